@@ -1,0 +1,148 @@
+# make            release programs in build/
+# make V=1        show the commands
+# make SAN=1      address and undefined behaviour sanitizers, in build-san/
+# make test       unit tests (no privileges); scripts/test runs everything
+# make check-bpf  load every BPF program and print the verifier's counts (root)
+VERSION := 0.1.0
+PREFIX  ?= /usr/local
+SYSCONFDIR ?= /etc
+UNITDIR ?= $(PREFIX)/lib/systemd/system
+V ?= 0
+SAN ?= 0
+CC = gcc
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+LLVM_STRIP ?= llvm-strip
+
+ifeq ($(V),1)
+Q =
+msg =
+else
+Q = @
+msg = @printf '  %-8s %s\n' "$(1)" "$(2)"
+endif
+
+B := build
+OPT := -O2 -g
+ifeq ($(SAN),1)
+B := build-san
+OPT := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer
+endif
+
+H5_CFLAGS := $(shell pkg-config --cflags hdf5 2>/dev/null || echo -I/usr/include/hdf5/serial)
+H5_LIBS   := $(shell pkg-config --libs hdf5 2>/dev/null || echo -L/usr/lib/x86_64-linux-gnu/hdf5/serial -lhdf5)
+CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser
+CFLAGS ?=
+CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wno-unused-parameter -fno-strict-aliasing
+LDFLAGS += $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined)
+comma := ,
+
+BPF_ARCH := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/;s/ppc64le/powerpc/')
+BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iskel -I. -Wall -Werror \
+	-Wno-missing-declarations
+
+# Definitions first, iterators last: the linker of libbpf 1.1 loses an extern map that only a callback
+# of the first user object refers to.
+BPF_FIRST := bpf/maps.bpf.c bpf/sched.bpf.c bpf/life.bpf.c
+BPF_SRC  := $(BPF_FIRST) $(filter-out $(BPF_FIRST),$(wildcard bpf/*.bpf.c))
+BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
+SKEL     := skel/jobprof.skel.h
+LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c,$(wildcard user/*/*.c))
+LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
+LIB      := $(B)/libjp.a
+VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out user/cmd/jobprofd.c user/cmd/jobprof-%.c,$(wildcard user/cmd/*.c)))
+PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
+PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(wildcard user/cmd/$(notdir $(p)).c),$(p)))
+UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
+MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
+
+.PHONY: all test check-bpf format lint install clean tools san
+.DELETE_ON_ERROR:
+.SECONDARY:
+all: $(PROGRAMS) $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
+tools: $(TOOLS)
+
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c
+	$(call msg,BPF,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(LLVM_STRIP) -g $@
+
+$(B)/bpf/jobprof.o: $(BPF_OBJ)
+	$(call msg,LINK-BPF,$@)
+	$(Q)$(BPFTOOL) gen object $@ $^
+
+# One skeleton serves every build directory.
+$(SKEL): $(B)/bpf/jobprof.o
+	$(call msg,SKEL,$@)
+	$(Q)$(BPFTOOL) gen skeleton $< name jobprof > $@.$$$$ && mv $@.$$$$ $@
+
+$(B)/user/kern/open.o: $(SKEL)
+
+$(B)/%.o: %.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter user/store/% user/cmd/% tests/unit/%,$<),$(H5_CFLAGS)) -MMD -MP -c $< -o $@
+
+$(LIB): $(LIB_OBJ)
+	$(call msg,AR,$@)
+	@rm -f $@
+	$(Q)ar rcs $@ $^
+
+BPF_LIBS := -lbpf -lelf -lz
+$(B)/jobprofd: $(B)/user/cmd/jobprofd.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lcap -lm
+$(B)/jobprof-dump: $(B)/user/cmd/jobprof-dump.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -ljansson -lm
+$(B)/jobprof-writer: $(B)/user/cmd/jobprof-writer.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_LIBS) -lz -lcap -lm
+$(B)/jobprof: $(VERB_OBJ) $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap -lm
+
+$(B)/man/jobprof-metrics.7: $(B)/jobprof
+	$(call msg,MAN,$@)
+	@mkdir -p $(@D)
+	$(Q)$(B)/jobprof list --man > $@
+
+$(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap -lm
+$(B)/tests/tools/%: tests/tools/%.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lpthread
+
+test: $(UNIT)
+	$(Q)for t in $(UNIT); do $$t || exit 1; done
+
+check-bpf: $(B)/jobprofd
+	$(Q)$(B)/jobprofd --check-bpf
+
+format:
+	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^skel/')
+
+lint: $(SKEL)
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c') -- $(CPPFLAGS) $(H5_CFLAGS) -std=gnu11
+	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
+		--suppress=missingIncludeSystem -I. -Iuser $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \
+		$(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/jobprof
+	install -m 755 $(B)/jobprofd $(B)/jobprof-dump $(DESTDIR)$(PREFIX)/sbin
+	install -m 755 $(B)/jobprof $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
+	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
+	sed 's|@PREFIX@|$(PREFIX)|g' conf/jobprofd.service.in > $(DESTDIR)$(UNITDIR)/jobprofd.service
+	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
+
+clean:
+	rm -rf build build-san skel/jobprof.skel.h

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Pulled by user space: what the living tasks of tracked slots have used since they came there.
+ * Nothing is written: retired totals (bpf/life.bpf.c) plus these records is the whole, and several
+ * readers may pull at once.
+ */
+#include "bpf/task.bpf.h"
+
+#define MAX_CPUS 4096
+#define MM_COUNTERS 4 /* file, anon, swap entries, shmem */
+
+struct rss_sum {
+	s32 *counters[MM_COUNTERS];
+	s64 pages[MM_COUNTERS];
+	bool packed; /* the four per-CPU values lie side by side */
+};
+
+static long add_cpu(u32 cpu, void *ctx)
+{
+	struct rss_sum *r = ctx;
+	u64 *off = bpf_map_lookup_elem(&jp_offsets, &cpu);
+	s32 v[MM_COUNTERS] = {};
+	int i;
+
+	if (!off || !*off)
+		return 0;
+	if (r->packed) {
+		bpf_probe_read_kernel(v, sizeof(v), (void *)r->counters[0] + *off);
+	} else {
+		for (i = 0; i < MM_COUNTERS; i++)
+			bpf_probe_read_kernel(&v[i], sizeof(v[i]), (void *)r->counters[i] + *off);
+	}
+	for (i = 0; i < MM_COUNTERS; i++)
+		r->pages[i] += v[i];
+	return 0;
+}
+
+#define READ_COUNTER(r, mm, i)                                                                     \
+	do {                                                                                       \
+		(r)->pages[i] = BPF_CORE_READ(mm, rss_stat[i].count);                              \
+		(r)->counters[i] = BPF_CORE_READ(mm, rss_stat[i].counters);                        \
+	} while (0)
+
+/* From 6.2 the resident set is kept in per-CPU counters (f1a7941243c1): count alone is off by up
+ * to a batch per CPU. Where the offsets are unknown, that error stays and --check says so. */
+static __always_inline void read_rss(struct mm_struct *mm, struct rss_sum *r)
+{
+	int i;
+
+	if (!bpf_core_field_exists(mm->rss_stat[0].counters)) {
+		struct mm_struct___old *old = (void *)mm;
+
+		for (i = 0; i < MM_COUNTERS; i++)
+			r->pages[i] = BPF_CORE_READ(old, rss_stat.count[i].counter);
+		return;
+	}
+	/* one by one: only a literal index is relocated to the kernel's element size */
+	READ_COUNTER(r, mm, 0);
+	READ_COUNTER(r, mm, 1);
+	READ_COUNTER(r, mm, 2);
+	READ_COUNTER(r, mm, 3);
+	r->packed = r->counters[1] == r->counters[0] + 1 && r->counters[2] == r->counters[0] + 2 &&
+		    r->counters[3] == r->counters[0] + 3;
+	bpf_loop(jp_ncpus < MAX_CPUS ? jp_ncpus : MAX_CPUS, add_cpu, r, 0);
+}
+
+static __always_inline u64 non_negative(s64 v)
+{
+	return v > 0 ? v : 0;
+}
+
+static __always_inline void fill_memory(struct task_struct *p, struct jp_task_rec *rec)
+{
+	struct mm_struct *mm = BPF_CORE_READ(p, mm);
+	struct rss_sum rss = {};
+
+	/* once per process: by its leader, unless that has gone and left threads behind */
+	if (!mm || (p->pid != p->tgid && BPF_CORE_READ(p, group_leader, mm)))
+		return;
+	read_rss(mm, &rss);
+	rec->mm = (u64)mm;
+	rec->rss_file = non_negative(rss.pages[0]);
+	rec->rss_anon = non_negative(rss.pages[1]);
+	rec->swap = non_negative(rss.pages[2]);
+	rec->rss_shmem = non_negative(rss.pages[3]);
+	rec->total_vm = BPF_CORE_READ(mm, total_vm);
+	rec->hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
+}
+
+static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
+				       struct jp_task_rec *rec)
+{
+	rec->sched_slot = t->slot;
+	if (t->slot == JP_SLOT_NONE)
+		return;
+	/* bases first: a switch in between must not make the difference negative */
+	rec->runtime_ns = t->runtime_ns;
+	rec->run_delay_ns = t->run_delay_ns;
+	rec->nvcsw = t->nvcsw;
+	rec->nivcsw = t->nivcsw;
+	rec->migrations = t->migrations;
+	rec->runtime_ns = p->se.sum_exec_runtime - rec->runtime_ns;
+	rec->run_delay_ns = p->sched_info.run_delay - rec->run_delay_ns;
+	rec->nvcsw = p->nvcsw - rec->nvcsw;
+	rec->nivcsw = p->nivcsw - rec->nivcsw;
+	rec->migrations = p->se.nr_migrations - rec->migrations;
+}
+
+static __always_inline void fill_acct(struct task_struct *p, struct jp_task *t,
+				      struct jp_task_rec *rec)
+{
+	rec->utime_ns = p->utime - t->utime_ns;
+	rec->stime_ns = p->stime - t->stime_ns;
+	rec->min_flt = p->min_flt - t->min_flt;
+	rec->maj_flt = p->maj_flt - t->maj_flt;
+	rec->rchar = p->ioac.rchar - t->rchar;
+	rec->wchar = p->ioac.wchar - t->wchar;
+	rec->syscr = p->ioac.syscr - t->syscr;
+	rec->syscw = p->ioac.syscw - t->syscw;
+	rec->read_bytes = p->ioac.read_bytes - t->read_bytes;
+	rec->write_bytes = p->ioac.write_bytes - t->write_bytes;
+}
+
+SEC("?iter/task")
+int jp_iter(struct bpf_iter__task *ctx)
+{
+	struct seq_file *seq = ctx->meta->seq;
+	struct task_struct *p = ctx->task;
+	struct jp_task_rec rec = {};
+	struct jp_task *t;
+
+	if (!p)
+		return 0;
+	t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	if (!t || (t->next_slot == JP_SLOT_NONE && t->slot == JP_SLOT_NONE))
+		return 0;
+	rec.slot = t->next_slot;
+	rec.pid = p->pid;
+	rec.tgid = p->tgid;
+	rec.start_ns = p->start_boottime;
+	fill_sched(p, t, &rec);
+	if (rec.slot != JP_SLOT_NONE && !(t->flags & JP_TASK_EXITED)) {
+		fill_acct(p, t, &rec);
+		fill_memory(p, &rec);
+	}
+	if (bpf_seq_write(seq, &rec, sizeof(rec)))
+		JP_COUNT(iter_fail);
+	return 0;
+}
+
+/* Puts every task in the slot its cgroup, or user space by jp_adopt, says. */
+SEC("?iter/task")
+int jp_sweep(struct bpf_iter__task *ctx)
+{
+	struct task_struct *p = ctx->task;
+	struct jp_cgroup *e;
+	struct jp_slot *info;
+	u32 tgid, *slot;
+
+	if (!p)
+		return 0;
+	tgid = p->tgid;
+	slot = bpf_map_lookup_elem(&jp_adopt, &tgid);
+	if (slot) {
+		place(p, *slot, JP_TASK_LINEAGE, false);
+		return 0;
+	}
+	e = resolve(p);
+	if (!e && !bpf_task_storage_get(&jp_tasks, p, 0, 0))
+		return 0;
+	info = e ? slot_info(e->slot) : NULL;
+	settle(p, e, info && p->start_boottime >= info->start_ns);
+	return 0;
+}
+
+/* Where this CPU's copy of a per-CPU variable lies is not told to programs; the addresses of our
+ * own per-CPU array say it (user space subtracts). */
+SEC("?iter/bpf_map")
+int jp_percpu(struct bpf_iter__bpf_map *ctx)
+{
+	struct seq_file *seq = ctx->meta->seq;
+	struct bpf_map *map = ctx->map;
+	struct jp_control *c = control();
+	struct jp_pcpu_rec rec = {};
+	u32 zero = 0, cpu;
+
+	if (!map || !c || map->id != c->pcpu_id)
+		return 0;
+	rec.base = (u64)BPF_CORE_READ((struct bpf_array *)map, pptrs[0]);
+	for (cpu = 0; cpu < MAX_CPUS; cpu++) {
+		if (cpu >= jp_ncpus)
+			break;
+		rec.cpu = cpu;
+		rec.addr = (u64)bpf_map_lookup_percpu_elem(&jp_pcpu, &zero, cpu);
+		bpf_seq_write(seq, &rec, sizeof(rec));
+	}
+	return 0;
+}

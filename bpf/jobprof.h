@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * The ABI between the BPF programs, jobprofd and jobprof-dump: every struct here lives in a map.
+ * Fixed width, no implicit padding, sizes asserted. A change of any of them raises JP_ABI_VERSION,
+ * so that a daemon never takes over pinned maps of another shape.
+ */
+#ifndef JOBPROF_H
+#define JOBPROF_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define JP_ABI_VERSION	1
+#define JP_LAT_BUCKETS	40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
+#define JP_PATH_LEN	192
+#define JP_NODES	64 /* components of all cgroup layouts together */
+#define JP_NODE_CHILDREN 6
+#define JP_NAME_LEN	24
+#define JP_CARRIERS	4 /* cgroup hierarchies followed at once */
+
+/* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
+#define JP_SLOT_OTHER	0u
+#define JP_SLOT_SELF	1u
+#define JP_SLOT_FIRST	2u
+#define JP_SLOT_NONE	0xffffffffu
+#define JP_GTID_NONE	(-1)
+
+/*
+ * FREE: in the queue of free slots. ACTIVE: a cgroup or lineage counts here. DRAINING: its cgroup
+ * is gone; counted on until no task holds it (tasks_in == tasks_out), then zeroed and queued again
+ * with gen + 1.
+ */
+enum jp_slot_state { JP_SLOT_FREE = 0, JP_SLOT_ACTIVE, JP_SLOT_DRAINING };
+
+enum jp_kind {
+	JP_KIND_NONE = 0,
+	JP_KIND_PATH,	 /* on the way to a step: no slot */
+	JP_KIND_STEP,	 /* a step's cgroup: what belongs to no task */
+	JP_KIND_TASK,	 /* a task's cgroup below a step */
+	JP_KIND_LINEAGE, /* slot only: a task told apart inside a shared cgroup */
+	JP_KIND_GROUP,	 /* below a step, counts with its parent */
+	JP_KIND_STEPD,	 /* slurmstepd's own: not counted */
+};
+
+/* Where a slot's global task id comes from, best last. */
+enum jp_gtid_source { JP_GTID_UNKNOWN = 0, JP_GTID_PATH, JP_GTID_ENVIRON, JP_GTID_EXEC };
+
+/* One component of a cgroup layout: prefix*suffix, or with JP_NODE_EXACT the whole name. */
+struct jp_node {
+	char prefix[JP_NAME_LEN];
+	char suffix[JP_NAME_LEN];
+	__u8 prefix_len;
+	__u8 suffix_len;
+	__u8 kind;    /* enum jp_kind */
+	__u8 flags;   /* JP_NODE_* */
+	__u8 nchild;
+	__u8 child[JP_NODE_CHILDREN];
+	__u8 pad[5];
+};
+#define JP_NODE_EXACT	   1 /* name == prefix */
+#define JP_NODE_NEED_STEPD 2 /* a task is a child of a process called slurmstepd */
+#define JP_NODE_WAKE	   4 /* a job begins here: attach the programs */
+
+/* A cgroup hierarchy that is followed. */
+struct jp_carrier {
+	__u32 hier;
+	__s32 ssid; /* index in css_set.subsys, -1: cgroup v2 */
+};
+
+struct jp_cgroup_key {
+	__u64 id;
+	__u32 hier; /* kernel hierarchy id: 0 is cgroup v2; ids repeat between hierarchies */
+	__u32 pad;
+};
+
+struct jp_cgroup {
+	__u32 slot; /* where its tasks count; JP_SLOT_NONE on the way to a step */
+	__u32 step; /* slot of its step */
+	__u16 node; /* layout component, 0 below the layout */
+	__u8 kind;  /* enum jp_kind */
+	__u8 flags; /* JP_NODE_* of the step's layout */
+	__u32 pad;
+};
+
+/* What a slot stands for. Writer: the program that gave it, then user space (state, gtid). */
+struct jp_slot {
+	__u32 state; /* enum jp_slot_state */
+	__u32 gen;
+	__u32 kind; /* enum jp_kind */
+	__u32 step; /* slot of its step; itself for a step */
+	__u64 cgroup_id;
+	__u32 hier;
+	__s32 gtid;
+	__u32 gtid_source;
+	__u32 root_pid; /* first process of the lineage */
+	__u64 start_ns; /* CLOCK_BOOTTIME */
+	__u64 end_ns;	/* cgroup removed, or lineage root exited; 0 while it lives */
+	__s32 exit_code; /* wait status of the lineage root, valid with JP_SLOT_F_EXITED */
+	__u32 flags;
+	__u32 uid;
+	__u32 oom;	 /* processes of this slot killed by the OOM killer */
+	__u32 path_len; /* 0 when given by user space from a scan */
+	__u32 pad;
+	char path[JP_PATH_LEN]; /* below the hierarchy's root */
+};
+#define JP_SLOT_F_EXITED 1 /* the lineage root has exited */
+#define JP_SLOT_F_ENV	 4 /* tasks are told by SLURM_PROCID, children of slurmstepd */
+#define JP_SLOT_F_BASE	 2 /* was running when first seen: counts from a baseline */
+
+/* One cache line per CPU and slot. Only writer: sched_switch (and exit) on that CPU, IRQs or
+ * preemption off. */
+struct jp_sched {
+	__u64 runtime_ns;
+	__u64 run_delay_ns;
+	__u64 nvcsw;
+	__u64 nivcsw;
+	__u64 migrations;
+	__u64 iowait_ns;
+	__u64 tasks_out; /* tasks that will never write this slot again */
+	__u64 harvests;	 /* program runs that did work here */
+};
+
+struct jp_lat {
+	__u64 bucket[JP_LAT_BUCKETS];
+};
+
+/* Totals of tasks that ended or left; process context on any CPU, so all adds are atomic. */
+struct jp_acct {
+	__u64 utime_ns;
+	__u64 stime_ns;
+	__u64 min_flt;
+	__u64 maj_flt;
+	__u64 rchar;
+	__u64 wchar;
+	__u64 syscr;
+	__u64 syscw;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 forks;	  /* processes */
+	__u64 exits;	  /* tasks whose totals were retired */
+	__u64 tasks_in;	  /* tasks ever given this slot */
+	__u64 life_events; /* fork, exec, exit, attach programs run for this slot */
+	__u64 exit_maxrss; /* pages: largest peak of a process that has ended */
+	__u64 late;	   /* tasks first seen while running */
+};
+
+/* Counters of the collector, one writer field each, atomic adds. */
+struct jp_stats {
+	__u64 rb_lost;	       /* events that found the ring full: user space rescans */
+	__u64 slots_exhausted; /* cgroups and lineages counted in slot 0 */
+	__u64 cgroups_full;    /* cgroups that did not fit the hash */
+	__u64 storage_fail;    /* tasks without storage: not counted */
+	__u64 env_long;	       /* environments too long to search for SLURM_PROCID */
+	__u64 path_long;
+	__u64 iter_fail;
+	__u64 late_tasks;
+};
+
+/* One element: what a reader must know before it can read the rest, and our own counters. */
+struct jp_control {
+	__u32 abi;
+	__u32 nslots;
+	__u32 ncpus; /* possible */
+	__u32 late;  /* not 0: threads of a tracked cgroup may be without a slot */
+	__u64 born_ns;	/* CLOCK_BOOTTIME of the load */
+	__u64 born_real_ns;
+	__u64 probe_ns; /* calibrated cost of one program run */
+	__u64 attached_ns; /* boot time since when all programs are attached, 0: they are not */
+	struct jp_stats stats;
+	__u64 pcpu_id; /* map id of the per-CPU scratch array */
+	__u64 shape;   /* what a daemon must agree on to take these maps over */
+};
+
+enum jp_event_type {
+	JP_EV_STEP = 1, /* a step's cgroup was made */
+	JP_EV_TASK,	/* a task's slot exists or got its global id */
+	JP_EV_GONE,	/* a cgroup with a slot was removed */
+	JP_EV_EXIT,	/* a lineage root exited */
+	JP_EV_LATE,	/* a process with several threads moved: sweep */
+	JP_EV_WAKE,	/* a job directory appeared */
+};
+
+struct jp_event {
+	__u32 type;
+	__u32 slot;
+	__u32 gen;
+	__u32 pid;
+	__u64 time_ns; /* CLOCK_BOOTTIME */
+};
+
+/* One record of the per-CPU address iterator: address of a CPU's copy = base + its offset. */
+struct jp_pcpu_rec {
+	__u64 base;
+	__u64 cpu;
+	__u64 addr;
+};
+
+/* One record of the task iterator. Counts are since the task came to its slot. */
+struct jp_task_rec {
+	__u32 slot;	  /* memory, faults, I/O, tick time */
+	__u32 sched_slot; /* open run time and delay */
+	__u32 pid;
+	__u32 tgid;
+	__u64 mm; /* identity only; 0: no memory, or reported by another thread */
+	__u64 start_ns;
+	__u64 runtime_ns; /* not yet harvested */
+	__u64 run_delay_ns;
+	__u64 nvcsw;
+	__u64 nivcsw;
+	__u64 migrations;
+	__u64 iowait_ns;
+	__u64 utime_ns;
+	__u64 stime_ns;
+	__u64 min_flt;
+	__u64 maj_flt;
+	__u64 rchar;
+	__u64 wchar;
+	__u64 syscr;
+	__u64 syscw;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__s64 rss_file; /* pages */
+	__s64 rss_anon;
+	__s64 rss_shmem;
+	__s64 swap;
+	__u64 total_vm;
+	__u64 hiwater_rss;
+};
+
+_Static_assert(sizeof(struct jp_node) == 64, "jp_node");
+_Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
+_Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
+_Static_assert(sizeof(struct jp_slot) == 80 + JP_PATH_LEN, "jp_slot");
+_Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
+_Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
+_Static_assert(sizeof(struct jp_acct) == 128, "jp_acct");
+_Static_assert(sizeof(struct jp_control) == 128, "jp_control");
+_Static_assert(sizeof(struct jp_event) == 24, "jp_event");
+_Static_assert(sizeof(struct jp_task_rec) == 208, "jp_task_rec");
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Maps and settings shared by all programs. bpf/maps.bpf.c defines them; the rest see externs. */
+#ifndef JP_MAPS_BPF_H
+#define JP_MAPS_BPF_H
+
+#include "vmlinux.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf/jobprof.h"
+
+/*
+ * What a task carries. slot and the scheduler bases are written where the task leaves a CPU (rq
+ * lock held) and nowhere else once the task runs; next_slot and the accounting bases are written
+ * in process context by fork, exec, attach, exit and the sweep. A move is asked for by next_slot
+ * and takes place at the next switch, so that no count is split between two writers.
+ */
+struct jp_task {
+	u32 slot;
+	u32 next_slot;
+	u32 flags;
+	u32 pcount;
+	u64 runtime_ns;
+	u64 move_runtime_ns; /* run time when next_slot was asked for */
+	u64 run_delay_ns;
+	u64 nvcsw;
+	u64 nivcsw;
+	u64 migrations;
+	u64 iowait_from; /* rq clock when it blocked on disk, 0: it did not */
+	u64 utime_ns;
+	u64 stime_ns;
+	u64 min_flt;
+	u64 maj_flt;
+	u64 rchar;
+	u64 wchar;
+	u64 syscr;
+	u64 syscw;
+	u64 read_bytes;
+	u64 write_bytes;
+};
+#define JP_TASK_LINEAGE 1 /* its slot follows descent, not the cgroup, inside its step */
+#define JP_TASK_EXITED	2 /* accounting retired at exit; only the last switch is to come */
+
+struct jp_scratch {
+	char env[4096];
+	char name[128];
+};
+
+#ifdef JP_MAPS_DEFINE
+#define JP_MAP
+#define JP_VAR
+#else
+#define JP_MAP extern
+#define JP_VAR extern
+#endif
+
+struct jp_map_tasks {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct jp_task);
+};
+struct jp_map_cgroups {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 32768);
+	__type(key, struct jp_cgroup_key);
+	__type(value, struct jp_cgroup);
+};
+struct jp_map_control {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_control);
+};
+struct jp_map_nodes {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, JP_NODES);
+	__type(key, u32);
+	__type(value, struct jp_node);
+};
+struct jp_map_slots {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_slot);
+};
+struct jp_map_sched {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_sched);
+};
+struct jp_map_lat {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_lat);
+};
+struct jp_map_acct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_acct);
+};
+struct jp_map_free {
+	__uint(type, BPF_MAP_TYPE_QUEUE);
+	__uint(max_entries, 1);
+	__type(value, u32);
+};
+struct jp_map_events {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+};
+struct jp_map_adopt {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 8192);
+	__type(key, u32); /* tgid */
+	__type(value, u32); /* slot */
+};
+struct jp_map_pcpu {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_scratch);
+};
+struct jp_map_offsets {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, u64);
+};
+
+JP_MAP struct jp_map_control jp_control SEC(".maps");
+JP_MAP struct jp_map_tasks jp_tasks SEC(".maps");
+JP_MAP struct jp_map_cgroups jp_cgroups SEC(".maps");
+JP_MAP struct jp_map_nodes jp_nodes SEC(".maps");
+JP_MAP struct jp_map_slots jp_slots SEC(".maps");
+JP_MAP struct jp_map_sched jp_sched SEC(".maps");
+JP_MAP struct jp_map_lat jp_lat SEC(".maps");
+JP_MAP struct jp_map_acct jp_acct SEC(".maps");
+JP_MAP struct jp_map_free jp_free SEC(".maps");
+JP_MAP struct jp_map_events jp_events SEC(".maps");
+JP_MAP struct jp_map_adopt jp_adopt SEC(".maps");
+JP_MAP struct jp_map_pcpu jp_pcpu SEC(".maps");
+JP_MAP struct jp_map_offsets jp_offsets SEC(".maps");
+
+/* Set before load. */
+#ifdef JP_MAPS_DEFINE
+const volatile __u32 jp_nslots = 256;
+const volatile __u32 jp_ncpus = 1; /* possible CPUs */
+const volatile __u32 jp_ncarriers = 1;
+const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
+const volatile char jp_stepd_comm[16] = "slurmstepd";
+const volatile char jp_procid_key[16] __attribute__((aligned(8))) = "SLURM_PROCID=";
+const volatile char jp_procid_mask[16] __attribute__((aligned(8))) = {
+	-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+#else
+extern const volatile char jp_stepd_comm[16];
+extern const volatile char jp_procid_key[16];
+extern const volatile char jp_procid_mask[16];
+extern const volatile __u32 jp_nslots;
+extern const volatile __u32 jp_ncpus;
+extern const volatile __u32 jp_ncarriers;
+extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];
+#endif
+
+static __always_inline struct jp_control *control(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&jp_control, &zero);
+}
+
+#define JP_COUNT(field)                                                                            \
+	do {                                                                                       \
+		struct jp_control *__c = control();                                                \
+		if (__c)                                                                           \
+			__sync_fetch_and_add(&__c->stats.field, 1);                                \
+	} while (0)
+
+#endif

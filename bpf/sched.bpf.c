@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The switch path. The kernel already keeps run time, run-queue delay, switches and migrations
+ * per task; here only the difference since the task's last switch is added to its slot. At the
+ * tracepoint prev's values are final for the slice that ends: update_curr() has run and the switch
+ * is counted. No clock is read: the two times needed for OffCPUDisk are the run queue's own clock
+ * and sched_info.last_arrival, which is taken from it.
+ *
+ * A task that is not ours costs one storage lookup that misses.
+ */
+#include "bpf/task.bpf.h"
+
+#define TASK_DEAD 0x80
+
+static __always_inline u64 task_state(struct task_struct *p)
+{
+	if (bpf_core_field_exists(p->__state))
+		return p->__state;
+	return BPF_CORE_READ((struct task_struct___old *)p, state);
+}
+
+static __always_inline u32 log2_bucket(u64 v)
+{
+	u32 r = 0;
+
+	if (v >> 32) {
+		v >>= 32;
+		r += 32;
+	}
+	if (v >> 16) {
+		v >>= 16;
+		r += 16;
+	}
+	if (v >> 8) {
+		v >>= 8;
+		r += 8;
+	}
+	if (v >> 4) {
+		v >>= 4;
+		r += 4;
+	}
+	if (v >> 2) {
+		v >>= 2;
+		r += 2;
+	}
+	if (v >> 1)
+		r += 1;
+	return r < JP_LAT_BUCKETS ? r : JP_LAT_BUCKETS - 1;
+}
+
+static __always_inline struct jp_sched *sched_of(u32 slot)
+{
+	u32 key = bpf_get_smp_processor_id() * jp_nslots + slot;
+
+	return bpf_map_lookup_elem(&jp_sched, &key);
+}
+
+static __always_inline void count_wait(u32 slot, u64 delay)
+{
+	u32 key = bpf_get_smp_processor_id() * jp_nslots + slot;
+	struct jp_lat *l = bpf_map_lookup_elem(&jp_lat, &key);
+	u32 b = log2_bucket(delay);
+
+	if (l && b < JP_LAT_BUCKETS)
+		l->bucket[b]++;
+}
+
+/*
+ * The task was asked to count elsewhere during the slice that ends: the run time up to the asking
+ * stays, the rest and the switch itself go along.
+ */
+static __noinline int move_slot(struct jp_task *t, u64 runtime)
+{
+	struct jp_sched *old = slot_valid(t->slot) ? sched_of(t->slot) : NULL;
+
+	if (old) {
+		u64 upto = t->move_runtime_ns;
+
+		if (upto > runtime)
+			upto = runtime;
+		if (upto > t->runtime_ns) {
+			old->runtime_ns += upto - t->runtime_ns;
+			t->runtime_ns = upto;
+		}
+		old->tasks_out++;
+	} else if (t->runtime_ns < t->move_runtime_ns) {
+		t->runtime_ns = t->move_runtime_ns;
+	}
+	t->slot = t->next_slot;
+	return 0;
+}
+
+static __always_inline bool in_iowait(struct task_struct *task)
+{
+	return BPF_CORE_READ_BITFIELD(task, in_iowait);
+}
+
+static __always_inline void harvest(struct task_struct *p, struct jp_task *t)
+{
+	u64 runtime = p->se.sum_exec_runtime;
+	u64 delay = p->sched_info.run_delay - t->run_delay_ns;
+	u32 pcount = p->sched_info.pcount;
+	u64 state = task_state(p);
+	struct jp_sched *s;
+
+	if (t->slot != t->next_slot)
+		move_slot(t, runtime);
+	if (!slot_valid(t->slot)) {
+		sched_bases(p, t);
+		return;
+	}
+	s = sched_of(t->slot);
+	if (!s)
+		return;
+	s->runtime_ns += runtime - t->runtime_ns;
+	s->run_delay_ns += delay;
+	s->nvcsw += p->nvcsw - t->nvcsw;
+	s->nivcsw += p->nivcsw - t->nivcsw;
+	s->migrations += p->se.nr_migrations - t->migrations;
+	s->harvests++;
+	if (pcount - t->pcount == 1)
+		count_wait(t->slot, delay);
+	if (t->iowait_from) {
+		u64 off = p->sched_info.last_arrival - t->iowait_from;
+
+		if ((s64)off > 0 && off > delay)
+			s->iowait_ns += off - delay;
+		t->iowait_from = 0;
+	}
+	if (state && in_iowait(p))
+		t->iowait_from = p->se.cfs_rq->rq->clock;
+	sched_bases(p, t);
+	if (state & TASK_DEAD) {
+		acct_retire(p, t);
+		s->tasks_out++;
+		t->slot = t->next_slot = JP_SLOT_NONE;
+	}
+}
+
+/* Only while threads of a tracked cgroup may be without a slot, until user space has swept. */
+static __noinline int adopt_late(struct task_struct *next)
+{
+	struct jp_cgroup *e = resolve(next);
+
+	if (e) {
+		if (!bpf_task_storage_get(&jp_tasks, next, 0, 0))
+			JP_COUNT(late_tasks);
+		settle(next, e, false);
+	}
+	return 0;
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct jp_task *t = bpf_task_storage_get(&jp_tasks, prev, 0, 0);
+	struct jp_control *c;
+
+	if (t)
+		harvest(prev, t);
+	c = control();
+	if (c && c->late)
+		adopt_late(next);
+	return 0;
+}
+
+/* Where typed tracepoints do not load: prev is the current task; late threads wait for the sweep. */
+SEC("?raw_tp/sched_switch")
+int jp_sched_switch_raw(void *ctx)
+{
+	struct task_struct *prev = bpf_get_current_task_btf();
+	struct jp_task *t = bpf_task_storage_get(&jp_tasks, prev, 0, 0);
+
+	if (t)
+		harvest(prev, t);
+	return 0;
+}

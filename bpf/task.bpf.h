@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which slot a task counts in, and the bases its counts start from. */
+#ifndef JP_TASK_BPF_H
+#define JP_TASK_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+static __always_inline struct jp_slot *slot_info(u32 slot)
+{
+	return bpf_map_lookup_elem(&jp_slots, &slot);
+}
+
+static __always_inline struct jp_acct *slot_acct(u32 slot)
+{
+	return bpf_map_lookup_elem(&jp_acct, &slot);
+}
+
+static __always_inline bool slot_valid(u32 slot)
+{
+	return slot < jp_nslots;
+}
+
+#define ADD(p, field, n) __sync_fetch_and_add(&(p)->field, (n))
+
+static __always_inline void emit(u32 type, u32 slot, u32 gen, u32 pid)
+{
+	struct jp_event ev = {
+		.type = type, .slot = slot, .gen = gen, .pid = pid,
+		.time_ns = bpf_ktime_get_boot_ns(),
+	};
+
+	if (bpf_ringbuf_output(&jp_events, &ev, sizeof(ev), 0))
+		JP_COUNT(rb_lost);
+}
+
+/* The entry of the cgroup a task is in, whichever hierarchy carries the layout. */
+static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
+{
+	struct css_set *cset = BPF_CORE_READ(p, cgroups);
+	struct jp_cgroup *found = NULL;
+	int i;
+
+	for (i = 0; i < JP_CARRIERS; i++) {
+		struct jp_cgroup_key key = {};
+		struct jp_cgroup *e;
+		struct cgroup *cgrp;
+		s32 ssid;
+
+		if (i >= jp_ncarriers)
+			break;
+		ssid = jp_carriers[i].ssid;
+		if (ssid < 0) {
+			cgrp = BPF_CORE_READ(cset, dfl_cgrp);
+		} else {
+			struct cgroup_subsys_state *css = NULL;
+
+			bpf_probe_read_kernel(&css, sizeof(css),
+					      (void *)cset +
+						      bpf_core_field_offset(struct css_set, subsys) +
+						      ssid * sizeof(void *));
+			cgrp = BPF_CORE_READ(css, cgroup);
+		}
+		key.id = BPF_CORE_READ(cgrp, kn, id);
+		key.hier = jp_carriers[i].hier;
+		e = bpf_map_lookup_elem(&jp_cgroups, &key);
+		if (e && e->slot != JP_SLOT_NONE)
+			found = e;
+	}
+	return found;
+}
+
+static __always_inline void acct_bases(struct task_struct *p, struct jp_task *t)
+{
+	t->utime_ns = p->utime;
+	t->stime_ns = p->stime;
+	t->min_flt = p->min_flt;
+	t->maj_flt = p->maj_flt;
+	t->rchar = p->ioac.rchar;
+	t->wchar = p->ioac.wchar;
+	t->syscr = p->ioac.syscr;
+	t->syscw = p->ioac.syscw;
+	t->read_bytes = p->ioac.read_bytes;
+	t->write_bytes = p->ioac.write_bytes;
+}
+
+static __always_inline void sched_bases(struct task_struct *p, struct jp_task *t)
+{
+	t->runtime_ns = p->se.sum_exec_runtime;
+	t->run_delay_ns = p->sched_info.run_delay;
+	t->pcount = p->sched_info.pcount;
+	t->nvcsw = p->nvcsw;
+	t->nivcsw = p->nivcsw;
+	t->migrations = p->se.nr_migrations;
+}
+
+/* Adds what the task has used since its bases to its slot's retired totals, and moves the bases. */
+static __always_inline void acct_retire(struct task_struct *p, struct jp_task *t)
+{
+	struct jp_acct *a = slot_acct(t->next_slot);
+
+	if (a) {
+		ADD(a, utime_ns, p->utime - t->utime_ns);
+		ADD(a, stime_ns, p->stime - t->stime_ns);
+		ADD(a, min_flt, p->min_flt - t->min_flt);
+		ADD(a, maj_flt, p->maj_flt - t->maj_flt);
+		ADD(a, rchar, p->ioac.rchar - t->rchar);
+		ADD(a, wchar, p->ioac.wchar - t->wchar);
+		ADD(a, syscr, p->ioac.syscr - t->syscr);
+		ADD(a, syscw, p->ioac.syscw - t->syscw);
+		ADD(a, read_bytes, p->ioac.read_bytes - t->read_bytes);
+		ADD(a, write_bytes, p->ioac.write_bytes - t->write_bytes);
+	}
+	acct_bases(p, t);
+}
+
+/* Counts a task into a slot; undone by tasks_out at its last switch, or by leave(). */
+static __always_inline void enter(u32 slot)
+{
+	struct jp_acct *a = slot_acct(slot);
+
+	if (a) {
+		ADD(a, tasks_in, 1);
+		ADD(a, life_events, 1);
+	}
+}
+
+/*
+ * Makes the task count in slot from now on (JP_SLOT_NONE: nowhere). born: it began after the slot
+ * did, so everything it has ever used belongs there; else its present values are the bases.
+ */
+static __always_inline void place(struct task_struct *p, u32 slot, u32 flags, bool born)
+{
+	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+
+	if (!t) {
+		struct jp_task init = {.slot = slot, .next_slot = slot, .flags = flags};
+
+		if (slot == JP_SLOT_NONE)
+			return;
+		if (!born) {
+			sched_bases(p, &init);
+			acct_bases(p, &init);
+		}
+		if (!bpf_task_storage_get(&jp_tasks, p, &init, BPF_LOCAL_STORAGE_GET_F_CREATE))
+			JP_COUNT(storage_fail);
+		else
+			enter(slot);
+		return;
+	}
+	if (t->next_slot == slot) {
+		t->flags = flags;
+		return;
+	}
+	acct_retire(p, t);
+	if (t->next_slot != t->slot) {
+		/* asked for twice before a switch: the slot between never had it */
+		struct jp_acct *a = slot_acct(t->next_slot);
+
+		if (a)
+			ADD(a, tasks_in, -1);
+	}
+	if (slot != t->slot)
+		enter(slot);
+	t->move_runtime_ns = p->se.sum_exec_runtime;
+	t->flags = flags;
+	t->next_slot = slot;
+}
+
+/* Where a task of cgroup entry e (NULL: outside) belongs, given what it carries. */
+static __always_inline void settle(struct task_struct *p, struct jp_cgroup *e, bool born)
+{
+	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	u32 slot = e ? e->slot : JP_SLOT_NONE;
+
+	if (t && t->next_slot == JP_SLOT_SELF)
+		return;
+	if (t && e && (t->flags & JP_TASK_LINEAGE)) {
+		struct jp_slot *own = slot_info(t->next_slot);
+
+		if (own && own->step == e->step)
+			return;
+	}
+	place(p, slot, 0, born);
+}
+
+#endif

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel types our programs read, with only the fields in use: offsets are relocated against
+ * the running kernel's BTF at load (CO-RE), so order and size here mean nothing. Names after ___
+ * are flavours: the same kernel type as it was in other releases.
+ */
+#ifndef __VMLINUX_H__
+#define __VMLINUX_H__
+
+typedef unsigned char __u8;
+typedef short int __s16;
+typedef short unsigned int __u16;
+typedef int __s32;
+typedef unsigned int __u32;
+typedef long long int __s64;
+typedef long long unsigned int __u64;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __s32 s32;
+typedef __u32 u32;
+typedef __s64 s64;
+typedef __u64 u64;
+typedef int pid_t;
+typedef _Bool bool;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+enum { false = 0, true = 1 };
+
+enum bpf_map_type {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_QUEUE = 22,
+	BPF_MAP_TYPE_RINGBUF = 27,
+	BPF_MAP_TYPE_TASK_STORAGE = 29,
+};
+enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
+enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024 };
+enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+
+struct kernfs_node {
+	const char *name;
+	u64 id;
+};
+
+struct cgroup;
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup_root {
+	int hierarchy_id;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+	struct cgroup *dfl_cgrp;
+};
+
+struct rq {
+	u64 clock;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	u64 sum_exec_runtime;
+	u64 nr_migrations;
+	struct cfs_rq *cfs_rq;
+};
+
+struct sched_info {
+	unsigned long pcount;
+	unsigned long long run_delay;
+	unsigned long long last_arrival;
+};
+
+struct task_io_accounting {
+	u64 rchar;
+	u64 wchar;
+	u64 syscr;
+	u64 syscw;
+	u64 read_bytes;
+	u64 write_bytes;
+};
+
+struct percpu_counter {
+	s64 count;
+	s32 *counters;
+};
+
+struct mm_struct {
+	unsigned long hiwater_rss;
+	unsigned long total_vm;
+	unsigned long env_start;
+	unsigned long env_end;
+	struct percpu_counter rss_stat[4];
+};
+
+/* before 6.2: plain counters */
+typedef struct {
+	s64 counter;
+} atomic_long_t___old;
+struct mm_rss_stat___old {
+	atomic_long_t___old count[4];
+};
+struct mm_struct___old {
+	struct mm_rss_stat___old rss_stat;
+};
+
+typedef struct {
+	int counter;
+} atomic_t;
+
+struct signal_struct {
+	atomic_t live;
+	int nr_threads;
+	int group_exit_code;
+	unsigned long maxrss;
+	struct mm_struct *oom_mm;
+};
+
+struct kuid___jp {
+	u32 val;
+};
+struct cred {
+	struct kuid___jp uid;
+};
+
+struct task_struct {
+	unsigned int __state;
+	int exit_code;
+	unsigned int in_iowait : 1;
+	pid_t pid;
+	pid_t tgid;
+	struct task_struct *real_parent;
+	struct task_struct *group_leader;
+	struct sched_entity se;
+	struct sched_info sched_info;
+	struct mm_struct *mm;
+	u64 utime;
+	u64 stime;
+	unsigned long nvcsw;
+	unsigned long nivcsw;
+	u64 start_boottime;
+	unsigned long min_flt;
+	unsigned long maj_flt;
+	const struct cred *cred;
+	char comm[16];
+	struct signal_struct *signal;
+	struct task_io_accounting ioac;
+	struct css_set *cgroups;
+};
+
+/* before 5.14 */
+struct task_struct___old {
+	long state;
+};
+
+struct linux_binprm {
+	struct mm_struct *mm;
+};
+
+struct bpf_map {
+	u32 id;
+};
+
+struct bpf_array {
+	void *pptrs[1];
+};
+
+struct seq_file;
+struct bpf_iter_meta {
+	struct seq_file *seq;
+	u64 seq_num;
+};
+
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
+struct bpf_iter__bpf_map {
+	struct bpf_iter_meta *meta;
+	struct bpf_map *map;
+};
+
+struct bpf_raw_tracepoint_args {
+	__u64 args[0];
+};
+
+#pragma clang attribute pop
+
+#endif

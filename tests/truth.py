@@ -1,0 +1,303 @@
+#!/usr/bin/python3
+# timeout: 170
+# SPDX-License-Identifier: GPL-2.0-only
+"""What jobprof counts against the kernel's own accounts, on the real kernel, through `jobprof run`.
+
+A tool parks before and after each piece of work. While it is parked /proc says exactly what it has
+used; the rows written while it was parked must say the same, so that the difference between two
+parks is compared without knowing what came before (fork, exec) or after (exit)."""
+
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from lib import *
+
+INTERVAL = 0.2
+SETTLE = 2.5 * INTERVAL
+
+
+def noise(n, seconds):
+    """Spinners outside any step, so that there is something to wait for."""
+    return [start([tool("jpspin"), str(seconds)], stdout=subprocess.DEVNULL) for _ in range(n)]
+
+
+def compare_sched(name, p, rows):
+    is_near(name + ": CPU time is schedstat's", p.ours(rows, "CPUTime"),
+            p.kernel("run_ns") / 1e9, 0.001, 0.001)
+    is_near(name + ": run delay is schedstat's", p.ours(rows, "RunDelay"),
+            p.kernel("delay_ns") / 1e9, 0.001, 0.001)
+    is_equal(name + ": voluntary switches", p.ours(rows, "VolSwitches"), p.kernel("nvcsw"))
+    is_equal(name + ": involuntary switches", p.ours(rows, "InvolSwitches"), p.kernel("nivcsw"))
+    if "migrations" in p.before and "migrations" in p.after:
+        is_equal(name + ": migrations", p.ours(rows, "Migrations"), p.kernel("migrations"))
+    else:
+        skip(name + ": migrations", "the kernel has no /proc/<pid>/sched")
+
+
+def compare_io(name, p, rows):
+    for column, key, scale in (("ReadMB", "io_rchar", MB), ("WriteMB", "io_wchar", MB),
+                               ("ReadCalls", "io_syscr", 1), ("WriteCalls", "io_syscw", 1),
+                               ("DiskReadMB", "io_read_bytes", MB),
+                               ("DiskWriteMB", "io_write_bytes", MB)):
+        is_equal("%s: %s is %s" % (name, column, key), p.ours(rows, column) * scale, p.kernel(key))
+
+
+def compare_faults(name, p, rows):
+    is_equal(name + ": minor faults", p.ours(rows, "MinorFaults"), p.kernel("minflt"))
+    is_equal(name + ": major faults", p.ours(rows, "MajorFaults"), p.kernel("majflt"))
+
+
+def sched():
+    """Two profiled processes and two strangers on the machine's CPUs."""
+    n = max(2, os.cpu_count())
+    holds = [Hold(), Hold()]
+    runs = [Run(h.cmd("park", "spin=1", "park", "naps=300", "park", "threads=3", "park"), INTERVAL)
+            for h in holds]
+    for h in holds:
+        h.wait()
+    phases = []
+    time.sleep(SETTLE)
+    others = noise(n, 1.5)
+    befores = [(kernel_account(h.pid), time.time_ns()) for h in holds]
+    for h in holds:
+        h.go()
+    for h, (before, t) in zip(holds, befores):
+        h.wait()
+    time.sleep(SETTLE)
+    for h, (before, t) in zip(holds, befores):
+        p = Phase.__new__(Phase)
+        p.before, p.start_ns = before, t
+        p.after, p.end_ns = kernel_account(h.pid), time.time_ns()
+        phases.append([p, Phase(h, SETTLE), Phase(h, SETTLE)])
+    for h in holds:
+        h.go()
+    for o in others:
+        o.wait()
+    for i, (run, three) in enumerate(zip(runs, phases)):
+        rows = task_table(run.end())
+        for what, p in zip(("two spinners among strangers", "naps", "threads"), three):
+            compare_sched("%s, process %d" % (what, i), p, rows)
+        is_true("two spinners among strangers, process %d: it had to wait" % i,
+                three[0].kernel("delay_ns") > 20e6 and three[0].kernel("nivcsw") > 5,
+                "the oracle saw %d ns of delay" % three[0].kernel("delay_ns"))
+        is_equal("threads, process %d: Threads" % i, three[2].now(rows, "Threads"), 4)
+        is_near("whole life, process %d: CPU time" % i, total(rows, "CPUTime"),
+                three[2].after["run_ns"] / 1e9, 0.001, 0.003)
+
+
+def files():
+    path = os.path.join(tmpdir(), "file")
+    direct = os.path.join(tmpdir(), "direct")
+    h = Hold()
+    run = Run(h.cmd("park", "write=%s:7.5" % path, "park", "read=%s:7.5" % path, "park",
+                    "drop=" + path, "read=%s:5" % path, "park", "append=%s:0.3" % path, "park",
+                    "dwrite=%s:2" % direct, "park"), INTERVAL)
+    h.wait()
+    names = ("write", "read from the page cache", "read from disk", "append", "O_DIRECT and fsync")
+    phases = [(name, Phase(h, SETTLE)) for name in names]
+    h.go()
+    rows = task_table(run.end())
+    for name, p in phases:
+        compare_io(name, p, rows)
+    p = phases[2][1]
+    is_true("read from disk: the disk was read", p.kernel("io_read_bytes") > 4 * MB,
+            "the oracle saw %d bytes" % p.kernel("io_read_bytes"))
+
+
+def disk_wait():
+    """Against delay accounting, which also ends a wait at the wakeup; it counts in 10 ms."""
+    switch = "/proc/sys/kernel/task_delayacct"
+    try:
+        with open(switch) as f:
+            was = f.read()
+    except OSError:
+        raise Skipped("the kernel has no delay accounting")
+    path = os.path.join(tmpdir(), "direct")
+    h = Hold()
+    try:
+        with open(switch, "w") as f:
+            f.write("1")
+        run = Run(h.cmd("park", "dwrite=%s:40" % path, "park"), INTERVAL)
+        h.wait()
+        p = Phase(h, SETTLE)
+        h.go()
+        rows = task_table(run.end())
+    finally:
+        with open(switch, "w") as f:
+            f.write(was)
+    is_true("disk wait: there was some", p.kernel("blkio_ns") >= 20e6,
+            "delay accounting saw %d ns" % p.kernel("blkio_ns"))
+    is_near("disk wait: OffCPUDisk is delay accounting's", p.ours(rows, "OffCPUDisk"),
+            p.kernel("blkio_ns") / 1e9, 0.02, 0.012)
+
+
+def memory():
+    path = os.path.join(tmpdir(), "mapped")
+    h = Hold()
+    run = Run(h.cmd("park", "anon=96", "park", "shmem=24", "file=%s:12" % path, "park", "free",
+                    "park", "anon=150", "free", "park", "drop=" + path, "file=%s:12" % path,
+                    "park"), INTERVAL)
+    h.wait()
+    names = ("anonymous", "shared and file", "freed", "a peak between two rows", "major faults")
+    phases = [(name, Phase(h, SETTLE)) for name in names]
+    h.go()
+    rows = task_table(run.end())
+    for name, p in phases:
+        compare_faults(name, p, rows)
+        compare_memory(name, p, rows)
+    p = phases[3][1]
+    pick = (rows["TimeNS"] > p.start_ns) & (rows["TimeNS"] <= p.end_ns)
+    is_near("a peak between two rows: PeakMB shows it", float(rows["PeakMB"][pick].max()) * MB,
+            p.after["VmHWM"], 0.002, 65536)
+    if not phases[4][1].kernel("majflt"):
+        skip("major faults: there were some", "the mapped file could not be dropped from memory")
+    is_equal("Pages counts the major faults since the start", last(rows, "Pages"),
+             total(rows, "MajorFaults"))
+
+
+def compare_memory(name, p, rows):
+    """smaps_rollup walks the page tables, so it is exact; status may lag by the per-CPU parts."""
+    a = p.after
+    # Pages of a private mapping that were only read count as file in both.
+    is_near(name + ": AnonMB is smaps_rollup's", p.now(rows, "AnonMB") * MB, a["smaps_Anonymous"],
+            0, 4096)
+    is_near(name + ": RSS is smaps_rollup's", p.now(rows, "RSS") * 1024, a["smaps_Rss"], 0, 8192)
+    is_near(name + ": FileMB is status'", p.now(rows, "FileMB") * MB, a["RssFile"], 0.002, 300000)
+    is_near(name + ": ShmemMB is status'", p.now(rows, "ShmemMB") * MB, a["RssShmem"],
+            0.002, 300000)
+    is_equal(name + ": SwapMB is status'", p.now(rows, "SwapMB") * MB, a["VmSwap"])
+    is_equal(name + ": VMSize is status'", p.now(rows, "VMSize") * 1024, a["VmSize"])
+
+
+def forks():
+    """The parent has reaped all: its own account holds everything its children used."""
+    n = 400
+    h = Hold()
+    out = os.path.join(tmpdir(), "account")
+    run = Run([tool("jpfork"), "-n", str(n), "-p", "3", "-u", "400", "-f", h.fifo, "-s", h.state,
+               "-o", out], INTERVAL)
+    cg = cgroup2_dir(h.wait())
+    p = Phase(h, SETTLE, (lambda: cpu_stat_ns(cg)) if cg else None)
+    h.go()
+    rows = task_table(run.end())
+    account = read_account(out)
+    is_equal("forks: Forks", p.ours(rows, "Forks"), n)
+    compare_io("forks", p, rows)
+    is_equal("forks: minor faults of all", p.ours(rows, "MinorFaults"),
+             p.kernel("minflt", "cminflt"))
+    is_equal("forks: major faults of all", p.ours(rows, "MajorFaults"),
+             p.kernel("majflt", "cmajflt"))
+    # A child's last switch comes after, or races with, its parent's wait.
+    vol = p.ours(rows, "VolSwitches") - p.kernel("nvcsw") - account["children.nvcsw"]
+    is_true("forks: voluntary switches of all", 0 <= vol <= n,
+            "%g more than the parent saw of %d children" % (vol, n))
+    rusage = (account["children.utime_us"] + account["children.stime_us"]) / 1e6
+    mine = p.ours(rows, "CPUTime")
+    # getrusage ends at the wait: what a child does after that, a few us, is not in it.
+    is_near("forks: CPU time is getrusage's of all", mine, rusage + p.kernel("run_ns") / 1e9,
+            0.001, 0.001 + n * 20e-6)
+    if cg:
+        is_near("forks: CPU time is cpu.stat's", mine, (p.cg_after - p.cg_before) / 1e9,
+                0.001, 0.001)
+    else:
+        skip("forks: CPU time is cpu.stat's", "the step has no cgroup in the v2 hierarchy")
+
+
+def short_step():
+    d = tmpdir()
+    out, data = os.path.join(d, "account"), os.path.join(d, "data")
+    run, path = run_jobprof([tool("jphold"), "-o", out, "write=%s:1" % data, "spin=0.02"], 1)
+    rows = task_table(path)
+    account = read_account(out)
+    is_near("20 ms step: CPU time", total(rows, "CPUTime"), account["schedstat.run_ns"] / 1e9,
+            0.001, 0.002)
+    is_equal("20 ms step: bytes written", total(rows, "WriteMB") * MB, MB + os.path.getsize(out))
+    is_true("20 ms step: read at least its account's", total(rows, "ReadMB") * MB
+            >= account["io.rchar"], "%g < %g" % (total(rows, "ReadMB") * MB, account["io.rchar"]))
+    faults = total(rows, "MinorFaults") - account["self.minflt"]
+    is_true("20 ms step: minor faults", abs(faults) <= 60, "off by %g" % faults)
+    is_equal("20 ms step: the Step table has the same bytes",
+             total(table(path, "Step"), "WriteMB"), total(rows, "WriteMB"))
+
+
+def steal_s():
+    with open("/proc/stat") as f:
+        return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
+def tick_s():
+    """From the smallest step of the coarse clock."""
+    return time.clock_getres(6)  # CLOCK_MONOTONIC_COARSE
+
+
+def spinner():
+    """No switch for 5 s: the rows cannot wait for one."""
+    stolen = steal_s()
+    run, path = run_jobprof([tool("jpspin"), "5"], 0.5)
+    stolen = steal_s() - stolen
+    rows = task_table(path)
+    t = rows["TimeNS"].astype(float)
+    dt = (t[1:] - t[:-1]) / 1e9
+    used = rows["CPUTime"][1:] + rows["RunDelay"][1:]
+    inner = slice(0, len(dt) - 1)  # the last row ends with the step, not with the spinner
+    is_true("spinner: a row every 0.5 s", len(rows) >= 10 and abs(dt[inner].mean() - 0.5) < 0.02,
+            "%d rows, mean distance %.3f s" % (len(rows), dt.mean()))
+    worst = float(abs(used[inner] - dt[inner]).max())
+    limit = tick_s() + 0.002 + stolen
+    is_true("spinner: every row has its CPU time within a tick", worst <= limit,
+            "off by up to %.4f s, a tick is %.4f s, stolen %.3f s: CPU+delay %s, intervals %s"
+            % (worst, tick_s(), stolen, used.round(4), dt.round(4)))
+    drift = abs(float(used[inner].sum() - dt[inner].sum()))
+    is_true("spinner: the lag does not add up", drift <= limit + 0.002, "%.4f s in all" % drift)
+
+
+def setsid_daemon():
+    out = os.path.join(tmpdir(), "account")
+    run, path = run_jobprof(
+        ["/bin/sh", "-c", "%s -o %s 1.2; sleep 2" % (tool("jpsetsid"), out)], INTERVAL)
+    if not os.path.exists(out):
+        raise Failed("the daemon wrote no account")
+    daemon = read_account(out)["schedstat.run_ns"] / 1e9
+    # The shell, sleep and the fork take some ms of their own.
+    is_near("setsid daemon: still counted with its task", total(task_table(path), "CPUTime"),
+            daemon + 0.008, 0.001, 0.008)
+
+
+def user_and_system():
+    """Tick-based, so only near; the sum over both modes cannot drift from the CPU time far."""
+    h = Hold()
+    run = Run(h.cmd("park", "spin=1", "park"), INTERVAL)
+    h.wait()
+    p = Phase(h, SETTLE)
+    h.go()
+    rows = task_table(run.end())
+    both = p.ours(rows, "UserTime") + p.ours(rows, "SystemTime")
+    is_near("UserTime + SystemTime of a spinner", both, p.kernel("run_ns") / 1e9, 0.05, 0.02)
+    is_true("a spinner's time is user time", p.ours(rows, "UserTime") > 0.9 * both,
+            "%g of %g" % (p.ours(rows, "UserTime"), both))
+    is_near("CPUUtilization of a spinner's row", float(rows["CPUUtilization"].max()), 100, 0.05)
+
+
+def whole_table():
+    """Columns a reader relies on: first and last ones, time rising, nothing below zero."""
+    run, path = run_jobprof([tool("jpspin"), "0.5"], 0.1)
+    rows = task_table(path)
+    is_equal("the first two columns are times", rows.dtype.names[:2],
+             ("ElapsedTime", "EpochTime"))
+    is_equal("the last column is TimeNS", rows.dtype.names[-1], "TimeNS")
+    is_true("all members have 8 bytes", all(rows.dtype[c].itemsize == 8 for c in rows.dtype.names),
+            str(rows.dtype))
+    is_true("time rises", (numpy.diff(rows["TimeNS"].astype("i8")) > 0).all(),
+            str(rows["TimeNS"]))
+    is_true("EpochTime is TimeNS in seconds",
+            (rows["EpochTime"] == rows["TimeNS"] // 10**9).all(), str(rows["EpochTime"]))
+    bad = [c for c in rows.dtype.names if (rows[c] < 0).any()]
+    is_true("nothing below zero", not bad, ", ".join(bad))
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests((sched, files, disk_wait, memory, forks, short_step, spinner, setsid_daemon,
+               user_and_system, whole_table))

@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/config.h"
+
+static char dir[64];
+static char said[16384]; /* what the last load() wrote to stderr */
+
+static const char *in_dir(const char *name)
+{
+	static char path[256];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void put(const char *name, const char *text)
+{
+	FILE *f = fopen(in_dir(name), "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	chmod(in_dir(name), 0644);
+}
+
+static int load_file(struct config *c, const char *name)
+{
+	int saved = dup(STDERR_FILENO), ret;
+	FILE *f = tmpfile();
+	size_t n;
+
+	assert_int_equal(config__init(c), 0);
+	dup2(fileno(f), STDERR_FILENO);
+	ret = config__load(c, in_dir(name));
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(f);
+	n = fread(said, 1, sizeof(said) - 1, f);
+	said[n] = '\0';
+	fclose(f);
+	return ret;
+}
+
+static int load(struct config *c, const char *text)
+{
+	put("jobprof.conf", text);
+	return load_file(c, "jobprof.conf");
+}
+
+/* Loading text fails and says so. */
+static void refused(const char *text, const char *message)
+{
+	struct config c;
+
+	assert_int_equal(load(&c, text), -EINVAL);
+	if (!strstr(said, message))
+		fail_msg("\"%s\" is not in: %s", message, said);
+	config__free(&c);
+}
+
+static void defaults(void **state)
+{
+	struct config c;
+	char host[256] = "";
+
+	assert_int_equal(load(&c, ""), 0);
+	gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
+	assert_null(c.hdf5_dir);
+	assert_string_equal(c.hdf5_default, "none");
+	assert_string_equal(c.state_dir, "/var/lib/jobprof");
+	assert_string_equal(c.pin_dir, "/sys/fs/bpf/jobprof");
+	assert_string_equal(c.node_name, host);
+	assert_int_equal(c.max_slots, 512);
+	assert_true(c.publish_interval == 60);
+	assert_true(c.freq.s[FREQ_TASK] == 30);
+	assert_int_equal(c.log_level, LOGL_INFO);
+	assert_int_equal(c.n_cgroup_patterns, 0);
+	config__free(&c);
+	config__free(NULL);
+}
+
+static void every_key(void **state)
+{
+	struct config c;
+
+	assert_int_equal(load(&c, "ProfileHDF5Dir=/shared/prof\n"
+				  "profilehdf5default = task,sched\n"
+				  "JobAcctGatherFrequency=task=0.5,energy=5\n"
+				  "ClusterName=tux\nNodeName=n_1\nStateDir=/s\nPinDir=/p\n"
+				  "MaxSlots=16\nPublishInterval=0\nCgroupPattern=/a/b-*\n"
+				  "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
+				  "LogLevel=Debug\n"),
+			 0);
+	assert_string_equal(said, "");
+	assert_string_equal(c.hdf5_dir, "/shared/prof");
+	assert_string_equal(c.hdf5_default, "task,sched");
+	assert_true(c.freq.s[FREQ_TASK] == 0.5 && c.freq.s[FREQ_ENERGY] == 5);
+	assert_string_equal(c.cluster, "tux");
+	assert_string_equal(c.node_name, "n_1");
+	assert_string_equal(c.state_dir, "/s");
+	assert_string_equal(c.pin_dir, "/p");
+	assert_int_equal(c.max_slots, 16);
+	assert_true(c.publish_interval == 0);
+	assert_int_equal(c.n_cgroup_patterns, 2);
+	assert_string_equal(c.cgroup_patterns[1], "/c/*");
+	assert_string_equal(c.cgroup_root, "/docker/x");
+	assert_string_equal(c.writer, "/w");
+	assert_string_equal(c.btf, "/b");
+	assert_int_equal(c.log_level, LOGL_DEBUG);
+	config__free(&c);
+}
+
+static void syntax_is_slurms(void **state)
+{
+	struct config c;
+
+	assert_int_equal(load(&c, "# a comment\r\n\n   \t\n"
+				  "  ProfileHDF5Dir=\"/with blank\" # more\r\n"
+				  "StateDir=/a\\#b PinDir=/two/on/a/line\n"
+				  "ProfileHDF5Default=task,\\\nsched\n"
+				  "Cluster\\\nName=tux"),
+			 0);
+	assert_string_equal(c.hdf5_dir, "/with blank");
+	assert_string_equal(c.state_dir, "/a#b");
+	assert_string_equal(c.pin_dir, "/two/on/a/line");
+	assert_string_equal(c.hdf5_default, "task,sched");
+	assert_string_equal(c.cluster, "tux");
+	config__free(&c);
+}
+
+static void a_backslash_continues_the_line(void **state)
+{
+	struct config c;
+
+	assert_int_equal(load(&c, "StateDir=/s \\\n  \\\n PinDir=/p \\\n"), 0);
+	assert_string_equal(c.state_dir, "/s");
+	assert_string_equal(c.pin_dir, "/p");
+	config__free(&c);
+	refused("\n\nStateDir=/s \\\n\\\nFoo=1\n", "jobprof.conf:3: unknown key \"Foo\"");
+}
+
+static void unknown_keys_name_the_nearest(void **state)
+{
+	refused("\nMaxSlot=5\n",
+		"jobprof.conf:2: unknown key \"MaxSlot\", did you mean \"MaxSlots\"?");
+	refused("ProfileHDF5Dri=/x\n", "did you mean \"ProfileHDF5Dir\"?");
+	refused("Zzzzzz=5\n", "jobprof.conf:1: unknown key \"Zzzzzz\"\n");
+	refused("AcctGatherProfileType=x\n", "unknown key");
+}
+
+static void bad_values_say_what_is_valid(void **state)
+{
+	refused("MaxSlots=8\n", "MaxSlots: \"8\" is not a number from 16 to 4096");
+	refused("MaxSlots=4097\n", "from 16 to 4096");
+	refused("MaxSlots=-1\n", "from 16 to 4096");
+	refused("PublishInterval=0.5\n", "0 (only at the end) or 1 to 86400");
+	refused("ProfileHDF5Dir=shared\n", "not an absolute path");
+	refused("StateDir=var\n", "not an absolute path");
+	refused("NodeName=a/b\n", "is not a name");
+	refused("NodeName=..\n", "is not a name");
+	refused("LogLevel=loud\n", "one of error, warn, info, debug");
+	refused("JobAcctGatherFrequency=task=0.01\n", "0.1 to 86400");
+	refused("JobAcctGatherFrequency=cpu=1\n", "task, energy");
+	refused("CgroupPattern=a/*\n", "not an absolute path");
+	refused("CgroupPattern=/1\nCgroupPattern=/2\nCgroupPattern=/3\nCgroupPattern=/4\n"
+		"CgroupPattern=/5\nCgroupPattern=/6\nCgroupPattern=/7\nCgroupPattern=/8\n"
+		"CgroupPattern=/9\n",
+		":9: CgroupPattern: at most 8");
+}
+
+static void broken_lines_are_errors(void **state)
+{
+	refused("MaxSlots\n", "expected Key=Value");
+	refused("=5\n", "expected Key=Value");
+	refused("MaxSlots=\n", "there is no value");
+	refused("ProfileHDF5Default=\"\"\n", "there is no value");
+	refused("StateDir=\"/a\n", "quote does not end");
+	refused("StateDir=\"/a\"b\n", "follows the closing quote");
+	refused("StateDir=/a b\n", "expected Key=Value");
+	refused("MaxSlots+=5\n", "expected Key=Value");
+	refused("\x01\x02\n", "\\x01");
+	refused("Include\n", "expected Key=Value");
+}
+
+static void all_errors_are_reported(void **state)
+{
+	refused("Foo=1\nMaxSlots=1\nBar=2\n", ":1: unknown key \"Foo\"");
+	assert_non_null(strstr(said, ":2: MaxSlots"));
+	assert_non_null(strstr(said, ":3: unknown key \"Bar\""));
+}
+
+static void binary_files_are_refused(void **state)
+{
+	struct config c;
+	FILE *f = fopen(in_dir("jobprof.conf"), "w");
+
+	fwrite("a\0b\n", 1, 4, f);
+	fclose(f);
+	assert_int_equal(load_file(&c, "jobprof.conf"), -EINVAL);
+	assert_non_null(strstr(said, "not a text file"));
+	config__free(&c);
+}
+
+static void a_key_given_twice_is_said(void **state)
+{
+	struct config c;
+
+	assert_int_equal(load(&c, "MaxSlots=32\nmaxslots=64\n"), 0);
+	assert_int_equal(c.max_slots, 64);
+	assert_non_null(strstr(said, ":2: maxslots is given twice"));
+	config__free(&c);
+}
+
+static void slurms_files_are_taken_for_what_they_say(void **state)
+{
+	struct config c;
+
+	put("slurm.conf", "ClusterName=tux SlurmctldHost=head(10.0.0.1)\n"
+			  "NodeName=n[1-4] CPUs=2 State=UNKNOWN\n"
+			  "PartitionName=debug Nodes=ALL Default=YES\n"
+			  "JobAcctGatherFrequency=task=2,energy=10\n"
+			  "StateDir=/not/ours\nthis is not understood\n"
+			  "include more.conf\n");
+	put("more.conf", "AcctGatherProfileType=acct_gather_profile/hdf5\nMaxSlots=99999\n");
+	put("acct_gather.conf", "ProfileHDF5Dir=/prof\nProfileHDF5Default=Task\n"
+				"EnergyIPMIFrequency=10\n");
+	assert_int_equal(load(&c, "Include slurm.conf\nInclude=acct_gather.conf\n"), 0);
+	assert_string_equal(said, "");
+	assert_string_equal(c.cluster, "tux");
+	assert_string_equal(c.hdf5_dir, "/prof");
+	assert_string_equal(c.hdf5_default, "Task");
+	assert_true(c.freq.s[FREQ_TASK] == 2 && c.freq.s[FREQ_ENERGY] == 10);
+	assert_string_not_equal(c.node_name, "n[1-4]");
+	assert_string_equal(c.state_dir, "/var/lib/jobprof");
+	config__free(&c);
+
+	put("slurm.conf", "JobAcctGatherFrequency=often\n");
+	assert_int_equal(load(&c, "Include slurm.conf\n"), -EINVAL);
+	assert_non_null(strstr(said, "slurm.conf:1: JobAcctGatherFrequency"));
+	config__free(&c);
+}
+
+static void our_includes_are_held_to_our_rules(void **state)
+{
+	struct config c;
+
+	put("node-n7.conf", "MaxSlots=64\nOops=1\n");
+	assert_int_equal(load(&c, "NodeName=n7\nInclude node-%n.conf\n"), -EINVAL);
+	assert_int_equal(c.max_slots, 64);
+	assert_non_null(strstr(said, "node-n7.conf:2: unknown key \"Oops\""));
+	config__free(&c);
+	refused("\nInclude missing.conf\n", "jobprof.conf:2: Include");
+	assert_non_null(strstr(said, "No such file"));
+	refused("Include jobprof.conf\n", "more than 8 files deep");
+}
+
+static void unreadable_files_give_their_error(void **state)
+{
+	struct config c;
+
+	assert_int_equal(load_file(&c, "absent.conf"), -ENOENT);
+	assert_non_null(strstr(said, "absent.conf: cannot read the configuration: No such file"));
+	config__free(&c);
+	assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0);
+	assert_int_equal(load_file(&c, "fifo"), -ENOTSUP);
+	config__free(&c);
+	unlink(in_dir("fifo"));
+}
+
+static void root_reads_no_file_that_others_write(void **state)
+{
+	struct config c;
+
+	if (geteuid() != 0) {
+		print_message("SKIP: only root refuses such files, and this is not root\n");
+		skip();
+	}
+	put("w.conf", "MaxSlots=64\n");
+	chmod(in_dir("w.conf"), 0646);
+	assert_int_equal(load_file(&c, "w.conf"), -EPERM);
+	assert_non_null(strstr(said, "others than its owner may write it"));
+	config__free(&c);
+	chmod(in_dir("w.conf"), 0664);
+	assert_int_equal(load_file(&c, "w.conf"), 0);
+	config__free(&c);
+	assert_int_equal(chown(in_dir("w.conf"), 65534, 65534), 0);
+	assert_int_equal(load_file(&c, "w.conf"), -EPERM);
+	config__free(&c);
+	chmod(in_dir("w.conf"), 0644);
+	assert_int_equal(load_file(&c, "w.conf"), 0);
+	config__free(&c);
+}
+
+static void what_is_printed_can_be_read_again(void **state)
+{
+	struct config c, again;
+	FILE *f;
+
+	assert_int_equal(load(&c, "ProfileHDF5Dir=\"/a b\"\nMaxSlots=99\nCgroupPattern=/x/*\n"
+				  "JobAcctGatherFrequency=task=0.1,latency=0\n"),
+			 0);
+	f = fopen(in_dir("printed.conf"), "w");
+	config__print(&c, f);
+	fclose(f);
+	chmod(in_dir("printed.conf"), 0644);
+	assert_int_equal(load_file(&again, "printed.conf"), 0);
+	assert_string_equal(again.hdf5_dir, "/a b");
+	assert_int_equal(again.max_slots, 99);
+	assert_string_equal(again.cgroup_patterns[0], "/x/*");
+	assert_true(again.freq.s[FREQ_TASK] == 0.1 && again.freq.s[FREQ_LATENCY] == 0);
+	config__free(&c);
+	config__free(&again);
+}
+
+/* Every key is in the example, commented out with its default or a sample, and valid there. */
+static void the_example_is_valid_and_complete(void **state)
+{
+	FILE *in = fopen("conf/jobprof.conf.example", "r"), *out, *keys;
+	char line[1024], name[64], *text;
+	struct config c;
+	size_t n;
+
+	assert_non_null(in);
+	text = calloc(1, 65536);
+	n = fread(text, 1, 65535, in);
+	assert_in_range(n, 1, 65534);
+	rewind(in);
+	out = fopen(in_dir("example.conf"), "w");
+	while (fgets(line, sizeof(line), in))
+		fputs(line[0] == '#' && line[1] != ' ' && strncmp(line, "#Include", 8) != 0
+			      ? line + 1
+			      : line,
+		      out);
+	fclose(out);
+	fclose(in);
+	chmod(in_dir("example.conf"), 0644);
+	assert_int_equal(load_file(&c, "example.conf"), 0);
+	assert_string_equal(said, "");
+	config__free(&c);
+
+	keys = tmpfile();
+	config__print_keys(keys);
+	rewind(keys);
+	while (fgets(line, sizeof(line), keys)) {
+		char want[80];
+
+		if (line[0] == ' ' || sscanf(line, "%63s", name) != 1)
+			continue;
+		snprintf(want, sizeof(want), "\n#%s=", name);
+		if (!strstr(text, want))
+			fail_msg("%s is not in the example", name);
+	}
+	fclose(keys);
+	free(text);
+}
+
+static int make_dir(void **state)
+{
+	strcpy(dir, "/tmp/jp-config-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_dir(void **state)
+{
+	static const char *const names[] = {"jobprof.conf",	"slurm.conf",	"more.conf",
+					    "acct_gather.conf", "node-n7.conf", "w.conf",
+					    "printed.conf",	"example.conf"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		unlink(in_dir(names[i]));
+	return rmdir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(defaults),
+		cmocka_unit_test(every_key),
+		cmocka_unit_test(syntax_is_slurms),
+		cmocka_unit_test(a_backslash_continues_the_line),
+		cmocka_unit_test(unknown_keys_name_the_nearest),
+		cmocka_unit_test(bad_values_say_what_is_valid),
+		cmocka_unit_test(broken_lines_are_errors),
+		cmocka_unit_test(all_errors_are_reported),
+		cmocka_unit_test(binary_files_are_refused),
+		cmocka_unit_test(a_key_given_twice_is_said),
+		cmocka_unit_test(slurms_files_are_taken_for_what_they_say),
+		cmocka_unit_test(our_includes_are_held_to_our_rules),
+		cmocka_unit_test(unreadable_files_give_their_error),
+		cmocka_unit_test(root_reads_no_file_that_others_write),
+		cmocka_unit_test(what_is_printed_can_be_read_again),
+		cmocka_unit_test(the_example_is_valid_and_complete),
+	};
+
+	log__init("test", LOGL_INFO);
+	return cmocka_run_group_tests_name("config", tests, make_dir, remove_dir);
+}

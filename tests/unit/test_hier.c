@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Cgroup hierarchies: of made nodes (v1, v2, hybrid, containers) and of this one. */
+#include <errno.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "job/hier.h"
+
+static char dir[64];
+
+static const char *in_dir(const char *name)
+{
+	static char path[4][256];
+	static unsigned turn;
+	char *p = path[turn++ % 4];
+
+	snprintf(p, sizeof(path[0]), "%s/%s", dir, name);
+	return p;
+}
+
+static void put(const char *name, const char *text)
+{
+	FILE *f = fopen(in_dir(name), "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+static int discover(struct hier *h, const char *mountinfo)
+{
+	put("mountinfo", mountinfo);
+	put("cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t3\t1\t1\n"
+		       "cpu\t2\t1\t1\ncpuacct\t2\t1\t1\nmemory\t4\t11\t1\ndevices\t5\t1\t1\n"
+		       "freezer\t6\t1\t1\nnet_cls\t0\t1\t1\n");
+	put("self", "9:name=systemd:/a:b\n6:freezer:/\n0::/\n");
+	return hier__discover_from(h, HIER_MAX, in_dir("mountinfo"), in_dir("cgroups"),
+				   in_dir("self"));
+}
+
+static const char hybrid[] =
+	"31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
+	"32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup "
+	"rw,cpu,cpuacct\n"
+	"34 31 0:31 / /sys/fs/cgroup/cpuset rw shared:1 master:2 - cgroup cgroup "
+	"rw,cpuset,clone_children\n"
+	"35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+	"36 31 0:33 / /sys/fs/cgroup/freezer rw,relatime - cgroup cgroup rw,freezer\n"
+	"40 31 0:37 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,xattr,name=systemd\n"
+	"41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+
+static void hybrid_node(void **state)
+{
+	struct hier h[HIER_MAX];
+	unsigned c[4];
+
+	assert_int_equal(discover(h, hybrid), 6);
+	assert_string_equal(h[0].controllers, "cpu,cpuacct");
+	assert_int_equal(h[0].id, 2);
+	assert_string_equal(h[0].mount, "/sys/fs/cgroup/cpu,cpuacct");
+	assert_string_equal(h[0].root, "/");
+	assert_string_equal(h[1].controllers, "cpuset");
+	assert_int_equal(h[2].id, 4);
+	assert_string_equal(h[4].controllers, "name=systemd");
+	assert_int_equal(h[4].id, 9);
+	assert_true(h[5].v2);
+	assert_int_equal(h[5].id, 0);
+	assert_string_equal(h[5].controllers, "");
+	assert_int_equal(hier__carriers(h, 6, c, 4), 2);
+	assert_int_equal(c[0], 5);
+	assert_int_equal(c[1], 3); /* freezer */
+	assert_int_equal(hier__carriers(h, 6, c, 1), 1);
+	assert_int_equal(hier__carriers(h, 6, c, 0), 0);
+}
+
+static void v2_only_node(void **state)
+{
+	struct hier h[HIER_MAX];
+	unsigned c[4];
+
+	assert_int_equal(discover(h, "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"), 1);
+	assert_true(h[0].v2);
+	assert_int_equal(hier__carriers(h, 1, c, 4), 1);
+}
+
+static void v1_prefers_in_order(void **state)
+{
+	struct hier h[HIER_MAX];
+	unsigned c[4];
+
+	assert_int_equal(discover(h, "1 2 0:1 / /c/cpuacct rw - cgroup c rw,cpuacct,cpu\n"
+				     "1 2 0:2 / /c/devices rw - cgroup c rw,devices\n"
+				     "1 2 0:3 / /c/memory rw - cgroup c rw,memory\n"),
+			 3);
+	assert_int_equal(hier__carriers(h, 3, c, 4), 1);
+	assert_int_equal(c[0], 2);
+	assert_int_equal(hier__carriers(h, 2, c, 4), 1);
+	assert_int_equal(c[0], 1);
+	assert_int_equal(hier__carriers(h, 1, c, 4), 1);
+	assert_int_equal(c[0], 0);
+	assert_int_equal(discover(h, "1 2 0:1 / /c/systemd rw - cgroup c rw,name=systemd\n"), 1);
+	assert_int_equal(hier__carriers(h, 1, c, 4), 0);
+}
+
+static void an_existing_slurm_tree_decides(void **state)
+{
+	struct hier h[2] = {{.id = 6, .controllers = "freezer"},
+			    {.id = 4, .controllers = "memory"}};
+	unsigned c[4];
+
+	snprintf(h[0].mount, sizeof(h[0].mount), "%s", in_dir("freezer"));
+	snprintf(h[1].mount, sizeof(h[1].mount), "%s", in_dir("memory"));
+	mkdir(h[0].mount, 0755);
+	mkdir(h[1].mount, 0755);
+	assert_int_equal(hier__carriers(h, 2, c, 4), 1);
+	assert_int_equal(c[0], 0);
+	put("freezer/slurm_file", "not a directory");
+	mkdir(in_dir("memory/slurm_n1"), 0755);
+	assert_int_equal(hier__carriers(h, 2, c, 4), 1);
+	assert_int_equal(c[0], 1);
+	mkdir(in_dir("freezer/slurm"), 0755);
+	assert_int_equal(hier__carriers(h, 2, c, 4), 1);
+	assert_int_equal(c[0], 0);
+}
+
+static void one_mount_of_each_hierarchy(void **state)
+{
+	struct hier h[HIER_MAX];
+
+	assert_int_equal(discover(h, "1 2 0:1 /docker/x /in/container rw - cgroup c rw,freezer\n"
+				     "1 2 0:1 / /sys/fs/cgroup/freezer rw - cgroup c rw,freezer\n"
+				     "1 2 0:1 /a /third rw - cgroup c rw,freezer\n"),
+			 1);
+	assert_string_equal(h[0].mount, "/sys/fs/cgroup/freezer");
+	assert_string_equal(h[0].root, "/");
+}
+
+static void paths_are_unescaped(void **state)
+{
+	struct hier h[HIER_MAX];
+
+	assert_int_equal(discover(h, "1 2 0:1 / /a\\040b\\134c rw - cgroup2 c rw\n"), 1);
+	assert_string_equal(h[0].mount, "/a b\\c");
+}
+
+static void odd_lines_are_passed_over(void **state)
+{
+	struct hier h[HIER_MAX];
+	char line[2048];
+
+	assert_int_equal(discover(h, ""), 0);
+	assert_int_equal(discover(h, "\n - \n - cgroup\n1 2 - cgroup c rw,freezer\n"
+				     "1 2 0:1 / /m rw cgroup c rw,freezer\n"
+				     "1 2 0:1 / /m rw - cgroup c rw,net_cls\n"
+				     "1 2 0:1 / /m rw - cgroup c rw,nosuch\n"
+				     "1 2 0:1 / /m rw - cgroup c rw,name=other\n"
+				     "1 2 0:1 / /m rw - tmpfs cgroup2 rw,freezer\n"),
+			 0);
+	snprintf(line, sizeof(line), "1 2 0:1 / /%01000d rw - cgroup2 c rw\n", 0);
+	assert_int_equal(discover(h, line), 0);
+	assert_int_equal(hier__discover_from(h, HIER_MAX, in_dir("absent"), "x", "y"), -ENOENT);
+	discover(h, hybrid);
+	assert_int_equal(
+		hier__discover_from(h, 2, in_dir("mountinfo"), in_dir("cgroups"), in_dir("self")),
+		2);
+}
+
+/* The kernel of this machine: ids of its own mounts, against the inode's number. */
+static void this_machine(void **state)
+{
+	struct hier h[HIER_MAX];
+	int n = hier__discover(h, HIER_MAX);
+
+	if (n <= 0) {
+		print_message("SKIP: no cgroup file system is mounted here\n");
+		skip();
+	}
+	for (int i = 0; i < n; i++) {
+		uint64_t id = 0;
+		struct stat st;
+
+		assert_true(h[i].v2 == (h[i].id == 0));
+		assert_int_equal(stat(h[i].mount, &st), 0);
+		assert_int_equal(hier__cgroup_id(h[i].mount, &id), 0);
+		assert_true(id == st.st_ino);
+	}
+	assert_int_equal(hier__cgroup_id("/nonexistent", &(uint64_t){0}), -ENOENT);
+}
+
+static int make_dir(void **state)
+{
+	strcpy(dir, "/tmp/jp-hier-XXXXXX");
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static int remove_dir(void **state)
+{
+	return nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(hybrid_node),
+		cmocka_unit_test(v2_only_node),
+		cmocka_unit_test(v1_prefers_in_order),
+		cmocka_unit_test(an_existing_slurm_tree_decides),
+		cmocka_unit_test(one_mount_of_each_hierarchy),
+		cmocka_unit_test(paths_are_unescaped),
+		cmocka_unit_test(odd_lines_are_passed_over),
+		cmocka_unit_test(this_machine),
+	};
+
+	return cmocka_run_group_tests_name("hier", tests, make_dir, remove_dir);
+}

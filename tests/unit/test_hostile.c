@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Damaged journals and node-step files: an error, or fewer numbers, never a crash. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <hdf5.h>
+#include <sys/stat.h>
+
+#include "store/nodestep.h"
+#include "store/reader.h"
+#include "synth.h"
+
+#define ROUNDS 2000
+
+/* libhdf5 itself forgets memory when metadata is damaged; ours is still checked. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:libhdf5";
+}
+
+static char dir[64];
+static char journal[96], file[96], bad[96];
+static int dir_fd;
+
+static int make_dir(void **state)
+{
+	struct synth s = {
+		.node = "n1", .tasks = 2, .rows = 20, .start_ns = SYNTH_START_NS, .end = true,
+	};
+	int fd, err;
+
+	strcpy(dir, "/tmp/test_hostile.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(journal, sizeof(journal), "%s/j", dir);
+	snprintf(file, sizeof(file), "%s/7_0_n1.h5", dir);
+	snprintf(bad, sizeof(bad), "%s/bad.h5", dir);
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+	synth_make(journal, &s);
+	fd = open(journal, O_RDONLY);
+	err = nodestep__build(fd, dir_fd, "7_0_n1.h5", NULL);
+	close(fd);
+	return err;
+}
+
+static int remove_dir(void **state)
+{
+	unlink(journal);
+	unlink(file);
+	unlink(bad);
+	unlinkat(dir_fd, "out.h5", 0);
+	close(dir_fd);
+	return rmdir(dir);
+}
+
+static uint8_t *slurp(const char *path, size_t *len)
+{
+	int fd = open(path, O_RDONLY);
+	struct stat st;
+	uint8_t *p;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	*len = st.st_size;
+	p = malloc(*len);
+	assert_int_equal(read(fd, p, *len), *len);
+	close(fd);
+	return p;
+}
+
+/* A copy with one to four places changed, sometimes cut short, in a file of its own. */
+static void spoil(const uint8_t *good, size_t len)
+{
+	static const uint8_t favourites[] = {0, 1, 0x7f, 0x80, 0xfe, 0xff};
+	uint8_t *p = malloc(len);
+	int fd = open(bad, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	memcpy(p, good, len);
+	for (int n = 1 + random() % 4; n > 0; n--) {
+		size_t at = random() % len;
+
+		p[at] = random() % 2 ? favourites[random() % 6] : random();
+	}
+	if (random() % 8 == 0)
+		len = random() % len;
+	assert_int_equal(write(fd, p, len), len);
+	close(fd);
+	free(p);
+}
+
+static void read_all(const char *path)
+{
+	struct reader *r;
+
+	if (reader__open(&r, path))
+		return;
+	for (unsigned n = 0; n < r->nnodes; n++) {
+		for (unsigned s = 0; s < r->nodes[n].nseries; s++) {
+			const struct reader_series *rs = &r->nodes[n].series[s];
+
+			for (unsigned i = 0; i < rs->ntables; i++) {
+				struct table *t;
+
+				if (!reader__table(r, &r->nodes[n], rs, rs->tables[i], &t))
+					table__free(t);
+			}
+		}
+	}
+	reader__free(r);
+}
+
+static void spoilt_journals_build_or_fail(void **state)
+{
+	size_t len;
+	uint8_t *p = slurp(journal, &len);
+	unsigned built = 0;
+
+	srandom(2);
+	for (int i = 0; i < ROUNDS; i++) {
+		int fd, err;
+
+		spoil(p, len);
+		fd = open(bad, O_RDONLY);
+		err = nodestep__build(fd, dir_fd, "out.h5", NULL);
+		close(fd);
+		assert_true(!err || err == -EBADMSG || err == -ENODATA);
+		built += !err;
+	}
+	print_message("%u of %d spoilt journals still gave a file\n", built, ROUNDS);
+	assert_true(built > ROUNDS / 2);
+	free(p);
+}
+
+/* Nor is a file, group, table or attribute left open on any way out. */
+static void spoilt_files_read_or_fail(void **state)
+{
+	size_t len;
+	uint8_t *p = slurp(file, &len);
+
+	srandom(3);
+	for (int i = 0; i < ROUNDS; i++) {
+		spoil(p, len);
+		read_all(bad);
+	}
+	free(p);
+	assert_int_equal(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(spoilt_journals_build_or_fail),
+		cmocka_unit_test(spoilt_files_read_or_fail),
+	};
+
+	return cmocka_run_group_tests_name("hostile", tests, make_dir, remove_dir);
+}

@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Journal -> HDF5 -> reader, and publication. "test_nodestep --make DIR" leaves journals in DIR
+ * for tests/store.py, which looks at them with other people's tools.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "store/nodestep.h"
+#include "store/publish.h"
+#include "store/reader.h"
+#include "store/summary.h"
+#include "synth.h"
+
+#define NAME "7_0_n1.h5"
+
+static char dir[64];
+static char journal[96];
+static int dir_fd;
+
+static int make_dir(void **state)
+{
+	strcpy(dir, "/tmp/test_nodestep.XXXXXX");
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(journal, sizeof(journal), "%s/j", dir);
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
+	return dir_fd < 0;
+}
+
+static int remove_dir(void **state)
+{
+	char cmd[128];
+
+	close(dir_fd);
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
+	return system(cmd);
+}
+
+static const struct synth plain = {
+	.node = "n1", .tasks = 2, .rows = 300, .start_ns = SYNTH_START_NS, .restart = -1, .end = true,
+};
+
+static int build(const char *name, struct nodestep_stats *st)
+{
+	int fd = open(journal, O_RDONLY), err;
+
+	assert_true(fd >= 0);
+	err = nodestep__build(fd, dir_fd, name, st);
+	close(fd);
+	return err;
+}
+
+static struct reader *read_back(const char *name)
+{
+	struct reader *r;
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	assert_int_equal(reader__open(&r, path), 0);
+	return r;
+}
+
+static off_t size_of(const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) ? -1 : st.st_size;
+}
+
+static bool same(double a, double b)
+{
+	return a == b || (isnan(a) && isnan(b));
+}
+
+static void check_table(const struct reader *r, const char *series, const char *name, unsigned id,
+			unsigned rows)
+{
+	const struct reader_series *rs = node__series(&r->nodes[0], series);
+	const struct series *s = series__find(series);
+	struct table *t;
+
+	assert_int_equal(reader__table(r, &r->nodes[0], rs, name, &t), 0);
+	assert_int_equal(t->nrows, rows);
+	assert_int_equal(t->ncols, s->ncols);
+	for (unsigned c = 0; c < s->ncols; c++) {
+		const double *v = table__column(t, s->cols[c].name);
+
+		assert_string_equal(t->names[c], s->cols[c].name);
+		for (unsigned i = 0; i < rows; i++) {
+			union cell want = synth_cell(&s->cols[c], id, i, c);
+			double w = s->cols[c].type == COL_F64 ? want.f : (double)want.u;
+
+			if (!strncmp(s->cols[c].name, "GPU", 3))
+				w = NAN; /* listed as unknown */
+			assert_true(same(v[i], w));
+		}
+	}
+	table__free(t);
+}
+
+static void every_cell_comes_back(void **state)
+{
+	struct nodestep_stats st;
+	struct reader *r;
+
+	synth_make(journal, &plain);
+	assert_int_equal(build(NAME, &st), 0);
+	assert_int_equal(st.series, 3);
+	assert_int_equal(st.tables, 5);
+	assert_int_equal(st.rows, 1500);
+	assert_int_equal(st.rejected, 0);
+	assert_true(st.complete);
+	r = read_back(NAME);
+	assert_int_equal(r->nnodes, 1);
+	assert_string_equal(r->nodes[0].name, "n1");
+	assert_string_equal(r->job, "7");
+	assert_string_equal(r->nodes[0].step, "0");
+	check_table(r, "Tasks", "0", 0, 300);
+	check_table(r, "Tasks", "1", 1, 300);
+	check_table(r, "Step", "Step", 2, 300);
+	check_table(r, "RunLatency", "0", 3, 300);
+	check_table(r, "RunLatency", "1", 4, 300);
+	reader__free(r);
+}
+
+static void attributes_come_back(void **state)
+{
+	const struct reader_node *n;
+	struct reader *r;
+	double v;
+
+	synth_make(journal, &plain);
+	assert_int_equal(build(NAME, NULL), 0);
+	r = read_back(NAME);
+	n = &r->nodes[0];
+	assert_string_equal(node__str(n, "Node Name"), "n1");
+	assert_string_equal(node__str(n, "End Reason"), "exit");
+	assert_true(node__attr(n, "Start TimeNS")->i == SYNTH_START_NS);
+	assert_true(node__number(n, "Memory Limit", &v) && v == 500);
+	assert_true(node__number(n, "Number of Tasks", &v) && v == 2);
+	assert_null(node__attr(n, "Job Name")); /* empty */
+	assert_null(node__attr(n, "user"));	/* meta, not for the file */
+	assert_null(node__attr(n, "Torn Rows"));
+	reader__free(r);
+}
+
+static double total(const struct table *t, const char *prefix, const char *name, unsigned row)
+{
+	char full[64];
+	const double *v;
+
+	snprintf(full, sizeof(full), "%s_%s", prefix, name);
+	v = table__column(t, full);
+	assert_non_null(v);
+	return v[row];
+}
+
+static void totals_are_what_the_rows_say(void **state)
+{
+	const struct series *s = series__find("Tasks");
+	const struct reader_series *rs;
+	struct reader *r;
+	struct table *t;
+
+	synth_make(journal, &plain);
+	assert_int_equal(build(NAME, NULL), 0);
+	r = read_back(NAME);
+	rs = node__series(&r->nodes[0], "Totals");
+	assert_non_null(rs);
+	assert_int_equal(rs->ntables, 3);
+	assert_int_equal(reader__table(r, &r->nodes[0], rs, "Tasks", &t), 0);
+	assert_int_equal(t->nrows, 2);
+	assert_true(table__column(t, "Task")[1] == 1);
+	for (unsigned c = 0; c < s->ncols; c++) {
+		double min = INFINITY, max = -INFINITY, sum = 0, last = NAN;
+		unsigned n = 0;
+
+		if (s->cols[c].kind == COL_TIME || !strncmp(s->cols[c].name, "GPU", 3))
+			continue;
+		for (unsigned i = 0; i < plain.rows; i++) {
+			union cell cell = synth_cell(&s->cols[c], 1, i, c);
+			double v = s->cols[c].type == COL_F64 ? cell.f : (double)cell.u;
+
+			if (isnan(v))
+				continue;
+			min = v < min ? v : min;
+			max = v > max ? v : max;
+			sum += v;
+			last = v;
+			n++;
+		}
+		assert_true(total(t, "Min", s->cols[c].name, 1) == min);
+		assert_true(total(t, "Max", s->cols[c].name, 1) == max);
+		assert_true(total(t, "Avg", s->cols[c].name, 1) == sum / n);
+		if (s->cols[c].kind == COL_DELTA)
+			assert_true(total(t, "Sum", s->cols[c].name, 1) == sum);
+		if (s->cols[c].kind == COL_CUMULATIVE)
+			assert_true(total(t, "Last", s->cols[c].name, 1) == last);
+	}
+	/* Unknown all along, F64 or named in Unknown Columns. */
+	assert_true(isnan(total(t, "Max", "GPUUtilization", 0)));
+	assert_true(isnan(total(t, "Max", "GPUMemMB", 0)));
+	table__free(t);
+	reader__free(r);
+}
+
+/* Only Tasks, every family: the promise of the format. */
+static void tasks_row_bytes(unsigned rows, double limit)
+{
+	const struct series *s = series__find("Tasks");
+	const struct column *cols[SYNTH_COLS];
+	unsigned n = series__select(s, FAM_ALL, cols, SYNTH_COLS);
+	struct journal *j;
+
+	unlink(journal);
+	assert_int_equal(journal__create(&j, journal), 0);
+	journal__attr_str(j, "Node Name", "n1");
+	journal__series(j, 0, "Tasks", true, cols, n);
+	journal__table(j, 0, 0, "0");
+	for (unsigned i = 0; i < rows; i++) {
+		union cell cells[SYNTH_COLS];
+
+		for (unsigned c = 0; c < n; c++)
+			cells[c] = synth_cell(cols[c], 0, i, c);
+		journal__row(j, 0, cells, n);
+		assert_int_equal(journal__commit(j), 0);
+	}
+	journal__free(j);
+	assert_int_equal(build(NAME, NULL), 0);
+	print_message("%u rows of %u columns: %.1f bytes each, whole file\n", rows, n,
+		      (double)size_of(NAME) / rows);
+	assert_true((double)size_of(NAME) / rows <= limit);
+}
+
+static void a_row_of_tasks_costs_at_most_120_bytes(void **state)
+{
+	tasks_row_bytes(400, 120);
+	tasks_row_bytes(4000, 110);
+}
+
+static void tables_without_rows_exist(void **state)
+{
+	struct synth empty = plain;
+	const struct reader_series *s;
+	struct nodestep_stats st;
+	struct reader *r;
+	struct table *t;
+
+	empty.rows = 0;
+	empty.end = false;
+	synth_make(journal, &empty);
+	assert_int_equal(build(NAME, &st), 0);
+	assert_false(st.complete);
+	assert_int_equal(st.tables, 5);
+	r = read_back(NAME);
+	s = node__series(&r->nodes[0], "Tasks");
+	assert_int_equal(s->ntables, 2);
+	assert_int_equal(reader__table(r, &r->nodes[0], s, "1", &t), 0);
+	assert_int_equal(t->nrows, 0);
+	table__free(t);
+	s = node__series(&r->nodes[0], "Totals");
+	assert_int_equal(reader__table(r, &r->nodes[0], s, "Tasks", &t), 0);
+	assert_int_equal(t->nrows, 2);
+	assert_true(isnan(table__column(t, "Max_RSS")[0]));
+	table__free(t);
+	reader__free(r);
+}
+
+static void row_counts_around_the_chunk_size(void **state)
+{
+	static const unsigned rows[] = {1, 2, 127, 128, 129, 255, 256, 257};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct synth s = plain;
+		struct reader *r;
+
+		s.tasks = 1;
+		s.rows = rows[i];
+		synth_make(journal, &s);
+		assert_int_equal(build(NAME, NULL), 0);
+		r = read_back(NAME);
+		check_table(r, "Tasks", "0", 0, rows[i]);
+		reader__free(r);
+	}
+}
+
+static void many_tables_come_in_numeric_order(void **state)
+{
+	struct synth s = plain;
+	const struct reader_series *rs;
+	struct reader *r;
+	struct table *t;
+	char name[8];
+
+	s.tasks = 130;
+	s.rows = 3;
+	synth_make(journal, &s);
+	assert_int_equal(build(NAME, NULL), 0);
+	r = read_back(NAME);
+	rs = node__series(&r->nodes[0], "Tasks");
+	assert_int_equal(rs->ntables, 130);
+	for (unsigned i = 0; i < 130; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		assert_string_equal(rs->tables[i], name);
+	}
+	assert_int_equal(reader__table(r, &r->nodes[0], node__series(&r->nodes[0], "Totals"),
+				       "Tasks", &t),
+			 0);
+	for (unsigned i = 0; i < 130; i++)
+		assert_true(table__column(t, "Task")[i] == i);
+	table__free(t);
+	reader__free(r);
+}
+
+/* A restarted owner declares everything anew, with ids of its own. */
+static void ids_may_be_given_again(void **state)
+{
+	struct synth s = plain;
+	struct nodestep_stats st;
+	struct journal *j;
+	struct reader *r;
+	uint64_t cut;
+
+	s.rows = 5;
+	s.end = false;
+	synth_make(journal, &s);
+	assert_int_equal(journal__reopen(&j, journal, &cut), 0);
+	synth_declare(j, &s);
+	for (unsigned row = 5; row < 9; row++)
+		synth_interval(j, &s, row);
+	journal__free(j);
+	assert_int_equal(build(NAME, &st), 0);
+	assert_int_equal(st.tables, 5);
+	assert_int_equal(st.rejected, 0);
+	r = read_back(NAME);
+	check_table(r, "Tasks", "1", 1, 9);
+	reader__free(r);
+}
+
+static void what_was_not_declared_is_rejected_and_counted(void **state)
+{
+	const struct column *cols[SYNTH_COLS];
+	unsigned n = series__select(series__find("Tasks"), FAM_BASE, cols, SYNTH_COLS);
+	union cell cells[SYNTH_COLS] = {{0}};
+	struct nodestep_stats st;
+	struct journal *j;
+
+	unlink(journal);
+	assert_int_equal(journal__create(&j, journal), 0);
+	journal__attr_str(j, "Node Name", "n1");
+	journal__row(j, 5, cells, 3);			      /* no such table */
+	journal__table(j, 1, 9, "0");			      /* no such series */
+	journal__series(j, 1, "a/b", true, cols, n);	      /* not a name */
+	journal__series(j, 2, "Totals", true, cols, n);	      /* ours */
+	journal__series(j, 3, "Tasks", true, cols, n);
+	journal__series(j, 3, "Other", true, cols, n);	      /* id taken */
+	journal__series(j, 4, "Tasks", false, cols, n);	      /* another shape */
+	journal__table(j, 1, 3, "..");			      /* not a name */
+	journal__table(j, 1, 3, "0");
+	journal__table(j, 1, 3, "1");			      /* id taken */
+	journal__row(j, 1, cells, n - 1);		      /* wrong width */
+	journal__row(j, 1, cells, n);
+	assert_int_equal(journal__commit(j), 0);
+	journal__free(j);
+	assert_int_equal(build(NAME, &st), 0);
+	assert_int_equal(st.rejected, 9);
+	assert_int_equal(st.rows, 1);
+	assert_int_equal(st.tables, 1);
+}
+
+static void rows_of_a_torn_end_are_told(void **state)
+{
+	struct nodestep_stats st;
+	struct synth s = plain;
+	struct reader *r;
+	double v;
+
+	s.rows = 10;
+	s.end = false;
+	synth_make(journal, &s);
+	assert_int_equal(truncate(journal, size_of("j") - 3), 0);
+	assert_int_equal(build(NAME, &st), 0);
+	assert_int_equal(st.rows, 9 * 5);
+	assert_int_equal(st.torn_rows, 5);
+	r = read_back(NAME);
+	check_table(r, "Tasks", "1", 1, 9);
+	assert_true(node__number(&r->nodes[0], "Torn Rows", &v) && v == 5);
+	reader__free(r);
+}
+
+static void without_a_node_there_is_no_file(void **state)
+{
+	static const struct {
+		const char *node;
+		int err;
+	} cases[] = {{NULL, -ENODATA}, {"", -EINVAL}, {"a/b", -EINVAL}, {"..", -EINVAL}};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct journal *j;
+
+		unlink(journal);
+		unlinkat(dir_fd, NAME, 0);
+		assert_int_equal(journal__create(&j, journal), 0);
+		if (cases[i].node)
+			journal__attr_str(j, "Node Name", cases[i].node);
+		journal__commit(j);
+		journal__free(j);
+		assert_int_equal(build(NAME, NULL), cases[i].err);
+		assert_int_equal(size_of(NAME), -1);
+	}
+}
+
+static void a_link_in_the_way_is_not_followed(void **state)
+{
+	struct synth s = plain;
+	int fd = openat(dir_fd, "victim", O_WRONLY | O_CREAT, 0600);
+
+	s.rows = 1;
+	synth_make(journal, &s);
+	assert_int_equal(write(fd, "x", 1), 1);
+	close(fd);
+	unlinkat(dir_fd, NAME, 0);
+	assert_int_equal(symlinkat("victim", dir_fd, NAME), 0);
+	assert_int_equal(build(NAME, NULL), 0);
+	assert_int_equal(size_of("victim"), 1);
+	assert_true(size_of(NAME) > 1000);
+	unlinkat(dir_fd, "victim", 0);
+}
+
+static int publish(const struct synth *s, char *kept)
+{
+	int fd, err;
+
+	synth_make(journal, s);
+	fd = open(journal, O_RDONLY);
+	err = publish__final(fd, dir_fd, NAME, NULL, kept, 64);
+	close(fd);
+	return err;
+}
+
+static void a_live_file_gives_way_to_the_final_one(void **state)
+{
+	struct synth s = plain;
+	char kept[64];
+	int fd;
+
+	s.rows = 3;
+	unlinkat(dir_fd, NAME, 0);
+	synth_make(journal, &s);
+	fd = open(journal, O_RDONLY);
+	assert_int_equal(publish__live(fd, dir_fd, NAME, NULL), 0);
+	assert_int_equal(publish__live(fd, dir_fd, "a/b", NULL), -EINVAL);
+	assert_int_equal(publish__live(fd, dir_fd, ".x", NULL), -EINVAL);
+	close(fd);
+	assert_true(size_of("." NAME) > 0);
+	assert_int_equal(size_of(NAME), -1);
+	assert_int_equal(publish(&s, kept), 0);
+	assert_string_equal(kept, "");
+	assert_int_equal(size_of("." NAME), -1);
+	assert_int_equal(size_of("." NAME ".tmp"), -1);
+	assert_true(size_of(NAME) > 0);
+}
+
+static void runs_of_earlier_restarts_are_kept(void **state)
+{
+	struct synth s = plain;
+	char kept[64];
+
+	unlinkat(dir_fd, NAME, 0);
+	s.rows = 3;
+	s.restart = 0;
+	assert_int_equal(publish(&s, kept), 0);
+	assert_string_equal(kept, "");
+	/* The same run again, a row later. */
+	s.rows = 4;
+	assert_int_equal(publish(&s, kept), 0);
+	assert_string_equal(kept, "");
+	s.start_ns++;
+	s.restart = 5;
+	assert_int_equal(publish(&s, kept), 0);
+	assert_string_equal(kept, "restart0/" NAME);
+	s.start_ns++;
+	s.restart = 5;
+	assert_int_equal(publish(&s, kept), 0);
+	assert_string_equal(kept, "restart5/" NAME);
+	/* Place 5 is taken now. */
+	s.start_ns++;
+	s.restart = -1;
+	assert_int_equal(publish(&s, kept), 0);
+	assert_string_equal(kept, "restart1/" NAME);
+	s.start_ns++;
+	assert_int_equal(publish(&s, kept), 0);
+	assert_string_equal(kept, "restart2/" NAME);
+}
+
+static void what_is_no_profile_is_kept_too(void **state)
+{
+	struct synth s = plain;
+	char kept[64];
+	int fd;
+
+	s.rows = 1;
+	unlinkat(dir_fd, NAME, 0);
+	fd = openat(dir_fd, NAME, O_WRONLY | O_CREAT, 0600);
+	assert_int_equal(write(fd, "precious", 8), 8);
+	close(fd);
+	assert_int_equal(publish(&s, kept), 0);
+	assert_int_equal(size_of(kept), 8);
+	/* A link moves as a link. */
+	unlinkat(dir_fd, NAME, 0);
+	assert_int_equal(symlinkat("/etc/passwd", dir_fd, NAME), 0);
+	assert_int_equal(publish(&s, kept), 0);
+	assert_int_equal(size_of(kept), 11);
+}
+
+static void a_full_disk_leaves_nothing_behind(void **state)
+{
+	struct synth s = plain;
+	char cmd[200], kept[64];
+	int was = dir_fd, fd, full;
+
+	if (geteuid()) {
+		print_message("skip: mounting a small tmpfs needs root\n");
+		skip();
+	}
+	snprintf(cmd, sizeof(cmd), "mkdir %s/m && mount -t tmpfs -o size=16k jptest %s/m 2>/dev/null",
+		 dir, dir);
+	if (system(cmd)) {
+		print_message("skip: cannot mount a tmpfs\n");
+		skip();
+	}
+	full = openat(dir_fd, "m", O_RDONLY | O_DIRECTORY);
+	synth_make(journal, &s);
+	fd = open(journal, O_RDONLY);
+	dir_fd = full;
+	assert_int_equal(publish__final(fd, dir_fd, NAME, NULL, kept, sizeof(kept)), -ENOSPC);
+	assert_int_equal(size_of(NAME), -1);
+	assert_int_equal(size_of("." NAME ".tmp"), -1);
+	dir_fd = was;
+	close(fd);
+	close(full);
+	snprintf(cmd, sizeof(cmd), "umount -l %s/m", dir);
+	assert_int_equal(system(cmd), 0);
+}
+
+static void other_files_are_no_profiles(void **state)
+{
+	struct reader *r;
+
+	assert_int_equal(reader__open(&r, "/nonexistent"), -ENOENT);
+	assert_int_equal(reader__open(&r, "/tmp"), -EISDIR);
+	assert_int_equal(reader__open(&r, "/dev/null"), -EBADMSG);
+	assert_int_equal(reader__open(&r, "/etc/passwd"), -EBADMSG);
+	reader__free(NULL);
+	table__free(NULL);
+}
+
+static int make_for_tools(const char *where)
+{
+	static const struct {
+		const char *name;
+		struct synth s;
+	} files[] = {
+		{"n1", {"n1", 2, 300, SYNTH_START_NS, 0, true}},
+		{"n2", {"n2", 2, 140, SYNTH_START_NS, 0, true}},
+		{"long", {"n1", 1, 20000, SYNTH_START_NS, -1, true}},
+		{"again", {"n1", 1, 5, SYNTH_START_NS + 1, 1, true}},
+		{"live", {"n1", 2, 20, SYNTH_START_NS, -1, false}},
+	};
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		char path[4096];
+
+		snprintf(path, sizeof(path), "%s/%s.journal", where, files[i].name);
+		synth_make(path, &files[i].s);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_cell_comes_back),
+		cmocka_unit_test(attributes_come_back),
+		cmocka_unit_test(totals_are_what_the_rows_say),
+		cmocka_unit_test(a_row_of_tasks_costs_at_most_120_bytes),
+		cmocka_unit_test(tables_without_rows_exist),
+		cmocka_unit_test(row_counts_around_the_chunk_size),
+		cmocka_unit_test(many_tables_come_in_numeric_order),
+		cmocka_unit_test(ids_may_be_given_again),
+		cmocka_unit_test(what_was_not_declared_is_rejected_and_counted),
+		cmocka_unit_test(rows_of_a_torn_end_are_told),
+		cmocka_unit_test(without_a_node_there_is_no_file),
+		cmocka_unit_test(a_link_in_the_way_is_not_followed),
+		cmocka_unit_test(a_live_file_gives_way_to_the_final_one),
+		cmocka_unit_test(runs_of_earlier_restarts_are_kept),
+		cmocka_unit_test(what_is_no_profile_is_kept_too),
+		cmocka_unit_test(a_full_disk_leaves_nothing_behind),
+		cmocka_unit_test(other_files_are_no_profiles),
+	};
+
+	if (argc == 3 && !strcmp(argv[1], "--make"))
+		return make_for_tools(argv[2]);
+	return cmocka_run_group_tests_name("nodestep", tests, make_dir, remove_dir);
+}

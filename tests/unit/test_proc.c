@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* /proc: the real one for what it says of ourselves, a made one for what it could say. */
+#include <errno.h>
+#include <ftw.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "job/proc.h"
+
+static char root[64];
+
+static void put(pid_t pid, const char *file, const char *data, size_t len)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%d", root, (int)pid);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/%d/%s", root, (int)pid, file);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, len, f), len);
+	fclose(f);
+}
+
+static void fake(pid_t pid, const char *comm, pid_t ppid, unsigned uid)
+{
+	char text[512];
+
+	snprintf(text, sizeof(text),
+		 "%d (%s) S %d 1 1 0 -1 4194560 0 0 0 0 1 2 0 0 20 0 1 0 777 0\n", (int)pid, comm,
+		 (int)ppid);
+	put(pid, "stat", text, strlen(text));
+	snprintf(text, sizeof(text), "%s\n", comm);
+	put(pid, "comm", text, strlen(text));
+	snprintf(text, sizeof(text), "Name:\t%s\nUmask:\t0022\nUid:\t%u\t%u\t%u\t%u\n", comm, uid,
+		 uid, uid, uid);
+	put(pid, "status", text, strlen(text));
+}
+
+static int use_fake_root(void **state)
+{
+	strcpy(root, "/tmp/jp-proc-XXXXXX");
+	if (!mkdtemp(root))
+		return -1;
+	proc__set_root(root);
+	return 0;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	return remove(path);
+}
+
+static int drop_fake_root(void **state)
+{
+	proc__set_root("/proc");
+	return nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* A child that sleeps, with an environment of its own; killed by its pid. */
+static pid_t start_sleeper(char *const env[])
+{
+	char comm[64] = "";
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		execle("/bin/sleep", "jp test", "30", NULL, env);
+		_exit(127);
+	}
+	for (int i = 0; i < 500 && strcmp(comm, "sleep") != 0; i++) {
+		usleep(10000);
+		assert_int_equal(proc__comm(pid, comm, sizeof(comm)), 0);
+	}
+	assert_string_equal(comm, "sleep");
+	return pid;
+}
+
+static void a_real_process(void **state)
+{
+	char *const env[] = {"XSLURM_PROCID=1", "SLURM_PROCIDS=2", "SLURM_PROCID=41",
+			     "SLURM_PROCID=42", "EMPTY=",	   NULL};
+	pid_t pid = start_sleeper(env), ppid = 0;
+	uint64_t ticks = 0, own = 0;
+	int32_t procid = -1;
+	char buf[64];
+	uid_t uid = 0;
+
+	assert_int_equal(proc__ppid(pid, &ppid), 0);
+	assert_int_equal(ppid, getpid());
+	assert_int_equal(proc__starttime(pid, &ticks), 0);
+	assert_int_equal(proc__starttime(getpid(), &own), 0);
+	assert_in_range(ticks, own, own + 100 * (uint64_t)sysconf(_SC_CLK_TCK));
+	assert_int_equal(proc__uid(pid, &uid), 0);
+	assert_int_equal(uid, getuid());
+	assert_int_equal(proc__title(pid, buf, sizeof(buf)), 0);
+	assert_string_equal(buf, "jp test 30");
+	assert_int_equal(proc__title(pid, buf, 4), 0);
+	assert_string_equal(buf, "jp");
+	assert_int_equal(proc__procid(pid, &procid), 0);
+	assert_int_equal(procid, 41);
+	assert_int_equal(proc__environ(pid, "EMPTY", buf, sizeof(buf)), 0);
+	assert_string_equal(buf, "");
+	assert_int_equal(proc__environ(pid, "SLURM", buf, sizeof(buf)), -ENODATA);
+	assert_int_equal(proc__environ(pid, "SLURM_PROCID", buf, 2), -E2BIG);
+	assert_int_equal(proc__environ(pid, "SLURM_PROCID", buf, 3), 0);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	assert_true(proc__ppid(pid, &ppid) < 0);
+	assert_true(proc__procid(pid, &procid) < 0);
+	assert_true(proc__title(pid, buf, sizeof(buf)) < 0);
+}
+
+static void comm_may_look_like_fields(void **state)
+{
+	uint64_t ticks = 0;
+	pid_t ppid = 0;
+
+	fake(100, "a) R 1 2 3 (", 55, 0);
+	assert_int_equal(proc__ppid(100, &ppid), 0);
+	assert_int_equal(ppid, 55);
+	assert_int_equal(proc__starttime(100, &ticks), 0);
+	assert_int_equal(ticks, 777);
+}
+
+static void broken_stat_is_an_error(void **state)
+{
+	static const char *const bad[] = {"",
+					  "100",
+					  "100 (x",
+					  "100 (x)",
+					  "100 (x) S",
+					  "100 (x) S -5 1",
+					  "100 (x) S 99999999999 1"};
+	pid_t ppid;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		put(100, "stat", bad[i], strlen(bad[i]));
+		assert_int_equal(proc__ppid(100, &ppid), -EINVAL);
+	}
+	assert_int_equal(proc__ppid(101, &ppid), -ENOENT);
+}
+
+static void hostile_environments(void **state)
+{
+	static const char *const bad[] = {
+		"", "-1", "+1", " 1", "1 ", "01", "x", "2147483648", "99999999999999999999", "1\n"};
+	char env[8192], buf[64];
+	int32_t procid = 7;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		int n = snprintf(env, sizeof(env), "A=b%cSLURM_PROCID=%s", 0, bad[i]);
+
+		put(100, "environ", env, (size_t)n + 1);
+		assert_int_equal(proc__procid(100, &procid), -EINVAL);
+	}
+	assert_int_equal(procid, 7);
+	/* Not ended by NUL; found across the border of two reads. */
+	memset(env, 'x', sizeof(env));
+	memcpy(env + 4090, "\0SLURM_PROCID=12", 16);
+	put(100, "environ", env, 4106);
+	assert_int_equal(proc__procid(100, &procid), 0);
+	assert_int_equal(procid, 12);
+	/* Only as a variable of its own, not inside another's value. */
+	put(100, "environ", "A=SLURM_PROCID=3", 17);
+	assert_int_equal(proc__procid(100, &procid), -ENODATA);
+	put(100, "environ", "SLURM_PROCID", 12);
+	assert_int_equal(proc__procid(100, &procid), -ENODATA);
+	put(100, "environ", "", 0);
+	assert_int_equal(proc__environ(100, "A", buf, sizeof(buf)), -ENODATA);
+}
+
+static void environments_are_read_to_a_bound(void **state)
+{
+	size_t size = 5 << 20;
+	char *big = calloc(1, size);
+	int32_t procid;
+
+	assert_non_null(big);
+	memset(big, 'x', size - 32);
+	strcpy(big + size - 31, "SLURM_PROCID=3");
+	put(100, "environ", big, size);
+	assert_int_equal(proc__procid(100, &procid), -EINVAL);
+	free(big);
+}
+
+static void title_is(const char *title, uint32_t job, const char *step)
+{
+	char name[65] = "";
+	uint32_t id = 0;
+
+	if (proc__stepd_title(title, &id, name, sizeof(name)))
+		fail_msg("\"%s\" was refused", title);
+	assert_int_equal(id, job);
+	assert_string_equal(name, step);
+}
+
+static void titles_of_slurmstepd(void **state)
+{
+	title_is("slurmstepd: [3.batch] ", 3, "batch");
+	title_is("slurmstepd: [3.1]    ", 3, "1");
+	title_is("slurmstepd: [5.0]", 5, "0");
+	title_is("slurmstepd: [7.extern]", 7, "extern");
+	title_is("slurmstepd: [7.interactive]", 7, "interactive");
+	title_is("slurmstepd: [7+1.0]", 8, "0");
+	title_is("slurmstepd: [7.0+1]", 7, "0+1");
+}
+
+static void titles_nobody_should_believe(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"slurmstepd",
+		"slurmstepd: ",
+		"slurmstepd: [",
+		"slurmstepd: []",
+		"slurmstepd: [3]",
+		"slurmstepd: [3.]",
+		"slurmstepd: [.0]",
+		"slurmstepd: [0.0]",
+		"slurmstepd: [-3.0]",
+		"slurmstepd: [3.0",
+		"slurmstepd: [3.0]x",
+		"slurmstepd: [3.0] x",
+		"slurmstepd: [3.../x]",
+		"slurmstepd: [3.foo]",
+		"slurmstepd: [3.4294967292]",
+		"slurmstepd: [4294967296.0]",
+		"slurmstepd: [4294967295+1.0]",
+		"slurmstepd: [3+.0]",
+		"slurmstepd: [3+x.0]",
+		"slurmstepd infinity",
+		" slurmstepd: [3.0]",
+		"slurmstepd: [ 3.0]",
+		"slurmstepd: [33333333333333333333333333333333333333333333333333333333333333333333"
+		"333333333333333333333333333333333333.0]",
+	};
+	char name[65];
+	uint32_t id;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		if (proc__stepd_title(bad[i], &id, name, sizeof(name)) != -EINVAL)
+			fail_msg("\"%s\" was taken", bad[i]);
+	assert_int_equal(proc__stepd_title("slurmstepd: [3.batch]", &id, name, 3), -EINVAL);
+}
+
+static void root_of_a_lineage(void **state)
+{
+	pid_t task = 0;
+
+	fake(200, "slurmstepd", 1, 0);
+	fake(201, "bash", 200, 1000);
+	fake(202, "python", 201, 1000);
+	fake(203, "sh", 202, 1000);
+	assert_int_equal(proc__root_of(203, &task), 0);
+	assert_int_equal(task, 201);
+	assert_int_equal(proc__root_of(201, &task), 0);
+	assert_int_equal(task, 201);
+	task = 0;
+	assert_int_equal(proc__root_of(200, &task), -ENOENT);
+	assert_int_equal(task, 0);
+}
+
+static void users_do_not_become_slurmstepd(void **state)
+{
+	pid_t task = 0;
+
+	fake(200, "slurmstepd", 1, 0);
+	fake(201, "slurmstepd", 200, 1000); /* his own prctl(PR_SET_NAME) */
+	fake(202, "sh", 201, 1000);
+	assert_int_equal(proc__root_of(202, &task), 0);
+	assert_int_equal(task, 201);
+}
+
+static void loops_and_gaps_end(void **state)
+{
+	pid_t task;
+
+	fake(300, "a", 301, 0);
+	fake(301, "b", 300, 0);
+	assert_int_equal(proc__root_of(300, &task), -ELOOP);
+	fake(302, "c", 302, 0);
+	assert_int_equal(proc__root_of(302, &task), -ENOENT);
+	fake(303, "d", 999, 0);
+	assert_int_equal(proc__root_of(303, &task), -ENOENT);
+	fake(304, "e", 0, 0);
+	assert_int_equal(proc__root_of(304, &task), -ENOENT);
+}
+
+int main(void)
+{
+#define FAKE(f) cmocka_unit_test_setup_teardown(f, use_fake_root, drop_fake_root)
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_real_process),
+		FAKE(comm_may_look_like_fields),
+		FAKE(broken_stat_is_an_error),
+		FAKE(hostile_environments),
+		FAKE(environments_are_read_to_a_bound),
+		cmocka_unit_test(titles_of_slurmstepd),
+		cmocka_unit_test(titles_nobody_should_believe),
+		FAKE(root_of_a_lineage),
+		FAKE(users_do_not_become_slurmstepd),
+		FAKE(loops_and_gaps_end),
+	};
+
+	return cmocka_run_group_tests_name("proc", tests, NULL, NULL);
+}

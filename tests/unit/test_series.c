@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <string.h>
+
+#include "store/series.h"
+
+#define TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
+
+static void slurms_ten_columns_come_first_in_slurms_order(void **state)
+{
+	static const char *const order[] = {
+		"ElapsedTime", "EpochTime", "CPUFrequency", "CPUTime", "CPUUtilization", "GPUMemMB",
+		"GPUUtilization", "RSS", "VMSize", "Pages", "ReadMB", "WriteMB",
+	};
+	const struct series *s = series__find("Tasks");
+
+	assert_non_null(s);
+	assert_true(s->grouped);
+	for (unsigned i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+		assert_string_equal(s->cols[i].name, order[i]);
+	assert_string_equal(s->cols[s->ncols - 1].name, "TimeNS");
+	assert_int_equal(s->cols[s->ncols - 1].type, COL_U64);
+}
+
+static void extra_columns_are_f64(void **state)
+{
+	for (unsigned i = 0; i < n_builtin_series; i++)
+		for (unsigned c = 0; c < builtin_series[i].ncols; c++)
+			if (builtin_series[i].cols[c].family != FAM_BASE)
+				assert_int_equal(builtin_series[i].cols[c].type, COL_F64);
+}
+
+static void column_names_are_unique_and_described(void **state)
+{
+	for (unsigned i = 0; i < n_builtin_series; i++) {
+		const struct series *s = &builtin_series[i];
+
+		for (unsigned c = 0; c < s->ncols; c++) {
+			assert_true(*s->cols[c].doc);
+			assert_non_null(s->cols[c].blind);
+			for (unsigned k = 0; k < c; k++)
+				assert_string_not_equal(s->cols[c].name, s->cols[k].name);
+		}
+	}
+}
+
+static void latency_has_a_column_per_bucket(void **state)
+{
+	const struct series *s = series__find("runlatency");
+
+	assert_non_null(s);
+	assert_int_equal(s->ncols, 43);
+	for (int k = 0; k < 40; k++)
+		assert_int_equal(s->cols[2 + k].arg, k);
+	assert_string_equal(s->cols[2 + 39].name, "B39");
+	assert_null(series__find("Nothing"));
+}
+
+static void step_adds_the_cgroup_before_the_end(void **state)
+{
+	const struct series *s = series__find("STEP"), *t = series__find("Tasks");
+
+	assert_false(s->grouped);
+	assert_int_equal(s->ncols, t->ncols + 8);
+	assert_string_equal(s->cols[s->ncols - 1].name, "TimeNS");
+	assert_string_equal(s->cols[t->ncols - 2].name, "MemMB");
+}
+
+static void select_keeps_order_and_families(void **state)
+{
+	const struct column *cols[128];
+	const struct series *s = series__find("Tasks");
+	unsigned n = series__select(s, FAM_BASE | FAM_FILE, cols, 128);
+
+	assert_int_equal(n, 13 + 4);
+	assert_string_equal(cols[0]->name, "ElapsedTime");
+	assert_string_equal(cols[12]->name, "ReadCalls");
+	assert_string_equal(cols[16]->name, "TimeNS");
+	assert_int_equal(series__select(s, FAM_ALL, cols, 128), s->ncols);
+	assert_int_equal(series__select(s, FAM_BASE, cols, 5), 5);
+}
+
+static void select_of_time_alone_is_nothing(void **state)
+{
+	const struct column *cols[128];
+
+	assert_int_equal(series__select(series__find("RunLatency"), FAM_BASE, cols, 128), 0);
+	assert_int_equal(series__select(series__find("RunLatency"), FAM_BASE | FAM_LATENCY, cols,
+					128),
+			 43);
+	assert_int_equal(series__select(series__find("Tasks"), 0, cols, 128), 0);
+}
+
+static void parse_takes_families_and_series(void **state)
+{
+	static const struct {
+		const char *list;
+		unsigned mask;
+	} good[] = {
+		{"all", FAM_ALL},
+		{"none", 0},
+		{"base", FAM_BASE},
+		{"sched", FAM_BASE | FAM_SCHED},
+		{"Sched, MEMORY", FAM_BASE | FAM_SCHED | FAM_MEMORY},
+		{"file ,self", FAM_BASE | FAM_FILE | FAM_SELF},
+		{"cgroup", FAM_BASE | FAM_CGROUP},
+		{"latency", FAM_BASE | FAM_LATENCY},
+		{"RunLatency", FAM_BASE | FAM_LATENCY},
+		{"task", TABLES},
+		{"Tasks", TABLES},
+		{"step,runlatency", FAM_ALL},
+		{"none,file", FAM_BASE | FAM_FILE},
+	};
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		unsigned mask = 0xdead;
+		char bad[16];
+
+		assert_int_equal(family__parse(good[i].list, &mask, bad, sizeof(bad)), 0);
+		assert_int_equal(mask, good[i].mask);
+	}
+}
+
+static void parse_names_the_bad_word(void **state)
+{
+	static const struct {
+		const char *list, *bad;
+	} cases[] = {
+		{"shed", "shed"},      {"sched,memry,file", "memry"}, {"", ""},
+		{"sched,", ""},	       {",sched", ""},		      {"sched memory", "sched me"},
+		{"averylongword", "averylon"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		unsigned mask = 7;
+		char bad[9] = "?";
+
+		assert_int_equal(family__parse(cases[i].list, &mask, bad, sizeof(bad)), -EINVAL);
+		assert_string_equal(bad, cases[i].bad);
+		assert_int_equal(mask, 7);
+	}
+}
+
+static void every_family_has_a_name_that_parses(void **state)
+{
+	for (unsigned f = 1; f <= FAM_LATENCY; f <<= 1) {
+		unsigned mask;
+		char bad[8];
+
+		assert_int_equal(family__parse(family__name(f), &mask, bad, sizeof(bad)), 0);
+		assert_int_equal(mask, f | FAM_BASE);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slurms_ten_columns_come_first_in_slurms_order),
+		cmocka_unit_test(extra_columns_are_f64),
+		cmocka_unit_test(column_names_are_unique_and_described),
+		cmocka_unit_test(latency_has_a_column_per_bucket),
+		cmocka_unit_test(step_adds_the_cgroup_before_the_end),
+		cmocka_unit_test(select_keeps_order_and_families),
+		cmocka_unit_test(select_of_time_alone_is_nothing),
+		cmocka_unit_test(parse_takes_families_and_series),
+		cmocka_unit_test(parse_names_the_bad_word),
+		cmocka_unit_test(every_family_has_a_name_that_parses),
+	};
+
+	return cmocka_run_group_tests_name("series", tests, NULL, NULL);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_BASE_CLOCK_H
+#define JP_BASE_CLOCK_H
+
+#include <stdint.h>
+
+#define NSEC_PER_SEC 1000000000ull
+
+uint64_t clock__boot_ns(void); /* since boot, suspend included: what BPF calls boot_ns */
+uint64_t clock__real_ns(void); /* unix time: may step */
+uint64_t clock__mono_ns(void); /* since boot, without suspend */
+
+/*
+ * The first instant after boot_now, on the boot clock, at which real0 + (instant - boot0) is a
+ * multiple of interval_ns: rows of all nodes fall on the same wall-clock instants, and a step of
+ * the wall clock in between does not disturb them. UINT64_MAX if interval_ns is 0 (never).
+ */
+uint64_t clock__next_aligned(uint64_t boot_now, uint64_t boot0, uint64_t real0,
+			     uint64_t interval_ns);
+
+#endif

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of keys. Reading the file is in config_read.c. */
+#include "base/config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/str.h"
+
+struct value_type {
+	int (*parse)(const char *text, void *field, char *err, size_t errlen);
+	void (*print)(const char *key, const void *field, FILE *f);
+};
+
+#define KEY_SLURM  1 /* also taken from slurm.conf and acct_gather.conf */
+#define KEY_REPEAT 2
+
+struct config_key {
+	const char *name;
+	const struct value_type *type;
+	size_t offset;
+	const char *initial;	  /* in the key's syntax; NULL: unset, or found at run time */
+	const char *initial_text; /* for people, where initial does not say it */
+	unsigned flags;
+	const char *help;
+};
+
+static int set_string(char **field, const char *text, char *err, size_t errlen)
+{
+	char *copy = strdup(text);
+
+	if (!copy) {
+		snprintf(err, errlen, "out of memory");
+		return -ENOMEM;
+	}
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+static int parse_path(const char *text, void *field, char *err, size_t errlen)
+{
+	if (text[0] != '/') {
+		snprintf(err, errlen, "\"%s\" is not an absolute path", text);
+		return -EINVAL;
+	}
+	return set_string(field, text, err, errlen);
+}
+
+static int parse_name(const char *text, void *field, char *err, size_t errlen)
+{
+	if (!str__safe_name(text)) {
+		snprintf(err, errlen, "\"%s\" is not a name: 1 to 128 characters without \"/\"",
+			 text);
+		return -EINVAL;
+	}
+	return set_string(field, text, err, errlen);
+}
+
+static int parse_words(const char *text, void *field, char *err, size_t errlen)
+{
+	return set_string(field, text, err, errlen);
+}
+
+static void print_string(const char *key, const void *field, FILE *f)
+{
+	const char *s = *(char *const *)field;
+
+	if (s)
+		fprintf(f, strpbrk(s, " \t") ? "%s=\"%s\"\n" : "%s=%s\n", key, s);
+}
+
+static int parse_freq(const char *text, void *field, char *err, size_t errlen)
+{
+	struct freq f;
+	int ret;
+
+	freq__init(&f);
+	ret = freq__parse(text, &f, err, errlen);
+	if (!ret)
+		*(struct freq *)field = f;
+	return ret;
+}
+
+static void print_freq(const char *key, const void *field, FILE *f)
+{
+	const struct freq *freq = field;
+
+	fprintf(f, "%s=", key);
+	for (unsigned i = 0; i < FREQ_N; i++)
+		fprintf(f, "%s%s=%g", i ? "," : "", freq__name(i), freq__interval(freq, i));
+	fputc('\n', f);
+}
+
+#define SLOTS_MIN 16
+#define SLOTS_MAX 4096
+
+static int parse_slots(const char *text, void *field, char *err, size_t errlen)
+{
+	uint32_t n;
+
+	if (parse_u32(text, &n) || n < SLOTS_MIN || n > SLOTS_MAX) {
+		snprintf(err, errlen, "\"%s\" is not a number from %d to %d", text, SLOTS_MIN,
+			 SLOTS_MAX);
+		return -EINVAL;
+	}
+	*(unsigned *)field = n;
+	return 0;
+}
+
+static void print_slots(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%u\n", key, *(const unsigned *)field);
+}
+
+#define PUBLISH_MIN 1.0
+#define PUBLISH_MAX 86400.0
+
+static int parse_publish(const char *text, void *field, char *err, size_t errlen)
+{
+	double s;
+
+	if (parse_double(text, &s) || (s != 0 && (s < PUBLISH_MIN || s > PUBLISH_MAX))) {
+		snprintf(err, errlen, "\"%s\": seconds are 0 (only at the end) or %g to %g", text,
+			 PUBLISH_MIN, PUBLISH_MAX);
+		return -EINVAL;
+	}
+	*(double *)field = s;
+	return 0;
+}
+
+static void print_seconds(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%g\n", key, *(const double *)field);
+}
+
+static int parse_pattern(const char *text, void *field, char *err, size_t errlen)
+{
+	struct config *c = field;
+	int ret;
+
+	if (c->n_cgroup_patterns == CONFIG_PATTERNS) {
+		snprintf(err, errlen, "at most %d patterns", CONFIG_PATTERNS);
+		return -EINVAL;
+	}
+	ret = parse_path(text, &c->cgroup_patterns[c->n_cgroup_patterns], err, errlen);
+	if (!ret)
+		c->n_cgroup_patterns++;
+	return ret;
+}
+
+static void print_patterns(const char *key, const void *field, FILE *f)
+{
+	const struct config *c = field;
+
+	for (unsigned i = 0; i < c->n_cgroup_patterns; i++)
+		print_string(key, &c->cgroup_patterns[i], f);
+}
+
+static int parse_level(const char *text, void *field, char *err, size_t errlen)
+{
+	for (enum log_level l = LOGL_ERROR; l <= LOGL_DEBUG; l++) {
+		if (!strcasecmp(text, log__level_name(l))) {
+			*(enum log_level *)field = l;
+			return 0;
+		}
+	}
+	snprintf(err, errlen, "\"%s\" is not one of error, warn, info, debug", text);
+	return -EINVAL;
+}
+
+static void print_level(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, log__level_name(*(const enum log_level *)field));
+}
+
+static const struct value_type type_path = {parse_path, print_string};
+static const struct value_type type_name = {parse_name, print_string};
+static const struct value_type type_words = {parse_words, print_string};
+static const struct value_type type_freq = {parse_freq, print_freq};
+static const struct value_type type_slots = {parse_slots, print_slots};
+static const struct value_type type_publish = {parse_publish, print_seconds};
+static const struct value_type type_pattern = {parse_pattern, print_patterns};
+static const struct value_type type_level = {parse_level, print_level};
+
+/* clang-format off */
+static const struct config_key keys[] = {
+	{"ProfileHDF5Dir", &type_path, offsetof(struct config, hdf5_dir), NULL, "none: must be set",
+	 KEY_SLURM, "Where the files go: a directory that the nodes share. Each user's are in a "
+		    "directory of the user's name."},
+	{"ProfileHDF5Default", &type_words, offsetof(struct config, hdf5_default), "none", NULL,
+	 KEY_SLURM, "What is stored for steps that ask for nothing themselves: all, none, or a list "
+		    "of Slurm's words and of families."},
+	{"JobAcctGatherFrequency", &type_freq, offsetof(struct config, freq), "task=30", NULL,
+	 KEY_SLURM, "Seconds between rows, for all or for one series: 30, or task=1,energy=5. "
+		    "Fractions down to 0.1; 0 is off."},
+	{"ClusterName", &type_name, offsetof(struct config, cluster), NULL, "not stored",
+	 KEY_SLURM, "Stored with every file."},
+	{"NodeName", &type_name, offsetof(struct config, node_name), NULL,
+	 "the host's name up to the first dot", 0, "Slurm's name of this node: part of every file's name."},
+	{"StateDir", &type_path, offsetof(struct config, state_dir), "/var/lib/jobprof", NULL, 0,
+	 "Where the journals are, on a disk of this node."},
+	{"PinDir", &type_path, offsetof(struct config, pin_dir), "/sys/fs/bpf/jobprof", NULL, 0,
+	 "Where maps and links are pinned, on a BPF file system."},
+	{"MaxSlots", &type_slots, offsetof(struct config, max_slots), "512", NULL, 0,
+	 "Tasks and steps that can be counted at once, 16 to 4096. What is beyond is counted together."},
+	{"PublishInterval", &type_publish, offsetof(struct config, publish_interval), "60", NULL, 0,
+	 "Seconds between versions of a running step's file; 0: only when it has ended."},
+	{"CgroupPattern", &type_pattern, 0, NULL, "Slurm's layouts only", KEY_REPEAT,
+	 "Another layout of cgroups: /path/to/step-*, or /path/step-*//task-*; up to 8 times."},
+	{"CgroupRoot", &type_path, offsetof(struct config, cgroup_root), NULL,
+	 "found from process 1", 0, "The cgroup in which Slurm's tree begins, where that is not the root."},
+	{"Writer", &type_path, offsetof(struct config, writer), NULL, "the installed one", 0,
+	 "Path of jobprof-writer."},
+	{"BTF", &type_path, offsetof(struct config, btf), NULL, "the running kernel's", 0,
+	 "Type information of the kernel, for kernels that do not carry their own."},
+	{"LogLevel", &type_level, offsetof(struct config, log_level), "info", NULL, 0,
+	 "error, warn, info or debug."},
+};
+/* clang-format on */
+#define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+
+static void *field_of(struct config *c, const struct config_key *k)
+{
+	return (char *)c + k->offset;
+}
+
+static int default_node_name(char **name)
+{
+	char host[256];
+
+	if (gethostname(host, sizeof(host)))
+		return -errno;
+	host[sizeof(host) - 1] = '\0';
+	host[strcspn(host, ".")] = '\0';
+	*name = strdup(str__safe_name(host) ? host : "localhost");
+	return *name ? 0 : -ENOMEM;
+}
+
+int config__init(struct config *c)
+{
+	char err[128];
+	int ret;
+
+	memset(c, 0, sizeof(*c));
+	for (size_t i = 0; i < N_KEYS; i++) {
+		const struct config_key *k = &keys[i];
+
+		if (!k->initial)
+			continue;
+		ret = k->type->parse(k->initial, field_of(c, k), err, sizeof(err));
+		if (ret)
+			goto fail;
+	}
+	ret = default_node_name(&c->node_name);
+	if (!ret)
+		return 0;
+fail:
+	config__free(c);
+	return ret;
+}
+
+void config__free(struct config *c)
+{
+	if (!c)
+		return;
+	free(c->hdf5_dir);
+	free(c->hdf5_default);
+	free(c->cluster);
+	free(c->state_dir);
+	free(c->node_name);
+	free(c->pin_dir);
+	free(c->cgroup_root);
+	free(c->writer);
+	free(c->btf);
+	for (unsigned i = 0; i < c->n_cgroup_patterns; i++)
+		free(c->cgroup_patterns[i]);
+	memset(c, 0, sizeof(*c));
+}
+
+static const char *nearest_key(const char *word)
+{
+	const char *names[N_KEYS + 1];
+
+	for (size_t i = 0; i < N_KEYS; i++)
+		names[i] = keys[i].name;
+	names[N_KEYS] = "Include";
+	return str__nearest(word, names, N_KEYS + 1);
+}
+
+int config__set(struct config *c, const char *key, const char *value, bool slurm_only,
+		unsigned *key_index, const char **near, char *err, size_t errlen)
+{
+	for (unsigned i = 0; i < N_KEYS; i++) {
+		if (strcasecmp(keys[i].name, key) != 0 ||
+		    (slurm_only && !(keys[i].flags & KEY_SLURM)))
+			continue;
+		if (key_index)
+			*key_index = i;
+		return keys[i].type->parse(value, field_of(c, &keys[i]), err, errlen);
+	}
+	if (near)
+		*near = nearest_key(key);
+	return -ENOENT;
+}
+
+bool config__repeats(unsigned key_index)
+{
+	return keys[key_index].flags & KEY_REPEAT;
+}
+
+void config__print_keys(FILE *f)
+{
+	for (size_t i = 0; i < N_KEYS; i++)
+		fprintf(f, "%s\n    %s\n    Default: %s.\n", keys[i].name, keys[i].help,
+			keys[i].initial ? keys[i].initial : keys[i].initial_text);
+}
+
+void config__print(const struct config *c, FILE *f)
+{
+	for (size_t i = 0; i < N_KEYS; i++)
+		keys[i].type->print(keys[i].name, (const char *)c + keys[i].offset, f);
+}

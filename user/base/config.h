@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof.conf: what may be set, what it is when it is not, and how it is read. */
+#ifndef JP_BASE_CONFIG_H
+#define JP_BASE_CONFIG_H
+
+#include <stdio.h>
+
+#include "base/freq.h"
+#include "base/log.h"
+
+#define CONFIG_PATTERNS 8
+
+/* Strings are owned; NULL where not set and without a default. */
+struct config {
+	char *hdf5_dir;	    /* ProfileHDF5Dir; absolute */
+	char *hdf5_default; /* ProfileHDF5Default, as written: names are the caller's to check */
+	struct freq freq;   /* JobAcctGatherFrequency */
+	char *cluster;	    /* ClusterName */
+	char *state_dir;    /* StateDir; absolute */
+	char *node_name;    /* NodeName; default: the host's name up to the first dot */
+	char *pin_dir;	    /* PinDir; absolute */
+	unsigned max_slots; /* MaxSlots */
+	double publish_interval;		/* PublishInterval, s; 0: only when a step ends */
+	char *cgroup_patterns[CONFIG_PATTERNS]; /* CgroupPattern; see job/layout.h */
+	unsigned n_cgroup_patterns;
+	char *cgroup_root; /* CgroupRoot: where Slurm's tree begins, below the hierarchy's root */
+	char *writer;	   /* Writer: path of jobprof-writer */
+	char *btf;	   /* BTF: type information instead of the kernel's */
+	enum log_level log_level; /* LogLevel */
+};
+
+/* Sets every default. 0 or -ENOMEM. */
+int config__init(struct config *c);
+/*
+ * Reads path into *c (after config__init). Syntax: slurm.conf's: Key=Value pairs separated by
+ * blanks, keys without regard to case, values in double quotes where they hold blanks, '#' starts a
+ * comment and "\#" does not, a backslash at the end of a line continues it, "Include FILE" reads
+ * another file, relative to this one, with %h the host's and %n the node's name. In slurm.conf and
+ * acct_gather.conf, and what they include, only ProfileHDF5Dir, ProfileHDF5Default,
+ * JobAcctGatherFrequency and ClusterName are looked at. Anywhere else an unknown key is an error.
+ * Every error is logged as FILE:LINE. 0; -EINVAL: something was wrong in a file; -errno: path
+ * could not be read; -EPERM: root would read a file that others may write.
+ */
+int config__load(struct config *c, const char *path);
+void config__free(struct config *c); /* what it owns, not *c itself */
+
+/* All keys with default and meaning, for --help and the manual. */
+void config__print_keys(FILE *f);
+/* What is in force, in the syntax of the file. */
+void config__print(const struct config *c, FILE *f);
+
+/* For the reader: sets one key. -ENOENT: no such key (*near: the nearest, or NULL); -EINVAL: the
+ * reason in err. slurm_only: take only what Slurm's own files say. key_index, if not NULL, is set
+ * to a small number that stands for the key. */
+int config__set(struct config *c, const char *key, const char *value, bool slurm_only,
+		unsigned *key_index, const char **near, char *err, size_t errlen);
+/* True for keys that may be given several times. */
+bool config__repeats(unsigned key_index);
+
+#endif

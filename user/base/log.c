@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define LINE_MAX_LEN 2048
+
+static const char *program_name = "jobprof";
+static enum log_level max_level = LOGL_INFO;
+static bool to_journal;
+
+static const struct {
+	const char *name;
+	int priority; /* of syslog */
+} levels[] = {
+	[LOGL_ERROR] = {"error", 3},
+	[LOGL_WARN] = {"warn", 4},
+	[LOGL_INFO] = {"info", 6},
+	[LOGL_DEBUG] = {"debug", 7},
+};
+
+/* The variable is inherited by children whose stderr was redirected: compare, do not trust. */
+static bool stderr_is_journal(void)
+{
+	const char *env = getenv("JOURNAL_STREAM");
+	unsigned long long dev, ino;
+	struct stat st;
+	char end;
+
+	if (!env || sscanf(env, "%llu:%llu%c", &dev, &ino, &end) != 2)
+		return false;
+	return !fstat(STDERR_FILENO, &st) && st.st_dev == dev && st.st_ino == ino;
+}
+
+void log__init(const char *program, enum log_level level)
+{
+	program_name = program;
+	max_level = level;
+	to_journal = stderr_is_journal();
+}
+
+void log__set_level(enum log_level level)
+{
+	max_level = level;
+}
+
+enum log_level log__level(void)
+{
+	return max_level;
+}
+
+const char *log__level_name(enum log_level level)
+{
+	return levels[level].name;
+}
+
+/* Appends text to out with everything but printable ASCII escaped; always leaves room for "...\n".
+ */
+static size_t escape(char *out, size_t pos, size_t size, const char *text)
+{
+	size_t limit = size - sizeof("...\n");
+
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+		bool plain = c >= 0x20 && c < 0x7f;
+
+		if (pos + (plain ? 1 : 4) > limit) {
+			for (int i = 0; i < 3; i++)
+				out[pos++] = '.';
+			return pos;
+		}
+		if (plain)
+			out[pos++] = (char)c;
+		else
+			pos += (size_t)snprintf(out + pos, 5, "\\x%02x", c);
+	}
+	return pos;
+}
+
+void log__print(enum log_level level, const char *fmt, ...)
+{
+	char text[LINE_MAX_LEN], line[LINE_MAX_LEN + 128];
+	int saved = errno;
+	size_t len = 0;
+	va_list ap;
+
+	if (level > max_level)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+
+	if (to_journal)
+		len = (size_t)snprintf(line, sizeof(line), "<%d>", levels[level].priority);
+	len = escape(line, len, 64, program_name);
+	line[len++] = ':';
+	line[len++] = ' ';
+	len = escape(line, len, sizeof(line), text);
+	line[len++] = '\n';
+	/* One write keeps lines of several processes whole. Nobody is left to tell if it fails. */
+	if (write(STDERR_FILENO, line, len) < 0)
+		errno = saved;
+	errno = saved;
+}
+
+bool log_every(struct log_limit *l, unsigned seconds)
+{
+	uint64_t now = clock__mono_ns();
+
+	if (now < l->next_ns) {
+		l->pending++;
+		return false;
+	}
+	l->next_ns = now + seconds * NSEC_PER_SEC;
+	l->skipped = l->pending;
+	l->pending = 0;
+	return true;
+}

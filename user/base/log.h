@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One line on stderr per message: "program: text". Control characters and bytes outside ASCII are
+ * shown as \xNN, since text may hold names that users chose. When stderr is the system journal,
+ * the line begins with its priority instead of the program's name being all there is.
+ */
+#ifndef JP_BASE_LOG_H
+#define JP_BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { LOGL_ERROR, LOGL_WARN, LOGL_INFO, LOGL_DEBUG };
+
+/* program must outlive all logging. Looks at JOURNAL_STREAM once. */
+void log__init(const char *program, enum log_level level);
+void log__set_level(enum log_level level);
+enum log_level log__level(void);
+/* "error", "warn", "info", "debug" */
+const char *log__level_name(enum log_level level);
+
+/* Keeps errno. Lines over 2 KiB are cut and end in "...". */
+void log__print(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_error(...) log__print(LOGL_ERROR, __VA_ARGS__)
+#define log_warn(...)  log__print(LOGL_WARN, __VA_ARGS__)
+#define log_info(...)  log__print(LOGL_INFO, __VA_ARGS__)
+#define log_debug(...) log__print(LOGL_DEBUG, __VA_ARGS__)
+
+/* Zero-initialised, one per message that could come in floods. */
+struct log_limit {
+	uint64_t next_ns;
+	uint64_t pending; /* suppressed since the last one printed */
+	uint64_t skipped; /* valid after log_every() said true: how many it had suppressed */
+};
+
+/* True at most once in that many seconds; else the message is counted in *l. */
+bool log_every(struct log_limit *l, unsigned seconds);
+
+#endif

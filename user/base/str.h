@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Strict readers of small texts: numbers, names, files of procfs and cgroupfs. */
+#ifndef JP_BASE_STR_H
+#define JP_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * The whole string must be the number, in decimal digits: no sign, no blank, no exponent. Doubles
+ * are digits with at most one point, and have at least one digit. 0, -EINVAL (not a number),
+ * -ERANGE (too large). *v is set on success only.
+ */
+int parse_u64(const char *s, uint64_t *v);
+int parse_u32(const char *s, uint32_t *v);
+int parse_double(const char *s, double *v);
+
+bool str__starts(const char *s, const char *prefix);
+/* pattern holds at most one '*', which stands for any text, also none. */
+bool str__glob1(const char *pattern, const char *text);
+/* The word of the list that was most likely meant (edit distance, case apart), or NULL. */
+const char *str__nearest(const char *word, const char *const *list, size_t n);
+/* Fit to be one component of a path we make: no '/', no control characters, neither empty nor
+ * "." nor "..", at most 128 bytes. */
+bool str__safe_name(const char *s);
+/* Copies all of src with its NUL: 0, or -E2BIG and dst is "". */
+int str__copy(char *dst, size_t size, const char *src);
+
+/* Reads a whole small file and ends it with NUL; dirfd as for openat(2). Returns its length,
+ * -EFBIG if it has size bytes or more, or -errno. */
+ssize_t read_file(int dirfd, const char *path, char *buf, size_t size);
+/* One number and a newline; "max", as cgroupfs writes it, is UINT64_MAX. */
+int read_file_u64(int dirfd, const char *path, uint64_t *v);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof: the verbs of users and analysts. */
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/verbs.h"
+
+struct verb {
+	const char *name;
+	int (*fn)(int argc, char **argv);
+	const char *help;
+};
+
+static const struct verb verbs[] = {
+	{"list", verb_list, "the columns of a profile, and what each does not see"},
+	{"run", verb_run, "run a command and profile it"},
+	{"show", verb_show, "one page about a node-step or job file"},
+};
+
+#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static int help(FILE *out)
+{
+	fprintf(out, "usage: jobprof VERB [OPTION]... [ARGUMENT]...\n\n");
+	for (size_t i = 0; i < N_VERBS; i++)
+		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+	fprintf(out, "\n\"jobprof VERB --help\" tells more.\n");
+	return out == stdout ? 0 : 2;
+}
+
+static int unknown_verb(const char *word)
+{
+	const char *names[N_VERBS + 1] = {"help"};
+	const char *near;
+
+	for (size_t i = 0; i < N_VERBS; i++)
+		names[i + 1] = verbs[i].name;
+	near = str__nearest(word, names, N_VERBS + 1);
+	if (near)
+		log_error("unknown verb \"%s\"; did you mean \"%s\"?", word, near);
+	else
+		log_error("unknown verb \"%s\"; \"jobprof help\" lists them", word);
+	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	log__init("jobprof", LOGL_INFO);
+	if (argc < 2)
+		return help(stderr);
+	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+		return help(stdout);
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("jobprof %s\n", JOBPROF_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < N_VERBS; i++)
+		if (!strcmp(argv[1], verbs[i].name))
+			return verbs[i].fn(argc - 1, argv + 1);
+	return unknown_verb(argv[1]);
+}

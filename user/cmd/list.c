@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof list: the columns of the built-in series, from schemas/. */
+#include <getopt.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/list_man.h"
+#include "cmd/verbs.h"
+#include "store/series.h"
+
+const char *list__kind(const struct column *c)
+{
+	static const char *const names[] = {
+		[COL_TIME] = "time",
+		[COL_GAUGE] = "gauge",
+		[COL_DELTA] = "per interval",
+		[COL_CUMULATIVE] = "cumulative",
+	};
+
+	return names[c->kind];
+}
+
+unsigned list__buckets(const struct series *s, unsigned i)
+{
+	unsigned n = 0;
+
+	while (i + n < s->ncols && s->cols[i + n].how == HOW_BUCKET)
+		n++;
+	return n;
+}
+
+static void print_column(const struct column *c, const char *name)
+{
+	printf("  %-15s %-4s %-12s %-8s %s\n", name, *c->unit ? c->unit : "-", list__kind(c),
+	       family__name(c->family), c->doc);
+	if (*c->blind)
+		printf("  %-15s %-4s %-12s %-8s ! %s\n", "", "", "", "", c->blind);
+}
+
+static void print_series(const struct series *s)
+{
+	printf("%s%s: %s\n", s->name, s->grouped ? "/<task>" : "", s->doc);
+	for (unsigned i = 0; i < s->ncols; i++) {
+		unsigned buckets = list__buckets(s, i);
+		struct column c = s->cols[i];
+		char name[64];
+
+		if (!buckets) {
+			print_column(&c, c.name);
+			continue;
+		}
+		snprintf(name, sizeof(name), "%s..%s", c.name, s->cols[i + buckets - 1].name);
+		c.doc = "Waits for a CPU that took from 2^k ns up to twice that, k of the name.";
+		c.blind = s->cols[i + buckets - 1].blind;
+		print_column(&c, name);
+		i += buckets - 1;
+	}
+}
+
+static json_t *series_json(const struct series *s)
+{
+	json_t *cols = json_array();
+
+	for (unsigned i = 0; i < s->ncols; i++) {
+		const struct column *c = &s->cols[i];
+
+		json_array_append_new(
+			cols, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", c->name,
+					"type", c->type == COL_U64 ? "U64" : "F64", "unit", c->unit,
+					"kind", list__kind(c), "family", family__name(c->family),
+					"description", c->doc, "blind_spot", c->blind));
+	}
+	return json_pack("{s:s, s:b, s:s, s:o}", "name", s->name, "grouped", s->grouped,
+			 "description", s->doc, "columns", cols);
+}
+
+static int print_json(const struct series *only)
+{
+	json_t *all = json_array();
+	int err;
+
+	for (unsigned i = 0; i < n_builtin_series; i++)
+		if (!only || only == &builtin_series[i])
+			json_array_append_new(all, series_json(&builtin_series[i]));
+	err = json_dumpf(all, stdout, JSON_INDENT(2));
+	json_decref(all);
+	putchar('\n');
+	return err ? 1 : 0;
+}
+
+static int find_series(const char *name, const struct series **out)
+{
+	const char *names[16];
+	const char *near;
+	unsigned n = 0;
+
+	*out = series__find(name);
+	if (*out)
+		return 0;
+	for (; n < n_builtin_series && n < 16; n++)
+		names[n] = builtin_series[n].name;
+	near = str__nearest(name, names, n);
+	if (near)
+		log_error("unknown series \"%s\"; did you mean \"%s\"?", name, near);
+	else
+		log_error("unknown series \"%s\"; \"jobprof list\" shows all", name);
+	return 2;
+}
+
+static int usage(FILE *out)
+{
+	fprintf(out, "usage: jobprof list [-s SERIES] [--json | --man]\n\n"
+		     "Lists the columns of the built-in series: unit, kind, family, meaning, and after\n"
+		     "\"!\" what the column does not see.\n\n"
+		     "  -s, --series SERIES  only this one\n"
+		     "      --json           as JSON\n"
+		     "      --man            as the manual page jobprof-metrics(7)\n");
+	return out == stdout ? 0 : 2;
+}
+
+int verb_list(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"series", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{"man", no_argument, NULL, 'm'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	const struct series *only = NULL;
+	bool json = false, man = false;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "s:h", longs, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			if (find_series(optarg, &only))
+				return 2;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'm':
+			man = true;
+			break;
+		case 'h':
+			return usage(stdout);
+		default:
+			return usage(stderr);
+		}
+	}
+	if (optind != argc || (json && man) || (man && only))
+		return usage(stderr);
+	if (json)
+		return print_json(only);
+	if (man)
+		return list__man(stdout);
+	for (unsigned i = 0, n = 0; i < n_builtin_series; i++) {
+		if (only && only != &builtin_series[i])
+			continue;
+		printf("%s", n++ ? "\n" : "");
+		print_series(&builtin_series[i]);
+	}
+	return 0;
+}

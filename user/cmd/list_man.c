@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cmd/list_man.h"
+
+#include <string.h>
+
+#define LINE_MAX_ROFF 76
+
+/* One word as roff: what would be an escape or a typographic sign stands for itself. Returns how
+ * many characters that took. */
+static int put_word(FILE *out, const char *s, size_t len)
+{
+	static const struct {
+		char c;
+		const char *roff;
+	} escapes[] = {
+		{'\\', "\\e"},   {'-', "\\-"},    {'^', "\\(ha"}, {'~', "\\(ti"},
+		{'`', "\\(ga"}, {'\'', "\\(aq"}, {'"', "\\(dq"},
+	};
+	int n = 0;
+
+	/* At the begin of a line a dot would make a request of it. */
+	if (*s == '.')
+		n += fprintf(out, "\\&");
+	for (size_t at = 0; at < len; at++) {
+		const char *roff = NULL;
+
+		for (size_t i = 0; i < sizeof(escapes) / sizeof(escapes[0]); i++)
+			if (s[at] == escapes[i].c)
+				roff = escapes[i].roff;
+		n += roff ? fprintf(out, "%s", roff) : fprintf(out, "%c", s[at]);
+	}
+	return n;
+}
+
+static void put_text(FILE *out, const char *s)
+{
+	int column = 0;
+
+	for (;;) {
+		size_t len;
+
+		s += strspn(s, " ");
+		len = strcspn(s, " ");
+		if (!len)
+			break;
+		if (column && column + 1 + (int)len > LINE_MAX_ROFF) {
+			putc('\n', out);
+			column = 0;
+		} else if (column) {
+			putc(' ', out);
+			column++;
+		}
+		column += put_word(out, s, len);
+		s += len;
+	}
+}
+
+static void put_line(FILE *out, const char *s)
+{
+	put_text(out, s);
+	putc('\n', out);
+}
+
+static void put_column(FILE *out, const struct column *c, const char *last_bucket)
+{
+	fputs(".TP\n.B ", out);
+	put_text(out, c->name);
+	if (last_bucket) {
+		fputs(" ... ", out);
+		put_text(out, last_bucket);
+	}
+	fprintf(out, "\n(%s, %s, %s)\n", *c->unit ? c->unit : "number", list__kind(c),
+		family__name(c->family));
+	put_line(out, last_bucket ? "Waits for a CPU that took from 2^k ns up to twice that, k being "
+				    "the number in the name."
+				  : c->doc);
+	if (!*c->blind)
+		return;
+	fputs(".br\n.I Blind spot:\n", out);
+	put_line(out, c->blind);
+}
+
+static void put_series(FILE *out, const struct series *s)
+{
+	fputs(".SS ", out);
+	put_text(out, s->name);
+	fputs(s->grouped ? "/<task>\n" : "\n", out);
+	put_line(out, s->doc);
+	for (unsigned i = 0; i < s->ncols; i++) {
+		unsigned buckets = list__buckets(s, i);
+		struct column c = s->cols[i];
+
+		if (buckets) {
+			i += buckets - 1;
+			c.blind = s->cols[i].blind;
+		}
+		put_column(out, &c, buckets ? s->cols[i].name : NULL);
+	}
+}
+
+static const char *const head[] = {
+	".SH NAME",
+	"jobprof\\-metrics \\- what jobprof measures, and what it does not see",
+	".SH DESCRIPTION",
+	"A profile is made of series: tables of rows in time, one row per interval.",
+	"Every column says its unit, its kind and its family; what a column cannot see",
+	"is said with it.",
+	".PP",
+	"A",
+	".B gauge",
+	"holds at the row's instant.",
+	"A value",
+	".B per interval",
+	"counts from the row before; the first row counts from the step's start, the",
+	"last one is written at its end, so that the sum over all rows is the total.",
+	"A",
+	".B cumulative",
+	"value counts from the step's start.",
+	".PP",
+	"MB is 2\\(ha20 bytes, KiB 2\\(ha10 bytes.",
+	"What is not known is NaN, never 0; an integer column that is not known is 0",
+	"and named in the attribute",
+	".BR \"Unknown Columns\" .",
+	"Families are switched on and off as a whole, with",
+	".B \\-\\-series",
+	"of",
+	".BR \"jobprof run\" .",
+	".PP",
+	"Group",
+	".B Totals",
+	"holds one table per series with one row per table: Min_X, Max_X and Avg_X of",
+	"every column, Sum_X of those per interval, Last_X of cumulative ones.",
+	".SH SERIES",
+};
+
+int list__man(FILE *out)
+{
+	fprintf(out, ".\\\" Made by \"jobprof list --man\" from the schemas.\n"
+		     ".TH JOBPROF\\-METRICS 7 2026-11-21 \"jobprof %s\" \"jobprof\"\n",
+		JOBPROF_VERSION);
+	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
+		fprintf(out, "%s\n", head[i]);
+	for (unsigned i = 0; i < n_builtin_series; i++)
+		put_series(out, &builtin_series[i]);
+	fputs(".SH SEE ALSO\n.BR jobprof (1),\n.BR jobprofd (8),\n.BR jobprof.conf (5)\n", out);
+	return ferror(out) ? 1 : 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CMD_LIST_MAN_H
+#define JP_CMD_LIST_MAN_H
+
+#include <stdio.h>
+
+#include "store/series.h"
+
+/* jobprof-metrics(7) in roff, made from the schemas. Returns the exit status. */
+int list__man(FILE *out);
+
+/* "time", "gauge", "per interval", "cumulative" */
+const char *list__kind(const struct column *c);
+/* How many histogram buckets follow each other from column i on: they are listed as one. */
+unsigned list__buckets(const struct series *s, unsigned i);
+
+#endif

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprof run -- CMD: the service's loop around one command, in a cgroup of its own. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/run_cgroup.h"
+#include "cmd/show.h"
+#include "cmd/verbs.h"
+#include "daemon/daemon.h"
+#include "store/series.h"
+
+#define GIVE_UP_AFTER 3 /* failed writers */
+
+struct run {
+	struct daemon *d;
+	struct run_cgroup cgroup;
+	char **argv;
+	uid_t uid;
+	gid_t gid;
+	char user[64];
+	char out_dir[4096];
+	bool json, quiet, wait_all;
+	pid_t pid;
+	int status;
+	bool ended, removed, failed;
+	unsigned evicted;
+};
+
+static int usage(FILE *out)
+{
+	fprintf(out,
+		"usage: jobprof run [OPTION]... [--] CMD [ARG]...\n\n"
+		"Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and prints a\n"
+		"summary. The exit status is CMD's (127: not found, 126: cannot be run, 128+n: killed\n"
+		"by signal n).\n\n"
+		"  -i, --interval S     seconds between rows, 0.1 to 86400 (default 1)\n"
+		"  -s, --series LIST    families to record (default all): base, sched, memory, file,\n"
+		"                       self, cgroup, latency; see jobprof list\n"
+		"  -o, --output DIR     where the file goes (default: here)\n"
+		"  -j, --json           print the summary as JSON\n"
+		"  -q, --quiet          print no summary\n"
+		"  -u, --user USER      run CMD as USER (default: who called sudo)\n"
+		"  -w, --wait-all       wait for background processes of CMD too\n"
+		"      --pin DIR        pin the maps there, so that jobprof-dump can look\n"
+		"      --btf FILE       kernel type information instead of the running kernel's\n"
+		"      --state-dir DIR  where the journal is kept (default /var/lib/jobprof)\n");
+	return out == stdout ? 0 : 2;
+}
+
+static int find_user(struct run *r, const char *name)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	struct passwd *pw = NULL;
+	uint32_t u, g;
+
+	r->uid = getuid();
+	r->gid = getgid();
+	if (name) {
+		pw = getpwnam(name);
+		if (!pw) {
+			log_error("no such user \"%s\"", name);
+			return -EINVAL;
+		}
+		r->uid = pw->pw_uid;
+		r->gid = pw->pw_gid;
+	} else if (!getuid() && uid && gid && !parse_u32(uid, &u) && !parse_u32(gid, &g)) {
+		r->uid = u;
+		r->gid = g;
+	}
+	pw = getpwuid(r->uid);
+	if (pw)
+		str__copy(r->user, sizeof(r->user), pw->pw_name);
+	return 0;
+}
+
+/* The file belongs to the user, so the user must be able to make it: found out before CMD runs. */
+static int check_output(struct run *r, const char *dir)
+{
+	int err = 0;
+
+	if (!realpath(dir, r->out_dir)) {
+		log_error("output directory %s: %s", dir, strerror(errno));
+		return -errno;
+	}
+	if (setegid(r->gid) || seteuid(r->uid))
+		return -errno;
+	if (faccessat(AT_FDCWD, r->out_dir, W_OK | X_OK, AT_EACCESS))
+		err = -errno;
+	if (seteuid(getuid()) || setegid(getgid()))
+		return -EPERM;
+	if (err)
+		log_error("output directory %s: %s may not write there: %s: choose another with -o", dir,
+			  r->user[0] ? r->user : "the user", strerror(-err));
+	return err;
+}
+
+static uint32_t job_id(void)
+{
+	const char *slurm = getenv("SLURM_JOB_ID");
+	uint32_t id;
+
+	return slurm && !parse_u32(slurm, &id) && id ? id : (uint32_t)getpid();
+}
+
+static void become_user(const struct run *r)
+{
+	if (r->uid == getuid() && r->gid == getgid())
+		return;
+	if (initgroups(r->user[0] ? r->user : "nobody", r->gid) || setgid(r->gid) || setuid(r->uid)) {
+		log_error("cannot become uid %u: %s", r->uid, strerror(errno));
+		_exit(126);
+	}
+}
+
+static void exec_command(const struct run *r)
+{
+	sigset_t none;
+	int s, err;
+
+	for (s = 1; s < 32; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	become_user(r);
+	execvp(r->argv[0], r->argv);
+	err = errno;
+	log_error("cannot run %s: %s", r->argv[0], strerror(err));
+	_exit(err == ENOENT ? 127 : 126);
+}
+
+static void on_child(void *ctx, pid_t pid, int status)
+{
+	struct run *r = ctx;
+
+	if (pid != r->pid)
+		return;
+	r->status = status;
+	r->ended = true;
+}
+
+/* A signal typed at the terminal has reached CMD already; one sent to us alone is passed on. */
+static void on_interrupt(void *ctx, int sig, bool from_terminal)
+{
+	struct run *r = ctx;
+
+	if (!from_terminal && !r->ended && r->pid > 0)
+		kill(r->pid, sig);
+}
+
+static bool writers_failed(const struct run *r)
+{
+	const struct step *s;
+
+	for (s = daemon__steps(r->d); s; s = s->next)
+		if (s->state == STEP_FINISHING && s->pub.failures >= GIVE_UP_AFTER)
+			return true;
+	return false;
+}
+
+static bool is_done(void *ctx)
+{
+	struct run *r = ctx;
+
+	if (!r->ended)
+		return false;
+	if (!r->removed) {
+		if (!r->wait_all)
+			r->evicted += run_cgroup__evict(&r->cgroup);
+		r->removed = !run_cgroup__remove(&r->cgroup);
+		return false;
+	}
+	r->failed = writers_failed(r);
+	return r->failed || !daemon__steps(r->d);
+}
+
+static int exit_status(const struct run *r)
+{
+	return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+}
+
+static void summary(const struct run *r)
+{
+	const char *path = daemon__last_file(r->d);
+	struct rusage self;
+	int err;
+
+	if (!path[0]) {
+		log_error("no file was written%s", r->failed ? ": the journal stays in StateDir and is "
+							       "finished by the next start" : "");
+		return;
+	}
+	if (!r->quiet) {
+		err = show__file(path, r->json, stdout);
+		if (err)
+			log_error("%s: %s", path, show__error(err));
+	}
+	if (r->json || r->quiet)
+		return;
+	if (r->evicted)
+		printf("%u background process%s still run%s; no longer counted (--wait-all waits)\n",
+		       r->evicted, r->evicted == 1 ? "" : "es", r->evicted == 1 ? "s" : "");
+	if (!getrusage(RUSAGE_SELF, &self))
+		printf("collector: %.3f s of CPU, %.1f MB\n",
+		       self.ru_utime.tv_sec + self.ru_stime.tv_sec +
+			       (self.ru_utime.tv_usec + self.ru_stime.tv_usec) / 1e6,
+		       self.ru_maxrss / 1024.0);
+	printf("file: %s\n", path);
+}
+
+static int profile(struct run *r, struct daemon_opts *o)
+{
+	int err = daemon__open(&r->d, o);
+
+	if (err)
+		return 1;
+	err = run_cgroup__make(&r->cgroup, daemon__root(r->d), job_id());
+	if (!err) {
+		r->pid = run_cgroup__fork(&r->cgroup);
+		if (!r->pid)
+			exec_command(r);
+		if (r->pid < 0) {
+			log_error("cannot start %s: %s", r->argv[0], strerror(errno));
+			run_cgroup__remove(&r->cgroup);
+			err = -errno;
+		}
+	}
+	if (!err)
+		err = daemon__loop(r->d);
+	if (!err)
+		summary(r);
+	daemon__free(r->d);
+	if (err)
+		return 1;
+	return exit_status(r) ? exit_status(r) : r->failed;
+}
+
+enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW };
+
+static const struct option options[] = {
+	{"interval", required_argument, NULL, 'i'}, {"series", required_argument, NULL, 's'},
+	{"output", required_argument, NULL, 'o'},   {"json", no_argument, NULL, 'j'},
+	{"quiet", no_argument, NULL, 'q'},	    {"user", required_argument, NULL, 'u'},
+	{"wait-all", no_argument, NULL, 'w'},	    {"pin", required_argument, NULL, OPT_PIN},
+	{"btf", required_argument, NULL, OPT_BTF},  {"state-dir", required_argument, NULL, OPT_STATE},
+	{"raw-tp", no_argument, NULL, OPT_RAW},	    {"help", no_argument, NULL, 'h'},
+	{}};
+
+struct args {
+	const char *interval, *series, *out, *user;
+};
+
+static int set_string(char **field, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+static int parse_options(struct run *r, struct daemon_opts *o, struct config *cfg, struct args *a,
+			 int argc, char **argv)
+{
+	int c;
+
+	while ((c = getopt_long(argc, argv, "+i:s:o:jqu:wh", options, NULL)) != -1) {
+		switch (c) {
+		case 'i':
+			a->interval = optarg;
+			break;
+		case 's':
+			a->series = optarg;
+			break;
+		case 'o':
+			a->out = optarg;
+			break;
+		case 'u':
+			a->user = optarg;
+			break;
+		case 'j':
+			r->json = true;
+			break;
+		case 'q':
+			r->quiet = true;
+			break;
+		case 'w':
+			r->wait_all = true;
+			break;
+		case OPT_PIN:
+			o->pin_dir = optarg;
+			break;
+		case OPT_BTF:
+			set_string(&cfg->btf, optarg);
+			break;
+		case OPT_STATE:
+			set_string(&cfg->state_dir, optarg);
+			break;
+		case OPT_RAW:
+			o->raw_tp = true;
+			break;
+		case 'h':
+			exit(usage(stdout));
+		default:
+			return -EINVAL;
+		}
+	}
+	return optind < argc ? 0 : -EINVAL;
+}
+
+static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const struct args *a)
+{
+	char bad[64], err[160];
+
+	o->families = FAM_ALL;
+	if (a->series && family__parse(a->series, &o->families, bad, sizeof(bad))) {
+		log_error("--series %s: no family \"%s\"; jobprof list shows them", a->series, bad);
+		return 2;
+	}
+	if (freq__parse(a->interval ? a->interval : "1", &cfg->freq, err, sizeof(err))) {
+		log_error("--interval %s: %s", a->interval, err);
+		return 2;
+	}
+	if (geteuid()) {
+		log_error("profiling needs root to load BPF programs: sudo jobprof run ...");
+		return 1;
+	}
+	if (find_user(r, a->user))
+		return 2;
+	return check_output(r, a->out ? a->out : ".") ? 1 : 0;
+}
+
+int verb_run(int argc, char **argv)
+{
+	struct run r = {};
+	struct args a = {};
+	struct config cfg = {};
+	struct daemon_opts o = {.cfg = &cfg, .embedded = true, .ctx = &r, .child = on_child,
+				.interrupt = on_interrupt, .done = is_done};
+	char writer[4200];
+	int status;
+
+	if (config__init(&cfg))
+		return 1;
+	cfg.max_slots = 64;
+	log__set_level(LOGL_WARN);
+	if (parse_options(&r, &o, &cfg, &a, argc, argv)) {
+		config__free(&cfg);
+		return usage(stderr);
+	}
+	status = apply(&r, &o, &cfg, &a);
+	if (!status) {
+		publication__find_writer(cfg.writer, writer, sizeof(writer));
+		r.argv = argv + optind;
+		o.writer = writer;
+		o.out_dir = r.out_dir;
+		o.uid = r.uid;
+		o.gid = r.gid;
+		status = profile(&r, &o);
+	}
+	config__free(&cfg);
+	return status;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The verbs of jobprof, one file each. argv[0] is the verb; they return the exit status:
+ * 0 done, 1 failed, 2 wrong usage. */
+#ifndef JP_CMD_VERBS_H
+#define JP_CMD_VERBS_H
+
+int verb_run(int argc, char **argv);
+int verb_show(int argc, char **argv);
+int verb_list(int argc, char **argv);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_DAEMON_INTERNAL_H
+#define JP_DAEMON_INTERNAL_H
+
+#include "daemon/daemon.h"
+#include "job/layout.h"
+
+#define MAX_ROWS 16
+
+/* A journal whose step has ended in an earlier run: only its file is missing. */
+struct orphan {
+	struct publication pub;
+	struct orphan *next;
+};
+
+struct daemon {
+	struct daemon_opts opts;
+	struct step_env env;
+	struct kern_root roots[JP_CARRIERS];
+	unsigned nroots;
+	struct jp_node nodes[JP_NODES];
+	const struct layout *rows[MAX_ROWS];
+	struct layout patterns[CONFIG_PATTERNS];
+	char *pattern_texts[CONFIG_PATTERNS];
+	unsigned nrows;
+	struct step *steps;
+	struct orphan *orphans;
+	int epfd, timerfd, sigfd, clockfd, lockfd;
+	bool stop, handover, sync, sweep, wake;
+	int stop_signal;
+	uint64_t rb_lost_seen, exhausted_seen;
+	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
+	char last_file[PUBLISH_PATH + 400];
+};
+
+/* roots.c: hierarchies, layouts and the trie of both. Logs. */
+int daemon_find_roots(struct daemon *d);
+/* recover.c: journals left by earlier runs. */
+void daemon_recover(struct daemon *d);
+/* steps.c: brings steps in line with the slots, and every step forward as far as it can go. */
+void daemon_sync_steps(struct daemon *d);
+void daemon_advance(struct daemon *d, uint64_t now);
+void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now);
+void daemon_sample(struct daemon *d, uint64_t now);
+bool daemon_busy(const struct daemon *d); /* some step waits for something soon */
+int daemon_attach(struct daemon *d);
+/* loop.c */
+int daemon_turn(struct daemon *d, int timeout_ms);
+void daemon_set_intervals(struct daemon *d);
+
+#endif

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/internal.h"
+#include "store/series.h"
+
+#define BUSY_NS	  (5 * 1000 * 1000ull)	  /* while a step ends */
+#define CHECK_NS  (1 * NSEC_PER_SEC)	  /* while anything runs */
+#define RESCAN_NS (60 * NSEC_PER_SEC)
+#define DETACH_NS (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
+
+static void on_event(const struct jp_event *ev, void *ctx)
+{
+	struct daemon *d = ctx;
+
+	if (ev->type == JP_EV_WAKE)
+		d->wake = true;
+	else if (ev->type == JP_EV_LATE)
+		d->sweep = true;
+	else
+		d->sync = true;
+}
+
+int daemon_attach(struct daemon *d)
+{
+	int err;
+
+	if (kern__attached(d->env.k))
+		return 0;
+	err = kern__attach(d->env.k);
+	if (err) {
+		log_error("%s", kern__error());
+		return err;
+	}
+	if (!kern__control(d->env.k)->probe_ns && kern__calibrate(d->env.k))
+		log_debug("the cost of a probe could not be measured: ProbeTime is unknown");
+	return 0;
+}
+
+static void rescan(struct daemon *d, uint64_t now)
+{
+	if (kern__rescan(d->env.k, NULL))
+		log_error("%s", kern__error());
+	d->next_rescan_ns = now + RESCAN_NS;
+	d->sync = true;
+}
+
+static bool any_slot(const struct daemon *d)
+{
+	uint32_t i;
+
+	for (i = JP_SLOT_FIRST; i < kern__nslots(d->env.k); i++)
+		if (kern__slot(d->env.k, i)->state == JP_SLOT_ACTIVE)
+			return true;
+	return false;
+}
+
+/* Everything the kernel has told since the last turn. */
+static void take_events(struct daemon *d, uint64_t now)
+{
+	uint64_t lost;
+
+	kern__events(d->env.k, on_event, d);
+	lost = kern__control(d->env.k)->stats.rb_lost;
+	if ((d->wake || d->sync) && d->opts.families && !kern__attached(d->env.k)) {
+		d->idle_since_ns = 0;
+		if (!daemon_attach(d))
+			rescan(d, now);
+	}
+	if (lost != d->rb_lost_seen) {
+		log_warn("%llu events did not fit the ring: looking at the cgroups instead",
+			 (unsigned long long)(lost - d->rb_lost_seen));
+		d->rb_lost_seen = lost;
+		rescan(d, now);
+	}
+	if (d->sweep && kern__attached(d->env.k) && kern__sweep(d->env.k))
+		log_error("%s", kern__error());
+	if (d->sync || daemon_busy(d))
+		daemon_sync_steps(d);
+	d->wake = d->sweep = d->sync = false;
+}
+
+static void reap_children(struct daemon *d, uint64_t now)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		daemon_reaped(d, pid, status, now);
+}
+
+static void reload(struct daemon *d)
+{
+	struct config *fresh = calloc(1, sizeof(*fresh));
+	struct config *cfg = (struct config *)d->opts.cfg;
+	char bad[64];
+	unsigned families = 0;
+
+	if (!fresh || !d->opts.config_path)
+		goto out;
+	if (config__init(fresh) || config__load(fresh, d->opts.config_path) ||
+	    (fresh->hdf5_default && family__parse(fresh->hdf5_default, &families, bad, sizeof(bad)))) {
+		log_error("%s is not usable: the old settings stay in force", d->opts.config_path);
+		config__free(fresh);
+		goto out;
+	}
+	/* what the maps and the files' places depend on needs a restart */
+	cfg->freq = fresh->freq;
+	cfg->publish_interval = fresh->publish_interval;
+	cfg->log_level = fresh->log_level;
+	log__set_level(cfg->log_level);
+	d->opts.families = d->env.families = families;
+	config__free(fresh);
+	daemon_set_intervals(d);
+	log_info("settings read again: frequency, families, publishing and log level are in force");
+out:
+	free(fresh);
+}
+
+static void take_signals(struct daemon *d, uint64_t now)
+{
+	struct signalfd_siginfo si;
+
+	while (read(d->sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		switch (si.ssi_signo) {
+		case SIGCHLD:
+			reap_children(d, now);
+			break;
+		case SIGHUP:
+			reload(d);
+			break;
+		case SIGUSR1:
+			d->handover = d->stop = true;
+			break;
+		default:
+			if (d->opts.interrupt) {
+				d->opts.interrupt(d->opts.ctx, si.ssi_signo,
+						  si.ssi_code == SI_KERNEL);
+			} else {
+				d->stop = true;
+				d->stop_signal = si.ssi_signo;
+			}
+		}
+	}
+}
+
+/* The wall clock was set: rows keep their steps' own time, new ones fall on the new clock's grid. */
+static void take_clock_step(struct daemon *d)
+{
+	struct itimerspec far = {.it_value = {.tv_sec = 1ll << 40}};
+	uint64_t n;
+
+	if (read(d->clockfd, &n, sizeof(n)) < 0 && errno == ECANCELED)
+		d->env.clock_steps++;
+	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
+}
+
+static uint64_t soonest(const struct daemon *d, uint64_t now)
+{
+	uint64_t t = UINT64_MAX;
+
+	if (d->steps || d->orphans)
+		t = now + (daemon_busy(d) ? BUSY_NS : CHECK_NS);
+	else if (kern__attached(d->env.k))
+		t = now + CHECK_NS;
+	if (d->steps && d->next_sample_ns < t)
+		t = d->next_sample_ns;
+	return t;
+}
+
+static void arm(struct daemon *d, uint64_t now)
+{
+	uint64_t t = soonest(d, now);
+	struct itimerspec its = {};
+
+	if (t != UINT64_MAX) {
+		its.it_value.tv_sec = t / NSEC_PER_SEC;
+		its.it_value.tv_nsec = t % NSEC_PER_SEC;
+	}
+	timerfd_settime(d->timerfd, TFD_TIMER_ABSTIME, &its, NULL);
+}
+
+static void schedule_sample(struct daemon *d, uint64_t now)
+{
+	uint64_t least = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < SERIES_KINDS; i++)
+		if (d->env.interval_ns[i] && d->env.interval_ns[i] < least)
+			least = d->env.interval_ns[i];
+	d->next_sample_ns = least == UINT64_MAX ? UINT64_MAX :
+						  clock__next_aligned(now, d->env.boot0_ns,
+								      d->env.real0_ns, least);
+}
+
+static void idle(struct daemon *d, uint64_t now)
+{
+	if (!kern__attached(d->env.k) || d->opts.embedded || !d->idle_since_ns ||
+	    now - d->idle_since_ns < DETACH_NS || any_slot(d))
+		return;
+	kern__detach(d->env.k);
+	log_debug("no step: the programs are detached");
+}
+
+int daemon_turn(struct daemon *d, int timeout_ms)
+{
+	struct epoll_event ev[8];
+	uint64_t now = clock__boot_ns(), n;
+	int i, got;
+
+	arm(d, now);
+	got = epoll_wait(d->epfd, ev, 8, timeout_ms);
+	if (got < 0 && errno != EINTR)
+		return -errno;
+	now = clock__boot_ns();
+	for (i = 0; i < got; i++) {
+		if (ev[i].data.fd == d->timerfd && read(d->timerfd, &n, sizeof(n)) < 0)
+			continue;
+		if (ev[i].data.fd == d->sigfd)
+			take_signals(d, now);
+		else if (ev[i].data.fd == d->clockfd)
+			take_clock_step(d);
+	}
+	take_events(d, now);
+	if (now >= d->next_sample_ns) {
+		daemon_sample(d, now);
+		schedule_sample(d, clock__boot_ns());
+	}
+	daemon_advance(d, clock__boot_ns());
+	if (kern__attached(d->env.k) && now >= d->next_rescan_ns)
+		rescan(d, now);
+	idle(d, now);
+	return 0;
+}
+
+int daemon__loop(struct daemon *d)
+{
+	int err = 0;
+
+	while (!err && !d->stop && !(d->opts.done && d->opts.done(d->opts.ctx)))
+		err = daemon_turn(d, -1);
+	return err;
+}
+
+void daemon_set_intervals(struct daemon *d)
+{
+	static const enum freq_name names[SERIES_KINDS] = {FREQ_TASK, FREQ_STEP, FREQ_LATENCY};
+	int i;
+
+	for (i = 0; i < SERIES_KINDS; i++)
+		d->env.interval_ns[i] =
+			(uint64_t)(freq__interval(&d->opts.cfg->freq, names[i]) * NSEC_PER_SEC);
+	d->env.boot0_ns = clock__boot_ns();
+	d->env.real0_ns = clock__real_ns();
+	schedule_sample(d, d->env.boot0_ns);
+}
+
+static bool still_writing(const struct daemon *d)
+{
+	return d->steps || d->orphans;
+}
+
+void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
+{
+	uint64_t end = clock__boot_ns() + seconds * NSEC_PER_SEC;
+	struct step *s;
+
+	if (d->handover)
+		return;
+	if (!snapshot__take(d->env.snap))
+		for (s = d->steps; s; s = s->next) {
+			step__identify(s, &d->env, d->steps, true);
+			if (s->state == STEP_ACTIVE || s->state == STEP_ENDING) {
+				step__finish(s, &d->env, reason);
+				step__release(s, &d->env);
+				s->pub.next_ns = 0;
+			} else if (s->state == STEP_NEW || s->state == STEP_IGNORED) {
+				step__release(s, &d->env);
+				s->state = STEP_DONE;
+			}
+		}
+	while (still_writing(d) && clock__boot_ns() < end)
+		daemon_turn(d, 50);
+	if (still_writing(d))
+		log_warn("some files are not finished: their journals stay in %s and are taken up "
+			 "by the next start",
+			 d->env.state_dir);
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/internal.h"
+
+static int watch(struct daemon *d, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+	return fd < 0 || epoll_ctl(d->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+static int open_fds(struct daemon *d)
+{
+	struct itimerspec far = {.it_value = {.tv_sec = 1ll << 40}};
+	sigset_t set;
+	int err;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	if (d->opts.embedded) {
+		sigaddset(&set, SIGQUIT);
+		sigdelset(&set, SIGUSR1);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	d->epfd = epoll_create1(EPOLL_CLOEXEC);
+	d->timerfd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	d->clockfd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	d->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	kern__events(d->env.k, NULL, NULL);
+	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
+	err = d->epfd < 0 ? -errno : 0;
+	if (!err)
+		err = watch(d, d->timerfd);
+	if (!err)
+		err = watch(d, d->clockfd);
+	if (!err)
+		err = watch(d, d->sigfd);
+	if (!err)
+		err = watch(d, kern__event_fd(d->env.k));
+	if (err)
+		log_error("cannot set up the event loop: %s", strerror(-err));
+	return err;
+}
+
+/* One daemon per state directory. Journals of jobprof run live beside it, each with its own lock. */
+static int lock_state(struct daemon *d)
+{
+	char path[PUBLISH_PATH];
+
+	if (mkdir(d->env.state_dir, 0700) && errno != EEXIST) {
+		log_error("cannot make StateDir %s: %s", d->env.state_dir, strerror(errno));
+		return -errno;
+	}
+	if (d->opts.embedded)
+		return 0;
+	snprintf(path, sizeof(path), "%s/lock", d->env.state_dir);
+	d->lockfd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (d->lockfd < 0) {
+		log_error("cannot open %s: %s", path, strerror(errno));
+		return -errno;
+	}
+	if (flock(d->lockfd, LOCK_EX | LOCK_NB)) {
+		log_error("another jobprofd uses StateDir %s: give this one its own StateDir and PinDir",
+			  d->env.state_dir);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int open_kern(struct daemon *d)
+{
+	struct kern_opts o = {.pin_dir = d->opts.pin_dir,
+			      .btf = d->opts.cfg->btf,
+			      .nslots = d->opts.cfg->max_slots,
+			      .nroots = d->nroots,
+			      .nodes = d->nodes,
+			      .raw_tp = d->opts.raw_tp};
+	int err;
+
+	memcpy(o.roots, d->roots, sizeof(o.roots));
+	err = kern__open(&d->env.k, &o);
+	if (err)
+		log_error("%s", kern__error());
+	return err;
+}
+
+static void fill_env(struct daemon *d)
+{
+	const struct config *c = d->opts.cfg;
+
+	d->env.node_name = c->node_name;
+	d->env.state_dir = c->state_dir;
+	d->env.hdf5_dir = d->opts.embedded ? d->opts.out_dir : c->hdf5_dir;
+	d->env.cluster = c->cluster;
+	d->env.families = d->opts.families;
+	d->env.embedded = d->opts.embedded;
+	d->env.uid = d->opts.uid;
+	d->env.gid = d->opts.gid;
+	d->env.roots = d->roots;
+}
+
+/* What is there already. */
+static int begin(struct daemon *d)
+{
+	unsigned found = 0;
+	int err = 0;
+
+	kern__track_self(d->env.k);
+	if (kern__rescan(d->env.k, &found)) {
+		log_error("%s", kern__error());
+		return -EIO;
+	}
+	daemon_recover(d);
+	if (d->opts.embedded || ((found || d->steps) && d->opts.families)) {
+		err = daemon_attach(d);
+		if (!err && kern__rescan(d->env.k, NULL))
+			err = -EIO;
+	}
+	d->sync = true;
+	return err;
+}
+
+int daemon__open(struct daemon **out, const struct daemon_opts *opts)
+{
+	struct daemon *d = calloc(1, sizeof(*d));
+	int err;
+
+	*out = NULL;
+	if (!d)
+		return -ENOMEM;
+	d->opts = *opts;
+	d->epfd = d->timerfd = d->clockfd = d->sigfd = d->lockfd = -1;
+	fill_env(d);
+	err = lock_state(d);
+	if (!err)
+		err = daemon_find_roots(d);
+	d->env.nroots = d->nroots;
+	d->env.rows = d->rows;
+	d->env.nrows = d->nrows;
+	if (!err)
+		err = open_kern(d);
+	if (!err)
+		err = open_fds(d);
+	if (!err && !(d->env.snap = snapshot__new(d->env.k)))
+		err = -ENOMEM;
+	if (!err) {
+		daemon_set_intervals(d);
+		err = begin(d);
+	}
+	if (err) {
+		daemon__free(d);
+		return err;
+	}
+	*out = d;
+	return 0;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void daemon__free(struct daemon *d)
+{
+	unsigned i;
+
+	if (!d)
+		return;
+	while (d->steps) {
+		struct step *s = d->steps;
+
+		d->steps = s->next;
+		step__free(s);
+	}
+	while (d->orphans) {
+		struct orphan *o = d->orphans;
+
+		d->orphans = o->next;
+		free(o);
+	}
+	snapshot__free(d->env.snap);
+	kern__free(d->env.k);
+	if (d->opts.pin_dir && !d->handover && (d->stop || d->opts.embedded))
+		kern__unpin(d->opts.pin_dir);
+	for (i = 0; i < CONFIG_PATTERNS; i++)
+		free(d->pattern_texts[i]);
+	close_fd(d->epfd);
+	close_fd(d->timerfd);
+	close_fd(d->clockfd);
+	close_fd(d->sigfd);
+	close_fd(d->lockfd);
+	free(d);
+}
+
+struct kern *daemon__kern(struct daemon *d)
+{
+	return d->env.k;
+}
+
+const struct kern_root *daemon__root(const struct daemon *d)
+{
+	return &d->roots[0];
+}

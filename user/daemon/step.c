@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rows of a step: slots are added up per task, tables remember their last reading. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/step_internal.h"
+#include "sensor/cgroup.h"
+
+static const char *const set_names[SERIES_KINDS] = {"Tasks", "Step", "RunLatency"};
+
+uint32_t step_next_slot(const struct step *s, const struct step_env *env, uint32_t slot)
+{
+	for (slot = slot < JP_SLOT_FIRST ? JP_SLOT_FIRST : slot + 1; slot < kern__nslots(env->k);
+	     slot++) {
+		const struct jp_slot *info = kern__slot(env->k, slot);
+
+		if (info->state != JP_SLOT_FREE && info->step == s->slot)
+			return slot;
+	}
+	return UINT32_MAX;
+}
+
+#define for_each_slot(slot, s, env)                                                                \
+	for (slot = step_next_slot(s, env, 0); slot != UINT32_MAX;                                 \
+	     slot = step_next_slot(s, env, slot))
+
+/* Number of the interval an instant is in, counted on the wall clock as it was at boot0. */
+static uint64_t grid_of(const struct step_env *env, int kind, uint64_t boot_ns)
+{
+	if (!env->interval_ns[kind])
+		return 0;
+	return (env->real0_ns + (boot_ns - env->boot0_ns)) / env->interval_ns[kind];
+}
+
+struct step *step__new(const struct step_env *env, uint32_t slot)
+{
+	const struct jp_slot *info = kern__slot(env->k, slot);
+	struct step *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->slot = slot;
+	s->gen = info->gen;
+	memcpy(s->path, info->path, sizeof(s->path) - 1);
+	s->start_boot_ns = info->start_ns;
+	s->start_real_ns = clock__real_ns() - (clock__boot_ns() - info->start_ns);
+	s->clock_steps0 = env->clock_steps;
+	s->state = env->families ? STEP_NEW : STEP_IGNORED;
+	for (int i = 0; i < SERIES_KINDS; i++)
+		s->grid[i] = grid_of(env, i, s->start_boot_ns);
+	step_select_columns(s, env);
+	return s;
+}
+
+void step__free(struct step *s)
+{
+	if (!s)
+		return;
+	journal__free(s->journal);
+	free(s->tables);
+	free(s);
+}
+
+void step_select_columns(struct step *s, const struct step_env *env)
+{
+	int i;
+
+	for (i = 0; i < SERIES_KINDS; i++) {
+		s->sets[i].series = series__find(set_names[i]);
+		s->sets[i].ncols = series__select(s->sets[i].series, env->families | FAM_BASE,
+						  s->sets[i].cols, MAX_COLUMNS);
+	}
+}
+
+static bool kind_wanted(const struct step_env *env, int kind)
+{
+	return env->interval_ns[kind] &&
+	       (kind != SERIES_LATENCY || (env->families & FAM_LATENCY));
+}
+
+static struct table *new_table(struct step *s, int kind, int gtid)
+{
+	struct table *t;
+	char name[32];
+
+	if (s->ntables == s->max_tables) {
+		unsigned max = s->max_tables ? 2 * s->max_tables : 8;
+
+		t = realloc(s->tables, max * sizeof(*t));
+		if (!t)
+			return NULL;
+		s->tables = t;
+		s->max_tables = max;
+	}
+	t = &s->tables[s->ntables];
+	memset(t, 0, sizeof(*t));
+	t->id = s->ntables;
+	t->kind = kind;
+	t->gtid = gtid;
+	t->prev.boot_ns = s->start_boot_ns;
+	snprintf(name, sizeof(name), "%d", gtid);
+	if (journal__table(s->journal, t->id, kind, kind == SERIES_STEP ? "Step" : name))
+		return NULL;
+	s->ntables++;
+	return t;
+}
+
+struct table *step_table(struct step *s, const struct step_env *env, int kind, int gtid)
+{
+	unsigned i;
+
+	for (i = 0; i < s->ntables; i++)
+		if (s->tables[i].kind == kind && s->tables[i].gtid == gtid)
+			return &s->tables[i];
+	return new_table(s, kind, gtid);
+}
+
+/* All that counts for a task, or for the step. False: no slot of it. */
+static bool add_up(const struct step *s, const struct step_env *env, int kind, int gtid,
+		   struct reading *now, uint64_t *began)
+{
+	bool any = false;
+	uint32_t slot;
+
+	memset(now, 0, sizeof(*now));
+	*began = UINT64_MAX;
+	for_each_slot(slot, s, env) {
+		const struct jp_slot *info = kern__slot(env->k, slot);
+		struct jp_lat lat;
+		int b;
+
+		if (gtid != JP_GTID_NONE && info->gtid != gtid)
+			continue;
+		any = true;
+		if (info->start_ns < *began)
+			*began = info->start_ns;
+		totals__add(&now->totals, snapshot__totals(env->snap, slot));
+		if (kind != SERIES_LATENCY)
+			continue;
+		snapshot__latency(env->snap, slot, &lat);
+		for (b = 0; b < JP_LAT_BUCKETS; b++)
+			now->lat.bucket[b] += lat.bucket[b];
+	}
+	now->boot_ns = snapshot__boot_ns(env->snap);
+	return any;
+}
+
+/* A slot that was freed and given again in the middle would run backwards: start anew there. */
+static void put_row(struct step *s, const struct step_env *env, struct table *t,
+		    struct reading *now, uint64_t began)
+{
+	const struct column_set *set = &s->sets[t->kind];
+	union cell cells[MAX_COLUMNS];
+	struct row_context c = {.start_boot_ns = s->start_boot_ns,
+				.start_real_ns = s->start_real_ns,
+				.probe_ns = kern__control(env->k)->probe_ns};
+
+	if (began != UINT64_MAX && began > t->prev.boot_ns)
+		t->prev.boot_ns = began;
+	totals__clamp(&now->totals, &t->prev.totals);
+	c.peak = rows__peak(t->peak, &t->peak_base, &now->totals);
+	rows__fill(&c, &t->prev, now, set->cols, set->ncols, cells);
+	if (!journal__row(s->journal, t->id, cells, set->ncols))
+		s->rows++;
+	t->prev = *now;
+	t->peak_base = now->totals;
+	t->peak = totals__rss(&now->totals);
+}
+
+void step__watch_peak(struct step *s, const struct step_env *env)
+{
+	struct reading now;
+	uint64_t began;
+	unsigned i;
+
+	for (i = 0; i < s->ntables; i++) {
+		struct table *t = &s->tables[i];
+
+		if (t->kind == SERIES_LATENCY || !add_up(s, env, t->kind, t->gtid, &now, &began))
+			continue;
+		t->peak = rows__peak(t->peak, &t->peak_base, &now.totals);
+		t->peak_base = now.totals;
+	}
+}
+
+static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
+{
+	struct reading now;
+	struct table *t;
+	uint64_t began;
+	unsigned n = 0;
+	uint32_t slot;
+
+	if (kind == SERIES_STEP) {
+		t = step_table(s, env, kind, JP_GTID_NONE);
+		if (!t || !add_up(s, env, kind, JP_GTID_NONE, &now, &began))
+			return 0;
+		step_read_cgroup(s, env, now.cg);
+		put_row(s, env, t, &now, began);
+		return 1;
+	}
+	for_each_slot(slot, s, env) {
+		int gtid = kern__slot(env->k, slot)->gtid;
+
+		if (gtid < 0)
+			continue;
+		t = step_table(s, env, kind, gtid);
+		if (!t || t->prev.boot_ns == snapshot__boot_ns(env->snap) ||
+		    !add_up(s, env, kind, gtid, &now, &began))
+			continue;
+		put_row(s, env, t, &now, began);
+		n++;
+	}
+	return n;
+}
+
+void step_commit(struct step *s, unsigned rows)
+{
+	int err = journal__commit(s->journal);
+
+	if (!err)
+		return;
+	s->lost_rows += rows;
+	if (!s->said_full)
+		log_error("%s: cannot append to the journal %s: %s: rows are being lost; make room in "
+			  "StateDir",
+			  s->pub.name, s->pub.journal, strerror(-err));
+	s->said_full = true;
+}
+
+void step__rows(struct step *s, const struct step_env *env, bool all)
+{
+	uint64_t now = snapshot__boot_ns(env->snap);
+	unsigned n = 0;
+	int kind;
+
+	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
+		return;
+	step_find_tasks(s, env);
+	for (kind = 0; kind < SERIES_KINDS; kind++) {
+		if (!kind_wanted(env, kind) || (!all && grid_of(env, kind, now) == s->grid[kind]))
+			continue;
+		n += kind_rows(s, env, kind);
+		s->grid[kind] = grid_of(env, kind, now);
+	}
+	if (!n)
+		return;
+	s->intervals++;
+	step_put_state(s, env);
+	step_commit(s, n);
+}
+
+bool step__quiet(const struct step *s, const struct step_env *env)
+{
+	uint32_t slot;
+
+	for_each_slot(slot, s, env)
+		if (kern__held(env->k, slot))
+			return false;
+	return true;
+}
+
+void step__release(struct step *s, const struct step_env *env)
+{
+	uint32_t slot;
+
+	for_each_slot(slot, s, env)
+		kern__release(env->k, slot);
+}
+
+void step__finish(struct step *s, const struct step_env *env, const char *reason)
+{
+	step__rows(s, env, true);
+	step_put_end_attrs(s, env, reason);
+	journal__end(s->journal);
+	step_commit(s, 0);
+	journal__free(s->journal);
+	s->journal = NULL;
+	s->state = STEP_FINISHING;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A step of a job on this node: who it is, its journal, its tables. */
+#ifndef JP_DAEMON_STEP_H
+#define JP_DAEMON_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/publication.h"
+#include "fuse/rows.h"
+#include "fuse/snapshot.h"
+#include "job/layout.h"
+#include "store/journal.h"
+
+/*
+ * NEW: its cgroup is there, its job or user not known yet (the kernel counts already).
+ * ACTIVE: rows go to the journal. ENDING: its cgroup is gone, the last tasks leave the CPU.
+ * FINISHING: the journal is complete, the file is being written. DONE: to be forgotten.
+ * IGNORED: not to be profiled.
+ */
+enum step_state { STEP_NEW, STEP_ACTIVE, STEP_ENDING, STEP_FINISHING, STEP_DONE, STEP_IGNORED };
+
+/* Below StateDir: those of jobprofd are its own to resume, those of jobprof run anybody's to finish. */
+#define JOURNALS_STEP "steps"
+#define JOURNALS_RUN  "runs"
+
+enum { SERIES_TASKS, SERIES_STEP, SERIES_LATENCY, SERIES_KINDS };
+#define MAX_COLUMNS 64
+
+struct table {
+	uint32_t id;
+	int kind; /* SERIES_* */
+	int gtid; /* JP_GTID_NONE: Step */
+	uint64_t peak;
+	struct totals peak_base;
+	struct reading prev;
+};
+
+struct column_set {
+	const struct series *series;
+	const struct column *cols[MAX_COLUMNS];
+	unsigned ncols;
+};
+
+/* What all steps share. */
+struct step_env {
+	struct kern *k;
+	struct snapshot *snap;
+	const char *node_name;
+	const char *state_dir;
+	const char *hdf5_dir;
+	const char *cluster;
+	uint64_t interval_ns[SERIES_KINDS]; /* 0: off */
+	uint64_t boot0_ns, real0_ns; /* one instant on both clocks: rows fall on its multiples */
+	unsigned families;
+	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
+	uid_t uid;
+	gid_t gid;
+	const struct kern_root *roots;
+	unsigned nroots;
+	const struct layout *const *rows; /* the layouts that are followed */
+	unsigned nrows;
+	uint64_t clock_steps; /* times the wall clock was set since we began */
+};
+
+struct step {
+	enum step_state state;
+	uint32_t slot, gen;
+	struct cgroup_ids ids;
+	char path[JP_PATH_LEN];
+	bool uid_known;
+	uid_t uid;
+	gid_t gid;
+	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
+	uint64_t clock_steps0;
+	struct journal *journal;
+	struct column_set sets[SERIES_KINDS];
+	struct table *tables;
+	unsigned ntables, max_tables;
+	uint64_t grid[SERIES_KINDS]; /* number of the interval the last row was in */
+	uint64_t rows, intervals, lost_rows;
+	int tasks_seen;
+	bool labelled; /* attributes of the job's environment are in */
+	bool said_full;
+	struct publication pub;
+	struct step *next;
+};
+
+/* A step for the slot of kind STEP, state NEW (or IGNORED if nothing is asked for). */
+struct step *step__new(const struct step_env *env, uint32_t slot);
+void step__free(struct step *s);
+/* NEW -> ACTIVE once the job and the user are known; last: no more will be learnt. */
+void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last);
+/* Journals the rows that are due at the snapshot's instant; all: of every series. */
+void step__rows(struct step *s, const struct step_env *env, bool all);
+/* Highest RSS between rows: call for every snapshot. */
+void step__watch_peak(struct step *s, const struct step_env *env);
+/* Last row, end attributes: ENDING -> FINISHING. reason may be NULL (found out by itself). */
+void step__finish(struct step *s, const struct step_env *env, const char *reason);
+/* No task of the step can write its slots any more. */
+bool step__quiet(const struct step *s, const struct step_env *env);
+/* Hands its slots back. */
+void step__release(struct step *s, const struct step_env *env);
+/* Resumes an unfinished journal after a restart; NULL: it is not this boot's or broken, and its
+ * publication *p is filled so that the file can be finished. */
+struct step *step__resume(const struct step_env *env, const char *path, struct publication *p);
+
+#endif

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Attributes of the node group: Slurm's five, then ours; what is unknown is absent. */
+#include <ctype.h>
+#include <fcntl.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "daemon/step_internal.h"
+#include "fuse/cpufreq.h"
+#include "job/proc.h"
+
+static void put_times(struct step *s)
+{
+	time_t t = s->start_real_ns / 1000000000u;
+	struct tm tm;
+	char text[64];
+
+	localtime_r(&t, &tm);
+	strftime(text, sizeof(text), "%a %b %d %T %Y", &tm);
+	journal__attr_str(s->journal, "Start Time", text);
+	journal__attr_i64(s->journal, "Start TimeNS", s->start_real_ns);
+}
+
+static const struct {
+	enum family family;
+	const char *attr;
+} modes[] = {{FAM_SCHED, "Mode sched"},	  {FAM_MEMORY, "Mode memory"}, {FAM_FILE, "Mode file"},
+	     {FAM_SELF, "Mode self"},	  {FAM_CGROUP, "Mode cgroup"}, {FAM_LATENCY, "Mode latency"}};
+
+static void put_modes(struct step *s, const struct step_env *env)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		journal__attr_str(s->journal, modes[i].attr,
+				  env->families & modes[i].family ? "exact" : "off: not asked for");
+}
+
+void step_put_start_attrs(struct step *s, const struct step_env *env)
+{
+	struct journal *j = s->journal;
+	struct utsname u;
+
+	journal__attr_i32(j, "Node Index", 0);
+	journal__attr_str(j, "Node Name", env->node_name);
+	journal__attr_i32(j, "Number of Tasks", 0);
+	journal__attr_i32(j, "CPUs per Task", 1);
+	put_times(s);
+	journal__attr_i32(j, "Schema Version", 1);
+	journal__attr_str(j, "JobProf Version", JOBPROF_VERSION);
+	if (!uname(&u))
+		journal__attr_str(j, "Kernel", u.release);
+	if (s->ids.has_job)
+		journal__attr_i64(j, "Job Id", s->ids.job_id);
+	journal__attr_str(j, "Step", s->ids.step_name);
+	if (s->pub.user[0])
+		journal__attr_str(j, "User", s->pub.user);
+	journal__attr_i64(j, "UID", s->uid);
+	if (env->cluster)
+		journal__attr_str(j, "Cluster", env->cluster);
+	if (s->ids.sluid[0])
+		journal__attr_str(j, "SLUID", s->ids.sluid);
+	put_modes(s, env);
+	journal__attr_str(j, "Unknown Columns",
+			  cpufreq__khz(0, s->start_boot_ns) ? "GPUMemMB" : "GPUMemMB,CPUFrequency");
+	if (kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE)
+		journal__attr_str(j, "Baseline", "was running when first seen: counts from then on");
+}
+
+/* Labels from the job's environment: the user's word, kept as such. */
+static const struct {
+	const char *env, *attr;
+	bool number;
+} labels[] = {
+	{"SLURM_JOB_NAME", "Job Name", false},
+	{"SLURM_JOB_ACCOUNT", "Account", false},
+	{"SLURM_JOB_PARTITION", "Partition", false},
+	{"SLURM_CLUSTER_NAME", "Cluster", false},
+	{"SLURM_ARRAY_JOB_ID", "Array Job Id", true},
+	{"SLURM_ARRAY_TASK_ID", "Array Task Id", true},
+	{"SLURM_HET_JOB_ID", "Het Job Id", true},
+	{"SLURM_HET_JOB_OFFSET", "Het Job Offset", true},
+	{"SLURM_RESTART_COUNT", "Restart Count", true},
+	{"SLURM_STEP_NUM_NODES", "Nodes in Step", true},
+	{"SLURM_STEP_NODELIST", "Step Node List", false},
+	{"SLURM_NODEID", "Node Index", true},
+	{"SLURM_CPUS_PER_TASK", "CPUs per Task", true},
+};
+
+static void make_printable(char *s)
+{
+	for (; *s; s++)
+		if (!isprint((unsigned char)*s))
+			*s = '?';
+}
+
+void step_label(struct step *s, const struct step_env *env, pid_t pid)
+{
+	char value[512];
+	double cg[CG_N];
+	cpu_set_t cpus;
+	size_t i;
+
+	if (!sched_getaffinity(pid, sizeof(cpus), &cpus))
+		journal__attr_i32(s->journal, "Allocated CPUs", CPU_COUNT(&cpus));
+	step_read_cgroup(s, env, cg);
+	if (!isnan(cg[CG_MEM_LIMIT]))
+		journal__attr_i64(s->journal, "Memory Limit", (int64_t)cg[CG_MEM_LIMIT]);
+	for (i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+		uint32_t n;
+
+		if (proc__environ(pid, labels[i].env, value, sizeof(value)) < 0 || !value[0])
+			continue;
+		if (labels[i].number && !parse_u32(value, &n) && n <= INT32_MAX) {
+			journal__attr_i32(s->journal, labels[i].attr, n);
+		} else if (!labels[i].number) {
+			make_printable(value);
+			journal__attr_str(s->journal, labels[i].attr, value);
+		}
+	}
+}
+
+/* The worst end of the step's tasks, as slurmstepd would sum it up: a signal before a status. */
+static bool worst_exit(const struct step *s, const struct step_env *env, int *status)
+{
+	bool any = false;
+	uint32_t slot;
+
+	*status = 0;
+	for (slot = step_next_slot(s, env, 0); slot != UINT32_MAX;
+	     slot = step_next_slot(s, env, slot)) {
+		const struct jp_slot *info = kern__slot(env->k, slot);
+
+		if (!(info->flags & JP_SLOT_F_EXITED))
+			continue;
+		any = true;
+		if (WIFSIGNALED(info->exit_code) ||
+		    (!WIFSIGNALED(*status) && WEXITSTATUS(info->exit_code) > WEXITSTATUS(*status)))
+			*status = info->exit_code;
+	}
+	return any;
+}
+
+static uint32_t oom_kills(const struct step *s, const struct step_env *env)
+{
+	uint32_t n = 0, slot;
+
+	for (slot = step_next_slot(s, env, 0); slot != UINT32_MAX;
+	     slot = step_next_slot(s, env, slot))
+		n += kern__slot(env->k, slot)->oom;
+	return n;
+}
+
+static void put_reason(struct step *s, const struct step_env *env, const char *reason)
+{
+	char text[64];
+	int status;
+	bool known = worst_exit(s, env, &status);
+
+	if (known)
+		journal__attr_i32(s->journal, "Exit Status",
+				  WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+	if (reason) {
+		journal__attr_str(s->journal, "End Reason", reason);
+	} else if (oom_kills(s, env)) {
+		journal__attr_str(s->journal, "End Reason", "out of memory");
+	} else if (known && WIFSIGNALED(status)) {
+		snprintf(text, sizeof(text), "signal %d", WTERMSIG(status));
+		journal__attr_str(s->journal, "End Reason", text);
+	} else {
+		journal__attr_str(s->journal, "End Reason", known ? "exited" : "cgroup removed");
+	}
+}
+
+/* What was lost or went elsewhere, one counter each, only where there is something to say. */
+static void put_losses(struct step *s, const struct step_env *env)
+{
+	const struct jp_stats *st = &kern__control(env->k)->stats;
+	const struct {
+		const char *name;
+		uint64_t n;
+	} lost[] = {
+		{"Lost", s->lost_rows},
+		{"Unattributed", st->slots_exhausted + st->cgroups_full + st->storage_fail},
+		{"Lost Events", st->rb_lost},
+		{"Late Tasks", st->late_tasks},
+		{"Torn Snapshots", snapshot__torn(env->snap)},
+		{"Clock Steps", env->clock_steps - s->clock_steps0},
+		{"Writer Killed", s->pub.kills},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
+		if (lost[i].n || i < 2)
+			journal__attr_i64(s->journal, lost[i].name, lost[i].n);
+}
+
+void step_put_end_attrs(struct step *s, const struct step_env *env, const char *reason)
+{
+	const struct totals *self = snapshot__totals(env->snap, JP_SLOT_SELF);
+
+	journal__attr_i32(s->journal, "Number of Tasks", s->tasks_seen);
+	journal__attr_i64(s->journal, "Intervals", s->intervals);
+	put_reason(s, env, reason);
+	put_losses(s, env);
+	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
+	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Who a step is: job, user, tasks. Paths say most of it, slurmstepd's title and processes the rest. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "daemon/step_internal.h"
+#include "job/proc.h"
+#include "sensor/cgroup.h"
+
+#define MAX_PIDS 4096
+
+static const struct kern_root *root_of(const struct step *s, const struct step_env *env)
+{
+	const struct jp_slot *info = kern__slot(env->k, s->slot);
+	unsigned i;
+
+	for (i = 0; i < env->nroots; i++)
+		if (env->roots[i].hier == info->hier)
+			return &env->roots[i];
+	return NULL;
+}
+
+static unsigned read_pids(const char *dir, pid_t *pids, unsigned max)
+{
+	char path[768];
+	unsigned n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	f = fopen(path, "re");
+	while (f && n < max && fscanf(f, "%d", &pids[n]) == 1)
+		n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static void slot_dir(const struct step *s, const struct step_env *env, const char *path, char *out,
+		     size_t len)
+{
+	const struct kern_root *r = root_of(s, env);
+
+	snprintf(out, len, "%s%s", r ? r->mount : "", path);
+}
+
+/* By the layouts that are followed, from where they begin: a jobprof run inside a Slurm job is none
+ * of Slurm's steps. */
+static int parse_path(const struct step *s, const struct step_env *env, const char *path,
+		      struct cgroup_ids *ids)
+{
+	const struct kern_root *r = root_of(s, env);
+
+	return layout__parse_rows(env->rows, env->nrows, path, r ? strlen(r->prefix) : 0, ids);
+}
+
+/* SLUID paths do not tell the job; the step's slurmstepd does, by its title. */
+static void ask_stepd(struct step *s, const struct step_env *env)
+{
+	char dir[512], title[256], step[65];
+	pid_t pids[16];
+	uint32_t job;
+	unsigned i, n;
+
+	slot_dir(s, env, s->path, dir, sizeof(dir) - 8);
+	strcat(dir, "/slurm");
+	n = read_pids(dir, pids, 16);
+	for (i = 0; i < n; i++) {
+		if (proc__title(pids[i], title, sizeof(title)) < 0 ||
+		    proc__stepd_title(title, &job, step, sizeof(step)))
+			continue;
+		s->ids.job_id = job;
+		s->ids.has_job = true;
+		return;
+	}
+}
+
+static void borrow(struct step *s, const struct step *all)
+{
+	for (; all; all = all->next) {
+		if (all == s || all->ids.job_end != s->ids.job_end ||
+		    strncmp(all->path, s->path, s->ids.job_end))
+			continue;
+		if (!s->ids.has_job && all->ids.has_job) {
+			s->ids.has_job = true;
+			s->ids.job_id = all->ids.job_id;
+		}
+		if (!s->uid_known && all->uid_known) {
+			s->uid_known = true;
+			s->uid = all->uid;
+		}
+	}
+}
+
+static void find_uid(struct step *s, const struct step_env *env)
+{
+	uint32_t slot;
+
+	if (env->embedded) {
+		s->uid = env->uid;
+		s->gid = env->gid;
+		s->uid_known = true;
+	} else if (s->ids.has_uid) {
+		s->uid = s->ids.uid;
+		s->uid_known = true;
+	}
+	for (slot = step_next_slot(s, env, 0); !s->uid_known && slot != UINT32_MAX;
+	     slot = step_next_slot(s, env, slot)) {
+		const struct jp_slot *info = kern__slot(env->k, slot);
+
+		if (info->root_pid) {
+			s->uid = info->uid;
+			s->uid_known = true;
+		}
+	}
+}
+
+static void name_user(struct step *s, const struct step_env *env)
+{
+	struct passwd *pw = getpwuid(s->uid);
+
+	if (!env->embedded)
+		s->gid = pw ? pw->pw_gid : s->uid;
+	if (!env->embedded && pw && str__safe_name(pw->pw_name))
+		str__copy(s->pub.user, sizeof(s->pub.user), pw->pw_name);
+	else if (!env->embedded)
+		snprintf(s->pub.user, sizeof(s->pub.user), "%u", s->uid);
+	s->pub.uid = s->uid;
+	s->pub.gid = s->gid;
+	snprintf(s->pub.dir, sizeof(s->pub.dir), "%s", env->hdf5_dir);
+}
+
+static bool give_up(struct step *s, const char *why)
+{
+	log_warn("step at %s is not profiled: %s", s->path, why);
+	s->state = STEP_IGNORED;
+	return false;
+}
+
+static bool find_out(struct step *s, const struct step_env *env, const struct step *all, bool last)
+{
+	char name[160];
+	int err;
+
+	if (!s->ids.has_step) {
+		err = parse_path(s, env, s->path, &s->ids);
+		if (err || !s->ids.has_step)
+			return give_up(s, "its directory has no valid step name");
+	}
+	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
+		ask_stepd(s, env);
+	find_uid(s, env);
+	borrow(s, all);
+	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
+		return last ? give_up(s, "its job id is not known") : false;
+	if (!s->uid_known) {
+		if (!last)
+			return false;
+		s->uid_known = true; /* a step without tasks: root's */
+	}
+	name_user(s, env);
+	if (layout__step_file_name(&s->ids, name, sizeof(name)))
+		return give_up(s, "no file name can be made of its ids");
+	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, env->node_name);
+	return true;
+}
+
+void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last)
+{
+	if (s->state != STEP_NEW || !find_out(s, env, all, last))
+		return;
+	s->state = step_open_journal(s, env) ? STEP_IGNORED : STEP_ACTIVE;
+	if (s->state == STEP_ACTIVE)
+		log_info("profiling %s (uid %u)", s->pub.name, s->uid);
+}
+
+/* A task whose beginning we did not see: the environment of the lineage's first process tells. */
+static void ask_processes(struct step *s, const struct step_env *env, uint32_t slot)
+{
+	const struct jp_slot *info = kern__slot(env->k, slot);
+	pid_t *pids = calloc(MAX_PIDS, sizeof(*pids)), root, lineage[64];
+	char dir[768];
+	int32_t gtid;
+	unsigned i, j, n, m;
+
+	if (!pids)
+		return;
+	slot_dir(s, env, info->path, dir, sizeof(dir));
+	n = read_pids(dir, pids, MAX_PIDS);
+	for (i = 0; i < n; i++) {
+		if (pids[i] <= 0 || proc__root_of(pids[i], &root) || proc__procid(root, &gtid))
+			continue;
+		if (info->kind == JP_KIND_TASK) {
+			kern__set_gtid(env->k, slot, gtid, JP_GTID_ENVIRON);
+			break;
+		}
+		for (m = 0, j = i; j < n && m < 64; j++) {
+			pid_t other;
+
+			if (pids[j] > 0 && !proc__root_of(pids[j], &other) && other == root) {
+				lineage[m++] = pids[j];
+				if (j != i)
+					pids[j] = 0;
+			}
+		}
+		kern__adopt_lineage(env->k, s->slot, gtid, root, lineage, m);
+	}
+	free(pids);
+}
+
+/* Global ids of tasks that the kernel could not tell when they began. */
+void step_find_tasks(struct step *s, const struct step_env *env)
+{
+	struct cgroup_ids ids;
+	uint32_t slot;
+	int seen = 0;
+
+	for (slot = step_next_slot(s, env, 0); slot != UINT32_MAX;
+	     slot = step_next_slot(s, env, slot)) {
+		const struct jp_slot *info = kern__slot(env->k, slot);
+		bool base = info->flags & JP_SLOT_F_BASE;
+
+		if (info->gtid < 0 && info->kind == JP_KIND_TASK && !(info->flags & JP_SLOT_F_ENV)) {
+			/* nobody but the path can know */
+			if (!parse_path(s, env, info->path, &ids) && ids.task >= 0)
+				kern__set_gtid(env->k, slot, ids.task, JP_GTID_PATH);
+		} else if (info->gtid < 0 && base && (info->flags & JP_SLOT_F_ENV) && !s->labelled) {
+			ask_processes(s, env, slot);
+		} else if (info->gtid < 0 && info->kind == JP_KIND_TASK &&
+			   s->state == STEP_ENDING && kern__acct(env->k, slot)->tasks_in) {
+			if (!parse_path(s, env, info->path, &ids) && ids.task >= 0)
+				kern__set_gtid(env->k, slot, ids.task, JP_GTID_PATH);
+		}
+		if (info->gtid >= 0)
+			seen++;
+		if (info->root_pid && !s->labelled && !(info->flags & JP_SLOT_F_EXITED)) {
+			step_label(s, env, info->root_pid);
+			s->labelled = true;
+		}
+	}
+	s->tasks_seen = seen;
+}
+
+/* The step's directory in another hierarchy than the one that carries it, if it has one there. */
+static const char *find_dir(char *buf, size_t len, const char *mount, const char *path)
+{
+	struct stat st;
+
+	snprintf(buf, len, "%s%s", mount, path);
+	return stat(buf, &st) ? NULL : buf;
+}
+
+void step_read_cgroup(const struct step *s, const struct step_env *env, double cg[CG_N])
+{
+	const struct kern_root *r = root_of(s, env);
+	char v2[512], mem[512], cpu[512];
+	struct cg_dirs d = {};
+
+	if (r && !r->controller[0]) {
+		d.v2_mount = r->mount;
+		d.v2 = find_dir(v2, sizeof(v2), r->mount, s->path);
+	} else if (r) {
+		/* controllers of v1 are mounted side by side */
+		char base[300], *slash;
+
+		snprintf(base, sizeof(base), "%s", r->mount);
+		slash = strrchr(base, '/');
+		if (slash) {
+			strcpy(slash, "/memory");
+			d.v1_memory = find_dir(mem, sizeof(mem), base, s->path);
+			d.v1_mount = d.v1_memory ? strndupa(base, sizeof(base)) : NULL;
+			strcpy(slash, "/cpu");
+			d.v1_cpu = find_dir(cpu, sizeof(cpu), base, s->path);
+		}
+	}
+	cgroup__read(&d, cg);
+}

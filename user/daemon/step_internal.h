@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_DAEMON_STEP_INTERNAL_H
+#define JP_DAEMON_STEP_INTERNAL_H
+
+#include "daemon/step.h"
+
+struct table *step_table(struct step *s, const struct step_env *env, int kind, int gtid);
+void step_select_columns(struct step *s, const struct step_env *env);
+int step_open_journal(struct step *s, const struct step_env *env);
+void step_put_state(struct step *s, const struct step_env *env);
+void step_put_start_attrs(struct step *s, const struct step_env *env);
+void step_put_end_attrs(struct step *s, const struct step_env *env, const char *reason);
+void step_label(struct step *s, const struct step_env *env, pid_t pid);
+void step_find_tasks(struct step *s, const struct step_env *env);
+void step_read_cgroup(const struct step *s, const struct step_env *env, double cg[CG_N]);
+/* Commits the frame; rows that could not be written are counted and said once. */
+void step_commit(struct step *s, unsigned rows);
+
+/* Slots of the step, one after the other: start with slot 0; UINT32_MAX at the end. */
+uint32_t step_next_slot(const struct step *s, const struct step_env *env, uint32_t slot);
+
+#endif

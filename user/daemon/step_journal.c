@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A step's journal: opening it, and finding the place again after a restart. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "daemon/step_internal.h"
+
+#define STATE_VERSION 1
+
+/* What J_STATE holds: this, then the tables. Read back only by the same build on the same boot. */
+struct saved {
+	uint32_t version;
+	uint32_t table_size;
+	uint32_t slot, gen;
+	uint64_t maps_born_ns;
+	uint64_t cgroup_id;
+	uint64_t start_boot_ns, start_real_ns;
+	uint64_t rows, intervals, lost_rows;
+	uint32_t ntables;
+	uint32_t hier;
+	struct cgroup_ids ids;
+	char path[JP_PATH_LEN];
+};
+
+static void boot_id(char *buf, size_t len)
+{
+	if (read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", buf, len) < 0)
+		snprintf(buf, len, "unknown");
+	buf[strcspn(buf, "\n")] = 0;
+}
+
+static int put_header(struct step *s, const struct step_env *env)
+{
+	struct journal *j = s->journal;
+	char number[32], boot[64];
+	int i, err = 0;
+
+	err |= journal__meta(j, "dir", s->pub.dir);
+	err |= journal__meta(j, "user", s->pub.user);
+	err |= journal__meta(j, "name", s->pub.name);
+	snprintf(number, sizeof(number), "%u", s->pub.uid);
+	err |= journal__meta(j, "uid", number);
+	snprintf(number, sizeof(number), "%u", s->pub.gid);
+	err |= journal__meta(j, "gid", number);
+	boot_id(boot, sizeof(boot));
+	err |= journal__meta(j, "boot", boot);
+	for (i = 0; i < SERIES_KINDS; i++)
+		err |= journal__series(j, i, s->sets[i].series->name, s->sets[i].series->grouped,
+				       s->sets[i].cols, s->sets[i].ncols);
+	return err;
+}
+
+int step_open_journal(struct step *s, const struct step_env *env)
+{
+	const char *sub = env->embedded ? JOURNALS_RUN : JOURNALS_STEP;
+	int err, i;
+
+	snprintf(s->pub.journal, sizeof(s->pub.journal), "%s/%s", env->state_dir, sub);
+	mkdir(s->pub.journal, 0700);
+	snprintf(s->pub.journal, sizeof(s->pub.journal), "%s/%s/%.200s.%llu.journal", env->state_dir, sub,
+		 s->pub.name, (unsigned long long)s->start_real_ns);
+	err = journal__create(&s->journal, s->pub.journal);
+	if (err) {
+		log_error("cannot make journal %s: %s: the step is not profiled; check StateDir",
+			  s->pub.journal, strerror(-err));
+		return err;
+	}
+	err = put_header(s, env);
+	step_put_start_attrs(s, env);
+	for (i = 0; i < SERIES_KINDS; i++)
+		if (!s->sets[i].series->grouped)
+			step_table(s, env, i, JP_GTID_NONE);
+	step_put_state(s, env);
+	step_commit(s, 0);
+	return err;
+}
+
+void step_put_state(struct step *s, const struct step_env *env)
+{
+	const struct jp_slot *info = kern__slot(env->k, s->slot);
+	size_t len = sizeof(struct saved) + s->ntables * sizeof(struct table);
+	struct saved *v = calloc(1, len);
+
+	if (!v)
+		return;
+	v->version = STATE_VERSION;
+	v->table_size = sizeof(struct table);
+	v->slot = s->slot;
+	v->gen = s->gen;
+	v->maps_born_ns = kern__control(env->k)->born_ns;
+	v->cgroup_id = info->cgroup_id;
+	v->hier = info->hier;
+	v->start_boot_ns = s->start_boot_ns;
+	v->start_real_ns = s->start_real_ns;
+	v->rows = s->rows;
+	v->intervals = s->intervals;
+	v->lost_rows = s->lost_rows;
+	v->ntables = s->ntables;
+	v->ids = s->ids;
+	memcpy(v->path, s->path, sizeof(v->path));
+	memcpy(v + 1, s->tables, s->ntables * sizeof(struct table));
+	journal__state(s->journal, v, len);
+	free(v);
+}
+
+struct scan {
+	struct saved *saved; /* last J_STATE */
+	char boot[64];
+	bool ended;
+};
+
+static void take_meta(const struct journal_record *r, struct publication *p, struct scan *sc)
+{
+	uint32_t n;
+
+	if (!strcmp(r->name, "dir"))
+		str__copy(p->dir, sizeof(p->dir), r->str);
+	else if (!strcmp(r->name, "user"))
+		str__copy(p->user, sizeof(p->user), r->str);
+	else if (!strcmp(r->name, "name"))
+		str__copy(p->name, sizeof(p->name), r->str);
+	else if (!strcmp(r->name, "boot"))
+		str__copy(sc->boot, sizeof(sc->boot), r->str);
+	else if (!strcmp(r->name, "uid") && !parse_u32(r->str, &n))
+		p->uid = n;
+	else if (!strcmp(r->name, "gid") && !parse_u32(r->str, &n))
+		p->gid = n;
+}
+
+static int scan_journal(const char *path, struct publication *p, struct scan *sc)
+{
+	struct journal_reader *r;
+	struct journal_record rec;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), err;
+
+	if (fd < 0)
+		return -errno;
+	err = journal_reader__open(&r, fd);
+	while (!err && (err = journal_reader__next(r, &rec)) == 1) {
+		err = 0;
+		if (rec.type == J_META)
+			take_meta(&rec, p, sc);
+		else if (rec.type == J_END)
+			sc->ended = true;
+		else if (rec.type == J_STATE && rec.blob_len >= sizeof(struct saved)) {
+			free(sc->saved);
+			sc->saved = malloc(rec.blob_len);
+			if (!sc->saved)
+				err = -ENOMEM;
+			else
+				memcpy(sc->saved, rec.blob, rec.blob_len);
+			if (!err && sc->saved->ntables * sizeof(struct table) + sizeof(struct saved) !=
+					    rec.blob_len)
+				sc->saved->version = 0;
+		}
+	}
+	if (!err && (!p->name[0] || !p->dir[0] || !str__safe_name(p->name)))
+		err = -EBADMSG;
+	journal_reader__free(r);
+	close(fd);
+	return err;
+}
+
+/* The slot that counts for the saved step now: its own, or after a reload one of its cgroup. */
+static uint32_t find_slot(const struct step_env *env, const struct saved *v, bool *same)
+{
+	uint32_t i;
+
+	for (i = JP_SLOT_FIRST; i < kern__nslots(env->k); i++) {
+		const struct jp_slot *info = kern__slot(env->k, i);
+
+		if (info->state == JP_SLOT_FREE || info->kind != JP_KIND_STEP ||
+		    info->cgroup_id != v->cgroup_id || info->hier != v->hier)
+			continue;
+		*same = i == v->slot && info->gen == v->gen &&
+			kern__control(env->k)->born_ns == v->maps_born_ns;
+		return i;
+	}
+	return UINT32_MAX;
+}
+
+static void restore(struct step *s, const struct saved *v, bool same)
+{
+	unsigned i;
+
+	s->start_boot_ns = v->start_boot_ns;
+	s->start_real_ns = v->start_real_ns;
+	s->rows = v->rows;
+	s->intervals = v->intervals;
+	s->lost_rows = v->lost_rows;
+	s->ids = v->ids;
+	s->tables = malloc(v->ntables * sizeof(struct table) + 1);
+	if (!s->tables)
+		return;
+	memcpy(s->tables, v + 1, v->ntables * sizeof(struct table));
+	s->ntables = s->max_tables = v->ntables;
+	/* other maps began at zero: what was counted between is in nobody's */
+	for (i = 0; !same && i < s->ntables; i++) {
+		memset(&s->tables[i].prev.totals, 0, sizeof(struct totals));
+		memset(&s->tables[i].peak_base, 0, sizeof(struct totals));
+		memset(&s->tables[i].prev.lat, 0, sizeof(struct jp_lat));
+	}
+}
+
+static struct step *take_up(const struct step_env *env, const char *path, struct publication *p,
+			    const struct saved *v)
+{
+	bool same = false;
+	uint32_t slot = find_slot(env, v, &same);
+	struct step *s;
+	uint64_t cut = 0;
+
+	if (slot == UINT32_MAX)
+		return NULL;
+	s = step__new(env, slot);
+	if (!s || journal__reopen(&s->journal, path, &cut)) {
+		step__free(s);
+		return NULL;
+	}
+	restore(s, v, same);
+	memcpy(s->path, v->path, sizeof(s->path));
+	s->pub = *p;
+	s->uid_known = true;
+	s->uid = p->uid;
+	s->gid = p->gid;
+	s->state = STEP_ACTIVE;
+	journal__attr_str(s->journal, "Restarted",
+			  same ? "jobprofd was restarted; no count is lost" :
+				 "jobprofd was restarted with other programs; counts between are lost");
+	log_info("%s goes on after a restart%s", p->name, same ? "" : " (counts in between are lost)");
+	return s;
+}
+
+/* No longer to be continued: says why and completes it, so that the file can be made. */
+static void close_journal(const char *path, const char *reason)
+{
+	struct journal *j;
+	uint64_t cut;
+
+	if (journal__reopen(&j, path, &cut))
+		return;
+	journal__attr_str(j, "End Reason", reason);
+	if (cut)
+		journal__attr_i64(j, "Lost Bytes", cut);
+	journal__end(j);
+	journal__commit(j);
+	journal__free(j);
+}
+
+/* Somebody is writing it: another daemon, or a jobprof run. */
+static bool owned(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool taken = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return taken;
+}
+
+struct step *step__resume(const struct step_env *env, const char *path, struct publication *p)
+{
+	struct scan sc = {};
+	struct step *s = NULL;
+	char boot[64];
+	int err;
+
+	memset(p, 0, sizeof(*p));
+	str__copy(p->journal, sizeof(p->journal), path);
+	if (owned(path))
+		return NULL;
+	err = scan_journal(path, p, &sc);
+	if (err) {
+		log_error("%s is not a usable journal: %s: left where it is", path, strerror(-err));
+		p->name[0] = 0;
+	} else if (!sc.ended) {
+		boot_id(boot, sizeof(boot));
+		if (!strcmp(boot, sc.boot) && sc.saved && sc.saved->version == STATE_VERSION &&
+		    sc.saved->table_size == sizeof(struct table))
+			s = take_up(env, path, p, sc.saved);
+		if (!s)
+			close_journal(path, strcmp(boot, sc.boot) ? "node rebooted" :
+								    "ended while jobprofd was away");
+	}
+	free(sc.saved);
+	return s;
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* All steps: which there are (the kernel's slots say), and what each waits for. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/internal.h"
+
+/* How long the last tasks of a removed cgroup may take to leave the CPU. */
+#define QUIET_MAX_NS (2 * NSEC_PER_SEC)
+/* Publishing may cost this part of the time. */
+#define PUBLISH_SHARE 100
+
+static struct step *find_step(const struct daemon *d, uint32_t slot, uint32_t gen)
+{
+	struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (s->slot == slot && s->gen == gen)
+			return s;
+	return NULL;
+}
+
+static void add_step(struct daemon *d, uint32_t slot)
+{
+	struct step *s = step__new(&d->env, slot);
+
+	if (!s) {
+		log_error("out of memory: a step is not profiled");
+		return;
+	}
+	s->next = d->steps;
+	d->steps = s;
+	d->idle_since_ns = 0;
+}
+
+void daemon_sync_steps(struct daemon *d)
+{
+	uint64_t exhausted;
+	struct step *s;
+	uint32_t i;
+
+	for (i = JP_SLOT_FIRST; i < kern__nslots(d->env.k); i++) {
+		const struct jp_slot *info = kern__slot(d->env.k, i);
+
+		if (info->state == JP_SLOT_FREE || info->kind != JP_KIND_STEP ||
+		    kern__released(d->env.k, i))
+			continue;
+		if (!find_step(d, i, info->gen))
+			add_step(d, i);
+	}
+	for (s = d->steps; s; s = s->next)
+		step__identify(s, &d->env, d->steps, false);
+	exhausted = kern__control(d->env.k)->stats.slots_exhausted;
+	if (exhausted > d->exhausted_seen)
+		log_warn("all %u slots are taken: %llu cgroups or tasks were counted as unattributed; "
+			 "raise MaxSlots",
+			 kern__nslots(d->env.k), (unsigned long long)exhausted);
+	d->exhausted_seen = exhausted;
+}
+
+static bool cgroup_gone(const struct daemon *d, const struct step *s)
+{
+	const struct jp_slot *info = kern__slot(d->env.k, s->slot);
+
+	return info->gen == s->gen && info->state == JP_SLOT_DRAINING;
+}
+
+static void begin_end(struct daemon *d, struct step *s, uint64_t now)
+{
+	step__identify(s, &d->env, d->steps, true);
+	if (s->state == STEP_ACTIVE) {
+		s->state = STEP_ENDING;
+		s->end_boot_ns = now;
+	}
+}
+
+static void end_step(struct daemon *d, struct step *s, const char *reason)
+{
+	int err = snapshot__take(d->env.snap);
+
+	if (err)
+		log_error("cannot read the counters: %s: the last row of %s is lost", strerror(-err),
+			  s->pub.name);
+	step__finish(s, &d->env, reason);
+	step__release(s, &d->env);
+	s->pub.next_ns = 0;
+}
+
+static void publish_live(struct daemon *d, struct step *s, uint64_t now)
+{
+	uint64_t every = (uint64_t)(d->opts.cfg->publish_interval * NSEC_PER_SEC);
+
+	if (!every || s->pub.pid || !s->intervals)
+		return;
+	if (every < PUBLISH_SHARE * s->pub.cost_ns)
+		every = PUBLISH_SHARE * s->pub.cost_ns;
+	if (now - (s->pub.started_ns ? s->pub.started_ns : s->start_boot_ns) >= every)
+		publication__start(&s->pub, d->opts.writer, false, now);
+}
+
+static void finish_file(struct daemon *d, struct publication *p, uint64_t now)
+{
+	int err;
+
+	publication__check(p, now);
+	if (p->pid || p->done)
+		return;
+	err = publication__start(p, d->opts.writer, true, now);
+	if (err && err != -EAGAIN)
+		log_error("cannot start a writer for %s: %s", p->name, strerror(-err));
+}
+
+static void advance_step(struct daemon *d, struct step *s, uint64_t now)
+{
+	switch (s->state) {
+	case STEP_NEW:
+	case STEP_ACTIVE:
+		if (cgroup_gone(d, s))
+			begin_end(d, s, now);
+		else if (s->state == STEP_ACTIVE)
+			publish_live(d, s, now);
+		publication__check(&s->pub, now);
+		break;
+	case STEP_ENDING:
+		if (step__quiet(s, &d->env) || now - s->end_boot_ns > QUIET_MAX_NS)
+			end_step(d, s, NULL);
+		break;
+	case STEP_FINISHING:
+		finish_file(d, &s->pub, now);
+		break;
+	case STEP_IGNORED:
+		if (!cgroup_gone(d, s))
+			break;
+		step__release(s, &d->env);
+		s->state = STEP_DONE;
+		break;
+	case STEP_DONE:
+		break;
+	}
+}
+
+static void file_in_place(const struct publication *p, char *path, size_t len)
+{
+	snprintf(path, len, "%s%s%s/%s", p->dir, p->user[0] ? "/" : "", p->user, p->name);
+	unlink(p->journal);
+	log_info("wrote %s", path);
+}
+
+static void drop_done(struct daemon *d)
+{
+	struct orphan **o = &d->orphans;
+	struct step **p = &d->steps;
+
+	while (*p) {
+		struct step *s = *p;
+
+		if (s->state != STEP_DONE) {
+			p = &s->next;
+			continue;
+		}
+		*p = s->next;
+		step__free(s);
+	}
+	while (*o) {
+		struct orphan *done = *o;
+
+		if (!done->pub.done) {
+			o = &done->next;
+			continue;
+		}
+		*o = done->next;
+		free(done);
+	}
+}
+
+void daemon_advance(struct daemon *d, uint64_t now)
+{
+	struct orphan *o;
+	struct step *s;
+	bool again = true;
+
+	while (again) { /* a step may go through several states at once */
+		again = false;
+		for (s = d->steps; s; s = s->next) {
+			enum step_state was = s->state;
+
+			advance_step(d, s, now);
+			again |= s->state != was;
+		}
+	}
+	for (o = d->orphans; o; o = o->next)
+		finish_file(d, &o->pub, now);
+	kern__reap(d->env.k);
+	drop_done(d);
+	if (d->steps)
+		d->idle_since_ns = 0;
+	else if (!d->idle_since_ns)
+		d->idle_since_ns = now;
+}
+
+void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
+{
+	char path[sizeof(d->last_file)];
+	struct orphan *o;
+	struct step *s;
+
+	for (s = d->steps; s; s = s->next) {
+		if (!publication__reaped(&s->pub, pid, status, now))
+			continue;
+		if (s->pub.done) {
+			file_in_place(&s->pub, d->last_file, sizeof(d->last_file));
+			s->state = STEP_DONE;
+		}
+		return;
+	}
+	for (o = d->orphans; o; o = o->next) {
+		if (!publication__reaped(&o->pub, pid, status, now))
+			continue;
+		if (o->pub.done)
+			file_in_place(&o->pub, path, sizeof(path));
+		return;
+	}
+	if (d->opts.child)
+		d->opts.child(d->opts.ctx, pid, status);
+}
+
+void daemon_sample(struct daemon *d, uint64_t now)
+{
+	bool any = false;
+	struct step *s;
+	int err;
+
+	for (s = d->steps; s; s = s->next)
+		any |= s->state == STEP_ACTIVE;
+	if (!any)
+		return;
+	err = snapshot__take(d->env.snap);
+	if (err) {
+		log_error("cannot read the counters: %s: this interval's rows are late",
+			  strerror(-err));
+		return;
+	}
+	for (s = d->steps; s; s = s->next) {
+		step__watch_peak(s, &d->env);
+		step__rows(s, &d->env, false);
+	}
+}
+
+bool daemon_busy(const struct daemon *d)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (s->state == STEP_ENDING || s->state == STEP_NEW)
+			return true;
+	return false;
+}
+
+const struct step *daemon__steps(const struct daemon *d)
+{
+	return d->steps;
+}
+
+const char *daemon__last_file(const struct daemon *d)
+{
+	return d->last_file;
+}

@@ -1,0 +1,1 @@
+#include "sensor/cgvalues.h"

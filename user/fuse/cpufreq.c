@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "fuse/cpufreq.h"
+
+#define MAX_CPUS 4096
+
+static struct {
+	unsigned khz;
+	unsigned long long read_ns;
+} cache[MAX_CPUS];
+
+/* A virtual machine tells its clock here only; it does not change. */
+static unsigned nominal_khz(void)
+{
+	static int known = -1;
+	char line[256];
+	double mhz = 0;
+	FILE *f;
+
+	if (known >= 0)
+		return known;
+	f = fopen("/proc/cpuinfo", "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "cpu MHz : %lf", &mhz) == 1)
+			break;
+	if (f)
+		fclose(f);
+	known = mhz > 0 && mhz < 1e6 ? mhz * 1000 : 0;
+	return known;
+}
+
+static unsigned read_khz(unsigned cpu)
+{
+	char path[96];
+	unsigned khz = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/cpufreq/scaling_cur_freq", cpu);
+	f = fopen(path, "re");
+	if (!f)
+		return nominal_khz();
+	if (fscanf(f, "%u", &khz) != 1)
+		khz = 0;
+	fclose(f);
+	return khz;
+}
+
+unsigned cpufreq__khz(unsigned cpu, unsigned long long now_ns)
+{
+	if (cpu >= MAX_CPUS)
+		return 0;
+	if (!cache[cpu].read_ns || now_ns - cache[cpu].read_ns >= NSEC_PER_SEC) {
+		cache[cpu].khz = read_khz(cpu);
+		cache[cpu].read_ns = now_ns;
+	}
+	return cache[cpu].khz;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+
+#include "fuse/rows.h"
+
+/*
+ * Seconds are stored as multiples of 2^-20 s: a quotient by 10^9 fills the mantissa with noise that
+ * does not compress. The running total is rounded, not the difference, so a column's sum is exact.
+ */
+static uint64_t ticks20(uint64_t ns)
+{
+	return (uint64_t)(((unsigned __int128)ns << 20) / 1000000000u);
+}
+
+static double seconds(uint64_t now, uint64_t prev)
+{
+	return (double)(ticks20(now) - ticks20(prev)) / 1048576.0;
+}
+
+static double interval_s(const struct reading *prev, const struct reading *now)
+{
+	return (double)(now->boot_ns - prev->boot_ns) / 1e9;
+}
+
+static double utilization(const struct reading *prev, const struct reading *now)
+{
+	double s = interval_s(prev, now);
+
+	return s > 0 ? 100.0 * seconds(now->totals.v[T_RUNTIME], prev->totals.v[T_RUNTIME]) / s : 0;
+}
+
+/* kHz; 0 where nothing ran to completion of a slice or the clock is unknown. */
+static uint64_t frequency(const struct reading *prev, const struct reading *now)
+{
+	uint64_t cycles = now->totals.v[T_NOMINAL_CYCLES] - prev->totals.v[T_NOMINAL_CYCLES];
+	uint64_t ran = now->totals.v[T_HARVESTED] - prev->totals.v[T_HARVESTED];
+
+	if (!ran) {
+		cycles = now->totals.v[T_NOMINAL_CYCLES];
+		ran = now->totals.v[T_HARVESTED];
+	}
+	return ran ? (uint64_t)((double)cycles / (double)ran * 1e6 + 0.5) : 0;
+}
+
+static double number(const struct row_context *c, const struct reading *prev,
+		     const struct reading *now, const struct column *col)
+{
+	const uint64_t *n = now->totals.v, *p = prev->totals.v;
+
+	switch (col->how) {
+	case HOW_DELTA:
+		return (double)(n[col->arg] - p[col->arg]) * col->scale;
+	case HOW_SECONDS:
+		return seconds(n[col->arg], p[col->arg]);
+	case HOW_TOTAL:
+	case HOW_GAUGE:
+		return (double)n[col->arg] * col->scale;
+	case HOW_PEAK:
+		return (double)c->peak * col->scale;
+	case HOW_UTIL:
+		return utilization(prev, now);
+	case HOW_PROBE:
+		return c->probe_ns ? seconds(n[col->arg] * c->probe_ns, p[col->arg] * c->probe_ns) :
+				     NAN;
+	case HOW_CGROUP:
+		return now->cg[col->arg] * col->scale;
+	case HOW_CGROUP_DELTA:
+		return (now->cg[col->arg] - prev->cg[col->arg]) * col->scale;
+	case HOW_BUCKET:
+		return (double)(now->lat.bucket[col->arg] - prev->lat.bucket[col->arg]);
+	default:
+		return NAN;
+	}
+}
+
+static uint64_t whole(const struct row_context *c, const struct reading *prev,
+		      const struct reading *now, const struct column *col)
+{
+	uint64_t time_ns = c->start_real_ns + (now->boot_ns - c->start_boot_ns);
+	double v;
+
+	switch (col->how) {
+	case HOW_ELAPSED:
+		/* whole seconds on both sides, as Slurm counts: EpochTime - ElapsedTime is constant */
+		return time_ns / 1000000000u - c->start_real_ns / 1000000000u;
+	case HOW_EPOCH:
+		return time_ns / 1000000000u;
+	case HOW_TIME_NS:
+		return time_ns;
+	case HOW_RSS:
+		return totals__rss(&now->totals) / 1024;
+	case HOW_FREQ:
+		return frequency(prev, now);
+	default:
+		v = number(c, prev, now, col);
+		return v > 0 ? (uint64_t)v : 0;
+	}
+}
+
+void rows__fill(const struct row_context *c, const struct reading *prev, const struct reading *now,
+		const struct column *const *cols, unsigned ncols, union cell *out)
+{
+	unsigned i;
+
+	for (i = 0; i < ncols; i++) {
+		if (cols[i]->type == COL_U64)
+			out[i].u = whole(c, prev, now, cols[i]);
+		else
+			out[i].f = number(c, prev, now, cols[i]);
+	}
+}
+
+uint64_t rows__peak(uint64_t so_far, const struct totals *prev, const struct totals *now)
+{
+	uint64_t peak = so_far, rss = totals__rss(now);
+
+	if (rss > peak)
+		peak = rss;
+	if (now->v[T_RISE] > peak)
+		peak = now->v[T_RISE];
+	if (now->v[T_EXIT_MAXRSS] > prev->v[T_EXIT_MAXRSS] && now->v[T_EXIT_MAXRSS] > peak)
+		peak = now->v[T_EXIT_MAXRSS];
+	return peak;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From what a table knew at its last row and what it knows now to the cells of the next one. */
+#ifndef JP_FUSE_ROWS_H
+#define JP_FUSE_ROWS_H
+
+#include "bpf/jobprof.h"
+#include "fuse/totals.h"
+#include "sensor/cgvalues.h"
+#include "store/series.h"
+
+/* A table's knowledge at one instant. */
+struct reading {
+	uint64_t boot_ns;
+	struct totals totals;
+	struct jp_lat lat;
+	double cg[CG_N];
+};
+
+struct row_context {
+	uint64_t start_boot_ns; /* of the step */
+	uint64_t start_real_ns;
+	uint64_t peak;	   /* highest RSS in bytes seen since the last row */
+	uint64_t probe_ns; /* calibrated cost of one program run; 0: unknown */
+};
+
+/* Cells of the given columns: out[ncols]. A column without a source is NaN, or 0 if it is U64. */
+void rows__fill(const struct row_context *c, const struct reading *prev, const struct reading *now,
+		const struct column *const *cols, unsigned ncols, union cell *out);
+
+/* Peak RSS to carry between rows: the larger of what was seen before and what this snapshot says. */
+uint64_t rows__peak(uint64_t so_far, const struct totals *prev, const struct totals *now);
+
+#endif

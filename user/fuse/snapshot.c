@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fuse/cpufreq.h"
+#include "fuse/snapshot.h"
+
+#define PASSES	  3
+#define TORN_NS	  4000000ull /* a slice longer than a tick moved between map and iterator */
+#define READ_SIZE 65536
+
+/* Peaks of living processes at the last snapshot: open addressing by mm. */
+struct peak {
+	uint64_t mm;
+	uint64_t hiwater;
+};
+
+struct peaks {
+	struct peak *p;
+	size_t size; /* power of two */
+};
+
+struct snapshot {
+	struct kern *k;
+	uint64_t boot_ns;
+	uint64_t torn;
+	long page;
+	unsigned nslots, ncpus;
+	struct totals *now, *prev;
+	uint32_t *gen; /* of prev */
+	uint64_t *cpu_runtime; /* [cpu][slot] at the last snapshot, for the frequency */
+	uint64_t *runtime, *exits; /* by slot, before a pass */
+	struct jp_task_rec *recs;
+	size_t nrecs, max_recs;
+	struct peaks old, cur;
+};
+
+struct snapshot *snapshot__new(struct kern *k)
+{
+	struct snapshot *s = calloc(1, sizeof(*s));
+	size_t n = kern__nslots(k);
+
+	if (!s)
+		return NULL;
+	s->k = k;
+	s->nslots = n;
+	s->ncpus = kern__ncpus(k);
+	s->page = sysconf(_SC_PAGESIZE);
+	s->now = calloc(n, sizeof(*s->now));
+	s->prev = calloc(n, sizeof(*s->prev));
+	s->gen = calloc(n, sizeof(*s->gen));
+	s->runtime = calloc(n, sizeof(*s->runtime));
+	s->exits = calloc(n, sizeof(*s->exits));
+	s->cpu_runtime = calloc(n * s->ncpus, sizeof(*s->cpu_runtime));
+	if (!s->now || !s->prev || !s->gen || !s->runtime || !s->exits || !s->cpu_runtime) {
+		snapshot__free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void snapshot__free(struct snapshot *s)
+{
+	if (!s)
+		return;
+	free(s->now);
+	free(s->prev);
+	free(s->gen);
+	free(s->runtime);
+	free(s->exits);
+	free(s->cpu_runtime);
+	free(s->recs);
+	free(s->old.p);
+	free(s->cur.p);
+	free(s);
+}
+
+static bool in_use(const struct snapshot *s, uint32_t slot)
+{
+	return kern__slot(s->k, slot)->state != JP_SLOT_FREE;
+}
+
+static void add_sched(struct snapshot *s, uint32_t slot, struct totals *t)
+{
+	unsigned cpu;
+
+	for (cpu = 0; cpu < s->ncpus; cpu++) {
+		const struct jp_sched *c = kern__sched(s->k, cpu, slot);
+		uint64_t *last = &s->cpu_runtime[(size_t)cpu * s->nslots + slot];
+		uint64_t runtime = c->runtime_ns, ran = runtime - *last;
+
+		t->v[T_RUNTIME] += runtime;
+		t->v[T_RUN_DELAY] += c->run_delay_ns;
+		t->v[T_NVCSW] += c->nvcsw;
+		t->v[T_NIVCSW] += c->nivcsw;
+		t->v[T_MIGRATIONS] += c->migrations;
+		t->v[T_IOWAIT] += c->iowait_ns;
+		t->v[T_PROBES] += c->harvests;
+		if (ran && runtime > *last) {
+			unsigned khz = cpufreq__khz(cpu, s->boot_ns);
+
+			t->v[T_NOMINAL_CYCLES] += (uint64_t)((double)ran * khz / 1e6);
+			t->v[T_HARVESTED] += khz ? ran : 0;
+		}
+		*last = runtime;
+	}
+}
+
+static void add_acct(struct snapshot *s, uint32_t slot, struct totals *t)
+{
+	const struct jp_acct *a = kern__acct(s->k, slot);
+
+	t->v[T_UTIME] += a->utime_ns;
+	t->v[T_STIME] += a->stime_ns;
+	t->v[T_MIN_FLT] += a->min_flt;
+	t->v[T_MAJ_FLT] += a->maj_flt;
+	t->v[T_RCHAR] += a->rchar;
+	t->v[T_WCHAR] += a->wchar;
+	t->v[T_SYSCR] += a->syscr;
+	t->v[T_SYSCW] += a->syscw;
+	t->v[T_READ_BYTES] += a->read_bytes;
+	t->v[T_WRITE_BYTES] += a->write_bytes;
+	t->v[T_FORKS] += a->forks;
+	t->v[T_PROBES] += a->life_events;
+	t->v[T_LATE] += a->late;
+	t->v[T_OOM] += kern__slot(s->k, slot)->oom;
+	t->v[T_EXIT_MAXRSS] = a->exit_maxrss * s->page;
+}
+
+/* Everything retired. The frequency-weighted counters go on from the last snapshot's. */
+static void read_maps(struct snapshot *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->nslots; i++) {
+		const struct jp_slot *info = kern__slot(s->k, i);
+		struct totals *t = &s->now[i];
+		unsigned cpu;
+
+		if (info->gen != s->gen[i]) {
+			memset(&s->prev[i], 0, sizeof(s->prev[i]));
+			for (cpu = 0; cpu < s->ncpus; cpu++)
+				s->cpu_runtime[(size_t)cpu * s->nslots + i] = 0;
+			s->gen[i] = info->gen;
+		}
+		memset(t, 0, sizeof(*t));
+		t->v[T_NOMINAL_CYCLES] = s->prev[i].v[T_NOMINAL_CYCLES];
+		t->v[T_HARVESTED] = s->prev[i].v[T_HARVESTED];
+		if (!in_use(s, i))
+			continue;
+		s->exits[i] = kern__acct(s->k, i)->exits;
+		add_sched(s, i, t);
+		add_acct(s, i, t);
+		s->runtime[i] = t->v[T_RUNTIME];
+		s->prev[i].v[T_NOMINAL_CYCLES] = t->v[T_NOMINAL_CYCLES];
+		s->prev[i].v[T_HARVESTED] = t->v[T_HARVESTED];
+	}
+}
+
+static int grow_recs(struct snapshot *s)
+{
+	size_t max = s->max_recs ? s->max_recs * 2 : 1024;
+	struct jp_task_rec *p = realloc(s->recs, max * sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	s->recs = p;
+	s->max_recs = max;
+	return 0;
+}
+
+/* One pass of the task iterator into s->recs. */
+static int read_tasks(struct snapshot *s)
+{
+	int fd = kern__iter(s->k), err = 0;
+
+	s->nrecs = 0;
+	if (fd < 0)
+		return fd;
+	for (;;) {
+		size_t want;
+		ssize_t n;
+
+		if (s->max_recs - s->nrecs < READ_SIZE / sizeof(*s->recs) && (err = grow_recs(s)))
+			break;
+		want = (s->max_recs - s->nrecs) * sizeof(*s->recs);
+		n = read(fd, &s->recs[s->nrecs], want);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			continue;
+		if (n < 0)
+			err = -errno;
+		if (n <= 0)
+			break;
+		s->nrecs += n / sizeof(*s->recs);
+	}
+	close(fd);
+	return err;
+}
+
+static bool is_torn(const struct snapshot *s)
+{
+	uint32_t i;
+
+	for (i = JP_SLOT_FIRST; i < s->nslots; i++) {
+		uint64_t runtime = 0;
+		unsigned cpu;
+
+		if (!in_use(s, i))
+			continue;
+		if (kern__acct(s->k, i)->exits != s->exits[i])
+			return true;
+		for (cpu = 0; cpu < s->ncpus; cpu++)
+			runtime += kern__sched(s->k, cpu, i)->runtime_ns;
+		if (runtime - s->runtime[i] > TORN_NS)
+			return true;
+	}
+	return false;
+}
+
+static struct peak *find_peak(struct peaks *t, uint64_t mm)
+{
+	size_t i = (mm >> 6) * 0x9e3779b97f4a7c15ull >> 32;
+
+	if (!t->size)
+		return NULL;
+	for (i &= t->size - 1; t->p[i].mm && t->p[i].mm != mm; i = (i + 1) & (t->size - 1))
+		;
+	return &t->p[i];
+}
+
+static int size_peaks(struct peaks *t, size_t n)
+{
+	size_t size = 64;
+
+	while (size < 2 * n + 1)
+		size *= 2;
+	if (size != t->size) {
+		struct peak *p = realloc(t->p, size * sizeof(*p));
+
+		if (!p)
+			return -ENOMEM;
+		t->p = p;
+		t->size = size;
+	}
+	memset(t->p, 0, t->size * sizeof(*t->p));
+	return 0;
+}
+
+static void add_memory(struct snapshot *s, const struct jp_task_rec *r, struct totals *t)
+{
+	uint64_t rss = r->rss_anon + r->rss_file + r->rss_shmem;
+	uint64_t hiwater = r->hiwater_rss > rss ? r->hiwater_rss : rss;
+	struct peak *p, *was;
+
+	if (!r->mm)
+		return;
+	p = find_peak(&s->cur, r->mm);
+	if (p->mm)
+		return; /* shared by vfork or CLONE_VM: counted already */
+	p->mm = r->mm;
+	p->hiwater = hiwater;
+	was = find_peak(&s->old, r->mm);
+	if ((!was || !was->mm || was->hiwater < hiwater) && t->v[T_RISE] < hiwater * s->page)
+		t->v[T_RISE] = hiwater * s->page;
+	t->v[T_ANON] += r->rss_anon * s->page;
+	t->v[T_FILE] += r->rss_file * s->page;
+	t->v[T_SHMEM] += r->rss_shmem * s->page;
+	t->v[T_SWAP] += r->swap * s->page;
+	t->v[T_VM] += r->total_vm * s->page;
+}
+
+static uint64_t positive(uint64_t v)
+{
+	return (int64_t)v > 0 ? v : 0;
+}
+
+static void add_task(struct snapshot *s, const struct jp_task_rec *r)
+{
+	struct totals *t;
+
+	if (r->sched_slot < s->nslots) {
+		t = &s->now[r->sched_slot];
+		/* a switch while the record was made can leave a difference below zero */
+		t->v[T_RUNTIME] += positive(r->runtime_ns);
+		t->v[T_RUN_DELAY] += positive(r->run_delay_ns);
+		t->v[T_NVCSW] += positive(r->nvcsw);
+		t->v[T_NIVCSW] += positive(r->nivcsw);
+		t->v[T_MIGRATIONS] += positive(r->migrations);
+	}
+	if (r->slot >= s->nslots)
+		return;
+	t = &s->now[r->slot];
+	t->v[T_THREADS]++;
+	t->v[T_UTIME] += positive(r->utime_ns);
+	t->v[T_STIME] += positive(r->stime_ns);
+	t->v[T_MIN_FLT] += positive(r->min_flt);
+	t->v[T_MAJ_FLT] += positive(r->maj_flt);
+	t->v[T_RCHAR] += positive(r->rchar);
+	t->v[T_WCHAR] += positive(r->wchar);
+	t->v[T_SYSCR] += positive(r->syscr);
+	t->v[T_SYSCW] += positive(r->syscw);
+	t->v[T_READ_BYTES] += positive(r->read_bytes);
+	t->v[T_WRITE_BYTES] += positive(r->write_bytes);
+	add_memory(s, r, t);
+}
+
+int snapshot__take(struct snapshot *s)
+{
+	struct peaks swap;
+	int pass, err;
+	size_t i;
+	uint32_t slot;
+
+	for (pass = 0; pass < PASSES; pass++) {
+		s->boot_ns = clock__boot_ns();
+		read_maps(s);
+		err = read_tasks(s);
+		if (err)
+			return err;
+		if (!is_torn(s))
+			break;
+	}
+	s->torn += pass == PASSES;
+	err = size_peaks(&s->cur, s->nrecs);
+	if (err)
+		return err;
+	for (i = 0; i < s->nrecs; i++)
+		add_task(s, &s->recs[i]);
+	swap = s->old;
+	s->old = s->cur;
+	s->cur = swap;
+	for (slot = 0; slot < s->nslots; slot++) {
+		if (!in_use(s, slot))
+			continue;
+		totals__clamp(&s->now[slot], &s->prev[slot]);
+		s->prev[slot] = s->now[slot];
+	}
+	return 0;
+}
+
+uint64_t snapshot__boot_ns(const struct snapshot *s)
+{
+	return s->boot_ns;
+}
+
+const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot)
+{
+	return &s->now[slot];
+}
+
+void snapshot__latency(const struct snapshot *s, uint32_t slot, struct jp_lat *out)
+{
+	unsigned cpu, b;
+
+	memset(out, 0, sizeof(*out));
+	for (cpu = 0; cpu < s->ncpus; cpu++)
+		for (b = 0; b < JP_LAT_BUCKETS; b++)
+			out->bucket[b] += kern__lat(s->k, cpu, slot)->bucket[b];
+}
+
+uint64_t snapshot__torn(const struct snapshot *s)
+{
+	return s->torn;
+}
+
+const struct jp_task_rec *snapshot__tasks(const struct snapshot *s, unsigned *n)
+{
+	*n = s->nrecs;
+	return s->recs;
+}

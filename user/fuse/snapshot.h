@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* All slots read at one instant. */
+#ifndef JP_FUSE_SNAPSHOT_H
+#define JP_FUSE_SNAPSHOT_H
+
+#include <stdint.h>
+
+#include "bpf/jobprof.h"
+#include "fuse/totals.h"
+#include "kern/kern.h"
+
+struct snapshot;
+
+/* One per reader of k; k must outlive it. NULL: out of memory. */
+struct snapshot *snapshot__new(struct kern *k);
+void snapshot__free(struct snapshot *s);
+
+/*
+ * Reads every slot in use: retired totals from the maps, plus one pass of the task iterator for
+ * what living tasks have not retired yet. When a long-running task switches or one exits between
+ * the two, the pass is repeated; what is then still torn is a shift of at most that slice to the
+ * next snapshot, never a loss: counters are clamped to their last value. 0 or -errno.
+ */
+int snapshot__take(struct snapshot *s);
+
+uint64_t snapshot__boot_ns(const struct snapshot *s);
+const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
+/* Histogram summed over CPUs, read now. */
+void snapshot__latency(const struct snapshot *s, uint32_t slot, struct jp_lat *out);
+/* Passes that stayed torn, and the records of the last pass. */
+uint64_t snapshot__torn(const struct snapshot *s);
+const struct jp_task_rec *snapshot__tasks(const struct snapshot *s, unsigned *n);
+
+#endif

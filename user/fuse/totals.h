@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What one slot, task or step has used so far: the common currency between snapshot and rows. */
+#ifndef JP_FUSE_TOTALS_H
+#define JP_FUSE_TOTALS_H
+
+#include <stdint.h>
+
+/*
+ * Counters are cumulative since the slot began and never drop. Gauges hold at the snapshot's
+ * instant. Times in ns, memory in bytes.
+ */
+enum total {
+	T_RUNTIME,
+	T_RUN_DELAY,
+	T_NVCSW,
+	T_NIVCSW,
+	T_MIGRATIONS,
+	T_IOWAIT,
+	T_UTIME,
+	T_STIME,
+	T_MIN_FLT,
+	T_MAJ_FLT,
+	T_RCHAR,
+	T_WCHAR,
+	T_SYSCR,
+	T_SYSCW,
+	T_READ_BYTES,
+	T_WRITE_BYTES,
+	T_FORKS,
+	T_PROBES, /* times a BPF program worked for this slot */
+	T_OOM,
+	T_NOMINAL_CYCLES, /* run time x CPU frequency, in 10^6 cycles of 1 kHz x 1 ns */
+	T_HARVESTED,	  /* the run time T_NOMINAL_CYCLES is about */
+	T_LATE,		  /* tasks first seen while running */
+	T_COUNTERS,	  /* gauges from here on */
+	T_THREADS = T_COUNTERS,
+	T_ANON,
+	T_FILE,
+	T_SHMEM,
+	T_SWAP,
+	T_VM,
+	T_RISE,	       /* largest peak of a living process that rose since the last snapshot */
+	T_EXIT_MAXRSS, /* largest peak of a process that has ended */
+	T_N
+};
+
+struct totals {
+	uint64_t v[T_N];
+};
+
+/* sum += add; of T_RISE and T_EXIT_MAXRSS the larger of the two. */
+void totals__add(struct totals *sum, const struct totals *add);
+
+/* Anonymous + file + shared, bytes. */
+uint64_t totals__rss(const struct totals *t);
+
+/* Counters of now that fell behind prev are raised to it (a reading torn by an exiting task is
+ * made good by the next one). Returns how many were raised. */
+unsigned totals__clamp(struct totals *now, const struct totals *prev);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who is this process, by /proc. Processes come and go while they are read: every function may
+ * return -ENOENT or -ESRCH for one that is gone, and a pid may by then be another's; callers
+ * compare proc__starttime where that matters. What users can set (comm, title, environment) is
+ * parsed as hostile.
+ */
+#ifndef JP_JOB_PROC_H
+#define JP_JOB_PROC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Another directory instead of /proc, for tests; must live as long as it is used. */
+void proc__set_root(const char *root);
+
+int proc__ppid(pid_t pid, pid_t *ppid);
+/* Clock ticks since boot. */
+int proc__starttime(pid_t pid, uint64_t *ticks);
+int proc__comm(pid_t pid, char *buf, size_t size);
+/* The real user id. */
+int proc__uid(pid_t pid, uid_t *uid);
+/* The command line with blanks between arguments and none at the end; cut if it does not fit. A
+ * process without one (a kernel thread, a zombie) has "". */
+int proc__title(pid_t pid, char *buf, size_t size);
+/* The value of a variable in the environment the process was started with. -ENODATA: not set;
+ * -E2BIG: does not fit, or not within the first 4 MiB. */
+int proc__environ(pid_t pid, const char *name, char *buf, size_t size);
+/* SLURM_PROCID of its environment. -EINVAL: not a number from 0 to 2^31 - 1. */
+int proc__procid(pid_t pid, int32_t *procid);
+
+/*
+ * The title slurmstepd gives itself: "slurmstepd: [<job>.<step>]", and in a heterogeneous job
+ * "[<leader>+<offset>.<step>]", where *job becomes leader + offset, as Slurm numbers components.
+ * step becomes the name as in cgroup paths. Blanks may follow. 0 or -EINVAL. Anyone can set such a
+ * title: the caller makes sure whose process it is.
+ */
+int proc__stepd_title(const char *title, uint32_t *job, char *step, size_t size);
+
+/*
+ * The first process of pid's lineage: the ancestor, or pid itself, whose parent is a process
+ * called slurmstepd that belongs to root. -ENOENT: there is none (it was started some other way,
+ * or its parents have ended). -ELOOP: too many ancestors.
+ */
+int proc__root_of(pid_t pid, pid_t *root);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprofd --check: each feature is found by trying it or by BTF, never by a version. */
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "kern/internal.h"
+
+struct probe {
+	const char *name, *how, *without;
+	bool required;
+	int (*test)(const struct probe *p, const struct btf *btf, char *detail, size_t len);
+	int arg, arg2;
+	const char *text;
+};
+
+static int has_btf(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	if (btf)
+		snprintf(detail, len, "%u types", btf__type_cnt(btf));
+	return !!btf;
+}
+
+static int has_map(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return libbpf_probe_bpf_map_type(p->arg, NULL);
+}
+
+static int has_helper(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return libbpf_probe_bpf_helper(p->arg2, p->arg, NULL);
+}
+
+static int has_tracepoint(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	char name[96];
+
+	if (!btf)
+		return -ENOENT;
+	snprintf(name, sizeof(name), "btf_trace_%s", p->text);
+	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
+}
+
+/* "struct.member" */
+static int has_member(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	const struct btf_member *m;
+	const struct btf_type *t;
+	char type[64];
+	const char *dot = strchr(p->text, '.');
+	int id, i;
+
+	if (!btf)
+		return -ENOENT;
+	snprintf(type, sizeof(type), "%.*s", (int)(dot - p->text), p->text);
+	id = btf__find_by_name_kind(btf, type, BTF_KIND_STRUCT);
+	if (id <= 0)
+		return 0;
+	t = btf__type_by_id(btf, id);
+	m = btf_members(t);
+	for (i = 0; i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, m[i].name_off), dot + 1))
+			return 1;
+	return 0;
+}
+
+static int has_mmapable(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_MMAPABLE);
+	int fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, NULL, 4, 8, 1, &o);
+
+	if (fd < 0)
+		return errno == EPERM ? -EPERM : 0;
+	close(fd);
+	return 1;
+}
+
+static int has_file(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return !access(p->text, F_OK);
+}
+
+static int has_stats(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	int fd = kern__stats_on();
+
+	if (fd < 0)
+		return fd == -EPERM ? -EPERM : 0;
+	close(fd);
+	return 1;
+}
+
+static const struct probe probes[] = {
+	{"kernel BTF", "/sys/kernel/btf/vmlinux or --btf", "nothing works", true, has_btf, 0, 0, NULL},
+	{"mmapable array", "map created", "nothing works (5.5)", true, has_mmapable, 0, 0, NULL},
+	{"task storage", "map type probed", "nothing works (5.11)", true, has_map,
+	 BPF_MAP_TYPE_TASK_STORAGE, 0, NULL},
+	{"ring buffer", "map type probed", "nothing works (5.8)", true, has_map,
+	 BPF_MAP_TYPE_RINGBUF, 0, NULL},
+	{"queue", "map type probed", "nothing works (4.20)", true, has_map, BPF_MAP_TYPE_QUEUE, 0,
+	 NULL},
+	{"sched_switch", "BTF of the tracepoint", "raw tracepoint: late threads wait for a sweep", false,
+	 has_tracepoint, 0, 0, "sched_switch"},
+	{"cgroup_mkdir", "BTF of the tracepoint", "nothing works", true, has_tracepoint, 0, 0,
+	 "cgroup_mkdir"},
+	{"cgroup_attach_task", "BTF of the tracepoint", "nothing works", true, has_tracepoint, 0, 0,
+	 "cgroup_attach_task"},
+	{"run-queue delay", "BTF of sched_info", "RunDelay, RunLatency", true, has_member, 0, 0,
+	 "task_struct.sched_info"},
+	{"I/O accounting", "BTF of task_struct.ioac", "ReadMB, WriteMB, file family", true, has_member,
+	 0, 0, "task_struct.ioac"},
+	{"per-CPU RSS parts", "helper probed", "memory columns off by one batch per CPU", false,
+	 has_helper, BPF_FUNC_map_lookup_percpu_elem, BPF_PROG_TYPE_RAW_TRACEPOINT, NULL},
+	{"bpf_loop", "helper probed", "nothing where RSS is not kept per CPU (before 6.2)", false,
+	 has_helper, BPF_FUNC_loop, BPF_PROG_TYPE_RAW_TRACEPOINT, NULL},
+	{"run statistics", "BPF_ENABLE_STATS tried", "ProbeTime, jobprof-dump --self", false, has_stats,
+	 0, 0, NULL},
+	{"pressure (PSI)", "/proc/pressure/cpu", "PSICpu, PSIMem, PSIIO", false, has_file, 0, 0,
+	 "/proc/pressure/cpu"},
+	{"cpufreq", "sysfs of cpu0", "CPUFrequency is the nominal clock", false, has_file, 0, 0,
+	 "/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq"},
+};
+
+unsigned kern__features(struct kern_feature *out, unsigned max, const char *btf_path)
+{
+	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
+	unsigned i, n = sizeof(probes) / sizeof(probes[0]);
+
+	libbpf_set_print(NULL);
+	if (libbpf_get_error(btf))
+		btf = NULL;
+	for (i = 0; i < n && i < max; i++) {
+		const struct probe *p = &probes[i];
+
+		out[i] = (struct kern_feature){.name = p->name, .how = p->how,
+					       .without = p->without, .required = p->required};
+		out[i].state = p->test(p, btf, out[i].detail, sizeof(out[i].detail));
+	}
+	btf__free(btf);
+	return i;
+}

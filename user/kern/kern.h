@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The kernel side, loaded: maps, programs and links, and the slots in them. Only this module knows
+ * libbpf. Functions return 0 or -errno and log nothing unless said; kern__error() has one line on
+ * what failed and what to do.
+ */
+#ifndef JP_KERN_KERN_H
+#define JP_KERN_KERN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+#include "bpf/jobprof.h"
+
+/* A cgroup hierarchy to follow: where it is mounted, and the layout component its root stands for. */
+struct kern_root {
+	uint32_t hier;	      /* kernel id, 0: v2 */
+	char controller[32];  /* v1: the one whose css tells a task's cgroup, e.g. "freezer" */
+	char mount[256];      /* directory the walk begins in */
+	char prefix[256];     /* below it, where the layouts begin; "": at once */
+	uint32_t node;	      /* layout component the mounted directory stands for */
+};
+
+struct kern_opts {
+	const char *pin_dir; /* NULL: pin nothing */
+	const char *btf;     /* NULL: the running kernel's */
+	unsigned nslots;
+	struct kern_root roots[JP_CARRIERS];
+	unsigned nroots;
+	const struct jp_node *nodes; /* JP_NODES of them */
+	bool raw_tp;		     /* use the fallback for typed tracepoints */
+	unsigned ring_bytes;	     /* 0: 256 KiB */
+};
+
+struct kern;
+
+/* Loads, or takes over what is pinned at pin_dir if it has the same shape. */
+int kern__open(struct kern **out, const struct kern_opts *opts);
+/* Opens what is pinned at pin_dir for reading only (jobprof-dump). */
+int kern__open_pinned(struct kern **out, const char *pin_dir);
+/* Closes; pinned objects stay. NULL is fine. */
+void kern__free(struct kern *k);
+/* Removes the pins below pin_dir. */
+void kern__unpin(const char *pin_dir);
+const char *kern__error(void);
+bool kern__adopted(const struct kern *k);
+
+/* Attaches or detaches all but cgroup_mkdir, which stays attached from kern__open() on. */
+int kern__attach(struct kern *k);
+void kern__detach(struct kern *k);
+bool kern__attached(const struct kern *k);
+
+/* Registers directories that exist already, retires slots whose cgroup is gone, and puts every
+ * task in its slot. *found is how many steps and tasks were new. */
+int kern__rescan(struct kern *k, unsigned *found);
+int kern__sweep(struct kern *k);
+/* Puts pid and all its threads and living descendants in a new lineage slot of step. */
+int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, const pid_t *pids,
+			unsigned npids);
+/* The calling process counts in slot 1. */
+int kern__track_self(struct kern *k);
+
+/* The slot is no longer wanted: freed by kern__reap() once no task holds it. */
+void kern__release(struct kern *k, uint32_t slot);
+bool kern__released(const struct kern *k, uint32_t slot);
+unsigned kern__reap(struct kern *k); /* returns how many are still held */
+/* Some task may still write the slot's counters. */
+bool kern__held(const struct kern *k, uint32_t slot);
+
+/* Ring buffer: fd for epoll, and a callback per event. */
+int kern__event_fd(const struct kern *k);
+int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx);
+
+const struct jp_control *kern__control(const struct kern *k);
+const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot);
+void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source);
+unsigned kern__nslots(const struct kern *k);
+unsigned kern__ncpus(const struct kern *k);
+const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot);
+const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
+const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
+/* fd of a fresh pass of the task iterator: struct jp_task_rec records. */
+int kern__iter(const struct kern *k);
+
+/* Measures what one run of the switch program costs and stores it in the control page. */
+int kern__calibrate(struct kern *k);
+
+/* Per program statistics (needs kernel.bpf_stats_enabled or kern__stats_on()). */
+struct kern_prog {
+	char name[32];
+	bool attached;
+	uint32_t id;
+	uint64_t runs, ns, missed;
+	uint32_t insns; /* verified, 0: the kernel does not say */
+};
+int kern__programs(const struct kern *k, struct kern_prog *out, unsigned max);
+int kern__stats_on(void); /* fd that keeps run statistics enabled while open */
+
+/* What this kernel has, how it was found out, what degrades without it (--check). */
+struct kern_feature {
+	const char *name;
+	const char *how;
+	const char *without;
+	bool required;
+	int state; /* 1 present, 0 absent, -errno could not be told */
+	char detail[96];
+};
+unsigned kern__features(struct kern_feature *out, unsigned max, const char *btf);
+
+#endif

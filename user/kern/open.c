@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Loading the programs, or taking over what an earlier daemon pinned. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <zlib.h>
+
+#include "kern/internal.h"
+#include "skel/jobprof.skel.h"
+
+const char *const kern_map_names[M_N] = {
+	"jp_control", "jp_tasks", "jp_cgroups", "jp_nodes", "jp_slots", "jp_sched",   "jp_lat",
+	"jp_acct",    "jp_free",  "jp_events",	"jp_adopt", "jp_pcpu",	"jp_offsets",
+};
+
+const char *const kern_program_names[P_N] = {
+	"jp_cgroup_mkdir", "jp_cgroup_rmdir", "jp_cgroup_attach", "jp_fork",  "jp_exec",
+	"jp_exit",	   "jp_sched_switch", "jp_iter",	  "jp_sweep", "jp_percpu",
+};
+
+static char last_error[512];
+static char libbpf_said[256];
+
+const char *kern__error(void)
+{
+	return last_error;
+}
+
+int kern_fail(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(last_error, sizeof(last_error), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+void kern_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+uint64_t kern_boot_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
+}
+
+/* Keeps the first complaint of a load: the later ones only say that the load failed. */
+static int keep_first(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (getenv("JOBPROF_LIBBPF_LOG"))
+		return vfprintf(stderr, fmt, ap);
+	if (level == LIBBPF_WARN && !libbpf_said[0]) {
+		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, ap);
+		libbpf_said[strcspn(libbpf_said, "\n")] = 0;
+	}
+	return 0;
+}
+
+/* Index of a v1 controller in css_set.subsys: it depends on the kernel's configuration. */
+int kern_ssid(const char *controller, const char *btf_path)
+{
+	char name[64];
+	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
+	const struct btf_type *t;
+	const struct btf_enum *e;
+	int id, i, ssid = -ENOENT;
+
+	if (!btf || libbpf_get_error(btf))
+		return -ENOENT;
+	/* the file system and cgroupfs call this one blkio, the kernel io */
+	snprintf(name, sizeof(name), "%s_cgrp_id",
+		 strcmp(controller, "blkio") ? controller : "io");
+	id = btf__find_by_name_kind(btf, "cgroup_subsys_id", BTF_KIND_ENUM);
+	if (id > 0) {
+		t = btf__type_by_id(btf, id);
+		e = btf_enum(t);
+		for (i = 0; i < btf_vlen(t); i++)
+			if (!strcmp(btf__name_by_offset(btf, e[i].name_off), name))
+				ssid = e[i].val;
+	}
+	btf__free(btf);
+	return ssid;
+}
+
+/* What pinned maps must agree on with this program to be taken over. */
+static uint64_t shape(const struct kern *k)
+{
+	size_t len;
+	const void *elf = jobprof__elf_bytes(&len);
+	uLong crc = crc32(0, elf, len);
+	unsigned i;
+
+	crc = crc32(crc, (const Bytef *)k->nodes, sizeof(k->nodes));
+	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
+	for (i = 0; i < k->opts.nroots; i++) {
+		crc = crc32(crc, (const Bytef *)&k->opts.roots[i].hier, sizeof(uint32_t));
+		crc = crc32(crc, (const Bytef *)k->opts.roots[i].controller,
+			    strlen(k->opts.roots[i].controller));
+	}
+	return (uint64_t)crc << 32 | k->ncpus;
+}
+
+static int set_carriers(struct kern *k, struct jobprof *s)
+{
+	unsigned i;
+
+	s->rodata->jp_ncarriers = k->opts.nroots;
+	for (i = 0; i < k->opts.nroots; i++) {
+		const struct kern_root *r = &k->opts.roots[i];
+		int ssid = r->controller[0] ? kern_ssid(r->controller, k->opts.btf) : -1;
+
+		if (r->controller[0] && ssid < 0)
+			return kern_fail(-ENOENT,
+					 "cgroup controller %s is not in the kernel's BTF: choose "
+					 "another hierarchy",
+					 r->controller);
+		s->rodata->jp_carriers[i].hier = r->hier;
+		s->rodata->jp_carriers[i].ssid = ssid;
+	}
+	return 0;
+}
+
+static void size_maps(struct kern *k, struct jobprof *s)
+{
+	bpf_map__set_max_entries(s->maps.jp_slots, k->nslots);
+	bpf_map__set_max_entries(s->maps.jp_acct, k->nslots);
+	bpf_map__set_max_entries(s->maps.jp_free, k->nslots);
+	bpf_map__set_max_entries(s->maps.jp_sched, k->nslots * k->ncpus);
+	bpf_map__set_max_entries(s->maps.jp_lat, k->nslots * k->ncpus);
+	bpf_map__set_max_entries(s->maps.jp_offsets, k->ncpus);
+	if (k->opts.ring_bytes)
+		bpf_map__set_max_entries(s->maps.jp_events, k->opts.ring_bytes);
+}
+
+static void choose_programs(struct kern *k, struct jobprof *s)
+{
+	struct bpf_program *p;
+
+	bpf_object__for_each_program(p, s->obj)
+		bpf_program__set_autoload(p, true);
+	bpf_program__set_autoload(s->progs.jp_sched_switch, !k->opts.raw_tp);
+	bpf_program__set_autoload(s->progs.jp_sched_switch_raw, k->opts.raw_tp);
+	/* needed only where RSS is kept per CPU, and then bpf_map_lookup_percpu_elem exists;
+	 * helpers are not probed for tracing programs, raw tracepoints have the same */
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
+				    BPF_FUNC_map_lookup_percpu_elem, NULL) != 1)
+		bpf_program__set_autoload(s->progs.jp_percpu, false);
+}
+
+/* Maps and programs outlive the skeleton as plain file descriptors. */
+static int keep_fds(struct kern *k, struct jobprof *s)
+{
+	int i;
+
+	for (i = 0; i < M_N; i++) {
+		k->map[i] = dup(bpf_object__find_map_fd_by_name(s->obj, kern_map_names[i]));
+		if (k->map[i] < 0)
+			return kern_fail(-errno, "map %s is missing", kern_map_names[i]);
+	}
+	for (i = 0; i < P_N; i++) {
+		const char *name = i == P_SWITCH && k->opts.raw_tp ? "jp_sched_switch_raw" :
+								     kern_program_names[i];
+		struct bpf_program *p = bpf_object__find_program_by_name(s->obj, name);
+		int fd = p ? bpf_program__fd(p) : -1;
+
+		k->prog[i] = fd >= 0 ? dup(fd) : -1;
+	}
+	return 0;
+}
+
+static const char *advice(int err)
+{
+	if (err == -EPERM || err == -EACCES)
+		return geteuid() ? "run as root" : "the kernel refuses BPF here (lockdown, or a container "
+						   "without CAP_BPF and CAP_PERFMON)";
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf FILE";
+	if (err == -ENOMEM)
+		return "not enough memory for the maps: lower MaxSlots";
+	return "see jobprofd --check";
+}
+
+static int load_object(struct kern *k)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, o, .btf_custom_path = k->opts.btf);
+	struct jobprof *s;
+	int err;
+
+	libbpf_said[0] = 0;
+	libbpf_set_print(keep_first);
+	s = jobprof__open_opts(&o);
+	if (!s)
+		return kern_fail(-errno, "cannot open the BPF object: %s", strerror(errno));
+	s->rodata->jp_nslots = k->nslots;
+	s->rodata->jp_ncpus = k->ncpus;
+	size_maps(k, s);
+	choose_programs(k, s);
+	err = set_carriers(k, s);
+	if (!err) {
+		err = jobprof__load(s);
+		if (err)
+			kern_fail(err, "cannot load the BPF programs: %s%s%s: %s", strerror(-err),
+				  libbpf_said[0] ? ": " : "", libbpf_said, advice(err));
+	}
+	if (!err)
+		err = keep_fds(k, s);
+	jobprof__destroy(s);
+	return err;
+}
+
+static void *map_pages(int fd, size_t len, bool ro)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *p = mmap(NULL, (len + page - 1) / page * page, ro ? PROT_READ : PROT_READ | PROT_WRITE,
+		       MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Maps the counters; of maps that were made by another process the control page says how many. */
+int kern_mmap(struct kern *k)
+{
+	size_t n, nc;
+
+	k->control = map_pages(k->map[M_CONTROL], sizeof(*k->control), k->readonly);
+	if (!k->control)
+		return kern_fail(-errno, "cannot map the control page: %s", strerror(errno));
+	if (!k->nslots) {
+		if (k->control->abi != JP_ABI_VERSION)
+			return kern_fail(-EPROTO, "%s was made by another version of jobprof (ABI %u, "
+						  "this is %u)", k->pin_dir, k->control->abi,
+					 JP_ABI_VERSION);
+		k->nslots = k->control->nslots;
+		k->ncpus = k->control->ncpus;
+	}
+	n = k->nslots;
+	nc = n * k->ncpus;
+	k->slots = map_pages(k->map[M_SLOTS], n * sizeof(*k->slots), k->readonly);
+	k->sched = map_pages(k->map[M_SCHED], nc * sizeof(*k->sched), k->readonly);
+	k->lat = map_pages(k->map[M_LAT], nc * sizeof(*k->lat), k->readonly);
+	k->acct = map_pages(k->map[M_ACCT], n * sizeof(*k->acct), k->readonly);
+	k->released = calloc(n, sizeof(*k->released));
+	k->quiet_ns = calloc(n, sizeof(*k->quiet_ns));
+	if (!k->slots || !k->sched || !k->lat || !k->acct || !k->released || !k->quiet_ns)
+		return kern_fail(-ENOMEM, "cannot map the counters: %s", strerror(errno));
+	return 0;
+}
+
+/* First contents of freshly made maps. */
+static int fill(struct kern *k)
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info), i;
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	if (!bpf_obj_get_info_by_fd(k->map[M_PCPU], &info, &len))
+		k->control->pcpu_id = info.id;
+	k->control->abi = JP_ABI_VERSION;
+	k->control->nslots = k->nslots;
+	k->control->ncpus = k->ncpus;
+	k->control->born_ns = kern_boot_ns();
+	k->control->born_real_ns = (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
+	k->control->shape = shape(k);
+	for (i = 0; i < JP_NODES; i++)
+		if (bpf_map_update_elem(k->map[M_NODES], &i, &k->nodes[i], BPF_ANY))
+			return kern_fail(-errno, "cannot store the cgroup layouts: %s",
+					 strerror(errno));
+	for (i = 0; i < JP_SLOT_FIRST; i++) {
+		k->slots[i].state = JP_SLOT_ACTIVE;
+		k->slots[i].step = i;
+		k->slots[i].gtid = JP_GTID_NONE;
+		k->slots[i].hier = UINT32_MAX;
+	}
+	for (i = JP_SLOT_FIRST; i < k->nslots; i++)
+		if (bpf_map_update_elem(k->map[M_FREE], NULL, &i, BPF_ANY))
+			return kern_fail(-errno, "cannot fill the queue of free slots: %s",
+					 strerror(errno));
+	return kern_offsets(k);
+}
+
+static struct kern *new_kern(void)
+{
+	struct kern *k = calloc(1, sizeof(*k));
+	int i;
+
+	if (!k)
+		return NULL;
+	for (i = 0; i < M_N; i++)
+		k->map[i] = -1;
+	for (i = 0; i < P_N; i++)
+		k->prog[i] = k->link[i] = -1;
+	return k;
+}
+
+static int take_over(struct kern *k)
+{
+	unsigned want_slots = k->nslots;
+	int err;
+
+	k->nslots = 0;
+	err = kern_open_pins(k, false);
+	if (err)
+		return err;
+	if (k->nslots != want_slots || k->control->shape != shape(k))
+		return -ESTALE;
+	k->adopted = true;
+	return 0;
+}
+
+static int open_fresh(struct kern *k)
+{
+	int err;
+
+	/* kernels before 5.11 charge maps to RLIMIT_MEMLOCK; raising it may be refused, and then
+	 * the load says so */
+	struct rlimit rl = {RLIM_INFINITY, RLIM_INFINITY};
+
+	setrlimit(RLIMIT_MEMLOCK, &rl);
+	err = load_object(k);
+	if (!err)
+		err = kern_mmap(k);
+	if (!err)
+		err = fill(k);
+	if (!err)
+		err = kern_attach_one(k, P_MKDIR);
+	if (!err && k->pin_dir[0])
+		err = kern_pin_all(k);
+	return err;
+}
+
+static void drop_all(struct kern *k)
+{
+	size_t n = k->nslots, nc = n * k->ncpus, page = sysconf(_SC_PAGESIZE);
+	struct {
+		void *p;
+		size_t len;
+	} maps[] = {{k->control, sizeof(*k->control)},
+		    {k->slots, n * sizeof(*k->slots)},
+		    {k->sched, nc * sizeof(*k->sched)},
+		    {k->lat, nc * sizeof(*k->lat)},
+		    {k->acct, n * sizeof(*k->acct)}};
+	size_t i;
+
+	for (i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
+		if (maps[i].p)
+			munmap(maps[i].p, (maps[i].len + page - 1) / page * page);
+	k->control = NULL, k->slots = NULL, k->sched = NULL, k->lat = NULL, k->acct = NULL;
+	free(k->released), k->released = NULL;
+	free(k->quiet_ns), k->quiet_ns = NULL;
+	for (i = 0; i < P_N; i++) {
+		kern_close_fd(&k->link[i]);
+		kern_close_fd(&k->prog[i]);
+	}
+	for (i = 0; i < M_N; i++)
+		kern_close_fd(&k->map[i]);
+}
+
+int kern__open(struct kern **out, const struct kern_opts *opts)
+{
+	struct kern *k = new_kern();
+	int err, ncpus = libbpf_num_possible_cpus();
+
+	*out = NULL;
+	if (!k)
+		return kern_fail(-ENOMEM, "out of memory");
+	if (ncpus < 1) {
+		free(k);
+		return kern_fail(-EIO, "cannot read /sys/devices/system/cpu/possible");
+	}
+	k->opts = *opts;
+	k->nslots = opts->nslots;
+	k->ncpus = ncpus;
+	memcpy(k->nodes, opts->nodes, sizeof(k->nodes));
+	if (opts->pin_dir)
+		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);
+	err = k->pin_dir[0] ? take_over(k) : -ENOENT;
+	if (err) {
+		drop_all(k);
+		k->nslots = opts->nslots;
+		k->ncpus = ncpus;
+		if (k->pin_dir[0])
+			kern__unpin(k->pin_dir);
+		err = open_fresh(k);
+	}
+	if (err) {
+		if (!k->adopted && k->pin_dir[0])
+			kern__unpin(k->pin_dir);
+		kern__free(k);
+		return err;
+	}
+	*out = k;
+	return 0;
+}
+
+int kern__open_pinned(struct kern **out, const char *pin_dir)
+{
+	struct kern *k = new_kern();
+	int err;
+
+	*out = NULL;
+	if (!k)
+		return kern_fail(-ENOMEM, "out of memory");
+	snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", pin_dir);
+	err = kern_open_pins(k, true);
+	if (err) {
+		kern__free(k);
+		return err;
+	}
+	k->adopted = true;
+	*out = k;
+	return 0;
+}
+
+void kern__free(struct kern *k)
+{
+	if (!k)
+		return;
+	if (k->ring)
+		ring_buffer__free(k->ring);
+	drop_all(k);
+	free(k);
+}
+
+bool kern__adopted(const struct kern *k)
+{
+	return k->adopted;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Pins under bpffs: maps/NAME, progs/NAME, links/NAME. */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "kern/internal.h"
+
+static void pin_path(const struct kern *k, const char *kind, const char *name, char *out, size_t len)
+{
+	snprintf(out, len, "%s/%s/%s", k->pin_dir, kind, name);
+}
+
+/* bpffs is often not mounted in containers and early boot: mount it where the pins go. */
+static int ensure_bpffs(const char *pin_dir)
+{
+	char parent[256];
+	struct statfs st;
+	char *slash;
+
+	snprintf(parent, sizeof(parent), "%s", pin_dir);
+	slash = strrchr(parent, '/');
+	if (!slash || slash == parent)
+		return kern_fail(-EINVAL, "PinDir %s: want an absolute path below a bpffs", pin_dir);
+	*slash = 0;
+	if (statfs(parent, &st))
+		return kern_fail(-errno, "PinDir %s: %s: %s: is sysfs mounted?", pin_dir, parent,
+				 strerror(errno));
+	if (st.f_type == BPF_FS_MAGIC)
+		return 0;
+	if (strcmp(parent, "/sys/fs/bpf"))
+		return kern_fail(-EINVAL, "PinDir %s: %s is not a bpffs: mount -t bpf bpf %s", pin_dir,
+				 parent, parent);
+	if (mount("bpf", parent, "bpf", 0, "mode=0700"))
+		return kern_fail(-errno, "cannot mount bpffs on %s: %s", parent, strerror(errno));
+	return 0;
+}
+
+static int make_dirs(struct kern *k)
+{
+	static const char *const sub[] = {"", "/maps", "/progs", "/links"};
+	char path[320];
+	size_t i;
+
+	for (i = 0; i < sizeof(sub) / sizeof(sub[0]); i++) {
+		snprintf(path, sizeof(path), "%s%s", k->pin_dir, sub[i]);
+		if (mkdir(path, 0700) && errno != EEXIST)
+			return kern_fail(-errno, "cannot make %s: %s", path, strerror(errno));
+	}
+	return 0;
+}
+
+static int pin_one(struct kern *k, const char *kind, const char *name, int fd)
+{
+	char path[384];
+
+	if (fd < 0)
+		return 0;
+	pin_path(k, kind, name, path, sizeof(path));
+	if (bpf_obj_pin(fd, path))
+		return kern_fail(-errno, "cannot pin %s: %s", path, strerror(errno));
+	return 0;
+}
+
+int kern_pin_all(struct kern *k)
+{
+	int i, err = ensure_bpffs(k->pin_dir);
+
+	if (!err)
+		err = make_dirs(k);
+	for (i = 0; !err && i < M_N; i++)
+		err = pin_one(k, "maps", kern_map_names[i], k->map[i]);
+	for (i = 0; !err && i < P_N; i++)
+		err = pin_one(k, "progs", kern_program_names[i], k->prog[i]);
+	for (i = 0; !err && i < P_N; i++)
+		err = pin_one(k, "links", kern_program_names[i], k->link[i]);
+	return err;
+}
+
+int kern_open_pins(struct kern *k, bool readonly)
+{
+	char path[384];
+	int i;
+
+	k->readonly = readonly;
+	for (i = 0; i < M_N; i++) {
+		pin_path(k, "maps", kern_map_names[i], path, sizeof(path));
+		k->map[i] = bpf_obj_get(path);
+		if (k->map[i] < 0)
+			return kern_fail(-errno, "cannot open %s: %s: is jobprofd running with this "
+						 "PinDir?", path, strerror(errno));
+	}
+	for (i = 0; i < P_N; i++) {
+		pin_path(k, "progs", kern_program_names[i], path, sizeof(path));
+		k->prog[i] = bpf_obj_get(path);
+		pin_path(k, "links", kern_program_names[i], path, sizeof(path));
+		k->link[i] = bpf_obj_get(path);
+	}
+	return kern_mmap(k);
+}
+
+void kern__unpin(const char *pin_dir)
+{
+	static const char *const sub[] = {"links", "progs", "maps"};
+	char path[640];
+	size_t i;
+
+	for (i = 0; i < sizeof(sub) / sizeof(sub[0]); i++) {
+		struct dirent *e;
+		DIR *d;
+
+		snprintf(path, sizeof(path), "%s/%s", pin_dir, sub[i]);
+		d = opendir(path);
+		while (d && (e = readdir(d))) {
+			if (!strncmp(e->d_name, "jp_", 3)) {
+				snprintf(path, sizeof(path), "%s/%s/%s", pin_dir, sub[i], e->d_name);
+				unlink(path);
+			}
+		}
+		if (d)
+			closedir(d);
+		snprintf(path, sizeof(path), "%s/%s", pin_dir, sub[i]);
+		rmdir(path);
+	}
+	rmdir(pin_dir);
+}

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Slots as user space sees them: directories that were there before us, and the way back to FREE. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "job/layout.h"
+#include "kern/internal.h"
+
+/* A task may still be between exit and its last switch when its cgroup has gone. */
+#define QUIET_NS 1000000000ull
+
+const struct jp_control *kern__control(const struct kern *k)
+{
+	return k->control;
+}
+
+const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot)
+{
+	return slot < k->nslots ? &k->slots[slot] : NULL;
+}
+
+unsigned kern__nslots(const struct kern *k)
+{
+	return k->nslots;
+}
+
+unsigned kern__ncpus(const struct kern *k)
+{
+	return k->ncpus;
+}
+
+const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return &k->sched[(size_t)cpu * k->nslots + slot];
+}
+
+const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return &k->lat[(size_t)cpu * k->nslots + slot];
+}
+
+const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot)
+{
+	return &k->acct[slot];
+}
+
+void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source)
+{
+	k->slots[slot].gtid = gtid;
+	k->slots[slot].gtid_source = source;
+}
+
+static uint32_t take_slot(struct kern *k, uint32_t kind, uint32_t step)
+{
+	uint32_t slot;
+
+	if ((kind != JP_KIND_STEP && step == JP_SLOT_OTHER) ||
+	    bpf_map_lookup_and_delete_elem(k->map[M_FREE], NULL, &slot)) {
+		__atomic_fetch_add(&k->control->stats.slots_exhausted, 1, __ATOMIC_RELAXED);
+		return JP_SLOT_OTHER;
+	}
+	k->slots[slot].kind = kind;
+	k->slots[slot].step = kind == JP_KIND_STEP ? slot : step;
+	k->slots[slot].gtid = JP_GTID_NONE;
+	k->slots[slot].start_ns = kern_boot_ns();
+	k->slots[slot].flags = JP_SLOT_F_BASE;
+	k->slots[slot].state = JP_SLOT_ACTIVE;
+	return slot;
+}
+
+static void give_back(struct kern *k, uint32_t slot)
+{
+	if (slot == JP_SLOT_OTHER || slot == JP_SLOT_NONE)
+		return;
+	k->slots[slot].state = JP_SLOT_FREE;
+	bpf_map_update_elem(k->map[M_FREE], NULL, &slot, BPF_ANY);
+}
+
+/* User space's twin of make_entry() in bpf/life.bpf.c. */
+static bool make_entry(struct kern *k, const struct jp_cgroup *up, unsigned node, struct jp_cgroup *e)
+{
+	const struct jp_node *n = node ? &k->nodes[node] : NULL;
+
+	*e = (struct jp_cgroup){.node = node, .step = up->step, .flags = up->flags,
+				.kind = n ? n->kind : JP_KIND_GROUP, .slot = JP_SLOT_NONE};
+	switch (e->kind) {
+	case JP_KIND_PATH:
+	case JP_KIND_STEPD:
+		return true;
+	case JP_KIND_STEP:
+		e->slot = e->step = take_slot(k, JP_KIND_STEP, 0);
+		e->flags = n ? n->flags : 0;
+		return true;
+	case JP_KIND_TASK:
+		e->slot = take_slot(k, JP_KIND_TASK, up->step);
+		return true;
+	default:
+		e->slot = up->slot;
+		if (up->kind == JP_KIND_STEPD)
+			e->kind = JP_KIND_STEPD;
+		return up->kind != JP_KIND_PATH;
+	}
+}
+
+struct walk {
+	struct kern *k;
+	uint32_t hier;
+	char path[1024]; /* below the hierarchy's root */
+	unsigned found;
+};
+
+static void describe(struct walk *w, const struct jp_cgroup *e, uint64_t id)
+{
+	struct jp_slot *s = &w->k->slots[e->slot];
+
+	s->cgroup_id = id;
+	s->hier = w->hier;
+	if (e->flags & JP_NODE_NEED_STEPD)
+		s->flags |= JP_SLOT_F_ENV;
+	if (strlen(w->path) < JP_PATH_LEN) {
+		strcpy(s->path, w->path);
+		s->path_len = strlen(w->path) + 1;
+	}
+	w->found++;
+}
+
+/* The directory's entry, made if the kernel has not made it; false: none of ours. */
+static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *name, uint64_t id,
+		     struct jp_cgroup *e)
+{
+	struct jp_cgroup_key key = {.id = id, .hier = w->hier};
+	struct kern *k = w->k;
+	unsigned node;
+
+	if (!bpf_map_lookup_elem(k->map[M_CGROUPS], &key, e))
+		return true;
+	node = up->node ? layout__child(k->nodes, up->node, name) : 0;
+	if (!make_entry(k, up, node, e))
+		return false;
+	if (!bpf_map_update_elem(k->map[M_CGROUPS], &key, e, BPF_NOEXIST)) {
+		if ((e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK) && e->slot != JP_SLOT_OTHER)
+			describe(w, e, id);
+		return true;
+	}
+	if (e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK)
+		give_back(k, e->slot);
+	if (errno != EEXIST) {
+		__atomic_fetch_add(&k->control->stats.cgroups_full, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	return !bpf_map_lookup_elem(k->map[M_CGROUPS], &key, e); /* the kernel was faster */
+}
+
+static void walk_dir(struct walk *w, int dirfd, const struct jp_cgroup *up, int depth)
+{
+	size_t len = strlen(w->path);
+	struct dirent *d;
+	DIR *dir;
+
+	if (depth > 32 || !(dir = fdopendir(dirfd))) {
+		close(dirfd);
+		return;
+	}
+	while ((d = readdir(dir))) {
+		struct jp_cgroup e;
+		struct stat st;
+		int fd;
+
+		if (d->d_type != DT_DIR || d->d_name[0] == '.')
+			continue;
+		if (len + strlen(d->d_name) + 2 > sizeof(w->path))
+			continue;
+		fd = openat(dirfd, d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			continue; /* vanished */
+		snprintf(w->path + len, sizeof(w->path) - len, "/%s", d->d_name);
+		if (!fstat(fd, &st) && entry_of(w, up, d->d_name, st.st_ino, &e))
+			walk_dir(w, fd, &e, depth + 1);
+		else
+			close(fd);
+		w->path[len] = 0;
+	}
+	closedir(dir);
+}
+
+static int walk_root(struct kern *k, const struct kern_root *r, unsigned *found)
+{
+	struct jp_cgroup_key key = {.hier = r->hier};
+	struct jp_cgroup e = {.slot = JP_SLOT_NONE, .step = JP_SLOT_NONE, .node = r->node,
+			      .kind = JP_KIND_PATH};
+	struct walk w = {.k = k, .hier = r->hier};
+	struct stat st;
+	int fd = open(r->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st)) {
+		int err = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return kern_fail(err, "cannot open %s: %s: is the cgroup hierarchy mounted?", r->mount,
+				 strerror(-err));
+	}
+	key.id = st.st_ino;
+	if (bpf_map_update_elem(k->map[M_CGROUPS], &key, &e, BPF_ANY)) {
+		int err = -errno;
+
+		close(fd);
+		return kern_fail(err, "cannot register %s: %s", r->mount, strerror(-err));
+	}
+	walk_dir(&w, fd, &e, 0);
+	*found += w.found;
+	return 0;
+}
+
+/* Slots whose cgroup went while nobody was told (rmdir is attached only with the others). */
+static void retire_vanished(struct kern *k)
+{
+	uint32_t i;
+	unsigned r;
+
+	for (i = JP_SLOT_FIRST; i < k->nslots; i++) {
+		struct jp_slot *s = &k->slots[i];
+		struct jp_cgroup_key key = {.id = s->cgroup_id, .hier = s->hier};
+		char path[512];
+		struct stat st;
+
+		if (s->state != JP_SLOT_ACTIVE || s->kind == JP_KIND_LINEAGE || !s->path_len)
+			continue;
+		for (r = 0; r < k->opts.nroots && k->opts.roots[r].hier != s->hier; r++)
+			;
+		if (r == k->opts.nroots)
+			continue;
+		snprintf(path, sizeof(path), "%s%s", k->opts.roots[r].mount, s->path);
+		if (!stat(path, &st) && st.st_ino == s->cgroup_id)
+			continue;
+		s->end_ns = kern_boot_ns();
+		s->state = JP_SLOT_DRAINING;
+		bpf_map_delete_elem(k->map[M_CGROUPS], &key);
+	}
+}
+
+int kern__rescan(struct kern *k, unsigned *found)
+{
+	unsigned i, n = 0;
+	int err = 0;
+
+	for (i = 0; !err && i < k->opts.nroots; i++)
+		err = walk_root(k, &k->opts.roots[i], &n);
+	if (!err)
+		retire_vanished(k);
+	if (!err && kern__attached(k))
+		err = kern__sweep(k);
+	if (found)
+		*found = n;
+	return err;
+}
+
+int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, const pid_t *pids,
+			unsigned npids)
+{
+	uint32_t slot = take_slot(k, JP_KIND_LINEAGE, step);
+	unsigned i;
+	int err;
+
+	if (slot == JP_SLOT_OTHER)
+		return kern_fail(-ENOSPC, "no free slot: raise MaxSlots");
+	k->slots[slot].cgroup_id = k->slots[step].cgroup_id;
+	k->slots[slot].hier = k->slots[step].hier;
+	k->slots[slot].flags |= JP_SLOT_F_ENV;
+	k->slots[slot].root_pid = root;
+	kern__set_gtid(k, slot, gtid, JP_GTID_ENVIRON);
+	for (i = 0; i < npids; i++) {
+		uint32_t pid = pids[i];
+
+		bpf_map_update_elem(k->map[M_ADOPT], &pid, &slot, BPF_ANY);
+	}
+	err = kern__sweep(k);
+	for (i = 0; i < npids; i++) {
+		uint32_t pid = pids[i];
+
+		bpf_map_delete_elem(k->map[M_ADOPT], &pid);
+	}
+	return err;
+}
+
+void kern__release(struct kern *k, uint32_t slot)
+{
+	if (slot < JP_SLOT_FIRST || slot >= k->nslots)
+		return;
+	k->slots[slot].state = JP_SLOT_DRAINING;
+	k->released[slot] = true;
+	k->quiet_ns[slot] = 0;
+}
+
+bool kern__released(const struct kern *k, uint32_t slot)
+{
+	return k->released[slot];
+}
+
+bool kern__held(const struct kern *k, uint32_t slot)
+{
+	uint64_t out = 0;
+	unsigned cpu;
+
+	for (cpu = 0; cpu < k->ncpus; cpu++)
+		out += kern__sched(k, cpu, slot)->tasks_out;
+	return out != k->acct[slot].tasks_in;
+}
+
+static void zero_slot(struct kern *k, uint32_t slot)
+{
+	uint32_t gen = k->slots[slot].gen;
+	unsigned cpu;
+
+	for (cpu = 0; cpu < k->ncpus; cpu++) {
+		memset(&k->sched[(size_t)cpu * k->nslots + slot], 0, sizeof(struct jp_sched));
+		memset(&k->lat[(size_t)cpu * k->nslots + slot], 0, sizeof(struct jp_lat));
+	}
+	memset(&k->acct[slot], 0, sizeof(k->acct[slot]));
+	memset(&k->slots[slot], 0, sizeof(k->slots[slot]));
+	k->slots[slot].gen = gen + 1;
+}
+
+unsigned kern__reap(struct kern *k)
+{
+	uint64_t now = kern_boot_ns();
+	unsigned left = 0;
+	uint32_t i;
+
+	for (i = JP_SLOT_FIRST; i < k->nslots; i++) {
+		if (!k->released[i])
+			continue;
+		left++;
+		if (kern__held(k, i)) {
+			k->quiet_ns[i] = 0;
+			continue;
+		}
+		if (!k->quiet_ns[i])
+			k->quiet_ns[i] = now;
+		if (now - k->quiet_ns[i] < QUIET_NS)
+			continue;
+		k->released[i] = false;
+		zero_slot(k, i);
+		give_back(k, i);
+		left--;
+	}
+	return left;
+}

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/h5util.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static _Thread_local int last_errno;
+
+/* The file drivers put "errno = N, ..." into the description of the innermost error. */
+static herr_t find_errno(unsigned n, const H5E_error2_t *e, void *arg)
+{
+	static const char mark[] = "errno = ";
+	const char *at = e->desc ? strstr(e->desc, mark) : NULL;
+	int *found = arg;
+
+	if (at && !*found)
+		*found = atoi(at + strlen(mark));
+	return 0;
+}
+
+static herr_t on_error(hid_t stack, void *arg)
+{
+	int found = 0;
+
+	H5Ewalk2(stack, H5E_WALK_UPWARD, find_errno, &found);
+	last_errno = found;
+	return 0;
+}
+
+void h5__init(void)
+{
+	/* Every file is closed where it is used; at exit the library would only complain on stderr
+	 * about what it lost itself while reading a damaged one. */
+	H5dont_atexit();
+	H5Eset_auto2(H5E_DEFAULT, on_error, NULL);
+}
+
+int h5__error(void)
+{
+	return last_errno > 0 ? -last_errno : -EIO;
+}
+
+bool h5__name_ok(const char *name)
+{
+	return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
+}
+
+hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file)
+{
+	hid_t types[] = {
+		[COL_U64] = in_file ? H5T_STD_U64LE : H5T_NATIVE_UINT64,
+		[COL_F64] = in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE,
+	};
+	hid_t t = H5Tcreate(H5T_COMPOUND, ncols * sizeof(union cell));
+
+	for (unsigned i = 0; t >= 0 && i < ncols; i++) {
+		if (H5Tinsert(t, cols[i].name, i * sizeof(union cell), types[cols[i].type]) < 0) {
+			H5Tclose(t);
+			return H5I_INVALID_HID;
+		}
+	}
+	return t;
+}
+
+bool h5__in_list(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (list && *list) {
+		size_t n;
+
+		list += strspn(list, ", ");
+		n = strcspn(list, ",");
+		while (n && list[n - 1] == ' ')
+			n--;
+		if (n == len && !strncmp(list, name, n))
+			return true;
+		list += strcspn(list, ",");
+	}
+	return false;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the writer and the reader of HDF5 files share. */
+#ifndef JP_STORE_H5UTIL_H
+#define JP_STORE_H5UTIL_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "store/series.h"
+
+/* Silences libhdf5's own printing; the system error behind a failure is remembered instead. */
+void h5__init(void);
+/* -errno of the last HDF5 call that failed, -EIO where the library names none. */
+int h5__error(void);
+/* True for what can be one component of an HDF5 path. */
+bool h5__name_ok(const char *name);
+/* In-memory compound of 8-byte members, in order, without padding; < 0 on failure. */
+hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file);
+/* True when NAME is in the comma list (spaces around items do not matter). */
+bool h5__in_list(const char *list, const char *name);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reading a journal. A frame is taken whole or not at all: it is read, its crc and then every
+ * record in it are checked, and only then are its records handed out.
+ */
+#include "store/journal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "store/journal_format.h"
+
+/* A hostile length must not cost memory that the file does not back. */
+#define READ_STEP (1u << 20)
+
+struct journal_reader {
+	int fd;
+	uint64_t good; /* file offset after the last good frame */
+	char *buf;     /* records of the frame in hand */
+	size_t cap;
+	size_t len;
+	size_t pos;
+	bool done;
+	uint64_t torn;
+	uint64_t torn_rows;
+	struct column cols[JOURNAL_COLS_MAX];
+};
+
+/* A payload being taken apart: what is left of it. */
+struct cursor {
+	const char *p;
+	size_t left;
+};
+
+static const void *take(struct cursor *c, size_t n)
+{
+	const void *p = c->p;
+
+	if (c->left < n)
+		return NULL;
+	c->p += n;
+	c->left -= n;
+	return p;
+}
+
+static const char *take_str(struct cursor *c, size_t max)
+{
+	size_t n = strnlen(c->p, c->left);
+
+	if (n == c->left || n > max)
+		return NULL;
+	return take(c, n + 1);
+}
+
+static ssize_t read_at(int fd, void *buf, size_t len, uint64_t at)
+{
+	size_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pread(fd, (char *)buf + done, len - done, at + done);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			break;
+		done += n;
+	}
+	return done;
+}
+
+static bool parse_attr(struct cursor *c, struct journal_record *rec)
+{
+	const struct attr_payload *a = take(c, sizeof(*a));
+
+	if (!a || a->type > ATTR_STR)
+		return false;
+	rec->attr_type = a->type;
+	rec->value.u = a->value;
+	rec->name = take_str(c, JOURNAL_NAME_MAX);
+	if (!rec->name || !*rec->name)
+		return false;
+	if (a->type != ATTR_STR)
+		return rec->type == J_ATTR;
+	rec->str = take_str(c, JOURNAL_STR_MAX);
+	return rec->str != NULL;
+}
+
+static bool parse_series(struct journal_reader *r, struct cursor *c, struct journal_record *rec)
+{
+	const struct series_payload *s = take(c, sizeof(*s));
+
+	if (!s || !s->ncols || s->ncols > JOURNAL_COLS_MAX || s->id >= JOURNAL_SERIES_MAX)
+		return false;
+	rec->id = s->id;
+	rec->grouped = s->grouped;
+	rec->ncols = s->ncols;
+	rec->cols = r->cols;
+	rec->name = take_str(c, JOURNAL_NAME_MAX);
+	if (!rec->name || !*rec->name)
+		return false;
+	for (unsigned i = 0; i < s->ncols; i++) {
+		const uint8_t *b = take(c, 2);
+		struct column *col = &r->cols[i];
+
+		if (!b || b[0] > COL_F64 || b[1] > COL_CUMULATIVE)
+			return false;
+		*col = (struct column){.type = b[0], .kind = b[1], .how = HOW_GIVEN, .scale = 1};
+		col->name = take_str(c, JOURNAL_NAME_MAX);
+		if (!col->name || !*col->name)
+			return false;
+		col->unit = take_str(c, JOURNAL_NAME_MAX);
+		if (!col->unit)
+			return false;
+		col->doc = col->blind = "";
+	}
+	return true;
+}
+
+static bool parse_table(struct cursor *c, struct journal_record *rec)
+{
+	const struct table_payload *t = take(c, sizeof(*t));
+
+	if (!t || t->id >= JOURNAL_TABLES_MAX || t->series >= JOURNAL_SERIES_MAX)
+		return false;
+	rec->id = t->id;
+	rec->series = t->series;
+	rec->name = take_str(c, JOURNAL_NAME_MAX);
+	return rec->name && *rec->name;
+}
+
+static bool parse_row(struct cursor *c, struct journal_record *rec)
+{
+	const struct row_payload *r = take(c, sizeof(*r));
+
+	if (!r || !r->ncells || r->ncells > JOURNAL_COLS_MAX || r->table >= JOURNAL_TABLES_MAX)
+		return false;
+	rec->id = r->table;
+	rec->ncols = r->ncells;
+	rec->cells = take(c, r->ncells * sizeof(union cell));
+	return rec->cells != NULL;
+}
+
+static bool parse(struct journal_reader *r, struct cursor c, struct journal_record *rec)
+{
+	switch (rec->type) {
+	case J_ATTR:
+	case J_META:
+		return parse_attr(&c, rec);
+	case J_SERIES:
+		return parse_series(r, &c, rec);
+	case J_TABLE:
+		return parse_table(&c, rec);
+	case J_ROW:
+		return parse_row(&c, rec);
+	case J_STATE:
+		rec->blob = c.p;
+		rec->blob_len = c.left;
+		return true;
+	case J_END:
+		return true;
+	}
+	return false;
+}
+
+/* The record at r->pos, which is moved behind it. */
+static bool next_record(struct journal_reader *r, struct journal_record *rec)
+{
+	struct cursor c = {r->buf + r->pos, r->len - r->pos};
+	const struct record_header *h = take(&c, sizeof(*h));
+	size_t padded;
+
+	memset(rec, 0, sizeof(*rec));
+	if (!h || h->len > JOURNAL_FRAME_MAX)
+		return false;
+	padded = ((size_t)h->len + 7) & ~(size_t)7;
+	if (padded > c.left)
+		return false;
+	r->pos += sizeof(*h) + padded;
+	c.left = h->len;
+	rec->type = h->type;
+	return parse(r, c, rec);
+}
+
+static int frame_read(struct journal_reader *r, const struct frame_header *h)
+{
+	r->len = 0;
+	while (r->len < h->len) {
+		size_t step = h->len - r->len < READ_STEP ? h->len - r->len : READ_STEP;
+		ssize_t n;
+
+		if (r->len + step > r->cap) {
+			char *buf = realloc(r->buf, r->len + step);
+
+			if (!buf)
+				return -ENOMEM;
+			r->buf = buf;
+			r->cap = r->len + step;
+		}
+		n = read_at(r->fd, r->buf + r->len, step, r->good + sizeof(*h) + r->len);
+		if (n < 0)
+			return n;
+		r->len += n;
+		if ((size_t)n < step)
+			break;
+	}
+	return 0;
+}
+
+static bool frame_valid(struct journal_reader *r, const struct frame_header *h)
+{
+	struct journal_record rec;
+
+	if (r->len != h->len || crc32(0, (const Bytef *)r->buf, h->len) != h->crc)
+		return false;
+	for (r->pos = 0; r->pos < r->len;)
+		if (!next_record(r, &rec))
+			return false;
+	return true;
+}
+
+static void count_torn_rows(struct journal_reader *r)
+{
+	struct record_header h;
+
+	for (size_t pos = 0; pos + sizeof(h) <= r->len; pos += ((size_t)h.len + 15) & ~(size_t)7) {
+		memcpy(&h, r->buf + pos, sizeof(h));
+		if (h.type < J_ATTR || h.type > J_END || h.zero || h.len > JOURNAL_FRAME_MAX)
+			break;
+		r->torn_rows += h.type == J_ROW;
+	}
+}
+
+/* Bytes behind the last good frame; only asked when there are some. */
+static void note_torn(struct journal_reader *r)
+{
+	struct stat st;
+
+	if (!fstat(r->fd, &st) && (uint64_t)st.st_size > r->good)
+		r->torn = st.st_size - r->good;
+	count_torn_rows(r);
+}
+
+/* 1: a good frame in r->buf; 0: the end. */
+static int frame_next(struct journal_reader *r)
+{
+	struct frame_header h;
+	ssize_t n;
+	int err;
+
+	r->len = 0;
+	n = read_at(r->fd, &h, sizeof(h), r->good);
+	if (n <= 0)
+		return n;
+	if (n != sizeof(h) || !h.len || h.len % 8 || h.len > JOURNAL_FRAME_MAX) {
+		note_torn(r);
+		return 0;
+	}
+	err = frame_read(r, &h);
+	if (err)
+		return err;
+	if (!frame_valid(r, &h)) {
+		note_torn(r);
+		return 0;
+	}
+	r->good += sizeof(h) + h.len;
+	r->pos = 0;
+	return 1;
+}
+
+int journal_reader__open(struct journal_reader **out, int fd)
+{
+	struct journal_header h;
+	struct journal_reader *r;
+	ssize_t n;
+
+	n = read_at(fd, &h, sizeof(h), 0);
+	if (n < 0)
+		return n;
+	if (n != sizeof(h) || memcmp(h.magic, JOURNAL_MAGIC, sizeof(h.magic)) ||
+	    h.version != JOURNAL_VERSION || h.bom != JOURNAL_BOM)
+		return -EBADMSG;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->fd = fd;
+	r->good = sizeof(h);
+	*out = r;
+	return 0;
+}
+
+int journal_reader__next(struct journal_reader *r, struct journal_record *rec)
+{
+	int err;
+
+	if (!r->done && r->pos >= r->len) {
+		err = frame_next(r);
+		if (err < 0)
+			return err;
+		r->done = !err;
+	}
+	if (r->done)
+		return 0;
+	return next_record(r, rec);
+}
+
+uint64_t journal_reader__torn(const struct journal_reader *r)
+{
+	return r->torn;
+}
+
+uint64_t journal_reader__torn_rows(const struct journal_reader *r)
+{
+	return r->torn_rows;
+}
+
+void journal_reader__free(struct journal_reader *r)
+{
+	if (!r)
+		return;
+	free(r->buf);
+	free(r);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/publish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/reader.h"
+
+#define RESTARTS_MAX 100000
+
+static bool name_ok(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n && n <= PUBLISH_NAME_MAX && *name != '.' && !strchr(name, '/');
+}
+
+static int sync_at(int dir_fd, const char *name, int flags)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	/* EINVAL: a file system that cannot sync directories. */
+	if (fsync(fd) && errno != EINVAL)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int sync_dir(int dir_fd)
+{
+	return sync_at(dir_fd, ".", O_DIRECTORY);
+}
+
+/* Builds and syncs .NAME.tmp. */
+static int build_tmp(int journal_fd, int dir_fd, const char *name, char tmp[static 256],
+		     struct nodestep_stats *st)
+{
+	int err;
+
+	if (!name_ok(name))
+		return -EINVAL;
+	snprintf(tmp, 256, ".%s.tmp", name);
+	err = nodestep__build(journal_fd, dir_fd, tmp, st);
+	if (err)
+		return err;
+	err = sync_at(dir_fd, tmp, 0);
+	if (err)
+		unlinkat(dir_fd, tmp, 0);
+	return err;
+}
+
+int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st)
+{
+	char tmp[256], dot[256];
+	int err;
+
+	err = build_tmp(journal_fd, dir_fd, name, tmp, st);
+	if (err)
+		return err;
+	snprintf(dot, sizeof(dot), ".%s", name);
+	if (renameat(dir_fd, tmp, dir_fd, dot)) {
+		err = -errno;
+		unlinkat(dir_fd, tmp, 0);
+		return err;
+	}
+	return sync_dir(dir_fd);
+}
+
+/* When the run in a file began and which restart it was; false: it does not say when. */
+static bool run_of(int dir_fd, const char *name, int64_t *start_ns, int64_t *restart)
+{
+	const struct reader_attr *start, *count;
+	struct reader *r;
+	char path[300];
+	bool known;
+
+	*restart = -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir_fd, name);
+	if (reader__open(&r, path))
+		return false;
+	start = node__attr(&r->nodes[0], "Start TimeNS");
+	count = node__attr(&r->nodes[0], "Restart Count");
+	known = start && start->type == ATTR_I64;
+	if (known)
+		*start_ns = start->i;
+	if (count && count->type == ATTR_I64 && count->i < RESTARTS_MAX)
+		*restart = count->i;
+	reader__free(r);
+	return known;
+}
+
+/* Like rename, but -EEXIST where the target is there. */
+static int move_new(int from_fd, const char *from, int to_fd, const char *to)
+{
+	if (!renameat2(from_fd, from, to_fd, to, RENAME_NOREPLACE))
+		return 0;
+	/* Some network file systems know no flags. */
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(from_fd, from, to_fd, to, 0))
+		return -errno;
+	return unlinkat(from_fd, from, 0) ? -errno : 0;
+}
+
+/* Moves NAME to restart<n>/NAME; -EEXIST: taken. */
+static int keep_as(int dir_fd, const char *name, int64_t n, char *kept, size_t len)
+{
+	char dir[32];
+	int fd, err;
+
+	snprintf(dir, sizeof(dir), "restart%lld", (long long)n);
+	if (mkdirat(dir_fd, dir, 0700) && errno != EEXIST)
+		return -errno;
+	fd = openat(dir_fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* A file or a link of that name is in the way like a taken place. */
+	if (fd < 0)
+		return errno == ENOTDIR || errno == ELOOP ? -EEXIST : -errno;
+	err = move_new(dir_fd, name, fd, name);
+	if (!err)
+		err = sync_dir(fd);
+	close(fd);
+	if (!err)
+		snprintf(kept, len, "%s/%s", dir, name);
+	return err;
+}
+
+static int keep(int dir_fd, const char *name, int64_t restart, char *kept, size_t len)
+{
+	int err = -EEXIST;
+
+	if (restart >= 0)
+		err = keep_as(dir_fd, name, restart, kept, len);
+	for (int64_t n = 0; err == -EEXIST && n < RESTARTS_MAX; n++)
+		err = keep_as(dir_fd, name, n, kept, len);
+	return err;
+}
+
+/* Puts tmp at NAME; what another run left there is kept. */
+static int put_final(int dir_fd, const char *tmp, const char *name, char *kept, size_t len)
+{
+	int64_t ours = 0, theirs = 0, restart;
+	int err;
+
+	while ((err = move_new(dir_fd, tmp, dir_fd, name)) == -EEXIST) {
+		bool known = run_of(dir_fd, tmp, &ours, &restart);
+
+		if (run_of(dir_fd, name, &theirs, &restart) && known && ours == theirs)
+			return renameat(dir_fd, tmp, dir_fd, name) ? -errno : 0;
+		err = keep(dir_fd, name, restart, kept, len);
+		if (err)
+			break;
+	}
+	return err;
+}
+
+int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st,
+		   char *kept, size_t len)
+{
+	char tmp[256], dot[256];
+	int err;
+
+	*kept = 0;
+	err = build_tmp(journal_fd, dir_fd, name, tmp, st);
+	if (err)
+		return err;
+	err = put_final(dir_fd, tmp, name, kept, len);
+	if (err) {
+		unlinkat(dir_fd, tmp, 0);
+		return err;
+	}
+	snprintf(dot, sizeof(dot), ".%s", name);
+	if (unlinkat(dir_fd, dot, 0) && errno != ENOENT)
+		err = -errno;
+	return err ? err : sync_dir(dir_fd);
+}

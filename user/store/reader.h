@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reads node-step files and merged job files, Slurm's own and ours. The file is not trusted: only
+ * hard links are followed, tables whose bytes lie in another file are refused, and no filter is
+ * loaded from outside the library.
+ */
+#ifndef JP_STORE_READER_H
+#define JP_STORE_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/journal.h"
+
+struct reader_attr {
+	char *name;
+	enum attr_type type; /* ATTR_I64 for every integer */
+	int64_t i;
+	double f;
+	char *str; /* ATTR_STR */
+};
+
+struct reader_series {
+	char *name;
+	bool grouped;
+	char **tables; /* numbers in numeric order; one, of the series' name, when not grouped */
+	unsigned ntables;
+};
+
+/* One node of one step. */
+struct reader_node {
+	char *step; /* as the merged file or the file name has it; "" when neither does */
+	char *name;
+	struct reader_attr *attrs;
+	unsigned nattrs;
+	struct reader_series *series;
+	unsigned nseries;
+	char *path; /* group inside the file */
+};
+
+struct reader {
+	int64_t file; /* hid_t */
+	char *job;    /* from the file's name, "" when it has none */
+	bool merged;
+	struct reader_node *nodes;
+	unsigned nnodes;
+};
+
+/* 0; -EBADMSG: not HDF5, or neither kind of file; -errno: cannot be opened. */
+int reader__open(struct reader **out, const char *path);
+void reader__free(struct reader *r);
+
+const struct reader_attr *node__attr(const struct reader_node *n, const char *name);
+const char *node__str(const struct reader_node *n, const char *name); /* NULL: no such string */
+bool node__number(const struct reader_node *n, const char *name, double *v);
+const struct reader_series *node__series(const struct reader_node *n, const char *name);
+
+/* A table in memory. Cells are doubles, column by column; NaN where the value is not known. */
+struct table {
+	unsigned ncols;
+	uint64_t nrows;
+	char **names;
+	double *cells;
+};
+
+/* 0; -ENOENT: no such table; -EBADMSG: not a table of numbers, or damaged; -EMSGSIZE: it claims
+ * more rows than its bytes can hold; -ENOMEM. */
+int reader__table(const struct reader *r, const struct reader_node *n,
+		  const struct reader_series *s, const char *table, struct table **out);
+/* nrows cells, NULL when there is no such column. */
+const double *table__column(const struct table *t, const char *name);
+void table__free(struct table *t);
+
+#endif

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/series.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "bpf/jobprof.h"
+#include "fuse/cgvalues.h"
+#include "fuse/totals.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+#define COL(name_, type_, unit_, kind_, family_, how_, arg_, scale_, doc_, blind_) \
+	{                                                                          \
+		.name = #name_,                                                    \
+		.type = COL_##type_,                                               \
+		.unit = unit_,                                                     \
+		.kind = COL_##kind_,                                               \
+		.family = FAM_##family_,                                           \
+		.how = HOW_##how_,                                                 \
+		.arg = arg_,                                                       \
+		.scale = scale_,                                                   \
+		.doc = doc_,                                                       \
+		.blind = blind_,                                                   \
+	},
+
+static const struct column tasks_cols[] = {
+#include "schemas/tasks.def"
+#include "schemas/tasks_end.def"
+};
+
+static const struct column step_cols[] = {
+#include "schemas/tasks.def"
+#include "schemas/step.def"
+#include "schemas/tasks_end.def"
+};
+
+#define BUCKET(k)                                                        \
+	COL(B##k, F64, "", DELTA, LATENCY, BUCKET, k, 1,                 \
+	    "Waits for a CPU that took from 2^" #k " ns up to twice that.", \
+	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer waits too." : "")
+#define BUCKETS8(a, b, c, d, e, f, g, h) \
+	BUCKET(a) BUCKET(b) BUCKET(c) BUCKET(d) BUCKET(e) BUCKET(f) BUCKET(g) BUCKET(h)
+
+static const struct column latency_cols[] = {
+	COL(ElapsedTime, U64, "s", TIME, BASE, ELAPSED, 0, 1,
+	    "Whole seconds since the step began.", "")
+	COL(EpochTime, U64, "s", TIME, BASE, EPOCH, 0, 1, "Unix time, whole seconds.", "")
+	BUCKETS8(0, 1, 2, 3, 4, 5, 6, 7)
+	BUCKETS8(8, 9, 10, 11, 12, 13, 14, 15)
+	BUCKETS8(16, 17, 18, 19, 20, 21, 22, 23)
+	BUCKETS8(24, 25, 26, 27, 28, 29, 30, 31)
+	BUCKETS8(32, 33, 34, 35, 36, 37, 38, 39)
+	COL(TimeNS, U64, "ns", TIME, BASE, TIME_NS, 0, 1,
+	    "Unix time in ns: wall clock at the step's start + boot-time clock since then.", "")
+};
+_Static_assert(JP_LAT_BUCKETS == 40, "RunLatency has one column per bucket");
+
+const struct series builtin_series[] = {
+	{"Tasks", true, "One table per task: what the task and its descendants used.", tasks_cols,
+	 ARRAY_SIZE(tasks_cols)},
+	{"Step", false,
+	 "One table: the sum over all processes of the step, and what its cgroup says of itself.",
+	 step_cols, ARRAY_SIZE(step_cols)},
+	{"RunLatency", true,
+	 "One table per task: histogram of the time from runnable to running, per interval.",
+	 latency_cols, ARRAY_SIZE(latency_cols)},
+};
+const unsigned n_builtin_series = ARRAY_SIZE(builtin_series);
+
+#define FAM_TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
+
+/* Families come first: family__name() looks for an exact bit. */
+static const struct {
+	const char *word;
+	unsigned mask;
+} family_words[] = {
+	{"base", FAM_BASE},	{"sched", FAM_SCHED},	{"memory", FAM_MEMORY},
+	{"file", FAM_FILE},	{"self", FAM_SELF},	{"cgroup", FAM_CGROUP},
+	{"latency", FAM_LATENCY}, {"all", FAM_ALL},	{"none", 0},
+	{"task", FAM_TABLES},	{"tasks", FAM_TABLES},	{"step", FAM_TABLES},
+	{"runlatency", FAM_LATENCY},
+};
+
+const struct series *series__find(const char *name)
+{
+	for (unsigned i = 0; i < n_builtin_series; i++)
+		if (!strcasecmp(builtin_series[i].name, name))
+			return &builtin_series[i];
+	return NULL;
+}
+
+const char *family__name(enum family f)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(family_words); i++)
+		if (family_words[i].mask == (unsigned)f)
+			return family_words[i].word;
+	return "?";
+}
+
+static int word_mask(const char *word, size_t len, unsigned *mask)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(family_words); i++) {
+		if (strlen(family_words[i].word) != len ||
+		    strncasecmp(family_words[i].word, word, len))
+			continue;
+		*mask = family_words[i].mask;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen)
+{
+	unsigned sum = 0;
+
+	for (const char *p = list;; p++) {
+		unsigned m = 0;
+		size_t len;
+
+		p += strspn(p, " \t");
+		len = strcspn(p, ",");
+		while (len && (p[len - 1] == ' ' || p[len - 1] == '\t'))
+			len--;
+		if (word_mask(p, len, &m)) {
+			if (badlen)
+				snprintf(bad, badlen, "%.*s", (int)len, p);
+			return -EINVAL;
+		}
+		sum |= m;
+		p += strcspn(p, ",");
+		if (!*p)
+			break;
+	}
+	/* Rows without their time columns would be unreadable. */
+	*mask = sum ? sum | FAM_BASE : 0;
+	return 0;
+}
+
+unsigned series__select(const struct series *s, unsigned mask, const struct column **out,
+			unsigned max)
+{
+	unsigned n = 0, values = 0;
+
+	for (unsigned i = 0; i < s->ncols && n < max; i++) {
+		if (!(s->cols[i].family & mask))
+			continue;
+		out[n++] = &s->cols[i];
+		values += s->cols[i].kind != COL_TIME;
+	}
+	return values ? n : 0;
+}

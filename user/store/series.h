@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Series at run time: a name, a list of columns, rows of 8-byte cells. */
+#ifndef JP_STORE_SERIES_H
+#define JP_STORE_SERIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum col_type { COL_U64, COL_F64 };
+enum col_kind { COL_TIME, COL_GAUGE, COL_DELTA, COL_CUMULATIVE };
+
+/* How a built-in column is computed from two totals (user/fuse/rows.c). */
+enum col_how {
+	HOW_ELAPSED,   /* whole seconds since the step's start */
+	HOW_EPOCH,     /* whole seconds of unix time */
+	HOW_TIME_NS,   /* unix time in ns: start wall clock + elapsed boot time */
+	HOW_DELTA,     /* counter over the interval x scale */
+	HOW_SECONDS,   /* ns counter over the interval, in s, multiples of 2^-20 */
+	HOW_TOTAL,     /* counter since the start x scale */
+	HOW_GAUGE,     /* gauge x scale */
+	HOW_RSS,       /* anon + file + shmem, KiB */
+	HOW_PEAK,      /* highest RSS seen in the interval, MB */
+	HOW_UTIL,      /* 100 x run time / interval */
+	HOW_FREQ,      /* run-time weighted CPU frequency */
+	HOW_PROBE,     /* probe runs over the interval x calibrated cost */
+	HOW_CGROUP,    /* cgroup file value, arg = enum cg_value: gauge as read */
+	HOW_CGROUP_DELTA, /* the same, over the interval */
+	HOW_BUCKET,    /* histogram bucket arg over the interval */
+	HOW_UNKNOWN,   /* no source on this node: NaN, or 0 and listed as unknown */
+	HOW_GIVEN,     /* series declared at run time: the caller fills the cell */
+};
+
+/* Families are bits: a step's request is a mask of them. */
+enum family {
+	FAM_BASE = 1 << 0, /* time columns and Slurm's ten */
+	FAM_SCHED = 1 << 1,
+	FAM_MEMORY = 1 << 2,
+	FAM_FILE = 1 << 3,
+	FAM_SELF = 1 << 4,
+	FAM_CGROUP = 1 << 5, /* Step only */
+	FAM_LATENCY = 1 << 6, /* RunLatency */
+};
+#define FAM_ALL 0x7f
+
+struct column {
+	const char *name;
+	enum col_type type;
+	const char *unit; /* "" for a plain number */
+	enum col_kind kind;
+	enum family family;
+	enum col_how how;
+	int arg; /* enum total, enum cg_value or bucket */
+	double scale;
+	const char *doc;   /* what it is, one sentence */
+	const char *blind; /* what it does not see, "" if nothing */
+};
+
+struct series {
+	const char *name; /* "Tasks", "Step", "RunLatency" */
+	bool grouped;	  /* a group holding one table per task: Tasks/<gtid> */
+	const char *doc;
+	const struct column *cols;
+	unsigned ncols;
+};
+
+union cell {
+	uint64_t u;
+	double f;
+};
+
+/* The built-in series, made from schemas/. */
+extern const struct series builtin_series[];
+extern const unsigned n_builtin_series;
+const struct series *series__find(const char *name); /* case-insensitive; NULL: no such */
+
+/* Family names as users write them ("sched", "memory", ...), for --series and configuration.
+ * family__parse: "all", "none" or a comma list of families and series names into a mask
+ * (any case; FAM_BASE is part of everything but "none"); -EINVAL with the bad word in
+ * bad[badlen]. */
+const char *family__name(enum family f);
+int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen);
+
+/* The columns of s in the families of mask, in schema order; at most max pointers to out.
+ * Returns how many; 0 when nothing but time columns would be left. */
+unsigned series__select(const struct series *s, unsigned mask, const struct column **out,
+			unsigned max);
+
+#endif
