@@ -96,7 +96,7 @@ $(LIB): $(LIB_OBJ)
 BPF_LIBS := -lbpf -lelf -lz
 $(B)/jobprofd: $(B)/user/cmd/jobprofd.o $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lcap -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lcap -lsystemd -lm
 $(B)/jobprof-dump: $(B)/user/cmd/jobprof-dump.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -ljansson -lm

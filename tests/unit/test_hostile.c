@@ -29,7 +29,11 @@ static int dir_fd;
 static int make_dir(void **state)
 {
 	struct synth s = {
-		.node = "n1", .tasks = 2, .rows = 20, .start_ns = SYNTH_START_NS, .end = true,
+		.node = "n1",
+		.tasks = 2,
+		.rows = 20,
+		.start_ns = SYNTH_START_NS,
+		.end = true,
 	};
 	int fd, err;
 

@@ -43,7 +43,12 @@ static int remove_dir(void **state)
 }
 
 static const struct synth plain = {
-	.node = "n1", .tasks = 2, .rows = 300, .start_ns = SYNTH_START_NS, .restart = -1, .end = true,
+	.node = "n1",
+	.tasks = 2,
+	.rows = 300,
+	.start_ns = SYNTH_START_NS,
+	.restart = -1,
+	.end = true,
 };
 
 static int build(const char *name, struct nodestep_stats *st)
@@ -309,9 +314,9 @@ static void many_tables_come_in_numeric_order(void **state)
 		snprintf(name, sizeof(name), "%u", i);
 		assert_string_equal(rs->tables[i], name);
 	}
-	assert_int_equal(reader__table(r, &r->nodes[0], node__series(&r->nodes[0], "Totals"),
-				       "Tasks", &t),
-			 0);
+	assert_int_equal(
+		reader__table(r, &r->nodes[0], node__series(&r->nodes[0], "Totals"), "Tasks", &t),
+		0);
 	for (unsigned i = 0; i < 130; i++)
 		assert_true(table__column(t, "Task")[i] == i);
 	table__free(t);
@@ -354,17 +359,17 @@ static void what_was_not_declared_is_rejected_and_counted(void **state)
 	unlink(journal);
 	assert_int_equal(journal__create(&j, journal), 0);
 	journal__attr_str(j, "Node Name", "n1");
-	journal__row(j, 5, cells, 3);			      /* no such table */
-	journal__table(j, 1, 9, "0");			      /* no such series */
-	journal__series(j, 1, "a/b", true, cols, n);	      /* not a name */
-	journal__series(j, 2, "Totals", true, cols, n);	      /* ours */
+	journal__row(j, 5, cells, 3);			/* no such table */
+	journal__table(j, 1, 9, "0");			/* no such series */
+	journal__series(j, 1, "a/b", true, cols, n);	/* not a name */
+	journal__series(j, 2, "Totals", true, cols, n); /* ours */
 	journal__series(j, 3, "Tasks", true, cols, n);
-	journal__series(j, 3, "Other", true, cols, n);	      /* id taken */
-	journal__series(j, 4, "Tasks", false, cols, n);	      /* another shape */
-	journal__table(j, 1, 3, "..");			      /* not a name */
+	journal__series(j, 3, "Other", true, cols, n);	/* id taken */
+	journal__series(j, 4, "Tasks", false, cols, n); /* another shape */
+	journal__table(j, 1, 3, "..");			/* not a name */
 	journal__table(j, 1, 3, "0");
-	journal__table(j, 1, 3, "1");			      /* id taken */
-	journal__row(j, 1, cells, n - 1);		      /* wrong width */
+	journal__table(j, 1, 3, "1");	  /* id taken */
+	journal__row(j, 1, cells, n - 1); /* wrong width */
 	journal__row(j, 1, cells, n);
 	assert_int_equal(journal__commit(j), 0);
 	journal__free(j);
@@ -529,8 +534,8 @@ static void a_full_disk_leaves_nothing_behind(void **state)
 		print_message("skip: mounting a small tmpfs needs root\n");
 		skip();
 	}
-	snprintf(cmd, sizeof(cmd), "mkdir %s/m && mount -t tmpfs -o size=16k jptest %s/m 2>/dev/null",
-		 dir, dir);
+	snprintf(cmd, sizeof(cmd),
+		 "mkdir %s/m && mount -t tmpfs -o size=16k jptest %s/m 2>/dev/null", dir, dir);
 	if (system(cmd)) {
 		print_message("skip: cannot mount a tmpfs\n");
 		skip();

@@ -14,8 +14,9 @@
 static void slurms_ten_columns_come_first_in_slurms_order(void **state)
 {
 	static const char *const order[] = {
-		"ElapsedTime", "EpochTime", "CPUFrequency", "CPUTime", "CPUUtilization", "GPUMemMB",
-		"GPUUtilization", "RSS", "VMSize", "Pages", "ReadMB", "WriteMB",
+		"ElapsedTime",	  "EpochTime", "CPUFrequency",	 "CPUTime",
+		"CPUUtilization", "GPUMemMB",  "GPUUtilization", "RSS",
+		"VMSize",	  "Pages",     "ReadMB",	 "WriteMB",
 	};
 	const struct series *s = series__find("Tasks");
 
@@ -90,9 +91,8 @@ static void select_of_time_alone_is_nothing(void **state)
 	const struct column *cols[128];
 
 	assert_int_equal(series__select(series__find("RunLatency"), FAM_BASE, cols, 128), 0);
-	assert_int_equal(series__select(series__find("RunLatency"), FAM_BASE | FAM_LATENCY, cols,
-					128),
-			 43);
+	assert_int_equal(
+		series__select(series__find("RunLatency"), FAM_BASE | FAM_LATENCY, cols, 128), 43);
 	assert_int_equal(series__select(series__find("Tasks"), 0, cols, 128), 0);
 }
 
@@ -131,8 +131,12 @@ static void parse_names_the_bad_word(void **state)
 	static const struct {
 		const char *list, *bad;
 	} cases[] = {
-		{"shed", "shed"},      {"sched,memry,file", "memry"}, {"", ""},
-		{"sched,", ""},	       {",sched", ""},		      {"sched memory", "sched me"},
+		{"shed", "shed"},
+		{"sched,memry,file", "memry"},
+		{"", ""},
+		{"sched,", ""},
+		{",sched", ""},
+		{"sched memory", "sched me"},
 		{"averylongword", "averylon"},
 	};
 

@@ -122,14 +122,15 @@ static int publish(const struct options *o)
 		printf("kept %s\n", kept);
 	if (err) {
 		fprintf(stderr, "jobprof-writer: %s: %s\n", o->name,
-			err == -EBADMSG   ? "the journal is not one"
+			err == -EBADMSG	  ? "the journal is not one"
 			: err == -ENODATA ? "the journal names no node"
 					  : strerror(-err));
 		return 1;
 	}
 	if (st.rejected || st.torn_bytes)
 		fprintf(stderr,
-			"jobprof-writer: %s: %llu records rejected, %llu bytes (%llu rows) cut off at "
+			"jobprof-writer: %s: %llu records rejected, %llu bytes (%llu rows) cut off "
+			"at "
 			"the journal's end\n",
 			o->name, (unsigned long long)st.rejected, (unsigned long long)st.torn_bytes,
 			(unsigned long long)st.torn_rows);

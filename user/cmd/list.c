@@ -113,12 +113,13 @@ static int find_series(const char *name, const struct series **out)
 
 static int usage(FILE *out)
 {
-	fprintf(out, "usage: jobprof list [-s SERIES] [--json | --man]\n\n"
-		     "Lists the columns of the built-in series: unit, kind, family, meaning, and after\n"
-		     "\"!\" what the column does not see.\n\n"
-		     "  -s, --series SERIES  only this one\n"
-		     "      --json           as JSON\n"
-		     "      --man            as the manual page jobprof-metrics(7)\n");
+	fprintf(out,
+		"usage: jobprof list [-s SERIES] [--json | --man]\n\n"
+		"Lists the columns of the built-in series: unit, kind, family, meaning, and after\n"
+		"\"!\" what the column does not see.\n\n"
+		"  -s, --series SERIES  only this one\n"
+		"      --json           as JSON\n"
+		"      --man            as the manual page jobprof-metrics(7)\n");
 	return out == stdout ? 0 : 2;
 }
 

@@ -13,7 +13,7 @@ static int put_word(FILE *out, const char *s, size_t len)
 		char c;
 		const char *roff;
 	} escapes[] = {
-		{'\\', "\\e"},   {'-', "\\-"},    {'^', "\\(ha"}, {'~', "\\(ti"},
+		{'\\', "\\e"},	{'-', "\\-"},	 {'^', "\\(ha"}, {'~', "\\(ti"},
 		{'`', "\\(ga"}, {'\'', "\\(aq"}, {'"', "\\(dq"},
 	};
 	int n = 0;
@@ -71,9 +71,10 @@ static void put_column(FILE *out, const struct column *c, const char *last_bucke
 	}
 	fprintf(out, "\n(%s, %s, %s)\n", *c->unit ? c->unit : "number", list__kind(c),
 		family__name(c->family));
-	put_line(out, last_bucket ? "Waits for a CPU that took from 2^k ns up to twice that, k being "
-				    "the number in the name."
-				  : c->doc);
+	put_line(out, last_bucket
+			      ? "Waits for a CPU that took from 2^k ns up to twice that, k being "
+				"the number in the name."
+			      : c->doc);
 	if (!*c->blind)
 		return;
 	fputs(".br\n.I Blind spot:\n", out);
@@ -135,8 +136,9 @@ static const char *const head[] = {
 
 int list__man(FILE *out)
 {
-	fprintf(out, ".\\\" Made by \"jobprof list --man\" from the schemas.\n"
-		     ".TH JOBPROF\\-METRICS 7 2026-11-21 \"jobprof %s\" \"jobprof\"\n",
+	fprintf(out,
+		".\\\" Made by \"jobprof list --man\" from the schemas.\n"
+		".TH JOBPROF\\-METRICS 7 2026-11-21 \"jobprof %s\" \"jobprof\"\n",
 		JOBPROF_VERSION);
 	for (size_t i = 0; i < sizeof(head) / sizeof(head[0]); i++)
 		fprintf(out, "%s\n", head[i]);

@@ -90,10 +90,11 @@ const char *show__error(int err)
 
 static int usage(FILE *out)
 {
-	fprintf(out, "usage: jobprof show [--json] FILE.h5...\n\n"
-		     "One page about each node-step or job file: time, memory and I/O of every task,\n"
-		     "the whole step, and how they went over time.\n\n"
-		     "      --json  as JSON\n");
+	fprintf(out,
+		"usage: jobprof show [--json] FILE.h5...\n\n"
+		"One page about each node-step or job file: time, memory and I/O of every task,\n"
+		"the whole step, and how they went over time.\n\n"
+		"      --json  as JSON\n");
 	return out == stdout ? 0 : 2;
 }
 

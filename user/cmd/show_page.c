@@ -10,6 +10,7 @@
 
 #define DETAIL_TASKS 4 /* more tasks than these get a line each */
 #define LABEL	     12
+#define PAGE_WIDTH   80 /* of text; sparklines take the terminal's */
 
 void show__escaped(FILE *out, const char *s)
 {
@@ -66,8 +67,9 @@ static void put_label(FILE *out, const char *label)
 
 static void print_head(const struct view *v, FILE *out)
 {
-	static const char *const more[] = {"End Reason", "Exit Status", "User", "Job Name"};
-	const struct reader_attr *a = node__attr(v->n, "Start Time");
+	static const char *const more[] = {"Start Time", "End Reason", "Exit Status", "User",
+					   "Job Name"};
+	const struct reader_attr *a;
 	double tasks;
 
 	fputs(*v->r->job ? "job " : "", out);
@@ -82,10 +84,6 @@ static void print_head(const struct view *v, FILE *out)
 	fprintf(out, ", %.0f task%s", tasks, tasks == 1 ? "" : "s");
 	if (v->node_cpus > 0)
 		fprintf(out, ", %.0f CPU%s", v->node_cpus, v->node_cpus == 1 ? "" : "s");
-	if (a) {
-		fputs(", began ", out);
-		put_attr(out, a);
-	}
 	putc('\n', out);
 	for (size_t i = 0, n = 0; i < sizeof(more) / sizeof(more[0]); i++) {
 		a = node__attr(v->n, more[i]);
@@ -131,8 +129,8 @@ static void print_io_spark(FILE *out, const struct view *v, const struct view_ta
 	free(sum);
 }
 
-static void print_sparks(FILE *out, const struct view *v, const struct view_task *t,
-			 unsigned width, bool utf8)
+static void print_sparks(FILE *out, const struct view *v, const struct view_task *t, unsigned width,
+			 bool utf8)
 {
 	const double *rss = table__column(t->t, "RSS");
 	double *mb = rss ? calloc(t->t->nrows + 1, sizeof(*mb)) : NULL;
@@ -155,18 +153,24 @@ struct item {
 static void print_items(FILE *out, const char *label, const struct item *items, unsigned n)
 {
 	unsigned printed = 0;
+	int column = LABEL;
 
 	for (unsigned i = 0; i < n; i++) {
 		char text[64];
+		int len;
 
 		if (isnan(items[i].v))
 			continue;
-		snprintf(text, sizeof(text), items[i].fmt, items[i].v);
-		if (!printed++)
+		len = snprintf(text, sizeof(text), items[i].fmt, items[i].v);
+		if (!printed++) {
 			put_label(out, label);
-		else
-			fputs(", ", out);
-		fputs(text, out);
+		} else if (column + 3 + len > PAGE_WIDTH) {
+			fprintf(out, ",\n%*s", LABEL, "");
+			column = LABEL;
+		} else {
+			column += fprintf(out, ", ");
+		}
+		column += fprintf(out, "%s", text);
 	}
 	if (printed)
 		putc('\n', out);
@@ -279,7 +283,8 @@ static void print_table(const struct view *v, FILE *out, unsigned width, bool ut
 			NUM(calc__sum(t->t, "WriteMB"), "%.0f"));
 		if (t->end && util && v->wall > 0) {
 			calc__bins(t->end, util, t->t->nrows, v->wall, false, bins, n);
-			spark__print(out, bins, n, 100 * (v->task_cpus > 1 ? v->task_cpus : 1), utf8);
+			spark__print(out, bins, n, 100 * (v->task_cpus > 1 ? v->task_cpus : 1),
+				     utf8);
 		}
 		putc('\n', out);
 	}

@@ -11,9 +11,9 @@
 struct view_task {
 	const char *name;
 	struct table *t;
-	double *end;	/* calc__times */
+	double *end;	       /* calc__times */
 	struct table *latency; /* NULL: none */
-	double wall;	/* s, NaN: not known */
+	double wall;	       /* s, NaN: not known */
 };
 
 struct view {
@@ -22,9 +22,9 @@ struct view {
 	struct view_task *tasks;
 	unsigned ntasks;
 	struct view_task step; /* .t NULL: no Step table */
-	double wall;	 /* s: of the longest table */
-	double task_cpus; /* CPUs per Task, NaN: not known */
-	double node_cpus; /* Allocated CPUs, else CPUs per Task x tasks */
+	double wall;	       /* s: of the longest table */
+	double task_cpus;      /* CPUs per Task, NaN: not known */
+	double node_cpus;      /* Allocated CPUs, else CPUs per Task x tasks */
 	double limit_mb;
 };
 

@@ -210,7 +210,7 @@ static void schedule_sample(struct daemon *d, uint64_t now)
 static void idle(struct daemon *d, uint64_t now)
 {
 	if (!kern__attached(d->env.k) || d->opts.embedded || !d->idle_since_ns ||
-	    now - d->idle_since_ns < DETACH_NS || any_slot(d))
+	    now < d->idle_since_ns + DETACH_NS || any_slot(d))
 		return;
 	kern__detach(d->env.k);
 	log_debug("no step: the programs are detached");

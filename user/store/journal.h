@@ -33,12 +33,12 @@ enum attr_type { ATTR_I32, ATTR_I64, ATTR_F64, ATTR_STR };
 
 /* What a journal may hold. Writing more is -EINVAL (-EMSGSIZE for a frame); a reader that meets
  * more takes the frame for damaged. */
-#define JOURNAL_NAME_MAX  255		/* bytes of a name, key or unit, without the NUL */
-#define JOURNAL_STR_MAX	  60000		/* an HDF5 attribute ends below 64 KiB */
-#define JOURNAL_COLS_MAX  512		/* columns of a series */
-#define JOURNAL_SERIES_MAX 256		/* series ids are below */
-#define JOURNAL_TABLES_MAX 16384	/* table ids are below */
-#define JOURNAL_FRAME_MAX (32u << 20) /* bytes of records in one frame */
+#define JOURNAL_NAME_MAX   255	       /* bytes of a name, key or unit, without the NUL */
+#define JOURNAL_STR_MAX	   60000       /* an HDF5 attribute ends below 64 KiB */
+#define JOURNAL_COLS_MAX   512	       /* columns of a series */
+#define JOURNAL_SERIES_MAX 256	       /* series ids are below */
+#define JOURNAL_TABLES_MAX 16384       /* table ids are below */
+#define JOURNAL_FRAME_MAX  (32u << 20) /* bytes of records in one frame */
 
 struct journal;
 

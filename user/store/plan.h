@@ -40,7 +40,7 @@ struct plan {
 	 * restarted owner need not remember the ids it gave. */
 	int16_t series_of[JOURNAL_SERIES_MAX];
 	int16_t table_of[JOURNAL_TABLES_MAX];
-	uint64_t records;  /* good records read */
+	uint64_t records; /* good records read */
 	uint64_t rows;
 	uint64_t rejected; /* records that make no sense: not declared, wrong width, bad name */
 	uint64_t torn_bytes;

@@ -9,9 +9,9 @@
 #include "store/h5util.h"
 #include "store/reader.h"
 
-#define TABLE_MAX     (UINT64_C(4) << 30) /* bytes of cells */
-#define BLOCK_ROWS    4096u
-#define COLUMNS_MAX   4096
+#define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of cells */
+#define BLOCK_ROWS  4096u
+#define COLUMNS_MAX 4096
 /* Deflate cannot do better than 1:1032; a table that claims to is not believed. */
 #define DEFLATE_RATIO 1040u
 

@@ -37,25 +37,23 @@ static const struct column step_cols[] = {
 #include "schemas/tasks_end.def"
 };
 
-#define BUCKET(k)                                                        \
-	COL(B##k, F64, "", DELTA, LATENCY, BUCKET, k, 1,                 \
+#define BUCKET(k)                                                           \
+	COL(B##k, F64, "", DELTA, LATENCY, BUCKET, k, 1,                    \
 	    "Waits for a CPU that took from 2^" #k " ns up to twice that.", \
 	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer waits too." : "")
 #define BUCKETS8(a, b, c, d, e, f, g, h) \
 	BUCKET(a) BUCKET(b) BUCKET(c) BUCKET(d) BUCKET(e) BUCKET(f) BUCKET(g) BUCKET(h)
 
 static const struct column latency_cols[] = {
-	COL(ElapsedTime, U64, "s", TIME, BASE, ELAPSED, 0, 1,
-	    "Whole seconds since the step began.", "")
-	COL(EpochTime, U64, "s", TIME, BASE, EPOCH, 0, 1, "Unix time, whole seconds.", "")
-	BUCKETS8(0, 1, 2, 3, 4, 5, 6, 7)
-	BUCKETS8(8, 9, 10, 11, 12, 13, 14, 15)
-	BUCKETS8(16, 17, 18, 19, 20, 21, 22, 23)
-	BUCKETS8(24, 25, 26, 27, 28, 29, 30, 31)
-	BUCKETS8(32, 33, 34, 35, 36, 37, 38, 39)
-	COL(TimeNS, U64, "ns", TIME, BASE, TIME_NS, 0, 1,
-	    "Unix time in ns: wall clock at the step's start + boot-time clock since then.", "")
-};
+	COL(ElapsedTime, U64, "s", TIME, BASE, ELAPSED, 0, 1, "Whole seconds since the step began.",
+	    "") COL(EpochTime, U64, "s", TIME, BASE, EPOCH, 0, 1, "Unix time, whole seconds.",
+		    "") BUCKETS8(0, 1, 2, 3, 4, 5, 6, 7) BUCKETS8(8, 9, 10, 11, 12, 13, 14, 15)
+		BUCKETS8(16, 17, 18, 19, 20, 21, 22, 23) BUCKETS8(24, 25, 26, 27, 28, 29, 30, 31)
+			BUCKETS8(32, 33, 34, 35, 36, 37, 38, 39)
+				COL(TimeNS, U64, "ns", TIME, BASE, TIME_NS, 0, 1,
+				    "Unix time in ns: wall clock at the step's start + boot-time "
+				    "clock since then.",
+				    "")};
 _Static_assert(JP_LAT_BUCKETS == 40, "RunLatency has one column per bucket");
 
 const struct series builtin_series[] = {
@@ -77,10 +75,10 @@ static const struct {
 	const char *word;
 	unsigned mask;
 } family_words[] = {
-	{"base", FAM_BASE},	{"sched", FAM_SCHED},	{"memory", FAM_MEMORY},
-	{"file", FAM_FILE},	{"self", FAM_SELF},	{"cgroup", FAM_CGROUP},
-	{"latency", FAM_LATENCY}, {"all", FAM_ALL},	{"none", 0},
-	{"task", FAM_TABLES},	{"tasks", FAM_TABLES},	{"step", FAM_TABLES},
+	{"base", FAM_BASE},	     {"sched", FAM_SCHED},  {"memory", FAM_MEMORY},
+	{"file", FAM_FILE},	     {"self", FAM_SELF},    {"cgroup", FAM_CGROUP},
+	{"latency", FAM_LATENCY},    {"all", FAM_ALL},	    {"none", 0},
+	{"task", FAM_TABLES},	     {"tasks", FAM_TABLES}, {"step", FAM_TABLES},
 	{"runlatency", FAM_LATENCY},
 };
 

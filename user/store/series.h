@@ -12,23 +12,23 @@ enum col_kind { COL_TIME, COL_GAUGE, COL_DELTA, COL_CUMULATIVE };
 
 /* How a built-in column is computed from two totals (user/fuse/rows.c). */
 enum col_how {
-	HOW_ELAPSED,   /* whole seconds since the step's start */
-	HOW_EPOCH,     /* whole seconds of unix time */
-	HOW_TIME_NS,   /* unix time in ns: start wall clock + elapsed boot time */
-	HOW_DELTA,     /* counter over the interval x scale */
-	HOW_SECONDS,   /* ns counter over the interval, in s, multiples of 2^-20 */
-	HOW_TOTAL,     /* counter since the start x scale */
-	HOW_GAUGE,     /* gauge x scale */
-	HOW_RSS,       /* anon + file + shmem, KiB */
-	HOW_PEAK,      /* highest RSS seen in the interval, MB */
-	HOW_UTIL,      /* 100 x run time / interval */
-	HOW_FREQ,      /* run-time weighted CPU frequency */
-	HOW_PROBE,     /* probe runs over the interval x calibrated cost */
-	HOW_CGROUP,    /* cgroup file value, arg = enum cg_value: gauge as read */
+	HOW_ELAPSED,	  /* whole seconds since the step's start */
+	HOW_EPOCH,	  /* whole seconds of unix time */
+	HOW_TIME_NS,	  /* unix time in ns: start wall clock + elapsed boot time */
+	HOW_DELTA,	  /* counter over the interval x scale */
+	HOW_SECONDS,	  /* ns counter over the interval, in s, multiples of 2^-20 */
+	HOW_TOTAL,	  /* counter since the start x scale */
+	HOW_GAUGE,	  /* gauge x scale */
+	HOW_RSS,	  /* anon + file + shmem, KiB */
+	HOW_PEAK,	  /* highest RSS seen in the interval, MB */
+	HOW_UTIL,	  /* 100 x run time / interval */
+	HOW_FREQ,	  /* run-time weighted CPU frequency */
+	HOW_PROBE,	  /* probe runs over the interval x calibrated cost */
+	HOW_CGROUP,	  /* cgroup file value, arg = enum cg_value: gauge as read */
 	HOW_CGROUP_DELTA, /* the same, over the interval */
-	HOW_BUCKET,    /* histogram bucket arg over the interval */
-	HOW_UNKNOWN,   /* no source on this node: NaN, or 0 and listed as unknown */
-	HOW_GIVEN,     /* series declared at run time: the caller fills the cell */
+	HOW_BUCKET,	  /* histogram bucket arg over the interval */
+	HOW_UNKNOWN,	  /* no source on this node: NaN, or 0 and listed as unknown */
+	HOW_GIVEN,	  /* series declared at run time: the caller fills the cell */
 };
 
 /* Families are bits: a step's request is a mask of them. */
@@ -38,7 +38,7 @@ enum family {
 	FAM_MEMORY = 1 << 2,
 	FAM_FILE = 1 << 3,
 	FAM_SELF = 1 << 4,
-	FAM_CGROUP = 1 << 5, /* Step only */
+	FAM_CGROUP = 1 << 5,  /* Step only */
 	FAM_LATENCY = 1 << 6, /* RunLatency */
 };
 #define FAM_ALL 0x7f

@@ -1,0 +1,337 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprofd: the service, one per node. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "daemon/daemon.h"
+#include "job/hier.h"
+#include "store/series.h"
+
+#define DEFAULT_CONFIG JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
+#define FINISH_S       60
+
+struct args {
+	const char *config;
+	const char *pin;
+	const char *btf;
+	const char *state_dir;
+	bool config_given, foreground, check, check_config, check_bpf, raw_tp;
+	int verbose;
+};
+
+static int usage(FILE *out)
+{
+	fprintf(out, "usage: jobprofd [OPTION]...\n\n"
+		     "  -c, --config FILE    settings (default " DEFAULT_CONFIG ", if there)\n"
+		     "  -f, --foreground     stay in the foreground\n"
+		     "      --check          what this kernel and node support, and exit\n"
+		     "      --check-config   read the settings, print what is in force, and exit\n"
+		     "      --check-bpf      load every program, print the verifier's counts, and exit\n"
+		     "      --pin DIR        instead of PinDir=\n"
+		     "      --state-dir DIR  instead of StateDir=\n"
+		     "      --btf FILE       instead of BTF=\n"
+		     "  -v, --verbose        say more\n"
+		     "      --version\n\n"
+		     "SIGHUP reads the settings again; SIGTERM ends every file and leaves; SIGUSR1 leaves\n"
+		     "everything to the next jobprofd, which goes on without losing a count.\n\n"
+		     "Keys of the configuration:\n");
+	config__print_keys(out);
+	return out == stdout ? 0 : 2;
+}
+
+static const char *state_name(const struct kern_feature *f)
+{
+	if (f->state == 1)
+		return "yes";
+	return f->state == 0 ? "no" : strerror(-f->state);
+}
+
+static void check_hierarchies(void)
+{
+	struct hier *h = calloc(HIER_MAX, sizeof(*h));
+	unsigned chosen[JP_CARRIERS], n, i;
+	int found = h ? hier__discover(h, HIER_MAX) : 0;
+
+	n = found > 0 ? hier__carriers(h, found, chosen, JP_CARRIERS) : 0;
+	for (i = 0; i < n; i++)
+		printf("%-20s %-5s %-34s %s\n", h[chosen[i]].v2 ? "cgroup v2" : "cgroup v1", "yes",
+		       h[chosen[i]].v2 ? "mountinfo" : h[chosen[i]].controllers, h[chosen[i]].mount);
+	if (!n)
+		printf("%-20s %-5s %-34s %s\n", "cgroup", "NO", "mountinfo", "nothing can be followed");
+	free(h);
+}
+
+/* Each row: present or not, how that was found out, what degrades without it. */
+static int check_features(const char *btf)
+{
+	struct kern_feature f[64];
+	unsigned i, n = kern__features(f, 64, btf);
+	int missing = 0;
+
+	printf("%-20s %-5s %-34s %s\n", "feature", "here", "found by", "without it");
+	for (i = 0; i < n; i++) {
+		printf("%-20s %-5s %-34s %s%s%s%s\n", f[i].name,
+		       f[i].state == 1 ? "yes" : f[i].required ? "NO" : state_name(&f[i]), f[i].how,
+		       f[i].without, f[i].detail[0] ? " (" : "", f[i].detail, f[i].detail[0] ? ")" : "");
+		missing += f[i].required && f[i].state != 1;
+	}
+	check_hierarchies();
+	if (geteuid())
+		log_warn("not root: what needs privileges shows as absent");
+	if (missing)
+		log_error("%d required feature%s missing: jobprofd cannot run here", missing,
+			  missing == 1 ? " is" : "s are");
+	return missing ? 1 : 0;
+}
+
+static int check_bpf(const struct config *c)
+{
+	static struct jp_node nodes[JP_NODES];
+	struct kern_opts o = {.nslots = 64, .nodes = nodes, .btf = c->btf};
+	struct kern_prog p[32];
+	struct kern *k;
+	int variant, i, n;
+
+	for (variant = 0; variant < 2; variant++) {
+		o.raw_tp = variant;
+		if (kern__open(&k, &o)) {
+			log_error("%s", kern__error());
+			return 1;
+		}
+		n = kern__programs(k, p, 32);
+		for (i = 0; i < n; i++)
+			if (!variant || !strcmp(p[i].name, "jp_sched_switch"))
+				printf("%-20s %7u instructions verified%s\n", p[i].name, p[i].insns,
+				       variant ? " (raw tracepoint)" : "");
+		kern__free(k);
+	}
+	return 0;
+}
+
+enum { OPT_CHECK = 256, OPT_CHECK_CONFIG, OPT_CHECK_BPF, OPT_PIN, OPT_BTF, OPT_STATE, OPT_RAW, OPT_VERSION };
+
+static const struct option options[] = {
+	{"config", required_argument, NULL, 'c'},
+	{"foreground", no_argument, NULL, 'f'},
+	{"check", no_argument, NULL, OPT_CHECK},
+	{"check-config", no_argument, NULL, OPT_CHECK_CONFIG},
+	{"check-bpf", no_argument, NULL, OPT_CHECK_BPF},
+	{"pin", required_argument, NULL, OPT_PIN},
+	{"btf", required_argument, NULL, OPT_BTF},
+	{"state-dir", required_argument, NULL, OPT_STATE},
+	{"raw-tp", no_argument, NULL, OPT_RAW},
+	{"verbose", no_argument, NULL, 'v'},
+	{"version", no_argument, NULL, OPT_VERSION},
+	{"help", no_argument, NULL, 'h'},
+	{}};
+
+static int parse_args(struct args *a, int argc, char **argv)
+{
+	int c;
+
+	a->config = DEFAULT_CONFIG;
+	while ((c = getopt_long(argc, argv, "c:fvh", options, NULL)) != -1) {
+		switch (c) {
+		case 'c':
+			a->config = optarg;
+			a->config_given = true;
+			break;
+		case 'f':
+			a->foreground = true;
+			break;
+		case 'v':
+			a->verbose++;
+			break;
+		case OPT_CHECK:
+			a->check = true;
+			break;
+		case OPT_CHECK_CONFIG:
+			a->check_config = true;
+			break;
+		case OPT_CHECK_BPF:
+			a->check_bpf = true;
+			break;
+		case OPT_PIN:
+			a->pin = optarg;
+			break;
+		case OPT_BTF:
+			a->btf = optarg;
+			break;
+		case OPT_STATE:
+			a->state_dir = optarg;
+			break;
+		case OPT_RAW:
+			a->raw_tp = true;
+			break;
+		case OPT_VERSION:
+			printf("jobprofd %s\n", JOBPROF_VERSION);
+			exit(0);
+		case 'h':
+			exit(usage(stdout));
+		default:
+			return -EINVAL;
+		}
+	}
+	return optind == argc ? 0 : -EINVAL;
+}
+
+static int override(char **field, const char *value)
+{
+	char *copy;
+
+	if (!value)
+		return 0;
+	copy = strdup(value);
+	if (!copy)
+		return -ENOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+static int load_config(const struct args *a, struct config *c, unsigned *families)
+{
+	char bad[64];
+	int err = 0;
+
+	if (a->config_given || !access(a->config, F_OK))
+		err = config__load(c, a->config);
+	if (err && err != -EINVAL && err != -EPERM)
+		log_error("cannot read %s: %s", a->config, strerror(-err));
+	if (!err)
+		err = override(&c->pin_dir, a->pin);
+	if (!err)
+		err = override(&c->btf, a->btf);
+	if (!err)
+		err = override(&c->state_dir, a->state_dir);
+	if (!err && c->hdf5_default &&
+	    family__parse(c->hdf5_default, families, bad, sizeof(bad))) {
+		log_error("ProfileHDF5Default=%s: unknown word \"%s\": want all, none, task, or families "
+			  "of jobprof list",
+			  c->hdf5_default, bad);
+		err = -EINVAL;
+	}
+	if (!err && a->verbose)
+		c->log_level = LOGL_DEBUG;
+	return err;
+}
+
+/* The parent waits until the child is ready, and leaves with its verdict. */
+static int daemonize(void)
+{
+	int p[2], fd;
+	char verdict = 1;
+	pid_t pid;
+
+	if (pipe2(p, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid) {
+		close(p[1]);
+		if (read(p[0], &verdict, 1) != 1)
+			verdict = 1;
+		_exit(verdict);
+	}
+	close(p[0]);
+	setsid();
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd >= 0) {
+		dup2(fd, 0);
+		dup2(fd, 1);
+	}
+	return chdir("/") ? -errno : p[1];
+}
+
+/* After the start nothing is left to complain to but the journal and stderr as it was given. */
+static void say_ready(int fd)
+{
+	char ok = 0;
+
+	sd_notify(0, "READY=1");
+	if (fd > 0 && write(fd, &ok, 1) == 1)
+		close(fd);
+}
+
+static int serve(const struct args *a, struct config *c, unsigned families)
+{
+	char writer[4200];
+	struct daemon_opts o = {.cfg = c, .families = families, .writer = writer,
+				.pin_dir = c->pin_dir, .raw_tp = a->raw_tp,
+				.config_path = a->config_given || !access(a->config, F_OK) ?
+						       a->config : NULL};
+	struct daemon *d;
+	int err, ready = 0;
+
+	if (geteuid()) {
+		log_error("jobprofd must run as root: it loads BPF programs and writes users' files");
+		return 1;
+	}
+	if (families && !c->hdf5_dir) {
+		log_error("ProfileHDF5Dir is not set: say in %s where the files go", a->config);
+		return 1;
+	}
+	publication__find_writer(c->writer, writer, sizeof(writer));
+	if (!a->foreground) {
+		ready = daemonize();
+		if (ready < 0) {
+			log_error("cannot go to the background: %s", strerror(-ready));
+			return 1;
+		}
+	}
+	err = daemon__open(&d, &o);
+	if (err)
+		return 1;
+	if (!families)
+		log_info("ProfileHDF5Default is None: no step is profiled");
+	say_ready(ready);
+	err = daemon__loop(d);
+	sd_notify(0, "STOPPING=1");
+	daemon__finish(d, "jobprofd was stopped", FINISH_S);
+	daemon__free(d);
+	return err ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct config c = {};
+	struct args a = {};
+	unsigned families = 0;
+	int status;
+
+	log__init("jobprofd", LOGL_INFO);
+	if (parse_args(&a, argc, argv))
+		return usage(stderr);
+	if (a.check)
+		return check_features(a.btf);
+	if (config__init(&c))
+		return 1;
+	if (load_config(&a, &c, &families)) {
+		config__free(&c);
+		return 1;
+	}
+	log__set_level(c.log_level);
+	if (a.check_config) {
+		config__print(&c, stdout);
+		status = 0;
+	} else if (a.check_bpf) {
+		status = check_bpf(&c);
+	} else {
+		status = serve(&a, &c, families);
+	}
+	config__free(&c);
+	return status;
+}
