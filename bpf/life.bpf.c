@@ -7,6 +7,7 @@
  * cgroup_mkdir fires for every hierarchy under one global lock, so these programs never run in
  * parallel with themselves; all fire with the target's cgroup settled.
  */
+#include "bpf/rss.bpf.h"
 #include "bpf/task.bpf.h"
 
 #define NAME_MAX_MATCH 128 /* container runtimes put 64 hex digits between prefix and suffix */
@@ -364,6 +365,7 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 
 	if (!t || t->next_slot == JP_SLOT_NONE || t->next_slot == JP_SLOT_SELF)
 		return 0;
+	t->maxrss = BPF_CORE_READ(p, signal, maxrss);
 	a = slot_acct(t->next_slot);
 	if (a)
 		ADD(a, life_events, 1);
@@ -396,6 +398,27 @@ static __always_inline bool group_exits(struct task_struct *p)
 	return BPF_CORE_READ(p, signal, live.counter) == 0;
 }
 
+/*
+ * Peak of the address space that ends, if it is more than the slot has seen. maxrss also holds that
+ * of the programs before the last exec (in a task: of slurmstepd's copy), so it tells only when it
+ * has grown since; else the mm itself does, where it is still there (exit_mm() comes after the
+ * tracepoint from 6.16).
+ */
+static __always_inline u64 peak_pages(struct task_struct *p, const struct jp_task *t, u64 known)
+{
+	u64 maxrss = BPF_CORE_READ(p, signal, maxrss), hiwater;
+	struct mm_struct *mm = p->mm;
+	struct rss_sum rss = {};
+	s64 now;
+
+	if (maxrss > t->maxrss || maxrss <= known || !mm)
+		return maxrss > t->maxrss ? maxrss : 0;
+	read_rss(mm, &rss);
+	now = rss.pages[0] + rss.pages[1] + rss.pages[3];
+	hiwater = BPF_CORE_READ(mm, hiwater_rss);
+	return now > (s64)hiwater ? now : hiwater;
+}
+
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(jp_exit, struct task_struct *p)
 {
@@ -417,7 +440,7 @@ int BPF_PROG(jp_exit, struct task_struct *p)
 	ADD(a, exits, 1);
 	ADD(a, life_events, 1);
 	if (group_exits(p)) {
-		u64 maxrss = BPF_CORE_READ(sig, maxrss);
+		u64 maxrss = peak_pages(p, t, a->exit_maxrss);
 
 		if (BPF_CORE_READ(sig, oom_mm))
 			ADD(info, oom, 1);

@@ -37,6 +37,7 @@ struct jp_task {
 	u64 syscw;
 	u64 read_bytes;
 	u64 write_bytes;
+	u64 maxrss; /* signal_struct.maxrss at the last exec: the peak of the program before it */
 };
 #define JP_TASK_LINEAGE 1 /* its slot follows descent, not the cgroup, inside its step */
 #define JP_TASK_EXITED	2 /* accounting retired at exit; only the last switch is to come */
