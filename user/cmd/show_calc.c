@@ -45,13 +45,15 @@ double calc__last(const struct table *t, const char *column)
 double *calc__times(const struct table *t, double start_ns)
 {
 	const double *ns = table__column(t, "TimeNS"), *s = table__column(t, "ElapsedTime");
+	bool exact = ns && !isnan(start_ns);
+	const double *from = exact ? ns : s;
 	double *end;
 
-	if (!t->nrows || (!s && (!ns || isnan(start_ns))))
+	if (!t->nrows || !from)
 		return NULL;
 	end = calloc(t->nrows, sizeof(*end));
 	for (uint64_t i = 0; end && i < t->nrows; i++)
-		end[i] = ns && !isnan(start_ns) ? (ns[i] - start_ns) / 1e9 : s[i];
+		end[i] = exact ? (from[i] - start_ns) / 1e9 : from[i];
 	return end;
 }
 

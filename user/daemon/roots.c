@@ -2,13 +2,29 @@
 /* What to follow: mounted hierarchies x layouts. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/internal.h"
 #include "job/hier.h"
+
+/* The tree that this jobprof run makes, and no other: several may run at once. */
+static int own_tree(struct daemon *d)
+{
+	d->nrows = layout__rows(LAYOUT_RUN, d->rows, 1);
+	d->patterns[0] = *d->rows[0];
+	if (asprintf(&d->pattern_texts[0], "jobprof_%d", getpid()) < 0) {
+		d->pattern_texts[0] = NULL;
+		return -ENOMEM;
+	}
+	d->patterns[0].comp[0].glob = d->pattern_texts[0];
+	d->rows[0] = &d->patterns[0];
+	return 0;
+}
 
 static int collect_rows(struct daemon *d)
 {
@@ -16,10 +32,8 @@ static int collect_rows(struct daemon *d)
 	char err[160];
 	unsigned i;
 
-	if (d->opts.embedded) {
-		d->nrows = layout__rows(LAYOUT_RUN, d->rows, MAX_ROWS);
-		return 0;
-	}
+	if (d->opts.embedded)
+		return own_tree(d);
 	d->nrows = layout__rows(LAYOUT_SLURM, d->rows, MAX_ROWS);
 	for (i = 0; i < c->n_cgroup_patterns && d->nrows < MAX_ROWS; i++) {
 		d->pattern_texts[i] = strdup(c->cgroup_patterns[i]);

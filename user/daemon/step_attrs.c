@@ -112,7 +112,7 @@ void step_label(struct step *s, const struct step_env *env, pid_t pid)
 		journal__attr_i32(s->journal, "Allocated CPUs", CPU_COUNT(&cpus));
 	step_read_cgroup(s, env, cg);
 	if (!isnan(cg[CG_MEM_LIMIT]))
-		journal__attr_i64(s->journal, "Memory Limit", (int64_t)cg[CG_MEM_LIMIT]);
+		journal__attr_f64(s->journal, "Memory Limit", cg[CG_MEM_LIMIT] / 1048576); /* MB */
 	for (i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
 		uint32_t n;
 

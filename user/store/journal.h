@@ -60,7 +60,7 @@ int journal__series(struct journal *j, uint16_t id, const char *name, bool group
 		    const struct column *const *cols, unsigned ncols);
 int journal__table(struct journal *j, uint32_t id, uint16_t series, const char *name);
 int journal__row(struct journal *j, uint32_t table, const union cell *cells, unsigned ncells);
-int journal__state(struct journal *j, const void *p, size_t len);
+int journal__state(struct journal *j, const void *data, size_t len);
 int journal__end(struct journal *j);
 /* Writes the frame with one system call; nothing to write is 0. On a full disk: -ENOSPC, the
  * partial frame is cut off again and its records are gone (the caller counts them). */

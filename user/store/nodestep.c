@@ -255,9 +255,9 @@ static int put_row(struct build *b, const struct journal_record *rec)
 	struct out_table *t;
 
 	/* More than planned: the journal was changed under us. */
-	if (i < 0 || b->tables[i].rows + b->tables[i].nbuf >= b->plan->tables[i].rows)
+	t = i < 0 ? NULL : &b->tables[i];
+	if (!t || !t->buf || t->rows + t->nbuf >= b->plan->tables[i].rows)
 		return 0;
-	t = &b->tables[i];
 	ps = &b->plan->series[b->plan->tables[i].series];
 	memcpy(t->buf + (size_t)t->nbuf * ps->ncols, rec->cells, ps->ncols * sizeof(*t->buf));
 	summary__row(t->sum, ps->cols, b->series[b->plan->tables[i].series].unknown, ps->ncols,

@@ -179,7 +179,7 @@ static int add_table(struct plan *p, const struct journal_record *rec)
 	int s = p->series_of[rec->series], was = p->table_of[rec->id], at;
 	const char *name;
 
-	if (s < 0)
+	if (s < 0 || !p->series)
 		return -EINVAL;
 	name = p->series[s].grouped ? rec->name : p->series[s].name;
 	if (!h5__name_ok(name) || (was >= 0 && was != table_find(p, s, name)))
@@ -195,7 +195,7 @@ int plan__row_table(const struct plan *p, const struct journal_record *rec)
 {
 	int t = p->table_of[rec->id];
 
-	if (t < 0 || p->series[p->tables[t].series].ncols != rec->ncols)
+	if (t < 0 || !p->tables || p->series[p->tables[t].series].ncols != rec->ncols)
 		return -1;
 	return t;
 }

@@ -129,10 +129,16 @@ static int read_value(hid_t attr, struct reader_attr *a)
 	return err;
 }
 
+struct attr_list {
+	struct reader_node *node;
+	unsigned max;
+};
+
 /* Attributes of other shapes are left out. */
 static herr_t on_attr(hid_t loc, const char *name, const H5A_info_t *info, void *arg)
 {
-	struct reader_node *n = arg;
+	struct attr_list *l = arg;
+	struct reader_node *n = l->node;
 	struct reader_attr a = {0};
 	hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
 	int err;
@@ -147,23 +153,24 @@ static herr_t on_attr(hid_t loc, const char *name, const H5A_info_t *info, void 
 		return err == -ENOMEM || !err ? -1 : 0;
 	}
 	n->attrs[n->nattrs++] = a;
-	return n->nattrs == ATTRS_MAX;
+	return n->nattrs == l->max;
 }
 
 static int read_attrs(hid_t group, struct reader_node *n)
 {
+	int count = H5Aget_num_attrs(group);
+	struct attr_list l = {n, count > ATTRS_MAX ? ATTRS_MAX : count};
 	hsize_t at = 0;
 
-	n->attrs = calloc(ATTRS_MAX, sizeof(*n->attrs));
+	if (count < 0)
+		return -EBADMSG;
+	if (!count)
+		return 0;
+	n->attrs = calloc(l.max, sizeof(*n->attrs));
 	if (!n->attrs)
 		return -ENOMEM;
-	if (H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_NATIVE, &at, on_attr, n) < 0)
+	if (H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_NATIVE, &at, on_attr, &l) < 0)
 		return -EBADMSG;
-	if (n->nattrs) {
-		void *p = realloc(n->attrs, n->nattrs * sizeof(*n->attrs));
-
-		n->attrs = p ? p : n->attrs;
-	}
 	return 0;
 }
 
