@@ -132,7 +132,8 @@ format:
 lint: $(SKEL)
 	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c') -- $(CPPFLAGS) $(H5_CFLAGS) -std=gnu11
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
-		--suppress=missingIncludeSystem '-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' -I. -Iuser $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
+		--suppress=missingIncludeSystem '-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' \
+		'-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \
