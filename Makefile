@@ -115,7 +115,7 @@ $(B)/man/jobprof-metrics.7: $(B)/jobprof
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap -lm
-$(B)/tests/tools/%: tests/tools/%.c
+$(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lpthread

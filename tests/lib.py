@@ -27,18 +27,25 @@ MB = 1048576
 TMP = tempfile.mkdtemp(prefix="jobprof-test.")
 _children = []
 _cgroups = []
+_runs = []
+
+
+def _say(line):
+    # one write: several threads may report
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
 
 
 def ok(name):
-    print("ok " + name, flush=True)
+    _say("ok " + name)
 
 
 def not_ok(name, why):
-    print("not ok %s: %s" % (name, " ".join(str(why).split())), flush=True)
+    _say("not ok %s: %s" % (name, " ".join(str(why).split())))
 
 
 def skip(name, why):
-    print("skip %s: %s" % (name, " ".join(str(why).split())), flush=True)
+    _say("skip %s: %s" % (name, " ".join(str(why).split())))
 
 
 class Failed(Exception):
@@ -152,6 +159,7 @@ class Run:
         with open(self.log, "wb") as log:
             self.proc = start(args + list(extra) + ["--"] + list(cmd), stdin=subprocess.DEVNULL,
                               stdout=log, stderr=subprocess.STDOUT, env=env or plain_env())
+        _runs.append(self)
 
     def end(self, timeout=60):
         """Waits; returns the path of the file."""
@@ -340,7 +348,13 @@ class Hold:
 
     def wait(self, seconds=30):
         """Until the next park; the process has left the CPU then. Returns its pid."""
-        self.pid = wait_until(self._parked, seconds, "the tool to park")
+        try:
+            self.pid = wait_until(self._parked, seconds, "the tool to park")
+        except Failed as e:
+            raise Failed("%s (park %d, pid %d): jobprof run %s, says: %s" % (
+                e, self.parks + 1, self.pid,
+                ["runs" if r.proc.poll() is None else "ended with %d" % r.proc.poll()
+                 for r in _runs[-2:]], _runs[-1].out() if _runs else ""))
         self.parks += 1
         wait_until(self._at_rest, 5, "the tool to come to rest")
         return self.pid

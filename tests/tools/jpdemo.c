@@ -56,6 +56,7 @@ static void file_io(double seconds)
 		for (i = 0; i < 16; i++)
 			if (pread(fd, block, sizeof(block), (off_t)i * (off_t)sizeof(block)) < 0)
 				die("read: %s", strerror(errno));
+		sleep_s(0.05); /* enough to be seen, not to wear a disk */
 	}
 	close(fd);
 }

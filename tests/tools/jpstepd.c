@@ -11,16 +11,18 @@
 
 static const char help[] =
 	"[-j JOB] [-s STEP] [-n TASKS] [-f FIRST] [-c DIR]... [-S] [-P] [-d DIR]... [-e K=V]...\n"
-	"       [-w SECONDS] -- CMD ...\n"
+	"       [-u UID] [-b SECONDS] [-w SECONDS] -- CMD ...\n"
 	"  -j JOB      job id (default 1000)\n"
 	"  -s STEP     0, 1 ..., batch, extern, interactive, 0+1 (default 0)\n"
 	"  -n TASKS    tasks to start (default 1)\n"
 	"  -f FIRST    global id of the first one (default 0)\n"
 	"  -c DIR      cgroup of a task; %d is its number on this node; once per hierarchy\n"
 	"  -S          shared: all tasks in DIR as it stands\n"
-	"  -P          no SLURM_PROCID in the tasks' environment\n"
+	"  -P          no SLURM_PROCID in the tasks' environment but that of a later -e\n"
 	"  -d DIR      cgroup of this process itself\n"
 	"  -e K=V      more environment for the tasks\n"
+	"  -u UID      the tasks' user and group\n"
+	"  -b SECONDS  spin so long in this process once the tasks run\n"
 	"  -w SECONDS  wait so long between the last exec and the end of the step at least\n"
 	"Directories that are not there are made, and removed at the end. A %d in CMD's arguments "
 	"is\n"
@@ -36,7 +38,8 @@ struct stepd {
 	const char *dirs[MAX_DIRS], *own[MAX_DIRS];
 	unsigned n_dirs, n_own;
 	bool shared, no_procid;
-	double linger;
+	uid_t uid;
+	double busy, linger;
 	char **cmd;
 };
 
@@ -187,15 +190,17 @@ static void __attribute__((noreturn)) task(const struct stepd *d, unsigned long 
 	setenv("SLURM_NODEID", "0", 1);
 	set_number("SLURM_LOCALID", i);
 	set_number("SLURM_NTASKS", d->tasks);
-	if (d->no_procid)
-		unsetenv("SLURM_PROCID");
-	else
+	if (!d->no_procid)
 		set_number("SLURM_PROCID", d->first + i);
 	for (a = 0; d->cmd[a]; a++)
 		d->cmd[a] = expand(d->cmd[a], i);
 	if (read(gate, &c, 1) != 1)
 		_exit(1);
 	close(gate);
+	if (d->uid && (setresgid(d->uid, d->uid, d->uid) || setresuid(d->uid, d->uid, d->uid))) {
+		fprintf(stderr, "slurmstepd: cannot become user %u: %s\n", d->uid, strerror(errno));
+		_exit(1);
+	}
 	execvp(d->cmd[0], d->cmd);
 	fprintf(stderr, "slurmstepd: cannot run %s: %s\n", d->cmd[0], strerror(errno));
 	_exit(errno == ENOENT ? 127 : 126);
@@ -267,7 +272,7 @@ static void parse_args(struct stepd *d, int argc, char **argv)
 	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+j:s:n:f:c:SPd:e:w:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+j:s:n:f:c:SPd:e:u:b:w:h", longs, NULL)) != -1) {
 		switch (c) {
 		case 'j':
 			d->job = keep(optarg);
@@ -289,12 +294,19 @@ static void parse_args(struct stepd *d, int argc, char **argv)
 			break;
 		case 'P':
 			d->no_procid = true;
+			unsetenv("SLURM_PROCID");
 			break;
 		case 'd':
 			add_dir(d->own, &d->n_own, optarg);
 			break;
 		case 'e':
 			putenv((char *)keep(optarg));
+			break;
+		case 'u':
+			d->uid = to_ulong(optarg);
+			break;
+		case 'b':
+			d->busy = to_number(optarg);
 			break;
 		case 'w':
 			d->linger = to_number(optarg);
@@ -357,6 +369,8 @@ int main(int argc, char **argv)
 	for (i = 0; i < d.tasks; i++)
 		start_task(&d, i);
 	start = now_ns();
+	if (d.busy > 0)
+		spin_s(d.busy);
 	status = wait_tasks(d.tasks);
 	end = start + (uint64_t)(d.linger * 1e9);
 	if (now_ns() < end)

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -223,6 +224,9 @@ static int load_config(const struct args *a, struct config *c, unsigned *familie
 			  c->hdf5_default, bad);
 		err = -EINVAL;
 	}
+	if (!err && !*families && c->hdf5_default && strcasecmp(c->hdf5_default, "none"))
+		log_warn("ProfileHDF5Default=%s: none of these is measured here: no step is profiled",
+			 c->hdf5_default);
 	if (!err && a->verbose)
 		c->log_level = LOGL_DEBUG;
 	return err;
@@ -295,7 +299,7 @@ static int serve(const struct args *a, struct config *c, unsigned families)
 	err = daemon__open(&d, &o);
 	if (err)
 		return 1;
-	if (!families)
+	if (!c->hdf5_default || !strcasecmp(c->hdf5_default, "none"))
 		log_info("ProfileHDF5Default is None: no step is profiled");
 	say_ready(ready);
 	err = daemon__loop(d);

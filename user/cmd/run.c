@@ -332,6 +332,10 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 		log_error("--series %s: no family \"%s\"; jobprof list shows them", a->series, bad);
 		return 2;
 	}
+	if (!o->families) {
+		log_error("--series %s: nothing of it is measured here", a->series);
+		return 2;
+	}
 	if (freq__parse(a->interval ? a->interval : "1", &cfg->freq, err, sizeof(err))) {
 		log_error("--interval %s: %s", a->interval, err);
 		return 2;

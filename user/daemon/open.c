@@ -15,6 +15,9 @@
 #include "base/log.h"
 #include "daemon/internal.h"
 
+#define LOCK_FD	     1000 /* below the usual limit, above what is usually open */
+#define LOCK_WAIT_MS 1000
+
 static int watch(struct daemon *d, int fd)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
@@ -60,6 +63,32 @@ static int open_fds(struct daemon *d)
 	return err;
 }
 
+/*
+ * A child that a killed daemon has just forked holds its locks until it closes them, from the lowest
+ * number up: with this one last, who gets it finds the journals free too.
+ */
+static int last_fd(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, LOCK_FD);
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+static int wait_lock(int fd)
+{
+	unsigned i;
+
+	for (i = 0; i < LOCK_WAIT_MS; i += 10) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		usleep(10000);
+	}
+	return -EBUSY;
+}
+
 /* One daemon per state directory. Journals of jobprof run live beside it, each with its own lock. */
 static int lock_state(struct daemon *d)
 {
@@ -77,7 +106,8 @@ static int lock_state(struct daemon *d)
 		log_error("cannot open %s: %s", path, strerror(errno));
 		return -errno;
 	}
-	if (flock(d->lockfd, LOCK_EX | LOCK_NB)) {
+	d->lockfd = last_fd(d->lockfd);
+	if (wait_lock(d->lockfd)) {
 		log_error("another jobprofd uses StateDir %s: give this one its own StateDir and PinDir",
 			  d->env.state_dir);
 		return -EBUSY;

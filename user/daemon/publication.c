@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,23 +61,51 @@ static int become_user(const struct publication *p)
 	return 0;
 }
 
+/* Another step's child may be between making the directory and giving it to the user. */
+static int open_user_dir(const struct publication *p, const char *path)
+{
+	int fd, tries = 0;
+
+	do {
+		fd = open(path, O_RDONLY | O_DIRECTORY | (p->user[0] ? O_NOFOLLOW : 0));
+	} while (fd < 0 && errno == EACCES && ++tries < 10 && !usleep(10000));
+	return fd;
+}
+
+/*
+ * The next daemon starts a writer of its own for the same file: two would share one temporary name.
+ * A change of ids takes the wish back, so it comes after that.
+ */
+static int end_with(pid_t parent)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+		return -errno;
+	return getppid() == parent ? 0 : -ESRCH;
+}
+
 /* In the child: as the user from here on. Never returns. */
-static void run_writer(const struct publication *p, const char *writer, bool final)
+static void run_writer(const struct publication *p, const char *writer, bool final, pid_t parent)
 {
 	char jfd[16], dfd[16], deadline[16], path[PUBLISH_PATH + 80];
 	int journal, dir;
 
+	/* Before anything that may hang: these are the locks of StateDir and of the journals. */
+	close_range(STDERR_FILENO + 1, ~0u, 0);
 	journal = open(p->journal, O_RDONLY | O_CLOEXEC);
 	if (journal < 0) {
 		log_error("cannot read journal %s: %s", p->journal, strerror(errno));
 		_exit(1);
 	}
+	if (p->user[0] && !geteuid())
+		make_user_dir(p);
 	if (become_user(p)) {
 		log_error("cannot become uid %u for %s: %s", p->uid, p->name, strerror(errno));
 		_exit(1);
 	}
+	if (end_with(parent))
+		_exit(1);
 	snprintf(path, sizeof(path), "%s%s%s", p->dir, p->user[0] ? "/" : "", p->user);
-	dir = open(path, O_RDONLY | O_DIRECTORY | (p->user[0] ? O_NOFOLLOW : 0));
+	dir = open_user_dir(p, path);
 	if (dir < 0) {
 		log_error("cannot write %s into %s as uid %u: %s", p->name, path, p->uid,
 			  strerror(errno));
@@ -110,18 +139,16 @@ static void default_signals(void)
 
 int publication__start(struct publication *p, const char *writer, bool final, uint64_t now_ns)
 {
-	pid_t pid;
+	pid_t pid, parent = getpid();
 
 	if (p->pid || p->done || now_ns < p->next_ns)
 		return -EAGAIN;
-	if (p->user[0] && !geteuid())
-		make_user_dir(p);
 	pid = fork();
 	if (pid < 0)
 		return -errno;
 	if (!pid) {
 		default_signals();
-		run_writer(p, writer, final);
+		run_writer(p, writer, final, parent);
 	}
 	p->pid = pid;
 	p->final = final;

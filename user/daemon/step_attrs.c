@@ -28,19 +28,27 @@ static void put_times(struct step *s)
 	journal__attr_i64(s->journal, "Start TimeNS", s->start_real_ns);
 }
 
+/* How each family's numbers came about. */
 static const struct {
 	enum family family;
-	const char *attr;
-} modes[] = {{FAM_SCHED, "Mode sched"},	  {FAM_MEMORY, "Mode memory"}, {FAM_FILE, "Mode file"},
-	     {FAM_SELF, "Mode self"},	  {FAM_CGROUP, "Mode cgroup"}, {FAM_LATENCY, "Mode latency"}};
+	const char *attr, *mode;
+} modes[] = {{FAM_SCHED, "Mode sched", "exact"},   {FAM_MEMORY, "Mode memory", "exact"},
+	     {FAM_FILE, "Mode file", "exact"},	   {FAM_SELF, "Mode self", "estimated"},
+	     {FAM_CGROUP, "Mode cgroup", "exact"}, {FAM_LATENCY, "Mode latency", "exact"}};
 
 static void put_modes(struct step *s, const struct step_env *env)
 {
+	const char *mode;
 	size_t i;
 
-	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
-		journal__attr_str(s->journal, modes[i].attr,
-				  env->families & modes[i].family ? "exact" : "off: not asked for");
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		mode = modes[i].mode;
+		if (!(env->families & modes[i].family))
+			mode = "off: not asked for";
+		else if (modes[i].family == FAM_MEMORY && !kern__rss_exact(env->k))
+			mode = "approximate: the kernel's per-CPU parts cannot be read";
+		journal__attr_str(s->journal, modes[i].attr, mode);
+	}
 }
 
 void step_put_start_attrs(struct step *s, const struct step_env *env)

@@ -147,6 +147,14 @@ int kern_offsets(struct kern *k)
 }
 
 
+bool kern__rss_exact(const struct kern *k)
+{
+	uint64_t off = 0;
+	uint32_t cpu = 0;
+
+	return !k->rss_percpu || (!bpf_map_lookup_elem(k->map[M_OFFSETS], &cpu, &off) && off);
+}
+
 static int on_event(void *ctx, void *data, size_t len)
 {
 	struct kern *k = ctx;

@@ -45,6 +45,7 @@ struct kern {
 	struct jp_node nodes[JP_NODES];
 	char pin_dir[256];
 	bool adopted, readonly;
+	bool rss_percpu; /* the kernel keeps RSS in per-CPU counters (6.2) */
 	int map[M_N];
 	int prog[P_N];
 	int link[P_N];

@@ -99,6 +99,18 @@ int kern_ssid(const char *controller, const char *btf_path)
 	return ssid;
 }
 
+static bool rss_is_percpu(const char *btf_path)
+{
+	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
+	bool old = false;
+
+	if (!btf || libbpf_get_error(btf))
+		return true;
+	old = btf__find_by_name_kind(btf, "mm_rss_stat", BTF_KIND_STRUCT) > 0;
+	btf__free(btf);
+	return !old;
+}
+
 /* What pinned maps must agree on with this program to be taken over. */
 static uint64_t shape(const struct kern *k)
 {
@@ -388,6 +400,7 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 	k->opts = *opts;
 	k->nslots = opts->nslots;
 	k->ncpus = ncpus;
+	k->rss_percpu = rss_is_percpu(opts->btf);
 	memcpy(k->nodes, opts->nodes, sizeof(k->nodes));
 	if (opts->pin_dir)
 		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);

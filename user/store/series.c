@@ -80,6 +80,9 @@ static const struct {
 	{"latency", FAM_LATENCY},    {"all", FAM_ALL},	    {"none", 0},
 	{"task", FAM_TABLES},	     {"tasks", FAM_TABLES}, {"step", FAM_TABLES},
 	{"runlatency", FAM_LATENCY},
+	/* Slurm's other words: valid in its files, and nothing of ours answers to them */
+	{"energy", 0},		     {"network", 0},	    {"lustre", 0},
+	{"filesystem", 0},
 };
 
 const struct series *series__find(const char *name)

@@ -1,0 +1,363 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A jobprofd of the test's own, and Slurm-shaped steps for it to follow (tests/tools/jpstepd)."""
+
+import atexit
+import glob
+import os
+import socket
+import struct
+import threading
+
+from lib import *
+import lib
+
+JOBPROFD = os.path.join(BUILD, "jobprofd")
+PID = os.getpid()
+NODE = "jpt%d" % PID
+TICK = 0.004 if os.sysconf("SC_CLK_TCK") == 100 else 0.01
+INT32_MAX = (1 << 31) - 1
+
+_daemons = []
+_next_job = 1000000 + PID % 1000000 * 1000
+_lock = threading.Lock()
+
+# The writers run as the jobs' users: they must get to ProfileHDF5Dir.
+os.chmod(TMP, 0o755)
+
+
+def new_job():
+    """A job id that nobody else on this machine uses."""
+    global _next_job
+    with _lock:
+        _next_job += 1
+        return _next_job
+
+
+def cgroup1_mount(controller):
+    with open("/proc/self/mountinfo") as f:
+        for line in f:
+            left, _, right = line.partition(" - ")
+            kind, _, options = right.split()[:3]
+            if kind == "cgroup" and controller in options.split(","):
+                return left.split()[4]
+    raise Skipped("there is no v1 %s hierarchy" % controller)
+
+
+class Daemon:
+    """jobprofd with directories of its own; settings by their keys."""
+
+    def __init__(self, interval=0.2, nice=0, **settings):
+        self.dir = tmpdir("daemon")
+        self.hdf5 = os.path.join(self.dir, "hdf5")
+        os.mkdir(self.hdf5, 0o755)
+        os.chmod(self.dir, 0o755)
+        self.conf = os.path.join(self.dir, "jobprof.conf")
+        self.log = os.path.join(self.dir, "log")
+        self.pin = "/sys/fs/bpf/jobprof-test.%d.%d" % (PID, len(_daemons))
+        self.nice = nice
+        self.patterns = settings.pop("CgroupPattern", [])
+        self.settings = {"ProfileHDF5Dir": self.hdf5, "ProfileHDF5Default": "All",
+                         "JobAcctGatherFrequency": "task=%g" % interval,
+                         "StateDir": os.path.join(self.dir, "state"), "PinDir": self.pin,
+                         "NodeName": NODE, "PublishInterval": 1}
+        self.settings.update(settings)
+        self.proc = None
+        _daemons.append(self)
+
+    def configure(self, **settings):
+        self.settings.update(settings)
+        with open(self.conf, "w") as f:
+            for k, v in self.settings.items():
+                f.write("%s=%s\n" % (k, v))
+            for p in self.patterns:
+                f.write("CgroupPattern=%s\n" % p)
+
+    def start(self):
+        """Returns once it says that it is ready."""
+        self.configure()
+        path = os.path.join(self.dir, "notify")
+        if os.path.exists(path):
+            os.unlink(path)
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s, open(self.log, "ab") as log:
+            s.bind(path)
+            s.settimeout(0.1)
+            self.proc = start([JOBPROFD, "-f", "-v", "-c", self.conf], stdin=subprocess.DEVNULL,
+                              stdout=log, stderr=subprocess.STDOUT,
+                              env=plain_env(NOTIFY_SOCKET=path))
+            os.setpriority(os.PRIO_PROCESS, self.proc.pid, self.nice)
+            wait_until(lambda: self._ready(s), 20, "jobprofd to be ready")
+        return self
+
+    def _ready(self, s):
+        if self.proc.poll() is not None:
+            raise Failed("jobprofd ended with status %d: %s" % (self.proc.returncode, self.said()))
+        try:
+            return b"READY=1" in s.recv(256)
+        except socket.timeout:
+            return False
+
+    def signal(self, sig):
+        self.proc.send_signal(sig)
+
+    def end(self, sig=signal.SIGTERM, seconds=30):
+        """Returns its exit status."""
+        if self.proc.poll() is None:
+            self.proc.send_signal(sig)
+        try:
+            return self.proc.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Failed("jobprofd did not end in %d s: %s" % (seconds, self.said()[-2000:]))
+
+    def said(self):
+        with open(self.log, errors="replace") as f:
+            return f.read()
+
+    def path(self, job, step, user="root"):
+        return os.path.join(self.hdf5, user, "%s_%s_%s.h5" % (job, step, NODE))
+
+    def file(self, job, step, user="root", seconds=20):
+        """The file of an ended step, once it is there."""
+        path = self.path(job, step, user)
+        try:
+            wait_until(lambda: os.path.exists(path), seconds, "the file")
+        except Failed:
+            raise Failed("no %s after %g s; there are %s; jobprofd said: %s" % (
+                path, seconds, sorted(os.listdir(self.hdf5)),
+                [l for l in self.said().splitlines() if str(job) in l or "rror" in l][-8:]))
+        return path
+
+    def map_bytes(self, name):
+        """All of a pinned mmapable array, through the map, not through jobprof."""
+        out = subprocess.run(["bpftool", "-j", "map", "dump", "pinned",
+                              "%s/maps/%s" % (self.pin, name)], capture_output=True, check=True)
+        values = [e["value"] for e in json.loads(out.stdout)]
+        return [bytes(int(b, 16) for b in v) if isinstance(v, list) else v for v in values]
+
+    def slots(self):
+        """(state, gen, kind) of every slot; states: 0 free, 1 active, 2 draining."""
+        out = subprocess.run(["bpftool", "-j", "map", "dump", "pinned", self.pin + "/maps/jp_slots"],
+                             capture_output=True, check=True)
+        slots = []
+        for e in json.loads(out.stdout):
+            raw = bytes(int(b, 16) for b in e["value"][:12])
+            slots.append(struct.unpack("<III", raw))
+        return slots
+
+    def used_slots(self):
+        """Slots beyond the two of the collector that are not free."""
+        return [i for i, s in enumerate(self.slots()) if i >= 2 and s[0]]
+
+    def stats(self):
+        """struct jp_stats of bpf/jobprof.h."""
+        raw = self.map_bytes("jp_control")[0]
+        names = ("rb_lost", "slots_exhausted", "cgroups_full", "storage_fail", "env_long",
+                 "path_long", "iter_fail", "late_tasks")
+        return dict(zip(names, struct.unpack_from("<8Q", raw, 48)))
+
+
+def _end_daemons():
+    for d in _daemons:
+        if d.proc and d.proc.poll() is None:
+            d.proc.terminate()
+    for d in _daemons:
+        try:
+            if d.proc:
+                d.proc.wait(20)
+        except subprocess.TimeoutExpired:
+            d.proc.kill()
+            d.proc.wait()
+        for path in glob.glob(d.pin + "/*/*"):
+            os.unlink(path)
+        for path in glob.glob(d.pin + "/*") + glob.glob(d.pin):
+            os.rmdir(path)
+
+
+def _end_steps():
+    # the tasks first: an ended slurmstepd has removed its cgroups
+    for p in lib._children:
+        if p.poll() is None and p.args[0] == tool("jpstepd"):
+            p.terminate()
+    for p in lib._children:
+        if p.args[0] == tool("jpstepd"):
+            try:
+                p.wait(5)
+            except subprocess.TimeoutExpired:
+                pass
+
+
+atexit.register(_end_daemons)
+atexit.register(_end_steps)
+
+
+class Trees:
+    """The top of Slurm's trees in the hierarchies; jpstepd makes what is below."""
+
+    def __init__(self):
+        self.v2 = mkcg("jptest%d.slice/%s_slurmstepd.scope" % (PID, NODE))
+        self._jobs = set()
+
+    def job(self, job, name=None):
+        """Directory of a job on v2; made here, since its steps come and go."""
+        path = os.path.join(self.v2, name or "job_%d" % job)
+        with _lock:
+            if not os.path.isdir(path):
+                os.mkdir(path)
+                lib._cgroups.append(path)
+        return path
+
+    def v1(self, uid, job):
+        """Directory of a job in the freezer hierarchy."""
+        mount = cgroup1_mount("freezer")
+        with _lock:
+            return mkcg("slurm_%s/uid_%d/job_%d" % (NODE, uid, job), mount)
+
+
+class Stepd:
+    """A running jpstepd. args: its options beyond -j, -s, -n and -f."""
+
+    def __init__(self, job, step, cmd, args, n=1, first=0, log=None):
+        self.log = os.path.join(tmpdir("step"), "log")
+        with open(self.log, "wb") as out:
+            self.proc = start([tool("jpstepd"), "-j", str(job), "-s", str(step), "-n", str(n),
+                               "-f", str(first)] + [str(a) for a in args] + ["--"] +
+                              [str(c) for c in cmd], stdin=subprocess.DEVNULL, stdout=out,
+                              stderr=subprocess.STDOUT, env=plain_env())
+
+    def end(self, seconds=40):
+        """Waits; returns the exit status."""
+        try:
+            return self.proc.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise Failed("the step did not end in %d s" % seconds)
+
+    def out(self):
+        with open(self.log, errors="replace") as f:
+            return f.read()
+
+
+def v2_task(base, extra=()):
+    """Options for a step with a cgroup per task, numbered on this node."""
+    return ["-d", base + "/slurm", "-c", base + "/user/task_%d"] + list(extra)
+
+
+def v2_shared(base, extra=()):
+    return ["-d", base + "/slurm", "-S", "-c", base + "/user/task_special"] + list(extra)
+
+
+class Holds:
+    """Parking tools by number: the command names their files by a word of its own."""
+
+    def __init__(self, names):
+        self.dir = tmpdir("holds")
+        os.chmod(self.dir, 0o777)
+        self.all = []
+        for n in names:
+            h = Hold.__new__(Hold)
+            h.fifo = "%s/fifo.%s" % (self.dir, n)
+            h.state = "%s/state.%s" % (self.dir, n)
+            os.mkfifo(h.fifo)
+            os.chmod(h.fifo, 0o666)
+            h.parks = h.pid = 0
+            self.all.append(h)
+
+    def cmd(self, *steps, word="%d"):
+        return [tool("jphold"), "-f", "%s/fifo.%s" % (self.dir, word), "-s",
+                "%s/state.%s" % (self.dir, word)] + list(steps)
+
+    def wait(self):
+        for h in self.all:
+            h.wait()
+
+    def go(self):
+        for h in self.all:
+            h.go()
+
+
+class Window:
+    """What the kernel says of several processes between two instants at which all are parked."""
+
+    def __init__(self, holds, settle, between=None):
+        """At a park already; between() runs while they work."""
+        self.holds = holds
+        time.sleep(settle)
+        self.before = [kernel_account(h.pid) for h in holds]
+        self.start_ns = time.time_ns()
+        for h in holds:
+            h.go()
+        if between:
+            between()
+        for h in holds:
+            h.wait()
+        time.sleep(settle)
+        self.after = [kernel_account(h.pid) for h in holds]
+        self.end_ns = time.time_ns()
+
+    def kernel(self, key, which=None):
+        return sum(self.after[i][key] - self.before[i][key] for i in range(len(self.holds))
+                   if which is None or i in which)
+
+    def ours(self, rows, column):
+        return total(rows, column, self.start_ns, self.end_ns)
+
+
+EXACT = (("VolSwitches", "nvcsw", 1), ("InvolSwitches", "nivcsw", 1),
+         ("ReadMB", "io_rchar", MB), ("WriteMB", "io_wchar", MB), ("ReadCalls", "io_syscr", 1),
+         ("WriteCalls", "io_syscw", 1), ("DiskWriteMB", "io_write_bytes", MB),
+         ("MinorFaults", "minflt", 1))
+
+
+def compare(name, window, rows, which=None, slack=0.001):
+    """Rows of a window against the processes' own accounts (which: their numbers)."""
+    is_near(name + ": CPU time is schedstat's", window.ours(rows, "CPUTime"),
+            window.kernel("run_ns", which) / 1e9, 0.001, slack)
+    is_near(name + ": run delay is schedstat's", window.ours(rows, "RunDelay"),
+            window.kernel("delay_ns", which) / 1e9, 0.001, 0.001)
+    wrong = ["%s: got %.9g, wanted %d" % (column, window.ours(rows, column) * scale,
+                                         window.kernel(key, which))
+             for column, key, scale in EXACT
+             if window.ours(rows, column) * scale != window.kernel(key, which)]
+    is_equal(name + ": switches, I/O and faults are the kernel's", wrong, [])
+
+
+def tasks_of(path):
+    with h5py.File(path, "r") as f:
+        node = next(k for k in f if isinstance(f[k], h5py.Group))
+        return sorted(int(k) for k in f[node]["Tasks"]) if "Tasks" in f[node] else []
+
+
+def whole(path, table_name, column):
+    return float(table(path, table_name)[column].sum())
+
+
+def move(pid, directory):
+    with open(os.path.join(directory, "cgroup.procs"), "w") as f:
+        f.write(str(pid))
+
+
+def start_in(directories, cmd, **kw):
+    """Starts cmd as a member of the cgroups from its first instruction on."""
+    script = "".join("echo $$ >%s/cgroup.procs && " % d for d in directories) + 'exec "$@"'
+    return start(["sh", "-c", script, "sh"] + [str(c) for c in cmd], stdin=subprocess.DEVNULL,
+                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=plain_env(), **kw)
+
+
+def run_together(tests):
+    """Like run_tests, all at the same time, each in a thread of its own."""
+    chosen = [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
+    threads = [threading.Thread(target=run_one, args=(t,), daemon=True) for t in chosen]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+
+
+def run_one(test):
+    try:
+        test()
+    except Skipped as e:
+        skip(test.__name__, e)
+    except Failed as e:
+        not_ok(test.__name__, e)
+    except Exception as e:
+        traceback.print_exc()
+        not_ok(test.__name__, "%s: %s" % (type(e).__name__, e))

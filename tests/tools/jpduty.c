@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Works a part of every period until SIGTERM, then writes the kernel's account of itself. */
+#include "tests/tools/tool.h"
+
+#include <getopt.h>
+
+static const char help[] = "[-o FILE] BUSY PERIOD\n"
+			   "Spins BUSY seconds of every PERIOD until SIGTERM.\n"
+			   "  -o FILE  the kernel's account, at the end";
+
+static volatile sig_atomic_t ended;
+
+static void on_term(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	struct sigaction sa = {.sa_handler = on_term};
+	const char *out = NULL;
+	double busy, period;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
+		if (c == 'o')
+			out = optarg;
+		else
+			usage(help, c == 'h');
+	}
+	if (argc - optind != 2)
+		usage(help, false);
+	busy = to_number(argv[optind]);
+	period = to_number(argv[optind + 1]);
+	sigaction(SIGTERM, &sa, NULL);
+	while (!ended) {
+		uint64_t end = now_ns() + (uint64_t)(busy * 1e9);
+
+		while (now_ns() < end)
+			;
+		if (!ended)
+			sleep_s(period - busy);
+	}
+	account__write(out);
+	return 0;
+}
