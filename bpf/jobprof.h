@@ -170,6 +170,8 @@ struct jp_control {
 	struct jp_stats stats;
 	__u64 pcpu_id; /* map id of the per-CPU scratch array */
 	__u64 shape;   /* what a daemon must agree on to take these maps over */
+	__u32 raw_tp;  /* sched_switch is the raw tracepoint program */
+	__u32 pad;
 };
 
 enum jp_event_type {
@@ -235,7 +237,7 @@ _Static_assert(sizeof(struct jp_slot) == 80 + JP_PATH_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_acct) == 128, "jp_acct");
-_Static_assert(sizeof(struct jp_control) == 128, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 136, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 208, "jp_task_rec");
 

@@ -12,21 +12,29 @@
 
 static const char *const set_names[SERIES_KINDS] = {"Tasks", "Step", "RunLatency"};
 
-uint32_t step_next_slot(const struct step *s, const struct step_env *env, uint32_t slot)
+/* The slots that count for the step now: looked up once per round, walked many times. */
+void step_collect(struct step *s, const struct step_env *env)
 {
-	for (slot = slot < JP_SLOT_FIRST ? JP_SLOT_FIRST : slot + 1; slot < kern__nslots(env->k);
-	     slot++) {
+	uint32_t slot;
+
+	s->nown = 0;
+	for (slot = JP_SLOT_FIRST; slot < kern__nslots(env->k); slot++) {
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
-		if (info->state != JP_SLOT_FREE && info->step == s->slot)
-			return slot;
-	}
-	return UINT32_MAX;
-}
+		if (info->state == JP_SLOT_FREE || info->step != s->slot)
+			continue;
+		if (s->nown == s->max_own) {
+			unsigned max = s->max_own ? 2 * s->max_own : 16;
+			uint32_t *own = realloc(s->own, max * sizeof(*own));
 
-#define for_each_slot(slot, s, env)                                                                \
-	for (slot = step_next_slot(s, env, 0); slot != UINT32_MAX;                                 \
-	     slot = step_next_slot(s, env, slot))
+			if (!own)
+				return;
+			s->own = own;
+			s->max_own = max;
+		}
+		s->own[s->nown++] = slot;
+	}
+}
 
 /* Number of the interval an instant is in, counted on the wall clock as it was at boot0. */
 static uint64_t grid_of(const struct step_env *env, int kind, uint64_t boot_ns)
@@ -62,6 +70,7 @@ void step__free(struct step *s)
 		return;
 	journal__free(s->journal);
 	free(s->tables);
+	free(s->own);
 	free(s);
 }
 
@@ -128,7 +137,7 @@ static bool add_up(const struct step *s, const struct step_env *env, int kind, i
 
 	memset(now, 0, sizeof(*now));
 	*began = UINT64_MAX;
-	for_each_slot(slot, s, env) {
+	for_each_slot(slot, s) {
 		const struct jp_slot *info = kern__slot(env->k, slot);
 		struct jp_lat lat;
 		int b;
@@ -177,6 +186,7 @@ void step__watch_peak(struct step *s, const struct step_env *env)
 	uint64_t began;
 	unsigned i;
 
+	step_collect(s, env);
 	for (i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
@@ -203,7 +213,7 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		put_row(s, env, t, &now, began);
 		return 1;
 	}
-	for_each_slot(slot, s, env) {
+	for_each_slot(slot, s) {
 		int gtid = kern__slot(env->k, slot)->gtid;
 
 		if (gtid < 0)
@@ -240,7 +250,9 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 
 	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
 		return;
+	step_collect(s, env);
 	step_find_tasks(s, env);
+	step_collect(s, env);
 	for (kind = 0; kind < SERIES_KINDS; kind++) {
 		if (!kind_wanted(env, kind) || (!all && grid_of(env, kind, now) == s->grid[kind]))
 			continue;
@@ -254,11 +266,12 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_commit(s, n);
 }
 
-bool step__quiet(const struct step *s, const struct step_env *env)
+bool step__quiet(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
 
-	for_each_slot(slot, s, env)
+	step_collect(s, env);
+	for_each_slot(slot, s)
 		if (kern__held(env->k, slot))
 			return false;
 	return true;
@@ -268,7 +281,8 @@ void step__release(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
 
-	for_each_slot(slot, s, env)
+	step_collect(s, env);
+	for_each_slot(slot, s)
 		kern__release(env->k, slot);
 }
 

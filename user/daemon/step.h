@@ -76,6 +76,8 @@ struct step {
 	uint64_t clock_steps0;
 	struct journal *journal;
 	struct column_set sets[SERIES_KINDS];
+	uint32_t *own; /* its slots, see step_collect() */
+	unsigned nown, max_own;
 	struct table *tables;
 	unsigned ntables, max_tables;
 	uint64_t grid[SERIES_KINDS]; /* number of the interval the last row was in */
@@ -99,7 +101,7 @@ void step__watch_peak(struct step *s, const struct step_env *env);
 /* Last row, end attributes: ENDING -> FINISHING. reason may be NULL (found out by itself). */
 void step__finish(struct step *s, const struct step_env *env, const char *reason);
 /* No task of the step can write its slots any more. */
-bool step__quiet(const struct step *s, const struct step_env *env);
+bool step__quiet(struct step *s, const struct step_env *env);
 /* Hands its slots back. */
 void step__release(struct step *s, const struct step_env *env);
 /* Resumes an unfinished journal after a restart; NULL: it is not this boot's or broken, and its

@@ -47,6 +47,8 @@ static void put_modes(struct step *s, const struct step_env *env)
 			mode = "off: not asked for";
 		else if (modes[i].family == FAM_MEMORY && !kern__rss_exact(env->k))
 			mode = "approximate: the kernel's per-CPU parts cannot be read";
+		else if (modes[i].family == FAM_SCHED && kern__raw_tp(env->k))
+			mode = "exact: raw tracepoint; threads moved while running wait for a sweep";
 		journal__attr_str(s->journal, modes[i].attr, mode);
 	}
 }
@@ -142,8 +144,7 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 	uint32_t slot;
 
 	*status = 0;
-	for (slot = step_next_slot(s, env, 0); slot != UINT32_MAX;
-	     slot = step_next_slot(s, env, slot)) {
+	for_each_slot(slot, s) {
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
 		if (!(info->flags & JP_SLOT_F_EXITED))
@@ -160,8 +161,7 @@ static uint32_t oom_kills(const struct step *s, const struct step_env *env)
 {
 	uint32_t n = 0, slot;
 
-	for (slot = step_next_slot(s, env, 0); slot != UINT32_MAX;
-	     slot = step_next_slot(s, env, slot))
+	for_each_slot(slot, s)
 		n += kern__slot(env->k, slot)->oom;
 	return n;
 }

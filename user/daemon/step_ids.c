@@ -111,11 +111,11 @@ static void find_uid(struct step *s, const struct step_env *env)
 		s->uid = s->ids.uid;
 		s->uid_known = true;
 	}
-	for (slot = step_next_slot(s, env, 0); !s->uid_known && slot != UINT32_MAX;
-	     slot = step_next_slot(s, env, slot)) {
+	step_collect(s, env);
+	for_each_slot(slot, s) {
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
-		if (info->root_pid) {
+		if (!s->uid_known && info->root_pid) {
 			s->uid = info->uid;
 			s->uid_known = true;
 		}
@@ -222,8 +222,7 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 	uint32_t slot;
 	int seen = 0;
 
-	for (slot = step_next_slot(s, env, 0); slot != UINT32_MAX;
-	     slot = step_next_slot(s, env, slot)) {
+	for_each_slot(slot, s) {
 		const struct jp_slot *info = kern__slot(env->k, slot);
 		bool base = info->flags & JP_SLOT_F_BASE;
 

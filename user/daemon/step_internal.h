@@ -16,7 +16,9 @@ void step_read_cgroup(const struct step *s, const struct step_env *env, double c
 /* Commits the frame; rows that could not be written are counted and said once. */
 void step_commit(struct step *s, unsigned rows);
 
-/* Slots of the step, one after the other: start with slot 0; UINT32_MAX at the end. */
-uint32_t step_next_slot(const struct step *s, const struct step_env *env, uint32_t slot);
+void step_collect(struct step *s, const struct step_env *env);
+
+#define for_each_slot(slot, s)                                                                     \
+	for (unsigned i_ = 0; i_ < (s)->nown && ((slot) = (s)->own[i_], true); i_++)
 
 #endif

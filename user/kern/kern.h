@@ -84,6 +84,8 @@ const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
 /* fd of a fresh pass of the task iterator: struct jp_task_rec records. */
 int kern__iter(const struct kern *k);
 
+/* The fallback for typed tracepoints is in use. */
+bool kern__raw_tp(const struct kern *k);
 /* RSS is summed over CPUs, or the kernel does not keep it per CPU. */
 bool kern__rss_exact(const struct kern *k);
 

@@ -286,6 +286,7 @@ static int fill(struct kern *k)
 	if (!bpf_obj_get_info_by_fd(k->map[M_PCPU], &info, &len))
 		k->control->pcpu_id = info.id;
 	k->control->abi = JP_ABI_VERSION;
+	k->control->raw_tp = k->opts.raw_tp;
 	k->control->nslots = k->nslots;
 	k->control->ncpus = k->ncpus;
 	k->control->born_ns = kern_boot_ns();
@@ -333,6 +334,7 @@ static int take_over(struct kern *k)
 		return err;
 	if (k->nslots != want_slots || k->control->shape != shape(k))
 		return -ESTALE;
+	k->opts.raw_tp = k->control->raw_tp;
 	k->adopted = true;
 	return 0;
 }
@@ -347,6 +349,12 @@ static int open_fresh(struct kern *k)
 
 	setrlimit(RLIMIT_MEMLOCK, &rl);
 	err = load_object(k);
+	if (err && !k->opts.raw_tp && err != -EPERM) {
+		/* typed tracepoints want the kernel's own BTF, the raw one does not */
+		k->opts.raw_tp = true;
+		if (!load_object(k))
+			err = 0;
+	}
 	if (!err)
 		err = kern_mmap(k);
 	if (!err)
@@ -450,6 +458,11 @@ void kern__free(struct kern *k)
 		ring_buffer__free(k->ring);
 	drop_all(k);
 	free(k);
+}
+
+bool kern__raw_tp(const struct kern *k)
+{
+	return k->opts.raw_tp;
 }
 
 bool kern__adopted(const struct kern *k)
