@@ -85,10 +85,10 @@ void step_select_columns(struct step *s, const struct step_env *env)
 	}
 }
 
-static bool kind_wanted(const struct step_env *env, int kind)
+/* A series none of whose columns was asked for has no columns at all. */
+static bool kind_wanted(const struct step *s, const struct step_env *env, int kind)
 {
-	return env->interval_ns[kind] &&
-	       (kind != SERIES_LATENCY || (env->families & FAM_LATENCY));
+	return env->interval_ns[kind] && s->sets[kind].ncols;
 }
 
 static struct table *new_table(struct step *s, int kind, int gtid)
@@ -254,7 +254,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_find_tasks(s, env);
 	step_collect(s, env);
 	for (kind = 0; kind < SERIES_KINDS; kind++) {
-		if (!kind_wanted(env, kind) || (!all && grid_of(env, kind, now) == s->grid[kind]))
+		if (!kind_wanted(s, env, kind) || (!all && grid_of(env, kind, now) == s->grid[kind]))
 			continue;
 		n += kind_rows(s, env, kind);
 		s->grid[kind] = grid_of(env, kind, now);

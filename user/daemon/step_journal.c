@@ -52,7 +52,8 @@ static int put_header(struct step *s, const struct step_env *env)
 	boot_id(boot, sizeof(boot));
 	err |= journal__meta(j, "boot", boot);
 	for (i = 0; i < SERIES_KINDS; i++)
-		err |= journal__series(j, i, s->sets[i].series->name, s->sets[i].series->grouped,
+		if (s->sets[i].ncols)
+			err |= journal__series(j, i, s->sets[i].series->name, s->sets[i].series->grouped,
 				       s->sets[i].cols, s->sets[i].ncols);
 	return err;
 }
@@ -72,14 +73,17 @@ int step_open_journal(struct step *s, const struct step_env *env)
 			  s->pub.journal, strerror(-err));
 		return err;
 	}
-	err = put_header(s, env);
+	if (put_header(s, env)) {
+		log_error("cannot describe %s in its journal: out of memory", s->pub.name);
+		return -ENOMEM;
+	}
 	step_put_start_attrs(s, env);
 	for (i = 0; i < SERIES_KINDS; i++)
-		if (!s->sets[i].series->grouped)
+		if (s->sets[i].ncols && !s->sets[i].series->grouped)
 			step_table(s, env, i, JP_GTID_NONE);
 	step_put_state(s, env);
 	step_commit(s, 0);
-	return err;
+	return 0;
 }
 
 void step_put_state(struct step *s, const struct step_env *env)
