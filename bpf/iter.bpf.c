@@ -7,9 +7,17 @@
 #include "bpf/rss.bpf.h"
 #include "bpf/task.bpf.h"
 
-static __always_inline u64 non_negative(s64 v)
+/* What this thread has not told its mm yet. */
+static __always_inline void fill_unsynced(struct task_struct *p, struct jp_task_rec *rec)
 {
-	return v > 0 ? v : 0;
+	struct task_struct___split *old = (void *)p;
+
+	if (!bpf_core_field_exists(old->rss_stat))
+		return;
+	rec->rss_file = (s32)BPF_CORE_READ(old, rss_stat.count[0]);
+	rec->rss_anon = (s32)BPF_CORE_READ(old, rss_stat.count[1]);
+	rec->swap = (s32)BPF_CORE_READ(old, rss_stat.count[2]);
+	rec->rss_shmem = (s32)BPF_CORE_READ(old, rss_stat.count[3]);
 }
 
 static __always_inline void fill_memory(struct task_struct *p, struct jp_task_rec *rec)
@@ -17,15 +25,16 @@ static __always_inline void fill_memory(struct task_struct *p, struct jp_task_re
 	struct mm_struct *mm = BPF_CORE_READ(p, mm);
 	struct rss_sum rss = {};
 
+	fill_unsynced(p, rec);
 	/* once per process: by its leader, unless that has gone and left threads behind */
 	if (!mm || (p->pid != p->tgid && BPF_CORE_READ(p, group_leader, mm)))
 		return;
 	read_rss(mm, &rss);
 	rec->mm = (u64)mm;
-	rec->rss_file = non_negative(rss.pages[0]);
-	rec->rss_anon = non_negative(rss.pages[1]);
-	rec->swap = non_negative(rss.pages[2]);
-	rec->rss_shmem = non_negative(rss.pages[3]);
+	rec->rss_file += rss.pages[0];
+	rec->rss_anon += rss.pages[1];
+	rec->swap += rss.pages[2];
+	rec->rss_shmem += rss.pages[3];
 	rec->total_vm = BPF_CORE_READ(mm, total_vm);
 	rec->hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
 }
@@ -100,7 +109,7 @@ int jp_sweep(struct bpf_iter__task *ctx)
 	struct jp_slot *info;
 	u32 tgid, *slot;
 
-	if (!p)
+	if (!p || is_exiting(p))
 		return 0;
 	tgid = p->tgid;
 	slot = bpf_map_lookup_elem(&jp_adopt, &tgid);

@@ -107,6 +107,7 @@ struct jp_slot {
 #define JP_SLOT_F_EXITED 1 /* the lineage root has exited */
 #define JP_SLOT_F_ENV	 4 /* tasks are told by SLURM_PROCID, children of slurmstepd */
 #define JP_SLOT_F_BASE	 2 /* was running when first seen: counts from a baseline */
+#define JP_SLOT_F_DONE	 8 /* its counts are in a journal that is complete, or in none by wish */
 
 /* One cache line per CPU and slot. Only writer: sched_switch (and exit) on that CPU, IRQs or
  * preemption off. */
@@ -222,7 +223,7 @@ struct jp_task_rec {
 	__u64 syscw;
 	__u64 read_bytes;
 	__u64 write_bytes;
-	__s64 rss_file; /* pages */
+	__s64 rss_file; /* pages; without mm, what the thread has not told its mm yet */
 	__s64 rss_anon;
 	__s64 rss_shmem;
 	__s64 swap;

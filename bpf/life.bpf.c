@@ -353,6 +353,16 @@ static __always_inline void begin_lineage(struct task_struct *p, struct jp_task 
 	emit(JP_EV_TASK, slot, info->gen, p->tgid);
 }
 
+/* The first program of what has no global task id: it tells the user, and how it ended. */
+static __always_inline void note_first(struct task_struct *p, u32 slot, struct jp_slot *info)
+{
+	if (info->root_pid)
+		return;
+	info->root_pid = p->tgid;
+	info->uid = BPF_CORE_READ(p, cred, uid.val);
+	emit(JP_EV_TASK, slot, info->gen, p->tgid);
+}
+
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
@@ -377,11 +387,7 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	if (above && above->step == info->step)
 		return 0; /* its parent is of this step already: not a task's first program */
 	if (!(info->flags & JP_SLOT_F_ENV)) {
-		if (info->kind == JP_KIND_TASK && !info->root_pid) {
-			info->root_pid = p->tgid;
-			info->uid = BPF_CORE_READ(p, cred, uid.val);
-			emit(JP_EV_TASK, t->next_slot, info->gen, p->tgid);
-		}
+		note_first(p, t->next_slot, info);
 		return 0;
 	}
 	if (!is_stepd(parent))
@@ -389,6 +395,8 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	gtid = env_procid(BPF_CORE_READ(p, mm, env_start), BPF_CORE_READ(p, mm, env_end));
 	if (gtid >= 0)
 		begin_lineage(p, t, gtid);
+	else
+		note_first(p, t->next_slot, info);
 	return 0;
 }
 

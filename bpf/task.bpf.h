@@ -166,13 +166,21 @@ static __always_inline void place(struct task_struct *p, u32 slot, u32 flags, bo
 	t->next_slot = slot;
 }
 
+#define PF_EXITING 4
+
+/* A zombie is still in its cgroup, and a slot given to it would wait for a last switch forever. */
+static __always_inline bool is_exiting(struct task_struct *p)
+{
+	return p->flags & PF_EXITING;
+}
+
 /* Where a task of cgroup entry e (NULL: outside) belongs, given what it carries. */
 static __always_inline void settle(struct task_struct *p, struct jp_cgroup *e, bool born)
 {
 	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
 	u32 slot = e ? e->slot : JP_SLOT_NONE;
 
-	if (t && t->next_slot == JP_SLOT_SELF)
+	if ((t && t->next_slot == JP_SLOT_SELF) || is_exiting(p))
 		return;
 	if (t && e && (t->flags & JP_TASK_LINEAGE)) {
 		struct jp_slot *own = slot_info(t->next_slot);

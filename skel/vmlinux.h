@@ -140,6 +140,7 @@ struct cred {
 };
 
 struct task_struct {
+	unsigned int flags;
 	unsigned int __state;
 	int exit_code;
 	unsigned int in_iowait : 1;
@@ -167,6 +168,14 @@ struct task_struct {
 /* before 5.14 */
 struct task_struct___old {
 	long state;
+};
+
+/* before 6.2: a task keeps up to 64 faults' worth of its mm's counters to itself */
+struct task_rss_stat___old {
+	int count[4];
+};
+struct task_struct___split {
+	struct task_rss_stat___old rss_stat;
 };
 
 struct linux_binprm {

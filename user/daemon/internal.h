@@ -26,7 +26,7 @@ struct daemon {
 	struct step *steps;
 	struct orphan *orphans;
 	int epfd, timerfd, sigfd, clockfd, lockfd;
-	bool stop, handover, sync, sweep, wake;
+	bool stop, finishing, handover, sync, sweep, wake;
 	int stop_signal;
 	uint64_t rb_lost_seen, exhausted_seen;
 	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
@@ -42,7 +42,7 @@ void daemon_sync_steps(struct daemon *d);
 void daemon_advance(struct daemon *d, uint64_t now);
 void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now);
 void daemon_sample(struct daemon *d, uint64_t now);
-bool daemon_busy(const struct daemon *d); /* some step waits for something soon */
+bool daemon_busy(const struct daemon *d, uint64_t now); /* some step waits for something soon */
 int daemon_attach(struct daemon *d);
 /* loop.c */
 int daemon_turn(struct daemon *d, int timeout_ms);

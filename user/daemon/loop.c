@@ -89,7 +89,7 @@ static void take_events(struct daemon *d, uint64_t now)
 	}
 	if (d->sweep && kern__attached(d->env.k) && kern__sweep(d->env.k))
 		log_error("%s", kern__error());
-	if (d->sync || daemon_busy(d))
+	if (d->sync || d->steps)
 		daemon_sync_steps(d);
 	d->wake = d->sweep = d->sync = false;
 }
@@ -174,7 +174,7 @@ static uint64_t soonest(const struct daemon *d, uint64_t now)
 	uint64_t t = UINT64_MAX;
 
 	if (d->steps || d->orphans)
-		t = now + (daemon_busy(d) ? BUSY_NS : CHECK_NS);
+		t = now + (daemon_busy(d, now) ? BUSY_NS : CHECK_NS);
 	else if (kern__attached(d->env.k))
 		t = now + CHECK_NS;
 	if (d->steps && d->next_sample_ns < t)
@@ -281,6 +281,8 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 
 	if (d->handover)
 		return;
+	daemon_sync_steps(d);
+	d->finishing = true;
 	if (!snapshot__take(d->env.snap))
 		for (s = d->steps; s; s = s->next) {
 			step__identify(s, &d->env, d->steps, true);

@@ -35,7 +35,8 @@ static void recover_one(struct daemon *d, const char *path)
 	free(o);
 }
 
-/* What ended and was journaled before we began, or never was: its slots are free to go. */
+/* What ended and was journaled before we began: its slots are free to go. What ended and was not
+ * gets its step and its file yet. */
 static void release_leftovers(struct daemon *d)
 {
 	uint32_t i, j;
@@ -44,7 +45,8 @@ static void release_leftovers(struct daemon *d)
 		const struct jp_slot *info = kern__slot(d->env.k, i);
 		const struct step *s;
 
-		if (info->kind != JP_KIND_STEP || info->state != JP_SLOT_DRAINING)
+		if (info->kind != JP_KIND_STEP || info->state != JP_SLOT_DRAINING ||
+		    !(info->flags & JP_SLOT_F_DONE))
 			continue;
 		for (s = d->steps; s && s->slot != i; s = s->next)
 			;

@@ -290,6 +290,7 @@ void step__finish(struct step *s, const struct step_env *env, const char *reason
 {
 	step__rows(s, env, true);
 	step_put_end_attrs(s, env, reason);
+	kern__set_done(env->k, s->slot);
 	journal__end(s->journal);
 	step_commit(s, 0);
 	journal__free(s->journal);

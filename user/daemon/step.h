@@ -21,6 +21,9 @@
  */
 enum step_state { STEP_NEW, STEP_ACTIVE, STEP_ENDING, STEP_FINISHING, STEP_DONE, STEP_IGNORED };
 
+/* So long everything about a new step is looked for often; then what its processes say must do. */
+#define STEP_YOUNG_NS (500 * 1000 * 1000ull)
+
 /* Below StateDir: those of jobprofd are its own to resume, those of jobprof run anybody's to finish. */
 #define JOURNALS_STEP "steps"
 #define JOURNALS_RUN  "runs"
@@ -83,6 +86,7 @@ struct step {
 	uint64_t grid[SERIES_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;
 	int tasks_seen;
+	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
 	bool said_full;
 	struct publication pub;

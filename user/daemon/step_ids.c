@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
@@ -99,6 +100,43 @@ static void borrow(struct step *s, const struct step *all)
 	}
 }
 
+/* Processes of a slot's cgroup and of the directories in it that count with it. */
+static unsigned slot_pids(const struct step *s, const struct step_env *env, uint32_t slot,
+			  pid_t *pids, unsigned max)
+{
+	static const char *const below[] = {"", "/user", "/user/task_special", "/task_special"};
+	const struct jp_slot *info = kern__slot(env->k, slot);
+	char dir[768];
+	unsigned n = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+		if (i && info->kind != JP_KIND_STEP)
+			break;
+		slot_dir(s, env, info->path, dir, sizeof(dir) - 32);
+		strcat(dir, below[i]);
+		n += read_pids(dir, pids + n, max - n);
+	}
+	return n;
+}
+
+/* Of a step whose first program nobody has seen: whose the processes in it are. slurmstepd and its
+ * children before their exec are root's whoever's the job is. */
+static void ask_owner(struct step *s, const struct step_env *env)
+{
+	char comm[16];
+	pid_t pids[64];
+	uint32_t slot;
+
+	for_each_slot(slot, s) {
+		unsigned i, n = slot_pids(s, env, slot, pids, 64);
+
+		for (i = 0; i < n && !s->uid_known; i++)
+			s->uid_known = pids[i] > 0 && proc__comm(pids[i], comm, sizeof(comm)) >= 0 &&
+				       strcmp(comm, "slurmstepd") && !proc__uid(pids[i], &s->uid);
+	}
+}
+
 static void find_uid(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
@@ -120,6 +158,9 @@ static void find_uid(struct step *s, const struct step_env *env)
 			s->uid_known = true;
 		}
 	}
+	if (!s->uid_known && ((kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE) ||
+			      clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
+		ask_owner(s, env);
 }
 
 static void name_user(struct step *s, const struct step_env *env)
@@ -186,19 +227,20 @@ static void ask_processes(struct step *s, const struct step_env *env, uint32_t s
 {
 	const struct jp_slot *info = kern__slot(env->k, slot);
 	pid_t *pids = calloc(MAX_PIDS, sizeof(*pids)), root, lineage[64];
-	char dir[768];
 	int32_t gtid;
 	unsigned i, j, n, m;
+	uid_t uid;
 
 	if (!pids)
 		return;
-	slot_dir(s, env, info->path, dir, sizeof(dir));
-	n = read_pids(dir, pids, MAX_PIDS);
+	n = slot_pids(s, env, slot, pids, MAX_PIDS);
 	for (i = 0; i < n; i++) {
-		if (pids[i] <= 0 || proc__root_of(pids[i], &root) || proc__procid(root, &gtid))
+		if (pids[i] <= 0 || proc__root_of(pids[i], &root) || proc__procid(root, &gtid) ||
+		    proc__uid(root, &uid))
 			continue;
 		if (info->kind == JP_KIND_TASK) {
 			kern__set_gtid(env->k, slot, gtid, JP_GTID_ENVIRON);
+			kern__set_root(env->k, slot, root, uid);
 			break;
 		}
 		for (m = 0, j = i; j < n && m < 64; j++) {
@@ -210,7 +252,7 @@ static void ask_processes(struct step *s, const struct step_env *env, uint32_t s
 					pids[j] = 0;
 			}
 		}
-		kern__adopt_lineage(env->k, s->slot, gtid, root, lineage, m);
+		kern__adopt_lineage(env->k, s->slot, gtid, root, uid, lineage, m);
 	}
 	free(pids);
 }
@@ -230,12 +272,8 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 			/* nobody but the path can know */
 			if (!parse_path(s, env, info->path, &ids) && ids.task >= 0)
 				kern__set_gtid(env->k, slot, ids.task, JP_GTID_PATH);
-		} else if (info->gtid < 0 && base && (info->flags & JP_SLOT_F_ENV) && !s->labelled) {
+		} else if (info->gtid < 0 && base && (info->flags & JP_SLOT_F_ENV) && !s->asked) {
 			ask_processes(s, env, slot);
-		} else if (info->gtid < 0 && info->kind == JP_KIND_TASK &&
-			   s->state == STEP_ENDING && kern__acct(env->k, slot)->tasks_in) {
-			if (!parse_path(s, env, info->path, &ids) && ids.task >= 0)
-				kern__set_gtid(env->k, slot, ids.task, JP_GTID_PATH);
 		}
 		if (info->gtid >= 0)
 			seen++;
@@ -244,6 +282,7 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 			s->labelled = true;
 		}
 	}
+	s->asked = true;
 	s->tasks_seen = seen;
 }
 

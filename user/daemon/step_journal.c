@@ -205,6 +205,7 @@ static void restore(struct step *s, const struct saved *v, bool same)
 		return;
 	memcpy(s->tables, v + 1, v->ntables * sizeof(struct table));
 	s->ntables = s->max_tables = v->ntables;
+	s->asked = same;
 	/* other maps began at zero: what was counted between is in nobody's */
 	for (i = 0; !same && i < s->ntables; i++) {
 		memset(&s->tables[i].prev.totals, 0, sizeof(struct totals));
@@ -269,6 +270,14 @@ static bool owned(const char *path)
 	return taken;
 }
 
+/* Made, and its maker killed before it could write a word. */
+static bool blank(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_size <= JOURNAL_HEADER_SIZE;
+}
+
 struct step *step__resume(const struct step_env *env, const char *path, struct publication *p)
 {
 	struct scan sc = {};
@@ -281,7 +290,10 @@ struct step *step__resume(const struct step_env *env, const char *path, struct p
 	if (owned(path))
 		return NULL;
 	err = scan_journal(path, p, &sc);
-	if (err) {
+	if (err && blank(path)) {
+		unlink(path);
+		p->name[0] = 0;
+	} else if (err) {
 		log_error("%s is not a usable journal: %s: left where it is", path, strerror(-err));
 		p->name[0] = 0;
 	} else if (!sc.ended) {

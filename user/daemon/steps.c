@@ -44,7 +44,8 @@ void daemon_sync_steps(struct daemon *d)
 	struct step *s;
 	uint32_t i;
 
-	for (i = JP_SLOT_FIRST; i < kern__nslots(d->env.k); i++) {
+	/* what begins while we leave is for the next jobprofd */
+	for (i = JP_SLOT_FIRST; !d->finishing && i < kern__nslots(d->env.k); i++) {
 		const struct jp_slot *info = kern__slot(d->env.k, i);
 
 		if (info->state == JP_SLOT_FREE || info->kind != JP_KIND_STEP ||
@@ -251,12 +252,13 @@ void daemon_sample(struct daemon *d, uint64_t now)
 	}
 }
 
-bool daemon_busy(const struct daemon *d)
+bool daemon_busy(const struct daemon *d, uint64_t now)
 {
 	const struct step *s;
 
 	for (s = d->steps; s; s = s->next)
-		if (s->state == STEP_ENDING || s->state == STEP_NEW)
+		if (s->state == STEP_ENDING ||
+		    (s->state == STEP_NEW && now < s->start_boot_ns + STEP_YOUNG_NS))
 			return true;
 	return false;
 }

@@ -249,14 +249,31 @@ static int size_peaks(struct peaks *t, size_t n)
 	return 0;
 }
 
+static uint64_t positive(uint64_t v)
+{
+	return (int64_t)v > 0 ? v : 0;
+}
+
+/* Signed parts: a thread's own may be negative, their sum is not. */
+static void add_pages(const struct snapshot *s, const struct jp_task_rec *r, struct totals *t)
+{
+	t->v[T_ANON] += r->rss_anon * s->page;
+	t->v[T_FILE] += r->rss_file * s->page;
+	t->v[T_SHMEM] += r->rss_shmem * s->page;
+	t->v[T_SWAP] += r->swap * s->page;
+}
+
 static void add_memory(struct snapshot *s, const struct jp_task_rec *r, struct totals *t)
 {
-	uint64_t rss = r->rss_anon + r->rss_file + r->rss_shmem;
+	/* counters read one after the other can dip below zero for a moment */
+	uint64_t rss = positive(r->rss_anon + r->rss_file + r->rss_shmem);
 	uint64_t hiwater = r->hiwater_rss > rss ? r->hiwater_rss : rss;
 	struct peak *p, *was;
 
-	if (!r->mm)
+	if (!r->mm) {
+		add_pages(s, r, t);
 		return;
+	}
 	p = find_peak(&s->cur, r->mm);
 	if (p->mm)
 		return; /* shared by vfork or CLONE_VM: counted already */
@@ -265,16 +282,8 @@ static void add_memory(struct snapshot *s, const struct jp_task_rec *r, struct t
 	was = find_peak(&s->old, r->mm);
 	if ((!was || !was->mm || was->hiwater < hiwater) && t->v[T_RISE] < hiwater * s->page)
 		t->v[T_RISE] = hiwater * s->page;
-	t->v[T_ANON] += r->rss_anon * s->page;
-	t->v[T_FILE] += r->rss_file * s->page;
-	t->v[T_SHMEM] += r->rss_shmem * s->page;
-	t->v[T_SWAP] += r->swap * s->page;
+	add_pages(s, r, t);
 	t->v[T_VM] += r->total_vm * s->page;
-}
-
-static uint64_t positive(uint64_t v)
-{
-	return (int64_t)v > 0 ? v : 0;
 }
 
 static void add_task(struct snapshot *s, const struct jp_task_rec *r)
@@ -307,6 +316,18 @@ static void add_task(struct snapshot *s, const struct jp_task_rec *r)
 	add_memory(s, r, t);
 }
 
+/* Memory that grew on one CPU and shrank on another between two reads may sum up below zero. */
+static void settle_gauges(struct snapshot *s)
+{
+	static const enum total gauges[] = {T_ANON, T_FILE, T_SHMEM, T_SWAP};
+	uint32_t slot;
+	size_t i;
+
+	for (slot = 0; slot < s->nslots; slot++)
+		for (i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
+			s->now[slot].v[gauges[i]] = positive(s->now[slot].v[gauges[i]]);
+}
+
 int snapshot__take(struct snapshot *s)
 {
 	struct peaks swap;
@@ -329,6 +350,7 @@ int snapshot__take(struct snapshot *s)
 		return err;
 	for (i = 0; i < s->nrecs; i++)
 		add_task(s, &s->recs[i]);
+	settle_gauges(s);
 	swap = s->old;
 	s->old = s->cur;
 	s->cur = swap;

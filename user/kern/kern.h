@@ -56,9 +56,9 @@ bool kern__attached(const struct kern *k);
  * task in its slot. *found is how many steps and tasks were new. */
 int kern__rescan(struct kern *k, unsigned *found);
 int kern__sweep(struct kern *k);
-/* Puts pid and all its threads and living descendants in a new lineage slot of step. */
-int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, const pid_t *pids,
-			unsigned npids);
+/* Puts the processes in a new lineage slot of step; uid is that of root. */
+int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid,
+			const pid_t *pids, unsigned npids);
 /* The calling process counts in slot 1. */
 int kern__track_self(struct kern *k);
 
@@ -76,6 +76,11 @@ int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx
 const struct jp_control *kern__control(const struct kern *k);
 const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot);
 void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source);
+/* The first process of a task that began before we did. */
+void kern__set_root(struct kern *k, uint32_t slot, pid_t pid, uid_t uid);
+/* Nobody needs the slot's counts any more: said before the journal is completed, so that a restart
+ * between the two makes no second file. */
+void kern__set_done(struct kern *k, uint32_t slot);
 unsigned kern__nslots(const struct kern *k);
 unsigned kern__ncpus(const struct kern *k);
 const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot);

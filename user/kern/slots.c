@@ -57,6 +57,17 @@ void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source
 	k->slots[slot].gtid_source = source;
 }
 
+void kern__set_root(struct kern *k, uint32_t slot, pid_t pid, uid_t uid)
+{
+	k->slots[slot].root_pid = pid;
+	k->slots[slot].uid = uid;
+}
+
+void kern__set_done(struct kern *k, uint32_t slot)
+{
+	k->slots[slot].flags |= JP_SLOT_F_DONE;
+}
+
 static uint32_t take_slot(struct kern *k, uint32_t kind, uint32_t step)
 {
 	uint32_t slot;
@@ -262,8 +273,8 @@ int kern__rescan(struct kern *k, unsigned *found)
 	return err;
 }
 
-int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, const pid_t *pids,
-			unsigned npids)
+int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid,
+			const pid_t *pids, unsigned npids)
 {
 	uint32_t slot = take_slot(k, JP_KIND_LINEAGE, step);
 	unsigned i;
@@ -274,7 +285,7 @@ int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, con
 	k->slots[slot].cgroup_id = k->slots[step].cgroup_id;
 	k->slots[slot].hier = k->slots[step].hier;
 	k->slots[slot].flags |= JP_SLOT_F_ENV;
-	k->slots[slot].root_pid = root;
+	kern__set_root(k, slot, root, uid);
 	kern__set_gtid(k, slot, gtid, JP_GTID_ENVIRON);
 	for (i = 0; i < npids; i++) {
 		uint32_t pid = pids[i];
@@ -294,6 +305,7 @@ void kern__release(struct kern *k, uint32_t slot)
 {
 	if (slot < JP_SLOT_FIRST || slot >= k->nslots)
 		return;
+	kern__set_done(k, slot);
 	k->slots[slot].state = JP_SLOT_DRAINING;
 	k->released[slot] = true;
 	k->quiet_ns[slot] = 0;

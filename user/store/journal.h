@@ -31,6 +31,9 @@ enum journal_type {
 
 enum attr_type { ATTR_I32, ATTR_I64, ATTR_F64, ATTR_STR };
 
+/* Of the file's header: a journal of that size or less holds nothing yet. */
+#define JOURNAL_HEADER_SIZE 16
+
 /* What a journal may hold. Writing more is -EINVAL (-EMSGSIZE for a frame); a reader that meets
  * more takes the frame for damaged. */
 #define JOURNAL_NAME_MAX   255	       /* bytes of a name, key or unit, without the NUL */

@@ -15,6 +15,8 @@ struct journal_header {
 	uint32_t bom;
 };
 
+_Static_assert(sizeof(struct journal_header) == JOURNAL_HEADER_SIZE, "journal header");
+
 struct frame_header {
 	uint32_t len; /* bytes of records that follow */
 	uint32_t crc; /* of these bytes */
