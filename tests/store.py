@@ -420,7 +420,7 @@ def show_prints_a_page():
     path = published()
     text = sh(JOBPROF, "show", path, env=dict(os.environ, LC_ALL="C.UTF-8")).stdout
     for word in ("job 7 step 0 on n1", "task 0:", "task 1:", "run queue", "step: all processes",
-                 "Mode sched: exact", "Unknown Columns: GPUMemMB", "collector:", "█"):
+                 "Mode exact: ", "Unknown Columns: GPUMemMB", "collector:", "█"):
         if word not in text:
             raise Failed("no %r in the page" % word)
     is_true("page fits 80 columns", max(map(len, text.splitlines())) <= 80, text)

@@ -209,8 +209,6 @@ static int load_config(const struct args *a, struct config *c, unsigned *familie
 
 	if (a->config_given || !access(a->config, F_OK))
 		err = config__load(c, a->config);
-	if (err && err != -EINVAL && err != -EPERM)
-		log_error("cannot read %s: %s", a->config, strerror(-err));
 	if (!err)
 		err = override(&c->pin_dir, a->pin);
 	if (!err)

@@ -214,7 +214,7 @@ static void summary(const struct run *r)
 		printf("%u background process%s still run%s; no longer counted (--wait-all waits)\n",
 		       r->evicted, r->evicted == 1 ? "" : "es", r->evicted == 1 ? "s" : "");
 	if (!getrusage(RUSAGE_SELF, &self))
-		printf("collector: %.3f s of CPU, %.1f MB\n",
+		printf("jobprof itself: %.3f s of CPU, %.1f MB, its start included\n",
 		       self.ru_utime.tv_sec + self.ru_stime.tv_sec +
 			       (self.ru_utime.tv_usec + self.ru_stime.tv_usec) / 1e6,
 		       self.ru_maxrss / 1024.0);
@@ -338,6 +338,11 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 	}
 	if (freq__parse(a->interval ? a->interval : "1", &cfg->freq, err, sizeof(err))) {
 		log_error("--interval %s: %s", a->interval, err);
+		return 2;
+	}
+	if (!freq__interval(&cfg->freq, FREQ_TASK) && !freq__interval(&cfg->freq, FREQ_STEP) &&
+	    !freq__interval(&cfg->freq, FREQ_LATENCY)) {
+		log_error("--interval %s: no row would be written: want 0.1 to 86400 seconds", a->interval);
 		return 2;
 	}
 	if (geteuid()) {

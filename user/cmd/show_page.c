@@ -315,15 +315,39 @@ static void print_step(const struct view *v, FILE *out, unsigned width, bool utf
 		print_sparks(out, v, &v->step, width, utf8);
 }
 
+static bool is_mode(const struct reader_attr *a)
+{
+	return !strncmp(a->name, "Mode ", 5) && a->type == ATTR_STR;
+}
+
+/* The families that are as good as can be share a line; each of the others says why it is not. */
+static void print_modes(const struct view *v, FILE *out)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < v->n->nattrs; i++) {
+		const struct reader_attr *a = &v->n->attrs[i];
+
+		if (!is_mode(a) || strcmp(a->str, "exact"))
+			continue;
+		fputs(any ? ", " : "Mode exact: ", out);
+		show__escaped(out, a->name + 5);
+		any = true;
+	}
+	if (any)
+		putc('\n', out);
+}
+
 /* Attributes that qualify the numbers. */
 static void print_notes(const struct view *v, FILE *out)
 {
 	static const char *const notes[] = {"Lost", "Unattributed", "Torn Rows", "Unknown Columns"};
 	double probe = view__probe_s(v), cpu = 0;
 
+	print_modes(v, out);
 	for (unsigned i = 0; i < v->n->nattrs; i++) {
 		const struct reader_attr *a = &v->n->attrs[i];
-		bool note = !strncmp(a->name, "Mode ", 5);
+		bool note = is_mode(a) && strcmp(a->str, "exact");
 
 		for (size_t k = 0; k < sizeof(notes) / sizeof(notes[0]); k++)
 			note |= !strcmp(a->name, notes[k]);

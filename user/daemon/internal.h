@@ -29,6 +29,7 @@ struct daemon {
 	bool stop, finishing, handover, sync, sweep, wake;
 	int stop_signal;
 	uint64_t rb_lost_seen, exhausted_seen;
+	uint64_t next_exhausted_ns;
 	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
 	char last_file[PUBLISH_PATH + 400];
 };

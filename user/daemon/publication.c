@@ -175,6 +175,9 @@ bool publication__reaped(struct publication *p, pid_t pid, int status, uint64_t 
 	if (WIFSIGNALED(status))
 		log_error("the writer of %s was killed by signal %d: trying again from the journal",
 			  p->name, WTERMSIG(status));
+	else if (!p->failures)
+		log_info("the writer of %s ended with status %d: trying again from the journal",
+			 p->name, WEXITSTATUS(status));
 	wait = RETRY_MIN_NS << (p->failures < 6 ? p->failures : 6);
 	p->failures++;
 	p->next_ns = now_ns + (wait < RETRY_MAX_NS ? wait : RETRY_MAX_NS);

@@ -266,6 +266,14 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_commit(s, n);
 }
 
+void step__notice(struct step *s, const struct step_env *env)
+{
+	if (s->state != STEP_ACTIVE || s->labelled)
+		return;
+	step_collect(s, env);
+	step_find_tasks(s, env);
+}
+
 bool step__quiet(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;

@@ -98,6 +98,8 @@ struct step *step__new(const struct step_env *env, uint32_t slot);
 void step__free(struct step *s);
 /* NEW -> ACTIVE once the job and the user are known; last: no more will be learnt. */
 void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last);
+/* Looks at new tasks while they are there: they may be gone before the first row. */
+void step__notice(struct step *s, const struct step_env *env);
 /* Journals the rows that are due at the snapshot's instant; all: of every series. */
 void step__rows(struct step *s, const struct step_env *env, bool all);
 /* Highest RSS between rows: call for every snapshot. */

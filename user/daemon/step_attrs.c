@@ -53,6 +53,17 @@ static void put_modes(struct step *s, const struct step_env *env)
 	}
 }
 
+/* jobprof run: one task has all that we have ourselves, known before it begins. */
+static void put_own_cpus(struct step *s)
+{
+	cpu_set_t cpus;
+
+	if (sched_getaffinity(0, sizeof(cpus), &cpus))
+		return;
+	journal__attr_i32(s->journal, "CPUs per Task", CPU_COUNT(&cpus));
+	journal__attr_i32(s->journal, "Allocated CPUs", CPU_COUNT(&cpus));
+}
+
 void step_put_start_attrs(struct step *s, const struct step_env *env)
 {
 	struct journal *j = s->journal;
@@ -62,6 +73,8 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	journal__attr_str(j, "Node Name", env->node_name);
 	journal__attr_i32(j, "Number of Tasks", 0);
 	journal__attr_i32(j, "CPUs per Task", 1);
+	if (env->embedded)
+		put_own_cpus(s);
 	put_times(s);
 	journal__attr_i32(j, "Schema Version", 1);
 	journal__attr_str(j, "JobProf Version", JOBPROF_VERSION);

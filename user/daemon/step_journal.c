@@ -140,7 +140,7 @@ static void take_meta(const struct journal_record *r, struct publication *p, str
 
 static int scan_journal(const char *path, struct publication *p, struct scan *sc)
 {
-	struct journal_reader *r;
+	struct journal_reader *r = NULL;
 	struct journal_record rec;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), err;
 

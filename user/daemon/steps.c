@@ -12,6 +12,11 @@
 
 /* How long the last tasks of a removed cgroup may take to leave the CPU. */
 #define QUIET_MAX_NS (2 * NSEC_PER_SEC)
+/* How often the log says that there are too few slots. */
+#define SAY_AGAIN_NS (10 * NSEC_PER_SEC)
+/* Writers at the same time, and after what time one does not count as such any more. */
+#define WRITERS_MAX    16
+#define WRITER_SLOW_NS (10 * NSEC_PER_SEC)
 /* Publishing may cost this part of the time. */
 #define PUBLISH_SHARE 100
 
@@ -38,9 +43,22 @@ static void add_step(struct daemon *d, uint32_t slot)
 	d->idle_since_ns = 0;
 }
 
+/* At once, and then now and then how many it has become. */
+static void say_exhausted(struct daemon *d)
+{
+	uint64_t exhausted = kern__control(d->env.k)->stats.slots_exhausted, now = clock__boot_ns();
+
+	if (exhausted <= d->exhausted_seen || now < d->next_exhausted_ns)
+		return;
+	log_warn("all %u slots are taken: %llu cgroups or tasks were counted as unattributed; raise "
+		 "MaxSlots",
+		 kern__nslots(d->env.k), (unsigned long long)exhausted);
+	d->exhausted_seen = exhausted;
+	d->next_exhausted_ns = now + SAY_AGAIN_NS;
+}
+
 void daemon_sync_steps(struct daemon *d)
 {
-	uint64_t exhausted;
 	struct step *s;
 	uint32_t i;
 
@@ -54,14 +72,11 @@ void daemon_sync_steps(struct daemon *d)
 		if (!find_step(d, i, info->gen))
 			add_step(d, i);
 	}
-	for (s = d->steps; s; s = s->next)
+	for (s = d->steps; s; s = s->next) {
 		step__identify(s, &d->env, d->steps, false);
-	exhausted = kern__control(d->env.k)->stats.slots_exhausted;
-	if (exhausted > d->exhausted_seen)
-		log_warn("all %u slots are taken: %llu cgroups or tasks were counted as unattributed; "
-			 "raise MaxSlots",
-			 kern__nslots(d->env.k), (unsigned long long)exhausted);
-	d->exhausted_seen = exhausted;
+		step__notice(s, &d->env);
+	}
+	say_exhausted(d);
 }
 
 static bool cgroup_gone(const struct daemon *d, const struct step *s)
@@ -92,11 +107,30 @@ static void end_step(struct daemon *d, struct step *s, const char *reason)
 	s->pub.next_ns = 0;
 }
 
+static bool is_writing(const struct publication *p, uint64_t now)
+{
+	return p->pid && now - p->started_ns < WRITER_SLOW_NS;
+}
+
+/* A thousand steps may end at once. Writers that hang keep nobody waiting. */
+static bool room_for_writer(const struct daemon *d, uint64_t now)
+{
+	const struct orphan *o;
+	const struct step *s;
+	unsigned n = 0;
+
+	for (s = d->steps; s; s = s->next)
+		n += is_writing(&s->pub, now);
+	for (o = d->orphans; o; o = o->next)
+		n += is_writing(&o->pub, now);
+	return n < WRITERS_MAX;
+}
+
 static void publish_live(struct daemon *d, struct step *s, uint64_t now)
 {
 	uint64_t every = (uint64_t)(d->opts.cfg->publish_interval * NSEC_PER_SEC);
 
-	if (!every || s->pub.pid || !s->intervals)
+	if (!every || s->pub.pid || !s->intervals || !room_for_writer(d, now))
 		return;
 	if (every < PUBLISH_SHARE * s->pub.cost_ns)
 		every = PUBLISH_SHARE * s->pub.cost_ns;
@@ -109,7 +143,7 @@ static void finish_file(struct daemon *d, struct publication *p, uint64_t now)
 	int err;
 
 	publication__check(p, now);
-	if (p->pid || p->done)
+	if (p->pid || p->done || !room_for_writer(d, now))
 		return;
 	err = publication__start(p, d->opts.writer, true, now);
 	if (err && err != -EAGAIN)

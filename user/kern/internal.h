@@ -45,6 +45,7 @@ struct kern {
 	struct jp_node nodes[JP_NODES];
 	char pin_dir[256];
 	bool adopted, readonly;
+	int lock; /* of pin_dir: its maps have one owner */
 	bool rss_percpu; /* the kernel keeps RSS in per-CPU counters (6.2) */
 	int map[M_N];
 	int prog[P_N];
@@ -66,6 +67,8 @@ int kern_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)
 void kern_close_fd(int *fd);
 int kern_mmap(struct kern *k);
 int kern_pin_all(struct kern *k);
+/* Makes pin_dir ours, if it is there. -EBUSY: another process that lives uses it. */
+int kern_lock_pins(struct kern *k);
 int kern_open_pins(struct kern *k, bool readonly);
 int kern_attach_one(struct kern *k, enum kern_program p);
 int kern_offsets(struct kern *k);

@@ -309,6 +309,26 @@ static int fill(struct kern *k)
 	return kern_offsets(k);
 }
 
+/* A file given for the kernel's types is looked at first: what fails later does not say why. */
+static int check_btf(const char *path)
+{
+	struct btf *btf;
+	char text[128];
+	long err;
+
+	if (!path)
+		return 0;
+	libbpf_set_print(keep_first);
+	btf = btf__parse(path, NULL);
+	err = libbpf_get_error(btf);
+	if (!err) {
+		btf__free(btf);
+		return 0;
+	}
+	libbpf_strerror(err, text, sizeof(text));
+	return kern_fail(-EINVAL, "%s holds no BTF: %s: give the file made for this kernel", path, text);
+}
+
 static struct kern *new_kern(void)
 {
 	struct kern *k = calloc(1, sizeof(*k));
@@ -320,6 +340,7 @@ static struct kern *new_kern(void)
 		k->map[i] = -1;
 	for (i = 0; i < P_N; i++)
 		k->prog[i] = k->link[i] = -1;
+	k->lock = -1;
 	return k;
 }
 
@@ -363,6 +384,8 @@ static int open_fresh(struct kern *k)
 		err = kern_attach_one(k, P_MKDIR);
 	if (!err && k->pin_dir[0])
 		err = kern_pin_all(k);
+	if (!err)
+		err = kern_lock_pins(k);
 	return err;
 }
 
@@ -408,10 +431,17 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 	k->opts = *opts;
 	k->nslots = opts->nslots;
 	k->ncpus = ncpus;
-	k->rss_percpu = rss_is_percpu(opts->btf);
 	memcpy(k->nodes, opts->nodes, sizeof(k->nodes));
 	if (opts->pin_dir)
 		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);
+	err = check_btf(opts->btf);
+	if (!err)
+		err = kern_lock_pins(k);
+	if (err) {
+		kern__free(k);
+		return err;
+	}
+	k->rss_percpu = rss_is_percpu(opts->btf);
 	err = k->pin_dir[0] ? take_over(k) : -ENOENT;
 	if (err) {
 		drop_all(k);
@@ -457,6 +487,7 @@ void kern__free(struct kern *k)
 	if (k->ring)
 		ring_buffer__free(k->ring);
 	drop_all(k);
+	kern_close_fd(&k->lock);
 	free(k);
 }
 

@@ -2,8 +2,10 @@
 /* Pins under bpffs: maps/NAME, progs/NAME, links/NAME. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/magic.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
@@ -40,6 +42,27 @@ static int ensure_bpffs(const char *pin_dir)
 				 parent, parent);
 	if (mount("bpf", parent, "bpf", 0, "mode=0700"))
 		return kern_fail(-errno, "cannot mount bpffs on %s: %s", parent, strerror(errno));
+	return 0;
+}
+
+/* A killed daemon's child may hold its lock for the moment until it has closed it. */
+#define LOCK_TRIES 100
+
+int kern_lock_pins(struct kern *k)
+{
+	int fd = k->pin_dir[0] ? open(k->pin_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1, i;
+
+	kern_close_fd(&k->lock);
+	if (fd < 0)
+		return 0; /* nothing is pinned there */
+	for (i = 0; flock(fd, LOCK_EX | LOCK_NB); i++) {
+		if (i < LOCK_TRIES && !usleep(10000))
+			continue;
+		close(fd);
+		return kern_fail(-EBUSY, "another jobprofd uses PinDir %s: give this one its own",
+				 k->pin_dir);
+	}
+	k->lock = fd;
 	return 0;
 }
 

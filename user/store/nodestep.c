@@ -451,6 +451,7 @@ static int build(const struct plan *plan, int journal_fd, int dir_fd, const char
 	b.file = create_file(dir_fd, name);
 	if (b.file < 0) {
 		err = h5__error();
+		unlinkat(dir_fd, name, 0);
 		goto out;
 	}
 	err = write_file(&b, journal_fd);

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whose a step's slot is. Paths hold names that users choose: they are only ever shown. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/jobprof-dump.h"
+#include "job/hier.h"
+#include "job/proc.h"
+
+/* A jobprof run may be anywhere, also inside a Slurm job: its own tree is the last on the path. */
+static size_t run_begin(const char *path)
+{
+	const char *at = NULL;
+
+	for (const char *p = path; (p = strstr(p, "/jobprof_")); p++)
+		at = p;
+	return at ? (size_t)(at - path) : 0;
+}
+
+static bool parse(const char *path, enum layout_family family, size_t from, struct cgroup_ids *ids)
+{
+	const struct layout *rows[32];
+	unsigned n = layout__rows(family, rows, 32);
+
+	return !layout__parse_rows(rows, n, path, from, ids) && ids->has_step;
+}
+
+static const char *mount_of(uint32_t id)
+{
+	static struct hier h[HIER_MAX];
+	static int n = -1;
+
+	if (n < 0)
+		n = hier__discover(h, HIER_MAX);
+	for (int i = 0; i < n; i++)
+		if (h[i].id == id)
+			return h[i].mount;
+	return NULL;
+}
+
+/* As jobprofd does: SLUID paths do not tell the job, the step's slurmstepd does while it lives. */
+static void ask_stepd(const struct jp_slot *info, struct cgroup_ids *ids)
+{
+	const char *mount = mount_of(info->hier);
+	char path[768], title[256], step[65];
+	uint32_t job;
+	FILE *f;
+	int pid;
+
+	if (!mount)
+		return;
+	snprintf(path, sizeof(path), "%s%s/slurm/cgroup.procs", mount, info->path);
+	f = fopen(path, "re");
+	while (f && !ids->has_job && fscanf(f, "%d", &pid) == 1) {
+		if (proc__title(pid, title, sizeof(title)) < 0 ||
+		    proc__stepd_title(title, &job, step, sizeof(step)))
+			continue;
+		ids->job_id = job;
+		ids->has_job = true;
+	}
+	if (f)
+		fclose(f);
+}
+
+bool dump__identify(const struct jp_slot *info, struct cgroup_ids *ids)
+{
+	if (!parse(info->path, LAYOUT_RUN, run_begin(info->path), ids) &&
+	    !parse(info->path, LAYOUT_SLURM, 0, ids)) {
+		memset(ids, 0, sizeof(*ids));
+		ids->step_id = STEP_NONE;
+		return false;
+	}
+	if (!ids->has_job)
+		ask_stepd(info, ids);
+	return true;
+}

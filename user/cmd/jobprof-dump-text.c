@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The tables for people. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/jobprof-dump.h"
+
+void dump__escaped(FILE *out, const char *s)
+{
+	for (; *s; s++) {
+		unsigned char c = *s;
+
+		if (c < 0x20 || c >= 0x7f)
+			fprintf(out, "\\x%02x", c);
+		else
+			putc(c, out);
+	}
+}
+
+char (*grid__row(struct grid *g))[GRID_CELL]
+{
+	size_t row = (size_t)g->ncols * GRID_CELL;
+	char (*r)[GRID_CELL];
+
+	if (g->nrows == g->max_rows) {
+		unsigned max = g->max_rows ? 2 * g->max_rows : 32;
+		void *p = realloc(g->cell, max * row);
+
+		if (!p)
+			return NULL;
+		g->cell = p;
+		g->max_rows = max;
+	}
+	r = &g->cell[(size_t)g->nrows++ * g->ncols];
+	memset(r, 0, row);
+	return r;
+}
+
+void grid__print(const struct grid *g, FILE *out)
+{
+	for (unsigned r = 0; r < g->nrows; r++) {
+		const char(*row)[GRID_CELL] = &g->cell[(size_t)r * g->ncols];
+		unsigned last = g->ncols;
+
+		while (last && !row[last - 1][0])
+			last--;
+		for (unsigned c = 0; c < last; c++) {
+			int width = 0;
+
+			for (unsigned k = 0; k < g->nrows; k++) {
+				int len = (int)strlen(g->cell[(size_t)k * g->ncols + c]);
+
+				width = len > width ? len : width;
+			}
+			if (c < g->nleft && c + 1 == last)
+				fprintf(out, "%s%s", c ? "  " : "", row[c]);
+			else
+				fprintf(out, "%s%*s", c ? "  " : "", c < g->nleft ? -width : width,
+					row[c]);
+		}
+		putc('\n', out);
+	}
+}
+
+void grid__free(struct grid *g)
+{
+	free(g->cell);
+	memset(g, 0, sizeof(*g));
+}
+
+/* How the usual columns are headed, where the schema's name and unit do not suit a terminal. */
+static const struct {
+	const char *name, *heading;
+	double scale;
+} usual[] = {
+	{"CPUTime", "CPU s", 1},	{"RunDelay", "delay s", 1},  {"VolSwitches", "vol", 1},
+	{"InvolSwitches", "invol", 1},	{"Migrations", "migr", 1},   {"RSS", "RSS MB", 1.0 / 1024},
+	{"ReadMB", "read MB", 1},	{"WriteMB", "write MB", 1},  {"DiskReadMB", "dread MB", 1},
+	{"DiskWriteMB", "dwrite MB", 1}, {"Threads", "thr", 1},
+};
+#define N_USUAL (sizeof(usual) / sizeof(usual[0]))
+
+/* The columns shown. */
+static struct {
+	const struct column *col;
+	const char *heading;
+	double scale;
+} shown[DUMP_COLUMNS];
+static unsigned nshown;
+
+static bool show_column(const char *name, const char *heading, double scale)
+{
+	const struct dump_columns *all = dump__task_columns();
+	int i = dump__column(all, name);
+
+	if (i < 0 || nshown == DUMP_COLUMNS)
+		return false;
+	shown[nshown].col = all->col[i];
+	shown[nshown].heading = heading ? heading : all->col[i]->name;
+	shown[nshown++].scale = scale;
+	return true;
+}
+
+int text__choose(const char *list, char *bad, size_t badlen)
+{
+	nshown = 0;
+	for (size_t i = 0; !list && i < N_USUAL; i++)
+		show_column(usual[i].name, usual[i].heading, usual[i].scale);
+	while (list) {
+		size_t len = strcspn(list, ",");
+
+		snprintf(bad, badlen, "%.*s", (int)len, list);
+		if (!show_column(bad, NULL, 1))
+			return -EINVAL;
+		list = list[len] ? list + len + 1 : NULL;
+	}
+	return 0;
+}
+
+static void put_number(char *cell, double v, const char *unit, bool rate)
+{
+	const char *fmt = !strcmp(unit, "s") ? "%.3f" : !*unit && !rate ? "%.0f" : "%.1f";
+
+	if (isnan(v))
+		snprintf(cell, GRID_CELL, "-");
+	else
+		snprintf(cell, GRID_CELL, fmt, v);
+}
+
+static void put_values(char (*cell)[GRID_CELL], const struct dump_row *r, bool rate)
+{
+	for (unsigned i = 0; i < nshown; i++) {
+		int at = dump__column(r->cols, shown[i].col->name);
+		double v = at < 0 ? NAN : rate ? r->rate[at] : r->value[at];
+
+		if (rate && shown[i].col->kind != COL_DELTA)
+			continue;
+		put_number(cell[i], v * shown[i].scale, shown[i].col->unit, rate);
+	}
+}
+
+enum { LEAD_JOB, LEAD_STEP, LEAD_TASK, LEAD_STATE, LEAD_AGE, N_LEAD };
+
+static void put_headings(struct grid *g, bool rate)
+{
+	static const char *const lead[N_LEAD] = {"job", "step", "task", "state", "age s"};
+	char (*row)[GRID_CELL] = grid__row(g);
+
+	for (unsigned i = 0; row && i < N_LEAD; i++)
+		snprintf(row[i], GRID_CELL, "%s", lead[i]);
+	for (unsigned i = 0; row && i < nshown; i++)
+		if (!rate || shown[i].col->kind == COL_DELTA)
+			snprintf(row[N_LEAD + i], GRID_CELL, "%s", shown[i].heading);
+}
+
+static void name_step(const struct dump_step *s, char (*row)[GRID_CELL])
+{
+	if (s->ids.has_job)
+		snprintf(row[LEAD_JOB], GRID_CELL, "%u", s->ids.job_id);
+	else
+		snprintf(row[LEAD_JOB], GRID_CELL, "%s", s->ids.sluid[0] ? s->ids.sluid : "-");
+	snprintf(row[LEAD_STEP], GRID_CELL, "%s", s->parsed ? s->ids.step_name : "-");
+}
+
+static void put_row(struct grid *g, const struct dump_step *s, const struct dump_row *r,
+		    const char *task, bool rate)
+{
+	char (*row)[GRID_CELL] = grid__row(g);
+
+	if (!row)
+		return;
+	if (s)
+		name_step(s, row);
+	snprintf(row[LEAD_TASK], GRID_CELL, "%s", task);
+	snprintf(row[LEAD_STATE], GRID_CELL, "%s", r->state);
+	snprintf(row[LEAD_AGE], GRID_CELL, "%.1f", r->age);
+	put_values(row + N_LEAD, r, rate);
+}
+
+static void put_steps(const struct dump *d, FILE *out, bool rate)
+{
+	struct grid g = {.ncols = N_LEAD + nshown, .nleft = LEAD_AGE};
+	char task[32];
+
+	put_headings(&g, rate);
+	for (unsigned i = 0; i < d->nsteps; i++) {
+		const struct dump_step *s = &d->steps[i];
+
+		put_row(&g, s, &s->row, "all", rate);
+		for (unsigned k = 0; k < s->ntasks; k++) {
+			snprintf(task, sizeof(task), "%d", s->tasks[k].gtid);
+			put_row(&g, s, &s->tasks[k], s->tasks[k].gtid < 0 ? "?" : task, rate);
+		}
+	}
+	put_row(&g, NULL, &d->other, "unattributed", rate);
+	grid__print(&g, out);
+	grid__free(&g);
+}
+
+/* Steps that the built-in layouts do not name. */
+static void put_paths(const struct dump *d, FILE *out)
+{
+	for (unsigned i = 0; i < d->nsteps; i++) {
+		if (d->steps[i].parsed)
+			continue;
+		fprintf(out, "slot %u: ", d->steps[i].row.slot);
+		dump__escaped(out, d->steps[i].info.path[0] ? d->steps[i].info.path :
+							      "path not known");
+		putc('\n', out);
+	}
+}
+
+void text__tables(const struct dump *d, FILE *out)
+{
+	const struct jp_control *c = kern__control(d->k);
+
+	fprintf(out, "%u step%s, %u of %u slots in use, maps %.0f s old, programs %s\n", d->nsteps,
+		d->nsteps == 1 ? "" : "s", d->used, kern__nslots(d->k) - JP_SLOT_FIRST,
+		(double)(d->boot_ns - c->born_ns) / 1e9,
+		kern__attached(d->k) ? "attached" : "detached: nothing is counted until a job comes");
+	put_steps(d, out, false);
+	if (d->rates) {
+		fprintf(out, "\nper second, since the last round\n");
+		put_steps(d, out, true);
+	}
+	put_paths(d, out);
+	raw__print_counters(d, out);
+}
