@@ -31,7 +31,7 @@ endif
 
 H5_CFLAGS := $(shell pkg-config --cflags hdf5 2>/dev/null || echo -I/usr/include/hdf5/serial)
 H5_LIBS   := $(shell pkg-config --libs hdf5 2>/dev/null || echo -L/usr/lib/x86_64-linux-gnu/hdf5/serial -lhdf5)
-CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser
+CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser -I$(B)
 CFLAGS ?=
 CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-unused-parameter -fno-strict-aliasing
@@ -47,7 +47,8 @@ BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iskel -I.
 BPF_FIRST := bpf/maps.bpf.c bpf/sched.bpf.c bpf/life.bpf.c
 BPF_SRC  := $(BPF_FIRST) $(filter-out $(BPF_FIRST),$(wildcard bpf/*.bpf.c))
 BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
-SKEL     := skel/jobprof.skel.h
+# In the build directory: each one is whole in itself.
+SKEL     := $(B)/skel/jobprof.skel.h
 LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c,$(wildcard user/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
@@ -76,10 +77,10 @@ $(B)/bpf/jobprof.o: $(BPF_OBJ)
 	$(call msg,LINK-BPF,$@)
 	$(Q)$(BPFTOOL) gen object $@ $^
 
-# One skeleton serves every build directory.
 $(SKEL): $(B)/bpf/jobprof.o
 	$(call msg,SKEL,$@)
-	$(Q)$(BPFTOOL) gen skeleton $< name jobprof > $@.$$$$ && mv $@.$$$$ $@
+	@mkdir -p $(@D)
+	$(Q)$(BPFTOOL) gen skeleton $< name jobprof > $@
 
 $(B)/user/kern/open.o: $(SKEL)
 
@@ -97,7 +98,8 @@ BPF_LIBS := -lbpf -lelf -lz
 $(B)/jobprofd: $(B)/user/cmd/jobprofd.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lcap -lsystemd -lm
-$(B)/jobprof-dump: $(B)/user/cmd/jobprof-dump.o $(LIB)
+DUMP_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof-dump*.c))
+$(B)/jobprof-dump: $(DUMP_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -ljansson -lm
 $(B)/jobprof-writer: $(B)/user/cmd/jobprof-writer.o $(LIB)
@@ -146,4 +148,4 @@ install: all
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
 
 clean:
-	rm -rf build build-san skel/jobprof.skel.h
+	rm -rf build build-san

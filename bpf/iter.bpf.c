@@ -42,11 +42,14 @@ static __always_inline void fill_memory(struct task_struct *p, struct jp_task_re
 static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
 				       struct jp_task_rec *rec)
 {
-	rec->sched_slot = t->slot;
-	if (t->slot == JP_SLOT_NONE)
+	u64 moved = t->slot != t->next_slot ? t->move_runtime_ns : 0;
+
+	/* where the next switch will count it: what is said of a slot once must not be taken back */
+	rec->sched_slot = t->next_slot;
+	if (t->next_slot == JP_SLOT_NONE)
 		return;
 	/* bases first: a switch in between must not make the difference negative */
-	rec->runtime_ns = t->runtime_ns;
+	rec->runtime_ns = t->runtime_ns > moved ? t->runtime_ns : moved;
 	rec->run_delay_ns = t->run_delay_ns;
 	rec->nvcsw = t->nvcsw;
 	rec->nivcsw = t->nivcsw;
@@ -73,6 +76,15 @@ static __always_inline void fill_acct(struct task_struct *p, struct jp_task *t,
 	rec->write_bytes = p->ioac.write_bytes - t->write_bytes;
 }
 
+/* Run time before a move that the next switch will carry out: it stays where the task was. */
+static __always_inline u64 left_behind(const struct jp_task *t)
+{
+	if (t->slot == t->next_slot || t->slot == JP_SLOT_NONE ||
+	    t->move_runtime_ns <= t->runtime_ns)
+		return 0;
+	return t->move_runtime_ns - t->runtime_ns;
+}
+
 SEC("?iter/task")
 int jp_iter(struct bpf_iter__task *ctx)
 {
@@ -86,6 +98,14 @@ int jp_iter(struct bpf_iter__task *ctx)
 	t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
 	if (!t || (t->next_slot == JP_SLOT_NONE && t->slot == JP_SLOT_NONE))
 		return 0;
+	rec.runtime_ns = left_behind(t);
+	if (rec.runtime_ns) {
+		rec.slot = JP_SLOT_NONE;
+		rec.sched_slot = t->slot;
+		if (bpf_seq_write(seq, &rec, sizeof(rec)))
+			JP_COUNT(iter_fail);
+		rec.runtime_ns = 0;
+	}
 	rec.slot = t->next_slot;
 	rec.pid = p->pid;
 	rec.tgid = p->tgid;

@@ -22,7 +22,7 @@ void dump__escaped(FILE *out, const char *s)
 char (*grid__row(struct grid *g))[GRID_CELL]
 {
 	size_t row = (size_t)g->ncols * GRID_CELL;
-	char (*r)[GRID_CELL];
+	char(*r)[GRID_CELL];
 
 	if (g->nrows == g->max_rows) {
 		unsigned max = g->max_rows ? 2 * g->max_rows : 32;
@@ -38,27 +38,38 @@ char (*grid__row(struct grid *g))[GRID_CELL]
 	return r;
 }
 
+static int grid_width(const struct grid *g, unsigned col)
+{
+	int width = 0;
+
+	for (unsigned r = 0; r < g->nrows; r++) {
+		int len = (int)strlen(g->cell[(size_t)r * g->ncols + col]);
+
+		width = len > width ? len : width;
+	}
+	return width;
+}
+
 void grid__print(const struct grid *g, FILE *out)
 {
+	int width[GRID_COLS] = {};
+
+	for (unsigned c = 0; c < g->ncols; c++)
+		width[c] = grid_width(g, c);
 	for (unsigned r = 0; r < g->nrows; r++) {
-		const char(*row)[GRID_CELL] = &g->cell[(size_t)r * g->ncols];
-		unsigned last = g->ncols;
+		const char(*row)[GRID_CELL] = (const void *)&g->cell[(size_t)r * g->ncols];
+		unsigned shown_cols = g->ncols, printed = 0;
 
-		while (last && !row[last - 1][0])
-			last--;
-		for (unsigned c = 0; c < last; c++) {
-			int width = 0;
-
-			for (unsigned k = 0; k < g->nrows; k++) {
-				int len = (int)strlen(g->cell[(size_t)k * g->ncols + c]);
-
-				width = len > width ? len : width;
-			}
-			if (c < g->nleft && c + 1 == last)
-				fprintf(out, "%s%s", c ? "  " : "", row[c]);
-			else
-				fprintf(out, "%s%*s", c ? "  " : "", c < g->nleft ? -width : width,
-					row[c]);
+		while (shown_cols && !row[shown_cols - 1][0])
+			shown_cols--;
+		for (unsigned c = 0; c < shown_cols; c++) {
+			if (!width[c])
+				continue; /* a column that no row fills */
+			fprintf(out, "%s%*s", printed++ ? "  " : "",
+				c >= g->nleft	     ? width[c]
+				: c + 1 < shown_cols ? -width[c]
+						     : 0,
+				row[c]);
 		}
 		putc('\n', out);
 	}
@@ -75,9 +86,9 @@ static const struct {
 	const char *name, *heading;
 	double scale;
 } usual[] = {
-	{"CPUTime", "CPU s", 1},	{"RunDelay", "delay s", 1},  {"VolSwitches", "vol", 1},
-	{"InvolSwitches", "invol", 1},	{"Migrations", "migr", 1},   {"RSS", "RSS MB", 1.0 / 1024},
-	{"ReadMB", "read MB", 1},	{"WriteMB", "write MB", 1},  {"DiskReadMB", "dread MB", 1},
+	{"CPUTime", "CPU s", 1},	 {"RunDelay", "delay s", 1}, {"VolSwitches", "vol", 1},
+	{"InvolSwitches", "invol", 1},	 {"Migrations", "migr", 1},  {"RSS", "RSS MB", 1.0 / 1024},
+	{"ReadMB", "read MB", 1},	 {"WriteMB", "write MB", 1}, {"DiskReadMB", "dread MB", 1},
 	{"DiskWriteMB", "dwrite MB", 1}, {"Threads", "thr", 1},
 };
 #define N_USUAL (sizeof(usual) / sizeof(usual[0]))
@@ -146,7 +157,7 @@ enum { LEAD_JOB, LEAD_STEP, LEAD_TASK, LEAD_STATE, LEAD_AGE, N_LEAD };
 static void put_headings(struct grid *g, bool rate)
 {
 	static const char *const lead[N_LEAD] = {"job", "step", "task", "state", "age s"};
-	char (*row)[GRID_CELL] = grid__row(g);
+	char(*row)[GRID_CELL] = grid__row(g);
 
 	for (unsigned i = 0; row && i < N_LEAD; i++)
 		snprintf(row[i], GRID_CELL, "%s", lead[i]);
@@ -161,40 +172,50 @@ static void name_step(const struct dump_step *s, char (*row)[GRID_CELL])
 		snprintf(row[LEAD_JOB], GRID_CELL, "%u", s->ids.job_id);
 	else
 		snprintf(row[LEAD_JOB], GRID_CELL, "%s", s->ids.sluid[0] ? s->ids.sluid : "-");
-	snprintf(row[LEAD_STEP], GRID_CELL, "%s", s->parsed ? s->ids.step_name : "-");
+	if (s->parsed)
+		snprintf(row[LEAD_STEP], GRID_CELL, "%s", s->ids.step_name);
+	else
+		snprintf(row[LEAD_STEP], GRID_CELL, "slot %u", s->row.slot);
 }
 
-static void put_row(struct grid *g, const struct dump_step *s, const struct dump_row *r,
-		    const char *task, bool rate)
+/* Its new line, or NULL. */
+static char (*put_row(struct grid *g, const struct dump_row *r, const char *task,
+		      bool rate))[GRID_CELL]
 {
-	char (*row)[GRID_CELL] = grid__row(g);
+	char(*row)[GRID_CELL] = grid__row(g);
 
 	if (!row)
-		return;
-	if (s)
-		name_step(s, row);
+		return NULL;
 	snprintf(row[LEAD_TASK], GRID_CELL, "%s", task);
 	snprintf(row[LEAD_STATE], GRID_CELL, "%s", r->state);
 	snprintf(row[LEAD_AGE], GRID_CELL, "%.1f", r->age);
 	put_values(row + N_LEAD, r, rate);
+	return row;
+}
+
+static void put_step(struct grid *g, const struct dump_step *s, bool rate)
+{
+	char(*row)[GRID_CELL] = put_row(g, &s->row, "all", rate);
+	char task[32];
+
+	if (row)
+		name_step(s, row);
+	for (unsigned i = 0; i < s->ntasks; i++) {
+		snprintf(task, sizeof(task), "%d", s->tasks[i].gtid);
+		row = put_row(g, &s->tasks[i], s->tasks[i].gtid < 0 ? "?" : task, rate);
+		if (row)
+			name_step(s, row);
+	}
 }
 
 static void put_steps(const struct dump *d, FILE *out, bool rate)
 {
 	struct grid g = {.ncols = N_LEAD + nshown, .nleft = LEAD_AGE};
-	char task[32];
 
 	put_headings(&g, rate);
-	for (unsigned i = 0; i < d->nsteps; i++) {
-		const struct dump_step *s = &d->steps[i];
-
-		put_row(&g, s, &s->row, "all", rate);
-		for (unsigned k = 0; k < s->ntasks; k++) {
-			snprintf(task, sizeof(task), "%d", s->tasks[k].gtid);
-			put_row(&g, s, &s->tasks[k], s->tasks[k].gtid < 0 ? "?" : task, rate);
-		}
-	}
-	put_row(&g, NULL, &d->other, "unattributed", rate);
+	for (unsigned i = 0; i < d->nsteps; i++)
+		put_step(&g, &d->steps[i], rate);
+	put_row(&g, &d->other, "unattributed", rate);
 	grid__print(&g, out);
 	grid__free(&g);
 }
@@ -206,8 +227,8 @@ static void put_paths(const struct dump *d, FILE *out)
 		if (d->steps[i].parsed)
 			continue;
 		fprintf(out, "slot %u: ", d->steps[i].row.slot);
-		dump__escaped(out, d->steps[i].info.path[0] ? d->steps[i].info.path :
-							      "path not known");
+		dump__escaped(out,
+			      d->steps[i].info.path[0] ? d->steps[i].info.path : "path not known");
 		putc('\n', out);
 	}
 }
@@ -219,7 +240,8 @@ void text__tables(const struct dump *d, FILE *out)
 	fprintf(out, "%u step%s, %u of %u slots in use, maps %.0f s old, programs %s\n", d->nsteps,
 		d->nsteps == 1 ? "" : "s", d->used, kern__nslots(d->k) - JP_SLOT_FIRST,
 		(double)(d->boot_ns - c->born_ns) / 1e9,
-		kern__attached(d->k) ? "attached" : "detached: nothing is counted until a job comes");
+		kern__attached(d->k) ? "attached"
+				     : "detached: nothing is counted until a job comes");
 	put_steps(d, out, false);
 	if (d->rates) {
 		fprintf(out, "\nper second, since the last round\n");

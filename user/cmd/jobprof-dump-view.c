@@ -182,9 +182,9 @@ static void fill_rates(struct dump_row *r, const struct dump_row *prev, double s
 		if (r->cols->col[i]->kind != COL_DELTA || !(seconds > 0))
 			r->rate[i] = NAN;
 		else /* a slot read in the middle of a switch is made good by the next round */
-			r->rate[i] = r->value[i] > before ? (r->value[i] - before) / seconds :
-			      isnan(r->value[i])	  ? NAN :
-							    0;
+			r->rate[i] = r->value[i] > before ? (r->value[i] - before) / seconds
+				     : isnan(r->value[i]) ? NAN
+							  : 0;
 	}
 }
 

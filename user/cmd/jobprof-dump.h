@@ -48,7 +48,7 @@ struct dump_step {
 struct dump {
 	struct kern *k;
 	uint64_t boot_ns, torn;
-	bool rates; /* there was a round before */
+	bool rates;		 /* there was a round before */
 	struct dump_step *steps; /* by job, step, path */
 	unsigned nsteps, max_steps;
 	unsigned used; /* slots */
@@ -73,6 +73,7 @@ json_t *dump__json_real(double v); /* null where it is not known */
 
 /* A table with columns as wide as they need to be; text beyond a cell's size is cut. */
 #define GRID_CELL 80
+#define GRID_COLS (DUMP_COLUMNS + 8)
 struct grid {
 	char (*cell)[GRID_CELL];
 	unsigned ncols, nrows, max_rows;
@@ -92,7 +93,7 @@ json_t *json__columns(const struct dump_row *r, bool rates);
 /* Every slot in use and CPU as the maps hold it. */
 json_t *raw__json(const struct dump *d);
 void raw__text(const struct dump *d, FILE *out);
-/* Counters of the collector by name; nonzero: only those, as lines with what they mean. */
+/* Counters of the collector by name; as text only those that are not zero, with what they mean. */
 json_t *raw__counters(const struct dump *d);
 void raw__print_counters(const struct dump *d, FILE *out);
 
@@ -106,7 +107,7 @@ struct self {
 	uint64_t map_bytes;
 	unsigned maps;
 };
-/* Sleeps so long with the kernel's run statistics on, less if *ended becomes true. 0 or -errno. */
+/* Calls wait_s with the kernel's run statistics on. 0 or -errno. */
 int self__sample(struct self *s, const struct kern *k, double seconds,
 		 void (*wait_s)(double seconds));
 void self__text(const struct self *s, const struct dump *d, FILE *out);

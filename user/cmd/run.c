@@ -24,6 +24,7 @@
 #include "store/series.h"
 
 #define GIVE_UP_AFTER 3 /* failed writers */
+#define COURTESY_NS   (3 * NSEC_PER_SEC)
 
 struct run {
 	struct daemon *d;
@@ -37,6 +38,7 @@ struct run {
 	pid_t pid;
 	int status;
 	bool ended, removed, failed;
+	uint64_t written_ns; /* when there was nothing more to do for CMD */
 	unsigned evicted;
 };
 
@@ -184,7 +186,12 @@ static bool is_done(void *ctx)
 		return false;
 	}
 	r->failed = writers_failed(r);
-	return r->failed || !daemon__steps(r->d);
+	if (!r->failed && daemon__steps(r->d))
+		return false;
+	if (!r->written_ns)
+		r->written_ns = clock__boot_ns();
+	/* what a killed run has left is a courtesy: not for long */
+	return !daemon__finishing(r->d) || clock__boot_ns() > r->written_ns + COURTESY_NS;
 }
 
 static int exit_status(const struct run *r)

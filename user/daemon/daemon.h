@@ -47,6 +47,8 @@ void daemon__free(struct daemon *d);
 struct kern *daemon__kern(struct daemon *d);
 /* The steps being profiled or written. */
 const struct step *daemon__steps(const struct daemon *d);
+/* A writer is at work on the file of an earlier run. */
+bool daemon__finishing(const struct daemon *d);
 /* Path of the last file put in place, "" if none. */
 const char *daemon__last_file(const struct daemon *d);
 /* Where v2 or, without it, the first followed hierarchy is mounted. */

@@ -44,6 +44,15 @@ static uint64_t grid_of(const struct step_env *env, int kind, uint64_t boot_ns)
 	return (env->real0_ns + (boot_ns - env->boot0_ns)) / env->interval_ns[kind];
 }
 
+void step_set_grid(struct step *s, const struct step_env *env)
+{
+	uint64_t now = clock__boot_ns();
+	int i;
+
+	for (i = 0; i < SERIES_KINDS; i++)
+		s->grid[i] = grid_of(env, i, now);
+}
+
 struct step *step__new(const struct step_env *env, uint32_t slot)
 {
 	const struct jp_slot *info = kern__slot(env->k, slot);
@@ -58,8 +67,7 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	s->start_real_ns = clock__real_ns() - (clock__boot_ns() - info->start_ns);
 	s->clock_steps0 = env->clock_steps;
 	s->state = env->families ? STEP_NEW : STEP_IGNORED;
-	for (int i = 0; i < SERIES_KINDS; i++)
-		s->grid[i] = grid_of(env, i, s->start_boot_ns);
+	step_set_grid(s, env);
 	step_select_columns(s, env);
 	return s;
 }
@@ -91,10 +99,21 @@ static bool kind_wanted(const struct step *s, const struct step_env *env, int ki
 	return env->interval_ns[kind] && s->sets[kind].ncols;
 }
 
+static int tell_table(struct step *s, struct table *t)
+{
+	char name[32];
+	int err;
+
+	snprintf(name, sizeof(name), "%d", t->gtid);
+	err = journal__table(s->journal, t->id, t->kind, t->kind == SERIES_STEP ? "Step" : name);
+	if (!err)
+		t->told = TOLD_PENDING;
+	return err;
+}
+
 static struct table *new_table(struct step *s, int kind, int gtid)
 {
 	struct table *t;
-	char name[32];
 
 	if (s->ntables == s->max_tables) {
 		unsigned max = s->max_tables ? 2 * s->max_tables : 8;
@@ -111,8 +130,7 @@ static struct table *new_table(struct step *s, int kind, int gtid)
 	t->kind = kind;
 	t->gtid = gtid;
 	t->prev.boot_ns = s->start_boot_ns;
-	snprintf(name, sizeof(name), "%d", gtid);
-	if (journal__table(s->journal, t->id, kind, kind == SERIES_STEP ? "Step" : name))
+	if (tell_table(s, t))
 		return NULL;
 	s->ntables++;
 	return t;
@@ -168,6 +186,8 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 				.start_real_ns = s->start_real_ns,
 				.probe_ns = kern__control(env->k)->probe_ns};
 
+	if (t->told == TOLD_NO && tell_table(s, t))
+		return;
 	if (began != UINT64_MAX && began > t->prev.boot_ns)
 		t->prev.boot_ns = began;
 	totals__clamp(&now->totals, &t->prev.totals);
@@ -228,12 +248,24 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 	return n;
 }
 
-void step_commit(struct step *s, unsigned rows)
+int step_try_commit(struct step *s)
 {
 	int err = journal__commit(s->journal);
+	unsigned i;
+
+	for (i = 0; i < s->ntables; i++)
+		if (s->tables[i].told == TOLD_PENDING)
+			s->tables[i].told = err ? TOLD_NO : TOLD_YES;
+	return err;
+}
+
+void step_commit(struct step *s, unsigned rows)
+{
+	int err = step_try_commit(s);
 
 	if (!err)
 		return;
+	s->labelled = false; /* the labels may have been in it */
 	s->lost_rows += rows;
 	if (!s->said_full)
 		log_error("%s: cannot append to the journal %s: %s: rows are being lost; make room in "

@@ -31,8 +31,12 @@ enum step_state { STEP_NEW, STEP_ACTIVE, STEP_ENDING, STEP_FINISHING, STEP_DONE,
 enum { SERIES_TASKS, SERIES_STEP, SERIES_LATENCY, SERIES_KINDS };
 #define MAX_COLUMNS 64
 
+/* Whether the journal knows a table: told in the frame being built, or in one that was written. */
+enum told { TOLD_NO, TOLD_PENDING, TOLD_YES };
+
 struct table {
 	uint32_t id;
+	enum told told;
 	int kind; /* SERIES_* */
 	int gtid; /* JP_GTID_NONE: Step */
 	uint64_t peak;

@@ -218,8 +218,30 @@ void step__identify(struct step *s, const struct step_env *env, const struct ste
 	if (s->state != STEP_NEW || !find_out(s, env, all, last))
 		return;
 	s->state = step_open_journal(s, env) ? STEP_IGNORED : STEP_ACTIVE;
+	step_set_grid(s, env);
 	if (s->state == STEP_ACTIVE)
 		log_info("profiling %s (uid %u)", s->pub.name, s->uid);
+}
+
+/* A task may be between fork and its first exec when it is looked at: then again, so long. */
+#define ASK_AGAIN_NS (2 * NSEC_PER_SEC)
+
+/* Its first exec may have come before the programs that would have seen it. */
+static bool missed_exec(const struct jp_slot *info, const struct step_env *env)
+{
+	return (info->flags & JP_SLOT_F_ENV) &&
+	       ((info->flags & JP_SLOT_F_BASE) ||
+		info->start_ns < kern__control(env->k)->attached_ns + NSEC_PER_SEC);
+}
+
+static bool has_lineage(const struct step *s, const struct step_env *env, pid_t root)
+{
+	uint32_t slot;
+
+	for_each_slot(slot, s)
+		if (kern__slot(env->k, slot)->root_pid == (uint32_t)root)
+			return true;
+	return false;
 }
 
 /* A task whose beginning we did not see: the environment of the lineage's first process tells. */
@@ -243,6 +265,8 @@ static void ask_processes(struct step *s, const struct step_env *env, uint32_t s
 			kern__set_root(env->k, slot, root, uid);
 			break;
 		}
+		if (has_lineage(s, env, root))
+			continue;
 		for (m = 0, j = i; j < n && m < 64; j++) {
 			pid_t other;
 
@@ -260,19 +284,19 @@ static void ask_processes(struct step *s, const struct step_env *env, uint32_t s
 /* Global ids of tasks that the kernel could not tell when they began. */
 void step_find_tasks(struct step *s, const struct step_env *env)
 {
+	bool ask = !s->asked || clock__boot_ns() < s->start_boot_ns + ASK_AGAIN_NS;
 	struct cgroup_ids ids;
 	uint32_t slot;
 	int seen = 0;
 
 	for_each_slot(slot, s) {
 		const struct jp_slot *info = kern__slot(env->k, slot);
-		bool base = info->flags & JP_SLOT_F_BASE;
 
 		if (info->gtid < 0 && info->kind == JP_KIND_TASK && !(info->flags & JP_SLOT_F_ENV)) {
 			/* nobody but the path can know */
 			if (!parse_path(s, env, info->path, &ids) && ids.task >= 0)
 				kern__set_gtid(env->k, slot, ids.task, JP_GTID_PATH);
-		} else if (info->gtid < 0 && base && (info->flags & JP_SLOT_F_ENV) && !s->asked) {
+		} else if (info->gtid < 0 && ask && missed_exec(info, env)) {
 			ask_processes(s, env, slot);
 		}
 		if (info->gtid >= 0)

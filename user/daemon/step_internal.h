@@ -5,6 +5,8 @@
 #include "daemon/step.h"
 
 struct table *step_table(struct step *s, const struct step_env *env, int kind, int gtid);
+/* The next rows are due at the instants that come, not for one that has passed already. */
+void step_set_grid(struct step *s, const struct step_env *env);
 void step_select_columns(struct step *s, const struct step_env *env);
 int step_open_journal(struct step *s, const struct step_env *env);
 void step_put_state(struct step *s, const struct step_env *env);
@@ -13,6 +15,8 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 void step_label(struct step *s, const struct step_env *env, pid_t pid);
 void step_find_tasks(struct step *s, const struct step_env *env);
 void step_read_cgroup(const struct step *s, const struct step_env *env, double cg[CG_N]);
+/* Writes the frame. 0 or -errno: what was in it is lost, and tables are told again. */
+int step_try_commit(struct step *s);
 /* Commits the frame; rows that could not be written are counted and said once. */
 void step_commit(struct step *s, unsigned rows);
 

@@ -82,8 +82,13 @@ int step_open_journal(struct step *s, const struct step_env *env)
 		if (s->sets[i].ncols && !s->sets[i].series->grouped)
 			step_table(s, env, i, JP_GTID_NONE);
 	step_put_state(s, env);
-	step_commit(s, 0);
-	return 0;
+	err = step_try_commit(s);
+	if (err) {
+		log_error("cannot begin journal %s: %s: the step is not profiled; make room in StateDir",
+			  s->pub.journal, strerror(-err));
+		unlink(s->pub.journal);
+	}
+	return err;
 }
 
 void step_put_state(struct step *s, const struct step_env *env)
@@ -206,6 +211,9 @@ static void restore(struct step *s, const struct saved *v, bool same)
 	memcpy(s->tables, v + 1, v->ntables * sizeof(struct table));
 	s->ntables = s->max_tables = v->ntables;
 	s->asked = same;
+	for (i = 0; i < s->ntables; i++)
+		if (s->tables[i].told == TOLD_PENDING) /* in the frame that told us so */
+			s->tables[i].told = TOLD_YES;
 	/* other maps began at zero: what was counted between is in nobody's */
 	for (i = 0; !same && i < s->ntables; i++) {
 		memset(&s->tables[i].prev.totals, 0, sizeof(struct totals));

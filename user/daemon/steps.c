@@ -297,6 +297,16 @@ bool daemon_busy(const struct daemon *d, uint64_t now)
 	return false;
 }
 
+bool daemon__finishing(const struct daemon *d)
+{
+	const struct orphan *o;
+
+	for (o = d->orphans; o; o = o->next)
+		if (o->pub.pid)
+			return true;
+	return false;
+}
+
 const struct step *daemon__steps(const struct daemon *d)
 {
 	return d->steps;

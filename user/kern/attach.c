@@ -44,15 +44,18 @@ int kern_attach_one(struct kern *k, enum kern_program p)
 
 int kern__attach(struct kern *k)
 {
+	bool fresh = !k->control->attached_ns;
 	size_t i;
 	int err = 0;
 
-	if (!k->control->attached_ns)
+	if (fresh)
 		k->control->attached_ns = kern_boot_ns();
 	for (i = 0; !err && i < N_ATTACH; i++)
 		err = kern_attach_one(k, attach_order[i]);
 	if (err)
 		kern__detach(k);
+	else if (fresh) /* the last of them: each takes a while */
+		k->control->attached_ns = kern_boot_ns();
 	return err;
 }
 

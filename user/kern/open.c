@@ -182,7 +182,8 @@ static int keep_fds(struct kern *k, struct jobprof *s)
 	int i;
 
 	for (i = 0; i < M_N; i++) {
-		k->map[i] = dup(bpf_object__find_map_fd_by_name(s->obj, kern_map_names[i]));
+		k->map[i] = fcntl(bpf_object__find_map_fd_by_name(s->obj, kern_map_names[i]),
+				  F_DUPFD_CLOEXEC, 0);
 		if (k->map[i] < 0)
 			return kern_fail(-errno, "map %s is missing", kern_map_names[i]);
 	}
@@ -192,7 +193,7 @@ static int keep_fds(struct kern *k, struct jobprof *s)
 		struct bpf_program *p = bpf_object__find_program_by_name(s->obj, name);
 		int fd = p ? bpf_program__fd(p) : -1;
 
-		k->prog[i] = fd >= 0 ? dup(fd) : -1;
+		k->prog[i] = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
 	}
 	return 0;
 }

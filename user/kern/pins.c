@@ -75,7 +75,8 @@ static int make_dirs(struct kern *k)
 	for (i = 0; i < sizeof(sub) / sizeof(sub[0]); i++) {
 		snprintf(path, sizeof(path), "%s%s", k->pin_dir, sub[i]);
 		if (mkdir(path, 0700) && errno != EEXIST)
-			return kern_fail(-errno, "cannot make %s: %s", path, strerror(errno));
+			return kern_fail(-errno, "cannot make %s: %s%s", path, strerror(errno),
+					 strchr(path, '.') ? ": a bpffs takes no dot in names" : "");
 	}
 	return 0;
 }

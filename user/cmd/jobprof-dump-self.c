@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the collector itself costs: its programs over a while, its memory, its daemon's slot. */
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "cmd/jobprof-dump.h"
+
+/* All BPF maps that this process has open are the collector's; the kernel tells their memory. */
+static void add_up_maps(struct self *s)
+{
+	DIR *dir = opendir("/proc/self/fdinfo");
+	unsigned long long bytes;
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir))) {
+		bool is_map = false;
+		char path[300], line[256];
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%s", e->d_name);
+		f = e->d_name[0] == '.' ? NULL : fopen(path, "re");
+		while (f && fgets(line, sizeof(line), f)) {
+			is_map |= !strncmp(line, "map_type:", 9);
+			if (is_map && sscanf(line, "memlock: %llu", &bytes) == 1)
+				s->map_bytes += bytes;
+		}
+		s->maps += is_map;
+		if (f)
+			fclose(f);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+int self__sample(struct self *s, const struct kern *k, double seconds, void (*wait_s)(double))
+{
+	int stats = kern__stats_on(), n;
+	uint64_t begin;
+
+	memset(s, 0, sizeof(*s));
+	s->stats_err = stats < 0 ? stats : 0;
+	s->n = kern__programs(k, s->before, SELF_PROGRAMS);
+	begin = clock__mono_ns();
+	wait_s(seconds);
+	n = kern__programs(k, s->after, SELF_PROGRAMS);
+	s->seconds = (double)(clock__mono_ns() - begin) / 1e9;
+	if (stats >= 0)
+		close(stats);
+	if (n != s->n || !n)
+		return -ESTALE;
+	add_up_maps(s);
+	return 0;
+}
+
+/* Runs, ns and misses within the sampling time; NaN where the kernel does not count. */
+struct cost {
+	double runs, ns, missed;
+};
+
+static struct cost cost_of(const struct self *s, int i)
+{
+	struct cost c = {NAN, NAN, (double)(s->after[i].missed - s->before[i].missed)};
+
+	if (s->stats_err)
+		return c;
+	c.runs = (double)(s->after[i].runs - s->before[i].runs);
+	c.ns = (double)(s->after[i].ns - s->before[i].ns);
+	return c;
+}
+
+static double total_ns(const struct self *s)
+{
+	double sum = 0;
+
+	for (int i = 0; i < s->n; i++)
+		sum += cost_of(s, i).ns;
+	return sum;
+}
+
+/* Share of the time of all CPUs, in percent. */
+static double load(const struct self *s, double ns)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus > 0 && s->seconds > 0 ? ns / (s->seconds * 1e9 * (double)cpus) * 100 : NAN;
+}
+
+static void put(char *cell, const char *fmt, double v)
+{
+	if (isnan(v))
+		snprintf(cell, GRID_CELL, "-");
+	else
+		snprintf(cell, GRID_CELL, fmt, v);
+}
+
+enum { C_NAME, C_ATTACHED, C_RUNS, C_RATE, C_NS, C_LOAD, C_MISSED, C_INSNS, N_COLS };
+
+/* Iterators are attached to nothing: jobprofd and this program call them. */
+static void put_program(struct grid *g, const struct self *s, int i, bool attached)
+{
+	const struct kern_prog *p = &s->after[i];
+	struct cost c = cost_of(s, i);
+	char(*row)[GRID_CELL] = grid__row(g);
+
+	if (!row)
+		return;
+	snprintf(row[C_NAME], GRID_CELL, "%s", p->name);
+	snprintf(row[C_ATTACHED], GRID_CELL, "%s",
+		 p->attached ? "yes"
+		 : attached  ? "called"
+			     : "no");
+	put(row[C_RUNS], "%.0f", c.runs);
+	put(row[C_RATE], "%.1f", c.runs / s->seconds);
+	put(row[C_NS], "%.0f", c.runs > 0 ? c.ns / c.runs : NAN);
+	put(row[C_LOAD], "%.4f", load(s, c.ns));
+	snprintf(row[C_MISSED], GRID_CELL, "%llu", (unsigned long long)p->missed);
+	put(row[C_INSNS], "%.0f", p->insns ? p->insns : NAN);
+}
+
+static double value_of(const struct dump_row *r, const char *column)
+{
+	int i = dump__column(r->cols, column);
+
+	return i < 0 ? NAN : r->value[i];
+}
+
+void self__text(const struct self *s, const struct dump *d, FILE *out)
+{
+	static const char *const heads[N_COLS] = {"program", "attached", "runs",   "runs/s",
+						  "ns/run",  "CPU %",	 "missed", "insns"};
+	struct grid g = {.ncols = N_COLS, .nleft = C_RUNS};
+	char(*row)[GRID_CELL] = grid__row(&g);
+	double probe = (double)kern__control(d->k)->probe_ns;
+
+	for (unsigned i = 0; row && i < N_COLS; i++)
+		snprintf(row[i], GRID_CELL, "%s", heads[i]);
+	for (int i = 0; i < s->n; i++)
+		put_program(&g, s, i, kern__attached(d->k));
+	if (s->stats_err)
+		fprintf(out,
+			"the kernel gives no run statistics (%s): runs and times are unknown\n",
+			strerror(-s->stats_err));
+	fprintf(out, "programs over %.2f s\n", s->seconds);
+	grid__print(&g, out);
+	grid__free(&g);
+	if (!s->stats_err)
+		fprintf(out, "all programs: %.3f ms, %.4f %% of all CPUs\n", total_ns(s) / 1e6,
+			load(s, total_ns(s)));
+	fprintf(out, "calibrated: ");
+	fprintf(out, probe > 0 ? "%.0f ns per run\n" : "not yet\n", probe);
+	fprintf(out, "jobprofd and its writers, in %.0f s: CPU %.3f s, RSS now %.1f MB\n",
+		d->self.age, value_of(&d->self, "CPUTime"), value_of(&d->self, "RSS") / 1024);
+	fprintf(out, "maps: %u with %.1f MB\n", s->maps, (double)s->map_bytes / 1048576);
+	raw__print_counters(d, out);
+}
+
+static json_t *program_json(const struct self *s, int i)
+{
+	const struct kern_prog *p = &s->after[i];
+	struct cost c = cost_of(s, i);
+
+	return json_pack("{s:s, s:I, s:b, s:o, s:o, s:o, s:o, s:I, s:o}", "name", p->name, "id",
+			 (json_int_t)p->id, "attached", p->attached, "runs",
+			 dump__json_real(c.runs), "runs_per_s",
+			 dump__json_real(c.runs / s->seconds), "ns_per_run",
+			 dump__json_real(c.runs > 0 ? c.ns / c.runs : NAN), "cpu_percent",
+			 dump__json_real(load(s, c.ns)), "missed", (json_int_t)p->missed, "insns",
+			 p->insns ? json_integer(p->insns) : json_null());
+}
+
+json_t *self__json(const struct self *s, const struct dump *d)
+{
+	const struct jp_control *c = kern__control(d->k);
+	json_t *progs = json_array();
+
+	for (int i = 0; i < s->n; i++)
+		json_array_append_new(progs, program_json(s, i));
+	return json_pack("{s:f, s:o, s:I, s:I, s:o, s:I, s:I, s:b, s:f, s:o, s:o}", "seconds",
+			 s->seconds, "programs", progs, "map_bytes", (json_int_t)s->map_bytes,
+			 "maps", (json_int_t)s->maps, "probe_ns",
+			 c->probe_ns ? json_integer((json_int_t)c->probe_ns) : json_null(), "slots",
+			 (json_int_t)(kern__nslots(d->k) - JP_SLOT_FIRST), "slots_used",
+			 (json_int_t)d->used, "attached", kern__attached(d->k), "age", d->self.age,
+			 "daemon", json__columns(&d->self, false), "counters", raw__counters(d));
+}

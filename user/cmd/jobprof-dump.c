@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprof-dump: what is in the pinned maps right now, with or without a living jobprofd. */
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof-dump.h"
+
+#define DEFAULT_CONFIG JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
+#define WATCH_MIN      0.1
+#define SECONDS_MAX    86400.0
+
+struct args {
+	const char *config, *pin, *columns;
+	bool json, raw, self;
+	double watch; /* seconds between rounds; 0: one round */
+	double time;  /* --self samples so long */
+	uint32_t count;
+};
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+static int usage(FILE *out)
+{
+	fprintf(out,
+		"usage: jobprof-dump [OPTION]...\n\n"
+		"Shows what jobprofd's pinned maps hold: steps and tasks, and what they have "
+		"used.\n\n"
+		"  -j, --json           as JSON: an array with an object per step\n"
+		"  -r, --raw            every slot in use and CPU, as the maps hold it\n"
+		"  -s, --self           what the collector costs: programs, memory, jobprofd\n"
+		"  -t, --time S         --self watches the programs so long (default 1)\n"
+		"  -w, --watch S        again every S seconds, 0.1 to 86400, with rates per "
+		"second\n"
+		"  -n, --count N        end after N rounds (without --watch: one a second)\n"
+		"  -C, --columns LIST   of the table: names of jobprof list -s Tasks\n"
+		"  -c, --config FILE    whose PinDir is looked at (default " DEFAULT_CONFIG ")\n"
+		"      --pin DIR        instead of PinDir\n"
+		"      --version\n");
+	return out == stdout ? 0 : 2;
+}
+
+enum { OPT_PIN = 256, OPT_VERSION };
+
+static const struct option options[] = {
+	{"json", no_argument, NULL, 'j'},	   {"raw", no_argument, NULL, 'r'},
+	{"self", no_argument, NULL, 's'},	   {"time", required_argument, NULL, 't'},
+	{"watch", required_argument, NULL, 'w'},   {"count", required_argument, NULL, 'n'},
+	{"columns", required_argument, NULL, 'C'}, {"config", required_argument, NULL, 'c'},
+	{"pin", required_argument, NULL, OPT_PIN}, {"version", no_argument, NULL, OPT_VERSION},
+	{"help", no_argument, NULL, 'h'},	   {}};
+
+static int set_seconds(const char *name, const char *text, double *s)
+{
+	if (!parse_double(text, s) && *s >= WATCH_MIN && *s <= SECONDS_MAX)
+		return 0;
+	log_error("%s %s: want seconds from %g to %g", name, text, WATCH_MIN, SECONDS_MAX);
+	return -EINVAL;
+}
+
+static int set_count(const char *text, uint32_t *n)
+{
+	if (!parse_u32(text, n) && *n)
+		return 0;
+	log_error("--count %s: want a number of rounds", text);
+	return -EINVAL;
+}
+
+static int take_option(struct args *a, int c)
+{
+	switch (c) {
+	case 'j':
+		a->json = true;
+		return 0;
+	case 'r':
+		a->raw = true;
+		return 0;
+	case 's':
+		a->self = true;
+		return 0;
+	case 't':
+		return set_seconds("--time", optarg, &a->time);
+	case 'w':
+		return set_seconds("--watch", optarg, &a->watch);
+	case 'n':
+		return set_count(optarg, &a->count);
+	case 'C':
+		a->columns = optarg;
+		return 0;
+	case 'c':
+		a->config = optarg;
+		return 0;
+	case OPT_PIN:
+		a->pin = optarg;
+		return 0;
+	case OPT_VERSION:
+		printf("jobprof-dump %s\n", JOBPROF_VERSION);
+		exit(0);
+	case 'h':
+		exit(usage(stdout));
+	default:
+		return -EINVAL;
+	}
+}
+
+static int parse_args(struct args *a, int argc, char **argv)
+{
+	char bad[64];
+	int c;
+
+	a->time = 1;
+	while ((c = getopt_long(argc, argv, "jrst:w:n:C:c:h", options, NULL)) != -1)
+		if (take_option(a, c))
+			return c == '?' ? usage(stderr) : 2;
+	if (optind != argc)
+		return usage(stderr);
+	if (a->raw && a->self) {
+		log_error("--raw and --self: choose one");
+		return 2;
+	}
+	if (a->count && !a->watch)
+		a->watch = 1;
+	if (text__choose(a->columns, bad, sizeof(bad))) {
+		log_error(
+			"--columns: no column \"%s\" in the maps; jobprof list -s Tasks shows them",
+			bad);
+		return 2;
+	}
+	return 0;
+}
+
+/* A configuration that is broken must not keep anybody from looking: said, and the default used. */
+static int find_pins(const struct args *a, struct config *cfg)
+{
+	const char *file = a->config ? a->config : DEFAULT_CONFIG;
+	int err = config__init(cfg);
+
+	if (err || a->pin)
+		return err;
+	if (!a->config && access(file, R_OK))
+		return 0;
+	err = config__load(cfg, file);
+	if (err && a->config)
+		return err;
+	if (err)
+		log_warn("looking at PinDir %s: choose another with --pin", cfg->pin_dir);
+	return 0;
+}
+
+static void wait_s(double seconds)
+{
+	struct timespec ts = {(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)};
+
+	while (!ended && nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+static json_t *build_json(const struct args *a, const struct dump *d, const struct self *self)
+{
+	if (a->self)
+		return self__json(self, d);
+	return a->raw ? raw__json(d) : json__steps(d);
+}
+
+static int print_json(const struct args *a, json_t *j)
+{
+	size_t flags = JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17);
+	int err;
+
+	if (!j)
+		return -ENOMEM;
+	/* one line per round, so that a reader of --watch knows where each ends */
+	err = json_dumpf(j, stdout, flags | (a->watch > 0 ? JSON_COMPACT : JSON_INDENT(2)));
+	json_decref(j);
+	putchar('\n');
+	return err ? -EIO : 0;
+}
+
+static void print_text(const struct args *a, const struct dump *d, const struct self *self)
+{
+	static unsigned rounds;
+
+	if (a->watch > 0 && isatty(STDOUT_FILENO))
+		fputs("\033[H\033[J", stdout);
+	else if (rounds++)
+		putchar('\n');
+	if (a->self)
+		self__text(self, d, stdout);
+	else if (a->raw)
+		raw__text(d, stdout);
+	else
+		text__tables(d, stdout);
+}
+
+static int round_of(const struct args *a, struct kern *k, struct dump *d, const struct dump *prev)
+{
+	static struct self self;
+	int err = a->self ? self__sample(&self, k, a->time, wait_s) : 0;
+
+	if (!err)
+		err = dump__take(d, k, prev);
+	if (err) {
+		log_error("cannot read the maps: %s", strerror(-err));
+		return err;
+	}
+	if (a->json)
+		err = print_json(a, build_json(a, d, &self));
+	else
+		print_text(a, d, &self);
+	if (fflush(stdout) || ferror(stdout))
+		err = errno ? -errno : -EIO;
+	if (err)
+		log_error("cannot write: %s", strerror(-err));
+	return err;
+}
+
+/* A restarted jobprofd may have made new maps: each round opens what is pinned then. */
+static int watch(const struct args *a, const char *pin_dir)
+{
+	struct dump dumps[2] = {};
+	uint32_t round = 0;
+	uint64_t born = 0;
+	int err = 0;
+
+	do {
+		struct dump *now = &dumps[round % 2], *prev = &dumps[(round + 1) % 2];
+		struct kern *k;
+
+		if (round)
+			wait_s(a->watch);
+		if (ended)
+			break;
+		err = kern__open_pinned(&k, pin_dir);
+		if (err) {
+			log_error("%s", kern__error());
+			break;
+		}
+		dump__free(now);
+		err = round_of(a, k, now, round && kern__control(k)->born_ns == born ? prev : NULL);
+		born = kern__control(k)->born_ns;
+		kern__free(k);
+	} while (!err && !ended && a->watch > 0 && (++round < a->count || !a->count));
+	dump__free(&dumps[0]);
+	dump__free(&dumps[1]);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+	struct args a = {};
+	struct config cfg = {};
+	int status;
+
+	log__init("jobprof-dump", LOGL_WARN);
+	status = parse_args(&a, argc, argv);
+	if (status)
+		return status;
+	if (geteuid()) {
+		log_error("the maps are root's: run as root");
+		return 1;
+	}
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	if (find_pins(&a, &cfg))
+		status = 1;
+	else
+		status = watch(&a, a.pin ? a.pin : cfg.pin_dir) ? 1 : 0;
+	config__free(&cfg);
+	return status;
+}
