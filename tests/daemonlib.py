@@ -53,7 +53,7 @@ class Daemon:
         os.chmod(self.dir, 0o755)
         self.conf = os.path.join(self.dir, "jobprof.conf")
         self.log = os.path.join(self.dir, "log")
-        self.pin = "/sys/fs/bpf/jobprof-test.%d.%d" % (PID, len(_daemons))
+        self.pin = "/sys/fs/bpf/jobprof-test-%d-%d" % (PID, len(_daemons))
         self.nice = nice
         self.patterns = settings.pop("CgroupPattern", [])
         self.settings = {"ProfileHDF5Dir": self.hdf5, "ProfileHDF5Default": "All",
@@ -96,7 +96,7 @@ class Daemon:
         except socket.timeout:
             return False
 
-    def signal(self, sig):
+    def tell(self, sig):
         self.proc.send_signal(sig)
 
     def end(self, sig=signal.SIGTERM, seconds=30):
@@ -133,19 +133,25 @@ class Daemon:
         values = [e["value"] for e in json.loads(out.stdout)]
         return [bytes(int(b, 16) for b in v) if isinstance(v, list) else v for v in values]
 
-    def slots(self):
-        """(state, gen, kind) of every slot; states: 0 free, 1 active, 2 draining."""
-        out = subprocess.run(["bpftool", "-j", "map", "dump", "pinned", self.pin + "/maps/jp_slots"],
-                             capture_output=True, check=True)
-        slots = []
-        for e in json.loads(out.stdout):
-            raw = bytes(int(b, 16) for b in e["value"][:12])
-            slots.append(struct.unpack("<III", raw))
-        return slots
-
     def used_slots(self):
-        """Slots beyond the two of the collector that are not free."""
-        return [i for i, s in enumerate(self.slots()) if i >= 2 and s[0]]
+        """Of this test's steps: number, state (1 active, 2 draining), kind and path of every slot
+        beyond the two of the collector that is not free (struct jp_slot of bpf/jobprof.h)."""
+        slots = []
+        for raw in self.map_bytes("jp_slots"):
+            state, _, kind, step = struct.unpack_from("<4I", raw)
+            slots.append((state, kind, step, raw[80:].split(b"\0")[0].decode()))
+        used = []
+        for i, (state, kind, step, path) in enumerate(slots):
+            of = slots[step][3] if step < len(slots) else ""
+            if i >= 2 and state and (not of or str(PID) in of):
+                used.append((i, state, kind, path))
+        return used
+
+    def slot_run_ns(self, slot):
+        """Run time counted in a slot, over all CPUs (struct jp_sched)."""
+        rows = self.map_bytes("jp_sched")
+        nslots = len(self.map_bytes("jp_slots"))
+        return sum(struct.unpack_from("<Q", r)[0] for r in rows[slot::nslots])
 
     def stats(self):
         """struct jp_stats of bpf/jobprof.h."""
@@ -319,6 +325,16 @@ def compare(name, window, rows, which=None, slack=0.001):
     is_equal(name + ": switches, I/O and faults are the kernel's", wrong, [])
 
 
+def attrs_of(path):
+    """Attributes as plain values: Slurm's are arrays of one."""
+    out = {}
+    for k, v in attributes(path).items():
+        v = numpy.ravel(v)[0]
+        out[k] = v.decode() if isinstance(v, bytes) else int(v) if isinstance(
+            v, numpy.integer) else v
+    return out
+
+
 def tasks_of(path):
     with h5py.File(path, "r") as f:
         node = next(k for k in f if isinstance(f[k], h5py.Group))
@@ -327,6 +343,16 @@ def tasks_of(path):
 
 def whole(path, table_name, column):
     return float(table(path, table_name)[column].sum())
+
+
+def used_and_left(cgroup):
+    """ns of CPU of a cgroup that has had processes and has none."""
+    try:
+        ns = cpu_stat_ns(cgroup)
+        with open(cgroup + "/cgroup.procs") as f:
+            return 0 if f.read().split() or not ns else cpu_stat_ns(cgroup)
+    except OSError:
+        return 0
 
 
 def move(pid, directory):
@@ -341,14 +367,28 @@ def start_in(directories, cmd, **kw):
                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=plain_env(), **kw)
 
 
-def run_together(tests):
-    """Like run_tests, all at the same time, each in a thread of its own."""
-    chosen = [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
-    threads = [threading.Thread(target=run_one, args=(t,), daemon=True) for t in chosen]
+def public_tool(name):
+    """A copy that every user can run, wherever the build is."""
+    path = os.path.join(TMP, "bin", name)
+    with _lock:
+        os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+        if not os.path.exists(path):
+            shutil.copy(tool(name), path)
+    return path
+
+
+def together(functions):
+    """Calls all at the same time."""
+    threads = [threading.Thread(target=run_one, args=(f,), daemon=True) for f in functions]
     for t in threads:
         t.start()
     for t in threads:
         t.join()
+
+
+def run_together(tests):
+    """Like run_tests, all at the same time, each in a thread of its own."""
+    together([t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]])
 
 
 def run_one(test):
