@@ -21,6 +21,32 @@ SLACK_NS = 400_000_000
 NOBODY = 65534
 
 
+HEARTBEAT = """
+import sys, time
+while True:
+    began = time.time_ns()
+    open(sys.argv[1]).read()
+    time.sleep(0.02)
+    if time.time_ns() - began > 150_000_000:
+        print(began, time.time_ns(), flush=True)
+"""
+
+
+class Heartbeat:
+    """When the machine let nobody run or read a cgroup: a process that does only that. A Python
+    thread of ours would not do: others hold the interpreter's lock."""
+
+    def __init__(self):
+        self.path = os.path.join(tmpdir("beat"), "late")
+        with open(self.path, "wb") as out:
+            start([sys.executable, "-c", HEARTBEAT,
+                   (cgroup2_mount() or cgroup1_mount("freezer")) + "/cgroup.procs"], stdout=out)
+
+    def late(self):
+        with open(self.path) as f:
+            return [[int(x) for x in line.split()] for line in f if line.endswith("\n")]
+
+
 class Lane(threading.Thread):
     """Kills of one kind. problems: what was wrong; kills: how many have been done."""
 
@@ -48,7 +74,8 @@ class DaemonLane(Lane):
 
     def __init__(self, tag, kills, seed, v1):
         super().__init__(kills, seed)
-        self.daemon = Daemon(tag, INTERVAL)
+        # A daemon that lives for less than a second frees no slot.
+        self.daemon = Daemon(tag, INTERVAL, MaxSlots="1024")
         self.uid = NOBODY if v1 else None
         self.user = "nobody" if v1 else "root"
         self.job = 70000 + serial()
@@ -60,6 +87,7 @@ class DaemonLane(Lane):
         self.stop_short = threading.Event()
         self.maker = threading.Thread(target=self.make_short, daemon=True)
         self.long = None
+        self.slots = []  # never freed
 
     def account(self, step, task):
         return os.path.join(self.accounts, "%s.%s" % (step, task))
@@ -138,7 +166,11 @@ class DaemonLane(Lane):
                 self.daemon.wait_file(self.job, step, self.user, 30)
             except Failed as e:
                 self.problems.append(str(e))
-        time.sleep(0.2)
+        try:
+            # Freed a second after the last task has left it, by a daemon that lives so long.
+            wait_until(lambda: not self.daemon.used_slots(), 8, "the slots to be free again")
+        except Failed:
+            self.slots = self.daemon.used_slots()
         status = self.daemon.stop(70)
         if status:
             self.problems.append("jobprofd ended with %d" % status)
@@ -160,10 +192,10 @@ class DaemonLane(Lane):
                                      % (self.daemon.name, name, (b - a) / 1e9,
                                         ["%.2f to %.2f" % (x / 1e9, y / 1e9) for x, y in near]))
 
-    def merge_outages(self):
+    def merge_outages(self, machine):
         """Where less than some intervals lie between two, no row need be there either."""
         out = []
-        for began, ended in sorted(self.outages):
+        for began, ended in sorted(self.outages + machine):
             if out and began <= out[-1][1] + 2 * INTERVAL * 1e9:
                 out[-1][1] = max(out[-1][1], ended)
             else:
@@ -182,10 +214,10 @@ class DaemonLane(Lane):
                 self.problems.append("step %s task %d: CPUTime adds up to %.6f s, schedstat says "
                                      "%.6f" % (step, i, got, wanted))
 
-    def check(self):
-        """After the end: each kind of finding is a list."""
+    def check(self, machine):
+        """After the end; machine: when nobody could do anything. Each kind of finding is a list."""
         counts, rows, left = [], [], []
-        self.merge_outages()
+        self.merge_outages(machine)
         for step in [0] + self.short:
             try:
                 tables = read_all(self.daemon.file(self.job, step, self.user))
@@ -321,6 +353,7 @@ def main():
     runs = RunLane(in_runs, SEED + 99)
     lanes = daemons + [runs]
     reader = Reader(lanes)
+    beat = Heartbeat()
     for lane in lanes:
         lane.start()
     while any(lane.is_alive() for lane in lanes):
@@ -330,7 +363,7 @@ def main():
 
     counts, rows, left = [], [], []
     for lane in daemons:
-        for got, more in zip((counts, rows, left), lane.check()):
+        for got, more in zip((counts, rows, left), lane.check(beat.late())):
             got += more
     run_rows, run_left = runs.check()
     problems = [p for lane in lanes for p in lane.problems]
@@ -339,6 +372,8 @@ def main():
           "was read" % (kills, sum(d.writers for d in daemons), runs.kills,
                         sum(d.restarts for d in daemons), sum(len(d.short) for d in daemons),
                         reader.opened))
+    print("the machine stood still %d times, %.1f s in all"
+          % (len(beat.late()), sum(b - a for a, b in beat.late()) / 1e9))
     for p in problems + counts + rows + left + run_rows + run_left + reader.failed:
         print("  " + str(p)[:1000])
 
@@ -352,6 +387,7 @@ def main():
     verdict("rows are missing only while nobody was there", rows)
     verdict("a killed jobprof run lacks at most its last interval", run_rows)
     verdict("the next jobprof run finishes what a killed one left", runs.at_once)
+    verdict("every slot is free again", [s for d in daemons for s in d.slots])
     verdict("nothing is left: no journal, no temporary file, no pin", left + run_left)
 
 

@@ -196,6 +196,9 @@ class Daemon:
 
     def step(self, job, step, cmd, tasks=1, v1_uid=None, extra=(), **kw):
         """Starts a step of tasks in a tree of their own. Returns the Popen of its slurmstepd."""
+        if self.proc:
+            self.wake(os.path.dirname(self.v2_step(job, step) if v1_uid is None else
+                                      self.v1_step(v1_uid, job, step)))
         if v1_uid is None:
             where = self.v2_step(job, step) + "/user/task_%d"
         else:
@@ -203,6 +206,26 @@ class Daemon:
         return start([tool("jpstepd"), "-j", str(job), "-s", str(step), "-n", str(tasks), "-c", where]
                      + list(extra) + ["--"] + list(cmd), stdin=subprocess.DEVNULL,
                      stdout=subprocess.DEVNULL, env=plain_env(), **kw)
+
+    def wake(self, job_dir):
+        """A job's directory is there some time before its first step: it wakes the programs."""
+        os.makedirs(job_dir, exist_ok=True)
+        end = time.monotonic() + 2
+        while (time.monotonic() < end and self.proc.poll() is None and
+               not os.path.exists(self.pin + "/links/jp_cgroup_rmdir")):
+            time.sleep(0.01)
+
+    def used_slots(self):
+        """Of the pinned map, by bpftool: (slot, state, kind) that are not free, bar the collector's."""
+        out = subprocess.run(["bpftool", "-j", "map", "dump", "pinned", self.pin + "/maps/jp_slots"],
+                             capture_output=True, check=True)
+        used = []
+        for i, e in enumerate(json.loads(out.stdout)):
+            raw = bytes(int(b, 16) for b in e["value"][:12])
+            state, _, kind = (int.from_bytes(raw[k:k + 4], sys.byteorder) for k in (0, 4, 8))
+            if i >= 2 and state:
+                used.append((i, state, kind))
+        return used
 
     def close(self):
         if self.proc and self.proc.poll() is None:

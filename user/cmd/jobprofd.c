@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "daemon/daemon.h"
 #include "job/hier.h"
+#include "job/layout.h"
 #include "store/series.h"
 
 #define DEFAULT_CONFIG JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
@@ -202,6 +203,26 @@ static int override(char **field, const char *value)
 	return 0;
 }
 
+static int check_patterns(const struct config *c)
+{
+	char why[160], *copy;
+	struct layout l;
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < c->n_cgroup_patterns; i++) {
+		copy = strdup(c->cgroup_patterns[i]);
+		if (!copy)
+			return -ENOMEM;
+		if (layout__from_pattern(&l, copy, why, sizeof(why))) {
+			log_error("CgroupPattern=%s: %s", c->cgroup_patterns[i], why);
+			err = -EINVAL;
+		}
+		free(copy);
+	}
+	return err;
+}
+
 static int load_config(const struct args *a, struct config *c, unsigned *families)
 {
 	char bad[64];
@@ -222,6 +243,8 @@ static int load_config(const struct args *a, struct config *c, unsigned *familie
 			  c->hdf5_default, bad);
 		err = -EINVAL;
 	}
+	if (!err)
+		err = check_patterns(c);
 	if (!err && !*families && c->hdf5_default && strcasecmp(c->hdf5_default, "none"))
 		log_warn("ProfileHDF5Default=%s: none of these is measured here: no step is profiled",
 			 c->hdf5_default);

@@ -1,0 +1,71 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The manual pages: clean for mandoc, and they name every option and key that the programs name.
+The README's Python example reads a file."""
+
+import glob
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from lib import *
+
+MAN = os.path.join(ROOT, "man")
+PAGES = (("jobprofd.8", ["jobprofd", "--help"]), ("jobprof-dump.8", ["jobprof-dump", "--help"]),
+         ("jobprof.1", ["jobprof", "run", "--help"]), ("jobprof.1", ["jobprof", "show", "--help"]),
+         ("jobprof.1", ["jobprof", "list", "--help"]))
+
+
+def says(cmd):
+    p = subprocess.run([os.path.join(BUILD, cmd[0])] + cmd[1:], capture_output=True, text=True)
+    if p.returncode:
+        raise Failed("%s: status %d" % (" ".join(cmd), p.returncode))
+    return p.stdout
+
+
+def page(name):
+    with open(os.path.join(MAN, name)) as f:
+        return f.read().replace("\\-", "-")
+
+
+def lint():
+    if not shutil.which("mandoc"):
+        raise Skipped("there is no mandoc")
+    files = sorted(glob.glob(MAN + "/*.[1-8]")) + [os.path.join(BUILD, "man/jobprof-metrics.7")]
+    p = subprocess.run(["mandoc", "-T", "lint", "-W", "warning"] + files, capture_output=True,
+                       text=True)
+    is_equal("manual: mandoc has nothing to say", p.stdout, "")
+
+
+def options():
+    for name, cmd in PAGES:
+        wanted = set(re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", says(cmd), re.M))
+        text = page(name)
+        missing = [o for o in wanted if not re.search(re.escape(o) + r"(?![\w-])", text)]
+        is_equal("manual: %s has the options of %s" % (name, " ".join(cmd[:-1])),
+                 [len(wanted) > 0, missing], [True, []])
+
+
+def keys():
+    names = re.findall(r"^([A-Z]\w+)\n    \S", says(["jobprofd", "--help"]), re.M)
+    text = page("jobprof.conf.5")
+    is_equal("manual: jobprof.conf.5 has every key",
+             [len(names) > 10, [k for k in names if "\n.BI %s= " % k not in text]], [True, []])
+
+
+def readme():
+    with open(os.path.join(ROOT, "README.md")) as f:
+        example = re.search(r"```python\n(.*?)```", f.read(), re.S).group(1)
+    if os.geteuid() or not os.access("/sys/kernel/btf/vmlinux", os.R_OK):
+        raise Skipped("making a profile needs root and BPF")
+    _, path = run_jobprof(["true"])
+    example = re.sub(r'"\d+_0_vm\.h5"', repr(path), example)
+    p = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True)
+    is_true("README: the Python example works",
+            p.returncode == 0 and "CPUTime" in p.stdout and " s, " in p.stdout,
+            p.stderr[-300:])
+
+
+if __name__ == "__main__":
+    run_tests([lint, options, keys, readme])
