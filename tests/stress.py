@@ -67,7 +67,8 @@ def check_one(path, i, t, accounts):
     a, rows = read_account("%s/%d.%d" % (accounts, i, t)), task_table(path, t)
     cpu, wrote = total(rows, "CPUTime"), total(rows, "WriteMB") * MB
     wrong = []
-    if not -0.0002 <= cpu - rusage_s(a, "self") < 0.004:
+    # what it ran before slurmstepd moved it is slurmstepd's: some faults, under load up to 1 ms
+    if not -0.001 <= cpu - rusage_s(a, "self") < 0.004:
         wrong.append("CPU %.6f, not %.6f" % (cpu, rusage_s(a, "self")))
     if not 0 <= wrote - a["io.wchar"] < 4096:
         wrong.append("wrote %d, not %d" % (wrote, a["io.wchar"]))

@@ -23,6 +23,9 @@ void step_collect(struct step *s, const struct step_env *env)
 
 		if (info->state == JP_SLOT_FREE || info->step != s->slot)
 			continue;
+		/* still held by a task of the step that had our slot before */
+		if (slot != s->slot && (info->flags & JP_SLOT_F_DONE))
+			continue;
 		if (s->nown == s->max_own) {
 			unsigned max = s->max_own ? 2 * s->max_own : 16;
 			uint32_t *own = realloc(s->own, max * sizeof(*own));
