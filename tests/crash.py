@@ -44,7 +44,7 @@ class Heartbeat:
 
     def late(self):
         with open(self.path) as f:
-            return [[int(x) for x in line.split()] for line in f if line.endswith("\n")]
+            return [tuple(int(x) for x in line.split()) for line in f if line.endswith("\n")]
 
 
 class Lane(threading.Thread):
@@ -296,7 +296,7 @@ class RunLane(Lane):
         wait_until(lambda: not self.journals(), 30, "jobprofd to finish %s" % self.journals())
         self.daemon.stop(70)
 
-    def check(self):
+    def check(self, machine):
         rows, left = [], []
         for name, (at, _) in self.expected.items():
             try:
@@ -307,7 +307,8 @@ class RunLane(Lane):
             last_row = max((int(t["TimeNS"][-1]) for n, t in tables.items()
                             if n.startswith(("Tasks", "Step")) and len(t)), default=0)
             # A step killed in its first interval has no row.
-            if last_row and at - last_row > 2 * INTERVAL * 1e9 + SLACK_NS + 300_000_000:
+            still = sum(max(0, min(b, at) - max(a, last_row)) for a, b in machine)
+            if last_row and at - last_row - still > 2 * INTERVAL * 1e9 + SLACK_NS + 300_000_000:
                 rows.append("%s ends %.2f s before the kill" % (name, (at - last_row) / 1e9))
         left += self.journals() + [n for n in os.listdir(self.out) if not n.endswith(".h5")]
         left += [n for n in os.listdir(self.out) if n.startswith(".")]
@@ -365,7 +366,7 @@ def main():
     for lane in daemons:
         for got, more in zip((counts, rows, left), lane.check(beat.late())):
             got += more
-    run_rows, run_left = runs.check()
+    run_rows, run_left = runs.check(beat.late())
     problems = [p for lane in lanes for p in lane.problems]
     kills = sum(lane.kills for lane in lanes)
     print("%d kills: %d of writers, %d of jobprof run; %d restarts, %d short steps, %d times a file "
