@@ -16,12 +16,47 @@
 #include "base/log.h"
 #include "cmd/run_cgroup.h"
 
+/* Below the task's directory CMD may have made its own. */
+static void remove_below(const char *dir)
+{
+	_cleanup_closedir_ DIR *d = opendir(dir);
+	char path[1024];
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		remove_below(path);
+		rmdir(path);
+	}
+}
+
+/* Trees of runs that were killed: an empty one goes, one with processes stays as it is. */
+static void remove_stale(const char *home)
+{
+	_cleanup_closedir_ DIR *d = opendir(home);
+	char path[1024];
+	struct dirent *e;
+	int pid;
+
+	while (d && (e = readdir(d))) {
+		if (sscanf(e->d_name, "jobprof_%d", &pid) != 1 || pid <= 0 ||
+		    !kill(pid, 0) || errno != ESRCH)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", home, e->d_name);
+		remove_below(path);
+		rmdir(path);
+	}
+}
+
 int run_cgroup__make(struct run_cgroup *c, const struct kern_root *r, uint32_t job)
 {
 	int i, err;
 
 	memset(c, 0, sizeof(*c));
 	snprintf(c->home, sizeof(c->home), "%s%s", r->mount, r->prefix);
+	remove_stale(c->home);
 	snprintf(c->dir[0], sizeof(c->dir[0]), "%.500s/jobprof_%d", c->home, getpid());
 	snprintf(c->dir[1], sizeof(c->dir[1]), "%.540s/job_%u", c->dir[0], job);
 	snprintf(c->dir[2], sizeof(c->dir[2]), "%.560s/step_0", c->dir[1]);
@@ -94,22 +129,6 @@ static unsigned evict_dir(const char *dir, const char *to)
 unsigned run_cgroup__evict(struct run_cgroup *c)
 {
 	return evict_dir(c->dir[0], c->home);
-}
-
-/* Below the task's directory CMD may have made its own. */
-static void remove_below(const char *dir)
-{
-	_cleanup_closedir_ DIR *d = opendir(dir);
-	char path[1024];
-	struct dirent *e;
-
-	while (d && (e = readdir(d))) {
-		if (e->d_type != DT_DIR || e->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-		remove_below(path);
-		rmdir(path);
-	}
 }
 
 int run_cgroup__remove(struct run_cgroup *c)
