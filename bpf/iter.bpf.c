@@ -44,7 +44,8 @@ static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
 {
 	u64 moved = t->slot != t->next_slot ? t->move_runtime_ns : 0;
 
-	/* where the next switch will count it: what is said of a slot once must not be taken back */
+	/* where the next switch will count it: what is said of a slot once must not be taken back
+	 */
 	rec->sched_slot = t->next_slot;
 	if (t->next_slot == JP_SLOT_NONE)
 		return;

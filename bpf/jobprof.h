@@ -11,20 +11,20 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	1
-#define JP_LAT_BUCKETS	40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
-#define JP_PATH_LEN	192
-#define JP_NODES	64 /* components of all cgroup layouts together */
+#define JP_ABI_VERSION	 1
+#define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
+#define JP_PATH_LEN	 192
+#define JP_NODES	 64 /* components of all cgroup layouts together */
 #define JP_NODE_CHILDREN 6
-#define JP_NAME_LEN	24
-#define JP_CARRIERS	4 /* cgroup hierarchies followed at once */
+#define JP_NAME_LEN	 24
+#define JP_CARRIERS	 4 /* cgroup hierarchies followed at once */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
-#define JP_SLOT_OTHER	0u
-#define JP_SLOT_SELF	1u
-#define JP_SLOT_FIRST	2u
-#define JP_SLOT_NONE	0xffffffffu
-#define JP_GTID_NONE	(-1)
+#define JP_SLOT_OTHER 0u
+#define JP_SLOT_SELF  1u
+#define JP_SLOT_FIRST 2u
+#define JP_SLOT_NONE  0xffffffffu
+#define JP_GTID_NONE  (-1)
 
 /*
  * FREE: in the queue of free slots. ACTIVE: a cgroup or lineage counts here. DRAINING: its cgroup
@@ -52,8 +52,8 @@ struct jp_node {
 	char suffix[JP_NAME_LEN];
 	__u8 prefix_len;
 	__u8 suffix_len;
-	__u8 kind;    /* enum jp_kind */
-	__u8 flags;   /* JP_NODE_* */
+	__u8 kind;  /* enum jp_kind */
+	__u8 flags; /* JP_NODE_* */
 	__u8 nchild;
 	__u8 child[JP_NODE_CHILDREN];
 	__u8 pad[5];
@@ -93,13 +93,13 @@ struct jp_slot {
 	__u32 hier;
 	__s32 gtid;
 	__u32 gtid_source;
-	__u32 root_pid; /* first process of the lineage */
-	__u64 start_ns; /* CLOCK_BOOTTIME */
-	__u64 end_ns;	/* cgroup removed, or lineage root exited; 0 while it lives */
+	__u32 root_pid;	 /* first process of the lineage */
+	__u64 start_ns;	 /* CLOCK_BOOTTIME */
+	__u64 end_ns;	 /* cgroup removed, or lineage root exited; 0 while it lives */
 	__s32 exit_code; /* wait status of the lineage root, valid with JP_SLOT_F_EXITED */
 	__u32 flags;
 	__u32 uid;
-	__u32 oom;	 /* processes of this slot killed by the OOM killer */
+	__u32 oom;	/* processes of this slot killed by the OOM killer */
 	__u32 path_len; /* 0 when given by user space from a scan */
 	__u32 pad;
 	char path[JP_PATH_LEN]; /* below the hierarchy's root */
@@ -138,9 +138,9 @@ struct jp_acct {
 	__u64 syscw;
 	__u64 read_bytes;
 	__u64 write_bytes;
-	__u64 forks;	  /* processes */
-	__u64 exits;	  /* tasks whose totals were retired */
-	__u64 tasks_in;	  /* tasks ever given this slot */
+	__u64 forks;	   /* processes */
+	__u64 exits;	   /* tasks whose totals were retired */
+	__u64 tasks_in;	   /* tasks ever given this slot */
 	__u64 life_events; /* fork, exec, exit, attach programs run for this slot */
 	__u64 exit_maxrss; /* pages: largest peak of a process that has ended */
 	__u64 late;	   /* tasks first seen while running */
@@ -162,11 +162,11 @@ struct jp_stats {
 struct jp_control {
 	__u32 abi;
 	__u32 nslots;
-	__u32 ncpus; /* possible */
-	__u32 late;  /* not 0: threads of a tracked cgroup may be without a slot */
-	__u64 born_ns;	/* CLOCK_BOOTTIME of the load */
+	__u32 ncpus;   /* possible */
+	__u32 late;    /* not 0: threads of a tracked cgroup may be without a slot */
+	__u64 born_ns; /* CLOCK_BOOTTIME of the load */
 	__u64 born_real_ns;
-	__u64 probe_ns; /* calibrated cost of one program run */
+	__u64 probe_ns;	   /* calibrated cost of one program run */
 	__u64 attached_ns; /* boot time since when all programs are attached, 0: they are not */
 	struct jp_stats stats;
 	__u64 pcpu_id; /* map id of the per-CPU scratch array */

@@ -120,7 +120,7 @@ struct jp_map_events {
 struct jp_map_adopt {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 8192);
-	__type(key, u32); /* tgid */
+	__type(key, u32);   /* tgid */
 	__type(value, u32); /* slot */
 };
 struct jp_map_pcpu {
@@ -158,8 +158,8 @@ const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
 const volatile char jp_stepd_comm[16] = "slurmstepd";
 const volatile char jp_procid_key[16] __attribute__((aligned(8))) = "SLURM_PROCID=";
-const volatile char jp_procid_mask[16] __attribute__((aligned(8))) = {
-	-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+const volatile char jp_procid_mask[16]
+	__attribute__((aligned(8))) = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
 #else
 extern const volatile char jp_stepd_comm[16];
 extern const volatile char jp_procid_key[16];
@@ -177,11 +177,11 @@ static __always_inline struct jp_control *control(void)
 	return bpf_map_lookup_elem(&jp_control, &zero);
 }
 
-#define JP_COUNT(field)                                                                            \
-	do {                                                                                       \
-		struct jp_control *__c = control();                                                \
-		if (__c)                                                                           \
-			__sync_fetch_and_add(&__c->stats.field, 1);                                \
+#define JP_COUNT(field)                                             \
+	do {                                                        \
+		struct jp_control *__c = control();                 \
+		if (__c)                                            \
+			__sync_fetch_and_add(&__c->stats.field, 1); \
 	} while (0)
 
 #endif

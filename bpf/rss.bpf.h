@@ -5,7 +5,7 @@
 
 #include "bpf/maps.bpf.h"
 
-#define MAX_CPUS 4096
+#define MAX_CPUS    4096
 #define MM_COUNTERS 4 /* file, anon, swap entries, shmem */
 
 struct rss_sum {
@@ -34,10 +34,10 @@ static long add_cpu(u32 cpu, void *ctx)
 	return 0;
 }
 
-#define READ_COUNTER(r, mm, i)                                                                     \
-	do {                                                                                       \
-		(r)->pages[i] = BPF_CORE_READ(mm, rss_stat[i].count);                              \
-		(r)->counters[i] = BPF_CORE_READ(mm, rss_stat[i].counters);                        \
+#define READ_COUNTER(r, mm, i)                                              \
+	do {                                                                \
+		(r)->pages[i] = BPF_CORE_READ(mm, rss_stat[i].count);       \
+		(r)->counters[i] = BPF_CORE_READ(mm, rss_stat[i].counters); \
 	} while (0)
 
 /* From 6.2 the resident set is kept in per-CPU counters (f1a7941243c1): count alone is off by up

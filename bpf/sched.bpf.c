@@ -164,7 +164,8 @@ int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	return 0;
 }
 
-/* Where typed tracepoints do not load: prev is the current task; late threads wait for the sweep. */
+/* Where typed tracepoints do not load: prev is the current task; late threads wait for the sweep.
+ */
 SEC("?raw_tp/sched_switch")
 int jp_sched_switch_raw(void *ctx)
 {

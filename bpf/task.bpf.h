@@ -25,7 +25,10 @@ static __always_inline bool slot_valid(u32 slot)
 static __always_inline void emit(u32 type, u32 slot, u32 gen, u32 pid)
 {
 	struct jp_event ev = {
-		.type = type, .slot = slot, .gen = gen, .pid = pid,
+		.type = type,
+		.slot = slot,
+		.gen = gen,
+		.pid = pid,
 		.time_ns = bpf_ktime_get_boot_ns(),
 	};
 
@@ -54,10 +57,10 @@ static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 		} else {
 			struct cgroup_subsys_state *css = NULL;
 
-			bpf_probe_read_kernel(&css, sizeof(css),
-					      (void *)cset +
-						      bpf_core_field_offset(struct css_set, subsys) +
-						      ssid * sizeof(void *));
+			bpf_probe_read_kernel(
+				&css, sizeof(css),
+				(void *)cset + bpf_core_field_offset(struct css_set, subsys) +
+					ssid * sizeof(void *));
 			cgrp = BPF_CORE_READ(css, cgroup);
 		}
 		key.id = BPF_CORE_READ(cgrp, kn, id);

@@ -6,9 +6,10 @@
 #include <linux/sched.h>
 #include <sys/syscall.h>
 
-static const char help[] = "DIR CMD ...\n"
-			   "Runs CMD as a member of the cgroup v2 directory DIR from its birth on, and exits "
-			   "with its status.";
+static const char help[] =
+	"DIR CMD ...\n"
+	"Runs CMD as a member of the cgroup v2 directory DIR from its birth on, and exits "
+	"with its status.";
 
 int main(int argc, char **argv)
 {

@@ -5,36 +5,12 @@
 
 #include "cmd/jobprof-dump.h"
 
-json_t *dump__json_real(double v)
-{
-	return isfinite(v) ? json_real(v) : json_null();
-}
-
-json_t *dump__json_text(const char *s)
-{
-	json_t *j = json_string(s);
-	char *text = NULL;
-	size_t len;
-	FILE *f;
-
-	if (j)
-		return j;
-	f = open_memstream(&text, &len);
-	if (!f)
-		return json_null();
-	dump__escaped(f, s);
-	fclose(f);
-	j = json_string(text);
-	free(text);
-	return j ? j : json_null();
-}
-
 /* Whole numbers as such, so that readers can compare them. */
 static json_t *number(const struct column *c, double v)
 {
 	if (isfinite(v) && c->type == COL_U64 && v < 9e15)
 		return json_integer((json_int_t)v);
-	return dump__json_real(v);
+	return json__number(v);
 }
 
 json_t *json__columns(const struct dump_row *r, bool rates)
@@ -47,7 +23,7 @@ json_t *json__columns(const struct dump_row *r, bool rates)
 		if (!rates)
 			json_object_set_new(obj, c->name, number(c, r->value[i]));
 		else if (c->kind == COL_DELTA)
-			json_object_set_new(obj, c->name, dump__json_real(r->rate[i]));
+			json_object_set_new(obj, c->name, json__number(r->rate[i]));
 	}
 	return obj;
 }
@@ -55,7 +31,7 @@ json_t *json__columns(const struct dump_row *r, bool rates)
 static json_t *row(const struct dump *d, const struct dump_row *r)
 {
 	json_t *obj = json_pack("{s:I, s:s, s:o, s:b}", "slot", (json_int_t)r->slot, "state",
-				r->state, "age", dump__json_real(r->age), "baseline", r->baseline);
+				r->state, "age", json__number(r->age), "baseline", r->baseline);
 
 	json_object_set_new(obj, "columns", json__columns(r, false));
 	if (d->rates)
@@ -80,11 +56,10 @@ static json_t *step(const struct dump *d, const struct dump_step *s)
 	json_t *obj = row(d, &s->row);
 
 	json_object_set_new(obj, "job", s->ids.has_job ? json_integer(s->ids.job_id) : json_null());
-	json_object_set_new(obj, "step",
-			    s->parsed ? dump__json_text(s->ids.step_name) : json_null());
+	json_object_set_new(obj, "step", s->parsed ? json__text(s->ids.step_name) : json_null());
 	if (s->ids.sluid[0])
-		json_object_set_new(obj, "sluid", dump__json_text(s->ids.sluid));
-	json_object_set_new(obj, "path", dump__json_text(s->info.path));
+		json_object_set_new(obj, "sluid", json__text(s->ids.sluid));
+	json_object_set_new(obj, "path", json__text(s->info.path));
 	json_object_set_new(obj, "tasks", tasks(d, s));
 	return obj;
 }

@@ -152,7 +152,7 @@ static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 		(json_int_t)s->root_pid, "uid", (json_int_t)s->uid, "start_ns",
 		(json_int_t)s->start_ns, "end_ns", (json_int_t)s->end_ns, "exit_code",
 		(json_int_t)s->exit_code, "oom", (json_int_t)s->oom, "flags", names, "path",
-		dump__json_text(s->path));
+		json__text(s->path));
 }
 
 static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_slot *s)
@@ -219,7 +219,7 @@ static void print_slot(const struct dump *d, uint32_t slot, const struct jp_slot
 			fprintf(out, ", %s", flags[i].name);
 	if (s->path[0]) {
 		fprintf(out, "\n  path ");
-		dump__escaped(out, s->path);
+		print__escaped(out, s->path);
 	}
 	putc('\n', out);
 }

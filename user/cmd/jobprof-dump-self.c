@@ -164,11 +164,10 @@ static json_t *program_json(const struct self *s, int i)
 	struct cost c = cost_of(s, i);
 
 	return json_pack("{s:s, s:I, s:b, s:o, s:o, s:o, s:o, s:I, s:o}", "name", p->name, "id",
-			 (json_int_t)p->id, "attached", p->attached, "runs",
-			 dump__json_real(c.runs), "runs_per_s",
-			 dump__json_real(c.runs / s->seconds), "ns_per_run",
-			 dump__json_real(c.runs > 0 ? c.ns / c.runs : NAN), "cpu_percent",
-			 dump__json_real(load(s, c.ns)), "missed", (json_int_t)p->missed, "insns",
+			 (json_int_t)p->id, "attached", p->attached, "runs", json__number(c.runs),
+			 "runs_per_s", json__number(c.runs / s->seconds), "ns_per_run",
+			 json__number(c.runs > 0 ? c.ns / c.runs : NAN), "cpu_percent",
+			 json__number(load(s, c.ns)), "missed", (json_int_t)p->missed, "insns",
 			 p->insns ? json_integer(p->insns) : json_null());
 }
 

@@ -7,18 +7,6 @@
 
 #include "cmd/jobprof-dump.h"
 
-void dump__escaped(FILE *out, const char *s)
-{
-	for (; *s; s++) {
-		unsigned char c = *s;
-
-		if (c < 0x20 || c >= 0x7f)
-			fprintf(out, "\\x%02x", c);
-		else
-			putc(c, out);
-	}
-}
-
 char (*grid__row(struct grid *g))[GRID_CELL]
 {
 	size_t row = (size_t)g->ncols * GRID_CELL;
@@ -227,8 +215,8 @@ static void put_paths(const struct dump *d, FILE *out)
 		if (d->steps[i].parsed)
 			continue;
 		fprintf(out, "slot %u: ", d->steps[i].row.slot);
-		dump__escaped(out,
-			      d->steps[i].info.path[0] ? d->steps[i].info.path : "path not known");
+		print__escaped(out,
+			       d->steps[i].info.path[0] ? d->steps[i].info.path : "path not known");
 		putc('\n', out);
 	}
 }

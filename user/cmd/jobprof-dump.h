@@ -8,6 +8,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/escape.h"
+#include "base/json.h"
 #include "fuse/totals.h"
 #include "job/layout.h"
 #include "kern/kern.h"
@@ -64,12 +66,6 @@ const struct dump_columns *dump__task_columns(void);
 const char *dump__state(const struct jp_slot *s);
 /* Who a step's slot is, by its path and, where that does not say the job, slurmstepd's title. */
 bool dump__identify(const struct jp_slot *info, struct cgroup_ids *ids);
-
-/* Control characters and bytes that are not ASCII as \xNN. */
-void dump__escaped(FILE *out, const char *s);
-/* The same where the text is not UTF-8; else as it is. */
-json_t *dump__json_text(const char *s);
-json_t *dump__json_real(double v); /* null where it is not known */
 
 /* A table with columns as wide as they need to be; text beyond a cell's size is cut. */
 #define GRID_CELL 80

@@ -35,20 +35,23 @@ struct args {
 
 static int usage(FILE *out)
 {
-	fprintf(out, "usage: jobprofd [OPTION]...\n\n"
-		     "  -c, --config FILE    settings (default " DEFAULT_CONFIG ", if there)\n"
-		     "  -f, --foreground     stay in the foreground\n"
-		     "      --check          what this kernel and node support, and exit\n"
-		     "      --check-config   read the settings, print what is in force, and exit\n"
-		     "      --check-bpf      load every program, print the verifier's counts, and exit\n"
-		     "      --pin DIR        instead of PinDir=\n"
-		     "      --state-dir DIR  instead of StateDir=\n"
-		     "      --btf FILE       instead of BTF=\n"
-		     "  -v, --verbose        say more\n"
-		     "      --version\n\n"
-		     "SIGHUP reads the settings again; SIGTERM ends every file and leaves; SIGUSR1 leaves\n"
-		     "everything to the next jobprofd, which goes on without losing a count.\n\n"
-		     "Keys of the configuration:\n");
+	fprintf(out,
+		"usage: jobprofd [OPTION]...\n\n"
+		"  -c, --config FILE    settings (default " DEFAULT_CONFIG ", if there)\n"
+		"  -f, --foreground     stay in the foreground\n"
+		"      --check          what this kernel and node support, and exit\n"
+		"      --check-config   read the settings, print what is in force, and exit\n"
+		"      --check-bpf      load every program, print the verifier's counts, and exit\n"
+		"      --pin DIR        instead of PinDir=\n"
+		"      --state-dir DIR  instead of StateDir=\n"
+		"      --btf FILE       instead of BTF=\n"
+		"      --raw-tp         use the raw sched_switch tracepoint, the fallback\n"
+		"  -v, --verbose        say more\n"
+		"      --version\n\n"
+		"SIGHUP reads the settings again; SIGTERM ends every file and leaves; SIGUSR1 "
+		"leaves\n"
+		"everything to the next jobprofd, which goes on without losing a count.\n\n"
+		"Keys of the configuration:\n");
 	config__print_keys(out);
 	return out == stdout ? 0 : 2;
 }
@@ -69,9 +72,11 @@ static void check_hierarchies(void)
 	n = found > 0 ? hier__carriers(h, found, chosen, JP_CARRIERS) : 0;
 	for (i = 0; i < n; i++)
 		printf("%-20s %-5s %-34s %s\n", h[chosen[i]].v2 ? "cgroup v2" : "cgroup v1", "yes",
-		       h[chosen[i]].v2 ? "mountinfo" : h[chosen[i]].controllers, h[chosen[i]].mount);
+		       h[chosen[i]].v2 ? "mountinfo" : h[chosen[i]].controllers,
+		       h[chosen[i]].mount);
 	if (!n)
-		printf("%-20s %-5s %-34s %s\n", "cgroup", "NO", "mountinfo", "nothing can be followed");
+		printf("%-20s %-5s %-34s %s\n", "cgroup", "NO", "mountinfo",
+		       "nothing can be followed");
 	free(h);
 }
 
@@ -85,8 +90,11 @@ static int check_features(const char *btf)
 	printf("%-20s %-5s %-34s %s\n", "feature", "here", "found by", "without it");
 	for (i = 0; i < n; i++) {
 		printf("%-20s %-5s %-34s %s%s%s%s\n", f[i].name,
-		       f[i].state == 1 ? "yes" : f[i].required ? "NO" : state_name(&f[i]), f[i].how,
-		       f[i].without, f[i].detail[0] ? " (" : "", f[i].detail, f[i].detail[0] ? ")" : "");
+		       f[i].state == 1 ? "yes"
+		       : f[i].required ? "NO"
+				       : state_name(&f[i]),
+		       f[i].how, f[i].without, f[i].detail[0] ? " (" : "", f[i].detail,
+		       f[i].detail[0] ? ")" : "");
 		missing += f[i].required && f[i].state != 1;
 	}
 	check_hierarchies();
@@ -122,22 +130,30 @@ static int check_bpf(const struct config *c)
 	return 0;
 }
 
-enum { OPT_CHECK = 256, OPT_CHECK_CONFIG, OPT_CHECK_BPF, OPT_PIN, OPT_BTF, OPT_STATE, OPT_RAW, OPT_VERSION };
+enum {
+	OPT_CHECK = 256,
+	OPT_CHECK_CONFIG,
+	OPT_CHECK_BPF,
+	OPT_PIN,
+	OPT_BTF,
+	OPT_STATE,
+	OPT_RAW,
+	OPT_VERSION
+};
 
-static const struct option options[] = {
-	{"config", required_argument, NULL, 'c'},
-	{"foreground", no_argument, NULL, 'f'},
-	{"check", no_argument, NULL, OPT_CHECK},
-	{"check-config", no_argument, NULL, OPT_CHECK_CONFIG},
-	{"check-bpf", no_argument, NULL, OPT_CHECK_BPF},
-	{"pin", required_argument, NULL, OPT_PIN},
-	{"btf", required_argument, NULL, OPT_BTF},
-	{"state-dir", required_argument, NULL, OPT_STATE},
-	{"raw-tp", no_argument, NULL, OPT_RAW},
-	{"verbose", no_argument, NULL, 'v'},
-	{"version", no_argument, NULL, OPT_VERSION},
-	{"help", no_argument, NULL, 'h'},
-	{}};
+static const struct option options[] = {{"config", required_argument, NULL, 'c'},
+					{"foreground", no_argument, NULL, 'f'},
+					{"check", no_argument, NULL, OPT_CHECK},
+					{"check-config", no_argument, NULL, OPT_CHECK_CONFIG},
+					{"check-bpf", no_argument, NULL, OPT_CHECK_BPF},
+					{"pin", required_argument, NULL, OPT_PIN},
+					{"btf", required_argument, NULL, OPT_BTF},
+					{"state-dir", required_argument, NULL, OPT_STATE},
+					{"raw-tp", no_argument, NULL, OPT_RAW},
+					{"verbose", no_argument, NULL, 'v'},
+					{"version", no_argument, NULL, OPT_VERSION},
+					{"help", no_argument, NULL, 'h'},
+					{}};
 
 static int parse_args(struct args *a, int argc, char **argv)
 {
@@ -236,9 +252,9 @@ static int load_config(const struct args *a, struct config *c, unsigned *familie
 		err = override(&c->btf, a->btf);
 	if (!err)
 		err = override(&c->state_dir, a->state_dir);
-	if (!err && c->hdf5_default &&
-	    family__parse(c->hdf5_default, families, bad, sizeof(bad))) {
-		log_error("ProfileHDF5Default=%s: unknown word \"%s\": want all, none, task, or families "
+	if (!err && c->hdf5_default && family__parse(c->hdf5_default, families, bad, sizeof(bad))) {
+		log_error("ProfileHDF5Default=%s: unknown word \"%s\": want all, none, task, or "
+			  "families "
 			  "of jobprof list",
 			  c->hdf5_default, bad);
 		err = -EINVAL;
@@ -246,7 +262,8 @@ static int load_config(const struct args *a, struct config *c, unsigned *familie
 	if (!err)
 		err = check_patterns(c);
 	if (!err && !*families && c->hdf5_default && strcasecmp(c->hdf5_default, "none"))
-		log_warn("ProfileHDF5Default=%s: none of these is measured here: no step is profiled",
+		log_warn("ProfileHDF5Default=%s: none of these is measured here: no step is "
+			 "profiled",
 			 c->hdf5_default);
 	if (!err && a->verbose)
 		c->log_level = LOGL_DEBUG;
@@ -294,15 +311,19 @@ static void say_ready(int fd)
 static int serve(const struct args *a, struct config *c, unsigned families)
 {
 	char writer[4200];
-	struct daemon_opts o = {.cfg = c, .families = families, .writer = writer,
-				.pin_dir = c->pin_dir, .raw_tp = a->raw_tp,
-				.config_path = a->config_given || !access(a->config, F_OK) ?
-						       a->config : NULL};
+	struct daemon_opts o = {
+		.cfg = c,
+		.families = families,
+		.writer = writer,
+		.pin_dir = c->pin_dir,
+		.raw_tp = a->raw_tp,
+		.config_path = a->config_given || !access(a->config, F_OK) ? a->config : NULL};
 	struct daemon *d;
 	int err, ready = 0;
 
 	if (geteuid()) {
-		log_error("jobprofd must run as root: it loads BPF programs and writes users' files");
+		log_error(
+			"jobprofd must run as root: it loads BPF programs and writes users' files");
 		return 1;
 	}
 	if (families && !c->hdf5_dir) {

@@ -46,11 +46,14 @@ static int usage(FILE *out)
 {
 	fprintf(out,
 		"usage: jobprof run [OPTION]... [--] CMD [ARG]...\n\n"
-		"Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and prints a\n"
-		"summary. The exit status is CMD's (127: not found, 126: cannot be run, 128+n: killed\n"
+		"Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and prints "
+		"a\n"
+		"summary. The exit status is CMD's (127: not found, 126: cannot be run, 128+n: "
+		"killed\n"
 		"by signal n).\n\n"
 		"  -i, --interval S     seconds between rows, 0.1 to 86400 (default 1)\n"
-		"  -s, --series LIST    families to record (default all): base, sched, memory, file,\n"
+		"  -s, --series LIST    families to record (default all): base, sched, memory, "
+		"file,\n"
 		"                       self, cgroup, latency; see jobprof list\n"
 		"  -o, --output DIR     where the file goes (default: here)\n"
 		"  -j, --json           print the summary as JSON\n"
@@ -59,6 +62,7 @@ static int usage(FILE *out)
 		"  -w, --wait-all       wait for background processes of CMD too\n"
 		"      --pin DIR        pin the maps there, so that jobprof-dump can look\n"
 		"      --btf FILE       kernel type information instead of the running kernel's\n"
+		"      --raw-tp         use the raw sched_switch tracepoint, the fallback\n"
 		"      --state-dir DIR  where the journal is kept (default /var/lib/jobprof)\n");
 	return out == stdout ? 0 : 2;
 }
@@ -105,8 +109,8 @@ static int check_output(struct run *r, const char *dir)
 	if (seteuid(getuid()) || setegid(getgid()))
 		return -EPERM;
 	if (err)
-		log_error("output directory %s: %s may not write there: %s: choose another with -o", dir,
-			  r->user[0] ? r->user : "the user", strerror(-err));
+		log_error("output directory %s: %s may not write there: %s: choose another with -o",
+			  dir, r->user[0] ? r->user : "the user", strerror(-err));
 	return err;
 }
 
@@ -122,7 +126,8 @@ static void become_user(const struct run *r)
 {
 	if (r->uid == getuid() && r->gid == getgid())
 		return;
-	if (initgroups(r->user[0] ? r->user : "nobody", r->gid) || setgid(r->gid) || setuid(r->uid)) {
+	if (initgroups(r->user[0] ? r->user : "nobody", r->gid) || setgid(r->gid) ||
+	    setuid(r->uid)) {
 		log_error("cannot become uid %u: %s", r->uid, strerror(errno));
 		_exit(126);
 	}
@@ -206,8 +211,10 @@ static void summary(const struct run *r)
 	int err;
 
 	if (!path[0]) {
-		log_error("no file was written%s", r->failed ? ": the journal stays in StateDir and is "
-							       "finished by the next start" : "");
+		log_error("no file was written%s",
+			  r->failed ? ": the journal stays in StateDir and is "
+				      "finished by the next start"
+				    : "");
 		return;
 	}
 	if (!r->quiet) {
@@ -218,7 +225,8 @@ static void summary(const struct run *r)
 	if (r->json || r->quiet)
 		return;
 	if (r->evicted)
-		printf("%u background process%s still run%s; no longer counted (--wait-all waits)\n",
+		printf("%u background process%s still run%s; no longer counted (--wait-all "
+		       "waits)\n",
 		       r->evicted, r->evicted == 1 ? "" : "es", r->evicted == 1 ? "s" : "");
 	if (!getrusage(RUSAGE_SELF, &self))
 		printf("jobprof itself: %.3f s of CPU, %.1f MB, its start included\n",
@@ -257,14 +265,19 @@ static int profile(struct run *r, struct daemon_opts *o)
 
 enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW };
 
-static const struct option options[] = {
-	{"interval", required_argument, NULL, 'i'}, {"series", required_argument, NULL, 's'},
-	{"output", required_argument, NULL, 'o'},   {"json", no_argument, NULL, 'j'},
-	{"quiet", no_argument, NULL, 'q'},	    {"user", required_argument, NULL, 'u'},
-	{"wait-all", no_argument, NULL, 'w'},	    {"pin", required_argument, NULL, OPT_PIN},
-	{"btf", required_argument, NULL, OPT_BTF},  {"state-dir", required_argument, NULL, OPT_STATE},
-	{"raw-tp", no_argument, NULL, OPT_RAW},	    {"help", no_argument, NULL, 'h'},
-	{}};
+static const struct option options[] = {{"interval", required_argument, NULL, 'i'},
+					{"series", required_argument, NULL, 's'},
+					{"output", required_argument, NULL, 'o'},
+					{"json", no_argument, NULL, 'j'},
+					{"quiet", no_argument, NULL, 'q'},
+					{"user", required_argument, NULL, 'u'},
+					{"wait-all", no_argument, NULL, 'w'},
+					{"pin", required_argument, NULL, OPT_PIN},
+					{"btf", required_argument, NULL, OPT_BTF},
+					{"state-dir", required_argument, NULL, OPT_STATE},
+					{"raw-tp", no_argument, NULL, OPT_RAW},
+					{"help", no_argument, NULL, 'h'},
+					{}};
 
 struct args {
 	const char *interval, *series, *out, *user;
@@ -349,7 +362,8 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 	}
 	if (!freq__interval(&cfg->freq, FREQ_TASK) && !freq__interval(&cfg->freq, FREQ_STEP) &&
 	    !freq__interval(&cfg->freq, FREQ_LATENCY)) {
-		log_error("--interval %s: no row would be written: want 0.1 to 86400 seconds", a->interval);
+		log_error("--interval %s: no row would be written: want 0.1 to 86400 seconds",
+			  a->interval);
 		return 2;
 	}
 	if (geteuid()) {
@@ -366,8 +380,12 @@ int verb_run(int argc, char **argv)
 	struct run r = {};
 	struct args a = {};
 	struct config cfg = {};
-	struct daemon_opts o = {.cfg = &cfg, .embedded = true, .ctx = &r, .child = on_child,
-				.interrupt = on_interrupt, .done = is_done};
+	struct daemon_opts o = {.cfg = &cfg,
+				.embedded = true,
+				.ctx = &r,
+				.child = on_child,
+				.interrupt = on_interrupt,
+				.done = is_done};
 	char writer[4200];
 	int status;
 

@@ -41,8 +41,8 @@ static void remove_stale(const char *home)
 	int pid;
 
 	while (d && (e = readdir(d))) {
-		if (sscanf(e->d_name, "jobprof_%d", &pid) != 1 || pid <= 0 ||
-		    !kill(pid, 0) || errno != ESRCH)
+		if (sscanf(e->d_name, "jobprof_%d", &pid) != 1 || pid <= 0 || !kill(pid, 0) ||
+		    errno != ESRCH)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", home, e->d_name);
 		remove_below(path);

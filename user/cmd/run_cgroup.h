@@ -9,7 +9,7 @@
 #include "kern/kern.h"
 
 struct run_cgroup {
-	char home[600]; /* where we are ourselves */
+	char home[600];	  /* where we are ourselves */
 	char dir[4][600]; /* from the outermost to the task's */
 	int made;
 };

@@ -12,18 +12,6 @@
 #define LABEL	     12
 #define PAGE_WIDTH   80 /* of text; sparklines take the terminal's */
 
-void show__escaped(FILE *out, const char *s)
-{
-	for (; *s; s++) {
-		unsigned char c = *s;
-
-		if (c < 0x20 || c >= 0x7f)
-			fprintf(out, "\\x%02x", c);
-		else
-			putc(c, out);
-	}
-}
-
 static const char *known(double v, const char *fmt, char buf[static 32])
 {
 	if (isnan(v))
@@ -53,7 +41,7 @@ static const char *duration(double ns, char buf[static 32])
 static void put_attr(FILE *out, const struct reader_attr *a)
 {
 	if (a->type == ATTR_STR)
-		show__escaped(out, a->str);
+		print__escaped(out, a->str);
 	else if (a->type == ATTR_F64)
 		fprintf(out, "%g", a->f);
 	else
@@ -75,9 +63,9 @@ static void print_head(const struct view *v, FILE *out)
 	fputs(*v->r->job ? "job " : "", out);
 	fputs(v->r->job, out);
 	fputs(*v->n->step ? " step " : "", out);
-	show__escaped(out, view__step_name(v->n->step));
+	print__escaped(out, view__step_name(v->n->step));
 	fputs(*v->r->job || *v->n->step ? " on " : "", out);
-	show__escaped(out, v->n->name);
+	print__escaped(out, v->n->name);
 	fprintf(out, ": %s s", NUM(v->wall, "%.3f"));
 	if (!node__number(v->n, "Number of Tasks", &tasks))
 		tasks = v->ntasks;
@@ -251,7 +239,7 @@ static void print_task(const struct view *v, const struct view_task *t, FILE *ou
 		       bool utf8)
 {
 	fputs("task ", out);
-	show__escaped(out, t->name);
+	print__escaped(out, t->name);
 	fprintf(out, ": wall %s s, %llu rows\n", NUM(t->wall, "%.3f"),
 		(unsigned long long)t->t->nrows);
 	print_cpu(out, t, v->task_cpus);
@@ -274,7 +262,7 @@ static void print_table(const struct view *v, FILE *out, unsigned width, bool ut
 
 		for (int pad = 6 - (int)strlen(t->name); pad > 0; pad--)
 			putc(' ', out);
-		show__escaped(out, t->name);
+		print__escaped(out, t->name);
 		fprintf(out, " %8s %9s %5s %8s %8s %8s %8s ", NUM(t->wall, "%.1f"),
 			NUM(calc__sum(t->t, "CPUTime"), "%.2f"),
 			NUM(100 * view__efficiency(t, v->task_cpus), "%.0f"),
@@ -331,7 +319,7 @@ static void print_modes(const struct view *v, FILE *out)
 		if (!is_mode(a) || strcmp(a->str, "exact"))
 			continue;
 		fputs(any ? ", " : "Mode exact: ", out);
-		show__escaped(out, a->name + 5);
+		print__escaped(out, a->name + 5);
 		any = true;
 	}
 	if (any)
@@ -353,7 +341,7 @@ static void print_notes(const struct view *v, FILE *out)
 			note |= !strcmp(a->name, notes[k]);
 		if (!note || (a->type == ATTR_I64 && !a->i) || (a->type == ATTR_F64 && a->f == 0))
 			continue;
-		show__escaped(out, a->name);
+		print__escaped(out, a->name);
 		fputs(": ", out);
 		put_attr(out, a);
 		putc('\n', out);

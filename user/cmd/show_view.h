@@ -6,6 +6,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/escape.h"
 #include "cmd/show_calc.h"
 
 struct view_task {
@@ -44,7 +45,5 @@ const char *view__step_name(const char *step);
 /* The pages. utf8 and width are of out. */
 void show__page(const struct view *v, FILE *out, unsigned width, bool utf8);
 json_t *show__json(const struct view *v);
-/* Text from a file on a terminal: everything but printable ASCII as \xNN. */
-void show__escaped(FILE *out, const char *s);
 
 #endif

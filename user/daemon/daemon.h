@@ -18,7 +18,7 @@ struct daemon_opts {
 	const struct config *cfg;
 	unsigned families; /* of steps nobody asked for by name; 0: none is profiled */
 	const char *writer;
-	const char *pin_dir; /* NULL: pin nothing */
+	const char *pin_dir;	 /* NULL: pin nothing */
 	const char *config_path; /* read again at SIGHUP; NULL: never */
 	bool raw_tp;
 	/* jobprof run: one cgroup tree of our own, files to out_dir as uid:gid */

@@ -18,8 +18,8 @@
 #include "daemon/internal.h"
 #include "store/series.h"
 
-#define BUSY_NS	  (5 * 1000 * 1000ull)	  /* while a step ends */
-#define CHECK_NS  (1 * NSEC_PER_SEC)	  /* while anything runs */
+#define BUSY_NS	  (5 * 1000 * 1000ull) /* while a step ends */
+#define CHECK_NS  (1 * NSEC_PER_SEC)   /* while anything runs */
 #define RESCAN_NS (60 * NSEC_PER_SEC)
 #define DETACH_NS (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
 
@@ -113,7 +113,8 @@ static void reload(struct daemon *d)
 	if (!fresh || !d->opts.config_path)
 		goto out;
 	if (config__init(fresh) || config__load(fresh, d->opts.config_path) ||
-	    (fresh->hdf5_default && family__parse(fresh->hdf5_default, &families, bad, sizeof(bad)))) {
+	    (fresh->hdf5_default &&
+	     family__parse(fresh->hdf5_default, &families, bad, sizeof(bad)))) {
 		log_error("%s is not usable: the old settings stay in force", d->opts.config_path);
 		config__free(fresh);
 		goto out;
@@ -158,7 +159,8 @@ static void take_signals(struct daemon *d, uint64_t now)
 	}
 }
 
-/* The wall clock was set: rows keep their steps' own time, new ones fall on the new clock's grid. */
+/* The wall clock was set: rows keep their steps' own time, new ones fall on the new clock's grid.
+ */
 static void take_clock_step(struct daemon *d)
 {
 	struct itimerspec far = {.it_value = {.tv_sec = 1ll << 40}};
@@ -202,8 +204,8 @@ static void schedule_sample(struct daemon *d, uint64_t now)
 	for (i = 0; i < SERIES_KINDS; i++)
 		if (d->env.interval_ns[i] && d->env.interval_ns[i] < least)
 			least = d->env.interval_ns[i];
-	d->next_sample_ns = least == UINT64_MAX ? UINT64_MAX :
-						  clock__next_aligned(now, d->env.boot0_ns,
+	d->next_sample_ns = least == UINT64_MAX ? UINT64_MAX
+						: clock__next_aligned(now, d->env.boot0_ns,
 								      d->env.real0_ns, least);
 }
 

@@ -64,8 +64,8 @@ static int open_fds(struct daemon *d)
 }
 
 /*
- * A child that a killed daemon has just forked holds its locks until it closes them, from the lowest
- * number up: with this one last, who gets it finds the journals free too.
+ * A child that a killed daemon has just forked holds its locks until it closes them, from the
+ * lowest number up: with this one last, who gets it finds the journals free too.
  */
 static int last_fd(int fd)
 {
@@ -89,7 +89,8 @@ static int wait_lock(int fd)
 	return -EBUSY;
 }
 
-/* One daemon per state directory. Journals of jobprof run live beside it, each with its own lock. */
+/* One daemon per state directory. Journals of jobprof run live beside it, each with its own lock.
+ */
 static int lock_state(struct daemon *d)
 {
 	char path[PUBLISH_PATH];
@@ -108,7 +109,8 @@ static int lock_state(struct daemon *d)
 	}
 	d->lockfd = last_fd(d->lockfd);
 	if (wait_lock(d->lockfd)) {
-		log_error("another jobprofd uses StateDir %s: give this one its own StateDir and PinDir",
+		log_error("another jobprofd uses StateDir %s: give this one its own StateDir and "
+			  "PinDir",
 			  d->env.state_dir);
 		return -EBUSY;
 	}

@@ -21,14 +21,14 @@ struct publication {
 	char name[256];		/* <job>_<step>_<node>.h5 */
 	uid_t uid;
 	gid_t gid;
-	pid_t pid;	    /* the writer, 0: none runs */
-	bool final;	    /* what the running one was asked for */
-	bool done;	    /* the final file is in place */
+	pid_t pid;  /* the writer, 0: none runs */
+	bool final; /* what the running one was asked for */
+	bool done;  /* the final file is in place */
 	uint64_t started_ns;
 	uint64_t deadline_ns; /* when it is killed */
-	uint64_t next_ns;   /* not before */
-	uint64_t cost_ns;   /* of the last one */
-	unsigned failures;  /* in a row */
+	uint64_t next_ns;     /* not before */
+	uint64_t cost_ns;     /* of the last one */
+	unsigned failures;    /* in a row */
 	unsigned kills;
 	uint64_t published; /* files put in place */
 };

@@ -158,7 +158,8 @@ static bool add_up(const struct step *s, const struct step_env *env, int kind, i
 
 	memset(now, 0, sizeof(*now));
 	*began = UINT64_MAX;
-	for_each_slot(slot, s) {
+	for_each_slot(slot, s)
+	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
 		struct jp_lat lat;
 		int b;
@@ -236,7 +237,8 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		put_row(s, env, t, &now, began);
 		return 1;
 	}
-	for_each_slot(slot, s) {
+	for_each_slot(slot, s)
+	{
 		int gtid = kern__slot(env->k, slot)->gtid;
 
 		if (gtid < 0)
@@ -271,7 +273,8 @@ void step_commit(struct step *s, unsigned rows)
 	s->labelled = false; /* the labels may have been in it */
 	s->lost_rows += rows;
 	if (!s->said_full)
-		log_error("%s: cannot append to the journal %s: %s: rows are being lost; make room in "
+		log_error("%s: cannot append to the journal %s: %s: rows are being lost; make room "
+			  "in "
 			  "StateDir",
 			  s->pub.name, s->pub.journal, strerror(-err));
 	s->said_full = true;
@@ -289,7 +292,8 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_find_tasks(s, env);
 	step_collect(s, env);
 	for (kind = 0; kind < SERIES_KINDS; kind++) {
-		if (!kind_wanted(s, env, kind) || (!all && grid_of(env, kind, now) == s->grid[kind]))
+		if (!kind_wanted(s, env, kind) ||
+		    (!all && grid_of(env, kind, now) == s->grid[kind]))
 			continue;
 		n += kind_rows(s, env, kind);
 		s->grid[kind] = grid_of(env, kind, now);
@@ -314,9 +318,7 @@ bool step__quiet(struct step *s, const struct step_env *env)
 	uint32_t slot;
 
 	step_collect(s, env);
-	for_each_slot(slot, s)
-		if (kern__held(env->k, slot))
-			return false;
+	for_each_slot(slot, s) if (kern__held(env->k, slot)) return false;
 	return true;
 }
 
@@ -325,8 +327,7 @@ void step__release(struct step *s, const struct step_env *env)
 	uint32_t slot;
 
 	step_collect(s, env);
-	for_each_slot(slot, s)
-		kern__release(env->k, slot);
+	for_each_slot(slot, s) kern__release(env->k, slot);
 }
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)

@@ -24,7 +24,8 @@ enum step_state { STEP_NEW, STEP_ACTIVE, STEP_ENDING, STEP_FINISHING, STEP_DONE,
 /* So long everything about a new step is looked for often; then what its processes say must do. */
 #define STEP_YOUNG_NS (500 * 1000 * 1000ull)
 
-/* Below StateDir: those of jobprofd are its own to resume, those of jobprof run anybody's to finish. */
+/* Below StateDir: those of jobprofd are its own to resume, those of jobprof run anybody's to
+ * finish. */
 #define JOURNALS_STEP "steps"
 #define JOURNALS_RUN  "runs"
 

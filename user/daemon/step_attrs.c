@@ -48,7 +48,8 @@ static void put_modes(struct step *s, const struct step_env *env)
 		else if (modes[i].family == FAM_MEMORY && !kern__rss_exact(env->k))
 			mode = "approximate: the kernel's per-CPU parts cannot be read";
 		else if (modes[i].family == FAM_SCHED && kern__raw_tp(env->k))
-			mode = "exact: raw tracepoint; threads moved while running wait for a sweep";
+			mode = "exact: raw tracepoint; threads moved while running wait for a "
+			       "sweep";
 		journal__attr_str(s->journal, modes[i].attr, mode);
 	}
 }
@@ -94,7 +95,8 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	journal__attr_str(j, "Unknown Columns",
 			  cpufreq__khz(0, s->start_boot_ns) ? "GPUMemMB" : "GPUMemMB,CPUFrequency");
 	if (kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE)
-		journal__attr_str(j, "Baseline", "was running when first seen: counts from then on");
+		journal__attr_str(j, "Baseline",
+				  "was running when first seen: counts from then on");
 }
 
 /* Labels from the job's environment: the user's word, kept as such. */
@@ -157,7 +159,8 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 	uint32_t slot;
 
 	*status = 0;
-	for_each_slot(slot, s) {
+	for_each_slot(slot, s)
+	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
 		if (!(info->flags & JP_SLOT_F_EXITED))
@@ -174,8 +177,7 @@ static uint32_t oom_kills(const struct step *s, const struct step_env *env)
 {
 	uint32_t n = 0, slot;
 
-	for_each_slot(slot, s)
-		n += kern__slot(env->k, slot)->oom;
+	for_each_slot(slot, s) n += kern__slot(env->k, slot)->oom;
 	return n;
 }
 
@@ -187,7 +189,8 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 
 	if (known)
 		journal__attr_i32(s->journal, "Exit Status",
-				  WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
+				  WIFSIGNALED(status) ? 128 + WTERMSIG(status)
+						      : WEXITSTATUS(status));
 	if (reason) {
 		journal__attr_str(s->journal, "End Reason", reason);
 	} else if (oom_kills(s, env)) {

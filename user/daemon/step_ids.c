@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who a step is: job, user, tasks. Paths say most of it, slurmstepd's title and processes the rest. */
+/* Who a step is: job, user, tasks. Paths say most of it, slurmstepd's title and processes the rest.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -128,11 +129,13 @@ static void ask_owner(struct step *s, const struct step_env *env)
 	pid_t pids[64];
 	uint32_t slot;
 
-	for_each_slot(slot, s) {
+	for_each_slot(slot, s)
+	{
 		unsigned i, n = slot_pids(s, env, slot, pids, 64);
 
 		for (i = 0; i < n && !s->uid_known; i++)
-			s->uid_known = pids[i] > 0 && proc__comm(pids[i], comm, sizeof(comm)) >= 0 &&
+			s->uid_known = pids[i] > 0 &&
+				       proc__comm(pids[i], comm, sizeof(comm)) >= 0 &&
 				       strcmp(comm, "slurmstepd") && !proc__uid(pids[i], &s->uid);
 	}
 }
@@ -150,7 +153,8 @@ static void find_uid(struct step *s, const struct step_env *env)
 		s->uid_known = true;
 	}
 	step_collect(s, env);
-	for_each_slot(slot, s) {
+	for_each_slot(slot, s)
+	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
 		if (!s->uid_known && info->root_pid) {
@@ -238,9 +242,8 @@ static bool has_lineage(const struct step *s, const struct step_env *env, pid_t 
 {
 	uint32_t slot;
 
-	for_each_slot(slot, s)
-		if (kern__slot(env->k, slot)->root_pid == (uint32_t)root)
-			return true;
+	for_each_slot(slot,
+		      s) if (kern__slot(env->k, slot)->root_pid == (uint32_t)root) return true;
 	return false;
 }
 
@@ -289,10 +292,12 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 	uint32_t slot;
 	int seen = 0;
 
-	for_each_slot(slot, s) {
+	for_each_slot(slot, s)
+	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
-		if (info->gtid < 0 && info->kind == JP_KIND_TASK && !(info->flags & JP_SLOT_F_ENV)) {
+		if (info->gtid < 0 && info->kind == JP_KIND_TASK &&
+		    !(info->flags & JP_SLOT_F_ENV)) {
 			/* nobody but the path can know */
 			if (!parse_path(s, env, info->path, &ids) && ids.task >= 0)
 				kern__set_gtid(env->k, slot, ids.task, JP_GTID_PATH);

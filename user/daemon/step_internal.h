@@ -22,7 +22,7 @@ void step_commit(struct step *s, unsigned rows);
 
 void step_collect(struct step *s, const struct step_env *env);
 
-#define for_each_slot(slot, s)                                                                     \
+#define for_each_slot(slot, s) \
 	for (unsigned i_ = 0; i_ < (s)->nown && ((slot) = (s)->own[i_], true); i_++)
 
 #endif

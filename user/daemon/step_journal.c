@@ -53,8 +53,9 @@ static int put_header(struct step *s, const struct step_env *env)
 	err |= journal__meta(j, "boot", boot);
 	for (i = 0; i < SERIES_KINDS; i++)
 		if (s->sets[i].ncols)
-			err |= journal__series(j, i, s->sets[i].series->name, s->sets[i].series->grouped,
-				       s->sets[i].cols, s->sets[i].ncols);
+			err |= journal__series(j, i, s->sets[i].series->name,
+					       s->sets[i].series->grouped, s->sets[i].cols,
+					       s->sets[i].ncols);
 	return err;
 }
 
@@ -65,8 +66,8 @@ int step_open_journal(struct step *s, const struct step_env *env)
 
 	snprintf(s->pub.journal, sizeof(s->pub.journal), "%s/%s", env->state_dir, sub);
 	mkdir(s->pub.journal, 0700);
-	snprintf(s->pub.journal, sizeof(s->pub.journal), "%s/%s/%.200s.%llu.journal", env->state_dir, sub,
-		 s->pub.name, (unsigned long long)s->start_real_ns);
+	snprintf(s->pub.journal, sizeof(s->pub.journal), "%s/%s/%.200s.%llu.journal",
+		 env->state_dir, sub, s->pub.name, (unsigned long long)s->start_real_ns);
 	err = journal__create(&s->journal, s->pub.journal);
 	if (err) {
 		log_error("cannot make journal %s: %s: the step is not profiled; check StateDir",
@@ -84,7 +85,8 @@ int step_open_journal(struct step *s, const struct step_env *env)
 	step_put_state(s, env);
 	err = step_try_commit(s);
 	if (err) {
-		log_error("cannot begin journal %s: %s: the step is not profiled; make room in StateDir",
+		log_error("cannot begin journal %s: %s: the step is not profiled; make room in "
+			  "StateDir",
 			  s->pub.journal, strerror(-err));
 		unlink(s->pub.journal);
 	}
@@ -165,8 +167,9 @@ static int scan_journal(const char *path, struct publication *p, struct scan *sc
 				err = -ENOMEM;
 			else
 				memcpy(sc->saved, rec.blob, rec.blob_len);
-			if (!err && sc->saved->ntables * sizeof(struct table) + sizeof(struct saved) !=
-					    rec.blob_len)
+			if (!err &&
+			    sc->saved->ntables * sizeof(struct table) + sizeof(struct saved) !=
+				    rec.blob_len)
 				sc->saved->version = 0;
 		}
 	}
@@ -244,10 +247,12 @@ static struct step *take_up(const struct step_env *env, const char *path, struct
 	s->uid = p->uid;
 	s->gid = p->gid;
 	s->state = STEP_ACTIVE;
-	journal__attr_str(s->journal, "Restarted",
-			  same ? "jobprofd was restarted; no count is lost" :
-				 "jobprofd was restarted with other programs; counts between are lost");
-	log_info("%s goes on after a restart%s", p->name, same ? "" : " (counts in between are lost)");
+	journal__attr_str(
+		s->journal, "Restarted",
+		same ? "jobprofd was restarted; no count is lost"
+		     : "jobprofd was restarted with other programs; counts between are lost");
+	log_info("%s goes on after a restart%s", p->name,
+		 same ? "" : " (counts in between are lost)");
 	return s;
 }
 
@@ -310,8 +315,9 @@ struct step *step__resume(const struct step_env *env, const char *path, struct p
 		    sc.saved->table_size == sizeof(struct table))
 			s = take_up(env, path, p, sc.saved);
 		if (!s)
-			close_journal(path, strcmp(boot, sc.boot) ? "node rebooted" :
-								    "ended while jobprofd was away");
+			close_journal(path, strcmp(boot, sc.boot)
+						    ? "node rebooted"
+						    : "ended while jobprofd was away");
 	}
 	free(sc.saved);
 	return s;

@@ -50,9 +50,10 @@ static void say_exhausted(struct daemon *d)
 
 	if (exhausted <= d->exhausted_seen || now < d->next_exhausted_ns)
 		return;
-	log_warn("all %u slots are taken: %llu cgroups or tasks were counted as unattributed; raise "
-		 "MaxSlots",
-		 kern__nslots(d->env.k), (unsigned long long)exhausted);
+	log_warn(
+		"all %u slots are taken: %llu cgroups or tasks were counted as unattributed; raise "
+		"MaxSlots",
+		kern__nslots(d->env.k), (unsigned long long)exhausted);
 	d->exhausted_seen = exhausted;
 	d->next_exhausted_ns = now + SAY_AGAIN_NS;
 }
@@ -100,8 +101,8 @@ static void end_step(struct daemon *d, struct step *s, const char *reason)
 	int err = snapshot__take(d->env.snap);
 
 	if (err)
-		log_error("cannot read the counters: %s: the last row of %s is lost", strerror(-err),
-			  s->pub.name);
+		log_error("cannot read the counters: %s: the last row of %s is lost",
+			  strerror(-err), s->pub.name);
 	step__finish(s, &d->env, reason);
 	step__release(s, &d->env);
 	s->pub.next_ns = 0;

@@ -60,8 +60,8 @@ static double number(const struct row_context *c, const struct reading *prev,
 	case HOW_UTIL:
 		return utilization(prev, now);
 	case HOW_PROBE:
-		return c->probe_ns ? seconds(n[col->arg] * c->probe_ns, p[col->arg] * c->probe_ns) :
-				     NAN;
+		return c->probe_ns ? seconds(n[col->arg] * c->probe_ns, p[col->arg] * c->probe_ns)
+				   : NAN;
 	case HOW_CGROUP:
 		return now->cg[col->arg] * col->scale;
 	case HOW_CGROUP_DELTA:
@@ -81,7 +81,8 @@ static uint64_t whole(const struct row_context *c, const struct reading *prev,
 
 	switch (col->how) {
 	case HOW_ELAPSED:
-		/* whole seconds on both sides, as Slurm counts: EpochTime - ElapsedTime is constant */
+		/* whole seconds on both sides, as Slurm counts: EpochTime - ElapsedTime is constant
+		 */
 		return time_ns / 1000000000u - c->start_real_ns / 1000000000u;
 	case HOW_EPOCH:
 		return time_ns / 1000000000u;

@@ -27,7 +27,8 @@ struct row_context {
 void rows__fill(const struct row_context *c, const struct reading *prev, const struct reading *now,
 		const struct column *const *cols, unsigned ncols, union cell *out);
 
-/* Peak RSS to carry between rows: the larger of what was seen before and what this snapshot says. */
+/* Peak RSS to carry between rows: the larger of what was seen before and what this snapshot says.
+ */
 uint64_t rows__peak(uint64_t so_far, const struct totals *prev, const struct totals *now);
 
 #endif

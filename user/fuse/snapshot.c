@@ -30,8 +30,8 @@ struct snapshot {
 	long page;
 	unsigned nslots, ncpus;
 	struct totals *now, *prev;
-	uint32_t *gen; /* of prev */
-	uint64_t *cpu_runtime; /* [cpu][slot] at the last snapshot, for the frequency */
+	uint32_t *gen;		   /* of prev */
+	uint64_t *cpu_runtime;	   /* [cpu][slot] at the last snapshot, for the frequency */
 	uint64_t *runtime, *exits; /* by slot, before a pass */
 	struct jp_task_rec *recs;
 	size_t nrecs, max_recs;

@@ -11,7 +11,8 @@
 #include "kern/internal.h"
 
 /* The switch program first: from then on nothing that a task does is lost, whoever finds it. */
-static const enum kern_program attach_order[] = {P_SWITCH, P_EXIT, P_EXEC, P_FORK, P_ATTACH, P_RMDIR};
+static const enum kern_program attach_order[] = {P_SWITCH, P_EXIT,   P_EXEC,
+						 P_FORK,   P_ATTACH, P_RMDIR};
 #define N_ATTACH (sizeof(attach_order) / sizeof(attach_order[0]))
 
 static void link_path(const struct kern *k, enum kern_program p, char *out, size_t len)
@@ -28,8 +29,8 @@ int kern_attach_one(struct kern *k, enum kern_program p)
 	if (k->prog[p] < 0)
 		return kern_fail(-ENOENT, "program %s is not loaded", kern_program_names[p]);
 	/* a typed tracepoint knows its own name; the raw fallback must be told */
-	k->link[p] = bpf_raw_tracepoint_open(k->opts.raw_tp && p == P_SWITCH ? "sched_switch" : NULL,
-					     k->prog[p]);
+	k->link[p] = bpf_raw_tracepoint_open(
+		k->opts.raw_tp && p == P_SWITCH ? "sched_switch" : NULL, k->prog[p]);
 	if (k->link[p] < 0)
 		return kern_fail(-errno, "cannot attach %s: %s", kern_program_names[p],
 				 strerror(errno));
@@ -148,7 +149,6 @@ int kern_offsets(struct kern *k)
 	close(fd);
 	return 0;
 }
-
 
 bool kern__rss_exact(const struct kern *k)
 {

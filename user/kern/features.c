@@ -96,7 +96,8 @@ static int has_stats(const struct probe *p, const struct btf *btf, char *detail,
 }
 
 static const struct probe probes[] = {
-	{"kernel BTF", "/sys/kernel/btf/vmlinux or --btf", "nothing works", true, has_btf, 0, 0, NULL},
+	{"kernel BTF", "/sys/kernel/btf/vmlinux or --btf", "nothing works", true, has_btf, 0, 0,
+	 NULL},
 	{"mmapable array", "map created", "nothing works (5.5)", true, has_mmapable, 0, 0, NULL},
 	{"task storage", "map type probed", "nothing works (5.11)", true, has_map,
 	 BPF_MAP_TYPE_TASK_STORAGE, 0, NULL},
@@ -104,22 +105,22 @@ static const struct probe probes[] = {
 	 BPF_MAP_TYPE_RINGBUF, 0, NULL},
 	{"queue", "map type probed", "nothing works (4.20)", true, has_map, BPF_MAP_TYPE_QUEUE, 0,
 	 NULL},
-	{"sched_switch", "BTF of the tracepoint", "raw tracepoint: late threads wait for a sweep", false,
-	 has_tracepoint, 0, 0, "sched_switch"},
+	{"sched_switch", "BTF of the tracepoint", "raw tracepoint: late threads wait for a sweep",
+	 false, has_tracepoint, 0, 0, "sched_switch"},
 	{"cgroup_mkdir", "BTF of the tracepoint", "nothing works", true, has_tracepoint, 0, 0,
 	 "cgroup_mkdir"},
 	{"cgroup_attach_task", "BTF of the tracepoint", "nothing works", true, has_tracepoint, 0, 0,
 	 "cgroup_attach_task"},
 	{"run-queue delay", "BTF of sched_info", "RunDelay, RunLatency", true, has_member, 0, 0,
 	 "task_struct.sched_info"},
-	{"I/O accounting", "BTF of task_struct.ioac", "ReadMB, WriteMB, file family", true, has_member,
-	 0, 0, "task_struct.ioac"},
+	{"I/O accounting", "BTF of task_struct.ioac", "ReadMB, WriteMB, file family", true,
+	 has_member, 0, 0, "task_struct.ioac"},
 	{"per-CPU RSS parts", "helper probed", "memory columns off by one batch per CPU", false,
 	 has_helper, BPF_FUNC_map_lookup_percpu_elem, BPF_PROG_TYPE_RAW_TRACEPOINT, NULL},
 	{"bpf_loop", "helper probed", "nothing where RSS is not kept per CPU (before 6.2)", false,
 	 has_helper, BPF_FUNC_loop, BPF_PROG_TYPE_RAW_TRACEPOINT, NULL},
-	{"run statistics", "BPF_ENABLE_STATS tried", "ProbeTime, jobprof-dump --self", false, has_stats,
-	 0, 0, NULL},
+	{"run statistics", "BPF_ENABLE_STATS tried", "ProbeTime, jobprof-dump --self", false,
+	 has_stats, 0, 0, NULL},
 	{"pressure (PSI)", "/proc/pressure/cpu", "PSICpu, PSIMem, PSIIO", false, has_file, 0, 0,
 	 "/proc/pressure/cpu"},
 	{"cpufreq", "sysfs of cpu0", "CPUFrequency is the nominal clock", false, has_file, 0, 0,
@@ -137,8 +138,10 @@ unsigned kern__features(struct kern_feature *out, unsigned max, const char *btf_
 	for (i = 0; i < n && i < max; i++) {
 		const struct probe *p = &probes[i];
 
-		out[i] = (struct kern_feature){.name = p->name, .how = p->how,
-					       .without = p->without, .required = p->required};
+		out[i] = (struct kern_feature){.name = p->name,
+					       .how = p->how,
+					       .without = p->without,
+					       .required = p->required};
 		out[i].state = p->test(p, btf, out[i].detail, sizeof(out[i].detail));
 	}
 	btf__free(btf);

@@ -45,7 +45,7 @@ struct kern {
 	struct jp_node nodes[JP_NODES];
 	char pin_dir[256];
 	bool adopted, readonly;
-	int lock; /* of pin_dir: its maps have one owner */
+	int lock;	 /* of pin_dir: its maps have one owner */
 	bool rss_percpu; /* the kernel keeps RSS in per-CPU counters (6.2) */
 	int map[M_N];
 	int prog[P_N];
@@ -56,7 +56,7 @@ struct kern {
 	struct jp_lat *lat;
 	struct jp_acct *acct;
 	unsigned nslots, ncpus;
-	bool *released; /* by slot: the daemon is done with it */
+	bool *released;	    /* by slot: the daemon is done with it */
 	uint64_t *quiet_ns; /* by slot: since when nothing holds it */
 	struct ring_buffer *ring;
 	void (*event_fn)(const struct jp_event *ev, void *ctx);

@@ -14,13 +14,14 @@
 
 #include "bpf/jobprof.h"
 
-/* A cgroup hierarchy to follow: where it is mounted, and the layout component its root stands for. */
+/* A cgroup hierarchy to follow: where it is mounted, and the layout component its root stands for.
+ */
 struct kern_root {
-	uint32_t hier;	      /* kernel id, 0: v2 */
-	char controller[32];  /* v1: the one whose css tells a task's cgroup, e.g. "freezer" */
-	char mount[256];      /* directory the walk begins in */
-	char prefix[256];     /* below it, where the layouts begin; "": at once */
-	uint32_t node;	      /* layout component the mounted directory stands for */
+	uint32_t hier;	     /* kernel id, 0: v2 */
+	char controller[32]; /* v1: the one whose css tells a task's cgroup, e.g. "freezer" */
+	char mount[256];     /* directory the walk begins in */
+	char prefix[256];    /* below it, where the layouts begin; "": at once */
+	uint32_t node;	     /* layout component the mounted directory stands for */
 };
 
 struct kern_opts {

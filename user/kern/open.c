@@ -85,8 +85,7 @@ int kern_ssid(const char *controller, const char *btf_path)
 	if (!btf || libbpf_get_error(btf))
 		return -ENOENT;
 	/* the file system and cgroupfs call this one blkio, the kernel io */
-	snprintf(name, sizeof(name), "%s_cgrp_id",
-		 strcmp(controller, "blkio") ? controller : "io");
+	snprintf(name, sizeof(name), "%s_cgrp_id", strcmp(controller, "blkio") ? controller : "io");
 	id = btf__find_by_name_kind(btf, "cgroup_subsys_id", BTF_KIND_ENUM);
 	if (id > 0) {
 		t = btf__type_by_id(btf, id);
@@ -165,14 +164,13 @@ static void choose_programs(struct kern *k, struct jobprof *s)
 {
 	struct bpf_program *p;
 
-	bpf_object__for_each_program(p, s->obj)
-		bpf_program__set_autoload(p, true);
+	bpf_object__for_each_program(p, s->obj) bpf_program__set_autoload(p, true);
 	bpf_program__set_autoload(s->progs.jp_sched_switch, !k->opts.raw_tp);
 	bpf_program__set_autoload(s->progs.jp_sched_switch_raw, k->opts.raw_tp);
 	/* needed only where RSS is kept per CPU, and then bpf_map_lookup_percpu_elem exists;
 	 * helpers are not probed for tracing programs, raw tracepoints have the same */
-	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT,
-				    BPF_FUNC_map_lookup_percpu_elem, NULL) != 1)
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_map_lookup_percpu_elem,
+				    NULL) != 1)
 		bpf_program__set_autoload(s->progs.jp_percpu, false);
 }
 
@@ -188,8 +186,8 @@ static int keep_fds(struct kern *k, struct jobprof *s)
 			return kern_fail(-errno, "map %s is missing", kern_map_names[i]);
 	}
 	for (i = 0; i < P_N; i++) {
-		const char *name = i == P_SWITCH && k->opts.raw_tp ? "jp_sched_switch_raw" :
-								     kern_program_names[i];
+		const char *name = i == P_SWITCH && k->opts.raw_tp ? "jp_sched_switch_raw"
+								   : kern_program_names[i];
 		struct bpf_program *p = bpf_object__find_program_by_name(s->obj, name);
 		int fd = p ? bpf_program__fd(p) : -1;
 
@@ -201,10 +199,12 @@ static int keep_fds(struct kern *k, struct jobprof *s)
 static const char *advice(int err)
 {
 	if (err == -EPERM || err == -EACCES)
-		return geteuid() ? "run as root" : "the kernel refuses BPF here (lockdown, or a container "
-						   "without CAP_BPF and CAP_PERFMON)";
+		return geteuid() ? "run as root"
+				 : "the kernel refuses BPF here (lockdown, or a container "
+				   "without CAP_BPF and CAP_PERFMON)";
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf FILE";
+		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf "
+		       "FILE";
 	if (err == -ENOMEM)
 		return "not enough memory for the maps: lower MaxSlots";
 	return "see jobprofd --check";
@@ -241,8 +241,8 @@ static int load_object(struct kern *k)
 static void *map_pages(int fd, size_t len, bool ro)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
-	void *p = mmap(NULL, (len + page - 1) / page * page, ro ? PROT_READ : PROT_READ | PROT_WRITE,
-		       MAP_SHARED, fd, 0);
+	void *p = mmap(NULL, (len + page - 1) / page * page,
+		       ro ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -257,9 +257,10 @@ int kern_mmap(struct kern *k)
 		return kern_fail(-errno, "cannot map the control page: %s", strerror(errno));
 	if (!k->nslots) {
 		if (k->control->abi != JP_ABI_VERSION)
-			return kern_fail(-EPROTO, "%s was made by another version of jobprof (ABI %u, "
-						  "this is %u)", k->pin_dir, k->control->abi,
-					 JP_ABI_VERSION);
+			return kern_fail(-EPROTO,
+					 "%s was made by another version of jobprof (ABI %u, "
+					 "this is %u)",
+					 k->pin_dir, k->control->abi, JP_ABI_VERSION);
 		k->nslots = k->control->nslots;
 		k->ncpus = k->control->ncpus;
 	}
@@ -327,7 +328,8 @@ static int check_btf(const char *path)
 		return 0;
 	}
 	libbpf_strerror(err, text, sizeof(text));
-	return kern_fail(-EINVAL, "%s holds no BTF: %s: give the file made for this kernel", path, text);
+	return kern_fail(-EINVAL, "%s holds no BTF: %s: give the file made for this kernel", path,
+			 text);
 }
 
 static struct kern *new_kern(void)

@@ -15,7 +15,8 @@
 
 #include "kern/internal.h"
 
-static void pin_path(const struct kern *k, const char *kind, const char *name, char *out, size_t len)
+static void pin_path(const struct kern *k, const char *kind, const char *name, char *out,
+		     size_t len)
 {
 	snprintf(out, len, "%s/%s/%s", k->pin_dir, kind, name);
 }
@@ -30,7 +31,8 @@ static int ensure_bpffs(const char *pin_dir)
 	snprintf(parent, sizeof(parent), "%s", pin_dir);
 	slash = strrchr(parent, '/');
 	if (!slash || slash == parent)
-		return kern_fail(-EINVAL, "PinDir %s: want an absolute path below a bpffs", pin_dir);
+		return kern_fail(-EINVAL, "PinDir %s: want an absolute path below a bpffs",
+				 pin_dir);
 	*slash = 0;
 	if (statfs(parent, &st))
 		return kern_fail(-errno, "PinDir %s: %s: %s: is sysfs mounted?", pin_dir, parent,
@@ -38,8 +40,8 @@ static int ensure_bpffs(const char *pin_dir)
 	if (st.f_type == BPF_FS_MAGIC)
 		return 0;
 	if (strcmp(parent, "/sys/fs/bpf"))
-		return kern_fail(-EINVAL, "PinDir %s: %s is not a bpffs: mount -t bpf bpf %s", pin_dir,
-				 parent, parent);
+		return kern_fail(-EINVAL, "PinDir %s: %s is not a bpffs: mount -t bpf bpf %s",
+				 pin_dir, parent, parent);
 	if (mount("bpf", parent, "bpf", 0, "mode=0700"))
 		return kern_fail(-errno, "cannot mount bpffs on %s: %s", parent, strerror(errno));
 	return 0;
@@ -76,7 +78,8 @@ static int make_dirs(struct kern *k)
 		snprintf(path, sizeof(path), "%s%s", k->pin_dir, sub[i]);
 		if (mkdir(path, 0700) && errno != EEXIST)
 			return kern_fail(-errno, "cannot make %s: %s%s", path, strerror(errno),
-					 strchr(path, '.') ? ": a bpffs takes no dot in names" : "");
+					 strchr(path, '.') ? ": a bpffs takes no dot in names"
+							   : "");
 	}
 	return 0;
 }
@@ -118,8 +121,10 @@ int kern_open_pins(struct kern *k, bool readonly)
 		pin_path(k, "maps", kern_map_names[i], path, sizeof(path));
 		k->map[i] = bpf_obj_get(path);
 		if (k->map[i] < 0)
-			return kern_fail(-errno, "cannot open %s: %s: is jobprofd running with this "
-						 "PinDir?", path, strerror(errno));
+			return kern_fail(-errno,
+					 "cannot open %s: %s: is jobprofd running with this "
+					 "PinDir?",
+					 path, strerror(errno));
 	}
 	for (i = 0; i < P_N; i++) {
 		pin_path(k, "progs", kern_program_names[i], path, sizeof(path));
@@ -144,7 +149,8 @@ void kern__unpin(const char *pin_dir)
 		d = opendir(path);
 		while (d && (e = readdir(d))) {
 			if (!strncmp(e->d_name, "jp_", 3)) {
-				snprintf(path, sizeof(path), "%s/%s/%s", pin_dir, sub[i], e->d_name);
+				snprintf(path, sizeof(path), "%s/%s/%s", pin_dir, sub[i],
+					 e->d_name);
 				unlink(path);
 			}
 		}

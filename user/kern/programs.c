@@ -85,7 +85,8 @@ static void ping_pong(int out, int in, unsigned rounds)
 
 #define ROUNDS 2000
 
-/* A child answers bytes through two pipes: each round is two switches, or four with idle between. */
+/* A child answers bytes through two pipes: each round is two switches, or four with idle between.
+ */
 int kern__calibrate(struct kern *k)
 {
 	struct bpf_prog_info before = {}, after = {};
@@ -121,8 +122,8 @@ int kern__calibrate(struct kern *k)
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 	if (after.run_cnt > before.run_cnt + ROUNDS) {
-		k->control->probe_ns = (after.run_time_ns - before.run_time_ns) /
-				       (after.run_cnt - before.run_cnt);
+		k->control->probe_ns =
+			(after.run_time_ns - before.run_time_ns) / (after.run_cnt - before.run_cnt);
 		err = 0;
 	}
 	return err;

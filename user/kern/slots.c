@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Slots as user space sees them: directories that were there before us, and the way back to FREE. */
+/* Slots as user space sees them: directories that were there before us, and the way back to FREE.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -95,12 +96,16 @@ static void give_back(struct kern *k, uint32_t slot)
 }
 
 /* User space's twin of make_entry() in bpf/life.bpf.c. */
-static bool make_entry(struct kern *k, const struct jp_cgroup *up, unsigned node, struct jp_cgroup *e)
+static bool make_entry(struct kern *k, const struct jp_cgroup *up, unsigned node,
+		       struct jp_cgroup *e)
 {
 	const struct jp_node *n = node ? &k->nodes[node] : NULL;
 
-	*e = (struct jp_cgroup){.node = node, .step = up->step, .flags = up->flags,
-				.kind = n ? n->kind : JP_KIND_GROUP, .slot = JP_SLOT_NONE};
+	*e = (struct jp_cgroup){.node = node,
+				.step = up->step,
+				.flags = up->flags,
+				.kind = n ? n->kind : JP_KIND_GROUP,
+				.slot = JP_SLOT_NONE};
 	switch (e->kind) {
 	case JP_KIND_PATH:
 	case JP_KIND_STEPD:
@@ -156,7 +161,8 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 	if (!make_entry(k, up, node, e))
 		return false;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], &key, e, BPF_NOEXIST)) {
-		if ((e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK) && e->slot != JP_SLOT_OTHER)
+		if ((e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK) &&
+		    e->slot != JP_SLOT_OTHER)
 			describe(w, e, id);
 		return true;
 	}
@@ -204,8 +210,8 @@ static void walk_dir(struct walk *w, int dirfd, const struct jp_cgroup *up, int 
 static int walk_root(struct kern *k, const struct kern_root *r, unsigned *found)
 {
 	struct jp_cgroup_key key = {.hier = r->hier};
-	struct jp_cgroup e = {.slot = JP_SLOT_NONE, .step = JP_SLOT_NONE, .node = r->node,
-			      .kind = JP_KIND_PATH};
+	struct jp_cgroup e = {
+		.slot = JP_SLOT_NONE, .step = JP_SLOT_NONE, .node = r->node, .kind = JP_KIND_PATH};
 	struct walk w = {.k = k, .hier = r->hier};
 	struct stat st;
 	int fd = open(r->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -215,8 +221,8 @@ static int walk_root(struct kern *k, const struct kern_root *r, unsigned *found)
 
 		if (fd >= 0)
 			close(fd);
-		return kern_fail(err, "cannot open %s: %s: is the cgroup hierarchy mounted?", r->mount,
-				 strerror(-err));
+		return kern_fail(err, "cannot open %s: %s: is the cgroup hierarchy mounted?",
+				 r->mount, strerror(-err));
 	}
 	key.id = st.st_ino;
 	if (bpf_map_update_elem(k->map[M_CGROUPS], &key, &e, BPF_ANY)) {

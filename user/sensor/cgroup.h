@@ -7,10 +7,10 @@
 
 /* The step's directories: NULL where there is none. */
 struct cg_dirs {
-	const char *v2;		/* unified hierarchy */
-	const char *v1_memory;	/* its directory in the memory controller */
+	const char *v2;	       /* unified hierarchy */
+	const char *v1_memory; /* its directory in the memory controller */
 	const char *v1_cpu;
-	const char *v2_mount;	/* where the walk for limits ends */
+	const char *v2_mount; /* where the walk for limits ends */
 	const char *v1_mount;
 };
 

@@ -75,13 +75,23 @@ static const struct {
 	const char *word;
 	unsigned mask;
 } family_words[] = {
-	{"base", FAM_BASE},	     {"sched", FAM_SCHED},  {"memory", FAM_MEMORY},
-	{"file", FAM_FILE},	     {"self", FAM_SELF},    {"cgroup", FAM_CGROUP},
-	{"latency", FAM_LATENCY},    {"all", FAM_ALL},	    {"none", 0},
-	{"task", FAM_TABLES},	     {"tasks", FAM_TABLES}, {"step", FAM_TABLES},
+	{"base", FAM_BASE},
+	{"sched", FAM_SCHED},
+	{"memory", FAM_MEMORY},
+	{"file", FAM_FILE},
+	{"self", FAM_SELF},
+	{"cgroup", FAM_CGROUP},
+	{"latency", FAM_LATENCY},
+	{"all", FAM_ALL},
+	{"none", 0},
+	{"task", FAM_TABLES},
+	{"tasks", FAM_TABLES},
+	{"step", FAM_TABLES},
 	{"runlatency", FAM_LATENCY},
 	/* Slurm's other words: valid in its files, and nothing of ours answers to them */
-	{"energy", 0},		     {"network", 0},	    {"lustre", 0},
+	{"energy", 0},
+	{"network", 0},
+	{"lustre", 0},
 	{"filesystem", 0},
 };
 
