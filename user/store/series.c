@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "bpf/jobprof.h"
-#include "fuse/cgvalues.h"
+#include "sensor/cgvalues.h"
 #include "fuse/totals.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
