@@ -603,6 +603,7 @@ def finish_repaired(what, d, job, p):
     p.terminate()
     p.wait(10)
     path = d.wait_file(job, 0)
+    wait_until(lambda: not d.journals(), 10, "the journal to go: its writer has ended")
     rows = task_rows(path)
     is_true("%s: the journal finishes the file" % what, approx(
         rows["CPUTime"].sum(), read_account(d.home + "/account")["schedstat.run_ns"] / 1e9, 0.001, 0.004)

@@ -326,10 +326,42 @@ static void print_modes(const struct view *v, FILE *out)
 		putc('\n', out);
 }
 
+static bool all_unknown(const struct table *t, unsigned col)
+{
+	for (uint64_t r = 0; r < t->nrows; r++)
+		if (!isnan(t->cells[col * t->nrows + r]))
+			return false;
+	return t->nrows > 0;
+}
+
+/* Columns without one known value: what this node, or its kernel, does not give. */
+static void print_unknown(const struct view *v, FILE *out)
+{
+	const struct table *t = v->step.t ? v->step.t : v->ntasks ? v->tasks[0].t : NULL;
+	unsigned width = 0;
+
+	for (unsigned c = 0; t && c < t->ncols; c++) {
+		unsigned len = strlen(t->names[c]) + 2;
+
+		if (!all_unknown(t, c))
+			continue;
+		if (!width)
+			width = fprintf(out, "Unknown Columns: ");
+		else if (width + len > PAGE_WIDTH)
+			width = fprintf(out, ",\n  ") - 2;
+		else
+			fputs(", ", out);
+		print__escaped(out, t->names[c]);
+		width += len;
+	}
+	if (width)
+		putc('\n', out);
+}
+
 /* Attributes that qualify the numbers. */
 static void print_notes(const struct view *v, FILE *out)
 {
-	static const char *const notes[] = {"Lost", "Unattributed", "Torn Rows", "Unknown Columns"};
+	static const char *const notes[] = {"Lost", "Unattributed", "Torn Rows"};
 	double probe = view__probe_s(v), cpu = 0;
 
 	print_modes(v, out);
@@ -346,6 +378,7 @@ static void print_notes(const struct view *v, FILE *out)
 		put_attr(out, a);
 		putc('\n', out);
 	}
+	print_unknown(v, out);
 	for (unsigned i = 0; i < v->ntasks; i++) {
 		double s = calc__sum(v->tasks[i].t, "CPUTime");
 

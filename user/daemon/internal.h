@@ -26,7 +26,7 @@ struct daemon {
 	struct step *steps;
 	struct orphan *orphans;
 	int epfd, timerfd, sigfd, clockfd, lockfd;
-	bool stop, finishing, handover, sync, sweep, wake;
+	bool stop, finishing, handover, sync, sweep, wake, task_ended;
 	int stop_signal;
 	uint64_t rb_lost_seen, exhausted_seen;
 	uint64_t next_exhausted_ns;

@@ -33,6 +33,7 @@ static void on_event(const struct jp_event *ev, void *ctx)
 		d->sweep = true;
 	else
 		d->sync = true;
+	d->task_ended |= ev->type == JP_EV_EXIT;
 }
 
 int daemon_attach(struct daemon *d)
@@ -91,7 +92,9 @@ static void take_events(struct daemon *d, uint64_t now)
 		log_error("%s", kern__error());
 	if (d->sync || d->steps)
 		daemon_sync_steps(d);
-	d->wake = d->sweep = d->sync = false;
+	for (struct step *s = d->task_ended ? d->steps : NULL; s; s = s->next)
+		step__remember_cgroup(s, &d->env);
+	d->wake = d->sweep = d->sync = d->task_ended = false;
 }
 
 static void reap_children(struct daemon *d, uint64_t now)

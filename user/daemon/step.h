@@ -94,6 +94,8 @@ struct step {
 	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
 	bool said_full;
+	bool have_last_cg;
+	double last_cg[CG_N]; /* when a task last ended: the directory may be gone at the end */
 	struct publication pub;
 	struct step *next;
 };
@@ -103,6 +105,8 @@ struct step *step__new(const struct step_env *env, uint32_t slot);
 void step__free(struct step *s);
 /* NEW -> ACTIVE once the job and the user are known; last: no more will be learnt. */
 void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last);
+/* A task has ended, perhaps the last: what the cgroup says now is what the last row will say. */
+void step__remember_cgroup(struct step *s, const struct step_env *env);
 /* Looks at new tasks while they are there: they may be gone before the first row. */
 void step__notice(struct step *s, const struct step_env *env);
 /* Journals the rows that are due at the snapshot's instant; all: of every series. */

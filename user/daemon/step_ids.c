@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,4 +349,15 @@ void step_read_cgroup(const struct step *s, const struct step_env *env, double c
 		}
 	}
 	cgroup__read(&d, cg);
+	for (int i = 0; i < CG_N; i++)
+		if (isnan(cg[i]) && s->state == STEP_ENDING && s->have_last_cg)
+			cg[i] = s->last_cg[i];
+}
+
+void step__remember_cgroup(struct step *s, const struct step_env *env)
+{
+	if (s->state != STEP_ACTIVE || !s->sets[SERIES_STEP].ncols)
+		return;
+	step_read_cgroup(s, env, s->last_cg);
+	s->have_last_cg = true;
 }
