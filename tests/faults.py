@@ -240,6 +240,7 @@ def unwritable_output():
             os.stat(theirs).st_uid == 0 and stat.S_IMODE(os.stat(theirs).st_mode) == 0o700, "changed")
     os.chown(theirs, NOBODY, NOBODY)
     path = d.wait_file(job, 0, "nobody", 30)
+    wait_until(lambda: not d.journals(), 10, "the journal to go: its writer has ended")
     is_true("user's directory writable again: the file is finished",
             len(task_rows(path)) and os.stat(path).st_uid == NOBODY and not d.journals(),
             "journals %s" % d.journals())
