@@ -143,7 +143,7 @@ struct jp_acct {
 	__u64 tasks_in;	   /* tasks ever given this slot */
 	__u64 life_events; /* fork, exec, exit, attach programs run for this slot */
 	__u64 exit_maxrss; /* pages: largest peak of a process that has ended */
-	__u64 late;	   /* tasks first seen while running */
+	__u64 pad;
 };
 
 /* Counters of the collector, one writer field each, atomic adds. */

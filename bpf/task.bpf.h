@@ -116,7 +116,7 @@ static __always_inline void acct_retire(struct task_struct *p, struct jp_task *t
 	acct_bases(p, t);
 }
 
-/* Counts a task into a slot; undone by tasks_out at its last switch, or by leave(). */
+/* Counts a task into a slot; undone by tasks_out when the task moves on or ends. */
 static __always_inline void enter(u32 slot)
 {
 	struct jp_acct *a = slot_acct(slot);

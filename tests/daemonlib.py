@@ -388,16 +388,4 @@ def together(functions):
 
 def run_together(tests):
     """Like run_tests, all at the same time, each in a thread of its own."""
-    together([t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]])
-
-
-def run_one(test):
-    try:
-        test()
-    except Skipped as e:
-        skip(test.__name__, e)
-    except Failed as e:
-        not_ok(test.__name__, e)
-    except Exception as e:
-        traceback.print_exc()
-        not_ok(test.__name__, "%s: %s" % (type(e).__name__, e))
+    together(chosen(tests))

@@ -933,24 +933,11 @@ TESTS = [
     no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage, clock_steps]
 
 
-def one(test):
-    try:
-        test()
-    except Skipped as e:
-        skip(test.__name__, e)
-    except Failed as e:
-        not_ok(test.__name__, e)
-    except Exception as e:
-        traceback.print_exc()
-        not_ok(test.__name__, "%s: %s" % (type(e).__name__, e))
-
-
 def main():
     need_bpf()
-    chosen = [t for t in TESTS if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
     # Most of them wait most of the time.
     with concurrent.futures.ThreadPoolExecutor(5) as pool:
-        list(pool.map(one, chosen))
+        list(pool.map(run_one, chosen(TESTS)))
 
 
 main()

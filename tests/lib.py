@@ -56,21 +56,28 @@ class Skipped(Exception):
     """A test says what the machine lacks."""
 
 
+def run_one(test):
+    """Runs one function: an exception is a failure, never an end of the others."""
+    try:
+        test()
+    except Skipped as e:
+        skip(test.__name__, e)
+    except Failed as e:
+        not_ok(test.__name__, e)
+    except Exception as e:
+        traceback.print_exc()
+        not_ok(test.__name__, "%s: %s" % (type(e).__name__, e))
+
+
+def chosen(tests):
+    """Those named on the command line, or all."""
+    return [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
+
+
 def run_tests(tests):
-    """Runs functions, each a test of its own or the maker of several lines; the words on the
-    command line choose among them. An exception is a failure, never an end of the others."""
-    for test in tests:
-        if sys.argv[1:] and test.__name__ not in sys.argv[1:]:
-            continue
-        try:
-            test()
-        except Skipped as e:
-            skip(test.__name__, e)
-        except Failed as e:
-            not_ok(test.__name__, e)
-        except Exception as e:
-            traceback.print_exc()
-            not_ok(test.__name__, "%s: %s" % (type(e).__name__, e))
+    """Runs functions, each a test of its own or the maker of several lines."""
+    for test in chosen(tests):
+        run_one(test)
 
 
 def approx(got, wanted, rel=0.0, abs_=0.0):

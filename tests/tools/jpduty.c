@@ -2,8 +2,6 @@
 /* Works a part of every period until SIGTERM, then writes the kernel's account of itself. */
 #include "tests/tools/tool.h"
 
-#include <getopt.h>
-
 static const char help[] = "[-o FILE] BUSY PERIOD\n"
 			   "Spins BUSY seconds of every PERIOD until SIGTERM.\n"
 			   "  -o FILE  the kernel's account, at the end";
@@ -18,18 +16,10 @@ static void on_term(int sig)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	struct sigaction sa = {.sa_handler = on_term};
-	const char *out = NULL;
+	const char *out = option_out(argc, argv, help);
 	double busy, period;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-		if (c == 'o')
-			out = optarg;
-		else
-			usage(help, c == 'h');
-	}
 	if (argc - optind != 2)
 		usage(help, false);
 	busy = to_number(argv[optind]);

@@ -2,8 +2,6 @@
 /* A daemon that outlives its parent: its own session, no parent but init, and it works on. */
 #include "tests/tools/tool.h"
 
-#include <getopt.h>
-
 static const char help[] =
 	"-o FILE SECONDS\n"
 	"Returns at once; the daemon it leaves spins and then writes its account.\n"
@@ -26,18 +24,10 @@ static void daemon_main(double seconds, const char *out)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
-	const char *out = NULL;
+	const char *out = option_out(argc, argv, help);
 	double seconds;
 	pid_t pid;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-		if (c == 'o')
-			out = optarg;
-		else
-			usage(help, c == 'h');
-	}
 	if (argc - optind != 1 || !out)
 		usage(help, false);
 	seconds = to_number(argv[optind]);

@@ -2,7 +2,6 @@
 /* Spins without system calls for a time, in one or more threads. */
 #include "tests/tools/tool.h"
 
-#include <getopt.h>
 #include <pthread.h>
 
 static const char help[] = "[-o FILE] SECONDS [THREADS]\n"
@@ -35,17 +34,9 @@ static void spin_threads(double seconds, unsigned long n)
 
 int main(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
-	const char *out = NULL;
+	const char *out = option_out(argc, argv, help);
 	unsigned long n;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
-		if (c == 'o')
-			out = optarg;
-		else
-			usage(help, c == 'h');
-	}
 	if (argc - optind < 1 || argc - optind > 2)
 		usage(help, false);
 	n = argc - optind == 2 ? to_ulong(argv[optind + 1]) : 1;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -43,6 +44,22 @@ static inline void __attribute__((noreturn)) usage(const char *text, bool asked)
 {
 	fprintf(asked ? stdout : stderr, "usage: %s %s\n", program_invocation_short_name, text);
 	exit(asked ? 0 : 2);
+}
+
+/* The options of a tool that has only -o FILE and --help; returns FILE or NULL. */
+static inline const char *option_out(int argc, char **argv, const char *help)
+{
+	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	const char *out = NULL;
+	int c;
+
+	while ((c = getopt_long(argc, argv, "o:h", longs, NULL)) != -1) {
+		if (c == 'o')
+			out = optarg;
+		else
+			usage(help, c == 'h');
+	}
+	return out;
 }
 
 static inline double to_number(const char *s)

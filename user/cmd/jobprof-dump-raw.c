@@ -25,10 +25,9 @@ static const struct field sched_fields[] = {
 #f, offsetof(struct jp_acct, f), NULL \
 	}
 static const struct field acct_fields[] = {
-	ACCT(utime_ns),	  ACCT(stime_ns),    ACCT(min_flt),	ACCT(maj_flt),
-	ACCT(rchar),	  ACCT(wchar),	     ACCT(syscr),	ACCT(syscw),
-	ACCT(read_bytes), ACCT(write_bytes), ACCT(forks),	ACCT(exits),
-	ACCT(tasks_in),	  ACCT(life_events), ACCT(exit_maxrss), ACCT(late),
+	ACCT(utime_ns), ACCT(stime_ns), ACCT(min_flt),	ACCT(maj_flt),	   ACCT(rchar),
+	ACCT(wchar),	ACCT(syscr),	ACCT(syscw),	ACCT(read_bytes),  ACCT(write_bytes),
+	ACCT(forks),	ACCT(exits),	ACCT(tasks_in), ACCT(life_events), ACCT(exit_maxrss),
 };
 
 #define STAT(f, meaning)                                  \

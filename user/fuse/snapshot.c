@@ -125,7 +125,6 @@ static void add_acct(struct snapshot *s, uint32_t slot, struct totals *t)
 	t->v[T_WRITE_BYTES] += a->write_bytes;
 	t->v[T_FORKS] += a->forks;
 	t->v[T_PROBES] += a->life_events;
-	t->v[T_LATE] += a->late;
 	t->v[T_OOM] += kern__slot(s->k, slot)->oom;
 	t->v[T_EXIT_MAXRSS] = a->exit_maxrss * s->page;
 }

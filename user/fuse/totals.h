@@ -31,7 +31,6 @@ enum total {
 	T_OOM,
 	T_NOMINAL_CYCLES, /* run time x CPU frequency, in 10^6 cycles of 1 kHz x 1 ns */
 	T_HARVESTED,	  /* the run time T_NOMINAL_CYCLES is about */
-	T_LATE,		  /* tasks first seen while running */
 	T_COUNTERS,	  /* gauges from here on */
 	T_THREADS = T_COUNTERS,
 	T_ANON,
