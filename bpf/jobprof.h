@@ -11,13 +11,30 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 1
+#define JP_ABI_VERSION	 2
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_NODES	 64 /* components of all cgroup layouts together */
 #define JP_NODE_CHILDREN 6
 #define JP_NAME_LEN	 24
 #define JP_CARRIERS	 4 /* cgroup hierarchies followed at once */
+#define JP_PMU_EVENTS	 8 /* counted at once */
+
+/* Families of quantities, as bits: what is loaded, and what a step's files hold. */
+enum family {
+	FAM_BASE = 1 << 0, /* time columns and Slurm's ten */
+	FAM_SCHED = 1 << 1,
+	FAM_MEMORY = 1 << 2,
+	FAM_FILE = 1 << 3,
+	FAM_SELF = 1 << 4,
+	FAM_CGROUP = 1 << 5,  /* Step only */
+	FAM_LATENCY = 1 << 6, /* RunLatency */
+	FAM_BLOCK = 1 << 7,   /* BlkLatency too */
+	FAM_NETWORK = 1 << 8,
+	FAM_PERF = 1 << 9,
+	FAM_FILES = 1 << 10, /* opens and closes: costs every system call, so it must be asked for */
+};
+#define FAM_ALL 0x3ff /* what "all" means: not FAM_FILES */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
 #define JP_SLOT_OTHER 0u
@@ -126,6 +143,77 @@ struct jp_lat {
 	__u64 bucket[JP_LAT_BUCKETS];
 };
 
+/* One cache line per CPU and slot. Completions come in any context, so all adds are atomic. */
+struct jp_blk {
+	__u64 reads; /* requests completed */
+	__u64 writes;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 read_ns; /* from the request's start to its completion */
+	__u64 write_ns;
+	__u64 untimed; /* completed without a start time: in no time and no histogram */
+	__u64 others;  /* flushes, discards and the like */
+};
+
+/* Per slot, all CPUs: atomic adds. */
+struct jp_blk_lat {
+	__u64 all[JP_LAT_BUCKETS];
+	__u64 write[JP_LAT_BUCKETS];
+};
+
+/* Who submitted a request; the key is the request's address, which the kernel uses again. */
+struct jp_blk_owner {
+	__u32 slot;
+	__u32 gen; /* of the slot: a completion after its end goes to slot 0 */
+};
+
+/* Two cache lines per CPU and slot; softirqs and tasks: all adds are atomic. */
+struct jp_net {
+	__u64 rx_bytes; /* not over loopback */
+	__u64 tx_bytes;
+	__u64 rx_ops;
+	__u64 tx_ops;
+	__u64 loop_rx_bytes;
+	__u64 loop_tx_bytes;
+	__u64 loop_rx_ops;
+	__u64 loop_tx_ops;
+	__u64 retrans; /* TCP segments sent again */
+	__u64 pad[7];
+};
+
+/* System calls that succeeded; task context of one CPU. */
+struct jp_files {
+	__u64 opens;
+	__u64 closes;
+};
+
+struct jp_pmu_value {
+	__u64 counter;
+	__u64 running; /* ns the event was on the hardware */
+};
+
+/* Three cache lines per CPU and slot. Only writer: that CPU with IRQs off, or in sampled mode the
+ * overflow handler there. */
+struct jp_pmu {
+	__u64 enabled; /* ns the events were wanted */
+	__u64 reads;   /* readings or samples */
+	struct jp_pmu_value ev[JP_PMU_EVENTS];
+	__u64 pad[6];
+};
+
+/* What a CPU's counters said last, and for whom they count since. */
+struct jp_pmu_cpu {
+	__u32 slot;
+	__u32 busy;    /* a reading in task context is under way: an interrupt keeps off */
+	__u64 enabled; /* 0: no reading yet, the next one is only a base */
+	__u64 reads;
+	__u64 fails;
+	struct jp_pmu_value ev[JP_PMU_EVENTS];
+	__u64 pad[4];
+};
+
+enum jp_pmu_mode { JP_PMU_OFF = 0, JP_PMU_EXACT, JP_PMU_SAMPLED };
+
 /* Totals of tasks that ended or left; process context on any CPU, so all adds are atomic. */
 struct jp_acct {
 	__u64 utime_ns;
@@ -156,6 +244,12 @@ struct jp_stats {
 	__u64 path_long;
 	__u64 iter_fail;
 	__u64 late_tasks;
+	__u64 blk_full;	   /* requests whose owner did not fit the map: counted in slot 0 */
+	__u64 blk_unowned; /* requests nobody was seen to submit: counted in slot 0 */
+	__u64 sock_fail;   /* sockets that could not be tagged: their retransmits are in slot 0 */
+	__u64 pmu_fail;	   /* counters that could not be read */
+	__u64 pmu_lost;	   /* samples the kernel throttled, made good by scaling */
+	__u64 pad[3];
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -172,8 +266,16 @@ struct jp_control {
 	__u64 pcpu_id; /* map id of the per-CPU scratch array */
 	__u64 shape;   /* what a daemon must agree on to take these maps over */
 	__u32 raw_tp;  /* sched_switch is the raw tracepoint program */
+	__u32 families; /* loaded: enum family */
+	__u32 pmu_mode; /* enum jp_pmu_mode */
+	__u32 npmu;	/* events counted */
+	__u32 blind;	/* JP_BLIND_*: what cannot be had here although its family is loaded */
 	__u32 pad;
+	__u64 pmu_read_ns; /* calibrated cost of one reading of all events, or of one sample */
+	__u64 pmu_period[JP_PMU_EVENTS]; /* sampled: counts per sample */
 };
+
+#define JP_BLIND_RETRANS 1
 
 enum jp_event_type {
 	JP_EV_STEP = 1, /* a step's cgroup was made */
@@ -238,7 +340,15 @@ _Static_assert(sizeof(struct jp_slot) == 80 + JP_PATH_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_acct) == 128, "jp_acct");
-_Static_assert(sizeof(struct jp_control) == 136, "jp_control");
+_Static_assert(sizeof(struct jp_blk) == 64, "jp_blk");
+_Static_assert(sizeof(struct jp_blk_lat) == 640, "jp_blk_lat");
+_Static_assert(sizeof(struct jp_blk_owner) == 8, "jp_blk_owner");
+_Static_assert(sizeof(struct jp_net) == 128, "jp_net");
+_Static_assert(sizeof(struct jp_files) == 16, "jp_files");
+_Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
+_Static_assert(sizeof(struct jp_pmu_cpu) == 192, "jp_pmu_cpu");
+_Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 288, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 208, "jp_task_rec");
 

@@ -135,6 +135,67 @@ struct jp_map_offsets {
 	__type(key, u32);
 	__type(value, u64);
 };
+struct jp_map_blk {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_blk);
+};
+struct jp_map_blk_lat {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_blk_lat);
+};
+struct jp_map_owners {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 16384);
+	__type(key, u64); /* address of the request */
+	__type(value, struct jp_blk_owner);
+};
+struct jp_map_net {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_net);
+};
+struct jp_map_socks {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct jp_blk_owner);
+};
+struct jp_map_files {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_files);
+};
+struct jp_map_pmu {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_pmu);
+};
+struct jp_map_pmu_cpu {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_pmu_cpu);
+};
+struct jp_map_pmu_fds {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(map_flags, BPF_F_PRESERVE_ELEMS);
+	__uint(max_entries, 1); /* event * CPUs + CPU */
+	__type(key, u32);
+	__type(value, u32);
+};
 
 JP_MAP struct jp_map_control jp_control SEC(".maps");
 JP_MAP struct jp_map_tasks jp_tasks SEC(".maps");
@@ -149,11 +210,22 @@ JP_MAP struct jp_map_events jp_events SEC(".maps");
 JP_MAP struct jp_map_adopt jp_adopt SEC(".maps");
 JP_MAP struct jp_map_pcpu jp_pcpu SEC(".maps");
 JP_MAP struct jp_map_offsets jp_offsets SEC(".maps");
+JP_MAP struct jp_map_blk jp_blk SEC(".maps");
+JP_MAP struct jp_map_blk_lat jp_blk_lat SEC(".maps");
+JP_MAP struct jp_map_owners jp_owners SEC(".maps");
+JP_MAP struct jp_map_net jp_net SEC(".maps");
+JP_MAP struct jp_map_socks jp_socks SEC(".maps");
+JP_MAP struct jp_map_files jp_files SEC(".maps");
+JP_MAP struct jp_map_pmu jp_pmu SEC(".maps");
+JP_MAP struct jp_map_pmu_cpu jp_pmu_cpu SEC(".maps");
+JP_MAP struct jp_map_pmu_fds jp_pmu_fds SEC(".maps");
 
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE
 const volatile __u32 jp_nslots = 256;
 const volatile __u32 jp_ncpus = 1; /* possible CPUs */
+const volatile __u32 jp_families = 0; /* enum family */
+const volatile __u32 jp_npmu = 0; /* events read at a switch between slots, 0: none */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
 const volatile char jp_stepd_comm[16] = "slurmstepd";
@@ -166,6 +238,8 @@ extern const volatile char jp_procid_key[16];
 extern const volatile char jp_procid_mask[16];
 extern const volatile __u32 jp_nslots;
 extern const volatile __u32 jp_ncpus;
+extern const volatile __u32 jp_families;
+extern const volatile __u32 jp_npmu;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];
 #endif

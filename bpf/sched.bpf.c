@@ -118,7 +118,7 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t)
 	s->nivcsw += p->nivcsw - t->nivcsw;
 	s->migrations += p->se.nr_migrations - t->migrations;
 	s->harvests++;
-	if (pcount - t->pcount == 1)
+	if ((jp_families & FAM_LATENCY) && pcount - t->pcount == 1)
 		count_wait(t->slot, delay);
 	if (t->iowait_from) {
 		u64 off = p->sched_info.last_arrival - t->iowait_from;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/jobprof-dump.h"
+#include "fuse/counters.h"
 
 struct field {
 	const char *name;
@@ -126,14 +127,6 @@ static struct jp_slot copy_slot(const struct dump *d, uint32_t slot)
 	return s;
 }
 
-static void latency_of(const struct dump *d, uint32_t slot, struct jp_lat *sum)
-{
-	memset(sum, 0, sizeof(*sum));
-	for (unsigned cpu = 0; cpu < kern__ncpus(d->k); cpu++)
-		for (unsigned b = 0; b < JP_LAT_BUCKETS; b++)
-			sum->bucket[b] += kern__lat(d->k, cpu, slot)->bucket[b];
-}
-
 static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 {
 	json_t *names = json_array();
@@ -157,7 +150,7 @@ static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_slot *s)
 {
 	json_t *obj = slot_info(slot, s), *cpus = json_object(), *lat = json_object();
-	struct jp_lat sum;
+	uint64_t sum[HIST_CELLS];
 	char key[16];
 
 	for (unsigned cpu = 0; cpu < kern__ncpus(d->k); cpu++) {
@@ -169,11 +162,11 @@ static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_sl
 		else
 			json_decref(c);
 	}
-	latency_of(d, slot, &sum);
+	counters__hist(d->k, HIST_RUN, slot, sum);
 	for (unsigned b = 0; b < JP_LAT_BUCKETS; b++) {
 		snprintf(key, sizeof(key), "B%u", b);
-		if (sum.bucket[b])
-			json_object_set_new(lat, key, json_integer((json_int_t)sum.bucket[b]));
+		if (sum[b])
+			json_object_set_new(lat, key, json_integer((json_int_t)sum[b]));
 	}
 	json_object_set_new(obj, "cpus", cpus);
 	json_object_set_new(obj, "acct",
@@ -226,14 +219,14 @@ static void print_slot(const struct dump *d, uint32_t slot, const struct jp_slot
 static void print_latency(const struct dump *d, uint32_t slot, FILE *out)
 {
 	unsigned printed = 0;
-	struct jp_lat sum;
+	uint64_t sum[HIST_CELLS];
 
-	latency_of(d, slot, &sum);
+	counters__hist(d->k, HIST_RUN, slot, sum);
 	for (unsigned b = 0; b < JP_LAT_BUCKETS; b++) {
-		if (!sum.bucket[b])
+		if (!sum[b])
 			continue;
 		fprintf(out, "%s B%u=%llu", printed++ ? "" : "  latency:", b,
-			(unsigned long long)sum.bucket[b]);
+			(unsigned long long)sum[b]);
 	}
 	if (printed)
 		putc('\n', out);

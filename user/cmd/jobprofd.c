@@ -109,7 +109,10 @@ static int check_features(const char *btf)
 static int check_bpf(const struct config *c)
 {
 	static struct jp_node nodes[JP_NODES];
-	struct kern_opts o = {.nslots = 64, .nodes = nodes, .btf = c->btf};
+	struct kern_opts o = {.nslots = 64,
+			      .nodes = nodes,
+			      .btf = c->btf,
+			      .families = FAM_ALL | FAM_FILES};
 	struct kern_prog p[32];
 	struct kern *k;
 	int variant, i, n;

@@ -18,6 +18,9 @@
 #include "daemon/internal.h"
 #include "store/series.h"
 
+/* Families that are there only when they were asked for at the start. */
+#define OWN_PROGRAMS (FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES)
+
 #define BUSY_NS	  (5 * 1000 * 1000ull) /* while a step ends */
 #define CHECK_NS  (1 * NSEC_PER_SEC)   /* while anything runs */
 #define RESCAN_NS (60 * NSEC_PER_SEC)
@@ -111,7 +114,7 @@ static void reload(struct daemon *d)
 	struct config *fresh = calloc(1, sizeof(*fresh));
 	struct config *cfg = (struct config *)d->opts.cfg;
 	char bad[64];
-	unsigned families = 0;
+	unsigned families = 0, unloaded;
 
 	if (!fresh || !d->opts.config_path)
 		goto out;
@@ -127,6 +130,10 @@ static void reload(struct daemon *d)
 	cfg->publish_interval = fresh->publish_interval;
 	cfg->log_level = fresh->log_level;
 	log__set_level(cfg->log_level);
+	unloaded = families & ~kern__families(d->env.k) & OWN_PROGRAMS;
+	if (unloaded && families & ~d->opts.families)
+		log_warn("families that were not asked for at the start have no programs loaded: "
+			 "their columns are unknown until jobprofd is restarted");
 	d->opts.families = d->env.families = families;
 	config__free(fresh);
 	daemon_set_intervals(d);
@@ -263,7 +270,8 @@ int daemon__loop(struct daemon *d)
 
 void daemon_set_intervals(struct daemon *d)
 {
-	static const enum freq_name names[SERIES_KINDS] = {FREQ_TASK, FREQ_STEP, FREQ_LATENCY};
+	static const enum freq_name names[SERIES_KINDS] = {FREQ_TASK, FREQ_STEP, FREQ_LATENCY,
+							     FREQ_LATENCY};
 	int i;
 
 	for (i = 0; i < SERIES_KINDS; i++)

@@ -124,6 +124,7 @@ static int open_kern(struct daemon *d)
 			      .nslots = d->opts.cfg->max_slots,
 			      .nroots = d->nroots,
 			      .nodes = d->nodes,
+			      .families = d->opts.families,
 			      .raw_tp = d->opts.raw_tp};
 	int err;
 

@@ -8,9 +8,20 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/step_internal.h"
+#include "fuse/counters.h"
 #include "sensor/cgroup.h"
 
-static const char *const set_names[SERIES_KINDS] = {"Tasks", "Step", "RunLatency"};
+/* The series of each kind, and the histogram its rows are made of. */
+static const struct {
+	const char *name;
+	bool is_hist;
+	enum hist hist;
+} kinds[SERIES_KINDS] = {
+	[SERIES_TASKS] = {"Tasks", false, 0},
+	[SERIES_STEP] = {"Step", false, 0},
+	[SERIES_LATENCY] = {"RunLatency", true, HIST_RUN},
+	[SERIES_BLK_LATENCY] = {"BlkLatency", true, HIST_BLK},
+};
 
 /* The slots that count for the step now: looked up once per round, walked many times. */
 void step_collect(struct step *s, const struct step_env *env)
@@ -85,14 +96,37 @@ void step__free(struct step *s)
 	free(s);
 }
 
+/* The schema's events stand for those that are counted. */
+static void put_events(struct column_set *set, const struct step_env *env)
+{
+	const struct column *cols[MAX_COLUMNS];
+	unsigned i, n = 0, e;
+	bool put = false;
+
+	for (i = 0; i < set->ncols; i++) {
+		if (set->cols[i]->how != HOW_PMU) {
+			if (n < MAX_COLUMNS)
+				cols[n++] = set->cols[i];
+			continue;
+		}
+		for (e = 0; !put && e < env->npmu && n < MAX_COLUMNS; e++)
+			cols[n++] = &env->pmu_cols[e];
+		put = true;
+	}
+	memcpy(set->cols, cols, n * sizeof(cols[0]));
+	set->ncols = n;
+}
+
 void step_select_columns(struct step *s, const struct step_env *env)
 {
 	int i;
 
 	for (i = 0; i < SERIES_KINDS; i++) {
-		s->sets[i].series = series__find(set_names[i]);
+		s->sets[i].series = series__find(kinds[i].name);
 		s->sets[i].ncols = series__select(s->sets[i].series, env->families | FAM_BASE,
 						  s->sets[i].cols, MAX_COLUMNS);
+		if (env->npmu)
+			put_events(&s->sets[i], env);
 	}
 }
 
@@ -161,7 +195,7 @@ static bool add_up(const struct step *s, const struct step_env *env, int kind, i
 	for_each_slot(slot, s)
 	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
-		struct jp_lat lat;
+		uint64_t hist[HIST_CELLS];
 		int b;
 
 		if (gtid != JP_GTID_NONE && info->gtid != gtid)
@@ -170,11 +204,11 @@ static bool add_up(const struct step *s, const struct step_env *env, int kind, i
 		if (info->start_ns < *began)
 			*began = info->start_ns;
 		totals__add(&now->totals, snapshot__totals(env->snap, slot));
-		if (kind != SERIES_LATENCY)
+		if (!kinds[kind].is_hist)
 			continue;
-		snapshot__latency(env->snap, slot, &lat);
-		for (b = 0; b < JP_LAT_BUCKETS; b++)
-			now->lat.bucket[b] += lat.bucket[b];
+		counters__hist(env->k, kinds[kind].hist, slot, hist);
+		for (b = 0; b < HIST_CELLS; b++)
+			now->hist[b] += hist[b];
 	}
 	now->boot_ns = snapshot__boot_ns(env->snap);
 	return any;
@@ -187,20 +221,20 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	const struct column_set *set = &s->sets[t->kind];
 	union cell cells[MAX_COLUMNS];
 	struct row_context c = {.start_boot_ns = s->start_boot_ns,
-				.start_real_ns = s->start_real_ns,
-				.probe_ns = kern__control(env->k)->probe_ns};
+				.start_real_ns = s->start_real_ns};
 
 	if (t->told == TOLD_NO && tell_table(s, t))
 		return;
 	if (began != UINT64_MAX && began > t->prev.boot_ns)
 		t->prev.boot_ns = began;
 	totals__clamp(&now->totals, &t->prev.totals);
-	c.peak = rows__peak(t->peak, &t->peak_base, &now->totals);
+	rows__context(&c, kern__control(env->k));
+	c.peak = rows__peak(t->peak, t->peak_seen, &now->totals);
 	rows__fill(&c, &t->prev, now, set->cols, set->ncols, cells);
 	if (!journal__row(s->journal, t->id, cells, set->ncols))
 		s->rows++;
 	t->prev = *now;
-	t->peak_base = now->totals;
+	t->peak_seen = now->totals.v[T_EXIT_MAXRSS];
 	t->peak = totals__rss(&now->totals);
 }
 
@@ -214,10 +248,10 @@ void step__watch_peak(struct step *s, const struct step_env *env)
 	for (i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
-		if (t->kind == SERIES_LATENCY || !add_up(s, env, t->kind, t->gtid, &now, &began))
+		if (kinds[t->kind].is_hist || !add_up(s, env, t->kind, t->gtid, &now, &began))
 			continue;
-		t->peak = rows__peak(t->peak, &t->peak_base, &now.totals);
-		t->peak_base = now.totals;
+		t->peak = rows__peak(t->peak, t->peak_seen, &now.totals);
+		t->peak_seen = now.totals.v[T_EXIT_MAXRSS];
 	}
 }
 
@@ -251,6 +285,11 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		n++;
 	}
 	return n;
+}
+
+bool step_is_hist(int kind)
+{
+	return kinds[kind].is_hist;
 }
 
 int step_try_commit(struct step *s)

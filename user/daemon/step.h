@@ -29,8 +29,8 @@ enum step_state { STEP_NEW, STEP_ACTIVE, STEP_ENDING, STEP_FINISHING, STEP_DONE,
 #define JOURNALS_STEP "steps"
 #define JOURNALS_RUN  "runs"
 
-enum { SERIES_TASKS, SERIES_STEP, SERIES_LATENCY, SERIES_KINDS };
-#define MAX_COLUMNS 64
+enum { SERIES_TASKS, SERIES_STEP, SERIES_LATENCY, SERIES_BLK_LATENCY, SERIES_KINDS };
+#define MAX_COLUMNS 96
 
 /* Whether the journal knows a table: told in the frame being built, or in one that was written. */
 enum told { TOLD_NO, TOLD_PENDING, TOLD_YES };
@@ -40,8 +40,8 @@ struct table {
 	enum told told;
 	int kind; /* SERIES_* */
 	int gtid; /* JP_GTID_NONE: Step */
-	uint64_t peak;
-	struct totals peak_base;
+	uint64_t peak;	    /* highest RSS since the last row, */
+	uint64_t peak_seen; /* and the T_EXIT_MAXRSS that went into it */
 	struct reading prev;
 };
 
@@ -62,6 +62,8 @@ struct step_env {
 	uint64_t interval_ns[SERIES_KINDS]; /* 0: off */
 	uint64_t boot0_ns, real0_ns; /* one instant on both clocks: rows fall on its multiples */
 	unsigned families;
+	struct column pmu_cols[JP_PMU_EVENTS]; /* of the events that are counted */
+	unsigned npmu;
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
 	uid_t uid;
 	gid_t gid;

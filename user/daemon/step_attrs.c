@@ -29,28 +29,17 @@ static void put_times(struct step *s)
 }
 
 /* How each family's numbers came about. */
-static const struct {
-	enum family family;
-	const char *attr, *mode;
-} modes[] = {{FAM_SCHED, "Mode sched", "exact"},   {FAM_MEMORY, "Mode memory", "exact"},
-	     {FAM_FILE, "Mode file", "exact"},	   {FAM_SELF, "Mode self", "estimated"},
-	     {FAM_CGROUP, "Mode cgroup", "exact"}, {FAM_LATENCY, "Mode latency", "exact"}};
-
 static void put_modes(struct step *s, const struct step_env *env)
 {
-	const char *mode;
-	size_t i;
+	unsigned f;
 
-	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-		mode = modes[i].mode;
-		if (!(env->families & modes[i].family))
-			mode = "off: not asked for";
-		else if (modes[i].family == FAM_MEMORY && !kern__rss_exact(env->k))
-			mode = "approximate: the kernel's per-CPU parts cannot be read";
-		else if (modes[i].family == FAM_SCHED && kern__raw_tp(env->k))
-			mode = "exact: raw tracepoint; threads moved while running wait for a "
-			       "sweep";
-		journal__attr_str(s->journal, modes[i].attr, mode);
+	for (f = FAM_SCHED; f <= FAM_FILES; f <<= 1) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "Mode %s", family__name(f));
+		journal__attr_str(s->journal, name,
+				  env->families & f ? kern__family_mode(env->k, f)
+						    : "off: not asked for");
 	}
 }
 
@@ -218,6 +207,10 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Torn Snapshots", snapshot__torn(env->snap)},
 		{"Clock Steps", env->clock_steps - s->clock_steps0},
 		{"Writer Killed", s->pub.kills},
+		{"Unowned Requests", st->blk_full + st->blk_unowned},
+		{"Untagged Sockets", st->sock_fail},
+		{"Counter Failures", st->pmu_fail},
+		{"Lost Samples", st->pmu_lost},
 	};
 	size_t i;
 

@@ -20,6 +20,9 @@ int step_try_commit(struct step *s);
 /* Commits the frame; rows that could not be written are counted and said once. */
 void step_commit(struct step *s, unsigned rows);
 
+/* Rows of that kind are made of a histogram, not of totals. */
+bool step_is_hist(int kind);
+
 void step_collect(struct step *s, const struct step_env *env);
 
 #define for_each_slot(slot, s) \

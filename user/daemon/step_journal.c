@@ -12,12 +12,13 @@
 #include "base/str.h"
 #include "daemon/step_internal.h"
 
-#define STATE_VERSION 1
+#define STATE_VERSION 2
 
-/* What J_STATE holds: this, then the tables. Read back only by the same build on the same boot. */
+/* What J_STATE holds: this, then for every table its head and what its rows are differences of.
+ * Read back only by the same build on the same boot. */
 struct saved {
 	uint32_t version;
-	uint32_t table_size;
+	uint32_t shape; /* of what follows: see saved_shape() */
 	uint32_t slot, gen;
 	uint64_t maps_born_ns;
 	uint64_t cgroup_id;
@@ -28,6 +29,79 @@ struct saved {
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
 };
+
+struct saved_table {
+	uint32_t id;
+	uint32_t told;
+	int32_t kind, gtid;
+	uint64_t peak, peak_seen;
+	uint64_t prev_boot_ns;
+};
+
+static uint32_t saved_shape(void)
+{
+	return sizeof(struct saved_table) << 20 | sizeof(struct totals) << 8 | HIST_CELLS;
+}
+
+/* Bytes of a table of that kind after its head. */
+static size_t saved_bytes(int kind)
+{
+	if (kind < 0 || kind >= SERIES_KINDS)
+		return 0;
+	if (step_is_hist(kind))
+		return sizeof(((struct reading *)0)->hist);
+	return sizeof(struct totals) +
+	       (kind == SERIES_STEP ? sizeof(((struct reading *)0)->cg) : 0);
+}
+
+static char *save_table(char *to, const struct table *t)
+{
+	struct saved_table h = {.id = t->id,
+				.told = t->told,
+				.kind = t->kind,
+				.gtid = t->gtid,
+				.peak = t->peak,
+				.peak_seen = t->peak_seen,
+				.prev_boot_ns = t->prev.boot_ns};
+
+	memcpy(to, &h, sizeof(h));
+	to += sizeof(h);
+	if (step_is_hist(t->kind))
+		memcpy(to, t->prev.hist, sizeof(t->prev.hist));
+	else
+		memcpy(to, &t->prev.totals, sizeof(t->prev.totals));
+	if (t->kind == SERIES_STEP)
+		memcpy(to + sizeof(t->prev.totals), t->prev.cg, sizeof(t->prev.cg));
+	return to + saved_bytes(t->kind);
+}
+
+/* Where the next one begins; NULL: cut off, or none that we have written. */
+static const char *load_table(const char *from, const char *end, struct table *t)
+{
+	struct saved_table h;
+
+	if ((size_t)(end - from) < sizeof(h))
+		return NULL;
+	memcpy(&h, from, sizeof(h));
+	from += sizeof(h);
+	if (!saved_bytes(h.kind) || (size_t)(end - from) < saved_bytes(h.kind))
+		return NULL;
+	memset(t, 0, sizeof(*t));
+	t->id = h.id;
+	t->told = h.told;
+	t->kind = h.kind;
+	t->gtid = h.gtid;
+	t->peak = h.peak;
+	t->peak_seen = h.peak_seen;
+	t->prev.boot_ns = h.prev_boot_ns;
+	if (step_is_hist(t->kind))
+		memcpy(t->prev.hist, from, sizeof(t->prev.hist));
+	else
+		memcpy(&t->prev.totals, from, sizeof(t->prev.totals));
+	if (t->kind == SERIES_STEP)
+		memcpy(t->prev.cg, from + sizeof(t->prev.totals), sizeof(t->prev.cg));
+	return from + saved_bytes(h.kind);
+}
 
 static void boot_id(char *buf, size_t len)
 {
@@ -96,13 +170,18 @@ int step_open_journal(struct step *s, const struct step_env *env)
 void step_put_state(struct step *s, const struct step_env *env)
 {
 	const struct jp_slot *info = kern__slot(env->k, s->slot);
-	size_t len = sizeof(struct saved) + s->ntables * sizeof(struct table);
-	struct saved *v = calloc(1, len);
+	size_t len = sizeof(struct saved);
+	struct saved *v;
+	unsigned i;
+	char *to;
 
+	for (i = 0; i < s->ntables; i++)
+		len += sizeof(struct saved_table) + saved_bytes(s->tables[i].kind);
+	v = calloc(1, len);
 	if (!v)
 		return;
 	v->version = STATE_VERSION;
-	v->table_size = sizeof(struct table);
+	v->shape = saved_shape();
 	v->slot = s->slot;
 	v->gen = s->gen;
 	v->maps_born_ns = kern__control(env->k)->born_ns;
@@ -116,13 +195,16 @@ void step_put_state(struct step *s, const struct step_env *env)
 	v->ntables = s->ntables;
 	v->ids = s->ids;
 	memcpy(v->path, s->path, sizeof(v->path));
-	memcpy(v + 1, s->tables, s->ntables * sizeof(struct table));
+	to = (char *)(v + 1);
+	for (i = 0; i < s->ntables; i++)
+		to = save_table(to, &s->tables[i]);
 	journal__state(s->journal, v, len);
 	free(v);
 }
 
 struct scan {
 	struct saved *saved; /* last J_STATE */
+	size_t saved_len;
 	char boot[64];
 	bool ended;
 };
@@ -167,10 +249,7 @@ static int scan_journal(const char *path, struct publication *p, struct scan *sc
 				err = -ENOMEM;
 			else
 				memcpy(sc->saved, rec.blob, rec.blob_len);
-			if (!err &&
-			    sc->saved->ntables * sizeof(struct table) + sizeof(struct saved) !=
-				    rec.blob_len)
-				sc->saved->version = 0;
+			sc->saved_len = rec.blob_len;
 		}
 	}
 	if (!err && (!p->name[0] || !p->dir[0] || !str__safe_name(p->name)))
@@ -198,8 +277,10 @@ static uint32_t find_slot(const struct step_env *env, const struct saved *v, boo
 	return UINT32_MAX;
 }
 
-static void restore(struct step *s, const struct saved *v, bool same)
+/* The tables as they were: 0, or -EBADMSG when they are not all there. */
+static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 {
+	const char *from = (const char *)(v + 1), *end = (const char *)v + len;
 	unsigned i;
 
 	s->start_boot_ns = v->start_boot_ns;
@@ -208,25 +289,34 @@ static void restore(struct step *s, const struct saved *v, bool same)
 	s->intervals = v->intervals;
 	s->lost_rows = v->lost_rows;
 	s->ids = v->ids;
-	s->tables = malloc(v->ntables * sizeof(struct table) + 1);
+	if (v->ntables > JOURNAL_TABLES_MAX)
+		return -EBADMSG;
+	s->tables = calloc(v->ntables + 1, sizeof(struct table));
 	if (!s->tables)
-		return;
-	memcpy(s->tables, v + 1, v->ntables * sizeof(struct table));
-	s->ntables = s->max_tables = v->ntables;
+		return -ENOMEM;
+	s->max_tables = v->ntables;
 	s->asked = same;
-	for (i = 0; i < s->ntables; i++)
-		if (s->tables[i].told == TOLD_PENDING) /* in the frame that told us so */
-			s->tables[i].told = TOLD_YES;
-	/* other maps began at zero: what was counted between is in nobody's */
-	for (i = 0; !same && i < s->ntables; i++) {
-		memset(&s->tables[i].prev.totals, 0, sizeof(struct totals));
-		memset(&s->tables[i].peak_base, 0, sizeof(struct totals));
-		memset(&s->tables[i].prev.lat, 0, sizeof(struct jp_lat));
+	for (i = 0; i < v->ntables; i++) {
+		struct table *t = &s->tables[i];
+
+		from = load_table(from, end, t);
+		if (!from)
+			return -EBADMSG;
+		if (t->told == TOLD_PENDING) /* in the frame that told us so */
+			t->told = TOLD_YES;
+		if (same)
+			continue;
+		/* other maps began at zero: what was counted between is in nobody's */
+		memset(&t->prev.totals, 0, sizeof(t->prev.totals));
+		memset(t->prev.hist, 0, sizeof(t->prev.hist));
+		t->peak_seen = 0;
 	}
+	s->ntables = v->ntables;
+	return 0;
 }
 
 static struct step *take_up(const struct step_env *env, const char *path, struct publication *p,
-			    const struct saved *v)
+			    const struct saved *v, size_t len)
 {
 	bool same = false;
 	uint32_t slot = find_slot(env, v, &same);
@@ -236,11 +326,10 @@ static struct step *take_up(const struct step_env *env, const char *path, struct
 	if (slot == UINT32_MAX)
 		return NULL;
 	s = step__new(env, slot);
-	if (!s || journal__reopen(&s->journal, path, &cut)) {
+	if (!s || restore(s, v, len, same) || journal__reopen(&s->journal, path, &cut)) {
 		step__free(s);
 		return NULL;
 	}
-	restore(s, v, same);
 	memcpy(s->path, v->path, sizeof(s->path));
 	s->pub = *p;
 	s->uid_known = true;
@@ -312,8 +401,8 @@ struct step *step__resume(const struct step_env *env, const char *path, struct p
 	} else if (!sc.ended) {
 		boot_id(boot, sizeof(boot));
 		if (!strcmp(boot, sc.boot) && sc.saved && sc.saved->version == STATE_VERSION &&
-		    sc.saved->table_size == sizeof(struct table))
-			s = take_up(env, path, p, sc.saved);
+		    sc.saved->shape == saved_shape())
+			s = take_up(env, path, p, sc.saved, sc.saved_len);
 		if (!s)
 			close_journal(path, strcmp(boot, sc.boot)
 						    ? "node rebooted"

@@ -42,11 +42,62 @@ static uint64_t frequency(const struct reading *prev, const struct reading *now)
 	return ran ? (uint64_t)((double)cycles / (double)ran * 1e6 + 0.5) : 0;
 }
 
+/* Part of the time an event was on the hardware; 1 where nobody wanted it. */
+static double fraction(const struct reading *prev, const struct reading *now, int event)
+{
+	uint64_t wanted = now->totals.v[T_PMU_ENABLED] - prev->totals.v[T_PMU_ENABLED];
+	uint64_t ran = now->totals.v[T_PMU_RUNNING + event] -
+		       prev->totals.v[T_PMU_RUNNING + event];
+
+	return wanted ? (double)ran / (double)wanted : 1;
+}
+
+/* An event that had to share the hardware is scaled to the whole time, as perf stat does. */
+static double counted(const struct row_context *c, const struct reading *prev,
+		      const struct reading *now, int event)
+{
+	double n = (double)(now->totals.v[T_PMU + event] - prev->totals.v[T_PMU + event]);
+	double part = fraction(prev, now, event);
+
+	if ((unsigned)event >= c->npmu || part <= 0)
+		return NAN;
+	return part < 1 ? n / part : n;
+}
+
+/* Of the event that had least of it. */
+static double running(const struct row_context *c, const struct reading *prev,
+		      const struct reading *now)
+{
+	double least = c->npmu ? 1 : NAN;
+	unsigned i;
+
+	for (i = 0; i < c->npmu; i++)
+		least = fmin(least, fraction(prev, now, (int)i));
+	return least;
+}
+
+static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
+{
+	return v[T_PROBES] * c->probe_ns + v[T_PMU_READS] * c->pmu_ns;
+}
+
+/* Columns whose family is not loaded, or that this machine cannot give. */
+static bool is_unknown(const struct row_context *c, const struct column *col)
+{
+	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY;
+
+	if ((col->family & own) && !(col->family & c->families))
+		return true;
+	return col->arg == T_NET_RETRANS && col->how == HOW_DELTA && (c->blind & JP_BLIND_RETRANS);
+}
+
 static double number(const struct row_context *c, const struct reading *prev,
 		     const struct reading *now, const struct column *col)
 {
 	const uint64_t *n = now->totals.v, *p = prev->totals.v;
 
+	if (is_unknown(c, col))
+		return NAN;
 	switch (col->how) {
 	case HOW_DELTA:
 		return (double)(n[col->arg] - p[col->arg]) * col->scale;
@@ -60,14 +111,17 @@ static double number(const struct row_context *c, const struct reading *prev,
 	case HOW_UTIL:
 		return utilization(prev, now);
 	case HOW_PROBE:
-		return c->probe_ns ? seconds(n[col->arg] * c->probe_ns, p[col->arg] * c->probe_ns)
-				   : NAN;
+		return c->probe_ns ? seconds(own_ns(c, n), own_ns(c, p)) : NAN;
 	case HOW_CGROUP:
 		return now->cg[col->arg] * col->scale;
 	case HOW_CGROUP_DELTA:
 		return (now->cg[col->arg] - prev->cg[col->arg]) * col->scale;
 	case HOW_BUCKET:
-		return (double)(now->lat.bucket[col->arg] - prev->lat.bucket[col->arg]);
+		return (double)(now->hist[col->arg] - prev->hist[col->arg]);
+	case HOW_PMU:
+		return counted(c, prev, now, col->arg);
+	case HOW_PMU_RUNNING:
+		return running(c, prev, now);
 	default:
 		return NAN;
 	}
@@ -98,6 +152,15 @@ static uint64_t whole(const struct row_context *c, const struct reading *prev,
 	}
 }
 
+void rows__context(struct row_context *c, const struct jp_control *control)
+{
+	c->probe_ns = control->probe_ns;
+	c->pmu_ns = control->pmu_read_ns;
+	c->families = control->families;
+	c->npmu = control->npmu;
+	c->blind = control->blind;
+}
+
 void rows__fill(const struct row_context *c, const struct reading *prev, const struct reading *now,
 		const struct column *const *cols, unsigned ncols, union cell *out)
 {
@@ -111,7 +174,7 @@ void rows__fill(const struct row_context *c, const struct reading *prev, const s
 	}
 }
 
-uint64_t rows__peak(uint64_t so_far, const struct totals *prev, const struct totals *now)
+uint64_t rows__peak(uint64_t so_far, uint64_t seen, const struct totals *now)
 {
 	uint64_t peak = so_far, rss = totals__rss(now);
 
@@ -119,7 +182,7 @@ uint64_t rows__peak(uint64_t so_far, const struct totals *prev, const struct tot
 		peak = rss;
 	if (now->v[T_RISE] > peak)
 		peak = now->v[T_RISE];
-	if (now->v[T_EXIT_MAXRSS] > prev->v[T_EXIT_MAXRSS] && now->v[T_EXIT_MAXRSS] > peak)
+	if (now->v[T_EXIT_MAXRSS] > seen && now->v[T_EXIT_MAXRSS] > peak)
 		peak = now->v[T_EXIT_MAXRSS];
 	return peak;
 }

@@ -12,8 +12,8 @@
 struct reading {
 	uint64_t boot_ns;
 	struct totals totals;
-	struct jp_lat lat;
 	double cg[CG_N];
+	uint64_t hist[HIST_CELLS];
 };
 
 struct row_context {
@@ -21,14 +21,21 @@ struct row_context {
 	uint64_t start_real_ns;
 	uint64_t peak;	   /* highest RSS in bytes seen since the last row */
 	uint64_t probe_ns; /* calibrated cost of one program run; 0: unknown */
+	uint64_t pmu_ns;   /* of one reading of the counters */
+	unsigned families; /* that are loaded: columns of others are unknown */
+	unsigned npmu;	   /* events counted */
+	unsigned blind;	   /* JP_BLIND_* */
 };
+
+/* What the kernel side says of itself that rows depend on. */
+void rows__context(struct row_context *c, const struct jp_control *control);
 
 /* Cells of the given columns: out[ncols]. A column without a source is NaN, or 0 if it is U64. */
 void rows__fill(const struct row_context *c, const struct reading *prev, const struct reading *now,
 		const struct column *const *cols, unsigned ncols, union cell *out);
 
-/* Peak RSS to carry between rows: the larger of what was seen before and what this snapshot says.
- */
-uint64_t rows__peak(uint64_t so_far, const struct totals *prev, const struct totals *now);
+/* Peak RSS to carry between rows: the larger of what was seen before and what this snapshot says;
+ * seen is the T_EXIT_MAXRSS that went into it already. */
+uint64_t rows__peak(uint64_t so_far, uint64_t seen, const struct totals *now);
 
 #endif

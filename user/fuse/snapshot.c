@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "fuse/counters.h"
 #include "fuse/cpufreq.h"
 #include "fuse/snapshot.h"
 
@@ -153,6 +154,7 @@ static void read_maps(struct snapshot *s)
 		s->exits[i] = kern__acct(s->k, i)->exits;
 		add_sched(s, i, t);
 		add_acct(s, i, t);
+		counters__add(s->k, i, t);
 		s->runtime[i] = t->v[T_RUNTIME];
 		s->prev[i].v[T_NOMINAL_CYCLES] = t->v[T_NOMINAL_CYCLES];
 		s->prev[i].v[T_HARVESTED] = t->v[T_HARVESTED];
@@ -370,16 +372,6 @@ uint64_t snapshot__boot_ns(const struct snapshot *s)
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot)
 {
 	return &s->now[slot];
-}
-
-void snapshot__latency(const struct snapshot *s, uint32_t slot, struct jp_lat *out)
-{
-	unsigned cpu, b;
-
-	memset(out, 0, sizeof(*out));
-	for (cpu = 0; cpu < s->ncpus; cpu++)
-		for (b = 0; b < JP_LAT_BUCKETS; b++)
-			out->bucket[b] += kern__lat(s->k, cpu, slot)->bucket[b];
 }
 
 uint64_t snapshot__torn(const struct snapshot *s)

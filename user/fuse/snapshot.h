@@ -25,8 +25,6 @@ int snapshot__take(struct snapshot *s);
 
 uint64_t snapshot__boot_ns(const struct snapshot *s);
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
-/* Histogram summed over CPUs, read now. */
-void snapshot__latency(const struct snapshot *s, uint32_t slot, struct jp_lat *out);
 /* Passes that stayed torn, and the records of the last pass. */
 uint64_t snapshot__torn(const struct snapshot *s);
 const struct jp_task_rec *snapshot__tasks(const struct snapshot *s, unsigned *n);

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "bpf/jobprof.h"
+
 /*
  * Counters are cumulative since the slot began and never drop. Gauges hold at the snapshot's
  * instant. Times in ns, memory in bytes.
@@ -29,6 +31,28 @@ enum total {
 	T_FORKS,
 	T_PROBES, /* times a BPF program worked for this slot */
 	T_OOM,
+	T_BLK_READS,
+	T_BLK_WRITES,
+	T_BLK_READ_BYTES,
+	T_BLK_WRITE_BYTES,
+	T_BLK_READ_TIME,
+	T_BLK_WRITE_TIME,
+	T_NET_RX_BYTES,
+	T_NET_TX_BYTES,
+	T_NET_RX_OPS,
+	T_NET_TX_OPS,
+	T_NET_LOOP_RX_BYTES,
+	T_NET_LOOP_TX_BYTES,
+	T_NET_LOOP_RX_OPS,
+	T_NET_LOOP_TX_OPS,
+	T_NET_RETRANS,
+	T_OPENS,
+	T_CLOSES,
+	T_PMU_READS,   /* readings or samples */
+	T_PMU_ENABLED, /* ns the events were wanted */
+	T_PMU,	       /* JP_PMU_EVENTS of them: counts while on the hardware */
+	T_PMU_RUNNING = T_PMU + JP_PMU_EVENTS, /* as many: ns on the hardware */
+	T_PMU_END = T_PMU_RUNNING + JP_PMU_EVENTS - 1,
 	T_NOMINAL_CYCLES, /* run time x CPU frequency, in 10^6 cycles of 1 kHz x 1 ns */
 	T_HARVESTED,	  /* the run time T_NOMINAL_CYCLES is about */
 	T_COUNTERS,	  /* gauges from here on */
@@ -46,6 +70,13 @@ enum total {
 struct totals {
 	uint64_t v[T_N];
 };
+
+/* Histograms of a slot: counts since it began. */
+enum hist {
+	HIST_RUN, /* JP_LAT_BUCKETS: waits for a CPU */
+	HIST_BLK, /* twice as many: all requests, then writes */
+};
+#define HIST_CELLS (2 * JP_LAT_BUCKETS)
 
 /* sum += add; of T_RISE and T_EXIT_MAXRSS the larger of the two. */
 void totals__add(struct totals *sum, const struct totals *add);

@@ -10,14 +10,9 @@
 
 #include "kern/internal.h"
 
-/* The switch program first: from then on nothing that a task does is lost, whoever finds it. */
-static const enum kern_program attach_order[] = {P_SWITCH, P_EXIT,   P_EXEC,
-						 P_FORK,   P_ATTACH, P_RMDIR};
-#define N_ATTACH (sizeof(attach_order) / sizeof(attach_order[0]))
-
 static void link_path(const struct kern *k, enum kern_program p, char *out, size_t len)
 {
-	snprintf(out, len, "%s/links/%s", k->pin_dir, kern_program_names[p]);
+	snprintf(out, len, "%s/links/%s", k->pin_dir, kern_progs[p].name);
 }
 
 int kern_attach_one(struct kern *k, enum kern_program p)
@@ -27,12 +22,12 @@ int kern_attach_one(struct kern *k, enum kern_program p)
 	if (k->link[p] >= 0)
 		return 0;
 	if (k->prog[p] < 0)
-		return kern_fail(-ENOENT, "program %s is not loaded", kern_program_names[p]);
+		return kern_fail(-ENOENT, "program %s is not loaded", kern_progs[p].name);
 	/* a typed tracepoint knows its own name; the raw fallback must be told */
 	k->link[p] = bpf_raw_tracepoint_open(
 		k->opts.raw_tp && p == P_SWITCH ? "sched_switch" : NULL, k->prog[p]);
 	if (k->link[p] < 0)
-		return kern_fail(-errno, "cannot attach %s: %s", kern_program_names[p],
+		return kern_fail(-errno, "cannot attach %s: %s", kern_progs[p].name,
 				 strerror(errno));
 	if (k->pin_dir[0] && k->control->attached_ns) {
 		link_path(k, p, path, sizeof(path));
@@ -46,13 +41,13 @@ int kern_attach_one(struct kern *k, enum kern_program p)
 int kern__attach(struct kern *k)
 {
 	bool fresh = !k->control->attached_ns;
-	size_t i;
-	int err = 0;
+	int i, err = 0;
 
 	if (fresh)
 		k->control->attached_ns = kern_boot_ns();
-	for (i = 0; !err && i < N_ATTACH; i++)
-		err = kern_attach_one(k, attach_order[i]);
+	for (i = 0; !err && i < P_N; i++)
+		if (kern_progs[i].use == USE_TRACED && kern_has_prog(k, i))
+			err = kern_attach_one(k, i);
 	if (err)
 		kern__detach(k);
 	else if (fresh) /* the last of them: each takes a while */
@@ -63,14 +58,16 @@ int kern__attach(struct kern *k)
 void kern__detach(struct kern *k)
 {
 	char path[384];
-	size_t i;
+	int i;
 
-	for (i = N_ATTACH; i-- > 0;) {
+	for (i = P_N; i-- > 0;) {
+		if (kern_progs[i].use != USE_TRACED)
+			continue;
 		if (k->pin_dir[0]) {
-			link_path(k, attach_order[i], path, sizeof(path));
+			link_path(k, i, path, sizeof(path));
 			unlink(path);
 		}
-		kern_close_fd(&k->link[attach_order[i]]);
+		kern_close_fd(&k->link[i]);
 	}
 	k->control->attached_ns = 0;
 }

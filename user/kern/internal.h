@@ -20,40 +20,72 @@ enum kern_map {
 	M_ADOPT,
 	M_PCPU,
 	M_OFFSETS,
+	M_BLK,
+	M_BLK_LAT,
+	M_OWNERS,
+	M_NET,
+	M_SOCKS,
+	M_FILES,
+	M_PMU,
+	M_PMU_CPU,
+	M_PMU_FDS,
 	M_N
 };
 
 enum kern_program {
 	P_MKDIR,
-	P_RMDIR,
-	P_ATTACH,
-	P_FORK,
-	P_EXEC,
-	P_EXIT,
 	P_SWITCH,
+	P_EXIT,
+	P_EXEC,
+	P_FORK,
+	P_ATTACH,
+	P_RMDIR,
 	P_ITER,
 	P_SWEEP,
 	P_PERCPU,
 	P_N
 };
 
-extern const char *const kern_map_names[M_N];
-extern const char *const kern_program_names[P_N];
+/* How many elements a map has. */
+enum map_shape { SHAPE_OWN, SHAPE_ONE, SHAPE_CPU, SHAPE_SLOT, SHAPE_CPU_SLOT };
+
+struct map_info {
+	const char *name;
+	unsigned family; /* there only with one of these; 0: always */
+	enum map_shape shape;
+	size_t mapped; /* size of an element that user space maps, 0: it does not */
+};
+
+enum program_use {
+	USE_ALWAYS, /* attached from the load on */
+	USE_TRACED, /* attached while there are steps, in the table's order */
+	USE_CALLED, /* iterators and test runs */
+};
+
+struct program_info {
+	const char *name;
+	unsigned family; /* loaded only with one of these; 0: always */
+	enum program_use use;
+};
+
+extern const struct map_info kern_maps[M_N];
+extern const struct program_info kern_progs[P_N];
 
 struct kern {
 	struct kern_opts opts;
 	struct jp_node nodes[JP_NODES];
 	char pin_dir[256];
 	bool adopted, readonly;
-	int lock;	 /* of pin_dir: its maps have one owner */
-	bool rss_percpu; /* the kernel keeps RSS in per-CPU counters (6.2) */
+	int lock;	   /* of pin_dir: its maps have one owner */
+	bool rss_percpu;   /* the kernel keeps RSS in per-CPU counters (6.2) */
+	unsigned families; /* loaded: enum family */
 	int map[M_N];
 	int prog[P_N];
 	int link[P_N];
+	void *mem[M_N]; /* mapped elements, NULL: not mapped */
 	struct jp_control *control;
 	struct jp_slot *slots;
 	struct jp_sched *sched;
-	struct jp_lat *lat;
 	struct jp_acct *acct;
 	unsigned nslots, ncpus;
 	bool *released;	    /* by slot: the daemon is done with it */
@@ -66,6 +98,14 @@ struct kern {
 int kern_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kern_close_fd(int *fd);
 int kern_mmap(struct kern *k);
+void kern_munmap(struct kern *k);
+/* Elements the map has in k; 0: a number of its own. */
+unsigned kern_map_entries(const struct kern *k, enum kern_map m);
+/* It is there with the families that are loaded. */
+bool kern_has_map(const struct kern *k, enum kern_map m);
+bool kern_has_prog(const struct kern *k, enum kern_program p);
+/* Of the families wanted, those this kernel can serve. */
+unsigned kern_probe_families(unsigned wanted, const char *btf);
 int kern_pin_all(struct kern *k);
 /* Makes pin_dir ours, if it is there. -EBUSY: another process that lives uses it. */
 int kern_lock_pins(struct kern *k);

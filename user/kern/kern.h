@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "bpf/jobprof.h"
+#include "kern/perf_event.h"
 
 /* A cgroup hierarchy to follow: where it is mounted, and the layout component its root stands for.
  */
@@ -24,6 +25,9 @@ struct kern_root {
 	uint32_t node;	     /* layout component the mounted directory stands for */
 };
 
+/* PERF_AUTO: exact where a reading is cheap enough for the budget, else sampled, else off. */
+enum kern_perf_mode { PERF_AUTO, PERF_EXACT, PERF_SAMPLED, PERF_OFF };
+
 struct kern_opts {
 	const char *pin_dir; /* NULL: pin nothing */
 	const char *btf;     /* NULL: the running kernel's */
@@ -33,6 +37,11 @@ struct kern_opts {
 	const struct jp_node *nodes; /* JP_NODES of them */
 	bool raw_tp;		     /* use the fallback for typed tracepoints */
 	unsigned ring_bytes;	     /* 0: 256 KiB */
+	unsigned families;	     /* what to load; what this kernel cannot serve is left out */
+	const struct perf_event *events; /* FAM_PERF: what to count */
+	unsigned nevents;
+	enum kern_perf_mode perf_mode;
+	double perf_budget; /* percent of each CPU that counting may cost */
 };
 
 struct kern;
@@ -85,10 +94,22 @@ void kern__set_done(struct kern *k, uint32_t slot);
 unsigned kern__nslots(const struct kern *k);
 unsigned kern__ncpus(const struct kern *k);
 const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot);
+/* Of families that may be off, and are NULL then. */
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
+const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
+const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
+const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot);
+const struct jp_files *kern__files(const struct kern *k, unsigned cpu, uint32_t slot);
+const struct jp_pmu *kern__pmu(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
 /* fd of a fresh pass of the task iterator: struct jp_task_rec records. */
 int kern__iter(const struct kern *k);
+
+/* Families that are loaded. */
+unsigned kern__families(const struct kern *k);
+/* How a family's numbers come about here: "exact", or what is otherwise and why. The text lives
+ * until the next call. */
+const char *kern__family_mode(const struct kern *k, enum family f);
 
 /* The fallback for typed tracepoints is in use. */
 bool kern__raw_tp(const struct kern *k);

@@ -18,16 +18,6 @@
 #include "kern/internal.h"
 #include "skel/jobprof.skel.h"
 
-const char *const kern_map_names[M_N] = {
-	"jp_control", "jp_tasks", "jp_cgroups", "jp_nodes", "jp_slots", "jp_sched",   "jp_lat",
-	"jp_acct",    "jp_free",  "jp_events",	"jp_adopt", "jp_pcpu",	"jp_offsets",
-};
-
-const char *const kern_program_names[P_N] = {
-	"jp_cgroup_mkdir", "jp_cgroup_rmdir", "jp_cgroup_attach", "jp_fork",  "jp_exec",
-	"jp_exit",	   "jp_sched_switch", "jp_iter",	  "jp_sweep", "jp_percpu",
-};
-
 static char last_error[512];
 static char libbpf_said[256];
 
@@ -120,6 +110,7 @@ static uint64_t shape(const struct kern *k)
 
 	crc = crc32(crc, (const Bytef *)k->nodes, sizeof(k->nodes));
 	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
+	crc = crc32(crc, (const Bytef *)&k->families, sizeof(k->families));
 	for (i = 0; i < k->opts.nroots; i++) {
 		crc = crc32(crc, (const Bytef *)&k->opts.roots[i].hier, sizeof(uint32_t));
 		crc = crc32(crc, (const Bytef *)k->opts.roots[i].controller,
@@ -148,23 +139,29 @@ static int set_carriers(struct kern *k, struct jobprof *s)
 	return 0;
 }
 
-static void size_maps(struct kern *k, struct jobprof *s)
+static void choose_maps(struct kern *k, struct jobprof *s)
 {
-	bpf_map__set_max_entries(s->maps.jp_slots, k->nslots);
-	bpf_map__set_max_entries(s->maps.jp_acct, k->nslots);
-	bpf_map__set_max_entries(s->maps.jp_free, k->nslots);
-	bpf_map__set_max_entries(s->maps.jp_sched, k->nslots * k->ncpus);
-	bpf_map__set_max_entries(s->maps.jp_lat, k->nslots * k->ncpus);
-	bpf_map__set_max_entries(s->maps.jp_offsets, k->ncpus);
+	int i;
+
+	for (i = 0; i < M_N; i++) {
+		struct bpf_map *m = bpf_object__find_map_by_name(s->obj, kern_maps[i].name);
+
+		bpf_map__set_autocreate(m, kern_has_map(k, i));
+		if (kern_map_entries(k, i))
+			bpf_map__set_max_entries(m, kern_map_entries(k, i));
+	}
 	if (k->opts.ring_bytes)
 		bpf_map__set_max_entries(s->maps.jp_events, k->opts.ring_bytes);
 }
 
 static void choose_programs(struct kern *k, struct jobprof *s)
 {
-	struct bpf_program *p;
+	int i;
 
-	bpf_object__for_each_program(p, s->obj) bpf_program__set_autoload(p, true);
+	for (i = 0; i < P_N; i++)
+		bpf_program__set_autoload(
+			bpf_object__find_program_by_name(s->obj, kern_progs[i].name),
+			kern_has_prog(k, i));
 	bpf_program__set_autoload(s->progs.jp_sched_switch, !k->opts.raw_tp);
 	bpf_program__set_autoload(s->progs.jp_sched_switch_raw, k->opts.raw_tp);
 	/* needed only where RSS is kept per CPU, and then bpf_map_lookup_percpu_elem exists;
@@ -180,14 +177,16 @@ static int keep_fds(struct kern *k, struct jobprof *s)
 	int i;
 
 	for (i = 0; i < M_N; i++) {
-		k->map[i] = fcntl(bpf_object__find_map_fd_by_name(s->obj, kern_map_names[i]),
+		if (!kern_has_map(k, i))
+			continue;
+		k->map[i] = fcntl(bpf_object__find_map_fd_by_name(s->obj, kern_maps[i].name),
 				  F_DUPFD_CLOEXEC, 0);
 		if (k->map[i] < 0)
-			return kern_fail(-errno, "map %s is missing", kern_map_names[i]);
+			return kern_fail(-errno, "map %s is missing", kern_maps[i].name);
 	}
 	for (i = 0; i < P_N; i++) {
 		const char *name = i == P_SWITCH && k->opts.raw_tp ? "jp_sched_switch_raw"
-								   : kern_program_names[i];
+								   : kern_progs[i].name;
 		struct bpf_program *p = bpf_object__find_program_by_name(s->obj, name);
 		int fd = p ? bpf_program__fd(p) : -1;
 
@@ -223,7 +222,8 @@ static int load_object(struct kern *k)
 		return kern_fail(-errno, "cannot open the BPF object: %s", strerror(errno));
 	s->rodata->jp_nslots = k->nslots;
 	s->rodata->jp_ncpus = k->ncpus;
-	size_maps(k, s);
+	s->rodata->jp_families = k->families;
+	choose_maps(k, s);
 	choose_programs(k, s);
 	err = set_carriers(k, s);
 	if (!err) {
@@ -247,15 +247,28 @@ static void *map_pages(int fd, size_t len, bool ro)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+static size_t map_bytes(const struct kern *k, enum kern_map m)
+{
+	return (size_t)kern_map_entries(k, m) * kern_maps[m].mapped;
+}
+
 /* Maps the counters; of maps that were made by another process the control page says how many. */
 int kern_mmap(struct kern *k)
 {
-	size_t n, nc;
+	int i;
 
-	k->control = map_pages(k->map[M_CONTROL], sizeof(*k->control), k->readonly);
-	if (!k->control)
-		return kern_fail(-errno, "cannot map the control page: %s", strerror(errno));
-	if (!k->nslots) {
+	for (i = 0; i < M_N; i++) {
+		if (!kern_maps[i].mapped || k->map[i] < 0)
+			continue;
+		k->mem[i] = map_pages(k->map[i], map_bytes(k, i), k->readonly);
+		if (!k->mem[i])
+			return kern_fail(-errno, "cannot map %s: %s", kern_maps[i].name,
+					 strerror(errno));
+		if (i != M_CONTROL)
+			continue;
+		k->control = k->mem[M_CONTROL];
+		if (k->nslots)
+			continue;
 		if (k->control->abi != JP_ABI_VERSION)
 			return kern_fail(-EPROTO,
 					 "%s was made by another version of jobprof (ABI %u, "
@@ -263,18 +276,31 @@ int kern_mmap(struct kern *k)
 					 k->pin_dir, k->control->abi, JP_ABI_VERSION);
 		k->nslots = k->control->nslots;
 		k->ncpus = k->control->ncpus;
+		k->families = k->control->families;
 	}
-	n = k->nslots;
-	nc = n * k->ncpus;
-	k->slots = map_pages(k->map[M_SLOTS], n * sizeof(*k->slots), k->readonly);
-	k->sched = map_pages(k->map[M_SCHED], nc * sizeof(*k->sched), k->readonly);
-	k->lat = map_pages(k->map[M_LAT], nc * sizeof(*k->lat), k->readonly);
-	k->acct = map_pages(k->map[M_ACCT], n * sizeof(*k->acct), k->readonly);
-	k->released = calloc(n, sizeof(*k->released));
-	k->quiet_ns = calloc(n, sizeof(*k->quiet_ns));
-	if (!k->slots || !k->sched || !k->lat || !k->acct || !k->released || !k->quiet_ns)
-		return kern_fail(-ENOMEM, "cannot map the counters: %s", strerror(errno));
+	k->slots = k->mem[M_SLOTS];
+	k->sched = k->mem[M_SCHED];
+	k->acct = k->mem[M_ACCT];
+	k->released = calloc(k->nslots, sizeof(*k->released));
+	k->quiet_ns = calloc(k->nslots, sizeof(*k->quiet_ns));
+	if (!k->released || !k->quiet_ns)
+		return kern_fail(-ENOMEM, "out of memory");
 	return 0;
+}
+
+void kern_munmap(struct kern *k)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	int i;
+
+	for (i = M_N; i-- > 0;) {
+		if (k->mem[i])
+			munmap(k->mem[i], (map_bytes(k, i) + page - 1) / page * page);
+		k->mem[i] = NULL;
+	}
+	k->control = NULL, k->slots = NULL, k->sched = NULL, k->acct = NULL;
+	free(k->released), k->released = NULL;
+	free(k->quiet_ns), k->quiet_ns = NULL;
 }
 
 /* First contents of freshly made maps. */
@@ -289,6 +315,7 @@ static int fill(struct kern *k)
 		k->control->pcpu_id = info.id;
 	k->control->abi = JP_ABI_VERSION;
 	k->control->raw_tp = k->opts.raw_tp;
+	k->control->families = k->families;
 	k->control->nslots = k->nslots;
 	k->control->ncpus = k->ncpus;
 	k->control->born_ns = kern_boot_ns();
@@ -349,14 +376,15 @@ static struct kern *new_kern(void)
 
 static int take_over(struct kern *k)
 {
-	unsigned want_slots = k->nslots;
+	unsigned want_slots = k->nslots, want_families = k->families;
 	int err;
 
 	k->nslots = 0;
 	err = kern_open_pins(k, false);
 	if (err)
 		return err;
-	if (k->nslots != want_slots || k->control->shape != shape(k))
+	if (k->nslots != want_slots || k->families != want_families ||
+	    k->control->shape != shape(k))
 		return -ESTALE;
 	k->opts.raw_tp = k->control->raw_tp;
 	k->adopted = true;
@@ -394,23 +422,9 @@ static int open_fresh(struct kern *k)
 
 static void drop_all(struct kern *k)
 {
-	size_t n = k->nslots, nc = n * k->ncpus, page = sysconf(_SC_PAGESIZE);
-	struct {
-		void *p;
-		size_t len;
-	} maps[] = {{k->control, sizeof(*k->control)},
-		    {k->slots, n * sizeof(*k->slots)},
-		    {k->sched, nc * sizeof(*k->sched)},
-		    {k->lat, nc * sizeof(*k->lat)},
-		    {k->acct, n * sizeof(*k->acct)}};
-	size_t i;
+	int i;
 
-	for (i = 0; i < sizeof(maps) / sizeof(maps[0]); i++)
-		if (maps[i].p)
-			munmap(maps[i].p, (maps[i].len + page - 1) / page * page);
-	k->control = NULL, k->slots = NULL, k->sched = NULL, k->lat = NULL, k->acct = NULL;
-	free(k->released), k->released = NULL;
-	free(k->quiet_ns), k->quiet_ns = NULL;
+	kern_munmap(k);
 	for (i = 0; i < P_N; i++) {
 		kern_close_fd(&k->link[i]);
 		kern_close_fd(&k->prog[i]);
@@ -423,6 +437,7 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 {
 	struct kern *k = new_kern();
 	int err, ncpus = libbpf_num_possible_cpus();
+	unsigned families;
 
 	*out = NULL;
 	if (!k)
@@ -445,11 +460,13 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 		return err;
 	}
 	k->rss_percpu = rss_is_percpu(opts->btf);
+	k->families = families = kern_probe_families(opts->families, opts->btf);
 	err = k->pin_dir[0] ? take_over(k) : -ENOENT;
 	if (err) {
 		drop_all(k);
 		k->nslots = opts->nslots;
 		k->ncpus = ncpus;
+		k->families = families;
 		if (k->pin_dir[0])
 			kern__unpin(k->pin_dir);
 		err = open_fresh(k);

@@ -103,11 +103,11 @@ int kern_pin_all(struct kern *k)
 	if (!err)
 		err = make_dirs(k);
 	for (i = 0; !err && i < M_N; i++)
-		err = pin_one(k, "maps", kern_map_names[i], k->map[i]);
+		err = pin_one(k, "maps", kern_maps[i].name, k->map[i]);
 	for (i = 0; !err && i < P_N; i++)
-		err = pin_one(k, "progs", kern_program_names[i], k->prog[i]);
+		err = pin_one(k, "progs", kern_progs[i].name, k->prog[i]);
 	for (i = 0; !err && i < P_N; i++)
-		err = pin_one(k, "links", kern_program_names[i], k->link[i]);
+		err = pin_one(k, "links", kern_progs[i].name, k->link[i]);
 	return err;
 }
 
@@ -118,18 +118,19 @@ int kern_open_pins(struct kern *k, bool readonly)
 
 	k->readonly = readonly;
 	for (i = 0; i < M_N; i++) {
-		pin_path(k, "maps", kern_map_names[i], path, sizeof(path));
+		pin_path(k, "maps", kern_maps[i].name, path, sizeof(path));
 		k->map[i] = bpf_obj_get(path);
-		if (k->map[i] < 0)
+		/* which families' maps there are the control page says, when it is mapped */
+		if (k->map[i] < 0 && !kern_maps[i].family)
 			return kern_fail(-errno,
 					 "cannot open %s: %s: is jobprofd running with this "
 					 "PinDir?",
 					 path, strerror(errno));
 	}
 	for (i = 0; i < P_N; i++) {
-		pin_path(k, "progs", kern_program_names[i], path, sizeof(path));
+		pin_path(k, "progs", kern_progs[i].name, path, sizeof(path));
 		k->prog[i] = bpf_obj_get(path);
-		pin_path(k, "links", kern_program_names[i], path, sizeof(path));
+		pin_path(k, "links", kern_progs[i].name, path, sizeof(path));
 		k->link[i] = bpf_obj_get(path);
 	}
 	return kern_mmap(k);

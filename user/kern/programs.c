@@ -22,7 +22,7 @@ int kern__programs(const struct kern *k, struct kern_prog *out, unsigned max)
 		if (k->prog[i] < 0 || bpf_obj_get_info_by_fd(k->prog[i], &info, &len))
 			continue;
 		memset(p, 0, sizeof(*p));
-		snprintf(p->name, sizeof(p->name), "%s", kern_program_names[i]);
+		snprintf(p->name, sizeof(p->name), "%s", kern_progs[i].name);
 		p->attached = k->link[i] >= 0;
 		p->id = info.id;
 		p->runs = info.run_cnt;

@@ -42,9 +42,42 @@ const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t 
 	return &k->sched[(size_t)cpu * k->nslots + slot];
 }
 
+/* An element of a map that is there only with its family. */
+static const void *element(const struct kern *k, enum kern_map m, unsigned cpu, uint32_t slot)
+{
+	size_t at = kern_maps[m].shape == SHAPE_SLOT ? slot : (size_t)cpu * k->nslots + slot;
+
+	return k->mem[m] ? (const char *)k->mem[m] + at * kern_maps[m].mapped : NULL;
+}
+
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot)
 {
-	return &k->lat[(size_t)cpu * k->nslots + slot];
+	return element(k, M_LAT, cpu, slot);
+}
+
+const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_BLK, cpu, slot);
+}
+
+const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot)
+{
+	return element(k, M_BLK_LAT, 0, slot);
+}
+
+const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_NET, cpu, slot);
+}
+
+const struct jp_files *kern__files(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_FILES, cpu, slot);
+}
+
+const struct jp_pmu *kern__pmu(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_PMU, cpu, slot);
 }
 
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot)
@@ -336,13 +369,19 @@ static void zero_slot(struct kern *k, uint32_t slot)
 {
 	uint32_t gen = k->slots[slot].gen;
 	unsigned cpu;
+	int m;
 
-	for (cpu = 0; cpu < k->ncpus; cpu++) {
-		memset(&k->sched[(size_t)cpu * k->nslots + slot], 0, sizeof(struct jp_sched));
-		memset(&k->lat[(size_t)cpu * k->nslots + slot], 0, sizeof(struct jp_lat));
+	for (m = 0; m < M_N; m++) {
+		size_t size = kern_maps[m].mapped;
+		char *mem = k->mem[m];
+
+		if (!mem)
+			continue;
+		if (kern_maps[m].shape == SHAPE_SLOT)
+			memset(mem + slot * size, 0, size);
+		for (cpu = 0; kern_maps[m].shape == SHAPE_CPU_SLOT && cpu < k->ncpus; cpu++)
+			memset(mem + ((size_t)cpu * k->nslots + slot) * size, 0, size);
 	}
-	memset(&k->acct[slot], 0, sizeof(k->acct[slot]));
-	memset(&k->slots[slot], 0, sizeof(k->slots[slot]));
 	k->slots[slot].gen = gen + 1;
 }
 

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "bpf/jobprof.h"
 #include "sensor/cgvalues.h"
 #include "fuse/totals.h"
 
@@ -37,23 +36,32 @@ static const struct column step_cols[] = {
 #include "schemas/tasks_end.def"
 };
 
-#define BUCKET(k)                                                           \
-	COL(B##k, F64, "", DELTA, LATENCY, BUCKET, k, 1,                    \
-	    "Waits for a CPU that took from 2^" #k " ns up to twice that.", \
-	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer waits too." : "")
-#define BUCKETS8(a, b, c, d, e, f, g, h) \
-	BUCKET(a) BUCKET(b) BUCKET(c) BUCKET(d) BUCKET(e) BUCKET(f) BUCKET(g) BUCKET(h)
-
 static const struct column latency_cols[] = {
-	COL(ElapsedTime, U64, "s", TIME, BASE, ELAPSED, 0, 1, "Whole seconds since the step began.",
-	    "") COL(EpochTime, U64, "s", TIME, BASE, EPOCH, 0, 1, "Unix time, whole seconds.",
-		    "") BUCKETS8(0, 1, 2, 3, 4, 5, 6, 7) BUCKETS8(8, 9, 10, 11, 12, 13, 14, 15)
-		BUCKETS8(16, 17, 18, 19, 20, 21, 22, 23) BUCKETS8(24, 25, 26, 27, 28, 29, 30, 31)
-			BUCKETS8(32, 33, 34, 35, 36, 37, 38, 39)
-				COL(TimeNS, U64, "ns", TIME, BASE, TIME_NS, 0, 1,
-				    "Unix time in ns: wall clock at the step's start + boot-time "
-				    "clock since then.",
-				    "")};
+#include "schemas/time.def"
+#define BUCKET(k)                                                            \
+	COL(B##k, F64, "", DELTA, LATENCY, BUCKET, k, 1,                     \
+	    "Waits for a CPU that took from 2^" #k " ns up to twice that.",  \
+	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer waits too." : "")
+#include "schemas/buckets.def"
+#undef BUCKET
+#include "schemas/time_end.def"
+};
+
+static const struct column blk_latency_cols[] = {
+#include "schemas/time.def"
+#define BUCKET(k)                                                                            \
+	COL(B##k, F64, "", DELTA, BLOCK, BUCKET, k, 1,                                       \
+	    "Reads and writes that took from 2^" #k " ns up to twice that to be served.",    \
+	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer ones too." : "")
+#include "schemas/buckets.def"
+#undef BUCKET
+#define BUCKET(k)                                                                            \
+	COL(W##k, F64, "", DELTA, BLOCK, BUCKET, JP_LAT_BUCKETS + k, 1,                      \
+	    "Writes among them; the rest are reads.", "")
+#include "schemas/buckets.def"
+#undef BUCKET
+#include "schemas/time_end.def"
+};
 _Static_assert(JP_LAT_BUCKETS == 40, "RunLatency has one column per bucket");
 
 const struct series builtin_series[] = {
@@ -65,9 +73,13 @@ const struct series builtin_series[] = {
 	{"RunLatency", true,
 	 "One table per task: histogram of the time from runnable to running, per interval.",
 	 latency_cols, ARRAY_SIZE(latency_cols)},
+	{"BlkLatency", true,
+	 "One table per task: histogram of the service times of its block requests, per interval.",
+	 blk_latency_cols, ARRAY_SIZE(blk_latency_cols)},
 };
 const unsigned n_builtin_series = ARRAY_SIZE(builtin_series);
 
+/* What Slurm's word "task" asks for: the table, with all that costs nothing beside it. */
 #define FAM_TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
 
 /* Families come first: family__name() looks for an exact bit. */
@@ -82,15 +94,19 @@ static const struct {
 	{"self", FAM_SELF},
 	{"cgroup", FAM_CGROUP},
 	{"latency", FAM_LATENCY},
+	{"block", FAM_BLOCK},
+	{"network", FAM_NETWORK}, /* Slurm's word too */
+	{"perf", FAM_PERF},
+	{"files", FAM_FILES},
 	{"all", FAM_ALL},
 	{"none", 0},
 	{"task", FAM_TABLES},
 	{"tasks", FAM_TABLES},
 	{"step", FAM_TABLES},
 	{"runlatency", FAM_LATENCY},
+	{"blklatency", FAM_BLOCK},
 	/* Slurm's other words: valid in its files, and nothing of ours answers to them */
 	{"energy", 0},
-	{"network", 0},
 	{"lustre", 0},
 	{"filesystem", 0},
 };

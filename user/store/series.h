@@ -7,6 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpf/jobprof.h"
+
 enum col_type { COL_U64, COL_F64 };
 enum col_kind { COL_TIME, COL_GAUGE, COL_DELTA, COL_CUMULATIVE };
 
@@ -26,22 +28,12 @@ enum col_how {
 	HOW_PROBE,	  /* probe runs over the interval x calibrated cost */
 	HOW_CGROUP,	  /* cgroup file value, arg = enum cg_value: gauge as read */
 	HOW_CGROUP_DELTA, /* the same, over the interval */
-	HOW_BUCKET,	  /* histogram bucket arg over the interval */
+	HOW_BUCKET,	  /* histogram cell arg over the interval */
+	HOW_PMU,	  /* event arg over the interval, scaled to the whole of it */
+	HOW_PMU_RUNNING,  /* least part of the interval an event was on the hardware, 0..1 */
 	HOW_UNKNOWN,	  /* no source on this node: NaN, or 0 and listed as unknown */
 	HOW_GIVEN,	  /* series declared at run time: the caller fills the cell */
 };
-
-/* Families are bits: a step's request is a mask of them. */
-enum family {
-	FAM_BASE = 1 << 0, /* time columns and Slurm's ten */
-	FAM_SCHED = 1 << 1,
-	FAM_MEMORY = 1 << 2,
-	FAM_FILE = 1 << 3,
-	FAM_SELF = 1 << 4,
-	FAM_CGROUP = 1 << 5,  /* Step only */
-	FAM_LATENCY = 1 << 6, /* RunLatency */
-};
-#define FAM_ALL 0x7f
 
 struct column {
 	const char *name;
@@ -57,7 +49,7 @@ struct column {
 };
 
 struct series {
-	const char *name; /* "Tasks", "Step", "RunLatency" */
+	const char *name; /* "Tasks", "Step", "RunLatency", "BlkLatency" */
 	bool grouped;	  /* a group holding one table per task: Tasks/<gtid> */
 	const char *doc;
 	const struct column *cols;

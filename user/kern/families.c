@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What each family needs of the kernel, and how its numbers come about here. */
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "kern/internal.h"
+
+/* A family without one of its tracepoints is not loaded; its columns are NaN. */
+static const struct {
+	unsigned family;
+	const char *tracepoint;
+} needs[] = {
+	{FAM_BLOCK, "block_rq_complete"},
+	{FAM_NETWORK, "sock_send_length"},
+	{FAM_NETWORK, "sock_recv_length"},
+};
+#define N_NEEDS (sizeof(needs) / sizeof(needs[0]))
+
+/* Families whose programs are still to be written. */
+#define UNWRITTEN (FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES)
+
+unsigned kern_probe_families(unsigned wanted, const char *btf_path)
+{
+	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
+	char name[96];
+	size_t i;
+
+	wanted &= ~UNWRITTEN;
+	if (!btf || libbpf_get_error(btf))
+		return wanted; /* the load will say what is missing */
+	for (i = 0; i < N_NEEDS; i++) {
+		snprintf(name, sizeof(name), "btf_trace_%s", needs[i].tracepoint);
+		if (btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) <= 0)
+			wanted &= ~needs[i].family;
+	}
+	btf__free(btf);
+	return wanted;
+}
+
+unsigned kern__families(const struct kern *k)
+{
+	return k->families;
+}
+
+static const char *missing(enum family f)
+{
+	static char text[128];
+	size_t i;
+
+	for (i = 0; i < N_NEEDS; i++) {
+		if (needs[i].family != f)
+			continue;
+		snprintf(text, sizeof(text), "off: this kernel has no tracepoint %s",
+			 needs[i].tracepoint);
+		return text;
+	}
+	return "off: not loaded";
+}
+
+const char *kern__family_mode(const struct kern *k, enum family f)
+{
+	if (!(k->families & f))
+		return missing(f);
+	switch (f) {
+	case FAM_SCHED:
+		return k->opts.raw_tp ? "exact: raw tracepoint; threads moved while running wait "
+					"for a sweep"
+				      : "exact";
+	case FAM_MEMORY:
+		return kern__rss_exact(k) ? "exact"
+					  : "approximate: the kernel's per-CPU parts cannot be read";
+	case FAM_SELF:
+		return "estimated";
+	default:
+		return "exact";
+	}
+}
