@@ -858,8 +858,10 @@ def valgrind():
         else:
             skip("valgrind: " + unit, "it is not built")
     for name, cmd in cmds.items():
-        p = sh(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full",
-                "--errors-for-leak-kinds=definite"] + cmd, timeout=120)
+        p = sh(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--num-callers=40",
+                "--errors-for-leak-kinds=definite",
+                "--suppressions=" + os.path.join(ROOT, "tests", "data", "valgrind.supp")] + cmd,
+               timeout=120)
         is_true("valgrind: " + name, p.returncode == 0,
                 "status %d: %s" % (p.returncode, " ".join(p.stderr.split())[:600]))
 

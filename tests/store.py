@@ -487,7 +487,7 @@ def verbs():
 def list_is_the_schema():
     import json
     every = json.loads(sh(JOBPROF, "list", "--json").stdout)
-    is_equal("series", [s["name"] for s in every], ["Tasks", "Step", "RunLatency"])
+    is_equal("series", [s["name"] for s in every], ["Tasks", "Step", "RunLatency", "BlkLatency"])
     with h5py.File(published(), "r") as f:
         for s in every:
             d = f["n1"][s["name"]]

@@ -14,8 +14,8 @@
 #include "store/series.h"
 
 #define SYNTH_START_NS 1795226680123456789LL /* 2026-11-21 */
-#define SYNTH_SERIES   3
 #define SYNTH_COLS     128
+#define SYNTH_FAMILIES (FAM_ALL | FAM_FILES)
 
 struct synth {
 	const char *node;
@@ -39,6 +39,11 @@ static inline uint64_t synth_hash(uint64_t x)
 static inline uint64_t synth_noise(unsigned table, unsigned row, unsigned col, unsigned n)
 {
 	return synth_hash(((uint64_t)table << 40) ^ ((uint64_t)row << 16) ^ col) % n;
+}
+
+static inline double synth_part(unsigned table, unsigned row, unsigned bucket)
+{
+	return bucket > 8 && bucket < 20 ? synth_noise(table, row, bucket, 20) / 2 : 0;
 }
 
 /*
@@ -76,8 +81,14 @@ static inline union cell synth_cell(const struct column *c, unsigned table, unsi
 		v.f = 99 + synth_noise(table, row, col, 1000000) / 1e6;
 	else if (!strcmp(c->unit, "MB") && c->kind == COL_GAUGE)
 		v.f = 190 + (row / 3 + synth_noise(table, row, col, 60)) / 256.0;
-	else if (c->name[0] == 'B' && c->how == HOW_BUCKET)
-		v.f = col > 10 && col < 22 ? synth_noise(table, row, col, 20) : 0;
+	else if (c->how == HOW_BUCKET && c->arg < JP_LAT_BUCKETS)
+		v.f = c->arg > 8 && c->arg < 20 ? synth_noise(table, row, c->arg, 20) : 0;
+	else if (c->how == HOW_BUCKET) /* the writes among the requests of that bucket */
+		v.f = synth_part(table, row, c->arg - JP_LAT_BUCKETS);
+	else if (c->how == HOW_PMU)
+		v.f = 2e9 + synth_noise(table, row, col, 1u << 30);
+	else if (c->how == HOW_PMU_RUNNING)
+		v.f = 1;
 	else if (!strcmp(c->unit, "MB"))
 		v.f = row % 10 ? 0 : synth_noise(table, row, col, 1 << 22) / 1048576.0;
 	else if (!strcmp(c->name, "VolSwitches") || !strcmp(c->name, "InvolSwitches") ||
@@ -100,7 +111,27 @@ static inline void synth_fail(int err, const char *what)
 	abort();
 }
 
-/* Table ids: 0..tasks-1 of Tasks, then Step, then RunLatency. Declared in frame 1. */
+static inline unsigned synth_tables_of(const struct series *b, const struct synth *s)
+{
+	return b->grouped ? s->tasks : 1;
+}
+
+/* Table ids: 0..tasks-1 of Tasks, then those of the other series in their order. */
+static inline unsigned synth_first_id(const char *series, const struct synth *s)
+{
+	unsigned id = 0;
+
+	for (unsigned i = 0; i < n_builtin_series && strcmp(builtin_series[i].name, series); i++)
+		id += synth_tables_of(&builtin_series[i], s);
+	return id;
+}
+
+static inline unsigned synth_tables(const struct synth *s)
+{
+	return synth_first_id("", s);
+}
+
+/* Declared in frame 1. */
 static inline void synth_declare(struct journal *j, const struct synth *s)
 {
 	uint32_t id = 0;
@@ -120,13 +151,13 @@ static inline void synth_declare(struct journal *j, const struct synth *s)
 		journal__attr_i32(j, "Restart Count", s->restart);
 	for (unsigned i = 0; i < n_builtin_series; i++) {
 		const struct column *cols[SYNTH_COLS];
-		unsigned n = series__select(&builtin_series[i], FAM_ALL, cols, SYNTH_COLS);
+		unsigned n = series__select(&builtin_series[i], SYNTH_FAMILIES, cols, SYNTH_COLS);
 		char name[16];
 
 		synth_fail(journal__series(j, i, builtin_series[i].name, builtin_series[i].grouped,
 					   cols, n),
 			   "series");
-		for (unsigned t = 0; t < (builtin_series[i].grouped ? s->tasks : 1); t++) {
+		for (unsigned t = 0; t < synth_tables_of(&builtin_series[i], s); t++) {
 			snprintf(name, sizeof(name), "%u", t);
 			synth_fail(journal__table(j, id++, i, name), "table");
 		}
@@ -141,7 +172,7 @@ static inline void synth_interval(struct journal *j, const struct synth *s, unsi
 	for (unsigned i = 0; i < n_builtin_series; i++) {
 		const struct series *b = &builtin_series[i];
 
-		for (unsigned t = 0; t < (b->grouped ? s->tasks : 1); t++, id++) {
+		for (unsigned t = 0; t < synth_tables_of(b, s); t++, id++) {
 			union cell cells[SYNTH_COLS];
 
 			for (unsigned c = 0; c < b->ncols; c++)

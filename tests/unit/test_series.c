@@ -62,6 +62,30 @@ static void latency_has_a_column_per_bucket(void **state)
 	assert_null(series__find("Nothing"));
 }
 
+static void block_latency_tells_reads_from_writes(void **state)
+{
+	const struct series *s = series__find("blklatency");
+
+	assert_non_null(s);
+	assert_int_equal(s->ncols, 3 + 2 * JP_LAT_BUCKETS);
+	for (int k = 0; k < 2 * JP_LAT_BUCKETS; k++)
+		assert_int_equal(s->cols[2 + k].arg, k);
+	assert_string_equal(s->cols[2 + JP_LAT_BUCKETS].name, "W0");
+}
+
+/* Its hooks cost every system call, so nobody has it who did not ask. */
+static void all_does_not_ask_for_files(void **state)
+{
+	const struct series *s = series__find("Tasks");
+	const struct column *cols[128];
+	unsigned n = series__select(s, FAM_ALL, cols, 128);
+
+	assert_int_equal(n, s->ncols - series__select(s, FAM_FILES, cols, 128));
+	n = series__select(s, FAM_ALL, cols, 128);
+	for (unsigned i = 0; i < n; i++)
+		assert_int_not_equal(cols[i]->family, FAM_FILES);
+}
+
 static void step_adds_the_cgroup_before_the_end(void **state)
 {
 	const struct series *s = series__find("STEP"), *t = series__find("Tasks");
@@ -82,7 +106,7 @@ static void select_keeps_order_and_families(void **state)
 	assert_string_equal(cols[0]->name, "ElapsedTime");
 	assert_string_equal(cols[12]->name, "ReadCalls");
 	assert_string_equal(cols[16]->name, "TimeNS");
-	assert_int_equal(series__select(s, FAM_ALL, cols, 128), s->ncols);
+	assert_int_equal(series__select(s, FAM_ALL | FAM_FILES, cols, 128), s->ncols);
 	assert_int_equal(series__select(s, FAM_BASE, cols, 5), 5);
 }
 
@@ -113,7 +137,11 @@ static void parse_takes_families_and_series(void **state)
 		{"RunLatency", FAM_BASE | FAM_LATENCY},
 		{"task", TABLES},
 		{"Tasks", TABLES},
-		{"step,runlatency", FAM_ALL},
+		{"step,runlatency", TABLES | FAM_LATENCY},
+		{"block", FAM_BASE | FAM_BLOCK},
+		{"BlkLatency", FAM_BASE | FAM_BLOCK},
+		{"network,perf", FAM_BASE | FAM_NETWORK | FAM_PERF},
+		{"all,files", FAM_ALL | FAM_FILES},
 		{"none,file", FAM_BASE | FAM_FILE},
 	};
 
@@ -152,7 +180,7 @@ static void parse_names_the_bad_word(void **state)
 
 static void every_family_has_a_name_that_parses(void **state)
 {
-	for (unsigned f = 1; f <= FAM_LATENCY; f <<= 1) {
+	for (unsigned f = 1; f <= FAM_FILES; f <<= 1) {
 		unsigned mask;
 		char bad[8];
 
@@ -168,6 +196,8 @@ int main(void)
 		cmocka_unit_test(extra_columns_are_f64),
 		cmocka_unit_test(column_names_are_unique_and_described),
 		cmocka_unit_test(latency_has_a_column_per_bucket),
+		cmocka_unit_test(block_latency_tells_reads_from_writes),
+		cmocka_unit_test(all_does_not_ask_for_files),
 		cmocka_unit_test(step_adds_the_cgroup_before_the_end),
 		cmocka_unit_test(select_keeps_order_and_families),
 		cmocka_unit_test(select_of_time_alone_is_nothing),
