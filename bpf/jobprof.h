@@ -162,6 +162,13 @@ struct jp_blk_lat {
 };
 
 /* Who submitted a request; the key is the request's address, which the kernel uses again. */
+struct jp_blk_request {
+	__u32 slot;
+	__u32 gen;	/* of the slot: a completion after its end goes to slot 0 */
+	__u64 start_ns; /* the request's own clock: tells this use of the address from the last */
+};
+
+/* Who used a socket. */
 struct jp_blk_owner {
 	__u32 slot;
 	__u32 gen; /* of the slot: a completion after its end goes to slot 0 */
@@ -244,8 +251,8 @@ struct jp_stats {
 	__u64 path_long;
 	__u64 iter_fail;
 	__u64 late_tasks;
-	__u64 blk_full;	   /* requests whose owner did not fit the map: counted in slot 0 */
-	__u64 blk_unowned; /* requests nobody was seen to submit: counted in slot 0 */
+	__u64 blk_full;	   /* requests whose owner did not fit the map */
+	__u64 blk_unowned; /* requests without a known owner, those too: counted in slot 0 */
 	__u64 sock_fail;   /* sockets that could not be tagged: their retransmits are in slot 0 */
 	__u64 pmu_fail;	   /* counters that could not be read */
 	__u64 pmu_lost;	   /* samples the kernel throttled, made good by scaling */
@@ -342,6 +349,7 @@ _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_acct) == 128, "jp_acct");
 _Static_assert(sizeof(struct jp_blk) == 64, "jp_blk");
 _Static_assert(sizeof(struct jp_blk_lat) == 640, "jp_blk_lat");
+_Static_assert(sizeof(struct jp_blk_request) == 16, "jp_blk_request");
 _Static_assert(sizeof(struct jp_blk_owner) == 8, "jp_blk_owner");
 _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");

@@ -8,6 +8,7 @@
  *
  * A task that is not ours costs one storage lookup that misses.
  */
+#include "bpf/log2.bpf.h"
 #include "bpf/task.bpf.h"
 
 #define TASK_DEAD 0x80
@@ -17,35 +18,6 @@ static __always_inline u64 task_state(struct task_struct *p)
 	if (bpf_core_field_exists(p->__state))
 		return p->__state;
 	return BPF_CORE_READ((struct task_struct___old *)p, state);
-}
-
-static __always_inline u32 log2_bucket(u64 v)
-{
-	u32 r = 0;
-
-	if (v >> 32) {
-		v >>= 32;
-		r += 32;
-	}
-	if (v >> 16) {
-		v >>= 16;
-		r += 16;
-	}
-	if (v >> 8) {
-		v >>= 8;
-		r += 8;
-	}
-	if (v >> 4) {
-		v >>= 4;
-		r += 4;
-	}
-	if (v >> 2) {
-		v >>= 2;
-		r += 2;
-	}
-	if (v >> 1)
-		r += 1;
-	return r < JP_LAT_BUCKETS ? r : JP_LAT_BUCKETS - 1;
 }
 
 static __always_inline struct jp_sched *sched_of(u32 slot)

@@ -180,6 +180,33 @@ struct task_struct___split {
 	struct task_rss_stat___old rss_stat;
 };
 
+struct gendisk {
+	int major;
+	char disk_name[32];
+};
+
+struct request_queue {
+	struct gendisk *disk;
+};
+
+struct bio;
+struct request {
+	struct request_queue *q;
+	u32 cmd_flags;
+	u32 rq_flags;
+	unsigned int __data_len;
+	struct bio *bio;
+	u64 start_time_ns;
+};
+
+/* before 5.17 */
+struct request___old {
+	struct gendisk *rq_disk;
+};
+
+/* bit numbers; before 6.11 a macro */
+enum rqf_flags { __RQF_FLUSH_SEQ = 1 };
+
 struct linux_binprm {
 	struct mm_struct *mm;
 };

@@ -106,6 +106,13 @@ static int check_features(const char *btf)
 	return missing ? 1 : 0;
 }
 
+/* Programs that are there, or are others, only where the kernel lacks something. */
+static bool is_fallback(const char *name)
+{
+	return !strcmp(name, "jp_sched_switch") || !strcmp(name, "jp_block_insert") ||
+	       !strcmp(name, "jp_block_issue");
+}
+
 static int check_bpf(const struct config *c)
 {
 	static struct jp_node nodes[JP_NODES];
@@ -118,16 +125,16 @@ static int check_bpf(const struct config *c)
 	int variant, i, n;
 
 	for (variant = 0; variant < 2; variant++) {
-		o.raw_tp = variant;
+		o.raw_tp = o.block_issue = variant;
 		if (kern__open(&k, &o)) {
 			log_error("%s", kern__error());
 			return 1;
 		}
 		n = kern__programs(k, p, 32);
 		for (i = 0; i < n; i++)
-			if (!variant || !strcmp(p[i].name, "jp_sched_switch"))
+			if (!variant || is_fallback(p[i].name))
 				printf("%-20s %7u instructions verified%s\n", p[i].name, p[i].insns,
-				       variant ? " (raw tracepoint)" : "");
+				       variant ? " (fallback)" : "");
 		kern__free(k);
 	}
 	return 0;

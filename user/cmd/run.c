@@ -63,6 +63,8 @@ static int usage(FILE *out)
 		"      --pin DIR        pin the maps there, so that jobprof-dump can look\n"
 		"      --btf FILE       kernel type information instead of the running kernel's\n"
 		"      --raw-tp         use the raw sched_switch tracepoint, the fallback\n"
+		"      --block-issue    find a disk request's owner without block_io_start, the "
+		"fallback\n"
 		"      --state-dir DIR  where the journal is kept (default /var/lib/jobprof)\n");
 	return out == stdout ? 0 : 2;
 }
@@ -263,7 +265,7 @@ static int profile(struct run *r, struct daemon_opts *o)
 	return exit_status(r) ? exit_status(r) : r->failed;
 }
 
-enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW };
+enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE };
 
 static const struct option options[] = {{"interval", required_argument, NULL, 'i'},
 					{"series", required_argument, NULL, 's'},
@@ -276,6 +278,7 @@ static const struct option options[] = {{"interval", required_argument, NULL, 'i
 					{"btf", required_argument, NULL, OPT_BTF},
 					{"state-dir", required_argument, NULL, OPT_STATE},
 					{"raw-tp", no_argument, NULL, OPT_RAW},
+					{"block-issue", no_argument, NULL, OPT_BLOCK_ISSUE},
 					{"help", no_argument, NULL, 'h'},
 					{}};
 
@@ -333,6 +336,9 @@ static int parse_options(struct run *r, struct daemon_opts *o, struct config *cf
 			break;
 		case OPT_RAW:
 			o->raw_tp = true;
+			break;
+		case OPT_BLOCK_ISSUE:
+			o->block_issue = true;
 			break;
 		case 'h':
 			exit(usage(stdout));

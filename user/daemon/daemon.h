@@ -20,7 +20,7 @@ struct daemon_opts {
 	const char *writer;
 	const char *pin_dir;	 /* NULL: pin nothing */
 	const char *config_path; /* read again at SIGHUP; NULL: never */
-	bool raw_tp;
+	bool raw_tp, block_issue; /* use a fallback: kern_opts */
 	/* jobprof run: one cgroup tree of our own, files to out_dir as uid:gid */
 	bool embedded;
 	const char *out_dir;

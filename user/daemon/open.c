@@ -125,7 +125,8 @@ static int open_kern(struct daemon *d)
 			      .nroots = d->nroots,
 			      .nodes = d->nodes,
 			      .families = d->opts.families,
-			      .raw_tp = d->opts.raw_tp};
+			      .raw_tp = d->opts.raw_tp,
+			      .block_issue = d->opts.block_issue};
 	int err;
 
 	memcpy(o.roots, d->roots, sizeof(o.roots));

@@ -207,7 +207,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Torn Snapshots", snapshot__torn(env->snap)},
 		{"Clock Steps", env->clock_steps - s->clock_steps0},
 		{"Writer Killed", s->pub.kills},
-		{"Unowned Requests", st->blk_full + st->blk_unowned},
+		{"Unowned Requests", st->blk_unowned},
 		{"Untagged Sockets", st->sock_fail},
 		{"Counter Failures", st->pmu_fail},
 		{"Lost Samples", st->pmu_lost},

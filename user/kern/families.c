@@ -14,13 +14,14 @@ static const struct {
 	const char *tracepoint;
 } needs[] = {
 	{FAM_BLOCK, "block_rq_complete"},
+	{FAM_BLOCK, "block_rq_issue"},
 	{FAM_NETWORK, "sock_send_length"},
 	{FAM_NETWORK, "sock_recv_length"},
 };
 #define N_NEEDS (sizeof(needs) / sizeof(needs[0]))
 
 /* Families whose programs are still to be written. */
-#define UNWRITTEN (FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES)
+#define UNWRITTEN (FAM_NETWORK | FAM_PERF | FAM_FILES)
 
 unsigned kern_probe_families(unsigned wanted, const char *btf_path)
 {
@@ -60,6 +61,20 @@ static const char *missing(enum family f)
 	return "off: not loaded";
 }
 
+static const char *block_mode(const struct kern *k)
+{
+	static char text[192];
+	char disk[32];
+
+	kern_untimed_disk(disk);
+	snprintf(text, sizeof(text), "exact%s%s%s",
+		 k->opts.block_issue ? "; without block_io_start the owner is who inserts or "
+				       "issues a request, at times a kernel thread"
+				     : "",
+		 disk[0] ? "; no times of disks with iostats=0, as " : "", disk);
+	return text;
+}
+
 const char *kern__family_mode(const struct kern *k, enum family f)
 {
 	if (!(k->families & f))
@@ -70,8 +85,11 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 					"for a sweep"
 				      : "exact";
 	case FAM_MEMORY:
-		return kern__rss_exact(k) ? "exact"
-					  : "approximate: the kernel's per-CPU parts cannot be read";
+		return kern__rss_exact(k)
+			       ? "exact"
+			       : "approximate: the kernel's per-CPU parts cannot be read";
+	case FAM_BLOCK:
+		return block_mode(k);
 	case FAM_SELF:
 		return "estimated";
 	default:

@@ -40,6 +40,10 @@ enum kern_program {
 	P_FORK,
 	P_ATTACH,
 	P_RMDIR,
+	P_BLK_START,
+	P_BLK_INSERT,
+	P_BLK_ISSUE,
+	P_BLK_COMPLETE,
 	P_ITER,
 	P_SWEEP,
 	P_PERCPU,
@@ -78,6 +82,7 @@ struct kern {
 	bool adopted, readonly;
 	int lock;	   /* of pin_dir: its maps have one owner */
 	bool rss_percpu;   /* the kernel keeps RSS in per-CPU counters (6.2) */
+	bool rq_second;	   /* tracepoints of requests begin with the queue */
 	unsigned families; /* loaded: enum family */
 	int map[M_N];
 	int prog[P_N];
@@ -106,6 +111,13 @@ bool kern_has_map(const struct kern *k, enum kern_map m);
 bool kern_has_prog(const struct kern *k, enum kern_program p);
 /* Of the families wanted, those this kernel can serve. */
 unsigned kern_probe_families(unsigned wanted, const char *btf);
+/* Whether requests tell who submits them only at insert and issue (before 6.5), and whether those
+ * tracepoints begin with the queue (before 5.11). */
+void kern_probe_block(bool *issue, bool *rq_second, const char *btf);
+/* Elements for jp_owners: the requests that this node's disks can have. */
+unsigned kern_owners(void);
+/* Name of a disk that keeps no times (iostats = 0), "" without. */
+void kern_untimed_disk(char name[32]);
 int kern_pin_all(struct kern *k);
 /* Makes pin_dir ours, if it is there. -EBUSY: another process that lives uses it. */
 int kern_lock_pins(struct kern *k);

@@ -36,6 +36,7 @@ struct kern_opts {
 	unsigned nroots;
 	const struct jp_node *nodes; /* JP_NODES of them */
 	bool raw_tp;		     /* use the fallback for typed tracepoints */
+	bool block_issue;	     /* use the fallback for block_io_start */
 	unsigned ring_bytes;	     /* 0: 256 KiB */
 	unsigned families;	     /* what to load; what this kernel cannot serve is left out */
 	const struct perf_event *events; /* FAM_PERF: what to count */

@@ -111,6 +111,7 @@ static uint64_t shape(const struct kern *k)
 	crc = crc32(crc, (const Bytef *)k->nodes, sizeof(k->nodes));
 	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
 	crc = crc32(crc, (const Bytef *)&k->families, sizeof(k->families));
+	crc = crc32(crc, (const Bytef *)&k->opts.block_issue, sizeof(k->opts.block_issue));
 	for (i = 0; i < k->opts.nroots; i++) {
 		crc = crc32(crc, (const Bytef *)&k->opts.roots[i].hier, sizeof(uint32_t));
 		crc = crc32(crc, (const Bytef *)k->opts.roots[i].controller,
@@ -152,6 +153,7 @@ static void choose_maps(struct kern *k, struct jobprof *s)
 	}
 	if (k->opts.ring_bytes)
 		bpf_map__set_max_entries(s->maps.jp_events, k->opts.ring_bytes);
+	bpf_map__set_max_entries(s->maps.jp_owners, kern_owners());
 }
 
 static void choose_programs(struct kern *k, struct jobprof *s)
@@ -223,6 +225,7 @@ static int load_object(struct kern *k)
 	s->rodata->jp_nslots = k->nslots;
 	s->rodata->jp_ncpus = k->ncpus;
 	s->rodata->jp_families = k->families;
+	s->rodata->jp_rq_second = k->rq_second;
 	choose_maps(k, s);
 	choose_programs(k, s);
 	err = set_carriers(k, s);
@@ -460,6 +463,7 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 		return err;
 	}
 	k->rss_percpu = rss_is_percpu(opts->btf);
+	kern_probe_block(&k->opts.block_issue, &k->rq_second, opts->btf);
 	k->families = families = kern_probe_families(opts->families, opts->btf);
 	err = k->pin_dir[0] ? take_over(k) : -ENOENT;
 	if (err) {

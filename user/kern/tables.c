@@ -39,6 +39,10 @@ const struct program_info kern_progs[P_N] = {
 	[P_FORK] = {"jp_fork", 0, USE_TRACED},
 	[P_ATTACH] = {"jp_cgroup_attach", 0, USE_TRACED},
 	[P_RMDIR] = {"jp_cgroup_rmdir", 0, USE_TRACED},
+	[P_BLK_START] = {"jp_block_start", FAM_BLOCK, USE_TRACED},
+	[P_BLK_INSERT] = {"jp_block_insert", FAM_BLOCK, USE_TRACED},
+	[P_BLK_ISSUE] = {"jp_block_issue", FAM_BLOCK, USE_TRACED},
+	[P_BLK_COMPLETE] = {"jp_block_complete", FAM_BLOCK, USE_TRACED},
 	[P_ITER] = {"jp_iter", 0, USE_CALLED},
 	[P_SWEEP] = {"jp_sweep", 0, USE_CALLED},
 	[P_PERCPU] = {"jp_percpu", 0, USE_CALLED},
@@ -73,5 +77,9 @@ bool kern_has_map(const struct kern *k, enum kern_map m)
 
 bool kern_has_prog(const struct kern *k, enum kern_program p)
 {
+	if (p == P_BLK_START && k->opts.block_issue)
+		return false;
+	if ((p == P_BLK_INSERT || p == P_BLK_ISSUE) && !k->opts.block_issue)
+		return false;
 	return is_on(kern_progs[p].family, k);
 }
