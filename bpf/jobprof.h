@@ -19,6 +19,7 @@
 #define JP_NAME_LEN	 24
 #define JP_CARRIERS	 4 /* cgroup hierarchies followed at once */
 #define JP_PMU_EVENTS	 8 /* counted at once */
+#define JP_PMU_NAME_LEN	 40
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
@@ -280,6 +281,7 @@ struct jp_control {
 	__u32 pad;
 	__u64 pmu_read_ns; /* calibrated cost of one reading of all events, or of one sample */
 	__u64 pmu_period[JP_PMU_EVENTS]; /* sampled: counts per sample */
+	char pmu_name[JP_PMU_EVENTS][JP_PMU_NAME_LEN]; /* columns of the events */
 };
 
 #define JP_BLIND_RETRANS 1
@@ -356,7 +358,7 @@ _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 192, "jp_pmu_cpu");
 _Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 288, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 608, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 208, "jp_task_rec");
 

@@ -28,9 +28,26 @@ unsigned list__buckets(const struct series *s, unsigned i)
 {
 	unsigned n = 0;
 
-	while (i + n < s->ncols && s->cols[i + n].how == HOW_BUCKET)
+	while (i + n < s->ncols && s->cols[i + n].how == HOW_BUCKET &&
+	       (!n || s->cols[i + n].arg == s->cols[i].arg + (int)n) &&
+	       s->cols[i + n].name[0] == s->cols[i].name[0])
 		n++;
 	return n;
+}
+
+struct column list__bucket(const struct series *s, unsigned i, unsigned n, char doc[static 160])
+{
+	struct column c = s->cols[i];
+	const char *at = strstr(c.doc, "2^0");
+
+	if (at)
+		snprintf(doc, 160, "%.*s2^k%s k is the number in the name.", (int)(at - c.doc),
+			 c.doc, at + 3);
+	else
+		snprintf(doc, 160, "%s", c.doc);
+	c.doc = doc;
+	c.blind = s->cols[i + n - 1].blind;
+	return c;
 }
 
 static void print_column(const struct column *c, const char *name)
@@ -46,19 +63,26 @@ static void print_series(const struct series *s)
 	printf("%s%s: %s\n", s->name, s->grouped ? "/<task>" : "", s->doc);
 	for (unsigned i = 0; i < s->ncols; i++) {
 		unsigned buckets = list__buckets(s, i);
-		struct column c = s->cols[i];
-		char name[64];
+		struct column c;
+		char name[64], doc[160];
 
 		if (!buckets) {
-			print_column(&c, c.name);
+			print_column(&s->cols[i], s->cols[i].name);
 			continue;
 		}
+		c = list__bucket(s, i, buckets, doc);
 		snprintf(name, sizeof(name), "%s..%s", c.name, s->cols[i + buckets - 1].name);
-		c.doc = "Waits for a CPU that took from 2^k ns up to twice that, k of the name.";
-		c.blind = s->cols[i + buckets - 1].blind;
 		print_column(&c, name);
 		i += buckets - 1;
 	}
+}
+
+static void print_families(void)
+{
+	printf("\nFamilies:\n");
+	for (unsigned i = 0; i < n_family_infos; i++)
+		printf("  %-15s %s\n  %-15s + %s\n", family_infos[i].name, family_infos[i].doc, "",
+		       family_infos[i].on);
 }
 
 static json_t *series_json(const struct series *s)
@@ -116,7 +140,8 @@ static int usage(FILE *out)
 	fprintf(out,
 		"usage: jobprof list [-s SERIES] [--json | --man]\n\n"
 		"Lists the columns of the built-in series: unit, kind, family, meaning, and after\n"
-		"\"!\" what the column does not see.\n\n"
+		"\"!\" what the column does not see; then the families, and after \"+\" how each "
+		"is\nswitched on.\n\n"
 		"  -s, --series SERIES  only this one\n"
 		"      --json           as JSON\n"
 		"      --man            as the manual page jobprof-metrics(7)\n");
@@ -166,5 +191,7 @@ int verb_list(int argc, char **argv)
 		printf("%s", n++ ? "\n" : "");
 		print_series(&builtin_series[i]);
 	}
+	if (!only)
+		print_families();
 	return 0;
 }

@@ -61,7 +61,9 @@ static void put_line(FILE *out, const char *s)
 	putc('\n', out);
 }
 
-static void put_column(FILE *out, const struct column *c, const char *last_bucket)
+/* Columns that every task and the step have need no word on where they are. */
+static void put_column(FILE *out, const struct series *s, const struct column *c,
+		       const char *last_bucket)
 {
 	fputs(".TP\n.B ", out);
 	put_text(out, c->name);
@@ -69,34 +71,76 @@ static void put_column(FILE *out, const struct column *c, const char *last_bucke
 		fputs(" ... ", out);
 		put_text(out, last_bucket);
 	}
-	fprintf(out, "\n(%s, %s, %s)\n", *c->unit ? c->unit : "number", list__kind(c),
-		family__name(c->family));
-	put_line(out, last_bucket
-			      ? "Waits for a CPU that took from 2^k ns up to twice that, k being "
-				"the number in the name."
-			      : c->doc);
+	fprintf(out, "\n(%s, %s", *c->unit ? c->unit : "number", list__kind(c));
+	if (s != &builtin_series[0])
+		fprintf(out, ", in %s", s->name);
+	fputs(")\n", out);
+	put_line(out, c->doc);
 	if (!*c->blind)
 		return;
 	fputs(".br\n.I Blind spot:\n", out);
 	put_line(out, c->blind);
 }
 
-static void put_series(FILE *out, const struct series *s)
+/* A series before this one has it too. */
+static bool is_told(unsigned series, const struct column *c)
 {
-	fputs(".SS ", out);
-	put_text(out, s->name);
-	fputs(s->grouped ? "/<task>\n" : "\n", out);
-	put_line(out, s->doc);
+	for (unsigned s = 0; s < series; s++)
+		for (unsigned i = 0; i < builtin_series[s].ncols; i++)
+			if (builtin_series[s].cols[i].family == c->family &&
+			    !strcmp(builtin_series[s].cols[i].name, c->name))
+				return true;
+	return false;
+}
+
+static void put_columns(FILE *out, unsigned series, enum family family)
+{
+	const struct series *s = &builtin_series[series];
+	char doc[160];
+
 	for (unsigned i = 0; i < s->ncols; i++) {
 		unsigned buckets = list__buckets(s, i);
 		struct column c = s->cols[i];
 
-		if (buckets) {
-			i += buckets - 1;
-			c.blind = s->cols[i].blind;
-		}
-		put_column(out, &c, buckets ? s->cols[i].name : NULL);
+		if (buckets)
+			c = list__bucket(s, i, buckets, doc);
+		i += buckets ? buckets - 1 : 0;
+		if (c.family == family && !is_told(series, &c))
+			put_column(out, s, &c, buckets ? s->cols[i].name : NULL);
 	}
+}
+
+static void put_family(FILE *out, const struct family_info *f)
+{
+	fputs(".SS ", out);
+	put_line(out, f->name);
+	put_line(out, f->doc);
+	fputs(".br\n.I Switched on:\n", out);
+	put_line(out, f->on);
+	for (unsigned s = 0; s < n_builtin_series; s++)
+		put_columns(out, s, f->family);
+}
+
+static bool has_family(const struct series *s, enum family family)
+{
+	for (unsigned i = 0; i < s->ncols; i++)
+		if (s->cols[i].family == family && s->cols[i].kind != COL_TIME)
+			return true;
+	return false;
+}
+
+static void put_series(FILE *out, const struct series *s)
+{
+	unsigned n = 0;
+
+	fputs(".TP\n.B ", out);
+	put_text(out, s->name);
+	fputs(s->grouped ? "/<task>\n" : "\n", out);
+	put_line(out, s->doc);
+	for (unsigned i = 0; i < n_family_infos; i++)
+		if (has_family(s, family_infos[i].family))
+			fprintf(out, "%s%s", n++ ? ", " : ".br\nFamilies: ", family_infos[i].name);
+	fputs(n ? ".\n" : "", out);
 }
 
 static const char *const head[] = {
@@ -122,10 +166,15 @@ static const char *const head[] = {
 	"What is not known is NaN, never 0; an integer column that is not known is 0",
 	"and named in the attribute",
 	".BR \"Unknown Columns\" .",
-	"Families are switched on and off as a whole, with",
+	"Columns belong to families, which are switched on and off as a whole with",
 	".B \\-\\-series",
 	"of",
-	".BR \"jobprof run\" .",
+	".BR \"jobprof run\" ,",
+	"and which are not loaded where nobody asks for them.",
+	"The attribute",
+	".B Mode",
+	"of every family says how its numbers came about on the node: exact, or what else",
+	"and why.",
 	".PP",
 	"Group",
 	".B Totals",
@@ -144,6 +193,9 @@ int list__man(FILE *out)
 		fprintf(out, "%s\n", head[i]);
 	for (unsigned i = 0; i < n_builtin_series; i++)
 		put_series(out, &builtin_series[i]);
+	fputs(".SH FAMILIES AND COLUMNS\n", out);
+	for (unsigned i = 0; i < n_family_infos; i++)
+		put_family(out, &family_infos[i]);
 	fputs(".SH SEE ALSO\n.BR jobprof (1),\n.BR jobprofd (8),\n.BR jobprof.conf (5)\n", out);
 	return ferror(out) ? 1 : 0;
 }

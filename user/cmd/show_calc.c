@@ -6,19 +6,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-double calc__sum(const struct table *t, const char *column)
+/* Returns how many values are known. */
+static uint64_t add_up(const struct table *t, const char *column, double *sum)
 {
 	const double *v = t ? table__column(t, column) : NULL;
-	double sum = 0;
 	uint64_t n = 0;
 
+	*sum = 0;
 	for (uint64_t i = 0; v && i < t->nrows; i++) {
 		if (isnan(v[i]))
 			continue;
-		sum += v[i];
+		*sum += v[i];
 		n++;
 	}
-	return n ? sum : NAN;
+	return n;
+}
+
+double calc__sum(const struct table *t, const char *column)
+{
+	double sum;
+
+	return add_up(t, column, &sum) ? sum : NAN;
+}
+
+double calc__mean(const struct table *t, const char *column)
+{
+	double sum;
+	uint64_t n = add_up(t, column, &sum);
+
+	return n ? sum / n : NAN;
 }
 
 double calc__max(const struct table *t, const char *column)
@@ -96,7 +112,7 @@ void calc__bins(const double *end, const double *v, uint64_t rows, double wall, 
 	free(weight);
 }
 
-double calc__histogram(const struct table *t, double counts[JP_LAT_BUCKETS])
+double calc__histogram(const struct table *t, char prefix, double counts[JP_LAT_BUCKETS])
 {
 	double all = 0;
 
@@ -104,7 +120,7 @@ double calc__histogram(const struct table *t, double counts[JP_LAT_BUCKETS])
 		char name[8];
 		double n;
 
-		snprintf(name, sizeof(name), "B%u", k);
+		snprintf(name, sizeof(name), "%c%u", prefix, k);
 		n = calc__sum(t, name);
 		counts[k] = n > 0 && isfinite(n) ? n : 0;
 		all += counts[k];

@@ -10,6 +10,7 @@
 double calc__sum(const struct table *t, const char *column);
 double calc__max(const struct table *t, const char *column);
 double calc__last(const struct table *t, const char *column);
+double calc__mean(const struct table *t, const char *column);
 
 /* When each row ended, in seconds since the step's start: from TimeNS and start_ns (NaN: not
  * known), else from ElapsedTime. nrows values, to be freed; NULL without memory or rows. */
@@ -23,8 +24,8 @@ double *calc__times(const struct table *t, double start_ns);
 void calc__bins(const double *end, const double *v, uint64_t rows, double wall, bool rate,
 		double *bins, unsigned n);
 
-/* Sums of B0..B39; returns how many values there are in all. */
-double calc__histogram(const struct table *t, double counts[JP_LAT_BUCKETS]);
+/* Sums of the columns <prefix>0..<prefix>39; returns how many values there are in all. */
+double calc__histogram(const struct table *t, char prefix, double counts[JP_LAT_BUCKETS]);
 /* Upper bound, in ns, of the bucket that holds quantile q (0..1]; NaN when all are empty. */
 double calc__quantile(const double counts[JP_LAT_BUCKETS], double q);
 

@@ -5,7 +5,6 @@
 
 #include "base/json.h"
 #include "cmd/show_view.h"
-#include "store/series.h"
 
 static const char *text_key(const char *name)
 {
@@ -31,34 +30,25 @@ static json_t *attributes(const struct reader_node *n)
 	return all;
 }
 
-/* What a column is by its name in the schema; Slurm's own tables have the same names. */
-static enum col_kind kind_of(const char *name)
+/* Per-interval columns by their sum, gauges by maximum and mean, cumulative ones by the last. */
+static void add_columns(json_t *obj, const struct view_task *t)
 {
-	for (unsigned s = 0; s < n_builtin_series; s++)
-		for (unsigned c = 0; c < builtin_series[s].ncols; c++)
-			if (!strcmp(builtin_series[s].cols[c].name, name))
-				return builtin_series[s].cols[c].kind;
-	return COL_GAUGE;
-}
+	json_t *sum = json_object(), *max = json_object(), *mean = json_object();
+	json_t *last = json_object();
 
-/* Per-interval columns by their sum, gauges by their maximum, cumulative ones by the last. */
-static void add_columns(json_t *obj, const struct table *t)
-{
-	json_t *sum = json_object(), *max = json_object(), *last = json_object();
+	for (unsigned c = 0; c < t->t->ncols; c++) {
+		const char *name = t->t->names[c], *key = text_key(name);
 
-	for (unsigned c = 0; c < t->ncols; c++) {
-		const char *name = t->names[c];
-
-		switch (kind_of(name)) {
+		switch (view__kind(t, name)) {
 		case COL_DELTA:
-			json_object_set_new(sum, text_key(name), json__number(calc__sum(t, name)));
+			json_object_set_new(sum, key, json__number(calc__sum(t->t, name)));
 			break;
 		case COL_GAUGE:
-			json_object_set_new(max, text_key(name), json__number(calc__max(t, name)));
+			json_object_set_new(max, key, json__number(calc__max(t->t, name)));
+			json_object_set_new(mean, key, json__number(calc__mean(t->t, name)));
 			break;
 		case COL_CUMULATIVE:
-			json_object_set_new(last, text_key(name),
-					    json__number(calc__last(t, name)));
+			json_object_set_new(last, key, json__number(calc__last(t->t, name)));
 			break;
 		case COL_TIME:
 			break;
@@ -66,19 +56,36 @@ static void add_columns(json_t *obj, const struct table *t)
 	}
 	json_object_set_new(obj, "sum", sum);
 	json_object_set_new(obj, "max", max);
+	json_object_set_new(obj, "mean", mean);
 	json_object_set_new(obj, "last", last);
 }
 
-static json_t *latency(const struct table *t)
+static json_t *latency(double n, const double counts[JP_LAT_BUCKETS])
 {
-	double counts[JP_LAT_BUCKETS];
-	double n = calc__histogram(t, counts);
-
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "count", json__number(n), "p50_ns",
 			 json__number(calc__quantile(counts, 0.5)), "p90_ns",
 			 json__number(calc__quantile(counts, 0.9)), "p99_ns",
 			 json__number(calc__quantile(counts, 0.99)), "max_ns",
 			 json__number(calc__quantile(counts, 1)));
+}
+
+static void add_latencies(json_t *obj, const struct view_task *t)
+{
+	static const struct {
+		const char *key;
+		char what;
+	} requests[] = {
+		{"blk_latency", 'B'}, {"blk_read_latency", 'R'}, {"blk_write_latency", 'W'}};
+	double counts[JP_LAT_BUCKETS], n;
+
+	if (t->latency) {
+		n = calc__histogram(t->latency, 'B', counts);
+		json_object_set_new(obj, "run_latency", latency(n, counts));
+	}
+	for (size_t i = 0; t->blk && i < sizeof(requests) / sizeof(requests[0]); i++) {
+		n = view__requests(t->blk, requests[i].what, counts);
+		json_object_set_new(obj, requests[i].key, latency(n, counts));
+	}
 }
 
 static json_t *task(const struct view_task *t, double cpus)
@@ -91,9 +98,8 @@ static json_t *task(const struct view_task *t, double cpus)
 	json_object_set_new(obj, "cpu_s", json__number(calc__sum(t->t, "CPUTime")));
 	json_object_set_new(obj, "cpu_efficiency", json__number(view__efficiency(t, cpus)));
 	json_object_set_new(obj, "peak_mb", json__number(view__peak_mb(t->t)));
-	if (t->latency)
-		json_object_set_new(obj, "run_latency", latency(t->latency));
-	add_columns(obj, t->t);
+	add_latencies(obj, t);
+	add_columns(obj, t);
 	return obj;
 }
 

@@ -102,6 +102,7 @@ const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
 const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_files *kern__files(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_pmu *kern__pmu(const struct kern *k, unsigned cpu, uint32_t slot);
+const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu);
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
 /* fd of a fresh pass of the task iterator: struct jp_task_rec records. */
 int kern__iter(const struct kern *k);

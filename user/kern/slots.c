@@ -80,6 +80,13 @@ const struct jp_pmu *kern__pmu(const struct kern *k, unsigned cpu, uint32_t slot
 	return element(k, M_PMU, cpu, slot);
 }
 
+const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu)
+{
+	const struct jp_pmu_cpu *c = k->mem[M_PMU_CPU];
+
+	return c ? &c[cpu] : NULL;
+}
+
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot)
 {
 	return &k->acct[slot];

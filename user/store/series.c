@@ -79,6 +79,13 @@ const struct series builtin_series[] = {
 };
 const unsigned n_builtin_series = ARRAY_SIZE(builtin_series);
 
+const struct family_info family_infos[] = {
+#define FAMILY(bit, name_, doc_, on_) {.family = FAM_##bit, .name = name_, .doc = doc_, .on = on_},
+#include "schemas/families.def"
+#undef FAMILY
+};
+const unsigned n_family_infos = ARRAY_SIZE(family_infos);
+
 /* What Slurm's word "task" asks for: the table, with all that costs nothing beside it. */
 #define FAM_TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
 
@@ -87,17 +94,9 @@ static const struct {
 	const char *word;
 	unsigned mask;
 } family_words[] = {
-	{"base", FAM_BASE},
-	{"sched", FAM_SCHED},
-	{"memory", FAM_MEMORY},
-	{"file", FAM_FILE},
-	{"self", FAM_SELF},
-	{"cgroup", FAM_CGROUP},
-	{"latency", FAM_LATENCY},
-	{"block", FAM_BLOCK},
-	{"network", FAM_NETWORK}, /* Slurm's word too */
-	{"perf", FAM_PERF},
-	{"files", FAM_FILES},
+#define FAMILY(bit, word_, doc, on) {.word = word_, .mask = FAM_##bit},
+#include "schemas/families.def"
+#undef FAMILY
 	{"all", FAM_ALL},
 	{"none", 0},
 	{"task", FAM_TABLES},
@@ -116,6 +115,15 @@ const struct series *series__find(const char *name)
 	for (unsigned i = 0; i < n_builtin_series; i++)
 		if (!strcasecmp(builtin_series[i].name, name))
 			return &builtin_series[i];
+	return NULL;
+}
+
+const struct column *series__column(const char *name)
+{
+	for (unsigned s = 0; s < n_builtin_series; s++)
+		for (unsigned c = 0; c < builtin_series[s].ncols; c++)
+			if (!strcmp(builtin_series[s].cols[c].name, name))
+				return &builtin_series[s].cols[c];
 	return NULL;
 }
 

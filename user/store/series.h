@@ -66,6 +66,19 @@ extern const struct series builtin_series[];
 extern const unsigned n_builtin_series;
 const struct series *series__find(const char *name); /* case-insensitive; NULL: no such */
 
+/* The column of that name in any built-in series, or NULL. */
+const struct column *series__column(const char *name);
+
+/* The families, made from schemas/ too, in the order of their bits. */
+struct family_info {
+	enum family family;
+	const char *name;
+	const char *doc;
+	const char *on; /* how it is switched on */
+};
+extern const struct family_info family_infos[];
+extern const unsigned n_family_infos;
+
 /* Family names as users write them ("sched", "memory", ...), for --series and configuration.
  * family__parse: "all", "none" or a comma list of families and series names into a mask
  * (any case; FAM_BASE is part of everything but "none"); -EINVAL with the bad word in
