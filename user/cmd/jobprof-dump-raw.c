@@ -12,29 +12,54 @@ struct field {
 	const char *meaning; /* of the collector's counters; NULL: nothing to be told */
 };
 
-#define SCHED(f)                                       \
-	{                                              \
-#f, offsetof(struct jp_sched, f), NULL \
-	}
+/* clang-format off */
+#define F(type, f) {#f, offsetof(struct type, f), NULL}
 static const struct field sched_fields[] = {
-	SCHED(runtime_ns), SCHED(run_delay_ns), SCHED(nvcsw),	  SCHED(nivcsw),
-	SCHED(migrations), SCHED(iowait_ns),	SCHED(tasks_out), SCHED(harvests),
+	F(jp_sched, runtime_ns), F(jp_sched, run_delay_ns), F(jp_sched, nvcsw),
+	F(jp_sched, nivcsw), F(jp_sched, migrations), F(jp_sched, iowait_ns),
+	F(jp_sched, tasks_out), F(jp_sched, harvests),
 };
 
-#define ACCT(f)                                       \
-	{                                             \
-#f, offsetof(struct jp_acct, f), NULL \
-	}
+static const struct field blk_fields[] = {
+	F(jp_blk, reads), F(jp_blk, writes), F(jp_blk, read_bytes), F(jp_blk, write_bytes),
+	F(jp_blk, read_ns), F(jp_blk, write_ns), F(jp_blk, untimed), F(jp_blk, others),
+};
+
+static const struct field net_fields[] = {
+	F(jp_net, rx_bytes), F(jp_net, tx_bytes), F(jp_net, rx_ops), F(jp_net, tx_ops),
+	F(jp_net, loop_rx_bytes), F(jp_net, loop_tx_bytes), F(jp_net, loop_rx_ops),
+	F(jp_net, loop_tx_ops), F(jp_net, retrans),
+};
+
+static const struct field files_fields[] = {
+	F(jp_files, opens), F(jp_files, closes),
+};
+
+/* The event's number is part of the name: the control page has their columns. */
+#define EV(type, i) \
+	{"counter" #i, offsetof(struct type, ev[i].counter), NULL}, \
+	{"running" #i, offsetof(struct type, ev[i].running), NULL}
+#define EVENTS(type) \
+	EV(type, 0), EV(type, 1), EV(type, 2), EV(type, 3), \
+	EV(type, 4), EV(type, 5), EV(type, 6), EV(type, 7)
+
+static const struct field pmu_fields[] = {
+	F(jp_pmu, enabled), F(jp_pmu, reads), EVENTS(jp_pmu),
+};
+
+static const struct field pmu_cpu_fields[] = {
+	F(jp_pmu_cpu, enabled), F(jp_pmu_cpu, reads), F(jp_pmu_cpu, fails), EVENTS(jp_pmu_cpu),
+};
+_Static_assert(JP_PMU_EVENTS == 8, "EVENTS");
+
 static const struct field acct_fields[] = {
-	ACCT(utime_ns), ACCT(stime_ns), ACCT(min_flt),	ACCT(maj_flt),	   ACCT(rchar),
-	ACCT(wchar),	ACCT(syscr),	ACCT(syscw),	ACCT(read_bytes),  ACCT(write_bytes),
-	ACCT(forks),	ACCT(exits),	ACCT(tasks_in), ACCT(life_events), ACCT(exit_maxrss),
+	F(jp_acct, utime_ns), F(jp_acct, stime_ns), F(jp_acct, min_flt), F(jp_acct, maj_flt),
+	F(jp_acct, rchar), F(jp_acct, wchar), F(jp_acct, syscr), F(jp_acct, syscw),
+	F(jp_acct, read_bytes), F(jp_acct, write_bytes), F(jp_acct, forks), F(jp_acct, exits),
+	F(jp_acct, tasks_in), F(jp_acct, life_events), F(jp_acct, exit_maxrss),
 };
 
-#define STAT(f, meaning)                                  \
-	{                                                 \
-#f, offsetof(struct jp_stats, f), meaning \
-	}
+#define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}
 static const struct field stat_fields[] = {
 	STAT(rb_lost, "events found the ring full; jobprofd looked at the cgroups instead"),
 	STAT(slots_exhausted,
@@ -46,7 +71,14 @@ static const struct field stat_fields[] = {
 	/* no loss: the record comes again with the next read */
 	STAT(iter_fail, NULL),
 	STAT(late_tasks, "tasks were already running when they were first seen"),
+	STAT(blk_full, "disk requests had no room for their owner and count as unattributed"),
+	STAT(blk_unowned,
+	     "disk requests were submitted by nobody that was seen and count as unattributed"),
+	STAT(sock_fail, "sockets got no storage; their retransmits count as unattributed"),
+	STAT(pmu_fail, "readings of the hardware counters failed"),
+	STAT(pmu_lost, "samples were throttled by the kernel; the counts are scaled for them"),
 };
+/* clang-format on */
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -147,31 +179,114 @@ static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 		json__text(s->path));
 }
 
-static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_slot *s)
+/* What a slot has on every CPU. Families that are off have none. */
+#define ELEMENT(what)                                                                    \
+	static const void *get_##what(const struct kern *k, unsigned cpu, uint32_t slot) \
+	{                                                                                \
+		return kern__##what(k, cpu, slot);                                       \
+	}
+ELEMENT(sched)
+ELEMENT(blk)
+ELEMENT(net)
+ELEMENT(files)
+ELEMENT(pmu)
+
+/* The counters of the CPU as they were read last, for the slot they count for since. */
+static const void *get_pmu_cpu(const struct kern *k, unsigned cpu, uint32_t slot)
 {
-	json_t *obj = slot_info(slot, s), *cpus = json_object(), *lat = json_object();
+	const struct jp_pmu_cpu *c = kern__pmu_cpu(k, cpu);
+
+	return c && c->slot == slot ? c : NULL;
+}
+
+static const struct {
+	const char *name; /* NULL: the CPU's own */
+	const void *(*get)(const struct kern *k, unsigned cpu, uint32_t slot);
+	const struct field *fields;
+	size_t n;
+} elements[] = {
+	{NULL, get_sched, sched_fields, N(sched_fields)},
+	{"blk", get_blk, blk_fields, N(blk_fields)},
+	{"net", get_net, net_fields, N(net_fields)},
+	{"files", get_files, files_fields, N(files_fields)},
+	{"pmu", get_pmu, pmu_fields, N(pmu_fields)},
+	{"pmu_cpu", get_pmu_cpu, pmu_cpu_fields, N(pmu_cpu_fields)},
+};
+
+/* Histograms of a slot: of which the cells from first on, under their columns' letter. */
+static const struct {
+	const char *name;
+	enum hist hist;
+	unsigned first;
+	char letter;
+} hists[] = {
+	{"latency", HIST_RUN, 0, 'B'},
+	{"blk_latency", HIST_BLK, 0, 'B'},
+	{"blk_latency", HIST_BLK, JP_LAT_BUCKETS, 'W'},
+};
+
+/* Takes value, unless it is empty. */
+static void set_filled(json_t *obj, const char *key, json_t *value)
+{
+	if (json_object_size(value))
+		json_object_set_new(obj, key, value);
+	else
+		json_decref(value);
+}
+
+static json_t *cpu_json(const struct dump *d, unsigned cpu, uint32_t slot)
+{
+	json_t *obj = json_object();
+
+	for (size_t i = 0; i < N(elements); i++) {
+		const void *e = elements[i].get(d->k, cpu, slot);
+		json_t *f = e ? fields(e, elements[i].fields, elements[i].n) : NULL;
+
+		if (f && !elements[i].name) {
+			json_object_update(obj, f);
+			json_decref(f);
+		} else if (f) {
+			set_filled(obj, elements[i].name, f);
+		}
+	}
+	return obj;
+}
+
+/* Histograms of one name share an object. */
+static void add_hist(json_t *obj, const struct dump *d, uint32_t slot, size_t h)
+{
+	json_t *cells = json_object_get(obj, hists[h].name);
 	uint64_t sum[HIST_CELLS];
 	char key[16];
 
-	for (unsigned cpu = 0; cpu < kern__ncpus(d->k); cpu++) {
-		json_t *c = fields(kern__sched(d->k, cpu, slot), sched_fields, N(sched_fields));
-
-		snprintf(key, sizeof(key), "%u", cpu);
-		if (json_object_size(c))
-			json_object_set_new(cpus, key, c);
-		else
-			json_decref(c);
+	if (!cells) {
+		cells = json_object();
+		json_object_set_new(obj, hists[h].name, cells);
 	}
-	counters__hist(d->k, HIST_RUN, slot, sum);
+	counters__hist(d->k, hists[h].hist, slot, sum);
 	for (unsigned b = 0; b < JP_LAT_BUCKETS; b++) {
-		snprintf(key, sizeof(key), "B%u", b);
-		if (sum[b])
-			json_object_set_new(lat, key, json_integer((json_int_t)sum[b]));
+		uint64_t n = sum[hists[h].first + b];
+
+		snprintf(key, sizeof(key), "%c%u", hists[h].letter, b);
+		if (n)
+			json_object_set_new(cells, key, json_integer((json_int_t)n));
+	}
+}
+
+static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_slot *s)
+{
+	json_t *obj = slot_info(slot, s), *cpus = json_object();
+	char key[16];
+
+	for (unsigned cpu = 0; cpu < kern__ncpus(d->k); cpu++) {
+		snprintf(key, sizeof(key), "%u", cpu);
+		set_filled(cpus, key, cpu_json(d, cpu, slot));
 	}
 	json_object_set_new(obj, "cpus", cpus);
 	json_object_set_new(obj, "acct",
 			    fields(kern__acct(d->k, slot), acct_fields, N(acct_fields)));
-	json_object_set_new(obj, "latency", lat);
+	for (size_t h = 0; h < N(hists); h++)
+		add_hist(obj, d, slot, h);
 	return obj;
 }
 
@@ -216,39 +331,52 @@ static void print_slot(const struct dump *d, uint32_t slot, const struct jp_slot
 	putc('\n', out);
 }
 
-static void print_latency(const struct dump *d, uint32_t slot, FILE *out)
+static void print_hist(const struct dump *d, uint32_t slot, size_t h, FILE *out)
 {
-	unsigned printed = 0;
 	uint64_t sum[HIST_CELLS];
+	unsigned printed = 0;
 
-	counters__hist(d->k, HIST_RUN, slot, sum);
+	counters__hist(d->k, hists[h].hist, slot, sum);
 	for (unsigned b = 0; b < JP_LAT_BUCKETS; b++) {
-		if (!sum[b])
+		uint64_t n = sum[hists[h].first + b];
+
+		if (!n)
 			continue;
-		fprintf(out, "%s B%u=%llu", printed++ ? "" : "  latency:", b,
-			(unsigned long long)sum[b]);
+		if (!printed++)
+			fprintf(out, "  %s:", hists[h].name);
+		fprintf(out, " %c%u=%llu", hists[h].letter, b, (unsigned long long)n);
 	}
 	if (printed)
 		putc('\n', out);
 }
 
+static void print_cpu(const struct dump *d, unsigned cpu, uint32_t slot, FILE *out)
+{
+	char label[48];
+
+	for (size_t i = 0; i < N(elements); i++) {
+		const void *e = elements[i].get(d->k, cpu, slot);
+
+		snprintf(label, sizeof(label), "cpu %u%s%s", cpu, elements[i].name ? " " : "",
+			 elements[i].name ? elements[i].name : "");
+		if (e)
+			print_fields(out, label, e, elements[i].fields, elements[i].n);
+	}
+}
+
 void raw__text(const struct dump *d, FILE *out)
 {
-	char label[24];
-
 	for (uint32_t i = 0; i < kern__nslots(d->k); i++) {
 		struct jp_slot s = copy_slot(d, i);
 
 		if (s.state == JP_SLOT_FREE)
 			continue;
 		print_slot(d, i, &s, out);
-		for (unsigned cpu = 0; cpu < kern__ncpus(d->k); cpu++) {
-			snprintf(label, sizeof(label), "cpu %u", cpu);
-			print_fields(out, label, kern__sched(d->k, cpu, i), sched_fields,
-				     N(sched_fields));
-		}
+		for (unsigned cpu = 0; cpu < kern__ncpus(d->k); cpu++)
+			print_cpu(d, cpu, i, out);
 		print_fields(out, "acct", kern__acct(d->k, i), acct_fields, N(acct_fields));
-		print_latency(d, i, out);
+		for (size_t h = 0; h < N(hists); h++)
+			print_hist(d, i, h, out);
 	}
 	raw__print_counters(d, out);
 }

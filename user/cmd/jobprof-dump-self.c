@@ -128,6 +128,44 @@ static double value_of(const struct dump_row *r, const char *column)
 	return i < 0 ? NAN : r->value[i];
 }
 
+static const char *pmu_mode(const struct jp_control *c)
+{
+	static const char *const names[] = {
+		[JP_PMU_OFF] = "off",
+		[JP_PMU_EXACT] = "exact",
+		[JP_PMU_SAMPLED] = "sampled",
+	};
+
+	return c->pmu_mode < sizeof(names) / sizeof(names[0]) ? names[c->pmu_mode] : "?";
+}
+
+/* What is loaded, and how the hardware counters are read. */
+static void print_control(const struct dump *d, FILE *out)
+{
+	const struct jp_control *c = kern__control(d->k);
+
+	fprintf(out, "families:");
+	for (unsigned i = 0; i < n_family_infos; i++)
+		if (c->families & family_infos[i].family)
+			fprintf(out, " %s", family_infos[i].name);
+	if (c->blind & JP_BLIND_RETRANS)
+		fprintf(out, "; blind to TCP retransmits");
+	putc('\n', out);
+	if (!(c->families & FAM_PERF))
+		return;
+	fprintf(out, "hardware counters: %s", pmu_mode(c));
+	if (c->pmu_read_ns)
+		fprintf(out, ", %llu ns per %s", (unsigned long long)c->pmu_read_ns,
+			c->pmu_mode == JP_PMU_SAMPLED ? "sample" : "reading");
+	for (unsigned i = 0; i < c->npmu && i < JP_PMU_EVENTS; i++) {
+		fprintf(out, "%s", i ? ", " : ": ");
+		print__escaped(out, d->event_names[i]);
+		if (c->pmu_period[i])
+			fprintf(out, " (each %llu)", (unsigned long long)c->pmu_period[i]);
+	}
+	putc('\n', out);
+}
+
 void self__text(const struct self *s, const struct dump *d, FILE *out)
 {
 	static const char *const heads[N_COLS] = {"program", "attached", "runs",   "runs/s",
@@ -154,6 +192,7 @@ void self__text(const struct self *s, const struct dump *d, FILE *out)
 	fprintf(out, probe > 0 ? "%.0f ns per run\n" : "not yet\n", probe);
 	fprintf(out, "jobprofd and its writers, in %.0f s: CPU %.3f s, RSS now %.1f MB\n",
 		d->self.age, value_of(&d->self, "CPUTime"), value_of(&d->self, "RSS") / 1024);
+	print_control(d, out);
 	fprintf(out, "maps: %u with %.1f MB\n", s->maps, (double)s->map_bytes / 1048576);
 	raw__print_counters(d, out);
 }
@@ -171,6 +210,32 @@ static json_t *program_json(const struct self *s, int i)
 			 p->insns ? json_integer(p->insns) : json_null());
 }
 
+static json_t *families_json(const struct jp_control *c)
+{
+	json_t *all = json_array();
+
+	for (unsigned i = 0; i < n_family_infos; i++)
+		if (c->families & family_infos[i].family)
+			json_array_append_new(all, json_string(family_infos[i].name));
+	return all;
+}
+
+static json_t *perf_json(const struct dump *d)
+{
+	const struct jp_control *c = kern__control(d->k);
+	json_t *events = json_array();
+
+	for (unsigned i = 0; i < c->npmu && i < JP_PMU_EVENTS; i++)
+		json_array_append_new(
+			events,
+			json_pack("{s:o, s:o}", "column", json__text(d->event_names[i]), "period",
+				  c->pmu_period[i] ? json_integer((json_int_t)c->pmu_period[i])
+						   : json_null()));
+	return json_pack("{s:s, s:o, s:o}", "mode", pmu_mode(c), "read_ns",
+			 c->pmu_read_ns ? json_integer((json_int_t)c->pmu_read_ns) : json_null(),
+			 "events", events);
+}
+
 json_t *self__json(const struct self *s, const struct dump *d)
 {
 	const struct jp_control *c = kern__control(d->k);
@@ -178,11 +243,12 @@ json_t *self__json(const struct self *s, const struct dump *d)
 
 	for (int i = 0; i < s->n; i++)
 		json_array_append_new(progs, program_json(s, i));
-	return json_pack("{s:f, s:o, s:I, s:I, s:o, s:I, s:I, s:b, s:f, s:o, s:o}", "seconds",
-			 s->seconds, "programs", progs, "map_bytes", (json_int_t)s->map_bytes,
-			 "maps", (json_int_t)s->maps, "probe_ns",
+	return json_pack("{s:f, s:o, s:I, s:I, s:o, s:I, s:I, s:b, s:f, s:o, s:o, s:o, s:o}",
+			 "seconds", s->seconds, "programs", progs, "map_bytes",
+			 (json_int_t)s->map_bytes, "maps", (json_int_t)s->maps, "probe_ns",
 			 c->probe_ns ? json_integer((json_int_t)c->probe_ns) : json_null(), "slots",
 			 (json_int_t)(kern__nslots(d->k) - JP_SLOT_FIRST), "slots_used",
 			 (json_int_t)d->used, "attached", kern__attached(d->k), "age", d->self.age,
-			 "daemon", json__columns(&d->self, false), "counters", raw__counters(d));
+			 "daemon", json__columns(&d->self, false), "counters", raw__counters(d),
+			 "families", families_json(c), "perf", perf_json(d));
 }

@@ -69,16 +69,31 @@ void grid__free(struct grid *g)
 	memset(g, 0, sizeof(*g));
 }
 
-/* How the usual columns are headed, where the schema's name and unit do not suit a terminal. */
+/* The usual columns: how they are headed where the schema's name and unit do not suit a terminal,
+ * and the families they want, or give way to. */
+/* clang-format off */
 static const struct {
 	const char *name, *heading;
 	double scale;
+	unsigned with, without;
 } usual[] = {
-	{"CPUTime", "CPU s", 1},	 {"RunDelay", "delay s", 1}, {"VolSwitches", "vol", 1},
-	{"InvolSwitches", "invol", 1},	 {"Migrations", "migr", 1},  {"RSS", "RSS MB", 1.0 / 1024},
-	{"ReadMB", "read MB", 1},	 {"WriteMB", "write MB", 1}, {"DiskReadMB", "dread MB", 1},
-	{"DiskWriteMB", "dwrite MB", 1}, {"Threads", "thr", 1},
+	{"CPUTime", "CPU s", 1, 0, 0},
+	{"RunDelay", "delay s", 1, 0, 0},
+	{"VolSwitches", "vol", 1, 0, 0},
+	{"InvolSwitches", "invol", 1, 0, 0},
+	{"Migrations", "migr", 1, 0, 0},
+	{"RSS", "RSS MB", 1.0 / 1024, 0, 0},
+	{"ReadMB", "read MB", 1, 0, 0},
+	{"WriteMB", "write MB", 1, 0, 0},
+	{"DiskReadMB", "dread MB", 1, 0, FAM_BLOCK},
+	{"DiskWriteMB", "dwrite MB", 1, 0, FAM_BLOCK},
+	{"BlkReadMB", "blk rd", 1, FAM_BLOCK, 0},
+	{"BlkWriteMB", "blk wr", 1, FAM_BLOCK, 0},
+	{"NetRxMB", "net rx", 1, FAM_NETWORK, 0},
+	{"NetTxMB", "net tx", 1, FAM_NETWORK, 0},
+	{"Threads", "thr", 1, 0, 0},
 };
+/* clang-format on */
 #define N_USUAL (sizeof(usual) / sizeof(usual[0]))
 
 /* The columns shown. */
@@ -89,29 +104,37 @@ static struct {
 } shown[DUMP_COLUMNS];
 static unsigned nshown;
 
-static bool show_column(const char *name, const char *heading, double scale)
+static bool show_column(const struct dump *d, const char *name, const char *heading, double scale)
 {
-	const struct dump_columns *all = dump__task_columns();
-	int i = dump__column(all, name);
+	int i = dump__column(&d->task_cols, name);
 
 	if (i < 0 || nshown == DUMP_COLUMNS)
 		return false;
-	shown[nshown].col = all->col[i];
-	shown[nshown].heading = heading ? heading : all->col[i]->name;
+	shown[nshown].col = d->task_cols.col[i];
+	shown[nshown].heading = heading ? heading : d->task_cols.col[i]->name;
 	shown[nshown++].scale = scale;
 	return true;
 }
 
-int text__choose(const char *list, char *bad, size_t badlen)
+static void choose_usual(const struct dump *d)
+{
+	unsigned loaded = kern__families(d->k);
+
+	for (size_t i = 0; i < N_USUAL; i++)
+		if ((!usual[i].with || (usual[i].with & loaded)) && !(usual[i].without & loaded))
+			show_column(d, usual[i].name, usual[i].heading, usual[i].scale);
+}
+
+int text__choose(const struct dump *d, const char *list, char *bad, size_t badlen)
 {
 	nshown = 0;
-	for (size_t i = 0; !list && i < N_USUAL; i++)
-		show_column(usual[i].name, usual[i].heading, usual[i].scale);
+	if (!list)
+		choose_usual(d);
 	while (list) {
 		size_t len = strcspn(list, ",");
 
 		snprintf(bad, badlen, "%.*s", (int)len, list);
-		if (!show_column(bad, NULL, 1))
+		if (!show_column(d, bad, NULL, 1))
 			return -EINVAL;
 		list = list[len] ? list + len + 1 : NULL;
 	}

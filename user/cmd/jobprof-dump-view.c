@@ -16,30 +16,55 @@ static bool from_maps(const struct column *c)
 	       c->how != HOW_BUCKET && c->how != HOW_GIVEN;
 }
 
-static const struct dump_columns *columns_of(const char *series, struct dump_columns *c)
+static void add_column(struct dump_columns *c, const struct column *col)
+{
+	if (c->n < DUMP_COLUMNS)
+		c->col[c->n++] = col;
+}
+
+/* The events that are counted stand for those of the schema. */
+static void find_events(struct dump *d)
+{
+	const struct jp_control *c = kern__control(d->k);
+
+	for (unsigned i = 0; i < c->npmu && i < JP_PMU_EVENTS; i++) {
+		snprintf(d->event_names[i], sizeof(d->event_names[i]), "%.*s", JP_PMU_NAME_LEN,
+			 c->pmu_name[i]);
+		d->events[i] = (struct column){
+			.name = d->event_names[i],
+			.type = COL_F64,
+			.unit = "",
+			.kind = COL_DELTA,
+			.family = FAM_PERF,
+			.how = HOW_PMU,
+			.arg = (int)i,
+			.scale = 1,
+		};
+	}
+}
+
+static void add_events(const struct dump *d, struct dump_columns *c)
+{
+	for (unsigned i = 0; i < JP_PMU_EVENTS; i++)
+		if (d->event_names[i][0])
+			add_column(c, &d->events[i]);
+}
+
+static void find_columns(const struct dump *d, const char *series, struct dump_columns *c)
 {
 	const struct series *s = series__find(series);
+	bool named = d->event_names[0][0], put = false;
 
-	if (c->n)
-		return c;
-	for (unsigned i = 0; i < s->ncols && c->n < DUMP_COLUMNS; i++)
-		if (from_maps(&s->cols[i]))
-			c->col[c->n++] = &s->cols[i];
-	return c;
-}
-
-const struct dump_columns *dump__task_columns(void)
-{
-	static struct dump_columns cols;
-
-	return columns_of("Tasks", &cols);
-}
-
-static const struct dump_columns *step_columns(void)
-{
-	static struct dump_columns cols;
-
-	return columns_of("Step", &cols);
+	for (unsigned i = 0; i < s->ncols; i++) {
+		if (!from_maps(&s->cols[i]))
+			continue;
+		if (s->cols[i].how != HOW_PMU || !named) {
+			add_column(c, &s->cols[i]);
+		} else if (!put) {
+			add_events(d, c);
+			put = true;
+		}
+	}
 }
 
 int dump__column(const struct dump_columns *c, const char *name)
@@ -97,15 +122,15 @@ static struct dump_step *find_step(struct dump *d, uint32_t slot)
 	memset(s, 0, sizeof(*s));
 	s->info = *kern__slot(d->k, slot);
 	s->info.path[JP_PATH_LEN - 1] = '\0';
-	begin_row(&s->row, step_columns(), slot, &s->info, d->boot_ns);
+	begin_row(&s->row, &d->step_cols, slot, &s->info, d->boot_ns);
 	s->row.gtid = JP_GTID_NONE;
 	s->parsed = dump__identify(&s->info, &s->ids);
 	return s;
 }
 
 /* The task's row; a task may have had several slots. */
-static struct dump_row *find_task(struct dump_step *s, uint32_t slot, const struct jp_slot *info,
-				  uint64_t now)
+static struct dump_row *find_task(const struct dump *d, struct dump_step *s, uint32_t slot,
+				  const struct jp_slot *info)
 {
 	struct dump_row *t;
 
@@ -122,7 +147,7 @@ static struct dump_row *find_task(struct dump_step *s, uint32_t slot, const stru
 		s->max_tasks = max;
 	}
 	t = &s->tasks[s->ntasks++];
-	begin_row(t, dump__task_columns(), slot, info, now);
+	begin_row(t, &d->task_cols, slot, info, d->boot_ns);
 	return t;
 }
 
@@ -144,7 +169,7 @@ static int add_slot(struct dump *d, const struct snapshot *snap, uint32_t slot)
 	totals__add(&s->row.totals, t);
 	if (info.kind == JP_KIND_STEP)
 		return 0;
-	task = find_task(s, slot, &info, d->boot_ns);
+	task = find_task(d, s, slot, &info);
 	if (!task)
 		return -ENOMEM;
 	totals__add(&task->totals, t);
@@ -244,7 +269,7 @@ static void fill_own(struct dump *d, const struct snapshot *snap, uint32_t slot,
 {
 	const struct jp_slot *info = kern__slot(d->k, slot);
 
-	begin_row(r, dump__task_columns(), slot, info, d->boot_ns);
+	begin_row(r, &d->task_cols, slot, info, d->boot_ns);
 	r->start_ns = kern__control(d->k)->born_ns;
 	r->age = (double)(d->boot_ns - r->start_ns) / 1e9;
 	r->totals = *snapshot__totals(snap, slot);
@@ -281,6 +306,9 @@ int dump__take(struct dump *d, struct kern *k, const struct dump *prev)
 
 	memset(d, 0, sizeof(*d));
 	d->k = k;
+	find_events(d);
+	find_columns(d, "Tasks", &d->task_cols);
+	find_columns(d, "Step", &d->step_cols);
 	if (!snap)
 		return -ENOMEM;
 	err = snapshot__take(snap);

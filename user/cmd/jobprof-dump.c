@@ -119,7 +119,6 @@ static int take_option(struct args *a, int c)
 
 static int parse_args(struct args *a, int argc, char **argv)
 {
-	char bad[64];
 	int c;
 
 	a->time = 1;
@@ -134,12 +133,6 @@ static int parse_args(struct args *a, int argc, char **argv)
 	}
 	if (a->count && !a->watch)
 		a->watch = 1;
-	if (text__choose(a->columns, bad, sizeof(bad))) {
-		log_error(
-			"--columns: no column \"%s\" in the maps; jobprof list -s Tasks shows them",
-			bad);
-		return 2;
-	}
 	return 0;
 }
 
@@ -206,6 +199,20 @@ static void print_text(const struct args *a, const struct dump *d, const struct 
 		text__tables(d, stdout);
 }
 
+/* Which columns there are the maps tell: counters have names of their own. */
+static int choose_columns(const struct args *a, const struct dump *d)
+{
+	char bad[64];
+
+	if (!text__choose(d, a->columns, bad, sizeof(bad)))
+		return 0;
+	log_error("--columns: no column \"%s\" in the maps; jobprof list -s Tasks shows them, and "
+		  "--json those of hardware counters",
+		  bad);
+	return 2;
+}
+
+/* 0, -errno, or what to exit with. */
 static int round_of(const struct args *a, struct kern *k, struct dump *d, const struct dump *prev)
 {
 	static struct self self;
@@ -217,6 +224,9 @@ static int round_of(const struct args *a, struct kern *k, struct dump *d, const 
 		log_error("cannot read the maps: %s", strerror(-err));
 		return err;
 	}
+	err = choose_columns(a, d);
+	if (err)
+		return err;
 	if (a->json)
 		err = print_json(a, build_json(a, d, &self));
 	else
@@ -279,7 +289,9 @@ int main(int argc, char **argv)
 	if (find_pins(&a, &cfg))
 		status = 1;
 	else
-		status = watch(&a, a.pin ? a.pin : cfg.pin_dir) ? 1 : 0;
+		status = watch(&a, a.pin ? a.pin : cfg.pin_dir);
+	if (status < 0)
+		status = 1;
 	config__free(&cfg);
 	return status;
 }

@@ -49,6 +49,9 @@ struct dump_step {
 /* All slots at one instant. */
 struct dump {
 	struct kern *k;
+	struct dump_columns task_cols, step_cols;
+	struct column events[JP_PMU_EVENTS]; /* what stands for the schema's counters */
+	char event_names[JP_PMU_EVENTS][JP_PMU_NAME_LEN + 1];
 	uint64_t boot_ns, torn;
 	bool rates;		 /* there was a round before */
 	struct dump_step *steps; /* by job, step, path */
@@ -62,7 +65,6 @@ int dump__take(struct dump *d, struct kern *k, const struct dump *prev);
 void dump__free(struct dump *d);
 /* Index of a column by name, whatever its case, or -1. */
 int dump__column(const struct dump_columns *c, const char *name);
-const struct dump_columns *dump__task_columns(void);
 const char *dump__state(const struct jp_slot *s);
 /* Who a step's slot is, by its path and, where that does not say the job, slurmstepd's title. */
 bool dump__identify(const struct jp_slot *info, struct cgroup_ids *ids);
@@ -80,8 +82,9 @@ char (*grid__row(struct grid *g))[GRID_CELL];
 void grid__print(const struct grid *g, FILE *out);
 void grid__free(struct grid *g);
 
-/* Names of a comma list for the table; NULL: the usual ones. -EINVAL: the bad word is in bad. */
-int text__choose(const char *list, char *bad, size_t badlen);
+/* Names of a comma list for the table; NULL: the usual ones of the families that are loaded.
+ * -EINVAL: the bad word is in bad. */
+int text__choose(const struct dump *d, const char *list, char *bad, size_t badlen);
 void text__tables(const struct dump *d, FILE *out);
 json_t *json__steps(const struct dump *d);
 json_t *json__columns(const struct dump_row *r, bool rates);
@@ -93,7 +96,7 @@ void raw__text(const struct dump *d, FILE *out);
 json_t *raw__counters(const struct dump *d);
 void raw__print_counters(const struct dump *d, FILE *out);
 
-#define SELF_PROGRAMS 32
+#define SELF_PROGRAMS 64
 /* The programs over a sampling time. */
 struct self {
 	struct kern_prog before[SELF_PROGRAMS], after[SELF_PROGRAMS];

@@ -246,7 +246,7 @@ static void add(struct out_line *l, const char *text, double v, enum unit unit)
 
 	snprintf(l->part + len, sizeof(l->part) - len, text, put_number(v, unit, number));
 	end = strlen(l->part);
-	if (unit == U_COUNT && v == 1 && end && l->part[end - 1] == 's')
+	if (unit == U_COUNT && v >= 0.5 && v < 1.5 && end && l->part[end - 1] == 's')
 		l->part[end - 1] = 0;
 }
 
