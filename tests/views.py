@@ -444,8 +444,11 @@ def poked_control(p, slot):
     raw = p.maps.get("jp_control", 0)
     npmu = max(2, struct.unpack_from("<I", raw, 204)[0])
     control_put(p, 200, struct.pack("<2I", 2, npmu))
+    control_put(p, 212, struct.pack("<I", 0))
     control_put(p, 216, struct.pack("<3Q", 777, 1000, 2000))
-    control_put(p, 288, b"PokedA".ljust(40, b"\0") + b"PokedB".ljust(40, b"\0"))
+    names = raw.find(b"Cycles".ljust(40, b"\0"))
+    control_put(p, names if names > 0 else 288,
+                b"PokedA".ljust(40, b"\0") + b"PokedB".ljust(40, b"\0"))
     poked_events(p, slot)
 
 

@@ -259,6 +259,8 @@ static void add_hist(json_t *obj, const struct dump *d, uint32_t slot, size_t h)
 	uint64_t sum[HIST_CELLS];
 	char key[16];
 
+	if (hists[h].hist == HIST_BLK && !kern__blk_lat(d->k, slot))
+		return;
 	if (!cells) {
 		cells = json_object();
 		json_object_set_new(obj, hists[h].name, cells);

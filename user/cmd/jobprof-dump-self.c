@@ -139,6 +139,14 @@ static const char *pmu_mode(const struct jp_control *c)
 	return c->pmu_mode < sizeof(names) / sizeof(names[0]) ? names[c->pmu_mode] : "?";
 }
 
+/* What families that are loaded cannot see here. */
+static const struct {
+	uint32_t bit;
+	const char *text;
+} blind_spots[] = {
+	{JP_BLIND_RETRANS, "TCP retransmits"},
+};
+
 /* What is loaded, and how the hardware counters are read. */
 static void print_control(const struct dump *d, FILE *out)
 {
@@ -148,11 +156,14 @@ static void print_control(const struct dump *d, FILE *out)
 	for (unsigned i = 0; i < n_family_infos; i++)
 		if (c->families & family_infos[i].family)
 			fprintf(out, " %s", family_infos[i].name);
-	if (c->blind & JP_BLIND_RETRANS)
-		fprintf(out, "; blind to TCP retransmits");
+	for (size_t i = 0; i < sizeof(blind_spots) / sizeof(blind_spots[0]); i++)
+		if (c->blind & blind_spots[i].bit)
+			fprintf(out, "; blind to %s", blind_spots[i].text);
 	putc('\n', out);
-	if (!(c->families & FAM_PERF))
+	if (!(c->families & FAM_PERF)) {
+		fprintf(out, "hardware counters: %s\n", kern__family_mode(d->k, FAM_PERF));
 		return;
+	}
 	fprintf(out, "hardware counters: %s", pmu_mode(c));
 	if (c->pmu_read_ns)
 		fprintf(out, ", %llu ns per %s", (unsigned long long)c->pmu_read_ns,
@@ -231,7 +242,8 @@ static json_t *perf_json(const struct dump *d)
 			json_pack("{s:o, s:o}", "column", json__text(d->event_names[i]), "period",
 				  c->pmu_period[i] ? json_integer((json_int_t)c->pmu_period[i])
 						   : json_null()));
-	return json_pack("{s:s, s:o, s:o}", "mode", pmu_mode(c), "read_ns",
+	return json_pack("{s:s, s:s, s:o, s:o}", "mode", pmu_mode(c), "text",
+			 kern__family_mode(d->k, FAM_PERF), "read_ns",
 			 c->pmu_read_ns ? json_integer((json_int_t)c->pmu_read_ns) : json_null(),
 			 "events", events);
 }
