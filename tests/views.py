@@ -236,15 +236,18 @@ def page_leaves_out_what_is_not():
 
 def notes_say_why():
     modes = dict(MODES, perf="off: no counters on this machine", network="off: not asked for",
-                 block="exact: but dearly")
+                 block="exact: but dearly", memory=" ".join(["exact", "at", "sockets"] * 12))
     unknown = {n: NAN for n in EVENTS + ["PerfRunning", "NetTxMB", "BlkReads"]}
     lost = {"Lost Samples": 12, "Counter Failures": 0, "Unowned Requests": 3}
     text = show(make("8_0_n1.h5", modes=modes, given=unknown, attrs=lost)[0])
     lines = text.splitlines()
-    for want in ("Mode exact: sched, memory", "Not asked for: network, files",
+    for want in ("Mode exact: sched", "Not asked for: network, files",
                  "Mode block: exact: but dearly", "Mode self: estimated",
                  "Mode perf: off: no counters on this machine", "Unknown Columns: BlkReads"):
         is_equal("notes: " + want, lines.count(want), 1)
+    is_true("notes: a long reason is broken between words", re.search(
+        r"^Mode memory:(?:\s+exact\s+at\s+sockets){12}\n", text, re.M) and
+        max(map(len, lines)) <= 80, text)
     is_equal("notes: losses that are none are not said",
              [len(re.findall("^" + k + ": ", text, re.M)) for k in lost], [1, 0, 1])
 

@@ -65,6 +65,26 @@ static bool is_shared(const char *mode)
 	return false;
 }
 
+/* A sentence from column on, broken between words. */
+static void print_words(FILE *out, const char *s, int column)
+{
+	while (*s) {
+		size_t len = strcspn(s, " ");
+		char word[256];
+
+		len = len ? len : 1; /* one blank after the other */
+		len = len < sizeof(word) ? len : sizeof(word) - 1;
+		if (column + 1 + (int)len > VIEW_WIDTH && column > 2)
+			column = fprintf(out, "\n ") - 1;
+		snprintf(word, sizeof(word), "%.*s", (int)len, s);
+		putc(' ', out);
+		print__escaped(out, word);
+		column += 1 + (int)len;
+		s += len;
+		s += *s == ' ';
+	}
+}
+
 static void print_modes(const struct view *v, FILE *out)
 {
 	for (size_t s = 0; s < N(shared); s++) {
@@ -84,8 +104,8 @@ static void print_modes(const struct view *v, FILE *out)
 		if (!is_mode(a) || is_shared(a->str))
 			continue;
 		print__escaped(out, a->name);
-		fputs(": ", out);
-		show__attr(a, out);
+		putc(':', out);
+		print_words(out, a->str, (int)strlen(a->name) + 1);
 		putc('\n', out);
 	}
 }
@@ -97,7 +117,7 @@ static const struct {
 	{"Lost", "rows that the journal could not take"},
 	{"Unattributed", "steps, tasks or threads that found no slot on this node"},
 	{"Torn Rows", "at the journal's end"},
-	{"Unowned Requests", "disk requests on this node that nobody was seen to submit"},
+	{"Unowned Requests", "on this node: disk requests nobody was seen to submit"},
 	{"Untagged Sockets", "on this node: their retransmits are nobody's"},
 	{"Counter Failures", "readings of the hardware counters that failed on this node"},
 	{"Lost Samples", "of the hardware counters on this node; made good by scaling"},
