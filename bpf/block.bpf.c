@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Block requests, as the disks see them. Who submits a request is known at its start only: it is
- * issued and completed by whoever comes along. Its owner is kept under the request's address in a
- * preallocated hash and never deleted, since the kernel uses a fixed set of requests again and
- * again: after a while every write finds its place.
+ * issued and completed by whoever comes along. Its owner is kept under the request's address until
+ * it is over, and its place after that: the kernel uses a fixed set of requests again and again.
+ *
+ * The table of owners is an array of sets of one cache line, searched here. A hash map would do,
+ * but two calls of it cost as much as all the rest of both programs.
  *
  * Bytes, operations and times are those of /sys/block/<disk>/stat: bytes at every partial
  * completion, failed ones too; the operation and its time at the last. Only reads and writes:
@@ -68,25 +70,89 @@ static __always_inline u32 submitter_slot(void)
 	return t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 }
 
-/* again: the request may have come by before; who was seen first stays its owner. */
-static __always_inline void remember(struct request *rq, bool again)
+static __always_inline struct jp_blk_set *set_of(struct request *rq)
 {
-	struct jp_blk_request *seen, now = {.start_ns = rq->start_time_ns};
-	u64 key = (u64)rq;
+	u32 low, set;
+
+	/* a pointer is not to be shifted: its lower half is copied, and a number then */
+	asm volatile("%0 = %1" : "=w"(low) : "w"((u32)(u64)rq));
+	set = ((low >> 3) * 2654435769u >> 8) & (jp_blk_sets - 1);
+	return bpf_map_lookup_elem(&jp_owners, &set);
+}
+
+static __always_inline struct jp_blk_request *way_of(struct jp_blk_set *s, struct request *rq)
+{
+	int i;
+
+#pragma unroll
+	for (i = 0; i < JP_BLK_WAYS; i++)
+		if (s->way[i].request == (u64)rq)
+			return &s->way[i];
+	return NULL;
+}
+
+static __always_inline struct jp_blk_request *free_way(struct jp_blk_set *s)
+{
+	int i;
+
+#pragma unroll
+	for (i = 0; i < JP_BLK_WAYS; i++)
+		if (!s->way[i].request || s->way[i].slot == JP_SLOT_NONE)
+			return &s->way[i];
+	return NULL;
+}
+
+/*
+ * Another CPU may take the same way at the same time. Who finds the other's request in it has lost
+ * it and takes the next; if both believe they have it, one request ends without an owner. That can
+ * happen when a request is seen for the first time.
+ */
+static __always_inline bool take_way(struct jp_blk_set *s, struct request *rq, u32 slot, u32 gen)
+{
+	int i;
+
+	for (i = 0; i < JP_BLK_WAYS; i++) {
+		volatile struct jp_blk_request *w = free_way(s);
+
+		if (!w)
+			return false;
+		w->slot = slot;
+		w->gen = gen;
+		w->request = (u64)rq;
+		if (w->request != (u64)rq)
+			continue;
+		w->slot = slot;
+		w->gen = gen;
+		return true;
+	}
+	return false;
+}
+
+/* issued: the request may have been inserted before, and has its owner then. */
+static __always_inline void remember(struct request *rq, bool issued)
+{
+	struct jp_blk_request *w;
+	struct jp_blk_set *set;
 	struct jp_slot *s;
+	u32 slot, gen;
 
 	if (request_op(rq) > OP_WRITE || is_nested(rq))
 		return;
-	seen = bpf_map_lookup_elem(&jp_owners, &key);
-	if (again && seen && now.start_ns && seen->start_ns == now.start_ns)
+	set = set_of(rq);
+	if (!set)
 		return;
-	now.slot = submitter_slot();
-	s = slot_info(now.slot);
-	now.gen = s ? s->gen : 0;
-	if (seen)
-		*seen = now;
-	else if (bpf_map_update_elem(&jp_owners, &key, &now, BPF_ANY))
+	w = way_of(set, rq);
+	if (issued && w && w->slot != JP_SLOT_NONE)
+		return;
+	slot = submitter_slot();
+	s = slot_info(slot);
+	gen = s ? s->gen : 0;
+	if (w) {
+		w->slot = slot;
+		w->gen = gen;
+	} else if (!take_way(set, rq, slot, gen)) {
 		JP_COUNT(blk_full);
+	}
 }
 
 SEC("?tp_btf/block_io_start")
@@ -96,36 +162,42 @@ int BPF_PROG(jp_block_start, struct request *rq)
 	return 0;
 }
 
-/* Where there is no block_io_start (before 6.5): a request is inserted, or issued at once. */
-static __always_inline int remember_first(u64 *ctx)
+/* Where there is no block_io_start (before 6.5) a request is inserted, or issued at once. */
+static __always_inline struct request *request_arg(u64 *ctx)
 {
-	remember((struct request *)(jp_rq_second ? ctx[1] : ctx[0]), true);
-	return 0;
+	return (struct request *)(jp_rq_second ? ctx[1] : ctx[0]);
 }
 
 SEC("?tp_btf/block_rq_insert")
 int jp_block_insert(u64 *ctx)
 {
-	return remember_first(ctx);
+	remember(request_arg(ctx), false);
+	return 0;
 }
 
 SEC("?tp_btf/block_rq_issue")
 int jp_block_issue(u64 *ctx)
 {
-	return remember_first(ctx);
+	remember(request_arg(ctx), true);
+	return 0;
 }
 
-/* JP_SLOT_NONE: nobody was seen to submit it. */
-static __always_inline u32 owner_slot(struct request *rq)
+/* JP_SLOT_NONE: nobody was seen to submit it. over: it needs its owner no more. */
+static __always_inline u32 owner_slot(struct request *rq, bool over)
 {
-	u64 key = (u64)rq;
-	struct jp_blk_request *o = bpf_map_lookup_elem(&jp_owners, &key);
+	struct jp_blk_set *set = set_of(rq);
+	struct jp_blk_request *w = set ? way_of(set, rq) : NULL;
 	struct jp_slot *s;
+	u32 slot, gen;
 
-	if (!o)
+	if (!w || w->slot == JP_SLOT_NONE)
 		return JP_SLOT_NONE;
-	s = slot_info(o->slot);
-	return s && s->gen == o->gen && s->state != JP_SLOT_FREE ? o->slot : JP_SLOT_OTHER;
+	slot = w->slot;
+	gen = w->gen;
+	if (over)
+		w->slot = JP_SLOT_NONE;
+	s = slot_info(slot);
+	return s && s->gen == gen && s->state != JP_SLOT_FREE ? slot : JP_SLOT_OTHER;
 }
 
 static __always_inline struct jp_blk *blk_of(u32 slot)
@@ -173,27 +245,28 @@ static __always_inline void count_operation(struct request *rq, struct jp_blk *b
 SEC("?tp_btf/block_rq_complete")
 int BPF_PROG(jp_block_complete, struct request *rq, int error, unsigned int nr_bytes)
 {
-	bool last = nr_bytes >= rq->__data_len;
+	bool all = nr_bytes >= rq->__data_len, over;
 	u32 op = request_op(rq), owner, slot;
 	struct jp_blk *b;
 
 	if (is_nested(rq))
 		return 0;
-	owner = op > OP_WRITE ? JP_SLOT_OTHER : owner_slot(rq);
+	/* a request without a bio has been completed before */
+	over = all && rq->bio && !in_flush_sequence(rq);
+	owner = op > OP_WRITE ? JP_SLOT_OTHER : owner_slot(rq, over);
 	slot = owner == JP_SLOT_NONE ? JP_SLOT_OTHER : owner;
 	b = blk_of(slot);
 	if (!b)
 		return 0;
 	if (op > OP_WRITE) {
-		ADD(b, others, last);
+		ADD(b, others, all);
 		return 0;
 	}
 	if (op == OP_WRITE)
 		ADD(b, write_bytes, nr_bytes);
 	else
 		ADD(b, read_bytes, nr_bytes);
-	/* a request without a bio has been completed before */
-	if (!last || !rq->bio || in_flush_sequence(rq))
+	if (!over)
 		return 0;
 	count_operation(rq, b, slot, op == OP_WRITE);
 	if (owner == JP_SLOT_NONE)

@@ -162,11 +162,17 @@ struct jp_blk_lat {
 	__u64 write[JP_LAT_BUCKETS];
 };
 
-/* Who submitted a request; the key is the request's address, which the kernel uses again. */
+/* Who submitted a request. A way is free while it names no request, or no slot. */
 struct jp_blk_request {
-	__u32 slot;
-	__u32 gen;	/* of the slot: a completion after its end goes to slot 0 */
-	__u64 start_ns; /* the request's own clock: tells this use of the address from the last */
+	__u64 request; /* its address: the kernel uses a fixed set of requests again and again */
+	__u32 slot;    /* JP_SLOT_NONE: the request is over */
+	__u32 gen;     /* of the slot: a completion after its end goes to slot 0 */
+};
+
+/* One cache line: where a request's address may be. */
+#define JP_BLK_WAYS 4
+struct jp_blk_set {
+	struct jp_blk_request way[JP_BLK_WAYS];
 };
 
 /* Who used a socket. */
@@ -252,7 +258,7 @@ struct jp_stats {
 	__u64 path_long;
 	__u64 iter_fail;
 	__u64 late_tasks;
-	__u64 blk_full;	   /* requests whose owner did not fit the map */
+	__u64 blk_full;	   /* requests whose owner found no free way */
 	__u64 blk_unowned; /* requests without a known owner, those too: counted in slot 0 */
 	__u64 sock_fail;   /* sockets that could not be tagged: their retransmits are in slot 0 */
 	__u64 pmu_fail;	   /* counters that could not be read */
@@ -351,7 +357,7 @@ _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_acct) == 128, "jp_acct");
 _Static_assert(sizeof(struct jp_blk) == 64, "jp_blk");
 _Static_assert(sizeof(struct jp_blk_lat) == 640, "jp_blk_lat");
-_Static_assert(sizeof(struct jp_blk_request) == 16, "jp_blk_request");
+_Static_assert(sizeof(struct jp_blk_set) == 64, "jp_blk_set");
 _Static_assert(sizeof(struct jp_blk_owner) == 8, "jp_blk_owner");
 _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");

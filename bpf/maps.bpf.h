@@ -150,10 +150,10 @@ struct jp_map_blk_lat {
 	__type(value, struct jp_blk_lat);
 };
 struct jp_map_owners {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, u64); /* address of the request */
-	__type(value, struct jp_blk_request);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1); /* a power of two */
+	__type(key, u32);
+	__type(value, struct jp_blk_set);
 };
 struct jp_map_net {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -226,6 +226,7 @@ const volatile __u32 jp_nslots = 256;
 const volatile __u32 jp_ncpus = 1; /* possible CPUs */
 const volatile __u32 jp_families = 0; /* enum family */
 const volatile __u32 jp_npmu = 0; /* events read at a switch between slots, 0: none */
+const volatile __u32 jp_blk_sets = 1; /* elements of jp_owners */
 const volatile bool jp_rq_second = false; /* tracepoints of requests begin with the queue (5.10) */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
@@ -241,6 +242,7 @@ extern const volatile __u32 jp_nslots;
 extern const volatile __u32 jp_ncpus;
 extern const volatile __u32 jp_families;
 extern const volatile __u32 jp_npmu;
+extern const volatile __u32 jp_blk_sets;
 extern const volatile bool jp_rq_second;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];

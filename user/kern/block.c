@@ -72,26 +72,29 @@ static unsigned queues(const char *disk)
 	return n;
 }
 
-#define OWNERS_LEAST 16384u
-#define OWNERS_MOST  (1u << 20)
+#define SETS_LEAST 1024u
+#define SETS_MOST  (1u << 20)
 
 /*
  * nr_requests is per hardware queue, of the driver's tags or of the scheduler's where there is one.
- * Twice as many, because an administrator may change scheduler or depth, and then other requests
- * are used; and a least number for disks that come later. Some 80 bytes each.
+ * A set of JP_BLK_WAYS for each request leaves room for disks that come later and for another
+ * scheduler, which has requests of its own: a place is used again once its request is over.
  */
-unsigned kern_owners(void)
+unsigned kern_blk_sets(void)
 {
+	unsigned long requests = 0, sets = SETS_LEAST;
 	DIR *d = opendir(SYS_BLOCK);
-	unsigned long n = 0;
 	struct dirent *e;
 
 	while (d && (e = readdir(d)))
 		if (e->d_name[0] != '.')
-			n += 2 * queues(e->d_name) * sys_number(e->d_name, "queue/nr_requests", 0);
+			requests +=
+				queues(e->d_name) * sys_number(e->d_name, "queue/nr_requests", 0);
 	if (d)
 		closedir(d);
-	return n < OWNERS_LEAST ? OWNERS_LEAST : n > OWNERS_MOST ? OWNERS_MOST : n;
+	while (sets < requests && sets < SETS_MOST)
+		sets *= 2;
+	return sets;
 }
 
 void kern_untimed_disk(char name[32])

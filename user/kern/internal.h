@@ -114,8 +114,8 @@ unsigned kern_probe_families(unsigned wanted, const char *btf);
 /* Whether requests tell who submits them only at insert and issue (before 6.5), and whether those
  * tracepoints begin with the queue (before 5.11). */
 void kern_probe_block(bool *issue, bool *rq_second, const char *btf);
-/* Elements for jp_owners: the requests that this node's disks can have. */
-unsigned kern_owners(void);
+/* Elements for jp_owners, by the requests that this node's disks can have; a power of two. */
+unsigned kern_blk_sets(void);
 /* Name of a disk that keeps no times (iostats = 0), "" without. */
 void kern_untimed_disk(char name[32]);
 int kern_pin_all(struct kern *k);

@@ -153,7 +153,7 @@ static void choose_maps(struct kern *k, struct jobprof *s)
 	}
 	if (k->opts.ring_bytes)
 		bpf_map__set_max_entries(s->maps.jp_events, k->opts.ring_bytes);
-	bpf_map__set_max_entries(s->maps.jp_owners, kern_owners());
+	bpf_map__set_max_entries(s->maps.jp_owners, s->rodata->jp_blk_sets);
 }
 
 static void choose_programs(struct kern *k, struct jobprof *s)
@@ -225,6 +225,7 @@ static int load_object(struct kern *k)
 	s->rodata->jp_nslots = k->nslots;
 	s->rodata->jp_ncpus = k->ncpus;
 	s->rodata->jp_families = k->families;
+	s->rodata->jp_blk_sets = kern_blk_sets();
 	s->rodata->jp_rq_second = k->rq_second;
 	choose_maps(k, s);
 	choose_programs(k, s);
