@@ -1,0 +1,306 @@
+#!/usr/bin/python3
+# timeout: 150
+# SPDX-License-Identifier: GPL-2.0-only
+"""Block requests against /sys/block/<disk>/stat and fio's own output.
+
+Others use the disk too, so what all slots count together, slot 0 with them, is compared with the
+disk; what the job's slots count with fio. The maps are read through the pins while the job waits
+before and after its work."""
+
+import math
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from lib import *
+
+DUMP = os.path.join(BUILD, "jobprof-dump")
+PIN = "/sys/fs/bpf/jobprof-test-%d-block" % os.getpid()
+FIELDS = ("reads", "read_bytes", "read_ns", "writes", "write_bytes", "write_ns")
+EXACT = ("reads", "read_bytes", "writes", "write_bytes")
+SIZE = 32 * MB
+
+
+def disk_of(path):
+    """Name of the disk a file is on."""
+    dev = os.stat(path).st_dev
+    link = "/sys/dev/block/%d:%d" % (os.major(dev), os.minor(dev))
+    if not os.path.exists(link):
+        raise Skipped("%s is on no disk" % path)
+    path = os.path.realpath(link)
+    if os.path.exists(path + "/partition"):
+        path = os.path.dirname(path)
+    if not os.path.isdir(path + "/mq"):
+        raise Skipped("%s makes no requests of its own" % os.path.basename(path))
+    return os.path.basename(path)
+
+
+def disk_stat(disk):
+    """ms as ns; also what is in flight, which is no count."""
+    with open("/sys/block/%s/stat" % disk) as f:
+        v = [int(x) for x in f.read().split()]
+    return {"reads": v[0], "read_bytes": v[2] * 512, "read_ns": v[3] * 10**6,
+            "writes": v[4], "write_bytes": v[6] * 512, "write_ns": v[7] * 10**6}, v[8]
+
+
+def slots_now():
+    """Counts of the maps: of all slots, and of all but slot 0."""
+    p = subprocess.run([DUMP, "--pin", PIN, "--json", "--raw"], capture_output=True, text=True)
+    if p.returncode:
+        raise Failed("jobprof-dump: " + p.stderr)
+    every, own = dict.fromkeys(FIELDS, 0), dict.fromkeys(FIELDS, 0)
+    for s in json.loads(p.stdout):
+        for cpu in s["cpus"].values():
+            for f in FIELDS:
+                n = cpu.get("blk", {}).get(f, 0)
+                every[f] += n
+                own[f] += n if s["slot"] else 0
+    return every, own
+
+
+class Instant:
+    """The maps, between two looks at the disk that say the same where it comes to rest."""
+
+    def __init__(self, disk):
+        for _ in range(60):
+            self.low, busy = disk_stat(disk)
+            self.every, self.own = slots_now()
+            self.high, still = disk_stat(disk)
+            if self.low == self.high and not busy and not still:
+                break
+            time.sleep(0.05)
+
+
+class Job:
+    """A shell command under jobprof run, and what was counted while it worked."""
+
+    def __init__(self, command, disk, extra=(), after=None):
+        d = tmpdir("job")
+        go, done = os.path.join(d, "go"), os.path.join(d, "done")
+        os.mkfifo(go)
+        script = "read x <%s; %s; echo >%s; read x <%s" % (go, command, done, go)
+        self.run = Run(["/bin/sh", "-c", script], 0.5, None, ["--pin", PIN] + list(extra))
+        self.first, self.last = self.work(go, done, disk, after)
+        self.path = self.run.end()
+        self.rows = task_table(self.path)
+
+    def work(self, go, done, disk, after):
+        def attached():
+            p = subprocess.run([DUMP, "--pin", PIN, "--json"], capture_output=True, text=True)
+            return not p.returncode and any("0" in s["tasks"] for s in json.loads(p.stdout))
+        wait_until(attached, 20, "jobprof run to begin")
+        first = Instant(disk)
+        self.wake(go)
+        wait_until(lambda: os.path.exists(done), 40, "the job's work to be over")
+        if after:
+            after()
+        last = Instant(disk)
+        self.wake(go)
+        return first, last
+
+    @staticmethod
+    def wake(fifo):
+        with open(fifo, "w") as f:
+            f.write("\n")
+
+    def counted(self, field):
+        return self.last.every[field] - self.first.every[field]
+
+    def own(self, field):
+        return self.last.own[field] - self.first.own[field]
+
+    def stat(self, field):
+        """Least and most the disk can have done between the two readings of the maps."""
+        return (self.last.low[field] - self.first.high[field],
+                self.last.high[field] - self.first.low[field])
+
+    def is_disks(self, name):
+        wrong = []
+        for f in EXACT:
+            least, most = self.stat(f)
+            if not least <= self.counted(f) <= most:
+                wrong.append("%s: %d, the disk %d to %d" % (f, self.counted(f), least, most))
+        is_true(name + ": all slots together are the disk's stat", not wrong, "; ".join(wrong))
+
+
+def fio_cmd(path, out, *options):
+    return " ".join(["fio", "--name=j", "--filename=" + path, "--output=" + out,
+                     "--output-format=json", "--fallocate=none"] + list(options))
+
+
+def fio_result(out):
+    with open(out) as f:
+        return json.load(f)["jobs"][0]
+
+
+def laid_out(size=SIZE):
+    """A file whose blocks are on the disk and not in memory; fio itself is in memory then."""
+    path = os.path.join(tmpdir(), "data")
+    subprocess.run(fio_cmd(path, "/dev/null", "--rw=write", "--bs=1m", "--direct=1",
+                           "--size=%d" % size, "--end_fsync=1").split(), check=True)
+    return path
+
+
+def compare_fio(name, job, fio):
+    """The job may have read pages of programs, and fio's output be written, beside its work."""
+    for what, part in (("read", "read"), ("write", "write")):
+        theirs = fio[part]["io_bytes"]
+        ours = job.own(what + "_bytes")
+        is_true("%s: the job's bytes of %ss are fio's" % (name, what),
+                theirs <= ours <= theirs + 4 * MB, "%d, fio %d" % (ours, theirs))
+        ops, least = job.own(what + "s"), fio[part]["total_ios"]
+        is_true("%s: the job's %ss are fio's" % (name, what),
+                least / 40 <= ops <= least * 1.1 + 300,
+                "%d requests, fio made %d calls" % (ops, least))
+
+
+def has_engine(name):
+    p = subprocess.run(["fio", "--enghelp=" + name], capture_output=True, text=True)
+    return p.returncode == 0
+
+
+def direct():
+    path = laid_out()
+    disk = disk_of(path)
+    for name, extra, options in (
+            ("read", (), "--rw=read --bs=64k"),
+            ("write", (), "--rw=write --bs=64k --overwrite=1"),
+            ("randrw libaio", (), "--rw=randrw --bsrange=4k-64k --ioengine=libaio --iodepth=8"),
+            ("randrw io_uring", (), "--rw=randrw --bs=16k --ioengine=io_uring --iodepth=8"),
+            ("io_uring's polling thread", (),
+             "--rw=read --bs=16k --ioengine=io_uring --sqthread_poll=1 --iodepth=8"),
+            ("io_uring's workers", (),
+             "--rw=read --bs=16k --ioengine=io_uring --force_async=1 --iodepth=8"),
+            ("without block_io_start", ("--block-issue",),
+             "--rw=randrw --bs=16k --ioengine=libaio --iodepth=8")):
+        if "ioengine" in options and not has_engine(options.split("ioengine=")[1].split()[0]):
+            skip("direct " + name, "this fio or kernel lacks the engine")
+            continue
+        out = os.path.join(os.path.dirname(path), "fio.json")
+        job = Job(fio_cmd(path, out, "--direct=1", "--size=%d" % SIZE, options), disk, extra)
+        job.is_disks("direct " + name)
+        compare_fio("direct " + name, job, fio_result(out))
+        mode = attributes(job.path)["Mode block"][0].decode()
+        is_true("direct %s: the file says how" % name,
+                mode.startswith("exact; without block_io_start" if extra else "exact"), mode)
+
+
+def loop_device():
+    path = laid_out()
+    p = subprocess.run(["losetup", "--find", "--show", "--direct-io=on", path],
+                       capture_output=True, text=True)
+    if p.returncode:
+        raise Skipped("no loop device: " + p.stderr)
+    loop = p.stdout.strip()
+    try:
+        before, _ = disk_stat(os.path.basename(loop))
+        out = os.path.join(os.path.dirname(path), "fio.json")
+        job = Job(fio_cmd(loop, out, "--direct=1", "--rw=randrw", "--bs=16k",
+                          "--size=%d" % SIZE), disk_of(path))
+        after, _ = disk_stat(os.path.basename(loop))
+    finally:
+        subprocess.run(["losetup", "--detach", loop], check=True)
+    fio = fio_result(out)
+    through = after["read_bytes"] - before["read_bytes"]
+    is_true("loop device: fio read through it", through >= fio["read"]["io_bytes"] > 4 * MB,
+            "%d of %d bytes" % (through, fio["read"]["io_bytes"]))
+    job.is_disks("loop device, not counted twice")
+    is_true("loop device: the disk below it was read",
+            job.counted("read_bytes") >= fio["read"]["io_bytes"], "%d" % job.counted("read_bytes"))
+
+
+def buffered():
+    path = os.path.join(tmpdir(), "synced")
+    disk = disk_of(os.path.dirname(path))
+    out = path + ".json"
+    job = Job(fio_cmd(path, out, "--rw=write", "--bs=64k", "--size=16m", "--end_fsync=1"), disk)
+    job.is_disks("buffered, synced by the job")
+    is_true("buffered, synced by the job: its own writes", job.own("write_bytes") >= 15 * MB,
+            "%d of 16 MB" % job.own("write_bytes"))
+    is_equal("buffered, synced by the job: rows are the maps'",
+             round(total(job.rows, "BlkWriteMB") * MB) >= job.own("write_bytes"), True)
+    path += "2"
+    job = Job(fio_cmd(path, out, "--rw=write", "--bs=64k", "--size=16m"), disk, after=os.sync)
+    job.is_disks("buffered, written by the kernel's threads")
+    is_true("buffered, written by the kernel's threads: nothing lost",
+            job.counted("write_bytes") >= 16 * MB, "%d of 16 MB" % job.counted("write_bytes"))
+
+
+def many_flushes():
+    """A write that must be on the disk is completed twice, with a flush between."""
+    path = laid_out(4 * MB)
+    disk = disk_of(path)
+    job = Job("dd if=/dev/zero of=%s bs=16k count=200 oflag=direct,dsync conv=notrunc 2>/dev/null"
+              % path, disk)
+    job.is_disks("writes with flushes")
+    is_true("writes with flushes: the job's", job.own("write_bytes") >= 200 * 16384,
+            "%d" % job.own("write_bytes"))
+
+
+def percentile_bucket(counts, part):
+    wanted, seen = part * counts.sum(), 0
+    for k, n in enumerate(counts):
+        seen += n
+        if seen >= wanted:
+            return k
+    return -1
+
+
+def histogram(rows, letter):
+    return numpy.array([rows["%s%d" % (letter, k)].sum() for k in range(40)])
+
+
+def latency():
+    """One read at a time, large enough and with few to wait for, so that little of fio's latency
+    is not the disk's: fio's ends when its process runs again."""
+    path = laid_out()
+    disk = disk_of(path)
+    out = os.path.join(os.path.dirname(path), "fio.json")
+    job = Job("nice -n -20 " + fio_cmd(path, out, "--direct=1", "--rw=randread", "--bs=256k",
+                                       "--size=%d" % SIZE, "--loops=8"), disk)
+    fio = fio_result(out)["read"]
+    rows = table(job.path, "BlkLatency/0")
+    names = ["%s%d" % (c, k) for c in "BW" for k in range(40)]
+    is_true("BlkLatency has B0..B39 and W0..W39", set(names) <= set(rows.dtype.names),
+            str(rows.dtype.names))
+    every, writes = histogram(rows, "B"), histogram(rows, "W")
+    is_equal("BlkLatency: B is every request", every.sum(),
+             total(job.rows, "BlkReads") + total(job.rows, "BlkWrites"))
+    is_equal("BlkLatency: W is the writes", writes.sum(), total(job.rows, "BlkWrites"))
+    for part in (50, 90, 99):
+        theirs = int(math.log2(fio["clat_ns"]["percentile"]["%d.000000" % part]))
+        ours = percentile_bucket(every - writes, part / 100)
+        is_near("BlkLatency: p%d is fio's within one bucket" % part, ours, theirs, 0, 1)
+    spent = fio["clat_ns"]["mean"] * fio["total_ios"] / 1e9
+    ours = job.own("read_ns") / 1e9
+    is_true("BlkReadTime is below fio's completion latency, and not far", 0.4 * spent < ours < 1.1 *
+            spent + 0.02, "%.4f s, fio %.4f s" % (ours, spent))
+    for what in ("read", "write"):
+        least, most = job.stat(what + "_ns")
+        # The kernel's own ends when the request's memory is given back, some us later; in ms.
+        late = 10e-6 * job.counted(what + "s")
+        is_near("the %s time of all slots is the disk's" % what, job.counted(what + "_ns") / 1e9,
+                (least + most) / 2e9, 0.03, 0.002 + late + (most - least) / 2e9)
+    is_true("ProbeTime counts the requests", total(job.rows, "ProbeTime") > 0, "it is 0")
+
+
+def in_flight():
+    """The process is gone while its reads are under way; the job's shell is still there."""
+    path = laid_out(64 * MB)
+    disk = disk_of(path)
+    said = os.path.join(os.path.dirname(path), "said")
+    job = Job("%s -n 64 %s >%s" % (tool("jpflight"), path, said), disk)
+    if not os.path.getsize(said):
+        raise Skipped("no io_uring here")
+    job.is_disks("reads in flight at exit")
+    is_true("reads in flight at exit: the job's", job.own("read_bytes") >= MB,
+            "%d" % job.own("read_bytes"))
+
+
+if __name__ == "__main__":
+    need_bpf()
+    if not shutil.which("fio"):
+        skip("block.py", "fio is not installed")
+        sys.exit(0)
+    run_tests((direct, loop_device, buffered, many_flushes, latency, in_flight))
