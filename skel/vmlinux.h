@@ -141,6 +141,7 @@ struct cred {
 	struct kuid___jp uid;
 };
 
+struct bpf_local_storage;
 struct task_struct {
 	unsigned int flags;
 	unsigned int __state;
@@ -165,6 +166,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;
+	struct bpf_local_storage *bpf_storage;
 };
 
 /* before 5.14 */
