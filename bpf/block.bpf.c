@@ -12,7 +12,7 @@
  * flushes, discards and the like move no data of a job and are counted as "others" in slot 0.
  */
 #include "bpf/log2.bpf.h"
-#include "bpf/task.bpf.h"
+#include "bpf/owner.bpf.h"
 
 #define REQ_OP_BITS 0xff
 #define OP_READ	    0
@@ -57,17 +57,6 @@ static __always_inline bool in_flush_sequence(struct request *rq)
 	if (bpf_core_enum_value_exists(enum rqf_flags, __RQF_FLUSH_SEQ))
 		bit = bpf_core_enum_value(enum rqf_flags, __RQF_FLUSH_SEQ);
 	return rq->rq_flags & (1u << bit);
-}
-
-/* io_uring's threads are made without a fork event: they have their process's slot. */
-static __always_inline u32 submitter_slot(void)
-{
-	struct task_struct *p = bpf_get_current_task_btf();
-	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
-
-	if (!t && p->pid != p->tgid)
-		t = bpf_task_storage_get(&jp_tasks, p->group_leader, 0, 0);
-	return t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 }
 
 static __always_inline struct jp_blk_set *set_of(struct request *rq)
@@ -144,7 +133,7 @@ static __always_inline void remember(struct request *rq, bool issued)
 	w = way_of(set, rq);
 	if (issued && w && w->slot != JP_SLOT_NONE)
 		return;
-	slot = submitter_slot();
+	slot = current_slot();
 	s = slot_info(slot);
 	gen = s ? s->gen : 0;
 	if (w) {

@@ -176,7 +176,7 @@ struct jp_blk_set {
 };
 
 /* Who used a socket. */
-struct jp_blk_owner {
+struct jp_owner {
 	__u32 slot;
 	__u32 gen; /* of the slot: a completion after its end goes to slot 0 */
 };
@@ -290,7 +290,8 @@ struct jp_control {
 	char pmu_name[JP_PMU_EVENTS][JP_PMU_NAME_LEN]; /* columns of the events */
 };
 
-#define JP_BLIND_RETRANS 1
+#define JP_BLIND_RETRANS  1
+#define JP_BLIND_SENDPAGE 2 /* sendfile and splice pass the hooks by */
 
 enum jp_event_type {
 	JP_EV_STEP = 1, /* a step's cgroup was made */
@@ -358,7 +359,7 @@ _Static_assert(sizeof(struct jp_acct) == 128, "jp_acct");
 _Static_assert(sizeof(struct jp_blk) == 64, "jp_blk");
 _Static_assert(sizeof(struct jp_blk_lat) == 640, "jp_blk_lat");
 _Static_assert(sizeof(struct jp_blk_set) == 64, "jp_blk_set");
-_Static_assert(sizeof(struct jp_blk_owner) == 8, "jp_blk_owner");
+_Static_assert(sizeof(struct jp_owner) == 8, "jp_owner");
 _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");

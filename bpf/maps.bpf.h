@@ -166,7 +166,7 @@ struct jp_map_socks {
 	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
-	__type(value, struct jp_blk_owner);
+	__type(value, struct jp_owner);
 };
 struct jp_map_files {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

@@ -221,6 +221,87 @@ struct bpf_array {
 	void *pptrs[1];
 };
 
+/* Sockets. */
+struct in6_addr {
+	union {
+		__be32 u6_addr32[4];
+	} in6_u;
+};
+
+struct sock_common {
+	__be32 skc_daddr;
+	__be32 skc_rcv_saddr;
+	unsigned short skc_family;
+	struct in6_addr skc_v6_daddr;
+	struct in6_addr skc_v6_rcv_saddr;
+};
+
+/* before 5.15 a number of that size is in its place */
+struct sock_cgroup_data {
+	struct cgroup *cgroup;
+};
+
+struct net_device {
+	unsigned int flags;
+};
+
+struct dst_entry {
+	struct net_device *dev;
+};
+
+struct sock {
+	struct sock_common __sk_common;
+	struct dst_entry *sk_dst_cache;
+	u16 sk_protocol;
+	u8 sk_kern_sock : 1;
+	struct sock_cgroup_data sk_cgrp_data;
+};
+
+struct socket {
+	struct sock *sk;
+};
+
+struct sk_buff {
+	char cb[48];
+};
+
+/* what TCP keeps in sk_buff.cb */
+struct tcp_skb_cb {
+	u16 tcp_gso_segs;
+};
+
+struct trace_event_raw_sys_exit {
+	long int ret;
+};
+
+#if defined(__TARGET_ARCH_x86)
+struct pt_regs {
+	unsigned long orig_ax;
+};
+
+struct thread_info {
+	u32 status;
+};
+
+struct task_struct___info {
+	struct thread_info thread_info;
+};
+#elif defined(__TARGET_ARCH_arm64)
+struct pt_regs {
+	s32 syscallno;
+};
+
+struct thread_info {
+	unsigned long flags;
+};
+
+struct task_struct___info {
+	struct thread_info thread_info;
+};
+#else
+struct pt_regs;
+#endif
+
 struct seq_file;
 struct bpf_iter_meta {
 	struct seq_file *seq;

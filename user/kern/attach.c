@@ -15,20 +15,31 @@ static void link_path(const struct kern *k, enum kern_program p, char *out, size
 	snprintf(out, len, "%s/links/%s", k->pin_dir, kern_progs[p].name);
 }
 
+static int make_link(const struct kern *k, enum kern_program p)
+{
+	/* a typed tracepoint knows its own name; the raw fallback must be told */
+	const char *name = k->opts.raw_tp && p == P_SWITCH ? "sched_switch" : NULL;
+	int fd;
+
+	if (kern_progs[p].event)
+		return kern_link_event(kern_progs[p].event, k->prog[p]);
+	fd = bpf_raw_tracepoint_open(name, k->prog[p]);
+	return fd < 0 ? -errno : fd;
+}
+
 int kern_attach_one(struct kern *k, enum kern_program p)
 {
 	char path[384];
+	int fd;
 
 	if (k->link[p] >= 0)
 		return 0;
 	if (k->prog[p] < 0)
 		return kern_fail(-ENOENT, "program %s is not loaded", kern_progs[p].name);
-	/* a typed tracepoint knows its own name; the raw fallback must be told */
-	k->link[p] = bpf_raw_tracepoint_open(
-		k->opts.raw_tp && p == P_SWITCH ? "sched_switch" : NULL, k->prog[p]);
-	if (k->link[p] < 0)
-		return kern_fail(-errno, "cannot attach %s: %s", kern_progs[p].name,
-				 strerror(errno));
+	fd = make_link(k, p);
+	if (fd < 0)
+		return kern_fail(fd, "cannot attach %s: %s", kern_progs[p].name, strerror(-fd));
+	k->link[p] = fd;
 	if (k->pin_dir[0] && k->control->attached_ns) {
 		link_path(k, p, path, sizeof(path));
 		unlink(path);

@@ -26,17 +26,19 @@ static unsigned parameters(const struct btf *btf, const char *tracepoint)
 	return t && btf_is_func_proto(t) ? btf_vlen(t) : 0;
 }
 
-void kern_probe_block(bool *issue, bool *rq_second, const char *btf_path)
+void kern_choose_block(struct kern *k)
 {
-	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
+	const char *file = k->opts.btf;
+	struct btf *btf = file ? btf__parse(file, NULL) : btf__load_vmlinux_btf();
 
-	*rq_second = false;
-	if (!btf || libbpf_get_error(btf))
-		return; /* the load will say what is missing */
-	if (!parameters(btf, "block_io_start"))
-		*issue = true;
-	*rq_second = parameters(btf, "block_rq_issue") > 2;
-	btf__free(btf);
+	if (btf && !libbpf_get_error(btf)) { /* else the load will say what is missing */
+		if (!parameters(btf, "block_io_start"))
+			k->opts.block_issue = true;
+		k->rq_second = parameters(btf, "block_rq_issue") > 2;
+		btf__free(btf);
+	}
+	k->unused[P_BLK_START] = k->opts.block_issue;
+	k->unused[P_BLK_INSERT] = k->unused[P_BLK_ISSUE] = !k->opts.block_issue;
 }
 
 static unsigned long sys_number(const char *disk, const char *file, unsigned long unknown)

@@ -15,13 +15,11 @@ static const struct {
 } needs[] = {
 	{FAM_BLOCK, "block_rq_complete"},
 	{FAM_BLOCK, "block_rq_issue"},
-	{FAM_NETWORK, "sock_send_length"},
-	{FAM_NETWORK, "sock_recv_length"},
 };
 #define N_NEEDS (sizeof(needs) / sizeof(needs[0]))
 
 /* Families whose programs are still to be written. */
-#define UNWRITTEN (FAM_NETWORK | FAM_PERF | FAM_FILES)
+#define UNWRITTEN (FAM_PERF)
 
 unsigned kern_probe_families(unsigned wanted, const char *btf_path)
 {
@@ -51,6 +49,8 @@ static const char *missing(enum family f)
 	static char text[128];
 	size_t i;
 
+	if (kern_no_hook(f))
+		return kern_no_hook(f);
 	for (i = 0; i < N_NEEDS; i++) {
 		if (needs[i].family != f)
 			continue;
@@ -92,6 +92,9 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 		return block_mode(k);
 	case FAM_SELF:
 		return "estimated";
+	case FAM_NETWORK:
+	case FAM_FILES:
+		return kern_hook_mode(k, f);
 	default:
 		return "exact";
 	}

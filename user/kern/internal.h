@@ -47,6 +47,22 @@ enum kern_program {
 	P_ITER,
 	P_SWEEP,
 	P_PERCPU,
+	P_SOCK_SEND,
+	P_SOCK_RECV,
+	P_INET_SEND,
+	P_INET6_SEND,
+	P_INET_RECV,
+	P_INET6_RECV,
+	P_INET_PAGE,
+	P_SOCK_STATE,
+	P_RETRANS,
+	P_RETRANS_SYNACK,
+	P_OPEN,
+	P_OPENAT,
+	P_OPENAT2,
+	P_CREAT,
+	P_CLOSE,
+	P_SYS_EXIT,
 	P_N
 };
 
@@ -70,6 +86,7 @@ struct program_info {
 	const char *name;
 	unsigned family; /* loaded only with one of these; 0: always */
 	enum program_use use;
+	const char *event; /* of tracefs, "syscalls/NAME"; NULL: the program knows its place */
 };
 
 extern const struct map_info kern_maps[M_N];
@@ -84,6 +101,8 @@ struct kern {
 	bool rss_percpu;   /* the kernel keeps RSS in per-CPU counters (6.2) */
 	bool rq_second;	   /* tracepoints of requests begin with the queue */
 	unsigned families; /* loaded: enum family */
+	uint32_t blind;	   /* JP_BLIND_* of the families that are loaded */
+	bool unused[P_N];  /* another program does its work here, or none can */
 	int map[M_N];
 	int prog[P_N];
 	int link[P_N];
@@ -111,13 +130,23 @@ bool kern_has_map(const struct kern *k, enum kern_map m);
 bool kern_has_prog(const struct kern *k, enum kern_program p);
 /* Of the families wanted, those this kernel can serve. */
 unsigned kern_probe_families(unsigned wanted, const char *btf);
-/* Whether requests tell who submits them only at insert and issue (before 6.5), and whether those
- * tracepoints begin with the queue (before 5.11). */
-void kern_probe_block(bool *issue, bool *rq_second, const char *btf);
+/* Who submits a request is told at its start or, before 6.5, only at insert and issue; before 5.11
+ * those tracepoints begin with the queue. */
+void kern_choose_block(struct kern *k);
 /* Elements for jp_owners, by the requests that this node's disks can have; a power of two. */
 unsigned kern_blk_sets(void);
 /* Name of a disk that keeps no times (iostats = 0), "" without. */
 void kern_untimed_disk(char name[32]);
+/* Chooses between programs that do the same work (k->unused), and takes the families out of
+ * k->families for which there are none. */
+void kern_choose_hooks(struct kern *k);
+/* What is said of families with a choice, NULL: nothing more than of others. */
+const char *kern_hook_mode(const struct kern *k, enum family f);
+const char *kern_no_hook(enum family f);
+/* Id of an event "group/name" of tracefs, or -errno. */
+int kern_event_id(const char *event);
+/* A link from the event to a loaded program, or -errno. */
+int kern_link_event(const char *event, int prog_fd);
 int kern_pin_all(struct kern *k);
 /* Makes pin_dir ours, if it is there. -EBUSY: another process that lives uses it. */
 int kern_lock_pins(struct kern *k);

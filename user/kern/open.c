@@ -111,7 +111,7 @@ static uint64_t shape(const struct kern *k)
 	crc = crc32(crc, (const Bytef *)k->nodes, sizeof(k->nodes));
 	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
 	crc = crc32(crc, (const Bytef *)&k->families, sizeof(k->families));
-	crc = crc32(crc, (const Bytef *)&k->opts.block_issue, sizeof(k->opts.block_issue));
+	crc = crc32(crc, (const Bytef *)k->unused, sizeof(k->unused));
 	for (i = 0; i < k->opts.nroots; i++) {
 		crc = crc32(crc, (const Bytef *)&k->opts.roots[i].hier, sizeof(uint32_t));
 		crc = crc32(crc, (const Bytef *)k->opts.roots[i].controller,
@@ -320,6 +320,7 @@ static int fill(struct kern *k)
 	k->control->abi = JP_ABI_VERSION;
 	k->control->raw_tp = k->opts.raw_tp;
 	k->control->families = k->families;
+	k->control->blind = k->blind;
 	k->control->nslots = k->nslots;
 	k->control->ncpus = k->ncpus;
 	k->control->born_ns = kern_boot_ns();
@@ -466,8 +467,10 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 		return err;
 	}
 	k->rss_percpu = rss_is_percpu(opts->btf);
-	kern_probe_block(&k->opts.block_issue, &k->rq_second, opts->btf);
-	k->families = families = kern_probe_families(opts->families, opts->btf);
+	k->families = kern_probe_families(opts->families, opts->btf);
+	kern_choose_block(k);
+	kern_choose_hooks(k);
+	families = k->families;
 	err = k->pin_dir[0] ? take_over(k) : -ENOENT;
 	if (err) {
 		drop_all(k);

@@ -32,20 +32,37 @@ const struct map_info kern_maps[M_N] = {
 
 /* The switch program first: from then on nothing that a task does is lost, whoever finds it. */
 const struct program_info kern_progs[P_N] = {
-	[P_MKDIR] = {"jp_cgroup_mkdir", 0, USE_ALWAYS},
-	[P_SWITCH] = {"jp_sched_switch", 0, USE_TRACED},
-	[P_EXIT] = {"jp_exit", 0, USE_TRACED},
-	[P_EXEC] = {"jp_exec", 0, USE_TRACED},
-	[P_FORK] = {"jp_fork", 0, USE_TRACED},
-	[P_ATTACH] = {"jp_cgroup_attach", 0, USE_TRACED},
-	[P_RMDIR] = {"jp_cgroup_rmdir", 0, USE_TRACED},
-	[P_BLK_START] = {"jp_block_start", FAM_BLOCK, USE_TRACED},
-	[P_BLK_INSERT] = {"jp_block_insert", FAM_BLOCK, USE_TRACED},
-	[P_BLK_ISSUE] = {"jp_block_issue", FAM_BLOCK, USE_TRACED},
-	[P_BLK_COMPLETE] = {"jp_block_complete", FAM_BLOCK, USE_TRACED},
-	[P_ITER] = {"jp_iter", 0, USE_CALLED},
-	[P_SWEEP] = {"jp_sweep", 0, USE_CALLED},
-	[P_PERCPU] = {"jp_percpu", 0, USE_CALLED},
+	[P_MKDIR] = {"jp_cgroup_mkdir", 0, USE_ALWAYS, NULL},
+	[P_SWITCH] = {"jp_sched_switch", 0, USE_TRACED, NULL},
+	[P_EXIT] = {"jp_exit", 0, USE_TRACED, NULL},
+	[P_EXEC] = {"jp_exec", 0, USE_TRACED, NULL},
+	[P_FORK] = {"jp_fork", 0, USE_TRACED, NULL},
+	[P_ATTACH] = {"jp_cgroup_attach", 0, USE_TRACED, NULL},
+	[P_RMDIR] = {"jp_cgroup_rmdir", 0, USE_TRACED, NULL},
+	[P_BLK_START] = {"jp_block_start", FAM_BLOCK, USE_TRACED, NULL},
+	[P_BLK_INSERT] = {"jp_block_insert", FAM_BLOCK, USE_TRACED, NULL},
+	[P_BLK_ISSUE] = {"jp_block_issue", FAM_BLOCK, USE_TRACED, NULL},
+	[P_BLK_COMPLETE] = {"jp_block_complete", FAM_BLOCK, USE_TRACED, NULL},
+	[P_ITER] = {"jp_iter", 0, USE_CALLED, NULL},
+	[P_SWEEP] = {"jp_sweep", 0, USE_CALLED, NULL},
+	[P_PERCPU] = {"jp_percpu", 0, USE_CALLED, NULL},
+	/* kern_choose_hooks() says which of these */
+	[P_SOCK_SEND] = {"jp_sock_send", FAM_NETWORK, USE_TRACED, NULL},
+	[P_SOCK_RECV] = {"jp_sock_recv", FAM_NETWORK, USE_TRACED, NULL},
+	[P_INET_SEND] = {"jp_inet_send", FAM_NETWORK, USE_TRACED, NULL},
+	[P_INET6_SEND] = {"jp_inet6_send", FAM_NETWORK, USE_TRACED, NULL},
+	[P_INET_RECV] = {"jp_inet_recv", FAM_NETWORK, USE_TRACED, NULL},
+	[P_INET6_RECV] = {"jp_inet6_recv", FAM_NETWORK, USE_TRACED, NULL},
+	[P_INET_PAGE] = {"jp_inet_page", FAM_NETWORK, USE_TRACED, NULL},
+	[P_SOCK_STATE] = {"jp_sock_state", FAM_NETWORK, USE_TRACED, NULL},
+	[P_RETRANS] = {"jp_retrans", FAM_NETWORK, USE_TRACED, NULL},
+	[P_RETRANS_SYNACK] = {"jp_retrans_synack", FAM_NETWORK, USE_TRACED, NULL},
+	[P_OPEN] = {"jp_open", FAM_FILES, USE_TRACED, "syscalls/sys_exit_open"},
+	[P_OPENAT] = {"jp_openat", FAM_FILES, USE_TRACED, "syscalls/sys_exit_openat"},
+	[P_OPENAT2] = {"jp_openat2", FAM_FILES, USE_TRACED, "syscalls/sys_exit_openat2"},
+	[P_CREAT] = {"jp_creat", FAM_FILES, USE_TRACED, "syscalls/sys_exit_creat"},
+	[P_CLOSE] = {"jp_close", FAM_FILES, USE_TRACED, "syscalls/sys_exit_close"},
+	[P_SYS_EXIT] = {"jp_sys_exit", FAM_FILES, USE_TRACED, NULL},
 };
 /* clang-format on */
 
@@ -77,9 +94,5 @@ bool kern_has_map(const struct kern *k, enum kern_map m)
 
 bool kern_has_prog(const struct kern *k, enum kern_program p)
 {
-	if (p == P_BLK_START && k->opts.block_issue)
-		return false;
-	if ((p == P_BLK_INSERT || p == P_BLK_ISSUE) && !k->opts.block_issue)
-		return false;
-	return is_on(kern_progs[p].family, k);
+	return is_on(kern_progs[p].family, k) && !k->unused[p];
 }

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Bytes and calls at the socket layer: what a program asked for, in the task that asks, before the
+ * kernel cuts it into packets. Only IPv4 and IPv6 count; UNIX and netlink sockets pass here too. A
+ * call that failed or moved nothing is not counted.
+ *
+ * Retransmits come in softirqs and timers, where the current task means nothing. A TCP socket
+ * therefore carries the slot that used it last. One that carries none belongs to the cgroup v2 it
+ * was made in, if that is followed.
+ */
+#include "bpf/owner.bpf.h"
+#include <bpf/bpf_endian.h>
+
+#define AF_INET	     2
+#define AF_INET6     10
+#define IPPROTO_TCP  6
+#define IFF_LOOPBACK 8
+#define MSG_PEEK     2
+#define MSG_ERRQUEUE 0x2000
+#define TCP_SYN_SENT 2
+#define TCP_LISTEN   10
+#define GEN_SHIFT    32
+
+/* Neither takes anything off the socket's queue: the data is there again for the next call, or is
+ * a packet of our own that came back with an error or a time stamp. */
+#define NOT_RECEIVED (MSG_PEEK | MSG_ERRQUEUE)
+
+static __always_inline struct jp_net *net_of(u32 slot)
+{
+	u32 key = bpf_get_smp_processor_id() * jp_nslots + slot;
+
+	return bpf_map_lookup_elem(&jp_net, &key);
+}
+
+static __always_inline bool is_inet(struct sock *sk)
+{
+	u16 family = sk->__sk_common.skc_family;
+
+	return family == AF_INET || family == AF_INET6;
+}
+
+static __always_inline bool is_kernels(struct sock *sk)
+{
+	return BPF_CORE_READ_BITFIELD(sk, sk_kern_sock);
+}
+
+static __always_inline bool is_loop4(__be32 a)
+{
+	return (a & bpf_htonl(0xff000000)) == bpf_htonl(0x7f000000);
+}
+
+/* ::1, or 127/8 inside IPv6. */
+static __always_inline bool is_loop6(__be32 a0, __be32 a1, __be32 a2, __be32 a3)
+{
+	if (a0 | a1)
+		return false;
+	return a2 ? a2 == bpf_htonl(0xffff) && is_loop4(a3) : a3 == bpf_htonl(1);
+}
+
+/* Addresses of our own lead to the loopback device too, all but link-local ones of IPv6. */
+static __always_inline bool is_loop_route(struct sock *sk)
+{
+	struct dst_entry *dst = sk->sk_dst_cache;
+	struct net_device *dev;
+
+	if (!dst)
+		return false;
+	dev = dst->dev;
+	return dev && (dev->flags & IFF_LOOPBACK);
+}
+
+/* Of a socket without a peer only the address it is bound to is known. The IPv4 fields of an IPv6
+ * socket hold a placeholder out of 127/8: they are not looked at. */
+static __always_inline bool is_loop_inet6(struct sock *sk)
+{
+	struct in6_addr *own = &sk->__sk_common.skc_v6_rcv_saddr;
+	struct in6_addr *peer = &sk->__sk_common.skc_v6_daddr;
+	__be32 o0 = own->in6_u.u6_addr32[0], o1 = own->in6_u.u6_addr32[1];
+	__be32 o2 = own->in6_u.u6_addr32[2], o3 = own->in6_u.u6_addr32[3];
+	__be32 p0 = peer->in6_u.u6_addr32[0], p1 = peer->in6_u.u6_addr32[1];
+	__be32 p2 = peer->in6_u.u6_addr32[2], p3 = peer->in6_u.u6_addr32[3];
+
+	if (!(p0 | p1 | p2 | p3))
+		return is_loop6(o0, o1, o2, o3);
+	if (p3 == o3 && p2 == o2 && p1 == o1 && p0 == o0)
+		return true;
+	return is_loop6(p0, p1, p2, p3) || is_loop_route(sk);
+}
+
+static __always_inline bool is_loop(struct sock *sk)
+{
+	__be32 own, peer;
+
+	if (sk->__sk_common.skc_family == AF_INET6)
+		return is_loop_inet6(sk);
+	own = sk->__sk_common.skc_rcv_saddr;
+	peer = sk->__sk_common.skc_daddr;
+	if (!peer)
+		return is_loop4(own);
+	return is_loop4(peer) || peer == own || is_loop_route(sk);
+}
+
+/* Makes a TCP socket carry the slot. Several tasks may use it at once: both halves in one store. */
+static __always_inline void tag(struct sock *sk, u32 slot)
+{
+	struct jp_slot *info = slot_info(slot);
+	u64 want = slot | (u64)(info ? info->gen : 0) << GEN_SHIFT;
+	u64 *has;
+
+	_Static_assert(sizeof(struct jp_owner) == sizeof(want), "one store");
+	if (sk->sk_protocol != IPPROTO_TCP)
+		return;
+	has = bpf_sk_storage_get(&jp_socks, sk, 0, 0);
+	if (has) {
+		if (*has != want)
+			*(volatile u64 *)has = want;
+		return;
+	}
+	if (slot == JP_SLOT_OTHER)
+		return;
+	if (!bpf_sk_storage_get(&jp_socks, sk, &want, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		JP_COUNT(sock_fail);
+}
+
+static __always_inline void count_send(struct sock *sk, int ret)
+{
+	u32 slot = JP_SLOT_OTHER;
+	struct jp_net *n;
+
+	if (ret <= 0 || !is_inet(sk))
+		return;
+	if (!is_kernels(sk)) {
+		slot = current_slot();
+		tag(sk, slot);
+	}
+	n = net_of(slot);
+	if (!n)
+		return;
+	if (is_loop(sk)) {
+		ADD(n, loop_tx_bytes, ret);
+		ADD(n, loop_tx_ops, 1);
+	} else {
+		ADD(n, tx_bytes, ret);
+		ADD(n, tx_ops, 1);
+	}
+}
+
+static __always_inline void count_recv(struct sock *sk, int ret, int flags)
+{
+	u32 slot = JP_SLOT_OTHER;
+	struct jp_net *n;
+
+	if (ret <= 0 || (flags & NOT_RECEIVED) || !is_inet(sk))
+		return;
+	if (!is_kernels(sk)) {
+		slot = current_slot();
+		tag(sk, slot);
+	}
+	n = net_of(slot);
+	if (!n)
+		return;
+	if (is_loop(sk)) {
+		ADD(n, loop_rx_bytes, ret);
+		ADD(n, loop_rx_ops, 1);
+	} else {
+		ADD(n, rx_bytes, ret);
+		ADD(n, rx_ops, 1);
+	}
+}
+
+SEC("?tp_btf/sock_send_length")
+int BPF_PROG(jp_sock_send, struct sock *sk, int ret, int flags)
+{
+	count_send(sk, ret);
+	return 0;
+}
+
+SEC("?tp_btf/sock_recv_length")
+int BPF_PROG(jp_sock_recv, struct sock *sk, int ret, int flags)
+{
+	count_recv(sk, ret, flags);
+	return 0;
+}
+
+/* Where these tracepoints do not exist (before 6.3): the same places one step further down. */
+SEC("?fexit/inet_sendmsg")
+int BPF_PROG(jp_inet_send, struct socket *sock, void *msg, u64 size, int ret)
+{
+	count_send(sock->sk, ret);
+	return 0;
+}
+
+SEC("?fexit/inet6_sendmsg")
+int BPF_PROG(jp_inet6_send, struct socket *sock, void *msg, u64 size, int ret)
+{
+	count_send(sock->sk, ret);
+	return 0;
+}
+
+SEC("?fexit/inet_recvmsg")
+int BPF_PROG(jp_inet_recv, struct socket *sock, void *msg, u64 size, int flags, int ret)
+{
+	count_recv(sock->sk, ret, flags);
+	return 0;
+}
+
+SEC("?fexit/inet6_recvmsg")
+int BPF_PROG(jp_inet6_recv, struct socket *sock, void *msg, u64 size, int flags, int ret)
+{
+	count_recv(sock->sk, ret, flags);
+	return 0;
+}
+
+/* sendfile and splice into a socket, until 6.5 made them ordinary messages. */
+SEC("?fexit/inet_sendpage")
+int BPF_PROG(jp_inet_page, struct socket *sock, void *page, int offset, u64 size, int flags,
+	     long ret)
+{
+	count_send(sock->sk, ret);
+	return 0;
+}
+
+/* A connection is its maker's before anything was sent: the first packet may have to go again. */
+SEC("?tp_btf/inet_sock_set_state")
+int BPF_PROG(jp_sock_state, struct sock *sk, int from, int to)
+{
+	if ((to == TCP_SYN_SENT || to == TCP_LISTEN) && is_inet(sk) && !is_kernels(sk))
+		tag(sk, current_slot());
+	return 0;
+}
+
+static __always_inline u32 slot_of_cgroup(struct sock *sk)
+{
+	int i;
+
+	if (!bpf_core_field_exists(sk->sk_cgrp_data.cgroup))
+		return JP_SLOT_OTHER;
+	for (i = 0; i < JP_CARRIERS && i < jp_ncarriers; i++) {
+		struct jp_cgroup_key key = {};
+		struct jp_cgroup *e;
+
+		if (jp_carriers[i].ssid >= 0)
+			continue;
+		key.id = BPF_CORE_READ(sk, sk_cgrp_data.cgroup, kn, id);
+		key.hier = jp_carriers[i].hier;
+		e = bpf_map_lookup_elem(&jp_cgroups, &key);
+		return e && slot_valid(e->slot) ? e->slot : JP_SLOT_OTHER;
+	}
+	return JP_SLOT_OTHER;
+}
+
+static __always_inline u32 slot_of_sock(struct sock *sk)
+{
+	u64 *has = bpf_sk_storage_get(&jp_socks, sk, 0, 0);
+	u64 v = has ? *(volatile u64 *)has : 0;
+	struct jp_slot *info;
+
+	if (has) {
+		info = slot_info((u32)v);
+		if (info && slot_valid((u32)v) && info->gen == (u32)(v >> GEN_SHIFT))
+			return (u32)v;
+	}
+	return slot_of_cgroup(sk);
+}
+
+static __always_inline void count_again(struct sock *sk, u32 segments)
+{
+	struct jp_net *n = net_of(slot_of_sock(sk));
+
+	if (n)
+		ADD(n, retrans, segments);
+}
+
+/* A buffer that goes again may be several segments; RetransSegs counts them all. */
+SEC("?tp_btf/tcp_retransmit_skb")
+int BPF_PROG(jp_retrans, struct sock *sk, struct sk_buff *skb)
+{
+	struct tcp_skb_cb *cb = (struct tcp_skb_cb *)&skb->cb[0];
+	u32 segments = cb->tcp_gso_segs;
+
+	count_again(sk, segments ? segments : 1);
+	return 0;
+}
+
+/* The answer to a connection request; sk is the listening socket. */
+SEC("?tp_btf/tcp_retransmit_synack")
+int BPF_PROG(jp_retrans_synack, struct sock *sk)
+{
+	count_again(sk, 1);
+	return 0;
+}

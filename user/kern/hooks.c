@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Families whose events can be had in several ways: which way this kernel allows. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "kern/internal.h"
+
+#define HAS(k, p) ((k)->prog[p] >= 0)
+
+static bool has_tracepoint(const struct btf *btf, const char *tracepoint)
+{
+	char name[96];
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
+}
+
+static bool has_function(const struct btf *btf, const char *name)
+{
+	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
+}
+
+static bool has_enumerator(const struct btf *btf, const char *type, const char *name)
+{
+	int i, id = btf__find_by_name_kind(btf, type, BTF_KIND_ENUM);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, id) : NULL;
+
+	for (i = 0; t && i < btf_vlen(t); i++)
+		if (!strcmp(btf__name_by_offset(btf, btf_enum(t)[i].name_off), name))
+			return true;
+	return false;
+}
+
+/* Many kernels know the functions but cannot let programs in: tried with one that does nothing. */
+static bool can_fexit(const struct btf *btf, const char *function)
+{
+	static const struct bpf_insn nothing[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = BPF_TRACE_FEXIT);
+	int id = btf__find_by_name_kind(btf, function, BTF_KIND_FUNC), fd, link;
+
+	if (id <= 0)
+		return false;
+	o.attach_btf_id = id;
+	fd = bpf_prog_load(BPF_PROG_TYPE_TRACING, "jp_try", "GPL", nothing, 2, &o);
+	if (fd < 0)
+		return false;
+	link = bpf_raw_tracepoint_open(NULL, fd);
+	if (link >= 0)
+		close(link);
+	close(fd);
+	return link >= 0;
+}
+
+static void leave_out(struct kern *k, enum kern_program first, enum kern_program last)
+{
+	for (; first <= last; first++)
+		k->unused[first] = true;
+}
+
+static void choose_network(struct kern *k, const struct btf *btf)
+{
+	bool tracepoints =
+		has_tracepoint(btf, "sock_send_length") && has_tracepoint(btf, "sock_recv_length");
+	bool pages = has_function(btf, "inet_sendpage"), fexit = false;
+
+	if (!tracepoints || pages)
+		fexit = can_fexit(btf, "inet_sendmsg");
+	if (tracepoints)
+		leave_out(k, P_INET_SEND, P_INET6_RECV);
+	else
+		leave_out(k, P_SOCK_SEND, P_SOCK_RECV);
+	if (!has_function(btf, "inet6_sendmsg")) {
+		k->unused[P_INET6_SEND] = true;
+		k->unused[P_INET6_RECV] = true;
+	}
+	k->unused[P_INET_PAGE] = !pages || !fexit;
+	if (pages && !fexit)
+		k->blind |= JP_BLIND_SENDPAGE;
+	if (!has_tracepoint(btf, "tcp_retransmit_skb"))
+		k->unused[P_RETRANS] = true, k->blind |= JP_BLIND_RETRANS;
+	if (!has_tracepoint(btf, "tcp_retransmit_synack"))
+		k->unused[P_RETRANS_SYNACK] = true;
+	if (!has_tracepoint(btf, "inet_sock_set_state"))
+		k->unused[P_SOCK_STATE] = true;
+	if ((!tracepoints && !fexit) ||
+	    libbpf_probe_bpf_map_type(BPF_MAP_TYPE_SK_STORAGE, NULL) != 1)
+		k->families &= ~FAM_NETWORK;
+}
+
+/* One program for all system calls reads their numbers from registers it must know. */
+#if defined(__x86_64__) || defined(__aarch64__)
+#define KNOWS_NUMBERS true
+#else
+#define KNOWS_NUMBERS false
+#endif
+
+static void choose_files(struct kern *k, const struct btf *btf)
+{
+	/* a link on a tracefs event can be pinned since it is a link of its own kind (5.15) */
+	bool events = has_enumerator(btf, "bpf_link_type", "BPF_LINK_TYPE_PERF_EVENT");
+	int p;
+
+	/* no architecture lacks these two; open and creat are gone from newer ones */
+	if (kern_event_id(kern_progs[P_OPENAT].event) < 0 ||
+	    kern_event_id(kern_progs[P_CLOSE].event) < 0)
+		events = false;
+	for (p = P_OPEN; p <= P_CLOSE; p++)
+		if (!events || kern_event_id(kern_progs[p].event) < 0)
+			k->unused[p] = true;
+	if (events)
+		k->unused[P_SYS_EXIT] = true;
+	else if (!KNOWS_NUMBERS || !has_tracepoint(btf, "sys_exit"))
+		k->families &= ~FAM_FILES;
+}
+
+void kern_choose_hooks(struct kern *k)
+{
+	struct btf *btf;
+
+	if (!(k->families & (FAM_NETWORK | FAM_FILES)))
+		return;
+	btf = k->opts.btf ? btf__parse(k->opts.btf, NULL) : btf__load_vmlinux_btf();
+	if (!btf || libbpf_get_error(btf)) {
+		k->families &= ~(FAM_NETWORK | FAM_FILES);
+		return; /* the load will say what is missing */
+	}
+	if (k->families & FAM_NETWORK)
+		choose_network(k, btf);
+	if (k->families & FAM_FILES)
+		choose_files(k, btf);
+	btf__free(btf);
+}
+
+#define NOT_SEEN "not seen: splice from a socket, zero-copy receive, RDMA"
+
+const char *kern_hook_mode(const struct kern *k, enum family f)
+{
+	if (f == FAM_FILES)
+		return HAS(k, P_SYS_EXIT) ? "exact: one program on the return of every system call"
+					  : "exact";
+	if (k->control->blind & JP_BLIND_SENDPAGE)
+		return "exact at sockets (tracepoints); " NOT_SEEN ", sendfile";
+	return HAS(k, P_SOCK_SEND) ? "exact at sockets (tracepoints); " NOT_SEEN
+				   : "exact at sockets (fexit); " NOT_SEEN;
+}
+
+const char *kern_no_hook(enum family f)
+{
+	if (f == FAM_NETWORK)
+		return "off: this kernel has neither the tracepoints sock_send_length and "
+		       "sock_recv_length nor fexit";
+	if (f == FAM_FILES)
+		return "off: neither tracefs nor the tracepoint sys_exit can be used here";
+	return NULL;
+}
