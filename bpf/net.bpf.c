@@ -19,6 +19,11 @@
 #define MSG_ERRQUEUE 0x2000
 #define TCP_SYN_SENT 2
 #define TCP_LISTEN   10
+#define EAGAIN	     11
+#define ENOMEM	     12
+#define EBUSY	     16
+#define EINVAL	     22
+#define EHOSTUNREACH 113
 #define GEN_SHIFT    32
 
 /* Neither takes anything off the socket's queue: the data is there again for the next call, or is
@@ -271,13 +276,30 @@ static __always_inline void count_again(struct sock *sk, u32 segments)
 		ADD(n, retrans, segments);
 }
 
+/*
+ * Since 6.16 the tracepoint also fires for attempts that failed, and says with what. RetransSegs
+ * has those that got as far as the IP layer; these errors come before.
+ */
+static __always_inline bool is_given_up(int err)
+{
+	return err == -EAGAIN || err == -ENOMEM || err == -EBUSY || err == -EINVAL ||
+	       err == -EHOSTUNREACH;
+}
+
+/* Set before load: the tracepoint has that argument. */
+const volatile __u32 jp_retrans_err = 0;
+
 /* A buffer that goes again may be several segments; RetransSegs counts them all. */
 SEC("?tp_btf/tcp_retransmit_skb")
-int BPF_PROG(jp_retrans, struct sock *sk, struct sk_buff *skb)
+int jp_retrans(u64 *ctx)
 {
+	struct sock *sk = (struct sock *)ctx[0];
+	struct sk_buff *skb = (struct sk_buff *)ctx[1];
 	struct tcp_skb_cb *cb = (struct tcp_skb_cb *)&skb->cb[0];
 	u32 segments = cb->tcp_gso_segs;
 
+	if (jp_retrans_err && is_given_up((int)ctx[2]))
+		return 0;
 	count_again(sk, segments ? segments : 1);
 	return 0;
 }

@@ -12,12 +12,22 @@
 
 #define HAS(k, p) ((k)->prog[p] >= 0)
 
-static bool has_tracepoint(const struct btf *btf, const char *tracepoint)
+/* Arguments of a tracepoint, 0 if there is none. */
+static int tracepoint_args(const struct btf *btf, const char *tracepoint)
 {
+	const struct btf_type *t;
 	char name[96];
+	int id;
 
 	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
-	return btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) > 0;
+	id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+	while (id > 0) {
+		t = btf__type_by_id(btf, id);
+		if (btf_is_func_proto(t))
+			return btf_vlen(t) - 1; /* the first is the tracepoint's own */
+		id = btf_is_typedef(t) || btf_is_ptr(t) ? (int)t->type : 0;
+	}
+	return 0;
 }
 
 static bool has_function(const struct btf *btf, const char *name)
@@ -67,8 +77,8 @@ static void leave_out(struct kern *k, enum kern_program first, enum kern_program
 
 static void choose_network(struct kern *k, const struct btf *btf)
 {
-	bool tracepoints =
-		has_tracepoint(btf, "sock_send_length") && has_tracepoint(btf, "sock_recv_length");
+	bool tracepoints = tracepoint_args(btf, "sock_send_length") &&
+			   tracepoint_args(btf, "sock_recv_length");
 	bool pages = has_function(btf, "inet_sendpage"), fexit = false;
 
 	if (!tracepoints || pages)
@@ -84,11 +94,12 @@ static void choose_network(struct kern *k, const struct btf *btf)
 	k->unused[P_INET_PAGE] = !pages || !fexit;
 	if (pages && !fexit)
 		k->blind |= JP_BLIND_SENDPAGE;
-	if (!has_tracepoint(btf, "tcp_retransmit_skb"))
+	k->retrans_err = tracepoint_args(btf, "tcp_retransmit_skb") > 2;
+	if (!tracepoint_args(btf, "tcp_retransmit_skb"))
 		k->unused[P_RETRANS] = true, k->blind |= JP_BLIND_RETRANS;
-	if (!has_tracepoint(btf, "tcp_retransmit_synack"))
+	if (!tracepoint_args(btf, "tcp_retransmit_synack"))
 		k->unused[P_RETRANS_SYNACK] = true;
-	if (!has_tracepoint(btf, "inet_sock_set_state"))
+	if (!tracepoint_args(btf, "inet_sock_set_state"))
 		k->unused[P_SOCK_STATE] = true;
 	if ((!tracepoints && !fexit) ||
 	    libbpf_probe_bpf_map_type(BPF_MAP_TYPE_SK_STORAGE, NULL) != 1)
@@ -117,7 +128,7 @@ static void choose_files(struct kern *k, const struct btf *btf)
 			k->unused[p] = true;
 	if (events)
 		k->unused[P_SYS_EXIT] = true;
-	else if (!KNOWS_NUMBERS || !has_tracepoint(btf, "sys_exit"))
+	else if (!KNOWS_NUMBERS || !tracepoint_args(btf, "sys_exit"))
 		k->families &= ~FAM_FILES;
 }
 

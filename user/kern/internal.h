@@ -102,6 +102,7 @@ struct kern {
 	bool rq_second;	   /* tracepoints of requests begin with the queue */
 	unsigned families; /* loaded: enum family */
 	uint32_t blind;	   /* JP_BLIND_* of the families that are loaded */
+	bool retrans_err;  /* tcp_retransmit_skb has a third argument */
 	bool unused[P_N];  /* another program does its work here, or none can */
 	int map[M_N];
 	int prog[P_N];

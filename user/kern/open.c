@@ -227,6 +227,7 @@ static int load_object(struct kern *k)
 	s->rodata->jp_families = k->families;
 	s->rodata->jp_blk_sets = kern_blk_sets();
 	s->rodata->jp_rq_second = k->rq_second;
+	s->rodata->jp_retrans_err = k->retrans_err;
 	choose_maps(k, s);
 	choose_programs(k, s);
 	err = set_carriers(k, s);
