@@ -11,11 +11,16 @@
 
 struct perf_event {
 	char text[96];	 /* as the user wrote it */
-	char column[40]; /* Cycles, Instructions, CacheMisses, BranchMisses, L1DcacheLoadMisses, or name= */
+	char column[40]; /* BranchMisses, L1DcacheLoadsUser (:u), R1a8Kernel (:k), or name= as is */
 	uint32_t type;	 /* PERF_TYPE_*, or a PMU's number from sysfs */
 	uint64_t config, config1, config2;
 	bool exclude_user, exclude_kernel; /* modifiers :k and :u */
-	double max_rate; /* per second and CPU, more than which is not plausible: for sampling */
+	/*
+	 * Per second and CPU, more than which is not plausible: for sampling. By the highest clock
+	 * of cpufreq (else 1.5 times that of /proc/cpuinfo, else 5 GHz): as many as cycles of what
+	 * is not known better (raw codes, PMU terms), 4 instructions per cycle, a miss in 20.
+	 */
+	double max_rate;
 };
 
 /* What is counted unless PerfEvents= says otherwise. */
@@ -24,8 +29,9 @@ struct perf_event {
 /*
  * A comma list of perf's own names (perf list: hardware, software and cache events), raw codes
  * (r01c2) and PMU terms (cpu/event=0xc2,umask=0x1,name=Uops/, msr/tsc/), each with an optional
- * modifier :u or :k. sysfs is "/sys", or a recorded tree in tests. Returns how many; -EINVAL or
- * -ENOENT with the reason in err: more than max, the same twice, no such event, no such PMU.
+ * modifier :u or :k (cpu/.../u too). sysfs is "/sys", or a recorded tree in tests. Returns how
+ * many; -EINVAL or -ENOENT with the reason in err: more than max, the same event or column twice,
+ * no such event, no such PMU, a PMU that does not count for the task on a CPU.
  */
 int perf_event__parse(const char *list, const char *sysfs, struct perf_event *out, unsigned max,
 		      char *err, size_t errlen);

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Lists of events against trees of sysfs as an Intel and an AMD machine have them.
+ * "test_perf_event --names" prints "name type config" of every name for tests/events.py.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kern/perf_event.h"
+#include "kern/perf_names.h"
+
+#define MAX 8
+
+static char intel[64], amd[64];
+
+/* DIR/PATH holds text; the directories on the way are made. */
+static void put(const char *dir, const char *path, const char *text)
+{
+	char cmd[512], full[256];
+	FILE *f;
+
+	snprintf(full, sizeof(full), "%s/%s", dir, path);
+	snprintf(cmd, sizeof(cmd), "mkdir -p $(dirname '%s')", full);
+	assert_int_equal(system(cmd), 0);
+	f = fopen(full, "w");
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+}
+
+#define DEV "bus/event_source/devices/"
+
+static int make_trees(void **state)
+{
+	strcpy(intel, "/tmp/test_perf_event.XXXXXX");
+	strcpy(amd, "/tmp/test_perf_event.XXXXXX");
+	if (!mkdtemp(intel) || !mkdtemp(amd))
+		return -1;
+	put(intel, DEV "cpu/type", "4\n");
+	put(intel, DEV "cpu/format/event", "config:0-7\n");
+	put(intel, DEV "cpu/format/umask", "config:8-15\n");
+	put(intel, DEV "cpu/format/edge", "config:18\n");
+	put(intel, DEV "cpu/format/any", "config:21\n");
+	put(intel, DEV "cpu/format/cmask", "config:24-31\n");
+	put(intel, DEV "cpu/format/offcore_rsp", "config1:0-63\n");
+	put(intel, DEV "cpu/format/ldat", "config1:0-15\n");
+	put(intel, DEV "cpu/format/odd", "config2:3,60-63\n");
+	put(intel, DEV "cpu/format/later", "config3:0-7\n");
+	put(intel, DEV "cpu/format/broken", "config:9-\n");
+	put(intel, DEV "cpu/format/huge", "config:0-64\n");
+	put(intel, DEV "cpu/format/backward", "config:9-3\n");
+	put(intel, DEV "cpu/events/cpu-cycles", "event=0x3c\n");
+	put(intel, DEV "cpu/events/cache-misses", "event=0x2e,umask=0x41\n");
+	put(intel, DEV "cpu/events/mem-loads", "event=0xcd,umask=0x1,ldat=3\n");
+	put(intel, DEV "cpu/events/recursive", "recursive\n");
+	put(intel, DEV "cpu/events/asks", "event=0x1,umask=?\n");
+	put(intel, DEV "uncore_imc_0/type", "12\n");
+	put(intel, DEV "uncore_imc_0/cpumask", "0\n");
+	put(intel, DEV "uncore_imc_0/format/event", "config:0-7\n");
+	put(intel, DEV "power/type", "9\n");
+	put(intel, DEV "power/format/event", "config:0-7\n");
+	put(intel, DEV "power/events/energy-pkg", "event=0x02\n");
+	put(intel, DEV "power/events/energy-pkg.scale", "2.3283064365386962890625e-10\n");
+	put(intel, DEV "power/events/energy-pkg.unit", "Joules\n");
+	put(intel, DEV "software/type", "1\n");
+	put(intel, DEV "tracepoint/type", "2\n");
+	put(intel, DEV "notype/format/event", "config:0-7\n");
+	put(intel, DEV "secret", "4\n");
+	put(intel, "devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "3000000\n");
+	put(intel, "devices/system/cpu/cpu1/cpufreq/cpuinfo_max_freq", "4000000\n");
+	put(intel, "devices/system/cpu/cpufreq/cpuinfo_max_freq", "9000000\n");
+	put(amd, DEV "cpu/type", "4\n");
+	put(amd, DEV "cpu/format/event", "config:0-7,32-35\n");
+	put(amd, DEV "cpu/format/umask", "config:8-15\n");
+	put(amd, DEV "cpu/events/instructions", "event=0xc0\n");
+	put(amd, DEV "msr/type", "10\n");
+	put(amd, DEV "msr/format/event", "config:0-63\n");
+	put(amd, DEV "msr/events/tsc", "event=0x00\n");
+	return 0;
+}
+
+static int remove_trees(void **state)
+{
+	char cmd[200];
+
+	snprintf(cmd, sizeof(cmd), "rm -rf %s %s", intel, amd);
+	return system(cmd);
+}
+
+static struct perf_event one(const char *sysfs, const char *text)
+{
+	struct perf_event ev[MAX];
+	char err[256];
+	int n = perf_event__parse(text, sysfs, ev, MAX, err, sizeof(err));
+
+	if (n != 1)
+		fail_msg("%s: %d %s", text, n, err);
+	return ev[0];
+}
+
+static void refused(const char *text, int code, const char *why)
+{
+	struct perf_event ev[MAX];
+	char err[256];
+	int n = perf_event__parse(text, intel, ev, MAX, err, sizeof(err));
+
+	if (n != code || !strstr(err, why))
+		fail_msg("%s: %d \"%s\", not %d \"%s\"", text, n, err, code, why);
+}
+
+static void the_default_is_three_events(void **state)
+{
+	struct perf_event ev[MAX];
+	char err[64] = "x";
+
+	assert_int_equal(perf_event__parse(PERF_EVENTS_DEFAULT, intel, ev, MAX, err, sizeof(err)),
+			 3);
+	assert_string_equal(err, "");
+	assert_string_equal(ev[0].column, "Cycles");
+	assert_string_equal(ev[1].column, "Instructions");
+	assert_string_equal(ev[2].column, "CacheMisses");
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(ev[i].type, PERF_TYPE_HARDWARE);
+		assert_false(ev[i].exclude_user || ev[i].exclude_kernel);
+	}
+	assert_int_equal(ev[0].config, PERF_COUNT_HW_CPU_CYCLES);
+	assert_int_equal(ev[1].config, PERF_COUNT_HW_INSTRUCTIONS);
+	assert_int_equal(ev[2].config, PERF_COUNT_HW_CACHE_MISSES);
+	assert_string_equal(ev[2].text, "cache-misses");
+}
+
+static void names_make_columns(void **state)
+{
+	static const struct {
+		const char *text, *column;
+	} cases[] = {
+		{"branch-misses", "BranchMisses"},
+		{"L1-dcache-load-misses", "L1DcacheLoadMisses"},
+		{"LLC-loads", "LLCLoads"},
+		{"dTLB-store-misses:u", "DTLBStoreMissesUser"},
+		{"r1a8", "R1a8"},
+		{"r1A8:k", "R1A8Kernel"},
+		{"cs", "Cs"},
+		{"cpu/event=0xc2,umask=0x1,name=Uops/", "Uops"},
+		{"cpu/event=0xc2,name=my_uops/u", "my_uops"},
+		{"cpu/event=0xc2,umask=0x1/k", "CpuEvent0xc2Umask0x1Kernel"},
+		{"cpu/cpu-cycles/:u", "CpuCpuCyclesUser"},
+		{" \tcycles ", "Cycles"},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		assert_string_equal(one(intel, cases[i].text).column, cases[i].column);
+}
+
+static void modifiers_leave_one_mode_out(void **state)
+{
+	assert_true(one(intel, "cycles:u").exclude_kernel);
+	assert_false(one(intel, "cycles:u").exclude_user);
+	assert_true(one(intel, "cycles:k").exclude_user);
+	assert_false(one(intel, "cycles:k").exclude_kernel);
+	assert_true(one(intel, "cpu/event=1/u").exclude_kernel);
+	assert_true(one(intel, "cpu/event=1/:k").exclude_user);
+	assert_true(one(intel, "r1:u").exclude_kernel);
+}
+
+static void every_name_is_found_and_fits(void **state)
+{
+	unsigned n;
+	const struct perf_name *all = perf_names__all(&n);
+
+	assert_true(n > 50);
+	for (unsigned i = 0; i < n; i++) {
+		struct perf_event ev = one(intel, all[i].name);
+
+		assert_int_equal(ev.type, all[i].type);
+		assert_true(ev.config == all[i].config);
+		assert_true(ev.max_rate >= 1e6 && ev.max_rate <= 4 * 4e9);
+		for (unsigned k = 0; k < i; k++)
+			assert_string_not_equal(all[i].name, all[k].name);
+	}
+}
+
+static void raw_codes_are_hexadecimal(void **state)
+{
+	struct perf_event ev = one(intel, "r1a8");
+
+	assert_int_equal(ev.type, PERF_TYPE_RAW);
+	assert_true(ev.config == 0x1a8);
+	assert_true(one(intel, "rffffffffffffffff").config == UINT64_MAX);
+	refused("r10000000000000000", -EINVAL, "64 bits");
+	refused("r", -ENOENT, "no such event");
+	refused("r1g", -ENOENT, "no such event");
+}
+
+static void terms_go_to_their_bits(void **state)
+{
+	static const struct {
+		const char *text;
+		bool amd;
+		uint32_t type;
+		uint64_t config, config1, config2;
+	} cases[] = {
+		{"cpu/event=0xc2,umask=0x1/", false, 4, 0x1c2, 0, 0},
+		{"cpu/event=194,umask=1/", false, 4, 0x1c2, 0, 0},
+		{"cpu/event=010/", false, 4, 10, 0, 0},
+		{"cpu/event=0x3c,edge,any=1,cmask=2/", false, 4, 0x224003c, 0, 0},
+		{"cpu/event=0xb7,offcore_rsp=0xffffffffffffffff,name=X/", false, 4, 0xb7,
+		 UINT64_MAX, 0},
+		{"cpu/odd=0x1f/", false, 4, 0, 0, 0xf000000000000008},
+		{"cpu/odd=0x2/", false, 4, 0, 0, 0x1000000000000000},
+		{"cpu/cache-misses/", false, 4, 0x412e, 0, 0},
+		{"cpu/mem-loads/", false, 4, 0x1cd, 3, 0},
+		{"cpu/cpu-cycles,cmask=1/", false, 4, 0x100003c, 0, 0},
+		{"cpu/config=0x10,config1=7,config2=9/", false, 4, 0x10, 7, 9},
+		{"software/config=5/", false, 1, 5, 0, 0},
+		{"cpu/event=0x1c2/", true, 4, 0x1000000c2, 0, 0},
+		{"cpu/event=0xfff,umask=0xff/", true, 4, 0xf0000ffff, 0, 0},
+		{"cpu/instructions/", true, 4, 0xc0, 0, 0},
+		{"msr/tsc/", true, 10, 0, 0, 0},
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct perf_event ev = one(cases[i].amd ? amd : intel, cases[i].text);
+
+		if (ev.type != cases[i].type || ev.config != cases[i].config ||
+		    ev.config1 != cases[i].config1 || ev.config2 != cases[i].config2)
+			fail_msg("%s: %u %llx %llx %llx", cases[i].text, ev.type,
+				 (unsigned long long)ev.config, (unsigned long long)ev.config1,
+				 (unsigned long long)ev.config2);
+	}
+}
+
+static void commas_between_slashes_end_no_event(void **state)
+{
+	struct perf_event ev[MAX];
+	char err[128];
+
+	assert_int_equal(perf_event__parse("cycles:u, cpu/event=1,umask=2/u ,r1,cs", intel, ev, MAX,
+					   err, sizeof(err)),
+			 4);
+	assert_string_equal(ev[1].text, "cpu/event=1,umask=2/u");
+	assert_true(ev[1].config == 0x201);
+	assert_string_equal(ev[3].column, "Cs");
+}
+
+static void wrong_words_are_named_with_the_nearest(void **state)
+{
+	refused("cylces", -ENOENT, "cylces: no such event; did you mean \"cycles\"?");
+	refused("cycles,L1-dcache-load-miss", -ENOENT, "\"L1-dcache-load-misses\"");
+	refused("CYCLES", -ENOENT, "\"cycles\"");
+	refused("sched:sched_switch", -ENOENT, "sched:sched_switch: no such event");
+	refused("iTLB-stores", -ENOENT, "no such event");
+	refused("cpu/evnt=1/", -ENOENT, "no term and no event \"evnt\"; did you mean \"event\"?");
+	refused("cpu/cache-mises/", -ENOENT, "did you mean \"cache-misses\"?");
+	refused("cpu/event=1,xyzzy/", -ENOENT, "\"xyzzy\"");
+	refused("cpux/event=1/", -ENOENT, "no PMU \"cpux\"; did you mean \"cpu\"?");
+	refused("elsewhere/event=1/", -ENOENT, "no PMU \"elsewhere\"");
+	refused("cycles:x", -EINVAL, "cycles:x: \"x\" is not one of the modifiers u and k");
+	refused("cycles:uk", -EINVAL, "\"uk\"");
+	refused("cycles:", -EINVAL, "modifiers");
+	refused("cpu/event=1/pp", -EINVAL, "\"pp\"");
+}
+
+static void bad_values_are_refused(void **state)
+{
+	refused("cpu/event=0x100/", -EINVAL, "more bits");
+	refused("cpu/edge=2/", -EINVAL, "more bits");
+	refused("cpu/event=/", -EINVAL, "want a number");
+	refused("cpu/event=-1/", -EINVAL, "want a number");
+	refused("cpu/event=0x/", -EINVAL, "want a number");
+	refused("cpu/event=1e3/", -EINVAL, "want a number");
+	refused("cpu/event=99999999999999999999999/", -EINVAL, "want a number");
+	refused("cpu/event=0x10000000000000000/", -EINVAL, "want a number");
+	refused("cpu/event=1,event=2/", -EINVAL, "\"event\" is given twice");
+	refused("cpu/name=9lives,event=1/", -EINVAL, "name=9lives");
+	refused("cpu/event=1,name/", -EINVAL, "name=");
+	refused("cpu/event=1,name=a-b/", -EINVAL, "name=a-b");
+	refused("cpu/event=1,name=abcdefghijklmnopqrstuvwxyzabcdefghijklmn/", -EINVAL,
+		"at most 39");
+	refused("cpu/event=0xb7,offcore_rsp=0xffffffffffffffff/", -EINVAL, "name=, at most 39");
+	refused("cpu/asks/", -EINVAL, "umask=?");
+}
+
+static void odd_files_of_sysfs_are_refused(void **state)
+{
+	refused("cpu/later=1/", -EINVAL, "not known here: config3:0-7");
+	refused("cpu/broken=1/", -EINVAL, "not known here");
+	refused("cpu/huge=1/", -EINVAL, "not known here");
+	refused("cpu/backward=1/", -EINVAL, "not known here");
+	refused("cpu/recursive/", -ENOENT, "\"recursive\"");
+	refused("notype/event=1/", -ENOENT, "does not say its type");
+	refused("secret/event=1/", -ENOENT, "no PMU");
+}
+
+static void other_counts_than_a_tasks_are_refused(void **state)
+{
+	refused("power/energy-pkg/", -EINVAL, "unit of its own (energy-pkg.scale)");
+	refused("uncore_imc_0/event=1/", -EINVAL, "several CPUs");
+	refused("tracepoint/config=1/", -EINVAL, "no counters");
+}
+
+static void names_lead_to_no_other_directory(void **state)
+{
+	refused("../x/event=1/", -EINVAL, "not the name of a PMU");
+	refused("../../x/", -EINVAL, "not the name");
+	refused("./event=1/", -EINVAL, "not the name of a PMU");
+	refused("/event=1/", -EINVAL, "not the name of a PMU");
+	refused("cpu/../type/", -EINVAL, "not the name of a term");
+	refused("cpu/..=1/", -EINVAL, "not the name of a term");
+	refused("cpu/.hidden/", -EINVAL, "not the name of a term");
+	refused("cpu/energy-pkg.scale/", -EINVAL, "not the name of a term");
+	refused("cpu/event=1,/", -EINVAL, "not the name of a term");
+	refused("cpu//", -EINVAL, "Nothing is between");
+	refused("cpu/event=1", -EINVAL, "slash after the terms is missing");
+	refused("cpu/event=1,cycles", -EINVAL, "slash after the terms is missing");
+}
+
+static void lists_without_sense_are_refused(void **state)
+{
+	char longest[400];
+
+	refused("", -EINVAL, "an event is missing");
+	refused("  ", -EINVAL, "an event is missing");
+	refused("cycles,", -EINVAL, "an event is missing");
+	refused(",cycles", -EINVAL, "an event is missing");
+	refused("cycles,,cs", -EINVAL, "an event is missing");
+	refused("cycles instructions", -EINVAL, "blank");
+	refused("cy\033[31mcles", -EINVAL, "control character");
+	refused("cycles,cs,cycles", -EINVAL, "cycles is the same event as cycles");
+	refused("cycles,cpu-cycles", -EINVAL, "cpu-cycles is the same event as cycles");
+	refused("cycles,cpu/event=1,name=Cycles/", -EINVAL, "both be the column Cycles");
+	refused("cycles,cpu/event=1,name=cYCLES/", -EINVAL, "both be the column");
+	refused("r1,r2,r3,r4,r5,r6,r7,r8,r9", -EINVAL, "more than 8 events");
+	memset(longest, 'x', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	refused(longest, -EINVAL, "longer than 95");
+	memset(longest, '/', sizeof(longest) - 1);
+	refused(longest, -EINVAL, "longer than 95");
+}
+
+/* Any bytes in any order: an answer, and no access outside. */
+static void noise_is_survived(void **state)
+{
+	static const char *const parts[] = {"cpu",  "/",	  "event",  "=",      "0x3c", ",",
+					    ":u",   "name",	  "cycles", "..",     "r1f",  "%s",
+					    "\xff", "cpu-cycles", "-",	    "config", "64",   " "};
+	uint64_t x = 88172645463325252ULL;
+
+	for (int i = 0; i < 20000; i++) {
+		struct perf_event ev[MAX];
+		char text[512] = "", err[48];
+		int n;
+
+		for (int k = 0; k < 2 + i % 24; k++) {
+			x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+			strcat(text, parts[x % (sizeof(parts) / sizeof(parts[0]))]);
+		}
+		n = perf_event__parse(text, intel, ev, MAX, err, sizeof(err));
+		assert_true((n > 0 && n <= MAX) || ((n == -EINVAL || n == -ENOENT) && err[0]));
+	}
+}
+
+static void rates_follow_the_fastest_clock(void **state)
+{
+	assert_true(one(intel, "cycles").max_rate == 4e9);
+	assert_true(one(intel, "instructions").max_rate == 16e9);
+	assert_true(one(intel, "branches").max_rate == 4e9);
+	assert_true(one(intel, "cache-misses").max_rate == 2e8);
+	assert_true(one(intel, "LLC-load-misses").max_rate == 2e8);
+	assert_true(one(intel, "task-clock").max_rate == 1e9);
+	assert_true(one(intel, "faults").max_rate == 1e6);
+	assert_true(one(intel, "r1a8").max_rate == 4e9);
+	assert_true(one(intel, "cpu/event=1/").max_rate == 4e9);
+	assert_true(one(amd, "cycles").max_rate > 1e8);
+}
+
+static int print_names(void)
+{
+	unsigned n;
+	const struct perf_name *all = perf_names__all(&n);
+
+	for (unsigned i = 0; i < n; i++)
+		printf("%s %u %#llx\n", all[i].name, all[i].type,
+		       (unsigned long long)all[i].config);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_default_is_three_events),
+		cmocka_unit_test(names_make_columns),
+		cmocka_unit_test(modifiers_leave_one_mode_out),
+		cmocka_unit_test(every_name_is_found_and_fits),
+		cmocka_unit_test(raw_codes_are_hexadecimal),
+		cmocka_unit_test(terms_go_to_their_bits),
+		cmocka_unit_test(commas_between_slashes_end_no_event),
+		cmocka_unit_test(wrong_words_are_named_with_the_nearest),
+		cmocka_unit_test(bad_values_are_refused),
+		cmocka_unit_test(odd_files_of_sysfs_are_refused),
+		cmocka_unit_test(other_counts_than_a_tasks_are_refused),
+		cmocka_unit_test(names_lead_to_no_other_directory),
+		cmocka_unit_test(lists_without_sense_are_refused),
+		cmocka_unit_test(noise_is_survived),
+		cmocka_unit_test(rates_follow_the_fastest_clock),
+	};
+
+	if (argc == 2 && !strcmp(argv[1], "--names"))
+		return print_names();
+	return cmocka_run_group_tests_name("perf_event", tests, make_trees, remove_trees);
+}

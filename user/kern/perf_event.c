@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Lists of events in perf's words. */
+#include "kern/perf_event.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "kern/perf_names.h"
+
+#define CLOCK_HZ 5e9 /* where nothing says how fast the CPUs are */
+#define BOOST	 1.5 /* over the nominal clock, which is all that /proc/cpuinfo has */
+
+int perf_why__say(const struct perf_why *why, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why->err, why->errlen, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+bool perf_number(const char *text, uint64_t *v)
+{
+	int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+	const char *digits = base == 16 ? text + 2 : text;
+
+	if (!*digits ||
+	    digits[strspn(digits, base == 16 ? "0123456789abcdefABCDEF" : "0123456789")])
+		return false;
+	errno = 0;
+	*v = strtoull(digits, NULL, base);
+	return !errno;
+}
+
+static double nominal_hz(void)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/cpuinfo", "re");
+	double mhz = 0, most = 0;
+	char line[512];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "cpu MHz : %lf", &mhz) == 1 && mhz > most && mhz < 1e5)
+			most = mhz;
+	return most * 1e6;
+}
+
+/* The fastest CPU's highest clock. */
+static double clock_hz(const char *sysfs)
+{
+	_cleanup_closedir_ DIR *d = NULL;
+	const struct dirent *e;
+	uint64_t khz, most = 0;
+	char path[512], text[32];
+	double nominal;
+
+	snprintf(path, sizeof(path), "%s/devices/system/cpu", sysfs);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		if (!str__starts(e->d_name, "cpu") || !isdigit((unsigned char)e->d_name[3]))
+			continue;
+		snprintf(path, sizeof(path), "%.32s/cpufreq/cpuinfo_max_freq", e->d_name);
+		if (read_file(dirfd(d), path, text, sizeof(text)) < 0)
+			continue;
+		text[strcspn(text, "\n")] = '\0';
+		if (!parse_u64(text, &khz) && khz > most && khz < 100000000)
+			most = khz;
+	}
+	if (most)
+		return (double)most * 1e3;
+	nominal = nominal_hz();
+	return nominal > 0 ? nominal * BOOST : CLOCK_HZ;
+}
+
+static int take_modifiers(struct perf_event *ev, const char *mods, const struct perf_why *why)
+{
+	if (!strcmp(mods, "u"))
+		ev->exclude_kernel = true;
+	else if (!strcmp(mods, "k"))
+		ev->exclude_user = true;
+	else
+		return perf_why__say(why, -EINVAL, "\"%s\" is not one of the modifiers u and k",
+				     mods);
+	return 0;
+}
+
+/* Capitals where words begin: L1-dcache-loads is L1DcacheLoads. */
+static int make_column(struct perf_event *ev, const char *what, const struct perf_why *why)
+{
+	const char *suffix = ev->exclude_kernel ? "User" : ev->exclude_user ? "Kernel" : "";
+	char name[sizeof(ev->text) + 8];
+	size_t len = 0;
+	bool begins = true;
+
+	for (; *what; what++) {
+		unsigned char c = (unsigned char)*what;
+
+		if (isalnum(c))
+			name[len++] = (char)(begins ? toupper(c) : c);
+		begins = !isalnum(c);
+	}
+	snprintf(name + len, sizeof(name) - len, "%s", suffix);
+	if (isalpha((unsigned char)name[0]) && !str__copy(ev->column, sizeof(ev->column), name))
+		return 0;
+	return perf_why__say(why, -EINVAL,
+			     "no column can be called \"%s\": give it a name=, at most %zu letters "
+			     "and digits",
+			     name, sizeof(ev->column) - 1);
+}
+
+static bool is_raw(const char *name)
+{
+	size_t len = strspn(name + 1, "0123456789abcdefABCDEF");
+
+	return name[0] == 'r' && len && !name[1 + len];
+}
+
+static int take_name(struct perf_event *ev, const char *name, double clock,
+		     const struct perf_why *why)
+{
+	const struct perf_name *known;
+	const char *near = NULL;
+
+	if (is_raw(name)) {
+		if (strlen(name) > 17)
+			return perf_why__say(why, -EINVAL, "more than 64 bits");
+		ev->type = PERF_TYPE_RAW;
+		ev->config = strtoull(name + 1, NULL, 16);
+		ev->max_rate = clock;
+		return 0;
+	}
+	known = perf_names__find(name, &near);
+	if (!known && near)
+		return perf_why__say(why, -ENOENT, "no such event; did you mean \"%s\"?", near);
+	if (!known)
+		return perf_why__say(why, -ENOENT,
+				     "no such event: want a hardware, software or cache event of "
+				     "perf list, rHEX, or PMU/TERMS/");
+	ev->type = known->type;
+	ev->config = known->config;
+	ev->max_rate = known->per_second > 0 ? known->per_second : known->per_cycle * clock;
+	return 0;
+}
+
+/* pmu/terms/ with its modifier behind the last slash, after a colon or not. */
+static int take_pmu(struct perf_event *ev, char *text, const char *sysfs, double clock,
+		    const struct perf_why *why)
+{
+	char *terms = strchr(text, '/'), *end = strrchr(text, '/'), *mods = end + 1;
+	char cut[sizeof(ev->text)];
+	int err;
+
+	if (end == terms)
+		return perf_why__say(why, -EINVAL, "the slash after the terms is missing");
+	*terms++ = '\0';
+	*end = '\0';
+	mods += *mods == ':' && mods[1];
+	str__copy(cut, sizeof(cut), terms);
+	err = perf_pmu__parse(text, cut, sysfs, ev, why);
+	ev->max_rate = clock;
+	if (!err && *mods)
+		err = take_modifiers(ev, mods, why);
+	terms[-1] = '/';
+	if (err || ev->column[0])
+		return err;
+	return make_column(ev, text, why);
+}
+
+static int take_event(struct perf_event *ev, const char *sysfs, double clock,
+		      const struct perf_why *why)
+{
+	char text[sizeof(ev->text)], reason[384], *mods;
+	const struct perf_why inner = {reason, sizeof(reason)};
+	int err;
+
+	str__copy(text, sizeof(text), ev->text);
+	if (strchr(text, '/')) {
+		err = take_pmu(ev, text, sysfs, clock, &inner);
+	} else {
+		mods = strchr(text, ':');
+		if (mods)
+			*mods++ = '\0';
+		err = take_name(ev, text, clock, &inner);
+		if (!err && mods)
+			err = take_modifiers(ev, mods, &inner);
+		if (!err)
+			err = make_column(ev, text, &inner);
+	}
+	return err ? perf_why__say(why, err, "%s: %s", ev->text, reason) : 0;
+}
+
+/* Cuts the next item off *list to text: commas between slashes are its own. */
+static int next_item(const char **list, char *text, size_t size, const struct perf_why *why)
+{
+	const char *p = *list, *from = p + strspn(p, " \t"), *end;
+	bool in_pmu = false;
+
+	for (; *p && (*p != ',' || in_pmu); p++)
+		in_pmu ^= *p == '/';
+	*list = *p ? p + 1 : NULL;
+	for (end = p; end > from && (end[-1] == ' ' || end[-1] == '\t'); end--)
+		;
+	if (end <= from)
+		return perf_why__say(why, -EINVAL, "an event is missing");
+	for (p = from; p < end; p++)
+		if (!isgraph((unsigned char)*p))
+			return perf_why__say(why, -EINVAL,
+					     "\"%.*s\" has a blank or a control "
+					     "character in it",
+					     (int)(p - from < 40 ? p - from : 40), from);
+	if ((size_t)(end - from) >= size)
+		return perf_why__say(why, -EINVAL, "\"%.40s...\" is longer than %zu characters",
+				     from, size - 1);
+	snprintf(text, size, "%.*s", (int)(end - from), from);
+	return 0;
+}
+
+static bool is_same(const struct perf_event *a, const struct perf_event *b)
+{
+	return a->type == b->type && a->config == b->config && a->config1 == b->config1 &&
+	       a->config2 == b->config2 && a->exclude_user == b->exclude_user &&
+	       a->exclude_kernel == b->exclude_kernel;
+}
+
+static int check_others(const struct perf_event *ev, unsigned n, const struct perf_why *why)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (is_same(&ev[i], &ev[n]))
+			return perf_why__say(why, -EINVAL, "%s is the same event as %s", ev[n].text,
+					     ev[i].text);
+		if (!strcasecmp(ev[i].column, ev[n].column))
+			return perf_why__say(why, -EINVAL, "%s and %s would both be the column %s",
+					     ev[i].text, ev[n].text, ev[n].column);
+	}
+	return 0;
+}
+
+int perf_event__parse(const char *list, const char *sysfs, struct perf_event *out, unsigned max,
+		      char *err, size_t errlen)
+{
+	const struct perf_why why = {err, errlen};
+	double clock = clock_hz(sysfs);
+	unsigned n;
+	int ret;
+
+	if (errlen)
+		err[0] = '\0';
+	for (n = 0; list; n++) {
+		struct perf_event *ev = &out[n];
+
+		if (n == max)
+			return perf_why__say(&why, -EINVAL, "more than %u events", max);
+		memset(ev, 0, sizeof(*ev));
+		ret = next_item(&list, ev->text, sizeof(ev->text), &why);
+		if (!ret)
+			ret = take_event(ev, sysfs, clock, &why);
+		if (!ret)
+			ret = check_others(out, n, &why);
+		if (ret)
+			return ret;
+	}
+	return (int)n;
+}
