@@ -96,40 +96,6 @@ void step__free(struct step *s)
 	free(s);
 }
 
-/* The schema's events stand for those that are counted. */
-static void put_events(struct column_set *set, const struct step_env *env)
-{
-	const struct column *cols[MAX_COLUMNS];
-	unsigned i, n = 0, e;
-	bool put = false;
-
-	for (i = 0; i < set->ncols; i++) {
-		if (set->cols[i]->how != HOW_PMU) {
-			if (n < MAX_COLUMNS)
-				cols[n++] = set->cols[i];
-			continue;
-		}
-		for (e = 0; !put && e < env->npmu && n < MAX_COLUMNS; e++)
-			cols[n++] = &env->pmu_cols[e];
-		put = true;
-	}
-	memcpy(set->cols, cols, n * sizeof(cols[0]));
-	set->ncols = n;
-}
-
-void step_select_columns(struct step *s, const struct step_env *env)
-{
-	int i;
-
-	for (i = 0; i < SERIES_KINDS; i++) {
-		s->sets[i].series = series__find(kinds[i].name);
-		s->sets[i].ncols = series__select(s->sets[i].series, env->families | FAM_BASE,
-						  s->sets[i].cols, MAX_COLUMNS);
-		if (env->npmu)
-			put_events(&s->sets[i], env);
-	}
-}
-
 /* A series none of whose columns was asked for has no columns at all. */
 static bool kind_wanted(const struct step *s, const struct step_env *env, int kind)
 {
@@ -285,6 +251,11 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		n++;
 	}
 	return n;
+}
+
+const struct series *step_series(int kind)
+{
+	return series__find(kinds[kind].name);
 }
 
 bool step_is_hist(int kind)

@@ -8,6 +8,10 @@ struct table *step_table(struct step *s, const struct step_env *env, int kind, i
 /* The next rows are due at the instants that come, not for one that has passed already. */
 void step_set_grid(struct step *s, const struct step_env *env);
 void step_select_columns(struct step *s, const struct step_env *env);
+/* The columns that a journal says a series has, as far as they are still measured; -EINVAL: they
+ * are none of ours. */
+int step_take_columns(const struct step_env *env, const struct journal_record *rec,
+		      struct column_set sets[SERIES_KINDS]);
 int step_open_journal(struct step *s, const struct step_env *env);
 void step_put_state(struct step *s, const struct step_env *env);
 void step_put_start_attrs(struct step *s, const struct step_env *env);
@@ -20,6 +24,7 @@ int step_try_commit(struct step *s);
 /* Commits the frame; rows that could not be written are counted and said once. */
 void step_commit(struct step *s, unsigned rows);
 
+const struct series *step_series(int kind);
 /* Rows of that kind are made of a histogram, not of totals. */
 bool step_is_hist(int kind);
 

@@ -207,6 +207,8 @@ struct scan {
 	size_t saved_len;
 	char boot[64];
 	bool ended;
+	bool foreign; /* has series that we do not know */
+	struct column_set sets[SERIES_KINDS];
 };
 
 static void take_meta(const struct journal_record *r, struct publication *p, struct scan *sc)
@@ -227,7 +229,8 @@ static void take_meta(const struct journal_record *r, struct publication *p, str
 		p->gid = n;
 }
 
-static int scan_journal(const char *path, struct publication *p, struct scan *sc)
+static int scan_journal(const struct step_env *env, const char *path, struct publication *p,
+			struct scan *sc)
 {
 	struct journal_reader *r = NULL;
 	struct journal_record rec;
@@ -240,6 +243,8 @@ static int scan_journal(const char *path, struct publication *p, struct scan *sc
 		err = 0;
 		if (rec.type == J_META)
 			take_meta(&rec, p, sc);
+		else if (rec.type == J_SERIES)
+			sc->foreign |= step_take_columns(env, &rec, sc->sets) != 0;
 		else if (rec.type == J_END)
 			sc->ended = true;
 		else if (rec.type == J_STATE && rec.blob_len >= sizeof(struct saved)) {
@@ -316,8 +321,9 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 }
 
 static struct step *take_up(const struct step_env *env, const char *path, struct publication *p,
-			    const struct saved *v, size_t len)
+			    const struct scan *sc)
 {
+	const struct saved *v = sc->saved;
 	bool same = false;
 	uint32_t slot = find_slot(env, v, &same);
 	struct step *s;
@@ -326,10 +332,12 @@ static struct step *take_up(const struct step_env *env, const char *path, struct
 	if (slot == UINT32_MAX)
 		return NULL;
 	s = step__new(env, slot);
-	if (!s || restore(s, v, len, same) || journal__reopen(&s->journal, path, &cut)) {
+	if (!s || restore(s, v, sc->saved_len, same) || journal__reopen(&s->journal, path, &cut)) {
 		step__free(s);
 		return NULL;
 	}
+	/* the settings may have changed, what its rows are may not */
+	memcpy(s->sets, sc->sets, sizeof(s->sets));
 	memcpy(s->path, v->path, sizeof(s->path));
 	s->pub = *p;
 	s->uid_known = true;
@@ -391,7 +399,7 @@ struct step *step__resume(const struct step_env *env, const char *path, struct p
 	str__copy(p->journal, sizeof(p->journal), path);
 	if (owned(path))
 		return NULL;
-	err = scan_journal(path, p, &sc);
+	err = scan_journal(env, path, p, &sc);
 	if (err && blank(path)) {
 		unlink(path);
 		p->name[0] = 0;
@@ -401,8 +409,8 @@ struct step *step__resume(const struct step_env *env, const char *path, struct p
 	} else if (!sc.ended) {
 		boot_id(boot, sizeof(boot));
 		if (!strcmp(boot, sc.boot) && sc.saved && sc.saved->version == STATE_VERSION &&
-		    sc.saved->shape == saved_shape())
-			s = take_up(env, path, p, sc.saved, sc.saved_len);
+		    sc.saved->shape == saved_shape() && !sc.foreign)
+			s = take_up(env, path, p, &sc);
 		if (!s)
 			close_journal(path, strcmp(boot, sc.boot)
 						    ? "node rebooted"

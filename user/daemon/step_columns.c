@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which columns a step's tables have. */
+#include <errno.h>
+#include <string.h>
+
+#include "daemon/step_internal.h"
+
+/* The schema's events stand for those that are counted. */
+static void put_events(struct column_set *set, const struct step_env *env)
+{
+	const struct column *cols[MAX_COLUMNS];
+	unsigned i, n = 0, e;
+	bool put = false;
+
+	for (i = 0; i < set->ncols; i++) {
+		if (set->cols[i]->how != HOW_PMU) {
+			if (n < MAX_COLUMNS)
+				cols[n++] = set->cols[i];
+			continue;
+		}
+		for (e = 0; !put && e < env->npmu && n < MAX_COLUMNS; e++)
+			cols[n++] = &env->pmu_cols[e];
+		put = true;
+	}
+	memcpy(set->cols, cols, n * sizeof(cols[0]));
+	set->ncols = n;
+}
+
+void step_select_columns(struct step *s, const struct step_env *env)
+{
+	int i;
+
+	for (i = 0; i < SERIES_KINDS; i++) {
+		s->sets[i].series = step_series(i);
+		s->sets[i].ncols = series__select(s->sets[i].series, env->families | FAM_BASE,
+						  s->sets[i].cols, MAX_COLUMNS);
+		if (env->npmu)
+			put_events(&s->sets[i], env);
+	}
+}
+
+/* Of an earlier daemon's settings, which measured what we do not. */
+static const struct column gone[] = {
+	[COL_U64] = {.name = "", .type = COL_U64, .how = HOW_UNKNOWN},
+	[COL_F64] = {.name = "", .type = COL_F64, .how = HOW_UNKNOWN},
+};
+
+static const struct column *find_column(const struct step_env *env, const struct series *s,
+					const struct column *told)
+{
+	unsigned i;
+
+	for (i = 0; i < env->npmu; i++)
+		if (!strcmp(env->pmu_cols[i].name, told->name) &&
+		    env->pmu_cols[i].type == told->type)
+			return &env->pmu_cols[i];
+	for (i = 0; i < s->ncols; i++)
+		if (!strcmp(s->cols[i].name, told->name) && s->cols[i].type == told->type &&
+		    s->cols[i].how != HOW_PMU)
+			return &s->cols[i];
+	return &gone[told->type == COL_U64 ? COL_U64 : COL_F64];
+}
+
+int step_take_columns(const struct step_env *env, const struct journal_record *rec,
+		      struct column_set sets[SERIES_KINDS])
+{
+	struct column_set *set = rec->id < SERIES_KINDS ? &sets[rec->id] : NULL;
+	unsigned i;
+
+	if (!set || rec->ncols > MAX_COLUMNS || strcmp(step_series((int)rec->id)->name, rec->name))
+		return -EINVAL;
+	set->series = step_series((int)rec->id);
+	set->ncols = rec->ncols;
+	for (i = 0; i < rec->ncols; i++)
+		set->cols[i] = find_column(env, set->series, &rec->cols[i]);
+	return 0;
+}
