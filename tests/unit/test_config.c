@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "base/config.h"
+#include "kern/perf_event.h"
 
 static char dir[64];
 static char said[16384]; /* what the last load() wrote to stderr */
@@ -86,6 +87,10 @@ static void defaults(void **state)
 	assert_true(c.freq.s[FREQ_TASK] == 30);
 	assert_int_equal(c.log_level, LOGL_INFO);
 	assert_int_equal(c.n_cgroup_patterns, 0);
+	assert_string_equal(c.perf_events, PERF_EVENTS_DEFAULT);
+	assert_int_equal(c.perf_mode, PERF_MODE_AUTO);
+	assert_true(c.perf_budget == 1);
+	assert_string_equal(config__where(&c, "PerfEvents"), "default");
 	config__free(&c);
 	config__free(NULL);
 }
@@ -100,7 +105,8 @@ static void every_key(void **state)
 				  "ClusterName=tux\nNodeName=n_1\nStateDir=/s\nPinDir=/p\n"
 				  "MaxSlots=16\nPublishInterval=0\nCgroupPattern=/a/b-*\n"
 				  "CgroupPattern=/c/*\nCgroupRoot=/docker/x\nWriter=/w\nBTF=/b\n"
-				  "LogLevel=Debug\n"),
+				  "PerfEvents=cycles:u,cpu/event=1,umask=2/\nPerfMode=Sampled\n"
+				  "PerfBudget=0.5\nLogLevel=Debug\n"),
 			 0);
 	assert_string_equal(said, "");
 	assert_string_equal(c.hdf5_dir, "/shared/prof");
@@ -117,6 +123,10 @@ static void every_key(void **state)
 	assert_string_equal(c.cgroup_root, "/docker/x");
 	assert_string_equal(c.writer, "/w");
 	assert_string_equal(c.btf, "/b");
+	assert_string_equal(c.perf_events, "cycles:u,cpu/event=1,umask=2/");
+	assert_int_equal(c.perf_mode, PERF_MODE_SAMPLED);
+	assert_true(c.perf_budget == 0.5);
+	assert_non_null(strstr(config__where(&c, "PerfEvents"), "/jobprof.conf:15"));
 	assert_int_equal(c.log_level, LOGL_DEBUG);
 	config__free(&c);
 }
@@ -169,6 +179,10 @@ static void bad_values_say_what_is_valid(void **state)
 	refused("StateDir=var\n", "not an absolute path");
 	refused("NodeName=a/b\n", "is not a name");
 	refused("NodeName=..\n", "is not a name");
+	refused("PerfMode=fast\n", "one of auto, exact, sampled, off");
+	refused("PerfBudget=0.001\n", "PerfBudget: \"0.001\" is not a percentage from 0.01 to 20");
+	refused("PerfBudget=21\n", "from 0.01 to 20");
+	refused("PerfBudget=1%\n", "from 0.01 to 20");
 	refused("LogLevel=loud\n", "one of error, warn, info, debug");
 	refused("JobAcctGatherFrequency=task=0.01\n", "0.1 to 86400");
 	refused("JobAcctGatherFrequency=cpu=1\n", "task, energy");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Lists of events against trees of sysfs as an Intel and an AMD machine have them.
- * "test_perf_event --names" prints "name type config" of every name for tests/events.py.
+ * "test_perf_event --names [EVENT ...]" prints for tests/events.py what this machine's kernel would
+ * be asked for: "name type config exclude_user exclude_kernel", of every name and these.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -383,15 +384,31 @@ static void rates_follow_the_fastest_clock(void **state)
 	assert_true(one(amd, "cycles").max_rate > 1e8);
 }
 
-static int print_names(void)
+static int print_event(const char *text)
+{
+	struct perf_event ev;
+	char err[256];
+
+	if (perf_event__parse(text, "/sys", &ev, 1, err, sizeof(err)) != 1) {
+		fprintf(stderr, "%s\n", err);
+		return 1;
+	}
+	printf("%s %u %#llx %d %d\n", text, ev.type, (unsigned long long)ev.config, ev.exclude_user,
+	       ev.exclude_kernel);
+	return 0;
+}
+
+static int print_names(char **more)
 {
 	unsigned n;
 	const struct perf_name *all = perf_names__all(&n);
+	int bad = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		printf("%s %u %#llx\n", all[i].name, all[i].type,
-		       (unsigned long long)all[i].config);
-	return 0;
+		bad |= print_event(all[i].name);
+	for (; *more; more++)
+		bad |= print_event(*more);
+	return bad;
 }
 
 int main(int argc, char **argv)
@@ -414,7 +431,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(rates_follow_the_fastest_clock),
 	};
 
-	if (argc == 2 && !strcmp(argv[1], "--names"))
-		return print_names();
+	if (argc > 1 && !strcmp(argv[1], "--names"))
+		return print_names(argv + 2);
 	return cmocka_run_group_tests_name("perf_event", tests, make_trees, remove_trees);
 }

@@ -132,7 +132,7 @@ static int parse_publish(const char *text, void *field, char *err, size_t errlen
 	return 0;
 }
 
-static void print_seconds(const char *key, const void *field, FILE *f)
+static void print_double(const char *key, const void *field, FILE *f)
 {
 	fprintf(f, "%s=%g\n", key, *(const double *)field);
 }
@@ -160,6 +160,53 @@ static void print_patterns(const char *key, const void *field, FILE *f)
 		print_string(key, &c->cgroup_patterns[i], f);
 }
 
+static const char *const perf_names[] = {
+	[PERF_MODE_AUTO] = "auto",
+	[PERF_MODE_EXACT] = "exact",
+	[PERF_MODE_SAMPLED] = "sampled",
+	[PERF_MODE_OFF] = "off",
+};
+
+int config__parse_perf(const char *text, enum config_perf *mode)
+{
+	for (unsigned i = 0; i < sizeof(perf_names) / sizeof(perf_names[0]); i++) {
+		if (!strcasecmp(text, perf_names[i])) {
+			*mode = (enum config_perf)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int parse_perf(const char *text, void *field, char *err, size_t errlen)
+{
+	if (!config__parse_perf(text, field))
+		return 0;
+	snprintf(err, errlen, "\"%s\" is not one of auto, exact, sampled, off", text);
+	return -EINVAL;
+}
+
+static void print_perf(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, perf_names[*(const enum config_perf *)field]);
+}
+
+#define BUDGET_MIN 0.01
+#define BUDGET_MAX 20.0
+
+static int parse_budget(const char *text, void *field, char *err, size_t errlen)
+{
+	double percent;
+
+	if (parse_double(text, &percent) || percent < BUDGET_MIN || percent > BUDGET_MAX) {
+		snprintf(err, errlen, "\"%s\" is not a percentage from %g to %g", text, BUDGET_MIN,
+			 BUDGET_MAX);
+		return -EINVAL;
+	}
+	*(double *)field = percent;
+	return 0;
+}
+
 static int parse_level(const char *text, void *field, char *err, size_t errlen)
 {
 	for (enum log_level l = LOGL_ERROR; l <= LOGL_DEBUG; l++) {
@@ -182,8 +229,10 @@ static const struct value_type type_name = {parse_name, print_string};
 static const struct value_type type_words = {parse_words, print_string};
 static const struct value_type type_freq = {parse_freq, print_freq};
 static const struct value_type type_slots = {parse_slots, print_slots};
-static const struct value_type type_publish = {parse_publish, print_seconds};
+static const struct value_type type_publish = {parse_publish, print_double};
 static const struct value_type type_pattern = {parse_pattern, print_patterns};
+static const struct value_type type_perf = {parse_perf, print_perf};
+static const struct value_type type_budget = {parse_budget, print_double};
 static const struct value_type type_level = {parse_level, print_level};
 
 /* clang-format off */
@@ -217,11 +266,19 @@ static const struct config_key keys[] = {
 	 "Path of jobprof-writer."},
 	{"BTF", &type_path, offsetof(struct config, btf), NULL, "the running kernel's", 0,
 	 "Type information of the kernel, for kernels that do not carry their own."},
+	{"PerfEvents", &type_words, offsetof(struct config, perf_events),
+	 "cycles,instructions,cache-misses", NULL, 0,
+	 "What the family perf counts: up to 8 events by perf's names, rHEX, or PMU/TERMS/."},
+	{"PerfMode", &type_perf, offsetof(struct config, perf_mode), "auto", NULL, 0,
+	 "How events are counted: exact, sampled, off; auto is the first of them that fits PerfBudget."},
+	{"PerfBudget", &type_budget, offsetof(struct config, perf_budget), "1", NULL, 0,
+	 "Percent of each CPU that counting events may cost, 0.01 to 20."},
 	{"LogLevel", &type_level, offsetof(struct config, log_level), "info", NULL, 0,
 	 "error, warn, info or debug."},
 };
 /* clang-format on */
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
+_Static_assert(N_KEYS <= CONFIG_KEYS, "CONFIG_KEYS");
 
 static void *field_of(struct config *c, const struct config_key *k)
 {
@@ -276,8 +333,11 @@ void config__free(struct config *c)
 	free(c->cgroup_root);
 	free(c->writer);
 	free(c->btf);
+	free(c->perf_events);
 	for (unsigned i = 0; i < c->n_cgroup_patterns; i++)
 		free(c->cgroup_patterns[i]);
+	for (unsigned i = 0; i < CONFIG_KEYS; i++)
+		free(c->where[i]);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -305,6 +365,25 @@ int config__set(struct config *c, const char *key, const char *value, bool slurm
 	if (near)
 		*near = nearest_key(key);
 	return -ENOENT;
+}
+
+const char *config__where(const struct config *c, const char *key)
+{
+	for (unsigned i = 0; i < N_KEYS; i++)
+		if (!strcmp(keys[i].name, key) && c->where[i])
+			return c->where[i];
+	return "default";
+}
+
+int config__set_where(struct config *c, unsigned key_index, const char *file, unsigned line)
+{
+	char *where;
+
+	if (asprintf(&where, "%s:%u", file, line) < 0)
+		return -ENOMEM;
+	free(c->where[key_index]);
+	c->where[key_index] = where;
+	return 0;
 }
 
 bool config__repeats(unsigned key_index)

@@ -9,6 +9,10 @@
 #include "base/log.h"
 
 #define CONFIG_PATTERNS 8
+#define CONFIG_KEYS	32
+
+/* How hardware counters are read: auto is the best of the others that the budget allows. */
+enum config_perf { PERF_MODE_AUTO, PERF_MODE_EXACT, PERF_MODE_SAMPLED, PERF_MODE_OFF };
 
 /* Strings are owned; NULL where not set and without a default. */
 struct config {
@@ -26,7 +30,11 @@ struct config {
 	char *cgroup_root; /* CgroupRoot: where Slurm's tree begins, below the hierarchy's root */
 	char *writer;	   /* Writer: path of jobprof-writer */
 	char *btf;	   /* BTF: type information instead of the kernel's */
-	enum log_level log_level; /* LogLevel */
+	char *perf_events; /* PerfEvents, as written: names are the caller's to check */
+	enum config_perf perf_mode; /* PerfMode */
+	double perf_budget;	    /* PerfBudget, percent of each CPU */
+	enum log_level log_level;   /* LogLevel */
+	char *where[CONFIG_KEYS];   /* by key: FILE:LINE that said it, NULL: it is the default */
 };
 
 /* Sets every default. 0 or -ENOMEM. */
@@ -49,11 +57,18 @@ void config__print_keys(FILE *f);
 /* What is in force, in the syntax of the file. */
 void config__print(const struct config *c, FILE *f);
 
+/* The words of PerfMode. -EINVAL: it is none of them. */
+int config__parse_perf(const char *text, enum config_perf *mode);
+
 /* For the reader: sets one key. -ENOENT: no such key (*near: the nearest, or NULL); -EINVAL: the
  * reason in err. slurm_only: take only what Slurm's own files say. key_index, if not NULL, is set
  * to a small number that stands for the key. */
 int config__set(struct config *c, const char *key, const char *value, bool slurm_only,
 		unsigned *key_index, const char **near, char *err, size_t errlen);
+/* FILE:LINE of a key's value, for messages of who checks it; "default" where no file has it. */
+const char *config__where(const struct config *c, const char *key);
+/* For the reader. 0 or -ENOMEM. */
+int config__set_where(struct config *c, unsigned key_index, const char *file, unsigned line);
 /* True for keys that may be given several times. */
 bool config__repeats(unsigned key_index);
 

@@ -134,8 +134,11 @@ static void set_key(struct reader *r, const char *key, const char *value)
 		complain(r, "%s: %s", key, err);
 	else if ((r->seen & 1ull << index) && !config__repeats(index))
 		log_warn("%s:%u: %s is given twice: this one counts", r->file, r->line, key);
-	if (!ret)
-		r->seen |= 1ull << index;
+	if (ret)
+		return;
+	r->seen |= 1ull << index;
+	if (config__set_where(r->c, index, r->file, r->line))
+		complain(r, "%s: out of memory", key);
 }
 
 static char *skip_blanks(char *p)

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/daemon.h"
+#include "daemon/events.h"
 #include "job/hier.h"
 #include "job/layout.h"
 #include "store/series.h"
@@ -116,14 +117,22 @@ static bool is_fallback(const char *name)
 static int check_bpf(const struct config *c)
 {
 	static struct jp_node nodes[JP_NODES];
-	struct kern_opts o = {.nslots = 64,
-			      .nodes = nodes,
-			      .btf = c->btf,
-			      .families = FAM_ALL | FAM_FILES};
+	struct kern_opts o = {
+		.nslots = 64, .nodes = nodes, .btf = c->btf, .families = FAM_ALL | FAM_FILES};
+	struct events events = {};
 	struct kern_prog p[32];
 	struct kern *k;
 	int variant, i, n;
+	char why[512];
 
+	n = events__parse(&events, PERF_EVENTS_DEFAULT, why, sizeof(why));
+	if (n < 0) {
+		log_error("%s", why);
+		return 1;
+	}
+	o.events = events.ev;
+	o.nevents = events.n;
+	o.perf_budget = c->perf_budget;
 	for (variant = 0; variant < 2; variant++) {
 		o.raw_tp = o.block_issue = variant;
 		if (kern__open(&k, &o)) {
@@ -249,6 +258,16 @@ static int check_patterns(const struct config *c)
 	return err;
 }
 
+static int check_events(const struct config *c)
+{
+	char why[512];
+
+	if (events__parse(NULL, c->perf_events, why, sizeof(why)) >= 0)
+		return 0;
+	log_error("%s: PerfEvents: %s", config__where(c, "PerfEvents"), why);
+	return -EINVAL;
+}
+
 static int load_config(const struct args *a, struct config *c, unsigned *families)
 {
 	char bad[64];
@@ -271,6 +290,8 @@ static int load_config(const struct args *a, struct config *c, unsigned *familie
 	}
 	if (!err)
 		err = check_patterns(c);
+	if (!err)
+		err = check_events(c);
 	if (!err && !*families && c->hdf5_default && strcasecmp(c->hdf5_default, "none"))
 		log_warn("ProfileHDF5Default=%s: none of these is measured here: no step is "
 			 "profiled",

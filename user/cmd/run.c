@@ -21,6 +21,7 @@
 #include "cmd/show.h"
 #include "cmd/verbs.h"
 #include "daemon/daemon.h"
+#include "daemon/events.h"
 #include "store/series.h"
 
 #define GIVE_UP_AFTER 3 /* failed writers */
@@ -52,9 +53,17 @@ static int usage(FILE *out)
 		"killed\n"
 		"by signal n).\n\n"
 		"  -i, --interval S     seconds between rows, 0.1 to 86400 (default 1)\n"
-		"  -s, --series LIST    families to record (default all): base, sched, memory, "
-		"file,\n"
-		"                       self, cgroup, latency; see jobprof list\n"
+		"  -s, --series LIST    families to record: base, sched, memory, file, self, "
+		"cgroup,\n"
+		"                       latency, block, network, perf, files; default all, which "
+		"is\n"
+		"                       every one but files; see jobprof list\n"
+		"  -e, --events LIST    hardware events to count, by perf's names, rHEX or "
+		"PMU/TERMS/\n"
+		"                       (default " PERF_EVENTS_DEFAULT ")\n"
+		"      --perf-mode MODE exact, sampled, off, or auto (the default): the first of "
+		"them\n"
+		"                       that costs at most a hundredth of a CPU\n"
 		"  -o, --output DIR     where the file goes (default: here)\n"
 		"  -j, --json           print the summary as JSON\n"
 		"  -q, --quiet          print no summary\n"
@@ -265,10 +274,12 @@ static int profile(struct run *r, struct daemon_opts *o)
 	return exit_status(r) ? exit_status(r) : r->failed;
 }
 
-enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE };
+enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_PERF };
 
 static const struct option options[] = {{"interval", required_argument, NULL, 'i'},
 					{"series", required_argument, NULL, 's'},
+					{"events", required_argument, NULL, 'e'},
+					{"perf-mode", required_argument, NULL, OPT_PERF},
 					{"output", required_argument, NULL, 'o'},
 					{"json", no_argument, NULL, 'j'},
 					{"quiet", no_argument, NULL, 'q'},
@@ -283,7 +294,7 @@ static const struct option options[] = {{"interval", required_argument, NULL, 'i
 					{}};
 
 struct args {
-	const char *interval, *series, *out, *user;
+	const char *interval, *series, *out, *user, *perf_mode;
 };
 
 static int set_string(char **field, const char *value)
@@ -302,13 +313,19 @@ static int parse_options(struct run *r, struct daemon_opts *o, struct config *cf
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+i:s:o:jqu:wh", options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+i:s:e:o:jqu:wh", options, NULL)) != -1) {
 		switch (c) {
 		case 'i':
 			a->interval = optarg;
 			break;
 		case 's':
 			a->series = optarg;
+			break;
+		case 'e':
+			set_string(&cfg->perf_events, optarg);
+			break;
+		case OPT_PERF:
+			a->perf_mode = optarg;
 			break;
 		case 'o':
 			a->out = optarg;
@@ -349,6 +366,21 @@ static int parse_options(struct run *r, struct daemon_opts *o, struct config *cf
 	return optind < argc ? 0 : -EINVAL;
 }
 
+static int apply_events(struct config *cfg, const struct args *a)
+{
+	char why[512];
+
+	if (events__parse(NULL, cfg->perf_events, why, sizeof(why)) < 0) {
+		log_error("--events %s: %s", cfg->perf_events, why);
+		return -EINVAL;
+	}
+	if (a->perf_mode && config__parse_perf(a->perf_mode, &cfg->perf_mode)) {
+		log_error("--perf-mode %s: want auto, exact, sampled or off", a->perf_mode);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const struct args *a)
 {
 	char bad[64], err[160];
@@ -372,6 +404,8 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 			  a->interval);
 		return 2;
 	}
+	if (apply_events(cfg, a))
+		return 2;
 	if (geteuid()) {
 		log_error("profiling needs root to load BPF programs: sudo jobprof run ...");
 		return 1;

@@ -3,6 +3,7 @@
 #define JP_DAEMON_INTERNAL_H
 
 #include "daemon/daemon.h"
+#include "daemon/events.h"
 #include "job/layout.h"
 
 #define MAX_ROWS 16
@@ -23,6 +24,7 @@ struct daemon {
 	struct layout patterns[CONFIG_PATTERNS];
 	char *pattern_texts[CONFIG_PATTERNS];
 	unsigned nrows;
+	struct events events;
 	struct step *steps;
 	struct orphan *orphans;
 	int epfd, timerfd, sigfd, clockfd, lockfd;

@@ -113,14 +113,15 @@ static void reload(struct daemon *d)
 {
 	struct config *fresh = calloc(1, sizeof(*fresh));
 	struct config *cfg = (struct config *)d->opts.cfg;
-	char bad[64];
+	char bad[512];
 	unsigned families = 0, unloaded;
 
 	if (!fresh || !d->opts.config_path)
 		goto out;
 	if (config__init(fresh) || config__load(fresh, d->opts.config_path) ||
 	    (fresh->hdf5_default &&
-	     family__parse(fresh->hdf5_default, &families, bad, sizeof(bad)))) {
+	     family__parse(fresh->hdf5_default, &families, bad, sizeof(bad))) ||
+	    events__parse(NULL, fresh->perf_events, bad, sizeof(bad)) < 0) {
 		log_error("%s is not usable: the old settings stay in force", d->opts.config_path);
 		config__free(fresh);
 		goto out;
@@ -271,7 +272,7 @@ int daemon__loop(struct daemon *d)
 void daemon_set_intervals(struct daemon *d)
 {
 	static const enum freq_name names[SERIES_KINDS] = {FREQ_TASK, FREQ_STEP, FREQ_LATENCY,
-							     FREQ_LATENCY};
+							   FREQ_LATENCY};
 	int i;
 
 	for (i = 0; i < SERIES_KINDS; i++)

@@ -117,14 +117,37 @@ static int lock_state(struct daemon *d)
 	return 0;
 }
 
+static int find_events(struct daemon *d)
+{
+	const char *list = d->opts.cfg->perf_events;
+	char err[512];
+	int n = events__parse(&d->events, list, err, sizeof(err));
+
+	if (n < 0) {
+		log_error("events %s: %s", list, err);
+		return n;
+	}
+	d->env.npmu = d->events.n;
+	memcpy(d->env.pmu_cols, d->events.cols, sizeof(d->env.pmu_cols));
+	return 0;
+}
+
 static int open_kern(struct daemon *d)
 {
+	static const enum kern_perf_mode modes[] = {[PERF_MODE_AUTO] = PERF_AUTO,
+						    [PERF_MODE_EXACT] = PERF_EXACT,
+						    [PERF_MODE_SAMPLED] = PERF_SAMPLED,
+						    [PERF_MODE_OFF] = PERF_OFF};
 	struct kern_opts o = {.pin_dir = d->opts.pin_dir,
 			      .btf = d->opts.cfg->btf,
 			      .nslots = d->opts.cfg->max_slots,
 			      .nroots = d->nroots,
 			      .nodes = d->nodes,
 			      .families = d->opts.families,
+			      .events = d->events.ev,
+			      .nevents = d->events.n,
+			      .perf_mode = modes[d->opts.cfg->perf_mode],
+			      .perf_budget = d->opts.cfg->perf_budget,
 			      .raw_tp = d->opts.raw_tp,
 			      .block_issue = d->opts.block_issue};
 	int err;
@@ -183,7 +206,9 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	d->opts = *opts;
 	d->epfd = d->timerfd = d->clockfd = d->sigfd = d->lockfd = -1;
 	fill_env(d);
-	err = lock_state(d);
+	err = find_events(d);
+	if (!err)
+		err = lock_state(d);
 	if (!err)
 		err = daemon_find_roots(d);
 	d->env.nroots = d->nroots;

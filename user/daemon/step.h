@@ -38,8 +38,8 @@ enum told { TOLD_NO, TOLD_PENDING, TOLD_YES };
 struct table {
 	uint32_t id;
 	enum told told;
-	int kind; /* SERIES_* */
-	int gtid; /* JP_GTID_NONE: Step */
+	int kind;	    /* SERIES_* */
+	int gtid;	    /* JP_GTID_NONE: Step */
 	uint64_t peak;	    /* highest RSS since the last row, */
 	uint64_t peak_seen; /* and the T_EXIT_MAXRSS that went into it */
 	struct reading prev;

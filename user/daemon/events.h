@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The events of the family perf: what PerfEvents= or --events asks for, as columns. */
+#ifndef JP_DAEMON_EVENTS_H
+#define JP_DAEMON_EVENTS_H
+
+#include <stddef.h>
+
+#include "kern/kern.h"
+#include "store/series.h"
+
+struct events {
+	struct perf_event ev[JP_PMU_EVENTS];
+	struct column cols[JP_PMU_EVENTS]; /* their names and texts are in this struct */
+	char docs[JP_PMU_EVENTS][160];
+	unsigned n;
+};
+
+/* As perf_event__parse() for this machine; and -EINVAL where a column has the name of another one
+ * of the tasks' or the step's. e may be NULL: only the answer is wanted. Returns how many. */
+int events__parse(struct events *e, const char *list, char *err, size_t errlen);
+
+#endif
