@@ -5,25 +5,29 @@
 
 #include "daemon/step_internal.h"
 
+static void add_column(struct column_set *set, const struct column *c)
+{
+	if (set->ncols < MAX_COLUMNS)
+		set->cols[set->ncols++] = c;
+}
+
 /* The schema's events stand for those that are counted. */
 static void put_events(struct column_set *set, const struct step_env *env)
 {
-	const struct column *cols[MAX_COLUMNS];
-	unsigned i, n = 0, e;
+	const struct column_set all = *set;
+	unsigned i, e;
 	bool put = false;
 
-	for (i = 0; i < set->ncols; i++) {
-		if (set->cols[i]->how != HOW_PMU) {
-			if (n < MAX_COLUMNS)
-				cols[n++] = set->cols[i];
+	set->ncols = 0;
+	for (i = 0; i < all.ncols; i++) {
+		if (all.cols[i]->how != HOW_PMU) {
+			add_column(set, all.cols[i]);
 			continue;
 		}
-		for (e = 0; !put && e < env->npmu && n < MAX_COLUMNS; e++)
-			cols[n++] = &env->pmu_cols[e];
+		for (e = 0; !put && e < env->npmu; e++)
+			add_column(set, &env->pmu_cols[e]);
 		put = true;
 	}
-	memcpy(set->cols, cols, n * sizeof(cols[0]));
-	set->ncols = n;
 }
 
 void step_select_columns(struct step *s, const struct step_env *env)
