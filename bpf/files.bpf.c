@@ -73,7 +73,7 @@ enum { NR_OPEN = 2, NR_CLOSE = 3, NR_CREAT = 85, NR_OPENAT = 257, NR_OPENAT2 = 4
 
 static __always_inline long call_number(struct pt_regs *regs)
 {
-	struct task_struct___info *p = (void *)bpf_get_current_task_btf();
+	struct task_struct *p = bpf_get_current_task_btf();
 
 	return BPF_CORE_READ(p, thread_info.status) & TS_COMPAT ? CALL_NONE : (long)regs->orig_ax;
 }
@@ -83,7 +83,7 @@ enum { NR_OPEN = -2, NR_CLOSE = 57, NR_CREAT = -3, NR_OPENAT = 56, NR_OPENAT2 = 
 
 static __always_inline long call_number(struct pt_regs *regs)
 {
-	struct task_struct___info *p = (void *)bpf_get_current_task_btf();
+	struct task_struct *p = bpf_get_current_task_btf();
 
 	return BPF_CORE_READ(p, thread_info.flags) >> TIF_32BIT & 1 ? CALL_NONE : regs->syscallno;
 }

@@ -20,6 +20,7 @@
 #define JP_CARRIERS	 4 /* cgroup hierarchies followed at once */
 #define JP_PMU_EVENTS	 8 /* counted at once */
 #define JP_PMU_NAME_LEN	 40
+#define JP_PMU_TEXT	 256
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
@@ -33,7 +34,8 @@ enum family {
 	FAM_BLOCK = 1 << 7,   /* BlkLatency too */
 	FAM_NETWORK = 1 << 8,
 	FAM_PERF = 1 << 9,
-	FAM_FILES = 1 << 10, /* opens and closes: costs every system call, so it must be asked for */
+	FAM_FILES =
+		1 << 10, /* opens and closes: costs every system call, so it must be asked for */
 };
 #define FAM_ALL 0x3ff /* what "all" means: not FAM_FILES */
 
@@ -215,15 +217,24 @@ struct jp_pmu {
 	__u64 pad[6];
 };
 
-/* What a CPU's counters said last, and for whom they count since. */
+/*
+ * What a CPU's counters said last, and for whom they count since. Writer: that CPU's programs, of
+ * which an interrupt keeps off while busy; user space while nothing is open, and where said.
+ */
 struct jp_pmu_cpu {
-	__u32 slot;
-	__u32 busy;    /* a reading in task context is under way: an interrupt keeps off */
-	__u64 enabled; /* 0: no reading yet, the next one is only a base */
+	__u32 slot;  /* JP_SLOT_NONE: known when the task leaves (raw tracepoint) */
+	__u32 busy;  /* a reading is under way where an interrupt may come between */
+	__u32 open;  /* events that are open here, as bits; user space */
+	__u32 moved; /* the task that runs here was moved to another slot; any CPU */
+	__u32 tgid;  /* raw tracepoint: process that counts since the last reading */
+	__u32 pad0;
+	__u64 enabled; /* ns the events were wanted; 0: no reading yet, the next is only a base */
 	__u64 reads;
 	__u64 fails;
-	struct jp_pmu_value ev[JP_PMU_EVENTS];
-	__u64 pad[4];
+	__u64 counter[JP_PMU_EVENTS];
+	__u64 waited[JP_PMU_EVENTS]; /* ns wanted but not on the hardware */
+	__u64 given[JP_PMU_EVENTS];  /* sampled: counts that slots were given; atomic adds */
+	__u64 pad[2];
 };
 
 enum jp_pmu_mode { JP_PMU_OFF = 0, JP_PMU_EXACT, JP_PMU_SAMPLED };
@@ -277,17 +288,18 @@ struct jp_control {
 	__u64 probe_ns;	   /* calibrated cost of one program run */
 	__u64 attached_ns; /* boot time since when all programs are attached, 0: they are not */
 	struct jp_stats stats;
-	__u64 pcpu_id; /* map id of the per-CPU scratch array */
-	__u64 shape;   /* what a daemon must agree on to take these maps over */
-	__u32 raw_tp;  /* sched_switch is the raw tracepoint program */
-	__u32 families; /* loaded: enum family */
-	__u32 pmu_mode; /* enum jp_pmu_mode */
-	__u32 npmu;	/* events counted */
-	__u32 blind;	/* JP_BLIND_*: what cannot be had here although its family is loaded */
-	__u32 pad;
+	__u64 pcpu_id;	   /* map id of the per-CPU scratch array */
+	__u64 shape;	   /* what a daemon must agree on to take these maps over */
+	__u32 raw_tp;	   /* sched_switch is the raw tracepoint program */
+	__u32 families;	   /* loaded: enum family */
+	__u32 pmu_mode;	   /* enum jp_pmu_mode */
+	__u32 npmu;	   /* events counted */
+	__u32 blind;	   /* JP_BLIND_*: what cannot be had here although its family is loaded */
+	__u32 pmu_missing; /* events that this machine cannot count, as bits */
 	__u64 pmu_read_ns; /* calibrated cost of one reading of all events, or of one sample */
 	__u64 pmu_period[JP_PMU_EVENTS]; /* sampled: counts per sample */
 	char pmu_name[JP_PMU_EVENTS][JP_PMU_NAME_LEN]; /* columns of the events */
+	char pmu_text[JP_PMU_TEXT];	 /* the mode in words, "": counters were not asked for */
 };
 
 #define JP_BLIND_RETRANS  1
@@ -363,9 +375,9 @@ _Static_assert(sizeof(struct jp_owner) == 8, "jp_owner");
 _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
-_Static_assert(sizeof(struct jp_pmu_cpu) == 192, "jp_pmu_cpu");
+_Static_assert(sizeof(struct jp_pmu_cpu) == 256, "jp_pmu_cpu");
 _Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 608, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 208, "jp_task_rec");
 

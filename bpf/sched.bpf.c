@@ -10,16 +10,8 @@
  * lookup that misses.
  */
 #include "bpf/log2.bpf.h"
+#include "bpf/pmu.bpf.h"
 #include "bpf/task.bpf.h"
-
-#define TASK_DEAD 0x80
-
-static __always_inline u64 task_state(struct task_struct *p)
-{
-	if (bpf_core_field_exists(p->__state))
-		return p->__state;
-	return BPF_CORE_READ((struct task_struct___old *)p, state);
-}
 
 static __always_inline struct jp_sched *sched_of(u32 slot)
 {
@@ -142,18 +134,23 @@ int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	c = control();
 	if (c && c->late)
 		adopt_late(next);
+	if (jp_npmu)
+		pmu_switch(prev, next);
 	return 0;
 }
 
 /* Where typed tracepoints do not load: prev is the current task; late threads wait for the sweep.
  */
 SEC("?raw_tp/sched_switch")
-int jp_sched_switch_raw(void *ctx)
+int jp_sched_switch_raw(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct task_struct *prev = bpf_get_current_task_btf();
 	struct jp_task *t = carried(prev);
+	u32 slot = jp_npmu && t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
 	if (t)
 		harvest(prev, t);
+	if (jp_npmu)
+		pmu_switch_raw(slot, prev, (struct task_struct *)ctx->args[2]);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define JP_TASK_BPF_H
 
 #include "bpf/maps.bpf.h"
+#include "bpf/pmu.bpf.h"
 
 static __always_inline struct jp_slot *slot_info(u32 slot)
 {
@@ -127,11 +128,8 @@ static __always_inline void enter(u32 slot)
 	}
 }
 
-/*
- * Makes the task count in slot from now on (JP_SLOT_NONE: nowhere). born: it began after the slot
- * did, so everything it has ever used belongs there; else its present values are the bases.
- */
-static __always_inline void place(struct task_struct *p, u32 slot, u32 flags, bool born)
+/* place() but for the counters that belong to the CPU. */
+static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flags, bool born)
 {
 	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
 
@@ -167,6 +165,49 @@ static __always_inline void place(struct task_struct *p, u32 slot, u32 flags, bo
 	t->move_runtime_ns = p->se.sum_exec_runtime;
 	t->flags = flags;
 	t->next_slot = slot;
+}
+
+/*
+ * p was given another slot while it may be running. What the task itself does in process context
+ * is read at once; a task on another CPU leaves the slice so far to its old slot, and the flush of
+ * that CPU is asked for, since it may not switch for long.
+ */
+static __noinline int pmu_moved(struct task_struct *p, u32 slot)
+{
+	struct jp_pmu_cpu *c;
+	u32 cpu;
+
+	if (p->pid == (pid_t)bpf_get_current_pid_tgid()) {
+		c = pmu_cpu();
+		if (!c || !c->open || c->busy || c->slot == slot)
+			return 0;
+		c->busy = 1;
+		barrier();
+		pmu_read(c, jp_npmu, c->slot);
+		c->slot = slot;
+		barrier();
+		c->busy = 0;
+	} else if (p->on_cpu) {
+		if (bpf_core_field_exists(p->thread_info.cpu))
+			cpu = p->thread_info.cpu;
+		else
+			cpu = BPF_CORE_READ((struct task_struct___cpu *)p, cpu);
+		c = bpf_map_lookup_elem(&jp_pmu_cpu, &cpu);
+		if (c)
+			c->moved = 1;
+	}
+	return 0;
+}
+
+/*
+ * Makes the task count in slot from now on (JP_SLOT_NONE: nowhere). born: it began after the slot
+ * did, so everything it has ever used belongs there; else its present values are the bases.
+ */
+static __always_inline void place(struct task_struct *p, u32 slot, u32 flags, bool born)
+{
+	place_task(p, slot, flags, born);
+	if (jp_npmu)
+		pmu_moved(p, slot_valid(slot) ? slot : JP_SLOT_OTHER);
 }
 
 #define PF_EXITING 4

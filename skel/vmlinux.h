@@ -37,6 +37,11 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
+struct bpf_perf_event_value {
+	u64 counter;
+	u64 enabled;
+	u64 running;
+};
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024, BPF_F_PRESERVE_ELEMS = 2048 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
@@ -142,7 +147,18 @@ struct cred {
 };
 
 struct bpf_local_storage;
+struct thread_info {
+	u32 cpu;
+#if defined(__TARGET_ARCH_x86)
+	u32 status;
+#elif defined(__TARGET_ARCH_arm64)
+	unsigned long flags;
+#endif
+};
+
 struct task_struct {
+	struct thread_info thread_info;
+	int on_cpu;
 	unsigned int flags;
 	unsigned int __state;
 	int exit_code;
@@ -172,6 +188,11 @@ struct task_struct {
 /* before 5.14 */
 struct task_struct___old {
 	long state;
+};
+
+/* before 5.16, but on arm64 */
+struct task_struct___cpu {
+	unsigned int cpu;
 };
 
 /* before 6.2: a task keeps up to 64 faults' worth of its mm's counters to itself */
@@ -278,25 +299,9 @@ struct trace_event_raw_sys_exit {
 struct pt_regs {
 	unsigned long orig_ax;
 };
-
-struct thread_info {
-	u32 status;
-};
-
-struct task_struct___info {
-	struct thread_info thread_info;
-};
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	s32 syscallno;
-};
-
-struct thread_info {
-	unsigned long flags;
-};
-
-struct task_struct___info {
-	struct thread_info thread_info;
 };
 #else
 struct pt_regs;

@@ -47,8 +47,14 @@ static const struct field pmu_fields[] = {
 	F(jp_pmu, enabled), F(jp_pmu, reads), EVENTS(jp_pmu),
 };
 
+#define CPU_EV(i) \
+	{"counter" #i, offsetof(struct jp_pmu_cpu, counter[i]), NULL}, \
+	{"waited" #i, offsetof(struct jp_pmu_cpu, waited[i]), NULL}, \
+	{"given" #i, offsetof(struct jp_pmu_cpu, given[i]), NULL}
+
 static const struct field pmu_cpu_fields[] = {
-	F(jp_pmu_cpu, enabled), F(jp_pmu_cpu, reads), F(jp_pmu_cpu, fails), EVENTS(jp_pmu_cpu),
+	F(jp_pmu_cpu, enabled), F(jp_pmu_cpu, reads), F(jp_pmu_cpu, fails),
+	CPU_EV(0), CPU_EV(1), CPU_EV(2), CPU_EV(3), CPU_EV(4), CPU_EV(5), CPU_EV(6), CPU_EV(7),
 };
 _Static_assert(JP_PMU_EVENTS == 8, "EVENTS");
 

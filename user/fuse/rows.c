@@ -46,8 +46,7 @@ static uint64_t frequency(const struct reading *prev, const struct reading *now)
 static double fraction(const struct reading *prev, const struct reading *now, int event)
 {
 	uint64_t wanted = now->totals.v[T_PMU_ENABLED] - prev->totals.v[T_PMU_ENABLED];
-	uint64_t ran = now->totals.v[T_PMU_RUNNING + event] -
-		       prev->totals.v[T_PMU_RUNNING + event];
+	uint64_t ran = now->totals.v[T_PMU_RUNNING + event] - prev->totals.v[T_PMU_RUNNING + event];
 
 	return wanted ? (double)ran / (double)wanted : 1;
 }
@@ -59,7 +58,7 @@ static double counted(const struct row_context *c, const struct reading *prev,
 	double n = (double)(now->totals.v[T_PMU + event] - prev->totals.v[T_PMU + event]);
 	double part = fraction(prev, now, event);
 
-	if ((unsigned)event >= c->npmu || part <= 0)
+	if ((unsigned)event >= c->npmu || (c->missing >> event & 1) || part <= 0)
 		return NAN;
 	return part < 1 ? n / part : n;
 }
@@ -72,7 +71,8 @@ static double running(const struct row_context *c, const struct reading *prev,
 	unsigned i;
 
 	for (i = 0; i < c->npmu; i++)
-		least = fmin(least, fraction(prev, now, (int)i));
+		if (!(c->missing >> i & 1))
+			least = fmin(least, fraction(prev, now, (int)i));
 	return least;
 }
 
@@ -158,6 +158,7 @@ void rows__context(struct row_context *c, const struct jp_control *control)
 	c->pmu_ns = control->pmu_read_ns;
 	c->families = control->families;
 	c->npmu = control->npmu;
+	c->missing = control->pmu_missing;
 	c->blind = control->blind;
 }
 

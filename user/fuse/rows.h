@@ -24,6 +24,7 @@ struct row_context {
 	uint64_t pmu_ns;   /* of one reading of the counters */
 	unsigned families; /* that are loaded: columns of others are unknown */
 	unsigned npmu;	   /* events counted */
+	unsigned missing;  /* of these, which this machine cannot count: bits */
 	unsigned blind;	   /* JP_BLIND_* */
 };
 

@@ -9,9 +9,10 @@
 #include "fuse/cpufreq.h"
 #include "fuse/snapshot.h"
 
-#define PASSES	  3
-#define TORN_NS	  4000000ull /* a slice longer than a tick moved between map and iterator */
-#define READ_SIZE 65536
+#define PASSES	   3
+#define TORN_NS	   4000000ull /* a slice longer than a tick moved between map and iterator */
+#define READ_SIZE  65536
+#define FLUSH_PART 100 /* of the interval: what counters may lag behind */
 
 /* Peaks of living processes at the last snapshot: open addressing by mm. */
 struct peak {
@@ -336,6 +337,7 @@ int snapshot__take(struct snapshot *s)
 	size_t i;
 	uint32_t slot;
 
+	kern__flush(s->k, s->boot_ns ? (clock__boot_ns() - s->boot_ns) / FLUSH_PART : 0);
 	for (pass = 0; pass < PASSES; pass++) {
 		s->boot_ns = clock__boot_ns();
 		read_maps(s);

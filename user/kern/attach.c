@@ -56,6 +56,8 @@ int kern__attach(struct kern *k)
 
 	if (fresh)
 		k->control->attached_ns = kern_boot_ns();
+	if (fresh)
+		kern_pmu_open_all(k);
 	for (i = 0; !err && i < P_N; i++)
 		if (kern_progs[i].use == USE_TRACED && kern_has_prog(k, i))
 			err = kern_attach_one(k, i);
@@ -80,6 +82,7 @@ void kern__detach(struct kern *k)
 		}
 		kern_close_fd(&k->link[i]);
 	}
+	kern_pmu_close_all(k);
 	k->control->attached_ns = 0;
 }
 

@@ -18,8 +18,6 @@ static const struct {
 };
 #define N_NEEDS (sizeof(needs) / sizeof(needs[0]))
 
-/* Families whose programs are still to be written. */
-#define UNWRITTEN (FAM_PERF)
 
 unsigned kern_probe_families(unsigned wanted, const char *btf_path)
 {
@@ -27,7 +25,6 @@ unsigned kern_probe_families(unsigned wanted, const char *btf_path)
 	char name[96];
 	size_t i;
 
-	wanted &= ~UNWRITTEN;
 	if (!btf || libbpf_get_error(btf))
 		return wanted; /* the load will say what is missing */
 	for (i = 0; i < N_NEEDS; i++) {
@@ -77,6 +74,8 @@ static const char *block_mode(const struct kern *k)
 
 const char *kern__family_mode(const struct kern *k, enum family f)
 {
+	if (f == FAM_PERF && k->control->pmu_text[0])
+		return k->control->pmu_text;
 	if (!(k->families & f))
 		return missing(f);
 	switch (f) {

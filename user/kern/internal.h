@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "kern/kern.h"
+#include "kern/pmu.h"
 
 enum kern_map {
 	M_CONTROL,
@@ -63,6 +64,9 @@ enum kern_program {
 	P_CREAT,
 	P_CLOSE,
 	P_SYS_EXIT,
+	P_FLUSH,
+	P_SAMPLE, /* JP_PMU_EVENTS of them */
+	P_SAMPLE_END = P_SAMPLE + JP_PMU_EVENTS - 1,
 	P_N
 };
 
@@ -104,6 +108,7 @@ struct kern {
 	uint32_t blind;	   /* JP_BLIND_* of the families that are loaded */
 	bool retrans_err;  /* tcp_retransmit_skb has a third argument */
 	bool unused[P_N];  /* another program does its work here, or none can */
+	unsigned wanted;   /* of the loaded ones' tracepoints; the counters may prove too dear */
 	int map[M_N];
 	int prog[P_N];
 	int link[P_N];
@@ -112,6 +117,7 @@ struct kern {
 	struct jp_slot *slots;
 	struct jp_sched *sched;
 	struct jp_acct *acct;
+	struct pmu pmu;
 	unsigned nslots, ncpus;
 	bool *released;	    /* by slot: the daemon is done with it */
 	uint64_t *quiet_ns; /* by slot: since when nothing holds it */

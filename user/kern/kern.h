@@ -103,6 +103,9 @@ const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot
 const struct jp_files *kern__files(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_pmu *kern__pmu(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu);
+/* Brings up to date what counters have counted on CPUs that run a step's tasks, where the last
+ * reading is more than age_ns old. Sampled mode: corrects the samples by the counters. */
+void kern__flush(struct kern *k, uint64_t age_ns);
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
 /* fd of a fresh pass of the task iterator: struct jp_task_rec records. */
 int kern__iter(const struct kern *k);

@@ -110,7 +110,8 @@ static uint64_t shape(const struct kern *k)
 
 	crc = crc32(crc, (const Bytef *)k->nodes, sizeof(k->nodes));
 	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
-	crc = crc32(crc, (const Bytef *)&k->families, sizeof(k->families));
+	crc = crc32(crc, (const Bytef *)&k->wanted, sizeof(k->wanted));
+	crc = kern_pmu_crc(k, crc);
 	crc = crc32(crc, (const Bytef *)k->unused, sizeof(k->unused));
 	for (i = 0; i < k->opts.nroots; i++) {
 		crc = crc32(crc, (const Bytef *)&k->opts.roots[i].hier, sizeof(uint32_t));
@@ -154,6 +155,10 @@ static void choose_maps(struct kern *k, struct jobprof *s)
 	if (k->opts.ring_bytes)
 		bpf_map__set_max_entries(s->maps.jp_events, k->opts.ring_bytes);
 	bpf_map__set_max_entries(s->maps.jp_owners, s->rodata->jp_blk_sets);
+	if (k->pmu.n)
+		bpf_map__set_max_entries(s->maps.jp_pmu_fds, k->pmu.n * k->ncpus);
+	if (k->pmu.loses_events)
+		bpf_map__set_map_flags(s->maps.jp_pmu_fds, 0);
 }
 
 static void choose_programs(struct kern *k, struct jobprof *s)
@@ -228,6 +233,10 @@ static int load_object(struct kern *k)
 	s->rodata->jp_blk_sets = kern_blk_sets();
 	s->rodata->jp_rq_second = k->rq_second;
 	s->rodata->jp_retrans_err = k->retrans_err;
+	s->rodata->jp_npmu = k->pmu.mode == JP_PMU_EXACT ? k->pmu.n : 0;
+	s->rodata->jp_nsampled = k->pmu.mode == JP_PMU_SAMPLED ? k->pmu.n : 0;
+	s->rodata->jp_pmu_idle = k->pmu.counts_idle;
+	memcpy(s->rodata->jp_pmu_period, k->pmu.period, sizeof(k->pmu.period));
 	choose_maps(k, s);
 	choose_programs(k, s);
 	err = set_carriers(k, s);
@@ -333,6 +342,8 @@ static int fill(struct kern *k)
 		if (bpf_map_update_elem(k->map[M_NODES], &i, &k->nodes[i], BPF_ANY))
 			return kern_fail(-errno, "cannot store the cgroup layouts: %s",
 					 strerror(errno));
+	if (kern_pmu_store(k))
+		return -ENOMEM;
 	for (i = 0; i < JP_SLOT_FIRST; i++) {
 		k->slots[i].state = JP_SLOT_ACTIVE;
 		k->slots[i].step = i;
@@ -384,19 +395,18 @@ static struct kern *new_kern(void)
 
 static int take_over(struct kern *k)
 {
-	unsigned want_slots = k->nslots, want_families = k->families;
+	unsigned want_slots = k->nslots;
 	int err;
 
 	k->nslots = 0;
 	err = kern_open_pins(k, false);
 	if (err)
 		return err;
-	if (k->nslots != want_slots || k->families != want_families ||
-	    k->control->shape != shape(k))
+	if (k->nslots != want_slots || k->control->shape != shape(k))
 		return -ESTALE;
 	k->opts.raw_tp = k->control->raw_tp;
 	k->adopted = true;
-	return 0;
+	return kern_pmu_restore(k);
 }
 
 static int open_fresh(struct kern *k)
@@ -408,6 +418,7 @@ static int open_fresh(struct kern *k)
 	struct rlimit rl = {RLIM_INFINITY, RLIM_INFINITY};
 
 	setrlimit(RLIMIT_MEMLOCK, &rl);
+	kern_pmu_choose(k);
 	err = load_object(k);
 	if (err && !k->opts.raw_tp && err != -EPERM) {
 		/* typed tracepoints want the kernel's own BTF, the raw one does not */
@@ -433,6 +444,7 @@ static void drop_all(struct kern *k)
 	int i;
 
 	kern_munmap(k);
+	kern_pmu_free(k);
 	for (i = 0; i < P_N; i++) {
 		kern_close_fd(&k->link[i]);
 		kern_close_fd(&k->prog[i]);
@@ -445,7 +457,6 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 {
 	struct kern *k = new_kern();
 	int err, ncpus = libbpf_num_possible_cpus();
-	unsigned families;
 
 	*out = NULL;
 	if (!k)
@@ -471,13 +482,16 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 	k->families = kern_probe_families(opts->families, opts->btf);
 	kern_choose_block(k);
 	kern_choose_hooks(k);
-	families = k->families;
+	k->wanted = k->families;
+	k->pmu.n = opts->nevents < JP_PMU_EVENTS ? opts->nevents : JP_PMU_EVENTS;
+	if (k->pmu.n)
+		memcpy(k->pmu.events, opts->events, k->pmu.n * sizeof(*opts->events));
 	err = k->pin_dir[0] ? take_over(k) : -ENOENT;
 	if (err) {
 		drop_all(k);
 		k->nslots = opts->nslots;
 		k->ncpus = ncpus;
-		k->families = families;
+		k->families = k->wanted;
 		if (k->pin_dir[0])
 			kern__unpin(k->pin_dir);
 		err = open_fresh(k);
@@ -502,6 +516,8 @@ int kern__open_pinned(struct kern **out, const char *pin_dir)
 		return kern_fail(-ENOMEM, "out of memory");
 	snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", pin_dir);
 	err = kern_open_pins(k, true);
+	if (!err)
+		err = kern_pmu_restore(k);
 	if (err) {
 		kern__free(k);
 		return err;

@@ -91,9 +91,11 @@ int kern__calibrate(struct kern *k)
 {
 	struct bpf_prog_info before = {}, after = {};
 	uint32_t len = sizeof(before);
+	uint64_t reads = 0, reads_ns;
 	int to[2], from[2], stats, err = -EIO;
 	pid_t pid;
 
+	kern_pmu_calibrate(k);
 	stats = kern__stats_on();
 	if (stats < 0)
 		return stats;
@@ -111,6 +113,7 @@ int kern__calibrate(struct kern *k)
 	close(from[1]);
 	if (pid > 0) {
 		track_pid(k, pid);
+		reads = kern_pmu_reads(k);
 		bpf_obj_get_info_by_fd(k->prog[P_SWITCH], &before, &len);
 		ping_pong(to[1], from[0], ROUNDS);
 		len = sizeof(after);
@@ -122,8 +125,12 @@ int kern__calibrate(struct kern *k)
 	if (pid > 0)
 		waitpid(pid, NULL, 0);
 	if (after.run_cnt > before.run_cnt + ROUNDS) {
-		k->control->probe_ns =
-			(after.run_time_ns - before.run_time_ns) / (after.run_cnt - before.run_cnt);
+		uint64_t ns = after.run_time_ns - before.run_time_ns;
+
+		/* readings of counters have a cost of their own */
+		reads_ns = (kern_pmu_reads(k) - reads) * k->control->pmu_read_ns;
+		ns -= reads_ns < ns ? reads_ns : ns;
+		k->control->probe_ns = ns / (after.run_cnt - before.run_cnt);
 		err = 0;
 	}
 	return err;

@@ -312,8 +312,10 @@ int kern__rescan(struct kern *k, unsigned *found)
 		err = walk_root(k, &k->opts.roots[i], &n);
 	if (!err)
 		retire_vanished(k);
-	if (!err && kern__attached(k))
+	if (!err && kern__attached(k)) {
+		kern_pmu_open_all(k); /* CPUs may have come */
 		err = kern__sweep(k);
+	}
 	if (found)
 		*found = n;
 	return err;
@@ -408,7 +410,7 @@ unsigned kern__reap(struct kern *k)
 		}
 		if (!k->quiet_ns[i])
 			k->quiet_ns[i] = now;
-		if (now - k->quiet_ns[i] < QUIET_NS)
+		if (now - k->quiet_ns[i] < QUIET_NS || !kern_pmu_leave(k, i))
 			continue;
 		k->released[i] = false;
 		zero_slot(k, i);

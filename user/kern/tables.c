@@ -63,6 +63,15 @@ const struct program_info kern_progs[P_N] = {
 	[P_CREAT] = {"jp_creat", FAM_FILES, USE_TRACED, "syscalls/sys_exit_creat"},
 	[P_CLOSE] = {"jp_close", FAM_FILES, USE_TRACED, "syscalls/sys_exit_close"},
 	[P_SYS_EXIT] = {"jp_sys_exit", FAM_FILES, USE_TRACED, NULL},
+	[P_FLUSH] = {"jp_pmu_flush", FAM_PERF, USE_CALLED, NULL},
+	[P_SAMPLE] = {"jp_sample0", FAM_PERF, USE_CALLED, NULL},
+	[P_SAMPLE + 1] = {"jp_sample1", FAM_PERF, USE_CALLED, NULL},
+	[P_SAMPLE + 2] = {"jp_sample2", FAM_PERF, USE_CALLED, NULL},
+	[P_SAMPLE + 3] = {"jp_sample3", FAM_PERF, USE_CALLED, NULL},
+	[P_SAMPLE + 4] = {"jp_sample4", FAM_PERF, USE_CALLED, NULL},
+	[P_SAMPLE + 5] = {"jp_sample5", FAM_PERF, USE_CALLED, NULL},
+	[P_SAMPLE + 6] = {"jp_sample6", FAM_PERF, USE_CALLED, NULL},
+	[P_SAMPLE + 7] = {"jp_sample7", FAM_PERF, USE_CALLED, NULL},
 };
 /* clang-format on */
 
@@ -94,5 +103,8 @@ bool kern_has_map(const struct kern *k, enum kern_map m)
 
 bool kern_has_prog(const struct kern *k, enum kern_program p)
 {
+	/* an event has a handler of its own, and only where it is sampled */
+	if (p >= P_SAMPLE && p < P_SAMPLE + JP_PMU_EVENTS && !kern_pmu_samples(k, p - P_SAMPLE))
+		return false;
 	return is_on(kern_progs[p].family, k) && !k->unused[p];
 }

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Counts in flight: a task that does not switch has them only in its CPU's counters. */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <zlib.h>
+
+#include "base/clock.h"
+#include "kern/internal.h"
+
+#define MIN_AGE_NS	1000000ull
+#define ANCHOR_AGE_NS	10000000000ull
+#define CALIBRATE_READS 64
+
+/*
+ * When a CPU was read last its programs do not say, but how long the events were enabled by then,
+ * which runs as our clock does but for a drift: the difference is taken anew at every flush.
+ */
+struct pmu_clock {
+	uint64_t flushed_ns;
+	uint64_t ahead_ns; /* our clock less the events' */
+};
+
+struct jp_pmu_cpu *kern_pmu_cpu(const struct kern *k, unsigned cpu)
+{
+	return (struct jp_pmu_cpu *)k->mem[M_PMU_CPU] + cpu;
+}
+
+uint64_t kern_pmu_reads(const struct kern *k)
+{
+	uint64_t n = 0;
+	unsigned cpu;
+
+	for (cpu = 0; k->pmu.mode == JP_PMU_EXACT && cpu < k->ncpus; cpu++)
+		n += kern_pmu_cpu(k, cpu)->reads;
+	return n;
+}
+
+static int alloc_clocks(struct kern *k)
+{
+	k->pmu.clocks = calloc(k->ncpus, sizeof(*k->pmu.clocks));
+	return k->pmu.clocks ? 0 : kern_fail(-ENOMEM, "out of memory");
+}
+
+int kern_pmu_store(struct kern *k)
+{
+	struct jp_control *c = k->control;
+	const struct pmu *p = &k->pmu;
+
+	memcpy(c->pmu_text, p->text, sizeof(c->pmu_text));
+	c->pmu_mode = p->mode;
+	if (p->mode == JP_PMU_OFF)
+		return 0;
+	c->npmu = p->n;
+	c->pmu_missing = ((1u << p->n) - 1) & ~p->usable;
+	c->pmu_read_ns = p->cost_ns;
+	memcpy(c->pmu_period, p->period, sizeof(c->pmu_period));
+	return alloc_clocks(k);
+}
+
+int kern_pmu_restore(struct kern *k)
+{
+	const struct jp_control *c = k->control;
+	struct pmu *p = &k->pmu;
+	int err;
+
+	p->mode = c->pmu_mode;
+	if (p->mode == JP_PMU_OFF)
+		return 0;
+	p->loses_events = !kern_pmu_keeps_events();
+	p->n = c->npmu;
+	p->usable = ((1u << p->n) - 1) & ~c->pmu_missing;
+	memcpy(p->period, c->pmu_period, sizeof(p->period));
+	err = alloc_clocks(k);
+	if (!err && !k->readonly && p->loses_events && kern__attached(k)) {
+		kern_pmu_close_all(k);
+		kern_pmu_open_all(k);
+	}
+	return err;
+}
+
+uint32_t kern_pmu_crc(const struct kern *k, uint32_t crc)
+{
+	const struct pmu *p = &k->pmu;
+	unsigned i;
+
+	crc = crc32(crc, (const Bytef *)&k->opts.perf_mode, sizeof(k->opts.perf_mode));
+	crc = crc32(crc, (const Bytef *)&k->opts.perf_budget, sizeof(k->opts.perf_budget));
+	for (i = 0; i < p->n; i++)
+		crc = crc32(crc, (const Bytef *)p->events[i].text, strlen(p->events[i].text) + 1);
+	return crc;
+}
+
+void kern_pmu_free(struct kern *k)
+{
+	free(k->pmu.clocks);
+	k->pmu.clocks = NULL;
+	kern_pmu_free_seen(k);
+}
+
+int kern_pmu_read_cpu(struct kern *k, unsigned cpu)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, o, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = cpu);
+	struct pmu_clock *t = &k->pmu.clocks[cpu];
+
+	if (bpf_prog_test_run_opts(k->prog[P_FLUSH], &o))
+		return -errno;
+	t->flushed_ns = clock__mono_ns();
+	t->ahead_ns = t->flushed_ns - kern_pmu_cpu(k, cpu)->enabled;
+	return 0;
+}
+
+void kern_pmu_flush_cpu(struct kern *k, unsigned cpu)
+{
+	const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+	uint64_t enabled = c->enabled, reads = c->reads;
+	int err = kern_pmu_read_cpu(k, cpu);
+
+	if (k->readonly)
+		return;
+	if (err == -ENXIO) {
+		kern_pmu_close_cpu(k, cpu);
+	} else if (!err && c->reads != reads && c->enabled == enabled) {
+		/* events stand still for good when their CPU has been offline */
+		kern_pmu_close_cpu(k, cpu);
+		kern_pmu_open_cpu(k, cpu);
+	}
+}
+
+bool kern_pmu_is_old(const struct kern *k, unsigned cpu, uint64_t age_ns)
+{
+	const struct pmu_clock *t = &k->pmu.clocks[cpu];
+	uint64_t now = clock__mono_ns();
+	int64_t age = now - t->ahead_ns - kern_pmu_cpu(k, cpu)->enabled;
+
+	return now - t->flushed_ns > ANCHOR_AGE_NS || age > (int64_t)age_ns;
+}
+
+void kern__flush(struct kern *k, uint64_t age_ns)
+{
+	unsigned cpu;
+
+	if (age_ns < MIN_AGE_NS)
+		age_ns = MIN_AGE_NS;
+	if (k->pmu.mode == JP_PMU_SAMPLED)
+		kern_pmu_settle(k, age_ns);
+	for (cpu = 0; k->pmu.mode == JP_PMU_EXACT && cpu < k->ncpus; cpu++) {
+		const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+
+		if (c->open && (c->slot >= JP_SLOT_FIRST || c->moved) &&
+		    kern_pmu_is_old(k, cpu, age_ns))
+			kern_pmu_flush_cpu(k, cpu);
+	}
+}
+
+bool kern_pmu_leave(struct kern *k, uint32_t slot)
+{
+	bool left = true;
+	unsigned cpu;
+
+	kern_pmu_forget(k, slot);
+	for (cpu = 0; k->pmu.mode == JP_PMU_EXACT && cpu < k->ncpus; cpu++) {
+		const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+
+		if (!c->open || c->slot != slot)
+			continue;
+		kern_pmu_flush_cpu(k, cpu);
+		left = left && (!c->open || c->slot != slot);
+	}
+	return left;
+}
+
+void kern_pmu_calibrate(struct kern *k)
+{
+	struct bpf_prog_info before = {}, after = {};
+	uint32_t len = sizeof(before);
+	int i, stats, cpu = sched_getcpu();
+
+	if (k->pmu.mode != JP_PMU_EXACT || cpu < 0 || (stats = kern__stats_on()) < 0)
+		return;
+	bpf_obj_get_info_by_fd(k->prog[P_FLUSH], &before, &len);
+	for (i = 0; i < CALIBRATE_READS; i++)
+		kern_pmu_read_cpu(k, cpu);
+	len = sizeof(after);
+	bpf_obj_get_info_by_fd(k->prog[P_FLUSH], &after, &len);
+	close(stats);
+	if (after.run_cnt > before.run_cnt)
+		k->control->pmu_read_ns =
+			(after.run_time_ns - before.run_time_ns) / (after.run_cnt - before.run_cnt);
+}

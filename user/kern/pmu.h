@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The perf family's events: chosen and calibrated before the load, opened on every CPU while the
+ * programs are attached, flushed before a snapshot. Part of user/kern.
+ */
+#ifndef JP_KERN_PMU_H
+#define JP_KERN_PMU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/jobprof.h"
+#include "kern/perf_event.h"
+
+struct kern;
+
+struct pmu {
+	struct perf_event events[JP_PMU_EVENTS];
+	unsigned n; /* configured */
+	enum jp_pmu_mode mode;
+	uint32_t usable;  /* events that can be opened here, as bits */
+	uint64_t read_ns; /* one reading of them all */
+	uint64_t cost_ns; /* what one reading, or in sampled mode one sample, takes */
+	uint64_t period[JP_PMU_EVENTS];
+	bool counts_idle;   /* an event counts while a CPU idles */
+	bool loses_events;  /* the map does not keep events of a closed process (before 5.12) */
+	unsigned group_max; /* 0: not tried yet */
+	char text[JP_PMU_TEXT];
+	struct pmu_clock *clocks; /* by CPU */
+	struct pmu_seen *seen;	  /* sampled mode */
+};
+
+/* Which events there are, what they cost, and by that the mode. With none to count FAM_PERF is
+ * taken from k->families. The text of the mode says why. */
+void kern_pmu_choose(struct kern *k);
+bool kern_pmu_samples(const struct kern *k, unsigned event);
+/* The choice to the control page, and back from that of maps taken over. */
+int kern_pmu_store(struct kern *k);
+int kern_pmu_restore(struct kern *k);
+/* What pinned maps must agree on. */
+uint32_t kern_pmu_crc(const struct kern *k, uint32_t crc);
+void kern_pmu_free(struct kern *k);
+
+/* Opens event i, disabled unless it joins a group; sampling where period is not 0. fd or -errno. */
+int kern_pmu_event(const struct pmu *p, unsigned i, unsigned cpu, int group_fd, uint64_t period);
+/* Opens and enables the usable events on a CPU, in groups. fds: JP_PMU_EVENTS, -1 where it failed.
+ * Returns which are open, as bits. */
+uint32_t kern_pmu_open_set(struct kern *k, unsigned cpu, int *fds);
+void kern_pmu_close_set(int *fds);
+
+/* The map of events can outlive who fills it (5.12). */
+bool kern_pmu_keeps_events(void);
+
+/* On every CPU that is online and does not have them yet. */
+void kern_pmu_open_all(struct kern *k);
+void kern_pmu_close_all(struct kern *k);
+void kern_pmu_open_cpu(struct kern *k, unsigned cpu);
+void kern_pmu_close_cpu(struct kern *k, unsigned cpu);
+
+struct jp_pmu_cpu *kern_pmu_cpu(const struct kern *k, unsigned cpu);
+/* Reads the CPU's counters for its slot and sees anew whose it is. -ENXIO: it is offline. */
+int kern_pmu_read_cpu(struct kern *k, unsigned cpu);
+/* The same, and closes or opens anew the events of a CPU that went or came back. */
+void kern_pmu_flush_cpu(struct kern *k, unsigned cpu);
+/* The last reading, or flush, of the CPU is more than age_ns old. */
+bool kern_pmu_is_old(const struct kern *k, unsigned cpu, uint64_t age_ns);
+/* Sees to it that no CPU counts for the slot any more; false: not yet. */
+bool kern_pmu_leave(struct kern *k, uint32_t slot);
+uint64_t kern_pmu_reads(const struct kern *k);
+/* The cost of a reading as the programs have it, to the control page. */
+void kern_pmu_calibrate(struct kern *k);
+
+/* Sampled mode: what samples have missed by the counters, to the slots of the CPU. */
+void kern_pmu_settle(struct kern *k, uint64_t age_ns);
+void kern_pmu_forget(struct kern *k, uint32_t slot);
+void kern_pmu_free_seen(struct kern *k);
+
+#endif

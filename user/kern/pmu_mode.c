@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How counters are counted here. Reading them at every switch between slots is exact, and cheap on
+ * bare metal; a virtual machine may trap each access. So the cost is measured before the load, and
+ * the budget decides: exact, sampled, or off.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <math.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "kern/internal.h"
+
+#define SWITCHES_PER_S	5000.0 /* between slots, on a busy CPU: what exact mode must afford */
+#define SAMPLES_MIN	10.0   /* per second and event: less says nothing */
+#define READ_ROUNDS	50
+#define PROGRAM_READ_NS 40 /* what the program's way to a counter takes beside the counter itself \
+			    */
+#define TRAPPED_NS	  500 /* an access that takes longer goes to a hypervisor */
+#define SAMPLE_NS	  2000
+#define SAMPLE_TRAPPED_NS 15000 /* end to end, measured in a virtual machine */
+#define RATE_SYSCTL	  "/proc/sys/kernel/perf_event_max_sample_rate"
+
+static void say(struct pmu *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Appends to the mode's text. */
+static void say(struct pmu *p, const char *fmt, ...)
+{
+	size_t len = strlen(p->text);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(p->text + len, sizeof(p->text) - len, fmt, ap);
+	va_end(ap);
+}
+
+static void name_events(struct pmu *p, uint32_t which)
+{
+	const char *sep = "";
+	unsigned i;
+
+	for (i = 0; i < p->n; i++) {
+		if (!(which >> i & 1))
+			continue;
+		say(p, "%s%s", sep, p->events[i].text);
+		sep = ", ";
+	}
+}
+
+/* On any CPU: processors with two kinds of cores have events of one kind only. */
+static int try_event(const struct kern *k, unsigned i, uint64_t period)
+{
+	int fd, err = -ENODEV;
+	unsigned cpu;
+
+	for (cpu = 0; cpu < k->ncpus; cpu++) {
+		fd = kern_pmu_event(&k->pmu, i, cpu, -1, period);
+		if (fd >= 0) {
+			close(fd);
+			return 0;
+		}
+		if (fd != -ENODEV) /* of an offline CPU */
+			err = fd;
+	}
+	return err;
+}
+
+/* 0 or why the last one that is missing is. */
+static int find_usable(struct kern *k, bool sampled)
+{
+	struct pmu *p = &k->pmu;
+	int err, last = 0;
+	unsigned i;
+
+	p->usable = 0;
+	for (i = 0; i < p->n; i++) {
+		err = try_event(k, i, sampled ? 1u << 30 : 0);
+		if (!err)
+			p->usable |= 1u << i;
+		else
+			last = err;
+	}
+	return last;
+}
+
+static uint64_t msr_type(void)
+{
+	uint64_t type;
+
+	return read_file_u64(AT_FDCWD, "/sys/bus/event_source/devices/msr/type", &type) ? UINT64_MAX
+											: type;
+}
+
+/* Clocks, and the switches to and from idle themselves; the rest stands still in idle. */
+static bool counts_idle(const struct pmu *p)
+{
+	uint64_t msr = msr_type();
+	unsigned i;
+
+	for (i = 0; i < p->n; i++) {
+		const struct perf_event *e = &p->events[i];
+
+		if (e->type == PERF_TYPE_SOFTWARE
+			    ? e->config == PERF_COUNT_SW_CPU_CLOCK ||
+				      e->config == PERF_COUNT_SW_TASK_CLOCK ||
+				      e->config == PERF_COUNT_SW_CONTEXT_SWITCHES
+			    : e->type == msr)
+			return true;
+	}
+	return false;
+}
+
+/* Shortest time of a round that reads all of them from here. */
+static uint64_t time_reads(const int *fds, unsigned n)
+{
+	uint64_t value, best = UINT64_MAX;
+	unsigned round, i;
+
+	for (round = 0; round < READ_ROUNDS; round++) {
+		uint64_t from = clock__mono_ns(), took;
+
+		for (i = 0; i < n; i++)
+			if (fds[i] >= 0 && read(fds[i], &value, sizeof(value)) < 0)
+				continue;
+		took = clock__mono_ns() - from;
+		if (took < best)
+			best = took;
+	}
+	return best;
+}
+
+static uint64_t time_dummy(unsigned cpu)
+{
+	struct pmu one = {.n = 1};
+	int fd;
+	uint64_t ns;
+
+	one.events[0].type = PERF_TYPE_SOFTWARE;
+	one.events[0].config = PERF_COUNT_SW_DUMMY;
+	fd = kern_pmu_event(&one, 0, cpu, -1, 0);
+	ns = time_reads(&fd, 1);
+	if (fd >= 0)
+		close(fd);
+	return ns;
+}
+
+/* By read(2) on the CPU we run on, less what the system call takes for an event that is none. */
+static void measure(struct kern *k)
+{
+	int fds[JP_PMU_EVENTS], cpu = sched_getcpu();
+	unsigned n = __builtin_popcount(k->pmu.usable);
+	cpu_set_t old, here;
+	uint64_t all, call;
+
+	if (cpu < 0 || sched_getaffinity(0, sizeof(old), &old))
+		return;
+	CPU_ZERO(&here);
+	CPU_SET(cpu, &here);
+	sched_setaffinity(0, sizeof(here), &here);
+	kern_pmu_open_set(k, cpu, fds);
+	all = time_reads(fds, JP_PMU_EVENTS);
+	kern_pmu_close_set(fds);
+	call = n * time_dummy(cpu);
+	sched_setaffinity(0, sizeof(old), &old);
+	k->pmu.read_ns = (all > call ? all - call : 0) + n * PROGRAM_READ_NS;
+}
+
+static double sample_ns(const struct pmu *p)
+{
+	unsigned n = __builtin_popcount(p->usable);
+	double ns = fmax(SAMPLE_NS, 3.0 * p->read_ns);
+
+	/* one event alone is cheap to read there, its interrupt is not */
+	return p->read_ns > n * TRAPPED_NS ? fmax(ns, SAMPLE_TRAPPED_NS) : ns;
+}
+
+/* Samples per second, CPU and event that the budget and a quarter of what the kernel allows every
+ * user allow: from there on it lowers its limit for all. */
+static double affordable(const struct kern *k)
+{
+	const struct pmu *p = &k->pmu;
+	unsigned n = __builtin_popcount(p->usable);
+	double rate = k->opts.perf_budget / 100 * 1e9 / sample_ns(p);
+	uint64_t limit;
+
+	if (!read_file_u64(AT_FDCWD, RATE_SYSCTL, &limit))
+		rate = fmin(rate, limit / 4.0);
+	return rate / n;
+}
+
+static void say_cost(const struct kern *k, struct pmu *p)
+{
+	unsigned n = __builtin_popcount(p->usable);
+
+	say(p, "one reading of %u event%s costs %.1f us here, PerfBudget %g %% allows %.1f us", n,
+	    n == 1 ? "" : "s", p->read_ns / 1e3, k->opts.perf_budget,
+	    k->opts.perf_budget / 100 * 1e6 / SWITCHES_PER_S);
+}
+
+static void use_exact(struct kern *k, uint32_t missing, int why)
+{
+	struct pmu *p = &k->pmu;
+
+	p->mode = JP_PMU_EXACT;
+	p->cost_ns = p->read_ns;
+	say(p, "exact");
+	if (!missing)
+		return;
+	say(p, ", but this machine has no ");
+	name_events(p, missing);
+	say(p, " (perf_event_open: %s)", strerror(-why));
+}
+
+static void use_sampled(struct kern *k, double rate)
+{
+	struct pmu *p = &k->pmu;
+	unsigned i;
+
+	p->mode = JP_PMU_SAMPLED;
+	p->cost_ns = sample_ns(p);
+	say(p, "sampled: ");
+	if (k->opts.perf_mode == PERF_SAMPLED)
+		say(p, "as configured");
+	else
+		say_cost(k, p);
+	say(p, "; periods");
+	for (i = 0; i < p->n; i++) {
+		if (!(p->usable >> i & 1))
+			continue;
+		p->period[i] = fmax(1, ceil(p->events[i].max_rate / rate));
+		say(p, " %s=%llu", p->events[i].column, (unsigned long long)p->period[i]);
+	}
+	say(p, ", error about 1/sqrt(n/period)");
+	if (p->usable != (1u << p->n) - 1) {
+		say(p, "; cannot be sampled: ");
+		name_events(p, ((1u << p->n) - 1) & ~p->usable);
+	}
+}
+
+static bool programs_can_read(struct pmu *p)
+{
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_perf_event_read_value,
+				    NULL))
+		return true;
+	say(p, "off: this kernel's programs cannot read counters");
+	return false;
+}
+
+static void choose(struct kern *k)
+{
+	struct pmu *p = &k->pmu;
+	uint32_t all = (1u << p->n) - 1;
+	double rate;
+	int why;
+
+	why = find_usable(k, false);
+	if (!p->usable) {
+		say(p, "off: this machine counts no ");
+		name_events(p, all);
+		say(p, " (perf_event_open: %s)", strerror(-why));
+		return;
+	}
+	measure(k);
+	p->counts_idle = counts_idle(p);
+	if (k->opts.perf_mode == PERF_EXACT ||
+	    (k->opts.perf_mode == PERF_AUTO &&
+	     p->read_ns * SWITCHES_PER_S <= k->opts.perf_budget / 100 * 1e9)) {
+		use_exact(k, all & ~p->usable, why);
+		return;
+	}
+	why = find_usable(k, true);
+	if (!p->usable) {
+		say(p, "off: this machine cannot sample ");
+		name_events(p, all);
+		say(p, " (perf_event_open: %s)", strerror(-why));
+		return;
+	}
+	rate = affordable(k);
+	if (k->opts.perf_mode == PERF_SAMPLED || rate >= SAMPLES_MIN) {
+		use_sampled(k, fmax(rate, SAMPLES_MIN));
+		return;
+	}
+	say(p, "off: ");
+	say_cost(k, p);
+	say(p, ", and %.1f samples per second", rate);
+}
+
+void kern_pmu_choose(struct kern *k)
+{
+	struct pmu *p = &k->pmu;
+
+	p->mode = JP_PMU_OFF;
+	p->text[0] = 0;
+	memset(p->period, 0, sizeof(p->period));
+	if (!(k->families & FAM_PERF))
+		return;
+	p->loses_events = !kern_pmu_keeps_events();
+	if (k->opts.perf_mode == PERF_OFF)
+		say(p, "off: as configured");
+	else if (!p->n)
+		say(p, "off: no events are configured");
+	else if (programs_can_read(p))
+		choose(k);
+	if (p->mode == JP_PMU_OFF)
+		k->families &= ~FAM_PERF;
+}
+
+bool kern_pmu_samples(const struct kern *k, unsigned event)
+{
+	return k->pmu.mode == JP_PMU_SAMPLED && (k->pmu.usable >> event & 1);
+}

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Opening the perf family's events. They belong to the CPU, not to a task, and are never pinned, so
+ * that whoever else counts gets a turn. The map holds them: our own descriptors are closed at once.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "kern/internal.h"
+
+#define FOR_USERS 2  /* counters of a CPU that our groups leave free */
+#define MANY	  16 /* more counters than that make no difference */
+
+bool kern_pmu_keeps_events(void)
+{
+	LIBBPF_OPTS(bpf_map_create_opts, o, .map_flags = BPF_F_PRESERVE_ELEMS);
+	int fd = bpf_map_create(BPF_MAP_TYPE_PERF_EVENT_ARRAY, NULL, 4, 4, 1, &o);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static int open_attr(struct perf_event_attr *attr, unsigned cpu, int group_fd)
+{
+	int fd;
+
+	attr->size = sizeof(*attr);
+	attr->disabled = group_fd < 0;
+	fd = syscall(SYS_perf_event_open, attr, -1, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+int kern_pmu_event(const struct pmu *p, unsigned i, unsigned cpu, int group_fd, uint64_t period)
+{
+	const struct perf_event *e = &p->events[i];
+	struct perf_event_attr attr = {
+		.type = e->type,
+		.config = e->config,
+		.config1 = e->config1,
+		.config2 = e->config2,
+		.exclude_user = e->exclude_user,
+		.exclude_kernel = e->exclude_kernel,
+		.sample_period = period,
+	};
+
+	return open_attr(&attr, cpu, group_fd);
+}
+
+/* The generic kinds are all of the CPU's own PMU; software events need no counter. */
+static uint32_t pmu_of(const struct perf_event *e)
+{
+	return e->type == PERF_TYPE_HARDWARE || e->type == PERF_TYPE_HW_CACHE ? PERF_TYPE_RAW
+									      : e->type;
+}
+
+/*
+ * How many of one event the kernel accepts in a group is how many counters a CPU has. Branches:
+ * they have no counter of their own, as cycles and instructions do on some processors.
+ */
+static unsigned count_counters(const struct pmu *p, unsigned i, unsigned cpu)
+{
+	struct perf_event_attr branches = {.type = PERF_TYPE_HARDWARE,
+					   .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS};
+	int fds[MANY];
+	unsigned n = 0;
+
+	while (n < MANY) {
+		fds[n] = open_attr(&branches, cpu, n ? fds[0] : -1);
+		if (fds[n] < 0)
+			break;
+		n++;
+	}
+	if (!n)
+		while (n < MANY) {
+			fds[n] = kern_pmu_event(p, i, cpu, n ? fds[0] : -1, 0);
+			if (fds[n] < 0)
+				break;
+			n++;
+		}
+	for (i = n; i-- > 0;)
+		close(fds[i]);
+	return n;
+}
+
+static unsigned group_max(struct pmu *p, unsigned i, unsigned cpu)
+{
+	if (!p->group_max) {
+		unsigned n = count_counters(p, i, cpu);
+
+		p->group_max = n > FOR_USERS + 1 ? n - FOR_USERS : 1;
+	}
+	return p->group_max;
+}
+
+/* Into the group of an earlier event of the same PMU that has room: events of a group are on the
+ * hardware at the same time, so that their ratios are right. */
+static int join(struct pmu *p, unsigned i, unsigned cpu, const int *fds, int *leader)
+{
+	unsigned j, m, size;
+	int fd;
+
+	for (j = 0; j < i; j++) {
+		if (fds[j] < 0 || leader[j] != (int)j || p->events[i].type == PERF_TYPE_SOFTWARE ||
+		    pmu_of(&p->events[i]) != pmu_of(&p->events[j]))
+			continue;
+		for (size = 0, m = 0; m < i; m++)
+			size += leader[m] == (int)j;
+		if (size >= group_max(p, i, cpu))
+			continue;
+		fd = kern_pmu_event(p, i, cpu, fds[j], 0);
+		if (fd >= 0) {
+			leader[i] = j;
+			return fd;
+		}
+	}
+	return -ENOENT;
+}
+
+static int open_one(struct kern *k, unsigned i, unsigned cpu, const int *fds, int *leader)
+{
+	struct pmu *p = &k->pmu;
+	bool sampled = p->mode == JP_PMU_SAMPLED;
+	int fd = sampled ? -ENOENT : join(p, i, cpu, fds, leader);
+
+	if (fd >= 0)
+		return fd;
+	leader[i] = i;
+	fd = kern_pmu_event(p, i, cpu, -1, sampled ? p->period[i] : 0);
+	if (fd >= 0 && sampled && ioctl(fd, PERF_EVENT_IOC_SET_BPF, k->prog[P_SAMPLE + i])) {
+		close(fd);
+		return -errno;
+	}
+	return fd;
+}
+
+uint32_t kern_pmu_open_set(struct kern *k, unsigned cpu, int *fds)
+{
+	int leader[JP_PMU_EVENTS];
+	uint32_t open = 0;
+	unsigned i;
+
+	for (i = 0; i < JP_PMU_EVENTS; i++) {
+		leader[i] = fds[i] = -1;
+		if (k->pmu.usable >> i & 1)
+			fds[i] = open_one(k, i, cpu, fds, leader);
+		if (fds[i] >= 0)
+			open |= 1u << i;
+	}
+	for (i = 0; i < JP_PMU_EVENTS; i++)
+		if (fds[i] >= 0 && leader[i] == (int)i)
+			ioctl(fds[i], PERF_EVENT_IOC_ENABLE, 0);
+	return open;
+}
+
+void kern_pmu_close_set(int *fds)
+{
+	int i;
+
+	/* leaders come before their groups, and a group falls apart when its leader goes */
+	for (i = JP_PMU_EVENTS; i-- > 0;) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+		fds[i] = -1;
+	}
+}
+
+void kern_pmu_close_cpu(struct kern *k, unsigned cpu)
+{
+	struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+	unsigned i;
+
+	__atomic_store_n(&c->open, 0, __ATOMIC_RELEASE);
+	for (i = k->pmu.n; i-- > 0;) {
+		uint32_t key = i * k->ncpus + cpu;
+
+		bpf_map_delete_elem(k->map[M_PMU_FDS], &key);
+	}
+}
+
+void kern_pmu_open_cpu(struct kern *k, unsigned cpu)
+{
+	struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+	int fds[JP_PMU_EVENTS];
+	uint32_t open = kern_pmu_open_set(k, cpu, fds), key;
+	unsigned i;
+
+	for (i = 0; i < JP_PMU_EVENTS; i++) {
+		key = i * k->ncpus + cpu;
+		if (fds[i] >= 0 && bpf_map_update_elem(k->map[M_PMU_FDS], &key, &fds[i], BPF_ANY))
+			open &= ~(1u << i);
+	}
+	kern_pmu_close_set(fds);
+	if (!open)
+		return;
+	memset(c, 0, sizeof(*c));
+	__atomic_store_n(&c->open, open, __ATOMIC_RELEASE);
+	kern_pmu_read_cpu(k, cpu);
+}
+
+void kern_pmu_open_all(struct kern *k)
+{
+	unsigned cpu;
+
+	for (cpu = 0; k->pmu.mode != JP_PMU_OFF && cpu < k->ncpus; cpu++)
+		if (!kern_pmu_cpu(k, cpu)->open)
+			kern_pmu_open_cpu(k, cpu);
+}
+
+void kern_pmu_close_all(struct kern *k)
+{
+	unsigned cpu;
+
+	for (cpu = 0; k->pmu.mode != JP_PMU_OFF && cpu < k->ncpus; cpu++)
+		if (kern_pmu_cpu(k, cpu)->open)
+			kern_pmu_close_cpu(k, cpu);
+}

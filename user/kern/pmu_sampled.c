@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sampled mode: each sample gives its period to the slot of the task it met. The kernel drops
+ * samples without a word when there are too many, and a late timer stands for several; the counter
+ * that samples goes on counting, so what is missing shows, and is shared out as the samples of the
+ * same CPU and interval were.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kern/internal.h"
+
+struct seen_cpu {
+	uint64_t enabled;
+	uint64_t waited[JP_PMU_EVENTS];
+};
+
+struct seen_slot {
+	uint64_t reads;
+	uint64_t counter[JP_PMU_EVENTS];
+};
+
+/* What was shared out by the last time. */
+struct pmu_seen {
+	struct seen_cpu *cpus;
+	struct seen_slot *slots; /* CPU x slots */
+};
+
+static struct pmu_seen *new_seen(const struct kern *k)
+{
+	struct pmu_seen *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->cpus = calloc(k->ncpus, sizeof(*s->cpus));
+	s->slots = calloc((size_t)k->ncpus * k->nslots, sizeof(*s->slots));
+	if (s->cpus && s->slots)
+		return s;
+	free(s->cpus);
+	free(s->slots);
+	free(s);
+	return NULL;
+}
+
+void kern_pmu_free_seen(struct kern *k)
+{
+	struct pmu_seen *s = k->pmu.seen;
+
+	if (s) {
+		free(s->cpus);
+		free(s->slots);
+	}
+	free(s);
+	k->pmu.seen = NULL;
+}
+
+void kern_pmu_forget(struct kern *k, uint32_t slot)
+{
+	unsigned cpu;
+
+	for (cpu = 0; k->pmu.seen && cpu < k->ncpus; cpu++)
+		memset(&k->pmu.seen->slots[(size_t)cpu * k->nslots + slot], 0,
+		       sizeof(struct seen_slot));
+}
+
+static struct jp_pmu *counts(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return (struct jp_pmu *)kern__pmu(k, cpu, slot);
+}
+
+static struct seen_slot *seen(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return &k->pmu.seen->slots[(size_t)cpu * k->nslots + slot];
+}
+
+static void add(__u64 *to, uint64_t n)
+{
+	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
+}
+
+static uint64_t part(uint64_t whole, uint64_t n, uint64_t of)
+{
+	return (uint64_t)((unsigned __int128)whole * n / of);
+}
+
+/* A slot's samples on the CPU since the last time; nobody has a free slot's. */
+static uint64_t new_samples(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return k->slots[slot].state == JP_SLOT_FREE
+		       ? 0
+		       : counts(k, cpu, slot)->reads - seen(k, cpu, slot)->reads;
+}
+
+static uint64_t new_counts(const struct kern *k, unsigned cpu, uint32_t slot, unsigned i)
+{
+	return k->slots[slot].state == JP_SLOT_FREE
+		       ? 0
+		       : counts(k, cpu, slot)->ev[i].counter - seen(k, cpu, slot)->counter[i];
+}
+
+/* Time of the counters, by the samples: so a slot has the part of the time that the events were on
+ * the hardware while it ran. */
+static void share_time(struct kern *k, unsigned cpu)
+{
+	const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+	struct seen_cpu *was = &k->pmu.seen->cpus[cpu];
+	uint64_t wanted = was->enabled && c->enabled > was->enabled ? c->enabled - was->enabled : 0;
+	uint64_t all = 0, n, mine;
+	uint32_t slot;
+	unsigned i;
+
+	for (slot = 0; slot < k->nslots; slot++)
+		all += new_samples(k, cpu, slot);
+	for (slot = 0; wanted && all && slot < k->nslots; slot++) {
+		n = new_samples(k, cpu, slot);
+		if (!n)
+			continue;
+		mine = part(wanted, n, all);
+		add(&counts(k, cpu, slot)->enabled, mine);
+		for (i = 0; i < k->pmu.n; i++)
+			if (c->open >> i & 1)
+				add(&counts(k, cpu, slot)->ev[i].running,
+				    mine - part(c->waited[i] - was->waited[i], n, all));
+	}
+	was->enabled = c->enabled;
+	memcpy(was->waited, c->waited, sizeof(was->waited));
+}
+
+static void share_missing(struct kern *k, unsigned cpu, unsigned i)
+{
+	struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+	uint64_t period = k->pmu.period[i], all = 0, missing, given = 0;
+	int64_t behind = c->counter[i] - c->given[i];
+	uint32_t slot;
+
+	/* one period is always under way */
+	if (behind <= (int64_t)(2 * period))
+		return;
+	missing = (uint64_t)behind / period * period;
+	for (slot = 0; slot < k->nslots; slot++)
+		all += new_counts(k, cpu, slot, i);
+	for (slot = k->nslots; all && slot-- > 1;) {
+		uint64_t mine = part(missing, new_counts(k, cpu, slot, i), all);
+
+		if (mine)
+			add(&counts(k, cpu, slot)->ev[i].counter, mine);
+		given += mine;
+	}
+	add(&counts(k, cpu, JP_SLOT_OTHER)->ev[i].counter, missing - given);
+	add(&c->given[i], missing);
+	add(&k->control->stats.pmu_lost, missing / period);
+}
+
+static void remember(struct kern *k, unsigned cpu)
+{
+	uint32_t slot;
+	unsigned i;
+
+	for (slot = 0; slot < k->nslots; slot++) {
+		if (k->slots[slot].state == JP_SLOT_FREE)
+			continue;
+		seen(k, cpu, slot)->reads = counts(k, cpu, slot)->reads;
+		for (i = 0; i < k->pmu.n; i++)
+			seen(k, cpu, slot)->counter[i] = counts(k, cpu, slot)->ev[i].counter;
+	}
+}
+
+/* A step's tasks have been met there. */
+static bool has_samples(const struct kern *k, unsigned cpu)
+{
+	uint32_t slot;
+
+	for (slot = JP_SLOT_FIRST; slot < k->nslots; slot++)
+		if (new_samples(k, cpu, slot))
+			return true;
+	return false;
+}
+
+void kern_pmu_settle(struct kern *k, uint64_t age_ns)
+{
+	unsigned cpu, i;
+
+	if (k->readonly || (!k->pmu.seen && !(k->pmu.seen = new_seen(k))))
+		return;
+	for (cpu = 0; cpu < k->ncpus; cpu++) {
+		if (!kern_pmu_cpu(k, cpu)->open || !kern_pmu_is_old(k, cpu, age_ns) ||
+		    !has_samples(k, cpu))
+			continue;
+		kern_pmu_flush_cpu(k, cpu);
+		for (i = 0; i < k->pmu.n; i++)
+			share_missing(k, cpu, i);
+		share_time(k, cpu);
+		remember(k, cpu);
+	}
+}
