@@ -57,13 +57,15 @@ PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(wildcard user/cmd/$(notdir $(p)).c),$(p)))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
+BENCH    := $(addprefix $(B)/bench/,jpbench jph5size jpwork)
 MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
-.PHONY: all test check-bpf format lint install clean tools san
+.PHONY: all test check-bpf format lint install clean tools bench san
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(PROGRAMS) $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
 tools: $(TOOLS)
+bench: $(BENCH)
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
 
@@ -87,7 +89,7 @@ $(B)/user/kern/open.o: $(SKEL)
 $(B)/%.o: %.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter user/store/% user/cmd/% tests/unit/%,$<),$(H5_CFLAGS)) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter user/store/% user/cmd/% tests/unit/% bench/%,$<),$(H5_CFLAGS)) -MMD -MP -c $< -o $@
 
 $(LIB): $(LIB_OBJ)
 	$(call msg,AR,$@)
@@ -121,6 +123,13 @@ $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lpthread
+
+$(B)/bench/jpbench: $(addprefix $(B)/bench/,jpbench.o worker.o workload.o) $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lm
+$(B)/bench/%: $(B)/bench/%.o
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_LIBS)
 
 test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done

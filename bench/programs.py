@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a run of each program takes by the kernel's BPF statistics, less what an empty program
+takes that is attached beside it in the same run: the statistics' own clock reads are in both."""
+
+from devices import Devices
+from helper import ALL, SCHED, Attached, Missing
+from stats import quartiles
+from table import Row
+
+TITLE = "ns per run of the programs over an empty program beside them, by the kernel's statistics"
+
+# Workload, path, and the place it runs in: the programs that it makes run are found out.
+WORKLOADS = (("switch", None), ("fork", None), ("exec", None), ("cgroup", "of a task"),
+             ("udp", None), ("tcp", None), ("read", "loop"), ("read", "disk"), ("open", None))
+
+LEAST_RUNS = 4
+ENOUGH_RUNS = 1000
+
+
+def bodies(helper, key, place, workload, ms, path="", floor=None):
+    """{program: (ns over the empty one, runs per operation)} of one run, ns of the empty one.
+    floor: what to take for the empty one where it does not run often enough to say."""
+    a, ops = Attached(helper, "empty", key), 0
+    a.start()
+    try:
+        before = helper.programs(key)
+        _, ops = helper.run(place, workload, ms, path)
+        after = helper.programs(key)
+    finally:
+        a.stop(ops)
+    out = {}
+    for name, (runs, ns) in after.items():
+        n = runs - before[name][0]
+        if n >= LEAST_RUNS:
+            out[name] = ((ns - before[name][1]) / n, n / ops)
+    own, per_op = out.pop("empty", (0, 0))
+    if floor is None or per_op * ops > ENOUGH_RUNS:
+        floor = own
+    return {name: (ns - floor, n) for name, (ns, n) in out.items()}, floor
+
+
+def switch_rows(key, what, out):
+    """Body of the switch program for a profiled task and for one of no step."""
+    for place, who, target in (("one", "a profiled task", 50), ("none", "a task of no step", 10)):
+        out.append(("jp_sched_switch, %s, %s" % (what, who), place, key, target))
+
+
+def measure_switch(helper, jobs, opts):
+    values = {label: [] for label, _, _, _ in jobs}
+    floors = []
+    for _ in range(opts.rounds):
+        for label, place, key, _ in jobs:
+            got, floor = bodies(helper, key, place, "switch", opts.ms)
+            name = next((n for n in got if n.startswith("jp_sched_switch")), None)
+            if name:
+                values[label].append(got[name][0])
+                floors.append(floor)
+    return values, floors
+
+
+def measure_others(helper, key, opts, paths, floor):
+    """({program: {workload: [ns over the empty one]}}, {program: {workload: [runs per op]}})"""
+    ns, per_op = {}, {}
+    for _ in range(max(2, opts.rounds // 2)):
+        for workload, device in WORKLOADS:
+            if device and device not in paths:
+                continue
+            label = workload + (" " + device if device else "")
+            got, _ = bodies(helper, key, "one", workload, opts.ms, paths.get(device, ""),
+                            floor)
+            for name, (body, n) in got.items():
+                ns.setdefault(name, {}).setdefault(label, []).append(body)
+                per_op.setdefault(name, {}).setdefault(label, []).append(n)
+    return ns, per_op
+
+
+def other_rows(ns, per_op):
+    """Each program under the workload that makes it run most."""
+    for name in sorted(ns):
+        if name.startswith("jp_sched_switch"):
+            continue
+        best = max(per_op[name], key=lambda w: sum(per_op[name][w]) / len(per_op[name][w]))
+        yield Row("programs", "%s (%s)" % (name, best), "ns", ns[name][best])
+
+
+def rows(helper, here, jobs, opts, paths):
+    values, floors = measure_switch(helper, jobs, opts)
+    yield Row("programs", "empty program, the clock reads of the statistics", "ns", floors)
+    for label, _, _, target in jobs:
+        yield Row("programs", label, "ns", values[label], target=target)
+    paths = dict(paths, **{"of a task": helper.tell("dir", "one")[0]})
+    floor = quartiles(floors)[1]
+    yield from other_rows(*measure_others(helper, "most", opts, paths, floor))
+    for word in ("block", "network", "files"):
+        if word not in here:
+            yield Row("programs", "programs of family " + word, "ns",
+                      why="the family does not load")
+
+
+def run(helper, opts):
+    jobs = []
+    helper.open("base", SCHED)
+    switch_rows("base", "sched", jobs)
+    here = helper.open_all("most", ALL + ",files")
+    switch_rows("most", "all but perf", jobs)
+    helper.tell("stats", "on")
+    try:
+        with Devices() as d:
+            yield from rows(helper, here, jobs, opts, d.paths)
+    finally:
+        helper.tell("stats", "off")
+        helper.tell("close", "base")
+        helper.tell("close", "most")

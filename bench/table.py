@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The rows of the result, as a table for people and as JSON."""
+
+import json
+
+from stats import quartiles
+
+
+class Row:
+    """One figure. values: one per round; why: why there is none; target: an upper bound."""
+
+    def __init__(self, section, name, unit, values=None, why=None, target=None, verdict=None,
+                 digits=1):
+        self.section, self.name, self.unit = section, name, unit
+        self.values, self.why, self.target = values or [], why, target
+        self.digits = digits
+        self.verdict = verdict
+        if not self.values and not verdict and not why:
+            self.why = "no value"
+        if target is not None and self.values:
+            self.verdict = "reached" if self.median() <= target else "not reached"
+
+    def median(self):
+        return quartiles(self.values)[1]
+
+    def figure(self):
+        if self.why:
+            return "not here: " + self.why
+        if not self.values:
+            return self.verdict
+        low, mid, high = quartiles(self.values)
+        text = "%.*f %s" % (self.digits, mid, self.unit)
+        if len(self.values) > 1:
+            text += "  (%.*f .. %.*f)" % (self.digits, low, self.digits, high)
+        return text
+
+    def goal(self):
+        if self.target is None:
+            return ""
+        return "at most %g %s" % (self.target, self.unit)
+
+    def as_dict(self):
+        d = {"section": self.section, "name": self.name, "unit": self.unit}
+        if self.values:
+            d["q1"], d["median"], d["q3"] = quartiles(self.values)
+            d["rounds"] = len(self.values)
+        for key in ("why", "target", "verdict"):
+            if getattr(self, key) is not None:
+                d[key] = getattr(self, key)
+        return d
+
+
+def show(rows, titles, out):
+    """Prints the rows below their sections' titles."""
+    section = None
+    wide = max([len(r.name) for r in rows] + [10])
+    for r in rows:
+        if r.section != section:
+            section = r.section
+            out.write("\n%s\n" % titles.get(section, section))
+        line = "  %-*s  %s" % (wide, r.name, r.figure())
+        if r.goal() and r.values:
+            line += "; %s: %s" % (r.goal(), r.verdict)
+        elif r.goal():
+            line += "; wanted %s" % r.goal()
+        out.write(line.rstrip() + "\n")
+        out.flush()
+
+
+def as_json(rows, about):
+    return json.dumps({"about": about, "rows": [r.as_dict() for r in rows]}, indent=1)
