@@ -106,23 +106,25 @@ def write_once(data):
         f.write(data)
     j, at = os.open(d + "/journal", os.O_RDONLY), os.open(d, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        p = subprocess.Popen([os.path.join(BUILD, "jobprof-writer"), "-j", str(j), "-d", str(at),
-                              "-n", "1_0_bench.h5", "-m", "live"], pass_fds=(j, at))
-        _, status, used = os.wait4(p.pid, 0)
-        p.returncode = os.waitstatus_to_exitcode(status)
+        p = subprocess.run([os.path.join(BUILD, "bench", "jprusage"),
+                            os.path.join(BUILD, "jobprof-writer"), "-j", str(j), "-d", str(at),
+                            "-n", "1_0_bench.h5", "-m", "live"], pass_fds=(j, at),
+                           capture_output=True, text=True)
     finally:
         os.close(j)
         os.close(at)
+        os.unlink(d + "/journal")
     if p.returncode:
-        raise Missing("jobprof-writer ended with status %d" % p.returncode)
-    return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+        raise Missing("jobprof-writer: " + p.stderr.strip()[-200:])
+    cpu, rss = p.stdout.split()
+    return float(cpu), int(rss) / 1024
 
 
 def writer_rows(data, opts):
-    """Rows of the table, and the writer's CPU seconds for an hour's journal."""
+    """Rows of the table, the last with the writer's CPU seconds for an hour's journal."""
     rounds, cost = 2 if opts.quick else 5, []
-    for what, text in (("after a minute", journal.lengthened(data, 60)),
-                       ("after an hour", journal.lengthened(data, HOUR))):
+    for what, rows in (("after a minute", 60), ("after an hour", HOUR)):
+        text = journal.lengthened(data, rows)
         got = [write_once(text) for _ in range(rounds)]
         cost = [cpu for cpu, _ in got]
         yield Row("daemon", "jobprof-writer, 16 tasks at 1 Hz %s: CPU per publication" % what, "ms",

@@ -4,7 +4,7 @@
 import struct
 import zlib
 
-SERIES, TABLE, ROW = 2, 3, 4
+SERIES, TABLE, ROW, STATE = 2, 3, 4, 5
 HEADER = 16
 
 
@@ -58,15 +58,15 @@ def _frame(records):
 
 
 def lengthened(data, rows):
-    """The journal with its frames' rows said again until the step has that many; what has more is
-    cut."""
-    out, again, end, have = [data[:HEADER]], [], HEADER, 0
+    """The journal with what its samples wrote said again until the step has that many rows; what
+    it has more is cut."""
+    out, again, have = [data[:HEADER]], [], 0
     for at, end, records in frames(data):
-        of_step = [r for r in records if r[0] == ROW]
+        kinds = {kind for kind, _ in records}
         out.append(data[at:end])
-        have += 1 if of_step else 0
-        if of_step:
-            again.append(_frame(of_step))
+        if ROW in kinds:
+            have += 1
+            again.append(_frame([r for r in records if r[0] in (ROW, STATE)]))
         if have >= rows:
             break
     while again and have < rows:
