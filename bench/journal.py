@@ -2,26 +2,44 @@
 """As much of a step's journal (user/store/journal.h) as the bench needs."""
 
 import struct
-import zlib
 
 SERIES, TABLE, ROW, STATE = 2, 3, 4, 5
 HEADER = 16
+
+
+def _unpacked(words):
+    """user/store/pack.h: the words with the zeros between them."""
+    left, at, out = words[0] // 8, 1, []
+    while left > 0:
+        bits, n = words[at], min(64, left)
+        at, left = at + 1, left - n
+        for i in range(n):
+            out.append(words[at] if bits >> i & 1 else 0)
+            at += bits >> i & 1
+    return struct.pack("<%dQ" % len(out), *out)
+
+
+def _records(content):
+    pos = 0
+    while pos + 8 <= len(content):
+        kind, _, length = struct.unpack_from("<HHI", content, pos)
+        yield kind, content[pos + 8:pos + 8 + length]
+        pos += 8 + (length + 7) // 8 * 8
 
 
 def frames(data):
     """(from, to, [(type, payload)]) of every whole frame."""
     at = HEADER
     while at + 8 <= len(data):
-        end = at + 8 + struct.unpack_from("<I", data, at)[0]
-        if end > len(data):
+        length = struct.unpack_from("<I", data, at)[0]
+        packed, length = length >> 31, length & 0x7fffffff
+        content = data[at + 8:at + 8 + length]
+        if len(content) < length:
             return
-        records, pos = [], at + 8
-        while pos + 8 <= end:
-            kind, _, length = struct.unpack_from("<HHI", data, pos)
-            records.append((kind, data[pos + 8:pos + 8 + length]))
-            pos += 8 + (length + 7) // 8 * 8
-        yield at, end, records
-        at = end
+        if packed:
+            content = _unpacked(struct.unpack("<%dQ" % (length // 8), content))
+        yield at, at + 8 + length, list(_records(content))
+        at += 8 + length
 
 
 class Rows:
@@ -58,15 +76,15 @@ def _frame(records):
 
 
 def lengthened(data, rows):
-    """The journal with what its samples wrote said again until the step has that many rows; what
-    it has more is cut."""
+    """The journal with its samples' frames repeated until the step has that many rows; what it has
+    more is cut."""
     out, again, have = [data[:HEADER]], [], 0
     for at, end, records in frames(data):
         kinds = {kind for kind, _ in records}
         out.append(data[at:end])
-        if ROW in kinds:
-            have += 1
-            again.append(_frame([r for r in records if r[0] in (ROW, STATE)]))
+        have += ROW in kinds
+        if ROW in kinds and kinds <= {ROW, STATE}:
+            again.append(data[at:end])
         if have >= rows:
             break
     while again and have < rows:

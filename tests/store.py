@@ -38,6 +38,21 @@ def sh(*args, **kw):
     return subprocess.run(args, capture_output=True, text=True, **kw)
 
 
+def unpacked(frame):
+    """The text of pack.h: maps of the words that are not 0, each before its words."""
+    words = struct.unpack("=%dQ" % (len(frame) // 8), frame)
+    left, at, out = words[0] // 8, 1, []
+    while left:
+        n, bits = min(64, left), words[at]
+        at, left = at + 1, left - n
+        for i in range(n):
+            out.append(words[at] if bits >> i & 1 else 0)
+            at += bits >> i & 1
+    if at != len(words):
+        raise Failed("a packed frame has words too many")
+    return struct.pack("=%dQ" % len(out), *out)
+
+
 def journal_rows(path):
     """Tables of a journal, by the text of journal.h: {(series, table): [cells as u64]}, columns
     {series: [(name, type)]}."""
@@ -47,10 +62,14 @@ def journal_rows(path):
     at, series, tables, rows, attrs = 16, {}, {}, {}, {}
     while at < len(raw):
         length, crc = struct.unpack_from("=II", raw, at)
+        packed, length = length >> 31, length & 0x7fffffff
         frame = raw[at + 8:at + 8 + length]
-        if len(frame) != length or zlib.crc32(frame) != crc:
+        if len(frame) != length or zlib.crc32(frame) ^ (packed and 0xffffffff) != crc:
             raise Failed("torn frame at %d" % at)
         at, pos = at + 8 + length, 0
+        if packed:
+            frame = unpacked(frame)
+            length = len(frame)
         while pos < length:
             kind, _, n = struct.unpack_from("=HHI", frame, pos)
             p = frame[pos + 8:pos + 8 + n]

@@ -353,7 +353,8 @@ static void lies_with_a_good_checksum_are_survived(void **state)
 	p = slurp(&len);
 	srandom(1);
 	for (int i = 0; i < 2000; i++) {
-		uint32_t flen = *(uint32_t *)(p + 16), *crc = (uint32_t *)(p + 20);
+		uint32_t flen = *(uint32_t *)(p + 16) & 0x7fffffff, *crc = (uint32_t *)(p + 20);
+		bool packed = *(uint32_t *)(p + 16) >> 31;
 		uint32_t was = *crc;
 		size_t at = 24 + random() % flen, n = 1 + random() % 4;
 		uint8_t old[4];
@@ -366,7 +367,7 @@ static void lies_with_a_good_checksum_are_survived(void **state)
 		memcpy(old, p + at, n);
 		for (size_t k = 0; k < n; k++)
 			p[at + k] = random() % 3 ? random() : 0xff;
-		*crc = crc32(0, p + 24, flen);
+		*crc = crc32(0, p + 24, flen) ^ (packed ? ~0u : 0);
 		spill(p, len);
 		fd = open(path, O_RDONLY);
 		assert_int_equal(journal_reader__open(&r, fd), 0);
@@ -391,6 +392,85 @@ static void a_hostile_length_costs_no_memory(void **state)
 	journal__free(j);
 	assert_int_equal(count_rows(&torn), 1);
 	assert_int_equal(torn, 8);
+}
+
+/* What most frames look like: wide rows, most of whose cells are 0. */
+static void zeros_cost_a_bit_each(void **state)
+{
+	struct column cols[100];
+	const struct column *ptr[100];
+	struct journal *j = small(1);
+	struct journal_record rec;
+	struct journal_reader *r;
+	union cell c[100] = {};
+	uint64_t before = journal__size(j);
+	int i, n;
+
+	for (i = 0; i < 100; i++) {
+		cols[i] = (struct column){.name = "c", .unit = ""};
+		ptr[i] = &cols[i];
+	}
+	journal__series(j, 9, "Wide", false, ptr, 100);
+	journal__table(j, 9, 9, "Wide");
+	assert_int_equal(journal__commit(j), 0);
+	before = journal__size(j);
+	for (n = 0; n < 1000; n++) {
+		c[n % 100].u = n + 1;
+		journal__row(j, 9, c, 100);
+		c[n % 100].u = 0;
+	}
+	assert_int_equal(journal__commit(j), 0);
+	/* per row two words of headers, one cell, and a bit for each of 102 */
+	assert_in_range(journal__size(j) - before, 1000 * 24, 1000 * (24 + 13) + 64);
+	assert_int_equal(journal_reader__open(&r, journal__fd(j)), 0);
+	for (n = 0; journal_reader__next(r, &rec) > 0;) {
+		if (rec.type != J_ROW || rec.id != 9)
+			continue;
+		for (i = 0; i < 100; i++)
+			assert_int_equal(rec.cells[i].u, i == n % 100 ? n + 1 : 0);
+		n++;
+	}
+	assert_int_equal(n, 1000);
+	assert_int_equal(journal_reader__torn(r), 0);
+	journal_reader__free(r);
+	journal__free(j);
+}
+
+/* A frame without zeros is written as it is. */
+static void what_does_not_pack_is_plain(void **state)
+{
+	struct journal *j = small(1);
+	uint64_t before = journal__size(j);
+	unsigned char noise[4096];
+
+	memset(noise, 0xa5, sizeof(noise));
+	journal__state(j, noise, sizeof(noise));
+	assert_int_equal(journal__commit(j), 0);
+	assert_int_equal(journal__size(j) - before, 8 + 8 + sizeof(noise));
+	journal__free(j);
+	assert_int_equal(count_rows(NULL), 1);
+}
+
+/* Says of itself that it is 32 MiB of records, in maps of zeros or of nothing. */
+static void a_hostile_packed_frame_costs_no_memory(void **state)
+{
+	uint64_t words[4] = {JOURNAL_FRAME_MAX, 0, ~0ull, 0};
+	uint32_t head[2];
+	uint64_t torn;
+
+	for (unsigned n = 1; n <= 4; n++) {
+		struct journal *j = small(1);
+		uint64_t at = journal__size(j);
+
+		head[0] = n * 8 | 0x80000000u;
+		head[1] = ~crc32(0, (const Bytef *)words, n * 8);
+		assert_int_equal(pwrite(journal__fd(j), head, 8, at), 8);
+		assert_int_equal(pwrite(journal__fd(j), words, n * 8, at + 8), n * 8);
+		journal__free(j);
+		assert_int_equal(count_rows(&torn), 1);
+		assert_int_equal(torn, 8 + n * 8);
+		unlink(path);
+	}
 }
 
 static void other_files_are_no_journals(void **state)
@@ -444,6 +524,9 @@ int main(void)
 		cmocka_unit_test_setup(a_flipped_byte_ends_the_journal_before_its_frame, no_file),
 		cmocka_unit_test_setup(lies_with_a_good_checksum_are_survived, no_file),
 		cmocka_unit_test_setup(a_hostile_length_costs_no_memory, no_file),
+		cmocka_unit_test_setup(zeros_cost_a_bit_each, no_file),
+		cmocka_unit_test_setup(what_does_not_pack_is_plain, no_file),
+		cmocka_unit_test_setup(a_hostile_packed_frame_costs_no_memory, no_file),
 		cmocka_unit_test_setup(other_files_are_no_journals, no_file),
 		cmocka_unit_test_setup(a_full_disk_loses_one_frame_and_no_more, no_file),
 	};

@@ -11,6 +11,7 @@
 #include <zlib.h>
 
 #include "store/journal_format.h"
+#include "store/pack.h"
 
 struct journal {
 	int fd;
@@ -18,6 +19,8 @@ struct journal {
 	char *buf;     /* frame header and records */
 	size_t len;    /* of buf in use; 0: nothing to commit */
 	size_t cap;
+	char *packed; /* the frame without zeros */
+	size_t packed_cap;
 };
 
 /* Room for n more bytes at the end of the frame, zeroed; NULL without memory. */
@@ -180,6 +183,7 @@ void journal__free(struct journal *j)
 		return;
 	close(j->fd);
 	free(j->buf);
+	free(j->packed);
 	free(j);
 }
 
@@ -330,21 +334,56 @@ int journal__end(struct journal *j)
 	return record_new(j, J_END, 0, &p);
 }
 
+/* The frame's bytes without the zeros, its header filled; 0: that would not be less, or there is no
+ * memory for it. */
+static size_t pack_frame(struct journal *j)
+{
+	const struct frame_header *plain = (const struct frame_header *)j->buf;
+	size_t bytes = j->len - sizeof(*plain), words;
+	struct frame_header *h;
+	uint64_t *at;
+
+	if (j->packed_cap < j->len) {
+		char *p = realloc(j->packed, j->cap);
+
+		if (!p)
+			return 0;
+		j->packed = p;
+		j->packed_cap = j->cap;
+	}
+	h = (struct frame_header *)j->packed;
+	at = (uint64_t *)(h + 1);
+	*at = bytes;
+	words = pack__words((const uint64_t *)(plain + 1), bytes / 8, at + 1, bytes / 8 - 1);
+	if (!words)
+		return 0;
+	bytes = (words + 1) * 8;
+	h->len = bytes | JOURNAL_PACKED;
+	h->crc = ~crc32(0, (const Bytef *)(h + 1), bytes);
+	return bytes + sizeof(*h);
+}
+
 int journal__commit(struct journal *j)
 {
 	struct frame_header *h = (struct frame_header *)j->buf;
 	size_t len = j->len;
+	const char *from;
 	ssize_t n;
 	int err;
 
 	if (!len)
 		return 0;
+	len = pack_frame(j);
+	from = len ? j->packed : j->buf;
+	if (!len) {
+		len = j->len;
+		h->len = len - sizeof(*h);
+		h->crc = crc32(0, (const Bytef *)(h + 1), h->len);
+	}
 	j->len = 0;
-	h->len = len - sizeof(*h);
-	h->crc = crc32(0, (const Bytef *)(h + 1), h->len);
 	/* At an explicit place: whatever an earlier failure left behind is overwritten. */
 	do
-		n = pwrite(j->fd, j->buf, len, j->size);
+		n = pwrite(j->fd, from, len, j->size);
 	while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)len) {
 		j->size += len;

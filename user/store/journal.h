@@ -4,7 +4,9 @@
  * file can always be made again. A file is a header and frames; a frame is one write(2):
  *
  *	header	"JPJOURN1" u32 version u32 byte order mark 0x01020304
- *	frame	u32 length of what follows the crc, u32 crc32 (zlib) of it, records
+ *	frame	u32 length of what follows the crc, u32 crc32 (zlib) of it, records; with the
+ *		highest bit of the length set: the crc inverted, u64 length of the records, the
+ *		records as 64-bit words without the zeros (store/pack.h)
  *	record	u16 type, u16 0, u32 payload length, payload, padded to 8 bytes
  *
  * A frame whose length or crc is wrong ends the journal: a kill can tear at most the last one.

@@ -18,9 +18,11 @@ struct journal_header {
 _Static_assert(sizeof(struct journal_header) == JOURNAL_HEADER_SIZE, "journal header");
 
 struct frame_header {
-	uint32_t len; /* bytes of records that follow */
-	uint32_t crc; /* of these bytes */
+	uint32_t len; /* bytes that follow; with JOURNAL_PACKED: u64 bytes of records, and these
+		       * packed (store/pack.h) */
+	uint32_t crc; /* of these bytes, all bits the other way round if they are packed */
 };
+#define JOURNAL_PACKED 0x80000000u
 
 /* Payload, then zeros up to a multiple of 8. */
 struct record_header {

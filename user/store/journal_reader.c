@@ -13,6 +13,7 @@
 #include <zlib.h>
 
 #include "store/journal_format.h"
+#include "store/pack.h"
 
 /* A hostile length must not cost memory that the file does not back. */
 #define READ_STEP (1u << 20)
@@ -24,6 +25,8 @@ struct journal_reader {
 	size_t cap;
 	size_t len;
 	size_t pos;
+	char *other; /* where the frame is unpacked to; then the two change places */
+	size_t other_cap;
 	bool done;
 	uint64_t torn;
 	uint64_t torn_rows;
@@ -189,9 +192,11 @@ static bool next_record(struct journal_reader *r, struct journal_record *rec)
 
 static int frame_read(struct journal_reader *r, const struct frame_header *h)
 {
+	size_t len = h->len & ~JOURNAL_PACKED;
+
 	r->len = 0;
-	while (r->len < h->len) {
-		size_t step = h->len - r->len < READ_STEP ? h->len - r->len : READ_STEP;
+	while (r->len < len) {
+		size_t step = len - r->len < READ_STEP ? len - r->len : READ_STEP;
 		ssize_t n;
 
 		if (r->len + step > r->cap) {
@@ -212,12 +217,50 @@ static int frame_read(struct journal_reader *r, const struct frame_header *h)
 	return 0;
 }
 
-static bool frame_valid(struct journal_reader *r, const struct frame_header *h)
+/*
+ * Makes r->buf the records of a packed frame, or as many of them as its bytes lead to. Each packed
+ * word stands for 64 at most, so that memory goes by what the file holds. 0; -EBADMSG: not all
+ * that it says is there; -ENOMEM.
+ */
+static int frame_unpack(struct journal_reader *r)
+{
+	const uint64_t *in = (const uint64_t *)r->buf;
+	size_t len = r->len / 8, want, words, got, used, cap = r->cap;
+	char *buf = r->buf;
+
+	r->len = 0;
+	if (len < 2 || !in[0] || in[0] % 8 || in[0] > JOURNAL_FRAME_MAX)
+		return -EBADMSG;
+	want = in[0] / 8;
+	words = want < (len - 1) * 64 ? want : (len - 1) * 64;
+	if (words * 8 > r->other_cap) {
+		char *p = realloc(r->other, words * 8);
+
+		if (!p)
+			return -ENOMEM;
+		r->other = p;
+		r->other_cap = words * 8;
+	}
+	got = pack__open(in + 1, len - 1, (uint64_t *)r->other, words, &used);
+	r->buf = r->other;
+	r->cap = r->other_cap;
+	r->other = buf;
+	r->other_cap = cap;
+	r->len = got * 8;
+	return got == want && used == len - 1 ? 0 : -EBADMSG;
+}
+
+static bool frame_intact(const struct journal_reader *r, const struct frame_header *h)
+{
+	uint32_t len = h->len & ~JOURNAL_PACKED, crc = h->len & JOURNAL_PACKED ? ~h->crc : h->crc;
+
+	return r->len == len && crc32(0, (const Bytef *)r->buf, len) == crc;
+}
+
+static bool records_valid(struct journal_reader *r)
 {
 	struct journal_record rec;
 
-	if (r->len != h->len || crc32(0, (const Bytef *)r->buf, h->len) != h->crc)
-		return false;
 	for (r->pos = 0; r->pos < r->len;)
 		if (!next_record(r, &rec))
 			return false;
@@ -250,6 +293,8 @@ static void note_torn(struct journal_reader *r)
 static int frame_next(struct journal_reader *r)
 {
 	struct frame_header h;
+	uint32_t len;
+	bool intact;
 	ssize_t n;
 	int err;
 
@@ -257,18 +302,24 @@ static int frame_next(struct journal_reader *r)
 	n = read_at(r->fd, &h, sizeof(h), r->good);
 	if (n <= 0)
 		return n;
-	if (n != sizeof(h) || !h.len || h.len % 8 || h.len > JOURNAL_FRAME_MAX) {
+	len = h.len & ~JOURNAL_PACKED;
+	if (n != sizeof(h) || !len || len % 8 || len > JOURNAL_FRAME_MAX) {
 		note_torn(r);
 		return 0;
 	}
 	err = frame_read(r, &h);
 	if (err)
 		return err;
-	if (!frame_valid(r, &h)) {
+	intact = frame_intact(r, &h);
+	if (h.len & JOURNAL_PACKED)
+		err = frame_unpack(r);
+	if (err && err != -EBADMSG)
+		return err;
+	if (err || !intact || !records_valid(r)) {
 		note_torn(r);
 		return 0;
 	}
-	r->good += sizeof(h) + h.len;
+	r->good += sizeof(h) + len;
 	r->pos = 0;
 	return 1;
 }
@@ -324,5 +375,6 @@ void journal_reader__free(struct journal_reader *r)
 	if (!r)
 		return;
 	free(r->buf);
+	free(r->other);
 	free(r);
 }
