@@ -218,9 +218,14 @@ int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task
 	return 0;
 }
 
-SEC("?tp_btf/sched_process_fork")
-int BPF_PROG(jp_fork, struct task_struct *parent, struct task_struct *child)
+/*
+ * Every new task passes here, the threads io_uring makes for a process too, which
+ * sched_process_fork does not tell of. Its cgroup is settled, and it has not run yet.
+ */
+SEC("?tp_btf/task_newtask")
+int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 {
+	struct task_struct *parent = bpf_get_current_task_btf();
 	struct jp_task *pt = bpf_task_storage_get(&jp_tasks, parent, 0, 0);
 	u32 slot = JP_SLOT_NONE, flags = 0;
 	struct jp_acct *a;

@@ -282,6 +282,22 @@ def user_and_system():
     is_true("CPUUtilization is CPU time over the row's real length", off < 0.5, "off by %g %%" % off)
 
 
+def kernel_threads():
+    """A polling thread that io_uring makes for the process is of the process, and costs a CPU."""
+    d = tmpdir("uring")
+    stat = os.path.join(d, "cpu.stat")
+    fio = ("fio --name=x --filename=%s/data --size=4M --rw=randread --bs=4k --ioengine=io_uring "
+           "--sqthread_poll=1 --time_based --runtime=1 --output=%s/fio" % (d, d))
+    script = "%s || exit 9; cat %s$(grep ^0:: /proc/self/cgroup | cut -c4-)/cpu.stat >%s" % (
+        fio, cgroup2_mount(), stat)
+    run, path = run_jobprof(["sh", "-c", script], 0.2)
+    if run.proc.returncode == 9:
+        skip("io_uring's threads", "fio cannot use io_uring with a polling thread here")
+        return
+    is_near("io_uring's threads: CPU time is cpu.stat's",
+            total(task_table(path), "CPUTime"), cpu_stat_ns(d) / 1e9, 0.005, 0.01)
+
+
 def whole_table():
     """Columns a reader relies on: first and last ones, time rising, nothing below zero."""
     run, path = run_jobprof([tool("jpspin"), "0.5"], 0.1)
@@ -302,4 +318,4 @@ def whole_table():
 if __name__ == "__main__":
     need_bpf()
     run_tests((sched, files, disk_wait, memory, forks, short_step, spinner, setsid_daemon,
-               user_and_system, whole_table))
+               user_and_system, kernel_threads, whole_table))

@@ -41,8 +41,9 @@ static void fill_column(struct events *e, unsigned i)
 {
 	const struct column *schema = schema_column(e->ev[i].column);
 	struct column *col = &e->cols[i];
+	struct perf_event ev = e->ev[i]; /* gcc sees an overlap within *e where there is none */
 
-	snprintf(e->docs[i], sizeof(e->docs[i]), "Events of perf's %s.", e->ev[i].text);
+	snprintf(e->docs[i], sizeof(e->docs[i]), "Events of perf's %s.", ev.text);
 	*col = (struct column){
 		.name = e->ev[i].column,
 		.type = COL_F64,
