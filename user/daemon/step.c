@@ -23,6 +23,23 @@ static const struct {
 	[SERIES_BLK_LATENCY] = {"BlkLatency", true, HIST_BLK},
 };
 
+static int grow_own(struct step *s)
+{
+	unsigned max = s->max_own ? 2 * s->max_own : 16;
+	uint32_t *own = realloc(s->own, max * sizeof(*own));
+	int *gtid;
+
+	if (!own)
+		return -ENOMEM;
+	s->own = own;
+	gtid = realloc(s->own_gtid, max * sizeof(*gtid));
+	if (!gtid)
+		return -ENOMEM;
+	s->own_gtid = gtid;
+	s->max_own = max;
+	return 0;
+}
+
 /* The slots that count for the step now: looked up once per round, walked many times. */
 void step_collect(struct step *s, const struct step_env *env)
 {
@@ -37,15 +54,9 @@ void step_collect(struct step *s, const struct step_env *env)
 		/* still held by a task of the step that had our slot before */
 		if (slot != s->slot && (info->flags & JP_SLOT_F_DONE))
 			continue;
-		if (s->nown == s->max_own) {
-			unsigned max = s->max_own ? 2 * s->max_own : 16;
-			uint32_t *own = realloc(s->own, max * sizeof(*own));
-
-			if (!own)
-				return;
-			s->own = own;
-			s->max_own = max;
-		}
+		if (s->nown == s->max_own && grow_own(s))
+			return;
+		s->own_gtid[s->nown] = info->gtid;
 		s->own[s->nown++] = slot;
 	}
 }
@@ -93,6 +104,7 @@ void step__free(struct step *s)
 	journal__free(s->journal);
 	free(s->tables);
 	free(s->own);
+	free(s->own_gtid);
 	free(s);
 }
 
@@ -141,11 +153,19 @@ static struct table *new_table(struct step *s, int kind, int gtid)
 
 struct table *step_table(struct step *s, const struct step_env *env, int kind, int gtid)
 {
-	unsigned i;
+	unsigned i, at = s->next_table;
 
-	for (i = 0; i < s->ntables; i++)
-		if (s->tables[i].kind == kind && s->tables[i].gtid == gtid)
-			return &s->tables[i];
+	for (i = 0; i < s->ntables; i++, at++) {
+		struct table *t;
+
+		if (at >= s->ntables)
+			at = 0;
+		t = &s->tables[at];
+		if (t->kind == kind && t->gtid == gtid) {
+			s->next_table = at + 1;
+			return t;
+		}
+	}
 	return new_table(s, kind, gtid);
 }
 
@@ -153,26 +173,25 @@ struct table *step_table(struct step *s, const struct step_env *env, int kind, i
 static bool add_up(const struct step *s, const struct step_env *env, int kind, int gtid,
 		   struct reading *now, uint64_t *began)
 {
+	uint64_t hist[HIST_CELLS];
 	bool any = false;
-	uint32_t slot;
+	unsigned i, b;
 
 	memset(now, 0, sizeof(*now));
 	*began = UINT64_MAX;
-	for_each_slot(slot, s)
-	{
-		const struct jp_slot *info = kern__slot(env->k, slot);
-		uint64_t hist[HIST_CELLS];
-		int b;
+	for (i = 0; i < s->nown; i++) {
+		const struct jp_slot *info;
 
-		if (gtid != JP_GTID_NONE && info->gtid != gtid)
+		if (gtid != JP_GTID_NONE && s->own_gtid[i] != gtid)
 			continue;
 		any = true;
+		info = kern__slot(env->k, s->own[i]);
 		if (info->start_ns < *began)
 			*began = info->start_ns;
-		totals__add(&now->totals, snapshot__totals(env->snap, slot));
+		totals__add(&now->totals, snapshot__totals(env->snap, s->own[i]));
 		if (!kinds[kind].is_hist)
 			continue;
-		counters__hist(env->k, kinds[kind].hist, slot, hist);
+		counters__hist(env->k, kinds[kind].hist, s->own[i], hist);
 		for (b = 0; b < HIST_CELLS; b++)
 			now->hist[b] += hist[b];
 	}
@@ -204,6 +223,13 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	t->peak = totals__rss(&now->totals);
 }
 
+static bool is_due(const struct step *s, const struct step_env *env, int kind)
+{
+	return kind_wanted(s, env, kind) &&
+	       grid_of(env, kind, snapshot__boot_ns(env->snap)) != s->grid[kind];
+}
+
+/* Tables that get a row of this very snapshot see it there. */
 void step__watch_peak(struct step *s, const struct step_env *env)
 {
 	struct reading now;
@@ -214,7 +240,8 @@ void step__watch_peak(struct step *s, const struct step_env *env)
 	for (i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
-		if (kinds[t->kind].is_hist || !add_up(s, env, t->kind, t->gtid, &now, &began))
+		if (kinds[t->kind].is_hist || is_due(s, env, t->kind) ||
+		    !add_up(s, env, t->kind, t->gtid, &now, &began))
 			continue;
 		t->peak = rows__peak(t->peak, t->peak_seen, &now.totals);
 		t->peak_seen = now.totals.v[T_EXIT_MAXRSS];
@@ -226,8 +253,7 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 	struct reading now;
 	struct table *t;
 	uint64_t began;
-	unsigned n = 0;
-	uint32_t slot;
+	unsigned n = 0, i;
 
 	if (kind == SERIES_STEP) {
 		t = step_table(s, env, kind, JP_GTID_NONE);
@@ -237,9 +263,8 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		put_row(s, env, t, &now, began);
 		return 1;
 	}
-	for_each_slot(slot, s)
-	{
-		int gtid = kern__slot(env->k, slot)->gtid;
+	for (i = 0; i < s->nown; i++) {
+		int gtid = s->own_gtid[i];
 
 		if (gtid < 0)
 			continue;
@@ -302,8 +327,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_find_tasks(s, env);
 	step_collect(s, env);
 	for (kind = 0; kind < SERIES_KINDS; kind++) {
-		if (!kind_wanted(s, env, kind) ||
-		    (!all && grid_of(env, kind, now) == s->grid[kind]))
+		if (!(all ? kind_wanted(s, env, kind) : is_due(s, env, kind)))
 			continue;
 		n += kind_rows(s, env, kind);
 		s->grid[kind] = grid_of(env, kind, now);

@@ -87,9 +87,11 @@ struct step {
 	struct journal *journal;
 	struct column_set sets[SERIES_KINDS];
 	uint32_t *own; /* its slots, see step_collect() */
+	int *own_gtid; /* of each: what they count for */
 	unsigned nown, max_own;
 	struct table *tables;
 	unsigned ntables, max_tables;
+	unsigned next_table; /* where the next one asked for is likely to be */
 	uint64_t grid[SERIES_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;
 	int tasks_seen;
