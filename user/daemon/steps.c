@@ -17,8 +17,8 @@
 /* Writers at the same time, and after what time one does not count as such any more. */
 #define WRITERS_MAX    16
 #define WRITER_SLOW_NS (10 * NSEC_PER_SEC)
-/* Publishing may cost this part of the time. */
-#define PUBLISH_SHARE 100
+/* Publishing may take one part in so many of the time. */
+#define PUBLISH_SHARE 250
 
 static struct step *find_step(const struct daemon *d, uint32_t slot, uint32_t gen)
 {
