@@ -231,7 +231,7 @@ struct jp_pmu_cpu {
 	__u64 enabled; /* ns the events were wanted; 0: no reading yet, the next is only a base */
 	__u64 reads;
 	__u64 fails;
-	__u64 counter[JP_PMU_EVENTS];
+	struct jp_pmu_value ev[JP_PMU_EVENTS];
 	__u64 waited[JP_PMU_EVENTS]; /* ns wanted but not on the hardware */
 	__u64 given[JP_PMU_EVENTS];  /* sampled: counts that slots were given; atomic adds */
 	__u64 pad[2];
@@ -274,7 +274,8 @@ struct jp_stats {
 	__u64 sock_fail;   /* sockets that could not be tagged: their retransmits are in slot 0 */
 	__u64 pmu_fail;	   /* counters that could not be read */
 	__u64 pmu_lost;	   /* samples the kernel throttled, made good by scaling */
-	__u64 pad[3];
+	__u64 pmu_missed; /* switches to a task that were not seen, while counters are read there */
+	__u64 pad[2];
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -375,7 +376,7 @@ _Static_assert(sizeof(struct jp_owner) == 8, "jp_owner");
 _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
-_Static_assert(sizeof(struct jp_pmu_cpu) == 256, "jp_pmu_cpu");
+_Static_assert(sizeof(struct jp_pmu_cpu) == 320, "jp_pmu_cpu");
 _Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
 _Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");

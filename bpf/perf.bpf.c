@@ -23,11 +23,11 @@ int jp_pmu_flush(void *ctx)
 	c->busy = 1;
 	barrier();
 	if (jp_npmu) {
-		pmu_read(c, jp_npmu, c->slot == JP_SLOT_NONE ? slot : c->slot);
+		pmu_read(c, jp_npmu, c->slot == JP_SLOT_NONE ? slot : c->slot, PMU_ALL);
 		c->slot = slot;
 		c->tgid = p->tgid;
 	} else {
-		pmu_read(c, jp_nsampled, JP_SLOT_NONE);
+		pmu_read(c, jp_nsampled, JP_SLOT_NONE, PMU_ALL);
 	}
 	barrier();
 	c->busy = 0;

@@ -30,9 +30,28 @@ static __always_inline struct jp_pmu *pmu_of(u32 slot)
 	return bpf_map_lookup_elem(&jp_pmu, &key);
 }
 
-/* One event into column i of p, and of c, what was last read; false: it could not be read. */
-static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct jp_pmu *p, u32 i, bool add,
-					   u64 *wanted)
+/* A slice that is given out: to slots p and, what p did not run of it, rest. */
+struct pmu_slice {
+	struct jp_pmu *p, *rest;
+	u64 wanted; /* its length by the counters' clock */
+	u64 ran;    /* of it */
+};
+
+#define PMU_ALL (~0ull)
+
+static __always_inline void pmu_add(const struct pmu_slice *s, u64 *to, u64 *rest, u64 n)
+{
+	/* in microseconds, so that the product of a long slice fits */
+	u64 mine = s->ran < s->wanted ? n * (s->ran >> 10) / ((s->wanted >> 10) + 1) : n;
+
+	*to += mine;
+	if (mine != n)
+		*rest += n - mine;
+}
+
+/* One event, to the slots if add, and to what was last read; false: it could not be read. */
+static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slice *s, u32 i,
+					   bool add)
 {
 	struct bpf_perf_event_value v;
 	u64 waited;
@@ -45,32 +64,35 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct jp_pmu *
 	}
 	/* each event has a clock of its own: of the first one all take the length of the slice,
 	 * and only the time that an event had to wait is taken by its own */
-	if (*wanted == ~0ull) {
-		*wanted = v.enabled - c->enabled;
+	if (s->wanted == PMU_ALL) {
+		s->wanted = v.enabled - c->enabled;
 		c->enabled = v.enabled;
 	}
 	waited = v.enabled - v.running;
 	if (add) {
-		p->ev[i].counter += v.counter - c->counter[i];
-		p->ev[i].running += *wanted - (waited - c->waited[i]);
+		pmu_add(s, &s->p->ev[i].counter, &s->rest->ev[i].counter,
+			v.counter - c->ev[i].counter);
+		pmu_add(s, &s->p->ev[i].running, &s->rest->ev[i].running,
+			s->wanted - (waited - c->waited[i]));
 	}
-	c->counter[i] = v.counter;
+	c->ev[i].counter = v.counter;
+	c->ev[i].running = v.running;
 	c->waited[i] = waited;
 	return true;
 }
 
 /*
  * Reads this CPU's n counters and adds what they have counted since the last reading to slot from
- * (JP_SLOT_NONE: to nobody). Not to be interrupted by another reading on the same CPU.
+ * (JP_SLOT_NONE: to nobody); where from ran for less time than that, the rest is nobody's either.
+ * Not to be interrupted by another reading on the same CPU.
  */
-static __noinline int pmu_read(struct jp_pmu_cpu *c, u32 n, u32 from)
+static __noinline int pmu_read(struct jp_pmu_cpu *c, u32 n, u32 from, u64 ran)
 {
+	struct pmu_slice s = {pmu_of(from), pmu_of(JP_SLOT_OTHER), PMU_ALL, ran};
 	bool add = from != JP_SLOT_NONE && c->enabled;
-	struct jp_pmu *p = pmu_of(from);
-	u64 wanted = ~0ull;
 	u32 i;
 
-	if (!p)
+	if (!s.p || !s.rest)
 		return 0;
 	for (i = 0; i < JP_PMU_EVENTS; i++) {
 		if (i >= n)
@@ -78,14 +100,14 @@ static __noinline int pmu_read(struct jp_pmu_cpu *c, u32 n, u32 from)
 		if (!(c->open >> i & 1))
 			continue;
 		/* without the first one's clock there is no reading */
-		if (!pmu_read_event(c, p, i, add, &wanted) && wanted == ~0ull)
+		if (!pmu_read_event(c, &s, i, add) && s.wanted == PMU_ALL)
 			return 0;
 	}
 	c->reads++;
 	c->moved = 0;
 	if (add) {
-		p->enabled += wanted;
-		p->reads++;
+		pmu_add(&s, &s.p->enabled, &s.rest->enabled, s.wanted);
+		s.p->reads++;
 	}
 	return 0;
 }
@@ -104,8 +126,13 @@ static __always_inline u64 task_state(struct task_struct *p)
 	return BPF_CORE_READ((struct task_struct___old *)p, state);
 }
 
-/* From sched_switch: from now on the CPU counts for next's slot. */
-static __always_inline void pmu_switch(struct task_struct *prev, struct task_struct *next)
+/*
+ * From sched_switch: from now on the CPU counts for next's slot. Until now it was prev that ran;
+ * where the CPU counted for another one the switch to prev was not told to us, and of the slice
+ * since then prev's is the time it ran.
+ */
+static __always_inline void pmu_switch(struct task_struct *prev, u32 prev_slot, u64 ran,
+				       struct task_struct *next)
 {
 	struct jp_pmu_cpu *c = pmu_cpu();
 	u32 slot = JP_SLOT_OTHER;
@@ -116,9 +143,15 @@ static __always_inline void pmu_switch(struct task_struct *prev, struct task_str
 		slot = pmu_slot_of(next);
 	else if (!jp_pmu_idle && !(task_state(prev) & TASK_DEAD))
 		return;
-	if (slot == c->slot)
-		return;
-	pmu_read(c, jp_npmu, c->slot);
+	if (prev_slot == c->slot || !prev->pid || c->moved) {
+		if (slot == c->slot)
+			return;
+		prev_slot = c->slot;
+		ran = PMU_ALL;
+	} else if (prev_slot != JP_SLOT_SELF) { /* that one user space tells a running process */
+		JP_COUNT(pmu_missed);
+	}
+	pmu_read(c, jp_npmu, prev_slot, ran);
 	c->slot = slot;
 }
 
@@ -138,7 +171,7 @@ static __always_inline void pmu_switch_raw(u32 prev_slot, struct task_struct *pr
 		c->slot = prev_slot;
 	if (tgid == c->tgid || (!tgid && !jp_pmu_idle && !(task_state(prev) & TASK_DEAD)))
 		return;
-	pmu_read(c, jp_npmu, c->slot < jp_nslots ? c->slot : JP_SLOT_OTHER);
+	pmu_read(c, jp_npmu, c->slot < jp_nslots ? c->slot : JP_SLOT_OTHER, PMU_ALL);
 	c->slot = JP_SLOT_NONE;
 	c->tgid = tgid;
 }

@@ -127,6 +127,8 @@ SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
 	struct jp_task *t = carried(prev);
+	u32 slot = jp_npmu && t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
+	u64 ran = jp_npmu && t ? prev->se.sum_exec_runtime - t->runtime_ns : PMU_ALL;
 	struct jp_control *c;
 
 	if (t)
@@ -135,7 +137,7 @@ int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	if (c && c->late)
 		adopt_late(next);
 	if (jp_npmu)
-		pmu_switch(prev, next);
+		pmu_switch(prev, slot, ran, next);
 	return 0;
 }
 

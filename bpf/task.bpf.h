@@ -183,7 +183,7 @@ static __noinline int pmu_moved(struct task_struct *p, u32 slot)
 			return 0;
 		c->busy = 1;
 		barrier();
-		pmu_read(c, jp_npmu, c->slot);
+		pmu_read(c, jp_npmu, c->slot, PMU_ALL);
 		c->slot = slot;
 		barrier();
 		c->busy = 0;

@@ -48,7 +48,7 @@ static const struct field pmu_fields[] = {
 };
 
 #define CPU_EV(i) \
-	{"counter" #i, offsetof(struct jp_pmu_cpu, counter[i]), NULL}, \
+	EV(jp_pmu_cpu, i), \
 	{"waited" #i, offsetof(struct jp_pmu_cpu, waited[i]), NULL}, \
 	{"given" #i, offsetof(struct jp_pmu_cpu, given[i]), NULL}
 
@@ -82,6 +82,8 @@ static const struct field stat_fields[] = {
 	     "disk requests were submitted by nobody that was seen and count as unattributed"),
 	STAT(sock_fail, "sockets got no storage; their retransmits count as unattributed"),
 	STAT(pmu_fail, "readings of the hardware counters failed"),
+	STAT(pmu_missed,
+	     "switches to a task were not seen: its counts of that slice are by its run time"),
 	STAT(pmu_lost, "samples were throttled by the kernel; the counts are scaled for them"),
 };
 /* clang-format on */

@@ -211,6 +211,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Untagged Sockets", st->sock_fail},
 		{"Counter Failures", st->pmu_fail},
 		{"Lost Samples", st->pmu_lost},
+		{"Missed Switches", st->pmu_missed},
 	};
 	size_t i;
 

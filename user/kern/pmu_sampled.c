@@ -130,7 +130,7 @@ static void share_missing(struct kern *k, unsigned cpu, unsigned i)
 {
 	struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
 	uint64_t period = k->pmu.period[i], all = 0, missing, given = 0;
-	int64_t behind = c->counter[i] - c->given[i];
+	int64_t behind = c->ev[i].counter - c->given[i];
 	uint32_t slot;
 
 	/* one period is always under way */

@@ -1,0 +1,264 @@
+#!/usr/bin/python3
+# timeout: 170
+# SPDX-License-Identifier: GPL-2.0-only
+"""The perf family against perf stat, /proc and the CPUs' own counters. Machines without hardware
+counters have clocks and software events, which go the same way but for the groups."""
+
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from perflib import *
+
+INTERVAL = 0.2
+SETTLE = 2.5 * INTERVAL
+CPU = max(os.sched_getaffinity(0))
+
+tree = None
+
+
+def pinned(cmd):
+    return ["taskset", "-c", str(CPU)] + list(cmd)
+
+
+def counted(h, events, mode="exact", interval=INTERVAL, extra=()):
+    """A run of h's parking tool with counters on, at its first park."""
+    run = Run(pinned(h), interval, "base,sched,memory,perf",
+              ["--events", events, "--perf-mode", mode] + list(extra))
+    return run
+
+
+def mode_of(path):
+    return attrs_of(path).get("Mode perf", "none")
+
+
+def agrees_with_perf(extra=()):
+    """One process alone on its CPU: the same events, counted by perf for the process."""
+    h = Hold()
+    run = counted(h.cmd("park", "spin=1.2", "park"), EVENTS, extra=extra)
+    h.wait()
+    perf = perf_pid(EVENTS, h.pid)
+    p = Phase(h, SETTLE)
+    want = perf.end()
+    h.go()
+    path = run.end()
+    rows = task_table(path)
+    name = "raw tracepoint, " if extra else ""
+    for (event, column), n in zip(PAIR, want):
+        is_near("%salone, %s is perf stat's" % (name, event), p.ours(rows, column), n, 0.01)
+    is_equal(name + "the file says exact", mode_of(path), "exact")
+    is_equal(name + "nothing had to wait", float(rows["PerfRunning"].min()), 1.0)
+    is_equal(name + "perf's own counters were never off", min(perf.running), 100.0)
+
+
+def raw_agrees_with_perf():
+    agrees_with_perf(["--raw-tp"])
+
+
+def equals_proc():
+    """Page faults and switches of a process are integers that /proc has too."""
+    h = Hold()
+    run = counted(h.cmd("park", "anon=20", "naps=50", "park"), "page-faults,context-switches")
+    h.wait()
+    p = Phase(h, SETTLE)
+    h.go()
+    rows = task_table(run.end())
+    is_equal("page faults are /proc's", p.ours(rows, "PageFaults"), p.kernel("minflt", "majflt"))
+    # the kernel counts a switch for who comes, /proc for who leaves
+    is_near("switches are /proc's", p.ours(rows, "ContextSwitches"), p.kernel("nvcsw", "nivcsw"),
+            0, 2)
+
+
+def in_flight():
+    """Nobody but us and the tick disturbs the spinner: its rows are even all the same."""
+    run, path = run_jobprof(pinned([tool("jpspin"), "2"]), INTERVAL, "base,perf",
+                            ["--events", EVENTS, "--perf-mode", "exact"])
+    rows = task_table(path)
+    for event, column in PAIR:
+        ran = rows[column] / (rows[column].sum() / rows["CPUTime"].sum())
+        # CPUTime itself is a tick late at either end
+        far = abs(ran - rows["CPUTime"])[1:-1].max()
+        is_true("each row of a spinner has its counts of " + event, far < 0.015,
+                "%g s: %s for %s" % (far, list(ran), list(rows["CPUTime"])))
+
+
+def short_step():
+    """20 ms: what it has done is in the file, whatever row it falls in."""
+    out = os.path.join(tmpdir("short"), "account")
+    run, path = run_jobprof(pinned([tool("jpspin"), "-o", out, "0.02"]), 1, "base,perf",
+                            ["--events", "task-clock", "--perf-mode", "exact"])
+    rows = task_table(path)
+    is_near("a step of 20 ms", float(rows["TaskClock"].sum()) / 1e9,
+            float(rows["CPUTime"].sum()), 0.05, 0.005)
+
+
+def sampled():
+    """Overflow samples of a quantity that is used steadily, and by others on the same CPU."""
+    event, column = PAIR[0]
+    other = start(pinned([tool("jpspin"), "6"]), stdout=subprocess.DEVNULL)
+    h = Hold()
+    run = counted(h.cmd("park", "spin=3", "park"), event, "sampled")
+    h.wait()
+    perf = perf_pid(event, h.pid)
+    p = Phase(h, SETTLE)
+    want = perf.end()
+    h.go()
+    path = run.end()
+    other.terminate()
+    rows = task_table(path)
+    is_near("sampled %s over 3 s is perf stat's" % event, p.ours(rows, column), want[0], 0.05)
+    is_true("the file says sampled, and the period", mode_of(path).startswith("sampled: ") and
+            "%s=" % column in mode_of(path), mode_of(path))
+    is_near("a sampling counter that is alone never waits", float(rows["PerfRunning"].min()), 1)
+
+
+def more_events_than_counters():
+    need_hardware()
+    names = ["cycles", "instructions", "branches", "branch-misses", "cache-references",
+             "cache-misses", "L1-dcache-loads", "L1-dcache-load-misses"]
+    names = [n for n in names if works(n)]
+    h = Hold()
+    run = counted(h.cmd("park", "spin=2", "park"), ",".join(names))
+    h.wait()
+    perf = perf_pid("instructions", h.pid)
+    p = Phase(h, SETTLE)
+    want = perf.end()
+    h.go()
+    rows = task_table(run.end())
+    part = float(rows["PerfRunning"].min())
+    if part >= 1:
+        raise Skipped("the counters of this machine hold %d events at once" % len(names))
+    is_near("%d events at once" % len(names), p.ours(rows, "Instructions"), want[0], 0.05)
+    is_true("PerfRunning says so", 0 < part < 1, part)
+
+
+def nothing_to_count():
+    """An event that does not exist here: no number, and the reason."""
+    if HARDWARE:
+        raise Skipped("this machine has hardware counters")
+    run, path = run_jobprof([tool("jpspin"), "0.1"], INTERVAL, "base,perf",
+                            ["--events", "cycles,instructions"])
+    rows = task_table(path)
+    is_true("events that are not there are NaN", numpy.isnan(rows["Cycles"]).all() and
+            numpy.isnan(rows["PerfRunning"]).all(), rows["Cycles"])
+    is_true("and the file says why", mode_of(path).startswith("off: ") and
+            "cycles" in mode_of(path), mode_of(path))
+    run, path = run_jobprof([tool("jpspin"), "0.1"], INTERVAL, "base,perf",
+                            ["--events", "cycles,task-clock"])
+    rows = task_table(path)
+    is_true("one of two is counted", numpy.isnan(rows["Cycles"]).all() and
+            approx(rows["TaskClock"].sum() / 1e9, rows["CPUTime"].sum(), 0.05, 0.005) and
+            rows["PerfRunning"].min() == 1, list(rows))
+    is_true("and the file names the other", mode_of(path).startswith("exact") and
+            "cycles" in mode_of(path), mode_of(path))
+
+
+def switched_off():
+    run, path = run_jobprof([tool("jpspin"), "0.1"], INTERVAL, "base,perf",
+                            ["--events", EVENTS, "--perf-mode", "off"])
+    is_true("switched off: NaN", numpy.isnan(task_table(path)[PAIR[0][1]]).all(), "numbers")
+    is_true("switched off: said", mode_of(path).startswith("off: "), mode_of(path))
+
+
+class Shared:
+    """Two steps of one jobprofd on one CPU, each a parking task."""
+
+    def __init__(self, daemon, *steps):
+        self.daemon = daemon
+        self.jobs = [new_job(), new_job()]
+        self.holds = [Holds([0]) for _ in self.jobs]
+        self.stepds = []
+        for job, h in zip(self.jobs, self.holds):
+            base = tree.job(job) + "/step_0"
+            self.stepds.append(Stepd(job, 0, pinned(h.cmd(*steps)), v2_task(base)))
+            h.wait()
+        self.all = [h.all[0] for h in self.holds]
+
+    def start_perf(self):
+        self.perf = [perf_pid(EVENTS, h.pid) for h in self.all]
+
+    def end(self):
+        for h in self.holds:
+            h.go()
+        for s in self.stepds:
+            s.end()
+        return [task_table(self.daemon.file(j, 0)) for j in self.jobs]
+
+
+def two_steps_on_a_cpu():
+    """Each as perf counts its process; together what the CPU counted; and once more, with a kill
+    of jobprofd between: no count is lost by that."""
+    d = Daemon(INTERVAL, PerfEvents=EVENTS, PerfMode="exact").start()
+    s = Shared(d, "park", "spin=0.8", "park", "spin=0.8", "park")
+    c = Counters(d.pin)
+    s.start_perf()
+    before = c.of_cpu(CPU, 0)
+    w = Window(s.all, SETTLE)
+    after = c.of_cpu(CPU, 0)
+    first = [p.end() for p in s.perf]
+    is_equal("the sum over slots is what the CPU counted", after[0] - before[0],
+             after[1] - before[1])
+    s.start_perf()
+    w2 = Window(s.all, SETTLE, lambda: (time.sleep(0.3), d.end(signal.SIGKILL), d.start()))
+    second = [p.end() for p in s.perf]
+    for i, rows in enumerate(s.end()):
+        for e, (event, column) in enumerate(PAIR):
+            is_near("two steps, the %s one's %s is perf stat's" % (("first", "second")[i], event),
+                    w.ours(rows, column), first[i][e], 0.01)
+            is_near("%s is perf stat's over a kill of jobprofd" % event, w2.ours(rows, column),
+                    second[i][e], 0.01)
+    d.end()
+
+
+def conserved_by_the_clock():
+    """cpu-clock is time: what all slots of a busy CPU have got in a while, and a counter of the
+    test's own beside it."""
+    d = Daemon(INTERVAL, PerfEvents="cpu-clock", PerfMode="exact").start()
+    s = Shared(d, "park", "spin=1.5", "park")
+    c, own = Counters(d.pin), CpuEvent(0, CPU)
+    for h in s.holds:
+        h.go()
+    time.sleep(0.2)
+    before, mine = c.beside(CPU, 0, own.read)
+    time.sleep(0.8)
+    after, then = c.beside(CPU, 0, own.read)
+    own.close()
+    is_near("all slots have got what the CPU counted", after - before, then - mine, 0.001, 1e6)
+    for h in s.holds:
+        h.wait()
+    s.end()
+    d.end()
+
+
+def slots_begin_at_nothing():
+    """A step that gets the slots of an earlier one does not get its counts."""
+    d = Daemon(INTERVAL, PerfEvents="task-clock", PerfMode="exact", MaxSlots=16).start()
+    sums = []
+    for seconds in ("0.3", "0.02"):
+        job = new_job()
+        base = tree.job(job) + "/step_0"
+        Stepd(job, 0, pinned([tool("jpspin"), seconds]), v2_task(base)).end()
+        rows = task_table(d.file(job, 0))
+        sums.append((float(rows["TaskClock"].sum()) / 1e9, float(rows["CPUTime"].sum())))
+        wait_until(lambda: not d.used_slots(), 10, "the slots to be free")
+        left = max(sum(Counters(d.pin).slots(CPU, 0)[2:]), 0)
+        is_equal("a free slot has no counts, after %s s" % seconds, left, 0)
+    for got, want in sums:
+        is_near("a step counts from its own beginning", got, want, 0.05, 0.005)
+    d.end()
+
+
+def main():
+    global tree
+    need_bpf()
+    if subprocess.run(["perf", "--version"], capture_output=True).returncode:
+        skip("perf", "there is no perf")
+        return
+    tree = Trees()
+    run_tests([agrees_with_perf, raw_agrees_with_perf, equals_proc, in_flight, short_step, sampled,
+               more_events_than_counters, nothing_to_count, switched_off, two_steps_on_a_cpu,
+               conserved_by_the_clock, slots_begin_at_nothing])
+
+
+main()
