@@ -65,7 +65,7 @@ enum kern_program {
 	P_CLOSE,
 	P_SYS_EXIT,
 	P_FLUSH,
-	P_SAMPLE, /* JP_PMU_EVENTS of them */
+	P_SAMPLE, /* JP_PMU_EVENTS of them, the last */
 	P_SAMPLE_END = P_SAMPLE + JP_PMU_EVENTS - 1,
 	P_N
 };

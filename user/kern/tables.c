@@ -104,7 +104,7 @@ bool kern_has_map(const struct kern *k, enum kern_map m)
 bool kern_has_prog(const struct kern *k, enum kern_program p)
 {
 	/* an event has a handler of its own, and only where it is sampled */
-	if (p >= P_SAMPLE && p < P_SAMPLE + JP_PMU_EVENTS && !kern_pmu_samples(k, p - P_SAMPLE))
+	if (p >= P_SAMPLE && !kern_pmu_samples(k, p - P_SAMPLE))
 		return false;
 	return is_on(kern_progs[p].family, k) && !k->unused[p];
 }

@@ -65,17 +65,17 @@ static const struct column blk_latency_cols[] = {
 _Static_assert(JP_LAT_BUCKETS == 40, "RunLatency has one column per bucket");
 
 const struct series builtin_series[] = {
-	{"Tasks", true, "One table per task: what the task and its descendants used.", tasks_cols,
-	 ARRAY_SIZE(tasks_cols)},
-	{"Step", false,
+	{"Tasks", "One table per task: what the task and its descendants used.", tasks_cols,
+	 ARRAY_SIZE(tasks_cols), true},
+	{"Step",
 	 "One table: the sum over all processes of the step, and what its cgroup says of itself.",
-	 step_cols, ARRAY_SIZE(step_cols)},
-	{"RunLatency", true,
+	 step_cols, ARRAY_SIZE(step_cols), false},
+	{"RunLatency",
 	 "One table per task: histogram of the time from runnable to running, per interval.",
-	 latency_cols, ARRAY_SIZE(latency_cols)},
-	{"BlkLatency", true,
+	 latency_cols, ARRAY_SIZE(latency_cols), true},
+	{"BlkLatency",
 	 "One table per task: histogram of the service times of its block requests, per interval.",
-	 blk_latency_cols, ARRAY_SIZE(blk_latency_cols)},
+	 blk_latency_cols, ARRAY_SIZE(blk_latency_cols), true},
 };
 const unsigned n_builtin_series = ARRAY_SIZE(builtin_series);
 

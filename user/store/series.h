@@ -50,10 +50,10 @@ struct column {
 
 struct series {
 	const char *name; /* "Tasks", "Step", "RunLatency", "BlkLatency" */
-	bool grouped;	  /* a group holding one table per task: Tasks/<gtid> */
 	const char *doc;
 	const struct column *cols;
 	unsigned ncols;
+	bool grouped; /* a group holding one table per task: Tasks/<gtid> */
 };
 
 union cell {
