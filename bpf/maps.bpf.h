@@ -261,6 +261,14 @@ static __always_inline struct jp_control *control(void)
 	return bpf_map_lookup_elem(&jp_control, &zero);
 }
 
+/* What the task carries, NULL for most of the node's: that is seen without a call. */
+static __always_inline struct jp_task *carried(struct task_struct *p)
+{
+	if (bpf_core_field_exists(p->bpf_storage) && !p->bpf_storage)
+		return NULL;
+	return bpf_task_storage_get(&jp_tasks, p, 0, 0);
+}
+
 #define JP_COUNT(field)                                             \
 	do {                                                        \
 		struct jp_control *__c = control();                 \

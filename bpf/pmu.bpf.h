@@ -114,7 +114,7 @@ static __noinline int pmu_read(struct jp_pmu_cpu *c, u32 n, u32 from, u64 ran)
 
 static __always_inline u32 pmu_slot_of(struct task_struct *p)
 {
-	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	struct jp_task *t = carried(p);
 
 	return t && t->next_slot < jp_nslots ? t->next_slot : JP_SLOT_OTHER;
 }

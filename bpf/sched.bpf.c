@@ -115,20 +115,9 @@ static __noinline int adopt_late(struct task_struct *next)
 	return 0;
 }
 
-/* What the task carries, NULL for most of the node's: that is seen without a call. */
-static __always_inline struct jp_task *carried(struct task_struct *p)
+static __always_inline void count_switch(struct task_struct *prev, struct jp_task *t,
+					 struct task_struct *next)
 {
-	if (bpf_core_field_exists(p->bpf_storage) && !p->bpf_storage)
-		return NULL;
-	return bpf_task_storage_get(&jp_tasks, p, 0, 0);
-}
-
-SEC("?tp_btf/sched_switch")
-int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
-{
-	struct jp_task *t = carried(prev);
-	u32 slot = jp_npmu && t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
-	u64 ran = jp_npmu && t ? prev->se.sum_exec_runtime - t->runtime_ns : PMU_ALL;
 	struct jp_control *c;
 
 	if (t)
@@ -136,8 +125,25 @@ int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	c = control();
 	if (c && c->late)
 		adopt_late(next);
-	if (jp_npmu)
-		pmu_switch(prev, slot, ran, next);
+}
+
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	count_switch(prev, carried(prev), next);
+	return 0;
+}
+
+/* Loaded in its place where counters are read; a program of its own, so that nobody else pays. */
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(jp_sched_switch_pmu, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	struct jp_task *t = carried(prev);
+	u64 ran = t ? prev->se.sum_exec_runtime - t->runtime_ns : PMU_ALL;
+	u32 slot = t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
+
+	count_switch(prev, t, next);
+	pmu_switch(prev, slot, ran, next);
 	return 0;
 }
 

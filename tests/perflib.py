@@ -11,8 +11,9 @@ from daemonlib import *
 _SYS = {"x86_64": (298, 321), "aarch64": (241, 280)}
 _libc = ctypes.CDLL(None, use_errno=True)
 
-# struct jp_pmu and struct jp_pmu_cpu of bpf/jobprof.h
+# struct jp_pmu, jp_pmu_cpu and jp_slot of bpf/jobprof.h
 PMU_SIZE, PMU_EVENTS = 192, 16
+SLOT_SIZE = 272
 CPU_SIZE, CPU_READS, CPU_EVENTS = 320, 32, 48
 
 
@@ -119,11 +120,16 @@ class Counters:
     def __init__(self, pin):
         self.pmu = Map(pin + "/maps/jp_pmu", PMU_SIZE)
         self.cpus = Map(pin + "/maps/jp_pmu_cpu", CPU_SIZE)
-        self.nslots = self.pmu.n // self.cpus.n
+        self.info = Map(pin + "/maps/jp_slots", SLOT_SIZE)
+        self.nslots = self.info.n
 
     def slots(self, cpu, event):
         return [self.pmu.u64(cpu * self.nslots + s, PMU_EVENTS + 16 * event)
                 for s in range(self.nslots)]
+
+    def reused(self):
+        """How often slots were given back, each with its counts: strangers' steps end too."""
+        return sum(self.info.u64(s, 0) >> 32 for s in range(self.nslots))
 
     def of_cpu(self, cpu, event):
         """Sum over slots, and what the CPU's counter said at its last reading."""
@@ -134,12 +140,12 @@ class Counters:
                 return total, last
 
     def beside(self, cpu, event, read):
-        """The sum over slots and what read() says, both at a reading of the CPU's counters."""
+        """Sum over slots, the counter, and what read() says: all at a reading of the counter."""
         while True:
             reads = self.cpus.u64(cpu, CPU_READS)
             while self.cpus.u64(cpu, CPU_READS) == reads:
                 before = time.monotonic_ns()
             reads, value = self.cpus.u64(cpu, CPU_READS), read()
-            total = self.of_cpu(cpu, event)[0]
+            total, last = self.of_cpu(cpu, event)
             if self.cpus.u64(cpu, CPU_READS) == reads and time.monotonic_ns() - before < 10**6:
-                return total, value
+                return total, last, value

@@ -2,6 +2,7 @@
 /* jobprofd --check: each feature is found by trying it or by BTF, never by a version. */
 #include <dirent.h>
 #include <errno.h>
+#include <linux/perf_event.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -95,6 +96,33 @@ static int has_stats(const struct probe *p, const struct btf *btf, char *detail,
 	return 1;
 }
 
+/* As pmu_open.c will open it. */
+static int has_cycles(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	struct pmu one = {.n = 1};
+	int fd;
+
+	one.events[0].type = PERF_TYPE_HARDWARE;
+	one.events[0].config = PERF_COUNT_HW_CPU_CYCLES;
+	fd = kern_pmu_event(&one, 0, 0, -1, 0);
+	if (fd < 0) {
+		snprintf(detail, len, "cycles: %s", strerror(-fd));
+		return fd == -EACCES || fd == -EPERM ? -EPERM : 0;
+	}
+	close(fd);
+	return 1;
+}
+
+static int has_kept_events(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return kern_pmu_keeps_events();
+}
+
+static int has_program(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return libbpf_probe_bpf_prog_type(p->arg, NULL);
+}
+
 static const struct probe probes[] = {
 	{"kernel BTF", "/sys/kernel/btf/vmlinux or --btf", "nothing works", true, has_btf, 0, 0,
 	 NULL},
@@ -124,6 +152,14 @@ static const struct probe probes[] = {
 	{"block_io_start", "BTF of the tracepoint",
 	 "a request's owner is who inserts or issues it, at times a kernel thread (before 6.5)",
 	 false, has_tracepoint, 0, 0, "block_io_start"},
+	{"hardware counters", "perf_event_open tried", "Cycles, Instructions and the like", false,
+	 has_cycles, 0, 0, NULL},
+	{"counters in programs", "helper probed", "family perf", false, has_helper,
+	 BPF_FUNC_perf_event_read_value, BPF_PROG_TYPE_RAW_TRACEPOINT, NULL},
+	{"sampling programs", "program type probed", "family perf where reading is dear", false,
+	 has_program, BPF_PROG_TYPE_PERF_EVENT, 0, NULL},
+	{"events kept by maps", "map created", "counts while jobprofd is restarted (5.12)", false,
+	 has_kept_events, 0, 0, NULL},
 	{"run statistics", "BPF_ENABLE_STATS tried", "ProbeTime, jobprof-dump --self", false,
 	 has_stats, 0, 0, NULL},
 	{"pressure (PSI)", "/proc/pressure/cpu", "PSICpu, PSIMem, PSIIO", false, has_file, 0, 0,

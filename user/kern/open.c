@@ -161,6 +161,18 @@ static void choose_maps(struct kern *k, struct jobprof *s)
 		bpf_map__set_map_flags(s->maps.jp_pmu_fds, 0);
 }
 
+/* One of them is loaded. */
+static const char *const switches[] = {"jp_sched_switch", "jp_sched_switch_raw",
+				       "jp_sched_switch_pmu"};
+#define N_SWITCHES (sizeof(switches) / sizeof(switches[0]))
+
+static const char *switch_name(const struct kern *k)
+{
+	if (k->opts.raw_tp)
+		return "jp_sched_switch_raw";
+	return k->pmu.mode == JP_PMU_EXACT ? "jp_sched_switch_pmu" : "jp_sched_switch";
+}
+
 static void choose_programs(struct kern *k, struct jobprof *s)
 {
 	int i;
@@ -169,8 +181,9 @@ static void choose_programs(struct kern *k, struct jobprof *s)
 		bpf_program__set_autoload(
 			bpf_object__find_program_by_name(s->obj, kern_progs[i].name),
 			kern_has_prog(k, i));
-	bpf_program__set_autoload(s->progs.jp_sched_switch, !k->opts.raw_tp);
-	bpf_program__set_autoload(s->progs.jp_sched_switch_raw, k->opts.raw_tp);
+	for (i = 0; i < (int)N_SWITCHES; i++)
+		bpf_program__set_autoload(bpf_object__find_program_by_name(s->obj, switches[i]),
+					  !strcmp(switches[i], switch_name(k)));
 	/* needed only where RSS is kept per CPU, and then bpf_map_lookup_percpu_elem exists;
 	 * helpers are not probed for tracing programs, raw tracepoints have the same */
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_map_lookup_percpu_elem,
@@ -192,8 +205,7 @@ static int keep_fds(struct kern *k, struct jobprof *s)
 			return kern_fail(-errno, "map %s is missing", kern_maps[i].name);
 	}
 	for (i = 0; i < P_N; i++) {
-		const char *name = i == P_SWITCH && k->opts.raw_tp ? "jp_sched_switch_raw"
-								   : kern_progs[i].name;
+		const char *name = i == P_SWITCH ? switch_name(k) : kern_progs[i].name;
 		struct bpf_program *p = bpf_object__find_program_by_name(s->obj, name);
 		int fd = p ? bpf_program__fd(p) : -1;
 
