@@ -161,6 +161,20 @@ def switched_off():
     is_true("switched off: said", mode_of(path).startswith("off: "), mode_of(path))
 
 
+def budget_decides():
+    """A reading that costs more than the budget allows is not made at every switch."""
+    many = "cpu-clock,task-clock,page-faults,context-switches,alignment-faults,emulation-faults"
+    for events, budget, want in ((EVENTS.split(",")[0], "0.02", "sampled: one reading of "),
+                                 (many, "0.01", "off: one reading of ")):
+        d = Daemon(INTERVAL, PerfEvents=events, PerfBudget=budget).start()
+        job = new_job()
+        Stepd(job, 0, ["true"], v2_task(tree.job(job) + "/step_0")).end()
+        mode = mode_of(d.file(job, 0))
+        is_true("a budget of %s %%: %s" % (budget, want.split(":")[0]),
+                mode.startswith(want) and "PerfBudget %s %%" % budget in mode, mode)
+        d.end()
+
+
 class Shared:
     """Two steps of one jobprofd on one CPU, each a parking task."""
 
@@ -258,7 +272,8 @@ def main():
         return
     tree = Trees()
     run_tests([agrees_with_perf, raw_agrees_with_perf, equals_proc, in_flight, short_step, sampled,
-               more_events_than_counters, nothing_to_count, switched_off, two_steps_on_a_cpu,
+               more_events_than_counters, nothing_to_count, switched_off,
+               budget_decides, two_steps_on_a_cpu,
                conserved, slots_begin_at_nothing])
 
 

@@ -142,9 +142,9 @@ class Counters:
     def beside(self, cpu, event, read):
         """Sum over slots, the counter, and what read() says: all at a reading of the counter."""
         while True:
-            reads = self.cpus.u64(cpu, CPU_READS)
+            reads, before, now = self.cpus.u64(cpu, CPU_READS), 0, time.monotonic_ns()
             while self.cpus.u64(cpu, CPU_READS) == reads:
-                before = time.monotonic_ns()
+                before, now = now, time.monotonic_ns()
             reads, value = self.cpus.u64(cpu, CPU_READS), read()
             total, last = self.of_cpu(cpu, event)
             if self.cpus.u64(cpu, CPU_READS) == reads and time.monotonic_ns() - before < 10**6:

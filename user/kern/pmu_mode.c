@@ -202,7 +202,7 @@ static void say_cost(const struct kern *k, struct pmu *p)
 {
 	unsigned n = __builtin_popcount(p->usable);
 
-	say(p, "one reading of %u event%s costs %.1f us here, PerfBudget %g %% allows %.1f us", n,
+	say(p, "one reading of %u event%s costs %.3g us here, PerfBudget %g %% allows %.3g us", n,
 	    n == 1 ? "" : "s", p->read_ns / 1e3, k->opts.perf_budget,
 	    k->opts.perf_budget / 100 * 1e6 / SWITCHES_PER_S);
 }
