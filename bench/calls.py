@@ -10,20 +10,21 @@ from table import Row
 
 TITLE = "ns added per operation by a family (over the scheduler's programs alone), on and off in turn"
 
-# What is one operation, workload, device, family, target for the family's programs
+# What is one operation, workload, device, family
 CALLS = (
-    ("block request of 4 KiB, loop device", "read", "loop", "block", 150),
-    ("block request of 4 KiB, disk", "read", "disk", "block", 150),
-    ("socket call, UDP of 64 bytes", "udp", None, "network", 150),
-    ("socket call, TCP of 64 bytes", "tcp", None, "network", 150),
-    ("open and close", "open", None, "files", None),
-    ("getpid", "getpid", None, "files", None),
+    ("block request of 4 KiB, loop device", "read", "loop", "block"),
+    ("block request of 4 KiB, disk", "read", "disk", "block"),
+    ("block request of 4 KiB, disk, 16 at once", "reads", "disk", "block"),
+    ("socket call, UDP of 64 bytes", "udp", None, "network"),
+    ("socket call, TCP of 64 bytes", "tcp", None, "network"),
+    ("open and close", "open", None, "files"),
+    ("getpid", "getpid", None, "files"),
 )
 
 
 class Call:
-    def __init__(self, what, workload, device, family, target, paths):
-        self.what, self.workload, self.family, self.target = what, workload, family, target
+    def __init__(self, what, workload, device, family, paths):
+        self.what, self.workload, self.family = what, workload, family
         self.path = paths.get(device, "") if device else ""
         self.bare, self.added, self.inside = [], [], []
 
@@ -42,16 +43,15 @@ class Call:
         self.bare.append(off)
         self.added.append(on - off)
         helper.tell("stats", "on")
-        _, floor = bodies(helper, "base", "none", "switch", ms)
-        got, _ = bodies(helper, self.family, "one", self.workload, ms, self.path, floor)
+        _, floor, _ = bodies(helper, "base", "none", "switch", ms)
+        got, _, ops = bodies(helper, self.family, "one", self.workload, ms, self.path, floor)
         helper.tell("stats", "off")
-        self.inside.append(sum(ns * n for p, (ns, n) in got.items() if p in own))
+        self.inside.append(sum(ns * n / ops for p, (ns, n) in got.items() if p in own))
 
     def rows(self):
         yield Row("calls", "%s, without family %s" % (self.what, self.family), "ns", self.bare)
         yield Row("calls", "%s, added by it end to end" % self.what, "ns", self.added)
-        yield Row("calls", "%s, inside its programs" % self.what, "ns", self.inside,
-                  target=self.target)
+        yield Row("calls", "%s, inside its programs" % self.what, "ns", self.inside)
 
 
 def load(helper):
@@ -72,12 +72,12 @@ def run(helper, opts):
     own, why = load(helper)
     with Devices() as d:
         calls = []
-        for what, workload, device, family, target in CALLS:
+        for what, workload, device, family in CALLS:
             reason = why.get(family) or (d.why.get(device) if device else None)
             if reason:
                 yield Row("calls", "%s, family %s" % (what, family), "ns", why=reason)
             else:
-                calls.append(Call(what, workload, device, family, target, d.paths))
+                calls.append(Call(what, workload, device, family, d.paths))
         for i in range(opts.rounds):
             for c in rotated(calls, i):
                 c.round(helper, own[c.family], opts.ms)

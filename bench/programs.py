@@ -11,14 +11,19 @@ TITLE = "ns per run of the programs over an empty program beside them, by the ke
 
 # Workload, path, and the place it runs in: the programs that it makes run are found out.
 WORKLOADS = (("switch", None), ("fork", None), ("exec", None), ("cgroup", "of a task"),
-             ("udp", None), ("tcp", None), ("read", "loop"), ("read", "disk"), ("open", None))
+             ("udp", None), ("tcp", None), ("reads", "disk"), ("open", None))
 
 LEAST_RUNS = 4
-ENOUGH_RUNS = 1000
+ENOUGH_RUNS = 100
+
+# Of every block request or socket call.
+PROBES = ("jp_block_start", "jp_block_issue", "jp_block_insert", "jp_block_complete",
+          "jp_sock_send", "jp_sock_recv")
+PROBE_NS = 150
 
 
 def bodies(helper, key, place, workload, ms, path="", floor=None):
-    """{program: (ns over the empty one, runs per operation)} of one run, ns of the empty one.
+    """{program: (ns over the empty one, runs)} of one run, ns of the empty one, operations.
     floor: what to take for the empty one where it does not run often enough to say."""
     a, ops = Attached(helper, "empty", key), 0
     a.start()
@@ -32,11 +37,11 @@ def bodies(helper, key, place, workload, ms, path="", floor=None):
     for name, (runs, ns) in after.items():
         n = runs - before[name][0]
         if n >= LEAST_RUNS:
-            out[name] = ((ns - before[name][1]) / n, n / ops)
-    own, per_op = out.pop("empty", (0, 0))
-    if floor is None or per_op * ops > ENOUGH_RUNS:
+            out[name] = ((ns - before[name][1]) / n, n)
+    own, n = out.pop("empty", (0, 0))
+    if floor is None or n >= ENOUGH_RUNS:
         floor = own
-    return {name: (ns - floor, n) for name, (ns, n) in out.items()}, floor
+    return {name: (ns - floor, n) for name, (ns, n) in out.items()}, floor, ops
 
 
 def switch_rows(key, what, out):
@@ -50,7 +55,7 @@ def measure_switch(helper, jobs, opts):
     floors = []
     for _ in range(opts.rounds):
         for label, place, key, _ in jobs:
-            got, floor = bodies(helper, key, place, "switch", opts.ms)
+            got, floor, _ = bodies(helper, key, place, "switch", opts.ms)
             name = next((n for n in got if n.startswith("jp_sched_switch")), None)
             if name:
                 values[label].append(got[name][0])
@@ -59,28 +64,30 @@ def measure_switch(helper, jobs, opts):
 
 
 def measure_others(helper, key, opts, paths, floor):
-    """({program: {workload: [ns over the empty one]}}, {program: {workload: [runs per op]}})"""
-    ns, per_op = {}, {}
+    """({program: {workload: [ns over the empty one]}}, {program: {workload: runs}})"""
+    ns, runs = {}, {}
     for _ in range(max(2, opts.rounds // 2)):
         for workload, device in WORKLOADS:
             if device and device not in paths:
                 continue
             label = workload + (" " + device if device else "")
-            got, _ = bodies(helper, key, "one", workload, opts.ms, paths.get(device, ""),
+            got, _, _ = bodies(helper, key, "one", workload, opts.ms, paths.get(device, ""),
                             floor)
             for name, (body, n) in got.items():
                 ns.setdefault(name, {}).setdefault(label, []).append(body)
-                per_op.setdefault(name, {}).setdefault(label, []).append(n)
-    return ns, per_op
+                of = runs.setdefault(name, {})
+                of[label] = of.get(label, 0) + n
+    return ns, runs
 
 
-def other_rows(ns, per_op):
-    """Each program under the workload that makes it run most."""
+def other_rows(ns, runs):
+    """Each program under the workload in which it ran most."""
     for name in sorted(ns):
         if name.startswith("jp_sched_switch"):
             continue
-        best = max(per_op[name], key=lambda w: sum(per_op[name][w]) / len(per_op[name][w]))
-        yield Row("programs", "%s (%s)" % (name, best), "ns", ns[name][best])
+        best = max(runs[name], key=runs[name].get)
+        yield Row("programs", "%s (%s)" % (name, best), "ns", ns[name][best],
+                  target=PROBE_NS if name in PROBES else None)
 
 
 def rows(helper, here, jobs, opts, paths):

@@ -2,8 +2,10 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/aio_abi.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +19,7 @@
 
 #define BLOCK	4096
 #define MESSAGE 64
+#define DEPTH	16
 
 /* Two switches: to the other process and back. */
 static int op_switch(struct workload_state *s)
@@ -97,7 +100,7 @@ static int open_read(struct workload_state *s)
 {
 	off_t size;
 
-	s->buf = aligned_alloc(BLOCK, BLOCK);
+	s->buf = aligned_alloc(BLOCK, DEPTH * BLOCK);
 	s->fd[0] = open(s->path, O_RDONLY | O_DIRECT | O_CLOEXEC);
 	if (!s->buf || s->fd[0] < 0)
 		return s->buf ? -errno : -ENOMEM;
@@ -106,12 +109,46 @@ static int open_read(struct workload_state *s)
 	return s->blocks ? 0 : -ENODATA;
 }
 
-static int op_read(struct workload_state *s)
+static off_t any_block(struct workload_state *s)
 {
 	s->seed = s->seed * 6364136223846793005ul + 1442695040888963407ul;
-	return pread(s->fd[0], s->buf, BLOCK, (off_t)((s->seed >> 33) % s->blocks) * BLOCK) == BLOCK
-		       ? 0
-		       : -EIO;
+	return (off_t)((s->seed >> 33) % s->blocks) * BLOCK;
+}
+
+static int op_read(struct workload_state *s)
+{
+	return pread(s->fd[0], s->buf, BLOCK, any_block(s)) == BLOCK ? 0 : -EIO;
+}
+
+static int open_reads(struct workload_state *s)
+{
+	int err = open_read(s);
+
+	return !err && syscall(SYS_io_setup, DEPTH, &s->aio) ? -errno : err;
+}
+
+/* DEPTH reads in flight, and all of them awaited. */
+static int op_reads(struct workload_state *s)
+{
+	struct io_event done[DEPTH];
+	struct iocb cb[DEPTH], *list[DEPTH];
+	int i;
+
+	for (i = 0; i < DEPTH; i++) {
+		cb[i] = (struct iocb){.aio_lio_opcode = IOCB_CMD_PREAD,
+				      .aio_fildes = s->fd[0],
+				      .aio_buf = (uintptr_t)s->buf + (size_t)i * BLOCK,
+				      .aio_nbytes = BLOCK,
+				      .aio_offset = any_block(s)};
+		list[i] = &cb[i];
+	}
+	if (syscall(SYS_io_submit, s->aio, DEPTH, list) != DEPTH ||
+	    syscall(SYS_io_getevents, s->aio, DEPTH, DEPTH, done, NULL) != DEPTH)
+		return -EIO;
+	for (i = 0; i < DEPTH; i++)
+		if (done[i].res != BLOCK)
+			return -EIO;
+	return 0;
 }
 
 static int await(pid_t pid)
@@ -172,10 +209,15 @@ static int op_cgroup(struct workload_state *s)
 }
 
 static const struct workload workloads[] = {
-	{"switch", 250, 2, 0, NULL, op_switch},	  {"getpid", 5000, 1, 0, NULL, op_getpid},
-	{"open", 1000, 1, 0, NULL, op_open},	  {"udp", 300, 2, 0, open_udp, op_message},
-	{"tcp", 200, 2, 0, open_tcp, op_message}, {"read", 20, 1, 0, open_read, op_read},
-	{"fork", 10, 1, 0, NULL, op_fork},	  {"exec", 4, 1, 0, NULL, op_exec},
+	{"switch", 250, 2, 0, NULL, op_switch},
+	{"getpid", 5000, 1, 0, NULL, op_getpid},
+	{"open", 1000, 1, 0, NULL, op_open},
+	{"udp", 300, 2, 0, open_udp, op_message},
+	{"tcp", 200, 2, 0, open_tcp, op_message},
+	{"read", 20, 1, 0, open_read, op_read},
+	{"reads", 4, DEPTH, 0, open_reads, op_reads},
+	{"fork", 10, 1, 0, NULL, op_fork},
+	{"exec", 4, 1, 0, NULL, op_exec},
 	{"cgroup", 1, 1, 8, NULL, op_cgroup},
 };
 
@@ -193,6 +235,9 @@ void workload__close(struct workload_state *s)
 {
 	int i;
 
+	if (s->aio)
+		syscall(SYS_io_destroy, s->aio);
+	s->aio = 0;
 	for (i = 0; i < 2; i++) {
 		if (s->fd[i] >= 0)
 			close(s->fd[i]);

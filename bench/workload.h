@@ -9,6 +9,7 @@ struct workload_state {
 	int to_echo, from_echo; /* bytes come back from the other process of the pair */
 	int fd[2];
 	char *buf;
+	unsigned long aio; /* context of reads in flight */
 	unsigned long blocks;
 	unsigned long seed;
 };
