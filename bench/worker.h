@@ -20,7 +20,7 @@ struct worker_request {
 
 /*
  * ns per operation. A run is cut into batches of about a millisecond and these are their quartiles:
- * a batch in which something else ran on the CPU moves them little.
+ * batches in which something else ran on the CPU are those above.
  */
 struct worker_result {
 	double q1, median, q3;
