@@ -226,7 +226,7 @@ SEC("?tp_btf/task_newtask")
 int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
-	struct jp_task *pt = bpf_task_storage_get(&jp_tasks, parent, 0, 0);
+	struct jp_task *pt = carried(parent);
 	u32 slot = JP_SLOT_NONE, flags = 0;
 	struct jp_acct *a;
 
@@ -435,7 +435,7 @@ static __always_inline u64 peak_pages(struct task_struct *p, const struct jp_tas
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(jp_exit, struct task_struct *p)
 {
-	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	struct jp_task *t = carried(p);
 	struct signal_struct *sig = p->signal;
 	struct jp_slot *info;
 	struct jp_acct *a;

@@ -8,8 +8,7 @@
 /* The slot of the task that runs, JP_SLOT_OTHER where it has none. */
 static __always_inline u32 current_slot(void)
 {
-	struct task_struct *p = bpf_get_current_task_btf();
-	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	struct jp_task *t = carried(bpf_get_current_task_btf());
 
 	return t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 }

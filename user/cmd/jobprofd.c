@@ -107,11 +107,38 @@ static int check_features(const char *btf)
 	return missing ? 1 : 0;
 }
 
-/* Programs that are there, or are others, only where the kernel lacks something. */
-static bool is_fallback(const char *name)
+#define CHECK_PROGRAMS 64
+#define CHECK_EVENTS   "cpu-clock,page-faults" /* every machine has these */
+
+/* Ways to load the object that together hold every program that can be loaded on one machine. */
+static const struct {
+	bool fallbacks;
+	enum kern_perf_mode perf_mode;
+	const char *note;
+} variants[] = {
+	{false, PERF_OFF, ""},
+	{false, PERF_EXACT, " (counters read)"},
+	{false, PERF_SAMPLED, " (counters sampled)"},
+	{true, PERF_EXACT, " (fallback)"},
+};
+
+/* The programs that no earlier variant had, or had otherwise. */
+static void print_programs(const struct kern *k, const char *note)
 {
-	return !strcmp(name, "jp_sched_switch") || !strcmp(name, "jp_block_insert") ||
-	       !strcmp(name, "jp_block_issue");
+	static struct kern_prog seen[4 * CHECK_PROGRAMS];
+	static int nseen;
+	struct kern_prog p[CHECK_PROGRAMS];
+	int i, j, n = kern__programs(k, p, CHECK_PROGRAMS);
+
+	for (i = 0; i < n; i++) {
+		for (j = 0; j < nseen; j++)
+			if (!strcmp(seen[j].name, p[i].name) && seen[j].insns == p[i].insns)
+				break;
+		if (j < nseen)
+			continue;
+		seen[nseen++] = p[i];
+		printf("%-20s %7u instructions verified%s\n", p[i].name, p[i].insns, note);
+	}
 }
 
 static int check_bpf(const struct config *c)
@@ -120,30 +147,25 @@ static int check_bpf(const struct config *c)
 	struct kern_opts o = {
 		.nslots = 64, .nodes = nodes, .btf = c->btf, .families = FAM_ALL | FAM_FILES};
 	struct events events = {};
-	struct kern_prog p[32];
 	struct kern *k;
-	int variant, i, n;
 	char why[512];
+	size_t v;
 
-	n = events__parse(&events, PERF_EVENTS_DEFAULT, why, sizeof(why));
-	if (n < 0) {
+	if (events__parse(&events, CHECK_EVENTS, why, sizeof(why)) < 0) {
 		log_error("%s", why);
 		return 1;
 	}
 	o.events = events.ev;
 	o.nevents = events.n;
 	o.perf_budget = c->perf_budget;
-	for (variant = 0; variant < 2; variant++) {
-		o.raw_tp = o.block_issue = variant;
+	for (v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
+		o.raw_tp = o.block_issue = variants[v].fallbacks;
+		o.perf_mode = variants[v].perf_mode;
 		if (kern__open(&k, &o)) {
 			log_error("%s", kern__error());
 			return 1;
 		}
-		n = kern__programs(k, p, 32);
-		for (i = 0; i < n; i++)
-			if (!variant || is_fallback(p[i].name))
-				printf("%-20s %7u instructions verified%s\n", p[i].name, p[i].insns,
-				       variant ? " (fallback)" : "");
+		print_programs(k, variants[v].note);
 		kern__free(k);
 	}
 	return 0;
