@@ -158,7 +158,7 @@ struct thread_info {
 
 struct task_struct {
 	struct thread_info thread_info;
-	int on_cpu;
+	unsigned int on_cpu; /* unsigned: its size differs between kernels */
 	unsigned int flags;
 	unsigned int __state;
 	int exit_code;
