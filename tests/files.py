@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from lib import *
+from daemonlib import *
 import lib
 
 SHORT, LONG = 5, 25
@@ -100,6 +100,32 @@ def without_tracefs():
     is_equal("without tracefs: the same counts", got, difference(account, command))
 
 
+def restart():
+    """The tracepoints' links are pinned: counting goes on while no jobprofd is there."""
+    d = Daemon(ProfileHDF5Default="task,files").start()
+    job, h = new_job(), Holds("0")
+    hold = " ".join(h.cmd("park", word="0"))
+    out = os.path.join(tmpdir(), "account")
+    base = Trees().job(job) + "/step_0"
+    s = Stepd(job, 0, ["/bin/sh", "-c", "%s; %s 50 >%s; exec %s" % (
+        hold, tool("jpopen"), out, hold.replace("state.0", "state.1"))], v2_task(base))
+    h.wait()
+    d.end(signal.SIGKILL)
+    links = sorted(os.listdir(d.pin + "/links"))
+    is_true("restart: links stay", "jp_openat" in links and "jp_close" in links, str(links))
+    h.go()
+    wait_until(lambda: os.path.exists(h.all[0].state[:-1] + "1"), 20, "the tool to be done")
+    d.start()
+    h.go()
+    s.end()
+    opens = whole(d.file(job, 0), "Tasks/0", "Opens")
+    with open(out) as f:
+        wanted = float(f.readline().split("=")[1])
+    is_true("restart: opens in between are there", wanted <= opens <= wanted + 100,
+            "got %d, the tool says %d, the programs around it open less than 100" % (opens, wanted))
+    d.end()
+
+
 def not_asked_for():
     """Off unless named: "all" does not mean it."""
     run, path = run_jobprof([tool("jpopen"), "1"])
@@ -109,4 +135,4 @@ def not_asked_for():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests((not_asked_for, against_strace, every_call, without_tracefs))
+    run_tests((not_asked_for, against_strace, every_call, without_tracefs, restart))

@@ -81,6 +81,16 @@ static int has_mmapable(const struct probe *p, const struct btf *btf, char *deta
 	return 1;
 }
 
+static int has_event(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return kern_event_id(p->text) >= 0;
+}
+
+static int has_fexit(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return btf ? kern_can_fexit(btf, p->text) : -ENOENT;
+}
+
 static int has_file(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
 	return !access(p->text, F_OK);
@@ -162,6 +172,16 @@ static const struct probe probes[] = {
 	 has_kept_events, 0, 0, NULL},
 	{"run statistics", "BPF_ENABLE_STATS tried", "ProbeTime, jobprof-dump --self", false,
 	 has_stats, 0, 0, NULL},
+	{"socket tracepoints", "BTF of the tracepoint", "network family through fexit (before 6.3)",
+	 false, has_tracepoint, 0, 0, "sock_send_length"},
+	{"fexit", "tried on inet_sendmsg", "network family where socket tracepoints are absent too",
+	 false, has_fexit, 0, 0, "inet_sendmsg"},
+	{"socket storage", "map type probed", "network family", false, has_map,
+	 BPF_MAP_TYPE_SK_STORAGE, 0, NULL},
+	{"tcp_retransmit_skb", "BTF of the tracepoint", "TcpRetrans", false, has_tracepoint, 0, 0,
+	 "tcp_retransmit_skb"},
+	{"syscall tracepoints", "tracefs", "files family through one program on every system call",
+	 false, has_event, 0, 0, "syscalls/sys_exit_openat"},
 	{"pressure (PSI)", "/proc/pressure/cpu", "PSICpu, PSIMem, PSIIO", false, has_file, 0, 0,
 	 "/proc/pressure/cpu"},
 	{"cpufreq", "sysfs of cpu0", "CPUFrequency is the nominal clock", false, has_file, 0, 0,

@@ -47,7 +47,7 @@ static bool has_enumerator(const struct btf *btf, const char *type, const char *
 }
 
 /* Many kernels know the functions but cannot let programs in: tried with one that does nothing. */
-static bool can_fexit(const struct btf *btf, const char *function)
+bool kern_can_fexit(const struct btf *btf, const char *function)
 {
 	static const struct bpf_insn nothing[] = {
 		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0},
@@ -82,7 +82,7 @@ static void choose_network(struct kern *k, const struct btf *btf)
 	bool pages = has_function(btf, "inet_sendpage"), fexit = false;
 
 	if (!tracepoints || pages)
-		fexit = can_fexit(btf, "inet_sendmsg");
+		fexit = kern_can_fexit(btf, "inet_sendmsg");
 	if (tracepoints)
 		leave_out(k, P_INET_SEND, P_INET6_RECV);
 	else

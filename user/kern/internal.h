@@ -7,6 +7,8 @@
 #include "kern/kern.h"
 #include "kern/pmu.h"
 
+struct btf;
+
 enum kern_map {
 	M_CONTROL,
 	M_TASKS,
@@ -147,6 +149,8 @@ void kern_untimed_disk(char name[32]);
 /* Chooses between programs that do the same work (k->unused), and takes the families out of
  * k->families for which there are none. */
 void kern_choose_hooks(struct kern *k);
+/* Programs can be put on the return of the function: tried. */
+bool kern_can_fexit(const struct btf *btf, const char *function);
 /* What is said of families with a choice, NULL: nothing more than of others. */
 const char *kern_hook_mode(const struct kern *k, enum family f);
 const char *kern_no_hook(enum family f);
