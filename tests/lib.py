@@ -12,6 +12,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -28,6 +29,7 @@ TMP = tempfile.mkdtemp(prefix="jobprof-test.")
 _children = []
 _cgroups = []
 _runs = []
+_reading = threading.Lock()  # HDF5 is not made for threads
 
 
 def _say(line):
@@ -194,7 +196,7 @@ def run_jobprof(cmd, interval=0.2, series=None, extra=(), env=None, timeout=60):
 
 def table(path, name):
     """A table of the file's one node: "Step", "Tasks/0" ... as a structured array."""
-    with h5py.File(path, "r") as f:
+    with _reading, h5py.File(path, "r") as f:
         node = next(k for k in f if isinstance(f[k], h5py.Group))
         return f[node][name][()]
 
@@ -204,7 +206,7 @@ def task_table(path, gtid=0):
 
 
 def attributes(path):
-    with h5py.File(path, "r") as f:
+    with _reading, h5py.File(path, "r") as f:
         node = next(k for k in f if isinstance(f[k], h5py.Group))
         return dict(f[node].attrs)
 

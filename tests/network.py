@@ -157,8 +157,9 @@ def one_iperf(name, server_end, address, args, prefix, port):
 
 
 def iperf():
-    # What comes after the end of its test iperf3 reads but does not report: small reads.
-    reverse = ["-n", "300M", "-R", "-l", "16K"]
+    # What comes after the end of its test iperf3 reads but does not report: small reads, and a
+    # slow server of UDP.
+    reverse, slow = ["-n", "300M", "-R", "-l", "16K"], ["-u", "-b", "20M", "-n", "1M", "-R"]
     tcp, udp = ["-n", "300M", "-l", "32K"], ["-u", "-b", "800M", "-n", "30M"]
     small = ["-n", "20M", "-l", "128"]
     runs = []
@@ -169,7 +170,7 @@ def iperf():
                  (where + " TCP, sendfile", end, address, tcp + ["-Z"], prefix),
                  (where + " UDP", end, address, udp, prefix)]
     runs.append(("veth TCP, small messages", "b", ADDRESS["b"], small, ""))
-    runs.append(("veth IPv6 UDP, server sends", "b", ADDRESS6["b"], udp + ["-R"], ""))
+    runs.append(("veth IPv6 UDP, server sends", "b", ADDRESS6["b"], slow, ""))
     for i in range(0, len(runs), 2):
         together([lambda r=r, n=n: one_iperf(*r, PORT + n) for n, r in
                   enumerate(runs[i:i + 2])])

@@ -21,8 +21,8 @@ static int make_link(const struct kern *k, enum kern_program p)
 	const char *name = k->opts.raw_tp && p == P_SWITCH ? "sched_switch" : NULL;
 	int fd;
 
-	if (kern_progs[p].event)
-		return kern_link_event(kern_progs[p].event, k->prog[p]);
+	if (kern_events[p])
+		return kern_link_event(kern_events[p], k->prog[p]);
 	fd = bpf_raw_tracepoint_open(name, k->prog[p]);
 	return fd < 0 ? -errno : fd;
 }

@@ -120,11 +120,10 @@ static void choose_files(struct kern *k, const struct btf *btf)
 	int p;
 
 	/* no architecture lacks these two; open and creat are gone from newer ones */
-	if (kern_event_id(kern_progs[P_OPENAT].event) < 0 ||
-	    kern_event_id(kern_progs[P_CLOSE].event) < 0)
+	if (kern_event_id(kern_events[P_OPENAT]) < 0 || kern_event_id(kern_events[P_CLOSE]) < 0)
 		events = false;
 	for (p = P_OPEN; p <= P_CLOSE; p++)
-		if (!events || kern_event_id(kern_progs[p].event) < 0)
+		if (!events || kern_event_id(kern_events[p]) < 0)
 			k->unused[p] = true;
 	if (events)
 		k->unused[P_SYS_EXIT] = true;

@@ -92,11 +92,12 @@ struct program_info {
 	const char *name;
 	unsigned family; /* loaded only with one of these; 0: always */
 	enum program_use use;
-	const char *event; /* of tracefs, "syscalls/NAME"; NULL: the program knows its place */
 };
 
 extern const struct map_info kern_maps[M_N];
 extern const struct program_info kern_progs[P_N];
+/* Event of tracefs, "group/name", that a program is put on; NULL: the program knows its place. */
+extern const char *const kern_events[P_N];
 
 struct kern {
 	struct kern_opts opts;
