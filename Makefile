@@ -84,7 +84,7 @@ $(SKEL): $(B)/bpf/jobprof.o
 	@mkdir -p $(@D)
 	$(Q)$(BPFTOOL) gen skeleton $< name jobprof > $@
 
-$(B)/user/kern/open.o: $(SKEL)
+$(B)/user/kern/load.o: $(SKEL)
 
 $(B)/%.o: %.c
 	$(call msg,CC,$@)

@@ -298,9 +298,9 @@ struct jp_control {
 	__u32 blind;	   /* JP_BLIND_*: what cannot be had here although its family is loaded */
 	__u32 pmu_missing; /* events that this machine cannot count, as bits */
 	__u64 pmu_read_ns; /* calibrated cost of one reading of all events, or of one sample */
-	__u64 pmu_period[JP_PMU_EVENTS]; /* sampled: counts per sample */
+	__u64 pmu_period[JP_PMU_EVENTS];	       /* sampled: counts per sample */
 	char pmu_name[JP_PMU_EVENTS][JP_PMU_NAME_LEN]; /* columns of the events */
-	char pmu_text[JP_PMU_TEXT];	 /* the mode in words, "": counters were not asked for */
+	char pmu_text[JP_PMU_TEXT]; /* the mode in words, "": counters were not asked for */
 };
 
 #define JP_BLIND_RETRANS  1

@@ -223,12 +223,12 @@ JP_MAP struct jp_map_pmu_fds jp_pmu_fds SEC(".maps");
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE
 const volatile __u32 jp_nslots = 256;
-const volatile __u32 jp_ncpus = 1;    /* possible CPUs */
-const volatile __u32 jp_families = 0; /* enum family */
-const volatile __u32 jp_blk_sets = 1; /* elements of jp_owners */
+const volatile __u32 jp_ncpus = 1;	  /* possible CPUs */
+const volatile __u32 jp_families = 0;	  /* enum family */
+const volatile __u32 jp_blk_sets = 1;	  /* elements of jp_owners */
 const volatile bool jp_rq_second = false; /* tracepoints of requests begin with the queue (5.10) */
-const volatile __u32 jp_npmu = 0;     /* events read at a switch between slots, 0: none */
-const volatile __u32 jp_nsampled = 0; /* events sampled, 0: none */
+const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0: none */
+const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
 const volatile __u64 jp_pmu_period[JP_PMU_EVENTS] = {};
 const volatile bool jp_pmu_idle = false; /* an event counts while a CPU idles */
 const volatile __u32 jp_ncarriers = 1;

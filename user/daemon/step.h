@@ -91,7 +91,7 @@ struct step {
 	unsigned nown, max_own;
 	struct table *tables;
 	unsigned ntables, max_tables;
-	unsigned next_table; /* where the next one asked for is likely to be */
+	unsigned next_table;	     /* where the next one asked for is likely to be */
 	uint64_t grid[SERIES_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;
 	int tasks_seen;

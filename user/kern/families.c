@@ -18,7 +18,6 @@ static const struct {
 };
 #define N_NEEDS (sizeof(needs) / sizeof(needs[0]))
 
-
 unsigned kern_probe_families(unsigned wanted, const char *btf_path)
 {
 	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();

@@ -131,6 +131,13 @@ struct kern {
 
 int kern_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void kern_close_fd(int *fd);
+/* Loads maps and programs for the families of k and keeps them as file descriptors. */
+int kern_load(struct kern *k);
+/* A file given for the kernel's types is one; NULL is fine. */
+int kern_check_btf(const char *path);
+/* What pinned maps must agree on to be taken over. */
+uint64_t kern_shape(const struct kern *k);
+bool kern_rss_is_percpu(const char *btf);
 int kern_mmap(struct kern *k);
 void kern_munmap(struct kern *k);
 /* Elements the map has in k; 0: a number of its own. */

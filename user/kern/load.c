@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The BPF object: what of it this kernel needs, its settings, and the load. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+#include <zlib.h>
+
+#include "kern/internal.h"
+#include "skel/jobprof.skel.h"
+
+static char libbpf_said[256];
+
+/* Keeps the first complaint of a load: the later ones only say that the load failed. */
+static int keep_first(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	if (getenv("JOBPROF_LIBBPF_LOG"))
+		return vfprintf(stderr, fmt, ap);
+	if (level == LIBBPF_WARN && !libbpf_said[0]) {
+		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, ap);
+		libbpf_said[strcspn(libbpf_said, "\n")] = 0;
+	}
+	return 0;
+}
+
+/* Index of a v1 controller in css_set.subsys: it depends on the kernel's configuration. */
+int kern_ssid(const char *controller, const char *btf_path)
+{
+	char name[64];
+	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
+	const struct btf_type *t;
+	const struct btf_enum *e;
+	int id, i, ssid = -ENOENT;
+
+	if (!btf || libbpf_get_error(btf))
+		return -ENOENT;
+	/* the file system and cgroupfs call this one blkio, the kernel io */
+	snprintf(name, sizeof(name), "%s_cgrp_id", strcmp(controller, "blkio") ? controller : "io");
+	id = btf__find_by_name_kind(btf, "cgroup_subsys_id", BTF_KIND_ENUM);
+	if (id > 0) {
+		t = btf__type_by_id(btf, id);
+		e = btf_enum(t);
+		for (i = 0; i < btf_vlen(t); i++)
+			if (!strcmp(btf__name_by_offset(btf, e[i].name_off), name))
+				ssid = e[i].val;
+	}
+	btf__free(btf);
+	return ssid;
+}
+
+bool kern_rss_is_percpu(const char *btf_path)
+{
+	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
+	bool old = false;
+
+	if (!btf || libbpf_get_error(btf))
+		return true;
+	old = btf__find_by_name_kind(btf, "mm_rss_stat", BTF_KIND_STRUCT) > 0;
+	btf__free(btf);
+	return !old;
+}
+
+/* What pinned maps must agree on with this program to be taken over. */
+uint64_t kern_shape(const struct kern *k)
+{
+	size_t len;
+	const void *elf = jobprof__elf_bytes(&len);
+	uLong crc = crc32(0, elf, len);
+	unsigned i;
+
+	crc = crc32(crc, (const Bytef *)k->nodes, sizeof(k->nodes));
+	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
+	crc = crc32(crc, (const Bytef *)&k->wanted, sizeof(k->wanted));
+	crc = kern_pmu_crc(k, crc);
+	crc = crc32(crc, (const Bytef *)k->unused, sizeof(k->unused));
+	for (i = 0; i < k->opts.nroots; i++) {
+		crc = crc32(crc, (const Bytef *)&k->opts.roots[i].hier, sizeof(uint32_t));
+		crc = crc32(crc, (const Bytef *)k->opts.roots[i].controller,
+			    strlen(k->opts.roots[i].controller));
+	}
+	return (uint64_t)crc << 32 | k->ncpus;
+}
+
+static int set_carriers(struct kern *k, struct jobprof *s)
+{
+	unsigned i;
+
+	s->rodata->jp_ncarriers = k->opts.nroots;
+	for (i = 0; i < k->opts.nroots; i++) {
+		const struct kern_root *r = &k->opts.roots[i];
+		int ssid = r->controller[0] ? kern_ssid(r->controller, k->opts.btf) : -1;
+
+		if (r->controller[0] && ssid < 0)
+			return kern_fail(-ENOENT,
+					 "cgroup controller %s is not in the kernel's BTF: choose "
+					 "another hierarchy",
+					 r->controller);
+		s->rodata->jp_carriers[i].hier = r->hier;
+		s->rodata->jp_carriers[i].ssid = ssid;
+	}
+	return 0;
+}
+
+static void choose_maps(struct kern *k, struct jobprof *s)
+{
+	int i;
+
+	for (i = 0; i < M_N; i++) {
+		struct bpf_map *m = bpf_object__find_map_by_name(s->obj, kern_maps[i].name);
+
+		bpf_map__set_autocreate(m, kern_has_map(k, i));
+		if (kern_map_entries(k, i))
+			bpf_map__set_max_entries(m, kern_map_entries(k, i));
+	}
+	if (k->opts.ring_bytes)
+		bpf_map__set_max_entries(s->maps.jp_events, k->opts.ring_bytes);
+	bpf_map__set_max_entries(s->maps.jp_owners, s->rodata->jp_blk_sets);
+	if (k->pmu.n)
+		bpf_map__set_max_entries(s->maps.jp_pmu_fds, k->pmu.n * k->ncpus);
+	if (k->pmu.loses_events)
+		bpf_map__set_map_flags(s->maps.jp_pmu_fds, 0);
+}
+
+/* One of them is loaded. */
+static const char *const switches[] = {"jp_sched_switch", "jp_sched_switch_raw",
+				       "jp_sched_switch_pmu"};
+#define N_SWITCHES (sizeof(switches) / sizeof(switches[0]))
+
+static const char *switch_name(const struct kern *k)
+{
+	if (k->opts.raw_tp)
+		return "jp_sched_switch_raw";
+	return k->pmu.mode == JP_PMU_EXACT ? "jp_sched_switch_pmu" : "jp_sched_switch";
+}
+
+static void choose_programs(struct kern *k, struct jobprof *s)
+{
+	int i;
+
+	for (i = 0; i < P_N; i++)
+		bpf_program__set_autoload(
+			bpf_object__find_program_by_name(s->obj, kern_progs[i].name),
+			kern_has_prog(k, i));
+	for (i = 0; i < (int)N_SWITCHES; i++)
+		bpf_program__set_autoload(bpf_object__find_program_by_name(s->obj, switches[i]),
+					  !strcmp(switches[i], switch_name(k)));
+	/* needed only where RSS is kept per CPU, and then bpf_map_lookup_percpu_elem exists;
+	 * helpers are not probed for tracing programs, raw tracepoints have the same */
+	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_map_lookup_percpu_elem,
+				    NULL) != 1)
+		bpf_program__set_autoload(s->progs.jp_percpu, false);
+}
+
+/* Maps and programs outlive the skeleton as plain file descriptors. */
+static int keep_fds(struct kern *k, struct jobprof *s)
+{
+	int i;
+
+	for (i = 0; i < M_N; i++) {
+		if (!kern_has_map(k, i))
+			continue;
+		k->map[i] = fcntl(bpf_object__find_map_fd_by_name(s->obj, kern_maps[i].name),
+				  F_DUPFD_CLOEXEC, 0);
+		if (k->map[i] < 0)
+			return kern_fail(-errno, "map %s is missing", kern_maps[i].name);
+	}
+	for (i = 0; i < P_N; i++) {
+		const char *name = i == P_SWITCH ? switch_name(k) : kern_progs[i].name;
+		struct bpf_program *p = bpf_object__find_program_by_name(s->obj, name);
+		int fd = p ? bpf_program__fd(p) : -1;
+
+		k->prog[i] = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+	}
+	return 0;
+}
+
+static const char *advice(int err)
+{
+	if (err == -EPERM || err == -EACCES)
+		return geteuid() ? "run as root"
+				 : "the kernel refuses BPF here (lockdown, or a container "
+				   "without CAP_BPF and CAP_PERFMON)";
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return "the kernel has no BTF: use one built with CONFIG_DEBUG_INFO_BTF, or --btf "
+		       "FILE";
+	if (err == -ENOMEM)
+		return "not enough memory for the maps: lower MaxSlots";
+	return "see jobprofd --check";
+}
+
+int kern_load(struct kern *k)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, o, .btf_custom_path = k->opts.btf);
+	struct jobprof *s;
+	int err;
+
+	libbpf_said[0] = 0;
+	libbpf_set_print(keep_first);
+	s = jobprof__open_opts(&o);
+	if (!s)
+		return kern_fail(-errno, "cannot open the BPF object: %s", strerror(errno));
+	s->rodata->jp_nslots = k->nslots;
+	s->rodata->jp_ncpus = k->ncpus;
+	s->rodata->jp_families = k->families;
+	s->rodata->jp_blk_sets = kern_blk_sets();
+	s->rodata->jp_rq_second = k->rq_second;
+	s->rodata->jp_retrans_err = k->retrans_err;
+	s->rodata->jp_npmu = k->pmu.mode == JP_PMU_EXACT ? k->pmu.n : 0;
+	s->rodata->jp_nsampled = k->pmu.mode == JP_PMU_SAMPLED ? k->pmu.n : 0;
+	s->rodata->jp_pmu_idle = k->pmu.counts_idle;
+	memcpy(s->rodata->jp_pmu_period, k->pmu.period, sizeof(k->pmu.period));
+	choose_maps(k, s);
+	choose_programs(k, s);
+	err = set_carriers(k, s);
+	if (!err) {
+		err = jobprof__load(s);
+		if (err)
+			kern_fail(err, "cannot load the BPF programs: %s%s%s: %s", strerror(-err),
+				  libbpf_said[0] ? ": " : "", libbpf_said, advice(err));
+	}
+	if (!err)
+		err = keep_fds(k, s);
+	jobprof__destroy(s);
+	return err;
+}
+
+/* A file given for the kernel's types is looked at first: what fails later does not say why. */
+int kern_check_btf(const char *path)
+{
+	struct btf *btf;
+	char text[128];
+	long err;
+
+	if (!path)
+		return 0;
+	libbpf_set_print(keep_first);
+	btf = btf__parse(path, NULL);
+	err = libbpf_get_error(btf);
+	if (!err) {
+		btf__free(btf);
+		return 0;
+	}
+	libbpf_strerror(err, text, sizeof(text));
+	return kern_fail(-EINVAL, "%s holds no BTF: %s: give the file made for this kernel", path,
+			 text);
+}
