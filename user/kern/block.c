@@ -4,38 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <bpf/btf.h>
-#include <bpf/libbpf.h>
-
 #include "kern/internal.h"
 
 #define SYS_BLOCK "/sys/block"
 
-/* Parameters of a tracepoint, the program's own context included; 0: there is no such one. */
-static unsigned parameters(const struct btf *btf, const char *tracepoint)
-{
-	const struct btf_type *t;
-	char name[96];
-	int id;
-
-	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
-	id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
-	t = id > 0 ? btf__type_by_id(btf, id) : NULL;
-	while (t && (btf_is_typedef(t) || btf_is_ptr(t)))
-		t = btf__type_by_id(btf, t->type);
-	return t && btf_is_func_proto(t) ? btf_vlen(t) : 0;
-}
-
 void kern_choose_block(struct kern *k)
 {
-	const char *file = k->opts.btf;
-	struct btf *btf = file ? btf__parse(file, NULL) : btf__load_vmlinux_btf();
-
-	if (btf && !libbpf_get_error(btf)) { /* else the load will say what is missing */
-		if (!parameters(btf, "block_io_start"))
+	if (k->btf) { /* else the load will say what is missing */
+		if (!kern_tracepoint_args(k->btf, "block_io_start"))
 			k->opts.block_issue = true;
-		k->rq_second = parameters(btf, "block_rq_issue") > 2;
-		btf__free(btf);
+		k->rq_second = kern_tracepoint_args(k->btf, "block_rq_issue") > 1;
 	}
 	k->unused[P_BLK_START] = k->opts.block_issue;
 	k->unused[P_BLK_INSERT] = k->unused[P_BLK_ISSUE] = !k->opts.block_issue;

@@ -18,21 +18,14 @@ static const struct {
 };
 #define N_NEEDS (sizeof(needs) / sizeof(needs[0]))
 
-unsigned kern_probe_families(unsigned wanted, const char *btf_path)
+void kern_probe_families(struct kern *k)
 {
-	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
-	char name[96];
 	size_t i;
 
-	if (!btf || libbpf_get_error(btf))
-		return wanted; /* the load will say what is missing */
-	for (i = 0; i < N_NEEDS; i++) {
-		snprintf(name, sizeof(name), "btf_trace_%s", needs[i].tracepoint);
-		if (btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF) <= 0)
-			wanted &= ~needs[i].family;
-	}
-	btf__free(btf);
-	return wanted;
+	k->families = k->opts.families;
+	for (i = 0; k->btf && i < N_NEEDS; i++) /* else the load will say what is missing */
+		if (!kern_tracepoint_args(k->btf, needs[i].tracepoint))
+			k->families &= ~needs[i].family;
 }
 
 unsigned kern__families(const struct kern *k)

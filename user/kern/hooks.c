@@ -12,24 +12,6 @@
 
 #define HAS(k, p) ((k)->prog[p] >= 0)
 
-/* Arguments of a tracepoint, 0 if there is none. */
-static int tracepoint_args(const struct btf *btf, const char *tracepoint)
-{
-	const struct btf_type *t;
-	char name[96];
-	int id;
-
-	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
-	id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
-	while (id > 0) {
-		t = btf__type_by_id(btf, id);
-		if (btf_is_func_proto(t))
-			return btf_vlen(t) - 1; /* the first is the tracepoint's own */
-		id = btf_is_typedef(t) || btf_is_ptr(t) ? (int)t->type : 0;
-	}
-	return 0;
-}
-
 static bool has_function(const struct btf *btf, const char *name)
 {
 	return btf__find_by_name_kind(btf, name, BTF_KIND_FUNC) > 0;
@@ -77,8 +59,8 @@ static void leave_out(struct kern *k, enum kern_program first, enum kern_program
 
 static void choose_network(struct kern *k, const struct btf *btf)
 {
-	bool tracepoints = tracepoint_args(btf, "sock_send_length") &&
-			   tracepoint_args(btf, "sock_recv_length");
+	bool tracepoints = kern_tracepoint_args(btf, "sock_send_length") &&
+			   kern_tracepoint_args(btf, "sock_recv_length");
 	bool pages = has_function(btf, "inet_sendpage"), fexit = false;
 
 	if (!tracepoints || pages)
@@ -94,12 +76,12 @@ static void choose_network(struct kern *k, const struct btf *btf)
 	k->unused[P_INET_PAGE] = !pages || !fexit;
 	if (pages && !fexit)
 		k->blind |= JP_BLIND_SENDPAGE;
-	k->retrans_err = tracepoint_args(btf, "tcp_retransmit_skb") > 2;
-	if (!tracepoint_args(btf, "tcp_retransmit_skb"))
+	k->retrans_err = kern_tracepoint_args(btf, "tcp_retransmit_skb") > 2;
+	if (!kern_tracepoint_args(btf, "tcp_retransmit_skb"))
 		k->unused[P_RETRANS] = true, k->blind |= JP_BLIND_RETRANS;
-	if (!tracepoint_args(btf, "tcp_retransmit_synack"))
+	if (!kern_tracepoint_args(btf, "tcp_retransmit_synack"))
 		k->unused[P_RETRANS_SYNACK] = true;
-	if (!tracepoint_args(btf, "inet_sock_set_state"))
+	if (!kern_tracepoint_args(btf, "inet_sock_set_state"))
 		k->unused[P_SOCK_STATE] = true;
 	if ((!tracepoints && !fexit) ||
 	    libbpf_probe_bpf_map_type(BPF_MAP_TYPE_SK_STORAGE, NULL) != 1)
@@ -127,26 +109,18 @@ static void choose_files(struct kern *k, const struct btf *btf)
 			k->unused[p] = true;
 	if (events)
 		k->unused[P_SYS_EXIT] = true;
-	else if (!KNOWS_NUMBERS || !tracepoint_args(btf, "sys_exit"))
+	else if (!KNOWS_NUMBERS || !kern_tracepoint_args(btf, "sys_exit"))
 		k->families &= ~FAM_FILES;
 }
 
 void kern_choose_hooks(struct kern *k)
 {
-	struct btf *btf;
-
-	if (!(k->families & (FAM_NETWORK | FAM_FILES)))
-		return;
-	btf = k->opts.btf ? btf__parse(k->opts.btf, NULL) : btf__load_vmlinux_btf();
-	if (!btf || libbpf_get_error(btf)) {
+	if (!k->btf) /* the load will say what is missing */
 		k->families &= ~(FAM_NETWORK | FAM_FILES);
-		return; /* the load will say what is missing */
-	}
 	if (k->families & FAM_NETWORK)
-		choose_network(k, btf);
+		choose_network(k, k->btf);
 	if (k->families & FAM_FILES)
-		choose_files(k, btf);
-	btf__free(btf);
+		choose_files(k, k->btf);
 }
 
 #define NOT_SEEN "not seen: splice from a socket, zero-copy receive, RDMA"

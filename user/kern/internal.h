@@ -104,14 +104,16 @@ struct kern {
 	struct jp_node nodes[JP_NODES];
 	char pin_dir[256];
 	bool adopted, readonly;
-	int lock;	   /* of pin_dir: its maps have one owner */
-	bool rss_percpu;   /* the kernel keeps RSS in per-CPU counters (6.2) */
-	bool rq_second;	   /* tracepoints of requests begin with the queue */
-	unsigned families; /* loaded: enum family */
-	uint32_t blind;	   /* JP_BLIND_* of the families that are loaded */
-	bool retrans_err;  /* tcp_retransmit_skb has a third argument */
-	bool unused[P_N];  /* another program does its work here, or none can */
-	unsigned wanted;   /* of the loaded ones' tracepoints; the counters may prove too dear */
+	int lock;	       /* of pin_dir: its maps have one owner */
+	struct btf *btf;       /* while programs are chosen */
+	int ssid[JP_CARRIERS]; /* index of the root's controller in css_set.subsys, -1: v2 */
+	bool rss_percpu;       /* the kernel keeps RSS in per-CPU counters (6.2) */
+	bool rq_second;	       /* tracepoints of requests begin with the queue */
+	unsigned families;     /* loaded: enum family */
+	uint32_t blind;	       /* JP_BLIND_* of the families that are loaded */
+	bool retrans_err;      /* tcp_retransmit_skb has a third argument */
+	bool unused[P_N];      /* another program does its work here, or none can */
+	unsigned wanted; /* of the loaded ones' tracepoints; the counters may prove too dear */
 	int map[M_N];
 	int prog[P_N];
 	int link[P_N];
@@ -133,11 +135,15 @@ int kern_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)
 void kern_close_fd(int *fd);
 /* Loads maps and programs for the families of k and keeps them as file descriptors. */
 int kern_load(struct kern *k);
-/* A file given for the kernel's types is one; NULL is fine. */
-int kern_check_btf(const char *path);
+/* k->btf, NULL if the kernel has none. -EINVAL: the file given for it is none. */
+int kern_btf_open(struct kern *k);
+void kern_btf_close(struct kern *k);
+/* Finds the roots' controllers; -ENOENT. */
+int kern_choose_carriers(struct kern *k);
+/* Arguments of a tracepoint, 0 if there is no such one. */
+unsigned kern_tracepoint_args(const struct btf *btf, const char *tracepoint);
 /* What pinned maps must agree on to be taken over. */
 uint64_t kern_shape(const struct kern *k);
-bool kern_rss_is_percpu(const char *btf);
 int kern_mmap(struct kern *k);
 void kern_munmap(struct kern *k);
 /* Elements the map has in k; 0: a number of its own. */
@@ -145,8 +151,8 @@ unsigned kern_map_entries(const struct kern *k, enum kern_map m);
 /* It is there with the families that are loaded. */
 bool kern_has_map(const struct kern *k, enum kern_map m);
 bool kern_has_prog(const struct kern *k, enum kern_program p);
-/* Of the families wanted, those this kernel can serve. */
-unsigned kern_probe_families(unsigned wanted, const char *btf);
+/* Sets k->families: of those asked for, what this kernel can serve. */
+void kern_probe_families(struct kern *k);
 /* Who submits a request is told at its start or, before 6.5, only at insert and issue; before 5.11
  * those tracepoints begin with the queue. */
 void kern_choose_block(struct kern *k);
@@ -172,7 +178,6 @@ int kern_lock_pins(struct kern *k);
 int kern_open_pins(struct kern *k, bool readonly);
 int kern_attach_one(struct kern *k, enum kern_program p);
 int kern_offsets(struct kern *k);
-int kern_ssid(const char *controller, const char *btf);
 uint64_t kern_boot_ns(void);
 
 #endif

@@ -28,43 +28,6 @@ static int keep_first(enum libbpf_print_level level, const char *fmt, va_list ap
 	return 0;
 }
 
-/* Index of a v1 controller in css_set.subsys: it depends on the kernel's configuration. */
-int kern_ssid(const char *controller, const char *btf_path)
-{
-	char name[64];
-	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
-	const struct btf_type *t;
-	const struct btf_enum *e;
-	int id, i, ssid = -ENOENT;
-
-	if (!btf || libbpf_get_error(btf))
-		return -ENOENT;
-	/* the file system and cgroupfs call this one blkio, the kernel io */
-	snprintf(name, sizeof(name), "%s_cgrp_id", strcmp(controller, "blkio") ? controller : "io");
-	id = btf__find_by_name_kind(btf, "cgroup_subsys_id", BTF_KIND_ENUM);
-	if (id > 0) {
-		t = btf__type_by_id(btf, id);
-		e = btf_enum(t);
-		for (i = 0; i < btf_vlen(t); i++)
-			if (!strcmp(btf__name_by_offset(btf, e[i].name_off), name))
-				ssid = e[i].val;
-	}
-	btf__free(btf);
-	return ssid;
-}
-
-bool kern_rss_is_percpu(const char *btf_path)
-{
-	struct btf *btf = btf_path ? btf__parse(btf_path, NULL) : btf__load_vmlinux_btf();
-	bool old = false;
-
-	if (!btf || libbpf_get_error(btf))
-		return true;
-	old = btf__find_by_name_kind(btf, "mm_rss_stat", BTF_KIND_STRUCT) > 0;
-	btf__free(btf);
-	return !old;
-}
-
 /* What pinned maps must agree on with this program to be taken over. */
 uint64_t kern_shape(const struct kern *k)
 {
@@ -86,24 +49,15 @@ uint64_t kern_shape(const struct kern *k)
 	return (uint64_t)crc << 32 | k->ncpus;
 }
 
-static int set_carriers(struct kern *k, struct jobprof *s)
+static void set_carriers(const struct kern *k, struct jobprof *s)
 {
 	unsigned i;
 
 	s->rodata->jp_ncarriers = k->opts.nroots;
 	for (i = 0; i < k->opts.nroots; i++) {
-		const struct kern_root *r = &k->opts.roots[i];
-		int ssid = r->controller[0] ? kern_ssid(r->controller, k->opts.btf) : -1;
-
-		if (r->controller[0] && ssid < 0)
-			return kern_fail(-ENOENT,
-					 "cgroup controller %s is not in the kernel's BTF: choose "
-					 "another hierarchy",
-					 r->controller);
-		s->rodata->jp_carriers[i].hier = r->hier;
-		s->rodata->jp_carriers[i].ssid = ssid;
+		s->rodata->jp_carriers[i].hier = k->opts.roots[i].hier;
+		s->rodata->jp_carriers[i].ssid = k->ssid[i];
 	}
-	return 0;
 }
 
 static void choose_maps(struct kern *k, struct jobprof *s)
@@ -216,36 +170,13 @@ int kern_load(struct kern *k)
 	memcpy(s->rodata->jp_pmu_period, k->pmu.period, sizeof(k->pmu.period));
 	choose_maps(k, s);
 	choose_programs(k, s);
-	err = set_carriers(k, s);
-	if (!err) {
-		err = jobprof__load(s);
-		if (err)
-			kern_fail(err, "cannot load the BPF programs: %s%s%s: %s", strerror(-err),
-				  libbpf_said[0] ? ": " : "", libbpf_said, advice(err));
-	}
-	if (!err)
+	set_carriers(k, s);
+	err = jobprof__load(s);
+	if (err)
+		kern_fail(err, "cannot load the BPF programs: %s%s%s: %s", strerror(-err),
+			  libbpf_said[0] ? ": " : "", libbpf_said, advice(err));
+	else
 		err = keep_fds(k, s);
 	jobprof__destroy(s);
 	return err;
-}
-
-/* A file given for the kernel's types is looked at first: what fails later does not say why. */
-int kern_check_btf(const char *path)
-{
-	struct btf *btf;
-	char text[128];
-	long err;
-
-	if (!path)
-		return 0;
-	libbpf_set_print(keep_first);
-	btf = btf__parse(path, NULL);
-	err = libbpf_get_error(btf);
-	if (!err) {
-		btf__free(btf);
-		return 0;
-	}
-	libbpf_strerror(err, text, sizeof(text));
-	return kern_fail(-EINVAL, "%s holds no BTF: %s: give the file made for this kernel", path,
-			 text);
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "kern/internal.h"
@@ -227,6 +228,29 @@ static void drop_all(struct kern *k)
 		kern_close_fd(&k->map[i]);
 }
 
+/* What this kernel has of what is asked for. */
+static int probe(struct kern *k)
+{
+	int err = kern_btf_open(k);
+
+	if (!err)
+		err = kern_choose_carriers(k);
+	if (err)
+		return err;
+	/* before 6.2 it is a struct of its own */
+	k->rss_percpu =
+		!k->btf || btf__find_by_name_kind(k->btf, "mm_rss_stat", BTF_KIND_STRUCT) <= 0;
+	kern_probe_families(k);
+	kern_choose_block(k);
+	kern_choose_hooks(k);
+	kern_btf_close(k); /* libbpf holds another one during the load */
+	k->wanted = k->families;
+	k->pmu.n = k->opts.nevents < JP_PMU_EVENTS ? k->opts.nevents : JP_PMU_EVENTS;
+	if (k->pmu.n)
+		memcpy(k->pmu.events, k->opts.events, k->pmu.n * sizeof(*k->opts.events));
+	return 0;
+}
+
 int kern__open(struct kern **out, const struct kern_opts *opts)
 {
 	struct kern *k = new_kern();
@@ -245,21 +269,13 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 	memcpy(k->nodes, opts->nodes, sizeof(k->nodes));
 	if (opts->pin_dir)
 		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);
-	err = kern_check_btf(opts->btf);
+	err = probe(k);
 	if (!err)
 		err = kern_lock_pins(k);
 	if (err) {
 		kern__free(k);
 		return err;
 	}
-	k->rss_percpu = kern_rss_is_percpu(opts->btf);
-	k->families = kern_probe_families(opts->families, opts->btf);
-	kern_choose_block(k);
-	kern_choose_hooks(k);
-	k->wanted = k->families;
-	k->pmu.n = opts->nevents < JP_PMU_EVENTS ? opts->nevents : JP_PMU_EVENTS;
-	if (k->pmu.n)
-		memcpy(k->pmu.events, opts->events, k->pmu.n * sizeof(*opts->events));
 	err = k->pin_dir[0] ? take_over(k) : -ENOENT;
 	if (err) {
 		drop_all(k);
@@ -308,6 +324,7 @@ void kern__free(struct kern *k)
 	if (k->ring)
 		ring_buffer__free(k->ring);
 	drop_all(k);
+	kern_btf_close(k);
 	kern_close_fd(&k->lock);
 	free(k);
 }

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kernel's types, while it is found out what this kernel has. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "kern/internal.h"
+
+int kern_btf_open(struct kern *k)
+{
+	const char *path = k->opts.btf;
+	struct btf *btf;
+	char text[128];
+	long err;
+
+	libbpf_set_print(NULL);
+	btf = path ? btf__parse(path, NULL) : btf__load_vmlinux_btf();
+	err = libbpf_get_error(btf);
+	if (!err) {
+		k->btf = btf;
+		return 0;
+	}
+	if (!path)
+		return 0; /* the load will say what is missing */
+	libbpf_strerror(err, text, sizeof(text));
+	return kern_fail(-EINVAL, "%s holds no BTF: %s: give the file made for this kernel", path,
+			 text);
+}
+
+void kern_btf_close(struct kern *k)
+{
+	btf__free(k->btf);
+	k->btf = NULL;
+}
+
+unsigned kern_tracepoint_args(const struct btf *btf, const char *tracepoint)
+{
+	const struct btf_type *t;
+	char name[96];
+	int id;
+
+	snprintf(name, sizeof(name), "btf_trace_%s", tracepoint);
+	id = btf__find_by_name_kind(btf, name, BTF_KIND_TYPEDEF);
+	while (id > 0) {
+		t = btf__type_by_id(btf, id);
+		if (btf_is_func_proto(t))
+			return btf_vlen(t) - 1; /* the first is the tracepoint's own */
+		id = btf_is_typedef(t) || btf_is_ptr(t) ? (int)t->type : 0;
+	}
+	return 0;
+}
+
+/* Index of a v1 controller in css_set.subsys: it depends on the kernel's configuration. */
+static int subsystem(const struct btf *btf, const char *controller)
+{
+	char name[64];
+	const struct btf_type *t;
+	const struct btf_enum *e;
+	int id, i, ssid = -ENOENT;
+
+	if (!btf)
+		return -ENOENT;
+	/* the file system and cgroupfs call this one blkio, the kernel io */
+	snprintf(name, sizeof(name), "%s_cgrp_id", strcmp(controller, "blkio") ? controller : "io");
+	id = btf__find_by_name_kind(btf, "cgroup_subsys_id", BTF_KIND_ENUM);
+	if (id > 0) {
+		t = btf__type_by_id(btf, id);
+		e = btf_enum(t);
+		for (i = 0; i < btf_vlen(t); i++)
+			if (!strcmp(btf__name_by_offset(btf, e[i].name_off), name))
+				ssid = e[i].val;
+	}
+	return ssid;
+}
+
+int kern_choose_carriers(struct kern *k)
+{
+	unsigned i;
+
+	for (i = 0; i < k->opts.nroots; i++) {
+		const char *controller = k->opts.roots[i].controller;
+
+		k->ssid[i] = controller[0] ? subsystem(k->btf, controller) : -1;
+		if (controller[0] && k->ssid[i] < 0)
+			return kern_fail(-ENOENT,
+					 "cgroup controller %s is not in the kernel's BTF: choose "
+					 "another hierarchy",
+					 controller);
+	}
+	return 0;
+}
