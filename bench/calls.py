@@ -28,24 +28,26 @@ class Call:
         self.path = paths.get(device, "") if device else ""
         self.bare, self.added, self.inside = [], [], []
 
-    def one(self, helper, key, ms):
-        a = Attached(helper, key)
-        a.start()
-        try:
-            return helper.run("one", self.workload, ms, self.path)[0]
-        finally:
-            a.stop(0)
+    def run(self, helper, ms):
+        return helper.run("one", self.workload, ms, self.path)[0]
 
     def round(self, helper, own, ms):
-        off = self.one(helper, "base", ms)
-        on = self.one(helper, self.family, ms)
-        off = (off + self.one(helper, "base", ms)) / 2
+        with Attached(helper, "base"):
+            off = self.run(helper, ms)
+        with Attached(helper, self.family):
+            on = self.run(helper, ms)
+        with Attached(helper, "empty", "base"):
+            helper.tell("stats", "on")
+            _, floor, _ = bodies(helper, "base", "none", "switch", ms)
+            helper.tell("stats", "off")
+            helper.tell("detach", "empty")
+            off = (off + self.run(helper, ms)) / 2
         self.bare.append(off)
         self.added.append(on - off)
-        helper.tell("stats", "on")
-        _, floor, _ = bodies(helper, "base", "none", "switch", ms)
-        got, _, ops = bodies(helper, self.family, "one", self.workload, ms, self.path, floor)
-        helper.tell("stats", "off")
+        with Attached(helper, "empty", self.family):
+            helper.tell("stats", "on")
+            got, _, ops = bodies(helper, self.family, "one", self.workload, ms, self.path, floor)
+            helper.tell("stats", "off")
         self.inside.append(sum(ns * n / ops for p, (ns, n) in got.items() if p in own))
 
     def rows(self):

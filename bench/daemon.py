@@ -11,7 +11,7 @@ from helper import ALL, BUILD, SCHED, Missing, tmpdir
 from stats import quartiles
 from table import Row
 
-TITLE = "jobprofd and jobprof-writer"
+TITLE = "jobprofd and jobprof-writer, all families but perf where not said otherwise"
 
 HOUR = 3600  # rows
 PUBLISH = 60  # seconds, the default
@@ -154,8 +154,8 @@ def steady(opts):
 
 
 def rows_of_sampling(opts):
-    for tasks, seconds in ((1, 4), (16, 12), (128, 5)):
-        cpu, wall, memory, path = sampling(tasks, ALL, opts, 1 if opts.quick else seconds)
+    for tasks in (1, 16, 128):
+        cpu, wall, memory, _ = sampling(tasks, ALL, opts, 1 if opts.quick else 4)
         label = "%d task%s" % (tasks, "s" * (tasks > 1))
         yield Row("daemon", "a sample of %s: CPU" % label, "ms", cpu, digits=3,
                   target=1 if tasks == 128 else None)
@@ -163,10 +163,9 @@ def rows_of_sampling(opts):
                   digits=3)
         yield Row("daemon", "jobprofd, %s: RSS" % label, "MB", [memory[0]], target=24)
         yield Row("daemon", "jobprofd, %s: PSS" % label, "MB", [memory[1]])
-        if tasks == 16:
-            yield from stored(path, "all families")
-    _, _, _, path = sampling(16, SCHED, opts, 1 if opts.quick else 8)
-    yield from stored(path, "only sched, memory, file")
+    for families, label in (("all,files", "all families"), (SCHED, "only sched, memory, file")):
+        path = sampling(16, families, opts, 1 if opts.quick else 10)[3]
+        yield from stored(path, label)
 
 
 def run(helper, opts):

@@ -102,7 +102,8 @@ def has(program):
 
 
 class Attached:
-    """A variant that jpbench attaches: one or more of its sets, or the empty program."""
+    """What jpbench attaches: one or more of its sets, or the empty program. A context, or a variant
+    to be started and stopped."""
 
     def __init__(self, helper, *names):
         self.helper, self.names = helper, names
@@ -114,6 +115,12 @@ class Attached:
     def stop(self, ops):
         for n in reversed(self.names):
             self.helper.tell("detach", n)
+
+    def __enter__(self):
+        self.start()
+
+    def __exit__(self, *_):
+        self.stop(0)
 
 
 def leave_worker_cpu():

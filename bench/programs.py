@@ -23,16 +23,11 @@ PROBE_NS = 150
 
 
 def bodies(helper, key, place, workload, ms, path="", floor=None):
-    """{program: (ns over the empty one, runs)} of one run, ns of the empty one, operations.
-    floor: what to take for the empty one where it does not run often enough to say."""
-    a, ops = Attached(helper, "empty", key), 0
-    a.start()
-    try:
-        before = helper.programs(key)
-        _, ops = helper.run(place, workload, ms, path)
-        after = helper.programs(key)
-    finally:
-        a.stop(ops)
+    """{program: (ns over the empty one, runs)} of one run with both attached, ns of the empty one,
+    operations. floor: what to take for the empty one where it does not run often enough to say."""
+    before = helper.programs(key)
+    _, ops = helper.run(place, workload, ms, path)
+    after = helper.programs(key)
     out = {}
     for name, (runs, ns) in after.items():
         n = runs - before[name][0]
@@ -44,39 +39,42 @@ def bodies(helper, key, place, workload, ms, path="", floor=None):
     return {name: (ns - floor, n) for name, (ns, n) in out.items()}, floor, ops
 
 
-def switch_rows(key, what, out):
-    """Body of the switch program for a profiled task and for one of no step."""
-    for place, who, target in (("one", "a profiled task", 50), ("none", "a task of no step", 10)):
-        out.append(("jp_sched_switch, %s, %s" % (what, who), place, key, target))
+# Sets of programs that are loaded, whose tasks are switched, and bounds.
+SETS = (("base", "sched"), ("most", "all but perf"))
+SWITCHED = (("one", "a profiled task", 50), ("none", "a task of no step", 10))
 
 
-def measure_switch(helper, jobs, opts):
-    values = {label: [] for label, _, _, _ in jobs}
+def measure_switch(helper, opts):
+    """({(set, place): [ns over the empty one]}, [ns of the empty one])"""
+    values = {(key, place): [] for key, _ in SETS for place, _, _ in SWITCHED}
     floors = []
     for _ in range(opts.rounds):
-        for label, place, key, _ in jobs:
-            got, floor, _ = bodies(helper, key, place, "switch", opts.ms)
-            name = next((n for n in got if n.startswith("jp_sched_switch")), None)
-            if name:
-                values[label].append(got[name][0])
-                floors.append(floor)
+        for key, _ in SETS:
+            with Attached(helper, "empty", key):
+                for place, _, _ in SWITCHED:
+                    got, floor, _ = bodies(helper, key, place, "switch", opts.ms)
+                    name = next((n for n in got if n.startswith("jp_sched_switch")), None)
+                    if name:
+                        values[key, place].append(got[name][0])
+                        floors.append(floor)
     return values, floors
 
 
 def measure_others(helper, key, opts, paths, floor):
     """({program: {workload: [ns over the empty one]}}, {program: {workload: runs}})"""
     ns, runs = {}, {}
-    for _ in range(max(2, opts.rounds // 2)):
-        for workload, device in WORKLOADS:
-            if device and device not in paths:
-                continue
-            label = workload + (" " + device if device else "")
-            got, _, _ = bodies(helper, key, "one", workload, opts.ms, paths.get(device, ""),
-                            floor)
-            for name, (body, n) in got.items():
-                ns.setdefault(name, {}).setdefault(label, []).append(body)
-                of = runs.setdefault(name, {})
-                of[label] = of.get(label, 0) + n
+    for _ in range(opts.rounds):
+        with Attached(helper, "empty", key):
+            for workload, device in WORKLOADS:
+                if device and device not in paths:
+                    continue
+                label = workload + (" " + device if device else "")
+                got, _, _ = bodies(helper, key, "one", workload, opts.ms,
+                                   paths.get(device, ""), floor)
+                for name, (body, n) in got.items():
+                    ns.setdefault(name, {}).setdefault(label, []).append(body)
+                    of = runs.setdefault(name, {})
+                    of[label] = of.get(label, 0) + n
     return ns, runs
 
 
@@ -90,11 +88,13 @@ def other_rows(ns, runs):
                   target=PROBE_NS if name in PROBES else None)
 
 
-def rows(helper, here, jobs, opts, paths):
-    values, floors = measure_switch(helper, jobs, opts)
+def rows(helper, here, opts, paths):
+    values, floors = measure_switch(helper, opts)
     yield Row("programs", "empty program, the clock reads of the statistics", "ns", floors)
-    for label, _, _, target in jobs:
-        yield Row("programs", label, "ns", values[label], target=target)
+    for key, what in SETS:
+        for place, who, target in SWITCHED:
+            yield Row("programs", "jp_sched_switch, %s, %s" % (what, who), "ns",
+                      values[key, place], target=target)
     paths = dict(paths, **{"of a task": helper.tell("dir", "one")[0]})
     floor = quartiles(floors)[1]
     yield from other_rows(*measure_others(helper, "most", opts, paths, floor))
@@ -105,16 +105,13 @@ def rows(helper, here, jobs, opts, paths):
 
 
 def run(helper, opts):
-    jobs = []
     helper.open("base", SCHED)
-    switch_rows("base", "sched", jobs)
     here = helper.open_all("most", ALL + ",files")
-    switch_rows("most", "all but perf", jobs)
     helper.tell("stats", "on")
     try:
         with Devices() as d:
-            yield from rows(helper, here, jobs, opts, d.paths)
+            yield from rows(helper, here, opts, d.paths)
     finally:
         helper.tell("stats", "off")
-        helper.tell("close", "base")
-        helper.tell("close", "most")
+        for key, _ in SETS:
+            helper.tell("close", key)
