@@ -352,7 +352,8 @@ class Parked:
         self.pin = "/sys/fs/bpf/jobprof-test-%d-views" % PID
         self.hold = Hold()
         self.run = Run(self.hold.cmd("park", "park"), series="all,files",
-                       extra=["--pin", self.pin], env=plain_env(SLURM_JOB_ID="88"))
+                       extra=["--pin", self.pin, "-e", "cpu-clock,page-faults",
+                              "--perf-mode", "exact"], env=plain_env(SLURM_JOB_ID="88"))
         self.hold.wait()
         self.maps = Maps(self.pin)
 
@@ -449,7 +450,7 @@ def poked_control(p, slot):
     control_put(p, 200, struct.pack("<2I", 2, npmu))
     control_put(p, 212, struct.pack("<I", 0))
     control_put(p, 216, struct.pack("<3Q", 777, 1000, 2000))
-    names = raw.find(b"Cycles".ljust(40, b"\0"))
+    names = raw.find(b"CpuClock".ljust(40, b"\0"))
     control_put(p, names if names > 0 else 288,
                 b"PokedA".ljust(40, b"\0") + b"PokedB".ljust(40, b"\0"))
     poked_events(p, slot)
