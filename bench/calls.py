@@ -8,7 +8,7 @@ from programs import bodies
 from stats import rotated
 from table import Row
 
-TITLE = "ns added per operation by a family (over the scheduler's programs alone), on and off in turn"
+TITLE = "ns added per operation by a family over the scheduler's programs, on and off in turn"
 
 # What is one operation, workload, device, family
 CALLS = (

@@ -179,8 +179,8 @@ def run(helper, opts):
             yield row
         cost = quartiles(cost)[1]
         writer = 100 * cost / max(PUBLISH, PUBLISH_SHARE * cost)
-        yield Row("daemon", "both, 16 tasks at 1 Hz after an hour: share of a core", "%", [s + writer for s in shares], digits=3,
-                  target=0.5)
+        yield Row("daemon", "both, 16 tasks at 1 Hz after an hour: share of a core", "%",
+                  [s + writer for s in shares], digits=3, target=0.5)
         yield Row("daemon", "first instruction of a task to its first row, rows every 0.1 s", "ms",
                   first_rows(opts))
     finally:

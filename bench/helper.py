@@ -65,8 +65,8 @@ class Helper:
         return here
 
     def run(self, place, workload, ms, path=""):
-        """ns per operation, operations. The first quartile of the run's batches: of a batch in which
-        something else had the CPU it knows nothing, were it half of them."""
+        """ns per operation, operations. The first quartile of the run's batches: those in which
+        something else had the CPU, were it half of them, do not move it."""
         w = self.tell("run", place, workload, ms, path)
         return float(w[0]), int(w[3])
 

@@ -3,7 +3,7 @@
 takes that is attached beside it in the same run: the statistics' own clock reads are in both."""
 
 from devices import Devices
-from helper import ALL, SCHED, Attached, Missing
+from helper import ALL, SCHED, Attached
 from stats import quartiles
 from table import Row
 
