@@ -118,6 +118,8 @@ static const struct {
 	{"Unattributed", "steps, tasks or threads that found no slot on this node"},
 	{"Torn Rows", "at the journal's end"},
 	{"Unowned Requests", "on this node: disk requests nobody was seen to submit"},
+	{"Other BlkWriteMB", "written meanwhile on this node by no step: delayed writes too"},
+	{"Missed Switches", "on this node: the counters of those slices are by their run time"},
 	{"Untagged Sockets", "on this node: their retransmits are nobody's"},
 	{"Counter Failures", "readings of the hardware counters that failed on this node"},
 	{"Lost Samples", "of the hardware counters on this node; made good by scaling"},

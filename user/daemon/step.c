@@ -91,6 +91,7 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	s->start_boot_ns = info->start_ns;
 	s->start_real_ns = clock__real_ns() - (clock__boot_ns() - info->start_ns);
 	s->clock_steps0 = env->clock_steps;
+	counters__add(env->k, JP_SLOT_OTHER, &s->others0);
 	s->state = env->families ? STEP_NEW : STEP_IGNORED;
 	step_set_grid(s, env);
 	step_select_columns(s, env);

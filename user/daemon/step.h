@@ -84,6 +84,7 @@ struct step {
 	gid_t gid;
 	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
 	uint64_t clock_steps0;
+	struct totals others0; /* of slot 0 when the step began */
 	struct journal *journal;
 	struct column_set sets[SERIES_KINDS];
 	uint32_t *own; /* its slots, see step_collect() */

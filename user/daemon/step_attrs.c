@@ -13,6 +13,7 @@
 
 #include "base/str.h"
 #include "daemon/step_internal.h"
+#include "fuse/counters.h"
 #include "fuse/cpufreq.h"
 #include "job/proc.h"
 
@@ -220,6 +221,37 @@ static void put_losses(struct step *s, const struct step_env *env)
 			journal__attr_i64(s->journal, lost[i].name, lost[i].n);
 }
 
+/* What passed on this node meanwhile that no step is charged with: the kernel's delayed writes,
+ * its own sockets, processes outside all steps. */
+static void put_others(struct step *s, const struct step_env *env)
+{
+	static const struct {
+		enum family family;
+		enum total total;
+		const char *name;
+		double scale;
+	} others[] = {
+		{FAM_BLOCK, T_BLK_READS, "Other BlkReads", 1},
+		{FAM_BLOCK, T_BLK_WRITES, "Other BlkWrites", 1},
+		{FAM_BLOCK, T_BLK_READ_BYTES, "Other BlkReadMB", 1.0 / 1048576},
+		{FAM_BLOCK, T_BLK_WRITE_BYTES, "Other BlkWriteMB", 1.0 / 1048576},
+		{FAM_BLOCK, T_BLK_OTHERS, "Other Requests", 1},
+		{FAM_NETWORK, T_NET_RX_BYTES, "Other NetRxMB", 1.0 / 1048576},
+		{FAM_NETWORK, T_NET_TX_BYTES, "Other NetTxMB", 1.0 / 1048576},
+		{FAM_NETWORK, T_NET_RETRANS, "Other TcpRetrans", 1},
+	};
+	struct totals now = {};
+	size_t i;
+
+	counters__add(env->k, JP_SLOT_OTHER, &now);
+	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (others[i].family & env->families & kern__families(env->k))
+			journal__attr_f64(
+				s->journal, others[i].name,
+				(double)(now.v[others[i].total] - s->others0.v[others[i].total]) *
+					others[i].scale);
+}
+
 void step_put_end_attrs(struct step *s, const struct step_env *env, const char *reason)
 {
 	const struct totals *self = snapshot__totals(env->snap, JP_SLOT_SELF);
@@ -228,6 +260,7 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 	journal__attr_i64(s->journal, "Intervals", s->intervals);
 	put_reason(s, env, reason);
 	put_losses(s, env);
+	put_others(s, env);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
 	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);
 }

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "daemon/step_internal.h"
 
-#define STATE_VERSION 2
+#define STATE_VERSION 3
 
 /* What J_STATE holds: this, then for every table its head and what its rows are differences of.
  * Read back only by the same build on the same boot. */
@@ -27,6 +27,7 @@ struct saved {
 	uint32_t ntables;
 	uint32_t hier;
 	struct cgroup_ids ids;
+	struct totals others0;
 	char path[JP_PATH_LEN];
 };
 
@@ -194,6 +195,7 @@ void step_put_state(struct step *s, const struct step_env *env)
 	v->lost_rows = s->lost_rows;
 	v->ntables = s->ntables;
 	v->ids = s->ids;
+	v->others0 = s->others0;
 	memcpy(v->path, s->path, sizeof(v->path));
 	to = (char *)(v + 1);
 	for (i = 0; i < s->ntables; i++)
@@ -294,6 +296,10 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 	s->intervals = v->intervals;
 	s->lost_rows = v->lost_rows;
 	s->ids = v->ids;
+	if (same) /* other maps began at zero: nobody's counts of before are lost too */
+		s->others0 = v->others0;
+	else
+		memset(&s->others0, 0, sizeof(s->others0));
 	if (v->ntables > JOURNAL_TABLES_MAX)
 		return -EBADMSG;
 	s->tables = calloc(v->ntables + 1, sizeof(struct table));

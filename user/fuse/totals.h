@@ -37,6 +37,7 @@ enum total {
 	T_BLK_WRITE_BYTES,
 	T_BLK_READ_TIME,
 	T_BLK_WRITE_TIME,
+	T_BLK_OTHERS, /* flushes, discards and the like */
 	T_NET_RX_BYTES,
 	T_NET_TX_BYTES,
 	T_NET_RX_OPS,
