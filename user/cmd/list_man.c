@@ -183,6 +183,25 @@ static const char *const head[] = {
 	".SH SERIES",
 };
 
+static const struct {
+	const char *name, *doc;
+} attributes[] = {
+#define ATTR(name_, doc_) {name_, doc_},
+#include "schemas/attributes.def"
+#undef ATTR
+};
+
+static void put_attributes(FILE *out)
+{
+	fputs(".SH ATTRIBUTES\nOf the node's group, beside those that say who and when:\n", out);
+	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		fputs(".TP\n.B \"", out);
+		put_text(out, attributes[i].name);
+		fputs("\"\n", out);
+		put_line(out, attributes[i].doc);
+	}
+}
+
 int list__man(FILE *out)
 {
 	fprintf(out,
@@ -196,6 +215,7 @@ int list__man(FILE *out)
 	fputs(".SH FAMILIES AND COLUMNS\n", out);
 	for (unsigned i = 0; i < n_family_infos; i++)
 		put_family(out, &family_infos[i]);
+	put_attributes(out);
 	fputs(".SH SEE ALSO\n.BR jobprof (1),\n.BR jobprofd (8),\n.BR jobprof.conf (5)\n", out);
 	return ferror(out) ? 1 : 0;
 }
