@@ -13,7 +13,7 @@
 #include "store/reader.h"
 #include "synth.h"
 
-#define ROUNDS 2000
+#define ROUNDS 800
 
 /* libhdf5 itself forgets memory when metadata is damaged; ours is still checked. */
 const char *__lsan_default_suppressions(void);
@@ -37,7 +37,7 @@ static int make_dir(void **state)
 {
 	struct synth s = {
 		.node = "n1",
-		.tasks = 2,
+		.tasks = 1,
 		.rows = 20,
 		.start_ns = SYNTH_START_NS,
 		.end = true,
