@@ -47,8 +47,8 @@ static __always_inline bool is_nested(struct request *rq)
 }
 
 /*
- * A write that asks for flushes before or after it is completed twice: when its data is written,
- * and when the flush that follows is over. The kernel counts the second.
+ * A write that asks for a flush after it is completed twice: when its data is written, and when the
+ * flush is over. The kernel counts the second.
  */
 static __always_inline bool in_flush_sequence(struct request *rq)
 {
