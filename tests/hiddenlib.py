@@ -4,6 +4,7 @@ program sees: none runs while such a thread is current, and no miss is counted, 
 completes that comes upon one is lost to every program. The kernel's own trace has these events."""
 
 import atexit
+import errno
 import os
 import re
 import time
@@ -24,7 +25,7 @@ class Unseen:
     while it was not asked for."""
 
     def __init__(self, *events):
-        self.events, self.fd, self.threads, self.escaped = events, None, set(), False
+        self.names, self.fd, self.threads, self.escaped = events, None, set(), False
         self.dir = next((os.path.join(d, "instances", "jptest_%d" % os.getpid())
                          for d in TRACEFS if os.path.isdir(d + "/instances")), None)
         self.known = bool(self.dir)
@@ -38,7 +39,7 @@ class Unseen:
         atexit.register(self.remove)
         self._write("buffer_size_kb", 4 * KB)
         self.refresh()
-        for e in self.events:
+        for e in self.names:
             self._write("events/%s/enable" % e, 1)
         self.fd = os.open(self.dir + "/trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
         self.escaped = False
@@ -52,7 +53,7 @@ class Unseen:
         now = {int(t) for t in os.listdir("/proc/%d/task" % AGENT)}
         if now == self.threads:
             return
-        for e in self.events:
+        for e in self.names:
             self._write("events/%s/filter" % e,
                         " || ".join("common_pid == %d" % t for t in sorted(now)))
         self.threads = now
@@ -134,3 +135,31 @@ class UnseenBlock(Unseen):
             if not size or not self.flushes(kind.group(1), kind.group(3)):
                 self.sums[what + "s"] += 1
         return dict(self.sums)
+
+
+class UnseenRetrans(Unseen):
+    """TCP segments sent again. A buffer of several segments is one event, and which network
+    namespace it is in is not said: ports tell them apart."""
+
+    SEGMENTS = 45  # of a buffer that goes again at once, at 1448 bytes each
+    # RetransSegs does not have those that failed so; see bpf/net.bpf.c
+    GIVEN_UP = {-e for e in (errno.EAGAIN, errno.ENOMEM, errno.EBUSY, errno.EINVAL,
+                             errno.EHOSTUNREACH)}
+
+    def __init__(self):
+        super().__init__("tcp/tcp_retransmit_skb", "tcp/tcp_retransmit_synack")
+        self.ports = []
+
+    def start(self):
+        """Forgets what was; from here on it is known whether all of it is seen."""
+        self.lines()
+        self.ports = []
+        self.escaped = not self.known
+
+    def events(self, source=None, dest=None):
+        """How many there were since start() with a port."""
+        for _, text in self.lines():
+            said = dict(w.split("=", 1) for w in text.split() if "=" in w)
+            if int(said.get("err", 0)) not in self.GIVEN_UP:
+                self.ports.append((int(said["sport"]), int(said["dport"])))
+        return sum(s == source or d == dest for s, d in self.ports)

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """The network family against what system calls returned (tests/tools/jpnet), iperf3's own report,
-and the kernel's count of retransmitted segments."""
+and the kernel's count of retransmitted segments. Those no BPF program can see are known from a
+trace (hiddenlib.py)."""
 
 import json
 import os
@@ -10,16 +11,19 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from daemonlib import *
+from hiddenlib import UnseenRetrans
 from netlib import *
 
 PORT = 5201
 SLACK = 65536  # of iperf3's control connection, which is not in its report
+LATE = MB  # iperf3 does not report what it reads when its test is over: datagrams; all with -R
 WAIT_PORT = 7997  # of jpnet
 LOSSY_BYTES = 30 * MB
 LOSSY_TRIES = 4
 
 cable = None
 main = None
+unseen = None
 tree = None
 
 COLUMNS = (("NetTxMB", MB), ("NetTxOps", 1), ("NetRxMB", MB), ("NetRxOps", 1),
@@ -150,7 +154,8 @@ def one_iperf(name, server_end, address, args, prefix, port):
             i.sent and i.sent <= i.sender[prefix + "Tx"] <= i.sent + SLACK,
             "got %d, iperf3 says %d" % (i.sender[prefix + "Tx"], i.sent))
     is_true("iperf3 %s: bytes received" % name,
-            i.received and i.received <= i.receiver[prefix + "Rx"] <= i.received + SLACK,
+            i.received and i.received <= i.receiver[prefix + "Rx"] <= i.received + SLACK +
+            (LATE if "-u" in args or "-R" in args else 0),
             "got %d, iperf3 says %d" % (i.receiver[prefix + "Rx"], i.received))
     strays = [i.client[other + "Tx"], i.client[other + "Rx"]]
     is_equal("iperf3 %s: nothing in the other columns" % name, strays, [0, 0])
@@ -205,9 +210,17 @@ def transfer(end=0.5):
             ["sh", "-c", "%s; sleep %g" % (" ".join(client), end)])
 
 
+def is_retrans(ours, wanted, events, segments=UnseenRetrans.SEGMENTS):
+    """All were counted, or all but what is in buffers of up to so many segments that no program
+    saw; exactly that where each is of one."""
+    return ours == wanted or ours + events <= wanted <= ours + events * segments
+
+
 def one_lossy():
-    """One transfer from a profiled sender: segments sent again by us and by RetransSegs."""
+    """One transfer from a profiled sender: segments sent again by us and by RetransSegs, and how
+    many buffers no program saw."""
     before = cable.tcp("a", "RetransSegs")
+    unseen.start()
     serve, send = transfer()
     server = start(serve, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     wait_until(lambda: cable.listens("b", PORT), 30, "iperf3 to listen")
@@ -216,19 +229,17 @@ def one_lossy():
     wanted = cable.tcp("a", "RetransSegs") - before
     if not wanted:
         raise Failed("nothing was sent again: " + run.out()[-300:])
-    return total(task_table(path), "TcpRetrans"), wanted
+    return total(task_table(path), "TcpRetrans"), wanted, unseen.events(PORT, PORT)
 
 
-def lossy(name):
-    """Some virtual machines run no program of ours in an interrupt that comes upon a thread of
-    their own agent, whatever it is about: then a few events are missing, never one too many, and
-    another transfer is looked at."""
-    seen = []
-    for _ in range(LOSSY_TRIES):
-        seen.append(one_lossy())
-        if not 0.9 * seen[-1][1] <= seen[-1][0] < seen[-1][1]:
+def lossy(name, segments=UnseenRetrans.SEGMENTS):
+    """Another transfer where some were not seen and it is not known how many exactly."""
+    for n in range(LOSSY_TRIES):
+        ours, wanted, events = one_lossy()
+        if ours >= wanted or not (events or unseen.escaped) or ours + events == wanted:
             break
-    is_equal(name + (", after %d with less" % (len(seen) - 1) if len(seen) > 1 else ""), *seen[-1])
+    is_true(name, is_retrans(ours, wanted, events, segments),
+            "got %d, wanted %d, %d buffers unseen, transfer %d" % (ours, wanted, events, n + 1))
 
 
 def retransmits():
@@ -237,7 +248,7 @@ def retransmits():
     try:
         lossy("retransmits are RetransSegs, large packets")
         ip("-n", cable.ns["a"], "link", "set", cable.dev["a"], "gso_max_segs", 1)
-        lossy("retransmits are RetransSegs, single segments")
+        lossy("retransmits are RetransSegs, single segments", 1)
     finally:
         ip("-n", cable.ns["a"], "link", "set", cable.dev["a"], "gso_max_segs", 65535)
         loss.end()
@@ -257,6 +268,7 @@ def netem():
 def handshakes():
     """The answer does not find its way: requests and answers go again, each end its own."""
     before = {e: cable.tcp(e, "RetransSegs") for e in "ab"}
+    unseen.start()
     ip("-n", cable.ns["b"], "neighbour", "replace", ADDRESS["a"], "lladdr", "02:00:00:00:00:99",
        "dev", cable.dev["b"], "nud", "permanent")
     net = "%s -a %s" % (tool("jpnet"), ADDRESS["b"])
@@ -272,7 +284,10 @@ def handshakes():
     ip("-n", cable.ns["b"], "neighbour", "delete", ADDRESS["a"], "dev", cable.dev["b"])
     wanted = {e: cable.tcp(e, "RetransSegs") - before[e] for e in "ab"}
     is_true("handshakes: some went again", wanted["a"] and wanted["b"], str(wanted))
-    is_equal("handshakes: each end has its own retransmits", ours, wanted)
+    events = {"a": unseen.events(dest=WAIT_PORT), "b": unseen.events(source=WAIT_PORT)}
+    is_true("handshakes: each end has its own retransmits",
+            all(is_retrans(ours[e], wanted[e], events[e], 1) for e in "ab"),
+            "got %s, wanted %s, %s unseen" % (ours, wanted, events))
 
 
 def net_sums(slot=None):
@@ -283,6 +298,16 @@ def net_sums(slot=None):
     names = ("rx", "tx", "rx_ops", "tx_ops", "loop_rx", "loop_tx", "loop_rx_ops", "loop_tx_ops",
              "retrans")
     return dict(zip(names, map(sum, zip(*[struct.unpack_from("<9Q", r) for r in rows]))))
+
+
+def least_of_others(tries=4):
+    """What slot 0 has sent beside a command in no job: others may send on this machine, too."""
+    seen = []
+    while len(seen) < tries and (not seen or seen[-1] >= MB):
+        zero = net_sums(0)
+        account = read_output([tool("jpnet"), "-c", "1000", "-s", "60000", "send"])
+        seen.append(net_sums(0)["loop_tx"] - zero["loop_tx"] - account["tx_bytes"])
+    return min(seen)
 
 
 def slots_of_a_daemon():
@@ -296,6 +321,7 @@ def slots_of_a_daemon():
     server = start(serve, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     wait_until(lambda: cable.listens("b", PORT), 30, "iperf3 to listen")
     before, segs = net_sums(), cable.tcp("a", "RetransSegs")
+    unseen.start()
     s = Stepd(job, 0, ["/bin/sh", "-c", script],
               ["-d", base, "-S", "-c", base + "/step_0", "-w", 0.5])
     try:
@@ -303,12 +329,10 @@ def slots_of_a_daemon():
         server.wait(20)
         segs = cable.tcp("a", "RetransSegs") - segs
         again = net_sums()["retrans"] - before["retrans"]
-        zero = net_sums(0)
-        account = read_output([tool("jpnet"), "-c", "1000", "-s", "60000", "send"])
-        now = net_sums(0)
+        events = unseen.events(PORT, PORT)
+        more = least_of_others()
     finally:
         loss.end()
-    more = now["loop_tx"] - zero["loop_tx"] - account["tx_bytes"]
     is_true("slots: what no job sends is in slot 0", 0 <= more < MB, "%d bytes too many" % more)
     h.go()
     h.wait()
@@ -316,8 +340,9 @@ def slots_of_a_daemon():
     s.end()
     path = main.file(job, 0)
     rows = task_table(path)
-    is_true("slots: retransmits are conserved", 0.9 * segs <= again <= segs and segs,
-            "%d in all slots, RetransSegs %d" % (again, segs))
+    conserved = is_retrans(again, segs, events) or (unseen.escaped and 0.9 * segs <= again < segs)
+    is_true("slots: retransmits are conserved", conserved and segs,
+            "%d in all slots, %d buffers unseen, RetransSegs %d" % (again, events, segs))
     is_equal("slots: they are the sender's, although its cgroup is of v1",
              total(rows, "TcpRetrans"), again)
     is_true("slots: the step has what it sent",
@@ -357,5 +382,6 @@ if __name__ == "__main__":
     except Skipped as e:
         skip("network", e)
         sys.exit(0)
+    unseen = UnseenRetrans()
     run_tests((off, calls, addresses, iperf, retransmits, netem, handshakes, start_main,
                slots_of_a_daemon, main_ends))
