@@ -5,18 +5,32 @@ completes that comes upon one is lost to every program. The kernel's own trace h
 
 import atexit
 import errno
+import glob
 import os
 import re
 import time
 
 from lib import *
 
-KB = 1024
 TRACEFS = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 AGENT = 1
 # "<comm>-<pid> [<cpu>] <flags> <time>: <event>: <text>"; names may hold anything
 LINE = re.compile(r"-(\d+) +(?:\( *[-\d]+\) +)?\[\d+\] .*?: (\w+): (.*)$")
 COMPLETE = re.compile(r"(\d+),(\d+) (\w+) \(.*\) \d+ \+ (\d+) .*\[-?\d+\]$")
+
+
+def instance_dir():
+    """Of this test's own trace; those of killed tests go. None where the kernel has none."""
+    base = next((d + "/instances" for d in TRACEFS if os.path.isdir(d + "/instances")), None)
+    if not base:
+        return None
+    for d in glob.glob(base + "/jptest_*"):
+        if not os.path.exists("/proc/" + d.rpartition("_")[2]):
+            try:
+                os.rmdir(d)
+            except OSError:
+                pass
+    return "%s/jptest_%d" % (base, os.getpid())
 
 
 class Unseen:
@@ -26,22 +40,21 @@ class Unseen:
 
     def __init__(self, *events):
         self.names, self.fd, self.threads, self.escaped = events, None, set(), False
-        self.dir = next((os.path.join(d, "instances", "jptest_%d" % os.getpid())
-                         for d in TRACEFS if os.path.isdir(d + "/instances")), None)
+        self.dir = instance_dir()
         self.known = bool(self.dir)
         if not self.known:
             return
+        atexit.register(self.remove)
         try:
             os.mkdir(self.dir)
+            self._write("buffer_size_kb", 512)
+            self.refresh()
+            for e in self.names:
+                self._write("events/%s/enable" % e, 1)
+            self.fd = os.open(self.dir + "/trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
         except OSError:
             self.known = False
-            return
-        atexit.register(self.remove)
-        self._write("buffer_size_kb", 4 * KB)
-        self.refresh()
-        for e in self.names:
-            self._write("events/%s/enable" % e, 1)
-        self.fd = os.open(self.dir + "/trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+            self.remove()
         self.escaped = False
 
     def _write(self, name, value):
@@ -63,7 +76,7 @@ class Unseen:
         parts = []
         while True:
             try:
-                part = os.read(self.fd, 64 * KB)
+                part = os.read(self.fd, 65536)
             except BlockingIOError:
                 break
             if not part:
