@@ -41,9 +41,9 @@ class Helper:
         self.proc.stdin.flush()
         return self._answer(text)
 
-    def open(self, name, families, mode="exact"):
+    def open(self, name, families, mode="exact", events=()):
         """Missing where one of the families with programs of its own is not loaded."""
-        got = self.tell("open", name, families, mode)
+        got = self.tell("open", name, families, mode, *events)
         for word in families.split(","):
             if FAMILY_BITS.get(word, 0) & ~int(got[0]):
                 self.tell("close", name)

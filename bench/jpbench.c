@@ -14,7 +14,6 @@
  *	pids PLACE, dir PLACE      of a pair
  */
 #include <errno.h>
-#include <linux/perf_event.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -189,15 +188,6 @@ static void fail(const char *what, int err)
 	printf("error %s: %s\n", what, strerror(-err));
 }
 
-static const struct perf_event events[] = {
-	{"cycles", "Cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES, 0, 0, false, false,
-	 1e10},
-	{"instructions", "Instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, 0, 0,
-	 false, false, 5e10},
-	{"cache-misses", "CacheMisses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES, 0, 0, false,
-	 false, 1e9},
-};
-
 static void no_event(const struct jp_event *ev, void *ctx)
 {
 }
@@ -220,13 +210,12 @@ static void cmd_open(struct bench *b, char **arg)
 			      .roots = {b->root},
 			      .nroots = 1,
 			      .nodes = b->nodes,
-			      .events = events,
-			      .nevents = sizeof(events) / sizeof(events[0]),
 			      .perf_mode = PERF_EXACT,
 			      .perf_budget = 100};
+	struct perf_event events[JP_PMU_EVENTS];
 	struct named *n = NULL;
-	char bad[64];
-	int i;
+	char bad[256];
+	int i, nevents;
 
 	for (i = 0; i < MAX_KERNS && !n; i++)
 		if (!b->kern[i].k)
@@ -239,6 +228,14 @@ static void cmd_open(struct bench *b, char **arg)
 		printf("error no family \"%s\"\n", bad);
 		return;
 	}
+	nevents = perf_event__parse(arg[2] && arg[3] ? arg[3] : PERF_EVENTS_DEFAULT, "/sys", events,
+				    JP_PMU_EVENTS, bad, sizeof(bad));
+	if (nevents < 0) {
+		printf("error %s\n", bad);
+		return;
+	}
+	o.events = events;
+	o.nevents = nevents;
 	o.raw_tp = arg[2] && !strcmp(arg[2], "raw");
 	if (arg[2] && !strcmp(arg[2], "sampled"))
 		o.perf_mode = PERF_SAMPLED;

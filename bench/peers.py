@@ -82,15 +82,22 @@ def switch_peers():
                  "bpftrace")]
 
 
-EVENTS = "cycles,instructions,cache-misses"
+HARDWARE = "cycles,instructions,cache-misses"
+SOFTWARE = "page-faults,alignment-faults,emulation-faults"
+
+
+def counts_hardware():
+    out = subprocess.run(["perf", "stat", "-a", "-e", HARDWARE, "true"], capture_output=True,
+                         text=True, env=dict(os.environ, LC_ALL="C"))
+    return out.returncode == 0 and "<not supported>" not in out.stderr
 
 
 class PerfStat(Peer):
     """Counts by cgroup, with the pair's processes in two of perf's own hierarchy."""
 
-    def __init__(self, pids, v2_dirs):
+    def __init__(self, pids, v2_dirs, events):
         super().__init__("perf stat --for-each-cgroup", ["perf"], "linux-perf")
-        self.pids, self.v2_dirs, self.dirs = pids, v2_dirs, []
+        self.pids, self.v2_dirs, self.events, self.dirs = pids, v2_dirs, events, []
 
     def make_cgroups(self):
         mount, v1 = perf_mount()
@@ -105,12 +112,8 @@ class PerfStat(Peer):
         return [os.path.basename(d) for d in self.dirs]
 
     def prepare(self):
-        out = subprocess.run(["perf", "stat", "-a", "-e", EVENTS, "true"], capture_output=True,
-                             text=True, env=dict(os.environ, LC_ALL="C"))
-        if out.returncode or "<not supported>" in out.stderr:
-            raise helper.Missing("this machine has no hardware counters")
         names = self.make_cgroups()
-        self.cmd = ["perf", "stat", "-a", "-e", EVENTS, "--for-each-cgroup", ",".join(names)]
+        self.cmd = ["perf", "stat", "-a", "-e", self.events, "--for-each-cgroup", ",".join(names)]
 
     def stop(self, ops):
         self.kill()
