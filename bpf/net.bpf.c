@@ -127,24 +127,29 @@ static __always_inline void tag(struct sock *sk, u32 slot)
 		JP_COUNT(sock_fail);
 }
 
-static __always_inline void count_send(struct sock *sk, int ret)
+/* Of the task that makes the call, or of nobody for the kernel's own sockets. */
+static __always_inline struct jp_net *counts_of(struct sock *sk)
 {
 	u32 slot = JP_SLOT_OTHER;
-	struct jp_net *n;
 
-	if (ret <= 0 || !is_inet(sk))
-		return;
 	if (!is_kernels(sk)) {
 		slot = current_slot();
 		tag(sk, slot);
 	}
-	n = net_of(slot);
-	if (!n)
+	return net_of(slot);
+}
+
+static __always_inline void count_send(struct sock *sk, int ret)
+{
+	struct jp_net *n;
+
+	if (ret <= 0 || !is_inet(sk))
 		return;
-	if (is_loop(sk)) {
+	n = counts_of(sk);
+	if (n && is_loop(sk)) {
 		ADD(n, loop_tx_bytes, ret);
 		ADD(n, loop_tx_ops, 1);
-	} else {
+	} else if (n) {
 		ADD(n, tx_bytes, ret);
 		ADD(n, tx_ops, 1);
 	}
@@ -152,22 +157,15 @@ static __always_inline void count_send(struct sock *sk, int ret)
 
 static __always_inline void count_recv(struct sock *sk, int ret, int flags)
 {
-	u32 slot = JP_SLOT_OTHER;
 	struct jp_net *n;
 
 	if (ret <= 0 || (flags & NOT_RECEIVED) || !is_inet(sk))
 		return;
-	if (!is_kernels(sk)) {
-		slot = current_slot();
-		tag(sk, slot);
-	}
-	n = net_of(slot);
-	if (!n)
-		return;
-	if (is_loop(sk)) {
+	n = counts_of(sk);
+	if (n && is_loop(sk)) {
 		ADD(n, loop_rx_bytes, ret);
 		ADD(n, loop_rx_ops, 1);
-	} else {
+	} else if (n) {
 		ADD(n, rx_bytes, ret);
 		ADD(n, rx_ops, 1);
 	}
