@@ -48,8 +48,11 @@ def agrees_with_perf(extra=()):
     for (event, column), n in zip(PAIR, want):
         is_near("%salone, %s is perf stat's" % (name, event), p.ours(rows, column), n, 0.01)
     is_equal(name + "the file says exact", mode_of(path), "exact")
-    is_equal(name + "nothing had to wait", float(rows["PerfRunning"].min()), 1.0)
-    is_equal(name + "perf's own counters were never off", min(perf.running), 100.0)
+    # when perf's own events come and go, a CPU takes ours off for a moment
+    is_near(name + "nothing had to wait", float(rows["PerfRunning"].min()), 1.0, 0,
+            0.001 if HARDWARE else 0)
+    is_near(name + "perf's own counters were never off", min(perf.running), 100.0, 0,
+            0.1 if HARDWARE else 0)
 
 
 def raw_agrees_with_perf():
@@ -72,10 +75,11 @@ def equals_proc():
 
 def in_flight():
     """Nobody but us and the tick disturbs the spinner: its rows are even all the same."""
+    events = ",".join(e for e, _ in CLOCKS)
     run, path = run_jobprof(pinned([tool("jpspin"), "2"]), INTERVAL, "base,perf",
-                            ["--events", EVENTS, "--perf-mode", "exact"])
+                            ["--events", events, "--perf-mode", "exact"])
     rows = task_table(path)
-    for event, column in PAIR:
+    for event, column in CLOCKS:
         ran = rows[column] / (rows[column].sum() / rows["CPUTime"].sum())
         # CPUTime itself is a tick late at either end
         far = abs(ran - rows["CPUTime"])[1:-1].max()
@@ -110,7 +114,8 @@ def sampled():
     is_near("sampled %s over 3 s is perf stat's" % event, p.ours(rows, column), want[0], 0.05)
     is_true("the file says sampled, and the period", mode_of(path).startswith("sampled: ") and
             "%s=" % column in mode_of(path), mode_of(path))
-    is_near("a sampling counter that is alone never waits", float(rows["PerfRunning"].min()), 1)
+    is_near("a sampling counter that is alone never waits", float(rows["PerfRunning"].min()), 1, 0,
+            0.001 if HARDWARE else 0)
 
 
 def more_events_than_counters():
