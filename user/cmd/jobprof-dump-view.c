@@ -30,16 +30,7 @@ static void find_events(struct dump *d)
 	for (unsigned i = 0; i < c->npmu && i < JP_PMU_EVENTS; i++) {
 		snprintf(d->event_names[i], sizeof(d->event_names[i]), "%.*s", JP_PMU_NAME_LEN,
 			 c->pmu_name[i]);
-		d->events[i] = (struct column){
-			.name = d->event_names[i],
-			.type = COL_F64,
-			.unit = "",
-			.kind = COL_DELTA,
-			.family = FAM_PERF,
-			.how = HOW_PMU,
-			.arg = (int)i,
-			.scale = 1,
-		};
+		d->events[i] = series__event(d->event_names[i], i);
 	}
 }
 

@@ -44,18 +44,9 @@ static void fill_column(struct events *e, unsigned i)
 	struct perf_event ev = e->ev[i]; /* gcc sees an overlap within *e where there is none */
 
 	snprintf(e->docs[i], sizeof(e->docs[i]), "Events of perf's %s.", ev.text);
-	*col = (struct column){
-		.name = e->ev[i].column,
-		.type = COL_F64,
-		.unit = "",
-		.kind = COL_DELTA,
-		.family = FAM_PERF,
-		.how = HOW_PMU,
-		.arg = (int)i,
-		.scale = 1,
-		.doc = schema ? schema->doc : e->docs[i],
-		.blind = schema ? schema->blind : "",
-	};
+	*col = series__event(e->ev[i].column, i);
+	col->doc = schema ? schema->doc : e->docs[i];
+	col->blind = schema ? schema->blind : "";
 }
 
 int events__parse(struct events *e, const char *list, char *err, size_t errlen)

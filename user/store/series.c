@@ -38,9 +38,9 @@ static const struct column step_cols[] = {
 
 static const struct column latency_cols[] = {
 #include "schemas/time.def"
-#define BUCKET(k)                                                            \
-	COL(B##k, F64, "", DELTA, LATENCY, BUCKET, k, 1,                     \
-	    "Waits for a CPU that took from 2^" #k " ns up to twice that.",  \
+#define BUCKET(k)                                                           \
+	COL(B##k, F64, "", DELTA, LATENCY, BUCKET, k, 1,                    \
+	    "Waits for a CPU that took from 2^" #k " ns up to twice that.", \
 	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer waits too." : "")
 #include "schemas/buckets.def"
 #undef BUCKET
@@ -49,14 +49,14 @@ static const struct column latency_cols[] = {
 
 static const struct column blk_latency_cols[] = {
 #include "schemas/time.def"
-#define BUCKET(k)                                                                            \
-	COL(B##k, F64, "", DELTA, BLOCK, BUCKET, k, 1,                                       \
-	    "Reads and writes that took from 2^" #k " ns up to twice that to be served.",    \
+#define BUCKET(k)                                                                         \
+	COL(B##k, F64, "", DELTA, BLOCK, BUCKET, k, 1,                                    \
+	    "Reads and writes that took from 2^" #k " ns up to twice that to be served.", \
 	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer ones too." : "")
 #include "schemas/buckets.def"
 #undef BUCKET
-#define BUCKET(k)                                                                            \
-	COL(W##k, F64, "", DELTA, BLOCK, BUCKET, JP_LAT_BUCKETS + k, 1,                      \
+#define BUCKET(k)                                                       \
+	COL(W##k, F64, "", DELTA, BLOCK, BUCKET, JP_LAT_BUCKETS + k, 1, \
 	    "Writes among them; the rest are reads.", "")
 #include "schemas/buckets.def"
 #undef BUCKET
@@ -172,6 +172,22 @@ int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen)
 	/* Rows without their time columns would be unreadable. */
 	*mask = sum ? sum | FAM_BASE : 0;
 	return 0;
+}
+
+struct column series__event(const char *name, unsigned i)
+{
+	return (struct column){
+		.name = name,
+		.type = COL_F64,
+		.unit = "",
+		.kind = COL_DELTA,
+		.family = FAM_PERF,
+		.how = HOW_PMU,
+		.arg = (int)i,
+		.scale = 1,
+		.doc = "",
+		.blind = "",
+	};
 }
 
 unsigned series__select(const struct series *s, unsigned mask, const struct column **out,

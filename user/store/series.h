@@ -86,6 +86,10 @@ extern const unsigned n_family_infos;
 const char *family__name(enum family f);
 int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen);
 
+/* Column of the i-th event that is counted; doc and blind are the caller's to fill. name must live
+ * as long as the column. */
+struct column series__event(const char *name, unsigned i);
+
 /* The columns of s in the families of mask, in schema order; at most max pointers to out.
  * Returns how many; 0 when nothing but time columns would be left. */
 unsigned series__select(const struct series *s, unsigned mask, const struct column **out,
