@@ -74,6 +74,7 @@ static int usage(FILE *out)
 		"      --raw-tp         use the raw sched_switch tracepoint, the fallback\n"
 		"      --block-issue    find a disk request's owner without block_io_start, the "
 		"fallback\n"
+		"      --net-skb        count the network by packets, the fallback\n"
 		"      --state-dir DIR  where the journal is kept (default /var/lib/jobprof)\n");
 	return out == stdout ? 0 : 2;
 }
@@ -274,7 +275,7 @@ static int profile(struct run *r, struct daemon_opts *o)
 	return exit_status(r) ? exit_status(r) : r->failed;
 }
 
-enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_PERF };
+enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_NET_SKB, OPT_PERF };
 
 static const struct option options[] = {{"interval", required_argument, NULL, 'i'},
 					{"series", required_argument, NULL, 's'},
@@ -290,6 +291,7 @@ static const struct option options[] = {{"interval", required_argument, NULL, 'i
 					{"state-dir", required_argument, NULL, OPT_STATE},
 					{"raw-tp", no_argument, NULL, OPT_RAW},
 					{"block-issue", no_argument, NULL, OPT_BLOCK_ISSUE},
+					{"net-skb", no_argument, NULL, OPT_NET_SKB},
 					{"help", no_argument, NULL, 'h'},
 					{}};
 
@@ -356,6 +358,9 @@ static int parse_options(struct run *r, struct daemon_opts *o, struct config *cf
 			break;
 		case OPT_BLOCK_ISSUE:
 			o->block_issue = true;
+			break;
+		case OPT_NET_SKB:
+			o->net_skb = true;
 			break;
 		case 'h':
 			exit(usage(stdout));
