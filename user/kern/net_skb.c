@@ -69,12 +69,13 @@ int kern_try_packets(void)
 
 const char *kern_no_packets(int err)
 {
-	static char text[160];
+	static char text[96];
 
 	if (err == -ENOENT)
 		return "cgroup v2 is not mounted";
-	snprintf(text, sizeof(text), "cgroup_skb cannot be attached: %s%s", strerror(-err),
-		 err == -EPERM ? " (needs CAP_NET_ADMIN, and that no program there forbids others)"
-			       : "");
+	if (err == -EPERM)
+		return "cgroup_skb needs CAP_NET_ADMIN, or a program at the root of cgroup v2 "
+		       "forbids others";
+	snprintf(text, sizeof(text), "cgroup_skb cannot be attached: %s", strerror(-err));
 	return text;
 }
