@@ -180,8 +180,9 @@ static void judge(struct net_path *r, int sides, uint64_t moved, uint64_t tx, ui
 		snprintf(r->detail, sizeof(r->detail), "%s", "only in part");
 }
 
-static void try_path(const struct net_probe *p, const struct path *path,
-		     const struct net_pair *pair, struct net_path *r)
+/* Returns what the try did. */
+static int try_on(const struct net_probe *p, const struct path *path, const struct net_pair *pair,
+		  struct net_path *r)
 {
 	uint64_t tx0, rx0, tx, rx;
 	int moved;
@@ -191,26 +192,29 @@ static void try_path(const struct net_probe *p, const struct path *path,
 	p->counted(p->ctx, &tx, &rx);
 	if (moved > 0)
 		judge(r, path->sides, (uint64_t)moved, tx - tx0, rx - rx0);
-	else if (means_absent(moved))
-		r->verdict = NET_NOT_HERE;
-	else if (moved < 0)
-		not_tried(r, strerror(-moved));
+	return moved;
 }
 
-/* A pair that a try has left in the middle of something would spoil the next one. */
-static void try_on_new_pair(const struct net_probe *p, const struct path *path, struct net_path *r)
+/* What a ring of io_uring leaves to be done at its end interrupts the next call that waits. */
+#define TRIES 3
+
+/* Each on a pair of its own: one left in the middle of something would spoil the next try. */
+static void try_path(const struct net_probe *p, const struct path *path, struct net_path *r)
 {
 	struct net_pair pair;
-	int err = net_pair__open(&pair, path->protocol);
+	int i, err = -EINTR;
 
-	if (means_absent(err)) {
-		r->verdict = NET_NOT_HERE;
-	} else if (err) {
-		not_tried(r, strerror(-err));
-	} else {
-		try_path(p, path, &pair, r);
+	for (i = 0; i < TRIES && err == -EINTR; i++) {
+		err = net_pair__open(&pair, path->protocol);
+		if (err)
+			continue;
+		err = try_on(p, path, &pair, r);
 		net_pair__close(&pair);
 	}
+	if (means_absent(err))
+		r->verdict = NET_NOT_HERE;
+	else if (err < 0)
+		not_tried(r, strerror(-err));
 }
 
 /* Ordinary calls are counted: without that a try tells nothing. */
@@ -220,7 +224,7 @@ static const char *check_counters(const struct net_probe *p)
 	static char why[NET_PATH_DETAIL];
 	struct net_path r = {.verdict = NET_NOT_TRIED};
 
-	try_on_new_pair(p, &plain, &r);
+	try_path(p, &plain, &r);
 	if (r.verdict == NET_SEEN)
 		return NULL;
 	snprintf(why, sizeof(why), "%s", r.tried ? "own calls are not counted" : r.detail);
@@ -242,7 +246,7 @@ static void probe_path(const struct net_probe *p, const struct path *path, const
 	else if (no_try)
 		not_tried(r, no_try);
 	else
-		try_on_new_pair(p, path, r);
+		try_path(p, path, r);
 }
 
 unsigned net_paths__probe(const struct net_probe *p, struct net_path *out)
