@@ -3,14 +3,12 @@
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "kern/net_try.h"
 
 #define FEW	   16
@@ -103,16 +101,16 @@ int net_try__uring(const struct net_pair *p)
 
 int net_uring__has_zero_copy(void)
 {
-	size_t size = sizeof(struct io_uring_probe) + 256 * sizeof(struct io_uring_probe_op);
-	_cleanup_free_ struct io_uring_probe *ops = calloc(1, size);
+	static char room[sizeof(struct io_uring_probe) + 256 * sizeof(struct io_uring_probe_op)]
+		__attribute__((aligned(8)));
+	struct io_uring_probe *ops = (struct io_uring_probe *)room;
 	struct ring r;
 	int err;
 
-	if (!ops)
-		return -ENOMEM;
 	err = ring_open(&r);
 	if (err)
 		return err;
+	memset(room, 0, sizeof(room)); /* the kernel wants it so */
 	err = syscall(SYS_io_uring_register, r.fd, IORING_REGISTER_PROBE, ops, 256) ? -errno : 0;
 	ring_close(&r);
 	if (err)
