@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 2
+#define JP_ABI_VERSION	 3
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_NODES	 64 /* components of all cgroup layouts together */
@@ -20,7 +20,7 @@
 #define JP_CARRIERS	 4 /* cgroup hierarchies followed at once */
 #define JP_PMU_EVENTS	 8 /* counted at once */
 #define JP_PMU_NAME_LEN	 40
-#define JP_PMU_TEXT	 256
+#define JP_PMU_TEXT	 512
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
