@@ -167,8 +167,8 @@ def switched_off():
     is_true("switched off: said", mode_of(path).startswith("off: "), mode_of(path))
 
 
-COSTS = re.compile(r"one reading of \d+ events? costs (\S+) us here, PerfBudget \S+ % allows (\S+) us"
-                   r"; a sample costs (\S+) us \((measured|assumed)\)")
+COSTS = re.compile(r"one reading of \d+ events? costs (\S+) us here, PerfBudget \S+ % allows "
+                   r"(\S+) us; a sample costs (\S+) us \((measured|assumed)\)")
 
 
 def contradictions(mode, n, budget):

@@ -229,7 +229,7 @@ static void summary(const struct run *r)
 		return;
 	}
 	if (!r->quiet) {
-		err = show__file(path, r->json, stdout);
+		err = show__file(path, r->json ? SHOW_JSON : SHOW_PAGE, stdout);
 		if (err)
 			log_error("%s: %s", path, show__error(err));
 	}

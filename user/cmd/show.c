@@ -37,7 +37,7 @@ static int show_json(const struct reader *r, FILE *out)
 }
 
 /* Into memory first: a damaged file gives an error, not half a page. */
-static int show_text(const struct reader *r, FILE *out)
+static int show_text(const struct reader *r, bool all, FILE *out)
 {
 	unsigned width = spark__width(out);
 	bool utf8 = spark__utf8();
@@ -50,6 +50,7 @@ static int show_text(const struct reader *r, FILE *out)
 		struct view v;
 
 		err = view__load(&v, r, &r->nodes[i]);
+		v.all = all;
 		if (i)
 			putc('\n', page);
 		if (!err)
@@ -64,14 +65,14 @@ static int show_text(const struct reader *r, FILE *out)
 	return err;
 }
 
-int show__file(const char *path, bool json, FILE *out)
+int show__file(const char *path, enum show_form form, FILE *out)
 {
 	struct reader *r;
 	int err = reader__open(&r, path);
 
 	if (err)
 		return err;
-	err = json ? show_json(r, out) : show_text(r, out);
+	err = form == SHOW_JSON ? show_json(r, out) : show_text(r, form == SHOW_ALL, out);
 	reader__free(r);
 	return err;
 }
@@ -91,9 +92,11 @@ const char *show__error(int err)
 static int usage(FILE *out)
 {
 	fprintf(out,
-		"usage: jobprof show [--json] FILE.h5...\n\n"
+		"usage: jobprof show [--all | --json] FILE.h5...\n\n"
 		"One page about each node-step or job file: time, memory and I/O of every task,\n"
 		"the whole step, and how they went over time.\n\n"
+		"  -a, --all   every column, also those without a line of their own, and the\n"
+		"              tables of all other series\n"
 		"      --json  as JSON\n");
 	return out == stdout ? 0 : 2;
 }
@@ -101,24 +104,25 @@ static int usage(FILE *out)
 int verb_show(int argc, char **argv)
 {
 	static const struct option longs[] = {
+		{"all", no_argument, NULL, 'a'},
 		{"json", no_argument, NULL, 'j'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	bool json = false;
+	enum show_form form = SHOW_PAGE;
 	int c, status = 0;
 
-	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "ah", longs, NULL)) != -1) {
 		if (c == 'h')
 			return usage(stdout);
-		if (c != 'j')
+		if (c != 'a' && c != 'j')
 			return usage(stderr);
-		json = true;
+		form = c == 'a' ? SHOW_ALL : SHOW_JSON;
 	}
 	if (optind == argc)
 		return usage(stderr);
 	for (int i = optind; i < argc; i++) {
-		int err = show__file(argv[i], json, stdout);
+		int err = show__file(argv[i], form, stdout);
 
 		if (!err)
 			continue;

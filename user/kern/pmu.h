@@ -45,7 +45,8 @@ void kern_pmu_free(struct kern *k);
 
 /* Sets read_ns: by read(2), and what a program takes beside that. */
 void kern_pmu_measure_read(struct kern *k);
-/* Sets sample_ns, measured in at most 50 ms or, where that gives no number to be trusted, assumed. */
+/* Sets sample_ns: measured in at most 50 ms or, where that gives no number to be trusted, assumed.
+ */
 void kern_pmu_measure_sample(struct kern *k);
 
 /* PERF_TYPE_*, or a PMU's number: events of one are counted by the same hardware. */

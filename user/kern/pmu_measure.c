@@ -101,7 +101,7 @@ static int load_program(struct bench *b)
 {
 	struct bpf_insn count[] = {
 		/* r1 = where the map's only element is; *r1 += 1; return 0 */
-		{.code = BPF_LD | BPF_DW | BPF_IMM,
+		{.code = BPF_LD | BPF_DW, /* both words of an immediate */
 		 .dst_reg = BPF_REG_1,
 		 .src_reg = BPF_PSEUDO_MAP_VALUE},
 		{0},
