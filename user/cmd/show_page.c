@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/show_view.h"
+#include "job/stepname.h"
 #include "cmd/spark.h"
 
 #define DETAIL_TASKS  2 /* more tasks than these get a line each */
@@ -31,7 +32,7 @@ static void print_head(const struct view *v, FILE *out)
 	fputs(*v->r->job ? "job " : "", out);
 	fputs(v->r->job, out);
 	fputs(*v->n->step ? " step " : "", out);
-	print__escaped(out, view__step_name(v->n->step));
+	print__escaped(out, stepname__human(v->n->step));
 	fputs(*v->r->job || *v->n->step ? " on " : "", out);
 	print__escaped(out, v->n->name);
 	fprintf(out, ": %s s", NUM(v->wall, "%.3f"));

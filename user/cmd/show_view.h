@@ -21,7 +21,7 @@ struct view_task {
 
 struct view {
 	const struct reader *r;
-	const struct reader_node *n;
+	struct reader_node *n;
 	struct view_task *tasks;
 	unsigned ntasks;
 	struct view_task step;	 /* .t NULL: no Step table */
@@ -32,8 +32,8 @@ struct view {
 	double limit_mb;
 };
 
-/* Reads the node's tables. 0 or -errno; view__free in both cases. A view is zeroed before. */
-int view__load(struct view *v, const struct reader *r, const struct reader_node *n);
+/* Reads a node of a step with its tables. 0 or -errno; view__free in both cases. */
+int view__load(struct view *v, const struct reader *r, unsigned step, unsigned node);
 void view__free(struct view *v);
 
 /* CPU seconds as a share of what the allocation offered; NaN: not known. */
@@ -51,8 +51,6 @@ double view__requests(const struct table *blk, char what, double counts[JP_LAT_B
 double view__peak_mb(const struct table *t);
 /* Seconds our own programs took in all tasks. */
 double view__probe_s(const struct view *v);
-/* "batch" for 4294967291 and the like. */
-const char *view__step_name(const char *step);
 
 #define VIEW_LABEL 12 /* columns of the page before the text of a line */
 #define VIEW_WIDTH 80 /* of text; sparklines take the terminal's */
