@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cmd/show_job.h"
 #include "cmd/show_view.h"
 #include "cmd/spark.h"
 #include "cmd/verbs.h"
@@ -66,6 +67,37 @@ static int show_nodes(const struct reader *r, bool json, FILE *out)
 	return err;
 }
 
+/* The steps of a job, a line each. */
+static int show_steps(const struct reader *r, bool json, FILE *out)
+{
+	int err = 0;
+
+	if (json)
+		fputs("\"steps\": [\n", out);
+	else
+		show_job__head(out);
+	for (unsigned s = 0; !err && s < r->nsteps; s++) {
+		struct job_step sum;
+		json_t *obj;
+
+		err = show_job__sum(r, s, &sum);
+		if (err || !json) {
+			if (!err)
+				show_job__line(&sum, out);
+			continue;
+		}
+		if (s)
+			fputs(",\n", out);
+		obj = show_job__json(&sum);
+		if (!obj || json_dumpf(obj, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
+			err = -EIO;
+		json_decref(obj);
+	}
+	if (json)
+		fputs("], ", out);
+	return err;
+}
+
 int show__file(const char *path, bool json, FILE *out)
 {
 	struct reader *r;
@@ -74,8 +106,14 @@ int show__file(const char *path, bool json, FILE *out)
 	if (err)
 		return err;
 	if (json)
-		fprintf(out, "{\"merged\": %s, \"nodes\": [\n", r->merged ? "true" : "false");
-	err = show_nodes(r, json, out);
+		fprintf(out, "{\"merged\": %s, ", r->merged ? "true" : "false");
+	err = r->merged ? show_steps(r, json, out) : 0;
+	if (json)
+		fputs("\"nodes\": [\n", out);
+	else if (r->merged)
+		putc('\n', out);
+	if (!err)
+		err = show_nodes(r, json, out);
 	if (json && !err)
 		fputs("]}\n", out);
 	reader__free(r);

@@ -320,16 +320,17 @@ static int next_block(struct cursor *c, const union cell **rows, unsigned *n)
 static int next_chunk(struct cursor *c, const union cell **rows, unsigned *n)
 {
 	struct cursor_state *s = c->state;
+	unsigned skip = s->at % s->shape.rows;
 	uint64_t left = c->nrows - s->at;
 	const void *decoded;
-	int err = chunks__read(s->chunks, s->dset, &s->shape, s->at, &decoded);
+	int err = chunks__read(s->chunks, s->dset, &s->shape, s->at - skip, &decoded);
 
 	if (err == -ENODATA) {
 		s->raw = false; /* fill values are the library's matter */
 		return next_block(c, rows, n);
 	}
-	*rows = decoded;
-	*n = s->shape.rows < left ? s->shape.rows : left;
+	*rows = (const union cell *)decoded + (size_t)skip * c->ncols;
+	*n = s->shape.rows - skip < left ? s->shape.rows - skip : left;
 	return err;
 }
 
@@ -344,6 +345,11 @@ int cursor__next(struct cursor *c, const union cell **rows, unsigned *n)
 		return err;
 	c->state->at += *n;
 	return 1;
+}
+
+void cursor__seek(struct cursor *c, uint64_t row)
+{
+	c->state->at = row;
 }
 
 int cursor__column(const struct cursor *c, const char *name)

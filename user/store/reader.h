@@ -66,8 +66,16 @@ struct reader_node {
  */
 int reader__node(const struct reader *r, unsigned step, unsigned node, const char *series,
 		 struct reader_node **out);
+/* Adds another series to a node that was read with one; it is no error that it is not there. */
+int reader_node__series(struct reader_node *n, const char *series);
 void reader_node__free(struct reader_node *n);
 
+/* One attribute, read from the file: all of them take longer than a table. a->str is the caller's
+ * to free, a->name is not set. 0; -ENOENT: no such; -EBADMSG: damaged, or of another shape;
+ * -ENOMEM. */
+int reader__attr(const struct reader_node *n, const char *name, struct reader_attr *a);
+
+/* Of those that reader__node read. */
 const struct reader_attr *node__attr(const struct reader_node *n, const char *name);
 const char *node__str(const struct reader_node *n, const char *name); /* NULL: no such string */
 bool node__number(const struct reader_node *n, const char *name, double *v);

@@ -102,19 +102,29 @@ static int read_attrs(struct reader_node *n)
 	return 0;
 }
 
-/* That attribute alone: reading all of them takes longer than reading a table. */
-static int read_unknown(struct reader_node *n)
+int reader__attr(const struct reader_node *n, const char *name, struct reader_attr *a)
 {
-	struct reader_attr a = {0};
-	htri_t there = H5Aexists(n->group, UNKNOWN);
-	hid_t attr = there > 0 ? H5Aopen(n->group, UNKNOWN, H5P_DEFAULT) : H5I_INVALID_HID;
+	htri_t there = H5Aexists(n->group, name);
+	hid_t attr = there > 0 ? H5Aopen(n->group, name, H5P_DEFAULT) : H5I_INVALID_HID;
 	int err;
 
+	*a = (struct reader_attr){0};
 	if (attr < 0)
-		return there ? -EBADMSG : 0;
-	err = read_value(attr, &a);
+		return there ? -EBADMSG : -ENOENT;
+	err = read_value(attr, a);
 	H5Aclose(attr);
-	n->unknown = a.str;
+	if (err)
+		free(a->str);
+	return err;
+}
+
+static int read_unknown(struct reader_node *n)
+{
+	struct reader_attr a;
+	int err = reader__attr(n, UNKNOWN, &a);
+
+	if (!err)
+		n->unknown = a.str;
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -165,8 +175,9 @@ static int read_series(struct reader_node *n)
 	return err;
 }
 
-static int read_one_series(struct reader_node *n, const char *name)
+int reader_node__series(struct reader_node *n, const char *name)
 {
+	struct reader_series *all;
 	H5O_info_t obj;
 	H5L_info_t link;
 
@@ -180,12 +191,14 @@ static int read_one_series(struct reader_node *n, const char *name)
 		return -EBADMSG;
 	if (obj.type != H5O_TYPE_GROUP && obj.type != H5O_TYPE_DATASET)
 		return 0;
-	n->series = calloc(1, sizeof(*n->series));
-	if (!n->series)
+	all = reallocarray(n->series, n->nseries + 1, sizeof(*all));
+	if (!all)
 		return -ENOMEM;
-	n->nseries = 1;
-	return obj.type == H5O_TYPE_GROUP ? add_group_series(n->group, name, n->series)
-					  : add_table_series(name, n->series);
+	n->series = all;
+	all += n->nseries++;
+	*all = (struct reader_series){0};
+	return obj.type == H5O_TYPE_GROUP ? add_group_series(n->group, name, all)
+					  : add_table_series(name, all);
 }
 
 static int read_all(struct reader_node *n)
@@ -236,7 +249,7 @@ int reader__node(const struct reader *r, unsigned step, unsigned node, const cha
 	else if (!series)
 		err = read_all(n);
 	else if (!(err = read_unknown(n)))
-		err = read_one_series(n, series);
+		err = reader_node__series(n, series);
 	if (err) {
 		reader_node__free(n);
 		return err;
