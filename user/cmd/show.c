@@ -7,57 +7,28 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cmd/show_job.h"
 #include "cmd/show_view.h"
 #include "cmd/spark.h"
 #include "cmd/verbs.h"
 
-static int show_json(const struct reader *r, FILE *out)
+/* One page, whole or not at all: a damaged file gives an error, not half a page. */
+static int node_page(const struct reader *r, unsigned step, unsigned node, bool all, FILE *out)
 {
-	json_t *nodes = json_array(), *all;
-	int err = nodes ? 0 : -ENOMEM;
-
-	for (unsigned i = 0; !err && i < r->nnodes; i++) {
-		struct view v;
-
-		err = view__load(&v, r, &r->nodes[i]);
-		if (!err && json_array_append_new(nodes, show__json(&v)))
-			err = -ENOMEM;
-		view__free(&v);
-	}
-	if (err) {
-		json_decref(nodes);
-		return err;
-	}
-	all = json_pack("{s:b, s:o}", "merged", r->merged, "nodes", nodes);
-	if (!all || json_dumpf(all, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
-		err = -EIO;
-	putc('\n', out);
-	json_decref(all);
-	return err;
-}
-
-/* Into memory first: a damaged file gives an error, not half a page. */
-static int show_text(const struct reader *r, bool all, FILE *out)
-{
-	unsigned width = spark__width(out);
-	bool utf8 = spark__utf8();
 	char *text = NULL;
 	size_t len = 0;
 	FILE *page = open_memstream(&text, &len);
-	int err = page ? 0 : -ENOMEM;
+	struct view v;
+	int err;
 
-	for (unsigned i = 0; !err && i < r->nnodes; i++) {
-		struct view v;
-
-		err = view__load(&v, r, &r->nodes[i]);
-		v.all = all;
-		if (i)
-			putc('\n', page);
-		if (!err)
-			show__page(&v, page, width, utf8);
-		view__free(&v);
-	}
-	if (page && fclose(page) && !err)
+	if (!page)
+		return -ENOMEM;
+	err = view__load(&v, r, step, node);
+	v.all = all;
+	if (!err)
+		show__page(&v, page, spark__width(out), spark__utf8());
+	view__free(&v);
+	if (fclose(page) && !err)
 		err = -ENOMEM;
 	if (!err && fwrite(text, 1, len, out) != len)
 		err = -EIO;
@@ -65,14 +36,90 @@ static int show_text(const struct reader *r, bool all, FILE *out)
 	return err;
 }
 
+static int node_json(const struct reader *r, unsigned step, unsigned node, FILE *out)
+{
+	struct view v;
+	json_t *json;
+	int err = view__load(&v, r, step, node);
+
+	json = err ? NULL : show__json(&v);
+	view__free(&v);
+	if (!err && !json)
+		err = -ENOMEM;
+	if (!err && json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
+		err = -EIO;
+	json_decref(json);
+	return err;
+}
+
+/* Node by node: a job may have more of them than fit into memory. */
+static int show_nodes(const struct reader *r, enum show_form form, FILE *out)
+{
+	bool json = form == SHOW_JSON;
+	unsigned n = 0;
+	int err = 0;
+
+	for (unsigned s = 0; s < r->nsteps; s++) {
+		for (unsigned i = 0; !err && i < r->steps[s].nnodes; i++) {
+			if (n++)
+				fputs(json ? ",\n" : "\n", out);
+			err = json ? node_json(r, s, i, out)
+				   : node_page(r, s, i, form == SHOW_ALL, out);
+		}
+	}
+	return err;
+}
+
+/* The steps of a job, a line each. */
+static int show_steps(const struct reader *r, bool json, FILE *out)
+{
+	int err = 0;
+
+	if (json)
+		fputs("\"steps\": [\n", out);
+	else
+		show_job__head(out);
+	for (unsigned s = 0; !err && s < r->nsteps; s++) {
+		struct job_step sum;
+		json_t *obj;
+
+		err = show_job__sum(r, s, &sum);
+		if (err || !json) {
+			if (!err)
+				show_job__line(&sum, out);
+			continue;
+		}
+		if (s)
+			fputs(",\n", out);
+		obj = show_job__json(&sum);
+		if (!obj || json_dumpf(obj, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
+			err = -EIO;
+		json_decref(obj);
+	}
+	if (json)
+		fputs("], ", out);
+	return err;
+}
+
 int show__file(const char *path, enum show_form form, FILE *out)
 {
+	bool json = form == SHOW_JSON;
 	struct reader *r;
 	int err = reader__open(&r, path);
 
 	if (err)
 		return err;
-	err = form == SHOW_JSON ? show_json(r, out) : show_text(r, form == SHOW_ALL, out);
+	if (json)
+		fprintf(out, "{\"merged\": %s, ", r->merged ? "true" : "false");
+	err = r->merged ? show_steps(r, json, out) : 0;
+	if (json)
+		fputs("\"nodes\": [\n", out);
+	else if (r->merged)
+		putc('\n', out);
+	if (!err)
+		err = show_nodes(r, form, out);
+	if (json && !err)
+		fputs("]}\n", out);
 	reader__free(r);
 	return err;
 }

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "cmd/show_view.h"
+#include "job/stepname.h"
 
 static const char *text_key(const char *name)
 {
@@ -133,7 +134,7 @@ json_t *show__json(const struct view *v)
 	for (unsigned i = 0; i < v->ntasks; i++)
 		json_array_append_new(tasks, task(v, &v->tasks[i]));
 	json_object_set_new(obj, "job", json__text(v->r->job));
-	json_object_set_new(obj, "step", json__text(view__step_name(v->n->step)));
+	json_object_set_new(obj, "step", json__text(stepname__human(v->n->step)));
 	json_object_set_new(obj, "node", json__text(v->n->name));
 	json_object_set_new(obj, "wall_s", json__number(v->wall));
 	json_object_set_new(obj, "allocated_cpus", json__number(v->node_cpus));

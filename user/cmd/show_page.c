@@ -6,6 +6,7 @@
 
 #include "cmd/show_line.h"
 #include "cmd/show_view.h"
+#include "job/stepname.h"
 #include "cmd/spark.h"
 
 #define N(a)	      (sizeof(a) / sizeof((a)[0]))
@@ -25,7 +26,7 @@ static void print_head(const struct view *v, FILE *out)
 	fputs(*v->r->job ? "job " : "", out);
 	fputs(v->r->job, out);
 	fputs(*v->n->step ? " step " : "", out);
-	print__escaped(out, view__step_name(v->n->step));
+	print__escaped(out, stepname__human(v->n->step));
 	fputs(*v->r->job || *v->n->step ? " on " : "", out);
 	print__escaped(out, v->n->name);
 	fprintf(out, ": %s s", NUM(v->wall, U_P3));

@@ -9,7 +9,7 @@
 static int load_task(const struct view *v, const struct reader_series *s, const char *name,
 		     double start_ns, struct view_task *t)
 {
-	int err = reader__table(v->r, v->n, s, name, &t->t);
+	int err = reader__table(v->n, s, name, &t->t);
 
 	t->name = name;
 	t->wall = NAN;
@@ -28,7 +28,7 @@ static int load_beside(const struct view *v, const char *group, const char *name
 		       struct table **out)
 {
 	const struct reader_series *s = node__series(v->n, group);
-	int err = s && s->grouped ? reader__table(v->r, v->n, s, name, out) : 0;
+	int err = s && s->grouped ? reader__table(v->n, s, name, out) : 0;
 
 	return err == -ENOENT ? 0 : err;
 }
@@ -87,13 +87,20 @@ static double allocated_cpus(const struct view *v)
 	return v->task_cpus * number(v->n, "Number of Tasks");
 }
 
-int view__load(struct view *v, const struct reader *r, const struct reader_node *n)
+int view__load(struct view *v, const struct reader *r, unsigned step_at, unsigned node)
 {
-	const struct reader_series *step = node__series(n, "Step");
-	double start_ns = number(n, "Start TimeNS");
+	const struct reader_series *step;
+	struct reader_node *n;
+	double start_ns;
 	int err;
 
-	*v = (struct view){.r = r, .n = n, .wall = NAN};
+	*v = (struct view){.r = r, .wall = NAN};
+	err = reader__node(r, step_at, node, NULL, &n);
+	if (err)
+		return err;
+	v->n = n;
+	step = node__series(n, "Step");
+	start_ns = number(n, "Start TimeNS");
 	v->task_cpus = number(n, "CPUs per Task");
 	v->node_cpus = allocated_cpus(v);
 	v->limit_mb = number(n, "Memory Limit");
@@ -130,6 +137,7 @@ void view__free(struct view *v)
 	table__free(v->totals[0]);
 	table__free(v->totals[1]);
 	free(v->tasks);
+	reader_node__free(v->n);
 	*v = (struct view){0};
 }
 
@@ -153,7 +161,7 @@ void view__each_other(const struct view *v,
 		for (unsigned j = 0; j < s->ntables; j++) {
 			struct view_task t = {.name = s->tables[j], .totals = totals};
 
-			if (reader__table(v->r, v->n, s, t.name, &t.t))
+			if (reader__table(v->n, s, t.name, &t.t))
 				t.t = NULL;
 			fn(s, &t, arg);
 			table__free(t.t);
@@ -277,19 +285,4 @@ double view__probe_s(const struct view *v)
 			sum = isnan(sum) ? s : sum + s;
 	}
 	return isnan(sum) ? calc__sum(v->step.t, "ProbeTime") : sum;
-}
-
-const char *view__step_name(const char *step)
-{
-	static const struct {
-		const char *id, *name;
-	} special[] = {
-		{"4294967291", "batch"},       {"4294967292", "extern"}, {"-4", "extern"},
-		{"4294967290", "interactive"}, {"-6", "interactive"},
-	};
-
-	for (size_t i = 0; i < sizeof(special) / sizeof(special[0]); i++)
-		if (!strcmp(step, special[i].id))
-			return special[i].name;
-	return step;
 }

@@ -22,7 +22,7 @@ struct view_task {
 
 struct view {
 	const struct reader *r;
-	const struct reader_node *n;
+	struct reader_node *n;
 	struct view_task *tasks;
 	unsigned ntasks;
 	struct view_task step;	 /* .t NULL: no Step table */
@@ -34,8 +34,8 @@ struct view {
 	bool all; /* the page has what it usually leaves out */
 };
 
-/* Reads the node's tables. 0 or -errno; view__free in both cases. A view is zeroed before. */
-int view__load(struct view *v, const struct reader *r, const struct reader_node *n);
+/* Reads a node of a step with its tables. 0 or -errno; view__free in both cases. */
+int view__load(struct view *v, const struct reader *r, unsigned step, unsigned node);
 void view__free(struct view *v);
 
 /* What a page says of columns: see schemas/show.def. */
@@ -68,8 +68,6 @@ enum family view__family(const struct table *t, unsigned column);
 const char *view__mode(const struct view *v, enum family family);
 /* Seconds our own programs took in all tasks. */
 double view__probe_s(const struct view *v);
-/* "batch" for 4294967291 and the like. */
-const char *view__step_name(const char *step);
 
 /* The series is none of those that a page is made of. */
 bool view__is_other(const struct reader_series *s);
