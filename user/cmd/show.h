@@ -2,7 +2,7 @@
 #ifndef JP_CMD_SHOW_H
 #define JP_CMD_SHOW_H
 
-#include <stdio.h>
+#include "base/hostlist.h"
 
 enum show_form {
 	SHOW_PAGE,
@@ -10,11 +10,14 @@ enum show_form {
 	SHOW_JSON,
 };
 
-/* The page of "jobprof show" about a node-step or job file; also the summary of "jobprof run".
- * 0, or -errno: nothing was printed. The caller tells the user. */
-int show__file(const char *path, enum show_form form, FILE *out);
+struct show_opts {
+	enum show_form form;
+	const struct hostlist *nodes; /* NULL: all, or none of a large job */
+};
 
-/* What an error of show__file means to a user. */
-const char *show__error(int err);
+/* The pages of "jobprof show" about a node-step or job file to stdout, from a child that a damaged
+ * file cannot take us down with; also the summary of "jobprof run". Tells the user what fails; the
+ * pages of the nodes before are printed then. Returns the exit status. */
+int show__guarded(const char *path, const struct show_opts *opts);
 
 #endif
