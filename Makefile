@@ -109,7 +109,7 @@ $(B)/jobprof-writer: $(B)/user/cmd/jobprof-writer.o $(LIB)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_LIBS) -lz -lcap -lm
 $(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(H5_LIBS) -ldeflate -ljansson -lcap -lm
 
 $(B)/man/jobprof-metrics.7: $(B)/jobprof
 	$(call msg,MAN,$@)
@@ -118,7 +118,7 @@ $(B)/man/jobprof-metrics.7: $(B)/jobprof
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ldeflate -ljansson -lcap -lm
 $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)

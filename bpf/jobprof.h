@@ -20,7 +20,7 @@
 #define JP_CARRIERS	 4 /* cgroup hierarchies followed at once */
 #define JP_PMU_EVENTS	 8 /* counted at once */
 #define JP_PMU_NAME_LEN	 40
-#define JP_PMU_TEXT	 256
+#define JP_PMU_TEXT	 512
 #define JP_NET_TEXT	 1024
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */

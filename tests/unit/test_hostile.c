@@ -102,24 +102,32 @@ static void spoil(const uint8_t *good, size_t len)
 	free(p);
 }
 
+static void read_node(const struct reader *r, unsigned step, unsigned node)
+{
+	struct reader_node *n;
+
+	if (reader__node(r, step, node, NULL, &n))
+		return;
+	for (unsigned s = 0; s < n->nseries; s++) {
+		for (unsigned i = 0; i < n->series[s].ntables; i++) {
+			struct table *t;
+
+			if (!reader__table(n, &n->series[s], n->series[s].tables[i], &t))
+				table__free(t);
+		}
+	}
+	reader_node__free(n);
+}
+
 static void read_all(const char *path)
 {
 	struct reader *r;
 
 	if (reader__open(&r, path))
 		return;
-	for (unsigned n = 0; n < r->nnodes; n++) {
-		for (unsigned s = 0; s < r->nodes[n].nseries; s++) {
-			const struct reader_series *rs = &r->nodes[n].series[s];
-
-			for (unsigned i = 0; i < rs->ntables; i++) {
-				struct table *t;
-
-				if (!reader__table(r, &r->nodes[n], rs, rs->tables[i], &t))
-					table__free(t);
-			}
-		}
-	}
+	for (unsigned s = 0; s < r->nsteps; s++)
+		for (unsigned i = 0; i < r->steps[s].nnodes; i++)
+			read_node(r, s, i);
 	reader__free(r);
 }
 

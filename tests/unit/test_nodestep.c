@@ -68,13 +68,27 @@ static int build(const char *name, struct nodestep_stats *st)
 	return err;
 }
 
-static struct reader *read_back(const char *name)
-{
+/* The one node of a file. */
+struct node {
 	struct reader *r;
+	struct reader_node *n;
+};
+
+static void node_free(struct node *r)
+{
+	reader_node__free(r->n);
+	reader__free(r->r);
+	free(r);
+}
+
+static struct node *read_back(const char *name)
+{
+	struct node *r = malloc(sizeof(*r));
 	char path[128];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	assert_int_equal(reader__open(&r, path), 0);
+	assert_int_equal(reader__open(&r->r, path), 0);
+	assert_int_equal(reader__node(r->r, 0, 0, NULL, &r->n), 0);
 	return r;
 }
 
@@ -90,14 +104,14 @@ static bool same(double a, double b)
 	return a == b || (isnan(a) && isnan(b));
 }
 
-static void check_table(const struct reader *r, const char *series, const char *name, unsigned id,
+static void check_table(const struct node *r, const char *series, const char *name, unsigned id,
 			unsigned rows)
 {
-	const struct reader_series *rs = node__series(&r->nodes[0], series);
+	const struct reader_series *rs = node__series(r->n, series);
 	const struct series *s = series__find(series);
 	struct table *t;
 
-	assert_int_equal(reader__table(r, &r->nodes[0], rs, name, &t), 0);
+	assert_int_equal(reader__table(r->n, rs, name, &t), 0);
 	assert_int_equal(t->nrows, rows);
 	assert_int_equal(t->ncols, s->ncols);
 	for (unsigned c = 0; c < s->ncols; c++) {
@@ -119,7 +133,7 @@ static void check_table(const struct reader *r, const char *series, const char *
 static void every_cell_comes_back(void **state)
 {
 	struct nodestep_stats st;
-	struct reader *r;
+	struct node *r;
 
 	synth_make(journal, &plain);
 	assert_int_equal(build(NAME, &st), 0);
@@ -129,10 +143,10 @@ static void every_cell_comes_back(void **state)
 	assert_int_equal(st.rejected, 0);
 	assert_true(st.complete);
 	r = read_back(NAME);
-	assert_int_equal(r->nnodes, 1);
-	assert_string_equal(r->nodes[0].name, "n1");
-	assert_string_equal(r->job, "7");
-	assert_string_equal(r->nodes[0].step, "0");
+	assert_int_equal(r->r->nnodes, 1);
+	assert_string_equal(r->n->name, "n1");
+	assert_string_equal(r->r->job, "7");
+	assert_string_equal(r->n->step, "0");
 	for (unsigned i = 0; i < n_builtin_series; i++) {
 		const struct series *s = &builtin_series[i];
 		unsigned id = synth_first_id(s->name, &plain);
@@ -141,19 +155,19 @@ static void every_cell_comes_back(void **state)
 			check_table(r, s->name, s->grouped ? (t ? "1" : "0") : s->name, id + t,
 				    plain.rows);
 	}
-	reader__free(r);
+	node_free(r);
 }
 
 static void attributes_come_back(void **state)
 {
 	const struct reader_node *n;
-	struct reader *r;
+	struct node *r;
 	double v;
 
 	synth_make(journal, &plain);
 	assert_int_equal(build(NAME, NULL), 0);
 	r = read_back(NAME);
-	n = &r->nodes[0];
+	n = r->n;
 	assert_string_equal(node__str(n, "Node Name"), "n1");
 	assert_string_equal(node__str(n, "End Reason"), "exit");
 	assert_true(node__attr(n, "Start TimeNS")->i == SYNTH_START_NS);
@@ -162,7 +176,7 @@ static void attributes_come_back(void **state)
 	assert_null(node__attr(n, "Job Name")); /* empty */
 	assert_null(node__attr(n, "user"));	/* meta, not for the file */
 	assert_null(node__attr(n, "Torn Rows"));
-	reader__free(r);
+	node_free(r);
 }
 
 static double total(const struct table *t, const char *prefix, const char *name, unsigned row)
@@ -180,16 +194,16 @@ static void totals_are_what_the_rows_say(void **state)
 {
 	const struct series *s = series__find("Tasks");
 	const struct reader_series *rs;
-	struct reader *r;
+	struct node *r;
 	struct table *t;
 
 	synth_make(journal, &plain);
 	assert_int_equal(build(NAME, NULL), 0);
 	r = read_back(NAME);
-	rs = node__series(&r->nodes[0], "Totals");
+	rs = node__series(r->n, "Totals");
 	assert_non_null(rs);
 	assert_int_equal(rs->ntables, n_builtin_series);
-	assert_int_equal(reader__table(r, &r->nodes[0], rs, "Tasks", &t), 0);
+	assert_int_equal(reader__table(r->n, rs, "Tasks", &t), 0);
 	assert_int_equal(t->nrows, 2);
 	assert_true(table__column(t, "Task")[1] == 1);
 	for (unsigned c = 0; c < s->ncols; c++) {
@@ -222,7 +236,7 @@ static void totals_are_what_the_rows_say(void **state)
 	assert_true(isnan(total(t, "Max", "GPUUtilization", 0)));
 	assert_true(isnan(total(t, "Max", "GPUMemMB", 0)));
 	table__free(t);
-	reader__free(r);
+	node_free(r);
 }
 
 /* Only Tasks, every family: the promise of the format. */
@@ -264,7 +278,7 @@ static void tables_without_rows_exist(void **state)
 	struct synth empty = plain;
 	const struct reader_series *s;
 	struct nodestep_stats st;
-	struct reader *r;
+	struct node *r;
 	struct table *t;
 
 	empty.rows = 0;
@@ -274,17 +288,17 @@ static void tables_without_rows_exist(void **state)
 	assert_false(st.complete);
 	assert_int_equal(st.tables, synth_tables(&plain));
 	r = read_back(NAME);
-	s = node__series(&r->nodes[0], "Tasks");
+	s = node__series(r->n, "Tasks");
 	assert_int_equal(s->ntables, 2);
-	assert_int_equal(reader__table(r, &r->nodes[0], s, "1", &t), 0);
+	assert_int_equal(reader__table(r->n, s, "1", &t), 0);
 	assert_int_equal(t->nrows, 0);
 	table__free(t);
-	s = node__series(&r->nodes[0], "Totals");
-	assert_int_equal(reader__table(r, &r->nodes[0], s, "Tasks", &t), 0);
+	s = node__series(r->n, "Totals");
+	assert_int_equal(reader__table(r->n, s, "Tasks", &t), 0);
 	assert_int_equal(t->nrows, 2);
 	assert_true(isnan(table__column(t, "Max_RSS")[0]));
 	table__free(t);
-	reader__free(r);
+	node_free(r);
 }
 
 static void row_counts_around_the_chunk_size(void **state)
@@ -293,7 +307,7 @@ static void row_counts_around_the_chunk_size(void **state)
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct synth s = plain;
-		struct reader *r;
+		struct node *r;
 
 		s.tasks = 1;
 		s.rows = rows[i];
@@ -301,7 +315,7 @@ static void row_counts_around_the_chunk_size(void **state)
 		assert_int_equal(build(NAME, NULL), 0);
 		r = read_back(NAME);
 		check_table(r, "Tasks", "0", 0, rows[i]);
-		reader__free(r);
+		node_free(r);
 	}
 }
 
@@ -309,7 +323,7 @@ static void many_tables_come_in_numeric_order(void **state)
 {
 	struct synth s = plain;
 	const struct reader_series *rs;
-	struct reader *r;
+	struct node *r;
 	struct table *t;
 	char name[8];
 
@@ -318,19 +332,17 @@ static void many_tables_come_in_numeric_order(void **state)
 	synth_make(journal, &s);
 	assert_int_equal(build(NAME, NULL), 0);
 	r = read_back(NAME);
-	rs = node__series(&r->nodes[0], "Tasks");
+	rs = node__series(r->n, "Tasks");
 	assert_int_equal(rs->ntables, 130);
 	for (unsigned i = 0; i < 130; i++) {
 		snprintf(name, sizeof(name), "%u", i);
 		assert_string_equal(rs->tables[i], name);
 	}
-	assert_int_equal(
-		reader__table(r, &r->nodes[0], node__series(&r->nodes[0], "Totals"), "Tasks", &t),
-		0);
+	assert_int_equal(reader__table(r->n, node__series(r->n, "Totals"), "Tasks", &t), 0);
 	for (unsigned i = 0; i < 130; i++)
 		assert_true(table__column(t, "Task")[i] == i);
 	table__free(t);
-	reader__free(r);
+	node_free(r);
 }
 
 /* A restarted owner declares everything anew, with ids of its own. */
@@ -339,7 +351,7 @@ static void ids_may_be_given_again(void **state)
 	struct synth s = plain;
 	struct nodestep_stats st;
 	struct journal *j;
-	struct reader *r;
+	struct node *r;
 	uint64_t cut;
 
 	s.rows = 5;
@@ -355,7 +367,7 @@ static void ids_may_be_given_again(void **state)
 	assert_int_equal(st.rejected, 0);
 	r = read_back(NAME);
 	check_table(r, "Tasks", "1", 1, 9);
-	reader__free(r);
+	node_free(r);
 }
 
 static void what_was_not_declared_is_rejected_and_counted(void **state)
@@ -393,7 +405,7 @@ static void rows_of_a_torn_end_are_told(void **state)
 {
 	struct nodestep_stats st;
 	struct synth s = plain;
-	struct reader *r;
+	struct node *r;
 	double v;
 
 	s.rows = 10;
@@ -405,8 +417,8 @@ static void rows_of_a_torn_end_are_told(void **state)
 	assert_int_equal(st.torn_rows, synth_tables(&plain));
 	r = read_back(NAME);
 	check_table(r, "Tasks", "1", 1, 9);
-	assert_true(node__number(&r->nodes[0], "Torn Rows", &v) && v == synth_tables(&plain));
-	reader__free(r);
+	assert_true(node__number(r->n, "Torn Rows", &v) && v == synth_tables(&plain));
+	node_free(r);
 }
 
 static void without_a_node_there_is_no_file(void **state)

@@ -218,9 +218,9 @@ static int exit_status(const struct run *r)
 
 static void summary(const struct run *r)
 {
+	const struct show_opts how = {.form = r->json ? SHOW_JSON : SHOW_PAGE};
 	const char *path = daemon__last_file(r->d);
 	struct rusage self;
-	int err;
 
 	if (!path[0]) {
 		log_error("no file was written%s",
@@ -229,11 +229,8 @@ static void summary(const struct run *r)
 				    : "");
 		return;
 	}
-	if (!r->quiet) {
-		err = show__file(path, r->json, stdout);
-		if (err)
-			log_error("%s: %s", path, show__error(err));
-	}
+	if (!r->quiet)
+		show__guarded(path, &how);
 	if (r->json || r->quiet)
 		return;
 	if (r->evicted)

@@ -27,8 +27,8 @@ enum side { TX = 1, RX = 2 };
 struct path {
 	const char *name, *absent;
 	int sides;			      /* of a try: what must be counted */
-	int (*try)(const struct net_pair *p); /* NULL: no way to try it here */
 	int protocol;			      /* of the pair: 0, TCP */
+	int (*try)(const struct net_pair *p); /* NULL: no way to try it here */
 	/* 1: this node has it, 0: not, -errno; NULL: the try tells */
 	int (*here)(const struct net_probe *p, char detail[NET_PATH_DETAIL]);
 	enum net_verdict stated; /* by what is asked of sockets */

@@ -51,6 +51,7 @@ hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file)
 	hid_t types[] = {
 		[COL_U64] = in_file ? H5T_STD_U64LE : H5T_NATIVE_UINT64,
 		[COL_F64] = in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE,
+		[COL_I64] = in_file ? H5T_STD_I64LE : H5T_NATIVE_INT64,
 	};
 	hid_t t = H5Tcreate(H5T_COMPOUND, ncols * sizeof(union cell));
 

@@ -78,6 +78,7 @@ int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_
 static bool run_of(int dir_fd, const char *name, int64_t *start_ns, int64_t *restart)
 {
 	const struct reader_attr *start, *count;
+	struct reader_node *n;
 	struct reader *r;
 	char path[300];
 	bool known;
@@ -86,13 +87,18 @@ static bool run_of(int dir_fd, const char *name, int64_t *start_ns, int64_t *res
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir_fd, name);
 	if (reader__open(&r, path))
 		return false;
-	start = node__attr(&r->nodes[0], "Start TimeNS");
-	count = node__attr(&r->nodes[0], "Restart Count");
+	if (reader__node(r, 0, 0, NULL, &n)) {
+		reader__free(r);
+		return false;
+	}
+	start = node__attr(n, "Start TimeNS");
+	count = node__attr(n, "Restart Count");
 	known = start && start->type == ATTR_I64;
 	if (known)
 		*start_ns = start->i;
 	if (count && count->type == ATTR_I64 && count->i < RESTARTS_MAX)
 		*restart = count->i;
+	reader_node__free(n);
 	reader__free(r);
 	return known;
 }

@@ -2,7 +2,8 @@
 /*
  * Reads node-step files and merged job files, Slurm's own and ours. The file is not trusted: only
  * hard links are followed, tables whose bytes lie in another file are refused, and no filter is
- * loaded from outside the library.
+ * loaded from outside the library. Opening lists the names of steps and nodes; a node is read when
+ * it is asked for, so that memory does not grow with what the file holds.
  */
 #ifndef JP_STORE_READER_H
 #define JP_STORE_READER_H
@@ -11,6 +12,25 @@
 #include <stdint.h>
 
 #include "store/journal.h"
+
+struct reader_step {
+	char *name;   /* as the merged file or the file name has it; "" when neither does */
+	char **nodes; /* in natural order: n2 before n10 */
+	unsigned nnodes;
+};
+
+struct reader {
+	int64_t file; /* hid_t */
+	char *job;    /* from the file's name, "" when it has none */
+	bool merged;
+	struct reader_step *steps; /* in the order of stepname__cmp */
+	unsigned nsteps;
+	unsigned nnodes; /* of all steps together */
+};
+
+/* 0; -EBADMSG: not HDF5, or neither kind of file; -errno: cannot be opened. */
+int reader__open(struct reader **out, const char *path);
+void reader__free(struct reader *r);
 
 struct reader_attr {
 	char *name;
@@ -29,27 +49,34 @@ struct reader_series {
 
 /* One node of one step. */
 struct reader_node {
-	char *step; /* as the merged file or the file name has it; "" when neither does */
-	char *name;
+	const char *step, *name; /* the reader's */
+	char *path;		 /* of the group */
+	int64_t group;		 /* hid_t */
 	struct reader_attr *attrs;
 	unsigned nattrs;
 	struct reader_series *series;
 	unsigned nseries;
-	char *path; /* group inside the file */
+	char *unknown; /* attribute "Unknown Columns", NULL: there is none */
 };
 
-struct reader {
-	int64_t file; /* hid_t */
-	char *job;    /* from the file's name, "" when it has none */
-	bool merged;
-	struct reader_node *nodes;
-	unsigned nnodes;
-};
+/*
+ * Reads one node: its attributes and the names of all its tables. With series, only what reading
+ * the tables of that series takes: nseries is 1 or 0, nattrs 0. The node must be freed before the
+ * reader. 0; -ENOENT: not so many; -EBADMSG: damaged, or not a node; -EMSGSIZE: more names than we
+ * follow; -ENOMEM.
+ */
+int reader__node(const struct reader *r, unsigned step, unsigned node, const char *series,
+		 struct reader_node **out);
+/* Adds another series to a node that was read with one; it is no error that it is not there. */
+int reader_node__series(struct reader_node *n, const char *series);
+void reader_node__free(struct reader_node *n);
 
-/* 0; -EBADMSG: not HDF5, or neither kind of file; -errno: cannot be opened. */
-int reader__open(struct reader **out, const char *path);
-void reader__free(struct reader *r);
+/* One attribute, read from the file: all of them take longer than a table. a->str is the caller's
+ * to free, a->name is not set. 0; -ENOENT: no such; -EBADMSG: damaged, or of another shape;
+ * -ENOMEM. */
+int reader__attr(const struct reader_node *n, const char *name, struct reader_attr *a);
 
+/* Of those that reader__node read. */
 const struct reader_attr *node__attr(const struct reader_node *n, const char *name);
 const char *node__str(const struct reader_node *n, const char *name); /* NULL: no such string */
 bool node__number(const struct reader_node *n, const char *name, double *v);
@@ -65,8 +92,8 @@ struct table {
 
 /* 0; -ENOENT: no such table; -EBADMSG: not a table of numbers, or damaged; -EMSGSIZE: it claims
  * more rows than its bytes can hold; -ENOMEM. */
-int reader__table(const struct reader *r, const struct reader_node *n,
-		  const struct reader_series *s, const char *table, struct table **out);
+int reader__table(const struct reader_node *n, const struct reader_series *s, const char *table,
+		  struct table **out);
 /* nrows cells, NULL when there is no such column. */
 const double *table__column(const struct table *t, const char *name);
 void table__free(struct table *t);

@@ -9,7 +9,8 @@
 
 #include "bpf/jobprof.h"
 
-enum col_type { COL_U64, COL_F64 };
+/* COL_I64 is only in tables made by others. */
+enum col_type { COL_U64, COL_F64, COL_I64 };
 enum col_kind { COL_TIME, COL_GAUGE, COL_DELTA, COL_CUMULATIVE };
 
 /* How a built-in column is computed from two totals (user/fuse/rows.c). */
@@ -58,8 +59,14 @@ struct series {
 
 union cell {
 	uint64_t u;
+	int64_t i;
 	double f;
 };
+
+static inline double cell__number(union cell c, enum col_type type)
+{
+	return type == COL_F64 ? c.f : type == COL_I64 ? (double)c.i : (double)c.u;
+}
 
 /* The built-in series, made from schemas/. */
 extern const struct series builtin_series[];

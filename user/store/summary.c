@@ -12,7 +12,7 @@ void summary__row(struct summary_cell *cells, const struct column *cols, const b
 {
 	for (unsigned i = 0; i < ncols; i++) {
 		struct summary_cell *c = &cells[i];
-		double v = cols[i].type == COL_F64 ? row[i].f : (double)row[i].u;
+		double v = cell__number(row[i], cols[i].type);
 
 		if (isnan(v) || unknown[i])
 			continue;

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Text for files of numbers: a buffer before a file, and exact, quick conversions. */
+#ifndef JP_BASE_OUTBUF_H
+#define JP_BASE_OUTBUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct outbuf {
+	int fd;
+	int err; /* the first failure, -errno; what comes after it is dropped */
+	char *buf;
+	size_t len;
+};
+
+/* 0 or -ENOMEM. The file stays the caller's. */
+int outbuf__init(struct outbuf *o, int fd);
+/* Writes what is left, frees the buffer, returns err. */
+int outbuf__end(struct outbuf *o);
+
+void outbuf__str(struct outbuf *o, const char *s);
+void outbuf__char(struct outbuf *o, char c);
+void outbuf__u64(struct outbuf *o, uint64_t v);
+void outbuf__i64(struct outbuf *o, int64_t v);
+/* The bytes of printf("%f"): six decimals, exact, halves to even; "nan", "-nan", "inf", "-inf". */
+void outbuf__f6(struct outbuf *o, double v);
+
+#endif

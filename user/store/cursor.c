@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/cursor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/cursor_chunk.h"
+#include "store/guard.h"
+#include "store/h5util.h"
+
+#define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
+#define BLOCK_BYTES (1u << 20)		/* read at a time where the library decodes */
+#define COLUMNS_MAX 4096
+/* Deflate cannot do better than 1:1032; a table that claims to is not believed. */
+#define DEFLATE_RATIO 1040u
+
+struct cursor_state {
+	hid_t dset;
+	hid_t dapl;
+	hid_t type; /* of the rows in the file; kept for the next table */
+	hid_t mem;  /* of a row in memory */
+	bool plain; /* the two are the same bytes */
+	bool raw;   /* chunks are decoded here */
+	struct chunk_shape shape;
+	struct chunks *chunks;
+	uint64_t at; /* next row */
+	union cell *block;
+	size_t block_rows; /* there is room for */
+};
+
+int cursor__new(struct cursor **out)
+{
+	struct cursor *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->state = calloc(1, sizeof(*c->state));
+	if (!c || !c->state) {
+		free(c);
+		return -ENOMEM;
+	}
+	*c->state = (struct cursor_state){
+		.dset = H5I_INVALID_HID,
+		.type = H5I_INVALID_HID,
+		.mem = H5I_INVALID_HID,
+		.dapl = H5Pcreate(H5P_DATASET_ACCESS),
+		.chunks = chunks__new(),
+	};
+	/* The library's own table of cached chunks costs more to make than a table to read. */
+	if (!c->state->chunks || H5Pset_chunk_cache(c->state->dapl, 1, 1 << 20, 1) < 0) {
+		cursor__free(c);
+		return -ENOMEM;
+	}
+	*out = c;
+	return 0;
+}
+
+static void forget_shape(struct cursor *c)
+{
+	struct cursor_state *s = c->state;
+
+	for (unsigned i = 0; i < c->ncols; i++)
+		free(c->cols[i].name);
+	free(c->cols);
+	free(s->block);
+	if (s->type >= 0)
+		H5Tclose(s->type);
+	if (s->mem >= 0)
+		H5Tclose(s->mem);
+	c->cols = NULL;
+	c->ncols = 0;
+	s->block = NULL;
+	s->block_rows = 0;
+	s->type = s->mem = H5I_INVALID_HID;
+}
+
+static void close_table(struct cursor *c)
+{
+	if (c->state->dset >= 0)
+		H5Dclose(c->state->dset);
+	c->state->dset = H5I_INVALID_HID;
+	c->state->at = c->nrows = 0;
+}
+
+void cursor__free(struct cursor *c)
+{
+	if (!c)
+		return;
+	close_table(c);
+	forget_shape(c);
+	chunks__free(c->state->chunks);
+	if (c->state->dapl >= 0)
+		H5Pclose(c->state->dapl);
+	free(c->state);
+	free(c);
+}
+
+/* Integers and IEEE floats are numbers; strings, arrays and home-made floats are left out. */
+static bool number_type(hid_t type, enum col_type *out)
+{
+	const hid_t floats[] = {H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_IEEE_F64LE, H5T_IEEE_F64BE};
+	size_t size = H5Tget_size(type);
+
+	if (H5Tget_class(type) == H5T_INTEGER) {
+		*out = H5Tget_sign(type) == H5T_SGN_NONE ? COL_U64 : COL_I64;
+		return size == 1 || size == 2 || size == 4 || size == 8;
+	}
+	*out = COL_F64;
+	for (unsigned i = 0; i < 4; i++)
+		if (H5Tequal(type, floats[i]) > 0)
+			return true;
+	return false;
+}
+
+static int read_columns(hid_t type, struct cursor *c)
+{
+	int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : -1;
+
+	if (n < 1 || n > COLUMNS_MAX)
+		return -EBADMSG;
+	c->cols = calloc(n, sizeof(*c->cols));
+	if (!c->cols)
+		return -ENOMEM;
+	for (int i = 0; i < n; i++) {
+		struct cursor_column *col = &c->cols[c->ncols];
+		hid_t m = H5Tget_member_type(type, i);
+		char *name =
+			m >= 0 && number_type(m, &col->type) ? H5Tget_member_name(type, i) : NULL;
+
+		if (m >= 0)
+			H5Tclose(m);
+		if (!name)
+			continue;
+		col->name = strdup(name);
+		H5free_memory(name);
+		if (!col->name)
+			return -ENOMEM;
+		c->ncols++;
+	}
+	return c->ncols ? 0 : -EBADMSG;
+}
+
+static hid_t memory_type(const struct cursor *c)
+{
+	const hid_t types[] = {
+		[COL_U64] = H5T_NATIVE_UINT64,
+		[COL_F64] = H5T_NATIVE_DOUBLE,
+		[COL_I64] = H5T_NATIVE_INT64,
+	};
+	hid_t mem = H5Tcreate(H5T_COMPOUND, c->ncols * sizeof(union cell));
+
+	for (unsigned i = 0; mem >= 0 && i < c->ncols; i++) {
+		if (H5Tinsert(mem, c->cols[i].name, i * sizeof(union cell),
+			      types[c->cols[i].type]) < 0) {
+			H5Tclose(mem);
+			return H5I_INVALID_HID;
+		}
+	}
+	return mem;
+}
+
+/* Takes type over. */
+static int learn_shape(struct cursor *c, hid_t type)
+{
+	struct cursor_state *s = c->state;
+	int err;
+
+	if (s->type >= 0 && H5Tequal(type, s->type) > 0) {
+		H5Tclose(type);
+		return 0;
+	}
+	forget_shape(c);
+	s->type = type;
+	c->shape++;
+	err = read_columns(type, c);
+	if (err)
+		goto fail;
+	s->mem = memory_type(c);
+	if (s->mem < 0) {
+		err = -EBADMSG;
+		goto fail;
+	}
+	s->plain = H5Tequal(s->type, s->mem) > 0;
+	return 0;
+fail:
+	forget_shape(c);
+	return err;
+}
+
+/* The bytes are in this file, and there can be as many as the table claims. */
+static int check_storage(const struct cursor *c, hid_t dcpl, uint64_t rows, size_t row_bytes)
+{
+	H5D_layout_t layout = H5Pget_layout(dcpl);
+	uint64_t stored;
+
+	if (H5Pget_external_count(dcpl) != 0 ||
+	    (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_COMPACT))
+		return -EBADMSG;
+	if (rows > TABLE_MAX / row_bytes)
+		return -EMSGSIZE;
+	if (!rows || rows <= c->state->shape.rows)
+		return 0;
+	stored = H5Dget_storage_size(c->state->dset);
+	if (stored > TABLE_MAX / DEFLATE_RATIO)
+		return 0;
+	return (rows - c->state->shape.rows) * row_bytes > stored * DEFLATE_RATIO ? -EMSGSIZE : 0;
+}
+
+static int learn_storage(struct cursor *c)
+{
+	struct cursor_state *s = c->state;
+	hid_t dcpl = H5Dget_create_plist(s->dset);
+	int err;
+
+	if (dcpl < 0)
+		return -EBADMSG;
+	err = chunks__shape(dcpl, H5Tget_size(s->type), &s->shape);
+	s->raw = !err && s->plain;
+	if (err == -ENOTSUP)
+		err = 0;
+	if (!err)
+		err = check_storage(c, dcpl, c->nrows, H5Tget_size(s->type));
+	H5Pclose(dcpl);
+	return err;
+}
+
+static int learn_rows(struct cursor *c)
+{
+	hid_t space = H5Dget_space(c->state->dset);
+	hsize_t rows = 0;
+	int err = 0;
+
+	if (space < 0 || H5Sget_simple_extent_ndims(space) != 1 ||
+	    H5Sget_simple_extent_dims(space, &rows, NULL) != 1)
+		err = -EBADMSG;
+	if (space >= 0)
+		H5Sclose(space);
+	c->nrows = rows;
+	return err;
+}
+
+static hid_t open_dataset(const struct reader_node *n, const struct reader_series *s,
+			  const char *table, hid_t dapl)
+{
+	hid_t dset;
+	char *path;
+
+	if (!s->grouped)
+		return H5Dopen2(n->group, s->name, dapl);
+	if (asprintf(&path, "%s/%s", s->name, table) < 0)
+		return H5I_INVALID_HID;
+	dset = H5Dopen2(n->group, path, dapl);
+	free(path);
+	return dset;
+}
+
+int cursor__open(struct cursor *c, const struct reader_node *n, const struct reader_series *s,
+		 const char *table)
+{
+	hid_t type;
+	int err;
+
+	close_table(c);
+	guard__object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
+		      s->grouped ? table : "");
+	c->state->dset = open_dataset(n, s, table, c->state->dapl);
+	if (c->state->dset < 0)
+		return -ENOENT;
+	type = H5Dget_type(c->state->dset);
+	err = type < 0 ? -EBADMSG : learn_shape(c, type);
+	if (!err)
+		err = learn_rows(c);
+	if (!err)
+		err = learn_storage(c);
+	if (err) {
+		close_table(c);
+		return err;
+	}
+	for (unsigned i = 0; i < c->ncols; i++)
+		c->cols[i].unknown = n->unknown && h5__in_list(n->unknown, c->cols[i].name);
+	return 0;
+}
+
+static int read_block(struct cursor *c, unsigned n)
+{
+	struct cursor_state *s = c->state;
+	hsize_t start = s->at, count = n;
+	hid_t mem = H5Screate_simple(1, &count, NULL), space = H5Dget_space(s->dset);
+	int err = 0;
+
+	if (mem < 0 || space < 0 ||
+	    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &count, NULL) < 0 ||
+	    H5Dread(s->dset, s->mem, mem, space, H5P_DEFAULT, s->block) < 0)
+		err = -EBADMSG;
+	if (space >= 0)
+		H5Sclose(space);
+	if (mem >= 0)
+		H5Sclose(mem);
+	return err;
+}
+
+static int next_block(struct cursor *c, const union cell **rows, unsigned *n)
+{
+	struct cursor_state *s = c->state;
+	uint64_t left = c->nrows - s->at;
+	size_t max = BLOCK_BYTES / (c->ncols * sizeof(union cell));
+
+	max = max < 16 ? 16 : max;
+	max = max > left ? left : max;
+	if (s->block_rows < max) {
+		free(s->block);
+		s->block = calloc(max * c->ncols, sizeof(*s->block));
+		s->block_rows = s->block ? max : 0;
+	}
+	if (!s->block)
+		return -ENOMEM;
+	*rows = s->block;
+	*n = max;
+	return read_block(c, max);
+}
+
+static int next_chunk(struct cursor *c, const union cell **rows, unsigned *n)
+{
+	struct cursor_state *s = c->state;
+	unsigned skip = s->at % s->shape.rows;
+	uint64_t left = c->nrows - s->at;
+	const void *decoded;
+	int err = chunks__read(s->chunks, s->dset, &s->shape, s->at - skip, &decoded);
+
+	if (err == -ENODATA) {
+		s->raw = false; /* fill values are the library's matter */
+		return next_block(c, rows, n);
+	}
+	*rows = (const union cell *)decoded + (size_t)skip * c->ncols;
+	*n = s->shape.rows - skip < left ? s->shape.rows - skip : left;
+	return err;
+}
+
+int cursor__next(struct cursor *c, const union cell **rows, unsigned *n)
+{
+	int err;
+
+	if (c->state->at >= c->nrows)
+		return 0;
+	err = c->state->raw ? next_chunk(c, rows, n) : next_block(c, rows, n);
+	if (err)
+		return err;
+	c->state->at += *n;
+	return 1;
+}
+
+void cursor__seek(struct cursor *c, uint64_t row)
+{
+	c->state->at = row;
+}
+
+int cursor__column(const struct cursor *c, const char *name)
+{
+	for (unsigned i = 0; i < c->ncols; i++)
+		if (!strcmp(c->cols[i].name, name))
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a group of an HDF5 file holds, by name. */
+#ifndef JP_STORE_NAMES_H
+#define JP_STORE_NAMES_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+struct names {
+	char **v;
+	unsigned n;
+};
+
+/*
+ * The hard links of a group that lead to objects of that type (H5O_TYPE_UNKNOWN: of any, without
+ * looking), in natural order, numbers first. 0; -EBADMSG: damaged; -EMSGSIZE: too many; -ENOMEM.
+ * *out is empty after an error.
+ */
+int names__children(hid_t group, H5O_type_t type, struct names *out);
+bool names__has(const struct names *l, const char *name);
+void names__free(struct names *l);
+
+#endif
