@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Slurm's host lists: "n[1-3,7],login1", "r[1-2]c[01-16]". */
+#ifndef JP_BASE_HOSTLIST_H
+#define JP_BASE_HOSTLIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct hostlist {
+	char **names; /* in the order of strcmp, each once */
+	unsigned n;
+};
+
+/* A number keeps the width of its range's first number. 0; -EINVAL: not a host list, the bad part
+ * in bad[badlen]; -E2BIG: more than 262,144 names; -ENOMEM. */
+int hostlist__parse(struct hostlist *out, const char *text, char *bad, size_t badlen);
+bool hostlist__has(const struct hostlist *l, const char *name);
+void hostlist__free(struct hostlist *l);
+
+#endif
