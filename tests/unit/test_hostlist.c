@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Host lists: what `scontrol show hostnames` makes of them, sorted and each once. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/hostlist.h"
+
+static const struct {
+	const char *text, *names;
+} lists[] = {
+	{"n1", "n1"},
+	{"n[1-3,7],login1", "login1 n1 n2 n3 n7"},
+	{"n[1-3,07]", "n07 n1 n2 n3"},
+	{"n[01-3]", "n01 n02 n03"},
+	{"n[9-11]", "n10 n11 n9"},
+	{"n[1-010]", "n1 n10 n2 n3 n4 n5 n6 n7 n8 n9"},
+	{"n[0009-0011]", "n0009 n0010 n0011"},
+	{"n[98-101]", "n100 n101 n98 n99"},
+	{"r[1-2]c[01-02]", "r1c01 r1c02 r2c01 r2c02"},
+	{"a[1-2]b[3]c[5-6]", "a1b3c5 a1b3c6 a2b3c5 a2b3c6"},
+	{"n[1,1,1],n1", "n1"},
+	{"b,,a,", "a b"},
+	{"a b\tc\nd", "a b c d"},
+	{"n1-3", "n1-3"},
+	{"[1-3]", "1 2 3"},
+	{"a_b.c[7]", "a_b.c7"},
+};
+
+static const char *const bad_lists[] = {
+	"",	  ",",	     " ",	 "n[",	  "n]",	    "n[]",
+	"n[3-1]", "n[a]",    "n[1-3-5]", "n[1-]", "n[[1]]", "n]1[",
+	"n[1]]",  "n[,1]",   "n[1,]",	 "n[-1]", "n[1",    "n[ 1]",
+	"n[+1]",  "n[0x10]", "n[1..3]",	 "a,n[",  "n[1]2]", "n[99999999999999999999]",
+};
+
+static void joined(const struct hostlist *l, char *out, size_t size)
+{
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (unsigned i = 0; i < l->n; i++)
+		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? " " : "", l->names[i]);
+}
+
+static void lists_are_expanded_as_slurm_does(void **state)
+{
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct hostlist l;
+		char names[512], bad[64];
+
+		assert_int_equal(hostlist__parse(&l, lists[i].text, bad, sizeof(bad)), 0);
+		joined(&l, names, sizeof(names));
+		assert_string_equal(names, lists[i].names);
+		for (unsigned k = 0; k < l.n; k++)
+			assert_true(hostlist__has(&l, l.names[k]));
+		assert_false(hostlist__has(&l, "n"));
+		assert_false(hostlist__has(&l, ""));
+		hostlist__free(&l);
+	}
+}
+
+static void what_is_no_list_is_refused(void **state)
+{
+	char bad[16];
+	struct hostlist l;
+
+	for (size_t i = 0; i < sizeof(bad_lists) / sizeof(bad_lists[0]); i++) {
+		assert_int_equal(hostlist__parse(&l, bad_lists[i], bad, sizeof(bad)), -EINVAL);
+		assert_null(l.names);
+	}
+	assert_int_equal(hostlist__parse(&l, "a,n[2-1],b", bad, sizeof(bad)), -EINVAL);
+	assert_string_equal(bad, "n[2-1]");
+	assert_int_equal(hostlist__parse(&l, "a,n[", NULL, 0), -EINVAL);
+}
+
+static void the_same_as_the_installed_slurm(void **state)
+{
+	char dir[] = "/tmp/jobprof-hostlist.XXXXXX", path[64], command[256], line[128];
+	unsigned n = 0;
+	FILE *f;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/slurm.conf", dir);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("ClusterName=x\nSlurmctldHost=localhost\n", f);
+	fclose(f);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		struct hostlist l;
+		bool newline = strchr(lists[i].text, '\n');
+
+		if (newline)
+			continue;
+		snprintf(command, sizeof(command),
+			 "SLURM_CONF=%s scontrol show hostnames '%s' 2>/dev/null"
+			 " | LC_ALL=C sort -u",
+			 path, lists[i].text);
+		assert_int_equal(hostlist__parse(&l, lists[i].text, NULL, 0), 0);
+		f = popen(command, "r");
+		assert_non_null(f);
+		for (n = 0; fgets(line, sizeof(line), f); n++) {
+			line[strcspn(line, "\n")] = '\0';
+			assert_true(n < l.n);
+			assert_string_equal(line, l.names[n]);
+		}
+		pclose(f);
+		if (!n)
+			break; /* it is not installed */
+		assert_int_equal(n, l.n);
+		hostlist__free(&l);
+	}
+	unlink(path);
+	rmdir(dir);
+	if (!n)
+		skip();
+}
+
+static void size_is_bounded(void **state)
+{
+	char name[300], bad[16];
+	struct hostlist l;
+
+	assert_int_equal(hostlist__parse(&l, "n[0-262143]", bad, sizeof(bad)), 0);
+	assert_int_equal(l.n, 262144);
+	assert_true(hostlist__has(&l, "n262143"));
+	hostlist__free(&l);
+	assert_int_equal(hostlist__parse(&l, "n[0-262144]", bad, sizeof(bad)), -E2BIG);
+	assert_int_equal(hostlist__parse(&l, "n[0-999999999999]", bad, sizeof(bad)), -E2BIG);
+	assert_int_equal(hostlist__parse(&l, "a[1-9999]b[1-9999]c[1-9999]", bad, sizeof(bad)),
+			 -E2BIG);
+	memset(name, 'n', sizeof(name));
+	name[255] = '\0';
+	assert_int_equal(hostlist__parse(&l, name, bad, sizeof(bad)), 0);
+	hostlist__free(&l);
+	strcpy(name + 254, "[10]");
+	assert_int_equal(hostlist__parse(&l, name, bad, sizeof(bad)), -EINVAL);
+	name[255] = 'n';
+	name[256] = '\0';
+	assert_int_equal(hostlist__parse(&l, name, bad, sizeof(bad)), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(lists_are_expanded_as_slurm_does),
+		cmocka_unit_test(what_is_no_list_is_refused),
+		cmocka_unit_test(the_same_as_the_installed_slurm),
+		cmocka_unit_test(size_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which tables are meant. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "store/select.h"
+
+static char *nodes0[] = {"n1", "n2", "n10"}, *nodes1[] = {"n2"}, *nodes2[] = {"n1"};
+static struct reader_step steps[] = {{"0", nodes0, 3},
+				     {"2", nodes1, 1},
+				     {"10", nodes1, 1},
+				     {"batch", nodes2, 1},
+				     {"-4", nodes2, 1}};
+static const struct reader r = {.steps = steps, .nsteps = 5, .nnodes = 7};
+
+static const char *chosen(const struct selection *sel)
+{
+	static char out[256];
+	struct node_ref *refs;
+	unsigned n;
+	size_t at = 0;
+
+	assert_int_equal(select__nodes(&r, sel, &refs, &n), 0);
+	out[0] = '\0';
+	for (unsigned i = 0; i < n; i++)
+		at += (size_t)snprintf(out + at, sizeof(out) - at, "%s%s/%s", i ? " " : "",
+				       r.steps[refs[i].step].name,
+				       r.steps[refs[i].step].nodes[refs[i].node]);
+	free(refs);
+	return out;
+}
+
+static void nodes_in_order(void **state)
+{
+	const char *const few[] = {"batch", "0"}, *const extern_step[] = {"extern"},
+			  *const numbers[] = {"4294967291", "4294967292", "10"};
+	struct hostlist hosts;
+	struct selection sel = {0};
+
+	assert_string_equal(chosen(&sel), "0/n1 0/n2 0/n10 2/n2 10/n2 batch/n1 -4/n1");
+	sel.by_name = true;
+	assert_string_equal(chosen(&sel), "-4/n1 0/n1 0/n10 0/n2 10/n2 2/n2 batch/n1");
+	sel.steps = few;
+	sel.nsteps = 2;
+	assert_string_equal(chosen(&sel), "0/n1 0/n10 0/n2 batch/n1");
+	sel.by_name = false;
+	assert_int_equal(hostlist__parse(&hosts, "n[1,10]", NULL, 0), 0);
+	sel.nodes = &hosts;
+	assert_string_equal(chosen(&sel), "0/n1 0/n10 batch/n1");
+	hostlist__free(&hosts);
+	sel = (struct selection){.steps = extern_step, .nsteps = 1};
+	assert_string_equal(chosen(&sel), "-4/n1");
+	sel = (struct selection){.steps = numbers, .nsteps = 3};
+	assert_string_equal(chosen(&sel), "10/n2 batch/n1 -4/n1");
+}
+
+static void what_is_not_there_is_named(void **state)
+{
+	const char *const there[] = {"extern", "2"}, *const absent[] = {"2", "7"};
+	struct selection sel = {.steps = there, .nsteps = 2};
+	struct hostlist hosts;
+	char name[32];
+
+	assert_false(select__missing(&r, &sel, name, sizeof(name)));
+	sel.steps = absent;
+	assert_true(select__missing(&r, &sel, name, sizeof(name)));
+	assert_string_equal(name, "step 7");
+	assert_int_equal(hostlist__parse(&hosts, "n[1-2]", NULL, 0), 0);
+	sel = (struct selection){.nodes = &hosts};
+	assert_false(select__missing(&r, &sel, name, sizeof(name)));
+	sel.steps = there + 1;
+	sel.nsteps = 1; /* n1 is not in step 2 */
+	assert_true(select__missing(&r, &sel, name, sizeof(name)));
+	assert_string_equal(name, "node n1");
+	hostlist__free(&hosts);
+}
+
+static void tables_by_task(void **state)
+{
+	struct number_range *ranges;
+	char *tables[] = {"0", "1", "2", "10", "x"};
+	struct reader_series s = {"Tasks", true, tables, 5};
+	struct selection sel = {0};
+
+	assert_true(select__table(&sel, "x"));
+	assert_int_equal(select__tasks("0-1,10", &ranges, &sel.ntasks), 0);
+	sel.tasks = ranges;
+	assert_true(select__table(&sel, "0"));
+	assert_true(select__table(&sel, "1"));
+	assert_true(select__table(&sel, "10"));
+	assert_false(select__table(&sel, "2"));
+	assert_false(select__table(&sel, "x"));
+	free(ranges);
+	select__order(&sel, &s);
+	assert_string_equal(s.tables[3], "10");
+	sel.by_name = true;
+	select__order(&sel, &s);
+	assert_string_equal(s.tables[2], "10");
+	assert_string_equal(s.tables[3], "2");
+}
+
+static void lists_of_tasks(void **state)
+{
+	static const char *const bad[] = {"",	",",   "1,", "-",     "1-",
+					  "-1", "3-1", "a",  "1-2-3", "1 "};
+	struct number_range *ranges;
+	char *many = malloc(20000);
+	unsigned n;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(select__tasks(bad[i], &ranges, &n), -EINVAL);
+	memset(many, 0, 20000);
+	for (int i = 0; i < 4096; i++)
+		memcpy(many + 2L * i, "7,", 2);
+	many[8191] = '\0';
+	assert_int_equal(select__tasks(many, &ranges, &n), 0);
+	assert_int_equal(n, 4096);
+	free(ranges);
+	memcpy(many + 8191, ",7", 2);
+	assert_int_equal(select__tasks(many, &ranges, &n), -E2BIG);
+	free(many);
+}
+
+static void series_as_users_name_them(void **state)
+{
+	static const struct {
+		const char *text, *name;
+		int64_t task;
+	} good[] = {
+		{"Tasks", "Tasks", -1},
+		{"Task", "Tasks", -1},
+		{"tasks", "Tasks", -1},
+		{"Task_3", "Tasks", 3},
+		{"task_12", "Tasks", 12},
+		{"Tasks/3", "Tasks", 3},
+		{"energy", "Energy", -1},
+		{"NETWORK", "Network", -1},
+		{"filesystem", "Filesystem", -1},
+		{"step", "Step", -1},
+		{"runlatency/7", "RunLatency", 7},
+		{"My_Own", "My_Own", -1},
+		{"Task_x", "Task_x", -1},
+		{"User", "User", -1},
+	};
+	static const char *const bad[] = {"",	     "/3",	  "Tasks/",
+					  "Tasks/x", "Tasks/3/4", "..",
+					  ".",	     "a/..",	  "Tasks/99999999999999999999"};
+	char name[16], longest[65];
+	int64_t task;
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		assert_int_equal(select__series(good[i].text, name, sizeof(name), &task), 0);
+		assert_string_equal(name, good[i].name);
+		assert_true(task == good[i].task);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(select__series(bad[i], name, sizeof(name), &task), -EINVAL);
+	memset(longest, 'x', 64);
+	longest[64] = '\0';
+	assert_int_equal(select__series(longest, name, sizeof(name), &task), -E2BIG);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(nodes_in_order),
+		cmocka_unit_test(what_is_not_there_is_named),
+		cmocka_unit_test(tables_by_task),
+		cmocka_unit_test(lists_of_tasks),
+		cmocka_unit_test(series_as_users_name_them),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "base/hostlist.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HOSTS_MAX     262144u
+#define HOST_NAME_LEN 255
+#define DIGITS_MAX    18 /* fit 64 bits, and one more than the last does too */
+#define SEPARATORS    ", \t\n"
+
+struct expansion {
+	struct hostlist *out;
+	unsigned room;
+	char name[HOST_NAME_LEN + 1];
+};
+
+static int add_name(struct expansion *x)
+{
+	struct hostlist *l = x->out;
+	char **names;
+
+	if (l->n == HOSTS_MAX)
+		return -E2BIG;
+	if (l->n == x->room) {
+		x->room = x->room ? 2 * x->room : 64;
+		names = realloc(l->names, x->room * sizeof(*names));
+		if (!names)
+			return -ENOMEM;
+		l->names = names;
+	}
+	l->names[l->n] = strdup(x->name);
+	if (!l->names[l->n])
+		return -ENOMEM;
+	l->n++;
+	return 0;
+}
+
+/* One number: digits at *p, before end. Its width, or -EINVAL. */
+static int read_number(const char **p, const char *end, uint64_t *v)
+{
+	int n = 0;
+
+	for (*v = 0; *p + n < end && (*p)[n] >= '0' && (*p)[n] <= '9'; n++) {
+		if (n == DIGITS_MAX)
+			return -EINVAL;
+		*v = *v * 10 + (uint64_t)((*p)[n] - '0');
+	}
+	*p += n;
+	return n ? n : -EINVAL;
+}
+
+/* "7" or "01-16" at *p. The width of its first number, or -EINVAL. */
+static int read_range(const char **p, const char *end, uint64_t *from, uint64_t *to)
+{
+	int width = read_number(p, end, from);
+
+	*to = *from;
+	if (width < 0 || *p == end || **p != '-')
+		return width;
+	++*p;
+	if (read_number(p, end, to) < 0 || *to < *from)
+		return -EINVAL;
+	return width;
+}
+
+static int expand(struct expansion *x, size_t len, const char *rest, const char *end);
+
+/* Every number of a bracket's inside [p, close), each followed by what comes after it. Every level
+ * adds a digit at least, so the length of a name bounds the depth. */
+static int expand_bracket(struct expansion *x, size_t len, const char *p, const char *close,
+			  const char *end)
+{
+	for (;;) {
+		uint64_t from, to;
+		int width = read_range(&p, close, &from, &to), err = 0;
+
+		if (width < 0 || (p < close && *p != ','))
+			return -EINVAL;
+		for (; from <= to; from++) {
+			int n = snprintf(x->name + len, sizeof(x->name) - len, "%0*llu", width,
+					 (unsigned long long)from);
+
+			if (len + (size_t)n > HOST_NAME_LEN)
+				return -EINVAL;
+			err = expand(x, len + (size_t)n, close + 1, end);
+			if (err)
+				return err;
+		}
+		if (p++ == close)
+			return 0;
+	}
+}
+
+/* x->name[0, len) stands; [rest, end) is still to be read. */
+static int expand(struct expansion *x, size_t len, const char *rest, const char *end)
+{
+	const char *open = memchr(rest, '[', (size_t)(end - rest));
+	const char *close = memchr(rest, ']', (size_t)(end - rest));
+	size_t n = (size_t)((open ? open : end) - rest);
+
+	if (!open != !close || (open && close < open) || len + n > HOST_NAME_LEN)
+		return -EINVAL;
+	memcpy(x->name + len, rest, n);
+	x->name[len + n] = '\0';
+	return open ? expand_bracket(x, len + n, open + 1, close, end) : add_name(x);
+}
+
+/* Where the element at text ends: a separator within brackets is part of it. */
+static const char *element_end(const char *text)
+{
+	int depth = 0;
+
+	for (; *text && (depth || !strchr(SEPARATORS, *text)); text++)
+		depth += *text == '[' ? 1 : *text == ']' && depth ? -1 : 0;
+	return text;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void sort_unique(struct hostlist *l)
+{
+	unsigned n = 0;
+
+	qsort(l->names, l->n, sizeof(*l->names), by_name);
+	for (unsigned i = 0; i < l->n; i++) {
+		if (n && !strcmp(l->names[n - 1], l->names[i]))
+			free(l->names[i]);
+		else
+			l->names[n++] = l->names[i];
+	}
+	l->n = n;
+}
+
+int hostlist__parse(struct hostlist *out, const char *text, char *bad, size_t badlen)
+{
+	struct expansion x = {.out = out};
+	const char *end = text;
+	int err = 0;
+
+	*out = (struct hostlist){0};
+	for (;;) {
+		text += strspn(text, SEPARATORS);
+		if (!*text)
+			break;
+		end = element_end(text);
+		err = expand(&x, 0, text, end);
+		if (err)
+			break;
+		text = end;
+	}
+	if (!err && !out->n)
+		err = -EINVAL; /* nobody means no host at all */
+	if (!err) {
+		sort_unique(out);
+		return 0;
+	}
+	if (badlen)
+		snprintf(bad, badlen, "%.*s", (int)(end > text ? end - text : 0), text);
+	hostlist__free(out);
+	return err;
+}
+
+bool hostlist__has(const struct hostlist *l, const char *name)
+{
+	return l->n && bsearch(&name, l->names, l->n, sizeof(*l->names), by_name);
+}
+
+void hostlist__free(struct hostlist *l)
+{
+	if (!l)
+		return;
+	for (unsigned i = 0; i < l->n; i++)
+		free(l->names[i]);
+	free(l->names);
+	*l = (struct hostlist){0};
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "base/outbuf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUF_BYTES (256u << 10)
+#define ROOM	  512u /* for any one number: DBL_MAX has 309 digits before its point */
+
+int outbuf__init(struct outbuf *o, int fd)
+{
+	*o = (struct outbuf){.fd = fd, .buf = malloc(BUF_BYTES)};
+	if (!o->buf)
+		o->err = -ENOMEM;
+	return o->err;
+}
+
+static void flush(struct outbuf *o)
+{
+	size_t at = 0;
+
+	while (!o->err && at < o->len) {
+		ssize_t n = write(o->fd, o->buf + at, o->len - at);
+
+		if (n > 0)
+			at += (size_t)n;
+		else if (n == 0)
+			o->err = -EIO;
+		else if (errno != EINTR)
+			o->err = -errno;
+	}
+	o->len = 0;
+}
+
+int outbuf__end(struct outbuf *o)
+{
+	if (o->buf)
+		flush(o);
+	free(o->buf);
+	o->buf = NULL;
+	return o->err;
+}
+
+/* Room for size bytes, at most ROOM. */
+static char *room(struct outbuf *o, size_t size)
+{
+	if (__builtin_expect(o->len + size > BUF_BYTES, 0))
+		flush(o);
+	return o->buf + o->len;
+}
+
+void outbuf__str(struct outbuf *o, const char *s)
+{
+	size_t left = strlen(s);
+
+	if (!o->buf)
+		return;
+	while (left) {
+		size_t n = left < ROOM ? left : ROOM;
+
+		memcpy(room(o, n), s, n);
+		o->len += n;
+		s += n;
+		left -= n;
+	}
+}
+
+void outbuf__char(struct outbuf *o, char c)
+{
+	if (!o->buf)
+		return;
+	*room(o, 1) = c;
+	o->len++;
+}
+
+static const char pairs[] = "00010203040506070809101112131415161718192021222324252627282930313233"
+			    "34353637383940414243444546474849505152535455565758596061626364656667"
+			    "6869707172737475767778798081828384858687888990919293949596979899";
+
+/* Writes v so that it ends before end; where it begins. */
+static char *digits_before(char *end, uint64_t v)
+{
+	while (v >= 100) {
+		end -= 2;
+		memcpy(end, pairs + 2 * (v % 100), 2);
+		v /= 100;
+	}
+	if (v >= 10) {
+		end -= 2;
+		memcpy(end, pairs + 2 * v, 2);
+		return end;
+	}
+	*--end = (char)('0' + v);
+	return end;
+}
+
+static char *put_u64(char *p, uint64_t v)
+{
+	char digits[20], *end = digits + sizeof(digits), *from;
+
+	if (v < 10) {
+		*p = (char)('0' + v);
+		return p + 1;
+	}
+	from = digits_before(end, v);
+	memcpy(p, from, (size_t)(end - from));
+	return p + (end - from);
+}
+
+void outbuf__u64(struct outbuf *o, uint64_t v)
+{
+	if (!o->buf)
+		return;
+	o->len = (size_t)(put_u64(room(o, ROOM), v) - o->buf);
+}
+
+void outbuf__i64(struct outbuf *o, int64_t v)
+{
+	if (v < 0)
+		outbuf__char(o, '-');
+	outbuf__u64(o, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+/* Not a number, infinite, or 2^64 and more: the last are integers, and rare. */
+static char *put_rare(char *p, double v, uint64_t mantissa, unsigned exponent)
+{
+	if (exponent == 0x7ff)
+		return stpcpy(p, mantissa ? "nan" : "inf");
+	return stpcpy(p + sprintf(p, "%.0f", v), ".000000");
+}
+
+/*
+ * v is mantissa x 2^-shift. The bits behind the point times 10^6 are at most 73, so what is cut
+ * off when they are shifted back is known exactly.
+ */
+static char *put_fraction(char *p, uint64_t mantissa, unsigned shift)
+{
+	uint64_t whole = shift < 64 ? mantissa >> shift : 0;
+	uint64_t part = shift < 64 ? mantissa & ((UINT64_C(1) << shift) - 1) : mantissa;
+	unsigned __int128 micros = (unsigned __int128)part * 1000000, cut, half;
+	uint32_t six;
+
+	if (shift > 80) {
+		six = 0; /* less than a half of the last digit */
+	} else {
+		half = (unsigned __int128)1 << (shift - 1);
+		cut = micros & (2 * half - 1);
+		six = (uint32_t)(micros >> shift);
+		six += cut > half || (cut == half && (six & 1));
+	}
+	if (six == 1000000) {
+		six = 0;
+		whole++;
+	}
+	p = put_u64(p, whole);
+	*p = '.';
+	memcpy(p + 1, pairs + 2 * (six / 10000), 2);
+	memcpy(p + 3, pairs + 2 * (six / 100 % 100), 2);
+	memcpy(p + 5, pairs + 2 * (six % 100), 2);
+	return p + 7;
+}
+
+void outbuf__f6(struct outbuf *o, double v)
+{
+	uint64_t bits, mantissa;
+	unsigned exponent;
+	char *p;
+
+	if (!o->buf)
+		return;
+	p = room(o, ROOM);
+	memcpy(&bits, &v, sizeof(bits));
+	if (bits >> 63)
+		*p++ = '-';
+	exponent = bits >> 52 & 0x7ff;
+	mantissa = bits & ((UINT64_C(1) << 52) - 1);
+	if (exponent >= 1023 + 64) {
+		p = put_rare(p, v < 0 ? -v : v, mantissa, exponent);
+	} else {
+		if (exponent)
+			mantissa |= UINT64_C(1) << 52;
+		else
+			exponent = 1;
+		if (exponent >= 1023 + 52)
+			p = stpcpy(put_u64(p, mantissa << (exponent - 1023 - 52)), ".000000");
+		else
+			p = put_fraction(p, mantissa, 1023 + 52 - exponent);
+	}
+	o->len = (size_t)(p - o->buf);
+}
