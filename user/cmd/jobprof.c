@@ -15,6 +15,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+	{"extract", verb_extract, "tables of a profile as CSV, JSON or text"},
 	{"list", verb_list, "the columns of a profile, and what each does not see"},
 	{"run", verb_run, "run a command and profile it"},
 	{"show", verb_show, "one page about a node-step or job file"},
