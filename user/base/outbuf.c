@@ -18,27 +18,38 @@ int outbuf__init(struct outbuf *o, int fd)
 	return o->err;
 }
 
-static void flush(struct outbuf *o)
+static void put(struct outbuf *o, const void *from, size_t len)
 {
-	size_t at = 0;
+	const char *p = from;
 
-	while (!o->err && at < o->len) {
-		ssize_t n = write(o->fd, o->buf + at, o->len - at);
+	while (!o->err && len) {
+		ssize_t n = write(o->fd, p, len);
 
-		if (n > 0)
-			at += (size_t)n;
-		else if (n == 0)
+		if (n > 0) {
+			p += n;
+			len -= (size_t)n;
+		} else if (n == 0) {
 			o->err = -EIO;
-		else if (errno != EINTR)
+		} else if (errno != EINTR) {
 			o->err = -errno;
+		}
 	}
+}
+
+void outbuf__flush(struct outbuf *o)
+{
+	uint32_t len = (uint32_t)o->len;
+
+	if (o->framed && len)
+		put(o, &len, sizeof(len));
+	put(o, o->buf, o->len);
 	o->len = 0;
 }
 
 int outbuf__end(struct outbuf *o)
 {
 	if (o->buf)
-		flush(o);
+		outbuf__flush(o);
 	free(o->buf);
 	o->buf = NULL;
 	return o->err;
@@ -48,24 +59,29 @@ int outbuf__end(struct outbuf *o)
 static char *room(struct outbuf *o, size_t size)
 {
 	if (__builtin_expect(o->len + size > BUF_BYTES, 0))
-		flush(o);
+		outbuf__flush(o);
 	return o->buf + o->len;
 }
 
-void outbuf__str(struct outbuf *o, const char *s)
+void outbuf__mem(struct outbuf *o, const void *from, size_t left)
 {
-	size_t left = strlen(s);
+	const char *p = from;
 
 	if (!o->buf)
 		return;
 	while (left) {
 		size_t n = left < ROOM ? left : ROOM;
 
-		memcpy(room(o, n), s, n);
+		memcpy(room(o, n), p, n);
 		o->len += n;
-		s += n;
+		p += n;
 		left -= n;
 	}
+}
+
+void outbuf__str(struct outbuf *o, const char *s)
+{
+	outbuf__mem(o, s, strlen(s));
 }
 
 void outbuf__char(struct outbuf *o, char c)
@@ -105,6 +121,17 @@ static char *put_u64(char *p, uint64_t v)
 		*p = (char)('0' + v);
 		return p + 1;
 	}
+	if (v < 100) {
+		memcpy(p, pairs + 2 * v, 2);
+		return p + 2;
+	}
+	if (v < 10000) {
+		unsigned high = (unsigned)v / 100, one = high < 10;
+
+		memcpy(p, pairs + 2 * high + one, 2);
+		memcpy(p + 2 - one, pairs + 2 * (v % 100), 2);
+		return p + 4 - one;
+	}
 	from = digits_before(end, v);
 	memcpy(p, from, (size_t)(end - from));
 	return p + (end - from);
@@ -132,24 +159,36 @@ static char *put_rare(char *p, double v, uint64_t mantissa, unsigned exponent)
 	return stpcpy(p + sprintf(p, "%.0f", v), ".000000");
 }
 
-/*
- * v is mantissa x 2^-shift. The bits behind the point times 10^6 are at most 73, so what is cut
- * off when they are shifted back is known exactly.
- */
-static char *put_fraction(char *p, uint64_t mantissa, unsigned shift)
+/* mantissa x 2^-shift x 10^6, halves to even. The product is below 2^73: nothing is cut off before
+ * it is known where it lies. */
+static uint32_t small_micros(uint64_t mantissa, unsigned shift)
 {
-	uint64_t whole = shift < 64 ? mantissa >> shift : 0;
-	uint64_t part = shift < 64 ? mantissa & ((UINT64_C(1) << shift) - 1) : mantissa;
-	unsigned __int128 micros = (unsigned __int128)part * 1000000, cut, half;
+	unsigned __int128 micros = (unsigned __int128)mantissa * 1000000, cut, half;
 	uint32_t six;
 
-	if (shift > 80) {
-		six = 0; /* less than a half of the last digit */
-	} else {
-		half = (unsigned __int128)1 << (shift - 1);
-		cut = micros & (2 * half - 1);
-		six = (uint32_t)(micros >> shift);
+	if (shift > 80)
+		return 0; /* less than a half */
+	half = (unsigned __int128)1 << (shift - 1);
+	cut = micros & (2 * half - 1);
+	six = (uint32_t)(micros >> shift);
+	return six + (cut > half || (cut == half && (six & 1)));
+}
+
+/* v is mantissa x 2^-shift, shift > 0. What is behind the point fits 64 bits up to there. */
+static char *put_fraction(char *p, uint64_t mantissa, unsigned shift)
+{
+	uint64_t whole = 0;
+	uint32_t six;
+
+	if (shift <= 64) {
+		unsigned __int128 micros = (unsigned __int128)(mantissa << (64 - shift)) * 1000000;
+		uint64_t cut = (uint64_t)micros, half = UINT64_C(1) << 63;
+
+		whole = shift < 64 ? mantissa >> shift : 0;
+		six = (uint32_t)(micros >> 64);
 		six += cut > half || (cut == half && (six & 1));
+	} else {
+		six = small_micros(mantissa, shift);
 	}
 	if (six == 1000000) {
 		six = 0;

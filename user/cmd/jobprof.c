@@ -15,6 +15,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+	{"extract", verb_extract, "tables of a profile as CSV, JSON or text"},
 	{"list", verb_list, "the columns of a profile, and what each does not see"},
 	{"merge", verb_merge, "the node-step files of a job into one job file"},
 	{"run", verb_run, "run a command and profile it"},

@@ -70,6 +70,8 @@ int reader__node(const struct reader *r, unsigned step, unsigned node, const cha
 /* Adds another series to a node that was read with one; it is no error that it is not there. */
 int reader_node__series(struct reader_node *n, const char *series);
 void reader_node__free(struct reader_node *n);
+/* One attribute alone, whatever the node was read for: an integer. false: there is none. */
+bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v);
 
 /* One attribute, read from the file: all of them take longer than a table. a->str is the caller's
  * to free, a->name is not set. 0; -ENOENT: no such; -EBADMSG: damaged, or of another shape;
