@@ -346,6 +346,16 @@ int cursor__next(struct cursor *c, const union cell **rows, unsigned *n)
 	return 1;
 }
 
+uint64_t cursor__seek(struct cursor *c, uint64_t row)
+{
+	struct cursor_state *s = c->state;
+
+	if (row > c->nrows)
+		row = c->nrows;
+	s->at = s->raw ? row - row % s->shape.rows : row;
+	return s->at;
+}
+
 int cursor__column(const struct cursor *c, const char *name)
 {
 	for (unsigned i = 0; i < c->ncols; i++)
