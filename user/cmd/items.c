@@ -13,6 +13,7 @@
 #include "cmd/items_print.h"
 #include "cmd/jobfile.h"
 #include "cmd/output.h"
+#include "cmd/problems.h"
 #include "cmd/show.h"
 #include "cmd/verbs.h"
 #include "job/stepname.h"
@@ -25,26 +26,13 @@ struct options {
 	double period;
 };
 
-/* What a run of it is about; failed: something could not be had. */
+/* What a run of it is about. */
 struct work {
 	const struct options *o;
 	char series[128];
-	bool failed;
+	struct problems problems;
+	bool failed; /* something is not there */
 };
-
-static void on_problem(void *ctx, const char *step, const char *node, const char *table, int err)
-{
-	struct work *w = ctx;
-	const char *slash = table ? "/" : "";
-
-	w->failed = true;
-	if (err == -ENODATA)
-		log_warn("step %s, node %s, %s%s%s: no such series or column; left out",
-			 stepname__human(step), node, w->series, slash, table ? table : "");
-	else
-		log_warn("step %s, node %s, %s%s%s: %s; left out from there", stepname__human(step),
-			 node, w->series, slash, table ? table : "", show__error(err));
-}
 
 static void number_text(char text[static 400], struct items_number v, enum col_type type)
 {
@@ -153,8 +141,8 @@ static int run(struct work *w, const char *path, const struct selection *sel)
 		.column = w->o->column,
 		.sel = sel,
 		.period = w->o->period,
-		.problem = on_problem,
-		.ctx = w,
+		.problem = problems__add,
+		.ctx = &w->problems,
 	};
 	struct reader *r = NULL;
 	struct items *it = NULL;
@@ -169,6 +157,7 @@ static int run(struct work *w, const char *path, const struct selection *sel)
 		log_warn("%s: there is no %s", path, missing);
 		w->failed = true;
 	}
+	w->problems = (struct problems){.path = path, .series = w->series};
 	err = items__open(&it, r, &q);
 	if (err == -ENOENT || err == -ENODATA)
 		log_error("%s: no such %s: %s; \"jobprof list -i FILE\" shows what is there", path,
@@ -178,9 +167,10 @@ static int run(struct work *w, const char *path, const struct selection *sel)
 		log_error("%s: %s", path, show__error(err));
 	else
 		err = print_items(w, it);
+	problems__end(&w->problems);
 	items__free(it);
 	reader__free(r);
-	return err || w->failed ? 1 : 0;
+	return err || w->failed || w->problems.damaged ? 1 : 0;
 }
 
 static int run_options(const struct options *o)

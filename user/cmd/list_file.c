@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "cmd/jobfile.h"
 #include "cmd/list_man.h"
+#include "cmd/problems.h"
 #include "cmd/show.h"
 #include "job/stepname.h"
 #include "store/contents.h"
@@ -117,8 +118,8 @@ static void print_column(FILE *out, const struct contents_series *s,
 		fputs("not known to the schema", out);
 	else
 		fprintf(out, "%s%s%s", d.of, *d.of ? " of: " : "", d.col->doc);
-	if (c->nodes < s->nodes)
-		fprintf(out, " (in %u of %u nodes)", c->nodes, s->nodes);
+	if (c->tables < s->tables)
+		fprintf(out, " (in %u of %u tables looked at)", c->tables, s->tables);
 	putc('\n', out);
 }
 
@@ -153,7 +154,7 @@ static json_t *column_json(const struct contents_series *s, const struct content
 {
 	struct described d = describe(s, c->name);
 	json_t *j = json_pack("{s:o, s:s, s:i, s:b}", "name", json__text(c->name), "type",
-			      type_name(c->type), "nodes", (int)c->nodes, "known", d.col != NULL);
+			      type_name(c->type), "tables", (int)c->tables, "known", d.col != NULL);
 
 	if (!d.col)
 		return j;
@@ -172,8 +173,8 @@ static json_t *series_json(const struct contents_series *s)
 	for (unsigned i = 0; i < s->ncols; i++)
 		json_array_append_new(cols, column_json(s, &s->cols[i]));
 	return json_pack("{s:o, s:b, s:s, s:i, s:o}", "name", json__text(s->name), "grouped",
-			 s->grouped, "description", known ? known->doc : "", "nodes", (int)s->nodes,
-			 "columns", cols);
+			 s->grouped, "description", known ? known->doc : "", "tables",
+			 (int)s->tables, "columns", cols);
 }
 
 static json_t *place_json(const struct contents *c, const struct contents_place *p)
@@ -226,15 +227,10 @@ static int print_json(FILE *out, const struct reader *r, const struct contents *
 	return err ? -ENOMEM : 0;
 }
 
-static void on_problem(void *ctx, const char *step, const char *node, const char *table, int err)
-{
-	log_warn("%s: step %s, node %s%s%s: %s", (const char *)ctx, stepname__human(step), node,
-		 table ? ", " : "", table ? table : "", show__error(err));
-}
-
 static int list_reader(const struct reader *r, const char *path, const struct selection *sel,
 		       const char *series, bool json, FILE *out)
 {
+	struct problems problems = {.path = path, .series = series};
 	struct contents *c = NULL;
 	char missing[160];
 	int status, err;
@@ -243,7 +239,7 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 		log_error("%s: there is no %s", path, missing);
 		return 1;
 	}
-	err = contents__read(&c, r, sel, series, on_problem, (void *)path);
+	err = contents__read(&c, r, sel, series, false, problems__add, &problems);
 	if (!err && series && !c->nseries) {
 		log_error("%s: there is no series %s", path, series);
 		contents__free(c);
@@ -253,7 +249,8 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 		err = json ? print_json(out, r, c) : print_text(out, r, c);
 	if (err)
 		log_error("%s: %s", path, err == -E2BIG ? "too many names" : show__error(err));
-	status = err || c->damaged;
+	problems__end(&problems);
+	status = err || problems.damaged;
 	contents__free(c);
 	return status;
 }

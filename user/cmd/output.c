@@ -7,17 +7,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
 
 int output__open(struct output *o, const char *path)
 {
+	const int flags = O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY;
 	int fd = STDOUT_FILENO, err;
 
 	o->path = path && strcmp(path, "-") ? path : NULL;
-	if (o->path)
-		fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY, 0666);
+	if (o->path) {
+		/* Parts of a regular file are written by others and read back. */
+		fd = open(path, O_RDWR | flags, 0666);
+		if (fd < 0 && errno == EACCES)
+			fd = open(path, O_WRONLY | flags, 0666);
+	}
 	if (fd < 0)
 		return -errno;
 	err = outbuf__init(&o->text, fd);
@@ -29,12 +35,15 @@ int output__open(struct output *o, const char *path)
 int output__close(struct output *o, bool keep)
 {
 	int err = outbuf__end(&o->text);
+	struct stat st = {0};
 
 	if (!o->path)
 		return err;
+	if (fstat(o->text.fd, &st))
+		st.st_mode = 0;
 	if (close(o->text.fd) && !err)
 		err = -errno;
-	if (!keep || err)
+	if ((!keep || err) && S_ISREG(st.st_mode))
 		unlink(o->path);
 	return err;
 }

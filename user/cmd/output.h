@@ -14,7 +14,7 @@ struct output {
 
 /* path: NULL or "-" is standard output; a file is made anew. 0 or -errno, nothing is said. */
 int output__open(struct output *o, const char *path);
-/* Removes the file unless it is to be kept. The first failure, -errno. */
+/* Removes a regular file unless it is to be kept. The first failure, -errno. */
 int output__close(struct output *o, bool keep);
 
 /* A name from a file as one field of CSV: what does not print comes as \xNN, quoted if need be. */

@@ -16,6 +16,7 @@ struct reading {
 	struct contents *c;
 	const struct selection *sel;
 	const char *series;
+	bool all_tables;
 	struct cursor *cursor;
 	struct reader_node *before; /* the cursor may still be in it */
 	void (*problem)(void *ctx, const char *step, const char *node, const char *table, int err);
@@ -95,7 +96,7 @@ static int add_table(struct contents_place *p, const char *name)
 
 static int add_columns(struct contents_series *s, const struct cursor *c)
 {
-	s->nodes++;
+	s->tables++;
 	for (unsigned i = 0; i < c->ncols; i++) {
 		unsigned at = 0;
 
@@ -109,16 +110,28 @@ static int add_columns(struct contents_series *s, const struct cursor *c)
 			if (!s->cols[s->ncols++].name)
 				return -ENOMEM;
 		}
-		s->cols[at].nodes++;
+		s->cols[at].tables++;
 	}
 	return 0;
 }
 
 static void tell(struct reading *rd, const char *step, const char *node, const char *table, int err)
 {
-	rd->c->damaged++;
 	if (rd->problem)
 		rd->problem(rd->ctx, step, node, table, err);
+}
+
+static int read_columns(struct reading *rd, unsigned at, const struct reader_node *n,
+			const struct reader_series *s, const char *table)
+{
+	int err = cursor__open(rd->cursor, n, s, table);
+
+	if (!err)
+		return add_columns(&rd->c->series[at], rd->cursor);
+	if (err == -ENOMEM)
+		return err;
+	tell(rd, n->step, n->name, s->grouped ? table : NULL, err);
+	return 0;
 }
 
 /* Tables [from, from + n) of s are what the file calls name. */
@@ -138,15 +151,12 @@ static int read_series(struct reading *rd, struct contents_step *step, const str
 	p->nodes++;
 	for (unsigned i = from; grouped && !err && i < from + ntables; i++)
 		err = add_table(p, s->tables[i]);
-	if (err || !ntables)
-		return err;
-	err = cursor__open(rd->cursor, n, s, s->tables[from]);
-	if (!err)
-		return add_columns(&rd->c->series[at], rd->cursor);
-	if (err == -ENOMEM)
-		return err;
-	tell(rd, n->step, n->name, grouped ? s->tables[from] : NULL, err);
-	return 0;
+	if (!rd->all_tables && ntables > 1)
+		ntables = 1;
+	for (unsigned i = from; !err && i < from + ntables; i++)
+		if (!grouped || select__table(rd->sel, s->tables[i]))
+			err = read_columns(rd, at, n, s, s->tables[i]);
+	return err;
 }
 
 static int read_node_series(struct reading *rd, struct contents_step *step,
@@ -231,12 +241,16 @@ static int read_all(struct reading *rd, const struct reader *r)
 }
 
 int contents__read(struct contents **out, const struct reader *r, const struct selection *sel,
-		   const char *series,
+		   const char *series, bool all_tables,
 		   void (*problem)(void *ctx, const char *step, const char *node, const char *table,
 				   int err),
 		   void *ctx)
 {
-	struct reading rd = {.sel = sel, .series = series, .problem = problem, .ctx = ctx};
+	struct reading rd = {.sel = sel,
+			     .series = series,
+			     .all_tables = all_tables,
+			     .problem = problem,
+			     .ctx = ctx};
 	int err;
 
 	rd.c = calloc(1, sizeof(*rd.c));

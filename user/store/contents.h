@@ -14,7 +14,7 @@
 struct contents_column {
 	char *name;
 	enum col_type type; /* in the first table that has it */
-	unsigned nodes;	    /* that have it */
+	unsigned tables;    /* that have it */
 };
 
 struct contents_series {
@@ -23,7 +23,7 @@ struct contents_series {
 	bool grouped;
 	struct contents_column *cols; /* in the order of the first table */
 	unsigned ncols;
-	unsigned nodes; /* whose columns were looked at, over all steps */
+	unsigned tables; /* whose columns were looked at, over all steps */
 };
 
 /* A series in a step. */
@@ -47,16 +47,16 @@ struct contents {
 	unsigned nseries;
 	struct contents_step *steps; /* those selected */
 	unsigned nsteps;
-	unsigned damaged; /* nodes or tables that could not be read */
 };
 
 /*
- * Columns are those of the first table of a series on each node. series: only this one, or NULL.
+ * The columns of all tables are looked at, or of the first one of a series on each node, whose
+ * others are as it as a rule. series: only this one, or NULL.
  * problem: told of what cannot be read, as in items_query; may be NULL. 0; -E2BIG: more names than
  * we follow; -ENOMEM.
  */
 int contents__read(struct contents **out, const struct reader *r, const struct selection *sel,
-		   const char *series,
+		   const char *series, bool all_tables,
 		   void (*problem)(void *ctx, const char *step, const char *node, const char *table,
 				   int err),
 		   void *ctx);
