@@ -61,7 +61,7 @@ static void print_row(struct outbuf *out, const struct items *it, const struct i
 	if (row->n)
 		outbuf__f6(out, row->avg);
 	outbuf__char(out, ',');
-	outbuf__u64(out, row->n);
+	outbuf__u64(out, row->tables);
 	for (unsigned i = 0; i < it->ncols; i++) {
 		outbuf__char(out, ',');
 		if (row->known[i])
@@ -133,6 +133,7 @@ static int extract_items(const struct sh5_options *o, const struct reader *r,
 		.series = o->series,
 		.column = o->item,
 		.sel = &o->sel,
+		.as_stored = true,
 		.problem = problems__add,
 		.ctx = problems,
 	};

@@ -198,6 +198,7 @@ static void take_table(struct items *it, struct item_table *w, int64_t bin, uint
 	const struct item *x = w->at < w->nloaded ? &w->loaded[w->at] : NULL;
 
 	if (x && !place_cmp(x->bin, x->ord, bin, ord)) {
+		row->tables++;
 		row->elapsed = x->elapsed;
 		row->time_ns = x->time_ns;
 		if (x->known)
@@ -208,8 +209,10 @@ static void take_table(struct items *it, struct item_table *w, int64_t bin, uint
 		w->begun = true;
 		w->at++;
 		w->pos++;
-	} else if (w->begun && w->pos < w->nrows && it->kind != COL_DELTA && w->last.known) {
-		set_cell(it, w, &w->last);
+	} else if (w->begun && w->pos < w->nrows && it->kind != COL_DELTA) {
+		row->tables++;
+		if (w->last.known)
+			set_cell(it, w, &w->last);
 	}
 }
 

@@ -307,7 +307,8 @@ static void take_row(const struct items_tables *t, const union cell *row, struct
 	out->time_ns = time_of(t, row);
 	out->elapsed = elapsed_of(t, row);
 	out->v = row[t->at_value];
-	out->known = !col->unknown && (col->type != COL_F64 || !isnan(out->v.f));
+	out->known = col->type == COL_F64 ? !isnan(out->v.f) && !col->unknown
+					  : !col->unknown || t->q->as_stored;
 }
 
 /* What was read before it stays; the table ends there. */
