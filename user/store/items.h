@@ -66,6 +66,7 @@ struct items_row {
 	const union cell *cells;
 	const bool *known;	 /* whether cells[i] is one */
 	unsigned n;		 /* cells that are known; 0: min and max mean nothing */
+	unsigned tables;	 /* with a row here, or whose last value holds */
 	unsigned nodes;		 /* with a known cell */
 	unsigned min_at, max_at; /* columns; the first of equals */
 	struct items_number sum;
