@@ -18,27 +18,38 @@ int outbuf__init(struct outbuf *o, int fd)
 	return o->err;
 }
 
-static void flush(struct outbuf *o)
+static void put(struct outbuf *o, const void *from, size_t len)
 {
-	size_t at = 0;
+	const char *p = from;
 
-	while (!o->err && at < o->len) {
-		ssize_t n = write(o->fd, o->buf + at, o->len - at);
+	while (!o->err && len) {
+		ssize_t n = write(o->fd, p, len);
 
-		if (n > 0)
-			at += (size_t)n;
-		else if (n == 0)
+		if (n > 0) {
+			p += n;
+			len -= (size_t)n;
+		} else if (n == 0) {
 			o->err = -EIO;
-		else if (errno != EINTR)
+		} else if (errno != EINTR) {
 			o->err = -errno;
+		}
 	}
+}
+
+void outbuf__flush(struct outbuf *o)
+{
+	uint32_t len = (uint32_t)o->len;
+
+	if (o->framed && len)
+		put(o, &len, sizeof(len));
+	put(o, o->buf, o->len);
 	o->len = 0;
 }
 
 int outbuf__end(struct outbuf *o)
 {
 	if (o->buf)
-		flush(o);
+		outbuf__flush(o);
 	free(o->buf);
 	o->buf = NULL;
 	return o->err;
@@ -48,24 +59,29 @@ int outbuf__end(struct outbuf *o)
 static char *room(struct outbuf *o, size_t size)
 {
 	if (__builtin_expect(o->len + size > BUF_BYTES, 0))
-		flush(o);
+		outbuf__flush(o);
 	return o->buf + o->len;
 }
 
-void outbuf__str(struct outbuf *o, const char *s)
+void outbuf__mem(struct outbuf *o, const void *from, size_t left)
 {
-	size_t left = strlen(s);
+	const char *p = from;
 
 	if (!o->buf)
 		return;
 	while (left) {
 		size_t n = left < ROOM ? left : ROOM;
 
-		memcpy(room(o, n), s, n);
+		memcpy(room(o, n), p, n);
 		o->len += n;
-		s += n;
+		p += n;
 		left -= n;
 	}
+}
+
+void outbuf__str(struct outbuf *o, const char *s)
+{
+	outbuf__mem(o, s, strlen(s));
 }
 
 void outbuf__char(struct outbuf *o, char c)

@@ -3,6 +3,7 @@
 #ifndef JP_BASE_OUTBUF_H
 #define JP_BASE_OUTBUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,14 +12,18 @@ struct outbuf {
 	int err; /* the first failure, -errno; what comes after it is dropped */
 	char *buf;
 	size_t len;
+	bool framed; /* every write is preceded by its length: a uint32_t, never 0 */
 };
 
 /* 0 or -ENOMEM. The file stays the caller's. */
 int outbuf__init(struct outbuf *o, int fd);
+/* Writes what is there. */
+void outbuf__flush(struct outbuf *o);
 /* Writes what is left, frees the buffer, returns err. */
 int outbuf__end(struct outbuf *o);
 
 void outbuf__str(struct outbuf *o, const char *s);
+void outbuf__mem(struct outbuf *o, const void *p, size_t n);
 void outbuf__char(struct outbuf *o, char c);
 void outbuf__u64(struct outbuf *o, uint64_t v);
 void outbuf__i64(struct outbuf *o, int64_t v);

@@ -67,6 +67,8 @@ struct reader_node {
 int reader__node(const struct reader *r, unsigned step, unsigned node, const char *series,
 		 struct reader_node **out);
 void reader_node__free(struct reader_node *n);
+/* One attribute alone, whatever the node was read for: an integer. false: there is none. */
+bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v);
 
 const struct reader_attr *node__attr(const struct reader_node *n, const char *name);
 const char *node__str(const struct reader_node *n, const char *name); /* NULL: no such string */

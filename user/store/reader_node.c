@@ -118,6 +118,23 @@ static int read_unknown(struct reader_node *n)
 	return err == -ENOMEM ? err : 0;
 }
 
+bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v)
+{
+	struct reader_attr a = {0};
+	hid_t attr = H5Aexists(n->group, name) > 0 ? H5Aopen(n->group, name, H5P_DEFAULT)
+						   : H5I_INVALID_HID;
+	bool ok;
+
+	if (attr < 0)
+		return false;
+	ok = !read_value(attr, &a) && a.type == ATTR_I64;
+	H5Aclose(attr);
+	free(a.str);
+	if (ok)
+		*v = a.i;
+	return ok;
+}
+
 static int add_group_series(hid_t node, const char *name, struct reader_series *s)
 {
 	hid_t g = H5Gopen2(node, name, H5P_DEFAULT);

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tables of a node-step file or a job file as text. Rows go from the file to the output as they
+ * come: memory does not grow with the file. What cannot be read is named on stderr and left out.
+ */
+#ifndef JP_STORE_EXTRACT_H
+#define JP_STORE_EXTRACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/extract_text.h"
+#include "store/extract_time.h"
+#include "store/select.h"
+
+#define EXTRACT_THREADS_MAX 64
+
+/*
+ * stock: what sh5util prints. Columns are those that all tables have, in the order of the first
+ * one; steps are called as their groups are; NaN and integers that are unknown are printed as they
+ * are stored; totals are those of every column but ElapsedTime, sums in the column's type. Callers
+ * set sel.by_name with it. Else: columns are those any table has, what is not known is empty, steps
+ * are called as people call them, and totals have Min_, Max_, Avg_ and Sum_ of what is counted per
+ * interval, Last_ of what is cumulative.
+ */
+struct extract_options {
+	const char *const *series; /* as select__series takes them, at least one */
+	unsigned nseries;
+	struct selection sel;	    /* a series that names its task overrides the tasks */
+	const char *const *columns; /* of them, in this order; ncolumns 0: all. A total is meant by
+				     * its name and by its column's */
+	unsigned ncolumns;
+	struct time_bound from, to; /* not with stock */
+	enum extract_format format;
+	bool totals; /* one row per table, else all its rows */
+	bool stock;
+	unsigned threads; /* at most; 0: as many as there are cores and work for, up to 8 */
+};
+
+struct extract_result {
+	uint64_t tables;  /* written */
+	uint64_t rows;	  /* written */
+	uint64_t damaged; /* nodes and tables that could not be read, wholly or in part */
+	uint64_t lacking; /* nodes without the series */
+	uint64_t missing; /* wanted steps, nodes, series, tasks and columns that are not there */
+};
+
+/*
+ * Writes to fd, from where it stands; it must be readable and writable where it is a regular file.
+ * CSV and table: series one after the other, each with its header, an empty line between. JSON:
+ * one array with an object per table. Nothing is written when no table is found.
+ * 0, whatever *result says; -EBADMSG and others of reader__open; -EINVAL: a series that cannot be
+ * a name; -EMSGSIZE: more columns than we follow; -ECHILD: a process that helped died; -errno of
+ * writing; -ENOMEM. All but errors of fd have been logged.
+ */
+int extract__run(const char *path, const struct extract_options *o, int fd,
+		 struct extract_result *result);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/extract_text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
+#define WIDTH 12 /* of a number on a terminal, at least */
+
+/* s as a field of CSV: in quotes if it needs them. */
+static void put_field(struct outbuf *o, const char *s)
+{
+	if (!strpbrk(s, ",\"\r\n")) {
+		outbuf__str(o, s);
+		return;
+	}
+	outbuf__char(o, '"');
+	for (; *s; s++) {
+		if (*s == '"')
+			outbuf__char(o, '"');
+		outbuf__char(o, *s);
+	}
+	outbuf__char(o, '"');
+}
+
+static void put_string(struct outbuf *o, const char *s)
+{
+	json_t *j = json__text(s);
+	char *text = j ? json_dumps(j, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+
+	if (!text && !o->err)
+		o->err = -ENOMEM;
+	outbuf__str(o, text ? text : "null");
+	free(text);
+	json_decref(j);
+}
+
+/* The fewest digits that read back as v. Decimals of few places are found without the library. */
+static void put_shortest(struct outbuf *o, double v)
+{
+	static const double powers[] = {1, 1e2, 1e4, 1e6, 1e9, 1e12, 1e15};
+	char text[40];
+
+	for (unsigned i = 0; i < sizeof(powers) / sizeof(powers[0]); i++) {
+		double whole = nearbyint(v * powers[i]);
+
+		if (!(fabs(whole) < 1e15))
+			break;
+		/* Both are exact, so the quotient is what the decimal number reads as. */
+		if (whole / powers[i] != v || (v == 0 && signbit(v)))
+			continue;
+		if (!i)
+			outbuf__i64(o, (int64_t)whole);
+		else
+			outbuf__str(o, (snprintf(text, sizeof(text), "%.15g", v), text));
+		return;
+	}
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
+	outbuf__str(o, text);
+}
+
+/* As the others take it to the terminal: no control characters, nothing beyond ASCII. */
+static int put_escaped(struct outbuf *o, const char *s)
+{
+	static const char hex[] = "0123456789abcdef";
+	int width = 0;
+
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c >= 0x20 && c < 0x7f && c != '\\') {
+			outbuf__char(o, *s);
+			width++;
+			continue;
+		}
+		outbuf__str(o, "\\x");
+		outbuf__char(o, hex[c >> 4]);
+		outbuf__char(o, hex[c & 15]);
+		width += 4;
+	}
+	return width;
+}
+
+static void pad(struct outbuf *o, int n)
+{
+	while (n-- > 0)
+		outbuf__char(o, ' ');
+}
+
+static int width_of(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n < WIDTH ? WIDTH : n > 200 ? 200 : (int)n;
+}
+
+static void put_left(struct outbuf *o, const char *s, int width)
+{
+	pad(o, width - put_escaped(o, s));
+}
+
+/* Up to six decimals, without zeros that say nothing. */
+static void put_aligned(struct outbuf *o, union cell v, enum col_type type, int width)
+{
+	char text[512] = "-";
+	int n = 1;
+
+	if (type == COL_U64)
+		n = snprintf(text, sizeof(text), "%llu", (unsigned long long)v.u);
+	else if (type == COL_I64)
+		n = snprintf(text, sizeof(text), "%lld", (long long)v.i);
+	else if (!isnan(v.f))
+		n = snprintf(text, sizeof(text), fabs(v.f) < 1e15 ? "%.6f" : "%g", v.f);
+	if (type == COL_F64 && memchr(text, '.', (size_t)n) && fabs(v.f) < 1e15) {
+		while (text[n - 1] == '0')
+			n--;
+		n -= text[n - 1] == '.';
+		text[n] = '\0';
+	}
+	pad(o, width - n);
+	outbuf__str(o, text);
+}
+
+static void header_csv(struct text *t)
+{
+	outbuf__str(t->out, t->grouped ? "Step,Node,Series" : "Step,Node");
+	for (unsigned i = 0; i < t->ncols; i++) {
+		outbuf__char(t->out, ',');
+		put_field(t->out, t->names[i]);
+	}
+	outbuf__char(t->out, '\n');
+}
+
+static void header_table(struct text *t)
+{
+	put_left(t->out, "Step", t->step_width);
+	outbuf__str(t->out, "  ");
+	put_left(t->out, "Node", t->node_width);
+	if (t->grouped)
+		outbuf__str(t->out, "  Series");
+	for (unsigned i = 0; i < t->ncols; i++) {
+		int n = (int)strlen(t->names[i]);
+
+		pad(t->out, 2 + width_of(t->names[i]) - n);
+		put_escaped(t->out, t->names[i]);
+	}
+	outbuf__char(t->out, '\n');
+}
+
+void text__header(struct text *t)
+{
+	t->begun = true;
+	outbuf__str(t->out, t->blank);
+	if (t->format == EXTRACT_CSV)
+		header_csv(t);
+	else if (t->format == EXTRACT_TABLE)
+		header_table(t);
+}
+
+static void open_json(struct text *t, const char *step, const char *node, const char *table,
+		      const struct text_col *cols)
+{
+	const char *const fields[][2] = {
+		{"job", t->job},       {"step", step},	 {"node", node},
+		{"series", t->series}, {"table", table}, {"level", t->level},
+	};
+	bool first = true, begun = false;
+
+	for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+		if (!fields[i][1])
+			continue;
+		outbuf__str(t->out, begun ? ", \"" : t->comma ? ",\n{\"" : "{\"");
+		begun = t->comma = true;
+		outbuf__str(t->out, fields[i][0]);
+		outbuf__str(t->out, "\": ");
+		put_string(t->out, fields[i][1]);
+	}
+	outbuf__str(t->out, ",\n \"columns\": [");
+	for (unsigned i = 0; i < t->ncols; i++) {
+		if (!cols[i].there)
+			continue;
+		outbuf__str(t->out, first ? "" : ", ");
+		put_string(t->out, t->names[i]);
+		first = false;
+	}
+	outbuf__str(t->out, "],\n \"rows\": [");
+}
+
+/* Through a buffer of its own, which never sees its file. */
+static int make_prefix(struct text *t, const char *step, const char *node, const char *table)
+{
+	struct outbuf o;
+	int err = outbuf__init(&o, -1);
+
+	if (err)
+		return err;
+	if (t->format == EXTRACT_TABLE) {
+		put_left(&o, step, t->step_width);
+		outbuf__str(&o, "  ");
+		put_left(&o, node, t->node_width);
+		if (table) {
+			outbuf__str(&o, "  ");
+			put_left(&o, table, 6);
+		}
+	} else {
+		put_field(&o, step);
+		outbuf__char(&o, ',');
+		put_field(&o, node);
+		if (table) {
+			outbuf__char(&o, ',');
+			put_field(&o, table);
+		}
+	}
+	free(t->prefix);
+	t->prefix_len = o.len;
+	t->prefix = o.err ? NULL : strndup(o.buf, o.len);
+	o.len = 0;
+	outbuf__end(&o);
+	return t->prefix ? 0 : -ENOMEM;
+}
+
+int text__open(struct text *t, const char *step, const char *node, const char *table,
+	       const struct text_col *cols)
+{
+	t->rows = 0;
+	if (!t->begun)
+		text__header(t);
+	if (t->format != EXTRACT_JSON)
+		return make_prefix(t, step, node, t->grouped ? table ? table : "" : NULL);
+	open_json(t, step, node, table, cols);
+	return 0;
+}
+
+static void row_csv(const struct text *t, const struct text_col *cols, const union cell *row)
+{
+	struct outbuf *o = t->out;
+
+	outbuf__mem(o, t->prefix, t->prefix_len);
+	for (unsigned i = 0; i < t->ncols; i++) {
+		outbuf__char(o, ',');
+		if (cols[i].at < 0)
+			continue;
+		if (cols[i].type == COL_U64)
+			outbuf__u64(o, row[cols[i].at].u);
+		else if (cols[i].type == COL_I64)
+			outbuf__i64(o, row[cols[i].at].i);
+		else if (t->keep_nan || !isnan(row[cols[i].at].f))
+			outbuf__f6(o, row[cols[i].at].f);
+	}
+	outbuf__char(o, '\n');
+}
+
+static void row_json(const struct text *t, const struct text_col *cols, const union cell *row)
+{
+	const char *comma = "";
+
+	outbuf__str(t->out, t->rows ? ",\n  [" : "\n  [");
+	for (unsigned i = 0; i < t->ncols; i++) {
+		if (!cols[i].there)
+			continue;
+		outbuf__str(t->out, comma);
+		comma = ", ";
+		if (cols[i].at < 0)
+			outbuf__str(t->out, "null");
+		else if (cols[i].type == COL_U64)
+			outbuf__u64(t->out, row[cols[i].at].u);
+		else if (cols[i].type == COL_I64)
+			outbuf__i64(t->out, row[cols[i].at].i);
+		else if (isfinite(row[cols[i].at].f))
+			put_shortest(t->out, row[cols[i].at].f);
+		else
+			outbuf__str(t->out, "null");
+	}
+	outbuf__char(t->out, ']');
+}
+
+static void row_table(const struct text *t, const struct text_col *cols, const union cell *row)
+{
+	static const union cell none = {.f = NAN};
+
+	outbuf__mem(t->out, t->prefix, t->prefix_len);
+	for (unsigned i = 0; i < t->ncols; i++) {
+		bool known = cols[i].at >= 0;
+
+		outbuf__str(t->out, "  ");
+		put_aligned(t->out, known ? row[cols[i].at] : none, known ? cols[i].type : COL_F64,
+			    width_of(t->names[i]));
+	}
+	outbuf__char(t->out, '\n');
+}
+
+void text__rows(struct text *t, const struct text_col *cols, const union cell *rows, unsigned n,
+		unsigned stride)
+{
+	for (unsigned i = 0; i < n; i++, rows += stride) {
+		if (t->format == EXTRACT_CSV)
+			row_csv(t, cols, rows);
+		else if (t->format == EXTRACT_JSON)
+			row_json(t, cols, rows);
+		else
+			row_table(t, cols, rows);
+		t->rows++;
+	}
+}
+
+void text__close(struct text *t)
+{
+	if (t->format == EXTRACT_JSON)
+		outbuf__str(t->out, t->rows ? "\n ]}" : "]}");
+}
+
+void text__free(struct text *t)
+{
+	free(t->prefix);
+	t->prefix = NULL;
+}
