@@ -81,18 +81,18 @@ static void say_step(FILE *out, const struct items *it, const char *step,
 		items__double(t->sum, it->type) / (double)t->n);
 }
 
-static void end_step(const struct work *w, struct output *out, const struct items *it,
+static void end_step(const struct work *w, struct outbuf *text, const struct items *it,
 		     const char *step, const struct items_totals *t)
 {
 	const struct items_format *f = w->o->format;
 
 	if (f->end_step)
-		f->end_step(&out->text, it, step, t);
+		f->end_step(text, it, step, t);
 	else
-		say_step(out->path ? stdout : stderr, it, step, t);
+		say_step(strcmp(w->o->output, "-") ? stdout : stderr, it, step, t);
 }
 
-static int print_rows(const struct work *w, struct output *out, struct items *it)
+static int print_rows(const struct work *w, struct outbuf *text, struct items *it)
 {
 	const struct items_format *f = w->o->format;
 	struct items_totals totals = {0};
@@ -100,38 +100,40 @@ static int print_rows(const struct work *w, struct output *out, struct items *it
 	const char *step = NULL;
 	int got;
 
-	f->begin(&out->text, it, w->series);
+	f->begin(text, it, w->series);
 	while ((got = items__next(it, &row)) > 0) {
 		if (row.first && step)
-			end_step(w, out, it, step, &totals);
+			end_step(w, text, it, step, &totals);
 		if (row.first)
 			totals = (struct items_totals){0};
 		step = row.step;
-		f->row(&out->text, it, &row);
+		f->row(text, it, &row);
 		items__total(&totals, it, &row);
 	}
 	if (step)
-		end_step(w, out, it, step, &totals);
+		end_step(w, text, it, step, &totals);
 	if (f->end)
-		f->end(&out->text);
+		f->end(text);
 	return got;
 }
 
-static int print_items(struct work *w, struct items *it)
+static int print_items(const struct work *w, struct items *it)
 {
-	const char *path = w->o->output ? w->o->output : "standard output";
+	struct outbuf text = {0};
 	struct output out;
-	int err = output__open(&out, w->o->output), closed;
+	int err = output__open(&out, w->o->output), ended;
 
-	if (err) {
-		log_error("%s: %s", path, strerror(-err));
+	if (err)
 		return 1;
-	}
-	err = print_rows(w, &out, it);
-	closed = output__close(&out, !err);
-	if (err || closed)
-		log_error("%s: %s", path, strerror(err ? -err : -closed));
-	return err || closed;
+	err = outbuf__init(&text, out.fd);
+	if (!err)
+		err = print_rows(w, &text, it);
+	ended = outbuf__end(&text);
+	err = err ? err : ended;
+	if (err)
+		log_error("%s: %s", w->o->output, strerror(-err));
+	ended = output__close(&out, !err);
+	return err || ended;
 }
 
 static int run(struct work *w, const char *path, const struct selection *sel)
@@ -274,7 +276,7 @@ int verb_items(int argc, char **argv)
 		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
 		{"help", no_argument, NULL, 'h'},	  {0},
 	};
-	struct options o = {.format = items_format__find("csv")};
+	struct options o = {.format = items_format__find("csv"), .output = "-"};
 	int c;
 
 	while ((c = getopt_long(argc, argv, "s:d:j:i:N:o:h", longs, NULL)) != -1) {

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/output.h"
+#include "cmd/fields.h"
 #include "job/stepname.h"
 
 #define NS INT64_C(1000000000)
@@ -23,11 +23,11 @@ void items__print(struct outbuf *o, struct items_number v, enum col_type type)
 
 void items__print_label(struct outbuf *o, const struct items_col *col)
 {
-	output__csv_name(o, col->node);
+	csv__name(o, col->node);
 	if (!col->table)
 		return;
 	outbuf__char(o, '/');
-	output__csv_name(o, col->table);
+	csv__name(o, col->table);
 }
 
 /* CSV: a field that is not known is empty. */
@@ -36,12 +36,12 @@ static void csv_place(struct outbuf *o, const struct items *it, const struct ite
 {
 	outbuf__char(o, ',');
 	if (row->n)
-		output__csv_name(o, it->cols[at].node);
+		csv__name(o, it->cols[at].node);
 	if (!it->grouped)
 		return;
 	outbuf__char(o, ',');
 	if (row->n && it->cols[at].table)
-		output__csv_name(o, it->cols[at].table);
+		csv__name(o, it->cols[at].table);
 }
 
 static void csv_number(struct outbuf *o, bool known, struct items_number v, enum col_type type)
@@ -66,7 +66,7 @@ static void csv_begin(struct outbuf *o, const struct items *it, const char *seri
 
 static void csv_time(struct outbuf *o, const struct items_row *row)
 {
-	output__csv_name(o, stepname__human(row->step));
+	csv__name(o, stepname__human(row->step));
 	outbuf__char(o, ',');
 	outbuf__u64(o, row->elapsed);
 	outbuf__char(o, ',');
@@ -108,7 +108,7 @@ static void json_value(struct outbuf *o, bool known, struct items_number v, enum
 	if (!known)
 		outbuf__str(o, "null");
 	else if (v.big || type == COL_F64)
-		output__json_number(o, v.v.f);
+		json__put_number(o, v.v.f);
 	else
 		items__print(o, v, type);
 }
@@ -123,20 +123,20 @@ static void json_begin(struct outbuf *o, const struct items *it, const char *ser
 	};
 
 	outbuf__str(o, "{\"series\": ");
-	output__json_text(o, series);
+	json__put_text(o, series);
 	json_key(o, "column");
-	output__json_text(o, it->column);
+	json__put_text(o, it->column);
 	json_key(o, "kind");
-	output__json_text(o, kinds[it->kind]);
+	json__put_text(o, kinds[it->kind]);
 	json_key(o, "period");
-	output__json_number(o, it->period);
+	json__put_number(o, it->period);
 	json_key(o, "columns");
 	for (unsigned i = 0; i < it->ncols; i++) {
 		outbuf__str(o, i ? ",\n {\"node\": " : "[\n {\"node\": ");
-		output__json_text(o, it->cols[i].node);
+		json__put_text(o, it->cols[i].node);
 		if (it->cols[i].table) {
 			json_key(o, "task");
-			output__json_text(o, it->cols[i].table);
+			json__put_text(o, it->cols[i].table);
 		}
 		outbuf__char(o, '}');
 	}
@@ -147,7 +147,7 @@ static void json_row(struct outbuf *o, const struct items *it, const struct item
 {
 	if (row->first) {
 		outbuf__str(o, row->nth ? ",\n {\"step\": " : "\n {\"step\": ");
-		output__json_text(o, stepname__human(row->step));
+		json__put_text(o, stepname__human(row->step));
 		json_key(o, "rows");
 		outbuf__char(o, '[');
 	}
@@ -168,7 +168,7 @@ static void json_row(struct outbuf *o, const struct items *it, const struct item
 	json_key(o, "sum");
 	json_value(o, row->n, row->sum, it->type);
 	json_key(o, "avg");
-	output__json_number(o, row->avg);
+	json__put_number(o, row->avg);
 	json_key(o, "nodes");
 	outbuf__u64(o, row->nodes);
 	json_key(o, "values");
@@ -205,7 +205,7 @@ static void json_end_step(struct outbuf *o, const struct items *it, const char *
 	json_key(o, "sum");
 	json_value(o, t->n, t->sum, it->type);
 	json_key(o, "avg");
-	output__json_number(o, t->n ? items__double(t->sum, it->type) / (double)t->n : NAN);
+	json__put_number(o, t->n ? items__double(t->sum, it->type) / (double)t->n : NAN);
 	outbuf__char(o, '}');
 }
 
@@ -245,7 +245,7 @@ static void table_row(struct outbuf *o, const struct items *it, const struct ite
 	const char *step = stepname__human(row->step);
 	char text[64];
 
-	output__csv_name(o, step);
+	csv__name(o, step);
 	for (size_t i = strlen(step); i < 12; i++)
 		outbuf__char(o, ' ');
 	snprintf(text, sizeof(text), " %9" PRIu64, row->elapsed);

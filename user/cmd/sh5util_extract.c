@@ -37,20 +37,19 @@ static int write_series(const struct sh5_options *o, const char *from, const cha
 	};
 	struct extract_result res = {0};
 	struct output out;
-	int err = output__open(&out, to), status, closed;
+	int err = output__open(&out, to), status;
 
 	if (err) {
 		log_error("error: Failed to create output file %s -- %s", to, strerror(-err));
 		return SH5_USAGE;
 	}
-	err = extract__run(from, &opt, out.text.fd, &res);
+	err = extract__run(from, &opt, out.fd, &res);
+	if (err)
+		log_error("error: %s: %s", to, strerror(-err));
 	status = err ? SH5_FAILED : judge(o, &res);
 	if (!res.tables)
 		log_info("Output file generated is empty, removing it: %s", to);
-	closed = output__close(&out, res.tables > 0);
-	if (!err && closed)
-		log_error("error: %s: %s", to, strerror(-closed));
-	return closed ? SH5_FAILED : status;
+	return output__close(&out, !err && res.tables) ? SH5_FAILED : status;
 }
 
 int sh5__extract(const struct sh5_options *o, const struct jobfile *f)

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/escape.h"
 #include "base/log.h"
+#include "cmd/fields.h"
 #include "cmd/items_print.h"
 #include "cmd/output.h"
 #include "cmd/problems.h"
@@ -25,7 +26,7 @@ static void print_header(struct outbuf *out, const struct items *it, const char 
 			outbuf__str(out, series);
 			outbuf__char(out, ' ');
 		}
-		output__csv_name(out, it->cols[i].node);
+		csv__name(out, it->cols[i].node);
 	}
 	outbuf__char(out, '\n');
 }
@@ -37,11 +38,11 @@ static void print_extreme(struct outbuf *out, const struct items *it, const stru
 
 	outbuf__char(out, ',');
 	if (row->n && c->table) {
-		output__csv_name(out, c->table);
+		csv__name(out, c->table);
 		outbuf__char(out, ' ');
 	}
 	if (row->n)
-		output__csv_name(out, c->node);
+		csv__name(out, c->node);
 	outbuf__char(out, ',');
 	if (row->n)
 		items__print(out, (struct items_number){row->cells[at], false}, it->type);
@@ -49,7 +50,7 @@ static void print_extreme(struct outbuf *out, const struct items *it, const stru
 
 static void print_row(struct outbuf *out, const struct items *it, const struct items_row *row)
 {
-	output__csv_name(out, row->step);
+	csv__name(out, row->step);
 	outbuf__char(out, ',');
 	outbuf__u64(out, row->elapsed);
 	print_extreme(out, it, row, row->min_at);
@@ -111,19 +112,23 @@ static int print_rows(const struct sh5_options *o, struct outbuf *out, struct it
 
 static int write_items(const struct sh5_options *o, struct items *it, const char *path)
 {
+	struct outbuf text = {0};
 	struct output out;
-	int err = output__open(&out, path), closed;
+	int err = output__open(&out, path), ended;
 
 	if (err) {
 		log_error("error: Failed to create output file %s -- %s", path, strerror(-err));
 		return SH5_USAGE;
 	}
-	err = print_rows(o, &out.text, it);
-	closed = output__close(&out, !err);
-	if (!err && !closed)
-		return SH5_OK;
-	log_error("error: %s: %s", path, strerror(err ? -err : -closed));
-	return SH5_FAILED;
+	err = outbuf__init(&text, out.fd);
+	if (!err)
+		err = print_rows(o, &text, it);
+	ended = outbuf__end(&text);
+	err = err ? err : ended;
+	if (err)
+		log_error("error: %s: %s", path, strerror(-err));
+	ended = output__close(&out, !err);
+	return err || ended ? SH5_FAILED : SH5_OK;
 }
 
 static int extract_items(const struct sh5_options *o, const struct reader *r,

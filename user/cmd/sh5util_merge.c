@@ -9,40 +9,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/config.h"
 #include "base/log.h"
+#include "cmd/profile_dir.h"
 #include "cmd/sh5util.h"
 #include "store/merge.h"
-
-#define SLURM_CONF "/etc/slurm/slurm.conf"
-
-/* Of acct_gather.conf beside slurm.conf, neither of which need be there; else of our own file. */
-static char *configured_dir(void)
-{
-	const char *slurm = getenv("SLURM_CONF"), *slash;
-	_cleanup_free_ char *beside = NULL;
-	const char *files[2];
-	char *dir = NULL;
-
-	if (!slurm || !*slurm)
-		slurm = SLURM_CONF;
-	slash = strrchr(slurm, '/');
-	if (asprintf(&beside, "%.*sacct_gather.conf", slash ? (int)(slash - slurm) + 1 : 0, slurm) <
-	    0)
-		return NULL;
-	files[0] = beside;
-	files[1] = JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf";
-	for (unsigned i = 0; i < 2 && !dir; i++) {
-		struct config c;
-
-		if (access(files[i], F_OK))
-			continue;
-		if (!config__init(&c) && !config__load(&c, files[i]) && c.hdf5_dir)
-			dir = strdup(c.hdf5_dir);
-		config__free(&c);
-	}
-	return dir;
-}
 
 static void say_output(const struct sh5_options *o, const struct jobspec *spec)
 {
@@ -95,14 +65,15 @@ static int merge(const struct sh5_options *o, const char *dir, const struct jobs
 
 int sh5__merge(const struct sh5_options *o, const struct jobspec *specs, unsigned n)
 {
-	_cleanup_free_ char *dir = o->dir ? strdup(o->dir) : configured_dir();
+	_cleanup_free_ char *dir = o->dir ? strdup(o->dir) : NULL;
 	int status;
 
+	if (!dir)
+		profile_dir__find(&dir);
 	if (!dir && specs->kind != JOBSPEC_JOB)
 		sh5__say_unresolved(specs);
 	if (!dir) {
-		log_error("error: Cannot read/parse acct_gather.conf: where node-step files are is "
-			  "not known; name the directory with -p");
+		log_error("error: Cannot read/parse acct_gather.conf");
 		return SH5_USAGE;
 	}
 	if (!o->user) {

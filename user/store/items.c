@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/describe.h"
 #include "store/items_tables.h"
+#include "store/kinds.h"
 
 #define POOL_BYTES (64u << 20)
 #define SHARE_MIN  12u /* rows of one table in memory */
@@ -309,7 +309,6 @@ int items__open(struct items **out, const struct reader *r, const struct items_q
 {
 	struct items *it = calloc(1, sizeof(*it));
 	struct items_state *s = it ? calloc(1, sizeof(*s)) : NULL;
-	const struct column *known;
 	int err = s ? 0 : -ENOMEM;
 
 	if (err)
@@ -328,8 +327,7 @@ int items__open(struct items **out, const struct reader *r, const struct items_q
 	it->column = s->tables.column;
 	it->grouped = s->tables.grouped;
 	it->type = common_type(&s->tables);
-	known = describe__column(q->series, it->column);
-	it->kind = known ? known->kind : COL_DELTA;
+	it->kind = kinds__of(q->series, it->column);
 	s->cells = calloc(it->ncols, sizeof(*s->cells));
 	s->known = calloc(it->ncols, sizeof(*s->known));
 	if (!s->cells || !s->known) {
