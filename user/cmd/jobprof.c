@@ -19,6 +19,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{"items", verb_items, "one column over all nodes, side by side and by time"},
 	{"list", verb_list, "the columns of a profile, and what each does not see"},
+	{"merge", verb_merge, "the node-step files of a job into one job file"},
 	{"run", verb_run, "run a command and profile it"},
 	{"show", verb_show, "one page about a node-step or job file"},
 };

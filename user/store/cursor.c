@@ -82,6 +82,11 @@ static void close_table(struct cursor *c)
 	c->state->at = c->nrows = 0;
 }
 
+void cursor__close(struct cursor *c)
+{
+	close_table(c);
+}
+
 void cursor__free(struct cursor *c)
 {
 	if (!c)

@@ -28,6 +28,8 @@ struct cursor {
 /* 0 or -ENOMEM. */
 int cursor__new(struct cursor **out);
 void cursor__free(struct cursor *c);
+/* Lets go of the table, before its file is closed. */
+void cursor__close(struct cursor *c);
 
 /*
  * Goes to the first row of a table: SERIES/TABLE of a grouped series, else SERIES. The node must

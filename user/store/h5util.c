@@ -64,6 +64,20 @@ hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file)
 	return t;
 }
 
+hid_t h5__create_group(hid_t at, const char *name)
+{
+	hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
+	hid_t g;
+
+	/* Up to 64 links or attributes stay in the header: the indexed forms take kilobytes. */
+	H5Pset_link_phase_change(gcpl, 64, 48);
+	H5Pset_attr_phase_change(gcpl, 64, 48);
+	H5Pset_obj_track_times(gcpl, false);
+	g = H5Gcreate2(at, name, H5P_DEFAULT, gcpl, H5P_DEFAULT);
+	H5Pclose(gcpl);
+	return g;
+}
+
 bool h5__in_list(const char *list, const char *name)
 {
 	size_t len = strlen(name);

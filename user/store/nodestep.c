@@ -66,20 +66,6 @@ out:
 	return file;
 }
 
-static hid_t create_group(hid_t at, const char *name)
-{
-	hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
-	hid_t g;
-
-	/* Up to 64 links or attributes stay in the header: the indexed forms take kilobytes. */
-	H5Pset_link_phase_change(gcpl, 64, 48);
-	H5Pset_attr_phase_change(gcpl, 64, 48);
-	H5Pset_obj_track_times(gcpl, false);
-	g = H5Gcreate2(at, name, H5P_DEFAULT, gcpl, H5P_DEFAULT);
-	H5Pclose(gcpl);
-	return g;
-}
-
 /* Equal chunks of at most max rows: the last one wastes no more than it must. */
 static unsigned chunk_rows(uint64_t rows, unsigned max)
 {
@@ -210,7 +196,7 @@ static int open_series(struct build *b, unsigned i)
 	for (unsigned c = 0; unknown && c < ps->ncols; c++)
 		s->unknown[c] = h5__in_list(unknown->str, ps->cols[c].name);
 	s->mem = h5__row_type(ps->cols, ps->ncols, false);
-	s->group = ps->grouped ? create_group(b->node, ps->name) : b->node;
+	s->group = ps->grouped ? h5__create_group(b->node, ps->name) : b->node;
 	return s->mem < 0 || s->group < 0 ? h5__error() : 0;
 }
 
@@ -375,7 +361,7 @@ static int write_all_totals(const struct build *b)
 
 	if (!b->plan->nseries)
 		return 0;
-	group = create_group(b->node, "Totals");
+	group = h5__create_group(b->node, "Totals");
 	if (group < 0)
 		return h5__error();
 	for (unsigned i = 0; !err && i < b->plan->nseries; i++)
@@ -389,7 +375,7 @@ static int write_file(struct build *b, int journal_fd)
 	unsigned limit = chunk_limit(b->plan);
 	int err;
 
-	b->node = create_group(b->file, plan__attr(b->plan, "Node Name")->str);
+	b->node = h5__create_group(b->file, plan__attr(b->plan, "Node Name")->str);
 	if (b->node < 0)
 		return h5__error();
 	err = write_attrs(b);

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A line on a terminal that says how far long work has come. */
+#ifndef JP_BASE_PROGRESS_H
+#define JP_BASE_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	const char *what;
+	uint64_t total;
+	uint64_t start_ns, next_ns;
+	bool on, shown;
+};
+
+/* what ("merging") must live as long. Nothing is shown where stderr is no terminal, nor in the
+ * first second. */
+void progress__begin(struct progress *p, const char *what, uint64_t total);
+/* Cheap: draws at most ten times a second. */
+void progress__at(struct progress *p, uint64_t done);
+/* Removes the line. Also before anything else is printed; the next progress__at draws it again. */
+void progress__clear(struct progress *p);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof merge: the node-step files of a job into one job file. */
+#include <errno.h>
+#include <getopt.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/profile_dir.h"
+#include "cmd/verbs.h"
+#include "store/merge.h"
+
+static int usage(FILE *out)
+{
+	fprintf(out,
+		"usage: jobprof merge -j JOB[.STEP][,JOB...] [OPTION]...\n\n"
+		"Puts the node-step files of a job into one file, ./job_<id>.h5, and deletes them\n"
+		"when it is safely written. A file that is there is extended.\n\n"
+		"  -j, --jobs LIST         what to merge: JOB, ARRAY_TASK or HETJOB+OFFSET, each\n"
+		"                          with .STEP if wanted: a number, batch, extern, "
+		"interactive\n"
+		"  -p, --profiledir DIR    where the users' directories are; else ProfileHDF5Dir "
+		"of\n"
+		"                          jobprof.conf or acct_gather.conf\n"
+		"  -u, --user NAME|UID     whose files; default: the caller's\n"
+		"  -o, --output FILE       the job file's name, for one job\n"
+		"  -S, --savefiles         keep the node-step files\n"
+		"      --threads N         processes that read; default: one for each CPU, at most "
+		"8\n"
+		"  -v, --verbose           say more\n");
+	return out == stdout ? 0 : 2;
+}
+
+struct options {
+	struct merge_opts merge;
+	const char *jobs, *user;
+	char *dir; /* found in a configuration */
+	char *name;
+	struct jobspec *specs;
+};
+
+static int parse_options(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{"jobs", required_argument, NULL, 'j'},
+		{"profiledir", required_argument, NULL, 'p'},
+		{"user", required_argument, NULL, 'u'},
+		{"output", required_argument, NULL, 'o'},
+		{"savefiles", no_argument, NULL, 'S'},
+		{"threads", required_argument, NULL, 't'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "j:p:u:o:Svh", longs, NULL)) != -1) {
+		switch (c) {
+		case 'j':
+			o->jobs = optarg;
+			break;
+		case 'p':
+			o->merge.profile_dir = optarg;
+			break;
+		case 'u':
+			o->user = optarg;
+			break;
+		case 'o':
+			o->merge.output = optarg;
+			break;
+		case 'S':
+			o->merge.keep = true;
+			break;
+		case 't':
+			if (parse_u32(optarg, &o->merge.threads) || !o->merge.threads) {
+				log_error("--threads: \"%s\" is no number from 1 on", optarg);
+				return 2;
+			}
+			break;
+		case 'v':
+			log__set_level(LOGL_DEBUG);
+			break;
+		case 'h':
+			usage(stdout);
+			return -1;
+		default:
+			return usage(stderr);
+		}
+	}
+	if (optind == argc && o->jobs)
+		return 0;
+	if (optind != argc)
+		log_error("what \"%s\" means is not known; jobs are given with -j", argv[optind]);
+	else
+		log_error("-j says which jobs to merge");
+	return usage(stderr);
+}
+
+static int parse_jobs(struct options *o)
+{
+	char err[256];
+	int bad = jobspec__parse(&o->specs, &o->merge.nspecs, o->jobs, err, sizeof(err));
+
+	if (bad) {
+		log_error("-j: %s", bad == -EINVAL ? err : strerror(-bad));
+		return 2;
+	}
+	o->merge.specs = o->specs;
+	for (unsigned i = 1; o->merge.output && i < o->merge.nspecs; i++) {
+		if (!jobspec__same_job(&o->specs[0], &o->specs[i])) {
+			log_error("-o names one file, but -j several jobs");
+			return 2;
+		}
+	}
+	return 0;
+}
+
+/* A name need not be known here: the directory decides. */
+static int find_user(struct options *o)
+{
+	uid_t uid = geteuid();
+	const struct passwd *pw;
+	uint32_t n;
+
+	if (o->user && parse_u32(o->user, &n)) {
+		o->name = strdup(o->user);
+		return o->name ? 0 : -ENOMEM;
+	}
+	if (o->user)
+		uid = n;
+	pw = getpwuid(uid);
+	if (!pw) {
+		log_error("user %u has no name here; -u says whose files are meant", uid);
+		return -ENOENT;
+	}
+	o->name = strdup(pw->pw_name);
+	return o->name ? 0 : -ENOMEM;
+}
+
+static int merge(struct options *o)
+{
+	int err = find_user(o);
+
+	if (!err && !o->merge.profile_dir) {
+		err = profile_dir__find(&o->dir);
+		o->merge.profile_dir = o->dir;
+	}
+	if (err)
+		return 1;
+	o->merge.user = o->name;
+	err = merge__run(&o->merge, NULL);
+	return err == -EINVAL ? 2 : err ? 1 : 0;
+}
+
+int verb_merge(int argc, char **argv)
+{
+	struct options o = {0};
+	int status = parse_options(argc, argv, &o);
+
+	if (!status)
+		status = parse_jobs(&o);
+	if (!status)
+		status = merge(&o);
+	free(o.specs);
+	free(o.dir);
+	free(o.name);
+	return status < 0 ? 0 : status;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/digest.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/digest_type.h"
+
+#define BLOCK_BYTES   (1u << 20)
+#define ATTR_BYTES    (1u << 20)
+#define CHUNK_MAX     (72u << 20) /* what the reader takes, and deflate's overhead */
+#define BY_INDEX_MAX  256u  /* chunks: finding one by its index takes longer the more there are */
+
+struct digester {
+	struct type_cache *types;
+	hid_t dapl;
+	uint8_t *buf;
+	size_t room;
+};
+
+/* A table while it is read. */
+struct one {
+	struct digester *d;
+	hid_t dset, type, space, dcpl;
+	uint64_t file_size;
+	hsize_t rows, max_rows;
+	size_t row_bytes;
+	uint64_t digest;
+	uint64_t chunks;
+};
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	unsigned __int128 m = (unsigned __int128)a * b;
+
+	return (uint64_t)m ^ (uint64_t)(m >> 64);
+}
+
+uint64_t digest__add(uint64_t h, const void *bytes, size_t n)
+{
+	const uint8_t *p = bytes;
+	uint64_t w[2];
+
+	h ^= n * 0x9e3779b97f4a7c15ull;
+	for (; n > 16; n -= 16, p += 16) {
+		memcpy(w, p, 16);
+		h = mix(w[0] ^ 0xa0761d6478bd642full, w[1] ^ h);
+	}
+	w[0] = w[1] = 0;
+	memcpy(w, p, n);
+	return mix(w[0] ^ 0xe7037ed1a0b428dbull, w[1] ^ h ^ 0x8ebc6af09c88c6e3ull);
+}
+
+uint64_t digest__text(uint64_t h, const char *text)
+{
+	return digest__add(h, text, strlen(text));
+}
+
+static uint64_t add_number(uint64_t h, uint64_t v)
+{
+	return digest__add(h, &v, sizeof(v));
+}
+
+int digester__new(struct digester **out)
+{
+	struct digester *d = calloc(1, sizeof(*d));
+
+	if (!d)
+		return -ENOMEM;
+	d->types = type_cache__new();
+	d->dapl = H5Pcreate(H5P_DATASET_ACCESS);
+	/* Chunks are taken as they are: a cache of decoded ones would only cost. */
+	if (!d->types || H5Pset_chunk_cache(d->dapl, 1, 0, 1) < 0) {
+		digester__free(d);
+		return -ENOMEM;
+	}
+	*out = d;
+	return 0;
+}
+
+void digester__free(struct digester *d)
+{
+	if (!d)
+		return;
+	type_cache__free(d->types);
+	if (d->dapl >= 0)
+		H5Pclose(d->dapl);
+	free(d->buf);
+	free(d);
+}
+
+static int make_room(struct digester *d, size_t n)
+{
+	uint8_t *p;
+
+	if (d->room >= n)
+		return 0;
+	p = realloc(d->buf, n);
+	if (!p)
+		return -ENOMEM;
+	d->buf = p;
+	d->room = n;
+	return 0;
+}
+
+static int add_chunk(struct one *o, hsize_t at, unsigned mask, haddr_t addr, hsize_t size)
+{
+	uint32_t read_mask = 0;
+
+	if (addr == HADDR_UNDEF)
+		return 0; /* was never written */
+	if (size > CHUNK_MAX || size > o->file_size)
+		return -EBADMSG;
+	if (make_room(o->d, size))
+		return -ENOMEM;
+	if (H5Dread_chunk(o->dset, H5P_DEFAULT, &at, &read_mask, o->d->buf) < 0)
+		return -EBADMSG;
+	o->digest = add_number(add_number(o->digest, at), mask);
+	o->digest = digest__add(o->digest, o->d->buf, size);
+	o->chunks++;
+	return 0;
+}
+
+static int add_by_index(struct one *o, hsize_t n)
+{
+	for (hsize_t i = 0; i < n; i++) {
+		hsize_t at = 0, size = 0;
+		haddr_t addr = HADDR_UNDEF;
+		unsigned mask = 0;
+		int err;
+
+		if (H5Dget_chunk_info(o->dset, o->space, i, &at, &mask, &addr, &size) < 0)
+			return -EBADMSG;
+		err = add_chunk(o, at, mask, addr, size);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_by_row(struct one *o, hsize_t chunk_rows)
+{
+	for (hsize_t at = 0; at < o->rows; at += chunk_rows) {
+		haddr_t addr = HADDR_UNDEF;
+		hsize_t size = 0;
+		unsigned mask = 0;
+		int err;
+
+		if (H5Dget_chunk_info_by_coord(o->dset, &at, &mask, &addr, &size) < 0)
+			return -EBADMSG;
+		err = add_chunk(o, at, mask, addr, size);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int add_filters(struct one *o)
+{
+	int n = H5Pget_nfilters(o->dcpl);
+
+	for (int i = 0; i < n; i++) {
+		unsigned flags, cd[16] = {0};
+		size_t ncd = 16;
+		H5Z_filter_t f = H5Pget_filter2(o->dcpl, i, &flags, &ncd, cd, 0, NULL, NULL);
+
+		if (f < 0 || ncd > 16)
+			return -ENOTSUP;
+		o->digest = add_number(o->digest, f);
+		o->digest = digest__add(o->digest, cd, ncd * sizeof(*cd));
+	}
+	return n < 0 ? -EBADMSG : 0;
+}
+
+static int add_chunks(struct one *o)
+{
+	hsize_t chunk_rows = 0, n = 0;
+	int err;
+
+	if (H5Pget_chunk(o->dcpl, 1, &chunk_rows) != 1 || !chunk_rows ||
+	    H5Dget_num_chunks(o->dset, o->space, &n) < 0)
+		return -EBADMSG;
+	if (chunk_rows > CHUNK_MAX / o->row_bytes)
+		return -EMSGSIZE;
+	if (n && o->rows / chunk_rows > n)
+		return -EMSGSIZE;
+	if (!n && o->rows > chunk_rows)
+		return -EMSGSIZE;
+	o->digest = add_number(o->digest, chunk_rows);
+	err = add_filters(o);
+	if (err)
+		return err;
+	return n <= BY_INDEX_MAX ? add_by_index(o, n) : add_by_row(o, chunk_rows);
+}
+
+static int add_block(struct one *o, hsize_t at, hsize_t n)
+{
+	hid_t mem = H5Screate_simple(1, &n, NULL);
+	int err = 0;
+
+	if (mem < 0 || H5Sselect_hyperslab(o->space, H5S_SELECT_SET, &at, NULL, &n, NULL) < 0 ||
+	    H5Dread(o->dset, o->type, mem, o->space, H5P_DEFAULT, o->d->buf) < 0)
+		err = -EBADMSG;
+	else
+		o->digest = digest__add(o->digest, o->d->buf, n * o->row_bytes);
+	if (mem >= 0)
+		H5Sclose(mem);
+	return err;
+}
+
+/* Of tables that are not chunked. */
+static int add_rows(struct one *o)
+{
+	hsize_t step = BLOCK_BYTES / o->row_bytes + 1;
+	int err = 0;
+
+	if (o->rows > o->file_size / o->row_bytes)
+		return -EMSGSIZE;
+	if (make_room(o->d, step * o->row_bytes))
+		return -ENOMEM;
+	for (hsize_t at = 0; !err && at < o->rows; at += step)
+		err = add_block(o, at, o->rows - at < step ? o->rows - at : step);
+	return err;
+}
+
+static int add_table(struct one *o)
+{
+	H5D_layout_t layout;
+	int err;
+
+	if (H5Sget_simple_extent_ndims(o->space) != 1 || H5Tget_class(o->type) != H5T_COMPOUND)
+		return -ENOTSUP;
+	if (H5Sget_simple_extent_dims(o->space, &o->rows, &o->max_rows) != 1)
+		return -EBADMSG;
+	o->row_bytes = H5Tget_size(o->type);
+	if (!o->row_bytes || o->row_bytes > BLOCK_BYTES)
+		return -ENOTSUP;
+	err = type_cache__digest(o->d->types, o->type, &o->digest);
+	if (err)
+		return err;
+	layout = H5Pget_layout(o->dcpl);
+	if (H5Pget_external_count(o->dcpl) != 0 || layout == H5D_VIRTUAL || layout < 0)
+		return -ENOTSUP;
+	o->digest = add_number(add_number(o->digest, o->rows), o->max_rows);
+	o->digest = add_number(o->digest, layout);
+	return layout == H5D_CHUNKED ? add_chunks(o) : add_rows(o);
+}
+
+int digester__table(struct digester *d, hid_t at, const char *name, uint64_t file_size,
+		    struct digest_table *out)
+{
+	struct one o = {.d = d, .file_size = file_size, .digest = 1};
+	int err;
+
+	o.dset = H5Dopen2(at, name, d->dapl);
+	if (o.dset < 0)
+		return -EBADMSG;
+	o.type = H5Dget_type(o.dset);
+	o.space = H5Dget_space(o.dset);
+	o.dcpl = H5Dget_create_plist(o.dset);
+	err = o.type < 0 || o.space < 0 || o.dcpl < 0 ? -EBADMSG : add_table(&o);
+	if (o.dcpl >= 0)
+		H5Pclose(o.dcpl);
+	if (o.space >= 0)
+		H5Sclose(o.space);
+	if (o.type >= 0)
+		H5Tclose(o.type);
+	H5Dclose(o.dset);
+	*out = (struct digest_table){o.digest, o.rows, o.chunks};
+	return err;
+}
+
+static int add_strings(struct digester *d, hid_t attr, hid_t type, hid_t space, size_t n,
+		       uint64_t *digest)
+{
+	char **text = (char **)d->buf;
+
+	memset(d->buf, 0, n * sizeof(*text));
+	if (H5Aread(attr, type, d->buf) < 0)
+		return -EBADMSG;
+	for (size_t i = 0; i < n; i++)
+		*digest = digest__text(*digest, text[i] ? text[i] : "");
+	H5Dvlen_reclaim(type, space, H5P_DEFAULT, d->buf);
+	return 0;
+}
+
+static int add_attr(struct digester *d, hid_t attr, hid_t type, hid_t space, uint64_t *digest)
+{
+	hssize_t n = H5Sget_simple_extent_npoints(space);
+	bool variable = H5Tis_variable_str(type) > 0;
+	size_t size = H5Tget_size(type);
+	int err = variable ? 0 : type__digest(type, digest);
+
+	if (err)
+		return err;
+	if (n < 0 || !size)
+		return -EBADMSG;
+	if ((uint64_t)n > ATTR_BYTES / size)
+		return -EMSGSIZE;
+	*digest = add_number(add_number(*digest, n), size);
+	if (make_room(d, n * size + 1))
+		return -ENOMEM;
+	if (variable)
+		return add_strings(d, attr, type, space, n, digest);
+	if (n && H5Aread(attr, type, d->buf) < 0)
+		return -EBADMSG;
+	*digest = digest__add(*digest, d->buf, n * size);
+	return 0;
+}
+
+int digester__attr(struct digester *d, hid_t attr, uint64_t *digest)
+{
+	hid_t type = H5Aget_type(attr), space = H5Aget_space(attr);
+	int err = type < 0 || space < 0 ? -EBADMSG : add_attr(d, attr, type, space, digest);
+
+	if (space >= 0)
+		H5Sclose(space);
+	if (type >= 0)
+		H5Tclose(type);
+	return err;
+}

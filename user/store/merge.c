@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/merge.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "store/h5util.h"
+#include "store/merge_internal.h"
+
+#define THREADS_MAX 64
+#define THREADS_OWN 8 /* taken without being asked to */
+
+static unsigned cpus(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+	return n > THREADS_OWN ? THREADS_OWN : n;
+}
+
+/* FILE.h5 of a restarted run is FILE.restart<N>.h5. */
+static char *output_name(const struct merge_opts *o, const struct merge_set *s)
+{
+	char run[32] = "", *name = NULL;
+	int n;
+
+	if (s->restart >= 0)
+		snprintf(run, sizeof(run), ".restart%d", s->restart);
+	if (!o->output) {
+		n = asprintf(&name, "./job_%u%s.h5", s->job, run);
+	} else {
+		size_t len = strlen(o->output);
+		bool h5 = len > 3 && !strcmp(o->output + len - 3, ".h5");
+
+		n = asprintf(&name, "%.*s%s%s", (int)(len - 3 * h5), o->output, run,
+			     h5 ? ".h5" : "");
+	}
+	return n < 0 ? NULL : name;
+}
+
+static bool several_jobs(const struct merge_sets *sets)
+{
+	for (unsigned i = 1; i < sets->n; i++)
+		if (sets->v[i].job != sets->v[0].job)
+			return true;
+	return false;
+}
+
+static int merge_set(const struct merge_opts *o, struct merge_set *s, struct merge_report *st)
+{
+	_cleanup_free_ char *output = output_name(o, s);
+	int err;
+
+	if (!output)
+		return -ENOMEM;
+	if (!s->nitems)
+		log_error("job %u: nothing in %s that can be merged", s->job, s->where);
+	err = s->nitems ? merge_job__run(o, s, output, st) : -ENOENT;
+	st->refused += s->refused;
+	return err || s->refused ? 1 : 0;
+}
+
+static int merge_sets(const struct merge_opts *o, struct merge_sets *sets, struct merge_report *st)
+{
+	int status = sets->missing ? 1 : 0;
+
+	if (o->output && several_jobs(sets)) {
+		log_error("-o names one file, but there are several jobs");
+		return -EINVAL;
+	}
+	for (unsigned i = 0; i < sets->n; i++)
+		if (merge_set(o, &sets->v[i], st))
+			status = 1;
+	return sets->n ? status : -ENOENT;
+}
+
+int merge__run(const struct merge_opts *opts, struct merge_report *st)
+{
+	struct merge_opts o = *opts;
+	struct merge_report none;
+	struct merge_sets sets;
+	int err;
+
+	h5__init();
+	H5PLset_loading_state(0);
+	o.threads = o.threads ? o.threads : cpus();
+	if (o.threads > THREADS_MAX)
+		o.threads = THREADS_MAX;
+	if (!st)
+		st = &none;
+	*st = (struct merge_report){0};
+	err = merge_dir__find(&o, &sets);
+	if (!err)
+		err = merge_sets(&o, &sets, st);
+	else if (err != -EINVAL)
+		err = 1;
+	merge_dir__free(&sets);
+	return err;
+}

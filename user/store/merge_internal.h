@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the parts of a merge share. */
+#ifndef JP_STORE_MERGE_INTERNAL_H
+#define JP_STORE_MERGE_INTERNAL_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "job/jobspec.h"
+#include "store/merge.h"
+#include "store/nodescan.h"
+
+#define MERGE_NAME_MAX 255
+
+/* Identity of a file: it is deleted only while it is still the one that was copied. */
+struct merge_stamp {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec mtime;
+};
+
+enum merge_state {
+	ITEM_NEW,     /* not looked at yet */
+	ITEM_COPIED,  /* is in the output */
+	ITEM_KNOWN,   /* the output has the same under that name already */
+	ITEM_REFUSED, /* has been named; stays where it is */
+};
+
+/* One node of one step: a file, or what the job file held before. */
+struct merge_item {
+	char *file; /* name in the directory, NULL: of the old job file */
+	char *step; /* the group's name, as in the job file */
+	char *node;
+	enum merge_state state;
+	struct merge_stamp stamp; /* of a file */
+	uint64_t body, totals;	  /* digests; totals 0: it has none of its own */
+};
+
+/* A step's group that is running or could not be read: "node is missing". */
+struct merge_absent {
+	char *step, *node;
+};
+
+/* Everything of one job and run in one directory. */
+struct merge_set {
+	int dir;     /* the directory's fd */
+	char *where; /* its path, for messages */
+	uint32_t job;
+	int restart; /* -1: the run that counts */
+	struct merge_item *items;
+	unsigned nitems;
+	struct merge_absent *absent;
+	unsigned nabsent;
+	unsigned refused;
+};
+
+/* merge_dir.c: which files there are. */
+struct merge_sets {
+	struct merge_set *v;
+	unsigned n;
+	bool *found;	  /* of each spec, whether there was any file */
+	unsigned missing; /* specs without */
+};
+
+/* Finds the sets of all specs. 0, -ENOMEM or -errno (logged). */
+int merge_dir__find(const struct merge_opts *o, struct merge_sets *out);
+void merge_dir__free(struct merge_sets *sets);
+int merge_set__add_absent(struct merge_set *s, const char *step, const char *node);
+/* Opens a file of the set for reading; *st if not NULL. -ELOOP: a link; -EBADMSG: no regular file;
+ * -EBUSY: its writer has it open; -ESTALE: not the one it was. */
+int merge_dir__open(int dir, const char *name, const struct merge_stamp *was,
+		    struct merge_stamp *is);
+hid_t merge_dir__open_h5(int fd);
+
+/* merge_readers.c: looks through items in processes of their own. */
+struct merge_readers;
+
+/* What a reader found; pointers are good until the next one. */
+struct merge_found {
+	int err; /* -EBADMSG with trouble[], or -errno of opening */
+	struct merge_stamp stamp;
+	struct nodescan_facts facts;
+	const char *trouble;
+	const char *nodelist;
+	char **tasks; /* tables of the series Tasks */
+	unsigned ntasks;
+	struct nodescan_total *totals; /* where it has none of its own */
+	unsigned ntotals;
+};
+
+enum merge_look { LOOK_TOTALS, LOOK_DIGEST };
+
+/* old_fd: the job file that items without a file are in. 0 or -errno. */
+int merge_readers__start(struct merge_readers **out, const struct merge_set *set, int old_fd,
+			 enum merge_look look, unsigned threads);
+/* The next item's result, in the order of the set. 0 or -errno: no reader can be had. */
+int merge_readers__next(struct merge_readers *r, const struct merge_found **found);
+void merge_readers__free(struct merge_readers *r);
+
+/* merge_wire.c: results on their way through a pipe. */
+struct wire {
+	uint8_t *p;
+	size_t len, room, at;
+	bool bad; /* no memory, or taken more than there is */
+};
+
+void wire__put(struct wire *w, const void *p, size_t n);
+void wire__put_text(struct wire *w, const char *s);
+const void *wire__take(struct wire *w, size_t n); /* NULL: there is no more */
+const char *wire__take_text(struct wire *w);	  /* "" when there is none */
+int wire__send(int fd, const struct wire *w);
+/* 1: a message is in *w; 0: the other end is gone; -errno. */
+int wire__receive(int fd, struct wire *w);
+
+/* merge_tree.c: the job file while it is made. */
+struct merge_tree;
+
+int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table);
+/* Copies a node from a group of another file: everything in it, its totals where it has none. */
+int merge_tree__add(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
+		    const struct merge_found *f);
+/* Of the root or, with a step's group name, of that step. */
+int merge_tree__number(struct merge_tree *t, const char *step, const char *name, int64_t v,
+		       bool wide);
+int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text);
+/* Copies what users have put beside /Steps into the old file. -ENOTSUP with its name in *what. */
+int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t len);
+/* Closes the file: 0, or what writing the last of it said. */
+int merge_tree__close(struct merge_tree *t);
+
+/* merge_facts.c: attributes of the job and its steps. */
+struct merge_facts;
+
+int merge_facts__new(struct merge_facts **out);
+void merge_facts__free(struct merge_facts *f);
+int merge_facts__add(struct merge_facts *f, const struct merge_item *i,
+		     const struct merge_found *found);
+int merge_facts__old_missing(struct merge_facts *f, const char *step, hid_t step_group);
+int merge_facts__write(struct merge_facts *f, const struct merge_set *s, const char *user,
+		       struct merge_tree *t);
+
+/* merge_place.c: the output's name, and how a file gets there. */
+struct merge_place {
+	int dir;
+	char *path; /* as asked for, for messages */
+	char base[MERGE_NAME_MAX + 1];
+	char tmp[MERGE_NAME_MAX + 1];
+	int fd;	 /* of the temporary file, -1 */
+	int old; /* of what has the name now, -1: nothing */
+	struct merge_stamp old_stamp;
+};
+
+/* Opens what is there and makes the temporary file, which also keeps others off. Logs errors. */
+int merge_place__begin(struct merge_place *p, const char *path);
+int merge_place__sync(struct merge_place *p);
+int merge_place__commit(struct merge_place *p);
+void merge_place__end(struct merge_place *p); /* removes what was not committed */
+
+/* merge_job.c: one job file. 0, 1, or -errno (logged). */
+int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
+		   struct merge_report *st);
+
+#endif

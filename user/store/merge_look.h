@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a reader does with one item; merge_readers.c runs it in a process of its own. */
+#ifndef JP_STORE_MERGE_LOOK_H
+#define JP_STORE_MERGE_LOOK_H
+
+#include "store/merge_internal.h"
+
+struct merge_looker;
+
+/* 0 or -errno. It lives as long as its process. */
+int merge_looker__new(struct merge_looker **out, const struct merge_set *set, int old_fd,
+		      enum merge_look look);
+/* Leaves a message as merge_readers.c takes it, also of what cannot be read. */
+void merge_looker__look(struct merge_looker *l, const struct merge_item *item, struct wire *w);
+
+#endif

@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "store/h5util.h"
+#include "store/merge_internal.h"
+#include "store/names.h"
+
+#define CACHE_BYTES (8u << 20)	 /* metadata held in memory */
+#define META_BLOCK  (256u << 10) /* metadata is laid out together, in blocks of this size */
+#define COMPACT_MAX 32768	 /* bytes of totals that go into the object's header */
+#define FEW_CHUNKS  8
+
+struct merge_tree {
+	hid_t file, steps;
+	char *step_name; /* of the step that is open */
+	hid_t step, nodes, tasks;
+	/* The row of the totals before: that of the next node is the same, most often. */
+	hid_t row;
+	struct column *cols;
+	unsigned ncols;
+};
+
+static hid_t file_access(void)
+{
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+	H5AC_cache_config_t mdc = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+
+	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18);
+	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
+	H5Pset_meta_block_size(fapl, META_BLOCK);
+#if H5_VERSION_GE(1, 10, 7)
+	/* The file is under a name of our own; some shared file systems have no locks. */
+	H5Pset_file_locking(fapl, false, true);
+#endif
+	if (H5Pget_mdc_config(fapl, &mdc) >= 0) {
+		mdc.set_initial_size = true;
+		mdc.initial_size = mdc.max_size = CACHE_BYTES;
+		mdc.min_size = CACHE_BYTES / 2;
+		H5Pset_mdc_config(fapl, &mdc);
+	}
+	return fapl;
+}
+
+/* Slurm's tables have a chunk for ten rows, and their index is best in one large node; those of
+ * jobprof have few, and a small one saves most of it. */
+static hid_t create_file(int fd, uint64_t longest_table)
+{
+	hid_t fapl = file_access(), fcpl = H5Pcreate(H5P_FILE_CREATE), file;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	H5Pset_istore_k(fcpl, longest_table > FEW_CHUNKS ? 32 : FEW_CHUNKS / 2);
+	file = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, fapl);
+	H5Pclose(fcpl);
+	H5Pclose(fapl);
+	return file;
+}
+
+int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table)
+{
+	struct merge_tree *t = calloc(1, sizeof(*t));
+	int err;
+
+	if (!t)
+		return -ENOMEM;
+	t->step = t->nodes = t->tasks = t->row = t->steps = H5I_INVALID_HID;
+	t->file = create_file(fd, longest_table);
+	if (t->file >= 0)
+		t->steps = h5__create_group(t->file, "Steps");
+	if (t->steps >= 0) {
+		*out = t;
+		return 0;
+	}
+	err = h5__error();
+	merge_tree__close(t);
+	return err;
+}
+
+static void close_step(struct merge_tree *t)
+{
+	hid_t *const open[] = {&t->nodes, &t->tasks, &t->step};
+
+	for (unsigned i = 0; i < 3; i++) {
+		if (*open[i] >= 0)
+			H5Gclose(*open[i]);
+		*open[i] = H5I_INVALID_HID;
+	}
+	free(t->step_name);
+	t->step_name = NULL;
+}
+
+/* Steps come one after the other, so that one is open at a time. */
+static int open_step(struct merge_tree *t, const char *name)
+{
+	bool there;
+
+	if (t->step_name && !strcmp(t->step_name, name))
+		return 0;
+	close_step(t);
+	t->step_name = strdup(name);
+	if (!t->step_name)
+		return -ENOMEM;
+	there = H5Lexists(t->steps, name, H5P_DEFAULT) > 0;
+	t->step = there ? H5Gopen2(t->steps, name, H5P_DEFAULT) : h5__create_group(t->steps, name);
+	if (t->step >= 0)
+		t->nodes = there ? H5Gopen2(t->step, "Nodes", H5P_DEFAULT)
+				 : h5__create_group(t->step, "Nodes");
+	if (t->nodes >= 0 && there && H5Lexists(t->step, "Tasks", H5P_DEFAULT) > 0)
+		t->tasks = H5Gopen2(t->step, "Tasks", H5P_DEFAULT);
+	return t->nodes < 0 ? h5__error() : 0;
+}
+
+static int put_attr(hid_t at, const char *name, hid_t type, const void *value)
+{
+	const hsize_t one = 1;
+	hid_t space = H5Screate_simple(1, &one, NULL);
+	hid_t attr = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+	int err = attr < 0 || H5Awrite(attr, type, value) < 0 ? h5__error() : 0;
+
+	if (attr >= 0)
+		H5Aclose(attr);
+	H5Sclose(space);
+	return err;
+}
+
+static int put_text(hid_t at, const char *name, const char *text)
+{
+	hid_t type;
+	int err;
+
+	if (!*text)
+		return 0;
+	type = H5Tcopy(H5T_C_S1);
+	H5Tset_size(type, strlen(text)); /* no room for a NUL, as Slurm does it */
+	err = put_attr(at, name, type, text);
+	H5Tclose(type);
+	return err;
+}
+
+/* Where attributes of the job or of a step go. */
+static int attr_place(struct merge_tree *t, const char *step, hid_t *at)
+{
+	int err = step ? open_step(t, step) : 0;
+
+	*at = step ? t->step : t->file;
+	return err;
+}
+
+int merge_tree__number(struct merge_tree *t, const char *step, const char *name, int64_t v,
+		       bool wide)
+{
+	int32_t narrow = (int32_t)v;
+	hid_t at;
+	int err = attr_place(t, step, &at);
+
+	if (err)
+		return err;
+	return wide ? put_attr(at, name, H5T_STD_I64LE, &v)
+		    : put_attr(at, name, H5T_STD_I32LE, &narrow);
+}
+
+int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text)
+{
+	hid_t at;
+	int err = attr_place(t, step, &at);
+
+	return err ? err : put_text(at, name, text);
+}
+
+static bool same_columns(const struct merge_tree *t, const struct nodescan_total *n)
+{
+	bool same = t->row >= 0 && t->ncols == n->ncols;
+
+	for (unsigned i = 0; same && i < n->ncols; i++)
+		same = t->cols[i].type == n->cols[i].type &&
+		       !strcmp(t->cols[i].name, n->cols[i].name);
+	return same;
+}
+
+static void forget_row(struct merge_tree *t)
+{
+	for (unsigned i = 0; i < t->ncols; i++)
+		free((char *)t->cols[i].name);
+	free(t->cols);
+	if (t->row >= 0)
+		H5Tclose(t->row);
+	t->row = H5I_INVALID_HID;
+	t->cols = NULL;
+	t->ncols = 0;
+}
+
+static int learn_row(struct merge_tree *t, const struct nodescan_total *n)
+{
+	forget_row(t);
+	t->cols = calloc(n->ncols, sizeof(*t->cols));
+	if (!t->cols)
+		return -ENOMEM;
+	for (; t->ncols < n->ncols; t->ncols++) {
+		t->cols[t->ncols].type = n->cols[t->ncols].type;
+		t->cols[t->ncols].name = strdup(n->cols[t->ncols].name);
+		if (!t->cols[t->ncols].name)
+			return -ENOMEM;
+	}
+	t->row = h5__row_type(t->cols, t->ncols, true);
+	return t->row < 0 ? -EIO : 0;
+}
+
+static int write_total(struct merge_tree *t, hid_t group, const struct nodescan_total *n)
+{
+	const hsize_t rows = n->nrows;
+	hid_t space, dcpl, dset;
+	int err = same_columns(t, n) ? 0 : learn_row(t, n);
+
+	if (err)
+		return err;
+	space = H5Screate_simple(1, &rows, NULL);
+	dcpl = H5Pcreate(H5P_DATASET_CREATE);
+	H5Pset_obj_track_times(dcpl, false);
+	if (n->nrows && (size_t)n->nrows * n->ncols * sizeof(*n->rows) <= COMPACT_MAX)
+		H5Pset_layout(dcpl, H5D_COMPACT);
+	dset = H5Dcreate2(group, n->name, t->row, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+	if (dset < 0 ||
+	    (n->nrows && H5Dwrite(dset, t->row, H5S_ALL, H5S_ALL, H5P_DEFAULT, n->rows) < 0))
+		err = h5__error();
+	if (dset >= 0)
+		H5Dclose(dset);
+	H5Pclose(dcpl);
+	H5Sclose(space);
+	return err;
+}
+
+static int write_totals(struct merge_tree *t, const char *node, const struct merge_found *f)
+{
+	hid_t group, at;
+	int err = 0;
+
+	if (!f->ntotals)
+		return 0;
+	at = H5Gopen2(t->nodes, node, H5P_DEFAULT);
+	group = at < 0 ? at : h5__create_group(at, "Totals");
+	if (group < 0)
+		err = h5__error();
+	for (unsigned i = 0; !err && i < f->ntotals; i++)
+		err = write_total(t, group, &f->totals[i]);
+	if (group >= 0)
+		H5Gclose(group);
+	if (at >= 0)
+		H5Gclose(at);
+	return err;
+}
+
+/* Tasks/<gtid>: on which node the task was, and the way to its rows. */
+static int write_task(struct merge_tree *t, const char *node, const char *task)
+{
+	hid_t g;
+	char *path;
+	int err;
+
+	if (H5Lexists(t->tasks, task, H5P_DEFAULT) > 0) {
+		log_debug("step %s: task %s is also on %s; Tasks/%s names the first node",
+			  t->step_name, task, node, task);
+		return 0;
+	}
+	if (asprintf(&path, "/Steps/%s/Nodes/%s/Tasks/%s", t->step_name, node, task) < 0)
+		return -ENOMEM;
+	g = h5__create_group(t->tasks, task);
+	err = g < 0 ? h5__error() : put_text(g, "Node Name", node);
+	if (!err && H5Lcreate_soft(path, g, "Table", H5P_DEFAULT, H5P_DEFAULT) < 0)
+		err = h5__error();
+	if (g >= 0)
+		H5Gclose(g);
+	free(path);
+	return err;
+}
+
+static int write_tasks(struct merge_tree *t, const char *node, const struct merge_found *f)
+{
+	int err = 0;
+
+	if (f->ntasks && t->tasks < 0)
+		t->tasks = h5__create_group(t->step, "Tasks");
+	if (f->ntasks && t->tasks < 0)
+		return h5__error();
+	for (unsigned i = 0; !err && i < f->ntasks; i++)
+		err = write_task(t, node, f->tasks[i]);
+	return err;
+}
+
+int merge_tree__add(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
+		    const struct merge_found *f)
+{
+	int err = open_step(t, i->step);
+
+	if (err)
+		return err;
+	if (H5Ocopy(from, path, t->nodes, i->node, H5P_DEFAULT, H5P_DEFAULT) < 0)
+		return h5__error();
+	err = write_totals(t, i->node, f);
+	return err ? err : write_tasks(t, i->node, f);
+}
+
+int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t len)
+{
+	struct names all = {0};
+	H5G_info_t info;
+	int err = names__children(old, H5O_TYPE_UNKNOWN, &all);
+
+	if (!err && (H5Gget_info(old, &info) < 0 || info.nlinks != all.n)) {
+		snprintf(what, len, "a link");
+		err = -ENOTSUP;
+	}
+	for (unsigned i = 0; !err && i < all.n; i++) {
+		if (!strcmp(all.v[i], "Steps"))
+			continue;
+		snprintf(what, len, "/%s", all.v[i]);
+		if (H5Ocopy(old, all.v[i], t->file, all.v[i], H5P_DEFAULT, H5P_DEFAULT) < 0)
+			err = h5__error();
+	}
+	names__free(&all);
+	return err;
+}
+
+int merge_tree__close(struct merge_tree *t)
+{
+	int err = 0;
+
+	if (!t)
+		return 0;
+	close_step(t);
+	forget_row(t);
+	if (t->steps >= 0)
+		H5Gclose(t->steps);
+	if (t->file >= 0 && H5Fclose(t->file) < 0)
+		err = h5__error();
+	free(t);
+	return err;
+}

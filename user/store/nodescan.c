@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/nodescan.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "store/h5util.h"
+#include "store/names.h"
+#include "store/nodescan_internal.h"
+
+#define ATTRS_MAX  4096
+#define TABLES_MAX 65536
+#define TOTALS	   "Totals"
+
+const struct nodescan_label_info nodescan_labels[LABEL_N] = {
+	[LABEL_USER] = {"User", false},
+	[LABEL_UID] = {"UID", true},
+	[LABEL_CLUSTER] = {"Cluster", false},
+	[LABEL_JOB_NAME] = {"Job Name", false},
+	[LABEL_ACCOUNT] = {"Account", false},
+	[LABEL_PARTITION] = {"Partition", false},
+	[LABEL_SLUID] = {"SLUID", false},
+	[LABEL_ARRAY_JOB] = {"Array Job Id", true},
+	[LABEL_ARRAY_TASK] = {"Array Task Id", true},
+	[LABEL_HET_JOB] = {"Het Job Id", true},
+	[LABEL_HET_OFFSET] = {"Het Job Offset", true},
+	[LABEL_RESTART] = {"Restart Count", true},
+};
+
+/* One group on its way to a digest. */
+struct walk {
+	struct nodescanner *s;
+	struct nodescan *n;
+	uint64_t file_size;
+	uint64_t *digest;
+	const char *group; /* its name below the node, NULL: the node itself */
+	struct reader_series *into;
+	unsigned room;
+	uint64_t children;
+	int err;
+};
+
+int nodescanner__new(struct nodescanner **out)
+{
+	struct nodescanner *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	if (digester__new(&s->digester) || cursor__new(&s->cursor)) {
+		nodescanner__free(s);
+		return -ENOMEM;
+	}
+	*out = s;
+	return 0;
+}
+
+static void clear(struct nodescanner *s)
+{
+	struct nodescan *n = &s->scan;
+
+	nodescan_totals__clear(s);
+	for (unsigned i = 0; i < n->nseries; i++) {
+		struct names tables = {n->series[i].tables, n->series[i].ntables};
+
+		names__free(&tables);
+		free(n->series[i].name);
+	}
+	free(n->series);
+	free(n->unknown);
+	n->series = NULL;
+	n->unknown = NULL;
+	n->nseries = 0;
+	n->facts = (struct nodescan_facts){
+		.body = 1,
+		.start_s = -1,
+		.end_s = -1,
+		.tasks = -1,
+		.nodes = -1,
+	};
+	n->nodelist[0] = n->object[0] = 0;
+	n->trouble = "";
+}
+
+void nodescanner__free(struct nodescanner *s)
+{
+	if (!s)
+		return;
+	clear(s);
+	cursor__free(s->cursor);
+	digester__free(s->digester);
+	free(s);
+}
+
+int nodescan__fail(struct nodescan *n, int err, const char *a, const char *b, const char *trouble)
+{
+	snprintf(n->object, sizeof(n->object), "%s%s%s", a ? a : "", a && b ? "/" : "", b ? b : "");
+	n->trouble = trouble;
+	return err;
+}
+
+static const char *table_trouble(int err)
+{
+	switch (err) {
+	case -ENOTSUP:
+		return "no table of a profile";
+	case -EMSGSIZE:
+		return "claims more rows than the file can hold";
+	case -ENOMEM:
+		return "not enough memory";
+	default:
+		return "damaged";
+	}
+}
+
+/* Fixed strings of the file have no room for a NUL. */
+static bool read_text(hid_t attr, hid_t type, char *to, size_t size)
+{
+	size_t n = H5Tget_size(type);
+
+	if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) || n >= size ||
+	    H5Aread(attr, type, to) < 0) {
+		*to = 0;
+		return false;
+	}
+	to[n] = 0;
+	return *to != 0;
+}
+
+static bool read_number(hid_t attr, hid_t type, int64_t *v)
+{
+	return H5Tget_class(type) == H5T_INTEGER && H5Aread(attr, H5T_NATIVE_INT64, v) >= 0;
+}
+
+static int take_unknown(struct nodescan *n, hid_t attr, hid_t type)
+{
+	size_t size = H5Tget_size(type);
+
+	if (n->unknown || size > JOURNAL_STR_MAX)
+		return 0;
+	n->unknown = malloc(size + 1);
+	if (!n->unknown)
+		return -ENOMEM;
+	read_text(attr, type, n->unknown, size + 1);
+	return 0;
+}
+
+static int take(struct nodescan *n, const char *name, hid_t attr, hid_t type)
+{
+	struct nodescan_facts *f = &n->facts;
+	int64_t v = -1;
+
+	if (!strcmp(name, "Unknown Columns"))
+		return take_unknown(n, attr, type);
+	if (!strcmp(name, "Step Node List"))
+		read_text(attr, type, n->nodelist, sizeof(n->nodelist));
+	else if (!strcmp(name, "Nodes in Step") && read_number(attr, type, &v))
+		f->nodes = v;
+	else if (!strcmp(name, "Number of Tasks") && read_number(attr, type, &v))
+		f->tasks = v;
+	else if (!strcmp(name, "Start TimeNS") && read_number(attr, type, &v))
+		f->start_s = v / 1000000000;
+	for (unsigned i = 0; i < LABEL_N; i++) {
+		struct nodescan_value *l = &f->labels[i];
+
+		if (!strcmp(name, nodescan_labels[i].attr))
+			l->known = nodescan_labels[i].number
+					   ? read_number(attr, type, &l->i)
+					   : read_text(attr, type, l->text, sizeof(l->text));
+	}
+	return 0;
+}
+
+/* Facts are in attributes with one value. */
+static int take_attr(struct nodescan *n, const char *name, hid_t attr)
+{
+	hid_t type = H5Aget_type(attr), space = H5Aget_space(attr);
+	int err = 0;
+
+	if (type >= 0 && space >= 0 && H5Sget_simple_extent_npoints(space) == 1)
+		err = take(n, name, attr, type);
+	if (space >= 0)
+		H5Sclose(space);
+	if (type >= 0)
+		H5Tclose(type);
+	return err;
+}
+
+static herr_t on_attr(hid_t loc, const char *name, const H5A_info_t *info, void *arg)
+{
+	struct walk *w = arg;
+	hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
+
+	*w->digest = digest__text(*w->digest, name);
+	w->err = attr < 0 ? -EBADMSG : digester__attr(w->s->digester, attr, w->digest);
+	if (!w->err && !w->group)
+		w->err = take_attr(w->n, name, attr);
+	if (attr >= 0)
+		H5Aclose(attr);
+	if (!w->err && ++w->children > ATTRS_MAX)
+		w->err = -EMSGSIZE;
+	if (w->err)
+		nodescan__fail(w->n, w->err, w->group, name,
+			       w->err == -ENOTSUP ? "an attribute of a kind no profile has"
+						  : "a damaged attribute");
+	return w->err ? -1 : 0;
+}
+
+static int add_attrs(struct walk *w, hid_t group)
+{
+	hsize_t at = 0;
+
+	w->children = 0;
+	if (H5Aiterate2(group, H5_INDEX_NAME, H5_ITER_INC, &at, on_attr, w) >= 0)
+		return 0;
+	return w->err ? w->err : nodescan__fail(w->n, -EBADMSG, w->group, NULL, "damaged");
+}
+
+static int remember(struct walk *w, const char *name)
+{
+	struct reader_series *s = w->into;
+	char **v;
+
+	if (s->ntables == w->room) {
+		w->room = w->room ? 2 * w->room : 4;
+		v = realloc(s->tables, w->room * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->tables = v;
+	}
+	s->tables[s->ntables] = strdup(name);
+	return s->tables[s->ntables++] ? 0 : -ENOMEM;
+}
+
+static int add_table_attrs(struct walk *w, hid_t group, const char *name)
+{
+	struct walk sub = *w;
+	hid_t dset = H5Oopen(group, name, H5P_DEFAULT);
+	int err;
+
+	if (dset < 0)
+		return nodescan__fail(w->n, -EBADMSG, w->group, name, "damaged");
+	sub.group = name;
+	err = add_attrs(&sub, dset);
+	H5Oclose(dset);
+	return err;
+}
+
+static int add_table(struct walk *w, hid_t group, const char *name, unsigned nattrs)
+{
+	struct digest_table t;
+	int err;
+
+	err = digester__table(w->s->digester, group, name, w->file_size, &t);
+	if (err)
+		return nodescan__fail(w->n, err == -ENOMEM ? err : -EBADMSG, w->group, name,
+				      table_trouble(err));
+	if (nattrs) /* Slurm's tables have none, nor have ours */
+		err = add_table_attrs(w, group, name);
+	if (err)
+		return err;
+	*w->digest = digest__add(*w->digest, &t.digest, sizeof(t.digest));
+	w->n->facts.tables++;
+	if (t.chunks > w->n->facts.chunks)
+		w->n->facts.chunks = t.chunks;
+	return w->into ? remember(w, name) : 0;
+}
+
+static int add_group(struct walk *w, hid_t node, const char *name);
+
+static struct reader_series *new_series(struct nodescan *n, const char *name, bool grouped)
+{
+	struct reader_series *v = realloc(n->series, (n->nseries + 1) * sizeof(*v));
+
+	if (!v)
+		return NULL;
+	n->series = v;
+	v += n->nseries;
+	*v = (struct reader_series){.name = strdup(name), .grouped = grouped};
+	if (!v->name)
+		return NULL;
+	n->nseries++;
+	return v;
+}
+
+static int add_child(struct walk *w, hid_t group, const char *name, const H5O_info_t *obj)
+{
+	struct walk series = *w;
+
+	if (obj->rc != 1)
+		return nodescan__fail(w->n, -EBADMSG, w->group, name, "an object with two names");
+	if (obj->type == H5O_TYPE_GROUP && !w->group)
+		return add_group(w, group, name);
+	if (obj->type != H5O_TYPE_DATASET)
+		return nodescan__fail(w->n, -EBADMSG, w->group, name, "no table of a profile");
+	if (w->group)
+		return add_table(w, group, name, obj->num_attrs);
+	series.into = new_series(w->n, name, false);
+	series.room = 0;
+	return series.into ? add_table(&series, group, name, obj->num_attrs) : -ENOMEM;
+}
+
+static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, void *arg)
+{
+	struct walk *w = arg;
+	H5O_info_t obj;
+
+	if (link->type != H5L_TYPE_HARD || !h5__name_ok(name))
+		w->err = nodescan__fail(w->n, -EBADMSG, w->group, name,
+					"a link that is no part of a profile");
+	else if (++w->children > TABLES_MAX)
+		w->err = nodescan__fail(w->n, -EBADMSG, w->group, NULL, "too many tables");
+	else if (H5Oget_info_by_name2(group, name, &obj, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS,
+				      H5P_DEFAULT) < 0)
+		w->err = nodescan__fail(w->n, -EBADMSG, w->group, name, "damaged");
+	if (w->err)
+		return -1;
+	/* Whether there are Totals is no part of the body. */
+	if (w->group || strcmp(name, TOTALS))
+		*w->digest = digest__text(*w->digest, name);
+	w->err = add_child(w, group, name, &obj);
+	return w->err ? -1 : 0;
+}
+
+static int add_links(struct walk *w, hid_t group)
+{
+	w->children = 0;
+	if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, w) >= 0)
+		return 0;
+	return w->err ? w->err : nodescan__fail(w->n, -EBADMSG, w->group, NULL, "damaged");
+}
+
+/* A series of tables; Totals have a digest of their own. */
+static int add_group(struct walk *w, hid_t node, const char *name)
+{
+	struct walk sub = *w;
+	hid_t g;
+	int err;
+
+	sub.group = name;
+	sub.room = 0;
+	if (!strcmp(name, TOTALS)) {
+		w->n->facts.totals = 1;
+		sub.digest = &w->n->facts.totals;
+		sub.into = NULL;
+	} else {
+		sub.into = new_series(w->n, name, true);
+		if (!sub.into)
+			return -ENOMEM;
+	}
+	g = H5Gopen2(node, name, H5P_DEFAULT);
+	if (g < 0)
+		return nodescan__fail(w->n, -EBADMSG, NULL, name, "damaged");
+	err = add_attrs(&sub, g);
+	if (!err)
+		err = add_links(&sub, g);
+	H5Gclose(g);
+	return err;
+}
+
+int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, struct nodescan **out)
+{
+	struct walk w = {
+		.s = s,
+		.n = &s->scan,
+		.file_size = file_size,
+		.digest = &s->scan.facts.body,
+	};
+	int err;
+
+	*out = &s->scan;
+	clear(s);
+	err = add_attrs(&w, group);
+	if (!err)
+		err = add_links(&w, group);
+	return err && err != -ENOMEM ? -EBADMSG : err;
+}

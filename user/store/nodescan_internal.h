@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_STORE_NODESCAN_INTERNAL_H
+#define JP_STORE_NODESCAN_INTERNAL_H
+
+#include "store/cursor.h"
+#include "store/digest.h"
+#include "store/nodescan.h"
+
+struct nodescanner {
+	struct digester *digester;
+	struct cursor *cursor;
+	struct nodescan scan;
+	struct nodescan_total *totals;
+	unsigned ntotals;
+};
+
+void nodescan_totals__clear(struct nodescanner *s);
+/* Remembers what an error is about; returns err. */
+int nodescan__fail(struct nodescan *n, int err, const char *a, const char *b, const char *trouble);
+
+#endif
