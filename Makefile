@@ -63,7 +63,7 @@ MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 .PHONY: all test check-bpf format lint install clean tools bench san
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: $(PROGRAMS) $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
+all: $(PROGRAMS) $(B)/sh5util $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
 tools: $(TOOLS)
 bench: $(BENCH)
 
@@ -111,6 +111,11 @@ $(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(H5_LIBS) -ldeflate -ljansson -lcap -lm
 
+# The same program under Slurm's name.
+$(B)/sh5util: $(B)/jobprof
+	$(call msg,LN,$@)
+	$(Q)ln -sf jobprof $@
+
 $(B)/man/jobprof-metrics.7: $(B)/jobprof
 	$(call msg,MAN,$@)
 	@mkdir -p $(@D)
@@ -155,6 +160,7 @@ install: all
 	install -m 755 $(B)/jobprofd $(B)/jobprof-dump $(DESTDIR)$(PREFIX)/sbin
 	install -m 755 $(B)/jobprof $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
+	ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/sh5util
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
 	sed 's|@PREFIX@|$(PREFIX)|g' conf/jobprofd.service.in > $(DESTDIR)$(UNITDIR)/jobprofd.service
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof: the verbs of users and analysts. */
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/sh5util.h"
 #include "cmd/verbs.h"
 
 struct verb {
@@ -16,6 +18,7 @@ struct verb {
 
 static const struct verb verbs[] = {
 	{"extract", verb_extract, "tables of a profile as CSV, JSON or text"},
+	{"items", verb_items, "one column over all nodes, side by side and by time"},
 	{"list", verb_list, "the columns of a profile, and what each does not see"},
 	{"merge", verb_merge, "the node-step files of a job into one job file"},
 	{"run", verb_run, "run a command and profile it"},
@@ -48,8 +51,18 @@ static int unknown_verb(const char *word)
 	return 2;
 }
 
+/* The same program under Slurm's name. */
+static bool called_sh5util(const char *name)
+{
+	const char *slash = name ? strrchr(name, '/') : NULL;
+
+	return name && !strcmp(slash ? slash + 1 : name, "sh5util");
+}
+
 int main(int argc, char **argv)
 {
+	if (called_sh5util(argv[0]))
+		return sh5util__main(argc, argv);
 	log__init("jobprof", LOGL_INFO);
 	if (argc < 2)
 		return help(stderr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* jobprof list: the columns of the built-in series, from schemas/. */
+/* jobprof list: the columns of the built-in series, from schemas/, or of a file. */
 #include <getopt.h>
 #include <jansson.h>
 #include <stdbool.h>
@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/list_file.h"
 #include "cmd/list_man.h"
 #include "cmd/verbs.h"
 #include "store/series.h"
@@ -138,49 +139,28 @@ static int find_series(const char *name, const struct series **out)
 static int usage(FILE *out)
 {
 	fprintf(out,
-		"usage: jobprof list [-s SERIES] [--json | --man]\n\n"
-		"Lists the columns of the built-in series: unit, kind, family, meaning, and after\n"
-		"\"!\" what the column does not see; then the families, and after \"+\" how each "
-		"is\nswitched on.\n\n"
-		"  -s, --series SERIES  only this one\n"
-		"      --json           as JSON\n"
-		"      --man            as the manual page jobprof-metrics(7)\n");
+		"usage: jobprof list [-s SERIES] [--json | --man]\n"
+		"       jobprof list (-j JOB[.STEP] | -i FILE) [-s SERIES] [-N HOSTLIST] "
+		"[--json]\n\n"
+		"Without a file: the columns of the built-in series: unit, kind, family, meaning,\n"
+		"and after \"!\" what the column does not see; then the families, and after \"+\"\n"
+		"how each is switched on.\n\n"
+		"Of a file: its steps, nodes, series and tasks, and the columns of each series.\n\n"
+		"  -s, --series SERIES    only this one\n"
+		"  -j, --jobs JOB[.STEP]  of ./job_JOB.h5\n"
+		"  -i, --input FILE       of this file\n"
+		"  -N, --nodes HOSTLIST   what these nodes have\n"
+		"      --json             as JSON\n"
+		"      --man              as the manual page jobprof-metrics(7)\n");
 	return out == stdout ? 0 : 2;
 }
 
-int verb_list(int argc, char **argv)
+static int list_builtin(const char *series, bool json, bool man)
 {
-	static const struct option longs[] = {
-		{"series", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{"man", no_argument, NULL, 'm'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
 	const struct series *only = NULL;
-	bool json = false, man = false;
-	int c;
 
-	while ((c = getopt_long(argc, argv, "s:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			if (find_series(optarg, &only))
-				return 2;
-			break;
-		case 'j':
-			json = true;
-			break;
-		case 'm':
-			man = true;
-			break;
-		case 'h':
-			return usage(stdout);
-		default:
-			return usage(stderr);
-		}
-	}
-	if (optind != argc || (json && man) || (man && only))
-		return usage(stderr);
+	if (series && find_series(series, &only))
+		return 2;
 	if (json)
 		return print_json(only);
 	if (man)
@@ -194,4 +174,54 @@ int verb_list(int argc, char **argv)
 	if (!only)
 		print_families();
 	return 0;
+}
+
+struct options {
+	const char *series, *jobs, *input, *nodes;
+	bool json, man, help;
+};
+
+static int read_options(int argc, char **argv, struct options *o)
+{
+	static const struct option longs[] = {
+		{"series", required_argument, NULL, 's'}, {"jobs", required_argument, NULL, 'j'},
+		{"input", required_argument, NULL, 'i'},  {"nodes", required_argument, NULL, 'N'},
+		{"json", no_argument, NULL, 'J'},	  {"man", no_argument, NULL, 'M'},
+		{"help", no_argument, NULL, 'h'},	  {0},
+	};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "s:j:i:N:h", longs, NULL)) != -1) {
+		const char **text = c == 's'   ? &o->series
+				    : c == 'j' ? &o->jobs
+				    : c == 'i' ? &o->input
+				    : c == 'N' ? &o->nodes
+					       : NULL;
+
+		if (text)
+			*text = optarg;
+		else if (c == '?')
+			return -1;
+		o->json |= c == 'J';
+		o->man |= c == 'M';
+		o->help |= c == 'h';
+	}
+	return optind == argc ? 0 : -1;
+}
+
+int verb_list(int argc, char **argv)
+{
+	struct options o = {0};
+	bool file;
+
+	if (read_options(argc, argv, &o))
+		return usage(stderr);
+	if (o.help)
+		return usage(stdout);
+	file = o.jobs || o.input;
+	if ((o.json && o.man) || (o.man && (o.series || file)) || (o.nodes && !file))
+		return usage(stderr);
+	if (file)
+		return list__file(o.jobs, o.input, o.series, o.nodes, o.json, stdout);
+	return list_builtin(o.series, o.json, o.man);
 }

@@ -5,7 +5,7 @@
 
 #include "store/series.h"
 
-/* Of the built-in series by schemas/, of Slurm's Energy, Filesystem and Network by their manual.
+/* As schemas/ have it, of the built-in series and of Slurm's Energy, Filesystem and Network.
  * A column nobody knows counts as one per interval: its sum is worth having more often than not. */
 enum col_kind kinds__of(const char *series, const char *column);
 

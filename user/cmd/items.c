@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof items: one column over all nodes, side by side and by time. */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/items_print.h"
+#include "cmd/jobfile.h"
+#include "cmd/output.h"
+#include "cmd/problems.h"
+#include "cmd/show.h"
+#include "cmd/verbs.h"
+#include "job/stepname.h"
+
+#define NS INT64_C(1000000000)
+
+struct options {
+	const char *series, *column, *jobs, *input, *nodes, *output;
+	const struct items_format *format;
+	double period;
+};
+
+/* What a run of it is about. */
+struct work {
+	const struct options *o;
+	char series[128];
+	struct problems problems;
+	bool failed; /* something is not there */
+};
+
+static void number_text(char text[static 400], struct items_number v, enum col_type type)
+{
+	if (v.big || type == COL_F64)
+		snprintf(text, 400, "%f", v.v.f);
+	else if (type == COL_I64)
+		snprintf(text, 400, "%" PRId64, v.v.i);
+	else
+		snprintf(text, 400, "%" PRIu64, v.v.u);
+}
+
+static void say_extreme(FILE *out, const struct items *it, const char *what, union cell v,
+			unsigned at, int64_t when_ns)
+{
+	const struct items_col *c = &it->cols[at];
+	char text[400];
+
+	number_text(text, (struct items_number){v, false}, it->type);
+	fprintf(out, "    %s %s on ", what, text);
+	print__escaped(out, c->node);
+	if (c->table) {
+		fputs(", task ", out);
+		print__escaped(out, c->table);
+	}
+	fprintf(out, " at %" PRId64 ".%03d\n", when_ns / NS, (int)(when_ns % NS / 1000000));
+}
+
+static void say_step(FILE *out, const struct items *it, const char *step,
+		     const struct items_totals *t)
+{
+	char text[400];
+
+	number_text(text, t->best, it->type);
+	fputs("    Step ", out);
+	print__escaped(out, stepname__human(step));
+	fputs(" Maximum accumulated ", out);
+	print__escaped(out, it->column);
+	fprintf(out, " Value (%s) occurred at Time=%" PRIu64 ", Ave Node %f\n", text,
+		t->best_elapsed, t->best_avg);
+	if (!t->n)
+		return;
+	say_extreme(out, it, "Minimum", t->min, t->min_at, t->min_ns);
+	say_extreme(out, it, "Maximum", t->max, t->max_at, t->max_ns);
+	number_text(text, t->sum, it->type);
+	fprintf(out, "    Sum %s, average %f\n", text,
+		items__double(t->sum, it->type) / (double)t->n);
+}
+
+static void end_step(const struct work *w, struct outbuf *text, const struct items *it,
+		     const char *step, const struct items_totals *t)
+{
+	const struct items_format *f = w->o->format;
+
+	if (f->end_step)
+		f->end_step(text, it, step, t);
+	else
+		say_step(strcmp(w->o->output, "-") ? stdout : stderr, it, step, t);
+}
+
+static int print_rows(const struct work *w, struct outbuf *text, struct items *it)
+{
+	const struct items_format *f = w->o->format;
+	struct items_totals totals = {0};
+	struct items_row row;
+	const char *step = NULL;
+	int got;
+
+	f->begin(text, it, w->series);
+	while ((got = items__next(it, &row)) > 0) {
+		if (row.first && step)
+			end_step(w, text, it, step, &totals);
+		if (row.first)
+			totals = (struct items_totals){0};
+		step = row.step;
+		f->row(text, it, &row);
+		items__total(&totals, it, &row);
+	}
+	if (step)
+		end_step(w, text, it, step, &totals);
+	if (f->end)
+		f->end(text);
+	return got;
+}
+
+static int print_items(const struct work *w, struct items *it)
+{
+	struct outbuf text = {0};
+	struct output out;
+	int err = output__open(&out, w->o->output), ended;
+
+	if (err)
+		return 1;
+	err = outbuf__init(&text, out.fd);
+	if (!err)
+		err = print_rows(w, &text, it);
+	ended = outbuf__end(&text);
+	err = err ? err : ended;
+	if (err)
+		log_error("%s: %s", w->o->output, strerror(-err));
+	ended = output__close(&out, !err);
+	return err || ended;
+}
+
+static int run(struct work *w, const char *path, const struct selection *sel)
+{
+	const struct items_query q = {
+		.series = w->series,
+		.column = w->o->column,
+		.sel = sel,
+		.period = w->o->period,
+		.problem = problems__add,
+		.ctx = &w->problems,
+	};
+	struct reader *r = NULL;
+	struct items *it = NULL;
+	char missing[160];
+	int err = reader__open(&r, path);
+
+	if (err) {
+		log_error("%s: %s", path, show__error(err));
+		return 1;
+	}
+	if (select__missing(r, sel, missing, sizeof(missing))) {
+		log_warn("%s: there is no %s", path, missing);
+		w->failed = true;
+	}
+	w->problems = (struct problems){.path = path, .series = w->series};
+	err = items__open(&it, r, &q);
+	if (err == -ENOENT || err == -ENODATA)
+		log_error("%s: no such %s: %s; \"jobprof list -i FILE\" shows what is there", path,
+			  err == -ENOENT ? "series" : "column",
+			  err == -ENOENT ? w->series : w->o->column);
+	else if (err)
+		log_error("%s: %s", path, show__error(err));
+	else
+		err = print_items(w, it);
+	problems__end(&w->problems);
+	items__free(it);
+	reader__free(r);
+	return err || w->failed || w->problems.damaged ? 1 : 0;
+}
+
+static int run_options(const struct options *o)
+{
+	struct work w = {.o = o};
+	struct hostlist nodes = {0};
+	struct jobfile file = {0};
+	struct selection sel = {0};
+	struct number_range one;
+	char bad[128];
+	int64_t task;
+	int status, err = select__series(o->series, w.series, sizeof(w.series), &task);
+
+	if (err) {
+		log_error("-s: \"%s\" is not the name of a series", o->series);
+		return 2;
+	}
+	err = o->nodes ? hostlist__parse(&nodes, o->nodes, bad, sizeof(bad)) : 0;
+	if (err) {
+		log_error("-N: %s: \"%s\"", err == -EINVAL ? "not a host list" : strerror(-err),
+			  err == -EINVAL ? bad : o->nodes);
+		return 2;
+	}
+	status = jobfile__choose(&file, o->jobs, o->input);
+	sel.nodes = o->nodes ? &nodes : NULL;
+	sel.steps = file.steps;
+	sel.nsteps = file.nsteps;
+	if (task >= 0) {
+		one = (struct number_range){(uint64_t)task, (uint64_t)task};
+		sel.tasks = &one;
+		sel.ntasks = 1;
+	}
+	if (!status)
+		status = run(&w, file.path, &sel);
+	jobfile__free(&file);
+	hostlist__free(&nodes);
+	return status;
+}
+
+static int usage(FILE *out)
+{
+	fprintf(out,
+		"usage: jobprof items -s SERIES -d COLUMN (-j JOB[.STEP] | -i FILE) [OPTION]...\n\n"
+		"One column of one series over all nodes and tasks, side by side, a row per\n"
+		"period, with minimum, maximum and where, sum, average and number of nodes; and\n"
+		"when the sum was highest.\n\n"
+		"  -s, --series SERIES   Tasks, Step, Energy, ...; Tasks/3 is one task\n"
+		"  -d, --data COLUMN     the column, in any case\n"
+		"  -j, --jobs JOB[.STEP] reads ./job_JOB.h5; STEP: a number, batch, extern,\n"
+		"                        interactive; a comma list of steps of one job\n"
+		"  -i, --input FILE      reads this file\n"
+		"  -N, --nodes HOSTLIST  only these nodes: n[1-3,7]\n"
+		"      --period SECONDS  of the rows; default: as the tables'\n"
+		"      --format FORMAT   csv (default), json or table\n"
+		"  -o, --output FILE     writes there; default, and \"-\": standard output\n");
+	return out == stdout ? 0 : 2;
+}
+
+static int take_option(struct options *o, int c)
+{
+	switch (c) {
+	case 's':
+		o->series = optarg;
+		return 0;
+	case 'd':
+		o->column = optarg;
+		return 0;
+	case 'j':
+		o->jobs = optarg;
+		return 0;
+	case 'i':
+		o->input = optarg;
+		return 0;
+	case 'N':
+		o->nodes = optarg;
+		return 0;
+	case 'o':
+		o->output = optarg;
+		return 0;
+	case 'f':
+		o->format = items_format__find(optarg);
+		if (!o->format)
+			log_error("--format: \"%s\" is none of csv, json, table", optarg);
+		return o->format ? 0 : -EINVAL;
+	case 'P':
+		if (!parse_double(optarg, &o->period) && o->period >= 1e-3)
+			return 0;
+		log_error("--period: \"%s\" is not a number of seconds from 0.001", optarg);
+		return -EINVAL;
+	default:
+		return -EINVAL;
+	}
+}
+
+int verb_items(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"series", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
+		{"jobs", required_argument, NULL, 'j'},	  {"input", required_argument, NULL, 'i'},
+		{"nodes", required_argument, NULL, 'N'},  {"period", required_argument, NULL, 'P'},
+		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
+		{"help", no_argument, NULL, 'h'},	  {0},
+	};
+	struct options o = {.format = items_format__find("csv"), .output = "-"};
+	int c;
+
+	while ((c = getopt_long(argc, argv, "s:d:j:i:N:o:h", longs, NULL)) != -1) {
+		if (c == 'h')
+			return usage(stdout);
+		if (c == '?')
+			return usage(stderr);
+		if (take_option(&o, c))
+			return 2;
+	}
+	if (optind != argc)
+		return usage(stderr);
+	if (!o.series || !o.column) {
+		log_error("which series and column: -s SERIES -d COLUMN");
+		return 2;
+	}
+	return run_options(&o);
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cmd/jobfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "store/reader.h"
+
+/* The id in "job_<id>.h5" and "job_<id>.restart<n>.h5". */
+static bool job_file(const char *name, uint32_t *job)
+{
+	char id[16];
+	size_t n;
+
+	if (strncmp(name, "job_", 4))
+		return false;
+	n = strspn(name + 4, "0123456789");
+	if (!n || n >= sizeof(id) || strcmp(name + 4 + n, ".h5"))
+		return false;
+	memcpy(id, name + 4, n);
+	id[n] = '\0';
+	return !parse_u32(id, job);
+}
+
+static bool attr_is(const struct reader_node *n, const char *name, uint32_t v)
+{
+	const struct reader_attr *a = node__attr(n, name);
+
+	return a && a->type == ATTR_I64 && a->i == v;
+}
+
+/* The job's first node says of which array or heterogeneous job it is. */
+static bool is_part(const char *path, const struct jobspec *spec)
+{
+	bool array = spec->kind == JOBSPEC_ARRAY, is = false;
+	struct reader_node *n = NULL;
+	struct reader *r;
+
+	if (reader__open(&r, path))
+		return false;
+	for (unsigned s = 0; s < r->nsteps && !n; s++)
+		if (r->steps[s].nnodes)
+			(void)reader__node(r, s, 0, NULL, &n);
+	if (n)
+		is = attr_is(n, array ? "Array Job Id" : "Het Job Id", spec->job) &&
+		     attr_is(n, array ? "Array Task Id" : "Het Job Offset", spec->part);
+	reader_node__free(n);
+	reader__free(r);
+	return is;
+}
+
+static int find_part(const struct jobspec *spec, uint32_t *job)
+{
+	_cleanup_closedir_ DIR *dir = opendir(".");
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)) != NULL)
+		if (job_file(e->d_name, job) && is_part(e->d_name, spec))
+			return 0;
+	return -ENOENT;
+}
+
+static int note_steps(struct jobfile *f, const struct jobspec *specs, unsigned n)
+{
+	f->texts = calloc(n, sizeof(*f->texts));
+	f->steps = calloc(n, sizeof(*f->steps));
+	if (!f->texts || !f->steps)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++) {
+		if (specs[i].any_step) {
+			f->nsteps = 0;
+			return 0;
+		}
+		snprintf(f->texts[i], sizeof(*f->texts), "%" PRIu32, specs[i].step);
+		f->steps[f->nsteps++] = f->texts[i];
+	}
+	return 0;
+}
+
+int jobfile__of(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input)
+{
+	int err;
+
+	*out = (struct jobfile){.job = specs->job};
+	err = note_steps(out, specs, n);
+	if (!err && !input && specs->kind != JOBSPEC_JOB)
+		err = find_part(specs, &out->job);
+	if (err) {
+		jobfile__free(out);
+		return err;
+	}
+	if (input)
+		out->path = strdup(input);
+	else if (asprintf(&out->path, "./job_%" PRIu32 ".h5", out->job) < 0)
+		out->path = NULL;
+	if (out->path)
+		return 0;
+	jobfile__free(out);
+	return -ENOMEM;
+}
+
+static int of_specs(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input)
+{
+	int err;
+
+	for (unsigned i = 1; i < n; i++) {
+		if (jobspec__same_job(&specs[0], &specs[i]))
+			continue;
+		log_error("-j: %s and %s are two jobs; one at a time", specs[0].text,
+			  specs[i].text);
+		return 2;
+	}
+	err = jobfile__of(out, specs, n, input);
+	if (err == -ENOENT)
+		log_error("%s: no ./job_*.h5 says that it is of it; name the file with -i",
+			  specs->text);
+	else if (err)
+		log_error("%s", strerror(-err));
+	return err ? 1 : 0;
+}
+
+int jobfile__choose(struct jobfile *out, const char *jobs, const char *input)
+{
+	_cleanup_free_ struct jobspec *specs = NULL;
+	unsigned n = 0;
+	char why[256];
+	int err;
+
+	*out = (struct jobfile){0};
+	if (!jobs && !input) {
+		log_error("which file: -j JOB or -i FILE");
+		return 2;
+	}
+	if (!jobs) {
+		out->path = strdup(input);
+		return out->path ? 0 : 1;
+	}
+	err = jobspec__parse(&specs, &n, jobs, why, sizeof(why));
+	if (err) {
+		log_error("-j: %s", err == -EINVAL ? why : strerror(-err));
+		return err == -EINVAL ? 2 : 1;
+	}
+	return of_specs(out, specs, n, input);
+}
+
+void jobfile__free(struct jobfile *f)
+{
+	free(f->path);
+	free(f->steps);
+	free(f->texts);
+	*f = (struct jobfile){0};
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cmd/list_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "cmd/jobfile.h"
+#include "cmd/list_man.h"
+#include "cmd/problems.h"
+#include "cmd/show.h"
+#include "job/stepname.h"
+#include "store/contents.h"
+#include "store/describe.h"
+
+/* A column of a file: what the schema says of it, or of the column it sums up. */
+struct described {
+	const struct column *col; /* NULL: not known */
+	const char *of;		  /* "" or what it is of the column, as in "minimum of" */
+	const char *kind;
+};
+
+static struct described describe(const struct contents_series *s, const char *name)
+{
+	static const struct {
+		const char *prefix, *of;
+	} sums[] = {
+		{"Min_", "least"}, {"Max_", "highest"}, {"Avg_", "mean"},
+		{"Sum_", "sum"},   {"Last_", "last"},
+	};
+	const char *base = strncmp(s->name, "Totals/", 7) ? s->name : s->name + 7;
+	struct described d = {NULL, "", "?"};
+
+	if (base == s->name) {
+		d.col = describe__column(base, name);
+		d.kind = d.col ? list__kind(d.col) : "?";
+		return d;
+	}
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+		size_t n = strlen(sums[i].prefix);
+
+		if (strncmp(name, sums[i].prefix, n))
+			continue;
+		d.col = describe__column(base, name + n);
+		d.of = sums[i].of;
+		d.kind = sums[i].of;
+	}
+	return d;
+}
+
+static const char *type_name(enum col_type t)
+{
+	static const char *const names[] = {
+		[COL_U64] = "U64", [COL_F64] = "F64", [COL_I64] = "I64"};
+
+	return names[t];
+}
+
+static void print_nodes(FILE *out, const struct reader_step *s)
+{
+	fprintf(out, ": %u node%s", s->nnodes, s->nnodes == 1 ? "" : "s");
+	for (unsigned i = 0; i < s->nnodes; i++) {
+		fputs(i ? ", " : ": ", out);
+		print__escaped(out, s->nodes[i]);
+	}
+	putc('\n', out);
+}
+
+/* 0-3,7 */
+static void print_tasks(FILE *out, const struct contents_place *p)
+{
+	const char *comma = "";
+
+	for (unsigned i = 0, k; i < p->ntasks; i = k + 1) {
+		for (k = i; k + 1 < p->ntasks && p->tasks[k + 1] == p->tasks[k] + 1;)
+			k++;
+		fprintf(out, "%s%" PRIu64, comma, p->tasks[i]);
+		if (k > i)
+			fprintf(out, "-%" PRIu64, p->tasks[k]);
+		comma = ",";
+	}
+	for (unsigned i = 0; i < p->nothers; i++) {
+		fputs(comma, out);
+		print__escaped(out, p->others[i]);
+		comma = ",";
+	}
+}
+
+static void print_place(FILE *out, const struct contents *c, const struct contents_place *p)
+{
+	const struct contents_series *s = &c->series[p->series];
+
+	fputs("  ", out);
+	print__escaped(out, s->name);
+	fprintf(out, ": %u node%s", p->nodes, p->nodes == 1 ? "" : "s");
+	if (s->grouped) {
+		fprintf(out, ", %u table%s: ", p->ntasks + p->nothers,
+			p->ntasks + p->nothers == 1 ? "" : "s");
+		print_tasks(out, p);
+	}
+	putc('\n', out);
+}
+
+static void print_column(FILE *out, const struct contents_series *s,
+			 const struct contents_column *c)
+{
+	struct described d = describe(s, c->name);
+
+	fputs("  ", out);
+	print__escaped(out, c->name);
+	fprintf(out, "%*s %-4s %-4s %-12s ", (int)(strlen(c->name) < 18 ? 18 - strlen(c->name) : 0),
+		"", type_name(c->type), d.col && *d.col->unit ? d.col->unit : "-", d.kind);
+	if (!d.col)
+		fputs("not known to the schema", out);
+	else
+		fprintf(out, "%s%s%s", d.of, *d.of ? " of: " : "", d.col->doc);
+	if (c->tables < s->tables)
+		fprintf(out, " (in %u of %u tables looked at)", c->tables, s->tables);
+	putc('\n', out);
+}
+
+static int print_text(FILE *out, const struct reader *r, const struct contents *c)
+{
+	fprintf(out, "%s%s%s\n", *r->job ? "job " : "no job in the file's name", r->job,
+		r->merged ? "" : ": one node and step");
+	for (unsigned i = 0; i < c->nsteps; i++) {
+		const struct reader_step *s = &r->steps[c->steps[i].step];
+
+		fputs("step ", out);
+		print__escaped(out, *s->name ? stepname__human(s->name) : "?");
+		print_nodes(out, s);
+		for (unsigned k = 0; k < c->steps[i].nplaces; k++)
+			print_place(out, c, &c->steps[i].places[k]);
+	}
+	for (unsigned i = 0; i < c->nseries; i++) {
+		const struct contents_series *s = &c->series[i];
+		const struct series *known = series__find(s->name);
+
+		putc('\n', out);
+		print__escaped(out, s->name);
+		fprintf(out, "%s%s%s\n", s->grouped ? "/<task>" : "", known ? ": " : "",
+			known ? known->doc : "");
+		for (unsigned k = 0; k < s->ncols; k++)
+			print_column(out, s, &s->cols[k]);
+	}
+	return 0;
+}
+
+static json_t *column_json(const struct contents_series *s, const struct contents_column *c)
+{
+	struct described d = describe(s, c->name);
+	json_t *j = json_pack("{s:o, s:s, s:i, s:b}", "name", json__text(c->name), "type",
+			      type_name(c->type), "tables", (int)c->tables, "known", d.col != NULL);
+
+	if (!d.col)
+		return j;
+	json_object_set_new(j, "unit", json_string(d.col->unit));
+	json_object_set_new(j, "kind", json_string(d.kind));
+	json_object_set_new(j, "description", json_string(d.col->doc));
+	json_object_set_new(j, "blind_spot", json_string(d.col->blind));
+	return j;
+}
+
+static json_t *series_json(const struct contents_series *s)
+{
+	const struct series *known = series__find(s->name);
+	json_t *cols = json_array();
+
+	for (unsigned i = 0; i < s->ncols; i++)
+		json_array_append_new(cols, column_json(s, &s->cols[i]));
+	return json_pack("{s:o, s:b, s:s, s:i, s:o}", "name", json__text(s->name), "grouped",
+			 s->grouped, "description", known ? known->doc : "", "tables",
+			 (int)s->tables, "columns", cols);
+}
+
+static json_t *place_json(const struct contents *c, const struct contents_place *p)
+{
+	const struct contents_series *s = &c->series[p->series];
+	json_t *j = json_pack("{s:o, s:i}", "name", json__text(s->name), "nodes", (int)p->nodes);
+	json_t *tasks, *others;
+
+	if (!s->grouped)
+		return j;
+	tasks = json_array();
+	others = json_array();
+	for (unsigned i = 0; i < p->ntasks; i++)
+		json_array_append_new(tasks, json_integer((json_int_t)p->tasks[i]));
+	for (unsigned i = 0; i < p->nothers; i++)
+		json_array_append_new(others, json__text(p->others[i]));
+	json_object_set_new(j, "tasks", tasks);
+	json_object_set_new(j, "other_tables", others);
+	return j;
+}
+
+static json_t *step_json(const struct reader *r, const struct contents *c,
+			 const struct contents_step *step)
+{
+	const struct reader_step *s = &r->steps[step->step];
+	json_t *nodes = json_array(), *places = json_array();
+
+	for (unsigned i = 0; i < s->nnodes; i++)
+		json_array_append_new(nodes, json__text(s->nodes[i]));
+	for (unsigned i = 0; i < step->nplaces; i++)
+		json_array_append_new(places, place_json(c, &step->places[i]));
+	return json_pack("{s:o, s:o, s:o}", "step", json__text(stepname__human(s->name)), "nodes",
+			 nodes, "series", places);
+}
+
+static int print_json(FILE *out, const struct reader *r, const struct contents *c)
+{
+	json_t *steps = json_array(), *series = json_array(), *all;
+	int err;
+
+	for (unsigned i = 0; i < c->nsteps; i++)
+		json_array_append_new(steps, step_json(r, c, &c->steps[i]));
+	for (unsigned i = 0; i < c->nseries; i++)
+		json_array_append_new(series, series_json(&c->series[i]));
+	all = json_pack("{s:s, s:b, s:o, s:o}", "job", r->job, "merged", r->merged, "steps", steps,
+			"series", series);
+	err = all ? json_dumpf(all, out, JSON_INDENT(2)) : -1;
+	json_decref(all);
+	putc('\n', out);
+	return err ? -ENOMEM : 0;
+}
+
+static int list_reader(const struct reader *r, const char *path, const struct selection *sel,
+		       const char *series, bool json, FILE *out)
+{
+	struct problems problems = {.path = path, .series = series};
+	struct contents *c = NULL;
+	char missing[160];
+	int status, err;
+
+	if (select__missing(r, sel, missing, sizeof(missing))) {
+		log_error("%s: there is no %s", path, missing);
+		return 1;
+	}
+	err = contents__read(&c, r, sel, series, false, problems__add, &problems);
+	if (!err && series && !c->nseries) {
+		log_error("%s: there is no series %s", path, series);
+		contents__free(c);
+		return 1;
+	}
+	if (!err)
+		err = json ? print_json(out, r, c) : print_text(out, r, c);
+	if (err)
+		log_error("%s: %s", path, err == -E2BIG ? "too many names" : show__error(err));
+	problems__end(&problems);
+	status = err || problems.damaged;
+	contents__free(c);
+	return status;
+}
+
+static int list_path(const char *path, const struct selection *sel, const char *series, bool json,
+		     FILE *out)
+{
+	struct reader *r;
+	int status, err = reader__open(&r, path);
+
+	if (err) {
+		log_error("%s: %s", path, show__error(err));
+		return 1;
+	}
+	status = list_reader(r, path, sel, series, json, out);
+	reader__free(r);
+	return status;
+}
+
+int list__file(const char *jobs, const char *input, const char *series, const char *nodes,
+	       bool json, FILE *out)
+{
+	struct hostlist hosts = {0};
+	struct jobfile file = {0};
+	struct selection sel = {0};
+	char name[128], bad[128];
+	int64_t task;
+	int status;
+
+	if (series && select__series(series, name, sizeof(name), &task)) {
+		log_error("-s: \"%s\" is not the name of a series", series);
+		return 2;
+	}
+	if (nodes && hostlist__parse(&hosts, nodes, bad, sizeof(bad))) {
+		log_error("-N: not a host list: \"%s\"", bad);
+		return 2;
+	}
+	status = jobfile__choose(&file, jobs, input);
+	sel.steps = file.steps;
+	sel.nsteps = file.nsteps;
+	sel.nodes = nodes ? &hosts : NULL;
+	if (!status)
+		status = list_path(file.path, &sel, series ? name : NULL, json, out);
+	jobfile__free(&file);
+	hostlist__free(&hosts);
+	return status;
+}

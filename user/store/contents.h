@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a file holds: which series each step has, on how many nodes and of which tasks, and the
+ * columns of every series. */
+#ifndef JP_STORE_CONTENTS_H
+#define JP_STORE_CONTENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/reader.h"
+#include "store/select.h"
+#include "store/series.h"
+
+struct contents_column {
+	char *name;
+	enum col_type type; /* in the first table that has it */
+	unsigned tables;    /* that have it */
+};
+
+struct contents_series {
+	char *name; /* "Tasks"; tables of the group Totals are series of their own: "Totals/Tasks"
+		     */
+	bool grouped;
+	struct contents_column *cols; /* in the order of the first table */
+	unsigned ncols;
+	unsigned tables; /* whose columns were looked at, over all steps */
+};
+
+/* A series in a step. */
+struct contents_place {
+	unsigned series; /* in contents.series */
+	unsigned nodes;
+	uint64_t *tasks; /* sorted, each once */
+	unsigned ntasks;
+	char **others; /* tables that are not named by a number, each once */
+	unsigned nothers;
+};
+
+struct contents_step {
+	unsigned step; /* the reader's */
+	struct contents_place *places;
+	unsigned nplaces;
+};
+
+struct contents {
+	struct contents_series *series;
+	unsigned nseries;
+	struct contents_step *steps; /* those selected */
+	unsigned nsteps;
+};
+
+/*
+ * The columns of all tables are looked at, or of the first one of a series on each node, whose
+ * others are as it as a rule. series: only this one, or NULL.
+ * problem: told of what cannot be read, as in items_query; may be NULL. 0; -E2BIG: more names than
+ * we follow; -ENOMEM.
+ */
+int contents__read(struct contents **out, const struct reader *r, const struct selection *sel,
+		   const char *series, bool all_tables,
+		   void (*problem)(void *ctx, const char *step, const char *node, const char *table,
+				   int err),
+		   void *ctx);
+void contents__free(struct contents *c);
+
+#endif
