@@ -219,7 +219,6 @@ static void summary(const struct run *r)
 {
 	const char *path = daemon__last_file(r->d);
 	struct rusage self;
-	int err;
 
 	if (!path[0]) {
 		log_error("no file was written%s",
@@ -228,11 +227,8 @@ static void summary(const struct run *r)
 				    : "");
 		return;
 	}
-	if (!r->quiet) {
-		err = show__file(path, r->json, stdout);
-		if (err)
-			log_error("%s: %s", path, show__error(err));
-	}
+	if (!r->quiet)
+		show__guarded(path, r->json);
 	if (r->json || r->quiet)
 		return;
 	if (r->evicted)

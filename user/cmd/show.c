@@ -10,6 +10,7 @@
 #include "cmd/show_view.h"
 #include "cmd/spark.h"
 #include "cmd/verbs.h"
+#include "store/guard.h"
 
 /* One page, whole or not at all: a damaged file gives an error, not half a page. */
 static int node_page(const struct reader *r, unsigned step, unsigned node, FILE *out)
@@ -61,6 +62,9 @@ static int show_nodes(const struct reader *r, bool json, FILE *out)
 			if (n++)
 				fputs(json ? ",\n" : "\n", out);
 			err = json ? node_json(r, s, i, out) : node_page(r, s, i, out);
+			/* What was whole stays so, whatever the next node does to us. */
+			if (!err && fflush(out))
+				err = -errno;
 		}
 	}
 	return err;
@@ -82,16 +86,38 @@ int show__file(const char *path, bool json, FILE *out)
 	return err;
 }
 
-const char *show__error(int err)
+static const char *meaning(int err)
 {
 	switch (err) {
 	case -EBADMSG:
 		return "not a profile, or damaged";
 	case -EMSGSIZE:
-		return "a table claims more rows than the file can hold";
+		return "it claims more than the file can hold, or than is read";
 	default:
 		return strerror(-err);
 	}
+}
+
+struct shown {
+	const char *path;
+	bool json;
+};
+
+static int show_in_child(void *arg)
+{
+	const struct shown *s = arg;
+	int err = show__file(s->path, s->json, stdout);
+
+	if (err)
+		log_error("%s: %s%s", s->path, guard__at(), meaning(err));
+	return err != 0;
+}
+
+int show__guarded(const char *path, bool json)
+{
+	struct shown s = {path, json};
+
+	return guard__verb(show_in_child, &s, &GUARD_LOAD);
 }
 
 static int usage(FILE *out)
@@ -123,13 +149,8 @@ int verb_show(int argc, char **argv)
 	}
 	if (optind == argc)
 		return usage(stderr);
-	for (int i = optind; i < argc; i++) {
-		int err = show__file(argv[i], json, stdout);
-
-		if (!err)
-			continue;
-		log_error("%s: %s", argv[i], show__error(err));
-		status = 1;
-	}
+	for (int i = optind; i < argc; i++)
+		if (show__guarded(argv[i], json))
+			status = 1;
 	return status;
 }

@@ -5,11 +5,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* The page of "jobprof show" about a node-step or job file; also the summary of "jobprof run".
- * 0, or -errno: nothing was printed. The caller tells the user. */
+/* The page of "jobprof show" about a node-step or job file. 0, or -errno; the pages of the nodes
+ * before the one that failed were printed. The caller tells the user. */
 int show__file(const char *path, bool json, FILE *out);
 
-/* What an error of show__file means to a user. */
-const char *show__error(int err);
+/* The same to stdout, from a child that a damaged file cannot take us down with. Tells the user.
+ * Returns the exit status. */
+int show__guarded(const char *path, bool json);
 
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/cursor_chunk.h"
+#include "store/guard.h"
 #include "store/h5util.h"
 
 #define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
@@ -261,6 +262,8 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	int err;
 
 	close_table(c);
+	guard__object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
+		      s->grouped ? table : "");
 	c->state->dset = open_dataset(n, s, table, c->state->dapl);
 	if (c->state->dset < 0)
 		return -ENOENT;

@@ -50,6 +50,7 @@ struct reader_series {
 /* One node of one step. */
 struct reader_node {
 	const char *step, *name; /* the reader's */
+	char *path;		 /* of the group */
 	int64_t group;		 /* hid_t */
 	struct reader_attr *attrs;
 	unsigned nattrs;

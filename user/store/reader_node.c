@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/guard.h"
 #include "store/h5util.h"
 #include "store/names.h"
 #include "store/reader.h"
@@ -203,18 +204,16 @@ static int read_all(struct reader_node *n)
 	return err;
 }
 
-static hid_t open_node(const struct reader *r, unsigned step, unsigned node)
+static int open_node(struct reader_node *n, const struct reader *r)
 {
-	const struct reader_step *s = &r->steps[step];
-	hid_t group;
-	char *path;
-
-	if (asprintf(&path, r->merged ? "/Steps/%s/Nodes/%s" : "%.0s/%s", s->name, s->nodes[node]) <
-	    0)
-		return H5I_INVALID_HID;
-	group = H5Gopen2(r->file, path, H5P_DEFAULT);
-	free(path);
-	return group;
+	if (asprintf(&n->path, r->merged ? "/Steps/%s/Nodes/%s" : "%.0s/%s", n->step, n->name) <
+	    0) {
+		n->path = NULL;
+		return -ENOMEM;
+	}
+	guard__object("%s", n->path);
+	n->group = H5Gopen2(r->file, n->path, H5P_DEFAULT);
+	return n->group < 0 ? -EBADMSG : 0;
 }
 
 int reader__node(const struct reader *r, unsigned step, unsigned node, const char *series,
@@ -230,12 +229,11 @@ int reader__node(const struct reader *r, unsigned step, unsigned node, const cha
 		return -ENOMEM;
 	n->step = r->steps[step].name;
 	n->name = r->steps[step].nodes[node];
-	n->group = open_node(r, step, node);
-	if (n->group < 0)
-		err = -EBADMSG;
-	else if (!series)
+	n->group = H5I_INVALID_HID;
+	err = open_node(n, r);
+	if (!err && !series)
 		err = read_all(n);
-	else if (!(err = read_unknown(n)))
+	else if (!err && !(err = read_unknown(n)))
 		err = read_one_series(n, series);
 	if (err) {
 		reader_node__free(n);
@@ -261,6 +259,7 @@ void reader_node__free(struct reader_node *n)
 	}
 	if (n->group >= 0)
 		H5Gclose(n->group);
+	free(n->path);
 	free(n->attrs);
 	free(n->series);
 	free(n->unknown);
