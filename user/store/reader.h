@@ -52,6 +52,7 @@ struct reader_node {
 	const char *step, *name; /* the reader's */
 	char *path;		 /* of the group */
 	int64_t group;		 /* hid_t */
+	uint64_t file_bytes;	 /* what there can be in it at most */
 	struct reader_attr *attrs;
 	unsigned nattrs;
 	struct reader_series *series;
