@@ -241,6 +241,21 @@ def columns(n):
     return with_table(data=numpy.zeros(3, t))
 
 
+def most_columns(path):
+    """As many as fit into a type."""
+    t = numpy.dtype([("c%d" % i, "<f8") for i in range(2100)])
+    with_node(lambda f, n: table(n, "Energy", numpy.zeros(3, t)), libver="latest")(path)
+
+
+def links_to_one_table(path):
+    """65,000 tasks that are the same table of 1,000 columns."""
+    columns(1000)(path)
+    with h5py.File(path, "r+") as f:
+        tasks, one = f["n1/Tasks"], f["n1/Tasks/0"]
+        for i in range(1, 65000):
+            h5py.h5o.link(one.id, tasks.id, b"%d" % i)
+
+
 def odd_columns(path):
     t = numpy.dtype([("ElapsedTime", "<u8"), ("a/b", "<f8"), ("..", "<f8"), ("x\x1b[0m\n", "<f8"),
                      ("\u00e9", "<f8"), ("n" * 5000, "<f8"), (" ", "<f8"), ('"', "<f8")])
@@ -483,7 +498,8 @@ CASES = {
     "huge attributes": huge_attributes, "odd attributes": with_node(odd_attributes),
     "other members": other_members, "no numbers": no_numbers,
     "variable strings": variable_strings, "references": references,
-    "1000 columns": columns(1000), "odd columns": odd_columns, "same columns": same_columns,
+    "1000 columns": columns(1000), "2100 columns": most_columns,
+    "65000 names of one table": links_to_one_table, "odd columns": odd_columns, "same columns": same_columns,
     "different columns": merged_with(different_columns),
     "scalars and matrices": with_node(scalar_table), "swapped kinds": swapped_kinds,
     "datasets as groups": merged_with(datasets_as_groups),
