@@ -152,18 +152,6 @@ static int show_text(const struct reader *r, const struct show_opts *o, FILE *ou
 	return err ? err : show_nodes(r, o, out);
 }
 
-static const char *meaning(int err)
-{
-	switch (err) {
-	case -EBADMSG:
-		return "not a profile, or damaged";
-	case -EMSGSIZE:
-		return "it claims more than the file can hold, or than is read";
-	default:
-		return strerror(-err);
-	}
-}
-
 struct shown {
 	const char *path;
 	const struct show_opts *opts;
@@ -181,7 +169,7 @@ static int show_in_child(void *arg)
 		err = s->opts->form == SHOW_JSON ? show_json(r, s->opts, stdout)
 						 : show_text(r, s->opts, stdout);
 	if (err)
-		log_error("%s: %s%s", s->path, guard__at(), meaning(err));
+		log_error("%s: %s%s", s->path, guard__at(), reader__strerror(err));
 	reader__free(r);
 	return err || status;
 }

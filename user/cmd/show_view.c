@@ -195,7 +195,7 @@ enum family view__family(const struct table *t, unsigned column)
 
 	if (c)
 		return c->family;
-	for (unsigned i = column + 1; i < t->ncols; i++) {
+	for (unsigned i = column + 1; i < t->ncols && i <= column + JP_PMU_EVENTS; i++) {
 		c = series__column(t->names[i]);
 		if (c && c->family != FAM_PERF)
 			break;

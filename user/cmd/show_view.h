@@ -62,7 +62,8 @@ double view__histogram(const struct view_task *t, const char *series, char prefi
 /* What a column is: Totals tells it, else the schema by the name. */
 enum col_kind view__kind(const struct view_task *t, const char *column);
 /* A column's family, 0: not known. Counters have names of their own: a column that the schema does
- * not have is one if it stands before PerfRunning with nothing else of the schema between. */
+ * not have is one if it stands before PerfRunning, not farther than there can be counters, with
+ * nothing else of the schema between. */
 enum family view__family(const struct table *t, unsigned column);
 /* The family's attribute Mode, or NULL. */
 const char *view__mode(const struct view *v, enum family family);

@@ -212,3 +212,15 @@ void reader__free(struct reader *r)
 	free(r->job);
 	free(r);
 }
+
+const char *reader__strerror(int err)
+{
+	switch (err) {
+	case -EBADMSG:
+		return "not a profile, or damaged";
+	case -EMSGSIZE:
+		return "it claims more than the file can hold, or than is read";
+	default:
+		return strerror(-err);
+	}
+}

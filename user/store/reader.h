@@ -31,6 +31,8 @@ struct reader {
 /* 0; -EBADMSG: not HDF5, or neither kind of file; -errno: cannot be opened. */
 int reader__open(struct reader **out, const char *path);
 void reader__free(struct reader *r);
+/* What an error of reading a file means to a user. */
+const char *reader__strerror(int err);
 
 struct reader_attr {
 	char *name;
@@ -52,6 +54,7 @@ struct reader_node {
 	const char *step, *name; /* the reader's */
 	char *path;		 /* of the group */
 	int64_t group;		 /* hid_t */
+	uint64_t file_bytes;	 /* what there can be in it at most */
 	struct reader_attr *attrs;
 	unsigned nattrs;
 	struct reader_series *series;

@@ -10,8 +10,9 @@
 #include "store/names.h"
 #include "store/reader.h"
 
-#define ATTRS_MAX 1024
-#define UNKNOWN	  "Unknown Columns"
+#define ATTRS_MAX  1024
+#define TABLES_MAX (1u << 20) /* of all series together: groups may be the same one many times */
+#define UNKNOWN	   "Unknown Columns"
 
 static int read_string(hid_t attr, hid_t type, struct reader_attr *a)
 {
@@ -175,6 +176,7 @@ static int add_table_series(const char *name, struct reader_series *s)
 static int read_series(struct reader_node *n)
 {
 	struct names groups = {0}, tables = {0};
+	unsigned ntables = 0;
 	int err;
 
 	err = names__children(n->group, H5O_TYPE_GROUP, &groups);
@@ -184,8 +186,12 @@ static int read_series(struct reader_node *n)
 		n->series = calloc(groups.n + tables.n + 1, sizeof(*n->series));
 		err = n->series ? 0 : -ENOMEM;
 	}
-	for (unsigned i = 0; !err && i < groups.n; i++)
+	for (unsigned i = 0; !err && i < groups.n; i++) {
 		err = add_group_series(n->group, groups.v[i], &n->series[n->nseries++]);
+		ntables += n->series[i].ntables;
+		if (!err && ntables > TABLES_MAX)
+			err = -EMSGSIZE;
+	}
 	for (unsigned i = 0; !err && i < tables.n; i++)
 		err = add_table_series(tables.v[i], &n->series[n->nseries++]);
 	names__free(&groups);
@@ -236,12 +242,17 @@ static int read_all(struct reader_node *n)
 
 static int open_node(struct reader_node *n, const struct reader *r)
 {
+	hsize_t bytes;
+
 	if (asprintf(&n->path, r->merged ? "/Steps/%s/Nodes/%s" : "%.0s/%s", n->step, n->name) <
 	    0) {
 		n->path = NULL;
 		return -ENOMEM;
 	}
 	guard__object("%s", n->path);
+	if (H5Fget_filesize(r->file, &bytes) < 0)
+		return -EBADMSG;
+	n->file_bytes = bytes;
 	n->group = H5Gopen2(r->file, n->path, H5P_DEFAULT);
 	return n->group < 0 ? -EBADMSG : 0;
 }
