@@ -96,6 +96,8 @@ static int take_again(struct extraction *x, const struct pool *p)
 		err = totals__new(&x->totals);
 	if (!err && (x->r->nsteps != p->nsteps || x->r->nnodes != p->nnodes))
 		err = -EBUSY;
+	if (err && err != -EBUSY)
+		log_error("%s: cannot be read again: %s", x->path, strerror(-err));
 	x->text.job = !err && *x->r->job ? x->r->job : NULL;
 	return err;
 }
@@ -141,13 +143,14 @@ static void child(struct extraction *x, const struct pool *p, unsigned k, int fd
 	_exit(0);
 }
 
+/* 0 or -ECHILD with errno. */
 static int start(struct extraction *x, struct pool *p, unsigned k)
 {
 	int fds[2];
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
+		return -ECHILD;
 	fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES); /* the more the better, and no matter if not */
 	pid = fork();
 	if (!pid) {
@@ -160,7 +163,8 @@ static int start(struct extraction *x, struct pool *p, unsigned k)
 	close(fds[1]);
 	if (pid < 0) {
 		close(fds[0]);
-		return -ENOMEM; /* of some kind */
+		errno = EAGAIN;
+		return -ECHILD;
 	}
 	p->helpers[k] = (struct helper){pid, fds[0]};
 	return 0;
@@ -267,13 +271,17 @@ int extract__parallel(struct extraction *x, unsigned nprocs)
 	let_go(x);
 	for (unsigned k = 0; !err && k < nprocs; k++)
 		err = start(x, &p, k);
+	if (err == -ECHILD)
+		log_error("%s: no process to help reading it: %s", x->path, strerror(errno));
 	again = take_again(x, &p);
 	if (!err)
 		err = again;
-	if (!err)
+	if (!err) {
 		err = collect(x, &p);
+		if (err == -ECHILD)
+			log_error("%s: a process that helped to read it ended unexpectedly",
+				  x->path);
+	}
 	end(&p);
-	if (err == -ECHILD)
-		log_error("%s: a process that helped to read it ended unexpectedly", x->path);
 	return err;
 }

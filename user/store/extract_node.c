@@ -90,8 +90,8 @@ static int map_table(struct extraction *x)
 		unknowns |= c->cols[i].unknown;
 	if (c->shape == x->shape && !unknowns && !x->unknowns)
 		return 0;
-	cols = calloc(c->ncols, sizeof(*cols));
-	names = calloc(c->ncols, sizeof(*names));
+	cols = calloc(c->ncols + 1, sizeof(*cols));
+	names = calloc(c->ncols + 1, sizeof(*names));
 	if (!cols || !names)
 		return -ENOMEM;
 	for (unsigned i = 0; i < c->ncols; i++) {
