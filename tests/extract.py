@@ -546,8 +546,16 @@ def outputs():
 
 
 def children(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
-        return [int(x) for x in f.read().split()]
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            return [int(x) for x in f.read().split()]
+    except FileNotFoundError:
+        return []
+
+
+def helpers(pid):
+    """Of the one that reads for it."""
+    return [k for reader in children(pid) for k in children(reader)]
 
 
 def helpers_and_signals():
@@ -558,7 +566,7 @@ def helpers_and_signals():
     args = [JOBPROF, "extract", "-i", path("big.h5"), "-s", "Tasks", "-l", "timeseries",
             "--threads", "3"]
     p = start(args + ["-o", fifo], stderr=subprocess.PIPE)
-    kids = wait_until(lambda: len(children(p.pid)) == 3 and children(p.pid), 20, "three helpers")
+    kids = wait_until(lambda: len(helpers(p.pid)) == 3 and helpers(p.pid), 20, "three helpers")
     os.kill(kids[1], signal.SIGKILL)
     os.set_blocking(held, False)
     while p.poll() is None:
@@ -570,6 +578,14 @@ def helpers_and_signals():
     is_true("a helper that dies is told", p.returncode == 1 and b"ended unexpectedly" in said,
             (p.returncode, said))
     is_true("none is left", not any(os.path.exists("/proc/%d" % k) for k in kids), kids)
+    p = start(args + ["-o", fifo], stderr=subprocess.PIPE)
+    kids = wait_until(lambda: len(helpers(p.pid)) == 3 and helpers(p.pid), 20, "three helpers")
+    os.kill(children(p.pid)[0], signal.SIGSEGV)
+    said = p.communicate(timeout=20)[1]
+    is_true("a crash of the library is told", p.returncode == 1 and b"broke down" in said,
+            (p.returncode, said))
+    wait_until(lambda: not any(os.path.exists("/proc/%d" % k) for k in kids), 20,
+               "helpers whose parent is gone")
     d = tmpdir("sig")
     p = start(args + ["-o", os.path.join(d, "x.csv")])
     wait_until(lambda: os.listdir(d) or p.poll() is not None, 20, "the output")
@@ -581,7 +597,7 @@ def helpers_and_signals():
             (p.returncode == 0 and left == ["x.csv"]), (p.returncode, left))
     p = start(args + ["-o", "-"], stdout=subprocess.PIPE)
     p.stdout.readline()
-    kids = children(p.pid)
+    kids = children(p.pid) + helpers(p.pid)
     p.stdout.close()
     p.wait(20)
     wait_until(lambda: not any(os.path.exists("/proc/%d" % k) for k in kids), 20,

@@ -420,8 +420,8 @@ static int begin(struct extraction *x)
 	return 0;
 }
 
-int extract__run(const char *path, const struct extract_options *o, int fd,
-		 struct extract_result *result)
+int extract__run_here(const char *path, const struct extract_options *o, int fd,
+		      struct extract_result *result)
 {
 	struct extraction x = {.opt = o, .path = path};
 	struct outbuf out = {0};

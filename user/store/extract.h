@@ -53,8 +53,9 @@ struct extract_result {
  * one array with an object per table. Nothing is written when no table is found.
  * 0: done, see *result for what was and was not there; else the rest was not written: -EINVAL: a
  * series that cannot be a name; -EMSGSIZE: more columns than we follow; -ECHILD: a process that
- * helped died; -EBUSY: the file changed meanwhile; -ENOMEM; what reader__open fails with. All of it
- * has been logged, but result->write_error has not.
+ * helped died, as it does when the library crashes on a damaged file; -EBUSY: the file changed
+ * meanwhile; -ENOMEM; what reader__open fails with. All of it has been logged, but
+ * result->write_error has not.
  */
 int extract__run(const char *path, const struct extract_options *o, int fd,
 		 struct extract_result *result);
