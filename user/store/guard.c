@@ -118,7 +118,10 @@ static void set_limits(const struct guard_limits *l)
 	lower(RLIMIT_AS, l->memory < half ? l->memory : half);
 #endif
 	lower(RLIMIT_CORE, 0);
-	signal(SIGPROF, SIG_DFL);
+	/* Handlers of the parent's would run in the child. */
+	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
+		if (deaths[i].sig != SIGKILL)
+			signal(deaths[i].sig, SIG_DFL);
 	start_clock(l->seconds);
 }
 
