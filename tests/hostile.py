@@ -52,6 +52,7 @@ WANTED = {
     "wide row": TASK + CLAIMS, "claims 1000 rows": (1, 1), "claims 2^40 rows": TASK + CLAIMS,
     "claims 10^8 rows": TASK + CLAIMS,
     "loop in a B-tree": None, "chunk B-tree that holds itself": TASK + CRASH,
+    "damaged object header": "/n1/Tasks/1: " + NUMBERS,
     "cut in half": NUMBERS, "cut at the end": NUMBERS, "garbage": NUMBERS, "empty": NUMBERS,
 }
 # The C library's last words when the HDF5 library has overwritten what malloc knows.

@@ -488,6 +488,16 @@ def chunk_loop(path):
         f.write(data)
 
 
+def damaged_header(path):
+    """One task's object header, of version 1, claims another version."""
+    with h5py.File(path, "w") as f:
+        n = node(f, tasks=3)
+        at = h5py.h5o.get_info(n["Tasks/1"].id).addr
+    with open(path, "r+b") as f:
+        f.seek(at)
+        f.write(b"\x77")
+
+
 def cut(part):
     def make(path):
         plain(path)
@@ -542,5 +552,6 @@ CASES = {
     "claims 1000 rows": claims_rows(1000), "claims 2^40 rows": claims_rows(1 << 40),
     "claims 10^8 rows": claims_rows(10 ** 8),
     "loop in a B-tree": loop_in_tree, "chunk B-tree that holds itself": chunk_loop,
+    "damaged object header": damaged_header,
     "cut in half": cut(0.5), "cut at the end": cut(0.99), "garbage": garbage, "empty": empty,
 }
