@@ -555,3 +555,7 @@ CASES = {
     "damaged object header": damaged_header,
     "cut in half": cut(0.5), "cut at the end": cut(0.99), "garbage": garbage, "empty": empty,
 }
+
+# Too large, or too slow to make, for the fuzzers to start from.
+LARGE = {"node farm", "series farm", "66000 links", "65000 names of one table", "huge attributes",
+         "deflate bomb", "1000 columns", "2100 columns", "loop in a B-tree", "odd names"}

@@ -199,6 +199,8 @@ static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l,
 	note->seconds = l->seconds;
 	status = run(fn, arg, l);
 	*where = *note;
+	/* Whoever crashed may have written anything. */
+	where->file[sizeof(where->file) - 1] = where->object[sizeof(where->object) - 1] = 0;
 	guard__unshare(note, sizeof(*note));
 	note = outer;
 	return status;
