@@ -12,10 +12,16 @@ if ! make -s -C "$ROOT" -j2 replay >"$TMP/build" 2>&1; then
 fi
 "$PYTHON" "$ROOT/tests/fuzz/corpus.py" "$TMP/corpus" || not_ok "corpus" "corpus.py failed"
 
+# Those of tests/data/hostile as they are: most copies of what crashes do too.
+replay() {
+	"$BUILD/fuzz/replay" "$TMP"/corpus/hostile-*.h5 && rm "$TMP"/corpus/hostile-*.h5 &&
+		"$BUILD/fuzz/replay" -n 20 "$TMP"/corpus/*.h5
+}
+
 mkdir "$TMP/files" # of its own: what a fault leaves behind goes with it
-TMPDIR=$TMP/files "$BUILD/fuzz/replay" -n 25 "$TMP"/corpus/*.h5 >"$TMP/said" 2>"$TMP/reports"
+TMPDIR=$TMP/files replay >"$TMP/said" 2>"$TMP/reports"
 status=$?
-tail -n 1 "$TMP/said"
+cat "$TMP/said"
 if [ $status -eq 0 ]; then
 	ok "damaged files: no fault of ours"
 else

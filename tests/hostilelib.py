@@ -124,6 +124,14 @@ def own_child(f):
     f["Steps/0/Nodes/Nodes"] = f["Steps/0/Nodes"]
 
 
+def too_many_links(path):
+    with h5py.File(path, "w") as f:
+        tasks = node(f)["Tasks"]
+        one = tasks["0"]
+        for i in range(1, 66000):
+            h5py.h5o.link(one.id, tasks.id, b"g%d" % i)
+
+
 def node_farm(path):
     """Many names of one node of many tables."""
     with h5py.File(path, "w") as f:
@@ -354,6 +362,15 @@ def with_filter(name, **kw):
     return lambda path: low_level(path, (20,), fn, kw.get("dtype", ROW), kw.get("data", rows()))
 
 
+def committed_type(path):
+    with h5py.File(path, "w") as f:
+        n = node(f, tasks=0)
+        n["rowtype"] = ROW
+        d = n.create_group("Tasks").create_dataset("0", (20,), n["rowtype"], maxshape=(None,),
+                                                   chunks=(10,))
+        d[()] = rows()
+
+
 def unknown_filter(path):
     with_table(compression="gzip")(path)
     # Filter message: id 1 with name "deflate".
@@ -471,6 +488,16 @@ def chunk_loop(path):
         f.write(data)
 
 
+def damaged_header(path):
+    """One task's object header, of version 1, claims another version."""
+    with h5py.File(path, "w") as f:
+        n = node(f, tasks=3)
+        at = h5py.h5o.get_info(n["Tasks/1"].id).addr
+    with open(path, "r+b") as f:
+        f.seek(at)
+        f.write(b"\x77")
+
+
 def cut(part):
     def make(path):
         plain(path)
@@ -493,6 +520,7 @@ CASES = {
     "soft links": with_node(soft_links), "external links": external_links,
     "group loop": with_node(group_loop), "own child": merged_with(own_child),
     "node farm": node_farm, "series farm": series_farm,
+    "66000 links": too_many_links,
     "odd names": with_node(odd_names), "node named ..": dotted_node,
     "node with a slash": slashed_node, "node without a name": empty_name,
     "huge attributes": huge_attributes, "odd attributes": with_node(odd_attributes),
@@ -508,6 +536,8 @@ CASES = {
     "no storage": no_storage(50), "no chunks": no_storage(50, 10),
     "2^40 rows of nothing": no_storage(1 << 40), "2^60 rows of nothing": no_storage(1 << 60, 10),
     "no rows": no_storage(0, 10),
+    "committed type": committed_type,
+    "nbit": with_filter("set_filter", args=(h5py.h5z.FILTER_NBIT,)),
     "fletcher32": with_filter("set_fletcher32"),
     "szip": with_filter("set_szip", args=(4, 8), dtype=numpy.dtype("<u8"), data=7),
     "scale-offset": with_filter("set_scaleoffset", args=(h5py.h5z.SO_INT, 0),
@@ -522,5 +552,10 @@ CASES = {
     "claims 1000 rows": claims_rows(1000), "claims 2^40 rows": claims_rows(1 << 40),
     "claims 10^8 rows": claims_rows(10 ** 8),
     "loop in a B-tree": loop_in_tree, "chunk B-tree that holds itself": chunk_loop,
+    "damaged object header": damaged_header,
     "cut in half": cut(0.5), "cut at the end": cut(0.99), "garbage": garbage, "empty": empty,
 }
+
+# Too large, or too slow to make, for the fuzzers to start from.
+LARGE = {"node farm", "series farm", "66000 links", "65000 names of one table", "huge attributes",
+         "deflate bomb", "1000 columns", "2100 columns", "loop in a B-tree", "odd names"}

@@ -192,6 +192,8 @@ def missing_chunks():
 def files_of_slurm():
     done = 0
     for where, _, names in os.walk(os.path.join(ROOT, "tests", "data")):
+        if where.endswith("hostile"):
+            continue
         for name in sorted(n for n in names if n.endswith(".h5") and not n.startswith("job_")):
             path = os.path.join(where, name)
             r = subprocess.run([ROWS, path], capture_output=True, text=True, timeout=60)
@@ -203,8 +205,6 @@ def files_of_slurm():
                             at = at if "/" in at else at + "/" + at
                             wanted.extend(line(node.name[1:], at, obj))
                     node.visititems(add)
-            if "hostile" in where:
-                continue
             if same(r.stdout) != same("\n".join(wanted)) or r.returncode:
                 raise Failed("%s: %d %s" % (path, r.returncode, r.stderr))
             done += 1

@@ -9,7 +9,7 @@
 #include <hdf5.h>
 #include <sys/stat.h>
 
-#include "store/nodestep.h"
+#include "store/publish.h"
 #include "store/reader.h"
 #include "synth.h"
 
@@ -168,11 +168,36 @@ static void spoilt_files_read_or_fail(void **state)
 	assert_int_equal(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
 }
 
+/* What lies where a file is to be published may crash who reads it: it is kept, not asked. */
+static void a_file_that_crashes_its_reader_is_kept(void **state)
+{
+	char kept[300], path[400];
+	int fd = open(journal, O_RDONLY), out;
+	size_t len, kept_len;
+	uint8_t *p = slurp("tests/data/hostile/38e14039.h5", &len), *was;
+
+	out = open(bad, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	assert_int_equal(write(out, p, len), len);
+	close(out);
+	assert_int_equal(publish__final(fd, dir_fd, "bad.h5", NULL, kept, sizeof(kept)), 0);
+	assert_string_equal(kept, "restart0/bad.h5");
+	snprintf(path, sizeof(path), "%s/%s", dir, kept);
+	was = slurp(path, &kept_len);
+	assert_int_equal(kept_len, len);
+	assert_memory_equal(was, p, len);
+	unlink(path);
+	unlinkat(dir_fd, "restart0", AT_REMOVEDIR);
+	close(fd);
+	free(was);
+	free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(spoilt_journals_build_or_fail),
 		cmocka_unit_test(spoilt_files_read_or_fail),
+		cmocka_unit_test(a_file_that_crashes_its_reader_is_kept),
 	};
 
 	return cmocka_run_group_tests_name("hostile", tests, make_dir, remove_dir);

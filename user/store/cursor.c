@@ -270,17 +270,22 @@ static int learn_storage(struct cursor *c, uint64_t file_bytes)
 	return err;
 }
 
+static bool is_listed(const struct reader_series *s, const char *table)
+{
+	const struct names tables = {s->tables, s->ntables};
+
+	return names__has(&tables, s->grouped ? table : s->name);
+}
+
 static hid_t open_dataset(const struct reader_node *n, const struct reader_series *s,
 			  const char *table, hid_t dapl)
 {
-	const struct names tables = {s->tables, s->ntables};
 	hid_t dset;
 	char *path;
 
 	if (!s->grouped)
 		return H5Dopen2(n->group, s->name, dapl);
-	/* What is not on the list may be a link to elsewhere. */
-	if (!names__has(&tables, table) || asprintf(&path, "%s/%s", s->name, table) < 0)
+	if (asprintf(&path, "%s/%s", s->name, table) < 0)
 		return H5I_INVALID_HID;
 	dset = H5Dopen2(n->group, path, dapl);
 	free(path);
@@ -296,9 +301,12 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	close_table(c);
 	guard__object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
 		      s->grouped ? table : "");
+	/* What is not on the list may be a link to elsewhere. */
+	if (!is_listed(s, table))
+		return -ENOENT;
 	c->state->dset = open_dataset(n, s, table, c->state->dapl);
 	if (c->state->dset < 0)
-		return -ENOENT;
+		return -EBADMSG;
 	type = H5Dget_type(c->state->dset);
 	err = type < 0 ? -EBADMSG : learn_shape(c, type);
 	if (!err)

@@ -118,7 +118,10 @@ static void set_limits(const struct guard_limits *l)
 	lower(RLIMIT_AS, l->memory < half ? l->memory : half);
 #endif
 	lower(RLIMIT_CORE, 0);
-	signal(SIGPROF, SIG_DFL);
+	/* Handlers of the parent's would run in the child. */
+	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
+		if (deaths[i].sig != SIGKILL)
+			signal(deaths[i].sig, SIG_DFL);
 	start_clock(l->seconds);
 }
 
@@ -196,6 +199,8 @@ static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l,
 	note->seconds = l->seconds;
 	status = run(fn, arg, l);
 	*where = *note;
+	/* Whoever crashed may have written anything. */
+	where->file[sizeof(where->file) - 1] = where->object[sizeof(where->object) - 1] = 0;
 	guard__unshare(note, sizeof(*note));
 	note = outer;
 	return status;
@@ -243,6 +248,7 @@ int guard__verb(int (*fn)(void *), void *arg, const struct guard_limits *l)
 	if (status < 0) {
 		log_error("cannot start a process to read files: %s", strerror(-status));
 	} else if (err == -EINTR) {
+		raise(WTERMSIG(status)); /* to who has begun an output */
 		signal(WTERMSIG(status), SIG_DFL);
 		raise(WTERMSIG(status));
 	} else {

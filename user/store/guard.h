@@ -26,7 +26,8 @@ struct guard_limits {
  * status); -EBADMSG: it crashed; -ETIME: it used up its processor time; -EOWNERDEAD: it was killed;
  * -EINTR: another signal ended it; -errno: there was no child.
  * Signals that end a program (INT, TERM, HUP, QUIT) are passed on to the child. May be called in a
- * child, not in a process with several threads.
+ * child, not in a process with several threads; processes that read side by side each call it for
+ * themselves. Whoever has begun an output removes it when this returns an error.
  */
 int guard__run(int (*fn)(void *arg), void *arg, const struct guard_limits *l);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/guard.h"
 #include "store/h5util.h"
 
 #define NAMES_MAX  65536
@@ -44,13 +45,19 @@ struct walk {
 	int err;
 };
 
-static bool is_type(hid_t group, const char *name, H5O_type_t type)
+/* 1 or 0; -EBADMSG: a child that cannot be read is damaged, not of another type. */
+static int is_type(hid_t group, const char *name, H5O_type_t type)
 {
+	char parent[512] = "";
 	H5O_info_t obj;
 
-	return type == H5O_TYPE_UNKNOWN ||
-	       (H5Oget_info_by_name2(group, name, &obj, H5O_INFO_BASIC, H5P_DEFAULT) >= 0 &&
-		obj.type == type);
+	if (type == H5O_TYPE_UNKNOWN)
+		return 1;
+	if (H5Oget_info_by_name2(group, name, &obj, H5O_INFO_BASIC, H5P_DEFAULT) >= 0)
+		return obj.type == type;
+	H5Iget_name(group, parent, sizeof(parent));
+	guard__object("%s/%s", strcmp(parent, "/") ? parent : "", name);
+	return -EBADMSG;
 }
 
 static int add_name(struct walk *w, const char *name)
@@ -72,15 +79,23 @@ static int add_name(struct walk *w, const char *name)
 	return 0;
 }
 
+static bool can_follow(const char *name, const H5L_info_t *link)
+{
+	return link->type == H5L_TYPE_HARD && h5__name_ok(name) && strlen(name) <= NAME_BYTES;
+}
+
 /* A damaged group may name more children than it has, or the same ones for ever. */
 static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, void *arg)
 {
 	struct walk *w = arg;
+	int is;
 
-	w->err = w->seen++ == NAMES_MAX ? -EMSGSIZE : 0;
-	if (!w->err && link->type == H5L_TYPE_HARD && h5__name_ok(name) &&
-	    strlen(name) <= NAME_BYTES && is_type(group, name, w->type))
-		w->err = add_name(w, name);
+	if (w->seen++ == NAMES_MAX) {
+		w->err = -EMSGSIZE;
+		return -1;
+	}
+	is = can_follow(name, link) ? is_type(group, name, w->type) : 0;
+	w->err = is > 0 ? add_name(w, name) : is;
 	return w->err ? -1 : 0;
 }
 
