@@ -92,15 +92,16 @@ static void read_nodes(const struct reader *r)
 	cursor__free(c);
 }
 
-static void show(const char *path, bool json)
+static void show(const char *path, enum show_form form)
 {
+	const struct show_opts opts = {.form = form};
 	char *text = NULL;
 	size_t len;
 	FILE *out = open_memstream(&text, &len);
 
 	if (!out)
 		return;
-	show__file(path, json, out);
+	show__file(path, &opts, out);
 	fclose(out);
 	free(text);
 }
@@ -127,8 +128,8 @@ static void read_file(const char *path)
 		return;
 	read_nodes(r);
 	reader__free(r);
-	show(path, false);
-	show(path, true);
+	show(path, SHOW_ALL);
+	show(path, SHOW_JSON);
 }
 
 int reader__fuzz(const uint8_t *data, size_t size)

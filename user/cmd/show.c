@@ -152,6 +152,21 @@ static int show_text(const struct reader *r, const struct show_opts *o, FILE *ou
 	return err ? err : show_nodes(r, o, out);
 }
 
+int show__file(const char *path, const struct show_opts *o, FILE *out)
+{
+	struct reader *r = NULL;
+	int err = reader__open(&r, path), status = 0;
+
+	if (!err)
+		status = missing(r, o, path);
+	if (!err && !status)
+		err = o->form == SHOW_JSON ? show_json(r, o, out) : show_text(r, o, out);
+	if (err)
+		log_error("%s: %s%s", path, guard__at(), reader__strerror(err));
+	reader__free(r);
+	return err || status;
+}
+
 struct shown {
 	const char *path;
 	const struct show_opts *opts;
@@ -160,18 +175,8 @@ struct shown {
 static int show_in_child(void *arg)
 {
 	const struct shown *s = arg;
-	struct reader *r = NULL;
-	int err = reader__open(&r, s->path), status = 0;
 
-	if (!err)
-		status = missing(r, s->opts, s->path);
-	if (!err && !status)
-		err = s->opts->form == SHOW_JSON ? show_json(r, s->opts, stdout)
-						 : show_text(r, s->opts, stdout);
-	if (err)
-		log_error("%s: %s%s", s->path, guard__at(), reader__strerror(err));
-	reader__free(r);
-	return err || status;
+	return show__file(s->path, s->opts, stdout);
 }
 
 int show__guarded(const char *path, const struct show_opts *opts)

@@ -2,6 +2,8 @@
 #ifndef JP_CMD_SHOW_H
 #define JP_CMD_SHOW_H
 
+#include <stdio.h>
+
 #include "base/hostlist.h"
 
 enum show_form {
@@ -15,9 +17,12 @@ struct show_opts {
 	const struct hostlist *nodes; /* NULL: all, or none of a large job */
 };
 
-/* The pages of "jobprof show" about a node-step or job file to stdout, from a child that a damaged
- * file cannot take us down with; also the summary of "jobprof run". Tells the user what fails; the
- * pages of the nodes before are printed then. Returns the exit status. */
+/* The pages about one file, by this process. Tells the user what fails; the pages of the nodes
+ * before are printed then. Returns the exit status. */
+int show__file(const char *path, const struct show_opts *opts, FILE *out);
+
+/* The same to stdout, from a child that a damaged file cannot take us down with; also the summary
+ * of "jobprof run". */
 int show__guarded(const char *path, const struct show_opts *opts);
 
 #endif

@@ -9,7 +9,6 @@
 #include "store/cursor_chunk.h"
 #include "store/guard.h"
 #include "store/h5util.h"
-#include "store/names.h"
 
 #define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
 #define BLOCK_BYTES (1u << 20)		/* read at a time where the library decodes */
@@ -270,26 +269,24 @@ static int learn_storage(struct cursor *c, uint64_t file_bytes)
 	return err;
 }
 
-static bool is_listed(const struct reader_series *s, const char *table)
+/* -ENOENT for what is no hard link: another may lead to elsewhere. */
+static int open_dataset(const struct reader_node *n, const struct reader_series *s,
+			const char *table, struct cursor_state *to)
 {
-	const struct names tables = {s->tables, s->ntables};
-
-	return names__has(&tables, s->grouped ? table : s->name);
-}
-
-static hid_t open_dataset(const struct reader_node *n, const struct reader_series *s,
-			  const char *table, hid_t dapl)
-{
-	hid_t dset;
+	H5L_info_t link;
 	char *path;
+	int err = 0;
 
-	if (!s->grouped)
-		return H5Dopen2(n->group, s->name, dapl);
-	if (asprintf(&path, "%s/%s", s->name, table) < 0)
-		return H5I_INVALID_HID;
-	dset = H5Dopen2(n->group, path, dapl);
+	if (!h5__name_ok(table))
+		return -ENOENT;
+	if (asprintf(&path, "%s%s%s", s->name, s->grouped ? "/" : "", s->grouped ? table : "") < 0)
+		return -ENOMEM;
+	if (H5Lget_info(n->group, path, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)
+		err = -ENOENT;
+	else
+		to->dset = H5Dopen2(n->group, path, to->dapl);
 	free(path);
-	return dset;
+	return err || to->dset >= 0 ? err : -EBADMSG;
 }
 
 int cursor__open(struct cursor *c, const struct reader_node *n, const struct reader_series *s,
@@ -301,12 +298,9 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	close_table(c);
 	guard__object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
 		      s->grouped ? table : "");
-	/* What is not on the list may be a link to elsewhere. */
-	if (!is_listed(s, table))
-		return -ENOENT;
-	c->state->dset = open_dataset(n, s, table, c->state->dapl);
-	if (c->state->dset < 0)
-		return -EBADMSG;
+	err = open_dataset(n, s, table, c->state);
+	if (err)
+		return err;
 	type = H5Dget_type(c->state->dset);
 	err = type < 0 ? -EBADMSG : learn_shape(c, type);
 	if (!err)
