@@ -14,9 +14,9 @@
 
 /* What is there is written, whatever else was asked for: damage and a step or node that is not
  * there make it a failure, a node without the series does not. */
-static int judge(const struct sh5_options *o, const struct extract_result *res)
+static int judge(const struct sh5_options *o, const struct extract_result *res, bool all_there)
 {
-	if (res->missing || res->damaged)
+	if (res->damaged || !all_there || (res->tables && res->missing))
 		return SH5_FAILED;
 	if (res->tables)
 		return SH5_OK;
@@ -24,7 +24,8 @@ static int judge(const struct sh5_options *o, const struct extract_result *res)
 	return SH5_NO_SERIES;
 }
 
-static int write_series(const struct sh5_options *o, const char *from, const char *to)
+static int write_series(const struct sh5_options *o, const char *from, const char *to,
+			bool all_there)
 {
 	const char *const series[] = {o->series};
 	const struct extract_options opt = {
@@ -46,7 +47,7 @@ static int write_series(const struct sh5_options *o, const char *from, const cha
 	err = extract__run(from, &opt, out.fd, &res);
 	if (err)
 		log_error("error: %s: %s", to, strerror(-err));
-	status = err ? SH5_FAILED : judge(o, &res);
+	status = err ? SH5_FAILED : judge(o, &res, all_there);
 	if (!res.tables)
 		log_info("Output file generated is empty, removing it: %s", to);
 	return output__close(&out, !err && res.tables) ? SH5_FAILED : status;
@@ -55,7 +56,9 @@ static int write_series(const struct sh5_options *o, const char *from, const cha
 int sh5__extract(const struct sh5_options *o, const struct jobfile *f)
 {
 	_cleanup_free_ char *path = NULL;
+	char missing[160];
 	struct reader *r;
+	bool all_there;
 
 	if (o->output)
 		path = strdup(o->output);
@@ -68,6 +71,8 @@ int sh5__extract(const struct sh5_options *o, const struct jobfile *f)
 	r = sh5__open(f->path);
 	if (!r)
 		return SH5_USAGE;
+	/* Extraction says what is not. */
+	all_there = !select__missing(r, &o->sel, missing, sizeof(missing));
 	reader__free(r);
-	return write_series(o, f->path, path);
+	return write_series(o, f->path, path, all_there);
 }
