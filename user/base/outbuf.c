@@ -121,6 +121,17 @@ static char *put_u64(char *p, uint64_t v)
 		*p = (char)('0' + v);
 		return p + 1;
 	}
+	if (v < 100) {
+		memcpy(p, pairs + 2 * v, 2);
+		return p + 2;
+	}
+	if (v < 10000) {
+		unsigned high = (unsigned)v / 100, one = high < 10;
+
+		memcpy(p, pairs + 2 * high + one, 2);
+		memcpy(p + 2 - one, pairs + 2 * (v % 100), 2);
+		return p + 4 - one;
+	}
 	from = digits_before(end, v);
 	memcpy(p, from, (size_t)(end - from));
 	return p + (end - from);
@@ -148,24 +159,36 @@ static char *put_rare(char *p, double v, uint64_t mantissa, unsigned exponent)
 	return stpcpy(p + sprintf(p, "%.0f", v), ".000000");
 }
 
-/*
- * v is mantissa x 2^-shift. The bits behind the point times 10^6 are at most 73, so what is cut
- * off when they are shifted back is known exactly.
- */
-static char *put_fraction(char *p, uint64_t mantissa, unsigned shift)
+/* mantissa x 2^-shift x 10^6, halves to even. The product is below 2^73: nothing is cut off before
+ * it is known where it lies. */
+static uint32_t small_micros(uint64_t mantissa, unsigned shift)
 {
-	uint64_t whole = shift < 64 ? mantissa >> shift : 0;
-	uint64_t part = shift < 64 ? mantissa & ((UINT64_C(1) << shift) - 1) : mantissa;
-	unsigned __int128 micros = (unsigned __int128)part * 1000000, cut, half;
+	unsigned __int128 micros = (unsigned __int128)mantissa * 1000000, cut, half;
 	uint32_t six;
 
-	if (shift > 80) {
-		six = 0; /* less than a half of the last digit */
-	} else {
-		half = (unsigned __int128)1 << (shift - 1);
-		cut = micros & (2 * half - 1);
-		six = (uint32_t)(micros >> shift);
+	if (shift > 80)
+		return 0; /* less than a half */
+	half = (unsigned __int128)1 << (shift - 1);
+	cut = micros & (2 * half - 1);
+	six = (uint32_t)(micros >> shift);
+	return six + (cut > half || (cut == half && (six & 1)));
+}
+
+/* v is mantissa x 2^-shift, shift > 0. What is behind the point fits 64 bits up to there. */
+static char *put_fraction(char *p, uint64_t mantissa, unsigned shift)
+{
+	uint64_t whole = 0;
+	uint32_t six;
+
+	if (shift <= 64) {
+		unsigned __int128 micros = (unsigned __int128)(mantissa << (64 - shift)) * 1000000;
+		uint64_t cut = (uint64_t)micros, half = UINT64_C(1) << 63;
+
+		whole = shift < 64 ? mantissa >> shift : 0;
+		six = (uint32_t)(micros >> 64);
 		six += cut > half || (cut == half && (six & 1));
+	} else {
+		six = small_micros(mantissa, shift);
 	}
 	if (six == 1000000) {
 		six = 0;

@@ -17,6 +17,7 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+	{"extract", verb_extract, "tables of a profile as CSV, JSON or text"},
 	{"items", verb_items, "one column over all nodes, side by side and by time"},
 	{"list", verb_list, "the columns of a profile, and what each does not see"},
 	{"merge", verb_merge, "the node-step files of a job into one job file"},

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "job/stepname.h"
 #include "store/extract_internal.h"
 
 #define THREADS_DEFAULT 8
@@ -37,16 +38,38 @@ static int open_reader(struct extraction *x)
 	return err;
 }
 
-/* Each of its own: in the order of the wanted ones, and the first of each kind is named. */
+/* The name of the step or node that was meant, or NULL. */
+static const char *nearest(const struct reader *r, bool step, const char *word)
+{
+	const char *best = NULL;
+
+	for (unsigned i = 0; !best && i < r->nsteps; i++) {
+		const char *name = stepname__human(r->steps[i].name);
+
+		best = step ? str__nearest(word, &name, 1)
+			    : str__nearest(word, (const char *const *)r->steps[i].nodes,
+					   r->steps[i].nnodes);
+	}
+	return best;
+}
+
+/* The first one that is not there stands for all. */
 static int choose_nodes(struct extraction *x)
 {
 	char name[300];
+	const char *near;
 
 	free(x->refs);
 	x->refs = NULL;
-	if (select__missing(x->r, &x->sel, name, sizeof(name)) && !x->result.missing) {
+	if (!x->result.missing && select__missing(x->r, &x->sel, name, sizeof(name))) {
+		bool step = str__starts(name, "step ");
+
 		x->result.missing++;
-		log_error("%s: there is no %s", x->path, name);
+		near = nearest(x->r, step, strchr(name, ' ') + 1);
+		if (near)
+			log_error("%s: there is no %s; did you mean \"%s\"?", x->path, name, near);
+		else
+			log_error("%s: there is no %s", x->path, name);
 	}
 	return select__nodes(x->r, &x->sel, &x->refs, &x->nrefs);
 }

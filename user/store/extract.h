@@ -46,12 +46,14 @@ struct extract_result {
 };
 
 /*
- * Writes to fd, from where it stands; it must be readable and writable where it is a regular file.
+ * Writes to fd, from where it stands. A regular file is begun again where tables turn out to have
+ * other columns than the first; before anything else is written to, all tables are looked at.
  * CSV and table: series one after the other, each with its header, an empty line between. JSON:
  * one array with an object per table. Nothing is written when no table is found.
- * 0, whatever *result says; -EBADMSG and others of reader__open; -EINVAL: a series that cannot be
- * a name; -EMSGSIZE: more columns than we follow; -ECHILD: a process that helped died; -errno of
- * writing; -ENOMEM. All but errors of fd have been logged.
+ * 0, whatever *result says; what is wrong has been logged. Logged too: what reader__open fails
+ * with, -EINVAL: a series that cannot be a name, -EMSGSIZE: more columns than we follow, -ECHILD: a
+ * process that helped died. Not logged: -errno of writing; -EBUSY: the file changed meanwhile;
+ * -ENOMEM.
  */
 int extract__run(const char *path, const struct extract_options *o, int fd,
 		 struct extract_result *result);

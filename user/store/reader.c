@@ -13,6 +13,7 @@
 #include "store/h5util.h"
 #include "store/names.h"
 
+#define CACHE_BYTES (1u << 20) /* of metadata */
 #define NODES_MAX (1u << 20) /* of all steps together */
 
 /* Takes the names over. */
@@ -137,6 +138,22 @@ static int check_file(const char *path)
 	return err;
 }
 
+/* Tables are read one after the other and once: what is cached of them is of no use later, and
+ * would grow to tens of megabytes. */
+static void limit_cache(hid_t fapl)
+{
+	H5AC_cache_config_t c = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+
+	if (H5Pget_mdc_config(fapl, &c) < 0)
+		return;
+	c.set_initial_size = true;
+	c.initial_size = c.min_size = c.max_size = CACHE_BYTES;
+	c.incr_mode = H5C_incr__off;
+	c.decr_mode = H5C_decr__off;
+	c.flash_incr_mode = H5C_flash_incr__off;
+	H5Pset_mdc_config(fapl, &c);
+}
+
 static int64_t open_file(const char *path)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
@@ -145,6 +162,7 @@ static int64_t open_file(const char *path)
 #if H5_VERSION_GE(1, 10, 7)
 	H5Pset_file_locking(fapl, false, true);
 #endif
+	limit_cache(fapl);
 	file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
 	H5Pclose(fapl);
 	return file;

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof extract: tables of a profile as CSV, JSON or text. */
+#include "store/extract.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/output.h"
+#include "cmd/verbs.h"
+#include "job/jobspec.h"
+
+#define WORDS_MAX 4096u
+
+/* A comma list, cut up. */
+struct words {
+	char *text;
+	const char **v;
+	unsigned n;
+};
+
+struct args {
+	const char *input, *output;
+	struct jobspec *jobs;
+	unsigned njobs;
+	struct words series, columns;
+	struct hostlist nodes;
+	struct number_range *tasks;
+	struct extract_options opt;
+};
+
+static int usage(FILE *out)
+{
+	fprintf(out,
+		"usage: jobprof extract (-j JOB[.STEP][,...] | -i FILE) -s SERIES[,SERIES...] "
+		"[OPTION]...\n\n"
+		"Writes tables of a job file or node-step file as text.\n\n"
+		"  -j, --jobs LIST      jobs and steps: 7, 7.0, 7.batch; the file is job_<JOB>.h5\n"
+		"  -i, --input FILE     this file\n"
+		"  -s, --series LIST    Tasks, Tasks/3, Step, Network, Energy ...\n"
+		"  -l, --level LEVEL    totals (the default) or timeseries\n"
+		"  -N, --node HOSTLIST  only these nodes: n[1-3,7]\n"
+		"      --tasks LIST     only these tasks: 0-3,7\n"
+		"      --columns LIST   only these columns, in this order\n"
+		"      --from T, --to T only rows from and up to then: seconds since the step's "
+		"start,\n"
+		"                       a date as 2026-11-21T02:01:17, or @ and unix time\n"
+		"      --format FORMAT  csv (the default), json or table\n"
+		"  -o, --output FILE    default: extract_<JOB>.csv or .json; \"-\" is standard "
+		"output,\n"
+		"                       the default of --format table\n"
+		"      --threads N      processes at work; default: by cores and size\n"
+		"      --stock          exactly the columns and rows of Slurm's sh5util\n");
+	return out == stdout ? 0 : 2;
+}
+
+static int split(struct words *w, const char *text)
+{
+	free(w->text);
+	free(w->v);
+	*w = (struct words){.text = strdup(text), .v = calloc(WORDS_MAX, sizeof(*w->v))};
+	if (!w->text || !w->v)
+		return -ENOMEM;
+	for (char *rest = w->text, *word; (word = strsep(&rest, ","));) {
+		if (!*word)
+			continue;
+		if (w->n == WORDS_MAX)
+			return -E2BIG;
+		w->v[w->n++] = word;
+	}
+	return w->n ? 0 : -EINVAL;
+}
+
+static int set_jobs(struct args *a, const char *text)
+{
+	char why[160] = "";
+
+	free(a->jobs);
+	a->jobs = NULL;
+	if (!jobspec__parse(&a->jobs, &a->njobs, text, why, sizeof(why)))
+		return 0;
+	log_error("--jobs %s: %s", text, why);
+	return 2;
+}
+
+static int set_nodes(struct args *a, const char *text)
+{
+	char bad[64] = "";
+	int err;
+
+	hostlist__free(&a->nodes);
+	a->opt.sel.nodes = NULL;
+	if (!strcmp(text, "*"))
+		return 0;
+	err = hostlist__parse(&a->nodes, text, bad, sizeof(bad));
+	if (err)
+		log_error("--node %s: \"%s\" %s", text, bad,
+			  err == -E2BIG ? "means too many nodes" : "is not a host list");
+	a->opt.sel.nodes = &a->nodes;
+	return err ? 2 : 0;
+}
+
+static int set_tasks(struct args *a, const char *text)
+{
+	free(a->tasks);
+	a->tasks = NULL;
+	if (select__tasks(text, &a->tasks, &a->opt.sel.ntasks)) {
+		log_error("--tasks %s: not a list of tasks as 0-3,7", text);
+		return 2;
+	}
+	a->opt.sel.tasks = a->tasks;
+	return 0;
+}
+
+static int set_words(struct words *w, const char *option, const char *text)
+{
+	if (!split(w, text))
+		return 0;
+	log_error("--%s \"%s\": not a list", option, text);
+	return 2;
+}
+
+static int set_level(struct args *a, const char *text)
+{
+	const char *level = strncasecmp(text, "node:", 5) ? text : text + 5;
+
+	a->opt.totals = !strcasecmp(level, "totals");
+	if (a->opt.totals || !strcasecmp(level, "timeseries"))
+		return 0;
+	log_error("--level %s: neither totals nor timeseries", text);
+	return 2;
+}
+
+static int set_format(struct args *a, const char *text)
+{
+	static const char *const names[] = {
+		[EXTRACT_CSV] = "csv",
+		[EXTRACT_JSON] = "json",
+		[EXTRACT_TABLE] = "table",
+	};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcasecmp(text, names[i])) {
+			a->opt.format = i;
+			return 0;
+		}
+	}
+	log_error("--format %s: neither csv nor json nor table", text);
+	return 2;
+}
+
+static int set_bound(struct time_bound *b, const char *option, const char *text)
+{
+	if (!time_bound__parse(b, text))
+		return 0;
+	log_error("--%s %s: neither seconds, as 90 or 1.5, nor a date, as 2026-11-21T02:01:17, "
+		  "nor unix time, as @1795226477",
+		  option, text);
+	return 2;
+}
+
+static int set_threads(struct args *a, const char *text)
+{
+	uint32_t n;
+
+	if (!parse_u32(text, &n) && n && n <= EXTRACT_THREADS_MAX) {
+		a->opt.threads = n;
+		return 0;
+	}
+	log_error("--threads %s: not a number from 1 to %u", text, EXTRACT_THREADS_MAX);
+	return 2;
+}
+
+static int set_option(struct args *a, int c)
+{
+	switch (c) {
+	case 'j':
+		return set_jobs(a, optarg);
+	case 'i':
+		a->input = optarg;
+		return 0;
+	case 's':
+		return set_words(&a->series, "series", optarg);
+	case 'l':
+		return set_level(a, optarg);
+	case 'N':
+		return set_nodes(a, optarg);
+	case 't':
+		return set_tasks(a, optarg);
+	case 'c':
+		return set_words(&a->columns, "columns", optarg);
+	case 'f':
+		return set_bound(&a->opt.from, "from", optarg);
+	case 'u':
+		return set_bound(&a->opt.to, "to", optarg);
+	case 'F':
+		return set_format(a, optarg);
+	case 'o':
+		a->output = optarg;
+		return 0;
+	case 'p':
+		return set_threads(a, optarg);
+	case 'S':
+		a->opt.stock = a->opt.sel.by_name = true;
+		return 0;
+	default:
+		return usage(stderr);
+	}
+}
+
+/* Jobs in the order they were named first; the steps of one may stand apart. */
+static bool named_before(const struct args *a, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (jobspec__same_job(&a->jobs[k], &a->jobs[i]))
+			return true;
+	return false;
+}
+
+static unsigned count_jobs(const struct args *a)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->njobs; i++)
+		n += !named_before(a, i);
+	return n;
+}
+
+static int check(const struct args *a)
+{
+	const char *problem = NULL;
+	unsigned jobs = count_jobs(a);
+
+	if (!a->input && !jobs)
+		problem = "a job or a file is needed: --jobs JOB or --input FILE";
+	else if (!a->series.n)
+		problem = "a series is needed: --series NAME";
+	else if (jobs > 1 && (a->input || a->output))
+		problem = "--input and --output go with one job only";
+	else if (a->opt.stock && (a->opt.from.set || a->opt.to.set))
+		problem = "sh5util knows no --from and --to, and --stock none";
+	for (unsigned i = 0; !problem && !a->input && i < a->njobs; i++)
+		if (a->jobs[i].kind != JOBSPEC_JOB)
+			problem = "the file of an array's task or a component is called by its own "
+				  "job id; name it with --input";
+	if (problem)
+		log_error("%s", problem);
+	return problem ? 2 : 0;
+}
+
+/* The steps of that job, as texts in *names; NULL in *out: all of them. */
+static int steps_of(const struct args *a, unsigned job, char (**names)[16], const char ***out,
+		    unsigned *n)
+{
+	*names = calloc(a->njobs + 1, sizeof(**names));
+	*out = calloc(a->njobs + 1, sizeof(**out));
+	*n = 0;
+	if (!*names || !*out)
+		return -ENOMEM;
+	for (unsigned i = job; i < a->njobs; i++) {
+		if (!jobspec__same_job(&a->jobs[job], &a->jobs[i]))
+			continue;
+		if (a->jobs[i].any_step) {
+			*n = 0;
+			return 0;
+		}
+		snprintf((*names)[*n], sizeof(**names), "%u", a->jobs[i].step);
+		(*out)[*n] = (*names)[*n];
+		++*n;
+	}
+	return 0;
+}
+
+/* extract_<what the input is called by>[_<series>].<format> */
+static char *default_output(const struct args *a, const char *input, const char *series)
+{
+	const char *base = strrchr(input, '/'), *dot;
+	char *path;
+
+	base = base ? base + 1 : input;
+	base += *base == '.';
+	base += str__starts(base, "job_") ? 4 : 0;
+	dot = strrchr(base, '.');
+	if (asprintf(&path, "extract_%.*s%s%s.%s", dot ? (int)(dot - base) : (int)strlen(base),
+		     base, series ? "_" : "", series ? series : "",
+		     a->opt.format == EXTRACT_JSON ? "json" : "csv") < 0)
+		return NULL;
+	for (char *p = path; *p; p++)
+		*p = *p == '/' ? '_' : *p;
+	return path;
+}
+
+static bool same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* 0 or 1, as the program ends. */
+static int extract(const struct extract_options *opt, const char *input, const char *path)
+{
+	struct extract_result result = {0};
+	struct output out;
+	int err, bad;
+
+	if (same_file(input, path)) {
+		log_error("%s: would be written over what is read", path);
+		return 1;
+	}
+	if (output__open(&out, path))
+		return 1;
+	err = extract__run(input, opt, out.fd, &result);
+	if (err == -EPIPE || err == -ENOSPC || err == -EIO || err == -EDQUOT || err == -EFBIG)
+		log_error("%s: cannot be written: %s", path, strerror(-err));
+	else if (err == -ENOMEM)
+		log_error("%s: out of memory", input);
+	else if (err == -EBUSY)
+		log_error("%s: changed while it was read", input);
+	bad = output__close(&out, !err && result.tables);
+	return err || bad || !result.tables || result.damaged || result.missing;
+}
+
+/* CSV of several series: a file each, unless there is only one to write to. */
+static int extract_file(const struct args *a, const struct extract_options *opt, const char *input)
+{
+	bool apart = !a->output && opt->format == EXTRACT_CSV && opt->nseries > 1;
+	int status = 0;
+
+	for (unsigned i = 0; i < (apart ? opt->nseries : 1); i++) {
+		struct extract_options one = *opt;
+		_cleanup_free_ char *path = NULL;
+
+		if (apart) {
+			one.series = &opt->series[i];
+			one.nseries = 1;
+		}
+		if (a->output)
+			path = strdup(a->output);
+		else if (opt->format == EXTRACT_TABLE)
+			path = strdup("-");
+		else
+			path = default_output(a, input, apart ? opt->series[i] : NULL);
+		if (!path)
+			return 1;
+		status |= extract(&one, input, path);
+	}
+	return status;
+}
+
+static int extract_job(const struct args *a, unsigned job)
+{
+	struct extract_options opt = a->opt;
+	_cleanup_free_ char(*names)[16] = NULL;
+	_cleanup_free_ const char **steps = NULL;
+	char path[32];
+
+	if (steps_of(a, job, &names, &steps, &opt.sel.nsteps))
+		return 1;
+	opt.sel.steps = steps;
+	snprintf(path, sizeof(path), "job_%u.h5", a->njobs ? a->jobs[job].job : 0);
+	return extract_file(a, &opt, a->input ? a->input : path);
+}
+
+static int extract_all(struct args *a)
+{
+	int status = 0;
+
+	a->opt.series = a->series.v;
+	a->opt.nseries = a->series.n;
+	a->opt.columns = a->columns.v;
+	a->opt.ncolumns = a->columns.n;
+	if (!a->njobs)
+		return extract_job(a, 0);
+	for (unsigned i = 0; i < a->njobs; i++)
+		if (!named_before(a, i))
+			status |= extract_job(a, i);
+	return status;
+}
+
+int verb_extract(int argc, char **argv)
+{
+	static const struct option longs[] = {
+		{"jobs", required_argument, NULL, 'j'},
+		{"input", required_argument, NULL, 'i'},
+		{"series", required_argument, NULL, 's'},
+		{"level", required_argument, NULL, 'l'},
+		{"node", required_argument, NULL, 'N'},
+		{"tasks", required_argument, NULL, 't'},
+		{"columns", required_argument, NULL, 'c'},
+		{"from", required_argument, NULL, 'f'},
+		{"to", required_argument, NULL, 'u'},
+		{"format", required_argument, NULL, 'F'},
+		{"output", required_argument, NULL, 'o'},
+		{"threads", required_argument, NULL, 'p'},
+		{"stock", no_argument, NULL, 'S'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	struct args a = {.opt.totals = true};
+	int c, status = 0;
+
+	while (!status && (c = getopt_long(argc, argv, "j:i:s:l:N:o:h", longs, NULL)) != -1) {
+		if (c == 'h')
+			return usage(stdout);
+		status = set_option(&a, c);
+	}
+	if (!status && optind != argc)
+		status = usage(stderr);
+	if (!status)
+		status = check(&a);
+	if (!status)
+		status = extract_all(&a);
+	hostlist__free(&a.nodes);
+	free(a.jobs);
+	free(a.tasks);
+	free(a.series.text);
+	free(a.series.v);
+	free(a.columns.text);
+	free(a.columns.v);
+	return status;
+}

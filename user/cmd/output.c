@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cmd/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const char *volatile doomed;
+static struct sigaction before[3];
+
+static void on_signal(int sig)
+{
+	if (doomed)
+		unlink(doomed);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void watch(const char *path)
+{
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
+
+	doomed = path;
+	for (unsigned i = 0; i < 3; i++) {
+		sigaction(signals[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &sa, NULL);
+	}
+}
+
+static void unwatch(void)
+{
+	for (unsigned i = 0; i < 3; i++)
+		sigaction(signals[i], &before[i], NULL);
+	doomed = NULL;
+}
+
+static int make_beside(struct output *o)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (asprintf(&o->tmp, "%s.XXXXXX", o->path) < 0) {
+		o->tmp = NULL;
+		return -ENOMEM;
+	}
+	o->fd = mkostemp(o->tmp, O_CLOEXEC);
+	if (o->fd < 0) {
+		int err = -errno;
+
+		free(o->tmp);
+		o->tmp = NULL;
+		return err;
+	}
+	watch(o->tmp);
+	return fchmod(o->fd, 0666 & ~mask) ? -errno : 0;
+}
+
+int output__open(struct output *o, const char *path)
+{
+	struct stat st;
+	int err = 0;
+
+	*o = (struct output){.fd = STDOUT_FILENO};
+	if (!strcmp(path, "-"))
+		return 0;
+	o->path = strdup(path);
+	if (!o->path)
+		err = -ENOMEM;
+	else if (stat(path, &st) || S_ISREG(st.st_mode))
+		err = make_beside(o);
+	else if ((o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
+		err = -errno;
+	if (err) {
+		log_error("%s: cannot be written: %s", path, strerror(-err));
+		o->fd = o->tmp ? o->fd : -1;
+		output__close(o, false);
+	}
+	return err;
+}
+
+int output__close(struct output *o, bool keep)
+{
+	int err = 0;
+
+	if (o->path && o->fd >= 0 && close(o->fd))
+		err = -errno;
+	if (o->tmp) {
+		if (keep && !err && rename(o->tmp, o->path))
+			err = -errno;
+		if (!keep || err)
+			unlink(o->tmp);
+		unwatch();
+	}
+	if (keep && err)
+		log_error("%s: cannot be written: %s", o->path, strerror(-err));
+	free(o->tmp);
+	free(o->path);
+	*o = (struct output){.fd = -1};
+	return err;
+}
