@@ -390,6 +390,12 @@ def deviation_merge_again():
         is_equal("merge again: both nodes", sorted(f["Steps/0/Nodes"]), ["p1", "p2"])
 
 
+def deviation_other_words():
+    s = job7()
+    is_done("a word that is no option: a warning, and it is done",
+            s.ours("-L", "-j", "7", "-s", "Network", "word"), 0, "\"word\" is no option", "OutMB")
+
+
 # Slurm's own acceptance cases
 
 def slurm_test_155_1():
@@ -607,5 +613,5 @@ if __name__ == "__main__":
                deviation_step_filter, deviation_job_lists, deviation_node_lacks_series,
                deviation_nothing_found, deviation_negative_maximum, deviation_level,
                deviation_hosts, deviation_standard_output, deviation_output_kept,
-               deviation_merge_again, array_and_het, slurm_test_155_1,
+               deviation_merge_again, deviation_other_words, array_and_het, slurm_test_155_1,
                with_bpf(slurm_test_149_3_and_155_2), with_bpf(slurm_test12_6)))

@@ -183,6 +183,7 @@ static int run_options(const struct options *o)
 	struct selection sel = {0};
 	struct number_range one;
 	char bad[128];
+	bool some = o->nodes && strcmp(o->nodes, "*");
 	int64_t task;
 	int status, err = select__series(o->series, w.series, sizeof(w.series), &task);
 
@@ -190,14 +191,14 @@ static int run_options(const struct options *o)
 		log_error("-s: \"%s\" is not the name of a series", o->series);
 		return 2;
 	}
-	err = o->nodes ? hostlist__parse(&nodes, o->nodes, bad, sizeof(bad)) : 0;
+	err = some ? hostlist__parse(&nodes, o->nodes, bad, sizeof(bad)) : 0;
 	if (err) {
 		log_error("-N: %s: \"%s\"", err == -EINVAL ? "not a host list" : strerror(-err),
 			  err == -EINVAL ? bad : o->nodes);
 		return 2;
 	}
 	status = jobfile__choose(&file, o->jobs, o->input);
-	sel.nodes = o->nodes ? &nodes : NULL;
+	sel.nodes = some ? &nodes : NULL;
 	sel.steps = file.steps;
 	sel.nsteps = file.nsteps;
 	if (task >= 0) {
@@ -224,7 +225,7 @@ static int usage(FILE *out)
 		"  -j, --jobs JOB[.STEP] reads ./job_JOB.h5; STEP: a number, batch, extern,\n"
 		"                        interactive; a comma list of steps of one job\n"
 		"  -i, --input FILE      reads this file\n"
-		"  -N, --nodes HOSTLIST  only these nodes: n[1-3,7]\n"
+		"  -N, --node HOSTLIST   only these nodes: n[1-3,7]\n"
 		"      --period SECONDS  of the rows; default: as the tables'\n"
 		"      --format FORMAT   csv (default), json or table\n"
 		"  -o, --output FILE     writes there; default, and \"-\": standard output\n");
@@ -272,7 +273,7 @@ int verb_items(int argc, char **argv)
 	static const struct option longs[] = {
 		{"series", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
 		{"jobs", required_argument, NULL, 'j'},	  {"input", required_argument, NULL, 'i'},
-		{"nodes", required_argument, NULL, 'N'},  {"period", required_argument, NULL, 'P'},
+		{"node", required_argument, NULL, 'N'},	  {"period", required_argument, NULL, 'P'},
 		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
 		{"help", no_argument, NULL, 'h'},	  {0},
 	};

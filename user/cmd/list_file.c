@@ -284,6 +284,8 @@ int list__file(const char *jobs, const char *input, const char *series, const ch
 		log_error("-s: \"%s\" is not the name of a series", series);
 		return 2;
 	}
+	if (nodes && !strcmp(nodes, "*"))
+		nodes = NULL;
 	if (nodes && hostlist__parse(&hosts, nodes, bad, sizeof(bad))) {
 		log_error("-N: not a host list: \"%s\"", bad);
 		return 2;
