@@ -206,7 +206,7 @@ def many():
     is_true("many: sums of %d tables by time" % n, sums == wanted,
             [(i, a, b) for i, (a, b) in enumerate(zip(sums, wanted)) if a != b][:3] or len(sums))
     kib = int(err.split()[-1])
-    is_true("many: memory", kib < 128 * 1024, "%d KiB" % kib)
+    is_true("many: memory", kib < 64 * 1024, "%d KiB" % kib)
 
 
 def formats():

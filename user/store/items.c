@@ -9,7 +9,7 @@
 #include "store/items_tables.h"
 #include "store/kinds.h"
 
-#define POOL_BYTES (64u << 20)
+#define POOL_BYTES (32u << 20)
 #define SHARE_MIN  12u /* rows of one table in memory */
 #define HUNDREDTH  (NS / 100)
 #define PERIOD_MAX (1000000000 * NS)

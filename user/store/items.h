@@ -81,7 +81,7 @@ struct items_row {
  */
 int items__open(struct items **out, const struct reader *r, const struct items_query *q);
 /* 1: a row, the cells until the next call; 0: no more; -ENOMEM. A damaged table is told of.
- * Memory: at most 64 MiB or 480 bytes per table of a step, whichever is more, for rows, and 240
+ * Memory: at most 32 MiB or 480 bytes per table of a step, whichever is more, for rows, and 240
  * bytes per table. */
 int items__next(struct items *it, struct items_row *row);
 void items__free(struct items *it);
