@@ -230,7 +230,7 @@ static int print_json(FILE *out, const struct reader *r, const struct contents *
 static int list_reader(const struct reader *r, const char *path, const struct selection *sel,
 		       const char *series, bool json, FILE *out)
 {
-	struct problems problems = {.path = path, .series = series};
+	struct problems problems = {.path = path};
 	struct contents *c = NULL;
 	char missing[160];
 	int status, err;

@@ -22,7 +22,7 @@ static void print_common(const struct contents_series *s)
 
 int sh5__list(const struct sh5_options *o, const struct jobfile *f)
 {
-	struct problems problems = {.path = f->path, .series = o->series};
+	struct problems problems = {.path = f->path};
 	struct contents *c = NULL;
 	struct reader *r;
 	int status = SH5_OK, err;

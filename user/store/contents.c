@@ -125,12 +125,15 @@ static int read_columns(struct reading *rd, unsigned at, const struct reader_nod
 			const struct reader_series *s, const char *table)
 {
 	int err = cursor__open(rd->cursor, n, s, table);
+	char name[600];
 
 	if (!err)
 		return add_columns(&rd->c->series[at], rd->cursor);
 	if (err == -ENOMEM)
 		return err;
-	tell(rd, n->step, n->name, s->grouped ? table : NULL, err);
+	snprintf(name, sizeof(name), "%s%s%s", s->name, s->grouped ? "/" : "",
+		 s->grouped ? table : "");
+	tell(rd, n->step, n->name, name, err);
 	return 0;
 }
 
