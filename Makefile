@@ -142,6 +142,8 @@ $(B)/bench/%: $(B)/bench/%.o
 test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
+include tests/fuzz/fuzz.mk
+
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf
 
@@ -166,4 +168,4 @@ install: all
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
 
 clean:
-	rm -rf build build-san
+	rm -rf build build-san build-fuzz

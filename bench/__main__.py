@@ -10,14 +10,18 @@ import time
 
 import calls
 import daemon
+import files
 import helper
+import large
 import perf
 import programs
 import switch
 import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
-SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "daemon": daemon}
+SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "daemon": daemon,
+            "files": files, "large": large}
+ONLY_ASKED = {"large"}
 
 
 def parse():
@@ -56,7 +60,7 @@ def about():
 def collect(opts, told):
     rows = []
     for name, section in SECTIONS.items():
-        if opts.only and name not in opts.only:
+        if name not in opts.only and (opts.only or name in ONLY_ASKED):
             continue
         h = helper.Helper()
         began = time.monotonic()
@@ -74,7 +78,8 @@ def main():
     opts = parse()
     if opts.list:
         for name, section in SECTIONS.items():
-            print("%-10s %s" % (name, section.TITLE))
+            print("%-10s %s%s" % (name, section.TITLE,
+                                  " (with --only)" if name in ONLY_ASKED else ""))
         return 0
     atexit.register(helper.remove_tmp)
     what = about()

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 2
+#define JP_ABI_VERSION	 4
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_NODES	 64 /* components of all cgroup layouts together */
@@ -20,7 +20,8 @@
 #define JP_CARRIERS	 4 /* cgroup hierarchies followed at once */
 #define JP_PMU_EVENTS	 8 /* counted at once */
 #define JP_PMU_NAME_LEN	 40
-#define JP_PMU_TEXT	 256
+#define JP_PMU_TEXT	 512
+#define JP_NET_TEXT	 1024
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
@@ -301,10 +302,10 @@ struct jp_control {
 	__u64 pmu_period[JP_PMU_EVENTS];	       /* sampled: counts per sample */
 	char pmu_name[JP_PMU_EVENTS][JP_PMU_NAME_LEN]; /* columns of the events */
 	char pmu_text[JP_PMU_TEXT]; /* the mode in words, "": counters were not asked for */
+	char net_text[JP_NET_TEXT]; /* network family: how, and what it sees; "": not asked for */
 };
 
-#define JP_BLIND_RETRANS  1
-#define JP_BLIND_SENDPAGE 2 /* sendfile and splice pass the hooks by */
+#define JP_BLIND_RETRANS 1
 
 enum jp_event_type {
 	JP_EV_STEP = 1, /* a step's cgroup was made */
@@ -378,7 +379,7 @@ _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 320, "jp_pmu_cpu");
 _Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 208, "jp_task_rec");
 

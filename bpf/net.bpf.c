@@ -9,6 +9,7 @@
  * was made in, if that is followed.
  */
 #include "bpf/owner.bpf.h"
+#include "bpf/sock.bpf.h"
 #include <bpf/bpf_endian.h>
 
 #define AF_INET	     2
@@ -24,18 +25,10 @@
 #define EBUSY	     16
 #define EINVAL	     22
 #define EHOSTUNREACH 113
-#define GEN_SHIFT    32
 
 /* Neither takes anything off the socket's queue: the data is there again for the next call, or is
  * a packet of our own that came back with an error or a time stamp. */
 #define NOT_RECEIVED (MSG_PEEK | MSG_ERRQUEUE)
-
-static __always_inline struct jp_net *net_of(u32 slot)
-{
-	u32 key = bpf_get_smp_processor_id() * jp_nslots + slot;
-
-	return bpf_map_lookup_elem(&jp_net, &key);
-}
 
 static __always_inline bool is_inet(struct sock *sk)
 {
@@ -109,7 +102,7 @@ static __always_inline bool is_loop(struct sock *sk)
 static __always_inline void tag(struct sock *sk, u32 slot)
 {
 	struct jp_slot *info = slot_info(slot);
-	u64 want = slot | (u64)(info ? info->gen : 0) << GEN_SHIFT;
+	u64 want = slot | (u64)(info ? info->gen : 0) << TAG_GEN_SHIFT;
 	u64 *has;
 
 	_Static_assert(sizeof(struct jp_owner) == sizeof(want), "one store");
@@ -232,38 +225,15 @@ int BPF_PROG(jp_sock_state, struct sock *sk, int from, int to)
 	return 0;
 }
 
-static __always_inline u32 slot_of_cgroup(struct sock *sk)
-{
-	int i;
-
-	if (!bpf_core_field_exists(sk->sk_cgrp_data.cgroup))
-		return JP_SLOT_OTHER;
-	for (i = 0; i < JP_CARRIERS && i < jp_ncarriers; i++) {
-		struct jp_cgroup_key key = {};
-		struct jp_cgroup *e;
-
-		if (jp_carriers[i].ssid >= 0)
-			continue;
-		key.id = BPF_CORE_READ(sk, sk_cgrp_data.cgroup, kn, id);
-		key.hier = jp_carriers[i].hier;
-		e = bpf_map_lookup_elem(&jp_cgroups, &key);
-		return e && slot_valid(e->slot) ? e->slot : JP_SLOT_OTHER;
-	}
-	return JP_SLOT_OTHER;
-}
-
 static __always_inline u32 slot_of_sock(struct sock *sk)
 {
-	u64 *has = bpf_sk_storage_get(&jp_socks, sk, 0, 0);
-	u64 v = has ? *(volatile u64 *)has : 0;
-	struct jp_slot *info;
+	u32 slot = slot_of_tag(bpf_sk_storage_get(&jp_socks, sk, 0, 0));
 
-	if (has) {
-		info = slot_info((u32)v);
-		if (info && slot_valid((u32)v) && info->gen == (u32)(v >> GEN_SHIFT))
-			return (u32)v;
-	}
-	return slot_of_cgroup(sk);
+	if (slot != JP_SLOT_NONE)
+		return slot;
+	if (!bpf_core_field_exists(sk->sk_cgrp_data.cgroup))
+		return JP_SLOT_OTHER;
+	return slot_of_cgroup2(BPF_CORE_READ(sk, sk_cgrp_data.cgroup, kn, id));
 }
 
 static __always_inline void count_again(struct sock *sk, u32 segments)

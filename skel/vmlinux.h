@@ -291,6 +291,18 @@ struct tcp_skb_cb {
 	u16 tcp_gso_segs;
 };
 
+/* What programs on packets see of them. */
+struct bpf_sock {
+	u32 protocol;
+};
+
+struct __sk_buff {
+	u32 len;
+	u32 protocol;
+	u32 ifindex;
+	struct bpf_sock *sk;
+};
+
 struct trace_event_raw_sys_exit {
 	long int ret;
 };

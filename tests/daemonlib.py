@@ -44,9 +44,9 @@ def cgroup1_mount(controller):
 
 
 class Daemon:
-    """jobprofd with directories of its own; settings by their keys."""
+    """jobprofd with directories of its own; settings by their keys, options in args."""
 
-    def __init__(self, interval=0.2, nice=0, **settings):
+    def __init__(self, interval=0.2, nice=0, args=(), **settings):
         self.dir = tmpdir("daemon")
         self.hdf5 = os.path.join(self.dir, "hdf5")
         os.mkdir(self.hdf5, 0o755)
@@ -55,6 +55,7 @@ class Daemon:
         self.log = os.path.join(self.dir, "log")
         self.pin = "/sys/fs/bpf/jobprof-test-%d-%d" % (PID, len(_daemons))
         self.nice = nice
+        self.args = list(args)
         self.patterns = settings.pop("CgroupPattern", [])
         self.settings = {"ProfileHDF5Dir": self.hdf5, "ProfileHDF5Default": "All",
                          "JobAcctGatherFrequency": "task=%g" % interval,
@@ -81,7 +82,7 @@ class Daemon:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s, open(self.log, "ab") as log:
             s.bind(path)
             s.settimeout(0.1)
-            self.proc = start([JOBPROFD, "-f", "-v", "-c", self.conf], stdin=subprocess.DEVNULL,
+            self.proc = start([JOBPROFD, "-f", "-v", "-c", self.conf, *self.args], stdin=subprocess.DEVNULL,
                               stdout=log, stderr=subprocess.STDOUT,
                               env=plain_env(NOTIFY_SOCKET=path))
             os.setpriority(os.PRIO_PROCESS, self.proc.pid, self.nice)

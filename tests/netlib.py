@@ -3,6 +3,7 @@
 
 import atexit
 import os
+import re
 import shutil
 import subprocess
 
@@ -21,6 +22,15 @@ def need(*programs):
     for p in programs:
         if not shutil.which(p):
             raise Skipped("there is no " + p)
+
+
+def said_of(mode, way):
+    """What "Mode network" says of a way: "probed, seen", "stated, not seen", "no" ..., or None."""
+    for part in mode.split("; ")[1:]:
+        heading, _, rest = part.partition(": ") if ": " in part else ("no", "", part)
+        if way in [re.sub(r" \(.*\)$|^no ", "", w) for w in re.split(r", (?![^(]*\))", rest)]:
+            return heading
+    return None
 
 
 class Cable:

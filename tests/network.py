@@ -117,6 +117,35 @@ def addresses():
         together([lambda w=w: one_way(*w, inside="a") for w in ways[i:i + 3]])
 
 
+def probed():
+    """What the file says of ways that its counters may not see, against what they make of them."""
+    run, path = run_jobprof(["true"], series="network")
+    mode = attrs_of(path)["Mode network"]
+    is_equal("probed: nothing of it is in a step", counted(path), expect())
+    for way, args in (("splice from a socket", ["splice-from"]), ("io_uring", ["uring"]),
+                      ("sendfile and splice to a socket", ["sendfile"])):
+        out = os.path.join(tmpdir(), "account")
+        run, path = run_jobprof([tool("jpnet"), "-o", out] + args, series="network")
+        if not os.path.exists(out):
+            skip("probed: " + way, "jpnet: " + run.out().strip()[-80:])
+            continue
+        got, t = counted(path), read_account(out)
+        seen = [got["LoopTx"], got["LoopRx"]] == [t["tx_bytes"], t["rx_bytes"]]
+        is_equal("probed: " + way, said_of(mode, way),
+                 "probed, seen" if seen else "probed, not seen")
+    try:
+        with open("/proc/sys/net/mptcp/enabled") as f:
+            has = f.read().strip() == "1"
+    except OSError:
+        has = False
+    is_true("probed: MPTCP where there is any", (said_of(mode, "MPTCP") != "no") == has, mode)
+    is_true("probed: TCP zero-copy receive", said_of(mode, "TCP zero-copy receive") in (
+        "probed, not seen", "stated, not seen", "no"), mode)
+    devices = sorted(glob.glob("/sys/class/infiniband/*"))
+    is_equal("probed: RDMA devices", said_of(mode, "RDMA" if devices else "RDMA device"),
+             "stated, not seen" if devices else "no")
+
+
 class Iperf:
     """One iperf3 run, both ends as jobs of their own. sent, received: iperf3's bytes."""
 
@@ -384,5 +413,5 @@ if __name__ == "__main__":
         skip("network", e)
         sys.exit(0)
     unseen = UnseenRetrans()
-    run_tests((off, calls, addresses, iperf, retransmits, netem, handshakes, start_main,
+    run_tests((off, probed, calls, addresses, iperf, retransmits, netem, handshakes, start_main,
                slots_of_a_daemon, main_ends))

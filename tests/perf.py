@@ -5,6 +5,7 @@
 counters have clocks and software events, which go the same way but for the groups."""
 
 import os
+import re
 import sys
 import time
 
@@ -166,18 +167,59 @@ def switched_off():
     is_true("switched off: said", mode_of(path).startswith("off: "), mode_of(path))
 
 
+COSTS = re.compile(r"one reading of \d+ events? costs (\S+) us here, PerfBudget \S+ % allows "
+                   r"(\S+) us; a sample costs (\S+) us \((measured|assumed)\)")
+
+
+def contradictions(mode, n, budget):
+    """What the text says is the consequence of the costs that it says, to their three digits."""
+    m = COSTS.search(mode)
+    if not m:
+        return ["no costs"]
+    read, allowed, sample = (float(x) for x in m.groups()[:3])
+    with open("/proc/sys/kernel/perf_event_max_sample_rate") as f:
+        rate = min(budget / 100 * 1e6 / sample, int(f.read()) / 4) / n
+    wrong = []
+    if read < 0.99 * allowed:
+        wrong.append("reading fits the budget")
+    if mode.startswith("sampled: "):
+        period = float(re.search(r" CpuClock=(\d+)", mode).group(1))
+        wrong += ["%g samples per second" % rate] if rate < 9.9 else []
+        wrong += ["a period of %g" % period] if not approx(period, 1e9 / rate, 0.01) else []
+    else:
+        said = float(re.search(r"which allows (\S+) per second of each$", mode).group(1))
+        wrong += ["%g samples per second" % rate] if rate > 10.1 else []
+        wrong += ["%g samples are said" % said] if not approx(said, rate, 0.02) else []
+    if m.group(4) == "measured" and not 0.35 <= sample <= 201:
+        wrong.append("a sample of %g us" % sample)
+    return wrong
+
+
 def budget_decides():
-    """A reading that costs more than the budget allows is not made at every switch."""
+    """A reading that costs more than the budget allows is not made at every switch; what is done
+    instead follows from what a sample costs here."""
     many = "cpu-clock,task-clock,page-faults,context-switches,alignment-faults,emulation-faults"
-    for events, budget, want in ((EVENTS.split(",")[0], "0.02", "sampled: one reading of "),
-                                 (many, "0.01", "off: one reading of ")):
-        d = Daemon(INTERVAL, PerfEvents=events, PerfBudget=budget).start()
+    for events, budget in (("cpu-clock", 20), ("cpu-clock", 0.02), (many, 0.02), (many, 0.01)):
+        d = Daemon(INTERVAL, PerfEvents=events, PerfBudget=str(budget)).start()
         job = new_job()
         Stepd(job, 0, ["true"], v2_task(tree.job(job) + "/step_0")).end()
-        mode = mode_of(d.file(job, 0))
-        is_true("a budget of %s %%: %s" % (budget, want.split(":")[0]),
-                mode.startswith(want) and "PerfBudget %s %%" % budget in mode, mode)
+        mode, n = mode_of(d.file(job, 0)), len(events.split(","))
+        name = "a budget of %g %% for %d events: " % (budget, n)
+        if budget == 20:
+            is_equal(name + "exact", mode, "exact")
+        else:
+            is_true(name + "sampled or off", re.match("(sampled|off): one reading of ", mode) and
+                    "PerfBudget %g %% " % budget in mode, mode)
+            is_equal(name + "by the costs", contradictions(mode, n, budget), [])
         d.end()
+
+
+def sampled_says_its_cost():
+    run, path = run_jobprof([tool("jpspin"), "0.1"], INTERVAL, "base,perf",
+                            ["--events", "cpu-clock", "--perf-mode", "sampled"])
+    is_true("sampled as configured: the cost of a sample, and how it is known",
+            re.match(r"sampled: as configured; a sample costs \S+ us \((measured|assumed)\); "
+                     r"periods CpuClock=\d+, ", mode_of(path)), mode_of(path))
 
 
 class Shared:
@@ -278,7 +320,7 @@ def main():
     tree = Trees()
     run_tests([agrees_with_perf, raw_agrees_with_perf, equals_proc, in_flight, short_step, sampled,
                more_events_than_counters, nothing_to_count, switched_off,
-               budget_decides, two_steps_on_a_cpu,
+               budget_decides, sampled_says_its_cost, two_steps_on_a_cpu,
                conserved, slots_begin_at_nothing])
 
 

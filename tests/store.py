@@ -486,7 +486,7 @@ def show_does_not_trust_the_file():
         f.create_dataset("x/Tasks/0", shape=(1 << 40,), maxshape=(None,), chunks=(10,), dtype=t)
     r = sh(JOBPROF, "show", huge)
     is_true("rows that cannot be there are not believed", r.returncode == 1 and
-            "more rows" in r.stderr, r.stdout + r.stderr)
+            "claims more than the file can hold" in r.stderr, r.stdout + r.stderr)
     for path in ("/nonexistent.h5", "/etc/passwd", "/tmp", "/dev/null"):
         r = sh(JOBPROF, "show", path)
         if r.returncode != 1 or r.stderr.count("\n") != 1:

@@ -234,6 +234,78 @@ def page_leaves_out_what_is_not():
     is_equal("page: files", line_of(text, "files"), "opened 14, closed 1")
 
 
+# Columns of a family to come, by kind, and what the page says of them, worked out by hand: 7 rows.
+NOVEL = {"NewThings": ("per interval", 3, "NewThings 21"),
+         "NewLevel": ("gauge", numpy.arange(7), "NewLevel mean 3 max 6"),
+         "NewTotal": ("cumulative", 123456.0, "NewTotal 123456"),
+         "New\x1bName": ("gauge", 0.125, "New\\x1bName 0.125"),
+         "NewNothing": ("per interval", 0, "NewNothing 0"),
+         "NewUnknown": ("gauge", NAN, None)}
+USUALLY_OUT = ["CPUFrequency", "GPUMemMB", "GPUUtilization", "VMSize", "AnonMB", "FileMB",
+               "ShmemMB", "ProbeTime"]
+
+
+def page_has_columns_of_no_line():
+    kept = {n: list(SCHEMA[n]) for n in ("Tasks", "Step")}
+    for name in kept:
+        SCHEMA[name][-2:-2] = [{"name": n, "kind": k, "type": "F64", "family": "new"}
+                               for n, (k, _, _) in NOVEL.items()]
+    try:
+        given = {n: v for n, (_, v, _) in NOVEL.items()}
+        one, _ = make("10_0_n1.h5", given=given)
+        three, _ = make("11_0_n1.h5", ntasks=3, given=given)
+    finally:
+        SCHEMA.update(kept)
+    want = [w for n, (_, _, w) in NOVEL.items() if w and n != "NewNothing"]
+    text = show(one)
+    is_equal("other: columns of no line", line_of(text, "other"), ", ".join(want))
+    is_equal("other: of one task the step does not say it again", line_of(text, "other", "step"),
+             None)
+    is_equal("other: of several tasks, the step's", line_of(show(three), "other", "step"),
+             ", ".join(want))
+    line = line_of(show(one, "--all"), "other")
+    is_equal("other: everything with --all", [p.split(" ")[0] for p in line.split(", ")],
+             USUALLY_OUT[:-1] + [w.split(" ")[0] for _, _, w in NOVEL.values() if w] +
+             USUALLY_OUT[-1:])
+    node = node_of(one)["tasks"][0]
+    is_equal("json: columns of a family to come", [node["sum"]["NewThings"],
+             node["max"]["NewLevel"], node["last"]["NewTotal"], node["max"]["NewUnknown"]],
+             [21, 6, 123456, None])
+
+
+def page_names_other_series():
+    path, _ = make("12_0_n1.h5")
+    is_true("series: none, no word of it", "other_series" not in node_of(path) and
+            "Other Series" not in show(path), show(path))
+    rng = numpy.random.default_rng(5)
+    energy = numpy.zeros(9, [("ElapsedTime", "<u8"), ("Power", "<u8"), ("CPUFrequency", "<u8")])
+    energy["Power"] = rng.integers(1, 500, 9)
+    loss = numpy.zeros(4, [("Loss", "<f8"), ("\x1b[2J", "<f8")])
+    loss["Loss"] = rng.random(4)
+    with h5py.File(path, "a") as f:
+        f["n1/Energy"] = energy
+        f["n1/User/loss"] = loss
+        f["n1/User/text"] = numpy.array([(b"abc",)], [("what", "S3")])
+        f["n1/Totals/User"] = numpy.zeros(1, [("Sum_Loss", "<f8")])
+    text = show(path)
+    is_true("series: named", re.search(r"^Other Series \(see --all\): User, Energy$", text, re.M),
+            text)
+    text = show(path, "--all")
+    is_true("series: with --all as numbers of each table", re.search(
+        r"^Energy: 9 rows\n  columns   Power mean %.4g max %d, CPUFrequency 0 kHz$"
+        % (energy["Power"].mean(), energy["Power"].max()), text, re.M), text)
+    is_true("series: by their kinds", re.search(
+        r"^User/loss: 4 rows\n  columns   Loss %.4g, \\x1b\[2J 0$" % loss["Loss"].sum(), text,
+        re.M), text)
+    is_true("series: what is no table of numbers is said", re.search(
+        r"^User/text: not a table of numbers", text, re.M) and "Other Series" not in text, text)
+    got = node_of(path)["other_series"]
+    is_true("json: other series", got["Energy"]["rows"] == 9 and
+            numpy.isclose(got["Energy"]["mean"]["Power"], energy["Power"].mean()) and
+            numpy.isclose(got["User"]["loss"]["sum"]["Loss"], loss["Loss"].sum()) and
+            got["User"]["text"] == {}, got)
+
+
 def notes_say_why():
     modes = dict(MODES, perf="off: no counters on this machine", network="off: not asked for",
                  block="exact: but dearly", memory=" ".join(["exact", "at", "sockets"] * 12))
@@ -522,5 +594,6 @@ def dump_shows_what_the_maps_hold():
 
 if __name__ == "__main__":
     run_tests([show_json_has_every_column, page_says_what_was_counted, page_leaves_out_what_is_not,
-               notes_say_why, names_are_the_files, list_has_every_family,
+               page_has_columns_of_no_line, page_names_other_series, notes_say_why,
+               names_are_the_files, list_has_every_family,
                dump_shows_what_the_maps_hold])

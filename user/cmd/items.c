@@ -14,7 +14,7 @@
 #include "cmd/jobfile.h"
 #include "cmd/output.h"
 #include "cmd/problems.h"
-#include "cmd/show.h"
+#include "store/reader.h"
 #include "cmd/verbs.h"
 #include "job/stepname.h"
 
@@ -152,7 +152,7 @@ static int run(struct work *w, const char *path, const struct selection *sel)
 	int err = reader__open(&r, path);
 
 	if (err) {
-		log_error("%s: %s", path, show__error(err));
+		log_error("%s: %s", path, reader__strerror(err));
 		return 1;
 	}
 	if (select__missing(r, sel, missing, sizeof(missing))) {
@@ -166,7 +166,7 @@ static int run(struct work *w, const char *path, const struct selection *sel)
 			  err == -ENOENT ? "series" : "column",
 			  err == -ENOENT ? w->series : w->o->column);
 	else if (err)
-		log_error("%s: %s", path, show__error(err));
+		log_error("%s: %s", path, reader__strerror(err));
 	else
 		err = print_items(w, it);
 	problems__end(&w->problems);

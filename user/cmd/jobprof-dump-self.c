@@ -160,6 +160,9 @@ static void print_control(const struct dump *d, FILE *out)
 		if (c->blind & blind_spots[i].bit)
 			fprintf(out, "; blind to %s", blind_spots[i].text);
 	putc('\n', out);
+	fprintf(out, "network: ");
+	print__escaped(out, kern__family_mode(d->k, FAM_NETWORK));
+	putc('\n', out);
 	if (!(c->families & FAM_PERF)) {
 		fprintf(out, "hardware counters: %s\n", kern__family_mode(d->k, FAM_PERF));
 		return;
@@ -255,12 +258,13 @@ json_t *self__json(const struct self *s, const struct dump *d)
 
 	for (int i = 0; i < s->n; i++)
 		json_array_append_new(progs, program_json(s, i));
-	return json_pack("{s:f, s:o, s:I, s:I, s:o, s:I, s:I, s:b, s:f, s:o, s:o, s:o, s:o}",
+	return json_pack("{s:f, s:o, s:I, s:I, s:o, s:I, s:I, s:b, s:f, s:o, s:o, s:o, s:o, s:o}",
 			 "seconds", s->seconds, "programs", progs, "map_bytes",
 			 (json_int_t)s->map_bytes, "maps", (json_int_t)s->maps, "probe_ns",
 			 c->probe_ns ? json_integer((json_int_t)c->probe_ns) : json_null(), "slots",
 			 (json_int_t)(kern__nslots(d->k) - JP_SLOT_FIRST), "slots_used",
 			 (json_int_t)d->used, "attached", kern__attached(d->k), "age", d->self.age,
 			 "daemon", json__columns(&d->self, false), "counters", raw__counters(d),
-			 "families", families_json(c), "perf", perf_json(d));
+			 "families", families_json(c), "network",
+			 json__text(kern__family_mode(d->k, FAM_NETWORK)), "perf", perf_json(d));
 }

@@ -30,7 +30,7 @@ struct args {
 	const char *pin;
 	const char *btf;
 	const char *state_dir;
-	bool config_given, foreground, check, check_config, check_bpf, raw_tp;
+	bool config_given, foreground, check, check_config, check_bpf, raw_tp, net_skb;
 	int verbose;
 };
 
@@ -47,6 +47,7 @@ static int usage(FILE *out)
 		"      --state-dir DIR  instead of StateDir=\n"
 		"      --btf FILE       instead of BTF=\n"
 		"      --raw-tp         use the raw sched_switch tracepoint, the fallback\n"
+		"      --net-skb        count the network by packets, the fallback\n"
 		"  -v, --verbose        say more\n"
 		"      --version\n\n"
 		"SIGHUP reads the settings again; SIGTERM ends every file and leaves; SIGUSR1 "
@@ -159,7 +160,7 @@ static int check_bpf(const struct config *c)
 	o.nevents = events.n;
 	o.perf_budget = c->perf_budget;
 	for (v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
-		o.raw_tp = o.block_issue = variants[v].fallbacks;
+		o.raw_tp = o.block_issue = o.net_skb = variants[v].fallbacks;
 		o.perf_mode = variants[v].perf_mode;
 		if (kern__open(&k, &o)) {
 			log_error("%s", kern__error());
@@ -179,6 +180,7 @@ enum {
 	OPT_BTF,
 	OPT_STATE,
 	OPT_RAW,
+	OPT_NET_SKB,
 	OPT_VERSION
 };
 
@@ -191,6 +193,7 @@ static const struct option options[] = {{"config", required_argument, NULL, 'c'}
 					{"btf", required_argument, NULL, OPT_BTF},
 					{"state-dir", required_argument, NULL, OPT_STATE},
 					{"raw-tp", no_argument, NULL, OPT_RAW},
+					{"net-skb", no_argument, NULL, OPT_NET_SKB},
 					{"verbose", no_argument, NULL, 'v'},
 					{"version", no_argument, NULL, OPT_VERSION},
 					{"help", no_argument, NULL, 'h'},
@@ -233,6 +236,9 @@ static int parse_args(struct args *a, int argc, char **argv)
 			break;
 		case OPT_RAW:
 			a->raw_tp = true;
+			break;
+		case OPT_NET_SKB:
+			a->net_skb = true;
 			break;
 		case OPT_VERSION:
 			printf("jobprofd %s\n", JOBPROF_VERSION);
@@ -370,6 +376,7 @@ static int serve(const struct args *a, struct config *c, unsigned families)
 		.writer = writer,
 		.pin_dir = c->pin_dir,
 		.raw_tp = a->raw_tp,
+		.net_skb = a->net_skb,
 		.config_path = a->config_given || !access(a->config, F_OK) ? a->config : NULL};
 	struct daemon *d;
 	int err, ready = 0;

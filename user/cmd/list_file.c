@@ -12,7 +12,7 @@
 #include "cmd/jobfile.h"
 #include "cmd/list_man.h"
 #include "cmd/problems.h"
-#include "cmd/show.h"
+#include "store/reader.h"
 #include "job/stepname.h"
 #include "store/contents.h"
 #include "store/describe.h"
@@ -248,7 +248,7 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 	if (!err)
 		err = json ? print_json(out, r, c) : print_text(out, r, c);
 	if (err)
-		log_error("%s: %s", path, err == -E2BIG ? "too many names" : show__error(err));
+		log_error("%s: %s", path, err == -E2BIG ? "too many names" : reader__strerror(err));
 	problems__end(&problems);
 	status = err || problems.damaged;
 	contents__free(c);
@@ -262,7 +262,7 @@ static int list_path(const char *path, const struct selection *sel, const char *
 	int status, err = reader__open(&r, path);
 
 	if (err) {
-		log_error("%s: %s", path, show__error(err));
+		log_error("%s: %s", path, reader__strerror(err));
 		return 1;
 	}
 	status = list_reader(r, path, sel, series, json, out);

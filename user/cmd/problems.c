@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "base/log.h"
-#include "cmd/show.h"
+#include "store/reader.h"
 #include "job/stepname.h"
 
 #define NAMED_MAX 10u /* a job may have thousands of nodes */
@@ -22,7 +22,7 @@ void problems__add(void *ctx, const char *step, const char *node, const char *ta
 	log_warn("%s: step %s, node %s%s%s%s%s: %s", p->path, *step ? stepname__human(step) : "?",
 		 node, p->series || table ? ", " : "", p->series ? p->series : "",
 		 p->series && table ? "/" : "", table ? table : "",
-		 err == -ENODATA ? "no such series or column; left out" : show__error(err));
+		 err == -ENODATA ? "no such series or column; left out" : reader__strerror(err));
 }
 
 void problems__end(const struct problems *p)

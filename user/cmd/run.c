@@ -74,6 +74,7 @@ static int usage(FILE *out)
 		"      --raw-tp         use the raw sched_switch tracepoint, the fallback\n"
 		"      --block-issue    find a disk request's owner without block_io_start, the "
 		"fallback\n"
+		"      --net-skb        count the network by packets, the fallback\n"
 		"      --state-dir DIR  where the journal is kept (default /var/lib/jobprof)\n");
 	return out == stdout ? 0 : 2;
 }
@@ -217,9 +218,9 @@ static int exit_status(const struct run *r)
 
 static void summary(const struct run *r)
 {
+	const struct show_opts how = {.form = r->json ? SHOW_JSON : SHOW_PAGE};
 	const char *path = daemon__last_file(r->d);
 	struct rusage self;
-	int err;
 
 	if (!path[0]) {
 		log_error("no file was written%s",
@@ -228,11 +229,8 @@ static void summary(const struct run *r)
 				    : "");
 		return;
 	}
-	if (!r->quiet) {
-		err = show__file(path, r->json, stdout);
-		if (err)
-			log_error("%s: %s", path, show__error(err));
-	}
+	if (!r->quiet)
+		show__guarded(path, &how);
 	if (r->json || r->quiet)
 		return;
 	if (r->evicted)
@@ -274,7 +272,7 @@ static int profile(struct run *r, struct daemon_opts *o)
 	return exit_status(r) ? exit_status(r) : r->failed;
 }
 
-enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_PERF };
+enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_NET_SKB, OPT_PERF };
 
 static const struct option options[] = {{"interval", required_argument, NULL, 'i'},
 					{"series", required_argument, NULL, 's'},
@@ -290,6 +288,7 @@ static const struct option options[] = {{"interval", required_argument, NULL, 'i
 					{"state-dir", required_argument, NULL, OPT_STATE},
 					{"raw-tp", no_argument, NULL, OPT_RAW},
 					{"block-issue", no_argument, NULL, OPT_BLOCK_ISSUE},
+					{"net-skb", no_argument, NULL, OPT_NET_SKB},
 					{"help", no_argument, NULL, 'h'},
 					{}};
 
@@ -356,6 +355,9 @@ static int parse_options(struct run *r, struct daemon_opts *o, struct config *cf
 			break;
 		case OPT_BLOCK_ISSUE:
 			o->block_issue = true;
+			break;
+		case OPT_NET_SKB:
+			o->net_skb = true;
 			break;
 		case 'h':
 			exit(usage(stdout));

@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/show.h"
+#include "store/reader.h"
 
 /* What was typed, before any of it is looked at. */
 struct typed {
@@ -239,7 +239,7 @@ struct reader *sh5__open(const char *path)
 	if (!err)
 		return r;
 	log_error("error: Failed to open %s", path);
-	log_error("%s: %s", path, show__error(err));
+	log_error("%s: %s", path, reader__strerror(err));
 	return NULL;
 }
 

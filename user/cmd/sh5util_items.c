@@ -14,7 +14,7 @@
 #include "cmd/output.h"
 #include "cmd/problems.h"
 #include "cmd/sh5util.h"
-#include "cmd/show.h"
+#include "store/reader.h"
 
 static void print_header(struct outbuf *out, const struct items *it, const char *series)
 {
@@ -154,7 +154,7 @@ static int extract_items(const struct sh5_options *o, const struct reader *r,
 		return SH5_NO_SERIES;
 	}
 	if (err) {
-		log_error("error: %s", show__error(err));
+		log_error("error: %s", reader__strerror(err));
 		return SH5_FAILED;
 	}
 	status = write_items(o, it, path);

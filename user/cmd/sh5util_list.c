@@ -7,7 +7,7 @@
 #include "base/log.h"
 #include "cmd/problems.h"
 #include "cmd/sh5util.h"
-#include "cmd/show.h"
+#include "store/reader.h"
 #include "store/contents.h"
 
 static void print_common(const struct contents_series *s)
@@ -35,7 +35,7 @@ int sh5__list(const struct sh5_options *o, const struct jobfile *f)
 		status = SH5_FAILED;
 	err = contents__read(&c, r, &o->sel, o->series, true, problems__add, &problems);
 	if (err) {
-		log_error("error: %s: %s", f->path, show__error(err));
+		log_error("error: %s: %s", f->path, reader__strerror(err));
 		status = SH5_FAILED;
 	} else if (c->nseries && c->series[0].tables) {
 		print_common(&c->series[0]);

@@ -4,15 +4,21 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "cmd/show_job.h"
 #include "cmd/show_view.h"
 #include "cmd/spark.h"
 #include "cmd/verbs.h"
+#include "store/guard.h"
+#include "store/select.h"
+
+#define PAGES_MAX 16
 
 /* One page, whole or not at all: a damaged file gives an error, not half a page. */
-static int node_page(const struct reader *r, unsigned step, unsigned node, FILE *out)
+static int node_page(const struct reader *r, unsigned step, unsigned node, bool all, FILE *out)
 {
 	char *text = NULL;
 	size_t len = 0;
@@ -23,6 +29,7 @@ static int node_page(const struct reader *r, unsigned step, unsigned node, FILE 
 	if (!page)
 		return -ENOMEM;
 	err = view__load(&v, r, step, node);
+	v.all = all;
 	if (!err)
 		show__page(&v, page, spark__width(out), spark__utf8());
 	view__free(&v);
@@ -51,85 +58,197 @@ static int node_json(const struct reader *r, unsigned step, unsigned node, FILE 
 }
 
 /* Node by node: a job may have more of them than fit into memory. */
-static int show_nodes(const struct reader *r, bool json, FILE *out)
+static int show_nodes(const struct reader *r, const struct show_opts *o, FILE *out)
 {
+	const struct selection sel = {.nodes = o->nodes};
+	bool json = o->form == SHOW_JSON;
+	struct node_ref *refs = NULL;
 	unsigned n = 0;
+	int err = select__nodes(r, &sel, &refs, &n);
+
+	for (unsigned i = 0; !err && i < n; i++) {
+		unsigned step = refs[i].step, node = refs[i].node;
+
+		if (i)
+			fputs(json ? ",\n" : "\n", out);
+		err = json ? node_json(r, step, node, out)
+			   : node_page(r, step, node, o->form == SHOW_ALL, out);
+		/* What was whole stays so, whatever the next node does to us. */
+		if (!err && fflush(out))
+			err = -errno;
+	}
+	free(refs);
+	return err;
+}
+
+/* The steps of a job, a line each. */
+static int show_steps(const struct reader *r, bool json, FILE *out)
+{
 	int err = 0;
 
-	for (unsigned s = 0; s < r->nsteps; s++) {
-		for (unsigned i = 0; !err && i < r->steps[s].nnodes; i++) {
-			if (n++)
-				fputs(json ? ",\n" : "\n", out);
-			err = json ? node_json(r, s, i, out) : node_page(r, s, i, out);
-		}
-	}
-	return err;
-}
-
-int show__file(const char *path, bool json, FILE *out)
-{
-	struct reader *r;
-	int err = reader__open(&r, path);
-
-	if (err)
-		return err;
 	if (json)
-		fprintf(out, "{\"merged\": %s, \"nodes\": [\n", r->merged ? "true" : "false");
-	err = show_nodes(r, json, out);
-	if (json && !err)
-		fputs("]}\n", out);
-	reader__free(r);
+		fputs("\"steps\": [\n", out);
+	else
+		show_job__head(out);
+	for (unsigned s = 0; !err && s < r->nsteps; s++) {
+		struct job_step sum;
+		json_t *obj;
+
+		err = show_job__sum(r, s, &sum);
+		if (err || !json) {
+			if (!err)
+				show_job__line(&sum, out);
+			continue;
+		}
+		if (s)
+			fputs(",\n", out);
+		obj = show_job__json(&sum);
+		if (!obj || json_dumpf(obj, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
+			err = -EIO;
+		json_decref(obj);
+	}
+	if (json)
+		fputs("], ", out);
 	return err;
 }
 
-const char *show__error(int err)
+static bool missing(const struct reader *r, const struct show_opts *o, const char *path)
 {
-	switch (err) {
-	case -EBADMSG:
-		return "not a profile, or damaged";
-	case -EMSGSIZE:
-		return "a table claims more rows than the file can hold";
-	default:
-		return strerror(-err);
+	const struct selection sel = {.nodes = o->nodes};
+	char name[128];
+
+	if (!select__missing(r, &sel, name, sizeof(name)))
+		return false;
+	log_error("%s: there is no %s in it", path, name);
+	return true;
+}
+
+static int show_json(const struct reader *r, const struct show_opts *o, FILE *out)
+{
+	int err;
+
+	fprintf(out, "{\"merged\": %s, ", r->merged ? "true" : "false");
+	err = r->merged ? show_steps(r, true, out) : 0;
+	fputs("\"nodes\": [\n", out);
+	if (!err)
+		err = show_nodes(r, o, out);
+	if (!err)
+		fputs("]}\n", out);
+	return err;
+}
+
+static int show_text(const struct reader *r, const struct show_opts *o, FILE *out)
+{
+	bool pages = o->nodes || o->form == SHOW_ALL || r->nnodes <= PAGES_MAX;
+	int err = r->merged ? show_steps(r, false, out) : 0;
+
+	if (!err && !pages) {
+		fputs("\nThese are many nodes: -N NODES shows the pages of some, --all of all.\n",
+		      out);
+		return 0;
 	}
+	if (r->merged)
+		putc('\n', out);
+	return err ? err : show_nodes(r, o, out);
+}
+
+struct shown {
+	const char *path;
+	const struct show_opts *opts;
+};
+
+static int show_in_child(void *arg)
+{
+	const struct shown *s = arg;
+	struct reader *r = NULL;
+	int err = reader__open(&r, s->path), status = 0;
+
+	if (!err)
+		status = missing(r, s->opts, s->path);
+	if (!err && !status)
+		err = s->opts->form == SHOW_JSON ? show_json(r, s->opts, stdout)
+						 : show_text(r, s->opts, stdout);
+	if (err)
+		log_error("%s: %s%s", s->path, guard__at(), reader__strerror(err));
+	reader__free(r);
+	return err || status;
+}
+
+int show__guarded(const char *path, const struct show_opts *opts)
+{
+	struct shown s = {path, opts};
+
+	return guard__verb(show_in_child, &s, &GUARD_LOAD);
 }
 
 static int usage(FILE *out)
 {
 	fprintf(out,
-		"usage: jobprof show [--json] FILE.h5...\n\n"
-		"One page about each node-step or job file: time, memory and I/O of every task,\n"
-		"the whole step, and how they went over time.\n\n"
-		"      --json  as JSON\n");
+		"usage: jobprof show [--all | --json] [-N NODES] FILE.h5...\n\n"
+		"One page about each node-step: time, memory and I/O of every task, the whole "
+		"step,\n"
+		"and how they went over time. Before them, about a job file, a line for each "
+		"step;\n"
+		"of more than %d nodes there are pages only with -N or --all.\n\n"
+		"  -a, --all         every column, also those without a line of their own, and "
+		"the\n"
+		"                    tables of all other series\n"
+		"  -N, --node NODES  only these nodes: \"n1\", \"n[1-3,7]\"\n"
+		"      --json        as JSON\n",
+		PAGES_MAX);
 	return out == stdout ? 0 : 2;
+}
+
+static int parse_nodes(const char *text, struct hostlist *l)
+{
+	char bad[64];
+	int err;
+
+	hostlist__free(l);
+	err = hostlist__parse(l, text, bad, sizeof(bad));
+	if (err == -EINVAL)
+		log_error("\"%s\" is no list of nodes: \"%s\"", text, bad);
+	else if (err)
+		log_error("\"%s\": %s", text, strerror(-err));
+	return err;
 }
 
 int verb_show(int argc, char **argv)
 {
 	static const struct option longs[] = {
+		{"all", no_argument, NULL, 'a'},
 		{"json", no_argument, NULL, 'j'},
+		{"node", required_argument, NULL, 'N'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
-	bool json = false;
+	struct show_opts opts = {0};
+	struct hostlist nodes = {0};
 	int c, status = 0;
 
-	while ((c = getopt_long(argc, argv, "h", longs, NULL)) != -1) {
-		if (c == 'h')
+	while (!status && (c = getopt_long(argc, argv, "aN:h", longs, NULL)) != -1) {
+		switch (c) {
+		case 'a':
+			opts.form = SHOW_ALL;
+			break;
+		case 'j':
+			opts.form = SHOW_JSON;
+			break;
+		case 'N':
+			status = parse_nodes(optarg, &nodes) ? 2 : 0;
+			opts.nodes = &nodes;
+			break;
+		case 'h':
 			return usage(stdout);
-		if (c != 'j')
+		default:
 			return usage(stderr);
-		json = true;
+		}
 	}
-	if (optind == argc)
-		return usage(stderr);
-	for (int i = optind; i < argc; i++) {
-		int err = show__file(argv[i], json, stdout);
-
-		if (!err)
-			continue;
-		log_error("%s: %s", argv[i], show__error(err));
-		status = 1;
-	}
+	if (!status && optind == argc)
+		status = usage(stderr);
+	for (int i = optind; status != 2 && i < argc; i++)
+		if (show__guarded(argv[i], &opts))
+			status = 1;
+	hostlist__free(&nodes);
 	return status;
 }

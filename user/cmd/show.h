@@ -2,14 +2,22 @@
 #ifndef JP_CMD_SHOW_H
 #define JP_CMD_SHOW_H
 
-#include <stdbool.h>
-#include <stdio.h>
+#include "base/hostlist.h"
 
-/* The page of "jobprof show" about a node-step or job file; also the summary of "jobprof run".
- * 0, or -errno: nothing was printed. The caller tells the user. */
-int show__file(const char *path, bool json, FILE *out);
+enum show_form {
+	SHOW_PAGE,
+	SHOW_ALL, /* with what the page leaves out */
+	SHOW_JSON,
+};
 
-/* What an error of show__file means to a user. */
-const char *show__error(int err);
+struct show_opts {
+	enum show_form form;
+	const struct hostlist *nodes; /* NULL: all, or none of a large job */
+};
+
+/* The pages of "jobprof show" about a node-step or job file to stdout, from a child that a damaged
+ * file cannot take us down with; also the summary of "jobprof run". Tells the user what fails; the
+ * pages of the nodes before are printed then. Returns the exit status. */
+int show__guarded(const char *path, const struct show_opts *opts);
 
 #endif

@@ -70,26 +70,27 @@ static json_t *latency(double n, const double counts[JP_LAT_BUCKETS])
 			 json__number(calc__quantile(counts, 1)));
 }
 
+static const struct {
+	const char *key, *series;
+	char prefix, less;
+} histograms[] = {
+#define HISTOGRAM(label, key, series, prefix, less) {key, series, prefix, less},
+#include "schemas/show.def"
+};
+
 static void add_latencies(json_t *obj, const struct view_task *t)
 {
-	static const struct {
-		const char *key;
-		char what;
-	} requests[] = {
-		{"blk_latency", 'B'}, {"blk_read_latency", 'R'}, {"blk_write_latency", 'W'}};
 	double counts[JP_LAT_BUCKETS], n;
 
-	if (t->latency) {
-		n = calc__histogram(t->latency, 'B', counts);
-		json_object_set_new(obj, "run_latency", latency(n, counts));
-	}
-	for (size_t i = 0; t->blk && i < sizeof(requests) / sizeof(requests[0]); i++) {
-		n = view__requests(t->blk, requests[i].what, counts);
-		json_object_set_new(obj, requests[i].key, latency(n, counts));
+	for (size_t i = 0; i < sizeof(histograms) / sizeof(histograms[0]); i++) {
+		n = view__histogram(t, histograms[i].series, histograms[i].prefix,
+				    histograms[i].less, counts);
+		if (!isnan(n))
+			json_object_set_new(obj, histograms[i].key, latency(n, counts));
 	}
 }
 
-static json_t *task(const struct view_task *t, double cpus)
+static json_t *task(const struct view *v, const struct view_task *t)
 {
 	json_t *obj = json_object();
 
@@ -97,19 +98,41 @@ static json_t *task(const struct view_task *t, double cpus)
 	json_object_set_new(obj, "rows", json_integer(t->t->nrows));
 	json_object_set_new(obj, "wall_s", json__number(t->wall));
 	json_object_set_new(obj, "cpu_s", json__number(calc__sum(t->t, "CPUTime")));
-	json_object_set_new(obj, "cpu_efficiency", json__number(view__efficiency(t, cpus)));
-	json_object_set_new(obj, "peak_mb", json__number(view__peak_mb(t->t)));
+	json_object_set_new(obj, "cpu_efficiency",
+			    json__number(view__value(v, t, BY_OF_CPUS, "CPUTime", NULL) / 100));
+	json_object_set_new(obj, "peak_mb",
+			    json__number(view__value(v, t, BY_HIGHEST, "PeakMB", "RSS")));
 	add_latencies(obj, t);
 	add_columns(obj, t);
 	return obj;
 }
 
+static void add_other(const struct reader_series *s, const struct view_task *t, void *arg)
+{
+	json_t *all = arg, *obj = json_object(), *group;
+
+	if (t->t) {
+		json_object_set_new(obj, "rows", json_integer(t->t->nrows));
+		add_columns(obj, t);
+	}
+	if (!s->grouped) {
+		json_object_set_new(all, text_key(s->name), obj);
+		return;
+	}
+	group = json_object_get(all, text_key(s->name));
+	if (!group) {
+		group = json_object();
+		json_object_set_new(all, text_key(s->name), group);
+	}
+	json_object_set_new(group, text_key(t->name), obj);
+}
+
 json_t *show__json(const struct view *v)
 {
-	json_t *tasks = json_array(), *obj = json_object();
+	json_t *tasks = json_array(), *others = json_object(), *obj = json_object();
 
 	for (unsigned i = 0; i < v->ntasks; i++)
-		json_array_append_new(tasks, task(&v->tasks[i], v->task_cpus));
+		json_array_append_new(tasks, task(v, &v->tasks[i]));
 	json_object_set_new(obj, "job", json__text(v->r->job));
 	json_object_set_new(obj, "step", json__text(stepname__human(v->n->step)));
 	json_object_set_new(obj, "node", json__text(v->n->name));
@@ -120,10 +143,14 @@ json_t *show__json(const struct view *v)
 	json_object_set_new(obj, "attributes", attributes(v->n));
 	json_object_set_new(obj, "tasks", tasks);
 	if (v->step.t) {
-		json_t *step = task(&v->step, v->node_cpus);
+		json_t *step = task(v, &v->step);
 
 		json_object_del(step, "task");
 		json_object_set_new(obj, "step_table", step);
 	}
+	view__each_other(v, add_other, others);
+	if (json_object_size(others))
+		json_object_set(obj, "other_series", others);
+	json_decref(others);
 	return obj;
 }

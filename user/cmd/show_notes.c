@@ -167,6 +167,16 @@ static void print_unknown(const struct view *v, FILE *out)
 	end_names(&l);
 }
 
+static void print_series(const struct view *v, FILE *out)
+{
+	struct names l = {.out = out, .heading = "Other Series (see --all)"};
+
+	for (unsigned i = 0; !v->all && i < v->n->nseries; i++)
+		if (view__is_other(&v->n->series[i]))
+			add_name(&l, v->n->series[i].name);
+	end_names(&l);
+}
+
 static void print_cost(const struct view *v, FILE *out)
 {
 	double probe = view__probe_s(v), cpu = 0;
@@ -189,5 +199,6 @@ void show__notes(const struct view *v, FILE *out)
 	print_modes(v, out);
 	print_losses(v, out);
 	print_unknown(v, out);
+	print_series(v, out);
 	print_cost(v, out);
 }

@@ -4,23 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/show_line.h"
 #include "cmd/show_view.h"
 #include "job/stepname.h"
 #include "cmd/spark.h"
 
+#define N(a)	      (sizeof(a) / sizeof((a)[0]))
 #define DETAIL_TASKS  2 /* more tasks than these get a line each */
 #define SPARK_COLUMNS 4
 
-static const char *known(double v, const char *fmt, char buf[static 32])
-{
-	if (isnan(v))
-		return "?";
-	snprintf(buf, 32, fmt, v);
-	return buf;
-}
-
-/* Formatted numbers, each in a buffer of its own statement. */
-#define NUM(v, fmt) known((v), (fmt), (char[32]){0})
+/* In a buffer of its own statement. */
+#define NUM(v, unit) show__number((v), (unit), (char[NUMBER_SIZE]){0})
 
 static void print_head(const struct view *v, FILE *out)
 {
@@ -35,38 +29,45 @@ static void print_head(const struct view *v, FILE *out)
 	print__escaped(out, stepname__human(v->n->step));
 	fputs(*v->r->job || *v->n->step ? " on " : "", out);
 	print__escaped(out, v->n->name);
-	fprintf(out, ": %s s", NUM(v->wall, "%.3f"));
+	fprintf(out, ": %s s", NUM(v->wall, U_P3));
 	if (!node__number(v->n, "Number of Tasks", &tasks))
 		tasks = v->ntasks;
 	fprintf(out, ", %.0f task%s", tasks, tasks == 1 ? "" : "s");
 	if (v->node_cpus > 0)
 		fprintf(out, ", %.0f CPU%s", v->node_cpus, v->node_cpus == 1 ? "" : "s");
 	putc('\n', out);
-	for (size_t i = 0, n = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+	for (size_t i = 0, n = 0; i < N(more); i++) {
 		a = node__attr(v->n, more[i]);
 		if (a) {
 			fprintf(out, "%s%s: ", n++ ? "; " : "  ", more[i]);
 			show__attr(a, out);
 		}
-		if (i + 1 == sizeof(more) / sizeof(more[0]) && n)
+		if (i + 1 == N(more) && n)
 			putc('\n', out);
 	}
 }
 
 /* What is drawn over time. */
 static const struct spark {
-	const char *label;
-	const char *columns[SPARK_COLUMNS]; /* drawn is their sum */
+	const char *label, *unit;
 	double scale;
-	bool rate; /* an amount per interval */
-	bool some; /* left out when it is always 0 */
-	const char *unit;
+	unsigned flags;
+	const char *columns[SPARK_COLUMNS];
 } sparks[] = {
-	{"CPU", {"CPUUtilization"}, 1, false, false, "%"},
-	{"RSS", {"RSS"}, 1.0 / 1024, false, false, "MB"},
-	{"I/O", {"ReadMB", "WriteMB"}, 1, true, false, "MB/s"},
-	{"block", {"BlkReadMB", "BlkWriteMB"}, 1, true, true, "MB/s"},
-	{"network", {"NetRxMB", "NetTxMB"}, 1, true, true, "MB/s"},
+#define SPARK(label, unit, scale, flags, ...) {label, unit, scale, flags, {__VA_ARGS__}},
+#include "schemas/show.def"
+};
+
+/* The table that many tasks have. */
+static const struct table_cell {
+	const char *head;
+	int width;
+	enum unit unit;
+	enum show_how how;
+	const char *column, *by;
+} cells[] = {
+#define CELL(head, width, unit, how, column, by) {head, width, U_##unit, BY_##how, column, by},
+#include "schemas/show.def"
 };
 
 /* A value per row, to be freed; NULL: one of the columns is not there, or no memory. */
@@ -96,12 +97,12 @@ static void print_spark(FILE *out, const struct view *v, const struct view_task 
 
 	if (!values)
 		return;
-	calc__bins(t->end, values, t->t->nrows, v->wall, s->rate, bins, n);
+	calc__bins(t->end, values, t->t->nrows, v->wall, s->flags & RATE, bins, n);
 	free(values);
 	for (unsigned i = 0; i < n; i++)
 		if (isnan(max) || bins[i] > max)
 			max = bins[i];
-	if (isnan(max) || (s->some && !(max > 0)))
+	if (isnan(max) || ((s->flags & SOME) && !(max > 0)))
 		return;
 	fprintf(out, "  %-*s", VIEW_LABEL - 2, s->label);
 	spark__print(out, bins, n, max, utf8);
@@ -111,7 +112,7 @@ static void print_spark(FILE *out, const struct view *v, const struct view_task 
 static void print_sparks(FILE *out, const struct view *v, const struct view_task *t, unsigned width,
 			 bool utf8)
 {
-	for (size_t i = 0; i < sizeof(sparks) / sizeof(sparks[0]); i++)
+	for (size_t i = 0; i < N(sparks); i++)
 		print_spark(out, v, t, &sparks[i], width, utf8);
 }
 
@@ -120,7 +121,7 @@ static void print_task(const struct view *v, const struct view_task *t, FILE *ou
 {
 	fputs("task ", out);
 	print__escaped(out, t->name);
-	fprintf(out, ": wall %s s, %llu rows\n", NUM(t->wall, "%.3f"),
+	fprintf(out, ": wall %s s, %llu rows\n", NUM(t->wall, U_P3),
 		(unsigned long long)t->t->nrows);
 	show__lines(v, t, out);
 	print_sparks(out, v, t, width, utf8);
@@ -130,8 +131,10 @@ static void print_table(const struct view *v, FILE *out, unsigned width, bool ut
 {
 	unsigned n = width > 74 ? width - 66 : 8;
 
-	fprintf(out, "%6s %8s %9s %5s %8s %8s %8s %8s CPU\n", "task", "wall s", "CPU s", "eff%",
-		"delay s", "peak MB", "read MB", "write MB");
+	fprintf(out, "%6s", "task");
+	for (size_t c = 0; c < N(cells); c++)
+		fprintf(out, " %*s", cells[c].width, cells[c].head);
+	fputs(" CPU\n", out);
 	for (unsigned i = 0; i < v->ntasks; i++) {
 		const struct view_task *t = &v->tasks[i];
 		const double *util = table__column(t->t, "CPUUtilization");
@@ -140,12 +143,13 @@ static void print_table(const struct view *v, FILE *out, unsigned width, bool ut
 		for (int pad = 6 - (int)strlen(t->name); pad > 0; pad--)
 			putc(' ', out);
 		print__escaped(out, t->name);
-		fprintf(out, " %8s %9s %5s %8s %8s %8s %8s ", NUM(t->wall, "%.1f"),
-			NUM(calc__sum(t->t, "CPUTime"), "%.2f"),
-			NUM(100 * view__efficiency(t, v->task_cpus), "%.0f"),
-			NUM(calc__sum(t->t, "RunDelay"), "%.2f"), NUM(view__peak_mb(t->t), "%.0f"),
-			NUM(calc__sum(t->t, "ReadMB"), "%.0f"),
-			NUM(calc__sum(t->t, "WriteMB"), "%.0f"));
+		for (size_t c = 0; c < N(cells); c++) {
+			const struct table_cell *cell = &cells[c];
+			double x = view__value(v, t, cell->how, cell->column, cell->by);
+
+			fprintf(out, " %*s", cell->width, NUM(x, cell->unit));
+		}
+		putc(' ', out);
 		if (t->end && util && v->wall > 0) {
 			calc__bins(t->end, util, t->t->nrows, v->wall, false, bins, n);
 			spark__print(out, bins, n, 100 * (v->task_cpus > 1 ? v->task_cpus : 1),
@@ -169,5 +173,7 @@ void show__page(const struct view *v, FILE *out, unsigned width, bool utf8)
 		if (v->ntasks != 1)
 			print_sparks(out, v, &v->step, width, utf8);
 	}
+	if (v->all)
+		show__other_series(v, out);
 	show__notes(v, out);
 }

@@ -33,6 +33,19 @@ static int load_beside(const struct view *v, const char *group, const char *name
 	return err == -ENOENT ? 0 : err;
 }
 
+static int load_histograms(const struct view *v, struct view_task *t)
+{
+	int err = 0;
+
+	t->beside = calloc(n_builtin_series, sizeof(*t->beside));
+	if (!t->beside)
+		return -ENOMEM;
+	for (unsigned i = 0; !err && i < n_builtin_series; i++)
+		if (strcmp(builtin_series[i].name, "Tasks"))
+			err = load_beside(v, builtin_series[i].name, t->name, &t->beside[i].t);
+	return err;
+}
+
 static int load_tasks(struct view *v, double start_ns)
 {
 	const struct reader_series *s = node__series(v->n, "Tasks");
@@ -49,9 +62,7 @@ static int load_tasks(struct view *v, double start_ns)
 		err = load_task(v, s, s->tables[i], start_ns, t);
 		t->totals = v->totals[0];
 		if (!err)
-			err = load_beside(v, "RunLatency", s->tables[i], &t->latency);
-		if (!err)
-			err = load_beside(v, "BlkLatency", s->tables[i], &t->blk);
+			err = load_histograms(v, t);
 	}
 	return err;
 }
@@ -112,8 +123,9 @@ int view__load(struct view *v, const struct reader *r, unsigned step_at, unsigne
 static void task_clear(struct view_task *t)
 {
 	table__free(t->t);
-	table__free(t->latency);
-	table__free(t->blk);
+	for (unsigned i = 0; t->beside && i < n_builtin_series; i++)
+		table__free(t->beside[i].t);
+	free(t->beside);
 	free(t->end);
 }
 
@@ -127,6 +139,35 @@ void view__free(struct view *v)
 	free(v->tasks);
 	reader_node__free(v->n);
 	*v = (struct view){0};
+}
+
+bool view__is_other(const struct reader_series *s)
+{
+	return strcmp(s->name, "Totals") && !series__find(s->name);
+}
+
+void view__each_other(const struct view *v,
+		      void (*fn)(const struct reader_series *s, const struct view_task *t,
+				 void *arg),
+		      void *arg)
+{
+	for (unsigned i = 0; i < v->n->nseries; i++) {
+		const struct reader_series *s = &v->n->series[i];
+		struct table *totals = NULL;
+
+		if (!view__is_other(s))
+			continue;
+		load_beside(v, "Totals", s->name, &totals);
+		for (unsigned j = 0; j < s->ntables; j++) {
+			struct view_task t = {.name = s->tables[j], .totals = totals};
+
+			if (reader__table(v->n, s, t.name, &t.t))
+				t.t = NULL;
+			fn(s, &t, arg);
+			table__free(t.t);
+		}
+		table__free(totals);
+	}
 }
 
 static bool in_totals(const struct table *totals, const char *prefix, const char *column)
@@ -154,7 +195,7 @@ enum family view__family(const struct table *t, unsigned column)
 
 	if (c)
 		return c->family;
-	for (unsigned i = column + 1; i < t->ncols; i++) {
+	for (unsigned i = column + 1; i < t->ncols && i <= column + JP_PMU_EVENTS; i++) {
 		c = series__column(t->names[i]);
 		if (c && c->family != FAM_PERF)
 			break;
@@ -172,34 +213,65 @@ const char *view__mode(const struct view *v, enum family family)
 	return node__str(v->n, name);
 }
 
-double view__requests(const struct table *blk, char what, double counts[JP_LAT_BUCKETS])
+double view__histogram(const struct view_task *t, const char *series, char prefix, char less,
+		       double counts[JP_LAT_BUCKETS])
 {
-	double writes[JP_LAT_BUCKETS], n;
+	const struct series *s = series__find(series);
+	const struct table *table = s && t->beside ? t->beside[s - builtin_series].t : NULL;
+	double without[JP_LAT_BUCKETS], n;
 
-	n = calc__histogram(blk, what == 'W' ? 'W' : 'B', counts);
-	if (what != 'R')
+	if (!table)
+		return NAN;
+	n = calc__histogram(table, prefix, counts);
+	if (!less)
 		return n;
-	calc__histogram(blk, 'W', writes);
 	n = 0;
+	calc__histogram(table, less, without);
 	for (unsigned k = 0; k < JP_LAT_BUCKETS; k++) {
-		counts[k] = counts[k] > writes[k] ? counts[k] - writes[k] : 0;
+		counts[k] = counts[k] > without[k] ? counts[k] - without[k] : 0;
 		n += counts[k];
 	}
 	return n;
 }
 
-double view__efficiency(const struct view_task *t, double cpus)
+static double highest_mb(const struct table *t, const char *column, const char *by)
 {
-	double s = calc__sum(t->t, "CPUTime");
-
-	return t->wall > 0 && cpus > 0 ? s / (t->wall * cpus) : NAN;
-}
-
-double view__peak_mb(const struct table *t)
-{
-	double peak = calc__max(t, "PeakMB"), rss = calc__max(t, "RSS") / 1024;
+	double peak = calc__max(t, column), rss = calc__max(t, by) / 1024;
 
 	return isnan(peak) || rss > peak ? rss : peak;
+}
+
+static double of_cpus(const struct view *v, const struct view_task *t, const char *column)
+{
+	double cpus = t == &v->step ? v->node_cpus : v->task_cpus;
+
+	return t->wall > 0 && cpus > 0 ? 100 * calc__sum(t->t, column) / (t->wall * cpus) : NAN;
+}
+
+double view__value(const struct view *v, const struct view_task *t, enum show_how how,
+		   const char *column, const char *by)
+{
+	switch (how) {
+	case BY_SUM:
+		return calc__sum(t->t, column);
+	case BY_MAX:
+		return calc__max(t->t, column);
+	case BY_MEAN:
+		return calc__mean(t->t, column);
+	case BY_LAST:
+		return calc__last(t->t, column);
+	case BY_RATIO:
+		return calc__sum(t->t, column) / calc__sum(t->t, by);
+	case BY_OF_CPUS:
+		return of_cpus(v, t, column);
+	case BY_HIGHEST:
+		return highest_mb(t->t, column, by);
+	case BY_OF_LIMIT:
+		return v->limit_mb > 0 ? 100 * highest_mb(t->t, column, by) / v->limit_mb : NAN;
+	case BY_WALL:
+		return t->wall;
+	}
+	return NAN;
 }
 
 double view__probe_s(const struct view *v)

@@ -12,9 +12,10 @@
 struct view_task {
 	const char *name;
 	struct table *t;
-	double *end;		    /* calc__times */
-	struct table *latency;	    /* RunLatency; NULL: none */
-	struct table *blk;	    /* BlkLatency; NULL: none */
+	double *end; /* calc__times */
+	struct view_beside {
+		struct table *t;    /* NULL: none */
+	} * beside;		    /* of its name, in each of builtin_series */
 	const struct table *totals; /* its series in Totals; NULL: none */
 	double wall;		    /* s, NaN: not known */
 };
@@ -30,27 +31,52 @@ struct view {
 	double task_cpus;	 /* CPUs per Task, NaN: not known */
 	double node_cpus;	 /* Allocated CPUs, else CPUs per Task x tasks */
 	double limit_mb;
+	bool all; /* the page has what it usually leaves out */
 };
 
 /* Reads a node of a step with its tables. 0 or -errno; view__free in both cases. */
 int view__load(struct view *v, const struct reader *r, unsigned step, unsigned node);
 void view__free(struct view *v);
 
-/* CPU seconds as a share of what the allocation offered; NaN: not known. */
-double view__efficiency(const struct view_task *t, double cpus);
+/* What a page says of columns: see schemas/show.def. */
+enum show_how {
+	BY_SUM,
+	BY_MAX,
+	BY_MEAN,
+	BY_LAST,
+	BY_RATIO,
+	BY_OF_CPUS,
+	BY_HIGHEST,
+	BY_OF_LIMIT,
+	BY_WALL,
+};
+enum { SOME = 1, WITH = 2, ELSE = 4, RATE = 8 };
+
+/* One number out of a task's table, or the step's; NaN: not known. */
+double view__value(const struct view *v, const struct view_task *t, enum show_how how,
+		   const char *column, const char *by);
+/* Sums of the buckets of a prefix in the task's table of a series, less those of another prefix (0:
+ * none). Returns how many values there are in all; NaN: no such table. */
+double view__histogram(const struct view_task *t, const char *series, char prefix, char less,
+		       double counts[JP_LAT_BUCKETS]);
 /* What a column is: Totals tells it, else the schema by the name. */
 enum col_kind view__kind(const struct view_task *t, const char *column);
 /* A column's family, 0: not known. Counters have names of their own: a column that the schema does
- * not have is one if it stands before PerfRunning with nothing else of the schema between. */
+ * not have is one if it stands before PerfRunning, not farther than there can be counters, with
+ * nothing else of the schema between. */
 enum family view__family(const struct table *t, unsigned column);
 /* The family's attribute Mode, or NULL. */
 const char *view__mode(const struct view *v, enum family family);
-/* Of requests in a table of BlkLatency: 'R' reads, 'W' writes, 'B' both; returns how many. */
-double view__requests(const struct table *blk, char what, double counts[JP_LAT_BUCKETS]);
-/* Highest resident memory in MB. */
-double view__peak_mb(const struct table *t);
 /* Seconds our own programs took in all tasks. */
 double view__probe_s(const struct view *v);
+
+/* The series is none of those that a page is made of. */
+bool view__is_other(const struct reader_series *s);
+/* Calls fn with each table of the other series; of those that cannot be read t is NULL. */
+void view__each_other(const struct view *v,
+		      void (*fn)(const struct reader_series *s, const struct view_task *t,
+				 void *arg),
+		      void *arg);
 
 #define VIEW_LABEL 12 /* columns of the page before the text of a line */
 #define VIEW_WIDTH 80 /* of text; sparklines take the terminal's */
@@ -58,6 +84,10 @@ double view__probe_s(const struct view *v);
 /* The lines about a task, or about the step, which has those of its tasks too if it is their sum:
  * when there is not just one. */
 void show__lines(const struct view *v, const struct view_task *t, FILE *out);
+/* Their last one: the columns that have no line of their own. */
+void show__other_columns(const struct view *v, const struct view_task *t, FILE *out);
+/* The tables of the other series. */
+void show__other_series(const struct view *v, FILE *out);
 /* What qualifies the numbers: modes, losses, what is unknown, our own cost. */
 void show__notes(const struct view *v, FILE *out);
 /* An attribute's value. */

@@ -8,7 +8,7 @@ int verb_run(int argc, char **argv);
 int verb_show(int argc, char **argv);
 int verb_items(int argc, char **argv);
 int verb_list(int argc, char **argv);
-int verb_extract(int argc, char **argv);
 int verb_merge(int argc, char **argv);
+int verb_extract(int argc, char **argv);
 
 #endif

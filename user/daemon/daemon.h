@@ -18,9 +18,9 @@ struct daemon_opts {
 	const struct config *cfg;
 	unsigned families; /* of steps nobody asked for by name; 0: none is profiled */
 	const char *writer;
-	const char *pin_dir;	  /* NULL: pin nothing */
-	const char *config_path;  /* read again at SIGHUP; NULL: never */
-	bool raw_tp, block_issue; /* use a fallback: kern_opts */
+	const char *pin_dir;		   /* NULL: pin nothing */
+	const char *config_path;	   /* read again at SIGHUP; NULL: never */
+	bool raw_tp, block_issue, net_skb; /* use a fallback: kern_opts */
 	/* jobprof run: one cgroup tree of our own, files to out_dir as uid:gid */
 	bool embedded;
 	const char *out_dir;

@@ -23,6 +23,8 @@ static int make_link(const struct kern *k, enum kern_program p)
 
 	if (kern_events[p])
 		return kern_link_event(kern_events[p], k->prog[p]);
+	if (p == P_SKB_IN || p == P_SKB_OUT)
+		return kern_link_packets(p, k->prog[p]);
 	fd = bpf_raw_tracepoint_open(name, k->prog[p]);
 	return fd < 0 ? -errno : fd;
 }

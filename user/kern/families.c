@@ -33,13 +33,13 @@ unsigned kern__families(const struct kern *k)
 	return k->families;
 }
 
-static const char *missing(enum family f)
+static const char *missing(const struct kern *k, enum family f)
 {
 	static char text[128];
 	size_t i;
 
-	if (kern_no_hook(f))
-		return kern_no_hook(f);
+	if (kern_no_hook(k, f))
+		return kern_no_hook(k, f);
 	for (i = 0; i < N_NEEDS; i++) {
 		if (needs[i].family != f)
 			continue;
@@ -69,7 +69,7 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 	if (f == FAM_PERF && k->control->pmu_text[0])
 		return k->control->pmu_text;
 	if (!(k->families & f))
-		return missing(f);
+		return missing(k, f);
 	switch (f) {
 	case FAM_SCHED:
 		return k->opts.raw_tp ? "exact: raw tracepoint; threads moved while running wait "

@@ -91,6 +91,15 @@ static int has_fexit(const struct probe *p, const struct btf *btf, char *detail,
 	return btf ? kern_can_fexit(btf, p->text) : -ENOENT;
 }
 
+static int has_packets(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	int err = kern_try_packets();
+
+	if (err)
+		snprintf(detail, len, "%s", kern_no_packets(err));
+	return err == -EPERM ? err : !err;
+}
+
 static int has_file(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
 	return !access(p->text, F_OK);
@@ -174,8 +183,12 @@ static const struct probe probes[] = {
 	 has_stats, 0, 0, NULL},
 	{"socket tracepoints", "BTF of the tracepoint", "network family through fexit (before 6.3)",
 	 false, has_tracepoint, 0, 0, "sock_send_length"},
-	{"fexit", "tried on inet_sendmsg", "network family where socket tracepoints are absent too",
-	 false, has_fexit, 0, 0, "inet_sendmsg"},
+	{"fexit", "tried on inet_sendmsg",
+	 "network family by packets where socket tracepoints are absent too", false, has_fexit, 0,
+	 0, "inet_sendmsg"},
+	{"cgroup_skb", "tried at the root of cgroup v2",
+	 "network family where socket tracepoints and fexit are absent too", false, has_packets, 0,
+	 0, NULL},
 	{"socket storage", "map type probed", "network family", false, has_map,
 	 BPF_MAP_TYPE_SK_STORAGE, 0, NULL},
 	{"tcp_retransmit_skb", "BTF of the tracepoint", "TcpRetrans", false, has_tracepoint, 0, 0,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Families whose events can be had in several ways: which way this kernel allows. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -57,7 +58,8 @@ static void leave_out(struct kern *k, enum kern_program first, enum kern_program
 		k->unused[first] = true;
 }
 
-static void choose_network(struct kern *k, const struct btf *btf)
+/* The tracepoints, or fexit below them. false: neither. */
+static bool choose_sockets(struct kern *k, const struct btf *btf)
 {
 	bool tracepoints = kern_tracepoint_args(btf, "sock_send_length") &&
 			   kern_tracepoint_args(btf, "sock_recv_length");
@@ -74,8 +76,38 @@ static void choose_network(struct kern *k, const struct btf *btf)
 		k->unused[P_INET6_RECV] = true;
 	}
 	k->unused[P_INET_PAGE] = !pages || !fexit;
-	if (pages && !fexit)
-		k->blind |= JP_BLIND_SENDPAGE;
+	return tracepoints || fexit;
+}
+
+static void no_network(struct kern *k, const char *why)
+{
+	k->families &= ~FAM_NETWORK;
+	k->no_network = why;
+}
+
+/* Neither tracepoints nor fexit, or so we are told. */
+static void choose_packets(struct kern *k)
+{
+	static char why[256];
+	int err = kern_try_packets();
+
+	leave_out(k, P_SOCK_SEND, P_INET_PAGE);
+	if (!err)
+		return;
+	snprintf(why, sizeof(why), "%s%s",
+		 k->opts.net_skb ? ""
+				 : "no tracepoints sock_send_length and sock_recv_length, "
+				   "no fexit, and ",
+		 kern_no_packets(err));
+	no_network(k, why);
+}
+
+static void choose_network(struct kern *k, const struct btf *btf)
+{
+	if (!k->opts.net_skb && choose_sockets(k, btf))
+		leave_out(k, P_SKB_OUT, P_SKB_IN);
+	else
+		choose_packets(k);
 	k->retrans_err = kern_tracepoint_args(btf, "tcp_retransmit_skb") > 2;
 	if (!kern_tracepoint_args(btf, "tcp_retransmit_skb"))
 		k->unused[P_RETRANS] = true, k->blind |= JP_BLIND_RETRANS;
@@ -83,9 +115,8 @@ static void choose_network(struct kern *k, const struct btf *btf)
 		k->unused[P_RETRANS_SYNACK] = true;
 	if (!kern_tracepoint_args(btf, "inet_sock_set_state"))
 		k->unused[P_SOCK_STATE] = true;
-	if ((!tracepoints && !fexit) ||
-	    libbpf_probe_bpf_map_type(BPF_MAP_TYPE_SK_STORAGE, NULL) != 1)
-		k->families &= ~FAM_NETWORK;
+	if (libbpf_probe_bpf_map_type(BPF_MAP_TYPE_SK_STORAGE, NULL) != 1)
+		no_network(k, "this kernel has no socket storage");
 }
 
 /* One program for all system calls reads their numbers from registers it must know. */
@@ -123,24 +154,18 @@ void kern_choose_hooks(struct kern *k)
 		choose_files(k, k->btf);
 }
 
-#define NOT_SEEN "not seen: splice from a socket, zero-copy receive, RDMA"
-
 const char *kern_hook_mode(const struct kern *k, enum family f)
 {
-	if (f == FAM_FILES)
-		return HAS(k, P_SYS_EXIT) ? "exact: one program on the return of every system call"
-					  : "exact";
-	if (k->control->blind & JP_BLIND_SENDPAGE)
-		return "exact at sockets (tracepoints); " NOT_SEEN ", sendfile";
-	return HAS(k, P_SOCK_SEND) ? "exact at sockets (tracepoints); " NOT_SEEN
-				   : "exact at sockets (fexit); " NOT_SEEN;
+	if (f == FAM_NETWORK)
+		return k->control->net_text;
+	return HAS(k, P_SYS_EXIT) ? "exact: one program on the return of every system call"
+				  : "exact";
 }
 
-const char *kern_no_hook(enum family f)
+const char *kern_no_hook(const struct kern *k, enum family f)
 {
-	if (f == FAM_NETWORK)
-		return "off: this kernel has neither the tracepoints sock_send_length and "
-		       "sock_recv_length nor fexit";
+	if (f == FAM_NETWORK && k->control->net_text[0])
+		return k->control->net_text;
 	if (f == FAM_FILES)
 		return "off: neither tracefs nor the tracepoint sys_exit can be used here";
 	return NULL;

@@ -57,6 +57,8 @@ enum kern_program {
 	P_INET_RECV,
 	P_INET6_RECV,
 	P_INET_PAGE,
+	P_SKB_OUT,
+	P_SKB_IN,
 	P_SOCK_STATE,
 	P_RETRANS,
 	P_RETRANS_SYNACK,
@@ -104,15 +106,16 @@ struct kern {
 	struct jp_node nodes[JP_NODES];
 	char pin_dir[256];
 	bool adopted, readonly;
-	int lock;	       /* of pin_dir: its maps have one owner */
-	struct btf *btf;       /* while programs are chosen */
-	int ssid[JP_CARRIERS]; /* index of the root's controller in css_set.subsys, -1: v2 */
-	bool rss_percpu;       /* the kernel keeps RSS in per-CPU counters (6.2) */
-	bool rq_second;	       /* tracepoints of requests begin with the queue */
-	unsigned families;     /* loaded: enum family */
-	uint32_t blind;	       /* JP_BLIND_* of the families that are loaded */
-	bool retrans_err;      /* tcp_retransmit_skb has a third argument */
-	bool unused[P_N];      /* another program does its work here, or none can */
+	int lock;		/* of pin_dir: its maps have one owner */
+	struct btf *btf;	/* while programs are chosen */
+	int ssid[JP_CARRIERS];	/* index of the root's controller in css_set.subsys, -1: v2 */
+	bool rss_percpu;	/* the kernel keeps RSS in per-CPU counters (6.2) */
+	bool rq_second;		/* tracepoints of requests begin with the queue */
+	unsigned families;	/* loaded: enum family */
+	uint32_t blind;		/* JP_BLIND_* of the families that are loaded */
+	bool retrans_err;	/* tcp_retransmit_skb has a third argument */
+	const char *no_network; /* why the network family is off */
+	bool unused[P_N];	/* another program does its work here, or none can */
 	unsigned wanted; /* of the loaded ones' tracepoints; the counters may prove too dear */
 	int map[M_N];
 	int prog[P_N];
@@ -165,9 +168,17 @@ void kern_untimed_disk(char name[32]);
 void kern_choose_hooks(struct kern *k);
 /* Programs can be put on the return of the function: tried. */
 bool kern_can_fexit(const struct btf *btf, const char *function);
+/* Programs on packets can be put at the root of cgroup v2: tried. 0 or -errno. */
+int kern_try_packets(void);
+/* What that error means. The text lives until the next call. */
+const char *kern_no_packets(int err);
+/* A link from the root of cgroup v2 to P_SKB_IN or P_SKB_OUT, loaded; or -errno. */
+int kern_link_packets(enum kern_program p, int prog_fd);
+/* Says in the control page how the network counters come about, or why not. */
+void kern_say_network(struct kern *k);
 /* What is said of families with a choice, NULL: nothing more than of others. */
 const char *kern_hook_mode(const struct kern *k, enum family f);
-const char *kern_no_hook(enum family f);
+const char *kern_no_hook(const struct kern *k, enum family f);
 /* Id of an event "group/name" of tracefs, or -errno. */
 int kern_event_id(const char *event);
 /* A link from the event to a loaded program, or -errno. */

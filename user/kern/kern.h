@@ -37,6 +37,7 @@ struct kern_opts {
 	const struct jp_node *nodes; /* JP_NODES of them */
 	bool raw_tp;		     /* use the fallback for typed tracepoints */
 	bool block_issue;	     /* use the fallback for block_io_start */
+	bool net_skb;		     /* use the last resort for the socket tracepoints */
 	unsigned ring_bytes;	     /* 0: 256 KiB */
 	unsigned families;	     /* what to load; what this kernel cannot serve is left out */
 	const struct perf_event *events; /* FAM_PERF: what to count */
@@ -115,6 +116,10 @@ unsigned kern__families(const struct kern *k);
 /* How a family's numbers come about here: "exact", or what is otherwise and why. The text lives
  * until the next call. */
 const char *kern__family_mode(const struct kern *k, enum family f);
+
+/* Finds out what the network counters see on this node: a few bytes of the calling process go over
+ * loopback. Programs must be attached, and the process tracked. A few ms. */
+void kern__probe_network(struct kern *k);
 
 /* The fallback for typed tracepoints is in use. */
 bool kern__raw_tp(const struct kern *k);

@@ -76,6 +76,9 @@ static void choose_maps(struct kern *k, struct jobprof *s)
 	bpf_map__set_max_entries(s->maps.jp_owners, s->rodata->jp_blk_sets);
 	if (k->pmu.n)
 		bpf_map__set_max_entries(s->maps.jp_pmu_fds, k->pmu.n * k->ncpus);
+	/* packets of a connection that is accepted come before its first call */
+	if (kern_has_prog(k, P_SKB_IN))
+		bpf_map__set_map_flags(s->maps.jp_socks, BPF_F_NO_PREALLOC | BPF_F_CLONE);
 	if (k->pmu.loses_events)
 		bpf_map__set_map_flags(s->maps.jp_pmu_fds, 0);
 }

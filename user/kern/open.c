@@ -132,6 +132,7 @@ static int fill(struct kern *k)
 	k->control->born_ns = kern_boot_ns();
 	k->control->born_real_ns = (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
 	k->control->shape = kern_shape(k);
+	kern_say_network(k);
 	for (i = 0; i < k->opts.nevents && i < JP_PMU_EVENTS; i++)
 		snprintf(k->control->pmu_name[i], JP_PMU_NAME_LEN, "%s", k->opts.events[i].column);
 	for (i = 0; i < JP_NODES; i++)

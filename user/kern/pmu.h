@@ -20,6 +20,8 @@ struct pmu {
 	enum jp_pmu_mode mode;
 	uint32_t usable;  /* events that can be opened here, as bits */
 	uint64_t read_ns; /* one reading of them all */
+	double sample_ns; /* one sample */
+	bool sample_measured;
 	uint64_t cost_ns; /* what one reading, or in sampled mode one sample, takes */
 	uint64_t period[JP_PMU_EVENTS];
 	bool counts_idle;   /* an event counts while a CPU idles */
@@ -41,6 +43,14 @@ int kern_pmu_restore(struct kern *k);
 uint32_t kern_pmu_crc(const struct kern *k, uint32_t crc);
 void kern_pmu_free(struct kern *k);
 
+/* Sets read_ns: by read(2), and what a program takes beside that. */
+void kern_pmu_measure_read(struct kern *k);
+/* Sets sample_ns: measured in at most 50 ms or, where that gives no number to be trusted, assumed.
+ */
+void kern_pmu_measure_sample(struct kern *k);
+
+/* PERF_TYPE_*, or a PMU's number: events of one are counted by the same hardware. */
+uint32_t kern_pmu_of(const struct perf_event *e);
 /* Opens event i, disabled unless it joins a group; sampling where period is not 0. fd or -errno. */
 int kern_pmu_event(const struct pmu *p, unsigned i, unsigned cpu, int group_fd, uint64_t period);
 /* Opens and enables the usable events on a CPU, in groups. fds: JP_PMU_EVENTS, -1 where it failed.

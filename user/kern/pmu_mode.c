@@ -1,35 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How counters are counted here. Reading them at every switch between slots is exact, and cheap on
- * bare metal; a virtual machine may trap each access. So the cost is measured before the load, and
- * the budget decides: exact, sampled, or off.
+ * bare metal; a virtual machine may trap each access. So the cost is measured before the load (that
+ * of a sample where it comes to that), and the budget decides: exact, sampled, or off.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <math.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/clock.h"
 #include "base/str.h"
 #include "kern/internal.h"
+#include "kern/pmu_cost.h"
 
-#define SWITCHES_PER_S 5000.0 /* between slots, on a busy CPU: what exact mode must afford */
-#define SAMPLES_MIN    10.0   /* per second and event: less says nothing */
-#define READ_ROUNDS    50
-#define PROGRAM_READ_NS                                                                            \
-	100		      /* what the program and its way to a counter take beside the counter \
-			       */
-#define TRAPPED_NS	  500 /* an access that takes longer goes to a hypervisor */
-#define SAMPLE_NS	  2000
-#define SAMPLE_TRAPPED_NS 15000 /* end to end, measured in a virtual machine */
-#define RATE_SYSCTL	  "/proc/sys/kernel/perf_event_max_sample_rate"
+#define RATE_SYSCTL "/proc/sys/kernel/perf_event_max_sample_rate"
 
 static void say(struct pmu *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
@@ -120,82 +109,16 @@ static bool counts_idle(const struct pmu *p)
 	return false;
 }
 
-/* Shortest time of a round that reads all of them from here. */
-static uint64_t time_reads(const int *fds, unsigned n)
-{
-	uint64_t value, best = UINT64_MAX;
-	unsigned round, i;
-
-	for (round = 0; round < READ_ROUNDS; round++) {
-		uint64_t from = clock__mono_ns(), took;
-
-		for (i = 0; i < n; i++)
-			if (fds[i] >= 0 && read(fds[i], &value, sizeof(value)) < 0)
-				continue;
-		took = clock__mono_ns() - from;
-		if (took < best)
-			best = took;
-	}
-	return best;
-}
-
-static uint64_t time_dummy(unsigned cpu)
-{
-	struct pmu one = {.n = 1};
-	int fd;
-	uint64_t ns;
-
-	one.events[0].type = PERF_TYPE_SOFTWARE;
-	one.events[0].config = PERF_COUNT_SW_DUMMY;
-	fd = kern_pmu_event(&one, 0, cpu, -1, 0);
-	ns = time_reads(&fd, 1);
-	if (fd >= 0)
-		close(fd);
-	return ns;
-}
-
-/* By read(2) on the CPU we run on, less what the system call takes for an event that is none. */
-static void measure(struct kern *k)
-{
-	int fds[JP_PMU_EVENTS], cpu = sched_getcpu();
-	unsigned n = __builtin_popcount(k->pmu.usable);
-	cpu_set_t old, here;
-	uint64_t all, call;
-
-	if (cpu < 0 || sched_getaffinity(0, sizeof(old), &old))
-		return;
-	CPU_ZERO(&here);
-	CPU_SET(cpu, &here);
-	sched_setaffinity(0, sizeof(here), &here);
-	kern_pmu_open_set(k, cpu, fds);
-	all = time_reads(fds, JP_PMU_EVENTS);
-	kern_pmu_close_set(fds);
-	call = n * time_dummy(cpu);
-	sched_setaffinity(0, sizeof(old), &old);
-	k->pmu.read_ns = (all > call ? all - call : 0) + n * PROGRAM_READ_NS;
-}
-
-static double sample_ns(const struct pmu *p)
-{
-	unsigned n = __builtin_popcount(p->usable);
-	double ns = fmax(SAMPLE_NS, 3.0 * p->read_ns);
-
-	/* one event alone is cheap to read there, its interrupt is not */
-	return p->read_ns > n * TRAPPED_NS ? fmax(ns, SAMPLE_TRAPPED_NS) : ns;
-}
-
-/* Samples per second, CPU and event that the budget and a quarter of what the kernel allows every
- * user allow: from there on it lowers its limit for all. */
+/* Samples per second, CPU and event. */
 static double affordable(const struct kern *k)
 {
 	const struct pmu *p = &k->pmu;
-	unsigned n = __builtin_popcount(p->usable);
-	double rate = k->opts.perf_budget / 100 * 1e9 / sample_ns(p);
 	uint64_t limit;
 
-	if (!read_file_u64(AT_FDCWD, RATE_SYSCTL, &limit))
-		rate = fmin(rate, limit / 4.0);
-	return rate / n;
+	if (read_file_u64(AT_FDCWD, RATE_SYSCTL, &limit))
+		limit = UINT64_MAX;
+	return pmu_cost__rate(p->sample_ns, __builtin_popcount(p->usable), k->opts.perf_budget,
+			      limit);
 }
 
 static void say_cost(const struct kern *k, struct pmu *p)
@@ -204,7 +127,13 @@ static void say_cost(const struct kern *k, struct pmu *p)
 
 	say(p, "one reading of %u event%s costs %.3g us here, PerfBudget %g %% allows %.3g us", n,
 	    n == 1 ? "" : "s", p->read_ns / 1e3, k->opts.perf_budget,
-	    k->opts.perf_budget / 100 * 1e6 / SWITCHES_PER_S);
+	    k->opts.perf_budget / 100 * 1e6 / PMU_SWITCHES_PER_S);
+}
+
+static void say_sample(struct pmu *p)
+{
+	say(p, "; a sample costs %.3g us (%s)", p->sample_ns / 1e3,
+	    p->sample_measured ? "measured" : "assumed");
 }
 
 static void use_exact(struct kern *k, uint32_t missing, int why)
@@ -227,12 +156,13 @@ static void use_sampled(struct kern *k, double rate)
 	unsigned i;
 
 	p->mode = JP_PMU_SAMPLED;
-	p->cost_ns = sample_ns(p);
+	p->cost_ns = p->sample_ns;
 	say(p, "sampled: ");
 	if (k->opts.perf_mode == PERF_SAMPLED)
 		say(p, "as configured");
 	else
 		say_cost(k, p);
+	say_sample(p);
 	say(p, "; periods");
 	for (i = 0; i < p->n; i++) {
 		if (!(p->usable >> i & 1))
@@ -270,11 +200,11 @@ static void choose(struct kern *k)
 		say(p, " (perf_event_open: %s)", strerror(-why));
 		return;
 	}
-	measure(k);
+	kern_pmu_measure_read(k);
 	p->counts_idle = counts_idle(p);
 	if (k->opts.perf_mode == PERF_EXACT ||
 	    (k->opts.perf_mode == PERF_AUTO &&
-	     p->read_ns * SWITCHES_PER_S <= k->opts.perf_budget / 100 * 1e9)) {
+	     pmu_cost__affords_reads(p->read_ns, k->opts.perf_budget))) {
 		use_exact(k, all & ~p->usable, why);
 		return;
 	}
@@ -285,14 +215,16 @@ static void choose(struct kern *k)
 		say(p, " (perf_event_open: %s)", strerror(-why));
 		return;
 	}
+	kern_pmu_measure_sample(k);
 	rate = affordable(k);
-	if (k->opts.perf_mode == PERF_SAMPLED || rate >= SAMPLES_MIN) {
-		use_sampled(k, fmax(rate, SAMPLES_MIN));
+	if (k->opts.perf_mode == PERF_SAMPLED || rate >= PMU_SAMPLES_MIN) {
+		use_sampled(k, fmax(rate, PMU_SAMPLES_MIN));
 		return;
 	}
 	say(p, "off: ");
 	say_cost(k, p);
-	say(p, ", and %.1f samples per second", rate);
+	say_sample(p);
+	say(p, ", which allows %.3g per second of each", rate);
 }
 
 void kern_pmu_choose(struct kern *k)

@@ -54,7 +54,7 @@ int kern_pmu_event(const struct pmu *p, unsigned i, unsigned cpu, int group_fd, 
 }
 
 /* The generic kinds are all of the CPU's own PMU; software events need no counter. */
-static uint32_t pmu_of(const struct perf_event *e)
+uint32_t kern_pmu_of(const struct perf_event *e)
 {
 	return e->type == PERF_TYPE_HARDWARE || e->type == PERF_TYPE_HW_CACHE ? PERF_TYPE_RAW
 									      : e->type;
@@ -108,7 +108,7 @@ static int join(struct pmu *p, unsigned i, unsigned cpu, const int *fds, int *le
 
 	for (j = 0; j < i; j++) {
 		if (fds[j] < 0 || leader[j] != (int)j || p->events[i].type == PERF_TYPE_SOFTWARE ||
-		    pmu_of(&p->events[i]) != pmu_of(&p->events[j]))
+		    kern_pmu_of(&p->events[i]) != kern_pmu_of(&p->events[j]))
 			continue;
 		for (size = 0, m = 0; m < i; m++)
 			size += leader[m] == (int)j;

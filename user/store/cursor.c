@@ -7,10 +7,13 @@
 #include <string.h>
 
 #include "store/cursor_chunk.h"
+#include "store/guard.h"
 #include "store/h5util.h"
+#include "store/names.h"
 
 #define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
 #define BLOCK_BYTES (1u << 20)		/* read at a time where the library decodes */
+#define ROW_MAX	    (1u << 20)		/* bytes in the file */
 #define COLUMNS_MAX 4096
 /* Deflate cannot do better than 1:1032; a table that claims to is not believed. */
 #define DEFLATE_RATIO 1040u
@@ -120,8 +123,11 @@ static bool number_type(hid_t type, enum col_type *out)
 static int read_columns(hid_t type, struct cursor *c)
 {
 	int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : -1;
+	size_t size = H5Tget_size(type);
 
-	if (n < 1 || n > COLUMNS_MAX)
+	if (size > ROW_MAX)
+		return -EMSGSIZE;
+	if (!size || n < 1 || n > COLUMNS_MAX)
 		return -EBADMSG;
 	c->cols = calloc(n, sizeof(*c->cols));
 	if (!c->cols)
@@ -192,41 +198,29 @@ fail:
 	return err;
 }
 
-/* The bytes are in this file, and there can be as many as the table claims. */
-static int check_storage(const struct cursor *c, hid_t dcpl, uint64_t rows, size_t row_bytes)
+/* Before anything is asked about the table that would look into other files. */
+static bool is_in_file(hid_t dcpl)
 {
 	H5D_layout_t layout = H5Pget_layout(dcpl);
+
+	return !H5Pget_external_count(dcpl) &&
+	       (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS || layout == H5D_COMPACT);
+}
+
+/* There can be as many rows as the table claims. */
+static int check_storage(const struct cursor *c, uint64_t rows, size_t row_bytes, uint64_t file)
+{
 	uint64_t stored;
 
-	if (H5Pget_external_count(dcpl) != 0 ||
-	    (layout != H5D_CHUNKED && layout != H5D_CONTIGUOUS && layout != H5D_COMPACT))
-		return -EBADMSG;
 	if (rows > TABLE_MAX / row_bytes)
 		return -EMSGSIZE;
 	if (!rows || rows <= c->state->shape.rows)
 		return 0;
 	stored = H5Dget_storage_size(c->state->dset);
+	stored = stored < file ? stored : file;
 	if (stored > TABLE_MAX / DEFLATE_RATIO)
 		return 0;
 	return (rows - c->state->shape.rows) * row_bytes > stored * DEFLATE_RATIO ? -EMSGSIZE : 0;
-}
-
-static int learn_storage(struct cursor *c)
-{
-	struct cursor_state *s = c->state;
-	hid_t dcpl = H5Dget_create_plist(s->dset);
-	int err;
-
-	if (dcpl < 0)
-		return -EBADMSG;
-	err = chunks__shape(dcpl, H5Tget_size(s->type), &s->shape);
-	s->raw = !err && s->plain;
-	if (err == -ENOTSUP)
-		err = 0;
-	if (!err)
-		err = check_storage(c, dcpl, c->nrows, H5Tget_size(s->type));
-	H5Pclose(dcpl);
-	return err;
 }
 
 static int learn_rows(struct cursor *c)
@@ -244,15 +238,38 @@ static int learn_rows(struct cursor *c)
 	return err;
 }
 
+static int learn_storage(struct cursor *c, uint64_t file_bytes)
+{
+	struct cursor_state *s = c->state;
+	hid_t dcpl = H5Dget_create_plist(s->dset);
+	size_t row_bytes = H5Tget_size(s->type);
+	int err;
+
+	if (dcpl < 0)
+		return -EBADMSG;
+	err = is_in_file(dcpl) ? learn_rows(c) : -EBADMSG;
+	if (!err)
+		err = chunks__shape(dcpl, row_bytes, &s->shape);
+	s->raw = !err && s->plain;
+	if (err == -ENOTSUP)
+		err = 0;
+	if (!err)
+		err = check_storage(c, c->nrows, row_bytes, file_bytes);
+	H5Pclose(dcpl);
+	return err;
+}
+
 static hid_t open_dataset(const struct reader_node *n, const struct reader_series *s,
 			  const char *table, hid_t dapl)
 {
+	const struct names tables = {s->tables, s->ntables};
 	hid_t dset;
 	char *path;
 
 	if (!s->grouped)
 		return H5Dopen2(n->group, s->name, dapl);
-	if (asprintf(&path, "%s/%s", s->name, table) < 0)
+	/* What is not on the list may be a link to elsewhere. */
+	if (!names__has(&tables, table) || asprintf(&path, "%s/%s", s->name, table) < 0)
 		return H5I_INVALID_HID;
 	dset = H5Dopen2(n->group, path, dapl);
 	free(path);
@@ -266,15 +283,15 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	int err;
 
 	close_table(c);
+	guard__object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
+		      s->grouped ? table : "");
 	c->state->dset = open_dataset(n, s, table, c->state->dapl);
 	if (c->state->dset < 0)
 		return -ENOENT;
 	type = H5Dget_type(c->state->dset);
 	err = type < 0 ? -EBADMSG : learn_shape(c, type);
 	if (!err)
-		err = learn_rows(c);
-	if (!err)
-		err = learn_storage(c);
+		err = learn_storage(c, n->file_bytes);
 	if (err) {
 		close_table(c);
 		return err;
@@ -325,16 +342,17 @@ static int next_block(struct cursor *c, const union cell **rows, unsigned *n)
 static int next_chunk(struct cursor *c, const union cell **rows, unsigned *n)
 {
 	struct cursor_state *s = c->state;
+	unsigned skip = s->at % s->shape.rows;
 	uint64_t left = c->nrows - s->at;
 	const void *decoded;
-	int err = chunks__read(s->chunks, s->dset, &s->shape, s->at, &decoded);
+	int err = chunks__read(s->chunks, s->dset, &s->shape, s->at - skip, &decoded);
 
 	if (err == -ENODATA) {
 		s->raw = false; /* fill values are the library's matter */
 		return next_block(c, rows, n);
 	}
-	*rows = decoded;
-	*n = s->shape.rows < left ? s->shape.rows : left;
+	*rows = (const union cell *)decoded + (size_t)skip * c->ncols;
+	*n = s->shape.rows - skip < left ? s->shape.rows - skip : left;
 	return err;
 }
 
@@ -351,14 +369,9 @@ int cursor__next(struct cursor *c, const union cell **rows, unsigned *n)
 	return 1;
 }
 
-uint64_t cursor__seek(struct cursor *c, uint64_t row)
+void cursor__seek(struct cursor *c, uint64_t row)
 {
-	struct cursor_state *s = c->state;
-
-	if (row > c->nrows)
-		row = c->nrows;
-	s->at = s->raw ? row - row % s->shape.rows : row;
-	return s->at;
+	c->state->at = row;
 }
 
 int cursor__column(const struct cursor *c, const char *name)

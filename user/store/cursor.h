@@ -42,9 +42,8 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 /* The next rows: *n of them at *rows, ncols cells each, until the next call. 1; 0 at the end;
  * -EBADMSG: damaged. */
 int cursor__next(struct cursor *c, const union cell **rows, unsigned *n);
-/* Goes on at the block that holds that row. Returns the number of the row that cursor__next begins
- * with, at most that one. */
-uint64_t cursor__seek(struct cursor *c, uint64_t row);
+/* The next rows are those from `row` on; none when there are not so many. */
+void cursor__seek(struct cursor *c, uint64_t row);
 /* Position of a column, -1: no such. */
 int cursor__column(const struct cursor *c, const char *name);
 

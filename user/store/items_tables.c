@@ -331,7 +331,6 @@ int items_tables__load(struct items_tables *t, struct item_table *w, unsigned ma
 	struct item_table placed = *w;
 	int err = go_to_node(t, w->step, w->node), got = 1;
 	const union cell *rows;
-	uint64_t at;
 	unsigned n;
 
 	w->nloaded = w->at = 0;
@@ -342,11 +341,12 @@ int items_tables__load(struct items_tables *t, struct item_table *w, unsigned ma
 		err = learn_shape(t);
 	if (err || t->at_value < 0)
 		return damaged(t, w, err ? err : -EBADMSG);
-	for (at = cursor__seek(t->cursor, w->pos); w->nloaded < max; at += n) {
+	cursor__seek(t->cursor, w->pos);
+	while (w->nloaded < max) {
 		got = cursor__next(t->cursor, &rows, &n);
 		if (got <= 0)
 			break;
-		for (unsigned i = at < w->pos ? w->pos - at : 0; i < n && w->nloaded < max; i++) {
+		for (unsigned i = 0; i < n && w->nloaded < max; i++) {
 			struct item *out = &w->loaded[w->nloaded++];
 
 			take_row(t, rows + (size_t)i * t->cursor->ncols, out);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -95,21 +96,30 @@ static int write_header(int fd)
 
 int journal__create(struct journal **out, const char *path)
 {
+	char first[4096];
 	int fd, err;
 
-	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (snprintf(first, sizeof(first), "%s.new", path) >= (int)sizeof(first))
+		return -ENAMETOOLONG;
+	fd = open(first, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
 	if (flock(fd, LOCK_EX | LOCK_NB))
 		err = -errno;
 	else
 		err = write_header(fd);
-	if (!err)
+	/* under its name only now: whoever starts meanwhile would take a journal that nobody
+	 * holds, and has nothing in it, for one that was left behind */
+	if (!err && link(first, path))
+		err = -errno;
+	unlink(first);
+	if (!err) {
 		err = journal_new(out, fd, sizeof(struct journal_header));
-	if (err) {
-		unlink(path);
-		close(fd);
+		if (err)
+			unlink(path);
 	}
+	if (err)
+		close(fd);
 	return err;
 }
 

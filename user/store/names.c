@@ -7,7 +7,8 @@
 
 #include "store/h5util.h"
 
-#define NAMES_MAX 65536
+#define NAMES_MAX  65536
+#define NAME_BYTES 255 /* bytes: a damaged group can give all its children the same long one */
 
 void names__free(struct names *l)
 {
@@ -15,14 +16,6 @@ void names__free(struct names *l)
 		free(l->v[i]);
 	free(l->v);
 	*l = (struct names){0};
-}
-
-bool names__has(const struct names *l, const char *name)
-{
-	for (unsigned i = 0; i < l->n; i++)
-		if (!strcmp(l->v[i], name))
-			return true;
-	return false;
 }
 
 /* Decimal numbers by value and before everything else, the rest in natural order. */
@@ -39,9 +32,14 @@ static int by_number(const void *a, const void *b)
 	return dx ? strcmp(x, y) : strverscmp(x, y);
 }
 
+bool names__has(const struct names *l, const char *name)
+{
+	return l->n && bsearch(&name, l->v, l->n, sizeof(*l->v), by_number);
+}
+
 struct walk {
 	struct names *names;
-	unsigned room;
+	unsigned room, seen;
 	H5O_type_t type;
 	int err;
 };
@@ -55,29 +53,34 @@ static bool is_type(hid_t group, const char *name, H5O_type_t type)
 		obj.type == type);
 }
 
+static int add_name(struct walk *w, const char *name)
+{
+	struct names *l = w->names;
+	char **v;
+
+	if (l->n == w->room) {
+		w->room = w->room ? 2 * w->room : 16;
+		v = realloc(l->v, w->room * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		l->v = v;
+	}
+	l->v[l->n] = strdup(name);
+	if (!l->v[l->n])
+		return -ENOMEM;
+	l->n++;
+	return 0;
+}
+
 /* A damaged group may name more children than it has, or the same ones for ever. */
 static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, void *arg)
 {
 	struct walk *w = arg;
-	struct names *l = w->names;
-	char **v;
 
-	if (link->type != H5L_TYPE_HARD || !h5__name_ok(name) || !is_type(group, name, w->type))
-		return 0;
-	w->err = l->n == NAMES_MAX ? -EMSGSIZE : 0;
-	if (!w->err && l->n == w->room) {
-		w->room = w->room ? 2 * w->room : 16;
-		v = realloc(l->v, w->room * sizeof(*v));
-		w->err = v ? 0 : -ENOMEM;
-		l->v = v ? v : l->v;
-	}
-	if (w->err)
-		return -1;
-	l->v[l->n] = strdup(name);
-	if (l->v[l->n])
-		l->n++;
-	else
-		w->err = -ENOMEM;
+	w->err = w->seen++ == NAMES_MAX ? -EMSGSIZE : 0;
+	if (!w->err && link->type == H5L_TYPE_HARD && h5__name_ok(name) &&
+	    strlen(name) <= NAME_BYTES && is_type(group, name, w->type))
+		w->err = add_name(w, name);
 	return w->err ? -1 : 0;
 }
 

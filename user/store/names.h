@@ -13,10 +13,13 @@ struct names {
 
 /*
  * The hard links of a group that lead to objects of that type (H5O_TYPE_UNKNOWN: of any, without
- * looking), in natural order, numbers first. 0; -EBADMSG: damaged; -EMSGSIZE: too many; -ENOMEM.
+ * looking), in natural order, numbers first; none whose name is longer than a file's may be, or
+ * cannot be part of a path. 0; -EBADMSG: damaged; -EMSGSIZE: more links of any kind than we follow;
+ * -ENOMEM.
  * *out is empty after an error.
  */
 int names__children(hid_t group, H5O_type_t type, struct names *out);
+/* l is in that order. */
 bool names__has(const struct names *l, const char *name);
 void names__free(struct names *l);
 

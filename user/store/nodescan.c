@@ -371,6 +371,7 @@ int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, struc
 
 	*out = &s->scan;
 	clear(s);
+	s->file_size = file_size;
 	err = add_attrs(&w, group);
 	if (!err)
 		err = add_links(&w, group);

@@ -12,6 +12,7 @@ struct nodescanner {
 	struct nodescan scan;
 	struct nodescan_total *totals;
 	unsigned ntotals;
+	uint64_t file_size; /* of the group read last */
 };
 
 void nodescan_totals__clear(struct nodescanner *s);

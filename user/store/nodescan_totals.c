@@ -190,7 +190,12 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total **out, unsigned *n)
 {
 	const struct nodescan *scan = &s->scan;
-	struct reader_node node = {.group = group, .unknown = scan->unknown};
+	struct reader_node node = {
+		.group = group,
+		.path = (char *)"",
+		.file_bytes = s->file_size,
+		.unknown = scan->unknown,
+	};
 	int err = 0;
 
 	nodescan_totals__clear(s);

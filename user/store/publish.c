@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "store/guard.h"
 #include "store/reader.h"
 
 #define RESTARTS_MAX 100000
@@ -74,33 +75,56 @@ int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_
 	return sync_dir(dir_fd);
 }
 
-/* When the run in a file began and which restart it was; false: it does not say when. */
-static bool run_of(int dir_fd, const char *name, int64_t *start_ns, int64_t *restart)
+struct run_of {
+	char path[300];
+	bool known; /* it says when it began */
+	int64_t start_ns;
+	int64_t restart; /* which one it was, -1: it does not say */
+};
+
+static int read_run(void *arg)
 {
 	const struct reader_attr *start, *count;
+	struct run_of *run = arg;
 	struct reader_node *n;
 	struct reader *r;
-	char path[300];
-	bool known;
 
-	*restart = -1;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir_fd, name);
-	if (reader__open(&r, path))
-		return false;
+	if (reader__open(&r, run->path))
+		return 1;
 	if (reader__node(r, 0, 0, NULL, &n)) {
 		reader__free(r);
-		return false;
+		return 1;
 	}
 	start = node__attr(n, "Start TimeNS");
 	count = node__attr(n, "Restart Count");
-	known = start && start->type == ATTR_I64;
-	if (known)
-		*start_ns = start->i;
+	run->known = start && start->type == ATTR_I64;
+	if (run->known)
+		run->start_ns = start->i;
 	if (count && count->type == ATTR_I64 && count->i < RESTARTS_MAX)
-		*restart = count->i;
+		run->restart = count->i;
 	reader_node__free(n);
 	reader__free(r);
-	return known;
+	return 0;
+}
+
+/* In a child: what lies at our place may be anything. What it cannot say is not known. */
+static int run_of(int dir_fd, const char *name, struct run_of *out)
+{
+	struct run_of *run = guard__share(sizeof(*run));
+	int err;
+
+	if (!run)
+		return -ENOMEM;
+	run->restart = -1;
+	snprintf(run->path, sizeof(run->path), "/proc/self/fd/%d/%s", dir_fd, name);
+	err = guard__run(read_run, run, &GUARD_STREAM);
+	*out = *run;
+	if (err) {
+		out->known = false;
+		out->restart = -1;
+	}
+	guard__unshare(run, sizeof(*run));
+	return err < 0 && err != -EBADMSG && err != -ETIME && err != -EOWNERDEAD ? err : 0;
 }
 
 /* Like rename, but -EEXIST where the target is there. */
@@ -152,15 +176,18 @@ static int keep(int dir_fd, const char *name, int64_t restart, char *kept, size_
 /* Puts tmp at NAME; what another run left there is kept. */
 static int put_final(int dir_fd, const char *tmp, const char *name, char *kept, size_t len)
 {
-	int64_t ours = 0, theirs = 0, restart;
+	struct run_of ours, theirs;
 	int err;
 
 	while ((err = move_new(dir_fd, tmp, dir_fd, name)) == -EEXIST) {
-		bool known = run_of(dir_fd, tmp, &ours, &restart);
-
-		if (run_of(dir_fd, name, &theirs, &restart) && known && ours == theirs)
+		err = run_of(dir_fd, tmp, &ours);
+		if (!err)
+			err = run_of(dir_fd, name, &theirs);
+		if (err)
+			break;
+		if (ours.known && theirs.known && ours.start_ns == theirs.start_ns)
 			return renameat(dir_fd, tmp, dir_fd, name) ? -errno : 0;
-		err = keep(dir_fd, name, restart, kept, len);
+		err = keep(dir_fd, name, theirs.restart, kept, len);
 		if (err)
 			break;
 	}

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "job/stepname.h"
+#include "store/guard.h"
 #include "store/h5util.h"
 #include "store/names.h"
 
@@ -40,7 +41,10 @@ static int read_step(struct reader *r, hid_t steps, const char *name)
 {
 	hid_t s = H5Gopen2(steps, name, H5P_DEFAULT), g = H5I_INVALID_HID;
 	struct names groups = {0}, nodes = {0};
-	int err = s < 0 ? -EBADMSG : names__children(s, H5O_TYPE_GROUP, &groups);
+	int err;
+
+	guard__object("/Steps/%s", name);
+	err = s < 0 ? -EBADMSG : names__children(s, H5O_TYPE_GROUP, &groups);
 
 	if (!err && names__has(&groups, "Nodes")) {
 		r->merged = true;
@@ -171,8 +175,10 @@ static int64_t open_file(const char *path)
 int reader__open(struct reader **out, const char *path)
 {
 	struct reader *r;
-	int err = check_file(path);
+	int err;
 
+	guard__file(path);
+	err = check_file(path);
 	if (err)
 		return err;
 	h5__init();
@@ -205,4 +211,16 @@ void reader__free(struct reader *r)
 	free(r->steps);
 	free(r->job);
 	free(r);
+}
+
+const char *reader__strerror(int err)
+{
+	switch (err) {
+	case -EBADMSG:
+		return "not a profile, or damaged";
+	case -EMSGSIZE:
+		return "it claims more than the file can hold, or than is read";
+	default:
+		return strerror(-err);
+	}
 }

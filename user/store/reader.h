@@ -31,6 +31,8 @@ struct reader {
 /* 0; -EBADMSG: not HDF5, or neither kind of file; -errno: cannot be opened. */
 int reader__open(struct reader **out, const char *path);
 void reader__free(struct reader *r);
+/* What an error of reading a file means to a user. */
+const char *reader__strerror(int err);
 
 struct reader_attr {
 	char *name;
@@ -50,7 +52,9 @@ struct reader_series {
 /* One node of one step. */
 struct reader_node {
 	const char *step, *name; /* the reader's */
+	char *path;		 /* of the group */
 	int64_t group;		 /* hid_t */
+	uint64_t file_bytes;	 /* what there can be in it at most */
 	struct reader_attr *attrs;
 	unsigned nattrs;
 	struct reader_series *series;
@@ -66,10 +70,18 @@ struct reader_node {
  */
 int reader__node(const struct reader *r, unsigned step, unsigned node, const char *series,
 		 struct reader_node **out);
+/* Adds another series to a node that was read with one; it is no error that it is not there. */
+int reader_node__series(struct reader_node *n, const char *series);
 void reader_node__free(struct reader_node *n);
 /* One attribute alone, whatever the node was read for: an integer. false: there is none. */
 bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v);
 
+/* One attribute, read from the file: all of them take longer than a table. a->str is the caller's
+ * to free, a->name is not set. 0; -ENOENT: no such; -EBADMSG: damaged, or of another shape;
+ * -ENOMEM. */
+int reader__attr(const struct reader_node *n, const char *name, struct reader_attr *a);
+
+/* Of those that reader__node read. */
 const struct reader_attr *node__attr(const struct reader_node *n, const char *name);
 const char *node__str(const struct reader_node *n, const char *name); /* NULL: no such string */
 bool node__number(const struct reader_node *n, const char *name, double *v);

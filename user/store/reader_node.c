@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/guard.h"
 #include "store/h5util.h"
 #include "store/names.h"
 #include "store/reader.h"
 
-#define ATTRS_MAX 1024
-#define UNKNOWN	  "Unknown Columns"
+#define ATTRS_MAX  1024
+#define TABLES_MAX (1u << 20) /* of all series together: groups may be the same one many times */
+#define UNKNOWN	   "Unknown Columns"
 
 static int read_string(hid_t attr, hid_t type, struct reader_attr *a)
 {
@@ -102,19 +104,29 @@ static int read_attrs(struct reader_node *n)
 	return 0;
 }
 
-/* That attribute alone: reading all of them takes longer than reading a table. */
-static int read_unknown(struct reader_node *n)
+int reader__attr(const struct reader_node *n, const char *name, struct reader_attr *a)
 {
-	struct reader_attr a = {0};
-	htri_t there = H5Aexists(n->group, UNKNOWN);
-	hid_t attr = there > 0 ? H5Aopen(n->group, UNKNOWN, H5P_DEFAULT) : H5I_INVALID_HID;
+	htri_t there = H5Aexists(n->group, name);
+	hid_t attr = there > 0 ? H5Aopen(n->group, name, H5P_DEFAULT) : H5I_INVALID_HID;
 	int err;
 
+	*a = (struct reader_attr){0};
 	if (attr < 0)
-		return there ? -EBADMSG : 0;
-	err = read_value(attr, &a);
+		return there ? -EBADMSG : -ENOENT;
+	err = read_value(attr, a);
 	H5Aclose(attr);
-	n->unknown = a.str;
+	if (err)
+		free(a->str);
+	return err;
+}
+
+static int read_unknown(struct reader_node *n)
+{
+	struct reader_attr a;
+	int err = reader__attr(n, UNKNOWN, &a);
+
+	if (!err)
+		n->unknown = a.str;
 	return err == -ENOMEM ? err : 0;
 }
 
@@ -164,6 +176,7 @@ static int add_table_series(const char *name, struct reader_series *s)
 static int read_series(struct reader_node *n)
 {
 	struct names groups = {0}, tables = {0};
+	unsigned ntables = 0;
 	int err;
 
 	err = names__children(n->group, H5O_TYPE_GROUP, &groups);
@@ -173,8 +186,12 @@ static int read_series(struct reader_node *n)
 		n->series = calloc(groups.n + tables.n + 1, sizeof(*n->series));
 		err = n->series ? 0 : -ENOMEM;
 	}
-	for (unsigned i = 0; !err && i < groups.n; i++)
+	for (unsigned i = 0; !err && i < groups.n; i++) {
 		err = add_group_series(n->group, groups.v[i], &n->series[n->nseries++]);
+		ntables += n->series[i].ntables;
+		if (!err && ntables > TABLES_MAX)
+			err = -EMSGSIZE;
+	}
 	for (unsigned i = 0; !err && i < tables.n; i++)
 		err = add_table_series(tables.v[i], &n->series[n->nseries++]);
 	names__free(&groups);
@@ -182,8 +199,9 @@ static int read_series(struct reader_node *n)
 	return err;
 }
 
-static int read_one_series(struct reader_node *n, const char *name)
+int reader_node__series(struct reader_node *n, const char *name)
 {
+	struct reader_series *all;
 	H5O_info_t obj;
 	H5L_info_t link;
 
@@ -197,12 +215,14 @@ static int read_one_series(struct reader_node *n, const char *name)
 		return -EBADMSG;
 	if (obj.type != H5O_TYPE_GROUP && obj.type != H5O_TYPE_DATASET)
 		return 0;
-	n->series = calloc(1, sizeof(*n->series));
-	if (!n->series)
+	all = reallocarray(n->series, n->nseries + 1, sizeof(*all));
+	if (!all)
 		return -ENOMEM;
-	n->nseries = 1;
-	return obj.type == H5O_TYPE_GROUP ? add_group_series(n->group, name, n->series)
-					  : add_table_series(name, n->series);
+	n->series = all;
+	all += n->nseries++;
+	*all = (struct reader_series){0};
+	return obj.type == H5O_TYPE_GROUP ? add_group_series(n->group, name, all)
+					  : add_table_series(name, all);
 }
 
 static int read_all(struct reader_node *n)
@@ -220,18 +240,21 @@ static int read_all(struct reader_node *n)
 	return err;
 }
 
-static hid_t open_node(const struct reader *r, unsigned step, unsigned node)
+static int open_node(struct reader_node *n, const struct reader *r)
 {
-	const struct reader_step *s = &r->steps[step];
-	hid_t group;
-	char *path;
+	hsize_t bytes;
 
-	if (asprintf(&path, r->merged ? "/Steps/%s/Nodes/%s" : "%.0s/%s", s->name, s->nodes[node]) <
-	    0)
-		return H5I_INVALID_HID;
-	group = H5Gopen2(r->file, path, H5P_DEFAULT);
-	free(path);
-	return group;
+	if (asprintf(&n->path, r->merged ? "/Steps/%s/Nodes/%s" : "%.0s/%s", n->step, n->name) <
+	    0) {
+		n->path = NULL;
+		return -ENOMEM;
+	}
+	guard__object("%s", n->path);
+	if (H5Fget_filesize(r->file, &bytes) < 0)
+		return -EBADMSG;
+	n->file_bytes = bytes;
+	n->group = H5Gopen2(r->file, n->path, H5P_DEFAULT);
+	return n->group < 0 ? -EBADMSG : 0;
 }
 
 int reader__node(const struct reader *r, unsigned step, unsigned node, const char *series,
@@ -247,13 +270,12 @@ int reader__node(const struct reader *r, unsigned step, unsigned node, const cha
 		return -ENOMEM;
 	n->step = r->steps[step].name;
 	n->name = r->steps[step].nodes[node];
-	n->group = open_node(r, step, node);
-	if (n->group < 0)
-		err = -EBADMSG;
-	else if (!series)
+	n->group = H5I_INVALID_HID;
+	err = open_node(n, r);
+	if (!err && !series)
 		err = read_all(n);
-	else if (!(err = read_unknown(n)))
-		err = read_one_series(n, series);
+	else if (!err && !(err = read_unknown(n)))
+		err = reader_node__series(n, series);
 	if (err) {
 		reader_node__free(n);
 		return err;
@@ -278,6 +300,7 @@ void reader_node__free(struct reader_node *n)
 	}
 	if (n->group >= 0)
 		H5Gclose(n->group);
+	free(n->path);
 	free(n->attrs);
 	free(n->series);
 	free(n->unknown);

@@ -7,6 +7,8 @@
 
 #include "store/cursor.h"
 
+#define CELLS_MAX (UINT64_C(512) << 20) /* a cell may be a single byte in the file */
+
 static int copy_names(const struct cursor *c, struct table *t)
 {
 	t->names = calloc(c->ncols, sizeof(*t->names));
@@ -40,6 +42,8 @@ static int read_cells(struct cursor *c, struct table *t)
 	unsigned n;
 	int err;
 
+	if (c->nrows > CELLS_MAX / c->ncols)
+		return -EMSGSIZE;
 	t->nrows = c->nrows;
 	t->cells = calloc(t->nrows * t->ncols + 1, sizeof(*t->cells));
 	if (!t->cells)

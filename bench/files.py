@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Merging and extraction beside Slurm's sh5util: the same files, in turn, in memory (/dev/shm), so
+that no disk is measured; one core for each."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+
+import helper
+import stock
+from helper import BUILD, Missing
+from stats import rotated
+from table import Row
+
+TITLE = "Job files: merge and extraction, beside Slurm's sh5util (601 rows per node)"
+
+JOBPROF = os.path.join(BUILD, "jobprof")
+SIZES = (16, 256, 2048)
+KINDS = {"slurm": "Slurm's files", "jobprof": "jobprof's files"}
+LEVELS = {"Totals": "totals", "TimeSeries": "timeseries"}
+ROUNDS = 5  # each takes seconds
+
+
+def in_memory():
+    d = tempfile.mkdtemp(prefix="jobprof-bench.", dir="/dev/shm")
+    helper._tmp.append(d)
+    return d
+
+
+def make(kind, nodes, extra=()):
+    """A profile directory with the node-step files of job 7; the directory and their bytes."""
+    top = in_memory()
+    user = os.path.join(top, "root")
+    os.mkdir(user)
+    subprocess.run([os.path.join(BUILD, "bench", "jpfiles"), "-k", kind, "-n", str(nodes), *extra,
+                    user], check=True)
+    return top, sum(e.stat().st_size for e in os.scandir(user))
+
+
+class Job:
+    """One job's files and what the tools make of them."""
+
+    def __init__(self, kind, nodes):
+        self.kind, self.nodes = kind, nodes
+        self.top, self.bytes = make(kind, nodes)
+        self.env = stock.setup(self.top)
+        self.cpu = min(os.sched_getaffinity(0))
+        self.used = {}
+
+    def out(self, name):
+        return os.path.join(self.top, name)
+
+    def measure(self, name, args, env=None, cpu=True):
+        used = stock.run(args, env, self.cpu if cpu else None)
+        self.used.setdefault(name, []).append(used)
+
+    def merge_ours(self):
+        if os.path.exists(self.out("ours.h5")):
+            os.unlink(self.out("ours.h5"))
+        self.measure("merge", [JOBPROF, "merge", "-S", "-j", "7", "-p", self.top, "-u", "root",
+                               "-o", self.out("ours.h5"), "--threads", "1"])
+
+    def merge_stock(self):
+        self.measure("stock merge", ["sh5util", "-S", "-j", "7", "-p", self.top, "-u", "root",
+                                     "-o", self.out("stock.h5")], self.env)
+
+    def extract(self, level, file, name, *more, cpu=True):
+        self.measure(name, [JOBPROF, "extract", "-i", self.out(file), "-s", "Tasks", "-l",
+                            LEVELS[level], "-o", self.out("x.csv"), *more], cpu=cpu)
+
+    def extract_stock(self, level, file):
+        self.measure("stock " + level, ["sh5util", "-E", "-j", "7", "-i", self.out(file), "-s",
+                                        "Tasks", "-l", "Node:" + level, "-o", self.out("y.csv")],
+                     self.env)
+
+    def round(self, n):
+        """Both tools read the file that the stock tool has merged, but for the stored totals."""
+        steps = [self.merge_ours, self.merge_stock]
+        for s in rotated(steps, n):
+            s()
+        for level in LEVELS:
+            mine = lambda lv=level: self.extract(lv, "stock.h5", lv, "--stock", "--threads", "1")
+            theirs = lambda lv=level: self.extract_stock(lv, "stock.h5")
+            for s in rotated([mine, theirs], n):
+                s()
+            self.extract(level, "stock.h5", level + ", two", "--stock", "--threads", "2",
+                         cpu=False)
+        self.extract("Totals", "ours.h5", "stored totals", "--threads", "1")
+
+    def walls(self, name):
+        return [u.wall for u in self.used[name]]
+
+    def ratio(self, a, b):
+        return [x / y for x, y in zip(self.walls(a), self.walls(b))]
+
+    def done(self):
+        shutil.rmtree(self.top, ignore_errors=True)
+
+
+def tables(path):
+    out = subprocess.run([os.path.join(BUILD, "bench", "jph5size"), path], check=True,
+                         capture_output=True, text=True).stdout
+    return len(out.splitlines())
+
+
+def rows_of(job):
+    """The figures of one job, by what the targets are for."""
+    what = "%s, %d nodes" % (KINDS[job.kind], job.nodes)
+    large = job.nodes == max(SIZES)
+
+    def row(name, unit, values, target=None, digits=2):
+        return Row("files", "%s: %s" % (what, name), unit, values, target=target, digits=digits)
+
+    yield row("merge", "nodes/s", [job.nodes / w for w in job.walls("merge")], digits=0)
+    if job.kind == "slurm":
+        yield row("merge, totals computed", "ms per node",
+                  [1000 * w / job.nodes for w in job.walls("merge")],
+                  target=0.5 if job.nodes > 16 else None)
+    yield row("merge, over the stock tool's time", "x", job.ratio("merge", "stock merge"),
+              target=1 if job.kind == "jobprof" else None)
+    for level in LEVELS:
+        yield row("extract %s, over the stock tool's time" % level, "x",
+                  job.ratio(level, "stock " + level), target=0.1 if job.nodes > 16 else None,
+                  digits=3)
+        yield row("extract %s, two processes over one" % level, "x",
+                  job.ratio(level + ", two", level))
+    yield row("extract the totals that merging has stored, over the stock tool's time", "x",
+              job.ratio("stored totals", "stock Totals"), digits=3)
+    if large:
+        yield row("merge: memory at most", "MB", [max(u.mb for u in job.used["merge"])], target=64)
+        yield row("extract: memory at most", "MB",
+                  [max(u.mb for n in LEVELS for u in job.used[n])], target=64)
+    limit = job.bytes * 1.05 + 4096 * tables(job.out("ours.h5"))
+    yield row("merged file, over its inputs + 5 % + 4 KiB per table", "x",
+              [os.path.getsize(job.out("ours.h5")) / limit], target=1)
+
+
+def run(_, opts):
+    if not os.path.isdir("/dev/shm"):
+        raise Missing("no /dev/shm")
+    sizes = SIZES[:1] if opts.quick else SIZES
+    rows = []
+    for kind in KINDS:
+        for nodes in sizes:
+            job = Job(kind, nodes)
+            try:
+                for n in range(min(opts.rounds, ROUNDS)):
+                    job.round(n)
+                rows += rows_of(job)
+            finally:
+                job.done()
+    return rows

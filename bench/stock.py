@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Slurm's own sh5util, and programs measured as a whole."""
+
+import os
+import subprocess
+import time
+
+from helper import Missing, has, tmpdir
+
+CONF = """ClusterName=bench
+SlurmctldHost=localhost
+AcctGatherProfileType=acct_gather_profile/hdf5
+"""
+
+
+def setup(profiles):
+    """Its environment: it starts with a configuration only, but reaches for no daemon."""
+    if not has("sh5util"):
+        raise Missing("sh5util is not installed")
+    d = tmpdir()
+    with open(os.path.join(d, "slurm.conf"), "w") as f:
+        f.write(CONF)
+    with open(os.path.join(d, "acct_gather.conf"), "w") as f:
+        f.write("ProfileHDF5Dir=%s\n" % profiles)
+    return dict(os.environ, SLURM_CONF=os.path.join(d, "slurm.conf"))
+
+
+class Used:
+    """What a program took: seconds of wall clock and of CPU, MB at most."""
+
+    def __init__(self, wall, cpu, mb):
+        self.wall, self.cpu, self.mb = wall, cpu, mb
+
+
+def run(args, env=None, cpu=None):
+    """Runs to its end; cpu: it and its children have only that one."""
+    began = time.monotonic()
+    p = subprocess.Popen(args, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                         preexec_fn=(lambda: os.sched_setaffinity(0, [cpu])) if cpu is not None
+                         else None)
+    err = p.stderr.read()
+    _, status, ru = os.wait4(p.pid, 0)
+    wall = time.monotonic() - began
+    p.returncode = os.waitstatus_to_exitcode(status)
+    if p.returncode:
+        raise Missing("%s: %s" % (" ".join(args[:3]), err.decode(errors="replace").strip()[-200:]))
+    return Used(wall, ru.ru_utime + ru.ru_stime, ru.ru_maxrss / 1024)

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Whose a socket is, and where its traffic is counted. */
+#ifndef JP_SOCK_BPF_H
+#define JP_SOCK_BPF_H
+
+#include "bpf/task.bpf.h"
+
+#define TAG_GEN_SHIFT 32
+
+static __always_inline struct jp_net *net_of(u32 slot)
+{
+	u32 key = bpf_get_smp_processor_id() * jp_nslots + slot;
+
+	return bpf_map_lookup_elem(&jp_net, &key);
+}
+
+/* The slot that a socket carries (struct jp_owner in one word), JP_SLOT_NONE without one, or where
+ * the slot has been given to another since. */
+static __always_inline u32 slot_of_tag(const u64 *tag)
+{
+	struct jp_slot *info;
+	u64 v;
+
+	if (!tag)
+		return JP_SLOT_NONE;
+	v = *(const volatile u64 *)tag;
+	info = slot_info((u32)v);
+	if (info && slot_valid((u32)v) && info->gen == (u32)(v >> TAG_GEN_SHIFT))
+		return (u32)v;
+	return JP_SLOT_NONE;
+}
+
+/* The hierarchy of cgroup v2 among those that are followed, NULL without. */
+static __always_inline const volatile struct jp_carrier *v2_carrier(void)
+{
+	int i;
+
+	for (i = 0; i < JP_CARRIERS && i < jp_ncarriers; i++)
+		if (jp_carriers[i].ssid < 0)
+			return &jp_carriers[i];
+	return NULL;
+}
+
+/* Where a cgroup of v2 counts: every one at or below a step is known, whatever its depth. */
+static __always_inline u32 slot_of_cgroup2(u64 id)
+{
+	const volatile struct jp_carrier *v2 = v2_carrier();
+	struct jp_cgroup_key key = {.id = id};
+	struct jp_cgroup *e;
+
+	if (!v2)
+		return JP_SLOT_OTHER;
+	key.hier = v2->hier;
+	e = bpf_map_lookup_elem(&jp_cgroups, &key);
+	return e && slot_valid(e->slot) ? e->slot : JP_SLOT_OTHER;
+}
+
+#endif

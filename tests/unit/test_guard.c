@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What happens in a guarded child stays there. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "store/guard.h"
+
+static const struct guard_limits limits = {UINT64_C(256) << 20, 1};
+
+static int give_status(void *arg)
+{
+	return *(int *)arg;
+}
+
+static int die_by(void *arg)
+{
+	int sig = *(int *)arg;
+
+	signal(sig, SIG_DFL);
+	guard__file("/dir/x.h5");
+	guard__object("/n1/%s", "Tasks");
+	raise(sig);
+	return 3;
+}
+
+static int spin(void *arg)
+{
+	for (volatile unsigned i = 0;; i++)
+		;
+	return 0;
+}
+
+/* 512 MiB. */
+static int take_memory(void *arg)
+{
+	for (unsigned i = 0; i < 512; i++) {
+		char *p = malloc(1u << 20);
+
+		if (!p)
+			return 7;
+		memset(p, i, 1u << 20);
+	}
+	return 0;
+}
+
+static int write_shared(void *arg)
+{
+	*(int *)arg = 42;
+	return 0;
+}
+
+static int run_nested(void *arg)
+{
+	int sig = SIGSEGV, err;
+
+	guard__file("outer");
+	err = guard__run(die_by, &sig, &limits);
+	return err == -EBADMSG && !strcmp(guard__at(), "") ? 5 : 6;
+}
+
+/* Says who it is and waits to be killed. */
+static int wait_for_signal(void *arg)
+{
+	*(volatile pid_t *)arg = getpid();
+	for (;;)
+		pause();
+	return 0;
+}
+
+static void the_childs_status_is_passed_on(void **state)
+{
+	int wanted[] = {0, 1, 2, 255};
+
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(guard__run(give_status, &wanted[i], &limits), wanted[i]);
+}
+
+static void a_crash_is_an_error(void **state)
+{
+	int sigs[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
+
+	for (unsigned i = 0; i < 5; i++)
+		assert_int_equal(guard__run(die_by, &sigs[i], &limits), -EBADMSG);
+}
+
+static void other_deaths_are_told_apart(void **state)
+{
+	int sigs[] = {SIGKILL, SIGXCPU, SIGTERM, SIGPIPE};
+	int wanted[] = {-EOWNERDEAD, -ETIME, -EINTR, -EINTR};
+
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(guard__run(die_by, &sigs[i], &limits), wanted[i]);
+}
+
+static void a_loop_ends_at_its_processor_time(void **state)
+{
+	assert_int_equal(guard__run(spin, NULL, &limits), -ETIME);
+}
+
+static void memory_is_limited(void **state)
+{
+#ifdef __SANITIZE_ADDRESS__
+	skip(); /* which has no limit there */
+#endif
+	assert_int_equal(guard__run(take_memory, NULL, &limits), 7);
+}
+
+static void shared_memory_is_seen_by_both(void **state)
+{
+	int *p = guard__share(sizeof(*p));
+
+	assert_non_null(p);
+	assert_int_equal(*p, 0);
+	assert_int_equal(guard__run(write_shared, p, &limits), 0);
+	assert_int_equal(*p, 42);
+	guard__unshare(p, sizeof(*p));
+	guard__unshare(NULL, 1);
+}
+
+static void a_guard_in_a_guard(void **state)
+{
+	assert_int_equal(guard__run(run_nested, NULL, &limits), 5);
+}
+
+/* guard__verb in a process of its own; what it wrote to fd comes back. */
+static int verb(int (*fn)(void *), void *arg, int fd, char *text, size_t size)
+{
+	int pipes[2], status;
+	ssize_t got = 0, n;
+	pid_t pid;
+
+	assert_int_equal(pipe(pipes), 0);
+	pid = fork();
+	if (!pid) {
+		dup2(pipes[1], fd);
+		close(pipes[0]);
+		close(pipes[1]);
+		log__init("jobprof", LOGL_INFO);
+		_exit(guard__verb(fn, arg, &limits));
+	}
+	close(pipes[1]);
+	while ((n = read(pipes[0], text + got, size - 1 - got)) > 0)
+		got += n;
+	text[got] = 0;
+	close(pipes[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static void a_crash_is_one_line_with_file_and_object(void **state)
+{
+	int sig = SIGSEGV, status;
+	char text[512];
+
+	status = verb(die_by, &sig, STDERR_FILENO, text, sizeof(text));
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 1);
+	assert_string_equal(text, "jobprof: /dir/x.h5: /n1/Tasks: damaged: reading it crashed the "
+				  "HDF5 library (Segmentation fault)\n");
+}
+
+static int print_and_fail(void *arg)
+{
+	printf("whole line\n");
+	return 1;
+}
+
+static void output_of_the_child_comes_once(void **state)
+{
+	char text[512];
+
+	verb(print_and_fail, NULL, STDOUT_FILENO, text, sizeof(text));
+	assert_string_equal(text, "whole line\n");
+}
+
+static void a_signal_that_ended_the_child_ends_the_verb(void **state)
+{
+	int sig = SIGPIPE, status;
+	char text[512];
+
+	status = verb(die_by, &sig, STDERR_FILENO, text, sizeof(text));
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGPIPE);
+	assert_string_equal(text, "");
+}
+
+/* A verb whose child waits; returns the verb's pid when the child is there. */
+static pid_t start_waiting(pid_t *child)
+{
+	pid_t pid;
+
+	*child = 0;
+	pid = fork();
+	if (!pid)
+		_exit(guard__verb(wait_for_signal, child, &limits));
+	for (unsigned i = 0; !*(volatile pid_t *)child && i < 10000; i++)
+		usleep(1000);
+	assert_int_not_equal(*child, 0);
+	return pid;
+}
+
+static void signals_reach_the_child(void **state)
+{
+	pid_t *child = guard__share(sizeof(*child)), pid = start_waiting(child);
+	int status;
+
+	kill(pid, SIGTERM);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFSIGNALED(status));
+	assert_int_equal(WTERMSIG(status), SIGTERM);
+	assert_int_equal(kill(*child, 0), -1); /* and it was waited for */
+	guard__unshare(child, sizeof(*child));
+}
+
+static void the_child_dies_with_its_parent(void **state)
+{
+	pid_t *child = guard__share(sizeof(*child)), pid;
+	int status;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	pid = start_waiting(child);
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(waitpid(*child, &status, 0), *child);
+	assert_true(WIFSIGNALED(status));
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	guard__unshare(child, sizeof(*child));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_childs_status_is_passed_on),
+		cmocka_unit_test(a_crash_is_an_error),
+		cmocka_unit_test(other_deaths_are_told_apart),
+		cmocka_unit_test(a_loop_ends_at_its_processor_time),
+		cmocka_unit_test(memory_is_limited),
+		cmocka_unit_test(shared_memory_is_seen_by_both),
+		cmocka_unit_test(a_guard_in_a_guard),
+		cmocka_unit_test(a_crash_is_one_line_with_file_and_object),
+		cmocka_unit_test(output_of_the_child_comes_once),
+		cmocka_unit_test(a_signal_that_ended_the_child_ends_the_verb),
+		cmocka_unit_test(signals_reach_the_child),
+		cmocka_unit_test(the_child_dies_with_its_parent),
+	};
+
+	return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
+}

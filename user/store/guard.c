@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/guard.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define BYTES_PER_SECOND (256u << 10)
+
+/* What is read now. A child's is shared with its parent. */
+struct note {
+	char file[1024], object[512]; /* the object with ": " behind it */
+	unsigned seconds;	      /* 0: not in a child */
+};
+
+static struct note own;
+static struct note *note = &own;
+
+static const struct {
+	int sig, err;
+} deaths[] = {
+	{SIGSEGV, -EBADMSG}, {SIGBUS, -EBADMSG},  {SIGABRT, -EBADMSG},	  {SIGFPE, -EBADMSG},
+	{SIGILL, -EBADMSG},  {SIGTRAP, -EBADMSG}, {SIGSYS, -EBADMSG},	  {SIGPROF, -ETIME},
+	{SIGXCPU, -ETIME},   {SIGVTALRM, -ETIME}, {SIGKILL, -EOWNERDEAD},
+};
+
+void *guard__share(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+void guard__unshare(void *p, size_t size)
+{
+	if (p)
+		munmap(p, size);
+}
+
+/* SIGPROF ends who has no handler for it. */
+static void start_clock(unsigned seconds)
+{
+	struct itimerval t = {.it_value = {seconds, 0}};
+
+	setitimer(ITIMER_PROF, &t, NULL);
+}
+
+/* A sparse file's size says nothing. */
+static unsigned seconds_for(const char *path)
+{
+	struct stat st;
+	uint64_t bytes;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	bytes = (uint64_t)st.st_blocks * 512;
+	if (bytes > (uint64_t)st.st_size)
+		bytes = st.st_size;
+	bytes /= BYTES_PER_SECOND;
+	return bytes > 1000000 ? 1000000 : bytes;
+}
+
+void guard__file(const char *path)
+{
+	snprintf(note->file, sizeof(note->file), "%s", path);
+	note->object[0] = 0;
+	if (note->seconds)
+		start_clock(note->seconds + seconds_for(path));
+}
+
+void guard__object(const char *fmt, ...)
+{
+	static const char end[] = ": ";
+	size_t room = sizeof(note->object) - sizeof(end);
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(note->object, room, fmt, ap);
+	va_end(ap);
+	n = n < 0 ? 0 : (size_t)n < room ? n : (int)room - 1;
+	memcpy(note->object + n, end, sizeof(end));
+}
+
+const char *guard__at(void)
+{
+	return note->object;
+}
+
+static void lower(int resource, rlim_t to)
+{
+	struct rlimit r;
+
+	if (getrlimit(resource, &r) || r.rlim_cur <= to)
+		return;
+	r.rlim_cur = to;
+	setrlimit(resource, &r);
+}
+
+/* The address sanitizer reserves more addresses than any limit. */
+static void set_limits(const struct guard_limits *l)
+{
+#ifndef __SANITIZE_ADDRESS__
+	uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
+
+	lower(RLIMIT_AS, l->memory < half ? l->memory : half);
+#endif
+	lower(RLIMIT_CORE, 0);
+	signal(SIGPROF, SIG_DFL);
+	start_clock(l->seconds);
+}
+
+static void child(int (*fn)(void *), void *arg, const struct guard_limits *l, pid_t parent,
+		  const sigset_t *mask)
+{
+	int status;
+
+	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	if (getppid() != parent)
+		_exit(1);
+	sigprocmask(SIG_SETMASK, mask, NULL);
+	set_limits(l);
+	status = fn(arg);
+	if (fflush(stdout) || ferror(stdout)) {
+		log_error("cannot write the output: %s", strerror(errno));
+		status = 1;
+	}
+	_exit(status);
+}
+
+/* Until the child is gone. What the terminal sends, it sends to the child too. */
+static int wait_for(pid_t pid, const sigset_t *signals)
+{
+	siginfo_t info;
+	pid_t got;
+	int status;
+
+	while ((got = waitpid(pid, &status, WNOHANG)) != pid) {
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (sigwaitinfo(signals, &info) > 0 && info.si_signo != SIGCHLD &&
+		    info.si_code != SI_KERNEL)
+			kill(pid, info.si_signo);
+	}
+	return status;
+}
+
+static int run(int (*fn)(void *), void *arg, const struct guard_limits *l)
+{
+	struct sigaction dfl = {.sa_handler = SIG_DFL}, was;
+	pid_t pid, parent = getpid();
+	sigset_t signals, mask;
+	int status;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGHUP);
+	sigaddset(&signals, SIGQUIT);
+	fflush(NULL);
+	sigaction(SIGCHLD, &dfl, &was); /* where it is ignored, nobody could be waited for */
+	sigprocmask(SIG_BLOCK, &signals, &mask);
+	pid = fork();
+	if (!pid)
+		child(fn, arg, l, parent, &mask);
+	status = pid < 0 ? -errno : wait_for(pid, &signals);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	sigaction(SIGCHLD, &was, NULL);
+	return status;
+}
+
+/* As wait(2) has it, or -errno. *where is what the child was at. */
+static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l, struct note *where)
+{
+	struct note *outer = note;
+	int status;
+
+	note = guard__share(sizeof(*note));
+	if (!note) {
+		note = outer;
+		return -ENOMEM;
+	}
+	note->seconds = l->seconds;
+	status = run(fn, arg, l);
+	*where = *note;
+	guard__unshare(note, sizeof(*note));
+	note = outer;
+	return status;
+}
+
+static int meaning(int status)
+{
+	if (status < 0)
+		return status;
+	if (WIFEXITED(status))
+		return WEXITSTATUS(status);
+	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
+		if (WTERMSIG(status) == deaths[i].sig)
+			return deaths[i].err;
+	return -EINTR;
+}
+
+int guard__run(int (*fn)(void *), void *arg, const struct guard_limits *l)
+{
+	struct note where;
+
+	return meaning(run_noted(fn, arg, l, &where));
+}
+
+static void say(int err, int sig, const struct note *n)
+{
+	const char *file = *n->file ? n->file : "no file yet";
+
+	if (err == -EBADMSG)
+		log_error("%s: %sdamaged: reading it crashed the HDF5 library (%s)", file,
+			  n->object, strsignal(sig));
+	else if (err == -ETIME)
+		log_error("%s: %sdamaged: reading it takes too long for its size", file, n->object);
+	else
+		log_error("%s: %sthe process that read it was killed", file, n->object);
+}
+
+int guard__verb(int (*fn)(void *), void *arg, const struct guard_limits *l)
+{
+	struct note where;
+	int status = run_noted(fn, arg, l, &where), err = meaning(status);
+
+	if (err >= 0)
+		return err;
+	if (status < 0) {
+		log_error("cannot start a process to read files: %s", strerror(-status));
+	} else if (err == -EINTR) {
+		signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+	} else {
+		say(err, WTERMSIG(status), &where);
+	}
+	return 1;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Work on files that others wrote, in a child process. The HDF5 library believes what a file says:
+ * a damaged one can make it crash, loop or ask for all memory. In a child with limits that ends in
+ * an error of this program. The child inherits everything; its output is the program's output. It
+ * dies with its parent. Memory it changes is its own: results leave it by its exit status, by
+ * files, or by memory from guard__share.
+ */
+#ifndef JP_STORE_GUARD_H
+#define JP_STORE_GUARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct guard_limits {
+	uint64_t memory;  /* bytes of address space, never more than half of the machine's memory */
+	unsigned seconds; /* of processor time for one guard__file, beside what its size allows */
+};
+
+/* Of what reads whole nodes into memory, and of what streams. */
+#define GUARD_LOAD   ((struct guard_limits){UINT64_C(8) << 30, 20})
+#define GUARD_STREAM ((struct guard_limits){UINT64_C(1) << 30, 20})
+
+/*
+ * Runs fn(arg) in a child and waits for it, saying nothing. What fn returned (0..255, an exit
+ * status); -EBADMSG: it crashed; -ETIME: it used up its processor time; -EOWNERDEAD: it was killed;
+ * -EINTR: another signal ended it; -errno: there was no child.
+ * Signals that end a program (INT, TERM, HUP, QUIT) are passed on to the child. May be called in a
+ * child, not in a process with several threads.
+ */
+int guard__run(int (*fn)(void *arg), void *arg, const struct guard_limits *l);
+
+/* The same for a verb: an error is one line that names the file and object the child was at; a
+ * signal that ended the child otherwise ends this process too. Returns the exit status. */
+int guard__verb(int (*fn)(void *arg), void *arg, const struct guard_limits *l);
+
+/*
+ * What is read from here on: the reader says it, error lines have it. A file begins without an
+ * object, and in a child it starts the clock of processor time anew, with a second more for each
+ * 256 KiB of the file. An object is named by its path in the file.
+ */
+void guard__file(const char *path);
+void guard__object(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* The object's name and ": ", or "" where there is none. Until the next of those two calls. */
+const char *guard__at(void);
+
+/* Zeroed memory that parent and child both see. NULL: none. */
+void *guard__share(size_t size);
+void guard__unshare(void *p, size_t size);
+
+#endif
