@@ -9,6 +9,7 @@
 #include "cmd/sh5util.h"
 #include "store/reader.h"
 #include "store/contents.h"
+#include "store/guard.h"
 
 static void print_common(const struct contents_series *s)
 {
@@ -20,22 +21,21 @@ static void print_common(const struct contents_series *s)
 	}
 }
 
-int sh5__list(const struct sh5_options *o, const struct jobfile *f)
-{
-	struct problems problems = {.path = f->path};
-	struct contents *c = NULL;
-	struct reader *r;
-	int status = SH5_OK, err;
+struct work {
+	const struct sh5_options *o;
+	const char *path;
+};
 
-	log_info("Listing items from %s", f->path);
-	r = sh5__open(f->path);
-	if (!r)
-		return SH5_USAGE;
-	if (!sh5__all_there(r, f->path, &o->sel))
-		status = SH5_FAILED;
+static int list_items(const struct work *w, const struct reader *r)
+{
+	const struct sh5_options *o = w->o;
+	struct problems problems = {.path = w->path};
+	struct contents *c = NULL;
+	int status = sh5__all_there(r, w->path, &o->sel) ? SH5_OK : SH5_FAILED, err;
+
 	err = contents__read(&c, r, &o->sel, o->series, true, problems__add, &problems);
 	if (err) {
-		log_error("error: %s: %s", f->path, reader__strerror(err));
+		log_error("error: %s: %s", w->path, reader__strerror(err));
 		status = SH5_FAILED;
 	} else if (c->nseries && c->series[0].tables) {
 		print_common(&c->series[0]);
@@ -46,8 +46,25 @@ int sh5__list(const struct sh5_options *o, const struct jobfile *f)
 	}
 	problems__end(&problems);
 	contents__free(c);
+	return status;
+}
+
+static int list_file(void *arg)
+{
+	const struct work *w = arg;
+	struct reader *r = sh5__open(w->path);
+	int status = r ? list_items(w, r) : SH5_USAGE;
+
 	reader__free(r);
 	return status;
+}
+
+int sh5__list(const struct sh5_options *o, const struct jobfile *f)
+{
+	struct work w = {o, f->path};
+
+	log_info("Listing items from %s", f->path);
+	return guard__verb(list_file, &w, &GUARD_STREAM);
 }
 
 void sh5__help(void)
