@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A place with node-step files, where the stock sh5util and ours can be called."""
 
+import csv
+import io
 import pwd
 
 from lib import *
@@ -92,3 +94,45 @@ def make_job(site, job, seed=9):
 def need_stock():
     if not STOCK:
         raise Skipped("there is no stock sh5util")
+
+
+def rows_in(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def is_done(name, done, code, *texts):
+    is_true(name, done.code == code and all(t in done.err + done.out for t in texts), done)
+
+
+def in_both(s, name, *args, out=None):
+    """Both tools called in the same way: status, standard output and file."""
+    results = []
+    for tool in (s.stock, s.ours):
+        d = tool(*args)
+        text = None
+        if out and os.path.exists(s.path(out)):
+            text = s.read(out)
+            os.unlink(s.path(out))
+        results.append((d.code, d.out, text))
+    is_equal(name, results[1], results[0])
+
+
+def same_tree(a, b):
+    """What of HDF5 file a is otherwise, or not, in b."""
+    wrong = []
+    with h5py.File(a) as f, h5py.File(b) as g:
+        def look(name, x):
+            if name not in g:
+                wrong.append(name)
+                return
+            y = g[name]
+            for k in x.attrs:
+                if k not in y.attrs or bytes(x.attrs[k]) != bytes(y.attrs[k]) or \
+                        x.attrs[k].shape != y.attrs[k].shape:
+                    wrong.append("%s attribute %s" % (name, k))
+            if isinstance(x, h5py.Dataset) and (x.dtype != y.dtype or
+                                                x[()].tobytes() != y[()].tobytes()):
+                wrong.append(name)
+        f.visititems(look)
+        look("/", f["/"])
+    return wrong
