@@ -237,7 +237,7 @@ static int read_all(struct reading *rd, const struct reader *r)
 		err = read_node(rd, r, step, refs[i].node);
 	}
 	free(refs);
-	for (unsigned i = 0; i < c->nsteps; i++)
+	for (unsigned i = 0; !err && i < c->nsteps; i++)
 		for (unsigned k = 0; k < c->steps[i].nplaces; k++)
 			sort_tasks(&c->steps[i].places[k]);
 	return err;

@@ -9,10 +9,11 @@
 #include "store/items_tables.h"
 #include "store/kinds.h"
 
-#define POOL_BYTES (32u << 20)
-#define SHARE_MIN  12u /* rows of one table in memory */
-#define HUNDREDTH  (NS / 100)
-#define PERIOD_MAX (1000000000 * NS)
+#define POOL_BYTES   (32u << 20)
+#define SHARE_MIN    12u /* rows of one table in memory */
+#define HUNDREDTH    (NS / 100)
+#define PERIOD_MAX_S 1e9
+#define PERIOD_MAX   (1000000000 * NS)
 
 struct items_state {
 	struct items_query q;
@@ -47,7 +48,7 @@ static int64_t choose_period(struct items_tables *t, double wanted)
 	int64_t gap = NS;
 
 	if (wanted > 0)
-		return wanted < PERIOD_MAX / NS ? (int64_t)(wanted * NS + 0.5) : PERIOD_MAX;
+		return wanted < PERIOD_MAX_S ? (int64_t)(wanted * NS + 0.5) : PERIOD_MAX;
 	if (t->ngaps) {
 		qsort(t->gaps, t->ngaps, sizeof(*t->gaps), by_gap);
 		gap = t->gaps[(size_t)t->ngaps * 3 / 4];
