@@ -23,7 +23,7 @@ void outbuf__flush(struct outbuf *o);
 int outbuf__end(struct outbuf *o);
 
 void outbuf__str(struct outbuf *o, const char *s);
-void outbuf__mem(struct outbuf *o, const void *p, size_t n);
+void outbuf__mem(struct outbuf *o, const void *from, size_t left);
 void outbuf__char(struct outbuf *o, char c);
 void outbuf__u64(struct outbuf *o, uint64_t v);
 void outbuf__i64(struct outbuf *o, int64_t v);

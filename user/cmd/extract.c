@@ -318,12 +318,8 @@ static int extract(const struct extract_options *opt, const char *input, const c
 	if (output__open(&out, path))
 		return 1;
 	err = extract__run(input, opt, out.fd, &result);
-	if (err == -EPIPE || err == -ENOSPC || err == -EIO || err == -EDQUOT || err == -EFBIG)
-		log_error("%s: cannot be written: %s", path, strerror(-err));
-	else if (err == -ENOMEM)
-		log_error("%s: out of memory", input);
-	else if (err == -EBUSY)
-		log_error("%s: changed while it was read", input);
+	if (result.write_error)
+		log_error("%s: cannot be written: %s", path, strerror(-result.write_error));
 	bad = output__close(&out, !err && result.tables);
 	return err || bad || !result.tables || result.damaged || result.missing;
 }

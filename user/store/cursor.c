@@ -120,6 +120,14 @@ static bool number_type(hid_t type, enum col_type *out)
 	return false;
 }
 
+/* The library does not check that a row holds its members, and reads beyond it. */
+static bool within_row(hid_t type, int i, hid_t member)
+{
+	size_t row = H5Tget_size(type), size = H5Tget_size(member);
+
+	return size && size <= row && H5Tget_member_offset(type, i) <= row - size;
+}
+
 static int read_columns(hid_t type, struct cursor *c)
 {
 	int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : -1;
@@ -135,11 +143,14 @@ static int read_columns(hid_t type, struct cursor *c)
 	for (int i = 0; i < n; i++) {
 		struct cursor_column *col = &c->cols[c->ncols];
 		hid_t m = H5Tget_member_type(type, i);
+		bool within = m >= 0 && within_row(type, i, m);
 		char *name =
-			m >= 0 && number_type(m, &col->type) ? H5Tget_member_name(type, i) : NULL;
+			within && number_type(m, &col->type) ? H5Tget_member_name(type, i) : NULL;
 
 		if (m >= 0)
 			H5Tclose(m);
+		if (!within)
+			return -EBADMSG;
 		if (!name)
 			continue;
 		col->name = strdup(name);

@@ -27,7 +27,7 @@ void chunks__free(struct chunks *c);
  * it, -EMSGSIZE for chunks beyond all measure. */
 int chunks__shape(hid_t dcpl, size_t row_bytes, struct chunk_shape *s);
 /* The chunk that begins at row `at`, decoded: s->rows rows until the next call. -ENODATA: it was
- * never written; -EBADMSG: damaged; -ENOMEM. */
+ * never written, or cannot be found; -EBADMSG: damaged; -ENOMEM. */
 int chunks__read(struct chunks *c, hid_t dset, const struct chunk_shape *s, hsize_t at,
 		 const void **rows);
 

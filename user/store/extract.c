@@ -372,6 +372,14 @@ static int one_series(struct extraction *x, struct outbuf *out, const char *seri
 	return err == -EAGAIN ? -EBUSY : err;
 }
 
+static void name_failure(const struct extraction *x, int err)
+{
+	if (err == -ENOMEM)
+		log_error("%s: out of memory", x->path);
+	else if (err == -EBUSY)
+		log_error("%s: changed while it was read", x->path);
+}
+
 static int write_series(struct extraction *x, struct outbuf *out)
 {
 	const struct extract_options *o = x->opt;
@@ -412,8 +420,8 @@ static int begin(struct extraction *x)
 	return 0;
 }
 
-int extract__run(const char *path, const struct extract_options *o, int fd,
-		 struct extract_result *result)
+int extract__run_here(const char *path, const struct extract_options *o, int fd,
+		      struct extract_result *result)
 {
 	struct extraction x = {.opt = o, .path = path};
 	struct outbuf out = {0};
@@ -425,6 +433,9 @@ int extract__run(const char *path, const struct extract_options *o, int fd,
 		err = write_series(&x, &out);
 	end = outbuf__end(&out);
 	*result = x.result;
+	result->write_error = end;
+	if (!end)
+		name_failure(&x, err);
 	totals__free(x.totals);
 	cursor__free(x.cursor);
 	reader__free(x.r);
@@ -434,5 +445,5 @@ int extract__run(const char *path, const struct extract_options *o, int fd,
 	free(x.cols);
 	free(x.lacks);
 	free(x.found);
-	return err ? err : end;
+	return end ? end : err;
 }

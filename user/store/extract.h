@@ -43,6 +43,7 @@ struct extract_result {
 	uint64_t damaged; /* nodes and tables that could not be read, wholly or in part */
 	uint64_t lacking; /* nodes without the series */
 	uint64_t missing; /* wanted steps, nodes, series, tasks and columns that are not there */
+	int write_error;  /* -errno of fd, returned too */
 };
 
 /*
@@ -50,10 +51,11 @@ struct extract_result {
  * other columns than the first; before anything else is written to, all tables are looked at.
  * CSV and table: series one after the other, each with its header, an empty line between. JSON:
  * one array with an object per table. Nothing is written when no table is found.
- * 0, whatever *result says; what is wrong has been logged. Logged too: what reader__open fails
- * with, -EINVAL: a series that cannot be a name, -EMSGSIZE: more columns than we follow, -ECHILD: a
- * process that helped died. Not logged: -errno of writing; -EBUSY: the file changed meanwhile;
- * -ENOMEM.
+ * 0: done, see *result for what was and was not there; else the rest was not written: -EINVAL: a
+ * series that cannot be a name; -EMSGSIZE: more columns than we follow; -ECHILD: a process that
+ * helped died, as it does when the library crashes on a damaged file; -EBUSY: the file changed
+ * meanwhile; -ENOMEM; what reader__open fails with. All of it has been logged, but
+ * result->write_error has not.
  */
 int extract__run(const char *path, const struct extract_options *o, int fd,
 		 struct extract_result *result);

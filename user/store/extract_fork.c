@@ -35,7 +35,8 @@ struct helper {
 struct pool {
 	struct helper *helpers;
 	unsigned n;
-	unsigned block; /* nodes */
+	unsigned block;		 /* nodes */
+	unsigned nsteps, nnodes; /* of the file */
 	char *frame;
 };
 
@@ -74,15 +75,38 @@ static int read_all(int fd, void *to, size_t len)
 	return 0;
 }
 
-static int work(struct extraction *x, const struct pool *p, unsigned k, struct outbuf *out)
+/* The library would share an open file with the children, its position in it too. */
+static void let_go(struct extraction *x)
 {
-	static const uint32_t end_of_block;
+	totals__free(x->totals);
+	cursor__free(x->cursor);
+	reader__free(x->r);
+	x->totals = NULL;
+	x->cursor = NULL;
+	x->r = NULL;
+}
+
+static int take_again(struct extraction *x, const struct pool *p)
+{
 	int err = reader__open(&x->r, x->path);
 
 	if (!err)
 		err = cursor__new(&x->cursor);
 	if (!err)
 		err = totals__new(&x->totals);
+	if (!err && (x->r->nsteps != p->nsteps || x->r->nnodes != p->nnodes))
+		err = -EBUSY;
+	if (err && err != -EBUSY)
+		log_error("%s: cannot be read again: %s", x->path, strerror(-err));
+	x->text.job = !err && *x->r->job ? x->r->job : NULL;
+	return err;
+}
+
+static int work(struct extraction *x, const struct pool *p, unsigned k, struct outbuf *out)
+{
+	static const uint32_t end_of_block;
+	int err = take_again(x, p);
+
 	for (unsigned b = k * p->block; !err && !out->err && b < x->nrefs; b += p->n * p->block) {
 		for (unsigned i = b; !err && i < b + p->block && i < x->nrefs; i++)
 			err = extract__node(x, i);
@@ -119,13 +143,14 @@ static void child(struct extraction *x, const struct pool *p, unsigned k, int fd
 	_exit(0);
 }
 
+/* 0 or -ECHILD with errno. */
 static int start(struct extraction *x, struct pool *p, unsigned k)
 {
 	int fds[2];
 	pid_t pid;
 
 	if (pipe2(fds, O_CLOEXEC))
-		return -errno;
+		return -ECHILD;
 	fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES); /* the more the better, and no matter if not */
 	pid = fork();
 	if (!pid) {
@@ -138,35 +163,11 @@ static int start(struct extraction *x, struct pool *p, unsigned k)
 	close(fds[1]);
 	if (pid < 0) {
 		close(fds[0]);
-		return -ENOMEM; /* of some kind */
+		errno = EAGAIN;
+		return -ECHILD;
 	}
 	p->helpers[k] = (struct helper){pid, fds[0]};
 	return 0;
-}
-
-/* The library would share an open file with the children, its position in it too. */
-static void let_go(struct extraction *x)
-{
-	totals__free(x->totals);
-	cursor__free(x->cursor);
-	reader__free(x->r);
-	x->totals = NULL;
-	x->cursor = NULL;
-	x->r = NULL;
-}
-
-static int take_again(struct extraction *x, unsigned nsteps, unsigned nnodes)
-{
-	int err = reader__open(&x->r, x->path);
-
-	if (!err)
-		err = cursor__new(&x->cursor);
-	if (!err)
-		err = totals__new(&x->totals);
-	if (!err && (x->r->nsteps != nsteps || x->r->nnodes != nnodes))
-		err = -ESTALE;
-	x->text.job = !err && *x->r->job ? x->r->job : NULL;
-	return err;
 }
 
 static int take_report(struct extraction *x, const struct helper *h)
@@ -253,8 +254,12 @@ static void end(struct pool *p)
 
 int extract__parallel(struct extraction *x, unsigned nprocs)
 {
-	struct pool p = {.n = nprocs, .block = x->nrefs / (4 * nprocs)};
-	unsigned nsteps = x->r->nsteps, nnodes = x->r->nnodes;
+	struct pool p = {
+		.n = nprocs,
+		.block = x->nrefs / (4 * nprocs),
+		.nsteps = x->r->nsteps,
+		.nnodes = x->r->nnodes,
+	};
 	int err = 0, again;
 
 	p.block = p.block < 1 ? 1 : p.block > BLOCK_MAX ? BLOCK_MAX : p.block;
@@ -266,13 +271,17 @@ int extract__parallel(struct extraction *x, unsigned nprocs)
 	let_go(x);
 	for (unsigned k = 0; !err && k < nprocs; k++)
 		err = start(x, &p, k);
-	again = take_again(x, nsteps, nnodes);
+	if (err == -ECHILD)
+		log_error("%s: no process to help reading it: %s", x->path, strerror(errno));
+	again = take_again(x, &p);
 	if (!err)
 		err = again;
-	if (!err)
+	if (!err) {
 		err = collect(x, &p);
+		if (err == -ECHILD)
+			log_error("%s: a process that helped to read it ended unexpectedly",
+				  x->path);
+	}
 	end(&p);
-	if (err == -ECHILD)
-		log_error("%s: a process that helped to read it ended unexpectedly", x->path);
 	return err;
 }

@@ -52,13 +52,14 @@ int extract__damaged(struct extraction *x, const struct node_ref *ref, const cha
 
 static int locate(struct extraction *x, char *const *names, const struct text_col *cols, unsigned n)
 {
+	static const struct text_col nothing = {.at = -1};
 	bool chosen = x->opt->ncolumns;
 	unsigned hint = 0, there = 0;
 
 	for (unsigned i = 0; i < x->plan.n; i++) {
 		int at = plan_names__find(names, n, x->plan.v[i], &hint);
 
-		x->cols[i] = at < 0 ? (struct text_col){.at = -1} : cols[at];
+		x->cols[i] = at < 0 ? nothing : cols[at];
 		there += at >= 0;
 	}
 	if (x->opt->stock)
@@ -90,8 +91,8 @@ static int map_table(struct extraction *x)
 		unknowns |= c->cols[i].unknown;
 	if (c->shape == x->shape && !unknowns && !x->unknowns)
 		return 0;
-	cols = calloc(c->ncols, sizeof(*cols));
-	names = calloc(c->ncols, sizeof(*names));
+	cols = calloc(c->ncols + 1, sizeof(*cols));
+	names = calloc(c->ncols + 1, sizeof(*names));
 	if (!cols || !names)
 		return -ENOMEM;
 	for (unsigned i = 0; i < c->ncols; i++) {

@@ -45,13 +45,17 @@ static void put_shortest(struct outbuf *o, double v)
 	static const double powers[] = {1, 1e2, 1e4, 1e6, 1e9, 1e12, 1e15};
 	char text[40];
 
+	if (v == 0 && signbit(v)) {
+		outbuf__str(o, "-0.0"); /* "-0" would read as an integer */
+		return;
+	}
 	for (unsigned i = 0; i < sizeof(powers) / sizeof(powers[0]); i++) {
 		double whole = nearbyint(v * powers[i]);
 
 		if (!(fabs(whole) < 1e15))
 			break;
 		/* Both are exact, so the quotient is what the decimal number reads as. */
-		if (whole / powers[i] != v || (v == 0 && signbit(v)))
+		if (whole / powers[i] != v)
 			continue;
 		if (!i)
 			outbuf__i64(o, (int64_t)whole);
