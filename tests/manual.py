@@ -14,7 +14,9 @@ from lib import *
 MAN = os.path.join(ROOT, "man")
 PAGES = (("jobprofd.8", ["jobprofd", "--help"]), ("jobprof-dump.8", ["jobprof-dump", "--help"]),
          ("jobprof.1", ["jobprof", "run", "--help"]), ("jobprof.1", ["jobprof", "show", "--help"]),
-         ("jobprof.1", ["jobprof", "list", "--help"]))
+         ("jobprof.1", ["jobprof", "list", "--help"]),
+         ("jobprof.1", ["jobprof", "items", "--help"]),
+         ("sh5util.1", ["sh5util", "--help"]))
 
 
 def says(cmd):

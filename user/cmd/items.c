@@ -10,9 +10,9 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/guarded.h"
 #include "cmd/items_print.h"
 #include "cmd/jobfile.h"
-#include "cmd/output.h"
 #include "cmd/problems.h"
 #include "store/reader.h"
 #include "cmd/verbs.h"
@@ -29,9 +29,12 @@ struct options {
 /* What a run of it is about. */
 struct work {
 	const struct options *o;
+	struct jobfile file;
+	struct selection sel;
+	struct hostlist nodes;
+	struct number_range task; /* the one the series was named with */
 	char series[128];
 	struct problems problems;
-	bool failed; /* something is not there */
 };
 
 static void number_text(char text[static 400], struct items_number v, enum col_type type)
@@ -117,99 +120,111 @@ static int print_rows(const struct work *w, struct outbuf *text, struct items *i
 	return got;
 }
 
-static int print_items(const struct work *w, struct items *it)
+static int print_items(const struct work *w, struct items *it, int fd)
 {
-	struct outbuf text = {0};
-	struct output out;
-	int err = output__open(&out, w->o->output), ended;
+	struct outbuf text;
+	int err = outbuf__init(&text, fd), ended;
 
-	if (err)
-		return 1;
-	err = outbuf__init(&text, out.fd);
 	if (!err)
 		err = print_rows(w, &text, it);
 	ended = outbuf__end(&text);
 	err = err ? err : ended;
 	if (err)
 		log_error("%s: %s", w->o->output, strerror(-err));
-	ended = output__close(&out, !err);
-	return err || ended;
+	return err;
 }
 
-static int run(struct work *w, const char *path, const struct selection *sel)
+static int write_items(struct work *w, const struct reader *r, int fd)
 {
 	const struct items_query q = {
 		.series = w->series,
 		.column = w->o->column,
-		.sel = sel,
+		.sel = &w->sel,
 		.period = w->o->period,
 		.problem = problems__add,
 		.ctx = &w->problems,
 	};
-	struct reader *r = NULL;
 	struct items *it = NULL;
-	char missing[160];
-	int err = reader__open(&r, path);
+	int err = items__open(&it, r, &q);
 
-	if (err) {
-		log_error("%s: %s", path, reader__strerror(err));
-		return 1;
-	}
-	if (select__missing(r, sel, missing, sizeof(missing))) {
-		log_warn("%s: there is no %s", path, missing);
-		w->failed = true;
-	}
-	w->problems = (struct problems){.path = path, .series = w->series};
-	err = items__open(&it, r, &q);
 	if (err == -ENOENT || err == -ENODATA)
-		log_error("%s: no such %s: %s; \"jobprof list -i FILE\" shows what is there", path,
-			  err == -ENOENT ? "series" : "column",
+		log_error("%s: no such %s: %s; \"jobprof list -i FILE\" shows what is there",
+			  w->file.path, err == -ENOENT ? "series" : "column",
 			  err == -ENOENT ? w->series : w->o->column);
 	else if (err)
-		log_error("%s: %s", path, reader__strerror(err));
+		log_error("%s: %s", w->file.path, reader__strerror(err));
 	else
-		err = print_items(w, it);
+		err = print_items(w, it, fd);
 	problems__end(&w->problems);
 	items__free(it);
+	return err;
+}
+
+/* In a child. */
+static int write_file(void *arg, int fd, bool *keep)
+{
+	struct work *w = arg;
+	struct reader *r = NULL;
+	bool all_there = true;
+	char missing[160];
+	int err = reader__open(&r, w->file.path);
+
+	if (err) {
+		log_error("%s: %s", w->file.path, reader__strerror(err));
+		return 1;
+	}
+	if (select__missing(r, &w->sel, missing, sizeof(missing))) {
+		log_warn("%s: there is no %s", w->file.path, missing);
+		all_there = false;
+	}
+	w->problems.path = w->file.path;
+	w->problems.series = w->series;
+	err = write_items(w, r, fd);
+	*keep = !err;
 	reader__free(r);
-	return err || w->failed || w->problems.damaged ? 1 : 0;
+	return err || !all_there || w->problems.damaged ? 1 : 0;
+}
+
+static int choose_nodes(struct work *w, const char *text)
+{
+	char bad[128];
+	int err;
+
+	if (!text || !strcmp(text, "*"))
+		return 0;
+	err = hostlist__parse(&w->nodes, text, bad, sizeof(bad));
+	if (err)
+		log_error("-N: %s: \"%s\"", err == -EINVAL ? "not a host list" : strerror(-err),
+			  err == -EINVAL ? bad : text);
+	w->sel.nodes = &w->nodes;
+	return err ? 2 : 0;
 }
 
 static int run_options(const struct options *o)
 {
 	struct work w = {.o = o};
-	struct hostlist nodes = {0};
-	struct jobfile file = {0};
-	struct selection sel = {0};
-	struct number_range one;
-	char bad[128];
 	int64_t task;
-	int status, err = select__series(o->series, w.series, sizeof(w.series), &task);
+	int status;
 
-	if (err) {
+	if (select__series(o->series, w.series, sizeof(w.series), &task)) {
 		log_error("-s: \"%s\" is not the name of a series", o->series);
 		return 2;
 	}
-	err = o->nodes ? hostlist__parse(&nodes, o->nodes, bad, sizeof(bad)) : 0;
-	if (err) {
-		log_error("-N: %s: \"%s\"", err == -EINVAL ? "not a host list" : strerror(-err),
-			  err == -EINVAL ? bad : o->nodes);
-		return 2;
-	}
-	status = jobfile__choose(&file, o->jobs, o->input);
-	sel.nodes = o->nodes ? &nodes : NULL;
-	sel.steps = file.steps;
-	sel.nsteps = file.nsteps;
 	if (task >= 0) {
-		one = (struct number_range){(uint64_t)task, (uint64_t)task};
-		sel.tasks = &one;
-		sel.ntasks = 1;
+		w.task = (struct number_range){(uint64_t)task, (uint64_t)task};
+		w.sel.tasks = &w.task;
+		w.sel.ntasks = 1;
 	}
+	status = choose_nodes(&w, o->nodes);
 	if (!status)
-		status = run(&w, file.path, &sel);
-	jobfile__free(&file);
-	hostlist__free(&nodes);
-	return status;
+		status = jobfile__choose(&w.file, o->jobs, o->input);
+	w.sel.steps = w.file.steps;
+	w.sel.nsteps = w.file.nsteps;
+	if (!status)
+		status = guarded__write(o->output, write_file, &w);
+	jobfile__free(&w.file);
+	hostlist__free(&w.nodes);
+	return status < 0 ? 1 : status;
 }
 
 static int usage(FILE *out)
@@ -224,7 +239,7 @@ static int usage(FILE *out)
 		"  -j, --jobs JOB[.STEP] reads ./job_JOB.h5; STEP: a number, batch, extern,\n"
 		"                        interactive; a comma list of steps of one job\n"
 		"  -i, --input FILE      reads this file\n"
-		"  -N, --nodes HOSTLIST  only these nodes: n[1-3,7]\n"
+		"  -N, --node HOSTLIST   only these nodes: n[1-3,7]\n"
 		"      --period SECONDS  of the rows; default: as the tables'\n"
 		"      --format FORMAT   csv (default), json or table\n"
 		"  -o, --output FILE     writes there; default, and \"-\": standard output\n");
@@ -272,7 +287,7 @@ int verb_items(int argc, char **argv)
 	static const struct option longs[] = {
 		{"series", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
 		{"jobs", required_argument, NULL, 'j'},	  {"input", required_argument, NULL, 'i'},
-		{"nodes", required_argument, NULL, 'N'},  {"period", required_argument, NULL, 'P'},
+		{"node", required_argument, NULL, 'N'},	  {"period", required_argument, NULL, 'P'},
 		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
 		{"help", no_argument, NULL, 'h'},	  {0},
 	};

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "store/guard.h"
 #include "store/reader.h"
 
 /* The id in "job_<id>.h5" and "job_<id>.restart<n>.h5". */
@@ -36,21 +37,27 @@ static bool attr_is(const struct reader_node *n, const char *name, uint32_t v)
 	return a && a->type == ATTR_I64 && a->i == v;
 }
 
-/* The job's first node says of which array or heterogeneous job it is. */
-static bool is_part(const char *path, const struct jobspec *spec)
+struct question {
+	const char *path;
+	const struct jobspec *spec;
+};
+
+/* The job's first node says of which array or heterogeneous job it is. In a child. */
+static int is_part(void *arg)
 {
-	bool array = spec->kind == JOBSPEC_ARRAY, is = false;
+	const struct question *q = arg;
+	bool array = q->spec->kind == JOBSPEC_ARRAY, is = false;
 	struct reader_node *n = NULL;
 	struct reader *r;
 
-	if (reader__open(&r, path))
+	if (reader__open(&r, q->path))
 		return false;
 	for (unsigned s = 0; s < r->nsteps && !n; s++)
 		if (r->steps[s].nnodes)
 			(void)reader__node(r, s, 0, NULL, &n);
 	if (n)
-		is = attr_is(n, array ? "Array Job Id" : "Het Job Id", spec->job) &&
-		     attr_is(n, array ? "Array Task Id" : "Het Job Offset", spec->part);
+		is = attr_is(n, array ? "Array Job Id" : "Het Job Id", q->spec->job) &&
+		     attr_is(n, array ? "Array Task Id" : "Het Job Offset", q->spec->part);
 	reader_node__free(n);
 	reader__free(r);
 	return is;
@@ -61,9 +68,13 @@ static int find_part(const struct jobspec *spec, uint32_t *job)
 	_cleanup_closedir_ DIR *dir = opendir(".");
 	struct dirent *e;
 
-	while (dir && (e = readdir(dir)) != NULL)
-		if (job_file(e->d_name, job) && is_part(e->d_name, spec))
+	while (dir && (e = readdir(dir)) != NULL) {
+		struct question q = {e->d_name, spec};
+
+		/* A file that crashes its reader is not the one. */
+		if (job_file(e->d_name, job) && guard__run(is_part, &q, &GUARD_STREAM) == 1)
 			return 0;
+	}
 	return -ENOENT;
 }
 

@@ -149,7 +149,7 @@ static int usage(FILE *out)
 		"  -s, --series SERIES    only this one\n"
 		"  -j, --jobs JOB[.STEP]  of ./job_JOB.h5\n"
 		"  -i, --input FILE       of this file\n"
-		"  -N, --nodes HOSTLIST   what these nodes have\n"
+		"  -N, --node HOSTLIST    what these nodes have\n"
 		"      --json             as JSON\n"
 		"      --man              as the manual page jobprof-metrics(7)\n");
 	return out == stdout ? 0 : 2;
@@ -185,7 +185,7 @@ static int read_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
 		{"series", required_argument, NULL, 's'}, {"jobs", required_argument, NULL, 'j'},
-		{"input", required_argument, NULL, 'i'},  {"nodes", required_argument, NULL, 'N'},
+		{"input", required_argument, NULL, 'i'},  {"node", required_argument, NULL, 'N'},
 		{"json", no_argument, NULL, 'J'},	  {"man", no_argument, NULL, 'M'},
 		{"help", no_argument, NULL, 'h'},	  {0},
 	};

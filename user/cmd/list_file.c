@@ -16,6 +16,7 @@
 #include "job/stepname.h"
 #include "store/contents.h"
 #include "store/describe.h"
+#include "store/guard.h"
 
 /* A column of a file: what the schema says of it, or of the column it sums up. */
 struct described {
@@ -230,7 +231,7 @@ static int print_json(FILE *out, const struct reader *r, const struct contents *
 static int list_reader(const struct reader *r, const char *path, const struct selection *sel,
 		       const char *series, bool json, FILE *out)
 {
-	struct problems problems = {.path = path, .series = series};
+	struct problems problems = {.path = path};
 	struct contents *c = NULL;
 	char missing[160];
 	int status, err;
@@ -255,17 +256,28 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 	return status;
 }
 
-static int list_path(const char *path, const struct selection *sel, const char *series, bool json,
-		     FILE *out)
+struct work {
+	struct jobfile file;
+	struct selection sel;
+	struct hostlist hosts;
+	const char *series;
+	char name[128]; /* of the series */
+	bool json;
+	FILE *out;
+};
+
+/* In a child. */
+static int list_path(void *arg)
 {
+	const struct work *w = arg;
 	struct reader *r;
-	int status, err = reader__open(&r, path);
+	int status, err = reader__open(&r, w->file.path);
 
 	if (err) {
-		log_error("%s: %s", path, reader__strerror(err));
+		log_error("%s: %s", w->file.path, reader__strerror(err));
 		return 1;
 	}
-	status = list_reader(r, path, sel, series, json, out);
+	status = list_reader(r, w->file.path, &w->sel, w->series, w->json, w->out);
 	reader__free(r);
 	return status;
 }
@@ -273,28 +285,29 @@ static int list_path(const char *path, const struct selection *sel, const char *
 int list__file(const char *jobs, const char *input, const char *series, const char *nodes,
 	       bool json, FILE *out)
 {
-	struct hostlist hosts = {0};
-	struct jobfile file = {0};
-	struct selection sel = {0};
-	char name[128], bad[128];
+	struct work w = {.json = json, .out = out};
+	char bad[128];
 	int64_t task;
 	int status;
 
-	if (series && select__series(series, name, sizeof(name), &task)) {
+	if (series && select__series(series, w.name, sizeof(w.name), &task)) {
 		log_error("-s: \"%s\" is not the name of a series", series);
 		return 2;
 	}
-	if (nodes && hostlist__parse(&hosts, nodes, bad, sizeof(bad))) {
+	w.series = series ? w.name : NULL;
+	if (nodes && !strcmp(nodes, "*"))
+		nodes = NULL;
+	if (nodes && hostlist__parse(&w.hosts, nodes, bad, sizeof(bad))) {
 		log_error("-N: not a host list: \"%s\"", bad);
 		return 2;
 	}
-	status = jobfile__choose(&file, jobs, input);
-	sel.steps = file.steps;
-	sel.nsteps = file.nsteps;
-	sel.nodes = nodes ? &hosts : NULL;
+	status = jobfile__choose(&w.file, jobs, input);
+	w.sel.steps = w.file.steps;
+	w.sel.nsteps = w.file.nsteps;
+	w.sel.nodes = nodes ? &w.hosts : NULL;
 	if (!status)
-		status = list_path(file.path, &sel, series ? name : NULL, json, out);
-	jobfile__free(&file);
-	hostlist__free(&hosts);
+		status = guard__verb(list_path, &w, &GUARD_STREAM);
+	jobfile__free(&w.file);
+	hostlist__free(&w.hosts);
 	return status;
 }

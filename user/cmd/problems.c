@@ -19,9 +19,9 @@ void problems__add(void *ctx, const char *step, const char *node, const char *ta
 		p->damaged++;
 	if (p->lacking + p->damaged > NAMED_MAX)
 		return;
-	log_warn("%s: step %s, node %s%s%s%s%s: %s", p->path, stepname__human(step), node,
-		 p->series ? ", " : "", p->series ? p->series : "", table ? "/" : "",
-		 table ? table : "",
+	log_warn("%s: step %s, node %s%s%s%s%s: %s", p->path, *step ? stepname__human(step) : "?",
+		 node, p->series || table ? ", " : "", p->series ? p->series : "",
+		 p->series && table ? "/" : "", table ? table : "",
 		 err == -ENODATA ? "no such series or column; left out" : reader__strerror(err));
 }
 

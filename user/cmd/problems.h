@@ -6,9 +6,10 @@
 #include <stdbool.h>
 
 struct problems {
-	const char *path, *series; /* series NULL: of no one in particular */
-	unsigned lacking;	   /* nodes and tables without the series or the column */
-	unsigned damaged;	   /* that cannot be read, wholly or in part */
+	const char *path;
+	const char *series; /* NULL: tables come with their series */
+	unsigned lacking;   /* nodes and tables without the series or the column */
+	unsigned damaged;   /* that cannot be read, wholly or in part */
 };
 
 /* For the callbacks of items and contents; ctx is a struct problems. err -ENODATA: lacking. */

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/guarded.h"
 #include "store/reader.h"
 
 /* What was typed, before any of it is looked at. */
@@ -229,6 +230,16 @@ void sh5__say_unresolved(const struct jobspec *spec)
 	log_error("error: Job %s IDs not supported, use regular job ID instead",
 		  spec->kind == JOBSPEC_ARRAY ? "array" : "Het");
 	log_error("%s: no file says that it is of it", spec->text);
+}
+
+int sh5__write(const char *path, int (*fn)(void *arg, int fd, bool *keep), void *arg)
+{
+	int status = guarded__write(path, fn, arg);
+
+	if (status >= 0)
+		return status;
+	log_error("error: Failed to create output file %s -- %s", path, strerror(-status));
+	return SH5_USAGE;
 }
 
 struct reader *sh5__open(const char *path)

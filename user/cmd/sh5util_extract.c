@@ -8,15 +8,14 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "cmd/output.h"
 #include "cmd/sh5util.h"
 #include "store/extract.h"
 
 /* What is there is written, whatever else was asked for: damage and a step or node that is not
  * there make it a failure, a node without the series does not. */
-static int judge(const struct sh5_options *o, const struct extract_result *res)
+static int judge(const struct sh5_options *o, const struct extract_result *res, bool all_there)
 {
-	if (res->missing || res->damaged)
+	if (res->damaged || !all_there || (res->tables && res->missing))
 		return SH5_FAILED;
 	if (res->tables)
 		return SH5_OK;
@@ -24,8 +23,14 @@ static int judge(const struct sh5_options *o, const struct extract_result *res)
 	return SH5_NO_SERIES;
 }
 
-static int write_series(const struct sh5_options *o, const char *from, const char *to)
+struct work {
+	const struct sh5_options *o;
+	const char *from, *to;
+};
+
+static int write_series(const struct work *w, int fd, bool all_there, bool *keep)
 {
+	const struct sh5_options *o = w->o;
 	const char *const series[] = {o->series};
 	const struct extract_options opt = {
 		.series = series,
@@ -36,26 +41,38 @@ static int write_series(const struct sh5_options *o, const char *from, const cha
 		.stock = true,
 	};
 	struct extract_result res = {0};
-	struct output out;
-	int err = output__open(&out, to), status;
+	int err = extract__run(w->from, &opt, fd, &res);
 
-	if (err) {
-		log_error("error: Failed to create output file %s -- %s", to, strerror(-err));
-		return SH5_USAGE;
-	}
-	err = extract__run(from, &opt, out.fd, &res);
 	if (err)
-		log_error("error: %s: %s", to, strerror(-err));
-	status = err ? SH5_FAILED : judge(o, &res);
-	if (!res.tables)
-		log_info("Output file generated is empty, removing it: %s", to);
-	return output__close(&out, !err && res.tables) ? SH5_FAILED : status;
+		log_error("error: %s: %s", w->to, strerror(-err));
+	*keep = !err && res.tables;
+	return err ? SH5_FAILED : judge(o, &res, all_there);
+}
+
+/* In a child. */
+static int write_file(void *arg, int fd, bool *keep)
+{
+	const struct work *w = arg;
+	struct reader *r = sh5__open(w->from);
+	char missing[160];
+	bool all_there;
+	int status;
+
+	if (!r)
+		return SH5_USAGE;
+	/* Extraction says what is not. */
+	all_there = !select__missing(r, &w->o->sel, missing, sizeof(missing));
+	reader__free(r);
+	status = write_series(w, fd, all_there, keep);
+	if (!*keep)
+		log_info("Output file generated is empty, removing it: %s", w->to);
+	return status;
 }
 
 int sh5__extract(const struct sh5_options *o, const struct jobfile *f)
 {
 	_cleanup_free_ char *path = NULL;
-	struct reader *r;
+	struct work w = {.o = o, .from = f->path};
 
 	if (o->output)
 		path = strdup(o->output);
@@ -63,11 +80,7 @@ int sh5__extract(const struct sh5_options *o, const struct jobfile *f)
 		path = NULL;
 	if (!path)
 		return SH5_FAILED;
+	w.to = path;
 	log_info("Extracting job data from %s into %s", f->path, path);
-	/* Before anything is written. */
-	r = sh5__open(f->path);
-	if (!r)
-		return SH5_USAGE;
-	reader__free(r);
-	return write_series(o, f->path, path);
+	return sh5__write(path, write_file, &w);
 }

@@ -11,10 +11,14 @@
 #include "base/log.h"
 #include "cmd/fields.h"
 #include "cmd/items_print.h"
-#include "cmd/output.h"
 #include "cmd/problems.h"
 #include "cmd/sh5util.h"
 #include "store/reader.h"
+
+struct work {
+	const struct sh5_options *o;
+	const char *from, *to;
+};
 
 static void print_header(struct outbuf *out, const struct items *it, const char *series)
 {
@@ -110,30 +114,24 @@ static int print_rows(const struct sh5_options *o, struct outbuf *out, struct it
 	return got;
 }
 
-static int write_items(const struct sh5_options *o, struct items *it, const char *path)
+static int write_items(const struct work *w, struct items *it, int fd)
 {
-	struct outbuf text = {0};
-	struct output out;
-	int err = output__open(&out, path), ended;
+	struct outbuf text;
+	int err = outbuf__init(&text, fd), ended;
 
-	if (err) {
-		log_error("error: Failed to create output file %s -- %s", path, strerror(-err));
-		return SH5_USAGE;
-	}
-	err = outbuf__init(&text, out.fd);
 	if (!err)
-		err = print_rows(o, &text, it);
+		err = print_rows(w->o, &text, it);
 	ended = outbuf__end(&text);
 	err = err ? err : ended;
 	if (err)
-		log_error("error: %s: %s", path, strerror(-err));
-	ended = output__close(&out, !err);
-	return err || ended ? SH5_FAILED : SH5_OK;
+		log_error("error: %s: %s", w->to, strerror(-err));
+	return err ? SH5_FAILED : SH5_OK;
 }
 
-static int extract_items(const struct sh5_options *o, const struct reader *r,
-			 struct problems *problems, const char *path)
+static int extract_items(const struct work *w, const struct reader *r, struct problems *problems,
+			 int fd)
 {
+	const struct sh5_options *o = w->o;
 	const struct items_query q = {
 		.series = o->series,
 		.column = o->item,
@@ -157,9 +155,30 @@ static int extract_items(const struct sh5_options *o, const struct reader *r,
 		log_error("error: %s", reader__strerror(err));
 		return SH5_FAILED;
 	}
-	status = write_items(o, it, path);
+	status = write_items(w, it, fd);
 	items__free(it);
 	return status;
+}
+
+/* In a child. */
+static int write_file(void *arg, int fd, bool *keep)
+{
+	const struct work *w = arg;
+	struct problems problems = {.path = w->from, .series = w->o->series};
+	struct reader *r = sh5__open(w->from);
+	bool all_there;
+	int status;
+
+	if (!r)
+		return SH5_USAGE;
+	all_there = sh5__all_there(r, w->from, &w->o->sel);
+	status = extract_items(w, r, &problems, fd);
+	*keep = status == SH5_OK;
+	problems__end(&problems);
+	reader__free(r);
+	if (status && status != SH5_NO_SERIES)
+		return status;
+	return !all_there || problems.damaged ? SH5_FAILED : status;
 }
 
 /* ./SERIES_ITEM_JOB.csv, both as they were typed, but never in another directory. */
@@ -178,23 +197,11 @@ static char *default_output(const struct sh5_options *o, uint32_t job)
 int sh5__items(const struct sh5_options *o, const struct jobfile *f)
 {
 	_cleanup_free_ char *path = o->output ? strdup(o->output) : default_output(o, f->job);
-	struct problems problems = {.path = f->path, .series = o->series};
-	struct reader *r;
-	int status;
-	bool there;
+	struct work w = {o, f->path, path};
 
 	if (!path)
 		return SH5_FAILED;
 	log_info("Extracting '%s' from '%s' data from %s into %s", o->item, o->series_text, f->path,
 		 path);
-	r = sh5__open(f->path);
-	if (!r)
-		return SH5_USAGE;
-	there = sh5__all_there(r, f->path, &o->sel);
-	status = extract_items(o, r, &problems, path);
-	problems__end(&problems);
-	reader__free(r);
-	if (status && status != SH5_NO_SERIES)
-		return status;
-	return !there || problems.damaged ? SH5_FAILED : status;
+	return sh5__write(path, write_file, &w);
 }

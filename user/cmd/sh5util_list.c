@@ -9,6 +9,7 @@
 #include "cmd/sh5util.h"
 #include "store/reader.h"
 #include "store/contents.h"
+#include "store/guard.h"
 
 static void print_common(const struct contents_series *s)
 {
@@ -20,22 +21,21 @@ static void print_common(const struct contents_series *s)
 	}
 }
 
-int sh5__list(const struct sh5_options *o, const struct jobfile *f)
-{
-	struct problems problems = {.path = f->path, .series = o->series};
-	struct contents *c = NULL;
-	struct reader *r;
-	int status = SH5_OK, err;
+struct work {
+	const struct sh5_options *o;
+	const char *path;
+};
 
-	log_info("Listing items from %s", f->path);
-	r = sh5__open(f->path);
-	if (!r)
-		return SH5_USAGE;
-	if (!sh5__all_there(r, f->path, &o->sel))
-		status = SH5_FAILED;
+static int list_items(const struct work *w, const struct reader *r)
+{
+	const struct sh5_options *o = w->o;
+	struct problems problems = {.path = w->path};
+	struct contents *c = NULL;
+	int status = sh5__all_there(r, w->path, &o->sel) ? SH5_OK : SH5_FAILED, err;
+
 	err = contents__read(&c, r, &o->sel, o->series, true, problems__add, &problems);
 	if (err) {
-		log_error("error: %s: %s", f->path, reader__strerror(err));
+		log_error("error: %s: %s", w->path, reader__strerror(err));
 		status = SH5_FAILED;
 	} else if (c->nseries && c->series[0].tables) {
 		print_common(&c->series[0]);
@@ -46,8 +46,25 @@ int sh5__list(const struct sh5_options *o, const struct jobfile *f)
 	}
 	problems__end(&problems);
 	contents__free(c);
+	return status;
+}
+
+static int list_file(void *arg)
+{
+	const struct work *w = arg;
+	struct reader *r = sh5__open(w->path);
+	int status = r ? list_items(w, r) : SH5_USAGE;
+
 	reader__free(r);
 	return status;
+}
+
+int sh5__list(const struct sh5_options *o, const struct jobfile *f)
+{
+	struct work w = {o, f->path};
+
+	log_info("Listing items from %s", f->path);
+	return guard__verb(list_file, &w, &GUARD_STREAM);
 }
 
 void sh5__help(void)
@@ -57,23 +74,23 @@ void sh5__help(void)
 	       "text of such a file. This is jobprof under Slurm's name; \"man sh5util\" tells "
 	       "what\n"
 	       "it does otherwise than Slurm's own.\n\n"
-	       " -j, --jobs=LIST        the job, or steps of it: 42, 42.0,42.batch; needed\n"
-	       " -u, --user=USER        whose node-step files; a name or a number\n"
-	       " -p, --profiledir=DIR   where the users' directories are; else ProfileHDF5Dir of\n"
-	       "                        acct_gather.conf\n"
-	       " -S, --savefiles        leaves the node-step files where they are\n"
-	       " -E, --extract          a series as CSV\n"
-	       " -I, --item-extract     one item of a series, all nodes side by side, as CSV\n"
-	       " -L, --list             the items of a series\n"
-	       " -i, --input=FILE       for -E, -I and -L; else ./job_JOB.h5\n"
-	       " -o, --output=FILE      else ./job_JOB.h5, ./extract_JOB.csv or\n"
-	       "                        ./SERIES_ITEM_JOB.csv\n"
-	       " -s, --series=SERIES    Energy, Filesystem, Network, Tasks; Tasks/3 and Task_3\n"
-	       "                        are one task\n"
-	       " -d, --data=ITEM        the item for -I\n"
-	       " -l, --level=LEVEL      Node:Totals, which is the default, or Node:TimeSeries\n"
-	       " -N, --node=NODES       only these: n1, n[1-3,7]\n"
-	       " -v, --verbose          says more\n"
-	       " -V, --version          says which version this is\n"
-	       " -h, --help, --usage    says this\n");
+	       "  -j, --jobs=LIST        the job, or steps of it: 42, 42.0,42.batch; needed\n"
+	       "  -u, --user=USER        whose node-step files; a name or a number\n"
+	       "  -p, --profiledir=DIR   where the users' directories are; else ProfileHDF5Dir of\n"
+	       "                         acct_gather.conf\n"
+	       "  -S, --savefiles        leaves the node-step files where they are\n"
+	       "  -E, --extract          a series as CSV\n"
+	       "  -I, --item-extract     one item of a series, all nodes side by side, as CSV\n"
+	       "  -L, --list             the items of a series\n"
+	       "  -i, --input=FILE       for -E, -I and -L; else ./job_JOB.h5\n"
+	       "  -o, --output=FILE      else ./job_JOB.h5, ./extract_JOB.csv or\n"
+	       "                         ./SERIES_ITEM_JOB.csv\n"
+	       "  -s, --series=SERIES    Energy, Filesystem, Network, Tasks; Tasks/3 and Task_3\n"
+	       "                         are one task\n"
+	       "  -d, --data=ITEM        the item for -I\n"
+	       "  -l, --level=LEVEL      Node:Totals, which is the default, or Node:TimeSeries\n"
+	       "  -N, --node=NODES       only these: n1, n[1-3,7]\n"
+	       "  -v, --verbose          says more\n"
+	       "  -V, --version          says which version this is\n"
+	       "  -h, --help, --usage    says this\n");
 }

@@ -125,12 +125,15 @@ static int read_columns(struct reading *rd, unsigned at, const struct reader_nod
 			const struct reader_series *s, const char *table)
 {
 	int err = cursor__open(rd->cursor, n, s, table);
+	char name[600];
 
 	if (!err)
 		return add_columns(&rd->c->series[at], rd->cursor);
 	if (err == -ENOMEM)
 		return err;
-	tell(rd, n->step, n->name, s->grouped ? table : NULL, err);
+	snprintf(name, sizeof(name), "%s%s%s", s->name, s->grouped ? "/" : "",
+		 s->grouped ? table : "");
+	tell(rd, n->step, n->name, name, err);
 	return 0;
 }
 
@@ -234,7 +237,7 @@ static int read_all(struct reading *rd, const struct reader *r)
 		err = read_node(rd, r, step, refs[i].node);
 	}
 	free(refs);
-	for (unsigned i = 0; i < c->nsteps; i++)
+	for (unsigned i = 0; !err && i < c->nsteps; i++)
 		for (unsigned k = 0; k < c->steps[i].nplaces; k++)
 			sort_tasks(&c->steps[i].places[k]);
 	return err;

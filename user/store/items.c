@@ -9,8 +9,11 @@
 #include "store/items_tables.h"
 #include "store/kinds.h"
 
-#define POOL_BYTES (64u << 20)
-#define SHARE_MIN  12u /* rows of one table in memory */
+#define POOL_BYTES   (32u << 20)
+#define SHARE_MIN    12u /* rows of one table in memory */
+#define HUNDREDTH    (NS / 100)
+#define PERIOD_MAX_S 1e9
+#define PERIOD_MAX   (1000000000 * NS)
 
 struct items_state {
 	struct items_query q;
@@ -38,14 +41,21 @@ static int by_gap(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* At a step's end rows come early: three quarters of the intervals are no longer. Timers tremble:
+ * hundredths of a second are what is set. */
 static int64_t choose_period(struct items_tables *t, double wanted)
 {
+	int64_t gap = NS;
+
 	if (wanted > 0)
-		return wanted < 1e9 ? (int64_t)(wanted * NS + 0.5) : 1000000000 * NS;
-	if (!t->ngaps)
-		return NS;
-	qsort(t->gaps, t->ngaps, sizeof(*t->gaps), by_gap);
-	return t->gaps[t->ngaps / 2] < 1000000000 * NS ? t->gaps[t->ngaps / 2] : 1000000000 * NS;
+		return wanted < PERIOD_MAX_S ? (int64_t)(wanted * NS + 0.5) : PERIOD_MAX;
+	if (t->ngaps) {
+		qsort(t->gaps, t->ngaps, sizeof(*t->gaps), by_gap);
+		gap = t->gaps[(size_t)t->ngaps * 3 / 4];
+	}
+	if (gap >= 10 * HUNDREDTH)
+		gap = (gap + HUNDREDTH / 2) / HUNDREDTH * HUNDREDTH;
+	return gap < PERIOD_MAX ? gap : PERIOD_MAX;
 }
 
 static enum col_type common_type(const struct items_tables *t)

@@ -27,7 +27,8 @@ struct items_query {
 	const char *column; /* in any case; exactly this one is preferred */
 	const struct selection *sel;
 	bool as_stored; /* integers that are unknown count as they are stored, as for sh5util */
-	double period;	/* s; 0: the tables' own, the median of the intervals of some of them */
+	double period; /* s; 0: the tables' own: three quarters of the intervals of some of them are
+			  no longer */
 	/* Told of every node or table that cannot take part; table is NULL for a whole node. err:
 	 * -ENODATA lacks the series or the column, else what failed to be read. May be NULL. */
 	void (*problem)(void *ctx, const char *step, const char *node, const char *table, int err);
@@ -80,7 +81,7 @@ struct items_row {
  */
 int items__open(struct items **out, const struct reader *r, const struct items_query *q);
 /* 1: a row, the cells until the next call; 0: no more; -ENOMEM. A damaged table is told of.
- * Memory: at most 64 MiB or 480 bytes per table of a step, whichever is more, for rows, and 240
+ * Memory: at most 32 MiB or 480 bytes per table of a step, whichever is more, for rows, and 240
  * bytes per table. */
 int items__next(struct items *it, struct items_row *row);
 void items__free(struct items *it);
