@@ -9,6 +9,7 @@ import io
 import json
 import math
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -502,6 +503,24 @@ def stored(data):
     return out + struct.pack(">I", zlib.adler32(data))
 
 
+def array_tasks():
+    """The file of an array's task is found by what it says of itself."""
+    top = tmpdir("array")
+    for job, task in ((11, 1), (12, 2)):
+        shutil.copy(os.path.join(GOLDEN, "job_7.h5"), os.path.join(top, "job_%d.h5" % job))
+        with h5py.File(os.path.join(top, "job_%d.h5" % job), "r+") as f:
+            for step in f["Steps"].values():
+                for node in step["Nodes"].values():
+                    node.attrs["Array Job Id"] = numpy.array([11], "i4")
+                    node.attrs["Array Task Id"] = numpy.array([task], "i4")
+    r = subprocess.run([JOBPROF, "extract", "-j", "11_2.1", "-s", "Tasks"], cwd=top,
+                       capture_output=True)
+    is_equal("a task of an array", (r.returncode, os.listdir(top).count("extract_12.csv")), (0, 1))
+    r = subprocess.run([JOBPROF, "extract", "-j", "11_3", "-s", "Tasks"], cwd=top,
+                       capture_output=True)
+    is_true("no such task", r.returncode == 1 and b"11_3" in r.stderr, r.stderr)
+
+
 def outputs():
     job_file(path("job_5.h5"))
     job_file(path("job_6.h5"), seed=2)
@@ -605,7 +624,7 @@ def helpers_and_signals():
     is_equal("nobody reads any more", p.returncode, -signal.SIGPIPE)
 
 
-run_tests([golden, stock_live, hostile_values, columns_in_another_order,
+run_tests([golden, stock_live, array_tasks, hostile_values, columns_in_another_order,
            highest_of_negatives, own_timeseries, own_totals,
            stored_totals, times, selection, what_is_not_there, lacking_and_damaged, threads, memory,
            outputs, helpers_and_signals])

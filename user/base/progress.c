@@ -17,7 +17,7 @@ void progress__begin(struct progress *p, const char *what, uint64_t total)
 		.what = what,
 		.total = total ? total : 1,
 		.start_ns = clock__mono_ns(),
-		.on = isatty(STDERR_FILENO) == 1,
+		.on = total && isatty(STDERR_FILENO) == 1,
 	};
 	p->next_ns = p->start_ns + QUIET_NS;
 }

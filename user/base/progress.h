@@ -14,7 +14,7 @@ struct progress {
 };
 
 /* what ("merging") must live as long. Nothing is shown where stderr is no terminal, nor in the
- * first second. */
+ * first second, nor with a total of 0. */
 void progress__begin(struct progress *p, const char *what, uint64_t total);
 /* Cheap: draws at most ten times a second. */
 void progress__at(struct progress *p, uint64_t done);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/jobfile.h"
 #include "cmd/output.h"
 #include "cmd/verbs.h"
 #include "job/jobspec.h"
@@ -246,36 +247,9 @@ static int check(const struct args *a)
 		problem = "--input and --output go with one job only";
 	else if (a->opt.stock && (a->opt.from.set || a->opt.to.set))
 		problem = "sh5util knows no --from and --to, and --stock none";
-	for (unsigned i = 0; !problem && !a->input && i < a->njobs; i++)
-		if (a->jobs[i].kind != JOBSPEC_JOB)
-			problem = "the file of an array's task or a component is called by its own "
-				  "job id; name it with --input";
 	if (problem)
 		log_error("%s", problem);
 	return problem ? 2 : 0;
-}
-
-/* The steps of that job, as texts in *names; NULL in *out: all of them. */
-static int steps_of(const struct args *a, unsigned job, char (**names)[16], const char ***out,
-		    unsigned *n)
-{
-	*names = calloc(a->njobs + 1, sizeof(**names));
-	*out = calloc(a->njobs + 1, sizeof(**out));
-	*n = 0;
-	if (!*names || !*out)
-		return -ENOMEM;
-	for (unsigned i = job; i < a->njobs; i++) {
-		if (!jobspec__same_job(&a->jobs[job], &a->jobs[i]))
-			continue;
-		if (a->jobs[i].any_step) {
-			*n = 0;
-			return 0;
-		}
-		snprintf((*names)[*n], sizeof(**names), "%u", a->jobs[i].step);
-		(*out)[*n] = (*names)[*n];
-		++*n;
-	}
-	return 0;
 }
 
 /* extract_<what the input is called by>[_<series>].<format> */
@@ -351,18 +325,39 @@ static int extract_file(const struct args *a, const struct extract_options *opt,
 	return status;
 }
 
+/* The file and steps of one of the jobs, which may stand apart in the list. */
+static int choose(const struct args *a, unsigned job, struct jobfile *f)
+{
+	_cleanup_free_ struct jobspec *same = calloc(a->njobs, sizeof(*same));
+	unsigned n = 0;
+	int err;
+
+	for (unsigned i = job; same && i < a->njobs; i++)
+		if (jobspec__same_job(&a->jobs[job], &a->jobs[i]))
+			same[n++] = a->jobs[i];
+	err = same ? jobfile__of(f, same, n, a->input) : -ENOMEM;
+	if (err)
+		log_error("%s: %s", a->jobs[job].text,
+			  err == -ENOENT
+				  ? "no ./job_*.h5 says that it is of it; name the file with "
+				    "--input"
+				  : strerror(-err));
+	return err;
+}
+
 static int extract_job(const struct args *a, unsigned job)
 {
 	struct extract_options opt = a->opt;
-	_cleanup_free_ char(*names)[16] = NULL;
-	_cleanup_free_ const char **steps = NULL;
-	char path[32];
+	struct jobfile f;
+	int status;
 
-	if (steps_of(a, job, &names, &steps, &opt.sel.nsteps))
+	if (choose(a, job, &f))
 		return 1;
-	opt.sel.steps = steps;
-	snprintf(path, sizeof(path), "job_%u.h5", a->njobs ? a->jobs[job].job : 0);
-	return extract_file(a, &opt, a->input ? a->input : path);
+	opt.sel.steps = f.steps;
+	opt.sel.nsteps = f.nsteps;
+	status = extract_file(a, &opt, f.path);
+	jobfile__free(&f);
+	return status;
 }
 
 static int extract_all(struct args *a)
@@ -374,7 +369,7 @@ static int extract_all(struct args *a)
 	a->opt.columns = a->columns.v;
 	a->opt.ncolumns = a->columns.n;
 	if (!a->njobs)
-		return extract_job(a, 0);
+		return extract_file(a, &a->opt, a->input);
 	for (unsigned i = 0; i < a->njobs; i++)
 		if (!named_before(a, i))
 			status |= extract_job(a, i);

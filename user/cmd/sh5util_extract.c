@@ -43,8 +43,9 @@ static int write_series(const struct work *w, int fd, bool all_there, bool *keep
 	struct extract_result res = {0};
 	int err = extract__run(w->from, &opt, fd, &res);
 
-	if (err)
-		log_error("error: %s: %s", w->to, strerror(-err));
+	/* What else went wrong, extraction has said. */
+	if (res.write_error)
+		log_error("error: %s: %s", w->to, strerror(-res.write_error));
 	*keep = !err && res.tables;
 	return err ? SH5_FAILED : judge(o, &res, all_there);
 }

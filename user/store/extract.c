@@ -216,10 +216,14 @@ static int write_all(struct extraction *x, struct outbuf *out, const char *blank
 	x->text.grouped = x->grouped && !(x->opt->stock && x->sel.tasks == &x->one);
 	x->text.blank = blank;
 	widths(x);
+	progress__begin(&x->progress, "extracting", isatty(out->fd) ? 0 : x->nrefs);
 	if (!err && nprocs > 1)
 		err = extract__parallel(x, nprocs);
-	for (unsigned i = 0; nprocs <= 1 && !err && !out->err && i < x->nrefs; i++)
+	for (unsigned i = 0; nprocs <= 1 && !err && !out->err && i < x->nrefs; i++) {
 		err = extract__node(x, i);
+		progress__at(&x->progress, i + 1);
+	}
+	progress__clear(&x->progress);
 	plan_names__free(&names);
 	return err;
 }

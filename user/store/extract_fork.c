@@ -232,8 +232,10 @@ static int collect(struct extraction *x, const struct pool *p)
 	unsigned blocks = (x->nrefs + p->block - 1) / p->block;
 	int err = 0;
 
-	for (unsigned b = 0; !err && !x->text.out->err && b < blocks; b++)
+	for (unsigned b = 0; !err && !x->text.out->err && b < blocks; b++) {
 		err = take_block(x, p, &p->helpers[b % p->n], false);
+		progress__at(&x->progress, (uint64_t)(b + 1) * p->block);
+	}
 	for (unsigned k = 0; !err && !x->text.out->err && k < p->n; k++)
 		err = take_block(x, p, &p->helpers[k], true);
 	return err;

@@ -4,6 +4,7 @@
 #define JP_STORE_EXTRACT_INTERNAL_H
 
 #include "store/cursor.h"
+#include "base/progress.h"
 #include "store/extract.h"
 #include "store/extract_plan.h"
 
@@ -11,6 +12,7 @@ struct totals;
 
 /* One series on its way. */
 struct extraction {
+	struct progress progress;
 	const struct extract_options *opt;
 	const char *path;
 	struct reader *r;
