@@ -8,10 +8,10 @@
 
 #include "store/digest_type.h"
 
-#define BLOCK_BYTES   (1u << 20)
-#define ATTR_BYTES    (1u << 20)
-#define CHUNK_MAX     (72u << 20) /* what the reader takes, and deflate's overhead */
-#define BY_INDEX_MAX  256u  /* chunks: finding one by its index takes longer the more there are */
+#define BLOCK_BYTES  (1u << 20)
+#define ATTR_BYTES   (1u << 20)
+#define CHUNK_MAX    (72u << 20) /* what the reader takes, and deflate's overhead */
+#define BY_INDEX_MAX 256u /* chunks: finding one by its index takes longer the more there are */
 
 struct digester {
 	struct type_cache *types;
