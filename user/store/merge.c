@@ -4,9 +4,15 @@
 #include <errno.h>
 #include <malloc.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -15,7 +21,8 @@
 #include "store/merge_internal.h"
 
 #define THREADS_MAX 64
-#define THREADS_OWN 8 /* taken without being asked to */
+#define THREADS_OWN 8	   /* taken without being asked to */
+#define FULL_BYTES  65536u /* left on a file system that counts as full */
 
 static unsigned cpus(void)
 {
@@ -53,6 +60,72 @@ static bool several_jobs(const struct merge_sets *sets)
 	return false;
 }
 
+/* What the process that writes tells the one that waits for it. */
+struct outcome {
+	struct merge_report st;
+	unsigned refused;
+	int err;
+};
+
+/* The library may not outlive a write that failed: some paths of it free memory twice. */
+static void name_death(const char *output, int signal)
+{
+	struct merge_place p;
+	struct statvfs fs;
+	bool full = false;
+
+	/* This also removes what was left of the file. */
+	if (!merge_place__begin(&p, output)) {
+		full = !fstatvfs(p.dir, &fs) && fs.f_bavail * fs.f_bsize < FULL_BYTES;
+		merge_place__end(&p);
+	}
+	log_error("%s: cannot be written: %s%s", output,
+		  full ? "No space left on device" : "the HDF5 library was ended by signal ",
+		  full ? "" : strsignal(signal));
+}
+
+static int run_apart(const struct merge_opts *o, struct merge_set *s, const char *output,
+		     struct outcome *out)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	if (pid < 0)
+		return -errno;
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		out->err = merge_job__run(o, s, output, &out->st);
+		out->refused = s->refused;
+		_exit(0);
+	}
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!WIFSIGNALED(status))
+		return out->err;
+	name_death(output, WTERMSIG(status));
+	return -EIO;
+}
+
+static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
+		     struct merge_report *st)
+{
+	struct outcome *out =
+		mmap(NULL, sizeof(*out), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int err;
+
+	if (out == MAP_FAILED)
+		return -ENOMEM;
+	out->refused = s->refused;
+	err = run_apart(o, s, output, out);
+	s->refused = out->refused;
+	st->outputs += out->st.outputs;
+	st->nodes += out->st.nodes;
+	st->known += out->st.known;
+	st->deleted += out->st.deleted;
+	munmap(out, sizeof(*out));
+	return err;
+}
+
 static int merge_set(const struct merge_opts *o, struct merge_set *s, struct merge_report *st)
 {
 	_cleanup_free_ char *output = output_name(o, s);
@@ -62,7 +135,7 @@ static int merge_set(const struct merge_opts *o, struct merge_set *s, struct mer
 		return -ENOMEM;
 	if (!s->nitems)
 		log_error("job %u: nothing in %s that can be merged", s->job, s->where);
-	err = s->nitems ? merge_job__run(o, s, output, st) : -ENOENT;
+	err = s->nitems ? merge_job(o, s, output, st) : -ENOENT;
 	st->refused += s->refused;
 	return err || s->refused ? 1 : 0;
 }
