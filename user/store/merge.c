@@ -2,7 +2,9 @@
 #include "store/merge.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +23,8 @@
 #include "store/merge_internal.h"
 
 #define THREADS_MAX 64
-#define THREADS_OWN 8	   /* taken without being asked to */
+#define THREADS_OWN 8 /* taken without being asked to */
+#define READERS_MS  5000
 #define FULL_BYTES  65536u /* left on a file system that counts as full */
 
 static unsigned cpus(void)
@@ -84,26 +87,48 @@ static void name_death(const char *output, int signal)
 		  full ? "" : strsignal(signal));
 }
 
+/* Its readers die with the one that writes, but not at once, and they share its lock. All have the
+ * pipe: it ends with the last of them. */
+static void await_readers(int pipe_fd)
+{
+	struct pollfd p = {.fd = pipe_fd, .events = POLLIN};
+
+	poll(&p, 1, READERS_MS);
+}
+
+static void write_apart(const struct merge_opts *o, struct merge_set *s, const char *output,
+			struct outcome *out)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	out->err = merge_job__run(o, s, output, &out->st);
+	out->refused = s->refused;
+	_exit(0);
+}
+
 static int run_apart(const struct merge_opts *o, struct merge_set *s, const char *output,
 		     struct outcome *out)
 {
-	pid_t pid = fork();
-	int status = 0;
+	int status = 0, fd[2], err;
+	pid_t pid;
 
-	if (pid < 0)
+	if (pipe2(fd, O_CLOEXEC))
 		return -errno;
-	if (!pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		out->err = merge_job__run(o, s, output, &out->st);
-		out->refused = s->refused;
-		_exit(0);
-	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	pid = fork();
+	if (!pid)
+		write_apart(o, s, output, out);
+	err = pid < 0 ? -errno : 0;
+	close(fd[1]);
+	while (!err && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (!WIFSIGNALED(status))
-		return out->err;
-	name_death(output, WTERMSIG(status));
-	return -EIO;
+	if (!err && WIFEXITED(status) && !WEXITSTATUS(status)) {
+		err = out->err;
+	} else if (!err) {
+		await_readers(fd[0]);
+		name_death(output, WIFSIGNALED(status) ? WTERMSIG(status) : SIGABRT);
+		err = -EIO;
+	}
+	close(fd[0]);
+	return err;
 }
 
 static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
@@ -116,6 +141,7 @@ static int merge_job(const struct merge_opts *o, struct merge_set *s, const char
 	if (out == MAP_FAILED)
 		return -ENOMEM;
 	out->refused = s->refused;
+	out->err = -EIO;
 	err = run_apart(o, s, output, out);
 	s->refused = out->refused;
 	st->outputs += out->st.outputs;
