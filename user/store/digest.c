@@ -8,10 +8,10 @@
 
 #include "store/digest_type.h"
 
-#define BLOCK_BYTES   (1u << 20)
-#define ATTR_BYTES    (1u << 20)
-#define CHUNK_MAX     (72u << 20) /* what the reader takes, and deflate's overhead */
-#define BY_INDEX_MAX  256u  /* chunks: finding one by its index takes longer the more there are */
+#define BLOCK_BYTES  (1u << 20)
+#define ATTR_BYTES   (1u << 20)
+#define CHUNK_MAX    (72u << 20) /* what the reader takes, and deflate's overhead */
+#define BY_INDEX_MAX 256u /* chunks: finding one by its index takes longer the more there are */
 
 struct digester {
 	struct type_cache *types;
@@ -38,24 +38,24 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)m ^ (uint64_t)(m >> 64);
 }
 
-uint64_t digest__add(uint64_t h, const void *bytes, size_t n)
+uint64_t digest__add(uint64_t digest, const void *bytes, size_t n)
 {
 	const uint8_t *p = bytes;
 	uint64_t w[2];
 
-	h ^= n * 0x9e3779b97f4a7c15ull;
+	digest ^= n * 0x9e3779b97f4a7c15ull;
 	for (; n > 16; n -= 16, p += 16) {
 		memcpy(w, p, 16);
-		h = mix(w[0] ^ 0xa0761d6478bd642full, w[1] ^ h);
+		digest = mix(w[0] ^ 0xa0761d6478bd642full, w[1] ^ digest);
 	}
 	w[0] = w[1] = 0;
 	memcpy(w, p, n);
-	return mix(w[0] ^ 0xe7037ed1a0b428dbull, w[1] ^ h ^ 0x8ebc6af09c88c6e3ull);
+	return mix(w[0] ^ 0xe7037ed1a0b428dbull, w[1] ^ digest ^ 0x8ebc6af09c88c6e3ull);
 }
 
-uint64_t digest__text(uint64_t h, const char *text)
+uint64_t digest__text(uint64_t digest, const char *text)
 {
-	return digest__add(h, text, strlen(text));
+	return digest__add(digest, text, strlen(text));
 }
 
 static uint64_t add_number(uint64_t h, uint64_t v)

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CACHE_BYTES (1u << 20)
+
 static _Thread_local int last_errno;
 
 /* The file drivers put "errno = N, ..." into the description of the innermost error. */
@@ -62,6 +64,18 @@ hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file)
 		}
 	}
 	return t;
+}
+
+void h5__small_cache(hid_t fapl)
+{
+	H5AC_cache_config_t mdc = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+
+	if (H5Pget_mdc_config(fapl, &mdc) < 0)
+		return;
+	mdc.set_initial_size = true;
+	mdc.initial_size = mdc.max_size = CACHE_BYTES;
+	mdc.min_size = CACHE_BYTES / 2;
+	H5Pset_mdc_config(fapl, &mdc);
 }
 
 hid_t h5__create_group(hid_t at, const char *name)

@@ -2,10 +2,19 @@
 #include "store/merge.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -15,6 +24,8 @@
 
 #define THREADS_MAX 64
 #define THREADS_OWN 8 /* taken without being asked to */
+#define READERS_MS  5000
+#define FULL_BYTES  65536u /* left on a file system that counts as full */
 
 static unsigned cpus(void)
 {
@@ -52,6 +63,95 @@ static bool several_jobs(const struct merge_sets *sets)
 	return false;
 }
 
+/* What the process that writes tells the one that waits for it. */
+struct outcome {
+	struct merge_report st;
+	unsigned refused;
+	int err;
+};
+
+/* The library may not outlive a write that failed: some paths of it free memory twice. */
+static void name_death(const char *output, int signal)
+{
+	struct merge_place p;
+	struct statvfs fs;
+	bool full = false;
+
+	/* This also removes what was left of the file. */
+	if (!merge_place__begin(&p, output)) {
+		full = !fstatvfs(p.dir, &fs) && fs.f_bavail * fs.f_bsize < FULL_BYTES;
+		merge_place__end(&p);
+	}
+	log_error("%s: cannot be written: %s%s", output,
+		  full ? "No space left on device" : "the HDF5 library was ended by signal ",
+		  full ? "" : strsignal(signal));
+}
+
+/* Its readers die with the one that writes, but not at once, and they share its lock. All have the
+ * pipe: it ends with the last of them. */
+static void await_readers(int pipe_fd)
+{
+	struct pollfd p = {.fd = pipe_fd, .events = POLLIN};
+
+	poll(&p, 1, READERS_MS);
+}
+
+static void write_apart(const struct merge_opts *o, struct merge_set *s, const char *output,
+			struct outcome *out)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	out->err = merge_job__run(o, s, output, &out->st);
+	out->refused = s->refused;
+	_exit(0);
+}
+
+static int run_apart(const struct merge_opts *o, struct merge_set *s, const char *output,
+		     struct outcome *out)
+{
+	int status = 0, fd[2], err;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (!pid)
+		write_apart(o, s, output, out);
+	err = pid < 0 ? -errno : 0;
+	close(fd[1]);
+	while (!err && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (!err && WIFEXITED(status) && !WEXITSTATUS(status)) {
+		err = out->err;
+	} else if (!err) {
+		await_readers(fd[0]);
+		name_death(output, WIFSIGNALED(status) ? WTERMSIG(status) : SIGABRT);
+		err = -EIO;
+	}
+	close(fd[0]);
+	return err;
+}
+
+static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
+		     struct merge_report *st)
+{
+	struct outcome *out =
+		mmap(NULL, sizeof(*out), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int err;
+
+	if (out == MAP_FAILED)
+		return -ENOMEM;
+	out->refused = s->refused;
+	out->err = -EIO;
+	err = run_apart(o, s, output, out);
+	s->refused = out->refused;
+	st->outputs += out->st.outputs;
+	st->nodes += out->st.nodes;
+	st->known += out->st.known;
+	st->deleted += out->st.deleted;
+	munmap(out, sizeof(*out));
+	return err;
+}
+
 static int merge_set(const struct merge_opts *o, struct merge_set *s, struct merge_report *st)
 {
 	_cleanup_free_ char *output = output_name(o, s);
@@ -61,7 +161,7 @@ static int merge_set(const struct merge_opts *o, struct merge_set *s, struct mer
 		return -ENOMEM;
 	if (!s->nitems)
 		log_error("job %u: nothing in %s that can be merged", s->job, s->where);
-	err = s->nitems ? merge_job__run(o, s, output, st) : -ENOENT;
+	err = s->nitems ? merge_job(o, s, output, st) : -ENOENT;
 	st->refused += s->refused;
 	return err || s->refused ? 1 : 0;
 }
@@ -80,6 +180,14 @@ static int merge_sets(const struct merge_opts *o, struct merge_sets *sets, struc
 	return sets->n ? status : -ENOENT;
 }
 
+/* The library takes half a MiB for every file it opens: giving that back to the kernel each time
+ * takes longer than reading many a file. */
+static void keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 8 << 20);
+	mallopt(M_TRIM_THRESHOLD, 16 << 20);
+}
+
 int merge__run(const struct merge_opts *opts, struct merge_report *st)
 {
 	struct merge_opts o = *opts;
@@ -87,6 +195,7 @@ int merge__run(const struct merge_opts *opts, struct merge_report *st)
 	struct merge_sets sets;
 	int err;
 
+	keep_memory();
 	h5__init();
 	H5PLset_loading_state(0);
 	o.threads = o.threads ? o.threads : cpus();

@@ -84,6 +84,7 @@ hid_t merge_dir__open_h5(int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
+	h5__small_cache(fapl);
 #if H5_VERSION_GE(1, 10, 7)
 	H5Pset_file_locking(fapl, false, true);
 #endif

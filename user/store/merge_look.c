@@ -86,7 +86,7 @@ static int look_group(struct merge_looker *l, hid_t group, uint64_t file_size)
 	int err;
 
 	limit_cpu(file_size);
-	err = nodescan__read(l->scanner, group, file_size, &n);
+	err = nodescan__read(l->scanner, group, file_size, l->look == LOOK_DIGEST, &n);
 	if (!err && l->look == LOOK_TOTALS && !n->facts.totals)
 		err = nodescan__totals(l->scanner, group, &l->totals, &l->ntotals);
 	if (err == -EBADMSG)

@@ -205,6 +205,7 @@ int merge_place__commit(struct merge_place *p)
 	if (err)
 		return err;
 	*p->tmp = 0;
+	flock(p->fd, LOCK_UN); /* readers lock what they open */
 	return sync_dir(p);
 }
 

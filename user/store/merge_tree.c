@@ -9,9 +9,8 @@
 #include "store/merge_internal.h"
 #include "store/names.h"
 
-#define CACHE_BYTES (8u << 20)	 /* metadata held in memory */
-#define META_BLOCK  (256u << 10) /* metadata is laid out together, in blocks of this size */
-#define COMPACT_MAX 32768	 /* bytes of totals that go into the object's header */
+#define META_BLOCK  (8u << 10) /* metadata is laid out together, in blocks of this size */
+#define COMPACT_MAX 32768      /* bytes of totals that go into the object's header */
 #define FEW_CHUNKS  8
 
 struct merge_tree {
@@ -27,7 +26,6 @@ struct merge_tree {
 static hid_t file_access(void)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-	H5AC_cache_config_t mdc = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
 
 	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18);
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
@@ -36,12 +34,7 @@ static hid_t file_access(void)
 	/* The file is under a name of our own; some shared file systems have no locks. */
 	H5Pset_file_locking(fapl, false, true);
 #endif
-	if (H5Pget_mdc_config(fapl, &mdc) >= 0) {
-		mdc.set_initial_size = true;
-		mdc.initial_size = mdc.max_size = CACHE_BYTES;
-		mdc.min_size = CACHE_BYTES / 2;
-		H5Pset_mdc_config(fapl, &mdc);
-	}
+	h5__small_cache(fapl);
 	return fapl;
 }
 

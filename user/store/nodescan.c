@@ -34,6 +34,8 @@ struct walk {
 	struct nodescanner *s;
 	struct nodescan *n;
 	uint64_t file_size;
+	bool again;  /* names are enough, of Totals */
+	bool totals; /* in them */
 	uint64_t *digest;
 	const char *group; /* its name below the node, NULL: the node itself */
 	struct reader_series *into;
@@ -252,6 +254,8 @@ static int add_table(struct walk *w, hid_t group, const char *name, unsigned nat
 	struct digest_table t;
 	int err;
 
+	if (w->totals && w->again)
+		return 0;
 	err = digester__table(w->s->digester, group, name, w->file_size, &t);
 	if (err)
 		return nodescan__fail(w->n, err == -ENOMEM ? err : -EBADMSG, w->group, name,
@@ -260,7 +264,8 @@ static int add_table(struct walk *w, hid_t group, const char *name, unsigned nat
 		err = add_table_attrs(w, group, name);
 	if (err)
 		return err;
-	*w->digest = digest__add(*w->digest, &t.digest, sizeof(t.digest));
+	if (!w->totals)
+		*w->digest = digest__add(*w->digest, &t.digest, sizeof(t.digest));
 	w->n->facts.tables++;
 	if (t.chunks > w->n->facts.chunks)
 		w->n->facts.chunks = t.chunks;
@@ -342,6 +347,7 @@ static int add_group(struct walk *w, hid_t node, const char *name)
 	sub.room = 0;
 	if (!strcmp(name, TOTALS)) {
 		w->n->facts.totals = 1;
+		sub.totals = true;
 		sub.digest = &w->n->facts.totals;
 		sub.into = NULL;
 	} else {
@@ -359,12 +365,14 @@ static int add_group(struct walk *w, hid_t node, const char *name)
 	return err;
 }
 
-int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, struct nodescan **out)
+int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, bool again,
+		   struct nodescan **out)
 {
 	struct walk w = {
 		.s = s,
 		.n = &s->scan,
 		.file_size = file_size,
+		.again = again,
 		.digest = &s->scan.facts.body,
 	};
 	int err;

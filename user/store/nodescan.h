@@ -47,7 +47,7 @@ struct nodescan_value {
 /* Numbers as the node says them; -1: it does not say. */
 struct nodescan_facts {
 	uint64_t body;	 /* digest of everything but Totals */
-	uint64_t totals; /* digest of Totals, 0: there are none */
+	uint64_t totals; /* digest of the names in Totals, 0: there are none */
 	uint64_t tables;
 	uint64_t chunks; /* of its longest table */
 	int64_t start_s, end_s;
@@ -73,10 +73,13 @@ void nodescanner__free(struct nodescanner *s);
 
 /*
  * Reads a group that lies in a file of file_size bytes. *out stays the scanner's and is good until
- * the next call. 0; -EBADMSG: damaged, or it holds what no node does (out->object and out->trouble
+ * the next call. Totals follow from the rows, so that the digest has only their names; with again,
+ * for what has been read once already, they are not opened: their very wide rows take longer than
+ * all the rest. 0; -EBADMSG: damaged, or it holds what no node does (out->object and out->trouble
  * say what); -ENOMEM.
  */
-int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, struct nodescan **out);
+int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, bool again,
+		   struct nodescan **out);
 
 /*
  * The totals of all series of the node just read: for each the name, columns and rows of a table

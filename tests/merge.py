@@ -1,0 +1,778 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 240
+"""jobprof merge against the stock sh5util on files that Slurm itself wrote, h5py and h5dump; and what
+it must never do: lose a row, delete what it has not copied, touch what it was not asked to."""
+
+import fcntl
+import getpass
+import random
+import sys
+import os
+
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+from lib import *
+
+GOLDEN = os.path.join(ROOT, "tests", "data", "golden")
+ME = getpass.getuser()
+STOCK = shutil.which("sh5util")
+
+
+def world(*files, user=ME):
+    """A profile directory with copies of golden files."""
+    d = tmpdir("prof")
+    os.mkdir(os.path.join(d, user))
+    for f in files:
+        shutil.copy(os.path.join(GOLDEN, f), os.path.join(d, user))
+    return d
+
+
+def job7():
+    return world("7_0_p1.h5", "7_0_p2.h5", "7_1_p1.h5", "7_batch_p1.h5")
+
+
+def merge(prof, *args, out=None, env=None, cwd=None):
+    """Status and stderr."""
+    cmd = [JOBPROF, "merge"] + (["-p", prof] if prof else []) + list(args)
+    if out:
+        cmd += ["-o", out]
+    p = subprocess.run(cmd, capture_output=True, text=True, errors="replace", env=env,
+                       cwd=cwd or TMP, timeout=60)
+    return p.returncode, p.stderr
+
+
+def inputs(prof, user=ME):
+    return sorted(os.listdir(os.path.join(prof, user)))
+
+
+def expect(what, status, err, *words):
+    missing = [w for w in words if w not in err]
+    if what != status or missing:
+        raise Failed("status %s, wanted %s; missing %s in: %s" % (status, what, missing, err))
+
+
+def steps(path):
+    with h5py.File(path, "r") as f:
+        return {s: sorted(f["Steps"][s].get("Nodes", {})) for s in f["Steps"]}
+
+
+def value(v):
+    v = v[0] if getattr(v, "shape", ()) else v
+    return v.decode() if isinstance(v, bytes) else v
+
+
+def same_tree(a, b, skip=()):
+    """Names, attributes, types and rows of two groups."""
+    if sorted(k for k in a if k not in skip) != sorted(k for k in b if k not in skip):
+        return "%s has %s, the other %s" % (a.name, sorted(a), sorted(b))
+    if sorted(a.attrs) != sorted(b.attrs):
+        return "%s: attributes %s and %s" % (a.name, sorted(a.attrs), sorted(b.attrs))
+    for k in a.attrs:
+        if not numpy.array_equal(a.attrs[k], b.attrs[k]):
+            return "%s: %s" % (a.name, k)
+    for k in a:
+        if k in skip:
+            continue
+        if isinstance(a[k], h5py.Dataset):
+            if a[k].dtype != b[k].dtype or a[k][()].tobytes() != b[k][()].tobytes():
+                return "%s differs" % a[k].name
+        else:
+            why = same_tree(a[k], b[k])
+            if why:
+                return why
+    return None
+
+
+def holds(out, path, step, node):
+    """Whether a node of the job file is the file's, but for totals that the file lacks."""
+    with h5py.File(out, "r") as m, h5py.File(path, "r") as f:
+        skip = () if "Totals" in f[node] else ("Totals",)
+        return same_tree(f[node], m["Steps"][step]["Nodes"][node], skip) is None
+
+
+def edit(prof, name, fn, user=ME):
+    path = os.path.join(prof, user, name)
+    with h5py.File(path, "r+") as f:
+        fn(f)
+    return path
+
+
+def put(prof, golden, name, node=None, user=ME, **attrs):
+    """A copy of a golden file under another name and with another node."""
+    src = golden.rsplit("_", 1)[1][:-3]
+    node = node or name.rsplit("_", 1)[1][:-3]
+    path = os.path.join(prof, user, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with h5py.File(os.path.join(GOLDEN, golden), "r") as a, h5py.File(path, "w") as b:
+        a.copy(src, b, node)
+        for k, v in attrs.items():
+            k = k.replace("_", " ")
+            if isinstance(v, str):
+                b[node].attrs.create(k, [v.encode()], dtype="S%d" % len(v))
+            else:
+                b[node].attrs.create(k, [v], dtype="<i4")
+    return path
+
+
+def put_ours(prof, name, user=ME):
+    """A node-step file with Totals, as jobprof's writer makes them."""
+    made = tmpdir("ours")
+    tool = os.path.join(BUILD, "tests", "unit", "test_nodestep")
+    subprocess.run([tool, "--make", made], check=True, capture_output=True)
+    return made
+
+
+# --- what it makes ---
+
+def merged_file_is_the_stock_tree_and_more():
+    prof, out = job7(), os.path.join(tmpdir(), "m.h5")
+    st, err = merge(prof, "-j", "7", "-S", out=out)
+    expect(0, st, err)
+    with h5py.File(os.path.join(GOLDEN, "job_7.h5"), "r") as a, h5py.File(out, "r") as b:
+        for s in a["Steps"]:
+            for n in a["Steps"][s]["Nodes"]:
+                why = same_tree(a["Steps"][s]["Nodes"][n], b["Steps"][s]["Nodes"][n], ("Totals",))
+                is_true("step %s node %s is stock's" % (s, n), why is None, why)
+            is_equal("step %s: Number of Nodes" % s, b["Steps"][s].attrs["Number of Nodes"][0],
+                     len(a["Steps"][s]["Nodes"]))
+        is_equal("Number of Steps", b.attrs["Number of Steps"][0], 3)
+        is_equal("the job's attributes", [value(b.attrs[k]) for k in
+                                          ("Job Id", "User", "Nodes", "Tasks")], [7, ME, 2, 6])
+        rows = [b["Steps"][s]["Nodes"][n]["Network"][()] for s in b["Steps"]
+                for n in b["Steps"][s]["Nodes"]]
+        first = min(int(r["EpochTime"][0] - r["ElapsedTime"][0]) for r in rows)
+        last = max(int(r["EpochTime"][-1]) for r in rows)
+        is_equal("start", value(b.attrs["Start EpochTime"]), first)
+        is_true("end", value(b.attrs["End EpochTime"]) >= last, value(b.attrs["End EpochTime"]))
+        is_equal("tasks know their node", {t: value(b["Steps/0/Tasks"][t].attrs["Node Name"])
+                                           for t in b["Steps/0/Tasks"]},
+                 {"0": "p1", "1": "p1", "2": "p2", "3": "p2"})
+        is_true("and lead to their rows", (b["Steps/0/Tasks/3/Table"][()] ==
+                                           b["Steps/0/Nodes/p2/Tasks/3"][()]).all(), "")
+    total = sum(os.path.getsize(os.path.join(prof, ME, f)) for f in inputs(prof))
+    tables = 4 * 2 + 2
+    is_true("size", os.path.getsize(out) <= total * 1.05 + 4096 * tables,
+            "%d for %d" % (os.path.getsize(out), total))
+
+
+def totals_are_what_the_rows_say():
+    out = os.path.join(tmpdir(), "m.h5")
+    expect(0, *merge(job7(), "-j", "7", "-S", out=out))
+    wrong, seen = [], 0
+    kinds = {"CPUTime": "Sum", "ReadMB": "Sum", "WriteMB": "Sum", "Pages": "Last"}
+    with h5py.File(out, "r") as f:
+        for s in f["Steps"]:
+            for n, node in f["Steps"][s]["Nodes"].items():
+                for t in node["Totals/Tasks"][()]:
+                    rows = node["Tasks"][str(t["Task"])][()]
+                    for c in rows.dtype.names[2:]:
+                        v = rows[c].astype(float)
+                        want = {"Min": v.min(), "Max": v.max(), "Avg": v.sum() / len(v)}
+                        if c in kinds:
+                            want[kinds[c]] = v.sum() if kinds[c] == "Sum" else v[-1]
+                        got = {k.split("_")[0]: t[k] for k in t.dtype.names
+                               if k.endswith("_" + c)}
+                        seen += 1
+                        if set(got) != set(want) or any(
+                                not approx(got[k], want[k], 1e-12) for k in want):
+                            wrong.append((s, n, c, got, want))
+    is_true("totals", seen > 30 and not wrong, wrong[:2])
+
+
+def conf():
+    d = tmpdir("etc")
+    with open(os.path.join(d, "slurm.conf"), "w") as f:
+        f.write("ClusterName=x\nSlurmctldHost=localhost\n"
+                "AcctGatherProfileType=acct_gather_profile/hdf5\n")
+    return d
+
+
+def stock(prof, *args):
+    d = conf()
+    with open(os.path.join(d, "acct_gather.conf"), "w") as f:
+        f.write("ProfileHDF5Dir=%s\n" % prof)
+    p = subprocess.run([STOCK] + list(args), capture_output=True, text=True, cwd=d,
+                       env=dict(os.environ, SLURM_CONF=os.path.join(d, "slurm.conf")))
+    return p.returncode, p.stdout
+
+
+def extract(path, job, *args):
+    out = os.path.join(tmpdir(), "x.csv")
+    st, text = stock(TMP, "-j", job, "-i", path, "-o", out, *args)
+    data = open(out, "rb").read() if os.path.exists(out) else b""
+    return st, text.replace(path, ""), data
+
+
+def stock_reads_ours_as_its_own():
+    if not STOCK:
+        raise Skipped("no sh5util")
+    sets = [("7", job7(), ("Tasks", "Network"))]
+    real = os.path.join(GOLDEN, "real")
+    for job in "123":
+        names = [os.path.join("real", f) for f in os.listdir(real) if f.startswith(job + "_")]
+        sets.append((job, world(*names), ("Tasks",)))
+    for job, prof, series in sets:
+        d = tmpdir()
+        ours, theirs = os.path.join(d, "a.h5"), os.path.join(d, "b.h5")
+        expect(0, *merge(prof, "-j", job, "-S", out=ours))
+        stock(prof, "-S", "-j", job, "-o", theirs)
+        modes = [["-E", "-l", "Node:" + l] for l in ("Totals", "TimeSeries")] + [["-L"]]
+        modes += [m + ["-N", "p1" if job == "7" else "n1"] for m in modes]
+        for s in series:
+            for m in modes + [["-I", "-d", "EpochTime"]]:
+                a, b = (extract(p, job, "-s", s, *m) for p in (ours, theirs))
+                is_true("stock, job %s %s %s" % (job, s, " ".join(m)), a == b and
+                        (len(b[1]) + len(b[2]) > 50 or "-I" in m), "%s and %s" % (a, b))
+
+
+def others_read_it():
+    out = os.path.join(tmpdir(), "m.h5")
+    expect(0, *merge(job7(), "-j", "7", "-S", out=out))
+    for cmd in (["h5dump", out], ["h5ls", "-r", out]):
+        p = subprocess.run(cmd, capture_output=True, text=True)
+        is_true(cmd[0], p.returncode == 0 and not p.stderr and "rror" not in p.stdout, p.stderr)
+    out = shutil.move(out, os.path.join(os.path.dirname(out), "job_7.h5"))
+    p = subprocess.run([JOBPROF, "show", out], capture_output=True, text=True)
+    is_true("jobprof show", p.returncode == 0 and p.stdout.count("job 7") == 4, p.stderr)
+
+
+def our_files_keep_their_totals():
+    made, prof = put_ours(None, None), world()
+    n = 0
+    for j in sorted(os.listdir(made)):
+        path = os.path.join(made, j)
+        d = os.open(os.path.join(prof, ME), os.O_RDONLY)
+        fd = os.open(path, os.O_RDONLY)
+        name = "50_%d_n1.h5" % n
+        p = subprocess.run([os.path.join(BUILD, "jobprof-writer"), "-j", str(fd), "-d", str(d), "-n",
+                            name, "-m", "final"], pass_fds=(fd, d), capture_output=True)
+        os.close(fd)
+        os.close(d)
+        path = os.path.join(prof, ME, name)
+        if p.returncode == 0:
+            with h5py.File(path, "r") as f:
+                node = next(iter(f))
+            os.rename(path, path.replace("_n1.", "_%s." % node))
+            n += 1
+    if not n:
+        raise Failed("no file was made of %s" % os.listdir(made))
+    out = os.path.join(tmpdir(), "m.h5")
+    paths = [os.path.join(prof, ME, f) for f in inputs(prof)]
+    st, err = merge(prof, "-j", "50", "-S", out=out)
+    expect(0, st, err)
+    is_true("everything, with Totals", all(holds(out, p, *p[:-3].split("_")[-2:])
+                                               for p in paths) and n > 2, "")
+    total = sum(map(os.path.getsize, paths))
+    is_true("no larger", os.path.getsize(out) <= total * 1.05 + 4096 * 8 * n,
+            "%d for %d" % (os.path.getsize(out), total))
+
+
+# --- options ---
+
+def inputs_go_only_without_S():
+    prof, d = job7(), tmpdir()
+    before = inputs(prof)
+    expect(0, *merge(prof, "-j", "7", "-S", cwd=d))
+    is_equal("-S keeps", inputs(prof), before)
+    is_equal("default name", os.listdir(d), ["job_7.h5"])
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    is_equal("without, they go", inputs(prof), [])
+    is_equal("all steps", steps(os.path.join(d, "job_7.h5")),
+             {"0": ["p1", "p2"], "1": ["p1"], "batch": ["p1"]})
+
+
+def steps_are_filtered():
+    prof, d = job7(), tmpdir()
+    expect(0, *merge(prof, "-j", "7.batch", cwd=d))
+    is_equal("batch alone", steps(os.path.join(d, "job_7.h5")), {"batch": ["p1"]})
+    is_equal("the others stay", inputs(prof), ["7_0_p1.h5", "7_0_p2.h5", "7_1_p1.h5"])
+    expect(0, *merge(prof, "-j", "7.0,7.1", cwd=d))
+    is_equal("two more", sorted(steps(os.path.join(d, "job_7.h5"))), ["0", "1", "batch"])
+
+
+def several_jobs_give_several_files():
+    prof, d = job7(), tmpdir()
+    put(prof, "7_0_p1.h5", "8_4294967292_n1.h5")
+    put(prof, "7_0_p1.h5", "8_4294967290_n1.h5")
+    st, err = merge(prof, "-j", "7,8", out=os.path.join(d, "x.h5"), cwd=d)
+    is_equal("-o is for one", (st, os.listdir(d)), (2, []))
+    expect(0, *merge(prof, "-j", "7,8", cwd=d))
+    is_equal("two files", sorted(os.listdir(d)), ["job_7.h5", "job_8.h5"])
+    is_equal("extern, interactive", sorted(steps(os.path.join(d, "job_8.h5"))), ["-4", "-6"])
+
+
+def wrong_usage_is_status_2():
+    for args in (["-j", "x"], ["-j", "7,"], ["-j", "7.x"], ["-j", "0"], [], ["-j", "7", "more"],
+                 ["--threads", "0", "-j", "7"], ["--nonsense"], ["-j", "7_"], ["-j", "7+"],
+                 ["-j", "-1"], ["-j", "7.1.2"], ["-j", "99999999999"]):
+        st, err = merge(job7(), *args)
+        is_true("usage %s" % " ".join(args), st == 2 and err, (st, err))
+    st, err = merge(job7(), "-j", "7.frobnicate")
+    is_true("the bad word is named", "7.frobnicate" in err, err)
+    p = subprocess.run([JOBPROF, "merge", "--help"], capture_output=True, text=True)
+    is_true("--help", p.returncode == 0 and "--savefiles" in p.stdout, p.stderr)
+
+
+def nothing_found_is_status_1():
+    d = tmpdir()
+    for args in (["-j", "9"], ["-j", "7.5"], ["-j", "9_1"], ["-j", "9+1"], ["-j", "7", "-u", "nobody"]):
+        st, err = merge(job7(), *args, cwd=d)
+        is_true("nothing: %s" % " ".join(args), st == 1 and err and not os.listdir(d), (st, err))
+    st, err = merge("/nonexistent", "-j", "7", cwd=d)
+    is_true("no such directory", st == 1 and "/nonexistent" in err, err)
+    st, err = merge(job7(), "-j", "7,9", "-S", cwd=d)
+    is_true("one of two", st == 1 and "job 9" in err and os.listdir(d) == ["job_7.h5"], err)
+
+
+def users_by_name_and_number():
+    prof, d = world("7_0_p1.h5", user="nobody"), tmpdir()
+    expect(0, *merge(prof, "-j", "7", "-S", "-u", "nobody", cwd=d))
+    expect(0, *merge(prof, "-j", "7", "-S", "-u", "65534", out=os.path.join(d, "x.h5")))
+    for u in ("../nobody", "a/b", "..", "4294967290"):
+        st, err = merge(prof, "-j", "7", "-S", "-u", u, out=os.path.join(d, "y.h5"))
+        is_true("user %s" % u, st != 0 and not os.path.exists(os.path.join(d, "y.h5")), err)
+    with h5py.File(os.path.join(d, "x.h5"), "r") as f:
+        is_equal("User", value(f.attrs["User"]), "nobody")
+
+
+def directory_from_slurms_configuration():
+    prof, etc, d = job7(), conf(), tmpdir()
+    env = plain_env(SLURM_CONF=os.path.join(etc, "slurm.conf"))
+    st, err = merge(None, "-j", "7", "-S", cwd=d, env=env)
+    is_true("without one, -p is named", st == 1 and "-p" in err, err)
+    with open(os.path.join(etc, "acct_gather.conf"), "w") as f:
+        f.write("ProfileHDF5Dir=%s\n" % prof)
+    expect(0, *merge(None, "-j", "7", "-S", cwd=d, env=env))
+    is_equal("found", os.listdir(d), ["job_7.h5"])
+
+
+def array_tasks_and_components_by_attributes():
+    prof, d = world(), tmpdir()
+    for i, job in enumerate((101, 102, 103)):
+        put(prof, "7_0_p1.h5", "%d_0_n1.h5" % job, Array_Job_Id=101, Array_Task_Id=i + 1)
+    for i, job in enumerate((200, 201)):
+        put(prof, "7_0_p1.h5", "%d_0_n1.h5" % job, Het_Job_Id=200, Het_Job_Offset=i)
+    put(prof, "7_0_p1.h5", "101_batch_n1.h5")
+    expect(0, *merge(prof, "-j", "101_2,200+1", cwd=d))
+    is_equal("each its file", sorted(os.listdir(d)), ["job_102.h5", "job_201.h5"])
+    with h5py.File(os.path.join(d, "job_102.h5"), "r") as f:
+        is_equal("and what it is", [value(f.attrs["Array " + k]) for k in ("Job Id", "Task Id")],
+                 [101, 2])
+    is_equal("the others stay", inputs(prof), ["101_0_n1.h5", "101_batch_n1.h5", "103_0_n1.h5",
+                                               "200_0_n1.h5"])
+    st, err = merge(prof, "-j", "101_9", cwd=d)
+    is_true("no such task", st == 1 and "101_9" in err, err)
+    expect(0, *merge(prof, "-j", "101_1", cwd=d))
+    is_equal("all steps of it", sorted(steps(os.path.join(d, "job_101.h5"))), ["0", "batch"])
+
+
+def restarted_runs_have_files_of_their_own():
+    prof, d = job7(), tmpdir()
+    put(prof, "7_0_p1.h5", "restart0/7_0_n1.h5")
+    put(prof, "7_0_p1.h5", "restart12/7_0_n1.h5")
+    put(prof, "7_0_p1.h5", "restartx/7_0_n1.h5")
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    is_equal("three files", sorted(os.listdir(d)),
+             ["job_7.h5", "job_7.restart0.h5", "job_7.restart12.h5"])
+    expect(0, *merge(prof, "-j", "7", cwd=d)) if inputs(prof) == [] else None
+    is_true("inputs went", not os.path.exists(os.path.join(prof, ME, "restart0/7_0_n1.h5")) and
+            os.path.exists(os.path.join(prof, ME, "restartx/7_0_n1.h5")), "")
+
+
+# --- extension ---
+
+def a_job_file_is_extended():
+    prof, d = job7(), tmpdir()
+    out = os.path.join(d, "job_7.h5")
+    late = os.path.join(d, "late.h5")
+    os.rename(os.path.join(prof, ME, "7_0_p2.h5"), late)
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    with h5py.File(out, "r+") as f:
+        f.create_group("Analysis").attrs["by"] = numpy.int32(1)
+    shutil.copy(late, os.path.join(prof, ME, "7_0_p2.h5"))
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    is_equal("all", steps(out), {"0": ["p1", "p2"], "1": ["p1"], "batch": ["p1"]})
+    is_true("late one", holds(out, late, "0", "p2"), "")
+    is_true("first one", holds(out, os.path.join(GOLDEN, "7_0_p1.h5"), "0", "p1"), "")
+    with h5py.File(out, "r") as f:
+        is_equal("attributes are of the whole", [f["Steps/0"].attrs["Number of Nodes"][0],
+                                                 value(f.attrs["Nodes"])], [2, 2])
+        is_equal("tasks too", sorted(f["Steps/0/Tasks"]), ["0", "1", "2", "3"])
+        is_true("what users put there stays", f["Analysis"].attrs["by"] == 1, "")
+    is_equal("inputs went", inputs(prof), [])
+
+
+def stocks_job_file_is_extended():
+    prof, d = world("7_1_p1.h5"), tmpdir()
+    out = os.path.join(d, "job_7.h5")
+    shutil.copy(os.path.join(GOLDEN, "job_7.h5"), out)
+    with h5py.File(out, "r+") as f:
+        del f["Steps/1"]
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    is_true("added", holds(out, os.path.join(GOLDEN, "7_1_p1.h5"), "1", "p1"), "")
+    with h5py.File(out, "r") as f:
+        is_true("totals of the old nodes too", "Totals" in f["Steps/0/Nodes/p2"], "")
+
+
+def the_same_again_is_fine():
+    prof, d = job7(), tmpdir()
+    expect(0, *merge(prof, "-j", "7", "-S", cwd=d))
+    was = os.stat(os.path.join(d, "job_7.h5"))
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    now = os.stat(os.path.join(d, "job_7.h5"))
+    is_equal("nothing is rewritten", (was.st_ino, was.st_mtime_ns), (now.st_ino, now.st_mtime_ns))
+    is_equal("inputs may go", inputs(prof), [])
+
+
+def other_content_is_refused_and_kept():
+    prof, d = job7(), tmpdir()
+    out = os.path.join(d, "job_7.h5")
+    expect(0, *merge(prof, "-j", "7", "-S", cwd=d))
+    changes = [lambda f: f["p1/Network"].write_direct(f["p1/Network"][()][::-1].copy()),
+               lambda f: f["p1"].attrs.modify("Node Index", numpy.array([9], "<i4")),
+               lambda f: f.move("p1/Tasks/0", "p1/Tasks/9"),
+               lambda f: f["p1"].attrs.create("More", [1], dtype="<i4")]
+    for i, change in enumerate(changes):
+        shutil.copy(os.path.join(GOLDEN, "7_0_p1.h5"), os.path.join(prof, ME))
+        edit(prof, "7_0_p1.h5", change)
+        st, err = merge(prof, "-j", "7.0", "-S", cwd=d)
+        is_true("change %d is named and kept" % i, st == 1 and "7_0_p1.h5" in err and
+                "7_0_p1.h5" in inputs(prof), err)
+        is_true("and the job file is as it was", holds(out, os.path.join(GOLDEN, "7_0_p1.h5"), "0",
+                                                       "p1"), "")
+
+
+def what_is_no_job_file_is_not_touched():
+    d = tmpdir()
+    out = os.path.join(d, "job_7.h5")
+    for data in (b"", b"precious", open(os.path.join(GOLDEN, "7_0_p1.h5"), "rb").read()):
+        with open(out, "wb") as f:
+            f.write(data)
+        prof = job7()
+        st, err = merge(prof, "-j", "7", cwd=d)
+        is_true("%d bytes stay" % len(data), st == 1 and open(out, "rb").read() == data and
+                len(inputs(prof)) == 4 and os.listdir(d) == ["job_7.h5"], err)
+    prof = job7()
+    os.unlink(out)
+    expect(0, *merge(prof, "-j", "7", "-S", cwd=d))
+    os.rename(out, os.path.join(d, "job_8.h5"))
+    put(prof, "7_0_p1.h5", "8_0_n1.h5")
+    st, err = merge(prof, "-j", "8", cwd=d)
+    is_true("another job's file", st == 1 and "8_0_n1.h5" in inputs(prof), err)
+    os.symlink("job_8.h5", out)
+    st, err = merge(prof, "-j", "7", cwd=d)
+    is_true("a link", st == 1 and "symbolic" in err and len(inputs(prof)) == 5, err)
+
+
+# --- running steps, missing nodes ---
+
+def running_steps_are_left_alone():
+    prof, d = job7(), tmpdir()
+    p = os.path.join(prof, ME)
+    os.rename(os.path.join(p, "7_0_p2.h5"), os.path.join(p, ".7_0_p2.h5"))
+    shutil.copy(os.path.join(p, "7_1_p1.h5"), os.path.join(p, ".7_1_p1.h5"))  # its end was published
+    st, err = merge(prof, "-j", "7", cwd=d)
+    expect(1, st, err, "step 0 on p2 is still running")
+    is_equal("it is there", inputs(prof), [".7_0_p2.h5", ".7_1_p1.h5"])
+    with h5py.File(os.path.join(d, "job_7.h5"), "r") as f:
+        a = f["Steps/0"].attrs
+        is_equal("missing", (value(a["Missing Nodes"]), value(a["Number of Missing Nodes"])),
+                 ("p2", 1))
+        is_true("only there", "Missing Nodes" not in f["Steps/1"].attrs, "")
+    os.unlink(os.path.join(p, ".7_1_p1.h5"))
+    os.rename(os.path.join(p, ".7_0_p2.h5"), os.path.join(p, "7_0_p2.h5"))
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    with h5py.File(os.path.join(d, "job_7.h5"), "r") as f:
+        is_true("found again", "Missing Nodes" not in f["Steps/0"].attrs, "")
+
+
+def a_file_that_slurm_has_open_is_left_alone():
+    prof, d = job7(), tmpdir()
+    with open(os.path.join(prof, ME, "7_0_p2.h5"), "rb") as f:
+        fcntl.flock(f, fcntl.LOCK_EX)
+        st, err = merge(prof, "-j", "7", cwd=d)
+    expect(1, st, err, "7_0_p2.h5", "still running")
+    is_equal("it is there", inputs(prof), ["7_0_p2.h5"])
+
+
+def promised_nodes_are_missing():
+    prof, d = world(), tmpdir()
+    put(prof, "7_0_p1.h5", "7_0_n1.h5", Step_Node_List="n[1-4,7]", Nodes_in_Step=5)
+    put(prof, "7_0_p2.h5", "7_0_n7.h5", Step_Node_List="n[1-4,7]", Nodes_in_Step=5)
+    put(prof, "7_1_p1.h5", "7_1_n1.h5", Nodes_in_Step=3)
+    st, err = merge(prof, "-j", "7", cwd=d)
+    expect(0, st, err, "n2,n3,n4")
+    with h5py.File(os.path.join(d, "job_7.h5"), "r") as f:
+        is_equal("by name", value(f["Steps/0"].attrs["Missing Nodes"]), "n2,n3,n4")
+        is_equal("by number", value(f["Steps/1"].attrs["Number of Missing Nodes"]), 2)
+
+
+# --- bad input ---
+
+def break_file(path, how):
+    data = bytearray(open(path, "rb").read())
+    if how == "truncated":
+        data = data[:len(data) // 2]
+    elif how == "empty":
+        data = b""
+    elif how == "text":
+        data = b"no profile at all\n" * 100
+    elif how == "of a running step":
+        data = data[:96] + b"\0" * 2160
+    elif how == "without signature":
+        data[0] = 0
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def bad_inputs_are_named_and_the_rest_merged():
+    def table(f, name, dtype=None):
+        return f["p1"].create_dataset(name, (3,), dtype=dtype or [("ElapsedTime", "<u8")])
+
+    def damage(f):
+        off = f["p1/Tasks/0"].id.get_chunk_info(0).byte_offset
+        return off
+
+    edits = {
+        "wrong node": lambda f: f.move("p1", "p9"),
+        "two nodes": lambda f: f.create_group("p9"),
+        "soft link": lambda f: f["p1"].__setitem__("x", h5py.SoftLink("/")),
+        "external link": lambda f: f["p1"].__setitem__("x", h5py.ExternalLink("/etc/passwd", "/")),
+        "link to the root": lambda f: f["p1"].__setitem__("loop", f["/"]),
+        "link to itself": lambda f: f["p1"].__setitem__("loop", f["p1"]),
+        "deep groups": lambda f: f.create_group("p1/a/b/c"),
+        "matrix": lambda f: f["p1"].create_dataset("m", (3, 3)),
+        "references": lambda f: f["p1"].attrs.create("r", f["p1"].ref, dtype=h5py.ref_dtype),
+        "texts": lambda f: table(f, "v", [("ElapsedTime", "<u8"), ("s", h5py.string_dtype())]),
+        "bytes elsewhere": lambda f: f["p1"].create_dataset(
+            "e", (3,), dtype=[("ElapsedTime", "<u8")], external=[("/etc/passwd", 0, 24)]),
+        "too many rows": lambda f: f["p1"].create_dataset(
+            "huge", (1 << 40,), maxshape=(None,), chunks=(10,), dtype=[("ElapsedTime", "<u8")]),
+    }
+    raw = ("truncated", "empty", "text", "of a running step", "without signature")
+    for how in list(edits) + list(raw) + ["directory", "fifo", "rows that do not decode"]:
+        prof, d = job7(), tmpdir()
+        path = os.path.join(prof, ME, "7_0_p1.h5")
+        if how in edits:
+            edit(prof, "7_0_p1.h5", edits[how])
+        elif how in raw:
+            break_file(path, how)
+        elif how == "rows that do not decode":
+            with h5py.File(path, "r") as f:
+                at = f["p1/Tasks/0"].id.get_chunk_info(0).byte_offset
+            with open(path, "r+b") as f:
+                f.seek(at)
+                f.write(b"\xff" * 16)
+        else:
+            os.unlink(path)
+            (os.mkdir if how == "directory" else os.mkfifo)(path)
+        st, err = merge(prof, "-j", "7", cwd=d)
+        out = os.path.join(d, "job_7.h5")
+        good = st == 1 and "7_0_p1.h5" in err and inputs(prof) == ["7_0_p1.h5"]
+        good = good and steps(out) == {"0": ["p2"], "1": ["p1"], "batch": ["p1"]}
+        with h5py.File(out, "r") as f:
+            good = good and value(f["Steps/0"].attrs["Missing Nodes"]) == "p1"
+        is_true("bad: " + how, good, "%s %s %s" % (st, inputs(prof), err))
+
+
+def links_and_foreign_names_are_left_alone():
+    prof, d, secret = job7(), tmpdir(), os.path.join(tmpdir(), "secret.h5")
+    p = os.path.join(prof, ME)
+    shutil.copy(os.path.join(GOLDEN, "7_0_p1.h5"), secret)
+    os.symlink(secret, os.path.join(p, "7_2_p1.h5"))
+    os.mkdir(os.path.join(d, "away"))
+    shutil.copy(secret, os.path.join(d, "away", "7_0_p1.h5"))
+    os.symlink(os.path.join(d, "away"), os.path.join(p, "restart3"))
+    names = ["7_0_p1.h5.bak", "7_x_p1.h5", "7_0_.h5", "7_00_p1.h5", "7_0_a\nb.h5", "7_0_p1.h5.h5"]
+    for n in names:
+        shutil.copy(secret, os.path.join(p, n))
+    others = ["77_0_p1.h5", "notes", "x7_0_p1.h5", ".7_0_p1.h5.tmp"]
+    for n in others:
+        shutil.copy(secret, os.path.join(p, n))
+    st, err = merge(prof, "-j", "7", cwd=d)
+    is_equal("status", st, 1)
+    is_equal("all of them are there", inputs(prof), sorted(names + others + ["7_2_p1.h5", "restart3"]))
+    is_true("the link's file too", os.path.exists(secret) and
+            os.path.exists(os.path.join(d, "away", "7_0_p1.h5")), "")
+    is_true("named, harmlessly", all(w in err for w in names[:4] + ["7_2_p1.h5", "7_0_a\\x0ab.h5"])
+            and "\nb.h5" not in err, err)
+    is_true("others are not", not any(w in err for w in others[:3]), err)
+    is_equal("nothing of them is merged", steps(os.path.join(d, "job_7.h5"))["2"], [])
+    os.rename(p, p + ".real")
+    os.symlink(p + ".real", p)
+    st, err = merge(prof, "-j", "7", cwd=d)
+    if STOCK:
+        a, b = (extract(f, "7", "-s", "Tasks", "-E", "-l", "Node:TimeSeries")
+                for f in (os.path.join(d, "job_7.h5"), os.path.join(GOLDEN, "job_7.h5")))
+        is_true("a step without nodes is no trouble to sh5util", a == b, (a[:2], b[:2]))
+    is_true("a user's directory that is a link", st == 1 and "no directory" in err, err)
+
+
+def nothing_good_makes_no_file():
+    prof, d = world("7_0_p1.h5"), tmpdir()
+    break_file(os.path.join(prof, ME, "7_0_p1.h5"), "truncated")
+    st, err = merge(prof, "-j", "7", cwd=d)
+    is_true("no file", st == 1 and not os.listdir(d) and inputs(prof) == ["7_0_p1.h5"], err)
+
+
+# --- faults ---
+
+def full_disk_loses_nothing():
+    if os.geteuid():
+        raise Skipped("needs root to mount a small file system")
+    d = tmpdir("full")
+    for kib in (8, 16, 24, 32):
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%dk" % kib, "jptest", d]).returncode:
+            raise Skipped("no tmpfs can be mounted")
+        try:
+            prof = job7()
+            st, err = merge(prof, "-j", "7", cwd=d)
+            is_true("full at %d KiB" % kib, st == 1 and len(inputs(prof)) == 4 and
+                    "No space" in err and not os.listdir(d), "%s %s" % (os.listdir(d), err))
+        finally:
+            subprocess.run(["umount", d], check=True)
+
+
+def unwritable_directory_loses_nothing():
+    d = tmpdir("ro")
+    prof = job7()
+    st, err = merge(prof, "-j", "7", out=os.path.join(d, "no", "x.h5"))
+    is_true("no directory", st == 1 and len(inputs(prof)) == 4, err)
+    if os.geteuid() == 0 and shutil.which("setpriv"):
+        os.chmod(prof, 0o755)
+        os.chmod(TMP, 0o755)
+        p = subprocess.run(["setpriv", "--reuid", "65534", "--clear-groups", JOBPROF, "merge", "-j",
+                            "7", "-p", prof, "-u", ME], cwd=d, capture_output=True, text=True)
+        is_true("not writable", p.returncode == 1 and len(inputs(prof)) == 4 and not os.listdir(d),
+                p.stderr)
+
+
+def all_there(prof, d):
+    """Every node is whole in the job file, or its input is there; no half file has the name."""
+    out, have = os.path.join(d, "job_7.h5"), {}
+    if os.path.exists(out):
+        have = steps(out)
+    for name in ("7_0_p1.h5", "7_0_p2.h5", "7_1_p1.h5", "7_batch_p1.h5"):
+        _, step, node = name[:-3].split("_")
+        if name in inputs(prof):
+            continue
+        if node not in have.get(step, ()) or not holds(out, os.path.join(GOLDEN, name), step, node):
+            return "%s is gone" % name
+    return None
+
+
+def killed_at_any_call_nothing_is_lost():
+    if not shutil.which("strace"):
+        raise Skipped("no strace")
+    calls = [("pwrite64", 40), ("fsync", 2), ("renameat2", 1), ("unlinkat", 4), ("pread64", 30),
+             ("openat", 60), ("ftruncate", 2)]
+    tries, bad, hit = 0, [], 0
+    for call, most in calls:
+        for n in sorted(random.sample(range(1, most + 1), min(most, 5))):
+            prof, d = job7(), tmpdir()
+            cmd = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call, "-e",
+                   "inject=%s:signal=KILL:when=%d" % (call, n), JOBPROF, "merge", "-j", "7", "-p", prof]
+            p = subprocess.run(cmd, cwd=d, capture_output=True, text=True)
+            if "ptrace" in p.stderr:
+                raise Skipped("strace cannot trace here")
+            tries += 1
+            hit += p.returncode != 0
+            why = all_there(prof, d)
+            if not why:
+                st, err = merge(prof, "-j", "7", cwd=d) if inputs(prof) else (0, "")
+                why = err if st else all_there(prof, d)
+                if not why and (inputs(prof) or os.listdir(d) != ["job_7.h5"]):
+                    why = "left %s %s" % (inputs(prof), os.listdir(d))
+            if why:
+                bad.append((call, n, why))
+    is_true("killed at %d calls" % hit, hit >= 8 and not bad, "%d hits, %s" % (hit, bad[:3]))
+
+
+def killed_at_any_time_nothing_is_lost():
+    bad, hit = [], 0
+    rnd = random.Random(7)
+    for i in range(25):
+        prof, d = job7(), tmpdir()
+        p = subprocess.Popen([JOBPROF, "merge", "-j", "7", "-p", prof], cwd=d,
+                             stderr=subprocess.PIPE)
+        time.sleep(rnd.random() * 0.04)
+        p.kill()
+        p.communicate()  # until its children, which have the pipe too, are gone
+        hit += p.returncode != 0
+        why = all_there(prof, d)
+        if not why and inputs(prof):
+            st, err = merge(prof, "-j", "7", cwd=d)
+            why = err if st else all_there(prof, d)
+        if not why and os.listdir(d) != ["job_7.h5"]:
+            why = os.listdir(d)
+        if why:
+            bad.append(why)
+    is_true("killed %d times" % hit, not bad, bad[:3])
+
+
+def leftovers_are_removed_only_if_surely_ours():
+    prof, d = job7(), tmpdir()
+    tmp = os.path.join(d, ".job_7.h5.merge")
+    with open(tmp, "wb") as f:
+        f.write(b"half")
+        f.flush()
+        fcntl.flock(f, fcntl.LOCK_EX)
+        st, err = merge(prof, "-j", "7", cwd=d)
+        is_true("another merge's", st == 1 and "another merge" in err and os.path.exists(tmp), err)
+    os.unlink(tmp)
+    os.symlink("/etc/passwd", tmp)
+    st, err = merge(prof, "-j", "7", cwd=d)
+    is_true("a link", st == 1 and os.path.islink(tmp) and len(inputs(prof)) == 4, err)
+    os.unlink(tmp)
+    os.mkdir(tmp)
+    st, err = merge(prof, "-j", "7", cwd=d)
+    is_true("a directory", st == 1 and os.path.isdir(tmp), err)
+    os.rmdir(tmp)
+    with open(tmp, "wb") as f:
+        f.write(b"half")
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    is_equal("a dead one's", os.listdir(d), ["job_7.h5"])
+
+
+def two_at_once_lose_nothing():
+    for i in range(5):
+        prof, d = job7(), tmpdir()
+        ps = [subprocess.Popen([JOBPROF, "merge", "-j", "7", "-p", prof], cwd=d,
+                               stderr=subprocess.DEVNULL) for _ in range(3)]
+        sts = [p.wait() for p in ps]
+        why = all_there(prof, d)
+        if why or 0 not in sts:
+            not_ok("two at once", (why, sts))
+            return
+    ok("two at once")
+
+
+def many_nodes_and_threads():
+    prof, d = world(), tmpdir()
+    for n in range(1, 131):
+        put(prof, "7_1_p1.h5", "7_0_n%d.h5" % n)
+    sizes = set()
+    for threads in ("1", "2", "7", "200"):
+        out = os.path.join(d, "t%s.h5" % threads)
+        expect(0, *merge(prof, "-j", "7", "-S", "--threads", threads, out=out))
+        with h5py.File(out, "r") as f, h5py.File(os.path.join(d, "t1.h5"), "r") as one:
+            why = same_tree(one["Steps/0/Nodes"], f["Steps/0/Nodes"])
+        is_true("%s threads" % threads, why is None and len(steps(out)["0"]) == 130, why)
+        sizes.add(os.path.getsize(out))
+    is_equal("the same size whatever the threads", len(sizes), 1)
+
+
+run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
+           stock_reads_ours_as_its_own, others_read_it, our_files_keep_their_totals,
+           inputs_go_only_without_S, steps_are_filtered, several_jobs_give_several_files,
+           wrong_usage_is_status_2, nothing_found_is_status_1, users_by_name_and_number,
+           directory_from_slurms_configuration, array_tasks_and_components_by_attributes,
+           restarted_runs_have_files_of_their_own, a_job_file_is_extended,
+           stocks_job_file_is_extended, the_same_again_is_fine, other_content_is_refused_and_kept,
+           what_is_no_job_file_is_not_touched, running_steps_are_left_alone,
+           a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
+           bad_inputs_are_named_and_the_rest_merged, links_and_foreign_names_are_left_alone,
+           nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
+           killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
+           leftovers_are_removed_only_if_surely_ours, two_at_once_lose_nothing,
+           many_nodes_and_threads])

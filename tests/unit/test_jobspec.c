@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What users write after -j, and names in a profile directory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "job/jobspec.h"
+#include "job/layout.h"
+#include "store/merge_name.h"
+
+static void one_of_each_kind(void **state)
+{
+	struct jobspec *s;
+	char err[128];
+	unsigned n;
+
+	assert_int_equal(jobspec__parse(&s, &n, "7,8.3,9.batch,10_2,11+0.extern,12.interactive",
+					err, sizeof(err)),
+			 0);
+	assert_int_equal(n, 6);
+	assert_int_equal(s[0].kind, JOBSPEC_JOB);
+	assert_int_equal(s[0].job, 7);
+	assert_true(s[0].any_step);
+	assert_int_equal(s[1].step, 3);
+	assert_false(s[1].any_step);
+	assert_int_equal(s[2].step, STEP_BATCH);
+	assert_int_equal(s[3].kind, JOBSPEC_ARRAY);
+	assert_int_equal(s[3].part, 2);
+	assert_int_equal(s[4].kind, JOBSPEC_HET);
+	assert_int_equal(s[4].job, 11);
+	assert_int_equal(s[4].step, STEP_EXTERN);
+	assert_int_equal(s[5].step, STEP_INTERACTIVE);
+	assert_string_equal(s[4].text, "11+0.extern");
+	free(s);
+}
+
+static void the_bad_word_is_named(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"x",
+		"7,",
+		",7",
+		"7.",
+		"7.x",
+		"7.-1",
+		"7_",
+		"7+",
+		"7+x",
+		"7_1_2",
+		"7_1+2",
+		"0",
+		"-7",
+		"+7",
+		"7 ",
+		"7.1.2",
+		"7;8",
+		"07x",
+		"7.01",
+		"7.4294967295",
+		"2147483648",
+		"99999999999999999999",
+		"7.batch0",
+	};
+	struct jobspec *s;
+	char err[128], text[64];
+	unsigned n;
+
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(text, sizeof(text), "1,%s", bad[i]);
+		assert_int_equal(jobspec__parse(&s, &n, text, err, sizeof(err)), -EINVAL);
+		assert_non_null(strchr(err, '"'));
+	}
+	assert_int_equal(jobspec__parse(&s, &n, "1,2,bad.word", err, sizeof(err)), -EINVAL);
+	assert_non_null(strstr(err, "\"bad.word\""));
+}
+
+static void long_words_are_no_jobs(void **state)
+{
+	struct jobspec *s;
+	char err[256], text[5000];
+	unsigned n;
+
+	memset(text, '1', sizeof(text));
+	text[sizeof(text) - 1] = 0;
+	assert_int_equal(jobspec__parse(&s, &n, text, err, sizeof(err)), -EINVAL);
+}
+
+static void steps_in_any_spelling(void **state)
+{
+	struct jobspec *s;
+	char err[128];
+	unsigned n;
+
+	assert_int_equal(jobspec__parse(&s, &n, "7.extern,7.0,7,7.-4", err, sizeof(err)), 0);
+	assert_true(jobspec__has_step(&s[0], "4294967292"));
+	assert_true(jobspec__has_step(&s[0], "-4"));
+	assert_false(jobspec__has_step(&s[0], "4"));
+	assert_true(jobspec__has_step(&s[1], "0"));
+	assert_false(jobspec__has_step(&s[1], "batch"));
+	assert_true(jobspec__has_step(&s[2], "batch"));
+	assert_true(jobspec__has_step(&s[3], "extern"));
+	assert_true(jobspec__same_job(&s[0], &s[2]));
+	free(s);
+}
+
+static void names_of_files(void **state)
+{
+	static const struct {
+		const char *name;
+		enum merge_name_kind kind;
+		const char *step, *node;
+	} names[] = {
+		{"7_0_n1.h5", NAME_FILE, "0", "n1"},
+		{"7_batch_n_1.h5", NAME_FILE, "batch", "n_1"},
+		{"7_4294967292_a.b-c.h5", NAME_FILE, "4294967292", "a.b-c"},
+		{".7_0_n1.h5", NAME_RUNNING, "0", "n1"},
+		{"..7_0_n1.h5", NAME_OTHER, NULL, NULL},
+		{".7_0_n1.h5.tmp", NAME_OTHER, NULL, NULL},
+		{"7_0_n1.h5.bak", NAME_FOREIGN, NULL, NULL},
+		{"7_0_n1.h5.h5", NAME_FOREIGN, NULL, NULL},
+		{"7_0_.h5", NAME_FOREIGN, NULL, NULL},
+		{"7_0_..h5", NAME_FOREIGN, NULL, NULL},
+		{"7_0_...h5", NAME_FOREIGN, NULL, NULL},
+		{"7_0_n\n.h5", NAME_FOREIGN, NULL, NULL},
+		{"7_00_n1.h5", NAME_FOREIGN, NULL, NULL},
+		{"7_4294967296_n1.h5", NAME_FOREIGN, NULL, NULL},
+		{"7_extern_n1.h5", NAME_FOREIGN, NULL, NULL},
+		{"7_0", NAME_FOREIGN, NULL, NULL},
+		{"07_0_n1.h5", NAME_OTHER, NULL, NULL},
+		{"4294967296_0_n1.h5", NAME_OTHER, NULL, NULL},
+		{"job_7.h5", NAME_OTHER, NULL, NULL},
+		{"", NAME_OTHER, NULL, NULL},
+	};
+	struct merge_name m;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(merge_name__parse(names[i].name, &m), names[i].kind);
+		if (!names[i].step)
+			continue;
+		assert_int_equal(m.job, 7);
+		assert_string_equal(m.step, names[i].step);
+		assert_string_equal(m.node, names[i].node);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_of_each_kind),	  cmocka_unit_test(the_bad_word_is_named),
+		cmocka_unit_test(long_words_are_no_jobs), cmocka_unit_test(steps_in_any_spelling),
+		cmocka_unit_test(names_of_files),
+	};
+
+	return cmocka_run_group_tests_name("jobspec", tests, NULL, NULL);
+}
