@@ -17,6 +17,7 @@ struct merge_tree {
 	hid_t file, steps;
 	char *step_name; /* of the step that is open */
 	hid_t step, nodes, tasks;
+	hid_t compact; /* how small totals are stored */
 	/* The row of the totals before: that of the next node is the same, most often. */
 	hid_t row;
 	struct column *cols;
@@ -61,6 +62,9 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table)
 	if (!t)
 		return -ENOMEM;
 	t->step = t->nodes = t->tasks = t->row = t->steps = H5I_INVALID_HID;
+	t->compact = H5Pcreate(H5P_DATASET_CREATE);
+	H5Pset_obj_track_times(t->compact, false);
+	H5Pset_layout(t->compact, H5D_COMPACT);
 	t->file = create_file(fd, longest_table);
 	if (t->file >= 0)
 		t->steps = h5__create_group(t->file, "Steps");
@@ -205,23 +209,20 @@ static int learn_row(struct merge_tree *t, const struct nodescan_total *n)
 static int write_total(struct merge_tree *t, hid_t group, const struct nodescan_total *n)
 {
 	const hsize_t rows = n->nrows;
-	hid_t space, dcpl, dset;
+	const bool small = n->nrows && rows * n->ncols * sizeof(*n->rows) <= COMPACT_MAX;
+	hid_t space, dset;
 	int err = same_columns(t, n) ? 0 : learn_row(t, n);
 
 	if (err)
 		return err;
 	space = H5Screate_simple(1, &rows, NULL);
-	dcpl = H5Pcreate(H5P_DATASET_CREATE);
-	H5Pset_obj_track_times(dcpl, false);
-	if (n->nrows && (size_t)n->nrows * n->ncols * sizeof(*n->rows) <= COMPACT_MAX)
-		H5Pset_layout(dcpl, H5D_COMPACT);
-	dset = H5Dcreate2(group, n->name, t->row, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+	dset = H5Dcreate2(group, n->name, t->row, space, H5P_DEFAULT,
+			  small ? t->compact : H5P_DEFAULT, H5P_DEFAULT);
 	if (dset < 0 ||
 	    (n->nrows && H5Dwrite(dset, t->row, H5S_ALL, H5S_ALL, H5P_DEFAULT, n->rows) < 0))
 		err = h5__error();
 	if (dset >= 0)
 		H5Dclose(dset);
-	H5Pclose(dcpl);
 	H5Sclose(space);
 	return err;
 }
@@ -325,6 +326,7 @@ int merge_tree__close(struct merge_tree *t)
 		return 0;
 	close_step(t);
 	forget_row(t);
+	H5Pclose(t->compact);
 	if (t->steps >= 0)
 		H5Gclose(t->steps);
 	if (t->file >= 0 && H5Fclose(t->file) < 0)
