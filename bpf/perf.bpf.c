@@ -42,9 +42,9 @@ static __always_inline int sample(u32 i)
 
 	if (!p || !c)
 		return 0;
-	__sync_fetch_and_add(&p->ev[i].counter, jp_pmu_period[i]);
+	__sync_fetch_and_add(&p->ev[i].counter, c->period[i]);
 	__sync_fetch_and_add(&p->reads, 1);
-	__sync_fetch_and_add(&c->given[i], jp_pmu_period[i]);
+	__sync_fetch_and_add(&c->given[i], c->period[i]);
 	return 0;
 }
 

@@ -58,6 +58,11 @@ int kern_pmu_event(const struct pmu *p, unsigned i, unsigned cpu, int group_fd, 
 uint32_t kern_pmu_open_set(struct kern *k, unsigned cpu, int *fds);
 void kern_pmu_close_set(int *fds);
 
+/* An event that counts while a CPU idles: by its kind; by trying events that are open and enabled on
+ * the CPU which we are bound to (fds as above; takes some ms, more when the CPU is busy). */
+bool kern_pmu_has_clocks(const struct pmu *p);
+bool kern_pmu_moves_in_idle(const int *fds);
+
 /* The map of events can outlive who fills it (5.12). */
 bool kern_pmu_keeps_events(void);
 
@@ -80,7 +85,10 @@ uint64_t kern_pmu_reads(const struct kern *k);
 /* The cost of a reading as the programs have it, to the control page. */
 void kern_pmu_calibrate(struct kern *k);
 
-/* Sampled mode: what samples have missed by the counters, to the slots of the CPU. */
+/* Sampled mode: longer periods where the kernel now allows too few samples for those in use; it would
+ * stop the counters. True: the events are to be opened anew. */
+bool kern_pmu_slow_down(struct kern *k);
+/* What samples have missed by the counters, to the slots of the CPU. */
 void kern_pmu_settle(struct kern *k, uint64_t age_ns);
 void kern_pmu_forget(struct kern *k, uint32_t slot);
 void kern_pmu_free_seen(struct kern *k);

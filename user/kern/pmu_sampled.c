@@ -192,4 +192,8 @@ void kern_pmu_settle(struct kern *k, uint64_t age_ns)
 		share_time(k, cpu);
 		remember(k, cpu);
 	}
+	if (kern_pmu_slow_down(k)) {
+		kern_pmu_close_all(k);
+		kern_pmu_open_all(k);
+	}
 }
