@@ -14,7 +14,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 # struct jp_pmu, jp_pmu_cpu and jp_slot of bpf/jobprof.h
 PMU_SIZE, PMU_EVENTS = 192, 16
 SLOT_SIZE = 272
-CPU_SIZE, CPU_READS, CPU_EVENTS = 384, 32, 48
+CPU_SIZE, CPU_READS, CPU_EVENTS = 448, 32, 48
 
 
 def works(event):

@@ -6,9 +6,11 @@
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "kern/internal.h"
@@ -26,9 +28,10 @@ static uint64_t msr_type(void)
 											: type;
 }
 
-bool kern_pmu_has_clocks(const struct pmu *p)
+uint32_t kern_pmu_clocks(const struct pmu *p)
 {
 	uint64_t msr = msr_type();
+	uint32_t clocks = 0;
 	unsigned i;
 
 	for (i = 0; i < p->n; i++) {
@@ -39,9 +42,9 @@ bool kern_pmu_has_clocks(const struct pmu *p)
 				      e->config == PERF_COUNT_SW_TASK_CLOCK ||
 				      e->config == PERF_COUNT_SW_CONTEXT_SWITCHES
 			    : e->type == msr)
-			return true;
+			clocks |= 1u << i;
 	}
-	return false;
+	return clocks;
 }
 
 static void spin(void)
@@ -97,12 +100,29 @@ static bool moves_in_idle(int fd)
 	return true;
 }
 
-bool kern_pmu_moves_in_idle(const int *fds)
+uint32_t kern_pmu_moving_in_idle(const int *fds)
 {
+	uint32_t moving = 0;
 	unsigned i;
 
 	for (i = 0; i < JP_PMU_EVENTS; i++)
 		if (fds[i] >= 0 && moves_in_idle(fds[i]))
-			return true;
-	return false;
+			moving |= 1u << i;
+	return moving;
+}
+
+void kern_cpu_idle(uint64_t *ns, unsigned ncpus)
+{
+	const uint64_t tick_ns = NSEC_PER_SEC / sysconf(_SC_CLK_TCK);
+	_cleanup_fclose_ FILE *f = fopen("/proc/stat", "re");
+	unsigned long long idle, iowait;
+	char line[512];
+	unsigned cpu;
+
+	for (cpu = 0; cpu < ncpus; cpu++)
+		ns[cpu] = UINT64_MAX;
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "cpu%u %*u %*u %*u %llu %llu", &cpu, &idle, &iowait) == 3 &&
+		    cpu < ncpus)
+			ns[cpu] = (idle + iowait) * tick_ns;
 }

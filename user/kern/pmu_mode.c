@@ -212,7 +212,7 @@ static void choose(struct kern *k)
 		say(p, " (perf_event_open: %s)", strerror(-why));
 		return;
 	}
-	p->counts_idle = kern_pmu_has_clocks(p);
+	p->counts_idle = kern_pmu_clocks(p);
 	kern_pmu_measure_read(k);
 	if (k->opts.perf_mode == PERF_EXACT ||
 	    (k->opts.perf_mode == PERF_AUTO &&
