@@ -21,6 +21,7 @@ struct job {
 	struct merge_tree *tree;
 	struct merge_facts *facts;
 	struct progress progress;
+	bool check;		 /* something is lost if the output is not what was copied */
 	struct merge_item *last; /* that was copied */
 	unsigned copied;	 /* files, not what was in the job file before */
 };
@@ -326,10 +327,13 @@ static int publish(struct job *j, unsigned threads)
 {
 	int err = finish_tree(j);
 
-	if (!err)
+	if (!err && j->check)
 		err = verify(j, threads);
 	if (err)
 		return err;
+	log_debug("%s: %s", j->place.path,
+		  j->check ? "read back: all of it is what was copied"
+			   : "not read back: the inputs stay, and it replaces nothing");
 	err = merge_place__commit(&j->place);
 	if (err == -ESTALE || err == -EEXIST) {
 		log_error("%s: was changed by another program meanwhile: given up; nothing was "
@@ -378,7 +382,8 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 	err = merge_facts__new(&j.facts);
 	if (!err)
 		err = open_old(&j);
-	progress__begin(&j.progress, "merging", 2 * (uint64_t)s->nitems);
+	j.check = j.old || !o->keep;
+	progress__begin(&j.progress, "merging", (j.check ? 2 : 1) * (uint64_t)s->nitems);
 	if (!err)
 		err = merge(&j);
 	progress__clear(&j.progress);

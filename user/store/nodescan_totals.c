@@ -69,6 +69,7 @@ static int sum_begin(struct sum *s, const struct cursor *c, const char *series)
 			.type = c->cols[i].type,
 			.kind = k ? k->kind : COL_GAUGE,
 			.unit = k ? k->unit : "",
+			.how = series__how(series, c->cols[i].name),
 		};
 		s->unknown[i] = c->cols[i].unknown;
 	}
