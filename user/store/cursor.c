@@ -263,6 +263,7 @@ static int learn_storage(struct cursor *c, uint64_t file_bytes)
 	s->raw = !err && s->plain;
 	if (err == -ENOTSUP)
 		err = 0;
+	c->chunks = s->shape.rows ? (c->nrows + s->shape.rows - 1) / s->shape.rows : 0;
 	if (!err)
 		err = check_storage(c, c->nrows, row_bytes, file_bytes);
 	H5Pclose(dcpl);

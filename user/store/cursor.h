@@ -21,6 +21,7 @@ struct cursor {
 	struct cursor_column *cols; /* numbers only: members of other types are left out */
 	unsigned ncols;
 	uint64_t nrows;
+	uint64_t chunks; /* its rows are stored in; 0: in none */
 	unsigned shape; /* another number whenever cols differ from the table before */
 	struct cursor_state *state;
 };

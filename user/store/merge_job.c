@@ -11,6 +11,7 @@
 #include "job/stepname.h"
 #include "store/h5util.h"
 #include "store/merge_internal.h"
+#include "store/merge_look.h"
 
 struct job {
 	const struct merge_opts *o;
@@ -21,6 +22,7 @@ struct job {
 	struct merge_tree *tree;
 	struct merge_facts *facts;
 	struct progress progress;
+	bool quick;
 	bool check;		 /* something is lost if the output is not what was copied */
 	struct merge_item *last; /* that was copied */
 	unsigned copied;	 /* files, not what was in the job file before */
@@ -29,6 +31,8 @@ struct job {
 /* Says what is wrong with a file, which stays where it is. */
 static int refuse(struct job *j, struct merge_item *i, const char *why)
 {
+	if (j->quick)
+		return -EAGAIN;
 	progress__clear(&j->progress);
 	log_warn("%s/%s: %s: left alone", j->set->where, i->file, why);
 	i->state = ITEM_REFUSED;
@@ -186,8 +190,12 @@ static int copy(struct job *j, struct merge_item *i, const struct merge_found *f
 {
 	int err = j->tree ? 0 : merge_tree__create(&j->tree, j->place.fd, f->facts.chunks);
 
+	if (!err && j->quick)
+		merge_looker__limit_cpu(i->stamp.size);
 	if (!err)
 		err = i->file ? copy_file(j, i, f) : copy_old(j, i, f);
+	if (err && j->quick)
+		return -EAGAIN;
 	if (err == -EBADMSG && i->file)
 		return refuse(j, i, "changed while it was read, or damaged");
 	if (err)
@@ -218,7 +226,8 @@ static int copy_all(struct job *j, unsigned threads)
 {
 	struct merge_readers *r;
 	const struct merge_found *f;
-	int err = merge_readers__start(&r, j->set, j->place.old, LOOK_TOTALS, threads);
+	int err = merge_readers__start(&r, j->set, j->place.old,
+				       j->quick ? LOOK_QUICK : LOOK_TOTALS, threads);
 
 	if (err) {
 		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
@@ -371,7 +380,16 @@ static int merge(struct job *j)
 	return 0;
 }
 
-int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
+/* Two files for one place are compared. */
+static bool any_twice(const struct merge_set *s)
+{
+	for (unsigned i = 1; i < s->nitems; i++)
+		if (same_place(&s->items[i - 1], &s->items[i]))
+			return true;
+	return false;
+}
+
+int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output, bool quick,
 		   struct merge_report *st)
 {
 	struct job j = {.o = o, .set = s, .st = st};
@@ -383,6 +401,7 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 	if (!err)
 		err = open_old(&j);
 	j.check = j.old || !o->keep;
+	j.quick = quick && !j.check && !any_twice(s);
 	progress__begin(&j.progress, "merging", (j.check ? 2 : 1) * (uint64_t)s->nitems);
 	if (!err)
 		err = merge(&j);

@@ -52,7 +52,7 @@ int merge_looker__new(struct merge_looker **out, const struct merge_set *set, in
 }
 
 /* A damaged file may lead the library into a loop; SIGPROF ends it, and the process. */
-static void limit_cpu(uint64_t file_size)
+void merge_looker__limit_cpu(uint64_t file_size)
 {
 	struct itimerval t = {0};
 
@@ -82,12 +82,17 @@ static const char *open_trouble(int err)
 
 static int look_group(struct merge_looker *l, hid_t group, uint64_t file_size)
 {
+	static const enum nodescan_depth depths[] = {
+		[LOOK_QUICK] = NODESCAN_OUTSIDE,
+		[LOOK_TOTALS] = NODESCAN_ALL,
+		[LOOK_DIGEST] = NODESCAN_AGAIN,
+	};
 	struct nodescan *n;
 	int err;
 
-	limit_cpu(file_size);
-	err = nodescan__read(l->scanner, group, file_size, l->look == LOOK_DIGEST, &n);
-	if (!err && l->look == LOOK_TOTALS && !n->facts.totals)
+	merge_looker__limit_cpu(file_size);
+	err = nodescan__read(l->scanner, group, file_size, depths[l->look], &n);
+	if (!err && l->look != LOOK_DIGEST && !n->facts.totals)
 		err = nodescan__totals(l->scanner, group, &l->totals, &l->ntotals);
 	if (err == -EBADMSG)
 		snprintf(l->trouble, sizeof(l->trouble), "%s%s%s", n->object,
@@ -200,7 +205,7 @@ void merge_looker__look(struct merge_looker *l, const struct merge_item *item, s
 {
 	static const struct nodescan_facts nothing;
 
-	limit_cpu(0);
+	merge_looker__limit_cpu(0);
 	l->scan = NULL;
 	l->ntotals = 0;
 	*l->trouble = 0;

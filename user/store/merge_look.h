@@ -11,6 +11,8 @@ struct merge_looker;
 int merge_looker__new(struct merge_looker **out, const struct merge_set *set, int old_fd,
 		      enum merge_look look);
 /* Leaves a message as merge_readers.c takes it, also of what cannot be read. */
+/* Of this process, from now on: enough for a file of that size. */
+void merge_looker__limit_cpu(uint64_t file_size);
 void merge_looker__look(struct merge_looker *l, const struct merge_item *item, struct wire *w);
 
 #endif

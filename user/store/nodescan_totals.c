@@ -169,6 +169,8 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 		return -ENOMEM;
 	for (unsigned i = 0; !err && i < from->ntables; i++) {
 		err = cursor__open(s->cursor, node, from, from->tables[i]);
+		if (!err && s->cursor->chunks > s->scan.facts.chunks)
+			s->scan.facts.chunks = s->cursor->chunks;
 		if (!err)
 			err = sum_begin(&sum, s->cursor, from->name);
 		if (!err)
