@@ -190,12 +190,16 @@ static int merge_sets(const struct merge_opts *o, struct merge_sets *sets, struc
 	return sets->n ? status : -ENOENT;
 }
 
-/* The library takes half a MiB for every file it opens: giving that back to the kernel each time
- * takes longer than reading many a file. */
+/*
+ * The library takes half a MiB for every file it opens: giving that back to the kernel each time
+ * takes longer than reading many a file. It also keeps lists of what it has freed, but by default
+ * less than one table of some hundred columns comes to, and then it empties them all.
+ */
 static void keep_memory(void)
 {
 	mallopt(M_MMAP_THRESHOLD, 8 << 20);
 	mallopt(M_TRIM_THRESHOLD, 16 << 20);
+	H5set_free_list_limits(8 << 20, 1 << 20, 4 << 20, 1 << 20, 16 << 20, 1 << 20);
 }
 
 int merge__run(const struct merge_opts *opts, struct merge_report *st)

@@ -97,11 +97,14 @@ enum merge_look {
 	LOOK_DIGEST, /* at the copy */
 };
 
-/* old_fd: the job file that items without a file are in. 0 or -errno. */
+/* old_fd: the job file that items without a file are in. With 0 threads this process looks itself.
+ * 0 or -errno. */
 int merge_readers__start(struct merge_readers **out, const struct merge_set *set, int old_fd,
 			 enum merge_look look, unsigned threads);
 /* The next item's result, in the order of the set. 0 or -errno: no reader can be had. */
 int merge_readers__next(struct merge_readers *r, const struct merge_found **found);
+/* The open file of that item where this process has looked, until the next; else invalid. */
+hid_t merge_readers__file(const struct merge_readers *r);
 void merge_readers__free(struct merge_readers *r);
 
 /* merge_wire.c: results on their way through a pipe. */

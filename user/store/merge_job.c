@@ -19,6 +19,7 @@ struct job {
 	struct merge_report *st;
 	struct merge_place place;
 	struct reader *old;
+	struct merge_readers *readers; /* of the inputs, while they are copied */
 	struct merge_tree *tree;
 	struct merge_facts *facts;
 	struct progress progress;
@@ -161,9 +162,12 @@ static int meet(struct job *j, struct merge_item *i)
 
 static int copy_file(struct job *j, struct merge_item *i, const struct merge_found *f)
 {
-	int fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL), err;
-	hid_t file;
+	hid_t file = merge_readers__file(j->readers);
+	int fd, err;
 
+	if (file >= 0)
+		return merge_tree__add(j->tree, file, i->node, i, f);
+	fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL);
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -EBADMSG;
 	file = merge_dir__open_h5(fd);
@@ -222,26 +226,28 @@ static int take(struct job *j, struct merge_item *i, const struct merge_found *f
 	return same_place(j->last, i) ? meet(j, i) : copy(j, i, f);
 }
 
+/* A process of their own protects from inputs that end it; quick does without. */
 static int copy_all(struct job *j, unsigned threads)
 {
-	struct merge_readers *r;
 	const struct merge_found *f;
-	int err = merge_readers__start(&r, j->set, j->place.old,
-				       j->quick ? LOOK_QUICK : LOOK_TOTALS, threads);
+	int err = merge_readers__start(&j->readers, j->set, j->place.old,
+				       j->quick ? LOOK_QUICK : LOOK_TOTALS,
+				       j->quick && threads == 1 ? 0 : threads);
 
 	if (err) {
 		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
 		return err;
 	}
 	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
-		err = merge_readers__next(r, &f);
+		err = merge_readers__next(j->readers, &f);
 		if (!err)
 			err = take(j, &j->set->items[i], f);
 		else
 			log_error("%s: %s", j->place.path, strerror(-err));
 		progress__at(&j->progress, i + 1);
 	}
-	merge_readers__free(r);
+	merge_readers__free(j->readers);
+	j->readers = NULL;
 	return err;
 }
 
