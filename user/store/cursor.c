@@ -136,6 +136,7 @@ static int read_columns(hid_t type, struct cursor *c)
 		return -EMSGSIZE;
 	if (!size || n < 1 || n > COLUMNS_MAX)
 		return -EBADMSG;
+	c->others = false;
 	c->cols = calloc(n, sizeof(*c->cols));
 	if (!c->cols)
 		return -ENOMEM;
@@ -150,8 +151,10 @@ static int read_columns(hid_t type, struct cursor *c)
 			H5Tclose(m);
 		if (!within)
 			return -EBADMSG;
-		if (!name)
+		if (!name) {
+			c->others = true;
 			continue;
+		}
 		col->name = strdup(name);
 		H5free_memory(name);
 		if (!col->name)

@@ -194,32 +194,26 @@ static int take_attr(struct nodescan *n, const char *name, hid_t attr)
 	return err;
 }
 
-static bool is_fact(const char *name)
+/* A number or a text is copied as it is; what else an attribute may be, its digest decides. */
+static bool is_plain(hid_t attr)
 {
-	static const char *const names[] = {
-		"Unknown Columns", "Step Node List", "Nodes in Step",
-		"Number of Tasks", "Start TimeNS",
-	};
+	hid_t type = H5Aget_type(attr);
+	H5T_class_t class = H5Tget_class(type);
 
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	for (unsigned i = 0; i < LABEL_N; i++)
-		if (!strcmp(name, nodescan_labels[i].attr))
-			return true;
-	return false;
+	if (type >= 0)
+		H5Tclose(type);
+	return class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_STRING;
 }
 
 static herr_t on_attr(hid_t loc, const char *name, const H5A_info_t *info, void *arg)
 {
 	struct walk *w = arg;
-	hid_t attr;
+	hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
 
-	if (w->depth == NODESCAN_OUTSIDE && !is_fact(name))
-		return 0;
-	attr = H5Aopen(loc, name, H5P_DEFAULT);
 	*w->digest = digest__text(*w->digest, name);
-	w->err = attr < 0 ? -EBADMSG : digester__attr(w->s->digester, attr, w->digest);
+	w->err = attr < 0 ? -EBADMSG : 0;
+	if (!w->err && (w->depth != NODESCAN_OUTSIDE || !is_plain(attr)))
+		w->err = digester__attr(w->s->digester, attr, w->digest);
 	if (!w->err && !w->group)
 		w->err = take_attr(w->n, name, attr);
 	if (attr >= 0)

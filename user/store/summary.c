@@ -72,9 +72,8 @@ static const struct {
 	bool (*has)(const struct column *c);
 	double (*value)(const struct summary_cell *c);
 } members[] = {
-	{"Min", of_any, cell_min},	  {"Max", of_any, cell_max},
-	{"Avg", of_any, cell_mean},	  {"Sum", of_delta, cell_sum},
-	{"Last", of_cumulative, cell_last},
+	{"Min", of_any, cell_min},   {"Max", of_any, cell_max},		 {"Avg", of_any, cell_mean},
+	{"Sum", of_delta, cell_sum}, {"Last", of_cumulative, cell_last},
 };
 
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
