@@ -47,8 +47,21 @@ int merge_looker__new(struct merge_looker **out, const struct merge_set *set, in
 		err = l->old < 0 || fstat(old_fd, &st) ? -EBADMSG : 0;
 		l->old_size = err ? 0 : st.st_size;
 	}
-	*out = l;
+	if (err)
+		merge_looker__free(l);
+	else
+		*out = l;
 	return err;
+}
+
+void merge_looker__free(struct merge_looker *l)
+{
+	if (!l)
+		return;
+	nodescanner__free(l->scanner);
+	if (l->old >= 0)
+		H5Fclose(l->old);
+	free(l);
 }
 
 /* A damaged file may lead the library into a loop; SIGPROF ends it, and the process. */

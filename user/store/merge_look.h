@@ -7,10 +7,11 @@
 
 struct merge_looker;
 
-/* 0 or -errno. It lives as long as its process. */
+/* 0 or -errno. The set must outlive it. */
 int merge_looker__new(struct merge_looker **out, const struct merge_set *set, int old_fd,
 		      enum merge_look look);
 /* Leaves a message as merge_readers.c takes it, also of what cannot be read. */
 void merge_looker__look(struct merge_looker *l, const struct merge_item *item, struct wire *w);
+void merge_looker__free(struct merge_looker *l);
 
 #endif

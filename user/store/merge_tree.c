@@ -28,7 +28,8 @@ static hid_t file_access(void)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
 
-	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18);
+	/* As old as may be; what an input has of newer things can only be copied as it is. */
+	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 	H5Pset_meta_block_size(fapl, META_BLOCK);
 #if H5_VERSION_GE(1, 10, 7)
@@ -292,7 +293,7 @@ int merge_tree__add(struct merge_tree *t, hid_t from, const char *path, const st
 	if (err)
 		return err;
 	if (H5Ocopy(from, path, t->nodes, i->node, H5P_DEFAULT, H5P_DEFAULT) < 0)
-		return h5__error();
+		return h5__of_system() ? h5__error() : -EBADMSG;
 	err = write_totals(t, i->node, f);
 	return err ? err : write_tasks(t, i->node, f);
 }
