@@ -384,7 +384,7 @@ def what_is_not_there():
                  ("-i", file, "-s", "Tasks", "-N", "n["), ("-j", "5,6", "-s", "Tasks", "-o", "x"),
                  ("-i", file, "-s", "Tasks", "--format", "xml"), ("-j", "x", "-s", "Tasks"),
                  ("-i", file, "-s", "Tasks", "--threads", "0"),
-                 ("-i", file, "-s", "Tasks", "--tasks", "2-1"), ("-j", "5_1", "-s", "Tasks")):
+                 ("-i", file, "-s", "Tasks", "--tasks", "2-1")):
         p = extract(*args)
         if p.returncode != 2 or not p.stderr:
             raise Failed("%s: status %d, %r" % (args, p.returncode, p.stderr))

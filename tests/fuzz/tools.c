@@ -8,7 +8,7 @@
 
 #include "cmd/items_print.h"
 #include "store/contents.h"
-#include "store/extract_internal.h"
+#include "store/extract.h"
 #include "store/items.h"
 
 /* A regular file, which extraction may begin again; one for all, since a fault leaves it behind. */
@@ -44,7 +44,7 @@ static void extract(const char *path)
 		o.nseries = sizeof(series) / sizeof(*series);
 		o.threads = 1;
 		o.sel.by_name = o.stock;
-		extract__run_here(path, &o, scratch(), &result);
+		extract__run(path, &o, scratch(), &result);
 	}
 }
 

@@ -64,7 +64,15 @@ static int make_beside(struct output *o)
 	return fchmod(o->fd, 0666 & ~mask) ? -errno : 0;
 }
 
-int output__open(struct output *o, const char *path)
+static bool same_file(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	return S_ISREG(a->st_mode) && !stat(path, &b) && a->st_dev == b.st_dev &&
+	       a->st_ino == b.st_ino;
+}
+
+int output__open(struct output *o, const char *path, const char *from)
 {
 	struct stat st;
 	int err = 0;
@@ -75,12 +83,17 @@ int output__open(struct output *o, const char *path)
 	o->path = strdup(path);
 	if (!o->path)
 		err = -ENOMEM;
+	else if (!*path)
+		err = -ENOENT;
+	else if (!stat(path, &st) && same_file(&st, from))
+		err = -EEXIST;
 	else if (stat(path, &st) || S_ISREG(st.st_mode))
 		err = make_beside(o);
 	else if ((o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
 		err = -errno;
 	if (err) {
-		log_error("%s: cannot be written: %s", path, strerror(-err));
+		log_error("%s: cannot be written: %s", path,
+			  err == -EEXIST ? "it is what is read" : strerror(-err));
 		o->fd = o->tmp ? o->fd : -1;
 		output__close(o, false);
 	}

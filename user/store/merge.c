@@ -237,6 +237,10 @@ int merge__run(const struct merge_opts *opts, struct merge_report *st)
 	struct merge_sets sets;
 	int err;
 
+	if (o.output && !strcmp(o.output, "-")) {
+		log_error("-o -: a job file cannot go to standard output");
+		return -EINVAL;
+	}
 	keep_memory();
 	h5__init();
 	H5PLset_loading_state(0);
