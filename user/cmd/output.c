@@ -43,9 +43,10 @@ static void unwatch(void)
 	doomed = NULL;
 }
 
-static int make_beside(struct output *o)
+/* was: what is replaced, NULL: nothing. */
+static int make_beside(struct output *o, const struct stat *was)
 {
-	mode_t mask = umask(0);
+	mode_t mask = umask(0), mode = was ? was->st_mode & 0777 : 0666 & ~mask;
 
 	umask(mask);
 	if (asprintf(&o->tmp, "%s.XXXXXX", o->path) < 0) {
@@ -61,7 +62,7 @@ static int make_beside(struct output *o)
 		return err;
 	}
 	watch(o->tmp);
-	return fchmod(o->fd, 0666 & ~mask) ? -errno : 0;
+	return fchmod(o->fd, mode) ? -errno : 0;
 }
 
 static bool same_file(const struct stat *a, const char *path)
@@ -85,10 +86,12 @@ int output__open(struct output *o, const char *path, const char *from)
 		err = -ENOMEM;
 	else if (!*path)
 		err = -ENOENT;
-	else if (!stat(path, &st) && same_file(&st, from))
+	else if (stat(path, &st))
+		err = make_beside(o, NULL);
+	else if (same_file(&st, from))
 		err = -EEXIST;
-	else if (stat(path, &st) || S_ISREG(st.st_mode))
-		err = make_beside(o);
+	else if (S_ISREG(st.st_mode))
+		err = make_beside(o, &st);
 	else if ((o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
 		err = -errno;
 	if (err) {

@@ -84,7 +84,7 @@ static bool is_full(int dir)
 
 /* The library may not outlive a write that failed: some paths of it free memory twice. Returns
  * whether it was something else. */
-static bool clean_up(const char *output, int death)
+static bool clean_up(const char *output, int death, bool complete)
 {
 	struct merge_place p;
 	bool full;
@@ -94,12 +94,14 @@ static bool clean_up(const char *output, int death)
 		return false;
 	full = is_full(p.dir);
 	merge_place__end(&p);
-	if (full)
+	if (complete)
+		log_error("%s: is complete, but not all that it is made of is deleted", output);
+	else if (full)
 		log_error("%s: cannot be written: %s; nothing was deleted", output,
 			  strerror(ENOSPC));
 	else if (death == -EINTR)
 		log_error("%s: interrupted; nothing was deleted", output);
-	return !full && death != -EINTR;
+	return !complete && !full && death != -EINTR;
 }
 
 /* Its readers die with the one that writes, but not at once, and they share its lock. All have the
@@ -158,7 +160,7 @@ static int run_apart(struct work *w)
 	err = died ? -EAGAIN : out->err;
 	if (died) {
 		await_readers(fd[0]);
-		if (!clean_up(w->output, died))
+		if (!clean_up(w->output, died, out->st.outputs))
 			err = -EIO;
 	}
 	close(fd[0]);

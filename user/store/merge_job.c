@@ -382,12 +382,12 @@ static int merge(struct job *j)
 		return err;
 	j->st->outputs++;
 	j->st->nodes += j->copied;
-	if (!j->o->keep)
-		delete_inputs(j);
 	if (j->copied)
 		log_info("%s: %u node%s merged%s", j->place.path, j->copied,
 			 j->copied == 1 ? "" : "s",
 			 j->set->refused ? "; what is named above is not in it" : "");
+	if (!j->o->keep)
+		delete_inputs(j);
 	return 0;
 }
 
