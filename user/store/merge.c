@@ -155,7 +155,7 @@ static int run_apart(struct work *w)
 	w->set->suspect = out->suspect;
 	if (pipe2(fd, O_CLOEXEC))
 		return -errno;
-	died = guard__run(write_apart, w, &GUARD_LOAD);
+	died = guard__run(write_apart, w, &GUARD_STREAM);
 	close(fd[1]);
 	err = died ? -EAGAIN : out->err;
 	if (died) {
