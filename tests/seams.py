@@ -247,6 +247,25 @@ def files_that_crash_their_reader_hide_no_array_task():
              (0, ["0/p1"], len(names), 1))
 
 
+# --- shorter than a second ---
+
+def a_short_step_has_its_share():
+    start = 1795226680_000000000
+    rows = numpy.zeros(2, [("ElapsedTime", "<u8"), ("EpochTime", "<u8"), ("TimeNS", "<u8"),
+                           ("CPUTime", "<f8")])
+    rows["TimeNS"], rows["CPUTime"] = [start + 200000000, start + 500000000], 0.1
+    prof = profile(("7_0_n1.h5", hostilelib.plain))
+    with h5py.File(os.path.join(prof, "u", "7_0_n1.h5"), "r+") as f:
+        f["n1"].attrs["Start TimeNS"] = start
+        f["n1"].attrs["Allocated CPUs"] = 1
+        del f["n1/Tasks/0"]
+        f["n1/Tasks"].create_dataset("0", data=rows)
+    out = merge(prof, "7")[0]
+    step = json.loads(run([JOBPROF, "show", "--json", "job_7.h5"], out)[1])["steps"][0]
+    is_equal("wall time and share of a step of half a second",
+             (step["wall_s"], round(step["cpu_efficiency"], 3)), (0.5, 0.4))
+
+
 # --- signals ---
 
 def an_interrupted_merge_leaves_nothing_behind():
@@ -277,4 +296,4 @@ if __name__ == "__main__":
                a_sound_node_is_merged_whatever_lies_beside_it,
                wide_tables_are_merged_without_totals,
                files_that_crash_their_reader_hide_no_array_task,
-               an_interrupted_merge_leaves_nothing_behind])
+               a_short_step_has_its_share, an_interrupted_merge_leaves_nothing_behind])

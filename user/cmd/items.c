@@ -154,7 +154,7 @@ static int write_items(struct work *w, const struct reader *r, int fd, bool miss
 	else if (err == -ENOENT || err == -ENODATA)
 		log_error("%s: no such %s: %s; \"jobprof list -i FILE\" shows what is there",
 			  w->file.path, err == -ENOENT ? "series" : "column",
-			  err == -ENOENT ? w->series : w->o->column);
+			  err == -ENOENT ? w->o->series : w->o->column);
 	else if (err)
 		log_error("%s: %s", w->file.path, reader__strerror(err));
 	else

@@ -133,7 +133,8 @@ static int show_text(const struct reader *r, const struct show_opts *o, FILE *ou
 	int err = r->merged ? show_steps(r, false, out) : 0;
 
 	if (!err && !pages) {
-		fputs("\nThese are many nodes: -N NODES shows the pages of some, --all of all.\n",
+		fputs("\nThese are many nodes: -N HOSTLIST shows the pages of some, --all of "
+		      "all.\n",
 		      out);
 		return 0;
 	}
@@ -179,17 +180,17 @@ int show__guarded(const char *path, const struct show_opts *opts)
 static int usage(FILE *out)
 {
 	fprintf(out,
-		"usage: jobprof show [--all | --json] [-N NODES] FILE.h5...\n\n"
+		"usage: jobprof show [--all | --json] [-N HOSTLIST] FILE.h5...\n\n"
 		"One page about each node-step: time, memory and I/O of every task, the whole "
 		"step,\n"
 		"and how they went over time. Before them, about a job file, a line for each "
 		"step;\n"
 		"of more than %d nodes there are pages only with -N or --all.\n\n"
-		"  -a, --all         every column, also those without a line of their own, and "
-		"the\n"
-		"                    tables of all other series\n"
-		"  -N, --node NODES  only these nodes: \"n1\", \"n[1-3,7]\"\n"
-		"      --json        as JSON\n",
+		"  -a, --all            every column, also those without a line of their own, "
+		"and the\n"
+		"                       tables of all other series\n"
+		"  -N, --node HOSTLIST  only these nodes: n[1-3,7]\n"
+		"      --json           as JSON\n",
 		PAGES_MAX);
 	return out == stdout ? 0 : 2;
 }

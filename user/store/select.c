@@ -103,18 +103,15 @@ static const char *missing_node(const struct reader *r, const struct selection *
 	return name;
 }
 
-/* The step or node that was meant, or NULL. */
-static const char *nearest(const struct reader *r, bool step, const char *word)
+/* The node that was meant, or NULL. */
+static const char *nearest(const struct reader *r, const struct selection *sel, const char *word)
 {
 	const char *best = NULL;
 
-	for (unsigned i = 0; !best && i < r->nsteps; i++) {
-		const char *name = stepname__human(r->steps[i].name);
-
-		best = step ? str__nearest(word, &name, 1)
-			    : str__nearest(word, (const char *const *)r->steps[i].nodes,
-					   r->steps[i].nnodes);
-	}
+	for (unsigned i = 0; !best && i < r->nsteps; i++)
+		if (step_wanted(sel, r->steps[i].name))
+			best = str__nearest(word, (const char *const *)r->steps[i].nodes,
+					    r->steps[i].nnodes);
 	return best;
 }
 
@@ -126,7 +123,7 @@ bool select__missing(const struct reader *r, const struct selection *sel,
 
 	if (!name)
 		return false;
-	near = nearest(r, step, name);
+	near = step ? NULL : nearest(r, sel, name);
 	snprintf(what, SELECT_MISSING, "there is no %s %.150s%s%.150s%s", step ? "step" : "node",
 		 name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 	return true;

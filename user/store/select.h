@@ -33,8 +33,9 @@ struct node_ref {
  * steps and nodes that are wanted and not there are left to select__missing. 0 or -ENOMEM. */
 int select__nodes(const struct reader *r, const struct selection *sel, struct node_ref **out,
 		  unsigned *n);
-/* The first wanted step or node that the file does not have, and what was meant if that can be
- * guessed: "there is no step 7", "there is no node n9; did you mean "n1"?". false: all are there.
+/* The first wanted step or node that the file does not have, and which node was meant if that
+ * can be guessed: "there is no step 7", "there is no node n9; did you mean "n1"?". false: all are
+ * there.
  */
 #define SELECT_MISSING 400
 bool select__missing(const struct reader *r, const struct selection *sel,
