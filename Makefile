@@ -10,6 +10,7 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 V ?= 0
 SAN ?= 0
 CC = gcc
+PKG_CONFIG ?= pkg-config
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
 LLVM_STRIP ?= llvm-strip
@@ -29,8 +30,10 @@ B := build-san
 OPT := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer
 endif
 
-H5_CFLAGS := $(shell pkg-config --cflags hdf5 2>/dev/null || echo -I/usr/include/hdf5/serial)
-H5_LIBS   := $(shell pkg-config --libs hdf5 2>/dev/null || echo -L/usr/lib/x86_64-linux-gnu/hdf5/serial -lhdf5)
+# For whom the compiler makes programs: x86_64-linux-gnu, aarch64-linux-gnu. "=" is its sysroot.
+TARGET := $(shell $(CC) -dumpmachine)
+H5_CFLAGS := $(shell $(PKG_CONFIG) --cflags hdf5 2>/dev/null || echo -I=/usr/include/hdf5/serial)
+H5_LIBS   := $(shell $(PKG_CONFIG) --libs hdf5 2>/dev/null || echo -L=/usr/lib/$(TARGET)/hdf5/serial -lhdf5)
 CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser -I$(B)
 CFLAGS ?=
 CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -38,7 +41,7 @@ CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -
 LDFLAGS += $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined)
 comma := ,
 
-BPF_ARCH := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/;s/ppc64le/powerpc/')
+BPF_ARCH := $(shell echo $(firstword $(subst -, ,$(TARGET))) | sed 's/x86_64/x86/;s/aarch64/arm64/;s/ppc64le/powerpc/')
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(BPF_ARCH) -Iskel -I. -Wall -Werror \
 	-Wno-missing-declarations
 
@@ -94,7 +97,7 @@ $(B)/%.o: %.c
 $(LIB): $(LIB_OBJ)
 	$(call msg,AR,$@)
 	@rm -f $@
-	$(Q)ar rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 BPF_LIBS := -lbpf -lelf -lz
 $(B)/jobprofd: $(B)/user/cmd/jobprofd.o $(LIB)

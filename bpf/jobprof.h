@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 4
+#define JP_ABI_VERSION	 5
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_NODES	 64 /* components of all cgroup layouts together */
@@ -235,6 +235,8 @@ struct jp_pmu_cpu {
 	struct jp_pmu_value ev[JP_PMU_EVENTS];
 	__u64 waited[JP_PMU_EVENTS]; /* ns wanted but not on the hardware */
 	__u64 given[JP_PMU_EVENTS];  /* sampled: counts that slots were given; atomic adds */
+	__u64 idle[JP_PMU_EVENTS];   /* of those, to nobody: no task was there; atomic adds */
+	__u64 period[JP_PMU_EVENTS]; /* sampled: counts per sample; user space, before it opens */
 	__u64 pad[2];
 };
 
@@ -377,7 +379,7 @@ _Static_assert(sizeof(struct jp_owner) == 8, "jp_owner");
 _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
-_Static_assert(sizeof(struct jp_pmu_cpu) == 320, "jp_pmu_cpu");
+_Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
 _Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
 _Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");

@@ -229,7 +229,6 @@ const volatile __u32 jp_blk_sets = 1;	  /* elements of jp_owners */
 const volatile bool jp_rq_second = false; /* tracepoints of requests begin with the queue (5.10) */
 const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0: none */
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
-const volatile __u64 jp_pmu_period[JP_PMU_EVENTS] = {};
 const volatile bool jp_pmu_idle = false; /* an event counts while a CPU idles */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
@@ -248,7 +247,6 @@ extern const volatile __u32 jp_npmu;
 extern const volatile __u32 jp_blk_sets;
 extern const volatile bool jp_rq_second;
 extern const volatile __u32 jp_nsampled;
-extern const volatile __u64 jp_pmu_period[JP_PMU_EVENTS];
 extern const volatile bool jp_pmu_idle;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];

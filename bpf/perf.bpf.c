@@ -37,14 +37,17 @@ int jp_pmu_flush(void *ctx)
 /* Non-maskable or soft interrupts, or the task itself; user space adds what samples missed. */
 static __always_inline int sample(u32 i)
 {
-	struct jp_pmu *p = pmu_of(pmu_slot_of(bpf_get_current_task_btf()));
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct jp_pmu *p = pmu_of(pmu_slot_of(task));
 	struct jp_pmu_cpu *c = pmu_cpu();
 
 	if (!p || !c)
 		return 0;
-	__sync_fetch_and_add(&p->ev[i].counter, jp_pmu_period[i]);
+	__sync_fetch_and_add(&p->ev[i].counter, c->period[i]);
 	__sync_fetch_and_add(&p->reads, 1);
-	__sync_fetch_and_add(&c->given[i], jp_pmu_period[i]);
+	__sync_fetch_and_add(&c->given[i], c->period[i]);
+	if (!task->pid)
+		__sync_fetch_and_add(&c->idle[i], c->period[i]);
 	return 0;
 }
 

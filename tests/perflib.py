@@ -14,7 +14,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 # struct jp_pmu, jp_pmu_cpu and jp_slot of bpf/jobprof.h
 PMU_SIZE, PMU_EVENTS = 192, 16
 SLOT_SIZE = 272
-CPU_SIZE, CPU_READS, CPU_EVENTS = 320, 32, 48
+CPU_SIZE, CPU_READS, CPU_EVENTS = 448, 32, 48
 
 
 def works(event):
@@ -24,14 +24,19 @@ def works(event):
     return p.returncode == 0 and "<not" not in p.stderr
 
 
-HARDWARE = works("cycles") and works("instructions")
+HARDWARE = works("cycles")
 # Two quantities that a spinner uses at a steady rate, and their columns: at one that the CPU's own
 # speed does not change, and where there are any, those of the hardware.
 if works("msr/tsc/"):
     CLOCKS = (("cpu-clock", "CpuClock"), ("msr/tsc/", "MsrTsc"))
 else:
     CLOCKS = (("cpu-clock", "CpuClock"), ("task-clock", "TaskClock"))
-PAIR = (("cycles", "Cycles"), ("instructions", "Instructions")) if HARDWARE else CLOCKS
+if HARDWARE and works("instructions"):
+    PAIR = (("cycles", "Cycles"), ("instructions", "Instructions"))
+elif HARDWARE:  # emulated ones may have no other
+    PAIR = (("cycles", "Cycles"), ("cycles:u", "CyclesUser"))
+else:
+    PAIR = CLOCKS
 EVENTS = ",".join(e for e, _ in PAIR)
 
 
@@ -79,11 +84,14 @@ def perf_pid(events, pid):
     return PerfStat(events, "-p", str(pid))
 
 
-class CpuEvent:
-    """A software event of a CPU, counted by the test itself."""
+HW_CYCLES, SW_CPU_CLOCK = (0, 0), (1, 0)  # type and config of struct perf_event_attr
 
-    def __init__(self, config, cpu):
-        attr = struct.pack("<IIQ", 1, 112, config) + bytes(96)
+
+class CpuEvent:
+    """An event of a CPU, counted by the test itself."""
+
+    def __init__(self, kind, cpu):
+        attr = struct.pack("<IIQ", kind[0], 112, kind[1]) + bytes(96)
         self.fd = _libc.syscall(_SYS[platform.machine()][0], attr, -1, cpu, -1, 8)
         if self.fd < 0:
             raise Failed("perf_event_open: %s" % os.strerror(ctypes.get_errno()))

@@ -50,7 +50,8 @@ static const struct field pmu_fields[] = {
 #define CPU_EV(i) \
 	EV(jp_pmu_cpu, i), \
 	{"waited" #i, offsetof(struct jp_pmu_cpu, waited[i]), NULL}, \
-	{"given" #i, offsetof(struct jp_pmu_cpu, given[i]), NULL}
+	{"given" #i, offsetof(struct jp_pmu_cpu, given[i]), NULL}, \
+	{"idle" #i, offsetof(struct jp_pmu_cpu, idle[i]), NULL}
 
 static const struct field pmu_cpu_fields[] = {
 	F(jp_pmu_cpu, enabled), F(jp_pmu_cpu, reads), F(jp_pmu_cpu, fails),

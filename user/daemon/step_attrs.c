@@ -260,6 +260,9 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 	journal__attr_i64(s->journal, "Intervals", s->intervals);
 	put_reason(s, env, reason);
 	put_losses(s, env);
+	/* sampling may have become less frequent */
+	if (env->families & FAM_PERF)
+		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
 	put_others(s, env);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
 	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);

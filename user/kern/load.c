@@ -169,8 +169,7 @@ int kern_load(struct kern *k)
 	s->rodata->jp_retrans_err = k->retrans_err;
 	s->rodata->jp_npmu = k->pmu.mode == JP_PMU_EXACT ? k->pmu.n : 0;
 	s->rodata->jp_nsampled = k->pmu.mode == JP_PMU_SAMPLED ? k->pmu.n : 0;
-	s->rodata->jp_pmu_idle = k->pmu.counts_idle;
-	memcpy(s->rodata->jp_pmu_period, k->pmu.period, sizeof(k->pmu.period));
+	s->rodata->jp_pmu_idle = k->pmu.counts_idle != 0;
 	choose_maps(k, s);
 	choose_programs(k, s);
 	set_carriers(k, s);

@@ -24,9 +24,9 @@ struct pmu {
 	bool sample_measured;
 	uint64_t cost_ns; /* what one reading, or in sampled mode one sample, takes */
 	uint64_t period[JP_PMU_EVENTS];
-	bool counts_idle;   /* an event counts while a CPU idles */
-	bool loses_events;  /* the map does not keep events of a closed process (before 5.12) */
-	unsigned group_max; /* 0: not tried yet */
+	uint32_t counts_idle; /* events that count while a CPU idles, as bits */
+	bool loses_events;    /* the map does not keep events of a closed process (before 5.12) */
+	unsigned group_max;   /* 0: not tried yet */
 	char text[JP_PMU_TEXT];
 	struct pmu_clock *clocks; /* by CPU */
 	struct pmu_seen *seen;	  /* sampled mode */
@@ -58,6 +58,14 @@ int kern_pmu_event(const struct pmu *p, unsigned i, unsigned cpu, int group_fd, 
 uint32_t kern_pmu_open_set(struct kern *k, unsigned cpu, int *fds);
 void kern_pmu_close_set(int *fds);
 
+/* Events that count while a CPU idles, as bits: by their kind; by trying those that are open and
+ * enabled on the CPU which we are bound to (fds as above; takes some ms, more when it is busy). */
+uint32_t kern_pmu_clocks(const struct pmu *p);
+uint32_t kern_pmu_moving_in_idle(const int *fds);
+/* ns that each CPU has been idle, of which the kernel tells some milliseconds late; UINT64_MAX: not
+ * known. */
+void kern_cpu_idle(uint64_t *ns, unsigned ncpus);
+
 /* The map of events can outlive who fills it (5.12). */
 bool kern_pmu_keeps_events(void);
 
@@ -80,7 +88,10 @@ uint64_t kern_pmu_reads(const struct kern *k);
 /* The cost of a reading as the programs have it, to the control page. */
 void kern_pmu_calibrate(struct kern *k);
 
-/* Sampled mode: what samples have missed by the counters, to the slots of the CPU. */
+/* Sampled mode: longer periods where the kernel now allows too few samples for those in use; it
+ * would stop the counters. True: the events are to be opened anew. */
+bool kern_pmu_slow_down(struct kern *k);
+/* What samples have missed by the counters, to the slots of the CPU. */
 void kern_pmu_settle(struct kern *k, uint64_t age_ns);
 void kern_pmu_forget(struct kern *k, uint32_t slot);
 void kern_pmu_free_seen(struct kern *k);

@@ -83,6 +83,7 @@ void kern_pmu_measure_read(struct kern *k)
 		return;
 	kern_pmu_open_set(k, cpu, fds);
 	all = time_reads(fds, JP_PMU_EVENTS);
+	k->pmu.counts_idle |= kern_pmu_moving_in_idle(fds);
 	kern_pmu_close_set(fds);
 	/* less what the system call takes for an event that is none */
 	call = n * time_dummy(cpu);

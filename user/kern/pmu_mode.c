@@ -14,6 +14,7 @@
 
 #include <bpf/libbpf.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "kern/internal.h"
 #include "kern/pmu_cost.h"
@@ -82,34 +83,8 @@ static int find_usable(struct kern *k, bool sampled)
 	return last;
 }
 
-static uint64_t msr_type(void)
-{
-	uint64_t type;
-
-	return read_file_u64(AT_FDCWD, "/sys/bus/event_source/devices/msr/type", &type) ? UINT64_MAX
-											: type;
-}
-
-/* Clocks, and the switches to and from idle themselves; the rest stands still in idle. */
-static bool counts_idle(const struct pmu *p)
-{
-	uint64_t msr = msr_type();
-	unsigned i;
-
-	for (i = 0; i < p->n; i++) {
-		const struct perf_event *e = &p->events[i];
-
-		if (e->type == PERF_TYPE_SOFTWARE
-			    ? e->config == PERF_COUNT_SW_CPU_CLOCK ||
-				      e->config == PERF_COUNT_SW_TASK_CLOCK ||
-				      e->config == PERF_COUNT_SW_CONTEXT_SWITCHES
-			    : e->type == msr)
-			return true;
-	}
-	return false;
-}
-
-/* Samples per second, CPU and event. */
+/* Samples per second, CPU and event that the budget and a quarter of what the kernel allows every
+ * user allow: from there on it lowers its limit for all. */
 static double affordable(const struct kern *k)
 {
 	const struct pmu *p = &k->pmu;
@@ -150,6 +125,51 @@ static void use_exact(struct kern *k, uint32_t missing, int why)
 	say(p, " (perf_event_open: %s)", strerror(-why));
 }
 
+static void say_periods(struct pmu *p)
+{
+	unsigned i;
+
+	say(p, "; periods");
+	for (i = 0; i < p->n; i++)
+		if (p->usable >> i & 1)
+			say(p, " %s=%llu", p->events[i].column, (unsigned long long)p->period[i]);
+	say(p, ", error about 1/sqrt(n/period)");
+	if (p->usable != (1u << p->n) - 1) {
+		say(p, "; cannot be sampled: ");
+		name_events(p, ((1u << p->n) - 1) & ~p->usable);
+	}
+}
+
+bool kern_pmu_slow_down(struct kern *k)
+{
+	struct pmu *p = &k->pmu;
+	double most = 0, longer;
+	uint64_t limit;
+	unsigned i;
+	char *old;
+
+	if (read_file_u64(AT_FDCWD, RATE_SYSCTL, &limit) || !limit)
+		return false;
+	for (i = 0; i < p->n; i++)
+		if (p->period[i])
+			most = fmax(most, p->events[i].max_rate / p->period[i]);
+	if (most <= limit / 2.0)
+		return false;
+	longer = most / (limit / 4.0);
+	for (i = 0; i < p->n; i++)
+		p->period[i] = ceil(p->period[i] * longer);
+	str__copy(p->text, sizeof(p->text), k->control->pmu_text);
+	old = strstr(p->text, "; periods");
+	if (old)
+		*old = 0;
+	say_periods(p);
+	memcpy(k->control->pmu_text, p->text, sizeof(p->text));
+	memcpy(k->control->pmu_period, p->period, sizeof(p->period));
+	log_info("perf: the kernel allows %llu samples per second now: periods %.3g times longer",
+		 (unsigned long long)limit, longer);
+	return true;
+}
+
 static void use_sampled(struct kern *k, double rate)
 {
 	struct pmu *p = &k->pmu;
@@ -163,18 +183,10 @@ static void use_sampled(struct kern *k, double rate)
 	else
 		say_cost(k, p);
 	say_sample(p);
-	say(p, "; periods");
-	for (i = 0; i < p->n; i++) {
-		if (!(p->usable >> i & 1))
-			continue;
-		p->period[i] = fmax(1, ceil(p->events[i].max_rate / rate));
-		say(p, " %s=%llu", p->events[i].column, (unsigned long long)p->period[i]);
-	}
-	say(p, ", error about 1/sqrt(n/period)");
-	if (p->usable != (1u << p->n) - 1) {
-		say(p, "; cannot be sampled: ");
-		name_events(p, ((1u << p->n) - 1) & ~p->usable);
-	}
+	for (i = 0; i < p->n; i++)
+		if (p->usable >> i & 1)
+			p->period[i] = fmax(1, ceil(p->events[i].max_rate / rate));
+	say_periods(p);
 }
 
 static bool programs_can_read(struct pmu *p)
@@ -200,8 +212,8 @@ static void choose(struct kern *k)
 		say(p, " (perf_event_open: %s)", strerror(-why));
 		return;
 	}
+	p->counts_idle = kern_pmu_clocks(p);
 	kern_pmu_measure_read(k);
-	p->counts_idle = counts_idle(p);
 	if (k->opts.perf_mode == PERF_EXACT ||
 	    (k->opts.perf_mode == PERF_AUTO &&
 	     pmu_cost__affords_reads(p->read_ns, k->opts.perf_budget))) {

@@ -200,6 +200,7 @@ void kern_pmu_open_cpu(struct kern *k, unsigned cpu)
 	if (!open)
 		return;
 	memset(c, 0, sizeof(*c));
+	memcpy(c->period, k->pmu.period, sizeof(c->period));
 	__atomic_store_n(&c->open, open, __ATOMIC_RELEASE);
 	kern_pmu_read_cpu(k, cpu);
 }

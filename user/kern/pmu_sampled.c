@@ -3,7 +3,8 @@
  * Sampled mode: each sample gives its period to the slot of the task it met. The kernel drops
  * samples without a word when there are too many, and a late timer stands for several; the counter
  * that samples goes on counting, so what is missing shows, and is shared out as the samples of the
- * same CPU and interval were.
+ * same CPU and interval were. An idle CPU drops more of them than a busy one: what an event has
+ * counted in idle is taken out first, by the time that the CPU was idle.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,10 @@
 struct seen_cpu {
 	uint64_t enabled;
 	uint64_t waited[JP_PMU_EVENTS];
+	uint64_t counter[JP_PMU_EVENTS];
+	uint64_t idle[JP_PMU_EVENTS];
+	uint64_t idle_ns; /* UINT64_MAX: not known */
+	bool active;	  /* a step has been met there, and there are steps still */
 };
 
 struct seen_slot {
@@ -24,33 +29,41 @@ struct seen_slot {
 struct pmu_seen {
 	struct seen_cpu *cpus;
 	struct seen_slot *slots; /* CPU x slots */
+	uint64_t *idle_ns;	 /* by CPU, now */
 };
+
+static void free_seen(struct pmu_seen *s)
+{
+	if (s) {
+		free(s->cpus);
+		free(s->slots);
+		free(s->idle_ns);
+	}
+	free(s);
+}
 
 static struct pmu_seen *new_seen(const struct kern *k)
 {
 	struct pmu_seen *s = calloc(1, sizeof(*s));
+	unsigned cpu;
 
 	if (!s)
 		return NULL;
 	s->cpus = calloc(k->ncpus, sizeof(*s->cpus));
 	s->slots = calloc((size_t)k->ncpus * k->nslots, sizeof(*s->slots));
-	if (s->cpus && s->slots)
-		return s;
-	free(s->cpus);
-	free(s->slots);
-	free(s);
-	return NULL;
+	s->idle_ns = calloc(k->ncpus, sizeof(*s->idle_ns));
+	if (!s->cpus || !s->slots || !s->idle_ns) {
+		free_seen(s);
+		return NULL;
+	}
+	for (cpu = 0; cpu < k->ncpus; cpu++)
+		s->cpus[cpu].idle_ns = UINT64_MAX;
+	return s;
 }
 
 void kern_pmu_free_seen(struct kern *k)
 {
-	struct pmu_seen *s = k->pmu.seen;
-
-	if (s) {
-		free(s->cpus);
-		free(s->slots);
-	}
-	free(s);
+	free_seen(k->pmu.seen);
 	k->pmu.seen = NULL;
 }
 
@@ -126,10 +139,33 @@ static void share_time(struct kern *k, unsigned cpu)
 	memcpy(was->waited, c->waited, sizeof(was->waited));
 }
 
+/* Of what samples have missed, that which event i has counted in idle. */
+static uint64_t missing_in_idle(const struct kern *k, unsigned cpu, unsigned i, uint64_t missing)
+{
+	const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+	const struct seen_cpu *was = &k->pmu.seen->cpus[cpu];
+	uint64_t now = k->pmu.seen->idle_ns[cpu], idle_ns, wall, counted, met;
+
+	if (!(k->pmu.counts_idle >> i & 1))
+		return 0;
+	/* Just opened, or nobody knows: a step had better have too little than another's time. */
+	if (was->idle_ns == UINT64_MAX || now == UINT64_MAX || c->enabled <= was->enabled ||
+	    c->ev[i].counter < was->counter[i])
+		return missing;
+	wall = c->enabled - was->enabled;
+	idle_ns = now > was->idle_ns ? now - was->idle_ns : 0;
+	counted = c->ev[i].counter - was->counter[i];
+	counted = part(counted, idle_ns < wall ? idle_ns : wall, wall);
+	met = c->idle[i] - was->idle[i];
+	if (counted <= met)
+		return 0;
+	return counted - met < missing ? counted - met : missing;
+}
+
 static void share_missing(struct kern *k, unsigned cpu, unsigned i)
 {
 	struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
-	uint64_t period = k->pmu.period[i], all = 0, missing, given = 0;
+	uint64_t period = k->pmu.period[i], all = 0, missing, busy, given = 0, met;
 	int64_t behind = c->ev[i].counter - c->given[i];
 	uint32_t slot;
 
@@ -137,11 +173,15 @@ static void share_missing(struct kern *k, unsigned cpu, unsigned i)
 	if (behind <= (int64_t)(2 * period))
 		return;
 	missing = (uint64_t)behind / period * period;
+	busy = missing - missing_in_idle(k, cpu, i, missing);
 	for (slot = 0; slot < k->nslots; slot++)
 		all += new_counts(k, cpu, slot, i);
+	met = c->idle[i] - k->pmu.seen->cpus[cpu].idle[i];
+	all -= met < all ? met : all;
 	for (slot = k->nslots; all && slot-- > 1;) {
-		uint64_t mine = part(missing, new_counts(k, cpu, slot, i), all);
+		uint64_t mine = part(busy, new_counts(k, cpu, slot, i), all);
 
+		mine = mine < missing - given ? mine : missing - given;
 		if (mine)
 			add(&counts(k, cpu, slot)->ev[i].counter, mine);
 		given += mine;
@@ -153,9 +193,16 @@ static void share_missing(struct kern *k, unsigned cpu, unsigned i)
 
 static void remember(struct kern *k, unsigned cpu)
 {
+	const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+	struct seen_cpu *was = &k->pmu.seen->cpus[cpu];
 	uint32_t slot;
 	unsigned i;
 
+	was->idle_ns = k->pmu.seen->idle_ns[cpu];
+	for (i = 0; i < k->pmu.n; i++) {
+		was->counter[i] = c->ev[i].counter;
+		was->idle[i] = c->idle[i];
+	}
 	for (slot = 0; slot < k->nslots; slot++) {
 		if (k->slots[slot].state == JP_SLOT_FREE)
 			continue;
@@ -165,31 +212,49 @@ static void remember(struct kern *k, unsigned cpu)
 	}
 }
 
-/* A step's tasks have been met there. */
-static bool has_samples(const struct kern *k, unsigned cpu)
+/* Where a step has been met, what samples miss is its own too, until all steps have gone. */
+static bool is_active(const struct kern *k, unsigned cpu)
 {
+	bool steps = false;
 	uint32_t slot;
 
-	for (slot = JP_SLOT_FIRST; slot < k->nslots; slot++)
+	for (slot = JP_SLOT_FIRST; slot < k->nslots; slot++) {
 		if (new_samples(k, cpu, slot))
 			return true;
-	return false;
+		steps = steps || k->slots[slot].state != JP_SLOT_FREE;
+	}
+	return steps && k->pmu.seen->cpus[cpu].active;
+}
+
+static void settle_cpu(struct kern *k, unsigned cpu)
+{
+	struct seen_cpu *was = &k->pmu.seen->cpus[cpu];
+	unsigned i;
+
+	was->active = is_active(k, cpu);
+	/* A clock's idle time is told from a step's only if it is known where it began. */
+	if (!was->active && !k->pmu.counts_idle)
+		return;
+	kern_pmu_flush_cpu(k, cpu);
+	for (i = 0; i < k->pmu.n; i++)
+		share_missing(k, cpu, i);
+	share_time(k, cpu);
+	remember(k, cpu);
 }
 
 void kern_pmu_settle(struct kern *k, uint64_t age_ns)
 {
-	unsigned cpu, i;
+	unsigned cpu;
 
 	if (k->readonly || (!k->pmu.seen && !(k->pmu.seen = new_seen(k))))
 		return;
-	for (cpu = 0; cpu < k->ncpus; cpu++) {
-		if (!kern_pmu_cpu(k, cpu)->open || !kern_pmu_is_old(k, cpu, age_ns) ||
-		    !has_samples(k, cpu))
-			continue;
-		kern_pmu_flush_cpu(k, cpu);
-		for (i = 0; i < k->pmu.n; i++)
-			share_missing(k, cpu, i);
-		share_time(k, cpu);
-		remember(k, cpu);
+	if (k->pmu.counts_idle)
+		kern_cpu_idle(k->pmu.seen->idle_ns, k->ncpus);
+	for (cpu = 0; cpu < k->ncpus; cpu++)
+		if (kern_pmu_cpu(k, cpu)->open && kern_pmu_is_old(k, cpu, age_ns))
+			settle_cpu(k, cpu);
+	if (kern_pmu_slow_down(k)) {
+		kern_pmu_close_all(k);
+		kern_pmu_open_all(k);
 	}
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/progress.h"
 #include "store/items_tables.h"
 #include "store/kinds.h"
 
@@ -139,23 +140,26 @@ static int place_cmp(int64_t bin, uint32_t ord, int64_t bin2, uint32_t ord2)
 /* The next rows of all tables that have some. Returns whether there are any. */
 static int load(struct items_state *s)
 {
+	struct progress progress;
 	bool any = false;
+	int err = 0;
 
+	progress__begin(&progress, "reading tables", s->hi - s->lo);
 	s->whole_bin = INT64_MAX;
 	s->whole_ord = UINT32_MAX;
-	for (unsigned i = s->lo; i < s->hi; i++) {
+	for (unsigned i = s->lo; !err && i < s->hi; i++) {
 		struct item_table *w = &s->tables.v[i];
 		uint64_t left = w->nrows - w->pos;
 		const struct item *end;
-		int err;
 
 		w->nloaded = w->at = 0;
+		progress__at(&progress, i - s->lo);
 		if (!left)
 			continue;
 		err = items_tables__load(&s->tables, w, left < s->share ? left : s->share,
 					 s->start_ns, s->period_ns);
 		if (err)
-			return err;
+			continue;
 		any |= w->nloaded > 0;
 		if (w->pos + w->nloaded == w->nrows)
 			continue;
@@ -165,7 +169,8 @@ static int load(struct items_state *s)
 			s->whole_ord = end->ord;
 		}
 	}
-	return any;
+	progress__clear(&progress);
+	return err ? err : any;
 }
 
 /* The earliest row in memory, NULL: none that may be used yet. */

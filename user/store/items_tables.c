@@ -8,6 +8,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/progress.h"
+
 #define TABLES_MAX  (4u << 20)
 #define SAMPLED_MAX 64u	 /* tables whose intervals are looked at */
 #define GAPS_MAX    256u /* of one table */
@@ -270,13 +272,18 @@ static int find_in_node(struct items_tables *t, unsigned step, unsigned node)
 int items_tables__find(struct items_tables *t)
 {
 	struct node_ref *refs = NULL;
+	struct progress progress;
 	unsigned n = 0;
 	int err = cursor__new(&t->cursor);
 
 	if (!err)
 		err = select__nodes(t->r, t->q->sel, &refs, &n);
-	for (unsigned i = 0; !err && i < n; i++)
+	progress__begin(&progress, "looking at nodes", n);
+	for (unsigned i = 0; !err && i < n; i++) {
 		err = find_in_node(t, refs[i].step, refs[i].node);
+		progress__at(&progress, i + 1);
+	}
+	progress__clear(&progress);
 	free(refs);
 	if (!err && !t->n)
 		err = t->others ? -ENODATA : -ENOENT;
