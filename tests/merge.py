@@ -114,12 +114,23 @@ def put(prof, golden, name, node=None, user=ME, **attrs):
     return path
 
 
-def put_ours(prof, name, user=ME):
-    """A node-step file with Totals, as jobprof's writer makes them."""
+def our_journals():
+    """A directory with the journals of steps that jobprof has profiled."""
     made = tmpdir("ours")
     tool = os.path.join(BUILD, "tests", "unit", "test_nodestep")
     subprocess.run([tool, "--make", made], check=True, capture_output=True)
     return made
+
+
+def write_ours(journal, into, name):
+    """A node-step file with Totals, as jobprof's writer makes it. Its status."""
+    d = os.open(into, os.O_RDONLY)
+    fd = os.open(journal, os.O_RDONLY)
+    p = subprocess.run([os.path.join(BUILD, "jobprof-writer"), "-j", str(fd), "-d", str(d), "-n",
+                        name, "-m", "final"], pass_fds=(fd, d), capture_output=True)
+    os.close(fd)
+    os.close(d)
+    return p.returncode
 
 
 # --- what it makes ---
@@ -237,19 +248,12 @@ def others_read_it():
 
 
 def our_files_keep_their_totals():
-    made, prof = put_ours(None, None), world()
+    made, prof = our_journals(), world()
     n = 0
     for j in sorted(os.listdir(made)):
-        path = os.path.join(made, j)
-        d = os.open(os.path.join(prof, ME), os.O_RDONLY)
-        fd = os.open(path, os.O_RDONLY)
         name = "50_%d_n1.h5" % n
-        p = subprocess.run([os.path.join(BUILD, "jobprof-writer"), "-j", str(fd), "-d", str(d), "-n",
-                            name, "-m", "final"], pass_fds=(fd, d), capture_output=True)
-        os.close(fd)
-        os.close(d)
         path = os.path.join(prof, ME, name)
-        if p.returncode == 0:
+        if not write_ours(os.path.join(made, j), os.path.join(prof, ME), name):
             with h5py.File(path, "r") as f:
                 node = next(iter(f))
             os.rename(path, path.replace("_n1.", "_%s." % node))
@@ -529,10 +533,6 @@ def bad_inputs_are_named_and_the_rest_merged():
     def table(f, name, dtype=None):
         return f["p1"].create_dataset(name, (3,), dtype=dtype or [("ElapsedTime", "<u8")])
 
-    def damage(f):
-        off = f["p1/Tasks/0"].id.get_chunk_info(0).byte_offset
-        return off
-
     edits = {
         "wrong node": lambda f: f.move("p1", "p9"),
         "two nodes": lambda f: f.create_group("p9"),
@@ -566,6 +566,11 @@ def bad_inputs_are_named_and_the_rest_merged():
         else:
             os.unlink(path)
             (os.mkdir if how == "directory" else os.mkfifo)(path)
+        quick = os.path.join(d, "quick.h5")
+        st, err = merge(prof, "-j", "7", "-S", out=quick)
+        good = st == 1 and err.count("7_0_p1.h5") == 1
+        is_true("bad, with -S: " + how, good and steps(quick) == {
+            "0": ["p2"], "1": ["p1"], "batch": ["p1"]}, "%s %s" % (st, err))
         st, err = merge(prof, "-j", "7", cwd=d)
         out = os.path.join(d, "job_7.h5")
         good = st == 1 and "7_0_p1.h5" in err and inputs(prof) == ["7_0_p1.h5"]
@@ -573,6 +578,35 @@ def bad_inputs_are_named_and_the_rest_merged():
         with h5py.File(out, "r") as f:
             good = good and value(f["Steps/0"].attrs["Missing Nodes"]) == "p1"
         is_true("bad: " + how, good, "%s %s %s" % (st, inputs(prof), err))
+
+
+def what_only_copying_shows_is_named_too():
+    """With -S, files that have Totals are copied without being read before."""
+    prof, d = world("7_0_p2.h5"), tmpdir()
+    path = os.path.join(prof, ME, "7_0_n1.h5")
+    is_equal("made", write_ours(os.path.join(our_journals(), "n1.journal"),
+                                os.path.join(prof, ME), "7_0_n1.h5"), 0)
+    with h5py.File(path, "r") as f:
+        at = f["n1/Tasks/1"].id.get_chunk_info(0).byte_offset
+    data = open(path, "rb").read()
+    where = data.index(at.to_bytes(8, "little"))
+    with open(path, "r+b") as f:
+        f.seek(where)
+        f.write((1 << 40).to_bytes(8, "little"))
+    for args in (("-S",), ()):
+        out = os.path.join(d, "out%d.h5" % len(args))
+        st, err = merge(prof, "-j", "7", *args, out=out)
+        is_true("a chunk beyond the end %s" % " ".join(args), st == 1 and steps(out) == {
+            "0": ["p2"]} and err.count("7_0_n1.h5") == 1, "%s %s" % (st, err))
+
+
+def it_is_read_back_if_something_is_at_stake():
+    prof, d = job7(), tmpdir()
+    out = os.path.join(d, "x.h5")
+    for args, said in ((("-j", "7.0", "-S"), "not read back"), (("-j", "7.1", "-S"), "read back:"),
+                       (("-j", "7"), "read back:")):
+        st, err = merge(prof, "-v", *args, out=out)
+        is_true("%s: %s" % (" ".join(args), said), not st and said in err, err)
 
 
 def links_and_foreign_names_are_left_alone():
@@ -771,7 +805,8 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            stocks_job_file_is_extended, the_same_again_is_fine, other_content_is_refused_and_kept,
            what_is_no_job_file_is_not_touched, running_steps_are_left_alone,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
-           bad_inputs_are_named_and_the_rest_merged, links_and_foreign_names_are_left_alone,
+           bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
+           it_is_read_back_if_something_is_at_stake, links_and_foreign_names_are_left_alone,
            nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
            killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
            leftovers_are_removed_only_if_surely_ours, two_at_once_lose_nothing,

@@ -190,7 +190,8 @@ def totals_as_numpy_says():
                     v = v[~numpy.isnan(v)] if c not in unknown else v[:0]
                     if kind == 0:
                         continue
-                    want = {"Min": v.min, "Max": v.max, "Avg": v.mean}
+                    bucket = name.endswith("Latency") and c[0] in "BW" and c[1:].isdigit()
+                    want = {} if bucket else {"Min": v.min, "Max": v.max, "Avg": v.mean}
                     want.update({"Sum": v.sum} if kind == 2 else
                                 {"Last": lambda: v[-1]} if kind == 3 else {})
                     for what, fn in want.items():

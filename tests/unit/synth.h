@@ -81,6 +81,8 @@ static inline union cell synth_cell(const struct column *c, unsigned table, unsi
 		v.f = 99 + synth_noise(table, row, col, 1000000) / 1e6;
 	else if (!strcmp(c->unit, "MB") && c->kind == COL_GAUGE)
 		v.f = 190 + (row / 3 + synth_noise(table, row, col, 60)) / 256.0;
+	else if (c->how == HOW_BUCKET && c->family == FAM_BLOCK && row % 4)
+		v.f = 0; /* most intervals are without disk requests */
 	else if (c->how == HOW_BUCKET && c->arg < JP_LAT_BUCKETS)
 		v.f = c->arg > 8 && c->arg < 20 ? synth_noise(table, row, c->arg, 20) : 0;
 	else if (c->how == HOW_BUCKET) /* the writes among the requests of that bucket */

@@ -179,7 +179,8 @@ static const char *const head[] = {
 	"Group",
 	".B Totals",
 	"holds one table per series with one row per table: Min_X, Max_X and Avg_X of",
-	"every column, Sum_X of those per interval, Last_X of cumulative ones.",
+	"every column, Sum_X of those per interval, Last_X of cumulative ones;",
+	"of a histogram's buckets only Sum_X.",
 	".SH SERIES",
 };
 

@@ -136,6 +136,7 @@ static int read_columns(hid_t type, struct cursor *c)
 		return -EMSGSIZE;
 	if (!size || n < 1 || n > COLUMNS_MAX)
 		return -EBADMSG;
+	c->others = false;
 	c->cols = calloc(n, sizeof(*c->cols));
 	if (!c->cols)
 		return -ENOMEM;
@@ -150,8 +151,10 @@ static int read_columns(hid_t type, struct cursor *c)
 			H5Tclose(m);
 		if (!within)
 			return -EBADMSG;
-		if (!name)
+		if (!name) {
+			c->others = true;
 			continue;
+		}
 		col->name = strdup(name);
 		H5free_memory(name);
 		if (!col->name)
@@ -263,6 +266,7 @@ static int learn_storage(struct cursor *c, uint64_t file_bytes)
 	s->raw = !err && s->plain;
 	if (err == -ENOTSUP)
 		err = 0;
+	c->chunks = s->shape.rows ? (c->nrows + s->shape.rows - 1) / s->shape.rows : 0;
 	if (!err)
 		err = check_storage(c, c->nrows, row_bytes, file_bytes);
 	H5Pclose(dcpl);

@@ -20,8 +20,10 @@ struct cursor_column {
 struct cursor {
 	struct cursor_column *cols; /* numbers only: members of other types are left out */
 	unsigned ncols;
+	bool others; /* it has such */
 	uint64_t nrows;
-	unsigned shape; /* another number whenever cols differ from the table before */
+	uint64_t chunks; /* its rows are stored in; 0: in none */
+	unsigned shape;	 /* another number whenever cols differ from the table before */
 	struct cursor_state *state;
 };
 

@@ -103,6 +103,7 @@ static int learn_shape(struct extraction *x)
 			.type = c->cols[i].type,
 			.unit = "",
 			.kind = kind_of(t, x->series, c->cols[i].name),
+			.how = series__how(x->series, c->cols[i].name),
 		};
 	err = summary__columns(t->cols, c->ncols, false, &t->out, &t->nout);
 	if (err)

@@ -83,18 +83,24 @@ void h5__small_cache(hid_t fapl)
 	H5Pset_mdc_config(fapl, &mdc);
 }
 
-hid_t h5__create_group(hid_t at, const char *name)
+/* Up to 64 links or attributes stay in the header: the indexed forms take kilobytes. */
+static hid_t small_group(void)
 {
 	hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
-	hid_t g;
 
-	/* Up to 64 links or attributes stay in the header: the indexed forms take kilobytes. */
 	H5Pset_link_phase_change(gcpl, 64, 48);
 	H5Pset_attr_phase_change(gcpl, 64, 48);
 	H5Pset_obj_track_times(gcpl, false);
-	g = H5Gcreate2(at, name, H5P_DEFAULT, gcpl, H5P_DEFAULT);
-	H5Pclose(gcpl);
-	return g;
+	return gcpl;
+}
+
+hid_t h5__create_group(hid_t at, const char *name)
+{
+	static hid_t gcpl = H5I_INVALID_HID; /* of the process */
+
+	if (gcpl < 0)
+		gcpl = small_group();
+	return H5Gcreate2(at, name, H5P_DEFAULT, gcpl, H5P_DEFAULT);
 }
 
 bool h5__in_list(const char *list, const char *name)

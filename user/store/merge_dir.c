@@ -19,6 +19,8 @@
 #include "store/merge_name.h"
 #include "store/select.h"
 
+#define IN_MEMORY_MAX (4 << 20) /* bytes of a file */
+
 /* A job id and the spec it came from: array tasks and components are known by their files. */
 struct want {
 	const struct jobspec *spec;
@@ -79,20 +81,32 @@ int merge_dir__open(int dir, const char *name, const struct merge_stamp *was,
 	return err;
 }
 
-hid_t merge_dir__open_h5(int fd)
+static hid_t input_access(bool in_memory)
 {
-	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
-	char path[64];
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 	h5__small_cache(fapl);
+	if (in_memory)
+		H5Pset_fapl_core(fapl, 1 << 16, false);
 #if H5_VERSION_GE(1, 10, 7)
 	H5Pset_file_locking(fapl, false, true);
 #endif
-	file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
-	H5Pclose(fapl);
-	return file;
+	return fapl;
+}
+
+/* Most files are small, and read as a whole faster than chunk by chunk. */
+hid_t merge_dir__open_h5(int fd)
+{
+	static hid_t access[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* of the process */
+	struct stat st;
+	bool small = !fstat(fd, &st) && st.st_size <= IN_MEMORY_MAX;
+	char path[64];
+
+	if (access[small] < 0)
+		access[small] = input_access(small);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return H5Fopen(path, H5F_ACC_RDONLY, access[small]);
 }
 
 static int add_want(struct wants *w, const struct jobspec *spec, uint32_t job)

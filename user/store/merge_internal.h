@@ -92,13 +92,20 @@ struct merge_found {
 	unsigned ntotals;
 };
 
-enum merge_look { LOOK_TOTALS, LOOK_DIGEST };
+enum merge_look {
+	LOOK_QUICK,  /* enough to copy it where nothing is lost if that fails */
+	LOOK_TOTALS, /* all of it */
+	LOOK_DIGEST, /* at the copy */
+};
 
-/* old_fd: the job file that items without a file are in. 0 or -errno. */
+/* old_fd: the job file that items without a file are in. With 0 threads this process looks itself.
+ * 0 or -errno. */
 int merge_readers__start(struct merge_readers **out, const struct merge_set *set, int old_fd,
 			 enum merge_look look, unsigned threads);
 /* The next item's result, in the order of the set. 0 or -errno: no reader can be had. */
 int merge_readers__next(struct merge_readers *r, const struct merge_found **found);
+/* The open file of that item where this process has looked, until the next; else invalid. */
+hid_t merge_readers__file(const struct merge_readers *r);
 void merge_readers__free(struct merge_readers *r);
 
 /* merge_wire.c: results on their way through a pipe. */
@@ -161,8 +168,12 @@ int merge_place__sync(struct merge_place *p);
 int merge_place__commit(struct merge_place *p);
 void merge_place__end(struct merge_place *p); /* removes what was not committed */
 
-/* merge_job.c: one job file. 0, 1, or -errno (logged); -EAGAIN: the suspect has to be left out. */
-int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
+/*
+ * merge_job.c: one job file. 0, 1, or -errno (logged); -EAGAIN (not logged): the suspect has to be
+ * left out. With quick, and only if nothing is at stake, inputs are not read before they are
+ * copied, which may fail or end the process where one is bad; -EAGAIN: one is, try again without.
+ */
+int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output, bool quick,
 		   struct merge_report *st);
 
 #endif

@@ -12,6 +12,7 @@
 #include "store/guard.h"
 #include "store/h5util.h"
 #include "store/merge_internal.h"
+#include "store/merge_look.h"
 
 struct job {
 	const struct merge_opts *o;
@@ -19,9 +20,12 @@ struct job {
 	struct merge_report *st;
 	struct merge_place place;
 	struct reader *old;
+	struct merge_readers *readers; /* of the inputs, while they are copied */
 	struct merge_tree *tree;
 	struct merge_facts *facts;
 	struct progress progress;
+	bool quick;
+	bool check;		 /* something is lost if the output is not what was copied */
 	struct merge_item *last; /* that was copied */
 	unsigned copied;	 /* files, not what was in the job file before */
 };
@@ -29,6 +33,8 @@ struct job {
 /* Says what is wrong with a file, which stays where it is. */
 static int refuse(struct job *j, struct merge_item *i, const char *why)
 {
+	if (j->quick)
+		return -EAGAIN;
 	progress__clear(&j->progress);
 	log_warn("%s/%s: %s: left alone", j->set->where, i->file, why);
 	i->state = ITEM_REFUSED;
@@ -167,9 +173,12 @@ static void begin_copy(struct job *j, const struct merge_item *i)
 
 static int copy_file(struct job *j, struct merge_item *i, const struct merge_found *f)
 {
-	int fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL), err;
-	hid_t file;
+	hid_t file = merge_readers__file(j->readers);
+	int fd, err;
 
+	if (file >= 0)
+		return merge_tree__add(j->tree, file, i->node, i, f);
+	fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL);
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ESTALE;
 	file = merge_dir__open_h5(fd);
@@ -199,6 +208,8 @@ static int copy(struct job *j, struct merge_item *i, const struct merge_found *f
 	begin_copy(j, i);
 	if (!err)
 		err = i->file ? copy_file(j, i, f) : copy_old(j, i, f);
+	if (err && j->quick)
+		return -EAGAIN;
 	if (err == -EBADMSG && i->file)
 		return -EAGAIN;
 	*j->set->suspect = 0;
@@ -228,25 +239,28 @@ static int take(struct job *j, struct merge_item *i, const struct merge_found *f
 	return same_place(j->last, i) ? meet(j, i) : copy(j, i, f);
 }
 
+/* A process of their own protects from inputs that end it; quick does without. */
 static int copy_all(struct job *j, unsigned threads)
 {
-	struct merge_readers *r;
 	const struct merge_found *f;
-	int err = merge_readers__start(&r, j->set, j->place.old, LOOK_TOTALS, threads);
+	int err = merge_readers__start(&j->readers, j->set, j->place.old,
+				       j->quick ? LOOK_QUICK : LOOK_TOTALS,
+				       j->quick && threads == 1 ? 0 : threads);
 
 	if (err) {
 		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
 		return err;
 	}
 	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
-		err = merge_readers__next(r, &f);
+		err = merge_readers__next(j->readers, &f);
 		if (!err)
 			err = take(j, &j->set->items[i], f);
 		else
 			log_error("%s: %s", j->place.path, strerror(-err));
 		progress__at(&j->progress, i + 1);
 	}
-	merge_readers__free(r);
+	merge_readers__free(j->readers);
+	j->readers = NULL;
 	return err;
 }
 
@@ -350,10 +364,13 @@ static int publish(struct job *j, unsigned threads)
 {
 	int err = finish_tree(j);
 
-	if (!err)
+	if (!err && j->check)
 		err = verify(j, threads);
 	if (err)
 		return err;
+	log_debug("%s: %s", j->place.path,
+		  j->check ? "read back: all of it is what was copied"
+			   : "not read back: the inputs stay, and it replaces nothing");
 	err = merge_place__commit(&j->place);
 	if (err == -ESTALE || err == -EEXIST) {
 		log_error("%s: was changed by another program meanwhile: given up; nothing was "
@@ -391,7 +408,16 @@ static int merge(struct job *j)
 	return 0;
 }
 
-int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
+/* Two files for one place are compared. */
+static bool any_twice(const struct merge_set *s)
+{
+	for (unsigned i = 1; i < s->nitems; i++)
+		if (same_place(&s->items[i - 1], &s->items[i]))
+			return true;
+	return false;
+}
+
+int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output, bool quick,
 		   struct merge_report *st)
 {
 	struct job j = {.o = o, .set = s, .st = st};
@@ -402,7 +428,9 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 	err = merge_facts__new(&j.facts);
 	if (!err)
 		err = open_old(&j);
-	progress__begin(&j.progress, "merging", 2 * (uint64_t)s->nitems);
+	j.check = j.old || !o->keep;
+	j.quick = quick && !j.check && !any_twice(s);
+	progress__begin(&j.progress, "merging", (j.check ? 2 : 1) * (uint64_t)s->nitems);
 	if (!err)
 		err = merge(&j);
 	progress__clear(&j.progress);

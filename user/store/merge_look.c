@@ -22,6 +22,8 @@ struct merge_looker {
 	hid_t old; /* the job file, or invalid */
 	uint64_t old_size;
 	/* Of the item: */
+	int fd;
+	hid_t file;
 	int err;
 	char trouble[512];
 	struct merge_stamp stamp;
@@ -41,32 +43,50 @@ int merge_looker__new(struct merge_looker **out, const struct merge_set *set, in
 		return -ENOMEM;
 	l->set = set;
 	l->look = look;
-	l->old = H5I_INVALID_HID;
+	l->old = l->file = H5I_INVALID_HID;
+	l->fd = -1;
 	err = nodescanner__new(&l->scanner);
 	if (!err && old_fd >= 0) {
 		l->old = merge_dir__open_h5(old_fd);
 		err = l->old < 0 || fstat(old_fd, &st) ? -EBADMSG : 0;
 		l->old_size = err ? 0 : st.st_size;
 	}
-	if (err)
+	if (err) {
 		merge_looker__free(l);
-	else
-		*out = l;
-	return err;
+		return err;
+	}
+	*out = l;
+	return 0;
+}
+
+static void close_file(struct merge_looker *l)
+{
+	if (l->file >= 0)
+		H5Fclose(l->file);
+	if (l->fd >= 0)
+		close(l->fd);
+	l->file = H5I_INVALID_HID;
+	l->fd = -1;
 }
 
 void merge_looker__free(struct merge_looker *l)
 {
 	if (!l)
 		return;
-	nodescanner__free(l->scanner);
+	close_file(l);
 	if (l->old >= 0)
 		H5Fclose(l->old);
+	nodescanner__free(l->scanner);
 	free(l);
 }
 
+hid_t merge_looker__file(const struct merge_looker *l)
+{
+	return l->file;
+}
+
 /* A damaged file may lead the library into a loop; SIGPROF ends it, and the process. */
-static void limit_cpu(uint64_t file_size)
+void merge_looker__limit_cpu(uint64_t file_size)
 {
 	struct itimerval t = {0};
 
@@ -96,12 +116,17 @@ static const char *open_trouble(int err)
 
 static int look_group(struct merge_looker *l, hid_t group, uint64_t file_size)
 {
+	static const enum nodescan_depth depths[] = {
+		[LOOK_QUICK] = NODESCAN_OUTSIDE,
+		[LOOK_TOTALS] = NODESCAN_ALL,
+		[LOOK_DIGEST] = NODESCAN_AGAIN,
+	};
 	struct nodescan *n;
 	int err;
 
-	limit_cpu(file_size);
-	err = nodescan__read(l->scanner, group, file_size, l->look == LOOK_DIGEST, &n);
-	if (!err && l->look == LOOK_TOTALS && !n->facts.totals)
+	merge_looker__limit_cpu(file_size);
+	err = nodescan__read(l->scanner, group, file_size, depths[l->look], &n);
+	if (!err && l->look != LOOK_DIGEST && !n->facts.totals)
 		err = nodescan__totals(l->scanner, group, &l->totals, &l->ntotals);
 	if (err == -EBADMSG)
 		snprintf(l->trouble, sizeof(l->trouble), "%s%s%s", n->object,
@@ -143,20 +168,13 @@ static int look_file(struct merge_looker *l, hid_t file, const char *node)
 
 static int look_input(struct merge_looker *l, const struct merge_item *item)
 {
-	int fd = merge_dir__open(l->set->dir, item->file, NULL, &l->stamp), err;
-	hid_t file;
-
-	if (fd < 0)
-		return fail(l, fd, open_trouble(fd));
-	file = merge_dir__open_h5(fd);
-	if (file < 0) {
-		err = fail(l, -EBADMSG, "not HDF5, damaged, or not written to its end");
-	} else {
-		err = look_file(l, file, item->node);
-		H5Fclose(file);
-	}
-	close(fd);
-	return err;
+	l->fd = merge_dir__open(l->set->dir, item->file, NULL, &l->stamp);
+	if (l->fd < 0)
+		return fail(l, l->fd, open_trouble(l->fd));
+	l->file = merge_dir__open_h5(l->fd);
+	if (l->file < 0)
+		return fail(l, -EBADMSG, "not HDF5, damaged, or not written to its end");
+	return look_file(l, l->file, item->node);
 }
 
 static int look_old(struct merge_looker *l, const struct merge_item *item)
@@ -217,7 +235,8 @@ void merge_looker__look(struct merge_looker *l, const struct merge_item *item, s
 {
 	static const struct nodescan_facts nothing;
 
-	limit_cpu(0);
+	merge_looker__limit_cpu(0);
+	close_file(l);
 	l->scan = NULL;
 	l->ntotals = 0;
 	*l->trouble = 0;

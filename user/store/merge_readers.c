@@ -26,6 +26,7 @@ struct merge_readers {
 	const struct merge_set *set;
 	int old_fd;
 	enum merge_look look;
+	struct merge_looker *own; /* without processes */
 	unsigned n, at;
 	struct reader_process *v;
 	struct wire wire;
@@ -104,6 +105,8 @@ int merge_readers__start(struct merge_readers **out, const struct merge_set *set
 	r->v = calloc(r->n + 1, sizeof(*r->v));
 	if (!r->v)
 		err = -ENOMEM;
+	else if (!r->n)
+		err = merge_looker__new(&r->own, set, old_fd, look);
 	for (unsigned i = 0; !err && i < r->n; i++)
 		err = start_reader(r, i, i);
 	if (err) {
@@ -192,14 +195,26 @@ static int take_found(struct wire *w, struct merge_found *f)
 	return bad ? bad : w->bad ? -EBADMSG : 0;
 }
 
+static int look_here(struct merge_readers *r)
+{
+	r->wire.len = r->wire.at = 0;
+	r->wire.bad = false;
+	merge_looker__look(r->own, &r->set->items[r->at++], &r->wire);
+	return r->wire.bad ? -ENOMEM : take_found(&r->wire, &r->found);
+}
+
 int merge_readers__next(struct merge_readers *r, const struct merge_found **found)
 {
-	unsigned i = r->at++, k = i % r->n;
 	struct merge_found *f = &r->found;
+	unsigned i, k;
 	int err;
 
 	found_clear(f);
 	*found = f;
+	if (r->own)
+		return look_here(r);
+	i = r->at++;
+	k = i % r->n;
 	err = r->v[k].pid > 0 ? wire__receive(r->v[k].fd, &r->wire) : 0;
 	if (err > 0)
 		err = take_found(&r->wire, f);
@@ -213,10 +228,16 @@ int merge_readers__next(struct merge_readers *r, const struct merge_found **foun
 	return i + r->n < r->set->nitems ? start_reader(r, k, i + r->n) : 0;
 }
 
+hid_t merge_readers__file(const struct merge_readers *r)
+{
+	return r->own ? merge_looker__file(r->own) : H5I_INVALID_HID;
+}
+
 void merge_readers__free(struct merge_readers *r)
 {
 	if (!r)
 		return;
+	merge_looker__free(r->own);
 	for (unsigned i = 0; r->v && i < r->n; i++)
 		stop_reader(&r->v[i]);
 	found_clear(&r->found);

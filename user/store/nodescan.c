@@ -14,6 +14,9 @@
 #define TABLES_MAX 65536
 #define TOTALS	   "Totals"
 
+#define MESG_EXTERNAL	7  /* the header message "External Data Files" of the file format */
+#define INDEX_PER_CHUNK 64 /* bytes: between what a full large node and a small one take */
+
 const struct nodescan_label_info nodescan_labels[LABEL_N] = {
 	[LABEL_USER] = {"User", false},
 	[LABEL_UID] = {"UID", true},
@@ -34,7 +37,9 @@ struct walk {
 	struct nodescanner *s;
 	struct nodescan *n;
 	uint64_t file_size;
-	bool again;  /* names are enough, of Totals */
+	enum nodescan_depth depth;
+	unsigned what; /* is asked about an object */
+	bool has_totals;
 	bool totals; /* in them */
 	uint64_t *digest;
 	const char *group; /* its name below the node, NULL: the node itself */
@@ -189,13 +194,26 @@ static int take_attr(struct nodescan *n, const char *name, hid_t attr)
 	return err;
 }
 
+/* A number or a text is copied as it is; what else an attribute may be, its digest decides. */
+static bool is_plain(hid_t attr)
+{
+	hid_t type = H5Aget_type(attr);
+	H5T_class_t class = H5Tget_class(type);
+
+	if (type >= 0)
+		H5Tclose(type);
+	return class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_STRING;
+}
+
 static herr_t on_attr(hid_t loc, const char *name, const H5A_info_t *info, void *arg)
 {
 	struct walk *w = arg;
 	hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
 
 	*w->digest = digest__text(*w->digest, name);
-	w->err = attr < 0 ? -EBADMSG : digester__attr(w->s->digester, attr, w->digest);
+	w->err = attr < 0 ? -EBADMSG : 0;
+	if (!w->err && (w->depth != NODESCAN_OUTSIDE || !is_plain(attr)))
+		w->err = digester__attr(w->s->digester, attr, w->digest);
 	if (!w->err && !w->group)
 		w->err = take_attr(w->n, name, attr);
 	if (attr >= 0)
@@ -249,27 +267,58 @@ static int add_table_attrs(struct walk *w, hid_t group, const char *name)
 	return err;
 }
 
-static int add_table(struct walk *w, hid_t group, const char *name, unsigned nattrs)
+/* Whether the table surely has its bytes in this file: without opening it, that can be said of
+ * chunked ones. External files have a message in the header, virtual tables a heap. */
+static bool is_chunked(const H5O_info_t *obj)
 {
+	return !(obj->hdr.mesg.present & UINT64_C(1) << MESG_EXTERNAL) &&
+	       obj->meta_size.obj.index_size && !obj->meta_size.obj.heap_size;
+}
+
+static void count_chunks(struct nodescan *n, uint64_t chunks)
+{
+	if (chunks > n->facts.chunks)
+		n->facts.chunks = chunks;
+}
+
+/* 1: that is enough; 0: it must be read. */
+static int look_outside(struct walk *w, const char *name, const H5O_info_t *obj)
+{
+	int err = w->into ? remember(w, name) : 0;
+
+	if (err)
+		return err;
+	if (!w->has_totals)
+		return 1;
+	if (!is_chunked(obj))
+		return 0;
+	count_chunks(w->n, obj->meta_size.obj.index_size / INDEX_PER_CHUNK);
+	return 1;
+}
+
+static int add_table(struct walk *w, hid_t group, const char *name, const H5O_info_t *obj)
+{
+	const bool outside = w->depth == NODESCAN_OUTSIDE;
 	struct digest_table t;
 	int err;
 
-	if (w->totals && w->again)
+	if (w->totals && w->depth == NODESCAN_AGAIN)
 		return 0;
+	err = outside ? look_outside(w, name, obj) : 0;
+	if (err)
+		return err < 0 ? err : 0;
 	err = digester__table(w->s->digester, group, name, w->file_size, &t);
 	if (err)
 		return nodescan__fail(w->n, err == -ENOMEM ? err : -EBADMSG, w->group, name,
 				      table_trouble(err));
-	if (nattrs) /* Slurm's tables have none, nor have ours */
+	if (obj->num_attrs) /* Slurm's tables have none, nor have ours */
 		err = add_table_attrs(w, group, name);
 	if (err)
 		return err;
 	if (!w->totals)
 		*w->digest = digest__add(*w->digest, &t.digest, sizeof(t.digest));
-	w->n->facts.tables++;
-	if (t.chunks > w->n->facts.chunks)
-		w->n->facts.chunks = t.chunks;
-	return w->into ? remember(w, name) : 0;
+	count_chunks(w->n, t.chunks);
+	return w->into && !outside ? remember(w, name) : 0;
 }
 
 static int add_group(struct walk *w, hid_t node, const char *name);
@@ -300,10 +349,10 @@ static int add_child(struct walk *w, hid_t group, const char *name, const H5O_in
 	if (obj->type != H5O_TYPE_DATASET)
 		return nodescan__fail(w->n, -EBADMSG, w->group, name, "no table of a profile");
 	if (w->group)
-		return add_table(w, group, name, obj->num_attrs);
+		return add_table(w, group, name, obj);
 	series.into = new_series(w->n, name, false);
 	series.room = 0;
-	return series.into ? add_table(&series, group, name, obj->num_attrs) : -ENOMEM;
+	return series.into ? add_table(&series, group, name, obj) : -ENOMEM;
 }
 
 static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, void *arg)
@@ -316,8 +365,7 @@ static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, voi
 					"a link that is no part of a profile");
 	else if (++w->children > TABLES_MAX)
 		w->err = nodescan__fail(w->n, -EBADMSG, w->group, NULL, "too many tables");
-	else if (H5Oget_info_by_name2(group, name, &obj, H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS,
-				      H5P_DEFAULT) < 0)
+	else if (H5Oget_info_by_name2(group, name, &obj, w->what, H5P_DEFAULT) < 0)
 		w->err = nodescan__fail(w->n, -EBADMSG, w->group, name, "damaged");
 	if (w->err)
 		return -1;
@@ -365,17 +413,23 @@ static int add_group(struct walk *w, hid_t node, const char *name)
 	return err;
 }
 
-int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, bool again,
-		   struct nodescan **out)
+int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size,
+		   enum nodescan_depth depth, struct nodescan **out)
 {
 	struct walk w = {
 		.s = s,
 		.n = &s->scan,
 		.file_size = file_size,
-		.again = again,
+		.depth = depth,
+		.what = H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS,
 		.digest = &s->scan.facts.body,
 	};
 	int err;
+
+	if (depth == NODESCAN_OUTSIDE) {
+		w.has_totals = H5Lexists(group, TOTALS, H5P_DEFAULT) > 0;
+		w.what |= w.has_totals ? H5O_INFO_HDR | H5O_INFO_META_SIZE : 0;
+	}
 
 	*out = &s->scan;
 	clear(s);

@@ -48,8 +48,7 @@ struct nodescan_value {
 struct nodescan_facts {
 	uint64_t body;	 /* digest of everything but Totals */
 	uint64_t totals; /* digest of the names in Totals, 0: there are none */
-	uint64_t tables;
-	uint64_t chunks; /* of its longest table */
+	uint64_t chunks; /* of its longest table, about */
 	int64_t start_s, end_s;
 	int64_t tasks;
 	int64_t nodes; /* of the whole step */
@@ -72,14 +71,24 @@ int nodescanner__new(struct nodescanner **out);
 void nodescanner__free(struct nodescanner *s);
 
 /*
+ * How much of a node is read. Totals follow from the rows, so that the digest has only their names.
+ * Opening tables with very wide rows takes the library longer than all the rest.
+ */
+enum nodescan_depth {
+	/* No digests: what kinds of objects there are, where tables have their bytes, the facts. A
+	 * node without Totals has its rows read by nodescan__totals, and no others are. */
+	NODESCAN_OUTSIDE,
+	NODESCAN_ALL,	/* every table and attribute */
+	NODESCAN_AGAIN, /* what has been read once already: Totals are not opened */
+};
+
+/*
  * Reads a group that lies in a file of file_size bytes. *out stays the scanner's and is good until
- * the next call. Totals follow from the rows, so that the digest has only their names; with again,
- * for what has been read once already, they are not opened: their very wide rows take longer than
- * all the rest. 0; -EBADMSG: damaged, or it holds what no node does (out->object and out->trouble
+ * the next call. 0; -EBADMSG: damaged, or it holds what no node does (out->object and out->trouble
  * say what); -ENOMEM.
  */
-int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, bool again,
-		   struct nodescan **out);
+int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size,
+		   enum nodescan_depth depth, struct nodescan **out);
 
 /*
  * The totals of all series of the node just read: for each the name, columns and rows of a table

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Totals of a node that has none, from the rows of its tables. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,7 @@ static int sum_begin(struct sum *s, const struct cursor *c, const char *series)
 			.type = c->cols[i].type,
 			.kind = k ? k->kind : COL_GAUGE,
 			.unit = k ? k->unit : "",
+			.how = series__how(series, c->cols[i].name),
 		};
 		s->unknown[i] = c->cols[i].unknown;
 	}
@@ -157,6 +159,22 @@ static int by_task(const void *a, const void *b)
 	return x->u < y->u ? -1 : x->u > y->u;
 }
 
+/* What the cursor leaves out may be no part of a profile. */
+static int check_others(struct nodescanner *s, hid_t group, const struct reader_series *from,
+			const char *table)
+{
+	struct digest_table t;
+	char *path;
+	int err;
+
+	if (asprintf(&path, "%s%s%s", from->name, from->grouped ? "/" : "",
+		     from->grouped ? table : "") < 0)
+		return -ENOMEM;
+	err = digester__table(s->digester, group, path, s->file_size, &t);
+	free(path);
+	return err;
+}
+
 static int total_series(struct nodescanner *s, const struct reader_node *node,
 			const struct reader_series *from, struct nodescan_total *t)
 {
@@ -168,6 +186,10 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 		return -ENOMEM;
 	for (unsigned i = 0; !err && i < from->ntables; i++) {
 		err = cursor__open(s->cursor, node, from, from->tables[i]);
+		if (!err && s->cursor->others)
+			err = check_others(s, node->group, from, from->tables[i]);
+		if (!err && s->cursor->chunks > s->scan.facts.chunks)
+			s->scan.facts.chunks = s->cursor->chunks;
 		if (!err)
 			err = sum_begin(&sum, s->cursor, from->name);
 		if (!err)

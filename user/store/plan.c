@@ -101,6 +101,7 @@ static int series_copy(struct plan_series *s, const struct journal_record *rec)
 		s->cols[i] = rec->cols[i];
 		s->cols[i].name = strdup(rec->cols[i].name);
 		s->cols[i].unit = strdup(rec->cols[i].unit);
+		s->cols[i].how = series__how(rec->name, rec->cols[i].name);
 	}
 	for (unsigned i = 0; i < rec->ncols; i++)
 		if (!s->cols[i].name || !s->cols[i].unit)

@@ -18,7 +18,7 @@ struct plan_attr {
 struct plan_series {
 	char *name;
 	bool grouped;
-	struct column *cols; /* name, type, kind, unit */
+	struct column *cols; /* name, type, kind, unit, how */
 	unsigned ncols;
 	unsigned ntables;
 };

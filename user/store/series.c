@@ -118,6 +118,16 @@ const struct series *series__find(const char *name)
 	return NULL;
 }
 
+enum col_how series__how(const char *series, const char *column)
+{
+	const struct series *s = series__find(series);
+
+	for (unsigned i = 0; s && i < s->ncols; i++)
+		if (!strcmp(s->cols[i].name, column))
+			return s->cols[i].how;
+	return HOW_GIVEN;
+}
+
 const struct column *series__column(const char *name)
 {
 	for (unsigned s = 0; s < n_builtin_series; s++)

@@ -76,6 +76,9 @@ const struct series *series__find(const char *name); /* case-insensitive; NULL: 
 /* The column of that name in any built-in series, or NULL. */
 const struct column *series__column(const char *name);
 
+/* How a column of a series is computed; HOW_GIVEN where it is none of the built-in ones. */
+enum col_how series__how(const char *series, const char *column);
+
 /* The families, made from schemas/ too, in the order of their bits. */
 struct family_info {
 	enum family family;

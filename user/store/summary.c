@@ -26,6 +26,63 @@ void summary__row(struct summary_cell *cells, const struct column *cols, const b
 	}
 }
 
+static bool of_any(const struct column *c)
+{
+	return c->how != HOW_BUCKET;
+}
+
+static bool of_delta(const struct column *c)
+{
+	return c->kind == COL_DELTA;
+}
+
+static bool of_cumulative(const struct column *c)
+{
+	return c->kind == COL_CUMULATIVE;
+}
+
+static double cell_min(const struct summary_cell *c)
+{
+	return c->min;
+}
+
+static double cell_max(const struct summary_cell *c)
+{
+	return c->max;
+}
+
+static double cell_mean(const struct summary_cell *c)
+{
+	return c->sum / (double)c->n;
+}
+
+static double cell_sum(const struct summary_cell *c)
+{
+	return c->sum;
+}
+
+static double cell_last(const struct summary_cell *c)
+{
+	return c->last;
+}
+
+/* What there is of a column, in this order. */
+static const struct {
+	const char *prefix;
+	bool (*has)(const struct column *c);
+	double (*value)(const struct summary_cell *c);
+} members[] = {
+	{"Min", of_any, cell_min},   {"Max", of_any, cell_max},		 {"Avg", of_any, cell_mean},
+	{"Sum", of_delta, cell_sum}, {"Last", of_cumulative, cell_last},
+};
+
+#define N_MEMBERS (sizeof(members) / sizeof(members[0]))
+
+static bool has_member(const struct column *c, unsigned m)
+{
+	return c->kind != COL_TIME && members[m].has(c);
+}
+
 static int add_column(struct column *out, unsigned *n, const char *prefix, const struct column *of)
 {
 	char *name;
@@ -47,19 +104,10 @@ int summary__columns(const struct column *cols, unsigned ncols, bool grouped, st
 		c[0] = (struct column){.name = strdup("Task"), .type = COL_U64, .unit = ""};
 		err = c[(*n)++].name ? 0 : -ENOMEM;
 	}
-	for (unsigned i = 0; !err && i < ncols; i++) {
-		if (cols[i].kind == COL_TIME)
-			continue;
-		err = add_column(c, n, "Min", &cols[i]);
-		if (!err)
-			err = add_column(c, n, "Max", &cols[i]);
-		if (!err)
-			err = add_column(c, n, "Avg", &cols[i]);
-		if (!err && cols[i].kind == COL_DELTA)
-			err = add_column(c, n, "Sum", &cols[i]);
-		if (!err && cols[i].kind == COL_CUMULATIVE)
-			err = add_column(c, n, "Last", &cols[i]);
-	}
+	for (unsigned i = 0; i < ncols; i++)
+		for (unsigned m = 0; !err && m < N_MEMBERS; m++)
+			if (has_member(&cols[i], m))
+				err = add_column(c, n, members[m].prefix, &cols[i]);
 	if (err) {
 		summary__free_columns(c, *n);
 		return err;
@@ -85,14 +133,8 @@ void summary__fill(const struct summary_cell *cells, const struct column *cols, 
 	for (unsigned i = 0; i < ncols; i++) {
 		const struct summary_cell *c = cells ? &cells[i] : &none;
 
-		if (cols[i].kind == COL_TIME)
-			continue;
-		(out++)->f = c->n ? c->min : NAN;
-		(out++)->f = c->n ? c->max : NAN;
-		(out++)->f = c->n ? c->sum / c->n : NAN;
-		if (cols[i].kind == COL_DELTA)
-			(out++)->f = c->n ? c->sum : NAN;
-		else if (cols[i].kind == COL_CUMULATIVE)
-			(out++)->f = c->n ? c->last : NAN;
+		for (unsigned m = 0; m < N_MEMBERS; m++)
+			if (has_member(&cols[i], m))
+				(out++)->f = c->n ? members[m].value(c) : NAN;
 	}
 }
