@@ -211,6 +211,11 @@ def a_sound_node_is_merged_whatever_lies_beside_it():
     merged = 0
     for name, make in sorted(makers.items()):
         prof = profile("7_1_p1.h5", ("7_0_n1.h5", make))
+        before = left(prof)
+        out, status, _, err = merge(prof, "7", "-S")
+        kept, files = nodes(os.path.join(out, "job_7.h5")), left(prof)
+        if not kept or "1/p1" not in kept or files != before or status != ("0/n1" not in kept):
+            raise Failed("%s, -S: status %d, %s merged, %s left: %s" % (name, status, kept, files, err))
         out, status, _, err = merge(prof, "7")
         has, files = nodes(os.path.join(out, "job_7.h5")), left(prof)
         merged += "0/n1" in (has or [])

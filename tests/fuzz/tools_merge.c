@@ -20,6 +20,7 @@
 struct place {
 	char root[4096], dir[4200], name[300], out[4200];
 	const char *node;
+	bool keep;
 };
 
 static void must(bool is, const char *what)
@@ -116,6 +117,7 @@ static void merge_all(void *arg)
 				     .specs = &job,
 				     .nspecs = 1,
 				     .output = p->out,
+				     .keep = p->keep,
 				     .threads = 1};
 
 	_exit(merge__run(&o, NULL) ? 1 : 0);
@@ -163,9 +165,10 @@ static void merge(const struct place *p)
 	in_it = holds(p, "0", p->node);
 	good = holds(p, "1", "p1");
 	must(good, "the sound node was not merged");
-	must(!is_there(p, GOOD_NAME), "the sound node's file was not deleted");
+	must(is_there(p, GOOD_NAME) == p->keep, "the sound node's file is not as it should be");
 	must(in_it || is_there(p, p->name), "a file was deleted that is not merged");
-	must(in_it != is_there(p, p->name), "a file is merged, and there still");
+	must(p->keep || in_it != is_there(p, p->name), "a file is merged, and there still");
+	must(!p->keep || is_there(p, p->name), "a file was deleted that should be kept");
 	must(in_it == !WEXITSTATUS(status), "the status is another than what was done");
 }
 
@@ -178,6 +181,7 @@ void tools__merge(const struct reader *r, const uint8_t *data, size_t size)
 		sum = (sum ^ data[i]) * 0x100000001b3;
 	set_place(&p, r);
 	put(p.dir, p.name, data, size);
+	p.keep = sum >> 50 & 1;
 	if (look(&p) && (sum >> 40) % 4 == 0)
 		merge(&p);
 	remove_all(&p);
