@@ -5,11 +5,14 @@ FUZZ_B   := build-fuzz
 FUZZ_CC  := $(CLANG)
 FUZZ_OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
-FUZZ_LIB := $(wildcard user/store/*.c user/base/*.c user/job/*.c user/cmd/show*.c) user/cmd/spark.c
+FUZZ_LIB := $(wildcard user/store/*.c user/base/*.c user/job/*.c user/cmd/show*.c) user/cmd/spark.c \
+	user/cmd/items_print.c user/cmd/fields.c user/cmd/choice.c
 FUZZ_OBJ := $(FUZZ_LIB:%.c=$(FUZZ_B)/%.o)
+FUZZ_DATA := -DFUZZ_DATA='"$(CURDIR)/tests/data"'
+FUZZ_HARNESS := reader.o tools.o tools_merge.o libfault.o
 REPLAY_B := build/fuzz
 REPLAY_LIB := $(FUZZ_LIB:%.c=$(REPLAY_B)/%.o)
-REPLAY_OBJ := $(addprefix $(REPLAY_B)/tests/fuzz/,reader.o libfault.o h5mutate.o replay.o)
+REPLAY_OBJ := $(addprefix $(REPLAY_B)/tests/fuzz/,$(FUZZ_HARNESS) h5mutate.o replay.o)
 FUZZ_LIBS := $(H5_LIBS) -ldeflate -ljansson -lcap -lz -lm
 
 .PHONY: fuzz replay
@@ -21,18 +24,18 @@ replay: $(REPLAY_B)/replay $(REPLAY_B)/rows
 $(FUZZ_B)/%.o: %.c
 	$(call msg,FUZZ-CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) $(CPPFLAGS) -std=gnu11 $(FUZZ_OPT) -fsanitize=fuzzer-no-link $(H5_CFLAGS) -MMD -MP -c $< -o $@
-$(FUZZ_B)/reader: $(FUZZ_OBJ) $(addprefix $(FUZZ_B)/tests/fuzz/,reader.o libfault.o)
+	$(Q)$(FUZZ_CC) $(CPPFLAGS) $(FUZZ_DATA) -D__SANITIZE_ADDRESS__ -std=gnu11 $(FUZZ_OPT) -fsanitize=fuzzer-no-link $(H5_CFLAGS) -MMD -MP -c $< -o $@
+$(FUZZ_B)/reader: $(FUZZ_OBJ) $(addprefix $(FUZZ_B)/tests/fuzz/,$(FUZZ_HARNESS))
 	$(call msg,LINK,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_OPT) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
-$(FUZZ_B)/structure: $(FUZZ_OBJ) $(addprefix $(FUZZ_B)/tests/fuzz/,reader.o libfault.o h5mutate.o structure.o)
+$(FUZZ_B)/structure: $(FUZZ_OBJ) $(addprefix $(FUZZ_B)/tests/fuzz/,$(FUZZ_HARNESS) h5mutate.o structure.o)
 	$(call msg,LINK,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_OPT) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
 
 $(REPLAY_B)/%.o: %.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(FUZZ_OPT) $(H5_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(FUZZ_DATA) $(CFLAGS) $(FUZZ_OPT) $(H5_CFLAGS) -MMD -MP -c $< -o $@
 $(REPLAY_B)/rows: $(REPLAY_B)/tests/fuzz/rows.o
 $(REPLAY_B)/replay: $(REPLAY_OBJ)
 $(REPLAY_B)/replay $(REPLAY_B)/rows: $(REPLAY_LIB)

@@ -7,7 +7,9 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <sanitizer/asan_interface.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -17,8 +19,9 @@
 
 static sigjmp_buf out;
 static unsigned late;
+static bool *ours; /* of a process apart and its parent: it had a fault that is not the library's */
 static struct sigaction others[NSIG]; /* handlers that were there: the sanitizer's */
-static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGPROF};
+static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGVTALRM};
 
 #define N_FAULTS (sizeof(faults) / sizeof(*faults))
 
@@ -62,6 +65,8 @@ static void on_report(const char *report)
 {
 	if (is_theirs(report))
 		_exit(LIBFAULT_EXIT);
+	if (ours)
+		*ours = true;
 }
 
 void libfault__judge_reports(void)
@@ -80,7 +85,7 @@ static void set_timer(unsigned seconds, unsigned us)
 {
 	struct itimerval t = {.it_value = {seconds, us}};
 
-	setitimer(ITIMER_PROF, &t, NULL);
+	setitimer(ITIMER_VIRTUAL, &t, NULL);
 }
 
 static void on_fault(int sig, siginfo_t *info, void *context)
@@ -88,11 +93,11 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	if (in_library(fault_pc(context)))
 		siglongjmp(out, sig);
 	/* Perhaps in the C library on its behalf: look again. */
-	if (sig == SIGPROF && ++late < LATE_MAX) {
+	if (sig == SIGVTALRM && ++late < LATE_MAX) {
 		set_timer(0, 10000);
 		return;
 	}
-	if (sig == SIGPROF)
+	if (sig == SIGVTALRM)
 		abort();
 	if (others[sig].sa_flags & SA_SIGINFO)
 		others[sig].sa_sigaction(sig, info, context);
@@ -126,4 +131,46 @@ int libfault__run(void (*fn)(const char *), const char *arg)
 	}
 	set_timer(0, 0);
 	return sig;
+}
+
+static void on_fault_apart(int sig, siginfo_t *info, void *context)
+{
+	if (!in_library(fault_pc(context)))
+		*ours = true;
+	signal(sig, SIG_DFL);
+	(void)info;
+}
+
+/* Never returns. */
+static void run_apart(void (*fn)(void *), void *arg)
+{
+	struct sigaction sa = {.sa_sigaction = on_fault_apart, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+	set_timer(0, 0);
+	libfault__judge_reports();
+	for (unsigned i = 0; i < N_FAULTS; i++)
+		if (faults[i] != SIGVTALRM)
+			sigaction(faults[i], &sa, NULL);
+	fn(arg);
+	_exit(0);
+}
+
+int libfault__apart(void (*fn)(void *), void *arg)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (!ours)
+		ours = mmap(NULL, sizeof(*ours), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			    -1, 0);
+	if (ours == MAP_FAILED)
+		_exit(2);
+	pid = fork();
+	if (!pid)
+		run_apart(fn, arg);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		_exit(2);
+	if (*ours)
+		abort();
+	return status;
 }

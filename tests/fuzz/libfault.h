@@ -18,4 +18,8 @@ int libfault__run(void (*fn)(const char *), const char *arg);
  * the process with LIBFAULT_EXIT. */
 void libfault__judge_reports(void);
 
+/* Runs fn in a process of its own, where the library's faults end it as they end the programs'.
+ * The status as of wait(2). A fault of ours there, or in a process of its, ends this one. */
+int libfault__apart(void (*fn)(void *), void *arg);
+
 #endif

@@ -15,6 +15,7 @@
 #include "cmd/show.h"
 #include "store/cursor.h"
 #include "tests/fuzz/libfault.h"
+#include "tests/fuzz/tools.h"
 
 static volatile uint64_t sink;
 
@@ -120,6 +121,12 @@ static void make_file(const char *path, const uint8_t *data, size_t size)
 	close(fd);
 }
 
+/* The input, for who wants to give it another name. */
+static struct {
+	const uint8_t *data;
+	size_t size;
+} input;
+
 static void read_file(const char *path)
 {
 	struct reader *r;
@@ -127,6 +134,8 @@ static void read_file(const char *path)
 	if (reader__open(&r, path))
 		return;
 	read_nodes(r);
+	tools__read(path, r);
+	tools__merge(r, input.data, input.size);
 	reader__free(r);
 	show(path, SHOW_ALL);
 	show(path, SHOW_JSON);
@@ -140,6 +149,8 @@ int reader__fuzz(const uint8_t *data, size_t size)
 
 	snprintf(path, sizeof(path), "%s/7_0_n%d.h5", dir ? dir : "/dev/shm", getpid());
 	make_file(path, data, size);
+	input.data = data;
+	input.size = size;
 	sig = libfault__run(read_file, path);
 	unlink(path);
 	return sig;

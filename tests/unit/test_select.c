@@ -64,19 +64,19 @@ static void what_is_not_there_is_named(void **state)
 	const char *const there[] = {"extern", "2"}, *const absent[] = {"2", "7"};
 	struct selection sel = {.steps = there, .nsteps = 2};
 	struct hostlist hosts;
-	char name[32];
+	char what[SELECT_MISSING];
 
-	assert_false(select__missing(&r, &sel, name, sizeof(name)));
+	assert_false(select__missing(&r, &sel, what));
 	sel.steps = absent;
-	assert_true(select__missing(&r, &sel, name, sizeof(name)));
-	assert_string_equal(name, "step 7");
+	assert_true(select__missing(&r, &sel, what));
+	assert_string_equal(what, "there is no step 7");
 	assert_int_equal(hostlist__parse(&hosts, "n[1-2]", NULL, 0), 0);
 	sel = (struct selection){.nodes = &hosts};
-	assert_false(select__missing(&r, &sel, name, sizeof(name)));
+	assert_false(select__missing(&r, &sel, what));
 	sel.steps = there + 1;
 	sel.nsteps = 1; /* n1 is not in step 2 */
-	assert_true(select__missing(&r, &sel, name, sizeof(name)));
-	assert_string_equal(name, "node n1");
+	assert_true(select__missing(&r, &sel, what));
+	assert_string_equal(what, "there is no node n1; did you mean \"n2\"?");
 	hostlist__free(&hosts);
 }
 

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/choice.h"
 #include "cmd/jobfile.h"
-#include "cmd/output.h"
+#include "cmd/guarded.h"
 #include "cmd/verbs.h"
 #include "job/jobspec.h"
 
@@ -81,31 +81,9 @@ static int split(struct words *w, const char *text)
 
 static int set_jobs(struct args *a, const char *text)
 {
-	char why[160] = "";
-
 	free(a->jobs);
 	a->jobs = NULL;
-	if (!jobspec__parse(&a->jobs, &a->njobs, text, why, sizeof(why)))
-		return 0;
-	log_error("--jobs %s: %s", text, why);
-	return 2;
-}
-
-static int set_nodes(struct args *a, const char *text)
-{
-	char bad[64] = "";
-	int err;
-
-	hostlist__free(&a->nodes);
-	a->opt.sel.nodes = NULL;
-	if (!strcmp(text, "*"))
-		return 0;
-	err = hostlist__parse(&a->nodes, text, bad, sizeof(bad));
-	if (err)
-		log_error("--node %s: \"%s\" %s", text, bad,
-			  err == -E2BIG ? "means too many nodes" : "is not a host list");
-	a->opt.sel.nodes = &a->nodes;
-	return err ? 2 : 0;
+	return choice__jobs(&a->jobs, &a->njobs, text);
 }
 
 static int set_tasks(struct args *a, const char *text)
@@ -192,7 +170,7 @@ static int set_option(struct args *a, int c)
 	case 'l':
 		return set_level(a, optarg);
 	case 'N':
-		return set_nodes(a, optarg);
+		return choice__nodes(&a->opt.sel, &a->nodes, optarg);
 	case 't':
 		return set_tasks(a, optarg);
 	case 'c':
@@ -271,31 +249,22 @@ static char *default_output(const struct args *a, const char *input, const char 
 	return path;
 }
 
-static bool same_file(const char *a, const char *b)
-{
-	struct stat x, y;
+struct work {
+	const struct extract_options *opt;
+	const char *from, *to;
+};
 
-	return !stat(a, &x) && !stat(b, &y) && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-/* 0 or 1, as the program ends. */
-static int extract(const struct extract_options *opt, const char *input, const char *path)
+/* In a child. */
+static int write_file(void *arg, int fd, bool *keep)
 {
+	const struct work *w = arg;
 	struct extract_result result = {0};
-	struct output out;
-	int err, bad;
+	int err = extract__run(w->from, w->opt, fd, &result);
 
-	if (same_file(input, path)) {
-		log_error("%s: would be written over what is read", path);
-		return 1;
-	}
-	if (output__open(&out, path))
-		return 1;
-	err = extract__run(input, opt, out.fd, &result);
 	if (result.write_error)
-		log_error("%s: cannot be written: %s", path, strerror(-result.write_error));
-	bad = output__close(&out, !err && result.tables);
-	return err || bad || !result.tables || result.damaged || result.missing;
+		log_error("%s: cannot be written: %s", w->to, strerror(-result.write_error));
+	*keep = !err && result.tables;
+	return err || !result.tables || result.damaged || result.missing;
 }
 
 /* CSV of several series: a file each, unless there is only one to write to. */
@@ -320,7 +289,8 @@ static int extract_file(const struct args *a, const struct extract_options *opt,
 			path = default_output(a, input, apart ? opt->series[i] : NULL);
 		if (!path)
 			return 1;
-		status |= extract(&one, input, path);
+		status |= guarded__write(path, input, write_file,
+					 &(struct work){&one, input, path}) != 0;
 	}
 	return status;
 }
@@ -339,8 +309,7 @@ static int choose(const struct args *a, unsigned job, struct jobfile *f)
 	if (err)
 		log_error("%s: %s", a->jobs[job].text,
 			  err == -ENOENT
-				  ? "no ./job_*.h5 says that it is of it; name the file with "
-				    "--input"
+				  ? "no ./job_*.h5 says that it is of it; name the file with -i"
 				  : strerror(-err));
 	return err;
 }

@@ -25,7 +25,8 @@ static int in_child(void *arg)
 	return status;
 }
 
-int guarded__write(const char *path, int (*fn)(void *arg, int fd, bool *keep), void *arg)
+int guarded__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
+		   void *arg)
 {
 	struct work w = {.fn = fn, .arg = arg, .keep = guard__share(sizeof(bool))};
 	struct output out;
@@ -35,7 +36,7 @@ int guarded__write(const char *path, int (*fn)(void *arg, int fd, bool *keep), v
 		log_error("%s", strerror(ENOMEM));
 		return 1;
 	}
-	status = output__open(&out, path);
+	status = output__open(&out, path, from);
 	if (!status) {
 		w.fd = out.fd;
 		status = guard__verb(in_child, &w, &GUARD_STREAM);

@@ -7,10 +7,11 @@
 
 /*
  * Runs fn(arg, fd, &keep) in a child (store/guard.h), fd being the output at path as
- * output__open has it, and lets the output take its place if the child ended well enough to set
- * keep and the output is whole. Returns what fn returned; 1 where the child died or the output
- * cannot be closed, said; -errno: the output cannot be made, said.
+ * output__open has it, from being what is read, and lets the output take its place if the child
+ * ended well enough to set keep and the output is whole. Returns what fn returned; 1 where the
+ * child died or the output cannot be closed, said; -errno: the output cannot be made, said.
  */
-int guarded__write(const char *path, int (*fn)(void *arg, int fd, bool *keep), void *arg);
+int guarded__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
+		   void *arg);
 
 #endif

@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/choice.h"
 #include "cmd/guarded.h"
 #include "cmd/items_print.h"
 #include "cmd/jobfile.h"
@@ -134,7 +135,8 @@ static int print_items(const struct work *w, struct items *it, int fd)
 	return err;
 }
 
-static int write_items(struct work *w, const struct reader *r, int fd)
+/* missing: what there is none of has been named. */
+static int write_items(struct work *w, const struct reader *r, int fd, bool missing)
 {
 	const struct items_query q = {
 		.series = w->series,
@@ -147,10 +149,12 @@ static int write_items(struct work *w, const struct reader *r, int fd)
 	struct items *it = NULL;
 	int err = items__open(&it, r, &q);
 
-	if (err == -ENOENT || err == -ENODATA)
+	if (err == -ENOENT && missing)
+		;
+	else if (err == -ENOENT || err == -ENODATA)
 		log_error("%s: no such %s: %s; \"jobprof list -i FILE\" shows what is there",
 			  w->file.path, err == -ENOENT ? "series" : "column",
-			  err == -ENOENT ? w->series : w->o->column);
+			  err == -ENOENT ? w->o->series : w->o->column);
 	else if (err)
 		log_error("%s: %s", w->file.path, reader__strerror(err));
 	else
@@ -165,39 +169,20 @@ static int write_file(void *arg, int fd, bool *keep)
 {
 	struct work *w = arg;
 	struct reader *r = NULL;
-	bool all_there = true;
-	char missing[160];
 	int err = reader__open(&r, w->file.path);
+	bool missing;
 
 	if (err) {
 		log_error("%s: %s", w->file.path, reader__strerror(err));
 		return 1;
 	}
-	if (select__missing(r, &w->sel, missing, sizeof(missing))) {
-		log_warn("%s: there is no %s", w->file.path, missing);
-		all_there = false;
-	}
+	missing = choice__missing(r, &w->sel, w->file.path);
 	w->problems.path = w->file.path;
 	w->problems.series = w->series;
-	err = write_items(w, r, fd);
+	err = write_items(w, r, fd, missing);
 	*keep = !err;
 	reader__free(r);
-	return err || !all_there || w->problems.damaged ? 1 : 0;
-}
-
-static int choose_nodes(struct work *w, const char *text)
-{
-	char bad[128];
-	int err;
-
-	if (!text || !strcmp(text, "*"))
-		return 0;
-	err = hostlist__parse(&w->nodes, text, bad, sizeof(bad));
-	if (err)
-		log_error("-N: %s: \"%s\"", err == -EINVAL ? "not a host list" : strerror(-err),
-			  err == -EINVAL ? bad : text);
-	w->sel.nodes = &w->nodes;
-	return err ? 2 : 0;
+	return err || missing || w->problems.damaged ? 1 : 0;
 }
 
 static int run_options(const struct options *o)
@@ -215,13 +200,13 @@ static int run_options(const struct options *o)
 		w.sel.tasks = &w.task;
 		w.sel.ntasks = 1;
 	}
-	status = choose_nodes(&w, o->nodes);
+	status = choice__nodes(&w.sel, &w.nodes, o->nodes);
 	if (!status)
 		status = jobfile__choose(&w.file, o->jobs, o->input);
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
 	if (!status)
-		status = guarded__write(o->output, write_file, &w);
+		status = guarded__write(o->output, w.file.path, write_file, &w);
 	jobfile__free(&w.file);
 	hostlist__free(&w.nodes);
 	return status < 0 ? 1 : status;

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/choice.h"
 #include "store/guard.h"
 #include "store/reader.h"
 
@@ -30,13 +31,6 @@ static bool job_file(const char *name, uint32_t *job)
 	return !parse_u32(id, job);
 }
 
-static bool attr_is(const struct reader_node *n, const char *name, uint32_t v)
-{
-	const struct reader_attr *a = node__attr(n, name);
-
-	return a && a->type == ATTR_I64 && a->i == v;
-}
-
 struct question {
 	const char *path;
 	const struct jobspec *spec;
@@ -46,18 +40,16 @@ struct question {
 static int is_part(void *arg)
 {
 	const struct question *q = arg;
-	bool array = q->spec->kind == JOBSPEC_ARRAY, is = false;
 	struct reader_node *n = NULL;
 	struct reader *r;
+	bool is;
 
 	if (reader__open(&r, q->path))
 		return false;
 	for (unsigned s = 0; s < r->nsteps && !n; s++)
 		if (r->steps[s].nnodes)
 			(void)reader__node(r, s, 0, NULL, &n);
-	if (n)
-		is = attr_is(n, array ? "Array Job Id" : "Het Job Id", q->spec->job) &&
-		     attr_is(n, array ? "Array Task Id" : "Het Job Offset", q->spec->part);
+	is = n && select__part(n, q->spec);
 	reader_node__free(n);
 	reader__free(r);
 	return is;
@@ -141,8 +133,7 @@ int jobfile__choose(struct jobfile *out, const char *jobs, const char *input)
 {
 	_cleanup_free_ struct jobspec *specs = NULL;
 	unsigned n = 0;
-	char why[256];
-	int err;
+	int status;
 
 	*out = (struct jobfile){0};
 	if (!jobs && !input) {
@@ -153,12 +144,8 @@ int jobfile__choose(struct jobfile *out, const char *jobs, const char *input)
 		out->path = strdup(input);
 		return out->path ? 0 : 1;
 	}
-	err = jobspec__parse(&specs, &n, jobs, why, sizeof(why));
-	if (err) {
-		log_error("-j: %s", err == -EINVAL ? why : strerror(-err));
-		return err == -EINVAL ? 2 : 1;
-	}
-	return of_specs(out, specs, n, input);
+	status = choice__jobs(&specs, &n, jobs);
+	return status ? status : of_specs(out, specs, n, input);
 }
 
 void jobfile__free(struct jobfile *f)

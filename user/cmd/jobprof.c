@@ -2,6 +2,7 @@
 /* jobprof: the verbs of users and analysts. */
 #include <stdbool.h>
 #include <stddef.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -59,7 +60,7 @@ static bool called_sh5util(const char *name)
 	return name && !strcmp(slash ? slash + 1 : name, "sh5util");
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	if (called_sh5util(argv[0]))
 		return sh5util__main(argc, argv);
@@ -76,4 +77,14 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], verbs[i].name))
 			return verbs[i].fn(argc - 1, argv + 1);
 	return unknown_verb(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status = run(argc, argv);
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	log_error("cannot write the output: %s", strerror(errno));
+	return status ? status : 1;
 }

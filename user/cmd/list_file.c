@@ -9,6 +9,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/choice.h"
 #include "cmd/jobfile.h"
 #include "cmd/list_man.h"
 #include "cmd/problems.h"
@@ -233,16 +234,13 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 {
 	struct problems problems = {.path = path};
 	struct contents *c = NULL;
-	char missing[160];
+	bool missing = choice__missing(r, sel, path);
 	int status, err;
 
-	if (select__missing(r, sel, missing, sizeof(missing))) {
-		log_error("%s: there is no %s", path, missing);
-		return 1;
-	}
 	err = contents__read(&c, r, sel, series, false, problems__add, &problems);
 	if (!err && series && !c->nseries) {
-		log_error("%s: there is no series %s", path, series);
+		if (!missing)
+			log_error("%s: there is no series %s", path, series);
 		contents__free(c);
 		return 1;
 	}
@@ -251,7 +249,7 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 	if (err)
 		log_error("%s: %s", path, err == -E2BIG ? "too many names" : reader__strerror(err));
 	problems__end(&problems);
-	status = err || problems.damaged;
+	status = err || missing || problems.damaged;
 	contents__free(c);
 	return status;
 }
@@ -286,7 +284,6 @@ int list__file(const char *jobs, const char *input, const char *series, const ch
 	       bool json, FILE *out)
 {
 	struct work w = {.json = json, .out = out};
-	char bad[128];
 	int64_t task;
 	int status;
 
@@ -295,16 +292,11 @@ int list__file(const char *jobs, const char *input, const char *series, const ch
 		return 2;
 	}
 	w.series = series ? w.name : NULL;
-	if (nodes && !strcmp(nodes, "*"))
-		nodes = NULL;
-	if (nodes && hostlist__parse(&w.hosts, nodes, bad, sizeof(bad))) {
-		log_error("-N: not a host list: \"%s\"", bad);
-		return 2;
-	}
-	status = jobfile__choose(&w.file, jobs, input);
+	status = choice__nodes(&w.sel, &w.hosts, nodes);
+	if (!status)
+		status = jobfile__choose(&w.file, jobs, input);
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
-	w.sel.nodes = nodes ? &w.hosts : NULL;
 	if (!status)
 		status = guard__verb(list_path, &w, &GUARD_STREAM);
 	jobfile__free(&w.file);

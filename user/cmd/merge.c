@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/choice.h"
 #include "cmd/profile_dir.h"
 #include "cmd/verbs.h"
 #include "store/merge.h"
@@ -102,13 +103,10 @@ static int parse_options(int argc, char **argv, struct options *o)
 
 static int parse_jobs(struct options *o)
 {
-	char err[256];
-	int bad = jobspec__parse(&o->specs, &o->merge.nspecs, o->jobs, err, sizeof(err));
+	int status = choice__jobs(&o->specs, &o->merge.nspecs, o->jobs);
 
-	if (bad) {
-		log_error("-j: %s", bad == -EINVAL ? err : strerror(-bad));
-		return 2;
-	}
+	if (status)
+		return status;
 	o->merge.specs = o->specs;
 	for (unsigned i = 1; o->merge.output && i < o->merge.nspecs; i++) {
 		if (!jobspec__same_job(&o->specs[0], &o->specs[i])) {

@@ -43,9 +43,10 @@ static void unwatch(void)
 	doomed = NULL;
 }
 
-static int make_beside(struct output *o)
+/* was: what is replaced, NULL: nothing. */
+static int make_beside(struct output *o, const struct stat *was)
 {
-	mode_t mask = umask(0);
+	mode_t mask = umask(0), mode = was ? was->st_mode & 0777 : 0666 & ~mask;
 
 	umask(mask);
 	if (asprintf(&o->tmp, "%s.XXXXXX", o->path) < 0) {
@@ -61,10 +62,18 @@ static int make_beside(struct output *o)
 		return err;
 	}
 	watch(o->tmp);
-	return fchmod(o->fd, 0666 & ~mask) ? -errno : 0;
+	return fchmod(o->fd, mode) ? -errno : 0;
 }
 
-int output__open(struct output *o, const char *path)
+static bool same_file(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	return S_ISREG(a->st_mode) && !stat(path, &b) && a->st_dev == b.st_dev &&
+	       a->st_ino == b.st_ino;
+}
+
+int output__open(struct output *o, const char *path, const char *from)
 {
 	struct stat st;
 	int err = 0;
@@ -75,12 +84,19 @@ int output__open(struct output *o, const char *path)
 	o->path = strdup(path);
 	if (!o->path)
 		err = -ENOMEM;
-	else if (stat(path, &st) || S_ISREG(st.st_mode))
-		err = make_beside(o);
+	else if (!*path)
+		err = -ENOENT;
+	else if (stat(path, &st))
+		err = make_beside(o, NULL);
+	else if (same_file(&st, from))
+		err = -EEXIST;
+	else if (S_ISREG(st.st_mode))
+		err = make_beside(o, &st);
 	else if ((o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
 		err = -errno;
 	if (err) {
-		log_error("%s: cannot be written: %s", path, strerror(-err));
+		log_error("%s: cannot be written: %s", path,
+			  err == -EEXIST ? "it is what is read" : strerror(-err));
 		o->fd = o->tmp ? o->fd : -1;
 		output__close(o, false);
 	}

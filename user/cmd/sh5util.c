@@ -232,9 +232,10 @@ void sh5__say_unresolved(const struct jobspec *spec)
 	log_error("%s: no file says that it is of it", spec->text);
 }
 
-int sh5__write(const char *path, int (*fn)(void *arg, int fd, bool *keep), void *arg)
+int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
+	       void *arg)
 {
-	int status = guarded__write(path, fn, arg);
+	int status = guarded__write(path, from, fn, arg);
 
 	if (status >= 0)
 		return status;
@@ -256,11 +257,11 @@ struct reader *sh5__open(const char *path)
 
 bool sh5__all_there(const struct reader *r, const char *path, const struct selection *sel)
 {
-	char missing[160];
+	char what[SELECT_MISSING];
 
-	if (!select__missing(r, sel, missing, sizeof(missing)))
+	if (!select__missing(r, sel, what))
 		return true;
-	log_error("error: %s: there is no %s", path, missing);
+	log_error("error: %s: %s", path, what);
 	return false;
 }
 

@@ -48,7 +48,8 @@ int sh5__list(const struct sh5_options *o, const struct jobfile *f);
 /* Prints help on standard output. */
 void sh5__help(void);
 /* guarded__write, with the stock tool's words and status where the output cannot be made. */
-int sh5__write(const char *path, int (*fn)(void *arg, int fd, bool *keep), void *arg);
+int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
+	       void *arg);
 /* Opens the job file, or says that it failed. */
 struct reader *sh5__open(const char *path);
 /* Whether what -j and -N name is in the file; says what is not. */

@@ -55,14 +55,14 @@ static int write_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
 	struct reader *r = sh5__open(w->from);
-	char missing[160];
+	char what[SELECT_MISSING];
 	bool all_there;
 	int status;
 
 	if (!r)
 		return SH5_USAGE;
 	/* Extraction says what is not. */
-	all_there = !select__missing(r, &w->o->sel, missing, sizeof(missing));
+	all_there = !select__missing(r, &w->o->sel, what);
 	reader__free(r);
 	status = write_series(w, fd, all_there, keep);
 	if (!*keep)
@@ -83,5 +83,5 @@ int sh5__extract(const struct sh5_options *o, const struct jobfile *f)
 		return SH5_FAILED;
 	w.to = path;
 	log_info("Extracting job data from %s into %s", f->path, path);
-	return sh5__write(path, write_file, &w);
+	return sh5__write(path, f->path, write_file, &w);
 }

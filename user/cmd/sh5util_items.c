@@ -203,5 +203,5 @@ int sh5__items(const struct sh5_options *o, const struct jobfile *f)
 		return SH5_FAILED;
 	log_info("Extracting '%s' from '%s' data from %s into %s", o->item, o->series_text, f->path,
 		 path);
-	return sh5__write(path, write_file, &w);
+	return sh5__write(path, f->path, write_file, &w);
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "cmd/choice.h"
 #include "cmd/show_job.h"
 #include "cmd/show_view.h"
 #include "cmd/spark.h"
@@ -112,17 +113,6 @@ static int show_steps(const struct reader *r, bool json, FILE *out)
 	return err;
 }
 
-static bool missing(const struct reader *r, const struct show_opts *o, const char *path)
-{
-	const struct selection sel = {.nodes = o->nodes};
-	char name[128];
-
-	if (!select__missing(r, &sel, name, sizeof(name)))
-		return false;
-	log_error("%s: there is no %s in it", path, name);
-	return true;
-}
-
 static int show_json(const struct reader *r, const struct show_opts *o, FILE *out)
 {
 	int err;
@@ -143,7 +133,8 @@ static int show_text(const struct reader *r, const struct show_opts *o, FILE *ou
 	int err = r->merged ? show_steps(r, false, out) : 0;
 
 	if (!err && !pages) {
-		fputs("\nThese are many nodes: -N NODES shows the pages of some, --all of all.\n",
+		fputs("\nThese are many nodes: -N HOSTLIST shows the pages of some, --all of "
+		      "all.\n",
 		      out);
 		return 0;
 	}
@@ -155,16 +146,16 @@ static int show_text(const struct reader *r, const struct show_opts *o, FILE *ou
 int show__file(const char *path, const struct show_opts *o, FILE *out)
 {
 	struct reader *r = NULL;
-	int err = reader__open(&r, path), status = 0;
+	const struct selection sel = {.nodes = o->nodes};
+	int err = reader__open(&r, path);
+	bool missing = !err && choice__missing(r, &sel, path);
 
 	if (!err)
-		status = missing(r, o, path);
-	if (!err && !status)
 		err = o->form == SHOW_JSON ? show_json(r, o, out) : show_text(r, o, out);
-	if (err)
+	if (err && !ferror(out))
 		log_error("%s: %s%s", path, guard__at(), reader__strerror(err));
 	reader__free(r);
-	return err || status;
+	return err || missing;
 }
 
 struct shown {
@@ -189,33 +180,19 @@ int show__guarded(const char *path, const struct show_opts *opts)
 static int usage(FILE *out)
 {
 	fprintf(out,
-		"usage: jobprof show [--all | --json] [-N NODES] FILE.h5...\n\n"
+		"usage: jobprof show [--all | --json] [-N HOSTLIST] FILE.h5...\n\n"
 		"One page about each node-step: time, memory and I/O of every task, the whole "
 		"step,\n"
 		"and how they went over time. Before them, about a job file, a line for each "
 		"step;\n"
 		"of more than %d nodes there are pages only with -N or --all.\n\n"
-		"  -a, --all         every column, also those without a line of their own, and "
-		"the\n"
-		"                    tables of all other series\n"
-		"  -N, --node NODES  only these nodes: \"n1\", \"n[1-3,7]\"\n"
-		"      --json        as JSON\n",
+		"  -a, --all            every column, also those without a line of their own, "
+		"and the\n"
+		"                       tables of all other series\n"
+		"  -N, --node HOSTLIST  only these nodes: n[1-3,7]\n"
+		"      --json           as JSON\n",
 		PAGES_MAX);
 	return out == stdout ? 0 : 2;
-}
-
-static int parse_nodes(const char *text, struct hostlist *l)
-{
-	char bad[64];
-	int err;
-
-	hostlist__free(l);
-	err = hostlist__parse(l, text, bad, sizeof(bad));
-	if (err == -EINVAL)
-		log_error("\"%s\" is no list of nodes: \"%s\"", text, bad);
-	else if (err)
-		log_error("\"%s\": %s", text, strerror(-err));
-	return err;
 }
 
 int verb_show(int argc, char **argv)
@@ -229,7 +206,8 @@ int verb_show(int argc, char **argv)
 	};
 	struct show_opts opts = {0};
 	struct hostlist nodes = {0};
-	int c, status = 0;
+	struct selection sel = {0};
+	int c, status = 0, bad;
 
 	while (!status && (c = getopt_long(argc, argv, "aN:h", longs, NULL)) != -1) {
 		switch (c) {
@@ -240,8 +218,8 @@ int verb_show(int argc, char **argv)
 			opts.form = SHOW_JSON;
 			break;
 		case 'N':
-			status = parse_nodes(optarg, &nodes) ? 2 : 0;
-			opts.nodes = &nodes;
+			status = choice__nodes(&sel, &nodes, optarg);
+			opts.nodes = sel.nodes;
 			break;
 		case 'h':
 			return usage(stdout);
@@ -251,7 +229,8 @@ int verb_show(int argc, char **argv)
 	}
 	if (!status && optind == argc)
 		status = usage(stderr);
-	for (int i = optind; status != 2 && i < argc; i++)
+	bad = status;
+	for (int i = optind; !bad && i < argc; i++)
 		if (show__guarded(argv[i], &opts))
 			status = 1;
 	hostlist__free(&nodes);

@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "base/json.h"
+#include "cmd/show_calc.h"
 #include "job/stepname.h"
 #include "store/cursor.h"
 
@@ -74,18 +75,42 @@ static int read_rows(struct cursor *c, bool totals, struct amounts *a)
 	return err;
 }
 
-static int read_wall(struct cursor *c, struct amounts *a)
+static double number(const struct reader_node *n, const char *name)
 {
-	int at = cursor__column(c, "ElapsedTime"), err;
+	struct reader_attr a;
+	double v;
+
+	if (reader__attr(n, name, &a))
+		return NAN;
+	v = a.type == ATTR_F64 ? a.f : a.type == ATTR_STR ? NAN : (double)a.i;
+	free(a.str);
+	return v;
+}
+
+/* Whole seconds say nothing of a short job: ours say it more exactly. */
+static double wall_of(const struct cursor *c, const union cell *row, double start_ns)
+{
+	int at = cursor__column(c, "TimeNS");
+	double v = at < 0 ? NAN : cell__number(row[at], c->cols[at].type) - start_ns;
+
+	if (v >= 0)
+		return v / 1e9;
+	at = cursor__column(c, "ElapsedTime");
+	return at < 0 ? NAN : cell__number(row[at], c->cols[at].type);
+}
+
+static int read_wall(struct cursor *c, double start_ns, struct amounts *a)
+{
 	const union cell *rows;
 	unsigned n;
+	int err;
 
-	if (at < 0 || !c->nrows)
+	if (!c->nrows)
 		return 0;
 	cursor__seek(c, c->nrows - 1);
 	err = cursor__next(c, &rows, &n);
 	if (err > 0)
-		a->wall = max_of(a->wall, cell__number(rows[at], c->cols[at].type));
+		a->wall = max_of(a->wall, wall_of(c, rows, start_ns));
 	return err < 0 ? err : 0;
 }
 
@@ -120,6 +145,7 @@ static int read_sums(struct cursor *c, const struct reader_node *n, struct amoun
 static int read_walls(struct cursor *c, const struct reader_node *n, struct amounts *a)
 {
 	const struct reader_series *s = node__series(n, "Step");
+	double start_ns = number(n, "Start TimeNS");
 	int err = 0;
 
 	if (!s || s->grouped)
@@ -127,21 +153,22 @@ static int read_walls(struct cursor *c, const struct reader_node *n, struct amou
 	for (unsigned i = 0; !err && s && i < s->ntables; i++) {
 		err = cursor__open(c, n, s, s->tables[i]);
 		if (!err)
-			err = read_wall(c, a);
+			err = read_wall(c, start_ns, a);
 	}
 	return err;
 }
 
-static double number(const struct reader_node *n, const char *name)
+/* As the node's page has it. */
+static double allocated_cpus(const struct reader_node *n, double tasks)
 {
 	struct reader_attr a;
-	double v;
+	double v = 0;
 
-	if (reader__attr(n, name, &a))
-		return NAN;
-	v = a.type == ATTR_F64 ? a.f : a.type == ATTR_STR ? NAN : (double)a.i;
-	free(a.str);
-	return v;
+	if (!reader__attr(n, "Allocated CPUs", &a)) {
+		v = a.type == ATTR_STR ? calc__cpu_count(a.str) : a.type == ATTR_F64 ? a.f : a.i;
+		free(a.str);
+	}
+	return v > 0 ? v : number(n, "CPUs per Task") * tasks;
 }
 
 static int read_node(struct cursor *c, const struct reader_node *n, struct job_step *out)
@@ -155,7 +182,7 @@ static int read_node(struct cursor *c, const struct reader_node *n, struct job_s
 	if (err)
 		return err;
 	tasks = number(n, "Number of Tasks");
-	cpus = number(n, "CPUs per Task") * tasks;
+	cpus = allocated_cpus(n, tasks);
 	out->tasks = sum_of(out->tasks, tasks);
 	out->wall = max_of(out->wall, a.wall);
 	out->cpu_s = sum_of(out->cpu_s, a.v[CPU]);
@@ -216,6 +243,11 @@ void show_job__head(FILE *out)
 		"wall s", "CPU s", "CPU %", "max RSS MB", "read MB", "written MB");
 }
 
+static double efficiency(const struct job_step *s)
+{
+	return s->offered_s > 0 ? s->cpu_s / s->offered_s : NAN;
+}
+
 void show_job__line(const struct job_step *s, FILE *out)
 {
 	const char *name = stepname__human(s->name);
@@ -227,7 +259,7 @@ void show_job__line(const struct job_step *s, FILE *out)
 	cell(s->tasks, "%.0f", 7, out);
 	cell(s->wall, "%.0f", 10, out);
 	cell(s->cpu_s, "%.2f", 12, out);
-	cell(100 * s->cpu_s / s->offered_s, "%.1f", 6, out);
+	cell(100 * efficiency(s), "%.1f", 6, out);
 	cell(s->max_rss_mb, "%.1f", 11, out);
 	cell(s->read_mb, "%.1f", 12, out);
 	cell(s->write_mb, "%.1f", 12, out);
@@ -246,7 +278,7 @@ json_t *show_job__json(const struct job_step *s)
 	json_object_set_new(obj, "tasks", json__number(s->tasks));
 	json_object_set_new(obj, "wall_s", json__number(s->wall));
 	json_object_set_new(obj, "cpu_s", json__number(s->cpu_s));
-	json_object_set_new(obj, "cpu_efficiency", json__number(s->cpu_s / s->offered_s));
+	json_object_set_new(obj, "cpu_efficiency", json__number(efficiency(s)));
 	json_object_set_new(obj, "max_rss_mb", json__number(s->max_rss_mb));
 	json_object_set_new(obj, "read_mb", json__number(s->read_mb));
 	json_object_set_new(obj, "write_mb", json__number(s->write_mb));

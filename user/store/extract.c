@@ -17,59 +17,25 @@
 #define THREADS_DEFAULT 8
 #define BYTES_EACH	(4u << 20) /* of the file, that a process more is worth */
 
-static const char *open_problem(int err)
-{
-	switch (err) {
-	case -EBADMSG:
-		return "damaged, or neither a node-step file nor a job file";
-	case -EMSGSIZE:
-		return "has more names than we follow";
-	default:
-		return strerror(-err);
-	}
-}
-
 static int open_reader(struct extraction *x)
 {
 	int err = reader__open(&x->r, x->path);
 
 	if (err)
-		log_error("%s: cannot be read: %s", x->path, open_problem(err));
+		log_error("%s: %s", x->path, reader__strerror(err));
 	return err;
-}
-
-/* The name of the step or node that was meant, or NULL. */
-static const char *nearest(const struct reader *r, bool step, const char *word)
-{
-	const char *best = NULL;
-
-	for (unsigned i = 0; !best && i < r->nsteps; i++) {
-		const char *name = stepname__human(r->steps[i].name);
-
-		best = step ? str__nearest(word, &name, 1)
-			    : str__nearest(word, (const char *const *)r->steps[i].nodes,
-					   r->steps[i].nnodes);
-	}
-	return best;
 }
 
 /* The first one that is not there stands for all. */
 static int choose_nodes(struct extraction *x)
 {
-	char name[300];
-	const char *near;
+	char what[SELECT_MISSING];
 
 	free(x->refs);
 	x->refs = NULL;
-	if (!x->result.missing && select__missing(x->r, &x->sel, name, sizeof(name))) {
-		bool step = str__starts(name, "step ");
-
+	if (!x->result.missing && select__missing(x->r, &x->sel, what)) {
 		x->result.missing++;
-		near = nearest(x->r, step, strchr(name, ' ') + 1);
-		if (near)
-			log_error("%s: there is no %s; did you mean \"%s\"?", x->path, name, near);
-		else
-			log_error("%s: there is no %s", x->path, name);
+		log_error("%s: %s", x->path, what);
 	}
 	return select__nodes(x->r, &x->sel, &x->refs, &x->nrefs);
 }
@@ -424,8 +390,8 @@ static int begin(struct extraction *x)
 	return 0;
 }
 
-int extract__run_here(const char *path, const struct extract_options *o, int fd,
-		      struct extract_result *result)
+int extract__run(const char *path, const struct extract_options *o, int fd,
+		 struct extract_result *result)
 {
 	struct extraction x = {.opt = o, .path = path};
 	struct outbuf out = {0};

@@ -62,8 +62,4 @@ int totals__stored(struct extraction *x, const char *node, const char *step, con
 /* All nodes with the help of other processes, in order. */
 int extract__parallel(struct extraction *x, unsigned nprocs);
 
-/* extract__run, in this process. */
-int extract__run_here(const char *path, const struct extract_options *o, int fd,
-		      struct extract_result *result);
-
 #endif

@@ -206,6 +206,15 @@ static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l,
 	return status;
 }
 
+static int last_signal;
+
+void guard__follow(void)
+{
+	raise(last_signal); /* to who has begun an output */
+	signal(last_signal, SIG_DFL);
+	raise(last_signal);
+}
+
 static int meaning(int status)
 {
 	if (status < 0)
@@ -215,6 +224,7 @@ static int meaning(int status)
 	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
 		if (WTERMSIG(status) == deaths[i].sig)
 			return deaths[i].err;
+	last_signal = WTERMSIG(status);
 	return -EINTR;
 }
 
@@ -248,9 +258,7 @@ int guard__verb(int (*fn)(void *), void *arg, const struct guard_limits *l)
 	if (status < 0) {
 		log_error("cannot start a process to read files: %s", strerror(-status));
 	} else if (err == -EINTR) {
-		raise(WTERMSIG(status)); /* to who has begun an output */
-		signal(WTERMSIG(status), SIG_DFL);
-		raise(WTERMSIG(status));
+		guard__follow();
 	} else {
 		say(err, WTERMSIG(status), &where);
 	}

@@ -31,6 +31,9 @@ struct guard_limits {
  */
 int guard__run(int (*fn)(void *arg), void *arg, const struct guard_limits *l);
 
+/* After -EINTR: the same signal to this process, which ends it if nobody handles it. */
+void guard__follow(void);
+
 /* The same for a verb: an error is one line that names the file and object the child was at; a
  * signal that ended the child otherwise ends this process too. Returns the exit status. */
 int guard__verb(int (*fn)(void *arg), void *arg, const struct guard_limits *l);

@@ -43,6 +43,11 @@ int h5__error(void)
 	return last_errno > 0 ? -last_errno : -EIO;
 }
 
+bool h5__of_system(void)
+{
+	return last_errno > 0;
+}
+
 bool h5__name_ok(const char *name)
 {
 	return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");

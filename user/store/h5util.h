@@ -13,6 +13,8 @@
 void h5__init(void);
 /* -errno of the last HDF5 call that failed, -EIO where the library names none. */
 int h5__error(void);
+/* Whether it names one. */
+bool h5__of_system(void);
 /* True for what can be one component of an HDF5 path. */
 bool h5__name_ok(const char *name);
 /* In-memory compound of 8-byte members, in order, without padding; < 0 on failure. */

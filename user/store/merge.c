@@ -6,19 +6,16 @@
 #include <malloc.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/statvfs.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "store/guard.h"
 #include "store/h5util.h"
 #include "store/merge_internal.h"
 
@@ -68,23 +65,44 @@ struct outcome {
 	struct merge_report st;
 	unsigned refused;
 	int err;
+	char suspect[MERGE_NAME_MAX + 1];
 };
 
-/* The library may not outlive a write that failed: some paths of it free memory twice. */
-static void name_death(const char *output, int signal)
+struct work {
+	const struct merge_opts *o;
+	struct merge_set *set;
+	const char *output;
+	struct outcome *out;
+	bool quick;
+};
+
+static bool is_full(int dir)
+{
+	struct statvfs fs;
+
+	return !fstatvfs(dir, &fs) && fs.f_bavail * fs.f_bsize < FULL_BYTES;
+}
+
+/* The library may not outlive a write that failed: some paths of it free memory twice. Returns
+ * whether it was something else. */
+static bool clean_up(const char *output, int death, bool complete)
 {
 	struct merge_place p;
-	struct statvfs fs;
-	bool full = false;
+	bool full;
 
 	/* This also removes what was left of the file. */
-	if (!merge_place__begin(&p, output)) {
-		full = !fstatvfs(p.dir, &fs) && fs.f_bavail * fs.f_bsize < FULL_BYTES;
-		merge_place__end(&p);
-	}
-	log_error("%s: cannot be written: %s%s", output,
-		  full ? "No space left on device" : "the HDF5 library was ended by signal ",
-		  full ? "" : strsignal(signal));
+	if (merge_place__begin(&p, output))
+		return false;
+	full = is_full(p.dir);
+	merge_place__end(&p);
+	if (complete)
+		log_error("%s: is complete, but not all that it is made of is deleted", output);
+	else if (full)
+		log_error("%s: cannot be written: %s; nothing was deleted", output,
+			  strerror(ENOSPC));
+	else if (death == -EINTR)
+		log_error("%s: interrupted; nothing was deleted", output);
+	return !complete && !full && death != -EINTR;
 }
 
 /* Its readers die with the one that writes, but not at once, and they share its lock. All have the
@@ -96,69 +114,89 @@ static void await_readers(int pipe_fd)
 	poll(&p, 1, READERS_MS);
 }
 
-static void write_apart(const struct merge_opts *o, struct merge_set *s, const char *output,
-			bool quick, struct outcome *out)
+static int write_apart(void *arg)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	out->err = merge_job__run(o, s, output, quick, &out->st);
-	out->refused = s->refused;
-	_exit(0);
+	struct work *w = arg;
+
+	w->out->err = merge_job__run(w->o, w->set, w->output, w->quick, &w->out->st);
+	w->out->refused = w->set->refused;
+	return 0;
 }
 
-/* -EAGAIN: quickly was not well. */
-static int run_apart(const struct merge_opts *o, struct merge_set *s, const char *output,
-		     bool quick, struct outcome *out)
+/* Takes the file out of the set that the library died of, or would not copy. */
+static int leave_out(struct merge_set *s, const char *file)
 {
-	int status = 0, fd[2], err;
-	pid_t pid;
+	unsigned i = 0;
+	struct merge_item *item;
 
+	while (i < s->nitems && strcmp(s->items[i].file, file))
+		i++;
+	if (i == s->nitems)
+		return -EIO;
+	item = &s->items[i];
+	log_warn("%s/%s: damaged: the HDF5 library cannot copy it: left alone", s->where, file);
+	s->refused++;
+	if (merge_set__add_absent(s, item->step, item->node))
+		return -ENOMEM;
+	free(item->file);
+	free(item->step);
+	free(item->node);
+	memmove(item, item + 1, (s->nitems - i - 1) * sizeof(*item));
+	s->nitems--;
+	return 0;
+}
+
+/* One try. -EAGAIN: another one: not quickly, or with what is left of the set. */
+static int run_apart(struct work *w)
+{
+	struct outcome *out = w->out;
+	int fd[2], died, err;
+
+	*out = (struct outcome){.refused = w->set->refused, .err = -EIO};
+	w->set->suspect = out->suspect;
 	if (pipe2(fd, O_CLOEXEC))
 		return -errno;
-	pid = fork();
-	if (!pid)
-		write_apart(o, s, output, quick, out);
-	err = pid < 0 ? -errno : 0;
+	died = guard__run(write_apart, w, &GUARD_STREAM);
 	close(fd[1]);
-	while (!err && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	if (!err && WIFEXITED(status) && !WEXITSTATUS(status)) {
-		err = out->err;
-	} else if (!err) {
+	err = died ? -EAGAIN : out->err;
+	if (died) {
 		await_readers(fd[0]);
-		if (!quick)
-			name_death(output, WIFSIGNALED(status) ? WTERMSIG(status) : SIGABRT);
-		err = quick ? -EAGAIN : -EIO;
+		if ((!w->quick || died == -EINTR) && !clean_up(w->output, died, out->st.outputs))
+			err = -EIO;
 	}
 	close(fd[0]);
-	return err;
-}
-
-static int try_job(const struct merge_opts *o, struct merge_set *s, const char *output, bool quick,
-		   struct outcome *out)
-{
-	*out = (struct outcome){.refused = s->refused, .err = -EIO};
-	return run_apart(o, s, output, quick, out);
+	if (died == -EINTR)
+		guard__follow();
+	if (err != -EAGAIN || w->quick)
+		return err;
+	out->suspect[MERGE_NAME_MAX] = 0;
+	err = leave_out(w->set, out->suspect);
+	if (err == -EIO)
+		log_error("%s: cannot be written: the HDF5 library failed; nothing was deleted",
+			  w->output);
+	return err ? err : -EAGAIN;
 }
 
 static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
 		     struct merge_report *st)
 {
-	struct outcome *out =
-		mmap(NULL, sizeof(*out), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct work w = {o, s, output, guard__share(sizeof(*w.out)), o->keep};
 	int err = -EAGAIN;
 
-	if (out == MAP_FAILED)
+	if (!w.out)
 		return -ENOMEM;
-	if (o->keep)
-		err = try_job(o, s, output, true, out);
-	if (err == -EAGAIN)
-		err = try_job(o, s, output, false, out);
-	s->refused = out->refused;
-	st->outputs += out->st.outputs;
-	st->nodes += out->st.nodes;
-	st->known += out->st.known;
-	st->deleted += out->st.deleted;
-	munmap(out, sizeof(*out));
+	if (w.quick)
+		err = run_apart(&w);
+	w.quick = false;
+	while (err == -EAGAIN && s->nitems)
+		err = run_apart(&w);
+	if (err != -EAGAIN)
+		s->refused = w.out->refused;
+	st->outputs += w.out->st.outputs;
+	st->nodes += w.out->st.nodes;
+	st->known += w.out->st.known;
+	st->deleted += w.out->st.deleted;
+	guard__unshare(w.out, sizeof(*w.out));
 	return err;
 }
 
@@ -209,6 +247,10 @@ int merge__run(const struct merge_opts *opts, struct merge_report *st)
 	struct merge_sets sets;
 	int err;
 
+	if (o.output && !strcmp(o.output, "-")) {
+		log_error("-o -: a job file cannot go to standard output");
+		return -EINVAL;
+	}
 	keep_memory();
 	h5__init();
 	H5PLset_loading_state(0);

@@ -13,9 +13,11 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "job/stepname.h"
+#include "store/guard.h"
 #include "store/h5util.h"
 #include "store/merge_internal.h"
 #include "store/merge_name.h"
+#include "store/select.h"
 
 #define IN_MEMORY_MAX (4 << 20) /* bytes of a file */
 
@@ -122,60 +124,95 @@ static int add_want(struct wants *w, const struct jobspec *spec, uint32_t job)
 	return 0;
 }
 
-static bool attr_is(const struct reader_node *n, const char *name, uint32_t value)
+/* Array tasks and components: which files say that they are of which spec. In a process of its own,
+ * which goes on behind a file that brought its forerunner down. */
+struct match {
+	const struct scan *c;
+	unsigned at;
+	bool *is; /* of each name, each spec */
+};
+
+static void match_file(struct match *m)
 {
-	double v;
-
-	return node__number(n, name, &v) && v == value;
-}
-
-/* Whether a file's attributes say that it is of that array task or component. */
-static bool attrs_match(const struct reader_node *n, const struct jobspec *s)
-{
-	bool array = s->kind == JOBSPEC_ARRAY;
-
-	return attr_is(n, array ? "Array Job Id" : "Het Job Id", s->job) &&
-	       attr_is(n, array ? "Array Task Id" : "Het Job Offset", s->part);
-}
-
-static int match_file(struct scan *c, const char *name, uint32_t job)
-{
+	const struct merge_opts *o = m->c->o;
+	int fd = merge_dir__open(m->c->dir, m->c->names[m->at], NULL, NULL);
 	struct reader_node *n = NULL;
 	struct reader *r = NULL;
-	int fd = merge_dir__open(c->dir, name, NULL, NULL), err = 0;
 	char path[64];
 
 	if (fd < 0)
-		return 0; /* it is named when its job is merged */
+		return; /* it is named when its job is merged */
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!reader__open(&r, path) && !reader__node(r, 0, 0, NULL, &n)) {
-		for (unsigned i = 0; !err && i < c->o->nspecs; i++)
-			if (c->o->specs[i].kind != JOBSPEC_JOB && attrs_match(n, &c->o->specs[i]))
-				err = add_want(&c->wants, &c->o->specs[i], job);
-	}
+	if (!reader__open(&r, path) && !reader__node(r, 0, 0, NULL, &n))
+		for (unsigned i = 0; i < o->nspecs; i++)
+			m->is[m->at * o->nspecs + i] =
+				o->specs[i].kind != JOBSPEC_JOB && select__part(n, &o->specs[i]);
 	reader_node__free(n);
 	reader__free(r);
 	close(fd);
+}
+
+static int match_files(void *arg)
+{
+	struct match *m = arg;
+	struct merge_name name;
+
+	for (; m->at < m->c->nnames; m->at++)
+		if (merge_name__parse(m->c->names[m->at], &name) == NAME_FILE)
+			match_file(m);
+	return 0;
+}
+
+static int take_match(struct scan *c, const struct match *m)
+{
+	unsigned nspecs = c->o->nspecs;
+	struct merge_name name;
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < c->nnames * nspecs; i++) {
+		if (!m->is[i])
+			continue;
+		merge_name__parse(c->names[i / nspecs], &name);
+		err = add_want(&c->wants, &c->o->specs[i % nspecs], name.job);
+	}
+	return err;
+}
+
+static int find_parts(struct scan *c)
+{
+	size_t size = sizeof(struct match) + (size_t)c->nnames * c->o->nspecs;
+	struct match *m = guard__share(size);
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	*m = (struct match){.c = c, .is = (bool *)(m + 1)};
+	while ((err = guard__run(match_files, m, &GUARD_STREAM)) < 0 && m->at < c->nnames) {
+		if (err != -EBADMSG && err != -ETIME && err != -EOWNERDEAD)
+			break;
+		m->at++; /* it is named when its job is merged */
+	}
+	if (err == -EINTR)
+		guard__follow();
+	if (err >= 0 || m->at == c->nnames)
+		err = take_match(c, m);
+	else
+		log_error("%s: cannot be looked through: %s", c->where, strerror(-err));
+	guard__unshare(m, size);
 	return err;
 }
 
 static int find_wants(struct scan *c)
 {
-	bool by_attr = false;
+	bool parts = false;
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < c->o->nspecs; i++) {
-		by_attr |= c->o->specs[i].kind != JOBSPEC_JOB;
+		parts |= c->o->specs[i].kind != JOBSPEC_JOB;
 		if (c->o->specs[i].kind == JOBSPEC_JOB)
 			err = add_want(&c->wants, &c->o->specs[i], c->o->specs[i].job);
 	}
-	for (unsigned i = 0; !err && by_attr && i < c->nnames; i++) {
-		struct merge_name m;
-
-		if (merge_name__parse(c->names[i], &m) == NAME_FILE)
-			err = match_file(c, c->names[i], m.job);
-	}
-	return err;
+	return !err && parts ? find_parts(c) : err;
 }
 
 /* A file of a name that is none counts for no spec. */

@@ -55,6 +55,7 @@ struct merge_set {
 	struct merge_absent *absent;
 	unsigned nabsent;
 	unsigned refused;
+	char *suspect; /* of parent and child: the file that is copied now, MERGE_NAME_MAX + 1 */
 };
 
 /* merge_dir.c: which files there are. */
@@ -126,7 +127,8 @@ int wire__receive(int fd, struct wire *w);
 struct merge_tree;
 
 int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table);
-/* Copies a node from a group of another file: everything in it, its totals where it has none. */
+/* Copies a node from a group of another file: everything in it, its totals where it has none.
+ * -EBADMSG: the library will not copy it. */
 int merge_tree__add(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
 		    const struct merge_found *f);
 /* Of the root or, with a step's group name, of that step. */
@@ -167,9 +169,9 @@ int merge_place__commit(struct merge_place *p);
 void merge_place__end(struct merge_place *p); /* removes what was not committed */
 
 /*
- * merge_job.c: one job file. 0, 1, or -errno (logged). With quick, and only if nothing is at stake,
- * inputs are not read before they are copied, which may fail or end the process where one is bad;
- * -EAGAIN (not logged): one is, try again without.
+ * merge_job.c: one job file. 0, 1, or -errno (logged); -EAGAIN (not logged): the suspect has to be
+ * left out. With quick, and only if nothing is at stake, inputs are not read before they are
+ * copied, which may fail or end the process where one is bad; -EAGAIN: one is, try again without.
  */
 int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output, bool quick,
 		   struct merge_report *st);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "job/stepname.h"
+#include "store/guard.h"
 #include "store/h5util.h"
 #include "store/merge_internal.h"
 #include "store/merge_look.h"
@@ -160,6 +161,16 @@ static int meet(struct job *j, struct merge_item *i)
 	return 0;
 }
 
+/* Should we not come back from it, or not with what we wanted, the merge is done without it. */
+static void begin_copy(struct job *j, const struct merge_item *i)
+{
+	char path[1024];
+
+	snprintf(j->set->suspect, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
+	snprintf(path, sizeof(path), "%s/%s", j->set->where, i->file ? i->file : "");
+	guard__file(i->file ? path : j->place.path);
+}
+
 static int copy_file(struct job *j, struct merge_item *i, const struct merge_found *f)
 {
 	hid_t file = merge_readers__file(j->readers);
@@ -169,9 +180,9 @@ static int copy_file(struct job *j, struct merge_item *i, const struct merge_fou
 		return merge_tree__add(j->tree, file, i->node, i, f);
 	fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL);
 	if (fd < 0)
-		return fd == -ENOMEM ? fd : -EBADMSG;
+		return fd == -ENOMEM ? fd : -ESTALE;
 	file = merge_dir__open_h5(fd);
-	err = file < 0 ? -EBADMSG : merge_tree__add(j->tree, file, i->node, i, f);
+	err = file < 0 ? -ESTALE : merge_tree__add(j->tree, file, i->node, i, f);
 	if (file >= 0)
 		H5Fclose(file);
 	close(fd);
@@ -194,16 +205,18 @@ static int copy(struct job *j, struct merge_item *i, const struct merge_found *f
 {
 	int err = j->tree ? 0 : merge_tree__create(&j->tree, j->place.fd, f->facts.chunks);
 
-	if (!err && j->quick)
-		merge_looker__limit_cpu(i->stamp.size);
+	begin_copy(j, i);
 	if (!err)
 		err = i->file ? copy_file(j, i, f) : copy_old(j, i, f);
 	if (err && j->quick)
 		return -EAGAIN;
 	if (err == -EBADMSG && i->file)
+		return -EAGAIN;
+	*j->set->suspect = 0;
+	if (err == -ESTALE && i->file)
 		return refuse(j, i, "changed while it was read, or damaged");
 	if (err)
-		return write_failed(j, err);
+		return write_failed(j, err == -EBADMSG ? -EIO : err);
 	i->state = ITEM_COPIED;
 	j->last = i;
 	j->copied += i->file != NULL;
@@ -254,8 +267,11 @@ static int copy_all(struct job *j, unsigned threads)
 static int finish_tree(struct job *j)
 {
 	char what[300] = "";
+	char path[64];
 	int err = 0, closed;
 
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->place.fd);
+	guard__file(path);
 	if (j->old)
 		err = merge_tree__keep_others(j->tree, j->old->file, what, sizeof(what));
 	if (err) {
@@ -278,6 +294,18 @@ static bool is_copy(const struct merge_item *i, const struct merge_found *f)
 	return !f->err && f->facts.body == i->body && (!i->totals || f->facts.totals == i->totals);
 }
 
+static int not_copied(struct job *j, const struct merge_item *i, const struct merge_found *f)
+{
+	progress__clear(&j->progress);
+	if (i->file) {
+		snprintf(j->set->suspect, MERGE_NAME_MAX + 1, "%s", i->file);
+		return -EAGAIN;
+	}
+	log_error("%s: step %s, node %s is not what was copied%s%s: given up; nothing was deleted",
+		  j->place.path, i->step, i->node, *f->trouble ? ": " : "", f->trouble);
+	return -EIO;
+}
+
 /* Reads the whole file back, in other processes, and compares every node with its input. */
 static int verify(struct job *j, unsigned threads)
 {
@@ -289,14 +317,8 @@ static int verify(struct job *j, unsigned threads)
 		const struct merge_item *item = &j->set->items[i];
 
 		err = merge_readers__next(r, &f);
-		if (!err && item->state == ITEM_COPIED && !is_copy(item, f)) {
-			progress__clear(&j->progress);
-			log_error("%s: step %s, node %s is not what was copied%s%s: given up; "
-				  "nothing was deleted",
-				  j->place.path, item->step, item->node, *f->trouble ? ": " : "",
-				  f->trouble);
-			err = -EIO;
-		}
+		if (!err && item->state == ITEM_COPIED && !is_copy(item, f))
+			err = not_copied(j, item, f);
 		progress__at(&j->progress, j->set->nitems + i + 1);
 	}
 	merge_readers__free(r);
@@ -377,12 +399,12 @@ static int merge(struct job *j)
 		return err;
 	j->st->outputs++;
 	j->st->nodes += j->copied;
-	if (!j->o->keep)
-		delete_inputs(j);
 	if (j->copied)
 		log_info("%s: %u node%s merged%s", j->place.path, j->copied,
 			 j->copied == 1 ? "" : "s",
 			 j->set->refused ? "; what is named above is not in it" : "");
+	if (!j->o->keep)
+		delete_inputs(j);
 	return 0;
 }
 

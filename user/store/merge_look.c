@@ -8,6 +8,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "store/h5util.h"
 #include "store/names.h"
 
@@ -145,6 +146,9 @@ static int look_file(struct merge_looker *l, hid_t file, const char *node)
 
 	if (err) {
 		fail(l, err, "damaged");
+	} else if (groups.n && str__starts(groups.v[0], "Node_") &&
+		   !strcmp(groups.v[0] + 5, node)) {
+		err = fail(l, -EBADMSG, reader__strerror(-EPROTONOSUPPORT));
 	} else if (groups.n != 1 || strcmp(groups.v[0], node)) {
 		err = -EBADMSG;
 		snprintf(l->trouble, sizeof(l->trouble), "%s%s, not the node %s of its name",

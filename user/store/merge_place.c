@@ -189,6 +189,18 @@ static bool old_unchanged(const struct merge_place *p)
 	       st.st_mtim.tv_sec == was->mtime.tv_sec && st.st_mtim.tv_nsec == was->mtime.tv_nsec;
 }
 
+/* What is extended stays its owner's, and hidden from whom it was. */
+static int keep_mode(const struct merge_place *p)
+{
+	struct stat st;
+
+	if (fstat(p->old, &st))
+		return -errno;
+	if (!geteuid() && fchown(p->fd, st.st_uid, st.st_gid))
+		log_debug("%s: stays root's: %s", p->path, strerror(errno));
+	return fchmod(p->fd, st.st_mode & 0777) ? -errno : 0;
+}
+
 int merge_place__commit(struct merge_place *p)
 {
 	struct stat st;
@@ -201,6 +213,8 @@ int merge_place__commit(struct merge_place *p)
 	else if (!old_unchanged(p))
 		err = -ESTALE;
 	else
+		err = keep_mode(p);
+	if (!err && p->old >= 0)
 		err = renameat(p->dir, p->tmp, p->dir, p->base) ? -errno : 0;
 	if (err)
 		return err;

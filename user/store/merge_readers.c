@@ -51,6 +51,7 @@ static void run_reader(const struct merge_readers *r, unsigned from, int fd)
 		if (wire__send(fd, &w))
 			_exit(1);
 	}
+	merge_looker__free(l);
 	_exit(0);
 }
 

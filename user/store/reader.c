@@ -9,13 +9,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/str.h"
 #include "job/stepname.h"
 #include "store/guard.h"
 #include "store/h5util.h"
 #include "store/names.h"
 
 #define CACHE_BYTES (1u << 20) /* of metadata */
-#define NODES_MAX (1u << 20) /* of all steps together */
+#define NODES_MAX   (1u << 20) /* of all steps together */
 
 /* Takes the names over. */
 static int add_step(struct reader *r, const char *name, struct names *nodes)
@@ -103,6 +104,27 @@ static int parse_name(struct reader *r, const char *path, char **step)
 	return r->job && *step ? 0 : -ENOMEM;
 }
 
+/* Node_<node> with "Time Series" in it, or Step_<step> with "Nodes". */
+static bool is_old_layout(hid_t root, const struct names *groups)
+{
+	static const struct {
+		const char *begins, *has;
+	} marks[] = {{"Node_", "Time Series"}, {"Step_", "Nodes"}};
+	bool is = false;
+
+	for (unsigned i = 0; groups->n && !is && i < 2; i++) {
+		hid_t g;
+
+		if (!str__starts(groups->v[0], marks[i].begins))
+			continue;
+		g = H5Gopen2(root, groups->v[0], H5P_DEFAULT);
+		is = g >= 0 && H5Lexists(g, marks[i].has, H5P_DEFAULT) > 0;
+		if (g >= 0)
+			H5Gclose(g);
+	}
+	return is;
+}
+
 static int read_tree(struct reader *r, const char *path)
 {
 	struct names groups = {0};
@@ -113,6 +135,8 @@ static int read_tree(struct reader *r, const char *path)
 	err = root < 0 ? -EBADMSG : parse_name(r, path, &step);
 	if (!err)
 		err = names__children(root, H5O_TYPE_GROUP, &groups);
+	if (!err && is_old_layout(root, &groups))
+		err = -EPROTONOSUPPORT;
 	if (!err && names__has(&groups, "Steps"))
 		err = read_steps(r, root);
 	if (!err && !r->merged)
@@ -218,6 +242,9 @@ const char *reader__strerror(int err)
 	switch (err) {
 	case -EBADMSG:
 		return "not a profile, or damaged";
+	case -EPROTONOSUPPORT:
+		return "laid out as Slurm's files were before 15.08, which only the sh5util of "
+		       "that time reads";
 	case -EMSGSIZE:
 		return "it claims more than the file can hold, or than is read";
 	default:

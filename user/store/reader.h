@@ -28,7 +28,8 @@ struct reader {
 	unsigned nnodes; /* of all steps together */
 };
 
-/* 0; -EBADMSG: not HDF5, or neither kind of file; -errno: cannot be opened. */
+/* 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a Slurm before 15.08;
+ * -errno: cannot be opened. */
 int reader__open(struct reader **out, const char *path);
 void reader__free(struct reader *r);
 /* What an error of reading a file means to a user. */

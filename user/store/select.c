@@ -103,17 +103,45 @@ static const char *missing_node(const struct reader *r, const struct selection *
 	return name;
 }
 
-bool select__missing(const struct reader *r, const struct selection *sel, char *name, size_t len)
+/* The node that was meant, or NULL. */
+static const char *nearest(const struct reader *r, const struct selection *sel, const char *word)
 {
-	const char *what = missing_step(r, sel), *kind = "step";
+	const char *best = NULL;
 
-	if (!what) {
-		what = missing_node(r, sel);
-		kind = "node";
-	}
-	if (what)
-		snprintf(name, len, "%s %s", kind, what);
-	return what != NULL;
+	for (unsigned i = 0; !best && i < r->nsteps; i++)
+		if (step_wanted(sel, r->steps[i].name))
+			best = str__nearest(word, (const char *const *)r->steps[i].nodes,
+					    r->steps[i].nnodes);
+	return best;
+}
+
+bool select__missing(const struct reader *r, const struct selection *sel,
+		     char what[static SELECT_MISSING])
+{
+	const char *step = missing_step(r, sel), *node = step ? NULL : missing_node(r, sel);
+	const char *name = step ? stepname__human(step) : node, *near;
+
+	if (!name)
+		return false;
+	near = step ? NULL : nearest(r, sel, name);
+	snprintf(what, SELECT_MISSING, "there is no %s %.150s%s%.150s%s", step ? "step" : "node",
+		 name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+	return true;
+}
+
+static bool attr_is(const struct reader_node *n, const char *name, uint32_t v)
+{
+	const struct reader_attr *a = node__attr(n, name);
+
+	return a && a->type == ATTR_I64 && a->i == v;
+}
+
+bool select__part(const struct reader_node *n, const struct jobspec *part)
+{
+	bool array = part->kind == JOBSPEC_ARRAY;
+
+	return attr_is(n, array ? "Array Job Id" : "Het Job Id", part->job) &&
+	       attr_is(n, array ? "Array Task Id" : "Het Job Offset", part->part);
 }
 
 bool select__table(const struct selection *sel, const char *table)

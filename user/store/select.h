@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/hostlist.h"
+#include "job/jobspec.h"
 #include "store/reader.h"
 
 struct number_range {
@@ -32,9 +33,15 @@ struct node_ref {
  * steps and nodes that are wanted and not there are left to select__missing. 0 or -ENOMEM. */
 int select__nodes(const struct reader *r, const struct selection *sel, struct node_ref **out,
 		  unsigned *n);
-/* The first wanted step or node that the file does not have, as "step 7" or "node n9" in
- * name[len]; false: all are there. */
-bool select__missing(const struct reader *r, const struct selection *sel, char *name, size_t len);
+/* The first wanted step or node that the file does not have, and which node was meant if that
+ * can be guessed: "there is no step 7", "there is no node n9; did you mean "n1"?". false: all are
+ * there.
+ */
+#define SELECT_MISSING 400
+bool select__missing(const struct reader *r, const struct selection *sel,
+		     char what[static SELECT_MISSING]);
+/* Whether a node's attributes say that it is of that task of an array, or component. */
+bool select__part(const struct reader_node *n, const struct jobspec *part);
 /* Whether a table of a grouped series is meant; those not named by a number are, unless tasks are
  * selected. */
 bool select__table(const struct selection *sel, const char *table);

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the fuzzers do with a file beside reading it: what the tools for job files do. */
+#ifndef JP_TESTS_FUZZ_TOOLS_H
+#define JP_TESTS_FUZZ_TOOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "store/reader.h"
+
+/* Extraction in all its forms, items, the list of contents; in this process. */
+void tools__read(const char *path, const struct reader *r);
+
+/*
+ * Merges a file, as r has it open, under a name that suits what it holds, together with a sound
+ * one. First it is looked through as a merge's readers do, in this process; if that ends well, a
+ * whole merge is made in another one, of one in four files. What a merge promises is looked at
+ * afterwards; where it is not so, the process is aborted.
+ */
+void tools__merge(const struct reader *r, const uint8_t *data, size_t size);
+
+#endif
