@@ -33,11 +33,12 @@ class Used:
 
 
 def run(args, env=None, cpu=None):
-    """Runs to its end; cpu: it and its children have only that one."""
+    """Runs to its end; cpu: it and its children have only that one, else all."""
     began = time.monotonic()
+    # this process itself has left one CPU to the workers
+    cpus = range(os.cpu_count()) if cpu is None else [cpu]
     p = subprocess.Popen(args, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                         preexec_fn=(lambda: os.sched_setaffinity(0, [cpu])) if cpu is not None
-                         else None)
+                         preexec_fn=lambda: os.sched_setaffinity(0, cpus))
     err = p.stderr.read()
     _, status, ru = os.wait4(p.pid, 0)
     wall = time.monotonic() - began
