@@ -93,7 +93,7 @@ static void add(__u64 *to, uint64_t n)
 
 static uint64_t part(uint64_t whole, uint64_t n, uint64_t of)
 {
-	return (uint64_t)((unsigned __int128)whole * n / of);
+	return of ? (uint64_t)((unsigned __int128)whole * n / of) : 0;
 }
 
 /* A slot's samples on the CPU since the last time; nobody has a free slot's. */
