@@ -72,7 +72,7 @@ struct reader_node {
 int reader__node(const struct reader *r, unsigned step, unsigned node, const char *series,
 		 struct reader_node **out);
 /* Adds another series to a node that was read with one; it is no error that it is not there. */
-int reader_node__series(struct reader_node *n, const char *series);
+int reader_node__series(struct reader_node *n, const char *name);
 void reader_node__free(struct reader_node *n);
 /* One attribute alone, whatever the node was read for: an integer. false: there is none. */
 bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v);
