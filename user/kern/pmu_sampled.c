@@ -9,15 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "kern/internal.h"
+
+#define STUCK 8 /* periods without a sample; a late timer may stand for some */
 
 struct seen_cpu {
 	uint64_t enabled;
 	uint64_t waited[JP_PMU_EVENTS];
 	uint64_t counter[JP_PMU_EVENTS];
 	uint64_t idle[JP_PMU_EVENTS];
-	uint64_t idle_ns; /* UINT64_MAX: not known */
-	bool active;	  /* a step has been met there, and there are steps still */
+	uint64_t given[JP_PMU_EVENTS];
+	uint64_t owed[JP_PMU_EVENTS]; /* missed where no sample says by whom: the next ones will */
+	uint64_t idle_ns;	      /* UINT64_MAX: not known */
+	bool active;		      /* a step has been met there, and there are steps still */
 };
 
 struct seen_slot {
@@ -162,33 +167,56 @@ static uint64_t missing_in_idle(const struct kern *k, unsigned cpu, unsigned i, 
 	return counted - met < missing ? counted - met : missing;
 }
 
-static void share_missing(struct kern *k, unsigned cpu, unsigned i)
+/* Samples of an event on the CPU since the last time, but those met in idle. */
+static uint64_t busy_counts(const struct kern *k, unsigned cpu, unsigned i)
 {
-	struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
-	uint64_t period = k->pmu.period[i], all = 0, missing, busy, given = 0, met;
-	int64_t behind = c->ev[i].counter - c->given[i];
+	uint64_t met = kern_pmu_cpu(k, cpu)->idle[i] - k->pmu.seen->cpus[cpu].idle[i], all = 0;
 	uint32_t slot;
 
-	/* one period is always under way */
-	if (behind <= (int64_t)(2 * period))
-		return;
-	missing = (uint64_t)behind / period * period;
-	busy = missing - missing_in_idle(k, cpu, i, missing);
 	for (slot = 0; slot < k->nslots; slot++)
 		all += new_counts(k, cpu, slot, i);
-	met = c->idle[i] - k->pmu.seen->cpus[cpu].idle[i];
-	all -= met < all ? met : all;
-	for (slot = k->nslots; all && slot-- > 1;) {
-		uint64_t mine = part(busy, new_counts(k, cpu, slot, i), all);
+	return met < all ? all - met : 0;
+}
 
+static void share(struct kern *k, unsigned cpu, unsigned i, uint64_t missing, uint64_t busy)
+{
+	uint64_t all = busy_counts(k, cpu, i), given = 0, mine;
+	uint32_t slot;
+
+	for (slot = k->nslots; all && slot-- > 1;) {
+		mine = part(busy, new_counts(k, cpu, slot, i), all);
 		mine = mine < missing - given ? mine : missing - given;
 		if (mine)
 			add(&counts(k, cpu, slot)->ev[i].counter, mine);
 		given += mine;
 	}
 	add(&counts(k, cpu, JP_SLOT_OTHER)->ev[i].counter, missing - given);
-	add(&c->given[i], missing);
-	add(&k->control->stats.pmu_lost, missing / period);
+}
+
+static void share_missing(struct kern *k, unsigned cpu, unsigned i)
+{
+	struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+	struct seen_cpu *was = &k->pmu.seen->cpus[cpu];
+	uint64_t period = k->pmu.period[i], missing = 0, busy = 0;
+	int64_t behind = c->ev[i].counter - c->given[i];
+
+	/* one period is always under way */
+	if (behind > (int64_t)(2 * period)) {
+		missing = (uint64_t)behind / period * period;
+		busy = missing - missing_in_idle(k, cpu, i, missing);
+		add(&c->given[i], missing);
+		add(&k->control->stats.pmu_lost, missing / period);
+	}
+	missing += was->owed[i];
+	busy += was->owed[i];
+	was->owed[i] = 0;
+	if (busy && was->active && !busy_counts(k, cpu, i)) {
+		was->owed[i] = busy;
+		missing -= busy;
+		busy = 0;
+	}
+	if (missing)
+		share(k, cpu, i, missing, busy);
 }
 
 static void remember(struct kern *k, unsigned cpu)
@@ -202,6 +230,7 @@ static void remember(struct kern *k, unsigned cpu)
 	for (i = 0; i < k->pmu.n; i++) {
 		was->counter[i] = c->ev[i].counter;
 		was->idle[i] = c->idle[i];
+		was->given[i] = c->given[i];
 	}
 	for (slot = 0; slot < k->nslots; slot++) {
 		if (k->slots[slot].state == JP_SLOT_FREE)
@@ -226,9 +255,35 @@ static bool is_active(const struct kern *k, unsigned cpu)
 	return steps && k->pmu.seen->cpus[cpu].active;
 }
 
+/*
+ * An event that counts and sends no samples. A lost interrupt does that: the counter then goes on
+ * to its own end, which may be hours away.
+ */
+static bool is_stuck(const struct kern *k, unsigned cpu, unsigned i)
+{
+	const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
+
+	return (c->open >> i & 1) && c->given[i] == k->pmu.seen->cpus[cpu].given[i] &&
+	       (int64_t)(c->ev[i].counter - c->given[i]) > (int64_t)(STUCK * k->pmu.period[i]);
+}
+
+static void open_anew(struct kern *k, unsigned cpu)
+{
+	static bool said;
+
+	if (!said)
+		log_warn("perf: CPU %u counts but sends no samples: its events are opened anew, at "
+			 "each row if need be; the shares of tasks are less exact",
+			 cpu);
+	said = true;
+	kern_pmu_close_cpu(k, cpu);
+	kern_pmu_open_cpu(k, cpu);
+}
+
 static void settle_cpu(struct kern *k, unsigned cpu)
 {
 	struct seen_cpu *was = &k->pmu.seen->cpus[cpu];
+	bool stuck = false;
 	unsigned i;
 
 	was->active = is_active(k, cpu);
@@ -236,9 +291,13 @@ static void settle_cpu(struct kern *k, unsigned cpu)
 	if (!was->active && !k->pmu.counts_idle)
 		return;
 	kern_pmu_flush_cpu(k, cpu);
-	for (i = 0; i < k->pmu.n; i++)
+	for (i = 0; i < k->pmu.n; i++) {
+		stuck = stuck || is_stuck(k, cpu, i);
 		share_missing(k, cpu, i);
+	}
 	share_time(k, cpu);
+	if (stuck && was->active)
+		open_anew(k, cpu);
 	remember(k, cpu);
 }
 
