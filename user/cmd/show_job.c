@@ -8,6 +8,7 @@
 
 #include "base/escape.h"
 #include "base/json.h"
+#include "base/progress.h"
 #include "cmd/show_calc.h"
 #include "job/stepname.h"
 #include "store/cursor.h"
@@ -171,14 +172,19 @@ static double allocated_cpus(const struct reader_node *n, double tasks)
 	return v > 0 ? v : number(n, "CPUs per Task") * tasks;
 }
 
-static int read_node(struct cursor *c, const struct reader_node *n, struct job_step *out)
+/* One for each shape of table: a cursor learns a shape anew whenever it changes. */
+struct cursors {
+	struct cursor *sums, *walls;
+};
+
+static int read_node(const struct cursors *c, const struct reader_node *n, struct job_step *out)
 {
 	struct amounts a = unknown;
 	double tasks, cpus;
-	int err = read_sums(c, n, &a);
+	int err = read_sums(c->sums, n, &a);
 
 	if (!err)
-		err = read_walls(c, n, &a);
+		err = read_walls(c->walls, n, &a);
 	if (err)
 		return err;
 	tasks = number(n, "Number of Tasks");
@@ -193,7 +199,7 @@ static int read_node(struct cursor *c, const struct reader_node *n, struct job_s
 	return 0;
 }
 
-static int add_node(struct cursor *c, const struct reader *r, unsigned step, unsigned node,
+static int add_node(const struct cursors *c, const struct reader *r, unsigned step, unsigned node,
 		    struct job_step *out)
 {
 	struct reader_node *n;
@@ -212,19 +218,26 @@ static int add_node(struct cursor *c, const struct reader *r, unsigned step, uns
 
 int show_job__sum(const struct reader *r, unsigned step, struct job_step *out)
 {
-	struct cursor *c;
-	int err = cursor__new(&c);
+	struct cursors c = {0};
+	struct progress progress;
+	int err = cursor__new(&c.sums);
 
+	if (!err)
+		err = cursor__new(&c.walls);
 	*out = (struct job_step){
 		r->steps[step].name, r->steps[step].nnodes, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+	progress__begin(&progress, "reading nodes", out->nodes);
 	for (unsigned i = 0; !err && i < out->nodes; i++) {
-		err = add_node(c, r, step, i, out);
+		progress__at(&progress, i);
+		err = add_node(&c, r, step, i, out);
 		if (err && err != -ENOMEM) {
 			out->damaged++;
 			err = 0;
 		}
 	}
-	cursor__free(c);
+	progress__clear(&progress);
+	cursor__free(c.walls);
+	cursor__free(c.sums);
 	return err;
 }
 
