@@ -76,6 +76,9 @@ def live():
                                ("PacketsOut", "Network")):
             in_both(s, "-I -s %s -d %s, one table, on %s" % (series, column, f), "-I", "-j", "9.2",
                     "-i", f, "-s", series, "-d", column, out="%s_%s_9.csv" % (series, column))
+        in_both(s, "-E -v on %s" % f, "-E", "-v", "-v", "-j", "9", "-i", f, "-s", "Network",
+                out="extract_9.csv")
+        in_both(s, "-L --verbose on %s" % f, "-L", "--verbose", "-j", "9", "-i", f, "-s", "Tasks")
         in_both(s, "-I -o on %s" % f, "--item-extract", "-j", "9.2", "-i", f, "-s", "Network",
                 "--data", "PacketsIn", "--output=o.csv", out="o.csv")
 

@@ -12,23 +12,9 @@
 #include <unistd.h>
 
 #include "kern/net_paths.h"
+#include "tests/unit/tree.h"
 
 static char bare[64], cluster[64];
-
-/* DIR/PATH holds text; the directories on the way are made. */
-static void put(const char *dir, const char *path, const char *text)
-{
-	char cmd[512], full[256];
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s/%s", dir, path);
-	snprintf(cmd, sizeof(cmd), "mkdir -p $(dirname '%s')", full);
-	assert_int_equal(system(cmd), 0);
-	f = fopen(full, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
 
 #define HEAD "protocol  size sockets  memory press maxhdr  slab module     cl co di ac io in de\n"
 

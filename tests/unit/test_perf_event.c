@@ -18,25 +18,11 @@
 
 #include "kern/perf_event.h"
 #include "kern/perf_names.h"
+#include "tests/unit/tree.h"
 
 #define MAX 8
 
 static char intel[64], amd[64];
-
-/* DIR/PATH holds text; the directories on the way are made. */
-static void put(const char *dir, const char *path, const char *text)
-{
-	char cmd[512], full[256];
-	FILE *f;
-
-	snprintf(full, sizeof(full), "%s/%s", dir, path);
-	snprintf(cmd, sizeof(cmd), "mkdir -p $(dirname '%s')", full);
-	assert_int_equal(system(cmd), 0);
-	f = fopen(full, "w");
-	assert_non_null(f);
-	fputs(text, f);
-	fclose(f);
-}
 
 #define DEV "bus/event_source/devices/"
 
