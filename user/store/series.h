@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "bpf/jobprof.h"
+#include "base/family.h"
 
 /* COL_I64 is only in tables made by others. */
 enum col_type { COL_U64, COL_F64, COL_I64 };
@@ -78,23 +78,6 @@ const struct column *series__column(const char *name);
 
 /* How a column of a series is computed; HOW_GIVEN where it is none of the built-in ones. */
 enum col_how series__how(const char *series, const char *column);
-
-/* The families, made from schemas/ too, in the order of their bits. */
-struct family_info {
-	enum family family;
-	const char *name;
-	const char *doc;
-	const char *on; /* how it is switched on */
-};
-extern const struct family_info family_infos[];
-extern const unsigned n_family_infos;
-
-/* Family names as users write them ("sched", "memory", ...), for --series and configuration.
- * family__parse: "all", "none" or a comma list of families and series names into a mask
- * (any case; FAM_BASE is part of everything but "none"); -EINVAL with the bad word in
- * bad[badlen]. */
-const char *family__name(enum family f);
-int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen);
 
 /* Column of the i-th event that is counted; doc and blind are the caller's to fill. name must live
  * as long as the column. */

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is said over jobprofd's socket (SOCK_SEQPACKET, /run/jobprof/jobprofd.sock): one message a
+ * packet, fixed layouts, everything of one node, so in its byte order. A message that is not as
+ * long as its type says, or of another version, is refused. Who the sender is, jobprofd takes from
+ * the kernel with each message (credentials, cgroup), never from the message.
+ *
+ *	who		says			answer
+ *	root		STEP STEP_END		REPLY always
+ *			TASK TASK_END		REPLY with JPC_F_REPLY
+ *	job's owner	TABLE			REPLY always
+ *	and root	ROWS MARK		REPLY with JPC_F_REPLY
+ *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
+ *
+ * A sender's step is the one its cgroup is in; root's slurmstepd may be in the job's directory
+ * only, and says the step's name. Texts end with NUL within their array; what is not known is ""
+ * or JPC_UNKNOWN.
+ */
+#ifndef JP_CLIENT_PROTOCOL_H
+#define JP_CLIENT_PROTOCOL_H
+
+#include <stdint.h>
+
+#define JPC_SOCKET  "/run/jobprof/jobprofd.sock"
+#define JPC_MAGIC   0x314a5043u /* "CPJ1" */
+#define JPC_VERSION 1
+#define JPC_MAX	    32768 /* bytes of a message */
+#define JPC_UNKNOWN 0xffffffffu
+
+enum jpc_type {
+	JPC_STEP = 1,
+	JPC_STEP_END,
+	JPC_TASK,
+	JPC_TASK_END,
+	JPC_TABLE,
+	JPC_ROWS,
+	JPC_MARK,
+	JPC_LIVE,
+	JPC_REPLY,
+};
+
+#define JPC_F_REPLY 1 /* tell how it went */
+
+struct jpc_head {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t type;	 /* enum jpc_type */
+	uint32_t length; /* of the whole message */
+	uint16_t flags;	 /* JPC_F_* */
+	uint16_t seq;	 /* the sender's; a REPLY has its message's */
+};
+
+/* Who tells of a step. What --jobprof asked for outranks --profile, and that the configuration. */
+enum jpc_source { JPC_SPANK = 1, JPC_PROFILE };
+
+/* A step begins here, before its tasks do; again at any time, when more is known or jobprofd was
+ * restarted. */
+struct jpc_step {
+	struct jpc_head head;
+	uint32_t source; /* enum jpc_source */
+	uint32_t asked;	 /* 0: nothing was asked for, families and freq are "" */
+	uint32_t job_id;
+	uint32_t step_id; /* Slurm's number, also of batch and extern */
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t restart;
+	uint32_t node_index;
+	uint32_t nnodes;
+	uint32_t node_tasks; /* on this node */
+	uint32_t ntasks;
+	uint32_t cpus_per_task;
+	uint32_t array_job_id;
+	uint32_t array_task_id;
+	uint32_t het_job_id;
+	uint32_t het_offset;
+	uint32_t time_limit; /* unix time when the job must end */
+	uint32_t pad;
+	uint64_t memory_mb; /* limit of the step on this node, 0: none or unknown */
+	char step_name[32]; /* as in cgroup names */
+	char families[256]; /* as the user wrote it: see family__parse() */
+	char freq[128];	    /* see freq__parse() */
+	char node_name[64];
+	char cluster[64];
+	char job_name[128];
+	char account[64];
+	char partition[64];
+	char user[64];
+	char cpus[256];	      /* allocated to the step on this node, a list as in cpuset */
+	char node_list[1024]; /* of the step */
+	char job_node_list[1024];
+};
+
+struct jpc_step_end {
+	struct jpc_head head;
+	uint32_t job_id;
+	uint32_t step_id;
+	char step_name[32];
+	char reason[64]; /* "": jobprofd finds out by itself */
+};
+
+/* A task, before its first program: pid is its process. */
+struct jpc_task {
+	struct jpc_head head;
+	uint32_t job_id;
+	uint32_t step_id;
+	char step_name[32];
+	uint32_t gtid;
+	uint32_t local_id;
+	int32_t pid;
+	int32_t status; /* TASK_END: wait status */
+};
+
+enum jpc_cell { JPC_U64, JPC_F64 };
+/* Of a column: value at the instant; change since the last row; sum since the step's start. */
+enum jpc_kind { JPC_GAUGE, JPC_DELTA, JPC_CUMULATIVE };
+
+#define JPC_COLUMNS 128
+
+struct jpc_column {
+	char name[48];
+	char unit[14];
+	uint8_t cell; /* enum jpc_cell */
+	uint8_t kind; /* enum jpc_kind */
+};
+
+/* Declares a table before its first rows. The sender numbers its tables from 0. Time columns are
+ * jobprofd's to add. A table of that name with the same columns is continued. */
+struct jpc_table {
+	struct jpc_head head;
+	uint32_t table;
+	uint32_t ncols;
+	char group[48]; /* users: "" or "User", the same; Slurm's gatherers: as they say, "" too */
+	char name[64];
+	struct jpc_column col[]; /* ncols */
+};
+
+struct jpc_rows {
+	struct jpc_head head;
+	uint32_t table;
+	uint32_t nrows;
+	/* nrows times: int64_t unix time in ns (0: now), then ncols cells of 8 bytes. In answers to
+	 * LIVE the cells are those of the table, time columns too, without the leading time. */
+	uint64_t cell[];
+};
+
+struct jpc_mark {
+	struct jpc_head head;
+	int64_t time_ns; /* unix time, 0: now */
+	char name[64];
+};
+
+/* The last rows of a step: of the sender's own with job_id JPC_UNKNOWN. */
+struct jpc_live {
+	struct jpc_head head;
+	uint32_t job_id;
+	uint32_t pad;
+	char step_name[32]; /* "": all of the job's */
+};
+
+/* What jobprofd measures itself in a step, by Slurm's bits of --profile. */
+#define JPC_MEASURES_ENERGY  0x02u
+#define JPC_MEASURES_TASK    0x04u
+#define JPC_MEASURES_LUSTRE  0x08u
+#define JPC_MEASURES_NETWORK 0x10u
+
+struct jpc_reply {
+	struct jpc_head head;
+	int32_t error;	   /* 0 or -errno */
+	uint32_t measures; /* STEP: JPC_MEASURES_* */
+	uint32_t number;   /* STEP: 1 profiled, 0 not (yet); LIVE: tables sent */
+	uint32_t pad;
+	char text[224]; /* why, for people */
+};
+
+_Static_assert(sizeof(struct jpc_head) == 16, "jpc_head");
+_Static_assert(sizeof(struct jpc_step) == 96 + 32 + 256 + 128 + 3 * 64 + 128 + 2 * 64 + 256 + 2048,
+	       "jpc_step");
+_Static_assert(sizeof(struct jpc_step_end) == 120, "jpc_step_end");
+_Static_assert(sizeof(struct jpc_task) == 72, "jpc_task");
+_Static_assert(sizeof(struct jpc_column) == 64, "jpc_column");
+_Static_assert(sizeof(struct jpc_table) == 136, "jpc_table");
+_Static_assert(sizeof(struct jpc_rows) == 24, "jpc_rows");
+_Static_assert(sizeof(struct jpc_mark) == 88, "jpc_mark");
+_Static_assert(sizeof(struct jpc_live) == 56, "jpc_live");
+_Static_assert(sizeof(struct jpc_reply) == 256, "jpc_reply");
+
+#endif
