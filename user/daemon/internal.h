@@ -32,6 +32,7 @@ struct daemon {
 	int stop_signal;
 	uint64_t rb_lost_seen, exhausted_seen;
 	uint64_t next_exhausted_ns;
+	uint64_t least_ns; /* shortest interval of the active steps */
 	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
 	char last_file[PUBLISH_PATH + 400];
 };

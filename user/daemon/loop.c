@@ -208,14 +208,24 @@ static void arm(struct daemon *d, uint64_t now)
 	timerfd_settime(d->timerfd, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
-static void schedule_sample(struct daemon *d, uint64_t now)
+static uint64_t least_interval(const struct daemon *d)
 {
 	uint64_t least = UINT64_MAX;
+	const struct step *s;
 	int i;
 
-	for (i = 0; i < SERIES_KINDS; i++)
-		if (d->env.interval_ns[i] && d->env.interval_ns[i] < least)
-			least = d->env.interval_ns[i];
+	for (s = d->steps; s; s = s->next)
+		for (i = 0; s->state == STEP_ACTIVE && i < SERIES_KINDS; i++)
+			if (s->interval_ns[i] && s->interval_ns[i] < least)
+				least = s->interval_ns[i];
+	return least;
+}
+
+static void schedule_sample(struct daemon *d, uint64_t now)
+{
+	uint64_t least = least_interval(d);
+
+	d->least_ns = least;
 	d->next_sample_ns = least == UINT64_MAX ? UINT64_MAX
 						: clock__next_aligned(now, d->env.boot0_ns,
 								      d->env.real0_ns, least);
@@ -236,6 +246,8 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 	uint64_t now = clock__boot_ns(), n;
 	int i, got;
 
+	if (least_interval(d) != d->least_ns)
+		schedule_sample(d, now);
 	arm(d, now);
 	got = epoll_wait(d->epfd, ev, 8, timeout_ms);
 	if (got < 0 && errno != EINTR)
@@ -272,13 +284,12 @@ int daemon__loop(struct daemon *d)
 
 void daemon_set_intervals(struct daemon *d)
 {
-	static const enum freq_name names[SERIES_KINDS] = {FREQ_TASK, FREQ_STEP, FREQ_LATENCY,
-							   FREQ_LATENCY};
-	int i;
+	struct step *s;
 
-	for (i = 0; i < SERIES_KINDS; i++)
-		d->env.interval_ns[i] =
-			(uint64_t)(freq__interval(&d->opts.cfg->freq, names[i]) * NSEC_PER_SEC);
+	d->env.freq = d->opts.cfg->freq;
+	for (s = d->steps; s; s = s->next)
+		if (!s->own_freq)
+			step__set_freq(s, &d->env.freq);
 	d->env.boot0_ns = clock__boot_ns();
 	d->env.real0_ns = clock__real_ns();
 	schedule_sample(d, d->env.boot0_ns);

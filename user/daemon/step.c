@@ -11,16 +11,18 @@
 #include "fuse/counters.h"
 #include "sensor/cgroup.h"
 
-/* The series of each kind, and the histogram its rows are made of. */
+/* The series of each kind, what says how often it is sampled, and the histogram its rows are made
+ * of. */
 static const struct {
 	const char *name;
+	enum freq_name freq;
 	bool is_hist;
 	enum hist hist;
 } kinds[SERIES_KINDS] = {
-	[SERIES_TASKS] = {"Tasks", false, 0},
-	[SERIES_STEP] = {"Step", false, 0},
-	[SERIES_LATENCY] = {"RunLatency", true, HIST_RUN},
-	[SERIES_BLK_LATENCY] = {"BlkLatency", true, HIST_BLK},
+	[SERIES_TASKS] = {"Tasks", FREQ_TASK, false, 0},
+	[SERIES_STEP] = {"Step", FREQ_STEP, false, 0},
+	[SERIES_LATENCY] = {"RunLatency", FREQ_LATENCY, true, HIST_RUN},
+	[SERIES_BLK_LATENCY] = {"BlkLatency", FREQ_LATENCY, true, HIST_BLK},
 };
 
 static int grow_own(struct step *s)
@@ -62,11 +64,12 @@ void step_collect(struct step *s, const struct step_env *env)
 }
 
 /* Number of the interval an instant is in, counted on the wall clock as it was at boot0. */
-static uint64_t grid_of(const struct step_env *env, int kind, uint64_t boot_ns)
+static uint64_t grid_of(const struct step *s, const struct step_env *env, int kind,
+			uint64_t boot_ns)
 {
-	if (!env->interval_ns[kind])
+	if (!s->interval_ns[kind])
 		return 0;
-	return (env->real0_ns + (boot_ns - env->boot0_ns)) / env->interval_ns[kind];
+	return (env->real0_ns + (boot_ns - env->boot0_ns)) / s->interval_ns[kind];
 }
 
 void step_set_grid(struct step *s, const struct step_env *env)
@@ -75,7 +78,15 @@ void step_set_grid(struct step *s, const struct step_env *env)
 	int i;
 
 	for (i = 0; i < SERIES_KINDS; i++)
-		s->grid[i] = grid_of(env, i, now);
+		s->grid[i] = grid_of(s, env, i, now);
+}
+
+void step__set_freq(struct step *s, const struct freq *f)
+{
+	int i;
+
+	for (i = 0; i < SERIES_KINDS; i++)
+		s->interval_ns[i] = (uint64_t)(freq__interval(f, kinds[i].freq) * NSEC_PER_SEC);
 }
 
 struct step *step__new(const struct step_env *env, uint32_t slot)
@@ -93,6 +104,8 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	s->clock_steps0 = env->clock_steps;
 	counters__add(env->k, JP_SLOT_OTHER, &s->others0);
 	s->state = env->families ? STEP_NEW : STEP_IGNORED;
+	s->families = env->families;
+	step__set_freq(s, &env->freq);
 	step_set_grid(s, env);
 	step_select_columns(s, env);
 	return s;
@@ -110,9 +123,9 @@ void step__free(struct step *s)
 }
 
 /* A series none of whose columns was asked for has no columns at all. */
-static bool kind_wanted(const struct step *s, const struct step_env *env, int kind)
+static bool kind_wanted(const struct step *s, int kind)
 {
-	return env->interval_ns[kind] && s->sets[kind].ncols;
+	return s->interval_ns[kind] && s->sets[kind].ncols;
 }
 
 static int tell_table(struct step *s, struct table *t)
@@ -226,8 +239,8 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 
 static bool is_due(const struct step *s, const struct step_env *env, int kind)
 {
-	return kind_wanted(s, env, kind) &&
-	       grid_of(env, kind, snapshot__boot_ns(env->snap)) != s->grid[kind];
+	return kind_wanted(s, kind) &&
+	       grid_of(s, env, kind, snapshot__boot_ns(env->snap)) != s->grid[kind];
 }
 
 /* Tables that get a row of this very snapshot see it there. */
@@ -328,10 +341,10 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_find_tasks(s, env);
 	step_collect(s, env);
 	for (kind = 0; kind < SERIES_KINDS; kind++) {
-		if (!(all ? kind_wanted(s, env, kind) : is_due(s, env, kind)))
+		if (!(all ? kind_wanted(s, kind) : is_due(s, env, kind)))
 			continue;
 		n += kind_rows(s, env, kind);
-		s->grid[kind] = grid_of(env, kind, now);
+		s->grid[kind] = grid_of(s, env, kind, now);
 	}
 	if (!n)
 		return;

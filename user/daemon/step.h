@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/freq.h"
 #include "daemon/publication.h"
 #include "fuse/rows.h"
 #include "fuse/snapshot.h"
@@ -59,9 +60,9 @@ struct step_env {
 	const char *state_dir;
 	const char *hdf5_dir;
 	const char *cluster;
-	uint64_t interval_ns[SERIES_KINDS]; /* 0: off */
+	struct freq freq;	     /* of steps that did not ask for their own */
 	uint64_t boot0_ns, real0_ns; /* one instant on both clocks: rows fall on its multiples */
-	unsigned families;
+	unsigned families; /* of steps nobody asked for by name; 0: they are not profiled */
 	struct column pmu_cols[JP_PMU_EVENTS]; /* of the events that are counted */
 	unsigned npmu;
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
@@ -86,6 +87,10 @@ struct step {
 	uint64_t clock_steps0;
 	struct totals others0; /* of slot 0 when the step began */
 	struct journal *journal;
+	unsigned families; /* what its tables hold */
+	bool own_freq;	   /* the intervals were asked for: a change of the configuration's is not
+			    * for it */
+	uint64_t interval_ns[SERIES_KINDS]; /* 0: off */
 	struct column_set sets[SERIES_KINDS];
 	uint32_t *own; /* its slots, see step_collect() */
 	int *own_gtid; /* of each: what they count for */
@@ -120,6 +125,8 @@ void step__rows(struct step *s, const struct step_env *env, bool all);
 void step__watch_peak(struct step *s, const struct step_env *env);
 /* Last row, end attributes: ENDING -> FINISHING. reason may be NULL (found out by itself). */
 void step__finish(struct step *s, const struct step_env *env, const char *reason);
+/* Its intervals from now on. */
+void step__set_freq(struct step *s, const struct freq *f);
 /* No task of the step can write its slots any more. */
 bool step__quiet(struct step *s, const struct step_env *env);
 /* Hands its slots back. */

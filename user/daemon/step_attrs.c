@@ -39,8 +39,8 @@ static void put_modes(struct step *s, const struct step_env *env)
 
 		snprintf(name, sizeof(name), "Mode %s", family__name(f));
 		journal__attr_str(s->journal, name,
-				  env->families & f ? kern__family_mode(env->k, f)
-						    : "off: not asked for");
+				  s->families & f ? kern__family_mode(env->k, f)
+						  : "off: not asked for");
 	}
 }
 
@@ -245,7 +245,7 @@ static void put_others(struct step *s, const struct step_env *env)
 
 	counters__add(env->k, JP_SLOT_OTHER, &now);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (others[i].family & env->families & kern__families(env->k))
+		if (others[i].family & s->families & kern__families(env->k))
 			journal__attr_f64(
 				s->journal, others[i].name,
 				(double)(now.v[others[i].total] - s->others0.v[others[i].total]) *
@@ -261,7 +261,7 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 	put_reason(s, env, reason);
 	put_losses(s, env);
 	/* sampling may have become less frequent */
-	if (env->families & FAM_PERF)
+	if (s->families & FAM_PERF)
 		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
 	put_others(s, env);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);

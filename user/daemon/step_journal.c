@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "daemon/step_internal.h"
 
-#define STATE_VERSION 3
+#define STATE_VERSION 4
 
 /* What J_STATE holds: this, then for every table its head and what its rows are differences of.
  * Read back only by the same build on the same boot. */
@@ -26,6 +26,9 @@ struct saved {
 	uint64_t rows, intervals, lost_rows;
 	uint32_t ntables;
 	uint32_t hier;
+	uint32_t families;
+	uint32_t own_freq;
+	uint64_t interval_ns[SERIES_KINDS];
 	struct cgroup_ids ids;
 	struct totals others0;
 	char path[JP_PATH_LEN];
@@ -194,6 +197,9 @@ void step_put_state(struct step *s, const struct step_env *env)
 	v->intervals = s->intervals;
 	v->lost_rows = s->lost_rows;
 	v->ntables = s->ntables;
+	v->families = s->families;
+	v->own_freq = s->own_freq;
+	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
 	v->ids = s->ids;
 	v->others0 = s->others0;
 	memcpy(v->path, s->path, sizeof(v->path));
@@ -296,6 +302,10 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 	s->intervals = v->intervals;
 	s->lost_rows = v->lost_rows;
 	s->ids = v->ids;
+	s->families = v->families;
+	s->own_freq = v->own_freq;
+	if (s->own_freq)
+		memcpy(s->interval_ns, v->interval_ns, sizeof(s->interval_ns));
 	if (same) /* other maps began at zero: nobody's counts of before are lost too */
 		s->others0 = v->others0;
 	else
