@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/control.h"
 #include "daemon/internal.h"
 #include "store/series.h"
 
@@ -64,12 +65,24 @@ static void rescan(struct daemon *d, uint64_t now)
 	d->sync = true;
 }
 
+static bool is_ignored(const struct daemon *d, uint32_t slot)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (s->slot == slot)
+			return s->state == STEP_IGNORED;
+	return false;
+}
+
+/* That counts for somebody. */
 static bool any_slot(const struct daemon *d)
 {
 	uint32_t i;
 
 	for (i = JP_SLOT_FIRST; i < kern__nslots(d->env.k); i++)
-		if (kern__slot(d->env.k, i)->state == JP_SLOT_ACTIVE)
+		if (kern__slot(d->env.k, i)->state == JP_SLOT_ACTIVE &&
+		    !is_ignored(d, kern__slot(d->env.k, i)->step))
 			return true;
 	return false;
 }
@@ -260,8 +273,13 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 			take_signals(d, now);
 		else if (ev[i].data.fd == d->clockfd)
 			take_clock_step(d);
+		else if (d->control && ev[i].data.fd == control__fd(d->control))
+			control__turn(d->control, now);
 	}
 	take_events(d, now);
+	if (d->guests)
+		daemon_flush_guests(d);
+	d->guests = false;
 	if (now >= d->next_sample_ns) {
 		daemon_sample(d, now);
 		schedule_sample(d, clock__boot_ns());

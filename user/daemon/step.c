@@ -103,19 +103,25 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	s->start_real_ns = clock__real_ns() - (clock__boot_ns() - info->start_ns);
 	s->clock_steps0 = env->clock_steps;
 	counters__add(env->k, JP_SLOT_OTHER, &s->others0);
-	s->state = env->families ? STEP_NEW : STEP_IGNORED;
+	s->state = env->families || env->can_ask ? STEP_NEW : STEP_IGNORED;
 	s->families = env->families;
 	step__set_freq(s, &env->freq);
 	step_set_grid(s, env);
 	step_select_columns(s, env);
+	step_parse_path(s, env);
 	return s;
 }
 
 void step__free(struct step *s)
 {
+	unsigned i;
+
 	if (!s)
 		return;
 	journal__free(s->journal);
+	for (i = 0; i < s->ntables; i++)
+		free(s->tables[i].last);
+	request__free(s->req);
 	free(s->tables);
 	free(s->own);
 	free(s->own_gtid);
@@ -232,6 +238,10 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	rows__fill(&c, &t->prev, now, set->cols, set->ncols, cells);
 	if (!journal__row(s->journal, t->id, cells, set->ncols))
 		s->rows++;
+	if (!t->last)
+		t->last = malloc(set->ncols * sizeof(*t->last));
+	if (t->last)
+		memcpy(t->last, cells, set->ncols * sizeof(*t->last));
 	t->prev = *now;
 	t->peak_seen = now->totals.v[T_EXIT_MAXRSS];
 	t->peak = totals__rss(&now->totals);
@@ -310,6 +320,8 @@ int step_try_commit(struct step *s)
 	for (i = 0; i < s->ntables; i++)
 		if (s->tables[i].told == TOLD_PENDING)
 			s->tables[i].told = err ? TOLD_NO : TOLD_YES;
+	if (err && s->req)
+		guests__forget_told(&s->req->guests);
 	return err;
 }
 
@@ -353,6 +365,20 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_commit(s, n);
 }
 
+void step__take_guests(struct step *s)
+{
+	struct guests *g = &s->req->guests;
+	unsigned rows;
+
+	if (s->req->news)
+		step_put_told(s);
+	s->req->news = false;
+	if (!guests__any(g))
+		return;
+	rows = guests__flush(g, s->journal, s->start_real_ns);
+	step_commit(s, rows);
+}
+
 void step__notice(struct step *s, const struct step_env *env)
 {
 	if (s->state != STEP_ACTIVE || s->labelled)
@@ -380,6 +406,8 @@ void step__release(struct step *s, const struct step_env *env)
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
+	if (s->req)
+		step__take_guests(s);
 	step__rows(s, env, true);
 	step_put_end_attrs(s, env, reason);
 	kern__set_done(env->k, s->slot);

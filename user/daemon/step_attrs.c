@@ -82,6 +82,7 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	if (s->ids.sluid[0])
 		journal__attr_str(j, "SLUID", s->ids.sluid);
 	put_modes(s, env);
+	step_put_told(s);
 	journal__attr_str(j, "Unknown Columns",
 			  cpufreq__khz(0, s->start_boot_ns) ? "GPUMemMB" : "GPUMemMB,CPUFrequency");
 	if (kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE)
@@ -143,10 +144,18 @@ void step_label(struct step *s, const struct step_env *env, pid_t pid)
 }
 
 /* The worst end of the step's tasks, as slurmstepd would sum it up: a signal before a status. */
+static void worse(int *status, int other)
+{
+	if (WIFSIGNALED(other) ||
+	    (!WIFSIGNALED(*status) && WEXITSTATUS(other) > WEXITSTATUS(*status)))
+		*status = other;
+}
+
 static bool worst_exit(const struct step *s, const struct step_env *env, int *status)
 {
 	bool any = false;
 	uint32_t slot;
+	unsigned i;
 
 	*status = 0;
 	for_each_slot(slot, s)
@@ -156,9 +165,13 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 		if (!(info->flags & JP_SLOT_F_EXITED))
 			continue;
 		any = true;
-		if (WIFSIGNALED(info->exit_code) ||
-		    (!WIFSIGNALED(*status) && WEXITSTATUS(info->exit_code) > WEXITSTATUS(*status)))
-			*status = info->exit_code;
+		worse(status, info->exit_code);
+	}
+	for (i = 0; !any && s->req && i < s->req->ntasks; i++) {
+		if (!s->req->tasks[i].ended)
+			continue;
+		any = true;
+		worse(status, s->req->tasks[i].status);
 	}
 	return any;
 }
@@ -181,6 +194,8 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 		journal__attr_i32(s->journal, "Exit Status",
 				  WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 						      : WEXITSTATUS(status));
+	if (!reason && s->req && s->req->reason[0])
+		reason = s->req->reason;
 	if (reason) {
 		journal__attr_str(s->journal, "End Reason", reason);
 	} else if (oom_kills(s, env)) {
@@ -213,6 +228,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Counter Failures", st->pmu_fail},
 		{"Lost Samples", st->pmu_lost},
 		{"Missed Switches", st->pmu_missed},
+		{"Refused Rows", s->req ? s->req->guests.refused : 0},
 	};
 	size_t i;
 

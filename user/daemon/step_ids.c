@@ -173,33 +173,65 @@ static void name_user(struct step *s, const struct step_env *env)
 	struct passwd *pw = getpwuid(s->uid);
 
 	if (!env->embedded)
-		s->gid = pw ? pw->pw_gid : s->uid;
+		s->gid = s->req && s->req->known && s->req->info.gid != JPC_UNKNOWN
+				 ? s->req->info.gid
+			 : pw ? pw->pw_gid
+			      : s->uid;
 	if (!env->embedded && pw && str__safe_name(pw->pw_name))
 		str__copy(s->pub.user, sizeof(s->pub.user), pw->pw_name);
 	else if (!env->embedded)
 		snprintf(s->pub.user, sizeof(s->pub.user), "%u", s->uid);
 	s->pub.uid = s->uid;
 	s->pub.gid = s->gid;
-	snprintf(s->pub.dir, sizeof(s->pub.dir), "%s", env->hdf5_dir);
+	snprintf(s->pub.dir, sizeof(s->pub.dir), "%s", env->hdf5_dir ? env->hdf5_dir : "");
 }
 
 static bool give_up(struct step *s, const char *why)
 {
+	s->given_up = true;
 	log_warn("step at %s is not profiled: %s", s->path, why);
 	s->state = STEP_IGNORED;
 	return false;
 }
 
+int step_parse_path(struct step *s, const struct step_env *env)
+{
+	int err = s->ids.has_step ? 0 : parse_path(s, env, s->path, &s->ids);
+
+	return err ? err : s->ids.has_step ? 0 : -EINVAL;
+}
+
+/* Root's word, through the socket. */
+static void take_told_ids(struct step *s)
+{
+	const struct jpc_step *told = s->req && s->req->known ? &s->req->info : NULL;
+
+	if (told && !s->ids.has_job && told->job_id != JPC_UNKNOWN) {
+		s->ids.has_job = true;
+		s->ids.job_id = told->job_id;
+	}
+	if (told && !s->uid_known && told->uid != JPC_UNKNOWN) {
+		s->uid_known = true;
+		s->uid = told->uid;
+	}
+}
+
+/* The file has the name that Slurm knows the node by: of several slurmds on a host, the step's. */
+static const char *node_name(const struct step *s, const struct step_env *env)
+{
+	const struct request *r = s->req;
+
+	return r && r->known && str__safe_name(r->info.node_name) ? r->info.node_name
+								  : env->node_name;
+}
+
 static bool find_out(struct step *s, const struct step_env *env, const struct step *all, bool last)
 {
 	char name[160];
-	int err;
 
-	if (!s->ids.has_step) {
-		err = parse_path(s, env, s->path, &s->ids);
-		if (err || !s->ids.has_step)
-			return give_up(s, "its directory has no valid step name");
-	}
+	if (step_parse_path(s, env))
+		return give_up(s, "its directory has no valid step name");
+	take_told_ids(s);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
 		ask_stepd(s, env);
 	find_uid(s, env);
@@ -214,14 +246,49 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 	name_user(s, env);
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
 		return give_up(s, "no file name can be made of its ids");
-	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, env->node_name);
+	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, node_name(s, env));
 	return true;
+}
+
+/* What is asked for is known: SPANK has spoken before the tasks were forked, so when a task's first
+ * program runs, or there is none for long, nothing more will come. */
+static bool is_decided(const struct step *s, const struct step_env *env, bool last)
+{
+	const struct jp_slot *info = kern__slot(env->k, s->slot);
+	uint32_t slot;
+
+	if (last || !env->can_ask || s->ids.row->family != LAYOUT_SLURM ||
+	    (s->req && s->req->spank) || (info->flags & JP_SLOT_F_BASE) ||
+	    clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS)
+		return true;
+	for_each_slot(slot, s) if (kern__slot(env->k, slot)->root_pid) return true;
+	return false;
+}
+
+/* False: the step is not to be profiled. */
+static bool take_request(struct step *s, const struct step_env *env)
+{
+	const struct request *r = s->req;
+
+	s->families = r && r->asked_by ? r->families : env->families;
+	s->own_freq = r && r->own_freq;
+	step__set_freq(s, s->own_freq ? &r->freq : &env->freq);
+	step_select_columns(s, env);
+	return r && r->asked_by ? !r->none : env->families != 0;
 }
 
 void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last)
 {
-	if (s->state != STEP_NEW || !find_out(s, env, all, last))
+	if (s->state != STEP_NEW || !find_out(s, env, all, last) || !is_decided(s, env, last))
 		return;
+	if (!take_request(s, env)) {
+		s->state = STEP_IGNORED;
+		return;
+	}
+	if (!env->hdf5_dir) {
+		give_up(s, "ProfileHDF5Dir is not set");
+		return;
+	}
 	s->state = step_open_journal(s, env) ? STEP_IGNORED : STEP_ACTIVE;
 	step_set_grid(s, env);
 	if (s->state == STEP_ACTIVE)
@@ -285,6 +352,18 @@ static void ask_processes(struct step *s, const struct step_env *env, uint32_t s
 	free(pids);
 }
 
+/* slurmstepd knows best which process is which task. */
+static void take_told_gtid(struct step *s, const struct step_env *env, uint32_t slot)
+{
+	const struct jp_slot *info = kern__slot(env->k, slot);
+	const struct told_task *t = NULL;
+
+	if (s->req && info->root_pid && info->gtid_source != JP_GTID_TOLD)
+		t = request__find_task(s->req, (pid_t)info->root_pid);
+	if (t)
+		kern__set_gtid(env->k, slot, (int)t->gtid, JP_GTID_TOLD);
+}
+
 /* Global ids of tasks that the kernel could not tell when they began. */
 void step_find_tasks(struct step *s, const struct step_env *env)
 {
@@ -305,10 +384,12 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 		} else if (info->gtid < 0 && ask && missed_exec(info, env)) {
 			ask_processes(s, env, slot);
 		}
+		take_told_gtid(s, env, slot);
 		if (info->gtid >= 0)
 			seen++;
 		if (info->root_pid && !s->labelled && !(info->flags & JP_SLOT_F_EXITED)) {
 			step_label(s, env, info->root_pid);
+			step_put_told(s);
 			s->labelled = true;
 		}
 	}

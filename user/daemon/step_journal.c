@@ -217,6 +217,7 @@ struct scan {
 	bool ended;
 	bool foreign; /* has series that we do not know */
 	struct column_set sets[SERIES_KINDS];
+	struct guests guests; /* what of them must go on as it was */
 };
 
 static void take_meta(const struct journal_record *r, struct publication *p, struct scan *sc)
@@ -251,8 +252,12 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 		err = 0;
 		if (rec.type == J_META)
 			take_meta(&rec, p, sc);
+		else if (rec.type == J_SERIES && guests__taken(&sc->guests, rec.id))
+			;
 		else if (rec.type == J_SERIES)
 			sc->foreign |= step_take_columns(env, &rec, sc->sets) != 0;
+		else if (rec.type == J_ATTR && rec.str)
+			guests__remember_mark(&sc->guests, rec.name, rec.str);
 		else if (rec.type == J_END)
 			sc->ended = true;
 		else if (rec.type == J_STATE && rec.blob_len >= sizeof(struct saved)) {
@@ -336,6 +341,20 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 	return 0;
 }
 
+/* What others brought goes on under numbers that are not taken. */
+static struct request *earlier_request(const struct step *s, const struct step_env *env,
+				       const struct guests *g)
+{
+	struct place p = {.hier = kern__slot(env->k, s->slot)->hier, .step_id = s->ids.step_id};
+	struct request *r;
+
+	memcpy(p.job_path, s->path, s->ids.job_end);
+	r = request__new(&p);
+	if (r)
+		r->guests = *g;
+	return r;
+}
+
 static struct step *take_up(const struct step_env *env, const char *path, struct publication *p,
 			    const struct scan *sc)
 {
@@ -352,6 +371,8 @@ static struct step *take_up(const struct step_env *env, const char *path, struct
 		step__free(s);
 		return NULL;
 	}
+	if (sc->guests.next_id)
+		s->req = earlier_request(s, env, &sc->guests);
 	/* the settings may have changed, what its rows are may not */
 	memcpy(s->sets, sc->sets, sizeof(s->sets));
 	memcpy(s->path, v->path, sizeof(s->path));
