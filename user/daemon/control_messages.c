@@ -170,7 +170,7 @@ static struct request *rows_request(struct call *k, int *err)
 	}
 	r = daemon_request_at(k->c->d, &p->place, true);
 	p->request = r ? r->serial : 0;
-	*err = -ENOMEM;
+	*err = r ? 0 : -ENOMEM;
 	return r;
 }
 
