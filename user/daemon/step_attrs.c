@@ -61,7 +61,7 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	struct utsname u;
 
 	journal__attr_i32(j, "Node Index", 0);
-	journal__attr_str(j, "Node Name", env->node_name);
+	journal__attr_str(j, "Node Name", step_node(s, env));
 	journal__attr_i32(j, "Number of Tasks", 0);
 	journal__attr_i32(j, "CPUs per Task", 1);
 	if (env->embedded)
