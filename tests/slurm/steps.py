@@ -15,7 +15,7 @@ PLAIN = ("Array Job Id", "Array Task Id", "Het Job Id", "Het Job Offset", "Resta
 
 
 def serial(name, c, d):
-    s = c.srun(["-J", "one job", "-A", "acct", "-c2", "--mem=150"], ["sleep", "1.2"])
+    s = c.srun(["-w", c.nodes[0], "-J", "one job", "-A", "acct", "-c2", "--mem=150"], ["sleep", "1.2"])
     job, node = s.id, c.nodes[0]
     wait_until(lambda: os.path.exists(os.path.join(d.hdf5, "root", "." + name_of(job, 0, node))),
                10, "the live file")
@@ -58,15 +58,16 @@ def two_nodes(name, c, d):
 
 def several_steps(name, c, d):
     """Batch plus steps of other shapes, one after the other and at once; it is all another's."""
-    script = """srun -n1 sleep 0.4
+    script = """srun -w FIRST -n1 sleep 0.4
 srun -N2 -n3 -c1 sleep 0.4
-srun --overlap -N1 -n1 sh -c 'sleep 0.4; exit 3' &
-srun --overlap -N1 -n2 sh -c 'sleep 0.4; kill -9 $$'
+srun --overlap --mem=20 -w FIRST -N1 -n1 sh -c 'sleep 0.4; exit 3' &
+srun --overlap --mem=20 -w FIRST -N1 -n2 sh -c 'sleep 0.4; kill -9 $$'
 wait
 i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done
 exit 5
 """
-    j = c.sbatch(script, ["-N2", "-n4"], user="nobody")
+    j = c.sbatch(script.replace("FIRST", c.nodes[0]), ["-N2", "-n4", "--ntasks-per-node=2"],
+                 user="nobody")
     is_equal(name + ": state", j.end(), "FAILED")
     a, b = c.nodes
     has_files(name, d, j.id, [name_of(j.id, s, n) for s, n in (
@@ -92,7 +93,7 @@ exit 5
 
 
 def array(name, c, d):
-    j = c.sbatch("sleep 0.5\n", ["--array=3,7"])
+    j = c.sbatch("sleep 0.5\n", ["--array=3,7", "-w", c.nodes[0]])
     first = j.id
     wait_until(lambda: set(c.command("squeue", "-h", "-t", "all", "-j", first, "-o", "%T")
                            .split()) == {"COMPLETED"}, 40, "the array to end")
@@ -121,22 +122,23 @@ def het_job(name, c, d):
 
 
 def another_user(name, c, d):
-    s = c.srun([], ["sh", "-c", "sleep 0.5; id -u"], user="nobody")
+    node = c.nodes[1]
+    s = c.srun(["-w", node], ["sh", "-c", "sleep 0.5; id -u"], user="nobody")
     is_equal(name + ": srun's status", s.end(), 0)
-    path = d.get(s.id, 0, c.nodes[0], "nobody")
+    path = d.get(s.id, 0, node, "nobody")
     his = [NOBODY.pw_uid, NOBODY.pw_gid]
     is_equal(name + ": owner and mode", owned(path), his + [0o644] + his + [0o700])
     is_equal(name + ": who", [s.out().strip()] + picked(path, "User", "UID"),
              [str(NOBODY.pw_uid), "nobody", NOBODY.pw_uid])
     p = subprocess.run(as_user("daemon") + ["cat", path], capture_output=True)
     is_true(name + ": nobody else reads it", p.returncode, "it could be read")
-    merges(name, c, d, s.id, {"0": {c.nodes[0]: ["0"]}}, "nobody")
+    merges(name, c, d, s.id, {"0": {node: ["0"]}}, "nobody")
 
 
 def interactive(name, c, d):
     """salloc without a command: Slurm runs the shell as a step."""
     master, slave = pty.openpty()
-    p = start(["setsid", "-c", "salloc", "-n1"], stdin=slave, stdout=slave, stderr=slave,
+    p = start(["setsid", "-c", "salloc", "-n1", "-w", c.nodes[0]], stdin=slave, stdout=slave, stderr=slave,
               env=dict(c.env, SHELL="/bin/sh", TERM="dumb"))
     os.close(slave)
     os.write(master, b"sleep 0.6; echo job=$SLURM_JOB_ID; exit 4\n")

@@ -245,12 +245,27 @@ static bool missed_exec(const struct jp_slot *info, const struct step_env *env)
 		info->start_ns < kern__control(env->k)->attached_ns + NSEC_PER_SEC);
 }
 
+/* Of all slots: the kernel may have made one since the step's were collected. */
 static bool has_lineage(const struct step *s, const struct step_env *env, pid_t root)
 {
 	uint32_t slot;
 
-	for_each_slot(slot,
-		      s) if (kern__slot(env->k, slot)->root_pid == (uint32_t)root) return true;
+	for (slot = JP_SLOT_FIRST; slot < kern__nslots(env->k); slot++) {
+		const struct jp_slot *info = kern__slot(env->k, slot);
+
+		if (info->state != JP_SLOT_FREE && info->step == s->slot &&
+		    info->root_pid == (uint32_t)root)
+			return true;
+	}
+	return false;
+}
+
+/* Has an earlier slot of the step that number? A task may have several. */
+static bool is_counted(const struct step *s, const struct step_env *env, unsigned at, int32_t gtid)
+{
+	while (at--)
+		if (kern__slot(env->k, s->own[at])->gtid == gtid)
+			return true;
 	return false;
 }
 
@@ -311,7 +326,7 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 		} else if (info->gtid < 0 && ask && missed_exec(info, env)) {
 			ask_processes(s, env, slot);
 		}
-		if (info->gtid >= 0)
+		if (info->gtid >= 0 && !is_counted(s, env, i_, info->gtid))
 			seen++;
 		if (info->root_pid && !s->labelled && !(info->flags & JP_SLOT_F_EXITED)) {
 			step_label(s, env, info->root_pid);
