@@ -191,7 +191,8 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 {
 	char text[64];
 	int status;
-	bool known = worst_exit(s, env, &status);
+	/* what holds an extern step open is always killed by Slurm in the end */
+	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, env, &status);
 
 	if (known)
 		journal__attr_i32(s->journal, "Exit Status",
