@@ -100,7 +100,9 @@ struct step {
 	bool labelled; /* attributes of the job's environment are in */
 	bool said_full;
 	bool have_last_cg;
-	double last_cg[CG_N]; /* when a task last ended: the directory may be gone at the end */
+	/* in the last row, or since, when a task ended: slurmstepd removes one directory after the
+	 * other */
+	double last_cg[CG_N];
 	struct publication pub;
 	struct step *next;
 };

@@ -371,14 +371,17 @@ void step_read_cgroup(const struct step *s, const struct step_env *env, double c
 	}
 	cgroup__read(&d, cg);
 	for (int i = 0; i < CG_N; i++)
-		if (isnan(cg[i]) && s->state == STEP_ENDING && s->have_last_cg)
+		if (isnan(cg[i]) && s->have_last_cg)
 			cg[i] = s->last_cg[i];
 }
 
 void step__remember_cgroup(struct step *s, const struct step_env *env)
 {
+	double cg[CG_N];
+
 	if (s->state != STEP_ACTIVE || !s->sets[SERIES_STEP].ncols)
 		return;
-	step_read_cgroup(s, env, s->last_cg);
+	step_read_cgroup(s, env, cg);
+	memcpy(s->last_cg, cg, sizeof(s->last_cg));
 	s->have_last_cg = true;
 }

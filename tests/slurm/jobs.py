@@ -171,7 +171,7 @@ def main():
     d = Profiler().start()
     in_modes((serial, two_nodes, several_steps, array, het_job, another_user, interactive),
              clusters, d)
-    is_equal("steps: jobprofd's exit status", d.end(), 0)
+    is_equal("jobs: jobprofd's exit status", d.end(), 0)
 
 
 need_bpf()
