@@ -177,7 +177,7 @@ class Profiler(Daemon):
     """jobprofd for jobs of clusters."""
 
     def __init__(self, interval=0.25, **settings):
-        super().__init__(interval, **settings)
+        super().__init__(interval, nice=-10, **settings)
 
     def path_of(self, job, step, node, user="root"):
         return os.path.join(self.hdf5, user, "%s_%s_%s.h5" % (job, step, node))
@@ -208,6 +208,14 @@ class Profiler(Daemon):
             return "got %s, wanted %s; jobprofd said %s" % (
                 self.of_job(job, user), names,
                 [l for l in self.said().splitlines() if str(job) in l][-8:])
+
+
+UNTIL = ["sh", "-c", "until [ -e go ]; do sleep 0.1; done"]  # a task that ends at let_go()
+
+
+def let_go(srun):
+    with open(os.path.join(srun.dir, "go"), "w"):
+        pass
 
 
 def name_of(job, step, node):

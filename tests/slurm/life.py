@@ -13,7 +13,6 @@ from slurmlib import *
 
 other = None  # the jobprofd that comes and goes
 nothing = None  # one that is asked for nothing
-SLEEPER = ["sh", "-c", "trap '' HUP; sleep 100"]
 
 
 def live(d, job, step, node):
@@ -106,9 +105,13 @@ def requeue(name, c, d):
     # Slurm waits for two minutes otherwise
     c.command("scontrol", "update", "JobId=%d" % j.id, "StartTime=now")
     is_equal(name + ": state", j.end(), "COMPLETED")
-    # so soon after, slurmd makes no second extern step
-    has_files(name, d, j.id, [name_of(j.id, s, node) for s in ("batch", 0, EXTERN)] +
-              ["restart0/" + name_of(j.id, s, node) for s in ("batch", 0)])
+    wanted = [run + name_of(j.id, s, node) for s in (0, "batch") for run in ("", "restart0/")]
+    for s in (0, "batch"):
+        wait_until(lambda: d.said().count("wrote " + d.path_of(j.id, s, node)) == 2, 30,
+                   "the files of both runs")
+    # so soon after, slurmd does not always make a second extern step
+    is_equal(name + ": files", sorted(f for f in d.of_job(j.id) if str(EXTERN) not in f),
+             sorted(wanted))
     first = os.path.join(d.hdf5, "root", "restart0", name_of(j.id, 0, node))
     last = d.path_of(j.id, 0, node)
     is_equal(name + ": the second run", picked(last, "Restart Count", "End Reason",
@@ -149,17 +152,17 @@ def suspend(name, c, d):
 
 def extern(name, c, d):
     """On every node of the job, also without a step there; who comes in by ssh counts."""
-    s = c.srun(["-N2"], ["sleep", "1.5"])
+    s = c.srun(["-N2"], UNTIL)
     node = c.nodes[1]
     live(d, s.id, EXTERN, node)
     top = cgroup1_mount("freezer") + "/slurm_%s/uid_0" % node if c.mode == "v1" else \
         "%s/system.slice/%s_slurmstepd.scope" % (cgroup2_mount(), node)
-    leaf = "%s/job_%d/step_extern" % (top, s.id)
-    if c.mode == "v2":
-        leaf = glob.glob(leaf + "/user/task_*")[0]
+    leaf = "%s/job_%d/step_extern%s" % (top, s.id, "/user/task_*" * (c.mode == "v2"))
+    leaf = wait_until(lambda: glob.glob(leaf), 20, leaf)[0]
     account = os.path.join(tmpdir("adopted"), "account")
     adopted = start_in([leaf], [tool("jpspin"), "-o", account, "0.3"])
     adopted.wait(20)
+    let_go(s)
     is_equal(name + ": srun's status", s.end(), 0)
     has_files(name, d, s.id, [name_of(s.id, k, n) for k in (0, EXTERN) for n in c.nodes])
     path = d.path_of(s.id, EXTERN, node)
@@ -215,6 +218,29 @@ def daemon_gone(name, c, d):
     is_equal(name + ": nothing asked for, no file", nothing.of_job(job), [])
 
 
+def reboot(clusters):
+    """The journal of a step that never ended is finished by the next boot's jobprofd."""
+    steps = {m: c.srun(["-w", c.nodes[0]], UNTIL) for m, c in clusters.items()}
+    for m, c in clusters.items():
+        live(other, steps[m].id, 0, c.nodes[0])
+    other.end(signal.SIGKILL)
+    for s in steps.values():
+        let_go(s)
+        s.end()
+    boot = os.path.join(other.dir, "boot_id")
+    with open(boot, "w") as f:
+        f.write("00000000-1111-2222-3333-444444444444\n")
+    other.configure(PinDir=other.pin + "-next")
+    other.wrap = ["unshare", "-m", "sh", "-c", "mount --bind $0 /proc/sys/kernel/random/boot_id && "
+                  "exec \"$@\"", boot]
+    other.start()
+    for m, c in clusters.items():
+        path = other.get(steps[m].id, 0, c.nodes[0])
+        is_equal("a reboot, %s: end" % m, picked(path, "End Reason", "Exit Status", "Node Name"),
+                 ["node rebooted", None, c.nodes[0]])
+        is_true("a reboot, %s: rows" % m, len(task_table(path)) >= 3, len(task_table(path)))
+
+
 def advance(runs):
     """Brings every run of daemon_gone() to its next instant."""
     def one(mode):
@@ -241,6 +267,7 @@ def comings_and_goings(clusters):
     is_equal("jobprofd comes and goes: handed over", other.end(signal.SIGUSR1), 0)
     other.start()
     advance(runs)
+    reboot(clusters)
 
 
 def main():
