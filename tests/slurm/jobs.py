@@ -139,8 +139,8 @@ def another_user(name, c, d):
 def interactive(name, c, d):
     """salloc without a command: Slurm runs the shell as a step."""
     master, slave = pty.openpty()
-    p = start(["setsid", "-c", "salloc", "-n1", "-w", c.nodes[0]], stdin=slave, stdout=slave, stderr=slave,
-              env=dict(c.env, SHELL="/bin/sh", TERM="dumb"))
+    p = start(["setsid", "-c", "salloc", "-n1", "-w", c.nodes[0]], stdin=slave,
+              stdout=slave, stderr=slave, env=dict(c.env, SHELL="/bin/sh", TERM="dumb"))
     os.close(slave)
     os.write(master, b"sleep 0.6; echo job=$SLURM_JOB_ID; exit 4\n")
     text = b""
