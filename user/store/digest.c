@@ -8,9 +8,9 @@
 
 #include "store/digest_type.h"
 
-#define BLOCK_BYTES  (1u << 20)
-#define ATTR_BYTES   (1u << 20)
-#define CHUNK_MAX    (72u << 20) /* what the reader takes, and deflate's overhead */
+#define BLOCK_BYTES (1u << 20)
+#define ATTR_BYTES  (1u << 20)
+#define CHUNK_MAX   (72u << 20) /* what the reader takes, and deflate's overhead */
 
 struct digester {
 	struct type_cache *types;
