@@ -69,7 +69,7 @@ MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(PROGRAMS) $(B)/sh5util $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
-tools: $(TOOLS)
+tools: $(TOOLS) $(B)/tests/slurm/cgself.so
 bench: $(BENCH)
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/pic/*/*/*.d)
@@ -139,6 +139,11 @@ $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lpthread
+
+$(B)/tests/slurm/%.so: tests/slurm/%.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
 $(B)/bench/jpbench: $(addprefix $(B)/bench/,jpbench.o worker.o workload.o) $(LIB)
 	$(call msg,LINK,$@)
