@@ -103,6 +103,13 @@ bool spank_ids__gtid_is_global(const struct jpc_step *s)
 	return !plus || !strcmp(plus, "+0");
 }
 
+void spank_ids__plain(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
 static int one_arg(struct spank_args *a, const char *word)
 {
 	uint32_t ms;

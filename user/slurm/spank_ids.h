@@ -28,6 +28,9 @@ void spank_ids__het(struct jpc_step *s, spank_ids__env_fn env, void *arg);
  * the same in this step. */
 bool spank_ids__gtid_is_global(const struct jpc_step *s);
 
+/* Control characters become '?': what goes into Slurm's log is one line, whoever wrote it. */
+void spank_ids__plain(char *text);
+
 /* What stands behind the plugin in plugstack.conf. */
 struct spank_args {
 	const char *socket; /* NULL: not given */

@@ -102,6 +102,7 @@ static int take_option(int option, const char *value, int remote)
 	if (!*why && strlen(value) >= kinds[option].room)
 		snprintf(why, sizeof(why), "longer than %zu characters", kinds[option].room - 1);
 	if (*why) {
+		spank_ids__plain(why);
 		slurm_error("--%s: %s", options[option].name, why);
 		return remote ? 0 : -1;
 	}

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "slurm/spank_ids.h"
+
 __attribute__((format(printf, 2, 3))) static void say(struct spank_link *l, const char *fmt, ...)
 {
 	char why[320], line[512];
@@ -52,17 +54,9 @@ static int ask(struct spank_link *l, void *message, struct jpc_reply *reply)
 	return err;
 }
 
-/* Texts of jobprofd go into Slurm's log: one line, whatever it says. */
-static void plain_text(char *text)
-{
-	for (; *text; text++)
-		if (*text < 0x20 || *text == 0x7f)
-			*text = '?';
-}
-
 static void judge(struct spank_link *l, struct jpc_reply *reply)
 {
-	plain_text(reply->text);
+	spank_ids__plain(reply->text);
 	if (reply->error < 0)
 		say(l, "jobprofd refuses it: %s",
 		    *reply->text ? reply->text : strerror(-reply->error));
