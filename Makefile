@@ -10,6 +10,7 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 V ?= 0
 SAN ?= 0
 CC = gcc
+OBJCOPY ?= objcopy
 PKG_CONFIG ?= pkg-config
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
@@ -159,7 +160,7 @@ test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
 include tests/fuzz/fuzz.mk
-include user/slurm/spank.mk
+include user/client/lib.mk user/slurm/spank.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf

@@ -67,7 +67,7 @@ int client__send(struct client *c, const void *message)
 	return n < 0 ? -errno : 0;
 }
 
-static int64_t now_ms(void)
+int64_t client__now_ms(void)
 {
 	struct timespec ts;
 
@@ -81,7 +81,7 @@ static int wait_until(int fd, int64_t end_ms)
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	for (;;) {
-		int64_t left = end_ms - now_ms();
+		int64_t left = end_ms - client__now_ms();
 		int n = poll(&p, 1, left < 0 ? 0 : (int)left);
 
 		if (n > 0)
@@ -119,13 +119,13 @@ static int receive_until(struct client *c, void *buf, size_t size, int64_t end_m
 
 int client__receive(struct client *c, void *buf, size_t size, unsigned timeout_ms)
 {
-	return receive_until(c, buf, size, now_ms() + timeout_ms);
+	return receive_until(c, buf, size, client__now_ms() + timeout_ms);
 }
 
 int client__call(struct client *c, void *message, struct jpc_reply *reply, unsigned timeout_ms)
 {
 	struct jpc_head *h = message;
-	int64_t end_ms = now_ms() + timeout_ms;
+	int64_t end_ms = client__now_ms() + timeout_ms;
 	int n;
 
 	h->flags |= JPC_F_REPLY;

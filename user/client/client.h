@@ -39,4 +39,7 @@ int client__call(struct client *c, void *message, struct jpc_reply *reply, unsig
  * -errno. */
 int client__receive(struct client *c, void *buf, size_t size, unsigned timeout_ms);
 
+/* The clock of these timeouts: monotonic. */
+int64_t client__now_ms(void);
+
 #endif
