@@ -304,6 +304,19 @@ def environment(name, site):
             "\"?[2Jrm\" is none of" in s.said(), s.said())
 
 
+def alone():
+    """It brings nothing with it, and shows nothing but what Slurm looks for."""
+    out = subprocess.run(["nm", "-D", "--defined-only", PLUGIN], capture_output=True, text=True,
+                         check=True).stdout
+    found = {l.split()[2] for l in out.splitlines()}
+    is_true("names: Slurm's only", "slurm_spank_init" in found and all(
+        n.startswith("slurm_spank_") or n in ("plugin_name", "plugin_type", "plugin_version",
+                                              "spank_plugin_version") for n in found), found)
+    out = subprocess.run(["readelf", "-d", PLUGIN], capture_output=True, text=True,
+                         check=True).stdout
+    is_equal("libraries: libc only", re.findall(r"NEEDED.*\[(.*)\]", out), ["libc.so.6"])
+
+
 def main():
     if os.geteuid() != 0:
         skip("spank", "needs root")
@@ -311,6 +324,7 @@ def main():
     if not os.path.exists(PLUGIN):
         not_ok("spank", "there is no %s: make it with slurm/spank.h (libslurm-dev)" % PLUGIN)
         return
+    run_one(alone)
     site = messages(MODES[0] if is_v1_mounted() else "v2")
     for test in (refused, absent, mute, hostile, environment):
         run_one_named(test.__name__, test, site)
