@@ -111,7 +111,7 @@ static void arguments(void **state)
 	(void)state;
 	assert_int_equal(spank_ids__args(&a, 0, NULL, &word), 0);
 	assert_null(a.socket);
-	assert_int_equal(a.timeout_ms, 50);
+	assert_int_equal(a.timeout_ms, SPANK_TIMEOUT_MS);
 	assert_int_equal(spank_ids__args(&a, 2, good, &word), 0);
 	assert_string_equal(a.socket, "/a b");
 	assert_int_equal(a.timeout_ms, 7);
