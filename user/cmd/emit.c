@@ -37,8 +37,7 @@ static int usage(FILE *out)
 		"  COLUMN=VALUE        letters, digits and \"_\"; \"nan\" is an unknown value\n"
 		"  COLUMN[UNIT]=VALUE  with its unit\n"
 		"  COLUMN+=VALUE       what came since the row before\n\n"
-		"  -t, --time T  seconds since 1970, as \"date +%%s.%%N\" says (default: now)\n"
-		"  -h, --help\n");
+		"  -t, --time T  seconds since 1970, as \"date +%%s.%%N\" says (default: now)\n");
 	return out == stdout ? 0 : 2;
 }
 

@@ -43,8 +43,7 @@ static int usage(FILE *out)
 		"  -j, --jobs JOB[.STEP]  default: inside a job, the step this is called in\n"
 		"  -s, --series SERIES    only this one, as in Step, Tasks, Tasks/3, User/solver\n"
 		"  -w, --watch S          again every S seconds, 0.1 to 86400\n"
-		"      --format F         table (default), csv or json\n"
-		"  -h, --help\n");
+		"      --format F         table (default), csv or json\n");
 	return out == stdout ? 0 : 2;
 }
 

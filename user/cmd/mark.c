@@ -13,8 +13,7 @@ static int usage(FILE *out)
 	fprintf(out,
 		"usage: jobprof mark NAME [--time T]\n\n"
 		"Inside a job: puts a mark into the profile of this step, in the table Marks.\n\n"
-		"  -t, --time T  seconds since 1970, as \"date +%%s.%%N\" says (default: now)\n"
-		"  -h, --help\n");
+		"  -t, --time T  seconds since 1970, as \"date +%%s.%%N\" says (default: now)\n");
 	return out == stdout ? 0 : 2;
 }
 
