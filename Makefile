@@ -10,7 +10,7 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 V ?= 0
 SAN ?= 0
 CC = gcc
-OBJCOPY ?= objcopy
+OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
 PKG_CONFIG ?= pkg-config
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
@@ -54,7 +54,6 @@ BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # In the build directory: each one is whole in itself.
 SKEL     := $(B)/skel/jobprof.skel.h
 # What needs Slurm's headers is in the plugins only.
-SLURM_INCLUDE ?= /usr/include
 LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/spank_jobprof.c,$(wildcard user/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
@@ -169,10 +168,10 @@ format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^skel/')
 
 lint: $(SKEL)
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c') -- $(CPPFLAGS) $(H5_CFLAGS) -std=gnu11
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SPANK_UNSEEN)) -- $(CPPFLAGS) $(H5_CFLAGS) $(SPANK_CPPFLAGS) -std=gnu11
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
 		--suppress=missingIncludeSystem '-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' \
-		'-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
+		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \

@@ -106,6 +106,7 @@ static int take_option(int option, const char *value, int remote)
 		slurm_error("--%s: %s", options[option].name, why);
 		return remote ? 0 : -1;
 	}
+	memset(to[option], 0, kinds[option].room);
 	str__copy(to[option], kinds[option].room, value);
 	me.link.step.asked = 1;
 	return 0;
@@ -203,7 +204,7 @@ static void step_env(spank_t sp, struct jpc_step *s)
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!job_env(sp, texts[i].name, texts[i].to, texts[i].size))
-			texts[i].to[0] = '\0';
+			memset(texts[i].to, 0, texts[i].size);
 	/* From 23.02 on. */
 	if (!job_env(sp, "SLURM_JOB_END_TIME", end, sizeof(end)) || parse_u32(end, &s->time_limit))
 		s->time_limit = JPC_UNKNOWN;
