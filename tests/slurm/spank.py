@@ -83,7 +83,7 @@ def serial(name, site, server):
              [1, 1, "all,FILES", "task=0.5,network=2"])
     is_equal(name + ": ids", pick(step, "job_id", "step_id", "uid", "gid", "restart",
                                   "array_job_id", "array_task_id", "het_job_id", "het_offset"),
-             [s.id, 0, 0, 0, 0] + [UNKNOWN] * 4)
+             [s.id, 0, 0, 0] + [UNKNOWN] * 5)
     is_equal(name + ": sizes", pick(step, "node_index", "nnodes", "node_tasks", "ntasks",
                                     "cpus_per_task", "memory_mb"), [0, 1, 1, 1, 1, 150])
     node = step["node_name"]
@@ -154,6 +154,38 @@ def extern(name, site, server):
     is_equal(name + ": id", pick(got[0], "step_id", "asked"), [EXTERN, 0])
 
 
+def allocation(name, site, server):
+    """Steps inherit what salloc was given; its shell is no step."""
+    out = site.cluster.command("salloc", "--jobprof=perf", "--jobprof-freq=7", "srun", "printenv",
+                               "SLURM_JOB_ID")
+    got = of_step(server, int(out), "0", 4)
+    is_equal(name, [types(got)] + pick(got[0], "families", "freq"), [NORMAL, "perf", "7"])
+
+
+def cancelled(name, site, server):
+    s = site.cluster.srun(["-n2"], ["sleep", "60"])
+    of_step(server, s.id, "0", 3)
+    site.cluster.command("scancel", s.id)
+    got = of_step(server, s.id, "0", 6)
+    is_equal(name + ": all is told", sorted(types(got)[3:]), ["STEP_END", "TASK_END", "TASK_END"])
+    is_true(name + ": the signal", all(m["status"] & 127 for m in got if m["type"] == "TASK_END"),
+            [m for m in got if m["type"] == "TASK_END"])
+    s.end()
+
+
+def requeued(name, site, server):
+    """Slurm 22.05 tells plugins of the second run only by what steps inherit."""
+    job = site.cluster.sbatch("srun true\n[ \"$SLURM_RESTART_COUNT\" ] || sleep 60\n",
+                              ["--requeue"])
+    of_step(server, job.id, "0", 4)
+    site.cluster.command("scontrol", "requeue", job.id)
+    site.cluster.wait_state(job.id, "PENDING")
+    # It would wait for two minutes.
+    site.cluster.command("scontrol", "update", "JobId=%d" % job.id, "StartTime=now")
+    got = of_step(server, job.id, "0", 8, seconds=30)
+    is_equal(name, [m["restart"] for m in got if m["type"] == "STEP"], [UNKNOWN, 1])
+
+
 def het(name, site, server):
     s = site.cluster.srun(["-n2", ":", "-n1"], ["true"])
     is_equal(name + ": srun's status", s.end(), 0)
@@ -177,10 +209,11 @@ def het_step(name, site, server):
         is_equal("%s: %s" % (name, component), [types(got), got[1]["gtid"]], [NORMAL, gtid])
 
 
-def messages(mode):
+def messages(mode, first=True):
     site = Site(mode)
     server = site.listen()
-    tests = (serial, two_nodes, batch_and_steps, array, extern, het, het_step)
+    tests = (serial, two_nodes, batch_and_steps, array, extern, allocation, cancelled, het,
+             het_step) + ((requeued,) if first else ())
     threads = []
     for t in chosen(tests) or tests:
         def one(t=t):
@@ -333,7 +366,7 @@ def main():
     run_one_named("dead", dies, site, False)
     site.cluster.down()
     if site.cluster.mode == "v1":
-        messages("v2").cluster.down()
+        messages("v2", first=False).cluster.down()
 
 
 main()
