@@ -15,7 +15,7 @@
  * A sender's step is the one its cgroup is in; root's slurmstepd may be in the job's directory
  * only, and says the step's name. Texts end with NUL within their array; what is not known is ""
  * or JPC_UNKNOWN. Of a STEP from slurmstepd the numbers, node_name and cpus are Slurm's own; the
- *other texts, time_limit, restart and the het ids are from the job's environment, the user's word.
+ * other texts, time_limit, restart and the het ids are from the job's environment: its user's word.
  *
  * Errors that senders act on: -ESRCH: the sender is in no step that is profiled, -EACCES: not
  * allowed; both end a program's attempts for a while.
