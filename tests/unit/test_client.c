@@ -183,6 +183,28 @@ static void texts_of_replies_end(void **state)
 	client__close(&c);
 }
 
+/* The kernel would tell of the reset first, and the message could be taken for lost. */
+static void what_was_said_arrives_though_answers_are_left_unread(void **state)
+{
+	struct jpc_mark m = {0};
+	struct client c;
+	int fd;
+
+	(void)state;
+	listener__listen(&l);
+	assert_int_equal(client__open(&c, l.path), 0);
+	fd = listener__accept(&l);
+	for (unsigned i = 0; i < 20; i++)
+		listener__reply(fd, i, 0, 0);
+	client__head(&c, &m, JPC_MARK, sizeof(m));
+	assert_int_equal(client__send(&c, &m), 0);
+	client__close(&c);
+	assert_int_equal(c.fd, -1);
+	assert_int_equal(listener__take(fd, &m, sizeof(m)), sizeof(m));
+	assert_int_equal(listener__take(fd, &m, sizeof(m)), 0);
+	close(fd);
+}
+
 static void columns(void **state)
 {
 	static const struct {
@@ -258,6 +280,7 @@ int main(void)
 		TEST(answers_of_earlier_messages_are_passed_over),
 		TEST(what_is_no_answer),
 		TEST(texts_of_replies_end),
+		TEST(what_was_said_arrives_though_answers_are_left_unread),
 		TEST(columns),
 		TEST(names_of_marks),
 	};

@@ -218,6 +218,9 @@ static void a_child_talks_for_itself(void)
 	fd = listener__accept(&l);
 	MUST(next(fd) == JPC_TABLE && next(fd) == JPC_ROWS && got.row.value[0] == 1);
 	MUST(next(fd) == JPC_ROWS && got.row.value[0] == 3 && !next(fd));
+	/* and hears for itself */
+	listener__reply(fd, 1, -ESRCH, 0);
+	MUST(jobprof_add(s, 4) == -ESRCH);
 	fd = listener__accept(&l);
 	MUST(next(fd) == JPC_TABLE && next(fd) == JPC_ROWS && got.row.value[0] == 2);
 	MUST(next(fd) == JPC_MARK);

@@ -38,6 +38,20 @@ int client__open(struct client *c, const char *path)
 
 void client__close(struct client *c)
 {
+	char rest[256];
+
+	if (c->fd < 0)
+		return;
+	/* An answer left unread would make jobprofd's next recv() fail, before what we have said.
+	 */
+	shutdown(c->fd, SHUT_RD);
+	while (recv(c->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
+		;
+	client__forget(c);
+}
+
+void client__forget(struct client *c)
+{
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;

@@ -54,7 +54,7 @@ static void after_fork(void)
 /* The connection is the parent's: messages and answers of two would get mixed up. */
 static void after_fork_in_child(void)
 {
-	client__close(&lib.client);
+	client__forget(&lib.client);
 	lib.answers = 0;
 	lib.dropped = 0;
 	pthread_mutex_unlock(&lib.lock);

@@ -17,6 +17,9 @@
  * or JPC_UNKNOWN. Of a STEP from slurmstepd the numbers, node_name and cpus are Slurm's own; the
  * other texts, time_limit, restart and the het ids are from the job's environment: its user's word.
  *
+ * A sender may be gone with answers unread, as when it was killed: recv() then says ECONNRESET once
+ * and has what was sent before after that.
+ *
  * Errors that senders act on: -ESRCH: the sender is in no step that is profiled, -EACCES: not
  * allowed; both end a program's attempts for a while.
  */
