@@ -98,8 +98,9 @@ class Cluster:
 
     def down(self):
         if os.path.isdir(self.dir):
+            # in a session of its own: what ends the test's processes must not end this
             subprocess.run([TESTBED, "down", self.dir], stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL, timeout=60)
+                           stdout=subprocess.DEVNULL, start_new_session=True, timeout=60)
 
 
 class Job:
