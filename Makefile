@@ -52,7 +52,9 @@ BPF_SRC  := $(BPF_FIRST) $(filter-out $(BPF_FIRST),$(wildcard bpf/*.bpf.c))
 BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # In the build directory: each one is whole in itself.
 SKEL     := $(B)/skel/jobprof.skel.h
-LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c,$(wildcard user/*/*.c))
+# What needs Slurm's headers is in the plugins only.
+SLURM_INCLUDE ?= /usr/include
+LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/spank_jobprof.c,$(wildcard user/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
 VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out user/cmd/jobprofd.c user/cmd/jobprof-%.c,$(wildcard user/cmd/*.c)))
@@ -67,10 +69,10 @@ MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(PROGRAMS) $(B)/sh5util $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
-tools: $(TOOLS)
+tools: $(TOOLS) $(B)/tests/slurm/cgself.so
 bench: $(BENCH)
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/pic/*/*/*.d)
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call msg,BPF,$@)
@@ -93,6 +95,12 @@ $(B)/%.o: %.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter user/store/% user/cmd/% tests/unit/% bench/%,$<),$(H5_CFLAGS)) -MMD -MP -c $< -o $@
+
+# For shared objects, where nothing but what a map names is seen from outside.
+$(B)/pic/%.o: %.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c $< -o $@
 
 $(LIB): $(LIB_OBJ)
 	$(call msg,AR,$@)
@@ -132,6 +140,11 @@ $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lpthread
 
+$(B)/tests/slurm/%.so: tests/slurm/%.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
+
 $(B)/bench/jpbench: $(addprefix $(B)/bench/,jpbench.o worker.o workload.o) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lm
@@ -146,6 +159,7 @@ test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
 include tests/fuzz/fuzz.mk
+include user/slurm/spank.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf

@@ -190,6 +190,12 @@ static bool give_up(struct step *s, const char *why)
 	return false;
 }
 
+/* Several slurmds on one host have a name each, which their paths say. */
+const char *step_node(const struct step *s, const struct step_env *env)
+{
+	return s->ids.node[0] ? s->ids.node : env->node_name;
+}
+
 static bool find_out(struct step *s, const struct step_env *env, const struct step *all, bool last)
 {
 	char name[160];
@@ -214,7 +220,7 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 	name_user(s, env);
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
 		return give_up(s, "no file name can be made of its ids");
-	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, env->node_name);
+	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, step_node(s, env));
 	return true;
 }
 

@@ -16,6 +16,8 @@ int step_open_journal(struct step *s, const struct step_env *env);
 void step_put_state(struct step *s, const struct step_env *env);
 void step_put_start_attrs(struct step *s, const struct step_env *env);
 void step_put_end_attrs(struct step *s, const struct step_env *env, const char *reason);
+/* Slurm's name of the node that the step runs on. */
+const char *step_node(const struct step *s, const struct step_env *env);
 void step_label(struct step *s, const struct step_env *env, pid_t pid);
 void step_find_tasks(struct step *s, const struct step_env *env);
 void step_read_cgroup(const struct step *s, const struct step_env *env, double cg[CG_N]);
