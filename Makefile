@@ -54,7 +54,7 @@ BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 SKEL     := $(B)/skel/jobprof.skel.h
 # What needs Slurm's headers is in the plugins only.
 SLURM_INCLUDE ?= /usr/include
-LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/spank_jobprof.c,$(wildcard user/*/*.c))
+LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/%_jobprof.c,$(wildcard user/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
 VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out user/cmd/jobprofd.c user/cmd/jobprof-%.c,$(wildcard user/cmd/*.c)))
@@ -160,6 +160,7 @@ test: $(UNIT)
 
 include tests/fuzz/fuzz.mk
 include user/slurm/spank.mk
+include user/slurm/profile.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf

@@ -80,8 +80,8 @@ static void read_freq(const struct profile_layout *l, const void *record, char *
 
 	freq__init(&f);
 	if (peek(record, l->msg, &msg, sizeof(msg)) || !msg ||
-	    peek(msg, l->acctg_freq, &text, sizeof(text)) || !text ||
-	    peek_text(text, buf, size) || freq__parse(buf, &f, err, sizeof(err)))
+	    peek(msg, l->acctg_freq, &text, sizeof(text)) || !text || peek_text(text, buf, size) ||
+	    freq__parse(buf, &f, err, sizeof(err)))
 		buf[0] = '\0';
 }
 
@@ -100,8 +100,10 @@ int profile_step__read(const struct profile_layout *l, const void *record, uint3
 		return ret;
 	}
 	if (job != job_id || step != step_id) {
-		snprintf(err, errlen, "Slurm's record says job %u step %u, the process title job %u "
-			 "step %u", job, step, job_id, step_id);
+		snprintf(err, errlen,
+			 "Slurm's record says job %u step %u, the process title job %u "
+			 "step %u",
+			 job, step, job_id, step_id);
 		return -ESRCH;
 	}
 	if (!mask_is_valid(s->mask)) {
@@ -140,9 +142,8 @@ static const struct {
 	const char *word;
 	uint32_t mask;
 } words[] = {
-	{"energy", PROFILE_ENERGY},	 {"task", PROFILE_TASK},
-	{"lustre", PROFILE_LUSTRE},	 {"network", PROFILE_NETWORK},
-	{"none", PROFILE_NONE},		 {"all", PROFILE_ALL},
+	{"energy", PROFILE_ENERGY},	{"task", PROFILE_TASK},	 {"lustre", PROFILE_LUSTRE},
+	{"network", PROFILE_NETWORK},	{"none", PROFILE_NONE},	 {"all", PROFILE_ALL},
 	{"filesystem", PROFILE_LUSTRE}, {"tasks", PROFILE_TASK},
 };
 
@@ -181,7 +182,9 @@ int profile_mask__parse(const char *list, uint32_t *mask, char *bad, size_t badl
 			if (strlen(words[i].word) == len && !strncasecmp(words[i].word, p, len))
 				sum |= words[i].mask;
 	}
-	*mask = sum == PROFILE_ALL ? sum : sum & PROFILE_SERIES ? sum & PROFILE_SERIES : PROFILE_NONE;
+	*mask = sum == PROFILE_ALL     ? sum
+		: sum & PROFILE_SERIES ? sum & PROFILE_SERIES
+				       : PROFILE_NONE;
 	return 0;
 }
 

@@ -30,7 +30,7 @@ struct profile_layout {
 	uint16_t env; /* char **, the tasks' environment */
 	uint16_t uid;
 	uint16_t profile;
-	uint16_t msg; /* the launch message, NULL in a batch step */
+	uint16_t msg;	     /* the launch message, NULL in a batch step */
 	uint16_t acctg_freq; /* char *, within that message */
 };
 

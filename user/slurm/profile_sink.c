@@ -120,7 +120,8 @@ static void disconnect(struct sink *s)
 static void refused(struct sink *s, const char *what, const struct jpc_reply *r)
 {
 	if (!s->said_refused)
-		say(s, "jobprofd refused the %s: %s", what, r->text[0] ? r->text : strerror(-r->error));
+		say(s, "jobprofd refused the %s: %s", what,
+		    r->text[0] ? r->text : strerror(-r->error));
 	s->said_refused = true;
 }
 
@@ -201,8 +202,11 @@ static void say_down(struct sink *s, int err)
 	if (s->said_down)
 		return;
 	s->said_down = true;
-	say(s, "jobprofd does not take messages at %s (%s): the step runs on, samples are dropped until "
-	       "it does", s->path, strerror(-err));
+	say(s,
+	    "jobprofd does not take messages at %s (%s): the step runs on, samples are dropped "
+	    "until "
+	    "it does",
+	    s->path, strerror(-err));
 }
 
 void sink__step(struct sink *s, const struct jpc_step *step, unsigned timeout_ms)
@@ -225,8 +229,8 @@ void sink__step(struct sink *s, const struct jpc_step *step, unsigned timeout_ms
 			take_answer(s, &r);
 	}
 	if (err == -ETIMEDOUT)
-		say(s, "jobprofd did not answer at %s within %u ms: the step goes on without", s->path,
-		    timeout_ms);
+		say(s, "jobprofd did not answer at %s within %u ms: the step goes on without",
+		    s->path, timeout_ms);
 	else if (err && timeout_ms)
 		say_down(s, err);
 	if (gone(err))
@@ -392,7 +396,9 @@ void sink__end(struct sink *s)
 	if (s->begun)
 		take_answers(s);
 	if (s->lost)
-		say(s, "%" PRIu64 " of %" PRIu64 " samples of Slurm's gatherers did not reach jobprofd",
+		say(s,
+		    "%" PRIu64 " of %" PRIu64
+		    " samples of Slurm's gatherers did not reach jobprofd",
 		    s->lost, s->rows);
 	disconnect(s);
 	pthread_mutex_unlock(&s->lock);
