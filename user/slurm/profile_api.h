@@ -38,7 +38,6 @@ struct api_key_pair {
 };
 
 #define WEAK __attribute__((weak))
-extern long slurm_api_version(void) WEAK;
 extern void slurm_info(const char *format, ...) WEAK __attribute__((format(printf, 1, 2)));
 extern void slurm_error(const char *format, ...) WEAK __attribute__((format(printf, 1, 2)));
 extern void slurm_transfer_s_p_options(void *all, const struct api_option *list, int *n) WEAK;

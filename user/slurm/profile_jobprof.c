@@ -3,8 +3,10 @@
  * acct_gather_profile_jobprof.so: Slurm's --profile, --acctg-freq and gatherers, for jobprofd.
  * slurmctld and slurmd load it for its options only; a step is told of in slurmstepd alone.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <link.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,14 +62,40 @@ static struct {
 	_Atomic uint32_t asked;
 } step;
 
-/* Before Slurm looks at the number. The calls are the same over these releases; of a later one
- * nobody knows, and Slurm says so at its start. */
+/* The number of a plugin that Slurm has loaded already, so of the Slurm that runs; 0: this is none,
+ * or one for SPANK, where Slurm is less strict. */
+static uint32_t version_of(const struct link_map *m)
+{
+	void *so = m->l_name[0] ? dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	const uint32_t *version;
+	const char *type;
+	uint32_t v = 0;
+
+	if (!so)
+		return 0;
+	version = dlsym(so, "plugin_version");
+	type = dlsym(so, "plugin_type");
+	if (version && version != &plugin_version && type && strcmp(type, "spank") != 0)
+		v = *version;
+	dlclose(so);
+	return v >= API_OLDEST && v <= API_NEWEST ? v : 0;
+}
+
+/* Before Slurm looks at the number: what was built for one release runs with the others whose calls
+ * are the same. Of a later one nobody knows, and Slurm says so at its start. */
 __attribute__((constructor)) static void take_version(void)
 {
-	long version = slurm_api_version ? slurm_api_version() : 0;
+	void *self = dlopen(NULL, RTLD_LAZY);
+	struct link_map *m = NULL;
+	uint32_t v = 0;
 
-	if (version >= API_OLDEST && version <= API_NEWEST)
-		plugin_version = version;
+	if (self && !dlinfo(self, RTLD_DI_LINKMAP, &m))
+		for (; m && !v; m = m->l_next)
+			v = version_of(m);
+	if (self)
+		dlclose(self);
+	if (v)
+		plugin_version = v;
 }
 
 static void say(const char *line)
@@ -205,14 +233,13 @@ static int read_title(struct jpc_step *m)
  */
 static uint32_t read_request(const void *record)
 {
-	uint32_t version = slurm_api_version ? (uint32_t)slurm_api_version() : 0;
 	char why[256] = "", line[384];
 
-	step.layout = profile_layout__find(version);
+	step.layout = profile_layout__find(plugin_version);
 	step.record = record;
 	if (!step.layout)
-		snprintf(why, sizeof(why), "Slurm %u.%02u is not known here", version >> 16,
-			 version >> 8 & 0xff);
+		snprintf(why, sizeof(why), "the layout of Slurm %u.%02u is not known",
+			 SLURM_VERSION_MAJOR(plugin_version), SLURM_VERSION_MINOR(plugin_version));
 	else if (!profile_step__read(step.layout, record, step.message.job_id, step.message.step_id,
 				     &step.said, why, sizeof(why)))
 		return step.said.mask;
@@ -301,7 +328,7 @@ static void find_freq(char *buf, size_t size)
 	if (!buf[0] && step.layout && step.message.asked &&
 	    (profile_step__getenv(step.layout, step.record, "SLURM_ACCTG_FREQ", buf, size) ||
 	     freq__parse(buf, &f, err, sizeof(err))))
-		buf[0] = '\0';
+		memset(buf, 0, size);
 }
 
 /* Slurm has the user's rights while it forks tasks: the kernel says whose step it is. */
@@ -314,7 +341,8 @@ static void learn_user(void)
 		say("Slurm's record of the step names another user than its tasks are started as: "
 		    "--profile is taken as not given");
 		m->asked = 0;
-		m->families[0] = m->freq[0] = '\0';
+		memset(m->families, 0, sizeof(m->families));
+		memset(m->freq, 0, sizeof(m->freq));
 		step.layout = NULL;
 		atomic_store(&step.asked, PROFILE_NONE);
 	}
@@ -327,12 +355,15 @@ static void learn_user(void)
 
 int acct_gather_profile_p_task_start(uint32_t task)
 {
+	struct jpc_step known = step.message;
+
 	if (!step.sink || step.tasks_begun)
 		return SLURM_SUCCESS;
 	step.tasks_begun = true;
 	find_freq(step.message.freq, sizeof(step.message.freq));
 	learn_user();
-	sink__step(step.sink, &step.message, 0);
+	if (memcmp(&known, &step.message, sizeof(known)) != 0)
+		sink__step(step.sink, &step.message, 0);
 	return SLURM_SUCCESS;
 }
 

@@ -46,7 +46,7 @@ static int peek(const void *base, size_t offset, void *to, size_t size)
 	return n < 0 ? -errno : (size_t)n == size ? 0 : -EFAULT;
 }
 
-/* A text that may end just before a page that is not there. */
+/* A text that may end just before a page that is not there; what is behind its end stays there. */
 static int peek_text(const char *text, char *buf, size_t size)
 {
 	size_t at = 0;
@@ -55,11 +55,14 @@ static int peek_text(const char *text, char *buf, size_t size)
 		size_t page = 4096 - ((uintptr_t)(text + at) & 4095);
 		size_t len = page < size - at ? page : size - at;
 		int err = peek(text, at, buf + at, len);
+		char *end = err ? NULL : memchr(buf + at, 0, len);
 
 		if (err)
 			return err;
-		if (memchr(buf + at, 0, len))
+		if (end) {
+			memset(end, 0, buf + size - end);
 			return 0;
+		}
 		at += len;
 	}
 	return -E2BIG;

@@ -34,7 +34,7 @@ struct profile_layout {
 	uint16_t acctg_freq; /* char *, within that message */
 };
 
-/* Of a version as slurm_api_version() gives it; NULL: not known. */
+/* Of a version as SLURM_VERSION_NUM() makes it; NULL: not known. */
 const struct profile_layout *profile_layout__find(uint32_t version);
 
 struct profile_step {
