@@ -296,7 +296,7 @@ def batch(site, server):
 def het(site, server):
     s = site.cluster.srun(["--profile=task", "-n2", ":", "--profile=none", "-n1"], ["true"])
     is_equal("het: srun's status", s.end(), 0)
-    ids = sorted(int(os.path.basename(p).split(".")[1]) for p in glob.glob(s.dir + "/out.*"))
+    ids = sorted({int(os.path.basename(p).split(".")[1]) for p in glob.glob(s.dir + "/out.*")})
     is_equal("het: each its own", [Heard(server, i).steps[0]["families"] for i in ids],
              ["task", "none"])
 
