@@ -327,6 +327,24 @@ def configuration(site, server):
               "ProfileJobprofSocket": site.path})
 
 
+def bad_default(site, server):
+    """A word that is none does not stop Slurm; its own sh5util finds the directory."""
+    conf = os.path.join(os.path.dirname(site.cluster.conf), "acct_gather.conf")
+    d = public_dir()
+    other = os.path.join(d, "slurm.conf")
+    for name, extra in ((conf, "ProfileHDF5Default=Task,bogus\n"), (site.cluster.conf, "")):
+        with open(name) as f, open(os.path.join(d, os.path.basename(name)), "w") as to:
+            to.write(f.read() + extra)
+    p = subprocess.run([STOCK, "-j", "1"], env=dict(site.cluster.env, SLURM_CONF=other), cwd=d,
+                       stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+    lines = [l for l in p.stderr.splitlines() if "ProfileHDF5Default" in l and "bogus" in l and
+             "specified more" not in l]
+    is_true("a bad default: one line that says what is good", len(lines) == 1 and
+            "\"bogus\"" in lines[0] and "lustre" in lines[0], p.stderr)
+    is_true("a bad default: nobody ends for it", "atal" not in p.stderr and
+            site.cluster.profile in p.stderr, p.stderr)
+
+
 def default(site, server):
     s, _, _ = job(site, [], "sleep 1.3", freq=None)
     h = closed(server, s)
@@ -429,7 +447,7 @@ def on_second():
     site = Site("v2", of_other_patch_level(), acct=["ProfileHDF5Default=Task,sched"],
                 conf=["JobAcctGatherParams=OverMemoryKill"])
     server = site.listen()
-    together(some([configuration, default, memory_limit], site, server))
+    together(some([configuration, bad_default, default, memory_limit], site, server))
     is_equal("every packet is as the protocol says, second site", server.errors, [])
     server.stop()
     for test in chosen((absent, hung, restarted)):

@@ -62,11 +62,11 @@ static struct {
 	_Atomic uint32_t asked;
 } step;
 
-/* The number of a plugin that Slurm has loaded already, so of the Slurm that runs; 0: this is none,
- * or one for SPANK, where Slurm is less strict. */
-static uint32_t version_of(const struct link_map *m)
+/* The number of another plugin, so of the Slurm that runs; 0: it is none, or one for SPANK, where
+ * Slurm is less strict. */
+static uint32_t version_of(const char *path, int flags)
 {
-	void *so = m->l_name[0] ? dlopen(m->l_name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *so = *path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | flags) : NULL;
 	const uint32_t *version;
 	const char *type;
 	uint32_t v = 0;
@@ -81,9 +81,8 @@ static uint32_t version_of(const struct link_map *m)
 	return v >= API_OLDEST && v <= API_NEWEST ? v : 0;
 }
 
-/* Before Slurm looks at the number: what was built for one release runs with the others whose calls
- * are the same. Of a later one nobody knows, and Slurm says so at its start. */
-__attribute__((constructor)) static void take_version(void)
+/* Of what Slurm has loaded already. */
+static uint32_t loaded_version(void)
 {
 	void *self = dlopen(NULL, RTLD_LAZY);
 	struct link_map *m = NULL;
@@ -91,9 +90,40 @@ __attribute__((constructor)) static void take_version(void)
 
 	if (self && !dlinfo(self, RTLD_DI_LINKMAP, &m))
 		for (; m && !v; m = m->l_next)
-			v = version_of(m);
+			v = version_of(m->l_name, RTLD_NOLOAD);
 	if (self)
 		dlclose(self);
+	return v;
+}
+
+/* Of what every Slurm has beside its library, for programs that load this plugin first. */
+static uint32_t neighbours_version(void)
+{
+	static const char *const names[] = {"jobacct_gather_linux.so", "select_cons_tres.so",
+					    "hash_k12.so"};
+	char path[PATH_MAX];
+	uint32_t v = 0;
+	Dl_info lib;
+
+	if (!slurm_info || !dladdr((void *)slurm_info, &lib) || !strchr(lib.dli_fname, '/'))
+		return 0;
+	for (size_t i = 0; !v && i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%.*s/%s",
+			 (int)(strrchr(lib.dli_fname, '/') - lib.dli_fname), lib.dli_fname,
+			 names[i]);
+		v = version_of(path, 0);
+	}
+	return v;
+}
+
+/* Before Slurm looks at the number: what was built for one release runs with the others whose calls
+ * are the same. Of a later one nobody knows, and Slurm says so at its start. */
+__attribute__((constructor)) static void take_version(void)
+{
+	uint32_t v = loaded_version();
+
+	if (!v)
+		v = neighbours_version();
 	if (v)
 		plugin_version = v;
 }

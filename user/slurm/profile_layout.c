@@ -21,9 +21,9 @@
  */
 static const struct profile_layout layouts[] = {
 	{RELEASE(22, 5), true, 112, 120, 256, 352, 432, 680, 432},
-	{RELEASE(23, 11), false, 112, 120, 272, 368, 448, 808, 448},
-	{RELEASE(24, 11), false, 120, 128, 280, 376, 456, 816, 456},
-	{RELEASE(25, 11), false, 120, 128, 288, 384, 464, 832, 464},
+	{RELEASE(23, 11), true, 112, 120, 272, 368, 448, 808, 448},
+	{RELEASE(24, 11), true, 120, 128, 280, 376, 456, 816, 456},
+	{RELEASE(25, 11), true, 120, 128, 288, 384, 464, 832, 464},
 };
 
 _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "the table is for LP64");
