@@ -391,6 +391,17 @@ def restarted(site):
     second.stop()
 
 
+def reconfigured(site):
+    """slurmd puts the plugin away, and loads it again."""
+    server = site.listen()
+    site.cluster.command("scontrol", "reconfigure")
+    s, status, _ = job(site, ["--profile=task"], "sleep 1.3")
+    h = closed(server, s)
+    is_equal("reconfigured: all as before", [status, h.steps[0]["families"], sorted(h.tables)],
+             [0, "task", ["Tasks/0"]])
+    server.stop()
+
+
 def absent(site):
     s, status, seconds = job(site, ["--profile=task"], "sleep 1.3")
     lines = site.logged(s.id)
@@ -450,7 +461,7 @@ def on_second():
     together(some([configuration, bad_default, default, memory_limit], site, server))
     is_equal("every packet is as the protocol says, second site", server.errors, [])
     server.stop()
-    for test in chosen((absent, hung, restarted)):
+    for test in chosen((reconfigured, absent, hung, restarted)):
         run_one(named(test, site))
 
 

@@ -2,6 +2,8 @@
 #include "slurm/profile_layout.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -16,14 +18,23 @@
 #define ENV_MAX		      65536 /* variables that are looked at */
 
 /*
- * LP64. In 23.11 the addresses and names of the nodes came before the rest, in 24.11 the step's id
- * began with a SLUID, in 25.11 the task counts of a heterogeneous step came in.
+ * All behind a condition and a mutex, whose sizes differ by machine; here they are x86's. In 23.11
+ * the addresses and names of the nodes came before the rest, in 24.11 the step's id began with a
+ * SLUID, in 25.11 the task counts of a heterogeneous step came in. A row is added when it was run
+ * with that release, not before: 22.05.8, 23.11.4, 24.11.5 and 25.11.2 were, on x86-64.
  */
+#define AT(offset) ((offset) + sizeof(pthread_cond_t) - 48 + sizeof(pthread_mutex_t) - 40)
+#define ROW(major, minor, job, step, env, uid, profile, msg, freq)                                \
+	{                                                                                         \
+		RELEASE(major, minor), AT(job), AT(step), AT(env), AT(uid), AT(profile), AT(msg), \
+			freq                                                                      \
+	}
+
 static const struct profile_layout layouts[] = {
-	{RELEASE(22, 5), true, 112, 120, 256, 352, 432, 680, 432},
-	{RELEASE(23, 11), true, 112, 120, 272, 368, 448, 808, 448},
-	{RELEASE(24, 11), true, 120, 128, 280, 376, 456, 816, 456},
-	{RELEASE(25, 11), true, 120, 128, 288, 384, 464, 832, 464},
+	ROW(22, 5, 112, 120, 256, 352, 432, 680, 432),
+	ROW(23, 11, 112, 120, 272, 368, 448, 808, 448),
+	ROW(24, 11, 120, 128, 280, 376, 456, 816, 456),
+	ROW(25, 11, 120, 128, 288, 384, 464, 832, 464),
 };
 
 _Static_assert(sizeof(long) == 8 && sizeof(void *) == 8, "the table is for LP64");

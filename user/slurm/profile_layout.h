@@ -7,7 +7,6 @@
 #ifndef JP_SLURM_PROFILE_LAYOUT_H
 #define JP_SLURM_PROFILE_LAYOUT_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +23,6 @@
 /* Bytes from the start of the record. */
 struct profile_layout {
 	uint32_t release; /* SLURM_VERSION_NUM(major, minor, 0) */
-	bool proven;	  /* run with that release; else worked out from its sources only */
 	uint16_t job_id;
 	uint16_t step_id;
 	uint16_t env; /* char **, the tasks' environment */
