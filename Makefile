@@ -65,7 +65,8 @@ BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # In the build directory: each one is whole in itself.
 SKEL     := $(B)/skel/jobprof.skel.h
 # What needs Slurm's headers is in the plugins only.
-LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/spank_jobprof.c,$(wildcard user/*/*.c))
+SLURM_INCLUDE ?= /usr/include
+LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/%_jobprof.c,$(wildcard user/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
 VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out user/cmd/jobprofd.c user/cmd/jobprof-%.c,$(wildcard user/cmd/*.c)))
@@ -170,7 +171,7 @@ test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
 include tests/fuzz/fuzz.mk
-include user/client/lib.mk user/slurm/spank.mk
+include user/client/lib.mk user/slurm/spank.mk user/slurm/profile.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf
