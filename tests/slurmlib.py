@@ -5,7 +5,7 @@ import pwd
 import re
 
 from daemonlib import *
-import lib
+import daemonlib
 
 TESTBED = os.path.join(ROOT, "scripts", "testbed")
 STOCK = "/usr/bin/sh5util"
@@ -98,8 +98,9 @@ class Cluster:
 
     def down(self):
         if os.path.isdir(self.dir):
+            # in a session of its own: what ends the test's processes must not end this
             subprocess.run([TESTBED, "down", self.dir], stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL, timeout=60)
+                           stdout=subprocess.DEVNULL, start_new_session=True, timeout=60)
 
 
 class Job:
@@ -177,7 +178,7 @@ class Profiler(Daemon):
     """jobprofd for jobs of clusters."""
 
     def __init__(self, interval=0.25, **settings):
-        super().__init__(interval, **settings)
+        super().__init__(interval, nice=-10, **settings)
 
     def path_of(self, job, step, node, user="root"):
         return os.path.join(self.hdf5, user, "%s_%s_%s.h5" % (job, step, node))
@@ -208,6 +209,24 @@ class Profiler(Daemon):
             return "got %s, wanted %s; jobprofd said %s" % (
                 self.of_job(job, user), names,
                 [l for l in self.said().splitlines() if str(job) in l][-8:])
+
+
+UNTIL = ["sh", "-c", "until [ -e go ]; do sleep 0.1; done"]  # a task that ends at let_go()
+
+
+def let_go(srun):
+    with open(os.path.join(srun.dir, "go"), "w"):
+        pass
+
+
+def public_copy(program):
+    """A copy that every user can run, wherever the build is."""
+    path = os.path.join(TMP, "bin", os.path.basename(program))
+    with daemonlib._lock:
+        os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+        if not os.path.exists(path):
+            shutil.copy(program, path)
+    return path
 
 
 def name_of(job, step, node):

@@ -191,6 +191,23 @@ static void print_perf(const char *key, const void *field, FILE *f)
 	fprintf(f, "%s=%s\n", key, perf_names[*(const enum config_perf *)field]);
 }
 
+static int parse_bool(const char *text, void *field, char *err, size_t errlen)
+{
+	bool yes = !strcasecmp(text, "yes");
+
+	if (!yes && strcasecmp(text, "no")) {
+		snprintf(err, errlen, "\"%s\" is not one of yes, no", text);
+		return -EINVAL;
+	}
+	*(bool *)field = yes;
+	return 0;
+}
+
+static void print_bool(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, *(const bool *)field ? "yes" : "no");
+}
+
 #define BUDGET_MIN 0.01
 #define BUDGET_MAX 20.0
 
@@ -233,6 +250,7 @@ static const struct value_type type_publish = {parse_publish, print_double};
 static const struct value_type type_pattern = {parse_pattern, print_patterns};
 static const struct value_type type_perf = {parse_perf, print_perf};
 static const struct value_type type_budget = {parse_budget, print_double};
+static const struct value_type type_bool = {parse_bool, print_bool};
 static const struct value_type type_level = {parse_level, print_level};
 
 /* clang-format off */
@@ -273,6 +291,14 @@ static const struct config_key keys[] = {
 	 "How events are counted: exact, sampled, off; auto is the first of them that fits PerfBudget."},
 	{"PerfBudget", &type_budget, offsetof(struct config, perf_budget), "1", NULL, 0,
 	 "Percent of each CPU that counting events may cost, 0.01 to 20."},
+	{"Families", &type_words, offsetof(struct config, families), "all", NULL, 0,
+	 "What steps may ask for, beside ProfileHDF5Default's: the families whose programs are loaded."},
+	{"Socket", &type_path, offsetof(struct config, socket), "/run/jobprof/jobprofd.sock", NULL, 0,
+	 "Where Slurm's plugins and users' programs talk to jobprofd."},
+	{"AdminGroup", &type_name, offsetof(struct config, admin_group), NULL, "root only", 0,
+	 "The group whose members may see every user's rows through the socket."},
+	{"AutoMerge", &type_bool, offsetof(struct config, auto_merge), "no", NULL, 0,
+	 "yes: a job's files are merged when it has ended, as its user, on its first node."},
 	{"LogLevel", &type_level, offsetof(struct config, log_level), "info", NULL, 0,
 	 "error, warn, info or debug."},
 };
@@ -334,6 +360,9 @@ void config__free(struct config *c)
 	free(c->writer);
 	free(c->btf);
 	free(c->perf_events);
+	free(c->families);
+	free(c->socket);
+	free(c->admin_group);
 	for (unsigned i = 0; i < c->n_cgroup_patterns; i++)
 		free(c->cgroup_patterns[i]);
 	for (unsigned i = 0; i < CONFIG_KEYS; i++)

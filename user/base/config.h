@@ -3,6 +3,7 @@
 #ifndef JP_BASE_CONFIG_H
 #define JP_BASE_CONFIG_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/freq.h"
@@ -33,6 +34,10 @@ struct config {
 	char *perf_events; /* PerfEvents, as written: names are the caller's to check */
 	enum config_perf perf_mode; /* PerfMode */
 	double perf_budget;	    /* PerfBudget, percent of each CPU */
+	char *families;		    /* Families, as written: names are the caller's to check */
+	char *socket;		    /* Socket; absolute */
+	char *admin_group;	    /* AdminGroup */
+	bool auto_merge;	    /* AutoMerge */
 	enum log_level log_level;   /* LogLevel */
 	char *where[CONFIG_KEYS];   /* by key: FILE:LINE that said it, NULL: it is the default */
 };

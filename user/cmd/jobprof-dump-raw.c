@@ -145,6 +145,7 @@ static const char *gtid_source(uint32_t source)
 		[JP_GTID_PATH] = "path",
 		[JP_GTID_ENVIRON] = "environ",
 		[JP_GTID_EXEC] = "exec",
+		[JP_GTID_TOLD] = "told",
 	};
 
 	return source < N(names) ? names[source] : "?";

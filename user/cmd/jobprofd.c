@@ -296,9 +296,20 @@ static int check_events(const struct config *c)
 	return -EINVAL;
 }
 
-static int load_config(const struct args *a, struct config *c, unsigned *families)
+static int read_families(const char *key, const char *list, unsigned *families)
 {
 	char bad[64];
+
+	if (!list || !family__parse(list, families, bad, sizeof(bad)))
+		return 0;
+	log_error("%s=%s: unknown word \"%s\": want all, none, task, or families of jobprof list",
+		  key, list, bad);
+	return -EINVAL;
+}
+
+static int load_config(const struct args *a, struct config *c, unsigned *families,
+		       unsigned *may_ask)
+{
 	int err = 0;
 
 	if (a->config_given || !access(a->config, F_OK))
@@ -309,13 +320,10 @@ static int load_config(const struct args *a, struct config *c, unsigned *familie
 		err = override(&c->btf, a->btf);
 	if (!err)
 		err = override(&c->state_dir, a->state_dir);
-	if (!err && c->hdf5_default && family__parse(c->hdf5_default, families, bad, sizeof(bad))) {
-		log_error("ProfileHDF5Default=%s: unknown word \"%s\": want all, none, task, or "
-			  "families "
-			  "of jobprof list",
-			  c->hdf5_default, bad);
-		err = -EINVAL;
-	}
+	if (!err)
+		err = read_families("ProfileHDF5Default", c->hdf5_default, families);
+	if (!err)
+		err = read_families("Families", c->families, may_ask);
 	if (!err)
 		err = check_patterns(c);
 	if (!err)
@@ -367,12 +375,13 @@ static void say_ready(int fd)
 		close(fd);
 }
 
-static int serve(const struct args *a, struct config *c, unsigned families)
+static int serve(const struct args *a, struct config *c, unsigned families, unsigned may_ask)
 {
 	char writer[4200];
 	struct daemon_opts o = {
 		.cfg = c,
 		.families = families,
+		.may_ask = may_ask,
 		.writer = writer,
 		.pin_dir = c->pin_dir,
 		.raw_tp = a->raw_tp,
@@ -402,7 +411,7 @@ static int serve(const struct args *a, struct config *c, unsigned families)
 	if (err)
 		return 1;
 	if (!c->hdf5_default || !strcasecmp(c->hdf5_default, "none"))
-		log_info("ProfileHDF5Default is None: no step is profiled");
+		log_info("ProfileHDF5Default is None: only steps that ask for it are profiled");
 	say_ready(ready);
 	err = daemon__loop(d);
 	sd_notify(0, "STOPPING=1");
@@ -415,7 +424,7 @@ int main(int argc, char **argv)
 {
 	struct config c = {};
 	struct args a = {};
-	unsigned families = 0;
+	unsigned families = 0, may_ask = 0;
 	int status;
 
 	log__init("jobprofd", LOGL_INFO);
@@ -425,7 +434,7 @@ int main(int argc, char **argv)
 		return check_features(a.btf);
 	if (config__init(&c))
 		return 1;
-	if (load_config(&a, &c, &families)) {
+	if (load_config(&a, &c, &families, &may_ask)) {
 		config__free(&c);
 		return 1;
 	}
@@ -436,7 +445,7 @@ int main(int argc, char **argv)
 	} else if (a.check_bpf) {
 		status = check_bpf(&c);
 	} else {
-		status = serve(&a, &c, families);
+		status = serve(&a, &c, families, may_ask);
 	}
 	config__free(&c);
 	return status;

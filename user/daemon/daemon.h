@@ -17,6 +17,7 @@
 struct daemon_opts {
 	const struct config *cfg;
 	unsigned families; /* of steps nobody asked for by name; 0: none is profiled */
+	unsigned may_ask;  /* what else steps may ask for: its programs are loaded */
 	const char *writer;
 	const char *pin_dir;		   /* NULL: pin nothing */
 	const char *config_path;	   /* read again at SIGHUP; NULL: never */

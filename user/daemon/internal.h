@@ -4,6 +4,7 @@
 
 #include "daemon/daemon.h"
 #include "daemon/events.h"
+#include "daemon/request.h"
 #include "job/layout.h"
 
 #define MAX_ROWS 16
@@ -26,18 +27,30 @@ struct daemon {
 	unsigned nrows;
 	struct events events;
 	struct step *steps;
+	struct request *requests; /* of steps that are not there yet */
+	struct control *control;  /* NULL: no socket */
 	struct orphan *orphans;
 	int epfd, timerfd, sigfd, clockfd, lockfd;
+	bool guests; /* rows of others are there */
 	bool stop, finishing, handover, sync, sweep, wake, task_ended;
 	int stop_signal;
 	uint64_t rb_lost_seen, exhausted_seen;
 	uint64_t next_exhausted_ns;
+	uint64_t least_ns; /* shortest interval of the active steps */
 	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
 	char last_file[PUBLISH_PATH + 400];
 };
 
 /* roots.c: hierarchies, layouts and the trie of both. Logs. */
 int daemon_find_roots(struct daemon *d);
+/* told.c: requests of steps, and steps of requests; a place stands for a step whose cgroup is
+ * there. */
+struct step *daemon_step_at(const struct daemon *d, const struct place *p);
+bool daemon_step_is_at(const struct daemon *d, const struct step *s, const struct place *p);
+struct request *daemon_request(const struct daemon *d, uint64_t serial); /* NULL: not any more */
+struct request *daemon_request_at(struct daemon *d, const struct place *p, bool make);
+void daemon_claim_requests(struct daemon *d, uint64_t now);
+void daemon_flush_guests(struct daemon *d);
 /* recover.c: journals left by earlier runs. */
 void daemon_recover(struct daemon *d);
 /* steps.c: brings steps in line with the slots, and every step forward as far as it can go. */

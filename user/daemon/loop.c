@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/control.h"
 #include "daemon/internal.h"
 #include "store/series.h"
 
@@ -64,12 +65,24 @@ static void rescan(struct daemon *d, uint64_t now)
 	d->sync = true;
 }
 
+static bool is_ignored(const struct daemon *d, uint32_t slot)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (s->slot == slot)
+			return s->state == STEP_IGNORED;
+	return false;
+}
+
+/* That counts for somebody. */
 static bool any_slot(const struct daemon *d)
 {
 	uint32_t i;
 
 	for (i = JP_SLOT_FIRST; i < kern__nslots(d->env.k); i++)
-		if (kern__slot(d->env.k, i)->state == JP_SLOT_ACTIVE)
+		if (kern__slot(d->env.k, i)->state == JP_SLOT_ACTIVE &&
+		    !is_ignored(d, kern__slot(d->env.k, i)->step))
 			return true;
 	return false;
 }
@@ -208,14 +221,24 @@ static void arm(struct daemon *d, uint64_t now)
 	timerfd_settime(d->timerfd, TFD_TIMER_ABSTIME, &its, NULL);
 }
 
-static void schedule_sample(struct daemon *d, uint64_t now)
+static uint64_t least_interval(const struct daemon *d)
 {
 	uint64_t least = UINT64_MAX;
+	const struct step *s;
 	int i;
 
-	for (i = 0; i < SERIES_KINDS; i++)
-		if (d->env.interval_ns[i] && d->env.interval_ns[i] < least)
-			least = d->env.interval_ns[i];
+	for (s = d->steps; s; s = s->next)
+		for (i = 0; s->state == STEP_ACTIVE && i < SERIES_KINDS; i++)
+			if (s->interval_ns[i] && s->interval_ns[i] < least)
+				least = s->interval_ns[i];
+	return least;
+}
+
+static void schedule_sample(struct daemon *d, uint64_t now)
+{
+	uint64_t least = least_interval(d);
+
+	d->least_ns = least;
 	d->next_sample_ns = least == UINT64_MAX ? UINT64_MAX
 						: clock__next_aligned(now, d->env.boot0_ns,
 								      d->env.real0_ns, least);
@@ -236,6 +259,8 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 	uint64_t now = clock__boot_ns(), n;
 	int i, got;
 
+	if (least_interval(d) != d->least_ns)
+		schedule_sample(d, now);
 	arm(d, now);
 	got = epoll_wait(d->epfd, ev, 8, timeout_ms);
 	if (got < 0 && errno != EINTR)
@@ -248,8 +273,13 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 			take_signals(d, now);
 		else if (ev[i].data.fd == d->clockfd)
 			take_clock_step(d);
+		else if (d->control && ev[i].data.fd == control__fd(d->control))
+			control__turn(d->control, now);
 	}
 	take_events(d, now);
+	if (d->guests)
+		daemon_flush_guests(d);
+	d->guests = false;
 	if (now >= d->next_sample_ns) {
 		daemon_sample(d, now);
 		schedule_sample(d, clock__boot_ns());
@@ -272,13 +302,12 @@ int daemon__loop(struct daemon *d)
 
 void daemon_set_intervals(struct daemon *d)
 {
-	static const enum freq_name names[SERIES_KINDS] = {FREQ_TASK, FREQ_STEP, FREQ_LATENCY,
-							   FREQ_LATENCY};
-	int i;
+	struct step *s;
 
-	for (i = 0; i < SERIES_KINDS; i++)
-		d->env.interval_ns[i] =
-			(uint64_t)(freq__interval(&d->opts.cfg->freq, names[i]) * NSEC_PER_SEC);
+	d->env.freq = d->opts.cfg->freq;
+	for (s = d->steps; s; s = s->next)
+		if (!s->own_freq)
+			step__set_freq(s, &d->env.freq);
 	d->env.boot0_ns = clock__boot_ns();
 	d->env.real0_ns = clock__real_ns();
 	schedule_sample(d, d->env.boot0_ns);

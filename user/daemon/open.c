@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/control.h"
 #include "daemon/internal.h"
 
 #define LOCK_FD	     1000 /* below the usual limit, above what is usually open */
@@ -23,6 +24,19 @@ static int watch(struct daemon *d, int fd)
 	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
 
 	return fd < 0 || epoll_ctl(d->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+/* The socket is a help, not a need: steps are found by their cgroups too. */
+static void open_control(struct daemon *d)
+{
+	if (control__open(&d->control, d))
+		return;
+	if (watch(d, control__fd(d->control))) {
+		control__free(d->control, false);
+		d->control = NULL;
+	}
+	/* jobprof run has asked itself */
+	d->env.can_ask = d->control && !d->opts.embedded;
 }
 
 static int open_fds(struct daemon *d)
@@ -143,7 +157,7 @@ static int open_kern(struct daemon *d)
 			      .nslots = d->opts.cfg->max_slots,
 			      .nroots = d->nroots,
 			      .nodes = d->nodes,
-			      .families = d->opts.families,
+			      .families = d->opts.families | d->opts.may_ask,
 			      .events = d->events.ev,
 			      .nevents = d->events.n,
 			      .perf_mode = modes[d->opts.cfg->perf_mode],
@@ -223,6 +237,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		err = -ENOMEM;
 	if (!err) {
 		daemon_set_intervals(d);
+		open_control(d);
 		err = begin(d);
 	}
 	if (err) {
@@ -245,6 +260,13 @@ void daemon__free(struct daemon *d)
 
 	if (!d)
 		return;
+	control__free(d->control, d->handover);
+	while (d->requests) {
+		struct request *r = d->requests;
+
+		d->requests = r->next;
+		request__free(r);
+	}
 	while (d->steps) {
 		struct step *s = d->steps;
 

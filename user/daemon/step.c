@@ -11,16 +11,18 @@
 #include "fuse/counters.h"
 #include "sensor/cgroup.h"
 
-/* The series of each kind, and the histogram its rows are made of. */
+/* The series of each kind, what says how often it is sampled, and the histogram its rows are made
+ * of. */
 static const struct {
 	const char *name;
+	enum freq_name freq;
 	bool is_hist;
 	enum hist hist;
 } kinds[SERIES_KINDS] = {
-	[SERIES_TASKS] = {"Tasks", false, 0},
-	[SERIES_STEP] = {"Step", false, 0},
-	[SERIES_LATENCY] = {"RunLatency", true, HIST_RUN},
-	[SERIES_BLK_LATENCY] = {"BlkLatency", true, HIST_BLK},
+	[SERIES_TASKS] = {"Tasks", FREQ_TASK, false, 0},
+	[SERIES_STEP] = {"Step", FREQ_STEP, false, 0},
+	[SERIES_LATENCY] = {"RunLatency", FREQ_LATENCY, true, HIST_RUN},
+	[SERIES_BLK_LATENCY] = {"BlkLatency", FREQ_LATENCY, true, HIST_BLK},
 };
 
 static int grow_own(struct step *s)
@@ -62,11 +64,12 @@ void step_collect(struct step *s, const struct step_env *env)
 }
 
 /* Number of the interval an instant is in, counted on the wall clock as it was at boot0. */
-static uint64_t grid_of(const struct step_env *env, int kind, uint64_t boot_ns)
+static uint64_t grid_of(const struct step *s, const struct step_env *env, int kind,
+			uint64_t boot_ns)
 {
-	if (!env->interval_ns[kind])
+	if (!s->interval_ns[kind])
 		return 0;
-	return (env->real0_ns + (boot_ns - env->boot0_ns)) / env->interval_ns[kind];
+	return (env->real0_ns + (boot_ns - env->boot0_ns)) / s->interval_ns[kind];
 }
 
 void step_set_grid(struct step *s, const struct step_env *env)
@@ -75,7 +78,15 @@ void step_set_grid(struct step *s, const struct step_env *env)
 	int i;
 
 	for (i = 0; i < SERIES_KINDS; i++)
-		s->grid[i] = grid_of(env, i, now);
+		s->grid[i] = grid_of(s, env, i, now);
+}
+
+void step__set_freq(struct step *s, const struct freq *f)
+{
+	int i;
+
+	for (i = 0; i < SERIES_KINDS; i++)
+		s->interval_ns[i] = (uint64_t)(freq__interval(f, kinds[i].freq) * NSEC_PER_SEC);
 }
 
 struct step *step__new(const struct step_env *env, uint32_t slot)
@@ -92,17 +103,25 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	s->start_real_ns = clock__real_ns() - (clock__boot_ns() - info->start_ns);
 	s->clock_steps0 = env->clock_steps;
 	counters__add(env->k, JP_SLOT_OTHER, &s->others0);
-	s->state = env->families ? STEP_NEW : STEP_IGNORED;
+	s->state = env->families || env->can_ask ? STEP_NEW : STEP_IGNORED;
+	s->families = env->families;
+	step__set_freq(s, &env->freq);
 	step_set_grid(s, env);
 	step_select_columns(s, env);
+	step_parse_path(s, env);
 	return s;
 }
 
 void step__free(struct step *s)
 {
+	unsigned i;
+
 	if (!s)
 		return;
 	journal__free(s->journal);
+	for (i = 0; i < s->ntables; i++)
+		free(s->tables[i].last);
+	request__free(s->req);
 	free(s->tables);
 	free(s->own);
 	free(s->own_gtid);
@@ -110,9 +129,9 @@ void step__free(struct step *s)
 }
 
 /* A series none of whose columns was asked for has no columns at all. */
-static bool kind_wanted(const struct step *s, const struct step_env *env, int kind)
+static bool kind_wanted(const struct step *s, int kind)
 {
-	return env->interval_ns[kind] && s->sets[kind].ncols;
+	return s->interval_ns[kind] && s->sets[kind].ncols;
 }
 
 static int tell_table(struct step *s, struct table *t)
@@ -219,6 +238,10 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	rows__fill(&c, &t->prev, now, set->cols, set->ncols, cells);
 	if (!journal__row(s->journal, t->id, cells, set->ncols))
 		s->rows++;
+	if (!t->last)
+		t->last = malloc(set->ncols * sizeof(*t->last));
+	if (t->last)
+		memcpy(t->last, cells, set->ncols * sizeof(*t->last));
 	t->prev = *now;
 	t->peak_seen = now->totals.v[T_EXIT_MAXRSS];
 	t->peak = totals__rss(&now->totals);
@@ -226,8 +249,8 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 
 static bool is_due(const struct step *s, const struct step_env *env, int kind)
 {
-	return kind_wanted(s, env, kind) &&
-	       grid_of(env, kind, snapshot__boot_ns(env->snap)) != s->grid[kind];
+	return kind_wanted(s, kind) &&
+	       grid_of(s, env, kind, snapshot__boot_ns(env->snap)) != s->grid[kind];
 }
 
 /* Tables that get a row of this very snapshot see it there. */
@@ -261,6 +284,8 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		if (!t || !add_up(s, env, kind, JP_GTID_NONE, &now, &began))
 			return 0;
 		step_read_cgroup(s, env, now.cg);
+		memcpy(s->last_cg, now.cg, sizeof(s->last_cg));
+		s->have_last_cg = true;
 		put_row(s, env, t, &now, began);
 		return 1;
 	}
@@ -297,6 +322,8 @@ int step_try_commit(struct step *s)
 	for (i = 0; i < s->ntables; i++)
 		if (s->tables[i].told == TOLD_PENDING)
 			s->tables[i].told = err ? TOLD_NO : TOLD_YES;
+	if (err && s->req)
+		guests__forget_told(&s->req->guests);
 	return err;
 }
 
@@ -328,16 +355,30 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_find_tasks(s, env);
 	step_collect(s, env);
 	for (kind = 0; kind < SERIES_KINDS; kind++) {
-		if (!(all ? kind_wanted(s, env, kind) : is_due(s, env, kind)))
+		if (!(all ? kind_wanted(s, kind) : is_due(s, env, kind)))
 			continue;
 		n += kind_rows(s, env, kind);
-		s->grid[kind] = grid_of(env, kind, now);
+		s->grid[kind] = grid_of(s, env, kind, now);
 	}
 	if (!n)
 		return;
 	s->intervals++;
 	step_put_state(s, env);
 	step_commit(s, n);
+}
+
+void step__take_guests(struct step *s)
+{
+	struct guests *g = &s->req->guests;
+	unsigned rows;
+
+	if (s->req->news)
+		step_put_told(s);
+	s->req->news = false;
+	if (!guests__any(g))
+		return;
+	rows = guests__flush(g, s->journal, s->start_real_ns);
+	step_commit(s, rows);
 }
 
 void step__notice(struct step *s, const struct step_env *env)
@@ -367,6 +408,8 @@ void step__release(struct step *s, const struct step_env *env)
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
+	if (s->req)
+		step__take_guests(s);
 	step__rows(s, env, true);
 	step_put_end_attrs(s, env, reason);
 	kern__set_done(env->k, s->slot);

@@ -7,7 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/freq.h"
 #include "daemon/publication.h"
+#include "daemon/request.h"
 #include "fuse/rows.h"
 #include "fuse/snapshot.h"
 #include "job/layout.h"
@@ -42,6 +44,7 @@ struct table {
 	int gtid;	    /* JP_GTID_NONE: Step */
 	uint64_t peak;	    /* highest RSS since the last row, */
 	uint64_t peak_seen; /* and the T_EXIT_MAXRSS that went into it */
+	union cell *last;   /* its last row, NULL: none yet */
 	struct reading prev;
 };
 
@@ -57,13 +60,14 @@ struct step_env {
 	struct snapshot *snap;
 	const char *node_name;
 	const char *state_dir;
-	const char *hdf5_dir;
+	const char *hdf5_dir; /* NULL: not configured */
 	const char *cluster;
-	uint64_t interval_ns[SERIES_KINDS]; /* 0: off */
+	struct freq freq;	     /* of steps that did not ask for their own */
 	uint64_t boot0_ns, real0_ns; /* one instant on both clocks: rows fall on its multiples */
-	unsigned families;
+	unsigned families; /* of steps nobody asked for by name; 0: they are not profiled */
 	struct column pmu_cols[JP_PMU_EVENTS]; /* of the events that are counted */
 	unsigned npmu;
+	bool can_ask;  /* there is a socket to ask through */
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
 	uid_t uid;
 	gid_t gid;
@@ -86,6 +90,10 @@ struct step {
 	uint64_t clock_steps0;
 	struct totals others0; /* of slot 0 when the step began */
 	struct journal *journal;
+	unsigned families; /* what its tables hold */
+	bool own_freq;	   /* the intervals were asked for: a change of the configuration's is not
+			    * for it */
+	uint64_t interval_ns[SERIES_KINDS]; /* 0: off */
 	struct column_set sets[SERIES_KINDS];
 	uint32_t *own; /* its slots, see step_collect() */
 	int *own_gtid; /* of each: what they count for */
@@ -99,8 +107,12 @@ struct step {
 	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
 	bool said_full;
+	bool given_up;	     /* IGNORED for a reason that was said */
+	struct request *req; /* what was told of it, or NULL */
 	bool have_last_cg;
-	double last_cg[CG_N]; /* when a task last ended: the directory may be gone at the end */
+	/* in the last row, or since, when a task ended: slurmstepd removes one directory after the
+	 * other */
+	double last_cg[CG_N];
 	struct publication pub;
 	struct step *next;
 };
@@ -120,6 +132,10 @@ void step__rows(struct step *s, const struct step_env *env, bool all);
 void step__watch_peak(struct step *s, const struct step_env *env);
 /* Last row, end attributes: ENDING -> FINISHING. reason may be NULL (found out by itself). */
 void step__finish(struct step *s, const struct step_env *env, const char *reason);
+/* Journals what others have brought since the last time. */
+void step__take_guests(struct step *s);
+/* Its intervals from now on. */
+void step__set_freq(struct step *s, const struct freq *f);
 /* No task of the step can write its slots any more. */
 bool step__quiet(struct step *s, const struct step_env *env);
 /* Hands its slots back. */

@@ -40,8 +40,8 @@ static void put_modes(struct step *s, const struct step_env *env)
 
 		snprintf(name, sizeof(name), "Mode %s", family__name(f));
 		journal__attr_str(s->journal, name,
-				  env->families & f ? kern__family_mode(env->k, f)
-						    : "off: not asked for");
+				  s->families & f ? kern__family_mode(env->k, f)
+						  : "off: not asked for");
 	}
 }
 
@@ -83,6 +83,7 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	if (s->ids.sluid[0])
 		journal__attr_str(j, "SLUID", s->ids.sluid);
 	put_modes(s, env);
+	step_put_told(s);
 	journal__attr_str(j, "Unknown Columns",
 			  cpufreq__khz(0, s->start_boot_ns) ? "GPUMemMB" : "GPUMemMB,CPUFrequency");
 	if (kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE)
@@ -159,10 +160,18 @@ void step_label(struct step *s, const struct step_env *env, pid_t pid)
 }
 
 /* The worst end of the step's tasks, as slurmstepd would sum it up: a signal before a status. */
+static void worse(int *status, int other)
+{
+	if (WIFSIGNALED(other) ||
+	    (!WIFSIGNALED(*status) && WEXITSTATUS(other) > WEXITSTATUS(*status)))
+		*status = other;
+}
+
 static bool worst_exit(const struct step *s, const struct step_env *env, int *status)
 {
 	bool any = false;
 	uint32_t slot;
+	unsigned i;
 
 	*status = 0;
 	for_each_slot(slot, s)
@@ -172,9 +181,13 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 		if (!(info->flags & JP_SLOT_F_EXITED))
 			continue;
 		any = true;
-		if (WIFSIGNALED(info->exit_code) ||
-		    (!WIFSIGNALED(*status) && WEXITSTATUS(info->exit_code) > WEXITSTATUS(*status)))
-			*status = info->exit_code;
+		worse(status, info->exit_code);
+	}
+	for (i = 0; !any && s->req && i < s->req->ntasks; i++) {
+		if (!s->req->tasks[i].ended)
+			continue;
+		any = true;
+		worse(status, s->req->tasks[i].status);
 	}
 	return any;
 }
@@ -191,12 +204,15 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 {
 	char text[64];
 	int status;
-	bool known = worst_exit(s, env, &status);
+	/* what holds an extern step open is always killed by Slurm in the end */
+	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, env, &status);
 
 	if (known)
 		journal__attr_i32(s->journal, "Exit Status",
 				  WIFSIGNALED(status) ? 128 + WTERMSIG(status)
 						      : WEXITSTATUS(status));
+	if (!reason && s->req && s->req->reason[0])
+		reason = s->req->reason;
 	if (reason) {
 		journal__attr_str(s->journal, "End Reason", reason);
 	} else if (oom_kills(s, env)) {
@@ -229,6 +245,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Counter Failures", st->pmu_fail},
 		{"Lost Samples", st->pmu_lost},
 		{"Missed Switches", st->pmu_missed},
+		{"Refused Rows", s->req ? s->req->guests.refused : 0},
 	};
 	size_t i;
 
@@ -261,7 +278,7 @@ static void put_others(struct step *s, const struct step_env *env)
 
 	counters__add(env->k, JP_SLOT_OTHER, &now);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (others[i].family & env->families & kern__families(env->k))
+		if (others[i].family & s->families & kern__families(env->k))
 			journal__attr_f64(
 				s->journal, others[i].name,
 				(double)(now.v[others[i].total] - s->others0.v[others[i].total]) *
@@ -277,7 +294,7 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 	put_reason(s, env, reason);
 	put_losses(s, env);
 	/* sampling may have become less frequent */
-	if (env->families & FAM_PERF)
+	if (s->families & FAM_PERF)
 		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
 	put_others(s, env);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);

@@ -36,8 +36,9 @@ void step_select_columns(struct step *s, const struct step_env *env)
 
 	for (i = 0; i < SERIES_KINDS; i++) {
 		s->sets[i].series = step_series(i);
-		s->sets[i].ncols = series__select(s->sets[i].series, env->families | FAM_BASE,
-						  s->sets[i].cols, MAX_COLUMNS);
+		s->sets[i].ncols =
+			series__select(s->sets[i].series, s->families ? s->families | FAM_BASE : 0,
+				       s->sets[i].cols, MAX_COLUMNS);
 		if (env->npmu)
 			put_events(&s->sets[i], env);
 	}

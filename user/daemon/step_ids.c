@@ -173,39 +173,67 @@ static void name_user(struct step *s, const struct step_env *env)
 	struct passwd *pw = getpwuid(s->uid);
 
 	if (!env->embedded)
-		s->gid = pw ? pw->pw_gid : s->uid;
+		s->gid = s->req && s->req->known && s->req->info.gid != JPC_UNKNOWN
+				 ? s->req->info.gid
+			 : pw ? pw->pw_gid
+			      : s->uid;
 	if (!env->embedded && pw && str__safe_name(pw->pw_name))
 		str__copy(s->pub.user, sizeof(s->pub.user), pw->pw_name);
 	else if (!env->embedded)
 		snprintf(s->pub.user, sizeof(s->pub.user), "%u", s->uid);
 	s->pub.uid = s->uid;
 	s->pub.gid = s->gid;
-	snprintf(s->pub.dir, sizeof(s->pub.dir), "%s", env->hdf5_dir);
+	snprintf(s->pub.dir, sizeof(s->pub.dir), "%s", env->hdf5_dir ? env->hdf5_dir : "");
 }
 
 static bool give_up(struct step *s, const char *why)
 {
+	s->given_up = true;
 	log_warn("step at %s is not profiled: %s", s->path, why);
 	s->state = STEP_IGNORED;
 	return false;
 }
 
-/* Several slurmds on one host have a name each, which their paths say. */
+int step_parse_path(struct step *s, const struct step_env *env)
+{
+	int err = s->ids.has_step ? 0 : parse_path(s, env, s->path, &s->ids);
+
+	return err ? err : s->ids.has_step ? 0 : -EINVAL;
+}
+
+/* Root's word, through the socket. */
+static void take_told_ids(struct step *s)
+{
+	const struct jpc_step *told = s->req && s->req->known ? &s->req->info : NULL;
+
+	if (told && !s->ids.has_job && told->job_id != JPC_UNKNOWN) {
+		s->ids.has_job = true;
+		s->ids.job_id = told->job_id;
+	}
+	if (told && !s->uid_known && told->uid != JPC_UNKNOWN) {
+		s->uid_known = true;
+		s->uid = told->uid;
+	}
+}
+
+/* Several slurmds on one host have a name each, which slurmstepd tells and their paths may say. */
 const char *step_node(const struct step *s, const struct step_env *env)
 {
+	const struct request *r = s->req;
+
+	/* it becomes part of a file's name, where ".h5" is the end */
+	if (r && r->known && str__safe_name(r->info.node_name) && !strstr(r->info.node_name, ".h5"))
+		return r->info.node_name;
 	return s->ids.node[0] ? s->ids.node : env->node_name;
 }
 
 static bool find_out(struct step *s, const struct step_env *env, const struct step *all, bool last)
 {
 	char name[160];
-	int err;
 
-	if (!s->ids.has_step) {
-		err = parse_path(s, env, s->path, &s->ids);
-		if (err || !s->ids.has_step)
-			return give_up(s, "its directory has no valid step name");
-	}
+	if (step_parse_path(s, env))
+		return give_up(s, "its directory has no valid step name");
+	take_told_ids(s);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
 		ask_stepd(s, env);
 	find_uid(s, env);
@@ -224,10 +252,45 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 	return true;
 }
 
+/* What is asked for is known: SPANK has spoken before the tasks were forked, so when a task's first
+ * program runs, or there is none for long, nothing more will come. */
+static bool is_decided(const struct step *s, const struct step_env *env, bool last)
+{
+	const struct jp_slot *info = kern__slot(env->k, s->slot);
+	uint32_t slot;
+
+	if (last || !env->can_ask || s->ids.row->family != LAYOUT_SLURM ||
+	    (s->req && s->req->spank) || (info->flags & JP_SLOT_F_BASE) ||
+	    clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS)
+		return true;
+	for_each_slot(slot, s) if (kern__slot(env->k, slot)->root_pid) return true;
+	return false;
+}
+
+/* False: the step is not to be profiled. */
+static bool take_request(struct step *s, const struct step_env *env)
+{
+	const struct request *r = s->req;
+
+	s->families = r && r->asked_by ? r->families : env->families;
+	s->own_freq = r && r->own_freq;
+	step__set_freq(s, s->own_freq ? &r->freq : &env->freq);
+	step_select_columns(s, env);
+	return r && r->asked_by ? !r->none : env->families != 0;
+}
+
 void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last)
 {
-	if (s->state != STEP_NEW || !find_out(s, env, all, last))
+	if (s->state != STEP_NEW || !find_out(s, env, all, last) || !is_decided(s, env, last))
 		return;
+	if (!take_request(s, env)) {
+		s->state = STEP_IGNORED;
+		return;
+	}
+	if (!env->hdf5_dir) {
+		give_up(s, "ProfileHDF5Dir is not set");
+		return;
+	}
 	s->state = step_open_journal(s, env) ? STEP_IGNORED : STEP_ACTIVE;
 	step_set_grid(s, env);
 	if (s->state == STEP_ACTIVE)
@@ -245,12 +308,27 @@ static bool missed_exec(const struct jp_slot *info, const struct step_env *env)
 		info->start_ns < kern__control(env->k)->attached_ns + NSEC_PER_SEC);
 }
 
+/* Of all slots: the kernel may have made one since the step's were collected. */
 static bool has_lineage(const struct step *s, const struct step_env *env, pid_t root)
 {
 	uint32_t slot;
 
-	for_each_slot(slot,
-		      s) if (kern__slot(env->k, slot)->root_pid == (uint32_t)root) return true;
+	for (slot = JP_SLOT_FIRST; slot < kern__nslots(env->k); slot++) {
+		const struct jp_slot *info = kern__slot(env->k, slot);
+
+		if (info->state != JP_SLOT_FREE && info->step == s->slot &&
+		    info->root_pid == (uint32_t)root)
+			return true;
+	}
+	return false;
+}
+
+/* Has an earlier slot of the step that number? A task may have several. */
+static bool is_counted(const struct step *s, const struct step_env *env, unsigned at, int32_t gtid)
+{
+	while (at--)
+		if (kern__slot(env->k, s->own[at])->gtid == gtid)
+			return true;
 	return false;
 }
 
@@ -291,6 +369,18 @@ static void ask_processes(struct step *s, const struct step_env *env, uint32_t s
 	free(pids);
 }
 
+/* slurmstepd knows best which process is which task. */
+static void take_told_gtid(struct step *s, const struct step_env *env, uint32_t slot)
+{
+	const struct jp_slot *info = kern__slot(env->k, slot);
+	const struct told_task *t = NULL;
+
+	if (s->req && info->root_pid && info->gtid_source != JP_GTID_TOLD)
+		t = request__find_task(s->req, (pid_t)info->root_pid);
+	if (t)
+		kern__set_gtid(env->k, slot, (int)t->gtid, JP_GTID_TOLD);
+}
+
 /* Global ids of tasks that the kernel could not tell when they began. */
 void step_find_tasks(struct step *s, const struct step_env *env)
 {
@@ -311,10 +401,12 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 		} else if (info->gtid < 0 && ask && missed_exec(info, env)) {
 			ask_processes(s, env, slot);
 		}
-		if (info->gtid >= 0)
+		take_told_gtid(s, env, slot);
+		if (info->gtid >= 0 && !is_counted(s, env, i_, info->gtid))
 			seen++;
 		if (info->root_pid && !s->labelled && !(info->flags & JP_SLOT_F_EXITED)) {
 			step_label(s, env, info->root_pid);
+			step_put_told(s);
 			s->labelled = true;
 		}
 	}
@@ -356,14 +448,17 @@ void step_read_cgroup(const struct step *s, const struct step_env *env, double c
 	}
 	cgroup__read(&d, cg);
 	for (int i = 0; i < CG_N; i++)
-		if (isnan(cg[i]) && s->state == STEP_ENDING && s->have_last_cg)
+		if (isnan(cg[i]) && s->have_last_cg)
 			cg[i] = s->last_cg[i];
 }
 
 void step__remember_cgroup(struct step *s, const struct step_env *env)
 {
+	double cg[CG_N];
+
 	if (s->state != STEP_ACTIVE || !s->sets[SERIES_STEP].ncols)
 		return;
-	step_read_cgroup(s, env, s->last_cg);
+	step_read_cgroup(s, env, cg);
+	memcpy(s->last_cg, cg, sizeof(s->last_cg));
 	s->have_last_cg = true;
 }

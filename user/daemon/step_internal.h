@@ -16,6 +16,10 @@ int step_open_journal(struct step *s, const struct step_env *env);
 void step_put_state(struct step *s, const struct step_env *env);
 void step_put_start_attrs(struct step *s, const struct step_env *env);
 void step_put_end_attrs(struct step *s, const struct step_env *env, const char *reason);
+/* Attributes of what root told; they outrank the environment's. */
+void step_put_told(struct step *s);
+/* Its ids, as far as its path says them. 0 or -errno. */
+int step_parse_path(struct step *s, const struct step_env *env);
 /* Slurm's name of the node that the step runs on. */
 const char *step_node(const struct step *s, const struct step_env *env);
 void step_label(struct step *s, const struct step_env *env, pid_t pid);

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "daemon/step_internal.h"
 
-#define STATE_VERSION 4
+#define STATE_VERSION 5
 
 /* What J_STATE holds: this, then for every table its head and what its rows are differences of.
  * Read back only by the same build on the same boot. */
@@ -26,6 +26,9 @@ struct saved {
 	uint64_t rows, intervals, lost_rows;
 	uint32_t ntables;
 	uint32_t hier;
+	uint32_t families;
+	uint32_t own_freq;
+	uint64_t interval_ns[SERIES_KINDS];
 	struct cgroup_ids ids;
 	struct totals others0;
 	char path[JP_PATH_LEN];
@@ -194,6 +197,9 @@ void step_put_state(struct step *s, const struct step_env *env)
 	v->intervals = s->intervals;
 	v->lost_rows = s->lost_rows;
 	v->ntables = s->ntables;
+	v->families = s->families;
+	v->own_freq = s->own_freq;
+	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
 	v->ids = s->ids;
 	v->others0 = s->others0;
 	memcpy(v->path, s->path, sizeof(v->path));
@@ -211,6 +217,7 @@ struct scan {
 	bool ended;
 	bool foreign; /* has series that we do not know */
 	struct column_set sets[SERIES_KINDS];
+	struct guests guests; /* what of them must go on as it was */
 };
 
 static void take_meta(const struct journal_record *r, struct publication *p, struct scan *sc)
@@ -245,8 +252,12 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 		err = 0;
 		if (rec.type == J_META)
 			take_meta(&rec, p, sc);
+		else if (rec.type == J_SERIES && guests__taken(&sc->guests, rec.id))
+			;
 		else if (rec.type == J_SERIES)
 			sc->foreign |= step_take_columns(env, &rec, sc->sets) != 0;
+		else if (rec.type == J_ATTR && rec.str)
+			guests__remember_mark(&sc->guests, rec.name, rec.str);
 		else if (rec.type == J_END)
 			sc->ended = true;
 		else if (rec.type == J_STATE && rec.blob_len >= sizeof(struct saved)) {
@@ -296,6 +307,10 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 	s->intervals = v->intervals;
 	s->lost_rows = v->lost_rows;
 	s->ids = v->ids;
+	s->families = v->families;
+	s->own_freq = v->own_freq;
+	if (s->own_freq)
+		memcpy(s->interval_ns, v->interval_ns, sizeof(s->interval_ns));
 	if (same) /* other maps began at zero: nobody's counts of before are lost too */
 		s->others0 = v->others0;
 	else
@@ -326,6 +341,20 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 	return 0;
 }
 
+/* What others brought goes on under numbers that are not taken. */
+static struct request *earlier_request(const struct step *s, const struct step_env *env,
+				       const struct guests *g)
+{
+	struct place p = {.hier = kern__slot(env->k, s->slot)->hier, .step_id = s->ids.step_id};
+	struct request *r;
+
+	memcpy(p.job_path, s->path, s->ids.job_end);
+	r = request__new(&p);
+	if (r)
+		r->guests = *g;
+	return r;
+}
+
 static struct step *take_up(const struct step_env *env, const char *path, struct publication *p,
 			    const struct scan *sc)
 {
@@ -342,6 +371,8 @@ static struct step *take_up(const struct step_env *env, const char *path, struct
 		step__free(s);
 		return NULL;
 	}
+	if (sc->guests.next_id)
+		s->req = earlier_request(s, env, &sc->guests);
 	/* the settings may have changed, what its rows are may not */
 	memcpy(s->sets, sc->sets, sizeof(s->sets));
 	memcpy(s->path, v->path, sizeof(s->path));

@@ -73,6 +73,7 @@ void daemon_sync_steps(struct daemon *d)
 		if (!find_step(d, i, info->gen))
 			add_step(d, i);
 	}
+	daemon_claim_requests(d, clock__boot_ns());
 	for (s = d->steps; s; s = s->next) {
 		step__identify(s, &d->env, d->steps, false);
 		step__notice(s, &d->env);
@@ -214,6 +215,17 @@ static void drop_done(struct daemon *d)
 	}
 }
 
+/* Some step is not one that nobody wants. */
+static bool any_wanted(const struct daemon *d)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (s->state != STEP_IGNORED)
+			return true;
+	return false;
+}
+
 void daemon_advance(struct daemon *d, uint64_t now)
 {
 	struct orphan *o;
@@ -233,7 +245,7 @@ void daemon_advance(struct daemon *d, uint64_t now)
 		finish_file(d, &o->pub, now);
 	kern__reap(d->env.k);
 	drop_done(d);
-	if (d->steps)
+	if (any_wanted(d))
 		d->idle_since_ns = 0;
 	else if (!d->idle_since_ns)
 		d->idle_since_ns = now;

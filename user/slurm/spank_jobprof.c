@@ -106,6 +106,7 @@ static int take_option(int option, const char *value, int remote)
 		slurm_error("--%s: %s", options[option].name, why);
 		return remote ? 0 : -1;
 	}
+	memset(to[option], 0, kinds[option].room);
 	str__copy(to[option], kinds[option].room, value);
 	me.link.step.asked = 1;
 	return 0;
@@ -159,7 +160,6 @@ static void step_items(spank_t sp, struct jpc_step *s)
 		s->step_id = JPC_UNKNOWN;
 	s->uid = item_u32(sp, S_JOB_UID);
 	s->gid = item_u32(sp, S_JOB_GID);
-	s->restart = item_u32(sp, S_SLURM_RESTART_COUNT);
 	s->node_index = item_u32(sp, S_JOB_NODEID);
 	s->nnodes = item_count(sp, S_JOB_NNODES);
 	s->node_tasks = item_count(sp, S_JOB_LOCAL_TASK_COUNT);
@@ -199,14 +199,21 @@ static void step_env(spank_t sp, struct jpc_step *s)
 		{"SLURM_STEP_NODELIST", s->node_list, sizeof(s->node_list)},
 		{"SLURM_JOB_NODELIST", s->job_node_list, sizeof(s->job_node_list)},
 	};
-	char end[16];
+	char number[16];
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!job_env(sp, texts[i].name, texts[i].to, texts[i].size))
-			texts[i].to[0] = '\0';
+			memset(texts[i].to, 0, texts[i].size);
 	/* From 23.02 on. */
-	if (!job_env(sp, "SLURM_JOB_END_TIME", end, sizeof(end)) || parse_u32(end, &s->time_limit))
+	if (!job_env(sp, "SLURM_JOB_END_TIME", number, sizeof(number)) ||
+	    parse_u32(number, &s->time_limit))
 		s->time_limit = JPC_UNKNOWN;
+	/* The item is 0 in every run, in 22.05; a batch step has not even the variable yet. */
+	s->restart = item_count(sp, S_SLURM_RESTART_COUNT);
+	if (s->restart == JPC_UNKNOWN &&
+	    (!job_env(sp, "SLURM_RESTART_COUNT", number, sizeof(number)) ||
+	     parse_u32(number, &s->restart)))
+		s->restart = JPC_UNKNOWN;
 	spank_ids__het(s, job_env, sp);
 }
 

@@ -184,6 +184,15 @@ static unsigned chunk_limit(const struct plan *p)
 	return n > CHUNK_ROWS ? CHUNK_ROWS : n < 1 ? 1 : n;
 }
 
+/* Series whose tables differ in columns share their group. */
+static hid_t open_group(struct build *b, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (!strcmp(b->plan->series[k].name, b->plan->series[i].name))
+			return H5Iinc_ref(b->series[k].group) < 0 ? -1 : b->series[k].group;
+	return h5__create_group(b->node, b->plan->series[i].name);
+}
+
 static int open_series(struct build *b, unsigned i)
 {
 	const struct plan_series *ps = &b->plan->series[i];
@@ -196,7 +205,7 @@ static int open_series(struct build *b, unsigned i)
 	for (unsigned c = 0; unknown && c < ps->ncols; c++)
 		s->unknown[c] = h5__in_list(unknown->str, ps->cols[c].name);
 	s->mem = h5__row_type(ps->cols, ps->ncols, false);
-	s->group = ps->grouped ? h5__create_group(b->node, ps->name) : b->node;
+	s->group = ps->grouped ? open_group(b, i) : b->node;
 	return s->mem < 0 || s->group < 0 ? h5__error() : 0;
 }
 
@@ -312,6 +321,12 @@ static struct totals_row *totals_order(const struct build *b, unsigned series)
 	return rows;
 }
 
+/* Marks are numbers of names; tables in one group with columns of their own have no common row. */
+static bool has_totals(const struct plan_series *ps)
+{
+	return strcmp(ps->name, "User") && strcmp(ps->name, "Marks");
+}
+
 static int write_totals(const struct build *b, hid_t group, unsigned series)
 {
 	const struct plan_series *ps = &b->plan->series[series];
@@ -365,7 +380,8 @@ static int write_all_totals(const struct build *b)
 	if (group < 0)
 		return h5__error();
 	for (unsigned i = 0; !err && i < b->plan->nseries; i++)
-		err = write_totals(b, group, i);
+		if (has_totals(&b->plan->series[i]))
+			err = write_totals(b, group, i);
 	H5Gclose(group);
 	return err;
 }

@@ -128,8 +128,12 @@ static int add_series(struct plan *p, const struct journal_record *rec)
 	if (!series_ok(rec))
 		return -EINVAL;
 	for (unsigned i = 0; i < p->nseries; i++)
-		if (!strcmp(p->series[i].name, rec->name))
+		if (!strcmp(p->series[i].name, rec->name) &&
+		    (at < 0 || same_columns(&p->series[i], rec)))
 			at = i;
+	/* tables of one group may have columns of their own */
+	if (at >= 0 && p->series[at].grouped && rec->grouped && !same_columns(&p->series[at], rec))
+		at = -1;
 	if (p->series_of[rec->id] >= 0 && p->series_of[rec->id] != at)
 		return -EINVAL;
 	if (at >= 0) {

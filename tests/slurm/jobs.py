@@ -15,11 +15,13 @@ PLAIN = ("Array Job Id", "Array Task Id", "Het Job Id", "Het Job Offset", "Resta
 
 
 def serial(name, c, d):
-    s = c.srun(["-J", "one job", "-A", "acct", "-c2", "--mem=150"], ["sleep", "1.2"])
+    s = c.srun(["-w", c.nodes[0], "-J", "one job", "-A", "acct", "-c2", "--mem=150"], UNTIL)
     job, node = s.id, c.nodes[0]
     wait_until(lambda: os.path.exists(os.path.join(d.hdf5, "root", "." + name_of(job, 0, node))),
-               10, "the live file")
+               20, "the live file")
+    let_go(s)
     is_equal(name + ": srun's status", s.end(), 0)
+    ended = time.time_ns()
     path = d.get(job, 0, node)
     has_files(name, d, job, [name_of(job, 0, node)])
     is_equal(name + ": owner and mode", owned(path), [0, 0, 0o644, 0, 0, 0o700])
@@ -35,8 +37,7 @@ def serial(name, c, d):
     is_equal(name + ": what it is not is absent", picked(path, *PLAIN), [None] * len(PLAIN))
     rows = task_table(path)
     is_true(name + ": rows over the step", len(rows) >= 4 and
-            approx(rows["TimeNS"][-1] / 1e9 - picked(path, "Start TimeNS")[0] / 1e9, 1.2, 0, 0.7),
-            rows["TimeNS"])
+            approx(int(rows["TimeNS"][-1]), ended, 0, 1e9), (rows["TimeNS"], ended))
     merges(name, c, d, job, {"0": {node: ["0"]}})
 
 
@@ -58,15 +59,16 @@ def two_nodes(name, c, d):
 
 def several_steps(name, c, d):
     """Batch plus steps of other shapes, one after the other and at once; it is all another's."""
-    script = """srun -n1 sleep 0.4
-srun -N2 -n3 -c1 sleep 0.4
-srun --overlap -N1 -n1 sh -c 'sleep 0.4; exit 3' &
-srun --overlap -N1 -n2 sh -c 'sleep 0.4; kill -9 $$'
+    script = """srun -w FIRST -n1 sleep 0.6
+srun -N2 -n3 -c1 sleep 0.6
+srun --overlap --mem=20 -w FIRST -N1 -n1 sh -c 'sleep 0.6; exit 3' &
+srun --overlap --mem=20 -w FIRST -N1 -n2 sh -c 'sleep 0.6; kill -9 $$'
 wait
 i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done
 exit 5
 """
-    j = c.sbatch(script, ["-N2", "-n4"], user="nobody")
+    j = c.sbatch(script.replace("FIRST", c.nodes[0]), ["-N2", "-n4", "--ntasks-per-node=2"],
+                 user="nobody")
     is_equal(name + ": state", j.end(), "FAILED")
     a, b = c.nodes
     has_files(name, d, j.id, [name_of(j.id, s, n) for s, n in (
@@ -92,7 +94,7 @@ exit 5
 
 
 def array(name, c, d):
-    j = c.sbatch("sleep 0.5\n", ["--array=3,7"])
+    j = c.sbatch("sleep 0.5\n", ["--array=3,7", "-w", c.nodes[0]])
     first = j.id
     wait_until(lambda: set(c.command("squeue", "-h", "-t", "all", "-j", first, "-o", "%T")
                            .split()) == {"COMPLETED"}, 40, "the array to end")
@@ -120,24 +122,47 @@ def het_job(name, c, d):
                                                         "Het Job Offset"), [job, first, offset])
 
 
+def het_batch(name, c, d):
+    """A step over both components."""
+    j = c.sbatch("#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n2\n"
+                 "srun --het-group=0,1 sleep 0.7\nexit 6\n")
+    first = j.id
+    wait_until(lambda: c.state("%d+0" % first).startswith("FAILED"), 40, "the job to end")
+    found = {}
+    for job, step in ((first, "batch"), (first, 0), (first + 1, 0)):
+        files = wait_until(lambda: glob.glob(d.path_of(job, step, "*")), 20, "the files")
+        found[job, step] = picked(files[0], "Het Job Id", "Het Job Offset", "Exit Status",
+                                  "Number of Tasks") + [tasks_of(files[0])]
+    is_equal(name + ": ids, ends, tasks", found, {(first, "batch"): [first, 0, 6, 1, [0]],
+                                                  (first, 0): [first, 0, 0, 1, [0]],
+                                                  (first + 1, 0): [first, 1, 0, 2, [1, 2]]})
+
+
 def another_user(name, c, d):
-    s = c.srun([], ["sh", "-c", "sleep 0.5; id -u"], user="nobody")
+    node = c.nodes[1]
+    s = c.srun(["-w", node], ["sh", "-c", "sleep 0.5; id -u"], user="nobody")
     is_equal(name + ": srun's status", s.end(), 0)
-    path = d.get(s.id, 0, c.nodes[0], "nobody")
+    path = d.get(s.id, 0, node, "nobody")
     his = [NOBODY.pw_uid, NOBODY.pw_gid]
     is_equal(name + ": owner and mode", owned(path), his + [0o644] + his + [0o700])
     is_equal(name + ": who", [s.out().strip()] + picked(path, "User", "UID"),
              [str(NOBODY.pw_uid), "nobody", NOBODY.pw_uid])
     p = subprocess.run(as_user("daemon") + ["cat", path], capture_output=True)
     is_true(name + ": nobody else reads it", p.returncode, "it could be read")
-    merges(name, c, d, s.id, {"0": {c.nodes[0]: ["0"]}}, "nobody")
+    merges(name, c, d, s.id, {"0": {node: ["0"]}}, "nobody")
+    merged = os.path.join(s.dir, "job.h5")
+    out_of(as_user("nobody") + [public_copy(JOBPROF), "merge", "-j", s.id, "-p", d.hdf5,
+                                "-o", merged], env=c.env, cwd=s.dir)
+    is_equal(name + ": merges it himself", [os.stat(merged).st_uid, steps_in(merged),
+                                            d.of_job(s.id, "nobody")],
+             [NOBODY.pw_uid, {"0": {node: ["0"]}}, []])
 
 
 def interactive(name, c, d):
     """salloc without a command: Slurm runs the shell as a step."""
     master, slave = pty.openpty()
-    p = start(["setsid", "-c", "salloc", "-n1"], stdin=slave, stdout=slave, stderr=slave,
-              env=dict(c.env, SHELL="/bin/sh", TERM="dumb"))
+    p = start(["setsid", "-c", "salloc", "-n1", "-w", c.nodes[0]], stdin=slave,
+              stdout=slave, stderr=slave, env=dict(c.env, SHELL="/bin/sh", TERM="dumb"))
     os.close(slave)
     os.write(master, b"sleep 0.6; echo job=$SLURM_JOB_ID; exit 4\n")
     text = b""
@@ -167,9 +192,9 @@ def main():
     if not clusters:
         return
     d = Profiler().start()
-    in_modes((serial, two_nodes, several_steps, array, het_job, another_user, interactive),
-             clusters, d)
-    is_equal("steps: jobprofd's exit status", d.end(), 0)
+    in_modes((serial, two_nodes, several_steps, array, het_job, het_batch, another_user,
+              interactive), clusters, d)
+    is_equal("jobs: jobprofd's exit status", d.end(), 0)
 
 
 need_bpf()

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprofd's socket: see client/protocol.h for what is said over it. */
+#ifndef JP_DAEMON_CONTROL_H
+#define JP_DAEMON_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct control;
+struct daemon;
+
+/* Listens at the configured path, in place of a dead jobprofd's socket. Logs. -EADDRINUSE: another
+ * one lives; -errno. */
+int control__open(struct control **out, struct daemon *d);
+/* Readable when there is something to do. */
+int control__fd(const struct control *c);
+/* Takes what has come, a share of each peer. */
+void control__turn(struct control *c, uint64_t now_ns);
+/* leave: the socket's file stays, for the jobprofd that takes over. NULL is fine. */
+void control__free(struct control *c, bool leave);
+
+#endif

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What may be said, by whom, and what it does. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/control_internal.h"
+
+/* How far from now a row of a job's own program may say it was made. */
+#define AHEAD_NS NSEC_PER_SEC
+
+struct call {
+	struct control *c;
+	struct peer *p;
+	uint64_t now;
+	struct jpc_reply reply;
+};
+
+static int refuse(struct call *k, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int refuse(struct call *k, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(k->reply.text, sizeof(k->reply.text), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+static bool ends(const char *text, size_t size)
+{
+	return memchr(text, 0, size) != NULL;
+}
+
+#define ENDS(field) ends(field, sizeof(field))
+
+static bool step_texts_end(const struct jpc_step *m)
+{
+	return ENDS(m->step_name) && ENDS(m->families) && ENDS(m->freq) && ENDS(m->node_name) &&
+	       ENDS(m->cluster) && ENDS(m->job_name) && ENDS(m->account) && ENDS(m->partition) &&
+	       ENDS(m->user) && ENDS(m->cpus) && ENDS(m->node_list) && ENDS(m->job_node_list);
+}
+
+/* slurmstepd speaks of its own step: v1 puts it in the job's directory, and it says which. */
+static int stepd_place(struct call *k, uint32_t step_id, struct place *place)
+{
+	if (!k->p->placed)
+		return refuse(k, -ESRCH, "process %d is in no job's cgroup that is followed here",
+			      k->p->pid);
+	*place = k->p->place;
+	if (place->step_id == STEP_NONE)
+		place->step_id = step_id;
+	return 0;
+}
+
+static struct request *stepd_request(struct call *k, uint32_t step_id, bool make)
+{
+	struct request *r = daemon_request(k->c->d, k->p->request);
+	struct place place;
+
+	if (!r && !stepd_place(k, step_id, &place)) {
+		r = daemon_request_at(k->c->d, &place, make);
+		k->p->request = r ? r->serial : 0;
+	}
+	return r;
+}
+
+/* What the step gets as things stand: the families, 0 with nothing of ours. */
+static bool is_wanted(const struct daemon *d, const struct request *r, unsigned *families)
+{
+	*families = r->asked_by ? r->families : d->opts.families;
+	return r->asked_by ? !r->none : *families != 0;
+}
+
+/* The programs must count before the tasks begin. */
+static int count_now(struct call *k)
+{
+	struct daemon *d = k->c->d;
+
+	d->sync = true;
+	if (kern__attached(d->env.k))
+		return 0;
+	d->idle_since_ns = 0;
+	if (daemon_attach(d) || kern__rescan(d->env.k, NULL))
+		return refuse(k, -EIO, "%s", kern__error());
+	return 0;
+}
+
+static int on_step(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_step *m = (const void *)h;
+	struct daemon *d = k->c->d;
+	unsigned families;
+	struct request *r;
+	bool wanted;
+	int err, bad;
+
+	if (!step_texts_end(m))
+		return refuse(k, -EINVAL, "a text does not end");
+	k->p->request = 0; /* this is what says which step it is */
+	r = stepd_request(k, m->step_id, true);
+	if (!r)
+		return k->reply.text[0] ? -ESRCH : -ENOMEM;
+	bad = request__tell(r, m, &d->opts.cfg->freq, k->reply.text, sizeof(k->reply.text));
+	wanted = is_wanted(d, r, &families);
+	if (wanted && !d->env.hdf5_dir)
+		return refuse(k, -ENOTDIR, "ProfileHDF5Dir is not set in jobprofd's configuration");
+	k->reply.number = wanted;
+	k->reply.measures = families & FAM_BASE ? JPC_MEASURES_TASK : 0;
+	err = wanted && families ? count_now(k) : 0;
+	d->sync = true;
+	return err ? err : bad;
+}
+
+static int on_step_end(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_step_end *m = (const void *)h;
+	struct request *r;
+
+	if (!ENDS(m->reason) || !ENDS(m->step_name))
+		return refuse(k, -EINVAL, "a text does not end");
+	r = stepd_request(k, m->step_id, false);
+	if (!r)
+		return refuse(k, -ESRCH, "this step is not known");
+	memcpy(r->reason, m->reason, sizeof(r->reason));
+	r->told_ns = k->now;
+	return 0;
+}
+
+static int on_task(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_task *m = (const void *)h;
+	struct request *r = stepd_request(k, m->step_id, true);
+
+	if (!r)
+		return refuse(k, -ESRCH, "this step is not known");
+	if (m->gtid == JPC_UNKNOWN)
+		return 0;
+	if (m->gtid > INT32_MAX)
+		return refuse(k, -EINVAL, "there is no task %u", m->gtid);
+	k->c->d->sync = true;
+	return request__task(r, m);
+}
+
+/* The request that rows of this peer belong to; NULL with the reason in k->reply.text. */
+static struct request *rows_request(struct call *k, int *err)
+{
+	struct peer *p = k->p;
+	struct request *r = daemon_request(k->c->d, p->request);
+	struct step *s;
+
+	if (r && !p->in_task)
+		return r;
+	s = p->in_step ? daemon_step_at(k->c->d, &p->place) : NULL;
+	if (!s || s->state == STEP_IGNORED) {
+		*err = refuse(k, -ESRCH,
+			      s		   ? "this step is not profiled: ask for it with --jobprof"
+			      : p->in_step ? "this step is not known to jobprofd"
+					   : "the sender is in no step of a job");
+		return NULL;
+	}
+	if (p->uid && (!s->uid_known || s->uid != p->uid)) {
+		*err = refuse(k, -EACCES, "this step is another user's");
+		return NULL;
+	}
+	r = daemon_request_at(k->c->d, &p->place, true);
+	p->request = r ? r->serial : 0;
+	*err = r ? 0 : -ENOMEM;
+	return r;
+}
+
+static int say_error(struct call *k, int err)
+{
+	switch (err) {
+	case -EINVAL:
+		return refuse(k, err, "a name is missing, given twice, taken or not printable");
+	case -EEXIST:
+		return refuse(k, err, "it is there with other columns");
+	case -EDQUOT:
+		return refuse(k, err, "too much for one step: not stored, and counted");
+	default:
+		return err;
+	}
+}
+
+static int on_table(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_table *m = (const void *)h;
+	struct request *r;
+	int err = 0;
+
+	if (m->ncols > JPC_COLUMNS || h->length != sizeof(*m) + m->ncols * sizeof(m->col[0]) ||
+	    m->table >= PEER_TABLES)
+		return refuse(k, -EINVAL, "a table of %u columns does not fit its message",
+			      m->ncols);
+	r = rows_request(k, &err);
+	if (!r)
+		return err;
+	err = guests__declare(&r->guests, m, k->p->in_task);
+	if (err < 0)
+		return say_error(k, err);
+	k->p->tables[m->table] = (int16_t)err;
+	return 0;
+}
+
+/* Unix time of a row, as it was told or now. */
+static int row_time(struct call *k, const struct request *r, int64_t told, int64_t *time)
+{
+	int64_t now = (int64_t)clock__real_ns();
+	const struct step *s;
+
+	*time = told ? told : now;
+	if (!told || !k->p->in_task)
+		return told < 0 ? refuse(k, -ERANGE, "there is no such time") : 0;
+	s = daemon_step_at(k->c->d, &r->place);
+	if (told > now + (int64_t)AHEAD_NS || !s || told < (int64_t)s->start_real_ns)
+		return refuse(k, -ERANGE, "the time is not between the step's start and now");
+	return 0;
+}
+
+static int on_rows(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_rows *m = (const void *)h;
+	struct request *r;
+	int err = 0, index;
+	unsigned ncols, i;
+	int64_t time;
+
+	r = rows_request(k, &err);
+	if (!r)
+		return err;
+	index = m->table < PEER_TABLES ? k->p->tables[m->table] : -1;
+	if (index < 0 || (unsigned)index >= r->guests.ntables)
+		return refuse(k, -EINVAL, "table %u was not declared", m->table);
+	ncols = r->guests.table[index]->ncols;
+	if (m->nrows > JPC_MAX || h->length != sizeof(*m) + 8ull * m->nrows * (1 + ncols))
+		return refuse(k, -EINVAL, "%u rows of %u columns do not fit their message",
+			      m->nrows, ncols);
+	for (i = 0; !err && i < m->nrows; i++) {
+		const uint64_t *row = &m->cell[i * (1 + ncols)];
+
+		err = row_time(k, r, (int64_t)row[0], &time);
+		if (!err)
+			err = say_error(k, guests__row(&r->guests, (unsigned)index, time, row + 1));
+	}
+	k->c->d->guests = true;
+	return err;
+}
+
+static int on_mark(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_mark *m = (const void *)h;
+	struct request *r;
+	int64_t time;
+	int err = 0;
+
+	if (!ENDS(m->name))
+		return refuse(k, -EINVAL, "a text does not end");
+	r = rows_request(k, &err);
+	if (!r)
+		return err;
+	err = row_time(k, r, m->time_ns, &time);
+	if (!err)
+		err = say_error(k, guests__mark(&r->guests, time, m->name));
+	k->c->d->guests = true;
+	return err;
+}
+
+static int on_live(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_live *m = (const void *)h;
+
+	if (!ENDS(m->step_name))
+		return refuse(k, -EINVAL, "a text does not end");
+	return control_live(k->c, k->p, m, &k->reply.number, k->now);
+}
+
+#define ANY_SIZE  1 /* the size is the least one */
+#define ROOT_ONLY 2
+#define ANSWER	  4 /* always */
+
+static const struct {
+	size_t size;
+	unsigned flags;
+	int (*handle)(struct call *k, const struct jpc_head *h);
+} messages[] = {
+	[JPC_STEP] = {sizeof(struct jpc_step), ROOT_ONLY | ANSWER, on_step},
+	[JPC_STEP_END] = {sizeof(struct jpc_step_end), ROOT_ONLY | ANSWER, on_step_end},
+	[JPC_TASK] = {sizeof(struct jpc_task), ROOT_ONLY, on_task},
+	[JPC_TASK_END] = {sizeof(struct jpc_task), ROOT_ONLY, on_task},
+	[JPC_TABLE] = {sizeof(struct jpc_table), ANY_SIZE | ANSWER, on_table},
+	[JPC_ROWS] = {sizeof(struct jpc_rows), ANY_SIZE, on_rows},
+	[JPC_MARK] = {sizeof(struct jpc_mark), 0, on_mark},
+	[JPC_LIVE] = {sizeof(struct jpc_live), ANSWER, on_live},
+};
+
+static int handle(struct call *k, const struct jpc_head *h)
+{
+	size_t size;
+	unsigned flags;
+
+	if (h->type >= sizeof(messages) / sizeof(messages[0]) || !messages[h->type].handle)
+		return refuse(k, -EOPNOTSUPP, "there is no message %u", h->type);
+	size = messages[h->type].size;
+	flags = messages[h->type].flags;
+	if (h->length < size || (h->length > size && !(flags & ANY_SIZE)))
+		return refuse(k, -EBADMSG, "a message %u is not of %u bytes", h->type, h->length);
+	if ((flags & ROOT_ONLY) && k->p->uid)
+		return refuse(k, -EPERM, "only root may say this");
+	return messages[h->type].handle(k, h);
+}
+
+void control_message(struct control *c, struct peer *p, const struct jpc_head *h, uint64_t now)
+{
+	struct call k = {.c = c, .p = p, .now = now};
+	uint16_t seq = h->seq; /* its place may be used for the answer */
+	bool answer =
+		(h->flags & JPC_F_REPLY) || (h->type < sizeof(messages) / sizeof(messages[0]) &&
+					     messages[h->type].flags & ANSWER);
+
+	k.reply.error = handle(&k, h);
+	if (k.reply.error && !k.reply.text[0])
+		snprintf(k.reply.text, sizeof(k.reply.text), "%s", strerror(-k.reply.error));
+	if (!answer)
+		return;
+	k.reply.head = (struct jpc_head){.magic = JPC_MAGIC,
+					 .version = JPC_VERSION,
+					 .type = JPC_REPLY,
+					 .length = sizeof(k.reply),
+					 .seq = seq};
+	if (peer__send(p, &k.reply, now))
+		p->closing = true;
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/peer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "daemon/internal.h"
+
+static bool in_group(int fd, gid_t group)
+{
+	gid_t groups[256];
+	socklen_t len = sizeof(groups);
+	struct ucred who;
+	socklen_t who_len = sizeof(who);
+	size_t i;
+
+	if (group == (gid_t)-1)
+		return false;
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &who_len) && who.gid == group)
+		return true;
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len))
+		return false;
+	for (i = 0; i < len / sizeof(groups[0]); i++)
+		if (groups[i] == group)
+			return true;
+	return false;
+}
+
+struct peer *peer__new(int fd, gid_t admin_gid)
+{
+	struct peer *p = calloc(1, sizeof(*p));
+	struct ucred who;
+	socklen_t len = sizeof(who);
+	unsigned i;
+
+	if (!p || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len)) {
+		free(p);
+		close(fd);
+		return NULL;
+	}
+	p->fd = fd;
+	p->uid = who.uid;
+	p->admin = !who.uid || in_group(fd, admin_gid);
+	for (i = 0; i < PEER_TABLES; i++)
+		p->tables[i] = -1;
+	return p;
+}
+
+void peer__free(struct peer *p)
+{
+	if (!p)
+		return;
+	close(p->fd);
+	free(p->out);
+	free(p);
+}
+
+/* The line of /proc/<pid>/cgroup that is of the root's hierarchy: its path, or NULL. */
+static const char *line_path(char *line, const struct kern_root *r)
+{
+	char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL, *word, *save;
+
+	if (!path)
+		return NULL;
+	*path++ = 0;
+	list++;
+	if (!*list || !r->controller[0])
+		return !*list && !r->controller[0] ? path : NULL;
+	for (word = strtok_r(list, ",", &save); word; word = strtok_r(NULL, ",", &save))
+		if (!strcmp(word, r->controller))
+			return path;
+	return NULL;
+}
+
+static bool find_place(const struct daemon *d, const struct kern_root *r, const char *path,
+		       struct peer *p)
+{
+	struct cgroup_ids ids;
+
+	if (layout__parse_rows(d->rows, d->nrows, path, strlen(r->prefix), &ids) ||
+	    ids.row->family == LAYOUT_PATTERN || !ids.job_end ||
+	    ids.job_end >= sizeof(p->place.job_path))
+		return false;
+	memset(&p->place, 0, sizeof(p->place));
+	p->place.hier = r->hier;
+	memcpy(p->place.job_path, path, ids.job_end);
+	p->place.step_id = ids.has_step ? ids.step_id : STEP_NONE;
+	p->in_step = ids.has_step;
+	p->in_task = ids.has_step && !ids.is_stepd;
+	return true;
+}
+
+void peer__locate(struct peer *p, const struct daemon *d, pid_t pid)
+{
+	char file[64], text[8192], *line, *save;
+	unsigned i;
+
+	if (p->pid == pid)
+		return;
+	p->pid = pid;
+	p->placed = p->in_step = p->in_task = false;
+	if (p->uid) /* slurmstepd may speak through a child */
+		p->request = 0;
+	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
+	for (i = 0; i < d->nroots && !p->in_step; i++) {
+		if (read_file(AT_FDCWD, file, text, sizeof(text)) < 0)
+			return;
+		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+			const char *path = line_path(line, &d->roots[i]);
+
+			if (path && find_place(d, &d->roots[i], path, p))
+				p->placed = true;
+		}
+	}
+}
+
+static int send_now(const struct peer *p, const char *message)
+{
+	const struct jpc_head *h = (const void *)message;
+	ssize_t n;
+
+	do {
+		n = send(p->fd, message, h->length, MSG_DONTWAIT | MSG_NOSIGNAL);
+	} while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}
+
+int peer__send(struct peer *p, const void *message, uint64_t now_ns)
+{
+	const struct jpc_head *h = message;
+	size_t padded = (h->length + 7) & ~7u;
+	char *out;
+	int err = p->out_len ? -EAGAIN : send_now(p, message);
+
+	if (err != -EAGAIN)
+		return err;
+	if (p->out_len + padded > PEER_OUT_MAX)
+		return -E2BIG;
+	out = realloc(p->out, p->out_len + padded);
+	if (!out)
+		return -ENOMEM;
+	if (!p->out_len)
+		p->out_ns = now_ns;
+	p->out = out;
+	memcpy(out + p->out_len, message, h->length);
+	p->out_len += padded;
+	return 0;
+}
+
+int peer__flush(struct peer *p, uint64_t now_ns)
+{
+	while (p->out_at < p->out_len) {
+		const struct jpc_head *h = (const void *)(p->out + p->out_at);
+		size_t padded = (h->length + 7) & ~7u;
+		int err = send_now(p, p->out + p->out_at);
+
+		if (err == -EAGAIN)
+			return now_ns - p->out_ns > PEER_SLOW_NS ? -ETIMEDOUT : 1;
+		if (err)
+			return err;
+		p->out_at += padded;
+		p->out_ns = now_ns;
+	}
+	free(p->out);
+	p->out = NULL;
+	p->out_len = p->out_at = 0;
+	return 0;
+}

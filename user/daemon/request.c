@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/request.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/family.h"
+
+#define TASKS_MAX 65536
+
+struct request *request__new(const struct place *p)
+{
+	static uint64_t serial;
+	struct request *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->serial = ++serial;
+	r->place = *p;
+	r->told_ns = clock__boot_ns();
+	return r;
+}
+
+void request__free(struct request *r)
+{
+	if (!r)
+		return;
+	guests__free(&r->guests);
+	free(r->tasks);
+	free(r);
+}
+
+bool place__equal(const struct place *a, const struct place *b)
+{
+	return a->hier == b->hier && a->step_id == b->step_id && !strcmp(a->job_path, b->job_path);
+}
+
+/* What --jobprof asked for stays, whatever --profile says later. */
+static int take_asked(struct request *r, const struct jpc_step *m, const struct freq *freq,
+		      char *err, size_t errlen)
+{
+	struct freq f = *freq;
+	char bad[64];
+	int ret = 0;
+
+	if (r->asked_by == JPC_SPANK && m->source != JPC_SPANK)
+		return 0;
+	if (m->families[0]) {
+		unsigned mask = 0;
+
+		if (family__parse(m->families, &mask, bad, sizeof(bad))) {
+			snprintf(err, errlen, "nothing is called \"%s\"", bad);
+			return -EINVAL;
+		}
+		r->asked_by = m->source;
+		r->families = mask;
+		r->none = !strcasecmp(m->families, "none");
+	}
+	if (m->freq[0]) {
+		ret = freq__parse(m->freq, &f, err, errlen);
+		if (!ret) {
+			r->freq = f;
+			r->own_freq = true;
+		}
+	}
+	return ret;
+}
+
+#define KEEP_NUMBER(field)                        \
+	do {                                      \
+		if (m->field != JPC_UNKNOWN)      \
+			r->info.field = m->field; \
+	} while (0)
+#define KEEP_TEXT(field)                                                   \
+	do {                                                               \
+		if (m->field[0])                                           \
+			memcpy(r->info.field, m->field, sizeof(m->field)); \
+	} while (0)
+
+/* Two plugins tell of the same step, each what it knows. */
+static void take_facts(struct request *r, const struct jpc_step *m)
+{
+	if (!r->known) {
+		r->info = *m;
+		r->known = true;
+		return;
+	}
+	KEEP_NUMBER(job_id);
+	KEEP_NUMBER(uid);
+	KEEP_NUMBER(gid);
+	KEEP_NUMBER(restart);
+	KEEP_NUMBER(node_index);
+	KEEP_NUMBER(nnodes);
+	KEEP_NUMBER(node_tasks);
+	KEEP_NUMBER(ntasks);
+	KEEP_NUMBER(cpus_per_task);
+	KEEP_NUMBER(array_job_id);
+	KEEP_NUMBER(array_task_id);
+	KEEP_NUMBER(het_job_id);
+	KEEP_NUMBER(het_offset);
+	KEEP_NUMBER(time_limit);
+	if (m->memory_mb)
+		r->info.memory_mb = m->memory_mb;
+	KEEP_TEXT(step_name);
+	KEEP_TEXT(node_name);
+	KEEP_TEXT(cluster);
+	KEEP_TEXT(job_name);
+	KEEP_TEXT(account);
+	KEEP_TEXT(partition);
+	KEEP_TEXT(user);
+	KEEP_TEXT(cpus);
+	KEEP_TEXT(node_list);
+	KEEP_TEXT(job_node_list);
+}
+
+int request__tell(struct request *r, const struct jpc_step *m, const struct freq *freq, char *err,
+		  size_t errlen)
+{
+	r->told_ns = clock__boot_ns();
+	r->news = true;
+	r->spank |= m->source == JPC_SPANK;
+	take_facts(r, m);
+	return m->asked ? take_asked(r, m, freq, err, errlen) : 0;
+}
+
+int request__task(struct request *r, const struct jpc_task *m)
+{
+	struct told_task *t;
+	unsigned i;
+
+	for (i = 0; i < r->ntasks && r->tasks[i].gtid != m->gtid; i++)
+		;
+	if (i == TASKS_MAX)
+		return -E2BIG;
+	if (i == r->max_tasks) {
+		unsigned max = r->max_tasks ? 2 * r->max_tasks : 16;
+
+		t = realloc(r->tasks, max * sizeof(*t));
+		if (!t)
+			return -ENOMEM;
+		r->tasks = t;
+		r->max_tasks = max;
+	}
+	t = &r->tasks[i];
+	if (i == r->ntasks) {
+		*t = (struct told_task){.gtid = m->gtid};
+		r->ntasks++;
+	}
+	if (m->pid > 0)
+		t->pid = m->pid;
+	if (m->head.type == JPC_TASK_END) {
+		t->ended = true;
+		t->status = m->status;
+	}
+	return 0;
+}
+
+const struct told_task *request__find_task(const struct request *r, pid_t pid)
+{
+	unsigned i;
+
+	for (i = 0; i < r->ntasks; i++)
+		if (r->tasks[i].pid == pid)
+			return &r->tasks[i];
+	return NULL;
+}

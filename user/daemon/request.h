@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is told of a step through the socket: what was asked for, who it is, its tasks, tables of
+ * others. Kept from the first word, which may come before the step's cgroup is seen, to its end.
+ */
+#ifndef JP_DAEMON_REQUEST_H
+#define JP_DAEMON_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/freq.h"
+#include "daemon/guests.h"
+#include "job/layout.h"
+
+/* A step's place: its job's directory in one hierarchy, and its number there. */
+struct place {
+	uint32_t hier;
+	char job_path[JP_PATH_LEN];
+	uint32_t step_id;
+};
+
+struct told_task {
+	uint32_t gtid;
+	pid_t pid;
+	int status; /* wait status, valid when ended */
+	bool ended;
+};
+
+struct request {
+	struct request *next;
+	uint64_t serial; /* of all requests: who holds one finds it by this, or not any more */
+	struct place place;
+	uint64_t told_ns;     /* boot time of the last word */
+	bool known;	      /* info is filled */
+	struct jpc_step info; /* what root told, the last word of each */
+	bool news;	      /* facts that the journal has not */
+	bool spank;	      /* SPANK has spoken: nothing more will be asked for */
+	uint32_t asked_by;    /* enum jpc_source; 0: nothing was asked for */
+	bool none;	      /* "none" was */
+	unsigned families;
+	bool own_freq;
+	struct freq freq;
+	struct told_task *tasks;
+	unsigned ntasks, max_tasks;
+	char reason[64]; /* of the end, "": not told */
+	struct guests guests;
+};
+
+struct request *request__new(const struct place *p);
+void request__free(struct request *r);
+/* Takes in what root says of the step; freq is the configuration's. -EINVAL with the reason in
+ * err: no such families or intervals, all else is taken. */
+int request__tell(struct request *r, const struct jpc_step *m, const struct freq *freq, char *err,
+		  size_t errlen);
+/* 0 or -ENOMEM, -E2BIG. */
+int request__task(struct request *r, const struct jpc_task *m);
+const struct told_task *request__find_task(const struct request *r, pid_t pid);
+bool place__equal(const struct place *a, const struct place *b);
+
+#endif

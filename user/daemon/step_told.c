@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Attributes of what Slurm's plugins told of a step: they outrank what its environment says. */
+#include <ctype.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "daemon/step_internal.h"
+#include "job/cpulist.h"
+
+static const struct {
+	const char *attr;
+	size_t offset;
+} numbers[] = {
+	{"Node Index", offsetof(struct jpc_step, node_index)},
+	{"Nodes in Step", offsetof(struct jpc_step, nnodes)},
+	{"CPUs per Task", offsetof(struct jpc_step, cpus_per_task)},
+	{"Restart Count", offsetof(struct jpc_step, restart)},
+	{"Array Job Id", offsetof(struct jpc_step, array_job_id)},
+	{"Array Task Id", offsetof(struct jpc_step, array_task_id)},
+	{"Het Job Id", offsetof(struct jpc_step, het_job_id)},
+	{"Het Job Offset", offsetof(struct jpc_step, het_offset)},
+};
+
+static const struct {
+	const char *attr;
+	size_t offset;
+} texts[] = {
+	{"Cluster", offsetof(struct jpc_step, cluster)},
+	{"Job Name", offsetof(struct jpc_step, job_name)},
+	{"Account", offsetof(struct jpc_step, account)},
+	{"Partition", offsetof(struct jpc_step, partition)},
+	{"Step Node List", offsetof(struct jpc_step, node_list)},
+	{"Core List", offsetof(struct jpc_step, cpus)},
+};
+
+/* Some of it the user has chosen. */
+static void put_text(struct journal *j, const char *attr, const char *text)
+{
+	char copy[sizeof(((struct jpc_step *)0)->node_list)], *p;
+
+	snprintf(copy, sizeof(copy), "%s", text);
+	for (p = copy; *p; p++)
+		if (!isascii(*p) || !isprint(*p))
+			*p = '?';
+	if (copy[0])
+		journal__attr_str(j, attr, copy);
+}
+
+void step_put_told(struct step *s)
+{
+	const struct jpc_step *told;
+	size_t i;
+	int n;
+
+	if (!s->req || !s->req->known)
+		return;
+	told = &s->req->info;
+	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		uint32_t v;
+
+		memcpy(&v, (const char *)told + numbers[i].offset, sizeof(v));
+		if (v <= INT32_MAX)
+			journal__attr_i32(s->journal, numbers[i].attr, (int32_t)v);
+	}
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		put_text(s->journal, texts[i].attr, (const char *)told + texts[i].offset);
+	n = cpulist__count(told->cpus);
+	if (n > 0)
+		journal__attr_i32(s->journal, "Allocated Cores", n);
+	if (told->memory_mb)
+		journal__attr_f64(s->journal, "Memory Limit", (double)told->memory_mb);
+}

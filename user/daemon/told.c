@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What was told through the socket, and the steps it is of. */
+#include <string.h>
+
+#include "base/clock.h"
+#include "daemon/internal.h"
+#include "daemon/step_internal.h"
+
+/* What was told of a step that never came is forgotten after that time. */
+#define EXPIRE_NS (120 * NSEC_PER_SEC)
+
+bool daemon_step_is_at(const struct daemon *d, const struct step *s, const struct place *p)
+{
+	return s->ids.has_step && s->ids.step_id == p->step_id &&
+	       kern__slot(d->env.k, s->slot)->hier == p->hier &&
+	       s->ids.job_end == strlen(p->job_path) &&
+	       !strncmp(s->path, p->job_path, s->ids.job_end);
+}
+
+static bool is_alive(const struct step *s)
+{
+	return s->state == STEP_NEW || s->state == STEP_ACTIVE || s->state == STEP_IGNORED;
+}
+
+struct step *daemon_step_at(const struct daemon *d, const struct place *p)
+{
+	struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (is_alive(s) && daemon_step_is_at(d, s, p))
+			return s;
+	return NULL;
+}
+
+struct request *daemon_request(const struct daemon *d, uint64_t serial)
+{
+	struct request *r;
+	struct step *s;
+
+	if (!serial)
+		return NULL;
+	for (r = d->requests; r; r = r->next)
+		if (r->serial == serial)
+			return r;
+	for (s = d->steps; s; s = s->next)
+		if (s->req && s->req->serial == serial)
+			return s->req;
+	return NULL;
+}
+
+struct request *daemon_request_at(struct daemon *d, const struct place *p, bool make)
+{
+	struct step *s = daemon_step_at(d, p);
+	struct request *r;
+
+	for (r = d->requests; r; r = r->next)
+		if (place__equal(&r->place, p))
+			return r;
+	if (s && s->req)
+		return s->req;
+	r = make ? request__new(p) : NULL;
+	if (!r)
+		return NULL;
+	if (s) {
+		s->req = r;
+	} else {
+		r->next = d->requests;
+		d->requests = r;
+	}
+	return r;
+}
+
+static void claim(struct daemon *d, struct step *s)
+{
+	struct request **at;
+
+	for (at = &d->requests; *at && !s->req; at = &(*at)->next) {
+		struct request *r = *at;
+
+		if (!daemon_step_is_at(d, s, &r->place))
+			continue;
+		*at = r->next;
+		r->next = NULL;
+		s->req = r;
+		return;
+	}
+}
+
+void daemon_claim_requests(struct daemon *d, uint64_t now)
+{
+	struct request **at = &d->requests;
+	struct step *s;
+
+	for (s = d->steps; s; s = s->next) {
+		if (!is_alive(s))
+			continue;
+		if (!s->req)
+			claim(d, s);
+		/* asked for when it was already taken for one that nobody wants */
+		if (s->state == STEP_IGNORED && !s->given_up && s->req && s->req->asked_by &&
+		    !s->req->none)
+			s->state = STEP_NEW;
+	}
+	while (*at) {
+		struct request *r = *at;
+
+		if (now - r->told_ns < EXPIRE_NS) {
+			at = &r->next;
+			continue;
+		}
+		*at = r->next;
+		request__free(r);
+	}
+}
+
+void daemon_flush_guests(struct daemon *d)
+{
+	struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (s->state == STEP_ACTIVE && s->req)
+			step__take_guests(s);
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "job/cpulist.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+
+#define CPU_LAST 65535
+
+static int read_cpu(const char **p, long *cpu)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**p))
+		return -EINVAL;
+	errno = 0;
+	*cpu = strtol(*p, &end, 10);
+	*p = end;
+	return errno || *cpu > CPU_LAST ? -EINVAL : 0;
+}
+
+int cpulist__count(const char *list)
+{
+	long first, last, before = -1, n = 0;
+
+	while (*list) {
+		if (read_cpu(&list, &first))
+			return -EINVAL;
+		last = first;
+		if (*list == '-') {
+			list++;
+			if (read_cpu(&list, &last))
+				return -EINVAL;
+		}
+		if (first <= before || last < first)
+			return -EINVAL;
+		before = last;
+		n += last - first + 1;
+		if (*list == ',' && list[1])
+			list++;
+		else if (*list)
+			return -EINVAL;
+	}
+	return (int)n;
+}
