@@ -21,6 +21,7 @@
 #define GROUPS_MAX 64
 #define TABLES_MAX 65536
 #define ANSWERS	   256 /* taken at once */
+#define HELD_MAX   32  /* rows that wait for the step to be told of */
 #define TRIES	   3   /* to declare a table that is refused */
 
 struct table {
@@ -47,6 +48,8 @@ struct sink {
 	int ngroups;
 	struct table *tables;
 	int ntables;
+	struct jpc_rows *held[HELD_MAX];
+	int nheld;
 	uint64_t rows, lost;
 };
 
@@ -97,6 +100,8 @@ void sink__free(struct sink *s)
 	client__close(&s->client);
 	for (int i = 0; i < s->ntables; i++)
 		free(s->tables[i].message);
+	for (int i = 0; i < s->nheld; i++)
+		free(s->held[i]);
 	free(s->tables);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -211,6 +216,35 @@ static void say_down(struct sink *s, int err)
 	    s->path, strerror(-err));
 }
 
+static int deliver(struct sink *s, struct table *t, struct jpc_rows *rows);
+
+static size_t rows_size(const struct table *t)
+{
+	return sizeof(struct jpc_rows) + (1 + t->message->ncols) * sizeof(uint64_t);
+}
+
+/* A sample from before slurmstepd is in its cgroup. */
+static int hold(struct sink *s, const struct table *t, const struct jpc_rows *rows)
+{
+	struct jpc_rows *copy = s->nheld < HELD_MAX ? malloc(rows_size(t)) : NULL;
+
+	if (!copy)
+		return -EAGAIN;
+	memcpy(copy, rows, rows_size(t));
+	s->held[s->nheld++] = copy;
+	return 0;
+}
+
+static void send_held(struct sink *s)
+{
+	for (int i = 0; i < s->nheld; i++) {
+		if (deliver(s, &s->tables[s->held[i]->table], s->held[i]))
+			s->lost++;
+		free(s->held[i]);
+	}
+	s->nheld = 0;
+}
+
 void sink__open(struct sink *s)
 {
 	pthread_mutex_lock(&s->lock);
@@ -263,6 +297,8 @@ int sink__step(struct sink *s, const struct jpc_step *step, bool wait)
 		say_down(s, err);
 	if (gone(err))
 		disconnect(s);
+	if (!s->untold)
+		send_held(s);
 	pthread_mutex_unlock(&s->lock);
 	return err;
 }
@@ -375,14 +411,13 @@ static int declare(struct sink *s, struct table *t)
 
 static int deliver(struct sink *s, struct table *t, struct jpc_rows *rows)
 {
-	int err = s->untold ? -EAGAIN : connected(s);
+	int err = connected(s);
 
 	if (!err)
 		err = declare(s, t);
 	if (err)
 		return err;
-	client__head(&s->client, rows, JPC_ROWS,
-		     sizeof(*rows) + (1 + t->message->ncols) * sizeof(uint64_t));
+	client__head(&s->client, rows, JPC_ROWS, rows_size(t));
 	return client__send(&s->client, rows);
 }
 
@@ -406,7 +441,7 @@ int sink__row(struct sink *s, int table, const void *cells, time_t when)
 	s->rows++;
 	if (!s->untold)
 		take_answers(s);
-	err = deliver(s, t, &u.rows);
+	err = s->untold ? hold(s, t, &u.rows) : deliver(s, t, &u.rows);
 	if (gone(err) && s->client.fd >= 0) { /* it was restarted since the last sample */
 		disconnect(s);
 		err = deliver(s, t, &u.rows);
@@ -425,6 +460,7 @@ void sink__end(struct sink *s)
 {
 	pthread_mutex_lock(&s->lock);
 	take_answers(s);
+	s->lost += s->nheld;
 	if (s->lost)
 		say(s,
 		    "%" PRIu64 " of %" PRIu64
