@@ -26,7 +26,7 @@ TASKS = [("CPUFrequency", "kHz", U64, GAUGE), ("CPUTime", "s", F64, DELTA),
          ("VMSize", "KiB", U64, GAUGE), ("Pages", "", U64, CUMULATIVE),
          ("ReadMB", "MB", F64, DELTA), ("WriteMB", "MB", F64, DELTA)]
 # How the daemon answers, by an interval that no gatherer uses here.
-NOTHING, TASK_ONLY, ALL_OF_IT, LATE, REFUSES = 0, 11, 12, 13, 14
+NOTHING, TASK_ONLY, ALL_OF_IT, LATE, REFUSES, PLACELESS = 0, 11, 12, 13, 14, 15
 
 
 def slurms_plugins():
@@ -127,7 +127,9 @@ def answer(server, c, m):
             time.sleep(0.5)
         if kind == REFUSES:
             return [talklib.reply(m["seq"], -13, text="not\x1b[1m today")]
-        measures = {TASK_ONLY: TASK, ALL_OF_IT: ENERGY | TASK | LUSTRE | NETWORK, LATE: TASK}
+        if kind == PLACELESS and m["uid"] == UNKNOWN:
+            return [talklib.reply(m["seq"], -3, text="in no job's cgroup")]
+        measures = {TASK_ONLY: TASK, PLACELESS: TASK, ALL_OF_IT: ENERGY | TASK | LUSTRE | NETWORK, LATE: TASK}
         return [talklib.reply(m["seq"], number=1, measures=measures.get(kind, 0))]
     return [talklib.reply(m["seq"])] if m["type"] == "TABLE" else []
 
@@ -215,8 +217,7 @@ def unasked(site, server):
     s, _, _ = job(site, [], "sleep 1.2", freq=None)
     h = closed(server, s)
     is_equal("nothing asked: so it is told", [pick(m, "asked", "families", "freq", "uid")
-                                              for m in h.steps],
-             [[0, "", "", UNKNOWN], [0, "", "", 0]])
+                                              for m in h.steps], [[0, "", "", 0]])
     is_equal("nothing asked: no table", h.tables, {})
     is_equal("nothing asked: nothing to log", site.logged(s.id), [])
 
@@ -267,6 +268,19 @@ def late(site, server):
     # Of the polls at start, each second and the end only those before the answer count.
     rows = h.tables.get("Tasks/0", ([], []))[1]
     is_true("a late answer: sampled until then", len(rows) <= 2, rows)
+
+
+def placeless(site, server):
+    """slurmstepd is in no cgroup of the job when the step begins; it is when tasks do."""
+    s, status, _ = job(site, ["--profile=task,network"], "sleep 2.2", PLACELESS)
+    conns = [m["conn"] for m in server.of("STEP") if m["job_id"] == s.id and
+             m["step_name"] == "0"]
+    h = closed(server, s)
+    is_true("told too early: again on another connection", len(conns) == 2 and
+            conns[0] != conns[1], conns)
+    is_equal("told too early: what is measured is known", [status, sorted(h.tables)],
+             [0, ["Network"]])
+    is_equal("told too early: nothing is lost for it", site.logged(s.id), [])
 
 
 def refusal(site, server):
@@ -441,7 +455,7 @@ def on_first(msr):
     site = Site(MODES[0] if is_v1_mounted() else "v2", BUILD, 2, msr,
                 conf=["PrologFlags=Contain"])
     server = site.listen()
-    tests = [task, none, unasked, task_measured, all_measured, late, refusal, batch, het, extern,
+    tests = [task, none, unasked, task_measured, all_measured, late, placeless, refusal, batch, het, extern,
              exports]
     if msr:
         tests.append(everything)

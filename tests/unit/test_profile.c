@@ -280,7 +280,7 @@ static const struct sink_field two[] = {{"A", SINK_U64}, {"B", SINK_F64}, {NULL,
 static void samples_become_tables_and_rows(void **state)
 {
 	struct server srv;
-	struct jpc_step step = {.job_id = 5};
+	struct jpc_step step = {.job_id = 5, .asked = 1};
 	struct {
 		uint64_t a;
 		double b;
@@ -291,9 +291,9 @@ static void samples_become_tables_and_rows(void **state)
 	int id;
 
 	listen_at(&srv);
-	s = sink__new(srv.path, note);
+	s = sink__new(srv.path, 50, note);
 	n_lines = 0;
-	sink__step(s, &step, 0);
+	sink__step(s, &step, false);
 	assert_int_equal(next(&srv)->type, JPC_STEP);
 	assert_int_equal(sink__group(s, "Tasks"), 0);
 	assert_int_equal(sink__group(s, "Disks"), 1);
@@ -326,7 +326,7 @@ static void what_cannot_be_named_is_refused(void **state)
 	static const struct sink_field odd[] = {{"A", 3}, {NULL, SINK_END}};
 	static const struct sink_field nameless[] = {{"", SINK_U64}, {NULL, SINK_END}};
 	struct sink_field many[JPC_COLUMNS + 2] = {{NULL, SINK_END}};
-	struct sink *s = sink__new("/nowhere", note);
+	struct sink *s = sink__new("/nowhere", 50, note);
 	char name[80], path[160];
 
 	memset(name, 'n', sizeof(name));
@@ -344,22 +344,22 @@ static void what_cannot_be_named_is_refused(void **state)
 	assert_int_equal(sink__table(s, -1, "T", &two[2]), -EINVAL);
 	assert_int_equal(sink__row(s, 0, name, 0), -EINVAL);
 	snprintf(path, sizeof(path), "/%0150d", 0);
-	assert_null(sink__new(path, note));
+	assert_null(sink__new(path, 50, note));
 	sink__free(s);
 }
 
 static void one_who_does_not_read_costs_samples_only(void **state)
 {
-	struct jpc_step step = {.job_id = 5};
+	struct jpc_step step = {.job_id = 5, .asked = 1};
 	uint64_t cells[2] = {0, 0};
 	struct server srv;
 	struct sink *s;
 	int id, err = 0, n = 0;
 
 	listen_at(&srv);
-	s = sink__new(srv.path, note);
+	s = sink__new(srv.path, 50, note);
 	n_lines = 0;
-	sink__step(s, &step, 0);
+	sink__step(s, &step, false);
 	id = sink__table(s, -1, "T", two);
 	while (!err && n++ < 100000)
 		err = sink__row(s, id, cells, 0);
@@ -375,7 +375,7 @@ static void one_who_does_not_read_costs_samples_only(void **state)
 
 static void answers_say_what_is_measured_and_refused(void **state)
 {
-	struct jpc_step step = {.job_id = 5};
+	struct jpc_step step = {.job_id = 5, .asked = 1};
 	struct jpc_reply reply = {.head = {JPC_MAGIC, JPC_VERSION, JPC_REPLY, sizeof(reply), 0, 0}};
 	uint64_t cells[2] = {0, 0};
 	struct server srv;
@@ -383,9 +383,9 @@ static void answers_say_what_is_measured_and_refused(void **state)
 	int id;
 
 	listen_at(&srv);
-	s = sink__new(srv.path, note);
+	s = sink__new(srv.path, 50, note);
 	n_lines = 0;
-	sink__step(s, &step, 0);
+	sink__step(s, &step, false);
 	assert_int_equal(sink__measures(s), 0);
 	reply.head.seq = next(&srv)->seq;
 	reply.measures = PROFILE_TASK;

@@ -57,6 +57,7 @@ static struct {
 	const void *record;
 	struct profile_step said;
 	struct jpc_step message;
+	bool wait; /* for an answer, when tasks begin */
 	bool tasks_begun;
 	/* PROFILE_NOT_SET until the step begins; never again after. */
 	_Atomic uint32_t asked;
@@ -335,15 +336,18 @@ int acct_gather_profile_p_node_step_start(const void *record)
 		return SLURM_SUCCESS;
 	}
 	asked = take_request(record);
-	step.sink = sink__new(client__path(conf.socket[0] ? conf.socket : NULL), say);
+	step.sink = sink__new(client__path(conf.socket[0] ? conf.socket : NULL), START_MS, say);
 	if (!step.sink) {
 		say("ProfileJobprofSocket is no path of a socket, or memory is short: the step is "
 		    "not "
 		    "told of");
 		return SLURM_SUCCESS;
 	}
-	sink__step(step.sink, &step.message,
-		   step.message.asked && asked != PROFILE_NONE ? START_MS : 0);
+	step.wait = step.message.asked && asked != PROFILE_NONE;
+	if (!step.wait)
+		sink__open(step.sink);
+	else if (sink__step(step.sink, &step.message, true) != -ESRCH)
+		step.wait = false;
 	atomic_store(&step.asked, asked);
 	return SLURM_SUCCESS;
 }
@@ -385,15 +389,13 @@ static void learn_user(void)
 
 int acct_gather_profile_p_task_start(uint32_t task)
 {
-	struct jpc_step known = step.message;
-
 	if (!step.sink || step.tasks_begun)
 		return SLURM_SUCCESS;
 	step.tasks_begun = true;
 	find_freq(step.message.freq, sizeof(step.message.freq));
 	learn_user();
-	if (memcmp(&known, &step.message, sizeof(known)) != 0)
-		sink__step(step.sink, &step.message, 0);
+	if (sink__step(step.sink, &step.message, step.wait) == -ESRCH)
+		say("jobprofd does not know whose step this is, its samples are dropped");
 	return SLURM_SUCCESS;
 }
 

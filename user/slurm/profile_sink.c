@@ -21,6 +21,7 @@
 #define GROUPS_MAX 64
 #define TABLES_MAX 65536
 #define ANSWERS	   256 /* taken at once */
+#define HELD_MAX   32  /* rows that wait for the step to be told of */
 #define TRIES	   3   /* to declare a table that is refused */
 
 struct table {
@@ -39,13 +40,16 @@ struct sink {
 	int64_t retry_ns;     /* not before */
 	struct jpc_step step; /* told again over every connection */
 	uint16_t step_seq;
-	bool begun;
+	unsigned wait_ms; /* left */
+	bool untold;	  /* this connection has not been used: no answer, no rows */
 	bool said_down, said_refused;
 	_Atomic uint32_t measures;
 	char groups[GROUPS_MAX][sizeof(((struct jpc_table *)0)->group)];
 	int ngroups;
 	struct table *tables;
 	int ntables;
+	struct jpc_rows *held[HELD_MAX];
+	int nheld;
 	uint64_t rows, lost;
 };
 
@@ -71,7 +75,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct sink *s, const char
 	s->say(line);
 }
 
-struct sink *sink__new(const char *path, void (*say_line)(const char *line))
+struct sink *sink__new(const char *path, unsigned wait_ms, void (*say_line)(const char *line))
 {
 	struct sink *s = calloc(1, sizeof(*s));
 
@@ -83,6 +87,7 @@ struct sink *sink__new(const char *path, void (*say_line)(const char *line))
 	}
 	pthread_mutex_init(&s->lock, NULL);
 	s->say = say_line;
+	s->wait_ms = wait_ms;
 	s->client.fd = -1;
 	s->uid = geteuid();
 	return s;
@@ -95,6 +100,8 @@ void sink__free(struct sink *s)
 	client__close(&s->client);
 	for (int i = 0; i < s->ntables; i++)
 		free(s->tables[i].message);
+	for (int i = 0; i < s->nheld; i++)
+		free(s->held[i]);
 	free(s->tables);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -119,7 +126,7 @@ static void disconnect(struct sink *s)
 
 static void refused(struct sink *s, const char *what, const struct jpc_reply *r)
 {
-	if (!s->said_refused)
+	if (!s->said_refused && s->step.asked)
 		say(s, "jobprofd refused the %s: %s", what,
 		    r->text[0] ? r->text : strerror(-r->error));
 	s->said_refused = true;
@@ -209,33 +216,91 @@ static void say_down(struct sink *s, int err)
 	    s->path, strerror(-err));
 }
 
-void sink__step(struct sink *s, const struct jpc_step *step, unsigned timeout_ms)
+static int deliver(struct sink *s, struct table *t, struct jpc_rows *rows);
+
+static size_t rows_size(const struct table *t)
 {
+	return sizeof(struct jpc_rows) + (1 + t->message->ncols) * sizeof(uint64_t);
+}
+
+/* A sample from before slurmstepd is in its cgroup. */
+static int hold(struct sink *s, const struct table *t, const struct jpc_rows *rows)
+{
+	struct jpc_rows *copy = s->nheld < HELD_MAX ? malloc(rows_size(t)) : NULL;
+
+	if (!copy)
+		return -EAGAIN;
+	memcpy(copy, rows, rows_size(t));
+	s->held[s->nheld++] = copy;
+	return 0;
+}
+
+static void send_held(struct sink *s)
+{
+	for (int i = 0; i < s->nheld; i++) {
+		if (deliver(s, &s->tables[s->held[i]->table], s->held[i]))
+			s->lost++;
+		free(s->held[i]);
+	}
+	s->nheld = 0;
+}
+
+void sink__open(struct sink *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (s->client.fd < 0 && geteuid() == s->uid)
+		open_socket(s);
+	s->untold = true;
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* The answer, too; -ESRCH with a connection that jobprofd has not looked at. */
+static int ask_step(struct sink *s)
+{
+	int64_t began = clock_ns(CLOCK_MONOTONIC);
+	unsigned used_ms, may_ms = s->wait_ms;
 	struct jpc_reply r;
+	int err;
+
+	client__head(&s->client, &s->step, JPC_STEP, sizeof(s->step));
+	s->step_seq = s->step.head.seq;
+	err = client__call(&s->client, &s->step, &r, may_ms);
+	used_ms = (clock_ns(CLOCK_MONOTONIC) - began) / 1000000;
+	s->wait_ms = used_ms < may_ms ? may_ms - used_ms : 0;
+	if (err == -ETIMEDOUT)
+		say(s, "jobprofd did not answer at %s within %u ms: the step goes on without",
+		    s->path, may_ms);
+	if (err)
+		return err;
+	if (r.error == -ESRCH) {
+		disconnect(s);
+		if (geteuid() == s->uid)
+			open_socket(s);
+		return r.error;
+	}
+	take_answer(s, &r);
+	return 0;
+}
+
+int sink__step(struct sink *s, const struct jpc_step *step, bool wait)
+{
 	int err = 0;
 
 	pthread_mutex_lock(&s->lock);
 	s->step = *step;
-	s->begun = true;
 	if (s->client.fd < 0 && geteuid() == s->uid)
 		err = open_socket(s);
-	if (!err && !timeout_ms) {
-		err = tell_step(s);
-	} else if (!err) {
-		client__head(&s->client, &s->step, JPC_STEP, sizeof(s->step));
-		s->step_seq = s->step.head.seq;
-		err = client__call(&s->client, &s->step, &r, timeout_ms);
-		if (!err)
-			take_answer(s, &r);
-	}
-	if (err == -ETIMEDOUT)
-		say(s, "jobprofd did not answer at %s within %u ms: the step goes on without",
-		    s->path, timeout_ms);
-	else if (err && timeout_ms)
+	if (!err)
+		err = wait && s->wait_ms ? ask_step(s) : tell_step(s);
+	s->untold = err == -ESRCH;
+	if (err && err != -ETIMEDOUT && err != -ESRCH && wait)
 		say_down(s, err);
 	if (gone(err))
 		disconnect(s);
+	if (!s->untold)
+		send_held(s);
 	pthread_mutex_unlock(&s->lock);
+	return err;
 }
 
 int sink__group(struct sink *s, const char *name)
@@ -352,8 +417,7 @@ static int deliver(struct sink *s, struct table *t, struct jpc_rows *rows)
 		err = declare(s, t);
 	if (err)
 		return err;
-	client__head(&s->client, rows, JPC_ROWS,
-		     sizeof(*rows) + (1 + t->message->ncols) * sizeof(uint64_t));
+	client__head(&s->client, rows, JPC_ROWS, rows_size(t));
 	return client__send(&s->client, rows);
 }
 
@@ -375,15 +439,17 @@ int sink__row(struct sink *s, int table, const void *cells, time_t when)
 	u.rows.cell[0] = sample_ns(when);
 	memcpy(&u.rows.cell[1], cells, t->message->ncols * sizeof(uint64_t));
 	s->rows++;
-	take_answers(s);
-	err = deliver(s, t, &u.rows);
+	if (!s->untold)
+		take_answers(s);
+	err = s->untold ? hold(s, t, &u.rows) : deliver(s, t, &u.rows);
 	if (gone(err) && s->client.fd >= 0) { /* it was restarted since the last sample */
 		disconnect(s);
 		err = deliver(s, t, &u.rows);
 	}
 	if (err) {
 		s->lost++;
-		say_down(s, err);
+		if (!s->untold)
+			say_down(s, err);
 	}
 out:
 	pthread_mutex_unlock(&s->lock);
@@ -393,8 +459,8 @@ out:
 void sink__end(struct sink *s)
 {
 	pthread_mutex_lock(&s->lock);
-	if (s->begun)
-		take_answers(s);
+	take_answers(s);
+	s->lost += s->nheld;
 	if (s->lost)
 		say(s,
 		    "%" PRIu64 " of %" PRIu64

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * From Slurm's gatherers to jobprofd: datasets become tables, samples rows. Only sink__begin()
- * waits, as long as it is told to. What cannot be sent is dropped and counted; a jobprofd that
+ * From Slurm's gatherers to jobprofd: datasets become tables, samples rows. Only sink__step()
+ * waits, as long as it may. What cannot be sent is dropped and counted; a jobprofd that
  * comes back is told of step and tables again with the next sample. Every function may be called
  * from any thread.
  */
 #ifndef JP_SLURM_PROFILE_SINK_H
 #define JP_SLURM_PROFILE_SINK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -23,14 +24,17 @@ struct sink_field {
 
 struct sink;
 
-/* say: takes one line for people, at most one for every kind of trouble. NULL: no memory, or a
- * path that is too long for a socket. */
-struct sink *sink__new(const char *path, void (*say)(const char *line));
+/* say: takes one line for people, at most one for every kind of trouble. wait_ms: what all calls of
+ * sink__step() together may wait. NULL: no memory, or a path that is too long for a socket. */
+struct sink *sink__new(const char *path, unsigned wait_ms, void (*say)(const char *line));
 void sink__free(struct sink *s);
 
-/* Tells of the step and waits for the answer up to timeout_ms; 0: does not wait and is silent
- * about a jobprofd that is not there. Told again with other timeout 0 when more is known. */
-void sink__step(struct sink *s, const struct jpc_step *step, unsigned timeout_ms);
+/* Connects and says nothing: jobprofd takes the rights of who connects, and the place of who speaks
+ * first, which is not in its cgroup yet when a step begins. */
+void sink__open(struct sink *s);
+/* Tells of the step; again when more is known. wait: for the answer, else silent about a jobprofd
+ * that is not there. -ESRCH: jobprofd cannot tell yet whose step it is, tell it again. */
+int sink__step(struct sink *s, const struct jpc_step *step, bool wait);
 /* JPC_MEASURES_* of the last answer; 0 before one. Takes no lock. */
 uint32_t sink__measures(struct sink *s);
 
