@@ -61,7 +61,7 @@ def time_limit(name, c, d):
 
 def out_of_memory(name, c, d):
     node = c.nodes[0]
-    if c.mode == "v1":
+    if c.limits_memory():
         s = c.srun(["-w", node, "--mem=50"], [tool("jpmem"), "-a", 200, "-g", 1])
     else:
         s = other_memory(c, node)
@@ -69,7 +69,7 @@ def out_of_memory(name, c, d):
     path = d.get(s.id, 0, node)
     is_equal(name + ": attributes", picked(path, "End Reason", "Exit Status"),
              ["out of memory", 137])
-    if c.mode == "v1":
+    if c.limits_memory():
         is_equal(name + ": limit", picked(path, "Memory Limit"), [50])
         step = table(path, "Step")
         # the first row may come before there is a memory cgroup
