@@ -55,6 +55,11 @@ class Cluster:
         self.env = plain_env(SLURM_CONF=self.conf)
         self.profile = os.path.join(self.dir, "profile")
 
+    def limits_memory(self):
+        """A job's memory is held to what was asked for."""
+        with open(self.dir + "/etc/cgroup.conf") as f:
+            return "ConstrainRAMSpace=yes" in f.read()
+
     def log(self):
         text = ""
         for name in sorted(os.listdir(self.dir + "/log")):
