@@ -305,7 +305,7 @@ void control__turn(struct control *c, uint64_t now)
 		else
 			accepted = true;
 	}
-	drop_closing(c, now);
 	if (accepted)
 		accept_peers(c, now);
+	drop_closing(c, now);
 }
