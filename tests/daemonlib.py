@@ -46,7 +46,7 @@ def cgroup1_mount(controller):
 class Daemon:
     """jobprofd with directories of its own; settings by their keys, options in args."""
 
-    def __init__(self, interval=0.2, nice=0, args=(), **settings):
+    def __init__(self, interval=0.2, nice=0, args=(), wrap=(), **settings):
         self.dir = tmpdir("daemon")
         self.hdf5 = os.path.join(self.dir, "hdf5")
         os.mkdir(self.hdf5, 0o755)
@@ -56,6 +56,7 @@ class Daemon:
         self.pin = "/sys/fs/bpf/jobprof-test-%d-%d" % (PID, len(_daemons))
         self.nice = nice
         self.args = list(args)
+        self.wrap = list(wrap)  # a command that runs it
         self.patterns = settings.pop("CgroupPattern", [])
         self.settings = {"ProfileHDF5Dir": self.hdf5, "ProfileHDF5Default": "All",
                          "JobAcctGatherFrequency": "task=%g" % interval,
@@ -82,7 +83,7 @@ class Daemon:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s, open(self.log, "ab") as log:
             s.bind(path)
             s.settimeout(0.1)
-            self.proc = start([JOBPROFD, "-f", "-v", "-c", self.conf, *self.args], stdin=subprocess.DEVNULL,
+            self.proc = start(self.wrap + [JOBPROFD, "-f", "-v", "-c", self.conf, *self.args], stdin=subprocess.DEVNULL,
                               stdout=log, stderr=subprocess.STDOUT,
                               env=plain_env(NOTIFY_SOCKET=path))
             os.setpriority(os.PRIO_PROCESS, self.proc.pid, self.nice)

@@ -30,9 +30,8 @@ static int open_dir(const struct publication *p, const struct child_user *u)
 		fd = user_dir__open(p->dir, u, why, sizeof(why));
 	else if ((fd = open(p->dir, O_RDONLY | O_DIRECTORY)) < 0)
 		snprintf(why, sizeof(why), "%s: %s", p->dir, strerror(errno));
-	if (fd < 0) /* said once, however often it is tried */
-		log__print(p->failures ? LOGL_DEBUG : LOGL_ERROR, "cannot write %s as uid %u: %s",
-			   p->name, p->uid, why);
+	if (fd < 0 && !p->failures) /* said once, however often it is tried */
+		log_error("cannot write %s as uid %u: %s", p->name, p->uid, why);
 	return fd;
 }
 

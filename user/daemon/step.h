@@ -107,6 +107,8 @@ struct step {
 	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
 	bool said_full;
+	char job_host[256];  /* first node of its job, "": not known */
+	bool merge_noted;    /* automerge.c has looked at that */
 	bool given_up;	     /* IGNORED for a reason that was said */
 	struct request *req; /* what was told of it, or NULL */
 	bool have_last_cg;

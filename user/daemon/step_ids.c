@@ -216,8 +216,7 @@ static void take_told_ids(struct step *s)
 	}
 }
 
-/* The file has the name that Slurm knows the node by: of several slurmds on a host, the step's. */
-static const char *node_name(const struct step *s, const struct step_env *env)
+const char *step_node_name(const struct step *s, const struct step_env *env)
 {
 	const struct request *r = s->req;
 
@@ -246,7 +245,7 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 	name_user(s, env);
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
 		return give_up(s, "no file name can be made of its ids");
-	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, node_name(s, env));
+	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, step_node_name(s, env));
 	return true;
 }
 
