@@ -59,15 +59,22 @@ class Job:
         used = stock.run(args, env, self.cpu if cpu else None)
         self.used.setdefault(name, []).append(used)
 
-    def merge_ours(self, name, *more, cpu=True):
-        if os.path.exists(self.out("ours.h5")):
-            os.unlink(self.out("ours.h5"))
-        self.measure(name, [JOBPROF, "merge", "-S", "-j", "7", "-p", self.top, "-u", "root",
-                            "-o", self.out("ours.h5"), *more], cpu=cpu)
+    def merge_ours(self, name, *more, cpu=True, top=None, out="ours.h5"):
+        if os.path.exists(self.out(out)):
+            os.unlink(self.out(out))
+        self.measure(name, [JOBPROF, "merge", "-j", "7", "-p", top or self.top, "-u", "root",
+                            "-o", self.out(out), *more], cpu=cpu)
 
-    def merge_stock(self):
-        self.measure("stock merge", ["sh5util", "-S", "-j", "7", "-p", self.top, "-u", "root",
-                                     "-o", self.out("stock.h5")], self.env)
+    def merge_stock(self, name="stock merge", *more, top=None, out="stock.h5"):
+        self.measure(name, ["sh5util", "-j", "7", "-p", top or self.top, "-u", "root",
+                            "-o", self.out(out), *more], self.env)
+
+    def copied(self):
+        """The files again, for who deletes them."""
+        top = self.out("again")
+        shutil.rmtree(top, ignore_errors=True)
+        shutil.copytree(os.path.join(self.top, "root"), os.path.join(top, "root"))
+        return {"top": top, "out": "again.h5"}
 
     def extract(self, level, file, name, *more, cpu=True):
         self.measure(name, [JOBPROF, "extract", "-i", self.out(file), "-s", "Tasks", "-l",
@@ -79,9 +86,13 @@ class Job:
                      self.env)
 
     def merges(self, n):
-        steps = [lambda: self.merge_ours("merge", "--threads", "1"), self.merge_stock,
-                 lambda: self.merge_ours("merge, all cores", cpu=False)]
-        for s in rotated(steps, n):
+        keep = [lambda: self.merge_ours("merge", "-S", "--threads", "1"),
+                lambda: self.merge_stock("stock merge", "-S"),
+                lambda: self.merge_ours("merge, all cores", "-S", cpu=False)]
+        delete = [lambda: self.merge_ours("deletes", "--threads", "1", **self.copied()),
+                  lambda: self.merge_stock("stock deletes", **self.copied()),
+                  lambda: self.merge_ours("deletes, all cores", cpu=False, **self.copied())]
+        for s in rotated(keep, n) + (rotated(delete, n) if self.nodes < LARGE else []):
             s()
 
     def extractions(self, n):
@@ -132,6 +143,10 @@ def merge_rows(job):
                       target=0.5 if job.nodes > 16 else None)
         yield row(job, name + ", over the stock tool's time", "x", job.ratio(name, "stock merge"),
                   target=1 if job.kind == "jobprof" else None)
+    if "deletes" in job.used:
+        for name in ("deletes", "deletes, all cores"):
+            yield row(job, "merge that %s, over the stock tool's time" % name, "x",
+                      job.ratio(name, "stock deletes"))
     if job.nodes == LARGE:
         yield row(job, "merge: memory at most", "MB", [max(u.mb for u in job.used["merge"])],
                   target=64)

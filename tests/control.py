@@ -131,7 +131,7 @@ def asked_for(d):
     a = attrs_of(path)
     is_equal("asked for: what was told", [a[k] for k in (
         "Restart Count", "Nodes in Step", "Node Index", "CPUs per Task", "Job Name", "Account",
-        "Partition", "Cluster", "Step Node List", "Allocated CPUs", "Memory Limit")],
+        "Partition", "Cluster", "Step Node List", "Allocated Cores", "Memory Limit")],
         [2, 3, 1, 2, "a b", "acc", "part", "clu", "n[1-3]", 3, 100.0])
     is_true("not asked for: no file", not os.path.exists(d.path(quiet.job, 0)), "a file")
     job = new_job()
@@ -206,8 +206,8 @@ def own_programs(d):
     is_equal("a name with a slash", mine.call(c.table(1, "a/b", cols))["error"], -22)
     is_equal("a column of time", mine.call(c.table(1, "t", [("TimeNS", "", 0, 0)]))["error"], -22)
     is_equal("what only root may say", mine.call(c.step(job_id=job, step_id=0))["error"], -1)
-    is_equal("another user's step", theirs.call(c.mark("x"))["error"], -1)
-    is_equal("from outside of a step", outside.call(c.mark("x"))["error"], -61)
+    is_equal("another user's step", theirs.call(c.mark("x"))["error"], -13)
+    is_equal("from outside of a step", outside.call(c.mark("x"))["error"], -3)
     time.sleep(3 * INTERVAL)
     seen = read_live(mine, c.live())
     is_true("live rows of the own step", "%d.0/Tasks" % job in seen, str(sorted(seen)))

@@ -83,8 +83,8 @@ class Daemon:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s, open(self.log, "ab") as log:
             s.bind(path)
             s.settimeout(0.1)
-            self.proc = start(self.wrap + [JOBPROFD, "-f", "-v", "-c", self.conf, *self.args], stdin=subprocess.DEVNULL,
-                              stdout=log, stderr=subprocess.STDOUT,
+            self.proc = start(self.wrap + [JOBPROFD, "-f", "-v", "-c", self.conf, *self.args],
+                              stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
                               env=plain_env(NOTIFY_SOCKET=path))
             os.setpriority(os.PRIO_PROCESS, self.proc.pid, self.nice)
             wait_until(lambda: self._ready(s), 20, "jobprofd to be ready")

@@ -298,6 +298,12 @@ def stored_totals():
     got = by_name(must("-i", file, "-s", "Task_1", "-j", "1.0", "-N", "n1", "-o", "-").decode())
     is_equal("one task of them", {k: v["Max_CPUTime"] for k, v in got.items()},
              {("0", "n1", "1"): "1002.000000"})
+    for args in (("Tasks",), ("Tasks/1", "--columns", "CPUTime"), ("Tasks", "--format", "json")):
+        of = lambda prefix: must("-i", file, "-s", prefix + args[0], *args[1:], "-o", "-")
+        is_equal("Totals/%s are its totals" % " ".join(args), of("Totals/"), of(""))
+    p = extract("-i", file, "-s", "Totals/Tasks", "-l", "timeseries", "-o", "-")
+    is_true("but no time series", p.returncode == 2 and b"totals are no time series" in p.stderr,
+            p.stderr)
 
 
 def elapsed(*args):

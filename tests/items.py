@@ -255,8 +255,37 @@ def listing():
     code, out, err = jobprof("list", "-i", path, "-s", "task")
     is_true("list: text", code == 0 and "Tasks: 2 nodes, 4 tables: 0,12-13,zz" in out and
             "Odd" in out and "not known to the schema" in out and "Network" not in out, out)
+    j = json.loads(jobprof("list", "-i", path, "-s", "Tasks/12", "--json")[1])
+    is_equal("list: of one task", [(s["step"], [(p["name"], p["tasks"], p["other_tables"], p["nodes"])
+             for p in s["series"]]) for s in j["steps"] if s["series"]],
+             [("1", [("Tasks", [12], [], 1)])])
+    is_equal("list: its columns", [c["name"] for s in j["series"] for c in s["columns"]],
+             ["ElapsedTime", "EpochTime", "Odd"])
+    code, out, err = jobprof("list", "-i", path, "-s", "Tasks/77")
+    is_equal("list: no such task", (code, out, err),
+             (1, "", "jobprof: %s: there is no task 77 in series Tasks\n" % path))
+    j = json.loads(jobprof("list", "-i", path, "-N", "p[2,9]", "--json")[1])
+    is_equal("list: of some nodes", [s["nodes"] for s in j["steps"] if s["nodes"]],
+             [sorted({"p2", "p9"} & set(v["nodes"])) for v in wanted.values()
+              if {"p2", "p9"} & v["nodes"]])
+    text = jobprof("list", "-i", path, "-N", "p9")[1]
+    is_true("list: of one node", "step 1: 1 node: p9\n" in text and "p1" not in text, text)
     is_equal("list: no such series", jobprof("list", "-i", path, "-s", "Energy")[0], 1)
     is_equal("list: no such file", jobprof("list", "-i", path + "x")[0], 1)
+
+
+def listing_totals():
+    """Totals of one series go by the name that the list of all has for them."""
+    path = os.path.join(tmpdir(), "job_6.h5")
+    merged(path, {"p1": {"Totals/Tasks": numpy.zeros(1, [("Task", "<u8"), ("Max_RSS", "<u8")]),
+                         "Totals/Step": numpy.zeros(1, [("Max_MemMB", "<f8")])}}, "0")
+    names = lambda *args: {s["name"]: [c["name"] for c in s["columns"]] for s in
+                           json.loads(jobprof("list", "-i", path, "--json", *args)[1])["series"]}
+    both = {"Totals/Step": ["Max_MemMB"], "Totals/Tasks": ["Task", "Max_RSS"]}
+    is_equal("list: all totals", (names(), names("-s", "Totals")), (both, both))
+    is_equal("list: totals of a series", names("-s", "totals/tasks"),
+             {"Totals/Tasks": ["Task", "Max_RSS"]})
+    is_equal("list: no totals of that", jobprof("list", "-i", path, "-s", "Totals/Energy")[0], 1)
 
 
 def damaged(n):
@@ -296,4 +325,4 @@ def hostile():
 
 if __name__ == "__main__":
     run_tests((phases, every_row_once, integers, gauges, unknown, lacking, types, steps, many,
-               formats, listing, hostile))
+               formats, listing, listing_totals, hostile))

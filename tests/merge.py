@@ -600,6 +600,43 @@ def what_only_copying_shows_is_named_too():
             "0": ["p2"]} and err.count("7_0_n1.h5") == 1, "%s %s" % (st, err))
 
 
+def only_the_library_stumbles_over(path, table):
+    """Shortens a table without its last chunk, which then lies beyond the end of the file."""
+    with h5py.File(path, "r+") as f:
+        f[table].resize((30,))
+        f[table][29] = f[table][0]
+    with h5py.File(path, "r") as f:
+        d = f[table].id
+        last = max((d.get_chunk_info(i) for i in range(d.get_num_chunks())),
+                   key=lambda c: c.chunk_offset)
+    data = open(path, "rb").read()
+    number = lambda n: n.to_bytes(8, "little")
+    rows = number(30) + number(2**64 - 1)
+    if data.count(rows) != 1:
+        raise Failed("%d tables of 30 rows" % data.count(rows))
+    data = data.replace(rows, number(10) + number(2**64 - 1))
+    data = data.replace(number(last.byte_offset), number(1 << 40))
+    with open(path, "wb") as f:
+        f.write(data)
+
+
+def a_refused_file_is_named_once():
+    """Whatever the tries: what the library will not copy is found while copying."""
+    prof, d = world("7_0_p1.h5", "7_0_p2.h5"), tmpdir()
+    with h5py.File(os.path.join(prof, ME, "7_0_p1.h5"), "r") as f:
+        table = next("p1/Tasks/" + t for t in f["p1/Tasks"])
+    only_the_library_stumbles_over(os.path.join(prof, ME, "7_0_p1.h5"), table)
+    shutil.copy(os.path.join(GOLDEN, "7_0_p2.h5"), os.path.join(prof, ME, "7_0_a.h5"))
+    for args in (("-S",), ()):
+        out = os.path.join(d, "out%d.h5" % len(args))
+        st, err = merge(prof, "-j", "7", *args, out=out)
+        is_equal("status, and what is merged %s" % " ".join(args), (st, steps(out)),
+                 (1, {"0": ["p2"]}))
+        is_equal("each is named once %s" % " ".join(args),
+                 (err.count("7_0_a.h5: "), err.count("7_0_p1.h5: ")), (1, 1))
+    is_equal("they stay", inputs(prof), ["7_0_a.h5", "7_0_p1.h5"])
+
+
 def it_is_read_back_if_something_is_at_stake():
     prof, d = job7(), tmpdir()
     out = os.path.join(d, "x.h5")
@@ -806,6 +843,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            what_is_no_job_file_is_not_touched, running_steps_are_left_alone,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
            bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
+           a_refused_file_is_named_once,
            it_is_read_back_if_something_is_at_stake, links_and_foreign_names_are_left_alone,
            nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
            killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,

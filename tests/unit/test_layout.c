@@ -45,6 +45,7 @@ static void v1_task(void **state)
 	assert_int_equal(ids.job_end, strlen("/slurm/uid_1000/job_12345"));
 	assert_int_equal(ids.step_end, strlen("/slurm/uid_1000/job_12345/step_7"));
 	assert_string_equal(ids.sluid, "");
+	assert_string_equal(ids.node, "");
 	file_name_is(&ids, "12345_7");
 }
 
@@ -52,6 +53,7 @@ static void v1_with_node_name(void **state)
 {
 	struct cgroup_ids ids = parsed("/slurm_n1/uid_0/job_1/step_0");
 
+	assert_string_equal(ids.node, "n1");
 	assert_int_equal(ids.kind, JP_KIND_STEP);
 	assert_int_equal(ids.job_id, 1);
 	assert_true(ids.has_uid);
@@ -89,8 +91,10 @@ static void v2_with_node_name_and_other_slice(void **state)
 {
 	struct cgroup_ids ids = parsed("/hpc.slice/n_1_slurmstepd.scope/job_5/step_2/user/task_9");
 
+	assert_string_equal(ids.node, "n_1");
 	assert_int_equal(ids.step_id, 2);
 	assert_int_equal(ids.task, 9);
+	assert_string_equal(parsed("/slurm_a.h5/uid_0/job_1/step_0").node, "");
 }
 
 static void v2_stepd(void **state)

@@ -227,6 +227,48 @@ static void order_is_kept_over_many_buffers(void **state)
 	unlink(path);
 }
 
+/* Pieces of every size, below and above what is written without being copied; frames say how long
+ * they are and are no longer than was asked for. */
+static void pieces_of_every_size(void **state)
+{
+	enum { PIECES = 24, FRAME = 5000 };
+	const size_t all = (size_t)1 << PIECES;
+	char *text = malloc(all), *got = malloc(all);
+	char path[] = "/tmp/jobprof-outbuf.XXXXXX";
+	int fd = mkstemp(path);
+	struct outbuf out;
+
+	assert_true(fd >= 0 && text && got);
+	unlink(path);
+	for (size_t i = 0; i < all; i++)
+		text[i] = (char)('a' + i * 7919 % 26);
+	for (int framed = 0; framed < 2; framed++) {
+		size_t sent = 0, read_back = 0;
+		uint32_t len;
+
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		assert_int_equal(
+			framed ? outbuf__init_framed(&out, fd, FRAME) : outbuf__init(&out, fd), 0);
+		for (size_t n = 1; sent + n <= all; sent += n, n *= 2)
+			outbuf__mem(&out, text + sent, n);
+		assert_int_equal(outbuf__end(&out), 0);
+		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
+		while (framed && read(fd, &len, sizeof(len)) == sizeof(len)) {
+			assert_in_range(len, 1, FRAME);
+			assert_int_equal(read(fd, got + read_back, len), len);
+			read_back += len;
+		}
+		if (!framed)
+			read_back = (size_t)read(fd, got, all);
+		assert_int_equal(read_back, sent);
+		assert_memory_equal(got, text, sent);
+	}
+	close(fd);
+	free(text);
+	free(got);
+}
+
 static void the_first_failure_stays(void **state)
 {
 	struct outbuf out;
@@ -252,6 +294,7 @@ int main(void)
 		cmocka_unit_test(random_bits),
 		cmocka_unit_test(integers),
 		cmocka_unit_test(order_is_kept_over_many_buffers),
+		cmocka_unit_test(pieces_of_every_size),
 		cmocka_unit_test(the_first_failure_stays),
 	};
 

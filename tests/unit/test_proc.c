@@ -179,6 +179,33 @@ static void hostile_environments(void **state)
 	assert_int_equal(proc__environ(100, "A", buf, sizeof(buf)), -ENODATA);
 }
 
+static void collect(void *ctx, const char *text)
+{
+	strcat(ctx, text);
+	strcat(ctx, ";");
+}
+
+static void every_string_of_an_environment(void **state)
+{
+	char env[8192] = "A=1\0B=\0", out[8192] = "";
+	size_t len = 7;
+
+	/* Too long by one, and just not; the latter over the border of two reads. */
+	memset(env + len, 'x', 512);
+	len += 513;
+	memset(env + len, 'y', 4096 - 100 - len);
+	len = 4096 - 99;
+	memset(env + len, 'z', 511);
+	len += 512;
+	memcpy(env + len, "C=3\0D", 5);
+	put(100, "environ", env, len + 5);
+	assert_int_equal(proc__environ_each(100, collect, out), 0);
+	assert_int_equal(strlen(out), strlen("A=1;B=;") + 512 + strlen("C=3;"));
+	assert_true(!strncmp(out, "A=1;B=;z", 8));
+	assert_string_equal(out + strlen(out) - 6, "z;C=3;");
+	assert_int_equal(proc__environ_each(101, collect, out), -ENOENT);
+}
+
 static void environments_are_read_to_a_bound(void **state)
 {
 	size_t size = 5 << 20;
@@ -304,6 +331,7 @@ int main(void)
 		FAKE(comm_may_look_like_fields),
 		FAKE(broken_stat_is_an_error),
 		FAKE(hostile_environments),
+		FAKE(every_string_of_an_environment),
 		FAKE(environments_are_read_to_a_bound),
 		cmocka_unit_test(titles_of_slurmstepd),
 		cmocka_unit_test(titles_nobody_should_believe),

@@ -8,14 +8,25 @@
 #include <unistd.h>
 
 #define BUF_BYTES (256u << 10)
-#define ROOM	  512u /* for any one number: DBL_MAX has 309 digits before its point */
+#define DIRECT	  (64u << 10) /* and more is written from where it is */
+#define ROOM	  512u	      /* for any one number: DBL_MAX has 309 digits before its point */
 
-int outbuf__init(struct outbuf *o, int fd)
+static int init(struct outbuf *o, int fd, size_t size, bool framed)
 {
-	*o = (struct outbuf){.fd = fd, .buf = malloc(BUF_BYTES)};
+	*o = (struct outbuf){.fd = fd, .buf = malloc(size), .size = size, .framed = framed};
 	if (!o->buf)
 		o->err = -ENOMEM;
 	return o->err;
+}
+
+int outbuf__init(struct outbuf *o, int fd)
+{
+	return init(o, fd, BUF_BYTES, false);
+}
+
+int outbuf__init_framed(struct outbuf *o, int fd, size_t size)
+{
+	return init(o, fd, size, true);
 }
 
 static void put(struct outbuf *o, const void *from, size_t len)
@@ -58,7 +69,7 @@ int outbuf__end(struct outbuf *o)
 /* Room for size bytes, at most ROOM. */
 static char *room(struct outbuf *o, size_t size)
 {
-	if (__builtin_expect(o->len + size > BUF_BYTES, 0))
+	if (__builtin_expect(o->len + size > o->size, 0))
 		outbuf__flush(o);
 	return o->buf + o->len;
 }
@@ -69,6 +80,11 @@ void outbuf__mem(struct outbuf *o, const void *from, size_t left)
 
 	if (!o->buf)
 		return;
+	if (left >= DIRECT && !o->framed) {
+		outbuf__flush(o);
+		put(o, from, left);
+		return;
+	}
 	while (left) {
 		size_t n = left < ROOM ? left : ROOM;
 

@@ -11,12 +11,14 @@ struct outbuf {
 	int fd;
 	int err; /* the first failure, -errno; what comes after it is dropped */
 	char *buf;
-	size_t len;
+	size_t len, size;
 	bool framed; /* every write is preceded by its length: a uint32_t, never 0 */
 };
 
 /* 0 or -ENOMEM. The file stays the caller's. */
 int outbuf__init(struct outbuf *o, int fd);
+/* The same with frames of at most size bytes, which is 1024 at least. */
+int outbuf__init_framed(struct outbuf *o, int fd, size_t size);
 /* Writes what is there. */
 void outbuf__flush(struct outbuf *o);
 /* Writes what is left, frees the buffer, returns err. */

@@ -329,6 +329,25 @@ static int extract_job(const struct args *a, unsigned job)
 	return status;
 }
 
+/* "list" calls the stored ones Totals/Tasks: totals of Tasks. */
+static int take_totals(struct args *a)
+{
+	static const char prefix[] = "Totals/";
+	const size_t len = sizeof(prefix) - 1;
+
+	for (unsigned i = 0; i < a->series.n; i++) {
+		if (strncasecmp(a->series.v[i], prefix, len))
+			continue;
+		if (!a->opt.totals) {
+			log_error("-s %s: totals are no time series: leave out -l timeseries",
+				  a->series.v[i]);
+			return 2;
+		}
+		a->series.v[i] += len;
+	}
+	return 0;
+}
+
 static int extract_all(struct args *a)
 {
 	int status = 0;
@@ -376,6 +395,8 @@ int verb_extract(int argc, char **argv)
 		status = usage(stderr);
 	if (!status)
 		status = check(&a);
+	if (!status)
+		status = take_totals(&a);
 	if (!status)
 		status = extract_all(&a);
 	hostlist__free(&a.nodes);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/escape.h"
 #include "base/json.h"
@@ -62,12 +63,12 @@ static const char *type_name(enum col_type t)
 	return names[t];
 }
 
-static void print_nodes(FILE *out, const struct reader_step *s)
+static void print_nodes(FILE *out, const struct reader_step *s, const struct contents_step *meant)
 {
-	fprintf(out, ": %u node%s", s->nnodes, s->nnodes == 1 ? "" : "s");
-	for (unsigned i = 0; i < s->nnodes; i++) {
+	fprintf(out, ": %u node%s", meant->nnodes, meant->nnodes == 1 ? "" : "s");
+	for (unsigned i = 0; i < meant->nnodes; i++) {
 		fputs(i ? ", " : ": ", out);
-		print__escaped(out, s->nodes[i]);
+		print__escaped(out, s->nodes[meant->nodes[i]]);
 	}
 	putc('\n', out);
 }
@@ -134,7 +135,7 @@ static int print_text(FILE *out, const struct reader *r, const struct contents *
 
 		fputs("step ", out);
 		print__escaped(out, *s->name ? stepname__human(s->name) : "?");
-		print_nodes(out, s);
+		print_nodes(out, s, &c->steps[i]);
 		for (unsigned k = 0; k < c->steps[i].nplaces; k++)
 			print_place(out, c, &c->steps[i].places[k]);
 	}
@@ -204,8 +205,8 @@ static json_t *step_json(const struct reader *r, const struct contents *c,
 	const struct reader_step *s = &r->steps[step->step];
 	json_t *nodes = json_array(), *places = json_array();
 
-	for (unsigned i = 0; i < s->nnodes; i++)
-		json_array_append_new(nodes, json__text(s->nodes[i]));
+	for (unsigned i = 0; i < step->nnodes; i++)
+		json_array_append_new(nodes, json__text(s->nodes[step->nodes[i]]));
 	for (unsigned i = 0; i < step->nplaces; i++)
 		json_array_append_new(places, place_json(c, &step->places[i]));
 	return json_pack("{s:o, s:o, s:o}", "step", json__text(stepname__human(s->name)), "nodes",
@@ -239,7 +240,10 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 
 	err = contents__read(&c, r, sel, series, false, problems__add, &problems);
 	if (!err && series && !c->nseries) {
-		if (!missing)
+		if (!missing && sel->ntasks)
+			log_error("%s: there is no task %" PRIu64 " in series %s", path,
+				  sel->tasks->from, series);
+		else if (!missing)
 			log_error("%s: there is no series %s", path, series);
 		contents__free(c);
 		return 1;
@@ -260,6 +264,7 @@ struct work {
 	struct hostlist hosts;
 	const char *series;
 	char name[128]; /* of the series */
+	struct number_range task;
 	bool json;
 	FILE *out;
 };
@@ -280,19 +285,38 @@ static int list_path(void *arg)
 	return status;
 }
 
+/* Of "Tasks/3" that task; "Totals/Tasks" is a series here. */
+static int choose_series(struct work *w, const char *text)
+{
+	static const char totals[] = "Totals/";
+	const size_t len = sizeof(totals) - 1;
+	bool total = !strncasecmp(text, totals, len);
+	int64_t task;
+	int err = select__series(total ? text + len : text, w->name, sizeof(w->name) - len, &task);
+
+	if (err || (total && task >= 0)) {
+		log_error("-s: \"%s\" is not the name of a series", text);
+		return 2;
+	}
+	if (total) {
+		memmove(w->name + len, w->name, strlen(w->name) + 1);
+		memcpy(w->name, totals, len);
+	}
+	w->series = w->name;
+	w->task = (struct number_range){(uint64_t)task, (uint64_t)task};
+	w->sel.tasks = &w->task;
+	w->sel.ntasks = task >= 0;
+	return 0;
+}
+
 int list__file(const char *jobs, const char *input, const char *series, const char *nodes,
 	       bool json, FILE *out)
 {
 	struct work w = {.json = json, .out = out};
-	int64_t task;
-	int status;
+	int status = series ? choose_series(&w, series) : 0;
 
-	if (series && select__series(series, w.name, sizeof(w.name), &task)) {
-		log_error("-s: \"%s\" is not the name of a series", series);
-		return 2;
-	}
-	w.series = series ? w.name : NULL;
-	status = choice__nodes(&w.sel, &w.hosts, nodes);
+	if (!status)
+		status = choice__nodes(&w.sel, &w.hosts, nodes);
 	if (!status)
 		status = jobfile__choose(&w.file, jobs, input);
 	w.sel.steps = w.file.steps;

@@ -35,6 +35,7 @@ struct run {
 	gid_t gid;
 	char user[64];
 	char out_dir[4096];
+	char socket[64];
 	bool json, quiet, wait_all;
 	pid_t pid;
 	int status;
@@ -155,6 +156,8 @@ static void exec_command(const struct run *r)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	become_user(r);
+	/* for jobprof mark and emit, and programs that are linked with libjobprof */
+	setenv("JOBPROF_SOCKET", r->socket, 1);
 	execvp(r->argv[0], r->argv);
 	err = errno;
 	log_error("cannot run %s: %s", r->argv[0], strerror(err));
@@ -434,6 +437,8 @@ int verb_run(int argc, char **argv)
 	if (config__init(&cfg))
 		return 1;
 	cfg.max_slots = 64;
+	snprintf(r.socket, sizeof(r.socket), "/run/jobprof/run-%d.sock", getpid());
+	set_string(&cfg.socket, r.socket);
 	log__set_level(LOGL_WARN);
 	if (parse_options(&r, &o, &cfg, &a, argc, argv)) {
 		config__free(&cfg);

@@ -204,7 +204,7 @@ static void note_steps(struct automerge *a, const struct daemon *d)
 		    s->ids.row->family != LAYOUT_SLURM)
 			continue;
 		s->merge_noted = true;
-		if (!strcmp(s->job_host, step_node_name(s, &d->env)))
+		if (!strcmp(s->job_host, step_node(s, &d->env)))
 			note(a, d, s);
 	}
 }

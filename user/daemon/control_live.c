@@ -31,9 +31,9 @@ static struct jpc_table *describe(struct live *l, const char *series, const char
 
 	memset(t, 0, sizeof(*t));
 	t->table = l->tables;
-	snprintf(t->group, sizeof(t->group), "%u.%.24s/%.15s", l->s->ids.job_id,
-		 l->s->ids.step_name, series);
-	str__copy(t->name, sizeof(t->name), name);
+	snprintf(t->group, sizeof(t->group), "%u.%.18s%s%.17s", l->s->ids.job_id,
+		 l->s->ids.step_name, name[0] ? "/" : "", name[0] ? series : "");
+	snprintf(t->name, sizeof(t->name), "%.63s", name[0] ? name : series);
 	return t;
 }
 

@@ -141,6 +141,8 @@ static int on_task(struct call *k, const struct jpc_head *h)
 
 	if (!r)
 		return refuse(k, -ESRCH, "this step is not known");
+	if (m->gtid == JPC_UNKNOWN)
+		return 0;
 	if (m->gtid > INT32_MAX)
 		return refuse(k, -EINVAL, "there is no task %u", m->gtid);
 	k->c->d->sync = true;
@@ -158,14 +160,14 @@ static struct request *rows_request(struct call *k, int *err)
 		return r;
 	s = p->in_step ? daemon_step_at(k->c->d, &p->place) : NULL;
 	if (!s || s->state == STEP_IGNORED) {
-		*err = refuse(k, -ENODATA,
+		*err = refuse(k, -ESRCH,
 			      s		   ? "this step is not profiled: ask for it with --jobprof"
 			      : p->in_step ? "this step is not known to jobprofd"
 					   : "the sender is in no step of a job");
 		return NULL;
 	}
 	if (p->uid && (!s->uid_known || s->uid != p->uid)) {
-		*err = refuse(k, -EPERM, "this step is another user's");
+		*err = refuse(k, -EACCES, "this step is another user's");
 		return NULL;
 	}
 	r = daemon_request_at(k->c->d, &p->place, true);

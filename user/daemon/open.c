@@ -29,13 +29,14 @@ static int watch(struct daemon *d, int fd)
 /* The socket is a help, not a need: steps are found by their cgroups too. */
 static void open_control(struct daemon *d)
 {
-	if (d->opts.embedded || control__open(&d->control, d))
+	if (control__open(&d->control, d))
 		return;
 	if (watch(d, control__fd(d->control))) {
 		control__free(d->control, false);
 		d->control = NULL;
 	}
-	d->env.can_ask = d->control != NULL;
+	/* jobprof run has asked itself */
+	d->env.can_ask = d->control && !d->opts.embedded;
 }
 
 static int open_fds(struct daemon *d)

@@ -84,7 +84,7 @@ static bool find_place(const struct daemon *d, const struct kern_root *r, const 
 	struct cgroup_ids ids;
 
 	if (layout__parse_rows(d->rows, d->nrows, path, strlen(r->prefix), &ids) ||
-	    ids.row->family != LAYOUT_SLURM || !ids.job_end ||
+	    ids.row->family == LAYOUT_PATTERN || !ids.job_end ||
 	    ids.job_end >= sizeof(p->place.job_path))
 		return false;
 	memset(&p->place, 0, sizeof(p->place));

@@ -112,7 +112,9 @@ struct step {
 	bool given_up;	     /* IGNORED for a reason that was said */
 	struct request *req; /* what was told of it, or NULL */
 	bool have_last_cg;
-	double last_cg[CG_N]; /* when a task last ended: the directory may be gone at the end */
+	/* in the last row, or since, when a task ended: slurmstepd removes one directory after the
+	 * other */
+	double last_cg[CG_N];
 	struct publication pub;
 	struct step *next;
 };

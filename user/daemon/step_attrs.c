@@ -16,6 +16,7 @@
 #include "daemon/step_internal.h"
 #include "fuse/counters.h"
 #include "fuse/cpufreq.h"
+#include "job/hetjob.h"
 #include "job/proc.h"
 
 static void put_times(struct step *s)
@@ -62,7 +63,7 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	struct utsname u;
 
 	journal__attr_i32(j, "Node Index", 0);
-	journal__attr_str(j, "Node Name", step_node_name(s, env));
+	journal__attr_str(j, "Node Name", step_node(s, env));
 	journal__attr_i32(j, "Number of Tasks", 0);
 	journal__attr_i32(j, "CPUs per Task", 1);
 	if (env->embedded)
@@ -102,8 +103,6 @@ static const struct {
 	{"SLURM_CLUSTER_NAME", "Cluster", false},
 	{"SLURM_ARRAY_JOB_ID", "Array Job Id", true},
 	{"SLURM_ARRAY_TASK_ID", "Array Task Id", true},
-	{"SLURM_HET_JOB_ID", "Het Job Id", true},
-	{"SLURM_HET_JOB_OFFSET", "Het Job Offset", true},
 	{"SLURM_RESTART_COUNT", "Restart Count", true},
 	{"SLURM_STEP_NUM_NODES", "Nodes in Step", true},
 	{"SLURM_STEP_NODELIST", "Step Node List", false},
@@ -131,6 +130,22 @@ static void find_job_host(struct step *s, pid_t pid)
 	free(list);
 }
 
+static void take_env(void *ctx, const char *text)
+{
+	hetjob__take(ctx, text);
+}
+
+static void label_het(struct step *s, pid_t pid)
+{
+	struct hetjob h = {.job_id = s->ids.job_id};
+
+	if (proc__environ_each(pid, take_env, &h) || !h.has_leader || !h.has_offset ||
+	    h.leader > INT32_MAX)
+		return;
+	journal__attr_i32(s->journal, "Het Job Id", (int32_t)h.leader);
+	journal__attr_i32(s->journal, "Het Job Offset", (int32_t)h.offset);
+}
+
 void step_label(struct step *s, const struct step_env *env, pid_t pid)
 {
 	char value[512];
@@ -144,6 +159,7 @@ void step_label(struct step *s, const struct step_env *env, pid_t pid)
 	step_read_cgroup(s, env, cg);
 	if (!isnan(cg[CG_MEM_LIMIT]))
 		journal__attr_f64(s->journal, "Memory Limit", cg[CG_MEM_LIMIT] / 1048576); /* MB */
+	label_het(s, pid);
 	for (i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
 		uint32_t n;
 
@@ -203,7 +219,8 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 {
 	char text[64];
 	int status;
-	bool known = worst_exit(s, env, &status);
+	/* what holds an extern step open is always killed by Slurm in the end */
+	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, env, &status);
 
 	if (known)
 		journal__attr_i32(s->journal, "Exit Status",

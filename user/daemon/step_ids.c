@@ -216,12 +216,15 @@ static void take_told_ids(struct step *s)
 	}
 }
 
-const char *step_node_name(const struct step *s, const struct step_env *env)
+/* Several slurmds on one host have a name each, which slurmstepd tells and their paths may say. */
+const char *step_node(const struct step *s, const struct step_env *env)
 {
 	const struct request *r = s->req;
 
-	return r && r->known && str__safe_name(r->info.node_name) ? r->info.node_name
-								  : env->node_name;
+	/* it becomes part of a file's name, where ".h5" is the end */
+	if (r && r->known && str__safe_name(r->info.node_name) && !strstr(r->info.node_name, ".h5"))
+		return r->info.node_name;
+	return s->ids.node[0] ? s->ids.node : env->node_name;
 }
 
 static bool find_out(struct step *s, const struct step_env *env, const struct step *all, bool last)
@@ -245,7 +248,7 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 	name_user(s, env);
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
 		return give_up(s, "no file name can be made of its ids");
-	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, step_node_name(s, env));
+	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, step_node(s, env));
 	return true;
 }
 
@@ -305,12 +308,27 @@ static bool missed_exec(const struct jp_slot *info, const struct step_env *env)
 		info->start_ns < kern__control(env->k)->attached_ns + NSEC_PER_SEC);
 }
 
+/* Of all slots: the kernel may have made one since the step's were collected. */
 static bool has_lineage(const struct step *s, const struct step_env *env, pid_t root)
 {
 	uint32_t slot;
 
-	for_each_slot(slot,
-		      s) if (kern__slot(env->k, slot)->root_pid == (uint32_t)root) return true;
+	for (slot = JP_SLOT_FIRST; slot < kern__nslots(env->k); slot++) {
+		const struct jp_slot *info = kern__slot(env->k, slot);
+
+		if (info->state != JP_SLOT_FREE && info->step == s->slot &&
+		    info->root_pid == (uint32_t)root)
+			return true;
+	}
+	return false;
+}
+
+/* Has an earlier slot of the step that number? A task may have several. */
+static bool is_counted(const struct step *s, const struct step_env *env, unsigned at, int32_t gtid)
+{
+	while (at--)
+		if (kern__slot(env->k, s->own[at])->gtid == gtid)
+			return true;
 	return false;
 }
 
@@ -384,7 +402,7 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 			ask_processes(s, env, slot);
 		}
 		take_told_gtid(s, env, slot);
-		if (info->gtid >= 0)
+		if (info->gtid >= 0 && !is_counted(s, env, i_, info->gtid))
 			seen++;
 		if (info->root_pid && !s->labelled && !(info->flags & JP_SLOT_F_EXITED)) {
 			step_label(s, env, info->root_pid);
@@ -430,14 +448,17 @@ void step_read_cgroup(const struct step *s, const struct step_env *env, double c
 	}
 	cgroup__read(&d, cg);
 	for (int i = 0; i < CG_N; i++)
-		if (isnan(cg[i]) && s->state == STEP_ENDING && s->have_last_cg)
+		if (isnan(cg[i]) && s->have_last_cg)
 			cg[i] = s->last_cg[i];
 }
 
 void step__remember_cgroup(struct step *s, const struct step_env *env)
 {
+	double cg[CG_N];
+
 	if (s->state != STEP_ACTIVE || !s->sets[SERIES_STEP].ncols)
 		return;
-	step_read_cgroup(s, env, s->last_cg);
+	step_read_cgroup(s, env, cg);
+	memcpy(s->last_cg, cg, sizeof(s->last_cg));
 	s->have_last_cg = true;
 }

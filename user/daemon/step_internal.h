@@ -20,8 +20,8 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 void step_put_told(struct step *s);
 /* Its ids, as far as its path says them. 0 or -errno. */
 int step_parse_path(struct step *s, const struct step_env *env);
-/* By which name Slurm knows the node: of several slurmds on a host, the step's. */
-const char *step_node_name(const struct step *s, const struct step_env *env);
+/* Slurm's name of the node that the step runs on. */
+const char *step_node(const struct step *s, const struct step_env *env);
 void step_label(struct step *s, const struct step_env *env, pid_t pid);
 void step_find_tasks(struct step *s, const struct step_env *env);
 void step_read_cgroup(const struct step *s, const struct step_env *env, double cg[CG_N]);

@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "daemon/step_internal.h"
 
-#define STATE_VERSION 4
+#define STATE_VERSION 5
 
 /* What J_STATE holds: this, then for every table its head and what its rows are differences of.
  * Read back only by the same build on the same boot. */

@@ -31,6 +31,7 @@ static const struct {
 	{"Account", offsetof(struct jpc_step, account)},
 	{"Partition", offsetof(struct jpc_step, partition)},
 	{"Step Node List", offsetof(struct jpc_step, node_list)},
+	{"Core List", offsetof(struct jpc_step, cpus)},
 };
 
 /* Some of it the user has chosen. */
@@ -69,7 +70,7 @@ void step_put_told(struct step *s)
 		strcpy(s->job_host, host);
 	n = cpulist__count(told->cpus);
 	if (n > 0)
-		journal__attr_i32(s->journal, "Allocated CPUs", n);
+		journal__attr_i32(s->journal, "Allocated Cores", n);
 	if (told->memory_mb)
 		journal__attr_f64(s->journal, "Memory Limit", (double)told->memory_mb);
 }

@@ -21,9 +21,9 @@
 #define RUN_STEP   {"step_*", JP_KIND_STEP, 0, COMP_STEP}
 
 /* With --enable-multiple-slurmd (Debian) names hold the node's: slurm_n1, n1_slurmstepd.scope. */
-#define TOP	   PATH("slurm|slurm_*")
+#define TOP	   {"slurm|slurm_*", JP_KIND_PATH, 0, COMP_NODE}
 #define SLICE	   PATH("*")
-#define SCOPE	   PATH("slurmstepd.scope|*_slurmstepd.scope")
+#define SCOPE	   {"slurmstepd.scope|*_slurmstepd.scope", JP_KIND_PATH, 0, COMP_NODE}
 
 const struct layout layouts[] = {
 	{"slurm-v1-special", LAYOUT_SLURM, LAYOUT_V1, false, 5, {TOP, UID, JOB, STEP, SPECIAL}},

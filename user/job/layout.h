@@ -17,6 +17,7 @@
 /* What a component says beside its kind. */
 enum comp_id {
 	COMP_NONE,
+	COMP_NODE,    /* the slurmd's node name where the star is; absent in some builds */
 	COMP_UID,     /* uid_<number> */
 	COMP_JOB,     /* job_<number> */
 	COMP_SLUID,   /* the job's SLUID */
@@ -87,6 +88,7 @@ unsigned layout__child(const struct jp_node *nodes, unsigned node, const char *n
 struct cgroup_ids {
 	const struct layout *row; /* the row that matches furthest */
 	enum jp_kind kind;	  /* of the last component that matched */
+	char node[65];		  /* Slurm's name of the node, "" unless the path says it */
 	bool has_uid;
 	uint32_t uid;
 	bool has_job; /* job_id is known from the path: not so for SLUID and patterns */

@@ -122,6 +122,14 @@ static void sanitise(struct span text, char out[65])
 	out[n] = '\0';
 }
 
+/* It becomes part of a file's name, where ".h5" is the end. */
+static void read_node(struct cgroup_ids *ids, struct span name)
+{
+	if (copy_span(ids->node, sizeof(ids->node), name) || !str__safe_name(ids->node) ||
+	    strstr(ids->node, ".h5"))
+		ids->node[0] = '\0';
+}
+
 static int read_comp(struct cgroup_ids *ids, enum comp_id id, struct span whole, struct span star)
 {
 	uint32_t n;
@@ -129,6 +137,9 @@ static int read_comp(struct cgroup_ids *ids, enum comp_id id, struct span whole,
 
 	switch (id) {
 	case COMP_NONE:
+		return 0;
+	case COMP_NODE:
+		read_node(ids, star);
 		return 0;
 	case COMP_UID:
 		ids->has_uid = true;

@@ -207,6 +207,50 @@ int proc__environ(pid_t pid, const char *name, char *buf, size_t size)
 	return -E2BIG;
 }
 
+/* Strings of an environment, put together as its bytes come by. */
+struct env_strings {
+	char text[512];
+	size_t len;
+	void (*fn)(void *ctx, const char *text);
+	void *ctx;
+};
+
+static void env_string_byte(struct env_strings *e, char c)
+{
+	if (e->len < sizeof(e->text))
+		e->text[e->len++] = c;
+	if (c)
+		return;
+	if (!e->text[e->len - 1])
+		e->fn(e->ctx, e->text);
+	e->len = 0;
+}
+
+int proc__environ_each(pid_t pid, void (*fn)(void *ctx, const char *text), void *ctx)
+{
+	_cleanup_close_ int fd = open_proc(pid, "environ");
+	struct env_strings e = {.fn = fn, .ctx = ctx};
+	size_t total = 0;
+	char chunk[4096];
+
+	if (fd < 0)
+		return fd;
+	while (total < ENVIRON_MAX) {
+		ssize_t n = read(fd, chunk, sizeof(chunk));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return 0;
+		for (ssize_t i = 0; i < n; i++)
+			env_string_byte(&e, chunk[i]);
+		total += (size_t)n;
+	}
+	return 0;
+}
+
 int proc__procid(pid_t pid, int32_t *procid)
 {
 	char buf[16] = "";

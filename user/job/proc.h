@@ -27,6 +27,9 @@ int proc__title(pid_t pid, char *buf, size_t size);
 /* The value of a variable in the environment the process was started with. -ENODATA: not set;
  * -E2BIG: does not fit, or not within the first 4 MiB. */
 int proc__environ(pid_t pid, const char *name, char *buf, size_t size);
+/* Calls fn with every string of that environment; those of 512 bytes and more are left out, and
+ * what lies beyond its first 4 MiB. */
+int proc__environ_each(pid_t pid, void (*fn)(void *ctx, const char *text), void *ctx);
 /* SLURM_PROCID of its environment. -EINVAL: not a number from 0 to 2^31 - 1. */
 int proc__procid(pid_t pid, int32_t *procid);
 

@@ -9,6 +9,7 @@
 #include "base/str.h"
 #include "store/cursor.h"
 
+#define TOTALS	   "Totals/"
 #define SERIES_MAX 1024u /* of one file */
 #define OTHERS_MAX 4096u /* tables of one series and step that have no number */
 
@@ -137,6 +138,24 @@ static int read_columns(struct reading *rd, unsigned at, const struct reader_nod
 	return 0;
 }
 
+/* Tasks that are selected have no part in a series that is not of tasks. */
+static bool is_meant(const struct reading *rd, bool grouped, const char *table)
+{
+	return grouped ? select__table(rd->sel, table) : !rd->sel->ntasks;
+}
+
+static int begin_place(struct reading *rd, struct contents_step *step, const char *name,
+		       bool grouped, unsigned *at, struct contents_place **p)
+{
+	int err = find_series(rd->c, name, grouped, at);
+
+	if (!err)
+		err = find_place(step, *at, p);
+	if (!err)
+		(*p)->nodes++;
+	return err;
+}
+
 /* Tables [from, from + n) of s are what the file calls name. */
 static int read_series(struct reading *rd, struct contents_step *step, const struct reader_node *n,
 		       const struct reader_series *s, const char *name, unsigned from,
@@ -144,21 +163,19 @@ static int read_series(struct reading *rd, struct contents_step *step, const str
 {
 	bool grouped = s->grouped && !strcmp(s->name, name);
 	struct contents_place *p;
-	unsigned at;
-	int err = find_series(rd->c, name, grouped, &at);
+	unsigned at, meant = 0;
+	int err = 0;
 
-	if (!err)
-		err = find_place(step, at, &p);
-	if (err)
-		return err;
-	p->nodes++;
-	for (unsigned i = from; grouped && !err && i < from + ntables; i++)
-		err = add_table(p, s->tables[i]);
-	if (!rd->all_tables && ntables > 1)
-		ntables = 1;
-	for (unsigned i = from; !err && i < from + ntables; i++)
-		if (!grouped || select__table(rd->sel, s->tables[i]))
+	for (unsigned i = from; !err && i < from + ntables; i++) {
+		if (!is_meant(rd, grouped, s->tables[i]))
+			continue;
+		if (!meant++)
+			err = begin_place(rd, step, name, grouped, &at, &p);
+		if (!err && grouped)
+			err = add_table(p, s->tables[i]);
+		if (!err && (meant == 1 || rd->all_tables))
 			err = read_columns(rd, at, n, s, s->tables[i]);
+	}
 	return err;
 }
 
@@ -171,8 +188,9 @@ static int read_node_series(struct reading *rd, struct contents_step *step,
 	if (!s->grouped || strcmp(s->name, "Totals"))
 		return read_series(rd, step, n, s, s->name, 0, s->ntables);
 	for (unsigned i = 0; !err && i < s->ntables; i++) {
-		snprintf(name, sizeof(name), "Totals/%s", s->tables[i]);
-		err = read_series(rd, step, n, s, name, i, 1);
+		snprintf(name, sizeof(name), TOTALS "%s", s->tables[i]);
+		if (!rd->series || !strchr(rd->series, '/') || !strcmp(rd->series, name))
+			err = read_series(rd, step, n, s, name, i, 1);
 	}
 	return err;
 }
@@ -181,8 +199,9 @@ static int read_node(struct reading *rd, const struct reader *r, struct contents
 		     unsigned node)
 {
 	const struct reader_step *s = &r->steps[step->step];
+	bool total = rd->series && str__starts(rd->series, TOTALS);
 	struct reader_node *n;
-	int err = reader__node(r, step->step, node, rd->series, &n);
+	int err = reader__node(r, step->step, node, total ? "Totals" : rd->series, &n);
 
 	if (err == -ENOMEM)
 		return err;
@@ -195,6 +214,14 @@ static int read_node(struct reading *rd, const struct reader *r, struct contents
 	reader_node__free(rd->before);
 	rd->before = n;
 	return err;
+}
+
+static int add_node(struct contents_step *s, unsigned node)
+{
+	if (grow(&s->nodes, s->nnodes, sizeof(*s->nodes)))
+		return -ENOMEM;
+	s->nodes[s->nnodes++] = node;
+	return 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -234,7 +261,9 @@ static int read_all(struct reading *rd, const struct reader *r)
 			step = &c->steps[c->nsteps++];
 			step->step = refs[i].step;
 		}
-		err = read_node(rd, r, step, refs[i].node);
+		err = add_node(step, refs[i].node);
+		if (!err)
+			err = read_node(rd, r, step, refs[i].node);
 	}
 	free(refs);
 	for (unsigned i = 0; !err && i < c->nsteps; i++)
@@ -280,6 +309,7 @@ static void free_step(struct contents_step *s)
 		free(s->places[i].tasks);
 	}
 	free(s->places);
+	free(s->nodes);
 }
 
 void contents__free(struct contents *c)

@@ -37,7 +37,9 @@ struct contents_place {
 };
 
 struct contents_step {
-	unsigned step; /* the reader's */
+	unsigned step;	 /* the reader's */
+	unsigned *nodes; /* of it, those selected: the reader's numbers */
+	unsigned nnodes;
 	struct contents_place *places;
 	unsigned nplaces;
 };
@@ -51,9 +53,9 @@ struct contents {
 
 /*
  * The columns of all tables are looked at, or of the first one of a series on each node, whose
- * others are as it as a rule. series: only this one, or NULL.
- * problem: told of what cannot be read, table being SERIES/TABLE or NULL; may be NULL. 0; -E2BIG:
- * more names than we follow; -ENOMEM.
+ * others are as it as a rule; of tables, only those of the tasks selected. series: only this one,
+ * as it is called here, or NULL. problem: told of what cannot be read, table being SERIES/TABLE or
+ * NULL; may be NULL. 0; -E2BIG: more names than we follow; -ENOMEM.
  */
 int contents__read(struct contents **out, const struct reader *r, const struct selection *sel,
 		   const char *series, bool all_tables,

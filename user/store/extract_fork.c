@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Extraction by several processes, since the library reads with one thread only. The nodes are cut
- * into blocks; process k of n takes blocks k, k + n, ... and writes their text to its pipe, which
- * bounds how far it runs ahead. The parent puts the blocks together in order. A pipe carries
+ * into blocks; process k of n takes blocks k, k + n, ... and writes their text to its pipe, which,
+ * with the frame it is at, bounds how far it runs ahead: a block should not be more, or all wait
+ * for the one whose turn it is. The parent puts the blocks together in order. A pipe carries
  * frames: a length and so many bytes; length 0 ends a block; END is followed by the report.
  */
 #include <errno.h>
@@ -18,7 +19,7 @@
 #include "store/extract_internal.h"
 
 #define END	   UINT32_MAX
-#define FRAME_MAX  (1u << 20)
+#define FRAME_MAX  (2u << 20)
 #define PIPE_BYTES (1 << 20)
 #define BLOCK_MAX  16u
 
@@ -132,8 +133,7 @@ static void child(struct extraction *x, const struct pool *p, unsigned k, int fd
 	x->result = (struct extract_result){0};
 	x->text.begun = x->text.comma = true;
 	x->text.out = &out;
-	report.err = outbuf__init(&out, fd);
-	out.framed = true;
+	report.err = outbuf__init_framed(&out, fd, FRAME_MAX);
 	if (!report.err)
 		report.err = work(x, p, k, &out);
 	report.result = x->result;
@@ -264,7 +264,7 @@ int extract__parallel(struct extraction *x, unsigned nprocs)
 	};
 	int err = 0, again;
 
-	p.block = p.block < 1 ? 1 : p.block > BLOCK_MAX ? BLOCK_MAX : p.block;
+	p.block = p.block < 1 || !x->opt->totals ? 1 : p.block > BLOCK_MAX ? BLOCK_MAX : p.block;
 	p.helpers = calloc(nprocs, sizeof(*p.helpers));
 	p.frame = malloc(FRAME_MAX);
 	if (!p.helpers || !p.frame)

@@ -160,7 +160,8 @@ static int run_apart(struct work *w)
 	err = died ? -EAGAIN : out->err;
 	if (died) {
 		await_readers(fd[0]);
-		if ((!w->quick || died == -EINTR) && !clean_up(w->output, died, out->st.outputs))
+		if ((!w->quick || died == -EINTR || out->st.outputs) &&
+		    !clean_up(w->output, died, out->st.outputs))
 			err = -EIO;
 	}
 	close(fd[0]);
@@ -179,13 +180,18 @@ static int run_apart(struct work *w)
 static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
 		     struct merge_report *st)
 {
-	struct work w = {o, s, output, guard__share(sizeof(*w.out)), o->keep};
-	int err = -EAGAIN;
+	struct work w = {o, s, output, guard__share(sizeof(*w.out)), true};
+	unsigned nfiles = s->nitems;
+	bool *named = guard__share(nfiles);
+	int err;
 
-	if (!w.out)
-		return -ENOMEM;
-	if (w.quick)
-		err = run_apart(&w);
+	if (!w.out || !named) {
+		err = -ENOMEM;
+		goto out;
+	}
+	for (unsigned i = 0; i < nfiles; i++)
+		s->items[i].named = &named[i];
+	err = run_apart(&w);
 	w.quick = false;
 	while (err == -EAGAIN && s->nitems)
 		err = run_apart(&w);
@@ -195,6 +201,8 @@ static int merge_job(const struct merge_opts *o, struct merge_set *s, const char
 	st->nodes += w.out->st.nodes;
 	st->known += w.out->st.known;
 	st->deleted += w.out->st.deleted;
+out:
+	guard__unshare(named, nfiles);
 	guard__unshare(w.out, sizeof(*w.out));
 	return err;
 }

@@ -35,6 +35,7 @@ struct merge_item {
 	char *step; /* the group's name, as in the job file */
 	char *node;
 	enum merge_state state;
+	bool *named;		  /* of all tries: a file that was refused has been named */
 	struct merge_stamp stamp; /* of a file */
 	uint64_t body, totals;	  /* digests; totals 0: it has none of its own */
 };
@@ -98,6 +99,7 @@ struct merge_found {
 
 enum merge_look {
 	LOOK_QUICK,  /* enough to copy it where nothing is lost if that fails */
+	LOOK_COPY,   /* enough to tell whether the copy is one */
 	LOOK_TOTALS, /* all of it */
 	LOOK_DIGEST, /* at the copy */
 };
@@ -174,8 +176,9 @@ void merge_place__end(struct merge_place *p); /* removes what was not committed 
 
 /*
  * merge_job.c: one job file. 0, 1, or -errno (logged); -EAGAIN (not logged): the suspect has to be
- * left out. With quick, and only if nothing is at stake, inputs are not read before they are
- * copied, which may fail or end the process where one is bad; -EAGAIN: one is, try again without.
+ * left out. With quick, and only if no node is there twice, inputs are not looked at with care
+ * before they are copied, which may fail or end the process where one is bad; -EAGAIN: one is, try
+ * again without.
  */
 int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output, bool quick,
 		   struct merge_report *st);

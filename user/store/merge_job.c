@@ -35,8 +35,11 @@ static int refuse(struct job *j, struct merge_item *i, const char *why)
 {
 	if (j->quick)
 		return -EAGAIN;
-	progress__clear(&j->progress);
-	log_warn("%s/%s: %s: left alone", j->set->where, i->file, why);
+	if (!*i->named) {
+		progress__clear(&j->progress);
+		log_warn("%s/%s: %s: left alone", j->set->where, i->file, why);
+	}
+	*i->named = true;
 	i->state = ITEM_REFUSED;
 	j->set->refused++;
 	return merge_set__add_absent(j->set, i->step, i->node);
@@ -243,8 +246,8 @@ static int take(struct job *j, struct merge_item *i, const struct merge_found *f
 static int copy_all(struct job *j, unsigned threads)
 {
 	const struct merge_found *f;
-	int err = merge_readers__start(&j->readers, j->set, j->place.old,
-				       j->quick ? LOOK_QUICK : LOOK_TOTALS,
+	enum merge_look look = !j->quick ? LOOK_TOTALS : j->check ? LOOK_COPY : LOOK_QUICK;
+	int err = merge_readers__start(&j->readers, j->set, j->place.old, look,
 				       j->quick && threads == 1 ? 0 : threads);
 
 	if (err) {
@@ -306,12 +309,13 @@ static int not_copied(struct job *j, const struct merge_item *i, const struct me
 	return -EIO;
 }
 
-/* Reads the whole file back, in other processes, and compares every node with its input. */
+/* Reads the whole file back and compares every node with its input. */
 static int verify(struct job *j, unsigned threads)
 {
-	struct merge_readers *r;
+	struct merge_readers *r = NULL;
 	const struct merge_found *f;
-	int err = merge_readers__start(&r, j->set, j->place.fd, LOOK_DIGEST, threads);
+	int err = merge_readers__start(&r, j->set, j->place.fd, LOOK_DIGEST,
+				       j->quick && threads == 1 ? 0 : threads);
 
 	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
 		const struct merge_item *item = &j->set->items[i];
@@ -429,7 +433,7 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 	if (!err)
 		err = open_old(&j);
 	j.check = j.old || !o->keep;
-	j.quick = quick && !j.check && !any_twice(s);
+	j.quick = quick && !j.old && !any_twice(s);
 	progress__begin(&j.progress, "merging", (j.check ? 2 : 1) * (uint64_t)s->nitems);
 	if (!err)
 		err = merge(&j);

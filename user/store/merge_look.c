@@ -118,6 +118,7 @@ static int look_group(struct merge_looker *l, hid_t group, uint64_t file_size)
 {
 	static const enum nodescan_depth depths[] = {
 		[LOOK_QUICK] = NODESCAN_OUTSIDE,
+		[LOOK_COPY] = NODESCAN_COPY,
 		[LOOK_TOTALS] = NODESCAN_ALL,
 		[LOOK_DIGEST] = NODESCAN_AGAIN,
 	};

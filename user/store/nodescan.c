@@ -281,7 +281,7 @@ static void count_chunks(struct nodescan *n, uint64_t chunks)
 		n->facts.chunks = chunks;
 }
 
-/* 1: that is enough; 0: it must be read. */
+/* 1: that is enough; 0: it must be read; -ENOMEM. */
 static int look_outside(struct walk *w, const char *name, const H5O_info_t *obj)
 {
 	int err = w->into ? remember(w, name) : 0;
@@ -296,29 +296,37 @@ static int look_outside(struct walk *w, const char *name, const H5O_info_t *obj)
 	return 1;
 }
 
-static int add_table(struct walk *w, hid_t group, const char *name, const H5O_info_t *obj)
+/* The same. */
+static int look_at_table(struct walk *w, const char *name, const H5O_info_t *obj)
 {
-	const bool outside = w->depth == NODESCAN_OUTSIDE;
-	struct digest_table t;
-	int err;
+	if (w->depth == NODESCAN_OUTSIDE || (w->totals && w->depth == NODESCAN_COPY))
+		return look_outside(w, name, obj);
+	return w->totals && w->depth == NODESCAN_AGAIN;
+}
 
-	if (w->totals && w->depth == NODESCAN_AGAIN)
-		return 0;
-	err = outside ? look_outside(w, name, obj) : 0;
-	if (err)
-		return err < 0 ? err : 0;
-	err = digester__table(w->s->digester, group, name, w->file_size, &t);
+static int read_table(struct walk *w, hid_t group, const char *name)
+{
+	struct digest_table t;
+	int err = digester__table(w->s->digester, group, name, w->file_size, &t);
+
 	if (err)
 		return nodescan__fail(w->n, err == -ENOMEM ? err : -EBADMSG, w->group, name,
 				      table_trouble(err));
-	if (obj->num_attrs) /* Slurm's tables have none, nor have ours */
-		err = add_table_attrs(w, group, name);
-	if (err)
-		return err;
 	if (!w->totals)
 		*w->digest = digest__add(*w->digest, &t.digest, sizeof(t.digest));
 	count_chunks(w->n, t.chunks);
-	return w->into && !outside ? remember(w, name) : 0;
+	return w->into && w->depth != NODESCAN_OUTSIDE ? remember(w, name) : 0;
+}
+
+static int add_table(struct walk *w, hid_t group, const char *name, const H5O_info_t *obj)
+{
+	int err = look_at_table(w, name, obj);
+
+	if (err < 0 || (err && w->depth == NODESCAN_OUTSIDE))
+		return err < 0 ? err : 0;
+	err = err ? 0 : read_table(w, group, name);
+	/* Slurm's tables have none, nor have ours. */
+	return !err && obj->num_attrs ? add_table_attrs(w, group, name) : err;
 }
 
 static int add_group(struct walk *w, hid_t node, const char *name);
@@ -396,6 +404,9 @@ static int add_group(struct walk *w, hid_t node, const char *name)
 	if (!strcmp(name, TOTALS)) {
 		w->n->facts.totals = 1;
 		sub.totals = true;
+		sub.has_totals = true;
+		if (w->depth == NODESCAN_COPY)
+			sub.what |= H5O_INFO_HDR | H5O_INFO_META_SIZE;
 		sub.digest = &w->n->facts.totals;
 		sub.into = NULL;
 	} else {

@@ -79,6 +79,7 @@ enum nodescan_depth {
 	 * node without Totals has its rows read by nodescan__totals, and no others are. */
 	NODESCAN_OUTSIDE,
 	NODESCAN_ALL,	/* every table and attribute */
+	NODESCAN_COPY,	/* the same, but of Totals only what NODESCAN_OUTSIDE looks at */
 	NODESCAN_AGAIN, /* what has been read once already: Totals are not opened */
 };
 
