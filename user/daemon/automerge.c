@@ -24,7 +24,10 @@
 #include "daemon/internal.h"
 #include "daemon/step_internal.h"
 
+/* Merges that run, most of them waiting: of all, and of one user, who may leave things about that
+ * are waited for in vain. */
 #define RUNNING_MAX 64
+#define OF_USER_MAX 16
 #define JOBS_MAX    4096
 /* For the other nodes' files, and for merging what may be thousands of them. */
 #define WAIT_S	    900
@@ -288,13 +291,23 @@ static void start(struct automerge *a, struct merge *m, uint64_t now)
 	a->running++;
 }
 
+static bool room(const struct automerge *a, uid_t uid)
+{
+	const struct merge *m;
+	unsigned n = 0;
+
+	for (m = a->merges; m; m = m->next)
+		n += m->pid && m->job.uid == uid;
+	return a->running < RUNNING_MAX && n < OF_USER_MAX;
+}
+
 void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t now_ns)
 {
 	struct merge *m;
 
 	note_steps(a, d);
 	for (m = a->merges; m && !d->finishing; m = m->next) {
-		if (!m->pid && a->running < RUNNING_MAX && has_ended(m, d)) {
+		if (!m->pid && has_ended(m, d) && room(a, m->job.uid)) {
 			start(a, m, now_ns);
 		} else if (m->pid && now_ns > m->deadline_ns && !m->killed) {
 			log_error("the merge of job %u hangs: killing it", m->job.job_id);
