@@ -16,6 +16,7 @@ PAGES = (("jobprofd.8", ["jobprofd", "--help"]), ("jobprof-dump.8", ["jobprof-du
          ("jobprof.1", ["jobprof", "run", "--help"]), ("jobprof.1", ["jobprof", "show", "--help"]),
          ("jobprof.1", ["jobprof", "list", "--help"]),
          ("jobprof.1", ["jobprof", "items", "--help"]),
+         ("jobprof.1", ["jobprof", "merge", "--help"]),
          ("sh5util.1", ["sh5util", "--help"]))
 
 
