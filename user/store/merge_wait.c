@@ -279,10 +279,16 @@ static void look(struct wait *w)
 		w->err = learn(w, dir);
 }
 
+/* A batch script may have been given the environment of a step it was submitted in. */
+static int64_t nodes_of(const struct wait_step *s)
+{
+	return strcmp(s->first.step, "batch") ? s->facts.nodes : 1;
+}
+
 static bool in_place(const struct wait_step *s)
 {
 	return s->files && !s->running && s->facts.nodes != NOT_READ &&
-	       s->facts.nodes <= (int64_t)s->files;
+	       nodes_of(s) <= (int64_t)s->files;
 }
 
 static bool all_in_place(const struct wait *w)
@@ -315,7 +321,7 @@ static void say_missing(const struct wait *w, unsigned seconds)
 		else
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
 					       "has files of %u of its %lld nodes", s->files,
-					       (long long)s->facts.nodes);
+					       (long long)nodes_of(s));
 	}
 	if (w->err)
 		snprintf(text, sizeof(text), "%s/%s: %s", w->o->profile_dir, where,
