@@ -70,8 +70,14 @@ def end_job(job):
     os.rmdir(tree.job(job))
 
 
-def there(path, seconds=20):
-    wait_until(lambda: os.path.exists(path), seconds, path)
+def there(path, seconds=20, condition=os.path.exists):
+    """Waits for a file; the log of whose it is says why it does not come."""
+    try:
+        wait_until(lambda: condition(path), seconds, path)
+    except Failed as e:
+        d = next(d for d in (main, off, again) if path.startswith(d.hdf5))
+        job = re.search(r"\d+", os.path.basename(path)).group(0)
+        raise Failed("%s; jobprofd: %s" % (e, [l for l in d.said().splitlines() if job in l][-8:]))
 
 
 def contents(path):
@@ -114,7 +120,7 @@ def merged():
              [True, False, False])
     run_step(job, 1)
     end_job(job)
-    wait_until(lambda: len(contents(job_file(main, job))) == 2, 20, "the next step")
+    there(job_file(main, job), condition=lambda path: len(contents(path)) == 2)
     is_equal("merged: a later step is added", contents(job_file(main, job)),
              {"0": [NODE], "1": [NODE]})
 
@@ -262,6 +268,63 @@ def wait_option():
              [2, 2, 2, 2])
 
 
+def processes(d):
+    """Merges of a jobprofd: what /proc says of them."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*"):
+        try:
+            with open(path + "/cmdline", "rb") as f:
+                cmd = f.read()
+            if not cmd.startswith(b"jobprof\0merge\0") or d.hdf5.encode() not in cmd:
+                continue
+            with open(path + "/status") as f:
+                words = dict(l.rstrip("\n").split(":\t", 1) for l in f if ":\t" in l)
+            with open(path + "/oom_score_adj") as f:
+                words["oom"] = f.read().strip()
+            words["nice"] = os.getpriority(os.PRIO_PROCESS, int(path[6:]))
+            words["fds"] = sorted(os.listdir(path + "/fd"), key=int)
+            found.append(words)
+        except OSError:
+            pass
+    return found
+
+
+def many():
+    """One user's merges that wait in vain leave room for others'; what they may do."""
+    root = pwd.getpwuid(0)
+    jobs = {new_job(): u for u in [OTHER] * 18 + [root]}
+    together([lambda j=j: run_step(j, nodes=NODE + ",zz1", nnodes=2, user=jobs[j]) for j in jobs])
+    for j in jobs:
+        there(node_file(main, j, user=jobs[j]))
+        end_job(j)
+
+    def of(user):
+        return [p for p in processes(main) if p["Uid"].split()[0] == str(user.pw_uid)]
+
+    wait_until(lambda: len(of(OTHER)) >= 16 and of(root), 10, "16 merges and root's")
+    time.sleep(2.5)
+    is_equal("root's own merge has no capability",
+             {(p["CapEff"], p["CapPrm"], p["NoNewPrivs"]) for p in of(root)},
+             {("0" * 16, "0" * 16, "1")})
+    ps = of(OTHER)
+    is_equal("of one user: so many at a time", len(ps), 16)
+    is_equal("a merge: ids, capabilities, no new ones, priority, what it has open",
+             sorted({(p["Uid"], p["Gid"], p["CapEff"], p["CapPrm"], p["NoNewPrivs"], p["oom"],
+                      p["nice"], len(p["fds"]) <= 5) for p in ps}),
+             [("\t".join([str(OTHER.pw_uid)] * 4), "\t".join([str(OTHER.pw_gid)] * 4), "0" * 16,
+               "0" * 16, "1", "1000", 19, True)])
+
+
+def end():
+    """Merges end with their jobprofd; what they were for is kept."""
+    kept = len(os.listdir(os.path.join(main.settings["StateDir"], "merges")))
+    is_equal("jobprofd ends", main.end(), 0)
+    wait_until(lambda: not processes(main), 10, "the merges to end")
+    is_equal("what was to be merged is kept",
+             [len(os.listdir(os.path.join(main.settings["StateDir"], "merges"))), kept >= 18],
+             [kept, True])
+
+
 def directories():
     """A place that somebody has taken is not used, and said once; when it is free, the file comes."""
     taken, linked = pwd.getpwnam("bin"), pwd.getpwnam("games")
@@ -300,4 +363,5 @@ def directories():
 if __name__ == "__main__":
     for d in (main, off, again):
         d.start()
-    run_together([merged, told, elsewhere, waits, requeued, restarted, wait_option, directories])
+    run_together([merged, told, elsewhere, waits, requeued, restarted, wait_option, directories, many])
+    run_tests([end])

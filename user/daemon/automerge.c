@@ -110,11 +110,14 @@ static int take_up(struct automerge *a)
 	while ((e = readdir(list))) {
 		if (parse_u32(e->d_name, &id))
 			continue;
-		if (merge_record__read(a->dir, id, &job))
-			log_warn("%s/%s is no record of a merge: left where it is", a->dir,
-				 e->d_name);
-		else
+		if (!merge_record__read(a->dir, id, &job)) {
 			add(a, &job);
+			continue;
+		}
+		log_warn("job %u: what was written down of its merge is lost: its user can, with "
+			 "\"jobprof merge -j %u\"",
+			 id, id);
+		merge_record__remove(a->dir, id);
 	}
 	return 0;
 }
@@ -229,6 +232,20 @@ static bool has_ended(const struct merge *m, const struct daemon *d)
 	return access(m->job.cgroup, F_OK) && errno == ENOENT;
 }
 
+/* The node has other jobs by now: they come first, for CPUs and memory. */
+static void step_back(void)
+{
+	static const char most[] = "1000";
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, most, sizeof(most) - 1) < 0)
+		log_debug("a merge is as safe from the OOM killer as jobprofd is: %s",
+			  strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	setpriority(PRIO_PROCESS, 0, NICE);
+}
+
 /* Also of a merge of root's own job: it only reads and writes files. */
 static int drop_rights(void)
 {
@@ -253,6 +270,7 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (null >= 0)
 		dup2(null, STDIN_FILENO);
+	step_back();
 	err = child__become(&u);
 	if (!err)
 		err = drop_rights();
@@ -265,7 +283,6 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 			  strerror(-err));
 		_exit(1);
 	}
-	setpriority(PRIO_PROCESS, 0, NICE); /* the node has other jobs by now */
 	job_file(m, output, sizeof(output));
 	snprintf(id, sizeof(id), "%u", m->job.job_id);
 	snprintf(wait, sizeof(wait), "%d", WAIT_S);

@@ -83,6 +83,7 @@ struct step {
 	uint32_t slot, gen;
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
+	char job_host[256]; /* first node of its job, "": not known */
 	bool uid_known;
 	uid_t uid;
 	gid_t gid;
@@ -107,8 +108,7 @@ struct step {
 	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
 	bool said_full;
-	char job_host[256];  /* first node of its job, "": not known */
-	bool merge_noted;    /* automerge.c has looked at that */
+	bool merge_noted;    /* automerge.c has looked at job_host */
 	bool given_up;	     /* IGNORED for a reason that was said */
 	struct request *req; /* what was told of it, or NULL */
 	bool have_last_cg;
