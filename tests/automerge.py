@@ -28,7 +28,7 @@ def capabilities(*without):
 def squashed():
     """As on a file system where root is nobody: root may not give files away, nor write into others'
     directories."""
-    d = Daemon(0.2, wrap=capabilities("CAP_CHOWN", "CAP_DAC_OVERRIDE"), AutoMerge="yes")
+    d = Daemon(0.2, -10, wrap=capabilities("CAP_CHOWN", "CAP_DAC_OVERRIDE"), AutoMerge="yes")
     os.chmod(d.hdf5, 0o1777)
     return d
 
@@ -38,10 +38,11 @@ def with_socket(d):
     return d
 
 
-# All of them see all jobs, and each has files of its own.
+# All of them see all jobs, and each has files of its own. They come before the other load: a task
+# must be looked at while it is there.
 main = with_socket(squashed())
-off = with_socket(Daemon(0.2, wrap=capabilities()))
-again = with_socket(Daemon(0.2, AutoMerge="yes"))
+off = with_socket(Daemon(0.2, -10, wrap=capabilities()))
+again = with_socket(Daemon(0.2, -10, AutoMerge="yes"))
 
 
 def own(d, user=USER):
@@ -57,11 +58,11 @@ def node_file(d, job, step=0, node=NODE, user=USER):
 
 
 def run_step(job, step=0, nodes=NODE, nnodes=1, user=USER, **env):
-    """A step of 0.3 s, from its start to its end."""
+    """A step of 0.5 s, from its start to its end."""
     env.update(SLURM_JOB_NODELIST=nodes, SLURM_STEP_NUM_NODES=nnodes)
     words = ["-u", user.pw_uid] + [w for k, v in env.items() for w in ("-e", "%s=%s" % (k, v))]
     base = tree.job(job) + "/step_%s" % step
-    status = Stepd(job, step, ["sleep", "0.3"], v2_task(base, words)).end()
+    status = Stepd(job, step, ["sleep", "0.5"], v2_task(base, words)).end()
     if status:
         raise Failed("the step's status is %d" % status)
 

@@ -205,12 +205,18 @@ static void note_steps(struct automerge *a, const struct daemon *d)
 	struct step *s;
 
 	for (s = d->steps; s; s = s->next) {
-		if (s->merge_noted || !s->job_host[0] || s->state == STEP_NEW ||
-		    s->state == STEP_IGNORED || !s->ids.has_job || !s->pub.user[0] || !s->ids.row ||
+		if (s->merge_noted || s->state == STEP_NEW || s->state == STEP_IGNORED ||
+		    !s->ids.has_job || !s->pub.user[0] || !s->ids.row ||
 		    s->ids.row->family != LAYOUT_SLURM)
 			continue;
+		if (!s->job_host[0] && s->state != STEP_FINISHING)
+			continue;
 		s->merge_noted = true;
-		if (!strcmp(s->job_host, step_node(s, &d->env)))
+		if (!s->job_host[0])
+			log_debug("%s: nobody has told the job's first node: it is not merged for "
+				  "this step",
+				  s->pub.name);
+		else if (!strcmp(s->job_host, step_node(s, &d->env)))
 			note(a, d, s);
 	}
 }
