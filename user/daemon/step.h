@@ -85,6 +85,7 @@ struct step {
 	char path[JP_PATH_LEN];
 	char job_host[256]; /* first node of its job, "": not known */
 	bool uid_known;
+	bool merge_noted; /* automerge.c has looked at job_host */
 	uid_t uid;
 	gid_t gid;
 	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
@@ -108,7 +109,6 @@ struct step {
 	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
 	bool said_full;
-	bool merge_noted;    /* automerge.c has looked at job_host */
 	bool given_up;	     /* IGNORED for a reason that was said */
 	struct request *req; /* what was told of it, or NULL */
 	bool have_last_cg;

@@ -142,7 +142,7 @@ static int group(struct wait *w, const struct name *names, unsigned n)
 
 	if (!v)
 		return -ENOMEM;
-	for (unsigned i = 0; i < n; i++) {
+	for (unsigned i = 0; names && i < n; i++) {
 		const struct merge_name *m = &names[i].m;
 
 		if (!i || by_step(m, &names[i - 1].m)) {
@@ -249,9 +249,9 @@ static int learn(struct wait *w, int dir)
 
 static bool names_equal(const struct wait *w, const struct name *names, unsigned n)
 {
-	if (n != w->nnames)
+	if (n != w->nnames || !names != !w->names)
 		return false;
-	for (unsigned i = 0; i < n; i++)
+	for (unsigned i = 0; names && i < n; i++)
 		if (by_name(&w->names[i], &names[i]))
 			return false;
 	return true;
