@@ -379,4 +379,5 @@ def main():
     restarted()
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -46,7 +46,7 @@ def cgroup1_mount(controller):
 class Daemon:
     """jobprofd with directories of its own; settings by their keys, options in args."""
 
-    def __init__(self, interval=0.2, nice=0, args=(), **settings):
+    def __init__(self, interval=0.2, nice=0, args=(), wrap=(), **settings):
         self.dir = tmpdir("daemon")
         self.hdf5 = os.path.join(self.dir, "hdf5")
         os.mkdir(self.hdf5, 0o755)
@@ -56,13 +56,13 @@ class Daemon:
         self.pin = "/sys/fs/bpf/jobprof-test-%d-%d" % (PID, len(_daemons))
         self.nice = nice
         self.args = list(args)
+        self.wrap = list(wrap)  # a command that runs it
         self.patterns = settings.pop("CgroupPattern", [])
         self.settings = {"ProfileHDF5Dir": self.hdf5, "ProfileHDF5Default": "All",
                          "JobAcctGatherFrequency": "task=%g" % interval,
                          "StateDir": os.path.join(self.dir, "state"), "PinDir": self.pin,
                          "NodeName": NODE, "PublishInterval": 1}
         self.settings.update(settings)
-        self.wrap = []  # a command that runs jobprofd
         self.proc = None
         _daemons.append(self)
 

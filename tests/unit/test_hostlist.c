@@ -79,6 +79,42 @@ static void what_is_no_list_is_refused(void **state)
 	assert_int_equal(hostlist__parse(&l, "a,n[", NULL, 0), -EINVAL);
 }
 
+static void the_first_host_is_the_first_as_written(void **state)
+{
+	static const struct {
+		const char *text, *name; /* NULL: there is none */
+	} firsts[] = {
+		{"n1", "n1"},
+		{"n[07-9,1],a", "n07"},
+		{"r[2,1]c[03-04]x", "r2c03x"},
+		{", \tb[5]", "b5"},
+		{"a,n[2-1]", "a"},
+		{"[1-3]", "1"},
+		{"a_b.c[7]", "a_b.c7"},
+		{"", NULL},
+		{" ,", NULL},
+		{"n[1-3", NULL},
+		{"n]1", NULL},
+		{"n[]", NULL},
+		{"n[3-1]", NULL},
+		{"n[1-x]", NULL},
+		{"n[1;2]", NULL},
+		{"0123456789abcdef", NULL},
+		{"0123456789abcde", "0123456789abcde"},
+		{"0123456789abcd[10]", NULL},
+		{"n[[1]]", NULL},
+	};
+	char name[16];
+
+	for (size_t i = 0; i < sizeof(firsts) / sizeof(firsts[0]); i++) {
+		int err = hostlist__first(firsts[i].text, name, sizeof(name));
+
+		assert_int_equal(err, firsts[i].name ? 0 : -EINVAL);
+		if (firsts[i].name)
+			assert_string_equal(name, firsts[i].name);
+	}
+}
+
 static void the_same_as_the_installed_slurm(void **state)
 {
 	char dir[] = "/tmp/jobprof-hostlist.XXXXXX", path[64], command[256], line[128];
@@ -150,6 +186,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lists_are_expanded_as_slurm_does),
 		cmocka_unit_test(what_is_no_list_is_refused),
+		cmocka_unit_test(the_first_host_is_the_first_as_written),
 		cmocka_unit_test(the_same_as_the_installed_slurm),
 		cmocka_unit_test(size_is_bounded),
 	};

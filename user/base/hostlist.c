@@ -181,3 +181,47 @@ void hostlist__free(struct hostlist *l)
 	free(l->names);
 	*l = (struct hostlist){0};
 }
+
+/* The first number of a bracket whose '[' is at *p, and past its ']'. */
+static int first_number(const char **p, const char *end, const char **number)
+{
+	const char *close = memchr(*p, ']', (size_t)(end - *p)), *at = *p + 1;
+	uint64_t from, to;
+	int width;
+
+	if (!close)
+		return -EINVAL;
+	*number = at;
+	width = read_range(&at, close, &from, &to);
+	if (width < 0 || (at < close && *at != ','))
+		return -EINVAL;
+	*p = close + 1;
+	return width;
+}
+
+int hostlist__first(const char *text, char *name, size_t size)
+{
+	const char *end, *p = text + strspn(text, SEPARATORS), *number;
+	size_t len = 0;
+
+	end = element_end(p);
+	while (p < end) {
+		int n = 1;
+
+		number = p;
+		if (*p == ']')
+			return -EINVAL;
+		if (*p == '[')
+			n = first_number(&p, end, &number);
+		else
+			p++;
+		if (n < 0 || len + (size_t)n >= size)
+			return -EINVAL;
+		memcpy(name + len, number, (size_t)n);
+		len += (size_t)n;
+	}
+	if (!len)
+		return -EINVAL;
+	name[len] = '\0';
+	return 0;
+}

@@ -14,6 +14,9 @@
 #include "cmd/profile_dir.h"
 #include "cmd/verbs.h"
 #include "store/merge.h"
+#include "store/merge_wait.h"
+
+#define WAIT_MAX_S (7 * 24 * 3600)
 
 static int usage(FILE *out)
 {
@@ -30,6 +33,7 @@ static int usage(FILE *out)
 		"  -u, --user NAME|UID     whose files; default: the caller's\n"
 		"  -o, --output FILE       the job file's name, for one job\n"
 		"  -S, --savefiles         keep the node-step files\n"
+		"      --wait SECONDS      until all files are in place; nothing is merged if not\n"
 		"      --threads N         processes that read; default: one for each CPU, at most "
 		"8\n"
 		"  -v, --verbose           say more\n");
@@ -39,6 +43,8 @@ static int usage(FILE *out)
 struct options {
 	struct merge_opts merge;
 	const char *jobs, *user;
+	bool wait;
+	uint32_t wait_s;
 	char *dir; /* found in a configuration */
 	char *name;
 	struct jobspec *specs;
@@ -53,6 +59,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{"output", required_argument, NULL, 'o'},
 		{"savefiles", no_argument, NULL, 'S'},
 		{"threads", required_argument, NULL, 't'},
+		{"wait", required_argument, NULL, 'w'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -79,6 +86,14 @@ static int parse_options(int argc, char **argv, struct options *o)
 		case 't':
 			if (parse_u32(optarg, &o->merge.threads) || !o->merge.threads) {
 				log_error("--threads: \"%s\" is no number from 1 on", optarg);
+				return 2;
+			}
+			break;
+		case 'w':
+			o->wait = true;
+			if (parse_u32(optarg, &o->wait_s) || o->wait_s > WAIT_MAX_S) {
+				log_error("--wait: \"%s\" is no number of seconds from 0 to %d",
+					  optarg, WAIT_MAX_S);
 				return 2;
 			}
 			break;
@@ -114,6 +129,14 @@ static int parse_jobs(struct options *o)
 			return 2;
 		}
 	}
+	for (unsigned i = 0; o->wait && i < o->merge.nspecs; i++) {
+		if (o->specs[i].kind != JOBSPEC_JOB) {
+			log_error(
+				"--wait: \"%s\" is only known by its files: give the job's own id",
+				o->specs[i].text);
+			return 2;
+		}
+	}
 	return 0;
 }
 
@@ -131,6 +154,10 @@ static int find_user(struct options *o)
 	if (o->user)
 		uid = n;
 	pw = getpwuid(uid);
+	if (!pw && o->user) { /* jobprofd has named the directory so */
+		o->name = strdup(o->user);
+		return o->name ? 0 : -ENOMEM;
+	}
 	if (!pw) {
 		log_error("user %u has no name here; -u says whose files are meant", uid);
 		return -ENOENT;
@@ -150,6 +177,12 @@ static int merge(struct options *o)
 	if (err)
 		return 1;
 	o->merge.user = o->name;
+	if (o->wait)
+		err = merge_wait__run(&o->merge, o->wait_s);
+	if (err == 1)
+		log_info("job %s: is merged already", o->specs[0].text);
+	if (err)
+		return err == 1 ? 0 : 1;
 	err = merge__run(&o->merge, NULL);
 	return err == -EINVAL ? 2 : err ? 1 : 0;
 }

@@ -2,6 +2,7 @@
 #ifndef JP_DAEMON_INTERNAL_H
 #define JP_DAEMON_INTERNAL_H
 
+#include "daemon/automerge.h"
 #include "daemon/daemon.h"
 #include "daemon/events.h"
 #include "daemon/request.h"
@@ -27,8 +28,9 @@ struct daemon {
 	unsigned nrows;
 	struct events events;
 	struct step *steps;
-	struct request *requests; /* of steps that are not there yet */
-	struct control *control;  /* NULL: no socket */
+	struct request *requests;    /* of steps that are not there yet */
+	struct control *control;     /* NULL: no socket */
+	struct automerge *automerge; /* NULL: users merge */
 	struct orphan *orphans;
 	int epfd, timerfd, sigfd, clockfd, lockfd;
 	bool guests; /* rows of others are there */

@@ -202,7 +202,7 @@ static uint64_t soonest(const struct daemon *d, uint64_t now)
 
 	if (d->steps || d->orphans)
 		t = now + (daemon_busy(d, now) ? BUSY_NS : CHECK_NS);
-	else if (kern__attached(d->env.k))
+	else if (kern__attached(d->env.k) || automerge__busy(d->automerge))
 		t = now + CHECK_NS;
 	if (d->steps && d->next_sample_ns < t)
 		t = d->next_sample_ns;

@@ -238,6 +238,8 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	if (!err) {
 		daemon_set_intervals(d);
 		open_control(d);
+		if (d->opts.cfg->auto_merge && !d->opts.embedded)
+			automerge__new(&d->automerge, d);
 		err = begin(d);
 	}
 	if (err) {
@@ -261,6 +263,7 @@ void daemon__free(struct daemon *d)
 	if (!d)
 		return;
 	control__free(d->control, d->handover);
+	automerge__free(d->automerge);
 	while (d->requests) {
 		struct request *r = d->requests;
 

@@ -83,7 +83,9 @@ struct step {
 	uint32_t slot, gen;
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
+	char job_host[256]; /* first node of its job, "": not known */
 	bool uid_known;
+	bool merge_noted; /* automerge.c has looked at job_host */
 	uid_t uid;
 	gid_t gid;
 	uint64_t start_boot_ns, start_real_ns, end_boot_ns;

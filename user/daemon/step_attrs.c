@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/hostlist.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
 #include "fuse/counters.h"
@@ -116,6 +117,19 @@ static void make_printable(char *s)
 			*s = '?';
 }
 
+/* A list of nodes may be as long as that. */
+#define NODE_LIST_LEN (256 * 1024)
+
+static void find_job_host(struct step *s, pid_t pid)
+{
+	char *list = malloc(NODE_LIST_LEN), host[sizeof(s->job_host)];
+
+	if (list && proc__environ(pid, "SLURM_JOB_NODELIST", list, NODE_LIST_LEN) >= 0 &&
+	    !hostlist__first(list, host, sizeof(host)))
+		strcpy(s->job_host, host);
+	free(list);
+}
+
 static void take_env(void *ctx, const char *text)
 {
 	hetjob__take(ctx, text);
@@ -141,6 +155,7 @@ void step_label(struct step *s, const struct step_env *env, pid_t pid)
 
 	if (!sched_getaffinity(pid, sizeof(cpus), &cpus))
 		journal__attr_i32(s->journal, "Allocated CPUs", CPU_COUNT(&cpus));
+	find_job_host(s, pid);
 	step_read_cgroup(s, env, cg);
 	if (!isnan(cg[CG_MEM_LIMIT]))
 		journal__attr_f64(s->journal, "Memory Limit", cg[CG_MEM_LIMIT] / 1048576); /* MB */

@@ -299,6 +299,7 @@ static uint32_t find_slot(const struct step_env *env, const struct saved *v, boo
 static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 {
 	const char *from = (const char *)(v + 1), *end = (const char *)v + len;
+	const struct layout *row;
 	unsigned i;
 
 	s->start_boot_ns = v->start_boot_ns;
@@ -306,7 +307,9 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 	s->rows = v->rows;
 	s->intervals = v->intervals;
 	s->lost_rows = v->lost_rows;
+	row = s->ids.row; /* a pointer of another process's there */
 	s->ids = v->ids;
+	s->ids.row = row;
 	s->families = v->families;
 	s->own_freq = v->own_freq;
 	if (s->own_freq)

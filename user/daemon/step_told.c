@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/hostlist.h"
 #include "daemon/step_internal.h"
 #include "job/cpulist.h"
 
@@ -49,6 +50,7 @@ static void put_text(struct journal *j, const char *attr, const char *text)
 void step_put_told(struct step *s)
 {
 	const struct jpc_step *told;
+	char host[sizeof(s->job_host)];
 	size_t i;
 	int n;
 
@@ -64,6 +66,8 @@ void step_put_told(struct step *s)
 	}
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		put_text(s->journal, texts[i].attr, (const char *)told + texts[i].offset);
+	if (!hostlist__first(told->job_node_list, host, sizeof(host)))
+		strcpy(s->job_host, host);
 	n = cpulist__count(told->cpus);
 	if (n > 0)
 		journal__attr_i32(s->journal, "Allocated Cores", n);

@@ -256,6 +256,8 @@ void daemon_advance(struct daemon *d, uint64_t now)
 		finish_file(d, &o->pub, now);
 	kern__reap(d->env.k);
 	drop_done(d);
+	if (d->automerge)
+		automerge__advance(d->automerge, d, now);
 	if (any_wanted(d))
 		d->idle_since_ns = 0;
 	else if (!d->idle_since_ns)
@@ -284,6 +286,8 @@ void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 			file_in_place(&o->pub, path, sizeof(path));
 		return;
 	}
+	if (d->automerge && automerge__reaped(d->automerge, pid, status))
+		return;
 	if (d->opts.child)
 		d->opts.child(d->opts.ctx, pid, status);
 }

@@ -32,16 +32,15 @@ static unsigned cpus(void)
 	return n > THREADS_OWN ? THREADS_OWN : n;
 }
 
-/* FILE.h5 of a restarted run is FILE.restart<N>.h5. */
-static char *output_name(const struct merge_opts *o, const struct merge_set *s)
+char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart)
 {
 	char run[32] = "", *name = NULL;
 	int n;
 
-	if (s->restart >= 0)
-		snprintf(run, sizeof(run), ".restart%d", s->restart);
+	if (restart >= 0)
+		snprintf(run, sizeof(run), ".restart%d", restart);
 	if (!o->output) {
-		n = asprintf(&name, "./job_%u%s.h5", s->job, run);
+		n = asprintf(&name, "./job_%u%s.h5", job, run);
 	} else {
 		size_t len = strlen(o->output);
 		bool h5 = len > 3 && !strcmp(o->output + len - 3, ".h5");
@@ -210,7 +209,7 @@ out:
 
 static int merge_set(const struct merge_opts *o, struct merge_set *s, struct merge_report *st)
 {
-	_cleanup_free_ char *output = output_name(o, s);
+	_cleanup_free_ char *output = merge__output_name(o, s->job, s->restart);
 	int err;
 
 	if (!output)

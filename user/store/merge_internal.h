@@ -59,6 +59,10 @@ struct merge_set {
 	char *suspect; /* of parent and child: the file that is copied now, MERGE_NAME_MAX + 1 */
 };
 
+/* merge.c: where it goes; NULL: no memory. FILE.h5 of run N that a requeue has ended is
+ * FILE.restart<N>.h5; -1: the run that counts. */
+char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart);
+
 /* merge_dir.c: which files there are. */
 struct merge_sets {
 	struct merge_set *v;

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/automerge.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "daemon/automerge_record.h"
+#include "daemon/child.h"
+#include "daemon/internal.h"
+#include "daemon/step_internal.h"
+
+/* Merges that run, most of them waiting: of all, and of one user, who may leave things about that
+ * are waited for in vain. */
+#define RUNNING_MAX 64
+#define OF_USER_MAX 16
+#define JOBS_MAX    4096
+/* For the other nodes' files, and for merging what may be thousands of them. */
+#define WAIT_S	    900
+#define DEADLINE_NS ((WAIT_S + 4 * 3600) * NSEC_PER_SEC)
+#define NICE	    19
+
+struct merge {
+	struct merge *next;
+	struct merge_record job;
+	pid_t pid;  /* 0: the job has not ended, or waits for its turn */
+	bool again; /* a step has come since it was started */
+	bool killed;
+	uint64_t deadline_ns;
+};
+
+struct automerge {
+	struct merge *merges; /* the oldest first */
+	unsigned n, running;
+	char dir[PUBLISH_PATH]; /* of the records */
+	char program[PUBLISH_PATH + 64];
+	struct log_limit full;
+};
+
+static void job_file(const struct merge *m, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s/%s/job_%u.h5", m->job.dir, m->job.user, m->job.job_id);
+}
+
+static struct merge *find(const struct automerge *a, uint32_t job_id)
+{
+	struct merge *m;
+
+	for (m = a->merges; m && m->job.job_id != job_id; m = m->next)
+		;
+	return m;
+}
+
+static struct merge *add(struct automerge *a, const struct merge_record *job)
+{
+	struct merge **at = &a->merges, *m;
+
+	if (a->n >= JOBS_MAX) {
+		if (log_every(&a->full, 600))
+			log_warn("%u jobs wait to be merged: job %u is left to its user", a->n,
+				 job->job_id);
+		return NULL;
+	}
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	while (*at)
+		at = &(*at)->next;
+	m->job = *job;
+	*at = m;
+	a->n++;
+	return m;
+}
+
+static void drop(struct automerge *a, struct merge *m)
+{
+	struct merge **at = &a->merges;
+
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	a->n--;
+	merge_record__remove(a->dir, m->job.job_id);
+	free(m);
+}
+
+static int take_up(struct automerge *a)
+{
+	_cleanup_closedir_ DIR *list = opendir(a->dir);
+	struct merge_record job;
+	struct dirent *e;
+	uint32_t id;
+
+	if (!list)
+		return -errno;
+	while ((e = readdir(list))) {
+		if (parse_u32(e->d_name, &id))
+			continue;
+		if (!merge_record__read(a->dir, id, &job)) {
+			add(a, &job);
+			continue;
+		}
+		log_warn("job %u: what was written down of its merge is lost: its user can, with "
+			 "\"jobprof merge -j %u\"",
+			 id, id);
+		merge_record__remove(a->dir, id);
+	}
+	return 0;
+}
+
+int automerge__new(struct automerge **out, const struct daemon *d)
+{
+	struct automerge *a = calloc(1, sizeof(*a));
+	int err = 0;
+
+	*out = NULL;
+	if (!a)
+		return -ENOMEM;
+	snprintf(a->dir, sizeof(a->dir), "%s/merges", d->env.state_dir);
+	child__find_program(NULL, "jobprof", "../bin", a->program, sizeof(a->program));
+	if (access(a->program, X_OK)) {
+		err = -errno;
+		log_error("AutoMerge: cannot run %s: %s: no job is merged", a->program,
+			  strerror(errno));
+		goto out;
+	}
+	err = mkdir(a->dir, 0700) && errno != EEXIST ? -errno : take_up(a);
+	if (err)
+		log_error("AutoMerge: %s: %s: no job is merged", a->dir, strerror(-err));
+out:
+	if (err)
+		automerge__free(a);
+	else
+		*out = a;
+	return err;
+}
+
+void automerge__free(struct automerge *a)
+{
+	while (a && a->merges) {
+		struct merge *m = a->merges;
+
+		a->merges = m->next;
+		free(m);
+	}
+	free(a);
+}
+
+/* Where its job's directory is, seen from here. */
+static int job_cgroup(const struct step *s, const struct daemon *d, char *buf, size_t len)
+{
+	uint32_t hier = kern__slot(d->env.k, s->slot)->hier;
+	unsigned i;
+	int n;
+
+	for (i = 0; i < d->nroots; i++) {
+		if (d->roots[i].hier != hier)
+			continue;
+		n = snprintf(buf, len, "%s%.*s", d->roots[i].mount, (int)s->ids.job_end, s->path);
+		return n < (int)len ? 0 : -E2BIG;
+	}
+	return -ENOENT;
+}
+
+static void note(struct automerge *a, const struct daemon *d, const struct step *s)
+{
+	struct merge_record job = {.job_id = s->ids.job_id, .uid = s->uid, .gid = s->gid};
+	struct merge *m = find(a, s->ids.job_id);
+	int err;
+
+	if (m && m->pid)
+		m->again = true;
+	if (m)
+		return;
+	err = job_cgroup(s, d, job.cgroup, sizeof(job.cgroup));
+	if (!err)
+		err = str__copy(job.user, sizeof(job.user), s->pub.user);
+	if (!err)
+		err = str__copy(job.dir, sizeof(job.dir), s->pub.dir);
+	if (!err && add(a, &job)) {
+		log_debug("job %u will be merged here", job.job_id);
+		err = merge_record__write(a->dir, &job);
+	}
+	if (err)
+		log_warn("job %u: it is not written down that it is to be merged: %s", job.job_id,
+			 strerror(-err));
+}
+
+static void note_steps(struct automerge *a, const struct daemon *d)
+{
+	struct step *s;
+
+	for (s = d->steps; s; s = s->next) {
+		if (s->merge_noted || s->state == STEP_NEW || s->state == STEP_IGNORED ||
+		    !s->ids.has_job || !s->pub.user[0] || !s->ids.row ||
+		    s->ids.row->family != LAYOUT_SLURM)
+			continue;
+		if (!s->job_host[0] && s->state != STEP_FINISHING)
+			continue;
+		s->merge_noted = true;
+		if (!s->job_host[0])
+			log_debug("%s: nobody has told the job's first node: it is not merged for "
+				  "this step",
+				  s->pub.name);
+		else if (!strcmp(s->job_host, step_node(s, &d->env)))
+			note(a, d, s);
+	}
+}
+
+/* Its directory is gone, and all its files of this node are in place. */
+static bool has_ended(const struct merge *m, const struct daemon *d)
+{
+	const struct orphan *o;
+	const struct step *s;
+	char begin[16];
+
+	for (s = d->steps; s; s = s->next)
+		if (s->state != STEP_IGNORED && s->ids.has_job && s->ids.job_id == m->job.job_id)
+			return false;
+	snprintf(begin, sizeof(begin), "%u_", m->job.job_id);
+	for (o = d->orphans; o; o = o->next)
+		if (str__starts(o->pub.name, begin))
+			return false;
+	return access(m->job.cgroup, F_OK) && errno == ENOENT;
+}
+
+/* The node has other jobs by now: they come first, for CPUs and memory. */
+static void step_back(void)
+{
+	static const char most[] = "1000";
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, most, sizeof(most) - 1) < 0)
+		log_debug("a merge is as safe from the OOM killer as jobprofd is: %s",
+			  strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	setpriority(PRIO_PROCESS, 0, NICE);
+}
+
+/* Also of a merge of root's own job: it only reads and writes files. */
+static int drop_rights(void)
+{
+	struct rlimit none = {0, 0};
+	cap_t caps = cap_init();
+	int err = !caps || cap_set_proc(caps) ? -errno : 0;
+
+	cap_free(caps);
+	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none)))
+		err = -errno;
+	return err;
+}
+
+/* In the child. Never returns. */
+static void run_merge(const struct automerge *a, const struct merge *m, pid_t parent)
+{
+	struct child_user u = {m->job.user, m->job.uid, m->job.gid};
+	char id[16], output[PUBLISH_PATH + 128], wait[16];
+	int null, err;
+
+	child__begin();
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null >= 0)
+		dup2(null, STDIN_FILENO);
+	step_back();
+	err = child__become(&u);
+	if (!err)
+		err = drop_rights();
+	if (!err)
+		err = child__end_with(parent, SIGTERM);
+	if (!err && chdir("/"))
+		err = -errno;
+	if (err) {
+		log_error("cannot become uid %u to merge job %u: %s", u.uid, m->job.job_id,
+			  strerror(-err));
+		_exit(1);
+	}
+	job_file(m, output, sizeof(output));
+	snprintf(id, sizeof(id), "%u", m->job.job_id);
+	snprintf(wait, sizeof(wait), "%d", WAIT_S);
+	execl(a->program, "jobprof", "merge", "-j", id, "-p", m->job.dir, "-u", m->job.user, "-o",
+	      output, "--wait", wait, "--threads", "1", (char *)NULL);
+	log_error("cannot run %s: %s", a->program, strerror(errno));
+	_exit(1);
+}
+
+static void start(struct automerge *a, struct merge *m, uint64_t now)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid)
+		run_merge(a, m, parent);
+	if (pid < 0) {
+		log_error("cannot start a merge: %s", strerror(errno));
+		return;
+	}
+	log_debug("job %u has ended: its merge is process %d", m->job.job_id, pid);
+	m->pid = pid;
+	m->deadline_ns = now + DEADLINE_NS;
+	a->running++;
+}
+
+static bool room(const struct automerge *a, uid_t uid)
+{
+	const struct merge *m;
+	unsigned n = 0;
+
+	for (m = a->merges; m; m = m->next)
+		n += m->pid && m->job.uid == uid;
+	return a->running < RUNNING_MAX && n < OF_USER_MAX;
+}
+
+void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t now_ns)
+{
+	struct merge *m;
+
+	note_steps(a, d);
+	for (m = a->merges; m && !d->finishing; m = m->next) {
+		if (!m->pid && has_ended(m, d) && room(a, m->job.uid)) {
+			start(a, m, now_ns);
+		} else if (m->pid && now_ns > m->deadline_ns && !m->killed) {
+			log_error("the merge of job %u hangs: killing it", m->job.job_id);
+			m->killed = true;
+			kill(m->pid, SIGKILL);
+		}
+	}
+}
+
+bool automerge__reaped(struct automerge *a, pid_t pid, int status)
+{
+	char path[PUBLISH_PATH + 128];
+	struct merge *m;
+
+	for (m = a->merges; m && m->pid != pid; m = m->next)
+		;
+	if (!m)
+		return false;
+	job_file(m, path, sizeof(path));
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		log_info("merged %s", path);
+	else
+		log_warn("job %u is not merged, or not all of it (%s %d): its user can, with "
+			 "\"jobprof merge -j %u\"",
+			 m->job.job_id, WIFSIGNALED(status) ? "signal" : "status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+			 m->job.job_id);
+	a->running--;
+	m->pid = 0;
+	m->killed = false;
+	if (!m->again)
+		drop(a, m);
+	else
+		m->again = false;
+	return true;
+}
+
+bool automerge__busy(const struct automerge *a)
+{
+	return a && a->merges;
+}

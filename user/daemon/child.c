@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/child.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#define PATH_LEN 512
+
+void child__begin(void)
+{
+	sigset_t none;
+	int s;
+
+	for (s = 1; s < 32; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	close_range(STDERR_FILENO + 1, ~0u, 0);
+}
+
+static bool is_root(const struct child_user *u)
+{
+	return u->uid == 0 && u->gid == 0;
+}
+
+static int take_groups(const struct child_user *u)
+{
+	if (initgroups(u->user[0] ? u->user : "nobody", u->gid) && setgroups(1, &u->gid))
+		return -errno;
+	return 0;
+}
+
+int child__become(const struct child_user *u)
+{
+	int err;
+
+	if (geteuid() || is_root(u))
+		return 0;
+	err = take_groups(u);
+	if (err)
+		return err;
+	if (setresgid(u->gid, u->gid, u->gid) || setresuid(u->uid, u->uid, u->uid))
+		return -errno;
+	return 0;
+}
+
+int child__act_as(const struct child_user *u)
+{
+	int err = is_root(u) ? 0 : take_groups(u);
+
+	if (!err && !is_root(u) && (setegid(u->gid) || seteuid(u->uid)))
+		err = -errno;
+	return err;
+}
+
+int child__act_as_root(void)
+{
+	return seteuid(0) || setegid(0) || setgroups(0, NULL) ? -errno : 0;
+}
+
+int child__end_with(pid_t parent, int sig)
+{
+	if (prctl(PR_SET_PDEATHSIG, sig))
+		return -errno;
+	return getppid() == parent ? 0 : -ESRCH;
+}
+
+void child__find_program(const char *configured, const char *name, const char *elsewhere, char *buf,
+			 size_t len)
+{
+	char self[PATH_LEN] = "", *slash;
+
+	if (configured) {
+		snprintf(buf, len, "%s", configured);
+		return;
+	}
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !(slash = strrchr(self, '/')))
+		slash = self;
+	*slash = 0;
+	snprintf(buf, len, "%s/%s", self, name);
+	if (access(buf, X_OK))
+		snprintf(buf, len, "%s/%s/%s", self, elsewhere, name);
+}

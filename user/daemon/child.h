@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What jobprofd's children have in common: each works for one job's user, as that user. */
+#ifndef JP_DAEMON_CHILD_H
+#define JP_DAEMON_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Whose work it is. user may be "": only the ids count. */
+struct child_user {
+	const char *user;
+	uid_t uid;
+	gid_t gid;
+};
+
+/* First thing in a child: signals as a program expects them, and none of the daemon's files, which
+ * have the locks of StateDir and of the journals. */
+void child__begin(void);
+/* For good; nothing happens where we are not root. 0 or -errno. */
+int child__become(const struct child_user *u);
+/* Effective ids and groups only, and back to root's: for one call on the user's behalf. 0 or
+ * -errno; after an error of the second nothing more may be done. */
+int child__act_as(const struct child_user *u);
+int child__act_as_root(void);
+/* Ends with a signal when its parent does. A change of ids takes the wish back, so it comes after
+ * that. -ESRCH: the parent is gone already. */
+int child__end_with(pid_t parent, int sig);
+
+/* One of our programs: the configured path if not NULL, else beside this program or at a path
+ * relative to its directory. */
+void child__find_program(const char *configured, const char *name, const char *elsewhere, char *buf,
+			 size_t len);
+
+#endif

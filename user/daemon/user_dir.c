@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/user_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define TRIES	10
+#define WAIT_US 10000
+
+/* Only what root has just made itself is given away. */
+static int make_as_root(int top, const struct child_user *u)
+{
+	struct stat st;
+	int fd, err = 0;
+
+	if (mkdirat(top, u->user, 0700))
+		return -errno;
+	fd = openat(top, u->user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (st.st_uid)
+		err = -EPERM;
+	else if (fchown(fd, u->uid, u->gid))
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int make_as_user(int top, const struct child_user *u)
+{
+	int err = child__act_as(u), back;
+
+	if (!err && mkdirat(top, u->user, 0700))
+		err = -errno;
+	back = child__act_as_root();
+	if (back) { /* neither one nor the other: nothing may be done like this */
+		log_error("cannot become root again: %s", strerror(-back));
+		_exit(1);
+	}
+	return err;
+}
+
+void user_dir__make(const char *top, const struct child_user *u)
+{
+	int fd, err;
+
+	if (mkdir(top, 0755) && errno != EEXIST)
+		return;
+	/* To make something in it, being able to list it is not needed. */
+	fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	err = make_as_user(fd, u);
+	if (err == -EACCES || err == -EPERM)
+		err = make_as_root(fd, u);
+	if (err && err != -EEXIST)
+		log_debug("cannot make %s/%s: %s", top, u->user, strerror(-err));
+	close(fd);
+}
+
+static int explain(const char *top, const struct child_user *u, int err, char *why, size_t len)
+{
+	struct stat st;
+	char path[1024];
+
+	snprintf(path, sizeof(path), "%s/%s", top, u->user);
+	if (err == -ENOENT)
+		snprintf(why, len,
+			 "there is no %s and neither root nor the user may make it: make %s mode "
+			 "1777 "
+			 "where root has no rights",
+			 path, top);
+	else if (!lstat(path, &st) && S_ISLNK(st.st_mode))
+		snprintf(why, len, "%s is a symbolic link, which is not followed: remove it", path);
+	else if (!lstat(path, &st) && st.st_uid != u->uid && st.st_uid)
+		snprintf(why, len, "%s belongs to uid %u and is not used: remove it", path,
+			 st.st_uid);
+	else
+		snprintf(why, len, "%s: %s", path, strerror(-err));
+	return err;
+}
+
+int user_dir__open(const char *top, const struct child_user *u, char *why, size_t len)
+{
+	char path[1024];
+	struct stat st;
+	int fd, tries = 0, err;
+
+	snprintf(path, sizeof(path), "%s/%s", top, u->user);
+	do { /* another step's child may be between making it and giving it to the user */
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	} while (fd < 0 && errno == EACCES && ++tries < TRIES && !usleep(WAIT_US));
+	if (fd < 0)
+		return explain(top, u, -errno, why, len);
+	if (!fstat(fd, &st) && (st.st_uid == u->uid || !st.st_uid))
+		return fd;
+	err = explain(top, u, -EPERM, why, len);
+	close(fd);
+	return err;
+}

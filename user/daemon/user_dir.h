@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A user's directory below ProfileHDF5Dir: mode 0700 and the user's. */
+#ifndef JP_DAEMON_USER_DIR_H
+#define JP_DAEMON_USER_DIR_H
+
+#include "daemon/child.h"
+
+/*
+ * Root makes the directory, in a child. The user's own ids are tried first: that is enough where
+ * users may make directories in top, and all there is on a file system where root is nobody. Else
+ * root makes it and gives it away. top is made, 0755, if missing. Nothing that is there already is
+ * changed or followed. Failures show when it is opened.
+ */
+void user_dir__make(const char *top, const struct child_user *u);
+
+/*
+ * Opens it, as the user. The fd; -errno with what is wrong and what to do in why. Somebody else's
+ * directory of that name (not the user's, not root's), a link or a file is refused: -EPERM,
+ * -ELOOP, -ENOTDIR.
+ */
+int user_dir__open(const char *top, const struct child_user *u, char *why, size_t len);
+
+#endif
