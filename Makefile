@@ -10,6 +10,7 @@ UNITDIR ?= $(PREFIX)/lib/systemd/system
 V ?= 0
 SAN ?= 0
 CC = gcc
+OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
 PKG_CONFIG ?= pkg-config
 CLANG ?= clang
 BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
@@ -63,7 +64,9 @@ BPF_SRC  := $(BPF_FIRST) $(filter-out $(BPF_FIRST),$(wildcard bpf/*.bpf.c))
 BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # In the build directory: each one is whole in itself.
 SKEL     := $(B)/skel/jobprof.skel.h
-LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c,$(wildcard user/*/*.c))
+# What needs Slurm's headers is in the plugins only.
+SLURM_INCLUDE ?= /usr/include
+LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/%_jobprof.c,$(wildcard user/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
 VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out user/cmd/jobprofd.c user/cmd/jobprof-%.c,$(wildcard user/cmd/*.c)))
@@ -81,7 +84,7 @@ all: $(PROGRAMS) $(B)/sh5util $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-
 tools: $(TOOLS) $(B)/tests/slurm/cgself.so
 bench: $(BENCH)
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/pic/*/*/*.d)
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call msg,BPF,$@)
@@ -104,6 +107,12 @@ $(B)/%.o: %.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter user/store/% user/cmd/% tests/unit/% bench/%,$<),$(H5_CFLAGS)) -MMD -MP -c $< -o $@
+
+# For shared objects, where nothing but what a map names is seen from outside.
+$(B)/pic/%.o: %.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -MMD -MP -c $< -o $@
 
 $(LIB): $(LIB_OBJ)
 	$(call msg,AR,$@)
@@ -162,6 +171,7 @@ test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
 include tests/fuzz/fuzz.mk
+include user/client/lib.mk user/slurm/spank.mk user/slurm/profile.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf
@@ -170,10 +180,10 @@ format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^skel/')
 
 lint: $(SKEL)
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c') -- $(CPPFLAGS) $(H5_CFLAGS) -std=gnu11
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SPANK_UNSEEN)) -- $(CPPFLAGS) $(H5_CFLAGS) $(SPANK_CPPFLAGS) -std=gnu11
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
 		--suppress=missingIncludeSystem '-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' \
-		'-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
+		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \

@@ -13,6 +13,7 @@ import daemon
 import files
 import helper
 import large
+import launch
 import perf
 import programs
 import switch
@@ -20,7 +21,7 @@ import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "daemon": daemon,
-            "files": files, "large": large}
+            "files": files, "launch": launch, "large": large}
 ONLY_ASKED = {"large"}
 
 

@@ -5,7 +5,7 @@ import pwd
 import re
 
 from daemonlib import *
-import lib
+import daemonlib
 
 TESTBED = os.path.join(ROOT, "scripts", "testbed")
 STOCK = "/usr/bin/sh5util"
@@ -55,6 +55,11 @@ class Cluster:
         self.env = plain_env(SLURM_CONF=self.conf)
         self.profile = os.path.join(self.dir, "profile")
 
+    def limits_memory(self):
+        """A job's memory is held to what was asked for."""
+        with open(self.dir + "/etc/cgroup.conf") as f:
+            return "ConstrainRAMSpace=yes" in f.read()
+
     def log(self):
         text = ""
         for name in sorted(os.listdir(self.dir + "/log")):
@@ -98,8 +103,9 @@ class Cluster:
 
     def down(self):
         if os.path.isdir(self.dir):
+            # in a session of its own: what ends the test's processes must not end this
             subprocess.run([TESTBED, "down", self.dir], stdin=subprocess.DEVNULL,
-                           stdout=subprocess.DEVNULL, timeout=60)
+                           stdout=subprocess.DEVNULL, start_new_session=True, timeout=60)
 
 
 class Job:
@@ -216,6 +222,16 @@ UNTIL = ["sh", "-c", "until [ -e go ]; do sleep 0.1; done"]  # a task that ends 
 def let_go(srun):
     with open(os.path.join(srun.dir, "go"), "w"):
         pass
+
+
+def public_copy(program):
+    """A copy that every user can run, wherever the build is."""
+    path = os.path.join(TMP, "bin", os.path.basename(program))
+    with daemonlib._lock:
+        os.makedirs(os.path.dirname(path), 0o755, exist_ok=True)
+        if not os.path.exists(path):
+            shutil.copy(program, path)
+    return path
 
 
 def name_of(job, step, node):

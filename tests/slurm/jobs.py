@@ -19,6 +19,7 @@ def serial(name, c, d):
     job, node = s.id, c.nodes[0]
     wait_until(lambda: os.path.exists(os.path.join(d.hdf5, "root", "." + name_of(job, 0, node))),
                20, "the live file")
+    begin = time.time_ns()
     let_go(s)
     is_equal(name + ": srun's status", s.end(), 0)
     ended = time.time_ns()
@@ -37,7 +38,7 @@ def serial(name, c, d):
     is_equal(name + ": what it is not is absent", picked(path, *PLAIN), [None] * len(PLAIN))
     rows = task_table(path)
     is_true(name + ": rows over the step", len(rows) >= 4 and
-            approx(int(rows["TimeNS"][-1]), ended, 0, 1e9), (rows["TimeNS"], ended))
+            begin < rows["TimeNS"][-1] < ended, (rows["TimeNS"], begin, ended))
     merges(name, c, d, job, {"0": {node: ["0"]}})
 
 
@@ -122,6 +123,22 @@ def het_job(name, c, d):
                                                         "Het Job Offset"), [job, first, offset])
 
 
+def het_batch(name, c, d):
+    """A step over both components."""
+    j = c.sbatch("#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n2\n"
+                 "srun --het-group=0,1 sleep 0.7\nexit 6\n")
+    first = j.id
+    wait_until(lambda: c.state("%d+0" % first).startswith("FAILED"), 40, "the job to end")
+    found = {}
+    for job, step in ((first, "batch"), (first, 0), (first + 1, 0)):
+        files = wait_until(lambda: glob.glob(d.path_of(job, step, "*")), 20, "the files")
+        found[job, step] = picked(files[0], "Het Job Id", "Het Job Offset", "Exit Status",
+                                  "Number of Tasks") + [tasks_of(files[0])]
+    is_equal(name + ": ids, ends, tasks", found, {(first, "batch"): [first, 0, 6, 1, [0]],
+                                                  (first, 0): [first, 0, 0, 1, [0]],
+                                                  (first + 1, 0): [first, 1, 0, 2, [1, 2]]})
+
+
 def another_user(name, c, d):
     node = c.nodes[1]
     s = c.srun(["-w", node], ["sh", "-c", "sleep 0.5; id -u"], user="nobody")
@@ -134,6 +151,12 @@ def another_user(name, c, d):
     p = subprocess.run(as_user("daemon") + ["cat", path], capture_output=True)
     is_true(name + ": nobody else reads it", p.returncode, "it could be read")
     merges(name, c, d, s.id, {"0": {node: ["0"]}}, "nobody")
+    merged = os.path.join(s.dir, "job.h5")
+    out_of(as_user("nobody") + [public_copy(JOBPROF), "merge", "-j", s.id, "-p", d.hdf5,
+                                "-o", merged], env=c.env, cwd=s.dir)
+    is_equal(name + ": merges it himself", [os.stat(merged).st_uid, steps_in(merged),
+                                            d.of_job(s.id, "nobody")],
+             [NOBODY.pw_uid, {"0": {node: ["0"]}}, []])
 
 
 def interactive(name, c, d):
@@ -170,8 +193,8 @@ def main():
     if not clusters:
         return
     d = Profiler().start()
-    in_modes((serial, two_nodes, several_steps, array, het_job, another_user, interactive),
-             clusters, d)
+    in_modes((serial, two_nodes, several_steps, array, het_job, het_batch, another_user,
+              interactive), clusters, d)
     is_equal("jobs: jobprofd's exit status", d.end(), 0)
 
 

@@ -38,6 +38,20 @@ int client__open(struct client *c, const char *path)
 
 void client__close(struct client *c)
 {
+	char rest[256];
+
+	if (c->fd < 0)
+		return;
+	/* An answer left unread would make jobprofd's next recv() fail, before what we have said.
+	 */
+	shutdown(c->fd, SHUT_RD);
+	while (recv(c->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
+		;
+	client__forget(c);
+}
+
+void client__forget(struct client *c)
+{
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
@@ -67,7 +81,7 @@ int client__send(struct client *c, const void *message)
 	return n < 0 ? -errno : 0;
 }
 
-static int64_t now_ms(void)
+int64_t client__now_ms(void)
 {
 	struct timespec ts;
 
@@ -81,7 +95,7 @@ static int wait_until(int fd, int64_t end_ms)
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	for (;;) {
-		int64_t left = end_ms - now_ms();
+		int64_t left = end_ms - client__now_ms();
 		int n = poll(&p, 1, left < 0 ? 0 : (int)left);
 
 		if (n > 0)
@@ -119,13 +133,13 @@ static int receive_until(struct client *c, void *buf, size_t size, int64_t end_m
 
 int client__receive(struct client *c, void *buf, size_t size, unsigned timeout_ms)
 {
-	return receive_until(c, buf, size, now_ms() + timeout_ms);
+	return receive_until(c, buf, size, client__now_ms() + timeout_ms);
 }
 
 int client__call(struct client *c, void *message, struct jpc_reply *reply, unsigned timeout_ms)
 {
 	struct jpc_head *h = message;
-	int64_t end_ms = now_ms() + timeout_ms;
+	int64_t end_ms = client__now_ms() + timeout_ms;
 	int n;
 
 	h->flags |= JPC_F_REPLY;

@@ -22,7 +22,10 @@ const char *client__path(const char *given);
 
 /* 0; -ENOENT, -ECONNREFUSED: no jobprofd; -EAGAIN: it is too busy to take one more; -errno. */
 int client__open(struct client *c, const char *path);
-void client__close(struct client *c); /* more than once is fine */
+/* What was sent before arrives. More than once is fine. */
+void client__close(struct client *c);
+/* In a child of fork(2): closes, and the parent's connection is as it was. */
+void client__forget(struct client *c);
 
 /* Fills the head of a message of that type and whole length. */
 void client__head(struct client *c, void *message, enum jpc_type type, size_t length);
@@ -38,5 +41,8 @@ int client__call(struct client *c, void *message, struct jpc_reply *reply, unsig
 /* The next message from jobprofd, of at most size bytes: its length, -ETIMEDOUT, -EPROTO or
  * -errno. */
 int client__receive(struct client *c, void *buf, size_t size, unsigned timeout_ms);
+
+/* The clock of these timeouts: monotonic. */
+int64_t client__now_ms(void);
 
 #endif

@@ -14,7 +14,14 @@
  *
  * A sender's step is the one its cgroup is in; root's slurmstepd may be in the job's directory
  * only, and says the step's name. Texts end with NUL within their array; what is not known is ""
- * or JPC_UNKNOWN.
+ * or JPC_UNKNOWN. Of a STEP from slurmstepd the numbers, node_name and cpus are Slurm's own; the
+ * other texts, time_limit, restart and the het ids are from the job's environment: its user's word.
+ *
+ * A sender may be gone with answers unread, as when it was killed: recv() then says ECONNRESET once
+ * and has what was sent before after that.
+ *
+ * Errors that senders act on: -ESRCH: the sender is in no step that is profiled, -EACCES: not
+ * allowed; both end a program's attempts for a while.
  */
 #ifndef JP_CLIENT_PROTOCOL_H
 #define JP_CLIENT_PROTOCOL_H
@@ -58,7 +65,7 @@ enum jpc_source { JPC_SPANK = 1, JPC_PROFILE };
 struct jpc_step {
 	struct jpc_head head;
 	uint32_t source; /* enum jpc_source */
-	uint32_t asked;	 /* 0: nothing was asked for, families and freq are "" */
+	uint32_t asked;	 /* 0: nothing was asked for, families and freq are ""; else one may be */
 	uint32_t job_id;
 	uint32_t step_id; /* Slurm's number, also of batch and extern */
 	uint32_t uid;
@@ -85,7 +92,7 @@ struct jpc_step {
 	char account[64];
 	char partition[64];
 	char user[64];
-	char cpus[256];	      /* allocated to the step on this node, a list as in cpuset */
+	char cpus[256];	      /* cores of the step on this node as Slurm numbers them: "0-3" */
 	char node_list[1024]; /* of the step */
 	char job_node_list[1024];
 };
@@ -104,7 +111,7 @@ struct jpc_task {
 	uint32_t job_id;
 	uint32_t step_id;
 	char step_name[32];
-	uint32_t gtid;
+	uint32_t gtid; /* JPC_UNKNOWN at the start of tasks in later het components */
 	uint32_t local_id;
 	int32_t pid;
 	int32_t status; /* TASK_END: wait status */
@@ -129,7 +136,9 @@ struct jpc_table {
 	struct jpc_head head;
 	uint32_t table;
 	uint32_t ncols;
-	char group[48]; /* users: "" or "User", the same; Slurm's gatherers: as they say, "" too */
+	/* Users: "" or "User", the same; Slurm's gatherers: as they say, "" too. In answers to
+	 * LIVE: STEP or STEP/GROUP. */
+	char group[48];
 	char name[64];
 	struct jpc_column col[]; /* ncols */
 };
@@ -149,7 +158,7 @@ struct jpc_mark {
 	char name[64];
 };
 
-/* The last rows of a step: of the sender's own with job_id JPC_UNKNOWN. */
+/* The last rows of a step: of the sender's own with job_id JPC_UNKNOWN and "". */
 struct jpc_live {
 	struct jpc_head head;
 	uint32_t job_id;

@@ -18,9 +18,12 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+	{"emit", verb_emit, "values of your own into the profile of this step"},
 	{"extract", verb_extract, "tables of a profile as CSV, JSON or text"},
 	{"items", verb_items, "one column over all nodes, side by side and by time"},
 	{"list", verb_list, "the columns of a profile, and what each does not see"},
+	{"live", verb_live, "the last rows of steps that run on this node"},
+	{"mark", verb_mark, "a named instant into the profile of this step"},
 	{"merge", verb_merge, "the node-step files of a job into one job file"},
 	{"run", verb_run, "run a command and profile it"},
 	{"show", verb_show, "one page about a node-step or job file"},

@@ -10,5 +10,8 @@ int verb_items(int argc, char **argv);
 int verb_list(int argc, char **argv);
 int verb_merge(int argc, char **argv);
 int verb_extract(int argc, char **argv);
+int verb_mark(int argc, char **argv);
+int verb_emit(int argc, char **argv);
+int verb_live(int argc, char **argv);
 
 #endif

@@ -147,51 +147,6 @@ void control__free(struct control *c, bool leave)
 	free(c);
 }
 
-static bool too_many(const struct control *c, uid_t uid)
-{
-	const struct peer *p;
-	unsigned users = 0, same = 0;
-
-	for (p = c->peers; uid && p; p = p->next) {
-		users += p->uid != 0;
-		same += p->uid == uid;
-	}
-	return users >= USERS_MAX || same >= USER_MAX;
-}
-
-static void accept_one(struct control *c, int fd)
-{
-	struct epoll_event ev = {.events = EPOLLIN};
-	struct peer *p = peer__new(fd, c->admin_gid);
-
-	if (!p)
-		return;
-	ev.data.ptr = p;
-	if (too_many(c, p->uid) || epoll_ctl(c->epfd, EPOLL_CTL_ADD, fd, &ev)) {
-		if (log_every(&c->said_full, 60))
-			log_warn("uid %u has too many connections to %s: one more is refused",
-				 p->uid, c->path);
-		peer__free(p);
-		return;
-	}
-	p->next = c->peers;
-	c->peers = p;
-	c->npeers++;
-}
-
-static void accept_peers(struct control *c)
-{
-	unsigned i;
-	int fd;
-
-	for (i = 0; i < ACCEPTS; i++) {
-		fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
-			return;
-		accept_one(c, fd);
-	}
-}
-
 /* The length of a message whose sender the kernel vouches for; 0: nothing more now. */
 static ssize_t receive(struct control *c, struct peer *p, struct ucred *who)
 {
@@ -207,6 +162,9 @@ static ssize_t receive(struct control *c, struct peer *p, struct ucred *who)
 	struct cmsghdr *m;
 	ssize_t n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
+	/* said once of a peer that has gone without reading its answers, before what it sent */
+	if (n < 0 && errno == ECONNRESET)
+		n = recvmsg(p->fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	if (!n)
@@ -257,6 +215,55 @@ static void watch_output(struct control *c, struct peer *p)
 	epoll_ctl(c->epfd, EPOLL_CTL_MOD, p->fd, &ev);
 }
 
+static bool too_many(const struct control *c, uid_t uid)
+{
+	const struct peer *p;
+	unsigned users = 0, same = 0;
+
+	for (p = c->peers; uid && p; p = p->next) {
+		users += p->uid != 0;
+		same += p->uid == uid;
+	}
+	return users >= USERS_MAX || same >= USER_MAX;
+}
+
+/* What it has said already is taken at once: its step may be over by the next turn. */
+static void accept_one(struct control *c, int fd, uint64_t now)
+{
+	struct epoll_event ev = {.events = EPOLLIN};
+	struct peer *p = peer__new(fd, c->admin_gid);
+
+	if (!p)
+		return;
+	ev.data.ptr = p;
+	if (too_many(c, p->uid) || epoll_ctl(c->epfd, EPOLL_CTL_ADD, fd, &ev)) {
+		if (log_every(&c->said_full, 60))
+			log_warn("uid %u has too many connections to %s: one more is refused",
+				 p->uid, c->path);
+		peer__free(p);
+		return;
+	}
+	p->next = c->peers;
+	c->peers = p;
+	c->npeers++;
+	read_peer(c, p, now);
+	if (p->out_len)
+		watch_output(c, p);
+}
+
+static void accept_peers(struct control *c, uint64_t now)
+{
+	unsigned i;
+	int fd;
+
+	for (i = 0; i < ACCEPTS; i++) {
+		fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (fd < 0)
+			return;
+		accept_one(c, fd, now);
+	}
+}
+
 static void serve(struct control *c, struct peer *p, uint32_t events, uint64_t now)
 {
 	bool waited = p->out_len;
@@ -289,13 +296,16 @@ static void drop_closing(struct control *c, uint64_t now)
 void control__turn(struct control *c, uint64_t now)
 {
 	struct epoll_event ev[EVENTS];
+	bool accepted = false;
 	int i, n = epoll_wait(c->epfd, ev, EVENTS, 0);
 
 	for (i = 0; i < n; i++) {
 		if (ev[i].data.ptr)
 			serve(c, ev[i].data.ptr, ev[i].events, now);
 		else
-			accept_peers(c);
+			accepted = true;
 	}
+	if (accepted)
+		accept_peers(c, now);
 	drop_closing(c, now);
 }

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "daemon/control_internal.h"
 
 /* How far from now a row of a job's own program may say it was made. */
@@ -48,24 +49,42 @@ static bool step_texts_end(const struct jpc_step *m)
 	       ENDS(m->user) && ENDS(m->cpus) && ENDS(m->node_list) && ENDS(m->job_node_list);
 }
 
-/* slurmstepd speaks of its own step: v1 puts it in the job's directory, and it says which. */
-static int stepd_place(struct call *k, uint32_t step_id, struct place *place)
+/* What slurmstepd says of the step it speaks of. */
+struct told_step {
+	uint32_t job_id, step_id;
+	const char *step_name, *node;
+};
+
+/* It is in no cgroup of its job at first, and on v1 in the job's directory only: it says the rest.
+ */
+static void stepd_place(const struct call *k, const struct told_step *t, struct place *place)
 {
-	if (!k->p->placed)
-		return refuse(k, -ESRCH, "process %d is in no job's cgroup that is followed here",
-			      k->p->pid);
-	*place = k->p->place;
-	if (place->step_id == STEP_NONE)
-		place->step_id = step_id;
-	return 0;
+	uint32_t number;
+
+	memset(place, 0, sizeof(*place));
+	place->step_id = STEP_NONE;
+	place->het_comp = -1;
+	place->job_id = JPC_UNKNOWN;
+	if (k->p->placed)
+		*place = k->p->place;
+	if (place->job_id == JPC_UNKNOWN)
+		place->job_id = t->job_id;
+	if (place->step_id == STEP_NONE) {
+		place->step_id = t->step_id;
+		if (layout__step_id(t->step_name, &number, &place->het_comp))
+			place->het_comp = -1;
+	}
+	if (!place->node[0])
+		str__copy(place->node, sizeof(place->node), t->node);
 }
 
-static struct request *stepd_request(struct call *k, uint32_t step_id, bool make)
+static struct request *stepd_request(struct call *k, const struct told_step *t, bool make)
 {
 	struct request *r = daemon_request(k->c->d, k->p->request);
 	struct place place;
 
-	if (!r && !stepd_place(k, step_id, &place)) {
+	if (!r) {
+		stepd_place(k, t, &place);
 		r = daemon_request_at(k->c->d, &place, make);
 		k->p->request = r ? r->serial : 0;
 	}
@@ -96,6 +115,7 @@ static int count_now(struct call *k)
 static int on_step(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_step *m = (const void *)h;
+	const struct told_step told = {m->job_id, m->step_id, m->step_name, m->node_name};
 	struct daemon *d = k->c->d;
 	unsigned families;
 	struct request *r;
@@ -105,9 +125,9 @@ static int on_step(struct call *k, const struct jpc_head *h)
 	if (!step_texts_end(m))
 		return refuse(k, -EINVAL, "a text does not end");
 	k->p->request = 0; /* this is what says which step it is */
-	r = stepd_request(k, m->step_id, true);
+	r = stepd_request(k, &told, true);
 	if (!r)
-		return k->reply.text[0] ? -ESRCH : -ENOMEM;
+		return -ENOMEM;
 	bad = request__tell(r, m, &d->opts.cfg->freq, k->reply.text, sizeof(k->reply.text));
 	wanted = is_wanted(d, r, &families);
 	if (wanted && !d->env.hdf5_dir)
@@ -122,11 +142,12 @@ static int on_step(struct call *k, const struct jpc_head *h)
 static int on_step_end(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_step_end *m = (const void *)h;
+	const struct told_step told = {m->job_id, m->step_id, m->step_name, ""};
 	struct request *r;
 
 	if (!ENDS(m->reason) || !ENDS(m->step_name))
 		return refuse(k, -EINVAL, "a text does not end");
-	r = stepd_request(k, m->step_id, false);
+	r = stepd_request(k, &told, false);
 	if (!r)
 		return refuse(k, -ESRCH, "this step is not known");
 	memcpy(r->reason, m->reason, sizeof(r->reason));
@@ -137,8 +158,12 @@ static int on_step_end(struct call *k, const struct jpc_head *h)
 static int on_task(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_task *m = (const void *)h;
-	struct request *r = stepd_request(k, m->step_id, true);
+	const struct told_step told = {m->job_id, m->step_id, m->step_name, ""};
+	struct request *r;
 
+	if (!ENDS(m->step_name))
+		return refuse(k, -EINVAL, "a text does not end");
+	r = stepd_request(k, &told, false);
 	if (!r)
 		return refuse(k, -ESRCH, "this step is not known");
 	if (m->gtid == JPC_UNKNOWN)

@@ -310,16 +310,13 @@ static int put_row(struct guest_table *t, struct journal *j, uint64_t start_real
 
 unsigned guests__flush(struct guests *g, struct journal *j, uint64_t start_real_ns)
 {
-	unsigned i, at = 0, rows = 0;
+	unsigned at = 0, rows = 0;
 
-	for (i = 0; i < g->ntables; i++)
-		if (!g->table[i]->told)
-			tell(g->table[i], j);
 	tell_marks(g, j);
 	while (at < g->npending) {
 		struct guest_table *t = g->table[g->pending[at]];
 
-		if (!t->told || put_row(t, j, start_real_ns, &g->pending[at + 1]))
+		if ((!t->told && tell(t, j)) || put_row(t, j, start_real_ns, &g->pending[at + 1]))
 			g->refused++;
 		else
 			rows++;
@@ -351,14 +348,7 @@ void guests__remember_mark(struct guests *g, const char *attr, const char *text)
 
 bool guests__any(const struct guests *g)
 {
-	unsigned i;
-
-	if (g->npending || g->marks_told < g->nmarks)
-		return true;
-	for (i = 0; i < g->ntables; i++)
-		if (!g->table[i]->told)
-			return true;
-	return false;
+	return g->npending || g->marks_told < g->nmarks;
 }
 
 void guests__forget_told(struct guests *g)

@@ -60,7 +60,8 @@ void guests__free(struct guests *g); /* what it holds */
 bool guests__any(const struct guests *g);
 
 struct journal;
-/* Appends what is new to the journal of a step that began at that unix time. Returns the rows. */
+/* Appends what is new to the journal, a table with its first row, of a step that began at that unix
+ * time. Returns the rows. */
 unsigned guests__flush(struct guests *g, struct journal *j, uint64_t start_real_ns);
 /* After a restart: whether the journal's series of that number was a guest's; another one gets
  * another number. */

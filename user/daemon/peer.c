@@ -91,6 +91,9 @@ static bool find_place(const struct daemon *d, const struct kern_root *r, const 
 	p->place.hier = r->hier;
 	memcpy(p->place.job_path, path, ids.job_end);
 	p->place.step_id = ids.has_step ? ids.step_id : STEP_NONE;
+	p->place.het_comp = ids.has_step ? ids.het_comp : -1;
+	p->place.job_id = ids.has_job ? ids.job_id : JPC_UNKNOWN;
+	str__copy(p->place.node, sizeof(p->place.node), ids.node);
 	p->in_step = ids.has_step;
 	p->in_task = ids.has_step && !ids.is_stepd;
 	return true;

@@ -36,7 +36,12 @@ void request__free(struct request *r)
 
 bool place__equal(const struct place *a, const struct place *b)
 {
-	return a->hier == b->hier && a->step_id == b->step_id && !strcmp(a->job_path, b->job_path);
+	if (a->step_id != b->step_id || a->het_comp != b->het_comp)
+		return false;
+	if (a->job_path[0] && b->job_path[0])
+		return a->hier == b->hier && !strcmp(a->job_path, b->job_path);
+	return a->job_id == b->job_id && a->job_id != JPC_UNKNOWN &&
+	       (!a->node[0] || !b->node[0] || !strcmp(a->node, b->node));
 }
 
 /* What --jobprof asked for stays, whatever --profile says later. */

@@ -14,11 +14,17 @@
 #include "daemon/guests.h"
 #include "job/layout.h"
 
-/* A step's place: its job's directory in one hierarchy, and its number there. */
+/*
+ * A step's place: its job's directory in one hierarchy, and its number there. slurmstepd is in no
+ * cgroup of its job yet when it begins: then job_path is "" and the job's id and node must do.
+ */
 struct place {
 	uint32_t hier;
 	char job_path[JP_PATH_LEN];
 	uint32_t step_id;
+	int32_t het_comp; /* of "<n>+<comp>", else -1 */
+	uint32_t job_id;  /* JPC_UNKNOWN: not known */
+	char node[65];	  /* "": not known, or the only one of this host */
 };
 
 struct told_task {
@@ -57,6 +63,7 @@ int request__tell(struct request *r, const struct jpc_step *m, const struct freq
 /* 0 or -ENOMEM, -E2BIG. */
 int request__task(struct request *r, const struct jpc_task *m);
 const struct told_task *request__find_task(const struct request *r, pid_t pid);
+/* One and the same step, as far as both know. */
 bool place__equal(const struct place *a, const struct place *b);
 
 #endif

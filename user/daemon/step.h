@@ -136,6 +136,8 @@ void step__watch_peak(struct step *s, const struct step_env *env);
 void step__finish(struct step *s, const struct step_env *env, const char *reason);
 /* Journals what others have brought since the last time. */
 void step__take_guests(struct step *s);
+/* Where it is; its ids must be known. */
+void step__place(const struct step *s, const struct step_env *env, struct place *p);
 /* Its intervals from now on. */
 void step__set_freq(struct step *s, const struct freq *f);
 /* No task of the step can write its slots any more. */

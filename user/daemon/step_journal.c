@@ -348,10 +348,10 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 static struct request *earlier_request(const struct step *s, const struct step_env *env,
 				       const struct guests *g)
 {
-	struct place p = {.hier = kern__slot(env->k, s->slot)->hier, .step_id = s->ids.step_id};
+	struct place p;
 	struct request *r;
 
-	memcpy(p.job_path, s->path, s->ids.job_end);
+	step__place(s, env, &p);
 	r = request__new(&p);
 	if (r)
 		r->guests = *g;

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/control.h"
 #include "daemon/internal.h"
 
 /* How long the last tasks of a removed cgroup may take to leave the CPU. */
@@ -88,8 +89,18 @@ static bool cgroup_gone(const struct daemon *d, const struct step *s)
 	return info->gen == s->gen && info->state == JP_SLOT_DRAINING;
 }
 
+/* What its slurmstepd had said before it ended is there by now. */
+static void hear_last_word(struct daemon *d, const struct step *s, uint64_t now)
+{
+	if (!d->control || s->state != STEP_NEW || (s->req && s->req->spank))
+		return;
+	control__turn(d->control, now);
+	daemon_claim_requests(d, now);
+}
+
 static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 {
+	hear_last_word(d, s, now);
 	step__identify(s, &d->env, d->steps, true);
 	if (s->state == STEP_ACTIVE) {
 		s->state = STEP_ENDING;

@@ -3,18 +3,32 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "daemon/internal.h"
 #include "daemon/step_internal.h"
 
 /* What was told of a step that never came is forgotten after that time. */
 #define EXPIRE_NS (120 * NSEC_PER_SEC)
 
+void step__place(const struct step *s, const struct step_env *env, struct place *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->hier = kern__slot(env->k, s->slot)->hier;
+	memcpy(p->job_path, s->path, s->ids.job_end);
+	p->step_id = s->ids.step_id;
+	p->het_comp = s->ids.het_comp;
+	p->job_id = s->ids.has_job ? s->ids.job_id : JPC_UNKNOWN;
+	str__copy(p->node, sizeof(p->node), s->ids.node);
+}
+
 bool daemon_step_is_at(const struct daemon *d, const struct step *s, const struct place *p)
 {
-	return s->ids.has_step && s->ids.step_id == p->step_id &&
-	       kern__slot(d->env.k, s->slot)->hier == p->hier &&
-	       s->ids.job_end == strlen(p->job_path) &&
-	       !strncmp(s->path, p->job_path, s->ids.job_end);
+	struct place here;
+
+	if (!s->ids.has_step)
+		return false;
+	step__place(s, &d->env, &here);
+	return place__equal(&here, p);
 }
 
 static bool is_alive(const struct step *s)
@@ -54,8 +68,11 @@ struct request *daemon_request_at(struct daemon *d, const struct place *p, bool 
 	struct request *r;
 
 	for (r = d->requests; r; r = r->next)
-		if (place__equal(&r->place, p))
+		if (place__equal(&r->place, p)) {
+			if (!r->place.job_path[0]) /* now it is known better */
+				r->place = *p;
 			return r;
+		}
 	if (s && s->req)
 		return s->req;
 	r = make ? request__new(p) : NULL;

@@ -1,0 +1,31 @@
+# libjobprof: shared and static, both with the names of its header and no others.
+CLIENT_OBJ := $(addprefix $(B)/pic/user/client/,libjobprof.o live.o client.o column.o)
+LIBJOBPROF := $(B)/libjobprof.so $(B)/libjobprof.so.0 $(B)/libjobprof.a
+
+.PHONY: install-lib
+all: $(LIBJOBPROF)
+
+$(B)/libjobprof.so.0: $(CLIENT_OBJ) user/client/libjobprof.map
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-soname,libjobprof.so.0 \
+		-Wl,--version-script=user/client/libjobprof.map -o $@ $(CLIENT_OBJ) -lpthread
+$(B)/libjobprof.so: $(B)/libjobprof.so.0
+	$(call msg,LN,$@)
+	$(Q)ln -sf libjobprof.so.0 $@
+
+$(B)/libjobprof.a: $(CLIENT_OBJ)
+	$(call msg,AR,$@)
+	@rm -f $@
+	$(Q)$(CC) -r -nostdlib -o $(B)/pic/libjobprof.o $^
+	$(Q)$(OBJCOPY) --wildcard --keep-global-symbol='jobprof_*' $(B)/pic/libjobprof.o
+	$(Q)$(AR) rcs $@ $(B)/pic/libjobprof.o
+
+install: install-lib
+install-lib: $(LIBJOBPROF)
+	install -d $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(B)/libjobprof.so.0 $(DESTDIR)$(PREFIX)/lib
+	ln -sf libjobprof.so.0 $(DESTDIR)$(PREFIX)/lib/libjobprof.so
+	install -m 644 $(B)/libjobprof.a $(DESTDIR)$(PREFIX)/lib
+	sed 's|@PREFIX@|$(PREFIX)|g;s|@VERSION@|$(VERSION)|g' user/client/jobprof.pc.in \
+		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/jobprof.pc
+	install -m 644 user/client/libjobprof.h $(DESTDIR)$(PREFIX)/include/jobprof.h

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * jobprof.h: marks and values of a program's own in the profile of its step.
+ *
+ *	jobprof_mark("phase 2");
+ *
+ *	static const char *const columns[] = {"Residual", "Cells[1e6]", "Iterations+"};
+ *	int solver = jobprof_series("solver", 3, columns);
+ *	jobprof_add(solver, residual, cells / 1e6, 12);
+ *
+ * They go to jobprofd(8) on this node, which knows by the sender's cgroup whose step it is. Nothing
+ * here waits, prints, ends the program, changes errno or leaves a descriptor to programs that are
+ * executed; without jobprofd, or outside of a job, a call costs some 50 ns. What could not be sent
+ * is counted. All functions may be called from several threads, and after fork(2): the child talks
+ * for itself. None may be called from a signal handler.
+ */
+#ifndef JOBPROF_LIB_H
+#define JOBPROF_LIB_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define JOBPROF_COLUMNS_MAX 128 /* of one series */
+#define JOBPROF_SERIES_MAX  64	/* of one process */
+
+/*
+ * A mark at this instant, or at a unix time in ns, in the table Marks. name is 1 to 63 bytes.
+ * 0: sent. -EINVAL: no such name. What else is negative is a loss: -ENOTCONN: there is no jobprofd;
+ * -ESRCH: this process is in no step that is profiled; -EAGAIN: jobprofd is behind.
+ */
+int jobprof_mark(const char *name);
+int jobprof_mark_at(const char *name, int64_t unix_ns);
+
+/*
+ * A table User/<name> of n columns of doubles, each given as NAME, NAME[UNIT], or with "+" behind
+ * for what came since the row before (else it is a value at the instant). Names are letters,
+ * digits and "_", at most 47 of them, and 63 of the series; a unit is at most 13 bytes. Sends
+ * nothing, keeps no pointer; the same name with the same columns is the same series. The number of
+ * the series, from 0; -EINVAL; -EEXIST: the name has other columns; -ENOSPC: too many; -ENOMEM.
+ */
+int jobprof_series(const char *name, unsigned n, const char *const columns[]);
+
+/* One row at this instant, or at a unix time in ns: n values, as many as there are columns. NaN is
+ * an unknown one. Returns as jobprof_mark() does; -EINVAL also if jobprofd refuses the series. */
+int jobprof_add_row(int series, const double values[], unsigned n);
+int jobprof_add_row_at(int series, int64_t unix_ns, const double values[], unsigned n);
+
+/* How many marks and rows of this process were lost since it began. */
+uint64_t jobprof_dropped(void);
+
+/* A table of jobprof_live(): its last rows. */
+struct jobprof_table {
+	const char *step;   /* "0", "batch" */
+	const char *series; /* "Step", "Tasks/3", "User/solver" */
+	unsigned ncols;
+	unsigned nrows;
+	const struct jobprof_live_column {
+		const char *name;
+		const char *unit; /* "": none */
+		int is_double;
+	} * columns;
+	const union jobprof_cell {
+		uint64_t u;
+		double d;
+	} * cells; /* nrows times ncols */
+};
+
+/*
+ * The last rows of a job's steps on this node: of the step of the caller with job 0, else of the
+ * job with that id (its user's, or any for administrators), all of its steps or the one of that
+ * name. fn is called for each table; what it is given lasts until it returns. Waits at most
+ * timeout_ms. The number of tables, or a negative errno, with what jobprofd said in why (may be
+ * NULL): -ENOTCONN, -ESRCH, -EACCES, -ETIMEDOUT, -EPROTO.
+ */
+int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
+		 void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *why,
+		 size_t whylen);
+
+#ifdef __cplusplus
+}
+#if __cplusplus >= 201103L
+/* jobprof_add(series, value, ...) */
+template <class... Values> inline int jobprof_add(int series, Values... values)
+{
+	const double row[] = {static_cast<double>(values)...};
+
+	return jobprof_add_row(series, row, sizeof...(values));
+}
+#endif
+#else
+/* jobprof_add(series, value, ...): numbers of any type. */
+#define jobprof_add(series, ...)                                 \
+	jobprof_add_row((series), (const double[]){__VA_ARGS__}, \
+			sizeof((const double[]){__VA_ARGS__}) / sizeof(double))
+#endif
+
+#endif

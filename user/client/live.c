@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprof_live(): what jobprofd knows of a step right now. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/client.h"
+#include "client/libjobprof.h"
+
+_Static_assert(sizeof(union jobprof_cell) == 8, "cells are sent as they are");
+
+struct live {
+	struct client client;
+	char *buf;
+	struct jpc_table *table; /* the last one, NULL before */
+	char step[sizeof(((struct jpc_table *)0)->group)];
+	char series[sizeof(((struct jpc_table *)0)->group) + sizeof(((struct jpc_table *)0)->name) +
+		    1];
+	struct jobprof_live_column columns[JPC_COLUMNS];
+	void (*fn)(const struct jobprof_table *t, void *arg);
+	void *arg;
+};
+
+#define ENDS(array) (memchr((array), 0, sizeof(array)) != NULL)
+
+/* Answers come from what the socket belongs to: no length is believed. */
+static int check_table(const struct jpc_table *t, size_t n)
+{
+	if (n < sizeof(*t) || t->ncols > JPC_COLUMNS ||
+	    n != sizeof(*t) + t->ncols * sizeof(t->col[0]) || !ENDS(t->group) || !ENDS(t->name))
+		return -EPROTO;
+	for (unsigned i = 0; i < t->ncols; i++)
+		if (!ENDS(t->col[i].name) || !ENDS(t->col[i].unit))
+			return -EPROTO;
+	return 0;
+}
+
+/* The group is STEP or STEP/GROUP. */
+static int take_table(struct live *l, size_t n)
+{
+	const struct jpc_table *t = (struct jpc_table *)l->buf;
+	const char *slash;
+
+	if (check_table(t, n))
+		return -EPROTO;
+	free(l->table);
+	l->table = malloc(n);
+	if (!l->table)
+		return -ENOMEM;
+	memcpy(l->table, t, n);
+	slash = strchr(t->group, '/');
+	snprintf(l->step, sizeof(l->step), "%.*s", (int)strcspn(t->group, "/"), t->group);
+	snprintf(l->series, sizeof(l->series), "%s%s%s", slash ? slash + 1 : "", slash ? "/" : "",
+		 t->name);
+	for (unsigned i = 0; i < t->ncols; i++)
+		l->columns[i] = (struct jobprof_live_column){
+			.name = l->table->col[i].name,
+			.unit = l->table->col[i].unit,
+			.is_double = l->table->col[i].cell == JPC_F64,
+		};
+	return 0;
+}
+
+static int take_rows(struct live *l, size_t n)
+{
+	const struct jpc_rows *r = (struct jpc_rows *)l->buf;
+	struct jobprof_table t;
+
+	if (!l->table || n < sizeof(*r) || r->table != l->table->table || r->nrows > JPC_MAX ||
+	    n != sizeof(*r) + (size_t)r->nrows * l->table->ncols * sizeof(r->cell[0]))
+		return -EPROTO;
+	t = (struct jobprof_table){
+		.step = l->step,
+		.series = l->series,
+		.ncols = l->table->ncols,
+		.nrows = r->nrows,
+		.columns = l->columns,
+		.cells = (const union jobprof_cell *)r->cell,
+	};
+	l->fn(&t, l->arg);
+	return 0;
+}
+
+/* 1: that was the REPLY, *result is what it says. */
+static int take_message(struct live *l, size_t n, int *result, char *why, size_t whylen)
+{
+	struct jpc_reply *r = (struct jpc_reply *)l->buf;
+
+	switch (r->head.type) {
+	case JPC_TABLE:
+		return take_table(l, n);
+	case JPC_ROWS:
+		return take_rows(l, n);
+	case JPC_REPLY:
+		if (n != sizeof(*r) || !ENDS(r->text))
+			return -EPROTO;
+		*result = r->error < 0 ? r->error : (int)(r->number & INT32_MAX);
+		if (r->error < 0)
+			snprintf(why, whylen, "%s", r->text);
+		return 1;
+	default:
+		return -EPROTO;
+	}
+}
+
+static int ask(struct live *l, struct jpc_live *m, unsigned timeout_ms, char *why, size_t whylen)
+{
+	int64_t end_ms = client__now_ms() + timeout_ms;
+	int ret, result = 0;
+
+	client__head(&l->client, m, JPC_LIVE, sizeof(*m));
+	ret = client__send(&l->client, m);
+	while (!ret) {
+		int64_t left = end_ms - client__now_ms();
+
+		ret = client__receive(&l->client, l->buf, JPC_MAX, left < 0 ? 0 : (unsigned)left);
+		if (ret > 0)
+			ret = take_message(l, (size_t)ret, &result, why, whylen);
+	}
+	return ret < 0 ? ret : result;
+}
+
+static int start(struct live *l, struct jpc_live *m, uint32_t job, const char *step)
+{
+	int err;
+
+	*m = (struct jpc_live){.job_id = job ? job : JPC_UNKNOWN};
+	if (step && strlen(step) >= sizeof(m->step_name))
+		return -EINVAL;
+	if (step)
+		memcpy(m->step_name, step, strlen(step));
+	l->buf = malloc(JPC_MAX);
+	if (!l->buf)
+		return -ENOMEM;
+	err = client__open(&l->client, client__path(NULL));
+	return err == -ENOENT || err == -ECONNREFUSED ? -ENOTCONN : err;
+}
+
+int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
+		 void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *why,
+		 size_t whylen)
+{
+	struct live l = {.client.fd = -1, .fn = fn, .arg = arg};
+	char none[1];
+	struct jpc_live m;
+	int ret;
+
+	if (!why || !whylen) {
+		why = none;
+		whylen = sizeof(none);
+	}
+	why[0] = '\0';
+	ret = start(&l, &m, job, step);
+	if (!ret)
+		ret = ask(&l, &m, timeout_ms, why, whylen);
+	client__close(&l.client);
+	free(l.table);
+	free(l.buf);
+	return ret;
+}

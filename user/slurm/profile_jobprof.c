@@ -1,0 +1,446 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * acct_gather_profile_jobprof.so: Slurm's --profile, --acctg-freq and gatherers, for jobprofd.
+ * slurmctld and slurmd load it for its options only; a step is told of in slurmstepd alone.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/family.h"
+#include "base/freq.h"
+#include "base/str.h"
+#include "client/client.h"
+#include "job/layout.h"
+#include "job/proc.h"
+#include "slurm/profile_api.h"
+#include "slurm/profile_layout.h"
+
+#define START_MS 50 /* that a step's start may wait for jobprofd in all */
+
+_Static_assert(PROFILE_NOT_SET == ACCT_GATHER_PROFILE_NOT_SET &&
+		       PROFILE_NONE == ACCT_GATHER_PROFILE_NONE &&
+		       PROFILE_ENERGY == ACCT_GATHER_PROFILE_ENERGY &&
+		       PROFILE_TASK == ACCT_GATHER_PROFILE_TASK &&
+		       PROFILE_LUSTRE == ACCT_GATHER_PROFILE_LUSTRE &&
+		       PROFILE_NETWORK == ACCT_GATHER_PROFILE_NETWORK &&
+		       PROFILE_ALL == ACCT_GATHER_PROFILE_ALL,
+	       "Slurm's bits");
+_Static_assert(JPC_MEASURES_ENERGY == PROFILE_ENERGY && JPC_MEASURES_TASK == PROFILE_TASK &&
+		       JPC_MEASURES_LUSTRE == PROFILE_LUSTRE &&
+		       JPC_MEASURES_NETWORK == PROFILE_NETWORK,
+	       "the protocol's bits are Slurm's");
+
+const char plugin_name[] = "AcctGatherProfile jobprof plugin";
+const char plugin_type[] = "acct_gather_profile/jobprof";
+/* Slurm loads what has its own number only, down to the patch level. */
+uint32_t plugin_version = SLURM_VERSION_NUMBER;
+
+static struct {
+	char dir[PATH_MAX];
+	char default_text[sizeof(((struct jpc_step *)0)->families)];
+	uint32_t default_mask; /* of Slurm's series in it */
+	char socket[PATH_MAX];
+} conf = {.default_mask = PROFILE_NONE};
+
+/* Of the one step of this slurmstepd. */
+static struct {
+	struct sink *sink;
+	const struct profile_layout *layout; /* NULL: nothing is read of the record */
+	const void *record;
+	struct profile_step said;
+	struct jpc_step message;
+	bool wait; /* for an answer, when tasks begin */
+	bool tasks_begun;
+	/* PROFILE_NOT_SET until the step begins; never again after. */
+	_Atomic uint32_t asked;
+} step;
+
+/* The number of another plugin, so of the Slurm that runs; 0: it is none, or one for SPANK, where
+ * Slurm is less strict. */
+static uint32_t version_of(const char *path, int flags)
+{
+	void *so = *path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | flags) : NULL;
+	const uint32_t *version;
+	const char *type;
+	uint32_t v = 0;
+
+	if (!so)
+		return 0;
+	version = dlsym(so, "plugin_version");
+	type = dlsym(so, "plugin_type");
+	if (version && version != &plugin_version && type && strcmp(type, "spank") != 0)
+		v = *version;
+	dlclose(so);
+	return v >= API_OLDEST && v <= API_NEWEST ? v : 0;
+}
+
+/* Of what Slurm has loaded already. */
+static uint32_t loaded_version(void)
+{
+	void *self = dlopen(NULL, RTLD_LAZY);
+	struct link_map *m = NULL;
+	uint32_t v = 0;
+
+	if (self && !dlinfo(self, RTLD_DI_LINKMAP, &m))
+		for (; m && !v; m = m->l_next)
+			v = version_of(m->l_name, RTLD_NOLOAD);
+	if (self)
+		dlclose(self);
+	return v;
+}
+
+/* Of what every Slurm has beside its library, for programs that load this plugin first. */
+static uint32_t neighbours_version(void)
+{
+	static const char *const names[] = {"jobacct_gather_linux.so", "select_cons_tres.so",
+					    "hash_k12.so"};
+	char path[PATH_MAX];
+	uint32_t v = 0;
+	Dl_info lib;
+
+	if (!slurm_info || !dladdr((void *)slurm_info, &lib) || !strchr(lib.dli_fname, '/'))
+		return 0;
+	for (size_t i = 0; !v && i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%.*s/%s",
+			 (int)(strrchr(lib.dli_fname, '/') - lib.dli_fname), lib.dli_fname,
+			 names[i]);
+		v = version_of(path, 0);
+	}
+	return v;
+}
+
+/* Before Slurm looks at the number: what was built for one release runs with the others whose calls
+ * are the same. Of a later one nobody knows, and Slurm says so at its start. */
+__attribute__((constructor)) static void take_version(void)
+{
+	uint32_t v = loaded_version();
+
+	if (!v)
+		v = neighbours_version();
+	if (v)
+		plugin_version = v;
+}
+
+static void say(const char *line)
+{
+	if (slurm_info)
+		slurm_info("jobprof: %s", line);
+}
+
+static void complain(const char *what, const char *why)
+{
+	if (slurm_error)
+		slurm_error("jobprof: %s: %s", what, why);
+}
+
+int init(void)
+{
+	return SLURM_SUCCESS;
+}
+
+int fini(void)
+{
+	sink__free(step.sink);
+	step.sink = NULL;
+	return SLURM_SUCCESS;
+}
+
+static const char *const option_names[] = {"ProfileHDF5Dir", "ProfileHDF5Default",
+					   "ProfileJobprofSocket"};
+
+void acct_gather_profile_p_conf_options(void *all, int *n)
+{
+	for (size_t i = 0; i < sizeof(option_names) / sizeof(option_names[0]); i++) {
+		struct api_option list = {.key = option_names[i], .type = OPTION_STRING};
+
+		if (slurm_transfer_s_p_options)
+			slurm_transfer_s_p_options(all, &list, n);
+	}
+}
+
+static void read_option(const void *table, const char *key, char *buf, size_t size)
+{
+	char *value = NULL;
+
+	buf[0] = '\0';
+	if (!table || !slurm_s_p_get_string || !slurm_s_p_get_string(&value, key, table) || !value)
+		return;
+	if (str__copy(buf, size, value))
+		complain(key, "the value in acct_gather.conf is too long, it is not used");
+	if (slurm_xfree)
+		slurm_xfree((void **)&value);
+}
+
+void acct_gather_profile_p_conf_set(const void *table)
+{
+	char bad[64] = "", words[512], why[640];
+
+	read_option(table, "ProfileHDF5Dir", conf.dir, sizeof(conf.dir));
+	read_option(table, "ProfileJobprofSocket", conf.socket, sizeof(conf.socket));
+	read_option(table, "ProfileHDF5Default", conf.default_text, sizeof(conf.default_text));
+	conf.default_mask = PROFILE_NONE;
+	if (!conf.default_text[0] ||
+	    !profile_mask__parse(conf.default_text, &conf.default_mask, bad, sizeof(bad)))
+		return;
+	conf.default_text[0] = '\0';
+	family__words(words, sizeof(words));
+	snprintf(why, sizeof(why), "\"%s\" in acct_gather.conf is none of %s; none is used instead",
+		 bad, words);
+	complain("ProfileHDF5Default", why);
+}
+
+void acct_gather_profile_p_conf_values(void **list)
+{
+	const char *const values[] = {conf.dir, conf.default_text[0] ? conf.default_text : "none",
+				      conf.socket[0] ? conf.socket : JPC_SOCKET};
+
+	if (!slurm_xcalloc || !slurm_xstrdup || !slurm_list_append)
+		return;
+	for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+		struct api_key_pair *pair =
+			slurm_xcalloc(1, sizeof(*pair), true, false, __FILE__, __LINE__, __func__);
+
+		pair->name = slurm_xstrdup(option_names[i]);
+		pair->value = slurm_xstrdup(values[i]);
+		slurm_list_append(*list, pair);
+	}
+}
+
+/* PROFILE_NOT_SET before the step's start, as Slurm's own plugin says. */
+static uint32_t running(void)
+{
+	uint32_t asked = atomic_load(&step.asked);
+
+	if (asked == PROFILE_NOT_SET || !step.sink)
+		return asked;
+	return profile_mask__running(asked, sink__measures(step.sink));
+}
+
+void acct_gather_profile_p_get(enum acct_gather_profile_info what, void *data)
+{
+	switch (what) {
+	case ACCT_GATHER_PROFILE_DIR:
+		*(char **)data = slurm_xstrdup ? slurm_xstrdup(conf.dir) : NULL;
+		break;
+	case ACCT_GATHER_PROFILE_DEFAULT:
+		*(uint32_t *)data = conf.default_mask;
+		break;
+	case ACCT_GATHER_PROFILE_RUNNING:
+		*(uint32_t *)data = running();
+		break;
+	default:
+		break;
+	}
+}
+
+bool acct_gather_profile_p_is_active(uint32_t type)
+{
+	uint32_t on = running() & PROFILE_SERIES;
+
+	return type == PROFILE_NOT_SET ? on : on & type;
+}
+
+/* Who this slurmstepd is, by its own title. */
+static int read_title(struct jpc_step *m)
+{
+	char title[256];
+	int32_t het;
+	int err = proc__title(getpid(), title, sizeof(title));
+
+	if (!err)
+		err = proc__stepd_title(title, &m->job_id, m->step_name, sizeof(m->step_name));
+	return err ? err : layout__step_id(m->step_name, &m->step_id, &het);
+}
+
+/* What the step's user asked for; PROFILE_NOT_SET with a line for the log if that cannot be told.
+ */
+static uint32_t read_request(const void *record)
+{
+	char why[256] = "", line[384];
+
+	step.layout = profile_layout__find(plugin_version);
+	step.record = record;
+	if (!step.layout)
+		snprintf(why, sizeof(why), "the layout of Slurm %u.%02u is not known",
+			 SLURM_VERSION_MAJOR(plugin_version), SLURM_VERSION_MINOR(plugin_version));
+	else if (!profile_step__read(step.layout, record, step.message.job_id, step.message.step_id,
+				     &step.said, why, sizeof(why)))
+		return step.said.mask;
+	step.layout = NULL;
+	snprintf(line, sizeof(line), "--profile is taken as not given: %s", why);
+	say(line);
+	return PROFILE_NOT_SET;
+}
+
+static bool default_is_given(void)
+{
+	return conf.default_text[0] && strcasecmp(conf.default_text, "none") != 0;
+}
+
+/* Fills the request in; returns the mask of what Slurm is to sample, if nobody else does. */
+static uint32_t take_request(const void *record)
+{
+	struct jpc_step *m = &step.message;
+	uint32_t mask = read_request(record);
+
+	m->asked = mask != PROFILE_NOT_SET || default_is_given();
+	if (mask == PROFILE_NOT_SET) {
+		str__copy(m->families, sizeof(m->families),
+			  default_is_given() ? conf.default_text : "");
+		mask = conf.default_mask;
+	} else {
+		profile_mask__print(mask, m->families, sizeof(m->families));
+	}
+	if (m->asked)
+		str__copy(m->freq, sizeof(m->freq), step.said.freq);
+	return mask;
+}
+
+static void init_message(struct jpc_step *m)
+{
+	const char *node = getenv("SLURMD_NODENAME");
+
+	*m = (struct jpc_step){.source = JPC_PROFILE,
+			       .uid = JPC_UNKNOWN,
+			       .gid = JPC_UNKNOWN,
+			       .restart = JPC_UNKNOWN,
+			       .node_index = JPC_UNKNOWN,
+			       .nnodes = JPC_UNKNOWN,
+			       .node_tasks = JPC_UNKNOWN,
+			       .ntasks = JPC_UNKNOWN,
+			       .cpus_per_task = JPC_UNKNOWN,
+			       .array_job_id = JPC_UNKNOWN,
+			       .array_task_id = JPC_UNKNOWN,
+			       .het_job_id = JPC_UNKNOWN,
+			       .het_offset = JPC_UNKNOWN,
+			       .time_limit = JPC_UNKNOWN};
+	str__copy(m->node_name, sizeof(m->node_name), node ? node : "");
+}
+
+int acct_gather_profile_p_node_step_start(const void *record)
+{
+	uint32_t asked;
+
+	atomic_store(&step.asked, PROFILE_NONE);
+	init_message(&step.message);
+	if (read_title(&step.message)) {
+		say("this process does not look like a slurmstepd, the step is not told of");
+		return SLURM_SUCCESS;
+	}
+	asked = take_request(record);
+	step.sink = sink__new(client__path(conf.socket[0] ? conf.socket : NULL), START_MS, say);
+	if (!step.sink) {
+		say("ProfileJobprofSocket is no path of a socket, or memory is short: the step is "
+		    "not "
+		    "told of");
+		return SLURM_SUCCESS;
+	}
+	step.wait = step.message.asked && asked != PROFILE_NONE;
+	if (!step.wait)
+		sink__open(step.sink);
+	else if (sink__step(step.sink, &step.message, true) != -ESRCH)
+		step.wait = false;
+	atomic_store(&step.asked, asked);
+	return SLURM_SUCCESS;
+}
+
+/* A batch step has no launch message; sbatch leaves the request in the environment. */
+static void find_freq(char *buf, size_t size)
+{
+	struct freq f;
+	char err[8];
+
+	freq__init(&f);
+	if (!buf[0] && step.layout && step.message.asked &&
+	    (profile_step__getenv(step.layout, step.record, "SLURM_ACCTG_FREQ", buf, size) ||
+	     freq__parse(buf, &f, err, sizeof(err))))
+		memset(buf, 0, size);
+}
+
+/* Slurm has the user's rights while it forks tasks: the kernel says whose step it is. */
+static void learn_user(void)
+{
+	struct jpc_step *m = &step.message;
+	uid_t uid = geteuid();
+
+	if (step.layout && uid && uid != step.said.uid) {
+		say("Slurm's record of the step names another user than its tasks are started as: "
+		    "--profile is taken as not given");
+		m->asked = 0;
+		memset(m->families, 0, sizeof(m->families));
+		memset(m->freq, 0, sizeof(m->freq));
+		step.layout = NULL;
+		atomic_store(&step.asked, PROFILE_NONE);
+	}
+	/* extern has no task, and root's rights throughout */
+	if (uid || (step.layout && !step.said.uid)) {
+		m->uid = uid;
+		m->gid = getegid();
+	}
+}
+
+int acct_gather_profile_p_task_start(uint32_t task)
+{
+	if (!step.sink || step.tasks_begun)
+		return SLURM_SUCCESS;
+	step.tasks_begun = true;
+	find_freq(step.message.freq, sizeof(step.message.freq));
+	learn_user();
+	if (sink__step(step.sink, &step.message, step.wait) == -ESRCH)
+		say("jobprofd does not know whose step this is, its samples are dropped");
+	return SLURM_SUCCESS;
+}
+
+int acct_gather_profile_p_task_end(pid_t pid)
+{
+	return SLURM_SUCCESS;
+}
+
+int acct_gather_profile_p_node_step_end(void)
+{
+	if (step.sink)
+		sink__end(step.sink);
+	return SLURM_SUCCESS;
+}
+
+void acct_gather_profile_p_child_forked(void)
+{
+	if (step.sink)
+		sink__child(step.sink);
+}
+
+int64_t acct_gather_profile_p_create_group(const char *name)
+{
+	int64_t id = step.sink && running() != PROFILE_NONE ? sink__group(step.sink, name) : -1;
+
+	return id < 0 ? SLURM_ERROR : id;
+}
+
+int acct_gather_profile_p_create_dataset(const char *name, int64_t parent,
+					 const struct sink_field *fields)
+{
+	int id;
+
+	if (!step.sink || running() == PROFILE_NONE)
+		return SLURM_ERROR;
+	id = sink__table(step.sink, parent, name, fields);
+	if (id < 0)
+		complain(name, "a dataset with names or types that jobprofd does not know of");
+	return id < 0 ? SLURM_ERROR : id;
+}
+
+/* A dropped sample is counted, and no error of the gatherer's. */
+int acct_gather_profile_p_add_sample_data(int dataset, const void *data, time_t when)
+{
+	if (!step.sink || sink__row(step.sink, dataset, data, when) == -EINVAL)
+		return SLURM_ERROR;
+	return SLURM_SUCCESS;
+}

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The SPANK plugin: --jobprof and --jobprof-freq in srun, sbatch and salloc, and in slurmstepd what
+ * jobprofd is told of steps and tasks. Only options that the user got wrong make anything fail.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <slurm/spank.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/family.h"
+#include "base/freq.h"
+#include "base/str.h"
+#include "slurm/spank_ids.h"
+#include "slurm/spank_link.h"
+
+SPANK_PLUGIN(jobprof, 1)
+
+#define NO_VAL	    (UINT32_MAX - 1) /* Slurm's "not set" */
+#define BATCH_STEP  0xfffffffbu
+#define MEM_PER_CPU (UINT64_C(1) << 63) /* Slurm's mark: not a limit of the step */
+
+enum option { OPTION_FAMILIES, OPTION_FREQ, N_OPTIONS };
+
+static int take_option(int option, const char *value, int remote);
+
+/* SPANK wants them writable. */
+static struct spank_option options[N_OPTIONS] = {
+	[OPTION_FAMILIES] = {.name = "jobprof",
+			     .arginfo = "list",
+			     .usage = "profile with jobprof: all, none, task, or families as in "
+				      "sched,block,network (see spank_jobprof(8))",
+			     .has_arg = 1,
+			     .val = OPTION_FAMILIES,
+			     .cb = take_option},
+	[OPTION_FREQ] = {.name = "jobprof-freq",
+			 .arginfo = "list",
+			 .usage = "seconds between the rows of jobprof: as --acctg-freq, "
+				  "fractions allowed, as in task=0.5,network=5",
+			 .has_arg = 1,
+			 .val = OPTION_FREQ,
+			 .cb = take_option},
+};
+
+/* One step, or one srun, per process. */
+static struct {
+	struct spank_link link;
+	struct spank_args args;
+	bool begun;
+} me = {.link.client.fd = -1};
+
+static void log_line(const char *line, bool serious)
+{
+	if (serious)
+		slurm_error("%s", line);
+	else
+		slurm_info("%s", line);
+}
+
+/* What is wrong with the value of --jobprof into why, or "". */
+static void check_families(const char *value, char *why, size_t size)
+{
+	char bad[64], words[320];
+	unsigned mask;
+
+	why[0] = '\0';
+	if (!family__parse(value, &mask, bad, sizeof(bad)))
+		return;
+	family__words(words, sizeof(words));
+	snprintf(why, size, "\"%s\" is none of: %s", bad, words);
+}
+
+static void check_freq(const char *value, char *why, size_t size)
+{
+	struct freq f;
+
+	freq__init(&f);
+	why[0] = '\0';
+	freq__parse(value, &f, why, size);
+}
+
+/* Called for what the batch job was given and again for what its step is: the last one counts.
+ * Slurm 22.05 calls more than once for the same. */
+static int take_option(int option, const char *value, int remote)
+{
+	static const struct {
+		void (*check)(const char *value, char *why, size_t size);
+		size_t room;
+	} kinds[N_OPTIONS] = {
+		[OPTION_FAMILIES] = {check_families, sizeof(me.link.step.families)},
+		[OPTION_FREQ] = {check_freq, sizeof(me.link.step.freq)},
+	};
+	char *to[N_OPTIONS] = {me.link.step.families, me.link.step.freq};
+	char why[512];
+
+	if (!value)
+		value = "";
+	kinds[option].check(value, why, sizeof(why));
+	if (!*why && strlen(value) >= kinds[option].room)
+		snprintf(why, sizeof(why), "longer than %zu characters", kinds[option].room - 1);
+	if (*why) {
+		spank_ids__plain(why);
+		slurm_error("--%s: %s", options[option].name, why);
+		return remote ? 0 : -1;
+	}
+	memset(to[option], 0, kinds[option].room);
+	str__copy(to[option], kinds[option].room, value);
+	me.link.step.asked = 1;
+	return 0;
+}
+
+int slurm_spank_init(spank_t sp, int argc, char **argv)
+{
+	spank_context_t where = spank_context();
+	const char *bad;
+
+	if (where != S_CTX_LOCAL && where != S_CTX_REMOTE && where != S_CTX_ALLOCATOR)
+		return 0;
+	for (int i = 0; i < N_OPTIONS; i++)
+		if (spank_option_register(sp, &options[i]) != ESPANK_SUCCESS)
+			slurm_error("jobprof: cannot register --%s", options[i].name);
+	if (spank_ids__args(&me.args, argc, argv, &bad) && where == S_CTX_REMOTE)
+		slurm_error("jobprof: plugstack.conf: \"%s\" is neither socket=/PATH nor "
+			    "timeout=MS up to %d",
+			    bad, SPANK_TIMEOUT_MS_MAX);
+	return 0;
+}
+
+static uint32_t item_u32(spank_t sp, spank_item_t item)
+{
+	uint32_t v;
+
+	return spank_get_item(sp, item, &v) == ESPANK_SUCCESS && v != NO_VAL ? v : JPC_UNKNOWN;
+}
+
+/* Of counts, 0 is unknown: Slurm says so of the batch step. */
+static uint32_t item_count(spank_t sp, spank_item_t item)
+{
+	uint32_t v = item_u32(sp, item);
+
+	return v ? v : JPC_UNKNOWN;
+}
+
+static uint64_t item_mb(spank_t sp, spank_item_t item)
+{
+	uint64_t v;
+
+	return spank_get_item(sp, item, &v) == ESPANK_SUCCESS && !(v & MEM_PER_CPU) ? v : 0;
+}
+
+static void step_items(spank_t sp, struct jpc_step *s)
+{
+	const char *cores = NULL;
+
+	s->job_id = item_u32(sp, S_JOB_ID);
+	if (spank_get_item(sp, S_JOB_STEPID, &s->step_id) != ESPANK_SUCCESS)
+		s->step_id = JPC_UNKNOWN;
+	s->uid = item_u32(sp, S_JOB_UID);
+	s->gid = item_u32(sp, S_JOB_GID);
+	s->node_index = item_u32(sp, S_JOB_NODEID);
+	s->nnodes = item_count(sp, S_JOB_NNODES);
+	s->node_tasks = item_count(sp, S_JOB_LOCAL_TASK_COUNT);
+	s->ntasks = item_count(sp, S_JOB_TOTAL_TASK_COUNT);
+	s->cpus_per_task = item_count(sp, S_STEP_CPUS_PER_TASK);
+	if (s->step_id == BATCH_STEP)
+		s->nnodes = s->ntasks = 1;
+	/* The array's id alone may be the job's own in a job that is no array. */
+	s->array_task_id = item_u32(sp, S_JOB_ARRAY_TASK_ID);
+	s->array_job_id =
+		s->array_task_id == JPC_UNKNOWN ? JPC_UNKNOWN : item_count(sp, S_JOB_ARRAY_ID);
+	s->memory_mb = item_mb(sp, S_STEP_ALLOC_MEM);
+	if (!s->memory_mb)
+		s->memory_mb = item_mb(sp, S_JOB_ALLOC_MEM);
+	if (spank_get_item(sp, S_STEP_ALLOC_CORES, &cores) == ESPANK_SUCCESS && cores)
+		str__copy(s->cpus, sizeof(s->cpus), cores);
+}
+
+static bool job_env(void *arg, const char *name, char *buf, size_t size)
+{
+	return spank_getenv(arg, name, buf, (int)size) == ESPANK_SUCCESS;
+}
+
+/* What no item says. The job's environment is the user's word: descriptions, no ids. */
+static void step_env(spank_t sp, struct jpc_step *s)
+{
+	const struct {
+		const char *name;
+		char *to;
+		size_t size;
+	} texts[] = {
+		{"SLURM_CLUSTER_NAME", s->cluster, sizeof(s->cluster)},
+		{"SLURM_JOB_NAME", s->job_name, sizeof(s->job_name)},
+		{"SLURM_JOB_ACCOUNT", s->account, sizeof(s->account)},
+		{"SLURM_JOB_PARTITION", s->partition, sizeof(s->partition)},
+		{"SLURM_JOB_USER", s->user, sizeof(s->user)},
+		{"SLURM_STEP_NODELIST", s->node_list, sizeof(s->node_list)},
+		{"SLURM_JOB_NODELIST", s->job_node_list, sizeof(s->job_node_list)},
+	};
+	char number[16];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!job_env(sp, texts[i].name, texts[i].to, texts[i].size))
+			memset(texts[i].to, 0, texts[i].size);
+	/* From 23.02 on. */
+	if (!job_env(sp, "SLURM_JOB_END_TIME", number, sizeof(number)) ||
+	    parse_u32(number, &s->time_limit))
+		s->time_limit = JPC_UNKNOWN;
+	/* The item is 0 in every run, in 22.05; a batch step has not even the variable yet. */
+	s->restart = item_count(sp, S_SLURM_RESTART_COUNT);
+	if (s->restart == JPC_UNKNOWN &&
+	    (!job_env(sp, "SLURM_RESTART_COUNT", number, sizeof(number)) ||
+	     parse_u32(number, &s->restart)))
+		s->restart = JPC_UNKNOWN;
+	spank_ids__het(s, job_env, sp);
+}
+
+/* Its beginning: what follows may be as long as slurmd's environment. */
+static void own_title(char *title, size_t size)
+{
+	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, title, size - 1);
+
+	title[n < 0 ? 0 : n] = '\0';
+	if (fd >= 0)
+		close(fd);
+}
+
+static void describe_step(spank_t sp, struct jpc_step *s)
+{
+	/* slurmd's own environment, not the job's. */
+	const char *node = getenv("SLURMD_NODENAME");
+	char title[128];
+
+	s->source = JPC_SPANK;
+	step_items(sp, s);
+	step_env(sp, s);
+	if (node)
+		str__copy(s->node_name, sizeof(s->node_name), node);
+	own_title(title, sizeof(title));
+	spank_ids__step_name(s->step_name, sizeof(s->step_name), s->job_id, s->step_id, title);
+}
+
+/* The last callback before tasks are forked, and the first where options are known. */
+int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
+{
+	if (spank_context() != S_CTX_REMOTE || me.begun)
+		return 0;
+	me.begun = true;
+	me.link.log = log_line;
+	describe_step(sp, &me.link.step);
+	spank_link__begin(&me.link, client__path(me.args.socket), me.args.timeout_ms);
+	return 0;
+}
+
+/* In the parent, while the task waits before its exec. The extern step calls it without a task. */
+int slurm_spank_task_post_fork(spank_t sp, int argc, char **argv)
+{
+	struct jpc_task t = {.gtid = JPC_UNKNOWN, .local_id = item_u32(sp, S_TASK_ID)};
+
+	if (!me.begun || spank_get_item(sp, S_TASK_PID, &t.pid) != ESPANK_SUCCESS || t.pid <= 0)
+		return 0;
+	if (spank_ids__gtid_is_global(&me.link.step))
+		t.gtid = item_u32(sp, S_TASK_GLOBAL_ID);
+	spank_link__task(&me.link, JPC_TASK, &t);
+	return 0;
+}
+
+int slurm_spank_task_exit(spank_t sp, int argc, char **argv)
+{
+	struct jpc_task t = {.local_id = item_u32(sp, S_TASK_ID)};
+	char procid[16];
+
+	if (!me.begun || spank_get_item(sp, S_TASK_PID, &t.pid) != ESPANK_SUCCESS || t.pid <= 0)
+		return 0;
+	t.gtid = item_u32(sp, S_TASK_GLOBAL_ID);
+	/* slurmstepd has set it for the task's epilog, with the offset of its component. */
+	if (!spank_ids__gtid_is_global(&me.link.step) &&
+	    (!job_env(sp, "SLURM_PROCID", procid, sizeof(procid)) || parse_u32(procid, &t.gtid)))
+		t.gtid = JPC_UNKNOWN;
+	if (spank_get_item(sp, S_TASK_EXIT_STATUS, &t.status) != ESPANK_SUCCESS)
+		t.status = 0;
+	spank_link__task(&me.link, JPC_TASK_END, &t);
+	return 0;
+}
+
+int slurm_spank_exit(spank_t sp, int argc, char **argv)
+{
+	if (me.begun)
+		spank_link__end(&me.link);
+	me.begun = false;
+	return 0;
+}

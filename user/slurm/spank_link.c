@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "slurm/spank_link.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "slurm/spank_ids.h"
+
+__attribute__((format(printf, 2, 3))) static void say(struct spank_link *l, const char *fmt, ...)
+{
+	char why[320], line[512];
+	va_list args;
+
+	if (l->said || !l->log)
+		return;
+	l->said = true;
+	va_start(args, fmt);
+	vsnprintf(why, sizeof(why), fmt, args);
+	va_end(args);
+	snprintf(line, sizeof(line), "jobprof: step %u.%s: %s", l->step.job_id, l->step.step_name,
+		 why);
+	l->log(line, l->step.asked);
+}
+
+static void say_gone(struct spank_link *l, int err)
+{
+	if (err == -EAGAIN)
+		say(l, "jobprofd at %s is too busy to listen; the job runs on without it", l->path);
+	else
+		say(l, "no jobprofd at %s (%s); the job runs on without it", l->path,
+		    strerror(-err));
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
+}
+
+/* Sends message; its answer is waited for as long as the budget lasts. */
+static int ask(struct spank_link *l, void *message, struct jpc_reply *reply)
+{
+	uint64_t start = now_us(), took;
+	int err = client__call(&l->client, message, reply, l->left_us / 1000);
+
+	took = now_us() - start;
+	l->left_us -= took < l->left_us ? (unsigned)took : l->left_us;
+	l->answered = !err;
+	return err;
+}
+
+static void judge(struct spank_link *l, struct jpc_reply *reply)
+{
+	spank_ids__plain(reply->text);
+	if (reply->error < 0)
+		say(l, "jobprofd refuses it: %s",
+		    *reply->text ? reply->text : strerror(-reply->error));
+	else if (l->step.asked && !reply->number && *reply->text)
+		say(l, "it is not profiled: %s", reply->text);
+}
+
+static int say_step(struct spank_link *l, bool wait)
+{
+	struct jpc_reply reply;
+	int err;
+
+	client__head(&l->client, &l->step, JPC_STEP, sizeof(l->step));
+	if (!wait)
+		return client__send(&l->client, &l->step);
+	err = ask(l, &l->step, &reply);
+	if (!err)
+		judge(l, &reply);
+	return err;
+}
+
+void spank_link__begin(struct spank_link *l, const char *path, unsigned timeout_ms)
+{
+	int err;
+
+	l->path = path;
+	l->timeout_ms = timeout_ms;
+	l->left_us = timeout_ms * 1000;
+	l->answered = false;
+	err = client__open(&l->client, path);
+	if (!err)
+		err = say_step(l, true);
+	if (err == -ETIMEDOUT) {
+		/* The message is there: it counts once jobprofd gets to it. */
+		say(l, "jobprofd at %s has not answered within %u ms; the job runs on", path,
+		    timeout_ms);
+		return;
+	}
+	if (!err)
+		return;
+	say_gone(l, err);
+	client__close(&l->client);
+}
+
+/* After a restart of jobprofd the step is said first. */
+static int reopen(struct spank_link *l)
+{
+	int err = client__open(&l->client, l->path);
+
+	if (!err)
+		err = say_step(l, false);
+	if (err)
+		client__close(&l->client);
+	return err;
+}
+
+static bool is_gone(int err)
+{
+	return err && err != -EAGAIN && err != -ENOBUFS && err != -ENOMEM;
+}
+
+/* Without waiting, over a new connection if the old one is gone. */
+static int tell(struct spank_link *l, void *message, enum jpc_type type, size_t length)
+{
+	int err;
+
+	client__head(&l->client, message, type, length);
+	err = client__send(&l->client, message);
+	if (!is_gone(err))
+		return err;
+	client__close(&l->client);
+	err = reopen(l);
+	if (err)
+		return err;
+	client__head(&l->client, message, type, length);
+	return client__send(&l->client, message);
+}
+
+void spank_link__task(struct spank_link *l, enum jpc_type type, const struct jpc_task *task)
+{
+	struct jpc_task message = *task;
+	int err;
+
+	message.job_id = l->step.job_id;
+	message.step_id = l->step.step_id;
+	memcpy(message.step_name, l->step.step_name, sizeof(message.step_name));
+	err = tell(l, &message, type, sizeof(message));
+	if (err)
+		say_gone(l, err);
+}
+
+void spank_link__end(struct spank_link *l)
+{
+	struct jpc_step_end message = {.job_id = l->step.job_id, .step_id = l->step.step_id};
+	struct jpc_reply reply;
+	int err = -ENOTCONN;
+
+	memcpy(message.step_name, l->step.step_name, sizeof(message.step_name));
+	if (l->answered) {
+		/* As long as we wait we exist, and jobprofd can see who is asking. */
+		l->left_us = l->timeout_ms * 1000;
+		client__head(&l->client, &message, JPC_STEP_END, sizeof(message));
+		err = ask(l, &message, &reply);
+	}
+	if (err && err != -ETIMEDOUT)
+		err = tell(l, &message, JPC_STEP_END, sizeof(message));
+	if (err && err != -ETIMEDOUT)
+		say_gone(l, err);
+	client__close(&l->client);
+}
