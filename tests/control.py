@@ -253,7 +253,7 @@ def tasks_told(d):
     """slurmstepd says which process is which task, whatever else says otherwise."""
     job = new_job()
     s = Step(d, job)
-    s.stepd.call(c.step(job_id=job, step_id=0, families="task"))
+    s.stepd.call(c.step(job_id=job, step_id=0, families="task", freq="task=30"))
     h = Holds("0")
     s.run(h.cmd("park"), first=3)
     h.wait()

@@ -17,6 +17,9 @@ INTERVAL = 0.25
 SLEEPER = "srun sh -c ': >up; exec sleep 100'"
 
 
+SPANK = os.path.join(BUILD, "spank_jobprof.so")
+
+
 def started(job, d, step, node):
     """Its task runs (it makes the file "up"), and is followed."""
     wait_until(lambda: os.path.exists(job.dir + "/up"), 30, "the task to start")
@@ -28,6 +31,11 @@ def followed(d, job, step, node):
     time.sleep(3 * INTERVAL)
 
 
+def told(reason, otherwise):
+    """Why it ended is Slurm's knowledge: the plugin says where to ask."""
+    return reason if os.path.exists(SPANK) else otherwise
+
+
 def cancelled(name, c, d):
     node = c.nodes[0]
     j = c.sbatch(SLEEPER + "\nsleep 100\n", ["-w", node])
@@ -35,9 +43,10 @@ def cancelled(name, c, d):
     c.command("scancel", j.id)
     is_equal(name + ": state", j.end(), "CANCELLED")
     is_equal(name + ": step", picked(d.get(j.id, 0, node), "End Reason", "Exit Status"),
-             ["signal 15", 143])
+             [told("cancelled", "signal 15"), 143])
     path = d.get(j.id, "batch", node)
-    is_true(name + ": batch", picked(path, "End Reason")[0] in ("signal 15", "signal 9"),
+    is_true(name + ": batch", picked(path, "End Reason")[0] in (
+        told("cancelled", "signal 15"), told("cancelled", "signal 9")),
             picked(path, "End Reason", "Exit Status"))
     merges(name, c, d, j.id, {"batch": {node: ["0"]}, "0": {node: ["0"]}, "-4": {node: []}})
 
@@ -62,8 +71,8 @@ def time_limit(name, c, d):
     c.command("scontrol", "update", "JobId=%d" % j.id, "EndTime=now+2")
     is_equal(name + ": state", j.end(), "TIMEOUT")
     path = d.get(j.id, 0, node)
-    # what killed it is known; that it was for the time is Slurm's knowledge
-    is_equal(name + ": step", picked(path, "End Reason", "Exit Status"), ["signal 15", 143])
+    is_equal(name + ": step", picked(path, "End Reason", "Exit Status"),
+             [told("time limit", "signal 15"), 143])
     is_true(name + ": rows up to the end", len(task_table(path)) > 3, len(task_table(path)))
 
 
@@ -281,10 +290,13 @@ def comings_and_goings(clusters):
 
 def main():
     global other, nothing
-    clusters = start_clusters(conf=["PrologFlags=Contain"])
+    d = Profiler(INTERVAL)
+    d.settings["Socket"] = d.dir + "/socket"
+    plugin = ["optional %s socket=%s" % (SPANK, d.settings["Socket"])] if os.path.exists(SPANK) else []
+    clusters = start_clusters(conf=["PrologFlags=Contain"], plugstack=plugin)
     if not clusters:
         return
-    d = Profiler(INTERVAL).start()
+    d.start()
     other = Profiler(INTERVAL)
     nothing = Profiler(INTERVAL, ProfileHDF5Default="None").start()
     tests = (time_limit, cancelled, one_step_cancelled, out_of_memory, requeue, suspend, extern)

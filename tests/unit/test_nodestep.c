@@ -524,6 +524,12 @@ static void runs_of_earlier_restarts_are_kept(void **state)
 	s.start_ns++;
 	assert_int_equal(publish(&s, kept), 0);
 	assert_string_equal(kept, "restart2/" NAME);
+	/* An earlier run whose file comes late does not take the last one's place. */
+	s.start_ns -= 10;
+	s.restart = 7;
+	assert_int_equal(publish(&s, kept), 0);
+	assert_string_equal(kept, "restart7/" NAME);
+	assert_int_equal(size_of("." NAME ".tmp"), -1);
 }
 
 static void what_is_no_profile_is_kept_too(void **state)

@@ -128,6 +128,7 @@ static int on_step(struct call *k, const struct jpc_head *h)
 	r = stepd_request(k, &told, true);
 	if (!r)
 		return -ENOMEM;
+	why__find_site(&r->site, k->p->pid);
 	bad = request__tell(r, m, &d->opts.cfg->freq, k->reply.text, sizeof(k->reply.text));
 	wanted = is_wanted(d, r, &families);
 	if (wanted && !d->env.hdf5_dir)

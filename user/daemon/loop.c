@@ -330,8 +330,11 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 	if (!snapshot__take(d->env.snap))
 		for (s = d->steps; s; s = s->next) {
 			step__identify(s, &d->env, d->steps, true);
-			if (s->state == STEP_ACTIVE || s->state == STEP_ENDING) {
-				step__finish(s, &d->env, reason);
+			if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
+				step__last_rows(s, &d->env);
+			if (s->state == STEP_ACTIVE || s->state == STEP_ENDING ||
+			    s->state == STEP_ASKING) {
+				step__finish(s, &d->env, s->state == STEP_ASKING ? NULL : reason);
 				step__release(s, &d->env);
 				s->pub.next_ns = 0;
 			} else if (s->state == STEP_NEW || s->state == STEP_IGNORED) {

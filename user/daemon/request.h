@@ -12,6 +12,7 @@
 
 #include "base/freq.h"
 #include "daemon/guests.h"
+#include "daemon/why.h"
 #include "job/layout.h"
 
 /*
@@ -50,7 +51,8 @@ struct request {
 	struct freq freq;
 	struct told_task *tasks;
 	unsigned ntasks, max_tasks;
-	char reason[64]; /* of the end, "": not told */
+	struct why_site site; /* where Slurm can be asked */
+	char reason[64];      /* of the end, "": not told */
 	struct guests guests;
 };
 

@@ -118,6 +118,7 @@ void step__free(struct step *s)
 
 	if (!s)
 		return;
+	why__stop(&s->why);
 	journal__free(s->journal);
 	for (i = 0; i < s->ntables; i++)
 		free(s->tables[i].last);
@@ -406,11 +407,15 @@ void step__release(struct step *s, const struct step_env *env)
 	for_each_slot(slot, s) kern__release(env->k, slot);
 }
 
-void step__finish(struct step *s, const struct step_env *env, const char *reason)
+void step__last_rows(struct step *s, const struct step_env *env)
 {
 	if (s->req)
 		step__take_guests(s);
 	step__rows(s, env, true);
+}
+
+void step__finish(struct step *s, const struct step_env *env, const char *reason)
+{
 	step_put_end_attrs(s, env, reason);
 	kern__set_done(env->k, s->slot);
 	journal__end(s->journal);

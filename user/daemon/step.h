@@ -10,6 +10,7 @@
 #include "base/freq.h"
 #include "daemon/publication.h"
 #include "daemon/request.h"
+#include "daemon/why.h"
 #include "fuse/rows.h"
 #include "fuse/snapshot.h"
 #include "job/layout.h"
@@ -18,10 +19,19 @@
 /*
  * NEW: its cgroup is there, its job or user not known yet (the kernel counts already).
  * ACTIVE: rows go to the journal. ENDING: its cgroup is gone, the last tasks leave the CPU.
+ * ASKING: the last row is written, only why it ended is missing.
  * FINISHING: the journal is complete, the file is being written. DONE: to be forgotten.
  * IGNORED: not to be profiled.
  */
-enum step_state { STEP_NEW, STEP_ACTIVE, STEP_ENDING, STEP_FINISHING, STEP_DONE, STEP_IGNORED };
+enum step_state {
+	STEP_NEW,
+	STEP_ACTIVE,
+	STEP_ENDING,
+	STEP_ASKING,
+	STEP_FINISHING,
+	STEP_DONE,
+	STEP_IGNORED
+};
 
 /* So long everything about a new step is looked for often; then what its processes say must do. */
 #define STEP_YOUNG_NS (500 * 1000 * 1000ull)
@@ -109,7 +119,8 @@ struct step {
 	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
 	bool said_full;
-	bool given_up;	     /* IGNORED for a reason that was said */
+	bool given_up; /* IGNORED for a reason that was said */
+	struct why why;
 	struct request *req; /* what was told of it, or NULL */
 	bool have_last_cg;
 	/* in the last row, or since, when a task ended: slurmstepd removes one directory after the
@@ -132,7 +143,12 @@ void step__notice(struct step *s, const struct step_env *env);
 void step__rows(struct step *s, const struct step_env *env, bool all);
 /* Highest RSS between rows: call for every snapshot. */
 void step__watch_peak(struct step *s, const struct step_env *env);
-/* Last row, end attributes: ENDING -> FINISHING. reason may be NULL (found out by itself). */
+/* The last row of every table, and of what others bring. */
+void step__last_rows(struct step *s, const struct step_env *env);
+/* Slurm has ended it by a signal and knows why; we do not. */
+bool step__must_ask(const struct step *s, const struct step_env *env);
+/* End attributes: the journal is complete, -> FINISHING. reason may be NULL (found out by
+ * itself). */
 void step__finish(struct step *s, const struct step_env *env, const char *reason);
 /* Journals what others have brought since the last time. */
 void step__take_guests(struct step *s);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -213,6 +214,17 @@ static uint32_t oom_kills(const struct step *s, const struct step_env *env)
 
 	for_each_slot(slot, s) n += kern__slot(env->k, slot)->oom;
 	return n;
+}
+
+bool step__must_ask(const struct step *s, const struct step_env *env)
+{
+	const struct request *r = s->req;
+	int status;
+
+	if (!r || !r->known || r->reason[0] || !r->site.squeue[0] || r->info.node_index ||
+	    s->ids.step_id == STEP_EXTERN || oom_kills(s, env) || !worst_exit(s, env, &status))
+		return false;
+	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
 }
 
 static void put_reason(struct step *s, const struct step_env *env, const char *reason)

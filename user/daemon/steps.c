@@ -108,16 +108,27 @@ static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 	}
 }
 
-static void end_step(struct daemon *d, struct step *s, const char *reason)
+static void close_step(struct daemon *d, struct step *s, const char *reason)
+{
+	step__finish(s, &d->env, reason);
+	step__release(s, &d->env);
+	s->pub.next_ns = 0;
+}
+
+static void end_step(struct daemon *d, struct step *s, uint64_t now)
 {
 	int err = snapshot__take(d->env.snap);
 
 	if (err)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
 			  strerror(-err), s->pub.name);
-	step__finish(s, &d->env, reason);
-	step__release(s, &d->env);
-	s->pub.next_ns = 0;
+	step__last_rows(s, &d->env);
+	if (step__must_ask(s, &d->env)) {
+		why__begin(&s->why, now);
+		s->state = STEP_ASKING;
+	} else {
+		close_step(d, s, NULL);
+	}
 }
 
 static bool is_writing(const struct publication *p, uint64_t now)
@@ -139,11 +150,27 @@ static bool room_for_writer(const struct daemon *d, uint64_t now)
 	return n < WRITERS_MAX;
 }
 
+/* The file of a job's earlier run, which is still being written, has the same name. */
+static bool name_in_use(const struct daemon *d, const struct publication *p)
+{
+	const struct orphan *o;
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (&s->pub != p && s->pub.pid && !strcmp(s->pub.name, p->name))
+			return true;
+	for (o = d->orphans; o; o = o->next)
+		if (&o->pub != p && o->pub.pid && !strcmp(o->pub.name, p->name))
+			return true;
+	return false;
+}
+
 static void publish_live(struct daemon *d, struct step *s, uint64_t now)
 {
 	uint64_t every = (uint64_t)(d->opts.cfg->publish_interval * NSEC_PER_SEC);
 
-	if (!every || s->pub.pid || !s->intervals || !room_for_writer(d, now))
+	if (!every || s->pub.pid || !s->intervals || !room_for_writer(d, now) ||
+	    name_in_use(d, &s->pub))
 		return;
 	if (every < PUBLISH_SHARE * s->pub.cost_ns)
 		every = PUBLISH_SHARE * s->pub.cost_ns;
@@ -156,7 +183,7 @@ static void finish_file(struct daemon *d, struct publication *p, uint64_t now)
 	int err;
 
 	publication__check(p, now);
-	if (p->pid || p->done || !room_for_writer(d, now))
+	if (p->pid || p->done || !room_for_writer(d, now) || name_in_use(d, p))
 		return;
 	err = publication__start(p, d->opts.writer, true, now);
 	if (err && err != -EAGAIN)
@@ -176,7 +203,11 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		break;
 	case STEP_ENDING:
 		if (step__quiet(s, &d->env) || now - s->end_boot_ns > QUIET_MAX_NS)
-			end_step(d, s, NULL);
+			end_step(d, s, now);
+		break;
+	case STEP_ASKING:
+		if (why__advance(&s->why, &s->req->site, s->ids.job_id, now))
+			close_step(d, s, s->why.answer[0] ? s->why.answer : NULL);
 		break;
 	case STEP_FINISHING:
 		finish_file(d, &s->pub, now);
@@ -271,6 +302,8 @@ void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 	struct step *s;
 
 	for (s = d->steps; s; s = s->next) {
+		if (why__reaped(&s->why, pid))
+			return;
 		if (!publication__reaped(&s->pub, pid, status, now))
 			continue;
 		if (s->pub.done) {
@@ -319,7 +352,7 @@ bool daemon_busy(const struct daemon *d, uint64_t now)
 	const struct step *s;
 
 	for (s = d->steps; s; s = s->next)
-		if (s->state == STEP_ENDING ||
+		if (s->state == STEP_ENDING || s->state == STEP_ASKING ||
 		    (s->state == STEP_NEW && now < s->start_boot_ns + STEP_YOUNG_NS))
 			return true;
 	return false;

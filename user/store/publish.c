@@ -140,8 +140,9 @@ static int move_new(int from_fd, const char *from, int to_fd, const char *to)
 	return unlinkat(from_fd, from, 0) ? -errno : 0;
 }
 
-/* Moves NAME to restart<n>/NAME; -EEXIST: taken. */
-static int keep_as(int dir_fd, const char *name, int64_t n, char *kept, size_t len)
+/* Moves a file to restart<n>/NAME; -EEXIST: taken. */
+static int keep_as(int dir_fd, const char *from, const char *name, int64_t n, char *kept,
+		   size_t len)
 {
 	char dir[32];
 	int fd, err;
@@ -153,7 +154,7 @@ static int keep_as(int dir_fd, const char *name, int64_t n, char *kept, size_t l
 	/* A file or a link of that name is in the way like a taken place. */
 	if (fd < 0)
 		return errno == ENOTDIR || errno == ELOOP ? -EEXIST : -errno;
-	err = move_new(dir_fd, name, fd, name);
+	err = move_new(dir_fd, from, fd, name);
 	if (!err)
 		err = sync_dir(fd);
 	close(fd);
@@ -162,18 +163,19 @@ static int keep_as(int dir_fd, const char *name, int64_t n, char *kept, size_t l
 	return err;
 }
 
-static int keep(int dir_fd, const char *name, int64_t restart, char *kept, size_t len)
+static int keep(int dir_fd, const char *from, const char *name, int64_t restart, char *kept,
+		size_t len)
 {
 	int err = -EEXIST;
 
 	if (restart >= 0)
-		err = keep_as(dir_fd, name, restart, kept, len);
+		err = keep_as(dir_fd, from, name, restart, kept, len);
 	for (int64_t n = 0; err == -EEXIST && n < RESTARTS_MAX; n++)
-		err = keep_as(dir_fd, name, n, kept, len);
+		err = keep_as(dir_fd, from, name, n, kept, len);
 	return err;
 }
 
-/* Puts tmp at NAME; what another run left there is kept. */
+/* Puts tmp at NAME; what another run left there is kept. Ours may come after a later run's. */
 static int put_final(int dir_fd, const char *tmp, const char *name, char *kept, size_t len)
 {
 	struct run_of ours, theirs;
@@ -187,7 +189,9 @@ static int put_final(int dir_fd, const char *tmp, const char *name, char *kept, 
 			break;
 		if (ours.known && theirs.known && ours.start_ns == theirs.start_ns)
 			return renameat(dir_fd, tmp, dir_fd, name) ? -errno : 0;
-		err = keep(dir_fd, name, theirs.restart, kept, len);
+		if (ours.known && theirs.known && ours.start_ns < theirs.start_ns)
+			return keep(dir_fd, tmp, name, ours.restart, kept, len);
+		err = keep(dir_fd, name, name, theirs.restart, kept, len);
 		if (err)
 			break;
 	}

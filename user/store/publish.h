@@ -20,9 +20,9 @@ int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_
 
 /*
  * Publishes NAME and removes .NAME. A NAME that is there is replaced when it has the journal's
- * "Start TimeNS" (this publication is a repetition); otherwise it is another run's and is moved
- * to restart<N>/NAME first, never over anything; kept[len] then says where, else it is "". N is
- * that file's "Restart Count" when that place is free, else the lowest free number.
+ * "Start TimeNS" (this publication is a repetition); otherwise it is another run's, and the earlier
+ * one of the two goes to restart<N>/NAME, never over anything; kept[len] then says where, else it
+ * is "". N is that one's "Restart Count" when that place is free, else the lowest free number.
  */
 int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st,
 		   char *kept, size_t len);

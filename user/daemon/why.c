@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/why.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "daemon/child.h"
+#include "job/proc.h"
+
+/* While a job completes squeue tells a time limit at once, but "cancelled" only after it. */
+#define AGAIN_NS   (400 * 1000 * 1000ull)
+#define GIVE_UP_NS (3 * NSEC_PER_SEC)
+
+static const struct {
+	const char *state, *reason; /* "": any */
+	const char *meaning;
+} meanings[] = {
+	{"", "TimeLimit", "time limit"},  {"TIMEOUT", "", "time limit"},
+	{"CANCELLED", "", "cancelled"},	  {"PREEMPTED", "", "preempted"},
+	{"NODE_FAIL", "", "node failed"}, {"DEADLINE", "", "deadline"},
+};
+
+const char *why__meaning(const char *line)
+{
+	char state[32] = "", reason[64] = "";
+	size_t i;
+
+	if (sscanf(line, "%31s %63s", state, reason) < 1)
+		return NULL;
+	for (i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+		if ((!meanings[i].state[0] || !strcmp(meanings[i].state, state)) &&
+		    (!meanings[i].reason[0] || !strcmp(meanings[i].reason, reason)))
+			return meanings[i].meaning;
+	return NULL;
+}
+
+/* <prefix>/sbin/slurmstepd is beside <prefix>/bin/squeue. */
+void why__find_site(struct why_site *site, pid_t stepd)
+{
+	char link[64], *slash;
+	ssize_t n;
+
+	memset(site, 0, sizeof(*site));
+	snprintf(link, sizeof(link), "/proc/%d/exe", stepd);
+	n = readlink(link, site->squeue, sizeof(site->squeue) - sizeof("bin/squeue"));
+	if (n < 0)
+		n = 0;
+	site->squeue[n] = 0;
+	slash = strrchr(site->squeue, '/');
+	/* Debian's is called slurmstepd-wlm */
+	if (!slash || !str__starts(slash, "/slurmstepd")) {
+		site->squeue[0] = 0;
+		return;
+	}
+	*slash = 0;
+	slash = strrchr(site->squeue, '/');
+	if (!slash) {
+		site->squeue[0] = 0;
+		return;
+	}
+	strcpy(slash, "/bin/squeue");
+	if (access(site->squeue, X_OK))
+		site->squeue[0] = 0;
+	if (proc__environ(stepd, "SLURM_CONF", site->conf, sizeof(site->conf)) < 0)
+		site->conf[0] = 0;
+}
+
+void why__begin(struct why *w, uint64_t now_ns)
+{
+	*w = (struct why){.fd = -1, .next_ns = now_ns, .end_ns = now_ns + GIVE_UP_NS};
+}
+
+static void run_squeue(const struct why_site *site, uint32_t job_id, int out, pid_t parent)
+{
+	char job[16], conf[WHY_PATH + 16];
+	char *env[] = {conf, NULL};
+	int null = open("/dev/null", O_RDWR);
+
+	snprintf(job, sizeof(job), "%u", job_id);
+	snprintf(conf, sizeof(conf), "%s%s", site->conf[0] ? "SLURM_CONF=" : "LANG=C", site->conf);
+	dup2(null, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	child__begin();
+	if (!child__end_with(parent, SIGKILL))
+		execle(site->squeue, "squeue", "-h", "-t", "all", "-j", job, "-o", "%T %r",
+		       (char *)NULL, env);
+	_exit(127);
+}
+
+static void ask(struct why *w, const struct why_site *site, uint32_t job_id)
+{
+	pid_t parent = getpid();
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC | O_NONBLOCK))
+		return;
+	w->pid = fork();
+	if (!w->pid)
+		run_squeue(site, job_id, p[1], parent);
+	close(p[1]);
+	if (w->pid < 0) {
+		close(p[0]);
+		w->pid = 0;
+		return;
+	}
+	w->fd = p[0];
+	w->asked++;
+}
+
+bool why__advance(struct why *w, const struct why_site *site, uint32_t job_id, uint64_t now_ns)
+{
+	if (w->answer[0] || now_ns >= w->end_ns || !site->squeue[0]) {
+		why__stop(w);
+		return true;
+	}
+	if (!w->pid && now_ns >= w->next_ns) {
+		w->next_ns = now_ns + (AGAIN_NS << w->asked);
+		ask(w, site, job_id);
+	}
+	return false;
+}
+
+bool why__reaped(struct why *w, pid_t pid)
+{
+	const char *meaning;
+	char line[128];
+	ssize_t n;
+
+	if (!w->pid || w->pid != pid)
+		return false;
+	w->pid = 0;
+	n = read(w->fd, line, sizeof(line) - 1);
+	line[n > 0 ? n : 0] = 0;
+	meaning = why__meaning(line);
+	if (meaning)
+		snprintf(w->answer, sizeof(w->answer), "%s", meaning);
+	else if (n > 0 && strncmp(line, "COMPLETING", strlen("COMPLETING")))
+		w->end_ns = 0; /* Slurm knows of no end that it has made */
+	close(w->fd);
+	w->fd = -1;
+	return true;
+}
+
+/* It is reaped as one that nobody knows. */
+void why__stop(struct why *w)
+{
+	if (!w->pid)
+		return;
+	kill(w->pid, SIGKILL);
+	close(w->fd);
+	w->fd = -1;
+	w->pid = 0;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Why Slurm ended a step: nobody on the node is told, so squeue is asked. Only of steps whose tasks
+ * were ended by a signal as Slurm sends it, on the step's first node only, so that a large job asks
+ * the controller once; what it says in time is in the file, else the signal alone.
+ */
+#ifndef JP_DAEMON_WHY_H
+#define JP_DAEMON_WHY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define WHY_PATH 256
+
+/* Where Slurm's commands and configuration are, as its slurmstepd has them. */
+struct why_site {
+	char squeue[WHY_PATH]; /* "": not known */
+	char conf[WHY_PATH];   /* SLURM_CONF, "": the built-in one */
+};
+
+struct why {
+	pid_t pid; /* squeue, 0: does not run */
+	int fd;	   /* what it says */
+	unsigned asked;
+	uint64_t next_ns, end_ns; /* when to ask again, and when to give up */
+	char answer[64];	  /* the reason, "" as long as none is known */
+};
+
+/* Of a process that is root's slurmstepd. */
+void why__find_site(struct why_site *site, pid_t stepd);
+/* Begins. The first question is asked by why__advance(). */
+void why__begin(struct why *w, uint64_t now_ns);
+/* Asks, again if need be. True: there is an answer, or no more hope of one. */
+bool why__advance(struct why *w, const struct why_site *site, uint32_t job_id, uint64_t now_ns);
+/* A child has ended. True if it was ours. */
+bool why__reaped(struct why *w, pid_t pid);
+/* Ends what runs. */
+void why__stop(struct why *w);
+/* For tests: what a line of squeue's "%T %r" means, NULL: nothing yet. */
+const char *why__meaning(const char *line);
+
+#endif
