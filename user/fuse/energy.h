@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Energy of a node, split among its steps with bounds. Pure arithmetic over one interval: no clock,
+ * no files. The rule, in short (jobprof(7) and README say it to people):
+ *
+ *   static	what a package takes when idle, by allocated cores; cores of nobody: unallocated
+ *   dynamic	the rest of the package, by core cycles (run time where there are none), a busy
+ *		sibling thread counted by the SMT factor; what no step did is the system's
+ *   DRAM	idle part by allocated memory or cores, the rest by cache misses
+ *   GPUs	to their owner
+ *   other	node - packages - DRAM - GPUs, by allocated cores
+ *
+ * Every joule that was measured is in exactly one step, in system or in unallocated.
+ */
+#ifndef JP_FUSE_ENERGY_H
+#define JP_FUSE_ENERGY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What was measured of a package in the interval, J; NAN: not measured. */
+struct energy_package {
+	double pkg; /* all of it, without DRAM */
+	double dram;
+	double pkg_idle_w; /* calibrated power when nothing runs, W; NAN: not known */
+	double dram_idle_w;
+	unsigned cores; /* physical ones it has */
+	double pmin_w;	/* least and most dynamic power of one busy core that was ever seen */
+	double pmax_w;	/* when one step had the package, W; NAN: never seen */
+};
+
+/* What a consumer did on a package. Consumers are steps, and the system for all else. */
+struct energy_use {
+	double run_s;	    /* CPU time, s, all hardware threads */
+	double overlap_s;   /* of it, with the sibling thread of its core busy too */
+	double cycles;	    /* unhalted core cycles; NAN: not counted */
+	double misses;	    /* last level cache misses, or bytes of memory traffic; NAN */
+	double alloc_cores; /* physical cores of the package allocated to it, shares of shared ones
+			     * as fractions; NAN: not known */
+};
+
+struct energy_input {
+	double seconds;
+	double node;	   /* J of the whole node; NAN: not measured */
+	double node_error; /* relative, of that */
+	double pkg_error;  /* relative, of packages and DRAM */
+	double pkg_step;   /* J: granularity of a package's counter */
+	unsigned npackages;
+	const struct energy_package *package; /* [npackages] */
+	unsigned nsteps;
+	const struct energy_use *use;	 /* [nsteps][npackages] */
+	const struct energy_use *system; /* [npackages] */
+	const double *gpu;		 /* [nsteps] J of the GPUs they own; NULL: none measured */
+	double gpu_unowned;		 /* J of those that nobody owns; 0 */
+};
+
+struct energy_share {
+	double total;	  /* J: static + dynamic */
+	double fixed;	  /* static, other and idle DRAM: what it held */
+	double dynamic;	  /* what it did */
+	double low, high; /* total lies between, by all that is known of errors */
+};
+
+/* By which rule the parts were split: for the file. */
+enum energy_weight { WEIGHT_CYCLES, WEIGHT_RUN_TIME };
+
+struct energy_split {
+	struct energy_share *step; /* [nsteps], the caller's */
+	double system;		   /* J: done by no step */
+	double unallocated;	   /* J: held by no step */
+	double measured;	   /* what was split: steps + system + unallocated, to rounding */
+	enum energy_weight weight;
+	bool static_known; /* idle power was known; else all of a package is dynamic */
+	bool alloc_known;  /* allocations were known; else static goes by run time */
+	bool node_known;   /* node was measured; else the sum of the parts stands for it */
+	bool clamped;	   /* the parts were more than the node, within its error or not */
+};
+
+/* 0; -EINVAL: negative or infinite inputs, no time; -ENODATA: nothing was measured. Conservation is
+ * asserted: |steps + system + unallocated - measured| <= 1e-9 measured. */
+int energy__split(const struct energy_input *in, struct energy_split *out);
+
+#endif
