@@ -35,7 +35,6 @@ def squashed():
 
 
 def with_socket(d):
-    d.settings["Socket"] = os.path.join(d.dir, "socket")
     return d
 
 

@@ -64,7 +64,6 @@ class Peer:
 
 def daemon(**settings):
     d = Daemon(INTERVAL, **settings)
-    d.settings["Socket"] = os.path.join(d.dir, "socket")
     return d
 
 

@@ -61,7 +61,8 @@ class Daemon:
         self.settings = {"ProfileHDF5Dir": self.hdf5, "ProfileHDF5Default": "All",
                          "JobAcctGatherFrequency": "task=%g" % interval,
                          "StateDir": os.path.join(self.dir, "state"), "PinDir": self.pin,
-                         "NodeName": NODE, "PublishInterval": 1}
+                         "NodeName": NODE, "PublishInterval": 1,
+                         "Socket": os.path.join(self.dir, "socket")}
         self.settings.update(settings)
         self.proc = None
         _daemons.append(self)

@@ -83,7 +83,8 @@ class Daemon:
         self.keys = {"ProfileHDF5Dir": self.h5, "ProfileHDF5Default": "All",
                      "JobAcctGatherFrequency": "task=%s" % interval, "StateDir": self.state,
                      "PinDir": self.pin, "NodeName": self.name, "PublishInterval": "1",
-                     "MaxSlots": "128", "LogLevel": "debug"}
+                     "MaxSlots": "128", "LogLevel": "debug",
+                     "Socket": os.path.join(self.home, "socket")}
         if root:
             self.keys["CgroupRoot"] = self.root
         self.keys.update(keys)

@@ -309,8 +309,8 @@ def writer_publishes_live_then_final():
     is_equal("publishing again replaces it", (r.returncode, r.stdout, os.listdir(d)),
              (0, "", ["7_0_n1.h5"]))
     r = writer("again.journal", d, "7_0_n1.h5", "final")
-    is_equal("an earlier run is kept", (r.returncode, r.stdout),
-             (0, "kept restart0/7_0_n1.h5\n"))
+    is_equal("an earlier run is kept", (r.returncode, r.stderr), (0, (
+        "jobprof-writer: 7_0_n1.h5: the file of the earlier run is restart0/7_0_n1.h5\n")))
     with h5py.File(os.path.join(d, "restart0", "7_0_n1.h5"), "r") as f:
         is_equal("under its own name", f["n1/Tasks/0"].shape, (300,))
     is_equal("restart directory is private",

@@ -291,7 +291,6 @@ def comings_and_goings(clusters):
 def main():
     global other, nothing
     d = Profiler(INTERVAL)
-    d.settings["Socket"] = d.dir + "/socket"
     plugin = ["optional %s socket=%s" % (SPANK, d.settings["Socket"])] if os.path.exists(SPANK) else []
     clusters = start_clusters(conf=["PrologFlags=Contain"], plugstack=plugin)
     if not clusters:

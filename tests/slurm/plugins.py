@@ -191,7 +191,6 @@ def main():
             skip("plugins", "libslurm-dev is not installed: %s was not built" % p)
             return
     d = Profiler(30, ProfileHDF5Default="None")
-    d.settings["Socket"] = os.path.join(d.dir, "socket")
     d.start()
     system = out_of(["sh", "-c", "ls -d /usr/lib/*/slurm-wlm"])
     clusters = start_clusters(

@@ -119,7 +119,8 @@ static int publish(const struct options *o)
 	else
 		err = publish__final(o->journal_fd, o->dir_fd, o->name, &st, kept, sizeof(kept));
 	if (*kept)
-		printf("kept %s\n", kept);
+		fprintf(stderr, "jobprof-writer: %s: the file of the earlier run is %s\n", o->name,
+			kept);
 	if (err) {
 		fprintf(stderr, "jobprof-writer: %s: %s\n", o->name,
 			err == -EBADMSG	  ? "the journal is not one"

@@ -44,28 +44,23 @@ const char *why__meaning(const char *line)
 /* <prefix>/sbin/slurmstepd is beside <prefix>/bin/squeue. */
 void why__find_site(struct why_site *site, pid_t stepd)
 {
-	char link[64], *slash;
+	char link[64], exe[WHY_PATH - sizeof("/bin/squeue")], *slash;
 	ssize_t n;
 
 	memset(site, 0, sizeof(*site));
 	snprintf(link, sizeof(link), "/proc/%d/exe", stepd);
-	n = readlink(link, site->squeue, sizeof(site->squeue) - sizeof("bin/squeue"));
-	if (n < 0)
-		n = 0;
-	site->squeue[n] = 0;
-	slash = strrchr(site->squeue, '/');
+	n = readlink(link, exe, sizeof(exe) - 1);
+	exe[n > 0 ? n : 0] = 0;
+	slash = strrchr(exe, '/');
 	/* Debian's is called slurmstepd-wlm */
-	if (!slash || !str__starts(slash, "/slurmstepd")) {
-		site->squeue[0] = 0;
+	if (!slash || !str__starts(slash, "/slurmstepd"))
 		return;
-	}
 	*slash = 0;
-	slash = strrchr(site->squeue, '/');
-	if (!slash) {
-		site->squeue[0] = 0;
+	slash = strrchr(exe, '/');
+	if (!slash)
 		return;
-	}
-	strcpy(slash, "/bin/squeue");
+	*slash = 0;
+	snprintf(site->squeue, sizeof(site->squeue), "%s/bin/squeue", exe);
 	if (access(site->squeue, X_OK))
 		site->squeue[0] = 0;
 	if (proc__environ(stepd, "SLURM_CONF", site->conf, sizeof(site->conf)) < 0)
