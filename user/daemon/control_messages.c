@@ -175,6 +175,19 @@ static int on_task(struct call *k, const struct jpc_head *h)
 	return request__task(r, m);
 }
 
+/* The peer's step. A task's first words may come before we have looked at what the kernel says. */
+static struct step *own_step(const struct call *k)
+{
+	const struct peer *p = k->p;
+	struct step *s = p->in_step ? daemon_step_at(k->c->d, &p->place) : NULL;
+
+	if (p->in_step && (!s || s->state == STEP_NEW)) {
+		daemon_sync_steps(k->c->d);
+		s = daemon_step_at(k->c->d, &p->place);
+	}
+	return s;
+}
+
 /* The request that rows of this peer belong to; NULL with the reason in k->reply.text. */
 static struct request *rows_request(struct call *k, int *err)
 {
@@ -184,7 +197,7 @@ static struct request *rows_request(struct call *k, int *err)
 
 	if (r && !p->in_task)
 		return r;
-	s = p->in_step ? daemon_step_at(k->c->d, &p->place) : NULL;
+	s = own_step(k);
 	if (!s || s->state == STEP_IGNORED) {
 		*err = refuse(k, -ESRCH,
 			      s		   ? "this step is not profiled: ask for it with --jobprof"
