@@ -3,6 +3,7 @@
 """jobprofd's socket: who may say what, and what of it is in the files."""
 
 import h5py
+import grp
 import pwd
 
 from daemonlib import *
@@ -248,6 +249,32 @@ def read_live(peer, raw):
         got.setdefault(t["group"], {})[t["name"]] = dict(zip(t["columns"], cells))
 
 
+def administrators():
+    """Members of the configured group see every job."""
+    d = daemon(ProfileHDF5Default="None", AdminGroup=grp.getgrgid(1).gr_name).start()
+    job = new_job()
+    s = Step(d, job)
+    s.stepd.call(c.step(job_id=job, step_id=0, uid=NOBODY, gid=NOBODY, families="task"))
+    h = Holds("0")
+    s.run(h.cmd("park"), uid=NOBODY)
+    h.wait()
+    top = os.path.dirname(os.path.dirname(tree.v2))
+    admin, other = Peer(d, top, 1), Peer(d, top, 2)
+    time.sleep(3 * INTERVAL)
+    seen = read_live(admin, c.live(job))
+    is_true("a member of AdminGroup sees a job's rows", "%d.0/Tasks" % job in seen, sorted(seen))
+    is_equal("another user does not", other.call(c.live(job))["error"], -2)
+    is_equal("a member may not speak for the job", admin.call(c.mark("x"))["error"], -3)
+    for p in (admin, other):
+        p.end()
+    h.go()
+    s.end()
+    is_equal("with administrators: jobprofd ends", d.end(), 0)
+    p = subprocess.run(["runuser", "-u", "nobody", "--", os.path.join(BUILD, "jobprof-dump")],
+                       capture_output=True, text=True)
+    is_true("jobprof-dump needs root", p.returncode == 1 and p.stderr.count("\n") == 1, p.stderr)
+
+
 def tasks_told(d):
     """slurmstepd says which process is which task, whatever else says otherwise."""
     job = new_job()
@@ -375,6 +402,7 @@ def main():
             not_ok(part.__name__, "%s: %s; jobprofd: %s" % (type(e).__name__, e, d.said()[-800:]))
     is_equal("jobprofd ends well", d.end(), 0)
     precedence()
+    administrators()
     restarted()
 
 

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# beside: others
 # timeout: 170
 # SPDX-License-Identifier: GPL-2.0-only
 """How jobs end and what becomes of them: cancelled, out of time or memory, requeued, suspended; and
