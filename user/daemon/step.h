@@ -84,6 +84,7 @@ struct step {
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
 	bool uid_known;
+	uint64_t next_ask_ns, ask_every_ns; /* its processes, whose they are */
 	uid_t uid;
 	gid_t gid;
 	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
@@ -109,6 +110,7 @@ struct step {
 	bool said_full;
 	bool given_up;	     /* IGNORED for a reason that was said */
 	struct request *req; /* what was told of it, or NULL */
+	struct cg_files *cg; /* NULL: not read yet */
 	bool have_last_cg;
 	/* in the last row, or since, when a task ended: slurmstepd removes one directory after the
 	 * other */
