@@ -137,6 +137,10 @@ class Daemon:
                 pass
         return b""
 
+    def files(self):
+        """How many it has written."""
+        return len(glob.glob(self.hdf5 + "/*/[0-9]*.h5"))
+
     def rows(self):
         return journal.Rows(self.journal())
 
