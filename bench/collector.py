@@ -2,7 +2,9 @@
 """What sampling costs beside Slurm's own: jobprofd and slurmstepd with the hdf5 plugin measure the
 same tasks at the same time."""
 
+import csv
 import os
+import subprocess
 import time
 
 import daemon
@@ -62,9 +64,19 @@ def watch(pair, d, windows, seconds):
     return theirs, ours
 
 
+def probes(path):
+    """ms per minute that the kernel side worked for the step, of its file, one value per row."""
+    out = subprocess.run([os.path.join(BUILD, "jobprof"), "extract", "-i", path, "-s", "Step", "-l",
+                          "timeseries", "--columns", "ProbeTime,TimeNS", "-o", "-"],
+                         capture_output=True, text=True, check=True).stdout
+    rows = [(float(r["ProbeTime"]), int(r["TimeNS"])) for r in csv.DictReader(out.splitlines())]
+    return [60e12 * t / (at - before) for (_, before), (t, at) in zip(rows, rows[1:])]
+
+
 def rows_of(d, cluster, tasks, kind, cmd, families, opts):
     label, families = families
-    windows, seconds = (2, 1) if opts.quick else (6, 3)
+    windows, seconds = (2, 1) if opts.quick else (5, 3)
+    files = d.files()
     pair = Pair(cluster, tasks, cmd, families)
     try:
         steps.wait_until(lambda: len(d.rows().of("Step")) >= 2, 20,
@@ -73,7 +85,7 @@ def rows_of(d, cluster, tasks, kind, cmd, families, opts):
         data = d.journal()
     finally:
         pair.end()
-    steps.wait_until(lambda: not d.journal(), 30, "the file; jobprofd said: " + d.said())
+    steps.wait_until(lambda: d.files() > files, 30, "the file; jobprofd said: " + d.said())
     writer = [1000 * daemon.write_once(journal.lengthened(data, 60))[0]
               for _ in range(2 if opts.quick else 5)]
     what = "%d %s task%s, %s" % (tasks, kind, "s" * (tasks > 1), label)
@@ -82,6 +94,8 @@ def rows_of(d, cluster, tasks, kind, cmd, families, opts):
     yield Row("collector", what + ": jobprofd over slurmstepd", "", [
         o / t for o, t in zip(ours, theirs)], digits=2, target=0.5)
     yield Row("collector", what + ": jobprof-writer, once a minute", "ms", writer)
+    if "self" in families:
+        yield Row("collector", what + ": kernel side", "ms", probes(d.newest_file()), digits=2)
 
 
 def run(helper, opts):

@@ -141,6 +141,9 @@ class Daemon:
         """How many it has written."""
         return len(glob.glob(self.hdf5 + "/*/[0-9]*.h5"))
 
+    def newest_file(self):
+        return max(glob.glob(self.hdf5 + "/*/[0-9]*.h5"), key=os.path.getmtime)
+
     def rows(self):
         return journal.Rows(self.journal())
 
