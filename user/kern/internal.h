@@ -120,7 +120,7 @@ struct kern {
 	int map[M_N];
 	int prog[P_N];
 	int link[P_N];
-	int iter; /* link of P_ITER, once there was a pass */
+	int iter;	/* link of P_ITER, once there was a pass */
 	void *mem[M_N]; /* mapped elements, NULL: not mapped */
 	struct jp_control *control;
 	struct jp_slot *slots;

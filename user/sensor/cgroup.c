@@ -13,8 +13,9 @@
 /* "max" and v1's page-aligned LONG_MAX both mean: no limit. */
 #define NO_LIMIT 9.0e18
 
-#define YOUNG_NS (3 * NSEC_PER_SEC)
-#define LOOK_NS	 (10 * NSEC_PER_SEC)
+#define YOUNG_NS      (3 * NSEC_PER_SEC)
+#define YOUNG_LOOK_NS (NSEC_PER_SEC / 5)
+#define LOOK_NS	      (10 * NSEC_PER_SEC)
 /* Descriptors that all steps together may keep. */
 #define KEPT_MAX 1024
 
@@ -161,7 +162,7 @@ void cg_files__look(struct cg_files *f, const struct cg_dirs *d, uint64_t now_ns
 		f->limit = lowest_limit(d->v1_memory, d->v1_mount, "memory.limit_in_bytes");
 	if (!f->first_ns)
 		f->first_ns = now_ns;
-	f->next_ns = now_ns < f->first_ns + YOUNG_NS ? now_ns : now_ns + LOOK_NS;
+	f->next_ns = now_ns + (now_ns < f->first_ns + YOUNG_NS ? YOUNG_LOOK_NS : LOOK_NS);
 }
 
 static double read_source(const struct cg_files *f, size_t i)
