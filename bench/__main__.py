@@ -9,6 +9,7 @@ import sys
 import time
 
 import calls
+import collector
 import daemon
 import files
 import helper
@@ -21,7 +22,7 @@ import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "daemon": daemon,
-            "files": files, "launch": launch, "large": large}
+            "files": files, "launch": launch, "collector": collector, "large": large}
 ONLY_ASKED = {"large"}
 
 

@@ -1,22 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What spank_jobprof.so adds to the launch of a step: srun true in a Slurm of the bench's own."""
+"""What the plugins add to the launch of a step: srun true in Slurms of the bench's own."""
 
-import os
-import shutil
 import socket
 import struct
-import subprocess
 import threading
-import time
 
-from helper import BUILD, ROOT, Missing, tmpdir
+import slurm
+import steps
+from helper import Missing, tmpdir
 from stats import rotated
 from table import Row
 
-TITLE = "ms that spank_jobprof.so adds to \"srun true\", with and without it in turn"
+TITLE = "ms that the plugins add to \"srun true\", with and without them in turn"
 
-PLUGIN = os.path.join(BUILD, "spank_jobprof.so")
-TESTBED = os.path.join(ROOT, "scripts", "testbed")
 HEAD = struct.Struct("=IHHIHH")  # user/client/protocol.h
 REPLY = 9
 WANT_REPLY = (1, 2)  # STEP, STEP_END
@@ -52,60 +48,89 @@ class Listener:
                            struct.pack("=iIII224s", 0, 0, 1, 0, b""))
 
 
-class Cluster:
-    def __init__(self, directory):
-        self.dir = directory
-        up = subprocess.run([TESTBED, "up", "--dir", directory, "--no-constrain"],
-                            capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        if up.returncode:
-            raise Missing("no Slurm: " + " ".join(up.stderr.split()[-30:]))
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}
-        self.env["SLURM_CONF"] = os.path.join(directory, "etc", "slurm.conf")
+class Way:
+    """One way to launch a step. cluster: its kind of AcctGatherProfileType; base: the way that has
+    no plugin of ours, None if this is one."""
 
-    def launch(self, plugstack):
-        """ms of one srun. Each reads the plugins anew."""
-        with open(os.path.join(self.dir, "etc", "plugstack.conf"), "w") as f:
-            f.write(plugstack)
-        began = time.monotonic()
-        subprocess.run(["srun", "true"], env=self.env, check=True, stdin=subprocess.DEVNULL,
-                       stderr=subprocess.DEVNULL)
-        return (time.monotonic() - began) * 1e3
-
-    def down(self):
-        subprocess.run([TESTBED, "down", self.dir], stdin=subprocess.DEVNULL,
-                       stdout=subprocess.DEVNULL)
+    def __init__(self, name, cluster, base=None, socket=None, args=(), file=False, target=10):
+        self.name, self.cluster, self.base, self.args = name, cluster, base, list(args)
+        self.plugstack = "optional %s socket=%s\n" % (slurm.SPANK, socket) if socket else ""
+        self.file, self.target = file, target  # file: jobprofd writes one
+        self.took = []
 
 
-def measure(cluster, sockets, rounds):
-    """{who listens, None without the plugin: [ms]}"""
-    took = {name: [] for name in [None] + list(sockets)}
-    for name in took:
-        cluster.launch("")  # what the first one pays belongs to none
+def ways(jobprofd, answers, mute, nobody):
+    bare, theirs = "srun true", "srun --profile=task true with Slurm's hdf5 plugin"
+    ask = ["--profile=task", "--acctg-freq=task=1"]
+    spank = "added by spank_jobprof.so, "
+    yield Way(bare, "none")
+    yield Way(theirs, "hdf5", args=ask)
+    yield Way(spank + "nothing asked for", "none", bare, jobprofd)
+    yield Way(spank + "--jobprof=all", "none", bare, jobprofd, ["--jobprof=all"], True)
+    yield Way("added by both plugins, nothing asked for", "jobprof", bare, jobprofd)
+    yield Way("added by both plugins, --profile=task", "jobprof", bare, jobprofd, ask, True)
+    yield Way("both plugins in the place of Slurm's, --profile=task", "jobprof", theirs, jobprofd,
+              ask, True)
+    yield Way(spank + "something that answers at once", "none", bare, answers)
+    yield Way(spank + "no jobprofd", "none", bare, nobody)
+    yield Way(spank + "something that never answers", "none", bare, mute, target=50)
+
+
+def clusters(d):
+    """One per kind, that differ in nothing else."""
+    made = {}
+    try:
+        for kind, conf, acct in (("none", [], []), ("hdf5", [], []), (
+                "jobprof", [slurm.plugin_dirs()], ["ProfileJobprofSocket=" + d.socket])):
+            made[kind] = slurm.Cluster(tmpdir() + "/slurm", [
+                "AcctGatherProfileType=acct_gather_profile/" + kind] + conf, acct)
+    except Missing:
+        down(made)
+        raise
+    return made
+
+
+def down(made):
+    for cluster in made.values():
+        cluster.down()
+
+
+def launch(way, made, d):
+    """What its file costs belongs to no other way."""
+    before = d.files()
+    ms = made[way.cluster].launch(way.plugstack, way.args)
+    if way.file:
+        steps.wait_until(lambda: d.files() > before, 20, "a file; jobprofd said: " + d.said())
+    return ms
+
+
+def measure(all_ways, made, d, rounds):
+    for way in all_ways:
+        launch(way, made, d)  # what the first one pays belongs to none
     for n in range(rounds):
-        for name in rotated(list(took), n):
-            line = "optional %s socket=%s\n" % (PLUGIN, sockets[name]) if name else ""
-            took[name].append(cluster.launch(line))
-    return took
+        for way in rotated(all_ways, n):
+            way.took.append(launch(way, made, d))
 
 
 def run(helper, opts):
-    for needed in ("srun", "slurmctld", "munged"):
-        if not shutil.which(needed, path=os.environ.get("PATH", "") + ":/usr/sbin"):
-            raise Missing("there is no %s: scripts/install-deps test" % needed)
-    if not os.path.exists(PLUGIN):
-        raise Missing("spank_jobprof.so is not built: slurm/spank.h is in libslurm-dev")
-    d = tmpdir()
-    sockets = {"a jobprofd that answers": d + "/answers", "no jobprofd": d + "/nobody",
-               "one that never answers": d + "/mute"}
-    Listener(d + "/answers", True)
-    Listener(d + "/mute", False)
-    cluster = Cluster(d + "/slurm")
+    slurm.need()
+    t = tmpdir()
+    made, d = {}, None
+    Listener(t + "/answers", True)
+    Listener(t + "/mute", False)
     try:
-        took = measure(cluster, sockets, 2 if opts.quick else max(opts.rounds, 50))
+        d = steps.Daemon(1, "none", 60)
+        made = clusters(d)
+        all_ways = list(ways(d.socket, t + "/answers", t + "/mute", t + "/nobody"))
+        measure(all_ways, made, d, 2 if opts.quick else max(opts.rounds, 50))
     finally:
-        cluster.down()
-    bare = took.pop(None)
-    yield Row("launch", "srun true without the plugin", "ms", bare)
-    for name, values in took.items():
-        yield Row("launch", "added with " + name, "ms", [v - b for v, b in zip(values, bare)],
-                  target=10 if "never" not in name else 50)
+        down(made)
+        if d:
+            d.end()
+    took = {way.name: way.took for way in all_ways}
+    for way in all_ways:
+        if not way.base:
+            yield Row("launch", way.name, "ms", way.took)
+            continue
+        yield Row("launch", way.name, "ms", [v - b for v, b in zip(way.took, took[way.base])],
+                  target=way.target)

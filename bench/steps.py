@@ -82,11 +82,12 @@ class Daemon:
         self.dir = helper.tmpdir()
         self.pin = "/sys/fs/bpf/jobprof-bench-%d" % os.getpid()
         self.hdf5, self.state = self.dir + "/hdf5", self.dir + "/state"
+        self.socket = self.dir + "/socket"
         os.mkdir(self.hdf5)
         settings = {"ProfileHDF5Dir": self.hdf5, "StateDir": self.state, "PinDir": self.pin,
                     "ProfileHDF5Default": '"%s"' % families, "NodeName": NODE,
                     "JobAcctGatherFrequency": "task=%g" % interval, "PublishInterval": publish,
-                    "LogLevel": "warn"}
+                    "LogLevel": "warn", "Socket": self.socket}
         with open(self.dir + "/conf", "w") as f:
             f.writelines("%s=%s\n" % s for s in settings.items())
         self.log = open(self.dir + "/log", "w+")
@@ -135,6 +136,13 @@ class Daemon:
             except OSError:
                 pass
         return b""
+
+    def files(self):
+        """How many it has written."""
+        return len(glob.glob(self.hdf5 + "/*/[0-9]*.h5"))
+
+    def newest_file(self):
+        return max(glob.glob(self.hdf5 + "/*/[0-9]*.h5"), key=os.path.getmtime)
 
     def rows(self):
         return journal.Rows(self.journal())

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 5
+#define JP_ABI_VERSION	 6
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_NODES	 64 /* components of all cgroup layouts together */
@@ -278,7 +278,8 @@ struct jp_stats {
 	__u64 pmu_fail;	   /* counters that could not be read */
 	__u64 pmu_lost;	   /* samples the kernel throttled, made good by scaling */
 	__u64 pmu_missed; /* switches to a task that were not seen, while counters are read there */
-	__u64 pad[2];
+	__u64 slots_changed; /* a slot was taken or given back, after its state says so */
+	__u64 pad[1];
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */

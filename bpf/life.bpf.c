@@ -87,6 +87,7 @@ static __noinline u32 slot_alloc(u32 kind, u32 step)
 	info->gtid_source = JP_GTID_UNKNOWN;
 	info->start_ns = bpf_ktime_get_boot_ns();
 	info->state = JP_SLOT_ACTIVE;
+	JP_COUNT(slots_changed);
 	return slot;
 none:
 	JP_COUNT(slots_exhausted);

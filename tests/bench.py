@@ -69,6 +69,14 @@ def families_have_rows():
     is_equal("each family's operation has a figure or a reason", wrong, [])
 
 
+def slurm_is_measured():
+    """Launches and sampling, or why not."""
+    for section in ("launch", "collector"):
+        of = [r for key, r in rows.items() if key[0] == section]
+        wrong = [r["name"] for r in of if not ("median" in r or r.get("why"))]
+        is_true(section + " has its figures or a reason", of and not wrong, wrong)
+
+
 def medians_lie_between_quartiles():
     wrong = [r["name"] for r in rows.values()
              if "median" in r and not r["q1"] <= r["median"] <= r["q3"]]
@@ -76,4 +84,5 @@ def medians_lie_between_quartiles():
 
 
 need_bpf()
-run_tests([runs_to_its_end, table_is_whole, families_have_rows, medians_lie_between_quartiles])
+run_tests([runs_to_its_end, table_is_whole, families_have_rows, slurm_is_measured,
+           medians_lie_between_quartiles])

@@ -78,11 +78,14 @@ static bool is_ignored(const struct daemon *d, uint32_t slot)
 /* That counts for somebody. */
 static bool any_slot(const struct daemon *d)
 {
-	uint32_t i;
+	const uint32_t *used;
+	unsigned n, i;
 
-	for (i = JP_SLOT_FIRST; i < kern__nslots(d->env.k); i++)
-		if (kern__slot(d->env.k, i)->state == JP_SLOT_ACTIVE &&
-		    !is_ignored(d, kern__slot(d->env.k, i)->step))
+	used = kern__used(d->env.k, &n);
+	for (i = 0; i < n; i++)
+		if (used[i] >= JP_SLOT_FIRST &&
+		    kern__slot(d->env.k, used[i])->state == JP_SLOT_ACTIVE &&
+		    !is_ignored(d, kern__slot(d->env.k, used[i])->step))
 			return true;
 	return false;
 }

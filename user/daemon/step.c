@@ -45,13 +45,16 @@ static int grow_own(struct step *s)
 /* The slots that count for the step now: looked up once per round, walked many times. */
 void step_collect(struct step *s, const struct step_env *env)
 {
-	uint32_t slot;
+	const uint32_t *used;
+	unsigned n, i;
 
 	s->nown = 0;
-	for (slot = JP_SLOT_FIRST; slot < kern__nslots(env->k); slot++) {
+	used = kern__used(env->k, &n);
+	for (i = 0; i < n; i++) {
+		uint32_t slot = used[i];
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
-		if (info->state == JP_SLOT_FREE || info->step != s->slot)
+		if (info->step != s->slot)
 			continue;
 		/* still held by a task of the step that had our slot before */
 		if (slot != s->slot && (info->flags & JP_SLOT_F_DONE))
@@ -123,6 +126,7 @@ void step__free(struct step *s)
 	for (i = 0; i < s->ntables; i++)
 		free(s->tables[i].last);
 	request__free(s->req);
+	cg_files__free(s->cg);
 	free(s->tables);
 	free(s->own);
 	free(s->own_gtid);

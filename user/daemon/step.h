@@ -96,6 +96,7 @@ struct step {
 	char job_host[256]; /* first node of its job, "": not known */
 	bool uid_known;
 	bool merge_noted; /* automerge.c has looked at job_host */
+	uint64_t next_ask_ns, ask_every_ns; /* its processes, whose they are */
 	uid_t uid;
 	gid_t gid;
 	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
@@ -122,6 +123,7 @@ struct step {
 	bool given_up; /* IGNORED for a reason that was said */
 	struct why why;
 	struct request *req; /* what was told of it, or NULL */
+	struct cg_files *cg; /* NULL: not read yet */
 	bool have_last_cg;
 	/* in the last row, or since, when a task ended: slurmstepd removes one directory after the
 	 * other */

@@ -19,6 +19,10 @@
 #include "sensor/cgroup.h"
 
 #define MAX_PIDS 4096
+/* Directories that something has left behind may stay for ever. Should a program begin there, the
+ * kernel says whose it is. */
+#define ASK_OWNER_MIN_NS (NSEC_PER_SEC / 10)
+#define ASK_OWNER_MAX_NS (60 * NSEC_PER_SEC)
 
 static const struct kern_root *root_of(const struct step *s, const struct step_env *env)
 {
@@ -124,12 +128,19 @@ static unsigned slot_pids(const struct step *s, const struct step_env *env, uint
 
 /* Of a step whose first program nobody has seen: whose the processes in it are. slurmstepd and its
  * children before their exec are root's whoever's the job is. */
-static void ask_owner(struct step *s, const struct step_env *env)
+static void ask_owner(struct step *s, const struct step_env *env, bool last)
 {
+	uint64_t now = clock__boot_ns();
 	char comm[16];
 	pid_t pids[64];
 	uint32_t slot;
 
+	if (now < s->next_ask_ns && !last)
+		return;
+	s->ask_every_ns = s->ask_every_ns ? 2 * s->ask_every_ns : ASK_OWNER_MIN_NS;
+	if (s->ask_every_ns > ASK_OWNER_MAX_NS)
+		s->ask_every_ns = ASK_OWNER_MAX_NS;
+	s->next_ask_ns = now + s->ask_every_ns;
 	for_each_slot(slot, s)
 	{
 		unsigned i, n = slot_pids(s, env, slot, pids, 64);
@@ -141,7 +152,7 @@ static void ask_owner(struct step *s, const struct step_env *env)
 	}
 }
 
-static void find_uid(struct step *s, const struct step_env *env)
+static void find_uid(struct step *s, const struct step_env *env, bool last)
 {
 	uint32_t slot;
 
@@ -165,7 +176,7 @@ static void find_uid(struct step *s, const struct step_env *env)
 	}
 	if (!s->uid_known && ((kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE) ||
 			      clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
-		ask_owner(s, env);
+		ask_owner(s, env, last);
 }
 
 static void name_user(struct step *s, const struct step_env *env)
@@ -236,7 +247,7 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 	take_told_ids(s);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
 		ask_stepd(s, env);
-	find_uid(s, env);
+	find_uid(s, env, last);
 	borrow(s, all);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
 		return last ? give_up(s, "its job id is not known") : false;
@@ -311,13 +322,14 @@ static bool missed_exec(const struct jp_slot *info, const struct step_env *env)
 /* Of all slots: the kernel may have made one since the step's were collected. */
 static bool has_lineage(const struct step *s, const struct step_env *env, pid_t root)
 {
-	uint32_t slot;
+	const uint32_t *used;
+	unsigned n, i;
 
-	for (slot = JP_SLOT_FIRST; slot < kern__nslots(env->k); slot++) {
-		const struct jp_slot *info = kern__slot(env->k, slot);
+	used = kern__used(env->k, &n);
+	for (i = 0; i < n; i++) {
+		const struct jp_slot *info = kern__slot(env->k, used[i]);
 
-		if (info->state != JP_SLOT_FREE && info->step == s->slot &&
-		    info->root_pid == (uint32_t)root)
+		if (info->step == s->slot && info->root_pid == (uint32_t)root)
 			return true;
 	}
 	return false;
@@ -423,7 +435,7 @@ static const char *find_dir(char *buf, size_t len, const char *mount, const char
 	return stat(buf, &st) ? NULL : buf;
 }
 
-void step_read_cgroup(const struct step *s, const struct step_env *env, double cg[CG_N])
+static void look_for_files(struct step *s, const struct step_env *env, uint64_t now)
 {
 	const struct kern_root *r = root_of(s, env);
 	char v2[512], mem[512], cpu[512];
@@ -446,10 +458,22 @@ void step_read_cgroup(const struct step *s, const struct step_env *env, double c
 			d.v1_cpu = find_dir(cpu, sizeof(cpu), base, s->path);
 		}
 	}
-	cgroup__read(&d, cg);
+	cg_files__look(s->cg, &d, now);
+}
+
+void step_read_cgroup(struct step *s, const struct step_env *env, double cg[CG_N])
+{
+	uint64_t now = clock__boot_ns();
+
+	if (!s->cg)
+		s->cg = cg_files__new();
+	if (s->cg && cg_files__stale(s->cg, now))
+		look_for_files(s, env, now);
+	if (s->cg)
+		cg_files__read(s->cg, cg);
 	for (int i = 0; i < CG_N; i++)
-		if (isnan(cg[i]) && s->have_last_cg)
-			cg[i] = s->last_cg[i];
+		if (!s->cg || isnan(cg[i]))
+			cg[i] = s->have_last_cg ? s->last_cg[i] : NAN;
 }
 
 void step__remember_cgroup(struct step *s, const struct step_env *env)

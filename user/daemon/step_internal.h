@@ -24,7 +24,7 @@ int step_parse_path(struct step *s, const struct step_env *env);
 const char *step_node(const struct step *s, const struct step_env *env);
 void step_label(struct step *s, const struct step_env *env, pid_t pid);
 void step_find_tasks(struct step *s, const struct step_env *env);
-void step_read_cgroup(const struct step *s, const struct step_env *env, double cg[CG_N]);
+void step_read_cgroup(struct step *s, const struct step_env *env, double cg[CG_N]);
 /* Writes the frame. 0 or -errno: what was in it is lost, and tables are told again. */
 int step_try_commit(struct step *s);
 /* Commits the frame; rows that could not be written are counted and said once. */

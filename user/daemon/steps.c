@@ -61,18 +61,20 @@ static void say_exhausted(struct daemon *d)
 
 void daemon_sync_steps(struct daemon *d)
 {
+	const uint32_t *used;
+	unsigned n, i;
 	struct step *s;
-	uint32_t i;
 
 	/* what begins while we leave is for the next jobprofd */
-	for (i = JP_SLOT_FIRST; !d->finishing && i < kern__nslots(d->env.k); i++) {
-		const struct jp_slot *info = kern__slot(d->env.k, i);
+	used = kern__used(d->env.k, &n);
+	for (i = 0; !d->finishing && i < n; i++) {
+		const struct jp_slot *info = kern__slot(d->env.k, used[i]);
 
-		if (info->state == JP_SLOT_FREE || info->kind != JP_KIND_STEP ||
-		    kern__released(d->env.k, i))
+		if (used[i] < JP_SLOT_FIRST || info->kind != JP_KIND_STEP ||
+		    kern__released(d->env.k, used[i]))
 			continue;
-		if (!find_step(d, i, info->gen))
-			add_step(d, i);
+		if (!find_step(d, used[i], info->gen))
+			add_step(d, used[i]);
 	}
 	daemon_claim_requests(d, clock__boot_ns());
 	for (s = d->steps; s; s = s->next) {

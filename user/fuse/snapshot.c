@@ -31,6 +31,7 @@ struct snapshot {
 	uint64_t torn;
 	long page;
 	unsigned nslots, ncpus;
+	uint64_t slots_seen; /* kern__slots_changed() when all slots were read, and one */
 	struct totals *now, *prev;
 	uint32_t *gen;		   /* of prev */
 	uint64_t *cpu_runtime;	   /* [cpu][slot] at the last snapshot, for the frequency */
@@ -131,35 +132,51 @@ static void add_acct(struct snapshot *s, uint32_t slot, struct totals *t)
 	t->v[T_EXIT_MAXRSS] = a->exit_maxrss * s->page;
 }
 
-/* Everything retired. The frequency-weighted counters go on from the last snapshot's. */
+/* The frequency-weighted counters go on from the last snapshot's. */
+static void read_slot(struct snapshot *s, uint32_t i)
+{
+	const struct jp_slot *info = kern__slot(s->k, i);
+	struct totals *t = &s->now[i];
+	unsigned cpu;
+
+	if (info->gen != s->gen[i]) {
+		memset(&s->prev[i], 0, sizeof(s->prev[i]));
+		for (cpu = 0; cpu < s->ncpus; cpu++)
+			s->cpu_runtime[(size_t)cpu * s->nslots + i] = 0;
+		s->gen[i] = info->gen;
+	}
+	memset(t, 0, sizeof(*t));
+	t->v[T_NOMINAL_CYCLES] = s->prev[i].v[T_NOMINAL_CYCLES];
+	t->v[T_HARVESTED] = s->prev[i].v[T_HARVESTED];
+	if (!in_use(s, i))
+		return;
+	s->exits[i] = kern__acct(s->k, i)->exits;
+	add_sched(s, i, t);
+	add_acct(s, i, t);
+	counters__add(s->k, i, t);
+	s->runtime[i] = t->v[T_RUNTIME];
+	s->prev[i].v[T_NOMINAL_CYCLES] = t->v[T_NOMINAL_CYCLES];
+	s->prev[i].v[T_HARVESTED] = t->v[T_HARVESTED];
+}
+
+/* Everything retired. What free slots say stays as it is while they stay free: half a megabyte that
+ * need not be touched. */
 static void read_maps(struct snapshot *s)
 {
+	uint64_t changed = kern__slots_changed(s->k) + 1;
+	const uint32_t *used;
+	unsigned n;
 	uint32_t i;
 
-	for (i = 0; i < s->nslots; i++) {
-		const struct jp_slot *info = kern__slot(s->k, i);
-		struct totals *t = &s->now[i];
-		unsigned cpu;
-
-		if (info->gen != s->gen[i]) {
-			memset(&s->prev[i], 0, sizeof(s->prev[i]));
-			for (cpu = 0; cpu < s->ncpus; cpu++)
-				s->cpu_runtime[(size_t)cpu * s->nslots + i] = 0;
-			s->gen[i] = info->gen;
-		}
-		memset(t, 0, sizeof(*t));
-		t->v[T_NOMINAL_CYCLES] = s->prev[i].v[T_NOMINAL_CYCLES];
-		t->v[T_HARVESTED] = s->prev[i].v[T_HARVESTED];
-		if (!in_use(s, i))
-			continue;
-		s->exits[i] = kern__acct(s->k, i)->exits;
-		add_sched(s, i, t);
-		add_acct(s, i, t);
-		counters__add(s->k, i, t);
-		s->runtime[i] = t->v[T_RUNTIME];
-		s->prev[i].v[T_NOMINAL_CYCLES] = t->v[T_NOMINAL_CYCLES];
-		s->prev[i].v[T_HARVESTED] = t->v[T_HARVESTED];
+	if (changed != s->slots_seen) {
+		for (i = 0; i < s->nslots; i++)
+			read_slot(s, i);
+		s->slots_seen = changed;
+		return;
 	}
+	used = kern__used(s->k, &n);
+	for (i = 0; i < n; i++)
+		read_slot(s, used[i]);
 }
 
 static int grow_recs(struct snapshot *s)
@@ -204,13 +221,16 @@ static int read_tasks(struct snapshot *s)
 
 static bool is_torn(const struct snapshot *s)
 {
-	uint32_t i;
+	const uint32_t *used;
+	unsigned n, at;
 
-	for (i = JP_SLOT_FIRST; i < s->nslots; i++) {
+	used = kern__used(s->k, &n);
+	for (at = 0; at < n; at++) {
 		uint64_t runtime = 0;
+		uint32_t i = used[at];
 		unsigned cpu;
 
-		if (!in_use(s, i))
+		if (i < JP_SLOT_FIRST)
 			continue;
 		if (kern__acct(s->k, i)->exits != s->exits[i])
 			return true;
@@ -322,20 +342,23 @@ static void add_task(struct snapshot *s, const struct jp_task_rec *r)
 static void settle_gauges(struct snapshot *s)
 {
 	static const enum total gauges[] = {T_ANON, T_FILE, T_SHMEM, T_SWAP};
-	uint32_t slot;
+	const uint32_t *used;
+	unsigned n, at;
 	size_t i;
 
-	for (slot = 0; slot < s->nslots; slot++)
+	used = kern__used(s->k, &n);
+	for (at = 0; at < n; at++)
 		for (i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
-			s->now[slot].v[gauges[i]] = positive(s->now[slot].v[gauges[i]]);
+			s->now[used[at]].v[gauges[i]] = positive(s->now[used[at]].v[gauges[i]]);
 }
 
 int snapshot__take(struct snapshot *s)
 {
 	struct peaks swap;
+	const uint32_t *used;
 	int pass, err;
+	unsigned n;
 	size_t i;
-	uint32_t slot;
 
 	kern__flush(s->k, s->boot_ns ? (clock__boot_ns() - s->boot_ns) / FLUSH_PART : 0);
 	for (pass = 0; pass < PASSES; pass++) {
@@ -357,11 +380,10 @@ int snapshot__take(struct snapshot *s)
 	swap = s->old;
 	s->old = s->cur;
 	s->cur = swap;
-	for (slot = 0; slot < s->nslots; slot++) {
-		if (!in_use(s, slot))
-			continue;
-		totals__clamp(&s->now[slot], &s->prev[slot]);
-		s->prev[slot] = s->now[slot];
+	used = kern__used(s->k, &n);
+	for (i = 0; i < n; i++) {
+		totals__clamp(&s->now[used[i]], &s->prev[used[i]]);
+		s->prev[used[i]] = s->now[used[i]];
 	}
 	return 0;
 }

@@ -93,26 +93,40 @@ bool kern__attached(const struct kern *k)
 	return k->link[P_SWITCH] >= 0;
 }
 
-/* A new pass of an iterator program: its records are read from the fd. */
-static int iterate(int prog_fd)
+static int iter_link(int prog_fd)
 {
-	int fd, link;
+	int link;
 
 	if (prog_fd < 0)
 		return -ENOENT;
 	link = bpf_link_create(prog_fd, 0, BPF_TRACE_ITER, NULL);
+	return link < 0 ? -errno : link;
+}
+
+static int iter_pass(int link)
+{
+	int fd = bpf_iter_create(link);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A new pass of an iterator program: its records are read from the fd. */
+static int iterate(int prog_fd)
+{
+	int fd, link = iter_link(prog_fd);
+
 	if (link < 0)
-		return -errno;
-	fd = bpf_iter_create(link);
-	if (fd < 0)
-		fd = -errno;
+		return link;
+	fd = iter_pass(link);
 	close(link);
 	return fd;
 }
 
-int kern__iter(const struct kern *k)
+int kern__iter(struct kern *k)
 {
-	return iterate(k->prog[P_ITER]);
+	if (k->iter < 0)
+		k->iter = iter_link(k->prog[P_ITER]);
+	return k->iter < 0 ? k->iter : iter_pass(k->iter);
 }
 
 static ssize_t read_again(int fd, void *buf, size_t len)

@@ -120,6 +120,7 @@ struct kern {
 	int map[M_N];
 	int prog[P_N];
 	int link[P_N];
+	int iter;	/* link of P_ITER, once there was a pass */
 	void *mem[M_N]; /* mapped elements, NULL: not mapped */
 	struct jp_control *control;
 	struct jp_slot *slots;
@@ -129,6 +130,9 @@ struct kern {
 	unsigned nslots, ncpus;
 	bool *released;	    /* by slot: the daemon is done with it */
 	uint64_t *quiet_ns; /* by slot: since when nothing holds it */
+	uint32_t *used;	    /* slots that are not free, as of used_at */
+	unsigned nused;
+	uint64_t used_at; /* stats.slots_changed, and one; 0: not looked yet */
 	struct ring_buffer *ring;
 	void (*event_fn)(const struct jp_event *ev, void *ctx);
 	void *event_ctx;

@@ -94,6 +94,12 @@ void kern__set_root(struct kern *k, uint32_t slot, pid_t pid, uid_t uid);
  * between the two makes no second file. */
 void kern__set_done(struct kern *k, uint32_t slot);
 unsigned kern__nslots(const struct kern *k);
+/* The slots that are not free, those below JP_SLOT_FIRST too, ascending. Looked for anew only after
+ * one was taken or given back: most of a large table is unused most of the time. Until the next
+ * call. */
+const uint32_t *kern__used(struct kern *k, unsigned *n);
+/* Grows whenever what kern__used() says may have changed. */
+uint64_t kern__slots_changed(const struct kern *k);
 unsigned kern__ncpus(const struct kern *k);
 const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot);
 /* Of families that may be off, and are NULL then. */
@@ -109,7 +115,7 @@ const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu);
 void kern__flush(struct kern *k, uint64_t age_ns);
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
 /* fd of a fresh pass of the task iterator: struct jp_task_rec records. */
-int kern__iter(const struct kern *k);
+int kern__iter(struct kern *k);
 
 /* Families that are loaded. */
 unsigned kern__families(const struct kern *k);

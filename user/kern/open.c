@@ -93,7 +93,8 @@ int kern_mmap(struct kern *k)
 	k->acct = k->mem[M_ACCT];
 	k->released = calloc(k->nslots, sizeof(*k->released));
 	k->quiet_ns = calloc(k->nslots, sizeof(*k->quiet_ns));
-	if (!k->released || !k->quiet_ns)
+	k->used = calloc(k->nslots, sizeof(*k->used));
+	if (!k->released || !k->quiet_ns || !k->used)
 		return kern_fail(-ENOMEM, "out of memory");
 	return 0;
 }
@@ -111,6 +112,8 @@ void kern_munmap(struct kern *k)
 	k->control = NULL, k->slots = NULL, k->sched = NULL, k->acct = NULL;
 	free(k->released), k->released = NULL;
 	free(k->quiet_ns), k->quiet_ns = NULL;
+	free(k->used), k->used = NULL;
+	k->used_at = 0;
 }
 
 /* First contents of freshly made maps. */
@@ -165,7 +168,7 @@ static struct kern *new_kern(void)
 		k->map[i] = -1;
 	for (i = 0; i < P_N; i++)
 		k->prog[i] = k->link[i] = -1;
-	k->lock = -1;
+	k->lock = k->iter = -1;
 	return k;
 }
 
@@ -221,6 +224,7 @@ static void drop_all(struct kern *k)
 
 	kern_munmap(k);
 	kern_pmu_free(k);
+	kern_close_fd(&k->iter);
 	for (i = 0; i < P_N; i++) {
 		kern_close_fd(&k->link[i]);
 		kern_close_fd(&k->prog[i]);

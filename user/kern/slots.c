@@ -32,6 +32,27 @@ unsigned kern__nslots(const struct kern *k)
 	return k->nslots;
 }
 
+uint64_t kern__slots_changed(const struct kern *k)
+{
+	return __atomic_load_n(&k->control->stats.slots_changed, __ATOMIC_ACQUIRE);
+}
+
+const uint32_t *kern__used(struct kern *k, unsigned *n)
+{
+	uint64_t at = kern__slots_changed(k) + 1;
+	uint32_t i;
+
+	if (at != k->used_at) {
+		k->nused = 0;
+		for (i = 0; i < k->nslots; i++)
+			if (k->slots[i].state != JP_SLOT_FREE)
+				k->used[k->nused++] = i;
+		k->used_at = at;
+	}
+	*n = k->nused;
+	return k->used;
+}
+
 unsigned kern__ncpus(const struct kern *k)
 {
 	return k->ncpus;
@@ -124,6 +145,7 @@ static uint32_t take_slot(struct kern *k, uint32_t kind, uint32_t step)
 	k->slots[slot].start_ns = kern_boot_ns();
 	k->slots[slot].flags = JP_SLOT_F_BASE;
 	k->slots[slot].state = JP_SLOT_ACTIVE;
+	__atomic_fetch_add(&k->control->stats.slots_changed, 1, __ATOMIC_RELEASE);
 	return slot;
 }
 
@@ -132,6 +154,7 @@ static void give_back(struct kern *k, uint32_t slot)
 	if (slot == JP_SLOT_OTHER || slot == JP_SLOT_NONE)
 		return;
 	k->slots[slot].state = JP_SLOT_FREE;
+	__atomic_fetch_add(&k->control->stats.slots_changed, 1, __ATOMIC_RELEASE);
 	bpf_map_update_elem(k->map[M_FREE], NULL, &slot, BPF_ANY);
 }
 

@@ -1,64 +1,88 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/str.h"
 #include "sensor/cgroup.h"
 
 /* "max" and v1's page-aligned LONG_MAX both mean: no limit. */
 #define NO_LIMIT 9.0e18
 
-static double read_number(const char *dir, const char *file)
-{
-	char path[640], text[64], *end;
-	double v = NAN;
-	FILE *f;
+#define YOUNG_NS      (3 * NSEC_PER_SEC)
+#define YOUNG_LOOK_NS (NSEC_PER_SEC / 5)
+#define LOOK_NS	      (10 * NSEC_PER_SEC)
+/* Descriptors that all steps together may keep. */
+#define KEPT_MAX 1024
 
-	if (!dir)
-		return NAN;
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	f = fopen(path, "re");
-	if (!f)
-		return NAN;
-	if (fgets(text, sizeof(text), f)) {
-		v = strtod(text, &end);
-		if (end == text || (*end && *end != '\n'))
-			v = NAN;
-	}
-	fclose(f);
-	return v;
+enum place { IN_V2, IN_V1_MEMORY, IN_V1_CPU, PLACES };
+
+/* Of the sources of one value the first that is there counts. */
+static const struct source {
+	enum cg_value value;
+	enum place place;
+	const char *file;
+	const char *key; /* what stands before the number; NULL: the file is the number */
+	double unit;
+} sources[] = {
+	{CG_MEM, IN_V2, "memory.current", NULL, 1},
+	{CG_MEM, IN_V1_MEMORY, "memory.usage_in_bytes", NULL, 1},
+	{CG_MEM_PEAK, IN_V2, "memory.peak", NULL, 1},
+	{CG_MEM_PEAK, IN_V1_MEMORY, "memory.max_usage_in_bytes", NULL, 1},
+	{CG_THROTTLED, IN_V2, "cpu.stat", "throttled_usec ", 1e6},
+	{CG_THROTTLED, IN_V1_CPU, "cpu.stat", "throttled_time ", 1e9},
+	{CG_PSI_CPU, IN_V2, "cpu.pressure", "total=", 1e6},
+	{CG_PSI_MEM, IN_V2, "memory.pressure", "total=", 1e6},
+	{CG_PSI_IO, IN_V2, "io.pressure", "total=", 1e6},
+};
+
+#define SOURCES (sizeof(sources) / sizeof(sources[0]))
+
+struct cg_files {
+	int fd[SOURCES];
+	double limit;
+	uint64_t first_ns, next_ns; /* looks */
+};
+
+static unsigned kept;
+
+static double parse_number(const char *text)
+{
+	char *end;
+	double v = strtod(text, &end);
+
+	return end == text || (*end && *end != '\n') ? NAN : v;
 }
 
-/* "key value" lines; with_prefix is what the line begins with up to the number. */
-static double read_key(const char *dir, const char *file, const char *key)
+/* "key value" lines, and those of pressure, where "some" is the line and key what stands before the
+ * number. */
+static double parse_key(const char *text, const char *key)
 {
-	char path[640], line[256];
-	double v = NAN;
+	const char *line = text, *at, *end;
 	size_t len = strlen(key);
-	FILE *f;
+	double v;
 
-	if (!dir)
-		return NAN;
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	f = fopen(path, "re");
-	if (!f)
-		return NAN;
-	while (fgets(line, sizeof(line), f)) {
-		const char *at = strncmp(line, key, len) ? NULL : line + len;
-
+	for (; *line; line = *end ? end + 1 : end) {
+		end = strchrnul(line, '\n');
+		at = strncmp(line, key, len) ? NULL : line + len;
 		if (!at && !strncmp(line, "some ", 5) && (at = strstr(line, key)))
-			at += len;
+			at = at < end ? at + len : NULL;
 		if (at && sscanf(at, "%lf", &v) == 1)
-			break;
+			return v;
 	}
-	fclose(f);
-	return v;
+	return NAN;
 }
 
-static double first_known(double a, double b)
+static double read_limit(const char *dir, const char *file)
 {
-	return isnan(a) ? b : a;
+	char path[640], text[64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	return read_file(AT_FDCWD, path, text, sizeof(text)) < 0 ? NAN : parse_number(text);
 }
 
 /* The lowest limit from dir up to the mount: a job's limit is often set above its steps. */
@@ -72,7 +96,7 @@ static double lowest_limit(const char *dir, const char *mount, const char *file)
 		return NAN;
 	snprintf(path, sizeof(path), "%s", dir);
 	while (strlen(path) > floor) {
-		v = read_number(path, file);
+		v = read_limit(path, file);
 		if (!isnan(v) && v < NO_LIMIT && (isnan(low) || v < low))
 			low = v;
 		slash = strrchr(path, '/');
@@ -83,18 +107,95 @@ static double lowest_limit(const char *dir, const char *mount, const char *file)
 	return low;
 }
 
-void cgroup__read(const struct cg_dirs *d, double v[CG_N])
+struct cg_files *cg_files__new(void)
 {
-	v[CG_MEM] = first_known(read_number(d->v2, "memory.current"),
-				read_number(d->v1_memory, "memory.usage_in_bytes"));
-	v[CG_MEM_PEAK] = first_known(read_number(d->v2, "memory.peak"),
-				     read_number(d->v1_memory, "memory.max_usage_in_bytes"));
-	v[CG_MEM_LIMIT] =
-		first_known(lowest_limit(d->v2, d->v2_mount, "memory.max"),
-			    lowest_limit(d->v1_memory, d->v1_mount, "memory.limit_in_bytes"));
-	v[CG_THROTTLED] = first_known(read_key(d->v2, "cpu.stat", "throttled_usec ") / 1e6,
-				      read_key(d->v1_cpu, "cpu.stat", "throttled_time ") / 1e9);
-	v[CG_PSI_CPU] = read_key(d->v2, "cpu.pressure", "total=") / 1e6;
-	v[CG_PSI_MEM] = read_key(d->v2, "memory.pressure", "total=") / 1e6;
-	v[CG_PSI_IO] = read_key(d->v2, "io.pressure", "total=") / 1e6;
+	struct cg_files *f = calloc(1, sizeof(*f));
+	size_t i;
+
+	for (i = 0; f && i < SOURCES; i++)
+		f->fd[i] = -1;
+	return f;
+}
+
+static void forget(struct cg_files *f, size_t i)
+{
+	if (f->fd[i] < 0)
+		return;
+	close(f->fd[i]);
+	f->fd[i] = -1;
+	kept--;
+}
+
+void cg_files__free(struct cg_files *f)
+{
+	size_t i;
+
+	for (i = 0; f && i < SOURCES; i++)
+		forget(f, i);
+	free(f);
+}
+
+bool cg_files__stale(const struct cg_files *f, uint64_t now_ns)
+{
+	return now_ns >= f->next_ns;
+}
+
+static void keep(struct cg_files *f, size_t i, const char *dir)
+{
+	char path[640];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, sources[i].file);
+	f->fd[i] = open(path, O_RDONLY | O_CLOEXEC);
+	kept += f->fd[i] >= 0;
+}
+
+void cg_files__look(struct cg_files *f, const struct cg_dirs *d, uint64_t now_ns)
+{
+	const char *const dirs[PLACES] = {d->v2, d->v1_memory, d->v1_cpu};
+	size_t i;
+
+	for (i = 0; i < SOURCES; i++)
+		if (f->fd[i] < 0 && dirs[sources[i].place])
+			keep(f, i, dirs[sources[i].place]);
+	f->limit = lowest_limit(d->v2, d->v2_mount, "memory.max");
+	if (isnan(f->limit))
+		f->limit = lowest_limit(d->v1_memory, d->v1_mount, "memory.limit_in_bytes");
+	if (!f->first_ns)
+		f->first_ns = now_ns;
+	f->next_ns = now_ns + (now_ns < f->first_ns + YOUNG_NS ? YOUNG_LOOK_NS : LOOK_NS);
+}
+
+static double read_source(const struct cg_files *f, size_t i)
+{
+	const struct source *s = &sources[i];
+	char text[2048];
+	ssize_t n = pread(f->fd[i], text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return NAN;
+	text[n] = 0;
+	return (s->key ? parse_key(text, s->key) : parse_number(text)) / s->unit;
+}
+
+void cg_files__read(struct cg_files *f, double v[CG_N])
+{
+	bool crowded = kept > KEPT_MAX;
+	size_t i;
+
+	for (i = 0; i < CG_N; i++)
+		v[i] = NAN;
+	v[CG_MEM_LIMIT] = f->limit;
+	for (i = 0; i < SOURCES; i++) {
+		double *value = &v[sources[i].value];
+
+		if (f->fd[i] < 0)
+			continue;
+		if (isnan(*value))
+			*value = read_source(f, i);
+		/* cpu.stat without the controller, until the next look */
+		if (crowded || isnan(*value))
+			forget(f, i);
+	}
+	if (crowded)
+		f->next_ns = 0;
 }

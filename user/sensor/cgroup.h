@@ -3,6 +3,9 @@
 #ifndef JP_SENSOR_CGROUP_H
 #define JP_SENSOR_CGROUP_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "sensor/cgvalues.h"
 
 /* The step's directories: NULL where there is none. */
@@ -14,7 +17,21 @@ struct cg_dirs {
 	const char *v1_mount;
 };
 
-/* Reads every value into v[CG_N]; NaN where a file is missing, unreadable or holds no number. */
-void cgroup__read(const struct cg_dirs *d, double v[CG_N]);
+/*
+ * The files of one step, kept open: looking a path up costs more than reading what is there. Which
+ * files there are, and the limits, are looked for anew five times a second at the beginning, and
+ * every ten seconds then: controllers may be enabled, and limits set, after a step has begun.
+ */
+struct cg_files;
+
+struct cg_files *cg_files__new(void); /* NULL: out of memory */
+void cg_files__free(struct cg_files *f);
+/* cg_files__look() is due, at this instant of CLOCK_BOOTTIME. */
+bool cg_files__stale(const struct cg_files *f, uint64_t now_ns);
+/* Opens what is not open yet, and reads the limits. d is not needed after it. */
+void cg_files__look(struct cg_files *f, const struct cg_dirs *d, uint64_t now_ns);
+/* Reads every value into v[CG_N]; NaN where a file is missing, unreadable or holds no number, or
+ * its cgroup has gone. */
+void cg_files__read(struct cg_files *f, double v[CG_N]);
 
 #endif
