@@ -5,6 +5,7 @@
 import h5py
 import grp
 import pwd
+import re
 
 from daemonlib import *
 import ctllib as c
@@ -197,8 +198,8 @@ def own_programs(d):
     for r, n in wrote[:-1]:
         mine.send(c.rows(0, [r, n], flags=0))
     is_equal("rows of one's own", mine.call(c.rows(0, list(wrote[-1])))["error"], 0)
-    is_equal("marks", [mine.call(c.mark(m))["error"] for m in ("begin", "phase 2", "begin")],
-             [0, 0, 0])
+    is_equal("marks", [mine.call(c.mark(m))["error"] for m in (
+        "begin", "phase 2", "begin", "x\x1b[31m")], [0, 0, 0, 0])
     is_equal("a mark of tomorrow", mine.call(c.mark("x", (int(time.time()) + 86400) * 10**9))
              ["error"], -34)
     is_equal("other columns under the same name", mine.call(c.table(1, "solver", cols[:1]))
@@ -223,9 +224,14 @@ def own_programs(d):
         n = f[NODE]
         is_equal("series of one's own in the file", [(float(r), int(k)) for r, k in zip(
             n["User/solver"]["Residual"], n["User/solver"]["Cells"])], wrote)
-        is_equal("marks in the file", list(n["Marks"]["Mark"]), [1, 2, 1])
+        is_equal("marks in the file", list(n["Marks"]["Mark"]), [1, 2, 1, 3])
         is_equal("what the marks stand for", [attrs_of(path)["Mark %d" % i]
                                                    for i in (1, 2)], ["begin", "phase 2"])
+    shown = subprocess.run([os.path.join(BUILD, "jobprof"), "show", path], capture_output=True,
+                           text=True).stdout
+    is_true("marks on the page", re.search(
+        r"\n  marks +[\d.]+ s begin, [\d.]+ s phase 2, [\d.]+ s begin,\s+[\d.]+ s x\\x1b\[31m\n",
+        shown), shown)
     os.kill(o.tasks.proc.pid, signal.SIGTERM)
     o.end()
 

@@ -172,7 +172,7 @@ static void print_series(const struct view *v, FILE *out)
 	struct names l = {.out = out, .heading = "Other Series (see --all)"};
 
 	for (unsigned i = 0; !v->all && i < v->n->nseries; i++)
-		if (view__is_other(&v->n->series[i]))
+		if (view__is_other(&v->n->series[i]) && strcmp(v->n->series[i].name, "Marks"))
 			add_name(&l, v->n->series[i].name);
 	end_names(&l);
 }

@@ -90,6 +90,7 @@ void show__other_columns(const struct view *v, const struct view_task *t, FILE *
 void show__other_series(const struct view *v, FILE *out);
 /* What qualifies the numbers: modes, losses, what is unknown, our own cost. */
 void show__notes(const struct view *v, FILE *out);
+void show__marks(const struct view *v, FILE *out);
 /* An attribute's value. */
 void show__attr(const struct reader_attr *a, FILE *out);
 
