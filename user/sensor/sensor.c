@@ -5,6 +5,8 @@
 
 /* One line per source; the NULL ends it. */
 const struct sensor_ops *const sensor_sources[] = {
+	&sensor_rapl,
+	&sensor_rapl_cores,
 	NULL,
 };
 

@@ -6,5 +6,7 @@
 #include "sensor/sensor.h"
 
 /* One line per source, in the order of sensor_sources[]. */
+extern const struct sensor_ops sensor_rapl;
+extern const struct sensor_ops sensor_rapl_cores;
 
 #endif
