@@ -96,7 +96,7 @@ static void check_sensors(void)
 		err = sensor_sources[i]->probe(&roots, why, sizeof(why));
 		if (err == -ENOENT)
 			continue;
-		printf("sensor %-13s %-5s ", sensor_sources[i]->name, err ? "NO" : "yes");
+		printf("sensor %-13s %-5s ", sensor_sources[i]->name, err ? "no" : "yes");
 		print__escaped(stdout, why);
 		printf("  %s\n", sensor_sources[i]->doc);
 	}
