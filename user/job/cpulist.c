@@ -19,7 +19,8 @@ static int read_cpu(const char **p, long *cpu)
 	return errno || *cpu > CPU_LAST ? -EINVAL : 0;
 }
 
-int cpulist__count(const char *list)
+/* cpus NULL: they are counted only. */
+static int walk(const char *list, int *cpus, long max)
 {
 	long first, last, before = -1, n = 0;
 
@@ -35,6 +36,10 @@ int cpulist__count(const char *list)
 		if (first <= before || last < first)
 			return -EINVAL;
 		before = last;
+		if (cpus && last - first >= max - n)
+			return -E2BIG;
+		for (long cpu = first; cpus && cpu <= last; cpu++)
+			cpus[n + cpu - first] = (int)cpu;
 		n += last - first + 1;
 		if (*list == ',' && list[1])
 			list++;
@@ -42,4 +47,14 @@ int cpulist__count(const char *list)
 			return -EINVAL;
 	}
 	return (int)n;
+}
+
+int cpulist__count(const char *list)
+{
+	return walk(list, NULL, 0);
+}
+
+int cpulist__expand(const char *list, int *cpus, unsigned max)
+{
+	return walk(list, cpus, max);
 }

@@ -5,5 +5,7 @@
 
 /* How many it names; -EINVAL: it is none, or names one twice, or one beyond 65535. "" is 0. */
 int cpulist__count(const char *list);
+/* The same, and which: cpus[max]. -E2BIG: more than max. */
+int cpulist__expand(const char *list, int *cpus, unsigned max);
 
 #endif

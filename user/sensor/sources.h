@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The built-in sources, one file each, for sensor.c alone. */
+#ifndef JP_SENSOR_SOURCES_H
+#define JP_SENSOR_SOURCES_H
+
+#include "sensor/sensor.h"
+
+/* One line per source, in the order of sensor_sources[]. */
+extern const struct sensor_ops sensor_rapl;
+extern const struct sensor_ops sensor_rapl_cores;
+
+#endif
