@@ -170,7 +170,7 @@ $(B)/bench/%: $(B)/bench/%.o
 test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
-include tests/fuzz/fuzz.mk
+include tests/fuzz/fuzz.mk tests/stub/stub.mk
 include user/client/lib.mk user/slurm/spank.mk user/slurm/profile.mk
 
 check-bpf: $(B)/jobprofd

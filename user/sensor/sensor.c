@@ -7,6 +7,9 @@
 const struct sensor_ops *const sensor_sources[] = {
 	&sensor_rapl,
 	&sensor_rapl_cores,
+	&sensor_nvml, /* its numbers of GPUs are those that jobs see */
+	&sensor_pm_counters,
+	&sensor_hwmon,
 	NULL,
 };
 

@@ -8,5 +8,8 @@
 /* One line per source, in the order of sensor_sources[]. */
 extern const struct sensor_ops sensor_rapl;
 extern const struct sensor_ops sensor_rapl_cores;
+extern const struct sensor_ops sensor_nvml;
+extern const struct sensor_ops sensor_pm_counters;
+extern const struct sensor_ops sensor_hwmon;
 
 #endif
