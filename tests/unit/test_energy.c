@@ -60,8 +60,8 @@ static void split(void)
 	}
 }
 
-/* 200 J static: 80, 40, and 80 of nobody's; 300 J dynamic: half each. With R = 4 a half may be
- * from 300 / 5 to 300 * 4 / 5. */
+/* 200 J static: 80, 40, and 80 of nobody's; 300 J dynamic: half each. With R = 6 a half may be
+ * from 300 / 7 to 300 * 6 / 7. */
 static void equal_work_on_unequal_cores(void **state)
 {
 	split();
@@ -72,20 +72,20 @@ static void equal_work_on_unequal_cores(void **state)
 	near(share[1].dynamic, 150);
 	near(out.system, 0);
 	near(out.measured, 500);
-	near(share[0].low, 80 + 60);
-	near(share[0].high, 80 + 240);
+	near(share[0].low, 80 + 300 / 7.0);
+	near(share[0].high, 80 + 1800 / 7.0);
 	assert_true(out.weight == WEIGHT_CYCLES && out.static_known && out.alloc_known);
 	assert_true(!out.node_known && !out.clamped);
 }
 
-/* Twice the clock for the same time: four times the weight. */
-static void the_clock_counts_by_its_square(void **state)
+/* Twice the clock for the same time: twice the weight. */
+static void cycles_are_what_counts(void **state)
 {
 	use[0].cycles = 40e9;
 	use[1].cycles = 80e9;
 	split();
-	near(share[0].dynamic, 60);
-	near(share[1].dynamic, 240);
+	near(share[0].dynamic, 100);
+	near(share[1].dynamic, 200);
 }
 
 /* Not known of one step: time for all, and wider bounds. */
@@ -97,8 +97,8 @@ static void without_cycles_by_time(void **state)
 	assert_true(out.weight == WEIGHT_RUN_TIME);
 	near(share[0].dynamic, 75);
 	near(share[1].dynamic, 225);
-	near(share[0].low, 80 + 300 * 20 / (20 + 8 * 60.0));
-	near(share[0].high, 80 + 300 * 20 / (20 + 60 / 8.0));
+	near(share[0].low, 80 + 300 * 20 / (20 + 10 * 60.0));
+	near(share[0].high, 80 + 300 * 20 / (20 + 60 / 10.0));
 }
 
 /* The system's cycles are taken at the mean clock of the steps. */
@@ -164,9 +164,9 @@ static void without_allocation(void **state)
 	near(share[0].fixed, 40);
 	near(share[1].fixed, 40);
 	near(out.unallocated, 120);
-	near(share[0].low, 40 + 60);
-	near(share[0].high, 160 + 240);
-	near(share[1].high, 40 + 240);
+	near(share[0].low, 40 + 300 / 7.0);
+	near(share[0].high, 160 + 1800 / 7.0);
+	near(share[1].high, 40 + 1800 / 7.0);
 }
 
 static void more_cores_than_there_are(void **state)
@@ -272,33 +272,34 @@ static void powers_that_were_seen_narrow(void **state)
 	near(share[0].low, 80 + 120);
 	near(share[0].high, 80 + 180);
 	use[1].cycles = 120e9;
-	split(); /* 4 times the weight, but no more than 180 J */
-	near(share[1].dynamic, 180);
-	near(share[0].dynamic, 120);
-	use[1].cycles = 180e9;
-	split(); /* 9 times: even at a ratio of 4 it is more than 180 J. Who is right is not known
-		  */
-	near(share[1].dynamic, 270);
-	near(share[0].low, 80 + 300 / 37.0);
-	near(share[0].high, 80 + 180);
+	split(); /* clocks of 2/3 and 4/3 of the mean */
+	near(share[0].low, 80 + 6 * 20 * 4 / 9.0);
+	near(share[1].high, 40 + 300 - 6 * 20 * 4 / 9.0);
+	near(share[1].dynamic, 200);
 	use[1].cycles = 60e9;
+	use[1].overlap_s = 20; /* 10 s of a core: 110 J at most, by weight 112.5 */
+	package.pmax_w = 11;
+	split();
+	near(share[1].dynamic, 110);
+	near(share[0].dynamic, 190);
+	use[1].overlap_s = 0;
 	package.pmin_w = 8; /* 320 J at least: that was not so, and is not used */
 	split();
-	near(share[0].low, 80 + 60);
+	near(share[0].low, 80 + 300 / 7.0);
 }
 
 static void three_of_which_one_is_bounded(void **state)
 {
 	in.nsteps = 3;
-	use[0] = used(10, 10e9, 1);
-	use[1] = used(10, 10e9, 1);
-	use[2] = used(10, 30e9, 1);
+	for (unsigned i = 0; i < 3; i++)
+		use[i] = used(i == 2 ? 40 : 20, NAN, 1);
+	use[2].overlap_s = 40;
 	package.pmin_w = 1;
-	package.pmax_w = 20;
-	split(); /* 1 : 1 : 9, but for 200 J at most */
-	near(share[2].dynamic, 200);
-	near(share[0].dynamic, 50);
-	near(share[1].dynamic, 50);
+	package.pmax_w = 5.5; /* weights 20, 20, 24 for 20 s of a core each: 112.5 J are too many */
+	split();
+	near(share[2].dynamic, 110);
+	near(share[0].dynamic, 95);
+	near(share[1].dynamic, 95);
 }
 
 static void what_is_refused(void **state)
@@ -341,13 +342,13 @@ static void only_the_node_is_measured(void **state)
 	split();
 	near(share[0].fixed, 240);
 	near(share[0].dynamic, 200);
-	near(share[0].low, 240 + 80);
-	near(share[0].high, 240 + 320);
+	near(share[0].low, 240 + 400 / 7.0);
+	near(share[0].high, 240 + 2400 / 7.0);
 	in.other_idle_w = NAN;
 	split();
 	near(share[0].total, 400);
 	near(share[1].total, 200);
-	near(share[1].high, 800);
+	near(share[1].high, 6000 / 7.0);
 }
 
 static void no_steps(void **state)
@@ -363,7 +364,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(equal_work_on_unequal_cores, make),
-		cmocka_unit_test_setup(the_clock_counts_by_its_square, make),
+		cmocka_unit_test_setup(cycles_are_what_counts, make),
 		cmocka_unit_test_setup(without_cycles_by_time, make),
 		cmocka_unit_test_setup(the_system_has_its_part, make),
 		cmocka_unit_test_setup(a_busy_sibling_counts, make),

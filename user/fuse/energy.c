@@ -38,9 +38,9 @@ static int check(const struct energy_input *in)
 
 	if (!(in->seconds > 0) || isinf(in->seconds) || !in->npackages || wrong(in->node) ||
 	    wrong(in->other_idle_w) || wrong_or_unknown(in->node_error) ||
-	    wrong_or_unknown(in->pkg_error) || wrong_or_unknown(in->gpu_error) ||
-	    wrong_or_unknown(in->pkg_step) || wrong_or_unknown(in->pkg_edge_s) ||
-	    wrong_or_unknown(in->gpu_unowned))
+	    wrong_or_unknown(in->node_off) || wrong_or_unknown(in->pkg_error) ||
+	    wrong_or_unknown(in->gpu_error) || wrong_or_unknown(in->pkg_step) ||
+	    wrong_or_unknown(in->pkg_edge_s) || wrong_or_unknown(in->gpu_unowned))
 		return -EINVAL;
 	for (unsigned i = 0; i < in->npackages; i++) {
 		if (wrong_package(&in->package[i]) || wrong_use(&in->system[i]))
@@ -56,22 +56,6 @@ static int check(const struct energy_input *in)
 		any = any || !isnan(in->gpu[i]);
 	}
 	return any ? 0 : -ENODATA;
-}
-
-/* Fractions of a counter that goes by steps of q, for what that adds to the bounds. */
-static void add_granularity(struct energy_work *w, double joules)
-{
-	double q = w->in->pkg_step + joules / w->in->seconds * w->in->pkg_edge_s;
-	double qq = 2 * q * q; /* it is read at both ends */
-
-	w->q_q += qq;
-	for (unsigned i = 0; i <= w->n && joules > 0; i++) {
-		struct tally *t = &w->t[i];
-		double f = t->total / joules;
-
-		t->q_f += qq * f;
-		t->q_ff += qq * f * f;
-	}
 }
 
 static void add_fixed(struct energy_work *w, double joules)
@@ -125,10 +109,12 @@ static void split_part(struct energy_work *w, double joules, double idle_w,
 		w->t[i].total = 0;
 	add_fixed(w, fixed);
 	add_dynamic(w, joules - fixed, range, isnan(idle_w));
+	w->part[w->nparts] = (struct part){joules, fixed};
 	for (unsigned i = 0; i <= w->n; i++)
-		w->t[i].parts += w->t[i].total;
-	add_granularity(w, joules);
+		w->of[(size_t)w->nparts * (w->n + 1) + i] = w->t[i].total;
+	w->nparts++;
 	w->parts += joules;
+	w->parts_idle += fixed;
 	w->measured = true;
 }
 
@@ -139,10 +125,8 @@ static void split_package(struct energy_work *w, unsigned package)
 	bool misses;
 
 	energy__shares(w, package);
-	for (unsigned i = 0; i < w->n; i++) {
+	for (unsigned i = 0; i < w->n; i++)
 		w->t[i].weight += w->p[i].weight;
-		w->t[i].busy_s += w->p[i].busy_s;
-	}
 	if (!isnan(pk->pkg)) {
 		w->out->static_known = w->out->static_known && !isnan(pk->pkg_idle_w);
 		split_part(w, pk->pkg, pk->pkg_idle_w, &range);
@@ -154,7 +138,7 @@ static void split_package(struct energy_work *w, unsigned package)
 	if (isnan(pk->dram))
 		return;
 	w->dram_known = true;
-	range = (struct portion_range){misses ? ENERGY_RATIO : INFINITY, NAN, NAN};
+	range = (struct portion_range){misses ? ENERGY_RATIO_MISS : INFINITY, NAN, NAN};
 	if (!misses)
 		energy__weigh(w, package);
 	split_part(w, pk->dram, pk->dram_idle_w, &range);
@@ -188,16 +172,22 @@ int energy__split(const struct energy_input *in, struct energy_split *out)
 	struct energy_work w = {.in = in, .out = out, .n = in->nsteps + 1};
 	_cleanup_free_ struct tally *t = NULL;
 	_cleanup_free_ struct portion *p = NULL;
+	_cleanup_free_ struct part *part = NULL;
+	_cleanup_free_ double *of = NULL;
 	int err = check(in);
 
 	if (err)
 		return err;
 	t = calloc(w.n + 1, sizeof(*t));
 	p = calloc(w.n, sizeof(*p));
-	if (!t || !p)
+	part = calloc(in->npackages, 2 * sizeof(*part));
+	of = calloc((size_t)in->npackages * (w.n + 1), 2 * sizeof(*of));
+	if (!t || !p || !part || !of)
 		return -ENOMEM;
 	w.t = t;
 	w.p = p;
+	w.part = part;
+	w.of = of;
 	w.clock = energy__mean_clock(in);
 	*out = (struct energy_split){.step = out->step,
 				     .weight = WEIGHT_CYCLES,

@@ -4,9 +4,8 @@
  * no files. The rule, in short (jobprof(7) and README say it to people):
  *
  *	static	what a package takes when idle, by allocated cores; cores of nobody: unallocated
- *	dynamic	the rest of the package, by core cycles times the clock they ran at (run time where
- *		there are none), a busy sibling thread counted by the SMT factor; what no step did
- *		is the system's
+ *	dynamic	the rest of the package, by core cycles (run time where there are none), a busy
+ *		sibling thread counted by the SMT factor; what no step did is the system's
  *	DRAM	idle part by allocated cores, the rest by cache misses
  *	GPUs	to their owner
  *	other	node - packages - DRAM - GPUs: what it takes when idle by allocated cores, the rest
@@ -16,9 +15,10 @@
  * Every joule that was measured is in exactly one step, in system or in unallocated.
  *
  * Bounds. Nothing says how much power the instructions of one step take beside those of another,
- * only that it differs by so many times at most (ENERGY_RATIO_*): with weights w, W in all, and
- * energy D a step's part is from D w / (w + R (W - w)) to D w / (w + (W - w) / R). R = 4 is half to
- * double a mean, but holds for any mixture, and leaves a step that is alone no doubt. Where the
+ * only that it differs by so many times at most (ENERGY_RATIO*): with weights w, W in all, and
+ * energy D a step's part is from D w / (w + R (W - w)) to D w / (w + (W - w) / R). That holds for
+ * any mixture (a range around the mean does not: who has most of a package is the mean), and leaves
+ * no doubt of a step that is alone. Where the
  * least and most power of a busy core were seen, they narrow that. What is unknown (allocation,
  * idle power, misses) adds every value that it could have. To that comes, in quadrature, what the
  * sensors are off by.
@@ -53,7 +53,8 @@ struct energy_use {
 struct energy_input {
 	double seconds;
 	double node;	     /* J of the whole node; NAN: not measured */
-	double node_error;   /* relative, largest, of that: energy_lag.h */
+	double node_error;   /* relative, largest, of that */
+	double node_off;     /* J that it may be off by besides, now only: energy_lag.h */
 	double pkg_error;    /* relative, largest, of packages and DRAM */
 	double gpu_error;    /* relative, largest, of GPUs */
 	double pkg_step;     /* J: granularity of a package's counter */
@@ -92,10 +93,11 @@ struct energy_split {
 			    * stands for it */
 };
 
-/* How many times the energy of a weighted cycle, or of a cache miss, may differ among what runs at
- * the same time; and that of a second of CPU time, where clocks are not known. */
-#define ENERGY_RATIO	      4.0
-#define ENERGY_RATIO_RUN_TIME 8.0
+/* How many times the energy of a cycle may differ among what runs at the same time (dense vectors
+ * beside a loop that waits); of a second of CPU time, where clocks are not known; of a miss. */
+#define ENERGY_RATIO	      6.0
+#define ENERGY_RATIO_RUN_TIME 10.0
+#define ENERGY_RATIO_MISS     4.0
 /* Of a core with both threads busy each takes this much of what it would take alone. */
 #define ENERGY_SMT 0.6
 

@@ -28,34 +28,37 @@ static void by_ratio(struct portion *p, unsigned n, double joules, double ratio)
 }
 
 /* What one has by its power per busy second, and by what that leaves of the others'. */
-static void power_bounds(const struct portion *p, double busy, double joules,
+static void power_bounds(const struct portion *p, const struct portion *all, double joules,
 			 const struct portion_range *r, double *low, double *high)
 {
-	double own = p->busy_s, others = busy - own;
+	double least = r->pmin_w * p->busy_low_s, most = r->pmax_w * p->busy_high_s;
 
-	*low = fmax(r->pmin_w * own, joules - r->pmax_w * others);
-	*high = fmin(r->pmax_w * own, joules - r->pmin_w * others);
+	*low = fmax(least, joules - (r->pmax_w * all->busy_high_s - most));
+	*high = fmin(most, joules - (r->pmin_w * all->busy_low_s - least));
 }
 
 /* Both kinds of bounds hold; where they contradict each other, one or the other. */
 static bool by_power(struct portion *p, unsigned n, double joules, const struct portion_range *r)
 {
-	double busy = 0, low = 0, high = 0, l, h;
+	struct portion all = {0};
+	double low = 0, high = 0, l, h;
 	bool both = true;
 
-	for (unsigned i = 0; i < n; i++)
-		busy += p[i].busy_s;
-	if (!(r->pmin_w * busy <= joules && joules <= r->pmax_w * busy))
+	for (unsigned i = 0; i < n; i++) {
+		all.busy_low_s += p[i].busy_low_s;
+		all.busy_high_s += p[i].busy_high_s;
+	}
+	if (!(r->pmin_w * all.busy_low_s <= joules && joules <= r->pmax_w * all.busy_high_s))
 		return false;
 	for (unsigned i = 0; i < n; i++) {
-		power_bounds(&p[i], busy, joules, r, &l, &h);
+		power_bounds(&p[i], &all, joules, r, &l, &h);
 		both = both && fmax(l, p[i].low) <= fmin(h, p[i].high);
 		low += fmax(l, p[i].low);
 		high += fmin(h, p[i].high);
 	}
 	both = both && low <= joules && joules <= high;
 	for (unsigned i = 0; i < n; i++) {
-		power_bounds(&p[i], busy, joules, r, &l, &h);
+		power_bounds(&p[i], &all, joules, r, &l, &h);
 		p[i].low = both ? fmax(l, p[i].low) : fmin(l, p[i].low);
 		p[i].high = both ? fmin(h, p[i].high) : fmax(h, p[i].high);
 	}

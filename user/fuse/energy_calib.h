@@ -34,10 +34,10 @@ double calib_min__value(const struct calib_min *m);	/* NAN: not known yet */
 
 /*
  * The range of power of busy cores, from windows in which one step had a package. It is not told
- * before CALIB_STEPS different steps were seen, for what comes next may be like none of few, and is
- * told wider by CALIB_MARGIN on both sides.
+ * before CALIB_STEPS different steps were seen: the next of its kind is beyond either end of n with
+ * a probability of 2 / (n + 1). It is told wider by CALIB_MARGIN on both sides.
  */
-#define CALIB_STEPS  8
+#define CALIB_STEPS  40
 #define CALIB_MARGIN 1.25
 
 struct calib_range {

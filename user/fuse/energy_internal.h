@@ -11,15 +11,15 @@
 /* Of one amount, for one consumer. */
 struct portion {
 	double weight;
-	double busy_s; /* of cores: what a range of power is about */
-	double point;  /* J */
+	double busy_low_s, busy_high_s; /* of cores: what least and most power are about */
+	double point;			/* J */
 	double low, high;
 };
 
 /* What is known of the energy per weight, whatever the weights. */
 struct portion_range {
 	double ratio;	       /* it differs by so many times at most; INFINITY: nothing is known */
-	double pmin_w, pmax_w; /* per second of busy_s; NAN: not known */
+	double pmin_w, pmax_w; /* per second of those; NAN: not known */
 };
 
 /*
@@ -34,17 +34,22 @@ double portion__split(struct portion *p, unsigned n, double joules,
 struct tally {
 	double fixed, dynamic;
 	double low, high; /* of both, by what is not known of the split */
-	double parts;	  /* of packages and DRAM */
 	double gpu;
 	double other;			     /* of the rest of the node */
 	double act, act_low, act_high;	     /* dynamic of packages, DRAM and GPUs */
 	double share, share_low, share_high; /* of the cores of a package */
 	double held, held_low, held_high;    /* cores of the node */
 	double load, load_low, load_high;    /* of what follows the load, per joule */
-	double weight, busy_s, misses;	     /* on the whole node */
+	double weight, misses;		     /* on the whole node */
 	double q_f,
 		q_ff; /* its fraction f of counters with granularity q: sums of q^2 f, q^2 f^2 */
 	double total, sensor;
+};
+
+/* A counter: a package or its DRAM. Each is off by an error of its own. */
+struct part {
+	double joules;
+	double idle; /* of it, what is taken when idle */
 };
 
 /* One interval at work. Consumers are the steps, then the system, then nobody. */
@@ -54,11 +59,14 @@ struct energy_work {
 	struct tally *t;   /* [n + 1]: nobody last */
 	struct portion *p; /* [n] */
 	unsigned n;	   /* steps and the system */
-	double clock;	   /* mean of all that ran and was counted, cycles/s; NAN: none was */
-	double cores;	   /* of the node */
+	struct part *part; /* [nparts], at most two for each package */
+	double *of;	   /* [nparts][n + 1]: J of that of each */
+	unsigned nparts;
+	double clock; /* mean of all that ran and was counted, cycles/s; NAN: none was */
+	double cores; /* of the node */
 	double parts, gpu, other;
-	double steps; /* J of all of them */
-	double q_q;   /* sum of q^2 */
+	double parts_idle, other_idle; /* of that, what is taken when idle */
+	double steps;		       /* J of all of them */
 	bool measured, misses_known, dram_known;
 };
 

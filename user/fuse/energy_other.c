@@ -31,7 +31,7 @@ static void widen_by_misses(struct energy_work *w)
 {
 	for (unsigned i = 0; i < w->n; i++)
 		w->p[i].weight = w->t[i].misses;
-	portions_of_node(w, ENERGY_RATIO);
+	portions_of_node(w, ENERGY_RATIO_MISS);
 	for (unsigned i = 0; i < w->n; i++) {
 		w->t[i].load_low = fmin(w->t[i].load_low, w->p[i].low);
 		w->t[i].load_high = fmax(w->t[i].load_high, w->p[i].high);
@@ -94,32 +94,58 @@ void energy__split_other(struct energy_work *w)
 	w->other = in->node - parts;
 	find_load(w);
 	idle = isnan(in->other_idle_w) ? w->other : fmin(in->other_idle_w * in->seconds, w->other);
+	w->other_idle = idle;
 	give_other(w, idle, w->other - idle, !isnan(in->other_idle_w));
 }
 
+/* One consumer's part of what the node's sensor has, per joule too much: of a quick change, and of
+ * what is taken when idle. */
+struct slope {
+	double load, idle;
+};
+
+/* Idle powers were learnt from the same sensors, which were off by as much then. */
+static struct slope slope_of(const struct energy_work *w, double held, double load)
+{
+	if (!(w->other > 0))
+		return (struct slope){0, 0};
+	if (isnan(w->in->other_idle_w))
+		return (struct slope){held, held};
+	return (struct slope){load, held};
+}
+
 /*
- * What t is off by when the sensors are: to first order. The rest of the node is the node's sensor
- * less the others, so what one of these has too much the rest has too little.
+ * What a consumer is off by when the sensors are, to first order. The rest of the node is what the
+ * node's sensor says less the others, so what one of these has too much the rest has too little.
+ * Errors of packages and DRAM add up in the worst way, since nobody knows what they have in common;
+ * their granularity, the node's and the GPUs' errors do so in quadrature. of_part: J of each part.
  */
-static double sensor_error(const struct energy_work *w, const struct tally *t)
+static double sensor_error(const struct energy_work *w, struct slope s, double gpu,
+			   const double *of_part, size_t stride)
 {
 	const struct energy_input *in = w->in;
-	double o = w->other > 0 ? t->other / w->other : 0;
-	double node = w->other > 0 ? o * in->node * in->node_error : 0;
-	double parts = (t->parts - o * w->parts) * in->pkg_error;
-	double gpu = (t->gpu - o * w->gpu) * in->gpu_error;
-	double steps = fmax(t->q_ff - 2 * o * t->q_f + o * o * w->q_q, 0);
+	double idle = w->parts_idle + w->other_idle, parts = 0, sum;
+	double node = s.idle * idle + s.load * (in->node - idle);
 
-	return sqrt(node * node + parts * parts + gpu * gpu + steps);
+	sum = w->other > 0 ? pow(node * in->node_error, 2) + pow(s.load * in->node_off, 2) : 0;
+	sum += pow((gpu - s.load * w->gpu) * in->gpu_error, 2);
+	for (unsigned i = 0; i < w->nparts; i++) {
+		const struct part *p = &w->part[i];
+		double of = of_part[i * stride], q;
+
+		parts += fabs(of - s.idle * p->idle - s.load * (p->joules - p->idle));
+		q = in->pkg_step + p->joules / in->seconds * in->pkg_edge_s;
+		if (p->joules > 0) /* it is read at both ends */
+			sum += 2 * pow(q * (of / p->joules - s.load), 2);
+	}
+	return sqrt(sum + pow(parts * in->pkg_error, 2));
 }
 
 /* What all together are off by. */
 static double whole_error(const struct energy_work *w)
 {
-	struct tally all = {
-		.parts = w->parts, .gpu = w->gpu, .other = w->other, .q_f = w->q_q, .q_ff = w->q_q};
-
-	return sensor_error(w, &all);
+	return sensor_error(w, slope_of(w, 1, 1), w->gpu, &w->part[0].joules,
+			    sizeof(struct part) / sizeof(double));
 }
 
 void energy__finish(struct energy_work *w)
@@ -130,7 +156,8 @@ void energy__finish(struct energy_work *w)
 		struct tally *t = &w->t[i];
 
 		t->total = t->fixed + t->dynamic;
-		t->sensor = sensor_error(w, t);
+		t->sensor = sensor_error(w, slope_of(w, t->held / w->cores, t->load), t->gpu,
+					 &w->of[i], w->n + 1);
 		t->low = fmax(fmin(t->low, t->total) - t->sensor, 0);
 		t->high = fmax(t->high, t->total) + t->sensor;
 		low += t->low;

@@ -35,19 +35,22 @@ static bool counted(const struct energy_work *w, unsigned package)
 	return true;
 }
 
-/* Seconds at the mean clock. The voltage rises with the clock: a cycle takes more at a higher one.
- */
+/* Clock of one, of the mean. */
+static double clock_of(const struct energy_use *u, double mean)
+{
+	if (isnan(mean) || isnan(u->cycles) || !(u->run_s > 0))
+		return 1;
+	return fmin(fmax(u->cycles / u->run_s / mean, 1 / CLOCK_SPAN), CLOCK_SPAN);
+}
+
+/* Cycles, in seconds at the mean clock. */
 static double weight(const struct energy_use *u, double clock)
 {
-	double alone = u->run_s, f = 1;
+	double alone = u->run_s;
 
-	if (!(u->run_s > 0))
-		return 0;
 	if (!isnan(u->overlap_s))
 		alone -= (1 - ENERGY_SMT) * fmin(u->overlap_s, u->run_s);
-	if (!isnan(clock) && !isnan(u->cycles))
-		f = fmin(fmax(u->cycles / u->run_s / clock, 1 / CLOCK_SPAN), CLOCK_SPAN);
-	return alone * f * f;
+	return alone * clock;
 }
 
 struct portion_range energy__weigh(struct energy_work *w, unsigned package)
@@ -60,8 +63,12 @@ struct portion_range energy__weigh(struct energy_work *w, unsigned package)
 	for (unsigned i = 0; i < w->n; i++) {
 		const struct energy_use *u = energy__use(w, i, package);
 
-		w->p[i].weight = weight(u, cycles ? w->clock : NAN);
-		w->p[i].busy_s = energy__busy(u);
+		double clock = clock_of(u, cycles ? w->clock : NAN);
+
+		w->p[i].weight = weight(u, clock);
+		/* Powers were seen at usual clocks: voltage goes with it, that is its square. */
+		w->p[i].busy_low_s = energy__busy(u) * fmin(clock * clock, 1);
+		w->p[i].busy_high_s = energy__busy(u) * fmax(clock * clock, 1);
 	}
 	return (struct portion_range){.ratio = cycles ? ENERGY_RATIO : ENERGY_RATIO_RUN_TIME,
 				      .pmin_w = pk->pmin_w,
