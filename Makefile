@@ -151,6 +151,9 @@ $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lpthread
+$(B)/tests/tools/jpenergy: $(patsubst %.c,$(B)/%.o,tests/tools/jpenergy.c $(wildcard tests/energysim/*.c)) $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
 
 $(B)/tests/slurm/%.so: tests/slurm/%.c
 	$(call msg,CC,$@)

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define CPU_LAST 65535
 
@@ -19,8 +20,8 @@ static int read_cpu(const char **p, long *cpu)
 	return errno || *cpu > CPU_LAST ? -EINVAL : 0;
 }
 
-/* cpus NULL: they are counted only. */
-static int walk(const char *list, int *cpus, long max)
+/* bits may be NULL: only to count. */
+static int walk(const char *list, uint64_t *bits, long limit)
 {
 	long first, last, before = -1, n = 0;
 
@@ -35,11 +36,11 @@ static int walk(const char *list, int *cpus, long max)
 		}
 		if (first <= before || last < first)
 			return -EINVAL;
+		if (last >= limit)
+			return -ERANGE;
+		for (long i = first; bits && i <= last; i++)
+			bits[i / 64] |= 1ULL << (i % 64);
 		before = last;
-		if (cpus && last - first >= max - n)
-			return -E2BIG;
-		for (long cpu = first; cpus && cpu <= last; cpu++)
-			cpus[n + cpu - first] = (int)cpu;
 		n += last - first + 1;
 		if (*list == ',' && list[1])
 			list++;
@@ -51,10 +52,11 @@ static int walk(const char *list, int *cpus, long max)
 
 int cpulist__count(const char *list)
 {
-	return walk(list, NULL, 0);
+	return walk(list, NULL, CPU_LAST + 1);
 }
 
-int cpulist__expand(const char *list, int *cpus, unsigned max)
+int cpulist__read(const char *list, uint64_t *bits, unsigned n)
 {
-	return walk(list, cpus, max);
+	memset(bits, 0, ((size_t)n + 63) / 64 * sizeof(*bits));
+	return walk(list, bits, n);
 }

@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Cases that can be computed by hand. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fuse/energy.h"
+
+#define near(a, b) near_at(a, b, __LINE__)
+
+static void near_at(double is, double should, int line)
+{
+	if (fabs(is - should) > 1e-9 * fmax(fabs(should), 1))
+		fail_msg("line %d: is %.12g, should be %.12g", line, is, should);
+}
+
+/* One package of 10 cores, 20 W when idle, and 10 s: 200 J of it. */
+static struct energy_package package;
+static struct energy_use use[4], none;
+static struct energy_input in;
+static struct energy_share share[4];
+static struct energy_split out;
+static double gpu[4];
+
+static struct energy_use used(double run_s, double cycles, double alloc)
+{
+	return (struct energy_use){run_s, 0, cycles, NAN, alloc};
+}
+
+static int make(void **state)
+{
+	package = (struct energy_package){500, NAN, 20, NAN, 10, NAN, NAN};
+	none = used(0, NAN, NAN);
+	in = (struct energy_input){.seconds = 10,
+				   .node = NAN,
+				   .other_idle_w = NAN,
+				   .npackages = 1,
+				   .package = &package,
+				   .nsteps = 2,
+				   .use = use,
+				   .system = &none};
+	use[0] = used(20, 60e9, 4);
+	use[1] = used(20, 60e9, 2);
+	out = (struct energy_split){.step = share};
+	return 0;
+}
+
+static void split(void)
+{
+	assert_int_equal(energy__split(&in, &out), 0);
+	for (unsigned i = 0; i < in.nsteps; i++) {
+		assert_true(share[i].low >= 0);
+		assert_true(share[i].low <= share[i].total);
+		assert_true(share[i].total <= share[i].high);
+		near(share[i].total, share[i].fixed + share[i].dynamic);
+	}
+}
+
+/* 200 J static: 80, 40, and 80 of nobody's; 300 J dynamic: half each. With R = 6 a half may be
+ * from 300 / 7 to 300 * 6 / 7. */
+static void equal_work_on_unequal_cores(void **state)
+{
+	split();
+	near(share[0].fixed, 80);
+	near(share[1].fixed, 40);
+	near(out.unallocated, 80);
+	near(share[0].dynamic, 150);
+	near(share[1].dynamic, 150);
+	near(out.system, 0);
+	near(out.measured, 500);
+	near(share[0].low, 80 + 300 / 7.0);
+	near(share[0].high, 80 + 1800 / 7.0);
+	assert_true(out.weight == WEIGHT_CYCLES && out.static_known && out.alloc_known);
+	assert_true(!out.node_known && !out.clamped);
+}
+
+/* Twice the clock for the same time: twice the weight. */
+static void cycles_are_what_counts(void **state)
+{
+	use[0].cycles = 40e9;
+	use[1].cycles = 80e9;
+	split();
+	near(share[0].dynamic, 100);
+	near(share[1].dynamic, 200);
+}
+
+/* Not known of one step: time for all, and wider bounds. */
+static void without_cycles_by_time(void **state)
+{
+	use[0].cycles = NAN;
+	use[1].run_s = 60;
+	split();
+	assert_true(out.weight == WEIGHT_RUN_TIME);
+	near(share[0].dynamic, 75);
+	near(share[1].dynamic, 225);
+	near(share[0].low, 80 + 300 * 20 / (20 + 10 * 60.0));
+	near(share[0].high, 80 + 300 * 20 / (20 + 60 / 10.0));
+}
+
+/* The system's cycles are taken at the mean clock of the steps. */
+static void the_system_has_its_part(void **state)
+{
+	none.run_s = 10;
+	split();
+	near(out.system, 60);
+	near(share[0].dynamic, 120);
+	near(share[0].total + share[1].total + out.system + out.unallocated, 500);
+}
+
+/* 20 s beside a sibling weigh as 12. */
+static void a_busy_sibling_counts(void **state)
+{
+	use[0].overlap_s = 20;
+	split();
+	near(share[0].dynamic, 300 * 12 / 32.0);
+	near(share[1].dynamic, 300 * 20 / 32.0);
+}
+
+static void what_nobody_did_is_the_systems(void **state)
+{
+	use[0] = use[1] = used(0, 0, 1);
+	split();
+	near(out.system, 300);
+	near(share[0].total, 20);
+	near(out.unallocated, 160);
+}
+
+/* Less than the idle power: all of it is static. */
+static void less_than_idle(void **state)
+{
+	package.pkg = 100;
+	split();
+	near(share[0].fixed, 40);
+	near(share[0].dynamic, 0);
+	near(out.unallocated, 40);
+	near(share[0].low, share[0].high);
+}
+
+/* All is dynamic, but each may as well have what its cores would take. */
+static void without_idle_power(void **state)
+{
+	package.pkg_idle_w = NAN;
+	use[1].cycles = use[1].run_s = 0;
+	split();
+	assert_false(out.static_known);
+	near(share[0].dynamic, 500);
+	near(share[0].low, 200);
+	near(share[0].high, 500);
+	near(share[1].total, 0);
+	near(share[1].high, 100);
+	near(out.unallocated, 0);
+}
+
+/* It holds the two cores it kept busy, or all that nobody else has. */
+static void without_allocation(void **state)
+{
+	use[0].alloc_cores = NAN;
+	split();
+	assert_false(out.alloc_known);
+	near(share[0].fixed, 40);
+	near(share[1].fixed, 40);
+	near(out.unallocated, 120);
+	near(share[0].low, 40 + 300 / 7.0);
+	near(share[0].high, 160 + 1800 / 7.0);
+	near(share[1].high, 40 + 1800 / 7.0);
+}
+
+static void more_cores_than_there_are(void **state)
+{
+	use[0].alloc_cores = 15;
+	use[1].alloc_cores = 5;
+	split();
+	near(share[0].fixed, 150);
+	near(share[1].fixed, 50);
+	near(out.unallocated, 0);
+}
+
+/* 30 J idle by cores, 70 J by misses, 3 to 1. */
+static void dram_by_misses(void **state)
+{
+	package.pkg = NAN;
+	package.dram = 100;
+	package.dram_idle_w = 3;
+	use[0].misses = 3e9;
+	use[1].misses = 1e9;
+	split();
+	near(out.measured, 100);
+	near(share[0].total, 12 + 52.5);
+	near(share[1].total, 6 + 17.5);
+	near(share[1].low, 6 + 70 / 13.0);
+	near(share[1].high, 6 + 70 * 4 / 7.0);
+	use[1].misses = NAN;
+	split(); /* by cycles, and that says nothing */
+	near(share[1].total, 6 + 35);
+	near(share[1].low, 6);
+	near(share[1].high, 6 + 70);
+}
+
+/* 1000 J node: 500 package, 100 GPU, 400 other; of it 250 idle by cores, 150 by 150:150 (package)
+ * and 100 (GPU of the first). */
+static void the_rest_of_the_node(void **state)
+{
+	in.node = 1000;
+	in.other_idle_w = 25;
+	in.gpu = gpu;
+	gpu[0] = 100;
+	gpu[1] = NAN;
+	split();
+	assert_true(out.node_known);
+	near(share[0].fixed, 80 + 100);
+	near(share[0].dynamic, 150 + 100 + 150 * 250 / 400.0);
+	near(share[1].total, 40 + 50 + 150 + 150 * 150 / 400.0);
+	near(out.unallocated, 80 + 100);
+	in.other_idle_w = NAN;
+	split();
+	near(share[0].fixed, 80 + 160);
+	near(share[0].dynamic, 150 + 100);
+}
+
+static void gpus_of_nobody(void **state)
+{
+	in.gpu_unowned = 70;
+	split();
+	near(out.measured, 570);
+	near(out.unallocated, 80 + 70);
+}
+
+static void parts_above_the_node(void **state)
+{
+	in.node = 450;
+	in.node_error = 0.05;
+	split();
+	assert_true(out.clamped);
+	near(out.measured, 500);
+	near(share[0].total, 230);
+}
+
+/* All cores, nothing else ran: what the node's sensor is off by, whatever the parts' are. */
+static void alone_on_a_node(void **state)
+{
+	in.nsteps = 1;
+	use[0].alloc_cores = 10;
+	in.node = 1000;
+	in.node_error = 0.03;
+	in.pkg_error = 0.1;
+	in.pkg_step = 1;
+	split();
+	near(share[0].total, 1000);
+	near(share[0].low, 970);
+	near(share[0].high, 1030);
+	in.other_idle_w = 25;
+	split();
+	near(share[0].low, 970);
+	in.node = NAN;
+	in.pkg_step = 0.25;
+	in.pkg_edge_s = 0.001;
+	split(); /* 10 % of 500, and 250 mJ + 50 W for 1 ms at both ends */
+	near(share[0].total, 500);
+	near(share[0].high, 500 + sqrt(50 * 50 + 2 * 0.3 * 0.3));
+}
+
+/* 6 to 9 W of a busy core: 20 s take 120 to 180 J. */
+static void powers_that_were_seen_narrow(void **state)
+{
+	package.pmin_w = 6;
+	package.pmax_w = 9;
+	split();
+	near(share[0].low, 80 + 120);
+	near(share[0].high, 80 + 180);
+	use[1].cycles = 120e9;
+	split(); /* clocks of 2/3 and 4/3 of the mean */
+	near(share[0].low, 80 + 6 * 20 * 4 / 9.0);
+	near(share[1].high, 40 + 300 - 6 * 20 * 4 / 9.0);
+	near(share[1].dynamic, 200);
+	use[1].cycles = 60e9;
+	use[1].overlap_s = 20; /* 10 s of a core: 110 J at most, by weight 112.5 */
+	package.pmax_w = 11;
+	split();
+	near(share[1].dynamic, 110);
+	near(share[0].dynamic, 190);
+	use[1].overlap_s = 0;
+	package.pmin_w = 8; /* 320 J at least: that was not so, and is not used */
+	split();
+	near(share[0].low, 80 + 300 / 7.0);
+}
+
+static void three_of_which_one_is_bounded(void **state)
+{
+	in.nsteps = 3;
+	for (unsigned i = 0; i < 3; i++)
+		use[i] = used(i == 2 ? 40 : 20, NAN, 1);
+	use[2].overlap_s = 40;
+	package.pmin_w = 1;
+	package.pmax_w = 5.5; /* weights 20, 20, 24 for 20 s of a core each: 112.5 J are too many */
+	split();
+	near(share[2].dynamic, 110);
+	near(share[0].dynamic, 95);
+	near(share[1].dynamic, 95);
+}
+
+static void what_is_refused(void **state)
+{
+	static const double bad[] = {-1, INFINITY};
+
+	for (unsigned i = 0; i < 2; i++) {
+		double *fields[] = {&package.pkg,    &package.pkg_idle_w, &use[1].run_s,
+				    &in.node,	     &use[0].cycles,	  &in.pkg_error,
+				    &in.gpu_unowned, &in.seconds};
+
+		for (unsigned j = 0; j < sizeof(fields) / sizeof(fields[0]); j++) {
+			double was = *fields[j];
+
+			*fields[j] = bad[i];
+			assert_int_equal(energy__split(&in, &out), -EINVAL);
+			*fields[j] = was;
+		}
+	}
+	use[0].run_s = NAN;
+	assert_int_equal(energy__split(&in, &out), -EINVAL);
+	use[0].run_s = 1;
+	in.seconds = 0;
+	assert_int_equal(energy__split(&in, &out), -EINVAL);
+	in.seconds = 1;
+	package.pkg = NAN;
+	assert_int_equal(energy__split(&in, &out), -ENODATA);
+	in.node = 0;
+	assert_int_equal(energy__split(&in, &out), 0);
+	package.cores = 0;
+	assert_int_equal(energy__split(&in, &out), -EINVAL);
+}
+
+/* A node that only its BMC measures: idle power by cores, the rest by what they did. */
+static void only_the_node_is_measured(void **state)
+{
+	package.pkg = NAN;
+	in.node = 1000;
+	in.other_idle_w = 60;
+	split();
+	near(share[0].fixed, 240);
+	near(share[0].dynamic, 200);
+	near(share[0].low, 240 + 400 / 7.0);
+	near(share[0].high, 240 + 2400 / 7.0);
+	in.other_idle_w = NAN;
+	split();
+	near(share[0].total, 400);
+	near(share[1].total, 200);
+	near(share[1].high, 6000 / 7.0);
+}
+
+static void no_steps(void **state)
+{
+	in.nsteps = 0;
+	in.use = NULL;
+	split();
+	near(out.system, 300);
+	near(out.unallocated, 200);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(equal_work_on_unequal_cores, make),
+		cmocka_unit_test_setup(cycles_are_what_counts, make),
+		cmocka_unit_test_setup(without_cycles_by_time, make),
+		cmocka_unit_test_setup(the_system_has_its_part, make),
+		cmocka_unit_test_setup(a_busy_sibling_counts, make),
+		cmocka_unit_test_setup(what_nobody_did_is_the_systems, make),
+		cmocka_unit_test_setup(less_than_idle, make),
+		cmocka_unit_test_setup(without_idle_power, make),
+		cmocka_unit_test_setup(without_allocation, make),
+		cmocka_unit_test_setup(more_cores_than_there_are, make),
+		cmocka_unit_test_setup(dram_by_misses, make),
+		cmocka_unit_test_setup(the_rest_of_the_node, make),
+		cmocka_unit_test_setup(gpus_of_nobody, make),
+		cmocka_unit_test_setup(parts_above_the_node, make),
+		cmocka_unit_test_setup(alone_on_a_node, make),
+		cmocka_unit_test_setup(powers_that_were_seen_narrow, make),
+		cmocka_unit_test_setup(three_of_which_one_is_bounded, make),
+		cmocka_unit_test_setup(what_is_refused, make),
+		cmocka_unit_test_setup(only_the_node_is_measured, make),
+		cmocka_unit_test_setup(no_steps, make),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How far off the power of a node is that a slow sensor gave: it averages over a time and tells it
+ * late, so while power changes it is another moment's. What changes is seen by quick sensors.
+ */
+#ifndef JP_FUSE_ENERGY_LAG_H
+#define JP_FUSE_ENERGY_LAG_H
+
+#define LAG_KEPT 64 /* intervals that are looked back on at most */
+
+struct energy_lag {
+	struct {
+		double seconds, watts;
+	} past[LAG_KEPT];
+	unsigned n, next;
+};
+
+/* After each interval: what the quick sensors (packages, DRAM, GPUs) saw, W; NAN: nothing. */
+void energy_lag__add(struct energy_lag *lag, double seconds, double watts);
+
+/*
+ * J for energy_input.node_off: step is what the slow sensor's numbers go by, W; late_s the time
+ * from the oldest moment that is in its value to now: period + averaging + lag. In quadrature half
+ * a step and how far power in that time was from what it was in the last interval.
+ */
+double energy_lag__off(const struct energy_lag *lag, double step, double late_s);
+
+#endif
