@@ -9,6 +9,7 @@
 #include <math.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "sensor/rapl.h"
 #include "sensor/sources.h"
 #include "tests/unit/sensors.h"
@@ -468,6 +469,67 @@ static void events_that_end_are_opened_again(void **state)
 	fake_end(kernel_open);
 }
 
+/* Not the function that refuses trees other than /sys. */
+static int real_open(struct perf_event_attr *attr, int cpu, int group_fd)
+{
+	return kernel_open(attr, cpu, group_fd);
+}
+
+/* A PMU whose events are the kernel's clock, which counts ns while a CPU's event is on. */
+static void make_clock_pmu(struct machine *m)
+{
+#define PMU "sys/bus/event_source/devices/power/"
+	machine_make(m, "intel-2s");
+	machine_put(m, PMU "type", "1");
+	machine_put(m, PMU "cpumask", "0");
+	machine_put(m, PMU "events/energy-pkg", "event=0x00");
+	machine_put(m, PMU "events/energy-pkg.scale", "1e-9");
+	machine_put(m, PMU "events/energy-ram", "event=0x00");
+	machine_put(m, PMU "events/energy-ram.scale", "1e-9");
+	machine_remove(m, POWERCAP);
+	machine_remove(m, "dev");
+#undef PMU
+}
+
+static void check_clock_pmu(struct source *src)
+{
+	uint64_t before_open = clock__boot_ns(), open, before_read, after;
+
+	open_as(src, &sensor_rapl);
+	open = clock__boot_ns();
+	is_named(src, "package-0 dram-0");
+	usleep(20000);
+	before_read = clock__boot_ns();
+	assert_int_equal(src->ops->read(src->s, src->v), 0);
+	after = clock__boot_ns();
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(src->v[i].quality, READING_GOOD);
+		assert_in_range(src->v[i].time_ns, before_read, after);
+		assert_true(src->v[i].value * 1e9 >= (double)(before_read - open) * 0.99);
+		assert_true(src->v[i].value * 1e9 <= (double)(after - before_open) * 1.01);
+	}
+}
+
+static void the_kernels_own_events_are_read(void **state)
+{
+	struct source src = {};
+	char why[256];
+	int err;
+
+	make_clock_pmu(&src.m);
+	rapl_event_open = real_open;
+	rapl_clock = clock__boot_ns;
+	err = sensor_rapl.probe(&src.m.roots, why, sizeof(why));
+	if (!err)
+		check_clock_pmu(&src);
+	end(&src);
+	rapl_event_open = kernel_open;
+	rapl_clock = test_clock;
+	if (err == -EACCES)
+		skip();
+	assert_int_equal(err, 0);
+}
+
 static void all_ways_denied(struct machine *m)
 {
 	char why[256];
@@ -722,6 +784,7 @@ int main(void)
 		cmocka_unit_test(perf_events_come_first),
 		cmocka_unit_test(perf_events_are_never_late),
 		cmocka_unit_test(events_that_end_are_opened_again),
+		cmocka_unit_test(the_kernels_own_events_are_read),
 		cmocka_unit_test(the_next_way_is_tried_where_one_is_denied),
 		cmocka_unit_test(cores_are_a_source_of_their_own),
 		cmocka_unit_test(registers_of_intel),
