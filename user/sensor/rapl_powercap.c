@@ -211,8 +211,10 @@ static int powercap_open(struct rapl *r, char *why, size_t len)
 	struct zone *zones;
 	unsigned n;
 
-	if (r->cores)
-		return say(why, len, -ENOENT);
+	if (r->cores) {
+		snprintf(why, len, "has no single cores");
+		return -ENOENT;
+	}
 	err = find_zones(r, &zones, &n);
 	if (err)
 		return say(why, len, err);
