@@ -19,6 +19,7 @@ PAGES = (("jobprofd.8", ["jobprofd", "--help"]), ("jobprof-dump.8", ["jobprof-du
          ("jobprof.1", ["jobprof", "mark", "--help"]), ("jobprof.1", ["jobprof", "emit", "--help"]),
          ("jobprof.1", ["jobprof", "live", "--help"]),
          ("jobprof.1", ["jobprof", "merge", "--help"]),
+         ("jobprof.1", ["jobprof", "sensors", "--help"]),
          ("sh5util.1", ["sh5util", "--help"]))
 
 

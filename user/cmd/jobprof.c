@@ -26,6 +26,7 @@ static const struct verb verbs[] = {
 	{"mark", verb_mark, "a named instant into the profile of this step"},
 	{"merge", verb_merge, "the node-step files of a job into one job file"},
 	{"run", verb_run, "run a command and profile it"},
+	{"sensors", verb_sensors, "what this node measures of energy, power and the like"},
 	{"show", verb_show, "one page about a node-step or job file"},
 };
 

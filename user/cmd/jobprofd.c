@@ -14,12 +14,14 @@
 #include <unistd.h>
 
 #include "base/config.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/daemon.h"
 #include "daemon/events.h"
 #include "job/hier.h"
 #include "job/layout.h"
+#include "sensor/sensor.h"
 #include "store/series.h"
 
 #define DEFAULT_CONFIG JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
@@ -82,6 +84,24 @@ static void check_hierarchies(void)
 	free(h);
 }
 
+/* Sources of readings that are there; those that may not be read say what to do. */
+static void check_sensors(void)
+{
+	static const struct sensor_roots roots = {"/sys", "/proc", "/dev", NULL};
+	char why[256];
+	unsigned i;
+	int err;
+
+	for (i = 0; i < n_sensor_sources; i++) {
+		err = sensor_sources[i]->probe(&roots, why, sizeof(why));
+		if (err == -ENOENT)
+			continue;
+		printf("sensor %-13s %-5s ", sensor_sources[i]->name, err ? "no" : "yes");
+		print__escaped(stdout, why);
+		printf("  %s\n", sensor_sources[i]->doc);
+	}
+}
+
 /* Each row: present or not, how that was found out, what degrades without it. */
 static int check_features(const char *btf)
 {
@@ -100,6 +120,7 @@ static int check_features(const char *btf)
 		missing += f[i].required && f[i].state != 1;
 	}
 	check_hierarchies();
+	check_sensors();
 	if (geteuid())
 		log_warn("not root: what needs privileges shows as absent");
 	if (missing)

@@ -13,5 +13,6 @@ int verb_extract(int argc, char **argv);
 int verb_mark(int argc, char **argv);
 int verb_emit(int argc, char **argv);
 int verb_live(int argc, char **argv);
+int verb_sensors(int argc, char **argv);
 
 #endif

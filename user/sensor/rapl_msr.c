@@ -43,9 +43,11 @@ static int open_cpu(const struct rapl *r, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-static int read_msr(int fd, uint32_t reg, uint64_t *v)
+/* The device counts registers. A recorded tree has a file, which has 8 bytes for each. */
+static int read_msr(const struct rapl *r, int fd, uint32_t reg, uint64_t *v)
 {
-	ssize_t n = pread(fd, v, sizeof(*v), reg);
+	off_t at = strcmp(r->roots.dev, "/dev") ? (off_t)reg * (off_t)sizeof(*v) : reg;
+	ssize_t n = pread(fd, v, sizeof(*v), at);
 
 	if (n < 0)
 		return -errno;
@@ -70,12 +72,12 @@ static double unit_of(enum sensor_part part, double unit, const struct rapl_mode
 }
 
 /* The highest power that the package's own register names, where it is more than is known. */
-static void set_pmax(struct rapl_counter *c, int fd, uint64_t units)
+static void set_pmax(const struct rapl *r, struct rapl_counter *c, int fd, uint64_t units)
 {
 	uint64_t info;
 	double w;
 
-	if (read_msr(fd, INTEL_POWER_INFO, &info))
+	if (read_msr(r, fd, INTEL_POWER_INFO, &info))
 		return;
 	w = ldexp((double)(info >> 32 & 0x7fff), -(int)(units & 0xf));
 	if (w > c->pmax_w && w < PMAX_SANE_W)
@@ -91,7 +93,7 @@ static int add_counter(struct rapl *r, const struct msr_counter *reg, const stru
 	uint64_t v;
 	int err = 0;
 
-	if (read_msr(fd, reg->reg, &v) || !(v & (RANGE - 1)))
+	if (read_msr(r, fd, reg->reg, &v) || !(v & (RANGE - 1)))
 		return 0;
 	c = rapl__add(r, reg->part, p->package, p->die, p->cpu, &err);
 	if (!c)
@@ -103,7 +105,7 @@ static int add_counter(struct rapl *r, const struct msr_counter *reg, const stru
 	c->unit = unit_of(reg->part, energy_unit(units, &m), &m);
 	r->channels[r->n - 1].step = c->unit;
 	if (r->cpus.vendor == VENDOR_INTEL && reg->part == PART_PACKAGE)
-		set_pmax(c, fd, units);
+		set_pmax(r, c, fd, units);
 	return 1;
 }
 
@@ -118,7 +120,7 @@ static int add_counters(struct rapl *r, const struct cpu_place *p)
 	if (fd < 0)
 		return fd;
 	rapl_model__find(&m, &r->cpus);
-	one = read_msr(fd, unit_reg, &units);
+	one = read_msr(r, fd, unit_reg, &units);
 	if (!one && energy_unit(units, &m) > 0) {
 		for (unsigned i = 0; one >= 0 && i < N_REGISTERS; i++) {
 			if (registers[i].vendor != r->cpus.vendor ||
@@ -215,7 +217,7 @@ static int read_count(struct rapl *r, struct rapl_counter *c, uint64_t *count)
 	int err = c->fd < 0 ? reopen(r, c) : 0;
 
 	if (!err)
-		err = read_msr(c->fd, c->reg, count);
+		err = read_msr(r, c->fd, c->reg, count);
 	*count &= RANGE - 1;
 	return err;
 }

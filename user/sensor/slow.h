@@ -38,10 +38,11 @@ int slow__start(struct slow **out, const struct sensor_ops *ops, const struct se
  * values, and what it has more is not shown. */
 unsigned slow__channels(struct slow *s, const struct sensor_channel **out);
 /*
- * The last values, of slow__channels(); those that were given before are READING_REPEATED. 0;
- * -EAGAIN: there are none yet; -ETIMEDOUT: it hangs; else why it could not be opened or read. Never
- * waits for the source. It is also what notices that a call takes too long, and what tries again:
- * one thread calls it, now and then.
+ * The last values, as many as slow__channels() said last; those that were given before are
+ * READING_REPEATED. 0; -EAGAIN: there are none yet, or slow__channels() has not said how many;
+ * -ETIMEDOUT: it hangs; else why it could not be opened or read. Never waits for the source. It is
+ * also what notices that a call takes too long, and what tries again: one thread calls it, now and
+ * then.
  */
 int slow__read(struct slow *s, struct sensor_value *values);
 /* Ends the thread and frees all; waits for it at most 1 s, and if it hangs, not at all. */

@@ -1,0 +1,261 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""jobprof sensors on machines made of files, and on this one."""
+
+import pwd
+import select
+
+from lib import *
+
+NOBODY = pwd.getpwnam("nobody").pw_uid
+POWERCAP = "sys/class/powercap/"
+
+
+def put(root, path, text):
+    """In one write, and never empty: the reader has the file open."""
+    full = os.path.join(root, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    fd = os.open(full, os.O_WRONLY | os.O_CREAT, 0o644)
+    os.ftruncate(fd, os.write(fd, b"%s\n" % str(text).encode()))
+    os.close(fd)
+
+
+def put_register(root, path, reg, value):
+    full = os.path.join(root, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    fd = os.open(full, os.O_WRONLY | os.O_CREAT, 0o600)
+    os.pwrite(fd, value.to_bytes(8, "little"), reg * 8)
+    os.close(fd)
+
+
+def machine(name):
+    """The tree of tests/data/sensors/NAME.tree; its README says how they are written."""
+    root = tmpdir(name)
+    os.chmod(root, 0o755)
+    os.chmod(TMP, 0o755)
+    with open(os.path.join(ROOT, "tests/data/sensors", name + ".tree")) as f:
+        lines = [l.rstrip("\n") for l in f if l.strip() and l[0] != "#"]
+    for line in lines:
+        path, text = line.split(" ", 1)
+        if "@" in path:
+            path, reg = path.split("@")
+            put_register(root, path, int(reg, 16), int(text, 16))
+        else:
+            put(root, path, text.replace("\\n", "\n"))
+    return root
+
+
+def sensors(*args, status=0, **kw):
+    p = subprocess.run([JOBPROF, "sensors"] + list(args), capture_output=True, text=True,
+                       timeout=60, **kw)
+    if p.returncode != status:
+        raise Failed("sensors %s: status %d: %s%s"
+                     % (" ".join(args), p.returncode, p.stdout, p.stderr))
+    return p.stdout if not status else p.stderr
+
+
+class Watch:
+    """`jobprof sensors --watch` on a tree: its objects, one after the other."""
+
+    def __init__(self, root, source="rapl"):
+        self.source = source
+        self.proc = start([JOBPROF, "sensors", "--json", "--watch", "0.1", "--root", root],
+                          stdout=subprocess.PIPE, bufsize=0)
+        self.buffer = b""
+
+    def _line(self):
+        while b"\n" not in self.buffer:
+            if not select.select([self.proc.stdout], [], [], 30)[0]:
+                raise Failed("no line in 30 s")
+            got = os.read(self.proc.stdout.fileno(), 65536)
+            if not got:
+                raise Failed("it ended with %s" % self.proc.wait())
+            self.buffer += got
+        line, self.buffer = self.buffer.split(b"\n", 1)
+        return json.loads(line)
+
+    def next(self):
+        """Channels by name."""
+        for s in self._line()["sources"]:
+            if s["name"] == self.source:
+                return {c["name"]: c for c in s["channels"]}
+        raise Failed("no source %s" % self.source)
+
+    def until(self, name, cond):
+        """The first round in which the channel is so, and the one before."""
+        before = None
+        for _ in range(100):
+            now = self.next()
+            if cond(now[name]):
+                return now, before
+            before = now
+        raise Failed("%s is never so: %s" % (name, now[name]))
+
+    def end(self):
+        self.proc.send_signal(signal.SIGTERM)
+        # What it has written so far must not keep it from ending.
+        while self.proc.stdout.read(65536):
+            pass
+        is_equal("watching_ends_with_0", self.proc.wait(10), 0)
+
+
+def parts_and_ways_are_listed():
+    want = {
+        "intel-2s": ("rapl", "powercap: 2 package, 2 dram",
+                     ["package-1", "dram-1", "package-0", "dram-0"]),
+        "amd-2s": ("rapl", "powercap: 2 package", ["package-0", "package-1"]),
+        "amd-cores": ("rapl-cores", "msr: 2 core", ["core-0", "core-1"]),
+        "intel-client": ("rapl", "powercap: 1 platform, 1 package, 1 cores, 1 uncore, 1 dram",
+                         ["package-0", "cores-0", "uncore-0", "dram-0", "psys"]),
+        "intel-spr": ("rapl", "msr: 1 platform, 1 package, 1 dram",
+                      ["package-0", "dram-0", "psys"]),
+    }
+    for name, (source, way, channels) in want.items():
+        root = machine(name)
+        all_ = json.loads(sensors("--json", "--root", root))["sources"]
+        s = [x for x in all_ if x["name"] == source]
+        is_equal("way_of_" + name, [x["way"] for x in s], [way])
+        is_equal("channels_of_" + name, [c["name"] for c in s[0]["channels"]], channels)
+        bad = [c for c in s[0]["channels"] if c["unit"] != "J" or c["rate_unit"] != "W"
+               or c["quality"] != "good" or c["value"] != 0 or c["rate"] != 0]
+        is_equal("values_of_" + name, bad, [])
+        text = sensors("--root", root)
+        is_true("text_of_" + name, all(c in text for c in channels) and
+                "%s: %s\n" % (source, way) in text, text)
+
+
+def joules_and_watts_follow_the_files():
+    root = machine("intel-2s")
+    w = Watch(root)
+    w.next()
+    put(root, POWERCAP + "intel-rapl:1/energy_uj", 1000000000 + 30000000)
+    # A count past its range, 262143328850 uJ, is 0; the counter stood at 262143000000.
+    put(root, POWERCAP + "intel-rapl:0/energy_uj", 20000000)
+    now, _ = w.until("package-0", lambda c: c["value"] != 0)
+    # The files are not written at one instant.
+    if now["package-1"]["value"] == 0:
+        now, _ = w.until("package-1", lambda c: c["value"] != 0)
+    is_near("joules", now["package-0"]["value"], 30, 1e-12)
+    is_near("joules_over_a_wrap", now["package-1"]["value"], 20.328851, 1e-12)
+    a = w.next()["package-0"]
+    put(root, POWERCAP + "intel-rapl:1/energy_uj", 1000000000 + 60000000)
+    now, before = w.until("package-0", lambda c: c["value"] > 30.5)
+    a, b = before["package-0"] if before else a, now["package-0"]
+    is_near("watts", b["rate"], 30 / ((b["boot_ns"] - a["boot_ns"]) / 1e9), 1e-9)
+    put(root, POWERCAP + "intel-rapl:1/energy_uj", 1000)
+    now, _ = w.until("package-0", lambda c: c["quality"] == "gap")
+    is_true("a_jump_back_has_no_rate", now["package-0"]["rate"] is None and
+            now["package-0"]["value"] == b["value"], now["package-0"])
+    w.end()
+
+
+def a_package_that_vanishes_has_no_value():
+    root = machine("amd-2s")
+    w = Watch(root)
+    w.next()
+    with open(os.path.join(root, POWERCAP + "intel-rapl:1/energy_uj"), "w"):
+        pass
+    now, _ = w.until("package-1", lambda c: c["quality"] != "good")
+    is_true("it_is_null", now["package-1"]["value"] is None and
+            now["package-1"]["quality"] == "none" and now["package-0"]["quality"] == "good",
+            now)
+    put(root, POWERCAP + "intel-rapl:1/energy_uj", 5000000)
+    now, _ = w.until("package-1", lambda c: c["quality"] != "none")
+    is_equal("it_comes_back_as_a_gap", now["package-1"]["quality"], "gap")
+    w.until("package-1", lambda c: c["quality"] == "good")
+    w.end()
+
+
+def who_may_not_read_is_told_what_to_do():
+    if os.geteuid():
+        raise Skipped("needs root, to become nobody")
+    root = machine("intel-client")
+    for path in glob.glob(os.path.join(root, POWERCAP, "*/energy_uj")):
+        os.chmod(path, 0o400)
+
+    def nobody():
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+    # Where nobody may not go there is no test.
+    if subprocess.run(["test", "-x", JOBPROF], preexec_fn=nobody).returncode:
+        raise Skipped("nobody may not start %s" % JOBPROF)
+    text = sensors("--root", root, preexec_fn=nobody)
+    is_true("denied_text", "rapl: not permitted: powercap: energy_uj: not permitted: run as root"
+            in text and "package" not in text, text)
+    got = json.loads(sensors("--root", root, "--json", preexec_fn=nobody))["sources"]
+    is_equal("denied_json", [(s["name"], s["state"], s["channels"]) for s in got],
+             [("rapl", "not permitted", [])])
+
+
+def nothing_there_is_no_error():
+    root = tmpdir("empty")
+    text = sensors("--root", root)
+    is_true("nothing_there_says_so", text.startswith("none of the sensors that jobprof knows"),
+            text)
+    text = sensors("--root", root, "--all")
+    is_true("all_says_why", "rapl: not there: perf events: no PMU" in text, text)
+    is_equal("nothing_in_json", json.loads(sensors("--root", root, "--json")), {"sources": []})
+    text = sensors("--root", machine("vm"), "--all")
+    is_true("registers_of_0_are_none", "rapl: not there:" in text and
+            "the registers read 0 or do not exist" in text, text)
+
+
+def kernel_has_rapl():
+    """Told by the kernel's own trees; None where registers would have to be understood."""
+    events = glob.glob("/sys/bus/event_source/devices/power*/events/energy-*")
+    if events or glob.glob("/sys/class/powercap/intel-rapl:*"):
+        return True
+    return None if glob.glob("/dev/cpu/*/msr") else False
+
+
+def this_machine():
+    has = kernel_has_rapl()
+    if has is None:
+        raise Skipped("no driver for RAPL, and an msr device: what is behind it is not known here")
+    names = [s["name"] for s in json.loads(sensors("--json"))["sources"]]
+    is_equal("rapl_is_listed_where_it_is", "rapl" in names, has)
+    p = subprocess.run([os.path.join(BUILD, "jobprofd"), "--check"], capture_output=True,
+                       text=True, timeout=60)
+    is_equal("jobprofd_check_has_it_where_it_is", "\nsensor rapl " in p.stdout, has)
+
+
+def jobprofd_checks_sensors():
+    """With a made-up machine's /sys, seen by this process alone."""
+    if os.geteuid():
+        raise Skipped("needs root, for mounts of its own")
+    root = machine("intel-2s")
+    shutil.rmtree(os.path.join(root, "sys/bus"))
+    script = ('mount --bind "$1/sys" /sys && mount --bind "$1/proc/cpuinfo" /proc/cpuinfo && '
+              'exec "$2" --check')
+    p = subprocess.run(["unshare", "-m", "sh", "-c", script, "sh", root,
+                        os.path.join(BUILD, "jobprofd")], capture_output=True, text=True,
+                       timeout=60)
+    if "mount" in p.stderr or "unshare" in p.stderr:
+        raise Skipped(p.stderr)
+    line = [l for l in p.stdout.splitlines() if l.startswith("sensor rapl ")]
+    is_true("check_names_what_is_there", len(line) == 1 and
+            line[0].split()[2] == "yes" and "powercap: 2 package, 2 dram" in line[0], p.stdout)
+
+
+def wrong_words_are_refused():
+    for args, status, why in (
+            (["--watch", "0"], 2, "--watch: \"0\" is not a number of seconds"),
+            (["--watch", "x"], 2, "--watch"), (["more"], 2, "usage"), (["--nope"], 2, "usage"),
+            (["--root", "/nonexistent"], 1, "--root: /nonexistent: No such file"),
+            (["--root", "/dev/null"], 1, "--root: /dev/null: Not a directory")):
+        got = sensors(*args, status=status)
+        is_true("refused_" + "_".join(args).strip("-"), why in got, got)
+
+
+run_tests([
+    parts_and_ways_are_listed,
+    joules_and_watts_follow_the_files,
+    a_package_that_vanishes_has_no_value,
+    who_may_not_read_is_told_what_to_do,
+    nothing_there_is_no_error,
+    this_machine,
+    jobprofd_checks_sensors,
+    wrong_words_are_refused,
+])

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprof sensors: what this node measures besides what the kernel counts. */
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/sensors.h"
+#include "cmd/verbs.h"
+
+#define WATCH_MIN 0.1
+#define WATCH_MAX 86400.0
+#define ONCE_S	  1.0  /* between the two readings that rates are made of */
+#define PATIENCE  10.0 /* s that slow sources have for their first answer */
+
+struct args {
+	double watch; /* seconds between rounds; 0: one round */
+	const struct sensors_format *format;
+	bool all;
+	struct sensor_roots roots;
+	char sys[PATH_MAX], proc[PATH_MAX], dev[PATH_MAX], lib[PATH_MAX];
+};
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+static int usage(FILE *out)
+{
+	fprintf(out,
+		"usage: jobprof sensors [-w S] [--json] [-a] [--root DIR]\n\n"
+		"What this node measures of energy, power and the like: each source, the way it\n"
+		"is read, its channels with their values, rates and how good they are.\n\n"
+		"  -w, --watch S    again every S seconds, 0.1 to 86400; else once, after 1 s\n"
+		"      --json       as JSON, with --watch one object in a line\n"
+		"  -a, --all        also the sources that are not there, and why\n"
+		"      --root DIR   sys, proc, dev and lib of a recorded machine below DIR\n");
+	return out == stdout ? 0 : 2;
+}
+
+static int set_watch(struct args *a, const char *text)
+{
+	if (!parse_double(text, &a->watch) && a->watch >= WATCH_MIN && a->watch <= WATCH_MAX)
+		return 0;
+	log_error("--watch: \"%s\" is not a number of seconds from %g to %g", text, WATCH_MIN,
+		  WATCH_MAX);
+	return 2;
+}
+
+static int set_root(struct args *a, const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!realpath(dir, path) || stat(path, &st) ||
+	    (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
+		log_error("--root: %s: %s", dir, strerror(errno));
+		return 1;
+	}
+	if (strlen(path) + 8 > sizeof(path)) {
+		log_error("--root: %s: %s", dir, strerror(ENAMETOOLONG));
+		return 1;
+	}
+	if (!strcmp(path, "/"))
+		return 0;
+	snprintf(a->sys, sizeof(a->sys), "%.*s/sys", PATH_MAX - 8, path);
+	snprintf(a->proc, sizeof(a->proc), "%.*s/proc", PATH_MAX - 8, path);
+	snprintf(a->dev, sizeof(a->dev), "%.*s/dev", PATH_MAX - 8, path);
+	snprintf(a->lib, sizeof(a->lib), "%.*s/lib", PATH_MAX - 8, path);
+	a->roots = (struct sensor_roots){a->sys, a->proc, a->dev, a->lib};
+	return 0;
+}
+
+/* -1: done. */
+static int parse_args(struct args *a, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"watch", required_argument, NULL, 'w'}, {"json", no_argument, NULL, 'j'},
+		{"all", no_argument, NULL, 'a'},	 {"root", required_argument, NULL, 'r'},
+		{"help", no_argument, NULL, 'h'},	 {0},
+	};
+	int o, status = 0;
+
+	a->format = &sensors_text;
+	a->roots = (struct sensor_roots){"/sys", "/proc", "/dev", NULL};
+	while (!status && (o = getopt_long(argc, argv, "w:ah", options, NULL)) != -1) {
+		if (o == 'w')
+			status = set_watch(a, optarg);
+		else if (o == 'j')
+			a->format = &sensors_json;
+		else if (o == 'a')
+			a->all = true;
+		else if (o == 'r')
+			status = set_root(a, optarg);
+		else
+			return usage(o == 'h' ? stdout : stderr) ? 2 : -1;
+	}
+	return status || optind == argc ? status : usage(stderr);
+}
+
+static void close_source(struct source *s)
+{
+	s->ops->close(s->fast);
+	slow__stop(s->slow);
+	free(s->now);
+	free(s->before);
+}
+
+/* Channels of a slow source are known once it has answered. */
+static void take_channels(struct source *s)
+{
+	if (s->n)
+		return;
+	if (s->slow)
+		s->n = slow__channels(s->slow, &s->ch);
+	else
+		s->n = s->ops->channels(s->fast, &s->ch);
+	s->now = calloc(s->n + 1, sizeof(*s->now));
+	s->before = calloc(s->n + 1, sizeof(*s->before));
+	if (s->now && s->before)
+		return;
+	s->err = -ENOMEM;
+	s->n = 0;
+}
+
+static void open_source(struct source *s, const struct args *a)
+{
+	struct slow_opts opts = SLOW_DEFAULTS;
+
+	if (a->watch > 0 && a->watch < 1)
+		opts.period_ns = (uint64_t)(a->watch * 1e9);
+	s->err = s->ops->probe(&a->roots, s->why, sizeof(s->why));
+	s->absent = s->err == -ENOENT;
+	if (s->err)
+		return;
+	if (s->ops->slow)
+		s->err = slow__start(&s->slow, s->ops, &a->roots, &opts);
+	else
+		s->err = s->ops->open(&s->fast, &a->roots);
+	if (s->err)
+		snprintf(s->why, sizeof(s->why), "cannot be opened: %s", strerror(-s->err));
+	else if (s->fast)
+		take_channels(s);
+}
+
+static void read_slow(struct source *s)
+{
+	const struct sensor_channel *ch;
+
+	if (!s->n && slow__channels(s->slow, &ch)) {
+		free(s->now);
+		free(s->before);
+		take_channels(s);
+	}
+	s->err = slow__read(s->slow, s->now);
+}
+
+static void read_source(struct source *s)
+{
+	if (s->n)
+		memcpy(s->before, s->now, s->n * sizeof(*s->now));
+	if (s->slow)
+		read_slow(s);
+	else if (s->fast)
+		s->ops->read(s->fast, s->now);
+}
+
+static void wait_s(double s)
+{
+	struct timespec ts = {.tv_sec = (time_t)s,
+			      .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)};
+
+	if (!ended)
+		nanosleep(&ts, NULL);
+}
+
+static bool is_waited_for(const struct source *s, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (s[i].slow && s[i].err == -EAGAIN)
+			return true;
+	return false;
+}
+
+/* The first readings: all that are open, and slow ones within their time. */
+static void begin(struct source *s, unsigned n)
+{
+	double left = PATIENCE;
+
+	for (unsigned i = 0; i < n; i++)
+		read_source(&s[i]);
+	while (is_waited_for(s, n) && left > 0 && !ended) {
+		wait_s(0.02);
+		left -= 0.02;
+		for (unsigned i = 0; i < n; i++)
+			if (s[i].slow && s[i].err == -EAGAIN)
+				read_source(&s[i]);
+	}
+}
+
+static int show(struct source *s, unsigned n, const struct args *a)
+{
+	double interval = a->watch > 0 ? a->watch : ONCE_S;
+	bool open = false;
+	int err;
+
+	for (unsigned i = 0; i < n; i++)
+		open |= s[i].fast || s[i].slow;
+	if (open)
+		begin(s, n);
+	do {
+		if (open || a->watch > 0)
+			wait_s(interval);
+		for (unsigned i = 0; i < n; i++)
+			read_source(&s[i]);
+		if (a->watch > 0 && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[2J", stdout);
+		err = a->format->print(stdout, s, n, a->all, a->watch > 0);
+	} while (!err && !fflush(stdout) && a->watch > 0 && !ended);
+	if (err)
+		log_error("cannot write what was read: %s", strerror(-err));
+	return err ? 1 : 0;
+}
+
+int verb_sensors(int argc, char **argv)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+	struct source *s;
+	struct args a = {};
+	int status = parse_args(&a, argc, argv);
+
+	if (status)
+		return status < 0 ? 0 : status;
+	s = calloc(n_sensor_sources + 1, sizeof(*s));
+	if (!s) {
+		log_error("%s", strerror(ENOMEM));
+		return 1;
+	}
+	if (a.watch > 0) {
+		sigaction(SIGINT, &sa, NULL);
+		sigaction(SIGTERM, &sa, NULL);
+	}
+	for (unsigned i = 0; i < n_sensor_sources; i++) {
+		s[i].ops = sensor_sources[i];
+		open_source(&s[i], &a);
+	}
+	status = show(s, n_sensor_sources, &a);
+	for (unsigned i = 0; i < n_sensor_sources; i++)
+		close_source(&s[i]);
+	free(s);
+	return status;
+}

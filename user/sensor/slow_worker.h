@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The thread behind a slow source. Only slow.c knows of it. */
+#ifndef JP_SENSOR_SLOW_WORKER_H
+#define JP_SENSOR_SLOW_WORKER_H
+
+#include <pthread.h>
+
+#include "sensor/sensor.h"
+
+/* One thread and what it has opened. Whoever of slow and thread is last frees it. */
+struct worker {
+	pthread_mutex_t lock;
+	pthread_cond_t change; /* stop or ended were set */
+	unsigned refs;
+	const struct sensor_ops *ops;
+	struct sensor_roots roots; /* copies */
+	uint64_t period_ns;
+	uint64_t (*now)(void);
+	bool stop, ended;
+	uint64_t call_ns; /* when the call began that it is in; 0: it is in none */
+	int err;	  /* of the last opening or reading; -EAGAIN: neither has ended yet */
+	uint64_t seq;	  /* readings that were published */
+	bool taken;	  /* the last of them was given to the reader */
+	/* Set once, before the first reading is published. */
+	struct sensor_channel *channels; /* [n] */
+	unsigned n;
+	struct sensor_value *values; /* [n] */
+};
+
+/* Starts a thread that opens the source and reads it every period. Copies roots. 0 or -errno. */
+int worker__start(struct worker **out, const struct sensor_ops *ops,
+		  const struct sensor_roots *roots, uint64_t period_ns, uint64_t (*now)(void));
+/* Tells it to end and waits until it has, 1 s at most; not at all while it is in a call. */
+void worker__stop(struct worker *w);
+/* Gives up the reference that worker__start() gave. NULL is fine. */
+void worker__put(struct worker *w);
+
+int sensor_roots__copy(struct sensor_roots *to, const struct sensor_roots *from);
+void sensor_roots__free(struct sensor_roots *r);
+
+#endif
