@@ -91,10 +91,10 @@ static void read_line(const char *dir, const char *name, char *buf, size_t size)
 /* "90.0%" of an ACPI meter: how much of a reading is right. */
 static double documented_error(const char *dir, const char *kind)
 {
-	char name[48], text[32];
+	char name[64], text[32];
 	double percent;
 
-	snprintf(name, sizeof(name), "%s_accuracy", kind);
+	snprintf(name, sizeof(name), "%.31s_accuracy", kind);
 	read_line(dir, name, text, sizeof(text));
 	text[strcspn(text, "%")] = '\0';
 	if (parse_double(text, &percent) || percent <= 0 || percent > 100)
@@ -104,10 +104,10 @@ static double documented_error(const char *dir, const char *kind)
 
 static uint64_t averaged_over(const char *dir, const char *kind)
 {
-	char name[48], text[32];
+	char name[64], text[32];
 	uint64_t ms;
 
-	snprintf(name, sizeof(name), "%s_average_interval", kind);
+	snprintf(name, sizeof(name), "%.31s_average_interval", kind);
 	read_line(dir, name, text, sizeof(text));
 	return parse_u64(text, &ms) || ms > UINT64_MAX / 1000000 ? 0 : ms * 1000000;
 }
@@ -115,13 +115,13 @@ static uint64_t averaged_over(const char *dir, const char *kind)
 /* The label that drivers give, NVIDIA's way to say it, or none. */
 static void read_label(const char *dir, const char *kind, char *label, size_t len)
 {
-	char name[48];
+	char name[64];
 
-	snprintf(name, sizeof(name), "%s_label", kind);
+	snprintf(name, sizeof(name), "%.31s_label", kind);
 	read_line(dir, name, label, len);
 	if (*label)
 		return;
-	snprintf(name, sizeof(name), "%s_oem_info", kind);
+	snprintf(name, sizeof(name), "%.31s_oem_info", kind);
 	read_line(dir, name, label, len);
 }
 
