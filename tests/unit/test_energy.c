@@ -250,20 +250,47 @@ static void alone_on_a_node(void **state)
 	in.pkg_step = 1;
 	split();
 	near(share[0].total, 1000);
-	near(share[0].low, 970);
-	near(share[0].high, 1030);
+	near(share[0].low, 1000 / 1.03);
+	near(share[0].high, 1000 / 0.97);
 	in.other_idle_w = 25;
 	split();
-	near(share[0].low, 970);
+	near(share[0].low, 1000 / 1.03);
+	near(share[0].high, 1000 / 0.97);
 	in.node = NAN;
 	in.pkg_step = 0.25;
 	in.pkg_edge_s = 0.001;
-	split(); /* 10 % of 500, and 250 mJ + 50 W for 1 ms at both ends */
+	split(); /* 10 % of it, and 250 mJ + 50 W for 1 ms at both ends */
 	near(share[0].total, 500);
-	near(share[0].high, 500 + sqrt(50 * 50 + 2 * 0.3 * 0.3));
+	near(share[0].high, 500 + hypot(500 / 0.9 - 500, sqrt(2) * 0.3));
+	near(share[0].low, 500 - hypot(500 - 500 / 1.1, sqrt(2) * 0.3));
 }
 
-/* 6 to 9 W of a busy core: 20 s take 120 to 180 J. */
+/* Two packages of one step each, 400 and 100 J dynamic of 500 J other: what the first package has
+ * too much, it has too much by, less what of that is then not in its part of the rest. */
+static void errors_of_two_packages(void **state)
+{
+	struct energy_package two[2] = {package, package};
+	struct energy_use u[2][2] = {{used(20, 60e9, 10), used(0, 0, 0)},
+				     {used(0, 0, 0), used(20, 60e9, 10)}};
+	struct energy_use nothing[2] = {none, none};
+
+	two[0].pkg = 600;
+	two[1].pkg = 300;
+	in.package = two;
+	in.npackages = 2;
+	in.use = u[0];
+	in.system = nothing;
+	in.node = 1400;
+	in.other_idle_w = 40;
+	in.pkg_error = 0.1;
+	split();
+	/* 200 static, 400 dynamic, 200 of 400 idle, 80 of 100 that follow the load */
+	near(share[0].total, 880);
+	near(share[1].total, 520);
+	/* +: 600 - (100 + 0.8 * 400) of the first, 0.8 * 100 + 100 less of the second */
+	near(share[0].high, 880 + 180 * 0.1 / 0.9 + 180 * 0.1 / 1.1);
+}
+
 static void powers_that_were_seen_narrow(void **state)
 {
 	package.pmin_w = 6;
@@ -378,6 +405,7 @@ int main(void)
 		cmocka_unit_test_setup(gpus_of_nobody, make),
 		cmocka_unit_test_setup(parts_above_the_node, make),
 		cmocka_unit_test_setup(alone_on_a_node, make),
+		cmocka_unit_test_setup(errors_of_two_packages, make),
 		cmocka_unit_test_setup(powers_that_were_seen_narrow, make),
 		cmocka_unit_test_setup(three_of_which_one_is_bounded, make),
 		cmocka_unit_test_setup(what_is_refused, make),
