@@ -387,6 +387,93 @@ static void no_steps(void **state)
 	near(out.unallocated, 200);
 }
 
+static uint64_t state_of_dice = 88172645463325252ULL;
+
+static double dice(double most)
+{
+	state_of_dice ^= state_of_dice << 13;
+	state_of_dice ^= state_of_dice >> 7;
+	state_of_dice ^= state_of_dice << 17;
+	return most * (double)(state_of_dice >> 11) / 9007199254740992.0;
+}
+
+/* Often 0, often not known. */
+static double any(double most)
+{
+	double d = dice(1);
+
+	return d < 0.15 ? 0 : d < 0.3 ? NAN : dice(most);
+}
+
+static double known(double x)
+{
+	return isnan(x) ? 0 : x;
+}
+
+static struct energy_use any_use(void)
+{
+	double run = known(any(30));
+
+	return (struct energy_use){run, any(30), any(90e9), any(1e9), any(6)};
+}
+
+static void any_input(struct energy_package *packages, struct energy_use (*uses)[3])
+{
+	for (unsigned p = 0; p < 3; p++) {
+		packages[p] = (struct energy_package){any(500), any(100), any(30), any(10),
+						      10,	any(3),	  any(20)};
+		for (unsigned k = 0; k < 5; k++)
+			uses[k][p] = any_use();
+	}
+	for (unsigned k = 0; k < 4; k++)
+		gpu[k] = any(200);
+	in = (struct energy_input){.seconds = 10,
+				   .node = any(3000),
+				   .node_error = dice(0.2),
+				   .node_off = dice(20),
+				   .pkg_error = dice(0.2),
+				   .gpu_error = dice(0.2),
+				   .pkg_step = dice(0.1),
+				   .pkg_edge_s = dice(0.01),
+				   .other_idle_w = any(100),
+				   .npackages = 3,
+				   .package = packages,
+				   .nsteps = (unsigned)dice(5),
+				   .use = uses[0],
+				   .system = uses[4],
+				   .gpu = gpu,
+				   .gpu_unowned = known(any(50))};
+}
+
+/* Of anything: it adds up, and bounds are around it. */
+static void whatever_comes(void **state)
+{
+	struct energy_package packages[3];
+	struct energy_use uses[5][3];
+	unsigned splits = 0;
+
+	for (unsigned i = 0; i < 50000; i++) {
+		double sum;
+
+		any_input(packages, uses);
+		if (energy__split(&in, &out))
+			continue;
+		splits++;
+		sum = out.system + out.unallocated;
+		assert_true(out.system >= 0 && out.unallocated >= 0);
+		for (unsigned k = 0; k < in.nsteps; k++) {
+			sum += share[k].total;
+			assert_true(share[k].low >= 0 && share[k].low <= share[k].total);
+			assert_true(share[k].high >= share[k].total && isfinite(share[k].high));
+			assert_true(share[k].fixed >= 0 && share[k].dynamic >= 0);
+		}
+		near(sum, out.measured);
+		if (out.node_known && !out.clamped)
+			near(out.measured, in.node);
+	}
+	assert_true(splits > 45000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -411,6 +498,7 @@ int main(void)
 		cmocka_unit_test_setup(what_is_refused, make),
 		cmocka_unit_test_setup(only_the_node_is_measured, make),
 		cmocka_unit_test_setup(no_steps, make),
+		cmocka_unit_test_setup(whatever_comes, make),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
