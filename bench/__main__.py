@@ -11,6 +11,7 @@ import time
 import calls
 import collector
 import daemon
+import energy
 import files
 import helper
 import large
@@ -22,8 +23,9 @@ import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "daemon": daemon,
-            "files": files, "launch": launch, "collector": collector, "large": large}
-ONLY_ASKED = {"large"}
+            "files": files, "launch": launch, "collector": collector, "large": large,
+            "energy": energy}
+ONLY_ASKED = {"large", "energy"}
 
 
 def parse():

@@ -80,7 +80,7 @@ void caller__learn(struct caller *w, const struct sim_case *c, const struct sim_
 	if (!c->no_node)
 		calib_other__add(&w->other, seen->node_w - parts(c, seen) / seen->seconds,
 				 busy_of_all / SIM_ALL / seen->seconds);
-	energy_lag__add(&w->lag, seen->seconds, parts(c, seen) / seen->seconds);
+	energy_lag__add(&w->lag, seen->seconds, parts(c, seen) / seen->seconds, seen->node_w);
 }
 
 static void hide(const struct sim_case *c, struct energy_use *u)
@@ -220,7 +220,7 @@ int caller__split(struct caller *w, const struct sim_case *c, const struct sim_s
 {
 	int err;
 
-	energy_lag__add(&w->lag, seen->seconds, parts(c, seen) / seen->seconds);
+	energy_lag__add(&w->lag, seen->seconds, parts(c, seen) / seen->seconds, seen->node_w);
 	err = ours(w, c, seen, out);
 	kepler(c, seen, out);
 	ceems(c, seen, out);

@@ -250,20 +250,47 @@ static void alone_on_a_node(void **state)
 	in.pkg_step = 1;
 	split();
 	near(share[0].total, 1000);
-	near(share[0].low, 970);
-	near(share[0].high, 1030);
+	near(share[0].low, 1000 / 1.03);
+	near(share[0].high, 1000 / 0.97);
 	in.other_idle_w = 25;
 	split();
-	near(share[0].low, 970);
+	near(share[0].low, 1000 / 1.03);
+	near(share[0].high, 1000 / 0.97);
 	in.node = NAN;
 	in.pkg_step = 0.25;
 	in.pkg_edge_s = 0.001;
-	split(); /* 10 % of 500, and 250 mJ + 50 W for 1 ms at both ends */
+	split(); /* 10 % of it, and 250 mJ + 50 W for 1 ms at both ends */
 	near(share[0].total, 500);
-	near(share[0].high, 500 + sqrt(50 * 50 + 2 * 0.3 * 0.3));
+	near(share[0].high, 500 + hypot(500 / 0.9 - 500, sqrt(2) * 0.3));
+	near(share[0].low, 500 - hypot(500 - 500 / 1.1, sqrt(2) * 0.3));
 }
 
-/* 6 to 9 W of a busy core: 20 s take 120 to 180 J. */
+/* Two packages of one step each, 400 and 100 J dynamic of 500 J other: what the first package has
+ * too much, it has too much by, less what of that is then not in its part of the rest. */
+static void errors_of_two_packages(void **state)
+{
+	struct energy_package two[2] = {package, package};
+	struct energy_use u[2][2] = {{used(20, 60e9, 10), used(0, 0, 0)},
+				     {used(0, 0, 0), used(20, 60e9, 10)}};
+	struct energy_use nothing[2] = {none, none};
+
+	two[0].pkg = 600;
+	two[1].pkg = 300;
+	in.package = two;
+	in.npackages = 2;
+	in.use = u[0];
+	in.system = nothing;
+	in.node = 1400;
+	in.other_idle_w = 40;
+	in.pkg_error = 0.1;
+	split();
+	/* 200 static, 400 dynamic, 200 of 400 idle, 80 of 100 that follow the load */
+	near(share[0].total, 880);
+	near(share[1].total, 520);
+	/* +: 600 - (100 + 0.8 * 400) of the first, 0.8 * 100 + 100 less of the second */
+	near(share[0].high, 880 + 180 * 0.1 / 0.9 + 180 * 0.1 / 1.1);
+}
+
 static void powers_that_were_seen_narrow(void **state)
 {
 	package.pmin_w = 6;
@@ -360,6 +387,93 @@ static void no_steps(void **state)
 	near(out.unallocated, 200);
 }
 
+static uint64_t state_of_dice = 88172645463325252ULL;
+
+static double dice(double most)
+{
+	state_of_dice ^= state_of_dice << 13;
+	state_of_dice ^= state_of_dice >> 7;
+	state_of_dice ^= state_of_dice << 17;
+	return most * (double)(state_of_dice >> 11) / 9007199254740992.0;
+}
+
+/* Often 0, often not known. */
+static double any(double most)
+{
+	double d = dice(1);
+
+	return d < 0.15 ? 0 : d < 0.3 ? NAN : dice(most);
+}
+
+static double known(double x)
+{
+	return isnan(x) ? 0 : x;
+}
+
+static struct energy_use any_use(void)
+{
+	double run = known(any(30));
+
+	return (struct energy_use){run, any(30), any(90e9), any(1e9), any(6)};
+}
+
+static void any_input(struct energy_package *packages, struct energy_use (*uses)[3])
+{
+	for (unsigned p = 0; p < 3; p++) {
+		packages[p] = (struct energy_package){any(500), any(100), any(30), any(10),
+						      10,	any(3),	  any(20)};
+		for (unsigned k = 0; k < 5; k++)
+			uses[k][p] = any_use();
+	}
+	for (unsigned k = 0; k < 4; k++)
+		gpu[k] = any(200);
+	in = (struct energy_input){.seconds = 10,
+				   .node = any(3000),
+				   .node_error = dice(0.2),
+				   .node_off = dice(20),
+				   .pkg_error = dice(0.2),
+				   .gpu_error = dice(0.2),
+				   .pkg_step = dice(0.1),
+				   .pkg_edge_s = dice(0.01),
+				   .other_idle_w = any(100),
+				   .npackages = 3,
+				   .package = packages,
+				   .nsteps = (unsigned)dice(5),
+				   .use = uses[0],
+				   .system = uses[4],
+				   .gpu = gpu,
+				   .gpu_unowned = known(any(50))};
+}
+
+/* Of anything: it adds up, and bounds are around it. */
+static void whatever_comes(void **state)
+{
+	struct energy_package packages[3];
+	struct energy_use uses[5][3];
+	unsigned splits = 0;
+
+	for (unsigned i = 0; i < 50000; i++) {
+		double sum;
+
+		any_input(packages, uses);
+		if (energy__split(&in, &out))
+			continue;
+		splits++;
+		sum = out.system + out.unallocated;
+		assert_true(out.system >= 0 && out.unallocated >= 0);
+		for (unsigned k = 0; k < in.nsteps; k++) {
+			sum += share[k].total;
+			assert_true(share[k].low >= 0 && share[k].low <= share[k].total);
+			assert_true(share[k].high >= share[k].total && isfinite(share[k].high));
+			assert_true(share[k].fixed >= 0 && share[k].dynamic >= 0);
+		}
+		near(sum, out.measured);
+		if (out.node_known && !out.clamped)
+			near(out.measured, in.node);
+	}
+	assert_true(splits > 45000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -378,11 +492,13 @@ int main(void)
 		cmocka_unit_test_setup(gpus_of_nobody, make),
 		cmocka_unit_test_setup(parts_above_the_node, make),
 		cmocka_unit_test_setup(alone_on_a_node, make),
+		cmocka_unit_test_setup(errors_of_two_packages, make),
 		cmocka_unit_test_setup(powers_that_were_seen_narrow, make),
 		cmocka_unit_test_setup(three_of_which_one_is_bounded, make),
 		cmocka_unit_test_setup(what_is_refused, make),
 		cmocka_unit_test_setup(only_the_node_is_measured, make),
 		cmocka_unit_test_setup(no_steps, make),
+		cmocka_unit_test_setup(whatever_comes, make),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,7 +188,7 @@ static bool well_formed(const struct control *c, ssize_t n)
 /* What it says, as far as its share of this turn goes. Who breaks the rules is put out. */
 static void read_peer(struct control *c, struct peer *p, uint64_t now)
 {
-	struct ucred who;
+	struct ucred who = {};
 	unsigned i;
 	ssize_t n;
 

@@ -20,7 +20,7 @@ struct control {
 /* control_messages.c: answers, or lets pass in silence, one message of whole length. */
 void control_message(struct control *c, struct peer *p, const struct jpc_head *h, uint64_t now);
 /* control_live.c: the last rows of the steps that are asked for and that the peer may see. */
-int control_live(struct control *c, struct peer *p, const struct jpc_live *m, unsigned *tables,
-		 uint64_t now);
+int control_live(struct control *c, struct peer *p, const struct jpc_live *question,
+		 unsigned *tables, uint64_t now);
 
 #endif

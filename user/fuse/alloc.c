@@ -111,13 +111,18 @@ static void share_core(const struct alloc_work *w, unsigned core, double *out)
 int alloc__cores(const struct alloc_topology *topo, const struct alloc_step *steps, unsigned nsteps,
 		 double *out)
 {
-	_cleanup_free_ uint16_t *held = calloc((size_t)nsteps * topo->ncores + 1, sizeof(*held));
-	_cleanup_free_ uint16_t *package = calloc(topo->ncores + 1, sizeof(*package));
-	_cleanup_free_ uint8_t *thread = calloc(topo->ncpus + 1, sizeof(*thread));
-	_cleanup_free_ uint8_t *threads = calloc(topo->ncores + 1, sizeof(*threads));
-	struct alloc_work w = {topo, steps, nsteps, held, thread, package};
+	_cleanup_free_ uint16_t *held = NULL;
+	_cleanup_free_ uint16_t *package = NULL;
+	_cleanup_free_ uint8_t *thread = NULL;
+	_cleanup_free_ uint8_t *threads = NULL;
+	struct alloc_work w = {.topo = topo, .steps = steps, .nsteps = nsteps};
 	int err;
 
+	/* one more of each: none of none is no error */
+	w.held = held = calloc((size_t)nsteps * topo->ncores + 1, sizeof(*held));
+	w.package = package = calloc(topo->ncores + 1, sizeof(*package));
+	w.thread = thread = calloc(topo->ncpus + 1, sizeof(*thread));
+	threads = calloc(topo->ncores + 1, sizeof(*threads));
 	if (!held || !package || !thread || !threads)
 		return -ENOMEM;
 	err = read_topology(&w, threads);

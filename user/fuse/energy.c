@@ -37,9 +37,9 @@ static int check(const struct energy_input *in)
 	bool any = !isnan(in->node) || in->gpu_unowned > 0;
 
 	if (!(in->seconds > 0) || isinf(in->seconds) || !in->npackages || wrong(in->node) ||
-	    wrong(in->other_idle_w) || wrong_or_unknown(in->node_error) ||
-	    wrong_or_unknown(in->node_off) || wrong_or_unknown(in->pkg_error) ||
-	    wrong_or_unknown(in->gpu_error) || wrong_or_unknown(in->pkg_step) ||
+	    wrong(in->other_idle_w) || !(in->node_error >= 0 && in->node_error < 1) ||
+	    wrong_or_unknown(in->node_off) || !(in->pkg_error >= 0 && in->pkg_error < 1) ||
+	    !(in->gpu_error >= 0 && in->gpu_error < 1) || wrong_or_unknown(in->pkg_step) ||
 	    wrong_or_unknown(in->pkg_edge_s) || wrong_or_unknown(in->gpu_unowned))
 		return -EINVAL;
 	for (unsigned i = 0; i < in->npackages; i++) {

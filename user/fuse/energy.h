@@ -53,7 +53,7 @@ struct energy_use {
 struct energy_input {
 	double seconds;
 	double node;	     /* J of the whole node; NAN: not measured */
-	double node_error;   /* relative, largest, of that */
+	double node_error;   /* relative, largest, of that; below 1, as the next two */
 	double node_off;     /* J that it may be off by besides, now only: energy_lag.h */
 	double pkg_error;    /* relative, largest, of packages and DRAM */
 	double gpu_error;    /* relative, largest, of GPUs */

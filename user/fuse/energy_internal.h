@@ -43,7 +43,7 @@ struct tally {
 	double weight, misses;		     /* on the whole node */
 	double q_f,
 		q_ff; /* its fraction f of counters with granularity q: sums of q^2 f, q^2 f^2 */
-	double total, sensor;
+	double total;
 };
 
 /* A counter: a package or its DRAM. Each is off by an error of its own. */

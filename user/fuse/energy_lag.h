@@ -10,18 +10,20 @@
 
 struct energy_lag {
 	struct {
-		double seconds, watts;
+		double seconds, quick_w, slow_w;
 	} past[LAG_KEPT];
 	unsigned n, next;
 };
 
-/* After each interval: what the quick sensors (packages, DRAM, GPUs) saw, W; NAN: nothing. */
-void energy_lag__add(struct energy_lag *lag, double seconds, double watts);
+/* After each interval: what the quick sensors (packages, DRAM, GPUs) saw, W, and what the slow one
+ * last said; NAN: nothing. */
+void energy_lag__add(struct energy_lag *lag, double seconds, double quick_w, double slow_w);
 
 /*
  * J for energy_input.node_off: step is what the slow sensor's numbers go by, W; late_s the time
  * from the oldest moment that is in its value to now: period + averaging + lag. In quadrature half
- * a step and how far power in that time was from what it was in the last interval.
+ * a step and how far power in that time was from what it was in the last interval: as quick sensors
+ * saw it or, since fans and losses are in none of them, as the slow one did, whichever is more.
  */
 double energy_lag__off(const struct energy_lag *lag, double step, double late_s);
 

@@ -114,54 +114,73 @@ static struct slope slope_of(const struct energy_work *w, double held, double lo
 	return (struct slope){load, held};
 }
 
+/* A sensor that is off by up to e says r = (1 +- e) of the truth, which is then from r / (1 + e) to
+ * r / (1 - e): how far it is above (or below) for slope joules, below where slope is negative. */
+static double off(double slope, double e, bool above)
+{
+	return fabs(slope) * e / ((slope > 0) == above ? 1 - e : 1 + e);
+}
+
 /*
  * What a consumer is off by when the sensors are, to first order. The rest of the node is what the
  * node's sensor says less the others, so what one of these has too much the rest has too little.
  * Errors of packages and DRAM add up in the worst way, since nobody knows what they have in common;
- * their granularity, the node's and the GPUs' errors do so in quadrature. of_part: J of each part.
+ * their granularity, the node's and the GPUs' errors do so in quadrature. of_part: J of each part;
+ * above: how much too little it has, else too much.
  */
 static double sensor_error(const struct energy_work *w, struct slope s, double gpu,
-			   const double *of_part, size_t stride)
+			   const double *of_part, size_t stride, bool above)
 {
 	const struct energy_input *in = w->in;
 	double idle = w->parts_idle + w->other_idle, parts = 0, sum;
 	double node = s.idle * idle + s.load * (in->node - idle);
 
-	sum = w->other > 0 ? pow(node * in->node_error, 2) + pow(s.load * in->node_off, 2) : 0;
-	sum += pow((gpu - s.load * w->gpu) * in->gpu_error, 2);
+	sum = w->other > 0
+		      ? pow(off(node, in->node_error, above), 2) + pow(s.load * in->node_off, 2)
+		      : 0;
+	sum += pow(off(gpu - s.load * w->gpu, in->gpu_error, above), 2);
 	for (unsigned i = 0; i < w->nparts; i++) {
 		const struct part *p = &w->part[i];
 		double of = of_part[i * stride], q;
 
-		parts += fabs(of - s.idle * p->idle - s.load * (p->joules - p->idle));
+		parts += off(of - s.idle * p->idle - s.load * (p->joules - p->idle), in->pkg_error,
+			     above);
 		q = in->pkg_step + p->joules / in->seconds * in->pkg_edge_s;
 		if (p->joules > 0) /* it is read at both ends */
 			sum += 2 * pow(q * (of / p->joules - s.load), 2);
 	}
-	return sqrt(sum + pow(parts * in->pkg_error, 2));
+	return sqrt(sum + parts * parts);
 }
 
-/* What all together are off by. */
-static double whole_error(const struct energy_work *w)
+/* The same for all together. */
+static double whole_error(const struct energy_work *w, bool above)
 {
 	return sensor_error(w, slope_of(w, 1, 1), w->gpu, &w->part[0].joules,
-			    sizeof(struct part) / sizeof(double));
+			    sizeof(struct part) / sizeof(double), above);
+}
+
+/* Bounds by what is not known of the split, and now by what the sensors are off by. */
+static void widen(struct energy_work *w, unsigned consumer)
+{
+	struct tally *t = &w->t[consumer];
+	struct slope s = slope_of(w, t->held / w->cores, t->load);
+	const double *of = &w->of[consumer];
+
+	t->total = t->fixed + t->dynamic;
+	t->low = fmin(t->low, t->total) - sensor_error(w, s, t->gpu, of, w->n + 1, false);
+	t->high = fmax(t->high, t->total) + sensor_error(w, s, t->gpu, of, w->n + 1, true);
+	t->low = fmax(t->low, 0);
 }
 
 void energy__finish(struct energy_work *w)
 {
-	double low = 0, high = 0, measured = w->out->measured, error = whole_error(w);
+	double measured = w->out->measured, low = 0, high = 0;
+	double least = measured - whole_error(w, false), most = measured + whole_error(w, true);
 
 	for (unsigned i = 0; i <= w->n; i++) {
-		struct tally *t = &w->t[i];
-
-		t->total = t->fixed + t->dynamic;
-		t->sensor = sensor_error(w, slope_of(w, t->held / w->cores, t->load), t->gpu,
-					 &w->of[i], w->n + 1);
-		t->low = fmax(fmin(t->low, t->total) - t->sensor, 0);
-		t->high = fmax(t->high, t->total) + t->sensor;
-		low += t->low;
-		high += t->high;
+		widen(w, i);
+		low += w->t[i].low;
+		high += w->t[i].high;
 	}
 	for (unsigned i = 0; i < w->in->nsteps; i++) {
 		struct tally *t = &w->t[i];
@@ -170,8 +189,8 @@ void energy__finish(struct energy_work *w)
 		*s = (struct energy_share){
 			.total = t->total, .fixed = t->fixed, .dynamic = t->dynamic};
 		/* What the others have at least, this one has not. */
-		s->low = fmin(fmax(t->low, measured - error - (high - t->high)), t->total);
-		s->high = fmax(fmin(t->high, measured + error - (low - t->low)), t->total);
+		s->low = fmin(fmax(t->low, least - (high - t->high)), t->total);
+		s->high = fmax(fmin(t->high, most - (low - t->low)), t->total);
 		w->steps += t->total;
 	}
 	w->out->system = w->t[w->in->nsteps].total;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fuse/energy_lag.h"
+
+static struct energy_lag lag;
+
+static int make(void **state)
+{
+	lag = (struct energy_lag){0};
+	return 0;
+}
+
+static void add(unsigned times, double quick_w, double slow_w)
+{
+	while (times--)
+		energy_lag__add(&lag, 1, quick_w, slow_w);
+}
+
+static void steady_power_is_off_by_half_a_step(void **state)
+{
+	assert_true(energy_lag__off(&lag, 1, 5) == 0);
+	add(100, 200, 300);
+	assert_true(energy_lag__off(&lag, 1, 5) == 0.5);
+	energy_lag__add(&lag, 10, 200, 300);
+	assert_true(energy_lag__off(&lag, 1, 5) == 5);
+}
+
+/* Over the time that the slow one is late, and no longer. */
+static void a_jump_is_off_by_itself(void **state)
+{
+	add(10, 200, 300);
+	add(1, 280, 300);
+	assert_true(energy_lag__off(&lag, 0, 5) == 80);
+	add(3, 280, 300);
+	assert_true(energy_lag__off(&lag, 0, 5) == 80);
+	add(1, 280, 300);
+	assert_true(energy_lag__off(&lag, 0, 5) == 0);
+}
+
+static void there_and_back_counts(void **state)
+{
+	add(3, 200, 300);
+	add(1, 260, 300);
+	add(1, 200, 300);
+	assert_true(energy_lag__off(&lag, 0, 5) == 60);
+}
+
+/* Fans, that no quick sensor sees. */
+static void what_only_the_slow_one_sees(void **state)
+{
+	for (unsigned i = 0; i < 10; i++)
+		add(1, 200, 300 + i);
+	assert_true(energy_lag__off(&lag, 0, 5) == 4);
+	add(5, NAN, 309);
+	assert_true(energy_lag__off(&lag, 0, 5) == 0);
+}
+
+/* No further back than is kept. */
+static void a_long_delay_is_cut(void **state)
+{
+	add(1, 500, 600);
+	add(LAG_KEPT - 1, 200, 300);
+	assert_true(energy_lag__off(&lag, 0, 1e9) == 300);
+	add(1, 200, 300);
+	assert_true(energy_lag__off(&lag, 0, 1e9) == 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(steady_power_is_off_by_half_a_step, make),
+		cmocka_unit_test_setup(a_jump_is_off_by_itself, make),
+		cmocka_unit_test_setup(there_and_back_counts, make),
+		cmocka_unit_test_setup(what_only_the_slow_one_sees, make),
+		cmocka_unit_test_setup(a_long_delay_is_cut, make),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
