@@ -418,8 +418,8 @@ static void perf_events_come_first(void **state)
 	fake_end(kernel_open);
 }
 
-/* However late, since the kernel folds wraps; but not backwards, and not by more than can be. */
-static void perf_events_are_never_late(void **state)
+/* The kernel folds wraps for what takes up to 400 W. Never backwards, nor by more than can be. */
+static void perf_events_may_come_later(void **state)
 {
 	struct source src = {};
 
@@ -428,14 +428,19 @@ static void perf_events_are_never_late(void **state)
 	feed(0, 2, 0, 0);
 	feed(2, 2, 0, 0);
 	open_as(&src, &sensor_rapl);
-	feed(0, 2, 8640000ull << 32, 0);
+	feed(0, 2, 100ull << 32, 8640000ull << 32);
 	feed(2, 2, 0, 0);
 	read_after(&src, 86400);
-	check(&src, "package-0", READING_GOOD, 8640000);
-	feed(0, 2, 5, 0);
+	check(&src, "package-0", READING_GAP, 0);
+	check(&src, "dram-0", READING_GOOD, 8640000);
+	feed(0, 2, 30100ull << 32, 8640000ull << 32);
+	feed(2, 2, 0, 0);
+	read_after(&src, 300);
+	check(&src, "package-0", READING_GOOD, 30000);
+	feed(0, 2, 5, 8640000ull << 32);
 	feed(2, 2, 601ull << 33, 0);
 	read_after(&src, 1);
-	check(&src, "package-0", READING_GAP, 8640000);
+	check(&src, "package-0", READING_GAP, 30000);
 	check(&src, "package-1", READING_GAP, 0);
 	end(&src);
 	fake_end(kernel_open);
@@ -583,6 +588,27 @@ static void cores_are_a_source_of_their_own(void **state)
 	assert_int_equal(sensor_rapl_cores.probe(&src.m.roots, why, sizeof(why)), -ENOENT);
 	end(&src);
 	rapl_event_open = kernel_open;
+}
+
+/* Kernels that take a die for a package name one's counter several times. */
+static void dies_of_amd_are_one_package(void **state)
+{
+	struct source src = {};
+	char why[256];
+
+	machine_make(&src.m, "amd-cores");
+	fake_begin(0);
+	assert_int_equal(sensor_rapl.probe(&src.m.roots, why, sizeof(why)), 0);
+	assert_string_equal(why, "perf events: 1 package");
+	fake_end(kernel_open);
+	machine_put(&src.m, POWERCAP "intel-rapl:0/name", "package-0-die-0");
+	machine_put(&src.m, POWERCAP "intel-rapl:1/name", "package-0-die-1");
+	machine_put(&src.m, POWERCAP "intel-rapl:1/energy_uj", "3000000");
+	machine_put(&src.m, POWERCAP "intel-rapl:1/max_energy_range_uj", "65532610987");
+	open_as(&src, &sensor_rapl);
+	is_named(&src, "package-0");
+	assert_int_equal(src.ch[0].cpu, 0);
+	end(&src);
 }
 
 static void registers_of_intel(void **state)
@@ -738,7 +764,8 @@ static void odd_files_are_survived(void **state)
 static void nothing_is_guessed(void **state)
 {
 	uint64_t x = 88172645463325252ULL, truth = 0, time = S;
-	struct rapl_counter c = {.unit = 1.0 / 65536, .range = 1ull << 32, .pmax_w = 600};
+	struct rapl_counter c = {
+		.unit = 1.0 / 65536, .range = 1ull << 32, .pmax_w = 600, .late_j = 65536};
 	struct rapl_raw raw = {0, S, 0};
 	unsigned good = 0, gaps = 0;
 
@@ -782,11 +809,12 @@ int main(void)
 		cmocka_unit_test(parts_of_a_client),
 		cmocka_unit_test(dies_are_parts_of_their_own),
 		cmocka_unit_test(perf_events_come_first),
-		cmocka_unit_test(perf_events_are_never_late),
+		cmocka_unit_test(perf_events_may_come_later),
 		cmocka_unit_test(events_that_end_are_opened_again),
 		cmocka_unit_test(the_kernels_own_events_are_read),
 		cmocka_unit_test(the_next_way_is_tried_where_one_is_denied),
 		cmocka_unit_test(cores_are_a_source_of_their_own),
+		cmocka_unit_test(dies_of_amd_are_one_package),
 		cmocka_unit_test(registers_of_intel),
 		cmocka_unit_test(registers_of_amd),
 		cmocka_unit_test(another_cpu_of_the_package_takes_over),

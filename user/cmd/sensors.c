@@ -128,6 +128,8 @@ static void take_channels(struct source *s)
 		s->n = s->ops->channels(s->fast, &s->ch);
 	s->now = calloc(s->n + 1, sizeof(*s->now));
 	s->before = calloc(s->n + 1, sizeof(*s->before));
+	for (unsigned i = 0; s->now && s->before && i < s->n; i++)
+		s->now[i] = s->before[i] = sensor__no_value(READING_NONE);
 	if (s->now && s->before)
 		return;
 	s->err = -ENOMEM;
@@ -138,8 +140,8 @@ static void open_source(struct source *s, const struct args *a)
 {
 	struct slow_opts opts = SLOW_DEFAULTS;
 
-	if (a->watch > 0 && a->watch < 1)
-		opts.period_ns = (uint64_t)(a->watch * 1e9);
+	/* Once: so that each of the two rounds has a value of its own. */
+	opts.period_ns = (uint64_t)((a->watch > 0 ? a->watch : ONCE_S / 2) * 1e9);
 	s->err = s->ops->probe(&a->roots, s->why, sizeof(s->why));
 	s->absent = s->err == -ENOENT;
 	if (s->err)

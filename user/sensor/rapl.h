@@ -23,6 +23,7 @@ struct rapl_counter {
 	double unit;	/* J per count */
 	uint64_t range; /* counts after which it begins again at 0; 0: 2^64 */
 	double pmax_w;	/* the part takes less than that for any time that matters */
+	double late_j;	/* more than 0.8 of that between two readings may be misread; 0: never */
 	/* What has been read: rapl_counter__take() keeps it. */
 	double joules;
 	uint64_t last, last_ns;
@@ -83,8 +84,8 @@ struct rapl_counter *rapl__add(struct rapl *r, enum sensor_part part, int packag
 /*
  * What one reading says: joules since the counter was opened. READING_GAP, with the joules as they
  * were, when what came between cannot be known: it is the first reading after there was none, it
- * came too late (the counter may have gone round in 0.8 of its range over the highest power), or
- * the counter jumped, back or on, by more than the part can have taken.
+ * came too late (at the highest power, more than 0.8 of late_j may have passed), or the counter
+ * jumped, back or on, by more than the part can have taken.
  */
 struct sensor_value rapl_counter__take(struct rapl_counter *c, const struct rapl_raw *raw);
 

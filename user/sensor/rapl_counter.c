@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "sensor/rapl.h"
 
-/* Part of a range that may pass between two readings at the highest power: some of what is left is
- * for what that power is wrong by. */
+/* Part of late_j that may pass between two readings at the highest power: what is left is for what
+ * that power is wrong by. */
 #define LATE 0.8
 /* The hardware makes a new value every 1 ms with jitter, so a short time may hold the energy of a
  * longer one. */
@@ -20,9 +20,9 @@ static bool passed(const struct rapl_counter *c, const struct rapl_raw *raw, dou
 	double seconds = (double)(raw->time_ns - c->last_ns) / NSEC_PER_SEC;
 	uint64_t counts = raw->count - c->last;
 
+	if (c->late_j > 0 && seconds * c->pmax_w > LATE * c->late_j)
+		return false;
 	if (c->range) {
-		if (seconds * c->pmax_w > LATE * (double)c->range * c->unit)
-			return false;
 		if (raw->count >= c->range || c->last >= c->range)
 			return false;
 		if (raw->count < c->last)

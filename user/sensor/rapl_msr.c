@@ -103,6 +103,7 @@ static int add_counter(struct rapl *r, const struct msr_counter *reg, const stru
 	c->reg = reg->reg;
 	c->range = RANGE;
 	c->unit = unit_of(reg->part, energy_unit(units, &m), &m);
+	c->late_j = (double)RANGE * c->unit;
 	r->channels[r->n - 1].step = c->unit;
 	if (r->cpus.vendor == VENDOR_INTEL && reg->part == PART_PACKAGE)
 		set_pmax(r, c, fd, units);

@@ -2,7 +2,7 @@
 /*
  * RAPL by perf's PMUs "power" and "power_core": events of 64 bits, one CPU of each package (or
  * core) counts for all of it, and one read(2) gives all events of a CPU. The kernel's own timer
- * reads the hardware often enough, so nothing is lost between readings however late they come.
+ * reads the hardware often enough for 400 W: what takes less loses nothing however late it is read.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,15 @@
 
 #define CPUS_MAX   8192
 #define EVENTS_MAX 8 /* of one CPU */
+
+/*
+ * The kernel's timer (rapl_timer_ms) fires once in 5 ms * 2^31 units, which is a range at 400 W.
+ * What may take more must be read by us as if it were of 32 bits: of the units that are common,
+ * since the PMU does not tell its own.
+ */
+#define TIMER_W	      400
+#define RANGE_INTEL_J 262144 /* 2^-14 J */
+#define RANGE_J	      65536  /* 2^-16 J: AMD */
 
 static const struct {
 	const char *name;
@@ -174,6 +183,8 @@ static int add_cpu(struct rapl *r, int cpu, const struct found_event *ev, unsign
 			continue;
 		c->config = ev[i].config;
 		c->unit = ev[i].scale;
+		if (c->pmax_w > TIMER_W)
+			c->late_j = r->cpus.vendor == VENDOR_INTEL ? RANGE_INTEL_J : RANGE_J;
 	}
 	g->n = r->n - g->first;
 	/* None: AMD's kernels of 2024 name one CPU for every die, all of one package's counter. */

@@ -177,6 +177,7 @@ static int add_zone(struct rapl *r, const struct zone *z, int *err)
 	strcpy(c->label, z->label);
 	c->unit = 1e-6;
 	c->range = range + 1;
+	c->late_j = (double)c->range * c->unit;
 	r->channels[r->n - 1].step = (double)c->range * 1e-6 / COUNTS;
 	set_pmax(r, c);
 	*err = open_zone(r, c);
@@ -197,7 +198,8 @@ static int say(char *why, size_t len, int err)
 /* Dies that the zones name, where no topology has told how many there are. */
 static void count_dies(struct rapl *r, const struct zone *zones, unsigned n)
 {
-	for (unsigned i = 0; i < n; i++)
+	/* AMD's kernels of 2024 have a zone for every die, all of one package's counter. */
+	for (unsigned i = 0; i < n && r->cpus.vendor != VENDOR_AMD; i++)
 		if (zones[i].die >= r->cpus.dies)
 			r->cpus.dies = zones[i].die + 1;
 }
@@ -209,8 +211,10 @@ static int powercap_open(struct rapl *r, char *why, size_t len)
 	struct zone *zones;
 	unsigned n;
 
-	if (r->cores)
-		return say(why, len, -ENOENT);
+	if (r->cores) {
+		snprintf(why, len, "has no single cores");
+		return -ENOENT;
+	}
 	err = find_zones(r, &zones, &n);
 	if (err)
 		return say(why, len, err);
