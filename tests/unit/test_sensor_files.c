@@ -146,6 +146,8 @@ static void gpus_of_hwmon_are_numbered(void **state)
 
 	set_up(&o, &sensor_hwmon, "amd-energy");
 	assert_int_equal(o.ops->read(o.s, o.v), 0);
+	expect(&o, "amdgpu PPT", PART_GPU, 0, READING_GOOD, 35);
+	expect(&o, "amdgpu PPT #2", PART_GPU, 1, READING_GOOD, 41);
 	for (unsigned i = 0, gpu = 0; i < o.n; i++)
 		if (o.c[i].part == PART_GPU) {
 			assert_int_equal(o.c[i].index, gpu);

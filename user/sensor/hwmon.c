@@ -259,6 +259,23 @@ static void number_gpus(struct sensor_files *f)
 	}
 }
 
+/* Chips of one kind have labels in common, and a channel is known by its name. */
+static void tell_apart(struct sensor_files *f)
+{
+	for (unsigned i = f->n; i-- > 1;) {
+		char *name = f->channel[i].name;
+		unsigned same = 1;
+
+		for (unsigned k = 0; k < i; k++)
+			same += !strcmp(f->channel[k].name, name);
+		if (same > 1) {
+			size_t len = strnlen(name, SENSOR_NAME - 8);
+
+			snprintf(name + len, SENSOR_NAME - len, " #%u", same);
+		}
+	}
+}
+
 static int scan_all(struct sensor *s)
 {
 	struct dirent **entries = NULL;
@@ -272,6 +289,7 @@ static int scan_all(struct sensor *s)
 	free(entries);
 	find_node_meter(&s->files);
 	number_gpus(&s->files);
+	tell_apart(&s->files);
 	return err ? err : s->files.n ? 0 : -ENOENT;
 }
 

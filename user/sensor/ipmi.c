@@ -13,7 +13,6 @@
 #include "sensor/file.h"
 #include "sensor/ipmi_proto.h"
 #include "sensor/ipmi_sdr.h"
-#include "sensor/sources.h"
 
 #define MAX_SOURCES (IPMI_LABELS * IPMI_IDS)
 #define WALK_NS	    (60 * NSEC_PER_SEC) /* hundreds of records at tens of ms each */
@@ -299,6 +298,13 @@ static struct sensor_value sum_of(const struct sensor *s, const struct label *l)
 	return sum;
 }
 
+/* To who reads slow sources, -ETIMEDOUT is a call that hangs and is given up: this one came back.
+ */
+static int own_error(int err)
+{
+	return err == -ETIMEDOUT ? -ETIME : err;
+}
+
 static int ipmi_read(struct sensor *s, struct sensor_value *values)
 {
 	uint64_t deadline_ns = deadline_of(s);
@@ -316,7 +322,7 @@ static int ipmi_read(struct sensor *s, struct sensor_value *values)
 		if (isnan(values[i].value))
 			values[i].time_ns = clock__boot_ns();
 	}
-	return sensor__any_value(values, s->nlabels) ? (err ? err : -ENODATA) : 0;
+	return sensor__any_value(values, s->nlabels) ? (err ? own_error(err) : -ENODATA) : 0;
 }
 
 /* The least time between changes: of the first label's first source, which is asked in a row. */
@@ -364,7 +370,7 @@ int ipmi__open_link(struct sensor **out, struct ipmi_link *link,
 	err = s->settings.nlabels ? find_sources(s) : choose_source(s);
 	if (err) {
 		ipmi_close(s);
-		return err;
+		return own_error(err);
 	}
 	describe(s);
 	learn_period(s, learn_ns);

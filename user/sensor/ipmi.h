@@ -15,7 +15,7 @@
  * The time of a value is the middle of the exchange with the BMC. A BMC that stamps its DCMI
  * readings, and gives the same stamp and values again, is READING_REPEATED with the time of the
  * first. Busy is tried again a few times; slow, hung and inactive end in READING_NONE after
- * the timeout.
+ * the timeout (-ETIME).
  *
  * period_ns: the least time between two different values that was seen when it was opened (it asks
  * for up to 2 s then), 0 if they did not differ. How far a value lags behind is not to be seen from

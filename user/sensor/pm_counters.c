@@ -282,6 +282,7 @@ static int pm_read(struct sensor *s, struct sensor_value *values)
 const struct sensor_ops sensor_pm_counters = {
 	.name = "pm_counters",
 	.doc = "node, processor, memory and accelerator energy of HPE/Cray blades",
+	.slow = true, /* 5 us for each of up to 40 files */
 	.probe = pm_probe,
 	.open = pm_open,
 	.channels = pm_channels,
