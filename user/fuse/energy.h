@@ -59,6 +59,7 @@ struct energy_input {
 	double pkg_step;     /* J: granularity of a package's counter */
 	double pkg_edge_s;   /* how late a package's counter may be, s (RAPL: 0.001) */
 	double other_idle_w; /* calibrated power of all else when nothing runs, W; NAN: not known */
+	double idle_error;   /* relative, largest, of idle powers: ENERGY_IDLE_ERROR */
 	unsigned npackages;
 	const struct energy_package *package; /* [npackages] */
 	unsigned nsteps;
@@ -97,8 +98,8 @@ struct energy_split {
 #define ENERGY_RATIO	      6.0
 #define ENERGY_RATIO_RUN_TIME 10.0
 #define ENERGY_RATIO_MISS     4.0
-/* Idle power is known no better than this: the windows it is from were not quite idle, and it
- * follows the temperature. */
+/* For idle_error: the windows that idle power is from were not quite idle, and it follows the
+ * temperature. */
 #define ENERGY_IDLE_ERROR 0.03
 /* Of a core with both threads busy each takes this much of what it would take alone. */
 #define ENERGY_SMT 0.6
