@@ -104,6 +104,7 @@ static int ours(struct caller *w, const struct sim_case *c, const struct sim_see
 				  .node_off = c->no_node ? 0 : energy_lag__off(&w->lag, 1, late),
 				  .pkg_error = SIM_PKG_ERROR,
 				  .gpu_error = SIM_GPU_ERROR,
+				  .idle_error = ENERGY_IDLE_ERROR,
 				  .pkg_step = SIM_PKG_STEP,
 				  .pkg_edge_s = 0.001,
 				  .other_idle_w = c->no_calib ? NAN : calib_min__value(&w->other),

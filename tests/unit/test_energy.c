@@ -360,6 +360,15 @@ static void what_is_refused(void **state)
 	assert_int_equal(energy__split(&in, &out), -EINVAL);
 }
 
+/* The first holds 4 of 10 cores and did half: a tenth of 3 % of 200 J. */
+static void idle_power_is_not_quite_known(void **state)
+{
+	in.idle_error = 0.03;
+	split();
+	near(share[0].low, 80 + 300 / 7.0 - 0.6);
+	near(share[0].high, 80 + 1800 / 7.0 + 0.6);
+}
+
 /* A node that only its BMC measures: idle power by cores, the rest by what they did. */
 static void only_the_node_is_measured(void **state)
 {
@@ -497,6 +506,7 @@ int main(void)
 		cmocka_unit_test_setup(three_of_which_one_is_bounded, make),
 		cmocka_unit_test_setup(what_is_refused, make),
 		cmocka_unit_test_setup(only_the_node_is_measured, make),
+		cmocka_unit_test_setup(idle_power_is_not_quite_known, make),
 		cmocka_unit_test_setup(no_steps, make),
 		cmocka_unit_test_setup(whatever_comes, make),
 	};

@@ -40,7 +40,8 @@ static int check(const struct energy_input *in)
 	    wrong(in->other_idle_w) || !(in->node_error >= 0 && in->node_error < 1) ||
 	    wrong_or_unknown(in->node_off) || !(in->pkg_error >= 0 && in->pkg_error < 1) ||
 	    !(in->gpu_error >= 0 && in->gpu_error < 1) || wrong_or_unknown(in->pkg_step) ||
-	    wrong_or_unknown(in->pkg_edge_s) || wrong_or_unknown(in->gpu_unowned))
+	    wrong_or_unknown(in->idle_error) || wrong_or_unknown(in->pkg_edge_s) ||
+	    wrong_or_unknown(in->gpu_unowned))
 		return -EINVAL;
 	for (unsigned i = 0; i < in->npackages; i++) {
 		if (wrong_package(&in->package[i]) || wrong_use(&in->system[i]))

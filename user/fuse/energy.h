@@ -18,10 +18,9 @@
  * only that it differs by so many times at most (ENERGY_RATIO*): with weights w, W in all, and
  * energy D a step's part is from D w / (w + R (W - w)) to D w / (w + (W - w) / R). That holds for
  * any mixture (a range around the mean does not: who has most of a package is the mean), and leaves
- * no doubt of a step that is alone. Where the
- * least and most power of a busy core were seen, they narrow that. What is unknown (allocation,
- * idle power, misses) adds every value that it could have. To that comes, in quadrature, what the
- * sensors are off by.
+ * no doubt of a step that is alone. Where the least and most power of a busy core were seen, they
+ * narrow that. What is unknown (allocation, idle power, misses) adds every value that it could
+ *have. To that comes, in quadrature, what the sensors and the calibration of idle power are off by.
  */
 #ifndef JP_FUSE_ENERGY_H
 #define JP_FUSE_ENERGY_H
@@ -60,6 +59,7 @@ struct energy_input {
 	double pkg_step;     /* J: granularity of a package's counter */
 	double pkg_edge_s;   /* how late a package's counter may be, s (RAPL: 0.001) */
 	double other_idle_w; /* calibrated power of all else when nothing runs, W; NAN: not known */
+	double idle_error;   /* relative, largest, of idle powers: ENERGY_IDLE_ERROR */
 	unsigned npackages;
 	const struct energy_package *package; /* [npackages] */
 	unsigned nsteps;
@@ -98,6 +98,9 @@ struct energy_split {
 #define ENERGY_RATIO	      6.0
 #define ENERGY_RATIO_RUN_TIME 10.0
 #define ENERGY_RATIO_MISS     4.0
+/* For idle_error: the windows that idle power is from were not quite idle, and it follows the
+ * temperature. */
+#define ENERGY_IDLE_ERROR 0.03
 /* Of a core with both threads busy each takes this much of what it would take alone. */
 #define ENERGY_SMT 0.6
 

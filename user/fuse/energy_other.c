@@ -84,6 +84,7 @@ void energy__split_other(struct energy_work *w)
 	double parts = w->parts + w->gpu, idle;
 
 	w->out->measured = parts;
+	find_load(w);
 	if (isnan(in->node))
 		return;
 	if (in->node < parts) {
@@ -92,9 +93,8 @@ void energy__split_other(struct energy_work *w)
 	}
 	w->out->measured = in->node;
 	w->other = in->node - parts;
-	find_load(w);
 	idle = isnan(in->other_idle_w) ? w->other : fmin(in->other_idle_w * in->seconds, w->other);
-	w->other_idle = idle;
+	w->other_idle = isnan(in->other_idle_w) ? 0 : idle;
 	give_other(w, idle, w->other - idle, !isnan(in->other_idle_w));
 }
 
@@ -159,6 +159,14 @@ static double whole_error(const struct energy_work *w, bool above)
 			    sizeof(struct part) / sizeof(double), above);
 }
 
+/* What was taken for idle power goes by cores held, and what of it was not idle by load. */
+static double idle_error(const struct energy_work *w, const struct tally *t)
+{
+	double moved = fabs(t->load - t->held / w->cores);
+
+	return moved * (w->parts_idle + w->other_idle) * w->in->idle_error;
+}
+
 /* Bounds by what is not known of the split, and now by what the sensors are off by. */
 static void widen(struct energy_work *w, unsigned consumer)
 {
@@ -167,8 +175,10 @@ static void widen(struct energy_work *w, unsigned consumer)
 	const double *of = &w->of[consumer];
 
 	t->total = t->fixed + t->dynamic;
-	t->low = fmin(t->low, t->total) - sensor_error(w, s, t->gpu, of, w->n + 1, false);
-	t->high = fmax(t->high, t->total) + sensor_error(w, s, t->gpu, of, w->n + 1, true);
+	t->low = fmin(t->low, t->total) -
+		 hypot(sensor_error(w, s, t->gpu, of, w->n + 1, false), idle_error(w, t));
+	t->high = fmax(t->high, t->total) +
+		  hypot(sensor_error(w, s, t->gpu, of, w->n + 1, true), idle_error(w, t));
 	t->low = fmax(t->low, 0);
 }
 
