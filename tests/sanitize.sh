@@ -1,10 +1,12 @@
 #!/bin/bash
-# timeout: 300
+# beside: others
+# timeout: 500
 # The programs and units built with the address, leak and undefined behaviour sanitizers: a run, a
 # service with a step, and every unit test must end without a word from them.
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 need_bpf
 need_cmd make gcc
+renice -n 15 $$ >/dev/null # it runs beside tests of what time a thing takes
 B=$ROOT/build-san
 export UBSAN_OPTIONS=print_stacktrace=1 ASAN_OPTIONS=detect_leaks=1
 

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "sensor/ipmi.h"
+#include "sensor/sources.h"
 #include "sensor/ipmi_proto.h"
 
 static int set(struct ipmi_settings *s, const char *key, const char *value)

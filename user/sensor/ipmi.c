@@ -13,6 +13,7 @@
 #include "sensor/file.h"
 #include "sensor/ipmi_proto.h"
 #include "sensor/ipmi_sdr.h"
+#include "sensor/sources.h"
 
 #define MAX_SOURCES (IPMI_LABELS * IPMI_IDS)
 #define WALK_NS	    (60 * NSEC_PER_SEC) /* hundreds of records at tens of ms each */

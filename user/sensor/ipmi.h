@@ -21,7 +21,6 @@
  * for up to 2 s then), 0 if they did not differ. How far a value lags behind is not to be seen from
  * here: lag_ns is 0.
  */
-extern const struct sensor_ops sensor_ipmi;
 
 /* Settings for sensors opened from now on; copies them. Before threads are started. */
 void ipmi__use(const struct ipmi_settings *s);
