@@ -95,7 +95,7 @@ struct step {
 	char path[JP_PATH_LEN];
 	char job_host[256]; /* first node of its job, "": not known */
 	bool uid_known;
-	bool merge_noted; /* automerge.c has looked at job_host */
+	bool merge_noted;		    /* automerge.c has looked at job_host */
 	uint64_t next_ask_ns, ask_every_ns; /* its processes, whose they are */
 	uid_t uid;
 	gid_t gid;
