@@ -154,8 +154,9 @@ struct env_search {
 };
 
 /* 1: the value is complete; 0: go on; -E2BIG. */
-static int env_byte(struct env_search *e, char c)
+static int env_byte(void *ctx, char c)
 {
+	struct env_search *e = ctx;
 	size_t name_len = strlen(e->name);
 
 	if (e->value) {
@@ -178,58 +179,11 @@ static int env_byte(struct env_search *e, char c)
 	return 0;
 }
 
-int proc__environ(pid_t pid, const char *name, char *buf, size_t size)
+/* Gives fn each byte of an environment until it says something else than 0, which is returned; 0:
+ * that was all of it; -E2BIG: there is more than is read. */
+static int each_env_byte(pid_t pid, int (*fn)(void *ctx, char c), void *ctx)
 {
 	_cleanup_close_ int fd = open_proc(pid, "environ");
-	struct env_search e = {.name = name, .buf = buf, .size = size};
-	size_t total = 0;
-	char chunk[4096];
-
-	if (fd < 0)
-		return fd;
-	while (total < ENVIRON_MAX) {
-		ssize_t n = read(fd, chunk, sizeof(chunk));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			return e.value && env_byte(&e, '\0') == 1 ? 0 : -ENODATA;
-		for (ssize_t i = 0; i < n; i++) {
-			int ret = env_byte(&e, chunk[i]);
-
-			if (ret)
-				return ret < 0 ? ret : 0;
-		}
-		total += (size_t)n;
-	}
-	return -E2BIG;
-}
-
-/* Strings of an environment, put together as its bytes come by. */
-struct env_strings {
-	char text[512];
-	size_t len;
-	void (*fn)(void *ctx, const char *text);
-	void *ctx;
-};
-
-static void env_string_byte(struct env_strings *e, char c)
-{
-	if (e->len < sizeof(e->text))
-		e->text[e->len++] = c;
-	if (c)
-		return;
-	if (!e->text[e->len - 1])
-		e->fn(e->ctx, e->text);
-	e->len = 0;
-}
-
-int proc__environ_each(pid_t pid, void (*fn)(void *ctx, const char *text), void *ctx)
-{
-	_cleanup_close_ int fd = open_proc(pid, "environ");
-	struct env_strings e = {.fn = fn, .ctx = ctx};
 	size_t total = 0;
 	char chunk[4096];
 
@@ -244,11 +198,55 @@ int proc__environ_each(pid_t pid, void (*fn)(void *ctx, const char *text), void 
 			return -errno;
 		if (!n)
 			return 0;
-		for (ssize_t i = 0; i < n; i++)
-			env_string_byte(&e, chunk[i]);
+		for (ssize_t i = 0; i < n; i++) {
+			int ret = fn(ctx, chunk[i]);
+
+			if (ret)
+				return ret;
+		}
 		total += (size_t)n;
 	}
+	return -E2BIG;
+}
+
+int proc__environ(pid_t pid, const char *name, char *buf, size_t size)
+{
+	struct env_search e = {.name = name, .buf = buf, .size = size};
+	int ret = each_env_byte(pid, env_byte, &e);
+
+	if (!ret) /* the last string may be without its NUL */
+		ret = e.value ? env_byte(&e, '\0') : -ENODATA;
+	return ret > 0 ? 0 : ret;
+}
+
+/* Strings of an environment, put together as its bytes come by. */
+struct env_strings {
+	char text[512];
+	size_t len;
+	void (*fn)(void *ctx, const char *text);
+	void *ctx;
+};
+
+static int env_string_byte(void *ctx, char c)
+{
+	struct env_strings *e = ctx;
+
+	if (e->len < sizeof(e->text))
+		e->text[e->len++] = c;
+	if (c)
+		return 0;
+	if (!e->text[e->len - 1])
+		e->fn(e->ctx, e->text);
+	e->len = 0;
 	return 0;
+}
+
+int proc__environ_each(pid_t pid, void (*fn)(void *ctx, const char *text), void *ctx)
+{
+	struct env_strings e = {.fn = fn, .ctx = ctx};
+	int err = each_env_byte(pid, env_string_byte, &e);
+
+	return err == -E2BIG ? 0 : err;
 }
 
 int proc__procid(pid_t pid, int32_t *procid)

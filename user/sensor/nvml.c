@@ -200,7 +200,7 @@ static void nvml_close(struct sensor *s)
 {
 	if (!s)
 		return;
-	if (s->api.library)
+	if (s->api.handle)
 		s->api.shutdown();
 	nvml_api__unload(&s->api);
 	free(s->channel);

@@ -47,7 +47,7 @@ static int find_functions(struct nvml_api *api)
 		void *f = NULL;
 
 		for (unsigned k = 0; k < 3 && functions[i].name[k] && !f; k++)
-			f = dlsym(api->library, functions[i].name[k]);
+			f = dlsym(api->handle, functions[i].name[k]);
 		if (!f && functions[i].needed)
 			return -ELIBBAD;
 		memcpy((char *)api + functions[i].offset, &f, sizeof(f));
@@ -66,8 +66,8 @@ int nvml_api__load(struct nvml_api *api, const char *dir)
 		return -ENAMETOOLONG;
 	if (dir && access(path, F_OK))
 		return -ENOENT;
-	api->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!api->library)
+	api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!api->handle)
 		return dir ? -ELIBBAD : -ENOENT;
 	err = find_functions(api);
 	if (err)
@@ -77,8 +77,8 @@ int nvml_api__load(struct nvml_api *api, const char *dir)
 
 void nvml_api__unload(struct nvml_api *api)
 {
-	if (api->library)
-		dlclose(api->library);
+	if (api->handle)
+		dlclose(api->handle);
 	*api = (struct nvml_api){0};
 }
 

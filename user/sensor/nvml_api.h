@@ -52,7 +52,7 @@ struct nvml_sample {
 
 /* NULL: this library has no such function. */
 struct nvml_api {
-	void *library;
+	void *handle;
 	int (*init)(void);
 	int (*shutdown)(void);
 	const char *(*error_string)(int err);
