@@ -22,8 +22,8 @@ def serial(name, c, d):
     begin = time.time_ns()
     let_go(s)
     is_equal(name + ": srun's status", s.end(), 0)
-    ended = time.time_ns()
     path = d.get(job, 0, node)
+    ended = time.time_ns()  # slurmstepd outlives srun, and the step's cgroup with it
     has_files(name, d, job, [name_of(job, 0, node)])
     is_equal(name + ": owner and mode", owned(path), [0, 0, 0o644, 0, 0, 0o700])
     is_equal(name + ": group and table", [group_of(path), tasks_of(path)], [[node], [0]])
