@@ -37,8 +37,15 @@ enum family {
 	FAM_PERF = 1 << 9,
 	FAM_FILES =
 		1 << 10, /* opens and closes: costs every system call, so it must be asked for */
+	/* of the node, read by the service: nothing of the kernel side answers to these */
+	FAM_ENERGY = 1 << 11,
+	FAM_GPU = 1 << 12,
+	FAM_INTERCONNECT = 1 << 13, /* ports and interfaces */
+	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
+	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 };
-#define FAM_ALL 0x3ff /* what "all" means: not FAM_FILES */
+#define FAM_SENSORS 0xf800	      /* read by the service */
+#define FAM_ALL	    (FAM_SENSORS | 0x3ff) /* what "all" means: not FAM_FILES */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
 #define JP_SLOT_OTHER 0u

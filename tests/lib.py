@@ -24,6 +24,8 @@ BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
 TOOLS = os.path.join(BUILD, "tests", "tools")
 JOBPROF = os.path.join(BUILD, "jobprof")
 MB = 1048576
+# The series of what sensors of the node say.
+NODE_SERIES = ["Energy", "Network", "Filesystem"]
 
 TMP = tempfile.mkdtemp(prefix="jobprof-test.")
 _children = []

@@ -20,7 +20,7 @@ import h5py
 import numpy
 
 from lib import (BUILD, Failed, Skipped, is_equal, is_true, ok, not_ok, run_tests, start, tmpdir,
-                 ROOT, JOBPROF, wait_until)
+                 NODE_SERIES, ROOT, JOBPROF, wait_until)
 
 WRITER = os.path.join(BUILD, "jobprof-writer")
 DATA = os.path.join(ROOT, "tests", "data", "slurm")
@@ -507,7 +507,7 @@ def verbs():
 def list_is_the_schema():
     import json
     every = json.loads(sh(JOBPROF, "list", "--json").stdout)
-    is_equal("series", [s["name"] for s in every], ["Tasks", "Step", "RunLatency", "BlkLatency"])
+    is_equal("series", [s["name"] for s in every], ["Tasks", "Step", "RunLatency", "BlkLatency"] + NODE_SERIES)
     with h5py.File(published(), "r") as f:
         for s in every:
             d = f["n1"][s["name"]]

@@ -16,7 +16,7 @@ import h5py
 import numpy
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
-from lib import (BUILD, Failed, Hold, JOBPROF, Run, is_equal, is_near, is_true,
+from lib import (BUILD, Failed, Hold, JOBPROF, NODE_SERIES, Run, is_equal, is_near, is_true,
                  need_bpf, plain_env, run_tests, skip, start, tmpdir)
 
 DUMP = os.path.join(BUILD, "jobprof-dump")
@@ -292,7 +292,7 @@ def page_names_other_series():
             text)
     text = show(path, "--all")
     is_true("series: with --all as numbers of each table", re.search(
-        r"^Energy: 9 rows\n  columns   Power mean %.4g max %d, CPUFrequency 0 kHz$"
+        r"^Energy: 9 rows\n  columns   Power mean %.4g max %d W, CPUFrequency 0 kHz$"
         % (energy["Power"].mean(), energy["Power"].max()), text, re.M), text)
     is_true("series: by their kinds", re.search(
         r"^User/loss: 4 rows\n  columns   Loss %.4g, \\x1b\[2J 0$" % loss["Loss"].sum(), text,
@@ -346,7 +346,8 @@ def list_has_every_family():
     text = sh(JOBPROF, "list").stdout
     page = sh(JOBPROF, "list", "--man").stdout
     families = {c["family"] for cols in SCHEMA.values() for c in cols}
-    is_equal("list: series", list(SCHEMA), ["Tasks", "Step", "RunLatency", "BlkLatency"])
+    is_equal("list: series", list(SCHEMA), ["Tasks", "Step", "RunLatency", "BlkLatency"] +
+             NODE_SERIES)
     is_equal("list: families that are not told of",
              [f for f in families if not re.search(r"^  %s +\S.*\n +\+ " % f, text, re.M)], [])
     is_equal("list: families without a section of the manual page",
@@ -358,7 +359,10 @@ def list_has_every_family():
     missing = {c["name"] for cols in SCHEMA.values() for c in cols
                if not re.match(r"[BW]\d+$", c["name"])} - set(told)
     is_equal("list: columns the page does not have", missing, set())
-    is_equal("list: and has twice", [n for n in set(told) if told.count(n) > 1 and n != "B0"], [])
+    sections = re.split(r"^\.SS ", page.split(".SH ATTRIBUTES")[0], flags=re.M)
+    is_equal("list: and a family's section has twice",
+             [n for s in sections for n in re.findall(r"^\.TP\n\.B (\S+)", s, re.M)
+              if len(re.findall(r"^\.TP\n\.B %s$" % n, s, re.M)) > 1 and n != "B0"], [])
     blk = sh(JOBPROF, "list", "-s", "BlkLatency").stdout
     is_true("list: two histograms in BlkLatency", re.search(r"^  B0\.\.B39 .* block .*2\^k", blk,
             re.M) and re.search(r"^  W0\.\.W39 .* block ", blk, re.M), blk)

@@ -31,10 +31,11 @@ static const struct {
 	{"step", FAM_TABLES},
 	{"runlatency", FAM_LATENCY},
 	{"blklatency", FAM_BLOCK},
-	/* Slurm's other words: valid in its files, and nothing of ours answers to them */
-	{"energy", 0},
-	{"lustre", 0},
-	{"filesystem", 0},
+	{"port", FAM_INTERCONNECT},
+	{"netdev", FAM_INTERCONNECT},
+	{"mount", FAM_FILESYSTEM},
+	{"lustre", FAM_FILESYSTEM},
+	{"cpu", FAM_NODE},
 };
 #define N_WORDS (sizeof(family_words) / sizeof(family_words[0]))
 
@@ -53,6 +54,8 @@ static int word_mask(const char *word, size_t len, unsigned *mask)
 		    strncasecmp(family_words[i].word, word, len))
 			continue;
 		*mask = family_words[i].mask;
+		if (*mask == FAM_NETWORK) /* Slurm's word for the node's ports, too */
+			*mask |= FAM_INTERCONNECT;
 		return 0;
 	}
 	return -EINVAL;

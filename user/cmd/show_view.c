@@ -41,7 +41,7 @@ static int load_histograms(const struct view *v, struct view_task *t)
 	if (!t->beside)
 		return -ENOMEM;
 	for (unsigned i = 0; !err && i < n_builtin_series; i++)
-		if (strcmp(builtin_series[i].name, "Tasks"))
+		if (strcmp(builtin_series[i].name, "Tasks") && !builtin_series[i].of_node)
 			err = load_beside(v, builtin_series[i].name, t->name, &t->beside[i].t);
 	return err;
 }
@@ -143,7 +143,9 @@ void view__free(struct view *v)
 
 bool view__is_other(const struct reader_series *s)
 {
-	return strcmp(s->name, "Totals") && !series__find(s->name);
+	const struct series *known = series__find(s->name);
+
+	return strcmp(s->name, "Totals") && (!known || known->of_node);
 }
 
 void view__each_other(const struct view *v,

@@ -22,7 +22,7 @@ void kern_probe_families(struct kern *k)
 {
 	size_t i;
 
-	k->families = k->opts.families;
+	k->families = k->opts.families & ~FAM_SENSORS;
 	for (i = 0; k->btf && i < N_NEEDS; i++) /* else the load will say what is missing */
 		if (!kern_tracepoint_args(k->btf, needs[i].tracepoint))
 			k->families &= ~needs[i].family;

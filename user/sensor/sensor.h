@@ -54,6 +54,14 @@ enum sensor_quantity {
 struct sensor_channel {
 	char name[SENSOR_NAME]; /* for people and columns: "package-0", "dram-1", "Node" */
 	char unit[12];		/* "J", "W", "C", "MHz", "B", "" */
+	/*
+	 * The table of a step's file that it is a column of, and the column: "Port/mlx5_0-1" and
+	 * "RxMB". "": none (energy has its rules: fuse/energy.h). A column of a built-in series is
+	 * scaled as its schema says, from the channel's unit; others hold values as they are. What
+	 * is counted (QUANTITY_ENERGY, QUANTITY_COUNT) is written per interval, all else as it is.
+	 */
+	char series[SENSOR_NAME + 8];
+	char column[SENSOR_NAME];
 	enum sensor_part part;
 	enum sensor_quantity quantity;
 	int index;	    /* of the part, -1: there is one, or name says it */

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "sensor/cgvalues.h"
+#include "fuse/energy_columns.h"
 #include "fuse/totals.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -61,20 +62,44 @@ static const struct column blk_latency_cols[] = {
 #undef BUCKET
 #include "schemas/time_end.def"
 };
+static const struct column energy_cols[] = {
+#include "schemas/time.def"
+#include "schemas/energy.def"
+#include "schemas/time_end.def"
+};
+
+static const struct column network_cols[] = {
+#include "schemas/time.def"
+#include "schemas/network.def"
+#include "schemas/time_end.def"
+};
+
+static const struct column filesystem_cols[] = {
+#include "schemas/time.def"
+#include "schemas/filesystem.def"
+#include "schemas/time_end.def"
+};
+
 _Static_assert(JP_LAT_BUCKETS == 40, "RunLatency has one column per bucket");
 
 const struct series builtin_series[] = {
 	{"Tasks", "One table per task: what the task and its descendants used.", tasks_cols,
-	 ARRAY_SIZE(tasks_cols), true},
+	 ARRAY_SIZE(tasks_cols), true, false},
 	{"Step",
 	 "One table: the sum over all processes of the step, and what its cgroup says of itself.",
-	 step_cols, ARRAY_SIZE(step_cols), false},
+	 step_cols, ARRAY_SIZE(step_cols), false, false},
 	{"RunLatency",
 	 "One table per task: histogram of the time from runnable to running, per interval.",
-	 latency_cols, ARRAY_SIZE(latency_cols), true},
+	 latency_cols, ARRAY_SIZE(latency_cols), true, false},
 	{"BlkLatency",
 	 "One table per task: histogram of the service times of its block requests, per interval.",
-	 blk_latency_cols, ARRAY_SIZE(blk_latency_cols), true},
+	 blk_latency_cols, ARRAY_SIZE(blk_latency_cols), true, false},
+	{"Energy", "One table: energy of the node and the step's part of it.", energy_cols,
+	 ARRAY_SIZE(energy_cols), false, true},
+	{"Network", "One table: traffic of the node, all ports together.", network_cols,
+	 ARRAY_SIZE(network_cols), false, true},
+	{"Filesystem", "One table: what the node read and wrote over network file systems.",
+	 filesystem_cols, ARRAY_SIZE(filesystem_cols), false, true},
 };
 const unsigned n_builtin_series = ARRAY_SIZE(builtin_series);
 

@@ -33,6 +33,8 @@ enum col_how {
 	HOW_PMU,	  /* event arg over the interval, scaled to the whole of it */
 	HOW_PMU_RUNNING,  /* least part of the interval an event was on the hardware, 0..1 */
 	HOW_UNKNOWN,	  /* no source on this node: NaN, or 0 and listed as unknown */
+	HOW_SENSOR,	  /* the channel of that name (sensor/sensor.h) x scale */
+	HOW_ENERGY,	  /* energy, arg = enum energy_column (fuse/energy_columns.h) */
 	HOW_GIVEN,	  /* series declared at run time: the caller fills the cell */
 };
 
@@ -50,11 +52,12 @@ struct column {
 };
 
 struct series {
-	const char *name; /* "Tasks", "Step", "RunLatency", "BlkLatency" */
+	const char *name; /* "Tasks", "Step", "Energy" ... */
 	const char *doc;
 	const struct column *cols;
 	unsigned ncols;
-	bool grouped; /* a group holding one table per task: Tasks/<gtid> */
+	bool grouped; /* a group of tables: Tasks/<gtid>, Port/<name> */
+	bool of_node; /* what sensors of the node say, not what the step's tasks did */
 };
 
 union cell {
