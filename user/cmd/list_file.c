@@ -145,7 +145,7 @@ static int print_text(FILE *out, const struct reader *r, const struct contents *
 
 		putc('\n', out);
 		print__escaped(out, s->name);
-		fprintf(out, "%s%s%s\n", s->grouped ? "/<task>" : "", known ? ": " : "",
+		fprintf(out, "%s%s%s\n", s->grouped ? list__member(known) : "", known ? ": " : "",
 			known ? known->doc : "");
 		for (unsigned k = 0; k < s->ncols; k++)
 			print_column(out, s, &s->cols[k]);
