@@ -11,6 +11,7 @@ extern const struct sensor_ops sensor_rapl_cores;
 extern const struct sensor_ops sensor_nvml;
 extern const struct sensor_ops sensor_rsmi;
 extern const struct sensor_ops sensor_pm_counters;
+extern const struct sensor_ops sensor_xcc;
 extern const struct sensor_ops sensor_ipmi;
 extern const struct sensor_ops sensor_hwmon;
 
