@@ -5,8 +5,9 @@
 
 /* One line per source; the NULL ends it. */
 const struct sensor_ops *const sensor_sources[] = {
-	&sensor_rapl, &sensor_rapl_cores,  &sensor_nvml, /* numbers of GPUs as jobs see them */
-	&sensor_rsmi, &sensor_pm_counters, &sensor_xcc,	 &sensor_ipmi, &sensor_hwmon, NULL,
+	&sensor_rapl,  &sensor_rapl_cores,  &sensor_nvml, /* numbers of GPUs as jobs see them */
+	&sensor_rsmi,  &sensor_pm_counters, &sensor_xcc,  &sensor_ipmi,
+	&sensor_hwmon, &sensor_cpu,	    &sensor_node, NULL,
 };
 
 const unsigned n_sensor_sources = sizeof(sensor_sources) / sizeof(sensor_sources[0]) - 1;

@@ -14,5 +14,7 @@ extern const struct sensor_ops sensor_pm_counters;
 extern const struct sensor_ops sensor_xcc;
 extern const struct sensor_ops sensor_ipmi;
 extern const struct sensor_ops sensor_hwmon;
+extern const struct sensor_ops sensor_cpu;
+extern const struct sensor_ops sensor_node;
 
 #endif
