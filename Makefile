@@ -174,7 +174,7 @@ test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
 include tests/fuzz/fuzz.mk tests/stub/stub.mk
-include user/client/lib.mk user/slurm/spank.mk user/slurm/profile.mk
+include user/client/lib.mk user/slurm/spank.mk user/slurm/profile.mk user/sensor/plugin.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf

@@ -105,6 +105,11 @@ static int print_text(FILE *out, const struct source *s, unsigned n, bool all, b
 	return 0;
 }
 
+static json_t *text_or_null(const char *text)
+{
+	return *text ? json__text(text) : json_null();
+}
+
 static json_t *json_channel(const struct source *s, unsigned i)
 {
 	static const char *const quantities[] = {[QUANTITY_ENERGY] = "energy",
@@ -116,9 +121,10 @@ static json_t *json_channel(const struct source *s, unsigned i)
 	char unit[16];
 
 	rate_unit(unit, ch);
-	return json_pack("{s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, "
-			 "s:o}",
-			 "name", json__text(ch->name), "part", sensor__part_name(ch->part), "index",
+	return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, "
+			 "s:o, s:o, s:o}",
+			 "name", json__text(ch->name), "table", text_or_null(ch->series), "column",
+			 text_or_null(ch->column), "part", sensor__part_name(ch->part), "index",
 			 ch->index < 0 ? json_null() : json_integer(ch->index), "cpu",
 			 ch->cpu < 0 ? json_null() : json_integer(ch->cpu), "quantity",
 			 quantities[ch->quantity], "unit", json__text(ch->unit), "value",
