@@ -247,6 +247,25 @@ def the_header_stands_alone():
     is_true("and_is_loaded", s["meminfo"]["state"] == "read" and not err, err)
 
 
+def the_manuals_example_works():
+    with open(os.path.join(ROOT, "man/jobprof-sensor.7")) as f:
+        page = f.read().split(".SH EXAMPLE")[1]
+    text = page.split(".nf\n")[1].split(".fi\n")[0].replace("\\-", "-")
+    d = tmpdir("manual")
+    with open(os.path.join(d, "sensor_water.c"), "w") as f:
+        f.write(text)
+    out = os.path.join(d, "sensor_water.so")
+    p = subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "-fPIC", "-shared", "-o", out,
+                        "-I" + os.path.join(ROOT, "user/sensor"), "sensor_water.c"], cwd=d,
+                       capture_output=True, text=True)
+    is_true("the_manuals_example_compiles", not p.returncode, p.stderr)
+    root = machine()
+    put(os.path.join(root, "sys/class/water/inlet"), "17.5")
+    s, err = sources(plugin_dir(water=out), root)
+    is_equal("and_reads", [(c["table"], c["column"], c["value"]) for c in s["water"]["channels"]],
+             [("Water", "Inlet", 17.5)])
+
+
 run_tests([
     tables_and_columns_are_as_declared,
     counts_are_since_it_was_opened,
@@ -257,4 +276,5 @@ run_tests([
     directories,
     the_example_says_what_the_kernel_says,
     the_header_stands_alone,
+    the_manuals_example_works,
 ])
