@@ -26,4 +26,4 @@ $(B)/tests/stub/plugin-%.so: tests/stub/plugin.c user/sensor/jobprof-sensor.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(stub_$*) $(CFLAGS) -fPIC -shared -o $@ $<
 
-tools: $(PLUGIN_STUBS)
+tools: $(STUBS) $(PLUGIN_STUBS)

@@ -14,7 +14,6 @@
 #include "base/str.h"
 #include "sensor/cpus.h"
 #include "sensor/file.h"
-#include "sensor/sources.h"
 
 #define CPUS_MAX 65536
 #define MAX_KHZ	 100000000 /* more is no clock of a processor */
@@ -27,23 +26,23 @@ enum { MEAN, LEAST, MOST, CORE_COUNT, CORE_TIME, PKG_COUNT, PKG_TIME, HEAT, N_KI
 
 static const struct {
 	const char *name, *unit, *column;
-	enum sensor_quantity quantity;
-	const char *file; /* of a CPU, what is added */
+	const char *file; /* of a CPU, what is added; NULL: it is no sum */
 	double scale;	  /* of what the file tells, to the unit */
-	bool of_core;	  /* of one CPU per core, else per package */
+	enum sensor_quantity quantity;
+	bool of_core; /* of one CPU per core, else per package */
 } kinds[N_KINDS] = {
-	[MEAN] = {"clock", "MHz", "FreqMean", QUANTITY_LEVEL},
-	[LEAST] = {"least clock", "MHz", "FreqMin", QUANTITY_LEVEL},
-	[MOST] = {"most clock", "MHz", "FreqMax", QUANTITY_LEVEL},
-	[CORE_COUNT] = {"core throttles", "", "CoreThrottles", QUANTITY_COUNT,
-			"core_throttle_count", 1, true},
-	[CORE_TIME] = {"core throttle time", "s", "CoreThrottleTime", QUANTITY_COUNT,
-		       "core_throttle_total_time_ms", 1e-3, true},
-	[PKG_COUNT] = {"package throttles", "", "PkgThrottles", QUANTITY_COUNT,
-		       "package_throttle_count", 1, false},
-	[PKG_TIME] = {"package throttle time", "s", "PkgThrottleTime", QUANTITY_COUNT,
-		      "package_throttle_total_time_ms", 1e-3, false},
-	[HEAT] = {"temperature", "C", "PkgTemperature", QUANTITY_LEVEL},
+	[MEAN] = {"clock", "MHz", "FreqMean", NULL, 1, QUANTITY_LEVEL, false},
+	[LEAST] = {"least clock", "MHz", "FreqMin", NULL, 1, QUANTITY_LEVEL, false},
+	[MOST] = {"most clock", "MHz", "FreqMax", NULL, 1, QUANTITY_LEVEL, false},
+	[CORE_COUNT] = {"core throttles", "", "CoreThrottles", "core_throttle_count", 1,
+			QUANTITY_COUNT, true},
+	[CORE_TIME] = {"core throttle time", "s", "CoreThrottleTime", "core_throttle_total_time_ms",
+		       1e-3, QUANTITY_COUNT, true},
+	[PKG_COUNT] = {"package throttles", "", "PkgThrottles", "package_throttle_count", 1,
+		       QUANTITY_COUNT, false},
+	[PKG_TIME] = {"package throttle time", "s", "PkgThrottleTime",
+		      "package_throttle_total_time_ms", 1e-3, QUANTITY_COUNT, false},
+	[HEAT] = {"temperature", "C", "PkgTemperature", NULL, 1, QUANTITY_LEVEL, false},
 };
 
 /* Counters of several CPUs that are one when added. */

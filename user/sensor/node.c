@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "sensor/cpu.h"
 #include "sensor/file.h"
-#include "sensor/sources.h"
 
 #define MEMINFO_MAX 8192
 

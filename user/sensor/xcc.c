@@ -13,7 +13,6 @@
 #include "base/str.h"
 #include "sensor/file.h"
 #include "sensor/ipmi_settings.h"
-#include "sensor/sources.h"
 
 #define NETFN_APP     0x06
 #define CMD_DEVICE_ID 0x01
