@@ -168,7 +168,7 @@ static struct process as_told(const struct stub_rsmi_process *p, int gpu)
 
 	for (uint32_t i = 0; i < p->ngpus; i++)
 		if (gpu < 0 || p->gpu[i] == (uint32_t)gpu)
-			out.memory += p->memory[p->gpu[i]];
+			out.memory += p->memory[i];
 	return out;
 }
 

@@ -22,7 +22,7 @@ struct stub_rsmi_gpu {
 struct stub_rsmi_process {
 	uint32_t pid;
 	uint32_t ngpus, gpu[STUB_RSMI_GPUS];
-	uint64_t memory[STUB_RSMI_GPUS]; /* by GPU */
+	uint64_t memory[STUB_RSMI_GPUS]; /* on each of these */
 	uint32_t occupancy;
 };
 

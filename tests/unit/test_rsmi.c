@@ -228,9 +228,9 @@ static void processes(void **state)
 
 	stub->nprocesses = 3;
 	stub->process[0] = (struct stub_rsmi_process){
-		.pid = 100, .ngpus = 2, .gpu = {1, 0}, .memory = {4096, 8192}, .occupancy = 40};
+		.pid = 100, .ngpus = 2, .gpu = {1, 0}, .memory = {8192, 4096}, .occupancy = 40};
 	stub->process[1] = (struct stub_rsmi_process){
-		.pid = 101, .ngpus = 1, .gpu = {1}, .memory = {0, 7}, .occupancy = UINT32_MAX};
+		.pid = 101, .ngpus = 1, .gpu = {1}, .memory = {7}, .occupancy = UINT32_MAX};
 	stub->process[2] = (struct stub_rsmi_process){.pid = 102, .ngpus = 2, .gpu = {9, 1}};
 	open_it();
 	assert_int_equal(rsmi__processes(s, &use), 4);
