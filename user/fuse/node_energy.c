@@ -273,13 +273,16 @@ static void fill_packages(struct interval *v)
 	}
 }
 
-/* J of GPUs that nobody owns. */
+/* J of GPUs that nobody owns; those of steps to v->gpu: NAN where not one was measured. */
 static double fill_gpus(struct interval *v)
 {
 	double unowned = 0;
+	bool any = false;
 
+	for (unsigned i = 0; i < v->e->nroles; i++)
+		any = any || (v->e->role[i].part == PART_GPU && !isnan(v->e->role[i].joules));
 	for (unsigned k = 0; k < v->nsteps; k++)
-		v->gpu[k] = v->e->ngpus ? 0 : NAN;
+		v->gpu[k] = any ? 0 : NAN;
 	for (unsigned i = 0; i < v->e->nroles; i++) {
 		const struct role *r = &v->e->role[i];
 		double left = 1;

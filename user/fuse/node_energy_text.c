@@ -96,7 +96,15 @@ int node_energy__save(const struct node_energy *e, const char *path)
 	return ok ? 0 : -EIO;
 }
 
-/* As the file's numbers are used in sums and comparisons only, any of them is safe. */
+static bool sound(const struct node_energy *e, const struct learnt *l)
+{
+	bool ok = calib_min__sound(&l->other);
+
+	for (unsigned i = 0; ok && i < e->topo.npackages; i++)
+		ok = calib_package__sound(&l->package[i]);
+	return ok;
+}
+
 int node_energy__load(struct node_energy *e, const char *path)
 {
 	struct header h, mine = header_of(e);
@@ -109,7 +117,7 @@ int node_energy__load(struct node_energy *e, const char *path)
 	if (!f)
 		return -errno;
 	if (fread(&h, sizeof(h), 1, f) != 1 || memcmp(&h, &mine, sizeof(h)) ||
-	    fread(l, learnt_size(e), 1, f) != 1)
+	    fread(l, learnt_size(e), 1, f) != 1 || !sound(e, l))
 		return -EBADMSG;
 	memcpy(e->learnt, l, learnt_size(e));
 	return 0;
