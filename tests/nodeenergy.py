@@ -4,94 +4,16 @@
 processes do at a power that only this test knows."""
 
 import re
-import threading
 
 import h5py
 import numpy
 
 from daemonlib import *
-from treelib import machine, put
+from treelib import Meter, machine, roots
 
 COLUMNS = ["ElapsedTime", "EpochTime", "Power", "NodeEnergy", "PkgEnergy", "DramEnergy",
            "GpuEnergy", "StepEnergy", "StepStatic", "StepDynamic", "StepEnergyLow",
            "StepEnergyHigh", "OtherEnergy", "SystemEnergy", "UnallocatedEnergy", "TimeNS"]
-IDLE_W = (30.0, 15.0)  # of the packages
-DRAM_W = (4.0, 3.0)
-POWERCAP = "sys/class/powercap/intel-rapl:"
-# part, package: file, J at which it wraps
-FILES = {("pkg", 0): ("1/energy_uj", 262143.328850), ("pkg", 1): ("0/energy_uj", 262143.328850),
-         ("dram", 0): ("1:0/energy_uj", 65712.999613),
-         ("dram", 1): ("0:0/energy_uj", 65712.999613)}
-
-
-class Meter:
-    """Writes the counters of the tree intel-2s; all processes that are watched run on package 0."""
-
-    def __init__(self, root):
-        self.root = root
-        self.watts = {}  # pid: W per second of its CPU time
-        self.ran, self.of = {}, {}  # pid: s so far, J of what it did
-        # package 1 is about to wrap
-        self.at = {k: wrap - 40 if k[1] else 1000.0 for k, (_, wrap) in FILES.items()}
-        self.log = []  # (time_ns, J of packages, J of DRAM)
-        self.over = False
-        self.then = time.time_ns()
-        self.turn()
-        self.thread = threading.Thread(target=self.work)
-        self.thread.start()
-
-    def end(self):
-        self.over = True
-        self.thread.join()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *args):
-        self.end()
-
-    def watch(self, pid, watts):
-        self.watts[pid] = watts
-
-    def done(self, pid):
-        try:
-            with open("/proc/%d/schedstat" % pid) as f:
-                return int(f.read().split()[0]) / 1e9
-        except OSError:
-            return self.ran.get(pid, 0)
-
-    def turn(self):
-        now = time.time_ns()
-        dt, self.then = (now - self.then) / 1e9, now
-        for p in (0, 1):
-            self.at["pkg", p] += IDLE_W[p] * dt
-            self.at["dram", p] += DRAM_W[p] * dt
-        for pid, watts in list(self.watts.items()):
-            ran = self.done(pid)
-            joules = watts * (ran - self.ran.get(pid, ran))
-            self.at["pkg", 0] += joules
-            self.of[pid] = self.of.get(pid, 0) + joules
-            self.ran[pid] = ran
-        for key, (path, wrap) in FILES.items():
-            put(self.root, POWERCAP + path, int(self.at[key] % wrap * 1e6))
-        self.log.append((now, self.at["pkg", 0] + self.at["pkg", 1],
-                         self.at["dram", 0] + self.at["dram", 1]))
-
-    def work(self):
-        while not self.over:
-            self.turn()
-            time.sleep(0.005)
-
-    def joules(self, what, begin_ns, end_ns):
-        t, pkg, dram = zip(*list(self.log))
-        v = pkg if what == "pkg" else dram
-        return float(numpy.interp(end_ns, t, v) - numpy.interp(begin_ns, t, v))
-
-
-def roots(root):
-    return {"SysRoot": root + "/sys", "ProcRoot": root + "/proc", "DevRoot": root + "/dev"}
-
-
 def energy_of(path):
     with h5py.File(path, "r") as f:
         node = f[NODE]
@@ -175,8 +97,15 @@ def both_together_are_what_was_measured():
         is_near("together: all that steps have is the same in both files",
                 float(a["OtherEnergy"][i] + a["StepEnergy"][i]),
                 float(b["OtherEnergy"][k] + b["StepEnergy"][k]), 1e-6, 1e-9)
-    work = sum(a["StepEnergy"][i] / b["StepEnergy"][k] for i, k in same) / len(same)
-    is_true("together: as they had the same CPU time", 0.8 < work < 1.25, work)
+    cpu = []
+    for job, rows, which in ((jobs[0], a, 0), (jobs[1], b, 1)):
+        with h5py.File(d.path(job, 0), "r") as f:
+            task = f[NODE]["Tasks/0"][:]
+        at = {int(t): c for t, c in zip(task["TimeNS"], task["CPUTime"])}
+        cpu.append(sum(at[int(rows["TimeNS"][s[which]])] for s in same))
+    is_near("together: dynamic energy goes by CPU time",
+            float(sum(a["StepDynamic"][i] for i, _ in same) /
+                  sum(b["StepDynamic"][k] for _, k in same)), cpu[0] / cpu[1], 0.02, 0.05)
 
 
 def restart_with(root):
