@@ -32,6 +32,14 @@ def conserves(rows):
     return float(numpy.max(numpy.abs(parts / measured - 1)))
 
 
+def live(d, job):
+    p = subprocess.run([JOBPROF, "live", "-j", str(job), "-s", "Energy", "--format", "json"],
+                       capture_output=True, text=True, timeout=20,
+                       env=plain_env(JOBPROF_SOCKET=d.settings["Socket"]))
+    is_true("live: the last row, as it runs", p.returncode == 0 and '"PkgEnergy"' in p.stdout and
+            '"StepEnergyHigh"' in p.stdout, p.stdout + p.stderr)
+
+
 def two_steps_share_a_package(root, meter):
     d = Daemon(interval=0.5, **roots(root)).start()
     jobs = [new_job(), new_job()]
@@ -44,6 +52,8 @@ def two_steps_share_a_package(root, meter):
         steps.append((job, s, h))
     for _, _, h in steps:
         h.go()
+    time.sleep(1.5)
+    live(d, jobs[0])
     for _, _, h in steps:
         h.wait()
     truth = [meter.of[h.all[0].pid] for _, _, h in steps]

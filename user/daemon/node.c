@@ -278,6 +278,9 @@ void step_node__free(struct step_node *s)
 {
 	if (!s)
 		return;
+	for (unsigned i = 0; i < s->ntold; i++)
+		free(s->last[i]);
+	free(s->last);
 	free(s->past);
 	free(s->told);
 	free(s->table_id);

@@ -63,6 +63,7 @@ struct step_node {
 	unsigned npast;
 	enum told *told; /* [ntold] tables the journal knows */
 	uint32_t *table_id, *series_id;
+	union cell **last; /* [ntold] its last row; NULL: none yet */
 	unsigned ntold;
 	unsigned next_series, next_table;
 	bool started;		/* the arrays below hold what was counted at the last tick */

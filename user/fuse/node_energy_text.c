@@ -66,6 +66,15 @@ void node_energy__idle(const struct node_energy *e, double *pkg_w, double *dram_
 	*other_w = calib_min__value(&e->learnt->other);
 }
 
+void node_energy__lag(const struct node_energy *e, double *lag_s, double *period_s)
+{
+	const struct role *r = node_roles__first(e, PART_NODE);
+	uint64_t period_ns = r ? e->channel[r->channel].channel->period_ns : 0;
+
+	*lag_s = r ? e->lag_s : NAN;
+	*period_s = period_ns ? (double)period_ns * 1e-9 : NAN;
+}
+
 static size_t learnt_size(const struct node_energy *e)
 {
 	return sizeof(*e->learnt) + e->topo.npackages * sizeof(e->learnt->package[0]);
