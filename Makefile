@@ -183,10 +183,10 @@ format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^skel/')
 
 lint: $(SKEL)
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SPANK_UNSEEN)) -- $(CPPFLAGS) $(H5_CFLAGS) $(SPANK_CPPFLAGS) -std=gnu11
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SPANK_UNSEEN)) -- $(CPPFLAGS) -Iuser/sensor $(H5_CFLAGS) $(SPANK_CPPFLAGS) -std=gnu11
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
 		--suppress=missingIncludeSystem '-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' \
-		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
+		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser -Iuser/sensor $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "sensor/file.h"
-#include "sensor/ipmi_settings.h"
+#include "sensor/ipmi.h"
 
 #define NETFN_APP     0x06
 #define CMD_DEVICE_ID 0x01
@@ -66,10 +66,7 @@ int xcc__parse(const uint8_t *data, int len, struct xcc_reading *r)
 
 static uint64_t deadline(void)
 {
-	struct ipmi_settings s;
-
-	ipmi_settings__init(&s);
-	return clock__boot_ns() + s.timeout_s * NSEC_PER_SEC;
+	return clock__boot_ns() + ipmi__settings().timeout_s * NSEC_PER_SEC;
 }
 
 static int ask(struct sensor *s, struct xcc_reading *r)
@@ -159,10 +156,20 @@ static bool is_lenovo(const struct sensor_roots *roots)
 	return !strcasecmp(vendor, VENDOR);
 }
 
+/* The BMC that IPMI's settings say, or the first. */
+static int open_bmc(struct ipmi_link *link, const struct sensor_roots *roots, char *where,
+		    size_t len)
+{
+	const struct ipmi_settings settings = ipmi__settings();
+
+	return ipmi_link__open(link, roots->dev, *settings.device ? settings.device : NULL, where,
+			       len);
+}
+
 static int xcc_open(struct sensor **out, const struct sensor_roots *roots)
 {
 	struct ipmi_link link;
-	int err = is_lenovo(roots) ? ipmi_link__open(&link, roots->dev, NULL, NULL, 0) : -ENOENT;
+	int err = is_lenovo(roots) ? open_bmc(&link, roots, NULL, 0) : -ENOENT;
 
 	return err ? err : xcc__open_link(out, &link);
 }
@@ -178,7 +185,7 @@ static int xcc_probe(const struct sensor_roots *roots, char *why, size_t len)
 		snprintf(why, len, "the system's vendor is not " VENDOR);
 		return -ENOENT;
 	}
-	err = ipmi_link__open(&link, roots->dev, NULL, where, sizeof(where));
+	err = open_bmc(&link, roots, where, sizeof(where));
 	if (err == -ENOENT)
 		snprintf(why, len, "no %s; modprobe ipmi_si ipmi_devintf", where);
 	else if (err == -EACCES)
