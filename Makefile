@@ -74,7 +74,7 @@ PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(wildcard user/cmd/$(notdir $(p)).c),$(p)))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
-BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpwork)
+BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork)
 MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
 .PHONY: all test check-bpf format lint install clean tools bench san
@@ -166,6 +166,9 @@ $(B)/bench/jpbench: $(addprefix $(B)/bench/,jpbench.o worker.o workload.o) $(LIB
 $(B)/bench/jpfiles: $(B)/bench/jpfiles.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_LIBS) -ldeflate -lz -lm
+$(B)/bench/jpsensors: $(B)/bench/jpsensors.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
 $(B)/bench/%: $(B)/bench/%.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_LIBS)
