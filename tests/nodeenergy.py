@@ -4,6 +4,7 @@
 processes do at a power that only this test knows."""
 
 import re
+import threading
 
 import h5py
 import numpy
@@ -140,6 +141,87 @@ def restart_with(root):
     return rows
 
 
+class Gpus:
+    """What the stand-in for NVIDIA's library says: GPU 0 draws 200 W, GPU 1 100 W."""
+
+    WATTS = (200, 100)
+
+    def __init__(self):
+        self.path = os.path.join(tmpdir("gpus"), "gpus")
+        self.begin = time.time()
+        self.processes = []
+        self.over = False
+        self.write()
+        self.thread = threading.Thread(target=self.work)
+
+    def write(self):
+        t = time.time() - self.begin
+        lines = ["energy %d %d" % (i, w * t * 1000) for i, w in enumerate(self.WATTS)]
+        lines += ["process %d %d %d %d" % p for p in self.processes]
+        with open(self.path + ".new", "w") as f:
+            f.write("\n".join(lines) + "\n")
+        os.rename(self.path + ".new", self.path)
+
+    def work(self):
+        while not self.over:
+            self.write()
+            time.sleep(0.005)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *args):
+        self.over = True
+        self.thread.join()
+
+
+def gpus_go_to_who_uses_them():
+    """One has GPU 0 for itself and a quarter of GPU 1, the other the rest of that."""
+    root = machine("intel-2s")
+    env = ["env", "LD_LIBRARY_PATH=" + os.path.join(BUILD, "tests/stub")]
+    with Meter(root), Gpus() as gpus:
+        d = Daemon(interval=0.5, wrap=env + ["JOBPROF_STUB_GPUS=" + gpus.path],
+                   **roots(root)).start()
+        steps = []
+        for i in range(2):
+            job, h = new_job(), Holds(["0"])
+            s = Stepd(job, 0, h.cmd("park"), v2_task(tree.job(job) + "/step_0"))
+            h.wait()
+            steps.append((job, s, h))
+        a, b = (h.all[0].pid for _, _, h in steps)
+        gpus.processes = [(0, a, 300 * MB, 80), (1, a, 100 * MB, 20), (1, b, 500 * MB, 60)]
+        time.sleep(5)
+        for _, s, h in steps:
+            h.go()
+            s.end()
+        files = [d.file(job, 0) for job, _, _ in steps]
+        d.end()
+    wanted = {0: (200 + 25, 400, 100), 1: (75, 500, 60)}
+    for i, path in enumerate(files):
+        rows, attrs = energy_of(path)
+        name = "gpu, step %d" % i
+        # what a GPU draws is known after its second answer
+        rows = rows[~numpy.isnan(rows["GpuEnergy"])]
+        is_true(name + ": rows with GPUs", len(rows) >= 7, rows)
+        is_true(name + ": every row conserves", numpy.allclose(
+            rows["PkgEnergy"] + rows["DramEnergy"] + rows["GpuEnergy"],
+            rows["StepEnergy"] + rows["OtherEnergy"] + rows["SystemEnergy"] +
+            rows["UnallocatedEnergy"], rtol=1e-9), rows)
+        seconds = numpy.diff(rows["TimeNS"].astype("f8")) / 1e9
+        is_near(name + ": all GPUs", float(rows["GpuEnergy"][1:].sum() / seconds.sum()), 300, 5)
+        watts, memory, util = wanted[i]
+        got = float(numpy.median(rows["StepDynamic"][1:] / seconds))
+        # the packages' idle power is not known: all of it may be a step's
+        is_true(name + ": its GPUs' energy is in its own", watts - 4 < got < watts + 60, (got, rows))
+        with h5py.File(path, "r") as f:
+            task = f[NODE]["Tasks/0"][:]
+        is_equal(name + ": GPUMemMB", int(numpy.median(task["GPUMemMB"])), memory)
+        is_near(name + ": GPUUtilization", float(numpy.median(task["GPUUtilization"])), util, 0.01)
+        is_true(name + ": it is not called unknown",
+                "GPU" not in text(attrs.get("Unknown Columns", b"")), attrs)
+
+
 def goes_on_after_a_restart():
     root = machine("intel-2s")
     with Meter(root):
@@ -175,6 +257,7 @@ need_bpf()
 tree = Trees()
 run_tests([
     both_together_are_what_was_measured,
+    gpus_go_to_who_uses_them,
     goes_on_after_a_restart,
     no_sensor_no_table,
 ])

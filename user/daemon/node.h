@@ -31,6 +31,11 @@ struct node_opts {
 int node__open(struct node **out, const struct node_opts *opts);
 void node__free(struct node *n); /* NULL is fine, here and below */
 
+struct snapshot;
+/* There are GPUs that say, or will say, who uses them. */
+bool node__asks_gpus(const struct node *n);
+/* Before a snapshot: tells it who uses the GPUs now. */
+void node__gpus(struct node *n, struct snapshot *snap);
 /* Nothing of the steps that are there now was counted before. */
 void node__begin(struct node *n, struct step *steps, const struct step_env *env);
 /* Reads the sensors and gives each step its share since the last time, as the snapshot has what
