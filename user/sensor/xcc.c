@@ -51,16 +51,17 @@ static uint64_t thousandths(const uint8_t *whole, const uint8_t *part)
 
 int xcc__parse(const uint8_t *data, int len, struct xcc_reading *r)
 {
-	*r = (struct xcc_reading){.energy = len == XCC_ENERGY_LEN};
-	if (len == XCC_ENERGY_LEN) {
-		r->mj = thousandths(data + 2, data + 6);
-		r->stamp_ms = thousandths(data + 8, data + 12);
-		return 0;
-	}
-	if (len != XCC_POWER_LEN)
+	uint64_t reading;
+
+	if (len != XCC_ENERGY_LEN && len != XCC_POWER_LEN && len != XCC_POWER_LEN + 2)
 		return -EPROTO;
-	r->mw = thousandths(data + 2, data + 6);
-	r->stamp_ms = thousandths(data + 32, data + 36);
+	reading = thousandths(data + 2, data + 6);
+	*r = (struct xcc_reading){.energy = len == XCC_ENERGY_LEN,
+				  .stamp_ms = thousandths(data + len - 6, data + len - 2)};
+	if (r->energy)
+		r->mj = reading;
+	else
+		r->mw = reading;
 	return 0;
 }
 

@@ -18,7 +18,7 @@
 extern const struct sensor_ops sensor_xcc;
 
 #define XCC_ENERGY_LEN 14 /* of its two kinds of answers, behind the completion code */
-#define XCC_POWER_LEN  38
+#define XCC_POWER_LEN  38 /* or two more, before the stamp */
 
 struct xcc_reading {
 	bool energy; /* else it is power */
