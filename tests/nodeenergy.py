@@ -86,6 +86,7 @@ def two_steps_share_a_package(root, meter):
         is_true(name + ": the rule has a name", re.search(
             "packages by rapl, DRAM by rapl; static part .*; dynamic part by (CPU time|core cycles)",
             text(attrs["Energy Rule"])), attrs["Energy Rule"])
+        is_equal(name + ": whose cores are whose", text(attrs["Energy Allocation"]), "not known")
         is_equal(name + ": mode", text(attrs["Mode energy"]), "estimated: see Energy Rule")
     is_equal("jobprofd ends", d.end(), 0)
     return d, jobs
@@ -139,6 +140,40 @@ def restart_with(root):
     rows, _ = energy_of(d.file(job, 0))
     d.end()
     return rows
+
+
+def confine(path, cpus):
+    """A cpuset for what is at path in the freezer hierarchy, from the top down."""
+    mount = cgroup1_mount("cpuset")
+    made = ""
+    for part in path.strip("/").split("/"):
+        made += "/" + part
+        dir = mkcg(made[1:], mount)
+        for name, value in (("mems", "0"), ("cpus", cpus)):
+            with open("%s/cpuset.%s" % (dir, name), "w") as f:
+                f.write(value)
+
+
+def a_cpuset_says_whose_cores():
+    root = machine("intel-2s")
+    with Meter(root):
+        d = Daemon(interval=0.25, **roots(root)).start()
+        job, h = new_job(), Holds(["0"])
+        base = tree.v1(0, job)
+        confine(base[len(cgroup1_mount("freezer")):] + "/step_0", "1")
+        s = Stepd(job, 0, h.cmd("park", "spin=0.3", "park"),
+                  ["-d", base, "-S", "-c", base + "/step_0"])
+        h.wait()
+        h.go()
+        h.wait()
+        time.sleep(0.5)
+        h.go()
+        s.end()
+        rows, attrs = energy_of(d.file(job, 0))
+        d.end()
+    is_equal("cpuset: it is what the step holds", text(attrs["Energy Allocation"]),
+             "the CPUs of its cpuset")
+    is_true("cpuset: every row conserves", conserves(rows) < 1e-9, rows)
 
 
 class Gpus:
@@ -257,6 +292,7 @@ need_bpf()
 tree = Trees()
 run_tests([
     both_together_are_what_was_measured,
+    a_cpuset_says_whose_cores,
     gpus_go_to_who_uses_them,
     goes_on_after_a_restart,
     no_sensor_no_table,

@@ -16,7 +16,12 @@ from treelib import Meter, machine, roots
 def node_of(path):
     with h5py.File(path, "r") as f:
         node = f[list(f)[0]]
-        return sorted(node), {k: node[k][:] for k in node if k == "Energy"}
+        return sorted(node), {k: node[k][:] for k in node if k == "Energy"}, text_of(node)
+
+
+def text_of(node):
+    return {k: node.attrs[k][0].decode() for k in ("Energy Rule", "Energy Allocation")
+            if k in node.attrs}
 
 
 def stock(c, *args):
@@ -28,7 +33,7 @@ def energy_alone(name, c, d):
     s = c.srun(["--profile=energy", "--acctg-freq=energy=1", "-w", c.nodes[0]], ["sleep", "3.2"])
     is_equal(name + ": srun's status", s.end(), 0)
     path = d.get(s.id, 0, c.nodes[0])
-    series, tables = node_of(path)
+    series, tables, said = node_of(path)
     is_equal(name + ": series", series, ["Energy", "Totals"])
     rows = tables["Energy"]
     is_true(name + ": a row every second", 3 <= len(rows) <= 5, rows["TimeNS"])
@@ -37,6 +42,7 @@ def energy_alone(name, c, d):
         if n not in ("NodeEnergy", "GpuEnergy")), rows)
     is_true(name + ": Power is that of the machine", all(45 < p < 60 for p in rows["Power"]),
             rows["Power"])
+    is_equal(name + ": whose cores are whose", said["Energy Allocation"], "cores as Slurm said")
     both(name, c, d, s.id, rows)
 
 
@@ -68,7 +74,7 @@ def with_tasks(name, c, d):
     s = c.srun(["--profile=all", "--acctg-freq=task=1,energy=1", "-w", c.nodes[1]],
                ["sh", "-c", "timeout 1.5 sh -c 'while :; do :; done'; sleep 1"])
     s.end()
-    series, tables = node_of(d.get(s.id, 0, c.nodes[1]))
+    series, tables, said = node_of(d.get(s.id, 0, c.nodes[1]))
     is_true(name + ": one table of energy, ours", "Energy" in series and
             not [n for n in series if n.startswith("Slurm_")], series)
     rows = tables["Energy"]

@@ -80,6 +80,7 @@ struct step_node {
 	uint64_t *held;		/* bits */
 	double *gpu;		/* [node_energy__ngpus()] part of each that is the step's */
 	bool held_known, by_core;
+	const char *held_by; /* how that is known, for people */
 	uint64_t held_ns;	       /* when it was looked up last */
 	double energy[ENERGY_COLUMNS]; /* since the last row, J; NODE_POWER: J too */
 	double seconds;

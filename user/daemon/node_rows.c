@@ -254,6 +254,8 @@ void step_node__put_attrs(struct step *st)
 		return;
 	node_energy__rule(n->energy, text, sizeof(text));
 	journal__attr_str(st->journal, "Energy Rule", text);
+	journal__attr_str(st->journal, "Energy Allocation",
+			  st->node->held_by ? st->node->held_by : "not known");
 	node_energy__idle(n->energy, &pkg, &dram, &other);
 	if (pkg >= 0)
 		journal__attr_f64(st->journal, "Idle Package Power", pkg);
