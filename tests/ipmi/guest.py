@@ -78,9 +78,10 @@ def freeipmi_dcmi():
 
 
 def freeipmi_sensor(name):
-    m = re.search(r"\| " + name + r" +\|[^|]*\|[^|]*\| +([\d.]+) +\| W",
-                  command("ipmi-sensors", *FREEIPMI, "--sdr-cache-directory=/tmp",
-                          "--sdr-cache-recreate", "--quiet-cache"))
+    said = command("ipmi-sensors", *FREEIPMI, "--sdr-cache-directory=/tmp", "--quiet-cache")
+    m = re.search(r"\| " + name + r" +\|[^|]*\|[^|]*\| +([\d.]+) +\| W", said)
+    if not m:
+        print("# ipmi-sensors: " + said.replace("\n", "\n# "))
     return float(m.group(1)) if m else None
 
 
@@ -91,6 +92,7 @@ def energy_of_a_step():
     for mood in ("fine", "slow"):
         tell(mood, 500)
         command("rm", "-rf", "/tmp/energy")
+        os.mkdir("/tmp/energy")
         said = command("jobprof", "run", "-q", "-i", "0.5", "-s", "task,energy", "-o", "/tmp/energy",
                        "--state-dir", "/tmp/energy-state", "sleep", "12")
         files = glob.glob("/tmp/energy/*.h5")

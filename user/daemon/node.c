@@ -85,7 +85,8 @@ int node__open(struct node **out, const struct node_opts *opts)
 	err = open_board(n, opts);
 	if (!err)
 		err = open_energy(n, opts);
-	if (!err && board__means(opts->only, sensor_nvml.name))
+	if (!err && (board__means(opts->only, sensor_nvml.name) ||
+		     board__means(opts->only, sensor_rsmi.name)))
 		gpu_users__start(&n->gpu_users, &opts->roots, NSEC_PER_SEC);
 	if (err) {
 		node__free(n);
