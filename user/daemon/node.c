@@ -238,7 +238,7 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 {
 	unsigned max = count_steps(steps), used = 0;
 	struct node_step *v = calloc(max + 1, sizeof(*v));
-	struct step **who = calloc(max + 1, sizeof(*who));
+	struct step **who = calloc(max + 1, sizeof(struct step *));
 	int err = v && who ? 0 : -ENOMEM;
 
 	for (struct step *s = steps; !err && s; s = s->next) {
