@@ -105,6 +105,11 @@ static int print_text(FILE *out, const struct source *s, unsigned n, bool all, b
 	return 0;
 }
 
+static json_t *text_or_null(const char *text)
+{
+	return *text ? json__text(text) : json_null();
+}
+
 static json_t *json_channel(const struct source *s, unsigned i)
 {
 	static const char *const quantities[] = {[QUANTITY_ENERGY] = "energy",
@@ -117,7 +122,7 @@ static json_t *json_channel(const struct source *s, unsigned i)
 
 	rate_unit(unit, ch);
 	return json_pack("{s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, "
-			 "s:o}",
+			 "s:o, s:o, s:o, s:o}",
 			 "name", json__text(ch->name), "part", sensor__part_name(ch->part), "index",
 			 ch->index < 0 ? json_null() : json_integer(ch->index), "cpu",
 			 ch->cpu < 0 ? json_null() : json_integer(ch->cpu), "quantity",
@@ -129,7 +134,9 @@ static json_t *json_channel(const struct source *s, unsigned i)
 			 json__number(ch->step), "error", json__number(ch->error), "period_s",
 			 json__number(ch->period_ns ? (double)ch->period_ns / NSEC_PER_SEC : NAN),
 			 "lag_s",
-			 json__number(ch->lag_ns ? (double)ch->lag_ns / NSEC_PER_SEC : NAN));
+			 json__number(ch->lag_ns ? (double)ch->lag_ns / NSEC_PER_SEC : NAN),
+			 "series", text_or_null(ch->series), "column", text_or_null(ch->column),
+			 "about", text_or_null(ch->about));
 }
 
 static json_t *json_source(const struct source *s)

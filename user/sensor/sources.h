@@ -12,5 +12,10 @@ extern const struct sensor_ops sensor_nvml;
 extern const struct sensor_ops sensor_pm_counters;
 extern const struct sensor_ops sensor_ipmi;
 extern const struct sensor_ops sensor_hwmon;
+extern const struct sensor_ops sensor_ports;
+extern const struct sensor_ops sensor_slingshot;
+extern const struct sensor_ops sensor_netdev;
+extern const struct sensor_ops sensor_mounts;
+extern const struct sensor_ops sensor_disks;
 
 #endif
