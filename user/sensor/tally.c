@@ -54,7 +54,7 @@ void tally__table_name(char out[TALLY_TABLE], const char *name)
 	if (!len)
 		snprintf(out, TALLY_TABLE, "root");
 	/* A number would be a task's, and a dot at the beginning hides. */
-	if (*from || !exact || out[0] == '.' || strspn(out, "0123456789") == len)
+	if (*from || !exact || out[0] == '.' || (len && strspn(out, "0123456789") == len))
 		add_hash(out, name);
 	if (out[0] == '.')
 		out[0] = '_';
