@@ -78,7 +78,7 @@ static void name_in_file(char out[LINES_NAME], const char *dir)
 {
 	char *bang;
 
-	snprintf(out, LINES_NAME, "%s", dir);
+	snprintf(out, LINES_NAME, "%.*s", LINES_NAME - 1, dir);
 	while ((bang = strchr(out, '!')))
 		*bang = '/';
 }
