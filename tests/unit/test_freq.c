@@ -20,15 +20,15 @@ static struct freq parsed(const char *text)
 	return f;
 }
 
-static void defaults_are_slurms(void **state)
+static void all_follows_task(void **state)
 {
 	struct freq f;
 
 	freq__init(&f);
 	assert_true(freq__interval(&f, FREQ_TASK) == 30);
-	assert_true(freq__interval(&f, FREQ_ENERGY) == 0);
-	assert_true(freq__interval(&f, FREQ_FILESYSTEM) == 0);
-	assert_true(freq__interval(&f, FREQ_NETWORK) == 0);
+	assert_true(freq__interval(&f, FREQ_ENERGY) == 30);
+	assert_true(freq__interval(&f, FREQ_FILESYSTEM) == 30);
+	assert_true(freq__interval(&f, FREQ_NETWORK) == 30);
 	assert_true(freq__interval(&f, FREQ_STEP) == 30);
 	assert_true(freq__interval(&f, FREQ_LATENCY) == 30);
 }
@@ -97,7 +97,7 @@ static void bad_input_is_refused_and_changes_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults_are_slurms),
+		cmocka_unit_test(all_follows_task),
 		cmocka_unit_test(a_bare_number_is_the_tasks),
 		cmocka_unit_test(names_and_fractions),
 		cmocka_unit_test(bad_input_is_refused_and_changes_nothing),

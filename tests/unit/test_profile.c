@@ -189,8 +189,8 @@ static void lists_have_the_mask_of_slurms_words(void **state)
 		assert_int_equal(profile_mask__parse(cases[i].list, &mask, bad, sizeof(bad)), 0);
 		assert_int_equal(mask, cases[i].mask);
 	}
-	assert_int_equal(profile_mask__parse("task,cpu", &mask, bad, sizeof(bad)), -EINVAL);
-	assert_string_equal(bad, "cpu");
+	assert_int_equal(profile_mask__parse("task,cpus", &mask, bad, sizeof(bad)), -EINVAL);
+	assert_string_equal(bad, "cpus");
 }
 
 static void slurm_samples_what_nobody_else_does(void **state)

@@ -160,6 +160,15 @@ static void print_patterns(const char *key, const void *field, FILE *f)
 		print_string(key, &c->cgroup_patterns[i], f);
 }
 
+#define IPMI_FREQUENCY "EnergyIPMIFrequency"
+#define IPMI_SENSORS   "EnergyIPMIPowerSensors"
+#define IPMI_TIMEOUT   "EnergyIPMITimeout"
+#define IPMI_UNSCANNED "EnergyIPMIIgnoreScanningDisabled"
+#define IPMI_DEVICE    "EnergyIPMIDriverDevice"
+
+const char *const config_ipmi_keys[CONFIG_IPMI] = {IPMI_FREQUENCY, IPMI_SENSORS, IPMI_TIMEOUT,
+						   IPMI_UNSCANNED, IPMI_DEVICE};
+
 static const char *const perf_names[] = {
 	[PERF_MODE_AUTO] = "auto",
 	[PERF_MODE_EXACT] = "exact",
@@ -299,6 +308,25 @@ static const struct config_key keys[] = {
 	 "The group whose members may see every user's rows through the socket."},
 	{"AutoMerge", &type_bool, offsetof(struct config, auto_merge), "no", NULL, 0,
 	 "yes: a job's files are merged when it has ended, as its user, on its first node."},
+	{"Sensors", &type_words, offsetof(struct config, sensors), "all", NULL, 0,
+	 "Sources that are read, as jobprof sensors names them: all, or rapl,ipmi, or all,-ipmi."},
+	{"SysRoot", &type_path, offsetof(struct config, sys_root), "/sys", NULL, 0,
+	 "Where sensors look for sysfs: another tree in tests."},
+	{"ProcRoot", &type_path, offsetof(struct config, proc_root), "/proc", NULL, 0,
+	 "Where sensors look for /proc."},
+	{"DevRoot", &type_path, offsetof(struct config, dev_root), "/dev", NULL, 0,
+	 "Where sensors look for devices."},
+	{IPMI_FREQUENCY, &type_words, offsetof(struct config, ipmi[0]), NULL, "1", KEY_SLURM,
+	 "Seconds between two readings of the BMC."},
+	{IPMI_SENSORS, &type_words, offsetof(struct config, ipmi[1]), NULL,
+	 "DCMI's reading of power, else the first sensor in watts", KEY_SLURM,
+	 "Sensors of the BMC by label, as in Slurm: Node=16,19,22;Socket1=19."},
+	{IPMI_TIMEOUT, &type_words, offsetof(struct config, ipmi[2]), NULL, "10", KEY_SLURM,
+	 "Seconds that the BMC has for an answer."},
+	{IPMI_UNSCANNED, &type_words, offsetof(struct config, ipmi[3]), NULL, "no", KEY_SLURM,
+	 "yes: sensors are read that the BMC says it does not scan."},
+	{IPMI_DEVICE, &type_words, offsetof(struct config, ipmi[4]), NULL, "the first one",
+	 KEY_SLURM, "Device of the BMC."},
 	{"LogLevel", &type_level, offsetof(struct config, log_level), "info", NULL, 0,
 	 "error, warn, info or debug."},
 };
@@ -363,6 +391,12 @@ void config__free(struct config *c)
 	free(c->families);
 	free(c->socket);
 	free(c->admin_group);
+	free(c->sensors);
+	free(c->sys_root);
+	free(c->proc_root);
+	free(c->dev_root);
+	for (unsigned i = 0; i < CONFIG_IPMI; i++)
+		free(c->ipmi[i]);
 	for (unsigned i = 0; i < c->n_cgroup_patterns; i++)
 		free(c->cgroup_patterns[i]);
 	for (unsigned i = 0; i < CONFIG_KEYS; i++)

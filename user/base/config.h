@@ -10,7 +10,11 @@
 #include "base/log.h"
 
 #define CONFIG_PATTERNS 8
-#define CONFIG_KEYS	32
+#define CONFIG_KEYS	48
+
+/* Keys of acct_gather.conf on reading power by IPMI. */
+#define CONFIG_IPMI 5
+extern const char *const config_ipmi_keys[CONFIG_IPMI];
 
 /* How hardware counters are read: auto is the best of the others that the budget allows. */
 enum config_perf { PERF_MODE_AUTO, PERF_MODE_EXACT, PERF_MODE_SAMPLED, PERF_MODE_OFF };
@@ -38,6 +42,11 @@ struct config {
 	char *socket;		    /* Socket; absolute */
 	char *admin_group;	    /* AdminGroup */
 	bool auto_merge;	    /* AutoMerge */
+	char *sensors;		    /* Sensors: which sources are read */
+	char *sys_root;		    /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
+	char *proc_root;
+	char *dev_root;
+	char *ipmi[CONFIG_IPMI]; /* EnergyIPMI*, as written: config_ipmi_keys has the names */
 	enum log_level log_level;   /* LogLevel */
 	char *where[CONFIG_KEYS];   /* by key: FILE:LINE that said it, NULL: it is the default */
 };

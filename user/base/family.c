@@ -84,8 +84,8 @@ int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen)
 		if (!*p)
 			break;
 	}
-	/* Rows without their time columns would be unreadable. */
-	*mask = sum ? sum | FAM_BASE : 0;
+	/* Rows without their time columns would be unreadable; the node's tables have them. */
+	*mask = sum & ~FAM_SENSORS ? sum | FAM_BASE : sum;
 	return 0;
 }
 

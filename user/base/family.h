@@ -19,7 +19,8 @@ extern const unsigned n_family_infos;
 
 const char *family__name(enum family f);
 /* "all", "none" or a comma list of families, names of series and Slurm's words into a mask (any
- * case; FAM_BASE is part of everything but "none"). -EINVAL with the bad word in bad[badlen]. */
+ * case; FAM_BASE is part of everything but "none" and what sensors say). -EINVAL with the bad word
+ * in bad[badlen]. */
 int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen);
 /* All words that family__parse() takes, with ", " between, cut at size. */
 void family__words(char *buf, size_t size);

@@ -13,9 +13,9 @@ static const struct {
 	double initial; /* as in struct freq */
 } freqs[FREQ_N] = {
 	[FREQ_TASK] = {"task", 30},
-	[FREQ_ENERGY] = {"energy", 0},
-	[FREQ_FILESYSTEM] = {"filesystem", 0},
-	[FREQ_NETWORK] = {"network", 0},
+	[FREQ_ENERGY] = {"energy", -1},
+	[FREQ_FILESYSTEM] = {"filesystem", -1},
+	[FREQ_NETWORK] = {"network", -1},
 	[FREQ_STEP] = {"step", -1},
 	[FREQ_LATENCY] = {"latency", -1},
 };

@@ -23,7 +23,8 @@ struct freq {
 	double s[FREQ_N];
 };
 
-/* Slurm's defaults: task every 30 s, its other series off. */
+/* Slurm's default: task every 30 s. All else follows task; in Slurm it would be off, but which
+ * tables a step has is said by the profile it asks for. */
 void freq__init(struct freq *f);
 /*
  * "30", "task=1,energy=5", "0.5,network=2": a bare number is task's and comes first; names are
@@ -31,7 +32,7 @@ void freq__init(struct freq *f);
  * reason in err and *f as it was.
  */
 int freq__parse(const char *text, struct freq *f, char *err, size_t errlen);
-/* The interval that counts: step and latency follow task unless given. 0 is off. */
+/* The interval that counts: all others follow task unless given. 0 is off. */
 double freq__interval(const struct freq *f, enum freq_name name);
 const char *freq__name(enum freq_name name);
 

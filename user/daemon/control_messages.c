@@ -112,6 +112,26 @@ static int count_now(struct call *k)
 	return 0;
 }
 
+/* What the step's file has from us: Slurm's gatherers need not. */
+static uint32_t measures(const struct daemon *d, unsigned families)
+{
+	static const struct {
+		enum family family;
+		const char *series;
+		uint32_t bit;
+	} theirs[] = {
+		{FAM_ENERGY, "Energy", JPC_MEASURES_ENERGY},
+		{FAM_INTERCONNECT, "Network", JPC_MEASURES_NETWORK},
+		{FAM_FILESYSTEM, "Filesystem", JPC_MEASURES_LUSTRE},
+	};
+	uint32_t mask = families & FAM_BASE ? JPC_MEASURES_TASK : 0;
+
+	for (unsigned i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
+		if (families & theirs[i].family && node__has(d->env.node, theirs[i].series))
+			mask |= theirs[i].bit;
+	return mask;
+}
+
 static int on_step(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_step *m = (const void *)h;
@@ -134,7 +154,8 @@ static int on_step(struct call *k, const struct jpc_head *h)
 	if (wanted && !d->env.hdf5_dir)
 		return refuse(k, -ENOTDIR, "ProfileHDF5Dir is not set in jobprofd's configuration");
 	k->reply.number = wanted;
-	k->reply.measures = families & FAM_BASE ? JPC_MEASURES_TASK : 0;
+	k->reply.measures = measures(d, families);
+	r->guests.measures = k->reply.measures;
 	err = wanted && families ? count_now(k) : 0;
 	d->sync = true;
 	return err ? err : bad;

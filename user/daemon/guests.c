@@ -10,10 +10,11 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "daemon/node.h"
 #include "store/journal.h"
 
 /* The journal's numbers: away from those of the built-in series and their tables. */
-#define SERIES_BASE 16
+#define SERIES_BASE NODE_SERIES_END
 #define GUEST_IDS   (JOURNAL_SERIES_MAX - SERIES_BASE)
 #define TABLE_LAST  (JOURNAL_TABLES_MAX - 1)
 
@@ -23,13 +24,24 @@
 static const char *const own_names[] = {"Totals", "Marks",  "User",  "Events", "GPU",
 					"Port",	  "NetDev", "Mount", "CPU"};
 
-static bool is_own(const char *name)
+/* Of the tables that are Slurm's where we do not measure them. */
+static const struct {
+	const char *name;
+	uint32_t measures;
+} shared_names[] = {{"Energy", JPC_MEASURES_ENERGY},
+		    {"Network", JPC_MEASURES_NETWORK},
+		    {"Filesystem", JPC_MEASURES_LUSTRE}};
+
+static bool is_own(const struct guests *g, const char *name)
 {
 	size_t i;
 
 	for (i = 0; i < sizeof(own_names) / sizeof(own_names[0]); i++)
 		if (!strcasecmp(own_names[i], name))
 			return true;
+	for (i = 0; i < sizeof(shared_names) / sizeof(shared_names[0]); i++)
+		if (!strcasecmp(shared_names[i].name, name))
+			return g->measures & shared_names[i].measures;
 	return series__find(name) != NULL;
 }
 
@@ -68,7 +80,8 @@ static bool columns_ok(const struct jpc_table *m)
 }
 
 /* Where the table goes in the file. */
-static int place(const struct jpc_table *m, bool user, char series[72], char name[64])
+static int place(const struct guests *g, const struct jpc_table *m, bool user, char series[72],
+		 char name[64])
 {
 	if (!memchr(m->group, 0, sizeof(m->group)) || !memchr(m->name, 0, sizeof(m->name)) ||
 	    !printable_name(m->name) || (m->group[0] && !printable_name(m->group)))
@@ -83,7 +96,7 @@ static int place(const struct jpc_table *m, bool user, char series[72], char nam
 	}
 	if (m->group[0])
 		strcpy(name, m->name);
-	snprintf(series, 72, "%s%s", is_own(m->group[0] ? m->group : m->name) ? "Slurm_" : "",
+	snprintf(series, 72, "%s%s", is_own(g, m->group[0] ? m->group : m->name) ? "Slurm_" : "",
 		 m->group[0] ? m->group : m->name);
 	return 0;
 }
@@ -125,7 +138,7 @@ int guests__declare(struct guests *g, const struct jpc_table *m, bool user)
 {
 	struct guest_table t = {.user = user, .ncols = m->ncols};
 	unsigned i;
-	int err = place(m, user, t.series, t.name);
+	int err = place(g, m, user, t.series, t.name);
 
 	if (err || !columns_ok(m))
 		return -EINVAL;

@@ -40,6 +40,7 @@ struct guests {
 	unsigned nmarks, marks_told;
 	uint64_t *pending;		/* rows: table, unix time in ns, cells */
 	unsigned npending, max_pending; /* words */
+	uint32_t measures;		/* JPC_MEASURES_*: these tables are ours */
 	uint64_t refused;		/* rows */
 	uint64_t bytes;
 	double tokens;

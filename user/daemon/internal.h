@@ -60,6 +60,7 @@ void daemon_sync_steps(struct daemon *d);
 void daemon_advance(struct daemon *d, uint64_t now);
 void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now);
 void daemon_sample(struct daemon *d, uint64_t now);
+void daemon_watch_node(struct daemon *d, uint64_t now);
 bool daemon_busy(const struct daemon *d, uint64_t now); /* some step waits for something soon */
 int daemon_attach(struct daemon *d);
 /* loop.c */

@@ -209,6 +209,8 @@ static uint64_t soonest(const struct daemon *d, uint64_t now)
 		t = now + CHECK_NS;
 	if (d->steps && d->next_sample_ns < t)
 		t = d->next_sample_ns;
+	if (node__due(d->env.node, d->steps != NULL) < t)
+		t = node__due(d->env.node, d->steps != NULL);
 	return t;
 }
 
@@ -231,7 +233,7 @@ static uint64_t least_interval(const struct daemon *d)
 	int i;
 
 	for (s = d->steps; s; s = s->next)
-		for (i = 0; s->state == STEP_ACTIVE && i < SERIES_KINDS; i++)
+		for (i = 0; s->state == STEP_ACTIVE && i < ALL_KINDS; i++)
 			if (s->interval_ns[i] && s->interval_ns[i] < least)
 				least = s->interval_ns[i];
 	return least;
@@ -287,6 +289,7 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 		daemon_sample(d, now);
 		schedule_sample(d, clock__boot_ns());
 	}
+	daemon_watch_node(d, now);
 	daemon_advance(d, clock__boot_ns());
 	if (kern__attached(d->env.k) && now >= d->next_rescan_ns)
 		rescan(d, now);

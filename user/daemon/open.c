@@ -15,6 +15,8 @@
 #include "base/log.h"
 #include "daemon/control.h"
 #include "daemon/internal.h"
+#include "sensor/ipmi.h"
+#include "sensor/ipmi_settings.h"
 
 #define LOCK_FD	     1000 /* below the usual limit, above what is usually open */
 #define LOCK_WAIT_MS 1000
@@ -187,6 +189,45 @@ static void fill_env(struct daemon *d)
 	d->env.uid = d->opts.uid;
 	d->env.gid = d->opts.gid;
 	d->env.roots = d->roots;
+	d->env.steps = &d->steps;
+}
+
+static int use_ipmi(const struct config *c)
+{
+	struct ipmi_settings s;
+	char err[256];
+
+	ipmi_settings__init(&s);
+	for (unsigned i = 0; i < CONFIG_IPMI; i++) {
+		const char *key = config_ipmi_keys[i];
+
+		if (!c->ipmi[i] || ipmi_settings__set(&s, key, c->ipmi[i], err, sizeof(err)) >= 0)
+			continue;
+		log_error("%s: %s: %s", config__where(c, key), key, err);
+		return -EINVAL;
+	}
+	ipmi__use(&s);
+	return 0;
+}
+
+/* Their readings are for those who ask for one of their families. */
+static int open_node(struct daemon *d)
+{
+	const struct config *c = d->opts.cfg;
+	struct node_opts o = {.roots = {c->sys_root, c->proc_root, c->dev_root, NULL},
+			      .only = c->sensors,
+			      .state_dir = d->opts.embedded ? NULL : c->state_dir};
+	int err;
+
+	if (!((d->opts.families | d->opts.may_ask) & FAM_SENSORS))
+		return 0;
+	err = use_ipmi(c);
+	if (err)
+		return err;
+	err = node__open(&d->env.node, &o);
+	if (err)
+		log_error("cannot open the sensors: %s", strerror(-err));
+	return err;
 }
 
 /* What is there already. */
@@ -235,6 +276,8 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		err = open_fds(d);
 	if (!err && !(d->env.snap = snapshot__new(d->env.k)))
 		err = -ENOMEM;
+	if (!err)
+		err = open_node(d);
 	if (!err) {
 		daemon_set_intervals(d);
 		open_control(d);
@@ -242,6 +285,8 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 			automerge__new(&d->automerge, d);
 		err = begin(d);
 	}
+	if (!err)
+		node__begin(d->env.node, d->steps, &d->env);
 	if (err) {
 		daemon__free(d);
 		return err;
@@ -283,6 +328,7 @@ void daemon__free(struct daemon *d)
 		free(o);
 	}
 	snapshot__free(d->env.snap);
+	node__free(d->env.node);
 	kern__free(d->env.k);
 	if (d->opts.pin_dir && !d->handover && (d->stop || d->opts.embedded))
 		kern__unpin(d->opts.pin_dir);

@@ -18,11 +18,15 @@ static const struct {
 	enum freq_name freq;
 	bool is_hist;
 	enum hist hist;
-} kinds[SERIES_KINDS] = {
+} kinds[ALL_KINDS] = {
 	[SERIES_TASKS] = {"Tasks", FREQ_TASK, false, 0},
 	[SERIES_STEP] = {"Step", FREQ_STEP, false, 0},
 	[SERIES_LATENCY] = {"RunLatency", FREQ_LATENCY, true, HIST_RUN},
 	[SERIES_BLK_LATENCY] = {"BlkLatency", FREQ_LATENCY, true, HIST_BLK},
+	[NODE_ENERGY_ROWS] = {NULL, FREQ_ENERGY, false, 0},
+	[NODE_NETWORK_ROWS] = {NULL, FREQ_NETWORK, false, 0},
+	[NODE_FILESYSTEM_ROWS] = {NULL, FREQ_FILESYSTEM, false, 0},
+	[NODE_OTHER_ROWS] = {NULL, FREQ_TASK, false, 0},
 };
 
 static int grow_own(struct step *s)
@@ -80,7 +84,7 @@ void step_set_grid(struct step *s, const struct step_env *env)
 	uint64_t now = clock__boot_ns();
 	int i;
 
-	for (i = 0; i < SERIES_KINDS; i++)
+	for (i = 0; i < ALL_KINDS; i++)
 		s->grid[i] = grid_of(s, env, i, now);
 }
 
@@ -88,7 +92,7 @@ void step__set_freq(struct step *s, const struct freq *f)
 {
 	int i;
 
-	for (i = 0; i < SERIES_KINDS; i++)
+	for (i = 0; i < ALL_KINDS; i++)
 		s->interval_ns[i] = (uint64_t)(freq__interval(f, kinds[i].freq) * NSEC_PER_SEC);
 }
 
@@ -112,6 +116,7 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	step_set_grid(s, env);
 	step_select_columns(s, env);
 	step_parse_path(s, env);
+	s->node = step_node__new(env->node, clock__boot_ns());
 	return s;
 }
 
@@ -127,6 +132,7 @@ void step__free(struct step *s)
 		free(s->tables[i].last);
 	request__free(s->req);
 	cg_files__free(s->cg);
+	step_node__free(s->node);
 	free(s->tables);
 	free(s->own);
 	free(s->own_gtid);
@@ -136,6 +142,8 @@ void step__free(struct step *s)
 /* A series none of whose columns was asked for has no columns at all. */
 static bool kind_wanted(const struct step *s, int kind)
 {
+	if (kind >= SERIES_KINDS)
+		return s->interval_ns[kind] && s->node && s->families & FAM_SENSORS;
 	return s->interval_ns[kind] && s->sets[kind].ncols;
 }
 
@@ -327,6 +335,7 @@ int step_try_commit(struct step *s)
 	for (i = 0; i < s->ntables; i++)
 		if (s->tables[i].told == TOLD_PENDING)
 			s->tables[i].told = err ? TOLD_NO : TOLD_YES;
+	step_node__told(s->node, !err);
 	if (err && s->req)
 		guests__forget_told(&s->req->guests);
 	return err;
@@ -359,10 +368,10 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_collect(s, env);
 	step_find_tasks(s, env);
 	step_collect(s, env);
-	for (kind = 0; kind < SERIES_KINDS; kind++) {
+	for (kind = 0; kind < ALL_KINDS; kind++) {
 		if (!(all ? kind_wanted(s, kind) : is_due(s, env, kind)))
 			continue;
-		n += kind_rows(s, env, kind);
+		n += kind < SERIES_KINDS ? kind_rows(s, env, kind) : step_node__rows(s, env, kind);
 		s->grid[kind] = grid_of(s, env, kind, now);
 	}
 	if (!n)
@@ -411,8 +420,18 @@ void step__release(struct step *s, const struct step_env *env)
 	for_each_slot(slot, s) kern__release(env->k, slot);
 }
 
+bool step__wants_node(const struct step *s, const struct step_env *env)
+{
+	for (int kind = SERIES_KINDS; kind < ALL_KINDS; kind++)
+		if (s->state == STEP_ACTIVE && is_due(s, env, kind))
+			return true;
+	return false;
+}
+
 void step__last_rows(struct step *s, const struct step_env *env)
 {
+	if (s->families & FAM_SENSORS)
+		node__tick(env->node, *env->steps, env, snapshot__boot_ns(env->snap));
 	if (s->req)
 		step__take_guests(s);
 	step__rows(s, env, true);

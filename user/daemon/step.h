@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/freq.h"
+#include "daemon/node.h"
 #include "daemon/publication.h"
 #include "daemon/request.h"
 #include "daemon/why.h"
@@ -41,7 +42,19 @@ enum step_state {
 #define JOURNALS_STEP "steps"
 #define JOURNALS_RUN  "runs"
 
-enum { SERIES_TASKS, SERIES_STEP, SERIES_LATENCY, SERIES_BLK_LATENCY, SERIES_KINDS };
+enum {
+	SERIES_TASKS,
+	SERIES_STEP,
+	SERIES_LATENCY,
+	SERIES_BLK_LATENCY,
+	SERIES_KINDS,
+	/* what sensors of the node say: each has an interval, and any number of tables (node.h) */
+	NODE_ENERGY_ROWS = SERIES_KINDS,
+	NODE_NETWORK_ROWS,
+	NODE_FILESYSTEM_ROWS,
+	NODE_OTHER_ROWS,
+	ALL_KINDS
+};
 #define MAX_COLUMNS 96
 
 /* Whether the journal knows a table: told in the frame being built, or in one that was written. */
@@ -68,6 +81,8 @@ struct column_set {
 struct step_env {
 	struct kern *k;
 	struct snapshot *snap;
+	struct node *node;   /* NULL: its sensors are not read */
+	struct step **steps; /* all of them */
 	const char *node_name;
 	const char *state_dir;
 	const char *hdf5_dir; /* NULL: not configured */
@@ -106,15 +121,15 @@ struct step {
 	unsigned families; /* what its tables hold */
 	bool own_freq;	   /* the intervals were asked for: a change of the configuration's is not
 			    * for it */
-	uint64_t interval_ns[SERIES_KINDS]; /* 0: off */
+	uint64_t interval_ns[ALL_KINDS]; /* 0: off */
 	struct column_set sets[SERIES_KINDS];
 	uint32_t *own; /* its slots, see step_collect() */
 	int *own_gtid; /* of each: what they count for */
 	unsigned nown, max_own;
 	struct table *tables;
 	unsigned ntables, max_tables;
-	unsigned next_table;	     /* where the next one asked for is likely to be */
-	uint64_t grid[SERIES_KINDS]; /* number of the interval the last row was in */
+	unsigned next_table;	  /* where the next one asked for is likely to be */
+	uint64_t grid[ALL_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;
 	int tasks_seen;
 	bool asked;    /* the processes that were there before us have been looked at */
@@ -128,6 +143,7 @@ struct step {
 	/* in the last row, or since, when a task ended: slurmstepd removes one directory after the
 	 * other */
 	double last_cg[CG_N];
+	struct step_node *node; /* what the node's sensors say to it; NULL: nothing */
 	struct publication pub;
 	struct step *next;
 };
@@ -145,6 +161,8 @@ void step__notice(struct step *s, const struct step_env *env);
 void step__rows(struct step *s, const struct step_env *env, bool all);
 /* Highest RSS between rows: call for every snapshot. */
 void step__watch_peak(struct step *s, const struct step_env *env);
+/* Rows of what the node's sensors say are due at the snapshot's instant. */
+bool step__wants_node(const struct step *s, const struct step_env *env);
 /* The last row of every table, and of what others bring. */
 void step__last_rows(struct step *s, const struct step_env *env);
 /* Slurm has ended it by a signal and knows why; we do not. */

@@ -45,6 +45,18 @@ static void put_modes(struct step *s, const struct step_env *env)
 				  s->families & f ? kern__family_mode(env->k, f)
 						  : "off: not asked for");
 	}
+	for (f = FAM_ENERGY; f <= FAM_NODE; f <<= 1) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "Mode %s", family__name(f));
+		journal__attr_str(s->journal, name,
+				  !(s->families & f) ? "off: not asked for"
+				  : !(node__families(env->node) & f)
+					  ? "absent: nothing on this node "
+					    "measures it"
+				  : f == FAM_ENERGY ? "estimated: see Energy Rule"
+						    : "as the node's sensors say");
+	}
 }
 
 /* jobprof run: one task has all that we have ourselves, known before it begins. */
@@ -324,6 +336,7 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 	if (s->families & FAM_PERF)
 		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
 	put_others(s, env);
+	step_node__put_attrs(s);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
 	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);
 }

@@ -32,13 +32,14 @@ static void put_events(struct column_set *set, const struct step_env *env)
 
 void step_select_columns(struct step *s, const struct step_env *env)
 {
+	unsigned families = s->families & ~FAM_SENSORS;
 	int i;
 
+	families |= families ? FAM_BASE : 0;
 	for (i = 0; i < SERIES_KINDS; i++) {
 		s->sets[i].series = step_series(i);
 		s->sets[i].ncols =
-			series__select(s->sets[i].series, s->families ? s->families | FAM_BASE : 0,
-				       s->sets[i].cols, MAX_COLUMNS);
+			series__select(s->sets[i].series, families, s->sets[i].cols, MAX_COLUMNS);
 		if (env->npmu)
 			put_events(&s->sets[i], env);
 	}

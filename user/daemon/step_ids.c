@@ -24,7 +24,7 @@
 #define ASK_OWNER_MIN_NS (NSEC_PER_SEC / 10)
 #define ASK_OWNER_MAX_NS (60 * NSEC_PER_SEC)
 
-static const struct kern_root *root_of(const struct step *s, const struct step_env *env)
+const struct kern_root *step_root(const struct step *s, const struct step_env *env)
 {
 	const struct jp_slot *info = kern__slot(env->k, s->slot);
 	unsigned i;
@@ -53,7 +53,7 @@ static unsigned read_pids(const char *dir, pid_t *pids, unsigned max)
 static void slot_dir(const struct step *s, const struct step_env *env, const char *path, char *out,
 		     size_t len)
 {
-	const struct kern_root *r = root_of(s, env);
+	const struct kern_root *r = step_root(s, env);
 
 	snprintf(out, len, "%s%s", r ? r->mount : "", path);
 }
@@ -63,7 +63,7 @@ static void slot_dir(const struct step *s, const struct step_env *env, const cha
 static int parse_path(const struct step *s, const struct step_env *env, const char *path,
 		      struct cgroup_ids *ids)
 {
-	const struct kern_root *r = root_of(s, env);
+	const struct kern_root *r = step_root(s, env);
 
 	return layout__parse_rows(env->rows, env->nrows, path, r ? strlen(r->prefix) : 0, ids);
 }
@@ -437,7 +437,7 @@ static const char *find_dir(char *buf, size_t len, const char *mount, const char
 
 static void look_for_files(struct step *s, const struct step_env *env, uint64_t now)
 {
-	const struct kern_root *r = root_of(s, env);
+	const struct kern_root *r = step_root(s, env);
 	char v2[512], mem[512], cpu[512];
 	struct cg_dirs d = {};
 

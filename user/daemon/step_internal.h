@@ -20,6 +20,8 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 void step_put_told(struct step *s);
 /* Its ids, as far as its path says them. 0 or -errno. */
 int step_parse_path(struct step *s, const struct step_env *env);
+/* The hierarchy that its cgroup is in, or NULL. */
+const struct kern_root *step_root(const struct step *s, const struct step_env *env);
 /* Slurm's name of the node that the step runs on. */
 const char *step_node(const struct step *s, const struct step_env *env);
 void step_label(struct step *s, const struct step_env *env, pid_t pid);

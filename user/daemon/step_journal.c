@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "daemon/step_internal.h"
 
-#define STATE_VERSION 5
+#define STATE_VERSION 6
 
 /* What J_STATE holds: this, then for every table its head and what its rows are differences of.
  * Read back only by the same build on the same boot. */
@@ -28,7 +28,7 @@ struct saved {
 	uint32_t hier;
 	uint32_t families;
 	uint32_t own_freq;
-	uint64_t interval_ns[SERIES_KINDS];
+	uint64_t interval_ns[ALL_KINDS];
 	struct cgroup_ids ids;
 	struct totals others0;
 	char path[JP_PATH_LEN];
@@ -218,6 +218,7 @@ struct scan {
 	bool foreign; /* has series that we do not know */
 	struct column_set sets[SERIES_KINDS];
 	struct guests guests; /* what of them must go on as it was */
+	struct node_ids node;
 };
 
 static void take_meta(const struct journal_record *r, struct publication *p, struct scan *sc)
@@ -252,8 +253,11 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 		err = 0;
 		if (rec.type == J_META)
 			take_meta(&rec, p, sc);
-		else if (rec.type == J_SERIES && guests__taken(&sc->guests, rec.id))
+		else if (rec.type == J_SERIES && (guests__taken(&sc->guests, rec.id) ||
+						  node_ids__series(&sc->node, rec.id)))
 			;
+		else if (rec.type == J_TABLE)
+			node_ids__table(&sc->node, rec.id);
 		else if (rec.type == J_SERIES)
 			sc->foreign |= step_take_columns(env, &rec, sc->sets) != 0;
 		else if (rec.type == J_ATTR && rec.str)
@@ -374,6 +378,7 @@ static struct step *take_up(const struct step_env *env, const char *path, struct
 		step__free(s);
 		return NULL;
 	}
+	step_node__resume(s->node, &sc->node);
 	if (sc->guests.next_id)
 		s->req = earlier_request(s, env, &sc->guests);
 	/* the settings may have changed, what its rows are may not */

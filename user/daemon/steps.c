@@ -33,8 +33,11 @@ static struct step *find_step(const struct daemon *d, uint32_t slot, uint32_t ge
 
 static void add_step(struct daemon *d, uint32_t slot)
 {
-	struct step *s = step__new(&d->env, slot);
+	struct step *s;
 
+	if (!d->steps) /* until now the node was nobody's */
+		node__tick(d->env.node, NULL, &d->env, clock__boot_ns());
+	s = step__new(&d->env, slot);
 	if (!s) {
 		log_error("out of memory: a step is not profiled");
 		return;
@@ -327,6 +330,28 @@ void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 		d->opts.child(d->opts.ctx, pid, status);
 }
 
+/* At the snapshot's instant, if some step is due a row of it. */
+static void tick_node(struct daemon *d)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (step__wants_node(s, &d->env))
+			break;
+	if (s)
+		node__tick(d->env.node, d->steps, &d->env, snapshot__boot_ns(d->env.snap));
+}
+
+/* Sensors that must be read now and then, rows or not. */
+void daemon_watch_node(struct daemon *d, uint64_t now)
+{
+	if (now < node__due(d->env.node, d->steps != NULL))
+		return;
+	if (d->steps && !snapshot__take(d->env.snap))
+		now = snapshot__boot_ns(d->env.snap);
+	node__tick(d->env.node, d->steps, &d->env, now);
+}
+
 void daemon_sample(struct daemon *d, uint64_t now)
 {
 	bool any = false;
@@ -343,6 +368,7 @@ void daemon_sample(struct daemon *d, uint64_t now)
 			  strerror(-err));
 		return;
 	}
+	tick_node(d);
 	for (s = d->steps; s; s = s->next) {
 		step__watch_peak(s, &d->env);
 		step__rows(s, &d->env, false);

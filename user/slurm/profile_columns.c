@@ -16,6 +16,15 @@ static const struct {
 #define COL(name_, type, unit_, kind_, ...) {"Tasks", #name_, unit_, JPC_##kind_},
 #include "schemas/tasks.def"
 #undef COL
+#define COL(name_, type, unit_, kind_, ...) {"Energy", #name_, unit_, JPC_##kind_},
+#include "schemas/energy.def"
+#undef COL
+#define COL(name_, type, unit_, kind_, ...) {"Network", #name_, unit_, JPC_##kind_},
+#include "schemas/network.def"
+#undef COL
+#define COL(name_, type, unit_, kind_, ...) {"Filesystem", #name_, unit_, JPC_##kind_},
+#include "schemas/filesystem.def"
+#undef COL
 #define SLURM_COL(series_, name_, type, unit_, kind_, ...) {series_, name_, unit_, JPC_##kind_},
 #include "schemas/slurm.def"
 #undef SLURM_COL

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The sensors of the node: opened once, read in ticks, their energy split among the steps. */
+#include "daemon/node.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/node_internal.h"
+
+/* A counter of energy may wrap in minutes: read that often whether anybody wants rows or not. */
+#define TICK_NS (55 * NSEC_PER_SEC)
+/* At the start nothing is known of idle power: so many short ticks, if nothing runs. */
+#define FIRST_TICKS 12
+#define FIRST_NS    (1 * NSEC_PER_SEC)
+/* What was learnt is written that often. */
+#define SAVE_NS (600 * NSEC_PER_SEC)
+/* A reading this old is as good as a new one for what begins now. */
+#define FRESH_NS (50 * 1000 * 1000ull)
+
+static int open_energy(struct node *n, const struct node_opts *opts)
+{
+	int err = node_energy__new(&n->energy, &opts->roots);
+	unsigned ncpus;
+
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		log_warn("energy is not split: %s/devices/system/cpu does not say where CPUs are",
+			 opts->roots.sys);
+		return 0;
+	}
+	ncpus = node_energy__ncpus(n->energy);
+	n->busy = cpu_busy__new("/proc", ncpus);
+	n->busy_s = calloc(ncpus, sizeof(*n->busy_s));
+	if (!n->busy || !n->busy_s)
+		return -ENOMEM;
+	if (opts->state_dir && asprintf(&n->learnt, "%s/energy.learnt", opts->state_dir) < 0)
+		n->learnt = NULL;
+	if (n->learnt)
+		node_energy__load(n->energy, n->learnt);
+	return 0;
+}
+
+int node__open(struct node **out, const struct node_opts *opts)
+{
+	struct board_opts b = {.roots = opts->roots, .only = opts->only};
+	struct node *n = calloc(1, sizeof(*n));
+	int err;
+
+	if (!n)
+		return -ENOMEM;
+	err = board__open(&n->board, sensor_sources, n_sensor_sources, &b);
+	if (!err)
+		err = open_energy(n, opts);
+	if (err) {
+		node__free(n);
+		return err;
+	}
+	*out = n;
+	return 0;
+}
+
+static void save(struct node *n, uint64_t now_ns)
+{
+	n->saved_ns = now_ns;
+	if (!n->learnt || !node_energy__any(n->energy))
+		return;
+	if (node_energy__save(n->energy, n->learnt))
+		log_warn("cannot write %s: what was learnt of idle power will be learnt again",
+			 n->learnt);
+}
+
+void node__free(struct node *n)
+{
+	if (!n)
+		return;
+	if (n->energy && n->last_ns)
+		save(n, n->last_ns);
+	node_layout__free(n);
+	board__close(n->board);
+	node_energy__free(n->energy);
+	cpu_busy__free(n->busy);
+	free(n->busy_s);
+	free(n->learnt);
+	free(n);
+}
+
+static void read_board(struct node *n, uint64_t now_ns)
+{
+	board__read(n->board);
+	n->read_ns = now_ns;
+	if ((n->energy && node_energy__look(n->energy, n->board)) || node_layout__update(n))
+		log_error("out of memory: some sensors are in no table");
+}
+
+static bool counts(const struct step *s)
+{
+	return s->node && (s->state == STEP_NEW || s->state == STEP_ACTIVE ||
+			   s->state == STEP_ENDING || s->state == STEP_IGNORED);
+}
+
+void node__begin(struct node *n, struct step *steps, const struct step_env *env)
+{
+	uint64_t now = clock__boot_ns();
+
+	if (!n)
+		return;
+	read_board(n, now);
+	n->last_ns = now;
+	if (!n->energy)
+		return;
+	cpu_busy__take(n->busy, n->busy_s);
+	node_energy__begin(n->energy, n->board, now);
+	for (struct step *s = steps; s; s = s->next)
+		if (counts(s))
+			node_use__skip(s, env);
+}
+
+static unsigned count_steps(const struct step *s)
+{
+	unsigned n = 0;
+
+	for (; s; s = s->next)
+		n += counts(s);
+	return n;
+}
+
+/* One number for all steps of a job: of the path of its directory (FNV-1a). */
+static uint64_t job_of(const struct step *s)
+{
+	uint64_t h = 14695981039346656037ull;
+
+	for (size_t i = 0; i < s->ids.job_end && s->path[i]; i++)
+		h = (h ^ (unsigned char)s->path[i]) * 1099511628211ull;
+	return h;
+}
+
+/* Steps that hold what their job does, and do little. */
+static bool is_support(const struct step *s)
+{
+	static const char *const names[] = {"batch", "extern", "interactive"};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(s->ids.step_name, names[i]))
+			return true;
+	return false;
+}
+
+static void fill_step(struct step *s, const struct step_env *env, uint64_t from_ns, uint64_t now_ns,
+		      struct node_step *out)
+{
+	struct step_node *n = s->node;
+	unsigned np = node_energy__npackages(n->node->energy);
+
+	step_cpus__find(s, env, now_ns);
+	*out = (struct node_step){.id = s->start_boot_ns ^ s->slot,
+				  .job = job_of(s),
+				  .support = is_support(s),
+				  .by_core = n->by_core,
+				  .held = n->held_known ? n->held : NULL,
+				  .alive = 1,
+				  .run_s = n->run_s,
+				  .cycles = &n->events[NODE_CYCLES * np],
+				  .misses = &n->events[NODE_MISSES * np]};
+	if (s->start_boot_ns > from_ns && now_ns > from_ns)
+		out->alive = s->start_boot_ns < now_ns ? (double)(now_ns - s->start_boot_ns) /
+								 (double)(now_ns - from_ns)
+						       : 0;
+}
+
+static void add_shares(struct step_node *s, const struct node_interval *o,
+		       const struct energy_share *share)
+{
+	double others = o->measured - o->system - o->unallocated - share->total;
+	const double v[ENERGY_COLUMNS] = {
+		[NODE_POWER] = o->power * o->seconds,
+		[NODE_ENERGY] = o->node,
+		[NODE_PKG] = o->pkg,
+		[NODE_DRAM] = o->dram,
+		[NODE_GPU] = o->gpu,
+		[STEP_TOTAL] = share->total,
+		[STEP_FIXED] = share->fixed,
+		[STEP_DYNAMIC] = share->dynamic,
+		[STEP_LOW] = share->low,
+		[STEP_HIGH] = share->high,
+		[NODE_OTHERS] = others > 0	? others
+				: isnan(others) ? NAN
+						: 0,
+		[NODE_SYSTEM] = o->system,
+		[NODE_UNALLOCATED] = o->unallocated,
+	};
+
+	for (unsigned i = 0; i < ENERGY_COLUMNS; i++)
+		s->energy[i] += v[i];
+	s->seconds += o->seconds;
+	s->any = true;
+}
+
+/* Steps whose uses could not be read are the system's. */
+static void split(struct node *n, struct step *steps, const struct step_env *env, uint64_t now_ns)
+{
+	unsigned max = count_steps(steps), used = 0;
+	struct node_step *v = calloc(max + 1, sizeof(*v));
+	struct step **who = calloc(max + 1, sizeof(*who));
+	int err = v && who ? 0 : -ENOMEM;
+
+	for (struct step *s = steps; !err && s; s = s->next) {
+		if (!counts(s) || node_use__take(s, env))
+			continue;
+		fill_step(s, env, n->last_ns, now_ns, &v[used]);
+		who[used++] = s;
+	}
+	cpu_busy__take(n->busy, n->busy_s);
+	if (!err)
+		err = node_energy__end(n->energy, n->board, now_ns, n->busy_s, v, used, &n->last);
+	if (err && err != -EINVAL)
+		log_error("cannot split the node's energy: %s", strerror(-err));
+	for (unsigned i = 0; !err && i < used; i++)
+		add_shares(who[i]->node, &n->last, &v[i].share);
+	free(v);
+	free(who);
+}
+
+void node__tick(struct node *n, struct step *steps, const struct step_env *env, uint64_t now_ns)
+{
+	if (!n || now_ns <= n->last_ns)
+		return;
+	read_board(n, now_ns);
+	if (n->energy)
+		split(n, steps, env, now_ns);
+	n->last_ns = now_ns;
+	n->quiet = count_steps(steps) ? 0 : n->quiet + 1;
+	if (n->energy && now_ns > n->saved_ns + SAVE_NS)
+		save(n, now_ns);
+}
+
+uint64_t node__due(const struct node *n, bool any_step)
+{
+	if (!n || !n->energy || !node_energy__any(n->energy))
+		return UINT64_MAX;
+	if (!any_step && !n->saved_ns && n->quiet < FIRST_TICKS)
+		return n->last_ns + FIRST_NS;
+	return n->last_ns + TICK_NS;
+}
+
+unsigned node__families(const struct node *n)
+{
+	return n ? n->families : 0;
+}
+
+struct step_node *step_node__new(struct node *n, uint64_t now_ns)
+{
+	struct step_node *s = n ? calloc(1, sizeof(*s)) : NULL;
+	const struct board_channel *c;
+
+	if (!s)
+		return NULL;
+	s->node = n;
+	s->next_series = NODE_SERIES_FIRST;
+	if (now_ns > n->read_ns + FRESH_NS)
+		read_board(n, now_ns);
+	s->npast = board__channels(n->board, &c);
+	s->past = calloc(s->npast + 1, sizeof(*s->past));
+	for (unsigned i = 0; s->past && i < s->npast; i++)
+		s->past[i] = (struct node_past){c[i].value, c[i].gaps};
+	if (s->past)
+		return s;
+	free(s);
+	return NULL;
+}
+
+void step_node__free(struct step_node *s)
+{
+	if (!s)
+		return;
+	free(s->past);
+	free(s->told);
+	free(s->table_id);
+	free(s->series_id);
+	free(s->cpu_ns);
+	free(s->run_s);
+	free(s->part);
+	free(s->pmu);
+	free(s->events);
+	free(s->held);
+	free(s);
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What sensors of the node say, and its energy split among its steps: read in intervals, kept for
+ * each step until a row of its is due.
+ */
+#ifndef JP_DAEMON_NODE_H
+#define JP_DAEMON_NODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sensor/sensor.h"
+
+struct node;
+struct step;
+struct step_env;
+struct step_node;
+
+struct node_opts {
+	struct sensor_roots roots;
+	const char *only;      /* as board_opts has it */
+	const char *state_dir; /* where what was learnt of idle power is kept; NULL: nowhere */
+};
+
+/* Opens the sources. 0 or -ENOMEM. */
+int node__open(struct node **out, const struct node_opts *opts);
+void node__free(struct node *n); /* NULL is fine, here and below */
+
+/* Nothing of the steps that are there now was counted before. */
+void node__begin(struct node *n, struct step *steps, const struct step_env *env);
+/* Reads the sensors and gives each step its share since the last time, as the snapshot has what
+ * they did. Twice at the same instant is once. */
+void node__tick(struct node *n, struct step *steps, const struct step_env *env, uint64_t now_ns);
+/* When the next tick is due at the latest; a counter wraps in minutes. UINT64_MAX: never. */
+uint64_t node__due(const struct node *n, bool any_step);
+
+/* A step has begun: what it is of the node's. NULL: out of memory, or no node. */
+struct step_node *step_node__new(struct node *n, uint64_t now_ns);
+void step_node__free(struct step_node *s);
+/* Journals rows of the tables of this kind, told to the journal where that is new. How many. */
+unsigned step_node__rows(struct step *s, const struct step_env *env, int kind);
+/* The frame with what was told is written, or lost. */
+void step_node__told(struct step_node *s, bool written);
+/* After a restart: numbers that are in the journal and are not used again. */
+struct node_ids {
+	unsigned next_series, next_table;
+};
+/* False: the series is none of ours. */
+bool node_ids__series(struct node_ids *ids, uint32_t series_id);
+void node_ids__table(struct node_ids *ids, uint32_t table_id);
+/* The step went on before us: what it did until now is not of the next interval. */
+void step_node__resume(struct step_node *s, const struct node_ids *ids);
+/* Whether steps' files have a series of that name from here. */
+bool node__has(const struct node *n, const char *series);
+/* Families of columns that something on this node measures. */
+unsigned node__families(const struct node *n);
+/* Attributes that say how the step's energy came about. */
+void step_node__put_attrs(struct step *s);
+
+/* Numbers in a journal: of series from here, below those of guests; of tables below guests'. */
+#define NODE_SERIES_FIRST 4
+#define NODE_SERIES_END	  64
+
+#endif

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_DAEMON_NODE_INTERNAL_H
+#define JP_DAEMON_NODE_INTERNAL_H
+
+#include "daemon/node.h"
+#include "daemon/step_internal.h"
+#include "fuse/cpu_busy.h"
+#include "fuse/energy_columns.h"
+#include "fuse/node_energy.h"
+#include "sensor/board.h"
+
+/* A column, and the channels that are added up for it; none: unknown. */
+struct node_column {
+	const struct column *col;
+	unsigned *channel;
+	unsigned nchannels;
+};
+
+/* A table that every step's file has that asked for its family. */
+struct node_table {
+	char series[SENSOR_NAME + 8]; /* "Port" */
+	char name[SENSOR_NAME + 8];   /* "mlx5_0-1"; "": the series is one table */
+	enum family family;
+	int kind; /* NODE_*_ROWS */
+	struct node_column *cols;
+	unsigned ncols;
+	struct column *own; /* of a series that schemas/ does not have: the columns themselves */
+};
+
+struct node {
+	struct board *board;
+	struct node_energy *energy; /* NULL: nothing is known of the CPUs */
+	struct cpu_busy *busy;
+	double *busy_s; /* [ncpus] */
+	struct node_table *tables;
+	unsigned ntables, nchannels; /* that tables were made of */
+	uint64_t last_ns;	     /* of the last tick; 0: none */
+	uint64_t read_ns;	     /* when the board was read last */
+	unsigned quiet;		     /* ticks without a step since the last step, or the start */
+	unsigned families;
+	char *learnt; /* file */
+	uint64_t saved_ns;
+	struct node_interval last;
+};
+
+/* Events that energy is split by. */
+enum { NODE_CYCLES, NODE_MISSES, NODE_EVENTS };
+
+struct node_count {
+	double count;
+	uint64_t enabled, running;
+};
+
+/* What a channel said at a step's last row. */
+struct node_past {
+	double value;
+	uint64_t gaps;
+};
+
+struct step_node {
+	struct node *node;
+	struct node_past *past; /* [npast] */
+	unsigned npast;
+	enum told *told; /* [ntold] tables the journal knows */
+	uint32_t *table_id, *series_id;
+	unsigned ntold;
+	unsigned next_series, next_table;
+	bool started;		/* the arrays below hold what was counted at the last tick */
+	uint64_t run_ns;	/* in all */
+	uint64_t *cpu_ns;	/* [ncpus] of that, what has been retired */
+	double *run_s;		/* [ncpus] in the interval */
+	double *part;		/* [ncpus] which CPU's it was, last */
+	struct node_count *pmu; /* [NODE_EVENTS][npackages] at the last tick */
+	double *events;		/* [NODE_EVENTS][npackages] in the interval; NAN: not counted */
+	uint64_t *held;		/* bits */
+	bool held_known, by_core;
+	uint64_t held_ns;	       /* when it was looked up last */
+	double energy[ENERGY_COLUMNS]; /* since the last row, J; NODE_POWER: J too */
+	double seconds;
+	bool any; /* a tick was in them */
+};
+
+/* node_layout.c: the tables of the channels known by now. 0 or -ENOMEM. */
+int node_layout__update(struct node *n);
+void node_layout__free(struct node *n);
+/* step_cpus.c: which CPUs, or cores, the step holds; looked up now and then. */
+void step_cpus__find(struct step *s, const struct step_env *env, uint64_t now_ns);
+/* node_use.c: what the step did since the last tick, by CPU and package. */
+int node_use__take(struct step *s, const struct step_env *env);
+/* Nothing was done before now. */
+void node_use__skip(struct step *s, const struct step_env *env);
+
+#endif

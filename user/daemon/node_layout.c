@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tables of what sensors say, made of the channels that there are. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "daemon/node_internal.h"
+
+#define TABLES_MAX 1024
+
+/* Columns of Slurm's tables, which are sums over tables of the node. */
+static const struct {
+	const char *series, *column;
+	const char *of[2]; /* series: of the first of them that the node has */
+	const char *sum;
+} sums[] = {
+	{"Network", "PacketsIn", {"Port", "NetDev"}, "RxPackets"},
+	{"Network", "PacketsOut", {"Port", "NetDev"}, "TxPackets"},
+	{"Network", "InMB", {"Port", "NetDev"}, "RxMB"},
+	{"Network", "OutMB", {"Port", "NetDev"}, "TxMB"},
+	{"Filesystem", "Reads", {"Mount", NULL}, "Reads"},
+	{"Filesystem", "ReadMB", {"Mount", NULL}, "ReadMB"},
+	{"Filesystem", "Writes", {"Mount", NULL}, "Writes"},
+	{"Filesystem", "WriteMB", {"Mount", NULL}, "WriteMB"},
+};
+
+static int kind_of(enum family f)
+{
+	if (f == FAM_ENERGY || f == FAM_GPU)
+		return NODE_ENERGY_ROWS;
+	if (f == FAM_INTERCONNECT)
+		return NODE_NETWORK_ROWS;
+	return f == FAM_FILESYSTEM ? NODE_FILESYSTEM_ROWS : NODE_OTHER_ROWS;
+}
+
+static struct node_table *find(const struct node *n, const char *series, const char *name)
+{
+	for (unsigned i = 0; i < n->ntables; i++)
+		if (!strcmp(n->tables[i].series, series) && !strcmp(n->tables[i].name, name))
+			return &n->tables[i];
+	return NULL;
+}
+
+static struct node_table *add_table(struct node *n, const char *series, const char *name)
+{
+	struct node_table *more, *t;
+
+	if (n->ntables == TABLES_MAX)
+		return NULL;
+	more = realloc(n->tables, (n->ntables + 1) * sizeof(*more));
+	if (!more)
+		return NULL;
+	n->tables = more;
+	t = &more[n->ntables++];
+	memset(t, 0, sizeof(*t));
+	str__copy(t->series, sizeof(t->series), series);
+	str__copy(t->name, sizeof(t->name), name);
+	return t;
+}
+
+/* All columns of its schema, whether anything measures them or not. */
+static struct node_table *add_known(struct node *n, const struct series *s, const char *name)
+{
+	struct node_table *t = add_table(n, s->name, name);
+
+	if (!t)
+		return NULL;
+	t->cols = calloc(s->ncols, sizeof(*t->cols));
+	if (!t->cols) {
+		n->ntables--;
+		return NULL;
+	}
+	t->ncols = s->ncols;
+	for (unsigned i = 0; i < s->ncols; i++) {
+		t->cols[i].col = &s->cols[i];
+		if (s->cols[i].kind != COL_TIME)
+			t->family = s->cols[i].family;
+	}
+	t->kind = kind_of(t->family);
+	return t;
+}
+
+static struct column time_column(const char *name, enum col_how how, const char *unit)
+{
+	return (struct column){.name = name,
+			       .type = COL_U64,
+			       .unit = unit,
+			       .kind = COL_TIME,
+			       .family = FAM_BASE,
+			       .how = how,
+			       .scale = 1};
+}
+
+static struct column own_column(const struct sensor_channel *ch)
+{
+	bool counted = ch->quantity == QUANTITY_ENERGY || ch->quantity == QUANTITY_COUNT;
+
+	return (struct column){.name = ch->column,
+			       .type = COL_F64,
+			       .unit = ch->unit,
+			       .kind = counted ? COL_DELTA : COL_GAUGE,
+			       .family = FAM_NODE,
+			       .how = HOW_SENSOR,
+			       .scale = 1};
+}
+
+/* Columns as the channels of that series say them: those of one source, which come at once. */
+static struct node_table *add_own(struct node *n, const char *full, const char *series,
+				  const char *name)
+{
+	struct node_table *t = add_table(n, series, name);
+	const struct board_channel *c;
+	unsigned nc = board__channels(n->board, &c), at = 0;
+
+	if (!t)
+		return NULL;
+	t->own = calloc(nc + 3, sizeof(*t->own));
+	t->cols = calloc(nc + 3, sizeof(*t->cols));
+	if (!t->own || !t->cols) {
+		free(t->own);
+		free(t->cols);
+		n->ntables--;
+		return NULL;
+	}
+	t->own[at++] = time_column("ElapsedTime", HOW_ELAPSED, "s");
+	t->own[at++] = time_column("EpochTime", HOW_EPOCH, "s");
+	for (unsigned i = 0; i < nc && at < MAX_COLUMNS - 1; i++)
+		if (!strcmp(c[i].channel->series, full))
+			t->own[at++] = own_column(c[i].channel);
+	t->own[at++] = time_column("TimeNS", HOW_TIME_NS, "ns");
+	t->ncols = at;
+	for (unsigned i = 0; i < at; i++)
+		t->cols[i].col = &t->own[i];
+	t->family = FAM_NODE;
+	t->kind = NODE_OTHER_ROWS;
+	return t;
+}
+
+static int add_channel(struct node_column *c, unsigned channel)
+{
+	unsigned *more = realloc(c->channel, (c->nchannels + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	c->channel = more;
+	more[c->nchannels++] = channel;
+	return 0;
+}
+
+static struct node_column *column_of(struct node_table *t, const char *name)
+{
+	for (unsigned i = 0; i < t->ncols; i++)
+		if (t->cols[i].col->how == HOW_SENSOR && !strcmp(t->cols[i].col->name, name))
+			return &t->cols[i];
+	return NULL;
+}
+
+/* A channel that a table has no column for is in no table. */
+static int place(struct node *n, unsigned channel, const struct sensor_channel *ch)
+{
+	char series[sizeof(ch->series)], *name;
+	const struct series *known;
+	struct node_column *c;
+	struct node_table *t;
+
+	if (!ch->series[0])
+		return 0;
+	strcpy(series, ch->series);
+	name = strchr(series, '/');
+	if (name)
+		*name++ = '\0';
+	else
+		name = series + strlen(series);
+	t = find(n, series, name);
+	known = series__find(series);
+	if (!t)
+		t = known ? add_known(n, known, name) : add_own(n, ch->series, series, name);
+	if (!t)
+		return n->ntables == TABLES_MAX ? 0 : -ENOMEM;
+	c = column_of(t, ch->column);
+	return c ? add_channel(c, channel) : 0;
+}
+
+bool node__has(const struct node *n, const char *series)
+{
+	for (unsigned i = 0; n && i < n->ntables; i++)
+		if (!strcmp(n->tables[i].series, series))
+			return true;
+	return false;
+}
+
+/* One column of Slurm's tables. */
+static int add_up(struct node *n, unsigned sum)
+{
+	const char *of = sums[sum].of[0];
+	struct node_table *t;
+	struct node_column *to;
+	int err = 0;
+
+	if (!node__has(n, of))
+		of = sums[sum].of[1];
+	if (!of || !node__has(n, of))
+		return 0;
+	t = find(n, sums[sum].series, "");
+	if (!t)
+		t = add_known(n, series__find(sums[sum].series), "");
+	if (!t)
+		return -ENOMEM;
+	to = column_of(t, sums[sum].column);
+	to->nchannels = 0;
+	for (unsigned i = 0; !err && i < n->ntables; i++) {
+		const struct node_column *from;
+
+		if (strcmp(n->tables[i].series, of))
+			continue;
+		from = column_of(&n->tables[i], sums[sum].sum);
+		for (unsigned k = 0; !err && from && k < from->nchannels; k++)
+			err = add_channel(to, from->channel[k]);
+	}
+	return err;
+}
+
+/* There is energy to split as soon as it has been chosen what of. */
+static int add_energy(struct node *n)
+{
+	if (!n->energy || !node_energy__any(n->energy) || node__has(n, "Energy"))
+		return 0;
+	return add_known(n, series__find("Energy"), "") ? 0 : -ENOMEM;
+}
+
+int node_layout__update(struct node *n)
+{
+	const struct board_channel *c;
+	unsigned nc = board__channels(n->board, &c);
+	int err = 0;
+
+	for (unsigned i = n->nchannels; !err && i < nc; i++)
+		err = place(n, i, c[i].channel);
+	for (unsigned i = 0; !err && nc > n->nchannels && i < sizeof(sums) / sizeof(sums[0]); i++)
+		err = add_up(n, i);
+	if (!err)
+		err = add_energy(n);
+	n->nchannels = nc;
+	n->families = 0;
+	for (unsigned i = 0; i < n->ntables; i++)
+		n->families |= n->tables[i].family;
+	return err;
+}
+
+void node_layout__free(struct node *n)
+{
+	for (unsigned i = 0; i < n->ntables; i++) {
+		for (unsigned k = 0; k < n->tables[i].ncols; k++)
+			free(n->tables[i].cols[k].channel);
+		free(n->tables[i].cols);
+		free(n->tables[i].own);
+	}
+	free(n->tables);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a step did between two ticks: CPU time by CPU, events by package. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/node_internal.h"
+
+static const char *const events[NODE_EVENTS] = {
+	[NODE_CYCLES] = "Cycles", [NODE_MISSES] = "CacheMisses"};
+
+static int event_number(const struct step_env *env, const char *name)
+{
+	for (unsigned i = 0; i < env->npmu; i++)
+		if (!strcmp(env->pmu_cols[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static struct node_count read_event(const struct step *s, const struct step_env *env, int event,
+				    int package)
+{
+	const struct node_energy *e = s->node->node->energy;
+	struct node_count sum = {};
+	uint32_t slot;
+
+	for (unsigned cpu = 0; cpu < kern__ncpus(env->k); cpu++) {
+		if (node_energy__package(e, cpu) != package)
+			continue;
+		for_each_slot(slot, s)
+		{
+			const struct jp_pmu *p = kern__pmu(env->k, cpu, slot);
+
+			if (!p)
+				continue;
+			sum.count += (double)p->ev[event].counter;
+			sum.enabled += p->enabled;
+			sum.running += p->ev[event].running;
+		}
+	}
+	return sum;
+}
+
+/* Scaled to all of the time that it was wanted, as perf does. */
+static double counted(const struct node_count *before, const struct node_count *now)
+{
+	double wanted = (double)(now->enabled - before->enabled);
+	double ran = (double)(now->running - before->running);
+
+	if (!(now->enabled > before->enabled))
+		return 0;
+	return now->running > before->running ? (now->count - before->count) * (wanted / ran) : NAN;
+}
+
+static void take_events(struct step *s, const struct step_env *env)
+{
+	struct step_node *n = s->node;
+	unsigned np = node_energy__npackages(n->node->energy);
+
+	for (unsigned i = 0; i < NODE_EVENTS; i++) {
+		int event = event_number(env, events[i]);
+
+		for (unsigned p = 0; p < np; p++) {
+			struct node_count *was = &n->pmu[i * np + p], now;
+
+			n->events[i * np + p] = NAN;
+			if (event < 0 || !kern__pmu(env->k, 0, s->slot))
+				continue;
+			now = read_event(s, env, event, (int)p);
+			n->events[i * np + p] = counted(was, &now);
+			*was = now;
+		}
+	}
+}
+
+/* Where what was not retired yet was done: as what was retired in this interval or, without that,
+ * as last time, or where it may have been. */
+static void take_parts(struct step_node *n, const uint64_t *fresh, uint64_t sum, unsigned ncpus)
+{
+	double all = 0;
+
+	for (unsigned i = 0; sum && i < ncpus; i++)
+		n->part[i] = (double)fresh[i] / (double)sum;
+	for (unsigned i = 0; i < ncpus; i++)
+		all += n->part[i];
+	for (unsigned i = 0; all < 0.5 && i < ncpus; i++)
+		n->part[i] = node_energy__package(n->node->energy, i) >= 0;
+}
+
+static void take_run(struct step *s, const struct step_env *env, uint64_t *fresh)
+{
+	struct step_node *n = s->node;
+	unsigned ncpus = node_energy__ncpus(n->node->energy);
+	uint64_t total = 0, sum = 0, ran;
+	double parts = 0;
+	uint32_t slot;
+
+	for_each_slot(slot, s)
+	{
+		total += snapshot__totals(env->snap, slot)->v[T_RUNTIME];
+		for (unsigned cpu = 0; cpu < ncpus && cpu < kern__ncpus(env->k); cpu++)
+			fresh[cpu] += kern__sched(env->k, cpu, slot)->runtime_ns;
+	}
+	for (unsigned i = 0; i < ncpus; i++) {
+		uint64_t retired = fresh[i];
+
+		fresh[i] = retired > n->cpu_ns[i] ? retired - n->cpu_ns[i] : 0;
+		n->cpu_ns[i] = retired;
+		sum += fresh[i];
+	}
+	ran = total > n->run_ns ? total - n->run_ns : 0;
+	n->run_ns = total > n->run_ns ? total : n->run_ns;
+	take_parts(n, fresh, sum, ncpus);
+	for (unsigned i = 0; i < ncpus; i++)
+		parts += n->part[i];
+	for (unsigned i = 0; i < ncpus; i++)
+		n->run_s[i] = parts > 0 ? (double)ran * 1e-9 * n->part[i] / parts : 0;
+}
+
+static int begin(struct step_node *n)
+{
+	unsigned ncpus = node_energy__ncpus(n->node->energy);
+	unsigned ncounts = NODE_EVENTS * node_energy__npackages(n->node->energy);
+
+	n->cpu_ns = calloc(ncpus, sizeof(*n->cpu_ns));
+	n->run_s = calloc(ncpus, sizeof(*n->run_s));
+	n->part = calloc(ncpus, sizeof(*n->part));
+	n->pmu = calloc(ncounts, sizeof(*n->pmu));
+	n->events = calloc(ncounts, sizeof(*n->events));
+	n->started = n->cpu_ns && n->run_s && n->part && n->pmu && n->events;
+	return n->started ? 0 : -1;
+}
+
+int node_use__take(struct step *s, const struct step_env *env)
+{
+	struct step_node *n = s->node;
+	uint64_t *fresh;
+
+	if (!n->started && begin(n))
+		return -1;
+	fresh = calloc(node_energy__ncpus(n->node->energy), sizeof(*fresh));
+	if (!fresh)
+		return -1;
+	step_collect(s, env);
+	take_run(s, env, fresh);
+	take_events(s, env);
+	free(fresh);
+	return 0;
+}
+
+void node_use__skip(struct step *s, const struct step_env *env)
+{
+	if (s->node->node->energy)
+		node_use__take(s, env);
+}
