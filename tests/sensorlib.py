@@ -44,6 +44,15 @@ class Watch:
                 return {c["name"]: c for c in s["channels"]}
         raise Failed("no source %s" % self.source)
 
+    def fresh(self):
+        """The first round that was measured after now; what was written before is left."""
+        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        for _ in range(10000):
+            line = self.next()
+            if any((c["boot_ns"] or 0) > now for c in line.values()):
+                return line
+        raise Failed("nothing is measured any more")
+
     def until(self, name, cond):
         """The first round in which the channel is so, and the one before."""
         before = None
