@@ -61,7 +61,7 @@ static void print_column(const struct column *c, const char *name)
 
 static void print_series(const struct series *s)
 {
-	printf("%s%s: %s\n", s->name, s->grouped ? "/<task>" : "", s->doc);
+	printf("%s%s: %s\n", s->name, series__tables(s), s->doc);
 	for (unsigned i = 0; i < s->ncols; i++) {
 		unsigned buckets = list__buckets(s, i);
 		struct column c;

@@ -145,8 +145,11 @@ static int print_text(FILE *out, const struct reader *r, const struct contents *
 
 		putc('\n', out);
 		print__escaped(out, s->name);
-		fprintf(out, "%s%s%s\n", s->grouped ? "/<task>" : "", known ? ": " : "",
-			known ? known->doc : "");
+		fprintf(out, "%s%s%s\n",
+			known	     ? series__tables(known)
+			: s->grouped ? "/<task>"
+				     : "",
+			known ? ": " : "", known ? known->doc : "");
 		for (unsigned k = 0; k < s->ncols; k++)
 			print_column(out, s, &s->cols[k]);
 	}
