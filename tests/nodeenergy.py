@@ -10,88 +10,11 @@ import h5py
 import numpy
 
 from daemonlib import *
-from treelib import machine, put
+from treelib import Meter, machine, roots
 
 COLUMNS = ["ElapsedTime", "EpochTime", "Power", "NodeEnergy", "PkgEnergy", "DramEnergy",
            "GpuEnergy", "StepEnergy", "StepStatic", "StepDynamic", "StepEnergyLow",
            "StepEnergyHigh", "OtherEnergy", "SystemEnergy", "UnallocatedEnergy", "TimeNS"]
-IDLE_W = (30.0, 15.0)  # of the packages
-DRAM_W = (4.0, 3.0)
-POWERCAP = "sys/class/powercap/intel-rapl:"
-# part, package: file, J at which it wraps
-FILES = {("pkg", 0): ("1/energy_uj", 262143.328850), ("pkg", 1): ("0/energy_uj", 262143.328850),
-         ("dram", 0): ("1:0/energy_uj", 65712.999613),
-         ("dram", 1): ("0:0/energy_uj", 65712.999613)}
-
-
-class Meter:
-    """Writes the counters of the tree intel-2s; all processes that are watched run on package 0."""
-
-    def __init__(self, root):
-        self.root = root
-        self.watts = {}  # pid: W per second of its CPU time
-        self.ran, self.of = {}, {}  # pid: s so far, J of what it did
-        # package 1 is about to wrap
-        self.at = {k: wrap - 40 if k[1] else 1000.0 for k, (_, wrap) in FILES.items()}
-        self.log = []  # (time_ns, J of packages, J of DRAM)
-        self.over = False
-        self.then = time.time_ns()
-        self.turn()
-        self.thread = threading.Thread(target=self.work)
-        self.thread.start()
-
-    def end(self):
-        self.over = True
-        self.thread.join()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *args):
-        self.end()
-
-    def watch(self, pid, watts):
-        self.watts[pid] = watts
-
-    def done(self, pid):
-        try:
-            with open("/proc/%d/schedstat" % pid) as f:
-                return int(f.read().split()[0]) / 1e9
-        except OSError:
-            return self.ran.get(pid, 0)
-
-    def turn(self):
-        now = time.time_ns()
-        dt, self.then = (now - self.then) / 1e9, now
-        for p in (0, 1):
-            self.at["pkg", p] += IDLE_W[p] * dt
-            self.at["dram", p] += DRAM_W[p] * dt
-        for pid, watts in list(self.watts.items()):
-            ran = self.done(pid)
-            joules = watts * (ran - self.ran.get(pid, ran))
-            self.at["pkg", 0] += joules
-            self.of[pid] = self.of.get(pid, 0) + joules
-            self.ran[pid] = ran
-        for key, (path, wrap) in FILES.items():
-            put(self.root, POWERCAP + path, int(self.at[key] % wrap * 1e6))
-        self.log.append((now, self.at["pkg", 0] + self.at["pkg", 1],
-                         self.at["dram", 0] + self.at["dram", 1]))
-
-    def work(self):
-        while not self.over:
-            self.turn()
-            time.sleep(0.005)
-
-    def joules(self, what, begin_ns, end_ns):
-        t, pkg, dram = zip(*list(self.log))
-        v = pkg if what == "pkg" else dram
-        return float(numpy.interp(end_ns, t, v) - numpy.interp(begin_ns, t, v))
-
-
-def roots(root):
-    return {"SysRoot": root + "/sys", "ProcRoot": root + "/proc", "DevRoot": root + "/dev"}
-
-
 def energy_of(path):
     with h5py.File(path, "r") as f:
         node = f[NODE]
@@ -110,6 +33,14 @@ def conserves(rows):
     return float(numpy.max(numpy.abs(parts / measured - 1)))
 
 
+def live(d, job):
+    p = subprocess.run([JOBPROF, "live", "-j", str(job), "-s", "Energy", "--format", "json"],
+                       capture_output=True, text=True, timeout=20,
+                       env=plain_env(JOBPROF_SOCKET=d.settings["Socket"]))
+    is_true("live: the last row, as it runs", p.returncode == 0 and '"PkgEnergy"' in p.stdout and
+            '"StepEnergyHigh"' in p.stdout, p.stdout + p.stderr)
+
+
 def two_steps_share_a_package(root, meter):
     d = Daemon(interval=0.5, **roots(root)).start()
     jobs = [new_job(), new_job()]
@@ -122,6 +53,8 @@ def two_steps_share_a_package(root, meter):
         steps.append((job, s, h))
     for _, _, h in steps:
         h.go()
+    time.sleep(1.5)
+    live(d, jobs[0])
     for _, _, h in steps:
         h.wait()
     truth = [meter.of[h.all[0].pid] for _, _, h in steps]
@@ -153,6 +86,7 @@ def two_steps_share_a_package(root, meter):
         is_true(name + ": the rule has a name", re.search(
             "packages by rapl, DRAM by rapl; static part .*; dynamic part by (CPU time|core cycles)",
             text(attrs["Energy Rule"])), attrs["Energy Rule"])
+        is_equal(name + ": whose cores are whose", text(attrs["Energy Allocation"]), "not known")
         is_equal(name + ": mode", text(attrs["Mode energy"]), "estimated: see Energy Rule")
     is_equal("jobprofd ends", d.end(), 0)
     return d, jobs
@@ -175,8 +109,15 @@ def both_together_are_what_was_measured():
         is_near("together: all that steps have is the same in both files",
                 float(a["OtherEnergy"][i] + a["StepEnergy"][i]),
                 float(b["OtherEnergy"][k] + b["StepEnergy"][k]), 1e-6, 1e-9)
-    work = sum(a["StepEnergy"][i] / b["StepEnergy"][k] for i, k in same) / len(same)
-    is_true("together: as they had the same CPU time", 0.8 < work < 1.25, work)
+    cpu = []
+    for job, rows, which in ((jobs[0], a, 0), (jobs[1], b, 1)):
+        with h5py.File(d.path(job, 0), "r") as f:
+            task = f[NODE]["Tasks/0"][:]
+        at = {int(t): c for t, c in zip(task["TimeNS"], task["CPUTime"])}
+        cpu.append(sum(at[int(rows["TimeNS"][s[which]])] for s in same))
+    is_near("together: dynamic energy goes by CPU time",
+            float(sum(a["StepDynamic"][i] for i, _ in same) /
+                  sum(b["StepDynamic"][k] for _, k in same)), cpu[0] / cpu[1], 0.02, 0.05)
 
 
 def restart_with(root):
@@ -199,6 +140,121 @@ def restart_with(root):
     rows, _ = energy_of(d.file(job, 0))
     d.end()
     return rows
+
+
+def confine(path, cpus):
+    """A cpuset for what is at path in the freezer hierarchy, from the top down."""
+    mount = cgroup1_mount("cpuset")
+    made = ""
+    for part in path.strip("/").split("/"):
+        made += "/" + part
+        dir = mkcg(made[1:], mount)
+        for name, value in (("mems", "0"), ("cpus", cpus)):
+            with open("%s/cpuset.%s" % (dir, name), "w") as f:
+                f.write(value)
+
+
+def a_cpuset_says_whose_cores():
+    root = machine("intel-2s")
+    with Meter(root):
+        d = Daemon(interval=0.25, **roots(root)).start()
+        job, h = new_job(), Holds(["0"])
+        base = tree.v1(0, job)
+        confine(base[len(cgroup1_mount("freezer")):] + "/step_0", "1")
+        s = Stepd(job, 0, h.cmd("park", "spin=0.3", "park"),
+                  ["-d", base, "-S", "-c", base + "/step_0"])
+        h.wait()
+        h.go()
+        h.wait()
+        time.sleep(0.5)
+        h.go()
+        s.end()
+        rows, attrs = energy_of(d.file(job, 0))
+        d.end()
+    is_equal("cpuset: it is what the step holds", text(attrs["Energy Allocation"]),
+             "the CPUs of its cpuset")
+    is_true("cpuset: every row conserves", conserves(rows) < 1e-9, rows)
+
+
+class Gpus:
+    """What the stand-in for NVIDIA's library says: GPU 0 draws 200 W, GPU 1 100 W."""
+
+    WATTS = (200, 100)
+
+    def __init__(self):
+        self.path = os.path.join(tmpdir("gpus"), "gpus")
+        self.begin = time.time()
+        self.processes = []
+        self.over = False
+        self.write()
+        self.thread = threading.Thread(target=self.work)
+
+    def write(self):
+        t = time.time() - self.begin
+        lines = ["energy %d %d" % (i, w * t * 1000) for i, w in enumerate(self.WATTS)]
+        lines += ["process %d %d %d %d" % p for p in self.processes]
+        with open(self.path + ".new", "w") as f:
+            f.write("\n".join(lines) + "\n")
+        os.rename(self.path + ".new", self.path)
+
+    def work(self):
+        while not self.over:
+            self.write()
+            time.sleep(0.005)
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *args):
+        self.over = True
+        self.thread.join()
+
+
+def gpus_go_to_who_uses_them():
+    """One has GPU 0 for itself and a quarter of GPU 1, the other the rest of that."""
+    root = machine("intel-2s")
+    env = ["env", "LD_LIBRARY_PATH=" + os.path.join(BUILD, "tests/stub")]
+    with Meter(root), Gpus() as gpus:
+        d = Daemon(interval=0.5, wrap=env + ["JOBPROF_STUB_GPUS=" + gpus.path],
+                   **roots(root)).start()
+        steps = []
+        for i in range(2):
+            job, h = new_job(), Holds(["0"])
+            s = Stepd(job, 0, h.cmd("park"), v2_task(tree.job(job) + "/step_0"))
+            h.wait()
+            steps.append((job, s, h))
+        a, b = (h.all[0].pid for _, _, h in steps)
+        gpus.processes = [(0, a, 300 * MB, 80), (1, a, 100 * MB, 20), (1, b, 500 * MB, 60)]
+        time.sleep(5)
+        for _, s, h in steps:
+            h.go()
+            s.end()
+        files = [d.file(job, 0) for job, _, _ in steps]
+        d.end()
+    wanted = {0: (200 + 25, 400, 100), 1: (75, 500, 60)}
+    for i, path in enumerate(files):
+        rows, attrs = energy_of(path)
+        name = "gpu, step %d" % i
+        # what a GPU draws is known after its second answer
+        rows = rows[~numpy.isnan(rows["GpuEnergy"])]
+        is_true(name + ": rows with GPUs", len(rows) >= 7, rows)
+        is_true(name + ": every row conserves", numpy.allclose(
+            rows["PkgEnergy"] + rows["DramEnergy"] + rows["GpuEnergy"],
+            rows["StepEnergy"] + rows["OtherEnergy"] + rows["SystemEnergy"] +
+            rows["UnallocatedEnergy"], rtol=1e-9), rows)
+        seconds = numpy.diff(rows["TimeNS"].astype("f8")) / 1e9
+        is_near(name + ": all GPUs", float(rows["GpuEnergy"][1:].sum() / seconds.sum()), 300, 5)
+        watts, memory, util = wanted[i]
+        got = float(numpy.median(rows["StepDynamic"][1:] / seconds))
+        # the packages' idle power is not known: all of it may be a step's
+        is_true(name + ": its GPUs' energy is in its own", watts - 4 < got < watts + 60, (got, rows))
+        with h5py.File(path, "r") as f:
+            task = f[NODE]["Tasks/0"][:]
+        is_equal(name + ": GPUMemMB", int(numpy.median(task["GPUMemMB"])), memory)
+        is_near(name + ": GPUUtilization", float(numpy.median(task["GPUUtilization"])), util, 0.01)
+        is_true(name + ": it is not called unknown",
+                "GPU" not in text(attrs.get("Unknown Columns", b"")), attrs)
 
 
 def goes_on_after_a_restart():
@@ -236,6 +292,8 @@ need_bpf()
 tree = Trees()
 run_tests([
     both_together_are_what_was_measured,
+    a_cpuset_says_whose_cores,
+    gpus_go_to_who_uses_them,
     goes_on_after_a_restart,
     no_sensor_no_table,
 ])

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 """In the machine that tests/ipmi/run boots. What jobprof reads from the BMC is what
-ipmitool reads, whatever mood the BMC is in."""
+ipmitool and FreeIPMI read, whatever mood the BMC is in; and it is the node's energy in a step's file."""
 import glob
 import json
 import os
@@ -68,6 +68,48 @@ def record(name):
     return float(m.group(1)) if m else None
 
 
+FREEIPMI = ["--driver-type=OPENIPMI", "--driver-device=/dev/ipmi0"]
+
+
+def freeipmi_dcmi():
+    m = re.search(r"Current Power +: +(\d+) Watts",
+                  command("ipmi-dcmi", *FREEIPMI, "--get-system-power-statistics"))
+    return float(m.group(1)) if m else None
+
+
+def freeipmi_sensor(name):
+    m = re.search(r"\| " + name + r" +\|[^|]*\|[^|]*\| +([\d.]+) +\| W",
+                  command("ipmi-sensors", *FREEIPMI, "--sdr-cache-directory=/tmp",
+                          "--sdr-cache-recreate", "--quiet-cache"))
+    return float(m.group(1)) if m else None
+
+
+def energy_of_a_step():
+    """Rows go on every half second while the BMC takes 1.5 s for an answer."""
+    import h5py
+    import numpy
+    for mood in ("fine", "slow"):
+        tell(mood, 500)
+        command("rm", "-rf", "/tmp/energy")
+        said = command("jobprof", "run", "-q", "-i", "0.5", "-s", "task,energy", "-o", "/tmp/energy",
+                       "--state-dir", "/tmp/energy-state", "sleep", "12")
+        files = glob.glob("/tmp/energy/*.h5")
+        check(f"{mood}: a file", len(files) == 1, said)
+        if len(files) != 1:
+            continue
+        with h5py.File(files[0]) as f:
+            node = f[list(f)[0]]
+            rows, attrs = node["Energy"][:], dict(node.attrs)
+        seconds = numpy.diff(rows["TimeNS"].astype("f8")) / 1e9
+        known = ~numpy.isnan(rows["NodeEnergy"][1:])
+        watts = rows["NodeEnergy"][1:][known] / seconds[known]
+        check(f"{mood}: the node's energy is the BMC's power by time",
+              known.sum() >= 8 and numpy.allclose(watts, 500, rtol=0.01), (rows["NodeEnergy"], seconds))
+        check(f"{mood}: no row waits for the BMC", len(rows) >= 22 and seconds.max() < 1.3, seconds)
+        check(f"{mood}: who measured is said", b"node by ipmi" in bytes(attrs["Energy Rule"][0]),
+              attrs["Energy Rule"])
+
+
 def same(name, truth):
     source, channels, _ = ours()
     check(name, truth is not None and value(channels) == truth, f"{source}, ipmitool: {truth}")
@@ -93,10 +135,12 @@ def main():
     for watts in (617, 42, 1500):
         tell("fine", watts)
         channels = same(f"dcmi_{watts}_w_as_ipmitool", dcmi())
+        same(f"dcmi_{watts}_w_as_freeipmi", freeipmi_dcmi())
     check("it_is_the_node", channels and channels[0]["part"] == "node" and channels[0]["unit"] == "W", channels)
     tell("nodcmi", 420)
     check("ipmitool_sees_no_dcmi", dcmi() is None)
     same("first_sensor_in_watts_as_ipmitool", record("Sys Power"))
+    same("first_sensor_in_watts_as_freeipmi", freeipmi_sensor("Sys Power"))
     tell("inactive", 640)
     same("inactive_dcmi_gives_way_to_a_sensor", record("Sys Power"))
     tell("frozen", 333)
@@ -110,6 +154,7 @@ def main():
         check(f"a_{mood}_bmc_is_not_waited_for", took < 30, took)
     tell("fine", 370)
     same("a_bmc_that_is_well_again", 370.0)
+    energy_of_a_step()
     sys.exit(failed > 0)
 
 

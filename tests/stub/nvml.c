@@ -2,7 +2,11 @@
 /* A stand-in for libnvidia-ml.so.1, by its documented interface: it has what stub says. */
 #include "nvml.h"
 
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 struct stub stub = {
 	.ngpus = 2,
@@ -20,6 +24,45 @@ struct stub stub = {
 };
 
 #define EXPORT __attribute__((visibility("default")))
+
+static void take_process(struct stub_gpu *g, unsigned pid, unsigned long long memory, unsigned util)
+{
+	struct timespec now;
+
+	if (g->ncompute == STUB_PROCESSES)
+		return;
+	clock_gettime(CLOCK_REALTIME, &now);
+	g->compute[g->ncompute++] = (struct stub_process){.pid = pid, .memory = memory};
+	g->sample[g->nsamples++] = (struct stub_sample){
+		.pid = pid, .time_us = now.tv_sec * 1000000ull + now.tv_nsec / 1000, .sm = util};
+}
+
+/*
+ * Programs under test are told by the file $JOBPROF_STUB_GPUS, read anew for every answer: lines
+ * "energy GPU MJ" and "process GPU PID BYTES UTIL".
+ */
+static void refresh(struct stub_gpu *g, bool processes)
+{
+	const char *path = getenv("JOBPROF_STUB_GPUS");
+	FILE *f = path ? fopen(path, "re") : NULL;
+	unsigned gpu, pid, util;
+	unsigned long long v;
+	char line[128];
+
+	if (!f)
+		return;
+	if (processes)
+		g->ncompute = g->nsamples = 0;
+	while (fgets(line, sizeof(line), f))
+		if (!processes && sscanf(line, "energy %u %llu", &gpu, &v) == 2 &&
+		    g == &stub.gpu[gpu % STUB_GPUS])
+			g->energy_mj = v;
+		else if (processes &&
+			 sscanf(line, "process %u %u %llu %u", &gpu, &pid, &v, &util) == 4 &&
+			 g == &stub.gpu[gpu % STUB_GPUS])
+			take_process(g, pid, v, util);
+	fclose(f);
+}
 
 EXPORT int nvmlInit_v2(void);
 EXPORT int nvmlInit_v2(void)
@@ -56,6 +99,7 @@ EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned i, struct stub_gpu **g)
 	EXPORT int name(struct stub_gpu *g, type *v)   \
 	{                                              \
 		int err = g->err ? g->err : (own_err); \
+		refresh(g, false);                     \
 		if (!err)                              \
 			*v = (expr);                   \
 		return err;                            \
@@ -118,6 +162,7 @@ EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(struct stub_gpu *g, unsigned 
 {
 	int err = g->err ? g->err : g->list_err;
 
+	refresh(g, true);
 	return err ? err : copy(g->compute, g->ncompute, sizeof(*p), n, p);
 }
 

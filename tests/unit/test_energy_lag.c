@@ -71,6 +71,40 @@ static void a_long_delay_is_cut(void **state)
 	assert_true(energy_lag__off(&lag, 0, 1e9) == 0);
 }
 
+/* 100 W and 300 W in turns of 7 s, and what is read n seconds later, with the rest of the node. */
+static double wave(unsigned t)
+{
+	return t / 7 % 2 ? 300 : 100;
+}
+
+static void a_late_sensor_is_found_out(void **state)
+{
+	for (unsigned late = 0; late <= 5; late += 5) {
+		lag = (struct energy_lag){};
+		for (unsigned t = 100; t < 100 + LAG_KEPT; t++) {
+			assert_true(isnan(energy_lag__find(&lag)));
+			energy_lag__add(&lag, 2, wave(t), 80 + 1.1 * wave(t - late));
+		}
+		assert_true(fabs(energy_lag__find(&lag) - 2. * late) < 1e-9);
+	}
+}
+
+static void what_cannot_be_told_is_not(void **state)
+{
+	for (unsigned t = 0; t < LAG_KEPT; t++) /* steady */
+		energy_lag__add(&lag, 1, 200 + t % 2, 300);
+	assert_true(isnan(energy_lag__find(&lag)));
+	for (unsigned t = 0; t < LAG_KEPT; t++) /* goes its own way */
+		energy_lag__add(&lag, 1, wave(t), t * t * 7919 % 13 * 30);
+	assert_true(isnan(energy_lag__find(&lag)));
+	for (unsigned t = 100; t < 100 + LAG_KEPT; t++) /* intervals of all lengths */
+		energy_lag__add(&lag, 1 + t % 5, wave(t), wave(t - 3));
+	assert_true(isnan(energy_lag__find(&lag)));
+	for (unsigned t = 100; t < 100 + LAG_KEPT; t++) /* not measured once */
+		energy_lag__add(&lag, 1, t == 120 ? NAN : wave(t), wave(t - 3));
+	assert_true(isnan(energy_lag__find(&lag)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -79,6 +113,8 @@ int main(void)
 		cmocka_unit_test_setup(there_and_back_counts, make),
 		cmocka_unit_test_setup(what_only_the_slow_one_sees, make),
 		cmocka_unit_test_setup(a_long_delay_is_cut, make),
+		cmocka_unit_test_setup(a_late_sensor_is_found_out, make),
+		cmocka_unit_test_setup(what_cannot_be_told_is_not, make),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -169,7 +169,7 @@ static int add_slot(struct dump *d, const struct snapshot *snap, uint32_t slot)
 
 static double cell_value(const struct column *c, union cell cell)
 {
-	if (c->how == HOW_UNKNOWN)
+	if (c->how == HOW_UNKNOWN || c->how == HOW_GPU)
 		return NAN;
 	return c->type == COL_U64 ? (double)cell.u : cell.f;
 }

@@ -102,13 +102,29 @@ static int send_guest(struct live *l, const struct guest_table *t)
 	return send_table(l, m, t->last);
 }
 
+static int send_node(struct live *l, const struct node_row *row)
+{
+	struct jpc_table *m;
+
+	if (row->ncols > JPC_COLUMNS)
+		return 0;
+	m = describe(l, row->series, row->name);
+	for (unsigned i = 0; i < row->ncols; i++)
+		add_column(m, row->cols[i]->name, row->cols[i]->unit, row->cols[i]->type,
+			   row->cols[i]->kind);
+	return send_table(l, m, row->cells);
+}
+
 static int send_step(struct live *l)
 {
+	struct node_row row;
 	unsigned i;
 	int err = 0;
 
 	for (i = 0; !err && i < l->s->ntables; i++)
 		err = send_own(l, &l->s->tables[i]);
+	for (i = 0; !err && step_node__last(l->s->node, &i, &row);)
+		err = send_node(l, &row);
 	for (i = 0; !err && l->s->req && i < l->s->req->guests.ntables; i++)
 		err = send_guest(l, l->s->req->guests.table[i]);
 	return err;

@@ -57,6 +57,8 @@ int node__open(struct node **out, const struct node_opts *opts)
 	err = board__open(&n->board, sensor_sources, n_sensor_sources, &b);
 	if (!err)
 		err = open_energy(n, opts);
+	if (!err && board__means(opts->only, sensor_nvml.name))
+		gpu_users__start(&n->gpu_users, &opts->roots, NSEC_PER_SEC);
 	if (err) {
 		node__free(n);
 		return err;
@@ -82,6 +84,7 @@ void node__free(struct node *n)
 	if (n->energy && n->last_ns)
 		save(n, n->last_ns);
 	node_layout__free(n);
+	gpu_users__stop(n->gpu_users);
 	board__close(n->board);
 	node_energy__free(n->energy);
 	cpu_busy__free(n->busy);
@@ -216,6 +219,9 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 		who[used++] = s;
 	}
 	cpu_busy__take(n->busy, n->busy_s);
+	node_gpus__share(n, steps, env);
+	for (unsigned i = 0; !err && i < used; i++)
+		v[i].gpu = who[i]->node->gpu;
 	if (!err)
 		err = node_energy__end(n->energy, n->board, now_ns, n->busy_s, v, used, &n->last);
 	if (err && err != -EINVAL)
@@ -278,6 +284,9 @@ void step_node__free(struct step_node *s)
 {
 	if (!s)
 		return;
+	for (unsigned i = 0; i < s->ntold; i++)
+		free(s->last[i]);
+	free(s->last);
 	free(s->past);
 	free(s->told);
 	free(s->table_id);
@@ -288,5 +297,6 @@ void step_node__free(struct step_node *s)
 	free(s->pmu);
 	free(s->events);
 	free(s->held);
+	free(s->gpu);
 	free(s);
 }

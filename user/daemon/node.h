@@ -11,6 +11,9 @@
 #include <stdint.h>
 
 #include "sensor/sensor.h"
+#include "store/series.h"
+
+#define NODE_COLUMNS 96 /* of one table */
 
 struct node;
 struct step;
@@ -27,6 +30,11 @@ struct node_opts {
 int node__open(struct node **out, const struct node_opts *opts);
 void node__free(struct node *n); /* NULL is fine, here and below */
 
+struct snapshot;
+/* There are GPUs that say, or will say, who uses them. */
+bool node__asks_gpus(const struct node *n);
+/* Before a snapshot: tells it who uses the GPUs now. */
+void node__gpus(struct node *n, struct snapshot *snap);
 /* Nothing of the steps that are there now was counted before. */
 void node__begin(struct node *n, struct step *steps, const struct step_env *env);
 /* Reads the sensors and gives each step its share since the last time, as the snapshot has what
@@ -42,6 +50,15 @@ void step_node__free(struct step_node *s);
 unsigned step_node__rows(struct step *s, const struct step_env *env, int kind);
 /* The frame with what was told is written, or lost. */
 void step_node__told(struct step_node *s, bool written);
+/* The last row of a table. */
+struct node_row {
+	const char *series, *name; /* name "": the series is one table */
+	unsigned ncols;
+	const struct column *cols[NODE_COLUMNS];
+	const union cell *cells;
+};
+/* Of the table number *i, from 0, or the next that has one; false: there is no more. */
+bool step_node__last(const struct step_node *s, unsigned *i, struct node_row *row);
 /* After a restart: numbers that are in the journal and are not used again. */
 struct node_ids {
 	unsigned next_series, next_table;

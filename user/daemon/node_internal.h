@@ -7,6 +7,7 @@
 #include "fuse/cpu_busy.h"
 #include "fuse/energy_columns.h"
 #include "fuse/node_energy.h"
+#include "sensor/gpu_users.h"
 #include "sensor/board.h"
 
 /* A column, and the channels that are added up for it; none: unknown. */
@@ -29,7 +30,10 @@ struct node_table {
 
 struct node {
 	struct board *board;
-	struct node_energy *energy; /* NULL: nothing is known of the CPUs */
+	struct node_energy *energy;  /* NULL: nothing is known of the CPUs */
+	struct gpu_users *gpu_users; /* NULL: there are no GPUs that say who uses them */
+	const struct gpu_use *use;   /* [nuse] as the last snapshot knows it */
+	int nuse;
 	struct cpu_busy *busy;
 	double *busy_s; /* [ncpus] */
 	struct node_table *tables;
@@ -63,6 +67,7 @@ struct step_node {
 	unsigned npast;
 	enum told *told; /* [ntold] tables the journal knows */
 	uint32_t *table_id, *series_id;
+	union cell **last; /* [ntold] its last row; NULL: none yet */
 	unsigned ntold;
 	unsigned next_series, next_table;
 	bool started;		/* the arrays below hold what was counted at the last tick */
@@ -73,7 +78,9 @@ struct step_node {
 	struct node_count *pmu; /* [NODE_EVENTS][npackages] at the last tick */
 	double *events;		/* [NODE_EVENTS][npackages] in the interval; NAN: not counted */
 	uint64_t *held;		/* bits */
+	double *gpu;		/* [node_energy__ngpus()] part of each that is the step's */
 	bool held_known, by_core;
+	const char *held_by; /* how that is known, for people */
 	uint64_t held_ns;	       /* when it was looked up last */
 	double energy[ENERGY_COLUMNS]; /* since the last row, J; NODE_POWER: J too */
 	double seconds;
@@ -85,6 +92,8 @@ int node_layout__update(struct node *n);
 void node_layout__free(struct node *n);
 /* step_cpus.c: which CPUs, or cores, the step holds; looked up now and then. */
 void step_cpus__find(struct step *s, const struct step_env *env, uint64_t now_ns);
+/* node_gpus.c: of each GPU the part that is each step's, to its gpu, by who uses it. */
+void node_gpus__share(struct node *n, struct step *steps, const struct step_env *env);
 /* node_use.c: what the step did since the last tick, by CPU and package. */
 int node_use__take(struct step *s, const struct step_env *env);
 /* Nothing was done before now. */

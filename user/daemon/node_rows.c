@@ -15,7 +15,7 @@
 static bool grow(struct step_node *s)
 {
 	unsigned n = s->node->ntables;
-	void *told, *ids, *series;
+	void *told, *ids, *series, *last;
 
 	if (n <= s->ntold)
 		return true;
@@ -28,9 +28,13 @@ static bool grow(struct step_node *s)
 	series = realloc(s->series_id, n * sizeof(*s->series_id));
 	if (series)
 		s->series_id = series;
-	if (!told || !ids || !series)
+	last = realloc(s->last, n * sizeof(*s->last));
+	if (last)
+		s->last = last;
+	if (!told || !ids || !series || !last)
 		return false;
 	for (unsigned i = s->ntold; i < n; i++) {
+		s->last[i] = NULL;
 		s->told[i] = TOLD_NO;
 		s->table_id[i] = s->series_id[i] = UINT32_MAX;
 	}
@@ -154,6 +158,10 @@ static void put_row(struct step *st, unsigned table, uint64_t time_ns)
 	}
 	if (!journal__row(st->journal, s->table_id[table], cells, t->ncols))
 		st->rows++;
+	if (!s->last[table])
+		s->last[table] = malloc(t->ncols * sizeof(*cells));
+	if (s->last[table])
+		memcpy(s->last[table], cells, t->ncols * sizeof(*cells));
 }
 
 /* The next rows count from here. */
@@ -239,13 +247,15 @@ void step_node__resume(struct step_node *s, const struct node_ids *ids)
 void step_node__put_attrs(struct step *st)
 {
 	const struct node *n = st->node ? st->node->node : NULL;
-	double pkg, dram, other;
+	double pkg, dram, other, lag, period;
 	char text[512];
 
 	if (!n || !n->energy || !(st->families & FAM_ENERGY) || !(n->families & FAM_ENERGY))
 		return;
 	node_energy__rule(n->energy, text, sizeof(text));
 	journal__attr_str(st->journal, "Energy Rule", text);
+	journal__attr_str(st->journal, "Energy Allocation",
+			  st->node->held_by ? st->node->held_by : "not known");
 	node_energy__idle(n->energy, &pkg, &dram, &other);
 	if (pkg >= 0)
 		journal__attr_f64(st->journal, "Idle Package Power", pkg);
@@ -253,4 +263,28 @@ void step_node__put_attrs(struct step *st)
 		journal__attr_f64(st->journal, "Idle DRAM Power", dram);
 	if (other >= 0)
 		journal__attr_f64(st->journal, "Idle Other Power", other);
+	node_energy__lag(n->energy, &lag, &period);
+	if (lag >= 0)
+		journal__attr_f64(st->journal, "Node Sensor Lag", lag);
+	if (period >= 0)
+		journal__attr_f64(st->journal, "Node Sensor Period", period);
+}
+
+bool step_node__last(const struct step_node *s, unsigned *i, struct node_row *row)
+{
+	for (; s && *i < s->ntold; (*i)++) {
+		const struct node_table *t = &s->node->tables[*i];
+
+		if (!s->last[*i])
+			continue;
+		row->series = t->series;
+		row->name = t->name;
+		row->ncols = t->ncols;
+		for (unsigned k = 0; k < t->ncols; k++)
+			row->cols[k] = t->cols[k].col;
+		row->cells = s->last[*i];
+		(*i)++;
+		return true;
+	}
+	return false;
 }

@@ -247,6 +247,7 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 		t->prev.boot_ns = began;
 	totals__clamp(&now->totals, &t->prev.totals);
 	rows__context(&c, kern__control(env->k));
+	c.gpus = snapshot__has_gpus(env->snap);
 	c.peak = rows__peak(t->peak, t->peak_seen, &now->totals);
 	rows__fill(&c, &t->prev, now, set->cols, set->ncols, cells);
 	if (!journal__row(s->journal, t->id, cells, set->ncols))

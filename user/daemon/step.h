@@ -55,7 +55,7 @@ enum {
 	NODE_OTHER_ROWS,
 	ALL_KINDS
 };
-#define MAX_COLUMNS 96
+#define MAX_COLUMNS NODE_COLUMNS
 
 /* Whether the journal knows a table: told in the frame being built, or in one that was written. */
 enum told { TOLD_NO, TOLD_PENDING, TOLD_YES };

@@ -59,6 +59,18 @@ static void put_modes(struct step *s, const struct step_env *env)
 	}
 }
 
+/* Columns of whole numbers that are 0 because nothing says what they are. */
+static void put_unknown(struct step *s, const struct step_env *env)
+{
+	bool gpu = !node__asks_gpus(env->node), clock = !cpufreq__khz(0, s->start_boot_ns);
+
+	if (gpu || clock)
+		journal__attr_str(s->journal, "Unknown Columns",
+				  !clock ? "GPUMemMB"
+				  : gpu	 ? "GPUMemMB,CPUFrequency"
+					 : "CPUFrequency");
+}
+
 /* jobprof run: one task has all that we have ourselves, known before it begins. */
 static void put_own_cpus(struct step *s)
 {
@@ -98,8 +110,7 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 		journal__attr_str(j, "SLUID", s->ids.sluid);
 	put_modes(s, env);
 	step_put_told(s);
-	journal__attr_str(j, "Unknown Columns",
-			  cpufreq__khz(0, s->start_boot_ns) ? "GPUMemMB" : "GPUMemMB,CPUFrequency");
+	put_unknown(s, env);
 	if (kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE)
 		journal__attr_str(j, "Baseline",
 				  "was running when first seen: counts from then on");

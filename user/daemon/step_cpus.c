@@ -82,4 +82,8 @@ void step_cpus__find(struct step *s, const struct step_env *env, uint64_t now_ns
 		n->held_known = find_own(n, ncpus);
 	else
 		n->held_known = find_cpuset(s, env, ncpus);
+	n->held_by = !n->held_known  ? "not known"
+		     : n->by_core    ? "cores as Slurm said"
+		     : env->embedded ? "the CPUs of jobprof run"
+				     : "the CPUs of its cpuset";
 }

@@ -21,6 +21,12 @@
 /* Publishing may take one part in so many of the time. */
 #define PUBLISH_SHARE 250
 
+static int take_snapshot(struct daemon *d)
+{
+	node__gpus(d->env.node, d->env.snap);
+	return snapshot__take(d->env.snap);
+}
+
 static struct step *find_step(const struct daemon *d, uint32_t slot, uint32_t gen)
 {
 	struct step *s;
@@ -122,7 +128,7 @@ static void close_step(struct daemon *d, struct step *s, const char *reason)
 
 static void end_step(struct daemon *d, struct step *s, uint64_t now)
 {
-	int err = snapshot__take(d->env.snap);
+	int err = take_snapshot(d);
 
 	if (err)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
@@ -347,7 +353,7 @@ void daemon_watch_node(struct daemon *d, uint64_t now)
 {
 	if (now < node__due(d->env.node, d->steps != NULL))
 		return;
-	if (d->steps && !snapshot__take(d->env.snap))
+	if (d->steps && !take_snapshot(d))
 		now = snapshot__boot_ns(d->env.snap);
 	node__tick(d->env.node, d->steps, &d->env, now);
 }
@@ -362,7 +368,7 @@ void daemon_sample(struct daemon *d, uint64_t now)
 		any |= s->state == STEP_ACTIVE;
 	if (!any)
 		return;
-	err = snapshot__take(d->env.snap);
+	err = take_snapshot(d);
 	if (err) {
 		log_error("cannot read the counters: %s: this interval's rows are late",
 			  strerror(-err));

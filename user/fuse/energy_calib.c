@@ -123,3 +123,29 @@ void calib_other__add(struct calib_min *other, double watts, double busy)
 	if (busy < CALIB_IDLE)
 		calib_min__add(other, watts);
 }
+
+static bool sound(double x)
+{
+	return isnan(x) || (x >= 0 && !isinf(x));
+}
+
+bool calib_min__sound(const struct calib_min *m)
+{
+	bool ok = m->n < CALIB_BATCH && m->batches <= CALIB_EPOCH && sound(m->least) &&
+		  sound(m->before) && sound(m->spread);
+
+	for (unsigned i = 0; ok && i < m->n; i++)
+		ok = isfinite(m->batch[i]);
+	return ok;
+}
+
+bool calib_package__sound(const struct calib_package *c)
+{
+	const struct calib_range *r = &c->core;
+	bool ok = calib_min__sound(&c->pkg) && calib_min__sound(&c->dram) && r->n < CALIB_BATCH &&
+		  sound(r->least_w) && sound(r->most_w);
+
+	for (unsigned i = 0; ok && i < r->n; i++)
+		ok = isfinite(r->batch[i]);
+	return ok;
+}

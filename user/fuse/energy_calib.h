@@ -75,6 +75,10 @@ void calib_package__add(struct calib_package *c, const struct calib_window *w);
 #define CALIB_OTHERS 0.02
 #define CALIB_CORES  0.05
 
+/* What was read from a file can be gone on with. */
+bool calib_min__sound(const struct calib_min *m);
+bool calib_package__sound(const struct calib_package *c);
+
 double calib_package__pkg_idle_w(const struct calib_package *c);
 double calib_package__dram_idle_w(const struct calib_package *c);
 /* W per busy core; both NAN while not known. */

@@ -99,6 +99,7 @@ int node_energy__new(struct node_energy **out, const struct sensor_roots *roots)
 		node_energy__free(e);
 		return err;
 	}
+	e->lag_s = NAN;
 	calib_min__init(&e->learnt->other);
 	for (unsigned i = 0; i < e->topo.npackages; i++)
 		calib_package__init(&e->learnt->package[i]);
@@ -273,13 +274,16 @@ static void fill_packages(struct interval *v)
 	}
 }
 
-/* J of GPUs that nobody owns. */
+/* J of GPUs that nobody owns; those of steps to v->gpu: NAN where not one was measured. */
 static double fill_gpus(struct interval *v)
 {
 	double unowned = 0;
+	bool any = false;
 
+	for (unsigned i = 0; i < v->e->nroles; i++)
+		any = any || (v->e->role[i].part == PART_GPU && !isnan(v->e->role[i].joules));
 	for (unsigned k = 0; k < v->nsteps; k++)
-		v->gpu[k] = v->e->ngpus ? 0 : NAN;
+		v->gpu[k] = any ? 0 : NAN;
 	for (unsigned i = 0; i < v->e->nroles; i++) {
 		const struct role *r = &v->e->role[i];
 		double left = 1;
@@ -360,20 +364,32 @@ static void learn(struct interval *v, const struct node_interval *o)
 				 busy_all / e->topo.ncores / v->seconds);
 }
 
+/* The node's sensor behind the quick ones, as far as that is seen. */
+static void find_lag(struct node_energy *e)
+{
+	double s;
+
+	if (++e->unasked < LAG_KEPT)
+		return;
+	e->unasked = 0;
+	s = energy_lag__find(&e->lag);
+	if (!isnan(s))
+		e->lag_s = s;
+}
+
 /* How long ago the oldest moment is that is in a value of the node's sensor. */
 static double late_s(const struct node_energy *e, uint64_t now_ns)
 {
 	const struct role *r = node_roles__first(e, PART_NODE);
-	const struct sensor_channel *ch;
+	const struct board_channel *c;
+	uint64_t age;
 
 	if (!r)
 		return 0;
-	ch = e->channel[r->channel].channel;
-	return (double)(2 * ch->period_ns + ch->lag_ns +
-			(now_ns > e->channel[r->channel].time_ns
-				 ? now_ns - e->channel[r->channel].time_ns
-				 : 0)) *
-	       1e-9;
+	c = &e->channel[r->channel];
+	age = now_ns > c->time_ns ? now_ns - c->time_ns : 0;
+	return (double)(2 * c->channel->period_ns + c->channel->lag_ns + age) * 1e-9 +
+	       (isnan(e->lag_s) ? 0 : e->lag_s);
 }
 
 static void no_shares(struct node_step *steps, unsigned n)
@@ -452,6 +468,7 @@ static int work(struct interval *v, uint64_t now_ns, struct node_interval *out)
 		return err;
 	fill_packages(v);
 	energy_lag__add(&e->lag, v->seconds, quick_w(out), out->node / v->seconds);
+	find_lag(e);
 	err = split(v, now_ns, out);
 	learn(v, out);
 	return err;

@@ -72,6 +72,9 @@ int node_energy__end(struct node_energy *e, const struct board *b, uint64_t now_
 void node_energy__rule(const struct node_energy *e, char *buf, size_t len);
 /* Idle power that was learnt, W: all packages, all DRAM, the rest of the node; NAN: not yet. */
 void node_energy__idle(const struct node_energy *e, double *pkg_w, double *dram_w, double *other_w);
+/* How late the node's sensor was found to be, and how often it makes a new value, s; NAN: not
+ * known. */
+void node_energy__lag(const struct node_energy *e, double *lag_s, double *period_s);
 /* What was learnt, for a later start on this node: to and from a file of that path. 0 or -errno;
  * -EBADMSG: not of this node or version, nothing was taken. */
 int node_energy__save(const struct node_energy *e, const char *path);

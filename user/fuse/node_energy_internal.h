@@ -37,6 +37,8 @@ struct node_energy {
 	const struct board_channel *channel;
 	uint64_t since_ns; /* where the interval began; 0: none has */
 	struct energy_lag lag;
+	double lag_s;	  /* that was found last; NAN: none yet */
+	unsigned unasked; /* intervals since it was looked for */
 	struct learnt *learnt;
 	struct node_interval last; /* for the rule's text */
 	bool any_last;

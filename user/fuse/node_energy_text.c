@@ -66,6 +66,15 @@ void node_energy__idle(const struct node_energy *e, double *pkg_w, double *dram_
 	*other_w = calib_min__value(&e->learnt->other);
 }
 
+void node_energy__lag(const struct node_energy *e, double *lag_s, double *period_s)
+{
+	const struct role *r = node_roles__first(e, PART_NODE);
+	uint64_t period_ns = r ? e->channel[r->channel].channel->period_ns : 0;
+
+	*lag_s = r ? e->lag_s : NAN;
+	*period_s = period_ns ? (double)period_ns * 1e-9 : NAN;
+}
+
 static size_t learnt_size(const struct node_energy *e)
 {
 	return sizeof(*e->learnt) + e->topo.npackages * sizeof(e->learnt->package[0]);
@@ -96,7 +105,15 @@ int node_energy__save(const struct node_energy *e, const char *path)
 	return ok ? 0 : -EIO;
 }
 
-/* As the file's numbers are used in sums and comparisons only, any of them is safe. */
+static bool sound(const struct node_energy *e, const struct learnt *l)
+{
+	bool ok = calib_min__sound(&l->other);
+
+	for (unsigned i = 0; ok && i < e->topo.npackages; i++)
+		ok = calib_package__sound(&l->package[i]);
+	return ok;
+}
+
 int node_energy__load(struct node_energy *e, const char *path)
 {
 	struct header h, mine = header_of(e);
@@ -109,7 +126,7 @@ int node_energy__load(struct node_energy *e, const char *path)
 	if (!f)
 		return -errno;
 	if (fread(&h, sizeof(h), 1, f) != 1 || memcmp(&h, &mine, sizeof(h)) ||
-	    fread(l, learnt_size(e), 1, f) != 1)
+	    fread(l, learnt_size(e), 1, f) != 1 || !sound(e, l))
 		return -EBADMSG;
 	memcpy(e->learnt, l, learnt_size(e));
 	return 0;

@@ -106,6 +106,10 @@ static double number(const struct row_context *c, const struct reading *prev,
 	case HOW_TOTAL:
 	case HOW_GAUGE:
 		return (double)n[col->arg] * col->scale;
+	case HOW_GPU:
+		if (!c->gpus || (col->arg == T_GPU_UTIL && n[T_GPU_UNTOLD]))
+			return NAN;
+		return (double)n[col->arg] * col->scale;
 	case HOW_PEAK:
 		return (double)c->peak * col->scale;
 	case HOW_UTIL:

@@ -3,6 +3,8 @@
 #ifndef JP_FUSE_ROWS_H
 #define JP_FUSE_ROWS_H
 
+#include <stdbool.h>
+
 #include "bpf/jobprof.h"
 #include "fuse/totals.h"
 #include "sensor/cgvalues.h"
@@ -26,6 +28,7 @@ struct row_context {
 	unsigned npmu;	   /* events counted */
 	unsigned missing;  /* of these, which this machine cannot count: bits */
 	unsigned blind;	   /* JP_BLIND_* */
+	bool gpus;	   /* somebody says who uses them */
 };
 
 /* What the kernel side says of itself that rows depend on. */

@@ -8,6 +8,7 @@
 #include "fuse/counters.h"
 #include "fuse/cpufreq.h"
 #include "fuse/snapshot.h"
+#include "sensor/nvml.h"
 
 #define PASSES	   3
 #define TORN_NS	   4000000ull /* a slice longer than a tick moved between map and iterator */
@@ -39,6 +40,8 @@ struct snapshot {
 	struct jp_task_rec *recs;
 	size_t nrecs, max_recs;
 	struct peaks old, cur;
+	const struct gpu_use *gpu; /* NULL: nobody says who uses them */
+	unsigned ngpu;
 };
 
 struct snapshot *snapshot__new(struct kern *k)
@@ -338,6 +341,40 @@ static void add_task(struct snapshot *s, const struct jp_task_rec *r)
 	add_memory(s, r, t);
 }
 
+uint32_t snapshot__gpu_slot(const struct snapshot *s, unsigned i)
+{
+	for (size_t k = 0; k < s->nrecs; k++)
+		if (s->recs[k].tgid == s->gpu[i].pid && s->recs[k].slot < s->nslots)
+			return s->recs[k].slot;
+	return JP_SLOT_NONE;
+}
+
+static void add_gpu(struct snapshot *s, unsigned i)
+{
+	const struct gpu_use *u = &s->gpu[i];
+	uint32_t slot = snapshot__gpu_slot(s, i);
+
+	if (slot == JP_SLOT_NONE)
+		return;
+	if (u->memory != UINT64_MAX)
+		s->now[slot].v[T_GPU_MEM] += u->memory;
+	if (u->util >= 0)
+		s->now[slot].v[T_GPU_UTIL] += (uint64_t)(u->util * 1000);
+	else
+		s->now[slot].v[T_GPU_UNTOLD]++;
+}
+
+void snapshot__set_gpus(struct snapshot *s, const struct gpu_use *use, unsigned n)
+{
+	s->gpu = use;
+	s->ngpu = use ? n : 0;
+}
+
+bool snapshot__has_gpus(const struct snapshot *s)
+{
+	return s->gpu != NULL;
+}
+
 /* Memory that grew on one CPU and shrank on another between two reads may sum up below zero. */
 static void settle_gauges(struct snapshot *s)
 {
@@ -376,6 +413,8 @@ int snapshot__take(struct snapshot *s)
 		return err;
 	for (i = 0; i < s->nrecs; i++)
 		add_task(s, &s->recs[i]);
+	for (i = 0; i < s->ngpu; i++)
+		add_gpu(s, i);
 	settle_gauges(s);
 	swap = s->old;
 	s->old = s->cur;

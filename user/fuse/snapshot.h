@@ -3,12 +3,14 @@
 #ifndef JP_FUSE_SNAPSHOT_H
 #define JP_FUSE_SNAPSHOT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "bpf/jobprof.h"
 #include "fuse/totals.h"
 #include "kern/kern.h"
 
+struct gpu_use;
 struct snapshot;
 
 /* One per reader of k; k must outlive it. NULL: out of memory. */
@@ -22,6 +24,13 @@ void snapshot__free(struct snapshot *s);
  * next snapshot, never a loss: counters are clamped to their last value. 0 or -errno.
  */
 int snapshot__take(struct snapshot *s);
+
+/* What GPUs are used for, for the snapshots to come: use[n] must live until the next call of this.
+ * NULL: nobody says so. */
+void snapshot__set_gpus(struct snapshot *s, const struct gpu_use *use, unsigned n);
+bool snapshot__has_gpus(const struct snapshot *s);
+/* The slot of the process of that number among them; JP_SLOT_NONE: of no step. */
+uint32_t snapshot__gpu_slot(const struct snapshot *s, unsigned i);
 
 uint64_t snapshot__boot_ns(const struct snapshot *s);
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);

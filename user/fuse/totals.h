@@ -63,6 +63,9 @@ enum total {
 	T_SHMEM,
 	T_SWAP,
 	T_VM,
+	T_GPU_MEM,     /* of all GPUs */
+	T_GPU_UTIL,    /* thousandths of a percent, of all GPUs together */
+	T_GPU_UNTOLD,  /* processes of which that is not known */
 	T_RISE,	       /* largest peak of a living process that rose since the last snapshot */
 	T_EXIT_MAXRSS, /* largest peak of a process that has ended */
 	T_N

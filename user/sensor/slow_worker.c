@@ -154,19 +154,18 @@ static void *work(void *arg)
 	return NULL;
 }
 
-static void init_sync(struct worker *w)
+void sensor_thread__sync(pthread_mutex_t *lock, pthread_cond_t *change)
 {
 	pthread_condattr_t attr;
 
-	pthread_mutex_init(&w->lock, NULL);
+	pthread_mutex_init(lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&w->change, &attr);
+	pthread_cond_init(change, &attr);
 	pthread_condattr_destroy(&attr);
 }
 
-/* Signals are the caller's: its loop waits for them. */
-static int start_thread(struct worker *w)
+int sensor_thread__start(void *(*fn)(void *), void *arg)
 {
 	pthread_attr_t attr;
 	sigset_t all, before;
@@ -177,7 +176,7 @@ static int start_thread(struct worker *w)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	err = pthread_create(&thread, &attr, work, w);
+	err = pthread_create(&thread, &attr, fn, arg);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attr);
 	return -err;
@@ -191,7 +190,7 @@ int worker__start(struct worker **out, const struct sensor_ops *ops,
 
 	if (!w)
 		return -ENOMEM;
-	init_sync(w);
+	sensor_thread__sync(&w->lock, &w->change);
 	w->refs = 2; /* the caller's and the thread's */
 	w->ops = ops;
 	w->period_ns = period_ns;
@@ -199,7 +198,7 @@ int worker__start(struct worker **out, const struct sensor_ops *ops,
 	w->err = -EAGAIN;
 	err = sensor_roots__copy(&w->roots, roots);
 	if (!err)
-		err = start_thread(w);
+		err = sensor_thread__start(work, w);
 	if (err) {
 		w->refs = 1;
 		worker__put(w);

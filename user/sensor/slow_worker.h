@@ -35,6 +35,11 @@ void worker__stop(struct worker *w);
 /* Gives up the reference that worker__start() gave. NULL is fine. */
 void worker__put(struct worker *w);
 
+/* A lock, and a condition that waits by CLOCK_MONOTONIC. */
+void sensor_thread__sync(pthread_mutex_t *lock, pthread_cond_t *change);
+/* A detached thread with all signals blocked: they are the caller's, whose loop waits for them. 0
+ * or -errno. */
+int sensor_thread__start(void *(*fn)(void *), void *arg);
 int sensor_roots__copy(struct sensor_roots *to, const struct sensor_roots *from);
 void sensor_roots__free(struct sensor_roots *r);
 

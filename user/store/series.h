@@ -33,6 +33,7 @@ enum col_how {
 	HOW_PMU,	  /* event arg over the interval, scaled to the whole of it */
 	HOW_PMU_RUNNING,  /* least part of the interval an event was on the hardware, 0..1 */
 	HOW_UNKNOWN,	  /* no source on this node: NaN, or 0 and listed as unknown */
+	HOW_GPU,	  /* gauge x scale, where there are GPUs */
 	HOW_SENSOR,	  /* the channel of that name (sensor/sensor.h) x scale */
 	HOW_ENERGY,	  /* energy, arg = enum energy_column (fuse/energy_columns.h) */
 	HOW_GIVEN,	  /* series declared at run time: the caller fills the cell */

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Whose the node's GPUs are: theirs who have processes on them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/node_internal.h"
+
+bool node__asks_gpus(const struct node *n)
+{
+	return n && n->gpu_users;
+}
+
+void node__gpus(struct node *n, struct snapshot *snap)
+{
+	static const struct gpu_use none;
+
+	if (!n || !n->gpu_users)
+		return;
+	n->nuse = gpu_users__take(n->gpu_users, &n->use);
+	if (n->nuse < 0)
+		snapshot__set_gpus(snap, NULL, 0);
+	else
+		snapshot__set_gpus(snap, n->nuse ? n->use : &none, (unsigned)n->nuse);
+}
+
+/* Of a GPU that several processes share, by what they make it work or, where that is not told of
+ * one of them or is nothing, alike. */
+static double weight_of(const struct gpu_use *use, unsigned n, unsigned i)
+{
+	double work = 0;
+	bool told = true;
+
+	for (unsigned k = 0; k < n; k++) {
+		if (use[k].gpu != use[i].gpu)
+			continue;
+		told = told && use[k].util >= 0;
+		work += use[k].util >= 0 ? use[k].util : 0;
+	}
+	return told && work > 0 ? use[i].util : 1;
+}
+
+static struct step *step_of(struct step *steps, const struct step_env *env, uint32_t slot)
+{
+	uint32_t of = slot == JP_SLOT_NONE ? slot : kern__slot(env->k, slot)->step;
+
+	for (struct step *s = steps; s && of != JP_SLOT_NONE; s = s->next)
+		if (s->slot == of && s->node)
+			return s;
+	return NULL;
+}
+
+static void clear(struct step *steps, unsigned ngpus)
+{
+	for (struct step *s = steps; s; s = s->next) {
+		if (!s->node)
+			continue;
+		free(s->node->gpu);
+		s->node->gpu = ngpus ? calloc(ngpus, sizeof(*s->node->gpu)) : NULL;
+	}
+}
+
+void node_gpus__share(struct node *n, struct step *steps, const struct step_env *env)
+{
+	unsigned ngpus = node_energy__ngpus(n->energy);
+	const struct gpu_use *use = n->use;
+	int count = n->nuse;
+
+	clear(steps, ngpus);
+	for (unsigned g = 0; g < ngpus; g++) {
+		int index = node_energy__gpu_index(n->energy, g);
+		double all = 0;
+
+		for (int i = 0; i < count; i++)
+			if ((int)use[i].gpu == index)
+				all += weight_of(use, (unsigned)count, (unsigned)i);
+		for (int i = 0; i < count; i++) {
+			struct step *s;
+
+			if ((int)use[i].gpu != index || !(all > 0))
+				continue;
+			s = step_of(steps, env, snapshot__gpu_slot(env->snap, (unsigned)i));
+			if (s && s->node->gpu)
+				s->node->gpu[g] +=
+					weight_of(use, (unsigned)count, (unsigned)i) / all;
+		}
+	}
+}
