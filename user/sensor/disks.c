@@ -37,12 +37,9 @@ static const struct line_column columns[] = {
 
 static bool is_counted(const char *dir, const char *name)
 {
-	static const char *const drives[] = {"sr*", "fd*"}; /* of removable media */
+	bool drive = str__starts(name, "sr") || str__starts(name, "fd"); /* of removable media */
 
-	for (size_t i = 0; i < sizeof(drives) / sizeof(drives[0]); i++)
-		if (str__glob1(drives[i], name))
-			return false;
-	return lines__has(dir, name, "device");
+	return !drive && lines__has(dir, name, "device");
 }
 
 /* "   8       0 sda 123 4 ..." */

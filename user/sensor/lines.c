@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "sensor/lines.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -84,14 +83,17 @@ static void name_in_file(char out[LINES_NAME], const char *dir)
 }
 
 /* What has no line has no numbers: it is no device yet. */
-static int add_device(struct sensor_lines *s, const char *dir)
+static int add_device(void *arg, const char *dir, const char *entry)
 {
+	struct sensor_lines *s = arg;
 	char name[LINES_NAME];
 	unsigned there;
 	void *names;
 	int err;
 
-	name_in_file(name, dir);
+	if (strlen(entry) >= LINES_NAME || !s->format->is_counted(dir, entry))
+		return 0;
+	name_in_file(name, entry);
 	there = numbers_of(s, name);
 	if (!there)
 		return 0;
@@ -104,31 +106,6 @@ static int add_device(struct sensor_lines *s, const char *dir)
 	s->name = names;
 	memcpy(s->name[s->c.ndevices - 1], name, LINES_NAME);
 	return add_columns(s, there);
-}
-
-static int compare_names(const struct dirent **a, const struct dirent **b)
-{
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
-static int find_devices(struct sensor_lines *s, const char *dir)
-{
-	struct dirent **entries = NULL;
-	int n = scandir(dir, &entries, NULL, compare_names), err = n < 0 ? -errno : 0;
-
-	for (int i = 0; i < n; i++) {
-		const char *name = entries[i]->d_name;
-
-		if (!err && name[0] != '.' && strlen(name) < LINES_NAME &&
-		    s->format->is_counted(dir, name))
-			err = add_device(s, name);
-		free(entries[i]);
-	}
-	free(entries);
-	if (err)
-		return err == -ENOTDIR ? -ENOENT : err;
-	s->seen = calloc(s->c.ndevices + 1, sizeof(*s->seen));
-	return !s->seen ? -ENOMEM : s->c.ndevices ? 0 : -ENOENT;
 }
 
 int lines__open(struct sensor_lines *s, const struct line_format *format,
@@ -148,7 +125,12 @@ int lines__open(struct sensor_lines *s, const struct line_format *format,
 	}
 	s->text.path = s->path;
 	err = sensor_text__read(&s->text);
-	return err ? err : find_devices(s, dir);
+	if (!err)
+		err = tally__each(dir, add_device, s);
+	if (err)
+		return err;
+	s->seen = calloc(s->c.ndevices + 1, sizeof(*s->seen));
+	return !s->seen ? -ENOMEM : s->c.ndevices ? 0 : -ENOENT;
 }
 
 static void take_line(struct sensor_lines *s, const char *line, size_t len, uint64_t now,

@@ -5,7 +5,6 @@
  * subnet manager have for them. Counters stay where they are when they are full. hw_counters/ is
  * the driver's own; some have nothing else.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -107,86 +106,51 @@ static int add_level(struct sensor *s, const char *column, const char *unit, uns
 	return err;
 }
 
-/* Owns dir in any case. */
-static int add_port(struct sensor *s, char *dir, const char *device, const char *number)
+/* The port PORTS/NUMBER, PORTS being SYS/class/infiniband/DEVICE/ports. */
+static int add_port(void *arg, const char *ports, const char *number)
 {
+	struct sensor *s = arg;
 	char name[NAME_MAX * 2 + 2], link[24], rate[32], about[64];
-	void *ports = realloc(s->port, (s->nports + 1) * sizeof(*s->port));
-	struct port *p;
+	size_t end = strlen(ports) - strlen("/ports"), begin = end;
+	struct port *p = realloc(s->port, (s->nports + 1) * sizeof(*p));
 	int err;
 
-	if (!ports) {
-		free(dir);
+	if (!p)
 		return -ENOMEM;
-	}
-	s->port = ports;
-	snprintf(name, sizeof(name), "%s-%s", device, number);
-	read_line(dir, "link_layer", link, sizeof(link));
-	read_line(dir, "rate", rate, sizeof(rate));
+	s->port = p;
+	p += s->nports;
+	if (asprintf(&p->dir, "%s/%s", ports, number) < 0)
+		return -ENOMEM;
+	while (ports[begin - 1] != '/')
+		begin--;
+	snprintf(name, sizeof(name), "%.*s-%s", (int)(end - begin), ports + begin, number);
+	read_line(p->dir, "link_layer", link, sizeof(link));
+	read_line(p->dir, "rate", rate, sizeof(rate));
 	snprintf(about, sizeof(about), "%s%s%s", link, *link && *rate ? ", " : "", rate);
 	err = tally__add_device(&s->c, name, about);
 	if (err) {
-		free(dir);
+		free(p->dir);
 		return err == -ENOSPC ? 0 : err;
 	}
-	p = &s->port[s->nports++];
-	*p = (struct port){.dir = dir};
-	err = tally__add_files(&s->c, dir, files, sizeof(files) / sizeof(files[0]));
+	s->nports++;
+	err = tally__add_files(&s->c, p->dir, files, sizeof(files) / sizeof(files[0]));
 	if (!err)
 		err = add_level(s, "Up", "", &p->up);
 	return err ? err : add_level(s, "Rate", "Gb/s", &p->rate);
 }
 
-static int compare_names(const struct dirent **a, const struct dirent **b)
-{
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
-static int find_ports(struct sensor *s, const char *sys, const char *device)
+/* One that has no ports, or goes while it is looked at, is none. */
+static int add_ports(void *s, const char *class, const char *device)
 {
 	_cleanup_free_ char *ports = NULL;
-	struct dirent **entries = NULL;
-	int n, err = 0;
+	int err;
 
-	if (asprintf(&ports, "%s/class/infiniband/%s/ports", sys, device) < 0) {
+	if (asprintf(&ports, "%s/%s/ports", class, device) < 0) {
 		ports = NULL;
 		return -ENOMEM;
 	}
-	n = scandir(ports, &entries, NULL, compare_names);
-	for (int i = 0; i < n; i++) {
-		char *dir;
-
-		if (!err && entries[i]->d_name[0] != '.') {
-			if (asprintf(&dir, "%s/%s", ports, entries[i]->d_name) < 0)
-				err = -ENOMEM;
-			else
-				err = add_port(s, dir, device, entries[i]->d_name);
-		}
-		free(entries[i]);
-	}
-	free(entries);
-	return err;
-}
-
-static int find_devices(struct sensor *s, const char *sys)
-{
-	struct dirent **entries = NULL;
-	char dir[PATH_MAX];
-	int n, err;
-
-	if (snprintf(dir, sizeof(dir), "%s/class/infiniband", sys) >= (int)sizeof(dir))
-		return -ENAMETOOLONG;
-	n = scandir(dir, &entries, NULL, compare_names);
-	err = n < 0 ? -errno : 0;
-	for (int i = 0; i < n; i++) {
-		if (!err && entries[i]->d_name[0] != '.')
-			err = find_ports(s, sys, entries[i]->d_name);
-		free(entries[i]);
-	}
-	free(entries);
-	if (err)
-		return err == -ENOTDIR ? -ENOENT : err;
-	return s->nports ? 0 : -ENOENT;
+	err = tally__each(ports, add_port, s);
+	return err == -ENOENT ? 0 : err;
 }
 
 static void ports_close(struct sensor *s)
@@ -203,12 +167,16 @@ static void ports_close(struct sensor *s)
 static int ports_open(struct sensor **out, const struct sensor_roots *roots)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err;
+	char dir[PATH_MAX];
+	int err = -ENAMETOOLONG;
 
 	if (!s)
 		return -ENOMEM;
 	s->c = (struct tally){.series = "Port", .part = PART_PORT};
-	err = find_devices(s, roots->sys);
+	if (snprintf(dir, sizeof(dir), "%s/class/infiniband", roots->sys) < (int)sizeof(dir))
+		err = tally__each(dir, add_ports, s);
+	if (!err && !s->nports)
+		err = -ENOENT;
 	if (err) {
 		ports_close(s);
 		return err;

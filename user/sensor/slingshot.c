@@ -4,7 +4,6 @@
  * Counters of events have 56 bits. Virtual functions have their own directory and share the
  * adapter's counters: only functions with a link of their own are ports.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -37,8 +36,9 @@ struct sensor {
 };
 
 /* physfn is what the PCI device of a virtual function has. */
-static int add_device(struct sensor *s, const char *class, const char *name)
+static int add_device(void *arg, const char *class, const char *name)
 {
+	struct sensor *s = arg;
 	char dir[PATH_MAX], physfn[PATH_MAX];
 	unsigned before = s->c.nchannels;
 	int err;
@@ -58,32 +58,6 @@ static int add_device(struct sensor *s, const char *class, const char *name)
 	return err;
 }
 
-static int compare_names(const struct dirent **a, const struct dirent **b)
-{
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
-static int find_devices(struct sensor *s, const char *sys)
-{
-	struct dirent **entries = NULL;
-	char class[PATH_MAX];
-	int n, err;
-
-	if (snprintf(class, sizeof(class), "%s/class/cxi", sys) >= (int)sizeof(class))
-		return -ENAMETOOLONG;
-	n = scandir(class, &entries, NULL, compare_names);
-	err = n < 0 ? -errno : 0;
-	for (int i = 0; i < n; i++) {
-		if (!err && entries[i]->d_name[0] != '.')
-			err = add_device(s, class, entries[i]->d_name);
-		free(entries[i]);
-	}
-	free(entries);
-	if (err)
-		return err == -ENOTDIR ? -ENOENT : err;
-	return s->c.ndevices ? 0 : -ENOENT;
-}
-
 static void slingshot_close(struct sensor *s)
 {
 	if (!s)
@@ -95,12 +69,16 @@ static void slingshot_close(struct sensor *s)
 static int slingshot_open(struct sensor **out, const struct sensor_roots *roots)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err;
+	char dir[PATH_MAX];
+	int err = -ENAMETOOLONG;
 
 	if (!s)
 		return -ENOMEM;
 	s->c = (struct tally){.series = "Port", .part = PART_PORT};
-	err = find_devices(s, roots->sys);
+	if (snprintf(dir, sizeof(dir), "%s/class/cxi", roots->sys) < (int)sizeof(dir))
+		err = tally__each(dir, add_device, s);
+	if (!err && !s->c.ndevices)
+		err = -ENOENT;
 	if (err) {
 		slingshot_close(s);
 		return err;

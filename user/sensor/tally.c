@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "sensor/tally.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -326,6 +327,30 @@ void tally__take(struct tally *c, unsigned device, uint64_t time_ns, struct sens
 
 		add_part(&values[t->channel], q, t->total);
 	}
+}
+
+static int no_dots(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+int tally__each(const char *dir, int (*fn)(void *arg, const char *dir, const char *name), void *arg)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(dir, &entries, no_dots, compare_names), err = n < 0 ? -errno : 0;
+
+	for (int i = 0; i < n; i++) {
+		if (!err)
+			err = fn(arg, dir, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	return err == -ENOTDIR ? -ENOENT : err;
 }
 
 void tally__free(struct tally *c)

@@ -87,6 +87,11 @@ void tally__set_err(struct tally *c, unsigned device, int err);
  * counters have READING_NONE. */
 void tally__take(struct tally *c, unsigned device, uint64_t time_ns, struct sensor_value *values);
 
+/* Calls fn for each entry of the directory that does not begin with a dot, in the order of their
+ * numbers, until one is not 0: that is returned. 0; -ENOENT, also if it is no directory; -errno. */
+int tally__each(const char *dir, int (*fn)(void *arg, const char *dir, const char *name),
+		void *arg);
+
 /* name as a table's, as tally__add_device() makes it but for being different from others. */
 void tally__table_name(char out[TALLY_TABLE], const char *name);
 
