@@ -19,7 +19,7 @@ struct machine {
 
 static void machine_parents(const struct machine *m, const char *path)
 {
-	char cmd[400];
+	char cmd[768];
 
 	snprintf(cmd, sizeof(cmd), "mkdir -p $(dirname '%s/%s')", m->dir, path);
 	assert_int_equal(system(cmd), 0);
@@ -28,7 +28,7 @@ static void machine_parents(const struct machine *m, const char *path)
 /* PATH below the root holds text and a newline; the file stays the same one if it is there. */
 static void machine_put(const struct machine *m, const char *path, const char *text)
 {
-	char full[256];
+	char full[640];
 	FILE *f;
 
 	snprintf(full, sizeof(full), "%s/%s", m->dir, path);
@@ -48,7 +48,7 @@ static void machine_put(const struct machine *m, const char *path, const char *t
 	fclose(f);
 }
 
-static void machine_put_u64(const struct machine *m, const char *path, uint64_t v)
+static inline void machine_put_u64(const struct machine *m, const char *path, uint64_t v)
 {
 	char text[32];
 
@@ -58,7 +58,7 @@ static void machine_put_u64(const struct machine *m, const char *path, uint64_t 
 
 static void machine_put_msr(const struct machine *m, const char *path, uint64_t reg, uint64_t v)
 {
-	char full[256];
+	char full[640];
 	int fd;
 
 	snprintf(full, sizeof(full), "%s/%s", m->dir, path);

@@ -34,6 +34,7 @@ static const struct {
 	{"port", FAM_INTERCONNECT},
 	{"netdev", FAM_INTERCONNECT},
 	{"mount", FAM_FILESYSTEM},
+	{"disk", FAM_FILESYSTEM},
 	{"lustre", FAM_FILESYSTEM},
 	{"cpu", FAM_NODE},
 };

@@ -25,11 +25,6 @@ const char *list__kind(const struct column *c)
 	return names[c->kind];
 }
 
-const char *list__member(const struct series *s)
-{
-	return s && s->of_node ? "/<name>" : "/<task>";
-}
-
 unsigned list__buckets(const struct series *s, unsigned i)
 {
 	unsigned n = 0;
@@ -66,7 +61,7 @@ static void print_column(const struct column *c, const char *name)
 
 static void print_series(const struct series *s)
 {
-	printf("%s%s: %s\n", s->name, s->grouped ? list__member(s) : "", s->doc);
+	printf("%s%s: %s\n", s->name, series__tables(s), s->doc);
 	for (unsigned i = 0; i < s->ncols; i++) {
 		unsigned buckets = list__buckets(s, i);
 		struct column c;

@@ -142,11 +142,11 @@ static int print_text(FILE *out, const struct reader *r, const struct contents *
 	for (unsigned i = 0; i < c->nseries; i++) {
 		const struct contents_series *s = &c->series[i];
 		const struct series *known = series__find(s->name);
+		const char *tables = known ? series__tables(known) : s->grouped ? "/<task>" : "";
 
 		putc('\n', out);
 		print__escaped(out, s->name);
-		fprintf(out, "%s%s%s\n", s->grouped ? list__member(known) : "", known ? ": " : "",
-			known ? known->doc : "");
+		fprintf(out, "%s%s%s\n", tables, known ? ": " : "", known ? known->doc : "");
 		for (unsigned k = 0; k < s->ncols; k++)
 			print_column(out, s, &s->cols[k]);
 	}

@@ -135,7 +135,7 @@ static void put_series(FILE *out, const struct series *s)
 
 	fputs(".TP\n.B ", out);
 	put_text(out, s->name);
-	fprintf(out, "%s\n", s->grouped ? list__member(s) : "");
+	fprintf(out, "%s\n", series__tables(s));
 	put_line(out, s->doc);
 	for (unsigned i = 0; i < n_family_infos; i++)
 		if (has_family(s, family_infos[i].family))

@@ -11,8 +11,6 @@ int list__man(FILE *out);
 
 /* "time", "gauge", "per interval", "cumulative" */
 const char *list__kind(const struct column *c);
-/* What the tables of a grouped series are below: "/<task>" or "/<name>". NULL: one of others. */
-const char *list__member(const struct series *s);
 /* How many histogram buckets follow each other from column i on: they are listed as one. */
 unsigned list__buckets(const struct series *s, unsigned i);
 /* What the n buckets from column i on have in common, k standing for their number. */

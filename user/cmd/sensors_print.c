@@ -121,10 +121,9 @@ static json_t *json_channel(const struct source *s, unsigned i)
 	char unit[16];
 
 	rate_unit(unit, ch);
-	return json_pack("{s:o, s:o, s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, "
-			 "s:o, s:o, s:o}",
-			 "name", json__text(ch->name), "table", text_or_null(ch->series), "column",
-			 text_or_null(ch->column), "part", sensor__part_name(ch->part), "index",
+	return json_pack("{s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:o, s:o, s:s, s:o, s:o, s:o, s:o, "
+			 "s:o, s:o, s:o, s:o}",
+			 "name", json__text(ch->name), "part", sensor__part_name(ch->part), "index",
 			 ch->index < 0 ? json_null() : json_integer(ch->index), "cpu",
 			 ch->cpu < 0 ? json_null() : json_integer(ch->cpu), "quantity",
 			 quantities[ch->quantity], "unit", json__text(ch->unit), "value",
@@ -135,7 +134,9 @@ static json_t *json_channel(const struct source *s, unsigned i)
 			 json__number(ch->step), "error", json__number(ch->error), "period_s",
 			 json__number(ch->period_ns ? (double)ch->period_ns / NSEC_PER_SEC : NAN),
 			 "lag_s",
-			 json__number(ch->lag_ns ? (double)ch->lag_ns / NSEC_PER_SEC : NAN));
+			 json__number(ch->lag_ns ? (double)ch->lag_ns / NSEC_PER_SEC : NAN),
+			 "table", text_or_null(ch->series), "column", text_or_null(ch->column),
+			 "about", text_or_null(ch->about));
 }
 
 static json_t *json_source(const struct source *s)

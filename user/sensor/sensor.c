@@ -5,9 +5,10 @@
 
 /* One line per source; the NULL ends it. */
 const struct sensor_ops *const sensor_sources[] = {
-	&sensor_rapl,  &sensor_rapl_cores,  &sensor_nvml, /* numbers of GPUs as jobs see them */
-	&sensor_rsmi,  &sensor_pm_counters, &sensor_xcc,  &sensor_ipmi,
-	&sensor_hwmon, &sensor_cpu,	    &sensor_node, NULL,
+	&sensor_rapl,	&sensor_rapl_cores,  &sensor_nvml, /* numbers of GPUs as jobs see them */
+	&sensor_rsmi,	&sensor_pm_counters, &sensor_xcc,   &sensor_ipmi,      &sensor_hwmon,
+	&sensor_cpu,	&sensor_node,	     &sensor_ports, &sensor_slingshot, &sensor_netdev,
+	&sensor_mounts, &sensor_disks,	     NULL,
 };
 
 const unsigned n_sensor_sources = sizeof(sensor_sources) / sizeof(sensor_sources[0]) - 1;
@@ -18,7 +19,7 @@ const char *sensor__part_name(enum sensor_part part)
 		[PART_NODE] = "node",	[PART_PLATFORM] = "platform", [PART_PACKAGE] = "package",
 		[PART_CORES] = "cores", [PART_CORE] = "core",	      [PART_UNCORE] = "uncore",
 		[PART_DRAM] = "dram",	[PART_GPU] = "gpu",	      [PART_PORT] = "port",
-		[PART_MOUNT] = "mount", [PART_OTHER] = "other",
+		[PART_MOUNT] = "mount", [PART_DISK] = "disk",	      [PART_OTHER] = "other",
 	};
 
 	return names[part];

@@ -39,6 +39,7 @@ enum sensor_part {
 	PART_GPU,      /* index: number on the node */
 	PART_PORT,     /* network: name says which */
 	PART_MOUNT,    /* file system: name says which */
+	PART_DISK,     /* name says which */
 	PART_OTHER,
 };
 
@@ -49,7 +50,8 @@ enum sensor_quantity {
 	QUANTITY_LEVEL,	 /* anything else that is a value at an instant, in the channel's unit */
 };
 
-#define SENSOR_NAME 48
+#define SENSOR_NAME  48
+#define SENSOR_ABOUT 96
 
 struct sensor_channel {
 	char name[SENSOR_NAME]; /* for people and columns: "package-0", "dram-1", "Node" */
@@ -62,6 +64,7 @@ struct sensor_channel {
 	 */
 	char series[SENSOR_NAME + 8];
 	char column[SENSOR_NAME];
+	char about[SENSOR_ABOUT]; /* for people: what the part is, cut; "" */
 	enum sensor_part part;
 	enum sensor_quantity quantity;
 	int index;	    /* of the part, -1: there is one, or name says it */

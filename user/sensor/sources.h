@@ -16,5 +16,10 @@ extern const struct sensor_ops sensor_ipmi;
 extern const struct sensor_ops sensor_hwmon;
 extern const struct sensor_ops sensor_cpu;
 extern const struct sensor_ops sensor_node;
+extern const struct sensor_ops sensor_ports;
+extern const struct sensor_ops sensor_slingshot;
+extern const struct sensor_ops sensor_netdev;
+extern const struct sensor_ops sensor_mounts;
+extern const struct sensor_ops sensor_disks;
 
 #endif

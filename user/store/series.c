@@ -92,6 +92,30 @@ static const struct column cpu_cols[] = {
 #include "schemas/time_end.def"
 };
 
+static const struct column port_cols[] = {
+#include "schemas/time.def"
+#include "schemas/port.def"
+#include "schemas/time_end.def"
+};
+
+static const struct column netdev_cols[] = {
+#include "schemas/time.def"
+#include "schemas/netdev.def"
+#include "schemas/time_end.def"
+};
+
+static const struct column mount_cols[] = {
+#include "schemas/time.def"
+#include "schemas/mount.def"
+#include "schemas/time_end.def"
+};
+
+static const struct column disk_cols[] = {
+#include "schemas/time.def"
+#include "schemas/disk.def"
+#include "schemas/time_end.def"
+};
+
 _Static_assert(JP_LAT_BUCKETS == 40, "RunLatency has one column per bucket");
 
 const struct series builtin_series[] = {
@@ -116,6 +140,13 @@ const struct series builtin_series[] = {
 	 ARRAY_SIZE(gpu_cols), true, true},
 	{"CPU", "One table: clocks, heat, pressure and memory of the node.", cpu_cols,
 	 ARRAY_SIZE(cpu_cols), false, true},
+	{"Port", "One table per port of the node's InfiniBand, Omni-Path, RoCE or Slingshot.",
+	 port_cols, ARRAY_SIZE(port_cols), true, true},
+	{"NetDev", "One table per network interface of the node that has a device.", netdev_cols,
+	 ARRAY_SIZE(netdev_cols), true, true},
+	{"Mount", "One table per mount of Lustre or NFS, named after where it is mounted.",
+	 mount_cols, ARRAY_SIZE(mount_cols), true, true},
+	{"Disk", "One table per disk of the node.", disk_cols, ARRAY_SIZE(disk_cols), true, true},
 };
 const unsigned n_builtin_series = ARRAY_SIZE(builtin_series);
 

@@ -61,6 +61,12 @@ struct series {
 	bool of_node; /* what sensors of the node say, not what the step's tasks did */
 };
 
+/* What tables of a series are called behind its name. */
+static inline const char *series__tables(const struct series *s)
+{
+	return !s->grouped ? "" : s->of_node ? "/<name>" : "/<task>";
+}
+
 union cell {
 	uint64_t u;
 	int64_t i;
