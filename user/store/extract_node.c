@@ -222,26 +222,31 @@ void extract__release(struct extraction *x)
 	x->held_table = NULL;
 }
 
-static int go_to_node(struct extraction *x, unsigned ref)
+static int go_to_node(struct extraction *x, unsigned ref, struct reader_node **out)
 {
 	const struct node_ref *at = &x->refs[ref];
+	int err = 0;
 
-	if (x->held && x->held_ref == ref)
-		return 0;
-	extract__release(x);
-	x->held_ref = ref;
-	return reader__node(x->r, at->step, at->node, x->series, &x->held);
+	if (!x->held || x->held_ref != ref) {
+		extract__release(x);
+		err = reader__node(x->r, at->step, at->node, x->series, out);
+		x->held = err ? NULL : *out;
+		x->held_ref = ref;
+	}
+	*out = x->held;
+	return err;
 }
 
 int extract__node(struct extraction *x, unsigned ref)
 {
 	const struct node_ref *at = &x->refs[ref];
-	int err = go_to_node(x, ref);
+	struct reader_node *n;
+	int err = go_to_node(x, ref, &n);
 
 	if (err)
 		return extract__damaged(x, at, NULL, err);
-	if (x->held->nseries)
-		err = all_tables(x, x->held, at, x->held->series);
+	if (n->nseries)
+		err = all_tables(x, n, at, n->series);
 	else
 		x->lacks[ref] = 1;
 	return err;
