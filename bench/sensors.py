@@ -3,9 +3,12 @@
 files."""
 
 import os
+import shutil
 import subprocess
+import time
 
 import helper
+import steps
 from table import Row
 
 TITLE = "us that one reading of a source of sensors takes"
@@ -56,6 +59,35 @@ def measured(where, opts, *args):
         yield "%s, %s channels, %s" % (name, channels, where), slow == "1", [float(v) for v in us]
 
 
+def late(label, opts, **settings):
+    """How late each row of a step was, against the instant it was due at; 10 rows a second."""
+    d = steps.Daemon(0.1, "task,node", **settings)
+    step = None
+    try:
+        step = steps.Step(1, ["sleep", 600])
+        steps.wait_until(lambda: len(d.rows().of("Step")) >= 3, 20, "the first rows; jobprofd "
+                         "said: " + d.said())
+        time.sleep(1 if opts.quick else 8)
+        times = d.rows().of("Step")[2:]
+    finally:
+        if step:
+            step.end(0)
+        d.end()
+    ms = sorted(t % 10**8 / 1e6 for t in times)
+    return [Row("sensors", "a row is late, " + label, "ms", ms),
+            Row("sensors", "the latest row, " + label, "ms", ms[-1:])]
+
+
+def slow_plugin(root):
+    """A source of a site's own that takes 3 s for an answer, in its directory."""
+    path = os.path.join(root, "plugins")
+    os.makedirs(path, 0o755)
+    shutil.copy(os.path.join(os.environ["BUILD"], "tests", "stub", "plugin-slow.so"),
+                os.path.join(path, "sensor_slow.so"))
+    put(root, "sys/fans/front/speed", 1000)
+    return {"Sensors": "slow", "SensorDir": path, "SysRoot": os.path.join(root, "sys")}
+
+
 def run(_, opts):
     plugins = os.path.join(os.environ["BUILD"], "sensors")
     rows, quick = [], []
@@ -69,4 +101,6 @@ def run(_, opts):
     if quick:
         rows.append(Row("sensors", "all quick ones of this machine", "us",
                         [sum(v) for v in zip(*quick)], target=TARGET))
-    return rows
+    root = os.path.join(helper.tmpdir(), "slow")
+    return (rows + late("no sensor", opts, Sensors="none") +
+            late("a sensor that takes 3 s", opts, **slow_plugin(root)))

@@ -78,7 +78,7 @@ class Step:
 
 
 class Daemon:
-    def __init__(self, interval, families, publish=86400):
+    def __init__(self, interval, families, publish=86400, **more):
         self.dir = helper.tmpdir()
         self.pin = "/sys/fs/bpf/jobprof-bench-%d" % os.getpid()
         self.hdf5, self.state = self.dir + "/hdf5", self.dir + "/state"
@@ -87,7 +87,7 @@ class Daemon:
         settings = {"ProfileHDF5Dir": self.hdf5, "StateDir": self.state, "PinDir": self.pin,
                     "ProfileHDF5Default": '"%s"' % families, "NodeName": NODE,
                     "JobAcctGatherFrequency": "task=%g" % interval, "PublishInterval": publish,
-                    "LogLevel": "warn", "Socket": self.socket}
+                    "LogLevel": "warn", "Socket": self.socket, **more}
         with open(self.dir + "/conf", "w") as f:
             f.writelines("%s=%s\n" % s for s in settings.items())
         self.log = open(self.dir + "/log", "w+")

@@ -80,6 +80,9 @@ static int read_it(void *state, struct jobprof_sensor_value *values)
 	for (;;)
 		pause();
 #endif
+#ifdef TAKES
+	sleep(TAKES);
+#endif
 #ifdef LIES
 	values[0] = (struct jobprof_sensor_value){INFINITY, UINT64_MAX, 77};
 	values[1] = (struct jobprof_sensor_value){-5, 1, 0};

@@ -12,13 +12,14 @@ $(STUBS):
 $(B)/tests/unit/test_nvml $(B)/tests/unit/test_rsmi: | $(STUBS)
 
 # Sensors of a site's own, good and bad: what tests/plugins.py puts into a directory.
-PLUGIN_STUBS := $(patsubst %,$(B)/tests/stub/plugin-%.so,good abi name series flags lies hang)
+PLUGIN_STUBS := $(patsubst %,$(B)/tests/stub/plugin-%.so,good abi name series flags lies hang slow)
 stub_good   :=
 stub_abi    := -DABI=2
 stub_name   := -DNAME='"rapl"' -DSERIES='"Other"'
 stub_series := -DNAME='"gpus"' -DSERIES='"gpu"'
 stub_flags  := -DNAME='"flags"' -DSERIES='"Flags"' -DFLAGS=8
 stub_lies   := -DNAME='"lies"' -DSERIES='"Lies"' -DLIES
+stub_slow   := -DNAME='"slow"' -DSERIES='"Slow"' -DTAKES=3 -DFLAGS=JOBPROF_SENSOR_SLOW
 stub_hang   := -DNAME='"hang"' -DSERIES='"Hang"' -DHANG -DFLAGS=JOBPROF_SENSOR_SLOW
 
 $(B)/tests/stub/plugin-%.so: tests/stub/plugin.c user/sensor/jobprof-sensor.h
