@@ -36,15 +36,23 @@ TARGET := $(shell $(CC) -dumpmachine)
 H5_CFLAGS := $(shell $(PKG_CONFIG) --cflags hdf5 2>/dev/null || echo -I=/usr/include/hdf5/serial)
 H5_LIBS   := $(shell $(PKG_CONFIG) --libs hdf5 2>/dev/null || echo -L=/usr/lib/$(TARGET)/hdf5/serial -lhdf5)
 # Debian's shared library brings 25 others along (curl, Kerberos, LDAP): loading them takes 5 ms, as long
-# as many an extraction. The programs have the archive in them where there is one that links without
-# those; H5_STATIC=0 does without. Tests know the library's faults by the name of the shared one.
+# as many an extraction, and half a millisecond for the others of jobprof's. The programs have the
+# archives in them where there are some that link without more; H5_STATIC=0 does without. Tests know the
+# library's faults by the name of the shared one.
 H5_STATIC ?= $(if $(filter 1,$(SAN)),0,1)
-H5_ARCHIVE = $(patsubst -lhdf5,-Wl$(comma)-Bstatic -lhdf5 $$with -Wl$(comma)-Bdynamic -lz -ldl -lm,$(H5_LIBS))
-find_h5    = $(shell for with in '-lsz -laec' -lsz ''; do \
+H5_ARCHIVE = $(patsubst -lhdf5,-Wl$(comma)-Bstatic -lhdf5 $$with -Wl$(comma)-Bdynamic -Wl$(comma)--as-needed -lz -ldl -lm,$(H5_LIBS))
+find_h5    = $(shell for with in '-lsz -laec -lz' '-lsz -lz' -lz '-lsz -laec' -lsz ''; do \
 	echo 'int H5open(void); int main(void) { return H5open(); }' | \
 	$(CC) $(LDFLAGS) -x c - -o /dev/null -pthread $(H5_ARCHIVE) 2>/dev/null && echo $(H5_ARCHIVE) && exit; \
 	done; echo $(H5_LIBS))
+VERB_LIBS    := -lbpf -lelf -lz -ldeflate -ljansson -lcap
+VERB_ARCHIVE := -Wl,-Bstatic $(VERB_LIBS) -Wl,-Bdynamic
+find_verb     = $(shell echo 'int bpf_object__open(void), libdeflate_free_decompressor(void), json_loads(void),' \
+	'cap_init(void); int main(void) { return bpf_object__open() + libdeflate_free_decompressor() +' \
+	'json_loads() + cap_init(); }' | $(CC) $(LDFLAGS) -fno-builtin -x c - -o /dev/null $(VERB_ARCHIVE) 2>/dev/null && \
+	echo '$(VERB_ARCHIVE)' || echo '$(VERB_LIBS)')
 # Once, when something is linked.
+VERB_PROGRAM_LIBS = $(eval VERB_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_verb),$(VERB_LIBS)))$(VERB_PROGRAM_LIBS)
 H5_PROGRAM_LIBS = $(eval H5_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_h5),$(H5_LIBS)))$(H5_PROGRAM_LIBS)
 CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser -I$(B)
 CFLAGS ?=
@@ -132,7 +140,7 @@ $(B)/jobprof-writer: $(B)/user/cmd/jobprof-writer.o $(LIB)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -lcap -lm
 $(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) $(H5_PROGRAM_LIBS) -ldeflate -ljansson -lcap -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(VERB_PROGRAM_LIBS) -lm
 
 # The same program under Slurm's name.
 $(B)/sh5util: $(B)/jobprof

@@ -84,7 +84,7 @@ static void tables_by_task(void **state)
 {
 	struct number_range *ranges;
 	char *tables[] = {"0", "1", "2", "10", "x"};
-	struct reader_series s = {"Tasks", true, tables, 5};
+	struct reader_series s = {.name = "Tasks", .grouped = true, .tables = tables, .ntables = 5};
 	struct selection sel = {0};
 
 	assert_true(select__table(&sel, "x"));

@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/digits.h"
+
+#define OUTBUF_ROOM (DIGITS_MAX + 64)
+
 struct outbuf {
 	int fd;
 	int err; /* the first failure, -errno; what comes after it is dropped */
@@ -29,7 +33,15 @@ void outbuf__mem(struct outbuf *o, const void *from, size_t left);
 void outbuf__char(struct outbuf *o, char c);
 void outbuf__u64(struct outbuf *o, uint64_t v);
 void outbuf__i64(struct outbuf *o, int64_t v);
-/* The bytes of printf("%f"): six decimals, exact, halves to even; "nan", "-nan", "inf", "-inf". */
-void outbuf__f6(struct outbuf *o, double v);
+void outbuf__f6(struct outbuf *o, double v); /* as digits__f6 */
+
+/* For who fills the buffer himself: room for OUTBUF_ROOM bytes, NULL where nothing is taken. */
+char *outbuf__room(struct outbuf *o);
+
+/* They are there up to end. */
+static inline void outbuf__filled(struct outbuf *o, const char *end)
+{
+	o->len = (size_t)(end - o->buf);
+}
 
 #endif

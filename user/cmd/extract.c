@@ -64,15 +64,19 @@ static int usage(FILE *out)
 
 static int split(struct words *w, const char *text)
 {
+	unsigned max = 1;
+
+	for (const char *p = text; *p && max < WORDS_MAX; p++)
+		max += *p == ',';
 	free(w->text);
 	free(w->v);
-	*w = (struct words){.text = strdup(text), .v = calloc(WORDS_MAX, sizeof(*w->v))};
+	*w = (struct words){.text = strdup(text), .v = calloc(max, sizeof(*w->v))};
 	if (!w->text || !w->v)
 		return -ENOMEM;
 	for (char *rest = w->text, *word; (word = strsep(&rest, ","));) {
 		if (!*word)
 			continue;
-		if (w->n == WORDS_MAX)
+		if (w->n == max)
 			return -E2BIG;
 		w->v[w->n++] = word;
 	}
@@ -356,6 +360,7 @@ static int extract_all(struct args *a)
 	a->opt.nseries = a->series.n;
 	a->opt.columns = a->columns.v;
 	a->opt.ncolumns = a->columns.n;
+	a->opt.leaves = true; /* each file is written by a child of its own */
 	if (!a->njobs)
 		return extract_file(a, &a->opt, a->input);
 	for (unsigned i = 0; i < a->njobs; i++)

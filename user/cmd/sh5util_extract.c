@@ -11,25 +11,31 @@
 #include "cmd/sh5util.h"
 #include "store/extract.h"
 
-/* What is there is written, whatever else was asked for: damage and a step or node that is not
- * there make it a failure, a node without the series does not. */
-static int judge(const struct sh5_options *o, const struct extract_result *res, bool all_there)
-{
-	if (res->damaged || !all_there || (res->tables && res->missing))
-		return SH5_FAILED;
-	if (res->tables)
-		return SH5_OK;
-	log_error("error: Series %s not found", o->series);
-	return SH5_NO_SERIES;
-}
-
 struct work {
 	const struct sh5_options *o;
 	const char *from, *to;
 };
 
-static int write_series(const struct work *w, int fd, bool all_there, bool *keep)
+/* What is there is written, whatever else was asked for: damage and a step or node that is not
+ * there make it a failure, a node without the series does not. */
+static int judge(const struct work *w, const struct extract_result *res)
 {
+	if (!res->opened) {
+		log_error("error: Failed to open %s", w->from);
+		return SH5_USAGE;
+	}
+	if (res->damaged || !res->all_there || (res->tables && res->missing))
+		return SH5_FAILED;
+	if (res->tables)
+		return SH5_OK;
+	log_error("error: Series %s not found", w->o->series);
+	return SH5_NO_SERIES;
+}
+
+/* In a child. */
+static int write_file(void *arg, int fd, bool *keep)
+{
+	const struct work *w = arg;
 	const struct sh5_options *o = w->o;
 	const char *const series[] = {o->series};
 	const struct extract_options opt = {
@@ -39,33 +45,17 @@ static int write_series(const struct work *w, int fd, bool all_there, bool *keep
 		.format = EXTRACT_CSV,
 		.totals = o->totals,
 		.stock = true,
+		.leaves = true,
 	};
 	struct extract_result res = {0};
-	int err = extract__run(w->from, &opt, fd, &res);
+	int err = extract__run(w->from, &opt, fd, &res), status;
 
 	/* What else went wrong, extraction has said. */
 	if (res.write_error)
 		log_error("error: %s: %s", w->to, strerror(-res.write_error));
 	*keep = !err && res.tables;
-	return err ? SH5_FAILED : judge(o, &res, all_there);
-}
-
-/* In a child. */
-static int write_file(void *arg, int fd, bool *keep)
-{
-	const struct work *w = arg;
-	struct reader *r = sh5__open(w->from);
-	char what[SELECT_MISSING];
-	bool all_there;
-	int status;
-
-	if (!r)
-		return SH5_USAGE;
-	/* Extraction says what is not. */
-	all_there = !select__missing(r, &w->o->sel, what);
-	reader__free(r);
-	status = write_series(w, fd, all_there, keep);
-	if (!*keep)
+	status = err && res.opened ? SH5_FAILED : judge(w, &res);
+	if (!*keep && res.opened)
 		log_info("Output file generated is empty, removing it: %s", w->to);
 	return status;
 }

@@ -11,6 +11,7 @@
 #include "store/h5util.h"
 
 #define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
+#define SMALL_TABLE (1u << 20)		/* the same */
 #define BLOCK_BYTES (1u << 20)		/* read at a time where the library decodes */
 #define ROW_MAX	    (1u << 20)		/* bytes in the file */
 #define COLUMNS_MAX 4096
@@ -20,10 +21,11 @@
 struct cursor_state {
 	hid_t dset;
 	hid_t dapl;
-	hid_t type; /* of the rows in the file; kept for the next table */
-	hid_t mem;  /* of a row in memory */
-	bool plain; /* the two are the same bytes */
-	bool raw;   /* chunks are decoded here */
+	hid_t type;	     /* of the rows in the file; kept for the next table */
+	hid_t mem;	     /* of a row in memory */
+	bool plain;	     /* the two are the same bytes */
+	bool raw;	     /* chunks are decoded here */
+	uint64_t file_bytes; /* 0: the rows there can be have been checked */
 	struct chunk_shape shape;
 	struct chunks *chunks;
 	uint64_t at; /* next row */
@@ -220,20 +222,30 @@ static bool is_in_file(hid_t dcpl)
 	       (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS || layout == H5D_COMPACT);
 }
 
-/* There can be as many rows as the table claims. */
-static int check_storage(const struct cursor *c, uint64_t rows, size_t row_bytes, uint64_t file)
+/* There can be as many rows as the table claims. Asking takes the library as long as reading a
+ * small table: if all its chunks are there, that shows it, and if one is not, it is asked then. */
+static int check_storage(struct cursor *c)
 {
-	uint64_t stored;
+	struct cursor_state *s = c->state;
+	uint64_t rest = c->nrows > s->shape.rows ? c->nrows - s->shape.rows : 0;
+	uint64_t stored = rest ? H5Dget_storage_size(s->dset) : 0;
 
-	if (rows > TABLE_MAX / row_bytes)
-		return -EMSGSIZE;
-	if (!rows || rows <= c->state->shape.rows)
-		return 0;
-	stored = H5Dget_storage_size(c->state->dset);
-	stored = stored < file ? stored : file;
+	stored = stored < s->file_bytes ? stored : s->file_bytes;
+	s->file_bytes = 0;
 	if (stored > TABLE_MAX / DEFLATE_RATIO)
 		return 0;
-	return (rows - c->state->shape.rows) * row_bytes > stored * DEFLATE_RATIO ? -EMSGSIZE : 0;
+	return rest * H5Tget_size(s->type) > stored * DEFLATE_RATIO ? -EMSGSIZE : 0;
+}
+
+static int check_size(struct cursor *c)
+{
+	size_t row_bytes = H5Tget_size(c->state->type);
+
+	if (c->nrows > TABLE_MAX / row_bytes)
+		return -EMSGSIZE;
+	if (c->state->raw && c->nrows <= SMALL_TABLE / row_bytes)
+		return 0;
+	return check_storage(c);
 }
 
 static int learn_rows(struct cursor *c)
@@ -263,34 +275,46 @@ static int learn_storage(struct cursor *c, uint64_t file_bytes)
 	err = is_in_file(dcpl) ? learn_rows(c) : -EBADMSG;
 	if (!err)
 		err = chunks__shape(dcpl, row_bytes, &s->shape);
+	s->shape.file_bytes = file_bytes;
 	s->raw = !err && s->plain;
 	if (err == -ENOTSUP)
 		err = 0;
 	c->chunks = s->shape.rows ? (c->nrows + s->shape.rows - 1) / s->shape.rows : 0;
+	s->file_bytes = file_bytes;
 	if (!err)
-		err = check_storage(c, c->nrows, row_bytes, file_bytes);
+		err = check_size(c);
 	H5Pclose(dcpl);
 	return err;
 }
 
 /* -ENOENT for what is no hard link: another may lead to elsewhere. */
+static int open_link(hid_t at, const char *path, struct cursor_state *to)
+{
+	H5L_info_t link;
+
+	if (H5Lget_info(at, path, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)
+		return -ENOENT;
+	to->dset = H5Dopen2(at, path, to->dapl);
+	return to->dset < 0 ? -EBADMSG : 0;
+}
+
 static int open_dataset(const struct reader_node *n, const struct reader_series *s,
 			const char *table, struct cursor_state *to)
 {
-	H5L_info_t link;
 	char *path;
-	int err = 0;
+	int err;
 
 	if (!h5__name_ok(table))
 		return -ENOENT;
-	if (asprintf(&path, "%s%s%s", s->name, s->grouped ? "/" : "", s->grouped ? table : "") < 0)
+	if (!s->grouped)
+		return open_link(n->group, s->name, to);
+	if (s->group > 0)
+		return open_link(s->group, table, to);
+	if (asprintf(&path, "%s/%s", s->name, table) < 0)
 		return -ENOMEM;
-	if (H5Lget_info(n->group, path, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)
-		err = -ENOENT;
-	else
-		to->dset = H5Dopen2(n->group, path, to->dapl);
+	err = open_link(n->group, path, to);
 	free(path);
-	return err || to->dset >= 0 ? err : -EBADMSG;
+	return err;
 }
 
 int cursor__open(struct cursor *c, const struct reader_node *n, const struct reader_series *s,
@@ -366,7 +390,8 @@ static int next_chunk(struct cursor *c, const union cell **rows, unsigned *n)
 
 	if (err == -ENODATA) {
 		s->raw = false; /* fill values are the library's matter */
-		return next_block(c, rows, n);
+		err = s->file_bytes ? check_storage(c) : 0;
+		return err ? err : next_block(c, rows, n);
 	}
 	*rows = (const union cell *)decoded + (size_t)skip * c->ncols;
 	*n = s->shape.rows - skip < left ? s->shape.rows - skip : left;

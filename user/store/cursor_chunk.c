@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/h5file.h"
+
 #define CHUNK_BYTES_MAX (64u << 20)
 
 struct chunks {
 	struct libdeflate_decompressor *inflate;
+	struct h5chunk stored;
 	uint8_t *buf[2];
 	size_t size[2];
 };
@@ -32,6 +35,7 @@ void chunks__free(struct chunks *c)
 	if (!c)
 		return;
 	libdeflate_free_decompressor(c->inflate);
+	free(c->stored.bytes);
 	free(c->buf[0]);
 	free(c->buf[1]);
 	free(c);
@@ -104,30 +108,30 @@ static void unshuffle(const uint8_t *in, uint8_t *out, unsigned rows, size_t row
 			out[r * row_bytes + k] = in[k * rows + r];
 }
 
-/* Undoes the filters from the last to the first; bit i of mask: filter i was left out. */
-static int decode(struct chunks *c, const struct chunk_shape *s, size_t stored, uint32_t mask,
-		  const void **rows)
+/* Undoes the filters from the last to the first. */
+static int decode(struct chunks *c, const struct chunk_shape *s, const void **rows)
 {
-	size_t bytes = s->rows * s->row_bytes, got = stored;
+	size_t bytes = s->rows * s->row_bytes, got = c->stored.size;
+	const uint8_t *from = c->stored.bytes;
 	unsigned at = 0;
 
-	for (int i = (int)s->nfilters - 1; i >= 0; i--) {
-		if (mask & (1u << i))
+	for (int i = (int)s->nfilters - 1; i >= 0; i--, at = !at) {
+		if (c->stored.mask & (1u << i))
 			continue;
-		if (make_room(c, !at, bytes))
+		if (make_room(c, at, bytes))
 			return -ENOMEM;
 		if (s->filters[i] == H5Z_FILTER_DEFLATE) {
-			if (libdeflate_zlib_decompress(c->inflate, c->buf[at], got, c->buf[!at],
-						       bytes, &got))
+			if (libdeflate_zlib_decompress(c->inflate, from, got, c->buf[at], bytes,
+						       &got))
 				return -EBADMSG;
 		} else if (got != bytes) {
 			return -EBADMSG;
 		} else {
-			unshuffle(c->buf[at], c->buf[!at], s->rows, s->row_bytes);
+			unshuffle(from, c->buf[at], s->rows, s->row_bytes);
 		}
-		at = !at;
+		from = c->buf[at];
 	}
-	*rows = c->buf[at];
+	*rows = from;
 	return got == bytes ? 0 : -EBADMSG;
 }
 
@@ -135,18 +139,8 @@ int chunks__read(struct chunks *c, hid_t dset, const struct chunk_shape *s, hsiz
 		 const void **rows)
 {
 	size_t bytes = s->rows * s->row_bytes;
-	hsize_t stored = 0;
-	uint32_t mask = 0;
-
-	/* Releases differ in whether a chunk that was never written is an error or has no size. */
-	if (H5Dget_chunk_storage_size(dset, &at, &stored) < 0 || !stored)
-		return -ENODATA;
 	/* Deflate makes nothing much bigger. */
-	if (stored > bytes + bytes / 8 + 1024)
-		return -EBADMSG;
-	if (make_room(c, 0, stored))
-		return -ENOMEM;
-	if (H5Dread_chunk(dset, H5P_DEFAULT, &at, &mask, c->buf[0]) < 0)
-		return -EBADMSG;
-	return decode(c, s, stored, mask, rows);
+	int err = h5chunk__read(&c->stored, dset, at, bytes + bytes / 8 + 1024, s->file_bytes);
+
+	return err ? err : decode(c, s, rows);
 }

@@ -9,6 +9,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct chunks;
 
@@ -17,14 +18,15 @@ struct chunk_shape {
 	size_t row_bytes;
 	unsigned nfilters; /* in the order they were applied when writing */
 	H5Z_filter_t filters[2];
+	uint64_t file_bytes; /* what a chunk can take in the file at most */
 };
 
 /* What is needed to decode, for any number of tables. NULL: no memory. */
 struct chunks *chunks__new(void);
 void chunks__free(struct chunks *c);
 
-/* Reads a dataset's layout: 0 if its chunks can be decoded here, -ENOTSUP if the library must do
- * it, -EMSGSIZE for chunks beyond all measure. */
+/* Reads a dataset's layout, but for file_bytes: 0 if its chunks can be decoded here, -ENOTSUP if
+ * the library must do it, -EMSGSIZE for chunks beyond all measure. */
 int chunks__shape(hid_t dcpl, size_t row_bytes, struct chunk_shape *s);
 /* The chunk that begins at row `at`, decoded: s->rows rows until the next call. -ENODATA: it was
  * never written, or cannot be found; -EBADMSG: damaged; -ENOMEM. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "store/digest_type.h"
+#include "store/h5file.h"
 
 #define BLOCK_BYTES (1u << 20)
 #define ATTR_BYTES  (1u << 20)
@@ -15,6 +16,7 @@
 struct digester {
 	struct type_cache *types;
 	hid_t dapl;
+	struct h5chunk chunk;
 	uint8_t *buf;
 	size_t room;
 };
@@ -86,6 +88,7 @@ void digester__free(struct digester *d)
 	type_cache__free(d->types);
 	if (d->dapl >= 0)
 		H5Pclose(d->dapl);
+	free(d->chunk.bytes);
 	free(d->buf);
 	free(d);
 }
@@ -104,40 +107,32 @@ static int make_room(struct digester *d, size_t n)
 	return 0;
 }
 
-/* *size 0: the chunk was never written. Asking for a chunk's size finds it in the library's index,
- * asking for its place walks through all of them, but then releases agree on one that is not there.
- */
-static int chunk_size(const struct one *o, hsize_t at, hsize_t *size)
+/* Whether it was never written. Asking for a chunk's place walks through all of the library's
+ * index, but releases agree on one that is not there. */
+static bool is_absent(const struct one *o, hsize_t at)
 {
 	haddr_t addr = HADDR_UNDEF;
+	hsize_t size = 0;
 	unsigned mask;
 
-	*size = 0;
-	if (H5Dget_chunk_storage_size(o->dset, &at, size) >= 0)
-		return 0;
-	if (H5Dget_chunk_info_by_coord(o->dset, &at, &mask, &addr, size) < 0)
-		return -EBADMSG;
-	if (addr == HADDR_UNDEF)
-		*size = 0;
-	return 0;
+	if (H5Dget_chunk_storage_size(o->dset, &at, &size) >= 0 && !size)
+		return true;
+	return H5Dget_chunk_info_by_coord(o->dset, &at, &mask, &addr, &size) >= 0 &&
+	       (addr == HADDR_UNDEF || !size);
 }
 
 static int add_chunk(struct one *o, hsize_t at)
 {
-	uint32_t mask = 0;
-	hsize_t size;
-	int err = chunk_size(o, at, &size);
+	struct h5chunk *c = &o->d->chunk;
+	uint64_t max = o->file_size < CHUNK_MAX ? o->file_size : CHUNK_MAX;
+	int err = h5chunk__read(c, o->dset, at, max, o->file_size);
 
-	if (err || !size)
+	if (err == -ENODATA)
+		return is_absent(o, at) ? 0 : -EBADMSG;
+	if (err)
 		return err;
-	if (size > CHUNK_MAX || size > o->file_size)
-		return -EBADMSG;
-	if (make_room(o->d, size))
-		return -ENOMEM;
-	if (H5Dread_chunk(o->dset, H5P_DEFAULT, &at, &mask, o->d->buf) < 0)
-		return -EBADMSG;
-	o->digest = add_number(add_number(o->digest, at), mask);
-	o->digest = digest__add(o->digest, o->d->buf, size);
+	o->digest = add_number(add_number(o->digest, at), c->mask);
+	o->digest = digest__add(o->digest, c->bytes, c->size);
 	o->chunks++;
 	return 0;
 }

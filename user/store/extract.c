@@ -33,7 +33,8 @@ static int choose_nodes(struct extraction *x)
 
 	free(x->refs);
 	x->refs = NULL;
-	if (!x->result.missing && select__missing(x->r, &x->sel, what)) {
+	if (x->result.all_there && select__missing(x->r, &x->sel, what)) {
+		x->result.all_there = false;
 		x->result.missing++;
 		log_error("%s: %s", x->path, what);
 	}
@@ -45,12 +46,14 @@ static int look(struct extraction *x, bool first_only)
 {
 	int err = 0;
 
+	extract__release(x);
 	plan_names__free(&x->plan);
 	x->shape = 0;
 	x->looking = true;
+	x->glance = first_only;
 	for (unsigned i = 0; !err && i < x->nrefs && !(first_only && x->plan.begun); i++)
 		err = extract__node(x, i);
-	x->looking = false;
+	x->looking = x->glance = false;
 	x->shape = 0;
 	return err;
 }
@@ -149,11 +152,12 @@ static void widths(struct extraction *x)
 
 static unsigned processes(const struct extraction *x)
 {
-	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 	unsigned max = x->opt->threads, work;
 	struct stat st;
 
 	if (!max) {
+		long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
 		work = stat(x->path, &st) ? 1 : (unsigned)(st.st_size / BYTES_EACH);
 		max = cores < THREADS_DEFAULT ? (unsigned)cores : THREADS_DEFAULT;
 		max = work < max ? work : max;
@@ -337,6 +341,7 @@ static int one_series(struct extraction *x, struct outbuf *out, const char *seri
 		if (!err)
 			err = write_all(x, out, blank);
 	}
+	extract__release(x);
 	if (!err)
 		name_problems(x, tables);
 	return err == -EAGAIN ? -EBUSY : err;
@@ -380,6 +385,7 @@ static int begin(struct extraction *x)
 		err = totals__new(&x->totals);
 	if (err)
 		return err;
+	x->result.opened = x->result.all_there = true;
 	x->filter.from = x->opt->from;
 	x->filter.to = x->opt->to;
 	x->filter.on = x->opt->from.set || x->opt->to.set;
@@ -388,6 +394,19 @@ static int begin(struct extraction *x)
 	x->text.job = *x->r->job ? x->r->job : NULL;
 	x->text.level = x->opt->totals ? "totals" : "timeseries";
 	return 0;
+}
+
+static void free_all(struct extraction *x)
+{
+	totals__free(x->totals);
+	cursor__free(x->cursor);
+	reader__free(x->r);
+	plan_names__free(&x->plan);
+	text__free(&x->text);
+	free(x->refs);
+	free(x->cols);
+	free(x->lacks);
+	free(x->found);
 }
 
 int extract__run(const char *path, const struct extract_options *o, int fd,
@@ -406,14 +425,7 @@ int extract__run(const char *path, const struct extract_options *o, int fd,
 	result->write_error = end;
 	if (!end)
 		name_failure(&x, err);
-	totals__free(x.totals);
-	cursor__free(x.cursor);
-	reader__free(x.r);
-	plan_names__free(&x.plan);
-	text__free(&x.text);
-	free(x.refs);
-	free(x.cols);
-	free(x.lacks);
-	free(x.found);
+	if (!o->leaves)
+		free_all(&x);
 	return end ? end : err;
 }

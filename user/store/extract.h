@@ -35,6 +35,7 @@ struct extract_options {
 	bool totals; /* one row per table, else all its rows */
 	bool stock;
 	unsigned threads; /* at most; 0: as many as there are cores and work for, up to 8 */
+	bool leaves;	  /* the process ends now: what it holds is left to its end */
 };
 
 struct extract_result {
@@ -43,6 +44,8 @@ struct extract_result {
 	uint64_t damaged; /* nodes and tables that could not be read, wholly or in part */
 	uint64_t lacking; /* nodes without the series */
 	uint64_t missing; /* wanted steps, nodes, series, tasks and columns that are not there */
+	bool opened;	  /* the file is a profile */
+	bool all_there;	  /* the wanted steps and nodes are */
 	int write_error;  /* -errno of fd, returned too */
 };
 

@@ -79,6 +79,7 @@ static int read_all(int fd, void *to, size_t len)
 /* The library would share an open file with the children, its position in it too. */
 static void let_go(struct extraction *x)
 {
+	extract__release(x);
 	totals__free(x->totals);
 	cursor__free(x->cursor);
 	reader__free(x->r);

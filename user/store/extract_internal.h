@@ -23,7 +23,13 @@ struct extraction {
 	struct node_ref *refs;
 	unsigned nrefs;
 	bool looking; /* for columns only, nothing is written */
-	bool fixed;   /* the columns stand: a table that has others is -EAGAIN */
+	bool glance;  /* the same, and those of one table will do */
+	/* The node it was found in, and the table the cursor is at: they are the first to be read.
+	 */
+	struct reader_node *held;
+	unsigned held_ref;
+	const char *held_table;
+	bool fixed; /* the columns stand: a table that has others is -EAGAIN */
 	bool grouped;
 	struct plan_names plan;
 	/* Where the columns of the plan are in the tables of this shape. */
@@ -41,6 +47,8 @@ struct extraction {
 /* One node: all its tables that are meant. What cannot be read is logged and counted; 0, or what
  * ends the whole: -EAGAIN, -EMSGSIZE, -ENOMEM. */
 int extract__node(struct extraction *x, unsigned ref);
+/* Lets go of the node that is held, before its reader is freed. */
+void extract__release(struct extraction *x);
 /* Names the table (NULL: the node) and why it cannot be read. 0, or err where it ends the whole. */
 int extract__damaged(struct extraction *x, const struct node_ref *ref, const char *table, int err);
 const char *extract__step(const struct extraction *x, unsigned step);

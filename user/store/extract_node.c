@@ -135,13 +135,27 @@ static int put_series(struct extraction *x, const char *node, const char *step, 
 	return err;
 }
 
+static int go_to_table(struct extraction *x, const struct reader_node *n,
+		       const struct reader_series *s, const char *table)
+{
+	bool there = x->held == n && x->held_table == table;
+	int err = 0;
+
+	if (there)
+		cursor__seek(x->cursor, 0);
+	else
+		err = cursor__open(x->cursor, n, s, table);
+	x->held_table = x->glance && !err ? table : NULL;
+	return err;
+}
+
 /* From the rows of the table. */
 static int read_table(struct extraction *x, const struct reader_node *n, unsigned step,
 		      const struct reader_series *s, const char *table)
 {
 	const char *name = s->grouped ? table : NULL, *human = extract__step(x, step);
 	bool own_totals = x->opt->totals && !x->opt->stock;
-	int err = cursor__open(x->cursor, n, s, table);
+	int err = go_to_table(x, n, s, table);
 
 	if (!err)
 		err = time_filter__table(&x->filter, x->cursor, n);
@@ -192,7 +206,7 @@ static int all_tables(struct extraction *x, const struct reader_node *n, const s
 	select__order(&x->sel, s);
 	if (x->opt->totals && !x->opt->stock)
 		err = totals__load(x, ref, s);
-	for (unsigned i = 0; !err && i < s->ntables; i++) {
+	for (unsigned i = 0; !err && i < s->ntables && !(x->glance && x->plan.begun); i++) {
 		if (s->grouped && !select__table(&x->sel, s->tables[i]))
 			continue;
 		mark_found(x, s, s->tables[i]);
@@ -201,11 +215,33 @@ static int all_tables(struct extraction *x, const struct reader_node *n, const s
 	return err;
 }
 
+void extract__release(struct extraction *x)
+{
+	reader_node__free(x->held);
+	x->held = NULL;
+	x->held_table = NULL;
+}
+
+static int go_to_node(struct extraction *x, unsigned ref, struct reader_node **out)
+{
+	const struct node_ref *at = &x->refs[ref];
+	int err = 0;
+
+	if (!x->held || x->held_ref != ref) {
+		extract__release(x);
+		err = reader__node(x->r, at->step, at->node, x->series, out);
+		x->held = err ? NULL : *out;
+		x->held_ref = ref;
+	}
+	*out = x->held;
+	return err;
+}
+
 int extract__node(struct extraction *x, unsigned ref)
 {
 	const struct node_ref *at = &x->refs[ref];
 	struct reader_node *n;
-	int err = reader__node(x->r, at->step, at->node, x->series, &n);
+	int err = go_to_node(x, ref, &n);
 
 	if (err)
 		return extract__damaged(x, at, NULL, err);
@@ -213,6 +249,5 @@ int extract__node(struct extraction *x, unsigned ref)
 		err = all_tables(x, n, at, n->series);
 	else
 		x->lacks[ref] = 1;
-	reader_node__free(n);
 	return err;
 }

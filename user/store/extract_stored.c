@@ -86,9 +86,11 @@ static bool all_numbers(const struct reader_series *s)
 
 static int load(struct totals *t, const struct reader_series *all, const struct reader_series *s)
 {
+	int err = t->cursor ? 0 : cursor__new(&t->cursor), task;
 	struct cursor *c = t->cursor;
-	int err = cursor__open(c, t->node, all, s->name), task;
 
+	if (!err)
+		err = cursor__open(c, t->node, all, s->name);
 	if (err)
 		return err;
 	task = s->grouped ? cursor__column(c, "Task") : -1;

@@ -9,7 +9,8 @@
 
 #include "base/json.h"
 
-#define WIDTH 12 /* of a number on a terminal, at least */
+#define WIDTH	   12	 /* of a number on a terminal, at least */
+#define PREFIX_MAX 8192u /* three names, every byte escaped */
 
 /* s as a field of CSV: in quotes if it needs them. */
 static void put_field(struct outbuf *o, const char *s)
@@ -202,7 +203,7 @@ static void open_json(struct text *t, const char *step, const char *node, const 
 static int make_prefix(struct text *t, const char *step, const char *node, const char *table)
 {
 	struct outbuf o;
-	int err = outbuf__init(&o, -1);
+	int err = outbuf__init_framed(&o, -1, PREFIX_MAX);
 
 	if (err)
 		return err;
@@ -243,23 +244,40 @@ int text__open(struct text *t, const char *step, const char *node, const char *t
 	return 0;
 }
 
+static char *cell_csv(char *p, const struct text_col *col, const union cell *row, bool keep_nan)
+{
+	if (col->at < 0)
+		return p;
+	row += col->at;
+	if (col->type == COL_U64)
+		return digits__u64(p, row->u);
+	if (col->type == COL_F64)
+		return keep_nan || !isnan(row->f) ? digits__f6(p, row->f) : p;
+	if (row->i < 0)
+		*p++ = '-';
+	return digits__u64(p, row->i < 0 ? -row->u : row->u);
+}
+
 static void row_csv(const struct text *t, const struct text_col *cols, const union cell *row)
 {
 	struct outbuf *o = t->out;
+	char *p, *last;
 
 	outbuf__mem(o, t->prefix, t->prefix_len);
+	p = outbuf__room(o);
+	if (!p)
+		return;
+	last = o->buf + o->size - OUTBUF_ROOM;
 	for (unsigned i = 0; i < t->ncols; i++) {
-		outbuf__char(o, ',');
-		if (cols[i].at < 0)
-			continue;
-		if (cols[i].type == COL_U64)
-			outbuf__u64(o, row[cols[i].at].u);
-		else if (cols[i].type == COL_I64)
-			outbuf__i64(o, row[cols[i].at].i);
-		else if (t->keep_nan || !isnan(row[cols[i].at].f))
-			outbuf__f6(o, row[cols[i].at].f);
+		if (p > last) {
+			outbuf__filled(o, p);
+			p = outbuf__room(o);
+		}
+		*p++ = ',';
+		p = cell_csv(p, &cols[i], row, t->keep_nan);
 	}
-	outbuf__char(o, '\n');
+	*p++ = '\n';
+	outbuf__filled(o, p);
 }
 
 static void row_json(const struct text *t, const struct text_col *cols, const union cell *row)

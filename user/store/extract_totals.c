@@ -12,15 +12,8 @@
 
 int totals__new(struct totals **out)
 {
-	struct totals *t = calloc(1, sizeof(*t));
-	int err = t ? cursor__new(&t->cursor) : -ENOMEM;
-
-	if (err) {
-		free(t);
-		return err;
-	}
-	*out = t;
-	return 0;
+	*out = calloc(1, sizeof(**out));
+	return *out ? 0 : -ENOMEM;
 }
 
 static void forget_shape(struct totals *t)
@@ -168,33 +161,49 @@ int totals__stored(struct extraction *x, const char *node, const char *step, con
 /* Of one column. The sum is in the column's type, and wraps around as it does there. */
 static void add_u64(union cell *acc, const union cell *rows, unsigned n, unsigned stride)
 {
+	uint64_t min = acc[0].u, max = acc[1].u, sum = acc[2].u;
+
 	for (unsigned i = 0; i < n; i++, rows += stride) {
-		acc[0].u = rows->u < acc[0].u ? rows->u : acc[0].u;
-		acc[1].u = rows->u > acc[1].u ? rows->u : acc[1].u;
-		acc[2].u += rows->u;
+		min = rows->u < min ? rows->u : min;
+		max = rows->u > max ? rows->u : max;
+		sum += rows->u;
 	}
+	acc[0].u = min;
+	acc[1].u = max;
+	acc[2].u = sum;
 }
 
 static void add_i64(union cell *acc, const union cell *rows, unsigned n, unsigned stride)
 {
+	int64_t min = acc[0].i, max = acc[1].i;
+	uint64_t sum = acc[2].u;
+
 	for (unsigned i = 0; i < n; i++, rows += stride) {
-		acc[0].i = rows->i < acc[0].i ? rows->i : acc[0].i;
-		acc[1].i = rows->i > acc[1].i ? rows->i : acc[1].i;
-		acc[2].u += rows->u;
+		min = rows->i < min ? rows->i : min;
+		max = rows->i > max ? rows->i : max;
+		sum += rows->u;
 	}
+	acc[0].i = min;
+	acc[1].i = max;
+	acc[2].u = sum;
 }
 
 /* A NaN that comes first stays the minimum, as in sh5util; the sign of a NaN sum is the last
  * NaN's, as its addition has it. */
 static void add_f64(union cell *acc, const union cell *rows, unsigned n, unsigned stride)
 {
+	double min = acc[0].f, max = acc[1].f, sum = acc[2].f;
+
 	for (unsigned i = 0; i < n; i++, rows += stride) {
 		double v = rows->f;
 
-		acc[0].f = v < acc[0].f ? v : acc[0].f;
-		acc[1].f = v > acc[1].f || isnan(acc[1].f) ? v : acc[1].f;
-		acc[2].f = isnan(v) ? v : acc[2].f + v;
+		min = v < min ? v : min;
+		max = v > max || isnan(max) ? v : max;
+		sum = isnan(v) ? v : sum + v;
 	}
+	acc[0].f = min;
+	acc[1].f = max;
+	acc[2].f = sum;
 }
 
 static void add_rows(struct extraction *x, union cell *acc, const union cell *rows, unsigned n,

@@ -14,12 +14,11 @@
 #include "base/str.h"
 #include "job/stepname.h"
 #include "store/guard.h"
+#include "store/h5file.h"
 #include "store/h5util.h"
 #include "store/merge_internal.h"
 #include "store/merge_name.h"
 #include "store/select.h"
-
-#define IN_MEMORY_MAX (4 << 20) /* bytes of a file */
 
 /* A job id and the spec it came from: array tasks and components are known by their files. */
 struct want {
@@ -81,32 +80,28 @@ int merge_dir__open(int dir, const char *name, const struct merge_stamp *was,
 	return err;
 }
 
-static hid_t input_access(bool in_memory)
+static hid_t input_access(void)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
 
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 	h5__small_cache(fapl);
-	if (in_memory)
-		H5Pset_fapl_core(fapl, 1 << 16, false);
+	h5file__set_driver(fapl);
 #if H5_VERSION_GE(1, 10, 7)
 	H5Pset_file_locking(fapl, false, true);
 #endif
 	return fapl;
 }
 
-/* Most files are small, and read as a whole faster than chunk by chunk. */
 hid_t merge_dir__open_h5(int fd)
 {
-	static hid_t access[2] = {H5I_INVALID_HID, H5I_INVALID_HID}; /* of the process */
-	struct stat st;
-	bool small = !fstat(fd, &st) && st.st_size <= IN_MEMORY_MAX;
+	static hid_t access = H5I_INVALID_HID; /* of the process */
 	char path[64];
 
-	if (access[small] < 0)
-		access[small] = input_access(small);
+	if (access < 0)
+		access = input_access();
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return H5Fopen(path, H5F_ACC_RDONLY, access[small]);
+	return H5Fopen(path, H5F_ACC_RDONLY, access);
 }
 
 static int add_want(struct wants *w, const struct jobspec *spec, uint32_t job)

@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "job/stepname.h"
 #include "store/guard.h"
+#include "store/h5file.h"
 #include "store/h5util.h"
 #include "store/names.h"
 
@@ -180,6 +181,7 @@ static void limit_cache(hid_t fapl)
 	c.decr_mode = H5C_decr__off;
 	c.flash_incr_mode = H5C_flash_incr__off;
 	H5Pset_mdc_config(fapl, &c);
+	H5Pset_evict_on_close(fapl, true); /* the memory serves the next table */
 }
 
 static int64_t open_file(const char *path)
@@ -191,6 +193,7 @@ static int64_t open_file(const char *path)
 	H5Pset_file_locking(fapl, false, true);
 #endif
 	limit_cache(fapl);
+	h5file__set_driver(fapl);
 	file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
 	H5Pclose(fapl);
 	return file;
@@ -210,8 +213,9 @@ int reader__open(struct reader **out, const char *path)
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
+	r->place = calloc(1, sizeof(*r->place));
 	r->file = open_file(path);
-	err = r->file < 0 ? -EBADMSG : read_tree(r, path);
+	err = r->file < 0 ? -EBADMSG : !r->place ? -ENOMEM : read_tree(r, path);
 	if (err) {
 		reader__free(r);
 		return err;
@@ -230,8 +234,11 @@ void reader__free(struct reader *r)
 		names__free(&nodes);
 		free(r->steps[i].name);
 	}
+	if (r->place && r->place->group > 0)
+		H5Gclose(r->place->group);
 	if (r->file >= 0)
 		H5Fclose(r->file);
+	free(r->place);
 	free(r->steps);
 	free(r->job);
 	free(r);

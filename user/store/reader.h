@@ -19,6 +19,12 @@ struct reader_step {
 	unsigned nnodes;
 };
 
+/* The group of the nodes that were read last. */
+struct reader_place {
+	int64_t group; /* hid_t; not above 0: none */
+	unsigned step;
+};
+
 struct reader {
 	int64_t file; /* hid_t */
 	char *job;    /* from the file's name, "" when it has none */
@@ -26,6 +32,7 @@ struct reader {
 	struct reader_step *steps; /* in the order of stepname__cmp */
 	unsigned nsteps;
 	unsigned nnodes; /* of all steps together */
+	struct reader_place *place;
 };
 
 /* 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a Slurm before 15.08;
@@ -48,6 +55,7 @@ struct reader_series {
 	bool grouped;
 	char **tables; /* numbers in numeric order; one, of the series' name, when not grouped */
 	unsigned ntables;
+	int64_t group; /* hid_t of a series the node was read with, when grouped; 0: not open */
 };
 
 /* One node of one step. */

@@ -147,7 +147,7 @@ bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v)
 	return ok;
 }
 
-static int add_group_series(hid_t node, const char *name, struct reader_series *s)
+static int add_group_series(hid_t node, const char *name, bool hold, struct reader_series *s)
 {
 	hid_t g = H5Gopen2(node, name, H5P_DEFAULT);
 	struct names tables = {0};
@@ -156,16 +156,17 @@ static int add_group_series(hid_t node, const char *name, struct reader_series *
 	if (g < 0)
 		return -EBADMSG;
 	err = names__children(g, H5O_TYPE_DATASET, &tables);
-	H5Gclose(g);
+	if (err || !hold)
+		H5Gclose(g);
 	if (err)
 		return err;
-	*s = (struct reader_series){strdup(name), true, tables.v, tables.n};
+	*s = (struct reader_series){strdup(name), true, tables.v, tables.n, hold ? g : 0};
 	return s->name ? 0 : -ENOMEM;
 }
 
 static int add_table_series(const char *name, struct reader_series *s)
 {
-	*s = (struct reader_series){strdup(name), false, calloc(1, sizeof(*s->tables)), 0};
+	*s = (struct reader_series){strdup(name), false, calloc(1, sizeof(*s->tables)), 0, 0};
 	if (!s->name || !s->tables)
 		return -ENOMEM;
 	s->tables[0] = strdup(name);
@@ -187,7 +188,7 @@ static int read_series(struct reader_node *n)
 		err = n->series ? 0 : -ENOMEM;
 	}
 	for (unsigned i = 0; !err && i < groups.n; i++) {
-		err = add_group_series(n->group, groups.v[i], &n->series[n->nseries++]);
+		err = add_group_series(n->group, groups.v[i], false, &n->series[n->nseries++]);
 		ntables += n->series[i].ntables;
 		if (!err && ntables > TABLES_MAX)
 			err = -EMSGSIZE;
@@ -205,10 +206,10 @@ int reader_node__series(struct reader_node *n, const char *name)
 	H5O_info_t obj;
 	H5L_info_t link;
 
-	if (!h5__name_ok(name) || H5Lexists(n->group, name, H5P_DEFAULT) <= 0)
+	if (!h5__name_ok(name))
 		return 0;
 	if (H5Lget_info(n->group, name, &link, H5P_DEFAULT) < 0)
-		return -EBADMSG;
+		return H5Lexists(n->group, name, H5P_DEFAULT) > 0 ? -EBADMSG : 0;
 	if (link.type != H5L_TYPE_HARD)
 		return 0;
 	if (H5Oget_info_by_name2(n->group, name, &obj, H5O_INFO_BASIC, H5P_DEFAULT) < 0)
@@ -221,7 +222,7 @@ int reader_node__series(struct reader_node *n, const char *name)
 	n->series = all;
 	all += n->nseries++;
 	*all = (struct reader_series){0};
-	return obj.type == H5O_TYPE_GROUP ? add_group_series(n->group, name, all)
+	return obj.type == H5O_TYPE_GROUP ? add_group_series(n->group, name, true, all)
 					  : add_table_series(name, all);
 }
 
@@ -240,7 +241,24 @@ static int read_all(struct reader_node *n)
 	return err;
 }
 
-static int open_node(struct reader_node *n, const struct reader *r)
+/* Nodes of one step follow on each other: the group they are in stays open. */
+static hid_t open_group(const struct reader *r, unsigned step, const struct reader_node *n)
+{
+	struct reader_place *p = r->place;
+	char *slash = strrchr(n->path, '/');
+
+	if (p->group <= 0 || p->step != step) {
+		if (p->group > 0)
+			H5Gclose(p->group);
+		*slash = '\0';
+		p->group = H5Gopen2(r->file, *n->path ? n->path : "/", H5P_DEFAULT);
+		*slash = '/';
+		p->step = step;
+	}
+	return p->group > 0 ? H5Gopen2(p->group, n->name, H5P_DEFAULT) : H5I_INVALID_HID;
+}
+
+static int open_node(struct reader_node *n, const struct reader *r, unsigned step)
 {
 	hsize_t bytes;
 
@@ -253,7 +271,7 @@ static int open_node(struct reader_node *n, const struct reader *r)
 	if (H5Fget_filesize(r->file, &bytes) < 0)
 		return -EBADMSG;
 	n->file_bytes = bytes;
-	n->group = H5Gopen2(r->file, n->path, H5P_DEFAULT);
+	n->group = open_group(r, step, n);
 	return n->group < 0 ? -EBADMSG : 0;
 }
 
@@ -271,7 +289,7 @@ int reader__node(const struct reader *r, unsigned step, unsigned node, const cha
 	n->step = r->steps[step].name;
 	n->name = r->steps[step].nodes[node];
 	n->group = H5I_INVALID_HID;
-	err = open_node(n, r);
+	err = open_node(n, r, step);
 	if (!err && !series)
 		err = read_all(n);
 	else if (!err && !(err = read_unknown(n)))
@@ -297,6 +315,8 @@ void reader_node__free(struct reader_node *n)
 
 		names__free(&tables);
 		free(n->series[i].name);
+		if (n->series[i].group > 0)
+			H5Gclose(n->series[i].group);
 	}
 	if (n->group >= 0)
 		H5Gclose(n->group);
