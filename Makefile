@@ -74,7 +74,7 @@ PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(wildcard user/cmd/$(notdir $(p)).c),$(p)))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
-BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpwork)
+BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork)
 MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
 .PHONY: all test check-bpf format lint install clean tools bench san
@@ -166,6 +166,9 @@ $(B)/bench/jpbench: $(addprefix $(B)/bench/,jpbench.o worker.o workload.o) $(LIB
 $(B)/bench/jpfiles: $(B)/bench/jpfiles.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_LIBS) -ldeflate -lz -lm
+$(B)/bench/jpsensors: $(B)/bench/jpsensors.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
 $(B)/bench/%: $(B)/bench/%.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_LIBS)
@@ -174,7 +177,7 @@ test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
 include tests/fuzz/fuzz.mk tests/stub/stub.mk
-include user/client/lib.mk user/slurm/spank.mk user/slurm/profile.mk
+include user/client/lib.mk user/slurm/spank.mk user/slurm/profile.mk user/sensor/plugin.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf
@@ -183,10 +186,10 @@ format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^skel/')
 
 lint: $(SKEL)
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SPANK_UNSEEN)) -- $(CPPFLAGS) $(H5_CFLAGS) $(SPANK_CPPFLAGS) -std=gnu11
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SPANK_UNSEEN)) -- $(CPPFLAGS) -Iuser/sensor $(H5_CFLAGS) $(SPANK_CPPFLAGS) -std=gnu11
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
 		--suppress=missingIncludeSystem '-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' \
-		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
+		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser -Iuser/sensor $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \

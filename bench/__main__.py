@@ -18,13 +18,14 @@ import large
 import launch
 import perf
 import programs
+import sensors
 import switch
 import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "energy": energy}
+            "energy": energy, "sensors": sensors}
 ONLY_ASKED = {"large", "energy"}
 
 

@@ -25,7 +25,7 @@ TOOLS = os.path.join(BUILD, "tests", "tools")
 JOBPROF = os.path.join(BUILD, "jobprof")
 MB = 1048576
 # The series of what sensors of the node say.
-NODE_SERIES = ["Energy", "Network", "Filesystem", "Port", "NetDev", "Mount", "Disk"]
+NODE_SERIES = ["Energy", "Network", "Filesystem", "GPU", "CPU", "Port", "NetDev", "Mount", "Disk"]
 
 TMP = tempfile.mkdtemp(prefix="jobprof-test.")
 _children = []

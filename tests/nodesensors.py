@@ -29,7 +29,7 @@ def sources(root):
 
 def cells(line):
     """Values by table and column."""
-    return {(c["series"], c["column"]): c for c in line.values()}
+    return {(c["table"], c["column"]): c for c in line.values()}
 
 
 def channels_are_columns_of_the_schema():
@@ -38,11 +38,11 @@ def channels_are_columns_of_the_schema():
         bad, tables = [], set()
         for s in got.values():
             for c in s["channels"]:
-                series, table = c["series"].split("/")
+                series, table = c["table"].split("/")
                 column = SCHEMA[series].get(c["column"])
                 tables.add((series, table))
                 if not column or not re.fullmatch(r"[A-Za-z0-9._+~-]{1,31}", table):
-                    bad.append((c["series"], c["column"]))
+                    bad.append((c["table"], c["column"]))
                 elif (column["unit"], c["unit"]) not in (
                         ("MB", "B"), (column["unit"], column["unit"])):
                     bad.append((c["column"], c["unit"], column["unit"]))
@@ -56,7 +56,7 @@ def channels_are_columns_of_the_schema():
 
 
 def parts_say_what_they_are():
-    got = {c["series"]: c["about"] for c in sources(tree("nfs"))["mounts"]["channels"]}
+    got = {c["table"]: c["about"] for c in sources(tree("nfs"))["mounts"]["channels"]}
     is_equal("mounts_by_name", got, {
         "Mount/home": "nfs4 filer1:/export/home at /home",
         "Mount/opt-apps": "nfs filer1:/export/apps at /opt/apps",
@@ -206,7 +206,7 @@ def this_machine():
                            ("slingshot", glob.glob("/sys/class/cxi/*/device/telemetry")),
                            ("mounts", mounts)):
         is_equal("%s_are_listed_where_they_are" % source, source in got, bool(wanted))
-    have = {c["series"].split("/")[1] for c in got.get("netdev", {"channels": []})["channels"]}
+    have = {c["table"].split("/")[1] for c in got.get("netdev", {"channels": []})["channels"]}
     is_equal("all_interfaces_with_a_device", len(have), len(nets))
 
 

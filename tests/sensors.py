@@ -113,6 +113,45 @@ def nothing_there_is_no_error():
             "the registers read 0 or do not exist" in text, text)
 
 
+def gpus_of_both_makers():
+    """Libraries that tell of two GPUs each; AMD's numbers go on behind NVIDIA's."""
+    root = machine("vm")
+    os.mkdir(os.path.join(root, "lib"))
+    for lib in ("libnvidia-ml.so.1", "rocm/librocm_smi64.so"):
+        shutil.copy(os.path.join(BUILD, "tests/stub", lib), os.path.join(root, "lib"))
+    by_name = {s["name"]: s for s in json.loads(sensors("--json", "--root", root))["sources"]}
+    cells = {}
+    for name in ("nvml", "rsmi"):
+        for c in by_name[name]["channels"]:
+            cells.setdefault(c["table"], {})[c["column"]] = (name, c["unit"], c["value"])
+    is_equal("a_table_per_gpu", sorted(cells), ["GPU/0", "GPU/1", "GPU/2", "GPU/3"])
+    is_equal("whose_is_which", [{v[0] for v in cells["GPU/%d" % i].values()} for i in range(4)],
+             [{"nvml"}, {"nvml"}, {"rsmi"}, {"rsmi"}])
+    with_doc = json.loads(subprocess.run([JOBPROF, "list", "-s", "GPU", "--json"],
+                                         capture_output=True, text=True, check=True).stdout)
+    known = {c["name"] for c in with_doc[0]["columns"]} - {"ElapsedTime", "EpochTime", "TimeNS"}
+    is_equal("nvidias_have_all_columns", set(cells["GPU/0"]), known)
+    is_equal("amds_have_all_but_two", set(cells["GPU/2"]), known - {"ThrottleReasons", "Split"})
+    is_equal("values_as_the_libraries_say",
+             [cells["GPU/0"][c] for c in ("Power", "MemMB", "Clock")] +
+             [cells["GPU/2"][c] for c in ("Power", "Temperature", "MemClock")],
+             [("nvml", "W", 301), ("nvml", "B", 8 << 30), ("nvml", "MHz", 1755),
+              ("rsmi", "W", 412), ("rsmi", "C", 51), ("rsmi", "MHz", 1600)])
+
+
+def lenovos_own_command_is_for_lenovos():
+    root = machine("vm")
+    put(root, "dev/ipmi0", "")
+    put(root, "sys/class/dmi/id/sys_vendor", "QEMU")
+    text = sensors("--root", root, "--all")
+    is_true("others_are_not_asked", "xcc: not there: the system's vendor is not Lenovo\n" in text,
+            text)
+    put(root, "sys/class/dmi/id/sys_vendor", "Lenovo")
+    got = {s["name"]: s for s in json.loads(sensors("--root", root, "--json"))["sources"]}
+    is_true("lenovos_are", got["xcc"]["state"] == "does not work" and
+            got["xcc"]["why"] == "the BMC behind %s/dev/ipmi0" % root, got["xcc"])
+
+
 def kernel_has_rapl():
     """Told by the kernel's own trees; None where registers would have to be understood."""
     events = glob.glob("/sys/bus/event_source/devices/power*/events/energy-*")
@@ -166,6 +205,8 @@ run_tests([
     a_package_that_vanishes_has_no_value,
     who_may_not_read_is_told_what_to_do,
     nothing_there_is_no_error,
+    gpus_of_both_makers,
+    lenovos_own_command_is_for_lenovos,
     this_machine,
     jobprofd_checks_sensors,
     wrong_words_are_refused,

@@ -89,7 +89,7 @@ class Watch:
     def next(self):
         """Channels of one round by table and column."""
         line = json.loads(self.proc.stdout.readline())
-        return {(c["series"], c["column"]): c for s in line["sources"] for c in s["channels"]}
+        return {(c["table"], c["column"]): c for s in line["sources"] for c in s["channels"]}
 
     def fresh(self):
         """All measured from now on."""

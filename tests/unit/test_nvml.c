@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "sensor/nvml.h"
+#include "store/series.h"
 #include "tests/stub/nvml.h"
 
 #define MAX_READ 64
@@ -108,6 +109,33 @@ static void all_of_two_gpus(void **state)
 	assert_int_equal(sensor_nvml.read(s, value), 0);
 	expect("gpu-0 energy", READING_GOOD, 1.5);
 	expect("gpu-1 energy", READING_GOOD, 0);
+}
+
+/* Every channel is a column of the table of its GPU, each of them once. */
+static void channels_are_columns_of_their_gpus_table(void **state)
+{
+	const struct series *gpu = series__find("GPU");
+	unsigned cells[2] = {0};
+
+	assert_non_null(gpu);
+	open_it();
+	for (unsigned i = 0; i < n; i++) {
+		char want[16];
+
+		snprintf(want, sizeof(want), "GPU/%d", channel[i].index);
+		assert_string_equal(channel[i].series, want);
+		assert_int_equal(series__how("GPU", channel[i].column), HOW_SENSOR);
+		for (unsigned k = 0; k < i; k++)
+			assert_false(channel[k].index == channel[i].index &&
+				     !strcmp(channel[k].column, channel[i].column));
+		cells[channel[i].index]++;
+	}
+	assert_int_equal(cells[0], gpu->ncols - 3); /* all but the times */
+	assert_int_equal(cells[1], gpu->ncols - 3);
+	assert_string_equal(channel[find("gpu-1 memory")].column, "MemMB");
+	assert_string_equal(channel[find("gpu-0 mig")].column, "Split");
+	assert_int_equal(nvml__count(library_dir), 2);
+	assert_int_equal(nvml__count("/nonexistent"), 0);
 }
 
 static void what_a_gpu_never_has_is_no_channel(void **state)
@@ -290,6 +318,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(all_of_two_gpus),
+		TEST(channels_are_columns_of_their_gpus_table),
 		TEST(what_a_gpu_never_has_is_no_channel),
 		TEST(an_error_of_one_call_is_of_its_channel),
 		TEST(a_gpu_that_falls_off_the_bus),

@@ -302,6 +302,8 @@ static const struct config_key keys[] = {
 	 "Percent of each CPU that counting events may cost, 0.01 to 20."},
 	{"Families", &type_words, offsetof(struct config, families), "all", NULL, 0,
 	 "What steps may ask for, beside ProfileHDF5Default's: the families whose programs are loaded."},
+	{"SensorDir", &type_path, offsetof(struct config, sensor_dir), JOBPROF_SENSORDIR, NULL, 0,
+	 "Where a site's own sensors are, sensor_*.so: see jobprof-sensor(7)."},
 	{"Socket", &type_path, offsetof(struct config, socket), "/run/jobprof/jobprofd.sock", NULL, 0,
 	 "Where Slurm's plugins and users' programs talk to jobprofd."},
 	{"AdminGroup", &type_name, offsetof(struct config, admin_group), NULL, "root only", 0,
@@ -389,6 +391,7 @@ void config__free(struct config *c)
 	free(c->btf);
 	free(c->perf_events);
 	free(c->families);
+	free(c->sensor_dir);
 	free(c->socket);
 	free(c->admin_group);
 	free(c->sensors);

@@ -39,6 +39,7 @@ struct config {
 	enum config_perf perf_mode; /* PerfMode */
 	double perf_budget;	    /* PerfBudget, percent of each CPU */
 	char *families;		    /* Families, as written: names are the caller's to check */
+	char *sensor_dir;	    /* SensorDir; absolute */
 	char *socket;		    /* Socket; absolute */
 	char *admin_group;	    /* AdminGroup */
 	bool auto_merge;	    /* AutoMerge */

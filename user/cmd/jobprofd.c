@@ -21,6 +21,7 @@
 #include "daemon/events.h"
 #include "job/hier.h"
 #include "job/layout.h"
+#include "sensor/plugin.h"
 #include "sensor/sensor.h"
 #include "store/series.h"
 
@@ -84,22 +85,29 @@ static void check_hierarchies(void)
 	free(h);
 }
 
-/* Sources of readings that are there; those that may not be read say what to do. */
-static void check_sensors(void)
+static void check_sensor(const struct sensor_ops *ops)
 {
 	static const struct sensor_roots roots = {"/sys", "/proc", "/dev", NULL};
 	char why[256];
-	unsigned i;
-	int err;
+	int err = ops->probe(&roots, why, sizeof(why));
 
-	for (i = 0; i < n_sensor_sources; i++) {
-		err = sensor_sources[i]->probe(&roots, why, sizeof(why));
-		if (err == -ENOENT)
-			continue;
-		printf("sensor %-13s %-5s ", sensor_sources[i]->name, err ? "no" : "yes");
-		print__escaped(stdout, why);
-		printf("  %s\n", sensor_sources[i]->doc);
-	}
+	if (err == -ENOENT)
+		return;
+	printf("sensor %-13s %-5s ", ops->name, err ? "no" : "yes");
+	print__escaped(stdout, why);
+	printf("  %s\n", ops->doc);
+}
+
+/* Sources of readings that are there; those that may not be read say what to do. */
+static void check_sensors(void)
+{
+	const struct sensor_ops *const *plugins;
+	int i, n = plugins__load(PLUGINS_DIR, &plugins);
+
+	for (i = 0; i < (int)n_sensor_sources; i++)
+		check_sensor(sensor_sources[i]);
+	for (i = 0; i < n; i++)
+		check_sensor(plugins[i]);
 }
 
 /* Each row: present or not, how that was found out, what degrades without it. */

@@ -14,6 +14,7 @@
 #include "base/str.h"
 #include "cmd/sensors.h"
 #include "cmd/verbs.h"
+#include "sensor/plugin.h"
 
 #define WATCH_MIN 0.1
 #define WATCH_MAX 86400.0
@@ -24,6 +25,8 @@ struct args {
 	double watch; /* seconds between rounds; 0: one round */
 	const struct sensors_format *format;
 	bool all;
+	const char *plugins; /* where they are; NULL: nowhere */
+	bool plugins_needed; /* the directory was asked for */
 	struct sensor_roots roots;
 	char sys[PATH_MAX], proc[PATH_MAX], dev[PATH_MAX], lib[PATH_MAX];
 };
@@ -39,13 +42,16 @@ static void on_signal(int sig)
 static int usage(FILE *out)
 {
 	fprintf(out,
-		"usage: jobprof sensors [-w S] [--json] [-a] [--root DIR]\n\n"
+		"usage: jobprof sensors [-w S] [--json] [-a] [--root DIR] [--plugins DIR]\n\n"
 		"What this node measures of energy, power and the like: each source, the way it\n"
 		"is read, its channels with their values, rates and how good they are.\n\n"
 		"  -w, --watch S    again every S seconds, 0.1 to 86400; else once, after 1 s\n"
 		"      --json       as JSON, with --watch one object in a line\n"
 		"  -a, --all        also the sources that are not there, and why\n"
-		"      --root DIR   sys, proc, dev and lib of a recorded machine below DIR\n");
+		"      --root DIR   sys, proc, dev and lib of a recorded machine below DIR\n"
+		"      --plugins DIR  a site's own sensors in DIR; default: %s,\n"
+		"                   none with --root\n",
+		PLUGINS_DIR);
 	return out == stdout ? 0 : 2;
 }
 
@@ -79,21 +85,46 @@ static int set_root(struct args *a, const char *dir)
 	snprintf(a->dev, sizeof(a->dev), "%.*s/dev", PATH_MAX - 8, path);
 	snprintf(a->lib, sizeof(a->lib), "%.*s/lib", PATH_MAX - 8, path);
 	a->roots = (struct sensor_roots){a->sys, a->proc, a->dev, a->lib};
+	if (!a->plugins_needed)
+		a->plugins = NULL;
 	return 0;
+}
+
+static void set_plugins(struct args *a, const char *dir)
+{
+	a->plugins = dir;
+	a->plugins_needed = true;
+}
+
+/* How many, -1: the directory that was asked for is no good. */
+static int load_plugins(const struct args *a, const struct sensor_ops *const **out)
+{
+	int n = a->plugins ? plugins__load(a->plugins, out) : 0;
+
+	if (n >= 0 || (n == -ENOENT && !a->plugins_needed))
+		return n >= 0 ? n : 0;
+	if (n != -EPERM)
+		log_error("sensor plug-ins of %s are not loaded: %s", a->plugins, strerror(-n));
+	return a->plugins_needed ? -1 : 0;
 }
 
 /* -1: done. */
 static int parse_args(struct args *a, int argc, char **argv)
 {
 	static const struct option options[] = {
-		{"watch", required_argument, NULL, 'w'}, {"json", no_argument, NULL, 'j'},
-		{"all", no_argument, NULL, 'a'},	 {"root", required_argument, NULL, 'r'},
-		{"help", no_argument, NULL, 'h'},	 {0},
+		{"watch", required_argument, NULL, 'w'},
+		{"json", no_argument, NULL, 'j'},
+		{"all", no_argument, NULL, 'a'},
+		{"root", required_argument, NULL, 'r'},
+		{"plugins", required_argument, NULL, 'p'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
 	};
 	int o, status = 0;
 
 	a->format = &sensors_text;
 	a->roots = (struct sensor_roots){"/sys", "/proc", "/dev", NULL};
+	a->plugins = PLUGINS_DIR;
 	while (!status && (o = getopt_long(argc, argv, "w:ah", options, NULL)) != -1) {
 		if (o == 'w')
 			status = set_watch(a, optarg);
@@ -103,6 +134,8 @@ static int parse_args(struct args *a, int argc, char **argv)
 			a->all = true;
 		else if (o == 'r')
 			status = set_root(a, optarg);
+		else if (o == 'p')
+			set_plugins(a, optarg);
 		else
 			return usage(o == 'h' ? stdout : stderr) ? 2 : -1;
 	}
@@ -235,31 +268,43 @@ static int show(struct source *s, unsigned n, const struct args *a)
 	return err ? 1 : 0;
 }
 
-int verb_sensors(int argc, char **argv)
+static int show_all(const struct args *a, const struct sensor_ops *const *plugins,
+		    unsigned nplugins)
 {
-	struct sigaction sa = {.sa_handler = on_signal};
-	struct source *s;
-	struct args a = {};
-	int status = parse_args(&a, argc, argv);
+	unsigned n = n_sensor_sources + nplugins;
+	struct source *s = calloc(n + 1, sizeof(*s));
+	int status;
 
-	if (status)
-		return status < 0 ? 0 : status;
-	s = calloc(n_sensor_sources + 1, sizeof(*s));
 	if (!s) {
 		log_error("%s", strerror(ENOMEM));
 		return 1;
 	}
+	for (unsigned i = 0; i < n; i++) {
+		s[i].ops = i < n_sensor_sources ? sensor_sources[i] : plugins[i - n_sensor_sources];
+		open_source(&s[i], a);
+	}
+	status = show(s, n, a);
+	for (unsigned i = 0; i < n; i++)
+		close_source(&s[i]);
+	free(s);
+	return status;
+}
+
+int verb_sensors(int argc, char **argv)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+	const struct sensor_ops *const *plugins = NULL;
+	struct args a = {};
+	int status = parse_args(&a, argc, argv), n;
+
+	if (status)
+		return status < 0 ? 0 : status;
+	n = load_plugins(&a, &plugins);
+	if (n < 0)
+		return 1;
 	if (a.watch > 0) {
 		sigaction(SIGINT, &sa, NULL);
 		sigaction(SIGTERM, &sa, NULL);
 	}
-	for (unsigned i = 0; i < n_sensor_sources; i++) {
-		s[i].ops = sensor_sources[i];
-		open_source(&s[i], &a);
-	}
-	status = show(s, n_sensor_sources, &a);
-	for (unsigned i = 0; i < n_sensor_sources; i++)
-		close_source(&s[i]);
-	free(s);
-	return status;
+	return show_all(&a, plugins, (unsigned)n);
 }

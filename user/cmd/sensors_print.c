@@ -135,7 +135,7 @@ static json_t *json_channel(const struct source *s, unsigned i)
 			 json__number(ch->period_ns ? (double)ch->period_ns / NSEC_PER_SEC : NAN),
 			 "lag_s",
 			 json__number(ch->lag_ns ? (double)ch->lag_ns / NSEC_PER_SEC : NAN),
-			 "series", text_or_null(ch->series), "column", text_or_null(ch->column),
+			 "table", text_or_null(ch->series), "column", text_or_null(ch->column),
 			 "about", text_or_null(ch->about));
 }
 

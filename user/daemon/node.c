@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/node_internal.h"
+#include "sensor/plugin.h"
 
 /* A counter of energy may wrap in minutes: read that often whether anybody wants rows or not. */
 #define TICK_NS (55 * NSEC_PER_SEC)
@@ -46,18 +48,45 @@ static int open_energy(struct node *n, const struct node_opts *opts)
 	return 0;
 }
 
+/* What is wrong with one of them, or with where they are, is no reason to do without the others. */
+static unsigned load_plugins(const char *dir, const struct sensor_ops *const **out)
+{
+	int n = dir ? plugins__load(dir, out) : 0;
+
+	if (n < 0 && n != -ENOENT && n != -EPERM)
+		log_error("sensor plug-ins of %s are not loaded: %s", dir, strerror(-n));
+	return n > 0 ? (unsigned)n : 0;
+}
+
+/* All built-in sources, then those of the site. */
+static int open_board(struct node *n, const struct node_opts *opts)
+{
+	const struct board_opts b = {.roots = opts->roots, .only = opts->only};
+	const struct sensor_ops *const *plugins = NULL;
+	unsigned nplugins = load_plugins(opts->plugins, &plugins);
+	_cleanup_free_ const struct sensor_ops **all =
+		calloc(n_sensor_sources + nplugins, sizeof(struct sensor_ops *));
+
+	if (!all)
+		return -ENOMEM;
+	memcpy(all, sensor_sources, n_sensor_sources * sizeof(struct sensor_ops *));
+	for (unsigned i = 0; i < nplugins; i++)
+		all[n_sensor_sources + i] = plugins[i];
+	return board__open(&n->board, all, n_sensor_sources + nplugins, &b);
+}
+
 int node__open(struct node **out, const struct node_opts *opts)
 {
-	struct board_opts b = {.roots = opts->roots, .only = opts->only};
 	struct node *n = calloc(1, sizeof(*n));
 	int err;
 
 	if (!n)
 		return -ENOMEM;
-	err = board__open(&n->board, sensor_sources, n_sensor_sources, &b);
+	err = open_board(n, opts);
 	if (!err)
 		err = open_energy(n, opts);
-	if (!err && board__means(opts->only, sensor_nvml.name))
+	if (!err && (board__means(opts->only, sensor_nvml.name) ||
+		     board__means(opts->only, sensor_rsmi.name)))
 		gpu_users__start(&n->gpu_users, &opts->roots, NSEC_PER_SEC);
 	if (err) {
 		node__free(n);
@@ -209,7 +238,7 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 {
 	unsigned max = count_steps(steps), used = 0;
 	struct node_step *v = calloc(max + 1, sizeof(*v));
-	struct step **who = calloc(max + 1, sizeof(*who));
+	struct step **who = calloc(max + 1, sizeof(struct step *));
 	int err = v && who ? 0 : -ENOMEM;
 
 	for (struct step *s = steps; !err && s; s = s->next) {

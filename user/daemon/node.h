@@ -23,6 +23,7 @@ struct step_node;
 struct node_opts {
 	struct sensor_roots roots;
 	const char *only;      /* as board_opts has it */
+	const char *plugins;   /* directory of a site's own sources (sensor/plugin.h); NULL: none */
 	const char *state_dir; /* where what was learnt of idle power is kept; NULL: nowhere */
 };
 

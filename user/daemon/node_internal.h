@@ -8,6 +8,7 @@
 #include "fuse/energy_columns.h"
 #include "fuse/node_energy.h"
 #include "sensor/gpu_users.h"
+#include "sensor/rsmi.h"
 #include "sensor/board.h"
 
 /* A column, and the channels that are added up for it; none: unknown. */

@@ -216,6 +216,7 @@ static int open_node(struct daemon *d)
 	const struct config *c = d->opts.cfg;
 	struct node_opts o = {.roots = {c->sys_root, c->proc_root, c->dev_root, NULL},
 			      .only = c->sensors,
+			      .plugins = c->sensor_dir,
 			      .state_dir = d->opts.embedded ? NULL : c->state_dir};
 	int err;
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "fuse/node_energy_internal.h"
+#include "sensor/nvml.h"
+#include "sensor/rsmi.h"
 
 static const enum sensor_part parts[] = {PART_NODE, PART_PACKAGE, PART_DRAM, PART_GPU};
 
@@ -26,7 +28,7 @@ static unsigned rank(const struct sensor_ops *ops)
 	return i;
 }
 
-/* The source that a part is read from: the first that has it. GPUs may be of several. */
+/* The source that a part is read from: the first that has it. */
 static const struct sensor_ops *source_of(const struct board_channel *c, unsigned n,
 					  enum sensor_part part)
 {
@@ -37,6 +39,13 @@ static const struct sensor_ops *source_of(const struct board_channel *c, unsigne
 		    (!best || rank(c[i].ops) < rank(best)))
 			best = c[i].ops;
 	return best;
+}
+
+/* GPUs may be of two makers, whose numbers go on. */
+static bool is_used(const struct sensor_ops *ops, const struct sensor_ops *first,
+		    enum sensor_part part)
+{
+	return ops == first || (part == PART_GPU && first == &sensor_nvml && ops == &sensor_rsmi);
 }
 
 static unsigned package_of(const struct node_energy *e, const struct sensor_channel *ch)
@@ -107,7 +116,7 @@ int node_roles__choose(struct node_energy *e, const struct board *b)
 		const struct sensor_ops *from = source_of(e->channel, n, parts[p]);
 
 		for (unsigned i = 0; from && i < n; i++)
-			if ((e->channel[i].ops == from || parts[p] == PART_GPU) &&
+			if (is_used(e->channel[i].ops, from, parts[p]) &&
 			    (tells(&e->channel[i], parts[p], QUANTITY_ENERGY) ||
 			     tells(&e->channel[i], parts[p], QUANTITY_POWER)) &&
 			    !counts_too(e->channel, n, i))

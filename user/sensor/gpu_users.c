@@ -8,9 +8,17 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "sensor/rsmi.h"
 #include "sensor/slow_worker.h"
 
 #define PERIODS_KEPT 10
+
+static const struct {
+	const struct sensor_ops *ops;
+	int (*processes)(struct sensor *s, struct gpu_use **out);
+} makers[] = {{&sensor_nvml, nvml__processes}, {&sensor_rsmi, rsmi__processes}};
+
+#define N_MAKERS (sizeof(makers) / sizeof(makers[0]))
 
 struct gpu_users {
 	pthread_mutex_t lock;
@@ -75,21 +83,49 @@ static bool rest(struct gpu_users *u)
 	return !stop;
 }
 
+/* Those of all makers in one list. */
+static int ask(struct sensor *const *s, struct gpu_use **out)
+{
+	int sum = -ENODATA;
+
+	*out = NULL;
+	for (unsigned i = 0; i < N_MAKERS; i++) {
+		struct gpu_use *use = NULL, *all;
+		int n = s[i] ? makers[i].processes(s[i], &use) : -ENODATA;
+
+		if (n < 0)
+			continue;
+		sum = sum < 0 ? 0 : sum;
+		all = realloc(*out, (size_t)(sum + n + 1) * sizeof(*all));
+		if (all) {
+			*out = all;
+			memcpy(&all[sum], use, (size_t)n * sizeof(*use));
+			sum += n;
+		}
+		free(use);
+	}
+	return sum;
+}
+
 static void *work(void *arg)
 {
 	struct gpu_users *u = arg;
-	struct sensor *s = NULL;
+	struct sensor *s[N_MAKERS] = {};
 
-	if (!sensor_nvml.open(&s, &u->roots)) {
-		do {
-			struct gpu_use *use = NULL;
-			int n = nvml__processes(s, &use);
+	for (unsigned i = 0; i < N_MAKERS; i++)
+		if (makers[i].ops->open(&s[i], &u->roots))
+			s[i] = NULL;
+	do {
+		struct gpu_use *use;
+		int n = ask(s, &use);
 
-			if (n >= 0)
-				hear(u, use, n);
-		} while (rest(u));
-	}
-	sensor_nvml.close(s);
+		if (n >= 0)
+			hear(u, use, n);
+		else
+			free(use);
+	} while (rest(u));
+	for (unsigned i = 0; i < N_MAKERS; i++)
+		makers[i].ops->close(s[i]);
 	put(u);
 	return NULL;
 }
@@ -111,9 +147,11 @@ static int begin(struct gpu_users *u)
 int gpu_users__start(struct gpu_users **out, const struct sensor_roots *roots, uint64_t period_ns)
 {
 	struct gpu_users *u;
+	int err = -ENOENT;
 	char why[256];
-	int err = sensor_nvml.probe(roots, why, sizeof(why));
 
+	for (unsigned i = 0; err && i < N_MAKERS; i++)
+		err = makers[i].ops->probe(roots, why, sizeof(why));
 	if (err)
 		return err;
 	u = calloc(1, sizeof(*u));

@@ -55,7 +55,7 @@ void ipmi__use(const struct ipmi_settings *s)
 	in_use_set = true;
 }
 
-static struct ipmi_settings current_settings(void)
+struct ipmi_settings ipmi__settings(void)
 {
 	struct ipmi_settings s;
 
@@ -381,7 +381,7 @@ int ipmi__open_link(struct sensor **out, struct ipmi_link *link,
 
 static int ipmi_open(struct sensor **out, const struct sensor_roots *roots)
 {
-	struct ipmi_settings settings = current_settings();
+	struct ipmi_settings settings = ipmi__settings();
 	struct ipmi_link link;
 	int err = ipmi_link__open(&link, roots->dev, *settings.device ? settings.device : NULL,
 				  NULL, 0);
@@ -392,7 +392,7 @@ static int ipmi_open(struct sensor **out, const struct sensor_roots *roots)
 /* Asks the BMC nothing: it may be slow. */
 static int ipmi_probe(const struct sensor_roots *roots, char *why, size_t len)
 {
-	struct ipmi_settings settings = current_settings();
+	struct ipmi_settings settings = ipmi__settings();
 	struct ipmi_link link;
 	char where[128];
 	int err = ipmi_link__open(&link, roots->dev, *settings.device ? settings.device : NULL,

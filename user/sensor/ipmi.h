@@ -24,6 +24,8 @@
 
 /* Settings for sensors opened from now on; copies them. Before threads are started. */
 void ipmi__use(const struct ipmi_settings *s);
+/* Those, or the defaults. */
+struct ipmi_settings ipmi__settings(void);
 
 /* For tests: as sensor_ipmi.open, of a made-up BMC, whose link it takes over in any case. learn_ns:
  * how long to look for the period. */

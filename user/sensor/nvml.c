@@ -123,23 +123,23 @@ static int read_mig(const struct nvml_api *api, struct nvml_device *dev, uint64_
 }
 
 static const struct {
-	const char *name, *unit;
+	const char *name, *unit, *column;
 	enum sensor_quantity quantity;
 	double scale; /* of what the library tells, to the unit */
 	double error;
 	read_fn read;
 } kinds[] = {
-	{"energy", "J", QUANTITY_ENERGY, 1e-3, POWER_ERROR, read_energy},
-	{"power", "W", QUANTITY_POWER, 1e-3, POWER_ERROR, read_power},
-	{"utilisation", "%", QUANTITY_LEVEL, 1, NAN, read_busy},
-	{"memory utilisation", "%", QUANTITY_LEVEL, 1, NAN, read_memory_busy},
-	{"memory", "B", QUANTITY_LEVEL, 1, NAN, read_memory},
-	{"memory size", "B", QUANTITY_LEVEL, 1, NAN, read_memory_size},
-	{"temperature", "C", QUANTITY_LEVEL, 1, NAN, read_temperature},
-	{"clock", "MHz", QUANTITY_LEVEL, 1, NAN, read_clock},
-	{"memory clock", "MHz", QUANTITY_LEVEL, 1, NAN, read_memory_clock},
-	{"throttle reasons", "", QUANTITY_LEVEL, 1, NAN, read_throttle},
-	{"mig", "", QUANTITY_LEVEL, 1, NAN, read_mig},
+	{"energy", "J", "Energy", QUANTITY_ENERGY, 1e-3, POWER_ERROR, read_energy},
+	{"power", "W", "Power", QUANTITY_POWER, 1e-3, POWER_ERROR, read_power},
+	{"utilisation", "%", "Utilization", QUANTITY_LEVEL, 1, NAN, read_busy},
+	{"memory utilisation", "%", "MemUtilization", QUANTITY_LEVEL, 1, NAN, read_memory_busy},
+	{"memory", "B", "MemMB", QUANTITY_LEVEL, 1, NAN, read_memory},
+	{"memory size", "B", "MemTotalMB", QUANTITY_LEVEL, 1, NAN, read_memory_size},
+	{"temperature", "C", "Temperature", QUANTITY_LEVEL, 1, NAN, read_temperature},
+	{"clock", "MHz", "Clock", QUANTITY_LEVEL, 1, NAN, read_clock},
+	{"memory clock", "MHz", "MemClock", QUANTITY_LEVEL, 1, NAN, read_memory_clock},
+	{"throttle reasons", "", "ThrottleReasons", QUANTITY_LEVEL, 1, NAN, read_throttle},
+	{"mig", "", "Split", QUANTITY_LEVEL, 1, NAN, read_mig},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -152,6 +152,8 @@ static void add_channel(struct sensor *s, unsigned gpu, unsigned kind)
 	snprintf(name, sizeof(name), "gpu-%u %s", gpu, kinds[kind].name);
 	*c = sensor__channel(name);
 	snprintf(c->unit, sizeof(c->unit), "%s", kinds[kind].unit);
+	snprintf(c->series, sizeof(c->series), "GPU/%u", gpu);
+	snprintf(c->column, sizeof(c->column), "%s", kinds[kind].column);
 	c->part = PART_GPU;
 	c->index = (int)gpu;
 	c->quantity = kinds[kind].quantity;
@@ -231,6 +233,22 @@ static int nvml_open(struct sensor **out, const struct sensor_roots *roots)
 fail:
 	nvml_close(s);
 	return err;
+}
+
+unsigned nvml__count(const char *dir)
+{
+	struct nvml_api api;
+	unsigned n = 0;
+
+	if (nvml_api__load(&api, dir))
+		return 0;
+	if (!api.init()) {
+		if (api.count(&n) || n > NVML_MAX_GPUS)
+			n = 0;
+		api.shutdown();
+	}
+	nvml_api__unload(&api);
+	return n;
 }
 
 static const struct {

@@ -6,14 +6,18 @@
 #include "sensor/sensor.h"
 
 /*
- * Per GPU: energy (where the chip counts it: Volta and later), power, utilisation of its processors
- * and of its memory's interface, memory in use, temperature, clocks, why the clock is held back
- * (the bits of NVML), and whether the GPU is split into instances ("mig", 1 or 0: power and energy
- * are of the whole GPU, utilisation is not told). A quantity that a GPU does not have is no
- * channel; one that fails later is READING_NONE. A GPU that is gone for a while has READING_GAP in
- * its energy.
+ * Per GPU, by the library's number, which is the order on the PCI bus and the one that jobs know
+ * (CUDA_DEVICE_ORDER=PCI_BUS_ID; Slurm's too): energy (where the chip counts it: Volta and later),
+ * power, utilisation of its processors and of its memory's interface, memory in use, temperature,
+ * clocks, why the clock is held back (the bits of NVML), and whether the GPU is split into
+ * instances ("mig", 1 or 0: power and energy are of the whole GPU, utilisation is not told). A
+ * quantity that a GPU does not have is no channel; one that fails later is READING_NONE. A GPU that
+ * is gone for a while has READING_GAP in its energy.
  */
 extern const struct sensor_ops sensor_nvml;
+
+/* How many GPUs of NVIDIA there are: numbers up to that are theirs. dir: as sensor_roots.lib. */
+unsigned nvml__count(const char *dir);
 
 /* What one process has of one GPU. */
 struct gpu_use {

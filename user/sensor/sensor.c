@@ -5,10 +5,10 @@
 
 /* One line per source; the NULL ends it. */
 const struct sensor_ops *const sensor_sources[] = {
-	&sensor_rapl,	     &sensor_rapl_cores, &sensor_nvml, /* its numbers of GPUs are those that
-								  jobs see */
-	&sensor_pm_counters, &sensor_ipmi,	 &sensor_hwmon, &sensor_ports, &sensor_slingshot,
-	&sensor_netdev,	     &sensor_mounts,	 &sensor_disks, NULL,
+	&sensor_rapl,	&sensor_rapl_cores,  &sensor_nvml, /* numbers of GPUs as jobs see them */
+	&sensor_rsmi,	&sensor_pm_counters, &sensor_xcc,   &sensor_ipmi,      &sensor_hwmon,
+	&sensor_cpu,	&sensor_node,	     &sensor_ports, &sensor_slingshot, &sensor_netdev,
+	&sensor_mounts, &sensor_disks,	     NULL,
 };
 
 const unsigned n_sensor_sources = sizeof(sensor_sources) / sizeof(sensor_sources[0]) - 1;

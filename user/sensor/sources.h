@@ -9,9 +9,13 @@
 extern const struct sensor_ops sensor_rapl;
 extern const struct sensor_ops sensor_rapl_cores;
 extern const struct sensor_ops sensor_nvml;
+extern const struct sensor_ops sensor_rsmi;
 extern const struct sensor_ops sensor_pm_counters;
+extern const struct sensor_ops sensor_xcc;
 extern const struct sensor_ops sensor_ipmi;
 extern const struct sensor_ops sensor_hwmon;
+extern const struct sensor_ops sensor_cpu;
+extern const struct sensor_ops sensor_node;
 extern const struct sensor_ops sensor_ports;
 extern const struct sensor_ops sensor_slingshot;
 extern const struct sensor_ops sensor_netdev;

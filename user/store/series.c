@@ -80,6 +80,18 @@ static const struct column filesystem_cols[] = {
 #include "schemas/time_end.def"
 };
 
+static const struct column gpu_cols[] = {
+#include "schemas/time.def"
+#include "schemas/gpu.def"
+#include "schemas/time_end.def"
+};
+
+static const struct column cpu_cols[] = {
+#include "schemas/time.def"
+#include "schemas/cpu.def"
+#include "schemas/time_end.def"
+};
+
 static const struct column port_cols[] = {
 #include "schemas/time.def"
 #include "schemas/port.def"
@@ -124,6 +136,10 @@ const struct series builtin_series[] = {
 	 ARRAY_SIZE(network_cols), false, true},
 	{"Filesystem", "One table: what the node read and wrote over network file systems.",
 	 filesystem_cols, ARRAY_SIZE(filesystem_cols), false, true},
+	{"GPU", "One table per GPU of the node, by the number that jobs know it by.", gpu_cols,
+	 ARRAY_SIZE(gpu_cols), true, true},
+	{"CPU", "One table: clocks, heat, pressure and memory of the node.", cpu_cols,
+	 ARRAY_SIZE(cpu_cols), false, true},
 	{"Port", "One table per port of the node's InfiniBand, Omni-Path, RoCE or Slingshot.",
 	 port_cols, ARRAY_SIZE(port_cols), true, true},
 	{"NetDev", "One table per network interface of the node that has a device.", netdev_cols,

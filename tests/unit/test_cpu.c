@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Clocks, throttling, temperature, pressure and memory: on machines made of files, and on this one.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "sensor/cpu.h"
+#include "store/series.h"
+#include "tests/unit/tree.h"
+
+#define CPU  "sys/devices/system/cpu/"
+#define CHIP "sys/class/hwmon/hwmon"
+#define ZONE "sys/class/thermal/thermal_zone"
+
+static char dir[64], sys[80], proc[80];
+static const struct sensor_roots roots = {.sys = sys, .proc = proc, .dev = "/nonexistent"};
+static const struct sensor_ops *ops;
+static struct sensor *s;
+static const struct sensor_channel *channel;
+static struct sensor_value value[16];
+static unsigned n;
+
+static int set_up(void **state)
+{
+	strcpy(dir, "/tmp/jobprof-cpu.XXXXXX");
+	assert_non_null(mkdtemp(dir));
+	snprintf(sys, sizeof(sys), "%s/sys", dir);
+	snprintf(proc, sizeof(proc), "%s/proc", dir);
+	s = NULL;
+	return 0;
+}
+
+static void take_away(const char *path)
+{
+	char cmd[256];
+
+	snprintf(cmd, sizeof(cmd), "rm -r '%s/%s'", dir, path);
+	assert_int_equal(system(cmd), 0);
+}
+
+static int tear_down(void **state)
+{
+	if (s)
+		ops->close(s);
+	take_away("");
+	return 0;
+}
+
+static void open_it(const struct sensor_ops *which)
+{
+	ops = which;
+	assert_int_equal(ops->open(&s, &roots), 0);
+	n = ops->channels(s, &channel);
+	assert_in_range(n, 1, 16);
+}
+
+static void read_it(int want)
+{
+	assert_int_equal(ops->read(s, value), want);
+}
+
+static void expect(const char *column, enum sensor_quality quality, double v)
+{
+	for (unsigned i = 0; i < n; i++) {
+		if (strcmp(channel[i].column, column) != 0)
+			continue;
+		assert_int_equal(value[i].quality, quality);
+		if (isnan(v))
+			assert_true(isnan(value[i].value));
+		else
+			assert_float_equal(value[i].value, v, 1e-9);
+		return;
+	}
+	fail_msg("no column \"%s\"", column);
+}
+
+static void put_cpu(int cpu, const char *file, const char *text)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), CPU "cpu%d/%s", cpu, file);
+	put(dir, path, text);
+}
+
+/* Two packages of two cores of two threads: threads of a core are four apart. */
+static void make_cpus(void)
+{
+	static const char *const files[] = {"core_throttle_count", "core_throttle_total_time_ms",
+					    "package_throttle_count",
+					    "package_throttle_total_time_ms"};
+	char text[32], path[64];
+
+	for (int cpu = 0; cpu < 8; cpu++) {
+		put_cpu(cpu, "topology/physical_package_id", cpu & 2 ? "1\n" : "0\n");
+		put_cpu(cpu, "topology/core_id", cpu & 1 ? "1\n" : "0\n");
+		put_cpu(cpu, "topology/die_id", "0\n");
+		snprintf(text, sizeof(text), "%d\n", 2000000 + 100000 * cpu);
+		put_cpu(cpu, "cpufreq/scaling_cur_freq", text);
+		for (unsigned i = 0; i < 4; i++) {
+			snprintf(path, sizeof(path), "thermal_throttle/%s", files[i]);
+			snprintf(text, sizeof(text), "%u\n", 100 * (i + 1));
+			put_cpu(cpu, path, text);
+		}
+	}
+	put(dir, CPU "cpufreq/boost", "1\n");
+	put(dir, CPU "cpuidle/current_driver", "none\n");
+	put(dir, "proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
+}
+
+static void clocks_of_all_that_are_online(void **state)
+{
+	make_cpus();
+	open_it(&sensor_cpu);
+	read_it(0);
+	expect("FreqMean", READING_GOOD, 2350);
+	expect("FreqMin", READING_GOOD, 2000);
+	expect("FreqMax", READING_GOOD, 2700);
+	take_away(CPU "cpu7/cpufreq");
+	put_cpu(6, "cpufreq/scaling_cur_freq", "<unknown>\n");
+	put_cpu(5, "cpufreq/scaling_cur_freq", "0\n");
+	put_cpu(4, "cpufreq/scaling_cur_freq", "99999999999999999999999\n");
+	put_cpu(3, "cpufreq/scaling_cur_freq", "");
+	read_it(0);
+	expect("FreqMean", READING_GOOD, 2100);
+	expect("FreqMax", READING_GOOD, 2200);
+	put_cpu(7, "cpufreq/scaling_cur_freq", "3000000\n");
+	read_it(0);
+	expect("FreqMax", READING_GOOD, 3000);
+	for (int cpu = 0; cpu < 8; cpu++)
+		put_cpu(cpu, "cpufreq/scaling_cur_freq", "1000000000\n");
+	read_it(0); /* there are counts */
+	expect("FreqMean", READING_NONE, NAN);
+	expect("FreqMin", READING_NONE, NAN);
+}
+
+static void throttling_counts_once_per_core_and_package(void **state)
+{
+	make_cpus();
+	open_it(&sensor_cpu);
+	read_it(0);
+	expect("CoreThrottles", READING_GOOD, 0);
+	for (int cpu = 0; cpu < 8; cpu++) {
+		put_cpu(cpu, "thermal_throttle/core_throttle_count", "107\n");
+		put_cpu(cpu, "thermal_throttle/core_throttle_total_time_ms", "1200\n");
+		put_cpu(cpu, "thermal_throttle/package_throttle_count", "305\n");
+	}
+	read_it(0);
+	expect("CoreThrottles", READING_GOOD, 4 * 7);
+	expect("CoreThrottleTime", READING_GOOD, 4.0);
+	expect("PkgThrottles", READING_GOOD, 2 * 5);
+	expect("PkgThrottleTime", READING_GOOD, 0);
+}
+
+static void a_cpu_that_goes_and_comes_back(void **state)
+{
+	make_cpus();
+	open_it(&sensor_cpu);
+	read_it(0);
+	put_cpu(0, "thermal_throttle/core_throttle_count", "110\n");
+	read_it(0);
+	take_away(CPU "cpu0/thermal_throttle");
+	put_cpu(1, "thermal_throttle/core_throttle_count", "101\n");
+	read_it(0);
+	expect("CoreThrottles", READING_GOOD, 11); /* the 10 stay */
+	put_cpu(0, "thermal_throttle/core_throttle_count", "5\n");
+	put_cpu(2, "thermal_throttle/core_throttle_count", "102\n");
+	read_it(0);
+	expect("CoreThrottles", READING_GAP, 13);
+	expect("PkgThrottles", READING_GOOD, 0);
+	put_cpu(1, "thermal_throttle/core_throttle_count", "3\n"); /* jumped back */
+	put_cpu(0, "thermal_throttle/core_throttle_count", "6\n");
+	read_it(0);
+	expect("CoreThrottles", READING_GAP, 14);
+	read_it(0);
+	expect("CoreThrottles", READING_GOOD, 14);
+}
+
+static void the_hottest_package(void **state)
+{
+	put(dir, CPU "cpu0/topology/physical_package_id", "0\n");
+	put(dir, CHIP "0/name", "nvme\n");
+	put(dir, CHIP "0/temp1_label", "Package id 0\n");
+	put(dir, CHIP "0/temp1_input", "90000\n");
+	put(dir, CHIP "1/name", "coretemp\n");
+	put(dir, CHIP "1/temp1_label", "Package id 0\n");
+	put(dir, CHIP "1/temp1_input", "41000\n");
+	put(dir, CHIP "1/temp2_label", "Core 0\n");
+	put(dir, CHIP "1/temp2_input", "70000\n");
+	put(dir, CHIP "10/name", "coretemp\n");
+	put(dir, CHIP "10/temp1_label", "Package id 1\n");
+	put(dir, CHIP "10/temp1_input", "52500\n");
+	put(dir, ZONE "0/type", "x86_pkg_temp\n");
+	put(dir, ZONE "0/temp", "99000\n");
+	open_it(&sensor_cpu);
+	assert_int_equal(n, 1);
+	read_it(0);
+	expect("PkgTemperature", READING_GOOD, 52.5);
+	put(dir, CHIP "10/temp1_input", "-128000000\n");
+	read_it(0);
+	expect("PkgTemperature", READING_GOOD, 41);
+	put(dir, CHIP "1/temp1_input", "-1500\n");
+	read_it(0);
+	expect("PkgTemperature", READING_GOOD, -1.5);
+	take_away(CHIP "1");
+	read_it(-ENODATA);
+	expect("PkgTemperature", READING_NONE, NAN);
+}
+
+static void heat_by_other_drivers(void **state)
+{
+	struct cpu_heat h;
+	double c;
+
+	put(dir, ZONE "0/type", "acpitz\n");
+	put(dir, ZONE "0/temp", "20000\n");
+	assert_int_equal(cpu_heat__find(&h, &roots), 0);
+	assert_int_equal(h.n, 0);
+	assert_int_equal(cpu_heat__read(&h, &c), -ENODATA);
+	put(dir, ZONE "1/type", "x86_pkg_temp\n");
+	put(dir, ZONE "1/temp", "61000\n");
+	assert_int_equal(cpu_heat__find(&h, &roots), 0);
+	assert_int_equal(cpu_heat__read(&h, &c), 0);
+	assert_float_equal(c, 61, 1e-9);
+	cpu_heat__free(&h);
+	put(dir, CHIP "0/name", "k10temp\n");
+	put(dir, CHIP "0/temp1_label", "Tctl\n");
+	put(dir, CHIP "0/temp1_input", "77000\n");
+	assert_int_equal(cpu_heat__find(&h, &roots), 0);
+	assert_int_equal(cpu_heat__read(&h, &c), 0);
+	assert_float_equal(c, 77, 1e-9);
+	cpu_heat__free(&h);
+	put(dir, CHIP "0/temp2_label", "Tdie\n");
+	put(dir, CHIP "0/temp2_input", "50000\n");
+	assert_int_equal(cpu_heat__find(&h, &roots), 0);
+	assert_int_equal(cpu_heat__read(&h, &c), 0);
+	assert_float_equal(c, 50, 1e-9);
+	cpu_heat__free(&h);
+}
+
+static void pressure_and_memory(void **state)
+{
+	put(dir, "proc/pressure/cpu",
+	    "some avg10=0.14 avg60=0.47 avg300=2.08 total=9445730251\n"
+	    "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n");
+	put(dir, "proc/pressure/io",
+	    "some avg10=0.00 avg60=0.00 avg300=0.00 total=100\nfull total=1\n");
+	put(dir, "proc/meminfo",
+	    "MemTotal:       24684084 kB\nMemFree:  1 kB\nMemAvailable:   24109140 kB\n");
+	open_it(&sensor_node);
+	assert_int_equal(n, 3); /* this kernel tells nothing of memory's pressure */
+	read_it(0);
+	expect("PSICpu", READING_GOOD, 0);
+	expect("MemUsedMB", READING_GOOD, (24684084 - 24109140) * 1024.0);
+	put(dir, "proc/pressure/cpu",
+	    "some avg10=0.14 avg60=0.47 avg300=2.08 total=9447230251\nfull total=9\n");
+	put(dir, "proc/pressure/io", "full total=1\n");
+	put(dir, "proc/meminfo", "MemTotal: 10 kB\nMemAvailable: 11 kB\n");
+	read_it(0);
+	expect("PSICpu", READING_GOOD, 1.5);
+	expect("PSIIO", READING_NONE, NAN);
+	expect("MemUsedMB", READING_NONE, NAN);
+	put(dir, "proc/pressure/cpu", "some total=99999999999999999999999999\n");
+	put(dir, "proc/pressure/io", "some avg10=0 total=300\n");
+	take_away("proc/meminfo");
+	read_it(0);
+	expect("PSICpu", READING_NONE, NAN);
+	expect("PSIIO", READING_GAP, 0);
+	expect("MemUsedMB", READING_NONE, NAN);
+	take_away("proc/pressure");
+	read_it(-ENODATA);
+}
+
+static void nothing_there(void **state)
+{
+	char why[256];
+
+	put(dir, CPU "cpu0/topology/physical_package_id", "0\n");
+	put(dir, "proc/pressure/cpu", "");
+	put(dir, "proc/meminfo", "garbage\n");
+	assert_int_equal(sensor_cpu.probe(&roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor_cpu.open(&s, &roots), -ENOENT);
+	assert_int_equal(sensor_node.probe(&roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor_node.open(&s, &roots), -ENOENT);
+	take_away("sys");
+	assert_int_equal(sensor_cpu.probe(&roots, why, sizeof(why)), -ENOENT);
+	sensor_cpu.close(NULL);
+	sensor_node.close(NULL);
+}
+
+/* The two sources fill the table, each column once. */
+static void every_column_of_the_table_has_its_channel(void **state)
+{
+	const struct series *table = series__find("CPU");
+	unsigned filled = 0;
+
+	assert_non_null(table);
+	make_cpus();
+	put(dir, CHIP "1/name", "coretemp\n");
+	put(dir, CHIP "1/temp1_label", "Package id 0\n");
+	put(dir, CHIP "1/temp1_input", "41000\n");
+	put(dir, "proc/pressure/cpu", "some avg10=0 total=1\n");
+	put(dir, "proc/pressure/memory", "some avg10=0 total=1\n");
+	put(dir, "proc/pressure/io", "some avg10=0 total=1\n");
+	put(dir, "proc/meminfo", "MemTotal: 10 kB\nMemAvailable: 5 kB\n");
+	for (unsigned k = 0; k < 2; k++) {
+		open_it(k ? &sensor_node : &sensor_cpu);
+		for (unsigned i = 0; i < n; i++, filled++) {
+			assert_string_equal(channel[i].series, "CPU");
+			assert_int_equal(series__how("CPU", channel[i].column), HOW_SENSOR);
+		}
+		ops->close(s);
+		s = NULL;
+	}
+	assert_int_equal(filled, table->ncols - 3);
+}
+
+/* Read by a way of our own: "some" of /proc/pressure/cpu in us. */
+static double kernels_pressure(void)
+{
+	FILE *f = fopen("/proc/pressure/cpu", "r");
+	unsigned long long total = 0;
+	float avg[3];
+
+	if (!f)
+		return NAN;
+	if (fscanf(f, "some avg10=%f avg60=%f avg300=%f total=%llu", &avg[0], &avg[1], &avg[2],
+		   &total) != 4)
+		total = 0;
+	fclose(f);
+	return total ? (double)total * 1e-6 : NAN;
+}
+
+static double kernels_memory(void)
+{
+	unsigned long long total, available;
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "MemTotal: %llu kB MemFree: %*u kB MemAvailable: %llu kB",
+				&total, &available),
+			 2);
+	fclose(f);
+	return (double)(total - available) * 1024;
+}
+
+/* What the kernel said before and after a reading bounds it. */
+static void this_machines_pressure_and_memory(void **state)
+{
+	double before[2], after[2], memory[2];
+
+	strcpy(proc, "/proc");
+	before[0] = kernels_pressure();
+	if (isnan(before[0]))
+		skip();
+	open_it(&sensor_node);
+	assert_int_equal(n, 4);
+	read_it(0);
+	after[0] = kernels_pressure();
+	for (unsigned i = 0; i < 20; i++) {
+		volatile unsigned long spin = 0;
+
+		while (spin < 5000000)
+			spin++;
+		memory[0] = kernels_memory();
+		before[1] = kernels_pressure();
+		read_it(0);
+		after[1] = kernels_pressure();
+		memory[1] = kernels_memory();
+		assert_true(value[0].value >= before[1] - after[0] - 1e-9);
+		assert_true(value[0].value <= after[1] - before[0] + 1e-9);
+		assert_float_equal(value[3].value, (memory[0] + memory[1]) / 2,
+				   fabs(memory[0] - memory[1]) + (256 << 20));
+	}
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(clocks_of_all_that_are_online),
+		TEST(throttling_counts_once_per_core_and_package),
+		TEST(a_cpu_that_goes_and_comes_back),
+		TEST(the_hottest_package),
+		TEST(heat_by_other_drivers),
+		TEST(pressure_and_memory),
+		TEST(nothing_there),
+		TEST(every_column_of_the_table_has_its_channel),
+		TEST(this_machines_pressure_and_memory),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A site's own sources: what they may declare, and what becomes of what they say. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "sensor/plugin.h"
+#include "store/series.h"
+
+/* What the made-up plug-in says; by call. */
+static struct {
+	int open, tables, read;
+	const char *const *names;
+	struct jobprof_sensor_value value[4];
+	unsigned opened, closed;
+	const char *sys;
+} says;
+
+static int fake_open(void **state, const struct jobprof_sensor_roots *roots)
+{
+	*state = &says;
+	says.sys = roots->sys;
+	says.opened += !says.open;
+	return says.open;
+}
+
+static int fake_tables(void *state, const char *const **names)
+{
+	assert_ptr_equal(state, &says);
+	*names = says.names;
+	return says.tables;
+}
+
+static int fake_read(void *state, struct jobprof_sensor_value *v)
+{
+	unsigned n = 2 * (says.tables > 1 ? (unsigned)says.tables : 1);
+
+	for (unsigned i = 0; i < n; i++) {
+		assert_true(isnan(v[i].value) && !v[i].time_ns && !v[i].quality);
+		v[i] = says.value[i];
+	}
+	return says.read;
+}
+
+static void fake_close(void *state)
+{
+	assert_ptr_equal(state, &says);
+	says.closed++;
+}
+
+static struct jobprof_sensor_column columns[2];
+static struct jobprof_sensor good;
+
+static int set_up(void **state)
+{
+	memset(&says, 0, sizeof(says));
+	columns[0] = (struct jobprof_sensor_column){"Temp", "C", "How warm.", JOBPROF_SENSOR_LEVEL};
+	columns[1] = (struct jobprof_sensor_column){"Drops", "", "Of water.", JOBPROF_SENSOR_COUNT};
+	good = (struct jobprof_sensor){
+		.abi = JOBPROF_SENSOR_ABI,
+		.size = sizeof(good),
+		.ncolumns = 2,
+		.name = "loop-1",
+		.doc = "the water that cools it",
+		.series = "Water",
+		.columns = columns,
+		.open = fake_open,
+		.read = fake_read,
+		.close = fake_close,
+	};
+	return 0;
+}
+
+static int check(const char *needle)
+{
+	char why[256] = "";
+	int err = plugin__check(&good, why, sizeof(why));
+
+	if (needle && !strstr(why, needle))
+		fail_msg("\"%s\" does not say \"%s\"", why, needle);
+	return err;
+}
+
+static char endless[1 << 16];
+
+static void what_may_be_declared(void **state)
+{
+	assert_int_equal(check(NULL), 0);
+	good.flags = JOBPROF_SENSOR_SLOW;
+	good.size += 64; /* of a later version of the same ABI */
+	columns[0].unit = "";
+	assert_int_equal(check(NULL), 0);
+}
+
+static void another_abi(void **state)
+{
+	good.abi++;
+	assert_int_equal(check("compile it with"), -EPROTONOSUPPORT);
+	good.abi--;
+	good.size = 16;
+	assert_int_equal(check("16 bytes"), -EPROTONOSUPPORT);
+}
+
+static void names_that_are_none(void **state)
+{
+	static const char *const names[] = {
+		"", "Loop", "1x", "lo op", "x\n", endless, "x/y", NULL, "abcdefghijklmnopqrstuvwx"};
+	static const char *const series[] = {"",   "1x",  "Wa/ter", "Wasser\xc3\xa4", endless,
+					     NULL, "A-B", "..",	    "W ater"};
+	static const char *const column[] = {"", "1x", "a b", "Col-umn", endless, NULL, "[x]"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		good.name = names[i];
+		assert_int_equal(check("its name"), -EINVAL);
+	}
+	good.name = "x";
+	for (size_t i = 0; i < sizeof(series) / sizeof(series[0]); i++) {
+		good.series = series[i];
+		assert_int_equal(check("its series"), -EINVAL);
+	}
+	good.series = "Water";
+	for (size_t i = 0; i < sizeof(column) / sizeof(column[0]); i++) {
+		columns[1].name = column[i];
+		assert_int_equal(check("column 1 has no name"), -EINVAL);
+	}
+	columns[1].name = "TEMP";
+	assert_int_equal(check("there twice"), -EINVAL);
+	columns[1].name = "timens";
+	assert_int_equal(check("every table has that"), -EINVAL);
+}
+
+static void what_is_missing_or_odd(void **state)
+{
+	columns[1].unit = endless;
+	assert_int_equal(check("column Drops"), -EINVAL);
+	columns[1].unit = NULL;
+	assert_int_equal(check("column Drops"), -EINVAL);
+	columns[1].unit = "\t";
+	assert_int_equal(check("column Drops"), -EINVAL);
+	columns[1].unit = "";
+	columns[1].doc = "";
+	assert_int_equal(check("column Drops"), -EINVAL);
+	columns[1].doc = "x";
+	columns[1].kind = 2;
+	assert_int_equal(check("column Drops"), -EINVAL);
+	columns[1].kind = 0;
+	good.doc = endless;
+	assert_int_equal(check("its doc"), -EINVAL);
+	good.doc = "x";
+	good.ncolumns = JOBPROF_SENSOR_COLUMNS_MAX + 1;
+	assert_int_equal(check("not 1 to 64 columns"), -EINVAL);
+	good.ncolumns = 0;
+	assert_int_equal(check("not 1 to 64 columns"), -EINVAL);
+	good.ncolumns = 2;
+	good.read = NULL;
+	assert_int_equal(check("no open, read or close"), -EINVAL);
+}
+
+/* Whatever series are built in later: their names are not to be had. */
+static void no_name_of_ours(void **state)
+{
+	for (unsigned i = 0; i < n_builtin_series; i++)
+		assert_true(plugin__is_reserved(builtin_series[i].name));
+	assert_true(plugin__is_reserved("user"));
+	assert_true(plugin__is_reserved("slurm_Energy"));
+	assert_false(plugin__is_reserved("Water"));
+	good.series = "filesystem";
+	assert_int_equal(check("which jobprof has itself"), -EINVAL);
+}
+
+static const struct sensor_ops *source;
+static struct sensor *s;
+static const struct sensor_channel *channel;
+static struct sensor_value v[4];
+static const struct sensor_roots roots = {.sys = "/made/up", .proc = "/proc", .dev = "/dev"};
+
+/* One slot for all tests: there are few. */
+static void open_source(unsigned n)
+{
+	if (!source)
+		source = plugin__source(&good);
+	assert_non_null(source);
+	assert_ptr_equal(plugins__of(source), &good);
+	assert_int_equal(source->open(&s, &roots), 0);
+	assert_int_equal(source->channels(s, &channel), n);
+	assert_string_equal(says.sys, "/made/up");
+}
+
+static void give(double temperature, double drops)
+{
+	says.value[0] = (struct jobprof_sensor_value){.value = temperature};
+	says.value[1] = (struct jobprof_sensor_value){.value = drops};
+}
+
+static void expect(unsigned i, enum sensor_quality quality, double want)
+{
+	assert_int_equal(v[i].quality, quality);
+	if (isnan(want))
+		assert_true(isnan(v[i].value));
+	else
+		assert_float_equal(v[i].value, want, 1e-9);
+}
+
+static void channels_and_values(void **state)
+{
+	uint64_t before = clock__boot_ns();
+
+	open_source(2);
+	assert_string_equal(channel[0].name, "Temp");
+	assert_string_equal(channel[0].series, "Water");
+	assert_string_equal(channel[0].column, "Temp");
+	assert_string_equal(channel[0].unit, "C");
+	assert_int_equal(channel[0].quantity, QUANTITY_LEVEL);
+	assert_int_equal(channel[1].quantity, QUANTITY_COUNT);
+	assert_int_equal(channel[1].part, PART_OTHER);
+	give(-3.5, 1e6);
+	assert_int_equal(source->read(s, v), 0);
+	expect(0, READING_GOOD, -3.5);
+	expect(1, READING_GOOD, 0);
+	assert_in_range(v[0].time_ns, before, clock__boot_ns());
+	give(4, 1e6 + 7);
+	says.value[0].quality = JOBPROF_SENSOR_REPEATED;
+	says.value[0].time_ns = before;
+	assert_int_equal(source->read(s, v), 0);
+	expect(0, READING_REPEATED, 4);
+	assert_int_equal(v[0].time_ns, before);
+	expect(1, READING_GOOD, 7);
+	source->close(s);
+	assert_int_equal(says.closed, 1);
+}
+
+static void gaps_of_counts(void **state)
+{
+	open_source(2);
+	give(1, 100);
+	assert_int_equal(source->read(s, v), 0);
+	give(1, 110);
+	assert_int_equal(source->read(s, v), 0);
+	expect(1, READING_GOOD, 10);
+	give(1, 50); /* fell */
+	assert_int_equal(source->read(s, v), 0);
+	expect(1, READING_GAP, 10);
+	give(1, NAN);
+	assert_int_equal(source->read(s, v), 0);
+	expect(1, READING_NONE, NAN);
+	give(1, 60); /* was away */
+	assert_int_equal(source->read(s, v), 0);
+	expect(1, READING_GAP, 10);
+	give(1, 61);
+	assert_int_equal(source->read(s, v), 0);
+	expect(1, READING_GOOD, 11);
+	give(1, 500);
+	says.value[1].quality = JOBPROF_SENSOR_GAP; /* by its own word */
+	assert_int_equal(source->read(s, v), 0);
+	expect(1, READING_GAP, 11);
+	give(1, 501);
+	assert_int_equal(source->read(s, v), 0);
+	expect(1, READING_GOOD, 12);
+	source->close(s);
+}
+
+static void lies(void **state)
+{
+	static const struct {
+		int says, is;
+	} errors[] = {{1, -EIO},	   {INT32_MIN, -EIO},	 {-5000, -EIO},
+		      {-EACCES, -EACCES},  {-ETIMEDOUT, -ETIME}, {-EAGAIN, -ENODATA},
+		      {-ENODATA, -ENODATA}};
+
+	open_source(2);
+	give(INFINITY, -1);
+	assert_int_equal(source->read(s, v), -ENODATA);
+	expect(0, READING_NONE, NAN);
+	expect(1, READING_NONE, NAN);
+	give(1, INFINITY);
+	says.value[0].quality = 99;
+	assert_int_equal(source->read(s, v), -ENODATA);
+	give(1, 1);
+	says.value[0].quality = JOBPROF_SENSOR_DENIED;
+	says.value[1].time_ns = UINT64_MAX;
+	assert_int_equal(source->read(s, v), 0);
+	expect(0, READING_DENIED, NAN);
+	assert_true(v[1].time_ns <= clock__boot_ns());
+	for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++) {
+		give(1, 1);
+		says.read = errors[i].says;
+		assert_int_equal(source->read(s, v), errors[i].is);
+		expect(0, errors[i].is == -EACCES ? READING_DENIED : READING_NONE, NAN);
+	}
+	source->close(s);
+}
+
+static void tables_of_a_series(void **state)
+{
+	static const char *const names[] = {"in", "out-2"};
+
+	good.tables = fake_tables;
+	says.tables = 2;
+	says.names = names;
+	open_source(4);
+	assert_string_equal(channel[3].series, "Water/out-2");
+	assert_string_equal(channel[3].name, "out-2 Drops");
+	assert_string_equal(channel[2].column, "Temp");
+	give(1, 2);
+	says.value[2] = (struct jobprof_sensor_value){.value = 3};
+	says.value[3] = (struct jobprof_sensor_value){.value = 4};
+	assert_int_equal(source->read(s, v), 0);
+	expect(2, READING_GOOD, 3);
+	source->close(s);
+}
+
+static void tables_that_are_none(void **state)
+{
+	static const char *const lists[][2] = {
+		{"a", "a"},	{"a", "../b"},
+		{"", "b"},	{"a", NULL},
+		{"a", endless}, {"a", ".."},
+		{"a b", "c"},	{"a", "b\n"},
+		{"a", "-"},	{"a", "x23456789012345678901234"},
+	};
+
+	good.tables = fake_tables;
+	if (!source)
+		source = plugin__source(&good);
+	says.tables = 2;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+		says.names = lists[i];
+		assert_int_equal(source->open(&s, &roots), -EINVAL);
+	}
+	says.names = NULL;
+	assert_int_equal(source->open(&s, &roots), -EINVAL);
+	says.tables = JOBPROF_SENSOR_TABLES_MAX + 1;
+	assert_int_equal(source->open(&s, &roots), -E2BIG);
+	says.tables = 0;
+	assert_int_equal(source->open(&s, &roots), -ENOENT);
+	says.tables = -EIO;
+	assert_int_equal(source->open(&s, &roots), -EIO);
+	assert_int_equal(says.opened, says.closed);
+	says.open = 7;
+	assert_int_equal(source->open(&s, &roots), -EIO);
+	assert_int_equal(says.opened, says.closed);
+}
+
+/* Without a probe of its own it is opened to find out. */
+static void probing(void **state)
+{
+	char why[64];
+
+	if (!source)
+		source = plugin__source(&good);
+	assert_int_equal(source->probe(&roots, why, sizeof(why)), 0);
+	assert_string_equal(why, "the water that cools it");
+	assert_int_equal(says.closed, 1);
+	says.open = -ENOENT;
+	assert_int_equal(source->probe(&roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(says.closed, 1);
+}
+
+/* The last one: they stay. */
+static void there_are_so_many(void **state)
+{
+	const struct sensor_ops *other = NULL;
+	unsigned n = 0;
+
+	while ((other = plugin__source(&good)))
+		n++;
+	assert_in_range(n, PLUGINS_MAX - 1, PLUGINS_MAX);
+	assert_null(plugins__of(sensor_sources[0]));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(what_may_be_declared, set_up),
+		cmocka_unit_test_setup(another_abi, set_up),
+		cmocka_unit_test_setup(names_that_are_none, set_up),
+		cmocka_unit_test_setup(what_is_missing_or_odd, set_up),
+		cmocka_unit_test_setup(no_name_of_ours, set_up),
+		cmocka_unit_test_setup(channels_and_values, set_up),
+		cmocka_unit_test_setup(gaps_of_counts, set_up),
+		cmocka_unit_test_setup(lies, set_up),
+		cmocka_unit_test_setup(tables_of_a_series, set_up),
+		cmocka_unit_test_setup(tables_that_are_none, set_up),
+		cmocka_unit_test_setup(probing, set_up),
+		cmocka_unit_test_setup(there_are_so_many, set_up),
+	};
+
+	memset(endless, 'x', sizeof(endless) - 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,19 @@
+# A site's own sensors: where they are looked for, their header, and an example of one.
+SENSORDIR ?= $(PREFIX)/lib/jobprof/sensors
+CPPFLAGS += -DJOBPROF_SENSORDIR='"$(SENSORDIR)"'
+EXAMPLES := $(patsubst user/sensor/example/%.c,$(B)/sensors/%.so,$(wildcard user/sensor/example/*.c))
+
+.PHONY: install-sensors
+all: $(EXAMPLES)
+
+# As a site does it: with the one header and no flag of ours.
+$(B)/sensors/%.so: user/sensor/example/%.c user/sensor/jobprof-sensor.h
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CFLAGS) -Iuser/sensor -fPIC -shared -o $@ $<
+
+install: install-sensors
+install-sensors:
+	install -d $(DESTDIR)$(SENSORDIR) $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/doc/jobprof/examples
+	install -m 644 user/sensor/jobprof-sensor.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 $(wildcard user/sensor/example/*.c) $(DESTDIR)$(PREFIX)/share/doc/jobprof/examples
