@@ -37,18 +37,19 @@ static const struct line_column columns[] = {
 
 static bool is_counted(const char *dir, const char *name)
 {
-	bool drive = str__starts(name, "sr") || str__starts(name, "fd"); /* of removable media */
+	bool removable = str__starts(name, "sr") || str__starts(name, "fd");
 
-	return !drive && lines__has(dir, name, "device");
+	return !removable && lines__has(dir, name, "device");
 }
 
 /* "   8       0 sda 123 4 ..." */
 static const char *split(const char *line, size_t len, const char **name, size_t *name_len)
 {
-	uint64_t number;
+	uint64_t number; /* major, minor */
 
-	if (!text__u64(&line, &number) || !text__u64(&line, &number))
-		return NULL;
+	for (unsigned i = 0; i < 2; i++)
+		if (!text__u64(&line, &number))
+			return NULL;
 	*name = line + strspn(line, " ");
 	*name_len = strcspn(*name, " \n");
 	return *name + *name_len;

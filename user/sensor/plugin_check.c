@@ -15,9 +15,9 @@
 
 /* Tables and groups of a node in a file; what begins with "Slurm_" is its gatherers'. */
 static const char *const reserved[] = {
-	"Tasks",      "Step",  "RunLatency", "BlkLatency", "Energy", "Network",
-	"Filesystem", "GPU",   "CPU",	     "Port",	   "NetDev", "Mount",
-	"Totals",     "Marks", "User",	     "Events",	   "Steps",
+	"Tasks",      "Step",	"RunLatency", "BlkLatency", "Energy", "Network",
+	"Filesystem", "GPU",	"CPU",	      "Port",	    "NetDev", "Mount",
+	"Disk",	      "Totals", "Marks",      "User",	    "Events", "Steps",
 };
 
 static const char *const times[] = {"ElapsedTime", "EpochTime", "TimeNS"};
