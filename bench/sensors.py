@@ -64,7 +64,7 @@ def late(label, opts, **settings):
     d = steps.Daemon(0.1, "task,node", **settings)
     step = None
     try:
-        step = steps.Step(1, ["sleep", 600])
+        step = steps.Step(1, ["-p", 50, 600])
         steps.wait_until(lambda: len(d.rows().of("Step")) >= 3, 20, "the first rows; jobprofd "
                          "said: " + d.said())
         time.sleep(1 if opts.quick else 8)
