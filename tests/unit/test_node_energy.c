@@ -8,8 +8,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 #include "fuse/cpu_busy.h"
 #include "fuse/meter.h"
@@ -400,6 +403,107 @@ static void sources_are_meant_by_words(void **state)
 	assert_false(board__means("", "rapl"));
 }
 
+/* A source of as many parts as there are when it is opened; with none it is not there. */
+static atomic_uint parts;
+
+struct growing {
+	unsigned n;
+	struct sensor_channel channel[4];
+};
+
+static int growing_probe(const struct sensor_roots *roots, char *why, size_t len)
+{
+	(void)roots;
+	snprintf(why, len, "made up");
+	return parts ? 0 : -ENOENT;
+}
+
+static int growing_open(struct sensor **made, const struct sensor_roots *roots)
+{
+	struct growing *g = calloc(1, sizeof(*g));
+
+	(void)roots;
+	g->n = parts;
+	for (unsigned i = 0; i < g->n; i++) {
+		g->channel[i] = (struct sensor_channel){.quantity = QUANTITY_COUNT, .cpu = -1};
+		snprintf(g->channel[i].name, sizeof(g->channel[i].name), "part %u", i);
+	}
+	*made = (struct sensor *)g;
+	return 0;
+}
+
+static unsigned growing_channels(const struct sensor *s, const struct sensor_channel **all)
+{
+	*all = ((const struct growing *)s)->channel;
+	return ((const struct growing *)s)->n;
+}
+
+static int growing_read(struct sensor *s, struct sensor_value *v)
+{
+	for (unsigned i = 0; i < ((const struct growing *)s)->n; i++)
+		v[i] = (struct sensor_value){10 * (i + 1), clock__boot_ns(), READING_GOOD};
+	return 0;
+}
+
+static void growing_close(struct sensor *s)
+{
+	free(s);
+}
+
+static const struct sensor_ops growing = {.name = "growing",
+					  .slow = true,
+					  .grows = true,
+					  .probe = growing_probe,
+					  .open = growing_open,
+					  .channels = growing_channels,
+					  .read = growing_read,
+					  .close = growing_close};
+
+static void wait_for(struct board *b, unsigned n, const struct board_channel **c)
+{
+	for (unsigned tries = 0; board__channels(b, c) != n; tries++) {
+		assert_true(tries < 5000);
+		usleep(2000);
+		board__read(b);
+	}
+}
+
+/* A channel that is known stays what it is. */
+static void parts_that_come_later_are_seen(void **state)
+{
+	static const struct sensor_ops *const one[] = {&growing};
+	struct board_opts opts = {.roots = m.roots, .slow_period_ns = 1000000, .look_ns = 1000000};
+	const struct board_channel *c;
+	const struct sensor_channel *first;
+	struct board *b;
+
+	(void)state;
+	parts = 0;
+	assert_int_equal(board__open(&b, one, 1, &opts), 0);
+	board__read(b);
+	assert_int_equal(board__channels(b, &c), 0);
+	parts = 1;
+	wait_for(b, 1, &c);
+	first = c[0].channel;
+	parts = 3;
+	wait_for(b, 3, &c);
+	for (unsigned tries = 0; isnan(c[2].value) && tries < 5000; tries++) {
+		usleep(2000);
+		board__read(b);
+		board__channels(b, &c);
+	}
+	assert_ptr_equal(c[0].channel, first);
+	assert_string_equal(c[2].channel->name, "part 2");
+	near(c[0].value, 10);
+	near(c[2].value, 30);
+	for (unsigned i = 0; i < 20; i++) { /* there is no more */
+		usleep(2000);
+		board__read(b);
+	}
+	assert_int_equal(board__channels(b, &c), 3);
+	board__close(b);
+}
+
 static void busy_is_what_is_not_idle(void **state)
 {
 	struct cpu_busy *b;
@@ -442,6 +546,7 @@ int main(void)
 		TEST(slow_counters_stay_true),
 		TEST(power_is_taken_to_last),
 		TEST(sources_are_meant_by_words),
+		TEST(parts_that_come_later_are_seen),
 		TEST(busy_is_what_is_not_idle),
 	};
 

@@ -25,6 +25,7 @@ struct board_opts {
 	struct sensor_roots roots; /* copied */
 	const char *only;	   /* names of sources, "all", "all,-ipmi"; NULL: all */
 	uint64_t slow_period_ns;   /* of slow sources; 0: 1 s */
+	uint64_t look_ns;	   /* how often those that grow are opened again; 0: 60 s */
 };
 
 /* Opens what is there of sources[n]; what is there and cannot be opened is logged. 0 or -ENOMEM. */

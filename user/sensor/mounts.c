@@ -139,6 +139,7 @@ static int mounts_read(struct sensor *s, struct sensor_value *values)
 const struct sensor_ops sensor_mounts = {
 	.name = "mounts",
 	.doc = "what Lustre and NFS were asked, by mount",
+	.grows = true,
 	.slow = true, /* the kernel sums over all CPUs for each of some hundred numbers */
 	.probe = mounts_probe,
 	.open = mounts_open,

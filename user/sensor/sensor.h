@@ -96,6 +96,8 @@ struct sensor_ops {
 	const char *name; /* "rapl", "ipmi" */
 	const char *doc;  /* one line */
 	bool slow;	  /* reading may take longer than 100 us, or hang */
+	bool grows;	  /* of slow ones: parts come while the node runs (mounts), so that it is
+			   * opened again now and then to look for more */
 	/*
 	 * Whether there is anything to open. 0; -ENOENT: not on this node (no error, not listed);
 	 * -EACCES: it is there and may not be read; other -errno: it is there and does not work.
