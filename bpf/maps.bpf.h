@@ -196,6 +196,13 @@ struct jp_map_pmu_fds {
 	__type(key, u32);
 	__type(value, u32);
 };
+struct jp_map_asked {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_asked);
+};
 
 JP_MAP struct jp_map_control jp_control SEC(".maps");
 JP_MAP struct jp_map_tasks jp_tasks SEC(".maps");
@@ -219,6 +226,7 @@ JP_MAP struct jp_map_files jp_files SEC(".maps");
 JP_MAP struct jp_map_pmu jp_pmu SEC(".maps");
 JP_MAP struct jp_map_pmu_cpu jp_pmu_cpu SEC(".maps");
 JP_MAP struct jp_map_pmu_fds jp_pmu_fds SEC(".maps");
+JP_MAP struct jp_map_asked jp_asked SEC(".maps");
 
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE
