@@ -65,7 +65,13 @@ enum jp_kind {
 };
 
 /* Where a slot's global task id comes from, best last. */
-enum jp_gtid_source { JP_GTID_UNKNOWN = 0, JP_GTID_PATH, JP_GTID_ENVIRON, JP_GTID_EXEC, JP_GTID_TOLD };
+enum jp_gtid_source {
+	JP_GTID_UNKNOWN = 0,
+	JP_GTID_PATH,
+	JP_GTID_ENVIRON,
+	JP_GTID_EXEC,
+	JP_GTID_TOLD
+};
 
 /* One component of a cgroup layout: prefix*suffix, or with JP_NODE_EXACT the whole name. */
 struct jp_node {

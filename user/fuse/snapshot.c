@@ -11,7 +11,7 @@
 
 #define PASSES	   3
 #define TORN_NS	   4000000ull /* a slice longer than a tick moved between map and iterator */
-#define FLUSH_PART 100 /* of the interval: what counters may lag behind */
+#define FLUSH_PART 100	      /* of the interval: what counters may lag behind */
 
 /* Peaks of living processes at the last snapshot: open addressing by mm. */
 struct peak {

@@ -131,6 +131,7 @@ struct kern {
 	struct pmu pmu;
 	unsigned nslots, ncpus;
 	bool *released;	    /* by slot: the daemon is done with it */
+	unsigned nreleased; /* of them */
 	uint64_t *quiet_ns; /* by slot: since when nothing holds it */
 	uint32_t *used;	    /* slots that are not free, as of used_at */
 	unsigned nused;

@@ -97,7 +97,11 @@ static int pass(struct kern *k, struct kern_tasks *t)
 	return err;
 }
 
-/* Those of the records; a task that was being moved has two, one of them without a number. */
+/*
+ * Those of the records; a task that was being moved has two, one of them without a number. The
+ * collector itself is not asked for: it has switched since its last turn, and needs no more of
+ * itself than what is retired there.
+ */
 static int note_known(struct kern_tasks *t)
 {
 	struct jp_known_task *p = t->known;
@@ -112,7 +116,7 @@ static int note_known(struct kern_tasks *t)
 	}
 	t->nknown = 0;
 	for (i = 0; i < t->n; i++)
-		if (t->rec[i].pid)
+		if (t->rec[i].pid && t->rec[i].slot != JP_SLOT_SELF)
 			p[t->nknown++] = (struct jp_known_task){.pid = t->rec[i].pid,
 								.start_ns = t->rec[i].start_ns};
 	return 0;
