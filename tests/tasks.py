@@ -91,11 +91,18 @@ def crowd():
         with open(procs) as f:
             return f.read().split()
     wait_until(lambda: os.path.exists(procs) and len(pids()) == CROWD + 1, 60, "the crowd")
-    # the last of them may be between fork and exec
-    wait_until(lambda: all(open("/proc/%s/comm" % p).read() == "sleep\n" for p in pids()[1:]), 20,
-               "the crowd to sleep")
+
+    def sizes():
+        return [kernel_account(int(p))["VmSize"] for p in pids()]
+
+    def at_rest():
+        """All have loaded their program and its libraries."""
+        before = sizes()
+        time.sleep(0.5)
+        return len(set(before)) <= 2 and sizes() == before  # the shell's and theirs
+    wait_until(at_rest, 60, "the crowd to sleep")
     q = Quiet("a crowd")
-    size = sum(kernel_account(int(p))["VmSize"] for p in pids())
+    size = sum(sizes())
     for p in pids():
         os.kill(int(p), signal.SIGKILL)
     s.end()
