@@ -37,7 +37,6 @@ struct kern_opts {
 	const struct jp_node *nodes; /* JP_NODES of them */
 	bool raw_tp;		     /* use the fallback for typed tracepoints */
 	bool block_issue;	     /* use the fallback for block_io_start */
-	bool task_pass;		     /* use the fallback for asking for single tasks */
 	bool net_skb;		     /* use the last resort for the socket tracepoints */
 	unsigned ring_bytes;	     /* 0: 256 KiB */
 	unsigned families;	     /* what to load; what this kernel cannot serve is left out */
