@@ -91,13 +91,13 @@ static bool any_slot(const struct daemon *d)
 	return false;
 }
 
-/* Everything the kernel has told since the last turn. */
-static void take_events(struct daemon *d, uint64_t now, bool any)
+/* Everything the kernel has told since the last turn. Looked for in every turn: a reader that has
+ * just caught up may miss being woken. */
+static void take_events(struct daemon *d, uint64_t now)
 {
 	uint64_t lost;
 
-	if (any)
-		kern__events(d->env.k, on_event, d);
+	kern__events(d->env.k, on_event, d);
 	lost = kern__control(d->env.k)->stats.rb_lost;
 	if ((d->wake || d->sync) && d->opts.families && !kern__attached(d->env.k)) {
 		d->idle_since_ns = 0;
@@ -288,7 +288,7 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 		else if (d->control && ev[i].data.fd == control__fd(d->control))
 			control__turn(d->control, now);
 	}
-	take_events(d, now, got != 0);
+	take_events(d, now);
 	if (d->guests)
 		daemon_flush_guests(d);
 	d->guests = false;
