@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Pulled by user space: what the living tasks of tracked slots have used since they came there.
- * Nothing is written: retired totals (bpf/life.bpf.c) plus these records is the whole, and several
- * readers may pull at once.
+ * Nothing of theirs is written: retired totals (bpf/life.bpf.c) plus these records is the whole.
+ * A pass over the tasks of the node finds them all, for any number of readers at once; the one that
+ * owns the maps may ask for those it knows, by number.
  */
 #include "bpf/rss.bpf.h"
 #include "bpf/task.bpf.h"
@@ -86,6 +87,31 @@ static __always_inline u64 left_behind(const struct jp_task *t)
 	return t->move_runtime_ns - t->runtime_ns;
 }
 
+static __always_inline void fill_left(struct jp_task *t, u64 ran, struct jp_task_rec *rec)
+{
+	rec->slot = JP_SLOT_NONE;
+	rec->sched_slot = t->slot;
+	rec->runtime_ns = ran;
+}
+
+static __always_inline void fill(struct task_struct *p, struct jp_task *t, struct jp_task_rec *rec)
+{
+	rec->slot = t->next_slot;
+	rec->pid = p->pid;
+	rec->tgid = p->tgid;
+	rec->start_ns = p->start_boottime;
+	fill_sched(p, t, rec);
+	if (rec->slot != JP_SLOT_NONE && !(t->flags & JP_TASK_EXITED)) {
+		fill_acct(p, t, rec);
+		fill_memory(p, rec);
+	}
+}
+
+static __always_inline bool counts_somewhere(const struct jp_task *t)
+{
+	return t->next_slot != JP_SLOT_NONE || t->slot != JP_SLOT_NONE;
+}
+
 SEC("?iter/task")
 int jp_iter(struct bpf_iter__task *ctx)
 {
@@ -93,31 +119,91 @@ int jp_iter(struct bpf_iter__task *ctx)
 	struct task_struct *p = ctx->task;
 	struct jp_task_rec rec = {};
 	struct jp_task *t;
+	u64 left;
 
 	if (!p)
 		return 0;
 	t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
-	if (!t || (t->next_slot == JP_SLOT_NONE && t->slot == JP_SLOT_NONE))
+	if (!t || !counts_somewhere(t))
 		return 0;
-	rec.runtime_ns = left_behind(t);
-	if (rec.runtime_ns) {
-		rec.slot = JP_SLOT_NONE;
-		rec.sched_slot = t->slot;
+	left = left_behind(t);
+	if (left) {
+		fill_left(t, left, &rec);
 		if (bpf_seq_write(seq, &rec, sizeof(rec)))
 			JP_COUNT(iter_fail);
 		rec.runtime_ns = 0;
 	}
-	rec.slot = t->next_slot;
-	rec.pid = p->pid;
-	rec.tgid = p->tgid;
-	rec.start_ns = p->start_boottime;
-	fill_sched(p, t, &rec);
-	if (rec.slot != JP_SLOT_NONE && !(t->flags & JP_TASK_EXITED)) {
-		fill_acct(p, t, &rec);
-		fill_memory(p, &rec);
-	}
+	fill(p, t, &rec);
 	if (bpf_seq_write(seq, &rec, sizeof(rec)))
 		JP_COUNT(iter_fail);
+	return 0;
+}
+
+/* From 6.2, and for programs that are called from 6.10; user space has tried them. */
+extern struct task_struct *bpf_task_from_pid(s32 pid) __ksym __weak;
+extern void bpf_task_release(struct task_struct *p) __ksym __weak;
+
+static __always_inline struct jp_asked *asked(void)
+{
+	u32 zero = 0;
+
+	return bpf_map_lookup_elem(&jp_asked, &zero);
+}
+
+static __always_inline struct jp_task_rec *next_rec(struct jp_asked *a)
+{
+	u32 i = a->nrecs;
+
+	if (i >= 2 * JP_ASK_MAX)
+		return NULL;
+	a->nrecs = i + 1;
+	__builtin_memset(&a->rec[i], 0, sizeof(a->rec[i]));
+	return &a->rec[i];
+}
+
+static __always_inline void answer(struct jp_asked *a, struct task_struct *p)
+{
+	struct jp_task *t = carried(p);
+	struct jp_task_rec *rec;
+	u64 left;
+
+	if (!t || !counts_somewhere(t))
+		return;
+	left = left_behind(t);
+	rec = left ? next_rec(a) : NULL;
+	if (rec)
+		fill_left(t, left, rec);
+	rec = next_rec(a);
+	if (rec)
+		fill(p, t, rec);
+}
+
+static long ask_one(u32 i, void *ctx)
+{
+	struct jp_asked *a = asked();
+	struct task_struct *p;
+
+	if (!a || i >= JP_ASK_MAX)
+		return 1;
+	p = bpf_task_from_pid(a->task[i].pid);
+	if (!p)
+		return 0;
+	/* a number may have been given again */
+	if (p->start_boottime == a->task[i].start_ns)
+		answer(a, p);
+	bpf_task_release(p);
+	return 0;
+}
+
+SEC("?syscall")
+int jp_ask(void *ctx)
+{
+	struct jp_asked *a = asked();
+
+	if (!a)
+		return 0;
+	a->nrecs = 0;
+	bpf_loop(a->ntasks, ask_one, NULL, 0);
 	return 0;
 }
 

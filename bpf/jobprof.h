@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 6
+#define JP_ABI_VERSION	 7
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_NODES	 64 /* components of all cgroup layouts together */
@@ -72,7 +72,13 @@ enum jp_kind {
 };
 
 /* Where a slot's global task id comes from, best last. */
-enum jp_gtid_source { JP_GTID_UNKNOWN = 0, JP_GTID_PATH, JP_GTID_ENVIRON, JP_GTID_EXEC, JP_GTID_TOLD };
+enum jp_gtid_source {
+	JP_GTID_UNKNOWN = 0,
+	JP_GTID_PATH,
+	JP_GTID_ENVIRON,
+	JP_GTID_EXEC,
+	JP_GTID_TOLD
+};
 
 /* One component of a cgroup layout: prefix*suffix, or with JP_NODE_EXACT the whole name. */
 struct jp_node {
@@ -341,7 +347,7 @@ struct jp_pcpu_rec {
 	__u64 addr;
 };
 
-/* One record of the task iterator. Counts are since the task came to its slot. */
+/* What a living task has used. Counts are since the task came to its slot. */
 struct jp_task_rec {
 	__u32 slot;	  /* memory, faults, I/O, tick time */
 	__u32 sched_slot; /* open run time and delay */
@@ -373,6 +379,23 @@ struct jp_task_rec {
 	__u64 hiwater_rss;
 };
 
+/* A task that user space knows: its number, and when it began, for numbers are given again. */
+struct jp_known_task {
+	__u32 pid;
+	__u32 pad;
+	__u64 start_ns;
+};
+
+/* One element: tasks asked for by the process that owns the maps, and what was answered; a task
+ * that is being moved has two records, one that has gone none. */
+#define JP_ASK_MAX 128
+struct jp_asked {
+	__u32 ntasks;
+	__u32 nrecs;
+	struct jp_known_task task[JP_ASK_MAX];
+	struct jp_task_rec rec[2 * JP_ASK_MAX];
+};
+
 _Static_assert(sizeof(struct jp_node) == 64, "jp_node");
 _Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
 _Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
@@ -392,5 +415,7 @@ _Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
 _Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 208, "jp_task_rec");
+_Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");
+_Static_assert(sizeof(struct jp_asked) == 8 + JP_ASK_MAX * (16 + 2 * 208), "jp_asked");
 
 #endif

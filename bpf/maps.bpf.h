@@ -196,6 +196,13 @@ struct jp_map_pmu_fds {
 	__type(key, u32);
 	__type(value, u32);
 };
+struct jp_map_asked {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_asked);
+};
 
 JP_MAP struct jp_map_control jp_control SEC(".maps");
 JP_MAP struct jp_map_tasks jp_tasks SEC(".maps");
@@ -219,6 +226,7 @@ JP_MAP struct jp_map_files jp_files SEC(".maps");
 JP_MAP struct jp_map_pmu jp_pmu SEC(".maps");
 JP_MAP struct jp_map_pmu_cpu jp_pmu_cpu SEC(".maps");
 JP_MAP struct jp_map_pmu_fds jp_pmu_fds SEC(".maps");
+JP_MAP struct jp_map_asked jp_asked SEC(".maps");
 
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE
@@ -229,7 +237,7 @@ const volatile __u32 jp_blk_sets = 1;	  /* elements of jp_owners */
 const volatile bool jp_rq_second = false; /* tracepoints of requests begin with the queue (5.10) */
 const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0: none */
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
-const volatile bool jp_pmu_idle = false; /* an event counts while a CPU idles */
+const volatile bool jp_pmu_idle = false;  /* an event counts while a CPU idles */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
 const volatile char jp_stepd_comm[16] = "slurmstepd";

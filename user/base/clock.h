@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-#define NSEC_PER_SEC 1000000000ull
+#define NSEC_PER_SEC  1000000000ull
+#define NSEC_PER_MSEC 1000000ull
 
 uint64_t clock__boot_ns(void); /* since boot, suspend included: what BPF calls boot_ns */
 uint64_t clock__real_ns(void); /* unix time: may step */

@@ -32,11 +32,11 @@ struct daemon {
 	struct control *control;     /* NULL: no socket */
 	struct automerge *automerge; /* NULL: users merge */
 	struct orphan *orphans;
-	int epfd, timerfd, sigfd, clockfd, lockfd;
+	int epfd, sigfd, clockfd, lockfd;
 	bool guests; /* rows of others are there */
 	bool stop, finishing, handover, sync, sweep, wake, task_ended;
 	int stop_signal;
-	uint64_t rb_lost_seen, exhausted_seen;
+	uint64_t rb_lost_seen, exhausted_seen, slots_seen;
 	uint64_t next_exhausted_ns;
 	uint64_t least_ns; /* shortest interval of the active steps */
 	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
@@ -57,6 +57,8 @@ void daemon_flush_guests(struct daemon *d);
 void daemon_recover(struct daemon *d);
 /* steps.c: brings steps in line with the slots, and every step forward as far as it can go. */
 void daemon_sync_steps(struct daemon *d);
+/* Nothing has begun since, or was left to be found out. */
+bool daemon_in_sync(const struct daemon *d);
 void daemon_advance(struct daemon *d, uint64_t now);
 void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now);
 void daemon_sample(struct daemon *d, uint64_t now);

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -90,7 +91,8 @@ static bool any_slot(const struct daemon *d)
 	return false;
 }
 
-/* Everything the kernel has told since the last turn. */
+/* Everything the kernel has told since the last turn. Looked for in every turn: a reader that has
+ * just caught up may miss being woken. */
 static void take_events(struct daemon *d, uint64_t now)
 {
 	uint64_t lost;
@@ -110,7 +112,7 @@ static void take_events(struct daemon *d, uint64_t now)
 	}
 	if (d->sweep && kern__attached(d->env.k) && kern__sweep(d->env.k))
 		log_error("%s", kern__error());
-	if (d->sync || d->steps)
+	if (d->sync || !daemon_in_sync(d))
 		daemon_sync_steps(d);
 	for (struct step *s = d->task_ended ? d->steps : NULL; s; s = s->next)
 		step__remember_cgroup(s, &d->env);
@@ -214,16 +216,26 @@ static uint64_t soonest(const struct daemon *d, uint64_t now)
 	return t;
 }
 
-static void arm(struct daemon *d, uint64_t now)
+/*
+ * As long as the soonest instant is away, and not longer than timeout_ms, -1: whatever there is.
+ * By the wait's own clock, in ns from 5.11 on: a timer beside it would have to be set and read each
+ * time. It stands still while the machine sleeps, which is a sample late by the rest of its wait.
+ */
+static int wait_for(struct daemon *d, struct epoll_event *ev, int max, uint64_t now, int timeout_ms)
 {
-	uint64_t t = soonest(d, now);
-	struct itimerspec its = {};
+	uint64_t until = soonest(d, now), wait = until > now ? until - now : 0;
+	bool forever = until == UINT64_MAX && timeout_ms < 0;
+	struct timespec ts;
+	int got;
 
-	if (t != UINT64_MAX) {
-		its.it_value.tv_sec = t / NSEC_PER_SEC;
-		its.it_value.tv_nsec = t % NSEC_PER_SEC;
-	}
-	timerfd_settime(d->timerfd, TFD_TIMER_ABSTIME, &its, NULL);
+	if (timeout_ms >= 0 && wait > timeout_ms * NSEC_PER_MSEC)
+		wait = timeout_ms * NSEC_PER_MSEC;
+	ts = (struct timespec){.tv_sec = wait / NSEC_PER_SEC, .tv_nsec = wait % NSEC_PER_SEC};
+	got = syscall(SYS_epoll_pwait2, d->epfd, ev, max, forever ? NULL : &ts, NULL, 0);
+	if (got < 0 && (errno == ENOSYS || errno == EPERM))
+		got = epoll_wait(d->epfd, ev, max,
+				 forever ? -1 : (int)((wait + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));
+	return got;
 }
 
 static uint64_t least_interval(const struct daemon *d)
@@ -261,19 +273,16 @@ static void idle(struct daemon *d, uint64_t now)
 int daemon_turn(struct daemon *d, int timeout_ms)
 {
 	struct epoll_event ev[8];
-	uint64_t now = clock__boot_ns(), n;
+	uint64_t now = clock__boot_ns();
 	int i, got;
 
 	if (least_interval(d) != d->least_ns)
 		schedule_sample(d, now);
-	arm(d, now);
-	got = epoll_wait(d->epfd, ev, 8, timeout_ms);
+	got = wait_for(d, ev, 8, now, timeout_ms);
 	if (got < 0 && errno != EINTR)
 		return -errno;
 	now = clock__boot_ns();
 	for (i = 0; i < got; i++) {
-		if (ev[i].data.fd == d->timerfd && read(d->timerfd, &n, sizeof(n)) < 0)
-			continue;
 		if (ev[i].data.fd == d->sigfd)
 			take_signals(d, now);
 		else if (ev[i].data.fd == d->clockfd)

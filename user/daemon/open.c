@@ -60,14 +60,11 @@ static int open_fds(struct daemon *d)
 	sigprocmask(SIG_BLOCK, &set, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	d->epfd = epoll_create1(EPOLL_CLOEXEC);
-	d->timerfd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	d->clockfd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 	d->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	kern__events(d->env.k, NULL, NULL);
 	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
 	err = d->epfd < 0 ? -errno : 0;
-	if (!err)
-		err = watch(d, d->timerfd);
 	if (!err)
 		err = watch(d, d->clockfd);
 	if (!err)
@@ -261,7 +258,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	if (!d)
 		return -ENOMEM;
 	d->opts = *opts;
-	d->epfd = d->timerfd = d->clockfd = d->sigfd = d->lockfd = -1;
+	d->epfd = d->clockfd = d->sigfd = d->lockfd = -1;
 	fill_env(d);
 	err = find_events(d);
 	if (!err)
@@ -336,7 +333,6 @@ void daemon__free(struct daemon *d)
 	for (i = 0; i < CONFIG_PATTERNS; i++)
 		free(d->pattern_texts[i]);
 	close_fd(d->epfd);
-	close_fd(d->timerfd);
 	close_fd(d->clockfd);
 	close_fd(d->sigfd);
 	close_fd(d->lockfd);

@@ -270,16 +270,22 @@ static bool is_due(const struct step *s, const struct step_env *env, int kind)
 /* Tables that get a row of this very snapshot see it there. */
 void step__watch_peak(struct step *s, const struct step_env *env)
 {
+	bool between[SERIES_KINDS], any = false;
 	struct reading now;
 	uint64_t began;
 	unsigned i;
 
+	for (i = 0; i < SERIES_KINDS; i++) {
+		between[i] = !kinds[i].is_hist && !is_due(s, env, i);
+		any |= between[i];
+	}
+	if (!any)
+		return;
 	step_collect(s, env);
 	for (i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
-		if (kinds[t->kind].is_hist || is_due(s, env, t->kind) ||
-		    !add_up(s, env, t->kind, t->gtid, &now, &began))
+		if (!between[t->kind] || !add_up(s, env, t->kind, t->gtid, &now, &began))
 			continue;
 		t->peak = rows__peak(t->peak, t->peak_seen, &now.totals);
 		t->peak_seen = now.totals.v[T_EXIT_MAXRSS];

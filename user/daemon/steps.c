@@ -74,6 +74,7 @@ void daemon_sync_steps(struct daemon *d)
 	unsigned n, i;
 	struct step *s;
 
+	d->slots_seen = kern__slots_changed(d->env.k);
 	/* what begins while we leave is for the next jobprofd */
 	used = kern__used(d->env.k, &n);
 	for (i = 0; !d->finishing && i < n; i++) {
@@ -91,6 +92,19 @@ void daemon_sync_steps(struct daemon *d)
 		step__notice(s, &d->env);
 	}
 	say_exhausted(d);
+}
+
+bool daemon_in_sync(const struct daemon *d)
+{
+	const struct step *s;
+
+	if (d->requests || d->slots_seen != kern__slots_changed(d->env.k) ||
+	    d->exhausted_seen != kern__control(d->env.k)->stats.slots_exhausted)
+		return false;
+	for (s = d->steps; s; s = s->next)
+		if (s->state == STEP_NEW || (s->state == STEP_ACTIVE && !s->labelled))
+			return false;
+	return true;
 }
 
 static bool cgroup_gone(const struct daemon *d, const struct step *s)

@@ -12,8 +12,7 @@
 
 #define PASSES	   3
 #define TORN_NS	   4000000ull /* a slice longer than a tick moved between map and iterator */
-#define READ_SIZE  65536
-#define FLUSH_PART 100 /* of the interval: what counters may lag behind */
+#define FLUSH_PART 100	      /* of the interval: what counters may lag behind */
 
 /* Peaks of living processes at the last snapshot: open addressing by mm. */
 struct peak {
@@ -37,8 +36,7 @@ struct snapshot {
 	uint32_t *gen;		   /* of prev */
 	uint64_t *cpu_runtime;	   /* [cpu][slot] at the last snapshot, for the frequency */
 	uint64_t *runtime, *exits; /* by slot, before a pass */
-	struct jp_task_rec *recs;
-	size_t nrecs, max_recs;
+	struct kern_tasks tasks;
 	struct peaks old, cur;
 	const struct gpu_use *gpu; /* NULL: nobody says who uses them */
 	unsigned ngpu;
@@ -78,7 +76,7 @@ void snapshot__free(struct snapshot *s)
 	free(s->runtime);
 	free(s->exits);
 	free(s->cpu_runtime);
-	free(s->recs);
+	kern__tasks_free(&s->tasks);
 	free(s->old.p);
 	free(s->cur.p);
 	free(s);
@@ -180,46 +178,6 @@ static void read_maps(struct snapshot *s)
 	used = kern__used(s->k, &n);
 	for (i = 0; i < n; i++)
 		read_slot(s, used[i]);
-}
-
-static int grow_recs(struct snapshot *s)
-{
-	size_t max = s->max_recs ? s->max_recs * 2 : 1024;
-	struct jp_task_rec *p = realloc(s->recs, max * sizeof(*p));
-
-	if (!p)
-		return -ENOMEM;
-	s->recs = p;
-	s->max_recs = max;
-	return 0;
-}
-
-/* One pass of the task iterator into s->recs. */
-static int read_tasks(struct snapshot *s)
-{
-	int fd = kern__iter(s->k), err = 0;
-
-	s->nrecs = 0;
-	if (fd < 0)
-		return fd;
-	for (;;) {
-		size_t want;
-		ssize_t n;
-
-		if (s->max_recs - s->nrecs < READ_SIZE / sizeof(*s->recs) && (err = grow_recs(s)))
-			break;
-		want = (s->max_recs - s->nrecs) * sizeof(*s->recs);
-		n = read(fd, &s->recs[s->nrecs], want);
-		if (n < 0 && (errno == EINTR || errno == EAGAIN))
-			continue;
-		if (n < 0)
-			err = -errno;
-		if (n <= 0)
-			break;
-		s->nrecs += n / sizeof(*s->recs);
-	}
-	close(fd);
-	return err;
 }
 
 static bool is_torn(const struct snapshot *s)
@@ -343,9 +301,9 @@ static void add_task(struct snapshot *s, const struct jp_task_rec *r)
 
 uint32_t snapshot__gpu_slot(const struct snapshot *s, unsigned i)
 {
-	for (size_t k = 0; k < s->nrecs; k++)
-		if (s->recs[k].tgid == s->gpu[i].pid && s->recs[k].slot < s->nslots)
-			return s->recs[k].slot;
+	for (size_t k = 0; k < s->tasks.n; k++)
+		if (s->tasks.rec[k].tgid == s->gpu[i].pid && s->tasks.rec[k].slot < s->nslots)
+			return s->tasks.rec[k].slot;
 	return JP_SLOT_NONE;
 }
 
@@ -401,18 +359,18 @@ int snapshot__take(struct snapshot *s)
 	for (pass = 0; pass < PASSES; pass++) {
 		s->boot_ns = clock__boot_ns();
 		read_maps(s);
-		err = read_tasks(s);
+		err = kern__tasks(s->k, &s->tasks);
 		if (err)
 			return err;
 		if (!is_torn(s))
 			break;
 	}
 	s->torn += pass == PASSES;
-	err = size_peaks(&s->cur, s->nrecs);
+	err = size_peaks(&s->cur, s->tasks.n);
 	if (err)
 		return err;
-	for (i = 0; i < s->nrecs; i++)
-		add_task(s, &s->recs[i]);
+	for (i = 0; i < s->tasks.n; i++)
+		add_task(s, &s->tasks.rec[i]);
 	for (i = 0; i < s->ngpu; i++)
 		add_gpu(s, i);
 	settle_gauges(s);
@@ -444,6 +402,6 @@ uint64_t snapshot__torn(const struct snapshot *s)
 
 const struct jp_task_rec *snapshot__tasks(const struct snapshot *s, unsigned *n)
 {
-	*n = s->nrecs;
-	return s->recs;
+	*n = s->tasks.n;
+	return s->tasks.rec;
 }

@@ -18,10 +18,10 @@ struct snapshot *snapshot__new(struct kern *k);
 void snapshot__free(struct snapshot *s);
 
 /*
- * Reads every slot in use: retired totals from the maps, plus one pass of the task iterator for
- * what living tasks have not retired yet. When a long-running task switches or one exits between
- * the two, the pass is repeated; what is then still torn is a shift of at most that slice to the
- * next snapshot, never a loss: counters are clamped to their last value. 0 or -errno.
+ * Reads every slot in use: retired totals from the maps, plus what living tasks have not retired
+ * yet, kern__tasks(). When a long-running task switches or one exits between the two, both are read
+ * again; what is then still torn is a shift of at most that slice to the next snapshot, never a
+ * loss: counters are clamped to their last value. 0 or -errno.
  */
 int snapshot__take(struct snapshot *s);
 

@@ -122,7 +122,7 @@ static int iterate(int prog_fd)
 	return fd;
 }
 
-int kern__iter(struct kern *k)
+int kern_iter(struct kern *k)
 {
 	if (k->iter < 0)
 		k->iter = iter_link(k->prog[P_ITER]);

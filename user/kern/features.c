@@ -142,6 +142,11 @@ static int has_program(const struct probe *p, const struct btf *btf, char *detai
 	return libbpf_probe_bpf_prog_type(p->arg, NULL);
 }
 
+static int has_ask(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return btf ? kern_can_ask(btf) : -ENOENT;
+}
+
 static const struct probe probes[] = {
 	{"kernel BTF", "/sys/kernel/btf/vmlinux or --btf", "nothing works", true, has_btf, 0, 0,
 	 NULL},
@@ -162,6 +167,9 @@ static const struct probe probes[] = {
 	 "task_struct.sched_info"},
 	{"I/O accounting", "BTF of task_struct.ioac", "ReadMB, WriteMB, file family", true,
 	 has_member, 0, 0, "task_struct.ioac"},
+	{"tasks by number", "program tried",
+	 "a pass over all tasks of the node for every sample (before 6.10)", false, has_ask, 0, 0,
+	 NULL},
 	{"per-CPU RSS parts", "helper probed", "memory columns off by one batch per CPU", false,
 	 has_helper, BPF_FUNC_map_lookup_percpu_elem, BPF_PROG_TYPE_RAW_TRACEPOINT, NULL},
 	{"bpf_loop", "helper probed", "nothing where RSS is not kept per CPU (before 6.2)", false,

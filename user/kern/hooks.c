@@ -152,6 +152,7 @@ void kern_choose_hooks(struct kern *k)
 		choose_network(k, k->btf);
 	if (k->families & FAM_FILES)
 		choose_files(k, k->btf);
+	k->unused[P_ASK] = !k->btf || !kern_can_ask(k->btf);
 }
 
 const char *kern_hook_mode(const struct kern *k, enum family f)

@@ -32,6 +32,7 @@ enum kern_map {
 	M_PMU,
 	M_PMU_CPU,
 	M_PMU_FDS,
+	M_ASKED,
 	M_N
 };
 
@@ -48,6 +49,7 @@ enum kern_program {
 	P_BLK_ISSUE,
 	P_BLK_COMPLETE,
 	P_ITER,
+	P_ASK,
 	P_SWEEP,
 	P_PERCPU,
 	P_SOCK_SEND,
@@ -129,6 +131,7 @@ struct kern {
 	struct pmu pmu;
 	unsigned nslots, ncpus;
 	bool *released;	    /* by slot: the daemon is done with it */
+	unsigned nreleased; /* of them */
 	uint64_t *quiet_ns; /* by slot: since when nothing holds it */
 	uint32_t *used;	    /* slots that are not free, as of used_at */
 	unsigned nused;
@@ -193,6 +196,10 @@ int kern_lock_pins(struct kern *k);
 int kern_open_pins(struct kern *k, bool readonly);
 int kern_attach_one(struct kern *k, enum kern_program p);
 int kern_offsets(struct kern *k);
+/* fd of a fresh pass over the tasks of the node: struct jp_task_rec records. Or -errno. */
+int kern_iter(struct kern *k);
+/* Programs that are called can find tasks by number: tried. */
+bool kern_can_ask(const struct btf *btf);
 uint64_t kern_boot_ns(void);
 
 #endif

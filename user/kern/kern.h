@@ -114,8 +114,24 @@ const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu);
  * reading is more than age_ns old. Sampled mode: corrects the samples by the counters. */
 void kern__flush(struct kern *k, uint64_t age_ns);
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
-/* fd of a fresh pass of the task iterator: struct jp_task_rec records. */
-int kern__iter(struct kern *k);
+
+/* What the maps say of tasks that came. */
+struct kern_comings {
+	uint64_t slots, events;
+};
+/* One per reader, zeroed before the first use. */
+struct kern_tasks {
+	struct jp_task_rec *rec; /* what living tasks have used since they came to their slots */
+	size_t n, max;
+	struct jp_known_task *known; /* whom to ask the next time */
+	size_t nknown, max_known;
+	struct kern_comings comings; /* before the last pass */
+	uint64_t pass_ns;	     /* 0: the next one must be a pass */
+};
+/* Fills t->rec: by a pass over all tasks of the node, or where the kernel can be asked for single
+ * ones, and none has come since the last pass, of those. 0 or -errno; then none are valid. */
+int kern__tasks(struct kern *k, struct kern_tasks *t);
+void kern__tasks_free(struct kern_tasks *t);
 
 /* Families that are loaded. */
 unsigned kern__families(const struct kern *k);

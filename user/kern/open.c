@@ -110,7 +110,7 @@ void kern_munmap(struct kern *k)
 		k->mem[i] = NULL;
 	}
 	k->control = NULL, k->slots = NULL, k->sched = NULL, k->acct = NULL;
-	free(k->released), k->released = NULL;
+	free(k->released), k->released = NULL, k->nreleased = 0;
 	free(k->quiet_ns), k->quiet_ns = NULL;
 	free(k->used), k->used = NULL;
 	k->used_at = 0;

@@ -378,6 +378,7 @@ void kern__release(struct kern *k, uint32_t slot)
 		return;
 	kern__set_done(k, slot);
 	k->slots[slot].state = JP_SLOT_DRAINING;
+	k->nreleased += !k->released[slot];
 	k->released[slot] = true;
 	k->quiet_ns[slot] = 0;
 }
@@ -423,7 +424,7 @@ unsigned kern__reap(struct kern *k)
 	unsigned left = 0;
 	uint32_t i;
 
-	for (i = JP_SLOT_FIRST; i < k->nslots; i++) {
+	for (i = JP_SLOT_FIRST; k->nreleased && i < k->nslots; i++) {
 		if (!k->released[i])
 			continue;
 		left++;
@@ -436,6 +437,7 @@ unsigned kern__reap(struct kern *k)
 		if (now - k->quiet_ns[i] < QUIET_NS || !kern_pmu_leave(k, i))
 			continue;
 		k->released[i] = false;
+		k->nreleased--;
 		zero_slot(k, i);
 		give_back(k, i);
 		left--;

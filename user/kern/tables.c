@@ -28,6 +28,7 @@ const struct map_info kern_maps[M_N] = {
 	[M_PMU] = {"jp_pmu", FAM_PERF, SHAPE_CPU_SLOT, sizeof(struct jp_pmu)},
 	[M_PMU_CPU] = {"jp_pmu_cpu", FAM_PERF, SHAPE_CPU, sizeof(struct jp_pmu_cpu)},
 	[M_PMU_FDS] = {"jp_pmu_fds", FAM_PERF, SHAPE_OWN, 0},
+	[M_ASKED] = {"jp_asked", 0, SHAPE_ONE, sizeof(struct jp_asked)},
 };
 
 /* The switch program first: from then on nothing that a task does is lost, whoever finds it. */
@@ -44,6 +45,7 @@ const struct program_info kern_progs[P_N] = {
 	[P_BLK_ISSUE] = {"jp_block_issue", FAM_BLOCK, USE_TRACED},
 	[P_BLK_COMPLETE] = {"jp_block_complete", FAM_BLOCK, USE_TRACED},
 	[P_ITER] = {"jp_iter", 0, USE_CALLED},
+	[P_ASK] = {"jp_ask", 0, USE_CALLED},
 	[P_SWEEP] = {"jp_sweep", 0, USE_CALLED},
 	[P_PERCPU] = {"jp_percpu", 0, USE_CALLED},
 	/* kern_choose_hooks() says which of these */
