@@ -89,6 +89,7 @@ static __always_inline u64 left_behind(const struct jp_task *t)
 
 static __always_inline void fill_left(struct jp_task *t, u64 ran, struct jp_task_rec *rec)
 {
+	rec->cpu = JP_CPU_NONE;
 	rec->slot = JP_SLOT_NONE;
 	rec->sched_slot = t->slot;
 	rec->runtime_ns = ran;
@@ -99,6 +100,7 @@ static __always_inline void fill(struct task_struct *p, struct jp_task *t, struc
 	rec->slot = t->next_slot;
 	rec->pid = p->pid;
 	rec->tgid = p->tgid;
+	rec->cpu = cpu_of(p);
 	rec->start_ns = p->start_boottime;
 	fill_sched(p, t, rec);
 	if (rec->slot != JP_SLOT_NONE && !(t->flags & JP_TASK_EXITED)) {

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 7
+#define JP_ABI_VERSION	 8
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_NODES	 64 /* components of all cgroup layouts together */
@@ -348,11 +348,14 @@ struct jp_pcpu_rec {
 };
 
 /* What a living task has used. Counts are since the task came to its slot. */
+#define JP_CPU_NONE 0xffffffffu
 struct jp_task_rec {
 	__u32 slot;	  /* memory, faults, I/O, tick time */
 	__u32 sched_slot; /* open run time and delay */
 	__u32 pid;
 	__u32 tgid;
+	__u32 cpu; /* where it runs or ran last: of the run time below; JP_CPU_NONE: not known */
+	__u32 pad;
 	__u64 mm; /* identity only; 0: no memory, or reported by another thread */
 	__u64 start_ns;
 	__u64 runtime_ns; /* not yet harvested */
@@ -414,8 +417,8 @@ _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
 _Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
 _Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
-_Static_assert(sizeof(struct jp_task_rec) == 208, "jp_task_rec");
+_Static_assert(sizeof(struct jp_task_rec) == 216, "jp_task_rec");
 _Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");
-_Static_assert(sizeof(struct jp_asked) == 8 + JP_ASK_MAX * (16 + 2 * 208), "jp_asked");
+_Static_assert(sizeof(struct jp_asked) == 8 + JP_ASK_MAX * (16 + 2 * sizeof(struct jp_task_rec)), "jp_asked");
 
 #endif

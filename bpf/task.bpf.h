@@ -128,6 +128,14 @@ static __always_inline void enter(u32 slot)
 	}
 }
 
+/* Where it runs or ran last. */
+static __always_inline u32 cpu_of(struct task_struct *p)
+{
+	if (bpf_core_field_exists(p->thread_info.cpu))
+		return p->thread_info.cpu;
+	return BPF_CORE_READ((struct task_struct___cpu *)p, cpu);
+}
+
 /* place() but for the counters that belong to the CPU. */
 static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flags, bool born)
 {
@@ -188,10 +196,7 @@ static __noinline int pmu_moved(struct task_struct *p, u32 slot)
 		barrier();
 		c->busy = 0;
 	} else if (p->on_cpu) {
-		if (bpf_core_field_exists(p->thread_info.cpu))
-			cpu = p->thread_info.cpu;
-		else
-			cpu = BPF_CORE_READ((struct task_struct___cpu *)p, cpu);
+		cpu = cpu_of(p);
 		c = bpf_map_lookup_elem(&jp_pmu_cpu, &cpu);
 		if (c)
 			c->moved = 1;

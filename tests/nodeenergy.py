@@ -71,7 +71,7 @@ def two_steps_share_a_package(root, meter):
                     float(rows[column][1:].sum()), meter.joules(what, first, last), 1.5, 0.02)
         is_true(name + ": what is not there is not known",
                 numpy.isnan(rows["NodeEnergy"]).all() and numpy.isnan(rows["GpuEnergy"]).all(), rows)
-        is_true(name + ": every row conserves", conserves(rows) < 1e-9, conserves(rows))
+        is_true(name + ": every row conserves", conserves(rows) < 1e-9, rows)
         seconds = numpy.diff(rows["TimeNS"].astype("f8")) / 1e9
         watts = (rows["PkgEnergy"] + rows["DramEnergy"])[1:] / seconds
         is_true(name + ": Power is their mean over the interval",
@@ -90,6 +90,7 @@ def two_steps_share_a_package(root, meter):
         is_equal(name + ": whose cores are whose", text(attrs["Energy Allocation"]), "not known")
         is_equal(name + ": mode", text(attrs["Mode energy"]), "estimated: see Energy Rule")
     is_equal("jobprofd ends", d.end(), 0)
+    is_true("jobprofd had nothing to complain of", "cannot split" not in d.said(), d.said()[-500:])
     return d, jobs
 
 

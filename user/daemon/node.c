@@ -253,7 +253,7 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 		v[i].gpu = who[i]->node->gpu;
 	if (!err)
 		err = node_energy__end(n->energy, n->board, now_ns, n->busy_s, v, used, &n->last);
-	if (err && err != -EINVAL)
+	if (err && err != -EAGAIN)
 		log_error("cannot split the node's energy: %s", strerror(-err));
 	for (unsigned i = 0; !err && i < used; i++)
 		add_shares(who[i]->node, &n->last, &v[i].share);

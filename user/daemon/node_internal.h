@@ -73,7 +73,7 @@ struct step_node {
 	unsigned next_series, next_table;
 	bool started;		/* the arrays below hold what was counted at the last tick */
 	uint64_t run_ns;	/* in all */
-	uint64_t *cpu_ns;	/* [ncpus] of that, what has been retired */
+	uint64_t *cpu_ns;	/* [ncpus] of that, as far as it is known where */
 	double *run_s;		/* [ncpus] in the interval */
 	double *part;		/* [ncpus] which CPU's it was, last */
 	struct node_count *pmu; /* [NODE_EVENTS][npackages] at the last tick */
@@ -81,7 +81,7 @@ struct step_node {
 	uint64_t *held;		/* bits */
 	double *gpu;		/* [node_energy__ngpus()] part of each that is the step's */
 	bool held_known, by_core;
-	const char *held_by; /* how that is known, for people */
+	const char *held_by;	       /* how that is known, for people */
 	uint64_t held_ns;	       /* when it was looked up last */
 	double energy[ENERGY_COLUMNS]; /* since the last row, J; NODE_POWER: J too */
 	double seconds;

@@ -73,8 +73,22 @@ static void take_events(struct step *s, const struct step_env *env)
 	}
 }
 
-/* Where what was not retired yet was done: as what was retired in this interval or, without that,
- * as last time, or where it may have been. */
+/* What running tasks have not retired yet was done where they are. */
+static void add_in_flight(const struct step *s, const struct step_env *env, uint64_t *ns,
+			  unsigned ncpus)
+{
+	unsigned n;
+	const struct jp_task_rec *r = snapshot__tasks(env->snap, &n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (r[i].cpu < ncpus && r[i].sched_slot < kern__nslots(env->k) &&
+		    (int64_t)r[i].runtime_ns > 0 &&
+		    kern__slot(env->k, r[i].sched_slot)->step == s->slot)
+			ns[r[i].cpu] += r[i].runtime_ns;
+}
+
+/* By CPU, of the interval's run time: as was seen now or, where nothing was, as last time, or where
+ * it may have been. */
 static void take_parts(struct step_node *n, const uint64_t *fresh, uint64_t sum, unsigned ncpus)
 {
 	double all = 0;
@@ -101,11 +115,12 @@ static void take_run(struct step *s, const struct step_env *env, uint64_t *fresh
 		for (unsigned cpu = 0; cpu < ncpus && cpu < kern__ncpus(env->k); cpu++)
 			fresh[cpu] += kern__sched(env->k, cpu, slot)->runtime_ns;
 	}
+	add_in_flight(s, env, fresh, ncpus);
 	for (unsigned i = 0; i < ncpus; i++) {
-		uint64_t retired = fresh[i];
+		uint64_t now = fresh[i];
 
-		fresh[i] = retired > n->cpu_ns[i] ? retired - n->cpu_ns[i] : 0;
-		n->cpu_ns[i] = retired;
+		fresh[i] = now > n->cpu_ns[i] ? now - n->cpu_ns[i] : 0;
+		n->cpu_ns[i] = now;
 		sum += fresh[i];
 	}
 	ran = total > n->run_ns ? total - n->run_ns : 0;

@@ -493,7 +493,7 @@ int node_energy__end(struct node_energy *e, const struct board *b, uint64_t now_
 	if (err)
 		return err;
 	if (!e->since_ns || now_ns <= e->since_ns)
-		return -EINVAL;
+		return -EAGAIN;
 	v.seconds = out->seconds = (double)(now_ns - e->since_ns) / NSEC_PER_SEC;
 	node_roles__take(e, now_ns);
 	e->since_ns = now_ns;

@@ -62,7 +62,7 @@ int node_energy__look(struct node_energy *e, const struct board *b);
 void node_energy__begin(struct node_energy *e, const struct board *b, uint64_t now_ns);
 /*
  * The interval from the last call of this or the one above to now. busy_s[ncpus]: time that CPUs
- * were not idle, by whomever; steps' shares are filled. 0, -ENOMEM, -EINVAL: no time has passed.
+ * were not idle, by whomever; steps' shares are filled. 0, -ENOMEM, -EAGAIN: no time has passed.
  */
 int node_energy__end(struct node_energy *e, const struct board *b, uint64_t now_ns,
 		     const double *busy_s, struct node_step *steps, unsigned nsteps,
