@@ -504,6 +504,31 @@ static void parts_that_come_later_are_seen(void **state)
 	board__close(b);
 }
 
+/* Nothing stands still that is not read: it has no value until it is, and a gap then. */
+static void what_nobody_wants_has_no_value(void **state)
+{
+	const struct board_channel *c;
+	bool wanted[CHANNELS] = {};
+	uint64_t gaps;
+
+	(void)state;
+	board__channels(board, &c);
+	gaps = c[PKG0].gaps;
+	board__want(board, wanted, CHANNELS, S);
+	assert_true(isnan(c[PKG0].value) && c[PKG0].gaps == gaps + 1);
+	values[PKG0].value = 500;
+	board__read(board);
+	assert_true(isnan(c[PKG0].value));
+	board__read_all(board);
+	near(c[PKG0].value, 500);
+	wanted[NODE] = true; /* one is enough */
+	board__want(board, wanted, CHANNELS, S);
+	values[PKG0].value = 600;
+	board__read(board);
+	near(c[PKG0].value, 600);
+	assert_int_equal(c[PKG0].gaps, gaps + 1);
+}
+
 static void busy_is_what_is_not_idle(void **state)
 {
 	struct cpu_busy *b;
@@ -547,6 +572,7 @@ int main(void)
 		TEST(power_is_taken_to_last),
 		TEST(sources_are_meant_by_words),
 		TEST(parts_that_come_later_are_seen),
+		TEST(what_nobody_wants_has_no_value),
 		TEST(busy_is_what_is_not_idle),
 	};
 

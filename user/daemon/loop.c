@@ -204,6 +204,7 @@ static void take_clock_step(struct daemon *d)
 static uint64_t soonest(const struct daemon *d, uint64_t now)
 {
 	uint64_t t = UINT64_MAX;
+	const struct step *s;
 
 	if (d->steps || d->orphans)
 		t = now + (daemon_busy(d, now) ? BUSY_NS : CHECK_NS);
@@ -211,6 +212,9 @@ static uint64_t soonest(const struct daemon *d, uint64_t now)
 		t = now + CHECK_NS;
 	if (d->steps && d->next_sample_ns < t)
 		t = d->next_sample_ns;
+	for (s = d->steps; s; s = s->next)
+		if (step_node__settle_due(s->node) < t)
+			t = step_node__settle_due(s->node);
 	if (node__due(d->env.node, d->steps != NULL) < t)
 		t = node__due(d->env.node, d->steps != NULL);
 	return t;

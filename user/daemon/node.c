@@ -21,6 +21,13 @@
 #define FIRST_NS    (1 * NSEC_PER_SEC)
 /* What was learnt is written that often. */
 #define SAVE_NS (600 * NSEC_PER_SEC)
+/* Slow sources are read that often: for steps with short intervals, with others, and for nobody. */
+#define SLOW_NS	     NSEC_PER_SEC
+#define SLOW_STEP_NS (5 * NSEC_PER_SEC)
+#define SLOW_IDLE_NS (30 * NSEC_PER_SEC)
+/* When a step has begun: 20, 60, 140 and 300 ms later. */
+#define SETTLE_NS     (20 * NSEC_PER_MSEC)
+#define SETTLE_MAX_NS (300 * NSEC_PER_MSEC)
 /* A reading this old is as good as a new one for what begins now. */
 #define FRESH_NS (50 * 1000 * 1000ull)
 
@@ -122,9 +129,12 @@ void node__free(struct node *n)
 	free(n);
 }
 
-static void read_board(struct node *n, uint64_t now_ns)
+static void read_board(struct node *n, uint64_t now_ns, bool all)
 {
-	board__read(n->board);
+	if (all)
+		board__read_all(n->board);
+	else
+		board__read(n->board);
 	n->read_ns = now_ns;
 	if ((n->energy && node_energy__look(n->energy, n->board)) || node_layout__update(n))
 		log_error("out of memory: some sensors are in no table");
@@ -142,8 +152,8 @@ void node__begin(struct node *n, struct step *steps, const struct step_env *env)
 
 	if (!n)
 		return;
-	read_board(n, now);
-	n->last_ns = now;
+	read_board(n, now, true);
+	n->last_ns = n->energy_ns = now;
 	if (!n->energy)
 		return;
 	cpu_busy__take(n->busy, n->busy_s);
@@ -244,7 +254,7 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 	for (struct step *s = steps; !err && s; s = s->next) {
 		if (!counts(s) || node_use__take(s, env))
 			continue;
-		fill_step(s, env, n->last_ns, now_ns, &v[used]);
+		fill_step(s, env, n->energy_ns, now_ns, &v[used]);
 		who[used++] = s;
 	}
 	cpu_busy__take(n->busy, n->busy_s);
@@ -261,13 +271,61 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 	free(who);
 }
 
+/* What is read from now on, and how often slow sources are. */
+static void want(struct node *n, unsigned asked, uint64_t period_ns)
+{
+	const struct board_channel *c;
+	unsigned nc = board__channels(n->board, &c);
+	bool *wanted;
+
+	if (asked == n->asked && period_ns == n->period_ns && n->made == n->told_made)
+		return;
+	wanted = calloc(nc + 1, sizeof(*wanted));
+	if (!wanted)
+		return;
+	for (unsigned i = 0; i < n->ntables; i++)
+		for (unsigned k = 0; n->tables[i].family & asked && k < n->tables[i].ncols; k++)
+			for (unsigned j = 0; j < n->tables[i].cols[k].nchannels; j++)
+				wanted[n->tables[i].cols[k].channel[j]] = true;
+	/* idle power is learnt while nobody asks */
+	for (unsigned i = 0; n->energy && i < nc; i++)
+		wanted[i] = wanted[i] || node_energy__uses(n->energy, i);
+	board__want(n->board, wanted, nc, period_ns);
+	free(wanted);
+	if (n->gpu_users)
+		gpu_users__set_period(n->gpu_users, period_ns);
+	n->asked = asked;
+	n->period_ns = period_ns;
+	n->told_made = n->made;
+}
+
+/* For what steps ask for now. */
+static void want_for(struct node *n, const struct step *steps)
+{
+	uint64_t least = UINT64_MAX;
+	unsigned asked = 0;
+
+	for (const struct step *s = steps; s; s = s->next) {
+		if (!counts(s))
+			continue;
+		asked |= s->families & FAM_SENSORS;
+		for (int kind = SERIES_KINDS; kind < ALL_KINDS; kind++)
+			if (s->interval_ns[kind] && s->interval_ns[kind] < least)
+				least = s->interval_ns[kind];
+	}
+	want(n, asked, !asked ? SLOW_IDLE_NS : least < SLOW_STEP_NS ? SLOW_NS : SLOW_STEP_NS);
+}
+
 void node__tick(struct node *n, struct step *steps, const struct step_env *env, uint64_t now_ns)
 {
 	if (!n || now_ns <= n->last_ns)
 		return;
-	read_board(n, now_ns);
-	if (n->energy)
+	want_for(n, steps);
+	read_board(n, now_ns, false);
+	if (n->energy && (n->asked & FAM_ENERGY || now_ns >= node__due(n, steps != NULL))) {
 		split(n, steps, env, now_ns);
+		n->energy_ns = now_ns;
+	}
 	n->last_ns = now_ns;
 	n->quiet = count_steps(steps) ? 0 : n->quiet + 1;
 	if (n->energy && now_ns > n->saved_ns + SAVE_NS)
@@ -279,8 +337,8 @@ uint64_t node__due(const struct node *n, bool any_step)
 	if (!n || !n->energy || !node_energy__any(n->energy))
 		return UINT64_MAX;
 	if (!any_step && !n->saved_ns && n->quiet < FIRST_TICKS)
-		return n->last_ns + FIRST_NS;
-	return n->last_ns + TICK_NS;
+		return n->energy_ns + FIRST_NS;
+	return n->energy_ns + TICK_NS;
 }
 
 unsigned node__families(const struct node *n)
@@ -288,7 +346,7 @@ unsigned node__families(const struct node *n)
 	return n ? n->families : 0;
 }
 
-struct step_node *step_node__new(struct node *n, uint64_t now_ns)
+struct step_node *step_node__new(struct node *n, unsigned families, uint64_t now_ns)
 {
 	struct step_node *s = n ? calloc(1, sizeof(*s)) : NULL;
 	const struct board_channel *c;
@@ -297,16 +355,61 @@ struct step_node *step_node__new(struct node *n, uint64_t now_ns)
 		return NULL;
 	s->node = n;
 	s->next_series = NODE_SERIES_FIRST;
+	want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
 	if (now_ns > n->read_ns + FRESH_NS)
-		read_board(n, now_ns);
+		read_board(n, now_ns, true);
 	s->npast = board__channels(n->board, &c);
 	s->past = calloc(s->npast + 1, sizeof(*s->past));
 	for (unsigned i = 0; s->past && i < s->npast; i++)
 		s->past[i] = (struct node_past){c[i].value, c[i].gaps};
-	if (s->past)
-		return s;
-	free(s);
-	return NULL;
+	if (!s->past) {
+		free(s);
+		return NULL;
+	}
+	s->settle_step_ns = SETTLE_NS;
+	s->settle_ns = now_ns + SETTLE_NS;
+	return s;
+}
+
+uint64_t step_node__settle_due(const struct step_node *s)
+{
+	return s ? s->settle_ns : UINT64_MAX;
+}
+
+/* What was not known of the channels of that table when the step began. True: some still is not. */
+static bool settle_table(struct step_node *s, const struct node_table *t,
+			 const struct board_channel *c)
+{
+	bool open = false;
+
+	for (unsigned k = 0; k < t->ncols; k++)
+		for (unsigned j = 0; j < t->cols[k].nchannels; j++) {
+			unsigned i = t->cols[k].channel[j];
+
+			if (i >= s->npast || !c[i].ops->slow || !isnan(s->past[i].value))
+				continue;
+			s->past[i] = (struct node_past){c[i].value, c[i].gaps};
+			open = open || isnan(c[i].value);
+		}
+	return open;
+}
+
+void step_node__settle(struct step_node *s, unsigned families, uint64_t now_ns)
+{
+	struct node *n = s->node;
+	const struct board_channel *c;
+	bool open = false;
+
+	want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
+	if (now_ns > n->read_ns + SETTLE_NS / 2)
+		read_board(n, now_ns, false);
+	board__channels(n->board, &c);
+	for (unsigned i = 0; i < n->ntables; i++)
+		if (n->tables[i].family & families)
+			open |= settle_table(s, &n->tables[i], c);
+	s->settle_step_ns *= 2;
+	s->settle_ns =
+		open && s->settle_step_ns < SETTLE_MAX_NS ? now_ns + s->settle_step_ns : UINT64_MAX;
 }
 
 void step_node__free(struct step_node *s)

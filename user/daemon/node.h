@@ -44,9 +44,17 @@ void node__tick(struct node *n, struct step *steps, const struct step_env *env, 
 /* When the next tick is due at the latest; a counter wraps in minutes. UINT64_MAX: never. */
 uint64_t node__due(const struct node *n, bool any_step);
 
-/* A step has begun: what it is of the node's. NULL: out of memory, or no node. */
-struct step_node *step_node__new(struct node *n, uint64_t now_ns);
+/* A step has begun, which asks for these families or will: what it is of the node's. NULL: out of
+ * memory, or no node. */
+struct step_node *step_node__new(struct node *n, unsigned families, uint64_t now_ns);
 void step_node__free(struct step_node *s);
+/*
+ * Slow sources that nobody wanted before have said nothing yet when a step begins: until they do,
+ * or for half a second, it is looked again now and then, so that the first row counts from there.
+ * When that is due; UINT64_MAX: it is settled.
+ */
+uint64_t step_node__settle_due(const struct step_node *s);
+void step_node__settle(struct step_node *s, unsigned families, uint64_t now_ns);
 /* Journals rows of the tables of this kind, told to the journal where that is new. How many. */
 unsigned step_node__rows(struct step *s, const struct step_env *env, int kind);
 /* The frame with what was told is written, or lost. */

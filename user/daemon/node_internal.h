@@ -43,7 +43,12 @@ struct node {
 	uint64_t read_ns;	     /* when the board was read last */
 	unsigned quiet;		     /* ticks without a step since the last step, or the start */
 	unsigned families;
-	char *learnt; /* file */
+	unsigned asked;		  /* families that steps ask for now */
+	unsigned made, told_made; /* times that tables changed; when the board was told what is
+				   * wanted */
+	uint64_t period_ns;	  /* of slow sources */
+	uint64_t energy_ns;	  /* of the last split */
+	char *learnt;		  /* file */
 	uint64_t saved_ns;
 	struct node_interval last;
 };
@@ -64,7 +69,8 @@ struct node_past {
 
 struct step_node {
 	struct node *node;
-	struct node_past *past; /* [npast] */
+	uint64_t settle_ns, settle_step_ns; /* when it is looked again; UINT64_MAX: no more */
+	struct node_past *past;		    /* [npast] */
 	unsigned npast;
 	enum told *told; /* [ntold] tables the journal knows */
 	uint32_t *table_id, *series_id;

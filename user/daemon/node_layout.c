@@ -226,6 +226,7 @@ static int add_energy(struct node *n)
 {
 	if (!n->energy || !node_energy__any(n->energy) || node__has(n, "Energy"))
 		return 0;
+	n->made++;
 	return add_known(n, series__find("Energy"), "") ? 0 : -ENOMEM;
 }
 
@@ -241,6 +242,7 @@ int node_layout__update(struct node *n)
 		err = add_up(n, i);
 	if (!err)
 		err = add_energy(n);
+	n->made += nc > n->nchannels;
 	n->nchannels = nc;
 	n->families = 0;
 	for (unsigned i = 0; i < n->ntables; i++)

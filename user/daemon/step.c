@@ -116,7 +116,7 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	step_set_grid(s, env);
 	step_select_columns(s, env);
 	step_parse_path(s, env);
-	s->node = step_node__new(env->node, clock__boot_ns());
+	s->node = step_node__new(env->node, env->families, clock__boot_ns());
 	return s;
 }
 
@@ -400,6 +400,12 @@ void step__take_guests(struct step *s)
 		return;
 	rows = guests__flush(g, s->journal, s->start_real_ns);
 	step_commit(s, rows);
+}
+
+void step__settle(struct step *s, uint64_t now_ns)
+{
+	if (now_ns >= step_node__settle_due(s->node))
+		step_node__settle(s->node, s->families, now_ns);
 }
 
 void step__notice(struct step *s, const struct step_env *env)

@@ -155,6 +155,8 @@ void step__free(struct step *s);
 void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last);
 /* A task has ended, perhaps the last: what the cgroup says now is what the last row will say. */
 void step__remember_cgroup(struct step *s, const struct step_env *env);
+/* What the node's sensors had not said when the step began. */
+void step__settle(struct step *s, uint64_t now_ns);
 /* Looks at new tasks while they are there: they may be gone before the first row. */
 void step__notice(struct step *s, const struct step_env *env);
 /* Journals the rows that are due at the snapshot's instant; all: of every series. */

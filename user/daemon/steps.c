@@ -220,6 +220,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 	switch (s->state) {
 	case STEP_NEW:
 	case STEP_ACTIVE:
+		step__settle(s, now);
 		if (cgroup_gone(d, s))
 			begin_end(d, s, now);
 		else if (s->state == STEP_ACTIVE)

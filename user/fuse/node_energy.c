@@ -153,6 +153,14 @@ int node_energy__gpu_index(const struct node_energy *e, unsigned gpu)
 	return -1;
 }
 
+bool node_energy__uses(const struct node_energy *e, unsigned channel)
+{
+	for (unsigned i = 0; i < e->nroles; i++)
+		if (e->role[i].channel == channel)
+			return true;
+	return false;
+}
+
 bool node_energy__any(const struct node_energy *e)
 {
 	return e->nroles > 0;

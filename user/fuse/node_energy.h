@@ -53,6 +53,8 @@ int node_energy__package(const struct node_energy *e, unsigned cpu); /* -1: no s
 /* Of the channels that are known now. */
 unsigned node_energy__ngpus(const struct node_energy *e);
 int node_energy__gpu_index(const struct node_energy *e, unsigned gpu); /* as the channel has it */
+/* Whether energy is read from that channel of the board. */
+bool node_energy__uses(const struct node_energy *e, unsigned channel);
 /* Something of the node's energy or power is measured. */
 bool node_energy__any(const struct node_energy *e);
 

@@ -12,6 +12,8 @@
 
 /* How often sources that grow are opened again. */
 #define LOOK_NS (60 * NSEC_PER_SEC)
+/* That often slow sources are read that nobody wants. */
+#define IDLE_NS (3600 * NSEC_PER_SEC)
 /* One that has not answered by then is not waited for. */
 #define LOOKS_MAX_NS (30 * NSEC_PER_SEC)
 
@@ -22,6 +24,8 @@ struct source {
 	struct sensor_value *values; /* [n] */
 	int *at;		     /* [n] which of the board's channels; -1: another's */
 	unsigned n;
+	bool idle;  /* nobody wants it */
+	bool stale; /* it has been idle, and has said nothing new since */
 };
 
 struct board {
@@ -214,9 +218,14 @@ static void read_source(struct board *b, struct source *s)
 		take_channels(b, s, ch, n);
 	/* the values say for themselves what is wrong */
 	(void)(s->slow ? slow__read(s->slow, s->values) : s->ops->read(s->fast, s->values));
-	for (unsigned i = 0; i < s->n; i++)
+	for (unsigned i = 0; s->stale && i < s->n; i++)
+		s->stale = s->values[i].quality > READING_GAP;
+	for (unsigned i = 0; i < s->n; i++) {
+		if (s->stale)
+			s->values[i] = sensor__no_value(READING_NONE);
 		if (s->at[i] >= 0)
 			put_value(&b->channels[s->at[i]], &s->values[i]);
+	}
 }
 
 /* Opens the next one that grows, beside what of it is open. */
@@ -260,11 +269,49 @@ static void look_for_more(struct board *b)
 	}
 }
 
-void board__read(struct board *b)
+static void read_some(struct board *b, bool idle_too)
 {
 	look_for_more(b);
 	for (unsigned i = 0; i < b->nsources; i++)
-		read_source(b, &b->sources[i]);
+		if (!b->sources[i].idle || (idle_too && b->sources[i].fast))
+			read_source(b, &b->sources[i]);
+}
+
+void board__read(struct board *b)
+{
+	read_some(b, false);
+}
+
+void board__read_all(struct board *b)
+{
+	read_some(b, true);
+}
+
+static void set_idle(struct board *b, struct source *s, bool idle)
+{
+	const struct sensor_value none = sensor__no_value(READING_NONE);
+
+	/* what is not read must not look as if it stood still */
+	for (unsigned i = 0; idle && !s->idle && i < s->n; i++)
+		if (s->at[i] >= 0)
+			put_value(&b->channels[s->at[i]], &none);
+	s->stale = s->slow && (s->stale || idle);
+	s->idle = idle;
+}
+
+void board__want(struct board *b, const bool *wanted, unsigned n, uint64_t slow_period_ns)
+{
+	b->slow.period_ns = slow_period_ns;
+	for (unsigned i = 0; i < b->nsources; i++) {
+		struct source *s = &b->sources[i];
+		bool any = !s->n; /* until it is known what it has */
+
+		for (unsigned k = 0; k < s->n; k++)
+			any = any || (s->at[k] >= 0 && (unsigned)s->at[k] < n && wanted[s->at[k]]);
+		set_idle(b, s, !any);
+		if (s->slow)
+			slow__set_period(s->slow, any ? slow_period_ns : IDLE_NS);
+	}
 }
 
 unsigned board__channels(const struct board *b, const struct board_channel **out)

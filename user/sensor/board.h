@@ -32,8 +32,16 @@ struct board_opts {
 int board__open(struct board **out, const struct sensor_ops *const *sources, unsigned n,
 		const struct board_opts *opts);
 void board__close(struct board *b); /* NULL is fine */
-/* Reads all quick sources and takes the last values of the slow ones. */
+/* Reads all quick sources that are wanted, and takes the last values of the slow ones. */
 void board__read(struct board *b);
+/* The same, and quick ones that are not wanted. */
+void board__read_all(struct board *b);
+/*
+ * Which channels are wanted: wanted[n], of all those so far; at first all are. Sources none of
+ * whose channels is are not read and have no values until they are read again. Of slow ones that
+ * are wanted, the period.
+ */
+void board__want(struct board *b, const bool *wanted, unsigned n, uint64_t slow_period_ns);
 /* Those known so far: more come at the end when slow sources answer for the first time. The
  * pointer is good until the next board__read(). */
 unsigned board__channels(const struct board *b, const struct board_channel **out);

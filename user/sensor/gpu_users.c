@@ -5,7 +5,6 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "sensor/rsmi.h"
@@ -65,19 +64,10 @@ static void hear(struct gpu_users *u, struct gpu_use *use, int n)
 /* False: it is to stop. */
 static bool rest(struct gpu_users *u)
 {
-	struct timespec until;
 	bool stop;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += (time_t)(u->period_ns / NSEC_PER_SEC);
-	until.tv_nsec += (long)(u->period_ns % NSEC_PER_SEC);
-	if (until.tv_nsec >= (long)NSEC_PER_SEC) {
-		until.tv_nsec -= NSEC_PER_SEC;
-		until.tv_sec++;
-	}
 	pthread_mutex_lock(&u->lock);
-	while (!u->stop && pthread_cond_timedwait(&u->changed, &u->lock, &until) != ETIMEDOUT)
-		;
+	sensor_thread__rest(&u->lock, &u->changed, &u->period_ns, &u->stop);
 	stop = u->stop;
 	pthread_mutex_unlock(&u->lock);
 	return !stop;
@@ -167,6 +157,14 @@ int gpu_users__start(struct gpu_users **out, const struct sensor_roots *roots, u
 	if (!err)
 		*out = u;
 	return err;
+}
+
+void gpu_users__set_period(struct gpu_users *u, uint64_t ns)
+{
+	pthread_mutex_lock(&u->lock);
+	u->period_ns = ns;
+	pthread_cond_signal(&u->changed);
+	pthread_mutex_unlock(&u->lock);
 }
 
 int gpu_users__take(struct gpu_users *u, const struct gpu_use **out)

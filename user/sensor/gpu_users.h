@@ -13,6 +13,8 @@ int gpu_users__start(struct gpu_users **out, const struct sensor_roots *roots, u
 /* What it heard last: *out[n] is good until the next call. Returns n; -EAGAIN: nothing yet, or not
  * for ten periods. Never waits for the library. */
 int gpu_users__take(struct gpu_users *u, const struct gpu_use **out);
+/* From one question to the next, from now on. */
+void gpu_users__set_period(struct gpu_users *u, uint64_t ns);
 /* Ends the thread; one that hangs in the library is left to itself. NULL is fine. */
 void gpu_users__stop(struct gpu_users *u);
 

@@ -273,6 +273,13 @@ int slow__read(struct slow *s, struct sensor_value *values)
 	return err;
 }
 
+void slow__set_period(struct slow *s, uint64_t ns)
+{
+	s->opts.period_ns = ns > PERIOD_MIN_NS ? ns : PERIOD_MIN_NS;
+	if (s->worker)
+		worker__set_period(s->worker, s->opts.period_ns);
+}
+
 void slow__stop(struct slow *s)
 {
 	if (!s)

@@ -45,6 +45,8 @@ unsigned slow__channels(struct slow *s, const struct sensor_channel **out);
  * then.
  */
 int slow__read(struct slow *s, struct sensor_value *values);
+/* From one reading to the next, from now on. */
+void slow__set_period(struct slow *s, uint64_t ns);
 /* Ends the thread and frees all; waits for it at most 1 s, and if it hangs, not at all. */
 void slow__stop(struct slow *s);
 

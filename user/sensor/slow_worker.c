@@ -78,17 +78,34 @@ static int keep_channels(struct worker *w, struct sensor *s)
 	return 0;
 }
 
-static void wait_period(struct worker *w)
+static struct timespec after(struct timespec t, uint64_t ns)
 {
-	struct timespec until;
-	uint64_t ns;
+	uint64_t sum = (uint64_t)t.tv_nsec + ns % NSEC_PER_SEC;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	ns = (uint64_t)until.tv_nsec + w->period_ns % NSEC_PER_SEC;
-	until.tv_sec += (time_t)(w->period_ns / NSEC_PER_SEC + ns / NSEC_PER_SEC);
-	until.tv_nsec = (long)(ns % NSEC_PER_SEC);
-	while (!w->stop && !pthread_cond_timedwait(&w->change, &w->lock, &until))
-		;
+	t.tv_sec += (time_t)(ns / NSEC_PER_SEC + sum / NSEC_PER_SEC);
+	t.tv_nsec = (long)(sum % NSEC_PER_SEC);
+	return t;
+}
+
+void sensor_thread__rest(pthread_mutex_t *lock, pthread_cond_t *change, const uint64_t *period_ns,
+			 const bool *stop)
+{
+	struct timespec begin, until;
+	int err = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	while (!*stop && !err) {
+		until = after(begin, *period_ns); /* it may have been changed */
+		err = pthread_cond_timedwait(change, lock, &until);
+	}
+}
+
+void worker__set_period(struct worker *w, uint64_t ns)
+{
+	pthread_mutex_lock(&w->lock);
+	w->period_ns = ns;
+	pthread_cond_broadcast(&w->change);
+	pthread_mutex_unlock(&w->lock);
 }
 
 /* What the reader has not seen of the reading before is not lost by this one. */
@@ -141,7 +158,7 @@ static void *work(void *arg)
 		values = calloc(w->n + 1, sizeof(*values));
 	w->err = err ? err : values ? -EAGAIN : -ENOMEM;
 	while (values && read_once(w, s, values))
-		wait_period(w);
+		sensor_thread__rest(&w->lock, &w->change, &w->period_ns, &w->stop);
 	pthread_mutex_unlock(&w->lock);
 	if (s)
 		w->ops->close(s);

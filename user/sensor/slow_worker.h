@@ -32,11 +32,17 @@ int worker__start(struct worker **out, const struct sensor_ops *ops,
 		  const struct sensor_roots *roots, uint64_t period_ns, uint64_t (*now)(void));
 /* Tells it to end and waits until it has, 1 s at most; not at all while it is in a call. */
 void worker__stop(struct worker *w);
+/* From now on; it need not end the wait that it is in. */
+void worker__set_period(struct worker *w, uint64_t ns);
 /* Gives up the reference that worker__start() gave. NULL is fine. */
 void worker__put(struct worker *w);
 
 /* A lock, and a condition that waits by CLOCK_MONOTONIC. */
 void sensor_thread__sync(pthread_mutex_t *lock, pthread_cond_t *change);
+/* Waits for a period, which whoever holds the lock may change meanwhile and signals, or for stop.
+ */
+void sensor_thread__rest(pthread_mutex_t *lock, pthread_cond_t *change, const uint64_t *period_ns,
+			 const bool *stop);
 /* A detached thread with all signals blocked: they are the caller's, whose loop waits for them. 0
  * or -errno. */
 int sensor_thread__start(void *(*fn)(void *), void *arg);
