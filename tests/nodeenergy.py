@@ -272,6 +272,32 @@ def goes_on_after_a_restart():
     is_true("restart: every row conserves", conserves(rows[known]) < 1e-9, rows)
 
 
+def nobody_asks():
+    """A step that is not to be profiled, and the one after it, make nobody run in circles."""
+    root = machine("intel-2s")
+    d = Daemon(interval=0.25, ProfileHDF5Default="None", **roots(root)).start()
+    job, h = new_job(), Holds(["0"])
+    s = Stepd(job, 0, h.cmd("park", "park"), v2_task(tree.job(job) + "/step_0"))
+    h.wait()
+    time.sleep(1)
+    before = os.times()[4], d_cpu(d)
+    time.sleep(2)
+    after = os.times()[4], d_cpu(d)
+    is_true("nobody asks: jobprofd sleeps", after[1] - before[1] < 0.25 * (after[0] - before[0]),
+            (before, after))
+    h.go()
+    h.wait()
+    h.go()
+    s.end()
+    d.end()
+
+
+def d_cpu(d):
+    """Its CPU time, in s."""
+    with open("/proc/%d/schedstat" % d.proc.pid) as f:
+        return int(f.read().split()[0]) / 1e9
+
+
 def no_sensor_no_table():
     root = tmpdir("bare")
     for part in ("sys", "proc", "dev"):
@@ -297,5 +323,6 @@ run_tests([
     a_cpuset_says_whose_cores,
     gpus_go_to_who_uses_them,
     goes_on_after_a_restart,
+    nobody_asks,
     no_sensor_no_table,
 ])

@@ -217,10 +217,10 @@ static void finish_file(struct daemon *d, struct publication *p, uint64_t now)
 
 static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 {
+	step__settle(s, now);
 	switch (s->state) {
 	case STEP_NEW:
 	case STEP_ACTIVE:
-		step__settle(s, now);
 		if (cgroup_gone(d, s))
 			begin_end(d, s, now);
 		else if (s->state == STEP_ACTIVE)
