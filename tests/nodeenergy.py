@@ -31,7 +31,8 @@ def conserves(rows):
     measured = rows["PkgEnergy"] + rows["DramEnergy"]
     parts = sum(rows[c] for c in ("StepEnergy", "OtherEnergy", "SystemEnergy",
                                   "UnallocatedEnergy"))
-    return float(numpy.max(numpy.abs(parts / measured - 1)))
+    # an interval may be shorter than the counters' own
+    return float(numpy.max(numpy.abs(parts - measured) / numpy.maximum(measured, 1e-6)))
 
 
 def live(d, job):
