@@ -28,7 +28,7 @@ static bool grow(struct step_node *s)
 	series = realloc(s->series_id, n * sizeof(*s->series_id));
 	if (series)
 		s->series_id = series;
-	last = realloc(s->last, n * sizeof(*s->last));
+	last = realloc(s->last, n * sizeof(union cell *));
 	if (last)
 		s->last = last;
 	if (!told || !ids || !series || !last)
@@ -158,7 +158,7 @@ static void put_row(struct step *st, unsigned table, uint64_t time_ns)
 	}
 	if (!journal__row(st->journal, s->table_id[table], cells, t->ncols))
 		st->rows++;
-	if (!s->last[table])
+	if (!s->last[table] && t->ncols)
 		s->last[table] = malloc(t->ncols * sizeof(*cells));
 	if (s->last[table])
 		memcpy(s->last[table], cells, t->ncols * sizeof(*cells));
