@@ -28,9 +28,11 @@ double energy_lag__off(const struct energy_lag *lag, double step, double late_s)
 	return lag->n ? hypot(step / 2, fmax(quick, slow)) * lag->past[last].seconds : 0;
 }
 
-#define SHIFTS (LAG_KEPT / 2)
+#define SHIFTS 32
 #define STEADY 0.03 /* of the mean: what does not vary more than that goes with anything */
 #define UNEVEN 1.5  /* between the longest and the shortest interval */
+
+_Static_assert(SHIFTS <= LAG_KEPT / 2, "as many are compared at each shift");
 
 /* i intervals ago. */
 static unsigned ago(const struct energy_lag *lag, unsigned i)

@@ -30,14 +30,14 @@ static int by_core(const void *a, const void *b)
 /* Packages and cores as they come, from 0. */
 static int number(struct node_energy *e, const struct cpus *c)
 {
-	_cleanup_free_ const struct cpu_place **at = calloc(c->n, sizeof(*at));
+	_cleanup_free_ const struct cpu_place **at = calloc(c->n, sizeof(struct cpu_place *));
 	unsigned first = 0;
 
 	if (!at)
 		return -ENOMEM;
 	for (unsigned i = 0; i < c->n; i++)
 		at[i] = &c->at[i];
-	qsort(at, c->n, sizeof(*at), by_core);
+	qsort(at, c->n, sizeof(struct cpu_place *), by_core);
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct cpu_place *p = at[i];
 		bool new_package = !i || p->package != at[i - 1]->package;

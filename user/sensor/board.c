@@ -163,7 +163,7 @@ int board__open(struct board **out, const struct sensor_ops *const *sources, uns
 
 	if (!err)
 		err = sensor_roots__copy(&b->roots, &opts->roots);
-	if (!err && !(b->growing = calloc(n + 1, sizeof(*b->growing))))
+	if (!err && !(b->growing = calloc(n + 1, sizeof(struct sensor_ops *))))
 		err = -ENOMEM;
 	if (!err) {
 		b->slow = (struct slow_opts)SLOW_DEFAULTS;
@@ -216,6 +216,11 @@ static void read_source(struct board *b, struct source *s)
 
 	if (s->slow && !s->values && (n = slow__channels(s->slow, &ch)))
 		take_channels(b, s, ch, n);
+	if (!s->values) {
+		if (s->slow) /* which tries again, and says what is wrong */
+			slow__read(s->slow, NULL);
+		return;
+	}
 	/* the values say for themselves what is wrong */
 	(void)(s->slow ? slow__read(s->slow, s->values) : s->ops->read(s->fast, s->values));
 	for (unsigned i = 0; s->stale && i < s->n; i++)
