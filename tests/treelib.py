@@ -108,6 +108,10 @@ class Meter:
             self.turn()
             time.sleep(0.005)
 
+    def largest_step(self):
+        """J that all counters went by between two writes: a reader may see either."""
+        return max(b[1] + b[2] - a[1] - a[2] for a, b in zip(self.log, self.log[1:]))
+
     def joules(self, what, begin_ns, end_ns):
         t, pkg, dram = zip(*list(self.log))
         v = pkg if what == "pkg" else dram

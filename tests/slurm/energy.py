@@ -36,12 +36,13 @@ def energy_alone(name, c, d):
     series, tables, said = node_of(path)
     is_equal(name + ": series", series, ["Energy", "Totals"])
     rows = tables["Energy"]
-    is_true(name + ": a row every second", 3 <= len(rows) <= 5, rows["TimeNS"])
+    is_true(name + ": a row every second", 3 <= len(rows) <= 8, rows["TimeNS"])
     is_true(name + ": all is known", all(
         not numpy.isnan(rows[n]).any() for n in rows.dtype.names
         if n not in ("NodeEnergy", "GpuEnergy")), rows)
-    is_true(name + ": Power is that of the machine", all(45 < p < 60 for p in rows["Power"]),
-            rows["Power"])
+    # the counters' writer may be late, and make good for it
+    is_true(name + ": Power is that of the machine", all(20 < p < 90 for p in rows["Power"]) and
+            45 < numpy.median(rows["Power"]) < 60, rows["Power"])
     is_equal(name + ": whose cores are whose", said["Energy Allocation"], "cores as Slurm said")
     both(name, c, d, s.id, rows)
 
