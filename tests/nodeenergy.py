@@ -35,6 +35,16 @@ def conserves(rows):
     return float(numpy.max(numpy.abs(parts - measured) / numpy.maximum(measured, 1e-6)))
 
 
+def shown(path, rows):
+    p = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True, timeout=20)
+    m = re.search(r"^ +energy +([\d.]+) J \(([\d.]+) to ([\d.]+)\), what it did ([\d.]+) J, "
+                  r"mean [\d.]+ W,\s+of the node's ([\d.]+) J", p.stdout, re.M)
+    is_true("show: a line of energy", m and numpy.allclose(
+        [float(v) for v in m.groups()],
+        [rows[c].sum() for c in ("StepEnergy", "StepEnergyLow", "StepEnergyHigh", "StepDynamic")] +
+        [rows["PkgEnergy"].sum() + rows["DramEnergy"].sum()], atol=0.06), p.stdout)
+
+
 def live(d, job):
     p = subprocess.run([JOBPROF, "live", "-j", str(job), "-s", "Energy", "--format", "json"],
                        capture_output=True, text=True, timeout=20,
@@ -90,6 +100,7 @@ def two_steps_share_a_package(root, meter):
             "packages by rapl, DRAM by rapl; static part .*; dynamic part by (CPU time|core cycles)",
             text(attrs["Energy Rule"])), attrs["Energy Rule"])
         is_equal(name + ": whose cores are whose", text(attrs["Energy Allocation"]), "not known")
+        shown(d.path(job, 0), rows)
         is_equal(name + ": mode", text(attrs["Mode energy"]), "estimated: see Energy Rule")
     is_equal("jobprofd ends", d.end(), 0)
     is_true("jobprofd had nothing to complain of", "cannot split" not in d.said(), d.said()[-500:])

@@ -173,6 +173,7 @@ void show__page(const struct view *v, FILE *out, unsigned width, bool utf8)
 		if (v->ntasks != 1)
 			print_sparks(out, v, &v->step, width, utf8);
 	}
+	show__energy(v, out);
 	show__marks(v, out);
 	if (v->all)
 		show__other_series(v, out);

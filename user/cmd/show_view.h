@@ -88,6 +88,8 @@ void show__lines(const struct view *v, const struct view_task *t, FILE *out);
 void show__other_columns(const struct view *v, const struct view_task *t, FILE *out);
 /* The tables of the other series. */
 void show__other_series(const struct view *v, FILE *out);
+/* The line on energy, if the step has any. */
+void show__energy(const struct view *v, FILE *out);
 /* What qualifies the numbers: modes, losses, what is unknown, our own cost. */
 void show__notes(const struct view *v, FILE *out);
 void show__marks(const struct view *v, FILE *out);
