@@ -68,7 +68,8 @@ static __always_inline u32 match_child(u32 node, struct cgroup *cgrp)
 	return 0;
 }
 
-/* Takes a free slot. Slot 0 when there is none: counted there, and said. */
+/* Takes a free slot, which nobody sees before slot_publish(). Slot 0 when there is none: counted
+ * there, and said. */
 static __noinline u32 slot_alloc(u32 kind, u32 step)
 {
 	struct jp_slot *info;
@@ -86,12 +87,18 @@ static __noinline u32 slot_alloc(u32 kind, u32 step)
 	info->gtid = JP_GTID_NONE;
 	info->gtid_source = JP_GTID_UNKNOWN;
 	info->start_ns = bpf_ktime_get_boot_ns();
-	info->state = JP_SLOT_ACTIVE;
-	JP_COUNT(slots_changed);
 	return slot;
 none:
 	JP_COUNT(slots_exhausted);
 	return JP_SLOT_OTHER;
+}
+
+/* Whoever reads what is in use finds all of it: its path is read once. */
+static __always_inline void slot_publish(struct jp_slot *info)
+{
+	barrier();
+	info->state = JP_SLOT_ACTIVE;
+	JP_COUNT(slots_changed);
 }
 
 static __always_inline void describe(u32 slot, const struct jp_cgroup_key *key, u32 flags,
@@ -112,6 +119,7 @@ static __always_inline void describe(u32 slot, const struct jp_cgroup_key *key, 
 		len = 0;
 	}
 	info->path_len = len;
+	slot_publish(info);
 	emit(info->kind == JP_KIND_STEP ? JP_EV_STEP : JP_EV_TASK, slot, info->gen, 0);
 }
 
@@ -335,6 +343,7 @@ static __always_inline void begin_lineage(struct task_struct *p, struct jp_task 
 {
 	u32 slot = t->next_slot;
 	struct jp_slot *info = slot_info(slot);
+	bool fresh = false;
 
 	if (!info)
 		return;
@@ -350,11 +359,14 @@ static __always_inline void begin_lineage(struct task_struct *p, struct jp_task 
 		info->cgroup_id = id;
 		info->hier = hier;
 		info->flags |= JP_SLOT_F_ENV;
+		fresh = true;
 	}
 	info->gtid = gtid;
 	info->gtid_source = JP_GTID_EXEC;
 	info->root_pid = p->tgid;
 	info->uid = BPF_CORE_READ(p, cred, uid.val);
+	if (fresh)
+		slot_publish(info);
 	place(p, slot, JP_TASK_LINEAGE, true);
 	emit(JP_EV_TASK, slot, info->gen, p->tgid);
 }
