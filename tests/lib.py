@@ -328,6 +328,11 @@ def mkcg(name, mount=None):
     return path
 
 
+def steal_s():
+    with open("/proc/stat") as f:
+        return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
 class Hold:
     """Drives a tool that parks (jphold, jpfork -f): arguments for it, and its parks."""
 

@@ -148,12 +148,6 @@ def beside_a_watchdog():
     is_true("a pinned counter is never off", min(dog.running) == 100, dog.running)
 
 
-def stolen():
-    """s of all CPUs that a hypervisor took: task-clock has them, a task's run time has not."""
-    with open("/proc/stat") as f:
-        return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
-
-
 def nothing_to_count():
     """An event that does not exist here: no number, and the reason."""
     if HARDWARE:
@@ -165,10 +159,10 @@ def nothing_to_count():
             numpy.isnan(rows["PerfRunning"]).all(), rows["Cycles"])
     is_true("and the file says why", mode_of(path).startswith("off: ") and
             "cycles" in mode_of(path), mode_of(path))
-    before = stolen()
+    before = steal_s()
     run, path = run_jobprof([tool("jpspin"), "0.1"], INTERVAL, "base,perf",
                             ["--events", "cycles,task-clock"])
-    taken = stolen() - before
+    taken = steal_s() - before  # task-clock has it
     rows = task_table(path)
     is_true("one of two is counted", numpy.isnan(rows["Cycles"]).all() and
             approx(rows["TaskClock"].sum() / 1e9, rows["CPUTime"].sum(), 0.05, 0.005 + taken) and

@@ -222,11 +222,6 @@ def short_step():
              total(table(path, "Step"), "WriteMB"), total(rows, "WriteMB"))
 
 
-def steal_s():
-    with open("/proc/stat") as f:
-        return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
-
-
 def tick_s():
     """From the smallest step of the coarse clock."""
     return time.clock_getres(6)  # CLOCK_MONOTONIC_COARSE
