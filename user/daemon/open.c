@@ -219,9 +219,6 @@ static int open_node(struct daemon *d)
 
 	if (!((d->opts.families | d->opts.may_ask) & FAM_SENSORS))
 		return 0;
-	err = use_ipmi(c);
-	if (err)
-		return err;
 	err = node__open(&d->env.node, &o);
 	if (err)
 		log_error("cannot open the sensors: %s", strerror(-err));
@@ -261,6 +258,8 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	d->epfd = d->clockfd = d->sigfd = d->lockfd = -1;
 	fill_env(d);
 	err = find_events(d);
+	if (!err)
+		err = use_ipmi(d->opts.cfg);
 	if (!err)
 		err = lock_state(d);
 	if (!err)
