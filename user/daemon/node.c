@@ -350,13 +350,16 @@ struct step_node *step_node__new(struct node *n, unsigned families, uint64_t now
 {
 	struct step_node *s = n ? calloc(1, sizeof(*s)) : NULL;
 	const struct board_channel *c;
+	unsigned made, asked;
 
 	if (!s)
 		return NULL;
 	s->node = n;
 	s->next_series = NODE_SERIES_FIRST;
+	made = n->told_made;
+	asked = n->asked;
 	want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
-	if (now_ns > n->read_ns + FRESH_NS)
+	if (now_ns > n->read_ns + FRESH_NS || n->told_made != made || n->asked != asked)
 		read_board(n, now_ns, true);
 	s->npast = board__channels(n->board, &c);
 	s->past = calloc(s->npast + 1, sizeof(*s->past));
