@@ -181,10 +181,10 @@ static void instances_of_lustre_keep_their_names(void **state)
 	struct opened o;
 
 	set_up(&o, &sensor_mounts, "lustre");
-	assert_non_null(channel_of(&o, "Mount/work-ffff8f5b4d8a3800", "Requests"));
-	assert_non_null(channel_of(&o, "Mount/work-ffff8f5b4d8a4000", "Reads"));
-	assert_null(channel_of(&o, "Mount/work-ffff8f5b4d8a4000", "Requests"));
-	expect(&o, "Mount/work-ffff8f5b4d8a3800", "Closes", READING_GOOD, 0);
+	assert_non_null(channel_of(&o, "Mount/pool-ffff8f5b4d8a3800", "Requests"));
+	assert_non_null(channel_of(&o, "Mount/pool-ffff8f5b4d8a4000", "Reads"));
+	assert_null(channel_of(&o, "Mount/pool-ffff8f5b4d8a4000", "Requests"));
+	expect(&o, "Mount/pool-ffff8f5b4d8a3800", "Closes", READING_GOOD, 0);
 	close_it(&o);
 }
 
