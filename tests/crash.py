@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # timeout: 300
+# beside: nobody
 # SPDX-License-Identifier: GPL-2.0-only
 """kill -9 of any of the programs at any instant: every file opens, at all times; a row is missing
 only where nobody was there to write it; no count is lost.

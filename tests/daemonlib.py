@@ -126,8 +126,7 @@ class Daemon:
             wait_until(lambda: os.path.exists(path), seconds, "the file")
         except Failed:
             raise Failed("no %s after %g s; there are %s; jobprofd said: %s" % (
-                path, seconds, sorted(os.listdir(self.hdf5)),
-                [l for l in self.said().splitlines() if str(job) in l or "rror" in l][-8:]))
+                path, seconds, sorted(os.listdir(self.hdf5)), self.said().splitlines()[-8:]))
         return path
 
     def map_bytes(self, name):

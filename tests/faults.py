@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # timeout: 240
+# beside: nobody
 # SPDX-License-Identifier: GPL-2.0-only
 """Bad input and faults: each gives one line or a counter in the file, the right exit status, and a
 program that goes on. All in a mount namespace of its own, so that mounts can be taken away."""

@@ -304,8 +304,6 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		if (!t || !add_up(s, env, kind, JP_GTID_NONE, &now, &began))
 			return 0;
 		step_read_cgroup(s, env, now.cg);
-		memcpy(s->last_cg, now.cg, sizeof(s->last_cg));
-		s->have_last_cg = true;
 		put_row(s, env, t, &now, began);
 		return 1;
 	}

@@ -461,28 +461,39 @@ static void look_for_files(struct step *s, const struct step_env *env, uint64_t 
 	cg_files__look(s->cg, &d, now);
 }
 
-void step_read_cgroup(struct step *s, const struct step_env *env, double cg[CG_N])
+static void read_files(struct step *s, const struct step_env *env, double cg[CG_N])
 {
 	uint64_t now = clock__boot_ns();
+	int i;
 
+	for (i = 0; i < CG_N; i++)
+		cg[i] = NAN;
 	if (!s->cg)
 		s->cg = cg_files__new();
 	if (s->cg && cg_files__stale(s->cg, now))
 		look_for_files(s, env, now);
 	if (s->cg)
 		cg_files__read(s->cg, cg);
-	for (int i = 0; i < CG_N; i++)
-		if (!s->cg || isnan(cg[i]))
-			cg[i] = s->have_last_cg ? s->last_cg[i] : NAN;
+}
+
+/* Once the directories are gone: what they said at the last task's end, if they were there then.
+ * What a row before that said is not the end's. */
+void step_read_cgroup(struct step *s, const struct step_env *env, double cg[CG_N])
+{
+	int i;
+
+	read_files(s, env, cg);
+	if (!isnan(cg[CG_MEM]) || !isnan(cg[CG_PSI_CPU]) || !isnan(cg[CG_THROTTLED]))
+		s->have_last_cg = false;
+	for (i = 0; i < CG_N; i++)
+		if (isnan(cg[i]) && s->have_last_cg)
+			cg[i] = s->last_cg[i];
 }
 
 void step__remember_cgroup(struct step *s, const struct step_env *env)
 {
-	double cg[CG_N];
-
 	if (s->state != STEP_ACTIVE || !s->sets[SERIES_STEP].ncols)
 		return;
-	step_read_cgroup(s, env, cg);
-	memcpy(s->last_cg, cg, sizeof(s->last_cg));
+	read_files(s, env, s->last_cg);
 	s->have_last_cg = true;
 }
