@@ -127,7 +127,7 @@ $(LIB): $(LIB_OBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
-BPF_LIBS := -lbpf -lelf -lz
+BPF_LIBS := -lbpf -lelf -lz -ldeflate
 $(B)/jobprofd: $(B)/user/cmd/jobprofd.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lcap -lsystemd -lm
@@ -137,7 +137,7 @@ $(B)/jobprof-dump: $(DUMP_OBJ) $(LIB)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -ljansson -lm
 $(B)/jobprof-writer: $(B)/user/cmd/jobprof-writer.o $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -lcap -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -ldeflate -lcap -lm
 $(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(VERB_PROGRAM_LIBS) -lm
@@ -154,7 +154,7 @@ $(B)/man/jobprof-metrics.7: $(B)/jobprof
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ldeflate -ljansson -lcap -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap -lm
 $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)

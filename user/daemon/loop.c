@@ -25,7 +25,7 @@
 
 #define BUSY_NS	  (5 * 1000 * 1000ull) /* while a step ends */
 #define CHECK_NS  (1 * NSEC_PER_SEC)   /* while anything runs */
-#define RESCAN_NS (60 * NSEC_PER_SEC)
+#define RESCAN_NS (300 * NSEC_PER_SEC)
 #define DETACH_NS (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
 
 static void on_event(const struct jp_event *ev, void *ctx)

@@ -15,7 +15,7 @@
 
 #define YOUNG_NS      (3 * NSEC_PER_SEC)
 #define YOUNG_LOOK_NS (NSEC_PER_SEC / 5)
-#define LOOK_NS	      (10 * NSEC_PER_SEC)
+#define LOOK_NS	      (30 * NSEC_PER_SEC)
 /* Descriptors that all steps together may keep. */
 #define KEPT_MAX 1024
 
@@ -50,29 +50,31 @@ struct cg_files {
 
 static unsigned kept;
 
+/* A whole number up to the end of its line, as all of these are; NaN: something else ("max"). Read
+ * with every row: what the C library has for it takes as long as the kernel does to write it. */
 static double parse_number(const char *text)
 {
-	char *end;
-	double v = strtod(text, &end);
+	const char *p = text;
+	uint64_t v = 0;
 
-	return end == text || (*end && *end != '\n') ? NAN : v;
+	for (; *p >= '0' && *p <= '9'; p++)
+		v = 10 * v + (*p - '0');
+	return p == text || p - text > 19 || (*p && *p != '\n') ? NAN : v;
 }
 
-/* "key value" lines, and those of pressure, where "some" is the line and key what stands before the
- * number. */
+/* "key value" lines, and those of pressure, where "some" is the line and the key what stands before
+ * the number. */
 static double parse_key(const char *text, const char *key)
 {
 	const char *line = text, *at, *end;
 	size_t len = strlen(key);
-	double v;
 
 	for (; *line; line = *end ? end + 1 : end) {
 		end = strchrnul(line, '\n');
-		at = strncmp(line, key, len) ? NULL : line + len;
-		if (!at && !strncmp(line, "some ", 5) && (at = strstr(line, key)))
-			at = at < end ? at + len : NULL;
-		if (at && sscanf(at, "%lf", &v) == 1)
-			return v;
+		if (!strncmp(line, key, len))
+			return parse_number(line + len);
+		if (!strncmp(line, "some ", 5) && (at = memmem(line, end - line, key, len)))
+			return parse_number(at + len);
 	}
 	return NAN;
 }

@@ -9,7 +9,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "store/journal_format.h"
 #include "store/pack.h"
@@ -369,7 +369,7 @@ static size_t pack_frame(struct journal *j)
 		return 0;
 	bytes = (words + 1) * 8;
 	h->len = bytes | JOURNAL_PACKED;
-	h->crc = ~crc32(0, (const Bytef *)(h + 1), bytes);
+	h->crc = ~libdeflate_crc32(0, h + 1, bytes);
 	return bytes + sizeof(*h);
 }
 
@@ -388,7 +388,7 @@ int journal__commit(struct journal *j)
 	if (!len) {
 		len = j->len;
 		h->len = len - sizeof(*h);
-		h->crc = crc32(0, (const Bytef *)(h + 1), h->len);
+		h->crc = libdeflate_crc32(0, h + 1, h->len);
 	}
 	j->len = 0;
 	/* At an explicit place: whatever an earlier failure left behind is overwritten. */

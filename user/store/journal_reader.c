@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "store/journal_format.h"
 #include "store/pack.h"
@@ -254,7 +254,7 @@ static bool frame_intact(const struct journal_reader *r, const struct frame_head
 {
 	uint32_t len = h->len & ~JOURNAL_PACKED, crc = h->len & JOURNAL_PACKED ? ~h->crc : h->crc;
 
-	return r->len == len && crc32(0, (const Bytef *)r->buf, len) == crc;
+	return r->len == len && libdeflate_crc32(0, r->buf, len) == crc;
 }
 
 static bool records_valid(struct journal_reader *r)
