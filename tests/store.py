@@ -61,6 +61,8 @@ def journal_rows(path):
         raise Failed("not a journal: " + path)
     at, series, tables, rows, attrs = 16, {}, {}, {}, {}
     while at < len(raw):
+        if not any(raw[at:]):
+            break  # room for more
         length, crc = struct.unpack_from("=II", raw, at)
         packed, length = length >> 31, length & 0x7fffffff
         frame = raw[at + 8:at + 8 + length]

@@ -12,10 +12,16 @@
 #include <libdeflate.h>
 
 #include "store/journal_format.h"
+#include "store/journal_window.h"
 #include "store/pack.h"
+
+/* A journal of that few frames is written; one that goes on is mapped. */
+#define WRITTEN_FRAMES 4
 
 struct journal {
 	int fd;
+	struct journal_window window;
+	unsigned frames; /* written since it was opened */
 	uint64_t size; /* end of the last committed frame */
 	char *buf;     /* frame header and records */
 	size_t len;    /* of buf in use; 0: nothing to commit */
@@ -123,8 +129,8 @@ int journal__create(struct journal **out, const char *path)
 	return err;
 }
 
-/* Where the last good frame ends. */
-static int find_end(int fd, uint64_t file_size, uint64_t *end)
+/* Where the last good frame ends, and how much of the rest is not zeros kept free for more. */
+static int find_end(int fd, uint64_t *end, uint64_t *torn)
 {
 	struct journal_reader *r;
 	struct journal_record rec;
@@ -136,7 +142,8 @@ static int find_end(int fd, uint64_t file_size, uint64_t *end)
 	do
 		err = journal_reader__next(r, &rec);
 	while (err > 0);
-	*end = file_size - journal_reader__torn(r);
+	*end = journal_reader__end(r);
+	*torn = journal_reader__torn(r);
 	journal_reader__free(r);
 	return err;
 }
@@ -158,13 +165,10 @@ static int repair(int fd, uint64_t *size, uint64_t *cut)
 			return -errno;
 		return write_header(fd);
 	}
-	err = find_end(fd, st.st_size, size);
+	err = find_end(fd, size, cut);
 	if (err)
 		return err;
-	*cut = st.st_size - *size;
-	if (*cut && ftruncate(fd, *size))
-		return -errno;
-	return 0;
+	return (uint64_t)st.st_size > *size && ftruncate(fd, *size) ? -errno : 0;
 }
 
 int journal__reopen(struct journal **out, const char *path, uint64_t *cut)
@@ -191,6 +195,7 @@ void journal__free(struct journal *j)
 {
 	if (!j)
 		return;
+	journal_window__close(&j->window, j->fd, j->size);
 	close(j->fd);
 	free(j->buf);
 	free(j->packed);
@@ -373,12 +378,32 @@ static size_t pack_frame(struct journal *j)
 	return bytes + sizeof(*h);
 }
 
+static int put_frame(struct journal *j, const char *from, size_t len)
+{
+	ssize_t n;
+	int err;
+
+	if (j->frames++ >= WRITTEN_FRAMES &&
+	    journal_window__put(&j->window, j->fd, j->size, from, len))
+		return 0;
+	/* At an explicit place: whatever an earlier failure left behind is overwritten. */
+	do
+		n = pwrite(j->fd, from, len, j->size);
+	while (n < 0 && errno == EINTR);
+	if (n == (ssize_t)len)
+		return 0;
+	err = n < 0 ? -errno : -ENOSPC;
+	/* If this fails too, the torn frame ends the journal for readers all the same. */
+	if (n > 0 && ftruncate(j->fd, j->size))
+		err = -ENOSPC;
+	return err;
+}
+
 int journal__commit(struct journal *j)
 {
 	struct frame_header *h = (struct frame_header *)j->buf;
 	size_t len = j->len;
 	const char *from;
-	ssize_t n;
 	int err;
 
 	if (!len)
@@ -391,18 +416,9 @@ int journal__commit(struct journal *j)
 		h->crc = libdeflate_crc32(0, h + 1, h->len);
 	}
 	j->len = 0;
-	/* At an explicit place: whatever an earlier failure left behind is overwritten. */
-	do
-		n = pwrite(j->fd, from, len, j->size);
-	while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)len) {
+	err = put_frame(j, from, len);
+	if (!err)
 		j->size += len;
-		return 0;
-	}
-	err = n < 0 ? -errno : -ENOSPC;
-	/* If this fails too, the torn frame ends the journal for readers all the same. */
-	if (n > 0 && ftruncate(j->fd, j->size))
-		err = -ENOSPC;
 	return err;
 }
 

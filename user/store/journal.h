@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The journal: an append-only record of one step's rows on node-local disk, from which the HDF5
- * file can always be made again. A file is a header and frames; a frame is one write(2):
+ * file can always be made again. A file is a header and frames, then maybe zeros; a frame is one
+ * write(2), or copied at once to its place (store/journal_window.h):
  *
  *	header	"JPJOURN1" u32 version u32 byte order mark 0x01020304
  *	frame	u32 length of what follows the crc, u32 crc32 (zlib) of it, records; with the
@@ -67,8 +68,8 @@ int journal__table(struct journal *j, uint32_t id, uint16_t series, const char *
 int journal__row(struct journal *j, uint32_t table, const union cell *cells, unsigned ncells);
 int journal__state(struct journal *j, const void *data, size_t len);
 int journal__end(struct journal *j);
-/* Writes the frame with one system call; nothing to write is 0. On a full disk: -ENOSPC, the
- * partial frame is cut off again and its records are gone (the caller counts them). */
+/* Puts the frame into the file; nothing to put is 0. On a full disk: -ENOSPC, the partial frame is
+ * cut off again and its records are gone (the caller counts them). */
 int journal__commit(struct journal *j);
 int journal__fd(const struct journal *j);
 uint64_t journal__size(const struct journal *j);
@@ -94,7 +95,9 @@ struct journal_reader;
 int journal_reader__open(struct journal_reader **out, int fd); /* reads by pread; fd stays open */
 /* 1: a record; 0: the end; -EBADMSG: not a journal. */
 int journal_reader__next(struct journal_reader *r, struct journal_record *rec);
-uint64_t journal_reader__torn(const struct journal_reader *r); /* bytes after the last good frame */
+uint64_t journal_reader__end(const struct journal_reader *r); /* where the last good frame ends */
+/* Bytes after it, 0 if they are zeros: room that was taken for more. */
+uint64_t journal_reader__torn(const struct journal_reader *r);
 /* Row headers recognisable in the frame that ended the journal: how many rows the tail has lost,
  * as far as it can still be told. */
 uint64_t journal_reader__torn_rows(const struct journal_reader *r);

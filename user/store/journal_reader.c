@@ -279,12 +279,28 @@ static void count_torn_rows(struct journal_reader *r)
 	}
 }
 
+/* Room that a journal which grows has taken beforehand. */
+static bool is_room(const struct journal_reader *r)
+{
+	char part[4096];
+	uint64_t at = r->good;
+	ssize_t n, i;
+
+	while ((n = read_at(r->fd, part, sizeof(part), at)) > 0) {
+		for (i = 0; i < n; i++)
+			if (part[i])
+				return false;
+		at += n;
+	}
+	return !n;
+}
+
 /* Bytes behind the last good frame; only asked when there are some. */
 static void note_torn(struct journal_reader *r)
 {
 	struct stat st;
 
-	if (!fstat(r->fd, &st) && (uint64_t)st.st_size > r->good)
+	if (!fstat(r->fd, &st) && (uint64_t)st.st_size > r->good && !is_room(r))
 		r->torn = st.st_size - r->good;
 	count_torn_rows(r);
 }
@@ -358,6 +374,11 @@ int journal_reader__next(struct journal_reader *r, struct journal_record *rec)
 	if (r->done)
 		return 0;
 	return next_record(r, rec);
+}
+
+uint64_t journal_reader__end(const struct journal_reader *r)
+{
+	return r->good;
 }
 
 uint64_t journal_reader__torn(const struct journal_reader *r)
