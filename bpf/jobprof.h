@@ -44,7 +44,7 @@ enum family {
 	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 };
-#define FAM_SENSORS 0xf800	      /* read by the service */
+#define FAM_SENSORS 0xf800		  /* read by the service */
 #define FAM_ALL	    (FAM_SENSORS | 0x3ff) /* what "all" means: not FAM_FILES */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
@@ -419,6 +419,7 @@ _Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT + JP_NET_TEXT, "jp
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 216, "jp_task_rec");
 _Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");
-_Static_assert(sizeof(struct jp_asked) == 8 + JP_ASK_MAX * (16 + 2 * sizeof(struct jp_task_rec)), "jp_asked");
+_Static_assert(sizeof(struct jp_asked) == 8 + JP_ASK_MAX * (16 + 2 * sizeof(struct jp_task_rec)),
+	       "jp_asked");
 
 #endif

@@ -47,9 +47,9 @@ struct config {
 	char *sys_root;		    /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;
 	char *dev_root;
-	char *ipmi[CONFIG_IPMI]; /* EnergyIPMI*, as written: config_ipmi_keys has the names */
-	enum log_level log_level;   /* LogLevel */
-	char *where[CONFIG_KEYS];   /* by key: FILE:LINE that said it, NULL: it is the default */
+	char *ipmi[CONFIG_IPMI];  /* EnergyIPMI*, as written: config_ipmi_keys has the names */
+	enum log_level log_level; /* LogLevel */
+	char *where[CONFIG_KEYS]; /* by key: FILE:LINE that said it, NULL: it is the default */
 };
 
 /* Sets every default. 0 or -ENOMEM. */

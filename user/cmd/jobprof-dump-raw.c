@@ -141,10 +141,8 @@ static const char *kind_name(uint32_t kind)
 static const char *gtid_source(uint32_t source)
 {
 	static const char *const names[] = {
-		[JP_GTID_UNKNOWN] = "unknown",
-		[JP_GTID_PATH] = "path",
-		[JP_GTID_ENVIRON] = "environ",
-		[JP_GTID_EXEC] = "exec",
+		[JP_GTID_UNKNOWN] = "unknown", [JP_GTID_PATH] = "path",
+		[JP_GTID_ENVIRON] = "environ", [JP_GTID_EXEC] = "exec",
 		[JP_GTID_TOLD] = "told",
 	};
 

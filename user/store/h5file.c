@@ -13,6 +13,8 @@
 #include <H5FDdevelop.h>
 #endif
 
+#include "store/h5util.h"
+
 #define BLOCK  (8u << 10)
 #define BLOCKS 8u
 #define LIMIT  ((haddr_t)INT64_MAX)
@@ -42,13 +44,6 @@ static struct {
 	size_t max, came;
 } expected;
 
-/* In the words of the library's own drivers, for those who look for the number. */
-static void say(const char *what)
-{
-	H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, H5E_READERROR,
-		 "%s failed: errno = %d, error message = '%s'", what, errno, strerror(errno));
-}
-
 static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max)
 {
 	int fd = flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)
@@ -67,7 +62,7 @@ static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max
 			f->blocks[i] = (struct block){.at = HADDR_UNDEF, .bytes = f->bytes[i]};
 		return &f->pub;
 	}
-	say("open");
+	h5__say_io(H5E_CANTOPENFILE, "open");
 	free(f);
 	if (fd >= 0)
 		close(fd);
@@ -187,7 +182,7 @@ static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, s
 		return -1;
 	err = size < BLOCK ? read_blocks(f, addr, size, to) : read_through(f, addr, size, to);
 	if (err)
-		say("read");
+		h5__say_io(H5E_READERROR, "read");
 	else if (to == expected.to)
 		expected.came = size;
 	return err;

@@ -22,9 +22,9 @@ struct journal {
 	int fd;
 	struct journal_window window;
 	unsigned frames; /* written since it was opened */
-	uint64_t size; /* end of the last committed frame */
-	char *buf;     /* frame header and records */
-	size_t len;    /* of buf in use; 0: nothing to commit */
+	uint64_t size;	 /* end of the last committed frame */
+	char *buf;	 /* frame header and records */
+	size_t len;	 /* of buf in use; 0: nothing to commit */
 	size_t cap;
 	char *packed; /* the frame without zeros */
 	size_t packed_cap;

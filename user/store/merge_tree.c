@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "store/h5out.h"
 #include "store/h5util.h"
 #include "store/merge_internal.h"
 #include "store/names.h"
@@ -37,6 +38,7 @@ static hid_t file_access(void)
 	H5Pset_file_locking(fapl, false, true);
 #endif
 	h5__small_cache(fapl);
+	h5out__set_driver(fapl);
 	return fapl;
 }
 

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/h5out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
+
+#include "store/h5util.h"
+
+#define BLOCK  (64u << 10)
+#define BLOCKS 32u
+#define LIMIT  ((haddr_t)INT64_MAX)
+
+/* What is dirty is one run of bytes: those between two writes are known, for a block is whole. */
+struct block {
+	haddr_t at; /* HADDR_UNDEF: none */
+	size_t from, to;
+	uint64_t used;
+	uint8_t *bytes;
+};
+
+struct h5out {
+	H5FD_t pub; /* the library's, at the beginning */
+	int fd;
+	haddr_t stored; /* bytes of the file itself */
+	haddr_t eof;	/* with those that are kept */
+	haddr_t eoa;
+	uint64_t clock;
+	struct block *last;
+	struct block blocks[BLOCKS];
+	uint8_t bytes[BLOCKS][BLOCK];
+};
+
+static int write_all(int fd, const uint8_t *from, size_t size, haddr_t at)
+{
+	while (size) {
+		ssize_t n = pwrite(fd, from, size, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			errno = n ? errno : ENOSPC;
+			return -1;
+		}
+		from += n;
+		at += (haddr_t)n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int store(struct h5out *f, struct block *b)
+{
+	if (b->from == b->to)
+		return 0;
+	if (write_all(f->fd, b->bytes + b->from, b->to - b->from, b->at + b->from)) {
+		h5__say_io(H5E_WRITEERROR, "write");
+		return -1;
+	}
+	if (b->at + b->to > f->stored)
+		f->stored = b->at + b->to;
+	b->from = b->to = 0;
+	return 0;
+}
+
+/* Behind the end of the file are zeros. */
+static int load(struct h5out *f, struct block *b, haddr_t at)
+{
+	size_t got = 0, there = f->stored > at ? f->stored - at : 0;
+
+	there = there < BLOCK ? there : BLOCK;
+	while (got < there) {
+		ssize_t n = pread(f->fd, b->bytes + got, there - got, (off_t)(at + got));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0) {
+			h5__say_io(H5E_READERROR, "read");
+			return -1;
+		}
+		if (!n)
+			break;
+		got += (size_t)n;
+	}
+	memset(b->bytes + got, 0, BLOCK - got);
+	b->at = at;
+	return 0;
+}
+
+/* The block that begins there; NULL: another could not be stored, or this one not be read. */
+static struct block *block_at(struct h5out *f, haddr_t at)
+{
+	struct block *oldest = &f->blocks[0];
+	unsigned i;
+
+	if (f->last && f->last->at == at)
+		return f->last;
+	for (i = 0; i < BLOCKS && f->blocks[i].at != at; i++)
+		oldest = f->blocks[i].used < oldest->used ? &f->blocks[i] : oldest;
+	if (i < BLOCKS) {
+		oldest = &f->blocks[i];
+	} else {
+		f->last = NULL;
+		if (store(f, oldest))
+			return NULL;
+		oldest->at = HADDR_UNDEF;
+		if (load(f, oldest, at))
+			return NULL;
+	}
+	oldest->used = ++f->clock;
+	f->last = oldest;
+	return oldest;
+}
+
+static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max)
+{
+	int how = O_RDWR | O_CLOEXEC | (flags & H5F_ACC_TRUNC ? O_TRUNC : 0) |
+		  (flags & H5F_ACC_CREAT ? O_CREAT : 0) | (flags & H5F_ACC_EXCL ? O_EXCL : 0);
+	int fd = flags & H5F_ACC_RDWR ? open(name, how, 0666) : -1;
+	struct h5out *f = fd < 0 ? NULL : calloc(1, sizeof(*f));
+	struct stat st;
+
+	if (f && !fstat(fd, &st)) {
+		f->fd = fd;
+		f->stored = f->eof = (haddr_t)st.st_size;
+		for (unsigned i = 0; i < BLOCKS; i++)
+			f->blocks[i] =
+				(struct block){.at = HADDR_UNDEF, .bytes = f->bytes[i]};
+		return &f->pub;
+	}
+	h5__say_io(H5E_CANTOPENFILE, "open");
+	free(f);
+	if (fd >= 0)
+		close(fd);
+	return NULL;
+}
+
+static herr_t on_flush(H5FD_t *file, hid_t dxpl, hbool_t closing)
+{
+	struct h5out *f = (struct h5out *)file;
+
+	for (unsigned i = 0; i < BLOCKS; i++)
+		if (store(f, &f->blocks[i]))
+			return -1;
+	return 0;
+}
+
+static herr_t on_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing)
+{
+	struct h5out *f = (struct h5out *)file;
+
+	if (f->eof == f->eoa && f->stored == f->eoa)
+		return 0;
+	if (on_flush(file, dxpl, closing))
+		return -1;
+	if (ftruncate(f->fd, (off_t)f->eoa)) {
+		h5__say_io(H5E_WRITEERROR, "truncate");
+		return -1;
+	}
+	for (unsigned i = 0; i < BLOCKS; i++)
+		if (f->blocks[i].at != HADDR_UNDEF && f->blocks[i].at + BLOCK > f->eoa)
+			f->blocks[i].at = HADDR_UNDEF;
+	f->last = NULL;
+	f->stored = f->eof = f->eoa;
+	return 0;
+}
+
+static herr_t on_close(H5FD_t *file)
+{
+	struct h5out *f = (struct h5out *)file;
+	herr_t err = on_flush(file, H5P_DEFAULT, true);
+
+	if (close(f->fd)) {
+		h5__say_io(H5E_CANTCLOSEFILE, "close");
+		err = -1;
+	}
+	free(f);
+	return err;
+}
+
+static herr_t on_query(const H5FD_t *file, unsigned long *flags)
+{
+	*flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_AGGREGATE_SMALLDATA |
+		 H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+	return 0;
+}
+
+static haddr_t on_get_eoa(const H5FD_t *file, H5FD_mem_t type)
+{
+	return ((const struct h5out *)file)->eoa;
+}
+
+static herr_t on_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t addr)
+{
+	((struct h5out *)file)->eoa = addr;
+	return 0;
+}
+
+static haddr_t on_get_eof(const H5FD_t *file, H5FD_mem_t type)
+{
+	return ((const struct h5out *)file)->eof;
+}
+
+static bool is_inside(const struct h5out *f, haddr_t addr, size_t size)
+{
+	return addr <= LIMIT && size <= LIMIT - addr && addr + size <= f->eoa;
+}
+
+static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
+		      void *to)
+{
+	struct h5out *f = (struct h5out *)file;
+	uint8_t *p = to;
+
+	if (!is_inside(f, addr, size))
+		return -1;
+	while (size) {
+		size_t skip = addr % BLOCK, n = BLOCK - skip < size ? BLOCK - skip : size;
+		const struct block *b = block_at(f, addr - skip);
+
+		if (!b)
+			return -1;
+		memcpy(p, b->bytes + skip, n);
+		addr += n;
+		p += n;
+		size -= n;
+	}
+	return 0;
+}
+
+static herr_t on_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
+		       const void *from)
+{
+	struct h5out *f = (struct h5out *)file;
+	const uint8_t *p = from;
+
+	if (!is_inside(f, addr, size))
+		return -1;
+	while (size) {
+		size_t skip = addr % BLOCK, n = BLOCK - skip < size ? BLOCK - skip : size;
+		struct block *b = block_at(f, addr - skip);
+		bool clean;
+
+		if (!b)
+			return -1;
+		clean = b->from == b->to;
+		memcpy(b->bytes + skip, p, n);
+		b->from = clean || skip < b->from ? skip : b->from;
+		b->to = clean || skip + n > b->to ? skip + n : b->to;
+		addr += n;
+		p += n;
+		size -= n;
+		if (addr > f->eof)
+			f->eof = addr;
+	}
+	return 0;
+}
+
+static const H5FD_class_t driver = {
+#if H5_VERSION_GE(1, 13, 0)
+	.version = H5FD_CLASS_VERSION,
+	.value = 601,
+#endif
+	.name = "jobprof-out",
+	.maxaddr = LIMIT,
+	.fc_degree = H5F_CLOSE_STRONG,
+	.open = on_open,
+	.close = on_close,
+	.query = on_query,
+	.get_eoa = on_get_eoa,
+	.set_eoa = on_set_eoa,
+	.get_eof = on_get_eof,
+	.read = on_read,
+	.write = on_write,
+	.flush = on_flush,
+	.truncate = on_truncate,
+	.fl_map = H5FD_FLMAP_DICHOTOMY,
+};
+
+void h5out__set_driver(hid_t fapl)
+{
+	static hid_t id = H5I_INVALID_HID; /* of the process */
+
+	if (id < 0)
+		id = H5FDregister(&driver);
+	if (id >= 0)
+		H5Pset_driver(fapl, id, NULL);
+}
