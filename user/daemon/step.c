@@ -142,9 +142,10 @@ void step__free(struct step *s)
 /* A series none of whose columns was asked for has no columns at all. */
 static bool kind_wanted(const struct step *s, int kind)
 {
-	if (kind >= SERIES_KINDS)
-		return s->interval_ns[kind] && s->node && s->families & FAM_SENSORS;
-	return s->interval_ns[kind] && s->sets[kind].ncols;
+	bool any = kind < SERIES_KINDS ? s->sets[kind].ncols > 0
+				       : s->node && s->families & FAM_SENSORS;
+
+	return any && s->interval_ns[kind];
 }
 
 static int tell_table(struct step *s, struct table *t)
