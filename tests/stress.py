@@ -211,8 +211,41 @@ def ring_overflow():
     d.end()
 
 
+def room_at_last():
+    """A step that found no slot, and one whose tasks did not, are counted once another has ended."""
+    d = Daemon(0.2, MaxSlots=16).start()
+    first, second, third = jobs = [new_job() for _ in range(3)]
+    large = Stepd(first, 0, ["sleep", "60"], v2_task(tree.job(first) + "/step_0"), n=12)
+    wait_until(lambda: len(d.used_slots()) >= 13, 10, "twelve tasks")
+    h = Holds(["b0", "b1", "c0"])
+    steps = [large]
+    for job, word, n in (second, "b", 2), (third, "c", 1):
+        cmd = h.cmd("park", "spin=0.3", "park", word=word + "$SLURM_PROCID")
+        steps.append(Stepd(job, 0, ["sh", "-c", "exec " + " ".join(map(str, cmd))],
+                           v2_task(tree.job(job) + "/step_0"), n=n))
+    for hold in h.all:
+        hold.wait()
+    is_true("room at last: some found no slot", d.stats()["slots_exhausted"] >= 4, d.stats())
+    large.proc.terminate()
+    d.file(first, 0)
+    wait_until(lambda: "profiling %d_0" % third in d.said(), 10, "the third step to be profiled")
+    time.sleep(1)
+    w = Window(h.all, 0.5)
+    h.go()
+    for s in steps:
+        s.end()
+    for job, step, own in (second, "second", [0, 1]), (third, "third", [2]):
+        path = d.file(job, 0)
+        is_equal("room at last: tasks of the %s step" % step, tasks_of(path),
+                 list(range(len(own))))
+        for i, at in enumerate(own):
+            compare("room at last, %s step, task %d" % (step, i), w, task_table(path, i), [at])
+    all_free("room at last", d)
+    d.end()
+
+
 if __name__ == "__main__":
     need_bpf()
     tree = Trees()
     run_tests([five_hundred, sixty_four])
-    run_tests([ten_thousand, ring_overflow])
+    run_tests([ten_thousand, ring_overflow, room_at_last])

@@ -38,6 +38,8 @@ struct daemon {
 	int stop_signal;
 	uint64_t rb_lost_seen, exhausted_seen, slots_seen;
 	uint64_t next_exhausted_ns;
+	uint64_t exhausted_placed, freed_seen, next_late_ns; /* of those that found no slot */
+	bool unplaced;					     /* there are some */
 	uint64_t least_ns; /* shortest interval of the active steps */
 	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
 	char last_file[PUBLISH_PATH + 400];

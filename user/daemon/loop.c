@@ -23,10 +23,12 @@
 /* Families that are there only when they were asked for at the start. */
 #define OWN_PROGRAMS (FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES)
 
-#define BUSY_NS	  (5 * 1000 * 1000ull) /* while a step ends */
-#define CHECK_NS  (1 * NSEC_PER_SEC)   /* while anything runs */
-#define RESCAN_NS (300 * NSEC_PER_SEC)
-#define DETACH_NS (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
+#define BUSY_NS	   (5 * 1000 * 1000ull) /* while a step ends */
+#define CHECK_NS   (1 * NSEC_PER_SEC)	/* while anything runs */
+#define RESCAN_NS  (300 * NSEC_PER_SEC)
+#define LATE_NS	   (1 * NSEC_PER_SEC)  /* between two looks for those that found no slot, */
+#define LATE_SHARE 50		       /* and so many times as long as one takes */
+#define DETACH_NS  (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
 
 static void on_event(const struct jp_event *ev, void *ctx)
 {
@@ -60,10 +62,27 @@ int daemon_attach(struct daemon *d)
 
 static void rescan(struct daemon *d, uint64_t now)
 {
+	uint64_t began = clock__boot_ns();
+
+	d->freed_seen = kern__freed(d->env.k);
 	if (kern__rescan(d->env.k, NULL))
 		log_error("%s", kern__error());
 	d->next_rescan_ns = now + RESCAN_NS;
+	d->next_late_ns = now + LATE_NS + LATE_SHARE * (clock__boot_ns() - began);
+	d->unplaced = kern__unplaced(d->env.k) > 0;
 	d->sync = true;
+}
+
+/* Cgroups that found all slots taken are looked for when some have been given back. */
+static void place_late(struct daemon *d, uint64_t now)
+{
+	uint64_t exhausted = kern__control(d->env.k)->stats.slots_exhausted;
+
+	d->unplaced |= exhausted != d->exhausted_placed;
+	d->exhausted_placed = exhausted;
+	if (d->unplaced && kern__attached(d->env.k) && now >= d->next_late_ns &&
+	    kern__freed(d->env.k) != d->freed_seen)
+		rescan(d, now);
 }
 
 static bool is_ignored(const struct daemon *d, uint32_t slot)
@@ -306,6 +325,7 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 	daemon_advance(d, clock__boot_ns());
 	if (kern__attached(d->env.k) && now >= d->next_rescan_ns)
 		rescan(d, now);
+	place_late(d, now);
 	idle(d, now);
 	return 0;
 }

@@ -133,6 +133,8 @@ struct kern {
 	bool *released;	    /* by slot: the daemon is done with it */
 	unsigned nreleased; /* of them */
 	uint64_t *quiet_ns; /* by slot: since when nothing holds it */
+	uint64_t freed;	    /* slots given back */
+	unsigned unplaced;  /* cgroups without a slot at the last rescan */
 	uint32_t *used;	    /* slots that are not free, as of used_at */
 	unsigned nused;
 	uint64_t used_at; /* stats.slots_changed, and one; 0: not looked yet */

@@ -64,9 +64,13 @@ int kern__attach(struct kern *k);
 void kern__detach(struct kern *k);
 bool kern__attached(const struct kern *k);
 
-/* Registers directories that exist already, retires slots whose cgroup is gone, and puts every
- * task in its slot. *found is how many steps and tasks were new. */
+/* Registers directories that exist already, gives those a slot that found none, retires slots whose
+ * cgroup is gone, and puts every task in its slot. *found is how many steps and tasks were new. */
 int kern__rescan(struct kern *k, unsigned *found);
+/* How many cgroups it found for which there was no slot, and how many slots have been given back
+ * since the maps were opened. */
+unsigned kern__unplaced(const struct kern *k);
+uint64_t kern__freed(const struct kern *k);
 int kern__sweep(struct kern *k);
 /* Puts the processes in a new lineage slot of step; uid is that of root. */
 int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid,

@@ -154,6 +154,7 @@ static void give_back(struct kern *k, uint32_t slot)
 	if (slot == JP_SLOT_OTHER || slot == JP_SLOT_NONE)
 		return;
 	k->slots[slot].state = JP_SLOT_FREE;
+	k->freed++;
 	__atomic_fetch_add(&k->control->stats.slots_changed, 1, __ATOMIC_RELEASE);
 	bpf_map_update_elem(k->map[M_FREE], NULL, &slot, BPF_ANY);
 }
@@ -210,6 +211,43 @@ static void describe(struct walk *w, const struct jp_cgroup *e, uint64_t id)
 	w->found++;
 }
 
+static bool takes_slot(const struct jp_cgroup *e)
+{
+	return e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK;
+}
+
+static bool any_free(const struct kern *k)
+{
+	uint32_t slot;
+
+	return !bpf_map_lookup_elem(k->map[M_FREE], NULL, &slot);
+}
+
+/* A directory that found all slots taken gets one as soon as there are some, or what the directory
+ * above it has. */
+static void place_late(struct walk *w, const struct jp_cgroup *up, const struct jp_cgroup_key *key,
+		       struct jp_cgroup *e)
+{
+	struct kern *k = w->k;
+	struct jp_cgroup late;
+
+	if (e->kind != JP_KIND_STEP && up->step == JP_SLOT_OTHER)
+		return;
+	if (takes_slot(e) && !any_free(k)) {
+		k->unplaced++;
+		return;
+	}
+	if (!make_entry(k, up, e->node, &late) || late.slot == JP_SLOT_OTHER)
+		return;
+	if (!bpf_map_update_elem(k->map[M_CGROUPS], key, &late, BPF_EXIST)) {
+		*e = late;
+		if (takes_slot(e))
+			describe(w, e, key->id);
+	} else if (takes_slot(&late)) {
+		give_back(k, late.slot);
+	}
+}
+
 /* The directory's entry, made if the kernel has not made it; false: none of ours. */
 static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *name, uint64_t id,
 		     struct jp_cgroup *e)
@@ -218,18 +256,20 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 	struct kern *k = w->k;
 	unsigned node;
 
-	if (!bpf_map_lookup_elem(k->map[M_CGROUPS], &key, e))
+	if (!bpf_map_lookup_elem(k->map[M_CGROUPS], &key, e)) {
+		if (e->slot == JP_SLOT_OTHER)
+			place_late(w, up, &key, e);
 		return true;
+	}
 	node = up->node ? layout__child(k->nodes, up->node, name) : 0;
 	if (!make_entry(k, up, node, e))
 		return false;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], &key, e, BPF_NOEXIST)) {
-		if ((e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK) &&
-		    e->slot != JP_SLOT_OTHER)
+		if (takes_slot(e) && e->slot != JP_SLOT_OTHER)
 			describe(w, e, id);
 		return true;
 	}
-	if (e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK)
+	if (takes_slot(e))
 		give_back(k, e->slot);
 	if (errno != EEXIST) {
 		__atomic_fetch_add(&k->control->stats.cgroups_full, 1, __ATOMIC_RELAXED);
@@ -326,11 +366,22 @@ static void retire_vanished(struct kern *k)
 	}
 }
 
+uint64_t kern__freed(const struct kern *k)
+{
+	return k->freed;
+}
+
+unsigned kern__unplaced(const struct kern *k)
+{
+	return k->unplaced;
+}
+
 int kern__rescan(struct kern *k, unsigned *found)
 {
 	unsigned i, n = 0;
 	int err = 0;
 
+	k->unplaced = 0;
 	for (i = 0; !err && i < k->opts.nroots; i++)
 		err = walk_root(k, &k->opts.roots[i], &n);
 	if (!err)
