@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Pressure and memory of the whole node. */
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,14 +10,13 @@
 #include "base/str.h"
 #include "sensor/cpu.h"
 #include "sensor/file.h"
-
-#define MEMINFO_MAX 8192
+#include "sensor/text.h"
 
 /* One file and what is in it. */
-typedef int (*read_fn)(const char *path, uint64_t *v);
+typedef int (*read_fn)(struct sensor_text *text, uint64_t *v);
 
-static int read_pressure(const char *path, uint64_t *us);
-static int read_memory(const char *path, uint64_t *kib);
+static int read_pressure(struct sensor_text *text, uint64_t *us);
+static int read_memory(struct sensor_text *text, uint64_t *kib);
 
 static const struct {
 	const char *file, *name, *unit, *column;
@@ -39,6 +37,7 @@ struct sensor {
 	unsigned kind[N_KINDS];
 	struct sensor_channel channel[N_KINDS];
 	struct sensor_count count[N_KINDS];
+	struct sensor_text text[N_KINDS];
 	char path[N_KINDS][PATH_MAX];
 };
 
@@ -62,27 +61,26 @@ static int number_behind(const char *text, const char *word, uint64_t *v)
 }
 
 /* "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234", then a line "full". */
-static int read_pressure(const char *path, uint64_t *us)
+static int read_pressure(struct sensor_text *text, uint64_t *us)
 {
-	char text[256];
-	ssize_t n = read_file(AT_FDCWD, path, text, sizeof(text));
+	int err = sensor_text__read(text);
 
-	if (n < 0)
-		return (int)n;
-	text[strcspn(text, "\n")] = '\0';
-	return str__starts(text, "some ") ? number_behind(text, " total=", us) : -ENODATA;
+	if (err)
+		return err;
+	text->buf[strcspn(text->buf, "\n")] = '\0';
+	return str__starts(text->buf, "some ") ? number_behind(text->buf, " total=", us) : -ENODATA;
 }
 
-static int read_memory(const char *path, uint64_t *kib)
+static int read_memory(struct sensor_text *text, uint64_t *kib)
 {
-	char text[MEMINFO_MAX];
-	ssize_t n = read_file(AT_FDCWD, path, text, sizeof(text));
+	int err = sensor_text__read(text);
 	uint64_t total, available;
 
-	if (n < 0)
-		return (int)n;
-	if (!str__starts(text, "MemTotal:") || number_behind(text, "MemTotal:", &total) ||
-	    number_behind(text, "\nMemAvailable:", &available) || available > total)
+	if (err)
+		return err;
+	if (!str__starts(text->buf, "MemTotal:") ||
+	    number_behind(text->buf, "MemTotal:", &total) ||
+	    number_behind(text->buf, "\nMemAvailable:", &available) || available > total)
 		return -ENODATA;
 	*kib = total - available;
 	return 0;
@@ -92,14 +90,17 @@ static int read_memory(const char *path, uint64_t *kib)
 static void add_kind(struct sensor *s, const struct sensor_roots *roots, unsigned kind)
 {
 	struct sensor_channel *c = &s->channel[s->n];
+	struct sensor_text *text = &s->text[s->n];
 	uint64_t v;
-	int err = snprintf(s->path[s->n], PATH_MAX, "%s/%s", roots->proc, kinds[kind].file) >=
-				  PATH_MAX
-			  ? -ENOENT
-			  : kinds[kind].read(s->path[s->n], &v);
+	int err = -ENOENT;
 
-	if (err && err != -EACCES && err != -EPERM)
+	*text = (struct sensor_text){.path = s->path[s->n], .fd = -1};
+	if (snprintf(s->path[s->n], PATH_MAX, "%s/%s", roots->proc, kinds[kind].file) < PATH_MAX)
+		err = kinds[kind].read(text, &v);
+	if (err && err != -EACCES && err != -EPERM) {
+		sensor_text__free(text);
 		return;
+	}
 	*c = sensor__channel(kinds[kind].name);
 	snprintf(c->unit, sizeof(c->unit), "%s", kinds[kind].unit);
 	snprintf(c->series, sizeof(c->series), "CPU");
@@ -112,6 +113,8 @@ static void add_kind(struct sensor *s, const struct sensor_roots *roots, unsigne
 
 static void node_close(struct sensor *s)
 {
+	for (unsigned i = 0; s && i < s->n; i++)
+		sensor_text__free(&s->text[i]);
 	free(s);
 }
 
@@ -159,7 +162,7 @@ static int node_read(struct sensor *s, struct sensor_value *values)
 		struct sensor_value *v = &values[i];
 		double scale = kinds[s->kind[i]].scale;
 		uint64_t raw = 0;
-		int err = kinds[s->kind[i]].read(s->path[i], &raw);
+		int err = kinds[s->kind[i]].read(&s->text[i], &raw);
 
 		if (err) {
 			*v = sensor__no_value(sensor__quality_of(err));
