@@ -78,8 +78,7 @@ static int read_memory(struct sensor_text *text, uint64_t *kib)
 
 	if (err)
 		return err;
-	if (!str__starts(text->buf, "MemTotal:") ||
-	    number_behind(text->buf, "MemTotal:", &total) ||
+	if (!str__starts(text->buf, "MemTotal:") || number_behind(text->buf, "MemTotal:", &total) ||
 	    number_behind(text->buf, "\nMemAvailable:", &available) || available > total)
 		return -ENODATA;
 	*kib = total - available;
