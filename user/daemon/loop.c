@@ -131,7 +131,7 @@ static void take_events(struct daemon *d, uint64_t now)
 	}
 	if (d->sweep && kern__attached(d->env.k) && kern__sweep(d->env.k))
 		log_error("%s", kern__error());
-	if (d->sync || d->steps || !daemon_in_sync(d))
+	if (d->sync || !daemon_in_sync(d))
 		daemon_sync_steps(d);
 	for (struct step *s = d->task_ended ? d->steps : NULL; s; s = s->next)
 		step__remember_cgroup(s, &d->env);
