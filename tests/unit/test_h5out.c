@@ -134,9 +134,9 @@ static void what_is_written_in_any_order_is_there(void **state)
 	/* over what is there, here and there, and from the file again */
 	for (unsigned i = 0; i < 2000; i++) {
 		random = random * 1103515245 + 12345;
-		assert_int_equal(put_part(file, (random >> 8) % TABLES,
-					  (random >> 20) % (VALUES / PER_ROW)),
-				 0);
+		assert_int_equal(
+			put_part(file, (random >> 8) % TABLES, (random >> 20) % (VALUES / PER_ROW)),
+			0);
 	}
 	assert_true(H5Fclose(file) >= 0);
 	assert_int_equal(differences(), 0);

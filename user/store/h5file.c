@@ -9,15 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if H5_VERSION_GE(1, 13, 0)
-#include <H5FDdevelop.h>
-#endif
-
-#include "store/h5util.h"
+#include "store/h5driver.h"
 
 #define BLOCK  (8u << 10)
 #define BLOCKS 8u
-#define LIMIT  ((haddr_t)INT64_MAX)
 
 #define WHOLE_FILE_MAX (128u << 20) /* of addresses, a small part of what a guarded child has */
 
@@ -62,7 +57,7 @@ static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max
 			f->blocks[i] = (struct block){.at = HADDR_UNDEF, .bytes = f->bytes[i]};
 		return &f->pub;
 	}
-	h5__say_io(H5E_CANTOPENFILE, "open");
+	h5driver__say(H5E_CANTOPENFILE, "open");
 	free(f);
 	if (fd >= 0)
 		close(fd);
@@ -176,13 +171,13 @@ static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, s
 	struct h5file *f = (struct h5file *)file;
 	int err;
 
-	if (addr > LIMIT || size > LIMIT - addr || addr + size > f->eoa)
+	if (!h5driver__inside(f->eoa, addr, size))
 		return -1;
 	if (to == expected.to && size > expected.max)
 		return -1;
 	err = size < BLOCK ? read_blocks(f, addr, size, to) : read_through(f, addr, size, to);
 	if (err)
-		h5__say_io(H5E_READERROR, "read");
+		h5driver__say(H5E_READERROR, "read");
 	else if (to == expected.to)
 		expected.came = size;
 	return err;
@@ -201,7 +196,7 @@ static const H5FD_class_t driver = {
 	.value = 600,
 #endif
 	.name = "jobprof",
-	.maxaddr = LIMIT,
+	.maxaddr = H5DRIVER_LIMIT,
 	.fc_degree = H5F_CLOSE_STRONG,
 	.open = on_open,
 	.close = on_close,
@@ -218,10 +213,7 @@ void h5file__set_driver(hid_t fapl)
 {
 	static hid_t id = H5I_INVALID_HID; /* of the process */
 
-	if (id < 0)
-		id = H5FDregister(&driver);
-	if (id >= 0)
-		H5Pset_driver(fapl, id, NULL);
+	h5driver__set(fapl, &driver, &id);
 }
 
 static int make_room(struct h5chunk *c, size_t size)

@@ -9,15 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#if H5_VERSION_GE(1, 13, 0)
-#include <H5FDdevelop.h>
-#endif
-
-#include "store/h5util.h"
+#include "store/h5driver.h"
 
 #define BLOCK  (64u << 10)
 #define BLOCKS 32u
-#define LIMIT  ((haddr_t)INT64_MAX)
 
 /* What is dirty is one run of bytes: those between two writes are known, for a block is whole. */
 struct block {
@@ -62,7 +57,7 @@ static int store(struct h5out *f, struct block *b)
 	if (b->from == b->to)
 		return 0;
 	if (write_all(f->fd, b->bytes + b->from, b->to - b->from, b->at + b->from)) {
-		h5__say_io(H5E_WRITEERROR, "write");
+		h5driver__say(H5E_WRITEERROR, "write");
 		return -1;
 	}
 	if (b->at + b->to > f->stored)
@@ -83,7 +78,7 @@ static int load(struct h5out *f, struct block *b, haddr_t at)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0) {
-			h5__say_io(H5E_READERROR, "read");
+			h5driver__say(H5E_READERROR, "read");
 			return -1;
 		}
 		if (!n)
@@ -132,11 +127,10 @@ static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max
 		f->fd = fd;
 		f->stored = f->eof = (haddr_t)st.st_size;
 		for (unsigned i = 0; i < BLOCKS; i++)
-			f->blocks[i] =
-				(struct block){.at = HADDR_UNDEF, .bytes = f->bytes[i]};
+			f->blocks[i] = (struct block){.at = HADDR_UNDEF, .bytes = f->bytes[i]};
 		return &f->pub;
 	}
-	h5__say_io(H5E_CANTOPENFILE, "open");
+	h5driver__say(H5E_CANTOPENFILE, "open");
 	free(f);
 	if (fd >= 0)
 		close(fd);
@@ -162,7 +156,7 @@ static herr_t on_truncate(H5FD_t *file, hid_t dxpl, hbool_t closing)
 	if (on_flush(file, dxpl, closing))
 		return -1;
 	if (ftruncate(f->fd, (off_t)f->eoa)) {
-		h5__say_io(H5E_WRITEERROR, "truncate");
+		h5driver__say(H5E_WRITEERROR, "truncate");
 		return -1;
 	}
 	for (unsigned i = 0; i < BLOCKS; i++)
@@ -179,7 +173,7 @@ static herr_t on_close(H5FD_t *file)
 	herr_t err = on_flush(file, H5P_DEFAULT, true);
 
 	if (close(f->fd)) {
-		h5__say_io(H5E_CANTCLOSEFILE, "close");
+		h5driver__say(H5E_CANTCLOSEFILE, "close");
 		err = -1;
 	}
 	free(f);
@@ -209,18 +203,13 @@ static haddr_t on_get_eof(const H5FD_t *file, H5FD_mem_t type)
 	return ((const struct h5out *)file)->eof;
 }
 
-static bool is_inside(const struct h5out *f, haddr_t addr, size_t size)
-{
-	return addr <= LIMIT && size <= LIMIT - addr && addr + size <= f->eoa;
-}
-
 static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
 		      void *to)
 {
 	struct h5out *f = (struct h5out *)file;
 	uint8_t *p = to;
 
-	if (!is_inside(f, addr, size))
+	if (!h5driver__inside(f->eoa, addr, size))
 		return -1;
 	while (size) {
 		size_t skip = addr % BLOCK, n = BLOCK - skip < size ? BLOCK - skip : size;
@@ -242,7 +231,7 @@ static herr_t on_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, 
 	struct h5out *f = (struct h5out *)file;
 	const uint8_t *p = from;
 
-	if (!is_inside(f, addr, size))
+	if (!h5driver__inside(f->eoa, addr, size))
 		return -1;
 	while (size) {
 		size_t skip = addr % BLOCK, n = BLOCK - skip < size ? BLOCK - skip : size;
@@ -270,7 +259,7 @@ static const H5FD_class_t driver = {
 	.value = 601,
 #endif
 	.name = "jobprof-out",
-	.maxaddr = LIMIT,
+	.maxaddr = H5DRIVER_LIMIT,
 	.fc_degree = H5F_CLOSE_STRONG,
 	.open = on_open,
 	.close = on_close,
@@ -289,8 +278,5 @@ void h5out__set_driver(hid_t fapl)
 {
 	static hid_t id = H5I_INVALID_HID; /* of the process */
 
-	if (id < 0)
-		id = H5FDregister(&driver);
-	if (id >= 0)
-		H5Pset_driver(fapl, id, NULL);
+	h5driver__set(fapl, &driver, &id);
 }

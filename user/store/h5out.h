@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How a large file is written that nobody reads before it is complete: a driver for the library that
- * keeps blocks, and writes them whole when their room is needed. The library writes each header and
- * each chunk by itself, which to its own driver is a system call: 66 for a node of Slurm's.
+ * How a large file is written that nobody reads before it is complete: a driver for the library
+ * that keeps blocks, and writes them whole when their room is needed. The library writes each
+ * header and each chunk by itself, which to its own driver is a system call: 66 for a node of
+ * Slurm's.
  */
 #ifndef JP_STORE_H5OUT_H
 #define JP_STORE_H5OUT_H

@@ -30,12 +30,6 @@ static herr_t on_error(hid_t stack, void *arg)
 	return 0;
 }
 
-void h5__say_io(hid_t error, const char *what)
-{
-	H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, error,
-		 "%s failed: errno = %d, error message = '%s'", what, errno, strerror(errno));
-}
-
 void h5__init(void)
 {
 	/* Every file is closed where it is used; at exit the library would only complain on stderr

@@ -11,8 +11,6 @@
 
 /* Silences libhdf5's own printing; the system error behind a failure is remembered instead. */
 void h5__init(void);
-/* For file drivers: what failed, with errno, in the words of the library's own ones. */
-void h5__say_io(hid_t error, const char *what);
 /* -errno of the last HDF5 call that failed, -EIO where the library names none. */
 int h5__error(void);
 /* Whether it names one. */

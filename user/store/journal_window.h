@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The end of a journal that grows, mapped: a frame is copied to its place, which costs a fifth of
- * write(2) to it. The place is taken on the disk before, so that there is no lack of room later,
+ * The end of a journal that grows, mapped: a frame is copied to its place, which costs less than
+ * write(2). The place is taken on the disk before, so that there is no lack of room later,
  * and is zeros up to the end of the file. A frame's header is stored last, at once: whoever reads
  * meanwhile, or after a kill, finds the frame or finds zeros.
  */
