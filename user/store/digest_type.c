@@ -111,22 +111,23 @@ int type__digest(hid_t type, uint64_t *digest)
 	return err;
 }
 
+/* Where the room is too small, the library only says how much it takes. */
 static int encode(struct type_cache *c, hid_t type, size_t *size)
 {
 	uint8_t *p;
 
-	*size = 0;
-	if (H5Tencode(type, NULL, size) < 0)
+	*size = c->room;
+	if (H5Tencode(type, c->buf, size) < 0)
 		return -EBADMSG;
+	if (*size <= c->room)
+		return 0;
 	if (*size > ENCODED_MAX)
 		return -ENOTSUP;
-	if (c->room < *size) {
-		p = realloc(c->buf, *size);
-		if (!p)
-			return -ENOMEM;
-		c->buf = p;
-		c->room = *size;
-	}
+	p = realloc(c->buf, *size);
+	if (!p)
+		return -ENOMEM;
+	c->buf = p;
+	c->room = *size;
 	return H5Tencode(type, c->buf, size) < 0 ? -EBADMSG : 0;
 }
 

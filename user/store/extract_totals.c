@@ -119,6 +119,20 @@ static int map_computed(struct extraction *x)
 	return extract__map(x, names, cols, t->nout);
 }
 
+static void sum_rows(struct extraction *x, const union cell *rows, unsigned n)
+{
+	const struct totals *t = x->totals;
+	const unsigned ncols = x->cursor->ncols;
+
+	if (!x->filter.on) {
+		summary__rows(t->cells, t->cols, t->unknown, ncols, rows, n);
+		return;
+	}
+	for (; n; n--, rows += ncols)
+		if (time_filter__row(&x->filter, rows))
+			summary__rows(t->cells, t->cols, t->unknown, ncols, rows, 1);
+}
+
 int totals__computed(struct extraction *x, const char *node, const char *step, const char *table)
 {
 	struct cursor *c = x->cursor;
@@ -135,9 +149,7 @@ int totals__computed(struct extraction *x, const char *node, const char *step, c
 	for (unsigned i = 0; i < c->ncols; i++)
 		t->unknown[i] = c->cols[i].unknown;
 	while ((err = cursor__next(c, &rows, &n)) > 0)
-		for (unsigned i = 0; i < n; i++, rows += c->ncols)
-			if (!x->filter.on || time_filter__row(&x->filter, rows))
-				summary__row(t->cells, t->cols, t->unknown, c->ncols, rows);
+		sum_rows(x, rows, n);
 	if (err)
 		return err;
 	summary__fill(t->cells, t->cols, c->ncols, false, 0, t->row);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,8 +12,8 @@
 
 #include "store/h5driver.h"
 
-#define BLOCK  (8u << 10)
-#define BLOCKS 8u
+#define BLOCK  (16u << 10)
+#define BLOCKS 6u
 
 #define WHOLE_FILE_MAX (128u << 20) /* of addresses, a small part of what a guarded child has */
 
@@ -39,11 +40,19 @@ static struct {
 	size_t max, came;
 } expected;
 
+/* What a descriptor is open for already is not looked up again, which takes a while in /proc. */
+static int open_file(const char *name)
+{
+	int fd = -1, end = 0;
+
+	if (sscanf(name, "/proc/self/fd/%d%n", &fd, &end) == 1 && !name[end])
+		return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	return open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
 static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max)
 {
-	int fd = flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)
-			 ? -1
-			 : open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	int fd = flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT) ? -1 : open_file(name);
 	struct h5file *f = fd < 0 ? NULL : malloc(sizeof(*f));
 	struct stat st;
 

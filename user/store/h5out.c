@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -120,10 +121,11 @@ static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max
 	int how = O_RDWR | O_CLOEXEC | (flags & H5F_ACC_TRUNC ? O_TRUNC : 0) |
 		  (flags & H5F_ACC_CREAT ? O_CREAT : 0) | (flags & H5F_ACC_EXCL ? O_EXCL : 0);
 	int fd = flags & H5F_ACC_RDWR ? open(name, how, 0666) : -1;
-	struct h5out *f = fd < 0 ? NULL : calloc(1, sizeof(*f));
+	struct h5out *f = fd < 0 ? NULL : malloc(sizeof(*f));
 	struct stat st;
 
 	if (f && !fstat(fd, &st)) {
+		memset(f, 0, offsetof(struct h5out, bytes)); /* megabytes that may not be needed */
 		f->fd = fd;
 		f->stored = f->eof = (haddr_t)st.st_size;
 		for (unsigned i = 0; i < BLOCKS; i++)

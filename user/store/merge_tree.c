@@ -10,8 +10,10 @@
 #include "store/merge_internal.h"
 #include "store/names.h"
 
-#define META_BLOCK  (8u << 10) /* metadata is laid out together, in blocks of this size */
-#define COMPACT_MAX 32768      /* bytes of totals that go into the object's header */
+#define META_BLOCK (8u << 10) /* metadata is laid out together, in blocks of this size */
+#define DATA_BLOCK \
+	(32u << 10)	  /* and chunks in those of this; what is left of the last is given back */
+#define COMPACT_MAX 32768 /* bytes of totals that go into the object's header */
 #define FEW_CHUNKS  8
 
 struct merge_tree {
@@ -33,6 +35,7 @@ static hid_t file_access(void)
 	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 	H5Pset_meta_block_size(fapl, META_BLOCK);
+	H5Pset_small_data_block_size(fapl, DATA_BLOCK);
 #if H5_VERSION_GE(1, 10, 7)
 	/* The file is under a name of our own; some shared file systems have no locks. */
 	H5Pset_file_locking(fapl, false, true);

@@ -105,9 +105,7 @@ static int sum_rows(struct nodescanner *s, struct sum *sum)
 		if (first)
 			take_times(&s->scan.facts, c, rows, true);
 		first = false;
-		for (unsigned i = 0; i < n; i++)
-			summary__row(sum->cells, sum->cols, sum->unknown, sum->ncols,
-				     rows + (size_t)i * c->ncols);
+		summary__rows(sum->cells, sum->cols, sum->unknown, sum->ncols, rows, n);
 		take_times(&s->scan.facts, c, rows + (size_t)(n - 1) * c->ncols, false);
 	}
 	return err;

@@ -232,12 +232,15 @@ static int open_table(struct build *b, unsigned i, unsigned limit)
 
 static int flush_table(struct build *b, unsigned i)
 {
+	const unsigned series = b->plan->tables[i].series;
+	const struct plan_series *ps = &b->plan->series[series];
 	struct out_table *t = &b->tables[i];
-	int err = 0;
+	int err;
 
-	if (t->nbuf)
-		err = write_rows(t->dset, b->series[b->plan->tables[i].series].mem, t->rows, t->buf,
-				 t->nbuf);
+	if (!t->nbuf)
+		return 0;
+	summary__rows(t->sum, ps->cols, b->series[series].unknown, ps->ncols, t->buf, t->nbuf);
+	err = write_rows(t->dset, b->series[series].mem, t->rows, t->buf, t->nbuf);
 	t->rows += t->nbuf;
 	t->nbuf = 0;
 	return err;
@@ -255,8 +258,6 @@ static int put_row(struct build *b, const struct journal_record *rec)
 		return 0;
 	ps = &b->plan->series[b->plan->tables[i].series];
 	memcpy(t->buf + (size_t)t->nbuf * ps->ncols, rec->cells, ps->ncols * sizeof(*t->buf));
-	summary__row(t->sum, ps->cols, b->series[b->plan->tables[i].series].unknown, ps->ncols,
-		     rec->cells);
 	return ++t->nbuf == t->chunk ? flush_table(b, i) : 0;
 }
 

@@ -7,22 +7,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-void summary__row(struct summary_cell *cells, const struct column *cols, const bool *unknown,
-		  unsigned ncols, const union cell *row)
+/* A column's values are stride cells apart. */
+static inline void add_values(struct summary_cell *to, const union cell *at, unsigned n,
+			      unsigned stride, enum col_type type)
+{
+	struct summary_cell c = *to;
+
+	if (!c.n) {
+		c.min = INFINITY;
+		c.max = -INFINITY;
+	}
+	for (; n; n--, at += stride) {
+		double v = cell__number(*at, type);
+
+		if (isnan(v))
+			continue;
+		c.min = v < c.min ? v : c.min;
+		c.max = v > c.max ? v : c.max;
+		c.sum += v;
+		c.last = v;
+		c.n++;
+	}
+	if (c.n)
+		*to = c;
+}
+
+void summary__rows(struct summary_cell *cells, const struct column *cols, const bool *unknown,
+		   unsigned ncols, const union cell *rows, unsigned n)
 {
 	for (unsigned i = 0; i < ncols; i++) {
-		struct summary_cell *c = &cells[i];
-		double v = cell__number(row[i], cols[i].type);
-
-		if (isnan(v) || unknown[i])
+		if (unknown[i])
 			continue;
-		if (!c->n || v < c->min)
-			c->min = v;
-		if (!c->n || v > c->max)
-			c->max = v;
-		c->sum += v;
-		c->last = v;
-		c->n++;
+		switch (cols[i].type) {
+		case COL_U64:
+			add_values(&cells[i], &rows[i], n, ncols, COL_U64);
+			break;
+		case COL_I64:
+			add_values(&cells[i], &rows[i], n, ncols, COL_I64);
+			break;
+		case COL_F64:
+			add_values(&cells[i], &rows[i], n, ncols, COL_F64);
+			break;
+		}
 	}
 }
 

@@ -13,9 +13,9 @@ struct summary_cell {
 	double min, max, sum, last;
 };
 
-/* Adds one row to cells[ncols]. NaN and columns with unknown[i] set are left out. */
-void summary__row(struct summary_cell *cells, const struct column *cols, const bool *unknown,
-		  unsigned ncols, const union cell *row);
+/* Adds rows[n][ncols] to cells[ncols]. NaN and columns with unknown[i] set are left out. */
+void summary__rows(struct summary_cell *cells, const struct column *cols, const bool *unknown,
+		   unsigned ncols, const union cell *rows, unsigned n);
 
 /*
  * The columns of Totals/<series>: "Task" (U64: the table's decimal name, else its position) for a
