@@ -31,9 +31,12 @@ def job7():
     return world("7_0_p1.h5", "7_0_p2.h5", "7_1_p1.h5", "7_batch_p1.h5")
 
 
+READERS = []  # a small job is read by the process that writes, unless it is told otherwise
+
+
 def merge(prof, *args, out=None, env=None, cwd=None):
     """Status and stderr."""
-    cmd = [JOBPROF, "merge"] + (["-p", prof] if prof else []) + list(args)
+    cmd = [JOBPROF, "merge"] + (["-p", prof] if prof else []) + READERS + list(args)
     if out:
         cmd += ["-o", out]
     p = subprocess.run(cmd, capture_output=True, text=True, errors="replace", env=env,
@@ -742,7 +745,8 @@ def killed_at_any_call_nothing_is_lost():
         for n in sorted(random.sample(range(1, most + 1), min(most, 5))):
             prof, d = job7(), tmpdir()
             cmd = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=" + call, "-e",
-                   "inject=%s:signal=KILL:when=%d" % (call, n), JOBPROF, "merge", "-j", "7", "-p", prof]
+                   "inject=%s:signal=KILL:when=%d" % (call, n), JOBPROF, "merge", "-j", "7", "-p", prof,
+                   *READERS]
             p = subprocess.run(cmd, cwd=d, capture_output=True, text=True)
             if "ptrace" in p.stderr:
                 raise Skipped("strace cannot trace here")
@@ -764,7 +768,7 @@ def killed_at_any_time_nothing_is_lost():
     rnd = random.Random(7)
     for i in range(25):
         prof, d = job7(), tmpdir()
-        p = subprocess.Popen([JOBPROF, "merge", "-j", "7", "-p", prof], cwd=d,
+        p = subprocess.Popen([JOBPROF, "merge", "-j", "7", "-p", prof, *READERS], cwd=d,
                              stderr=subprocess.PIPE)
         time.sleep(rnd.random() * 0.04)
         p.kill()
@@ -833,6 +837,19 @@ def many_nodes_and_threads():
     is_equal("the same size whatever the threads", len(sizes), 1)
 
 
+def with_processes_that_read():
+    global READERS
+    READERS = ["--threads", "2"]
+    try:
+        for test in (inputs_go_only_without_S, a_job_file_is_extended,
+                     bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
+                     a_refused_file_is_named_once, it_is_read_back_if_something_is_at_stake,
+                     killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost):
+            test()
+    finally:
+        READERS = []
+
+
 run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            stock_reads_ours_as_its_own, others_read_it, our_files_keep_their_totals,
            inputs_go_only_without_S, steps_are_filtered, several_jobs_give_several_files,
@@ -848,4 +865,4 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
            killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
            leftovers_are_removed_only_if_surely_ours, two_at_once_lose_nothing,
-           many_nodes_and_threads])
+           many_nodes_and_threads, with_processes_that_read])

@@ -34,7 +34,8 @@ static int usage(FILE *out)
 		"  -o, --output FILE       the job file's name, for one job\n"
 		"  -S, --savefiles         keep the node-step files\n"
 		"      --wait SECONDS      until all files are in place; nothing is merged if not\n"
-		"      --threads N         processes that read; default: one for each CPU, at most "
+		"      --threads N         processes that read; default: by files and CPUs, at "
+		"most "
 		"8\n"
 		"  -v, --verbose           say more\n");
 	return out == stdout ? 0 : 2;

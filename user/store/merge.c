@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <malloc.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,20 +20,10 @@
 #include "store/h5util.h"
 #include "store/merge_internal.h"
 
-#define THREADS_MAX 64
-#define THREADS_OWN 8 /* taken without being asked to */
-#define READERS_MS  5000
-#define LARGE_PAGE  (2u << 20)
-#define HEAP_BYTES  (8u << 20) /* what merging 16 nodes takes */
-#define FULL_BYTES  65536u     /* left on a file system that counts as full */
-
-static unsigned cpus(void)
-{
-	cpu_set_t set;
-	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
-
-	return n > THREADS_OWN ? THREADS_OWN : n;
-}
+#define READERS_MS 5000
+#define LARGE_PAGE (2u << 20)
+#define HEAP_BYTES (8u << 20) /* what merging 16 nodes takes */
+#define FULL_BYTES 65536u     /* left on a file system that counts as full */
 
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart)
 {
@@ -124,8 +113,8 @@ static void await_readers(int pipe_fd)
  */
 static void prepare_heap(void)
 {
-	static char
-		*volatile lead; /* to where a large page may begin; volatile, or it is left out */
+	/* To where a large page may begin; volatile, or it is left out. */
+	static char *volatile lead;
 	uintptr_t at;
 	char *room;
 
@@ -274,26 +263,22 @@ static int merge_sets(const struct merge_opts *o, struct merge_sets *sets, struc
 	return sets->n ? status : -ENOENT;
 }
 
-int merge__run(const struct merge_opts *opts, struct merge_report *st)
+int merge__run(const struct merge_opts *o, struct merge_report *st)
 {
-	struct merge_opts o = *opts;
 	struct merge_report none;
 	struct merge_sets sets;
 	int err;
 
-	if (o.output && !strcmp(o.output, "-")) {
+	if (o->output && !strcmp(o->output, "-")) {
 		log_error("-o -: a job file cannot go to standard output");
 		return -EINVAL;
 	}
-	o.threads = o.threads ? o.threads : cpus();
-	if (o.threads > THREADS_MAX)
-		o.threads = THREADS_MAX;
 	if (!st)
 		st = &none;
 	*st = (struct merge_report){0};
-	err = merge_dir__find(&o, &sets);
+	err = merge_dir__find(o, &sets);
 	if (!err)
-		err = merge_sets(&o, &sets, st);
+		err = merge_sets(o, &sets, st);
 	else if (err != -EINVAL)
 		err = 1;
 	merge_dir__free(&sets);

@@ -14,7 +14,7 @@ struct merge_opts {
 	unsigned nspecs;
 	const char *output; /* NULL: ./job_<id>.h5; with several jobs it must be NULL */
 	bool keep;	    /* node-step files are not deleted */
-	unsigned threads;   /* processes that read; 0: as many as there are CPUs */
+	unsigned threads;   /* processes that read; 0: by CPUs and files */
 };
 
 struct merge_report {
@@ -35,6 +35,6 @@ struct merge_report {
  * 0: all that was asked for is done; 1: some of it is not (logged); -EINVAL: opts contradict each
  * other (logged); -ENOENT: there is nothing to merge (logged). st may be NULL.
  */
-int merge__run(const struct merge_opts *opts, struct merge_report *st);
+int merge__run(const struct merge_opts *o, struct merge_report *st);
 
 #endif

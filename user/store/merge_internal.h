@@ -104,6 +104,9 @@ enum merge_look {
 	LOOK_DIGEST, /* at the copy */
 };
 
+/* How many processes read that many items; wanted by the user, 0: as many as are of use. */
+unsigned merge_readers__number(unsigned wanted, unsigned nitems);
+
 /* old_fd: the job file that items without a file are in. With 0 threads this process looks itself.
  * 0 or -errno. */
 int merge_readers__start(struct merge_readers **out, const struct merge_set *set, int old_fd,

@@ -387,7 +387,7 @@ static int publish(struct job *j, unsigned threads)
 
 static int merge(struct job *j)
 {
-	unsigned threads = j->o->threads;
+	unsigned threads = merge_readers__number(j->o->threads, j->set->nitems);
 	int err = copy_all(j, threads);
 
 	if (err)

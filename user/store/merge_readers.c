@@ -5,6 +5,7 @@
  * ... and sends what it finds through its pipe.
  */
 #include <errno.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,10 @@
 
 #include "store/merge_internal.h"
 #include "store/merge_look.h"
+
+#define PROCESSES_MAX 64
+#define PROCESSES_OWN 8	 /* taken without being asked to, ... */
+#define PROCESS_FILES 64 /* a further one for so many: with fewer it costs what it saves */
 
 struct reader_process {
 	pid_t pid;
@@ -32,6 +37,21 @@ struct merge_readers {
 	struct wire wire;
 	struct merge_found found;
 };
+
+unsigned merge_readers__number(unsigned wanted, unsigned nitems)
+{
+	const unsigned of_use = 1 + nitems / PROCESS_FILES;
+	unsigned most = PROCESSES_OWN;
+	cpu_set_t set;
+
+	if (wanted)
+		return wanted < PROCESSES_MAX ? wanted : PROCESSES_MAX;
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return 1;
+	if ((unsigned)CPU_COUNT(&set) < most)
+		most = CPU_COUNT(&set);
+	return of_use < most ? of_use : most;
+}
 
 static void run_reader(const struct merge_readers *r, unsigned from, int fd)
 {
