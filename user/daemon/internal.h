@@ -8,7 +8,8 @@
 #include "daemon/request.h"
 #include "job/layout.h"
 
-#define MAX_ROWS 16
+#define MAX_ROWS  16
+#define ENDED_MAX 64
 
 /* A journal whose step has ended in an earlier run: only its file is missing. */
 struct orphan {
@@ -34,7 +35,9 @@ struct daemon {
 	struct orphan *orphans;
 	int epfd, sigfd, clockfd, lockfd;
 	bool guests; /* rows of others are there */
-	bool stop, finishing, handover, sync, sweep, wake, task_ended;
+	bool stop, finishing, handover, sync, sweep, wake;
+	uint32_t ended[ENDED_MAX]; /* slots of the steps of which a task has ended in this turn */
+	unsigned nended;	   /* more: of any of them */
 	int stop_signal;
 	uint64_t rb_lost_seen, exhausted_seen, slots_seen;
 	uint64_t next_exhausted_ns;

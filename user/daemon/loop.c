@@ -30,6 +30,24 @@
 #define LATE_SHARE 50		       /* and so many times as long as one takes */
 #define DETACH_NS  (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
 
+static void task_ended(struct daemon *d, uint32_t slot)
+{
+	const struct jp_slot *info = kern__slot(d->env.k, slot);
+
+	if (info && d->nended < ENDED_MAX)
+		d->ended[d->nended] = info->step;
+	d->nended += info != NULL;
+}
+
+/* Of the others what is remembered is what was there when a task of their own ended. */
+static bool has_ended_task(const struct daemon *d, const struct step *s)
+{
+	for (unsigned i = 0; i < d->nended && i < ENDED_MAX; i++)
+		if (d->ended[i] == s->slot)
+			return true;
+	return d->nended > ENDED_MAX;
+}
+
 static void on_event(const struct jp_event *ev, void *ctx)
 {
 	struct daemon *d = ctx;
@@ -40,7 +58,8 @@ static void on_event(const struct jp_event *ev, void *ctx)
 		d->sweep = true;
 	else
 		d->sync = true;
-	d->task_ended |= ev->type == JP_EV_EXIT;
+	if (ev->type == JP_EV_EXIT)
+		task_ended(d, ev->slot);
 }
 
 int daemon_attach(struct daemon *d)
@@ -133,9 +152,11 @@ static void take_events(struct daemon *d, uint64_t now)
 		log_error("%s", kern__error());
 	if (d->sync || !daemon_in_sync(d))
 		daemon_sync_steps(d);
-	for (struct step *s = d->task_ended ? d->steps : NULL; s; s = s->next)
-		step__remember_cgroup(s, &d->env);
-	d->wake = d->sweep = d->sync = d->task_ended = false;
+	for (struct step *s = d->nended ? d->steps : NULL; s; s = s->next)
+		if (has_ended_task(d, s))
+			step__remember_cgroup(s, &d->env);
+	d->wake = d->sweep = d->sync = false;
+	d->nended = 0;
 }
 
 static void reap_children(struct daemon *d, uint64_t now)
