@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from daemonlib import *
 
 INTERVAL = 0.2
-SETTLE = 3 * INTERVAL
+SETTLE = 6 * INTERVAL  # beside many others jobprofd waits half a second for a CPU at times
 NOBODY = 65534
 HEX64 = "0123456789abcdef" * 4
 
