@@ -491,31 +491,38 @@ def out_of_memory():
     is_equal("out of memory: OOMKills", whole(path, "Step", "OOMKills"), 1)
 
 
-def others_end_too():
-    """What the step's memory cgroup said when its task ended, though it is gone when another step's
-    task ends, and slurmstepd removes the rest later still."""
+def cgroup_at_the_end(name, d, linger):
+    """What the step's memory cgroup said when its task had ended, though it is gone when another
+    step's task ends, and slurmstepd removes the rest later still."""
     mount = cgroup1_mount("memory")
     jobs = [new_job(), new_job()]
-    d = Daemon(60).start()
     bases = [tree.v1(0, job) for job in jobs]
     mem = mkcg(bases[0][len(cgroup1_mount("freezer")):] + "/step_0", mount)
-    args = ["-d", bases[0], "-S", "-c", bases[0] + "/step_0", "-c", mem]
+    args = ["-d", bases[0], "-S", "-c", bases[0] + "/step_0", "-c", mem, "-w", linger + 3]
     h = Holds("0")
-    s = Stepd(jobs[0], 0, h.cmd("anon=20", "park"), args + ["-w", 3])
+    s = Stepd(jobs[0], 0, h.cmd("anon=20", "park"), args)
     h.wait()
     wait_until(lambda: "profiling %d_0_" % jobs[0] in d.said(), 10, "jobprofd")
     h.go()
     wait_until(lambda: not os.path.exists("/proc/%d/exe" % h.all[0].pid), 10, "the task's end")
-    time.sleep(0.3)
+    time.sleep(linger)
     with open(mem + "/memory.max_usage_in_bytes") as f:
         peak = int(f.read())
     os.rmdir(mem)
     Stepd(jobs[1], 0, ["true"],
           ["-d", bases[1], "-S", "-c", bases[1] + "/step_0"]).end()
     s.end()
-    last = table(d.file(jobs[0], 0), "Step")["MemPeakMB"][-1]
-    is_equal("its own peak", last * MB, peak)
+    rows = table(d.file(jobs[0], 0), "Step")
+    is_equal("its own peak, " + name, rows["MemPeakMB"][-1] * MB, peak)
+    return rows
+
+
+def cgroups_last_word():
+    d = Daemon(60).start()
+    cgroup_at_the_end("no row before the last", d, 0.3)
     d.end()
+    rows = cgroup_at_the_end("rows when nobody is left", main, SETTLE)
+    is_true("there are such rows", (rows["Threads"][-3:] == 0).all(), rows["Threads"])
 
 
 class Restarted:
@@ -712,6 +719,6 @@ if __name__ == "__main__":
     run_together([containers, pattern_tasks, no_procid, false_slurmstepd, short_steps])
     run_together([born_inside, moved_in, exec_by_a_thread])
     run_together([moved_process, moved_threads, setsid_daemon, ordinary_user, endings,
-                  out_of_memory, others_end_too])
+                  out_of_memory, cgroups_last_word])
     run_together([main_ends, baseline_and_restarts])
     run_together([settings_and_instants])

@@ -39,13 +39,20 @@ static void task_ended(struct daemon *d, uint32_t slot)
 	d->nended += info != NULL;
 }
 
-/* Of the others what is remembered is what was there when a task of their own ended. */
 static bool has_ended_task(const struct daemon *d, const struct step *s)
 {
 	for (unsigned i = 0; i < d->nended && i < ENDED_MAX; i++)
 		if (d->ended[i] == s->slot)
 			return true;
 	return d->nended > ENDED_MAX;
+}
+
+/* Of steps without one, what is remembered is what was there when a task of their own ended. */
+static void remember_ended(struct daemon *d, bool only_new)
+{
+	for (struct step *s = d->nended ? d->steps : NULL; s; s = s->next)
+		if (has_ended_task(d, s) && !(only_new && s->have_last_cg))
+			step__remember_cgroup(s, &d->env);
 }
 
 static void on_event(const struct jp_event *ev, void *ctx)
@@ -136,6 +143,7 @@ static void take_events(struct daemon *d, uint64_t now)
 	uint64_t lost;
 
 	kern__events(d->env.k, on_event, d);
+	remember_ended(d, false); /* first: directories are removed within a millisecond */
 	lost = kern__control(d->env.k)->stats.rb_lost;
 	if ((d->wake || d->sync) && d->opts.families && !kern__attached(d->env.k)) {
 		d->idle_since_ns = 0;
@@ -152,9 +160,7 @@ static void take_events(struct daemon *d, uint64_t now)
 		log_error("%s", kern__error());
 	if (d->sync || !daemon_in_sync(d))
 		daemon_sync_steps(d);
-	for (struct step *s = d->nended ? d->steps : NULL; s; s = s->next)
-		if (has_ended_task(d, s))
-			step__remember_cgroup(s, &d->env);
+	remember_ended(d, true);
 	d->wake = d->sweep = d->sync = false;
 	d->nended = 0;
 }

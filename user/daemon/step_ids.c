@@ -476,14 +476,21 @@ static void read_files(struct step *s, const struct step_env *env, double cg[CG_
 		cg_files__read(s->cg, cg);
 }
 
-/* Once the directories are gone: what they said at the last task's end, if they were there then.
- * What a row before that said is not the end's. */
-void step_read_cgroup(struct step *s, const struct step_env *env, double cg[CG_N])
+static bool is_read(const double cg[CG_N])
+{
+	return !isnan(cg[CG_MEM]) || !isnan(cg[CG_PSI_CPU]) || !isnan(cg[CG_THROTTLED]);
+}
+
+/* Once the directories are gone: what they said at the last task's end or, with nobody alive,
+ * since, if they were there then. What a row before that said is not the end's. */
+void step_read_cgroup(struct step *s, const struct step_env *env, bool alive, double cg[CG_N])
 {
 	int i;
 
 	read_files(s, env, cg);
-	if (!isnan(cg[CG_MEM]) || !isnan(cg[CG_PSI_CPU]) || !isnan(cg[CG_THROTTLED]))
+	if (is_read(cg) && s->have_last_cg && !alive)
+		memcpy(s->last_cg, cg, sizeof(s->last_cg));
+	else if (is_read(cg))
 		s->have_last_cg = false;
 	for (i = 0; i < CG_N; i++)
 		if (isnan(cg[i]) && s->have_last_cg)
