@@ -304,7 +304,7 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		t = step_table(s, env, kind, JP_GTID_NONE);
 		if (!t || !add_up(s, env, kind, JP_GTID_NONE, &now, &began))
 			return 0;
-		step_read_cgroup(s, env, now.totals.v[T_THREADS] != 0, now.cg);
+		step_read_cgroup(s, env, &now.totals, now.cg);
 		put_row(s, env, t, &now, began);
 		return 1;
 	}

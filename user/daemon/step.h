@@ -140,10 +140,12 @@ struct step {
 	struct request *req; /* what was told of it, or NULL */
 	struct cg_files *cg; /* NULL: not read yet */
 	bool have_last_cg;
-	/* in the last row, or since, when a task ended: slurmstepd removes one directory after the
-	 * other */
+	/* when a task ended, or nobody was alive: slurmstepd removes one directory after the other
+	 */
 	double last_cg[CG_N];
-	struct step_node *node; /* what the node's sensors say to it; NULL: nothing */
+	uint64_t last_cg_runtime; /* of all its processes then, if known: nobody may have run since
+				   */
+	struct step_node *node;	  /* what the node's sensors say to it; NULL: nothing */
 	struct publication pub;
 	struct step *next;
 };

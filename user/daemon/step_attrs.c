@@ -180,7 +180,7 @@ void step_label(struct step *s, const struct step_env *env, pid_t pid)
 	if (!sched_getaffinity(pid, sizeof(cpus), &cpus))
 		journal__attr_i32(s->journal, "Allocated CPUs", CPU_COUNT(&cpus));
 	find_job_host(s, pid);
-	step_read_cgroup(s, env, true, cg);
+	step_read_cgroup(s, env, NULL, cg);
 	if (!isnan(cg[CG_MEM_LIMIT]))
 		journal__attr_f64(s->journal, "Memory Limit", cg[CG_MEM_LIMIT] / 1048576); /* MB */
 	label_het(s, pid);

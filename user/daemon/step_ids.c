@@ -476,31 +476,49 @@ static void read_files(struct step *s, const struct step_env *env, double cg[CG_
 		cg_files__read(s->cg, cg);
 }
 
+#define ANY_RUNTIME UINT64_MAX
+
 static bool is_read(const double cg[CG_N])
 {
 	return !isnan(cg[CG_MEM]) || !isnan(cg[CG_PSI_CPU]) || !isnan(cg[CG_THROTTLED]);
 }
 
-/* Once the directories are gone: what they said at the last task's end or, with nobody alive,
- * since, if they were there then. What a row before that said is not the end's. */
-void step_read_cgroup(struct step *s, const struct step_env *env, bool alive, double cg[CG_N])
+static void remember_cgroup(struct step *s, const double cg[CG_N], uint64_t runtime)
 {
+	memcpy(s->last_cg, cg, sizeof(s->last_cg));
+	s->last_cg_runtime = runtime;
+	s->have_last_cg = true;
+}
+
+/* Once the directories are gone: what they said at the last task's end, if they were there then, or
+ * when nobody was alive, if nobody has run since. What a row before that said is not the end's. */
+void step_read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
+		      double cg[CG_N])
+{
+	const uint64_t runtime = now ? now->v[T_RUNTIME] : 0;
+	bool good;
 	int i;
 
 	read_files(s, env, cg);
-	if (is_read(cg) && s->have_last_cg && !alive)
-		memcpy(s->last_cg, cg, sizeof(s->last_cg));
+	if (is_read(cg) && now && !now->v[T_THREADS])
+		remember_cgroup(s, cg, runtime);
 	else if (is_read(cg))
 		s->have_last_cg = false;
+	good = s->have_last_cg &&
+	       (s->last_cg_runtime == ANY_RUNTIME || s->last_cg_runtime == runtime);
 	for (i = 0; i < CG_N; i++)
-		if (isnan(cg[i]) && s->have_last_cg)
+		if (isnan(cg[i]) && good)
 			cg[i] = s->last_cg[i];
 }
 
 void step__remember_cgroup(struct step *s, const struct step_env *env)
 {
+	double cg[CG_N];
+
 	if (s->state != STEP_ACTIVE || !s->sets[SERIES_STEP].ncols)
 		return;
-	read_files(s, env, s->last_cg);
-	s->have_last_cg = true;
+	read_files(s, env, cg);
+	/* A row may have found nobody alive before we were told. */
+	if (is_read(cg) || !s->have_last_cg || s->last_cg_runtime == ANY_RUNTIME)
+		remember_cgroup(s, cg, ANY_RUNTIME);
 }

@@ -26,8 +26,9 @@ const struct kern_root *step_root(const struct step *s, const struct step_env *e
 const char *step_node(const struct step *s, const struct step_env *env);
 void step_label(struct step *s, const struct step_env *env, pid_t pid);
 void step_find_tasks(struct step *s, const struct step_env *env);
-/* alive: somebody was, a moment ago. */
-void step_read_cgroup(struct step *s, const struct step_env *env, bool alive, double cg[CG_N]);
+/* now: what the row will say of its processes; NULL: it is for no row. */
+void step_read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
+		      double cg[CG_N]);
 /* Writes the frame. 0 or -errno: what was in it is lost, and tables are told again. */
 int step_try_commit(struct step *s);
 /* Commits the frame; rows that could not be written are counted and said once. */
