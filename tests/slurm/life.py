@@ -220,7 +220,7 @@ def daemon_gone(name, c, d):
     h.wait()  # it was replaced meanwhile
     h.go()
     h.wait()
-    time.sleep(0.5)
+    time.sleep(6 * INTERVAL)
     after = kernel_account(h.all[0].pid)["run_ns"]
     now = time.time_ns()
     h.go()
