@@ -10,9 +10,11 @@
 #include "store/merge_internal.h"
 #include "store/names.h"
 
-#define META_BLOCK (8u << 10) /* metadata is laid out together, in blocks of this size */
-#define DATA_BLOCK \
-	(32u << 10)	  /* and chunks in those of this; what is left of the last is given back */
+/* Metadata and chunks are laid out in blocks of these sizes; what is left of the last is given
+ * back.
+ */
+#define META_BLOCK  (8u << 10)
+#define DATA_BLOCK  (32u << 10)
 #define COMPACT_MAX 32768 /* bytes of totals that go into the object's header */
 #define FEW_CHUNKS  8
 
