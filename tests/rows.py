@@ -24,31 +24,40 @@ def noise(n, dtype=PLAIN, seed=1):
     rng = numpy.random.default_rng(seed)
     t = numpy.zeros(n, dtype)
     for name in dtype.names:
-        kind, size = dtype[name].kind, dtype[name].itemsize
+        cells = t[name]
+        kind, size = cells.dtype.kind, cells.dtype.itemsize
         if kind in "ui":
-            t[name] = rng.integers(0, 256, n * size, "u1").view("%s%d" % (kind, size))
+            cells[...] = rng.integers(0, 256, cells.size * size, "u1").view(
+                "%s%d" % (kind, size)).reshape(cells.shape)
         elif kind == "f":
-            t[name] = rng.normal(0, 1e6, n)
-            t[name][::7] = numpy.nan
-            t[name][3::11] = numpy.inf
-            t[name][5::13] = 0
+            cells[...] = rng.normal(0, 1e6, cells.shape)
+            cells[::7] = numpy.nan
+            cells[3::11] = numpy.inf
+            cells[5::13] = 0
     return t
 
 
-def number_columns(dtype):
-    return [n for n in dtype.names if dtype[n].kind in "uif" and not dtype[n].subdtype
-            and h5py.check_enum_dtype(dtype[n]) is None]
+def number_columns(data):
+    """(name, cells) of each; of an array each element's."""
+    for name in data.dtype.names:
+        base, shape = data.dtype[name].subdtype or (data.dtype[name], ())
+        if base.kind not in "uif" or len(shape) > 1 or h5py.check_enum_dtype(base) is not None:
+            continue
+        if not shape:
+            yield name, data[name]
+        for i in range(shape[0] if shape else 0):
+            yield "%s%d" % (name, i), data[name][:, i]
 
 
 def line(node, table, dataset):
     """The lines rows prints, made from what h5py reads."""
     data = dataset[()]
-    for name in number_columns(data.dtype):
-        kind = data.dtype[name].kind
+    for name, values in number_columns(data):
+        kind = values.dtype.kind
         if kind == "f":
-            cells = ["%016x" % b for b in data[name].astype("<f8").view("<u8")]
+            cells = ["%016x" % b for b in values.astype("<f8").view("<u8")]
         else:
-            cells = [str(v) for v in data[name].tolist()]
+            cells = [str(v) for v in values.tolist()]
         yield " ".join([node, table, name, kind] + cells)
 
 
@@ -143,7 +152,12 @@ def number_types():
                           "itemsize": 40})
     swapped = numpy.dtype({"names": ["a", "b"], "formats": ["<u8", "<f8"], "offsets": [8, 0],
                            "itemsize": 16})
+    arrays = numpy.dtype([("A", "<f8", (40,)), ("B", "<u8"), ("C", "<u8", (3,)), ("D", "<i8", (1,))])
+    odd = numpy.dtype([("a", ">i2", (5,)), ("matrix", "<f8", (2, 2)), ("b", "<f4", (3,)),
+                       ("in", [("x", "<i4")], (2,)), ("text", "S3", (2,)), ("a5", "<u8"),
+                       ("a01", "u1"), ("c", ">f8", (7,)), ("d9", "i1", (12,))])
     for name, t in (("all sizes, signs and orders", small), ("members that are no numbers", between),
+                    ("arrays", arrays), ("arrays of all kinds", odd),
                     ("gaps between members", padded), ("members out of order", swapped)):
         kw = dict(chunks=(64,), shuffle=True, compression="gzip")
         many([(noise(300, t), kw), (noise(63, t), kw), (noise(10, t), {}), (noise(300), kw)])

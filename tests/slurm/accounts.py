@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from slurmlib import *
 
 INTERVAL = 0.25
-EXIT = 0.015  # what a task may need to end, with its memory, once it has read its account
+EXIT = 0.04  # what a task may need to end, with its memory, beside other tests, once it has read its account
 
 
 def against_accounts(name, path, directory, task):

@@ -20,6 +20,14 @@ def all_of(path):
         return sorted(f[node])
 
 
+def measured(c, node, s, path):
+    """The same, without what Slurm sampled because jobprofd was too late to say that it does, which
+    the plugin then says in the log: it waits for 50 ms, and other tests run beside this one."""
+    with open("%s/log/slurmd.%s.log" % (c.dir, node), errors="replace") as f:
+        late = any("within 50 ms" in line and "[%d." % s.id in line for line in f)
+    return [n for n in all_of(path) if not (late and n.startswith("Slurm_"))]
+
+
 def columns_of(path, name):
     with h5py.File(path, "r") as f:
         node = list(f)[0]
@@ -58,7 +66,7 @@ def jobprof_option(name, c, d):
 
 
 def some_families(name, c, d):
-    s = c.srun(["--jobprof=task,block", "--jobprof-freq=0.5"], ["sleep", "0.8"])
+    s = c.srun(["--jobprof=task,block", "--jobprof-freq=0.5", "-w", c.nodes[0]], ["sleep", "0.8"])
     s.end()
     names = columns_of(d.get(s.id, 0, c.nodes[0]), "Tasks/0")
     is_equal(name + ": columns", [n in names for n in ("CPUTime", "RunDelay", "BlkReads",
@@ -70,7 +78,7 @@ def profile_option(name, c, d):
     s = c.srun(["--profile=task", "--acctg-freq=task=1", "-w", c.nodes[1]], ["sleep", "2.4"])
     is_equal(name + ": srun's status", s.end(), 0)
     path = d.get(s.id, 0, c.nodes[1])
-    is_equal(name + ": series", all_of(path), ["Step", "Tasks", "Totals"])
+    is_equal(name + ": series", measured(c, c.nodes[1], s, path), ["Step", "Tasks", "Totals"])
     rows, off = off_grid(path, "Tasks/0", 1)
     is_true(name + ": a row every second", 2 <= rows <= 4 and off < 0.1, (rows, off))
 
@@ -81,7 +89,8 @@ def gatherers(name, c, d):
                ["sleep", "3.2"])
     is_equal(name + ": srun's status", s.end(), 0)
     path = d.get(s.id, 0, c.nodes[0])
-    is_equal(name + ": series", all_of(path), ["Network", "Step", "Tasks", "Totals"])
+    is_equal(name + ": series", measured(c, c.nodes[0], s, path),
+             ["Network", "Step", "Tasks", "Totals"])
     with h5py.File(path, "r") as f:
         net = f[c.nodes[0]]["Network"]
         is_equal(name + ": the gatherer's columns", net.dtype.names,
@@ -98,12 +107,12 @@ def gatherers(name, c, d):
 
 def precedence(name, c, d):
     """--jobprof outranks --profile; a step outranks its batch job."""
+    n = c.nodes[0]
     j = c.sbatch("""srun true
 srun --jobprof=none true
 srun --profile=none --jobprof=all sleep 0.3
-""", ["--jobprof=task", "--jobprof-freq=0.5", "-n1", "-N1"])
+""", ["--jobprof=task", "--jobprof-freq=0.5", "-n1", "-w", n])
     is_equal(name + ": state", j.end(), "COMPLETED")
-    n = c.nodes[0]
     has_files(name, d, j.id, [name_of(j.id, s, n) for s in ("batch", 0, 2)])
     is_equal(name + ": of the batch job", [s in all_of(d.get(j.id, 0, n))
                                            for s in ("Tasks", "RunLatency")], [True, False])
@@ -166,7 +175,7 @@ def strangers(name, c, d):
 def restarts(c, d):
     """jobprofd killed, away and back while a step runs that asked for it."""
     name = "jobprofd restarted, " + c.mode
-    s = c.srun(["--jobprof=task", "--jobprof-freq=0.5", "-n2"], UNTIL)
+    s = c.srun(["--jobprof=task", "--jobprof-freq=0.5", "-n2", "-w", c.nodes[0]], UNTIL)
     job = s.id
     live = os.path.join(d.hdf5, "root", "." + name_of(job, 0, c.nodes[0]))
     wait_until(lambda: os.path.exists(live), 20, "the live file")

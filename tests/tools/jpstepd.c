@@ -206,6 +206,28 @@ static void __attribute__((noreturn)) task(const struct stepd *d, unsigned long 
 	_exit(errno == ENOENT ? 127 : 126);
 }
 
+/* Until it waits at its pipe: what a task has run since the kernel last looked, the kernel charges
+ * to the cgroup that it is moved to. */
+static void await_sleep(pid_t pid)
+{
+	char path[64], stat[256];
+	ssize_t n;
+	int fd, tries;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	for (tries = 0; tries < 10000; tries++) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		n = fd < 0 ? -1 : read(fd, stat, sizeof(stat) - 1);
+		if (fd >= 0)
+			close(fd);
+		stat[n < 0 ? 0 : n] = '\0';
+		if (n < 0 || strstr(stat, ") S "))
+			return;
+		sleep_s(0.0001);
+	}
+	die("%d does not come to its pipe", (int)pid);
+}
+
 static void start_task(const struct stepd *d, unsigned long i)
 {
 	int gate[2];
@@ -224,6 +246,7 @@ static void start_task(const struct stepd *d, unsigned long i)
 	}
 	pids[n_pids++] = pid;
 	close(gate[0]);
+	await_sleep(pid);
 	for (k = 0; k < d->n_dirs; k++) {
 		dir = d->shared ? strdup(d->dirs[k]) : expand(d->dirs[k], i);
 		if (!dir)
