@@ -234,7 +234,8 @@ class DaemonLane(Lane):
                     self.check_rows("step %s %s" % (step, name), table_)
             rows += self.problems[n:]
             del self.problems[n:]
-        left += self.daemon.temporaries() + self.daemon.journals() + self.daemon.journals("runs")
+        left += self.daemon.temporaries() + self.daemon.journals("runs")
+        left += glob.glob(self.daemon.state + "/steps/*")
         left += [f for f in self.daemon.files() if os.path.basename(f).startswith(".")]
         if os.path.exists(self.daemon.pin):
             left.append(self.daemon.pin)
@@ -377,7 +378,7 @@ def main():
     print("the machine stood still %d times, %.1f s in all"
           % (len(beat.late()), sum(b - a for a, b in beat.late()) / 1e9))
     for p in problems + counts + rows + left + run_rows + run_left + reader.failed:
-        print("  " + str(p)[:1000])
+        print("  " + str(p)[:4000])
 
     def verdict(name, findings):
         is_true(name, not findings, "%d times, first: %s" % (len(findings), findings[:1]))

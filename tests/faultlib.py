@@ -191,9 +191,21 @@ class Daemon:
 
     def wait_file(self, job, step, user="root", seconds=20):
         path = self.file(job, step, user)
-        wait_until(lambda: os.path.exists(path), seconds,
-                   "%s; jobprofd said: %s" % (path, self.said()[-600:]))
-        return path
+        try:
+            return wait_until(lambda: os.path.exists(path) and path, seconds, path)
+        except Failed:
+            raise Failed("waited %g s for %s; %s" % (seconds, path, self.known_of(path)))
+
+    def known_of(self, path):
+        """What there is and was said of a file and, below its job, of its step."""
+        name = os.path.basename(path)
+        job, step = name.split("_")[:2]
+        lines = [x for x in self.said().splitlines()
+                 if name in x or re.search("job_%s/step_%s\\b" % (job, step), x)]
+        there = [f for f in self.files() + self.temporaries() + self.journals()
+                 if name in os.path.basename(f)]
+        return "jobprofd said of it: %s; there are: %s; and last: %s" % (
+            lines, there, self.said()[-600:])
 
     def step(self, job, step, cmd, tasks=1, v1_uid=None, extra=(), **kw):
         """Starts a step of tasks in a tree of their own. Returns the Popen of its slurmstepd."""

@@ -813,6 +813,12 @@ def damaged_journals():
     open(empty, "w").close()
     with open(text, "w") as f:
         f.write("this is not a journal at all, only somebody's notes\n" * 20)
+    unborn = [d.state + "/steps/5_0_x.h5.1.journal.new", d.state + "/runs/5_0_x.h5.1.journal.new"]
+    young = d.state + "/runs/6_0_x.h5.1.journal.new"
+    os.makedirs(d.state + "/runs", exist_ok=True)
+    for path in unborn + [young]:
+        open(path, "w").close()
+    os.utime(unborn[1], (time.time() - 100,) * 2)
     os.mkdir(d.state + "/steps/3_0_x.h5.1.journal")
     os.symlink("/etc/passwd", d.state + "/steps/4_0_x.h5.1.journal")
     passwd = open("/etc/passwd", "rb").read()
@@ -824,6 +830,9 @@ def damaged_journals():
     for job, what in ((jobs[1], "bytes flipped in the middle"), (jobs[2], "no damage")):
         rows = task_rows(d.wait_file(job, 0))
         is_true("journal with %s: its rows are in the file" % what, len(rows) >= 5, "%d" % len(rows))
+    is_true("journals whose makers were killed: gone", not any(os.path.exists(p) for p in unborn),
+            d.journals() + d.journals("runs"))
+    is_true("a journal that a jobprof run may be making: left", os.path.exists(young), young)
     is_true("journal that is a link: not followed", open("/etc/passwd", "rb").read() == passwd, "changed")
     wait_until(lambda: not any(os.path.exists(p) for p in (middle, whole, empty)), 20,
                "journals to go: %s" % d.journals())
@@ -949,12 +958,58 @@ def nothing_left():
     gone("jobprofd: no program, no map and no link is left", ids)
 
 
+def removed_while_looked_at():
+    """Steps whose directories go when a scan has just opened them: the kernel has told of each
+    already, and none is found a second time."""
+    if not shutil.which("strace"):
+        raise Skipped("no strace")
+    d = daemon("rl", MaxSlots="2048").start()
+    long = d.step(new_job(), 0, [tool("jpduty"), "0.002", "0.02"])
+    wait_until(d.journals, 10, "the journal of a step")
+    d.kill()
+    job, made, ready = new_job(), [], threading.Event()
+    base = os.path.dirname(d.v2_step(job, 0))
+    os.makedirs(base)
+
+    def churn():
+        while not ready.is_set():
+            made.append(len(made))
+            os.mkdir("%s/step_%d" % (base, made[-1]))
+            time.sleep(0.008)
+            os.rmdir("%s/step_%d" % (base, made[-1]))
+            time.sleep(0.002)
+
+    t = threading.Thread(target=churn)
+    t.start()
+    d.prefix = ["strace", "-qq", "-o", "/dev/null", "-e", "inject=openat:delay_exit=8000"]
+    try:
+        d.spawn()
+        d.ready(60)
+    finally:
+        ready.set()
+        t.join()
+        for p in children(d.proc.pid):
+            os.kill(p, signal.SIGKILL)
+        d.proc.wait(20)
+    d.prefix = []
+    d.start()
+    long.terminate()
+    long.wait()
+    d.wait_file(job, made[-1], seconds=60)
+    wait_until(lambda: not d.journals(), 60, "the files of %s" % d.journals()[:3])
+    names = [os.path.relpath(f, d.h5) for f in d.files() if "/%d_" % job in f]
+    wanted = {"root/%d_%d_%s.h5" % (job, n, d.name) for n in made}
+    is_equal("removed while looked at: a file of each step, and no other",
+             (len(names), set(names) ^ wanted), (len(made), set()))
+    is_equal("removed while looked at: a clean end", d.stop(), 0)
+
+
 # The long ones first.
 TESTS = [
     full_output, unwritable_output, symlinks, writer_hangs, writer_stopped, writer_dies, writer_missing,
     valgrind, full_state, bpffs, hostile_names, vanishing, damaged_journals, second_daemon,
     bad_configuration, nothing_left, signals, side_by_side, same_name, inherits_nothing, command_ends, damaged_files,
-    no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage, clock_steps]
+    removed_while_looked_at, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage, clock_steps]
 
 
 def main():

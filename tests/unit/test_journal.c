@@ -206,6 +206,25 @@ static void records_not_committed_are_lost(void **state)
 	assert_int_equal(count_rows(NULL), 2);
 }
 
+/* Killed before the journal had its name, and before or after that. */
+static void what_a_killed_maker_left_is_in_nobodys_way(void **state)
+{
+	char unborn[sizeof(path) + 8];
+	struct journal *j;
+
+	snprintf(unborn, sizeof(unborn), "%s" JOURNAL_UNBORN, path);
+	for (int linked = 0; linked < 2; linked++) {
+		unlink(path);
+		close(open(unborn, O_WRONLY | O_CREAT | O_EXCL, 0600));
+		if (linked)
+			assert_int_equal(link(unborn, path), 0);
+		assert_int_equal(journal__create(&j, path), linked ? -EEXIST : 0);
+		assert_int_equal(access(unborn, F_OK), -1);
+		if (!linked)
+			journal__free(j);
+	}
+}
+
 static void a_journal_has_one_owner(void **state)
 {
 	struct journal *j = small(1), *other;
@@ -517,6 +536,7 @@ int main(void)
 		cmocka_unit_test_setup(what_is_too_long_is_refused, no_file),
 		cmocka_unit_test_setup(a_commit_of_nothing_writes_nothing, no_file),
 		cmocka_unit_test_setup(records_not_committed_are_lost, no_file),
+		cmocka_unit_test_setup(what_a_killed_maker_left_is_in_nobodys_way, no_file),
 		cmocka_unit_test_setup(a_journal_has_one_owner, no_file),
 		cmocka_unit_test_setup(torn_at_every_byte_of_the_last_frame, no_file),
 		cmocka_unit_test_setup(a_header_that_never_got_out_is_made_again, no_file),

@@ -1,18 +1,37 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* After a crash of anything: the journals finish the files. */
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/internal.h"
+#include "store/journal.h"
 
-static bool is_journal(const char *name)
+#define JOURNAL	     ".journal"
+#define UNBORN_MAX_S 60
+
+static bool is_named(const char *name, const char *suffix)
 {
-	size_t len = strlen(name), suffix = strlen(".journal");
+	size_t len = strlen(name), n = strlen(suffix);
 
-	return name[0] != '.' && len > suffix && !strcmp(name + len - suffix, ".journal");
+	return name[0] != '.' && len > n && !strcmp(name + len - n, suffix);
+}
+
+/* What was killed before it was a journal. A jobprof run may be making one right now: not for that
+ * long. */
+static void remove_unborn(int dir, const char *name, bool ours)
+{
+	struct stat st;
+
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    (ours || st.st_mtime < time(NULL) - UNBORN_MAX_S))
+		unlinkat(dir, name, 0);
 }
 
 static void recover_one(struct daemon *d, const char *path)
@@ -66,7 +85,9 @@ static void recover_dir(struct daemon *d, const char *sub)
 	snprintf(dir, sizeof(dir), "%s/%s", d->env.state_dir, sub);
 	list = opendir(dir);
 	while (list && (e = readdir(list))) {
-		if (!is_journal(e->d_name))
+		if (is_named(e->d_name, JOURNAL JOURNAL_UNBORN))
+			remove_unborn(dirfd(list), e->d_name, !strcmp(sub, JOURNALS_STEP));
+		if (!is_named(e->d_name, JOURNAL))
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
 		recover_one(d, path);

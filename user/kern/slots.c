@@ -17,6 +17,10 @@
 /* A task may still be between exit and its last switch when its cgroup has gone. */
 #define QUIET_NS 1000000000ull
 
+/* So long a directory is looked for that is new, with a millisecond between two looks. */
+#define YOUNG_NS   100000000ull
+#define FIND_TRIES 3
+
 const struct jp_control *kern__control(const struct kern *k)
 {
 	return k->control;
@@ -149,10 +153,31 @@ static uint32_t take_slot(struct kern *k, uint32_t kind, uint32_t step)
 	return slot;
 }
 
+static void zero_slot(struct kern *k, uint32_t slot)
+{
+	uint32_t gen = k->slots[slot].gen;
+	unsigned cpu;
+	int m;
+
+	for (m = 0; m < M_N; m++) {
+		size_t size = kern_maps[m].mapped;
+		char *mem = k->mem[m];
+
+		if (!mem)
+			continue;
+		if (kern_maps[m].shape == SHAPE_SLOT)
+			memset(mem + slot * size, 0, size);
+		for (cpu = 0; kern_maps[m].shape == SHAPE_CPU_SLOT && cpu < k->ncpus; cpu++)
+			memset(mem + ((size_t)cpu * k->nslots + slot) * size, 0, size);
+	}
+	k->slots[slot].gen = gen + 1;
+}
+
 static void give_back(struct kern *k, uint32_t slot)
 {
 	if (slot == JP_SLOT_OTHER || slot == JP_SLOT_NONE)
 		return;
+	zero_slot(k, slot);
 	k->slots[slot].state = JP_SLOT_FREE;
 	k->freed++;
 	__atomic_fetch_add(&k->control->stats.slots_changed, 1, __ATOMIC_RELEASE);
@@ -248,9 +273,26 @@ static void place_late(struct walk *w, const struct jp_cgroup *up, const struct 
 	}
 }
 
-/* The directory's entry, made if the kernel has not made it; false: none of ours. */
-static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *name, uint64_t id,
-		     struct jp_cgroup *e)
+/* An open directory that has been removed still tells its number, but has no files any more. */
+static bool is_removed(int dirfd)
+{
+	return faccessat(dirfd, "cgroup.procs", F_OK, 0) && errno == ENOENT;
+}
+
+/* The entry is of a directory that the kernel had forgotten before it was made: it is undone. */
+static bool is_late(struct kern *k, int dirfd, const struct jp_cgroup_key *key,
+		    const struct jp_cgroup *e)
+{
+	if (!is_removed(dirfd) || bpf_map_delete_elem(k->map[M_CGROUPS], key))
+		return false;
+	if (takes_slot(e))
+		give_back(k, e->slot);
+	return true;
+}
+
+/* The open directory's entry, made if the kernel has not made it; false: none of ours. */
+static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *name, int dirfd,
+		     uint64_t id, struct jp_cgroup *e)
 {
 	struct jp_cgroup_key key = {.id = id, .hier = w->hier};
 	struct kern *k = w->k;
@@ -265,6 +307,8 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 	if (!make_entry(k, up, node, e))
 		return false;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], &key, e, BPF_NOEXIST)) {
+		if (is_late(k, dirfd, &key, e))
+			return false;
 		if (takes_slot(e) && e->slot != JP_SLOT_OTHER)
 			describe(w, e, id);
 		return true;
@@ -301,7 +345,7 @@ static void walk_dir(struct walk *w, int dirfd, const struct jp_cgroup *up, int 
 		if (fd < 0)
 			continue; /* vanished */
 		snprintf(w->path + len, sizeof(w->path) - len, "/%s", d->d_name);
-		if (!fstat(fd, &st) && entry_of(w, up, d->d_name, st.st_ino, &e))
+		if (!fstat(fd, &st) && entry_of(w, up, d->d_name, fd, st.st_ino, &e))
 			walk_dir(w, fd, &e, depth + 1);
 		else
 			close(fd);
@@ -339,6 +383,21 @@ static int walk_root(struct kern *k, const struct kern_root *r, unsigned *found)
 	return 0;
 }
 
+/* mkdir tells of a directory a moment before it can be found. */
+static bool is_gone(const struct jp_slot *s, const char *path)
+{
+	struct stat st;
+
+	for (int i = 0; i < FIND_TRIES; i++) {
+		if (!stat(path, &st))
+			return st.st_ino != s->cgroup_id;
+		if (kern_boot_ns() - s->start_ns > YOUNG_NS)
+			return true;
+		usleep(1000);
+	}
+	return true;
+}
+
 /* Slots whose cgroup went while nobody was told (rmdir is attached only with the others). */
 static void retire_vanished(struct kern *k)
 {
@@ -349,7 +408,6 @@ static void retire_vanished(struct kern *k)
 		struct jp_slot *s = &k->slots[i];
 		struct jp_cgroup_key key = {.id = s->cgroup_id, .hier = s->hier};
 		char path[512];
-		struct stat st;
 
 		if (s->state != JP_SLOT_ACTIVE || s->kind == JP_KIND_LINEAGE || !s->path_len)
 			continue;
@@ -358,7 +416,7 @@ static void retire_vanished(struct kern *k)
 		if (r == k->opts.nroots)
 			continue;
 		snprintf(path, sizeof(path), "%s%s", k->opts.roots[r].mount, s->path);
-		if (!stat(path, &st) && st.st_ino == s->cgroup_id)
+		if (!is_gone(s, path))
 			continue;
 		s->end_ns = kern_boot_ns();
 		s->state = JP_SLOT_DRAINING;
@@ -449,26 +507,6 @@ bool kern__held(const struct kern *k, uint32_t slot)
 	return out != k->acct[slot].tasks_in;
 }
 
-static void zero_slot(struct kern *k, uint32_t slot)
-{
-	uint32_t gen = k->slots[slot].gen;
-	unsigned cpu;
-	int m;
-
-	for (m = 0; m < M_N; m++) {
-		size_t size = kern_maps[m].mapped;
-		char *mem = k->mem[m];
-
-		if (!mem)
-			continue;
-		if (kern_maps[m].shape == SHAPE_SLOT)
-			memset(mem + slot * size, 0, size);
-		for (cpu = 0; kern_maps[m].shape == SHAPE_CPU_SLOT && cpu < k->ncpus; cpu++)
-			memset(mem + ((size_t)cpu * k->nslots + slot) * size, 0, size);
-	}
-	k->slots[slot].gen = gen + 1;
-}
-
 unsigned kern__reap(struct kern *k)
 {
 	uint64_t now = kern_boot_ns();
@@ -489,7 +527,6 @@ unsigned kern__reap(struct kern *k)
 			continue;
 		k->released[i] = false;
 		k->nreleased--;
-		zero_slot(k, i);
 		give_back(k, i);
 		left--;
 	}

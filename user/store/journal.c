@@ -105,8 +105,9 @@ int journal__create(struct journal **out, const char *path)
 	char first[4096];
 	int fd, err;
 
-	if (snprintf(first, sizeof(first), "%s.new", path) >= (int)sizeof(first))
+	if (snprintf(first, sizeof(first), "%s" JOURNAL_UNBORN, path) >= (int)sizeof(first))
 		return -ENAMETOOLONG;
+	unlink(first);
 	fd = open(first, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;

@@ -48,7 +48,12 @@ enum attr_type { ATTR_I32, ATTR_I64, ATTR_F64, ATTR_STR };
 
 struct journal;
 
-/* Makes PATH (0600, exclusive) and locks it. -EEXIST, or -errno. */
+/* What is made as PATH.new gets its name when it is locked; only makers that are killed leave one.
+ */
+#define JOURNAL_UNBORN ".new"
+
+/* Makes PATH (0600, exclusive) and locks it. -EEXIST, or -errno. Nobody else may be making the same
+ * PATH: a PATH.new that is there is taken for what a killed maker has left. */
 int journal__create(struct journal **out, const char *path);
 /* Opens an existing journal for appending: locks it (-EWOULDBLOCK: its owner lives), cuts a torn
  * tail off. *cut is how many bytes that was. */
