@@ -144,7 +144,7 @@ def merge_rows(job):
         if job.kind == "slurm":
             yield row(job, name + ", totals computed", "ms per node",
                       [1000 * w / job.nodes for w in job.walls(name)],
-                      target=0.5 if job.nodes > 16 else None)
+                      target=0.5)
         yield row(job, name + ", over the stock tool's time", "x", job.ratio(name, "stock merge"),
                   target=1 if job.kind == "jobprof" else None)
     yield row(job, "merge, processor time over the stock tool's", "x",
@@ -154,7 +154,8 @@ def merge_rows(job):
                   job.cpu_ratio("deletes", "stock deletes"))
         for name in ("deletes", "deletes, all cores"):
             yield row(job, "merge that %s, over the stock tool's time" % name, "x",
-                      job.ratio(name, "stock deletes"))
+                      job.ratio(name, "stock deletes"),
+                      target=1 if job.kind == "jobprof" else None)
     if job.nodes == LARGE:
         yield row(job, "merge: memory at most", "MB", [max(u.mb for u in job.used["merge"])],
                   target=64)

@@ -137,19 +137,67 @@ static void make_jobprof(const char *path, const struct job *j)
 	unlink(journal);
 }
 
+static const char *const of_tasks[] = {"Tasks", "RunLatency", "BlkLatency"};
+#define OF_TASKS 3
+
+/* The rows of Totals/<series> have the numbers too, in jobprof's files: they are changed in the
+ * file that is copied, where the tables stay open, for opening one takes longer than all the rest.
+ */
+struct totals {
+	hid_t file, row, dset[OF_TASKS];
+	uint64_t *rows;
+};
+
+static void totals_open(struct totals *t, hid_t file, unsigned tasks)
+{
+	char path[64];
+
+	*t = (struct totals){.file = file, .row = H5Tcreate(H5T_COMPOUND, sizeof(uint64_t))};
+	H5Tinsert(t->row, "Task", 0, H5T_NATIVE_UINT64);
+	t->rows = calloc(tasks, sizeof(*t->rows));
+	need(t->rows != NULL, "memory");
+	for (unsigned i = 0; i < OF_TASKS; i++) {
+		snprintf(path, sizeof(path), "n0/Totals/%s", of_tasks[i]);
+		t->dset[i] = H5Lexists(file, "n0/Totals", H5P_DEFAULT) > 0 &&
+					     H5Lexists(file, path, H5P_DEFAULT) > 0
+				     ? H5Dopen2(file, path, H5P_DEFAULT)
+				     : H5I_INVALID_HID;
+	}
+}
+
+static void totals_number(struct totals *t, unsigned tasks, unsigned first)
+{
+	for (unsigned i = 0; i < tasks; i++)
+		t->rows[i] = first + i;
+	for (unsigned i = 0; i < OF_TASKS; i++)
+		if (t->dset[i] >= 0)
+			need(H5Dwrite(t->dset[i], t->row, H5S_ALL, H5S_ALL, H5P_DEFAULT, t->rows) >=
+				     0,
+			     of_tasks[i]);
+	need(H5Fflush(t->file, H5F_SCOPE_LOCAL) >= 0, "totals");
+}
+
+static void totals_close(struct totals *t)
+{
+	for (unsigned i = 0; i < OF_TASKS; i++)
+		if (t->dset[i] >= 0)
+			H5Dclose(t->dset[i]);
+	H5Tclose(t->row);
+	free(t->rows);
+}
+
 /* Tasks are numbered through all nodes. Their last ones move first: no name is taken then. */
 static void number_tasks(hid_t node, unsigned tasks, unsigned first)
 {
-	static const char *const series[] = {"Tasks", "RunLatency", "BlkLatency"};
 	char from[64], to[64];
 
-	for (unsigned i = 0; first && i < 3; i++) {
+	for (unsigned i = 0; first && i < OF_TASKS; i++) {
+		if (H5Lexists(node, of_tasks[i], H5P_DEFAULT) <= 0)
+			continue;
 		for (unsigned t = tasks; t-- > 0;) {
-			snprintf(from, sizeof(from), "%s/%u", series[i], t);
-			snprintf(to, sizeof(to), "%s/%u", series[i], first + t);
-			if (H5Lexists(node, series[i], H5P_DEFAULT) > 0)
-				need(H5Lmove(node, from, node, to, H5P_DEFAULT, H5P_DEFAULT) >= 0,
-				     to);
+			snprintf(from, sizeof(from), "%s/%u", of_tasks[i], t);
+			snprintf(to, sizeof(to), "%s/%u", of_tasks[i], first + t);
+			need(H5Lmove(node, from, node, to, H5P_DEFAULT, H5P_DEFAULT) >= 0, to);
 		}
 	}
 }
@@ -178,19 +226,23 @@ static void copy_file(hid_t from, const char *path, const char *node, const stru
 static void make_files(const struct job *j)
 {
 	char first[4096], path[4096], node[16];
+	struct totals totals;
 	hid_t from;
 
 	snprintf(first, sizeof(first), "%s/.jpfiles.h5", j->dir);
 	(j->slurm ? make_slurm : make_jobprof)(first, j);
-	from = H5Fopen(first, H5F_ACC_RDONLY, H5P_DEFAULT);
+	from = H5Fopen(first, H5F_ACC_RDWR, H5P_DEFAULT);
 	need(from >= 0, first);
+	totals_open(&totals, from, j->tasks);
 	for (unsigned s = 0; s < j->steps; s++) {
 		for (unsigned n = 1; n <= j->nodes; n++) {
 			snprintf(node, sizeof(node), "n%u", n);
 			snprintf(path, sizeof(path), "%s/%u_%u_%s.h5", j->dir, j->id, s, node);
+			totals_number(&totals, j->tasks, (n - 1) * j->tasks);
 			copy_file(from, path, node, j, (n - 1) * j->tasks);
 		}
 	}
+	totals_close(&totals);
 	H5Fclose(from);
 	unlink(first);
 }

@@ -19,7 +19,7 @@ def run(_, opts):
     rows = []
     try:
         for name, args in (
-                ("merge", ["merge", "-S", "-j", "7", "-p", top, "-u", "root", "-o", out]),
+                ("merge", ["merge", "-j", "7", "-p", top, "-u", "root", "-o", out]),
                 ("show", ["show", out]),
                 ("extract totals", ["extract", "-i", out, "-s", "Tasks", "-l", "totals", "-o",
                                     os.path.join(top, "t.csv")])):

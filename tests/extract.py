@@ -21,7 +21,7 @@ import numpy
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from extractlib import (ENERGY, EPOCH, GOLDEN, HOSTILE_F64, HOSTILE_U64, NAN, NETWORK, START_NS,
-                        Stock, TASK, extract, job_file, put, rows, tables)
+                        Stock, TASK, extract, job_file, put, rows, tables, written_file)
 from lib import (Failed, JOBPROF, Skipped, is_equal, is_true, run_tests, start, tmpdir, wait_until)
 
 DIR = tmpdir("extract")
@@ -306,6 +306,60 @@ def stored_totals():
             p.stderr)
 
 
+def totals_of_histograms():
+    """Arrays in the file are columns, and the same ones as where they are computed."""
+    file = written_file()
+    names = lambda p: ["%s_%s%d" % (m, p, k) for m in ("Min", "Max", "Avg", "Sum")
+                       for k in range(40)]
+    with h5py.File(file, "r") as f:
+        stored = {s: f["n1/Totals"][s][()] for s in ("RunLatency", "BlkLatency")}
+    for series, wanted in (("RunLatency", names("B")), ("BlkLatency", names("B") + names("W"))):
+        out = must("-i", file, "-s", series, "-o", "-")
+        is_equal(series + ": columns of totals", next(csv.reader(io.StringIO(out.decode()))),
+                 ["Step", "Node", "Series"] + wanted)
+        wrong = []
+        for row in csv.DictReader(io.StringIO(out.decode())):
+            rows_ = stored[series]
+            of = rows_[rows_["Task"] == int(row["Series"])][0]
+            wrong += [c for c in wanted if row[c] != "%f" % of[c[:5]][int(c[5:])]]
+        is_true(series + ": every value is h5py's", not wrong, wrong[:3])
+        is_equal(series + ": a part of the time, here all of it, is computed",
+                 must("-i", file, "-s", series, "--from", "0", "-o", "-"), out)
+        few = ("--columns", "B3,Sum_B11", "-o", "-")
+        got = must("-i", file, "-s", series, *few)
+        is_equal(series + ": some of the columns", got.split(b"\n")[0],
+                 b"Step,Node,Series,Min_B3,Max_B3,Avg_B3,Sum_B3,Sum_B11")
+        is_equal(series + ": some of them computed",
+                 must("-i", file, "-s", series, "--from", "0", *few), got)
+        listed = subprocess.run([JOBPROF, "list", "-i", file, "-s", "Totals/" + series, "--json"],
+                                capture_output=True, check=True).stdout
+        is_equal(series + ": listed", [c["name"] for c in json.loads(listed)["series"][0]["columns"]],
+                 ["Task"] + wanted)
+        text = subprocess.run([JOBPROF, "list", "-i", file, "-s", "Totals/" + series], check=True,
+                              capture_output=True, text=True).stdout
+        lines = [line for line in text.split("\n") if "Min_" in line]
+        is_true(series + ": listed as one line each", len(lines) == (1 if series == "RunLatency" else 2)
+                and "Min_B0..Min_B39" in lines[0] and "least of: " in lines[0]
+                and "2^k ns" in lines[0], text)
+
+
+def totals_of_older_files():
+    """They have but sums of buckets, each a member of its own."""
+    file = written_file()
+    with h5py.File(file, "r+") as f:
+        t = f["n1/Totals/RunLatency"][()]
+        old = numpy.zeros(len(t), [("Task", "<u8")] + [("Sum_B%d" % k, "<f8") for k in range(40)])
+        old["Task"] = t["Task"]
+        for k in range(40):
+            old["Sum_B%d" % k] = t["Sum_B"][:, k]
+        del f["n1/Totals/RunLatency"]
+        put(f["n1/Totals"], "RunLatency", old, False)
+    got = list(csv.reader(io.StringIO(must("-i", file, "-s", "RunLatency", "-o", "-").decode())))
+    is_equal("totals of older files: columns", got[0][3:], ["Sum_B%d" % k for k in range(40)])
+    is_equal("totals of older files: values", [r[3:] for r in got[1:]],
+             [["%f" % v for v in list(r)[1:]] for r in old.tolist()])
+
+
 def elapsed(*args):
     out = must("-l", "timeseries", "-o", "-", "--columns", "ElapsedTime,TimeNS", *args).decode()
     return [(int(r["ElapsedTime"]), int(r["TimeNS"] or 0)) for r in csv.DictReader(io.StringIO(out))]
@@ -583,6 +637,25 @@ def helpers(pid):
     return [k for reader in children(pid) for k in children(reader)]
 
 
+def signal_while_the_output_is_made():
+    """Between the making of the file and open's return to the program."""
+    if not shutil.which("strace"):
+        raise Skipped("no strace")
+    d = tmpdir("made")
+    p = start(["strace", "-qq", "-o", "/dev/null", "-e", "inject=openat:delay_exit=30000", JOBPROF,
+               "extract", "-i", os.path.join(GOLDEN, "job_7.h5"), "-s", "Tasks", "-o",
+               os.path.join(d, "x.csv")], stderr=subprocess.PIPE)
+    while not os.listdir(d) and p.poll() is None:
+        pass
+    for k in children(p.pid):
+        os.kill(k, signal.SIGTERM)
+    said = p.communicate(timeout=20)[1]
+    if b"ptrace" in said:
+        raise Skipped("strace cannot trace here")
+    is_equal("a signal while the output is made", (p.returncode, os.listdir(d)),
+             (-signal.SIGTERM, []))
+
+
 def helpers_and_signals():
     job_file(path("big.h5"), steps=("0",), nodes=["n%d" % i for i in range(48)], nrows=4000)
     fifo = path("fifo")
@@ -632,5 +705,5 @@ def helpers_and_signals():
 
 run_tests([golden, stock_live, array_tasks, hostile_values, columns_in_another_order,
            highest_of_negatives, own_timeseries, own_totals,
-           stored_totals, times, selection, what_is_not_there, lacking_and_damaged, threads, memory,
-           outputs, helpers_and_signals])
+           stored_totals, totals_of_histograms, totals_of_older_files, times, selection, what_is_not_there, lacking_and_damaged, threads, memory,
+           outputs, signal_while_the_output_is_made, helpers_and_signals])

@@ -8,7 +8,7 @@ import subprocess
 import h5py
 import numpy
 
-from lib import JOBPROF, ROOT, tmpdir
+from lib import BUILD, JOBPROF, ROOT, tmpdir
 
 GOLDEN = os.path.join(ROOT, "tests", "data", "golden")
 EPOCH = 1795226477
@@ -67,6 +67,20 @@ def job_file(path, seed=1, steps=("0", "2", "10", "batch", "-4"), nodes=("n1", "
                 put(g, "Network", rows(NETWORK, nrows + 3, rng, 0), slurm)
                 put(g, "Energy", rows(ENERGY, nrows + 1, rng), slurm)
     return path
+
+
+def written_file():
+    """A node-step file of one node as jobprof's writer makes it, with all series."""
+    made = tmpdir("written")
+    subprocess.run([os.path.join(BUILD, "tests", "unit", "test_nodestep"), "--make", made],
+                   check=True, capture_output=True)
+    d = os.open(made, os.O_RDONLY)
+    j = os.open(os.path.join(made, "n1.journal"), os.O_RDONLY)
+    subprocess.run([os.path.join(BUILD, "jobprof-writer"), "-j", str(j), "-d", str(d), "-n",
+                    "7_0_n1.h5", "-m", "final"], pass_fds=(j, d), check=True)
+    os.close(j)
+    os.close(d)
+    return os.path.join(made, "7_0_n1.h5")
 
 
 def tables(path, series):

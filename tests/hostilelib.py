@@ -224,7 +224,21 @@ def other_members(path):
 
 
 def no_numbers(path):
-    with_table(data=numpy.zeros(20, [("a", "S5"), ("b", "<f8", (2,))]))(path)
+    with_table(data=numpy.zeros(20, [("a", "S5"), ("b", "<f8", (2, 2)),
+                                     ("c", [("x", "<i4")], (2,)), ("d", "S2", (3,))]))(path)
+
+
+def arrays(*members):
+    return with_table(data=rows(20, numpy.dtype(list(ROW.descr) + list(members))))
+
+
+def array_size(dims):
+    """An array of 5 numbers that says it has so many: the size that it takes stays."""
+    def make(path):
+        arrays(("B", "<f8", (5,)))(path)
+        head = b"\x2a\0\0\0" + struct.pack("<I", 40) + b"\1\0\0\0"
+        swap(path, head + struct.pack("<I", 5), head + struct.pack("<I", dims))
+    return make
 
 
 def variable_strings(path):
@@ -529,6 +543,16 @@ CASES = {
     "1000 columns": columns(1000), "2100 columns": most_columns,
     "65000 names of one table": links_to_one_table, "odd columns": odd_columns, "same columns": same_columns,
     "different columns": merged_with(different_columns),
+    "arrays": arrays(("B", "<f8", (40,)), ("W", ">i2", (3,)), ("X", "u1", (1,))),
+    "arrays of no numbers": arrays(("B", "<f8", (2, 20)), ("C", [("x", "<i4")], (2,)),
+                                   ("D", "S2", (3,)), ("E", h5py.enum_dtype({"A": 1}, "i1"), (4,))),
+    "largest array": arrays(("B", "u1", (4092,))),
+    "array of too many": arrays(("B", "u1", (4093,)), ("C", "u1", (60000,))),
+    "array with a long name": arrays(("n" * 256, "<f8", (40,))),
+    "array and a column of one name": arrays(("B", "<f8", (2,)), ("B0", "<f8")),
+    "arrays with a name in common": arrays(("B", "<f8", (12,)), ("B1", "<f8", (3,))),
+    "array larger than its size": array_size(4000), "array of 2^32": array_size((1 << 32) - 1),
+    "array of nothing": array_size(0), "array smaller than its size": array_size(1),
     "scalars and matrices": with_node(scalar_table), "swapped kinds": swapped_kinds,
     "datasets as groups": merged_with(datasets_as_groups),
     "raw external": raw_external, "virtual": virtual,
@@ -558,4 +582,5 @@ CASES = {
 
 # Too large, or too slow to make, for the fuzzers to start from.
 LARGE = {"node farm", "series farm", "66000 links", "65000 names of one table", "huge attributes",
-         "deflate bomb", "1000 columns", "2100 columns", "loop in a B-tree", "odd names"}
+         "deflate bomb", "1000 columns", "2100 columns", "largest array",
+         "array larger than its size", "loop in a B-tree", "odd names"}

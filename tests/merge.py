@@ -7,6 +7,7 @@ it must never do: lose a row, delete what it has not copied, touch what it was n
 import fcntl
 import getpass
 import random
+import re
 import sys
 import os
 
@@ -86,11 +87,12 @@ def same_tree(a, b, skip=()):
     return None
 
 
-def holds(out, path, step, node):
+def holds(out, path, step, node, of=None):
     """Whether a node of the job file is the file's, but for totals that the file lacks."""
     with h5py.File(out, "r") as m, h5py.File(path, "r") as f:
-        skip = () if "Totals" in f[node] else ("Totals",)
-        return same_tree(f[node], m["Steps"][step]["Nodes"][node], skip) is None
+        from_file = f[of or node]
+        skip = () if "Totals" in from_file else ("Totals",)
+        return same_tree(from_file, m["Steps"][step]["Nodes"][node], skip) is None
 
 
 def edit(prof, name, fn, user=ME):
@@ -272,6 +274,25 @@ def our_files_keep_their_totals():
     total = sum(map(os.path.getsize, paths))
     is_true("no larger", os.path.getsize(out) <= total * 1.05 + 4096 * 8 * n,
             "%d for %d" % (os.path.getsize(out), total))
+
+
+def totals_that_our_file_has_lost_are_made_again():
+    """The same ones, arrays of histograms among them."""
+    prof, out = world(), os.path.join(tmpdir(), "m.h5")
+    is_equal("made", write_ours(os.path.join(our_journals(), "n1.journal"),
+                                os.path.join(prof, ME), "7_0_n1.h5"), 0)
+    had = {}
+
+    def forget(f):
+        had.update({s: t[()] for s, t in f["n1/Totals"].items()})
+        del f["n1/Totals"]
+    edit(prof, "7_0_n1.h5", forget)
+    expect(0, *merge(prof, "-j", "7", "-S", out=out))
+    with h5py.File(out, "r") as f:
+        now = {s: t[()] for s, t in f["Steps/0/Nodes/n1/Totals"].items()}
+    is_true("arrays", had["BlkLatency"].dtype["Max_W"].shape == (40,), had["BlkLatency"].dtype)
+    is_equal("totals made again", [s for s in had if s not in now or now[s].dtype != had[s].dtype or
+                                   now[s].tobytes() != had[s].tobytes()], [])
 
 
 # --- options ---
@@ -649,6 +670,62 @@ def it_is_read_back_if_something_is_at_stake():
         is_true("%s: %s" % (" ".join(args), said), not st and said in err, err)
 
 
+def under_strace(prof, d, *options):
+    p = subprocess.run(["strace", "-f", "-qq", "-e", "trace=pwrite64", *options, JOBPROF, "merge", "-j",
+                        "7", "-p", prof, *READERS], cwd=d, capture_output=True, text=True)
+    if "ptrace" in p.stderr:
+        raise Skipped("strace cannot trace here")
+    return p
+
+
+def eight_nodes():
+    prof = tmpdir("prof")
+    for k in range(8):
+        put(prof, "7_0_p1.h5", "7_0_n%d.h5" % k)
+    return prof
+
+
+def what_does_not_read_back_deletes_nothing():
+    """Each write in turn is said to be done, and is not: that is found, or it is written again."""
+    if not shutil.which("strace"):
+        raise Skipped("no strace")
+    log, bad, found = os.path.join(tmpdir(), "log"), [], 0
+    under_strace(eight_nodes(), tmpdir(), "-o", log)
+    sizes = re.findall(r"pwrite64.* = (\d+)$", open(log).read(), re.M)
+    for n, size in enumerate(sizes):
+        prof, d = eight_nodes(), tmpdir()
+        p = under_strace(prof, d, "-o", "/dev/null", "-e",
+                         "inject=pwrite64:retval=%s:when=%d" % (size, n + 1))
+        if not p.returncode:
+            right = all(holds(os.path.join(d, "job_7.h5"), os.path.join(GOLDEN, "7_0_p1.h5"), "0",
+                              "n%d" % k, of="p1") for k in range(8))
+        else:
+            found += 1
+            right = ("does not read back as it was written: given up; nothing was deleted" in p.stderr and
+                     len(inputs(prof)) == 8 and not os.listdir(d))
+        if not right:
+            bad.append((n, p.stderr, inputs(prof), os.listdir(d)))
+    is_true("writes that are lost are found", found >= 2 and not bad,
+            "%d of %s, %s" % (found, sizes, bad[:2]))
+
+
+def of_each_kind_one_is_compared():
+    """Of nodes with the same tables, whatever the tasks' numbers, one is enough; the bytes of all
+    are looked at."""
+    prof, d = tmpdir("prof"), tmpdir()
+    for n in range(4):
+        put(prof, "7_0_p1.h5", "7_0_n%d.h5" % n)
+    edit(prof, "7_0_n2.h5", lambda f: f.move("n2/Tasks/0", "n2/Tasks/17"))
+    put(prof, "7_0_p1.h5", "7_0_n4.h5")
+    edit(prof, "7_0_n4.h5", lambda f: f.move("n4/Tasks", "n4/Others"))
+    st, err = merge(prof, "-v", "-j", "7", cwd=d)
+    most = 2 + (len(READERS) > 0)  # each process that reads has its own
+    said = re.search(r"(\d+) of (\d+) nodes were compared as a whole", err)
+    is_true("of each kind one", not st and said and 2 <= int(said[1]) <= most and said[2] == "5", err)
+    is_equal("they are there", (steps(os.path.join(d, "job_7.h5")), inputs(prof)),
+             ({"0": ["n0", "n1", "n2", "n3", "n4"]}, []))
+
+
 def links_and_foreign_names_are_left_alone():
     prof, d, secret = job7(), tmpdir(), os.path.join(tmpdir(), "secret.h5")
     p = os.path.join(prof, ME)
@@ -841,9 +918,11 @@ def with_processes_that_read():
     global READERS
     READERS = ["--threads", "2"]
     try:
-        for test in (inputs_go_only_without_S, a_job_file_is_extended,
+        for test in (inputs_go_only_without_S, totals_that_our_file_has_lost_are_made_again,
+                     a_job_file_is_extended,
                      bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
                      a_refused_file_is_named_once, it_is_read_back_if_something_is_at_stake,
+                     what_does_not_read_back_deletes_nothing, of_each_kind_one_is_compared,
                      killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost):
             test()
     finally:
@@ -852,6 +931,7 @@ def with_processes_that_read():
 
 run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            stock_reads_ours_as_its_own, others_read_it, our_files_keep_their_totals,
+           totals_that_our_file_has_lost_are_made_again,
            inputs_go_only_without_S, steps_are_filtered, several_jobs_give_several_files,
            wrong_usage_is_status_2, nothing_found_is_status_1, users_by_name_and_number,
            directory_from_slurms_configuration, array_tasks_and_components_by_attributes,
@@ -861,7 +941,8 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
            bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
            a_refused_file_is_named_once,
-           it_is_read_back_if_something_is_at_stake, links_and_foreign_names_are_left_alone,
+           it_is_read_back_if_something_is_at_stake, what_does_not_read_back_deletes_nothing,
+           of_each_kind_one_is_compared, links_and_foreign_names_are_left_alone,
            nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
            killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
            leftovers_are_removed_only_if_surely_ours, two_at_once_lose_nothing,

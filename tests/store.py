@@ -176,12 +176,29 @@ def layout_as_slurms():
                  [n for n in names if not isinstance(ours["Totals"][n], h5py.Dataset)], [])
 
 
+def total_of(row, series, what, column):
+    """Of the buckets of a histogram it is an element of an array."""
+    bucket = re.fullmatch("([BW])(\\d+)", column) if series.endswith("Latency") else None
+    return row["%s_%s" % (what, bucket[1])][int(bucket[2])] if bucket else \
+        row["%s_%s" % (what, column)]
+
+
+def totals_of_histograms_are_arrays():
+    wanted = {"RunLatency": "B", "BlkLatency": "BW"}
+    with h5py.File(published(), "r") as f:
+        for series, prefixes in wanted.items():
+            t = f["n1/Totals"][series].dtype
+            is_equal("Totals/" + series, [(n, t[n].base.str, t[n].shape) for n in t.names],
+                     [("Task", "<u8", ())] + [("%s_%s" % (m, p), "<f8", (40,)) for p in prefixes
+                                              for m in ("Min", "Max", "Avg", "Sum")])
+
+
 def totals_as_numpy_says():
     rows, series, attrs = journal_rows(os.path.join(SRC, "n1.journal"))
     unknown = attrs["Unknown Columns"][1].split(",")
     with h5py.File(published(), "r") as f:
         for name, (cols, grouped) in series.items():
-            totals = f["n1/Totals"][name]
+            totals = f["n1/Totals"][name][()]
             tables = sorted((k[1] for k in rows if k[0] == name), key=int) if grouped else [name]
             for i, table in enumerate(tables):
                 data = f["n1"][name][table][:] if grouped else f["n1"][name][:]
@@ -192,12 +209,11 @@ def totals_as_numpy_says():
                     v = v[~numpy.isnan(v)] if c not in unknown else v[:0]
                     if kind == 0:
                         continue
-                    bucket = name.endswith("Latency") and c[0] in "BW" and c[1:].isdigit()
-                    want = {} if bucket else {"Min": v.min, "Max": v.max, "Avg": v.mean}
+                    want = {"Min": v.min, "Max": v.max, "Avg": v.mean}
                     want.update({"Sum": v.sum} if kind == 2 else
                                 {"Last": lambda: v[-1]} if kind == 3 else {})
                     for what, fn in want.items():
-                        got = totals["%s_%s" % (what, c)][i]
+                        got = total_of(totals[i], name, what, c)
                         if not (numpy.isnan(got) if not len(v) else
                                 numpy.isclose(got, fn(), rtol=1e-12, atol=0)):
                             raise Failed("%s_%s of %s/%s is %r" % (what, c, name, table, got))
@@ -543,6 +559,7 @@ if __name__ == "__main__":
         not_ok("store", "cannot make journals: " + r.stderr)
         sys.exit(1)
     run_tests((every_cell_as_in_the_journal, layout_as_slurms, totals_as_numpy_says,
+               totals_of_histograms_are_arrays,
                hdf5_tools_read_it, stock_sh5util_merges_and_extracts,
                writer_publishes_live_then_final, writer_wrong_usage, writer_failures_are_one_line,
                writer_gives_up_its_rights, writer_ends_at_its_deadline, writer_killed_at_random,

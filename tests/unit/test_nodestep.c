@@ -190,20 +190,11 @@ static double total(const struct table *t, const char *prefix, const char *name,
 	return v[row];
 }
 
-static void totals_are_what_the_rows_say(void **state)
+/* Of the second task. */
+static void check_totals(const struct table *t, const struct series *s)
 {
-	const struct series *s = series__find("Tasks");
-	const struct reader_series *rs;
-	struct node *r;
-	struct table *t;
+	unsigned id = synth_first_id(s->name, &plain) + 1;
 
-	synth_make(journal, &plain);
-	assert_int_equal(build(NAME, NULL), 0);
-	r = read_back(NAME);
-	rs = node__series(r->n, "Totals");
-	assert_non_null(rs);
-	assert_int_equal(rs->ntables, n_builtin_series);
-	assert_int_equal(reader__table(r->n, rs, "Tasks", &t), 0);
 	assert_int_equal(t->nrows, 2);
 	assert_true(table__column(t, "Task")[1] == 1);
 	for (unsigned c = 0; c < s->ncols; c++) {
@@ -213,7 +204,7 @@ static void totals_are_what_the_rows_say(void **state)
 		if (s->cols[c].kind == COL_TIME || !strncmp(s->cols[c].name, "GPU", 3))
 			continue;
 		for (unsigned i = 0; i < plain.rows; i++) {
-			union cell cell = synth_cell(&s->cols[c], 1, i, c);
+			union cell cell = synth_cell(&s->cols[c], id, i, c);
 			double v = s->cols[c].type == COL_F64 ? cell.f : (double)cell.u;
 
 			if (isnan(v))
@@ -231,6 +222,26 @@ static void totals_are_what_the_rows_say(void **state)
 			assert_true(total(t, "Sum", s->cols[c].name, 1) == sum);
 		if (s->cols[c].kind == COL_CUMULATIVE)
 			assert_true(total(t, "Last", s->cols[c].name, 1) == last);
+	}
+}
+
+static void totals_are_what_the_rows_say(void **state)
+{
+	static const char *const series[] = {"RunLatency", "BlkLatency", "Tasks"};
+	const struct reader_series *rs;
+	struct table *t = NULL;
+	struct node *r;
+
+	synth_make(journal, &plain);
+	assert_int_equal(build(NAME, NULL), 0);
+	r = read_back(NAME);
+	rs = node__series(r->n, "Totals");
+	assert_non_null(rs);
+	assert_int_equal(rs->ntables, n_builtin_series);
+	for (unsigned i = 0; i < 3; i++) {
+		table__free(t);
+		assert_int_equal(reader__table(r->n, rs, series[i], &t), 0);
+		check_totals(t, series__find(series[i]));
 	}
 	/* Unknown all along, F64 or named in Unknown Columns. */
 	assert_true(isnan(total(t, "Max", "GPUUtilization", 0)));

@@ -9,22 +9,18 @@
 #define BUF_BYTES (64u << 10) /* as much as stays in a processor's cache */
 #define DIRECT	  (64u << 10) /* and more is written from where it is */
 
-static int init(struct outbuf *o, int fd, size_t size, bool framed)
+int outbuf__init(struct outbuf *o, int fd)
 {
-	*o = (struct outbuf){.fd = fd, .buf = malloc(size), .size = size, .framed = framed};
+	*o = (struct outbuf){.fd = fd, .buf = malloc(BUF_BYTES), .size = BUF_BYTES};
 	if (!o->buf)
 		o->err = -ENOMEM;
 	return o->err;
 }
 
-int outbuf__init(struct outbuf *o, int fd)
+void outbuf__init_lent(struct outbuf *o, char *buf, size_t size, char *(*hand)(struct outbuf *o),
+		       void *to)
 {
-	return init(o, fd, BUF_BYTES, false);
-}
-
-int outbuf__init_framed(struct outbuf *o, int fd, size_t size)
-{
-	return init(o, fd, size, true);
+	*o = (struct outbuf){.fd = -1, .buf = buf, .size = size, .hand = hand, .to = to};
 }
 
 static void put(struct outbuf *o, const void *from, size_t len)
@@ -47,11 +43,10 @@ static void put(struct outbuf *o, const void *from, size_t len)
 
 void outbuf__flush(struct outbuf *o)
 {
-	uint32_t len = (uint32_t)o->len;
-
-	if (o->framed && len)
-		put(o, &len, sizeof(len));
-	put(o, o->buf, o->len);
+	if (!o->hand)
+		put(o, o->buf, o->len);
+	else if (o->len && !o->err)
+		o->buf = o->hand(o);
 	o->len = 0;
 }
 
@@ -59,7 +54,8 @@ int outbuf__end(struct outbuf *o)
 {
 	if (o->buf)
 		outbuf__flush(o);
-	free(o->buf);
+	if (!o->hand)
+		free(o->buf);
 	o->buf = NULL;
 	return o->err;
 }
@@ -77,7 +73,7 @@ void outbuf__mem(struct outbuf *o, const void *from, size_t left)
 
 	if (!o->buf)
 		return;
-	if (left >= DIRECT && !o->framed) {
+	if (left >= DIRECT && !o->hand) {
 		outbuf__flush(o);
 		put(o, from, left);
 		return;

@@ -16,13 +16,17 @@ struct outbuf {
 	int err; /* the first failure, -errno; what comes after it is dropped */
 	char *buf;
 	size_t len, size;
-	bool framed; /* every write is preceded by its length: a uint32_t, never 0 */
+	char *(*hand)(struct outbuf *o); /* NULL: it goes to the file */
+	void *to;
 };
 
 /* 0 or -ENOMEM. The file stays the caller's. */
 int outbuf__init(struct outbuf *o, int fd);
-/* The same with frames of at most size bytes, which is 1024 at least. */
-int outbuf__init_framed(struct outbuf *o, int fd, size_t size);
+/* With a buffer of at least 1024 bytes that is the caller's. hand is called when it is full, or
+ * flushed and not empty: it does something with the len bytes in buf, or sets err, and returns the
+ * buffer of the same size to go on with. */
+void outbuf__init_lent(struct outbuf *o, char *buf, size_t size, char *(*hand)(struct outbuf *o),
+		       void *to);
 /* Writes what is there. */
 void outbuf__flush(struct outbuf *o);
 /* Writes what is left, frees the buffer, returns err. */

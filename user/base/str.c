@@ -75,6 +75,14 @@ bool str__starts(const char *s, const char *prefix)
 	return !strncmp(s, prefix, strlen(prefix));
 }
 
+bool str__numbered(const char *s, const char *name, size_t len, unsigned k)
+{
+	char number[16];
+
+	snprintf(number, sizeof(number), "%u", k);
+	return !strncmp(s, name, len) && !strcmp(s + len, number);
+}
+
 bool str__glob1(const char *pattern, const char *text)
 {
 	const char *star = strchr(pattern, '*');

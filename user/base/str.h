@@ -18,6 +18,8 @@ int parse_u32(const char *s, uint32_t *v);
 int parse_double(const char *s, double *v);
 
 bool str__starts(const char *s, const char *prefix);
+/* s is the first len bytes of name, and then the number k. */
+bool str__numbered(const char *s, const char *name, size_t len, unsigned k);
 /* pattern holds at most one '*', which stands for any text, also none. */
 bool str__glob1(const char *pattern, const char *text);
 /* The word of the list that was most likely meant (edit distance, case apart), or NULL. */

@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cmd/choice.h"
 #include "cmd/jobfile.h"
 #include "cmd/list_man.h"
@@ -20,12 +21,20 @@
 #include "store/describe.h"
 #include "store/guard.h"
 
+#define TOTALS "Totals/"
+
 /* A column of a file: what the schema says of it, or of the column it sums up. */
 struct described {
 	const struct column *col; /* NULL: not known */
 	const char *of;		  /* "" or what it is of the column, as in "minimum of" */
 	const char *kind;
 };
+
+/* The series that it is, or sums up. */
+static const char *series_of(const struct contents_series *s)
+{
+	return str__starts(s->name, TOTALS) ? s->name + strlen(TOTALS) : s->name;
+}
 
 static struct described describe(const struct contents_series *s, const char *name)
 {
@@ -35,7 +44,7 @@ static struct described describe(const struct contents_series *s, const char *na
 		{"Min_", "least"}, {"Max_", "highest"}, {"Avg_", "mean"},
 		{"Sum_", "sum"},   {"Last_", "last"},
 	};
-	const char *base = strncmp(s->name, "Totals/", 7) ? s->name : s->name + 7;
+	const char *base = series_of(s);
 	struct described d = {NULL, "", "?"};
 
 	if (base == s->name) {
@@ -108,19 +117,53 @@ static void print_place(FILE *out, const struct contents *c, const struct conten
 	putc('\n', out);
 }
 
-static void print_column(FILE *out, const struct contents_series *s,
-			 const struct contents_column *c)
+/* How many columns from k on are buckets of one histogram, and in as many tables: one line. */
+static unsigned count_buckets(const struct contents_series *s, unsigned k)
 {
-	struct described d = describe(s, c->name);
+	const struct contents_column *c = &s->cols[k];
+	const struct column *known = describe(s, c->name).col;
+	const size_t len = strlen(c->name);
+	unsigned n = 0;
+
+	if (!len || !known || known->how != HOW_BUCKET)
+		return 1;
+	while (k + n < s->ncols && c[n].tables == c->tables && c[n].type == c->type &&
+	       str__numbered(c[n].name, c->name, len - 1, n))
+		n++;
+	return n ? n : 1;
+}
+
+static void print_doc(FILE *out, const struct contents_series *s, const struct described *d,
+		      unsigned buckets)
+{
+	const struct series *known = series__find(series_of(s));
+	char doc[160];
+
+	if (!d->col) {
+		fputs("not known to the schema", out);
+		return;
+	}
+	fprintf(out, "%s%s%s", d->of, *d->of ? " of: " : "",
+		buckets > 1 && known ? list__bucket(known, d->col - known->cols, buckets, doc).doc
+				     : d->col->doc);
+}
+
+/* The n columns from k on, which are buckets if there are several. */
+static void print_columns(FILE *out, const struct contents_series *s, unsigned k, unsigned n)
+{
+	const struct contents_column *c = &s->cols[k], *last = &s->cols[k + n - 1];
+	const struct described d = describe(s, c->name);
+	size_t len = strlen(c->name);
 
 	fputs("  ", out);
 	print__escaped(out, c->name);
-	fprintf(out, "%*s %-4s %-4s %-12s ", (int)(strlen(c->name) < 18 ? 18 - strlen(c->name) : 0),
-		"", type_name(c->type), d.col && *d.col->unit ? d.col->unit : "-", d.kind);
-	if (!d.col)
-		fputs("not known to the schema", out);
-	else
-		fprintf(out, "%s%s%s", d.of, *d.of ? " of: " : "", d.col->doc);
+	if (n > 1) {
+		fprintf(out, "..%s", last->name);
+		len += 2 + strlen(last->name);
+	}
+	fprintf(out, "%*s %-4s %-4s %-12s ", (int)(len < 18 ? 18 - len : 0), "", type_name(c->type),
+		d.col && *d.col->unit ? d.col->unit : "-", d.kind);
+	print_doc(out, s, &d, n);
 	if (c->tables < s->tables)
 		fprintf(out, " (in %u of %u tables looked at)", c->tables, s->tables);
 	putc('\n', out);
@@ -147,8 +190,10 @@ static int print_text(FILE *out, const struct reader *r, const struct contents *
 		putc('\n', out);
 		print__escaped(out, s->name);
 		fprintf(out, "%s%s%s\n", tables, known ? ": " : "", known ? known->doc : "");
-		for (unsigned k = 0; k < s->ncols; k++)
-			print_column(out, s, &s->cols[k]);
+		for (unsigned k = 0, n; k < s->ncols; k += n) {
+			n = count_buckets(s, k);
+			print_columns(out, s, k, n);
+		}
 	}
 	return 0;
 }

@@ -180,7 +180,12 @@ static const char *const head[] = {
 	".B Totals",
 	"holds one table per series with one row per table: Min_X, Max_X and Avg_X of",
 	"every column, Sum_X of those per interval, Last_X of cumulative ones;",
-	"of a histogram's buckets only Sum_X.",
+	"of a histogram's buckets the four are arrays over the buckets, Min_B, Max_B, Avg_B",
+	"and Sum_B (and Min_W ...), whose element k is of bucket k;",
+	".B \"jobprof extract\"",
+	"and",
+	".B \"jobprof list\"",
+	"have columns Min_B0, Min_B1 and so on.",
 	".SH SERIES",
 };
 

@@ -43,6 +43,25 @@ static void unwatch(void)
 	doomed = NULL;
 }
 
+/* No signal comes between the file and its watch. A file descriptor or -errno. */
+static int make_watched(char *template)
+{
+	sigset_t set, mask;
+	int fd;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < 3; i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, &mask);
+	fd = mkostemp(template, O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	else
+		watch(template);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return fd;
+}
+
 /* was: what is replaced, NULL: nothing. */
 static int make_beside(struct output *o, const struct stat *was)
 {
@@ -53,15 +72,14 @@ static int make_beside(struct output *o, const struct stat *was)
 		o->tmp = NULL;
 		return -ENOMEM;
 	}
-	o->fd = mkostemp(o->tmp, O_CLOEXEC);
+	o->fd = make_watched(o->tmp);
 	if (o->fd < 0) {
-		int err = -errno;
+		int err = o->fd;
 
 		free(o->tmp);
 		o->tmp = NULL;
 		return err;
 	}
-	watch(o->tmp);
 	return fchmod(o->fd, mode) ? -errno : 0;
 }
 

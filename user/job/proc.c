@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fully.h"
 #include "base/str.h"
 #include "job/layout.h"
 
@@ -119,22 +120,14 @@ int proc__uid(pid_t pid, uid_t *uid)
 int proc__title(pid_t pid, char *buf, size_t size)
 {
 	_cleanup_close_ int fd = open_proc(pid, "cmdline");
-	size_t len = 0;
+	ssize_t len;
 
 	if (fd < 0)
 		return fd;
-	while (len < size - 1) {
-		ssize_t n = read(fd, buf + len, size - 1 - len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		len += (size_t)n;
-	}
-	for (size_t i = 0; i < len; i++)
+	len = read_fully(fd, buf, size - 1);
+	if (len < 0)
+		return (int)len;
+	for (ssize_t i = 0; i < len; i++)
 		if (!buf[i])
 			buf[i] = ' ';
 	while (len && buf[len - 1] == ' ')

@@ -7,14 +7,13 @@
 #include <string.h>
 
 #include "store/cursor_chunk.h"
+#include "store/cursor_columns.h"
 #include "store/guard.h"
 #include "store/h5util.h"
 
 #define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
 #define SMALL_TABLE (1u << 20)		/* the same */
 #define BLOCK_BYTES (1u << 20)		/* read at a time where the library decodes */
-#define ROW_MAX	    (1u << 20)		/* bytes in the file */
-#define COLUMNS_MAX 4096
 /* Deflate cannot do better than 1:1032; a table that claims to is not believed. */
 #define DEFLATE_RATIO 1040u
 
@@ -104,87 +103,6 @@ void cursor__free(struct cursor *c)
 	free(c);
 }
 
-/* Integers and IEEE floats are numbers; strings, arrays and home-made floats are left out. */
-static bool number_type(hid_t type, enum col_type *out)
-{
-	const hid_t floats[] = {H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_IEEE_F64LE, H5T_IEEE_F64BE};
-	size_t size = H5Tget_size(type);
-
-	if (H5Tget_class(type) == H5T_INTEGER) {
-		*out = H5Tget_sign(type) == H5T_SGN_NONE ? COL_U64 : COL_I64;
-		return size == 1 || size == 2 || size == 4 || size == 8;
-	}
-	*out = COL_F64;
-	for (unsigned i = 0; i < 4; i++)
-		if (H5Tequal(type, floats[i]) > 0)
-			return true;
-	return false;
-}
-
-/* The library does not check that a row holds its members, and reads beyond it. */
-static bool within_row(hid_t type, int i, hid_t member)
-{
-	size_t row = H5Tget_size(type), size = H5Tget_size(member);
-
-	return size && size <= row && H5Tget_member_offset(type, i) <= row - size;
-}
-
-static int read_columns(hid_t type, struct cursor *c)
-{
-	int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : -1;
-	size_t size = H5Tget_size(type);
-
-	if (size > ROW_MAX)
-		return -EMSGSIZE;
-	if (!size || n < 1 || n > COLUMNS_MAX)
-		return -EBADMSG;
-	c->others = false;
-	c->cols = calloc(n, sizeof(*c->cols));
-	if (!c->cols)
-		return -ENOMEM;
-	for (int i = 0; i < n; i++) {
-		struct cursor_column *col = &c->cols[c->ncols];
-		hid_t m = H5Tget_member_type(type, i);
-		bool within = m >= 0 && within_row(type, i, m);
-		char *name =
-			within && number_type(m, &col->type) ? H5Tget_member_name(type, i) : NULL;
-
-		if (m >= 0)
-			H5Tclose(m);
-		if (!within)
-			return -EBADMSG;
-		if (!name) {
-			c->others = true;
-			continue;
-		}
-		col->name = strdup(name);
-		H5free_memory(name);
-		if (!col->name)
-			return -ENOMEM;
-		c->ncols++;
-	}
-	return c->ncols ? 0 : -EBADMSG;
-}
-
-static hid_t memory_type(const struct cursor *c)
-{
-	const hid_t types[] = {
-		[COL_U64] = H5T_NATIVE_UINT64,
-		[COL_F64] = H5T_NATIVE_DOUBLE,
-		[COL_I64] = H5T_NATIVE_INT64,
-	};
-	hid_t mem = H5Tcreate(H5T_COMPOUND, c->ncols * sizeof(union cell));
-
-	for (unsigned i = 0; mem >= 0 && i < c->ncols; i++) {
-		if (H5Tinsert(mem, c->cols[i].name, i * sizeof(union cell),
-			      types[c->cols[i].type]) < 0) {
-			H5Tclose(mem);
-			return H5I_INVALID_HID;
-		}
-	}
-	return mem;
-}
-
 /* Takes type over. */
 static int learn_shape(struct cursor *c, hid_t type)
 {
@@ -198,14 +116,12 @@ static int learn_shape(struct cursor *c, hid_t type)
 	forget_shape(c);
 	s->type = type;
 	c->shape++;
-	err = read_columns(type, c);
+	err = cursor_columns__read(type, c);
 	if (err)
 		goto fail;
-	s->mem = memory_type(c);
-	if (s->mem < 0) {
-		err = -EBADMSG;
+	err = cursor_columns__memory(c, &s->mem);
+	if (err)
 		goto fail;
-	}
 	s->plain = H5Tequal(s->type, s->mem) > 0;
 	return 0;
 fail:

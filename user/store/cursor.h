@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The rows of tables, block by block, in the types they are stored in. One cursor serves any number
+ * The rows of tables, block by block, in the types they are stored in. A member X that is an array
+ * of numbers is the columns X0, X1 ... One cursor serves any number
  * of tables, one after the other: what two tables of the same shape share is kept.
  */
 #ifndef JP_STORE_CURSOR_H
@@ -14,11 +15,12 @@
 struct cursor_column {
 	char *name;
 	enum col_type type;
-	bool unknown; /* named in "Unknown Columns": its cells mean nothing */
+	unsigned array; /* as in struct column */
+	bool unknown;	/* named in "Unknown Columns": its cells mean nothing */
 };
 
 struct cursor {
-	struct cursor_column *cols; /* numbers only: members of other types are left out */
+	struct cursor_column *cols; /* numbers: members of other types are left out */
 	unsigned ncols;
 	bool others; /* it has such */
 	uint64_t nrows;

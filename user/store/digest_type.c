@@ -39,6 +39,18 @@ void type_cache__free(struct type_cache *c)
 	free(c);
 }
 
+/* An array's size says nothing of its shape. */
+static int add_dims(hid_t type, uint64_t *digest)
+{
+	hsize_t dims[H5S_MAX_RANK];
+	int rank = H5Tget_array_ndims(type);
+
+	if (rank < 1 || rank > H5S_MAX_RANK || H5Tget_array_dims2(type, dims) != rank)
+		return -EBADMSG;
+	*digest = digest__add(*digest, dims, rank * sizeof(*dims));
+	return 0;
+}
+
 /* Numbers and fixed strings, and arrays of numbers. */
 static int simple_digest(hid_t type, uint64_t *digest)
 {
@@ -64,6 +76,9 @@ static int simple_digest(hid_t type, uint64_t *digest)
 		break;
 	case H5T_ENUM:
 	case H5T_ARRAY:
+		err = class == H5T_ARRAY ? add_dims(type, digest) : 0;
+		if (err)
+			return err;
 		super = H5Tget_super(type);
 		err = super < 0 || H5Tget_class(super) == H5T_ARRAY ? -ENOTSUP
 								    : simple_digest(super, digest);

@@ -1,36 +1,51 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Extraction by several processes, since the library reads with one thread only. The nodes are cut
- * into blocks; process k of n takes blocks k, k + n, ... and writes their text to its pipe, which,
- * with the frame it is at, bounds how far it runs ahead: a block should not be more, or all wait
- * for the one whose turn it is. The parent puts the blocks together in order. A pipe carries
- * frames: a length and so many bytes; length 0 ends a block; END is followed by the report.
+ * into blocks; process k of n takes blocks k, k + n, ... and makes their text in memory that it has
+ * in common with the parent, slot after slot. The parent writes it out from there, block after
+ * block in order: text goes through no pipe, which would cost as much as making it. How many slots
+ * there are bounds how far a process runs ahead: a block should not be more, or all wait for the
+ * one whose turn it is. By a socket the process says how many bytes are in the next slot, 0 at the
+ * end of a block, or END, which is followed by the report; the parent, now and then and in a byte,
+ * how many slots can be used again.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fully.h"
 #include "base/log.h"
 #include "store/extract_internal.h"
+#include "store/guard.h"
 
-#define END	   UINT32_MAX
-#define FRAME_MAX  (2u << 20)
-#define PIPE_BYTES (1 << 20)
-#define BLOCK_MAX  16u
+#define END	    UINT32_MAX
+#define SLOT_BYTES  (256u << 10)
+#define SLOTS	    16u
+#define BLOCK_MAX   16u		 /* nodes, ... */
+#define BLOCK_BYTES (512u << 10) /* or of the file, of rows */
 
 struct report {
 	int err;
 	struct extract_result result;
 };
 
+/* Either end. */
+struct lane {
+	int fd;
+	char *slots;
+	unsigned next; /* slot to be filled, or written out */
+	unsigned lent; /* slots that the parent has, or that it has done with and not yet said so */
+};
+
 struct helper {
 	pid_t pid;
-	int fd;
+	struct lane lane;
 };
 
 struct pool {
@@ -38,42 +53,45 @@ struct pool {
 	unsigned n;
 	unsigned block;		 /* nodes */
 	unsigned nsteps, nnodes; /* of the file */
-	char *frame;
 };
 
-static int write_all(int fd, const void *from, size_t len)
+/* What ends early is a process that died. */
+static int receive(int fd, void *to, size_t len)
 {
-	const char *p = from;
-
-	while (len) {
-		ssize_t n = write(fd, p, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -EPIPE;
-		p += n;
-		len -= (size_t)n;
-	}
-	return 0;
+	return read_fully(fd, to, len) == (ssize_t)len ? 0 : -ECHILD;
 }
 
-/* What ends early is a process that died. */
-static int read_all(int fd, void *to, size_t len)
+static void advance(struct lane *l)
 {
-	char *p = to;
+	l->next = (l->next + 1) % SLOTS;
+}
 
-	while (len) {
-		ssize_t n = read(fd, p, len);
+static char *slot(const struct lane *l)
+{
+	return l->slots + (size_t)l->next * SLOT_BYTES;
+}
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -ECHILD;
-		p += n;
-		len -= (size_t)n;
+/* The parent gets the slot that is full; the next one may have to be waited for. */
+static char *hand_slot(struct outbuf *o)
+{
+	struct lane *l = o->to;
+	uint32_t len = (uint32_t)o->len;
+	uint8_t back;
+
+	o->err = write_fully(l->fd, &len, sizeof(len));
+	if (o->err)
+		return o->buf;
+	advance(l);
+	l->lent++;
+	while (!o->err && l->lent == SLOTS) {
+		ssize_t n = read(l->fd, &back, 1);
+
+		if (n > 0)
+			l->lent -= back;
+		else if (!n || errno != EINTR)
+			o->err = -EPIPE;
 	}
-	return 0;
+	return slot(l);
 }
 
 /* The library would share an open file with the children, its position in it too. */
@@ -104,7 +122,7 @@ static int take_again(struct extraction *x, const struct pool *p)
 	return err;
 }
 
-static int work(struct extraction *x, const struct pool *p, unsigned k, struct outbuf *out)
+static int work(struct extraction *x, const struct pool *p, unsigned k, struct outbuf *out, int fd)
 {
 	static const uint32_t end_of_block;
 	int err = take_again(x, p);
@@ -114,13 +132,13 @@ static int work(struct extraction *x, const struct pool *p, unsigned k, struct o
 			err = extract__node(x, i);
 		outbuf__flush(out);
 		if (!err)
-			err = write_all(out->fd, &end_of_block, sizeof(end_of_block));
+			err = write_fully(fd, &end_of_block, sizeof(end_of_block));
 	}
 	return err ? err : out->err;
 }
 
 /* Never returns. */
-static void child(struct extraction *x, const struct pool *p, unsigned k, int fd)
+static void child(struct extraction *x, const struct pool *p, unsigned k, struct lane *l)
 {
 	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 	struct report report = {0};
@@ -134,51 +152,52 @@ static void child(struct extraction *x, const struct pool *p, unsigned k, int fd
 	x->result = (struct extract_result){0};
 	x->text.begun = x->text.comma = true;
 	x->text.out = &out;
-	report.err = outbuf__init_framed(&out, fd, FRAME_MAX);
-	if (!report.err)
-		report.err = work(x, p, k, &out);
+	outbuf__init_lent(&out, slot(l), SLOT_BYTES, hand_slot, l);
+	report.err = work(x, p, k, &out, l->fd);
 	report.result = x->result;
-	if (!outbuf__end(&out) && !write_all(fd, &end, sizeof(end)) &&
-	    !write_all(fd, &report, sizeof(report)) && !write_all(fd, x->lacks, x->nrefs))
-		write_all(fd, x->found, x->sel.ntasks);
+	if (!outbuf__end(&out) && !write_fully(l->fd, &end, sizeof(end)) &&
+	    !write_fully(l->fd, &report, sizeof(report)) && !write_fully(l->fd, x->lacks, x->nrefs))
+		write_fully(l->fd, x->found, x->sel.ntasks);
 	_exit(0);
 }
 
 /* 0 or -ECHILD with errno. */
 static int start(struct extraction *x, struct pool *p, unsigned k)
 {
+	struct lane own = {.slots = guard__share((size_t)SLOTS * SLOT_BYTES)}, other = own;
 	int fds[2];
 	pid_t pid;
 
-	if (pipe2(fds, O_CLOEXEC))
+	if (!own.slots || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
+		guard__unshare(own.slots, (size_t)SLOTS * SLOT_BYTES);
 		return -ECHILD;
-	fcntl(fds[1], F_SETPIPE_SZ, PIPE_BYTES); /* the more the better, and no matter if not */
+	}
+	own.fd = fds[0];
+	other.fd = fds[1];
 	pid = fork();
 	if (!pid) {
 		/* The others' ends, or none of them would see the parent go. */
 		for (unsigned i = 0; i < k; i++)
-			close(p->helpers[i].fd);
-		close(fds[0]);
-		child(x, p, k, fds[1]);
+			close(p->helpers[i].lane.fd);
+		close(own.fd);
+		child(x, p, k, &other);
 	}
-	close(fds[1]);
-	if (pid < 0) {
-		close(fds[0]);
-		errno = EAGAIN;
-		return -ECHILD;
-	}
-	p->helpers[k] = (struct helper){pid, fds[0]};
-	return 0;
+	close(other.fd);
+	p->helpers[k] = (struct helper){pid, own};
+	if (pid > 0)
+		return 0;
+	errno = EAGAIN;
+	return -ECHILD;
 }
 
-static int take_report(struct extraction *x, const struct helper *h)
+static int take_report(struct extraction *x, int fd)
 {
 	struct report r;
 	uint8_t *marks = calloc(x->nrefs + x->sel.ntasks + 1, 1);
-	int err = marks ? read_all(h->fd, &r, sizeof(r)) : -ENOMEM;
+	int err = marks ? receive(fd, &r, sizeof(r)) : -ENOMEM;
 
 	if (!err)
-		err = read_all(h->fd, marks, x->nrefs + x->sel.ntasks);
+		err = receive(fd, marks, x->nrefs + x->sel.ntasks);
 	if (!err) {
 		x->result.tables += r.result.tables;
 		x->result.rows += r.result.rows;
@@ -194,7 +213,7 @@ static int take_report(struct extraction *x, const struct helper *h)
 }
 
 /* A child's JSON objects begin with a comma. */
-static void put_frame(struct text *t, const char *frame, size_t len)
+static void put_slot(struct text *t, const char *from, size_t len)
 {
 	size_t skip = 0;
 
@@ -203,28 +222,38 @@ static void put_frame(struct text *t, const char *frame, size_t len)
 	if (t->format == EXTRACT_JSON && !t->comma)
 		skip = 2;
 	t->comma = true;
-	outbuf__mem(t->out, frame + skip, len - skip);
+	outbuf__mem(t->out, from + skip, len - skip);
+}
+
+/* If the process is gone, reading will say so. */
+static void give_back(struct lane *l)
+{
+	uint8_t n = (uint8_t)++l->lent;
+
+	advance(l);
+	if (n < SLOTS / 2)
+		return;
+	l->lent = 0;
+	send(l->fd, &n, 1, MSG_NOSIGNAL);
 }
 
 /* One block, or with last the report. */
-static int take_block(struct extraction *x, const struct pool *p, const struct helper *h, bool last)
+static int take_block(struct extraction *x, struct lane *l, bool last)
 {
 	uint32_t len;
 	int err;
 
-	while (!(err = read_all(h->fd, &len, sizeof(len))) && len && len != END) {
-		if (len > FRAME_MAX || last)
+	while (!(err = receive(l->fd, &len, sizeof(len))) && len && len != END) {
+		if (len > SLOT_BYTES || last)
 			return -ECHILD;
-		err = read_all(h->fd, p->frame, len);
-		if (err)
-			return err;
-		put_frame(&x->text, p->frame, len);
+		put_slot(&x->text, slot(l), len);
 		if (x->text.out->err)
 			return 0;
+		give_back(l);
 	}
 	if (err || !len)
 		return err;
-	err = take_report(x, h); /* before its time: it failed */
+	err = take_report(x, l->fd); /* before its time: it failed */
 	return err || last ? err : -ECHILD;
 }
 
@@ -234,11 +263,11 @@ static int collect(struct extraction *x, const struct pool *p)
 	int err = 0;
 
 	for (unsigned b = 0; !err && !x->text.out->err && b < blocks; b++) {
-		err = take_block(x, p, &p->helpers[b % p->n], false);
+		err = take_block(x, &p->helpers[b % p->n].lane, false);
 		progress__at(&x->progress, (uint64_t)(b + 1) * p->block);
 	}
 	for (unsigned k = 0; !err && !x->text.out->err && k < p->n; k++)
-		err = take_block(x, p, &p->helpers[k], true);
+		err = take_block(x, &p->helpers[k].lane, true);
 	return err;
 }
 
@@ -246,29 +275,46 @@ static int collect(struct extraction *x, const struct pool *p)
 static void end(struct pool *p)
 {
 	for (unsigned k = 0; p->helpers && k < p->n && p->helpers[k].pid; k++) {
-		close(p->helpers[k].fd);
-		kill(p->helpers[k].pid, SIGKILL);
-		while (waitpid(p->helpers[k].pid, NULL, 0) < 0 && errno == EINTR)
+		const struct helper *h = &p->helpers[k];
+
+		close(h->lane.fd);
+		guard__unshare(h->lane.slots, (size_t)SLOTS * SLOT_BYTES);
+		if (h->pid < 0)
+			continue;
+		kill(h->pid, SIGKILL);
+		while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
 	free(p->helpers);
-	free(p->frame);
+}
+
+/* In nodes. What its text will take is guessed by what its node takes in the file. */
+static unsigned block_size(const struct extraction *x, unsigned nprocs)
+{
+	unsigned fair = x->nrefs / (4 * nprocs), most = BLOCK_MAX;
+	struct stat st;
+
+	if (!x->opt->totals && (stat(x->path, &st) || st.st_size <= 0))
+		most = 1;
+	else if (!x->opt->totals)
+		most = (unsigned)(BLOCK_BYTES * (uint64_t)x->r->nnodes / (uint64_t)st.st_size);
+	most = most < BLOCK_MAX ? most : BLOCK_MAX;
+	fair = fair < most ? fair : most;
+	return fair ? fair : 1;
 }
 
 int extract__parallel(struct extraction *x, unsigned nprocs)
 {
 	struct pool p = {
 		.n = nprocs,
-		.block = x->nrefs / (4 * nprocs),
+		.block = block_size(x, nprocs),
 		.nsteps = x->r->nsteps,
 		.nnodes = x->r->nnodes,
 	};
 	int err = 0, again;
 
-	p.block = p.block < 1 || !x->opt->totals ? 1 : p.block > BLOCK_MAX ? BLOCK_MAX : p.block;
 	p.helpers = calloc(nprocs, sizeof(*p.helpers));
-	p.frame = malloc(FRAME_MAX);
-	if (!p.helpers || !p.frame)
+	if (!p.helpers)
 		err = -ENOMEM;
 	outbuf__flush(x->text.out);
 	let_go(x);

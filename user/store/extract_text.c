@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/json.h"
 
 #define WIDTH	   12	 /* of a number on a terminal, at least */
@@ -199,14 +200,21 @@ static void open_json(struct text *t, const char *step, const char *node, const 
 	outbuf__str(t->out, "],\n \"rows\": [");
 }
 
-/* Through a buffer of its own, which never sees its file. */
+static char *too_long(struct outbuf *o)
+{
+	o->err = -EMSGSIZE;
+	return o->buf;
+}
+
+/* Through a buffer of its own. */
 static int make_prefix(struct text *t, const char *step, const char *node, const char *table)
 {
+	_cleanup_free_ char *buf = malloc(PREFIX_MAX);
 	struct outbuf o;
-	int err = outbuf__init_framed(&o, -1, PREFIX_MAX);
 
-	if (err)
-		return err;
+	if (!buf)
+		return -ENOMEM;
+	outbuf__init_lent(&o, buf, PREFIX_MAX, too_long, NULL);
 	if (t->format == EXTRACT_TABLE) {
 		put_left(&o, step, t->step_width);
 		outbuf__str(&o, "  ");
@@ -226,9 +234,7 @@ static int make_prefix(struct text *t, const char *step, const char *node, const
 	}
 	free(t->prefix);
 	t->prefix_len = o.len;
-	t->prefix = o.err ? NULL : strndup(o.buf, o.len);
-	o.len = 0;
-	outbuf__end(&o);
+	t->prefix = o.err ? NULL : strndup(buf, o.len);
 	return t->prefix ? 0 : -ENOMEM;
 }
 

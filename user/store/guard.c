@@ -18,6 +18,7 @@
 #include "base/log.h"
 
 #define BYTES_PER_SECOND (256u << 10)
+#define SECONDS_MAX	 1000000u
 
 /* What is read now. A child's is shared with its parent. */
 struct note {
@@ -57,27 +58,30 @@ static void start_clock(unsigned seconds)
 	setitimer(ITIMER_PROF, &t, NULL);
 }
 
-/* A sparse file's size says nothing. */
-static unsigned seconds_for(const char *path)
+uint64_t guard__bytes(const struct stat *st)
 {
-	struct stat st;
-	uint64_t bytes;
+	const uint64_t stored = (uint64_t)st->st_blocks * 512, size = (uint64_t)st->st_size;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode))
+	if (!S_ISREG(st->st_mode))
 		return 0;
-	bytes = (uint64_t)st.st_blocks * 512;
-	if (bytes > (uint64_t)st.st_size)
-		bytes = st.st_size;
-	bytes /= BYTES_PER_SECOND;
-	return bytes > 1000000 ? 1000000 : bytes;
+	return stored < size ? stored : size;
+}
+
+void guard__file_of(const char *path, uint64_t bytes)
+{
+	const uint64_t more = bytes / BYTES_PER_SECOND;
+
+	snprintf(note->file, sizeof(note->file), "%s", path);
+	note->object[0] = 0;
+	if (note->seconds)
+		start_clock(note->seconds + (unsigned)(more < SECONDS_MAX ? more : SECONDS_MAX));
 }
 
 void guard__file(const char *path)
 {
-	snprintf(note->file, sizeof(note->file), "%s", path);
-	note->object[0] = 0;
-	if (note->seconds)
-		start_clock(note->seconds + seconds_for(path));
+	struct stat st;
+
+	guard__file_of(path, stat(path, &st) ? 0 : guard__bytes(&st));
 }
 
 void guard__object(const char *fmt, ...)

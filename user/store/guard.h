@@ -11,6 +11,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct guard_limits {
 	uint64_t memory;  /* bytes of address space, never more than half of the machine's memory */
@@ -44,6 +45,10 @@ int guard__verb(int (*fn)(void *arg), void *arg, const struct guard_limits *l);
  * 256 KiB of the file. An object is named by its path in the file.
  */
 void guard__file(const char *path);
+/* The same where it is known what guard__bytes() says of the file. */
+void guard__file_of(const char *path, uint64_t bytes);
+/* What there is of a file: of a sparse one its size says nothing. 0 for what is no regular file. */
+uint64_t guard__bytes(const struct stat *st);
 void guard__object(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The object's name and ": ", or "" where there is none. Until the next of those two calls. */
 const char *guard__at(void);

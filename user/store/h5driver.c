@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <string.h>
 
-void h5driver__set(hid_t fapl, const H5FD_class_t *driver, hid_t *id)
+void h5driver__set(hid_t fapl, const H5FD_class_t *driver, hid_t *id, const void *info)
 {
 	if (*id < 0)
 		*id = H5FDregister(driver);
 	if (*id >= 0)
-		H5Pset_driver(fapl, *id, NULL);
+		H5Pset_driver(fapl, *id, info);
 }
 
 void h5driver__say(hid_t error, const char *what)

@@ -13,9 +13,9 @@
 
 #define H5DRIVER_LIMIT ((haddr_t)INT64_MAX)
 
-/* Registers the driver at first: *id begins as H5I_INVALID_HID. Where the library does not take it,
- * its own stays. */
-void h5driver__set(hid_t fapl, const H5FD_class_t *driver, hid_t *id);
+/* Registers the driver at first: *id begins as H5I_INVALID_HID. info: of driver->fapl_size bytes,
+ * or NULL. Where the library does not take it, its own stays. */
+void h5driver__set(hid_t fapl, const H5FD_class_t *driver, hid_t *id, const void *info);
 /* What failed, with errno, in the words of the library's own drivers: h5__error() looks for it. */
 void h5driver__say(hid_t error, const char *what);
 /* The bytes are within what the file has addresses for. */

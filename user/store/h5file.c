@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fully.h"
+#include "store/digest.h"
 #include "store/h5driver.h"
 
 #define BLOCK  (16u << 10)
@@ -28,7 +30,7 @@ struct h5file {
 	H5FD_t pub; /* the library's, at the beginning */
 	int fd;
 	haddr_t eof, eoa;
-	uint64_t clock;
+	uint64_t clock; /* 0: nothing was read */
 	struct block blocks[BLOCKS];
 	uint8_t bytes[BLOCKS][BLOCK];
 };
@@ -39,6 +41,8 @@ static struct {
 	const void *to;
 	size_t max, came;
 } expected;
+
+static uint64_t *rows_sum; /* of what is read of rows; NULL: nobody asks */
 
 /* What a descriptor is open for already is not looked up again, which takes a while in /proc. */
 static int open_file(const char *name)
@@ -104,30 +108,35 @@ static haddr_t on_get_eof(const H5FD_t *file, H5FD_mem_t type)
 	return ((const struct h5file *)file)->eof;
 }
 
-/* How much of it there is. */
-static ssize_t read_from(int fd, void *to, size_t size, haddr_t at)
+static bool is_small(const struct h5file *f)
 {
-	size_t got = 0;
+	return f->eof <= sizeof(f->bytes);
+}
 
-	while (got < size) {
-		ssize_t n = pread(fd, (uint8_t *)to + got, size - got, (off_t)(at + got));
+/* All of a small file: of a node's, all is wanted, and each call takes as long as some KiB. */
+static int read_whole(struct h5file *f)
+{
+	ssize_t n = pread_fully(f->fd, f->bytes, f->eof, 0);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -1;
-		if (!n)
-			break;
-		got += (size_t)n;
+	for (unsigned i = 0; n >= 0 && i < BLOCKS; i++) {
+		size_t at = (size_t)i * BLOCK, there = (size_t)n > at ? (size_t)n - at : 0;
+
+		f->blocks[i].at = at;
+		f->blocks[i].len = there < BLOCK ? there : BLOCK;
 	}
-	return (ssize_t)got;
+	f->clock += n >= 0;
+	return n < 0 ? -1 : 0;
 }
 
 /* The block that begins there; NULL: it cannot be read. */
 static const struct block *block_at(struct h5file *f, haddr_t at)
 {
 	struct block *oldest = &f->blocks[0];
+	size_t size = f->eof > at ? f->eof - at : 0;
 	ssize_t n;
+
+	if (is_small(f) && !f->clock && read_whole(f))
+		return NULL;
 
 	for (unsigned i = 0; i < BLOCKS; i++) {
 		struct block *b = &f->blocks[i];
@@ -138,7 +147,7 @@ static const struct block *block_at(struct h5file *f, haddr_t at)
 		}
 		oldest = b->used < oldest->used ? b : oldest;
 	}
-	n = read_from(f->fd, oldest->bytes, BLOCK, at);
+	n = pread_fully(f->fd, oldest->bytes, size < BLOCK ? size : BLOCK, at);
 	oldest->at = n < 0 ? HADDR_UNDEF : at;
 	oldest->len = n < 0 ? 0 : (size_t)n;
 	oldest->used = n < 0 ? 0 : ++f->clock;
@@ -167,7 +176,7 @@ static int read_blocks(struct h5file *f, haddr_t addr, size_t size, uint8_t *to)
 
 static int read_through(const struct h5file *f, haddr_t addr, size_t size, uint8_t *to)
 {
-	ssize_t n = read_from(f->fd, to, size, addr);
+	ssize_t n = pread_fully(f->fd, to, size, addr);
 
 	if (n >= 0)
 		memset(to + n, 0, size - (size_t)n);
@@ -184,11 +193,14 @@ static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, s
 		return -1;
 	if (to == expected.to && size > expected.max)
 		return -1;
-	err = size < BLOCK ? read_blocks(f, addr, size, to) : read_through(f, addr, size, to);
+	err = size < BLOCK || is_small(f) ? read_blocks(f, addr, size, to)
+					  : read_through(f, addr, size, to);
 	if (err)
 		h5driver__say(H5E_READERROR, "read");
 	else if (to == expected.to)
 		expected.came = size;
+	if (!err && rows_sum && type == H5FD_MEM_DRAW)
+		*rows_sum = digest__add(*rows_sum, to, size);
 	return err;
 }
 
@@ -222,7 +234,12 @@ void h5file__set_driver(hid_t fapl)
 {
 	static hid_t id = H5I_INVALID_HID; /* of the process */
 
-	h5driver__set(fapl, &driver, &id);
+	h5driver__set(fapl, &driver, &id, NULL);
+}
+
+void h5file__sum_rows(uint64_t *sum)
+{
+	rows_sum = sum;
 }
 
 static int make_room(struct h5chunk *c, size_t size)

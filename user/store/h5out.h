@@ -10,9 +10,11 @@
 
 #include <hdf5.h>
 
+#include "store/h5record.h"
+
 /* For a file that is created with fapl. What cannot be written (no room) is an error of a later
  * call, or of H5Fclose() or H5Fflush(). Where the library does not take the driver, its own stays.
- */
-void h5out__set_driver(hid_t fapl);
+ * *record begins zeroed, is the caller's to free, and complete when the file is closed; or NULL. */
+void h5out__set_driver(hid_t fapl, struct h5record *record);
 
 #endif

@@ -53,6 +53,19 @@ bool h5__name_ok(const char *name)
 	return *name && !strchr(name, '/') && strcmp(name, ".") && strcmp(name, "..");
 }
 
+static herr_t insert_array(hid_t row, const struct column *first, size_t offset, hid_t number)
+{
+	const hsize_t n = first->array;
+	hid_t type = H5Tarray_create2(number, 1, &n);
+	char *name = strndup(first->name, strlen(first->name) - 1);
+	herr_t done = type >= 0 && name ? H5Tinsert(row, name, offset, type) : -1;
+
+	free(name);
+	if (type >= 0)
+		H5Tclose(type);
+	return done;
+}
+
 hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file)
 {
 	hid_t types[] = {
@@ -62,8 +75,12 @@ hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file)
 	};
 	hid_t t = H5Tcreate(H5T_COMPOUND, ncols * sizeof(union cell));
 
-	for (unsigned i = 0; t >= 0 && i < ncols; i++) {
-		if (H5Tinsert(t, cols[i].name, i * sizeof(union cell), types[cols[i].type]) < 0) {
+	for (unsigned i = 0; t >= 0 && i < ncols; i += cols[i].array ? cols[i].array : 1) {
+		const size_t offset = i * sizeof(union cell);
+		const hid_t number = types[cols[i].type];
+
+		if ((cols[i].array ? insert_array(t, &cols[i], offset, number)
+				   : H5Tinsert(t, cols[i].name, offset, number)) < 0) {
 			H5Tclose(t);
 			return H5I_INVALID_HID;
 		}
@@ -83,24 +100,31 @@ void h5__small_cache(hid_t fapl)
 	H5Pset_mdc_config(fapl, &mdc);
 }
 
-/* Up to 64 links or attributes stay in the header: the indexed forms take kilobytes. */
-static hid_t small_group(void)
+/* Up to so many links stay in the header, as 64 attributes do: the indexed forms take kilobytes.
+ * Moving to them takes the square of it. */
+static hid_t create_group(hid_t at, const char *name, unsigned links, hid_t *gcpl)
 {
-	hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
-
-	H5Pset_link_phase_change(gcpl, 64, 48);
-	H5Pset_attr_phase_change(gcpl, 64, 48);
-	H5Pset_obj_track_times(gcpl, false);
-	return gcpl;
+	if (*gcpl < 0) {
+		*gcpl = H5Pcreate(H5P_GROUP_CREATE);
+		H5Pset_link_phase_change(*gcpl, links, links * 3 / 4);
+		H5Pset_attr_phase_change(*gcpl, 64, 48);
+		H5Pset_obj_track_times(*gcpl, false);
+	}
+	return H5Gcreate2(at, name, H5P_DEFAULT, *gcpl, H5P_DEFAULT);
 }
 
 hid_t h5__create_group(hid_t at, const char *name)
 {
 	static hid_t gcpl = H5I_INVALID_HID; /* of the process */
 
-	if (gcpl < 0)
-		gcpl = small_group();
-	return H5Gcreate2(at, name, H5P_DEFAULT, gcpl, H5P_DEFAULT);
+	return create_group(at, name, 64, &gcpl);
+}
+
+hid_t h5__create_list(hid_t at, const char *name)
+{
+	static hid_t gcpl = H5I_INVALID_HID;
+
+	return create_group(at, name, 24, &gcpl);
 }
 
 bool h5__in_list(const char *list, const char *name)

@@ -17,12 +17,16 @@ int h5__error(void);
 bool h5__of_system(void);
 /* True for what can be one component of an HDF5 path. */
 bool h5__name_ok(const char *name);
-/* In-memory compound of 8-byte members, in order, without padding; < 0 on failure. */
+/* A compound of 8-byte cells, in order, without padding: a member for each column, or for the
+ * columns that are one array, of the first one's type and with its name but for the last
+ * character. Arrays must be within ncols. < 0 on failure. */
 hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file);
 /* Bounds the metadata that is held of a file: decoded, it takes some twenty times its size. */
 void h5__small_cache(hid_t fapl);
 /* A group whose links and attributes stay in its header up to 64; < 0 on failure. */
 hid_t h5__create_group(hid_t at, const char *name);
+/* One that may have any number of links. */
+hid_t h5__create_list(hid_t at, const char *name);
 /* True when NAME is in the comma list (spaces around items do not matter). */
 bool h5__in_list(const char *list, const char *name);
 

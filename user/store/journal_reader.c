@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <libdeflate.h>
 
+#include "base/fully.h"
 #include "store/journal_format.h"
 #include "store/pack.h"
 
@@ -57,24 +57,6 @@ static const char *take_str(struct cursor *c, size_t max)
 	if (n == c->left || n > max)
 		return NULL;
 	return take(c, n + 1);
-}
-
-static ssize_t read_at(int fd, void *buf, size_t len, uint64_t at)
-{
-	size_t done = 0;
-
-	while (done < len) {
-		ssize_t n = pread(fd, (char *)buf + done, len - done, at + done);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			break;
-		done += n;
-	}
-	return done;
 }
 
 static bool parse_attr(struct cursor *c, struct journal_record *rec)
@@ -207,7 +189,7 @@ static int frame_read(struct journal_reader *r, const struct frame_header *h)
 			r->buf = buf;
 			r->cap = r->len + step;
 		}
-		n = read_at(r->fd, r->buf + r->len, step, r->good + sizeof(*h) + r->len);
+		n = pread_fully(r->fd, r->buf + r->len, step, r->good + sizeof(*h) + r->len);
 		if (n < 0)
 			return n;
 		r->len += n;
@@ -286,7 +268,7 @@ static bool is_room(const struct journal_reader *r)
 	uint64_t at = r->good;
 	ssize_t n, i;
 
-	while ((n = read_at(r->fd, part, sizeof(part), at)) > 0) {
+	while ((n = pread_fully(r->fd, part, sizeof(part), at)) > 0) {
 		for (i = 0; i < n; i++)
 			if (part[i])
 				return false;
@@ -315,7 +297,7 @@ static int frame_next(struct journal_reader *r)
 	int err;
 
 	r->len = 0;
-	n = read_at(r->fd, &h, sizeof(h), r->good);
+	n = pread_fully(r->fd, &h, sizeof(h), r->good);
 	if (n <= 0)
 		return n;
 	len = h.len & ~JOURNAL_PACKED;
@@ -346,7 +328,7 @@ int journal_reader__open(struct journal_reader **out, int fd)
 	struct journal_reader *r;
 	ssize_t n;
 
-	n = read_at(fd, &h, sizeof(h), 0);
+	n = pread_fully(fd, &h, sizeof(h), 0);
 	if (n < 0)
 		return n;
 	if (n != sizeof(h) || memcmp(h.magic, JOURNAL_MAGIC, sizeof(h.magic)) ||

@@ -28,9 +28,9 @@ struct merge_report {
 /*
  * Merges every <job>_<step>_<node>.h5 that opts means, of the user's directory and, into files of
  * their own, of its directories restart<N>. Everything noteworthy is logged as it happens. The job
- * file is written beside its name, synced, read back and compared, and renamed; only then are the
- * node-step files deleted. With keep and no job file there it is not read back: nothing could be
- * lost. Job file and tree: see jobprof(1).
+ * file is written beside its name, synced, read back (merge_internal.h: merge_check) and renamed;
+ * only then are the node-step files deleted. With keep and no job file there it is not read back:
+ * nothing could be lost. Job file and tree: see jobprof(1).
  *
  * 0: all that was asked for is done; 1: some of it is not (logged); -EINVAL: opts contradict each
  * other (logged); -ENOENT: there is nothing to merge (logged). st may be NULL.

@@ -42,6 +42,17 @@ struct scan {
 	int restart;
 };
 
+struct merge_stamp merge_dir__stamp(const struct stat *st)
+{
+	return (struct merge_stamp){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = st->st_size,
+		.mtime = st->st_mtim,
+		.bytes = guard__bytes(st),
+	};
+}
+
 static bool stamp_equal(const struct merge_stamp *a, const struct merge_stamp *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
@@ -58,7 +69,7 @@ static int check_open_file(int fd, const struct merge_stamp *was, struct merge_s
 		return -errno;
 	if (!S_ISREG(st.st_mode))
 		return -EBADMSG;
-	stamp = (struct merge_stamp){st.st_dev, st.st_ino, st.st_size, st.st_mtim};
+	stamp = merge_dir__stamp(&st);
 	if (was && !stamp_equal(was, &stamp))
 		return -ESTALE;
 	if (is)

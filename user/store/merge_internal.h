@@ -8,7 +8,9 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "base/progress.h"
 #include "job/jobspec.h"
+#include "store/h5record.h"
 #include "store/merge.h"
 #include "store/nodescan.h"
 
@@ -20,6 +22,7 @@ struct merge_stamp {
 	ino_t ino;
 	off_t size;
 	struct timespec mtime;
+	uint64_t bytes; /* guard__bytes() */
 };
 
 enum merge_state {
@@ -38,6 +41,7 @@ struct merge_item {
 	bool *named;		  /* of all tries: a file that was refused has been named */
 	struct merge_stamp stamp; /* of a file */
 	uint64_t body, totals;	  /* digests; totals 0: it has none of its own */
+	bool whole;		  /* they are of all of it */
 };
 
 /* A step's group that is running or could not be read: "node is missing". */
@@ -80,6 +84,7 @@ int merge_set__add_absent(struct merge_set *s, const char *step, const char *nod
 int merge_dir__open(int dir, const char *name, const struct merge_stamp *was,
 		    struct merge_stamp *is);
 hid_t merge_dir__open_h5(int fd);
+struct merge_stamp merge_dir__stamp(const struct stat *st);
 
 /* merge_readers.c: looks through items in processes of their own. */
 struct merge_readers;
@@ -99,7 +104,7 @@ struct merge_found {
 
 enum merge_look {
 	LOOK_QUICK,  /* enough to copy it where nothing is lost if that fails */
-	LOOK_COPY,   /* enough to tell whether the copy is one */
+	LOOK_SAMPLE, /* the same, and all of the first node of each kind: is its copy one? */
 	LOOK_TOTALS, /* all of it */
 	LOOK_DIGEST, /* at the copy */
 };
@@ -135,9 +140,11 @@ int wire__receive(int fd, struct wire *w);
 /* merge_tree.c: the job file while it is made. */
 struct merge_tree;
 
-int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table);
+/* With a record (else NULL) what is written is kept account of, and what is copied. */
+int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table,
+		       struct h5record *record);
 /* Copies a node from a group of another file: everything in it, its totals where it has none.
- * -EBADMSG: the library will not copy it. */
+ * -EBADMSG: the library will not copy it, or by the record wrote other rows than it had read. */
 int merge_tree__add(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
 		    const struct merge_found *f);
 /* Of the root or, with a step's group name, of that step. */
@@ -176,6 +183,25 @@ int merge_place__begin(struct merge_place *p, const char *path);
 int merge_place__sync(struct merge_place *p);
 int merge_place__commit(struct merge_place *p);
 void merge_place__end(struct merge_place *p); /* removes what was not committed */
+
+/*
+ * merge_check.c: reads the whole file back. Its bytes are those that were written, and by the
+ * record's account the rows among them were those of the inputs. Nodes that were looked at as a
+ * whole are compared with their inputs as a whole: all of them, or where it is quick the first of
+ * each kind, for what the library does to one it does to all. 0; -EAGAIN: the suspect has to be
+ * left out, or it must not be quick; -EIO (logged).
+ */
+struct merge_check {
+	struct merge_set *set;
+	const struct merge_place *place;
+	const struct h5record *record;
+	struct progress *progress;
+	bool quick;
+	unsigned threads;
+	unsigned compared; /* out: nodes, as a whole */
+};
+
+int merge_check__run(struct merge_check *c);
 
 /*
  * merge_job.c: one job file. 0, 1, or -errno (logged); -EAGAIN (not logged): the suspect has to be

@@ -22,6 +22,7 @@ struct job {
 	struct reader *old;
 	struct merge_readers *readers; /* of the inputs, while they are copied */
 	struct merge_tree *tree;
+	struct h5record record; /* of the output */
 	struct merge_facts *facts;
 	struct progress progress;
 	bool quick;
@@ -170,8 +171,12 @@ static void begin_copy(struct job *j, const struct merge_item *i)
 	char path[1024];
 
 	snprintf(j->set->suspect, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
-	snprintf(path, sizeof(path), "%s/%s", j->set->where, i->file ? i->file : "");
-	guard__file(i->file ? path : j->place.path);
+	if (!i->file) {
+		guard__file(j->place.path);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%s", j->set->where, i->file);
+	guard__file_of(path, i->stamp.bytes);
 }
 
 static int copy_file(struct job *j, struct merge_item *i, const struct merge_found *f)
@@ -206,7 +211,9 @@ static int copy_old(struct job *j, struct merge_item *i, const struct merge_foun
 
 static int copy(struct job *j, struct merge_item *i, const struct merge_found *f)
 {
-	int err = j->tree ? 0 : merge_tree__create(&j->tree, j->place.fd, f->facts.chunks);
+	int err = j->tree ? 0
+			  : merge_tree__create(&j->tree, j->place.fd, f->facts.chunks,
+					       j->check ? &j->record : NULL);
 
 	begin_copy(j, i);
 	if (!err)
@@ -239,6 +246,7 @@ static int take(struct job *j, struct merge_item *i, const struct merge_found *f
 	i->stamp = f->stamp;
 	i->body = f->facts.body;
 	i->totals = f->facts.totals;
+	i->whole = f->facts.whole;
 	return same_place(j->last, i) ? meet(j, i) : copy(j, i, f);
 }
 
@@ -246,7 +254,7 @@ static int take(struct job *j, struct merge_item *i, const struct merge_found *f
 static int copy_all(struct job *j, unsigned threads)
 {
 	const struct merge_found *f;
-	enum merge_look look = !j->quick ? LOOK_TOTALS : j->check ? LOOK_COPY : LOOK_QUICK;
+	enum merge_look look = !j->quick ? LOOK_TOTALS : j->check ? LOOK_SAMPLE : LOOK_QUICK;
 	int err = merge_readers__start(&j->readers, j->set, j->place.old, look,
 				       j->quick && threads == 1 ? 0 : threads);
 
@@ -292,43 +300,6 @@ static int finish_tree(struct job *j)
 	return err ? write_failed(j, err) : 0;
 }
 
-static bool is_copy(const struct merge_item *i, const struct merge_found *f)
-{
-	return !f->err && f->facts.body == i->body && (!i->totals || f->facts.totals == i->totals);
-}
-
-static int not_copied(struct job *j, const struct merge_item *i, const struct merge_found *f)
-{
-	progress__clear(&j->progress);
-	if (i->file) {
-		snprintf(j->set->suspect, MERGE_NAME_MAX + 1, "%s", i->file);
-		return -EAGAIN;
-	}
-	log_error("%s: step %s, node %s is not what was copied%s%s: given up; nothing was deleted",
-		  j->place.path, i->step, i->node, *f->trouble ? ": " : "", f->trouble);
-	return -EIO;
-}
-
-/* Reads the whole file back and compares every node with its input. */
-static int verify(struct job *j, unsigned threads)
-{
-	struct merge_readers *r = NULL;
-	const struct merge_found *f;
-	int err = merge_readers__start(&r, j->set, j->place.fd, LOOK_DIGEST,
-				       j->quick && threads == 1 ? 0 : threads);
-
-	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
-		const struct merge_item *item = &j->set->items[i];
-
-		err = merge_readers__next(r, &f);
-		if (!err && item->state == ITEM_COPIED && !is_copy(item, f))
-			err = not_copied(j, item, f);
-		progress__at(&j->progress, j->set->nitems + i + 1);
-	}
-	merge_readers__free(r);
-	return err;
-}
-
 static void delete_input(struct job *j, struct merge_item *i)
 {
 	int fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL);
@@ -364,17 +335,36 @@ static int keep_old(struct job *j)
 	return 0;
 }
 
+static int check(struct job *j, unsigned threads)
+{
+	struct merge_check c = {
+		.set = j->set,
+		.place = &j->place,
+		.record = &j->record,
+		.progress = &j->progress,
+		.quick = j->quick,
+		.threads = threads,
+	};
+	int err = merge_check__run(&c);
+
+	if (!err)
+		log_debug("%s: read back: it is what was written; %u of %u nodes were compared as "
+			  "a whole",
+			  j->place.path, c.compared, j->set->nitems);
+	return err;
+}
+
 static int publish(struct job *j, unsigned threads)
 {
 	int err = finish_tree(j);
 
 	if (!err && j->check)
-		err = verify(j, threads);
+		err = check(j, threads);
 	if (err)
 		return err;
-	log_debug("%s: %s", j->place.path,
-		  j->check ? "read back: all of it is what was copied"
-			   : "not read back: the inputs stay, and it replaces nothing");
+	if (!j->check)
+		log_debug("%s: not read back: the inputs stay, and it replaces nothing",
+			  j->place.path);
 	err = merge_place__commit(&j->place);
 	if (err == -ESTALE || err == -EEXIST) {
 		log_error("%s: was changed by another program meanwhile: given up; nothing was "
@@ -439,6 +429,7 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 		err = merge(&j);
 	progress__clear(&j.progress);
 	merge_tree__close(j.tree);
+	h5record__free(&j.record);
 	merge_facts__free(j.facts);
 	reader__free(j.old);
 	merge_place__end(&j.place);

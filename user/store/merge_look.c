@@ -9,9 +9,11 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "store/digest.h"
 #include "store/h5util.h"
 #include "store/names.h"
 
+#define KINDS	      64 /* of nodes that are remembered */
 #define CPU_S	      60 /* for a node, and a second more for each ... */
 #define CPU_MIB_PER_S 4	 /* MiB of its file */
 
@@ -21,6 +23,8 @@ struct merge_looker {
 	struct nodescanner *scanner;
 	hid_t old; /* the job file, or invalid */
 	uint64_t old_size;
+	uint64_t kinds[KINDS];
+	unsigned nkinds;
 	/* Of the item: */
 	int fd;
 	hid_t file;
@@ -114,11 +118,25 @@ static const char *open_trouble(int err)
 	}
 }
 
-static int look_group(struct merge_looker *l, hid_t group, uint64_t file_size)
+/* Whether it is the first of its step that is like that. */
+static bool is_new(struct merge_looker *l, const struct merge_item *item, uint64_t kind)
+{
+	const unsigned n = l->nkinds < KINDS ? l->nkinds : KINDS;
+
+	kind = digest__text(kind, item->step);
+	for (unsigned i = 0; i < n; i++)
+		if (l->kinds[i] == kind)
+			return false;
+	l->kinds[l->nkinds++ % KINDS] = kind;
+	return true;
+}
+
+static int look_group(struct merge_looker *l, const struct merge_item *item, hid_t group,
+		      uint64_t file_size)
 {
 	static const enum nodescan_depth depths[] = {
 		[LOOK_QUICK] = NODESCAN_OUTSIDE,
-		[LOOK_COPY] = NODESCAN_COPY,
+		[LOOK_SAMPLE] = NODESCAN_OUTSIDE,
 		[LOOK_TOTALS] = NODESCAN_ALL,
 		[LOOK_DIGEST] = NODESCAN_AGAIN,
 	};
@@ -127,6 +145,8 @@ static int look_group(struct merge_looker *l, hid_t group, uint64_t file_size)
 
 	merge_looker__limit_cpu(file_size);
 	err = nodescan__read(l->scanner, group, file_size, depths[l->look], &n);
+	if (!err && l->look == LOOK_SAMPLE && is_new(l, item, n->facts.kind))
+		err = nodescan__read(l->scanner, group, file_size, NODESCAN_COPY, &n);
 	if (!err && l->look != LOOK_DIGEST && !n->facts.totals)
 		err = nodescan__totals(l->scanner, group, &l->totals, &l->ntotals);
 	if (err == -EBADMSG)
@@ -139,9 +159,10 @@ static int look_group(struct merge_looker *l, hid_t group, uint64_t file_size)
 }
 
 /* The file must hold its node and nothing else. */
-static int look_file(struct merge_looker *l, hid_t file, const char *node)
+static int look_file(struct merge_looker *l, const struct merge_item *item, hid_t file)
 {
 	hid_t root = H5Gopen2(file, "/", H5P_DEFAULT), group = H5I_INVALID_HID;
+	const char *node = item->node;
 	struct names groups = {0};
 	int err = root < 0 ? -EBADMSG : names__children(root, H5O_TYPE_UNKNOWN, &groups);
 
@@ -157,7 +178,7 @@ static int look_file(struct merge_looker *l, hid_t file, const char *node)
 	} else {
 		group = H5Gopen2(root, node, H5P_DEFAULT);
 		err = group < 0 ? fail(l, -EBADMSG, "damaged")
-				: look_group(l, group, l->stamp.size);
+				: look_group(l, item, group, l->stamp.size);
 	}
 	if (group >= 0)
 		H5Gclose(group);
@@ -175,7 +196,7 @@ static int look_input(struct merge_looker *l, const struct merge_item *item)
 	l->file = merge_dir__open_h5(l->fd);
 	if (l->file < 0)
 		return fail(l, -EBADMSG, "not HDF5, damaged, or not written to its end");
-	return look_file(l, l->file, item->node);
+	return look_file(l, item, l->file);
 }
 
 static int look_old(struct merge_looker *l, const struct merge_item *item)
@@ -190,7 +211,7 @@ static int look_old(struct merge_looker *l, const struct merge_item *item)
 	free(path);
 	if (group < 0)
 		return fail(l, -EBADMSG, "damaged");
-	err = look_group(l, group, l->old_size);
+	err = look_group(l, item, group, l->old_size);
 	H5Gclose(group);
 	return err;
 }
@@ -218,14 +239,16 @@ static void put_totals(struct wire *w, const struct merge_looker *l)
 	wire__put(w, &n, sizeof(n));
 	for (unsigned i = 0; i < l->ntotals; i++) {
 		const struct nodescan_total *t = &l->totals[i];
-		const unsigned shape[2] = {t->ncols, t->nrows};
 
 		if (t->mixed || !t->ncols)
 			continue;
-		wire__put(w, shape, sizeof(shape));
+		wire__put(w, &t->ncols, sizeof(t->ncols));
+		wire__put(w, &t->nrows, sizeof(t->nrows));
 		wire__put_text(w, t->name);
 		for (unsigned c = 0; c < t->ncols; c++) {
-			wire__put(w, &t->cols[c].type, sizeof(t->cols[c].type));
+			const unsigned kind[2] = {t->cols[c].type, t->cols[c].array};
+
+			wire__put(w, kind, sizeof(kind));
 			wire__put_text(w, t->cols[c].name);
 		}
 		wire__put(w, t->rows, (size_t)t->ncols * t->nrows * sizeof(*t->rows));
@@ -242,7 +265,7 @@ void merge_looker__look(struct merge_looker *l, const struct merge_item *item, s
 	l->ntotals = 0;
 	*l->trouble = 0;
 	l->stamp = (struct merge_stamp){0};
-	if (l->look == LOOK_DIGEST && item->state != ITEM_COPIED)
+	if (l->look == LOOK_DIGEST && !(item->state == ITEM_COPIED && item->whole))
 		l->err = -ENOENT;
 	else if (l->look == LOOK_DIGEST || !item->file)
 		l->err = look_old(l, item);

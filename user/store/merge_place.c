@@ -17,11 +17,6 @@
 
 #define TRIES 10
 
-static void stamp_of(const struct stat *st, struct merge_stamp *s)
-{
-	*s = (struct merge_stamp){st->st_dev, st->st_ino, st->st_size, st->st_mtim};
-}
-
 static bool is_at(int dir, const char *name, dev_t dev, ino_t ino)
 {
 	struct stat st;
@@ -105,7 +100,7 @@ static int open_old(struct merge_place *p)
 	else if (!S_ISREG(st.st_mode))
 		err = -EINVAL;
 	else
-		stamp_of(&st, &p->old_stamp);
+		p->old_stamp = merge_dir__stamp(&st);
 	if (err)
 		why = err == -ELOOP    ? "is a symbolic link, which is not followed"
 		      : err == -EINVAL ? "is no regular file"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "store/h5file.h"
 #include "store/h5out.h"
 #include "store/h5util.h"
 #include "store/merge_internal.h"
@@ -27,9 +28,10 @@ struct merge_tree {
 	hid_t row;
 	struct column *cols;
 	unsigned ncols;
+	struct h5record *record;
 };
 
-static hid_t file_access(void)
+static hid_t file_access(struct h5record *record)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
 
@@ -43,15 +45,15 @@ static hid_t file_access(void)
 	H5Pset_file_locking(fapl, false, true);
 #endif
 	h5__small_cache(fapl);
-	h5out__set_driver(fapl);
+	h5out__set_driver(fapl, record);
 	return fapl;
 }
 
 /* Slurm's tables have a chunk for ten rows, and their index is best in one large node; those of
  * jobprof have few, and a small one saves most of it. */
-static hid_t create_file(int fd, uint64_t longest_table)
+static hid_t create_file(int fd, uint64_t longest_table, struct h5record *record)
 {
-	hid_t fapl = file_access(), fcpl = H5Pcreate(H5P_FILE_CREATE), file;
+	hid_t fapl = file_access(record), fcpl = H5Pcreate(H5P_FILE_CREATE), file;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -62,7 +64,8 @@ static hid_t create_file(int fd, uint64_t longest_table)
 	return file;
 }
 
-int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table)
+int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table,
+		       struct h5record *record)
 {
 	struct merge_tree *t = calloc(1, sizeof(*t));
 	int err;
@@ -70,12 +73,13 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table)
 	if (!t)
 		return -ENOMEM;
 	t->step = t->nodes = t->tasks = t->row = t->steps = H5I_INVALID_HID;
+	t->record = record;
 	t->compact = H5Pcreate(H5P_DATASET_CREATE);
 	H5Pset_obj_track_times(t->compact, false);
 	H5Pset_layout(t->compact, H5D_COMPACT);
-	t->file = create_file(fd, longest_table);
+	t->file = create_file(fd, longest_table, record);
 	if (t->file >= 0)
-		t->steps = h5__create_group(t->file, "Steps");
+		t->steps = h5__create_list(t->file, "Steps");
 	if (t->steps >= 0) {
 		*out = t;
 		return 0;
@@ -113,7 +117,7 @@ static int open_step(struct merge_tree *t, const char *name)
 	t->step = there ? H5Gopen2(t->steps, name, H5P_DEFAULT) : h5__create_group(t->steps, name);
 	if (t->step >= 0)
 		t->nodes = there ? H5Gopen2(t->step, "Nodes", H5P_DEFAULT)
-				 : h5__create_group(t->step, "Nodes");
+				 : h5__create_list(t->step, "Nodes");
 	if (t->nodes >= 0 && there && H5Lexists(t->step, "Tasks", H5P_DEFAULT) > 0)
 		t->tasks = H5Gopen2(t->step, "Tasks", H5P_DEFAULT);
 	return t->nodes < 0 ? h5__error() : 0;
@@ -181,7 +185,7 @@ static bool same_columns(const struct merge_tree *t, const struct nodescan_total
 	bool same = t->row >= 0 && t->ncols == n->ncols;
 
 	for (unsigned i = 0; same && i < n->ncols; i++)
-		same = t->cols[i].type == n->cols[i].type &&
+		same = t->cols[i].type == n->cols[i].type && t->cols[i].array == n->cols[i].array &&
 		       !strcmp(t->cols[i].name, n->cols[i].name);
 	return same;
 }
@@ -204,11 +208,12 @@ static int learn_row(struct merge_tree *t, const struct nodescan_total *n)
 	t->cols = calloc(n->ncols, sizeof(*t->cols));
 	if (!t->cols)
 		return -ENOMEM;
-	for (; t->ncols < n->ncols; t->ncols++) {
-		t->cols[t->ncols].type = n->cols[t->ncols].type;
-		t->cols[t->ncols].name = strdup(n->cols[t->ncols].name);
-		if (!t->cols[t->ncols].name)
+	for (unsigned i = 0; i < n->ncols; i++) {
+		t->cols[i] = n->cols[i];
+		t->cols[i].name = strdup(n->cols[i].name);
+		if (!t->cols[i].name)
 			return -ENOMEM;
+		t->ncols++;
 	}
 	t->row = h5__row_type(t->cols, t->ncols, true);
 	return t->row < 0 ? -EIO : 0;
@@ -244,21 +249,21 @@ static int write_total(struct merge_tree *t, hid_t group, const struct nodescan_
 
 static int write_totals(struct merge_tree *t, const char *node, const struct merge_found *f)
 {
-	hid_t group, at;
+	hid_t group;
+	char *path;
 	int err = 0;
 
 	if (!f->ntotals)
 		return 0;
-	at = H5Gopen2(t->nodes, node, H5P_DEFAULT);
-	group = at < 0 ? at : h5__create_group(at, "Totals");
+	if (asprintf(&path, "%s/Totals", node) < 0)
+		return -ENOMEM;
+	group = h5__create_group(t->nodes, path);
+	free(path);
 	if (group < 0)
-		err = h5__error();
+		return h5__error();
 	for (unsigned i = 0; !err && i < f->ntotals; i++)
 		err = write_total(t, group, &f->totals[i]);
-	if (group >= 0)
-		H5Gclose(group);
-	if (at >= 0)
-		H5Gclose(at);
+	H5Gclose(group);
 	return err;
 }
 
@@ -291,12 +296,27 @@ static int write_tasks(struct merge_tree *t, const char *node, const struct merg
 	int err = 0;
 
 	if (f->ntasks && t->tasks < 0)
-		t->tasks = h5__create_group(t->step, "Tasks");
+		t->tasks = h5__create_list(t->step, "Tasks");
 	if (f->ntasks && t->tasks < 0)
 		return h5__error();
 	for (unsigned i = 0; !err && i < f->ntasks; i++)
 		err = write_task(t, node, f->tasks[i]);
 	return err;
+}
+
+/* The rows that the library writes are those that it reads. */
+static int copy_node(struct merge_tree *t, hid_t from, const char *path, const char *node)
+{
+	uint64_t read = 1;
+	int err;
+
+	if (t->record) {
+		t->record->rows = read;
+		h5file__sum_rows(&read);
+	}
+	err = H5Ocopy(from, path, t->nodes, node, H5P_DEFAULT, H5P_DEFAULT) < 0 ? h5__error() : 0;
+	h5file__sum_rows(NULL);
+	return !err && t->record && t->record->rows != read ? -EBADMSG : err;
 }
 
 int merge_tree__add(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
@@ -306,8 +326,7 @@ int merge_tree__add(struct merge_tree *t, hid_t from, const char *path, const st
 
 	if (err)
 		return err;
-	if (H5Ocopy(from, path, t->nodes, i->node, H5P_DEFAULT, H5P_DEFAULT) < 0)
-		err = h5__error();
+	err = copy_node(t, from, path, i->node);
 	if (!err)
 		err = write_totals(t, i->node, f);
 	if (!err)

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/fully.h"
 #include "store/merge_internal.h"
 
 #define MESSAGE_MAX (64u << 20)
@@ -66,52 +66,18 @@ const char *wire__take_text(struct wire *w)
 	return s;
 }
 
-static int write_all(int fd, const void *p, size_t n)
-{
-	while (n) {
-		ssize_t done = write(fd, p, n);
-
-		if (done < 0 && errno == EINTR)
-			continue;
-		if (done < 0)
-			return -errno;
-		p = (const char *)p + done;
-		n -= done;
-	}
-	return 0;
-}
-
-/* Bytes read; less than n only at the end. */
-static ssize_t read_all(int fd, void *p, size_t n)
-{
-	size_t got = 0;
-
-	while (got < n) {
-		ssize_t more = read(fd, (char *)p + got, n - got);
-
-		if (more < 0 && errno == EINTR)
-			continue;
-		if (more < 0)
-			return -errno;
-		if (!more)
-			break;
-		got += more;
-	}
-	return got;
-}
-
 int wire__send(int fd, const struct wire *w)
 {
 	uint32_t n = w->len;
-	int err = w->bad ? -ENOMEM : write_all(fd, &n, sizeof(n));
+	int err = w->bad ? -ENOMEM : write_fully(fd, &n, sizeof(n));
 
-	return err ? err : write_all(fd, w->p, n);
+	return err ? err : write_fully(fd, w->p, n);
 }
 
 int wire__receive(int fd, struct wire *w)
 {
 	uint32_t n;
-	ssize_t got = read_all(fd, &n, sizeof(n));
+	ssize_t got = read_fully(fd, &n, sizeof(n));
 	uint8_t *p;
 
 	w->len = w->at = 0;
@@ -127,7 +93,7 @@ int wire__receive(int fd, struct wire *w)
 		w->p = p;
 		w->room = n;
 	}
-	got = read_all(fd, w->p, n);
+	got = read_fully(fd, w->p, n);
 	w->len = n;
 	return got < 0 ? got : got == n;
 }

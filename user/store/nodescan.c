@@ -81,6 +81,7 @@ static void clear(struct nodescanner *s)
 	n->nseries = 0;
 	n->facts = (struct nodescan_facts){
 		.body = 1,
+		.kind = 1,
 		.start_s = -1,
 		.end_s = -1,
 		.tasks = -1,
@@ -180,28 +181,23 @@ static int take(struct nodescan *n, const char *name, hid_t attr, hid_t type)
 }
 
 /* Facts are in attributes with one value. */
-static int take_attr(struct nodescan *n, const char *name, hid_t attr)
+static int take_attr(struct nodescan *n, const char *name, hid_t attr, hid_t type)
 {
-	hid_t type = H5Aget_type(attr), space = H5Aget_space(attr);
+	hid_t space = H5Aget_space(attr);
 	int err = 0;
 
-	if (type >= 0 && space >= 0 && H5Sget_simple_extent_npoints(space) == 1)
+	if (space >= 0 && H5Sget_simple_extent_npoints(space) == 1)
 		err = take(n, name, attr, type);
 	if (space >= 0)
 		H5Sclose(space);
-	if (type >= 0)
-		H5Tclose(type);
 	return err;
 }
 
 /* A number or a text is copied as it is; what else an attribute may be, its digest decides. */
-static bool is_plain(hid_t attr)
+static bool is_plain(hid_t type)
 {
-	hid_t type = H5Aget_type(attr);
 	H5T_class_t class = H5Tget_class(type);
 
-	if (type >= 0)
-		H5Tclose(type);
 	return class == H5T_INTEGER || class == H5T_FLOAT || class == H5T_STRING;
 }
 
@@ -209,13 +205,16 @@ static herr_t on_attr(hid_t loc, const char *name, const H5A_info_t *info, void 
 {
 	struct walk *w = arg;
 	hid_t attr = H5Aopen(loc, name, H5P_DEFAULT);
+	hid_t type = attr < 0 ? H5I_INVALID_HID : H5Aget_type(attr);
 
 	*w->digest = digest__text(*w->digest, name);
-	w->err = attr < 0 ? -EBADMSG : 0;
-	if (!w->err && (w->depth != NODESCAN_OUTSIDE || !is_plain(attr)))
+	w->err = type < 0 ? -EBADMSG : 0;
+	if (!w->err && (w->depth != NODESCAN_OUTSIDE || !is_plain(type)))
 		w->err = digester__attr(w->s->digester, attr, w->digest);
 	if (!w->err && !w->group)
-		w->err = take_attr(w->n, name, attr);
+		w->err = take_attr(w->n, name, attr, type);
+	if (type >= 0)
+		H5Tclose(type);
 	if (attr >= 0)
 		H5Aclose(attr);
 	if (!w->err && ++w->children > ATTRS_MAX)
@@ -363,10 +362,22 @@ static int add_child(struct walk *w, hid_t group, const char *name, const H5O_in
 	return series.into ? add_table(&series, group, name, obj) : -ENOMEM;
 }
 
+/* Tables with a number for a name, as those of tasks, are of a kind. The bytes of its header say
+ * that a table has the same columns, most likely; 0 where they were not asked for. */
+static void add_kind(struct walk *w, const char *name, const H5O_info_t *obj)
+{
+	const bool number = w->group && !name[strspn(name, "0123456789")];
+	const uint64_t v[] = {obj->type, obj->num_attrs, obj->hdr.nmesgs, obj->hdr.space.total};
+	uint64_t *kind = &w->n->facts.kind;
+
+	*kind = digest__text(*kind, number ? "0" : name);
+	*kind = digest__add(*kind, v, obj->type == H5O_TYPE_DATASET ? sizeof(v) : sizeof(*v));
+}
+
 static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, void *arg)
 {
 	struct walk *w = arg;
-	H5O_info_t obj;
+	H5O_info_t obj = {0};
 
 	if (link->type != H5L_TYPE_HARD || !h5__name_ok(name))
 		w->err = nodescan__fail(w->n, -EBADMSG, w->group, name,
@@ -380,6 +391,7 @@ static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, voi
 	/* Whether there are Totals is no part of the body. */
 	if (w->group || strcmp(name, TOTALS))
 		*w->digest = digest__text(*w->digest, name);
+	add_kind(w, name, &obj);
 	w->err = add_child(w, group, name, &obj);
 	return w->err ? -1 : 0;
 }
@@ -444,6 +456,7 @@ int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size,
 
 	*out = &s->scan;
 	clear(s);
+	s->scan.facts.whole = depth != NODESCAN_OUTSIDE;
 	s->file_size = file_size;
 	err = add_attrs(&w, group);
 	if (!err)

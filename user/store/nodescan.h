@@ -48,6 +48,8 @@ struct nodescan_value {
 struct nodescan_facts {
 	uint64_t body;	 /* digest of everything but Totals */
 	uint64_t totals; /* digest of the names in Totals, 0: there are none */
+	uint64_t kind;	 /* digest of what objects there are: nodes of a step have few kinds */
+	bool whole;	 /* body is of all of it, not of names only */
 	uint64_t chunks; /* of its longest table, about */
 	int64_t start_s, end_s;
 	int64_t tasks;
@@ -75,8 +77,9 @@ void nodescanner__free(struct nodescanner *s);
  * Opening tables with very wide rows takes the library longer than all the rest.
  */
 enum nodescan_depth {
-	/* No digests: what kinds of objects there are, where tables have their bytes, the facts. A
-	 * node without Totals has its rows read by nodescan__totals, and no others are. */
+	/* Digests of names only: what kinds of objects there are, where tables have their bytes,
+	 * the facts. A node without Totals has its rows read by nodescan__totals, and no others
+	 * are. */
 	NODESCAN_OUTSIDE,
 	NODESCAN_ALL,	/* every table and attribute */
 	NODESCAN_COPY,	/* the same, but of Totals only what NODESCAN_OUTSIDE looks at */

@@ -27,6 +27,7 @@ struct sum {
 	struct summary_cell *cells;
 	unsigned ncols;
 	unsigned shape;
+	int elapsed, epoch; /* columns, or below 0 */
 };
 
 static void sum_free(struct sum *s)
@@ -62,6 +63,8 @@ static int sum_begin(struct sum *s, const struct cursor *c, const char *series)
 		return -ENOMEM;
 	s->ncols = c->ncols;
 	s->shape = c->shape;
+	s->elapsed = cursor__column(c, "ElapsedTime");
+	s->epoch = cursor__column(c, "EpochTime");
 	for (unsigned i = 0; i < c->ncols; i++) {
 		const struct column *k = known(builtin, c->cols[i].name);
 
@@ -78,10 +81,10 @@ static int sum_begin(struct sum *s, const struct cursor *c, const char *series)
 }
 
 /* Slurm's files say when the step began only in the difference of two columns. */
-static void take_times(struct nodescan_facts *f, const struct cursor *c, const union cell *row,
+static void take_times(struct nodescan_facts *f, const struct sum *sum, const union cell *row,
 		       bool first)
 {
-	int elapsed = cursor__column(c, "ElapsedTime"), epoch = cursor__column(c, "EpochTime");
+	const int elapsed = sum->elapsed, epoch = sum->epoch;
 
 	if (elapsed < 0 || epoch < 0 || row[epoch].u > INT64_MAX || row[elapsed].u > row[epoch].u)
 		return;
@@ -103,10 +106,10 @@ static int sum_rows(struct nodescanner *s, struct sum *sum)
 		if (!n)
 			continue;
 		if (first)
-			take_times(&s->scan.facts, c, rows, true);
+			take_times(&s->scan.facts, sum, rows, true);
 		first = false;
 		summary__rows(sum->cells, sum->cols, sum->unknown, sum->ncols, rows, n);
-		take_times(&s->scan.facts, c, rows + (size_t)(n - 1) * c->ncols, false);
+		take_times(&s->scan.facts, sum, rows + (size_t)(n - 1) * c->ncols, false);
 	}
 	return err;
 }

@@ -42,6 +42,8 @@ enum col_how {
 struct column {
 	const char *name;
 	enum col_type type;
+	unsigned array;	  /* so many columns from here on are one array in the file's row, named as
+			   * they are without their number; 0: none begins here */
 	const char *unit; /* "" for a plain number */
 	enum col_kind kind;
 	enum family family;

@@ -20,10 +20,10 @@ void summary__rows(struct summary_cell *cells, const struct column *cols, const 
 /*
  * The columns of Totals/<series>: "Task" (U64: the table's decimal name, else its position) for a
  * grouped series, then per column that is no time: Min_X, Max_X, Avg_X, and Sum_X of what is
- * counted per interval or Last_X of what is cumulative; all F64. Of a histogram's buckets (how is
- * HOW_BUCKET) there is Sum_X alone: the least or mean count of an interval says nothing, and the
- * library copies rows in a time that grows with the square of their members. *out is an array of
- * *n, to be freed with summary__free_columns. 0 or -ENOMEM.
+ * counted per interval or Last_X of what is cumulative; all F64. A histogram's buckets (how is
+ * HOW_BUCKET) X0, X1 ... in that order are taken together: Min_X0, Min_X1 ..., then Max_X0 and so
+ * on, each an array in the file, as the library copies rows in a time that grows with the square of
+ * their members. *out is an array of *n, to be freed with summary__free_columns. 0 or -ENOMEM.
  */
 int summary__columns(const struct column *cols, unsigned ncols, bool grouped, struct column **out,
 		     unsigned *n);
