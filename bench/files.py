@@ -24,6 +24,9 @@ ROUNDS = 5  # each takes seconds
 # Of the larger jobs fewer: the stock tool takes a minute for a round of what is left out.
 MERGES = {("slurm", 2048): 3, ("jobprof", 2048): 3}
 EXTRACTIONS = {("slurm", 2048): 2, ("jobprof", 2048): 0, ("jobprof", 256): 2}
+# The wanted rates of merging and of the stock tool's extraction of time series, where they were set:
+# nodes per second. As a ratio it means the same on a machine that is slower or busy.
+RATE, STOCK_RATE = 2000, 478
 
 
 def in_memory():
@@ -102,16 +105,27 @@ class Job:
             theirs = lambda lv=level: self.extract_stock(lv, "stock.h5")
             for s in rotated([mine, theirs], n):
                 s()
-            self.extract(level, "stock.h5", level + ", two", "--stock", "--threads", "2",
-                         cpu=False)
         self.extract("Totals", "ours.h5", "stored totals", "--threads", "1")
+
+    def processes(self, n):
+        for level in LEVELS:
+            one = lambda lv=level: self.extract(lv, "stock.h5", lv + ", one", "--stock",
+                                                "--threads", "1", cpu=False)
+            two = lambda lv=level: self.extract(lv, "stock.h5", lv + ", two", "--stock",
+                                                "--threads", "2", cpu=False)
+            for s in rotated([one, two], n):
+                s()
 
     def run(self, rounds):
         job = (self.kind, self.nodes)
-        for n in range(min(rounds, MERGES.get(job, ROUNDS))):
-            self.merges(n)
-        for n in range(min(rounds, EXTRACTIONS.get(job, ROUNDS))):
-            self.extractions(n)
+        extractions = EXTRACTIONS.get(job, ROUNDS)
+        for n in range(min(rounds, ROUNDS)):
+            if n < MERGES.get(job, ROUNDS):
+                self.merges(n)
+            if n < extractions:
+                self.extractions(n)
+            if extractions:
+                self.processes(n)
 
     def walls(self, name):
         return [u.wall for u in self.used[name]]
@@ -145,6 +159,9 @@ def merge_rows(job):
             yield row(job, name + ", totals computed", "ms per node",
                       [1000 * w / job.nodes for w in job.walls(name)],
                       target=0.5)
+        if job.kind == "slurm":
+            yield row(job, name + ", over the stock tool's time to extract time series", "x",
+                      job.ratio(name, "stock TimeSeries"), target=STOCK_RATE / RATE, digits=3)
         yield row(job, name + ", over the stock tool's time", "x", job.ratio(name, "stock merge"),
                   target=1 if job.kind == "jobprof" else None)
     yield row(job, "merge, processor time over the stock tool's", "x",
@@ -171,7 +188,7 @@ def extraction_rows(job):
         yield row(job, "extract %s, processor time over the stock tool's" % level, "x",
                   job.cpu_ratio(level, "stock " + level), digits=3)
         yield row(job, "extract %s, two processes over one" % level, "x",
-                  job.ratio(level + ", two", level))
+                  job.ratio(level + ", two", level + ", one"))
     yield row(job, "extract the totals that merging has stored, over the stock tool's time", "x",
               job.ratio("stored totals", "stock Totals"), digits=3)
     if job.nodes == LARGE:
