@@ -350,14 +350,14 @@ def slots_of_a_daemon():
     script = "(%s) >/dev/null; exec %s" % (send[2], " ".join(h.cmd("park", "park", word="0")))
     server = start(serve, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     wait_until(lambda: cable.listens("b", PORT), 30, "iperf3 to listen")
-    before, segs = net_sums(), cable.tcp("a", "RetransSegs")
+    before, ends = net_sums(), {e: cable.tcp(e, "RetransSegs") for e in "ab"}
     unseen.start()
     s = Stepd(job, 0, ["/bin/sh", "-c", script],
               ["-d", base, "-S", "-c", base + "/step_0", "-w", 0.5])
     try:
         h.wait()
         server.wait(20)
-        segs = cable.tcp("a", "RetransSegs") - segs
+        ends = {e: cable.tcp(e, "RetransSegs") - n for e, n in ends.items()}
         again = net_sums()["retrans"] - before["retrans"]
         events = unseen.events(PORT, PORT)
         more = least_of_others()
@@ -370,11 +370,13 @@ def slots_of_a_daemon():
     s.end()
     path = main.file(job, 0)
     rows = task_table(path)
+    segs = sum(ends.values())
     conserved = is_retrans(again, segs, events) or (unseen.escaped and 0.9 * segs <= again < segs)
-    is_true("slots: retransmits are conserved", conserved and segs,
-            "%d in all slots, %d buffers unseen, RetransSegs %d" % (again, events, segs))
+    is_true("slots: retransmits are conserved", conserved and ends["a"],
+            "%d in all slots, %d buffers unseen, RetransSegs %s" % (again, events, ends))
+    # The server may send something again, too, where the client is too late with its answer.
     is_equal("slots: they are the sender's, although its cgroup is of v1",
-             total(rows, "TcpRetrans"), again)
+             total(rows, "TcpRetrans"), again - ends["b"])
     is_true("slots: the step has what it sent",
             LOSSY_BYTES <= total(rows, "NetTxMB") * MB <= LOSSY_BYTES + SLACK + 131072,
             "%g MB" % total(rows, "NetTxMB"))
