@@ -535,6 +535,21 @@ def promised_nodes_are_missing():
         is_equal("by number", value(f["Steps/1"].attrs["Number of Missing Nodes"]), 2)
 
 
+def counts_that_no_job_has_are_unknown():
+    for n in (2 ** 63 - 1, 2 ** 32 + 5, 2 ** 31, -3):
+        prof, d = world(), tmpdir()
+        put(prof, "7_0_p1.h5", "7_0_n1.h5")
+        put(prof, "7_0_p2.h5", "7_0_n2.h5")
+        for what, name in (("Number of Tasks", "7_0_n1.h5"), ("Nodes in Step", "7_0_n2.h5")):
+            edit(prof, name, lambda f: list(f.values())[0].attrs.create(what, [n], dtype="<i8"))
+        st, err = merge(prof, "-j", "7", "-S", cwd=d)
+        expect(0, st, err, "2 nodes merged")
+        with h5py.File(os.path.join(d, "job_7.h5"), "r") as f:
+            is_equal("tasks and missing nodes of %d" % n,
+                     ["Tasks" in f.attrs, "Number of Missing Nodes" in f["Steps/0"].attrs,
+                      value(f.attrs["Nodes"])], [False, False, 2])
+
+
 # --- bad input ---
 
 def break_file(path, how):
@@ -939,6 +954,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            stocks_job_file_is_extended, the_same_again_is_fine, other_content_is_refused_and_kept,
            what_is_no_job_file_is_not_touched, running_steps_are_left_alone,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
+           counts_that_no_job_has_are_unknown,
            bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
            a_refused_file_is_named_once,
            it_is_read_back_if_something_is_at_stake, what_does_not_read_back_deletes_nothing,

@@ -30,6 +30,7 @@ struct step_facts {
 struct merge_facts {
 	struct label labels[LABEL_N];
 	int64_t start_s, end_s, tasks;
+	bool tasks_unknown; /* of a node */
 	struct step_facts *steps;
 	unsigned nsteps;
 };
@@ -39,7 +40,7 @@ int merge_facts__new(struct merge_facts **out)
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return -ENOMEM;
-	(*out)->start_s = (*out)->end_s = (*out)->tasks = -1;
+	(*out)->start_s = (*out)->end_s = -1;
 	return 0;
 }
 
@@ -119,8 +120,10 @@ int merge_facts__add(struct merge_facts *f, const struct merge_item *i,
 		f->start_s = n->start_s;
 	if (n->end_s > f->end_s)
 		f->end_s = n->end_s;
-	if (n->tasks > 0)
-		f->tasks = (f->tasks > 0 ? f->tasks : 0) + n->tasks;
+	if (n->tasks < 0)
+		f->tasks_unknown = true;
+	else
+		f->tasks += n->tasks;
 	return s ? add_node(s, i, found) : -ENOMEM;
 }
 
@@ -344,7 +347,7 @@ static int write_job(struct merge_facts *f, const struct merge_set *set, const c
 		err = merge_tree__number(t, NULL, "Job Id", set->job, true);
 	if (!err)
 		err = merge_tree__number(t, NULL, "Nodes", nodes, false);
-	if (!err && f->tasks >= 0)
+	if (!err && !f->tasks_unknown)
 		err = merge_tree__number(t, NULL, "Tasks", f->tasks, true);
 	if (!err)
 		err = write_time(t, "Start", f->start_s);

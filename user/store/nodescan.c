@@ -141,6 +141,12 @@ static bool read_number(hid_t attr, hid_t type, int64_t *v)
 	return H5Tget_class(type) == H5T_INTEGER && H5Aread(attr, H5T_NATIVE_INT64, v) >= 0;
 }
 
+/* Of nodes or tasks. What no job has is not known. */
+static bool read_count(hid_t attr, hid_t type, int64_t *v)
+{
+	return read_number(attr, type, v) && *v >= 0 && *v <= INT32_MAX;
+}
+
 static int take_unknown(struct nodescan *n, hid_t attr, hid_t type)
 {
 	size_t size = H5Tget_size(type);
@@ -163,9 +169,9 @@ static int take(struct nodescan *n, const char *name, hid_t attr, hid_t type)
 		return take_unknown(n, attr, type);
 	if (!strcmp(name, "Step Node List"))
 		read_text(attr, type, n->nodelist, sizeof(n->nodelist));
-	else if (!strcmp(name, "Nodes in Step") && read_number(attr, type, &v))
+	else if (!strcmp(name, "Nodes in Step") && read_count(attr, type, &v))
 		f->nodes = v;
-	else if (!strcmp(name, "Number of Tasks") && read_number(attr, type, &v))
+	else if (!strcmp(name, "Number of Tasks") && read_count(attr, type, &v))
 		f->tasks = v;
 	else if (!strcmp(name, "Start TimeNS") && read_number(attr, type, &v))
 		f->start_s = v / 1000000000;
