@@ -700,6 +700,19 @@ def eight_nodes():
     return prof
 
 
+def from_its_name_on_it_can_be_read():
+    """Readers lock the file; here its maker has its name given, and is held there."""
+    prof, d = job7(), tmpdir()
+    out = os.path.join(d, "job_7.h5")
+    p = start(["strace", "-f", "-o", "/dev/null", "-e", "trace=renameat2", "-e",
+               "inject=renameat2:delay_exit=1000000", JOBPROF, "merge", "-j", "7", "-p", prof, "-S"],
+              cwd=d, stderr=subprocess.DEVNULL)
+    wait_until(lambda: os.path.exists(out), 20, "the job file")
+    steps(out)
+    is_true("read before its maker went on", p.poll() is None, "too late")
+    is_equal("its maker's status", p.wait(20), 0)
+
+
 def what_does_not_read_back_deletes_nothing():
     """Each write in turn is said to be done, and is not: that is found, or it is written again."""
     if not shutil.which("strace"):
@@ -957,7 +970,8 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            counts_that_no_job_has_are_unknown,
            bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
            a_refused_file_is_named_once,
-           it_is_read_back_if_something_is_at_stake, what_does_not_read_back_deletes_nothing,
+           it_is_read_back_if_something_is_at_stake, from_its_name_on_it_can_be_read,
+           what_does_not_read_back_deletes_nothing,
            of_each_kind_one_is_compared, links_and_foreign_names_are_left_alone,
            nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
            killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,

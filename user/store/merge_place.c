@@ -201,6 +201,11 @@ int merge_place__commit(struct merge_place *p)
 	struct stat st;
 	int err;
 
+	/* Readers lock what they open, and may do so from the rename on. Shared, the lock still
+	 * keeps others from taking the file for a leftover; changing it lets it go for a moment.
+	 */
+	if (flock(p->fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK)
+		return -ESTALE;
 	if (fstat(p->fd, &st) || !is_at(p->dir, p->tmp, st.st_dev, st.st_ino))
 		return -ESTALE;
 	if (p->old < 0)
@@ -214,7 +219,7 @@ int merge_place__commit(struct merge_place *p)
 	if (err)
 		return err;
 	*p->tmp = 0;
-	flock(p->fd, LOCK_UN); /* readers lock what they open */
+	flock(p->fd, LOCK_UN);
 	return sync_dir(p);
 }
 
