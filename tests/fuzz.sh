@@ -7,7 +7,8 @@
 need_cmd make gcc
 renice -n 15 $$ >/dev/null # it runs beside tests of what time a thing takes
 
-if ! make -s -C "$ROOT" -j2 replay >"$TMP/build" 2>&1; then
+# rows.py, which may run beside this, makes it too.
+if ! flock "$ROOT/Makefile" make -s -C "$ROOT" -j2 replay >"$TMP/build" 2>&1; then
 	tail -n 5 "$TMP/build"
 	not_ok "build of the replay" "make replay failed"
 	exit 1

@@ -226,7 +226,9 @@ def files_of_slurm():
 
 
 if __name__ == "__main__":
-    if subprocess.run(["make", "-s", "-C", ROOT, "replay"], stdout=sys.stderr).returncode:
+    # One at a time: fuzz.sh, which may run beside this, makes it too.
+    if subprocess.run(["flock", os.path.join(ROOT, "Makefile"), "make", "-s", "-C", ROOT, "replay"],
+                      stdout=sys.stderr).returncode:
         raise SystemExit("make replay failed")
     run_tests((chunks_and_filters, deflate_levels, other_storage, number_types, filter_masks,
                missing_chunks, files_of_slurm))
