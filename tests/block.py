@@ -7,9 +7,13 @@ Others use the disk too, so what all slots count together, slot 0 with them, is 
 disk; what the job's slots count with fio. The maps are read through the pins while the job waits
 before and after its work. What no BPF program can see is known from a trace (hiddenlib.py)."""
 
+import ctypes
 import math
+import mmap
 import os
+import re
 import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
@@ -171,8 +175,23 @@ def fio_result(out):
         return json.load(f)["jobs"][0]
 
 
+def keep_in_memory(program):
+    """Pages of a program and its libraries, as long as this runs: where memory is full of other
+    files, some are dropped between two jobs, and the second reads them beside its work."""
+    map_locked = 0x2000
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + 3 * [ctypes.c_int] + [ctypes.c_long]
+    path = shutil.which(program)
+    ldd = subprocess.run(["ldd", path], capture_output=True, text=True).stdout
+    for p in [path] + re.findall(r"(/\S+) \(0x", ldd):
+        fd = os.open(p, os.O_RDONLY)
+        libc.mmap(None, os.fstat(fd).st_size, mmap.PROT_READ, mmap.MAP_SHARED | map_locked, fd, 0)
+        os.close(fd)
+
+
 def laid_out(size=SIZE):
-    """A file whose blocks are on the disk and not in memory; fio itself is in memory then."""
+    """A file whose blocks are on the disk and not in memory."""
     path = os.path.join(tmpdir(), "data")
     subprocess.run(fio_cmd(path, "/dev/null", "--rw=write", "--bs=1m", "--direct=1",
                            "--size=%d" % size, "--end_fsync=1").split(), check=True)
@@ -416,4 +435,5 @@ if __name__ == "__main__":
     except Skipped as e:
         skip("block.py", e)
         sys.exit(0)
+    keep_in_memory("fio")
     run_tests((direct, loop_device, buffered, many_flushes, latency, in_flight))
