@@ -24,9 +24,6 @@ ROUNDS = 5  # each takes seconds
 # Of the larger jobs fewer: the stock tool takes a minute for a round of what is left out.
 MERGES = {("slurm", 2048): 3, ("jobprof", 2048): 3}
 EXTRACTIONS = {("slurm", 2048): 2, ("jobprof", 2048): 0, ("jobprof", 256): 2}
-# The wanted rates of merging and of the stock tool's extraction of time series, where they were set:
-# nodes per second. As a ratio it means the same on a machine that is slower or busy.
-RATE, STOCK_RATE = 2000, 478
 
 
 def in_memory():
@@ -161,7 +158,7 @@ def merge_rows(job):
                       target=0.5)
         if job.kind == "slurm":
             yield row(job, name + ", over the stock tool's time to extract time series", "x",
-                      job.ratio(name, "stock TimeSeries"), target=STOCK_RATE / RATE, digits=3)
+                      job.ratio(name, "stock TimeSeries"), digits=3)
         yield row(job, name + ", over the stock tool's time", "x", job.ratio(name, "stock merge"),
                   target=1 if job.kind == "jobprof" else None)
     yield row(job, "merge, processor time over the stock tool's", "x",
