@@ -452,6 +452,23 @@ def the_same_again_is_fine():
     is_equal("inputs may go", inputs(prof), [])
 
 
+def the_same_in_another_layout_is_the_same():
+    """Rows are compared, not how they are cut into chunks."""
+    prof, d = job7(), tmpdir()
+    expect(0, *merge(prof, "-j", "7.0", "-S", cwd=d))
+
+    def relayout(f):
+        for table, layout in (("p1/Tasks/0", {}), ("p1/Network", {"chunks": (3,)})):
+            rows = f[table][()]
+            del f[table]
+            f.create_dataset(table, data=rows, **layout)
+
+    edit(prof, "7_0_p1.h5", relayout)
+    st, err = merge(prof, "-j", "7.0", cwd=d)
+    is_true("it may go", not st and "has all of it already" in err and
+            "7_0_p1.h5" not in inputs(prof), err)
+
+
 def other_content_is_refused_and_kept():
     prof, d = job7(), tmpdir()
     out = os.path.join(d, "job_7.h5")
@@ -967,7 +984,8 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            wrong_usage_is_status_2, nothing_found_is_status_1, users_by_name_and_number,
            directory_from_slurms_configuration, array_tasks_and_components_by_attributes,
            restarted_runs_have_files_of_their_own, a_job_file_is_extended,
-           stocks_job_file_is_extended, the_same_again_is_fine, other_content_is_refused_and_kept,
+           stocks_job_file_is_extended, the_same_again_is_fine,
+           the_same_in_another_layout_is_the_same, other_content_is_refused_and_kept,
            what_is_no_job_file_is_not_touched, running_steps_are_left_alone,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
            counts_that_no_job_has_are_unknown,

@@ -48,11 +48,13 @@ static int read_filters(hid_t dcpl, struct chunk_shape *s)
 	if (n < 0 || n > 2)
 		return -ENOTSUP;
 	s->nfilters = n;
+	s->plain = n < 2;
 	for (int i = 0; i < n; i++) {
 		unsigned flags, cd[8];
 		size_t ncd = 8;
 
 		s->filters[i] = H5Pget_filter2(dcpl, i, &flags, &ncd, cd, 0, NULL, NULL);
+		s->plain &= s->filters[i] == H5Z_FILTER_DEFLATE && ncd && !cd[0];
 		if (s->filters[i] == H5Z_FILTER_SHUFFLE) {
 			/* It shuffles elements of this size, which a damaged file may have wrong.
 			 */

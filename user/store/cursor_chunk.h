@@ -18,6 +18,7 @@ struct chunk_shape {
 	size_t row_bytes;
 	unsigned nfilters; /* in the order they were applied when writing */
 	H5Z_filter_t filters[2];
+	bool plain;	     /* they change nothing: Slurm deflates with level 0 */
 	uint64_t file_bytes; /* what a chunk can take in the file at most */
 };
 

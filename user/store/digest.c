@@ -6,17 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/cursor_chunk.h"
 #include "store/digest_type.h"
 #include "store/h5file.h"
 
 #define BLOCK_BYTES (1u << 20)
 #define ATTR_BYTES  (1u << 20)
 #define CHUNK_MAX   (72u << 20) /* what the reader takes, and deflate's overhead */
+#define PIECE_BYTES (64u << 10)
 
 struct digester {
 	struct type_cache *types;
 	hid_t dapl;
 	struct h5chunk chunk;
+	struct chunks *chunks;
+	uint8_t piece[PIECE_BYTES]; /* of rows, however they come */
 	uint8_t *buf;
 	size_t room;
 };
@@ -30,6 +34,7 @@ struct one {
 	size_t row_bytes;
 	uint64_t digest;
 	uint64_t chunks;
+	size_t filled; /* of the piece */
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -101,9 +106,10 @@ int digester__new(struct digester **out)
 	if (!d)
 		return -ENOMEM;
 	d->types = type_cache__new();
+	d->chunks = chunks__new();
 	d->dapl = H5Pcreate(H5P_DATASET_ACCESS);
 	/* Chunks are taken as they are: a cache of decoded ones would only cost. */
-	if (!d->types || H5Pset_chunk_cache(d->dapl, 1, 0, 1) < 0) {
+	if (!d->types || !d->chunks || H5Pset_chunk_cache(d->dapl, 1, 0, 1) < 0) {
 		digester__free(d);
 		return -ENOMEM;
 	}
@@ -118,6 +124,7 @@ void digester__free(struct digester *d)
 	type_cache__free(d->types);
 	if (d->dapl >= 0)
 		H5Pclose(d->dapl);
+	chunks__free(d->chunks);
 	free(d->chunk.bytes);
 	free(d->buf);
 	free(d);
@@ -189,6 +196,7 @@ static int add_chunks(struct one *o)
 	hsize_t chunk_rows = 0, absent = 0;
 	int err;
 
+	o->digest = add_number(o->digest, o->max_rows);
 	if (H5Pget_chunk(o->dcpl, 1, &chunk_rows) != 1 || !chunk_rows)
 		return -EBADMSG;
 	if (chunk_rows > CHUNK_MAX / o->row_bytes)
@@ -207,6 +215,72 @@ static int add_chunks(struct one *o)
 	return err;
 }
 
+static void add_bytes(struct one *o, const uint8_t *p, size_t n)
+{
+	uint8_t *piece = o->d->piece;
+
+	while (n) {
+		size_t room = PIECE_BYTES - o->filled, part = n < room ? n : room;
+
+		memcpy(piece + o->filled, p, part);
+		o->filled += part;
+		p += part;
+		n -= part;
+		if (o->filled == PIECE_BYTES) {
+			o->digest = digest__add(o->digest, piece, PIECE_BYTES);
+			o->filled = 0;
+		}
+	}
+}
+
+static void end_bytes(struct one *o)
+{
+	o->digest = digest__add(o->digest, o->d->piece, o->filled);
+	o->filled = 0;
+}
+
+/* Of chunks that hold rows as they are. */
+static int add_plain_chunks(struct one *o, const struct chunk_shape *s)
+{
+	const void *rows;
+	int err = 0;
+
+	for (hsize_t at = 0; !err && at < o->rows; at += s->rows) {
+		hsize_t n = o->rows - at < s->rows ? o->rows - at : s->rows;
+
+		err = chunks__read(o->d->chunks, o->dset, s, at, &rows);
+		if (!err)
+			add_bytes(o, rows, n * o->row_bytes);
+		o->chunks += !err;
+	}
+	end_bytes(o);
+	return err;
+}
+
+static bool is_plain(const struct one *o, struct chunk_shape *s)
+{
+	return !chunks__shape(o->dcpl, o->row_bytes, s) && s->plain &&
+	       o->rows <= o->file_size / o->row_bytes;
+}
+
+static int add_chunked(struct one *o)
+{
+	const uint64_t before = o->digest;
+	struct chunk_shape s;
+	int err = -ENODATA;
+
+	if (is_plain(o, &s)) {
+		s.file_bytes = o->file_size;
+		err = add_plain_chunks(o, &s);
+	}
+	if (err != -ENODATA)
+		return err;
+	/* Where one was never written, it is to be missing in a copy as well. */
+	o->digest = before;
+	o->chunks = 0;
+	return add_chunks(o);
+}
+
 static int add_block(struct one *o, hsize_t at, hsize_t n)
 {
 	hid_t mem = H5Screate_simple(1, &n, NULL);
@@ -216,7 +290,7 @@ static int add_block(struct one *o, hsize_t at, hsize_t n)
 	    H5Dread(o->dset, o->type, mem, o->space, H5P_DEFAULT, o->d->buf) < 0)
 		err = -EBADMSG;
 	else
-		o->digest = digest__add(o->digest, o->d->buf, n * o->row_bytes);
+		add_bytes(o, o->d->buf, n * o->row_bytes);
 	if (mem >= 0)
 		H5Sclose(mem);
 	return err;
@@ -234,6 +308,7 @@ static int add_rows(struct one *o)
 		return -ENOMEM;
 	for (hsize_t at = 0; !err && at < o->rows; at += step)
 		err = add_block(o, at, o->rows - at < step ? o->rows - at : step);
+	end_bytes(o);
 	return err;
 }
 
@@ -255,9 +330,8 @@ static int add_table(struct one *o)
 	layout = H5Pget_layout(o->dcpl);
 	if (H5Pget_external_count(o->dcpl) != 0 || layout == H5D_VIRTUAL || layout < 0)
 		return -ENOTSUP;
-	o->digest = add_number(add_number(o->digest, o->rows), o->max_rows);
-	o->digest = add_number(o->digest, layout);
-	return layout == H5D_CHUNKED ? add_chunks(o) : add_rows(o);
+	o->digest = add_number(o->digest, o->rows);
+	return layout == H5D_CHUNKED ? add_chunked(o) : add_rows(o);
 }
 
 int digester__table(struct digester *d, hid_t at, const char *name, uint64_t file_size,

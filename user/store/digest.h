@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * One number that stands for what a table holds: its columns, rows and the bytes of its chunks as
- * they are stored. A faithful copy in another file has the same, wherever its bytes lie there.
+ * One number that stands for what a table holds: its columns and rows, and if these are compressed,
+ * the bytes of its chunks as they are stored. A faithful copy in another file has the same,
+ * wherever its bytes lie there, and of rows that are stored as they are, in whatever layout.
  */
 #ifndef JP_STORE_DIGEST_H
 #define JP_STORE_DIGEST_H
