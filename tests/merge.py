@@ -5,7 +5,6 @@
 it must never do: lose a row, delete what it has not copied, touch what it was not asked to."""
 
 import fcntl
-import getpass
 import random
 import re
 import sys
@@ -13,130 +12,7 @@ import os
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from lib import *
-
-GOLDEN = os.path.join(ROOT, "tests", "data", "golden")
-ME = getpass.getuser()
-STOCK = shutil.which("sh5util")
-
-
-def world(*files, user=ME):
-    """A profile directory with copies of golden files."""
-    d = tmpdir("prof")
-    os.mkdir(os.path.join(d, user))
-    for f in files:
-        shutil.copy(os.path.join(GOLDEN, f), os.path.join(d, user))
-    return d
-
-
-def job7():
-    return world("7_0_p1.h5", "7_0_p2.h5", "7_1_p1.h5", "7_batch_p1.h5")
-
-
-READERS = []  # a small job is read by the process that writes, unless it is told otherwise
-
-
-def merge(prof, *args, out=None, env=None, cwd=None):
-    """Status and stderr."""
-    cmd = [JOBPROF, "merge"] + (["-p", prof] if prof else []) + READERS + list(args)
-    if out:
-        cmd += ["-o", out]
-    p = subprocess.run(cmd, capture_output=True, text=True, errors="replace", env=env,
-                       cwd=cwd or TMP, timeout=60)
-    return p.returncode, p.stderr
-
-
-def inputs(prof, user=ME):
-    return sorted(os.listdir(os.path.join(prof, user)))
-
-
-def expect(what, status, err, *words):
-    missing = [w for w in words if w not in err]
-    if what != status or missing:
-        raise Failed("status %s, wanted %s; missing %s in: %s" % (status, what, missing, err))
-
-
-def steps(path):
-    with h5py.File(path, "r") as f:
-        return {s: sorted(f["Steps"][s].get("Nodes", {})) for s in f["Steps"]}
-
-
-def value(v):
-    v = v[0] if getattr(v, "shape", ()) else v
-    return v.decode() if isinstance(v, bytes) else v
-
-
-def same_tree(a, b, skip=()):
-    """Names, attributes, types and rows of two groups."""
-    if sorted(k for k in a if k not in skip) != sorted(k for k in b if k not in skip):
-        return "%s has %s, the other %s" % (a.name, sorted(a), sorted(b))
-    if sorted(a.attrs) != sorted(b.attrs):
-        return "%s: attributes %s and %s" % (a.name, sorted(a.attrs), sorted(b.attrs))
-    for k in a.attrs:
-        if not numpy.array_equal(a.attrs[k], b.attrs[k]):
-            return "%s: %s" % (a.name, k)
-    for k in a:
-        if k in skip:
-            continue
-        if isinstance(a[k], h5py.Dataset):
-            if a[k].dtype != b[k].dtype or a[k][()].tobytes() != b[k][()].tobytes():
-                return "%s differs" % a[k].name
-        else:
-            why = same_tree(a[k], b[k])
-            if why:
-                return why
-    return None
-
-
-def holds(out, path, step, node, of=None):
-    """Whether a node of the job file is the file's, but for totals that the file lacks."""
-    with h5py.File(out, "r") as m, h5py.File(path, "r") as f:
-        from_file = f[of or node]
-        skip = () if "Totals" in from_file else ("Totals",)
-        return same_tree(from_file, m["Steps"][step]["Nodes"][node], skip) is None
-
-
-def edit(prof, name, fn, user=ME):
-    path = os.path.join(prof, user, name)
-    with h5py.File(path, "r+") as f:
-        fn(f)
-    return path
-
-
-def put(prof, golden, name, node=None, user=ME, **attrs):
-    """A copy of a golden file under another name and with another node."""
-    src = golden.rsplit("_", 1)[1][:-3]
-    node = node or name.rsplit("_", 1)[1][:-3]
-    path = os.path.join(prof, user, name)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with h5py.File(os.path.join(GOLDEN, golden), "r") as a, h5py.File(path, "w") as b:
-        a.copy(src, b, node)
-        for k, v in attrs.items():
-            k = k.replace("_", " ")
-            if isinstance(v, str):
-                b[node].attrs.create(k, [v.encode()], dtype="S%d" % len(v))
-            else:
-                b[node].attrs.create(k, [v], dtype="<i4")
-    return path
-
-
-def our_journals():
-    """A directory with the journals of steps that jobprof has profiled."""
-    made = tmpdir("ours")
-    tool = os.path.join(BUILD, "tests", "unit", "test_nodestep")
-    subprocess.run([tool, "--make", made], check=True, capture_output=True)
-    return made
-
-
-def write_ours(journal, into, name):
-    """A node-step file with Totals, as jobprof's writer makes it. Its status."""
-    d = os.open(into, os.O_RDONLY)
-    fd = os.open(journal, os.O_RDONLY)
-    p = subprocess.run([os.path.join(BUILD, "jobprof-writer"), "-j", str(fd), "-d", str(d), "-n",
-                        name, "-m", "final"], pass_fds=(fd, d), capture_output=True)
-    os.close(fd)
-    os.close(d)
-    return p.returncode
-
+from mergelib import *
 
 # --- what it makes ---
 
@@ -430,6 +306,19 @@ def a_job_file_is_extended():
     is_equal("inputs went", inputs(prof), [])
 
 
+def notes_in_a_job_file_stay():
+    prof, d = world("7_0_p1.h5"), tmpdir()
+    out = os.path.join(d, "job_7.h5")
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    with h5py.File(out, "r+") as f:
+        f["Steps/0/Nodes/p1"].attrs["note"] = "of any length"
+    shutil.copy(os.path.join(GOLDEN, "7_0_p2.h5"), os.path.join(prof, ME))
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    with h5py.File(out, "r") as f:
+        is_equal("after another node came", (f["Steps/0/Nodes/p1"].attrs["note"],
+                                             sorted(f["Steps/0/Nodes"])), ("of any length", ["p1", "p2"]))
+
+
 def stocks_job_file_is_extended():
     prof, d = world("7_1_p1.h5"), tmpdir()
     out = os.path.join(d, "job_7.h5")
@@ -657,8 +546,10 @@ def what_only_copying_shows_is_named_too():
 
 
 def only_the_library_stumbles_over(path, table):
-    """Shortens a table without its last chunk, which then lies beyond the end of the file."""
+    """Shortens a table without its last chunk, which then lies beyond the end of the file. It has
+    an attribute, so that the library copies it."""
     with h5py.File(path, "r+") as f:
+        f[table].attrs["More"] = 1
         f[table].resize((30,))
         f[table][29] = f[table][0]
     with h5py.File(path, "r") as f:
@@ -963,8 +854,7 @@ def many_nodes_and_threads():
 
 
 def with_processes_that_read():
-    global READERS
-    READERS = ["--threads", "2"]
+    READERS[:] = ["--threads", "3"]
     try:
         for test in (inputs_go_only_without_S, totals_that_our_file_has_lost_are_made_again,
                      a_job_file_is_extended,
@@ -974,7 +864,7 @@ def with_processes_that_read():
                      killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost):
             test()
     finally:
-        READERS = []
+        READERS.clear()
 
 
 run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
@@ -984,7 +874,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            wrong_usage_is_status_2, nothing_found_is_status_1, users_by_name_and_number,
            directory_from_slurms_configuration, array_tasks_and_components_by_attributes,
            restarted_runs_have_files_of_their_own, a_job_file_is_extended,
-           stocks_job_file_is_extended, the_same_again_is_fine,
+           notes_in_a_job_file_stay, stocks_job_file_is_extended, the_same_again_is_fine,
            the_same_in_another_layout_is_the_same, other_content_is_refused_and_kept,
            what_is_no_job_file_is_not_touched, running_steps_are_left_alone,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,

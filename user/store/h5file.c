@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/fully.h"
-#include "store/digest.h"
 #include "store/h5driver.h"
+#include "store/h5record.h"
 
 #define BLOCK  (16u << 10)
 #define BLOCKS 6u
@@ -200,7 +200,7 @@ static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, s
 	else if (to == expected.to)
 		expected.came = size;
 	if (!err && rows_sum && type == H5FD_MEM_DRAW)
-		*rows_sum = digest__add(*rows_sum, to, size);
+		*rows_sum = h5record__add_rows(*rows_sum, to, size);
 	return err;
 }
 

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/fully.h"
-#include "store/digest.h"
 #include "store/h5driver.h"
 
 #define BLOCK  H5RECORD_BLOCK
@@ -236,8 +235,9 @@ static herr_t on_close(H5FD_t *file)
 
 static herr_t on_query(const H5FD_t *file, unsigned long *flags)
 {
+	/* No sieve: rows pass once, as they are, and blocks are kept here. */
 	*flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_AGGREGATE_SMALLDATA |
-		 H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+		 H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
 	return 0;
 }
 
@@ -289,7 +289,7 @@ static herr_t on_write(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, 
 	if (!h5driver__inside(f->eoa, addr, size))
 		return -1;
 	if (f->record && type == H5FD_MEM_DRAW)
-		f->record->rows = digest__add(f->record->rows, from, size);
+		f->record->rows = h5record__add_rows(f->record->rows, from, size);
 	while (size) {
 		size_t skip = addr % BLOCK, n = BLOCK - skip < size ? BLOCK - skip : size;
 		struct block *b = block_at(f, addr - skip);

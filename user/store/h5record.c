@@ -39,6 +39,15 @@ static bool make_room(struct h5record *r, uint64_t block)
 	return true;
 }
 
+uint64_t h5record__add_rows(uint64_t rows, const void *bytes, size_t n)
+{
+	static const char heap[] = {'G', 'C', 'O', 'L'};
+
+	return n >= sizeof(heap) && !memcmp(bytes, heap, sizeof(heap))
+		       ? rows
+		       : digest__add(rows, bytes, n);
+}
+
 void h5record__put(struct h5record *r, uint64_t block, const uint8_t *bytes)
 {
 	if (!make_room(r, block)) {

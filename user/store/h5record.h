@@ -22,6 +22,11 @@ struct h5record {
 	bool lost;	/* there was no memory */
 };
 
+/* The digest of rows with some more of their bytes, as a driver is told to read or write them.
+ * Heaps that texts of any length are in, which are told as rows too, do not count: the library
+ * reads and writes them when its cache is in need of it. */
+uint64_t h5record__add_rows(uint64_t rows, const void *bytes, size_t n);
+
 /* H5RECORD_BLOCK bytes as they are in the file now. */
 void h5record__put(struct h5record *r, uint64_t block, const uint8_t *bytes);
 /* Whether these are what the block holds by this record. */
