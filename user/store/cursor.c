@@ -179,6 +179,16 @@ static int learn_rows(struct cursor *c)
 	return err;
 }
 
+/* Where chunks may be missing for there is a fill value, that is the library's matter. */
+static bool is_plain(const struct cursor *c, hid_t dcpl, uint64_t file_bytes)
+{
+	const struct cursor_state *s = c->state;
+	H5D_fill_value_t fill;
+
+	return s->raw && s->shape.plain && c->nrows <= file_bytes / s->shape.row_bytes &&
+	       H5Pfill_value_defined(dcpl, &fill) >= 0 && fill != H5D_FILL_VALUE_USER_DEFINED;
+}
+
 static int learn_storage(struct cursor *c, uint64_t file_bytes)
 {
 	struct cursor_state *s = c->state;
@@ -197,6 +207,7 @@ static int learn_storage(struct cursor *c, uint64_t file_bytes)
 		err = 0;
 	c->chunks = s->shape.rows ? (c->nrows + s->shape.rows - 1) / s->shape.rows : 0;
 	s->file_bytes = file_bytes;
+	c->plain = !err && is_plain(c, dcpl, file_bytes);
 	if (!err)
 		err = check_size(c);
 	H5Pclose(dcpl);
@@ -305,7 +316,7 @@ static int next_chunk(struct cursor *c, const union cell **rows, unsigned *n)
 	int err = chunks__read(s->chunks, s->dset, &s->shape, s->at - skip, &decoded);
 
 	if (err == -ENODATA) {
-		s->raw = false; /* fill values are the library's matter */
+		c->plain = s->raw = false; /* fill values are the library's matter */
 		err = s->file_bytes ? check_storage(c) : 0;
 		return err ? err : next_block(c, rows, n);
 	}
@@ -330,6 +341,11 @@ int cursor__next(struct cursor *c, const union cell **rows, unsigned *n)
 void cursor__seek(struct cursor *c, uint64_t row)
 {
 	c->state->at = row;
+}
+
+hid_t cursor__row_type(const struct cursor *c)
+{
+	return c->state->type;
 }
 
 int cursor__column(const struct cursor *c, const char *name)

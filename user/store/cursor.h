@@ -7,6 +7,7 @@
 #ifndef JP_STORE_CURSOR_H
 #define JP_STORE_CURSOR_H
 
+#include <hdf5.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ struct cursor {
 	uint64_t nrows;
 	uint64_t chunks; /* its rows are stored in; 0: in none */
 	unsigned shape;	 /* another number whenever cols differ from the table before */
+	bool plain;	 /* so far its rows are stored just as they are here, and no bigger */
 	struct cursor_state *state;
 };
 
@@ -48,6 +50,8 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 int cursor__next(struct cursor *c, const union cell **rows, unsigned *n);
 /* The next rows are those from `row` on; none when there are not so many. */
 void cursor__seek(struct cursor *c, uint64_t row);
+/* The type of its rows in the file; the cursor's, until the next table. */
+hid_t cursor__row_type(const struct cursor *c);
 /* Position of a column, -1: no such. */
 int cursor__column(const struct cursor *c, const char *name);
 

@@ -100,6 +100,8 @@ struct merge_found {
 	unsigned ntasks;
 	struct nodescan_total *totals; /* where it has none of its own */
 	unsigned ntotals;
+	const void *image; /* of the node; NULL: it has to be copied */
+	size_t image_bytes;
 };
 
 enum merge_look {
@@ -109,7 +111,7 @@ enum merge_look {
 	LOOK_DIGEST, /* at the copy */
 };
 
-/* How many processes read that many items; wanted by the user, 0: as many as are of use. */
+/* How many processes merge that many items; wanted by the user, 0: as many as are of use. */
 unsigned merge_readers__number(unsigned wanted, unsigned nitems);
 
 /* old_fd: the job file that items without a file are in. With 0 threads this process looks itself.
@@ -122,21 +124,6 @@ int merge_readers__next(struct merge_readers *r, const struct merge_found **foun
 hid_t merge_readers__file(const struct merge_readers *r);
 void merge_readers__free(struct merge_readers *r);
 
-/* merge_wire.c: results on their way through a pipe. */
-struct wire {
-	uint8_t *p;
-	size_t len, room, at;
-	bool bad; /* no memory, or taken more than there is */
-};
-
-void wire__put(struct wire *w, const void *p, size_t n);
-void wire__put_text(struct wire *w, const char *s);
-const void *wire__take(struct wire *w, size_t n); /* NULL: there is no more */
-const char *wire__take_text(struct wire *w);	  /* "" when there is none */
-int wire__send(int fd, const struct wire *w);
-/* 1: a message is in *w; 0: the other end is gone; -errno. */
-int wire__receive(int fd, struct wire *w);
-
 /* merge_tree.c: the job file while it is made. */
 struct merge_tree;
 
@@ -145,8 +132,10 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table,
 		       struct h5record *record);
 /* Copies a node from a group of another file: everything in it, its totals where it has none.
  * -EBADMSG: the library will not copy it, or by the record wrote other rows than it had read. */
-int merge_tree__add(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
-		    const struct merge_found *f);
+int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
+		     const struct merge_found *f);
+/* The same from its image. */
+int merge_tree__make(struct merge_tree *t, const struct merge_item *i, const struct merge_found *f);
 /* Of the root or, with a step's group name, of that step. */
 int merge_tree__number(struct merge_tree *t, const char *step, const char *name, int64_t v,
 		       bool wide);

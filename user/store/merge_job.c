@@ -185,12 +185,12 @@ static int copy_file(struct job *j, struct merge_item *i, const struct merge_fou
 	int fd, err;
 
 	if (file >= 0)
-		return merge_tree__add(j->tree, file, i->node, i, f);
+		return merge_tree__copy(j->tree, file, i->node, i, f);
 	fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL);
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ESTALE;
 	file = merge_dir__open_h5(fd);
-	err = file < 0 ? -ESTALE : merge_tree__add(j->tree, file, i->node, i, f);
+	err = file < 0 ? -ESTALE : merge_tree__copy(j->tree, file, i->node, i, f);
 	if (file >= 0)
 		H5Fclose(file);
 	close(fd);
@@ -204,20 +204,23 @@ static int copy_old(struct job *j, struct merge_item *i, const struct merge_foun
 
 	if (asprintf(&path, "/Steps/%s/Nodes/%s", i->step, i->node) < 0)
 		return -ENOMEM;
-	err = merge_tree__add(j->tree, j->old->file, path, i, f);
+	err = merge_tree__copy(j->tree, j->old->file, path, i, f);
 	free(path);
 	return err;
 }
 
 static int copy(struct job *j, struct merge_item *i, const struct merge_found *f)
 {
-	int err = j->tree ? 0
-			  : merge_tree__create(&j->tree, j->place.fd, f->facts.chunks,
-					       j->check ? &j->record : NULL);
+	int err =
+		j->tree ? 0
+			: merge_tree__create(&j->tree, j->place.fd, f->image ? 0 : f->facts.chunks,
+					     j->check ? &j->record : NULL);
 
 	begin_copy(j, i);
 	if (!err)
-		err = i->file ? copy_file(j, i, f) : copy_old(j, i, f);
+		err = f->image	? merge_tree__make(j->tree, i, f)
+		      : i->file ? copy_file(j, i, f)
+				: copy_old(j, i, f);
 	if (err && j->quick)
 		return -EAGAIN;
 	if (err == -EBADMSG && i->file)
@@ -250,13 +253,19 @@ static int take(struct job *j, struct merge_item *i, const struct merge_found *f
 	return same_place(j->last, i) ? meet(j, i) : copy(j, i, f);
 }
 
-/* A process of their own protects from inputs that end it; quick does without. */
+/* One process writes, the others read. One of its own protects from inputs that end it; quick does
+ * without. */
+static unsigned number_of_readers(const struct job *j, unsigned threads)
+{
+	return threads > 1 ? threads - 1 : j->quick ? 0 : 1;
+}
+
 static int copy_all(struct job *j, unsigned threads)
 {
 	const struct merge_found *f;
 	enum merge_look look = !j->quick ? LOOK_TOTALS : j->check ? LOOK_SAMPLE : LOOK_QUICK;
 	int err = merge_readers__start(&j->readers, j->set, j->place.old, look,
-				       j->quick && threads == 1 ? 0 : threads);
+				       number_of_readers(j, threads));
 
 	if (err) {
 		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));

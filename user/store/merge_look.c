@@ -12,6 +12,7 @@
 #include "store/digest.h"
 #include "store/h5util.h"
 #include "store/names.h"
+#include "store/wire.h"
 
 #define KINDS	      64 /* of nodes that are remembered */
 #define CPU_S	      60 /* for a node, and a second more for each ... */
@@ -255,6 +256,16 @@ static void put_totals(struct wire *w, const struct merge_looker *l)
 	}
 }
 
+static void put_image(struct wire *w, const struct merge_looker *l)
+{
+	const struct wire *image = l->scan ? nodescan__image(l->scanner) : NULL;
+	const unsigned n = image ? image->len : 0;
+
+	wire__put(w, &n, sizeof(n));
+	if (image)
+		wire__put(w, image->p, n);
+}
+
 void merge_looker__look(struct merge_looker *l, const struct merge_item *item, struct wire *w)
 {
 	static const struct nodescan_facts nothing;
@@ -278,4 +289,5 @@ void merge_looker__look(struct merge_looker *l, const struct merge_item *item, s
 	wire__put_text(w, l->scan ? l->scan->nodelist : "");
 	put_tasks(w, l->scan);
 	put_totals(w, l);
+	put_image(w, l);
 }

@@ -6,6 +6,7 @@
 #include "store/merge_internal.h"
 
 struct merge_looker;
+struct wire;
 
 /* 0 or -errno. The set must outlive it. */
 int merge_looker__new(struct merge_looker **out, const struct merge_set *set, int old_fd,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Reading node-step files in processes of their own: as many as there are CPUs, and a file that
- * brings the library down takes only its reader with it. Reader k of n looks through items k, k+n
+ * Reading node-step files in processes of their own, beside the one that writes: a file that brings
+ * the library down takes only its reader with it. Reader k of n looks through items k, k+n
  * ... and sends what it finds through its pipe.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,10 +18,12 @@
 
 #include "store/merge_internal.h"
 #include "store/merge_look.h"
+#include "store/wire.h"
 
 #define PROCESSES_MAX 64
-#define PROCESSES_OWN 8	 /* taken without being asked to, ... */
-#define PROCESS_FILES 64 /* a further one for so many: with fewer it costs what it saves */
+#define PROCESSES_OWN 8		  /* taken without being asked to, ... */
+#define PROCESS_FILES 16	  /* a further one for so many: with fewer it costs what it saves */
+#define PIPE_BYTES    (256 << 10) /* some nodes: its two ends have to take turns less often */
 
 struct reader_process {
 	pid_t pid;
@@ -65,8 +68,7 @@ static void run_reader(const struct merge_readers *r, unsigned from, int fd)
 	if (merge_looker__new(&l, r->set, r->old_fd, r->look))
 		_exit(1);
 	for (unsigned i = from; i < r->set->nitems; i += r->n) {
-		w.len = 0;
-		w.bad = false;
+		wire__begin(&w);
 		merge_looker__look(l, &r->set->items[i], &w);
 		if (wire__send(fd, &w))
 			_exit(1);
@@ -82,6 +84,7 @@ static int start_reader(struct merge_readers *r, unsigned k, unsigned from)
 
 	if (pipe(fd))
 		return -errno;
+	fcntl(fd[0], F_SETPIPE_SZ, PIPE_BYTES);
 	pid = fork();
 	if (pid < 0) {
 		int err = -errno;
@@ -218,6 +221,16 @@ static int take_total(struct wire *w, struct nodescan_total *t)
 	return err;
 }
 
+static int take_image(struct wire *w, struct merge_found *f)
+{
+	unsigned n;
+	int err = take_count(w, &n);
+
+	f->image_bytes = err ? 0 : n;
+	f->image = f->image_bytes ? wire__take(w, n) : NULL;
+	return err;
+}
+
 static int take_totals(struct wire *w, struct merge_found *f)
 {
 	unsigned n;
@@ -250,13 +263,14 @@ static int take_found(struct wire *w, struct merge_found *f)
 	bad = take_tasks(w, f);
 	if (!bad)
 		bad = take_totals(w, f);
+	if (!bad)
+		bad = take_image(w, f);
 	return bad ? bad : w->bad ? -EBADMSG : 0;
 }
 
 static int look_here(struct merge_readers *r)
 {
-	r->wire.len = r->wire.at = 0;
-	r->wire.bad = false;
+	wire__begin(&r->wire);
 	merge_looker__look(r->own, &r->set->items[r->at++], &r->wire);
 	return r->wire.bad ? -ENOMEM : take_found(&r->wire, &r->found);
 }

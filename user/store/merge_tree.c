@@ -10,6 +10,7 @@
 #include "store/h5util.h"
 #include "store/merge_internal.h"
 #include "store/names.h"
+#include "store/nodeimage.h"
 
 /* Metadata and chunks are laid out in blocks of these sizes; what is left of the last is given
  * back.
@@ -29,6 +30,7 @@ struct merge_tree {
 	struct column *cols;
 	unsigned ncols;
 	struct h5record *record;
+	struct nodeimage_maker *maker;
 };
 
 static hid_t file_access(struct h5record *record)
@@ -74,6 +76,11 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table,
 		return -ENOMEM;
 	t->step = t->nodes = t->tasks = t->row = t->steps = H5I_INVALID_HID;
 	t->record = record;
+	err = nodeimage_maker__new(&t->maker);
+	if (err) {
+		free(t);
+		return err;
+	}
 	t->compact = H5Pcreate(H5P_DATASET_CREATE);
 	H5Pset_obj_track_times(t->compact, false);
 	H5Pset_layout(t->compact, H5D_COMPACT);
@@ -319,19 +326,42 @@ static int copy_node(struct merge_tree *t, hid_t from, const char *path, const c
 	return !err && t->record && t->record->rows != read ? -EBADMSG : err;
 }
 
-int merge_tree__add(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
-		    const struct merge_found *f)
+/* And those of an image. */
+static int make_node(struct merge_tree *t, const struct merge_found *f, const char *node)
+{
+	uint64_t rows = 1;
+	int err;
+
+	if (t->record)
+		t->record->rows = rows;
+	err = nodeimage_maker__make(t->maker, t->nodes, node, f->image, f->image_bytes,
+				    t->record ? &rows : NULL);
+	return !err && t->record && t->record->rows != rows ? -EBADMSG : err;
+}
+
+/* What comes with a node, when it is there. */
+static int add_rest(struct merge_tree *t, const char *node, const struct merge_found *f, int err)
+{
+	if (!err)
+		err = write_totals(t, node, f);
+	if (!err)
+		err = write_tasks(t, node, f);
+	return err == -EIO && !h5__of_system() ? -EBADMSG : err;
+}
+
+int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
+		     const struct merge_found *f)
 {
 	int err = open_step(t, i->step);
 
-	if (err)
-		return err;
-	err = copy_node(t, from, path, i->node);
-	if (!err)
-		err = write_totals(t, i->node, f);
-	if (!err)
-		err = write_tasks(t, i->node, f);
-	return err == -EIO && !h5__of_system() ? -EBADMSG : err;
+	return err ? err : add_rest(t, i->node, f, copy_node(t, from, path, i->node));
+}
+
+int merge_tree__make(struct merge_tree *t, const struct merge_item *i, const struct merge_found *f)
+{
+	int err = open_step(t, i->step);
+
+	return err ? err : add_rest(t, i->node, f, make_node(t, f, i->node));
 }
 
 int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t len)
@@ -363,6 +393,7 @@ int merge_tree__close(struct merge_tree *t)
 		return 0;
 	close_step(t);
 	forget_row(t);
+	nodeimage_maker__free(t->maker);
 	H5Pclose(t->compact);
 	if (t->steps >= 0)
 		H5Gclose(t->steps);

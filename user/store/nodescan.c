@@ -55,7 +55,7 @@ int nodescanner__new(struct nodescanner **out)
 
 	if (!s)
 		return -ENOMEM;
-	if (digester__new(&s->digester) || cursor__new(&s->cursor)) {
+	if (digester__new(&s->digester) || cursor__new(&s->cursor) || nodeimage__new(&s->image)) {
 		nodescanner__free(s);
 		return -ENOMEM;
 	}
@@ -96,6 +96,7 @@ void nodescanner__free(struct nodescanner *s)
 	if (!s)
 		return;
 	clear(s);
+	nodeimage__free(s->image);
 	cursor__free(s->cursor);
 	digester__free(s->digester);
 	free(s);
@@ -219,6 +220,8 @@ static herr_t on_attr(hid_t loc, const char *name, const H5A_info_t *info, void 
 		w->err = digester__attr(w->s->digester, attr, w->digest);
 	if (!w->err && !w->group)
 		w->err = take_attr(w->n, name, attr, type);
+	if (!w->err)
+		nodeimage__attr(w->s->image, name, attr, type, info);
 	if (type >= 0)
 		H5Tclose(type);
 	if (attr >= 0)
@@ -327,6 +330,8 @@ static int add_table(struct walk *w, hid_t group, const char *name, const H5O_in
 {
 	int err = look_at_table(w, name, obj);
 
+	if (obj->num_attrs)
+		nodeimage__spoil(w->s->image);
 	if (err < 0 || (err && w->depth == NODESCAN_OUTSIDE))
 		return err < 0 ? err : 0;
 	err = err ? 0 : read_table(w, group, name);
@@ -398,6 +403,7 @@ static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, voi
 	if (w->group || strcmp(name, TOTALS))
 		*w->digest = digest__text(*w->digest, name);
 	add_kind(w, name, &obj);
+	nodeimage__look(w->s->image, link, &obj);
 	w->err = add_child(w, group, name, &obj);
 	return w->err ? -1 : 0;
 }
@@ -427,6 +433,7 @@ static int add_group(struct walk *w, hid_t node, const char *name)
 			sub.what |= H5O_INFO_HDR | H5O_INFO_META_SIZE;
 		sub.digest = &w->n->facts.totals;
 		sub.into = NULL;
+		nodeimage__spoil(w->s->image);
 	} else {
 		sub.into = new_series(w->n, name, true);
 		if (!sub.into)
@@ -435,6 +442,7 @@ static int add_group(struct walk *w, hid_t node, const char *name)
 	g = H5Gopen2(node, name, H5P_DEFAULT);
 	if (g < 0)
 		return nodescan__fail(w->n, -EBADMSG, NULL, name, "damaged");
+	nodeimage__group(w->s->image, g, name);
 	err = add_attrs(&sub, g);
 	if (!err)
 		err = add_links(&sub, g);
@@ -460,6 +468,11 @@ int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size,
 		w.what |= w.has_totals ? H5O_INFO_HDR | H5O_INFO_META_SIZE : 0;
 	}
 
+	nodeimage__begin(s->image, group);
+	if (w.has_totals || depth == NODESCAN_AGAIN)
+		nodeimage__spoil(s->image);
+	else
+		w.what |= H5O_INFO_HDR;
 	*out = &s->scan;
 	clear(s);
 	s->scan.facts.whole = depth != NODESCAN_OUTSIDE;

@@ -69,6 +69,7 @@ struct nodescan {
 
 /* What is kept from one node to the next. 0 or -ENOMEM. */
 struct nodescanner;
+struct wire;
 int nodescanner__new(struct nodescanner **out);
 void nodescanner__free(struct nodescanner *s);
 
@@ -107,5 +108,8 @@ struct nodescan_total {
 	bool mixed; /* its tables have different columns: there are no totals */
 };
 int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total **out, unsigned *n);
+
+/* The image of a node whose totals have been made, until the next is read; NULL: it has none. */
+const struct wire *nodescan__image(const struct nodescanner *s);
 
 #endif

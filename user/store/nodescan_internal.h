@@ -4,14 +4,17 @@
 
 #include "store/cursor.h"
 #include "store/digest.h"
+#include "store/nodeimage.h"
 #include "store/nodescan.h"
 
 struct nodescanner {
 	struct digester *digester;
+	struct nodeimage *image;
 	struct cursor *cursor;
 	struct nodescan scan;
 	struct nodescan_total *totals;
 	unsigned ntotals;
+	bool has_image;	    /* the totals are made, and all rows have passed */
 	uint64_t file_size; /* of the group read last */
 };
 

@@ -18,6 +18,7 @@ void nodescan_totals__clear(struct nodescanner *s)
 	free(s->totals);
 	s->totals = NULL;
 	s->ntotals = 0;
+	s->has_image = false;
 }
 
 /* One table on its way to a row of totals. */
@@ -108,6 +109,9 @@ static int sum_rows(struct nodescanner *s, struct sum *sum)
 		if (first)
 			take_times(&s->scan.facts, sum, rows, true);
 		first = false;
+		if (!c->plain)
+			nodeimage__spoil(s->image);
+		nodeimage__rows(s->image, rows, n);
 		summary__rows(sum->cells, sum->cols, sum->unknown, sum->ncols, rows, n);
 		take_times(&s->scan.facts, sum, rows + (size_t)(n - 1) * c->ncols, false);
 	}
@@ -176,6 +180,13 @@ static int check_others(struct nodescanner *s, hid_t group, const struct reader_
 	return err;
 }
 
+/* The rows that follow are that table's. */
+static void begin_image(struct nodescanner *s, const struct reader_series *from, const char *table)
+{
+	nodeimage__table(s->image, from->grouped ? from->name : "", table,
+			 cursor__row_type(s->cursor), s->cursor->nrows);
+}
+
 static int total_series(struct nodescanner *s, const struct reader_node *node,
 			const struct reader_series *from, struct nodescan_total *t)
 {
@@ -193,6 +204,8 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 			s->scan.facts.chunks = s->cursor->chunks;
 		if (!err)
 			err = sum_begin(&sum, s->cursor, from->name);
+		if (!err)
+			begin_image(s, from, from->tables[i]);
 		if (!err)
 			err = sum_rows(s, &sum);
 		if (!err)
@@ -227,8 +240,14 @@ int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total *
 		return -ENOMEM;
 	for (unsigned i = 0; !err && i < scan->nseries; i++)
 		err = total_series(s, &node, &scan->series[i], &s->totals[s->ntotals++]);
+	s->has_image = !err;
 	cursor__close(s->cursor);
 	*out = s->totals;
 	*n = s->ntotals;
 	return err;
+}
+
+const struct wire *nodescan__image(const struct nodescanner *s)
+{
+	return s->has_image ? nodeimage__bytes(s->image) : NULL;
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+#include "store/wire.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fully.h"
-#include "store/merge_internal.h"
 
 #define MESSAGE_MAX (64u << 20)
 
@@ -12,6 +13,12 @@
 static size_t padded(size_t n)
 {
 	return (n + 7) & ~(size_t)7;
+}
+
+void wire__begin(struct wire *w)
+{
+	w->len = w->at = 0;
+	w->bad = false;
 }
 
 void wire__put(struct wire *w, const void *p, size_t n)
@@ -57,13 +64,12 @@ const void *wire__take(struct wire *w, size_t n)
 const char *wire__take_text(struct wire *w)
 {
 	const char *s = (const char *)w->p + w->at;
+	const char *end = w->bad || w->at == w->len ? NULL : memchr(s, 0, w->len - w->at);
 
-	if (w->bad || w->at == w->len || !memchr(s, 0, w->len - w->at)) {
-		w->bad = true;
-		return "";
-	}
-	w->at += padded(strlen(s) + 1);
-	return s;
+	if (end && wire__take(w, (size_t)(end - s) + 1))
+		return s;
+	w->bad = true;
+	return "";
 }
 
 int wire__send(int fd, const struct wire *w)
@@ -80,8 +86,7 @@ int wire__receive(int fd, struct wire *w)
 	ssize_t got = read_fully(fd, &n, sizeof(n));
 	uint8_t *p;
 
-	w->len = w->at = 0;
-	w->bad = false;
+	wire__begin(w);
 	if (got < (ssize_t)sizeof(n))
 		return got < 0 ? got : 0;
 	if (n > MESSAGE_MAX)
