@@ -22,7 +22,7 @@
 
 #define PROCESSES_MAX 64
 #define PROCESSES_OWN 8		  /* taken without being asked to, ... */
-#define PROCESS_FILES 16	  /* a further one for so many: with fewer it costs what it saves */
+#define PROCESS_FILES 32	  /* a further one for so many: with fewer it costs what it saves */
 #define PIPE_BYTES    (256 << 10) /* some nodes: its two ends have to take turns less often */
 
 struct reader_process {
