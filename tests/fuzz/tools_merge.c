@@ -10,6 +10,7 @@
 
 #include "base/str.h"
 #include "store/merge_look.h"
+#include "store/wire.h"
 #include "tests/fuzz/libfault.h"
 #include "tests/fuzz/tools.h"
 

@@ -214,7 +214,7 @@ static bool take_pair(struct reader *r, char **p)
 	return true;
 bad:
 	if (!r->slurm)
-		complain(r, "%.*s: %s", (int)(end - key ? end - key : 20), key, why);
+		complain(r, "%.*s: %s", end > key ? (int)(end - key) : 20, key, why);
 	return false;
 }
 
