@@ -94,7 +94,8 @@ def a_steps_file_has_what_passed_the_node():
             ("Network", "InMB", 8), ("Network", "PacketsOut", 1000),
             ("Filesystem", "ReadMB", 24)):
         is_near("%s %s" % (table, column), got.get((table, column), numpy.nan), wanted, 1e-9, 1e-9)
-    is_equal("a port that goes down", (up[0], up[-1]), (1, 0))
+    known = up[~numpy.isnan(up)]  # a busy machine may have its first answer after the first row
+    is_equal("a port that goes down", (known[0], known[-1]), (1, 0))
     is_true("what a port does not count is unknown", numpy.isnan(unknown).all(), unknown)
 
 
