@@ -78,25 +78,29 @@ def equals_proc():
 def in_flight():
     """Nobody but us and the tick disturbs the spinner: its rows are even all the same."""
     events = ",".join(e for e, _ in CLOCKS)
+    stolen = steal_s()
     run, path = run_jobprof(pinned([tool("jpspin"), "2"]), INTERVAL, "base,perf",
                             ["--events", events, "--perf-mode", "exact"])
+    stolen = steal_s() - stolen  # these clocks have it, CPUTime does not
     rows = task_table(path)
     for event, column in CLOCKS:
         ran = rows[column] / (rows[column].sum() / rows["CPUTime"].sum())
         # CPUTime itself is a tick late at either end
         far = abs(ran - rows["CPUTime"])[1:-1].max()
-        is_true("each row of a spinner has its counts of " + event, far < 0.015,
-                "%g s: %s for %s" % (far, list(ran), list(rows["CPUTime"])))
+        is_true("each row of a spinner has its counts of " + event, far < 0.015 + stolen,
+                "%g s, %g stolen: %s for %s" % (far, stolen, list(ran), list(rows["CPUTime"])))
 
 
 def short_step():
     """20 ms: what it has done is in the file, whatever row it falls in."""
     out = os.path.join(tmpdir("short"), "account")
+    stolen = steal_s()
     run, path = run_jobprof(pinned([tool("jpspin"), "-o", out, "0.02"]), 1, "base,perf",
                             ["--events", "task-clock", "--perf-mode", "exact"])
+    stolen = steal_s() - stolen
     rows = task_table(path)
     is_near("a step of 20 ms", float(rows["TaskClock"].sum()) / 1e9,
-            float(rows["CPUTime"].sum()), 0.05, 0.005)
+            float(rows["CPUTime"].sum()), 0.05, 0.005 + stolen)
 
 
 def eight_events():
@@ -331,16 +335,17 @@ def slots_begin_at_nothing():
     d = Daemon(INTERVAL, PerfEvents="task-clock", PerfMode="exact", MaxSlots=16).start()
     sums = []
     for seconds in ("0.3", "0.02"):
-        job = new_job()
+        job, stolen = new_job(), steal_s()
         base = tree.job(job) + "/step_0"
         Stepd(job, 0, pinned([tool("jpspin"), seconds]), v2_task(base)).end()
+        stolen = steal_s() - stolen
         rows = task_table(d.file(job, 0))
-        sums.append((float(rows["TaskClock"].sum()) / 1e9, float(rows["CPUTime"].sum())))
+        sums.append((float(rows["TaskClock"].sum()) / 1e9, float(rows["CPUTime"].sum()), stolen))
         wait_until(lambda: not d.used_slots(), 10, "the slots to be free")
         left = max(sum(Counters(d.pin).slots(CPU, 0)[2:]), 0)
         is_equal("a free slot has no counts, after %s s" % seconds, left, 0)
-    for got, want in sums:
-        is_near("a step counts from its own beginning", got, want, 0.05, 0.005)
+    for got, want, stolen in sums:
+        is_near("a step counts from its own beginning", got, want, 0.05, 0.005 + stolen)
     d.end()
 
 
