@@ -119,7 +119,7 @@ def disk_wait():
     try:
         with open(switch, "w") as f:
             f.write("1")
-        run = Run(h.cmd("park", "dwrite=%s:40" % path, "park"), INTERVAL)
+        run = Run(h.cmd("park", "dwrite=%s:120" % path, "park"), INTERVAL)
         h.wait()
         p = Phase(h, SETTLE)
         h.go()
