@@ -126,23 +126,23 @@ int type__digest(hid_t type, uint64_t *digest)
 	return err;
 }
 
-/* Where the room is too small, the library only says how much it takes. */
+/* The library says how much it takes only where there is no room for it. */
 static int encode(struct type_cache *c, hid_t type, size_t *size)
 {
 	uint8_t *p;
 
-	*size = c->room;
-	if (H5Tencode(type, c->buf, size) < 0)
+	*size = 0;
+	if (H5Tencode(type, NULL, size) < 0)
 		return -EBADMSG;
-	if (*size <= c->room)
-		return 0;
 	if (*size > ENCODED_MAX)
 		return -ENOTSUP;
-	p = realloc(c->buf, *size);
-	if (!p)
-		return -ENOMEM;
-	c->buf = p;
-	c->room = *size;
+	if (*size > c->room) {
+		p = realloc(c->buf, *size);
+		if (!p)
+			return -ENOMEM;
+		c->buf = p;
+		c->room = *size;
+	}
 	return H5Tencode(type, c->buf, size) < 0 ? -EBADMSG : 0;
 }
 
