@@ -3,13 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <poll.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -21,9 +18,6 @@
 #include "store/merge_internal.h"
 
 #define READERS_MS 5000
-#define LARGE_PAGE (2u << 20)
-#define HEAP_BYTES (8u << 20) /* what merging so many nodes takes */
-#define HEAP_NODES 64
 #define FULL_BYTES 65536u /* left on a file system that counts as full */
 
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart)
@@ -107,48 +101,10 @@ static void await_readers(int pipe_fd)
 	poll(&p, 1, READERS_MS);
 }
 
-/*
- * The library takes half a MiB for every file it opens: giving that back to the kernel each time
- * takes longer than reading many a file. The heap begins with large pages where there are such: of
- * a job of few nodes, a sixth of the time went into getting it page by page.
- */
-static void prepare_heap(unsigned nodes)
-{
-	/* To where a large page may begin; volatile, or it is left out. */
-	static char *volatile lead;
-	const size_t bytes = nodes > HEAP_NODES ? 2 * HEAP_BYTES : HEAP_BYTES;
-	const uintptr_t shared = (uintptr_t)sbrk(0); /* with the parent: no large page */
-	uintptr_t at;
-	char *room;
-
-	mallopt(M_MMAP_THRESHOLD, 4 * HEAP_BYTES);
-	mallopt(M_TRIM_THRESHOLD, 4 * HEAP_BYTES);
-	room = malloc(bytes + 2 * LARGE_PAGE);
-	if (!room)
-		return;
-	at = (uintptr_t)room > shared ? (uintptr_t)room : shared;
-	at = (at + LARGE_PAGE - 1) & -(uintptr_t)LARGE_PAGE;
-	madvise((void *)at, bytes, MADV_HUGEPAGE);
-	free(room); /* stays the heap's */
-	lead = malloc(at - (uintptr_t)room);
-	(void)lead;
-}
-
-/* The library keeps lists of what it has freed, but by default less than one table of some hundred
- * columns comes to, and then it empties them all. */
-static void prepare_library(void)
-{
-	h5__init();
-	H5set_free_list_limits(8 << 20, 1 << 20, 4 << 20, 1 << 20, 16 << 20, 1 << 20);
-	H5PLset_loading_state(0);
-}
-
 static int write_apart(void *arg)
 {
 	struct work *w = arg;
 
-	prepare_heap(w->set->nitems);
-	prepare_library();
 	w->out->err = merge_job__run(w->o, w->set, w->output, w->quick, &w->out->st);
 	w->out->refused = w->set->refused;
 	return 0;

@@ -70,7 +70,7 @@ static int compare(struct merge_check *c)
 	const unsigned n = c->set->nitems;
 	struct merge_readers *r = NULL;
 	int err = merge_readers__start(&r, c->set, c->place->fd, LOOK_DIGEST,
-				       c->quick ? 0 : c->threads);
+				       c->quick ? 0 : c->threads, false);
 
 	if (err)
 		return not_written(c, err);

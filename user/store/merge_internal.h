@@ -67,6 +67,10 @@ struct merge_set {
  * FILE.restart<N>.h5; -1: the run that counts. */
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart);
 
+/* merge_prepare.c: the heap and the library, before the library is used. Better after a fork: what
+ * both processes then have in common, each would have to copy page by page. Once per process. */
+void merge__prepare(unsigned nodes);
+
 /* merge_dir.c: which files there are. */
 struct merge_sets {
 	struct merge_set *v;
@@ -86,9 +90,6 @@ int merge_dir__open(int dir, const char *name, const struct merge_stamp *was,
 hid_t merge_dir__open_h5(int fd);
 struct merge_stamp merge_dir__stamp(const struct stat *st);
 
-/* merge_readers.c: looks through items in processes of their own. */
-struct merge_readers;
-
 /* What a reader found; pointers are good until the next one. */
 struct merge_found {
 	int err; /* -EBADMSG with trouble[], or -errno of opening */
@@ -104,6 +105,13 @@ struct merge_found {
 	size_t image_bytes;
 };
 
+/* merge_found.c: from a reader's message, which has to stay while it is used. The readers are ours,
+ * but what they read may have overwritten their memory: nothing is taken that is not there. 0,
+ * -EBADMSG or -ENOMEM, and then too it is to be cleared. */
+struct wire;
+int merge_found__take(struct merge_found *f, struct wire *w);
+void merge_found__clear(struct merge_found *f);
+
 enum merge_look {
 	LOOK_QUICK,  /* enough to copy it where nothing is lost if that fails */
 	LOOK_SAMPLE, /* the same, and all of the first node of each kind: is its copy one? */
@@ -111,13 +119,16 @@ enum merge_look {
 	LOOK_DIGEST, /* at the copy */
 };
 
+/* merge_readers.c: looks through items in processes of their own. */
+struct merge_readers;
+
 /* How many processes merge that many items; wanted by the user, 0: as many as are of use. */
 unsigned merge_readers__number(unsigned wanted, unsigned nitems);
 
-/* old_fd: the job file that items without a file are in. With 0 threads this process looks itself.
- * 0 or -errno. */
+/* old_fd: the job file that items without a file are in. This process looks too with look_too, or
+ * without readers. 0 or -errno. */
 int merge_readers__start(struct merge_readers **out, const struct merge_set *set, int old_fd,
-			 enum merge_look look, unsigned threads);
+			 enum merge_look look, unsigned readers, bool look_too);
 /* The next item's result, in the order of the set. 0 or -errno: no reader can be had. */
 int merge_readers__next(struct merge_readers *r, const struct merge_found **found);
 /* The open file of that item where this process has looked, until the next; else invalid. */

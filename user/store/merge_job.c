@@ -20,7 +20,7 @@ struct job {
 	struct merge_report *st;
 	struct merge_place place;
 	struct reader *old;
-	struct merge_readers *readers; /* of the inputs, while they are copied */
+	struct merge_readers *readers; /* of the inputs; their end need not be waited for */
 	struct merge_tree *tree;
 	struct h5record record; /* of the output */
 	struct merge_facts *facts;
@@ -129,6 +129,7 @@ static int open_old(struct job *j)
 
 	if (j->place.old < 0)
 		return 0;
+	merge__prepare(j->set->nitems);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->place.old);
 	err = reader__open(&j->old, path);
 	if (err || !j->old->merged || is_of_other_job(j->old->file, j->set->job)) {
@@ -253,8 +254,8 @@ static int take(struct job *j, struct merge_item *i, const struct merge_found *f
 	return same_place(j->last, i) ? meet(j, i) : copy(j, i, f);
 }
 
-/* One process writes, the others read. One of its own protects from inputs that end it; quick does
- * without. */
+/* One process writes, the others read; in a quick merge it reads too. Else one of its own protects
+ * from inputs that end it. */
 static unsigned number_of_readers(const struct job *j, unsigned threads)
 {
 	return threads > 1 ? threads - 1 : j->quick ? 0 : 1;
@@ -265,7 +266,7 @@ static int copy_all(struct job *j, unsigned threads)
 	const struct merge_found *f;
 	enum merge_look look = !j->quick ? LOOK_TOTALS : j->check ? LOOK_SAMPLE : LOOK_QUICK;
 	int err = merge_readers__start(&j->readers, j->set, j->place.old, look,
-				       number_of_readers(j, threads));
+				       number_of_readers(j, threads), j->quick);
 
 	if (err) {
 		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
@@ -279,8 +280,6 @@ static int copy_all(struct job *j, unsigned threads)
 			log_error("%s: %s", j->place.path, strerror(-err));
 		progress__at(&j->progress, i + 1);
 	}
-	merge_readers__free(j->readers);
-	j->readers = NULL;
 	return err;
 }
 
@@ -437,6 +436,7 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 	if (!err)
 		err = merge(&j);
 	progress__clear(&j.progress);
+	merge_readers__free(j.readers); /* they share the place's lock */
 	merge_tree__close(j.tree);
 	h5record__free(&j.record);
 	merge_facts__free(j.facts);

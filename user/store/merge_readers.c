@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Reading node-step files in processes of their own, beside the one that writes: a file that brings
- * the library down takes only its reader with it. Reader k of n looks through items k, k+n
- * ... and sends what it finds through its pipe.
+ * the library down takes only its reader with it. Each sends what it finds through its pipe. Who
+ * looks at which item is in memory that all share: reader k of n has k, k+n ...; or, where the one
+ * that writes looks too whenever it would have to wait, whoever comes first.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,27 +18,43 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "store/guard.h"
 #include "store/merge_internal.h"
 #include "store/merge_look.h"
 #include "store/wire.h"
 
 #define PROCESSES_MAX 64
 #define PROCESSES_OWN 8		  /* taken without being asked to, ... */
-#define PROCESS_FILES 32	  /* a further one for so many: with fewer it costs what it saves */
+#define PROCESS_FILES 12	  /* a further one for so many: with fewer it costs what it saves */
 #define PIPE_BYTES    (256 << 10) /* some nodes: its two ends have to take turns less often */
+#define AHEAD	      4		  /* items found before they are asked for, at most, ... */
+#define AHEAD_BYTES   (1u << 20)  /* and none after so large a one */
+
+/* Who looks at an item. */
+enum { NOBODY, WRITER, READER };
 
 struct reader_process {
 	pid_t pid;
 	int fd;
 };
 
+/* What was found before it was asked for. */
+struct ahead {
+	unsigned item;
+	struct wire wire;
+};
+
 struct merge_readers {
 	const struct merge_set *set;
 	int old_fd;
 	enum merge_look look;
-	struct merge_looker *own; /* without processes */
+	struct merge_looker *own; /* of the one that writes, or NULL */
+	unsigned own_item;	  /* it was at last */
+	uint8_t *who;		  /* looks at each item; READER + k; shared */
 	unsigned n, at;
 	struct reader_process *v;
+	struct ahead ahead[AHEAD];
+	unsigned nahead, next_ahead;
 	struct wire wire;
 	struct merge_found found;
 };
@@ -56,7 +74,17 @@ unsigned merge_readers__number(unsigned wanted, unsigned nitems)
 	return of_use < most ? of_use : most;
 }
 
-static void run_reader(const struct merge_readers *r, unsigned from, int fd)
+/* Whether the item is that one's to look at. */
+static bool claim(const struct merge_readers *r, unsigned item, uint8_t who)
+{
+	uint8_t was = NOBODY;
+
+	return __atomic_compare_exchange_n(&r->who[item], &was, who, false, __ATOMIC_RELAXED,
+					   __ATOMIC_RELAXED) ||
+	       was == who;
+}
+
+static void run_reader(const struct merge_readers *r, unsigned k, unsigned from, int fd)
 {
 	struct rlimit none = {0, 0};
 	struct merge_looker *l;
@@ -65,9 +93,12 @@ static void run_reader(const struct merge_readers *r, unsigned from, int fd)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPROF, SIG_DFL);
 	setrlimit(RLIMIT_CORE, &none);
+	merge__prepare(r->set->nitems);
 	if (merge_looker__new(&l, r->set, r->old_fd, r->look))
 		_exit(1);
-	for (unsigned i = from; i < r->set->nitems; i += r->n) {
+	for (unsigned i = from; i < r->set->nitems; i++) {
+		if (!claim(r, i, READER + k))
+			continue;
 		wire__begin(&w);
 		merge_looker__look(l, &r->set->items[i], &w);
 		if (wire__send(fd, &w))
@@ -95,7 +126,7 @@ static int start_reader(struct merge_readers *r, unsigned k, unsigned from)
 	}
 	if (!pid) {
 		close(fd[0]);
-		run_reader(r, from, fd[1]);
+		run_reader(r, k, from, fd[1]);
 	}
 	close(fd[1]);
 	r->v[k] = (struct reader_process){pid, fd[0]};
@@ -113,25 +144,38 @@ static void stop_reader(struct reader_process *p)
 	*p = (struct reader_process){-1, -1};
 }
 
+static int start(struct merge_readers *r, unsigned readers, bool look_too)
+{
+	const unsigned n = r->set->nitems;
+	int err = 0;
+
+	r->n = readers < n ? readers : n;
+	r->v = calloc(r->n + 1, sizeof(*r->v));
+	r->who = guard__share(n);
+	if (!r->v || !r->who)
+		return -ENOMEM;
+	for (unsigned i = 0; r->n && !look_too && i < n; i++)
+		r->who[i] = READER + i % r->n;
+	for (unsigned k = 0; !err && k < r->n; k++)
+		err = start_reader(r, k, 0);
+	merge__prepare(n);
+	if (!err && (!r->n || look_too))
+		err = merge_looker__new(&r->own, r->set, r->old_fd, r->look);
+	return err;
+}
+
 int merge_readers__start(struct merge_readers **out, const struct merge_set *set, int old_fd,
-			 enum merge_look look, unsigned threads)
+			 enum merge_look look, unsigned readers, bool look_too)
 {
 	struct merge_readers *r = calloc(1, sizeof(*r));
-	int err = 0;
+	int err;
 
 	if (!r)
 		return -ENOMEM;
 	r->set = set;
 	r->old_fd = old_fd;
 	r->look = look;
-	r->n = threads < set->nitems ? threads : set->nitems;
-	r->v = calloc(r->n + 1, sizeof(*r->v));
-	if (!r->v)
-		err = -ENOMEM;
-	else if (!r->n)
-		err = merge_looker__new(&r->own, set, old_fd, look);
-	for (unsigned i = 0; !err && i < r->n; i++)
-		err = start_reader(r, i, i);
+	err = start(r, readers, look_too);
 	if (err) {
 		merge_readers__free(r);
 		return err;
@@ -140,169 +184,110 @@ int merge_readers__start(struct merge_readers **out, const struct merge_set *set
 	return 0;
 }
 
-static void found_clear(struct merge_found *f)
+static int look(struct merge_readers *r, unsigned item, struct wire *w)
 {
-	for (unsigned i = 0; i < f->ntotals; i++)
-		free(f->totals[i].cols);
-	free(f->totals);
-	free(f->tasks);
-	*f = (struct merge_found){.trouble = "", .nodelist = ""};
+	wire__begin(w);
+	merge_looker__look(r->own, &r->set->items[item], w);
+	r->own_item = item;
+	return w->bad ? -ENOMEM : 0;
 }
 
-/* Of things of which each takes some of the message. */
-static int take_count(struct wire *w, unsigned *n)
+/* At the first item after this one that nobody has looked at. 1: it has; 0: there is none, or
+ * enough is kept; -errno. */
+static int look_ahead(struct merge_readers *r, unsigned item)
 {
-	const unsigned *p = wire__take(w, sizeof(*p));
+	struct ahead *a = &r->ahead[r->nahead];
+	unsigned *next = &r->next_ahead;
+	int err;
 
-	*n = p ? *p : 0;
-	return p && *p <= w->len ? 0 : -EBADMSG;
+	if (!r->own || r->nahead == AHEAD ||
+	    (r->nahead && r->ahead[r->nahead - 1].wire.len > AHEAD_BYTES))
+		return 0;
+	*next = *next > item ? *next : item + 1;
+	while (*next < r->set->nitems && !claim(r, *next, WRITER))
+		++*next;
+	if (*next == r->set->nitems)
+		return 0;
+	a->item = (*next)++;
+	err = look(r, a->item, &a->wire);
+	r->nahead += !err;
+	return err ? err : 1;
 }
 
-static int take_tasks(struct wire *w, struct merge_found *f)
+/* They were found in the order of items. */
+static bool was_ahead(struct merge_readers *r, unsigned item)
 {
-	unsigned n;
-	int err = take_count(w, &n);
+	struct ahead first = r->ahead[0];
 
-	if (err)
-		return err;
-	f->tasks = calloc(n + 1, sizeof(*f->tasks));
-	if (!f->tasks)
-		return -ENOMEM;
-	for (; f->ntasks < n; f->ntasks++)
-		f->tasks[f->ntasks] = (char *)wire__take_text(w);
-	return 0;
-}
-
-/* What h5__row_type relies on, of column i. */
-static bool column_ok(const struct nodescan_total *t, unsigned i, unsigned array_end)
-{
-	const struct column *c = &t->cols[i];
-
-	if (c->type > COL_I64)
+	if (!r->nahead || first.item != item)
 		return false;
-	return !c->array || (i >= array_end && c->array <= t->ncols - i && *c->name);
+	r->nahead--;
+	memmove(r->ahead, r->ahead + 1, r->nahead * sizeof(*r->ahead));
+	r->ahead[r->nahead].wire = r->wire; /* its room */
+	r->wire = first.wire;
+	return true;
 }
 
-static int take_columns(struct wire *w, struct nodescan_total *t)
+static bool has_sent(const struct reader_process *p)
 {
-	unsigned array_end = 0;
+	struct pollfd f = {.fd = p->fd, .events = POLLIN};
 
-	for (unsigned i = 0; i < t->ncols; i++) {
-		const unsigned *kind = wire__take(w, 2 * sizeof(*kind));
-
-		if (!kind)
-			return -EBADMSG;
-		t->cols[i] = (struct column){.type = kind[0], .array = kind[1]};
-		t->cols[i].name = wire__take_text(w);
-		if (!column_ok(t, i, array_end))
-			return -EBADMSG;
-		if (t->cols[i].array)
-			array_end = i + t->cols[i].array;
-	}
-	return 0;
+	return poll(&f, 1, 0) == 1;
 }
 
-static int take_total(struct wire *w, struct nodescan_total *t)
+/* Its reader's message, in r->wire. -EBADMSG: it sends none. */
+static int receive(struct merge_readers *r, unsigned item, struct reader_process *p)
 {
-	int err = take_count(w, &t->ncols);
+	int err = 1;
 
-	if (!err)
-		err = take_count(w, &t->nrows);
-	if (err)
-		return err;
-	t->name = (char *)wire__take_text(w);
-	t->cols = calloc(t->ncols + 1, sizeof(*t->cols));
-	if (!t->cols)
-		return -ENOMEM;
-	err = take_columns(w, t);
-	if (!err)
-		t->rows =
-			(union cell *)wire__take(w, (size_t)t->ncols * t->nrows * sizeof(*t->rows));
-	return err;
-}
-
-static int take_image(struct wire *w, struct merge_found *f)
-{
-	unsigned n;
-	int err = take_count(w, &n);
-
-	f->image_bytes = err ? 0 : n;
-	f->image = f->image_bytes ? wire__take(w, n) : NULL;
-	return err;
-}
-
-static int take_totals(struct wire *w, struct merge_found *f)
-{
-	unsigned n;
-	int err = take_count(w, &n);
-
-	f->totals = err ? NULL : calloc(n + 1, sizeof(*f->totals));
-	if (!err && !f->totals)
-		err = -ENOMEM;
-	while (!err && f->ntotals < n)
-		err = take_total(w, &f->totals[f->ntotals++]);
-	return err;
-}
-
-/* The readers are ours, but what they read may have overwritten their memory: nothing is taken
- * that is not there. */
-static int take_found(struct wire *w, struct merge_found *f)
-{
-	const int *err = wire__take(w, sizeof(*err));
-	const struct merge_stamp *stamp = wire__take(w, sizeof(*stamp));
-	const struct nodescan_facts *facts = wire__take(w, sizeof(*facts));
-	int bad;
-
-	if (!err || !stamp || !facts)
+	if (p->pid <= 0)
 		return -EBADMSG;
-	f->err = *err;
-	f->stamp = *stamp;
-	f->facts = *facts;
-	f->trouble = wire__take_text(w);
-	f->nodelist = wire__take_text(w);
-	bad = take_tasks(w, f);
-	if (!bad)
-		bad = take_totals(w, f);
-	if (!bad)
-		bad = take_image(w, f);
-	return bad ? bad : w->bad ? -EBADMSG : 0;
+	while (err > 0 && !has_sent(p))
+		err = look_ahead(r, item);
+	if (err < 0)
+		return err;
+	err = wire__receive(p->fd, &r->wire);
+	return err > 0 ? 0 : err ? err : -EBADMSG;
 }
 
-static int look_here(struct merge_readers *r)
+/* Another one for what is left to it. */
+static int lost_reader(struct merge_readers *r, unsigned k)
 {
-	wire__begin(&r->wire);
-	merge_looker__look(r->own, &r->set->items[r->at++], &r->wire);
-	return r->wire.bad ? -ENOMEM : take_found(&r->wire, &r->found);
+	stop_reader(&r->v[k]);
+	r->found.err = -EBADMSG;
+	r->found.trouble = "damaged: its reader crashed or did not come to an end";
+	return r->at < r->set->nitems ? start_reader(r, k, r->at) : 0;
 }
 
 int merge_readers__next(struct merge_readers *r, const struct merge_found **found)
 {
 	struct merge_found *f = &r->found;
-	unsigned i, k;
+	const unsigned i = r->at++;
+	unsigned k;
 	int err;
 
-	found_clear(f);
+	merge_found__clear(f);
 	*found = f;
-	if (r->own)
-		return look_here(r);
-	i = r->at++;
-	k = i % r->n;
-	err = r->v[k].pid > 0 ? wire__receive(r->v[k].fd, &r->wire) : 0;
-	if (err > 0)
-		err = take_found(&r->wire, f);
-	else if (!err)
-		err = -EBADMSG;
-	if (err != -EBADMSG)
-		return err;
-	stop_reader(&r->v[k]);
-	f->err = -EBADMSG;
-	f->trouble = "damaged: its reader crashed or did not come to an end";
-	return i + r->n < r->set->nitems ? start_reader(r, k, i + r->n) : 0;
+	if (was_ahead(r, i))
+		return merge_found__take(f, &r->wire);
+	if (r->own && claim(r, i, WRITER)) {
+		err = look(r, i, &r->wire);
+		return err ? err : merge_found__take(f, &r->wire);
+	}
+	k = (unsigned)r->who[i] - READER;
+	if (k >= r->n)
+		return -EBADMSG; /* a reader has overwritten it */
+	err = receive(r, i, &r->v[k]);
+	if (!err)
+		err = merge_found__take(f, &r->wire);
+	return err == -EBADMSG ? lost_reader(r, k) : err;
 }
 
 hid_t merge_readers__file(const struct merge_readers *r)
 {
-	return r->own ? merge_looker__file(r->own) : H5I_INVALID_HID;
+	const bool has_it = r->own && r->at == r->own_item + 1;
+
+	return has_it ? merge_looker__file(r->own) : H5I_INVALID_HID;
 }
 
 void merge_readers__free(struct merge_readers *r)
@@ -312,8 +297,11 @@ void merge_readers__free(struct merge_readers *r)
 	merge_looker__free(r->own);
 	for (unsigned i = 0; r->v && i < r->n; i++)
 		stop_reader(&r->v[i]);
-	found_clear(&r->found);
+	merge_found__clear(&r->found);
+	for (unsigned i = 0; i < AHEAD; i++)
+		free(r->ahead[i].wire.p);
 	free(r->wire.p);
+	guard__unshare(r->who, r->set->nitems);
 	free(r->v);
 	free(r);
 }
