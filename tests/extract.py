@@ -656,15 +656,9 @@ def signal_while_the_output_is_made():
              (-signal.SIGTERM, []))
 
 
-def helpers_and_signals():
-    job_file(path("big.h5"), steps=("0",), nodes=["n%d" % i for i in range(48)], nrows=4000)
-    fifo = path("fifo")
-    os.mkfifo(fifo)
-    held = os.open(fifo, os.O_RDWR)  # a reader that does not read
-    args = [JOBPROF, "extract", "-i", path("big.h5"), "-s", "Tasks", "-l", "timeseries",
-            "--threads", "3"]
-    p = start(args + ["-o", fifo], stderr=subprocess.PIPE)
-    kids = wait_until(lambda: len(helpers(p.pid)) == 3 and helpers(p.pid), 20, "three helpers")
+def a_helper_dies(args, fifo, held, nprocs, nhelpers):
+    p = start(args + ["--threads", str(nprocs), "-o", fifo], stderr=subprocess.PIPE)
+    kids = wait_until(lambda: len(helpers(p.pid)) == nhelpers and helpers(p.pid), 20, "helpers")
     os.kill(kids[1], signal.SIGKILL)
     os.set_blocking(held, False)
     while p.poll() is None:
@@ -673,11 +667,22 @@ def helpers_and_signals():
         except BlockingIOError:
             time.sleep(0.002)
     said = p.stderr.read()
-    is_true("a helper that dies is told", p.returncode == 1 and b"ended unexpectedly" in said,
-            (p.returncode, said))
+    is_true("one of %d helpers that dies is told" % nhelpers,
+            p.returncode == 1 and b"ended unexpectedly" in said, (p.returncode, said))
     is_true("none is left", not any(os.path.exists("/proc/%d" % k) for k in kids), kids)
+
+
+def helpers_and_signals():
+    job_file(path("big.h5"), steps=("0",), nodes=["n%d" % i for i in range(48)], nrows=4000)
+    fifo = path("fifo")
+    os.mkfifo(fifo)
+    held = os.open(fifo, os.O_RDWR)  # a reader that does not read
+    args = [JOBPROF, "extract", "-i", path("big.h5"), "-s", "Tasks", "-l", "timeseries"]
+    a_helper_dies(args, fifo, held, 3, 2)  # and the parent
+    a_helper_dies(args, fifo, held, 5, 5)
+    args += ["--threads", "3"]
     p = start(args + ["-o", fifo], stderr=subprocess.PIPE)
-    kids = wait_until(lambda: len(helpers(p.pid)) == 3 and helpers(p.pid), 20, "three helpers")
+    kids = wait_until(lambda: len(helpers(p.pid)) == 2 and helpers(p.pid), 20, "helpers")
     os.kill(children(p.pid)[0], signal.SIGSEGV)
     said = p.communicate(timeout=20)[1]
     is_true("a crash of the library is told", p.returncode == 1 and b"crashed the HDF5 library" in said,

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Extraction by several processes, since the library reads with one thread only. The nodes are cut
- * into blocks; process k of n takes blocks k, k + n, ... and makes their text in memory that it has
- * in common with the parent, slot after slot. The parent writes it out from there, block after
- * block in order: text goes through no pipe, which would cost as much as making it. How many slots
- * there are bounds how far a process runs ahead: a block should not be more, or all wait for the
- * one whose turn it is. By a socket the process says how many bytes are in the next slot, 0 at the
- * end of a block, or END, which is followed by the report; the parent, now and then and in a byte,
- * how many slots can be used again.
+ * into blocks; process k of n takes blocks k, k + n, ... Of few processes the first is the parent,
+ * and writes its blocks out itself. A helper makes their text in memory that it has in common with
+ * the parent, slot after slot. The parent writes it out from there, block after block in order:
+ * text goes through no pipe, which would cost as much as making it. How many slots there are bounds
+ * how far a process runs ahead: a block should not be more, or all wait for the one whose turn it
+ * is. By a socket the process says how many bytes are in the next slot, 0 at the end of a block, or
+ * END, which is followed by the report; the parent, now and then and in a byte, how many slots can
+ * be used again.
  */
 #include <errno.h>
 #include <signal.h>
@@ -29,6 +30,7 @@
 #define SLOTS	    16u
 #define BLOCK_MAX   16u		 /* nodes, ... */
 #define BLOCK_BYTES (512u << 10) /* or of the file, of rows */
+#define PARENT_TOO  4u /* processes; of more, writing out what they make is enough for one */
 
 struct report {
 	int err;
@@ -50,7 +52,7 @@ struct helper {
 
 struct pool {
 	struct helper *helpers;
-	unsigned n;
+	unsigned first, n;	 /* helpers[first] to [n - 1]; 1: the parent takes blocks too */
 	unsigned block;		 /* nodes */
 	unsigned nsteps, nnodes; /* of the file */
 };
@@ -122,14 +124,22 @@ static int take_again(struct extraction *x, const struct pool *p)
 	return err;
 }
 
+static int make_block(struct extraction *x, const struct pool *p, unsigned b)
+{
+	int err = 0;
+
+	for (unsigned i = b * p->block; !err && i < (b + 1) * p->block && i < x->nrefs; i++)
+		err = extract__node(x, i);
+	return err;
+}
+
 static int work(struct extraction *x, const struct pool *p, unsigned k, struct outbuf *out, int fd)
 {
 	static const uint32_t end_of_block;
 	int err = take_again(x, p);
 
-	for (unsigned b = k * p->block; !err && !out->err && b < x->nrefs; b += p->n * p->block) {
-		for (unsigned i = b; !err && i < b + p->block && i < x->nrefs; i++)
-			err = extract__node(x, i);
+	for (unsigned b = k; !err && !out->err && b * p->block < x->nrefs; b += p->n) {
+		err = make_block(x, p, b);
 		outbuf__flush(out);
 		if (!err)
 			err = write_fully(fd, &end_of_block, sizeof(end_of_block));
@@ -177,7 +187,7 @@ static int start(struct extraction *x, struct pool *p, unsigned k)
 	pid = fork();
 	if (!pid) {
 		/* The others' ends, or none of them would see the parent go. */
-		for (unsigned i = 0; i < k; i++)
+		for (unsigned i = p->first; i < k; i++)
 			close(p->helpers[i].lane.fd);
 		close(own.fd);
 		child(x, p, k, &other);
@@ -263,10 +273,13 @@ static int collect(struct extraction *x, const struct pool *p)
 	int err = 0;
 
 	for (unsigned b = 0; !err && !x->text.out->err && b < blocks; b++) {
-		err = take_block(x, &p->helpers[b % p->n].lane, false);
+		const unsigned k = b % p->n;
+
+		err = k < p->first ? make_block(x, p, b)
+				   : take_block(x, &p->helpers[k].lane, false);
 		progress__at(&x->progress, (uint64_t)(b + 1) * p->block);
 	}
-	for (unsigned k = 0; !err && !x->text.out->err && k < p->n; k++)
+	for (unsigned k = p->first; !err && !x->text.out->err && k < p->n; k++)
 		err = take_block(x, &p->helpers[k].lane, true);
 	return err;
 }
@@ -274,7 +287,7 @@ static int collect(struct extraction *x, const struct pool *p)
 /* Those still at work have nobody to write for any more. */
 static void end(struct pool *p)
 {
-	for (unsigned k = 0; p->helpers && k < p->n && p->helpers[k].pid; k++) {
+	for (unsigned k = p->first; p->helpers && k < p->n && p->helpers[k].pid; k++) {
 		const struct helper *h = &p->helpers[k];
 
 		close(h->lane.fd);
@@ -307,6 +320,7 @@ int extract__parallel(struct extraction *x, unsigned nprocs)
 {
 	struct pool p = {
 		.n = nprocs,
+		.first = nprocs <= PARENT_TOO,
 		.block = block_size(x, nprocs),
 		.nsteps = x->r->nsteps,
 		.nnodes = x->r->nnodes,
@@ -318,7 +332,7 @@ int extract__parallel(struct extraction *x, unsigned nprocs)
 		err = -ENOMEM;
 	outbuf__flush(x->text.out);
 	let_go(x);
-	for (unsigned k = 0; !err && k < nprocs; k++)
+	for (unsigned k = p.first; !err && k < nprocs; k++)
 		err = start(x, &p, k);
 	if (err == -ECHILD)
 		log_error("%s: no process to help reading it: %s", x->path, strerror(errno));
