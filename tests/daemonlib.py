@@ -100,6 +100,10 @@ class Daemon:
         except socket.timeout:
             return False
 
+    def counts(self):
+        """All programs of the life of tasks are attached, once there is a job."""
+        return os.path.exists(self.pin + "/links/jp_cgroup_rmdir")
+
     def tell(self, sig):
         self.proc.send_signal(sig)
 

@@ -34,6 +34,8 @@ def five_hundred():
     d = Daemon(0.5, MaxSlots=2048).start()
     top, accounts = tree.job(new_job(), "job_%d" % new_job()), tmpdir()
     job = int(top.rpartition("_")[2])
+    # what ran before could only be told, and tasks that had ended have no account of their own
+    wait_until(d.counts, 20, "the programs")
     before, todo, running = cpu_stat_ns(top), list(range(50)), []
     while todo or running:
         running = [s for s in running if s.proc.poll() is None]

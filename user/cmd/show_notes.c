@@ -116,6 +116,8 @@ static const struct {
 } losses[] = {
 	{"Lost", "rows that the journal could not take"},
 	{"Unattributed", "steps, tasks or threads that found no slot on this node"},
+	{"Baseline", "what was before is in no table"},
+	{"Missed CPU Time", "s, used before"},
 	{"Torn Rows", "at the journal's end"},
 	{"Unowned Requests", "on this node: disk requests nobody was seen to submit"},
 	{"Other BlkWriteMB", "written meanwhile on this node by no step: delayed writes too"},

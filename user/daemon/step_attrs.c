@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/hostlist.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
@@ -82,6 +83,22 @@ static void put_own_cpus(struct step *s)
 	journal__attr_i32(s->journal, "Allocated CPUs", CPU_COUNT(&cpus));
 }
 
+/* What ran before it was counted. */
+static void put_baseline(struct step *s, const struct step_env *env)
+{
+	uint64_t missed = kern__missed_ns(env->k, s->slot);
+
+	if (!step_began_before(s, env))
+		return;
+	journal__attr_str(s->journal, "Baseline",
+			  kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE
+				  ? "was running when first seen: counts from then on"
+				  : "was running before the programs were attached: counts from "
+				    "then on");
+	if (missed > 0 && missed != UINT64_MAX)
+		journal__attr_f64(s->journal, "Missed CPU Time", (double)missed / NSEC_PER_SEC);
+}
+
 void step_put_start_attrs(struct step *s, const struct step_env *env)
 {
 	struct journal *j = s->journal;
@@ -111,9 +128,7 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	put_modes(s, env);
 	step_put_told(s);
 	put_unknown(s, env);
-	if (kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE)
-		journal__attr_str(j, "Baseline",
-				  "was running when first seen: counts from then on");
+	put_baseline(s, env);
 }
 
 /* Labels from the job's environment: the user's word, kept as such. */

@@ -23,6 +23,8 @@
  * kernel says whose it is. */
 #define ASK_OWNER_MIN_NS (NSEC_PER_SEC / 10)
 #define ASK_OWNER_MAX_NS (60 * NSEC_PER_SEC)
+/* CPU time that a task may take on its way from slurmstepd to its program. */
+#define STARTING_NS NSEC_PER_MSEC
 
 const struct kern_root *step_root(const struct step *s, const struct step_env *env)
 {
@@ -106,6 +108,12 @@ static void borrow(struct step *s, const struct step *all)
 	}
 }
 
+bool step_began_before(const struct step *s, const struct step_env *env)
+{
+	return (kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE) ||
+	       kern__missed_ns(env->k, s->slot) > STARTING_NS;
+}
+
 /* Processes of a slot's cgroup and of the directories in it that count with it. */
 static unsigned slot_pids(const struct step *s, const struct step_env *env, uint32_t slot,
 			  pid_t *pids, unsigned max)
@@ -174,8 +182,8 @@ static void find_uid(struct step *s, const struct step_env *env, bool last)
 			s->uid_known = true;
 		}
 	}
-	if (!s->uid_known && ((kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE) ||
-			      clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
+	if (!s->uid_known &&
+	    (step_began_before(s, env) || clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
 		ask_owner(s, env, last);
 }
 
@@ -267,11 +275,10 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
  * program runs, or there is none for long, nothing more will come. */
 static bool is_decided(const struct step *s, const struct step_env *env, bool last)
 {
-	const struct jp_slot *info = kern__slot(env->k, s->slot);
 	uint32_t slot;
 
 	if (last || !env->can_ask || s->ids.row->family != LAYOUT_SLURM ||
-	    (s->req && s->req->spank) || (info->flags & JP_SLOT_F_BASE) ||
+	    (s->req && s->req->spank) || step_began_before(s, env) ||
 	    clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS)
 		return true;
 	for_each_slot(slot, s) if (kern__slot(env->k, slot)->root_pid) return true;

@@ -25,6 +25,8 @@ const struct kern_root *step_root(const struct step *s, const struct step_env *e
 /* Slurm's name of the node that the step runs on. */
 const char *step_node(const struct step *s, const struct step_env *env);
 void step_label(struct step *s, const struct step_env *env, pid_t pid);
+/* Its processes ran before they could be counted. */
+bool step_began_before(const struct step *s, const struct step_env *env);
 void step_find_tasks(struct step *s, const struct step_env *env);
 /* now: what the row will say of its processes; NULL: it is for no row. */
 void step_read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,

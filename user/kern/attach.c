@@ -63,10 +63,13 @@ int kern__attach(struct kern *k)
 	for (i = 0; !err && i < P_N; i++)
 		if (kern_progs[i].use == USE_TRACED && kern_has_prog(k, i))
 			err = kern_attach_one(k, i);
-	if (err)
+	if (err) {
 		kern__detach(k);
-	else if (fresh) /* the last of them: each takes a while */
+	} else if (fresh) { /* the last of them: each takes a while */
 		k->control->attached_ns = kern_boot_ns();
+		kern__sweep(k); /* what runs already: at once; the rescan says if it fails */
+		kern_note_missed(k);
+	}
 	return err;
 }
 

@@ -130,12 +130,13 @@ struct kern {
 	struct jp_acct *acct;
 	struct pmu pmu;
 	unsigned nslots, ncpus;
-	bool *released;	    /* by slot: the daemon is done with it */
-	unsigned nreleased; /* of them */
-	uint64_t *quiet_ns; /* by slot: since when nothing holds it */
-	uint64_t freed;	    /* slots given back */
-	unsigned unplaced;  /* cgroups without a slot at the last rescan */
-	uint32_t *used;	    /* slots that are not free, as of used_at */
+	bool *released;	     /* by slot: the daemon is done with it */
+	unsigned nreleased;  /* of them */
+	uint64_t *quiet_ns;  /* by slot: since when nothing holds it */
+	uint64_t *missed_ns; /* by slot: see kern__missed_ns() */
+	uint64_t freed;	     /* slots given back */
+	unsigned unplaced;   /* cgroups without a slot at the last rescan */
+	uint32_t *used;	     /* slots that are not free, as of used_at */
 	unsigned nused;
 	uint64_t used_at; /* stats.slots_changed, and one; 0: not looked yet */
 	struct ring_buffer *ring;
@@ -198,6 +199,8 @@ int kern_lock_pins(struct kern *k);
 int kern_open_pins(struct kern *k, bool readonly);
 int kern_attach_one(struct kern *k, enum kern_program p);
 int kern_offsets(struct kern *k);
+/* To be called when the programs have just been attached. */
+void kern_note_missed(struct kern *k);
 /* fd of a fresh pass over the tasks of the node: struct jp_task_rec records. Or -errno. */
 int kern_iter(struct kern *k);
 /* Programs that are called can find tasks by number: tried. */

@@ -93,8 +93,9 @@ int kern_mmap(struct kern *k)
 	k->acct = k->mem[M_ACCT];
 	k->released = calloc(k->nslots, sizeof(*k->released));
 	k->quiet_ns = calloc(k->nslots, sizeof(*k->quiet_ns));
+	k->missed_ns = calloc(k->nslots, sizeof(*k->missed_ns));
 	k->used = calloc(k->nslots, sizeof(*k->used));
-	if (!k->released || !k->quiet_ns || !k->used)
+	if (!k->released || !k->quiet_ns || !k->missed_ns || !k->used)
 		return kern_fail(-ENOMEM, "out of memory");
 	return 0;
 }
@@ -112,6 +113,7 @@ void kern_munmap(struct kern *k)
 	k->control = NULL, k->slots = NULL, k->sched = NULL, k->acct = NULL;
 	free(k->released), k->released = NULL, k->nreleased = 0;
 	free(k->quiet_ns), k->quiet_ns = NULL;
+	free(k->missed_ns), k->missed_ns = NULL;
 	free(k->used), k->used = NULL;
 	k->used_at = 0;
 }

@@ -178,6 +178,7 @@ static void give_back(struct kern *k, uint32_t slot)
 	if (slot == JP_SLOT_OTHER || slot == JP_SLOT_NONE)
 		return;
 	zero_slot(k, slot);
+	k->missed_ns[slot] = 0;
 	k->slots[slot].state = JP_SLOT_FREE;
 	k->freed++;
 	__atomic_fetch_add(&k->control->stats.slots_changed, 1, __ATOMIC_RELEASE);
