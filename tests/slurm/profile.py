@@ -171,6 +171,15 @@ def job(site, args, script, kind=NOTHING, user=None, freq="task=1,energy=1,netwo
     return s, s.end(40), time.monotonic() - began
 
 
+def answered_job(site, *args):
+    """The same; another one where the server, which waits for a CPU as all do, was not in time."""
+    for _ in range(3):
+        ended = job(site, *args)
+        if not any("within 50 ms" in line for line in site.logged(ended[0].id)):
+            break
+    return ended
+
+
 def closed(server, s, name="0"):
     """What was heard of a job's step once it has hung up."""
     wait_until(lambda: "CLOSE" in Heard(server, s.id, name).order, 10, "the step's end")
@@ -250,13 +259,13 @@ def everything(site, server):
 
 
 def task_measured(site, server):
-    s, _, _ = job(site, ["--profile=all"], "sleep 2.2", TASK_ONLY)
+    s, _, _ = answered_job(site, ["--profile=all"], "sleep 2.2", TASK_ONLY)
     is_equal("tasks measured elsewhere: the other tables",
              sorted(closed(server, s).tables), ["Energy", "Network"])
 
 
 def all_measured(site, server):
-    s, _, _ = job(site, ["--profile=all"], "sleep 2.2", ALL_OF_IT)
+    s, _, _ = answered_job(site, ["--profile=all"], "sleep 2.2", ALL_OF_IT)
     is_equal("all measured elsewhere: no table", closed(server, s).tables, {})
 
 
@@ -275,7 +284,7 @@ def late(site, server):
 
 def placeless(site, server):
     """slurmstepd is in no cgroup of the job when the step begins; it is when tasks do."""
-    s, status, _ = job(site, ["--profile=task,network"], "sleep 2.2", PLACELESS)
+    s, status, _ = answered_job(site, ["--profile=task,network"], "sleep 2.2", PLACELESS)
     conns = [m["conn"] for m in server.of("STEP") if m["job_id"] == s.id and
              m["step_name"] == "0"]
     h = closed(server, s)
