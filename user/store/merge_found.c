@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A reader's message, as merge_look.c leaves it. */
+/* A reader's message: the number of its item, and what merge_look.c leaves. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -110,14 +110,15 @@ static int take_totals(struct wire *w, struct merge_found *f)
 	return err;
 }
 
-int merge_found__take(struct merge_found *f, struct wire *w)
+int merge_found__take(struct merge_found *f, unsigned item, struct wire *w)
 {
+	const unsigned *of = wire__take(w, sizeof(*of));
 	const int *err = wire__take(w, sizeof(*err));
 	const struct merge_stamp *stamp = wire__take(w, sizeof(*stamp));
 	const struct nodescan_facts *facts = wire__take(w, sizeof(*facts));
 	int bad;
 
-	if (!err || !stamp || !facts)
+	if (!of || *of != item || !err || !stamp || !facts)
 		return -EBADMSG;
 	f->err = *err;
 	f->stamp = *stamp;

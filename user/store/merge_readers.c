@@ -100,6 +100,7 @@ static void run_reader(const struct merge_readers *r, unsigned k, unsigned from,
 		if (!claim(r, i, READER + k))
 			continue;
 		wire__begin(&w);
+		wire__put(&w, &i, sizeof(i));
 		merge_looker__look(l, &r->set->items[i], &w);
 		if (wire__send(fd, &w))
 			_exit(1);
@@ -187,6 +188,7 @@ int merge_readers__start(struct merge_readers **out, const struct merge_set *set
 static int look(struct merge_readers *r, unsigned item, struct wire *w)
 {
 	wire__begin(w);
+	wire__put(w, &item, sizeof(item));
 	merge_looker__look(r->own, &r->set->items[item], w);
 	r->own_item = item;
 	return w->bad ? -ENOMEM : 0;
@@ -269,17 +271,20 @@ int merge_readers__next(struct merge_readers *r, const struct merge_found **foun
 	merge_found__clear(f);
 	*found = f;
 	if (was_ahead(r, i))
-		return merge_found__take(f, &r->wire);
+		return merge_found__take(f, i, &r->wire);
 	if (r->own && claim(r, i, WRITER)) {
 		err = look(r, i, &r->wire);
-		return err ? err : merge_found__take(f, &r->wire);
+		return err ? err : merge_found__take(f, i, &r->wire);
 	}
-	k = (unsigned)r->who[i] - READER;
-	if (k >= r->n)
-		return -EBADMSG; /* a reader has overwritten it */
+	k = r->own ? (unsigned)r->who[i] - READER : i % r->n;
+	if (k >= r->n) {
+		f->err = -EBADMSG;
+		f->trouble = "damaged: a reader has overwritten what it shares";
+		return 0;
+	}
 	err = receive(r, i, &r->v[k]);
 	if (!err)
-		err = merge_found__take(f, &r->wire);
+		err = merge_found__take(f, i, &r->wire);
 	return err == -EBADMSG ? lost_reader(r, k) : err;
 }
 
