@@ -666,7 +666,20 @@ def late_programs(delay, spin):
     return path, d
 
 
+def gone_before_the_programs():
+    """How much was missed, nobody knows any more; that it was, the file says."""
+    d, job = Daemon(INTERVAL).start(), new_job()
+    d.tell(signal.SIGSTOP)
+    Stepd(job, 0, [tool("jpspin"), "0.02"], v2_task(tree.job(job) + "/step_0")).end()
+    d.tell(signal.SIGCONT)
+    cpu, told = counted_and_missed(d.file(job, 0))
+    is_equal("a step that was over before the programs: the file says so", (cpu, told),
+             (0.0, (True, False)))
+    d.end()
+
+
 def programs_attached_late():
+    gone_before_the_programs()
     path, d = late_programs(0.003, 0.03)
     d.end()
     path, d = late_programs(0.1, 0.8)  # of these 0.2 on an overloaded machine

@@ -88,7 +88,9 @@ static uint64_t used_by(const struct kern *k, const struct jp_slot *s)
 
 	while (r < k->opts.nroots && k->opts.roots[r].hier != s->hier)
 		r++;
-	if (r == k->opts.nroots || !s->path_len || bpf_map_lookup_elem(k->map[M_CGROUPS], &key, &e))
+	if (bpf_map_lookup_elem(k->map[M_CGROUPS], &key, &e))
+		return UINT64_MAX; /* it has been removed since */
+	if (r == k->opts.nroots || !s->path_len)
 		return 0;
 	snprintf(path, sizeof(path), "%s%s", k->opts.roots[r].mount, s->path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -106,8 +108,7 @@ void kern_note_missed(struct kern *k)
 	for (unsigned i = 0; i < n; i++) {
 		const struct jp_slot *s = &k->slots[used[i]];
 
-		if (used[i] >= JP_SLOT_FIRST && s->kind == JP_KIND_STEP &&
-		    s->state == JP_SLOT_ACTIVE)
+		if (used[i] >= JP_SLOT_FIRST && s->kind == JP_KIND_STEP && !k->released[used[i]])
 			k->missed_ns[used[i]] = used_by(k, s);
 	}
 }
