@@ -282,10 +282,11 @@ def merges(name, cluster, d, job, wanted, user="root"):
             is_equal("%s: %s sh5util merges" % (name, who), steps_in(out), wanted)
 
 
-def of_task(directory, cmd, name="account"):
-    """A command whose "{}" is a file of each task's own below directory: account.<PROCID>."""
+def of_task(directory, cmd, name="account", first=""):
+    """A command whose "{}" is a file of each task's own below directory: account.<PROCID>. The
+    shell that starts it does what comes first."""
     path = "%s/%s.$SLURM_PROCID" % (directory, name)
-    return ["sh", "-c", "exec " + " ".join(str(c) for c in cmd).replace("{}", path)]
+    return ["sh", "-c", first + "exec " + " ".join(str(c) for c in cmd).replace("{}", path)]
 
 
 def start_clusters(**options):
