@@ -7,7 +7,8 @@ import time
 
 import journal
 import steps
-from helper import ALL, BUILD, SCHED, Missing, tmpdir
+import stock
+from helper import ALL, BUILD, SCHED, tmpdir
 from stats import quartiles
 from table import Row
 
@@ -107,18 +108,13 @@ def write_once(data):
         f.write(data)
     j, at = os.open(d + "/journal", os.O_RDONLY), os.open(d, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        p = subprocess.run([os.path.join(BUILD, "bench", "jprusage"),
-                            os.path.join(BUILD, "jobprof-writer"), "-j", str(j), "-d", str(at),
-                            "-n", "1_0_bench.h5", "-m", "live"], pass_fds=(j, at),
-                           capture_output=True, text=True)
+        used = stock.run([os.path.join(BUILD, "jobprof-writer"), "-j", str(j), "-d", str(at),
+                          "-n", "1_0_bench.h5", "-m", "live"], fds=(j, at))
     finally:
         os.close(j)
         os.close(at)
         os.unlink(d + "/journal")
-    if p.returncode:
-        raise Missing("jobprof-writer: " + p.stderr.strip()[-200:])
-    cpu, rss = p.stdout.split()
-    return float(cpu), int(rss) / 1024
+    return used.cpu, used.mb
 
 
 def writer_rows(data, opts):

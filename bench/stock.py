@@ -3,9 +3,8 @@
 
 import os
 import subprocess
-import time
 
-from helper import Missing, has, tmpdir
+from helper import BUILD, Missing, has, tmpdir
 
 CONF = """ClusterName=bench
 SlurmctldHost=localhost
@@ -32,18 +31,17 @@ class Used:
         self.wall, self.cpu, self.mb = wall, cpu, mb
 
 
-def run(args, env=None, cpu=None):
+def run(args, env=None, cpu=None, fds=()):
     """Runs to its end; cpu: it and its children have only that one, else all."""
     mine = os.sched_getaffinity(0)  # this process itself has left one CPU to the workers
-    # Inherited: a preexec_fn would have this whole process copied, 2 ms of what is measured.
+    # Inherited: a preexec_fn would have this whole process copied.
     os.sched_setaffinity(0, range(os.cpu_count()) if cpu is None else [cpu])
-    began = time.monotonic()
-    p = subprocess.Popen(args, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    p = subprocess.Popen([os.path.join(BUILD, "bench", "jprusage"), *args], env=env, pass_fds=fds,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                         errors="replace")
     os.sched_setaffinity(0, mine)
-    err = p.stderr.read()
-    _, status, ru = os.wait4(p.pid, 0)
-    wall = time.monotonic() - began
-    p.returncode = os.waitstatus_to_exitcode(status)
+    out, err = p.communicate()
     if p.returncode:
-        raise Missing("%s: %s" % (" ".join(args[:3]), err.decode(errors="replace").strip()[-200:]))
-    return Used(wall, ru.ru_utime + ru.ru_stime, ru.ru_maxrss / 1024)
+        raise Missing("%s: %s" % (" ".join(args[:3]), err.strip()[-200:]))
+    wall, cpu_s, kib = out.split()
+    return Used(float(wall), float(cpu_s), int(kib) / 1024)

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "base/fully.h"
 #include "base/log.h"
 #include "store/extract_internal.h"
@@ -184,7 +185,7 @@ static int start(struct extraction *x, struct pool *p, unsigned k)
 	}
 	own.fd = fds[0];
 	other.fd = fds[1];
-	pid = fork();
+	pid = beside__fork();
 	if (!pid) {
 		/* The others' ends, or none of them would see the parent go. */
 		for (unsigned i = p->first; i < k; i++)

@@ -299,7 +299,9 @@ static int finish_tree(struct job *j)
 		return err;
 	}
 	err = merge_facts__write(j->facts, j->set, j->o->user, j->tree);
-	closed = merge_tree__close(j->tree);
+	/* This process ends soon: what it has of the tree takes as long to free as to write. Only
+	 * closed, the file's record is complete. */
+	closed = j->check ? merge_tree__close(j->tree) : merge_tree__flush(j->tree);
 	j->tree = NULL;
 	if (!err)
 		err = closed;

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/beside.h"
 #include "store/guard.h"
 #include "store/merge_internal.h"
 #include "store/merge_look.h"
@@ -117,7 +118,7 @@ static int start_reader(struct merge_readers *r, unsigned k, unsigned from)
 	if (pipe(fd))
 		return -errno;
 	fcntl(fd[0], F_SETPIPE_SZ, PIPE_BYTES);
-	pid = fork();
+	pid = beside__fork();
 	if (pid < 0) {
 		int err = -errno;
 

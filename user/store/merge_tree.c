@@ -385,6 +385,11 @@ int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t 
 	return err;
 }
 
+int merge_tree__flush(struct merge_tree *t)
+{
+	return H5Fflush(t->file, H5F_SCOPE_GLOBAL) < 0 ? h5__error() : 0;
+}
+
 int merge_tree__close(struct merge_tree *t)
 {
 	int err = 0;
