@@ -145,7 +145,8 @@ static void take_events(struct daemon *d, uint64_t now)
 	kern__events(d->env.k, on_event, d);
 	remember_ended(d, false); /* first: directories are removed within a millisecond */
 	lost = kern__control(d->env.k)->stats.rb_lost;
-	if ((d->wake || d->sync) && d->opts.families && !kern__attached(d->env.k)) {
+	if ((d->wake || (d->sync && any_slot(d))) && d->opts.families &&
+	    !kern__attached(d->env.k)) {
 		d->idle_since_ns = 0;
 		if (!daemon_attach(d))
 			rescan(d, now);

@@ -18,6 +18,8 @@
 #include "job/layout.h"
 #include "kern/internal.h"
 
+#define TRIES 8 /* to read what belongs together */
+
 static bool read_number(int dir, const char *file, const char *key, uint64_t *n)
 {
 	char text[1024];
@@ -48,31 +50,50 @@ static bool cpu_of(int dir, uint64_t *ns)
 	return read_number(dir, "cpuacct.usage", NULL, ns);
 }
 
-/* Of a step's directory, which is closed, without that of slurmstepd. 0 where it does not say. */
-static uint64_t used_in(const struct kern *k, int dirfd, unsigned node)
+/* CPU time of slurmstepd, in directories of its own below a step's. */
+static uint64_t used_by_stepd(const struct kern *k, DIR *step, unsigned node)
 {
 	uint64_t all = 0, own;
 	struct dirent *d;
-	DIR *dir = fdopendir(dirfd);
 
-	if (!dir) {
-		close(dirfd);
-		return 0;
-	}
-	if (!cpu_of(dirfd, &all))
-		all = 0;
-	while (all && (d = readdir(dir))) {
+	rewinddir(step);
+	while ((d = readdir(step))) {
 		unsigned child = d->d_type == DT_DIR && d->d_name[0] != '.'
 					 ? layout__child(k->nodes, node, d->d_name)
 					 : 0;
-		int fd = child && k->nodes[child].kind == JP_KIND_STEPD
-				 ? openat(dirfd, d->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-				 : -1;
+		int fd =
+			child && k->nodes[child].kind == JP_KIND_STEPD
+				? openat(dirfd(step), d->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+				: -1;
 
 		if (fd >= 0 && cpu_of(fd, &own))
-			all -= own < all ? own : all;
+			all += own;
 		if (fd >= 0)
 			close(fd);
+	}
+	return all;
+}
+
+/* Of a step's directory, which is closed, without that of slurmstepd. 0 where it does not say. */
+static uint64_t used_in(const struct kern *k, int fd, unsigned node)
+{
+	uint64_t all = 0, own, was;
+	DIR *dir = fdopendir(fd);
+
+	if (!dir) {
+		close(fd);
+		return 0;
+	}
+	if (cpu_of(fd, &all)) {
+		own = used_by_stepd(k, dir, node);
+		for (unsigned i = 0; i < TRIES; i++) {
+			was = own;
+			cpu_of(fd, &all);
+			own = used_by_stepd(k, dir, node);
+			if (own == was)
+				break;
+		}
+		all -= own < all ? own : all;
 	}
 	closedir(dir);
 	return all;
@@ -99,18 +120,68 @@ static uint64_t used_by(const struct kern *k, const struct jp_slot *s)
 	return used_in(k, fd, e.node);
 }
 
-void kern_note_missed(struct kern *k)
+static bool is_in(const struct kern *k, uint32_t slot, uint32_t step)
+{
+	return slot < k->nslots && slot >= JP_SLOT_FIRST && k->slots[slot].step == step;
+}
+
+/* CPU time that the step's slots have by now; with what its tasks have since their last switch. */
+static int counted_in(struct kern *k, uint32_t step, struct kern_tasks *t, uint64_t *ns)
 {
 	const uint32_t *used;
 	unsigned n;
+	int err = kern__tasks(k, t);
+
+	*ns = 0;
+	if (err)
+		return err;
+	used = kern__used(k, &n);
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned cpu = 0; is_in(k, used[i], step) && cpu < k->ncpus; cpu++)
+			*ns += kern__sched(k, cpu, used[i])->runtime_ns;
+	for (size_t i = 0; i < t->n; i++)
+		if (is_in(k, t->rec[i].sched_slot, step) && (int64_t)t->rec[i].runtime_ns > 0)
+			*ns += t->rec[i].runtime_ns;
+	return 0;
+}
+
+/* The kernel brings a cgroup's account up to date together with the tasks': at every tick, say.
+ * What is counted before one and after it is in both, unless they are read with none between them.
+ */
+static uint64_t missed_in(struct kern *k, uint32_t step, struct kern_tasks *t)
+{
+	uint64_t used = used_by(k, &k->slots[step]), counted, was;
+
+	if (!used || used == UINT64_MAX || counted_in(k, step, t, &counted))
+		return used;
+	for (unsigned i = 0; i < TRIES; i++) {
+		was = counted;
+		used = used_by(k, &k->slots[step]);
+		if (counted_in(k, step, t, &counted) || counted == was)
+			break;
+	}
+	if (used == UINT64_MAX)
+		return used;
+	return used > counted ? used - counted : 0;
+}
+
+void kern_note_missed(struct kern *k)
+{
+	struct kern_tasks tasks = {0};
+	const uint32_t *used;
+	uint32_t *steps;
+	unsigned n, nsteps = 0;
 
 	used = kern__used(k, &n);
-	for (unsigned i = 0; i < n; i++) {
-		const struct jp_slot *s = &k->slots[used[i]];
-
-		if (used[i] >= JP_SLOT_FIRST && s->kind == JP_KIND_STEP && !k->released[used[i]])
-			k->missed_ns[used[i]] = used_by(k, s);
-	}
+	steps = calloc(n + 1, sizeof(*steps)); /* the other list is good for one call */
+	for (unsigned i = 0; steps && i < n; i++)
+		if (used[i] >= JP_SLOT_FIRST && k->slots[used[i]].kind == JP_KIND_STEP &&
+		    !k->released[used[i]])
+			steps[nsteps++] = used[i];
+	for (unsigned i = 0; i < nsteps; i++)
+		k->missed_ns[steps[i]] = missed_in(k, steps[i], &tasks);
+	kern__tasks_free(&tasks);
+	free(steps);
 }
 
 uint64_t kern__missed_ns(const struct kern *k, uint32_t slot)
