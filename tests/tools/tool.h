@@ -268,6 +268,16 @@ static inline void account__rusage(FILE *out, int who, const char *prefix)
 		prefix, r.ru_maxrss);
 }
 
+static long account_waits; /* before the program began: of who has started it, and of loading it */
+
+__attribute__((constructor)) static void account__begin(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	account_waits = r.ru_nvcsw;
+}
+
 static inline void account__print(FILE *out)
 {
 	unsigned long long run, delay, slices;
@@ -281,6 +291,7 @@ static inline void account__print(FILE *out)
 	account__file(out, "/proc/self/io", "io.", NULL);
 	account__rusage(out, RUSAGE_CHILDREN, "children.");
 	account__rusage(out, RUSAGE_SELF, "self.");
+	fprintf(out, "start.nvcsw=%ld\n", account_waits);
 	f = fopen("/proc/self/schedstat", "re");
 	if (f) {
 		if (fscanf(f, "%llu %llu %llu", &run, &delay, &slices) == 3)
