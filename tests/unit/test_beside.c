@@ -2,10 +2,13 @@
 /* Processes that work beside their maker: where they run, and where they may. */
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,21 +92,78 @@ static void with_one_cpu_it_runs_there(void **state)
 	assert_true(CPU_EQUAL(&c.may, &one));
 }
 
-/* Its maker goes on, and may be moved itself: not every one is elsewhere, but nearly. */
+/* The next CPU that this process may have. */
+static int other_cpu(const cpu_set_t *may, int cpu)
+{
+	int other = cpu;
+
+	do
+		other = (other + 1) % CPU_SETSIZE;
+	while (!CPU_ISSET(other, may));
+	return other;
+}
+
+static pid_t spin_on(int cpu)
+{
+	cpu_set_t one;
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sched_setaffinity(0, sizeof(one), &one);
+	for (;;)
+		;
+}
+
+/* Where it starts while its maker goes on; it may wait for its turn. */
+static int start_of_one(volatile int *at)
+{
+	pid_t pid;
+	int cpu;
+
+	*at = -1;
+	pid = beside__fork();
+	if (!pid) {
+		*at = sched_getcpu();
+		_exit(0);
+	}
+	while (*at < 0)
+		;
+	cpu = *at;
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	return cpu;
+}
+
+/* Of two CPUs the other is busy too: left to the scheduler, most would wait for their maker's. */
 static void it_starts_on_another_cpu(void **state)
 {
-	unsigned elsewhere = 0;
-	cpu_set_t mine;
+	volatile int *at =
+		mmap(NULL, sizeof(*at), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int cpu = sched_getcpu(), elsewhere = 0;
+	cpu_set_t mine, two;
+	pid_t spinner;
 
+	assert_true(at != MAP_FAILED);
 	assert_int_equal(sched_getaffinity(0, sizeof(mine), &mine), 0);
 	if (CPU_COUNT(&mine) < 2)
 		skip();
+	CPU_ZERO(&two);
+	CPU_SET(cpu, &two);
+	CPU_SET(other_cpu(&mine, cpu), &two);
+	spinner = spin_on(other_cpu(&mine, cpu));
+	assert_int_equal(sched_setaffinity(0, sizeof(two), &two), 0);
 	for (unsigned i = 0; i < TRIES; i++) {
-		int tell, hear, cpu = sched_getcpu();
-		pid_t pid = begin(&tell, &hear);
-
-		elsewhere += end(pid, tell, hear).cpu != cpu;
+		cpu = sched_getcpu();
+		elsewhere += start_of_one(at) != cpu;
 	}
+	kill(spinner, SIGKILL);
+	waitpid(spinner, NULL, 0);
+	assert_int_equal(sched_setaffinity(0, sizeof(mine), &mine), 0);
+	munmap((void *)at, sizeof(*at));
+	print_message("%d of %d elsewhere\n", elsewhere, TRIES);
 	assert_true(elsewhere > TRIES * 3 / 4);
 }
 

@@ -104,8 +104,8 @@ unsigned kern__nslots(const struct kern *k);
 const uint32_t *kern__used(struct kern *k, unsigned *n);
 /*
  * CPU time that a step's processes had used when the programs had just been attached, in a cgroup
- * that was made before: it is in no count. UINT64_MAX: not known, the cgroup had gone. 0 also where
- * the cgroup does not say (v1 without cpuacct).
+ * that was made before: it is in no count. UINT64_MAX: not known, the cgroup had gone, say. 0 also
+ * where the cgroup does not say (v1 without cpuacct).
  */
 uint64_t kern__missed_ns(const struct kern *k, uint32_t slot);
 /* Grows whenever what kern__used() says may have changed. */

@@ -152,16 +152,18 @@ static uint64_t missed_in(struct kern *k, uint32_t step, struct kern_tasks *t)
 {
 	uint64_t used = used_by(k, &k->slots[step]), counted, was;
 
-	if (!used || used == UINT64_MAX || counted_in(k, step, t, &counted))
+	if (!used || used == UINT64_MAX)
 		return used;
+	if (counted_in(k, step, t, &counted))
+		return UINT64_MAX;
 	for (unsigned i = 0; i < TRIES; i++) {
 		was = counted;
 		used = used_by(k, &k->slots[step]);
-		if (counted_in(k, step, t, &counted) || counted == was)
+		if (used == UINT64_MAX || counted_in(k, step, t, &counted))
+			return UINT64_MAX;
+		if (counted == was)
 			break;
 	}
-	if (used == UINT64_MAX)
-		return used;
 	return used > counted ? used - counted : 0;
 }
 
