@@ -7,6 +7,7 @@ it must never do: lose a row, delete what it has not copied, touch what it was n
 import fcntl
 import random
 import re
+import signal
 import sys
 import os
 
@@ -716,9 +717,10 @@ def full_disk_loses_nothing():
             raise Skipped("no tmpfs can be mounted")
         try:
             prof = job7()
-            st, err = merge(prof, "-j", "7", cwd=d)
-            is_true("full at %d KiB" % kib, st == 1 and len(inputs(prof)) == 4 and
-                    "No space" in err and not os.listdir(d), "%s %s" % (os.listdir(d), err))
+            for keep in ((), ("-S",)):
+                st, err = merge(prof, "-j", "7", *keep, cwd=d)
+                is_true("full at %d KiB %s" % (kib, keep), st == 1 and len(inputs(prof)) == 4 and
+                        "No space" in err and not os.listdir(d), "%s %s" % (os.listdir(d), err))
         finally:
             subprocess.run(["umount", d], check=True)
 
@@ -801,6 +803,33 @@ def killed_at_any_time_nothing_is_lost():
     is_true("killed %d times" % hit, not bad, bad[:3])
 
 
+def what_ends_a_small_merge_starts_it_anew():
+    """It has no process that watches over it. Here signals come at calls of its own, as a file does
+    that brings the library down."""
+    for sig, status in (("SEGV", 0), ("ABRT", 0), ("PROF", 0), ("TERM", -signal.SIGTERM),
+                        ("INT", -signal.SIGINT), ("PIPE", -signal.SIGPIPE)):
+        for call, n in (("setitimer", 2), ("setitimer", 4), ("pwrite64", 1), ("fsync", 1),
+                        ("renameat2", 1)):
+            prof, d = job7(), tmpdir()
+            out, log = os.path.join(d, "job_7.h5"), os.path.join(tmpdir(), "log")
+            p = subprocess.run(["strace", "-qq", "-o", log, "-e", "trace=execve," + call, "-e",
+                                "inject=%s:signal=%s:when=%d" % (call, sig, n), JOBPROF, "merge", "-j",
+                                "7", "-p", prof, "-S", *READERS], cwd=d, capture_output=True, text=True)
+            if "ptrace" in p.stderr:
+                raise Skipped("strace cannot trace here")
+            with open(log) as f:
+                anew = f.read().count('execve("/proc/self/exe"')
+            whole = call == "renameat2"  # the signal comes when that is done
+            at = "%s at %s %d%s" % (sig, call, n, " " if READERS else "")
+            is_equal(at + ": started, status", (anew, p.returncode), (1, status))
+            if status:
+                is_equal(at + ": said, left", (p.stderr.count("interrupted; nothing was deleted"),
+                                               os.listdir(d)), (1, ["job_7.h5"] if whole else []))
+            if not status or whole:
+                is_true(at + ": whole", all(holds(out, os.path.join(GOLDEN, i), *i[2:-3].split("_"))
+                                            for i in inputs(prof)), p.stderr)
+
+
 def leftovers_are_removed_only_if_surely_ours():
     prof, d = job7(), tmpdir()
     tmp = os.path.join(d, ".job_7.h5.merge")
@@ -861,7 +890,8 @@ def with_processes_that_read():
                      bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
                      a_refused_file_is_named_once, it_is_read_back_if_something_is_at_stake,
                      what_does_not_read_back_deletes_nothing, of_each_kind_one_is_compared,
-                     killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost):
+                     killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
+                     what_ends_a_small_merge_starts_it_anew):
             test()
     finally:
         READERS.clear()
@@ -886,5 +916,5 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            of_each_kind_one_is_compared, links_and_foreign_names_are_left_alone,
            nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
            killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
-           leftovers_are_removed_only_if_surely_ours, two_at_once_lose_nothing,
-           many_nodes_and_threads, with_processes_that_read])
+           what_ends_a_small_merge_starts_it_anew, leftovers_are_removed_only_if_surely_ours,
+           two_at_once_lose_nothing, many_nodes_and_threads, with_processes_that_read])

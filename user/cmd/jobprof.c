@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "cmd/sh5util.h"
 #include "cmd/verbs.h"
+#include "store/anew.h"
 
 struct verb {
 	const char *name;
@@ -85,7 +86,10 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	int status = run(argc, argv);
+	int status;
+
+	anew__init(argv);
+	status = run(argc, argv);
 
 	if (!fflush(stdout) && !ferror(stdout))
 		return status;

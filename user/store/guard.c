@@ -23,7 +23,7 @@
 /* What is read now. A child's is shared with its parent. */
 struct note {
 	char file[1024], object[512]; /* the object with ": " behind it */
-	unsigned seconds;	      /* 0: not in a child */
+	unsigned seconds;	      /* 0: there is no limit */
 };
 
 static struct note own;
@@ -103,30 +103,53 @@ const char *guard__at(void)
 	return note->object;
 }
 
-static void lower(int resource, rlim_t to)
+/* What there was before. */
+static struct limit {
+	int resource;
+	struct rlimit was;
+} limits[] = {{.resource = RLIMIT_AS}, {.resource = RLIMIT_CORE}};
+
+static void lower(struct limit *l, rlim_t to)
 {
 	struct rlimit r;
 
-	if (getrlimit(resource, &r) || r.rlim_cur <= to)
+	if (getrlimit(l->resource, &r))
+		return;
+	l->was = r;
+	if (r.rlim_cur <= to)
 		return;
 	r.rlim_cur = to;
-	setrlimit(resource, &r);
+	setrlimit(l->resource, &r);
 }
 
-/* The address sanitizer reserves more addresses than any limit. */
-static void set_limits(const struct guard_limits *l)
+void guard__enter(const struct guard_limits *l)
 {
-#ifndef __SANITIZE_ADDRESS__
-	uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
+	const uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
+	uint64_t memory = l->memory < half ? l->memory : half;
 
-	lower(RLIMIT_AS, l->memory < half ? l->memory : half);
+#ifdef __SANITIZE_ADDRESS__
+	memory = RLIM_INFINITY; /* it reserves more addresses than any limit */
 #endif
-	lower(RLIMIT_CORE, 0);
-	/* Handlers of the parent's would run in the child. */
+	lower(&limits[0], memory);
+	lower(&limits[1], 0);
+	note->seconds = l->seconds;
+	start_clock(l->seconds);
+}
+
+void guard__leave(void)
+{
+	start_clock(0);
+	note->seconds = 0;
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
+		setrlimit(limits[i].resource, &limits[i].was);
+}
+
+/* Handlers of the parent's would run in the child. */
+static void forget_handlers(void)
+{
 	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
 		if (deaths[i].sig != SIGKILL)
 			signal(deaths[i].sig, SIG_DFL);
-	start_clock(l->seconds);
 }
 
 static void child(int (*fn)(void *), void *arg, const struct guard_limits *l, pid_t parent,
@@ -138,7 +161,8 @@ static void child(int (*fn)(void *), void *arg, const struct guard_limits *l, pi
 	if (getppid() != parent)
 		_exit(1);
 	sigprocmask(SIG_SETMASK, mask, NULL);
-	set_limits(l);
+	forget_handlers();
+	guard__enter(l);
 	status = fn(arg);
 	if (fflush(stdout) || ferror(stdout)) {
 		log_error("cannot write the output: %s", strerror(errno));
@@ -200,7 +224,6 @@ static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l,
 		note = outer;
 		return -ENOMEM;
 	}
-	note->seconds = l->seconds;
 	status = run(fn, arg, l);
 	*where = *note;
 	/* Whoever crashed may have written anything. */
@@ -219,17 +242,20 @@ void guard__follow(void)
 	raise(last_signal);
 }
 
+int guard__death(int sig)
+{
+	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
+		if (sig == deaths[i].sig)
+			return deaths[i].err;
+	last_signal = sig;
+	return -EINTR;
+}
+
 static int meaning(int status)
 {
 	if (status < 0)
 		return status;
-	if (WIFEXITED(status))
-		return WEXITSTATUS(status);
-	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
-		if (WTERMSIG(status) == deaths[i].sig)
-			return deaths[i].err;
-	last_signal = WTERMSIG(status);
-	return -EINTR;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : guard__death(WTERMSIG(status));
 }
 
 int guard__run(int (*fn)(void *), void *arg, const struct guard_limits *l)

@@ -32,12 +32,20 @@ struct guard_limits {
  */
 int guard__run(int (*fn)(void *arg), void *arg, const struct guard_limits *l);
 
+/* The same error for who has died of that signal. */
+int guard__death(int sig);
+
 /* After -EINTR: the same signal to this process, which ends it if nobody handles it. */
 void guard__follow(void);
 
 /* The same for a verb: an error is one line that names the file and object the child was at; a
  * signal that ended the child otherwise ends this process too. Returns the exit status. */
 int guard__verb(int (*fn)(void *arg), void *arg, const struct guard_limits *l);
+
+/* The limits for this process itself, as they are for a child, and its own again: a handler of
+ * signals may call that. */
+void guard__enter(const struct guard_limits *l);
+void guard__leave(void);
 
 /*
  * What is read from here on: the reader says it, error lines have it. A file begins without an

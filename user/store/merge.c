@@ -13,12 +13,14 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "store/anew.h"
 #include "store/guard.h"
 #include "store/h5util.h"
 #include "store/merge_internal.h"
 
 #define READERS_MS 5000
 #define FULL_BYTES 65536u /* left on a file system that counts as full */
+#define FEW_FILES  64u	  /* the process that a child would be is a good part of the time */
 
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart)
 {
@@ -60,6 +62,7 @@ struct work {
 	struct merge_set *set;
 	const char *output;
 	struct outcome *out;
+	bool alone; /* the only job, and nothing has been said about it */
 	bool quick;
 };
 
@@ -165,10 +168,49 @@ static int run_apart(struct work *w)
 	return err ? err : -EAGAIN;
 }
 
-static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
-		     struct merge_report *st)
+/* Whether all may be left and done again at any point. */
+static bool is_small(const struct work *w)
 {
-	struct work w = {o, s, output, guard__share(sizeof(*w.out)), true};
+	return anew__possible() && w->alone && w->o->keep && w->set->nitems <= FEW_FILES &&
+	       access(w->output, F_OK);
+}
+
+/* A quick try in this process. Returns -EAGAIN only where the program cannot be started anew. */
+static int run_here(struct work *w)
+{
+	int err;
+
+	*w->out = (struct outcome){.refused = w->set->refused};
+	w->set->suspect = w->out->suspect;
+	err = anew__run(write_apart, w, &GUARD_STREAM);
+	if (!err)
+		err = w->out->err;
+	if (err == -EAGAIN)
+		anew__start(0);
+	return err;
+}
+
+/* What is left of that try, by the program's start before this one. */
+static int take_over(const struct work *w, int left_by)
+{
+	if (!left_by || guard__death(left_by) != -EINTR)
+		return -EAGAIN;
+	clean_up(w->output, -EINTR, false);
+	guard__follow();
+	return -EIO;
+}
+
+static int try_quickly(struct work *w)
+{
+	const int left_by = anew__left_by();
+
+	return left_by >= 0 ? take_over(w, left_by) : is_small(w) ? run_here(w) : run_apart(w);
+}
+
+static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
+		     bool alone, struct merge_report *st)
+{
+	struct work w = {o, s, output, guard__share(sizeof(*w.out)), alone, true};
 	unsigned nfiles = s->nitems;
 	bool *named = guard__share(nfiles);
 	int err;
@@ -179,7 +221,7 @@ static int merge_job(const struct merge_opts *o, struct merge_set *s, const char
 	}
 	for (unsigned i = 0; i < nfiles; i++)
 		s->items[i].named = &named[i];
-	err = run_apart(&w);
+	err = try_quickly(&w);
 	w.quick = false;
 	while (err == -EAGAIN && s->nitems)
 		err = run_apart(&w);
@@ -195,7 +237,8 @@ out:
 	return err;
 }
 
-static int merge_set(const struct merge_opts *o, struct merge_set *s, struct merge_report *st)
+static int merge_set(const struct merge_opts *o, struct merge_set *s, bool alone,
+		     struct merge_report *st)
 {
 	_cleanup_free_ char *output = merge__output_name(o, s->job, s->restart);
 	int err;
@@ -204,7 +247,7 @@ static int merge_set(const struct merge_opts *o, struct merge_set *s, struct mer
 		return -ENOMEM;
 	if (!s->nitems)
 		log_error("job %u: nothing in %s that can be merged", s->job, s->where);
-	err = s->nitems ? merge_job(o, s, output, st) : -ENOENT;
+	err = s->nitems ? merge_job(o, s, output, alone, st) : -ENOENT;
 	st->refused += s->refused;
 	return err || s->refused ? 1 : 0;
 }
@@ -217,9 +260,12 @@ static int merge_sets(const struct merge_opts *o, struct merge_sets *sets, struc
 		log_error("-o names one file, but there are several jobs");
 		return -EINVAL;
 	}
-	for (unsigned i = 0; i < sets->n; i++)
-		if (merge_set(o, &sets->v[i], st))
+	for (unsigned i = 0; i < sets->n; i++) {
+		const bool alone = sets->n == 1 && !sets->missing && !sets->v[i].refused;
+
+		if (merge_set(o, &sets->v[i], alone, st))
 			status = 1;
+	}
 	return sets->n ? status : -ENOENT;
 }
 

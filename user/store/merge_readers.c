@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/beside.h"
+#include "store/anew.h"
 #include "store/guard.h"
 #include "store/merge_internal.h"
 #include "store/merge_look.h"
@@ -115,7 +116,7 @@ static int start_reader(struct merge_readers *r, unsigned k, unsigned from)
 	int fd[2];
 	pid_t pid;
 
-	if (pipe(fd))
+	if (pipe2(fd, O_CLOEXEC))
 		return -errno;
 	fcntl(fd[0], F_SETPIPE_SZ, PIPE_BYTES);
 	pid = beside__fork();
@@ -131,6 +132,7 @@ static int start_reader(struct merge_readers *r, unsigned k, unsigned from)
 		run_reader(r, k, from, fd[1]);
 	}
 	close(fd[1]);
+	anew__child(pid);
 	r->v[k] = (struct reader_process){pid, fd[0]};
 	return 0;
 }
@@ -141,6 +143,7 @@ static void stop_reader(struct reader_process *p)
 		kill(p->pid, SIGKILL);
 		while (waitpid(p->pid, NULL, 0) < 0 && errno == EINTR)
 			;
+		anew__child_gone(p->pid);
 		close(p->fd);
 	}
 	*p = (struct reader_process){-1, -1};
