@@ -106,24 +106,33 @@ def files():
             "the oracle saw %d bytes" % p.kernel("io_read_bytes"))
 
 
+def with_disk_wait():
+    """The phase and its rows."""
+    h = Hold()
+    run = Run(h.cmd("park", "dwrite=%s:120" % os.path.join(tmpdir(), "direct"), "park"), INTERVAL)
+    h.wait()
+    p = Phase(h, SETTLE)
+    h.go()
+    return p, task_table(run.end())
+
+
 def disk_wait():
-    """Against delay accounting, which also ends a wait at the wakeup; it counts in 10 ms."""
+    """Against delay accounting, which also ends a wait at the wakeup; it counts in 10 ms. A wait whose
+    begin it has missed counts from the start of the machine: then it is asked again."""
     switch = "/proc/sys/kernel/task_delayacct"
     try:
         with open(switch) as f:
             was = f.read()
     except OSError:
         raise Skipped("the kernel has no delay accounting")
-    path = os.path.join(tmpdir(), "direct")
-    h = Hold()
     try:
         with open(switch, "w") as f:
             f.write("1")
-        run = Run(h.cmd("park", "dwrite=%s:120" % path, "park"), INTERVAL)
-        h.wait()
-        p = Phase(h, SETTLE)
-        h.go()
-        rows = task_table(run.end())
+        for _ in range(3):
+            began = time.monotonic_ns()
+            p, rows = with_disk_wait()
+            if p.kernel("blkio_ns") < time.monotonic_ns() - began:
+                break
     finally:
         with open(switch, "w") as f:
             f.write(was)
