@@ -36,7 +36,7 @@ static struct {
 	pid_t children[CHILDREN];
 } self;
 
-static int left_by = -1;
+static int found = -1; /* of the start before */
 static char stack[STACK];
 
 void anew__init(char **argv)
@@ -46,13 +46,13 @@ void anew__init(char **argv)
 
 	self.argv = argv;
 	if (mark)
-		left_by = !parse_u32(mark, &n) && n <= SIGNAL_MAX ? (int)n : 0;
+		found = !parse_u32(mark, &n) && n <= SIGNAL_MAX ? (int)n : 0;
 	unsetenv(NAME);
 }
 
 int anew__left_by(void)
 {
-	return left_by;
+	return found;
 }
 
 bool anew__possible(void)
@@ -153,10 +153,10 @@ int anew__run(int (*fn)(void *), void *arg, const struct guard_limits *l)
 	return result;
 }
 
-void anew__start(int sig)
+void anew__start(int left_by)
 {
 	if (self.env)
-		start(sig);
+		start(left_by);
 }
 
 void anew__child(pid_t pid)
