@@ -153,8 +153,9 @@ int merge_tree__number(struct merge_tree *t, const char *step, const char *name,
 int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text);
 /* Copies what users have put beside /Steps into the old file. -ENOTSUP with its name in *what. */
 int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t len);
-/* The file is complete: 0, or what writing the last of it said. */
-int merge_tree__flush(struct merge_tree *t);
+/* The file is complete, and is not closed before the process ends: 0, or what writing the last of
+ * it said. */
+int merge_tree__leave(struct merge_tree *t);
 /* Also frees what the library has of it. */
 int merge_tree__close(struct merge_tree *t);
 

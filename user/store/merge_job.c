@@ -301,7 +301,7 @@ static int finish_tree(struct job *j)
 	err = merge_facts__write(j->facts, j->set, j->o->user, j->tree);
 	/* This process ends soon: what it has of the tree takes as long to free as to write. Only
 	 * closed, the file's record is complete. */
-	closed = j->check ? merge_tree__close(j->tree) : merge_tree__flush(j->tree);
+	closed = j->check ? merge_tree__close(j->tree) : merge_tree__leave(j->tree);
 	j->tree = NULL;
 	if (!err)
 		err = closed;

@@ -385,8 +385,12 @@ int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t 
 	return err;
 }
 
-int merge_tree__flush(struct merge_tree *t)
+int merge_tree__leave(struct merge_tree *t)
 {
+	static struct merge_tree *volatile left; /* not lost */
+
+	left = t;
+	(void)left;
 	return H5Fflush(t->file, H5F_SCOPE_GLOBAL) < 0 ? h5__error() : 0;
 }
 
