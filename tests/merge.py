@@ -479,6 +479,11 @@ def bad_inputs_are_named_and_the_rest_merged():
     def table(f, name, dtype=None):
         return f["p1"].create_dataset(name, (3,), dtype=dtype or [("ElapsedTime", "<u8")])
 
+    def gaps(f):
+        d = f["p1"].create_dataset("gaps", (50,), dtype=[("ElapsedTime", "<u8")], chunks=(10,),
+                                   maxshape=(None,))
+        d[0:10] = d[40:50] = numpy.ones(10, d.dtype)
+
     edits = {
         "wrong node": lambda f: f.move("p1", "p9"),
         "two nodes": lambda f: f.create_group("p9"),
@@ -494,6 +499,7 @@ def bad_inputs_are_named_and_the_rest_merged():
             "e", (3,), dtype=[("ElapsedTime", "<u8")], external=[("/etc/passwd", 0, 24)]),
         "too many rows": lambda f: f["p1"].create_dataset(
             "huge", (1 << 40,), maxshape=(None,), chunks=(10,), dtype=[("ElapsedTime", "<u8")]),
+        "rows never written": gaps,
     }
     raw = ("truncated", "empty", "text", "of a running step", "without signature")
     for how in list(edits) + list(raw) + ["directory", "fifo", "rows that do not decode"]:

@@ -208,6 +208,7 @@ static int learn_storage(struct cursor *c, uint64_t file_bytes)
 	c->chunks = s->shape.rows ? (c->nrows + s->shape.rows - 1) / s->shape.rows : 0;
 	s->file_bytes = file_bytes;
 	c->plain = !err && is_plain(c, dcpl, file_bytes);
+	c->gaps = false;
 	if (!err)
 		err = check_size(c);
 	H5Pclose(dcpl);
@@ -317,6 +318,7 @@ static int next_chunk(struct cursor *c, const union cell **rows, unsigned *n)
 
 	if (err == -ENODATA) {
 		c->plain = s->raw = false; /* fill values are the library's matter */
+		c->gaps = true;
 		err = s->file_bytes ? check_storage(c) : 0;
 		return err ? err : next_block(c, rows, n);
 	}

@@ -28,6 +28,7 @@ struct cursor {
 	uint64_t chunks; /* its rows are stored in; 0: in none */
 	unsigned shape;	 /* another number whenever cols differ from the table before */
 	bool plain;	 /* so far its rows are stored just as they are here, and no bigger */
+	bool gaps;	 /* so far some of them were never written */
 	struct cursor_state *state;
 };
 

@@ -164,9 +164,9 @@ static int by_task(const void *a, const void *b)
 	return x->u < y->u ? -1 : x->u > y->u;
 }
 
-/* What the cursor leaves out may be no part of a profile. */
-static int check_others(struct nodescanner *s, hid_t group, const struct reader_series *from,
-			const char *table)
+/* What the cursor leaves out may be no part of a profile, nor more than its end be missing. */
+static int check_table(struct nodescanner *s, hid_t group, const struct reader_series *from,
+		       const char *table)
 {
 	struct digest_table t;
 	char *path;
@@ -199,7 +199,7 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 	for (unsigned i = 0; !err && i < from->ntables; i++) {
 		err = cursor__open(s->cursor, node, from, from->tables[i]);
 		if (!err && s->cursor->others)
-			err = check_others(s, node->group, from, from->tables[i]);
+			err = check_table(s, node->group, from, from->tables[i]);
 		if (!err && s->cursor->chunks > s->scan.facts.chunks)
 			s->scan.facts.chunks = s->cursor->chunks;
 		if (!err)
@@ -208,6 +208,8 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 			begin_image(s, from, from->tables[i]);
 		if (!err)
 			err = sum_rows(s, &sum);
+		if (!err && s->cursor->gaps)
+			err = check_table(s, node->group, from, from->tables[i]);
 		if (!err)
 			err = add_row(t, &sum, from, i);
 		if (err && err != -ENOMEM)
