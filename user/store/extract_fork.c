@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Extraction by several processes, since the library reads with one thread only. The nodes are cut
- * into blocks; process k of n takes blocks k, k + n, ... Of few processes the first is the parent,
+ * into blocks; process k of n takes blocks k, k + n, ... All read the file that is open already:
+ * its driver has no position in it that they would share. Of few processes the first is the parent,
  * and writes its blocks out itself. A helper makes their text in memory that it has in common with
  * the parent, slot after slot. The parent writes it out from there, block after block in order:
  * text goes through no pipe, which would cost as much as making it. How many slots there are bounds
@@ -53,9 +54,8 @@ struct helper {
 
 struct pool {
 	struct helper *helpers;
-	unsigned first, n;	 /* helpers[first] to [n - 1]; 1: the parent takes blocks too */
-	unsigned block;		 /* nodes */
-	unsigned nsteps, nnodes; /* of the file */
+	unsigned first, n; /* helpers[first] to [n - 1]; 1: the parent takes blocks too */
+	unsigned block;	   /* nodes */
 };
 
 /* What ends early is a process that died. */
@@ -97,34 +97,6 @@ static char *hand_slot(struct outbuf *o)
 	return slot(l);
 }
 
-/* The library would share an open file with the children, its position in it too. */
-static void let_go(struct extraction *x)
-{
-	extract__release(x);
-	totals__free(x->totals);
-	cursor__free(x->cursor);
-	reader__free(x->r);
-	x->totals = NULL;
-	x->cursor = NULL;
-	x->r = NULL;
-}
-
-static int take_again(struct extraction *x, const struct pool *p)
-{
-	int err = reader__open(&x->r, x->path);
-
-	if (!err)
-		err = cursor__new(&x->cursor);
-	if (!err)
-		err = totals__new(&x->totals);
-	if (!err && (x->r->nsteps != p->nsteps || x->r->nnodes != p->nnodes))
-		err = -EBUSY;
-	if (err && err != -EBUSY)
-		log_error("%s: cannot be read again: %s", x->path, strerror(-err));
-	x->text.job = !err && *x->r->job ? x->r->job : NULL;
-	return err;
-}
-
 static int make_block(struct extraction *x, const struct pool *p, unsigned b)
 {
 	int err = 0;
@@ -137,7 +109,7 @@ static int make_block(struct extraction *x, const struct pool *p, unsigned b)
 static int work(struct extraction *x, const struct pool *p, unsigned k, struct outbuf *out, int fd)
 {
 	static const uint32_t end_of_block;
-	int err = take_again(x, p);
+	int err = 0;
 
 	for (unsigned b = k; !err && !out->err && b * p->block < x->nrefs; b += p->n) {
 		err = make_block(x, p, b);
@@ -323,23 +295,17 @@ int extract__parallel(struct extraction *x, unsigned nprocs)
 		.n = nprocs,
 		.first = nprocs <= PARENT_TOO,
 		.block = block_size(x, nprocs),
-		.nsteps = x->r->nsteps,
-		.nnodes = x->r->nnodes,
 	};
-	int err = 0, again;
+	int err = 0;
 
 	p.helpers = calloc(nprocs, sizeof(*p.helpers));
 	if (!p.helpers)
 		err = -ENOMEM;
 	outbuf__flush(x->text.out);
-	let_go(x);
 	for (unsigned k = p.first; !err && k < nprocs; k++)
 		err = start(x, &p, k);
 	if (err == -ECHILD)
 		log_error("%s: no process to help reading it: %s", x->path, strerror(errno));
-	again = take_again(x, &p);
-	if (!err)
-		err = again;
 	if (!err) {
 		err = collect(x, &p);
 		if (err == -ECHILD)
