@@ -54,6 +54,14 @@ find_verb     = $(shell echo 'int bpf_object__open(void), libdeflate_free_decomp
 # Once, when something is linked.
 VERB_PROGRAM_LIBS = $(eval VERB_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_verb),$(VERB_LIBS)))$(VERB_PROGRAM_LIBS)
 H5_PROGRAM_LIBS = $(eval H5_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_h5),$(H5_LIBS)))$(H5_PROGRAM_LIBS)
+# What jobprof is linked with as a whole (user/cmd/full.h); nothing: it is jobprof-full then.
+LINKER_STATES := -Wl,-Bstatic -Wl,-Bdynamic -Wl,--as-needed
+ARCHIVES       = $(filter-out $(LINKER_STATES),$(H5_PROGRAM_LIBS)) -ldeflate -ljansson -lcap -lm
+find_static    = $(shell echo 'int H5open(void), json_loads(void), cap_init(void); int main(void)' \
+	'{ return H5open() + json_loads() + cap_init(); }' | $(CC) $(LDFLAGS) -static-pie -fno-builtin \
+	-x c - -o /dev/null $(ARCHIVES) 2>/dev/null && echo $(ARCHIVES))
+STATIC        := -static-pie -Wl,--wrap=dlopen
+STATIC_LIBS    = $(eval STATIC_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_static)))$(STATIC_LIBS)
 CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser -I$(B)
 CFLAGS ?=
 CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -78,6 +86,8 @@ LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/%_jobpro
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
 VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out user/cmd/jobprofd.c user/cmd/jobprof-%.c,$(wildcard user/cmd/*.c)))
+# What needs no library of the machine's.
+FILE_OBJ := $(filter-out $(B)/user/cmd/run%.o $(B)/user/cmd/sensors%.o,$(VERB_OBJ)) $(B)/user/cmd/jobprof-static.o
 PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(wildcard user/cmd/$(notdir $(p)).c),$(p)))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
@@ -89,7 +99,7 @@ MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(PROGRAMS) $(B)/sh5util $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
-tools: $(TOOLS) $(B)/tests/slurm/cgself.so
+tools: $(TOOLS) $(B)/tests/slurm/cgself.so $(B)/tests/nss/jptest.so
 bench: $(BENCH)
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/pic/*/*/*.d)
@@ -138,9 +148,12 @@ $(B)/jobprof-dump: $(DUMP_OBJ) $(LIB)
 $(B)/jobprof-writer: $(B)/user/cmd/jobprof-writer.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -ldeflate -lcap -lm
-$(B)/jobprof: $(VERB_OBJ) $(LIB)
+$(B)/jobprof-full: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(VERB_PROGRAM_LIBS) -lm
+$(B)/jobprof: $(FILE_OBJ) $(LIB) $(B)/jobprof-full
+	$(call msg,LINK,$@)
+	$(Q)$(if $(STATIC_LIBS),$(CC) $(LDFLAGS) $(STATIC) -o $@ $(FILE_OBJ) $(LIB) $(STATIC_LIBS),cp $(B)/jobprof-full $@)
 
 # The same program under Slurm's name.
 $(B)/sh5util: $(B)/jobprof
@@ -163,7 +176,7 @@ $(B)/tests/tools/jpenergy: $(patsubst %.c,$(B)/%.o,tests/tools/jpenergy.c $(wild
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
 
-$(B)/tests/slurm/%.so: tests/slurm/%.c
+$(B)/tests/%.so: tests/%.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
@@ -206,7 +219,7 @@ install: all
 		$(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/jobprof
 	install -m 755 $(B)/jobprofd $(B)/jobprof-dump $(DESTDIR)$(PREFIX)/sbin
 	install -m 755 $(B)/jobprof $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
+	install -m 755 $(B)/jobprof-full $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
 	ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/sh5util
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
 	sed 's|@PREFIX@|$(PREFIX)|g' conf/jobprofd.service.in > $(DESTDIR)$(UNITDIR)/jobprofd.service

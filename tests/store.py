@@ -464,6 +464,12 @@ def show_prints_a_page():
     is_true("page fits 80 columns", max(map(len, text.splitlines())) <= 80, text)
     text = sh(JOBPROF, "show", path, env=dict(os.environ, LC_ALL="C")).stdout
     is_true("page without UTF-8 is ASCII", text.isascii() and "@" in text, text)
+    for wide, names in ((True, {"LANG": "ab_CD.utf8@x"}), (True, {"LC_ALL": "", "LC_CTYPE": "C.UTF-8"}),
+                        (False, {"LC_CTYPE": "C", "LANG": "C.UTF-8"}), (False, {"LANG": "de_DE"}),
+                        (False, {"LANG": "ab_CD.UTF-16"}), (False, {})):
+        env = {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_CTYPE", "LANG")}
+        text = sh(JOBPROF, "show", path, env=dict(env, **names)).stdout
+        is_true("drawn for %s" % names, ("█" in text) == wide == (not text.isascii()), text)
     for name, words in (("7_0_p1.h5", ("job 7 step 0 on p1", "task 1:")),
                         ("2_0_p1.h5", ("job 2 step 0 on p1",)),
                         ("job_7.h5", ("step 0 on p2", "step batch on p1", "step 1 on p1"))):

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/full.h"
 #include "cmd/sh5util.h"
 #include "cmd/verbs.h"
 #include "store/anew.h"
@@ -17,6 +18,10 @@ struct verb {
 	int (*fn)(int argc, char **argv);
 	const char *help;
 };
+
+/* NULL but in jobprof-full. */
+#pragma weak verb_run
+#pragma weak verb_sensors
 
 static const struct verb verbs[] = {
 	{"emit", verb_emit, "values of your own into the profile of this step"},
@@ -65,6 +70,14 @@ static bool called_sh5util(const char *name)
 	return name && !strcmp(slash ? slash + 1 : name, "sh5util");
 }
 
+static int start(const struct verb *v, int argc, char **argv)
+{
+	if (v->fn)
+		return v->fn(argc - 1, argv + 1);
+	full__become(v->name);
+	return 1;
+}
+
 static int run(int argc, char **argv)
 {
 	if (called_sh5util(argv[0]))
@@ -80,7 +93,7 @@ static int run(int argc, char **argv)
 	}
 	for (size_t i = 0; i < N_VERBS; i++)
 		if (!strcmp(argv[1], verbs[i].name))
-			return verbs[i].fn(argc - 1, argv + 1);
+			return start(&verbs[i], argc, argv);
 	return unknown_verb(argv[1]);
 }
 
@@ -89,6 +102,7 @@ int main(int argc, char **argv)
 	int status;
 
 	anew__init(argv);
+	full__init(argv);
 	status = run(argc, argv);
 
 	if (!fflush(stdout) && !ferror(stdout))

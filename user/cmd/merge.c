@@ -2,7 +2,6 @@
 /* jobprof merge: the node-step files of a job into one job file. */
 #include <errno.h>
 #include <getopt.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/account.h"
 #include "cmd/choice.h"
 #include "cmd/profile_dir.h"
 #include "cmd/verbs.h"
@@ -141,30 +141,29 @@ static int parse_jobs(struct options *o)
 	return 0;
 }
 
-/* A name need not be known here: the directory decides. */
+static int take_name(struct options *o, const char *name)
+{
+	o->name = strdup(name);
+	return o->name ? 0 : -ENOMEM;
+}
+
+/* A name need not be known here, and a number need not have one: jobprofd names directories so. */
 static int find_user(struct options *o)
 {
 	uid_t uid = geteuid();
-	const struct passwd *pw;
 	uint32_t n;
+	int err;
 
-	if (o->user && parse_u32(o->user, &n)) {
-		o->name = strdup(o->user);
-		return o->name ? 0 : -ENOMEM;
-	}
+	if (o->user && parse_u32(o->user, &n))
+		return take_name(o, o->user);
 	if (o->user)
 		uid = n;
-	pw = getpwuid(uid);
-	if (!pw && o->user) { /* jobprofd has named the directory so */
-		o->name = strdup(o->user);
-		return o->name ? 0 : -ENOMEM;
-	}
-	if (!pw) {
+	err = account__by_uid(uid, &o->name);
+	if (err == -ENOENT && o->user)
+		return take_name(o, o->user);
+	if (err == -ENOENT)
 		log_error("user %u has no name here; -u says whose files are meant", uid);
-		return -ENOENT;
-	}
-	o->name = strdup(pw->pw_name);
-	return o->name ? 0 : -ENOMEM;
+	return err;
 }
 
 static int merge(struct options *o)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/account.h"
 #include "cmd/guarded.h"
 #include "store/reader.h"
 
@@ -154,19 +154,15 @@ static int check_node(struct sh5_options *o, const char *node)
 /* A name or a number, which must be a user's: it is part of a path. */
 static int check_user(struct sh5_options *o, const char *text)
 {
-	struct passwd *pw;
 	uint32_t uid;
+	int err = text ? account__by_name(text, &o->user) : account__by_uid(getuid(), &o->user);
 
-	if (!text)
-		pw = getpwuid(getuid());
-	else if (!(pw = getpwnam(text)) && !parse_u32(text, &uid))
-		pw = getpwuid(uid);
-	if (!pw && text) {
+	if (err == -ENOENT && text && !parse_u32(text, &uid))
+		err = account__by_uid(uid, &o->user);
+	if (err == -ENOENT && text) {
 		log_error("error: No such user --uid=\"%s\"", text);
 		return SH5_USAGE;
 	}
-	if (pw)
-		o->user = strdup(pw->pw_name);
 	return 0;
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "cmd/spark.h"
 
-#include <langinfo.h>
-#include <locale.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -41,14 +41,24 @@ unsigned spark__width(FILE *out)
 	return w.ws_col < 40 ? 40 : w.ws_col > 200 ? 200 : w.ws_col;
 }
 
+/* The first that says something, as in locale(7). */
+static const char *locale_name(void)
+{
+	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+	const char *v = NULL;
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(*names) && !(v && *v); i++)
+		v = getenv(names[i]);
+	return v ? v : "";
+}
+
+/* language_territory.codeset@modifier: as it is named, for of a user who has come from elsewhere
+ * the terminal is known by it, though such a locale may not be installed. */
 bool spark__utf8(void)
 {
-	locale_t l = newlocale(LC_CTYPE_MASK, "", NULL);
-	bool utf8;
+	const char *codeset = strchr(locale_name(), '.');
+	size_t n = codeset ? strcspn(++codeset, "@") : 0;
 
-	if (!l)
-		return false;
-	utf8 = !strcmp(nl_langinfo_l(CODESET, l), "UTF-8");
-	freelocale(l);
-	return utf8;
+	return (n == 5 && !strncasecmp(codeset, "UTF-8", n)) ||
+	       (n == 4 && !strncasecmp(codeset, "utf8", n));
 }

@@ -18,6 +18,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "base/str.h"
 #include "daemon/automerge_record.h"
 #include "daemon/child.h"
@@ -131,7 +132,7 @@ int automerge__new(struct automerge **out, const struct daemon *d)
 	if (!a)
 		return -ENOMEM;
 	snprintf(a->dir, sizeof(a->dir), "%s/merges", d->env.state_dir);
-	child__find_program(NULL, "jobprof", "../bin", a->program, sizeof(a->program));
+	program__find("jobprof", "../bin", a->program, sizeof(a->program));
 	if (access(a->program, X_OK)) {
 		err = -errno;
 		log_error("AutoMerge: cannot run %s: %s: no job is merged", a->program,

@@ -4,12 +4,9 @@
 #include <errno.h>
 #include <grp.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
+#include <stdbool.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-
-#define PATH_LEN 512
 
 void child__begin(void)
 {
@@ -68,21 +65,4 @@ int child__end_with(pid_t parent, int sig)
 	if (prctl(PR_SET_PDEATHSIG, sig))
 		return -errno;
 	return getppid() == parent ? 0 : -ESRCH;
-}
-
-void child__find_program(const char *configured, const char *name, const char *elsewhere, char *buf,
-			 size_t len)
-{
-	char self[PATH_LEN] = "", *slash;
-
-	if (configured) {
-		snprintf(buf, len, "%s", configured);
-		return;
-	}
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !(slash = strrchr(self, '/')))
-		slash = self;
-	*slash = 0;
-	snprintf(buf, len, "%s/%s", self, name);
-	if (access(buf, X_OK))
-		snprintf(buf, len, "%s/%s/%s", self, elsewhere, name);
 }

@@ -3,8 +3,6 @@
 #ifndef JP_DAEMON_CHILD_H
 #define JP_DAEMON_CHILD_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <sys/types.h>
 
 /* Whose work it is. user may be "": only the ids count. */
@@ -26,10 +24,5 @@ int child__act_as_root(void);
 /* Ends with a signal when its parent does. A change of ids takes the wish back, so it comes after
  * that. -ESRCH: the parent is gone already. */
 int child__end_with(pid_t parent, int sig);
-
-/* One of our programs: the configured path if not NULL, else beside this program or at a path
- * relative to its directory. */
-void child__find_program(const char *configured, const char *name, const char *elsewhere, char *buf,
-			 size_t len);
 
 #endif

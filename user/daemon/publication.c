@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/program.h"
 #include "daemon/child.h"
 #include "daemon/publication.h"
 #include "daemon/user_dir.h"
@@ -133,5 +134,8 @@ void publication__check(struct publication *p, uint64_t now_ns)
 
 void publication__find_writer(const char *configured, char *buf, size_t len)
 {
-	child__find_program(configured, "jobprof-writer", "../libexec/jobprof", buf, len);
+	if (configured)
+		snprintf(buf, len, "%s", configured);
+	else
+		program__find("jobprof-writer", "../libexec/jobprof", buf, len);
 }

@@ -1,0 +1,127 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""jobprof is linked as a whole, and leaves to jobprof-full what wants the machine's libraries."""
+
+import os
+import shutil
+import subprocess
+
+from lib import BUILD, JOBPROF, ROOT, TMP, Failed, Skipped, is_equal, is_true, run_tests, tmpdir
+from mergelib import inputs, world
+
+USER, UID = "serviceuser", 54321  # whom the name service jptest knows, and no file
+
+
+def is_whole():
+    headers = subprocess.run(["readelf", "-lW", JOBPROF], capture_output=True, text=True)
+    return headers.returncode == 0 and "INTERP" not in headers.stdout
+
+
+def need_whole():
+    if not is_whole():
+        raise Skipped("this build has jobprof-full under both names: no archive of the C library, "
+                      "or a build for sanitizers")
+
+
+def run(*cmd, **more):
+    p = subprocess.run(cmd, capture_output=True, text=True, errors="replace", timeout=60, **more)
+    return p.returncode, p.stdout, p.stderr
+
+
+def is_linked_as_a_whole():
+    need_whole()
+    is_true("no libraries", "statically linked" in run("ldd", JOBPROF)[1] or
+            "not a dynamic" in run("ldd", JOBPROF)[2], run("ldd", JOBPROF))
+    names = run("nm", JOBPROF)[1]
+    held = [w for w in ("getpwuid", "getpwnam", "initgroups", "getaddrinfo")
+            if " T %s\n" % w in names or " W %s\n" % w in names]
+    is_equal("asks no name service itself", held, [])
+
+
+def installation():
+    """Where others may run it."""
+    top = tmpdir()
+    os.chmod(top, 0o755)
+    made = run("make", "-s", "install", "DESTDIR=" + top, "B=" + os.path.relpath(BUILD, ROOT),
+               *(["SAN=1"] if "san" in BUILD else []), cwd=ROOT)
+    if made[0]:
+        raise Failed("make install: " + made[2])
+    return os.path.join(top, "usr", "local")
+
+
+def as_user(*cmd):
+    """As the user whom only the name service knows."""
+    conf, libs = os.path.join(tmpdir(), "nsswitch.conf"), tmpdir()
+    with open(conf, "w") as f:
+        f.write("passwd: files jptest\n")
+    shutil.copy(os.path.join(BUILD, "tests", "nss", "jptest.so"),
+                os.path.join(libs, "libnss_jptest.so.2"))
+    for d in (TMP, os.path.dirname(conf), libs):
+        os.chmod(d, 0o755)
+    script = ('mount --bind "$0" /etc/nsswitch.conf && '
+              'exec setpriv --reuid %d --regid %d --clear-groups "$@"' % (UID, UID))
+    env = dict(os.environ, LD_LIBRARY_PATH=libs)
+    return run("unshare", "-m", "--propagation", "private", "sh", "-c", script, conf, *cmd, env=env)
+
+
+def profile():
+    prof, out = world("7_0_p1.h5", "7_0_p2.h5", user=USER), tmpdir()
+    for d in (prof, os.path.join(prof, USER), out):
+        os.chmod(d, 0o755)
+        os.chown(d, UID, UID)
+    for f in inputs(prof, USER):
+        os.chown(os.path.join(prof, USER, f), UID, UID)
+    return prof, out
+
+
+def users_of_a_name_service():
+    if os.geteuid():
+        raise Skipped("needs root, for mounts of its own")
+    st, out, err = as_user("id", "-un")
+    if out != USER + "\n":
+        raise Failed("the name service does not work: " + out + err)
+    prof, out = profile()
+    prefix = installation()
+    jobprof = os.path.join(prefix, "bin", "jobprof")
+    sh5util = os.path.join(prefix, "libexec", "jobprof", "sh5util")
+    for name, cmd in (
+            ("their own", [jobprof, "merge", "-j", "7", "-S", "-p", prof]),
+            ("by number", [jobprof, "merge", "-j", "7", "-S", "-p", prof, "-u", str(UID)]),
+            ("sh5util", [sh5util, "-j", "7", "-S", "-p", prof]),
+            ("sh5util, by name", [sh5util, "-j", "7", "-S", "-p", prof, "-u", USER]),
+            ("sh5util, by number", [sh5util, "-j", "7", "-S", "-p", prof, "-u", str(UID)])):
+        file = os.path.join(out, "job.h5")
+        st, _, err = as_user(*cmd, "-o", file)
+        is_true(name, st == 0 and os.path.exists(file), (st, err))
+        if os.path.exists(file):
+            os.unlink(file)
+    st, _, err = as_user(sh5util, "-j", "7", "-p", prof, "-u", "nosuchuser", "-o", file)
+    is_true("nobody's name", st == 255 and "No such user" in err, (st, err))
+
+
+def alone_it_says_what_is_missing():
+    need_whole()
+    alone = shutil.copy(JOBPROF, tmpdir())
+    for verb in ("run", "sensors"):
+        st, _, err = run(alone, verb, "--help")
+        is_true(verb, st == 1 and verb in err and "jobprof-full: No such file" in err, (st, err))
+    prof, out = profile()
+    st, _, err = run(alone, "merge", "-j", "7", "-S", "-p", prof, "-u", USER,
+                     "-o", os.path.join(out, "job.h5"))
+    is_equal("merging does not need it", st, 0)
+    st, _, err = run(alone, "merge", "-j", "7", "-S", "-p", prof, "-u", str(UID),
+                     "-o", os.path.join(out, "job2.h5"))
+    is_true("users do", st == 1 and "/etc/passwd" in err and "jobprof-full" in err, (st, err))
+
+
+def an_installation_finds_it():
+    prefix = installation()
+    for program in ("bin/jobprof", "libexec/jobprof/jobprof-full"):
+        st, out, err = run(os.path.join(prefix, program), "run", "--help")
+        is_true(program, st == 0 and "usage: jobprof run" in out, (st, err))
+    st, out, err = run(os.path.join(prefix, "libexec/jobprof/sh5util"), "-V")
+    is_true("sh5util", st == 0 and out, (st, err))
+
+
+run_tests([is_linked_as_a_whole, users_of_a_name_service, alone_it_says_what_is_missing,
+           an_installation_finds_it])
