@@ -836,6 +836,22 @@ def what_ends_a_small_merge_starts_it_anew():
                                             for i in inputs(prof)), p.stderr)
 
 
+def what_was_waited_for_is_not_waited_for_again():
+    prof, d = job7(), tmpdir()
+    log = os.path.join(tmpdir(), "log")
+    p = subprocess.run(["strace", "-qq", "-o", log, "-e", "trace=execve,clock_nanosleep,pwrite64",
+                        "-e", "inject=pwrite64:signal=INT:when=1", JOBPROF, "merge", "-j", "7", "-p",
+                        prof, "-S", "--wait", "60", *READERS], cwd=d, capture_output=True, text=True)
+    if "ptrace" in p.stderr:
+        raise Skipped("strace cannot trace here")
+    with open(log) as f:
+        before, anew, after = f.read().partition('execve("/proc/self/exe"')
+    is_true("waited, once", "clock_nanosleep" in before and anew and "clock_nanosleep" not in after,
+            (before, after))
+    is_equal("interrupted then", (p.returncode, p.stderr.count("interrupted"), os.listdir(d)),
+             (-signal.SIGINT, 1, []))
+
+
 def leftovers_are_removed_only_if_surely_ours():
     prof, d = job7(), tmpdir()
     tmp = os.path.join(d, ".job_7.h5.merge")
@@ -922,5 +938,6 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            of_each_kind_one_is_compared, links_and_foreign_names_are_left_alone,
            nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
            killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
-           what_ends_a_small_merge_starts_it_anew, leftovers_are_removed_only_if_surely_ours,
+           what_ends_a_small_merge_starts_it_anew,
+           what_was_waited_for_is_not_waited_for_again, leftovers_are_removed_only_if_surely_ours,
            two_at_once_lose_nothing, many_nodes_and_threads, with_processes_that_read])

@@ -13,6 +13,7 @@
 #include "cmd/choice.h"
 #include "cmd/profile_dir.h"
 #include "cmd/verbs.h"
+#include "store/anew.h"
 #include "store/merge.h"
 #include "store/merge_wait.h"
 
@@ -177,7 +178,7 @@ static int merge(struct options *o)
 	if (err)
 		return 1;
 	o->merge.user = o->name;
-	if (o->wait)
+	if (o->wait && anew__left_by() < 0) /* or that has been waited for */
 		err = merge_wait__run(&o->merge, o->wait_s);
 	if (err == 1)
 		log_info("job %s: is merged already", o->specs[0].text);
