@@ -152,7 +152,7 @@ static int read_tree(struct reader *r, const char *path)
 }
 
 /* What open(2) says is clearer than what the library makes of it. */
-static int check_file(const char *path)
+int reader__file(const char *path)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), err = 0;
@@ -163,6 +163,8 @@ static int check_file(const char *path)
 		err = -errno;
 	else if (!S_ISREG(st.st_mode))
 		err = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
+	if (!err)
+		return fd;
 	close(fd);
 	return err;
 }
@@ -184,9 +186,11 @@ static void limit_cache(hid_t fapl)
 	H5Pset_evict_on_close(fapl, true); /* the memory serves the next table */
 }
 
-static int64_t open_file(const char *path)
+/* The driver takes the descriptor; where it is not used, /proc has the file. */
+static int64_t open_file(int fd)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
+	char path[64];
 
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 10, 7)
@@ -194,27 +198,26 @@ static int64_t open_file(const char *path)
 #endif
 	limit_cache(fapl);
 	h5file__set_driver(fapl);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
 	H5Pclose(fapl);
 	return file;
 }
 
-int reader__open(struct reader **out, const char *path)
+int reader__open_fd(struct reader **out, int fd, const char *path)
 {
 	struct reader *r;
+	struct stat st;
 	int err;
 
-	guard__file(path);
-	err = check_file(path);
-	if (err)
-		return err;
+	guard__file_of(path, fstat(fd, &st) ? 0 : guard__bytes(&st));
 	h5__init();
 	H5PLset_loading_state(0);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->place = calloc(1, sizeof(*r->place));
-	r->file = open_file(path);
+	r->file = open_file(fd);
 	err = r->file < 0 ? -EBADMSG : !r->place ? -ENOMEM : read_tree(r, path);
 	if (err) {
 		reader__free(r);
@@ -222,6 +225,17 @@ int reader__open(struct reader **out, const char *path)
 	}
 	*out = r;
 	return 0;
+}
+
+int reader__open(struct reader **out, const char *path)
+{
+	int fd = reader__file(path), err;
+
+	if (fd < 0)
+		return fd;
+	err = reader__open_fd(out, fd, path);
+	close(fd);
+	return err;
 }
 
 void reader__free(struct reader *r)
