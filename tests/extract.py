@@ -4,7 +4,9 @@
 """jobprof extract: against CSVs and the tool of Slurm byte for byte, and against h5py and numpy."""
 
 import csv
+import ctypes
 import datetime
+import fcntl
 import io
 import json
 import math
@@ -14,6 +16,7 @@ import signal
 import struct
 import subprocess
 import sys
+import termios
 import time
 
 import h5py
@@ -491,7 +494,9 @@ def threads():
         for args in (("-l", "timeseries"), ("-l", "totals"), ("-l", "timeseries", "--stock"),
                      ("-l", "totals", "--stock"), ("-l", "timeseries", "--format", "json"),
                      ("-l", "totals", "--format", "table"),
-                     ("-l", "timeseries", "--format", "json", "-s", "Tasks,Tasks")):
+                     ("-l", "timeseries", "--format", "json", "-s", "Tasks,Tasks"),
+                     ("-l", "totals", "-s", "Tasks,Tasks"),
+                     ("-l", "timeseries", "--columns", "RSS,VMSize,RSS")):
             one = must("-i", file, "-s", "Tasks", "--threads", "1", "-o", "-", *args)
             for n in ("2", "3", "7"):
                 must("-i", file, "-s", "Tasks", "--threads", n, "-o", path("n.out"), *args)
@@ -504,6 +509,10 @@ def threads():
                 json.loads(one)
         is_true("any number of processes writes the same: %s" % os.path.basename(file), not wrong,
                 wrong)
+    of_two = [must("-i", files[0], "-s", "Tasks,Network,Energy,Network", "--threads", n, "-o", "-",
+                   "--format", "json") for n in "12"]
+    is_true("series after series", of_two[0] == of_two[1] and len(json.loads(of_two[0])) > 60,
+            len(of_two[0]))
     out = must("-i", path("many.h5"), "-s", "Tasks", "-o", "-", "-l", "timeseries", "--stock")
     if Stock.there():
         same_bytes("columns that differ late", out,
@@ -656,20 +665,85 @@ def signal_while_the_output_is_made():
              (-signal.SIGTERM, []))
 
 
-def a_helper_dies(args, fifo, held, nprocs, nhelpers):
-    p = start(args + ["--threads", str(nprocs), "-o", fifo], stderr=subprocess.PIPE)
+def unread(fd):
+    """Bytes that wait in a pipe."""
+    buf = bytearray(4)
+    fcntl.ioctl(fd, termios.FIONREAD, buf)
+    return struct.unpack("i", buf)[0]
+
+
+def drained(fd):
+    os.set_blocking(fd, False)
+    try:
+        return len(os.read(fd, 1 << 20))
+    except BlockingIOError:
+        return 0
+
+
+def a_helper_dies(args, held, nprocs, nhelpers, sig, says, when):
+    """Early: before it has been told what to do, as may be. Late: when the output is under way."""
+    p = start(args + ["--threads", str(nprocs)], stderr=subprocess.PIPE)
     kids = wait_until(lambda: len(helpers(p.pid)) == nhelpers and helpers(p.pid), 20, "helpers")
-    os.kill(kids[1], signal.SIGKILL)
-    os.set_blocking(held, False)
+    if when == "late":
+        wait_until(lambda: unread(held) > 60000, 20, "output")
+    os.kill(kids[1], sig)
     while p.poll() is None:
-        try:
-            os.read(held, 1 << 20)
-        except BlockingIOError:
+        if not drained(held):
             time.sleep(0.002)
-    said = p.stderr.read()
-    is_true("one of %d helpers that dies is told" % nhelpers,
-            p.returncode == 1 and b"ended unexpectedly" in said, (p.returncode, said))
+    while drained(held):
+        pass
+    said = p.stderr.read().decode()
+    at = "big.h5: " + ("/Steps/0" if when == "late" else "")
+    is_true("one of %d helpers, %s: %s" % (nhelpers, when, says), p.returncode == 1
+            and said.count("\n") == 1 and at in said and says in said, (p.returncode, said))
     is_true("none is left", not any(os.path.exists("/proc/%d" % k) for k in kids), kids)
+
+
+def chunk_tree_in_itself(file, table):
+    """The index of its chunks becomes its own child."""
+    with h5py.File(file, "r") as f:
+        first = struct.pack("<Q", f[table].id.get_chunk_info(0).byte_offset)
+    with open(file, "r+b") as f:
+        data = f.read()
+        at = data.index(b"TREE")
+        while data[at + 4] != 1 or data[at + 48:at + 56] != first:
+            at = data.index(b"TREE", at + 1)
+        f.seek(at + 5)
+        f.write(b"\x01")  # level
+        for to in (16, 48):
+            f.seek(at + to)
+            f.write(struct.pack("<Q", at))
+
+
+def crashes():
+    """A helper's crash is told as that of the one that it helps."""
+    for node in ("n0", "n2", "n9", "n15"):
+        file = job_file(path("crash.h5"), steps=("0",), nodes=["n%d" % i for i in range(16)],
+                        tasks=(0,), nrows=601, slurm=False)
+        table = "/Steps/0/Nodes/%s/Tasks/0" % node
+        chunk_tree_in_itself(file, table)
+        said = {n: extract("-i", file, "-s", "Tasks", "-l", "timeseries", "--threads", n,
+                             "-o", path("crash.csv")) for n in ("1", "2", "7")}
+        said = {n: (p.returncode, p.stderr.decode()) for n, p in said.items()}
+        is_true("%s crashes the library" % table, len(set(said.values())) == 1
+                and said["1"][1].startswith("jobprof: %s: %s: damaged: reading it crashed"
+                                            % (file, table)), said)
+
+
+def nobody_is_left_behind():
+    """Not to this process either, which takes whoever is."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
+    file, left = job_file(path("left.h5")), []
+    for n in ("2", "3", "7"):
+        for _ in range(20):
+            p = subprocess.run([JOBPROF, "extract", "-i", file, "-s", "Tasks", "--threads", n, "-o",
+                                path("left.csv")], check=True)
+            try:
+                left.append((n, os.waitpid(-1, 0)))
+            except ChildProcessError:
+                pass
+    ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)
+    is_equal("nobody is left behind", left, [])
 
 
 def helpers_and_signals():
@@ -678,8 +752,13 @@ def helpers_and_signals():
     os.mkfifo(fifo)
     held = os.open(fifo, os.O_RDWR)  # a reader that does not read
     args = [JOBPROF, "extract", "-i", path("big.h5"), "-s", "Tasks", "-l", "timeseries"]
-    a_helper_dies(args, fifo, held, 3, 2)  # and the parent
-    a_helper_dies(args, fifo, held, 5, 5)
+    for when in ("early", "late"):
+        for nprocs, nhelpers in ((3, 2), (5, 5)):  # of three the parent is one
+            a_helper_dies(args + ["-o", fifo], held, nprocs, nhelpers, signal.SIGKILL,
+                          "the process that read it was killed", when)
+    a_helper_dies(args + ["-o", fifo], held, 3, 2, signal.SIGSEGV, "crashed the HDF5 library", "late")
+    a_helper_dies(args + ["-o", fifo], held, 3, 2, signal.SIGPROF, "takes too long", "late")
+    os.set_blocking(held, True)
     args += ["--threads", "3"]
     p = start(args + ["-o", fifo], stderr=subprocess.PIPE)
     kids = wait_until(lambda: len(helpers(p.pid)) == 2 and helpers(p.pid), 20, "helpers")
@@ -711,4 +790,5 @@ def helpers_and_signals():
 run_tests([golden, stock_live, array_tasks, hostile_values, columns_in_another_order,
            highest_of_negatives, own_timeseries, own_totals,
            stored_totals, totals_of_histograms, totals_of_older_files, times, selection, what_is_not_there, lacking_and_damaged, threads, memory,
-           outputs, signal_while_the_output_is_made, helpers_and_signals])
+           outputs, signal_while_the_output_is_made, helpers_and_signals,
+           crashes, nobody_is_left_behind])

@@ -239,6 +239,82 @@ static void the_child_dies_with_its_parent(void **state)
 	guard__unshare(child, sizeof(*child));
 }
 
+/* Beside this process; what was said of how it failed comes back. */
+static int fail_beside(void *arg)
+{
+	int (*const *fn)(void *) = arg;
+	struct guard_beside b;
+	pid_t pid;
+
+	guard__file("/dir/x.h5");
+	guard__object("/n0");
+	pid = guard__beside(&b);
+	if (!pid) {
+		static int segv = SIGSEGV;
+
+		guard__object("/n1/Tasks");
+		(*fn)(&segv);
+		_exit(0);
+	}
+	if (pid < 0)
+		return 9;
+	/* Until it has died. */
+	while (waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT))
+		;
+	guard__beside_failed(&b);
+	return strcmp(guard__at(), "/n0: ") || b.pid ? 8 : 7;
+}
+
+static int crash(void *arg)
+{
+	raise(*(int *)arg);
+	return 0;
+}
+
+static void who_works_beside_has_a_clock_and_notes_of_its_own(void **state)
+{
+	int (*const spins)(void *) = spin, (*const crashes)(void *) = crash;
+	char text[512];
+
+	assert_int_equal(WEXITSTATUS(verb(fail_beside, (void *)&spins, 2, text, sizeof(text))), 7);
+	assert_non_null(strstr(text, "/dir/x.h5: /n1/Tasks: damaged: reading it takes too long"));
+	assert_int_equal(WEXITSTATUS(verb(fail_beside, (void *)&crashes, 2, text, sizeof(text))),
+			 7);
+	assert_non_null(strstr(text, "/dir/x.h5: /n1/Tasks: damaged: reading it crashed"));
+}
+
+/* One ends by itself, one does not. */
+static int leave_two(void *arg)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		struct guard_beside b;
+		pid_t pid = guard__beside(&b);
+
+		if (!pid && i)
+			pause();
+		if (!pid)
+			_exit(0);
+		((pid_t *)arg)[i] = pid;
+		guard__beside_done(&b);
+	}
+	return 6;
+}
+
+static void who_is_left_behind_is_waited_for(void **state)
+{
+	pid_t *pids = guard__share(2 * sizeof(*pids));
+	char text[8];
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1); /* who is not would come to us */
+	assert_int_equal(WEXITSTATUS(verb(leave_two, pids, 2, text, sizeof(text))), 6);
+	assert_true(pids[0] > 0 && pids[1] > 0);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(kill(pids[i], 0), -1);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+	prctl(PR_SET_CHILD_SUBREAPER, 0);
+	guard__unshare(pids, 2 * sizeof(*pids));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +325,8 @@ int main(void)
 		cmocka_unit_test(memory_is_limited),
 		cmocka_unit_test(shared_memory_is_seen_by_both),
 		cmocka_unit_test(a_guard_in_a_guard),
+		cmocka_unit_test(who_works_beside_has_a_clock_and_notes_of_its_own),
+		cmocka_unit_test(who_is_left_behind_is_waited_for),
 		cmocka_unit_test(a_crash_is_one_line_with_file_and_object),
 		cmocka_unit_test(output_of_the_child_comes_once),
 		cmocka_unit_test(a_signal_that_ended_the_child_ends_the_verb),

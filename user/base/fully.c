@@ -2,6 +2,7 @@
 #include "base/fully.h"
 
 #include <errno.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* Where the file is, not at a place of it. */
@@ -65,4 +66,19 @@ int write_fully(int fd, const void *from, size_t n)
 int pwrite_fully(int fd, const void *from, size_t n, uint64_t at)
 {
 	return write_to(fd, from, n, at);
+}
+
+int send_fully(int fd, const void *from, size_t n)
+{
+	size_t done = 0;
+
+	while (done < n) {
+		ssize_t more = send(fd, (const char *)from + done, n - done, MSG_NOSIGNAL);
+
+		if (more >= 0)
+			done += (size_t)more;
+		else if (errno != EINTR)
+			return -errno;
+	}
+	return 0;
 }

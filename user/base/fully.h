@@ -13,5 +13,7 @@ ssize_t pread_fully(int fd, void *to, size_t n, uint64_t at);
 /* 0 or -errno; -ENOSPC where nothing is taken. errno is set too. */
 int write_fully(int fd, const void *from, size_t n);
 int pwrite_fully(int fd, const void *from, size_t n, uint64_t at);
+/* To a socket, without a signal where nobody reads: -EPIPE. */
+int send_fully(int fd, const void *from, size_t n);
 
 #endif

@@ -13,18 +13,7 @@
 #include "base/str.h"
 #include "job/stepname.h"
 #include "store/extract_internal.h"
-
-#define THREADS_DEFAULT 8
-#define BYTES_EACH	(4u << 20) /* of the file, that a process more is worth */
-
-static int open_reader(struct extraction *x)
-{
-	int err = reader__open(&x->r, x->path);
-
-	if (err)
-		log_error("%s: %s", x->path, reader__strerror(err));
-	return err;
-}
+#include "store/guard.h"
 
 /* The first one that is not there stands for all. */
 static int choose_nodes(struct extraction *x)
@@ -41,23 +30,6 @@ static int choose_nodes(struct extraction *x)
 	return select__nodes(x->r, &x->sel, &x->refs, &x->nrefs);
 }
 
-/* Folds the columns of all tables, or of the first one, into the plan. */
-static int look(struct extraction *x, bool first_only)
-{
-	int err = 0;
-
-	extract__release(x);
-	plan_names__free(&x->plan);
-	x->shape = 0;
-	x->looking = true;
-	x->glance = first_only;
-	for (unsigned i = 0; !err && i < x->nrefs && !(first_only && x->plan.begun); i++)
-		err = extract__node(x, i);
-	x->looking = x->glance = false;
-	x->shape = 0;
-	return err;
-}
-
 /* Whether what was written to fd can be taken back. */
 static bool can_restart(int fd, off_t *at)
 {
@@ -67,134 +39,23 @@ static bool can_restart(int fd, off_t *at)
 	return !fstat(fd, &st) && S_ISREG(st.st_mode) && *at == st.st_size;
 }
 
-static void name_missing_column(struct extraction *x, const struct plan_names *all,
-				const char *column)
-{
-	const char *near = plan_names__nearest(all, column);
-
-	x->result.missing++;
-	if (near)
-		log_error("%s: series %s has no column \"%s\"; did you mean \"%s\"?", x->path,
-			  x->series, column, near);
-	else
-		log_error("%s: series %s has no column \"%s\"", x->path, x->series, column);
-}
-
-/* 0; -EAGAIN: not all wanted columns are there. */
-static int choose_columns(struct extraction *x, bool name)
-{
-	const struct extract_options *o = x->opt;
-	struct plan_names all = {0};
-	const char *missing;
-	int err;
-
-	if (!o->ncolumns || !x->plan.begun)
-		return 0;
-	err = plan_names__add(&all, x->plan.v, x->plan.n, false);
-	missing = err ? NULL
-		      : plan_names__choose(&x->plan, o->columns, o->ncolumns,
-					   o->totals && !o->stock, &err);
-	if (!err && missing) {
-		err = name ? 0 : -EAGAIN;
-		if (name)
-			name_missing_column(x, &all, missing);
-	}
-	plan_names__free(&all);
-	return err;
-}
-
-/* The first table's columns do for now where the output can be begun again. */
-static int plan(struct extraction *x, bool first_only)
-{
-	int err = look(x, first_only);
-
-	if (!err)
-		err = choose_columns(x, !first_only);
-	if (err == -EAGAIN && first_only)
-		return plan(x, false);
-	return err;
-}
-
-/* What stands in the header of sh5util's totals: names to be freed. */
-static int stock_totals(const struct plan_names *of, struct plan_names *out)
-{
-	static const char *const prefixes[] = {"Min", "Max", "Sum", "Avg"};
-	char *name = (char *)"ElapsedTime";
-	int err = plan_names__add(out, &name, 1, false);
-
-	for (unsigned i = 0; !err && i < of->n; i++) {
-		if (!strcmp(of->v[i], "ElapsedTime"))
-			continue;
-		for (unsigned k = 0; !err && k < 4; k++) {
-			if (asprintf(&name, "%s_%s", prefixes[k], of->v[i]) < 0)
-				return -ENOMEM;
-			err = plan_names__add(out, &name, 1, false);
-			free(name);
-		}
-	}
-	return err;
-}
-
-static void widths(struct extraction *x)
-{
-	struct text *t = &x->text;
-
-	t->step_width = t->node_width = 4;
-	for (unsigned i = 0; i < x->nrefs; i++) {
-		const struct node_ref *ref = &x->refs[i];
-		size_t step = strlen(extract__step(x, ref->step));
-		size_t node = strlen(x->r->steps[ref->step].nodes[ref->node]);
-
-		t->step_width = step < 64 && (int)step > t->step_width ? (int)step : t->step_width;
-		t->node_width = node < 64 && (int)node > t->node_width ? (int)node : t->node_width;
-	}
-}
-
-static unsigned processes(const struct extraction *x)
-{
-	unsigned max = x->opt->threads, work;
-	struct stat st;
-
-	if (!max) {
-		long cores = sysconf(_SC_NPROCESSORS_ONLN);
-
-		work = stat(x->path, &st) ? 1 : (unsigned)(st.st_size / BYTES_EACH);
-		max = cores < THREADS_DEFAULT ? (unsigned)cores : THREADS_DEFAULT;
-		max = work < max ? work : max;
-	}
-	max = max > EXTRACT_THREADS_MAX ? EXTRACT_THREADS_MAX : max;
-	return max > x->nrefs ? x->nrefs : max;
-}
-
 /* All rows, with the plan as it is. */
 static int write_all(struct extraction *x, struct outbuf *out, const char *blank)
 {
-	struct plan_names names = {0}, *header = &x->plan;
-	bool stock_form = x->opt->stock && x->opt->totals;
-	unsigned nprocs = processes(x);
-	int err = stock_form ? stock_totals(&x->plan, &names) : 0;
+	int err = extract__lay_out(x, out, blank);
+	bool alone;
 
-	free(x->cols);
-	x->cols = calloc(x->plan.n + 1, sizeof(*x->cols));
-	if (!err && !x->cols)
-		err = -ENOMEM;
-	if (stock_form)
-		header = &names;
-	x->text.out = out;
-	x->text.names = header->v;
-	x->text.ncols = header->n;
-	x->text.grouped = x->grouped && !(x->opt->stock && x->sel.tasks == &x->one);
-	x->text.blank = blank;
-	widths(x);
+	if (!err)
+		err = extract__call_helpers(x);
+	alone = !extract__helped(x);
 	progress__begin(&x->progress, "extracting", isatty(out->fd) ? 0 : x->nrefs);
-	if (!err && nprocs > 1)
-		err = extract__parallel(x, nprocs);
-	for (unsigned i = 0; nprocs <= 1 && !err && !out->err && i < x->nrefs; i++) {
+	if (!err && !alone)
+		err = extract__together(x);
+	for (unsigned i = 0; alone && !err && !out->err && i < x->nrefs; i++) {
 		err = extract__node(x, i);
 		progress__at(&x->progress, i + 1);
 	}
 	progress__clear(&x->progress);
-	plan_names__free(&names);
 	return err;
 }
 
@@ -276,10 +137,8 @@ static int parse_series(struct extraction *x, const char *text)
 	int64_t task;
 	int err = select__series(text, x->series, sizeof(x->series), &task);
 
-	if (err) {
-		log_error("\"%s\" cannot be the name of a series", text);
+	if (err)
 		return err == -ENOMEM ? err : -EINVAL;
-	}
 	x->sel = x->opt->sel;
 	if (task >= 0) {
 		x->one = (struct number_range){(uint64_t)task, (uint64_t)task};
@@ -289,10 +148,11 @@ static int parse_series(struct extraction *x, const char *text)
 	return 0;
 }
 
-static int prepare(struct extraction *x, const char *series)
+int extract__prepare(struct extraction *x, const char *series)
 {
 	int err = parse_series(x, series);
 
+	x->wanted = series;
 	if (!err)
 		err = choose_nodes(x);
 	if (err)
@@ -327,9 +187,11 @@ static int one_series(struct extraction *x, struct outbuf *out, const char *seri
 
 	outbuf__flush(out);
 	restart = can_restart(out->fd, &at);
-	err = prepare(x, series);
+	err = extract__prepare(x, series);
+	if (err == -EINVAL)
+		log_error("\"%s\" cannot be the name of a series", series);
 	if (!err)
-		err = plan(x, restart);
+		err = extract__plan(x, restart);
 	before = *x;
 	if (!err && (!x->plan.begun || x->plan.n))
 		err = write_all(x, out, blank);
@@ -337,7 +199,7 @@ static int one_series(struct extraction *x, struct outbuf *out, const char *seri
 		out->len = 0;
 		err = take_back(x, out->fd, at, &before);
 		if (!err)
-			err = plan(x, false);
+			err = extract__plan(x, false);
 		if (!err)
 			err = write_all(x, out, blank);
 	}
@@ -375,25 +237,41 @@ static int write_series(struct extraction *x, struct outbuf *out)
 	return err;
 }
 
-static int begin(struct extraction *x)
+int extract__begin(struct extraction *x)
 {
-	int err = open_reader(x);
+	int err = reader__open_fd(&x->r, x->fd, x->path);
 
 	if (!err)
 		err = cursor__new(&x->cursor);
 	if (!err)
 		err = totals__new(&x->totals);
-	if (err)
-		return err;
-	x->result.opened = x->result.all_there = true;
 	x->filter.from = x->opt->from;
 	x->filter.to = x->opt->to;
 	x->filter.on = x->opt->from.set || x->opt->to.set;
 	x->text.format = x->opt->format;
 	x->text.keep_nan = x->opt->stock;
-	x->text.job = *x->r->job ? x->r->job : NULL;
+	x->text.job = !err && *x->r->job ? x->r->job : NULL;
 	x->text.level = x->opt->totals ? "totals" : "timeseries";
-	return 0;
+	return err;
+}
+
+/* Who helps is there before the library begins: each begins it for itself, at the same time. */
+static int begin(struct extraction *x)
+{
+	int err = 0;
+
+	guard__file(x->path); /* which the helpers' notes begin with */
+	x->fd = reader__file(x->path);
+	if (x->fd < 0)
+		err = x->fd;
+	if (!err)
+		err = extract__call_helpers(x);
+	if (!err)
+		err = extract__begin(x);
+	if (err && err != -ECHILD && !x->r)
+		log_error("%s: %s", x->path, reader__strerror(err));
+	x->result.opened = x->result.all_there = !err;
+	return err;
 }
 
 static void free_all(struct extraction *x)
@@ -402,17 +280,20 @@ static void free_all(struct extraction *x)
 	cursor__free(x->cursor);
 	reader__free(x->r);
 	plan_names__free(&x->plan);
+	plan_names__free(&x->header);
 	text__free(&x->text);
 	free(x->refs);
 	free(x->cols);
 	free(x->lacks);
 	free(x->found);
+	if (x->fd >= 0)
+		close(x->fd);
 }
 
 int extract__run(const char *path, const struct extract_options *o, int fd,
 		 struct extract_result *result)
 {
-	struct extraction x = {.opt = o, .path = path};
+	struct extraction x = {.opt = o, .path = path, .fd = -1};
 	struct outbuf out = {0};
 	int err = begin(&x), end;
 
@@ -421,9 +302,10 @@ int extract__run(const char *path, const struct extract_options *o, int fd,
 	if (!err)
 		err = write_series(&x, &out);
 	end = outbuf__end(&out);
+	extract__dismiss_helpers(&x, !err && !end);
 	*result = x.result;
 	result->write_error = end;
-	if (!end)
+	if (!end && x.r)
 		name_failure(&x, err);
 	if (!o->leaves)
 		free_all(&x);

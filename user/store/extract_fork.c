@@ -1,176 +1,164 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Extraction by several processes, since the library reads with one thread only. The nodes are cut
- * into blocks; process k of n takes blocks k, k + n, ... All read the file that is open already:
- * its driver has no position in it that they would share. Of few processes the first is the parent,
- * and writes its blocks out itself. A helper makes their text in memory that it has in common with
- * the parent, slot after slot. The parent writes it out from there, block after block in order:
- * text goes through no pipe, which would cost as much as making it. How many slots there are bounds
- * how far a process runs ahead: a block should not be more, or all wait for the one whose turn it
- * is. By a socket the process says how many bytes are in the next slot, 0 at the end of a block, or
- * END, which is followed by the report; the parent, now and then and in a byte, how many slots can
- * be used again.
+ * Extraction by several processes, since the library reads with one thread only. They are there
+ * before it begins, and each begins it for itself: as copies of a process that has begun they would
+ * have to copy every page they write to, which takes longer. All read the file that is open: their
+ * driver has no position in it that they would share. The nodes are cut into blocks; process k of n
+ * takes blocks k, k + n, ... Of few processes the first is the parent, and writes its blocks out
+ * itself. A helper makes their text in memory that it has in common with the parent, slot after
+ * slot. The parent writes it out from there, block after block in order: text goes through no pipe,
+ * which would cost as much as making it. How many slots there are bounds how far a process runs
+ * ahead: a block should not be more, or all wait for the one whose turn it is.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/beside.h"
 #include "base/fully.h"
 #include "base/log.h"
-#include "store/extract_internal.h"
+#include "store/extract_lane.h"
 #include "store/guard.h"
+#include "store/wire.h"
 
-#define END	    UINT32_MAX
-#define SLOT_BYTES  (256u << 10)
-#define SLOTS	    16u
-#define BLOCK_MAX   16u		 /* nodes, ... */
-#define BLOCK_BYTES (512u << 10) /* or of the file, of rows */
-#define PARENT_TOO  4u /* processes; of more, writing out what they make is enough for one */
+#define THREADS_DEFAULT 8
+#define BYTES_EACH	(1u << 20)  /* of the file, that a process more is worth */
+#define BYTES_LEAST	(32u << 10) /* without that many it would have nothing to do */
+#define PARENT_TOO	4u  /* processes; of more, writing out what they make is enough for one */
+#define BLOCK_MAX	16u /* nodes, ... */
+#define BLOCK_BYTES	(512u << 10) /* or of the file, of rows */
 
-struct report {
-	int err;
-	struct extract_result result;
-};
-
-/* Either end. */
-struct lane {
-	int fd;
-	char *slots;
-	unsigned next; /* slot to be filled, or written out */
-	unsigned lent; /* slots that the parent has, or that it has done with and not yet said so */
-};
+_Static_assert(EXTRACT_THREADS_MAX <= GUARD_BESIDE_MAX, "each of them may be left to the guard");
 
 struct helper {
-	pid_t pid;
+	struct guard_beside process;
 	struct lane lane;
 };
 
-struct pool {
-	struct helper *helpers;
-	unsigned first, n; /* helpers[first] to [n - 1]; 1: the parent takes blocks too */
-	unsigned block;	   /* nodes */
+struct helpers {
+	struct helper v[EXTRACT_THREADS_MAX]; /* v[first] to v[n - 1] */
+	unsigned first, n;		      /* first 1: the parent takes blocks too */
 };
+
+static uint64_t file_bytes(const struct extraction *x)
+{
+	struct stat st;
+
+	return fstat(x->fd, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
+}
+
+/* The parent is one of them. */
+static unsigned processes(const struct extraction *x)
+{
+	const uint64_t bytes = file_bytes(x);
+	uint64_t max = x->opt->threads, most = 1 + bytes / BYTES_LEAST;
+
+	if (!max) {
+		long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+		most = bytes / BYTES_EACH;
+		max = cores < THREADS_DEFAULT ? (uint64_t)cores : THREADS_DEFAULT;
+	}
+	max = max > EXTRACT_THREADS_MAX ? EXTRACT_THREADS_MAX : max;
+	return (unsigned)(max < most ? max : most);
+}
+
+bool extract__helped(const struct extraction *x)
+{
+	return x->helpers && x->nrefs > 1;
+}
+
+static void unshare(struct lane *l)
+{
+	if (l->slots)
+		close(l->fd);
+	guard__unshare(l->slots, (size_t)LANE_SLOTS * LANE_SLOT);
+	l->slots = NULL;
+}
+
+void extract__dismiss_helpers(struct extraction *x, bool well)
+{
+	struct helpers *h = x->helpers;
+
+	for (unsigned k = 0; h && k < h->n; k++) {
+		unshare(&h->v[k].lane);
+		if (well)
+			guard__beside_done(&h->v[k].process);
+		else
+			guard__beside_end(&h->v[k].process);
+	}
+	free(h);
+	x->helpers = NULL;
+}
+
+/* The two ends of a lane. 0 or -errno. */
+static int make_lane(struct lane *own, struct lane *other)
+{
+	int fds[2], err;
+
+	*own = (struct lane){.slots = guard__share((size_t)LANE_SLOTS * LANE_SLOT)};
+	if (!own->slots)
+		return -ENOMEM;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
+		err = -errno;
+		guard__unshare(own->slots, (size_t)LANE_SLOTS * LANE_SLOT);
+		own->slots = NULL;
+		return err;
+	}
+	*other = *own;
+	own->fd = fds[0];
+	other->fd = fds[1];
+	return 0;
+}
+
+static int call(struct extraction *x, unsigned k)
+{
+	struct helper *v = x->helpers->v;
+	struct lane other = {.fd = -1};
+	int err = make_lane(&v[k].lane, &other);
+	pid_t pid;
+
+	if (err)
+		return err;
+	pid = guard__beside(&v[k].process);
+	if (!pid) {
+		/* The others' ends too, or none of them would see the parent go. */
+		for (unsigned i = x->helpers->first; i <= k; i++)
+			close(v[i].lane.fd);
+		extract__help(x, &other);
+	}
+	close(other.fd);
+	return pid < 0 ? pid : 0;
+}
+
+int extract__call_helpers(struct extraction *x)
+{
+	const unsigned n = processes(x);
+	int err = 0;
+
+	if (n <= 1 || x->helpers)
+		return 0;
+	x->helpers = calloc(1, sizeof(*x->helpers));
+	if (!x->helpers)
+		return -ENOMEM;
+	x->helpers->first = n <= PARENT_TOO;
+	for (unsigned k = x->helpers->first; !err && k < n; k++) {
+		x->helpers->n = k + 1;
+		err = call(x, k);
+	}
+	if (!err)
+		return 0;
+	log_error("%s: no process to help reading it: %s", x->path, strerror(-err));
+	extract__dismiss_helpers(x, false);
+	return -ECHILD;
+}
 
 /* What ends early is a process that died. */
 static int receive(int fd, void *to, size_t len)
 {
 	return read_fully(fd, to, len) == (ssize_t)len ? 0 : -ECHILD;
-}
-
-static void advance(struct lane *l)
-{
-	l->next = (l->next + 1) % SLOTS;
-}
-
-static char *slot(const struct lane *l)
-{
-	return l->slots + (size_t)l->next * SLOT_BYTES;
-}
-
-/* The parent gets the slot that is full; the next one may have to be waited for. */
-static char *hand_slot(struct outbuf *o)
-{
-	struct lane *l = o->to;
-	uint32_t len = (uint32_t)o->len;
-	uint8_t back;
-
-	o->err = write_fully(l->fd, &len, sizeof(len));
-	if (o->err)
-		return o->buf;
-	advance(l);
-	l->lent++;
-	while (!o->err && l->lent == SLOTS) {
-		ssize_t n = read(l->fd, &back, 1);
-
-		if (n > 0)
-			l->lent -= back;
-		else if (!n || errno != EINTR)
-			o->err = -EPIPE;
-	}
-	return slot(l);
-}
-
-static int make_block(struct extraction *x, const struct pool *p, unsigned b)
-{
-	int err = 0;
-
-	for (unsigned i = b * p->block; !err && i < (b + 1) * p->block && i < x->nrefs; i++)
-		err = extract__node(x, i);
-	return err;
-}
-
-static int work(struct extraction *x, const struct pool *p, unsigned k, struct outbuf *out, int fd)
-{
-	static const uint32_t end_of_block;
-	int err = 0;
-
-	for (unsigned b = k; !err && !out->err && b * p->block < x->nrefs; b += p->n) {
-		err = make_block(x, p, b);
-		outbuf__flush(out);
-		if (!err)
-			err = write_fully(fd, &end_of_block, sizeof(end_of_block));
-	}
-	return err ? err : out->err;
-}
-
-/* Never returns. */
-static void child(struct extraction *x, const struct pool *p, unsigned k, struct lane *l)
-{
-	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-	struct report report = {0};
-	struct outbuf out;
-	uint32_t end = END;
-
-	for (unsigned i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		signal(signals[i], SIG_DFL);
-	signal(SIGPIPE, SIG_IGN);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	x->result = (struct extract_result){0};
-	x->text.begun = x->text.comma = true;
-	x->text.out = &out;
-	outbuf__init_lent(&out, slot(l), SLOT_BYTES, hand_slot, l);
-	report.err = work(x, p, k, &out, l->fd);
-	report.result = x->result;
-	if (!outbuf__end(&out) && !write_fully(l->fd, &end, sizeof(end)) &&
-	    !write_fully(l->fd, &report, sizeof(report)) && !write_fully(l->fd, x->lacks, x->nrefs))
-		write_fully(l->fd, x->found, x->sel.ntasks);
-	_exit(0);
-}
-
-/* 0 or -ECHILD with errno. */
-static int start(struct extraction *x, struct pool *p, unsigned k)
-{
-	struct lane own = {.slots = guard__share((size_t)SLOTS * SLOT_BYTES)}, other = own;
-	int fds[2];
-	pid_t pid;
-
-	if (!own.slots || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
-		guard__unshare(own.slots, (size_t)SLOTS * SLOT_BYTES);
-		return -ECHILD;
-	}
-	own.fd = fds[0];
-	other.fd = fds[1];
-	pid = beside__fork();
-	if (!pid) {
-		/* The others' ends, or none of them would see the parent go. */
-		for (unsigned i = p->first; i < k; i++)
-			close(p->helpers[i].lane.fd);
-		close(own.fd);
-		child(x, p, k, &other);
-	}
-	close(other.fd);
-	p->helpers[k] = (struct helper){pid, own};
-	if (pid > 0)
-		return 0;
-	errno = EAGAIN;
-	return -ECHILD;
 }
 
 static int take_report(struct extraction *x, int fd)
@@ -179,6 +167,8 @@ static int take_report(struct extraction *x, int fd)
 	uint8_t *marks = calloc(x->nrefs + x->sel.ntasks + 1, 1);
 	int err = marks ? receive(fd, &r, sizeof(r)) : -ENOMEM;
 
+	if (!err)
+		err = r.err;
 	if (!err)
 		err = receive(fd, marks, x->nrefs + x->sel.ntasks);
 	if (!err) {
@@ -189,13 +179,12 @@ static int take_report(struct extraction *x, int fd)
 			x->lacks[i] |= marks[i];
 		for (unsigned i = 0; i < x->sel.ntasks; i++)
 			x->found[i] |= marks[x->nrefs + i];
-		err = r.err;
 	}
 	free(marks);
 	return err;
 }
 
-/* A child's JSON objects begin with a comma. */
+/* A helper's JSON objects begin with a comma. */
 static void put_slot(struct text *t, const char *from, size_t len)
 {
 	size_t skip = 0;
@@ -213,8 +202,8 @@ static void give_back(struct lane *l)
 {
 	uint8_t n = (uint8_t)++l->lent;
 
-	advance(l);
-	if (n < SLOTS / 2)
+	lane__advance(l);
+	if (n < LANE_SLOTS / 2)
 		return;
 	l->lent = 0;
 	send(l->fd, &n, 1, MSG_NOSIGNAL);
@@ -226,10 +215,10 @@ static int take_block(struct extraction *x, struct lane *l, bool last)
 	uint32_t len;
 	int err;
 
-	while (!(err = receive(l->fd, &len, sizeof(len))) && len && len != END) {
-		if (len > SLOT_BYTES || last)
+	while (!(err = receive(l->fd, &len, sizeof(len))) && len && len != LANE_REPORT) {
+		if (len > LANE_SLOT || last)
 			return -ECHILD;
-		put_slot(&x->text, slot(l), len);
+		put_slot(&x->text, lane__slot(l), len);
 		if (x->text.out->err)
 			return 0;
 		give_back(l);
@@ -240,78 +229,103 @@ static int take_block(struct extraction *x, struct lane *l, bool last)
 	return err || last ? err : -ECHILD;
 }
 
-static int collect(struct extraction *x, const struct pool *p)
+/* From whoever has it. */
+static int collect_block(struct extraction *x, const struct order *o, unsigned b)
 {
-	unsigned blocks = (x->nrefs + p->block - 1) / p->block;
-	int err = 0;
+	struct helper *h = &x->helpers->v[b % o->nprocs];
+	int err;
 
-	for (unsigned b = 0; !err && !x->text.out->err && b < blocks; b++) {
-		const unsigned k = b % p->n;
-
-		err = k < p->first ? make_block(x, p, b)
-				   : take_block(x, &p->helpers[k].lane, false);
-		progress__at(&x->progress, (uint64_t)(b + 1) * p->block);
-	}
-	for (unsigned k = p->first; !err && !x->text.out->err && k < p->n; k++)
-		err = take_block(x, &p->helpers[k].lane, true);
+	if (b % o->nprocs < x->helpers->first)
+		return extract__block(x, o, b);
+	err = take_block(x, &h->lane, false);
+	if (err == -ECHILD)
+		guard__beside_failed(&h->process);
 	return err;
 }
 
-/* Those still at work have nobody to write for any more. */
-static void end(struct pool *p)
+static int collect(struct extraction *x, const struct order *o)
 {
-	for (unsigned k = p->first; p->helpers && k < p->n && p->helpers[k].pid; k++) {
-		const struct helper *h = &p->helpers[k];
+	unsigned blocks = (x->nrefs + o->block - 1) / o->block;
+	int err = 0;
 
-		close(h->lane.fd);
-		guard__unshare(h->lane.slots, (size_t)SLOTS * SLOT_BYTES);
-		if (h->pid < 0)
-			continue;
-		kill(h->pid, SIGKILL);
-		while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
-			;
+	for (unsigned b = 0; !err && !x->text.out->err && b < blocks; b++) {
+		err = collect_block(x, o, b);
+		progress__at(&x->progress, (uint64_t)(b + 1) * o->block);
 	}
-	free(p->helpers);
+	for (unsigned k = x->helpers->first; !err && !x->text.out->err && k < o->nprocs; k++) {
+		struct helper *h = &x->helpers->v[k];
+
+		err = take_block(x, &h->lane, true);
+		if (err == -ECHILD)
+			guard__beside_failed(&h->process);
+	}
+	return err;
 }
 
 /* In nodes. What its text will take is guessed by what its node takes in the file. */
 static unsigned block_size(const struct extraction *x, unsigned nprocs)
 {
-	unsigned fair = x->nrefs / (4 * nprocs), most = BLOCK_MAX;
-	struct stat st;
+	const uint64_t bytes = file_bytes(x);
+	uint64_t fair = x->nrefs / (4 * nprocs), most = BLOCK_MAX;
 
-	if (!x->opt->totals && (stat(x->path, &st) || st.st_size <= 0))
-		most = 1;
-	else if (!x->opt->totals)
-		most = (unsigned)(BLOCK_BYTES * (uint64_t)x->r->nnodes / (uint64_t)st.st_size);
+	if (!x->opt->totals)
+		most = bytes ? BLOCK_BYTES * (uint64_t)x->r->nnodes / bytes : 1;
 	most = most < BLOCK_MAX ? most : BLOCK_MAX;
 	fair = fair < most ? fair : most;
-	return fair ? fair : 1;
+	return fair ? (unsigned)fair : 1;
 }
 
-int extract__parallel(struct extraction *x, unsigned nprocs)
+int extract__block(struct extraction *x, const struct order *o, unsigned b)
 {
-	struct pool p = {
-		.n = nprocs,
-		.first = nprocs <= PARENT_TOO,
-		.block = block_size(x, nprocs),
-	};
 	int err = 0;
 
-	p.helpers = calloc(nprocs, sizeof(*p.helpers));
-	if (!p.helpers)
-		err = -ENOMEM;
-	outbuf__flush(x->text.out);
-	for (unsigned k = p.first; !err && k < nprocs; k++)
-		err = start(x, &p, k);
-	if (err == -ECHILD)
-		log_error("%s: no process to help reading it: %s", x->path, strerror(errno));
-	if (!err) {
-		err = collect(x, &p);
-		if (err == -ECHILD)
-			log_error("%s: a process that helped to read it ended unexpectedly",
-				  x->path);
+	for (unsigned i = b * o->block; !err && i < (b + 1) * o->block && i < x->nrefs; i++)
+		err = extract__node(x, i);
+	return err;
+}
+
+/* Who has died does not get it, which is seen when it does not answer. */
+static int give_orders(struct extraction *x, struct order *o)
+{
+	static const uint8_t begins = LANE_ORDER;
+	struct wire w = {0};
+
+	for (unsigned k = x->helpers->first; k < o->nprocs; k++) {
+		const int fd = x->helpers->v[k].lane.fd;
+
+		o->which = k;
+		wire__begin(&w);
+		wire__put(&w, o, sizeof(*o));
+		wire__put_text(&w, x->wanted);
+		for (unsigned i = 0; i < x->plan.n; i++)
+			wire__put_text(&w, x->plan.v[i]);
+		if (w.bad)
+			break;
+		if (!send_fully(fd, &begins, 1))
+			wire__send_socket(fd, &w);
 	}
-	end(&p);
+	free(w.p);
+	return w.bad ? -ENOMEM : 0;
+}
+
+int extract__together(struct extraction *x)
+{
+	struct order o = {
+		.nrefs = x->nrefs,
+		.ncols = x->plan.n,
+		.grouped = x->grouped,
+		.last = x->wanted == x->opt->series[x->opt->nseries - 1],
+	};
+	const unsigned n = x->helpers->n;
+	int err;
+
+	o.nprocs = n < x->nrefs ? n : x->nrefs;
+	o.block = block_size(x, o.nprocs);
+	outbuf__flush(x->text.out);
+	err = give_orders(x, &o);
+	if (!err)
+		err = collect(x, &o);
+	if (err)
+		extract__dismiss_helpers(x, false);
 	return err;
 }

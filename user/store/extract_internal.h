@@ -9,16 +9,20 @@
 #include "store/extract_plan.h"
 
 struct totals;
+struct helpers;
 
 /* One series on its way. */
 struct extraction {
 	struct progress progress;
 	const struct extract_options *opt;
 	const char *path;
+	int fd;			 /* of the file */
+	struct helpers *helpers; /* NULL: none were called */
 	struct reader *r;
 	struct cursor *cursor;
 	struct selection sel;
 	struct number_range one; /* the task the series was named with */
+	const char *wanted;	 /* the series as it was named */
 	char series[256];
 	struct node_ref *refs;
 	unsigned nrefs;
@@ -29,9 +33,9 @@ struct extraction {
 	struct reader_node *held;
 	unsigned held_ref;
 	const char *held_table;
-	bool fixed; /* the columns stand: a table that has others is -EAGAIN */
 	bool grouped;
-	struct plan_names plan;
+	struct plan_names plan;	  /* the columns that are written */
+	struct plan_names header; /* of what sh5util makes of them */
 	/* Where the columns of the plan are in the tables of this shape. */
 	unsigned shape;
 	bool unknowns; /* some columns of the table are not known */
@@ -67,7 +71,26 @@ int totals__load(struct extraction *x, const struct node_ref *ref, const struct 
 /* From them: 1, 0: it is not among them, or what ends the whole. */
 int totals__stored(struct extraction *x, const char *node, const char *step, const char *table);
 
-/* All nodes with the help of other processes, in order. */
-int extract__parallel(struct extraction *x, unsigned nprocs);
+/* Opens the file, which x->fd is. What reader__open fails with, or -ENOMEM; nothing is logged. */
+int extract__begin(struct extraction *x);
+/* The nodes of a series, which has no columns yet. 0; -EINVAL: it cannot be one; -ENOMEM. */
+int extract__prepare(struct extraction *x, const char *series);
+/* The columns of all tables, or of the first one. 0, or what ends the whole. */
+int extract__look(struct extraction *x, bool first_only);
+/* Those that are written; with first_only, where the output can be begun again, the first table's
+ * do for now. What is missing is named. 0, or what ends the whole. */
+int extract__plan(struct extraction *x, bool first_only);
+/* With these columns to out; blank comes before the header. 0 or -ENOMEM. */
+int extract__lay_out(struct extraction *x, struct outbuf *out, const char *blank);
+
+/* Helpers, as many as are wanted and of use, unless they are there; they open the file themselves.
+ * 0; -ECHILD, which is logged; -ENOMEM. */
+int extract__call_helpers(struct extraction *x);
+/* Whether all nodes are to be written with them. */
+bool extract__helped(const struct extraction *x);
+/* All nodes of the series, in order. Whatever goes wrong, no helper is left. */
+int extract__together(struct extraction *x);
+/* Well: they have done all they were told to. */
+void extract__dismiss_helpers(struct extraction *x, bool well);
 
 #endif

@@ -22,7 +22,7 @@ int plan_names__find(char *const *names, unsigned n, const char *name, unsigned 
 	return -1;
 }
 
-static int append(struct plan_names *p, const char *name)
+int plan_names__append(struct plan_names *p, const char *name)
 {
 	char **v;
 
@@ -67,7 +67,7 @@ int plan_names__add(struct plan_names *p, char *const *names, unsigned n, bool c
 	for (unsigned i = 0; !err && i < n; i++) {
 		if (plan_names__find(p->v, p->n, names[i], &hint) >= 0)
 			continue;
-		err = append(p, names[i]);
+		err = plan_names__append(p, names[i]);
 	}
 	p->begun = true;
 	return err;
@@ -94,7 +94,7 @@ const char *plan_names__choose(struct plan_names *p, const char *const *wanted, 
 			if (strcmp(p->v[k], wanted[i]) &&
 			    !(totals && !strcmp(base(p->v[k]), wanted[i])))
 				continue;
-			*err = append(&chosen, p->v[k]);
+			*err = plan_names__append(&chosen, p->v[k]);
 			found = true;
 		}
 		if (!found && !missing)

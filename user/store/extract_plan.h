@@ -13,6 +13,8 @@ struct plan_names {
 
 /* Adds a table's columns; common: only those all tables have stay. 0, -EMSGSIZE or -ENOMEM. */
 int plan_names__add(struct plan_names *p, char *const *names, unsigned n, bool common);
+/* Adds one name, as it is. 0, -EMSGSIZE or -ENOMEM. */
+int plan_names__append(struct plan_names *p, const char *name);
 /* Position of a name, looked for from *hint on, which is left behind it; -1: none. */
 int plan_names__find(char *const *names, unsigned n, const char *name, unsigned *hint);
 /* Only those that are wanted stay, in that order. A name is wanted as it is and, with totals, for

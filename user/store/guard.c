@@ -16,18 +16,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "store/guard_internal.h"
 
 #define BYTES_PER_SECOND (256u << 10)
 #define SECONDS_MAX	 1000000u
 
-/* What is read now. A child's is shared with its parent. */
-struct note {
-	char file[1024], object[512]; /* the object with ": " behind it */
-	unsigned seconds;	      /* 0: there is no limit */
-};
-
-static struct note own;
-static struct note *note = &own;
+static struct guard_note own;
+static struct guard_note *note = &own;
 
 static const struct {
 	int sig, err;
@@ -73,8 +68,9 @@ void guard__file_of(const char *path, uint64_t bytes)
 
 	snprintf(note->file, sizeof(note->file), "%s", path);
 	note->object[0] = 0;
+	note->more = (unsigned)(more < SECONDS_MAX ? more : SECONDS_MAX);
 	if (note->seconds)
-		start_clock(note->seconds + (unsigned)(more < SECONDS_MAX ? more : SECONDS_MAX));
+		start_clock(note->seconds + note->more);
 }
 
 void guard__file(const char *path)
@@ -214,9 +210,10 @@ static int run(int (*fn)(void *), void *arg, const struct guard_limits *l)
 }
 
 /* As wait(2) has it, or -errno. *where is what the child was at. */
-static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l, struct note *where)
+static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l, bool adopts,
+		     struct guard_note *where)
 {
-	struct note *outer = note;
+	struct guard_note *outer = note;
 	int status;
 
 	note = guard__share(sizeof(*note));
@@ -224,10 +221,9 @@ static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l,
 		note = outer;
 		return -ENOMEM;
 	}
+	note->adopts = adopts;
 	status = run(fn, arg, l);
 	*where = *note;
-	/* Whoever crashed may have written anything. */
-	where->file[sizeof(where->file) - 1] = where->object[sizeof(where->object) - 1] = 0;
 	guard__unshare(note, sizeof(*note));
 	note = outer;
 	return status;
@@ -260,15 +256,36 @@ static int meaning(int status)
 
 int guard__run(int (*fn)(void *), void *arg, const struct guard_limits *l)
 {
-	struct note where;
+	struct guard_note where;
 
-	return meaning(run_noted(fn, arg, l, &where));
+	return meaning(run_noted(fn, arg, l, false, &where));
 }
 
-static void say(int err, int sig, const struct note *n)
+/* Whoever crashed may have written anything. */
+static void end_texts(struct guard_note *n)
+{
+	n->file[sizeof(n->file) - 1] = n->object[sizeof(n->object) - 1] = 0;
+}
+
+struct guard_note *guard__note(void)
+{
+	return note;
+}
+
+void guard__write_to(struct guard_note *n)
+{
+	*n = *note;
+	memset(n->beside, 0, sizeof(n->beside));
+	note = n;
+	if (n->seconds)
+		start_clock(n->seconds + n->more);
+}
+
+void guard__say(int err, int sig, struct guard_note *n)
 {
 	const char *file = *n->file ? n->file : "no file yet";
 
+	end_texts(n);
 	if (err == -EBADMSG)
 		log_error("%s: %sdamaged: reading it crashed the HDF5 library (%s)", file,
 			  n->object, strsignal(sig));
@@ -280,9 +297,12 @@ static void say(int err, int sig, const struct note *n)
 
 int guard__verb(int (*fn)(void *), void *arg, const struct guard_limits *l)
 {
-	struct note where;
-	int status = run_noted(fn, arg, l, &where), err = meaning(status);
+	const bool adopts = !prctl(PR_SET_CHILD_SUBREAPER, 1);
+	struct guard_note where;
+	int status = run_noted(fn, arg, l, adopts, &where), err = meaning(status);
 
+	if (adopts && status >= 0)
+		guard__reap(&where);
 	if (err >= 0)
 		return err;
 	if (status < 0) {
@@ -290,7 +310,7 @@ int guard__verb(int (*fn)(void *), void *arg, const struct guard_limits *l)
 	} else if (err == -EINTR) {
 		guard__follow();
 	} else {
-		say(err, WTERMSIG(status), &where);
+		guard__say(err, WTERMSIG(status), &where);
 	}
 	return 1;
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include <sys/types.h>
 
 struct guard_limits {
 	uint64_t memory;  /* bytes of address space, never more than half of the machine's memory */
@@ -60,6 +61,28 @@ uint64_t guard__bytes(const struct stat *st);
 void guard__object(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The object's name and ": ", or "" where there is none. Until the next of those two calls. */
 const char *guard__at(void);
+
+/*
+ * A process that reads beside the caller, with the caller's limits, a clock of its own, and its own
+ * notes of what is read: as with a child, what it dies of is told with file and object. It dies
+ * with the caller.
+ */
+struct guard_beside {
+	pid_t pid; /* not above 0: there is none */
+	struct guard_note *note;
+};
+
+#define GUARD_BESIDE_MAX 64
+
+/* As fork(2), but -errno, with *b for the calls below; on another CPU if there is one. */
+pid_t guard__beside(struct guard_beside *b);
+/* It did not do what it was to do: ends it, and says why in one line that names file and object. */
+void guard__beside_failed(struct guard_beside *b);
+/* It has nothing left to do, and ends by itself. In a child of guard__verb that is not waited for:
+ * the parent does it when the child has ended. */
+void guard__beside_done(struct guard_beside *b);
+/* Ends it, whatever it does. */
+void guard__beside_end(struct guard_beside *b);
 
 /* Zeroed memory that parent and child both see. NULL: none. */
 void *guard__share(size_t size);

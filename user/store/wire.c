@@ -80,6 +80,14 @@ int wire__send(int fd, const struct wire *w)
 	return err ? err : write_fully(fd, w->p, n);
 }
 
+int wire__send_socket(int fd, const struct wire *w)
+{
+	uint32_t n = w->len;
+	int err = w->bad ? -ENOMEM : send_fully(fd, &n, sizeof(n));
+
+	return err ? err : send_fully(fd, w->p, n);
+}
+
 int wire__receive(int fd, struct wire *w)
 {
 	uint32_t n;

@@ -20,6 +20,8 @@ void wire__put_text(struct wire *w, const char *s);
 const void *wire__take(struct wire *w, size_t n); /* NULL: there is no more */
 const char *wire__take_text(struct wire *w);	  /* "" when there is none */
 int wire__send(int fd, const struct wire *w);
+/* The same as send_fully does it. */
+int wire__send_socket(int fd, const struct wire *w);
 /* 1: a message is in *w; 0: the other end is gone; -errno. */
 int wire__receive(int fd, struct wire *w);
 
