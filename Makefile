@@ -92,7 +92,7 @@ PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(wildcard user/cmd/$(notdir $(p)).c),$(p)))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
-BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork)
+BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork jpcores)
 MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
 .PHONY: all test check-bpf format lint install clean tools bench san

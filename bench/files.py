@@ -23,6 +23,8 @@ LEVELS = {"Totals": "totals", "TimeSeries": "timeseries"}
 ROUNDS = 5  # each takes seconds
 # Of the larger jobs fewer: the stock tool takes a minute for a round of what is left out.
 MERGES = {("slurm", 2048): 3, ("jobprof", 2048): 3}
+# A round of so many pairs, of one process and two: 16 nodes take milliseconds.
+PAIRS = {16: 8}
 EXTRACTIONS = {("slurm", 2048): 2, ("jobprof", 2048): 0, ("jobprof", 256): 2}
 
 
@@ -42,6 +44,12 @@ def make(kind, nodes, extra=()):
     return top, sum(e.stat().st_size for e in os.scandir(user))
 
 
+def cores():
+    """Two processes that compute, over one: 1, or up to 2 where they share a core."""
+    return float(subprocess.run([os.path.join(BUILD, "bench", "jpcores")], check=True, text=True,
+                                capture_output=True).stdout)
+
+
 class Job:
     """One job's files and what the tools make of them."""
 
@@ -51,6 +59,7 @@ class Job:
         self.env = stock.setup(self.top)
         self.cpu = min(os.sched_getaffinity(0))
         self.used = {}
+        self.cores = []
 
     def out(self, name):
         return os.path.join(self.top, name)
@@ -105,13 +114,17 @@ class Job:
         self.extract("Totals", "ours.h5", "stored totals", "--threads", "1")
 
     def processes(self, n):
+        """One and two, and whether the processors are cores of their own meanwhile."""
+        self.cores.append(cores())
         for level in LEVELS:
             one = lambda lv=level: self.extract(lv, "stock.h5", lv + ", one", "--stock",
                                                 "--threads", "1", cpu=False)
             two = lambda lv=level: self.extract(lv, "stock.h5", lv + ", two", "--stock",
                                                 "--threads", "2", cpu=False)
-            for s in rotated([one, two], n):
-                s()
+            for k in range(PAIRS.get(self.nodes, 1)):
+                for s in rotated([one, two], n + k):
+                    s()
+        self.cores.append(cores())
 
     def run(self, rounds):
         job = (self.kind, self.nodes)
@@ -183,6 +196,7 @@ def extraction_rows(job):
                   job.cpu_ratio(level, "stock " + level), digits=3)
         yield row(job, "extract %s, two processes over one" % level, "x",
                   job.ratio(level + ", two", level + ", one"))
+    yield row(job, "meanwhile, two processes that only compute, over one", "x", job.cores)
     yield row(job, "extract the totals that merging has stored, over the stock tool's time", "x",
               job.ratio("stored totals", "stock Totals"), digits=3)
     if job.nodes == LARGE:
