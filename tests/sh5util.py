@@ -9,6 +9,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import hostilelib
 from lib import *
 from sh5site import *
 
@@ -272,6 +273,13 @@ def deviation_job_lists():
     is_true("-j 7,3: a CSV each", s.read("extract_7.csv") == golden_text("tot.csv") and
             s.read("extract_3.csv") == golden_text("real/E-nolevel.csv"), s.left())
     is_done("-j 7,3 -o: which one would it be", s.ours("-j", "7,3", "-S", "-o", "x"), 255)
+    s.clean()
+    hostilelib.CASES["chunk B-tree that holds itself"](os.path.join(s.prof, "3_0_n1.h5"))
+    d = s.ours("-j", "7,3", "-S")
+    is_true("-j 7,3: a file that crashes the library leaves the other job alone", d.code == 1
+            and d.err.count("Merging node-step files into ./job_7.h5") == 1
+            and d.err.count("job_7.h5: 4 nodes merged") == 1 and "3_0_n1.h5: damaged" in d.err
+            and s.left() == ["job_3.h5", "job_7.h5"], d)
 
 
 def deviation_node_lacks_series():

@@ -307,7 +307,8 @@ static int do_jobs(struct sh5_options *o)
 	unsigned same = same_job_first(o->specs, o->nspecs);
 	int status = 0;
 
-	if (same < o->nspecs && (o->output || (o->input && o->mode != SH5_MERGE))) {
+	o->several = same < o->nspecs;
+	if (o->several && (o->output || (o->input && o->mode != SH5_MERGE))) {
 		log_error("error: --input and --output name one file, and --jobs several jobs");
 		return SH5_USAGE;
 	}

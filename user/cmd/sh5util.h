@@ -34,7 +34,8 @@ struct sh5_options {
 	struct hostlist nodes;
 	char *user;
 	bool totals;
-	bool keep; /* node-step files */
+	bool keep;    /* node-step files */
+	bool several; /* jobs */
 };
 
 int sh5util__main(int argc, char **argv);

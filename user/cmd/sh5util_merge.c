@@ -51,6 +51,7 @@ static int merge(const struct sh5_options *o, const char *dir, const struct jobs
 		.nspecs = n,
 		.output = o->output,
 		.keep = o->keep,
+		.several = o->several,
 	};
 	int err = merge__run(&opts, NULL);
 

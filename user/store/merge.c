@@ -171,8 +171,8 @@ static int run_apart(struct work *w)
 /* Whether all may be left and done again at any point. */
 static bool is_small(const struct work *w)
 {
-	return anew__possible() && w->alone && w->o->keep && w->set->nitems <= FEW_FILES &&
-	       access(w->output, F_OK);
+	return anew__possible() && w->alone && !w->o->several && w->o->keep &&
+	       w->set->nitems <= FEW_FILES && access(w->output, F_OK);
 }
 
 /* A quick try in this process. Returns -EAGAIN only where the program cannot be started anew. */

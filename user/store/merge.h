@@ -14,6 +14,7 @@ struct merge_opts {
 	unsigned nspecs;
 	const char *output; /* NULL: ./job_<id>.h5; with several jobs it must be NULL */
 	bool keep;	    /* node-step files are not deleted */
+	bool several;	    /* the process merges more than this: it is not to be started anew */
 	unsigned threads;   /* processes that read; 0: by CPUs and files */
 };
 
