@@ -23,8 +23,8 @@ LEVELS = {"Totals": "totals", "TimeSeries": "timeseries"}
 ROUNDS = 5  # each takes seconds
 # Of the larger jobs fewer: the stock tool takes a minute for a round of what is left out.
 MERGES = {("slurm", 2048): 3, ("jobprof", 2048): 3}
-# A round of so many pairs, of one process and two: 16 nodes take milliseconds.
-PAIRS = {16: 8}
+# So many times in a round: 16 nodes take milliseconds.
+TIMES = {16: 8}
 EXTRACTIONS = {("slurm", 2048): 2, ("jobprof", 2048): 0, ("jobprof", 256): 2}
 
 
@@ -114,28 +114,25 @@ class Job:
         self.extract("Totals", "ours.h5", "stored totals", "--threads", "1")
 
     def processes(self, n):
-        """One and two, and whether the processors are cores of their own meanwhile."""
-        self.cores.append(cores())
+        """One and two."""
         for level in LEVELS:
             one = lambda lv=level: self.extract(lv, "stock.h5", lv + ", one", "--stock",
                                                 "--threads", "1", cpu=False)
             two = lambda lv=level: self.extract(lv, "stock.h5", lv + ", two", "--stock",
                                                 "--threads", "2", cpu=False)
-            for k in range(PAIRS.get(self.nodes, 1)):
-                for s in rotated([one, two], n + k):
-                    s()
-        self.cores.append(cores())
+            for s in rotated([one, two], n):
+                s()
 
     def run(self, rounds):
         job = (self.kind, self.nodes)
-        extractions = EXTRACTIONS.get(job, ROUNDS)
-        for n in range(min(rounds, ROUNDS)):
-            if n < MERGES.get(job, ROUNDS):
+        for n in range(min(rounds, ROUNDS) * TIMES.get(self.nodes, 1)):
+            if n < MERGES.get(job, n + 1):
                 self.merges(n)
-            if n < extractions:
+            if n < EXTRACTIONS.get(job, n + 1):
                 self.extractions(n)
-            if extractions:
+            if EXTRACTIONS.get(job, 1):
                 self.processes(n)
+                self.cores.append(cores())
 
     def walls(self, name):
         return [u.wall for u in self.used[name]]
