@@ -75,12 +75,12 @@ def some_families(name, c, d):
 
 
 def profile_option(name, c, d):
-    s = c.srun(["--profile=task", "--acctg-freq=task=1", "-w", c.nodes[1]], ["sleep", "2.4"])
+    s = c.srun(["--profile=task", "--acctg-freq=task=1", "-w", c.nodes[1]], ["sleep", "4.4"])
     is_equal(name + ": srun's status", s.end(), 0)
     path = d.get(s.id, 0, c.nodes[1])
     is_equal(name + ": series", measured(c, c.nodes[1], s, path), ["Step", "Tasks", "Totals"])
     rows, off = off_grid(path, "Tasks/0", 1)
-    is_true(name + ": a row every second", 2 <= rows <= 4 and off < 0.1, (rows, off))
+    is_true(name + ": a row every second", 4 <= rows <= 6 and off < 0.1, (rows, off))
 
 
 def gatherers(name, c, d):

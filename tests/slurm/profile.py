@@ -296,7 +296,7 @@ def placeless(site, server):
 
 
 def refusal(site, server):
-    s, status, _ = job(site, ["--profile=task"], "true", REFUSES)
+    s, status, _ = answered_job(site, ["--profile=task"], "true", REFUSES)
     closed(server, s)
     lines = site.logged(s.id)
     is_true("a refusal: the job runs, one plain line", status == 0 and len(lines) == 1 and
