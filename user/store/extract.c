@@ -230,6 +230,7 @@ static int write_series(struct extraction *x, struct outbuf *out)
 			blank = json ? "" : "\n";
 		else if (!json)
 			blank = "";
+		x->last = i + 1 == o->nseries;
 		err = one_series(x, out, o->series[i], blank);
 	}
 	if (json && x->result.tables)

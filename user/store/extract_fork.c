@@ -314,7 +314,7 @@ int extract__together(struct extraction *x)
 		.nrefs = x->nrefs,
 		.ncols = x->plan.n,
 		.grouped = x->grouped,
-		.last = x->wanted == x->opt->series[x->opt->nseries - 1],
+		.last = x->last,
 	};
 	const unsigned n = x->helpers->n;
 	int err;

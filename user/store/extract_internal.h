@@ -23,6 +23,7 @@ struct extraction {
 	struct selection sel;
 	struct number_range one; /* the task the series was named with */
 	const char *wanted;	 /* the series as it was named */
+	bool last;		 /* of them */
 	char series[256];
 	struct node_ref *refs;
 	unsigned nrefs;
