@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/heap.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "job/stepname.h"
@@ -240,8 +241,10 @@ static int write_series(struct extraction *x, struct outbuf *out)
 
 int extract__begin(struct extraction *x)
 {
-	int err = reader__open_fd(&x->r, x->fd, x->path);
+	int err;
 
+	heap__prepare(HEAP_PAGE); /* which some nodes, one after the other, hardly fill */
+	err = reader__open_fd(&x->r, x->fd, x->path);
 	if (!err)
 		err = cursor__new(&x->cursor);
 	if (!err)
