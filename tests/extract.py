@@ -746,6 +746,38 @@ def nobody_is_left_behind():
     is_equal("nobody is left behind", left, [])
 
 
+def a_helper_is_held_up():
+    """The one it helps goes on meanwhile, and keeps what it makes until its turn has come."""
+    nodes = ["n%d" % i for i in range(48)]
+    file = job_file(path("held.h5"), steps=("0",), nodes=nodes, nrows=1500)
+    with h5py.File(file, "a") as f:
+        for n in nodes[:20]:
+            del f["/Steps/0/Nodes/%s/Tasks" % n]
+    wrong, held = [], 0
+    for form in ("csv", "json"):
+        args = ["-i", file, "-s", "Tasks", "-l", "timeseries", "--format", form]
+        one = extract(*args, "--threads", "1", "-o", "-").stdout
+        for n in ("2", "3"):
+            for delay in range(8):
+                p = start([JOBPROF, "extract", *args, "--threads", n, "-o", path("held.out")],
+                          stderr=subprocess.DEVNULL)
+                wait_until(lambda: helpers(p.pid) or p.poll() is not None, 20, "helpers")
+                kids = helpers(p.pid)
+                time.sleep(delay / 500)
+                for k in kids if p.poll() is None else ():
+                    os.kill(k, signal.SIGSTOP)
+                time.sleep(0.1)
+                held += p.poll() is None
+                for k in kids if p.poll() is None else ():
+                    os.kill(k, signal.SIGCONT)
+                p.wait(20)
+                with open(path("held.out"), "rb") as f:
+                    if f.read() != one:
+                        wrong.append((form, n, delay))
+                os.unlink(path("held.out"))
+    is_true("a helper is held up", held > 8 and not wrong, (held, wrong))
+
+
 def helpers_and_signals():
     job_file(path("big.h5"), steps=("0",), nodes=["n%d" % i for i in range(48)], nrows=4000)
     fifo = path("fifo")
@@ -790,5 +822,5 @@ def helpers_and_signals():
 run_tests([golden, stock_live, array_tasks, hostile_values, columns_in_another_order,
            highest_of_negatives, own_timeseries, own_totals,
            stored_totals, totals_of_histograms, totals_of_older_files, times, selection, what_is_not_there, lacking_and_damaged, threads, memory,
-           outputs, signal_while_the_output_is_made, helpers_and_signals,
-           crashes, nobody_is_left_behind])
+           outputs, signal_while_the_output_is_made, a_helper_is_held_up,
+           helpers_and_signals, crashes, nobody_is_left_behind])

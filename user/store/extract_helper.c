@@ -65,7 +65,9 @@ static int work(struct extraction *x, const struct order *o, struct lane *l, str
 	int err = extract__lay_out(x, out, "");
 
 	x->text.begun = x->text.comma = true;
-	for (unsigned b = o->which; !err && !out->err && b * o->block < x->nrefs; b += o->nprocs) {
+	for (unsigned b = 0; !err && !out->err && b < order__blocks(o); b++) {
+		if (!extract__claim(x, b, o->which))
+			continue;
 		err = extract__block(x, o, b);
 		outbuf__flush(out);
 		if (!err)

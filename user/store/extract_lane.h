@@ -9,6 +9,7 @@
 #define JP_STORE_EXTRACT_LANE_H
 
 #include "store/extract_internal.h"
+#include "store/guard.h"
 
 #define LANE_SLOT  (256u << 10) /* bytes */
 #define LANE_SLOTS 16u
@@ -28,8 +29,21 @@ struct lane {
 	unsigned lent; /* slots that the parent has, or that it has done with and not yet said so */
 };
 
-/* The first thing in an order; the series as it was named and the names of the columns follow.
- * Process `which` of nprocs takes blocks which, which + nprocs, ... */
+struct helper {
+	struct guard_beside process;
+	struct lane lane;
+};
+
+#define LANE_BLOCKS (64u << 10) /* at most */
+
+struct helpers {
+	struct helper v[EXTRACT_THREADS_MAX]; /* v[first] to v[n - 1] */
+	unsigned first, n;		      /* first 1: the parent makes blocks too */
+	uint8_t *makers;		      /* of each block: process k as k + 1; all share it */
+};
+
+/* The first thing in an order, to process `which` of nprocs; the series as it was named and the
+ * names of the columns follow. */
 struct order {
 	unsigned which, nprocs;
 	unsigned block, nrefs; /* nodes in a block, and in all */
@@ -54,8 +68,17 @@ static inline void lane__advance(struct lane *l)
 	l->next = (l->next + 1) % LANE_SLOTS;
 }
 
+static inline unsigned order__blocks(const struct order *o)
+{
+	return o->nrefs / o->block + (o->nrefs % o->block != 0);
+}
+
+/* Whether block b is process k's to make: whoever comes first, where it is not settled. */
+bool extract__claim(const struct extraction *x, unsigned b, unsigned k);
 /* The nodes of block b. 0 or what extract__node ends with. */
 int extract__block(struct extraction *x, const struct order *o, unsigned b);
+/* The size of the file. */
+uint64_t extract__bytes(const struct extraction *x);
 
 /* A helper's life; it never returns. The file may be open already. */
 void extract__help(struct extraction *x, struct lane *l) __attribute__((noreturn));
