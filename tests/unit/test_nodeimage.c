@@ -64,7 +64,7 @@ static int tear_down(void **state)
 /* In a file that is in memory only. */
 static int make(const void *bytes, size_t n, uint64_t *rows, unsigned *objects)
 {
-	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file, node;
 	H5G_info_t info;
 	int err;
 
@@ -73,8 +73,10 @@ static int make(const void *bytes, size_t n, uint64_t *rows, unsigned *objects)
 	file = H5Fcreate("no file", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
 	H5Pclose(fapl);
 	assert_true(file >= 0);
-	err = nodeimage_maker__make(maker, file, "n", bytes, n, rows);
-	*objects = err || H5Gget_info_by_name(file, "n", &info, H5P_DEFAULT) < 0 ? 0 : info.nlinks;
+	node = H5Gcreate2(file, "n", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	err = nodeimage_maker__make(maker, node, bytes, n, rows);
+	*objects = err || H5Gget_info(node, &info) < 0 ? 0 : info.nlinks;
+	H5Gclose(node);
 	H5Fclose(file);
 	return err;
 }

@@ -25,6 +25,9 @@ struct merge_tree {
 	char *step_name; /* of the step that is open */
 	hid_t step, nodes, tasks;
 	hid_t compact; /* how small totals are stored */
+	hid_t one;     /* the space of a single value */
+	hid_t text;    /* the type of the text before, of so many characters */
+	size_t text_len;
 	/* The row of the totals before: that of the next node is the same, most often. */
 	hid_t row;
 	struct column *cols;
@@ -70,11 +73,12 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table,
 		       struct h5record *record)
 {
 	struct merge_tree *t = calloc(1, sizeof(*t));
+	const hsize_t one = 1;
 	int err;
 
 	if (!t)
 		return -ENOMEM;
-	t->step = t->nodes = t->tasks = t->row = t->steps = H5I_INVALID_HID;
+	t->step = t->nodes = t->tasks = t->row = t->steps = t->text = H5I_INVALID_HID;
 	t->record = record;
 	err = nodeimage_maker__new(&t->maker);
 	if (err) {
@@ -84,6 +88,7 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table,
 	t->compact = H5Pcreate(H5P_DATASET_CREATE);
 	H5Pset_obj_track_times(t->compact, false);
 	H5Pset_layout(t->compact, H5D_COMPACT);
+	t->one = H5Screate_simple(1, &one, NULL);
 	t->file = create_file(fd, longest_table, record);
 	if (t->file >= 0)
 		t->steps = h5__create_list(t->file, "Steps");
@@ -130,31 +135,31 @@ static int open_step(struct merge_tree *t, const char *name)
 	return t->nodes < 0 ? h5__error() : 0;
 }
 
-static int put_attr(hid_t at, const char *name, hid_t type, const void *value)
+static int put_attr(const struct merge_tree *t, hid_t at, const char *name, hid_t type,
+		    const void *value)
 {
-	const hsize_t one = 1;
-	hid_t space = H5Screate_simple(1, &one, NULL);
-	hid_t attr = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+	hid_t attr = H5Acreate2(at, name, type, t->one, H5P_DEFAULT, H5P_DEFAULT);
 	int err = attr < 0 || H5Awrite(attr, type, value) < 0 ? h5__error() : 0;
 
 	if (attr >= 0)
 		H5Aclose(attr);
-	H5Sclose(space);
 	return err;
 }
 
-static int put_text(hid_t at, const char *name, const char *text)
+static int put_text(struct merge_tree *t, hid_t at, const char *name, const char *text)
 {
-	hid_t type;
-	int err;
+	const size_t len = strlen(text);
 
-	if (!*text)
+	if (!len)
 		return 0;
-	type = H5Tcopy(H5T_C_S1);
-	H5Tset_size(type, strlen(text)); /* no room for a NUL, as Slurm does it */
-	err = put_attr(at, name, type, text);
-	H5Tclose(type);
-	return err;
+	if (len != t->text_len) {
+		if (t->text >= 0)
+			H5Tclose(t->text);
+		t->text = H5Tcopy(H5T_C_S1);
+		H5Tset_size(t->text, len); /* no room for a NUL, as Slurm does it */
+		t->text_len = len;
+	}
+	return put_attr(t, at, name, t->text, text);
 }
 
 /* Where attributes of the job or of a step go. */
@@ -175,8 +180,8 @@ int merge_tree__number(struct merge_tree *t, const char *step, const char *name,
 
 	if (err)
 		return err;
-	return wide ? put_attr(at, name, H5T_STD_I64LE, &v)
-		    : put_attr(at, name, H5T_STD_I32LE, &narrow);
+	return wide ? put_attr(t, at, name, H5T_STD_I64LE, &v)
+		    : put_attr(t, at, name, H5T_STD_I32LE, &narrow);
 }
 
 int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text)
@@ -184,7 +189,7 @@ int merge_tree__text(struct merge_tree *t, const char *step, const char *name, c
 	hid_t at;
 	int err = attr_place(t, step, &at);
 
-	return err ? err : put_text(at, name, text);
+	return err ? err : put_text(t, at, name, text);
 }
 
 static bool same_columns(const struct merge_tree *t, const struct nodescan_total *n)
@@ -235,37 +240,33 @@ static int write_total(struct merge_tree *t, hid_t group, const struct nodescan_
 
 	if (err)
 		return err;
-	space = H5Screate_simple(1, &rows, NULL);
+	space = rows == 1 ? t->one : H5Screate_simple(1, &rows, NULL);
 	dset = H5Dcreate2(group, n->name, t->row, space, H5P_DEFAULT,
 			  small ? t->compact : H5P_DEFAULT, H5P_DEFAULT);
 	/* A row of more members than fit into an object's header: extraction computes them. */
 	if (dset < 0 && !h5__of_system()) {
 		log_debug("step %s: no totals of %s: %u columns are too many", t->step_name,
 			  n->name, n->ncols);
-		H5Sclose(space);
-		return 0;
-	}
-	if (dset < 0 ||
-	    (n->nrows && H5Dwrite(dset, t->row, H5S_ALL, H5S_ALL, H5P_DEFAULT, n->rows) < 0))
+	} else if (dset < 0 ||
+		   (n->nrows &&
+		    H5Dwrite(dset, t->row, H5S_ALL, H5S_ALL, H5P_DEFAULT, n->rows) < 0)) {
 		err = h5__error();
+	}
 	if (dset >= 0)
 		H5Dclose(dset);
-	H5Sclose(space);
+	if (space != t->one)
+		H5Sclose(space);
 	return err;
 }
 
-static int write_totals(struct merge_tree *t, const char *node, const struct merge_found *f)
+static int write_totals(struct merge_tree *t, hid_t node, const struct merge_found *f)
 {
 	hid_t group;
-	char *path;
 	int err = 0;
 
 	if (!f->ntotals)
 		return 0;
-	if (asprintf(&path, "%s/Totals", node) < 0)
-		return -ENOMEM;
-	group = h5__create_group(t->nodes, path);
-	free(path);
+	group = h5__create_group(node, "Totals");
 	if (group < 0)
 		return h5__error();
 	for (unsigned i = 0; !err && i < f->ntotals; i++)
@@ -277,23 +278,25 @@ static int write_totals(struct merge_tree *t, const char *node, const struct mer
 /* Tasks/<gtid>: on which node the task was, and the way to its rows. */
 static int write_task(struct merge_tree *t, const char *node, const char *task)
 {
-	hid_t g;
+	hid_t g = h5__create_group(t->tasks, task);
 	char *path;
 	int err;
 
-	if (H5Lexists(t->tasks, task, H5P_DEFAULT) > 0) {
+	if (g < 0 && H5Lexists(t->tasks, task, H5P_DEFAULT) > 0) {
 		log_debug("step %s: task %s is also on %s; Tasks/%s names the first node",
 			  t->step_name, task, node, task);
 		return 0;
 	}
-	if (asprintf(&path, "/Steps/%s/Nodes/%s/Tasks/%s", t->step_name, node, task) < 0)
+	if (g < 0)
+		return h5__error();
+	if (asprintf(&path, "/Steps/%s/Nodes/%s/Tasks/%s", t->step_name, node, task) < 0) {
+		H5Gclose(g);
 		return -ENOMEM;
-	g = h5__create_group(t->tasks, task);
-	err = g < 0 ? h5__error() : put_text(g, "Node Name", node);
+	}
+	err = put_text(t, g, "Node Name", node);
 	if (!err && H5Lcreate_soft(path, g, "Table", H5P_DEFAULT, H5P_DEFAULT) < 0)
 		err = h5__error();
-	if (g >= 0)
-		H5Gclose(g);
+	H5Gclose(g);
 	free(path);
 	return err;
 }
@@ -312,7 +315,8 @@ static int write_tasks(struct merge_tree *t, const char *node, const struct merg
 }
 
 /* The rows that the library writes are those that it reads. */
-static int copy_node(struct merge_tree *t, hid_t from, const char *path, const char *node)
+static int copy_node(struct merge_tree *t, hid_t from, const char *path, const char *name,
+		     hid_t *node)
 {
 	uint64_t read = 1;
 	int err;
@@ -321,47 +325,60 @@ static int copy_node(struct merge_tree *t, hid_t from, const char *path, const c
 		t->record->rows = read;
 		h5file__sum_rows(&read);
 	}
-	err = H5Ocopy(from, path, t->nodes, node, H5P_DEFAULT, H5P_DEFAULT) < 0 ? h5__error() : 0;
+	err = H5Ocopy(from, path, t->nodes, name, H5P_DEFAULT, H5P_DEFAULT) < 0 ? h5__error() : 0;
 	h5file__sum_rows(NULL);
-	return !err && t->record && t->record->rows != read ? -EBADMSG : err;
+	if (!err && t->record && t->record->rows != read)
+		err = -EBADMSG;
+	if (!err)
+		*node = H5Gopen2(t->nodes, name, H5P_DEFAULT);
+	return !err && *node < 0 ? h5__error() : err;
 }
 
 /* And those of an image. */
-static int make_node(struct merge_tree *t, const struct merge_found *f, const char *node)
+static int make_node(struct merge_tree *t, const struct merge_found *f, const char *name,
+		     hid_t *node)
 {
 	uint64_t rows = 1;
 	int err;
 
 	if (t->record)
 		t->record->rows = rows;
-	err = nodeimage_maker__make(t->maker, t->nodes, node, f->image, f->image_bytes,
+	*node = h5__create_group(t->nodes, name);
+	if (*node < 0)
+		return h5__error();
+	err = nodeimage_maker__make(t->maker, *node, f->image, f->image_bytes,
 				    t->record ? &rows : NULL);
 	return !err && t->record && t->record->rows != rows ? -EBADMSG : err;
 }
 
-/* What comes with a node, when it is there. */
-static int add_rest(struct merge_tree *t, const char *node, const struct merge_found *f, int err)
+/* With what comes with a node, when it is there. */
+static int add_node(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
+		    const struct merge_found *f)
 {
+	hid_t node = H5I_INVALID_HID;
+	int err = open_step(t, i->step);
+
+	if (err)
+		return err;
+	err = path ? copy_node(t, from, path, i->node, &node) : make_node(t, f, i->node, &node);
 	if (!err)
 		err = write_totals(t, node, f);
 	if (!err)
-		err = write_tasks(t, node, f);
+		err = write_tasks(t, i->node, f);
+	if (node >= 0)
+		H5Gclose(node);
 	return err == -EIO && !h5__of_system() ? -EBADMSG : err;
 }
 
 int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
 		     const struct merge_found *f)
 {
-	int err = open_step(t, i->step);
-
-	return err ? err : add_rest(t, i->node, f, copy_node(t, from, path, i->node));
+	return add_node(t, from, path, i, f);
 }
 
 int merge_tree__make(struct merge_tree *t, const struct merge_item *i, const struct merge_found *f)
 {
-	int err = open_step(t, i->step);
-
-	return err ? err : add_rest(t, i->node, f, make_node(t, f, i->node));
+	return add_node(t, H5I_INVALID_HID, NULL, i, f);
 }
 
 int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t len)
@@ -404,6 +421,9 @@ int merge_tree__close(struct merge_tree *t)
 	forget_row(t);
 	nodeimage_maker__free(t->maker);
 	H5Pclose(t->compact);
+	H5Sclose(t->one);
+	if (t->text >= 0)
+		H5Tclose(t->text);
 	if (t->steps >= 0)
 		H5Gclose(t->steps);
 	if (t->file >= 0 && H5Fclose(t->file) < 0)

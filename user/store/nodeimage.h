@@ -43,9 +43,9 @@ const struct wire *nodeimage__bytes(struct nodeimage *i);
 struct nodeimage_maker;
 int nodeimage_maker__new(struct nodeimage_maker **out);
 void nodeimage_maker__free(struct nodeimage_maker *m);
-/* Makes a node of that name in a group. *rows: the tables' bytes are added to it as struct h5record
+/* Fills a node's group, which is empty. *rows: the tables' bytes are added to it as struct h5record
  * adds those that are written; or NULL. 0; -EBADMSG: that is no image; else as h5__error(). */
-int nodeimage_maker__make(struct nodeimage_maker *m, hid_t at, const char *name, const void *image,
-			  size_t bytes, uint64_t *rows);
+int nodeimage_maker__make(struct nodeimage_maker *m, hid_t node, const void *image, size_t bytes,
+			  uint64_t *rows);
 
 #endif

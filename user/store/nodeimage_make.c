@@ -202,22 +202,20 @@ static int make_part(struct making *k)
 	return h && h->part <= IMAGE_TABLE ? make[h->part](k, h) : -EBADMSG;
 }
 
-int nodeimage_maker__make(struct nodeimage_maker *m, hid_t at, const char *name, const void *image,
-			  size_t bytes, uint64_t *rows)
+int nodeimage_maker__make(struct nodeimage_maker *m, hid_t node, const void *image, size_t bytes,
+			  uint64_t *rows)
 {
 	struct making k = {
 		.m = m,
 		.w = {.p = (uint8_t *)image, .len = bytes},
-		.node = h5__create_group(at, name),
+		.node = node,
 		.group = H5I_INVALID_HID,
 		.rows = rows,
 	};
-	int err = k.node < 0 ? h5__error() : 0;
+	int err = 0;
 
 	while (!err && k.w.at < k.w.len)
 		err = make_part(&k);
 	leave_group(&k);
-	if (k.node >= 0)
-		H5Gclose(k.node);
 	return err;
 }
