@@ -25,6 +25,7 @@ ROUNDS = 5  # each takes seconds
 MERGES = {("slurm", 2048): 3, ("jobprof", 2048): 3}
 # So many times in a round: 16 nodes take milliseconds.
 TIMES = {16: 8}
+PAIRS = 3  # of one and two processes, where a round is not done so often
 # Of what two processes take that compute, over one: below it they have a core each.
 TWO_CORES = 1.2
 EXTRACTIONS = {("slurm", 2048): 2, ("jobprof", 2048): 0, ("jobprof", 256): 2}
@@ -135,7 +136,8 @@ class Job:
             if n < EXTRACTIONS.get(job, n + 1):
                 self.extractions(n)
             if EXTRACTIONS.get(job, 1):
-                self.processes(n)
+                for k in range(1 if self.nodes in TIMES else PAIRS):
+                    self.processes(n + k)
 
     def walls(self, name):
         return [u.wall for u in self.used[name]]
