@@ -212,13 +212,14 @@ static void change_text(struct collection *c)
 static char *make_room(struct outbuf *o)
 {
 	struct collection *c = o->to;
+	const struct outbuf *out = c->out;
 
 	change_text(c);
-	while (!c->err && c->turn < c->aside)
+	while (!c->err && !out->err && c->turn < c->aside)
 		c->err = take_turn(c);
-	if (!c->err)
+	if (!c->err && !out->err)
 		put_slot(&c->x->text, o->buf, o->len);
-	o->err = c->err ? c->err : c->x->text.out->err;
+	o->err = c->err ? c->err : out->err;
 	change_text(c);
 	return o->buf;
 }
