@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import struct
@@ -680,12 +681,18 @@ def drained(fd):
         return 0
 
 
+def read_by(pid):
+    """Bytes."""
+    with open("/proc/%d/io" % pid) as f:
+        return int(re.search(r"rchar: (\d+)", f.read()).group(1))
+
+
 def a_helper_dies(args, held, nprocs, nhelpers, sig, says, when):
     """Early: before it has been told what to do, as may be. Late: when the output is under way."""
     p = start(args + ["--threads", str(nprocs)], stderr=subprocess.PIPE)
     kids = wait_until(lambda: len(helpers(p.pid)) == nhelpers and helpers(p.pid), 20, "helpers")
     if when == "late":
-        wait_until(lambda: unread(held) > 60000, 20, "output")
+        wait_until(lambda: unread(held) > 60000 and read_by(kids[1]) > 1 << 20, 20, "output")
     os.kill(kids[1], sig)
     while p.poll() is None:
         if not drained(held):
