@@ -41,6 +41,7 @@ struct collection {
 	unsigned nkept;
 	char *room;
 	size_t used;
+	struct outbuf own; /* into that room */
 	/* What the text is not written to now: meanwhile the output, or else what is kept. */
 	struct outbuf *out;
 	bool begun, comma;
@@ -226,19 +227,18 @@ static char *make_room(struct outbuf *o)
 
 static int make_aside(struct collection *c)
 {
-	struct outbuf o;
 	int err;
 
-	outbuf__init_lent(&o, c->room + c->used, LANE_SLOT - c->used, make_room, c);
-	c->out = &o;
+	outbuf__init_lent(&c->own, c->room + c->used, LANE_SLOT - c->used, make_room, c);
+	c->out = &c->own;
 	c->begun = c->comma = true;
 	change_text(c);
 	err = extract__block(c->x, c->o, c->aside);
 	change_text(c);
 	if (err || c->err)
 		return c->err ? c->err : err;
-	c->kept[c->nkept++] = (struct kept){c->aside, o.buf, o.len};
-	c->used += o.len;
+	c->kept[c->nkept++] = (struct kept){c->aside, c->own.buf, c->own.len};
+	c->used += c->own.len;
 	return 0;
 }
 
