@@ -247,9 +247,8 @@ static int write_total(struct merge_tree *t, hid_t group, const struct nodescan_
 	if (dset < 0 && !h5__of_system()) {
 		log_debug("step %s: no totals of %s: %u columns are too many", t->step_name,
 			  n->name, n->ncols);
-	} else if (dset < 0 ||
-		   (n->nrows &&
-		    H5Dwrite(dset, t->row, H5S_ALL, H5S_ALL, H5P_DEFAULT, n->rows) < 0)) {
+	} else if (dset < 0 || (n->nrows && H5Dwrite(dset, t->row, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+						     n->rows) < 0)) {
 		err = h5__error();
 	}
 	if (dset >= 0)
