@@ -245,7 +245,15 @@ def unwritable_output():
     is_true("user's directory writable again: the file is finished",
             len(task_rows(path)) and os.stat(path).st_uid == NOBODY and not d.journals(),
             "journals %s" % d.journals())
-    d.stop()
+    os.chown(theirs, 0, 0)
+    job = new_job()
+    p = d.step(job, 0, ["setpriv", "--reuid=%d" % NOBODY, tool("jphold"), "sleep=30"], v1_uid=NOBODY)
+    wait_until(lambda: len(d.journals()) == 1, 10, "the step's journal")
+    is_equal("SIGTERM with a file that cannot be written: a clean end within 10 s", d.stop(10), 0)
+    is_true("SIGTERM with a file that cannot be written: its journal is kept, and that is said",
+            len(d.journals()) == 1 and "some files are not finished" in d.said(), d.said()[-400:])
+    p.kill()
+    p.wait()
 
 
 def full_output():
@@ -766,6 +774,9 @@ def bad_configuration():
     e.proc.send_signal(signal.SIGHUP)
     e.wait_said("old settings stay in force")
     works(e, "configuration: a bad one at SIGHUP leaves the old in force")
+    e.write_config(MaxSlots="64", Socket=e.keys["Socket"] + "2", LogLevel="info")
+    e.proc.send_signal(signal.SIGHUP)
+    e.wait_said(r"jobprofd: MaxSlots, Socket: the new value is in force after a restart")
     e.stop()
 
 

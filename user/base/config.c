@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/str.h"
 
 struct value_type {
@@ -17,6 +18,7 @@ struct value_type {
 
 #define KEY_SLURM  1 /* also taken from slurm.conf and acct_gather.conf */
 #define KEY_REPEAT 2
+#define KEY_RELOAD 4 /* SIGHUP puts a new value in force */
 
 struct config_key {
 	const char *name;
@@ -268,10 +270,10 @@ static const struct config_key keys[] = {
 	 KEY_SLURM, "Where the files go: a directory that the nodes share. Each user's are in a "
 		    "directory of the user's name."},
 	{"ProfileHDF5Default", &type_words, offsetof(struct config, hdf5_default), "none", NULL,
-	 KEY_SLURM, "What is stored for steps that ask for nothing themselves: all, none, or a list "
+	 KEY_SLURM | KEY_RELOAD, "What is stored for steps that ask for nothing themselves: all, none, or a list "
 		    "of Slurm's words and of families."},
 	{"JobAcctGatherFrequency", &type_freq, offsetof(struct config, freq), "task=30", NULL,
-	 KEY_SLURM, "Seconds between rows, for all or for one series: 30, or task=1,energy=5. "
+	 KEY_SLURM | KEY_RELOAD, "Seconds between rows, for all or for one series: 30, or task=1,energy=5. "
 		    "Fractions down to 0.1; 0 is off."},
 	{"ClusterName", &type_name, offsetof(struct config, cluster), NULL, "not stored",
 	 KEY_SLURM, "Stored with every file."},
@@ -283,7 +285,7 @@ static const struct config_key keys[] = {
 	 "Where maps and links are pinned, on a BPF file system."},
 	{"MaxSlots", &type_slots, offsetof(struct config, max_slots), "512", NULL, 0,
 	 "Tasks and steps that can be counted at once, 16 to 4096. What is beyond is counted together."},
-	{"PublishInterval", &type_publish, offsetof(struct config, publish_interval), "60", NULL, 0,
+	{"PublishInterval", &type_publish, offsetof(struct config, publish_interval), "60", NULL, KEY_RELOAD,
 	 "Seconds between versions of a running step's file; 0: only when it has ended."},
 	{"CgroupPattern", &type_pattern, 0, NULL, "Slurm's layouts only", KEY_REPEAT,
 	 "Another layout of cgroups: /path/to/step-*, or /path/step-*//task-*; up to 8 times."},
@@ -329,7 +331,7 @@ static const struct config_key keys[] = {
 	 "yes: sensors are read that the BMC says it does not scan."},
 	{IPMI_DEVICE, &type_words, offsetof(struct config, ipmi[4]), NULL, "the first one",
 	 KEY_SLURM, "Device of the BMC."},
-	{"LogLevel", &type_level, offsetof(struct config, log_level), "info", NULL, 0,
+	{"LogLevel", &type_level, offsetof(struct config, log_level), "info", NULL, KEY_RELOAD,
 	 "error, warn, info or debug."},
 };
 /* clang-format on */
@@ -468,4 +470,50 @@ void config__print(const struct config *c, FILE *f)
 {
 	for (size_t i = 0; i < N_KEYS; i++)
 		keys[i].type->print(keys[i].name, (const char *)c + keys[i].offset, f);
+}
+
+static char *value_text(const struct config *c, const struct config_key *k)
+{
+	char *text = NULL;
+	size_t len;
+	FILE *f = open_memstream(&text, &len);
+
+	if (!f)
+		return NULL;
+	k->type->print(k->name, (const char *)c + k->offset, f);
+	fclose(f);
+	return text;
+}
+
+static bool same_value(const struct config *a, const struct config *b, const struct config_key *k)
+{
+	_cleanup_free_ char *one = value_text(a, k), *other = value_text(b, k);
+
+	return one && other && !strcmp(one, other);
+}
+
+void config__print_restart(const struct config *old, const struct config *fresh, FILE *f)
+{
+	const char *comma = "";
+
+	for (size_t i = 0; i < N_KEYS; i++) {
+		if (keys[i].flags & KEY_RELOAD || old->given[i] ||
+		    same_value(old, fresh, &keys[i]))
+			continue;
+		fprintf(f, "%s%s", comma, keys[i].name);
+		comma = ", ";
+	}
+}
+
+int config__override(struct config *c, const char *key, const char *value)
+{
+	char err[512];
+	unsigned i = 0;
+	int ret = config__set(c, key, value, false, &i, NULL, err, sizeof(err));
+
+	if (ret)
+		log_error("%s: %s", key, err);
+	else
+		c->given[i] = true;
+	return ret;
 }

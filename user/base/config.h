@@ -50,6 +50,7 @@ struct config {
 	char *ipmi[CONFIG_IPMI];  /* EnergyIPMI*, as written: config_ipmi_keys has the names */
 	enum log_level log_level; /* LogLevel */
 	char *where[CONFIG_KEYS]; /* by key: FILE:LINE that said it, NULL: it is the default */
+	bool given[CONFIG_KEYS];  /* by key: an option of the command line set it */
 };
 
 /* Sets every default. 0 or -ENOMEM. */
@@ -67,10 +68,16 @@ int config__init(struct config *c);
 int config__load(struct config *c, const char *path);
 void config__free(struct config *c); /* what it owns, not *c itself */
 
+/* Sets a key by an option of the command line, which outranks every file. Logs. 0, -EINVAL or
+ * -ENOMEM. */
+int config__override(struct config *c, const char *key, const char *value);
+
 /* All keys with default and meaning, for --help and the manual. */
 void config__print_keys(FILE *f);
 /* What is in force, in the syntax of the file. */
 void config__print(const struct config *c, FILE *f);
+/* "StateDir, Socket": keys whose new value only a restart puts in force; nothing: there are none. */
+void config__print_restart(const struct config *old, const struct config *fresh, FILE *f);
 
 /* The words of PerfMode. -EINVAL: it is none of them. */
 int config__parse_perf(const char *text, enum config_perf *mode);

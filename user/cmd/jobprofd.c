@@ -281,20 +281,6 @@ static int parse_args(struct args *a, int argc, char **argv)
 	return optind == argc ? 0 : -EINVAL;
 }
 
-static int override(char **field, const char *value)
-{
-	char *copy;
-
-	if (!value)
-		return 0;
-	copy = strdup(value);
-	if (!copy)
-		return -ENOMEM;
-	free(*field);
-	*field = copy;
-	return 0;
-}
-
 static int check_patterns(const struct config *c)
 {
 	char why[160], *copy;
@@ -343,12 +329,12 @@ static int load_config(const struct args *a, struct config *c, unsigned *familie
 
 	if (a->config_given || !access(a->config, F_OK))
 		err = config__load(c, a->config);
-	if (!err)
-		err = override(&c->pin_dir, a->pin);
-	if (!err)
-		err = override(&c->btf, a->btf);
-	if (!err)
-		err = override(&c->state_dir, a->state_dir);
+	if (!err && a->pin)
+		err = config__override(c, "PinDir", a->pin);
+	if (!err && a->btf)
+		err = config__override(c, "BTF", a->btf);
+	if (!err && a->state_dir)
+		err = config__override(c, "StateDir", a->state_dir);
 	if (!err)
 		err = read_families("ProfileHDF5Default", c->hdf5_default, families);
 	if (!err)

@@ -70,6 +70,8 @@ void daemon_sample(struct daemon *d, uint64_t now);
 void daemon_watch_node(struct daemon *d, uint64_t now);
 bool daemon_busy(const struct daemon *d, uint64_t now); /* some step waits for something soon */
 int daemon_attach(struct daemon *d);
+/* reload.c: what SIGHUP asks for. */
+void daemon_reload(struct daemon *d);
 /* loop.c */
 int daemon_turn(struct daemon *d, int timeout_ms);
 void daemon_set_intervals(struct daemon *d);

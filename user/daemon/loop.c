@@ -20,9 +20,6 @@
 #include "daemon/internal.h"
 #include "store/series.h"
 
-/* Families that are there only when they were asked for at the start. */
-#define OWN_PROGRAMS (FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES)
-
 #define BUSY_NS	   (5 * 1000 * 1000ull) /* while a step ends */
 #define CHECK_NS   (1 * NSEC_PER_SEC)	/* while anything runs */
 #define RESCAN_NS  (300 * NSEC_PER_SEC)
@@ -175,40 +172,6 @@ static void reap_children(struct daemon *d, uint64_t now)
 		daemon_reaped(d, pid, status, now);
 }
 
-static void reload(struct daemon *d)
-{
-	struct config *fresh = calloc(1, sizeof(*fresh));
-	struct config *cfg = (struct config *)d->opts.cfg;
-	char bad[512];
-	unsigned families = 0, unloaded;
-
-	if (!fresh || !d->opts.config_path)
-		goto out;
-	if (config__init(fresh) || config__load(fresh, d->opts.config_path) ||
-	    (fresh->hdf5_default &&
-	     family__parse(fresh->hdf5_default, &families, bad, sizeof(bad))) ||
-	    events__parse(NULL, fresh->perf_events, bad, sizeof(bad)) < 0) {
-		log_error("%s is not usable: the old settings stay in force", d->opts.config_path);
-		config__free(fresh);
-		goto out;
-	}
-	/* what the maps and the files' places depend on needs a restart */
-	cfg->freq = fresh->freq;
-	cfg->publish_interval = fresh->publish_interval;
-	cfg->log_level = fresh->log_level;
-	log__set_level(cfg->log_level);
-	unloaded = families & ~kern__families(d->env.k) & OWN_PROGRAMS;
-	if (unloaded && families & ~d->opts.families)
-		log_warn("families that were not asked for at the start have no programs loaded: "
-			 "their columns are unknown until jobprofd is restarted");
-	d->opts.families = d->env.families = families;
-	config__free(fresh);
-	daemon_set_intervals(d);
-	log_info("settings read again: frequency, families, publishing and log level are in force");
-out:
-	free(fresh);
-}
-
 static void take_signals(struct daemon *d, uint64_t now)
 {
 	struct signalfd_siginfo si;
@@ -219,7 +182,7 @@ static void take_signals(struct daemon *d, uint64_t now)
 			reap_children(d, now);
 			break;
 		case SIGHUP:
-			reload(d);
+			daemon_reload(d);
 			break;
 		case SIGUSR1:
 			d->handover = d->stop = true;
@@ -380,9 +343,22 @@ void daemon_set_intervals(struct daemon *d)
 	schedule_sample(d, d->env.boot0_ns);
 }
 
+/* A file that cannot be written now is left to the next start: its journal stays. */
+static bool is_awaited(const struct publication *p)
+{
+	return p->pid || !p->failures;
+}
+
 static bool still_writing(const struct daemon *d)
 {
-	return d->steps || d->orphans;
+	const struct orphan *o = d->orphans;
+	const struct step *s = d->steps;
+
+	while (s && !is_awaited(&s->pub))
+		s = s->next;
+	while (o && !is_awaited(&o->pub))
+		o = o->next;
+	return s || o;
 }
 
 void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
@@ -403,7 +379,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 			    s->state == STEP_ASKING) {
 				step__finish(s, &d->env, s->state == STEP_ASKING ? NULL : reason);
 				step__release(s, &d->env);
-				s->pub.next_ns = 0;
+				s->pub.next_ns = s->pub.failures = 0;
 			} else if (s->state == STEP_NEW || s->state == STEP_IGNORED) {
 				step__release(s, &d->env);
 				s->state = STEP_DONE;
@@ -411,7 +387,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 		}
 	while (still_writing(d) && clock__boot_ns() < end)
 		daemon_turn(d, 50);
-	if (still_writing(d))
+	if (d->steps || d->orphans)
 		log_warn("some files are not finished: their journals stay in %s and are taken up "
 			 "by the next start",
 			 d->env.state_dir);
