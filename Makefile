@@ -1,8 +1,4 @@
-# make            release programs in build/
-# make V=1        show the commands
-# make SAN=1      address and undefined behaviour sanitizers, in build-san/
-# make test       unit tests (no privileges); scripts/test runs everything
-# make check-bpf  load every BPF program and print the verifier's counts (root)
+# "make help" lists the targets.
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
 SYSCONFDIR ?= /etc
@@ -95,10 +91,21 @@ TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools
 BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork jpcores)
 MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
-.PHONY: all test check-bpf format lint install clean tools bench san
+.PHONY: all help test check-bpf format lint install uninstall clean tools bench
 .DELETE_ON_ERROR:
 .SECONDARY:
 all: $(PROGRAMS) $(B)/sh5util $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
+help:
+	@echo 'make                the programs, in build/'
+	@echo 'make install        as root; PREFIX=$(PREFIX), SYSCONFDIR=$(SYSCONFDIR), DESTDIR= for packages'
+	@echo 'make uninstall      removes what "make install" with the same PREFIX installs; your settings stay'
+	@echo 'make test           unit tests, without privileges; scripts/test, as root, runs every test'
+	@echo 'make check-bpf      as root: loads every BPF program and prints what the verifier counted'
+	@echo 'make lint format    clang-tidy and cppcheck; clang-format'
+	@echo 'make clean'
+	@echo
+	@echo 'V=1 shows the commands. SAN=1 builds with sanitizers, in build-san/. H5_STATIC=0 links shared'
+	@echo 'libraries. SLURM_INCLUDE=DIR has slurm/spank.h; SLURM_PLUGINDIR=DIR takes the plugins of Slurm.'
 tools: $(TOOLS) $(B)/tests/slurm/cgself.so $(B)/tests/nss/jptest.so
 bench: $(BENCH)
 
@@ -224,6 +231,15 @@ install: all
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
 	sed 's|@PREFIX@|$(PREFIX)|g' conf/jobprofd.service.in > $(DESTDIR)$(UNITDIR)/jobprofd.service
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
+
+# What an installation consists of is said once: one into an empty directory is the list.
+uninstall: all
+	$(Q)list=$$(mktemp -d) && trap 'rm -rf "$$list"' EXIT && \
+	$(MAKE) -s install DESTDIR="$$list" && cd "$$list" && \
+	find . ! -type d -printf '%P\n' | while read -r f; do rm -f "$(DESTDIR)/$$f"; done && \
+	find . -depth -type d -path '*jobprof*' -printf '%P\n' | while read -r d; do \
+		rmdir "$(DESTDIR)/$$d" 2>/dev/null || true; done
+	$(Q)$(tell_loader)
 
 clean:
 	rm -rf build build-san build-fuzz

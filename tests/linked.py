@@ -127,5 +127,48 @@ def an_installation_finds_it():
     is_true("sh5util", st == 0 and out, (st, err))
 
 
+def uninstalling_removes_what_installing_made():
+    prefix = installation()
+    top = prefix[:-len("/usr/local")]
+    mine = os.path.join(top, "etc/jobprof/jobprof.conf")
+    with open(mine, "w") as f:
+        f.write("ProfileHDF5Dir=/p\n")
+    before = sum(len(names) for _, _, names in os.walk(top))
+    st, out, err = run("make", "-s", "uninstall", "DESTDIR=" + top,
+                       "B=" + os.path.relpath(BUILD, ROOT), *(["SAN=1"] if "san" in BUILD else []),
+                       cwd=ROOT)
+    left = [os.path.join(d, n) for d, _, names in os.walk(top) for n in names]
+    is_true("uninstalled: only the settings are left", st == 0 and before > 20 and left == [mine],
+            (before, left, err))
+
+
+PROGRAM = """
+#include <jobprof.h>
+int main(void) { return jobprof_mark("begin") == 0 ? 3 : 0; }
+"""
+
+SCRIPT = """
+set -e
+cp -a /etc "$1/etc" && mount --bind "$1/etc" /etc && mount -t tmpfs none /usr/local
+make -s install "B=$2" $3 >"$1/said" 2>&1
+export PKG_CONFIG_PATH=/usr/local/lib/pkgconfig
+gcc "$1/a.c" -o "$1/a" $(pkg-config --cflags --libs jobprof)
+"$1/a"
+"""
+
+
+def programs_find_the_library_once_it_is_installed():
+    """As in README: no LD_LIBRARY_PATH, and the loader's cache is the installation's business."""
+    if os.geteuid():
+        raise Skipped("needs root, for mounts of its own")
+    d = tmpdir()
+    with open(os.path.join(d, "a.c"), "w") as f:
+        f.write(PROGRAM)
+    st, out, err = run("unshare", "-m", "--propagation", "private", "sh", "-c", SCRIPT, "sh", d,
+                       os.path.relpath(BUILD, ROOT), "SAN=1" if "san" in BUILD else "", cwd=ROOT)
+    is_equal("a program of libjobprof starts", (st, err), (0, ""))
+
+
 run_tests([is_linked_as_a_whole, users_of_a_name_service, alone_it_says_what_is_missing,
-           an_installation_finds_it])
+           an_installation_finds_it, uninstalling_removes_what_installing_made,
+           programs_find_the_library_once_it_is_installed])

@@ -2,6 +2,9 @@
 CLIENT_OBJ := $(addprefix $(B)/pic/user/client/,libjobprof.o live.o client.o column.o)
 LIBJOBPROF := $(B)/libjobprof.so $(B)/libjobprof.so.0 $(B)/libjobprof.a
 
+# Programs that are linked with the library find it when the loader's cache has it.
+tell_loader = $(if $(DESTDIR),:,PATH=$$PATH:/sbin:/usr/sbin; ldconfig 2>/dev/null || true)
+
 .PHONY: install-lib
 all: $(LIBJOBPROF)
 
@@ -29,3 +32,6 @@ install-lib: $(LIBJOBPROF)
 	sed 's|@PREFIX@|$(PREFIX)|g;s|@VERSION@|$(VERSION)|g' user/client/jobprof.pc.in \
 		> $(DESTDIR)$(PREFIX)/lib/pkgconfig/jobprof.pc
 	install -m 644 user/client/libjobprof.h $(DESTDIR)$(PREFIX)/include/jobprof.h
+	$(Q)$(tell_loader); $(if $(DESTDIR),:,ldconfig -p | grep -q ' $(PREFIX)/lib/libjobprof.so.0$$' || \
+		echo 'The loader does not search $(PREFIX)/lib: programs that use libjobprof need LD_LIBRARY_PATH, or' \
+			'a line in /etc/ld.so.conf.d and ldconfig.')
