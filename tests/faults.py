@@ -780,6 +780,44 @@ def bad_configuration():
     e.stop()
 
 
+DEV_LOG = """
+mount -t tmpfs none "$1/dev" && cp -a /dev/null "$1/dev" && ln -s "$1/log" "$1/dev/log" &&
+mount --bind "$1/dev" /dev && shift && exec "$@"
+"""
+
+
+def syslog():
+    """In the background and without systemd, where a syslogd listens: here, at a /dev/log of a mount
+    namespace of its own."""
+    d = daemon("sl")
+    os.mkdir(os.path.join(d.home, "dev"))
+    log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    log.bind(os.path.join(d.home, "log"))
+    log.settimeout(20)
+    p = sh(["unshare", "-m", "--propagation", "private", "sh", "-c", DEV_LOG, "sh", d.home, JOBPROFD,
+            "-c", d.config])
+    is_equal("in the background: ready, and stderr is left alone", (p.returncode, p.stderr),
+             (0, ""))
+    d.write_config(MaxSlots="64")
+    pid = [int(n) for n in os.listdir("/proc") if n.isdigit() and d.config.encode() in cmdline(n)][0]
+    os.kill(pid, signal.SIGHUP)
+    said = [log.recv(4096).decode(), log.recv(4096).decode()]
+    os.kill(pid, signal.SIGTERM)
+    form = r"<(\d+)>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d jobprofd\[(\d+)\]: "
+    is_equal("in the background: syslog has the priority, the pid and the text",
+             [re.sub(form, r"\1 \2 ", x).split()[:3] for x in said],
+             [["30", str(pid), "settings"], ["28", str(pid), "MaxSlots:"]])
+    wait_until(lambda: d.config.encode() not in cmdline(pid), 20, "jobprofd to end")
+
+
+def cmdline(pid):
+    try:
+        with open("/proc/%s/cmdline" % pid, "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
+
+
 def second_daemon():
     a = daemon("sa").start()
     b = daemon("sb", StateDir=a.state)
@@ -1020,7 +1058,7 @@ def removed_while_looked_at():
 TESTS = [
     full_output, unwritable_output, symlinks, writer_hangs, writer_stopped, writer_dies, writer_missing,
     valgrind, full_state, bpffs, hostile_names, vanishing, damaged_journals, second_daemon,
-    bad_configuration, nothing_left, signals, side_by_side, same_name, inherits_nothing, command_ends, damaged_files,
+    bad_configuration, syslog, nothing_left, signals, side_by_side, same_name, inherits_nothing, command_ends, damaged_files,
     removed_while_looked_at, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage, clock_steps]
 
 

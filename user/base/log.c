@@ -6,16 +6,25 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
 #define LINE_MAX_LEN 2048
+#define SYSLOG_PATH  "/dev/log"
+#define LOG_DAEMON   (3 << 3) /* syslog's facility of services */
 
 static const char *program_name = "jobprof";
 static enum log_level max_level = LOGL_INFO;
 static bool to_journal;
+static bool to_syslog;
+static int syslog_fd = -1;
+static pid_t syslog_pid; /* who opened it: a child may have closed it and got the number again */
+static unsigned syslog_lost;
 
 static const struct {
 	const char *name;
@@ -85,6 +94,69 @@ static size_t escape(char *out, size_t pos, size_t size, const char *text)
 	return pos;
 }
 
+static bool syslog_connect(void)
+{
+	static const struct sockaddr_un addr = {.sun_family = AF_UNIX, .sun_path = SYSLOG_PATH};
+
+	if (syslog_fd >= 0 && syslog_pid == getpid())
+		close(syslog_fd);
+	syslog_pid = getpid();
+	syslog_fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (syslog_fd < 0 || !connect(syslog_fd, (const struct sockaddr *)&addr, sizeof(addr)))
+		return syslog_fd >= 0;
+	close(syslog_fd);
+	syslog_fd = -1;
+	return false;
+}
+
+bool log__to_syslog(void)
+{
+	if (!to_journal && !to_syslog)
+		to_syslog = syslog_connect();
+	return to_syslog;
+}
+
+static bool syslog_send(const char *line, size_t len)
+{
+	if (syslog_fd >= 0 && syslog_pid == getpid()) {
+		if (send(syslog_fd, line, len, MSG_NOSIGNAL) >= 0)
+			return true;
+		if (errno == EAGAIN)
+			return false;
+	}
+	/* a child, or a new syslogd with a new socket */
+	return syslog_connect() && send(syslog_fd, line, len, MSG_NOSIGNAL) >= 0;
+}
+
+/* RFC 3164, as syslog(3) sends, but without ever waiting for a syslogd that is stuck. */
+static bool syslog_line(enum log_level level, const char *text)
+{
+	char line[LINE_MAX_LEN + 128], date[32];
+	time_t now = time(NULL);
+	struct tm tm;
+	size_t len;
+
+	strftime(date, sizeof(date), "%b %e %T", localtime_r(&now, &tm));
+	len = (size_t)snprintf(line, 128, "<%d>%s %s[%d]: ", LOG_DAEMON | levels[level].priority,
+			       date, program_name, getpid());
+	len = escape(line, len, sizeof(line), text);
+	return syslog_send(line, len);
+}
+
+static void print_syslog(enum log_level level, const char *text)
+{
+	char lost[64];
+
+	if (syslog_lost) {
+		snprintf(lost, sizeof(lost), "%u lines that syslog did not take are lost",
+			 syslog_lost);
+		if (syslog_line(LOGL_WARN, lost))
+			syslog_lost = 0;
+	}
+	if (!syslog_line(level, text))
+		syslog_lost++;
+}
+
 void log__print(enum log_level level, const char *fmt, ...)
 {
 	char text[LINE_MAX_LEN], line[LINE_MAX_LEN + 128];
@@ -98,6 +170,11 @@ void log__print(enum log_level level, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 
+	if (to_syslog) {
+		print_syslog(level, text);
+		errno = saved;
+		return;
+	}
 	if (to_journal)
 		len = (size_t)snprintf(line, sizeof(line), "<%d>", levels[level].priority);
 	len = escape(line, len, 64, program_name);

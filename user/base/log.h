@@ -14,6 +14,9 @@ enum log_level { LOGL_ERROR, LOGL_WARN, LOGL_INFO, LOGL_DEBUG };
 
 /* program must outlive all logging. Looks at JOURNAL_STREAM once. */
 void log__init(const char *program, enum log_level level);
+/* Lines go to syslogd from here on, where one listens and stderr is not the system journal; a line
+ * that syslogd has no room for is counted, never waited for. True: they do. */
+bool log__to_syslog(void);
 void log__set_level(enum log_level level);
 enum log_level log__level(void);
 /* "error", "warn", "info", "debug" */

@@ -380,10 +380,14 @@ static int daemonize(void)
 	return chdir("/") ? -errno : p[1];
 }
 
-/* After the start nothing is left to complain to but the journal and stderr as it was given. */
+/* In the background the log goes to syslog from here on; where there is none, to stderr as it was
+ * given. fd: the parent's, 0: jobprofd stays in the foreground. */
 static void say_ready(int fd)
 {
 	char ok = 0;
+
+	if (fd > 0 && log__to_syslog())
+		dup2(STDIN_FILENO, STDERR_FILENO);
 
 	sd_notify(0, "READY=1");
 	if (fd > 0 && write(fd, &ok, 1) == 1)
