@@ -56,12 +56,9 @@ struct config {
 /* Sets every default. 0 or -ENOMEM. */
 int config__init(struct config *c);
 /*
- * Reads path into *c (after config__init). Syntax: slurm.conf's: Key=Value pairs separated by
- * blanks, keys without regard to case, values in double quotes where they hold blanks, '#' starts a
- * comment and "\#" does not, a backslash at the end of a line continues it, "Include FILE" reads
- * another file, relative to this one, with %h the host's and %n the node's name. In slurm.conf and
- * acct_gather.conf, and what they include, only ProfileHDF5Dir, ProfileHDF5Default,
- * JobAcctGatherFrequency and ClusterName are looked at. Anywhere else an unknown key is an error.
+ * Reads path into *c (after config__init); the syntax is conf_file.h's. In slurm.conf and
+ * acct_gather.conf, and what they include, only keys of theirs that concern profiles are looked at.
+ * Anywhere else an unknown key is an error.
  * Every error is logged as FILE:LINE. 0; -EINVAL: something was wrong in a file; -errno: path
  * could not be read; -EPERM: root would read a file that others may write.
  */

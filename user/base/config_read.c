@@ -1,37 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reads jobprof.conf and what it includes, in slurm.conf's syntax. */
-#include <ctype.h>
+/* Reads jobprof.conf and what it includes. */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
-#include <sys/stat.h>
 
-#include "base/cleanup.h"
+#include "base/conf_file.h"
 #include "base/config.h"
 #include "base/str.h"
 
-#define INCLUDE_DEPTH 8
-#define FILE_MAX_SIZE (16 << 20)
-
-/* One open file. */
 struct reader {
 	struct config *c;
-	const char *file;
-	unsigned line; /* first one of a continued line */
-	unsigned depth;
-	bool slurm;    /* Slurm's own file: what is unknown is none of our business */
-	uint64_t seen; /* keys given in this file */
-	unsigned *errors;
+	unsigned errors;
 };
 
-static int read_conf(struct config *c, const char *path, unsigned depth, bool slurm,
-		     unsigned *errors);
-
-static void __attribute__((format(printf, 2, 3))) complain(struct reader *r, const char *fmt, ...)
+static void __attribute__((format(printf, 3, 4)))
+complain(struct reader *r, const struct conf_pair *p, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -39,311 +22,49 @@ static void __attribute__((format(printf, 2, 3))) complain(struct reader *r, con
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_error("%s:%u: %s", r->file, r->line, text);
-	(*r->errors)++;
+	log_error("%s:%u: %s", p->file, p->line, text);
+	r->errors++;
 }
 
-static bool is_slurms(const char *path)
+static bool said_in(const char *where, const char *file)
 {
-	const char *base = strrchr(path, '/');
+	size_t len = strlen(file);
 
-	base = base ? base + 1 : path;
-	return !strcmp(base, "slurm.conf") || !strcmp(base, "acct_gather.conf");
+	return where && !strncmp(where, file, len) && where[len] == ':';
 }
 
-/* Appends with %h and %n replaced. False if it does not fit. */
-static bool expand_name(const struct config *c, const char *text, char *out, size_t size)
-{
-	size_t len = strlen(out);
-
-	for (; *text; text++) {
-		char host[256] = "";
-		const char *part = NULL;
-		int n;
-
-		if (str__starts(text, "%n")) {
-			part = c->node_name;
-		} else if (str__starts(text, "%h")) {
-			gethostname(host, sizeof(host) - 1);
-			host[strcspn(host, ".")] = '\0';
-			part = host;
-		}
-		n = part ? snprintf(out + len, size - len, "%s", part)
-			 : snprintf(out + len, size - len, "%c", *text);
-		len += (size_t)n;
-		if (len >= size)
-			return false;
-		if (part)
-			text++;
-	}
-	return true;
-}
-
-static const char *reason(int err)
-{
-	switch (err) {
-	case -ENOTSUP:
-		return "it is not a regular file of at most 16 MiB";
-	case -EPERM:
-		return "others than its owner may write it (chmod go-w)";
-	default:
-		return strerror(-err);
-	}
-}
-
-static void include(struct reader *r, const char *name)
-{
-	const char *slash = strrchr(r->file, '/');
-	char path[PATH_MAX] = "";
-	int err;
-
-	if (r->depth + 1 >= INCLUDE_DEPTH) {
-		complain(r, "Include %s: more than %d files deep", name, INCLUDE_DEPTH);
-		return;
-	}
-	if (name[0] != '/' && slash)
-		snprintf(path, sizeof(path), "%.*s/", (int)(slash - r->file), r->file);
-	if (!expand_name(r->c, name, path, sizeof(path))) {
-		complain(r, "Include %s: the path is too long", name);
-		return;
-	}
-	err = read_conf(r->c, path, r->depth + 1, r->slurm || is_slurms(path), r->errors);
-	if (err)
-		complain(r, "Include %s: cannot read it: %s", path, reason(err));
-}
-
-static void set_key(struct reader *r, const char *key, const char *value)
+static void set_key(void *ctx, const struct conf_pair *p)
 {
 	const char *near = NULL;
+	struct reader *r = ctx;
 	unsigned index = 0;
 	char err[512];
 	int ret;
 
-	if (!strcasecmp(key, "Include")) {
-		include(r, value);
-		return;
-	}
-	ret = config__set(r->c, key, value, r->slurm, &index, &near, err, sizeof(err));
-	if (ret == -ENOENT && r->slurm)
+	ret = config__set(r->c, p->key, p->value, p->slurm, &index, &near, err, sizeof(err));
+	if (ret == -ENOENT && p->slurm)
 		return;
 	if (ret == -ENOENT && near)
-		complain(r, "unknown key \"%s\", did you mean \"%s\"?", key, near);
+		complain(r, p, "unknown key \"%s\", did you mean \"%s\"?", p->key, near);
 	else if (ret == -ENOENT)
-		complain(r, "unknown key \"%s\"", key);
+		complain(r, p, "unknown key \"%s\"", p->key);
 	else if (ret)
-		complain(r, "%s: %s", key, err);
-	else if ((r->seen & 1ull << index) && !config__repeats(index))
-		log_warn("%s:%u: %s is given twice: this one counts", r->file, r->line, key);
-	if (ret)
-		return;
-	r->seen |= 1ull << index;
-	if (config__set_where(r->c, index, r->file, r->line))
-		complain(r, "%s: out of memory", key);
-}
-
-static char *skip_blanks(char *p)
-{
-	while (isspace((unsigned char)*p))
-		p++;
-	return p;
-}
-
-static void unescape(char *s)
-{
-	char *out = s;
-
-	for (; *s; s++) {
-		if (*s == '\\' && s[1])
-			s++;
-		*out++ = *s;
-	}
-	*out = '\0';
-}
-
-/* Cuts one value off *p and ends it with NUL. NULL: what is wrong is in *why. */
-static char *take_value(char **p, const char **why)
-{
-	char *value, *end;
-
-	value = skip_blanks(*p);
-	if (*value == '"') {
-		end = strchr(++value, '"');
-		if (!end) {
-			*why = "the quote does not end on this line (a # in a value is written "
-			       "\\#)";
-			return NULL;
-		}
-		if (end[1] && !isspace((unsigned char)end[1])) {
-			*why = "text follows the closing quote";
-			return NULL;
-		}
-	} else {
-		for (end = value; *end && !isspace((unsigned char)*end); end++)
-			;
-	}
-	if (end == value) {
-		*why = "there is no value";
-		return NULL;
-	}
-	*p = *end ? end + 1 : end;
-	*end = '\0';
-	unescape(value);
-	return value;
-}
-
-/* One pair, or "Include FILE". False: the rest of the line makes no sense. */
-static bool take_pair(struct reader *r, char **p)
-{
-	const char *why = "expected Key=Value";
-	char *key = *p, *end = key, *value;
-	bool include_file;
-
-	while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
-		end++;
-	*p = skip_blanks(end);
-	include_file = end - key == 7 && !strncasecmp(key, "Include", 7) && *p != end;
-	if (end == key || (**p != '=' && !include_file))
-		goto bad;
-	if (**p == '=')
-		(*p)++;
-	*end = '\0';
-	value = take_value(p, &why);
-	if (!value)
-		goto bad;
-	set_key(r, key, value);
-	return true;
-bad:
-	if (!r->slurm)
-		complain(r, "%.*s: %s", end > key ? (int)(end - key) : 20, key, why);
-	return false;
-}
-
-static void read_line(struct reader *r, char *text)
-{
-	char *p = skip_blanks(text);
-
-	while (*p && take_pair(r, &p))
-		p = skip_blanks(p);
-}
-
-/* Cuts the comment and the end of line; true if the line goes on in the next. */
-static bool trim(char *line)
-{
-	size_t len = 0, backslashes = 0;
-
-	/* An escaped character is stepped over: "\#" starts no comment. */
-	while (line[len] && line[len] != '#' && line[len] != '\n')
-		len += line[len] == '\\' && line[len + 1] && line[len + 1] != '\n' ? 2 : 1;
-	line[len] = '\0';
-	if (len && line[len - 1] == '\r')
-		line[--len] = '\0';
-	while (backslashes < len && line[len - 1 - backslashes] == '\\')
-		backslashes++;
-	if (backslashes % 2 == 0)
-		return false;
-	line[len - 1] = '\0';
-	return true;
-}
-
-/* A logical line as it grows: physical lines joined where a backslash ended them. */
-struct whole_line {
-	char *text;
-	size_t len;
-};
-
-static int append(struct whole_line *w, const char *text)
-{
-	size_t len = strlen(text);
-	char *grown = realloc(w->text, w->len + len + 1);
-
-	if (!grown)
-		return -ENOMEM;
-	w->text = grown;
-	memcpy(grown + w->len, text, len + 1);
-	w->len += len;
-	return 0;
-}
-
-/* Calls read_line for every logical line. */
-static int read_lines(struct reader *r, FILE *f)
-{
-	struct whole_line whole = {0};
-	unsigned number = 0;
-	char *line = NULL;
-	bool more = false;
-	size_t cap = 0;
-	int err = 0;
-	ssize_t n;
-
-	while ((n = getline(&line, &cap, f)) >= 0) {
-		number++;
-		if (!more) {
-			r->line = number;
-			whole.len = 0;
-		}
-		if (strlen(line) != (size_t)n) {
-			complain(r, "a NUL byte: this is not a text file");
-			goto out;
-		}
-		more = trim(line);
-		err = append(&whole, line);
-		if (err)
-			goto out;
-		if (!more)
-			read_line(r, whole.text);
-	}
-	if (ferror(f))
-		err = -EIO;
-	else if (more)
-		read_line(r, whole.text);
-out:
-	free(whole.text);
-	free(line);
-	return err;
-}
-
-/* Root does as the file says: nobody else may have a hand in it. */
-static int check_owner(const struct stat *st)
-{
-	if (!S_ISREG(st->st_mode) || st->st_size > FILE_MAX_SIZE)
-		return -ENOTSUP;
-	if (geteuid() != 0)
-		return 0;
-	if ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && st->st_uid != 0))
-		return -EPERM;
-	return 0;
-}
-
-static int read_conf(struct config *c, const char *path, unsigned depth, bool slurm,
-		     unsigned *errors)
-{
-	struct reader r = {.c = c, .file = path, .depth = depth, .slurm = slurm, .errors = errors};
-	/* Non-blocking: a FIFO in the file's place must not hang us. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
-	_cleanup_fclose_ FILE *f = NULL;
-	struct stat st;
-
-	if (fd < 0)
-		return -errno;
-	f = fdopen(fd, "re");
-	if (!f) {
-		close(fd);
-		return -ENOMEM;
-	}
-	if (fstat(fd, &st))
-		return -errno;
-	err = check_owner(&st);
-	return err ? err : read_lines(&r, f);
+		complain(r, p, "%s: %s", p->key, err);
+	else if (said_in(r->c->where[index], p->file) && !config__repeats(index))
+		log_warn("%s:%u: %s is given twice: this one counts", p->file, p->line, p->key);
+	if (!ret && config__set_where(r->c, index, p->file, p->line))
+		complain(r, p, "%s: out of memory", p->key);
 }
 
 int config__load(struct config *c, const char *path)
 {
-	unsigned errors = 0;
-	int err = read_conf(c, path, 0, is_slurms(path), &errors);
+	struct reader r = {.c = c};
+	struct conf_file f = {.node_name = (const char *const *)&c->node_name, .take = set_key, .ctx = &r};
+	int err = conf_file__read(&f, path);
 
 	if (err) {
-		log_error("%s: cannot read the configuration: %s", path, reason(err));
+		log_error("%s: cannot read the configuration: %s", path, conf_file__reason(err));
 		return err;
 	}
-	return errors ? -EINVAL : 0;
+	return r.errors || f.errors ? -EINVAL : 0;
 }

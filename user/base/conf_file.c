@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/conf_file.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+
+#define INCLUDE_DEPTH 8
+#define FILE_MAX_SIZE (16 << 20)
+
+/* One open file. */
+struct reader {
+	struct conf_file *c;
+	const char *file;
+	unsigned line; /* first one of a continued line */
+	unsigned depth;
+	bool slurm; /* Slurm's own file: what is wrong in it is none of our business */
+};
+
+static int read_conf(struct conf_file *c, const char *path, unsigned depth, bool slurm);
+
+static void __attribute__((format(printf, 2, 3))) complain(struct reader *r, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_error("%s:%u: %s", r->file, r->line, text);
+	r->c->errors++;
+}
+
+static bool is_slurms(const char *path)
+{
+	const char *base = strrchr(path, '/');
+
+	base = base ? base + 1 : path;
+	return !strcmp(base, "slurm.conf") || !strcmp(base, "acct_gather.conf");
+}
+
+/* Appends with %h and %n replaced. False if it does not fit. */
+static bool expand_name(const struct conf_file *c, const char *text, char *out, size_t size)
+{
+	size_t len = strlen(out);
+
+	for (; *text; text++) {
+		char host[256] = "";
+		const char *part = NULL;
+		int n;
+
+		if (str__starts(text, "%n")) {
+			part = *c->node_name;
+		} else if (str__starts(text, "%h")) {
+			gethostname(host, sizeof(host) - 1);
+			host[strcspn(host, ".")] = '\0';
+			part = host;
+		}
+		n = part ? snprintf(out + len, size - len, "%s", part)
+			 : snprintf(out + len, size - len, "%c", *text);
+		len += (size_t)n;
+		if (len >= size)
+			return false;
+		if (part)
+			text++;
+	}
+	return true;
+}
+
+const char *conf_file__reason(int err)
+{
+	switch (err) {
+	case -ENOTSUP:
+		return "it is not a regular file of at most 16 MiB";
+	case -EPERM:
+		return "others than its owner may write it (chmod go-w)";
+	default:
+		return strerror(-err);
+	}
+}
+
+static void include(struct reader *r, const char *name)
+{
+	const char *slash = strrchr(r->file, '/');
+	char path[PATH_MAX] = "";
+	int err;
+
+	if (r->depth + 1 >= INCLUDE_DEPTH) {
+		complain(r, "Include %s: more than %d files deep", name, INCLUDE_DEPTH);
+		return;
+	}
+	if (name[0] != '/' && slash)
+		snprintf(path, sizeof(path), "%.*s/", (int)(slash - r->file), r->file);
+	if (!expand_name(r->c, name, path, sizeof(path))) {
+		complain(r, "Include %s: the path is too long", name);
+		return;
+	}
+	err = read_conf(r->c, path, r->depth + 1, r->slurm || is_slurms(path));
+	if (err)
+		complain(r, "Include %s: cannot read it: %s", path, conf_file__reason(err));
+}
+
+static void give_pair(struct reader *r, const char *key, const char *value)
+{
+	if (!strcasecmp(key, "Include"))
+		include(r, value);
+	else
+		r->c->take(r->c->ctx, &(struct conf_pair){r->file, r->line, key, value, r->slurm});
+}
+
+static char *skip_blanks(char *p)
+{
+	while (isspace((unsigned char)*p))
+		p++;
+	return p;
+}
+
+static void unescape(char *s)
+{
+	char *out = s;
+
+	for (; *s; s++) {
+		if (*s == '\\' && s[1])
+			s++;
+		*out++ = *s;
+	}
+	*out = '\0';
+}
+
+/* Cuts one value off *p and ends it with NUL. NULL: what is wrong is in *why. */
+static char *take_value(char **p, const char **why)
+{
+	char *value, *end;
+
+	value = skip_blanks(*p);
+	if (*value == '"') {
+		end = strchr(++value, '"');
+		if (!end) {
+			*why = "the quote does not end on this line (a # in a value is written "
+			       "\\#)";
+			return NULL;
+		}
+		if (end[1] && !isspace((unsigned char)end[1])) {
+			*why = "text follows the closing quote";
+			return NULL;
+		}
+	} else {
+		for (end = value; *end && !isspace((unsigned char)*end); end++)
+			;
+	}
+	if (end == value) {
+		*why = "there is no value";
+		return NULL;
+	}
+	*p = *end ? end + 1 : end;
+	*end = '\0';
+	unescape(value);
+	return value;
+}
+
+/* One pair, or "Include FILE". False: the rest of the line makes no sense. */
+static bool take_pair(struct reader *r, char **p)
+{
+	const char *why = "expected Key=Value";
+	char *key = *p, *end = key, *value;
+	bool include_file;
+
+	while (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
+		end++;
+	*p = skip_blanks(end);
+	include_file = end - key == 7 && !strncasecmp(key, "Include", 7) && *p != end;
+	if (end == key || (**p != '=' && !include_file))
+		goto bad;
+	if (**p == '=')
+		(*p)++;
+	*end = '\0';
+	value = take_value(p, &why);
+	if (!value)
+		goto bad;
+	give_pair(r, key, value);
+	return true;
+bad:
+	if (!r->slurm)
+		complain(r, "%.*s: %s", end > key ? (int)(end - key) : 20, key, why);
+	return false;
+}
+
+static void read_line(struct reader *r, char *text)
+{
+	char *p = skip_blanks(text);
+
+	while (*p && take_pair(r, &p))
+		p = skip_blanks(p);
+}
+
+/* Cuts the comment and the end of line; true if the line goes on in the next. */
+static bool trim(char *line)
+{
+	size_t len = 0, backslashes = 0;
+
+	/* An escaped character is stepped over: "\#" starts no comment. */
+	while (line[len] && line[len] != '#' && line[len] != '\n')
+		len += line[len] == '\\' && line[len + 1] && line[len + 1] != '\n' ? 2 : 1;
+	line[len] = '\0';
+	if (len && line[len - 1] == '\r')
+		line[--len] = '\0';
+	while (backslashes < len && line[len - 1 - backslashes] == '\\')
+		backslashes++;
+	if (backslashes % 2 == 0)
+		return false;
+	line[len - 1] = '\0';
+	return true;
+}
+
+/* A logical line as it grows: physical lines joined where a backslash ended them. */
+struct whole_line {
+	char *text;
+	size_t len;
+};
+
+static int append(struct whole_line *w, const char *text)
+{
+	size_t len = strlen(text);
+	char *grown = realloc(w->text, w->len + len + 1);
+
+	if (!grown)
+		return -ENOMEM;
+	w->text = grown;
+	memcpy(grown + w->len, text, len + 1);
+	w->len += len;
+	return 0;
+}
+
+/* Calls read_line for every logical line. */
+static int read_lines(struct reader *r, FILE *f)
+{
+	struct whole_line whole = {0};
+	unsigned number = 0;
+	char *line = NULL;
+	bool more = false;
+	size_t cap = 0;
+	int err = 0;
+	ssize_t n;
+
+	while ((n = getline(&line, &cap, f)) >= 0) {
+		number++;
+		if (!more) {
+			r->line = number;
+			whole.len = 0;
+		}
+		if (strlen(line) != (size_t)n) {
+			complain(r, "a NUL byte: this is not a text file");
+			goto out;
+		}
+		more = trim(line);
+		err = append(&whole, line);
+		if (err)
+			goto out;
+		if (!more)
+			read_line(r, whole.text);
+	}
+	if (ferror(f))
+		err = -EIO;
+	else if (more)
+		read_line(r, whole.text);
+out:
+	free(whole.text);
+	free(line);
+	return err;
+}
+
+/* Root does as the file says: nobody else may have a hand in it. */
+static int check_owner(const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode) || st->st_size > FILE_MAX_SIZE)
+		return -ENOTSUP;
+	if (geteuid() != 0)
+		return 0;
+	if ((st->st_mode & S_IWOTH) || ((st->st_mode & S_IWGRP) && st->st_uid != 0))
+		return -EPERM;
+	return 0;
+}
+
+static int read_conf(struct conf_file *c, const char *path, unsigned depth, bool slurm)
+{
+	struct reader r = {.c = c, .file = path, .depth = depth, .slurm = slurm};
+	/* Non-blocking: a FIFO in the file's place must not hang us. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
+	_cleanup_fclose_ FILE *f = NULL;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	f = fdopen(fd, "re");
+	if (!f) {
+		close(fd);
+		return -ENOMEM;
+	}
+	if (fstat(fd, &st))
+		return -errno;
+	err = check_owner(&st);
+	return err ? err : read_lines(&r, f);
+}
+
+int conf_file__read(struct conf_file *c, const char *path)
+{
+	c->errors = 0;
+	return read_conf(c, path, 0, is_slurms(path));
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Files in slurm.conf's syntax: Key=Value pairs separated by blanks, keys without regard to case,
+ * values in double quotes where they hold blanks, '#' starts a comment and "\#" does not, a
+ * backslash at the end of a line continues it, "Include FILE" reads another file, relative to this
+ * one, with %h the host's and %n the node's name.
+ */
+#ifndef JP_BASE_CONF_FILE_H
+#define JP_BASE_CONF_FILE_H
+
+#include <stdbool.h>
+
+struct conf_pair {
+	const char *file;
+	unsigned line;
+	const char *key, *value;
+	bool slurm; /* from slurm.conf or acct_gather.conf, or what they include */
+};
+
+struct conf_file {
+	const char *const *node_name; /* for %n; it may change as pairs are taken */
+	void (*take)(void *ctx, const struct conf_pair *p); /* each pair, in their order */
+	void *ctx;
+	unsigned errors; /* lines that make no sense, outside Slurm's files; each is logged */
+};
+
+/* 0; -errno: path could not be read; -EPERM: root would read a file that others may write;
+ * -ENOTSUP: it is no regular file, or too large. A file that is included and cannot be read counts
+ * as an error. */
+int conf_file__read(struct conf_file *c, const char *path);
+/* For people. */
+const char *conf_file__reason(int err);
+
+#endif
