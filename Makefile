@@ -81,7 +81,7 @@ SLURM_INCLUDE ?= /usr/include
 LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/%_jobprof.c,$(wildcard user/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
-VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out user/cmd/jobprofd.c user/cmd/jobprof-%.c,$(wildcard user/cmd/*.c)))
+VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out user/cmd/jobprofd%.c user/cmd/jobprof-%.c,$(wildcard user/cmd/*.c)))
 # What needs no library of the machine's.
 FILE_OBJ := $(filter-out $(B)/user/cmd/run%.o $(B)/user/cmd/sensors%.o,$(VERB_OBJ)) $(B)/user/cmd/jobprof-static.o
 PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
@@ -145,7 +145,7 @@ $(LIB): $(LIB_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 BPF_LIBS := -lbpf -lelf -lz -ldeflate
-$(B)/jobprofd: $(B)/user/cmd/jobprofd.o $(LIB)
+$(B)/jobprofd: $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprofd*.c)) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lcap -lsystemd -lm
 DUMP_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof-dump*.c))

@@ -780,6 +780,66 @@ def bad_configuration():
     e.stop()
 
 
+def checked_configuration():
+    """--check-config: what the daemon would refuse, and what does not fit the node or Slurm."""
+    d = tmpdir("site")
+    h5, etc, lib = [os.path.join(d, n) for n in ("h5", "etc", "lib")]
+    for path in (h5, etc, lib):
+        os.mkdir(path, 0o755)
+    host = os.uname().nodename.split(".")[0]
+
+    def check(keys, slurm, acct="", plugstack="optional spank_jobprof.so\n"):
+        for name, text in (("jobprof.conf", keys), ("slurm.conf", slurm), ("acct_gather.conf", acct),
+                           ("plugstack.conf", plugstack)):
+            with open(os.path.join(etc, name), "w") as f:
+                f.write(text)
+        return sh([JOBPROFD, "--check-config", "-c", os.path.join(etc, "jobprof.conf")],
+                  env=plain_env(SLURM_CONF=os.path.join(etc, "slurm.conf")))
+    good = "ProfileHDF5Default=All\nInclude slurm.conf\nNodeName=%s\n" % "c7"
+    slurm = "ClusterName=blue\nPluginDir=/nowhere:%s\nNodeName=DEFAULT CPUs=2\nNodeName=c[1-9] State=UNKNOWN\n" % lib
+    jobprof = good + "ProfileHDF5Dir=%s\n" % h5
+    for name in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
+        with open(os.path.join(BUILD, name), "rb") as f:
+            data = f.read()
+        with open(os.path.join(lib, name), "wb") as f:
+            f.write(data)
+    p = check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n")
+    is_equal("check: all is well", (p.returncode, p.stderr), (0, ""))
+    is_true("check: what was looked at", all(re.search("^# .*" + w, p.stdout, re.M) for w in (
+        h5, "NodeName c7", "spank_jobprof.so is of version", "acct_gather_profile_jobprof.so is of")),
+        p.stdout[-400:])
+    with open(os.path.join(etc, "again.conf"), "w") as f:
+        f.write(p.stdout)
+    again = sh([JOBPROFD, "--check-config", "-c", os.path.join(etc, "again.conf")])
+    is_equal("check: what is printed is a configuration",
+             [l for l in again.stdout.splitlines() if l[0] != "#"],
+             [l for l in p.stdout.splitlines() if l[0] != "#"])
+    says("check: no ProfileHDF5Dir", check(good, slurm), 1, "ProfileHDF5Dir is not set")
+    says("check: it is not there", check(good + "ProfileHDF5Dir=%s/a/b\n" % d, slurm), 1,
+         "/a/b: No such file or directory: mount")
+    says("check: nobody may write in it", check(good + "ProfileHDF5Dir=/sys/kernel\n", slurm), 1,
+         "/sys/kernel.*neither root nor users may")
+    says("check: it is a file", check(good + "ProfileHDF5Dir=%s/slurm.conf\n" % etc, slurm), 1,
+         "slurm.conf.*Not a directory")
+    says("check: another NodeName", check(jobprof.replace("c7", "d7"), slurm +
+                                          "NodeName=x1 NodeHostname=%s\n" % host), 1,
+         "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1")
+    says("check: another cluster", check(jobprof + "ClusterName=red\n", slurm), 1,
+         "ClusterName=red, but .*slurm.conf has ClusterName=blue")
+    p = check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
+              "ProfileHDF5Dir=%s\n" % h5)
+    says("check: Slurm's plugin writes to the same place", p, 0, "acct_gather_profile/hdf5 writes files")
+    with open(os.path.join(lib, "spank_jobprof.so"), "wb") as f:
+        f.write(re.sub(rb"jobprof version: [0-9]", b"jobprof version: 9", data))
+    says("check: a plugin of another version", check(jobprof, slurm), 1,
+         "spank_jobprof.so is of 9.*install both")
+    os.unlink(os.path.join(lib, "spank_jobprof.so"))
+    says("check: a plugin that is not there", check(jobprof, slurm), 1,
+         "plugstack.conf uses spank_jobprof.so, which is not in PluginDir")
+    says("check: no writer", check(jobprof + "Writer=/nowhere/w\n", slurm, plugstack=""), 1,
+         "Writer /nowhere/w: No such file")
+
+
 DEV_LOG = """
 mount -t tmpfs none "$1/dev" && cp -a /dev/null "$1/dev" && ln -s "$1/log" "$1/dev/log" &&
 mount --bind "$1/dev" /dev && shift && exec "$@"
@@ -1058,7 +1118,7 @@ def removed_while_looked_at():
 TESTS = [
     full_output, unwritable_output, symlinks, writer_hangs, writer_stopped, writer_dies, writer_missing,
     valgrind, full_state, bpffs, hostile_names, vanishing, damaged_journals, second_daemon,
-    bad_configuration, syslog, nothing_left, signals, side_by_side, same_name, inherits_nothing, command_ends, damaged_files,
+    bad_configuration, checked_configuration, syslog, nothing_left, signals, side_by_side, same_name, inherits_nothing, command_ends, damaged_files,
     removed_while_looked_at, no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage, clock_steps]
 
 

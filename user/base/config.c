@@ -400,6 +400,7 @@ void config__free(struct config *c)
 	free(c->sys_root);
 	free(c->proc_root);
 	free(c->dev_root);
+	free(c->slurm_conf);
 	for (unsigned i = 0; i < CONFIG_IPMI; i++)
 		free(c->ipmi[i]);
 	for (unsigned i = 0; i < c->n_cgroup_patterns; i++)

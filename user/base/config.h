@@ -49,6 +49,7 @@ struct config {
 	char *dev_root;
 	char *ipmi[CONFIG_IPMI];  /* EnergyIPMI*, as written: config_ipmi_keys has the names */
 	enum log_level log_level; /* LogLevel */
+	char *slurm_conf;	  /* the slurm.conf that was included */
 	char *where[CONFIG_KEYS]; /* by key: FILE:LINE that said it, NULL: it is the default */
 	bool given[CONFIG_KEYS];  /* by key: an option of the command line set it */
 };

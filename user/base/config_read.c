@@ -33,6 +33,17 @@ static bool said_in(const char *where, const char *file)
 	return where && !strncmp(where, file, len) && where[len] == ':';
 }
 
+static void note_slurm_conf(struct reader *r, const struct conf_pair *p)
+{
+	const char *slash = strrchr(p->file, '/');
+
+	if (r->c->slurm_conf || strcmp(slash ? slash + 1 : p->file, "slurm.conf"))
+		return;
+	r->c->slurm_conf = strdup(p->file);
+	if (!r->c->slurm_conf)
+		complain(r, p, "out of memory");
+}
+
 static void set_key(void *ctx, const struct conf_pair *p)
 {
 	const char *near = NULL;
@@ -41,6 +52,7 @@ static void set_key(void *ctx, const struct conf_pair *p)
 	char err[512];
 	int ret;
 
+	note_slurm_conf(r, p);
 	ret = config__set(r->c, p->key, p->value, p->slurm, &index, &near, err, sizeof(err));
 	if (ret == -ENOENT && p->slurm)
 		return;

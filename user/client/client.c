@@ -10,6 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
+static const char version[] __attribute__((used)) = CLIENT_VERSION_MARK JOBPROF_VERSION;
+
 const char *client__path(const char *given)
 {
 	const char *env = given ? NULL : secure_getenv("JOBPROF_SOCKET");

@@ -11,6 +11,9 @@
 
 #include "client/protocol.h"
 
+/* Before the version, in every plugin and library of ours: --check-config looks for it there. */
+#define CLIENT_VERSION_MARK "jobprof version: "
+
 struct client {
 	int fd; /* -1: not connected */
 	uint16_t seq;

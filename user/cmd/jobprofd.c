@@ -14,15 +14,13 @@
 #include <unistd.h>
 
 #include "base/config.h"
-#include "base/escape.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/jobprofd.h"
+#include "daemon/check.h"
 #include "daemon/daemon.h"
 #include "daemon/events.h"
-#include "job/hier.h"
 #include "job/layout.h"
-#include "sensor/plugin.h"
-#include "sensor/sensor.h"
 #include "store/series.h"
 
 #define DEFAULT_CONFIG JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
@@ -44,7 +42,7 @@ static int usage(FILE *out)
 		"  -c, --config FILE    settings (default " DEFAULT_CONFIG ", if there)\n"
 		"  -f, --foreground     stay in the foreground\n"
 		"      --check          what this kernel and node support, and exit\n"
-		"      --check-config   read the settings, print what is in force, and exit\n"
+		"      --check-config   print the settings in force, and whether they fit the node and Slurm\n"
 		"      --check-bpf      load every program, print the verifier's counts, and exit\n"
 		"      --pin DIR        instead of PinDir=\n"
 		"      --state-dir DIR  instead of StateDir=\n"
@@ -59,146 +57,6 @@ static int usage(FILE *out)
 		"Keys of the configuration:\n");
 	config__print_keys(out);
 	return out == stdout ? 0 : 2;
-}
-
-static const char *state_name(const struct kern_feature *f)
-{
-	if (f->state == 1)
-		return "yes";
-	return f->state == 0 ? "no" : strerror(-f->state);
-}
-
-static void check_hierarchies(void)
-{
-	struct hier *h = calloc(HIER_MAX, sizeof(*h));
-	unsigned chosen[JP_CARRIERS], n, i;
-	int found = h ? hier__discover(h, HIER_MAX) : 0;
-
-	n = found > 0 ? hier__carriers(h, found, chosen, JP_CARRIERS) : 0;
-	for (i = 0; i < n; i++)
-		printf("%-20s %-5s %-34s %s\n", h[chosen[i]].v2 ? "cgroup v2" : "cgroup v1", "yes",
-		       h[chosen[i]].v2 ? "mountinfo" : h[chosen[i]].controllers,
-		       h[chosen[i]].mount);
-	if (!n)
-		printf("%-20s %-5s %-34s %s\n", "cgroup", "NO", "mountinfo",
-		       "nothing can be followed");
-	free(h);
-}
-
-static void check_sensor(const struct sensor_ops *ops)
-{
-	static const struct sensor_roots roots = {"/sys", "/proc", "/dev", NULL};
-	char why[256];
-	int err = ops->probe(&roots, why, sizeof(why));
-
-	if (err == -ENOENT)
-		return;
-	printf("sensor %-13s %-5s ", ops->name, err ? "no" : "yes");
-	print__escaped(stdout, why);
-	printf("  %s\n", ops->doc);
-}
-
-/* Sources of readings that are there; those that may not be read say what to do. */
-static void check_sensors(void)
-{
-	const struct sensor_ops *const *plugins;
-	int i, n = plugins__load(PLUGINS_DIR, &plugins);
-
-	for (i = 0; i < (int)n_sensor_sources; i++)
-		check_sensor(sensor_sources[i]);
-	for (i = 0; i < n; i++)
-		check_sensor(plugins[i]);
-}
-
-/* Each row: present or not, how that was found out, what degrades without it. */
-static int check_features(const char *btf)
-{
-	struct kern_feature f[64];
-	unsigned i, n = kern__features(f, 64, btf);
-	int missing = 0;
-
-	printf("%-20s %-5s %-34s %s\n", "feature", "here", "found by", "without it");
-	for (i = 0; i < n; i++) {
-		printf("%-20s %-5s %-34s %s%s%s%s\n", f[i].name,
-		       f[i].state == 1 ? "yes"
-		       : f[i].required ? "NO"
-				       : state_name(&f[i]),
-		       f[i].how, f[i].without, f[i].detail[0] ? " (" : "", f[i].detail,
-		       f[i].detail[0] ? ")" : "");
-		missing += f[i].required && f[i].state != 1;
-	}
-	check_hierarchies();
-	check_sensors();
-	if (geteuid())
-		log_warn("not root: what needs privileges shows as absent");
-	if (missing)
-		log_error("%d required feature%s missing: jobprofd cannot run here", missing,
-			  missing == 1 ? " is" : "s are");
-	return missing ? 1 : 0;
-}
-
-#define CHECK_PROGRAMS 64
-#define CHECK_EVENTS   "cpu-clock,page-faults" /* every machine has these */
-
-/* Ways to load the object that together hold every program that can be loaded on one machine. */
-static const struct {
-	bool fallbacks;
-	enum kern_perf_mode perf_mode;
-	const char *note;
-} variants[] = {
-	{false, PERF_OFF, ""},
-	{false, PERF_EXACT, " (counters read)"},
-	{false, PERF_SAMPLED, " (counters sampled)"},
-	{true, PERF_EXACT, " (fallback)"},
-};
-
-/* The programs that no earlier variant had, or had otherwise. */
-static void print_programs(const struct kern *k, const char *note)
-{
-	static struct kern_prog seen[4 * CHECK_PROGRAMS];
-	static int nseen;
-	struct kern_prog p[CHECK_PROGRAMS];
-	int i, j, n = kern__programs(k, p, CHECK_PROGRAMS);
-
-	for (i = 0; i < n; i++) {
-		for (j = 0; j < nseen; j++)
-			if (!strcmp(seen[j].name, p[i].name) && seen[j].insns == p[i].insns)
-				break;
-		if (j < nseen)
-			continue;
-		seen[nseen++] = p[i];
-		printf("%-20s %7u instructions verified%s\n", p[i].name, p[i].insns, note);
-	}
-}
-
-static int check_bpf(const struct config *c)
-{
-	static struct jp_node nodes[JP_NODES];
-	struct kern_opts o = {
-		.nslots = 64, .nodes = nodes, .btf = c->btf, .families = FAM_ALL | FAM_FILES};
-	struct events events = {};
-	struct kern *k;
-	char why[512];
-	size_t v;
-
-	if (events__parse(&events, CHECK_EVENTS, why, sizeof(why)) < 0) {
-		log_error("%s", why);
-		return 1;
-	}
-	o.events = events.ev;
-	o.nevents = events.n;
-	o.perf_budget = c->perf_budget;
-	for (v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
-		o.raw_tp = o.block_issue = o.net_skb = variants[v].fallbacks;
-		o.perf_mode = variants[v].perf_mode;
-		if (kern__open(&k, &o)) {
-			log_error("%s", kern__error());
-			return 1;
-		}
-		print_programs(k, variants[v].note);
-		kern__free(k);
-	}
-	return 0;
 }
 
 enum {
@@ -414,10 +272,8 @@ static int serve(const struct args *a, struct config *c, unsigned families, unsi
 			"jobprofd must run as root: it loads BPF programs and writes users' files");
 		return 1;
 	}
-	if (families && !c->hdf5_dir) {
-		log_error("ProfileHDF5Dir is not set: say in %s where the files go", a->config);
+	if (check__settings(c, families))
 		return 1;
-	}
 	publication__find_writer(c->writer, writer, sizeof(writer));
 	if (!a->foreground) {
 		ready = daemonize();
@@ -439,6 +295,13 @@ static int serve(const struct args *a, struct config *c, unsigned families, unsi
 	return err ? 1 : 0;
 }
 
+static int check_config(const struct config *c, unsigned families)
+{
+	config__print(c, stdout);
+	fflush(stdout);
+	return check__settings(c, families) || check__node(c) ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct config c = {};
@@ -450,7 +313,7 @@ int main(int argc, char **argv)
 	if (parse_args(&a, argc, argv))
 		return usage(stderr);
 	if (a.check)
-		return check_features(a.btf);
+		return jobprofd__check(a.btf);
 	if (config__init(&c))
 		return 1;
 	if (load_config(&a, &c, &families, &may_ask)) {
@@ -459,10 +322,9 @@ int main(int argc, char **argv)
 	}
 	log__set_level(c.log_level);
 	if (a.check_config) {
-		config__print(&c, stdout);
-		status = 0;
+		status = check_config(&c, families);
 	} else if (a.check_bpf) {
-		status = check_bpf(&c);
+		status = jobprofd__check_bpf(&c);
 	} else {
 		status = serve(&a, &c, families, may_ask);
 	}

@@ -13,10 +13,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/check.h"
 #include "daemon/control.h"
 #include "daemon/internal.h"
 #include "sensor/ipmi.h"
-#include "sensor/ipmi_settings.h"
 
 #define LOCK_FD	     1000 /* below the usual limit, above what is usually open */
 #define LOCK_WAIT_MS 1000
@@ -192,19 +192,11 @@ static void fill_env(struct daemon *d)
 static int use_ipmi(const struct config *c)
 {
 	struct ipmi_settings s;
-	char err[256];
+	int err = check__ipmi(c, &s);
 
-	ipmi_settings__init(&s);
-	for (unsigned i = 0; i < CONFIG_IPMI; i++) {
-		const char *key = config_ipmi_keys[i];
-
-		if (!c->ipmi[i] || ipmi_settings__set(&s, key, c->ipmi[i], err, sizeof(err)) >= 0)
-			continue;
-		log_error("%s: %s: %s", config__where(c, key), key, err);
-		return -EINVAL;
-	}
-	ipmi__use(&s);
-	return 0;
+	if (!err)
+		ipmi__use(&s);
+	return err;
 }
 
 /* Their readings are for those who ask for one of their families. */

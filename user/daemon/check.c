@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/check.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "client/client.h"
+#include "daemon/dir_check.h"
+#include "daemon/publication.h"
+#include "daemon/site.h"
+
+#define SLURMS_PROFILE "acct_gather_profile/hdf5"
+#define OUR_PROFILE    "acct_gather_profile/jobprof"
+#define OUR_PLUGIN     "acct_gather_profile_jobprof.so"
+#define PLUGIN_MAX     (4 << 20)
+
+static void well(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void well(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("# ");
+	vprintf(fmt, ap);
+	printf("\n");
+	va_end(ap);
+}
+
+int check__ipmi(const struct config *c, struct ipmi_settings *s)
+{
+	char err[256];
+
+	ipmi_settings__init(s);
+	for (unsigned i = 0; i < CONFIG_IPMI; i++) {
+		const char *key = config_ipmi_keys[i];
+
+		if (!c->ipmi[i] || ipmi_settings__set(s, key, c->ipmi[i], err, sizeof(err)) >= 0)
+			continue;
+		log_error("%s: %s: %s", config__where(c, key), key, err);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int check__settings(const struct config *c, unsigned families)
+{
+	struct ipmi_settings ipmi;
+
+	if (families && !c->hdf5_dir) {
+		log_error("ProfileHDF5Dir is not set: say in jobprof.conf where the files go");
+		return -EINVAL;
+	}
+	return check__ipmi(c, &ipmi);
+}
+
+static unsigned check_dir(const struct config *c)
+{
+	char say[1200];
+
+	if (!c->hdf5_dir) {
+		log_warn("ProfileHDF5Dir is not set: no step can be profiled");
+		return 0;
+	}
+	if (geteuid()) {
+		log_warn("not root: who may write in %s is not checked", c->hdf5_dir);
+		return 0;
+	}
+	if (dir_check__run(c->hdf5_dir, say, sizeof(say))) {
+		log_error("ProfileHDF5Dir %s", say);
+		return 1;
+	}
+	well("ProfileHDF5Dir %s", say);
+	return 0;
+}
+
+static unsigned check_local(const struct config *c)
+{
+	struct sockaddr_un addr;
+	char writer[4200];
+	unsigned errors = 0;
+
+	publication__find_writer(c->writer, writer, sizeof(writer));
+	if (access(writer, X_OK)) {
+		log_error("Writer %s: %s: no file can be written", writer, strerror(errno));
+		errors++;
+	}
+	if (strlen(c->socket) >= sizeof(addr.sun_path)) {
+		log_error("%s: Socket=%s: a path of a socket has at most %zu characters",
+			  config__where(c, "Socket"), c->socket, sizeof(addr.sun_path) - 1);
+		errors++;
+	}
+	if (c->admin_group && !getgrnam(c->admin_group))
+		log_warn("%s: AdminGroup=%s: there is no such group: only root sees all jobs",
+			 config__where(c, "AdminGroup"), c->admin_group);
+	return errors;
+}
+
+static unsigned check_names(const struct config *c, const struct site *s)
+{
+	unsigned errors = 0;
+
+	if (c->cluster && s->cluster[0] && strcasecmp(c->cluster, s->cluster)) {
+		log_error("%s: ClusterName=%s, but %s has ClusterName=%s",
+			  config__where(c, "ClusterName"), c->cluster, s->conf, s->cluster);
+		errors++;
+	} else if (!c->cluster && s->cluster[0]) {
+		log_warn("ClusterName is not set, and not stored: %s has ClusterName=%s", s->conf,
+			 s->cluster);
+	}
+	if (s->has_node) {
+		well("NodeName %s is in %s", c->node_name, s->conf);
+	} else if (s->dynamic) {
+		log_warn("NodeName %s is in no line of %s: it must be a dynamic node", c->node_name,
+			 s->conf);
+	} else {
+		log_error("NodeName %s (%s) is in no line of %s%s%s: files would have another name "
+			  "than Slurm's node",
+			  c->node_name, config__where(c, "NodeName"), s->conf,
+			  s->named[0] ? ", which calls this host " : "", s->named);
+		errors++;
+	}
+	return errors;
+}
+
+static void check_slurms_plugin(const struct config *c, const struct site *s)
+{
+	if (strcasecmp(s->profile_type, SLURMS_PROFILE))
+		return;
+	if (c->hdf5_dir && !strcmp(c->hdf5_dir, s->profile_dir))
+		log_warn("%s: AcctGatherProfileType=%s writes files of the same names to %s: of "
+			 "steps with --profile only Slurm's file stays; set another ProfileHDF5Dir "
+			 "here or %s there",
+			 s->conf, s->profile_type, c->hdf5_dir, OUR_PROFILE);
+}
+
+/* -ENOENT: it has no version, or is none of ours. */
+static int version_of(const char *path, char *version, size_t size)
+{
+	static const char mark[] = CLIENT_VERSION_MARK;
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	_cleanup_free_ char *text = malloc(PLUGIN_MAX + 1);
+	const char *at;
+	size_t n;
+
+	if (!f)
+		return -errno;
+	if (!text)
+		return -ENOMEM;
+	n = fread(text, 1, PLUGIN_MAX, f);
+	text[n] = '\0';
+	at = memmem(text, n, mark, sizeof(mark) - 1);
+	if (!at)
+		return -ENOENT;
+	snprintf(version, size, "%s", at + sizeof(mark) - 1);
+	return 0;
+}
+
+static unsigned check_plugin(const char *path)
+{
+	char version[32] = "";
+	int err = version_of(path, version, sizeof(version));
+
+	if (!err && !strcmp(version, JOBPROF_VERSION)) {
+		well("%s is of version %s", path, version);
+		return 0;
+	}
+	if (err && access(path, R_OK))
+		log_error("%s: %s", path, strerror(-err));
+	else
+		log_error("%s is of %s%s, jobprofd of version %s: install both from one version",
+			  path, err ? "another" : "", err ? " version" : version, JOBPROF_VERSION);
+	return 1;
+}
+
+/* A plugin's file: as it is named, or in one of the directories. False: in none, or not known. */
+static bool find_plugin(const struct site *s, const char *name, char path[static SITE_PATH])
+{
+	_cleanup_free_ char *dirs = strdup(s->plugin_dir);
+	char *rest = dirs, *dir;
+
+	if (name[0] == '/') {
+		snprintf(path, SITE_PATH, "%s", name);
+		return true;
+	}
+	while (rest && (dir = strsep(&rest, ":")))
+		if (*dir && (size_t)snprintf(path, SITE_PATH, "%s/%s", dir, name) < SITE_PATH &&
+		    !access(path, F_OK))
+			return true;
+	return false;
+}
+
+static unsigned check_plugins(const struct site *s)
+{
+	const struct {
+		const char *name, *where;
+		bool used;
+	} plugins[] = {
+		{s->spank, s->plugstack, s->spank[0]},
+		{OUR_PLUGIN, s->conf, !strcasecmp(s->profile_type, OUR_PROFILE)},
+	};
+	unsigned errors = 0;
+	char path[SITE_PATH];
+
+	for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++) {
+		if (!plugins[i].used)
+			continue;
+		if (find_plugin(s, plugins[i].name, path)) {
+			errors += check_plugin(path);
+		} else if (s->plugin_dir[0]) {
+			log_error("%s uses %s, which is not in PluginDir %s", plugins[i].where,
+				  plugins[i].name, s->plugin_dir);
+			errors++;
+		} else {
+			log_warn("%s uses %s, and says no PluginDir: its version is not checked",
+				 plugins[i].where, plugins[i].name);
+		}
+	}
+	return errors;
+}
+
+unsigned check__node(const struct config *c)
+{
+	unsigned errors = check_dir(c) + check_local(c);
+	struct site s;
+	int err = site__read(&s, c);
+
+	if (err == -ENOENT && !s.conf[0]) {
+		log_warn("no slurm.conf was found: Include it, or set SLURM_CONF, to have names "
+			 "and plugins checked");
+		return errors;
+	}
+	if (err) {
+		log_error("%s: %s", s.conf, strerror(-err));
+		return errors + 1;
+	}
+	check_slurms_plugin(c, &s);
+	return errors + check_names(c, &s) + check_plugins(&s);
+}

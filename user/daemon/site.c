@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/site.h"
+
+#include <errno.h>
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/conf_file.h"
+#include "base/hostlist.h"
+#include "base/str.h"
+
+#define SPANK "spank_jobprof.so"
+#define DEPTH 4
+
+static const char *const usual[] = {"/etc/slurm/slurm.conf", "/run/slurm/conf/slurm.conf",
+				    "/etc/slurm-llnl/slurm.conf", "/usr/local/etc/slurm.conf"};
+
+struct reading {
+	struct site *s;
+	const struct config *c;
+	char host[128];
+	char named[128]; /* the NodeName of the line that is being read */
+};
+
+static bool in_list(const char *list, const char *name)
+{
+	struct hostlist l = {0};
+	bool has = !hostlist__parse(&l, list, NULL, 0) && hostlist__has(&l, name);
+
+	hostlist__free(&l);
+	return has;
+}
+
+static void take_node(struct reading *r, const char *key, const char *value)
+{
+	if (!strcasecmp(key, "NodeName")) {
+		snprintf(r->named, sizeof(r->named), "%s", value);
+		r->s->has_node |= in_list(value, r->c->node_name);
+	} else if (!strcasecmp(key, "NodeHostname") && !strpbrk(r->named, "[,") &&
+		   !strcasecmp(value, r->host)) {
+		memcpy(r->s->named, r->named, sizeof(r->s->named));
+	}
+}
+
+static void take(void *ctx, const struct conf_pair *p)
+{
+	struct reading *r = ctx;
+	const struct {
+		const char *key;
+		char *text;
+		size_t size;
+	} texts[] = {
+		{"ClusterName", r->s->cluster, sizeof(r->s->cluster)},
+		{"AcctGatherProfileType", r->s->profile_type, sizeof(r->s->profile_type)},
+		{"PluginDir", r->s->plugin_dir, sizeof(r->s->plugin_dir)},
+		{"PlugStackConfig", r->s->plugstack, sizeof(r->s->plugstack)},
+		{"ProfileHDF5Dir", r->s->profile_dir, sizeof(r->s->profile_dir)},
+	};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!strcasecmp(p->key, texts[i].key))
+			snprintf(texts[i].text, texts[i].size, "%s", p->value);
+	r->s->dynamic |= !strcasecmp(p->key, "MaxNodeCount");
+	take_node(r, p->key, p->value);
+}
+
+/* "" where it does not fit. */
+static void beside(char path[static SITE_PATH], const char *conf, const char *name)
+{
+	const char *slash = strrchr(conf, '/');
+	int n = snprintf(path, SITE_PATH, "%.*s/%s", slash ? (int)(slash - conf) : 1,
+			 slash ? conf : ".", name);
+
+	if (n < 0 || n >= SITE_PATH)
+		path[0] = '\0';
+}
+
+static bool find_conf(const struct config *c, char conf[static SITE_PATH])
+{
+	const char *said = c->slurm_conf ? c->slurm_conf : getenv("SLURM_CONF");
+
+	if (said && *said) {
+		snprintf(conf, SITE_PATH, "%s", said);
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(usual) / sizeof(usual[0]); i++) {
+		snprintf(conf, SITE_PATH, "%s", usual[i]);
+		if (!access(conf, F_OK))
+			return true;
+	}
+	conf[0] = '\0';
+	return false;
+}
+
+static void read_plugstack(struct site *s, const char *path, unsigned depth);
+
+static void include_plugstack(struct site *s, const char *from, const char *pattern, unsigned depth)
+{
+	char path[SITE_PATH];
+	glob_t found = {0};
+
+	if (pattern[0] == '/')
+		snprintf(path, sizeof(path), "%s", pattern);
+	else
+		beside(path, from, pattern);
+	if (depth < DEPTH && !glob(path, 0, NULL, &found))
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			read_plugstack(s, found.gl_pathv[i], depth + 1);
+	globfree(&found);
+}
+
+/* "required|optional PLUGIN ARGUMENT ...", "include FILES" */
+static void read_plugstack(struct site *s, const char *path, unsigned depth)
+{
+	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	char line[1024], how[16], plugin[SITE_PATH];
+	const char *base;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "#")] = '\0';
+		if (sscanf(line, "%15s %511s", how, plugin) != 2)
+			continue;
+		base = strrchr(plugin, '/');
+		if (!strcasecmp(how, "include"))
+			include_plugstack(s, path, plugin, depth);
+		else if (!strcmp(base ? base + 1 : plugin, SPANK))
+			memcpy(s->spank, plugin, sizeof(s->spank));
+	}
+}
+
+int site__read(struct site *s, const struct config *c)
+{
+	struct reading r = {.s = s, .c = c};
+	struct conf_file f = {
+		.node_name = (const char *const *)&c->node_name, .take = take, .ctx = &r};
+	char acct[SITE_PATH];
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	gethostname(r.host, sizeof(r.host) - 1);
+	r.host[strcspn(r.host, ".")] = '\0';
+	if (!find_conf(c, s->conf))
+		return -ENOENT;
+	err = conf_file__read(&f, s->conf);
+	if (err)
+		return err;
+	beside(acct, s->conf, "acct_gather.conf");
+	s->profile_dir[0] = '\0'; /* it means nothing in slurm.conf */
+	(void)conf_file__read(&f, acct);
+	if (!s->plugstack[0])
+		beside(s->plugstack, s->conf, "plugstack.conf");
+	read_plugstack(s, s->plugstack, 0);
+	return 0;
+}
