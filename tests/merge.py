@@ -284,6 +284,137 @@ def restarted_runs_have_files_of_their_own():
             os.path.exists(os.path.join(prof, ME, "restartx/7_0_n1.h5")), "")
 
 
+# --- several jobs of one id ---
+
+def seconds(text):
+    return int(time.mktime(time.strptime(text, "%Y-%m-%dT%H:%M:%S")))
+
+
+OLD, NEW = "2026-03-01T10:00:00", "2026-11-21T02:01:17"
+
+
+def begun(prof, name, start, golden="7_0_p1.h5", exact=True, **attrs):
+    """A node-step that began then: its attribute, or the times of its rows."""
+    path = put(prof, golden, name, **attrs)
+    with h5py.File(path, "r+") as f:
+        node = list(f.values())[0]
+        if exact:
+            node.attrs.create("Start TimeNS", [seconds(start) * 10**9 + 5], dtype="<i8")
+            return
+        tables = [t for t in list(node["Tasks"].values()) + [node["Network"]]]
+        first = min(int(t["EpochTime"][0] - t["ElapsedTime"][0]) for t in tables)
+        for t in tables:
+            rows = t[()]
+            rows["EpochTime"] += numpy.uint64((seconds(start) - first) % 2**64)
+            t[...] = rows
+
+
+def later(text, s):
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(seconds(text) + s))
+
+
+def pair(old, new, names=("7_1_n1.h5", "7_0_n1.h5"), apart=3600, **kw):
+    """A directory with a node-step of a job and one of an earlier job of that id."""
+    prof = tmpdir("prof")
+    begun(prof, names[0], OLD, **old, **kw)
+    begun(prof, names[1], later(OLD, apart), **new, **kw)
+    return prof
+
+
+def two_jobs_of_one_id_are_not_one():
+    ours = {"Job_Name": "x"}
+    long = 90 * 86400
+    cases = {
+        "cluster": pair({"Cluster": "a"}, {"Cluster": "b"}),
+        "SLUID": pair(dict(ours, SLUID="s0123456789ABC"), dict(ours, SLUID="s0123456789ABD")),
+        "uid": pair({"UID": 1000}, {"UID": 1001}),
+        "start of the job": pair({"Job_Start_EpochTime": seconds(OLD)},
+                                 {"Job_Start_EpochTime": seconds(OLD) + 60}, apart=61),
+        "a step before the batch script": pair(ours, ours, ("7_1_n1.h5", "7_batch_n1.h5"), 30),
+        "steps that are out of order": pair(ours, ours, apart=7200),
+        "a step on two nodes": pair({}, {}, ("7_0_n1.h5", "7_0_n2.h5"), 7200),
+        "a step on two nodes, Slurm's": pair({}, {}, ("7_0_n1.h5", "7_0_n2.h5"), 7200, exact=False),
+        "months": pair({}, {}, apart=long, exact=False),
+    }
+    for what, prof in cases.items():
+        d, before = tmpdir(), inputs(prof)
+        for more in ((), ("-S",), ("--threads", "3")):
+            st, err = merge(prof, "-j", "7", *more, cwd=d)
+            is_true("two jobs, %s %s" % (what, " ".join(more)), st == 1 and err.count("\n") == 1 and
+                    "2 jobs" in err and OLD in err and "--job-start" in err and
+                    inputs(prof) == before and not os.listdir(d), (st, err, os.listdir(d)))
+
+
+def a_long_job_is_one():
+    ours = {"Job_Name": "x"}
+    order = ("7_0_n1.h5", "7_1_n1.h5")
+    cases = {
+        "steps days apart": pair(ours, ours, order, 14 * 86400),
+        "steps at once": pair(ours, ours, apart=60),
+        "by what little is known, steps days apart": pair({}, {}, apart=14 * 86400),
+        "steps days apart, Slurm's": pair({}, {}, apart=14 * 86400, exact=False),
+        "a month in one run": pair({"Job_Start_EpochTime": 5}, {"Job_Start_EpochTime": 5},
+                                   apart=30 * 86400),
+        "requeued": pair(dict(ours, SLUID="s0123456789ABC"),
+                         dict(ours, SLUID="s0123456789ABD", Restart_Count=1)),
+        "requeued, batch": pair(ours, dict(ours, Restart_Count=1), ("7_1_n1.h5", "7_batch_n1.h5")),
+        "extern knows nothing": pair(dict(ours, Job_Start_EpochTime=5, Restart_Count=2), {},
+                                     ("7_1_n1.h5", "7_4294967292_n1.h5")),
+        "clocks are apart": pair(ours, ours, ("7_0_n2.h5", "7_batch_n1.h5"), 60),
+        "the batch script was seen late": pair(ours, dict(ours, Baseline="was running"),
+                                               ("7_0_n1.h5", "7_batch_n1.h5")),
+        "case of the cluster's name": pair({"Cluster": "Big"}, {"Cluster": "big"}),
+        "array, component": pair({"Array_Job_Id": 7, "Array_Task_Id": 1}, {}),
+    }
+    for what, prof in cases.items():
+        st, err = merge(prof, "-j", "7", cwd=tmpdir())
+        is_true("one job: " + what, st == 0 and not inputs(prof), (st, err))
+
+
+def job_start_chooses():
+    for when, step, left in ((OLD, "1", "7_0_n1.h5"), (NEW, "0", "7_1_n1.h5"),
+                             ("@%d" % seconds(NEW), "0", "7_1_n1.h5"), (seconds(OLD), "1", "7_0_n1.h5"),
+                             ("11/21/26-02:01:17", "0", "7_1_n1.h5"),
+                             ("2026-11-21T02:00", "0", "7_1_n1.h5")):
+        prof, d = tmpdir("prof"), tmpdir()
+        begun(prof, "7_1_n1.h5", OLD)
+        begun(prof, "7_0_n1.h5", NEW)
+        expect(0, *merge(prof, "-j", "7", "--job-start", str(when), cwd=d))
+        is_equal("%s: merged, left" % when, (steps(os.path.join(d, "job_7.h5")), inputs(prof)),
+                 ({step: ["n1"]}, [left]))
+        st, err = merge(prof, "-j", "7", cwd=d)
+        is_true("%s: the other is not added" % when, st == 1 and err.count("\n") == 1 and
+                "and the job file" in err and OLD in err and NEW in err and inputs(prof) == [left], err)
+        st, err = merge(prof, "-j", "7", "--job-start", NEW if step == "1" else OLD, cwd=d)
+        is_true("nor when it is chosen", st == 1 and "-o gives" in err and inputs(prof) == [left] and
+                err.count("\n") == 1, err)
+        expect(0, *merge(prof, "-j", "7", "--job-start", NEW if step == "1" else OLD, cwd=d,
+                         out="other.h5"))
+    prof = tmpdir("prof")
+    begun(prof, "7_1_n1.h5", OLD)
+    st, err = merge(prof, "-j", "7", "--job-start", NEW)
+    is_true("none began then", st == 1 and OLD in err and len(inputs(prof)) == 1, err)
+    for bad in ("yesterday", "", "2026-13-01T00:00", "-5", "nan"):
+        st, err = merge(prof, "-j", "7", "--job-start", bad)
+        is_true("--job-start %s" % bad, st == 2 and err.count("\n") == 1, err)
+
+
+def a_later_job_is_not_merged_into_the_file_of_an_earlier_one():
+    """The same step and node, and others that the file does not have."""
+    prof, d = tmpdir("prof"), tmpdir()
+    begun(prof, "7_0_n1.h5", OLD)
+    begun(prof, "7_1_n1.h5", OLD)
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    with open(os.path.join(d, "job_7.h5"), "rb") as f:
+        was = f.read()
+    begun(prof, "7_0_n1.h5", NEW)
+    begun(prof, "7_2_n1.h5", NEW)
+    st, err = merge(prof, "-j", "7", cwd=d)
+    with open(os.path.join(d, "job_7.h5"), "rb") as f:
+        is_true("a later job", st == 1 and err.count("\n") == 1 and OLD in err and NEW in err and
+                f.read() == was and len(inputs(prof)) == 2, err)
+
+
 # --- extension ---
 
 def a_job_file_is_extended():
@@ -925,7 +1056,9 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            inputs_go_only_without_S, steps_are_filtered, several_jobs_give_several_files,
            wrong_usage_is_status_2, nothing_found_is_status_1, users_by_name_and_number,
            directory_from_slurms_configuration, array_tasks_and_components_by_attributes,
-           restarted_runs_have_files_of_their_own, a_job_file_is_extended,
+           restarted_runs_have_files_of_their_own, two_jobs_of_one_id_are_not_one,
+           a_long_job_is_one, job_start_chooses,
+           a_later_job_is_not_merged_into_the_file_of_an_earlier_one, a_job_file_is_extended,
            notes_in_a_job_file_stay, stocks_job_file_is_extended, the_same_again_is_fine,
            the_same_in_another_layout_is_the_same, other_content_is_refused_and_kept,
            what_is_no_job_file_is_not_touched, running_steps_are_left_alone,

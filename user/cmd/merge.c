@@ -14,6 +14,7 @@
 #include "cmd/profile_dir.h"
 #include "cmd/verbs.h"
 #include "store/anew.h"
+#include "store/extract_time.h"
 #include "store/merge.h"
 #include "store/merge_wait.h"
 
@@ -33,6 +34,7 @@ static int usage(FILE *out)
 		"                          jobprof.conf or acct_gather.conf\n"
 		"  -u, --user NAME|UID     whose files; default: the caller's\n"
 		"  -o, --output FILE       the job file's name, for one job\n"
+		"      --job-start TIME    of several jobs of that id, the one that began then\n"
 		"  -S, --savefiles         keep the node-step files\n"
 		"      --wait SECONDS      until all files are in place; nothing is merged if not\n"
 		"      --threads N         processes that read; default: by files and CPUs, at "
@@ -52,6 +54,21 @@ struct options {
 	struct jobspec *specs;
 };
 
+/* A bare number is a time of Slurm's too: unix time. */
+static int parse_start(struct options *o, const char *text)
+{
+	struct time_bound t;
+
+	if (!time_bound__parse(&t, text) && t.ns > 0) {
+		o->merge.job_start = t.ns / 1000000000;
+		return 0;
+	}
+	log_error("--job-start: \"%s\" is no time as 2026-11-21T02:01:17, 11/21/26-02:01:17 or "
+		  "1795226477",
+		  text);
+	return 2;
+}
+
 static int parse_options(int argc, char **argv, struct options *o)
 {
 	static const struct option longs[] = {
@@ -62,6 +79,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{"savefiles", no_argument, NULL, 'S'},
 		{"threads", required_argument, NULL, 't'},
 		{"wait", required_argument, NULL, 'w'},
+		{"job-start", required_argument, NULL, 'b'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
@@ -98,6 +116,10 @@ static int parse_options(int argc, char **argv, struct options *o)
 					  optarg, WAIT_MAX_S);
 				return 2;
 			}
+			break;
+		case 'b':
+			if (parse_start(o, optarg))
+				return 2;
 			break;
 		case 'v':
 			log__set_level(LOGL_DEBUG);

@@ -143,6 +143,7 @@ static const struct {
 	{"SLURM_ARRAY_JOB_ID", "Array Job Id", true},
 	{"SLURM_ARRAY_TASK_ID", "Array Task Id", true},
 	{"SLURM_RESTART_COUNT", "Restart Count", true},
+	{"SLURM_JOB_START_TIME", "Job Start EpochTime", true},
 	{"SLURM_STEP_NUM_NODES", "Nodes in Step", true},
 	{"SLURM_STEP_NODELIST", "Step Node List", false},
 	{"SLURM_NODEID", "Node Index", true},

@@ -34,11 +34,17 @@ static int parse_seconds(struct time_bound *b, const char *text)
 
 static int parse_date(struct time_bound *b, const char *text)
 {
-	static const char *const formats[] = {"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
-					      "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M"};
+	static const char *const formats[] = {
+		"%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M",
+		"%m/%d/%y-%H:%M:%S", "%m/%d/%y-%H:%M",	  "%m/%d-%H:%M:%S", "%m/%d-%H:%M",
+	};
+	time_t now = time(NULL);
+	struct tm today;
 
+	if (!localtime_r(&now, &today))
+		return -EINVAL;
 	for (unsigned i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-		struct tm tm = {.tm_isdst = -1};
+		struct tm tm = {.tm_isdst = -1, .tm_year = today.tm_year};
 		const char *end = strptime(text, formats[i], &tm);
 		bool utc = end && !strcmp(end, "Z");
 		time_t t;

@@ -16,8 +16,8 @@ struct time_bound {
 };
 
 /* "90", "1.5": seconds since the step's start; "@1795226477.25": unix time; "2026-11-21T02:01:17"
- * (":17" may be missing, a blank do for the T): local time, with a Z behind it UTC. 0 or -EINVAL.
- */
+ * (":17" may be missing, a blank do for the T) and "11/21/26-02:01:17", as Slurm takes it ("/26"
+ * may be missing for this year): local time, with a Z behind it UTC. 0 or -EINVAL. */
 int time_bound__parse(struct time_bound *b, const char *text);
 
 struct time_filter {

@@ -4,6 +4,7 @@
 #define JP_STORE_MERGE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "job/jobspec.h"
 
@@ -13,6 +14,7 @@ struct merge_opts {
 	const struct jobspec *specs; /* jobs and steps */
 	unsigned nspecs;
 	const char *output; /* NULL: ./job_<id>.h5; with several jobs it must be NULL */
+	int64_t job_start;  /* unix time: of jobs of one id, which; 0: there must be only one */
 	bool keep;	    /* node-step files are not deleted */
 	bool several;	    /* the process merges more than this: it is not to be started anew */
 	unsigned threads;   /* processes that read; 0: by CPUs and files */

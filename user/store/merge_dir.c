@@ -474,7 +474,7 @@ void merge_dir__free(struct merge_sets *sets)
 	for (unsigned i = 0; i < sets->n; i++) {
 		struct merge_set *s = &sets->v[i];
 
-		for (unsigned k = 0; k < s->nitems; k++) {
+		for (unsigned k = 0; k < s->nitems + s->nothers; k++) {
 			free(s->items[k].file);
 			free(s->items[k].step);
 			free(s->items[k].node);

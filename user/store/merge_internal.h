@@ -32,6 +32,19 @@ enum merge_state {
 	ITEM_REFUSED, /* has been named; stays where it is */
 };
 
+/* What a node says of its job; 0 or -1 where it does not. */
+struct merge_origin {
+	bool known;		 /* the node has been read */
+	bool exact;		 /* start is not from rounded times of rows */
+	uint64_t step;		 /* Slurm's number, else a digest of its name */
+	uint64_t cluster, sluid; /* digests */
+	int64_t uid;
+	int64_t restart;   /* the run of a job that is requeued, from 0 on */
+	int64_t job_start; /* unix time, as Slurm has it */
+	int64_t start;	   /* of the step on this node */
+	unsigned job;	   /* out: which of those that the files of the id are of */
+};
+
 /* One node of one step: a file, or what the job file held before. */
 struct merge_item {
 	char *file; /* name in the directory, NULL: of the old job file */
@@ -42,6 +55,7 @@ struct merge_item {
 	struct merge_stamp stamp; /* of a file */
 	uint64_t body, totals;	  /* digests; totals 0: it has none of its own */
 	bool whole;		  /* they are of all of it */
+	struct merge_origin origin;
 };
 
 /* A step's group that is running or could not be read: "node is missing". */
@@ -57,6 +71,8 @@ struct merge_set {
 	int restart; /* -1: the run that counts */
 	struct merge_item *items;
 	unsigned nitems;
+	unsigned nothers; /* items behind these, of another job */
+	bool extends;	  /* a job file that is there */
 	struct merge_absent *absent;
 	unsigned nabsent;
 	unsigned refused;
@@ -169,6 +185,14 @@ int merge_facts__add(struct merge_facts *f, const struct merge_item *i,
 int merge_facts__old_missing(struct merge_facts *f, const char *step, hid_t step_group);
 int merge_facts__write(struct merge_facts *f, const struct merge_set *s, const char *user,
 		       struct merge_tree *t);
+
+/* merge_origin.c: whether all is of one job. */
+void merge_origin__take(struct merge_item *i, const struct nodescan_facts *f);
+/* 0; -EXDEV: the items are of several jobs (logged); -ENOMEM. */
+int merge_origin__check(struct merge_set *s);
+/* Leaves only the items of the job that began at that unix time. 0; -ENOENT: none did, -EEXIST: the
+ * job file is of another one (both logged); -ENOMEM. */
+int merge_origin__choose(struct merge_set *s, int64_t start, const char *output);
 
 /* merge_place.c: the output's name, and how a file gets there. */
 struct merge_place {

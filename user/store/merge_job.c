@@ -137,6 +137,7 @@ static int open_old(struct job *j)
 			  j->place.path, j->set->job);
 		return -EEXIST;
 	}
+	j->set->extends = true;
 	err = add_old_nodes(j);
 	if (!err)
 		err = take_old_missing(j);
@@ -239,6 +240,8 @@ static int copy(struct job *j, struct merge_item *i, const struct merge_found *f
 
 static int take(struct job *j, struct merge_item *i, const struct merge_found *f)
 {
+	int err;
+
 	if (f->err && !i->file) {
 		progress__clear(&j->progress);
 		log_error("%s: step %s, node %s: %s; the file is not touched, and nothing merged",
@@ -251,6 +254,11 @@ static int take(struct job *j, struct merge_item *i, const struct merge_found *f
 	i->body = f->facts.body;
 	i->totals = f->facts.totals;
 	i->whole = f->facts.whole;
+	merge_origin__take(i, &f->facts);
+	/* Before it is said that they are not the same, for they need not be. */
+	err = same_place(j->last, i) && !same_content(j->last, i) ? merge_origin__check(j->set) : 0;
+	if (err)
+		return err;
 	return same_place(j->last, i) ? meet(j, i) : copy(j, i, f);
 }
 
@@ -259,6 +267,27 @@ static int take(struct job *j, struct merge_item *i, const struct merge_found *f
 static unsigned number_of_readers(const struct job *j, unsigned threads)
 {
 	return threads > 1 ? threads - 1 : j->quick ? 0 : 1;
+}
+
+/* Of several jobs of the id, the one that is meant. */
+static int choose_job(struct job *j)
+{
+	const struct merge_found *f;
+	struct merge_readers *r = NULL;
+	int err;
+
+	if (!j->o->job_start)
+		return 0;
+	err = merge_readers__start(&r, j->set, j->place.old, LOOK_QUICK, 1, false);
+	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
+		err = merge_readers__next(r, &f);
+		if (!err && !f->err)
+			merge_origin__take(&j->set->items[i], &f->facts);
+	}
+	merge_readers__free(r);
+	if (err)
+		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
+	return err ? err : merge_origin__choose(j->set, j->o->job_start, j->place.path);
 }
 
 static int copy_all(struct job *j, unsigned threads)
@@ -394,6 +423,9 @@ static int merge(struct job *j)
 		return err;
 	if (!j->last)
 		return 0; /* every file has been named */
+	err = merge_origin__check(j->set);
+	if (err)
+		return err;
 	if (j->old && !j->copied && !j->set->refused)
 		err = keep_old(j);
 	else
@@ -432,6 +464,8 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 	err = merge_facts__new(&j.facts);
 	if (!err)
 		err = open_old(&j);
+	if (!err)
+		err = choose_job(&j);
 	j.check = j.old || !o->keep;
 	j.quick = quick && !j.old && !any_twice(s);
 	progress__begin(&j.progress, "merging", (j.check ? 2 : 1) * (uint64_t)s->nitems);

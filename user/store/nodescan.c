@@ -30,6 +30,7 @@ const struct nodescan_label_info nodescan_labels[LABEL_N] = {
 	[LABEL_HET_JOB] = {"Het Job Id", true},
 	[LABEL_HET_OFFSET] = {"Het Job Offset", true},
 	[LABEL_RESTART] = {"Restart Count", true},
+	[LABEL_JOB_START] = {"Job Start EpochTime", true},
 };
 
 /* One group on its way to a digest. */
@@ -174,8 +175,12 @@ static int take(struct nodescan *n, const char *name, hid_t attr, hid_t type)
 		f->nodes = v;
 	else if (!strcmp(name, "Number of Tasks") && read_count(attr, type, &v))
 		f->tasks = v;
-	else if (!strcmp(name, "Start TimeNS") && read_number(attr, type, &v))
+	else if (!strcmp(name, "Start TimeNS") && read_number(attr, type, &v)) {
 		f->start_s = v / 1000000000;
+		f->start_exact = true;
+	} else if (!strcmp(name, "Baseline")) {
+		f->late = true;
+	}
 	for (unsigned i = 0; i < LABEL_N; i++) {
 		struct nodescan_value *l = &f->labels[i];
 

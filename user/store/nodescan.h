@@ -29,6 +29,7 @@ enum nodescan_label {
 	LABEL_HET_JOB,
 	LABEL_HET_OFFSET,
 	LABEL_RESTART,
+	LABEL_JOB_START,
 	LABEL_N
 };
 
@@ -52,6 +53,8 @@ struct nodescan_facts {
 	bool whole;	 /* body is of all of it, not of names only */
 	uint64_t chunks; /* of its longest table, about */
 	int64_t start_s, end_s;
+	bool start_exact; /* start_s is the step's own word, not made of its rows */
+	bool late;	  /* and when it was first seen: it was running then */
 	int64_t tasks;
 	int64_t nodes; /* of the whole step */
 	struct nodescan_value labels[LABEL_N];
