@@ -164,10 +164,10 @@ def show_json_has_every_column():
                             ("blk_read_latency", both - writes)):
             got = node["tasks"][i][key]
             is_equal("json: %s of task %d" % (key, i),
-                     [got["count"], got["p50_ns"], got["p90_ns"], got["p99_ns"]],
+                     [got["count"], got["p50_below_ns"], got["p90_below_ns"], got["p99_below_ns"]],
                      [counts.sum()] + [bound(counts, q) for q in (0.5, 0.9, 0.99)])
         run = numpy.array([made["RunLatency/%d" % i]["B%d" % k].sum() for k in range(40)])
-        is_equal("json: run_latency of task %d" % i, node["tasks"][i]["run_latency"]["p50_ns"],
+        is_equal("json: run_latency of task %d" % i, node["tasks"][i]["run_latency"]["p50_below_ns"],
                  bound(run, 0.5))
     is_equal("json: columns of the step", wrong_sums(node["step_table"], made["Step"], "Step"), [])
 

@@ -63,10 +63,10 @@ static void add_columns(json_t *obj, const struct view_task *t)
 
 static json_t *latency(double n, const double counts[JP_LAT_BUCKETS])
 {
-	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "count", json__number(n), "p50_ns",
-			 json__number(calc__quantile(counts, 0.5)), "p90_ns",
-			 json__number(calc__quantile(counts, 0.9)), "p99_ns",
-			 json__number(calc__quantile(counts, 0.99)), "max_ns",
+	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "count", json__number(n), "p50_below_ns",
+			 json__number(calc__quantile(counts, 0.5)), "p90_below_ns",
+			 json__number(calc__quantile(counts, 0.9)), "p99_below_ns",
+			 json__number(calc__quantile(counts, 0.99)), "max_below_ns",
 			 json__number(calc__quantile(counts, 1)));
 }
 
