@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprofd's socket: who may say what, and what of it is in the files."""
 
+import codecs
 import h5py
 import grp
 import pwd
@@ -113,7 +114,7 @@ def asked_for(d):
     s = Step(d, job)
     r = s.stepd.call(c.step(job_id=job, step_id=0, uid=0, gid=0, families="task,block",
                             freq="task=0.3", restart=2, nnodes=3, node_index=1, ntasks=6,
-                            cpus_per_task=2, job_name="a b", account="acc", partition="part",
+                            cpus_per_task=2, job_name="a ä".encode() + b"\xe4", account="acc", partition="part",
                             cluster="clu", node_list="n[1-3]", cpus="0-1,4", memory_mb=100))
     is_equal("asked for: the answer", [r["error"], r["number"], r["measures"]], [0, 1, 4])
     s.run(["sleep", "1.3"], n=2)
@@ -133,7 +134,7 @@ def asked_for(d):
     is_equal("asked for: what was told", [a[k] for k in (
         "Restart Count", "Nodes in Step", "Node Index", "CPUs per Task", "Job Name", "Account",
         "Partition", "Cluster", "Step Node List", "Allocated Cores", "Memory Limit")],
-        [2, 3, 1, 2, "a b", "acc", "part", "clu", "n[1-3]", 3, 100.0])
+        [2, 3, 1, 2, "a ä\ufffd", "acc", "part", "clu", "n[1-3]", 3, 100.0])
     is_true("not asked for: no file", not os.path.exists(d.path(quiet.job, 0)), "a file")
     job = new_job()
     s = Step(d, job)
@@ -178,6 +179,18 @@ def precedence():
     is_true("the socket is gone with it", not os.path.exists(d.settings["Socket"]), "it is there")
 
 
+# Overlong, a surrogate, beyond Unicode, cut short, and characters of every length that are none of
+# these; 62 bytes that become 63 and more.
+TEXTS = (b"a\xe4b", b"\xc0\xaf \xe0\x80\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82",
+         b"\xff" * 62, "\u00e4 \u20ac \U0001f600".encode(), b"x\x1b[31m")
+codecs.register_error("each", lambda e: ("\ufffd" * (e.end - e.start), e.end))
+
+
+def meant(raw):
+    """As Python's decoder takes it, with one U+FFFD a byte, and for a control character."""
+    return "".join(ch if ch.isprintable() else "\ufffd" for ch in raw.decode(errors="each"))
+
+
 def own_programs(d):
     """Marks and series from inside a job; strangers get nothing."""
     job, other = new_job(), new_job()
@@ -199,7 +212,7 @@ def own_programs(d):
         mine.send(c.rows(0, [r, n], flags=0))
     is_equal("rows of one's own", mine.call(c.rows(0, list(wrote[-1])))["error"], 0)
     is_equal("marks", [mine.call(c.mark(m))["error"] for m in (
-        "begin", "phase 2", "begin", "x\x1b[31m")], [0, 0, 0, 0])
+        "begin", "phase 2", "begin", *TEXTS)], [0] * 11)
     is_equal("a mark of tomorrow", mine.call(c.mark("x", (int(time.time()) + 86400) * 10**9))
              ["error"], -34)
     is_equal("other columns under the same name", mine.call(c.table(1, "solver", cols[:1]))
@@ -224,13 +237,21 @@ def own_programs(d):
         n = f[NODE]
         is_equal("series of one's own in the file", [(float(r), int(k)) for r, k in zip(
             n["User/solver"]["Residual"], n["User/solver"]["Cells"])], wrote)
-        is_equal("marks in the file", list(n["Marks"]["Mark"]), [1, 2, 1, 3])
-        is_equal("what the marks stand for", [attrs_of(path)["Mark %d" % i]
-                                                   for i in (1, 2)], ["begin", "phase 2"])
+        is_equal("marks in the file", list(n["Marks"]["Mark"]),
+                 [1, 2, 1, *range(3, 3 + len(TEXTS))])
+        a = attrs_of(path)
+        is_equal("what the marks stand for, in UTF-8", [a["Mark %d" % i] for i in
+                                                        range(1, 3 + len(TEXTS))],
+                 ["begin", "phase 2"] + [meant(t) for t in TEXTS])
+        is_equal("what was replaced is counted", a["Replaced Bytes"],
+                 sum(meant(t).count("\ufffd") for t in TEXTS))
+        is_equal("and the file says that these are UTF-8", [
+            n.attrs.get_id("Mark %d" % i).get_type().get_cset() for i in (1, 3)],
+            [h5py.h5t.CSET_ASCII, h5py.h5t.CSET_UTF8])
     shown = subprocess.run([os.path.join(BUILD, "jobprof"), "show", path], capture_output=True,
                            text=True).stdout
     is_true("marks on the page", re.search(
-        r"\n  marks +[\d.]+ s begin, [\d.]+ s phase 2, [\d.]+ s begin,\s+[\d.]+ s x\\x1b\[31m\n",
+        r"\n  marks +[\d.]+ s begin, [\d.]+ s phase 2, [\d.]+ s begin,\s+[\d.]+ s a\\xef\\xbf\\xbdb\W",
         shown), shown)
     os.kill(o.tasks.proc.pid, signal.SIGTERM)
     o.end()

@@ -22,7 +22,7 @@ STEP_TEXTS = (("step_name", 32), ("families", 256), ("freq", 128), ("node_name",
 
 
 def text(s, size):
-    return s.encode().ljust(size, b"\0")
+    return (s if isinstance(s, bytes) else s.encode()).ljust(size, b"\0")
 
 
 def message(kind, body, flags=REPLY_FLAG, seq=1, version=VERSION):

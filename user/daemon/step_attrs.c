@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Attributes of the node group: Slurm's five, then ours; what is unknown is absent. */
-#include <ctype.h>
 #include <fcntl.h>
 #include <math.h>
 #include <sched.h>
@@ -150,13 +149,6 @@ static const struct {
 	{"SLURM_CPUS_PER_TASK", "CPUs per Task", true},
 };
 
-static void make_printable(char *s)
-{
-	for (; *s; s++)
-		if (!isprint((unsigned char)*s))
-			*s = '?';
-}
-
 /* A list of nodes may be as long as that. */
 #define NODE_LIST_LEN (256 * 1024)
 
@@ -205,12 +197,10 @@ void step_label(struct step *s, const struct step_env *env, pid_t pid)
 
 		if (proc__environ(pid, labels[i].env, value, sizeof(value)) < 0 || !value[0])
 			continue;
-		if (labels[i].number && !parse_u32(value, &n) && n <= INT32_MAX) {
+		if (labels[i].number && !parse_u32(value, &n) && n <= INT32_MAX)
 			journal__attr_i32(s->journal, labels[i].attr, n);
-		} else if (!labels[i].number) {
-			make_printable(value);
+		else if (!labels[i].number)
 			journal__attr_str(s->journal, labels[i].attr, value);
-		}
 	}
 }
 
@@ -312,6 +302,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Lost Samples", st->pmu_lost},
 		{"Missed Switches", st->pmu_missed},
 		{"Refused Rows", s->req ? s->req->guests.refused : 0},
+		{"Replaced Bytes", journal__replaced(s->journal)},
 	};
 	size_t i;
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Attributes of what Slurm's plugins told of a step: they outrank what its environment says. */
-#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -34,19 +33,6 @@ static const struct {
 	{"Core List", offsetof(struct jpc_step, cpus)},
 };
 
-/* Some of it the user has chosen. */
-static void put_text(struct journal *j, const char *attr, const char *text)
-{
-	char copy[sizeof(((struct jpc_step *)0)->node_list)], *p;
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	for (p = copy; *p; p++)
-		if (!isascii(*p) || !isprint(*p))
-			*p = '?';
-	if (copy[0])
-		journal__attr_str(j, attr, copy);
-}
-
 void step_put_told(struct step *s)
 {
 	const struct jpc_step *told;
@@ -64,8 +50,12 @@ void step_put_told(struct step *s)
 		if (v <= INT32_MAX)
 			journal__attr_i32(s->journal, numbers[i].attr, (int32_t)v);
 	}
-	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		put_text(s->journal, texts[i].attr, (const char *)told + texts[i].offset);
+	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		const char *text = (const char *)told + texts[i].offset;
+
+		if (*text)
+			journal__attr_str(s->journal, texts[i].attr, text);
+	}
 	if (!hostlist__first(told->job_node_list, host, sizeof(host)))
 		strcpy(s->job_host, host);
 	n = cpulist__count(told->cpus);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include <libdeflate.h>
 
+#include "base/utf8.h"
 #include "store/journal_format.h"
 #include "store/journal_window.h"
 #include "store/pack.h"
@@ -28,6 +29,7 @@ struct journal {
 	size_t cap;
 	char *packed; /* the frame without zeros */
 	size_t packed_cap;
+	uint64_t replaced; /* see journal__replaced() */
 };
 
 /* Room for n more bytes at the end of the frame, zeroed; NULL without memory. */
@@ -252,7 +254,23 @@ int journal__attr_f64(struct journal *j, const char *name, double v)
 
 int journal__attr_str(struct journal *j, const char *name, const char *v)
 {
-	return put_attr(j, J_ATTR, ATTR_STR, name, 0, v);
+	unsigned replaced;
+	char *text;
+	int err;
+
+	if (strlen(v) > JOURNAL_STR_MAX)
+		return -EINVAL;
+	text = utf8__clean(v, JOURNAL_STR_MAX, &replaced);
+	err = text ? put_attr(j, J_ATTR, ATTR_STR, name, 0, text) : -ENOMEM;
+	if (!err)
+		j->replaced += replaced;
+	free(text);
+	return err;
+}
+
+uint64_t journal__replaced(const struct journal *j)
+{
+	return j->replaced;
 }
 
 int journal__meta(struct journal *j, const char *key, const char *v)

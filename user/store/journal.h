@@ -65,6 +65,7 @@ void journal__free(struct journal *j); /* closes; uncommitted records are lost; 
 int journal__attr_i32(struct journal *j, const char *name, int32_t v);
 int journal__attr_i64(struct journal *j, const char *name, int64_t v);
 int journal__attr_f64(struct journal *j, const char *name, double v);
+/* Bytes that are not UTF-8 and control characters become U+FFFD: users choose some of the texts. */
 int journal__attr_str(struct journal *j, const char *name, const char *v);
 int journal__meta(struct journal *j, const char *key, const char *v);
 int journal__series(struct journal *j, uint16_t id, const char *name, bool grouped,
@@ -73,6 +74,8 @@ int journal__table(struct journal *j, uint32_t id, uint16_t series, const char *
 int journal__row(struct journal *j, uint32_t table, const union cell *cells, unsigned ncells);
 int journal__state(struct journal *j, const void *data, size_t len);
 int journal__end(struct journal *j);
+/* How many bytes of texts were replaced since the journal was opened. */
+uint64_t journal__replaced(const struct journal *j);
 /* Puts the frame into the file; nothing to put is 0. On a full disk: -ENOSPC, the partial frame is
  * cut off again and its records are gone (the caller counts them). */
 int journal__commit(struct journal *j);

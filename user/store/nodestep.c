@@ -108,6 +108,14 @@ static int write_rows(hid_t dset, hid_t mem_type, uint64_t at, const union cell 
 	return err;
 }
 
+static bool is_ascii(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s >= 0x80)
+			return false;
+	return true;
+}
+
 static hid_t attr_type(const struct plan_attr *a)
 {
 	hid_t t;
@@ -124,6 +132,8 @@ static hid_t attr_type(const struct plan_attr *a)
 	}
 	t = H5Tcopy(H5T_C_S1);
 	H5Tset_size(t, strlen(a->str)); /* no room for a NUL, as Slurm does it */
+	if (!is_ascii(a->str))
+		H5Tset_cset(t, H5T_CSET_UTF8);
 	return t;
 }
 
