@@ -271,21 +271,94 @@ def setsid_daemon():
             daemon + 0.008, 0.001, 0.008)
 
 
+# Each says at its end what the kernel has scaled its ticks to.
+SENDER = """
+import resource, socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect(("127.0.0.1", 9))
+while time.process_time() < 1:
+    for _ in range(1000):
+        try:
+            s.send(b"x" * 64)
+        except OSError:
+            pass
+r = resource.getrusage(resource.RUSAGE_SELF)
+open(%r, "w").write("user=%%f\\nsystem=%%f\\n" %% (r.ru_utime, r.ru_stime))
+"""
+SQL = ("with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500000) "
+       "select count(distinct i * 7919 % 100003) from n;\n")
+
+
+def sender(d):
+    out = os.path.join(d, "account")
+    run, path = run_jobprof(["/usr/bin/python3", "-SEc", SENDER % out], INTERVAL)
+    a = read_account(out)
+    return path, a["user"], a["system"]
+
+
+def sqlite(d):
+    if not shutil.which("sqlite3"):
+        raise Skipped("there is no sqlite3")
+    with open(os.path.join(d, "sql"), "w") as f:
+        f.write(SQL)
+    run, path = run_jobprof(["sqlite3", ":memory:", ".timer on", ".read " + f.name], INTERVAL)
+    words = [l for l in run.out().splitlines() if l.startswith("Run Time:")][0].split()
+    return path, float(words[words.index("user") + 1]), float(words[words.index("sys") + 1])
+
+
+def seconds(minutes):
+    m, s = minutes.rstrip("s").split("m")
+    return 60 * float(m) + float(s)
+
+
+def fio(d):
+    """A shell says what it has reaped: fio and its job, a process of its own."""
+    run, path = run_jobprof(
+        ["sh", "-c", "fio --name=x --filename=%s/data --size=8M --rw=randread --bs=4k "
+         "--ioengine=io_uring --time_based --runtime=1 --output=%s/fio || exit 9; times" % (d, d)],
+        INTERVAL)
+    if run.proc.returncode:
+        raise Skipped("fio cannot use io_uring here")
+    own, reaped = [l.split() for l in run.out().splitlines()[:2]]
+    return path, seconds(own[0]) + seconds(reaped[0]), seconds(own[1]) + seconds(reaped[1])
+
+
+def compare_modes(name, rows):
+    off = abs(rows["UserTime"] + rows["SystemTime"] - rows["CPUTime"]).max()
+    is_true(name + ": UserTime + SystemTime is CPUTime, in every row", off < 2.0**-19,
+            "off by up to %g s" % off)
+
+
 def user_and_system():
-    """Tick-based, so only near; the sum over both modes cannot drift from the CPU time far."""
+    """The tick samples the mode; what it says is scaled to the run time as the kernel does."""
     h = Hold()
     run = Run(h.cmd("park", "spin=1", "park"), INTERVAL)
     h.wait()
     p = Phase(h, SETTLE)
     h.go()
-    rows = task_table(run.end())
-    both = p.ours(rows, "UserTime") + p.ours(rows, "SystemTime")
-    is_near("UserTime + SystemTime of a spinner", both, p.kernel("run_ns") / 1e9, 0.05, 0.02)
-    is_true("a spinner's time is user time", p.ours(rows, "UserTime") > 0.9 * both,
-            "%g of %g" % (p.ours(rows, "UserTime"), both))
+    path = run.end()
+    rows = task_table(path)
+    compare_modes("a spinner", rows)
+    compare_modes("a spinner's step", table(path, "Step"))
+    is_near("a spinner: UserTime", p.ours(rows, "UserTime"), p.kernel("run_ns") / 1e9, 0.05, 0.01)
     dt = numpy.diff(rows["TimeNS"].astype("f8")) / 1e9
     off = abs(rows["CPUUtilization"][1:] - 100 * rows["CPUTime"][1:] / dt).max()
     is_true("CPUUtilization is CPU time over the row's real length", off < 0.5, "off by %g %%" % off)
+
+
+def modes_of_programs():
+    for program in (sender, sqlite, fio):
+        name = program.__name__
+        try:
+            path, user, system = program(tmpdir())
+        except Skipped as e:
+            skip(name + ": user and system time", e)
+            continue
+        rows = task_table(path)
+        compare_modes(name, rows)
+        for column, wanted in (("UserTime", user), ("SystemTime", system)):
+            is_near("%s: %s is what getrusage says" % (name, column), total(rows, column), wanted,
+                    0.05, 0.08)
 
 
 def kernel_threads():
@@ -324,4 +397,4 @@ def whole_table():
 if __name__ == "__main__":
     need_bpf()
     run_tests((sched, files, disk_wait, memory, forks, short_step, spinner, setsid_daemon,
-               user_and_system, kernel_threads, whole_table))
+               user_and_system, modes_of_programs, kernel_threads, whole_table))

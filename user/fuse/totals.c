@@ -20,16 +20,38 @@ uint64_t totals__rss(const struct totals *t)
 	return t->v[T_ANON] + t->v[T_FILE] + t->v[T_SHMEM];
 }
 
-unsigned totals__clamp(struct totals *now, const struct totals *prev)
+/* What run_ns were in the kernel, by the ticks of both modes; without any, as the kernel says. */
+static uint64_t system_part(uint64_t user_ticks, uint64_t system_ticks, uint64_t run_ns)
 {
-	unsigned raised = 0;
+	if (!system_ticks)
+		return 0;
+	return (uint64_t)((unsigned __int128)system_ticks * run_ns / (user_ticks + system_ticks));
+}
+
+void totals__split(struct totals *now, const struct totals *prev)
+{
+	const uint64_t run = now->v[T_RUNTIME], *was = prev->v;
+	uint64_t system = system_part(now->v[T_UTIME], now->v[T_STIME], run);
+
+	if (was[T_UTIME] + was[T_STIME] >= run) {
+		now->v[T_UTIME] = was[T_UTIME];
+		now->v[T_STIME] = was[T_STIME];
+		return;
+	}
+	if (system < was[T_STIME])
+		system = was[T_STIME];
+	if (run - system < was[T_UTIME])
+		system = run - was[T_UTIME];
+	now->v[T_STIME] = system;
+	now->v[T_UTIME] = run - system;
+}
+
+void totals__clamp(struct totals *now, const struct totals *prev)
+{
 	int i;
 
-	for (i = 0; i < T_COUNTERS; i++) {
-		if (now->v[i] < prev->v[i]) {
+	for (i = 0; i < T_COUNTERS; i++)
+		if (now->v[i] < prev->v[i] && i != T_UTIME && i != T_STIME)
 			now->v[i] = prev->v[i];
-			raised++;
-		}
-	}
-	return raised;
+	totals__split(now, prev);
 }

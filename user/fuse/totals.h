@@ -18,7 +18,7 @@ enum total {
 	T_NIVCSW,
 	T_MIGRATIONS,
 	T_IOWAIT,
-	T_UTIME,
+	T_UTIME, /* with T_STIME: T_RUNTIME, see totals__split() */
 	T_STIME,
 	T_MIN_FLT,
 	T_MAJ_FLT,
@@ -88,8 +88,15 @@ void totals__add(struct totals *sum, const struct totals *add);
 /* Anonymous + file + shared, bytes. */
 uint64_t totals__rss(const struct totals *t);
 
+/*
+ * T_UTIME and T_STIME of now, which the tick has sampled, are scaled so that they add up to its
+ * T_RUNTIME; neither falls behind prev, where they were scaled before. As cputime_adjust() in the
+ * kernel's kernel/sched/cputime.c does for /proc/<pid>/stat and getrusage(2).
+ */
+void totals__split(struct totals *now, const struct totals *prev);
+
 /* Counters of now that fell behind prev are raised to it (a reading torn by an exiting task is
- * made good by the next one). Returns how many were raised. */
-unsigned totals__clamp(struct totals *now, const struct totals *prev);
+ * made good by the next one); then totals__split(). */
+void totals__clamp(struct totals *now, const struct totals *prev);
 
 #endif
