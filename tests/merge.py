@@ -271,6 +271,56 @@ def array_tasks_and_components_by_attributes():
     is_equal("all steps of it", sorted(steps(os.path.join(d, "job_101.h5"))), ["0", "batch"])
 
 
+def array(prof, *, task_file="_0_n1.h5", jobs=((101, 3), (102, 0), (103, 1))):
+    for job, task in jobs:
+        put(prof, "7_0_p1.h5", "%d%s" % (job, task_file), Array_Job_Id=101, Array_Task_Id=task)
+
+
+def a_jobs_id_that_is_an_arrays_means_its_tasks():
+    """As for squeue and scancel; one of the tasks has the array's id itself."""
+    prof, d = world(), tmpdir()
+    array(prof)
+    put(prof, "7_0_p1.h5", "101_4294967292_n1.h5")  # extern: it says nothing
+    put(prof, "7_0_p1.h5", "103_4294967292_n1.h5")
+    put(prof, "7_0_p1.h5", "104_0_n1.h5", Array_Job_Id=104, Array_Task_Id=0)
+    put(prof, "7_0_p1.h5", "105_0_n1.h5")
+    st, err = merge(prof, "-j", "101", out=os.path.join(d, "x.h5"))
+    is_true("-o is for one", st == 2 and err.count("\n") == 1 and not os.listdir(d), (st, err))
+    expect(0, *merge(prof, "-j", "101", cwd=d))
+    is_equal("each task its file", sorted(os.listdir(d)), ["job_101.h5", "job_102.h5", "job_103.h5"])
+    is_equal("the others stay", inputs(prof), ["104_0_n1.h5", "105_0_n1.h5"])
+    is_equal("all of a task", sorted(steps(os.path.join(d, "job_103.h5"))), ["-4", "0"])
+    os.unlink(os.path.join(d, "job_102.h5"))
+    array(prof, jobs=((102, 0), (103, 1)))
+    edit(prof, "103_0_n1.h5", lambda f: f["n1"].attrs.modify("Array Task Id", 2))
+    st, err = merge(prof, "-j", "101.0", "-S", cwd=tmpdir())
+    expect(0, st, err)
+    is_equal("without a file of that id", err.count("1 node merged"), 2)
+    st, err = merge(prof, "-j", "101", "--wait", "0", cwd=tmpdir())
+    is_true("--wait: that job alone", st == 1 and "no files" in err, err)
+    expect(0, *merge(prof, "-j", "101_2,101_0", cwd=tmpdir()))
+    array(prof)
+    p = subprocess.run([os.path.join(BUILD, "sh5util"), "-p", prof, "-o", "stock.h5", "-j", "101"],
+                       cwd=d, capture_output=True, text=True)
+    is_equal("sh5util: that job alone", (p.returncode, inputs(prof)),
+             (0, ["102_0_n1.h5", "103_0_n1.h5", "104_0_n1.h5", "105_0_n1.h5"]))
+
+
+def a_job_that_runs_is_said_to():
+    prof, d = tmpdir("prof"), tmpdir()
+    array(prof, task_file="_0_n1.h5")
+    top = os.path.join(prof, ME)
+    for job in (102, 103):
+        os.rename("%s/%d_0_n1.h5" % (top, job), "%s/.%d_0_n1.h5" % (top, job))
+    for spec in ("102", "101_0"):
+        st, err = merge(prof, "-j", spec, cwd=d)
+        is_true("-j %s" % spec, st == 1 and "job 102 still runs" in err and "--wait" in err and
+                not os.listdir(d), err)
+    st, err = merge(prof, "-j", "101", cwd=d)
+    is_equal("the array's other tasks", (st, os.listdir(d), err.count("still runs, and none")),
+             (1, ["job_101.h5"], 2))
+
+
 def restarted_runs_have_files_of_their_own():
     prof, d = job7(), tmpdir()
     put(prof, "7_0_p1.h5", "restart0/7_0_n1.h5")
@@ -1056,6 +1106,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            inputs_go_only_without_S, steps_are_filtered, several_jobs_give_several_files,
            wrong_usage_is_status_2, nothing_found_is_status_1, users_by_name_and_number,
            directory_from_slurms_configuration, array_tasks_and_components_by_attributes,
+           a_jobs_id_that_is_an_arrays_means_its_tasks, a_job_that_runs_is_said_to,
            restarted_runs_have_files_of_their_own, two_jobs_of_one_id_are_not_one,
            a_long_job_is_one, job_start_chooses,
            a_later_job_is_not_merged_into_the_file_of_an_earlier_one, a_job_file_is_extended,

@@ -147,6 +147,7 @@ static int parse_jobs(struct options *o)
 	if (status)
 		return status;
 	o->merge.specs = o->specs;
+	o->merge.raw = o->wait; /* of an array's tasks, names do not tell when all are there */
 	for (unsigned i = 1; o->merge.output && i < o->merge.nspecs; i++) {
 		if (!jobspec__same_job(&o->specs[0], &o->specs[i])) {
 			log_error("-o names one file, but -j several jobs");

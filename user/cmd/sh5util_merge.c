@@ -50,6 +50,7 @@ static int merge(const struct sh5_options *o, const char *dir, const struct jobs
 		.specs = specs,
 		.nspecs = n,
 		.output = o->output,
+		.raw = true,
 		.keep = o->keep,
 		.several = o->several,
 	};

@@ -245,7 +245,11 @@ static int merge_set(const struct merge_opts *o, struct merge_set *s, bool alone
 
 	if (!output)
 		return -ENOMEM;
-	if (!s->nitems)
+	if (!s->nitems && s->running)
+		log_error("job %u still runs, and none of its steps has ended: nothing is merged; "
+			  "--wait SECONDS waits",
+			  s->job);
+	else if (!s->nitems)
 		log_error("job %u: nothing in %s that can be merged", s->job, s->where);
 	err = s->nitems ? merge_job(o, s, output, alone, st) : -ENOENT;
 	st->refused += s->refused;

@@ -15,6 +15,7 @@ struct merge_opts {
 	unsigned nspecs;
 	const char *output; /* NULL: ./job_<id>.h5; with several jobs it must be NULL */
 	int64_t job_start;  /* unix time: of jobs of one id, which; 0: there must be only one */
+	bool raw;	    /* a job's id alone is not also that of an array */
 	bool keep;	    /* node-step files are not deleted */
 	bool several;	    /* the process merges more than this: it is not to be started anew */
 	unsigned threads;   /* processes that read; 0: by CPUs and files */

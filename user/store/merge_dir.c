@@ -20,21 +20,10 @@
 #include "store/merge_name.h"
 #include "store/select.h"
 
-/* A job id and the spec it came from: array tasks and components are known by their files. */
-struct want {
-	const struct jobspec *spec;
-	uint32_t job;
-};
-
-struct wants {
-	struct want *v;
-	unsigned n;
-};
-
 struct scan {
 	const struct merge_opts *o;
 	struct merge_sets *sets;
-	struct wants wants;
+	struct merge_wants wants;
 	char **names;
 	unsigned nnames;
 	int dir;
@@ -115,119 +104,13 @@ hid_t merge_dir__open_h5(int fd)
 	return H5Fopen(path, H5F_ACC_RDONLY, access);
 }
 
-static int add_want(struct wants *w, const struct jobspec *spec, uint32_t job)
-{
-	struct want *v;
-
-	for (unsigned i = 0; i < w->n; i++)
-		if (w->v[i].spec == spec && w->v[i].job == job)
-			return 0;
-	v = realloc(w->v, (w->n + 1) * sizeof(*v));
-	if (!v)
-		return -ENOMEM;
-	w->v = v;
-	w->v[w->n++] = (struct want){spec, job};
-	return 0;
-}
-
-/* Array tasks and components: which files say that they are of which spec. In a process of its own,
- * which goes on behind a file that brought its forerunner down. */
-struct match {
-	const struct scan *c;
-	unsigned at;
-	bool *is; /* of each name, each spec */
-};
-
-static void match_file(struct match *m)
-{
-	const struct merge_opts *o = m->c->o;
-	int fd = merge_dir__open(m->c->dir, m->c->names[m->at], NULL, NULL);
-	struct reader_node *n = NULL;
-	struct reader *r = NULL;
-	char path[64];
-
-	if (fd < 0)
-		return; /* it is named when its job is merged */
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	if (!reader__open(&r, path) && !reader__node(r, 0, 0, NULL, &n))
-		for (unsigned i = 0; i < o->nspecs; i++)
-			m->is[m->at * o->nspecs + i] =
-				o->specs[i].kind != JOBSPEC_JOB && select__part(n, &o->specs[i]);
-	reader_node__free(n);
-	reader__free(r);
-	close(fd);
-}
-
-static int match_files(void *arg)
-{
-	struct match *m = arg;
-	struct merge_name name;
-
-	for (; m->at < m->c->nnames; m->at++)
-		if (merge_name__parse(m->c->names[m->at], &name) == NAME_FILE)
-			match_file(m);
-	return 0;
-}
-
-static int take_match(struct scan *c, const struct match *m)
-{
-	unsigned nspecs = c->o->nspecs;
-	struct merge_name name;
-	int err = 0;
-
-	for (unsigned i = 0; !err && i < c->nnames * nspecs; i++) {
-		if (!m->is[i])
-			continue;
-		merge_name__parse(c->names[i / nspecs], &name);
-		err = add_want(&c->wants, &c->o->specs[i % nspecs], name.job);
-	}
-	return err;
-}
-
-static int find_parts(struct scan *c)
-{
-	size_t size = sizeof(struct match) + (size_t)c->nnames * c->o->nspecs;
-	struct match *m = guard__share(size);
-	int err;
-
-	if (!m)
-		return -ENOMEM;
-	*m = (struct match){.c = c, .is = (bool *)(m + 1)};
-	while ((err = guard__run(match_files, m, &GUARD_STREAM)) < 0 && m->at < c->nnames) {
-		if (err != -EBADMSG && err != -ETIME && err != -EOWNERDEAD)
-			break;
-		m->at++; /* it is named when its job is merged */
-	}
-	if (err == -EINTR)
-		guard__follow();
-	if (err >= 0 || m->at == c->nnames)
-		err = take_match(c, m);
-	else
-		log_error("%s: cannot be looked through: %s", c->where, strerror(-err));
-	guard__unshare(m, size);
-	return err;
-}
-
-static int find_wants(struct scan *c)
-{
-	bool parts = false;
-	int err = 0;
-
-	for (unsigned i = 0; !err && i < c->o->nspecs; i++) {
-		parts |= c->o->specs[i].kind != JOBSPEC_JOB;
-		if (c->o->specs[i].kind == JOBSPEC_JOB)
-			err = add_want(&c->wants, &c->o->specs[i], c->o->specs[i].job);
-	}
-	return !err && parts ? find_parts(c) : err;
-}
-
 /* A file of a name that is none counts for no spec. */
 static bool wanted(const struct scan *c, uint32_t job, const char *step)
 {
 	bool any = false;
 
 	for (unsigned i = 0; i < c->wants.n; i++) {
-		const struct want *w = &c->wants.v[i];
+		const struct merge_want *w = &c->wants.v[i];
 
 		if (w->job != job || (step && !jobspec__has_step(w->spec, step)))
 			continue;
@@ -300,6 +183,7 @@ static int add_running(struct scan *c, struct merge_set *s, const char *file,
 	log_warn("%s/%s: step %s on %s is still running: left alone", c->where, file,
 		 stepname__human(m->step), m->node);
 	s->refused++;
+	s->running = true;
 	return merge_set__add_absent(s, stepname__group(m->step), m->node);
 }
 
@@ -395,7 +279,7 @@ static int scan_dir(const struct merge_opts *o, struct merge_sets *sets, int dir
 	if (err)
 		log_error("%s: cannot be listed: %s", where, strerror(-err));
 	if (!err)
-		err = find_wants(&c);
+		err = merge_wants__find(&c.wants, o, dir, where, c.names, c.nnames);
 	for (unsigned i = 0; !err && i < c.nnames; i++)
 		err = add_name(&c, c.names[i]);
 	for (unsigned i = 0; !err && i < c.nnames; i++)

@@ -76,6 +76,7 @@ struct merge_set {
 	struct merge_absent *absent;
 	unsigned nabsent;
 	unsigned refused;
+	bool running;  /* a step of it */
 	char *suspect; /* of parent and child: the file that is copied now, MERGE_NAME_MAX + 1 */
 };
 
@@ -86,6 +87,22 @@ char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart);
 /* merge_prepare.c: the heap and the library, before the library is used. Better after a fork: what
  * both processes then have in common, each would have to copy page by page. Once per process. */
 void merge__prepare(unsigned nodes);
+
+/* merge_wants.c: the ids of jobs that are meant, each with the spec that it is meant by. */
+struct merge_want {
+	const struct jobspec *spec;
+	uint32_t job;
+};
+
+struct merge_wants {
+	struct merge_want *v;
+	unsigned n;
+};
+
+/* Of the files with these names in a directory. 0, -ENOMEM or -errno (logged). Frees nothing: w->v
+ * is the caller's. */
+int merge_wants__find(struct merge_wants *w, const struct merge_opts *o, int dir, const char *where,
+		      char **names, unsigned nnames);
 
 /* merge_dir.c: which files there are. */
 struct merge_sets {

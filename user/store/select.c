@@ -138,10 +138,12 @@ static bool attr_is(const struct reader_node *n, const char *name, uint32_t v)
 
 bool select__part(const struct reader_node *n, const struct jobspec *part)
 {
-	bool array = part->kind == JOBSPEC_ARRAY;
-
-	return attr_is(n, array ? "Array Job Id" : "Het Job Id", part->job) &&
-	       attr_is(n, array ? "Array Task Id" : "Het Job Offset", part->part);
+	if (part->kind == JOBSPEC_JOB)
+		return attr_is(n, "Array Job Id", part->job);
+	if (part->kind == JOBSPEC_ARRAY)
+		return attr_is(n, "Array Job Id", part->job) &&
+		       attr_is(n, "Array Task Id", part->part);
+	return attr_is(n, "Het Job Id", part->job) && attr_is(n, "Het Job Offset", part->part);
 }
 
 bool select__table(const struct selection *sel, const char *table)
