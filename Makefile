@@ -152,15 +152,19 @@ DUMP_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof-dump*.c))
 $(B)/jobprof-dump: $(DUMP_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -ljansson -lm
+# Whoever runs a program that is not readable cannot trace it. The leak sanitizer must.
+UNREADABLE = $(if $(filter 1,$(SAN)),,chmod 711 $@)
 $(B)/jobprof-writer: $(B)/user/cmd/jobprof-writer.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -ldeflate -lcap -lm
+	$(Q)$(UNREADABLE)
 $(B)/jobprof-full: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(VERB_PROGRAM_LIBS) -lm
+	$(Q)$(UNREADABLE)
 $(B)/jobprof: $(FILE_OBJ) $(LIB) $(B)/jobprof-full
 	$(call msg,LINK,$@)
-	$(Q)$(if $(STATIC_LIBS),$(CC) $(LDFLAGS) $(STATIC) -o $@ $(FILE_OBJ) $(LIB) $(STATIC_LIBS),cp $(B)/jobprof-full $@)
+	$(Q)$(if $(STATIC_LIBS),$(CC) $(LDFLAGS) $(STATIC) -o $@ $(FILE_OBJ) $(LIB) $(STATIC_LIBS),install -m 755 $(B)/jobprof-full $@)
 
 # The same program under Slurm's name.
 $(B)/sh5util: $(B)/jobprof
@@ -226,7 +230,7 @@ install: all
 		$(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/jobprof
 	install -m 755 $(B)/jobprofd $(B)/jobprof-dump $(DESTDIR)$(PREFIX)/sbin
 	install -m 755 $(B)/jobprof $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(B)/jobprof-full $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
+	install -m 711 $(B)/jobprof-full $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
 	ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/sh5util
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
 	sed 's|@PREFIX@|$(PREFIX)|g' conf/jobprofd.service.in > $(DESTDIR)$(UNITDIR)/jobprofd.service

@@ -9,4 +9,8 @@
  * own, there or not. */
 void program__find(const char *name, const char *elsewhere, char *buf, size_t len);
 
+/* The user whom this process runs as can neither trace it nor read its memory. A file that this
+ * user may not read has that from exec on, unless root has set fs.suid_dumpable to 1. */
+void program__close_to_user(void);
+
 #endif

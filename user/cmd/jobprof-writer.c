@@ -16,7 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/program.h"
 #include "store/publish.h"
+
+#define FILES_MAX 64
 
 enum mode { MODE_NONE, MODE_LIVE, MODE_FINAL };
 
@@ -85,7 +88,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 /* Also when started by root for root's own job: nothing here needs more than ordinary rights. */
 static int drop_rights(void)
 {
-	struct rlimit none = {0, 0};
+	struct rlimit none = {0, 0}, files = {FILES_MAX, FILES_MAX};
 	cap_t caps = cap_init();
 	int err = 0;
 
@@ -94,7 +97,8 @@ static int drop_rights(void)
 	cap_free(caps);
 	if (!err && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		err = -errno;
-	if (!err && setrlimit(RLIMIT_CORE, &none))
+	if (!err && (setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_MEMLOCK, &none) ||
+		     setrlimit(RLIMIT_NOFILE, &files)))
 		err = -errno;
 	return err;
 }
@@ -143,6 +147,7 @@ int main(int argc, char **argv)
 	struct options o;
 	int err;
 
+	program__close_to_user();
 	if (parse_options(argc, argv, &o))
 		return usage();
 	err = drop_rights();

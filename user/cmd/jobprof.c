@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/program.h"
 #include "base/str.h"
 #include "cmd/full.h"
 #include "cmd/sh5util.h"
@@ -101,6 +102,9 @@ int main(int argc, char **argv)
 {
 	int status;
 
+	/* jobprof-full merges for jobprofd, as the job's user, who must not get into it */
+	if (verb_run)
+		program__close_to_user();
 	anew__init(argv);
 	full__init(argv);
 	status = run(argc, argv);

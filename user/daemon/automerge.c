@@ -132,7 +132,8 @@ int automerge__new(struct automerge **out, const struct daemon *d)
 	if (!a)
 		return -ENOMEM;
 	snprintf(a->dir, sizeof(a->dir), "%s/merges", d->env.state_dir);
-	program__find("jobprof", "../bin", a->program, sizeof(a->program));
+	/* the one that users may run but not read: who runs it cannot trace it */
+	program__find("jobprof-full", "../libexec/jobprof", a->program, sizeof(a->program));
 	if (access(a->program, X_OK)) {
 		err = -errno;
 		log_error("AutoMerge: cannot run %s: %s: no job is merged", a->program,
@@ -271,12 +272,10 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 {
 	struct child_user u = {m->job.user, m->job.uid, m->job.gid};
 	char id[16], output[PUBLISH_PATH + 128], wait[16];
-	int null, err;
+	int err;
 
 	child__begin();
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	if (null >= 0)
-		dup2(null, STDIN_FILENO);
+	child__silence();
 	step_back();
 	err = child__become(&u);
 	if (!err)

@@ -2,11 +2,40 @@
 #include "daemon/child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <unistd.h>
+
+#include "base/str.h"
+#include "daemon/child_group.h"
+
+/* jobprofd's own is for jobprofd; what jobprof run was given stays. */
+static void give_up_oom_protection(void)
+{
+	static const char file[] = "/proc/self/oom_score_adj";
+	char text[16];
+	int fd;
+
+	if (read_file(AT_FDCWD, file, text, sizeof(text)) < 0 || atoi(text) >= 0)
+		return;
+	fd = open(file, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, "0", 1) == 1)
+		close(fd);
+}
+
+void child__silence(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0)
+		return;
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+}
 
 void child__begin(void)
 {
@@ -18,6 +47,8 @@ void child__begin(void)
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	close_range(STDERR_FILENO + 1, ~0u, 0);
+	child_group__enter();
+	give_up_oom_protection();
 }
 
 static bool is_root(const struct child_user *u)
@@ -36,14 +67,15 @@ int child__become(const struct child_user *u)
 {
 	int err;
 
-	if (geteuid() || is_root(u))
-		return 0;
-	err = take_groups(u);
-	if (err)
-		return err;
-	if (setresgid(u->gid, u->gid, u->gid) || setresuid(u->uid, u->uid, u->uid))
-		return -errno;
-	return 0;
+	if (!geteuid() && !is_root(u)) {
+		err = take_groups(u);
+		if (err)
+			return err;
+		if (setresgid(u->gid, u->gid, u->gid) || setresuid(u->uid, u->uid, u->uid))
+			return -errno;
+	}
+	/* last: a change of ids sets what fs.suid_dumpable says */
+	return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) ? -errno : 0;
 }
 
 int child__act_as(const struct child_user *u)

@@ -12,10 +12,14 @@ struct child_user {
 	gid_t gid;
 };
 
-/* First thing in a child: signals as a program expects them, and none of the daemon's files, which
- * have the locks of StateDir and of the journals. */
+/* First thing in a child: signals as a program expects them, its own cgroup (child_group.h), no
+ * protection from the OOM killer, and none of the daemon's files, which have the locks of StateDir
+ * and of the journals. */
 void child__begin(void);
-/* For good; nothing happens where we are not root. 0 or -errno. */
+/* Standard input and output from and to nowhere: the daemon's may be a terminal. */
+void child__silence(void);
+/* For good, and the user can neither trace it nor read its memory, which is the daemon's; ids stay
+ * where we are not root. 0 or -errno. */
 int child__become(const struct child_user *u);
 /* Effective ids and groups only, and back to root's: for one call on the user's behalf. 0 or
  * -errno; after an error of the second nothing more may be done. */

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/check.h"
+#include "daemon/child_group.h"
 #include "daemon/control.h"
 #include "daemon/internal.h"
 #include "sensor/ipmi.h"
@@ -254,6 +255,8 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		err = use_ipmi(d->opts.cfg);
 	if (!err)
 		err = lock_state(d);
+	if (!err && !d->opts.embedded)
+		child_group__make();
 	if (!err)
 		err = daemon_find_roots(d);
 	d->env.nroots = d->nroots;
@@ -321,6 +324,7 @@ void daemon__free(struct daemon *d)
 	kern__free(d->env.k);
 	if (d->opts.pin_dir && !d->handover && (d->stop || d->opts.embedded))
 		kern__unpin(d->opts.pin_dir);
+	child_group__remove();
 	for (i = 0; i < CONFIG_PATTERNS; i++)
 		free(d->pattern_texts[i]);
 	close_fd(d->epfd);

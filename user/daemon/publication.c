@@ -65,6 +65,7 @@ static void run_writer(const struct publication *p, const char *writer, bool fin
 	/* out of the way first: dup2() onto itself would leave it close-on-exec */
 	journal = fcntl(journal, F_DUPFD, 16);
 	dir = fcntl(dir, F_DUPFD, 16);
+	child__silence();
 	if (dup2(journal, JOURNAL_FD) < 0 || dup2(dir, DIR_FD) < 0)
 		_exit(1);
 	close_range(DIR_FD + 1, ~0u, 0);

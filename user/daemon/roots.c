@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What to follow: mounted hierarchies x layouts. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,25 +47,6 @@ static int collect_rows(struct daemon *d)
 	return 0;
 }
 
-/* The cgroup of a process in one hierarchy, from its /proc file. */
-static int read_cgroup(const char *file, const struct hier *h, char *out, size_t len)
-{
-	char text[8192], *line, *save;
-
-	if (read_file(AT_FDCWD, file, text, sizeof(text)) < 0)
-		return -ENOENT;
-	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
-
-		if (!path)
-			continue;
-		*path++ = 0;
-		if (!strcmp(list + 1, h->controllers) && (h->v2 || list[1]))
-			return str__copy(out, len, path);
-	}
-	return -ENOENT;
-}
-
 /*
  * Where the layouts begin: CgroupRoot; else, on v2, the parent of pid 1's cgroup, which is not the
  * root in containers only. jobprof run makes its tree in its own cgroup, so that limits stay.
@@ -77,11 +57,11 @@ static void find_prefix(const struct daemon *d, const struct hier *h, char *out,
 
 	out[0] = 0;
 	if (d->opts.embedded) {
-		if (read_cgroup("/proc/self/cgroup", h, out, len))
+		if (hier__cgroup_of("self", h, out, len))
 			out[0] = 0;
 	} else if (d->opts.cfg->cgroup_root) {
 		str__copy(out, len, d->opts.cfg->cgroup_root);
-	} else if (h->v2 && !read_cgroup("/proc/1/cgroup", h, out, len)) {
+	} else if (h->v2 && !hier__cgroup_of("1", h, out, len)) {
 		slash = strrchr(out, '/');
 		if (slash)
 			*slash = 0; /* the parent of "/init.scope" is "" */

@@ -15,8 +15,10 @@
 #define QUIET_MAX_NS (2 * NSEC_PER_SEC)
 /* How often the log says that there are too few slots. */
 #define SAY_AGAIN_NS (10 * NSEC_PER_SEC)
-/* Writers at the same time, and after what time one does not count as such any more. */
+/* Writers at the same time, of all and of one user, who may stop them; and after what time one
+ * counts for its user only. */
 #define WRITERS_MAX    16
+#define WRITERS_USER   8
 #define WRITER_SLOW_NS (10 * NSEC_PER_SEC)
 /* Publishing may take one part in so many of the time. */
 #define PUBLISH_SHARE 250
@@ -156,23 +158,28 @@ static void end_step(struct daemon *d, struct step *s, uint64_t now)
 	}
 }
 
-static bool is_writing(const struct publication *p, uint64_t now)
+struct writers {
+	unsigned all, users;
+};
+
+static void count_writer(struct writers *n, const struct publication *p, uid_t uid, uint64_t now)
 {
-	return p->pid && now - p->started_ns < WRITER_SLOW_NS;
+	n->all += p->pid && now - p->started_ns < WRITER_SLOW_NS;
+	n->users += p->pid && p->uid == uid;
 }
 
-/* A thousand steps may end at once. Writers that hang keep nobody waiting. */
-static bool room_for_writer(const struct daemon *d, uint64_t now)
+/* A thousand steps may end at once. Writers that hang keep nobody else waiting. */
+static bool room_for_writer(const struct daemon *d, uid_t uid, uint64_t now)
 {
+	struct writers n = {};
 	const struct orphan *o;
 	const struct step *s;
-	unsigned n = 0;
 
 	for (s = d->steps; s; s = s->next)
-		n += is_writing(&s->pub, now);
+		count_writer(&n, &s->pub, uid, now);
 	for (o = d->orphans; o; o = o->next)
-		n += is_writing(&o->pub, now);
-	return n < WRITERS_MAX;
+		count_writer(&n, &o->pub, uid, now);
+	return n.all < WRITERS_MAX && n.users < WRITERS_USER;
 }
 
 /* The file of a job's earlier run, which is still being written, has the same name. */
@@ -194,7 +201,7 @@ static void publish_live(struct daemon *d, struct step *s, uint64_t now)
 {
 	uint64_t every = (uint64_t)(d->opts.cfg->publish_interval * NSEC_PER_SEC);
 
-	if (!every || s->pub.pid || !s->intervals || !room_for_writer(d, now) ||
+	if (!every || s->pub.pid || !s->intervals || !room_for_writer(d, s->pub.uid, now) ||
 	    name_in_use(d, &s->pub))
 		return;
 	if (every < PUBLISH_SHARE * s->pub.cost_ns)
@@ -208,7 +215,7 @@ static void finish_file(struct daemon *d, struct publication *p, uint64_t now)
 	int err;
 
 	publication__check(p, now);
-	if (p->pid || p->done || !room_for_writer(d, now) || name_in_use(d, p))
+	if (p->pid || p->done || !room_for_writer(d, p->uid, now) || name_in_use(d, p))
 		return;
 	err = publication__start(p, d->opts.writer, true, now);
 	if (err && err != -EAGAIN)

@@ -227,3 +227,22 @@ int hier__cgroup_id(const char *path, uint64_t *id)
 	*id = st.st_ino;
 	return 0;
 }
+
+int hier__cgroup_of(const char *pid, const struct hier *h, char *out, size_t len)
+{
+	char file[64], text[8192], *line, *save;
+
+	snprintf(file, sizeof(file), "/proc/%s/cgroup", pid);
+	if (read_file(AT_FDCWD, file, text, sizeof(text)) < 0)
+		return -ENOENT;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *list = strchr(line, ':'), *path = list ? strchr(list + 1, ':') : NULL;
+
+		if (!path)
+			continue;
+		*path++ = 0;
+		if (!strcmp(list + 1, h->controllers) && (h->v2 || list[1]))
+			return str__copy(out, len, path);
+	}
+	return -ENOENT;
+}

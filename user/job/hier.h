@@ -4,6 +4,7 @@
 #define JP_JOB_HIER_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define HIER_MAX 32
@@ -24,6 +25,10 @@ int hier__discover(struct hier *out, unsigned max);
 /* The same from other files than /proc/self/mountinfo, /proc/cgroups, /proc/self/cgroup. */
 int hier__discover_from(struct hier *out, unsigned max, const char *mountinfo, const char *cgroups,
 			const char *self_cgroup);
+
+/* The cgroup of a process ("self", "1") in one hierarchy, from the hierarchy's root. -ENOENT,
+ * -E2BIG. */
+int hier__cgroup_of(const char *pid, const struct hier *h, char *out, size_t len);
 
 /*
  * The hierarchies to follow: v2 where mounted, and the one of v1 that carries Slurm's path: the
