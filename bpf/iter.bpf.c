@@ -38,6 +38,8 @@ static __always_inline void fill_memory(struct task_struct *p, struct jp_task_re
 	rec->rss_shmem += rss.pages[3];
 	rec->total_vm = BPF_CORE_READ(mm, total_vm);
 	rec->hiwater_rss = BPF_CORE_READ(mm, hiwater_rss);
+	if (bpf_core_field_exists(mm->hugetlb_usage)) /* else this kernel has no such pages */
+		rec->hugetlb = BPF_CORE_READ(mm, hugetlb_usage.counter);
 }
 
 static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,

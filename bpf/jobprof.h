@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 8
+#define JP_ABI_VERSION	 9
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_NODES	 64 /* components of all cgroup layouts together */
@@ -380,6 +380,7 @@ struct jp_task_rec {
 	__s64 swap;
 	__u64 total_vm;
 	__u64 hiwater_rss;
+	__u64 hugetlb; /* pages of the base size */
 };
 
 /* A task that user space knows: its number, and when it began, for numbers are given again. */
@@ -417,7 +418,7 @@ _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
 _Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
 _Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
-_Static_assert(sizeof(struct jp_task_rec) == 216, "jp_task_rec");
+_Static_assert(sizeof(struct jp_task_rec) == 224, "jp_task_rec");
 _Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");
 _Static_assert(sizeof(struct jp_asked) == 8 + JP_ASK_MAX * (16 + 2 * sizeof(struct jp_task_rec)),
 	       "jp_asked");

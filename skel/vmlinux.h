@@ -108,9 +108,15 @@ struct percpu_counter {
 	s32 *counters;
 };
 
+typedef struct {
+	s64 counter;
+} atomic64_t;
+typedef atomic64_t atomic_long_t;
+
 struct mm_struct {
 	unsigned long hiwater_rss;
 	unsigned long total_vm;
+	atomic_long_t hugetlb_usage;
 	unsigned long env_start;
 	unsigned long env_end;
 	struct percpu_counter rss_stat[4];

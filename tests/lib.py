@@ -282,7 +282,7 @@ def kernel_account(pid):
     a["minflt"], a["cminflt"], a["majflt"], a["cmajflt"] = (int(x) for x in stat[7:11])
     a["blkio_ns"] = int(stat[39]) * 10**9 // os.sysconf("SC_CLK_TCK")
     for k, v in _colon_lines(_slurp(base + "status")).items():
-        if k.startswith(("Vm", "Rss")):
+        if k.startswith(("Vm", "Rss", "Huge")):
             a[k] = v * 1024
     for k, v in _colon_lines(_slurp(base + "smaps_rollup")).items():
         a["smaps_" + k] = v * 1024

@@ -8,6 +8,7 @@ used; the rows written while it was parked must say the same, so that the differ
 parks is compared without knowing what came before (fork, exec) or after (exit)."""
 
 import os
+import shutil
 import sys
 import time
 
@@ -16,6 +17,8 @@ from lib import *
 
 INTERVAL = 0.2
 SETTLE = 2.5 * INTERVAL
+HUGE_PAGE = next((int(l.split()[1]) * 1024 for l in open("/proc/meminfo")
+                  if l.startswith("Hugepagesize:")), 2 * MB)
 
 
 def noise(n, seconds):
@@ -106,6 +109,37 @@ def files():
             "the oracle saw %d bytes" % p.kernel("io_read_bytes"))
 
 
+# What fio reads with, and how the documentation of ReadCalls names what it does not see.
+ENGINES = (("psync", None), ("pvsync2", None), ("posixaio", None), ("libaio", "libaio"),
+           ("io_uring", "io_uring"), ("splice", "splice"), ("mmap", "mmap"))
+
+
+def ways_to_read():
+    """Through fio: its requests are in ReadCalls and ReadMB, or the way is in the list."""
+    if not shutil.which("fio"):
+        raise Skipped("fio is not installed")
+    path = os.path.join(tmpdir(), "file")
+    with open(path, "wb") as f:
+        f.write(bytes(8 << 20))
+    fio = ["fio", "--name=j", "--thread", "--rw=read", "--bs=4k", "--size=8m", "--filename=" + path,
+           "--output=/dev/null", "--ioengine="]
+    said = subprocess.run([JOBPROF, "list"], capture_output=True, text=True).stdout
+    said = said.split("\n  ReadCalls ")[1].split("\n  WriteCalls ")[0]
+    for engine, name in ENGINES:
+        run = Run(fio[:-1] + [fio[-1] + engine], INTERVAL)
+        try:
+            rows = task_table(run.end())
+        except Failed as e:
+            skip("fio with " + engine, "fio could not: %s" % e)
+            continue
+        calls, mb = total(rows, "ReadCalls"), total(rows, "ReadMB")
+        is_true("2048 reads of 8 MB with %s are %s" % (engine, "not seen" if name else "counted"),
+                (calls < 1024 and mb < 4) if name else (calls >= 2048 and mb >= 8),
+                "%d calls, %g MB" % (calls, mb))
+        if name:
+            is_true("%s: the list of columns says so" % engine, name in said, said)
+
+
 def with_disk_wait():
     """The phase and its rows."""
     h = Hold()
@@ -178,6 +212,34 @@ def compare_memory(name, p, rows):
             0.002, 300000)
     is_equal(name + ": SwapMB is status'", p.now(rows, "SwapMB") * MB, a["VmSwap"])
     is_equal(name + ": VMSize is status'", p.now(rows, "VMSize") * 1024, a["VmSize"])
+
+
+def huge_pages():
+    """Pages of hugetlbfs, taken from the machine for the time of the test."""
+    pool = "/proc/sys/vm/nr_hugepages"
+    try:
+        was = int(open(pool).read())
+    except OSError:
+        raise Skipped("the kernel has no huge pages")
+    h = Hold()
+    try:
+        with open(pool, "w") as f:
+            f.write(str(was + 8))
+        if int(open(pool).read()) < was + 8:
+            raise Skipped("no memory for 8 huge pages")
+        run = Run(h.cmd("park", "huge=%d" % (8 * HUGE_PAGE // MB), "park", "free", "park"), INTERVAL)
+        h.wait()
+        phases = [("huge pages", Phase(h, SETTLE)), ("huge pages let go", Phase(h, SETTLE))]
+        h.go()
+        rows = task_table(run.end())
+    finally:
+        with open(pool, "w") as f:
+            f.write(str(was))
+    for name, p in phases:
+        is_equal(name + ": HugetlbMB is status'", p.now(rows, "HugetlbMB") * MB,
+                 p.after["HugetlbPages"])
+        compare_memory(name, p, rows)
+    is_equal("huge pages: there were some", phases[0][1].after["HugetlbPages"], 8 * HUGE_PAGE)
 
 
 def forks():
@@ -396,5 +458,5 @@ def whole_table():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests((sched, files, disk_wait, memory, forks, short_step, spinner, setsid_daemon,
-               user_and_system, modes_of_programs, kernel_threads, whole_table))
+    run_tests((sched, files, ways_to_read, disk_wait, memory, huge_pages, forks, short_step, spinner,
+               setsid_daemon, user_and_system, modes_of_programs, kernel_threads, whole_table))

@@ -177,8 +177,10 @@ PLAIN = {"BlkReadMB": 1.5, "BlkReads": 100, "BlkReadTime": 0.012, "BlkWriteMB": 
          "BlkWrites": 1 / 7, "BlkWriteTime": 0.0003, "NetTxMB": 2, "NetTxOps": 30, "NetRxMB": 300,
          "NetRxOps": 1000, "NetLoopTxMB": 0, "NetLoopTxOps": 0, "NetLoopRxMB": 0.25,
          "NetLoopRxOps": 2, "TcpRetrans": 3, "Cycles": 1e9, "Instructions": 1.25e9,
-         "BranchMisses": 5e6, "Uops": 123, "PerfRunning": 0.625}
+         "BranchMisses": 5e6, "Uops": 123, "PerfRunning": 0.625, "ReadMB": 3, "ReadCalls": 4,
+         "WriteMB": 0.5, "WriteCalls": 8, "HugetlbMB": 64}
 LINES = {
+    "syscalls": "read() 21.0 MB in 28 calls, write() 3.5 MB in 56 calls",
     "block": "read 10.5 MB in 700 requests of 120 us, written 7.17 KiB in 1 request of 2.1 ms",
     "network": "sent 14.0 MB in 210 calls, received 2100.0 MB in 7000 calls, retransmits 21",
     "loopback": "received 1.8 MB in 14 calls",

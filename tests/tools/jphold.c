@@ -13,7 +13,7 @@ static const char help[] =
 	"  sleep=SECONDS\n"
 	"  naps=N          N sleeps of 1 ms: voluntary switches\n"
 	"  threads=N       N threads spin 50 ms each and stay\n"
-	"  anon=MB, shmem=MB, file=PATH:MB   map and touch\n"
+	"  anon=MB, shmem=MB, huge=MB, file=PATH:MB   map and touch\n"
 	"  free            unmap all of it\n"
 	"  write=PATH:MB, append=PATH:MB, read=PATH:MB, dwrite=PATH:MB   d: O_DIRECT and fsync\n"
 	"  drop=PATH       drop PATH from the page cache\n"
@@ -112,6 +112,11 @@ static void step_shmem(char *arg)
 	keep_map(to_ulong(arg) * MB, MAP_SHARED | MAP_ANONYMOUS, -1, true);
 }
 
+static void step_huge(char *arg)
+{
+	keep_map(to_ulong(arg) * MB, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, true);
+}
+
 static void step_file(char *arg)
 {
 	size_t len = split_size(arg);
@@ -190,7 +195,7 @@ static const struct {
 	{"naps", step_naps, true},   {"threads", step_threads, true}, {"anon", step_anon, true},
 	{"shmem", step_shmem, true}, {"file", step_file, true},	      {"free", step_free, false},
 	{"write", step_write, true}, {"append", step_append, true},   {"dwrite", step_dwrite, true},
-	{"read", step_read, true},   {"drop", step_drop, true},
+	{"read", step_read, true},   {"drop", step_drop, true},	      {"huge", step_huge, true},
 };
 
 static void run_step(char *s)

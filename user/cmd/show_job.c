@@ -253,7 +253,7 @@ static void cell(double v, const char *fmt, int width, FILE *out)
 void show_job__head(FILE *out)
 {
 	fprintf(out, "%-12s %7s %7s %10s %12s %6s %11s %12s %12s\n", "step", "nodes", "tasks",
-		"wall s", "CPU s", "CPU %", "max RSS MB", "read MB", "written MB");
+		"wall s", "CPU s", "CPU %", "max RSS MB", "read MB", "write MB");
 }
 
 static double efficiency(const struct job_step *s)

@@ -267,6 +267,7 @@ static void add_memory(struct snapshot *s, const struct jp_task_rec *r, struct t
 		t->v[T_RISE] = hiwater * s->page;
 	add_pages(s, r, t);
 	t->v[T_VM] += r->total_vm * s->page;
+	t->v[T_HUGETLB] += r->hugetlb * s->page;
 }
 
 static void add_task(struct snapshot *s, const struct jp_task_rec *r)

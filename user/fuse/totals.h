@@ -63,6 +63,7 @@ enum total {
 	T_SHMEM,
 	T_SWAP,
 	T_VM,
+	T_HUGETLB,
 	T_GPU_MEM,     /* of all GPUs */
 	T_GPU_UTIL,    /* thousandths of a percent, of all GPUs together */
 	T_GPU_UNTOLD,  /* processes of which that is not known */
