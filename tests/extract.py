@@ -11,6 +11,7 @@ import io
 import json
 import math
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -590,6 +591,57 @@ def array_tasks():
                        capture_output=True)
     is_true("no such task", r.returncode == 1 and b"11_3" in r.stderr, r.stderr)
 
+    def run(verb, *args):
+        p = subprocess.run([JOBPROF, verb, *args], cwd=top, capture_output=True, text=True)
+        made = sorted(n for n in os.listdir(top) if n.endswith(".csv"))
+        for n in made:
+            os.unlink(os.path.join(top, n))
+        return p.returncode, made, p.stderr if p.returncode else p.stdout
+    shutil.copy(os.path.join(GOLDEN, "job_7.h5"), os.path.join(top, "job_13.h5"))
+    shutil.copy(os.path.join(top, "job_12.h5"), os.path.join(top, "job_12.restart0.h5"))
+    with open(os.path.join(top, "job_10.h5"), "w") as f:
+        f.write("no profile")
+    run("extract", "-j", "11_1", "-s", "Tasks")
+    is_equal("an array's id means its tasks", run("extract", "-j", "11", "-s", "Tasks")[:2],
+             (0, ["extract_11.csv", "extract_12.csv"]))
+    is_equal("-o is one file", run("extract", "-j", "11", "-s", "Tasks", "-o", "x.csv")[:2], (2, []))
+    is_equal("a job of no array", run("extract", "-j", "13", "-s", "Tasks")[:2], (0, ["extract_13.csv"]))
+    for verb in (["list"], ["items", "-s", "Tasks", "-d", "RSS"]):
+        st, _, said = run(*verb, "-j", "11")
+        is_true(verb[0] + ": one at a time", st == 1 and "./job_11.h5" in said and "./job_12.h5" in said
+                and said.count("\n") == 1, said)
+        is_equal(verb[0] + ": a task", run(*verb, "-j", "11_2")[0], 0)
+    os.unlink(os.path.join(top, "job_11.h5"))
+    is_equal("the array's id, without a file of that name", run("extract", "-j", "11", "-s", "Tasks")[:2],
+             (0, ["extract_12.csv"]))
+
+
+def files_of_other_names():
+    """After merge -o the job's id comes from the file."""
+    top = tmpdir("names")
+    user = pwd.getpwuid(os.geteuid()).pw_name
+    os.mkdir(os.path.join(top, user))
+    for name in ("7_0_p1.h5", "7_1_p1.h5"):
+        shutil.copy(os.path.join(GOLDEN, name), os.path.join(top, user))
+    subprocess.run([JOBPROF, "merge", "-j", "7", "-p", top, "-o", "other.h5"], cwd=top, check=True,
+                   capture_output=True)
+
+    def run(*args):
+        p = subprocess.run([JOBPROF, *args], cwd=top, capture_output=True, text=True)
+        return (p.stdout or p.stderr) if not p.returncode else (p.returncode, p.stderr)
+    for job in ("7", "7.1"):
+        is_true("list -j " + job, run("list", "-j", job)[:5] == "job 7", run("list", "-j", job))
+    is_equal("list -i --json", json.loads(run("list", "-i", "other.h5", "--json"))["job"], "7")
+    is_true("show", "job 7 " in run("show", "other.h5"), run("show", "other.h5"))
+    is_equal("extract --format json", [t["job"] for t in json.loads(
+        run("extract", "-j", "7.1", "-s", "Network", "--format", "json", "-o", "-"))], ["7"])
+    shutil.copy(os.path.join(top, "other.h5"), os.path.join(top, "job_8.h5"))
+    is_true("what it says counts more than its name", run("list", "-i", "job_8.h5")[:5] == "job 7",
+            run("list", "-i", "job_8.h5"))
+    st, err = run("list", "-j", "9")
+    is_true("none", st == 1 and "job_9.h5" in err, err)
+
+
 
 def outputs():
     job_file(path("job_5.h5"))
@@ -826,7 +878,7 @@ def helpers_and_signals():
     is_equal("nobody reads any more", p.returncode, -signal.SIGPIPE)
 
 
-run_tests([golden, stock_live, array_tasks, hostile_values, columns_in_another_order,
+run_tests([golden, stock_live, array_tasks, files_of_other_names, hostile_values, columns_in_another_order,
            highest_of_negatives, own_timeseries, own_totals,
            stored_totals, totals_of_histograms, totals_of_older_files, times, selection, what_is_not_there, lacking_and_damaged, threads, memory,
            outputs, signal_while_the_output_is_made, a_helper_is_held_up,

@@ -299,8 +299,8 @@ static int extract_file(const struct args *a, const struct extract_options *opt,
 	return status;
 }
 
-/* The file and steps of one of the jobs, which may stand apart in the list. */
-static int choose(const struct args *a, unsigned job, struct jobfile *f)
+/* The files and steps of one of the jobs, which may stand apart in the list. */
+static int choose(const struct args *a, unsigned job, struct jobfiles *f)
 {
 	_cleanup_free_ struct jobspec *same = calloc(a->njobs, sizeof(*same));
 	unsigned n = 0;
@@ -309,27 +309,33 @@ static int choose(const struct args *a, unsigned job, struct jobfile *f)
 	for (unsigned i = job; same && i < a->njobs; i++)
 		if (jobspec__same_job(&a->jobs[job], &a->jobs[i]))
 			same[n++] = a->jobs[i];
-	err = same ? jobfile__of(f, same, n, a->input) : -ENOMEM;
-	if (err)
-		log_error("%s: %s", a->jobs[job].text,
-			  err == -ENOENT
-				  ? "no ./job_*.h5 says that it is of it; name the file with -i"
-				  : strerror(-err));
+	err = same ? jobfiles__of(f, same, n, a->input) : -ENOMEM;
+	if (err == -ENOENT)
+		jobfile__say_none(&a->jobs[job]);
+	else if (err)
+		log_error("%s: %s", a->jobs[job].text, strerror(-err));
 	return err;
 }
 
 static int extract_job(const struct args *a, unsigned job)
 {
 	struct extract_options opt = a->opt;
-	struct jobfile f;
-	int status;
+	struct jobfiles f;
+	int status = 0;
 
 	if (choose(a, job, &f))
 		return 1;
-	opt.sel.steps = f.steps;
-	opt.sel.nsteps = f.nsteps;
-	status = extract_file(a, &opt, f.path);
-	jobfile__free(&f);
+	if (a->output && f.n > 1) {
+		log_error("--output is one file, but %s means %u: an array's tasks",
+			  a->jobs[job].text, f.n);
+		status = 2;
+	}
+	for (unsigned i = 0; status != 2 && i < f.n; i++) {
+		opt.sel.steps = f.v[i].steps;
+		opt.sel.nsteps = f.v[i].nsteps;
+		status |= extract_file(a, &opt, f.v[i].path);
+	}
+	jobfiles__free(&f);
 	return status;
 }
 

@@ -4,9 +4,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -15,59 +17,145 @@
 #include "store/guard.h"
 #include "store/reader.h"
 
-/* The id in "job_<id>.h5" and "job_<id>.restart<n>.h5". */
-static bool job_file(const char *name, uint32_t *job)
-{
-	char id[16];
-	size_t n;
-
-	if (strncmp(name, "job_", 4))
-		return false;
-	n = strspn(name + 4, "0123456789");
-	if (!n || n >= sizeof(id) || strcmp(name + 4 + n, ".h5"))
-		return false;
-	memcpy(id, name + 4, n);
-	id[n] = '\0';
-	return !parse_u32(id, job);
-}
-
-struct question {
-	const char *path;
-	const struct jobspec *spec;
+/* A file of the working directory, and what its reader said of it. */
+struct candidate {
+	char name[NAME_MAX + 1];
+	uint32_t job; /* 0: it is not of the job */
 };
 
-/* The job's first node says of which array or heterogeneous job it is. In a child. */
-static int is_part(void *arg)
-{
-	const struct question *q = arg;
-	struct reader_node *n = NULL;
-	struct reader *r;
-	bool is;
+struct search {
+	const struct jobspec *spec;
+	unsigned at, n;
+	struct candidate v[];
+};
 
-	if (reader__open(&r, q->path))
-		return false;
-	for (unsigned s = 0; s < r->nsteps && !n; s++)
-		if (r->steps[s].nnodes)
-			(void)reader__node(r, s, 0, NULL, &n);
-	is = n && select__part(n, q->spec);
-	reader_node__free(n);
-	reader__free(r);
-	return is;
+/* Runs before a requeue have names of their own. */
+static bool is_candidate(const char *name, bool usual)
+{
+	size_t len = strlen(name);
+	const char *restart = strstr(name, ".restart");
+
+	return len > 3 && len <= NAME_MAX && *name != '.' && !strcmp(name + len - 3, ".h5") &&
+	       str__starts(name, "job_") == usual &&
+	       !(restart && strspn(restart + 8, "0123456789") == strlen(restart + 8) - 3);
 }
 
-static int find_part(const struct jobspec *spec, uint32_t *job)
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(((const struct candidate *)a)->name, ((const struct candidate *)b)->name);
+}
+
+static bool first_node(const struct reader *r, struct reader_node **n)
+{
+	for (unsigned s = 0; s < r->nsteps && !*n; s++)
+		if (r->steps[s].nnodes)
+			(void)reader__node(r, s, 0, NULL, n);
+	return *n;
+}
+
+/* What a job file says of itself, and its first node of the array or heterogeneous job. */
+static uint32_t job_if_meant(const struct jobspec *spec, const char *path)
+{
+	struct reader_node *n = NULL;
+	struct reader *r;
+	uint32_t job = 0;
+	bool is;
+
+	if (reader__open(&r, path))
+		return 0;
+	is = r->merged && first_node(r, &n) && !parse_u32(r->job, &job);
+	is = is && ((spec->kind == JOBSPEC_JOB && job == spec->job) || select__part(n, spec));
+	reader_node__free(n);
+	reader__free(r);
+	return is ? job : 0;
+}
+
+static int ask_candidates(void *arg)
+{
+	struct search *s = arg;
+
+	for (; s->at < s->n; s->at++)
+		s->v[s->at].job = job_if_meant(s->spec, s->v[s->at].name);
+	return 0;
+}
+
+static size_t search_size(unsigned n)
+{
+	return sizeof(struct search) + n * sizeof(struct candidate);
+}
+
+static void search_free(struct search *s, unsigned room)
+{
+	if (s)
+		guard__unshare(s, search_size(room));
+}
+
+static unsigned count_files(DIR *dir)
+{
+	unsigned n = 0;
+
+	while (readdir(dir))
+		n++;
+	rewinddir(dir);
+	return n;
+}
+
+/* In a child, for files may be damaged; one that brings it down is not of the job. */
+static struct search *find(const struct jobspec *spec, bool usual, unsigned *room)
 {
 	_cleanup_closedir_ DIR *dir = opendir(".");
+	struct search *s;
 	struct dirent *e;
+	int err;
 
-	while (dir && (e = readdir(dir)) != NULL) {
-		struct question q = {e->d_name, spec};
-
-		/* A file that crashes its reader is not the one. */
-		if (job_file(e->d_name, job) && guard__run(is_part, &q, &GUARD_STREAM) == 1)
-			return 0;
+	*room = dir ? count_files(dir) : 0;
+	s = guard__share(search_size(*room));
+	if (!s)
+		return NULL;
+	s->spec = spec;
+	while (dir && s->n < *room && (e = readdir(dir)))
+		if (is_candidate(e->d_name, usual))
+			snprintf(s->v[s->n++].name, NAME_MAX + 1, "%s", e->d_name);
+	qsort(s->v, s->n, sizeof(*s->v), by_name);
+	while (s->at < s->n && (err = guard__run(ask_candidates, s, &GUARD_STREAM))) {
+		if (err == -EINTR)
+			guard__follow();
+		s->at++;
 	}
-	return -ENOENT;
+	return s;
+}
+
+static int add_file(struct jobfiles *f, const char *path, uint32_t job)
+{
+	struct jobfile *v = realloc(f->v, (f->n + 1) * sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	f->v = v;
+	v += f->n++;
+	*v = (struct jobfile){.path = strdup(path), .job = job};
+	return v->path ? 0 : -ENOMEM;
+}
+
+/* merge's own names first; under another one only if there are none. */
+static int find_files(struct jobfiles *f, const struct jobspec *spec)
+{
+	int err = 0;
+
+	for (int usual = 1; !err && usual >= 0 && !f->n; usual--) {
+		unsigned room;
+		struct search *s = find(spec, usual, &room);
+		char path[NAME_MAX + 3];
+
+		err = s ? 0 : -ENOMEM;
+		for (unsigned i = 0; !err && i < s->n; i++) {
+			snprintf(path, sizeof(path), "./%s", s->v[i].name);
+			if (s->v[i].job)
+				err = add_file(f, path, s->v[i].job);
+		}
+		search_free(s, room);
+	}
+	return err;
 }
 
 static int note_steps(struct jobfile *f, const struct jobspec *specs, unsigned n)
@@ -87,30 +175,124 @@ static int note_steps(struct jobfile *f, const struct jobspec *specs, unsigned n
 	return 0;
 }
 
-int jobfile__of(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input)
+static bool others_beside(void)
+{
+	_cleanup_closedir_ DIR *dir = opendir(".");
+	const struct dirent *e;
+	unsigned n = 0;
+
+	while (dir && n < 2 && (e = readdir(dir)))
+		n += is_candidate(e->d_name, true);
+	return n > 1;
+}
+
+struct question {
+	const char *path;
+	const struct jobspec *spec;
+};
+
+/* In a child. */
+static int is_of_array(void *arg)
+{
+	const struct question *q = arg;
+	struct reader_node *n = NULL;
+	struct reader *r;
+	bool is;
+
+	if (reader__open(&r, q->path))
+		return false;
+	is = first_node(r, &n) && select__part(n, q->spec);
+	reader_node__free(n);
+	reader__free(r);
+	return is;
+}
+
+/* Whether the file of that name is there, and is not of an array. */
+static bool is_the_only(const char *path, const struct jobspec *spec)
+{
+	struct question q = {path, spec};
+
+	return !access(path, F_OK) &&
+	       (!others_beside() || guard__run(is_of_array, &q, &GUARD_STREAM) != 1);
+}
+
+static int of_job(struct jobfiles *f, uint32_t job)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "./job_%" PRIu32 ".h5", job);
+	return add_file(f, path, job);
+}
+
+/* Of the id alone, ./job_<id>.h5, unless that is one of an array's tasks, or there is none. */
+static int find_meant(struct jobfiles *f, const struct jobspec *spec, bool raw)
+{
+	char path[32];
+	int err = 0;
+
+	snprintf(path, sizeof(path), "job_%" PRIu32 ".h5", spec->job);
+	if (spec->kind != JOBSPEC_JOB || (!raw && !is_the_only(path, spec)))
+		err = find_files(f, spec);
+	if (!err && !f->n && spec->kind == JOBSPEC_JOB)
+		err = of_job(f, spec->job);
+	return err || f->n ? err : -ENOENT;
+}
+
+static int find_all(struct jobfiles *out, const struct jobspec *specs, unsigned n,
+		    const char *input, bool raw)
 {
 	int err;
 
-	*out = (struct jobfile){.job = specs->job};
-	err = note_steps(out, specs, n);
-	if (!err && !input && specs->kind != JOBSPEC_JOB)
-		err = find_part(specs, &out->job);
-	if (err) {
-		jobfile__free(out);
-		return err;
-	}
-	if (input)
-		out->path = strdup(input);
-	else if (asprintf(&out->path, "./job_%" PRIu32 ".h5", out->job) < 0)
-		out->path = NULL;
-	if (out->path)
-		return 0;
-	jobfile__free(out);
-	return -ENOMEM;
+	*out = (struct jobfiles){0};
+	err = input ? add_file(out, input, specs->job) : find_meant(out, specs, raw);
+	for (unsigned i = 0; !err && i < out->n; i++)
+		err = note_steps(&out->v[i], specs, n);
+	if (err)
+		jobfiles__free(out);
+	return err;
+}
+
+int jobfiles__of(struct jobfiles *out, const struct jobspec *specs, unsigned n, const char *input)
+{
+	return find_all(out, specs, n, input, false);
+}
+
+void jobfiles__free(struct jobfiles *f)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		jobfile__free(&f->v[i]);
+	free(f->v);
+	*f = (struct jobfiles){0};
+}
+
+/* The first of them; the others are freed. */
+static void take_first(struct jobfile *out, struct jobfiles *f)
+{
+	*out = f->v[0];
+	f->v[0] = (struct jobfile){0};
+	jobfiles__free(f);
+}
+
+int jobfile__of(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input)
+{
+	struct jobfiles all;
+	int err = find_all(&all, specs, n, input, true);
+
+	*out = (struct jobfile){0};
+	if (!err)
+		take_first(out, &all);
+	return err;
+}
+
+void jobfile__say_none(const struct jobspec *spec)
+{
+	log_error("%s: no job file in this directory says that it is of it; name the file with -i",
+		  spec->text);
 }
 
 static int of_specs(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input)
 {
+	struct jobfiles all;
 	int err;
 
 	for (unsigned i = 1; i < n; i++) {
@@ -120,13 +302,21 @@ static int of_specs(struct jobfile *out, const struct jobspec *specs, unsigned n
 			  specs[i].text);
 		return 2;
 	}
-	err = jobfile__of(out, specs, n, input);
+	err = jobfiles__of(&all, specs, n, input);
 	if (err == -ENOENT)
-		log_error("%s: no ./job_*.h5 says that it is of it; name the file with -i",
-			  specs->text);
+		jobfile__say_none(specs);
 	else if (err)
 		log_error("%s", strerror(-err));
-	return err ? 1 : 0;
+	if (err)
+		return 1;
+	if (all.n > 1) {
+		log_error("-j %s means %u files: %s, %s%s; -i names one", specs->text, all.n,
+			  all.v[0].path, all.v[1].path, all.n > 2 ? " ..." : "");
+		jobfiles__free(&all);
+		return 1;
+	}
+	take_first(out, &all);
+	return 0;
 }
 
 int jobfile__choose(struct jobfile *out, const char *jobs, const char *input)

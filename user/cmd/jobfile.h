@@ -14,13 +14,24 @@ struct jobfile {
 	char (*texts)[12];
 };
 
+struct jobfiles {
+	struct jobfile *v;
+	unsigned n;
+};
+
 /*
- * One job: specs[n] with the same job. input NULL: job_<id>.h5 in the working directory, for a
- * task of an array or a component the one of those files whose attributes say so. 0; -ENOENT: there
- * is no such file of that task or component; -ENOMEM.
+ * One job: specs[n] with the same job. input NULL: the file in the working directory, job_<id>.h5;
+ * where there is none of that name, the job file that says so of itself. Of a task of an array or a
+ * component the one whose attributes say so. 0; -ENOENT: no file says that it is of that task or
+ * component; -ENOMEM.
  */
 int jobfile__of(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input);
-/* For verbs: parses jobs (NULL: none) and wants one job of it. 0, or the exit status and it has
+/* The same, but the id of an array means all its tasks. */
+int jobfiles__of(struct jobfiles *out, const struct jobspec *specs, unsigned n, const char *input);
+void jobfiles__free(struct jobfiles *f);
+/* Logs -ENOENT. */
+void jobfile__say_none(const struct jobspec *spec);
+/* For verbs: parses jobs (NULL: none) and wants one file of it. 0, or the exit status and it has
  * said why. */
 int jobfile__choose(struct jobfile *out, const char *jobs, const char *input);
 void jobfile__free(struct jobfile *f);

@@ -171,7 +171,7 @@ static void print_columns(FILE *out, const struct contents_series *s, unsigned k
 
 static int print_text(FILE *out, const struct reader *r, const struct contents *c)
 {
-	fprintf(out, "%s%s%s\n", *r->job ? "job " : "no job in the file's name", r->job,
+	fprintf(out, "%s%s%s\n", *r->job ? "job " : "no job in the file or its name", r->job,
 		r->merged ? "" : ": one node and step");
 	for (unsigned i = 0; i < c->nsteps; i++) {
 		const struct reader_step *s = &r->steps[c->steps[i].step];

@@ -105,6 +105,26 @@ static int parse_name(struct reader *r, const char *path, char **step)
 	return r->job && *step ? 0 : -ENOMEM;
 }
 
+/* What a job file says of itself counts more than its name, which users choose; what a node-step
+ * file says, where the name says nothing. */
+static int take_job(struct reader *r, hid_t root)
+{
+	hid_t node =
+		r->merged || *r->job ? root : H5Gopen2(root, r->steps[0].nodes[0], H5P_DEFAULT);
+	int64_t job;
+	char *text;
+
+	if (node >= 0 && reader__i64(node, "Job Id", &job) && job > 0 && job <= INT32_MAX) {
+		if (asprintf(&text, "%d", (int)job) < 0)
+			return -ENOMEM;
+		free(r->job);
+		r->job = text;
+	}
+	if (node >= 0 && node != root)
+		H5Gclose(node);
+	return 0;
+}
+
 /* Node_<node> with "Time Series" in it, or Step_<step> with "Nodes". */
 static bool is_old_layout(hid_t root, const struct names *groups)
 {
@@ -144,6 +164,8 @@ static int read_tree(struct reader *r, const char *path)
 		err = add_step(r, step, &groups);
 	if (!err && !r->nnodes)
 		err = -EBADMSG;
+	if (!err)
+		err = take_job(r, root);
 	names__free(&groups);
 	free(step);
 	if (root >= 0)

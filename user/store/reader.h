@@ -27,7 +27,7 @@ struct reader_place {
 
 struct reader {
 	int64_t file; /* hid_t */
-	char *job;    /* from the file's name, "" when it has none */
+	char *job;    /* as a merged file, or else the file's name has it; "": neither does */
 	bool merged;
 	struct reader_step *steps; /* in the order of stepname__cmp */
 	unsigned nsteps;
@@ -88,6 +88,8 @@ int reader_node__series(struct reader_node *n, const char *name);
 void reader_node__free(struct reader_node *n);
 /* One attribute alone, whatever the node was read for: an integer. false: there is none. */
 bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v);
+/* The same of any group (hid_t). */
+bool reader__i64(int64_t group, const char *name, int64_t *v);
 
 /* One attribute, read from the file: all of them take longer than a table. a->str is the caller's
  * to free, a->name is not set. 0; -ENOENT: no such; -EBADMSG: damaged, or of another shape;

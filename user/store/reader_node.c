@@ -130,11 +130,11 @@ static int read_unknown(struct reader_node *n)
 	return err == -ENOMEM ? err : 0;
 }
 
-bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v)
+bool reader__i64(int64_t group, const char *name, int64_t *v)
 {
 	struct reader_attr a = {0};
-	hid_t attr = H5Aexists(n->group, name) > 0 ? H5Aopen(n->group, name, H5P_DEFAULT)
-						   : H5I_INVALID_HID;
+	hid_t attr =
+		H5Aexists(group, name) > 0 ? H5Aopen(group, name, H5P_DEFAULT) : H5I_INVALID_HID;
 	bool ok;
 
 	if (attr < 0)
@@ -145,6 +145,11 @@ bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v)
 	if (ok)
 		*v = a.i;
 	return ok;
+}
+
+bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v)
+{
+	return reader__i64(n->group, name, v);
 }
 
 static int add_group_series(hid_t node, const char *name, bool hold, struct reader_series *s)
