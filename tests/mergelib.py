@@ -66,6 +66,24 @@ def same_tree(a, b, skip=()):
     """Names, attributes, types and rows of two groups."""
     if sorted(k for k in a if k not in skip) != sorted(k for k in b if k not in skip):
         return "%s has %s, the other %s" % (a.name, sorted(a), sorted(b))
+    why = same_attributes(a, b)
+    if why:
+        return why
+    for k in a:
+        if k in skip:
+            continue
+        if isinstance(a[k], h5py.Dataset):
+            if a[k].dtype != b[k].dtype or a[k][()].tobytes() != b[k][()].tobytes():
+                return "%s differs" % a[k].name
+            why = same_attributes(a[k], b[k])
+        else:
+            why = same_tree(a[k], b[k])
+        if why:
+            return why
+    return None
+
+
+def same_attributes(a, b):
     if sorted(a.attrs) != sorted(b.attrs):
         return "%s: attributes %s and %s" % (a.name, sorted(a.attrs), sorted(b.attrs))
     for k in a.attrs:
@@ -73,16 +91,6 @@ def same_tree(a, b, skip=()):
         if not (numpy.array_equal(a.attrs[k], b.attrs[k]) and x.get_type().equal(y.get_type()) and
                 x.get_space().shape == y.get_space().shape):
             return "%s: %s" % (a.name, k)
-    for k in a:
-        if k in skip:
-            continue
-        if isinstance(a[k], h5py.Dataset):
-            if a[k].dtype != b[k].dtype or a[k][()].tobytes() != b[k][()].tobytes():
-                return "%s differs" % a[k].name
-        else:
-            why = same_tree(a[k], b[k])
-            if why:
-                return why
     return None
 
 

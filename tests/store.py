@@ -176,6 +176,51 @@ def layout_as_slurms():
                  [n for n in names if not isinstance(ours["Totals"][n], h5py.Dataset)], [])
 
 
+# What Slurm's own columns are: by its source, and kinds by what it does with them.
+SLURMS = {"ElapsedTime": ("s", "time"), "EpochTime": ("s", "time"), "CPUFrequency": ("kHz", "gauge"),
+          "CPUTime": ("s", "delta"), "CPUUtilization": ("%", "gauge"), "GPUMemMB": ("MB", "gauge"),
+          "GPUUtilization": ("%", "gauge"), "RSS": ("KiB", "gauge"), "VMSize": ("KiB", "gauge"),
+          "Pages": ("", "cumulative"), "ReadMB": ("MB", "delta"), "WriteMB": ("MB", "delta")}
+
+
+def told(table):
+    """What a table says of its columns: {name: (unit, kind, description)}."""
+    texts = [[v.decode() for v in table.attrs["Column " + k]]
+             for k in ("Units", "Kinds", "Descriptions")]
+    if {len(t) for t in texts} != {len(table.dtype.names)}:
+        raise Failed("%s: %s texts for %d members" % (table.name, [len(t) for t in texts],
+                                                      len(table.dtype.names)))
+    return dict(zip(table.dtype.names, zip(*texts)))
+
+
+def tables_describe_themselves():
+    path = published()
+    without, bare = [], []
+    with h5py.File(path, "r") as f:
+        def look(name, table):
+            if isinstance(table, h5py.Dataset):
+                try:
+                    bare.extend(name + "/" + c for c, t in told(table).items() if not t[2])
+                except (KeyError, Failed) as e:
+                    without.append("%s: %s" % (name, e))
+        f.visititems(look)
+        node = f["n1"]
+        is_equal("tables without, or with another number of texts", without, [])
+        is_equal("columns without a description", bare, [])
+        is_equal("Slurm's columns", {c: told(node["Tasks/1"])[c][:2] for c in SLURMS}, SLURMS)
+        of = told(node["Totals/Tasks"])
+        is_equal("totals have their column's unit", [of[c][0] for c in (
+            "Max_RSS", "Avg_RunDelay", "Sum_ReadMB", "Task")], ["KiB", "s", "MB", ""])
+        is_equal("and say what is summed up", [of[c][2] for c in ("Min_RSS", "Sum_ReadMB")],
+                 ["lowest", "sum"])
+        is_equal("an array is one member", len(node["Totals/RunLatency"].attrs["Column Units"]), 5)
+        is_true("what MB is", "2^20" in node.attrs["Units"], node.attrs["Units"])
+        is_equal("a text is a str", node.attrs["End Reason"], "exit")
+    text = sh("h5dump", "-A", path).stdout
+    is_true("h5dump -A", '"kHz"' in text and '"KiB"' in text and "Virtual memory size." in text and
+            "MB is 2^20 bytes" in text, text[:200])
+
+
 def total_of(row, series, what, column):
     """Of the buckets of a histogram it is an element of an array."""
     bucket = re.fullmatch("([BW])(\\d+)", column) if series.endswith("Latency") else None
@@ -279,6 +324,8 @@ def stock_sh5util_merges_and_extracts():
             is_true("a merged table is the same",
                     f["Steps/0/Nodes/n2/Tasks/1"][:].tobytes() == one["n2/Tasks/1"][:].tobytes(),
                     "Tasks/1 of n2")
+            is_equal("and says the same of its columns", told(f["Steps/0/Nodes/n2/Tasks/1"]),
+                     told(one["n2/Tasks/1"]))
         out = os.path.join(d, "ts.csv")
         sh5util(env, "-j", "7", "-i", merged, "-E", "-l", "Node:TimeSeries", "-s", "Tasks",
                 "-o", out)
@@ -442,7 +489,7 @@ def show_says_what_h5py_says():
             below = numpy.cumsum(counts)
             for q in (50, 90, 99):
                 k = int(numpy.searchsorted(below, q / 100 * below[-1]))
-                if t["run_latency"]["p%d_ns" % q] != 2.0 ** (k + 1):
+                if t["run_latency"]["p%d_below_ns" % q] != 2.0 ** (k + 1):
                     raise Failed("p%d" % q)
             end = (rows["TimeNS"][-1] - f["n1"].attrs["Start TimeNS"][0]) / 1e9
             if abs(t["wall_s"] - end) > 1e-5:
@@ -564,7 +611,8 @@ if __name__ == "__main__":
     if r.returncode:
         not_ok("store", "cannot make journals: " + r.stderr)
         sys.exit(1)
-    run_tests((every_cell_as_in_the_journal, layout_as_slurms, totals_as_numpy_says,
+    run_tests((every_cell_as_in_the_journal, layout_as_slurms, tables_describe_themselves,
+               totals_as_numpy_says,
                totals_of_histograms_are_arrays,
                hdf5_tools_read_it, stock_sh5util_merges_and_extracts,
                writer_publishes_live_then_final, writer_wrong_usage, writer_failures_are_one_line,

@@ -278,9 +278,9 @@ static void tasks_row_bytes(unsigned rows, double limit)
 	assert_true((double)size_of(NAME) / rows <= limit);
 }
 
-static void a_row_of_tasks_costs_at_most_120_bytes(void **state)
+static void a_row_of_tasks_costs_at_most_150_bytes(void **state)
 {
-	tasks_row_bytes(400, 120);
+	tasks_row_bytes(400, 150); /* the descriptions of columns included */
 	tasks_row_bytes(4000, 110);
 }
 
@@ -633,7 +633,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(every_cell_comes_back),
 		cmocka_unit_test(attributes_come_back),
 		cmocka_unit_test(totals_are_what_the_rows_say),
-		cmocka_unit_test(a_row_of_tasks_costs_at_most_120_bytes),
+		cmocka_unit_test(a_row_of_tasks_costs_at_most_150_bytes),
 		cmocka_unit_test(tables_without_rows_exist),
 		cmocka_unit_test(row_counts_around_the_chunk_size),
 		cmocka_unit_test(many_tables_come_in_numeric_order),

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define CACHE_BYTES (1u << 20)
+#define SHARED_MIN  128 /* bytes of an attribute: smaller than those that tables repeat */
 
 static _Thread_local int last_errno;
 
@@ -98,6 +99,71 @@ void h5__small_cache(hid_t fapl)
 	mdc.initial_size = mdc.max_size = CACHE_BYTES;
 	mdc.min_size = CACHE_BYTES / 2;
 	H5Pset_mdc_config(fapl, &mdc);
+}
+
+static hid_t text_type(const char *text)
+{
+	hid_t type = H5Tcopy(H5T_C_S1);
+
+	H5Tset_size(type, H5T_VARIABLE);
+	while (*text && !(*text & 0x80))
+		text++;
+	if (*text)
+		H5Tset_cset(type, H5T_CSET_UTF8);
+	return type;
+}
+
+int h5__put_text(hid_t at, const char *name, const char *text)
+{
+	hid_t type = text_type(text), space = H5Screate(H5S_SCALAR);
+	hid_t attr = H5Acreate2(at, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+	int err = attr < 0 || H5Awrite(attr, type, &text) < 0 ? h5__error() : 0;
+
+	if (attr >= 0)
+		H5Aclose(attr);
+	H5Sclose(space);
+	H5Tclose(type);
+	return err;
+}
+
+static int get_any_length(hid_t attr, hid_t type, size_t max, char **out)
+{
+	char *text = NULL;
+	int err = H5Aread(attr, type, &text) < 0 || !text ? -EBADMSG : 0;
+
+	if (!err && strnlen(text, max + 1) > max)
+		err = -EBADMSG;
+	if (!err)
+		*out = strdup(text);
+	H5free_memory(text);
+	return err ? err : *out ? 0 : -ENOMEM;
+}
+
+int h5__get_text(hid_t attr, hid_t type, size_t max, char **out)
+{
+	size_t size = H5Tget_size(type);
+
+	*out = NULL;
+	if (H5Tget_class(type) != H5T_STRING)
+		return -EBADMSG;
+	if (H5Tis_variable_str(type))
+		return get_any_length(attr, type, max, out);
+	if (!size || size > max)
+		return -EBADMSG;
+	*out = calloc(1, size + 1); /* it may have no room for a NUL, as Slurm does it */
+	if (*out && H5Aread(attr, type, *out) >= 0)
+		return 0;
+	free(*out);
+	return *out ? -EBADMSG : -ENOMEM;
+}
+
+int h5__share_texts(hid_t fcpl)
+{
+	return H5Pset_shared_mesg_nindexes(fcpl, 1) < 0 ||
+			       H5Pset_shared_mesg_index(fcpl, 0, H5O_SHMESG_ATTR_FLAG, SHARED_MIN) <
+				       0
+		       ? h5__error()
+		       : 0;
 }
 
 /* Up to so many links stay in the header, as 64 attributes do: the indexed forms take kilobytes.

@@ -23,6 +23,14 @@ bool h5__name_ok(const char *name);
 hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file);
 /* Bounds the metadata that is held of a file: decoded, it takes some twenty times its size. */
 void h5__small_cache(hid_t fapl);
+/* Adds a text as attribute: a scalar of any length, which h5py takes as a str. 0 or -errno. */
+int h5__put_text(hid_t at, const char *name, const char *text);
+/* The one text of an attribute, of fixed length or any, up to max bytes of it: the caller's to
+ * free. 0; -EBADMSG: it is none, or longer; -ENOMEM. */
+int h5__get_text(hid_t attr, hid_t type, size_t max, char **out);
+/* What tables say of their columns is stored once in the new file, not once per table. 0 or -errno.
+ */
+int h5__share_texts(hid_t fcpl);
 /* A group whose links and attributes stay in its header up to 64; < 0 on failure. */
 hid_t h5__create_group(hid_t at, const char *name);
 /* One that may have any number of links. */

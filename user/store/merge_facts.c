@@ -9,6 +9,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "job/stepname.h"
+#include "store/h5util.h"
 #include "store/merge_internal.h"
 
 #define TEXT_MAX 60000 /* an attribute in an object's header ends below 64 KiB */
@@ -133,23 +134,23 @@ int merge_facts__old_missing(struct merge_facts *f, const char *step, hid_t grou
 			     ? H5Aopen(group, "Missing Nodes", H5P_DEFAULT)
 			     : H5I_INVALID_HID;
 	hid_t type = attr < 0 ? attr : H5Aget_type(attr);
-	size_t n = type < 0 ? 0 : H5Tget_size(type);
-	struct step_facts *s;
-	int err = 0;
+	char *text = NULL;
+	int err = type < 0 ? 0 : h5__get_text(attr, type, TEXT_MAX, &text);
 
-	if (n && n <= TEXT_MAX && H5Tget_class(type) == H5T_STRING && !H5Tis_variable_str(type)) {
-		s = step_of(f, step);
+	if (text) {
+		struct step_facts *s = step_of(f, step);
+
 		if (s)
-			s->missing = calloc(1, n + 1);
-		err = !s || !s->missing ? -ENOMEM : 0;
-		if (!err && H5Aread(attr, type, s->missing) < 0)
-			*s->missing = 0;
+			s->missing = text;
+		else
+			free(text);
+		err = s ? 0 : -ENOMEM;
 	}
 	if (type >= 0)
 		H5Tclose(type);
 	if (attr >= 0)
 		H5Aclose(attr);
-	return err;
+	return err == -ENOMEM ? err : 0;
 }
 
 static int by_text(const void *a, const void *b)

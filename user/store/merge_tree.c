@@ -26,8 +26,6 @@ struct merge_tree {
 	hid_t step, nodes, tasks;
 	hid_t compact; /* how small totals are stored */
 	hid_t one;     /* the space of a single value */
-	hid_t text;    /* the type of the text before, of so many characters */
-	size_t text_len;
 	/* The row of the totals before: that of the next node is the same, most often. */
 	hid_t row;
 	struct column *cols;
@@ -62,6 +60,7 @@ static hid_t create_file(int fd, uint64_t longest_table, struct h5record *record
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	h5__share_texts(fcpl);
 	H5Pset_istore_k(fcpl, longest_table > FEW_CHUNKS ? 32 : FEW_CHUNKS / 2);
 	file = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, fapl);
 	H5Pclose(fcpl);
@@ -78,7 +77,7 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table,
 
 	if (!t)
 		return -ENOMEM;
-	t->step = t->nodes = t->tasks = t->row = t->steps = t->text = H5I_INVALID_HID;
+	t->step = t->nodes = t->tasks = t->row = t->steps = H5I_INVALID_HID;
 	t->record = record;
 	err = nodeimage_maker__new(&t->maker);
 	if (err) {
@@ -146,22 +145,6 @@ static int put_attr(const struct merge_tree *t, hid_t at, const char *name, hid_
 	return err;
 }
 
-static int put_text(struct merge_tree *t, hid_t at, const char *name, const char *text)
-{
-	const size_t len = strlen(text);
-
-	if (!len)
-		return 0;
-	if (len != t->text_len) {
-		if (t->text >= 0)
-			H5Tclose(t->text);
-		t->text = H5Tcopy(H5T_C_S1);
-		H5Tset_size(t->text, len); /* no room for a NUL, as Slurm does it */
-		t->text_len = len;
-	}
-	return put_attr(t, at, name, t->text, text);
-}
-
 /* Where attributes of the job or of a step go. */
 static int attr_place(struct merge_tree *t, const char *step, hid_t *at)
 {
@@ -189,7 +172,7 @@ int merge_tree__text(struct merge_tree *t, const char *step, const char *name, c
 	hid_t at;
 	int err = attr_place(t, step, &at);
 
-	return err ? err : put_text(t, at, name, text);
+	return err || !*text ? err : h5__put_text(at, name, text);
 }
 
 static bool same_columns(const struct merge_tree *t, const struct nodescan_total *n)
@@ -292,7 +275,7 @@ static int write_task(struct merge_tree *t, const char *node, const char *task)
 		H5Gclose(g);
 		return -ENOMEM;
 	}
-	err = put_text(t, g, "Node Name", node);
+	err = h5__put_text(g, "Node Name", node);
 	if (!err && H5Lcreate_soft(path, g, "Table", H5P_DEFAULT, H5P_DEFAULT) < 0)
 		err = h5__error();
 	H5Gclose(g);
@@ -421,8 +404,6 @@ int merge_tree__close(struct merge_tree *t)
 	nodeimage_maker__free(t->maker);
 	H5Pclose(t->compact);
 	H5Sclose(t->one);
-	if (t->text >= 0)
-		H5Tclose(t->text);
 	if (t->steps >= 0)
 		H5Gclose(t->steps);
 	if (t->file >= 0 && H5Fclose(t->file) < 0)

@@ -124,17 +124,15 @@ static const char *table_trouble(int err)
 	}
 }
 
-/* Fixed strings of the file have no room for a NUL. */
 static bool read_text(hid_t attr, hid_t type, char *to, size_t size)
 {
-	size_t n = H5Tget_size(type);
+	char *text;
 
-	if (H5Tget_class(type) != H5T_STRING || H5Tis_variable_str(type) || n >= size ||
-	    H5Aread(attr, type, to) < 0) {
-		*to = 0;
+	*to = 0;
+	if (h5__get_text(attr, type, size - 1, &text))
 		return false;
-	}
-	to[n] = 0;
+	strcpy(to, text);
+	free(text);
 	return *to != 0;
 }
 
@@ -151,15 +149,9 @@ static bool read_count(hid_t attr, hid_t type, int64_t *v)
 
 static int take_unknown(struct nodescan *n, hid_t attr, hid_t type)
 {
-	size_t size = H5Tget_size(type);
+	int err = n->unknown ? 0 : h5__get_text(attr, type, JOURNAL_STR_MAX, &n->unknown);
 
-	if (n->unknown || size > JOURNAL_STR_MAX)
-		return 0;
-	n->unknown = malloc(size + 1);
-	if (!n->unknown)
-		return -ENOMEM;
-	read_text(attr, type, n->unknown, size + 1);
-	return 0;
+	return err == -ENOMEM ? err : 0;
 }
 
 static int take(struct nodescan *n, const char *name, hid_t attr, hid_t type)

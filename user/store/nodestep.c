@@ -7,12 +7,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "store/column_attrs.h"
 #include "store/h5util.h"
+#include "store/nodestep_attrs.h"
 #include "store/plan.h"
 #include "store/summary.h"
 
 #define CHUNK_ROWS    128u
 #define DEFLATE_LEVEL 4
+#define FEW_REPEATS   4 /* tables of the same columns: sharing what they say takes as much */
 #define BUFFER_MAX    (256u << 20) /* rows held in memory, all tables together */
 
 struct out_table {
@@ -42,7 +45,7 @@ struct build {
  * The fapl and fcpl keep the metadata of short steps small: object headers of 1.8, small B-tree
  * nodes. Everything since HDF5 1.8 reads it.
  */
-static hid_t create_file(int dir_fd, const char *name)
+static hid_t create_file(int dir_fd, const char *name, bool share)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE);
 	hid_t file = H5I_INVALID_HID;
@@ -52,7 +55,8 @@ static hid_t create_file(int dir_fd, const char *name)
 	    sizeof(path))
 		goto out;
 	if (H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0 ||
-	    H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) < 0 || H5Pset_istore_k(fcpl, 4) < 0)
+	    H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) < 0 || H5Pset_istore_k(fcpl, 4) < 0 ||
+	    (share && h5__share_texts(fcpl)))
 		goto out;
 #if H5_VERSION_GE(1, 10, 7)
 	/* The file is under a name of our own; some shared file systems have no locks. */
@@ -108,79 +112,6 @@ static int write_rows(hid_t dset, hid_t mem_type, uint64_t at, const union cell 
 	return err;
 }
 
-static bool is_ascii(const char *s)
-{
-	for (; *s; s++)
-		if ((unsigned char)*s >= 0x80)
-			return false;
-	return true;
-}
-
-static hid_t attr_type(const struct plan_attr *a)
-{
-	hid_t t;
-
-	switch (a->type) {
-	case ATTR_I32:
-		return H5Tcopy(H5T_STD_I32LE);
-	case ATTR_I64:
-		return H5Tcopy(H5T_STD_I64LE);
-	case ATTR_F64:
-		return H5Tcopy(H5T_IEEE_F64LE);
-	case ATTR_STR:
-		break;
-	}
-	t = H5Tcopy(H5T_C_S1);
-	H5Tset_size(t, strlen(a->str)); /* no room for a NUL, as Slurm does it */
-	if (!is_ascii(a->str))
-		H5Tset_cset(t, H5T_CSET_UTF8);
-	return t;
-}
-
-static int write_attr(hid_t node, const struct plan_attr *a)
-{
-	const hid_t mem[] = {
-		[ATTR_I32] = H5T_NATIVE_INT64,
-		[ATTR_I64] = H5T_NATIVE_INT64,
-		[ATTR_F64] = H5T_NATIVE_DOUBLE,
-	};
-	hsize_t one = 1;
-	hid_t type, space, attr;
-	int err = 0;
-
-	if (a->type == ATTR_STR && !*a->str)
-		return 0;
-	type = attr_type(a);
-	space = H5Screate_simple(1, &one, NULL);
-	attr = H5Acreate2(node, a->name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-	if (attr < 0 || H5Awrite(attr, a->type == ATTR_STR ? type : mem[a->type],
-				 a->type == ATTR_STR ? (const void *)a->str : &a->value) < 0)
-		err = h5__error();
-	if (attr >= 0)
-		H5Aclose(attr);
-	H5Sclose(space);
-	H5Tclose(type);
-	return err;
-}
-
-static int write_attrs(const struct build *b)
-{
-	struct plan_attr torn = {
-		.name = "Torn Rows",
-		.type = ATTR_I64,
-		.value.u = b->plan->torn_rows,
-	};
-
-	for (unsigned i = 0; i < b->plan->nattrs; i++) {
-		int err = write_attr(b->node, &b->plan->attrs[i]);
-
-		if (err)
-			return err;
-	}
-	return b->plan->torn_bytes && !plan__attr(b->plan, torn.name) ? write_attr(b->node, &torn)
-								      : 0;
-}
-
 /* Every table has a buffer of one chunk: with very many tables the chunks get smaller. */
 static unsigned chunk_limit(const struct plan *p)
 {
@@ -225,6 +156,7 @@ static int open_table(struct build *b, unsigned i, unsigned limit)
 	const struct plan_series *ps = &b->plan->series[pt->series];
 	struct out_table *t = &b->tables[i];
 	hid_t type = h5__row_type(ps->cols, ps->ncols, true);
+	int err;
 
 	if (type < 0)
 		return h5__error();
@@ -233,8 +165,9 @@ static int open_table(struct build *b, unsigned i, unsigned limit)
 	H5Tclose(type);
 	if (t->dset < 0)
 		return h5__error();
-	if (!pt->rows)
-		return 0;
+	err = column_attrs__write(t->dset, ps->cols, ps->ncols);
+	if (err || !pt->rows)
+		return err;
 	t->buf = calloc((size_t)t->chunk * ps->ncols, sizeof(*t->buf));
 	t->sum = calloc(ps->ncols, sizeof(*t->sum));
 	return t->buf && t->sum ? 0 : -ENOMEM;
@@ -363,9 +296,8 @@ static int write_totals(const struct build *b, hid_t group, unsigned series)
 	mem = h5__row_type(cols, ncols, false);
 	dset = create_table(group, ps->name, file, ps->ntables,
 			    chunk_rows(ps->ntables, CHUNK_ROWS));
-	if (dset < 0)
-		err = h5__error();
-	else if (ps->ntables)
+	err = dset < 0 ? h5__error() : column_attrs__write(dset, cols, ncols);
+	if (!err && ps->ntables)
 		err = write_rows(dset, mem, 0, rows, ps->ntables);
 out:
 	if (dset >= 0)
@@ -405,7 +337,7 @@ static int write_file(struct build *b, int journal_fd)
 	b->node = h5__create_group(b->file, plan__attr(b->plan, "Node Name")->str);
 	if (b->node < 0)
 		return h5__error();
-	err = write_attrs(b);
+	err = nodestep_attrs__write(b->node, b->plan);
 	for (unsigned i = 0; !err && i < b->plan->nseries; i++)
 		err = open_series(b, i);
 	for (unsigned i = 0; !err && i < b->plan->ntables; i++)
@@ -461,7 +393,7 @@ static int build(const struct plan *plan, int journal_fd, int dir_fd, const char
 		err = -errno;
 		goto out;
 	}
-	b.file = create_file(dir_fd, name);
+	b.file = create_file(dir_fd, name, plan->ntables > plan->nseries + FEW_REPEATS);
 	if (b.file < 0) {
 		err = h5__error();
 		unlinkat(dir_fd, name, 0);

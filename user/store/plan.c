@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/describe.h"
 #include "store/h5util.h"
 
 #define ATTRS_MAX 256
@@ -90,6 +91,16 @@ static void series_clear(struct plan_series *s)
 	free(s->name);
 }
 
+/* Counters are named by those who ask for them. */
+static const char *doc_of(const char *series, const char *column)
+{
+	const struct column *c = describe__column(series, column);
+
+	return c		      ? c->doc
+	       : series__find(series) ? "Events of the hardware counter of that name."
+				      : "";
+}
+
 static int series_copy(struct plan_series *s, const struct journal_record *rec)
 {
 	*s = (struct plan_series){.grouped = rec->grouped, .ncols = rec->ncols};
@@ -102,6 +113,7 @@ static int series_copy(struct plan_series *s, const struct journal_record *rec)
 		s->cols[i].name = strdup(rec->cols[i].name);
 		s->cols[i].unit = strdup(rec->cols[i].unit);
 		s->cols[i].how = series__how(rec->name, rec->cols[i].name);
+		s->cols[i].doc = doc_of(rec->name, rec->cols[i].name);
 	}
 	for (unsigned i = 0; i < rec->ncols; i++)
 		if (!s->cols[i].name || !s->cols[i].unit)

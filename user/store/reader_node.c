@@ -14,24 +14,6 @@
 #define TABLES_MAX (1u << 20) /* of all series together: groups may be the same one many times */
 #define UNKNOWN	   "Unknown Columns"
 
-static int read_string(hid_t attr, hid_t type, struct reader_attr *a)
-{
-	size_t size = H5Tget_size(type);
-	hid_t mem;
-	int err = 0;
-
-	if (H5Tis_variable_str(type) || !size || size > JOURNAL_STR_MAX + 1)
-		return -EBADMSG;
-	a->str = calloc(1, size + 1);
-	if (!a->str)
-		return -ENOMEM;
-	mem = H5Tcopy(type);
-	if (mem < 0 || H5Aread(attr, mem, a->str) < 0)
-		err = -EBADMSG;
-	H5Tclose(mem);
-	return err;
-}
-
 static int read_value(hid_t attr, struct reader_attr *a)
 {
 	hid_t type = H5Aget_type(attr), space = H5Aget_space(attr);
@@ -42,7 +24,7 @@ static int read_value(hid_t attr, struct reader_attr *a)
 		err = -EBADMSG;
 	} else if (class == H5T_STRING) {
 		a->type = ATTR_STR;
-		err = read_string(attr, type, a);
+		err = h5__get_text(attr, type, JOURNAL_STR_MAX + 1, &a->str);
 	} else if (class == H5T_INTEGER && H5Tget_size(type) <= 8) {
 		a->type = ATTR_I64;
 		err = H5Aread(attr, H5T_NATIVE_INT64, &a->i) < 0 ? -EBADMSG : 0;

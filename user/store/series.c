@@ -40,7 +40,7 @@ static const struct column latency_cols[] = {
 #include "schemas/time.def"
 #define BUCKET(k)                                                           \
 	COL(B##k, F64, "", DELTA, LATENCY, BUCKET, k, 1,                    \
-	    "Waits for a CPU that took from 2^" #k " ns up to twice that.", \
+	    "Waits for a CPU of 2^" #k " ns up to twice that.", \
 	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer waits too." : "")
 #include "schemas/buckets.def"
 #undef BUCKET
@@ -51,7 +51,7 @@ static const struct column blk_latency_cols[] = {
 #include "schemas/time.def"
 #define BUCKET(k)                                                                         \
 	COL(B##k, F64, "", DELTA, BLOCK, BUCKET, k, 1,                                    \
-	    "Reads and writes that took from 2^" #k " ns up to twice that to be served.", \
+	    "Reads and writes of 2^" #k " ns up to twice that.", \
 	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer ones too." : "")
 #include "schemas/buckets.def"
 #undef BUCKET

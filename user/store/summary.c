@@ -126,12 +126,13 @@ static double cell_last(const struct summary_cell *c)
 
 /* What there is of a column, in this order. */
 static const struct {
-	const char *prefix;
+	const char *prefix, *doc;
 	bool (*has)(const struct column *c);
 	double (*value)(const struct summary_cell *c);
 } members[] = {
-	{"Min", of_any, cell_min},   {"Max", of_any, cell_max},		 {"Avg", of_any, cell_mean},
-	{"Sum", of_delta, cell_sum}, {"Last", of_cumulative, cell_last},
+	{"Min", "lowest", of_any, cell_min},	    {"Max", "highest", of_any, cell_max},
+	{"Avg", "mean", of_any, cell_mean},	    {"Sum", "sum", of_delta, cell_sum},
+	{"Last", "last", of_cumulative, cell_last},
 };
 
 #define N_MEMBERS (sizeof(members) / sizeof(members[0]))
@@ -206,13 +207,19 @@ static char *joined(const char *prefix, const char *name)
 	return s;
 }
 
-static int add_column(struct column *out, unsigned *n, const char *prefix, const struct column *of)
+static int add_column(struct column *out, unsigned *n, unsigned member, const struct column *of)
 {
-	char *name = joined(prefix, of->name);
+	char *name = joined(members[member].prefix, of->name);
 
 	if (!name)
 		return -ENOMEM;
-	out[(*n)++] = (struct column){.name = name, .type = COL_F64, .unit = of->unit};
+	out[(*n)++] = (struct column){
+		.name = name,
+		.type = COL_F64,
+		.unit = of->unit,
+		.kind = of->kind,
+		.doc = members[member].doc,
+	};
 	return 0;
 }
 
@@ -223,7 +230,7 @@ static int add_stretch(struct column *out, unsigned *n, const struct column *col
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < s->n; i++)
-		err = add_column(out, n, members[s->member].prefix, &cols[s->first + i]);
+		err = add_column(out, n, s->member, &cols[s->first + i]);
 	if (!err && s->n > 1)
 		out[first].array = s->n;
 	return err;
@@ -238,7 +245,13 @@ int summary__columns(const struct column *cols, unsigned ncols, bool grouped, st
 
 	*n = 0;
 	if (!err && grouped) {
-		c[0] = (struct column){.name = strdup("Task"), .type = COL_U64, .unit = ""};
+		c[0] = (struct column){
+			.name = strdup("Task"),
+			.type = COL_U64,
+			.unit = "",
+			.kind = COL_GAUGE,
+			.doc = "task",
+		};
 		err = c[(*n)++].name ? 0 : -ENOMEM;
 	}
 	while (!err && next_stretch(cols, ncols, &s))

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a table says of its columns, so that nothing else is needed to read it: the attributes
+ * "Column Units", "Column Kinds" and "Column Descriptions", arrays of fixed strings with an element
+ * for each member of its rows. A unit or description of "" is none.
+ */
+#ifndef JP_STORE_COLUMN_ATTRS_H
+#define JP_STORE_COLUMN_ATTRS_H
+
+#include <hdf5.h>
+
+#include "store/series.h"
+
+/* Describes the table whose members h5__row_type() made of the same columns. A doc of NULL is none.
+ * 0, -ENOMEM or as h5__error(). */
+int column_attrs__write(hid_t dset, const struct column *cols, unsigned ncols);
+
+#endif
