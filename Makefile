@@ -94,7 +94,8 @@ MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 .PHONY: all help test check-bpf format lint install uninstall clean tools bench
 .DELETE_ON_ERROR:
 .SECONDARY:
-all: $(PROGRAMS) $(B)/sh5util $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
+COMPLETED := $(addprefix $(B)/completion/,jobprof jobprofd jobprof-dump)
+all: $(PROGRAMS) $(COMPLETED) $(B)/sh5util $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
 help:
 	@echo 'make                the programs, in build/'
 	@echo 'make install        as root; PREFIX=$(PREFIX), SYSCONFDIR=$(SYSCONFDIR), DESTDIR= for packages'
@@ -171,6 +172,15 @@ $(B)/sh5util: $(B)/jobprof
 	$(call msg,LN,$@)
 	$(Q)ln -sf jobprof $@
 
+# From the tables of options.
+$(B)/completion/jobprof: $(B)/jobprof-full
+$(B)/completion/jobprofd: $(B)/jobprofd
+$(B)/completion/jobprof-dump: $(B)/jobprof-dump
+$(COMPLETED):
+	$(call msg,GEN,$@)
+	@mkdir -p $(@D)
+	$(Q)$< --completion > $@
+
 $(B)/man/jobprof-metrics.7: $(B)/jobprof
 	$(call msg,MAN,$@)
 	@mkdir -p $(@D)
@@ -233,6 +243,8 @@ install: all
 	install -m 711 $(B)/jobprof-full $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
 	ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/sh5util
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -m 644 $(COMPLETED) $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	sed 's|@PREFIX@|$(PREFIX)|g' conf/jobprofd.service.in > $(DESTDIR)$(UNITDIR)/jobprofd.service
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example
 

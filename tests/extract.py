@@ -785,7 +785,7 @@ def crashes():
                              "-o", path("crash.csv")) for n in ("1", "2", "7")}
         said = {n: (p.returncode, p.stderr.decode()) for n, p in said.items()}
         is_true("%s crashes the library" % table, len(set(said.values())) == 1
-                and said["1"][1].startswith("jobprof: %s: %s: damaged: reading it crashed"
+                and said["1"][1].startswith("jobprof extract: %s: %s: damaged: reading it crashed"
                                             % (file, table)), said)
 
 

@@ -76,7 +76,7 @@ def show(path, *args):
     if r.returncode not in (0, 1):
         raise Failed("status %d %s" % (r.returncode, err[-200:]))
     err = GLIBC.sub("", err)
-    if r.returncode and not re.fullmatch("jobprof: %s: [^\n]+\n" % re.escape(path), err):
+    if r.returncode and not re.fullmatch("jobprof show: %s: [^\n]+\n" % re.escape(path), err):
         raise Failed("not one line about the file: " + repr(err[-300:]))
     if not r.returncode and err:
         raise Failed("it worked and said " + repr(err[-300:]))
@@ -84,7 +84,7 @@ def show(path, *args):
         raise Failed("control characters in " + repr(re.search(".{,20}[^\n -~].{,20}", out + err)))
     if "SECRET" in out or "7777" in out:
         raise Failed("another file's data was shown")
-    return r.returncode, out, err[len("jobprof: %s: " % path):].strip()
+    return r.returncode, out, err[len("jobprof show: %s: " % path):].strip()
 
 
 def shown(out):

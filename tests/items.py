@@ -263,7 +263,7 @@ def listing():
              ["ElapsedTime", "EpochTime", "Odd"])
     code, out, err = jobprof("list", "-i", path, "-s", "Tasks/77")
     is_equal("list: no such task", (code, out, err),
-             (1, "", "jobprof: %s: there is no task 77 in series Tasks\n" % path))
+             (1, "", "jobprof list: %s: there is no task 77 in series Tasks\n" % path))
     j = json.loads(jobprof("list", "-i", path, "-N", "p[2,9]", "--json")[1])
     is_equal("list: of some nodes", [s["nodes"] for s in j["steps"] if s["nodes"]],
              [sorted({"p2", "p9"} & set(v["nodes"])) for v in wanted.values()

@@ -192,7 +192,8 @@ def jobprofd_checks_sensors():
 def wrong_words_are_refused():
     for args, status, why in (
             (["--watch", "0"], 2, "--watch: \"0\" is not a number of seconds"),
-            (["--watch", "x"], 2, "--watch"), (["more"], 2, "usage"), (["--nope"], 2, "usage"),
+            (["--watch", "x"], 2, "--watch"), (["more"], 2, "\"more\" means nothing here; see \"jobprof sensors --help\""),
+            (["--nope"], 2, "no option --nope"),
             (["--root", "/nonexistent"], 1, "--root: /nonexistent: No such file"),
             (["--root", "/dev/null"], 1, "--root: /dev/null: Not a directory")):
         got = sensors(*args, status=status)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof emit: a row of values of the user's own in the profile of this step. */
 #include <errno.h>
-#include <getopt.h>
+#include <unistd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,18 +28,21 @@ _Static_assert(sizeof(((struct emission *)0)->table) ==
 		       sizeof(struct jpc_table) + JPC_COLUMNS * sizeof(struct jpc_column),
 	       "a table is one message");
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof emit SERIES COLUMN=VALUE ... [--time T]\n\n"
-		"Inside a job: adds a row to the table User/SERIES in the profile of this step.\n"
-		"All rows of a series have the same columns, of floating point numbers.\n\n"
-		"  COLUMN=VALUE        letters, digits and \"_\"; \"nan\" is an unknown value\n"
-		"  COLUMN[UNIT]=VALUE  with its unit\n"
-		"  COLUMN+=VALUE       what came since the row before\n\n"
-		"  -t, --time T  seconds since 1970, as \"date +%%s.%%N\" says (default: now)\n");
-	return out == stdout ? 0 : 2;
-}
+static const struct opt opts[] = {
+	{'t', "time", "T", "seconds since 1970, as \"date +%s.%N\" says (default: now)"},
+	{0},
+};
+
+const struct command cmd_emit = {
+	.name = "jobprof emit",
+	.usage = "SERIES COLUMN=VALUE ... [--time T]",
+	.about = "Inside a job: adds a row to the table User/SERIES in the profile of this step.\n"
+		 "All rows of a series have the same columns, of floating point numbers.\n\n"
+		 "  COLUMN=VALUE        letters, digits and \"_\"; \"nan\" is an unknown value\n"
+		 "  COLUMN[UNIT]=VALUE  with its unit\n"
+		 "  COLUMN+=VALUE       what came since the row before",
+	.opts = opts,
+};
 
 /* The locale is "C" in this program. */
 static int parse_value(const char *text, double *v)
@@ -115,25 +118,25 @@ static int send_row(struct emission *e)
 	return status;
 }
 
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct emission *e = ctx;
+
+	(void)letter;
+	return talk__time(arg, &e->row.time_ns);
+}
+
 int verb_emit(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"time", required_argument, NULL, 't'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
 	struct emission e = {.row.time_ns = talk__now()};
-	int o, status;
+	int status = options__read(&cmd_emit, argc, argv, take, &e);
 
-	while ((o = getopt_long(argc, argv, "t:h", options, NULL)) != -1) {
-		if (o != 't')
-			return usage(o == 'h' ? stdout : stderr);
-		status = talk__time(optarg, &e.row.time_ns);
-		if (status)
-			return status;
-	}
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (optind + 2 > argc)
-		return usage(stderr);
+		return options__wrong(&cmd_emit, optind == argc
+							 ? "a row needs a series and its values"
+							 : "a row needs values: COLUMN=VALUE");
 	status = fill(&e, argv + optind, argc - optind);
 	return status ? status : send_row(&e);
 }

@@ -3,7 +3,7 @@
 #include "store/extract.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <unistd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +13,9 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/choice.h"
-#include "cmd/jobfile.h"
 #include "cmd/guarded.h"
+#include "cmd/input.h"
+#include "cmd/jobfile.h"
 #include "cmd/verbs.h"
 #include "job/jobspec.h"
 
@@ -37,30 +38,33 @@ struct args {
 	struct extract_options opt;
 };
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof extract (-j JOB[.STEP][,...] | -i FILE) -s SERIES[,SERIES...] "
-		"[OPTION]...\n\n"
-		"Writes tables of a job file or node-step file as text.\n\n"
-		"  -j, --jobs LIST      jobs and steps: 7, 7.0, 7.batch; the file is job_<JOB>.h5\n"
-		"  -i, --input FILE     this file\n"
-		"  -s, --series LIST    Tasks, Tasks/3, Step, Network, Energy ...\n"
-		"  -l, --level LEVEL    totals (the default) or timeseries\n"
-		"  -N, --node HOSTLIST  only these nodes: n[1-3,7]\n"
-		"      --tasks LIST     only these tasks: 0-3,7\n"
-		"      --columns LIST   only these columns, in this order\n"
-		"      --from T, --to T only rows from and up to then: seconds since the step's "
-		"start,\n"
-		"                       a date as 2026-11-21T02:01:17, or @ and unix time\n"
-		"      --format FORMAT  csv (the default), json or table\n"
-		"  -o, --output FILE    default: extract_<JOB>.csv or .json; \"-\" is standard "
-		"output,\n"
-		"                       the default of --format table\n"
-		"      --threads N      processes at work; default: by cores and size\n"
-		"      --stock          exactly the columns and rows of Slurm's sh5util\n");
-	return out == stdout ? 0 : 2;
-}
+static const struct opt opts[] = {
+	{'j', "jobs", "LIST", "jobs and steps: 7, 7.0, 7.batch; the file is job_<JOB>.h5"},
+	OPT_INPUT,
+	{'s', "series", "LIST", "Tasks, Tasks/3, Step, Network, Energy ..."},
+	{'l', "level", "LEVEL", "totals (the default) or timeseries"},
+	OPT_NODES,
+	{OPT_LONG + 't', "tasks", "LIST", "only these tasks: 0-3,7"},
+	{OPT_LONG + 'c', "columns", "LIST", "only these columns, in this order"},
+	{OPT_LONG + 'f', "from", "T",
+	 "only rows from then on: seconds since the step's start, a date as 2026-11-21T02:01:17, "
+	 "or @ and unix time"},
+	{OPT_LONG + 'u', "to", "T", "only rows up to then, as --from"},
+	{OPT_LONG + 'F', "format", "FORMAT", "csv (the default), json or table"},
+	{'o', "output", "FILE",
+	 "default: extract_<JOB>.csv or .json; \"-\" is standard output, the default of --format "
+	 "table"},
+	{OPT_LONG + 'p', "threads", "N", "processes at work; default: by cores and size"},
+	{OPT_LONG + 'S', "stock", NULL, "exactly the columns and rows of Slurm's sh5util"},
+	{0},
+};
+
+const struct command cmd_extract = {
+	.name = "jobprof extract",
+	.usage = "(FILE | -j JOB[.STEP][,...] [DIR]) -s SERIES[,SERIES...] [OPTION]...",
+	.about = "Writes tables of a job file or node-step file as text.",
+	.opts = opts,
+};
 
 static int split(struct words *w, const char *text)
 {
@@ -161,40 +165,40 @@ static int set_threads(struct args *a, const char *text)
 	return 2;
 }
 
-static int set_option(struct args *a, int c)
+static int take(void *ctx, int c, const char *arg)
 {
+	struct args *a = ctx;
+
 	switch (c) {
 	case 'j':
-		return set_jobs(a, optarg);
+		return set_jobs(a, arg);
 	case 'i':
-		a->input = optarg;
+		a->input = arg;
 		return 0;
 	case 's':
-		return set_words(&a->series, "series", optarg);
+		return set_words(&a->series, "series", arg);
 	case 'l':
-		return set_level(a, optarg);
+		return set_level(a, arg);
 	case 'N':
-		return choice__nodes(&a->opt.sel, &a->nodes, optarg);
-	case 't':
-		return set_tasks(a, optarg);
-	case 'c':
-		return set_words(&a->columns, "columns", optarg);
-	case 'f':
-		return set_bound(&a->opt.from, "from", optarg);
-	case 'u':
-		return set_bound(&a->opt.to, "to", optarg);
-	case 'F':
-		return set_format(a, optarg);
+		return choice__nodes(&a->opt.sel, &a->nodes, arg);
+	case OPT_LONG + 't':
+		return set_tasks(a, arg);
+	case OPT_LONG + 'c':
+		return set_words(&a->columns, "columns", arg);
+	case OPT_LONG + 'f':
+		return set_bound(&a->opt.from, "from", arg);
+	case OPT_LONG + 'u':
+		return set_bound(&a->opt.to, "to", arg);
+	case OPT_LONG + 'F':
+		return set_format(a, arg);
 	case 'o':
-		a->output = optarg;
+		a->output = arg;
 		return 0;
-	case 'p':
-		return set_threads(a, optarg);
-	case 'S':
+	case OPT_LONG + 'p':
+		return set_threads(a, arg);
+	default:
 		a->opt.stock = a->opt.sel.by_name = true;
 		return 0;
-	default:
-		return usage(stderr);
 	}
 }
 
@@ -222,16 +226,14 @@ static int check(const struct args *a)
 	unsigned jobs = count_jobs(a);
 
 	if (!a->input && !jobs)
-		problem = "a job or a file is needed: --jobs JOB or --input FILE";
+		problem = "which file: FILE, or -j JOB";
 	else if (!a->series.n)
-		problem = "a series is needed: --series NAME";
+		problem = "which series: -s SERIES";
 	else if (jobs > 1 && (a->input || a->output))
 		problem = "--input and --output go with one job only";
 	else if (a->opt.stock && (a->opt.from.set || a->opt.to.set))
 		problem = "sh5util knows no --from and --to, and --stock none";
-	if (problem)
-		log_error("%s", problem);
-	return problem ? 2 : 0;
+	return problem ? options__wrong(&cmd_extract, "%s", problem) : 0;
 }
 
 /* extract_<what the input is called by>[_<series>].<format> */
@@ -375,47 +377,31 @@ static int extract_all(struct args *a)
 	return status;
 }
 
+static void free_args(struct args *a)
+{
+	hostlist__free(&a->nodes);
+	free(a->jobs);
+	free(a->tasks);
+	free(a->series.text);
+	free(a->series.v);
+	free(a->columns.text);
+	free(a->columns.v);
+}
+
 int verb_extract(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"jobs", required_argument, NULL, 'j'},
-		{"input", required_argument, NULL, 'i'},
-		{"series", required_argument, NULL, 's'},
-		{"level", required_argument, NULL, 'l'},
-		{"node", required_argument, NULL, 'N'},
-		{"tasks", required_argument, NULL, 't'},
-		{"columns", required_argument, NULL, 'c'},
-		{"from", required_argument, NULL, 'f'},
-		{"to", required_argument, NULL, 'u'},
-		{"format", required_argument, NULL, 'F'},
-		{"output", required_argument, NULL, 'o'},
-		{"threads", required_argument, NULL, 'p'},
-		{"stock", no_argument, NULL, 'S'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
 	struct args a = {.opt.totals = true};
-	int c, status = 0;
+	int status = options__read(&cmd_extract, argc, argv, take, &a);
 
-	while (!status && (c = getopt_long(argc, argv, "j:i:s:l:N:o:h", longs, NULL)) != -1) {
-		if (c == 'h')
-			return usage(stdout);
-		status = set_option(&a, c);
+	if (status == OPTIONS_GO_ON) {
+		status = input__word(&cmd_extract, argc, argv, &a.input);
+		if (!status)
+			status = check(&a);
+		if (!status)
+			status = take_totals(&a);
+		if (!status)
+			status = extract_all(&a);
 	}
-	if (!status && optind != argc)
-		status = usage(stderr);
-	if (!status)
-		status = check(&a);
-	if (!status)
-		status = take_totals(&a);
-	if (!status)
-		status = extract_all(&a);
-	hostlist__free(&a.nodes);
-	free(a.jobs);
-	free(a.tasks);
-	free(a.series.text);
-	free(a.series.v);
-	free(a.columns.text);
-	free(a.columns.v);
+	free_args(&a);
 	return status;
 }

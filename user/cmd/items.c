@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof items: one column over all nodes, side by side and by time. */
 #include <errno.h>
-#include <getopt.h>
+#include <unistd.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +13,7 @@
 #include "cmd/choice.h"
 #include "cmd/guarded.h"
 #include "cmd/items_print.h"
+#include "cmd/input.h"
 #include "cmd/jobfile.h"
 #include "cmd/problems.h"
 #include "store/reader.h"
@@ -212,86 +213,76 @@ static int run_options(const struct options *o)
 	return status < 0 ? 1 : status;
 }
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof items -s SERIES -d COLUMN (-j JOB[.STEP] | -i FILE) [OPTION]...\n\n"
-		"One column of one series over all nodes and tasks, side by side, a row per\n"
-		"period, with minimum, maximum and where, sum, average and number of nodes; and\n"
-		"when the sum was highest.\n\n"
-		"  -s, --series SERIES   Tasks, Step, Energy, ...; Tasks/3 is one task\n"
-		"  -d, --data COLUMN     the column, in any case\n"
-		"  -j, --jobs JOB[.STEP] reads ./job_JOB.h5; STEP: a number, batch, extern,\n"
-		"                        interactive; a comma list of steps of one job\n"
-		"  -i, --input FILE      reads this file\n"
-		"  -N, --node HOSTLIST   only these nodes: n[1-3,7]\n"
-		"      --period SECONDS  of the rows; default: as the tables'\n"
-		"      --format FORMAT   csv (default), json or table\n"
-		"  -o, --output FILE     writes there; default, and \"-\": standard output\n");
-	return out == stdout ? 0 : 2;
-}
+static const struct opt opts[] = {
+	{'s', "series", "SERIES", "Tasks, Step, Energy, ...; Tasks/3 is one task"},
+	{'d', "data", "COLUMN", "the column, in any case"},
+	OPT_JOBS,
+	OPT_INPUT,
+	OPT_NODES,
+	{OPT_LONG + 'P', "period", "SECONDS", "of the rows; default: as the tables'"},
+	{OPT_LONG + 'f', "format", "FORMAT", "csv (default), json or table"},
+	{'o', "output", "FILE", "writes there; default, and \"-\": standard output"},
+	{0},
+};
 
-static int take_option(struct options *o, int c)
+const struct command cmd_items = {
+	.name = "jobprof items",
+	.usage = "-s SERIES -d COLUMN " USAGE_INPUT " [OPTION]...",
+	.about = "One column of one series over all nodes and tasks, side by side, a row per\n"
+		 "period, with minimum, maximum and where, sum, average and number of nodes; and\n"
+		 "when the sum was highest.",
+	.opts = opts,
+};
+
+static int take(void *ctx, int c, const char *arg)
 {
+	struct options *o = ctx;
+
 	switch (c) {
 	case 's':
-		o->series = optarg;
+		o->series = arg;
 		return 0;
 	case 'd':
-		o->column = optarg;
+		o->column = arg;
 		return 0;
 	case 'j':
-		o->jobs = optarg;
+		o->jobs = arg;
 		return 0;
 	case 'i':
-		o->input = optarg;
+		o->input = arg;
 		return 0;
 	case 'N':
-		o->nodes = optarg;
+		o->nodes = arg;
 		return 0;
 	case 'o':
-		o->output = optarg;
+		o->output = arg;
 		return 0;
-	case 'f':
-		o->format = items_format__find(optarg);
+	case OPT_LONG + 'f':
+		o->format = items_format__find(arg);
 		if (!o->format)
-			log_error("--format: \"%s\" is none of csv, json, table", optarg);
-		return o->format ? 0 : -EINVAL;
-	case 'P':
-		if (!parse_double(optarg, &o->period) && o->period >= 1e-3)
+			log_error("--format: \"%s\" is none of csv, json, table", arg);
+		return o->format ? 0 : 2;
+	case OPT_LONG + 'P':
+		if (!parse_double(arg, &o->period) && o->period >= 1e-3)
 			return 0;
-		log_error("--period: \"%s\" is not a number of seconds from 0.001", optarg);
-		return -EINVAL;
+		log_error("--period: \"%s\" is not a number of seconds from 0.001", arg);
+		return 2;
 	default:
-		return -EINVAL;
+		return 2;
 	}
 }
 
 int verb_items(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"series", required_argument, NULL, 's'}, {"data", required_argument, NULL, 'd'},
-		{"jobs", required_argument, NULL, 'j'},	  {"input", required_argument, NULL, 'i'},
-		{"node", required_argument, NULL, 'N'},	  {"period", required_argument, NULL, 'P'},
-		{"format", required_argument, NULL, 'f'}, {"output", required_argument, NULL, 'o'},
-		{"help", no_argument, NULL, 'h'},	  {0},
-	};
 	struct options o = {.format = items_format__find("csv"), .output = "-"};
-	int c;
+	int status = options__read(&cmd_items, argc, argv, take, &o);
 
-	while ((c = getopt_long(argc, argv, "s:d:j:i:N:o:h", longs, NULL)) != -1) {
-		if (c == 'h')
-			return usage(stdout);
-		if (c == '?')
-			return usage(stderr);
-		if (take_option(&o, c))
-			return 2;
-	}
-	if (optind != argc)
-		return usage(stderr);
-	if (!o.series || !o.column) {
-		log_error("which series and column: -s SERIES -d COLUMN");
-		return 2;
-	}
+	if (status != OPTIONS_GO_ON)
+		return status;
+	status = input__word(&cmd_items, argc, argv, &o.input);
+	if (status)
+		return status;
+	if (!o.series || !o.column)
+		return options__wrong(&cmd_items, "which series and column: -s SERIES -d COLUMN");
 	return run_options(&o);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof-dump: what is in the pinned maps right now, with or without a living jobprofd. */
 #include <errno.h>
-#include <getopt.h>
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "cmd/jobprof-dump.h"
 
@@ -34,42 +34,36 @@ static void on_signal(int sig)
 	ended = 1;
 }
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof-dump [OPTION]...\n\n"
-		"Shows what jobprofd's pinned maps hold: steps and tasks, and what they have "
-		"used.\n\n"
-		"  -j, --json           as JSON: an array with an object per step\n"
-		"  -r, --raw            every slot in use and CPU, as the maps hold it\n"
-		"  -s, --self           what the collector costs: programs, memory, jobprofd\n"
-		"  -t, --time S         --self watches the programs so long (default 1)\n"
-		"  -w, --watch S        again every S seconds, 0.1 to 86400, with rates per "
-		"second\n"
-		"  -n, --count N        end after N rounds (without --watch: one a second)\n"
-		"  -C, --columns LIST   of the table: names of jobprof list -s Tasks\n"
-		"  -c, --config FILE    whose PinDir is looked at (default " DEFAULT_CONFIG ")\n"
-		"      --pin DIR        instead of PinDir\n"
-		"      --version\n");
-	return out == stdout ? 0 : 2;
-}
+enum { OPT_PIN = OPT_LONG, OPT_VERSION };
 
-enum { OPT_PIN = 256, OPT_VERSION };
+static const struct opt opts[] = {
+	{'j', "json", NULL, "as JSON: an array with an object per step"},
+	{'r', "raw", NULL, "every slot in use and CPU, as the maps hold it"},
+	{'s', "self", NULL, "what the collector costs: programs, memory, jobprofd"},
+	{'t', "time", "S", "--self watches the programs so long (default 1)"},
+	{'w', "watch", "S", "again every S seconds, 0.1 to 86400, with rates per second"},
+	{'n', "count", "N", "end after N rounds (without --watch: one a second)"},
+	{'C', "columns", "LIST", "of the table: names of jobprof list -s Tasks"},
+	{'c', "config", "FILE", "whose PinDir is looked at (default " DEFAULT_CONFIG ")"},
+	{OPT_PIN, "pin", "DIR", "instead of PinDir"},
+	{OPT_VERSION, "version", NULL, "print the version"},
+	{0},
+};
 
-static const struct option options[] = {
-	{"json", no_argument, NULL, 'j'},	   {"raw", no_argument, NULL, 'r'},
-	{"self", no_argument, NULL, 's'},	   {"time", required_argument, NULL, 't'},
-	{"watch", required_argument, NULL, 'w'},   {"count", required_argument, NULL, 'n'},
-	{"columns", required_argument, NULL, 'C'}, {"config", required_argument, NULL, 'c'},
-	{"pin", required_argument, NULL, OPT_PIN}, {"version", no_argument, NULL, OPT_VERSION},
-	{"help", no_argument, NULL, 'h'},	   {}};
+static const struct command cmd = {
+	.name = "jobprof-dump",
+	.usage = "[OPTION]...",
+	.about =
+		"Shows what jobprofd's pinned maps hold: steps and tasks, and what they have used.",
+	.opts = opts,
+};
 
 static int set_seconds(const char *name, const char *text, double *s)
 {
 	if (!parse_double(text, s) && *s >= WATCH_MIN && *s <= SECONDS_MAX)
 		return 0;
 	log_error("%s %s: want seconds from %g to %g", name, text, WATCH_MIN, SECONDS_MAX);
-	return -EINVAL;
+	return 2;
 }
 
 static int set_count(const char *text, uint32_t *n)
@@ -77,11 +71,13 @@ static int set_count(const char *text, uint32_t *n)
 	if (!parse_u32(text, n) && *n)
 		return 0;
 	log_error("--count %s: want a number of rounds", text);
-	return -EINVAL;
+	return 2;
 }
 
-static int take_option(struct args *a, int c)
+static int take(void *ctx, int c, const char *arg)
 {
+	struct args *a = ctx;
+
 	switch (c) {
 	case 'j':
 		a->json = true;
@@ -93,44 +89,32 @@ static int take_option(struct args *a, int c)
 		a->self = true;
 		return 0;
 	case 't':
-		return set_seconds("--time", optarg, &a->time);
+		return set_seconds("--time", arg, &a->time);
 	case 'w':
-		return set_seconds("--watch", optarg, &a->watch);
+		return set_seconds("--watch", arg, &a->watch);
 	case 'n':
-		return set_count(optarg, &a->count);
+		return set_count(arg, &a->count);
 	case 'C':
-		a->columns = optarg;
+		a->columns = arg;
 		return 0;
 	case 'c':
-		a->config = optarg;
+		a->config = arg;
 		return 0;
 	case OPT_PIN:
-		a->pin = optarg;
+		a->pin = arg;
 		return 0;
-	case OPT_VERSION:
+	default:
 		printf("jobprof-dump %s\n", JOBPROF_VERSION);
 		exit(0);
-	case 'h':
-		exit(usage(stdout));
-	default:
-		return -EINVAL;
 	}
 }
 
-static int parse_args(struct args *a, int argc, char **argv)
+static int check(struct args *a, int argc, char **argv)
 {
-	int c;
-
-	a->time = 1;
-	while ((c = getopt_long(argc, argv, "jrst:w:n:C:c:h", options, NULL)) != -1)
-		if (take_option(a, c))
-			return c == '?' ? usage(stderr) : 2;
 	if (optind != argc)
-		return usage(stderr);
-	if (a->raw && a->self) {
-		log_error("--raw and --self: choose one");
-		return 2;
-	}
+		return options__wrong(&cmd, "\"%s\" means nothing here", argv[optind]);
+	if (a->raw && a->self)
+		return options__wrong(&cmd, "--raw and --self: choose one");
 	if (a->count && !a->watch)
 		a->watch = 1;
 	return 0;
@@ -272,12 +256,19 @@ static int watch(const struct args *a, const char *pin_dir)
 int main(int argc, char **argv)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
-	struct args a = {};
+	struct args a = {.time = 1};
 	struct config cfg = {};
 	int status;
 
 	log__init("jobprof-dump", LOGL_WARN);
-	status = parse_args(&a, argc, argv);
+	if (argc == 2 && !strcmp(argv[1], "--completion")) {
+		options__completion(&cmd, stdout);
+		return 0;
+	}
+	status = options__read(&cmd, argc, argv, take, &a);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	status = check(&a, argc, argv);
 	if (status)
 		return status;
 	if (geteuid()) {

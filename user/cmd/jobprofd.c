@@ -2,7 +2,6 @@
 /* jobprofd: the service, one per node. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "base/config.h"
 #include "base/log.h"
+#include "base/options.h"
 #include "base/str.h"
 #include "cmd/jobprofd.h"
 #include "daemon/check.h"
@@ -35,32 +35,8 @@ struct args {
 	int verbose;
 };
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprofd [OPTION]...\n\n"
-		"  -c, --config FILE    settings (default " DEFAULT_CONFIG ", if there)\n"
-		"  -f, --foreground     stay in the foreground\n"
-		"      --check          what this kernel and node support, and exit\n"
-		"      --check-config   print the settings in force, and whether they fit the node and Slurm\n"
-		"      --check-bpf      load every program, print the verifier's counts, and exit\n"
-		"      --pin DIR        instead of PinDir=\n"
-		"      --state-dir DIR  instead of StateDir=\n"
-		"      --btf FILE       instead of BTF=\n"
-		"      --raw-tp         use the raw sched_switch tracepoint, the fallback\n"
-		"      --net-skb        count the network by packets, the fallback\n"
-		"  -v, --verbose        say more\n"
-		"      --version\n\n"
-		"SIGHUP reads the settings again; SIGTERM ends every file and leaves; SIGUSR1 "
-		"leaves\n"
-		"everything to the next jobprofd, which goes on without losing a count.\n\n"
-		"Keys of the configuration:\n");
-	config__print_keys(out);
-	return out == stdout ? 0 : 2;
-}
-
 enum {
-	OPT_CHECK = 256,
+	OPT_CHECK = OPT_LONG,
 	OPT_CHECK_CONFIG,
 	OPT_CHECK_BPF,
 	OPT_PIN,
@@ -71,72 +47,86 @@ enum {
 	OPT_VERSION
 };
 
-static const struct option options[] = {{"config", required_argument, NULL, 'c'},
-					{"foreground", no_argument, NULL, 'f'},
-					{"check", no_argument, NULL, OPT_CHECK},
-					{"check-config", no_argument, NULL, OPT_CHECK_CONFIG},
-					{"check-bpf", no_argument, NULL, OPT_CHECK_BPF},
-					{"pin", required_argument, NULL, OPT_PIN},
-					{"btf", required_argument, NULL, OPT_BTF},
-					{"state-dir", required_argument, NULL, OPT_STATE},
-					{"raw-tp", no_argument, NULL, OPT_RAW},
-					{"net-skb", no_argument, NULL, OPT_NET_SKB},
-					{"verbose", no_argument, NULL, 'v'},
-					{"version", no_argument, NULL, OPT_VERSION},
-					{"help", no_argument, NULL, 'h'},
-					{}};
+static const struct opt opts[] = {
+	{'c', "config", "FILE", "settings (default " DEFAULT_CONFIG ", if there)"},
+	{'f', "foreground", NULL, "stay in the foreground"},
+	{OPT_CHECK, "check", NULL, "what this kernel and node support, and exit"},
+	{OPT_CHECK_CONFIG, "check-config", NULL,
+	 "print the settings in force, and whether they fit the node and Slurm, and exit"},
+	{OPT_CHECK_BPF, "check-bpf", NULL,
+	 "load every program, print the verifier's counts, and exit"},
+	{OPT_PIN, "pin", "DIR", "instead of PinDir="},
+	{OPT_STATE, "state-dir", "DIR", "instead of StateDir="},
+	{OPT_BTF, "btf", "FILE", "instead of BTF="},
+	{OPT_RAW, "raw-tp", NULL, "use the raw sched_switch tracepoint, the fallback"},
+	{OPT_NET_SKB, "net-skb", NULL, "count the network by packets, the fallback"},
+	{'v', "verbose", NULL, "say more"},
+	{OPT_VERSION, "version", NULL, "print the version"},
+	{0},
+};
 
-static int parse_args(struct args *a, int argc, char **argv)
+static void print_keys(FILE *out)
 {
-	int c;
+	fprintf(out, "\nKeys of the configuration:\n");
+	config__print_keys(out);
+}
 
-	a->config = DEFAULT_CONFIG;
-	while ((c = getopt_long(argc, argv, "c:fvh", options, NULL)) != -1) {
-		switch (c) {
-		case 'c':
-			a->config = optarg;
-			a->config_given = true;
-			break;
-		case 'f':
-			a->foreground = true;
-			break;
-		case 'v':
-			a->verbose++;
-			break;
-		case OPT_CHECK:
-			a->check = true;
-			break;
-		case OPT_CHECK_CONFIG:
-			a->check_config = true;
-			break;
-		case OPT_CHECK_BPF:
-			a->check_bpf = true;
-			break;
-		case OPT_PIN:
-			a->pin = optarg;
-			break;
-		case OPT_BTF:
-			a->btf = optarg;
-			break;
-		case OPT_STATE:
-			a->state_dir = optarg;
-			break;
-		case OPT_RAW:
-			a->raw_tp = true;
-			break;
-		case OPT_NET_SKB:
-			a->net_skb = true;
-			break;
-		case OPT_VERSION:
-			printf("jobprofd %s\n", JOBPROF_VERSION);
-			exit(0);
-		case 'h':
-			exit(usage(stdout));
-		default:
-			return -EINVAL;
-		}
+static const struct command cmd = {
+	.name = "jobprofd",
+	.usage = "[OPTION]...",
+	.about = "Profiles the steps of this node, see jobprofd(8). SIGHUP reads the settings "
+		 "again;\n"
+		 "SIGTERM ends every file and leaves; SIGUSR1 leaves everything to the next "
+		 "jobprofd,\n"
+		 "which goes on without losing a count.",
+	.opts = opts,
+	.more = print_keys,
+};
+
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct args *a = ctx;
+
+	switch (letter) {
+	case 'c':
+		a->config = arg;
+		a->config_given = true;
+		break;
+	case 'f':
+		a->foreground = true;
+		break;
+	case 'v':
+		a->verbose++;
+		break;
+	case OPT_CHECK:
+		a->check = true;
+		break;
+	case OPT_CHECK_CONFIG:
+		a->check_config = true;
+		break;
+	case OPT_CHECK_BPF:
+		a->check_bpf = true;
+		break;
+	case OPT_PIN:
+		a->pin = arg;
+		break;
+	case OPT_BTF:
+		a->btf = arg;
+		break;
+	case OPT_STATE:
+		a->state_dir = arg;
+		break;
+	case OPT_RAW:
+		a->raw_tp = true;
+		break;
+	case OPT_NET_SKB:
+		a->net_skb = true;
+		break;
+	default:
+		printf("jobprofd %s\n", JOBPROF_VERSION);
+		exit(0);
 	}
-	return optind == argc ? 0 : -EINVAL;
+	return 0;
 }
 
 static int check_patterns(const struct config *c)
@@ -305,13 +295,20 @@ static int check_config(const struct config *c, unsigned families)
 int main(int argc, char **argv)
 {
 	struct config c = {};
-	struct args a = {};
+	struct args a = {.config = DEFAULT_CONFIG};
 	unsigned families = 0, may_ask = 0;
 	int status;
 
 	log__init("jobprofd", LOGL_INFO);
-	if (parse_args(&a, argc, argv))
-		return usage(stderr);
+	if (argc == 2 && !strcmp(argv[1], "--completion")) {
+		options__completion(&cmd, stdout);
+		return 0;
+	}
+	status = options__read(&cmd, argc, argv, take, &a);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind != argc)
+		return options__wrong(&cmd, "\"%s\" means nothing here", argv[optind]);
 	if (a.check)
 		return jobprofd__check(a.btf);
 	if (config__init(&c))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof list: the columns of the built-in series, from schemas/, or of a file. */
-#include <getopt.h>
+#include <unistd.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "cmd/input.h"
 #include "cmd/list_file.h"
 #include "cmd/list_man.h"
 #include "cmd/verbs.h"
@@ -136,24 +137,26 @@ static int find_series(const char *name, const struct series **out)
 	return 2;
 }
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof list [-s SERIES] [--json | --man]\n"
-		"       jobprof list (-j JOB[.STEP] | -i FILE) [-s SERIES] [-N HOSTLIST] "
-		"[--json]\n\n"
+static const struct opt opts[] = {
+	{'s', "series", "SERIES", "only this one"},
+	OPT_JOBS,
+	OPT_INPUT,
+	{'N', "node", "HOSTLIST", "what these nodes have"},
+	{OPT_LONG + 'J', "json", NULL, "as JSON"},
+	{OPT_LONG + 'M', "man", NULL, "as the manual page jobprof-metrics(7)"},
+	{0},
+};
+
+const struct command cmd_list = {
+	.name = "jobprof list",
+	.usage = "[-s SERIES] [--json | --man]\n" USAGE_INPUT " [-s SERIES] [-N HOSTLIST] [--json]",
+	.about =
 		"Without a file: the columns of the built-in series: unit, kind, family, meaning,\n"
 		"and after \"!\" what the column does not see; then the families, and after \"+\"\n"
 		"how each is switched on.\n\n"
-		"Of a file: its steps, nodes, series and tasks, and the columns of each series.\n\n"
-		"  -s, --series SERIES    only this one\n"
-		"  -j, --jobs JOB[.STEP]  of ./job_JOB.h5\n"
-		"  -i, --input FILE       of this file\n"
-		"  -N, --node HOSTLIST    what these nodes have\n"
-		"      --json             as JSON\n"
-		"      --man              as the manual page jobprof-metrics(7)\n");
-	return out == stdout ? 0 : 2;
-}
+		"Of a file: its steps, nodes, series and tasks, and the columns of each series.",
+	.opts = opts,
+};
 
 static int list_builtin(const char *series, bool json, bool man)
 {
@@ -178,50 +181,51 @@ static int list_builtin(const char *series, bool json, bool man)
 
 struct options {
 	const char *series, *jobs, *input, *nodes;
-	bool json, man, help;
+	bool json, man;
 };
 
-static int read_options(int argc, char **argv, struct options *o)
+static int take(void *ctx, int letter, const char *arg)
 {
-	static const struct option longs[] = {
-		{"series", required_argument, NULL, 's'}, {"jobs", required_argument, NULL, 'j'},
-		{"input", required_argument, NULL, 'i'},  {"node", required_argument, NULL, 'N'},
-		{"json", no_argument, NULL, 'J'},	  {"man", no_argument, NULL, 'M'},
-		{"help", no_argument, NULL, 'h'},	  {0},
-	};
-	int c;
+	struct options *o = ctx;
 
-	while ((c = getopt_long(argc, argv, "s:j:i:N:h", longs, NULL)) != -1) {
-		const char **text = c == 's'   ? &o->series
-				    : c == 'j' ? &o->jobs
-				    : c == 'i' ? &o->input
-				    : c == 'N' ? &o->nodes
-					       : NULL;
-
-		if (text)
-			*text = optarg;
-		else if (c == '?')
-			return -1;
-		o->json |= c == 'J';
-		o->man |= c == 'M';
-		o->help |= c == 'h';
+	switch (letter) {
+	case 's':
+		o->series = arg;
+		break;
+	case 'j':
+		o->jobs = arg;
+		break;
+	case 'i':
+		o->input = arg;
+		break;
+	case 'N':
+		o->nodes = arg;
+		break;
+	case OPT_LONG + 'J':
+		o->json = true;
+		break;
+	default:
+		o->man = true;
 	}
-	return optind == argc ? 0 : -1;
+	return 0;
 }
 
 int verb_list(int argc, char **argv)
 {
 	struct options o = {0};
-	bool file;
+	int status = options__read(&cmd_list, argc, argv, take, &o);
 
-	if (read_options(argc, argv, &o))
-		return usage(stderr);
-	if (o.help)
-		return usage(stdout);
-	file = o.jobs || o.input;
-	if ((o.json && o.man) || (o.man && (o.series || file)) || (o.nodes && !file))
-		return usage(stderr);
-	if (file)
+	if (status == OPTIONS_GO_ON)
+		status = input__word(&cmd_list, argc, argv, &o.input);
+	else
+		return status;
+	if (status)
+		return status;
+	if (o.man && (o.json || o.series || o.jobs || o.input))
+		return options__wrong(&cmd_list, "--man goes with no other option");
+	if (o.jobs || o.input)
 		return list__file(o.jobs, o.input, o.series, o.nodes, o.json, stdout);
+	if (o.nodes)
+		return options__wrong(&cmd_list, "nodes are those of a file: name one, or a job");
 	return list_builtin(o.series, o.json, o.man);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof live: the last rows of steps that run on this node. */
-#include <getopt.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,17 +34,20 @@ static void on_signal(int sig)
 	ended = 1;
 }
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof live [-j JOB[.STEP]] [-s SERIES] [--watch S] [--format F]\n\n"
-		"The last rows of a job's steps on this node, while they run.\n\n"
-		"  -j, --jobs JOB[.STEP]  default: inside a job, the step this is called in\n"
-		"  -s, --series SERIES    only this one, as in Step, Tasks, Tasks/3, User/solver\n"
-		"  -w, --watch S          again every S seconds, 0.1 to 86400\n"
-		"      --format F         table (default), csv or json\n");
-	return out == stdout ? 0 : 2;
-}
+static const struct opt opts[] = {
+	{'j', "jobs", "JOB[.STEP]", "default: inside a job, the step this is called in"},
+	{'s', "series", "SERIES", "only this one, as in Step, Tasks, Tasks/3, User/solver"},
+	{'w', "watch", "S", "again every S seconds, 0.1 to 86400"},
+	{OPT_LONG + 'f', "format", "F", "table (default), csv or json"},
+	{0},
+};
+
+const struct command cmd_live = {
+	.name = "jobprof live",
+	.usage = "[-j JOB[.STEP]] [-s SERIES] [--watch S] [--format F]",
+	.about = "The last rows of a job's steps on this node, while they run.",
+	.opts = opts,
+};
 
 static int set_job(struct args *a, const char *text)
 {
@@ -87,28 +89,21 @@ static int set_format(struct args *a, const char *text)
 	return 2;
 }
 
-static int parse_args(struct args *a, int argc, char **argv)
+static int take(void *ctx, int letter, const char *arg)
 {
-	static const struct option options[] = {
-		{"jobs", required_argument, NULL, 'j'},	 {"series", required_argument, NULL, 's'},
-		{"watch", required_argument, NULL, 'w'}, {"format", required_argument, NULL, 'f'},
-		{"help", no_argument, NULL, 'h'},	 {0},
-	};
-	int o, status = 0;
+	struct args *a = ctx;
 
-	while (!status && (o = getopt_long(argc, argv, "j:s:w:h", options, NULL)) != -1) {
-		if (o == 'j')
-			status = set_job(a, optarg);
-		else if (o == 's')
-			a->series = optarg;
-		else if (o == 'w')
-			status = set_watch(a, optarg);
-		else if (o == 'f')
-			status = set_format(a, optarg);
-		else
-			return usage(o == 'h' ? stdout : stderr) ? 2 : -1;
+	switch (letter) {
+	case 'j':
+		return set_job(a, arg);
+	case 's':
+		a->series = arg;
+		return 0;
+	case 'w':
+		return set_watch(a, arg);
+	default:
+		return set_format(a, arg);
 	}
-	return status || optind == argc ? status : usage(stderr);
 }
 
 struct round {
@@ -170,10 +165,12 @@ int verb_live(int argc, char **argv)
 	struct args a = {.format = live_format__find("table")};
 	struct sigaction sa = {.sa_handler = on_signal};
 	struct live_out out = {.file = stdout};
-	int status = parse_args(&a, argc, argv);
+	int status = options__read(&cmd_live, argc, argv, take, &a);
 
-	if (status)
-		return status < 0 ? 0 : status;
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind != argc)
+		return options__wrong(&cmd_live, "\"%s\" means nothing here", argv[optind]);
 	out.compact = a.watch > 0;
 	if (a.watch > 0) {
 		sigaction(SIGINT, &sa, NULL);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof mark: a named instant in the profile of this step. */
-#include <getopt.h>
+#include <unistd.h>
 #include <stdio.h>
 
 #include "base/log.h"
@@ -8,14 +8,17 @@
 #include "cmd/talk.h"
 #include "cmd/verbs.h"
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof mark NAME [--time T]\n\n"
-		"Inside a job: puts a mark into the profile of this step, in the table Marks.\n\n"
-		"  -t, --time T  seconds since 1970, as \"date +%%s.%%N\" says (default: now)\n");
-	return out == stdout ? 0 : 2;
-}
+static const struct opt opts[] = {
+	{'t', "time", "T", "seconds since 1970, as \"date +%s.%N\" says (default: now)"},
+	{0},
+};
+
+const struct command cmd_mark = {
+	.name = "jobprof mark",
+	.usage = "NAME [--time T]",
+	.about = "Inside a job: puts a mark into the profile of this step, in the table Marks.",
+	.opts = opts,
+};
 
 static int send_mark(struct jpc_mark *m)
 {
@@ -30,25 +33,25 @@ static int send_mark(struct jpc_mark *m)
 	return status;
 }
 
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct jpc_mark *m = ctx;
+
+	(void)letter;
+	return talk__time(arg, &m->time_ns);
+}
+
 int verb_mark(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"time", required_argument, NULL, 't'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
 	struct jpc_mark m = {.time_ns = talk__now()};
-	int o, status;
+	int status = options__read(&cmd_mark, argc, argv, take, &m);
 
-	while ((o = getopt_long(argc, argv, "t:h", options, NULL)) != -1) {
-		if (o != 't')
-			return usage(o == 'h' ? stdout : stderr);
-		status = talk__time(optarg, &m.time_ns);
-		if (status)
-			return status;
-	}
+	if (status != OPTIONS_GO_ON)
+		return status;
 	if (optind + 1 != argc)
-		return usage(stderr);
+		return options__wrong(&cmd_mark, optind == argc
+							 ? "a mark needs a name"
+							 : "a mark has one name: put it in quotes");
 	if (column__mark_name(m.name, argv[optind])) {
 		log_error("\"%s\" is no name of a mark: 1 to %zu bytes without control characters",
 			  argv[optind], sizeof(m.name) - 1);

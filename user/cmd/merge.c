@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof merge: the node-step files of a job into one job file. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/str.h"
 #include "cmd/account.h"
 #include "cmd/choice.h"
+#include "cmd/input.h"
 #include "cmd/profile_dir.h"
 #include "cmd/verbs.h"
 #include "store/anew.h"
@@ -20,29 +20,35 @@
 
 #define WAIT_MAX_S (7 * 24 * 3600)
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof merge -j JOB[.STEP][,JOB...] [OPTION]...\n\n"
+static const struct opt opts[] = {
+	{'j', "jobs", "LIST",
+	 "what to merge: JOB, ARRAY_TASK or HETJOB+OFFSET, each with .STEP if wanted: a number, "
+	 "batch, "
+	 "extern, interactive"},
+	{'p', "profiledir", "DIR",
+	 "where the users' directories are, the same as DIR without -p; else ProfileHDF5Dir of "
+	 "jobprof.conf or acct_gather.conf"},
+	{'u', "user", "NAME|UID", "whose files; default: the caller's"},
+	{'o', "output", "FILE", "the job file's name, for one job"},
+	{OPT_LONG + 'b', "job-start", "TIME",
+	 "of several jobs of that id, the one that began then"},
+	{'S', "savefiles", NULL, "keep the node-step files"},
+	{OPT_LONG + 'w', "wait", "SECONDS",
+	 "until all files are in place; nothing is merged if not"},
+	{OPT_LONG + 't', "threads", "N",
+	 "processes that read; default: by files and CPUs, at most 8"},
+	{'v', "verbose", NULL, "say more"},
+	{0},
+};
+
+const struct command cmd_merge = {
+	.name = "jobprof merge",
+	.usage = "-j JOB[.STEP][,JOB...] [OPTION]... [DIR]",
+	.about =
 		"Puts the node-step files of a job into one file, ./job_<id>.h5, and deletes them\n"
-		"when it is safely written. A file that is there is extended.\n\n"
-		"  -j, --jobs LIST         what to merge: JOB, ARRAY_TASK or HETJOB+OFFSET, each\n"
-		"                          with .STEP if wanted: a number, batch, extern, "
-		"interactive\n"
-		"  -p, --profiledir DIR    where the users' directories are; else ProfileHDF5Dir "
-		"of\n"
-		"                          jobprof.conf or acct_gather.conf\n"
-		"  -u, --user NAME|UID     whose files; default: the caller's\n"
-		"  -o, --output FILE       the job file's name, for one job\n"
-		"      --job-start TIME    of several jobs of that id, the one that began then\n"
-		"  -S, --savefiles         keep the node-step files\n"
-		"      --wait SECONDS      until all files are in place; nothing is merged if not\n"
-		"      --threads N         processes that read; default: by files and CPUs, at "
-		"most "
-		"8\n"
-		"  -v, --verbose           say more\n");
-	return out == stdout ? 0 : 2;
-}
+		"when it is safely written. A file that is there is extended.",
+	.opts = opts,
+};
 
 struct options {
 	struct merge_opts merge;
@@ -69,75 +75,46 @@ static int parse_start(struct options *o, const char *text)
 	return 2;
 }
 
-static int parse_options(int argc, char **argv, struct options *o)
+static int parse_number(const char *option, const char *text, uint32_t least, uint32_t most,
+			uint32_t *n)
 {
-	static const struct option longs[] = {
-		{"jobs", required_argument, NULL, 'j'},
-		{"profiledir", required_argument, NULL, 'p'},
-		{"user", required_argument, NULL, 'u'},
-		{"output", required_argument, NULL, 'o'},
-		{"savefiles", no_argument, NULL, 'S'},
-		{"threads", required_argument, NULL, 't'},
-		{"wait", required_argument, NULL, 'w'},
-		{"job-start", required_argument, NULL, 'b'},
-		{"verbose", no_argument, NULL, 'v'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	int c;
-
-	while ((c = getopt_long(argc, argv, "j:p:u:o:Svh", longs, NULL)) != -1) {
-		switch (c) {
-		case 'j':
-			o->jobs = optarg;
-			break;
-		case 'p':
-			o->merge.profile_dir = optarg;
-			break;
-		case 'u':
-			o->user = optarg;
-			break;
-		case 'o':
-			o->merge.output = optarg;
-			break;
-		case 'S':
-			o->merge.keep = true;
-			break;
-		case 't':
-			if (parse_u32(optarg, &o->merge.threads) || !o->merge.threads) {
-				log_error("--threads: \"%s\" is no number from 1 on", optarg);
-				return 2;
-			}
-			break;
-		case 'w':
-			o->wait = true;
-			if (parse_u32(optarg, &o->wait_s) || o->wait_s > WAIT_MAX_S) {
-				log_error("--wait: \"%s\" is no number of seconds from 0 to %d",
-					  optarg, WAIT_MAX_S);
-				return 2;
-			}
-			break;
-		case 'b':
-			if (parse_start(o, optarg))
-				return 2;
-			break;
-		case 'v':
-			log__set_level(LOGL_DEBUG);
-			break;
-		case 'h':
-			usage(stdout);
-			return -1;
-		default:
-			return usage(stderr);
-		}
-	}
-	if (optind == argc && o->jobs)
+	if (!parse_u32(text, n) && *n >= least && *n <= most)
 		return 0;
-	if (optind != argc)
-		log_error("what \"%s\" means is not known; jobs are given with -j", argv[optind]);
-	else
-		log_error("-j says which jobs to merge");
-	return usage(stderr);
+	log_error("--%s: \"%s\" is no number from %u to %u", option, text, least, most);
+	return 2;
+}
+
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct options *o = ctx;
+
+	switch (letter) {
+	case 'j':
+		o->jobs = arg;
+		return 0;
+	case 'p':
+		o->merge.profile_dir = arg;
+		return 0;
+	case 'u':
+		o->user = arg;
+		return 0;
+	case 'o':
+		o->merge.output = arg;
+		return 0;
+	case 'S':
+		o->merge.keep = true;
+		return 0;
+	case OPT_LONG + 't':
+		return parse_number("threads", arg, 1, UINT32_MAX, &o->merge.threads);
+	case OPT_LONG + 'w':
+		o->wait = true;
+		return parse_number("wait", arg, 0, WAIT_MAX_S, &o->wait_s);
+	case OPT_LONG + 'b':
+		return parse_start(o, arg);
+	default:
+		log__set_level(LOGL_DEBUG);
+		return 0;
+	}
 }
 
 static int parse_jobs(struct options *o)
@@ -214,8 +191,13 @@ static int merge(struct options *o)
 int verb_merge(int argc, char **argv)
 {
 	struct options o = {0};
-	int status = parse_options(argc, argv, &o);
+	int status = options__read(&cmd_merge, argc, argv, take, &o);
 
+	if (status != OPTIONS_GO_ON)
+		return status;
+	status = input__word(&cmd_merge, argc, argv, &o.merge.profile_dir);
+	if (!status && !o.jobs)
+		status = options__wrong(&cmd_merge, "-j says which jobs to merge");
 	if (!status)
 		status = parse_jobs(&o);
 	if (!status)
@@ -223,5 +205,5 @@ int verb_merge(int argc, char **argv)
 	free(o.specs);
 	free(o.dir);
 	free(o.name);
-	return status < 0 ? 0 : status;
+	return status;
 }

@@ -2,7 +2,6 @@
 /* jobprof run -- CMD: the service's loop around one command, in a cgroup of its own. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -43,42 +42,6 @@ struct run {
 	uint64_t written_ns; /* when there was nothing more to do for CMD */
 	unsigned evicted;
 };
-
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof run [OPTION]... [--] CMD [ARG]...\n\n"
-		"Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and prints "
-		"a\n"
-		"summary. The exit status is CMD's (127: not found, 126: cannot be run, 128+n: "
-		"killed\n"
-		"by signal n).\n\n"
-		"  -i, --interval S     seconds between rows, 0.1 to 86400 (default 1)\n"
-		"  -s, --series LIST    families to record: base, sched, memory, file, self, "
-		"cgroup,\n"
-		"                       latency, block, network, perf, files, energy, gpu,\n"
-		"                       interconnect, filesystem, node; default all, which is\n"
-		"                       every one but files; see jobprof list\n"
-		"  -e, --events LIST    hardware events to count, by perf's names, rHEX or "
-		"PMU/TERMS/\n"
-		"                       (default " PERF_EVENTS_DEFAULT ")\n"
-		"      --perf-mode MODE exact, sampled, off, or auto (the default): the first of "
-		"them\n"
-		"                       that costs at most a hundredth of a CPU\n"
-		"  -o, --output DIR     where the file goes (default: here)\n"
-		"  -j, --json           print the summary as JSON\n"
-		"  -q, --quiet          print no summary\n"
-		"  -u, --user USER      run CMD as USER (default: who called sudo)\n"
-		"  -w, --wait-all       wait for background processes of CMD too\n"
-		"      --pin DIR        pin the maps there, so that jobprof-dump can look\n"
-		"      --btf FILE       kernel type information instead of the running kernel's\n"
-		"      --raw-tp         use the raw sched_switch tracepoint, the fallback\n"
-		"      --block-issue    find a disk request's owner without block_io_start, the "
-		"fallback\n"
-		"      --net-skb        count the network by packets, the fallback\n"
-		"      --state-dir DIR  where the journal is kept (default /var/lib/jobprof)\n");
-	return out == stdout ? 0 : 2;
-}
 
 static int find_user(struct run *r, const char *name)
 {
@@ -275,25 +238,46 @@ static int profile(struct run *r, struct daemon_opts *o)
 	return exit_status(r) ? exit_status(r) : r->failed;
 }
 
-enum { OPT_PIN = 256, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_NET_SKB, OPT_PERF };
+enum { OPT_PIN = OPT_LONG, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_NET_SKB, OPT_PERF };
 
-static const struct option options[] = {{"interval", required_argument, NULL, 'i'},
-					{"series", required_argument, NULL, 's'},
-					{"events", required_argument, NULL, 'e'},
-					{"perf-mode", required_argument, NULL, OPT_PERF},
-					{"output", required_argument, NULL, 'o'},
-					{"json", no_argument, NULL, 'j'},
-					{"quiet", no_argument, NULL, 'q'},
-					{"user", required_argument, NULL, 'u'},
-					{"wait-all", no_argument, NULL, 'w'},
-					{"pin", required_argument, NULL, OPT_PIN},
-					{"btf", required_argument, NULL, OPT_BTF},
-					{"state-dir", required_argument, NULL, OPT_STATE},
-					{"raw-tp", no_argument, NULL, OPT_RAW},
-					{"block-issue", no_argument, NULL, OPT_BLOCK_ISSUE},
-					{"net-skb", no_argument, NULL, OPT_NET_SKB},
-					{"help", no_argument, NULL, 'h'},
-					{}};
+static const struct opt opts[] = {
+	{'i', "interval", "S", "seconds between rows, 0.1 to 86400 (default 1)"},
+	{'s', "series", "LIST",
+	 "families to record: base, sched, memory, file, self, cgroup, latency, block, network, "
+	 "perf, files, energy, gpu, interconnect, filesystem, node; default all, which is every "
+	 "one but files; see jobprof list"},
+	{'e', "events", "LIST",
+	 "hardware events to count, by perf's names, rHEX or PMU/TERMS/ "
+	 "(default " PERF_EVENTS_DEFAULT ")"},
+	{OPT_PERF, "perf-mode", "MODE",
+	 "exact, sampled, off, or auto (the default): the first of them that costs at most a "
+	 "hundredth of a CPU"},
+	{'o', "output", "DIR", "where the file goes (default: here)"},
+	{'j', "json", NULL, "print the summary as JSON"},
+	{'q', "quiet", NULL, "print no summary"},
+	{'u', "user", "USER", "run CMD as USER (default: who called sudo)"},
+	{'w', "wait-all", NULL, "wait for background processes of CMD too"},
+	{OPT_PIN, "pin", "DIR", "pin the maps there, so that jobprof-dump can look"},
+	{OPT_BTF, "btf", "FILE", "kernel type information instead of the running kernel's"},
+	{OPT_RAW, "raw-tp", NULL, "use the raw sched_switch tracepoint, the fallback"},
+	{OPT_BLOCK_ISSUE, "block-issue", NULL,
+	 "find a disk request's owner without block_io_start, the fallback"},
+	{OPT_NET_SKB, "net-skb", NULL, "count the network by packets, the fallback"},
+	{OPT_STATE, "state-dir", "DIR", "where the journal is kept (default /var/lib/jobprof)"},
+	{0},
+};
+
+const struct command cmd_run = {
+	.name = "jobprof run",
+	.usage = "[OPTION]... [--] CMD [ARG]...",
+	.about = "Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and "
+		 "prints a\n"
+		 "summary. The exit status is CMD's (127: not found, 126: cannot be run, 128+n: "
+		 "killed\n"
+		 "by signal n).",
+	.opts = opts,
+	.runs_another = true,
+};
 
 struct args {
 	const char *interval, *series, *out, *user, *perf_mode;
@@ -310,65 +294,62 @@ static int set_string(char **field, const char *value)
 	return 0;
 }
 
-static int parse_options(struct run *r, struct daemon_opts *o, struct config *cfg, struct args *a,
-			 int argc, char **argv)
-{
-	int c;
+struct run_options {
+	struct run *r;
+	struct daemon_opts *o;
+	struct config *cfg;
+	struct args *a;
+};
 
-	while ((c = getopt_long(argc, argv, "+i:s:e:o:jqu:wh", options, NULL)) != -1) {
-		switch (c) {
-		case 'i':
-			a->interval = optarg;
-			break;
-		case 's':
-			a->series = optarg;
-			break;
-		case 'e':
-			set_string(&cfg->perf_events, optarg);
-			break;
-		case OPT_PERF:
-			a->perf_mode = optarg;
-			break;
-		case 'o':
-			a->out = optarg;
-			break;
-		case 'u':
-			a->user = optarg;
-			break;
-		case 'j':
-			r->json = true;
-			break;
-		case 'q':
-			r->quiet = true;
-			break;
-		case 'w':
-			r->wait_all = true;
-			break;
-		case OPT_PIN:
-			o->pin_dir = optarg;
-			break;
-		case OPT_BTF:
-			set_string(&cfg->btf, optarg);
-			break;
-		case OPT_STATE:
-			set_string(&cfg->state_dir, optarg);
-			break;
-		case OPT_RAW:
-			o->raw_tp = true;
-			break;
-		case OPT_BLOCK_ISSUE:
-			o->block_issue = true;
-			break;
-		case OPT_NET_SKB:
-			o->net_skb = true;
-			break;
-		case 'h':
-			exit(usage(stdout));
-		default:
-			return -EINVAL;
-		}
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct run_options *to = ctx;
+
+	switch (letter) {
+	case 'i':
+		to->a->interval = arg;
+		break;
+	case 's':
+		to->a->series = arg;
+		break;
+	case 'e':
+		return set_string(&to->cfg->perf_events, arg) ? 1 : 0;
+	case OPT_PERF:
+		to->a->perf_mode = arg;
+		break;
+	case 'o':
+		to->a->out = arg;
+		break;
+	case 'u':
+		to->a->user = arg;
+		break;
+	case 'j':
+		to->r->json = true;
+		break;
+	case 'q':
+		to->r->quiet = true;
+		break;
+	case 'w':
+		to->r->wait_all = true;
+		break;
+	case OPT_PIN:
+		to->o->pin_dir = arg;
+		break;
+	case OPT_BTF:
+		return set_string(&to->cfg->btf, arg) ? 1 : 0;
+	case OPT_STATE:
+		return set_string(&to->cfg->state_dir, arg) ? 1 : 0;
+	case OPT_RAW:
+		to->o->raw_tp = true;
+		break;
+	case OPT_BLOCK_ISSUE:
+		to->o->block_issue = true;
+		break;
+	case OPT_NET_SKB:
+		to->o->net_skb = true;
+		break;
 	}
-	return optind < argc ? 0 : -EINVAL;
+	return 0;
 }
 
 static int apply_events(struct config *cfg, const struct args *a)
@@ -432,6 +413,7 @@ int verb_run(int argc, char **argv)
 				.interrupt = on_interrupt,
 				.done = is_done};
 	char writer[4200];
+	bool done = false; /* with --help */
 	int status;
 
 	if (config__init(&cfg))
@@ -440,12 +422,13 @@ int verb_run(int argc, char **argv)
 	snprintf(r.socket, sizeof(r.socket), "/run/jobprof/run-%d.sock", getpid());
 	set_string(&cfg.socket, r.socket);
 	log__set_level(LOGL_WARN);
-	if (parse_options(&r, &o, &cfg, &a, argc, argv)) {
-		config__free(&cfg);
-		return usage(stderr);
-	}
-	status = apply(&r, &o, &cfg, &a);
-	if (!status) {
+	status = options__read(&cmd_run, argc, argv, take, &(struct run_options){&r, &o, &cfg, &a});
+	if (status == OPTIONS_GO_ON)
+		status = optind < argc ? apply(&r, &o, &cfg, &a)
+				       : options__wrong(&cmd_run, "there is no command to run");
+	else
+		done = true;
+	if (!done && !status) {
 		publication__find_writer(cfg.writer, writer, sizeof(writer));
 		r.argv = argv + optind;
 		o.writer = writer;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof sensors: what this node measures besides what the kernel counts. */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -39,21 +38,23 @@ static void on_signal(int sig)
 	ended = 1;
 }
 
-static int usage(FILE *out)
-{
-	fprintf(out,
-		"usage: jobprof sensors [-w S] [--json] [-a] [--root DIR] [--plugins DIR]\n\n"
-		"What this node measures of energy, power and the like: each source, the way it\n"
-		"is read, its channels with their values, rates and how good they are.\n\n"
-		"  -w, --watch S    again every S seconds, 0.1 to 86400; else once, after 1 s\n"
-		"      --json       as JSON, with --watch one object in a line\n"
-		"  -a, --all        also the sources that are not there, and why\n"
-		"      --root DIR   sys, proc, dev and lib of a recorded machine below DIR\n"
-		"      --plugins DIR  a site's own sensors in DIR; default: %s,\n"
-		"                   none with --root\n",
-		PLUGINS_DIR);
-	return out == stdout ? 0 : 2;
-}
+static const struct opt opts[] = {
+	{'w', "watch", "S", "again every S seconds, 0.1 to 86400; else once, after 1 s"},
+	{OPT_LONG + 'j', "json", NULL, "as JSON, with --watch one object in a line"},
+	{'a', "all", NULL, "also the sources that are not there, and why"},
+	{OPT_LONG + 'r', "root", "DIR", "sys, proc, dev and lib of a recorded machine below DIR"},
+	{OPT_LONG + 'p', "plugins", "DIR",
+	 "a site's own sensors in DIR; default: " PLUGINS_DIR ", none with --root"},
+	{0},
+};
+
+const struct command cmd_sensors = {
+	.name = "jobprof sensors",
+	.usage = "[-w S] [--json] [-a] [--root DIR] [--plugins DIR]",
+	.about = "What this node measures of energy, power and the like: each source, the way it\n"
+		 "is read, its channels with their values, rates and how good they are.",
+	.opts = opts,
+};
 
 static int set_watch(struct args *a, const char *text)
 {
@@ -108,38 +109,25 @@ static int load_plugins(const struct args *a, const struct sensor_ops *const **o
 	return a->plugins_needed ? -1 : 0;
 }
 
-/* -1: done. */
-static int parse_args(struct args *a, int argc, char **argv)
+static int take(void *ctx, int letter, const char *arg)
 {
-	static const struct option options[] = {
-		{"watch", required_argument, NULL, 'w'},
-		{"json", no_argument, NULL, 'j'},
-		{"all", no_argument, NULL, 'a'},
-		{"root", required_argument, NULL, 'r'},
-		{"plugins", required_argument, NULL, 'p'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	int o, status = 0;
+	struct args *a = ctx;
 
-	a->format = &sensors_text;
-	a->roots = (struct sensor_roots){"/sys", "/proc", "/dev", NULL};
-	a->plugins = PLUGINS_DIR;
-	while (!status && (o = getopt_long(argc, argv, "w:ah", options, NULL)) != -1) {
-		if (o == 'w')
-			status = set_watch(a, optarg);
-		else if (o == 'j')
-			a->format = &sensors_json;
-		else if (o == 'a')
-			a->all = true;
-		else if (o == 'r')
-			status = set_root(a, optarg);
-		else if (o == 'p')
-			set_plugins(a, optarg);
-		else
-			return usage(o == 'h' ? stdout : stderr) ? 2 : -1;
+	switch (letter) {
+	case 'w':
+		return set_watch(a, arg);
+	case 'a':
+		a->all = true;
+		return 0;
+	case OPT_LONG + 'j':
+		a->format = &sensors_json;
+		return 0;
+	case OPT_LONG + 'r':
+		return set_root(a, arg);
+	default:
+		set_plugins(a, arg);
+		return 0;
 	}
-	return status || optind == argc ? status : usage(stderr);
 }
 
 static void close_source(struct source *s)
@@ -171,16 +159,16 @@ static void take_channels(struct source *s)
 
 static void open_source(struct source *s, const struct args *a)
 {
-	struct slow_opts opts = SLOW_DEFAULTS;
+	struct slow_opts slow = SLOW_DEFAULTS;
 
 	/* Once: so that each of the two rounds has a value of its own. */
-	opts.period_ns = (uint64_t)((a->watch > 0 ? a->watch : ONCE_S / 2) * 1e9);
+	slow.period_ns = (uint64_t)((a->watch > 0 ? a->watch : ONCE_S / 2) * 1e9);
 	s->err = s->ops->probe(&a->roots, s->why, sizeof(s->why));
 	s->absent = s->err == -ENOENT;
 	if (s->err)
 		return;
 	if (s->ops->slow)
-		s->err = slow__start(&s->slow, s->ops, &a->roots, &opts);
+		s->err = slow__start(&s->slow, s->ops, &a->roots, &slow);
 	else
 		s->err = s->ops->open(&s->fast, &a->roots);
 	if (s->err)
@@ -294,11 +282,15 @@ int verb_sensors(int argc, char **argv)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
 	const struct sensor_ops *const *plugins = NULL;
-	struct args a = {};
-	int status = parse_args(&a, argc, argv), n;
+	struct args a = {.format = &sensors_text,
+			 .roots = {"/sys", "/proc", "/dev", NULL},
+			 .plugins = PLUGINS_DIR};
+	int status = options__read(&cmd_sensors, argc, argv, take, &a), n;
 
-	if (status)
-		return status < 0 ? 0 : status;
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind != argc)
+		return options__wrong(&cmd_sensors, "\"%s\" means nothing here", argv[optind]);
 	n = load_plugins(&a, &plugins);
 	if (n < 0)
 		return 1;

@@ -3,12 +3,14 @@
 #include "cmd/show.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <unistd.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cmd/choice.h"
+#include "cmd/input.h"
+#include "cmd/jobfile.h"
 #include "cmd/show_job.h"
 #include "cmd/show_view.h"
 #include "cmd/spark.h"
@@ -16,7 +18,7 @@
 #include "store/guard.h"
 #include "store/select.h"
 
-#define PAGES_MAX 16
+#define PAGES_MAX 16 /* --help says so too */
 
 /* One page, whole or not at all: a damaged file gives an error, not half a page. */
 static int node_page(const struct reader *r, unsigned step, unsigned node, bool all, FILE *out)
@@ -61,7 +63,7 @@ static int node_json(const struct reader *r, unsigned step, unsigned node, FILE 
 /* Node by node: a job may have more of them than fit into memory. */
 static int show_nodes(const struct reader *r, const struct show_opts *o, FILE *out)
 {
-	const struct selection sel = {.nodes = o->nodes};
+	const struct selection sel = {.nodes = o->nodes, .steps = o->steps, .nsteps = o->nsteps};
 	bool json = o->form == SHOW_JSON;
 	struct node_ref *refs = NULL;
 	unsigned n = 0;
@@ -129,7 +131,7 @@ static int show_json(const struct reader *r, const struct show_opts *o, FILE *ou
 
 static int show_text(const struct reader *r, const struct show_opts *o, FILE *out)
 {
-	bool pages = o->nodes || o->form == SHOW_ALL || r->nnodes <= PAGES_MAX;
+	bool pages = o->nodes || o->nsteps || o->form == SHOW_ALL || r->nnodes <= PAGES_MAX;
 	int err = r->merged ? show_steps(r, false, out) : 0;
 
 	if (!err && !pages) {
@@ -146,7 +148,7 @@ static int show_text(const struct reader *r, const struct show_opts *o, FILE *ou
 int show__file(const char *path, const struct show_opts *o, FILE *out)
 {
 	struct reader *r = NULL;
-	const struct selection sel = {.nodes = o->nodes};
+	const struct selection sel = {.nodes = o->nodes, .steps = o->steps, .nsteps = o->nsteps};
 	int err = reader__open(&r, path);
 	bool missing = !err && choice__missing(r, &sel, path);
 
@@ -177,62 +179,95 @@ int show__guarded(const char *path, const struct show_opts *opts)
 	return guard__verb(show_in_child, &s, &GUARD_LOAD);
 }
 
-static int usage(FILE *out)
+static const struct opt opts[] = {
+	{'a', "all", NULL,
+	 "every column, also those without a line of their own, and the tables of all other "
+	 "series"},
+	OPT_JOBS,
+	OPT_INPUT,
+	OPT_NODES,
+	{OPT_LONG + 'j', "json", NULL, "as JSON"},
+	{0},
+};
+
+const struct command cmd_show = {
+	.name = "jobprof show",
+	.usage = "[--all | --json] [-N HOSTLIST] FILE...\n"
+		 "[--all | --json] [-N HOSTLIST] -j JOB[.STEP] [DIR]",
+	.about = "One page about each node-step: time, memory and I/O of every task, the whole "
+		 "step,\n"
+		 "and how they went over time. Before them, about a job file, a line for each "
+		 "step;\n"
+		 "of more than 16 nodes there are pages only with -N or --all.",
+	.opts = opts,
+};
+
+struct args {
+	struct show_opts opts;
+	struct hostlist nodes;
+	struct selection sel;
+	const char *jobs, *input;
+};
+
+static int take(void *ctx, int letter, const char *arg)
 {
-	fprintf(out,
-		"usage: jobprof show [--all | --json] [-N HOSTLIST] FILE.h5...\n\n"
-		"One page about each node-step: time, memory and I/O of every task, the whole "
-		"step,\n"
-		"and how they went over time. Before them, about a job file, a line for each "
-		"step;\n"
-		"of more than %d nodes there are pages only with -N or --all.\n\n"
-		"  -a, --all            every column, also those without a line of their own, "
-		"and the\n"
-		"                       tables of all other series\n"
-		"  -N, --node HOSTLIST  only these nodes: n[1-3,7]\n"
-		"      --json           as JSON\n",
-		PAGES_MAX);
-	return out == stdout ? 0 : 2;
+	struct args *a = ctx;
+	int status = 0;
+
+	switch (letter) {
+	case 'a':
+		a->opts.form = SHOW_ALL;
+		break;
+	case 'j':
+		a->jobs = arg;
+		break;
+	case 'i':
+		a->input = arg;
+		break;
+	case 'N':
+		status = choice__nodes(&a->sel, &a->nodes, arg);
+		a->opts.nodes = a->sel.nodes;
+		break;
+	default:
+		a->opts.form = SHOW_JSON;
+	}
+	return status;
+}
+
+static int show_job_file(struct args *a)
+{
+	struct jobfile f;
+	int status = jobfile__choose(&f, a->jobs, a->input);
+
+	a->opts.steps = f.steps;
+	a->opts.nsteps = f.nsteps;
+	if (!status && show__guarded(f.path, &a->opts))
+		status = 1;
+	jobfile__free(&f);
+	return status;
+}
+
+static int show_words(struct args *a, int argc, char **argv)
+{
+	int status = 0;
+
+	if (a->jobs || a->input || optind + 1 >= argc) {
+		status = input__word(&cmd_show, argc, argv, &a->input);
+		return status ? status : show_job_file(a);
+	}
+	for (int i = optind; i < argc; i++)
+		if (show__guarded(argv[i], &a->opts))
+			status = 1;
+	return status;
 }
 
 int verb_show(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"all", no_argument, NULL, 'a'},
-		{"json", no_argument, NULL, 'j'},
-		{"node", required_argument, NULL, 'N'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	struct show_opts opts = {0};
-	struct hostlist nodes = {0};
-	struct selection sel = {0};
-	int c, status = 0, bad;
+	struct args a = {0};
+	int status = options__read(&cmd_show, argc, argv, take, &a);
 
-	while (!status && (c = getopt_long(argc, argv, "aN:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'a':
-			opts.form = SHOW_ALL;
-			break;
-		case 'j':
-			opts.form = SHOW_JSON;
-			break;
-		case 'N':
-			status = choice__nodes(&sel, &nodes, optarg);
-			opts.nodes = sel.nodes;
-			break;
-		case 'h':
-			return usage(stdout);
-		default:
-			return usage(stderr);
-		}
-	}
-	if (!status && optind == argc)
-		status = usage(stderr);
-	bad = status;
-	for (int i = optind; !bad && i < argc; i++)
-		if (show__guarded(argv[i], &opts))
-			status = 1;
-	hostlist__free(&nodes);
+	if (status == OPTIONS_GO_ON)
+		status = show_words(&a, argc, argv);
+	hostlist__free(&a.nodes);
 	return status;
 }

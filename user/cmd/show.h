@@ -15,6 +15,8 @@ enum show_form {
 struct show_opts {
 	enum show_form form;
 	const struct hostlist *nodes; /* NULL: all, or none of a large job */
+	const char *const *steps;     /* pages of these; nsteps 0: of all */
+	unsigned nsteps;
 };
 
 /* The pages about one file, by this process. Tells the user what fails; the pages of the nodes

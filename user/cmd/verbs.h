@@ -4,6 +4,8 @@
 #ifndef JP_CMD_VERBS_H
 #define JP_CMD_VERBS_H
 
+#include "base/options.h"
+
 int verb_run(int argc, char **argv);
 int verb_show(int argc, char **argv);
 int verb_items(int argc, char **argv);
@@ -14,5 +16,7 @@ int verb_mark(int argc, char **argv);
 int verb_emit(int argc, char **argv);
 int verb_live(int argc, char **argv);
 int verb_sensors(int argc, char **argv);
+
+extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, cmd_extract, cmd_mark, cmd_emit, cmd_live, cmd_sensors;
 
 #endif

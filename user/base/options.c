@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/options.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+
+#define WIDTH	80
+#define MARGIN	28 /* where the texts begin, at most */
+#define HELP	'h'
+#define SHORTED 80
+
+static const struct opt help_opt = {HELP, "help", NULL, "print this"};
+
+/* The table as getopt_long wants it. */
+static void prepare(const struct command *c, struct option longs[static OPT_MAX + 2],
+		    char shorts[static SHORTED + 4])
+{
+	char *s = shorts;
+	unsigned n = 0;
+
+	*s++ = c->runs_another ? '+' : ':';
+	if (c->runs_another)
+		*s++ = ':';
+	for (const struct opt *o = c->opts;; o++) {
+		const struct opt *opt = o->name && n < OPT_MAX ? o : &help_opt;
+
+		longs[n++] = (struct option){opt->name, opt->arg ? required_argument : no_argument,
+					     NULL, opt->letter};
+		if (opt->letter < OPT_LONG && s < shorts + SHORTED) {
+			*s++ = (char)opt->letter;
+			if (opt->arg)
+				*s++ = ':';
+		}
+		if (opt == &help_opt)
+			break;
+	}
+	*s = '\0';
+	longs[n] = (struct option){0};
+}
+
+static const char *nearest(const struct command *c, const char *word)
+{
+	const char *names[OPT_MAX + 1] = {help_opt.name};
+	unsigned n = 1;
+
+	for (const struct opt *o = c->opts; o->name && n <= OPT_MAX; o++)
+		names[n++] = o->name;
+	return str__nearest(word, names, n);
+}
+
+/* word: as it was typed; getopt tells an option of one letter in optopt. */
+static int complain(const struct command *c, int how, const char *word)
+{
+	const char *near;
+	char name[64];
+
+	if (optopt && optopt < OPT_LONG && !str__starts(word, "--"))
+		return how == ':' ? options__wrong(c, "-%c wants something after it", optopt)
+				  : options__wrong(c, "there is no option -%c", optopt);
+	if (how == ':')
+		return options__wrong(c, "%s wants something after it", word);
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(word, "="), word);
+	if (optopt)
+		return options__wrong(c, "%s takes nothing after \"=\"", name);
+	near = nearest(c, name + 2);
+	if (near)
+		return options__wrong(c, "there is no option %s; did you mean --%s?", name, near);
+	return options__wrong(c, "there is no option %s, or it is not the only one that begins so",
+			      name);
+}
+
+int options__read(const struct command *c, int argc, char **argv,
+		  int (*take)(void *ctx, int letter, const char *arg), void *ctx)
+{
+	struct option longs[OPT_MAX + 2];
+	char shorts[SHORTED + 4];
+	int letter, status;
+
+	prepare(c, longs, shorts);
+	opterr = 0;
+	optopt = 0;
+	while ((letter = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+		if (letter == '?' || letter == ':')
+			return complain(c, letter, argv[optind - 1]);
+		if (letter == HELP) {
+			options__help(c, stdout);
+			return 0;
+		}
+		status = take(ctx, letter, optarg);
+		if (status)
+			return status;
+		optopt = 0;
+	}
+	return OPTIONS_GO_ON;
+}
+
+int options__wrong(const struct command *c, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_error("%s; see \"%s --help\"", text, c->name);
+	return 2;
+}
+
+/* Words from column `at` on, in lines of WIDTH; the cursor is at column `col`. */
+static void print_words(FILE *out, const char *text, int at, int col)
+{
+	while (*text) {
+		int len = (int)strcspn(text, " ");
+
+		if (col > at && col + 1 + len > WIDTH) {
+			fprintf(out, "\n%*s", at, "");
+			col = at;
+		} else if (col < at) {
+			fprintf(out, "%*s", at - col, "");
+			col = at;
+		} else if (col > at) {
+			col += fprintf(out, " ");
+		}
+		col += fprintf(out, "%.*s", len, text);
+		text += len;
+		text += strspn(text, " ");
+	}
+	fputc('\n', out);
+}
+
+static int left_side(const struct opt *o, char *buf, size_t size)
+{
+	char letter[8] = "    ";
+
+	if (o->letter < OPT_LONG)
+		snprintf(letter, sizeof(letter), "-%c, ", o->letter);
+	return snprintf(buf, size, "  %s--%s%s%s", letter, o->name, o->arg ? " " : "",
+			o->arg ? o->arg : "");
+}
+
+static void print_option(FILE *out, const struct opt *o, int at)
+{
+	char left[64];
+	int col = left_side(o, left, sizeof(left));
+
+	fputs(left, out);
+	if (col + 2 > at) {
+		fputc('\n', out);
+		col = 0;
+	}
+	print_words(out, o->help, at, col);
+}
+
+void options__help(const struct command *c, FILE *out)
+{
+	const char *form = c->usage;
+	int at = 0, len;
+	char left[64];
+
+	for (const char *begin = "usage:"; *form; begin = "      ") {
+		len = (int)strcspn(form, "\n");
+		fprintf(out, "%s %s %.*s\n", begin, c->name, len, form);
+		form += len + (form[len] == '\n');
+	}
+	fprintf(out, "\n%s\n\n", c->about);
+	for (const struct opt *o = c->opts; o->name; o++) {
+		len = left_side(o, left, sizeof(left)) + 2;
+		if (len > at && len <= MARGIN)
+			at = len;
+	}
+	for (const struct opt *o = c->opts; o->name; o++)
+		print_option(out, o, at);
+	print_option(out, &help_opt, at);
+	if (c->more)
+		c->more(out);
+}
+
+void options__words(const struct command *c, FILE *out)
+{
+	for (const struct opt *o = c->opts;; o++) {
+		const struct opt *opt = o->name ? o : &help_opt;
+
+		if (opt->letter < OPT_LONG)
+			fprintf(out, "-%c ", opt->letter);
+		fprintf(out, "--%s%s", opt->name, opt == &help_opt ? "" : " ");
+		if (opt == &help_opt)
+			break;
+	}
+}
+
+void options__completion(const struct command *c, FILE *out)
+{
+	fprintf(out, "complete -o default -W '");
+	options__words(c, out);
+	fprintf(out, "' %s\n", c->name);
+}
