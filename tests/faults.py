@@ -277,44 +277,76 @@ def full_output():
     subprocess.run(["umount", "-l", small])
 
 
+def spinning(d, job):
+    """A step that uses some CPU all the time, and where the kernel counts what it uses."""
+    p = d.step(job, 0, [tool("jpduty"), "0.002", "0.02"], extra=["-e", "SLURM_JOB_NAME=whole"])
+    return p, os.path.dirname(d.v2_step(job, 0))
+
+
+def end_of(p):
+    p.terminate()
+    p.wait()
+
+
+def is_whole(name, d, job, cgroup):
+    """The file has all that the job's cgroup used, from the first instruction to the last."""
+    path = d.wait_file(job, 0)
+    tables, wanted = read_all(path), cpu_stat_ns(cgroup) / 1e9
+    for table in ("Tasks/0", "Step"):
+        got = tables[table]["CPUTime"].sum() if table in tables else -1
+        is_true("%s: %s has what cpu.stat says" % (name, table), approx(got, wanted, 0.002, 0.006),
+                "CPUTime %s, cpu.stat %s" % (got, wanted))
+    return tables, attributes(path)
+
+
 def full_state():
     d = daemon("fs", StateDir=tmpfs("512k"))
     d.start()
-    # Full before its first row: tables, labels and rows meet a full disk all at once.
-    early = new_job()
-    filler = fill(d.keys["StateDir"])
-    p = d.step(early, 0, [tool("jpduty"), "0.002", "0.02"])
-    d.wait_said("journal|rows are being lost")
-    is_true("StateDir full at a step's start: said", re.search(
-        "cannot (make|begin|append to the) journal.*No space left", d.said()), d.said()[-300:])
-    os.unlink(filler)
-    p.terminate()
-    p.wait()
-    works(d, "StateDir full at a step's start: the next step works")
-    late = new_job()
-    p = d.step(late, 0, [tool("jpduty"), "0.002", "0.02"])
-    d.wait_said("profiling %d_0_" % late)
-    time.sleep(0.05)
-    filler = fill(d.keys["StateDir"])
-    d.wait_said("%d_0_.*rows are being lost; make room" % late)
+    state = d.keys["StateDir"]
+    # Full before its first row: the journal cannot even be made.
+    early, during, late, ending = (new_job() for _ in range(4))
+    filler = fill(state)
+    p, cgroup = spinning(d, early)
+    d.wait_said("cannot begin journal .*%d_0_.*No space left.*make room" % early)
+    q, cgroup_during = spinning(d, during)
     time.sleep(0.5)
+    end_of(q)
+    time.sleep(0.3)
+    os.unlink(filler)
+    d.wait_said("%d_0_.*: its journal is written again" % early)
+    end_of(p)
+    is_whole("StateDir full at a step's start", d, early, cgroup)
+    attrs = is_whole("StateDir full all of a step's life", d, during, cgroup_during)[1]
+    is_true("StateDir full all of a step's life: attributes", "whole" in str(attrs["Job Name"]),
+            attrs["Job Name"])
+    # Full for a while, and full at the end.
+    p, cgroup = spinning(d, late)
+    q, cgroup_ending = spinning(d, ending)
+    for job in (late, ending):
+        d.wait_said("profiling %d_0_" % job)
+    time.sleep(0.05)
+    filler = fill(state)
+    d.wait_said("%d_0_.*rows are left out.*make room" % late)
+    time.sleep(0.5)
+    end_of(q)
+    time.sleep(0.3)
+    is_equal("StateDir full at a step's end: no file yet", os.path.exists(d.file(ending, 0)), False)
     os.unlink(filler)
     before = time.time_ns()
     time.sleep(0.5)
-    p.terminate()
-    p.wait()
-    path = d.wait_file(late, 0)
-    tables = read_all(path)
-    attrs = attributes(path)
-    is_true("StateDir full: lost rows are counted", attrs["Lost"][0] > 0, "Lost %s" % attrs["Lost"])
+    end_of(p)
+    tables, attrs = is_whole("StateDir full for a while", d, late, cgroup)
+    is_true("StateDir full: rows left out are counted", attrs["Lost"][0] > 0, "Lost %s" % attrs["Lost"])
     for name in ("Tasks/0", "Step"):
-        rows = tables.get(name)
-        n = 0 if rows is None else int((rows["TimeNS"] > numpy.uint64(before)).sum())
+        n = int((tables[name]["TimeNS"] > numpy.uint64(before)).sum())
         is_true("StateDir full: %s goes on when there is room" % name, n >= 3, "%d rows" % n)
-    is_true("StateDir full: said once", len(re.findall("%d_0_.*rows are being lost" % late,
+    is_true("StateDir full: said once", len(re.findall("%d_0_.*rows are left out," % late,
                                                        d.said())) == 1, "more often")
+    attrs = is_whole("StateDir full at a step's end", d, ending, cgroup_ending)[1]
+    is_true("StateDir full at a step's end: why it ended", "End Reason" in attrs, list(attrs))
+    works(d, "StateDir was full: the next step works")
     d.stop()
-    subprocess.run(["umount", "-l", d.keys["StateDir"]])
+    subprocess.run(["umount", "-l", state])
 
 
 def same_name():

@@ -503,13 +503,14 @@ static void other_files_are_no_journals(void **state)
 }
 
 /* A file size limit stops a write in its middle, like a full disk. */
-static void a_full_disk_loses_one_frame_and_no_more(void **state)
+static void a_full_disk_loses_nothing(void **state)
 {
 	struct journal *j = small(2);
 	uint64_t size = journal__size(j), torn;
 	union cell c[2] = {{.u = 2}, {.f = 2.5}};
 	struct rlimit old, tight;
 	struct stat st;
+	size_t mark;
 
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &old);
@@ -521,12 +522,38 @@ static void a_full_disk_loses_one_frame_and_no_more(void **state)
 	assert_int_equal(journal__size(j), size);
 	fstat(journal__fd(j), &st);
 	assert_int_equal(st.st_size, size);
-	setrlimit(RLIMIT_FSIZE, &old);
+	/* what the caller takes back is gone, and no more */
+	mark = journal__mark(j);
+	c[0].u = 99;
 	journal__row(j, 7, c, 2);
+	assert_int_equal(journal__commit(j), -ENOSPC);
+	journal__discard(j, mark);
+	setrlimit(RLIMIT_FSIZE, &old);
 	assert_int_equal(journal__commit(j), 0);
 	journal__free(j);
 	assert_int_equal(count_rows(&torn), 3);
 	assert_int_equal(torn, 0);
+}
+
+static void a_journal_may_be_made_later(void **state)
+{
+	union cell c[2] = {{.u = 0}, {.f = 0.5}};
+	char sub[sizeof(path) + 8], file[sizeof(path) + 16];
+	struct journal *j;
+
+	snprintf(sub, sizeof(sub), "%s.d", path);
+	snprintf(file, sizeof(file), "%s/j", sub);
+	assert_int_equal(journal__prepare(&j, file), 0);
+	journal__series(j, 3, "S", true, two_ptr, 2);
+	journal__table(j, 7, 3, "12");
+	journal__row(j, 7, c, 2);
+	assert_int_equal(journal__commit(j), -ENOENT);
+	assert_int_equal(mkdir(sub, 0700), 0);
+	assert_int_equal(journal__commit(j), 0);
+	journal__free(j);
+	assert_int_equal(rename(file, path), 0);
+	assert_int_equal(rmdir(sub), 0);
+	assert_int_equal(count_rows(NULL), 1);
 }
 
 int main(void)
@@ -548,7 +575,8 @@ int main(void)
 		cmocka_unit_test_setup(what_does_not_pack_is_plain, no_file),
 		cmocka_unit_test_setup(a_hostile_packed_frame_costs_no_memory, no_file),
 		cmocka_unit_test_setup(other_files_are_no_journals, no_file),
-		cmocka_unit_test_setup(a_full_disk_loses_one_frame_and_no_more, no_file),
+		cmocka_unit_test_setup(a_full_disk_loses_nothing, no_file),
+		cmocka_unit_test_setup(a_journal_may_be_made_later, no_file),
 	};
 
 	return cmocka_run_group_tests_name("journal", tests, make_dir, remove_dir);

@@ -114,7 +114,7 @@ static void print_modes(const struct view *v, FILE *out)
 static const struct {
 	const char *attr, *meaning;
 } losses[] = {
-	{"Lost", "rows that the journal could not take"},
+	{"Lost", "rows left out for lack of room; the next ones count for them"},
 	{"Unattributed", "steps, tasks or threads that found no slot on this node"},
 	{"Baseline", "what was before is in no table"},
 	{"Missed CPU Time", "s, used before"},

@@ -335,7 +335,6 @@ unsigned guests__flush(struct guests *g, struct journal *j, uint64_t start_real_
 			rows++;
 		at += 2 + t->ncols;
 	}
-	g->npending = 0;
 	return rows;
 }
 
@@ -364,10 +363,14 @@ bool guests__any(const struct guests *g)
 	return g->npending || g->marks_told < g->nmarks;
 }
 
-void guests__forget_told(struct guests *g)
+void guests__settle(struct guests *g, bool kept)
 {
 	unsigned i;
 
+	if (kept) {
+		g->npending = 0;
+		return;
+	}
 	for (i = 0; i < g->ntables; i++)
 		g->table[i]->told = false;
 	g->marks_told = 0;

@@ -69,7 +69,7 @@ unsigned guests__flush(struct guests *g, struct journal *j, uint64_t start_real_
 bool guests__taken(struct guests *g, uint32_t series_id);
 /* After a restart: an attribute of the journal, which may be what a mark's number stands for. */
 void guests__remember_mark(struct guests *g, const char *attr, const char *text);
-/* The frame with the declarations was lost: they are told again. */
-void guests__forget_told(struct guests *g);
+/* What was appended is in the journal; or it is left out, and is appended again the next time. */
+void guests__settle(struct guests *g, bool kept);
 
 #endif

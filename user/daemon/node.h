@@ -57,8 +57,8 @@ uint64_t step_node__settle_due(const struct step_node *s);
 void step_node__settle(struct step_node *s, unsigned families, uint64_t now_ns);
 /* Journals rows of the tables of this kind, told to the journal where that is new. How many. */
 unsigned step_node__rows(struct step *s, const struct step_env *env, int kind);
-/* The frame with what was told is written, or lost. */
-void step_node__told(struct step_node *s, bool written);
+/* The frame with the rows is kept, so that the next ones count from there, or left out. */
+void step_node__settle_frame(struct step_node *s, bool kept);
 /* The last row of a table. */
 struct node_row {
 	const char *series, *name; /* name "": the series is one table */

@@ -77,6 +77,7 @@ struct step_node {
 	union cell **last; /* [ntold] its last row; NULL: none yet */
 	unsigned ntold;
 	unsigned next_series, next_table;
+	unsigned in_frame;	/* bits: kinds that have rows in the frame */
 	bool started;		/* the arrays below hold what was counted at the last tick */
 	uint64_t run_ns;	/* in all */
 	uint64_t *cpu_ns;	/* [ncpus] of that, as far as it is known where */

@@ -164,6 +164,29 @@ static void put_row(struct step *st, unsigned table, uint64_t time_ns)
 		memcpy(s->last[table], cells, t->ncols * sizeof(*cells));
 }
 
+unsigned step_node__rows(struct step *st, const struct step_env *env, int kind)
+{
+	uint64_t now = snapshot__boot_ns(env->snap);
+	uint64_t time_ns =
+		st->start_real_ns + (now > st->start_boot_ns ? now - st->start_boot_ns : 0);
+	struct step_node *s = st->node;
+	unsigned rows = 0;
+
+	if (!s || !grow(s) || !grow_past(s))
+		return 0;
+	for (unsigned i = 0; i < s->node->ntables; i++) {
+		const struct node_table *t = &s->node->tables[i];
+
+		if (t->kind != kind || !(t->family & st->families) ||
+		    (s->told[i] == TOLD_NO && !tell(st, i)))
+			continue;
+		put_row(st, i, time_ns);
+		rows++;
+	}
+	s->in_frame |= 1u << kind;
+	return rows;
+}
+
 /* The next rows count from here. */
 static void take_past(struct step_node *s, int kind)
 {
@@ -187,34 +210,17 @@ static void take_past(struct step_node *s, int kind)
 	s->any = false;
 }
 
-unsigned step_node__rows(struct step *st, const struct step_env *env, int kind)
+void step_node__settle_frame(struct step_node *s, bool kept)
 {
-	uint64_t now = snapshot__boot_ns(env->snap);
-	uint64_t time_ns =
-		st->start_real_ns + (now > st->start_boot_ns ? now - st->start_boot_ns : 0);
-	struct step_node *s = st->node;
-	unsigned rows = 0;
-
-	if (!s || !grow(s) || !grow_past(s))
-		return 0;
-	for (unsigned i = 0; i < s->node->ntables; i++) {
-		const struct node_table *t = &s->node->tables[i];
-
-		if (t->kind != kind || !(t->family & st->families) ||
-		    (s->told[i] == TOLD_NO && !tell(st, i)))
-			continue;
-		put_row(st, i, time_ns);
-		rows++;
-	}
-	take_past(s, kind);
-	return rows;
-}
-
-void step_node__told(struct step_node *s, bool written)
-{
-	for (unsigned i = 0; s && i < s->ntold; i++)
+	if (!s)
+		return;
+	for (unsigned i = 0; i < s->ntold; i++)
 		if (s->told[i] == TOLD_PENDING)
-			s->told[i] = written ? TOLD_YES : TOLD_NO;
+			s->told[i] = kept ? TOLD_YES : TOLD_NO;
+	for (int kind = SERIES_KINDS; kept && kind < ALL_KINDS; kind++)
+		if (s->in_frame & 1u << kind)
+			take_past(s, kind);
+	s->in_frame = 0;
 }
 
 bool node_ids__series(struct node_ids *ids, uint32_t series_id)

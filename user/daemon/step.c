@@ -127,6 +127,9 @@ void step__free(struct step *s)
 	if (!s)
 		return;
 	why__stop(&s->why);
+	if (s->journal && s->state == STEP_FINISHING)
+		log_error("%s: the end of its journal %s could not be written: it has no last rows",
+			  s->pub.name, s->pub.journal);
 	journal__free(s->journal);
 	for (i = 0; i < s->ntables; i++)
 		free(s->tables[i].last);
@@ -251,15 +254,17 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	c.gpus = snapshot__has_gpus(env->snap);
 	c.peak = rows__peak(t->peak, t->peak_seen, &now->totals);
 	rows__fill(&c, &t->prev, now, set->cols, set->ncols, cells);
-	if (!journal__row(s->journal, t->id, cells, set->ncols))
-		s->rows++;
+	if (journal__row(s->journal, t->id, cells, set->ncols))
+		return;
+	s->rows++;
 	if (!t->last)
 		t->last = malloc(set->ncols * sizeof(*t->last));
 	if (t->last)
 		memcpy(t->last, cells, set->ncols * sizeof(*t->last));
-	t->prev = *now;
+	t->now = *now;
+	t->in_frame = true;
 	t->peak_seen = now->totals.v[T_EXIT_MAXRSS];
-	t->peak = totals__rss(&now->totals);
+	t->peak = c.peak;
 }
 
 static bool is_due(const struct step *s, const struct step_env *env, int kind)
@@ -314,7 +319,7 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		if (gtid < 0)
 			continue;
 		t = step_table(s, env, kind, gtid);
-		if (!t || t->prev.boot_ns == snapshot__boot_ns(env->snap) ||
+		if (!t || t->in_frame || t->prev.boot_ns == snapshot__boot_ns(env->snap) ||
 		    !add_up(s, env, kind, gtid, &now, &began))
 			continue;
 		put_row(s, env, t, &now, began);
@@ -333,40 +338,81 @@ bool step_is_hist(int kind)
 	return kinds[kind].is_hist;
 }
 
-int step_try_commit(struct step *s)
+void step_settle_frame(struct step *s, bool kept)
 {
-	int err = journal__commit(s->journal);
 	unsigned i;
 
-	for (i = 0; i < s->ntables; i++)
-		if (s->tables[i].told == TOLD_PENDING)
-			s->tables[i].told = err ? TOLD_NO : TOLD_YES;
-	step_node__told(s->node, !err);
-	if (err && s->req)
-		guests__forget_told(&s->req->guests);
-	return err;
+	for (i = 0; i < s->ntables; i++) {
+		struct table *t = &s->tables[i];
+
+		if (t->told == TOLD_PENDING)
+			t->told = kept ? TOLD_YES : TOLD_NO;
+		if (t->in_frame && kept) {
+			t->prev = t->now;
+			t->peak = totals__rss(&t->prev.totals);
+		}
+		t->in_frame = false;
+	}
+	step_node__settle_frame(s->node, kept);
 }
 
-void step_commit(struct step *s, unsigned rows)
+static void say_full(struct step *s, int err)
 {
-	int err = step_try_commit(s);
-
-	if (!err)
+	if (s->full || !log_every(&s->said_full, FULL_AGAIN_S))
 		return;
-	s->labelled = false; /* the labels may have been in it */
-	s->lost_rows += rows;
-	if (!s->said_full)
-		log_error("%s: cannot append to the journal %s: %s: rows are being lost; make room "
-			  "in "
-			  "StateDir",
-			  s->pub.name, s->pub.journal, strerror(-err));
-	s->said_full = true;
+	log_error("%s: cannot append to the journal %s: %s: rows are left out, and the next ones "
+		  "count what they would have; make room in StateDir",
+		  s->pub.name, s->pub.journal, strerror(-err));
+	s->full = true;
+}
+
+static void say_room(struct step *s)
+{
+	if (s->full)
+		log_info("%s: its journal is written again; %llu rows were left out", s->pub.name,
+			 (unsigned long long)s->lost_rows);
+	s->full = false;
+}
+
+bool step_commit(struct step *s, size_t mark, unsigned rows)
+{
+	int err = journal__commit(s->journal);
+	bool kept = !err || s->closing;
+
+	if (err)
+		say_full(s, err);
+	else
+		say_room(s);
+	if (!kept) {
+		journal__discard(s->journal, mark);
+		s->lost_rows += rows;
+	}
+	step_settle_frame(s, kept);
+	return kept;
+}
+
+bool step__write_rest(struct step *s)
+{
+	if (!s->journal)
+		return true;
+	if (journal__commit(s->journal)) {
+		s->pub.failures = 1; /* nobody waits for the file when we leave */
+		return false;
+	}
+	if (s->full)
+		s->pub.failures = 0;
+	say_room(s);
+	journal__free(s->journal);
+	s->journal = NULL;
+	return true;
 }
 
 void step__rows(struct step *s, const struct step_env *env, bool all)
 {
 	uint64_t now = snapshot__boot_ns(env->snap);
+	uint64_t rows = s->rows;
 	unsigned n = 0;
+	size_t mark;
 	int kind;
 
 	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
@@ -374,6 +420,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step_collect(s, env);
 	step_find_tasks(s, env);
 	step_collect(s, env);
+	mark = journal__mark(s->journal);
 	for (kind = 0; kind < ALL_KINDS; kind++) {
 		if (!(all ? kind_wanted(s, kind) : is_due(s, env, kind)))
 			continue;
@@ -384,21 +431,26 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 		return;
 	s->intervals++;
 	step_put_state(s, env);
-	step_commit(s, n);
+	if (step_commit(s, mark, n))
+		return;
+	s->rows = rows;
+	s->intervals--;
 }
 
 void step__take_guests(struct step *s)
 {
 	struct guests *g = &s->req->guests;
 	unsigned rows;
+	size_t mark;
 
 	if (s->req->news)
 		step_put_told(s);
 	s->req->news = false;
 	if (!guests__any(g))
 		return;
+	mark = journal__mark(s->journal);
 	rows = guests__flush(g, s->journal, s->start_real_ns);
-	step_commit(s, rows);
+	guests__settle(g, step_commit(s, mark, rows));
 }
 
 void step__settle(struct step *s, uint64_t now_ns)
@@ -442,6 +494,7 @@ bool step__wants_node(const struct step *s, const struct step_env *env)
 
 void step__last_rows(struct step *s, const struct step_env *env)
 {
+	s->closing = true;
 	if (s->families & FAM_SENSORS)
 		node__tick(env->node, *env->steps, env, snapshot__boot_ns(env->snap));
 	if (s->req)
@@ -454,8 +507,7 @@ void step__finish(struct step *s, const struct step_env *env, const char *reason
 	step_put_end_attrs(s, env, reason);
 	kern__set_done(env->k, s->slot);
 	journal__end(s->journal);
-	step_commit(s, 0);
-	journal__free(s->journal);
-	s->journal = NULL;
+	step_commit(s, 0, 0);
+	step__write_rest(s);
 	s->state = STEP_FINISHING;
 }

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/freq.h"
+#include "base/log.h"
 #include "daemon/node.h"
 #include "daemon/publication.h"
 #include "daemon/request.h"
@@ -63,12 +64,14 @@ enum told { TOLD_NO, TOLD_PENDING, TOLD_YES };
 struct table {
 	uint32_t id;
 	enum told told;
-	int kind;	    /* SERIES_* */
-	int gtid;	    /* JP_GTID_NONE: Step */
-	uint64_t peak;	    /* highest RSS since the last row, */
-	uint64_t peak_seen; /* and the T_EXIT_MAXRSS that went into it */
-	union cell *last;   /* its last row, NULL: none yet */
-	struct reading prev;
+	int kind;	     /* SERIES_* */
+	int gtid;	     /* JP_GTID_NONE: Step */
+	uint64_t peak;	     /* highest RSS since the last row, */
+	uint64_t peak_seen;  /* and the T_EXIT_MAXRSS that went into it */
+	union cell *last;    /* its last row, NULL: none yet */
+	struct reading prev; /* what the next row counts from */
+	struct reading now;  /* the same once the frame is written, */
+	bool in_frame;	     /* if it has a row of this table */
 };
 
 struct column_set {
@@ -134,7 +137,9 @@ struct step {
 	int tasks_seen;
 	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
-	bool said_full;
+	bool full;     /* the journal could not be written, which was said */
+	bool closing;  /* what is in its frame is not left out any more: there is no next row */
+	struct log_limit said_full;
 	bool given_up; /* IGNORED for a reason that was said */
 	struct why why;
 	struct request *req; /* what was told of it, or NULL */
@@ -174,6 +179,8 @@ bool step__must_ask(const struct step *s, const struct step_env *env);
 /* End attributes: the journal is complete, -> FINISHING. reason may be NULL (found out by
  * itself). */
 void step__finish(struct step *s, const struct step_env *env, const char *reason);
+/* The last frame, if it could not be written at the end. False: it still cannot. */
+bool step__write_rest(struct step *s);
 /* Journals what others have brought since the last time. */
 void step__take_guests(struct step *s);
 /* Where it is; its ids must be known. */

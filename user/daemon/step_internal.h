@@ -4,6 +4,10 @@
 
 #include "daemon/step.h"
 
+/* So many seconds lie between two times that a step's log says that its journal cannot be written.
+ */
+#define FULL_AGAIN_S 60
+
 struct table *step_table(struct step *s, const struct step_env *env, int kind, int gtid);
 /* The next rows are due at the instants that come, not for one that has passed already. */
 void step_set_grid(struct step *s, const struct step_env *env);
@@ -31,10 +35,12 @@ void step_find_tasks(struct step *s, const struct step_env *env);
 /* now: what the row will say of its processes; NULL: it is for no row. */
 void step_read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
 		      double cg[CG_N]);
-/* Writes the frame. 0 or -errno: what was in it is lost, and tables are told again. */
-int step_try_commit(struct step *s);
-/* Commits the frame; rows that could not be written are counted and said once. */
-void step_commit(struct step *s, unsigned rows);
+/* Writes the frame. False: it cannot be written, which is counted and said, and the rows after the
+ * mark are left out: what they count is in the next ones. What is before the mark waits in memory.
+ */
+bool step_commit(struct step *s, size_t mark, unsigned rows);
+/* What tables told in the frame, and the rows they have there, are in the journal, or left out. */
+void step_settle_frame(struct step *s, bool kept);
 
 const struct series *step_series(int kind);
 /* Rows of that kind are made of a histogram, not of totals. */

@@ -60,22 +60,24 @@ static size_t saved_bytes(int kind)
 
 static char *save_table(char *to, const struct table *t)
 {
+	/* it is in the frame that makes it true */
+	const struct reading *prev = t->in_frame ? &t->now : &t->prev;
 	struct saved_table h = {.id = t->id,
 				.told = t->told,
 				.kind = t->kind,
 				.gtid = t->gtid,
-				.peak = t->peak,
+				.peak = t->in_frame ? totals__rss(&prev->totals) : t->peak,
 				.peak_seen = t->peak_seen,
-				.prev_boot_ns = t->prev.boot_ns};
+				.prev_boot_ns = prev->boot_ns};
 
 	memcpy(to, &h, sizeof(h));
 	to += sizeof(h);
 	if (step_is_hist(t->kind))
-		memcpy(to, t->prev.hist, sizeof(t->prev.hist));
+		memcpy(to, prev->hist, sizeof(prev->hist));
 	else
-		memcpy(to, &t->prev.totals, sizeof(t->prev.totals));
+		memcpy(to, &prev->totals, sizeof(prev->totals));
 	if (t->kind == SERIES_STEP)
-		memcpy(to + sizeof(t->prev.totals), t->prev.cg, sizeof(t->prev.cg));
+		memcpy(to + sizeof(prev->totals), prev->cg, sizeof(prev->cg));
 	return to + saved_bytes(t->kind);
 }
 
@@ -146,7 +148,9 @@ int step_open_journal(struct step *s, const struct step_env *env)
 	mkdir(s->pub.journal, 0700);
 	snprintf(s->pub.journal, sizeof(s->pub.journal), "%s/%s/%.200s.%llu.journal",
 		 env->state_dir, sub, s->pub.name, (unsigned long long)s->start_real_ns);
-	err = journal__create(&s->journal, s->pub.journal);
+	/* jobprof run says at once that there will be no file */
+	err = env->embedded ? journal__create(&s->journal, s->pub.journal)
+			    : journal__prepare(&s->journal, s->pub.journal);
 	if (err) {
 		log_error("cannot make journal %s: %s: the step is not profiled; check StateDir",
 			  s->pub.journal, strerror(-err));
@@ -161,14 +165,19 @@ int step_open_journal(struct step *s, const struct step_env *env)
 		if (s->sets[i].ncols && !s->sets[i].series->grouped)
 			step_table(s, env, i, JP_GTID_NONE);
 	step_put_state(s, env);
-	err = step_try_commit(s);
-	if (err) {
-		log_error("cannot begin journal %s: %s: the step is not profiled; make room in "
-			  "StateDir",
-			  s->pub.journal, strerror(-err));
+	err = journal__commit(s->journal);
+	step_settle_frame(s, true);
+	if (!err)
+		return 0;
+	log_error("cannot begin journal %s: %s: %s; make room in StateDir", s->pub.journal,
+		  strerror(-err),
+		  env->embedded ? "the step is not profiled"
+				: "its first rows wait, and nothing that they count is lost");
+	if (env->embedded)
 		unlink(s->pub.journal);
-	}
-	return err;
+	else
+		s->full = log_every(&s->said_full, FULL_AGAIN_S);
+	return env->embedded ? err : 0;
 }
 
 void step_put_state(struct step *s, const struct step_env *env)

@@ -243,7 +243,8 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 			close_step(d, s, s->why.answer[0] ? s->why.answer : NULL);
 		break;
 	case STEP_FINISHING:
-		finish_file(d, &s->pub, now);
+		if (step__write_rest(s))
+			finish_file(d, &s->pub, now);
 		break;
 	case STEP_IGNORED:
 		if (!cgroup_gone(d, s))

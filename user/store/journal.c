@@ -20,7 +20,8 @@
 #define WRITTEN_FRAMES 4
 
 struct journal {
-	int fd;
+	int fd;	    /* -1: the file is not there yet */
+	char *path; /* where it is made then */
 	struct journal_window window;
 	unsigned frames; /* written since it was opened */
 	uint64_t size;	 /* end of the last committed frame */
@@ -77,7 +78,7 @@ static int record_new(struct journal *j, enum journal_type type, size_t len, voi
 	return 0;
 }
 
-/* The other half of create and reopen: takes fd over. */
+/* Takes fd over. */
 static int journal_new(struct journal **out, int fd, uint64_t size)
 {
 	struct journal *j = calloc(1, sizeof(*j));
@@ -102,12 +103,12 @@ static int write_header(int fd)
 	return n == sizeof(h) ? 0 : -ENOSPC;
 }
 
-int journal__create(struct journal **out, const char *path)
+static int make_file(struct journal *j)
 {
 	char first[4096];
 	int fd, err;
 
-	if (snprintf(first, sizeof(first), "%s" JOURNAL_UNBORN, path) >= (int)sizeof(first))
+	if (snprintf(first, sizeof(first), "%s" JOURNAL_UNBORN, j->path) >= (int)sizeof(first))
 		return -ENAMETOOLONG;
 	unlink(first);
 	fd = open(first, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -119,16 +120,44 @@ int journal__create(struct journal **out, const char *path)
 		err = write_header(fd);
 	/* under its name only now: whoever starts meanwhile would take a journal that nobody
 	 * holds, and has nothing in it, for one that was left behind */
-	if (!err && link(first, path))
+	if (!err && link(first, j->path))
 		err = -errno;
 	unlink(first);
-	if (!err) {
-		err = journal_new(out, fd, sizeof(struct journal_header));
-		if (err)
-			unlink(path);
-	}
 	if (err)
 		close(fd);
+	else
+		j->fd = fd;
+	return err;
+}
+
+int journal__prepare(struct journal **out, const char *path)
+{
+	struct journal *j;
+	int err = journal_new(&j, -1, sizeof(struct journal_header));
+
+	if (err)
+		return err;
+	j->path = strdup(path);
+	if (!j->path) {
+		journal__free(j);
+		return -ENOMEM;
+	}
+	*out = j;
+	return 0;
+}
+
+int journal__create(struct journal **out, const char *path)
+{
+	struct journal *j;
+	int err = journal__prepare(&j, path);
+
+	if (err)
+		return err;
+	err = make_file(j);
+	if (err)
+		journal__free(j);
+	else
+		*out = j;
 	return err;
 }
 
@@ -198,8 +227,11 @@ void journal__free(struct journal *j)
 {
 	if (!j)
 		return;
-	journal_window__close(&j->window, j->fd, j->size);
-	close(j->fd);
+	if (j->fd >= 0) {
+		journal_window__close(&j->window, j->fd, j->size);
+		close(j->fd);
+	}
+	free(j->path);
 	free(j->buf);
 	free(j->packed);
 	free(j);
@@ -423,10 +455,10 @@ int journal__commit(struct journal *j)
 	struct frame_header *h = (struct frame_header *)j->buf;
 	size_t len = j->len;
 	const char *from;
-	int err;
+	int err = len && j->fd < 0 ? make_file(j) : 0;
 
-	if (!len)
-		return 0;
+	if (err || !len)
+		return err;
 	len = pack_frame(j);
 	from = len ? j->packed : j->buf;
 	if (!len) {
@@ -434,11 +466,22 @@ int journal__commit(struct journal *j)
 		h->len = len - sizeof(*h);
 		h->crc = libdeflate_crc32(0, h + 1, h->len);
 	}
-	j->len = 0;
 	err = put_frame(j, from, len);
-	if (!err)
-		j->size += len;
-	return err;
+	if (err)
+		return err;
+	j->len = 0;
+	j->size += len;
+	return 0;
+}
+
+size_t journal__mark(const struct journal *j)
+{
+	return j->len;
+}
+
+void journal__discard(struct journal *j, size_t mark)
+{
+	j->len = mark;
 }
 
 int journal__fd(const struct journal *j)

@@ -55,6 +55,9 @@ struct journal;
 /* Makes PATH (0600, exclusive) and locks it. -EEXIST, or -errno. Nobody else may be making the same
  * PATH: a PATH.new that is there is taken for what a killed maker has left. */
 int journal__create(struct journal **out, const char *path);
+/* The same, but PATH is made with the first frame that can be written: until then commit says why
+ * it cannot. 0 or -ENOMEM. */
+int journal__prepare(struct journal **out, const char *path);
 /* Opens an existing journal for appending: locks it (-EWOULDBLOCK: its owner lives), cuts a torn
  * tail off. *cut is how many bytes that was. */
 int journal__reopen(struct journal **out, const char *path, uint64_t *cut);
@@ -77,8 +80,11 @@ int journal__end(struct journal *j);
 /* How many bytes of texts were replaced since the journal was opened. */
 uint64_t journal__replaced(const struct journal *j);
 /* Puts the frame into the file; nothing to put is 0. On a full disk: -ENOSPC, the partial frame is
- * cut off again and its records are gone (the caller counts them). */
+ * cut off again, and its records are still in the frame being built. */
 int journal__commit(struct journal *j);
+/* How far the frame being built is; and back to there: what was appended since is gone. */
+size_t journal__mark(const struct journal *j);
+void journal__discard(struct journal *j, size_t mark);
 int journal__fd(const struct journal *j);
 uint64_t journal__size(const struct journal *j);
 
