@@ -21,7 +21,8 @@ msg = @printf '  %-8s %s\n' "$(1)" "$(2)"
 endif
 
 B := build
-OPT := -O2 -g
+# Of a package that sets its own level of fortification, ours is the one that counts: two would warn.
+OPT := -O2 -g -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 ifeq ($(SAN),1)
 B := build-san
 OPT := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer
@@ -61,8 +62,9 @@ STATIC_LIBS    = $(eval STATIC_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_stat
 CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser -I$(B)
 CFLAGS ?=
 CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
-	-Wno-unused-parameter -fno-strict-aliasing
-LDFLAGS += $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined)
+	-Wno-unused-parameter -fno-strict-aliasing -fstack-protector-strong -fPIE
+# The last of -pie, -shared and -static-pie counts: rules name theirs behind these.
+LDFLAGS += -pie -Wl,-z,relro,-z,now $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined)
 comma := ,
 
 BPF_ARCH := $(shell echo $(firstword $(subst -, ,$(TARGET))) | sed 's/x86_64/x86/;s/aarch64/arm64/;s/ppc64le/powerpc/')
@@ -192,7 +194,7 @@ $(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
 $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -o $@ $< -lpthread
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lpthread
 $(B)/tests/tools/jpenergy: $(patsubst %.c,$(B)/%.o,tests/tools/jpenergy.c $(wildcard tests/energysim/*.c)) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm
@@ -200,7 +202,7 @@ $(B)/tests/tools/jpenergy: $(patsubst %.c,$(B)/%.o,tests/tools/jpenergy.c $(wild
 $(B)/tests/%.so: tests/%.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -fPIC -shared -o $@ $<
 
 $(B)/bench/jpbench: $(addprefix $(B)/bench/,jpbench.o worker.o workload.o) $(LIB)
 	$(call msg,LINK,$@)

@@ -3,7 +3,7 @@
 # which prints what a cursor reads.
 FUZZ_B   := build-fuzz
 FUZZ_CC  := $(CLANG)
-FUZZ_OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+FUZZ_OPT := -O1 -g -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
 FUZZ_LIB := $(wildcard user/store/*.c user/base/*.c user/job/*.c user/cmd/show*.c) user/cmd/spark.c \
 	user/cmd/items_print.c user/cmd/fields.c user/cmd/choice.c

@@ -6,11 +6,11 @@ EXAMPLES := $(patsubst user/sensor/example/%.c,$(B)/sensors/%.so,$(wildcard user
 .PHONY: install-sensors
 all: $(EXAMPLES)
 
-# As a site does it: with the one header and no flag of ours.
+# As a site does it: with the one header and nothing else of ours.
 $(B)/sensors/%.so: user/sensor/example/%.c user/sensor/jobprof-sensor.h
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CFLAGS) -Iuser/sensor -fPIC -shared -o $@ $<
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Iuser/sensor -fPIC -shared -o $@ $<
 
 install: install-sensors
 install-sensors:
