@@ -861,6 +861,15 @@ def checked_configuration():
     p = check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
               "ProfileHDF5Dir=%s\n" % h5)
     says("check: Slurm's plugin writes to the same place", p, 0, "acct_gather_profile/hdf5 writes files")
+    e = daemon("slurms", root=False)
+    os.symlink(e.h5, os.path.join(d, "link"))
+    e.env["SLURM_CONF"] = os.path.join(etc, "slurm.conf")
+    check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
+          "ProfileHDF5Dir=%s/link\n" % d)
+    e.start()
+    e.wait_said("acct_gather_profile/hdf5 writes files of the same names to " + e.h5)
+    e.stop()
+    ok("jobprofd warns at its start, too")
     with open(os.path.join(lib, "spank_jobprof.so"), "wb") as f:
         f.write(re.sub(rb"jobprof version: [0-9]", b"jobprof version: 9", data))
     says("check: a plugin of another version", check(jobprof, slurm), 1,

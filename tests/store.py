@@ -5,6 +5,7 @@
 HDF5 tools and Slurm's sh5util; jobprof show and list."""
 
 import csv
+import fcntl
 import os
 import random
 import re
@@ -382,6 +383,28 @@ def writer_publishes_live_then_final():
              os.stat(os.path.join(d, "restart0")).st_mode & 0o777, 0o700)
 
 
+def writer_leaves_slurms_file():
+    """Also one that Slurm is writing: it has it locked."""
+    golden = os.path.join(ROOT, "tests", "data", "golden", "7_0_p1.h5")
+    for held in (False, True):
+        d = tmpdir()
+        path = os.path.join(d, "7_0_n1.h5")
+        with open(golden, "rb") as f, open(path, "wb") as g:
+            g.write(f.read()[:100 if held else None])
+        with open(path, "rb") as f:
+            was = f.read()
+            if held:
+                fcntl.flock(f, fcntl.LOCK_EX)
+            r = writer("n1.journal", d, "7_0_n1.h5", "final")
+        is_equal("Slurm's file stays, %s" % held, (r.returncode, r.stderr), (0, (
+            "jobprof-writer: 7_0_n1.h5: is a file of Slurm's own plugin, which stays: jobprof's is "
+            "restart0/7_0_n1.h5\n")))
+        with open(path, "rb") as f:
+            is_true("as it was, %s" % held, f.read() == was, "")
+        with h5py.File(os.path.join(d, "restart0", "7_0_n1.h5"), "r") as f:
+            is_equal("ours, %s" % held, f["n1/Tasks/0"].shape, (300,))
+
+
 def writer_wrong_usage():
     for args in ((), ("-j", "0"), ("-j", "x", "-d", "3", "-n", "a.h5", "-m", "live"),
                  ("-j", "0", "-d", "3", "-n", "a.h5", "-m", "later"),
@@ -615,7 +638,7 @@ if __name__ == "__main__":
                totals_as_numpy_says,
                totals_of_histograms_are_arrays,
                hdf5_tools_read_it, stock_sh5util_merges_and_extracts,
-               writer_publishes_live_then_final, writer_wrong_usage, writer_failures_are_one_line,
+               writer_publishes_live_then_final, writer_leaves_slurms_file, writer_wrong_usage, writer_failures_are_one_line,
                writer_gives_up_its_rights, writer_ends_at_its_deadline, writer_killed_at_random,
                show_says_what_h5py_says, show_prints_a_page, show_does_not_trust_the_file, verbs,
                list_is_the_schema, manual_page_is_clean))

@@ -471,13 +471,13 @@ static void a_link_in_the_way_is_not_followed(void **state)
 	unlinkat(dir_fd, "victim", 0);
 }
 
-static int publish(const struct synth *s, char *kept)
+static int publish(const struct synth *s, struct kept *kept)
 {
 	int fd, err;
 
 	synth_make(journal, s);
 	fd = open(journal, O_RDONLY);
-	err = publish__final(fd, dir_fd, NAME, NULL, kept, 64);
+	err = publish__final(fd, dir_fd, NAME, NULL, kept);
 	close(fd);
 	return err;
 }
@@ -485,7 +485,7 @@ static int publish(const struct synth *s, char *kept)
 static void a_live_file_gives_way_to_the_final_one(void **state)
 {
 	struct synth s = plain;
-	char kept[64];
+	struct kept kept;
 	int fd;
 
 	s.rows = 3;
@@ -498,8 +498,8 @@ static void a_live_file_gives_way_to_the_final_one(void **state)
 	close(fd);
 	assert_true(size_of("." NAME) > 0);
 	assert_int_equal(size_of(NAME), -1);
-	assert_int_equal(publish(&s, kept), 0);
-	assert_string_equal(kept, "");
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_string_equal(kept.path, "");
 	assert_int_equal(size_of("." NAME), -1);
 	assert_int_equal(size_of("." NAME ".tmp"), -1);
 	assert_true(size_of(NAME) > 0);
@@ -508,45 +508,45 @@ static void a_live_file_gives_way_to_the_final_one(void **state)
 static void runs_of_earlier_restarts_are_kept(void **state)
 {
 	struct synth s = plain;
-	char kept[64];
+	struct kept kept;
 
 	unlinkat(dir_fd, NAME, 0);
 	s.rows = 3;
 	s.restart = 0;
-	assert_int_equal(publish(&s, kept), 0);
-	assert_string_equal(kept, "");
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_string_equal(kept.path, "");
 	/* The same run again, a row later. */
 	s.rows = 4;
-	assert_int_equal(publish(&s, kept), 0);
-	assert_string_equal(kept, "");
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_string_equal(kept.path, "");
 	s.start_ns++;
 	s.restart = 5;
-	assert_int_equal(publish(&s, kept), 0);
-	assert_string_equal(kept, "restart0/" NAME);
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_string_equal(kept.path, "restart0/" NAME);
 	s.start_ns++;
 	s.restart = 5;
-	assert_int_equal(publish(&s, kept), 0);
-	assert_string_equal(kept, "restart5/" NAME);
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_string_equal(kept.path, "restart5/" NAME);
 	/* Place 5 is taken now. */
 	s.start_ns++;
 	s.restart = -1;
-	assert_int_equal(publish(&s, kept), 0);
-	assert_string_equal(kept, "restart1/" NAME);
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_string_equal(kept.path, "restart1/" NAME);
 	s.start_ns++;
-	assert_int_equal(publish(&s, kept), 0);
-	assert_string_equal(kept, "restart2/" NAME);
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_string_equal(kept.path, "restart2/" NAME);
 	/* An earlier run whose file comes late does not take the last one's place. */
 	s.start_ns -= 10;
 	s.restart = 7;
-	assert_int_equal(publish(&s, kept), 0);
-	assert_string_equal(kept, "restart7/" NAME);
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_string_equal(kept.path, "restart7/" NAME);
 	assert_int_equal(size_of("." NAME ".tmp"), -1);
 }
 
 static void what_is_no_profile_is_kept_too(void **state)
 {
 	struct synth s = plain;
-	char kept[64];
+	struct kept kept;
 	int fd;
 
 	s.rows = 1;
@@ -554,19 +554,20 @@ static void what_is_no_profile_is_kept_too(void **state)
 	fd = openat(dir_fd, NAME, O_WRONLY | O_CREAT, 0600);
 	assert_int_equal(write(fd, "precious", 8), 8);
 	close(fd);
-	assert_int_equal(publish(&s, kept), 0);
-	assert_int_equal(size_of(kept), 8);
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_int_equal(size_of(kept.path), 8);
 	/* A link moves as a link. */
 	unlinkat(dir_fd, NAME, 0);
 	assert_int_equal(symlinkat("/etc/passwd", dir_fd, NAME), 0);
-	assert_int_equal(publish(&s, kept), 0);
-	assert_int_equal(size_of(kept), 11);
+	assert_int_equal(publish(&s, &kept), 0);
+	assert_int_equal(size_of(kept.path), 11);
 }
 
 static void a_full_disk_leaves_nothing_behind(void **state)
 {
 	struct synth s = plain;
-	char cmd[200], kept[64];
+	char cmd[200];
+	struct kept kept;
 	int was = dir_fd, fd, full;
 
 	if (geteuid()) {
@@ -583,7 +584,7 @@ static void a_full_disk_leaves_nothing_behind(void **state)
 	synth_make(journal, &s);
 	fd = open(journal, O_RDONLY);
 	dir_fd = full;
-	assert_int_equal(publish__final(fd, dir_fd, NAME, NULL, kept, sizeof(kept)), -ENOSPC);
+	assert_int_equal(publish__final(fd, dir_fd, NAME, NULL, &kept), -ENOSPC);
 	assert_int_equal(size_of(NAME), -1);
 	assert_int_equal(size_of("." NAME ".tmp"), -1);
 	dir_fd = was;

@@ -115,16 +115,18 @@ static void on_alarm(int sig)
 static int publish(const struct options *o)
 {
 	struct nodestep_stats st = {0};
-	char kept[300] = "";
+	struct kept kept = {0};
 	int err;
 
 	if (o->mode == MODE_LIVE)
 		err = publish__live(o->journal_fd, o->dir_fd, o->name, &st);
 	else
-		err = publish__final(o->journal_fd, o->dir_fd, o->name, &st, kept, sizeof(kept));
-	if (*kept)
-		fprintf(stderr, "jobprof-writer: %s: the file of the earlier run is %s\n", o->name,
-			kept);
+		err = publish__final(o->journal_fd, o->dir_fd, o->name, &st, &kept);
+	if (*kept.path)
+		fprintf(stderr, "jobprof-writer: %s: %s is %s\n", o->name,
+			kept.slurms ? "is a file of Slurm's own plugin, which stays: jobprof's"
+				    : "the file of the earlier run",
+			kept.path);
 	if (err) {
 		fprintf(stderr, "jobprof-writer: %s: %s\n", o->name,
 			err == -EBADMSG	  ? "the journal is not one"

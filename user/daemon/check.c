@@ -132,15 +132,31 @@ static unsigned check_names(const struct config *c, const struct site *s)
 	return errors;
 }
 
-static void check_slurms_plugin(const struct config *c, const struct site *s)
+static bool same_dir(const char *a, const char *b)
 {
-	if (strcasecmp(s->profile_type, SLURMS_PROFILE))
+	struct stat st, other;
+
+	return !strcmp(a, b) || (!stat(a, &st) && !stat(b, &other) && st.st_dev == other.st_dev &&
+				 st.st_ino == other.st_ino);
+}
+
+static void warn_of_slurms_plugin(const struct config *c, const struct site *s)
+{
+	if (strcasecmp(s->profile_type, SLURMS_PROFILE) || !c->hdf5_dir || !s->profile_dir[0] ||
+	    !same_dir(c->hdf5_dir, s->profile_dir))
 		return;
-	if (c->hdf5_dir && !strcmp(c->hdf5_dir, s->profile_dir))
-		log_warn("%s: AcctGatherProfileType=%s writes files of the same names to %s: of "
-			 "steps with --profile only Slurm's file stays; set another ProfileHDF5Dir "
-			 "here or %s there",
-			 s->conf, s->profile_type, c->hdf5_dir, OUR_PROFILE);
+	log_warn("%s: AcctGatherProfileType=%s writes files of the same names to %s: of steps with "
+		 "--profile Slurm's file stays, and ours goes to restart<N>; set another "
+		 "ProfileHDF5Dir here or %s there",
+		 s->conf, s->profile_type, c->hdf5_dir, OUR_PROFILE);
+}
+
+void check__slurms_plugin(const struct config *c)
+{
+	struct site s;
+
+	if (!site__read(&s, c))
+		warn_of_slurms_plugin(c, &s);
 }
 
 /* -ENOENT: it has no version, or is none of ours. */
@@ -243,6 +259,6 @@ unsigned check__node(const struct config *c)
 		log_error("%s: %s", s.conf, strerror(-err));
 		return errors + 1;
 	}
-	check_slurms_plugin(c, &s);
+	warn_of_slurms_plugin(c, &s);
 	return errors + check_names(c, &s) + check_plugins(&s);
 }

@@ -255,8 +255,10 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		err = use_ipmi(d->opts.cfg);
 	if (!err)
 		err = lock_state(d);
-	if (!err && !d->opts.embedded)
+	if (!err && !d->opts.embedded) {
+		check__slurms_plugin(d->opts.cfg);
 		child_group__make();
+	}
 	if (!err)
 		err = daemon_find_roots(d);
 	d->env.nroots = d->nroots;

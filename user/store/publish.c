@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,7 +78,8 @@ int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_
 
 struct run_of {
 	char path[300];
-	bool known; /* it says when it began */
+	bool known;  /* it says when it began */
+	bool slurms; /* Slurm's own plugin has made it, or is making it */
 	int64_t start_ns;
 	int64_t restart; /* which one it was, -1: it does not say */
 };
@@ -100,11 +102,23 @@ static int read_run(void *arg)
 	run->known = start && start->type == ATTR_I64;
 	if (run->known)
 		run->start_ns = start->i;
+	run->slurms = !start && node__str(n, "Start Time");
 	if (count && count->type == ATTR_I64 && count->i < RESTARTS_MAX)
 		run->restart = count->i;
 	reader_node__free(n);
 	reader__free(r);
 	return 0;
+}
+
+/* Slurm's step daemon has its file locked as long as the step runs. */
+static bool is_held(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return held;
 }
 
 /* In a child: what lies at our place may be anything. What it cannot say is not known. */
@@ -121,6 +135,7 @@ static int run_of(int dir_fd, const char *name, struct run_of *out)
 	*out = *run;
 	if (err) {
 		out->known = false;
+		out->slurms = is_held(dir_fd, name);
 		out->restart = -1;
 	}
 	guard__unshare(run, sizeof(*run));
@@ -175,8 +190,9 @@ static int keep(int dir_fd, const char *from, const char *name, int64_t restart,
 	return err;
 }
 
-/* Puts tmp at NAME; what another run left there is kept. Ours may come after a later run's. */
-static int put_final(int dir_fd, const char *tmp, const char *name, char *kept, size_t len)
+/* Puts tmp at NAME; what another run left there is kept. Ours may come after a later run's, and
+ * where Slurm's own plugin has its file of the step, that one stays. */
+static int put_final(int dir_fd, const char *tmp, const char *name, struct kept *kept)
 {
 	struct run_of ours, theirs;
 	int err;
@@ -189,9 +205,12 @@ static int put_final(int dir_fd, const char *tmp, const char *name, char *kept, 
 			break;
 		if (ours.known && theirs.known && ours.start_ns == theirs.start_ns)
 			return renameat(dir_fd, tmp, dir_fd, name) ? -errno : 0;
-		if (ours.known && theirs.known && ours.start_ns < theirs.start_ns)
-			return keep(dir_fd, tmp, name, ours.restart, kept, len);
-		err = keep(dir_fd, name, name, theirs.restart, kept, len);
+		kept->slurms = theirs.slurms;
+		if (theirs.slurms ||
+		    (ours.known && theirs.known && ours.start_ns < theirs.start_ns))
+			return keep(dir_fd, tmp, name, ours.restart, kept->path,
+				    sizeof(kept->path));
+		err = keep(dir_fd, name, name, theirs.restart, kept->path, sizeof(kept->path));
 		if (err)
 			break;
 	}
@@ -199,16 +218,16 @@ static int put_final(int dir_fd, const char *tmp, const char *name, char *kept, 
 }
 
 int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st,
-		   char *kept, size_t len)
+		   struct kept *kept)
 {
 	char tmp[256], dot[256];
 	int err;
 
-	*kept = 0;
+	*kept = (struct kept){0};
 	err = build_tmp(journal_fd, dir_fd, name, tmp, st);
 	if (err)
 		return err;
-	err = put_final(dir_fd, tmp, name, kept, len);
+	err = put_final(dir_fd, tmp, name, kept);
 	if (err) {
 		unlinkat(dir_fd, tmp, 0);
 		return err;

@@ -3,6 +3,7 @@
 #ifndef JP_STORE_PUBLISH_H
 #define JP_STORE_PUBLISH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "store/nodestep.h"
@@ -18,13 +19,19 @@
 /* Publishes .NAME, what a running step shows. */
 int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st);
 
+struct kept {
+	char path[300];
+	bool slurms; /* it is ours, for NAME is of Slurm's own plugin */
+};
+
 /*
  * Publishes NAME and removes .NAME. A NAME that is there is replaced when it has the journal's
  * "Start TimeNS" (this publication is a repetition); otherwise it is another run's, and the earlier
- * one of the two goes to restart<N>/NAME, never over anything; kept[len] then says where, else it
+ * one of the two goes to restart<N>/NAME, never over anything; kept->path then says where, else it
  * is "". N is that one's "Restart Count" when that place is free, else the lowest free number.
+ * Where NAME is of Slurm's own plugin, ours goes there.
  */
 int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st,
-		   char *kept, size_t len);
+		   struct kept *kept);
 
 #endif
