@@ -445,7 +445,7 @@ static const char *find_dir(char *buf, size_t len, const char *mount, const char
 static void look_for_files(struct step *s, const struct step_env *env, uint64_t now)
 {
 	const struct kern_root *r = step_root(s, env);
-	char v2[512], mem[512], cpu[512];
+	char v2[512], mem[512], cpu[512], base[300];
 	struct cg_dirs d = {};
 
 	if (r && !r->controller[0]) {
@@ -453,16 +453,17 @@ static void look_for_files(struct step *s, const struct step_env *env, uint64_t 
 		d.v2 = find_dir(v2, sizeof(v2), r->mount, s->path);
 	} else if (r) {
 		/* controllers of v1 are mounted side by side */
-		char base[300], *slash;
+		char *slash;
 
 		snprintf(base, sizeof(base), "%s", r->mount);
 		slash = strrchr(base, '/');
 		if (slash) {
 			strcpy(slash, "/memory");
 			d.v1_memory = find_dir(mem, sizeof(mem), base, s->path);
-			d.v1_mount = d.v1_memory ? strndupa(base, sizeof(base)) : NULL;
 			strcpy(slash, "/cpu");
 			d.v1_cpu = find_dir(cpu, sizeof(cpu), base, s->path);
+			*slash = 0;
+			d.v1_mount = base;
 		}
 	}
 	cg_files__look(s->cg, &d, now);
@@ -476,7 +477,7 @@ static void read_files(struct step *s, const struct step_env *env, double cg[CG_
 	for (i = 0; i < CG_N; i++)
 		cg[i] = NAN;
 	if (!s->cg)
-		s->cg = cg_files__new();
+		s->cg = cg_files__new(NAN);
 	if (s->cg && cg_files__stale(s->cg, now))
 		look_for_files(s, env, now);
 	if (s->cg)

@@ -11,8 +11,9 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
+#include "sensor/cgroup.h"
 
-#define STATE_VERSION 6
+#define STATE_VERSION 7
 
 /* What J_STATE holds: this, then for every table its head and what its rows are differences of.
  * Read back only by the same build on the same boot. */
@@ -31,6 +32,7 @@ struct saved {
 	uint64_t interval_ns[ALL_KINDS];
 	struct cgroup_ids ids;
 	struct totals others0;
+	double throttled_base; /* see cg_files__base() */
 	char path[JP_PATH_LEN];
 };
 
@@ -211,6 +213,7 @@ void step_put_state(struct step *s, const struct step_env *env)
 	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
 	v->ids = s->ids;
 	v->others0 = s->others0;
+	v->throttled_base = cg_files__base(s->cg);
 	memcpy(v->path, s->path, sizeof(v->path));
 	to = (char *)(v + 1);
 	for (i = 0; i < s->ntables; i++)
@@ -327,6 +330,8 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 	s->own_freq = v->own_freq;
 	if (s->own_freq)
 		memcpy(s->interval_ns, v->interval_ns, sizeof(s->interval_ns));
+	if (!s->cg)
+		s->cg = cg_files__new(v->throttled_base);
 	if (same) /* other maps began at zero: nobody's counts of before are lost too */
 		s->others0 = v->others0;
 	else

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "sensor/cgroup.h"
+#include "sensor/throttled.h"
 
 /* "max" and v1's page-aligned LONG_MAX both mean: no limit. */
 #define NO_LIMIT 9.0e18
@@ -19,7 +20,7 @@
 /* Descriptors that all steps together may keep. */
 #define KEPT_MAX 1024
 
-enum place { IN_V2, IN_V1_MEMORY, IN_V1_CPU, PLACES };
+enum place { IN_V2, IN_V1_MEMORY, PLACES };
 
 /* Of the sources of one value the first that is there counts. */
 static const struct source {
@@ -33,8 +34,6 @@ static const struct source {
 	{CG_MEM, IN_V1_MEMORY, "memory.usage_in_bytes", NULL, 1},
 	{CG_MEM_PEAK, IN_V2, "memory.peak", NULL, 1},
 	{CG_MEM_PEAK, IN_V1_MEMORY, "memory.max_usage_in_bytes", NULL, 1},
-	{CG_THROTTLED, IN_V2, "cpu.stat", "throttled_usec ", 1e6},
-	{CG_THROTTLED, IN_V1_CPU, "cpu.stat", "throttled_time ", 1e9},
 	{CG_PSI_CPU, IN_V2, "cpu.pressure", "total=", 1e6},
 	{CG_PSI_MEM, IN_V2, "memory.pressure", "total=", 1e6},
 	{CG_PSI_IO, IN_V2, "io.pressure", "total=", 1e6},
@@ -44,78 +43,45 @@ static const struct source {
 
 struct cg_files {
 	int fd[SOURCES];
+	struct throttled throttled;
 	double limit;
 	uint64_t first_ns, next_ns; /* looks */
 };
 
 static unsigned kept;
 
-/* A whole number up to the end of its line, as all of these are; NaN: something else ("max"). Read
- * with every row: what the C library has for it takes as long as the kernel does to write it. */
-static double parse_number(const char *text)
-{
-	const char *p = text;
-	uint64_t v = 0;
-
-	for (; *p >= '0' && *p <= '9'; p++)
-		v = 10 * v + (*p - '0');
-	return p == text || p - text > 19 || (*p && *p != '\n') ? NAN : v;
-}
-
-/* "key value" lines, and those of pressure, where "some" is the line and the key what stands before
- * the number. */
-static double parse_key(const char *text, const char *key)
-{
-	const char *line = text, *at, *end;
-	size_t len = strlen(key);
-
-	for (; *line; line = *end ? end + 1 : end) {
-		end = strchrnul(line, '\n');
-		if (!strncmp(line, key, len))
-			return parse_number(line + len);
-		if (!strncmp(line, "some ", 5) && (at = memmem(line, end - line, key, len)))
-			return parse_number(at + len);
-	}
-	return NAN;
-}
-
 static double read_limit(const char *dir, const char *file)
 {
 	char path[640], text[64];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	return read_file(AT_FDCWD, path, text, sizeof(text)) < 0 ? NAN : parse_number(text);
+	return read_file(AT_FDCWD, path, text, sizeof(text)) < 0 ? NAN : cgvalue__parse(text, NULL);
 }
 
 /* The lowest limit from dir up to the mount: a job's limit is often set above its steps. */
 static double lowest_limit(const char *dir, const char *mount, const char *file)
 {
 	double low = NAN, v;
-	char path[512], *slash;
-	size_t floor = mount ? strlen(mount) : 0;
+	char path[512] = "";
+	bool more = cgvalue__begin(path, sizeof(path), dir, mount);
 
-	if (!dir || !mount || strncmp(dir, mount, floor))
-		return NAN;
-	snprintf(path, sizeof(path), "%s", dir);
-	while (strlen(path) > floor) {
+	for (; more; more = cgvalue__up(path, mount)) {
 		v = read_limit(path, file);
 		if (!isnan(v) && v < NO_LIMIT && (isnan(low) || v < low))
 			low = v;
-		slash = strrchr(path, '/');
-		if (!slash || slash == path)
-			break;
-		*slash = 0;
 	}
 	return low;
 }
 
-struct cg_files *cg_files__new(void)
+struct cg_files *cg_files__new(double base)
 {
 	struct cg_files *f = calloc(1, sizeof(*f));
 	size_t i;
 
 	for (i = 0; f && i < SOURCES; i++)
 		f->fd[i] = -1;
+	if (f)
+		f->throttled.base = base;
 	return f;
 }
 
@@ -134,7 +100,14 @@ void cg_files__free(struct cg_files *f)
 
 	for (i = 0; f && i < SOURCES; i++)
 		forget(f, i);
+	if (f)
+		kept -= throttled__close(&f->throttled);
 	free(f);
+}
+
+double cg_files__base(const struct cg_files *f)
+{
+	return f ? f->throttled.base : NAN;
 }
 
 bool cg_files__stale(const struct cg_files *f, uint64_t now_ns)
@@ -153,30 +126,19 @@ static void keep(struct cg_files *f, size_t i, const char *dir)
 
 void cg_files__look(struct cg_files *f, const struct cg_dirs *d, uint64_t now_ns)
 {
-	const char *const dirs[PLACES] = {d->v2, d->v1_memory, d->v1_cpu};
+	const char *const dirs[PLACES] = {d->v2, d->v1_memory};
 	size_t i;
 
 	for (i = 0; i < SOURCES; i++)
 		if (f->fd[i] < 0 && dirs[sources[i].place])
 			keep(f, i, dirs[sources[i].place]);
+	kept += throttled__look(&f->throttled, d);
 	f->limit = lowest_limit(d->v2, d->v2_mount, "memory.max");
 	if (isnan(f->limit))
 		f->limit = lowest_limit(d->v1_memory, d->v1_mount, "memory.limit_in_bytes");
 	if (!f->first_ns)
 		f->first_ns = now_ns;
 	f->next_ns = now_ns + (now_ns < f->first_ns + YOUNG_NS ? YOUNG_LOOK_NS : LOOK_NS);
-}
-
-static double read_source(const struct cg_files *f, size_t i)
-{
-	const struct source *s = &sources[i];
-	char text[2048];
-	ssize_t n = pread(f->fd[i], text, sizeof(text) - 1, 0);
-
-	if (n <= 0)
-		return NAN;
-	text[n] = 0;
-	return (s->key ? parse_key(text, s->key) : parse_number(text)) / s->unit;
 }
 
 void cg_files__read(struct cg_files *f, double v[CG_N])
@@ -193,11 +155,13 @@ void cg_files__read(struct cg_files *f, double v[CG_N])
 		if (f->fd[i] < 0)
 			continue;
 		if (isnan(*value))
-			*value = read_source(f, i);
-		/* cpu.stat without the controller, until the next look */
+			*value = cgvalue__read(f->fd[i], sources[i].key) / sources[i].unit;
 		if (crowded || isnan(*value))
-			forget(f, i);
+			forget(f, i); /* until the next look */
 	}
-	if (crowded)
-		f->next_ns = 0;
+	v[CG_THROTTLED] = throttled__read(&f->throttled);
+	if (!crowded)
+		return;
+	kept -= throttled__close(&f->throttled);
+	f->next_ns = 0;
 }

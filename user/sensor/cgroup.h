@@ -14,7 +14,7 @@ struct cg_dirs {
 	const char *v1_memory; /* its directory in the memory controller */
 	const char *v1_cpu;
 	const char *v2_mount; /* where the walk for limits ends */
-	const char *v1_mount;
+	const char *v1_mount; /* above the controllers' */
 };
 
 /*
@@ -24,7 +24,10 @@ struct cg_dirs {
  */
 struct cg_files;
 
-struct cg_files *cg_files__new(void); /* NULL: out of memory */
+/* base: NaN, or cg_files__base() of the same step before: what CG_THROTTLED is counted from. NULL:
+ * out of memory. */
+struct cg_files *cg_files__new(double base);
+double cg_files__base(const struct cg_files *f); /* NaN: not known yet, or NULL */
 void cg_files__free(struct cg_files *f);
 /* cg_files__look() is due, at this instant of CLOCK_BOOTTIME. */
 bool cg_files__stale(const struct cg_files *f, uint64_t now_ns);
