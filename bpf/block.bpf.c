@@ -10,6 +10,11 @@
  * Bytes, operations and times are those of /sys/block/<disk>/stat: bytes at every partial
  * completion, failed ones too; the operation and its time at the last. Only reads and writes:
  * flushes, discards and the like move no data of a job and are counted as "others" in slot 0.
+ *
+ * Not every completion is seen: the kernel runs no program in an interrupt that comes upon the same
+ * program, and there are threads that programs never see. Then the table has the request as under
+ * way when it is started anew, or when its step ends (user/kern/requests.c); it counts as it was
+ * submitted, without its time.
  */
 #include "bpf/log2.bpf.h"
 #include "bpf/owner.bpf.h"
@@ -80,13 +85,18 @@ static __always_inline struct jp_blk_request *way_of(struct jp_blk_set *s, struc
 	return NULL;
 }
 
+static __always_inline bool is_over(u64 use)
+{
+	return (use & JP_BLK_OVER) == JP_BLK_OVER;
+}
+
 static __always_inline struct jp_blk_request *free_way(struct jp_blk_set *s)
 {
 	int i;
 
 #pragma unroll
 	for (i = 0; i < JP_BLK_WAYS; i++)
-		if (!s->way[i].request || s->way[i].slot == JP_SLOT_NONE)
+		if (!s->way[i].request || is_over(s->way[i].use))
 			return &s->way[i];
 	return NULL;
 }
@@ -96,7 +106,7 @@ static __always_inline struct jp_blk_request *free_way(struct jp_blk_set *s)
  * it and takes the next; if both believe they have it, one request ends without an owner. That can
  * happen when a request is seen for the first time.
  */
-static __always_inline bool take_way(struct jp_blk_set *s, struct request *rq, u32 slot, u32 gen)
+static __always_inline bool take_way(struct jp_blk_set *s, struct request *rq, u64 use)
 {
 	int i;
 
@@ -105,16 +115,66 @@ static __always_inline bool take_way(struct jp_blk_set *s, struct request *rq, u
 
 		if (!w)
 			return false;
-		w->slot = slot;
-		w->gen = gen;
+		w->use = use;
 		w->request = (u64)rq;
 		if (w->request != (u64)rq)
 			continue;
-		w->slot = slot;
-		w->gen = gen;
+		w->use = use;
 		return true;
 	}
 	return false;
+}
+
+static __always_inline u64 use_of(struct request *rq)
+{
+	u32 slot = current_slot();
+	struct jp_slot *s = slot_info(slot);
+	u64 use = slot | (s ? (s->gen & 0xffff) << 16 : 0);
+
+	if (request_op(rq) == OP_WRITE)
+		use |= JP_BLK_WRITE;
+	return use | (u64)(rq->__data_len >> 9) << JP_BLK_SECTORS;
+}
+
+/* Where a request counts: slot 0 once its slot's last row is taken. */
+static __always_inline u32 slot_of(u64 use, bool over)
+{
+	u32 slot = use & 0xffff;
+	struct jp_slot *s = slot_info(slot);
+
+	if (s && (s->gen & 0xffff) == (use >> 16 & 0xffff) &&
+	    (s->state == JP_SLOT_ACTIVE || s->state == JP_SLOT_DRAINING))
+		return slot;
+	if (over)
+		JP_COUNT(blk_late);
+	return JP_SLOT_OTHER;
+}
+
+static __always_inline struct jp_blk *blk_of(u32 slot)
+{
+	u32 key = bpf_get_smp_processor_id() * jp_nslots + slot;
+
+	return bpf_map_lookup_elem(&jp_blk, &key);
+}
+
+/* Of a request whose end no program saw. Bios that were merged into it later are not known. */
+static __noinline int count_lost(u64 use)
+{
+	struct jp_blk *b = blk_of(slot_of(use, true));
+	u64 bytes = use >> JP_BLK_SECTORS << 9;
+
+	JP_COUNT(blk_lost);
+	if (!b)
+		return 0;
+	ADD(b, untimed, 1);
+	if (use & JP_BLK_WRITE) {
+		ADD(b, writes, 1);
+		ADD(b, write_bytes, bytes);
+	} else {
+		ADD(b, reads, 1);
+		ADD(b, read_bytes, bytes);
+	}
+	return 0;
 }
 
 /* issued: the request may have been inserted before, and has its owner then. */
@@ -122,8 +182,7 @@ static __always_inline void remember(struct request *rq, bool issued)
 {
 	struct jp_blk_request *w;
 	struct jp_blk_set *set;
-	struct jp_slot *s;
-	u32 slot, gen;
+	u64 use;
 
 	if (request_op(rq) > OP_WRITE || is_nested(rq))
 		return;
@@ -131,17 +190,16 @@ static __always_inline void remember(struct request *rq, bool issued)
 	if (!set)
 		return;
 	w = way_of(set, rq);
-	if (issued && w && w->slot != JP_SLOT_NONE)
-		return;
-	slot = current_slot();
-	s = slot_info(slot);
-	gen = s ? s->gen : 0;
-	if (w) {
-		w->slot = slot;
-		w->gen = gen;
-	} else if (!take_way(set, rq, slot, gen)) {
-		JP_COUNT(blk_full);
+	if (w && !is_over(w->use)) {
+		if (issued)
+			return;
+		count_lost(w->use);
 	}
+	use = use_of(rq);
+	if (w)
+		w->use = use;
+	else if (!take_way(set, rq, use))
+		JP_COUNT(blk_full);
 }
 
 SEC("?tp_btf/block_io_start")
@@ -171,29 +229,46 @@ int jp_block_issue(u64 *ctx)
 	return 0;
 }
 
+/* It is part of another one from now on, and has no end of its own. */
+SEC("?tp_btf/block_rq_merge")
+int jp_block_merge(u64 *ctx)
+{
+	struct request *rq = request_arg(ctx);
+	struct jp_blk_set *set = set_of(rq);
+	struct jp_blk_request *w = set ? way_of(set, rq) : NULL;
+
+	if (w)
+		w->use = JP_BLK_OVER;
+	return 0;
+}
+
+/* Run by user space with the address of a request: 1 when the kernel has taken it back. */
+SEC("?raw_tp/block_rq_complete")
+int jp_request_free(u64 *ctx)
+{
+	void *rq = (void *)ctx[0];
+	u32 held;
+
+	if (!bpf_core_field_exists(((struct request *)rq)->ref) ||
+	    bpf_probe_read_kernel(&held, sizeof(held),
+				  rq + bpf_core_field_offset(struct request, ref)))
+		return 0;
+	return !held;
+}
+
 /* JP_SLOT_NONE: nobody was seen to submit it. over: it needs its owner no more. */
 static __always_inline u32 owner_slot(struct request *rq, bool over)
 {
 	struct jp_blk_set *set = set_of(rq);
 	struct jp_blk_request *w = set ? way_of(set, rq) : NULL;
-	struct jp_slot *s;
-	u32 slot, gen;
+	u64 use;
 
-	if (!w || w->slot == JP_SLOT_NONE)
+	if (!w || is_over(w->use))
 		return JP_SLOT_NONE;
-	slot = w->slot;
-	gen = w->gen;
-	if (over)
-		w->slot = JP_SLOT_NONE;
-	s = slot_info(slot);
-	return s && s->gen == gen && s->state != JP_SLOT_FREE ? slot : JP_SLOT_OTHER;
-}
-
-static __always_inline struct jp_blk *blk_of(u32 slot)
-{
-	u32 key = bpf_get_smp_processor_id() * jp_nslots + slot;
-
-	return bpf_map_lookup_elem(&jp_blk, &key);
+	use = w->use;
+	/* of a part, the bytes are counted by now */
+	w->use = over ? JP_BLK_OVER : use & ((1ull << JP_BLK_SECTORS) - 1);
+	return slot_of(use, over);
 }
 
 static __always_inline void count_latency(u32 slot, bool write, u64 ns)

@@ -56,10 +56,11 @@ enum family {
 
 /*
  * FREE: in the queue of free slots. ACTIVE: a cgroup or lineage counts here. DRAINING: its cgroup
- * is gone; counted on until no task holds it (tasks_in == tasks_out), then zeroed and queued again
- * with gen + 1.
+ * is gone; counted on until no task holds it (tasks_in == tasks_out) and its disk requests are
+ * over. CLOSED: its last row is being written, or was; disk requests that end now are late and
+ * count in slot 0. Then it is zeroed and queued again with gen + 1.
  */
-enum jp_slot_state { JP_SLOT_FREE = 0, JP_SLOT_ACTIVE, JP_SLOT_DRAINING };
+enum jp_slot_state { JP_SLOT_FREE = 0, JP_SLOT_ACTIVE, JP_SLOT_DRAINING, JP_SLOT_CLOSED };
 
 enum jp_kind {
 	JP_KIND_NONE = 0,
@@ -168,7 +169,7 @@ struct jp_blk {
 	__u64 write_bytes;
 	__u64 read_ns; /* from the request's start to its completion */
 	__u64 write_ns;
-	__u64 untimed; /* completed without a start time: in no time and no histogram */
+	__u64 untimed; /* no start time, or no program saw the end: no time, no histogram */
 	__u64 others;  /* flushes, discards and the like */
 };
 
@@ -178,12 +179,15 @@ struct jp_blk_lat {
 	__u64 write[JP_LAT_BUCKETS];
 };
 
-/* Who submitted a request. A way is free while it names no request, or no slot. */
+/* Who submitted a request, and what. A way is free while it names no request, or no slot. */
 struct jp_blk_request {
 	__u64 request; /* its address: the kernel uses a fixed set of requests again and again */
-	__u32 slot;    /* JP_SLOT_NONE: the request is over */
-	__u32 gen;     /* of the slot: a completion after its end goes to slot 0 */
+	__u64 use;     /* JP_BLK_OVER, or the slot's number and gen, 16 bits each, JP_BLK_WRITE,
+			* and from JP_BLK_SECTORS on its sectors at submission */
 };
+#define JP_BLK_OVER    0xffffull
+#define JP_BLK_WRITE   (1ull << 32)
+#define JP_BLK_SECTORS 33
 
 /* One cache line: where a request's address may be. */
 #define JP_BLK_WAYS 4
@@ -292,7 +296,8 @@ struct jp_stats {
 	__u64 pmu_lost;	   /* samples the kernel throttled, made good by scaling */
 	__u64 pmu_missed; /* switches to a task that were not seen, while counters are read there */
 	__u64 slots_changed; /* a slot was taken or given back, after its state says so */
-	__u64 pad[1];
+	__u64 blk_lost;	     /* requests whose end no program saw: counted without their time */
+	__u64 blk_late; /* requests that ended after their slot's last row: counted in slot 0 */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -415,8 +420,8 @@ _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
-_Static_assert(sizeof(struct jp_stats) == 128, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 608 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 136, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 616 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 224, "jp_task_rec");
 _Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");

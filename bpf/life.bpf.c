@@ -197,7 +197,8 @@ int BPF_PROG(jp_cgroup_rmdir, struct cgroup *cgrp, const char *path)
 	info = slot_info(slot);
 	if ((e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK) && slot != JP_SLOT_OTHER && info) {
 		info->end_ns = bpf_ktime_get_boot_ns();
-		info->state = JP_SLOT_DRAINING;
+		if (info->state == JP_SLOT_ACTIVE)
+			info->state = JP_SLOT_DRAINING;
 		emit(JP_EV_GONE, slot, info->gen, 0);
 	}
 	bpf_map_delete_elem(&jp_cgroups, &key);

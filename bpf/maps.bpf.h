@@ -151,6 +151,7 @@ struct jp_map_blk_lat {
 };
 struct jp_map_owners {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1); /* a power of two */
 	__type(key, u32);
 	__type(value, struct jp_blk_set);

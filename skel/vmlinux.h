@@ -226,6 +226,7 @@ struct request {
 	unsigned int __data_len;
 	struct bio *bio;
 	u64 start_time_ns;
+	atomic_t ref; /* before 5.16 a refcount_t, of the same size */
 };
 
 /* before 5.17 */

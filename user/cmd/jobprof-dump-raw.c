@@ -81,6 +81,8 @@ static const struct field stat_fields[] = {
 	STAT(blk_full, "disk requests had no room for their owner and count as unattributed"),
 	STAT(blk_unowned,
 	     "disk requests were submitted by nobody that was seen and count as unattributed"),
+	STAT(blk_lost, "disk requests ended where no program saw it and count without their time"),
+	STAT(blk_late, "disk requests ended after their step's last row and count as unattributed"),
 	STAT(sock_fail, "sockets got no storage; their retransmits count as unattributed"),
 	STAT(pmu_fail, "readings of the hardware counters failed"),
 	STAT(pmu_missed,

@@ -72,7 +72,7 @@ const char *dump__state(const struct jp_slot *s)
 		return "free";
 	if (s->flags & JP_SLOT_F_DONE)
 		return "done";
-	if (s->state == JP_SLOT_DRAINING)
+	if (s->state != JP_SLOT_ACTIVE)
 		return "draining";
 	return s->flags & JP_SLOT_F_EXITED ? "exited" : "active";
 }

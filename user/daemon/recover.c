@@ -64,7 +64,7 @@ static void release_leftovers(struct daemon *d)
 		const struct jp_slot *info = kern__slot(d->env.k, i);
 		const struct step *s;
 
-		if (info->kind != JP_KIND_STEP || info->state != JP_SLOT_DRAINING ||
+		if (info->kind != JP_KIND_STEP || info->state == JP_SLOT_ACTIVE ||
 		    !(info->flags & JP_SLOT_F_DONE))
 			continue;
 		for (s = d->steps; s && s->slot != i; s = s->next)

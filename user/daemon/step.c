@@ -473,7 +473,16 @@ bool step__quiet(struct step *s, const struct step_env *env)
 
 	step_collect(s, env);
 	for_each_slot(slot, s) if (kern__held(env->k, slot)) return false;
-	return true;
+	return !kern__requests(env->k, s->slot);
+}
+
+void step__close(struct step *s, const struct step_env *env)
+{
+	uint32_t slot;
+
+	step_collect(s, env);
+	for_each_slot(slot, s) kern__close(env->k, slot);
+	s->late_requests = kern__requests(env->k, s->slot);
 }
 
 void step__release(struct step *s, const struct step_env *env)

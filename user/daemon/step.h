@@ -134,6 +134,7 @@ struct step {
 	unsigned next_table;	  /* where the next one asked for is likely to be */
 	uint64_t grid[ALL_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;
+	unsigned late_requests; /* under way when its last row was taken */
 	int tasks_seen;
 	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
@@ -187,8 +188,11 @@ void step__take_guests(struct step *s);
 void step__place(const struct step *s, const struct step_env *env, struct place *p);
 /* Its intervals from now on. */
 void step__set_freq(struct step *s, const struct freq *f);
-/* No task of the step can write its slots any more. */
+/* No task of the step and no disk request can write its slots any more. */
 bool step__quiet(struct step *s, const struct step_env *env);
+/* To be called before the snapshot of its last rows: requests that end later are none of the
+ * step's. */
+void step__close(struct step *s, const struct step_env *env);
 /* Hands its slots back. */
 void step__release(struct step *s, const struct step_env *env);
 /* Resumes an unfinished journal after a restart; NULL: it is not this boot's or broken, and its

@@ -11,7 +11,8 @@
 #include "daemon/control.h"
 #include "daemon/internal.h"
 
-/* How long the last tasks of a removed cgroup may take to leave the CPU. */
+/* How long the last tasks of a removed cgroup may take to leave the CPU, and its disk requests to
+ * come back. */
 #define QUIET_MAX_NS (2 * NSEC_PER_SEC)
 /* How often the log says that there are too few slots. */
 #define SAY_AGAIN_NS (10 * NSEC_PER_SEC)
@@ -113,7 +114,7 @@ static bool cgroup_gone(const struct daemon *d, const struct step *s)
 {
 	const struct jp_slot *info = kern__slot(d->env.k, s->slot);
 
-	return info->gen == s->gen && info->state == JP_SLOT_DRAINING;
+	return info->gen == s->gen && info->state != JP_SLOT_ACTIVE;
 }
 
 /* What its slurmstepd had said before it ended is there by now. */
@@ -144,8 +145,10 @@ static void close_step(struct daemon *d, struct step *s, const char *reason)
 
 static void end_step(struct daemon *d, struct step *s, uint64_t now)
 {
-	int err = take_snapshot(d);
+	int err;
 
+	step__close(s, &d->env);
+	err = take_snapshot(d);
 	if (err)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
 			  strerror(-err), s->pub.name);

@@ -16,6 +16,7 @@ static const struct field blk_fields[] = {
 	{offsetof(struct jp_blk, write_bytes), T_BLK_WRITE_BYTES},
 	{offsetof(struct jp_blk, read_ns), T_BLK_READ_TIME},
 	{offsetof(struct jp_blk, write_ns), T_BLK_WRITE_TIME},
+	{offsetof(struct jp_blk, untimed), T_BLK_UNTIMED},
 	{offsetof(struct jp_blk, others), T_BLK_OTHERS},
 	{offsetof(struct jp_blk, reads), T_PROBES},
 	{offsetof(struct jp_blk, writes), T_PROBES},

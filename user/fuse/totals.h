@@ -37,7 +37,8 @@ enum total {
 	T_BLK_WRITE_BYTES,
 	T_BLK_READ_TIME,
 	T_BLK_WRITE_TIME,
-	T_BLK_OTHERS, /* flushes, discards and the like */
+	T_BLK_UNTIMED, /* requests, counted in reads and writes, whose time is not known */
+	T_BLK_OTHERS,  /* flushes, discards and the like */
 	T_NET_RX_BYTES,
 	T_NET_TX_BYTES,
 	T_NET_RX_OPS,

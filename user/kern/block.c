@@ -14,6 +14,7 @@ void kern_choose_block(struct kern *k)
 		if (!kern_tracepoint_args(k->btf, "block_io_start"))
 			k->opts.block_issue = true;
 		k->rq_second = kern_tracepoint_args(k->btf, "block_rq_issue") > 1;
+		k->unused[P_BLK_MERGE] = !kern_tracepoint_args(k->btf, "block_rq_merge");
 	}
 	k->unused[P_BLK_START] = k->opts.block_issue;
 	k->unused[P_BLK_INSERT] = k->unused[P_BLK_ISSUE] = !k->opts.block_issue;

@@ -48,6 +48,8 @@ enum kern_program {
 	P_BLK_INSERT,
 	P_BLK_ISSUE,
 	P_BLK_COMPLETE,
+	P_BLK_MERGE,
+	P_BLK_FREE,
 	P_ITER,
 	P_ASK,
 	P_SWEEP,
@@ -130,6 +132,7 @@ struct kern {
 	struct jp_acct *acct;
 	struct pmu pmu;
 	unsigned nslots, ncpus;
+	unsigned blk_sets; /* elements of jp_owners */
 	bool *released;	     /* by slot: the daemon is done with it */
 	unsigned nreleased;  /* of them */
 	uint64_t *quiet_ns;  /* by slot: since when nothing holds it */

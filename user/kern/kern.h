@@ -78,6 +78,11 @@ int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid
 /* The calling process counts in slot 1. */
 int kern__track_self(struct kern *k);
 
+/* Disk requests of the step's slots that are under way. Those that the kernel has taken back, and
+ * whose end no program saw, are counted first, without their time. */
+unsigned kern__requests(struct kern *k, uint32_t step);
+/* The slot's last row is taken now: what its requests do from here on counts in slot 0, as late. */
+void kern__close(struct kern *k, uint32_t slot);
 /* The slot is no longer wanted: freed by kern__reap() once no task holds it. */
 void kern__release(struct kern *k, uint32_t slot);
 bool kern__released(const struct kern *k, uint32_t slot);
@@ -170,6 +175,8 @@ struct kern_prog {
 	uint32_t insns; /* verified, 0: the kernel does not say */
 };
 int kern__programs(const struct kern *k, struct kern_prog *out, unsigned max);
+/* Runs that the kernel skipped, of all programs since they were loaded. */
+uint64_t kern__skipped(const struct kern *k);
 int kern__stats_on(void); /* fd that keeps run statistics enabled while open */
 
 /* What this kernel has, how it was found out, what degrades without it (--check). */

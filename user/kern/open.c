@@ -59,7 +59,16 @@ static void *map_pages(int fd, size_t len, bool ro)
 
 static size_t map_bytes(const struct kern *k, enum kern_map m)
 {
-	return (size_t)kern_map_entries(k, m) * kern_maps[m].mapped;
+	return (size_t)(m == M_OWNERS ? k->blk_sets : kern_map_entries(k, m)) * kern_maps[m].mapped;
+}
+
+/* The table of requests has the size that its maker chose. */
+static unsigned entries_of(int fd)
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.max_entries;
 }
 
 /* Maps the counters; of maps that were made by another process the control page says how many. */
@@ -70,6 +79,8 @@ int kern_mmap(struct kern *k)
 	for (i = 0; i < M_N; i++) {
 		if (!kern_maps[i].mapped || k->map[i] < 0)
 			continue;
+		if (i == M_OWNERS)
+			k->blk_sets = entries_of(k->map[i]);
 		k->mem[i] = map_pages(k->map[i], map_bytes(k, i), k->readonly);
 		if (!k->mem[i])
 			return kern_fail(-errno, "cannot map %s: %s", kern_maps[i].name,

@@ -34,6 +34,17 @@ int kern__programs(const struct kern *k, struct kern_prog *out, unsigned max)
 	return n;
 }
 
+uint64_t kern__skipped(const struct kern *k)
+{
+	struct kern_prog progs[P_N];
+	int n = kern__programs(k, progs, P_N);
+	uint64_t sum = 0;
+
+	while (n-- > 0)
+		sum += progs[n].missed;
+	return sum;
+}
+
 int kern__stats_on(void)
 {
 	int fd = bpf_enable_stats(BPF_STATS_RUN_TIME);

@@ -482,12 +482,17 @@ int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid
 	return err;
 }
 
+void kern__close(struct kern *k, uint32_t slot)
+{
+	k->slots[slot].state = JP_SLOT_CLOSED;
+}
+
 void kern__release(struct kern *k, uint32_t slot)
 {
 	if (slot < JP_SLOT_FIRST || slot >= k->nslots)
 		return;
 	kern__set_done(k, slot);
-	k->slots[slot].state = JP_SLOT_DRAINING;
+	kern__close(k, slot);
 	k->nreleased += !k->released[slot];
 	k->released[slot] = true;
 	k->quiet_ns[slot] = 0;
