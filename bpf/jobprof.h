@@ -259,6 +259,18 @@ struct jp_pmu_cpu {
 
 enum jp_pmu_mode { JP_PMU_OFF = 0, JP_PMU_EXACT, JP_PMU_SAMPLED };
 
+/* What processes had when their memory was let go, pages. */
+struct jp_left {
+	__u64 peak; /* the largest peak among them, and of programs that exec replaced */
+	__u64 anon; /* of the one with the largest resident set, all to hugetlb */
+	__u64 file;
+	__u64 shmem;
+	__u64 swap;
+	__u64 vm;
+	__u64 hugetlb;
+	__u64 threads; /* living ones of the process that had most when one of them ended */
+};
+
 /* Totals of tasks that ended or left; process context on any CPU, so all adds are atomic. */
 struct jp_acct {
 	__u64 utime_ns;
@@ -276,7 +288,9 @@ struct jp_acct {
 	__u64 tasks_in;	   /* tasks ever given this slot */
 	__u64 life_events; /* fork, exec, exit, attach programs run for this slot */
 	__u64 exit_maxrss; /* pages: largest peak of a process that has ended */
-	__u64 pad;
+	__u64 left_seq;	   /* of changes of left */
+	__u64 left_acked;  /* user space: it has taken what left was then */
+	struct jp_left left;
 };
 
 /* Counters of the collector, one writer field each, atomic adds. */
@@ -411,7 +425,8 @@ _Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
 _Static_assert(sizeof(struct jp_slot) == 80 + JP_PATH_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
-_Static_assert(sizeof(struct jp_acct) == 128, "jp_acct");
+_Static_assert(sizeof(struct jp_left) == 64, "jp_left");
+_Static_assert(sizeof(struct jp_acct) == 200, "jp_acct");
 _Static_assert(sizeof(struct jp_blk) == 64, "jp_blk");
 _Static_assert(sizeof(struct jp_blk_lat) == 640, "jp_blk_lat");
 _Static_assert(sizeof(struct jp_blk_set) == 64, "jp_blk_set");

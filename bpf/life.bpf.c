@@ -7,7 +7,7 @@
  * cgroup_mkdir fires for every hierarchy under one global lock, so these programs never run in
  * parallel with themselves; all fire with the target's cgroup settled.
  */
-#include "bpf/rss.bpf.h"
+#include "bpf/left.bpf.h"
 #include "bpf/task.bpf.h"
 
 #define NAME_MAX_MATCH 128 /* container runtimes put 64 hex digits between prefix and suffix */
@@ -232,6 +232,9 @@ int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task
  * Every new task passes here, the threads io_uring makes for a process too, which
  * sched_process_fork does not tell of. Its cgroup is settled, and it has not run yet.
  */
+#define CLONE_VM     0x100
+#define CLONE_THREAD 0x10000
+
 SEC("?tp_btf/task_newtask")
 int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 {
@@ -242,7 +245,9 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 
 	if (pt && pt->next_slot != JP_SLOT_SELF) {
 		slot = pt->next_slot;
-		flags = pt->flags & JP_TASK_LINEAGE;
+		flags = pt->flags & (JP_TASK_LINEAGE | JP_TASK_MEMORY);
+		if ((clone_flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM)
+			flags &= ~JP_TASK_MEMORY;
 	}
 	/* CLONE_INTO_CGROUP: the child begins elsewhere */
 	if (parent->cgroups != child->cgroups) {
@@ -251,7 +256,7 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 
 		if (!e)
 			slot = JP_SLOT_NONE;
-		else if (!(flags && own && own->step == e->step))
+		else if (!((flags & JP_TASK_LINEAGE) && own && own->step == e->step))
 			slot = e->slot, flags = 0;
 	}
 	if (slot == JP_SLOT_NONE)
@@ -394,10 +399,13 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 
 	if (!t || t->next_slot == JP_SLOT_NONE || t->next_slot == JP_SLOT_SELF)
 		return 0;
-	t->maxrss = BPF_CORE_READ(p, signal, maxrss);
 	a = slot_acct(t->next_slot);
-	if (a)
+	if (a) {
 		ADD(a, life_events, 1);
+		left_by_exec(p, t, a);
+	}
+	t->maxrss = BPF_CORE_READ(p, signal, maxrss);
+	t->flags |= JP_TASK_MEMORY;
 	info = slot_info(t->next_slot);
 	if (!info || (t->flags & JP_TASK_LINEAGE) || t->next_slot == JP_SLOT_OTHER)
 		return 0;
@@ -417,33 +425,6 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	else
 		note_first(p, t->next_slot, info);
 	return 0;
-}
-
-/* The last thread: signal_struct.live has dropped to 0 before the tracepoint. */
-static __always_inline bool group_exits(struct task_struct *p)
-{
-	return BPF_CORE_READ(p, signal, live.counter) == 0;
-}
-
-/*
- * Peak of the address space that ends, if it is more than the slot has seen. maxrss also holds that
- * of the programs before the last exec (in a task: of slurmstepd's copy), so it tells only when it
- * has grown since; else the mm itself does, where it is still there (exit_mm() comes after the
- * tracepoint from 6.16).
- */
-static __always_inline u64 peak_pages(struct task_struct *p, const struct jp_task *t, u64 known)
-{
-	u64 maxrss = BPF_CORE_READ(p, signal, maxrss), hiwater;
-	struct mm_struct *mm = p->mm;
-	struct rss_sum rss = {};
-	s64 now;
-
-	if (maxrss > t->maxrss || maxrss <= known || !mm)
-		return maxrss > t->maxrss ? maxrss : 0;
-	read_rss(mm, &rss);
-	now = rss.pages[0] + rss.pages[1] + rss.pages[3];
-	hiwater = BPF_CORE_READ(mm, hiwater_rss);
-	return now > (s64)hiwater ? now : hiwater;
 }
 
 SEC("?tp_btf/sched_process_exit")
@@ -466,16 +447,12 @@ int BPF_PROG(jp_exit, struct task_struct *p)
 	acct_retire(p, t);
 	ADD(a, exits, 1);
 	ADD(a, life_events, 1);
-	if (group_exits(p)) {
-		u64 maxrss = peak_pages(p, t, a->exit_maxrss);
-
-		if (BPF_CORE_READ(sig, oom_mm))
-			ADD(info, oom, 1);
-		/* a race of two exits may keep the smaller: PeakMB is a lower bound there */
-		if (maxrss > a->exit_maxrss)
-			a->exit_maxrss = maxrss;
-	}
-	if (info->root_pid == (u32)p->tgid && group_exits(p)) {
+	left_by_exit(p, t, a);
+	if (!group_exits(p))
+		return 0;
+	if (BPF_CORE_READ(sig, oom_mm))
+		ADD(info, oom, 1);
+	if (info->root_pid == (u32)p->tgid) {
 		int code = BPF_CORE_READ(sig, group_exit_code);
 
 		info->exit_code = code ? code : p->exit_code;

@@ -37,10 +37,11 @@ struct jp_task {
 	u64 syscw;
 	u64 read_bytes;
 	u64 write_bytes;
-	u64 maxrss; /* signal_struct.maxrss at the last exec: the peak of the program before it */
+	u64 maxrss; /* signal_struct.maxrss at the last exec: the peak of the programs before it */
 };
 #define JP_TASK_LINEAGE 1 /* its slot follows descent, not the cgroup, inside its step */
 #define JP_TASK_EXITED	2 /* accounting retired at exit; only the last switch is to come */
+#define JP_TASK_MEMORY	4 /* its memory is of a program of its step, and not lent to it by vfork */
 
 struct jp_scratch {
 	char env[4096];

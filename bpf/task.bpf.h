@@ -156,6 +156,7 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 			enter(slot);
 		return;
 	}
+	flags |= t->flags & JP_TASK_MEMORY;
 	if (t->next_slot == slot) {
 		t->flags = flags;
 		return;

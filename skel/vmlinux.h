@@ -186,6 +186,7 @@ struct task_struct {
 	const struct cred *cred;
 	char comm[16];
 	struct signal_struct *signal;
+	struct completion *vfork_done;
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;
 	struct bpf_local_storage *bpf_storage;

@@ -27,7 +27,8 @@ import numpy
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from extractlib import (ENERGY, EPOCH, GOLDEN, HOSTILE_F64, HOSTILE_U64, NAN, NETWORK, START_NS,
                         Stock, TASK, extract, job_file, put, rows, tables, written_file)
-from lib import (Failed, JOBPROF, Skipped, is_equal, is_true, run_tests, start, tmpdir, wait_until)
+from lib import (Failed, JOBPROF, Skipped, is_equal, is_true, run_tests, start, tmpdir,
+                 totalled, wait_until)
 
 DIR = tmpdir("extract")
 
@@ -241,8 +242,7 @@ def check_totals(name, got, data, pick=lambda a: a):
         for c in a.dtype.names:
             if c in ("ElapsedTime", "EpochTime", "TimeNS"):
                 continue
-            v = a[c].astype("f8")
-            v = v[~numpy.isnan(v)]
+            v = totalled(c, a[c].astype("f8"))
             want = {"Min": v.min, "Max": v.max, "Avg": v.mean}
             if c in KINDS:
                 want[KINDS[c]] = {"Sum": v.sum, "Last": lambda x=v: x[-1]}[KINDS[c]]

@@ -228,6 +228,12 @@ def last(rows, column, until_ns=1 << 63):
     return float(pick[-1])
 
 
+def totalled(column, v):
+    """The values that totals are of: not NaN, and of Slurm's gauges, which have none, not the 0 of
+    rows in which no process lived."""
+    return v[v > 0] if column in ("RSS", "VMSize", "CPUFrequency") else v[~numpy.isnan(v)]
+
+
 def read_account(path):
     """What a tool wrote of itself: key=value lines."""
     with open(path) as f:

@@ -522,7 +522,11 @@ def cgroups_last_word():
     cgroup_at_the_end("no row before the last", d, 0.3)
     d.end()
     rows = cgroup_at_the_end("rows when nobody is left", main, SETTLE)
-    is_true("there are such rows", (rows["Threads"][-3:] == 0).all(), rows["Threads"])
+    nobody = rows["RSS"] == 0
+    is_true("there are such rows", nobody[-3:].all() and not nobody.all(), rows["RSS"])
+    for column in ("Threads", "AnonMB", "PeakMB"):
+        is_true("where no process lived %s is unknown, elsewhere not" % column,
+                (numpy.isnan(rows[column]) == nobody).all(), rows[column])
 
 
 class Restarted:

@@ -20,7 +20,7 @@ import zlib
 import h5py
 import numpy
 
-from lib import (BUILD, Failed, Skipped, is_equal, is_true, ok, not_ok, run_tests, start, tmpdir,
+from lib import (BUILD, Failed, Skipped, is_equal, is_true, ok, not_ok, run_tests, start, tmpdir, totalled,
                  NODE_SERIES, ROOT, JOBPROF, wait_until)
 
 WRITER = os.path.join(BUILD, "jobprof-writer")
@@ -252,7 +252,7 @@ def totals_as_numpy_says():
                     raise Failed("Task of row %d of %s" % (i, name))
                 for c, _, kind in cols:
                     v = data[c].astype("f8")
-                    v = v[~numpy.isnan(v)] if c not in unknown else v[:0]
+                    v = totalled(c, v) if c not in unknown else v[:0]
                     if kind == 0:
                         continue
                     want = {"Min": v.min, "Max": v.max, "Avg": v.mean}

@@ -321,6 +321,69 @@ def spinner():
     is_true("spinner: the lag does not add up", drift <= limit + 0.002, "%.4f s in all" % drift)
 
 
+def memory_of_the_last_row():
+    """Of an instant in which no process lives any more: what the last one had. Between its account
+    and its end nothing is touched."""
+    out = os.path.join(tmpdir(), "account")
+    run, path = run_jobprof([tool("jpmem"), "-a", "30", "-t", "0.4", "-o", out], 0.3)
+    a = read_account(out)
+    for name in ("Tasks/0", "Step"):
+        rows = table(path, name)
+        is_near(name + ": RSS of the last row", float(rows["RSS"][-1]), a["status.VmRSS"], 0.01, 64)
+        parts = sum(rows[c][-1] for c in ("AnonMB", "FileMB", "ShmemMB"))
+        is_near(name + ": its parts", parts * 1024, float(rows["RSS"][-1]), 0, 1)
+        is_near(name + ": VMSize is that of the row before", float(rows["VMSize"][-1]),
+                float(rows["VMSize"][-2]), 0.01)
+        is_equal(name + ": Threads", rows["Threads"][-1], 1)
+        totals = table(path, "Totals/" + name.split("/")[0])[0]
+        lived = rows["RSS"][rows["RSS"] > 0]
+        is_true(name + ": Min_RSS and Avg_RSS are of rows in which a process lived",
+                totals["Min_RSS"] == lived.min() > 0 and approx(totals["Avg_RSS"], lived.mean(), 1e-9),
+                "%g, %g: %s" % (totals["Min_RSS"], totals["Avg_RSS"], rows["RSS"]))
+    run, path = run_jobprof(["true"], 1)
+    rows = task_table(path)
+    is_true("a process without a row of its life: RSS and PeakMB", 0.5 * MB
+            < rows["RSS"].max() * 1024 <= rows["PeakMB"].max() * MB < 8 * MB,
+            "%s, %s" % (rows["RSS"], rows["PeakMB"]))
+    lines = [l for l in run.out().splitlines() if l.split()[:1] == ["RSS"]]
+    is_true("the page says the same", lines and not any(" max 0 MB" in l for l in lines), lines)
+
+
+def peak_before_exec():
+    """It goes with the program's memory, and comes between two rows."""
+    out = os.path.join(tmpdir(), "peak")
+    script = """
+import mmap, os
+m = mmap.mmap(-1, 120 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for i in range(0, len(m), 4096): m[i] = 1
+line = [l for l in open("/proc/self/status") if l.startswith("VmHWM")][0]
+open(%r, "w").write("VmHWM=%%d\\n" %% int(line.split()[1]))
+os.execv("/bin/sleep", ["sleep", "1.6"])""" % out
+    run, path = run_jobprof(["/usr/bin/python3", "-SEc", script], 1.5)
+    rows = task_table(path)
+    is_near("PeakMB has what was there before exec", rows["PeakMB"].max() * 1024,
+            read_account(out)["VmHWM"], 0.01, 512)
+    is_true("the rows after it have not", rows["PeakMB"][-1] < 10, rows["PeakMB"])
+
+
+def vfork_lends_memory():
+    """The peak of a process that has shrunk is not that of the children it makes with vfork."""
+    script = """
+import mmap, os, time
+m = mmap.mmap(-1, 120 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+for i in range(0, len(m), 4096): m[i] = 1
+m.close()
+time.sleep(0.7)
+for i in range(20):
+    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
+time.sleep(0.3)"""
+    run, path = run_jobprof(["/usr/bin/python3", "-SEc", script], 0.2)
+    rows = task_table(path)
+    forked = rows["PeakMB"][rows["Forks"] > 1]
+    is_true("vfork: children's rows are without the parent's old peak",
+            len(forked) and forked.max() < 60 < rows["PeakMB"].max(), rows["PeakMB"])
+
+
 def setsid_daemon():
     out = os.path.join(tmpdir(), "account")
     run, path = run_jobprof(
@@ -459,4 +522,5 @@ def whole_table():
 if __name__ == "__main__":
     need_bpf()
     run_tests((sched, files, ways_to_read, disk_wait, memory, huge_pages, forks, short_step, spinner,
-               setsid_daemon, user_and_system, modes_of_programs, kernel_threads, whole_table))
+               memory_of_the_last_row, peak_before_exec, vfork_lends_memory, setsid_daemon,
+               user_and_system, modes_of_programs, kernel_threads, whole_table))

@@ -129,6 +129,23 @@ static void integers_of_any_size(void **state)
 	assert_true(c[0].n == 4 && c[1].n == 4);
 }
 
+/* Slurm's columns have no NaN: 0 of memory is a row in which no process lived. */
+static void rows_without_a_process_are_in_no_mean(void **state)
+{
+	static const struct column cols[] = {{.name = "RSS", .type = COL_U64, .how = HOW_RSS},
+					     {.name = "Pages", .type = COL_U64, .how = HOW_TOTAL},
+					     {.name = "VMSize", .type = COL_U64, .how = HOW_GAUGE}};
+	static const bool unknown[3] = {false};
+	const union cell rows[] = {{.u = 0},  {.u = 0},	{.u = 0}, {.u = 30}, {.u = 3}, {.u = 0},
+				   {.u = 10}, {.u = 5}, {.u = 0}, {.u = 0},  {.u = 8}, {.u = 0}};
+	struct summary_cell c[3] = {{0}};
+
+	summary__rows(c, cols, unknown, 3, rows, 4);
+	assert_true(c[0].min == 10 && c[0].max == 30 && c[0].sum == 40 && c[0].n == 2);
+	assert_true(c[1].min == 0 && c[1].max == 8 && c[1].sum == 16 && c[1].n == 4);
+	assert_true(c[2].n == 0);
+}
+
 static void a_run_is_one_member_of_the_row(void **state)
 {
 	static const struct column cols[] = {BUCKET("B0"), BUCKET("B1"), OTHER("A", GAUGE)};
@@ -163,6 +180,7 @@ int main(void)
 		cmocka_unit_test(what_is_no_run_of_buckets_stays_by_itself),
 		cmocka_unit_test(cells_are_where_the_names_are),
 		cmocka_unit_test(integers_of_any_size),
+		cmocka_unit_test(rows_without_a_process_are_in_no_mean),
 		cmocka_unit_test(a_run_is_one_member_of_the_row),
 	};
 

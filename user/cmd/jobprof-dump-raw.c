@@ -64,6 +64,9 @@ static const struct field acct_fields[] = {
 	F(jp_acct, rchar), F(jp_acct, wchar), F(jp_acct, syscr), F(jp_acct, syscw),
 	F(jp_acct, read_bytes), F(jp_acct, write_bytes), F(jp_acct, forks), F(jp_acct, exits),
 	F(jp_acct, tasks_in), F(jp_acct, life_events), F(jp_acct, exit_maxrss),
+	F(jp_acct, left_seq), F(jp_acct, left_acked), F(jp_acct, left.peak), F(jp_acct, left.anon), F(jp_acct, left.file),
+	F(jp_acct, left.shmem), F(jp_acct, left.swap), F(jp_acct, left.vm),
+	F(jp_acct, left.hugetlb), F(jp_acct, left.threads),
 };
 
 #define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}

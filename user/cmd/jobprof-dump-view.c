@@ -179,11 +179,13 @@ static void fill_values(const struct dump *d, struct dump_row *r)
 {
 	struct reading from = {.boot_ns = r->start_ns}, to = {.boot_ns = d->boot_ns};
 	struct row_context c = {.start_boot_ns = r->start_ns};
+	struct between b = {0};
 	union cell cells[DUMP_COLUMNS];
 
 	to.totals = r->totals;
 	rows__context(&c, kern__control(d->k));
-	c.peak = rows__peak(0, 0, &to.totals);
+	rows__note(&b, &to.totals);
+	c.peak = b.peak;
 	rows__fill(&c, &from, &to, r->cols->col, r->cols->n, cells);
 	for (unsigned i = 0; i < r->cols->n; i++)
 		r->value[i] = cell_value(r->cols->col[i], cells[i]);

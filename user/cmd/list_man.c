@@ -187,6 +187,7 @@ static const char *const head[] = {
 	".B Totals",
 	"holds one table per series with one row per table: Min_X, Max_X and Avg_X of",
 	"every column, Sum_X of those per interval, Last_X of cumulative ones;",
+	"RSS, VMSize and CPUFrequency are without the rows that say 0: no process lived;",
 	"of a histogram's buckets the four are arrays over the buckets, Min_B, Max_B, Avg_B",
 	"and Sum_B (and Min_W ...), whose element k is of bucket k;",
 	".B \"jobprof extract\"",

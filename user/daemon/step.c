@@ -244,6 +244,7 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	union cell cells[MAX_COLUMNS];
 	struct row_context c = {.start_boot_ns = s->start_boot_ns,
 				.start_real_ns = s->start_real_ns};
+	struct reading shown;
 
 	if (t->told == TOLD_NO && tell_table(s, t))
 		return;
@@ -252,8 +253,11 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	totals__clamp(&now->totals, &t->prev.totals);
 	rows__context(&c, kern__control(env->k));
 	c.gpus = snapshot__has_gpus(env->snap);
-	c.peak = rows__peak(t->peak, t->peak_seen, &now->totals);
-	rows__fill(&c, &t->prev, now, set->cols, set->ncols, cells);
+	rows__note(&t->between, &now->totals);
+	c.peak = c.ended_rss = t->between.peak;
+	shown = *now;
+	rows__use_left(&t->between, &shown.totals);
+	rows__fill(&c, &t->prev, &shown, set->cols, set->ncols, cells);
 	if (journal__row(s->journal, t->id, cells, set->ncols))
 		return;
 	s->rows++;
@@ -263,8 +267,6 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 		memcpy(t->last, cells, set->ncols * sizeof(*t->last));
 	t->now = *now;
 	t->in_frame = true;
-	t->peak_seen = now->totals.v[T_EXIT_MAXRSS];
-	t->peak = c.peak;
 }
 
 static bool is_due(const struct step *s, const struct step_env *env, int kind)
@@ -293,8 +295,7 @@ void step__watch_peak(struct step *s, const struct step_env *env)
 
 		if (!between[t->kind] || !add_up(s, env, t->kind, t->gtid, &now, &began))
 			continue;
-		t->peak = rows__peak(t->peak, t->peak_seen, &now.totals);
-		t->peak_seen = now.totals.v[T_EXIT_MAXRSS];
+		rows__note(&t->between, &now.totals);
 	}
 }
 
@@ -349,7 +350,7 @@ void step_settle_frame(struct step *s, bool kept)
 			t->told = kept ? TOLD_YES : TOLD_NO;
 		if (t->in_frame && kept) {
 			t->prev = t->now;
-			t->peak = totals__rss(&t->prev.totals);
+			t->between = rows__between(&t->prev.totals);
 		}
 		t->in_frame = false;
 	}
@@ -407,6 +408,18 @@ bool step__write_rest(struct step *s)
 	return true;
 }
 
+/* The step's table notes at every snapshot what has ended; a task's may be made with its first row
+ * only, and then has noted it too. */
+static void ack_left(const struct step *s, const struct step_env *env, int kind)
+{
+	for (unsigned i = 0; i < s->nown; i++) {
+		bool of_task = s->own_gtid[i] >= 0 && kind_wanted(s, SERIES_TASKS);
+
+		if (kind == (of_task ? SERIES_TASKS : SERIES_STEP))
+			snapshot__ack_left(env->snap, s->own[i]);
+	}
+}
+
 void step__rows(struct step *s, const struct step_env *env, bool all)
 {
 	uint64_t now = snapshot__boot_ns(env->snap);
@@ -425,6 +438,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 		if (!(all ? kind_wanted(s, kind) : is_due(s, env, kind)))
 			continue;
 		n += kind < SERIES_KINDS ? kind_rows(s, env, kind) : step_node__rows(s, env, kind);
+		ack_left(s, env, kind);
 		s->grid[kind] = grid_of(s, env, kind, now);
 	}
 	if (!n)

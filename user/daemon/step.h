@@ -64,10 +64,9 @@ enum told { TOLD_NO, TOLD_PENDING, TOLD_YES };
 struct table {
 	uint32_t id;
 	enum told told;
-	int kind;	     /* SERIES_* */
-	int gtid;	     /* JP_GTID_NONE: Step */
-	uint64_t peak;	     /* highest RSS since the last row, */
-	uint64_t peak_seen;  /* and the T_EXIT_MAXRSS that went into it */
+	int kind; /* SERIES_* */
+	int gtid; /* JP_GTID_NONE: Step */
+	struct between between;
 	union cell *last;    /* its last row, NULL: none yet */
 	struct reading prev; /* what the next row counts from */
 	struct reading now;  /* the same once the frame is written, */

@@ -40,7 +40,7 @@ struct saved_table {
 	uint32_t id;
 	uint32_t told;
 	int32_t kind, gtid;
-	uint64_t peak, peak_seen;
+	struct between between;
 	uint64_t prev_boot_ns;
 };
 
@@ -68,8 +68,7 @@ static char *save_table(char *to, const struct table *t)
 				.told = t->told,
 				.kind = t->kind,
 				.gtid = t->gtid,
-				.peak = t->in_frame ? totals__rss(&prev->totals) : t->peak,
-				.peak_seen = t->peak_seen,
+				.between = t->in_frame ? rows__between(&prev->totals) : t->between,
 				.prev_boot_ns = prev->boot_ns};
 
 	memcpy(to, &h, sizeof(h));
@@ -99,8 +98,7 @@ static const char *load_table(const char *from, const char *end, struct table *t
 	t->told = h.told;
 	t->kind = h.kind;
 	t->gtid = h.gtid;
-	t->peak = h.peak;
-	t->peak_seen = h.peak_seen;
+	t->between = h.between;
 	t->prev.boot_ns = h.prev_boot_ns;
 	if (step_is_hist(t->kind))
 		memcpy(t->prev.hist, from, sizeof(t->prev.hist));
@@ -356,7 +354,6 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 		/* other maps began at zero: what was counted between is in nobody's */
 		memset(&t->prev.totals, 0, sizeof(t->prev.totals));
 		memset(t->prev.hist, 0, sizeof(t->prev.hist));
-		t->peak_seen = 0;
 	}
 	s->ntables = v->ntables;
 	return 0;

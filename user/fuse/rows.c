@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <math.h>
+#include <string.h>
 
 #include "fuse/rows.h"
 
@@ -91,6 +92,12 @@ static bool is_unknown(const struct row_context *c, const struct column *col)
 	return col->arg == T_NET_RETRANS && col->how == HOW_DELTA && (c->blind & JP_BLIND_RETRANS);
 }
 
+/* Whether there is somebody a gauge can be of. A process that is ending may have no memory left. */
+static bool lives(const struct totals *t, int gauge)
+{
+	return gauge == T_THREADS ? t->v[T_THREADS] > 0 : totals__rss(t) > 0;
+}
+
 static double number(const struct row_context *c, const struct reading *prev,
 		     const struct reading *now, const struct column *col)
 {
@@ -104,14 +111,15 @@ static double number(const struct row_context *c, const struct reading *prev,
 	case HOW_SECONDS:
 		return seconds(n[col->arg], p[col->arg]);
 	case HOW_TOTAL:
-	case HOW_GAUGE:
 		return (double)n[col->arg] * col->scale;
+	case HOW_GAUGE:
+		return lives(&now->totals, col->arg) ? (double)n[col->arg] * col->scale : NAN;
 	case HOW_GPU:
 		if (!c->gpus || (col->arg == T_GPU_UTIL && n[T_GPU_UNTOLD]))
 			return NAN;
 		return (double)n[col->arg] * col->scale;
 	case HOW_PEAK:
-		return (double)c->peak * col->scale;
+		return c->peak ? (double)c->peak * col->scale : NAN;
 	case HOW_UTIL:
 		return utilization(prev, now);
 	case HOW_PROBE:
@@ -147,7 +155,8 @@ static uint64_t whole(const struct row_context *c, const struct reading *prev,
 	case HOW_TIME_NS:
 		return time_ns;
 	case HOW_RSS:
-		return totals__rss(&now->totals) / 1024;
+		v = totals__rss(&now->totals);
+		return (v ? v : c->ended_rss) / 1024;
 	case HOW_FREQ:
 		return frequency(prev, now);
 	default:
@@ -179,15 +188,43 @@ void rows__fill(const struct row_context *c, const struct reading *prev, const s
 	}
 }
 
-uint64_t rows__peak(uint64_t so_far, uint64_t seen, const struct totals *now)
+static void raise(uint64_t *to, uint64_t n)
 {
-	uint64_t peak = so_far, rss = totals__rss(now);
+	if (n > *to)
+		*to = n;
+}
 
-	if (rss > peak)
-		peak = rss;
-	if (now->v[T_RISE] > peak)
-		peak = now->v[T_RISE];
-	if (now->v[T_EXIT_MAXRSS] > seen && now->v[T_EXIT_MAXRSS] > peak)
-		peak = now->v[T_EXIT_MAXRSS];
-	return peak;
+/* Of the gauges T_THREADS to T_HUGETLB, or their counterparts. */
+static uint64_t rss_of(const uint64_t *gauges)
+{
+	return gauges[T_ANON - T_THREADS] + gauges[T_FILE - T_THREADS] +
+	       gauges[T_SHMEM - T_THREADS];
+}
+
+struct between rows__between(const struct totals *last)
+{
+	return (struct between){.peak = totals__rss(last)};
+}
+
+void rows__note(struct between *b, const struct totals *now)
+{
+	const uint64_t *left = &now->v[T_LEFT_THREADS];
+	uint64_t threads = b->left[0];
+
+	raise(&b->peak, totals__rss(now));
+	raise(&b->peak, now->v[T_RISE]);
+	raise(&b->peak, now->v[T_EXIT_MAXRSS]);
+	raise(&b->peak, rss_of(left));
+	if (rss_of(left) > rss_of(b->left))
+		memcpy(b->left, left, sizeof(b->left));
+	b->left[0] = threads;
+	raise(&b->left[0], left[0]);
+}
+
+void rows__use_left(const struct between *b, struct totals *now)
+{
+	if (!now->v[T_THREADS])
+		now->v[T_THREADS] = b->left[0];
+	if (!totals__rss(now))
+		memcpy(&now->v[T_ANON], &b->left[1], sizeof(b->left) - sizeof(b->left[0]));
 }

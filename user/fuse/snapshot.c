@@ -36,6 +36,7 @@ struct snapshot {
 	uint32_t *gen;		   /* of prev */
 	uint64_t *cpu_runtime;	   /* [cpu][slot] at the last snapshot, for the frequency */
 	uint64_t *runtime, *exits; /* by slot, before a pass */
+	uint64_t *left_seq;	   /* by slot: the change of jp_acct's left that was read */
 	struct kern_tasks tasks;
 	struct peaks old, cur;
 	const struct gpu_use *gpu; /* NULL: nobody says who uses them */
@@ -58,8 +59,10 @@ struct snapshot *snapshot__new(struct kern *k)
 	s->gen = calloc(n, sizeof(*s->gen));
 	s->runtime = calloc(n, sizeof(*s->runtime));
 	s->exits = calloc(n, sizeof(*s->exits));
+	s->left_seq = calloc(n, sizeof(*s->left_seq));
 	s->cpu_runtime = calloc(n * s->ncpus, sizeof(*s->cpu_runtime));
-	if (!s->now || !s->prev || !s->gen || !s->runtime || !s->exits || !s->cpu_runtime) {
+	if (!s->now || !s->prev || !s->gen || !s->runtime || !s->exits || !s->left_seq ||
+	    !s->cpu_runtime) {
 		snapshot__free(s);
 		return NULL;
 	}
@@ -75,6 +78,7 @@ void snapshot__free(struct snapshot *s)
 	free(s->gen);
 	free(s->runtime);
 	free(s->exits);
+	free(s->left_seq);
 	free(s->cpu_runtime);
 	kern__tasks_free(&s->tasks);
 	free(s->old.p);
@@ -113,6 +117,18 @@ static void add_sched(struct snapshot *s, uint32_t slot, struct totals *t)
 	}
 }
 
+static void add_left(const struct snapshot *s, const struct jp_left *left, struct totals *t)
+{
+	t->v[T_LEFT_THREADS] = left->threads;
+	t->v[T_LEFT_ANON] = left->anon * s->page;
+	t->v[T_LEFT_FILE] = left->file * s->page;
+	t->v[T_LEFT_SHMEM] = left->shmem * s->page;
+	t->v[T_LEFT_SWAP] = left->swap * s->page;
+	t->v[T_LEFT_VM] = left->vm * s->page;
+	t->v[T_LEFT_HUGETLB] = left->hugetlb * s->page;
+	t->v[T_EXIT_MAXRSS] = left->peak * s->page;
+}
+
 static void add_acct(struct snapshot *s, uint32_t slot, struct totals *t)
 {
 	const struct jp_acct *a = kern__acct(s->k, slot);
@@ -130,7 +146,11 @@ static void add_acct(struct snapshot *s, uint32_t slot, struct totals *t)
 	t->v[T_FORKS] += a->forks;
 	t->v[T_PROBES] += a->life_events;
 	t->v[T_OOM] += kern__slot(s->k, slot)->oom;
-	t->v[T_EXIT_MAXRSS] = a->exit_maxrss * s->page;
+	s->left_seq[slot] = __atomic_load_n(&a->left_seq, __ATOMIC_ACQUIRE);
+	if (kern__is_reader(s->k))
+		t->v[T_EXIT_MAXRSS] = a->exit_maxrss * s->page;
+	else if (s->left_seq[slot] != a->left_acked)
+		add_left(s, &a->left, t);
 }
 
 /* The frequency-weighted counters go on from the last snapshot's. */
@@ -394,6 +414,11 @@ uint64_t snapshot__boot_ns(const struct snapshot *s)
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot)
 {
 	return &s->now[slot];
+}
+
+void snapshot__ack_left(struct snapshot *s, uint32_t slot)
+{
+	kern__ack_left(s->k, slot, s->left_seq[slot]);
 }
 
 uint64_t snapshot__torn(const struct snapshot *s)

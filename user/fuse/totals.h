@@ -65,13 +65,23 @@ enum total {
 	T_SWAP,
 	T_VM,
 	T_HUGETLB,
+	/* the same of processes that have ended, when they did; until snapshot__ack_left() */
+	T_LEFT_THREADS,
+	T_LEFT_ANON,
+	T_LEFT_FILE,
+	T_LEFT_SHMEM,
+	T_LEFT_SWAP,
+	T_LEFT_VM,
+	T_LEFT_HUGETLB,
 	T_GPU_MEM,     /* of all GPUs */
 	T_GPU_UTIL,    /* thousandths of a percent, of all GPUs together */
 	T_GPU_UNTOLD,  /* processes of which that is not known */
 	T_RISE,	       /* largest peak of a living process that rose since the last snapshot */
-	T_EXIT_MAXRSS, /* largest peak of a process that has ended */
+	T_EXIT_MAXRSS, /* largest peak of a process that has ended, likewise; for who only reads the
+			* maps since the slot began */
 	T_N
 };
+#define T_LEFT_N (T_HUGETLB - T_THREADS + 1) /* T_LEFT_THREADS to T_LEFT_HUGETLB */
 
 struct totals {
 	uint64_t v[T_N];

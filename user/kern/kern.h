@@ -113,6 +113,10 @@ const uint32_t *kern__used(struct kern *k, unsigned *n);
  * where the cgroup does not say (v1 without cpuacct).
  */
 uint64_t kern__missed_ns(const struct kern *k, uint32_t slot);
+/* What has ended in the slot is taken, as it was at that change of it (struct jp_acct). */
+void kern__ack_left(struct kern *k, uint32_t slot, uint64_t seq);
+/* Another process owns the maps. */
+bool kern__is_reader(const struct kern *k);
 /* Grows whenever what kern__used() says may have changed. */
 uint64_t kern__slots_changed(const struct kern *k);
 unsigned kern__ncpus(const struct kern *k);

@@ -36,6 +36,16 @@ unsigned kern__nslots(const struct kern *k)
 	return k->nslots;
 }
 
+void kern__ack_left(struct kern *k, uint32_t slot, uint64_t seq)
+{
+	__atomic_store_n(&k->acct[slot].left_acked, seq, __ATOMIC_RELEASE);
+}
+
+bool kern__is_reader(const struct kern *k)
+{
+	return k->readonly;
+}
+
 uint64_t kern__slots_changed(const struct kern *k)
 {
 	return __atomic_load_n(&k->control->stats.slots_changed, __ATOMIC_ACQUIRE);

@@ -55,17 +55,41 @@ static void add_doubles(struct summary_cell *to, const union cell *at, unsigned 
 	*to = c;
 }
 
+/* Memory and clock of rows in which no process lived: Slurm's columns have no NaN. */
+static bool zero_is_none(const struct column *c)
+{
+	return c->type == COL_U64 &&
+	       (c->how == HOW_RSS || c->how == HOW_GAUGE || c->how == HOW_FREQ);
+}
+
+/* The stretches without a zero. */
+static void add_nonzero(struct summary_cell *c, const union cell *at, unsigned n, unsigned stride)
+{
+	unsigned from = 0;
+
+	for (unsigned i = 0; i <= n; i++) {
+		if (i < n && at[(size_t)i * stride].u)
+			continue;
+		if (i > from)
+			add_integers(c, &at[(size_t)from * stride], i - from, stride, COL_U64);
+		from = i + 1;
+	}
+}
+
 /* A column's values are stride cells apart; n of them, at least one. */
 static void add_values(struct summary_cell *c, const union cell *at, unsigned n, unsigned stride,
-		       enum col_type type)
+		       const struct column *col)
 {
 	if (!c->n) {
 		c->min = INFINITY;
 		c->max = -INFINITY;
 	}
-	switch (type) {
+	switch (col->type) {
 	case COL_U64:
-		add_integers(c, at, n, stride, COL_U64);
+		if (zero_is_none(col))
+			add_nonzero(c, at, n, stride);
+		else
+			add_integers(c, at, n, stride, COL_U64);
 		break;
 	case COL_I64:
 		add_integers(c, at, n, stride, COL_I64);
@@ -81,7 +105,7 @@ void summary__rows(struct summary_cell *cells, const struct column *cols, const 
 {
 	for (unsigned i = 0; n && i < ncols; i++)
 		if (!unknown[i])
-			add_values(&cells[i], &rows[i], n, ncols, cols[i].type);
+			add_values(&cells[i], &rows[i], n, ncols, &cols[i]);
 }
 
 static bool of_any(const struct column *c)

@@ -13,7 +13,8 @@ struct summary_cell {
 	double min, max, sum, last;
 };
 
-/* Adds rows[n][ncols] to cells[ncols]. NaN and columns with unknown[i] set are left out. */
+/* Adds rows[n][ncols] to cells[ncols]. NaN and columns with unknown[i] set are left out; so is 0 of
+ * Slurm's gauges of processes (RSS, VMSize, CPUFrequency): no process lived in that row. */
 void summary__rows(struct summary_cell *cells, const struct column *cols, const bool *unknown,
 		   unsigned ncols, const union cell *rows, unsigned n);
 

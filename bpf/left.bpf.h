@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What processes had when their memory was let go, kept per slot until user space has taken it: a
+ * row of an instant in which no process lives says this. Of two that end at once the smaller may
+ * stay: a bound that is too low.
+ */
+#ifndef JP_LEFT_BPF_H
+#define JP_LEFT_BPF_H
+
+#include "bpf/rss.bpf.h"
+#include "bpf/task.bpf.h"
+
+static __always_inline struct jp_left *left_in(struct jp_acct *a)
+{
+	if (a->left_acked == a->left_seq)
+		__builtin_memset(&a->left, 0, sizeof(a->left));
+	ADD(a, left_seq, 1);
+	return &a->left;
+}
+
+static __always_inline void raise(u64 *to, u64 n)
+{
+	if (n > *to)
+		*to = n;
+}
+
+static __always_inline void left_peak(struct jp_acct *a, u64 pages)
+{
+	raise(&left_in(a)->peak, pages);
+	raise(&a->exit_maxrss, pages);
+}
+
+/* The last thread: signal_struct.live has dropped to 0 before the tracepoint. */
+static __always_inline bool group_exits(struct task_struct *p)
+{
+	return BPF_CORE_READ(p, signal, live.counter) == 0;
+}
+
+/*
+ * exec has added the peak of the memory it replaced to maxrss, which never falls: a program smaller
+ * than one before it in the same process is not seen. Not of its step is the copy of slurmstepd in
+ * which a task begins, nor what vfork lends.
+ */
+static __always_inline void left_by_exec(struct task_struct *p, const struct jp_task *t,
+					 struct jp_acct *a)
+{
+	u64 maxrss = BPF_CORE_READ(p, signal, maxrss);
+
+	if ((t->flags & JP_TASK_MEMORY) && maxrss > t->maxrss)
+		left_peak(a, maxrss);
+}
+
+static __noinline int left_memory(struct mm_struct *mm, struct jp_acct *a)
+{
+	struct jp_left *left;
+	struct rss_sum rss = {};
+	s64 pages;
+
+	if (!mm || !a)
+		return 0;
+	read_rss(mm, &rss);
+	pages = rss.pages[0] + rss.pages[1] + rss.pages[3];
+	left_peak(a, BPF_CORE_READ(mm, hiwater_rss));
+	if (pages <= 0)
+		return 0;
+	left_peak(a, pages);
+	left = left_in(a);
+	if ((u64)pages <= left->anon + left->file + left->shmem)
+		return 0;
+	/* read one after the other, a small one can be below zero */
+	left->file = rss.pages[0] > 0 ? rss.pages[0] : 0;
+	left->anon = rss.pages[1] > 0 ? rss.pages[1] : 0;
+	left->swap = rss.pages[2] > 0 ? rss.pages[2] : 0;
+	left->shmem = rss.pages[3] > 0 ? rss.pages[3] : 0;
+	left->vm = BPF_CORE_READ(mm, total_vm);
+	if (bpf_core_field_exists(mm->hugetlb_usage))
+		left->hugetlb = BPF_CORE_READ(mm, hugetlb_usage.counter);
+	return 0;
+}
+
+/*
+ * exit_mm() comes after the tracepoint from 6.16. Before, only maxrss tells, and only when it has
+ * grown since the last exec: it also holds the programs before that.
+ */
+static __always_inline void left_by_exit(struct task_struct *p, const struct jp_task *t,
+					 struct jp_acct *a)
+{
+	u64 maxrss = BPF_CORE_READ(p, signal, maxrss);
+	struct jp_left *left = left_in(a);
+	struct mm_struct *mm = p->mm;
+
+	raise(&left->threads, BPF_CORE_READ(p, signal, live.counter) + 1);
+	if (!group_exits(p))
+		return;
+	if (!mm) {
+		if (maxrss > t->maxrss)
+			left_peak(a, maxrss);
+	} else if (!p->vfork_done && maxrss > left->anon + left->file + left->shmem) {
+		left_memory(mm, a);
+	}
+}
+
+#endif
