@@ -139,6 +139,21 @@ static void print_double(const char *key, const void *field, FILE *f)
 	fprintf(f, "%s=%g\n", key, *(const double *)field);
 }
 
+#define MEGABYTES_MAX 1e9
+
+static int parse_megabytes(const char *text, void *field, char *err, size_t errlen)
+{
+	double mb;
+
+	if (parse_double(text, &mb) || mb < 0 || mb > MEGABYTES_MAX) {
+		snprintf(err, errlen, "\"%s\" is not a number of MB from 0 to %g", text,
+			 MEGABYTES_MAX);
+		return -EINVAL;
+	}
+	*(double *)field = mb;
+	return 0;
+}
+
 static int parse_pattern(const char *text, void *field, char *err, size_t errlen)
 {
 	struct config *c = field;
@@ -258,6 +273,7 @@ static const struct value_type type_words = {parse_words, print_string};
 static const struct value_type type_freq = {parse_freq, print_freq};
 static const struct value_type type_slots = {parse_slots, print_slots};
 static const struct value_type type_publish = {parse_publish, print_double};
+static const struct value_type type_megabytes = {parse_megabytes, print_double};
 static const struct value_type type_pattern = {parse_pattern, print_patterns};
 static const struct value_type type_perf = {parse_perf, print_perf};
 static const struct value_type type_budget = {parse_budget, print_double};
@@ -281,6 +297,12 @@ static const struct config_key keys[] = {
 	 "the host's name up to the first dot", 0, "Slurm's name of this node: part of every file's name."},
 	{"StateDir", &type_path, offsetof(struct config, state_dir), "/var/lib/jobprof", NULL, 0,
 	 "Where the journals are, on a disk of this node."},
+	{"JournalUserMax", &type_megabytes, offsetof(struct config, journals.user), "4096", NULL, KEY_RELOAD,
+	 "MB that the journals of one user's steps may take in StateDir; 0: no limit."},
+	{"JournalMax", &type_megabytes, offsetof(struct config, journals.all), "8192", NULL, KEY_RELOAD,
+	 "MB that all journals may take in StateDir; 0: no limit."},
+	{"JournalMinFree", &type_megabytes, offsetof(struct config, journals.min_free), "1024", NULL, KEY_RELOAD,
+	 "MB that journals leave free on StateDir's disk, at most a twentieth of it; 0: nothing."},
 	{"PinDir", &type_path, offsetof(struct config, pin_dir), "/sys/fs/bpf/jobprof", NULL, 0,
 	 "Where maps and links are pinned, on a BPF file system."},
 	{"MaxSlots", &type_slots, offsetof(struct config, max_slots), "512", NULL, 0,

@@ -19,6 +19,13 @@ extern const char *const config_ipmi_keys[CONFIG_IPMI];
 /* How hardware counters are read: auto is the best of the others that the budget allows. */
 enum config_perf { PERF_MODE_AUTO, PERF_MODE_EXACT, PERF_MODE_SAMPLED, PERF_MODE_OFF };
 
+/* MB of journals in StateDir; 0: as much as they take. */
+struct journal_limits {
+	double user;	 /* JournalUserMax: of one user's steps */
+	double all;	 /* JournalMax */
+	double min_free; /* JournalMinFree: what they leave, at most a twentieth of the disk */
+};
+
 /* Strings are owned; NULL where not set and without a default. */
 struct config {
 	char *hdf5_dir;	    /* ProfileHDF5Dir; absolute */
@@ -26,10 +33,11 @@ struct config {
 	struct freq freq;   /* JobAcctGatherFrequency */
 	char *cluster;	    /* ClusterName */
 	char *state_dir;    /* StateDir; absolute */
-	char *node_name;    /* NodeName; default: the host's name up to the first dot */
-	char *pin_dir;	    /* PinDir; absolute */
-	unsigned max_slots; /* MaxSlots */
-	double publish_interval;		/* PublishInterval, s; 0: only when a step ends */
+	struct journal_limits journals;
+	char *node_name;	 /* NodeName; default: the host's name up to the first dot */
+	char *pin_dir;		 /* PinDir; absolute */
+	unsigned max_slots;	 /* MaxSlots */
+	double publish_interval; /* PublishInterval, s; 0: only when a step ends */
 	char *cgroup_patterns[CONFIG_PATTERNS]; /* CgroupPattern; see job/layout.h */
 	unsigned n_cgroup_patterns;
 	char *cgroup_root; /* CgroupRoot: where Slurm's tree begins, below the hierarchy's root */
@@ -74,7 +82,8 @@ int config__override(struct config *c, const char *key, const char *value);
 void config__print_keys(FILE *f);
 /* What is in force, in the syntax of the file. */
 void config__print(const struct config *c, FILE *f);
-/* "StateDir, Socket": keys whose new value only a restart puts in force; nothing: there are none. */
+/* "StateDir, Socket": keys whose new value only a restart puts in force; nothing: there are none.
+ */
 void config__print_restart(const struct config *old, const struct config *fresh, FILE *f);
 
 /* The words of PerfMode. -EINVAL: it is none of them. */

@@ -5,6 +5,7 @@
 #include "daemon/automerge.h"
 #include "daemon/daemon.h"
 #include "daemon/events.h"
+#include "daemon/journals.h"
 #include "daemon/request.h"
 #include "job/layout.h"
 
@@ -33,6 +34,7 @@ struct daemon {
 	struct control *control;     /* NULL: no socket */
 	struct automerge *automerge; /* NULL: users merge */
 	struct orphan *orphans;
+	struct journal_stats journals;
 	int epfd, sigfd, clockfd, lockfd;
 	bool guests; /* rows of others are there */
 	bool stop, finishing, handover, sync, sweep, wake;

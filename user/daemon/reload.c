@@ -50,6 +50,7 @@ static void take(struct daemon *d, const struct config *fresh, unsigned families
 
 	cfg->freq = fresh->freq;
 	cfg->publish_interval = fresh->publish_interval;
+	cfg->journals = fresh->journals;
 	cfg->log_level = fresh->log_level;
 	log__set_level(cfg->log_level);
 	if (unloaded && families & ~d->opts.families)
@@ -70,8 +71,8 @@ void daemon_reload(struct daemon *d)
 		log_error("%s is not usable: the old settings stay in force", d->opts.config_path);
 	} else {
 		take(d, fresh, families);
-		log_info("settings read again: frequency, families, publishing and log level are "
-			 "in force");
+		log_info("settings read again: frequency, families, publishing, limits of journals "
+			 "and log level are in force");
 		name_unchanged(d->opts.cfg, fresh);
 	}
 	config__free(fresh);

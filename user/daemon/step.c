@@ -29,6 +29,9 @@ static const struct {
 	[NODE_OTHER_ROWS] = {NULL, FREQ_TASK, false, 0},
 };
 
+/* Time between rows of a step where journals take too much. */
+#define THINNED_NS (60 * NSEC_PER_SEC)
+
 static int grow_own(struct step *s)
 {
 	unsigned max = s->max_own ? 2 * s->max_own : 16;
@@ -362,7 +365,7 @@ static void say_full(struct step *s, int err)
 	if (s->full || !log_every(&s->said_full, FULL_AGAIN_S))
 		return;
 	log_error("%s: cannot append to the journal %s: %s: rows are left out, and the next ones "
-		  "count what they would have; make room in StateDir",
+		  "count what they would have; make room in StateDir, or see JournalUserMax",
 		  s->pub.name, s->pub.journal, strerror(-err));
 	s->full = true;
 }
@@ -375,14 +378,28 @@ static void say_room(struct step *s)
 	s->full = false;
 }
 
+/* -EDQUOT: journals take too much, and the frame is one of those that are left out. */
+static int write_frame(struct step *s)
+{
+	uint64_t now = s->thinned ? clock__boot_ns() : 0;
+	int err;
+
+	if (s->thinned && !s->closing && now < s->thin_ns)
+		return -EDQUOT;
+	err = journal__commit(s->journal);
+	if (!err && s->thinned)
+		s->thin_ns = now + THINNED_NS;
+	return err;
+}
+
 bool step_commit(struct step *s, size_t mark, unsigned rows)
 {
-	int err = journal__commit(s->journal);
+	int err = write_frame(s);
 	bool kept = !err || s->closing;
 
 	if (err)
 		say_full(s, err);
-	else
+	else if (!s->thinned)
 		say_room(s);
 	if (!kept) {
 		journal__discard(s->journal, mark);

@@ -140,7 +140,9 @@ struct step {
 	bool full;     /* the journal could not be written, which was said */
 	bool closing;  /* what is in its frame is not left out any more: there is no next row */
 	struct log_limit said_full;
-	bool given_up; /* IGNORED for a reason that was said */
+	bool thinned;	  /* its user's journals, or all, take too much: */
+	uint64_t thin_ns; /* no row before that */
+	bool given_up;	  /* IGNORED for a reason that was said */
 	struct why why;
 	struct request *req; /* what was told of it, or NULL */
 	struct cg_files *cg; /* NULL: not read yet */

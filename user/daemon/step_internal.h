@@ -6,7 +6,7 @@
 
 /* So many seconds lie between two times that a step's log says that its journal cannot be written.
  */
-#define FULL_AGAIN_S 60
+#define FULL_AGAIN_S 600
 
 struct table *step_table(struct step *s, const struct step_env *env, int kind, int gtid);
 /* The next rows are due at the instants that come, not for one that has passed already. */

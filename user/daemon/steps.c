@@ -280,6 +280,7 @@ static void drop_done(struct daemon *d)
 			continue;
 		}
 		*p = s->next;
+		d->journals.left_out += s->lost_rows;
 		step__free(s);
 	}
 	while (*o) {
@@ -322,6 +323,7 @@ void daemon_advance(struct daemon *d, uint64_t now)
 	}
 	for (o = d->orphans; o; o = o->next)
 		finish_file(d, &o->pub, now);
+	daemon_limit_journals(d, now);
 	kern__reap(d->env.k);
 	drop_done(d);
 	if (d->automerge)
