@@ -4,6 +4,7 @@
 """jobprof merge against the stock sh5util on files that Slurm itself wrote, h5py and h5dump; and what
 it must never do: lose a row, delete what it has not copied, touch what it was not asked to."""
 
+import concurrent.futures
 import fcntl
 import random
 import re
@@ -320,6 +321,64 @@ def a_job_that_runs_is_said_to():
     st, err = merge(prof, "-j", "101", cwd=d)
     is_equal("the array's other tasks", (st, os.listdir(d), err.count("still runs, and none")),
              (1, ["job_101.h5"], 2))
+
+
+def slurm_that_says(**lines):
+    """An environment whose squeue and sacct print that of one job, as they are asked."""
+    d = tmpdir("bin")
+    for name in ("squeue", "sacct"):
+        with open(os.path.join(d, name), "w") as f:
+            f.write('#!/bin/sh\necho "$0 $*" >>%s/asked\n[ "$SLURM_TIME_FORMAT" = %%s ] || exit 1\n%s\n' % (
+                d, lines.get(name, "exit 1")))
+        os.chmod(f.name, 0o755)
+    return d, plain_env(PATH=d + ":/usr/bin:/bin")
+
+
+def wait_does_not_take_the_file_of_an_earlier_job():
+    job = world("7_0_p1.h5")
+    d = tmpdir()
+    expect(0, *merge(job, "-j", "7", cwd=d))
+    with h5py.File(os.path.join(d, "job_7.h5"), "r") as f:
+        start = value(f.attrs["Start EpochTime"])
+    said = "echo '7|%s|%s'"
+    cases = (({"squeue": said % ("RUNNING", start - 20)}, 0),
+             ({"squeue": said % ("RUNNING", start + 3600)}, 1),
+             ({"squeue": "echo '8|RUNNING|%d'; " % (start + 3600) + said % ("RUNNING", start)}, 0),
+             ({"squeue": said % ("PENDING", "N/A")}, 1),
+             ({"squeue": said % ("PENDING", start - 9)}, 1),
+             ({"sacct": said % ("COMPLETED", start + 3600)}, 1),
+             ({"sacct": said % ("COMPLETED", start)}, 0),
+             ({"squeue": said % ("RUNNING", "Unknown")}, 0), ({}, 0))
+
+    def run(case):
+        lines, status = case
+        bin, env = slurm_that_says(**lines)
+        st, err = merge(job, "-j", "7", "--wait", "4", cwd=d, env=env)
+        with open(os.path.join(bin, "asked")) as f:
+            return lines, status, st, err, f.read().count("squeue")
+    with concurrent.futures.ThreadPoolExecutor(len(cases)) as pool:
+        done = list(pool.map(run, cases))
+    for lines, status, st, err, asked in done:
+        is_true("--wait, Slurm says %s" % lines, st == status and err.count("\n") == 1 and
+                ("of an earlier job" if status else "merged already") in err, (st, err))
+        is_equal("asked", asked, 1)
+    st, err = merge(job, "-j", "7", "--wait", "3", "--job-start", str(start + 3600), cwd=d)
+    is_true("--wait --job-start", st == 1 and "earlier job" in err, err)
+
+
+def a_job_without_files_that_runs_is_said_to():
+    for spec, line in (("9", "echo '9|RUNNING|N/A'"), ("9.batch", "echo '9|COMPLETING|5'"),
+                       ("9_3", "echo '11|RUNNING|5'"), ("9", "echo '9|PENDING|5'; echo '10|SUSPENDED|5'")):
+        bin, env = slurm_that_says(squeue=line)
+        st, err = merge(job7(), "-j", spec, cwd=tmpdir(), env=env)
+        is_true("-j %s still runs" % spec, st == 1 and "%s still runs" % spec in err and
+                err.count("\n") == 1, (st, err))
+        with open(os.path.join(bin, "asked")) as f:
+            is_true("by the job's id", " -j %s " % spec.split(".")[0] in f.read(), "")
+    for line in ("echo '9|COMPLETED|5'", "exit 1", "echo '9|PENDING|N/A'", "echo nonsense"):
+        st, err = merge(job7(), "-j", "9", cwd=tmpdir(), env=slurm_that_says(squeue=line)[1])
+        is_true("%s: it does not" % line, st == 1 and "no node-step files" in err and
+                "runs" not in err, (st, err))
 
 
 def restarted_runs_have_files_of_their_own():
@@ -1108,6 +1167,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            wrong_usage_is_status_2, nothing_found_is_status_1, users_by_name_and_number,
            directory_from_slurms_configuration, array_tasks_and_components_by_attributes,
            a_jobs_id_that_is_an_arrays_means_its_tasks, a_job_that_runs_is_said_to,
+           wait_does_not_take_the_file_of_an_earlier_job, a_job_without_files_that_runs_is_said_to,
            restarted_runs_have_files_of_their_own, two_jobs_of_one_id_are_not_one,
            a_long_job_is_one, job_start_chooses,
            a_later_job_is_not_merged_into_the_file_of_an_earlier_one, a_job_file_is_extended,

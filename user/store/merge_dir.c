@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "job/slurmjob.h"
 #include "job/stepname.h"
 #include "store/guard.h"
 #include "store/h5file.h"
@@ -288,12 +289,26 @@ static int scan_dir(const struct merge_opts *o, struct merge_sets *sets, int dir
 	return err;
 }
 
+static void say_missing(const struct merge_opts *o, const struct jobspec *spec, const char *where)
+{
+	struct slurmjob j;
+	char job[JOBSPEC_TEXT];
+
+	snprintf(job, sizeof(job), "%.*s", (int)strcspn(spec->text, "."), spec->text);
+	if (!o->raw && slurmjob__ask(job, 0, &j) && slurmjob__runs(&j))
+		log_error("job %s still runs (%s): no node-step files in %s yet; --wait SECONDS "
+			  "waits",
+			  spec->text, j.state, where);
+	else
+		log_error("job %s: no node-step files in %s", spec->text, where);
+}
+
 static void name_missing(const struct merge_opts *o, struct merge_sets *sets, const char *where)
 {
 	for (unsigned i = 0; i < o->nspecs; i++) {
 		if (sets->found[i])
 			continue;
-		log_error("job %s: no node-step files in %s", o->specs[i].text, where);
+		say_missing(o, &o->specs[i], where);
 		sets->missing++;
 	}
 }

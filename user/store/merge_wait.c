@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "job/stepname.h"
 #include "store/guard.h"
+#include "store/merge_age.h"
 #include "store/merge_internal.h"
 #include "store/merge_name.h"
 
@@ -54,6 +55,8 @@ struct wait {
 	unsigned nnames;
 	struct wait_step *steps; /* in the order of by_name */
 	unsigned nsteps;
+	struct merge_age age;
+	bool older;	     /* the job file that is there is of an earlier job */
 	int err;	     /* of looking: what was there before counts on */
 	uint64_t settled_ns; /* when the names last changed */
 };
@@ -327,8 +330,8 @@ static void say_missing(const struct wait *w, unsigned seconds)
 		snprintf(text, sizeof(text), "%s/%s: %s", w->o->profile_dir, where,
 			 strerror(-w->err));
 	else if (!w->nsteps)
-		snprintf(text, sizeof(text), "there are no files in %s/%s", w->o->profile_dir,
-			 where);
+		snprintf(text, sizeof(text), "there are no files in %s/%s%s", w->o->profile_dir,
+			 where, w->older ? ", and the job file is of an earlier job" : "");
 	log_error("job %s: not merged, for after %u s %s; jobprof merge merges what is there",
 		  w->o->specs[0].text, seconds, text);
 }
@@ -348,12 +351,17 @@ static void pause_until(uint64_t end, uint64_t begun)
 	nanosleep(&t, NULL);
 }
 
-static bool is_there(const struct merge_opts *o)
+/* Whether the job file is there, and not of an earlier job of that id: then w->older says so. */
+static bool is_there(struct wait *w)
 {
-	_cleanup_free_ char *path = merge__output_name(o, o->specs[0].job, -1);
+	_cleanup_free_ char *path = merge__output_name(w->o, w->o->specs[0].job, -1);
 	struct stat st;
 
-	return path && !lstat(path, &st);
+	w->older = false;
+	if (!path || lstat(path, &st))
+		return false;
+	w->older = merge_age__older(&w->age, w->o, path);
+	return !w->older;
 }
 
 static int await(struct wait *w, unsigned seconds)
@@ -368,7 +376,7 @@ static int await(struct wait *w, unsigned seconds)
 		settled = late || clock__mono_ns() - w->settled_ns >= SETTLE_S * NSEC_PER_SEC;
 		if (settled && all_in_place(w))
 			return 0;
-		if (settled && !w->err && !w->nsteps && is_there(w->o))
+		if (settled && !w->err && !w->nsteps && is_there(w))
 			return 1;
 		if (late) {
 			say_missing(w, seconds);
