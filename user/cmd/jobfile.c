@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -17,7 +18,7 @@
 #include "store/guard.h"
 #include "store/reader.h"
 
-/* A file of the working directory, and what its reader said of it. */
+/* A file of the directory, and what its reader said of it. */
 struct candidate {
 	char name[NAME_MAX + 1];
 	uint32_t job; /* 0: it is not of the job */
@@ -25,6 +26,7 @@ struct candidate {
 
 struct search {
 	const struct jobspec *spec;
+	const char *dir;
 	unsigned at, n;
 	struct candidate v[];
 };
@@ -70,12 +72,22 @@ static uint32_t job_if_meant(const struct jobspec *spec, const char *path)
 	return is ? job : 0;
 }
 
+static char *path_in(const char *dir, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+}
+
 static int ask_candidates(void *arg)
 {
 	struct search *s = arg;
 
-	for (; s->at < s->n; s->at++)
-		s->v[s->at].job = job_if_meant(s->spec, s->v[s->at].name);
+	for (; s->at < s->n; s->at++) {
+		_cleanup_free_ char *path = path_in(s->dir, s->v[s->at].name);
+
+		s->v[s->at].job = path ? job_if_meant(s->spec, path) : 0;
+	}
 	return 0;
 }
 
@@ -101,9 +113,10 @@ static unsigned count_files(DIR *dir)
 }
 
 /* In a child, for files may be damaged; one that brings it down is not of the job. */
-static struct search *find(const struct jobspec *spec, bool usual, unsigned *room)
+static struct search *find(const struct jobspec *spec, const char *where, bool usual,
+			   unsigned *room)
 {
-	_cleanup_closedir_ DIR *dir = opendir(".");
+	_cleanup_closedir_ DIR *dir = opendir(where);
 	struct search *s;
 	struct dirent *e;
 	int err;
@@ -113,6 +126,7 @@ static struct search *find(const struct jobspec *spec, bool usual, unsigned *roo
 	if (!s)
 		return NULL;
 	s->spec = spec;
+	s->dir = where;
 	while (dir && s->n < *room && (e = readdir(dir)))
 		if (is_candidate(e->d_name, usual))
 			snprintf(s->v[s->n++].name, NAME_MAX + 1, "%s", e->d_name);
@@ -125,34 +139,33 @@ static struct search *find(const struct jobspec *spec, bool usual, unsigned *roo
 	return s;
 }
 
-static int add_file(struct jobfiles *f, const char *path, uint32_t job)
+/* Takes path, which may be NULL: no memory. */
+static int add_file(struct jobfiles *f, char *path, uint32_t job)
 {
-	struct jobfile *v = realloc(f->v, (f->n + 1) * sizeof(*v));
+	struct jobfile *v = path ? realloc(f->v, (f->n + 1) * sizeof(*v)) : NULL;
 
-	if (!v)
+	if (!v) {
+		free(path);
 		return -ENOMEM;
+	}
 	f->v = v;
-	v += f->n++;
-	*v = (struct jobfile){.path = strdup(path), .job = job};
-	return v->path ? 0 : -ENOMEM;
+	v[f->n++] = (struct jobfile){.path = path, .job = job};
+	return 0;
 }
 
 /* merge's own names first; under another one only if there are none. */
-static int find_files(struct jobfiles *f, const struct jobspec *spec)
+static int find_files(struct jobfiles *f, const struct jobspec *spec, const char *dir)
 {
 	int err = 0;
 
 	for (int usual = 1; !err && usual >= 0 && !f->n; usual--) {
 		unsigned room;
-		struct search *s = find(spec, usual, &room);
-		char path[NAME_MAX + 3];
+		struct search *s = find(spec, dir, usual, &room);
 
 		err = s ? 0 : -ENOMEM;
-		for (unsigned i = 0; !err && i < s->n; i++) {
-			snprintf(path, sizeof(path), "./%s", s->v[i].name);
+		for (unsigned i = 0; !err && i < s->n; i++)
 			if (s->v[i].job)
-				err = add_file(f, path, s->v[i].job);
-		}
+				err = add_file(f, path_in(dir, s->v[i].name), s->v[i].job);
 		search_free(s, room);
 	}
 	return err;
@@ -175,9 +188,9 @@ static int note_steps(struct jobfile *f, const struct jobspec *specs, unsigned n
 	return 0;
 }
 
-static bool others_beside(void)
+static bool others_in(const char *where)
 {
-	_cleanup_closedir_ DIR *dir = opendir(".");
+	_cleanup_closedir_ DIR *dir = opendir(where);
 	const struct dirent *e;
 	unsigned n = 0;
 
@@ -208,34 +221,37 @@ static int is_of_array(void *arg)
 }
 
 /* Whether the file of that name is there, and is not of an array. */
-static bool is_the_only(const char *path, const struct jobspec *spec)
+static bool is_the_only(const char *path, const char *dir, const struct jobspec *spec)
 {
 	struct question q = {path, spec};
 
 	return !access(path, F_OK) &&
-	       (!others_beside() || guard__run(is_of_array, &q, &GUARD_STREAM) != 1);
+	       (!others_in(dir) || guard__run(is_of_array, &q, &GUARD_STREAM) != 1);
 }
 
-static int of_job(struct jobfiles *f, uint32_t job)
+/* Of the id alone, job_<id>.h5, unless that is one of an array's tasks, or there is none. */
+static int find_meant(struct jobfiles *f, const struct jobspec *spec, const char *dir, bool raw)
 {
-	char path[32];
-
-	snprintf(path, sizeof(path), "./job_%" PRIu32 ".h5", job);
-	return add_file(f, path, job);
-}
-
-/* Of the id alone, ./job_<id>.h5, unless that is one of an array's tasks, or there is none. */
-static int find_meant(struct jobfiles *f, const struct jobspec *spec, bool raw)
-{
-	char path[32];
+	char name[32];
+	_cleanup_free_ char *path = NULL;
 	int err = 0;
 
-	snprintf(path, sizeof(path), "job_%" PRIu32 ".h5", spec->job);
-	if (spec->kind != JOBSPEC_JOB || (!raw && !is_the_only(path, spec)))
-		err = find_files(f, spec);
+	snprintf(name, sizeof(name), "job_%" PRIu32 ".h5", spec->job);
+	path = path_in(dir, name);
+	if (!path)
+		return -ENOMEM;
+	if (spec->kind != JOBSPEC_JOB || (!raw && !is_the_only(path, dir, spec)))
+		err = find_files(f, spec, dir);
 	if (!err && !f->n && spec->kind == JOBSPEC_JOB)
-		err = of_job(f, spec->job);
+		err = add_file(f, path_in(dir, name), spec->job);
 	return err || f->n ? err : -ENOENT;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return path && !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
 static int find_all(struct jobfiles *out, const struct jobspec *specs, unsigned n,
@@ -244,7 +260,10 @@ static int find_all(struct jobfiles *out, const struct jobspec *specs, unsigned 
 	int err;
 
 	*out = (struct jobfiles){0};
-	err = input ? add_file(out, input, specs->job) : find_meant(out, specs, raw);
+	if (!input || is_dir(input))
+		err = find_meant(out, specs, input ? input : ".", raw);
+	else
+		err = add_file(out, strdup(input), specs->job);
 	for (unsigned i = 0; !err && i < out->n; i++)
 		err = note_steps(&out->v[i], specs, n);
 	if (err)
@@ -286,7 +305,7 @@ int jobfile__of(struct jobfile *out, const struct jobspec *specs, unsigned n, co
 
 void jobfile__say_none(const struct jobspec *spec)
 {
-	log_error("%s: no job file in this directory says that it is of it; name the file with -i",
+	log_error("%s: no job file here says that it is of it; name the file, or its directory",
 		  spec->text);
 }
 
@@ -310,13 +329,36 @@ static int of_specs(struct jobfile *out, const struct jobspec *specs, unsigned n
 	if (err)
 		return 1;
 	if (all.n > 1) {
-		log_error("-j %s means %u files: %s, %s%s; -i names one", specs->text, all.n,
+		log_error("-j %s means %u files: %s, %s%s; name one of them", specs->text, all.n,
 			  all.v[0].path, all.v[1].path, all.n > 2 ? " ..." : "");
 		jobfiles__free(&all);
 		return 1;
 	}
 	take_first(out, &all);
 	return 0;
+}
+
+/* Of a directory without a job: the only profile in it. */
+static int only_file(struct jobfile *out, const char *where)
+{
+	_cleanup_closedir_ DIR *dir = opendir(where);
+	char name[NAME_MAX + 1] = "";
+	const struct dirent *e;
+	unsigned n = 0;
+
+	while (dir && (e = readdir(dir)))
+		if (is_candidate(e->d_name, true) || is_candidate(e->d_name, false))
+			if (!n++)
+				snprintf(name, sizeof(name), "%s", e->d_name);
+	if (n == 1)
+		out->path = path_in(where, name);
+	if (n == 1 && out->path)
+		return 0;
+	if (!dir)
+		log_error("%s: %s", where, strerror(errno));
+	else
+		log_error("%s: it has %u profiles; name one of them, or a job with -j", where, n);
+	return 1;
 }
 
 int jobfile__choose(struct jobfile *out, const char *jobs, const char *input)
@@ -327,9 +369,11 @@ int jobfile__choose(struct jobfile *out, const char *jobs, const char *input)
 
 	*out = (struct jobfile){0};
 	if (!jobs && !input) {
-		log_error("which file: -j JOB or -i FILE");
+		log_error("which profile: FILE, DIR with only one in it, or -j JOB");
 		return 2;
 	}
+	if (!jobs && is_dir(input))
+		return only_file(out, input);
 	if (!jobs) {
 		out->path = strdup(input);
 		return out->path ? 0 : 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Which file and which of its steps "-j JOB[.STEP],..." and "-i FILE" mean. */
+/* Which file and which of its steps "-j JOB[.STEP],..." and FILE or DIR mean. */
 #ifndef JP_CMD_JOBFILE_H
 #define JP_CMD_JOBFILE_H
 
@@ -20,10 +20,10 @@ struct jobfiles {
 };
 
 /*
- * One job: specs[n] with the same job. input NULL: the file in the working directory, job_<id>.h5;
- * where there is none of that name, the job file that says so of itself. Of a task of an array or a
- * component the one whose attributes say so. 0; -ENOENT: no file says that it is of that task or
- * component; -ENOMEM.
+ * One job: specs[n] with the same job. input: a file; or a directory, NULL: the working directory,
+ * whose job_<id>.h5 is meant; where there is none of that name, the job file that says so of
+ * itself. Of a task of an array or a component the one whose attributes say so. 0; -ENOENT: no file
+ * says that it is of that task or component; -ENOMEM.
  */
 int jobfile__of(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input);
 /* The same, but the id of an array means all its tasks. */
