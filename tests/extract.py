@@ -311,6 +311,22 @@ def stored_totals():
             p.stderr)
 
 
+def times_for_people():
+    """With TimeNS the table's times have fractions: rows of half a second are told apart."""
+    file = written_file()
+    out = must("-i", file, "-s", "Tasks/0", "-l", "timeseries", "--format", "table", "--columns",
+               "ElapsedTime,EpochTime,TimeNS")
+    got = [line.split()[-3:] for line in out.decode().split("\n")[1:] if line]
+    with h5py.File(file, "r") as f:
+        ns = f["n1/Tasks/0"]["TimeNS"]
+        start = f["n1"].attrs["Start TimeNS"]
+    wanted = [["%.3f" % ((int(t) - int(numpy.ravel(start)[0])) / 1e9), "%.3f" % (int(t) / 1e9), str(t)]
+              for t in ns]
+    is_equal("times of a table have fractions", got, wanted)
+    whole = must("-i", file, "-s", "Tasks/0", "-l", "timeseries", "--columns", "EpochTime", "-o", "-")
+    is_true("times of CSV are as they are stored", "." not in whole.decode(), whole[:80])
+
+
 def totals_of_histograms():
     """Arrays in the file are columns, and the same ones as where they are computed."""
     file = written_file()
@@ -648,15 +664,19 @@ def outputs():
     job_file(path("job_6.h5"), seed=2)
     def here(*args):
         p = extract(*args, cwd=d)
-        if p.returncode or p.stdout:
+        if p.returncode:
             raise Failed((args, p.returncode, p.stderr))
+        said.append(p.stdout.decode())
         return sorted(set(os.listdir(d)) - {"job_5.h5", "job_6.h5"})
-    d = tmpdir("here")
+    said, d = [], tmpdir("here")
     for j in ("job_5.h5", "job_6.h5"):
         os.symlink(path(j), os.path.join(d, j))
     is_equal("its default name", here("-j", "5", "-s", "Tasks"), ["extract_5.csv"])
     with open(os.path.join(d, "extract_5.csv"), "rb") as f:
         is_equal("what is in it", f.read(), must("-i", path("job_5.h5"), "-s", "Tasks", "-o", "-"))
+    with open(os.path.join(d, "extract_5.csv")) as f:
+        lines = len(f.readlines()) - 1
+    is_equal("it says what it wrote", said, ["extract_5.csv: %d rows of %d tables\n" % (lines, lines)])
     is_equal("of several jobs and series",
              here("-j", "5.0,6", "-s", "Tasks,Network", "-l", "timeseries"),
              ["extract_5.csv", "extract_5_Network.csv", "extract_5_Tasks.csv",
@@ -667,6 +687,19 @@ def outputs():
     mask = os.umask(0)
     os.umask(mask)
     is_equal("its mode", mode, 0o666 & ~mask)
+    wanted = must("-i", path("job_5.h5"), "-s", "Tasks", "-o", "-")
+    only = tmpdir("only")
+    os.symlink(path("job_5.h5"), os.path.join(only, "job_5.h5"))
+    for name, args in (("a file without -i", [path("job_5.h5")]), ("a directory and a job", ["-j", "5", d]),
+                       ("the only file of a directory", [only]), ("-i with it", ["-i", only])):
+        is_equal("input: " + name, must(*args, "-s", "Tasks", "-o", "-"), wanted)
+    for name, args, why in (
+            ("several files of a directory", [d], "it has 2 profiles; name one of them"),
+            ("two files", [path("job_5.h5"), path("job_6.h5")], "job_6.h5\" is one file too many; see"),
+            ("none", [], "which file: FILE, or -j JOB; see \"jobprof extract --help\"")):
+        p = extract(*args, "-s", "Tasks", "-o", "-")
+        is_true("input: " + name, p.returncode in (1, 2) and p.stderr.count(b"\n") == 1 and
+                why in p.stderr.decode(), (p.returncode, p.stderr))
     p = extract("-i", path("job_5.h5"), "-s", "Tasks", "-o", path("job_5.h5"))
     is_true("the input stays", p.returncode == 1 and h5py.is_hdf5(path("job_5.h5")), p.stderr)
     for n in ("1", "2"):
@@ -819,6 +852,7 @@ def a_helper_is_held_up():
         for n in ("2", "3"):
             for delay in range(8):
                 p = start([JOBPROF, "extract", *args, "--threads", n, "-o", path("held.out")],
+                          stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL)
                 wait_until(lambda: helpers(p.pid) or p.poll() is not None, 20, "helpers")
                 kids = helpers(p.pid)
@@ -880,6 +914,7 @@ def helpers_and_signals():
 
 run_tests([golden, stock_live, array_tasks, files_of_other_names, hostile_values, columns_in_another_order,
            highest_of_negatives, own_timeseries, own_totals,
-           stored_totals, totals_of_histograms, totals_of_older_files, times, selection, what_is_not_there, lacking_and_damaged, threads, memory,
+           stored_totals, times_for_people, totals_of_histograms, totals_of_older_files, times,
+           selection, what_is_not_there, lacking_and_damaged, threads, memory,
            outputs, signal_while_the_output_is_made, a_helper_is_held_up,
            helpers_and_signals, crashes, nobody_is_left_behind])

@@ -3,6 +3,7 @@
 #include "store/extract.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <unistd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "cmd/jobfile.h"
 #include "cmd/verbs.h"
 #include "job/jobspec.h"
+#include "store/guard.h"
 
 #define WORDS_MAX 4096u
 
@@ -258,19 +260,38 @@ static char *default_output(const struct args *a, const char *input, const char 
 struct work {
 	const struct extract_options *opt;
 	const char *from, *to;
+	struct extract_result *result; /* of parent and child */
 };
 
 /* In a child. */
 static int write_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
-	struct extract_result result = {0};
-	int err = extract__run(w->from, w->opt, fd, &result);
+	struct extract_result *r = w->result;
+	int err = extract__run(w->from, w->opt, fd, r);
 
-	if (result.write_error)
-		log_error("%s: cannot be written: %s", w->to, strerror(-result.write_error));
-	*keep = !err && result.tables;
-	return err || !result.tables || result.damaged || result.missing;
+	if (r->write_error)
+		log_error("%s: cannot be written: %s", w->to, strerror(-r->write_error));
+	*keep = !err && r->tables;
+	return err || !r->tables || r->damaged || r->missing;
+}
+
+static int write_output(const struct extract_options *opt, const char *input, const char *path)
+{
+	struct work w = {opt, input, path, guard__share(sizeof(*w.result))};
+	int status;
+
+	if (!w.result) {
+		log_error("%s", strerror(ENOMEM));
+		return 1;
+	}
+	status = guarded__write(path, input, write_file, &w) != 0;
+	if (w.result->tables && !w.result->write_error && strcmp(path, "-"))
+		printf("%s: %" PRIu64 " row%s of %" PRIu64 " table%s\n", path, w.result->rows,
+		       w.result->rows == 1 ? "" : "s", w.result->tables,
+		       w.result->tables == 1 ? "" : "s");
+	guard__unshare(w.result, sizeof(*w.result));
+	return status;
 }
 
 /* CSV of several series: a file each, unless there is only one to write to. */
@@ -295,8 +316,7 @@ static int extract_file(const struct args *a, const struct extract_options *opt,
 			path = default_output(a, input, apart ? opt->series[i] : NULL);
 		if (!path)
 			return 1;
-		status |= guarded__write(path, input, write_file,
-					 &(struct work){&one, input, path}) != 0;
+		status |= write_output(&one, input, path);
 	}
 	return status;
 }
@@ -360,6 +380,17 @@ static int take_totals(struct args *a)
 	return 0;
 }
 
+static int extract_input(const struct args *a)
+{
+	struct jobfile f;
+	int status = jobfile__choose(&f, NULL, a->input);
+
+	if (!status)
+		status = extract_file(a, &a->opt, f.path);
+	jobfile__free(&f);
+	return status;
+}
+
 static int extract_all(struct args *a)
 {
 	int status = 0;
@@ -370,7 +401,7 @@ static int extract_all(struct args *a)
 	a->opt.ncolumns = a->columns.n;
 	a->opt.leaves = true; /* each file is written by a child of its own */
 	if (!a->njobs)
-		return extract_file(a, &a->opt, a->input);
+		return extract_input(a);
 	for (unsigned i = 0; i < a->njobs; i++)
 		if (!named_before(a, i))
 			status |= extract_job(a, i);

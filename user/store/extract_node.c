@@ -119,17 +119,21 @@ static void put_rows(struct extraction *x, const union cell *rows, unsigned n)
 			text__rows(&x->text, x->cols, rows, 1, stride);
 }
 
-static int put_series(struct extraction *x, const char *node, const char *step, const char *table)
+static int put_series(struct extraction *x, const struct reader_node *n, const char *step,
+		      const char *table)
 {
 	const union cell *rows;
-	unsigned n;
+	unsigned nrows;
 	int err;
 
-	err = text__open(&x->text, step, node, table, x->cols);
+	err = text__open(&x->text, step, n->name, table, x->cols);
 	if (err)
 		return err;
-	while ((err = cursor__next(x->cursor, &rows, &n)) > 0)
-		put_rows(x, rows, n);
+	x->text.ns_at = cursor__column(x->cursor, "TimeNS");
+	if (!reader_node__i64(n, "Start TimeNS", &x->text.start_ns))
+		x->text.start_ns = INT64_MIN;
+	while ((err = cursor__next(x->cursor, &rows, &nrows)) > 0)
+		put_rows(x, rows, nrows);
 	text__close(&x->text);
 	x->result.rows += x->text.rows;
 	return err;
@@ -166,7 +170,7 @@ static int read_table(struct extraction *x, const struct reader_node *n, unsigne
 	if (err || x->looking)
 		return err;
 	return x->opt->totals ? totals__stock(x, n->name, human, name)
-			      : put_series(x, n->name, human, name);
+			      : put_series(x, n, human, name);
 }
 
 static int one_table(struct extraction *x, const struct reader_node *n, const struct node_ref *ref,

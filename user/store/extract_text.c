@@ -10,8 +10,9 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 
-#define WIDTH	   12	 /* of a number on a terminal, at least */
-#define PREFIX_MAX 8192u /* three names, every byte escaped */
+#define EPOCH_WIDTH 14	  /* ten digits of seconds, three of milliseconds */
+#define WIDTH	    12	  /* of a number on a terminal, at least */
+#define PREFIX_MAX  8192u /* three names, every byte escaped */
 
 /* s as a field of CSV: in quotes if it needs them. */
 static void put_field(struct outbuf *o, const char *s)
@@ -105,6 +106,8 @@ static int width_of(const char *name)
 {
 	size_t n = strlen(name);
 
+	if (!strcmp(name, "EpochTime"))
+		return EPOCH_WIDTH;
 	return n < WIDTH ? WIDTH : n > 200 ? 200 : (int)n;
 }
 
@@ -242,6 +245,7 @@ int text__open(struct text *t, const char *step, const char *node, const char *t
 	       const struct text_col *cols)
 {
 	t->rows = 0;
+	t->ns_at = -1;
 	if (!t->begun)
 		text__header(t);
 	if (t->format != EXTRACT_JSON)
@@ -310,6 +314,24 @@ static void row_json(const struct text *t, const struct text_col *cols, const un
 	outbuf__char(t->out, ']');
 }
 
+/* Slurm's columns of time are whole seconds; with TimeNS the table has fractions of them. */
+static bool put_time(const struct text *t, const char *name, const union cell *row)
+{
+	bool elapsed = !strcmp(name, "ElapsedTime") && t->start_ns != INT64_MIN;
+	double ns;
+	char text[64];
+	int n;
+
+	if (t->ns_at < 0 || (!elapsed && strcmp(name, "EpochTime")))
+		return false;
+	ns = elapsed ? (double)(int64_t)(row[t->ns_at].u - (uint64_t)t->start_ns)
+		     : (double)row[t->ns_at].u;
+	n = snprintf(text, sizeof(text), "%.3f", ns / 1e9);
+	pad(t->out, width_of(name) - n);
+	outbuf__str(t->out, text);
+	return true;
+}
+
 static void row_table(const struct text *t, const struct text_col *cols, const union cell *row)
 {
 	static const union cell none = {.f = NAN};
@@ -319,6 +341,8 @@ static void row_table(const struct text *t, const struct text_col *cols, const u
 		bool known = cols[i].at >= 0;
 
 		outbuf__str(t->out, "  ");
+		if (known && put_time(t, t->names[i], row))
+			continue;
 		put_aligned(t->out, known ? row[cols[i].at] : none, known ? cols[i].type : COL_F64,
 			    width_of(t->names[i]));
 	}

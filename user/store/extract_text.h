@@ -27,6 +27,8 @@ struct text {
 	char *const *names; /* of the columns */
 	unsigned ncols;
 	int step_width, node_width; /* EXTRACT_TABLE */
+	int ns_at;		    /* there: the cell of TimeNS, -1: none, for times with fractions */
+	int64_t start_ns;	    /* of the step, INT64_MIN: not known */
 	char *prefix;		    /* begins each row of the table at hand */
 	size_t prefix_len;
 	uint64_t rows;	   /* of it so far */
