@@ -176,8 +176,9 @@ def show_json_has_every_column():
 # What a page says of these numbers, worked out by hand: 7 rows.
 PLAIN = {"BlkReadMB": 1.5, "BlkReads": 100, "BlkReadTime": 0.012, "BlkWriteMB": 0.001,
          "BlkWrites": 1 / 7, "BlkWriteTime": 0.0003, "BlkUntimed": 3, "NetTxMB": 2,
-         "NetTxOps": 30, "NetRxMB": 300, "NetRxOps": 1000, "NetLoopTxMB": 0, "NetLoopTxOps": 0, "NetLoopRxMB": 0.25,
-         "NetLoopRxOps": 2, "TcpRetrans": 3, "Cycles": 1e9, "Instructions": 1.25e9,
+         "NetTxOps": 30, "NetRxMB": 300, "NetRxOps": 1000, "NetLoopTxMB": 0, "NetLoopTxOps": 0,
+         "NetLoopRxMB": 0.25, "NetLoopRxOps": 2, "TcpRetrans": 3, "Cycles": 1e9,
+         "Instructions": 1.25e9,
          "BranchMisses": 5e6, "Uops": 123, "PerfRunning": 0.625, "ReadMB": 3, "ReadCalls": 4,
          "WriteMB": 0.5, "WriteCalls": 8, "HugetlbMB": 64}
 LINES = {
