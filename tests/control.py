@@ -227,7 +227,7 @@ def own_programs(d):
     is_true("live rows of the own step", "%d.0/Tasks" % job in seen, str(sorted(seen)))
     is_equal("live rows of a series of one's own", seen.get("%d.0/User" % job, {}).get(
         "solver", {}).get("Cells"), wrote[-1][1])
-    is_equal("live rows of another user's job", theirs.call(c.live(other))["error"], -2)
+    is_equal("live rows of another user's job", theirs.call(c.live(other))["error"], -3)
     for p in (mine, theirs, outside):
         p.end()
     h.go()
@@ -290,7 +290,7 @@ def administrators():
     time.sleep(3 * INTERVAL)
     seen = read_live(admin, c.live(job))
     is_true("a member of AdminGroup sees a job's rows", "%d.0/Tasks" % job in seen, sorted(seen))
-    is_equal("another user does not", other.call(c.live(job))["error"], -2)
+    is_equal("another user does not", other.call(c.live(job))["error"], -3)
     is_equal("a member may not speak for the job", admin.call(c.mark("x"))["error"], -3)
     for p in (admin, other):
         p.end()

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprof mark, emit and live, and programs with libjobprof, before a jobprofd of the test's own."""
 
+import errno
 import json
 import math
 import struct
@@ -87,7 +88,7 @@ def usages():
                  ["emit", "s"], ["emit", "s", "a"], ["emit", "s", "a=x"], ["emit", "s", "a= 1"],
                  ["emit", "s", "=1"], ["emit", "a/b", "a=1"], ["emit", "s", "a=1", "a[s]=2"],
                  ["emit", "s"] + ["c%d=1" % i for i in range(129)], ["live", "x"],
-                 ["live", "-j", "1,2"], ["live", "-j", "1_2"], ["live", "--format", "xml"],
+                 ["live", "-j", "1,2"], ["live", "--format", "xml"],
                  ["live", "--watch", "0.01"]):
         status, out, log = jobprof(*args)
         is_true("usage: " + " ".join(args)[:40].replace("\n", " "),
@@ -129,6 +130,47 @@ def lives():
     p.send_signal(signal.SIGINT)
     is_equal("live --watch: a line a round, until it is stopped",
              [len(r) for r in rounds] + [p.wait(10)], [4, 4, 4, 0])
+    s.stop()
+
+
+def lives_of_arrays():
+    """jobprofd knows ids of jobs; squeue says which those of an array are."""
+    here = {}
+
+    def answer(server, c, m):
+        known = m["job_id"] in here
+        return serve_live(server, c, m) if known else [talklib.reply(m["seq"], -errno.ESRCH)]
+    s = listening(answer)
+    d = tmpdir("bin")
+    squeue = os.path.join(d, "squeue")
+    with open(squeue, "w") as f:
+        f.write("""#!/bin/sh
+while [ $# -gt 1 ]; do [ "$1" = -j ] && job=$2; shift; done
+case $job in
+50_3) echo '53|RUNNING|5' ;;
+50) echo '52|COMPLETED|5'; echo '53|RUNNING|5'; echo '54|RUNNING|5'; echo '50|PENDING|N/A' ;;
+60+1) echo '61|RUNNING|5' ;;
+esac
+""")
+    os.chmod(squeue, 0o755)
+    env = dict(ENV, PATH=d + ":/usr/bin:/bin")
+
+    def live(job, *jobs):
+        here.clear()
+        here.update(dict.fromkeys(jobs))
+        before = len(s.of("LIVE"))
+        p = subprocess.run([JOBPROF, "live", "--format", "json", "-j", job], env=env, timeout=30,
+                           capture_output=True, text=True)
+        asked = [(m["job_id"], m["step_name"]) for m in s.of("LIVE")][before:]
+        return p.returncode, len(json.loads(p.stdout)) if p.stdout else p.stderr.count("\n"), asked
+    is_equal("a task of an array", live("50_3.batch", 53), (0, 4, [(53, "batch")]))
+    is_equal("a component", live("60+1", 61), (0, 4, [(61, "")]))
+    is_equal("a task that does not run", live("50_4"), (1, 1, []))
+    is_equal("an array, of which two tasks run", live("50", 53, 54)[:2], (0, 8))
+    is_equal("an array, of which one is here", live("50", 54)[:2], (0, 4))
+    is_equal("a job of the id of an array", live("50", 50), (0, 4, [(50, "")]))
+    is_equal("none is here", live("50")[0], 1)
+    is_equal("an id that squeue does not know", live("99")[0], 1)
     s.stop()
 
 
@@ -200,4 +242,4 @@ def names():
                                                    for n in found), found)
 
 
-run_tests([marks, emissions, refusals, usages, lives, libraries, names])
+run_tests([marks, emissions, refusals, usages, lives, lives_of_arrays, libraries, names])

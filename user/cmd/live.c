@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof live: the last rows of steps that run on this node. */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,13 +14,17 @@
 #include "cmd/live.h"
 #include "cmd/talk.h"
 #include "cmd/verbs.h"
+#include "job/slurmjob.h"
 #include "job/stepname.h"
 
 #define WATCH_MIN 0.1
 #define WATCH_MAX 86400.0
+#define JOBS_MAX  1024u /* an array's tasks */
 
 struct args {
-	uint32_t job; /* 0: the caller's own step */
+	uint32_t jobs[JOBS_MAX]; /* 0: the caller's own step */
+	unsigned njobs;
+	char text[JOBSPEC_TEXT]; /* of a job's id, which may be that of an array; "": it is not */
 	char step[32];
 	const char *series;
 	const struct live_format *format;
@@ -49,6 +54,26 @@ const struct command cmd_live = {
 	.opts = opts,
 };
 
+/* jobprofd knows jobs by their own ids; which a task of an array or a component has, squeue knows.
+ */
+static int find_jobs(struct args *a, const struct jobspec *spec)
+{
+	char job[JOBSPEC_TEXT];
+
+	snprintf(job, sizeof(job), "%.*s", (int)strcspn(spec->text, "."), spec->text);
+	if (spec->kind == JOBSPEC_JOB) {
+		a->jobs[0] = spec->job;
+		a->njobs = 1;
+		memcpy(a->text, job, sizeof(job));
+		return 0;
+	}
+	a->njobs = slurmjob__running(job, a->jobs, JOBS_MAX);
+	if (a->njobs)
+		return 0;
+	log_error("-j: squeue knows no job %s that runs", job);
+	return 1;
+}
+
 static int set_job(struct args *a, const char *text)
 {
 	struct jobspec *jobs;
@@ -58,11 +83,11 @@ static int set_job(struct args *a, const char *text)
 
 	if (status)
 		return status;
-	if (n != 1 || jobs[0].kind != JOBSPEC_JOB) {
-		log_error("-j: \"%s\" is not one job or step, as in 42 or 42.0", text);
+	if (n != 1) {
+		log_error("-j: \"%s\" is not one job or step, as in 42, 42.0 or 42_3", text);
 		status = 2;
 	} else {
-		a->job = jobs[0].job;
+		status = find_jobs(a, &jobs[0]);
 		snprintf(number, sizeof(number), "%u", jobs[0].step);
 		snprintf(a->step, sizeof(a->step), "%s",
 			 jobs[0].any_step ? "" : stepname__human(number));
@@ -130,15 +155,36 @@ static void show_table(const struct jobprof_table *t, void *arg)
 	r->args->format->table(r->out, t);
 }
 
-static int one_round(const struct args *a, struct live_out *out)
+/* Of all jobs: how many tables, or why there is none. Others' tasks may be on other nodes. */
+static int ask_jobs(const struct args *a, struct round *r, char why[static 256])
+{
+	int sum = -ESRCH;
+
+	for (unsigned i = 0; i < a->njobs; i++) {
+		int n = jobprof_live(a->jobs[i], a->step, TALK_TIMEOUT_MS, show_table, r, why, 256);
+
+		if (n < 0 && n != -ESRCH)
+			return n;
+		if (n >= 0)
+			sum = n + (sum < 0 ? 0 : sum);
+	}
+	return sum;
+}
+
+static int one_round(struct args *a, struct live_out *out)
 {
 	struct round r = {.args = a, .out = out};
-	char why[256];
+	char why[256] = "";
 	int n;
 
 	if (a->format->begin)
 		a->format->begin(out);
-	n = jobprof_live(a->job, a->step, TALK_TIMEOUT_MS, show_table, &r, why, sizeof(why));
+	n = ask_jobs(a, &r, why);
+	if (n == -ESRCH && a->text[0]) {
+		a->njobs = slurmjob__running(a->text, a->jobs + 1, JOBS_MAX - 1) + 1;
+		a->text[0] = 0;
+		n = a->njobs > 1 ? ask_jobs(a, &r, why) : n;
+	}
 	if (a->format->end)
 		a->format->end(out, n >= 0);
 	if (n < 0)
@@ -162,7 +208,7 @@ static void wait_s(double s)
 
 int verb_live(int argc, char **argv)
 {
-	struct args a = {.format = live_format__find("table")};
+	struct args a = {.njobs = 1, .format = live_format__find("table")};
 	struct sigaction sa = {.sa_handler = on_signal};
 	struct live_out out = {.file = stdout};
 	int status = options__read(&cmd_live, argc, argv, take, &a);

@@ -155,5 +155,5 @@ int control_live(struct control *c, struct peer *p, const struct jpc_live *quest
 		err = send_step(&l);
 	}
 	*tables = l.tables;
-	return err ? err : any ? 0 : -ENOENT;
+	return err ? err : any ? 0 : -ESRCH;
 }

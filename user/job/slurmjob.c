@@ -82,24 +82,31 @@ bool slurmjob__runs(const struct slurmjob *j)
 	return false;
 }
 
-/* Lines "ID|STATE|START". */
-static bool parse(char *text, uint32_t raw, struct slurmjob *out)
+/* "ID|STATE|START" */
+static bool parse_line(const char *line, struct slurmjob *out)
 {
+	char id[32], start[32] = "";
+	struct slurmjob j = {.start = -1};
+	uint32_t at;
+
+	if (sscanf(line, "%31[^|]|%31[^|]|%31[^|]", id, j.state, start) < 2 || parse_u32(id, &j.id))
+		return false;
+	/* When a job that waits may begin, is a guess. */
+	if (!parse_u32(start, &at) && at && strcmp(j.state, "PENDING"))
+		j.start = at;
+	*out = j;
+	return true;
+}
+
+static bool choose(char *text, uint32_t raw, struct slurmjob *out)
+{
+	struct slurmjob j;
 	bool any = false;
 	char *save = NULL;
 
 	for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char id[32], start[32] = "";
-		struct slurmjob j = {.start = -1};
-		uint32_t n, at;
-
-		if (sscanf(line, "%31[^|]|%31[^|]|%31[^|]", id, j.state, start) < 2 ||
-		    (raw && (parse_u32(id, &n) || n != raw)))
-			continue;
-		/* When a job that waits may begin, is a guess. */
-		if (!parse_u32(start, &at) && at && strcmp(j.state, "PENDING"))
-			j.start = at;
-		if (any && (slurmjob__runs(out) || !slurmjob__runs(&j)))
+		if (!parse_line(line, &j) || (raw && j.id != raw) ||
+		    (any && (slurmjob__runs(out) || !slurmjob__runs(&j))))
 			continue;
 		*out = j;
 		any = true;
@@ -107,24 +114,53 @@ static bool parse(char *text, uint32_t raw, struct slurmjob *out)
 	return any;
 }
 
+static void ask_squeue(const char *job, char *text, size_t size)
+{
+	char *const argv[] = {"squeue", "-h",	     "-r", "-t",       "all",
+			      "-j",	(char *)job, "-o", "%A|%T|%S", NULL};
+
+	ask(argv, text, size);
+}
+
+static void ask_sacct(const char *job, char *text, size_t size)
+{
+	char *const argv[] = {
+		"sacct", "-n", "-X", "-P", "-j", (char *)job, "-o", "JobIDRaw,State,Start", NULL};
+
+	ask(argv, text, size);
+}
+
 bool slurmjob__ask(const char *job, uint32_t raw, struct slurmjob *out)
 {
-	char *const squeue[] = {"squeue",    "-h", "-t",       "all", "-j",
-				(char *)job, "-o", "%A|%T|%S", NULL};
-	char *const sacct[] = {
-		"sacct", "-n", "-X", "-P", "-j", (char *)job, "-o", "JobIDRaw,State,Start", NULL};
 	char *text = malloc(ANSWER_LEN);
-	bool known = false;
+	bool known;
 
 	*out = (struct slurmjob){.start = -1};
 	if (!text)
 		return false;
-	ask(squeue, text, ANSWER_LEN);
-	known = parse(text, raw, out);
+	ask_squeue(job, text, ANSWER_LEN);
+	known = choose(text, raw, out);
 	if (!known) {
-		ask(sacct, text, ANSWER_LEN);
-		known = parse(text, raw, out);
+		ask_sacct(job, text, ANSWER_LEN);
+		known = choose(text, raw, out);
 	}
 	free(text);
 	return known;
+}
+
+unsigned slurmjob__running(const char *job, uint32_t *ids, unsigned max)
+{
+	char *text = malloc(ANSWER_LEN), *save = NULL;
+	struct slurmjob j;
+	unsigned n = 0;
+
+	if (!text)
+		return 0;
+	ask_squeue(job, text, ANSWER_LEN);
+	for (char *line = strtok_r(text, "\n", &save); line && n < max;
+	     line = strtok_r(NULL, "\n", &save))
+		if (parse_line(line, &j) && slurmjob__runs(&j))
+			ids[n++] = j.id;
+	free(text);
+	return n;
 }

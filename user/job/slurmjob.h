@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct slurmjob {
+	uint32_t id;	/* of its own, also where it is an array's task */
 	char state[32]; /* "RUNNING", "PENDING" ... */
 	int64_t start;	/* unix time of the run that is or was, -1: not begun, or not said */
 };
@@ -17,6 +18,8 @@ struct slurmjob {
  * knows.
  */
 bool slurmjob__ask(const char *job, uint32_t raw, struct slurmjob *out);
+/* The ids of what runs of it, as names of files and cgroups have them: at most max, by squeue. */
+unsigned slurmjob__running(const char *job, uint32_t *ids, unsigned max);
 bool slurmjob__runs(const struct slurmjob *j);
 
 #endif
