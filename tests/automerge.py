@@ -198,6 +198,27 @@ def requeued():
               second.get("Restart Count")], [True, False, 1])
 
 
+def of_an_earlier_job():
+    """An id that came again: the older job's file stays as it is, and the log says so."""
+    job = new_job()
+    run_step(job)
+    end_job(job)
+    there(job_file(main, job))
+    wait_until(lambda: not os.path.exists(record(main, job)), 10, "the merge to end")
+    with h5py.File(job_file(main, job), "r+") as f:
+        a = f["Steps/0/Nodes/" + NODE].attrs
+        a.modify("Start TimeNS", a["Start TimeNS"] - 365 * 86400 * 10**9)
+    with open(job_file(main, job), "rb") as f:
+        was = f.read()
+    run_step(job, 1)
+    end_job(job)
+    wait_until(lambda: "job %d is not merged" % job in main.said(), 30, "the log")
+    with open(job_file(main, job), "rb") as f:
+        is_equal("an earlier job's file: untouched, said", (
+            f.read() == was, "job %d: the files in" % job in main.said(),
+            os.path.exists(node_file(main, job, 1))), (True, True, True))
+
+
 def attrs_of_node(path):
     with h5py.File(path, "r") as f:
         a = f["Steps/0/Nodes/" + NODE].attrs
@@ -364,5 +385,5 @@ def directories():
 if __name__ == "__main__":
     for d in (main, off, again):
         d.start()
-    run_together([merged, told, elsewhere, waits, requeued, restarted, wait_option, directories, many])
+    run_together([merged, told, elsewhere, waits, requeued, of_an_earlier_job, restarted, wait_option, directories, many])
     run_tests([end])
