@@ -277,9 +277,11 @@ def full_output():
     subprocess.run(["umount", "-l", small])
 
 
-def spinning(d, job):
+def spinning(d, job, first=":"):
     """A step that uses some CPU all the time, and where the kernel counts what it uses."""
-    p = d.step(job, 0, [tool("jpduty"), "0.002", "0.02"], extra=["-e", "SLURM_JOB_NAME=whole"])
+    script = "%s; exec %s 0.002 0.02" % (first, tool("jpduty"))
+    p = d.step(job, 0, ["sh", "-c", script], extra=[
+        "-e", "SLURM_JOB_NAME=whole", "-e", "JOBPROF_SOCKET=" + d.keys["Socket"]])
     return p, os.path.dirname(d.v2_step(job, 0))
 
 
@@ -320,14 +322,16 @@ def full_state():
     is_true("StateDir full all of a step's life: attributes", "whole" in str(attrs["Job Name"]),
             attrs["Job Name"])
     # Full for a while, and full at the end.
-    p, cgroup = spinning(d, late)
+    go = marker()
+    p, cgroup = spinning(d, late, "until [ -e %s ]; do sleep 0.05; done; %s mark midway" % (go, JOBPROF))
     q, cgroup_ending = spinning(d, ending)
     for job in (late, ending):
         d.wait_said("profiling %d_0_" % job)
     time.sleep(0.05)
     filler = fill(state)
     d.wait_said("%d_0_.*rows are left out.*make room" % late)
-    time.sleep(0.5)
+    open(go, "w").close()
+    time.sleep(0.7)
     end_of(q)
     time.sleep(0.3)
     is_equal("StateDir full at a step's end: no file yet", os.path.exists(d.file(ending, 0)), False)
@@ -336,6 +340,8 @@ def full_state():
     time.sleep(0.5)
     end_of(p)
     tables, attrs = is_whole("StateDir full for a while", d, late, cgroup)
+    is_equal("StateDir full for a while: a mark of then", [len(tables["Marks"]), "midway" in str(
+        attrs.get("Mark 1"))], [1, True])
     is_true("StateDir full: rows left out are counted", attrs["Lost"][0] > 0, "Lost %s" % attrs["Lost"])
     for name in ("Tasks/0", "Step"):
         n = int((tables[name]["TimeNS"] > numpy.uint64(before)).sum())
