@@ -3,8 +3,11 @@
 """jobprofd's socket: who may say what, and what of it is in the files."""
 
 import codecs
+import csv
 import h5py
 import grp
+import io
+import json
 import pwd
 import re
 
@@ -205,7 +208,7 @@ def own_programs(d):
     mine, theirs = Peer(d, task_cg, NOBODY), Peer(d, o.base + "/user/task_0", NOBODY)
     outside = Peer(d, "/sys/fs/cgroup/unified" if os.path.isdir("/sys/fs/cgroup/unified")
                    else "/sys/fs/cgroup", NOBODY)
-    cols = [("Residual", "", c.F64, c.GAUGE), ("Cells", "1", c.U64, c.DELTA)]
+    cols = [("Residual", "1/m\u00b2", c.F64, c.GAUGE), ("Cells", "1", c.U64, c.DELTA)]
     is_equal("a series of one's own", mine.call(c.table(0, "solver", cols))["error"], 0)
     wrote = [(0.5 / (i + 1), i * i) for i in range(50)]
     for r, n in wrote[:-1]:
@@ -253,8 +256,39 @@ def own_programs(d):
     is_true("marks on the page", re.search(
         r"\n  marks +[\d.]+ s begin, [\d.]+ s phase 2, [\d.]+ s begin,\s+[\d.]+ s a\\xef\\xbf\\xbdb\W",
         shown), shown)
+    what_readers_say(path, wrote, ["begin", "phase 2", "begin"] + [meant(t) for t in TEXTS])
     os.kill(o.tasks.proc.pid, signal.SIGTERM)
     o.end()
+
+
+def what_readers_say(path, wrote, marks):
+    """Units and kinds that the program gave, in the file and by the verbs; names of marks."""
+    def out(*args):
+        return subprocess.run([os.path.join(BUILD, "jobprof"), *args], capture_output=True,
+                              text=True, check=True).stdout
+    with h5py.File(path, "r") as f:
+        table = f[NODE]["User/solver"]
+        is_equal("the file has its units and kinds", [
+            [t.decode() for t in table.attrs["Column " + k]] for k in ("Units", "Kinds")],
+            [["s", "s", "1/m\u00b2", "1", "ns"], ["time", "time", "gauge", "delta", "time"]])
+    cells = sum(n for _, n in wrote)
+    listed = {s["name"]: {k["name"]: k for k in s["columns"]}
+              for s in json.loads(out("list", "-i", path, "--json"))["series"]}
+    is_equal("list knows them", [[listed["User/solver"][k][what] for what in ("unit", "kind")]
+                                 for k in ("Residual", "Cells")],
+             [["1/m\u00b2", "gauge"], ["1", "per interval"]])
+    is_true("the page has the sum of what is added up", re.search(
+        r"User/solver: 50 rows\n  columns   Residual mean \S+ max 0\.5 \S+, Cells %d 1\n" % cells,
+        out("show", "--all", path)), out("show", "--all", path))
+    lines = list(csv.reader(io.StringIO(out("extract", "-i", path, "-s", "User/solver", "--units", "-l",
+                                            "timeseries", "--columns", "Residual,Cells", "-o", "-"))))
+    is_equal("extract -s User/solver", (lines[0], lines[1], [(float(r), int(n)) for *_, r, n in lines[2:]]),
+             (["Step", "Node", "Series", "Residual", "Cells"], ["", "", "", "1/m\u00b2", "1"],
+              [(round(r, 6), n) for r, n in wrote]))
+    total, = csv.DictReader(io.StringIO(out("extract", "-i", path, "-s", "User/solver", "-o", "-")))
+    is_equal("totals by kind", (float(total["Sum_Cells"]), "Sum_Residual" in total), (cells, False))
+    rows = list(csv.DictReader(io.StringIO(out("extract", "-i", path, "-s", "Marks", "-o", "-"))))
+    is_equal("extract -s Marks: names", [r["Mark"] for r in rows], marks)
 
 
 def read_live(peer, raw):

@@ -71,6 +71,27 @@ def golden():
         same_bytes("golden %s" % want, got, wanted)
 
 
+def units():
+    """Of Slurm's own files, which do not say them, and without the option nothing changes."""
+    want = {"ElapsedTime": "s", "EpochTime": "s", "CPUFrequency": "kHz", "CPUTime": "s",
+            "CPUUtilization": "%", "RSS": "KiB", "VMSize": "KiB", "Pages": "", "ReadMB": "MB",
+            "WriteMB": "MB"}
+    file = os.path.join(GOLDEN, "job_7.h5")
+    for level in ("timeseries", "totals"):
+        args = ("-i", file, "-s", "Tasks", "-l", level, "-o", "-")
+        plain = must(*args).split(b"\n")
+        lines = must(*args, "--units").split(b"\n")
+        is_equal("units: one line more, " + level, lines[:1] + lines[2:], plain)
+        names = lines[0].decode().split(",")[3:]
+        is_equal("units: of Slurm's columns, " + level, lines[1].decode(), ",,," + ",".join(
+            want[n if level == "timeseries" else n.split("_")[1]] for n in names))
+    doc = json.loads(must("-i", file, "-s", "Tasks", "-l", "timeseries", "-o", "-", "--units",
+                          "--format", "json"))
+    is_equal("units: JSON", doc[0]["units"], [want[c] for c in doc[0]["columns"]])
+    p = extract("-i", file, "-s", "Tasks", "--stock", "--units")
+    is_true("units: not with --stock", p.returncode == 2 and p.stderr.count(b"\n") == 1, p)
+
+
 def stock_live():
     """Both tools on the same files, generated and real."""
     if not Stock.there():
@@ -912,7 +933,7 @@ def helpers_and_signals():
     is_equal("nobody reads any more", p.returncode, -signal.SIGPIPE)
 
 
-run_tests([golden, stock_live, array_tasks, files_of_other_names, hostile_values, columns_in_another_order,
+run_tests([golden, units, stock_live, array_tasks, files_of_other_names, hostile_values, columns_in_another_order,
            highest_of_negatives, own_timeseries, own_totals,
            stored_totals, times_for_people, totals_of_histograms, totals_of_older_files, times,
            selection, what_is_not_there, lacking_and_damaged, threads, memory,

@@ -131,38 +131,45 @@ static void series_as_users_name_them(void **state)
 	static const struct {
 		const char *text, *name;
 		int64_t task;
+		const char *table;
 	} good[] = {
-		{"Tasks", "Tasks", -1},
-		{"Task", "Tasks", -1},
-		{"tasks", "Tasks", -1},
-		{"Task_3", "Tasks", 3},
-		{"task_12", "Tasks", 12},
-		{"Tasks/3", "Tasks", 3},
-		{"energy", "Energy", -1},
-		{"NETWORK", "Network", -1},
-		{"filesystem", "Filesystem", -1},
-		{"step", "Step", -1},
-		{"runlatency/7", "RunLatency", 7},
-		{"My_Own", "My_Own", -1},
-		{"Task_x", "Task_x", -1},
-		{"User", "User", -1},
+		{"Tasks", "Tasks", -1, NULL},
+		{"Task", "Tasks", -1, NULL},
+		{"tasks", "Tasks", -1, NULL},
+		{"Task_3", "Tasks", 3, NULL},
+		{"task_12", "Tasks", 12, NULL},
+		{"Tasks/3", "Tasks", 3, NULL},
+		{"energy", "Energy", -1, NULL},
+		{"NETWORK", "Network", -1, NULL},
+		{"filesystem", "Filesystem", -1, NULL},
+		{"step", "Step", -1, NULL},
+		{"runlatency/7", "RunLatency", 7, NULL},
+		{"My_Own", "My_Own", -1, NULL},
+		{"Task_x", "Task_x", -1, NULL},
+		{"User", "User", -1, NULL},
+		{"User/solver", "User", -1, "solver"},
+		{"netdev/eth0", "NetDev", -1, "eth0"},
 	};
 	static const char *const bad[] = {"",	     "/3",	  "Tasks/",
 					  "Tasks/x", "Tasks/3/4", "..",
 					  ".",	     "a/..",	  "Tasks/99999999999999999999"};
 	char name[16], longest[65];
+	const char *table;
 	int64_t task;
 
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_int_equal(select__series(good[i].text, name, sizeof(name), &task), 0);
+		assert_int_equal(select__series(good[i].text, name, sizeof(name), &task, &table),
+				 0);
 		assert_string_equal(name, good[i].name);
 		assert_true(task == good[i].task);
+		assert_string_equal(table ? table : "", good[i].table ? good[i].table : "");
 	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(select__series(bad[i], name, sizeof(name), &task), -EINVAL);
+		assert_int_equal(select__series(bad[i], name, sizeof(name), &task, &table),
+				 -EINVAL);
 	memset(longest, 'x', 64);
 	longest[64] = '\0';
-	assert_int_equal(select__series(longest, name, sizeof(name), &task), -E2BIG);
+	assert_int_equal(select__series(longest, name, sizeof(name), &task, &table), -E2BIG);
 }
 
 int main(void)

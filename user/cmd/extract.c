@@ -38,13 +38,14 @@ struct args {
 	struct hostlist nodes;
 	struct number_range *tasks;
 	struct extract_options opt;
+	bool level; /* was given */
 };
 
 static const struct opt opts[] = {
 	{'j', "jobs", "LIST", "jobs and steps: 7, 7.0, 7.batch; the file is job_<JOB>.h5"},
 	OPT_INPUT,
-	{'s', "series", "LIST", "Tasks, Tasks/3, Step, Network, Energy ..."},
-	{'l', "level", "LEVEL", "totals (the default) or timeseries"},
+	{'s', "series", "LIST", "Tasks, Tasks/3, User/solver, Step, Energy, Marks ..."},
+	{'l', "level", "LEVEL", "totals (the default but of Marks) or timeseries"},
 	OPT_NODES,
 	{OPT_LONG + 't', "tasks", "LIST", "only these tasks: 0-3,7"},
 	{OPT_LONG + 'c', "columns", "LIST", "only these columns, in this order"},
@@ -57,6 +58,7 @@ static const struct opt opts[] = {
 	 "default: extract_<JOB>.csv or .json; \"-\" is standard output, the default of --format "
 	 "table"},
 	{OPT_LONG + 'p', "threads", "N", "processes at work; default: by cores and size"},
+	{OPT_LONG + 'U', "units", NULL, "a second header line: the units of the columns"},
 	{OPT_LONG + 'S', "stock", NULL, "exactly the columns and rows of Slurm's sh5util"},
 	{0},
 };
@@ -120,6 +122,7 @@ static int set_level(struct args *a, const char *text)
 {
 	const char *level = strncasecmp(text, "node:", 5) ? text : text + 5;
 
+	a->level = true;
 	a->opt.totals = !strcasecmp(level, "totals");
 	if (a->opt.totals || !strcasecmp(level, "timeseries"))
 		return 0;
@@ -198,6 +201,9 @@ static int take(void *ctx, int c, const char *arg)
 		return 0;
 	case OPT_LONG + 'p':
 		return set_threads(a, arg);
+	case OPT_LONG + 'U':
+		a->opt.units = true;
+		return 0;
 	default:
 		a->opt.stock = a->opt.sel.by_name = true;
 		return 0;
@@ -235,6 +241,8 @@ static int check(const struct args *a)
 		problem = "--input and --output go with one job only";
 	else if (a->opt.stock && (a->opt.from.set || a->opt.to.set))
 		problem = "sh5util knows no --from and --to, and --stock none";
+	else if (a->opt.stock && a->opt.units)
+		problem = "sh5util writes no units: --units does not go with --stock";
 	return problem ? options__wrong(&cmd_extract, "%s", problem) : 0;
 }
 
@@ -391,6 +399,23 @@ static int extract_input(const struct args *a)
 	return status;
 }
 
+/* Numbers of names have no sum. */
+static int take_marks(struct args *a)
+{
+	unsigned i = 0;
+
+	while (i < a->series.n && strcasecmp(a->series.v[i], "Marks"))
+		i++;
+	if (i == a->series.n || !a->opt.totals || a->opt.stock)
+		return 0;
+	a->series.v[i] = "Marks";
+	a->opt.totals = a->level || a->series.n > 1;
+	if (!a->opt.totals)
+		return 0;
+	log_error("-s Marks: marks have no totals: add -l timeseries");
+	return 2;
+}
+
 static int extract_all(struct args *a)
 {
 	int status = 0;
@@ -430,6 +455,8 @@ int verb_extract(int argc, char **argv)
 			status = check(&a);
 		if (!status)
 			status = take_totals(&a);
+		if (!status)
+			status = take_marks(&a);
 		if (!status)
 			status = extract_all(&a);
 	}

@@ -192,7 +192,7 @@ static int run_options(const struct options *o)
 	int64_t task;
 	int status;
 
-	if (select__series(o->series, w.series, sizeof(w.series), &task)) {
+	if (select__series(o->series, w.series, sizeof(w.series), &task, &w.sel.table)) {
 		log_error("-s: \"%s\" is not the name of a series", o->series);
 		return 2;
 	}
@@ -214,7 +214,7 @@ static int run_options(const struct options *o)
 }
 
 static const struct opt opts[] = {
-	{'s', "series", "SERIES", "Tasks, Step, Energy, ...; Tasks/3 is one task"},
+	{'s', "series", "SERIES", "Tasks, Step, Energy, ...; Tasks/3, User/solver: one table"},
 	{'d', "data", "COLUMN", "the column, in any case"},
 	OPT_JOBS,
 	OPT_INPUT,

@@ -28,6 +28,8 @@ struct described {
 	const struct column *col; /* NULL: not known */
 	const char *of;		  /* "" or what it is of the column, as in "minimum of" */
 	const char *kind;
+	bool known;	   /* to the schema; else the file says it */
+	struct column own; /* what col is then */
 };
 
 /* The series that it is, or sums up. */
@@ -36,8 +38,26 @@ static const char *series_of(const struct contents_series *s)
 	return str__starts(s->name, TOTALS) ? s->name + strlen(TOTALS) : s->name;
 }
 
-static struct described describe(const struct contents_series *s, const char *name)
+/* What the file says of a column that the schema does not have. */
+static void take_told(struct described *d, const struct contents_column *c)
 {
+	if (d->known || !c->unit)
+		return;
+	d->own = (struct column){
+		.name = c->name,
+		.unit = c->unit,
+		.kind = c->kind,
+		.how = HOW_GIVEN,
+		.doc = c->doc && *c->doc ? c->doc : "not described",
+		.blind = "",
+	};
+	d->col = &d->own;
+}
+
+static void describe(const struct contents_series *s, const struct contents_column *c,
+		     struct described *d)
+{
+	const char *name = c->name;
 	static const struct {
 		const char *prefix, *of;
 	} sums[] = {
@@ -45,23 +65,26 @@ static struct described describe(const struct contents_series *s, const char *na
 		{"Sum_", "sum"},   {"Last_", "last"},
 	};
 	const char *base = series_of(s);
-	struct described d = {NULL, "", "?"};
 
+	*d = (struct described){.of = "", .kind = "?"};
 	if (base == s->name) {
-		d.col = describe__column(base, name);
-		d.kind = d.col ? list__kind(d.col) : "?";
-		return d;
+		d->col = describe__column(base, name);
+		d->known = d->col != NULL;
+		take_told(d, c);
+		d->kind = d->col && (d->known || c->has_kind) ? list__kind(d->col) : "?";
+		return;
 	}
 	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
 		size_t n = strlen(sums[i].prefix);
 
 		if (strncmp(name, sums[i].prefix, n))
 			continue;
-		d.col = describe__column(base, name + n);
-		d.of = sums[i].of;
-		d.kind = sums[i].of;
+		d->col = describe__column(base, name + n);
+		d->known = d->col != NULL;
+		d->of = sums[i].of;
+		d->kind = sums[i].of;
 	}
-	return d;
+	take_told(d, c);
 }
 
 static const char *type_name(enum col_type t)
@@ -121,11 +144,12 @@ static void print_place(FILE *out, const struct contents *c, const struct conten
 static unsigned count_buckets(const struct contents_series *s, unsigned k)
 {
 	const struct contents_column *c = &s->cols[k];
-	const struct column *known = describe(s, c->name).col;
 	const size_t len = strlen(c->name);
+	struct described d;
 	unsigned n = 0;
 
-	if (!len || !known || known->how != HOW_BUCKET)
+	describe(s, c, &d);
+	if (!len || !d.col || d.col->how != HOW_BUCKET)
 		return 1;
 	while (k + n < s->ncols && c[n].tables == c->tables && c[n].type == c->type &&
 	       str__numbered(c[n].name, c->name, len - 1, n))
@@ -143,26 +167,32 @@ static void print_doc(FILE *out, const struct contents_series *s, const struct d
 		fputs("not known to the schema", out);
 		return;
 	}
-	fprintf(out, "%s%s%s", d->of, *d->of ? " of: " : "",
-		buckets > 1 && known ? list__bucket(known, d->col - known->cols, buckets, doc).doc
-				     : d->col->doc);
+	fprintf(out, "%s%s", d->of, *d->of ? " of: " : "");
+	print__escaped(out, buckets > 1 && known
+				    ? list__bucket(known, d->col - known->cols, buckets, doc).doc
+				    : d->col->doc);
 }
 
 /* The n columns from k on, which are buckets if there are several. */
 static void print_columns(FILE *out, const struct contents_series *s, unsigned k, unsigned n)
 {
 	const struct contents_column *c = &s->cols[k], *last = &s->cols[k + n - 1];
-	const struct described d = describe(s, c->name);
 	size_t len = strlen(c->name);
+	struct described d;
+	const char *unit;
 
+	describe(s, c, &d);
+	unit = d.col && *d.col->unit ? d.col->unit : "-";
 	fputs("  ", out);
 	print__escaped(out, c->name);
 	if (n > 1) {
 		fprintf(out, "..%s", last->name);
 		len += 2 + strlen(last->name);
 	}
-	fprintf(out, "%*s %-4s %-4s %-12s ", (int)(len < 18 ? 18 - len : 0), "", type_name(c->type),
-		d.col && *d.col->unit ? d.col->unit : "-", d.kind);
+	fprintf(out, "%*s %-4s ", (int)(len < 18 ? 18 - len : 0), "", type_name(c->type));
+	len = strlen(unit);
+	print__escaped(out, unit);
+	fprintf(out, "%*s %-12s ", (int)(len < 4 ? 4 - len : 0), "", d.kind);
 	print_doc(out, s, &d, n);
 	if (c->tables < s->tables)
 		fprintf(out, " (in %u of %u tables looked at)", c->tables, s->tables);
@@ -200,15 +230,17 @@ static int print_text(FILE *out, const struct reader *r, const struct contents *
 
 static json_t *column_json(const struct contents_series *s, const struct contents_column *c)
 {
-	struct described d = describe(s, c->name);
-	json_t *j = json_pack("{s:o, s:s, s:i, s:b}", "name", json__text(c->name), "type",
-			      type_name(c->type), "tables", (int)c->tables, "known", d.col != NULL);
+	struct described d;
+	json_t *j;
 
+	describe(s, c, &d);
+	j = json_pack("{s:o, s:s, s:i, s:b}", "name", json__text(c->name), "type",
+		      type_name(c->type), "tables", (int)c->tables, "known", d.known);
 	if (!d.col)
 		return j;
-	json_object_set_new(j, "unit", json_string(d.col->unit));
+	json_object_set_new(j, "unit", json__text(d.col->unit));
 	json_object_set_new(j, "kind", json_string(d.kind));
-	json_object_set_new(j, "description", json_string(d.col->doc));
+	json_object_set_new(j, "description", json__text(d.col->doc));
 	json_object_set_new(j, "blind_spot", json_string(d.col->blind));
 	return j;
 }
@@ -289,7 +321,8 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 			log_error("%s: there is no task %" PRIu64 " in series %s", path,
 				  sel->tasks->from, series);
 		else if (!missing)
-			log_error("%s: there is no series %s", path, series);
+			log_error("%s: there is no series %s%s%s", path, series,
+				  sel->table ? "/" : "", sel->table ? sel->table : "");
 		contents__free(c);
 		return 1;
 	}
@@ -337,9 +370,10 @@ static int choose_series(struct work *w, const char *text)
 	const size_t len = sizeof(totals) - 1;
 	bool total = !strncasecmp(text, totals, len);
 	int64_t task;
-	int err = select__series(total ? text + len : text, w->name, sizeof(w->name) - len, &task);
+	int err = select__series(total ? text + len : text, w->name, sizeof(w->name) - len, &task,
+				 &w->sel.table);
 
-	if (err || (total && task >= 0)) {
+	if (err || (total && (task >= 0 || w->sel.table))) {
 		log_error("-s: \"%s\" is not the name of a series", text);
 		return 2;
 	}

@@ -108,11 +108,12 @@ static bool known_series(const char *name)
 
 static int check_series(struct sh5_options *o)
 {
+	const char *table = NULL;
 	int64_t task = -1;
 
 	if (!o->series_text)
 		return 0;
-	if (select__series(o->series_text, o->series, sizeof(o->series), &task) ||
+	if (select__series(o->series_text, o->series, sizeof(o->series), &task, &table) || table ||
 	    !known_series(o->series)) {
 		log_error("error: Bad value for --series=\"%s\"", o->series_text);
 		return SH5_USAGE;

@@ -47,7 +47,7 @@ static bool is_told(const struct view *v, const struct view_task *t, unsigned c)
 /* Per-interval columns by their sum, gauges by mean and maximum, cumulative ones by the last. */
 static void add_column(struct line *l, const struct view_task *t, const char *name, bool zeros)
 {
-	const struct column *c = series__column(name);
+	const char *unit = view__unit(t, name);
 	enum col_kind kind = view__kind(t, name);
 	double n = kind == COL_DELTA   ? calc__sum(t->t, name)
 		   : kind == COL_GAUGE ? calc__max(t->t, name)
@@ -63,9 +63,9 @@ static void add_column(struct line *l, const struct view_task *t, const char *na
 		line__text(l, " max");
 	}
 	line__add(l, " %s", n, U_ANY);
-	if (c && *c->unit) {
+	if (*unit) {
 		line__text(l, " ");
-		line__text(l, c->unit);
+		line__text(l, unit);
 	}
 }
 

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/column_told.h"
+
 static int load_task(const struct view *v, const struct reader_series *s, const char *name,
 		     double start_ns, struct view_task *t)
 {
@@ -165,6 +167,8 @@ void view__each_other(const struct view *v,
 
 			if (reader__table(v->n, s, t.name, &t.t))
 				t.t = NULL;
+			else
+				reader__told(v->n, s, t.name, t.t);
 			fn(s, &t, arg);
 			table__free(t.t);
 		}
@@ -180,9 +184,29 @@ static bool in_totals(const struct table *totals, const char *prefix, const char
 	return table__column(totals, name);
 }
 
+static const struct column_told *told_of(const struct table *t, const char *column)
+{
+	for (unsigned i = 0; t->told && i < t->ncols; i++)
+		if (!strcmp(t->names[i], column))
+			return &t->told[i];
+	return NULL;
+}
+
+const char *view__unit(const struct view_task *t, const char *column)
+{
+	const struct column_told *told = told_of(t->t, column);
+	const struct column *c = series__column(column);
+
+	return told && told->unit ? told->unit : c ? c->unit : "";
+}
+
 enum col_kind view__kind(const struct view_task *t, const char *column)
 {
+	const struct column_told *told = told_of(t->t, column);
 	const struct column *c = series__column(column);
+
+	if (told && told->has_kind)
+		return told->kind;
 
 	if (!t->totals || (c && c->kind == COL_TIME))
 		return c ? c->kind : COL_GAUGE;

@@ -59,8 +59,10 @@ double view__value(const struct view *v, const struct view_task *t, enum show_ho
  * none). Returns how many values there are in all; NaN: no such table. */
 double view__histogram(const struct view_task *t, const char *series, char prefix, char less,
 		       double counts[JP_LAT_BUCKETS]);
-/* What a column is: Totals tells it, else the schema by the name. */
+/* What a column is: the table itself tells it, or Totals, else the schema by the name. */
 enum col_kind view__kind(const struct view_task *t, const char *column);
+/* Its unit, "" where it has none or nobody tells. */
+const char *view__unit(const struct view_task *t, const char *column);
 /* A column's family, 0: not known. Counters have names of their own: a column that the schema does
  * not have is one if it stands before PerfRunning, not farther than there can be counters, with
  * nothing else of the schema between. */

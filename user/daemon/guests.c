@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "base/utf8.h"
 #include "daemon/node.h"
 #include "store/journal.h"
 
@@ -55,6 +56,17 @@ static bool printable_name(const char *s)
 	return str__safe_name(s);
 }
 
+/* Anything that can be read, as "m/s". */
+static bool unit_ok(const char *s)
+{
+	unsigned replaced;
+	char *clean = utf8__clean(s, sizeof(((struct jpc_column *)0)->unit), &replaced);
+	bool ok = clean && !replaced;
+
+	free(clean);
+	return ok;
+}
+
 static bool columns_ok(const struct jpc_table *m)
 {
 	static const char *const times[TIMES] = {"ElapsedTime", "EpochTime", "TimeNS"};
@@ -66,8 +78,8 @@ static bool columns_ok(const struct jpc_table *m)
 		const struct jpc_column *c = &m->col[i];
 
 		if (!memchr(c->name, 0, sizeof(c->name)) || !memchr(c->unit, 0, sizeof(c->unit)) ||
-		    !printable_name(c->name) || (c->unit[0] && !printable_name(c->unit)) ||
-		    c->cell > JPC_F64 || c->kind > JPC_CUMULATIVE)
+		    !printable_name(c->name) || !unit_ok(c->unit) || c->cell > JPC_F64 ||
+		    c->kind > JPC_CUMULATIVE)
 			return false;
 		for (k = 0; k < TIMES; k++)
 			if (!strcmp(c->name, times[k]))

@@ -50,11 +50,28 @@ static const struct {
 	const char *name;
 	const char *(*text)(const struct column *c);
 	size_t (*length)(const char *text);
-} attrs[] = {
-	{"Column Units", unit_of, strlen},
-	{"Column Kinds", kind_of, strlen},
-	{"Column Descriptions", doc_of, doc_length},
+} attrs[COLUMN_ATTR_N] = {
+	[COLUMN_UNITS] = {"Column Units", unit_of, strlen},
+	[COLUMN_KINDS] = {"Column Kinds", kind_of, strlen},
+	[COLUMN_DOCS] = {"Column Descriptions", doc_of, doc_length},
 };
+
+const char *column_attrs__name(enum column_attr attr)
+{
+	return attrs[attr].name;
+}
+
+bool column_attrs__kind(const char *text, size_t size, enum col_kind *kind)
+{
+	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+		if (strnlen(text, size) != strlen(kinds[k]) ||
+		    strncmp(text, kinds[k], strlen(kinds[k])))
+			continue;
+		*kind = k;
+		return true;
+	}
+	return false;
+}
 
 /* From a column to that of the next member: those of an array are one. */
 static unsigned next(const struct column *cols, unsigned i)
@@ -86,7 +103,8 @@ static int write_texts(hid_t dset, const char *name, const char *texts, size_t s
 	hid_t attr = H5I_INVALID_HID;
 	int err = 0;
 
-	if (H5Tset_size(type, size) >= 0 && H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0)
+	if (H5Tset_size(type, size) >= 0 && H5Tset_strpad(type, H5T_STR_NULLPAD) >= 0 &&
+	    H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
 		attr = H5Acreate2(dset, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
 	if (attr < 0 || H5Awrite(attr, type, texts) < 0)
 		err = h5__error();
@@ -101,7 +119,7 @@ int column_attrs__write(hid_t dset, const struct column *cols, unsigned ncols)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < sizeof(attrs) / sizeof(attrs[0]); i++) {
+	for (size_t i = 0; !err && i < COLUMN_ATTR_N; i++) {
 		size_t size;
 		hsize_t n;
 		char *texts = texts_of(i, cols, ncols, &size, &n);

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "store/column_told.h"
 #include "store/cursor.h"
+#include "store/describe.h"
 
 #define TOTALS	   "Totals/"
 #define SERIES_MAX 1024u /* of one file */
@@ -95,8 +97,36 @@ static int add_table(struct contents_place *p, const char *name)
 	return p->others[p->nothers++] ? 0 : -ENOMEM;
 }
 
+/* As the table says, unless the schema does. */
+static int learn_told(struct contents_series *s, const struct cursor *c, unsigned first)
+{
+	struct column_told *told = NULL;
+	int err = 0;
+
+	for (unsigned at = first; !err && at < s->ncols; at++) {
+		struct contents_column *col = &s->cols[at];
+		int from = cursor__column(c, col->name);
+
+		if (describe__column(s->name, col->name) || from < 0)
+			continue;
+		if (!told)
+			err = column_told__read(c, &told);
+		if (err || !told[from].unit)
+			continue;
+		col->unit = strdup(told[from].unit);
+		col->doc = strdup(told[from].doc ? told[from].doc : "");
+		col->has_kind = told[from].has_kind;
+		col->kind = told[from].kind;
+		err = col->unit && col->doc ? 0 : -ENOMEM;
+	}
+	column_told__free(told, c->ncols);
+	return err;
+}
+
 static int add_columns(struct contents_series *s, const struct cursor *c)
 {
+	const unsigned before = s->ncols;
+
 	s->tables++;
 	for (unsigned i = 0; i < c->ncols; i++) {
 		unsigned at = 0;
@@ -106,14 +136,14 @@ static int add_columns(struct contents_series *s, const struct cursor *c)
 		if (at == s->ncols) {
 			if (grow(&s->cols, s->ncols, sizeof(*s->cols)))
 				return -ENOMEM;
-			s->cols[at] = (struct contents_column){strdup(c->cols[i].name),
-							       c->cols[i].type, 0};
+			s->cols[at] = (struct contents_column){.name = strdup(c->cols[i].name),
+							       .type = c->cols[i].type};
 			if (!s->cols[s->ncols++].name)
 				return -ENOMEM;
 		}
 		s->cols[at].tables++;
 	}
-	return 0;
+	return learn_told(s, c, before);
 }
 
 static void tell(struct reading *rd, const char *step, const char *node, const char *table, int err)
@@ -138,10 +168,17 @@ static int read_columns(struct reading *rd, unsigned at, const struct reader_nod
 	return 0;
 }
 
-/* Tasks that are selected have no part in a series that is not of tasks. */
-static bool is_meant(const struct reading *rd, bool grouped, const char *table)
+/* Its tables have columns of their own. */
+static bool is_apart(const struct reader_series *s)
 {
-	return grouped ? select__table(rd->sel, table) : !rd->sel->ntasks;
+	return s->grouped && (!strcmp(s->name, "Totals") || !strcmp(s->name, "User"));
+}
+
+/* Tasks or a table that are selected have no part in a series that has none. */
+static bool is_meant(const struct reading *rd, const struct reader_series *s, const char *table)
+{
+	return s->grouped && strcmp(s->name, "Totals") ? select__table(rd->sel, table)
+						       : !rd->sel->ntasks && !rd->sel->table;
 }
 
 static int begin_place(struct reading *rd, struct contents_step *step, const char *name,
@@ -167,7 +204,7 @@ static int read_series(struct reading *rd, struct contents_step *step, const str
 	int err = 0;
 
 	for (unsigned i = from; !err && i < from + ntables; i++) {
-		if (!is_meant(rd, grouped, s->tables[i]))
+		if (!is_meant(rd, s, s->tables[i]))
 			continue;
 		if (!meant++)
 			err = begin_place(rd, step, name, grouped, &at, &p);
@@ -185,10 +222,10 @@ static int read_node_series(struct reading *rd, struct contents_step *step,
 	char name[300];
 	int err = 0;
 
-	if (!s->grouped || strcmp(s->name, "Totals"))
+	if (!is_apart(s))
 		return read_series(rd, step, n, s, s->name, 0, s->ntables);
 	for (unsigned i = 0; !err && i < s->ntables; i++) {
-		snprintf(name, sizeof(name), TOTALS "%s", s->tables[i]);
+		snprintf(name, sizeof(name), "%s/%s", s->name, s->tables[i]);
 		if (!rd->series || !strchr(rd->series, '/') || !strcmp(rd->series, name))
 			err = read_series(rd, step, n, s, name, i, 1);
 	}
@@ -312,6 +349,13 @@ static void free_step(struct contents_step *s)
 	free(s->nodes);
 }
 
+static void free_column(struct contents_column *c)
+{
+	free(c->name);
+	free(c->unit);
+	free(c->doc);
+}
+
 void contents__free(struct contents *c)
 {
 	if (!c)
@@ -320,7 +364,7 @@ void contents__free(struct contents *c)
 		free_step(&c->steps[i]);
 	for (unsigned i = 0; i < c->nseries; i++) {
 		for (unsigned k = 0; k < c->series[i].ncols; k++)
-			free(c->series[i].cols[k].name);
+			free_column(&c->series[i].cols[k]);
 		free(c->series[i].cols);
 		free(c->series[i].name);
 	}

@@ -15,11 +15,16 @@ struct contents_column {
 	char *name;
 	enum col_type type; /* in the first table that has it */
 	unsigned tables;    /* that have it */
+	/* What that table says of it, where the schema does not know it; NULL: nothing */
+	char *unit, *doc;
+	bool has_kind;
+	enum col_kind kind;
 };
 
 struct contents_series {
-	char *name; /* "Tasks"; tables of the group Totals are series of their own: "Totals/Tasks"
-		     */
+	/* "Tasks"; tables of the groups Totals and User, which have columns of their own, are
+	 * series of their own: "Totals/Tasks", "User/solver". */
+	char *name;
 	bool grouped;
 	struct contents_column *cols; /* in the order of the first table */
 	unsigned ncols;

@@ -345,6 +345,11 @@ void cursor__seek(struct cursor *c, uint64_t row)
 	c->state->at = row;
 }
 
+hid_t cursor__dataset(const struct cursor *c)
+{
+	return c->state->dset;
+}
+
 hid_t cursor__row_type(const struct cursor *c)
 {
 	return c->state->type;

@@ -51,6 +51,8 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 int cursor__next(struct cursor *c, const union cell **rows, unsigned *n);
 /* The next rows are those from `row` on; none when there are not so many. */
 void cursor__seek(struct cursor *c, uint64_t row);
+/* The table; the cursor's, until the next. */
+hid_t cursor__dataset(const struct cursor *c);
 /* The type of its rows in the file; the cursor's, until the next table. */
 hid_t cursor__row_type(const struct cursor *c);
 /* Position of a column, -1: no such. */

@@ -130,17 +130,19 @@ static void name_problems(struct extraction *x, uint64_t tables_before)
 				  (unsigned long long)r->from, (unsigned long long)r->to);
 	}
 	if (x->result.tables == tables_before && !x->result.damaged && !x->result.missing)
-		log_error("%s: nothing of series %s is there", x->path, x->series);
+		log_error("%s: nothing of series %s is there", x->path, x->wanted);
 }
 
 static int parse_series(struct extraction *x, const char *text)
 {
 	int64_t task;
-	int err = select__series(text, x->series, sizeof(x->series), &task);
+	const char *table;
+	int err = select__series(text, x->series, sizeof(x->series), &task, &table);
 
 	if (err)
 		return err == -ENOMEM ? err : -EINVAL;
 	x->sel = x->opt->sel;
+	x->sel.table = table;
 	if (task >= 0) {
 		x->one = (struct number_range){(uint64_t)task, (uint64_t)task};
 		x->sel.tasks = &x->one;
@@ -165,6 +167,7 @@ int extract__prepare(struct extraction *x, const char *series)
 	x->text.series = x->series;
 	x->text.begun = false;
 	plan_names__free(&x->plan);
+	extract__forget_units(x);
 	return x->lacks && x->found ? 0 : -ENOMEM;
 }
 
@@ -192,7 +195,7 @@ static int one_series(struct extraction *x, struct outbuf *out, const char *seri
 	if (err == -EINVAL)
 		log_error("\"%s\" cannot be the name of a series", series);
 	if (!err)
-		err = extract__plan(x, restart);
+		err = extract__plan(x, restart && !(x->opt->units && !series__find(x->series)));
 	before = *x;
 	if (!err && (!x->plan.begun || x->plan.n))
 		err = write_all(x, out, blank);
@@ -286,6 +289,8 @@ static void free_all(struct extraction *x)
 	plan_names__free(&x->plan);
 	plan_names__free(&x->header);
 	text__free(&x->text);
+	extract__forget_units(x);
+	extract__forget_marks(x);
 	free(x->refs);
 	free(x->cols);
 	free(x->lacks);

@@ -21,7 +21,7 @@
  * are stored; totals are those of every column but ElapsedTime, sums in the column's type. Callers
  * set sel.by_name with it. Else: columns are those any table has, what is not known is empty, steps
  * are called as people call them, and totals have Min_, Max_, Avg_ and Sum_ of what is counted per
- * interval, Last_ of what is cumulative.
+ * interval, Last_ of what is cumulative. Marks are their texts.
  */
 struct extract_options {
 	const char *const *series; /* as select__series takes them, at least one */
@@ -34,6 +34,7 @@ struct extract_options {
 	enum extract_format format;
 	bool totals; /* one row per table, else all its rows */
 	bool stock;
+	bool units; /* a second header line, or a list: units of the columns; not with stock */
 	unsigned threads; /* at most; 0: as many as there are cores and work for, up to 8 */
 	bool leaves;	  /* the process ends now: what it holds is left to its end */
 };

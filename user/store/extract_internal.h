@@ -44,6 +44,11 @@ struct extraction {
 	struct time_filter filter;
 	struct totals *totals;
 	struct text text;
+	struct unit_of {
+		char *column, *unit;
+	} * units; /* of all columns that were looked at */
+	unsigned nunits;
+	struct text_names marks; /* of the node at hand */
 	struct extract_result result;
 	uint8_t *lacks; /* per ref: the node does not have the series */
 	uint8_t *found; /* per range of sel.tasks: some table is in it */
@@ -61,6 +66,17 @@ const char *extract__step(const struct extraction *x, unsigned step);
 /* Folds the names of a table's columns into the plan, or finds where the plan's columns are in it
  * and whether they are known. names and cols describe a row of the output's kind. */
 int extract__map(struct extraction *x, char *const *names, const struct text_col *cols, unsigned n);
+
+/* With the option, what the table that the cursor stands at says of its columns is kept while they
+ * are looked at, and goes into the header. 0 or -ENOMEM. */
+int extract__learn_units(struct extraction *x, const struct cursor *c);
+int extract__lay_out_units(struct extraction *x);
+void extract__forget_units(struct extraction *x);
+
+/* A column of numbers that stand for texts, which each node has its own of. 0 or -ENOMEM. */
+bool extract__is_marks(const struct extraction *x, const char *column);
+int extract__load_marks(struct extraction *x, const struct reader_node *n);
+void extract__forget_marks(struct extraction *x);
 
 /* Totals. The cursor stands at a table. */
 int totals__new(struct totals **out);

@@ -122,6 +122,8 @@ int extract__lay_out(struct extraction *x, struct outbuf *out, const char *blank
 	x->text.out = out;
 	x->text.names = header->v;
 	x->text.ncols = header->n;
+	if (!err)
+		err = extract__lay_out_units(x);
 	x->text.grouped = x->grouped && !(x->opt->stock && x->sel.tasks == &x->one);
 	x->text.blank = blank;
 	widths(x);

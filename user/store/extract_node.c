@@ -86,11 +86,15 @@ static int map_table(struct extraction *x)
 	bool unknowns = false, stock = x->opt->stock;
 	_cleanup_free_ struct text_col *cols = NULL;
 	_cleanup_free_ char **names = NULL;
+	int err = 0;
 
 	for (unsigned i = 0; i < c->ncols && !stock; i++)
 		unknowns |= c->cols[i].unknown;
-	if (c->shape == x->shape && !unknowns && !x->unknowns)
-		return 0;
+	/* Tables that the schema does not have may differ in units alone. */
+	if (c->shape != x->shape || !series__find(x->series))
+		err = extract__learn_units(x, c);
+	if (err || (c->shape == x->shape && !unknowns && !x->unknowns))
+		return err;
 	cols = calloc(c->ncols + 1, sizeof(*cols));
 	names = calloc(c->ncols + 1, sizeof(*names));
 	if (!cols || !names)
@@ -100,6 +104,8 @@ static int map_table(struct extraction *x)
 		cols[i].at = !stock && c->cols[i].unknown ? -1 : (int)i;
 		cols[i].type = c->cols[i].type;
 		cols[i].there = true;
+		if (extract__is_marks(x, c->cols[i].name) && cols[i].type == COL_U64)
+			cols[i].names = &x->marks;
 	}
 	x->shape = c->shape;
 	x->unknowns = unknowns;
@@ -210,6 +216,8 @@ static int all_tables(struct extraction *x, const struct reader_node *n, const s
 	select__order(&x->sel, s);
 	if (x->opt->totals && !x->opt->stock)
 		err = totals__load(x, ref, s);
+	if (!err)
+		err = extract__load_marks(x, n);
 	for (unsigned i = 0; !err && i < s->ntables && !(x->glance && x->plan.begun); i++) {
 		if (s->grouped && !select__table(&x->sel, s->tables[i]))
 			continue;

@@ -44,7 +44,7 @@ static int learn_names(struct totals *t, int task)
 		if ((int)i == task)
 			continue;
 		t->names[t->nnames] = c->cols[i].name;
-		t->names_at[t->nnames++] = (struct text_col){(int)i, c->cols[i].type, true};
+		t->names_at[t->nnames++] = (struct text_col){(int)i, c->cols[i].type, true, NULL};
 	}
 	return 0;
 }

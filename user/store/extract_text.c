@@ -96,6 +96,16 @@ static int put_escaped(struct outbuf *o, const char *s)
 	return width;
 }
 
+static int escaped_width(const char *s)
+{
+	int width = 0;
+
+	for (; *s; s++)
+		width +=
+			(unsigned char)*s >= 0x20 && (unsigned char)*s < 0x7f && *s != '\\' ? 1 : 4;
+	return width;
+}
+
 static void pad(struct outbuf *o, int n)
 {
 	while (n-- > 0)
@@ -146,6 +156,20 @@ static void header_csv(struct text *t)
 		put_field(t->out, t->names[i]);
 	}
 	outbuf__char(t->out, '\n');
+	if (!t->units)
+		return;
+	outbuf__str(t->out, t->grouped ? ",," : ",");
+	for (unsigned i = 0; i < t->ncols; i++) {
+		outbuf__char(t->out, ',');
+		put_field(t->out, t->units[i]);
+	}
+	outbuf__char(t->out, '\n');
+}
+
+static void put_right(struct outbuf *o, const char *s, int width)
+{
+	pad(o, width - escaped_width(s));
+	put_escaped(o, s);
 }
 
 static void header_table(struct text *t)
@@ -162,6 +186,12 @@ static void header_table(struct text *t)
 		put_escaped(t->out, t->names[i]);
 	}
 	outbuf__char(t->out, '\n');
+	if (!t->units)
+		return;
+	pad(t->out, t->step_width + 2 + t->node_width + (t->grouped ? 8 : 0));
+	for (unsigned i = 0; i < t->ncols; i++)
+		put_right(t->out, t->units[i], 2 + width_of(t->names[i]));
+	outbuf__char(t->out, '\n');
 }
 
 void text__header(struct text *t)
@@ -174,6 +204,23 @@ void text__header(struct text *t)
 		header_table(t);
 }
 
+/* Of those columns that the table has. */
+static void put_list(const struct text *t, const char *head, const char *const *texts,
+		     const struct text_col *cols)
+{
+	bool first = true;
+
+	outbuf__str(t->out, head);
+	for (unsigned i = 0; i < t->ncols; i++) {
+		if (!cols[i].there)
+			continue;
+		outbuf__str(t->out, first ? "" : ", ");
+		put_string(t->out, texts[i]);
+		first = false;
+	}
+	outbuf__str(t->out, "]");
+}
+
 static void open_json(struct text *t, const char *step, const char *node, const char *table,
 		      const struct text_col *cols)
 {
@@ -181,7 +228,7 @@ static void open_json(struct text *t, const char *step, const char *node, const 
 		{"job", t->job},       {"step", step},	 {"node", node},
 		{"series", t->series}, {"table", table}, {"level", t->level},
 	};
-	bool first = true, begun = false;
+	bool begun = false;
 
 	for (unsigned i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		if (!fields[i][1])
@@ -192,15 +239,10 @@ static void open_json(struct text *t, const char *step, const char *node, const 
 		outbuf__str(t->out, "\": ");
 		put_string(t->out, fields[i][1]);
 	}
-	outbuf__str(t->out, ",\n \"columns\": [");
-	for (unsigned i = 0; i < t->ncols; i++) {
-		if (!cols[i].there)
-			continue;
-		outbuf__str(t->out, first ? "" : ", ");
-		put_string(t->out, t->names[i]);
-		first = false;
-	}
-	outbuf__str(t->out, "],\n \"rows\": [");
+	put_list(t, ",\n \"columns\": [", (const char *const *)t->names, cols);
+	if (t->units)
+		put_list(t, ",\n \"units\": [", t->units, cols);
+	outbuf__str(t->out, ",\n \"rows\": [");
 }
 
 static char *too_long(struct outbuf *o)
@@ -246,6 +288,9 @@ int text__open(struct text *t, const char *step, const char *node, const char *t
 {
 	t->rows = 0;
 	t->ns_at = -1;
+	t->named = false;
+	for (unsigned i = 0; i < t->ncols; i++)
+		t->named |= cols[i].names != NULL;
 	if (!t->begun)
 		text__header(t);
 	if (t->format != EXTRACT_JSON)
@@ -266,6 +311,31 @@ static char *cell_csv(char *p, const struct text_col *col, const union cell *row
 	if (row->i < 0)
 		*p++ = '-';
 	return digits__u64(p, row->i < 0 ? -row->u : row->u);
+}
+
+/* What the cell's number stands for; NULL: it is that number. */
+static const char *name_of(const struct text_col *col, const union cell *row)
+{
+	const uint64_t k = col->names && col->at >= 0 ? row[col->at].u : 0;
+
+	return k && k <= col->names->n ? col->names->v[k - 1] : NULL;
+}
+
+/* With texts among the cells, which may be of any length. */
+static void row_csv_named(const struct text *t, const struct text_col *cols, const union cell *row)
+{
+	outbuf__mem(t->out, t->prefix, t->prefix_len);
+	for (unsigned i = 0; i < t->ncols; i++) {
+		const char *name = name_of(&cols[i], row);
+		char *p;
+
+		outbuf__char(t->out, ',');
+		if (name)
+			put_field(t->out, name);
+		else if ((p = outbuf__room(t->out)))
+			outbuf__filled(t->out, cell_csv(p, &cols[i], row, t->keep_nan));
+	}
+	outbuf__char(t->out, '\n');
 }
 
 static void row_csv(const struct text *t, const struct text_col *cols, const union cell *row)
@@ -302,6 +372,8 @@ static void row_json(const struct text *t, const struct text_col *cols, const un
 		comma = ", ";
 		if (cols[i].at < 0)
 			outbuf__str(t->out, "null");
+		else if (name_of(&cols[i], row))
+			put_string(t->out, name_of(&cols[i], row));
 		else if (cols[i].type == COL_U64)
 			outbuf__u64(t->out, row[cols[i].at].u);
 		else if (cols[i].type == COL_I64)
@@ -343,6 +415,10 @@ static void row_table(const struct text *t, const struct text_col *cols, const u
 		outbuf__str(t->out, "  ");
 		if (known && put_time(t, t->names[i], row))
 			continue;
+		if (name_of(&cols[i], row)) {
+			put_right(t->out, name_of(&cols[i], row), width_of(t->names[i]));
+			continue;
+		}
 		put_aligned(t->out, known ? row[cols[i].at] : none, known ? cols[i].type : COL_F64,
 			    width_of(t->names[i]));
 	}
@@ -353,7 +429,9 @@ void text__rows(struct text *t, const struct text_col *cols, const union cell *r
 		unsigned stride)
 {
 	for (unsigned i = 0; i < n; i++, rows += stride) {
-		if (t->format == EXTRACT_CSV)
+		if (t->format == EXTRACT_CSV && t->named)
+			row_csv_named(t, cols, rows);
+		else if (t->format == EXTRACT_CSV)
 			row_csv(t, cols, rows);
 		else if (t->format == EXTRACT_JSON)
 			row_json(t, cols, rows);
@@ -372,5 +450,7 @@ void text__close(struct text *t)
 void text__free(struct text *t)
 {
 	free(t->prefix);
+	free(t->units);
 	t->prefix = NULL;
+	t->units = NULL;
 }

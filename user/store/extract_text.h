@@ -11,11 +11,18 @@
 
 enum extract_format { EXTRACT_CSV, EXTRACT_JSON, EXTRACT_TABLE };
 
+/* Number k stands for v[k - 1]; NULL: nobody says. */
+struct text_names {
+	char **v;
+	unsigned n;
+};
+
 /* Where a column's cells are in a row. */
 struct text_col {
 	int at; /* -1: this table does not have it, or it is not known */
 	enum col_type type;
-	bool there; /* the table has it */
+	bool there;			/* the table has it */
+	const struct text_names *names; /* COL_U64: what its numbers stand for, or NULL */
 };
 
 struct text {
@@ -25,6 +32,7 @@ struct text {
 	bool grouped;  /* tables have names of their own */
 	const char *job, *series, *level;
 	char *const *names; /* of the columns */
+	const char **units; /* theirs, or NULL */
 	unsigned ncols;
 	int step_width, node_width; /* EXTRACT_TABLE */
 	int ns_at;		    /* there: the cell of TimeNS, -1: none, for times with fractions */
@@ -32,6 +40,7 @@ struct text {
 	char *prefix;		    /* begins each row of the table at hand */
 	size_t prefix_len;
 	uint64_t rows;	   /* of it so far */
+	bool named;	   /* some column's numbers stand for texts */
 	bool begun;	   /* the header was written, or is another's matter */
 	bool comma;	   /* JSON: some object was written before */
 	const char *blank; /* before the header */

@@ -53,8 +53,8 @@ static int put_row(struct extraction *x, const char *node, const char *step, con
 	return 0;
 }
 
-/* What the node's own totals say the column is. */
-static enum col_kind kind_of(const struct totals *t, const char *series, const char *column)
+/* What the node's own totals say the column is, or else it is. */
+static enum col_kind kind_of(const struct totals *t, const char *column, enum col_kind otherwise)
 {
 	static const struct {
 		const char *prefix;
@@ -69,18 +69,26 @@ static enum col_kind kind_of(const struct totals *t, const char *series, const c
 			    !strcmp(t->names[k] + len, column))
 				return signs[i].kind;
 	}
-	return kinds__of(series, column);
+	return otherwise;
 }
 
 static int learn_shape(struct extraction *x)
 {
 	const struct cursor *c = x->cursor;
 	struct totals *t = x->totals;
+	_cleanup_free_ enum col_kind *kinds = calloc(c->ncols, sizeof(*kinds));
 	int err;
 
-	/* With stored totals at hand, what a column is may differ between nodes. */
-	if (t->cols && t->shape == c->shape && !t->nnames && !t->kinds_stored)
+	/* With stored totals at hand, what a column is may differ between nodes; between tables
+	 * it may where the schema does not have the series. */
+	if (t->cols && t->shape == c->shape && !t->nnames && !t->kinds_stored &&
+	    series__find(x->series))
 		return 0;
+	err = kinds ? kinds__read(c, x->series, kinds) : -ENOMEM;
+	if (!err)
+		err = extract__learn_units(x, c);
+	if (err)
+		return err;
 	forget_shape(t);
 	t->shape = c->shape;
 	t->kinds_stored = t->nnames;
@@ -95,7 +103,7 @@ static int learn_shape(struct extraction *x)
 			.name = c->cols[i].name,
 			.type = c->cols[i].type,
 			.unit = "",
-			.kind = kind_of(t, x->series, c->cols[i].name),
+			.kind = kind_of(t, c->cols[i].name, kinds[i]),
 			.how = series__how(x->series, c->cols[i].name),
 		};
 	err = summary__columns(t->cols, c->ncols, false, &t->out, &t->nout);
@@ -114,7 +122,7 @@ static int map_computed(struct extraction *x)
 		return -ENOMEM;
 	for (unsigned i = 0; i < t->nout; i++) {
 		names[i] = (char *)t->out[i].name;
-		cols[i] = (struct text_col){(int)i, COL_F64, true};
+		cols[i] = (struct text_col){(int)i, COL_F64, true, NULL};
 	}
 	return extract__map(x, names, cols, t->nout);
 }
@@ -164,7 +172,9 @@ int totals__stored(struct extraction *x, const char *node, const char *step, con
 
 	if (!row || x->filter.on)
 		return 0;
-	err = extract__map(x, t->names, t->names_at, t->nnames);
+	err = extract__learn_units(x, t->cursor);
+	if (!err)
+		err = extract__map(x, t->names, t->names_at, t->nnames);
 	if (!err && !x->looking)
 		err = put_row(x, node, step, table, x->cols, row);
 	return err ? err : 1;
@@ -253,7 +263,7 @@ static int put_stock(struct extraction *x, const char *node, const char *step, c
 	if (!row || !cols)
 		return -ENOMEM;
 	row[n] = elapsed;
-	cols[n++] = (struct text_col){0, COL_U64, true};
+	cols[n++] = (struct text_col){0, COL_U64, true, NULL};
 	for (unsigned i = 0; i < x->plan.n; i++, acc += 4) {
 		enum col_type type = x->cols[i].type;
 
@@ -261,7 +271,7 @@ static int put_stock(struct extraction *x, const char *node, const char *step, c
 			continue;
 		for (unsigned k = 0; k < 4; k++, n++) {
 			row[n] = acc[k];
-			cols[n] = (struct text_col){(int)n, k < 3 ? type : COL_F64, true};
+			cols[n] = (struct text_col){(int)n, k < 3 ? type : COL_F64, true, NULL};
 		}
 		row[n - 1].f = average(acc, type, x->cursor->nrows);
 	}

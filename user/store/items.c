@@ -8,7 +8,6 @@
 
 #include "base/progress.h"
 #include "store/items_tables.h"
-#include "store/kinds.h"
 
 #define POOL_BYTES   (32u << 20)
 #define SHARE_MIN    12u /* rows of one table in memory */
@@ -342,7 +341,7 @@ int items__open(struct items **out, const struct reader *r, const struct items_q
 	it->column = s->tables.column;
 	it->grouped = s->tables.grouped;
 	it->type = common_type(&s->tables);
-	it->kind = kinds__of(q->series, it->column);
+	it->kind = s->tables.kind;
 	s->cells = calloc(it->ncols, sizeof(*s->cells));
 	s->known = calloc(it->ncols, sizeof(*s->known));
 	if (!s->cells || !s->known) {

@@ -8,7 +8,9 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "base/progress.h"
+#include "store/kinds.h"
 
 #define TABLES_MAX  (4u << 20)
 #define SAMPLED_MAX 64u	 /* tables whose intervals are looked at */
@@ -104,6 +106,16 @@ static int find_column(const struct cursor *c, const char *name)
 	return at;
 }
 
+static int learn_kind(struct items_tables *t)
+{
+	_cleanup_free_ enum col_kind *kinds = calloc(t->cursor->ncols, sizeof(*kinds));
+	int err = kinds ? kinds__read(t->cursor, t->q->series, kinds) : -ENOMEM;
+
+	if (!err)
+		t->kind = kinds[t->at_value];
+	return err;
+}
+
 static int learn_shape(struct items_tables *t)
 {
 	struct cursor *c = t->cursor;
@@ -117,8 +129,7 @@ static int learn_shape(struct items_tables *t)
 	t->at_elapsed = cursor__column(c, "ElapsedTime");
 	if (t->at_value >= 0 && !t->column) {
 		t->column = strdup(c->cols[t->at_value].name);
-		if (!t->column)
-			return -ENOMEM;
+		return t->column ? learn_kind(t) : -ENOMEM;
 	}
 	return 0;
 }

@@ -42,6 +42,7 @@ struct items_tables {
 	struct items_col *cols; /* of the result */
 	unsigned ncols;
 	char *column;
+	enum col_kind kind; /* in the first table that has it */
 	bool grouped;
 	int64_t *gaps; /* ns between rows of some tables */
 	unsigned ngaps, sampled;

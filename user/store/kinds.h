@@ -3,10 +3,13 @@
 #ifndef JP_STORE_KINDS_H
 #define JP_STORE_KINDS_H
 
+#include "store/cursor.h"
 #include "store/series.h"
 
-/* As schemas/ have it, of the built-in series and of Slurm's Energy, Filesystem and Network.
- * A column nobody knows counts as one per interval: its sum is worth having more often than not. */
-enum col_kind kinds__of(const char *series, const char *column);
+/* Of all columns of the table that the cursor stands at: as schemas/ have it, of the built-in
+ * series and of Slurm's Energy, Filesystem and Network, else as the table's attributes say. A
+ * column nobody knows counts as one per interval: its sum is worth having more often than not. 0 or
+ * -ENOMEM. */
+int kinds__read(const struct cursor *c, const char *series, enum col_kind *kinds);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/column_told.h"
 #include "store/cursor.h"
 
 #define CELLS_MAX (UINT64_C(512) << 20) /* a cell may be a single byte in the file */
@@ -77,6 +78,20 @@ int reader__table(const struct reader_node *n, const struct reader_series *s, co
 	return 0;
 }
 
+int reader__told(const struct reader_node *n, const struct reader_series *s, const char *table,
+		 struct table *t)
+{
+	struct cursor *c = NULL;
+	int err = cursor__new(&c);
+
+	if (!err)
+		err = cursor__open(c, n, s, table);
+	if (!err && c->ncols == t->ncols)
+		err = column_told__read(c, &t->told);
+	cursor__free(c);
+	return err;
+}
+
 const double *table__column(const struct table *t, const char *name)
 {
 	for (unsigned i = 0; i < t->ncols; i++)
@@ -91,6 +106,7 @@ void table__free(struct table *t)
 		return;
 	for (unsigned i = 0; i < t->ncols; i++)
 		free(t->names[i]);
+	column_told__free(t->told, t->ncols);
 	free(t->names);
 	free(t->cells);
 	free(t);

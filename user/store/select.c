@@ -150,6 +150,8 @@ bool select__table(const struct selection *sel, const char *table)
 {
 	uint64_t task;
 
+	if (sel->table)
+		return !strcmp(table, sel->table);
 	if (!sel->ntasks)
 		return true;
 	if (parse_u64(table, &task))
@@ -199,22 +201,31 @@ static const char *task_part(const char *text)
 	return !strncasecmp(text, "Task_", 5) && !parse_u64(text + 5, &n) ? text + 5 : NULL;
 }
 
-int select__series(const char *text, char *name, size_t len, int64_t *task)
+/* Tables that are tasks' have numbers. */
+static bool is_of_tasks(const char *series)
+{
+	const struct series *s = series__find(series);
+
+	return s && !s->of_node;
+}
+
+int select__series(const char *text, char *name, size_t len, int64_t *task, const char **table)
 {
 	const char *number = task_part(text);
 	_cleanup_free_ char *copy = NULL;
 	uint64_t n;
 
 	*task = -1;
-	if (number) {
-		if (parse_u64(number, &n) || n > INT64_MAX)
-			return -EINVAL;
+	*table = NULL;
+	if (number && !parse_u64(number, &n) && n <= INT64_MAX)
 		*task = (int64_t)n;
-	}
+	else if (number)
+		*table = number;
 	copy = strndup(text, number ? (size_t)(number - 1 - text) : strlen(text));
 	if (!copy)
 		return -ENOMEM;
-	if (!h5__name_ok(copy))
+	if (!h5__name_ok(copy) ||
+	    (*table && (!h5__name_ok(*table) || is_of_tasks(known_name(copy)))))
 		return -EINVAL;
 	return str__copy(name, len, known_name(copy));
 }

@@ -21,8 +21,9 @@ struct selection {
 	const struct hostlist *nodes;	  /* NULL: all */
 	const struct number_range *tasks; /* ntasks 0: all */
 	unsigned ntasks;
-	bool by_name; /* steps, nodes and tables in the order of strcmp, as sh5util has them;
-		       * else in natural order */
+	const char *table; /* the one of that name; NULL: all */
+	bool by_name;	   /* steps, nodes and tables in the order of strcmp, as sh5util has them;
+			    * else in natural order */
 };
 
 struct node_ref {
@@ -44,17 +45,17 @@ bool select__missing(const struct reader *r, const struct selection *sel,
  * id alone, of any task of the array of that id. */
 bool select__part(const struct reader_node *n, const struct jobspec *part);
 /* Whether a table of a grouped series is meant; those not named by a number are, unless tasks are
- * selected. */
+ * selected, or another table is. */
 bool select__table(const struct selection *sel, const char *table);
 /* Puts the tables of s into the order of sel. */
 void select__order(const struct selection *sel, struct reader_series *s);
 
 /*
- * A series as users name it: "Tasks", "Task", "Task_3", "Tasks/3", "energy" ... into the name in
- * the file (built-in names in any case) and the task, -1: all. 0; -EINVAL: not a possible name;
- * -E2BIG.
+ * A series as users name it: "Tasks", "Task", "Task_3", "Tasks/3", "User/solver", "energy" ... into
+ * the name in the file (built-in names in any case) and the task, -1: all, or the table, which
+ * points into the text; NULL: all. 0; -EINVAL: not a possible name; -E2BIG.
  */
-int select__series(const char *text, char *name, size_t len, int64_t *task);
+int select__series(const char *text, char *name, size_t len, int64_t *task, const char **table);
 /* "0-3,7" into ranges, the caller's to free. 0, -EINVAL, -E2BIG (more than 4096) or -ENOMEM. */
 int select__tasks(const char *text, struct number_range **out, unsigned *n);
 
