@@ -128,7 +128,7 @@ static void every_kind_of_record_comes_back(void **state)
 	assert_true(rec.value.f == 1.5);
 	next(r, &rec, J_ATTR);
 	assert_string_equal(rec.name, "str");
-	assert_string_equal(rec.str, "a b\xff");
+	assert_string_equal(rec.str, "a b\xef\xbf\xbd"); /* what is not UTF-8 is replaced */
 	next(r, &rec, J_META);
 	assert_string_equal(rec.name, "dir");
 	assert_string_equal(rec.str, "/x");

@@ -54,6 +54,7 @@ void log__init(const char *program, enum log_level level)
 	program_name = program;
 	max_level = level;
 	to_journal = stderr_is_journal();
+	to_syslog = false;
 }
 
 void log__set_level(enum log_level level)

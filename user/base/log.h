@@ -12,7 +12,7 @@
 
 enum log_level { LOGL_ERROR, LOGL_WARN, LOGL_INFO, LOGL_DEBUG };
 
-/* program must outlive all logging. Looks at JOURNAL_STREAM once. */
+/* program must outlive all logging. Lines go to stderr; looks at JOURNAL_STREAM once. */
 void log__init(const char *program, enum log_level level);
 /* Lines go to syslogd from here on, where one listens and stderr is not the system journal; a line
  * that syslogd has no room for is counted, never waited for. True: they do. */

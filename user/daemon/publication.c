@@ -20,19 +20,21 @@
 #define RETRY_MAX_NS (60 * NSEC_PER_SEC)
 #define JOURNAL_FD   3
 #define DIR_FD	     4
+#define CAUSES	     16
+#define AGAIN_NS     (3600 * NSEC_PER_SEC)
 
 /* One file of several goes to a directory of its user's; jobprof run's to one that is there. */
-static int open_dir(const struct publication *p, const struct child_user *u)
+static int open_dir(const struct publication *p, const struct child_user *u, int made)
 {
 	char why[1200];
 	int fd;
 
 	if (p->user[0])
-		fd = user_dir__open(p->dir, u, why, sizeof(why));
+		fd = user_dir__open(p->dir, u, made, why, sizeof(why));
 	else if ((fd = open(p->dir, O_RDONLY | O_DIRECTORY)) < 0)
 		snprintf(why, sizeof(why), "%s: %s", p->dir, strerror(errno));
-	if (fd < 0 && !p->failures) /* said once, however often it is tried */
-		log_error("cannot write %s as uid %u: %s", p->name, p->uid, why);
+	if (fd < 0)
+		log_error("%s", why);
 	return fd;
 }
 
@@ -41,7 +43,7 @@ static void run_writer(const struct publication *p, const char *writer, bool fin
 {
 	struct child_user u = {p->user, p->uid, p->gid};
 	char jfd[16], dfd[16], deadline[16];
-	int journal, dir;
+	int journal, dir, made = 0;
 
 	/* Before anything that may hang: it closes the locks of StateDir and of the journals. */
 	child__begin();
@@ -51,15 +53,15 @@ static void run_writer(const struct publication *p, const char *writer, bool fin
 		_exit(1);
 	}
 	if (p->user[0] && !geteuid())
-		user_dir__make(p->dir, &u);
+		made = user_dir__make(p->dir, &u);
 	if (child__become(&u)) {
-		log_error("cannot become uid %u for %s: %s", p->uid, p->name, strerror(errno));
+		log_error("cannot become uid %u: %s", p->uid, strerror(errno));
 		_exit(1);
 	}
 	/* The next daemon starts a writer of its own: two would share one temporary name. */
 	if (child__end_with(parent, SIGKILL))
 		_exit(1);
-	dir = open_dir(p, &u);
+	dir = open_dir(p, &u, made);
 	if (dir < 0)
 		_exit(1);
 	/* out of the way first: dup2() onto itself would leave it close-on-exec */
@@ -78,17 +80,34 @@ static void run_writer(const struct publication *p, const char *writer, bool fin
 	_exit(1);
 }
 
+/* What a writer says is read when it has ended: it never waits for us, nor we for it. */
+static int open_said(int p[2])
+{
+	return pipe2(p, O_CLOEXEC | O_NONBLOCK) ? -errno : 0;
+}
+
 int publication__start(struct publication *p, const char *writer, bool final, uint64_t now_ns)
 {
 	pid_t pid, parent = getpid();
+	int said[2], err;
 
 	if (p->pid || p->done || now_ns < p->next_ns)
 		return -EAGAIN;
+	err = open_said(said);
+	if (err)
+		return err;
 	pid = fork();
-	if (pid < 0)
-		return -errno;
-	if (!pid)
+	if (!pid) {
+		dup2(said[1], STDERR_FILENO);
+		log__init("jobprof-writer", log__level());
 		run_writer(p, writer, final, parent);
+	}
+	close(said[1]);
+	if (pid < 0) {
+		close(said[0]);
+		return -errno;
+	}
+	p->said = said[0];
 	p->pid = pid;
 	p->final = final;
 	p->started_ns = now_ns;
@@ -96,30 +115,94 @@ int publication__start(struct publication *p, const char *writer, bool final, ui
 	return 0;
 }
 
+/* A line of a writer's without what is known of it. */
+static const char *without(const char *line, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return !strncmp(line, prefix, len) && !strncmp(line + len, ": ", 2) ? line + len + 2 : line;
+}
+
+/* Of a writer that did its work, lines are for the log; else the last one is why it did not. */
+static void hear(struct publication *p, bool done)
+{
+	char text[2048], *rest = text, *line;
+	ssize_t n = read(p->said, text, sizeof(text) - 1);
+
+	close(p->said);
+	text[n > 0 ? n : 0] = '\0';
+	if (!done)
+		p->why[0] = '\0';
+	while ((line = strsep(&rest, "\n"))) {
+		if (!*line)
+			continue;
+		if (done && !p->quiet)
+			log_info("%s", without(line, "jobprof-writer"));
+		if (!done)
+			snprintf(p->why, sizeof(p->why), "%s",
+				 without(without(line, "jobprof-writer"), p->name));
+	}
+}
+
+/* Causes that were told within the hour: of many files that fail alike one is named. */
+static bool was_told(const char *why, uint64_t now_ns)
+{
+	static struct {
+		char why[PUBLISH_WHY];
+		uint64_t again_ns;
+	} told[CAUSES];
+	unsigned i, oldest = 0;
+
+	for (i = 0; i < CAUSES; i++) {
+		if (!strcmp(told[i].why, why) && now_ns < told[i].again_ns)
+			return true;
+		if (told[i].again_ns < told[oldest].again_ns)
+			oldest = i;
+	}
+	snprintf(told[oldest].why, sizeof(told[oldest].why), "%s", why);
+	told[oldest].again_ns = now_ns + AGAIN_NS;
+	return false;
+}
+
+static void fail(struct publication *p, int status, uint64_t now_ns)
+{
+	uint64_t wait = RETRY_MIN_NS << (p->failures < 6 ? p->failures : 6);
+
+	if (!p->why[0] && WIFSIGNALED(status))
+		snprintf(p->why, sizeof(p->why), "its writer was killed by signal %d",
+			 WTERMSIG(status));
+	else if (!p->why[0])
+		snprintf(p->why, sizeof(p->why), "its writer ended with status %d",
+			 WEXITSTATUS(status));
+	if (!p->failures)
+		p->failing_ns = now_ns;
+	log__print(p->quiet || was_told(p->why, now_ns) ? LOGL_DEBUG : LOGL_ERROR,
+		   "cannot write %s as uid %u: %s; its rows stay in the journal, and writing is "
+		   "tried again",
+		   p->name, p->uid, p->why);
+	p->failures++;
+	p->next_ns = now_ns + (wait < RETRY_MAX_NS ? wait : RETRY_MAX_NS);
+}
+
 bool publication__reaped(struct publication *p, pid_t pid, int status, uint64_t now_ns)
 {
-	uint64_t wait;
+	bool done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
 
 	if (!p->pid || p->pid != pid)
 		return false;
 	p->pid = 0;
 	p->cost_ns = now_ns - p->started_ns;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		p->failures = 0;
-		p->published++;
-		p->done = p->final;
-		p->next_ns = now_ns;
+	hear(p, done);
+	if (!done) {
+		fail(p, status, now_ns);
 		return true;
 	}
-	if (WIFSIGNALED(status))
-		log_error("the writer of %s was killed by signal %d: trying again from the journal",
-			  p->name, WTERMSIG(status));
-	else if (!p->failures)
-		log_info("the writer of %s ended with status %d: trying again from the journal",
-			 p->name, WEXITSTATUS(status));
-	wait = RETRY_MIN_NS << (p->failures < 6 ? p->failures : 6);
-	p->failures++;
-	p->next_ns = now_ns + (wait < RETRY_MAX_NS ? wait : RETRY_MAX_NS);
+	if (p->failures)
+		log_info("%s is written again", p->name);
+	p->failures = 0;
+	p->published++;
+	p->done = p->final;
+	p->next_ns = now_ns;
 	return true;
 }
 

@@ -46,6 +46,7 @@ static void recover_one(struct daemon *d, const char *path)
 		s->next = d->steps;
 		d->steps = s;
 	} else if (o->pub.name[0]) {
+		o->pub.quiet = d->opts.embedded;
 		log_info("finishing %s from the journal of an earlier run", o->pub.name);
 		o->next = d->orphans;
 		d->orphans = o;

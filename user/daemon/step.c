@@ -342,6 +342,89 @@ bool step_is_hist(int kind)
 	return kinds[kind].is_hist;
 }
 
+void step_settle_frame(struct step *s, bool kept)
+{
+	unsigned i;
+
+	for (i = 0; i < s->ntables; i++) {
+		struct table *t = &s->tables[i];
+
+		if (t->told == TOLD_PENDING)
+			t->told = kept ? TOLD_YES : TOLD_NO;
+		if (t->in_frame && kept) {
+			t->prev = t->now;
+			t->between = rows__between(&t->prev.totals);
+		}
+		t->in_frame = false;
+	}
+	step_node__settle_frame(s->node, kept);
+}
+
+static void say_full(struct step *s, int err)
+{
+	if (s->full || !log_every(&s->said_full, FULL_AGAIN_S))
+		return;
+	log_error("%s: cannot append to the journal %s: %s: rows are left out, and the next ones "
+		  "count what they would have; make room in StateDir, or see JournalUserMax",
+		  s->pub.name, s->pub.journal, strerror(-err));
+	s->full = true;
+}
+
+static void say_room(struct step *s)
+{
+	if (s->full)
+		log_info("%s: its journal is written again; %llu rows were left out", s->pub.name,
+			 (unsigned long long)s->lost_rows);
+	s->full = false;
+}
+
+/* -EDQUOT: journals take too much, and the frame is one of those that are left out. */
+static int write_frame(struct step *s)
+{
+	uint64_t now = s->thinned ? clock__boot_ns() : 0;
+	int err;
+
+	if (s->thinned && !s->closing && now < s->thin_ns)
+		return -EDQUOT;
+	err = journal__commit(s->journal);
+	if (!err && s->thinned)
+		s->thin_ns = now + THINNED_NS;
+	return err;
+}
+
+bool step_commit(struct step *s, size_t mark, unsigned rows)
+{
+	int err = write_frame(s);
+	bool kept = !err || s->closing;
+
+	if (err)
+		say_full(s, err);
+	else if (!s->thinned)
+		say_room(s);
+	if (!kept) {
+		journal__discard(s->journal, mark);
+		s->lost_rows += rows;
+	}
+	step_settle_frame(s, kept);
+	return kept;
+}
+
+bool step__write_rest(struct step *s)
+{
+	if (!s->journal)
+		return true;
+	if (journal__commit(s->journal)) {
+		s->pub.failures = 1; /* nobody waits for the file when we leave */
+		return false;
+	}
+	if (s->full)
+		s->pub.failures = 0;
+	say_room(s);
+	journal__free(s->journal);
+	s->journal = NULL;
+	return true;
+}
+
 /* The step's table notes at every snapshot what has ended; a task's may be made with its first row
  * only, and then has noted it too. */
 static void ack_left(const struct step *s, const struct step_env *env, int kind)
@@ -364,8 +447,6 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 
 	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
 		return;
-	if (s->req) /* what was left out */
-		step__take_guests(s);
 	step_collect(s, env);
 	step_find_tasks(s, env);
 	step_collect(s, env);
@@ -381,12 +462,26 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 		return;
 	s->intervals++;
 	step_put_state(s, env);
-	if (step_commit(s, mark, n)) {
-		s->thin_ns = s->thinned ? now + THINNED_NS : 0;
+	if (step_commit(s, mark, n))
 		return;
-	}
 	s->rows = rows;
 	s->intervals--;
+}
+
+void step__take_guests(struct step *s)
+{
+	struct guests *g = &s->req->guests;
+	unsigned rows;
+	size_t mark;
+
+	if (s->req->news)
+		step_put_told(s);
+	s->req->news = false;
+	if (!guests__any(g))
+		return;
+	mark = journal__mark(s->journal);
+	rows = guests__flush(g, s->journal, s->start_real_ns);
+	guests__settle(g, step_commit(s, mark, rows));
 }
 
 void step__settle(struct step *s, uint64_t now_ns)
@@ -442,6 +537,8 @@ void step__last_rows(struct step *s, const struct step_env *env)
 	s->closing = true;
 	if (s->families & FAM_SENSORS)
 		node__tick(env->node, *env->steps, env, snapshot__boot_ns(env->snap));
+	if (s->req)
+		step__take_guests(s);
 	step__rows(s, env, true);
 }
 

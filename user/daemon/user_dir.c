@@ -48,36 +48,53 @@ static int make_as_user(int top, const struct child_user *u)
 	return err;
 }
 
-void user_dir__make(const char *top, const struct child_user *u)
+int user_dir__make(const char *top, const struct child_user *u)
 {
 	int fd, err;
 
 	if (mkdir(top, 0755) && errno != EEXIST)
-		return;
+		return -errno;
 	/* To make something in it, being able to list it is not needed. */
 	fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
-		return;
+		return -errno;
 	err = make_as_user(fd, u);
 	if (err == -EACCES || err == -EPERM)
 		err = make_as_root(fd, u);
-	if (err && err != -EEXIST)
-		log_debug("cannot make %s/%s: %s", top, u->user, strerror(-err));
 	close(fd);
+	return err == -EEXIST ? 0 : err;
 }
 
-static int explain(const char *top, const struct child_user *u, int err, char *why, size_t len)
+/* Why it is not there. made: what making it came to. */
+static void explain_absent(const char *top, const struct child_user *u, int made, char *why,
+			   size_t len)
+{
+	struct stat st;
+
+	if (stat(top, &st))
+		snprintf(why, len, "%s: %s: mount the file system, or make the directory", top,
+			 strerror(made ? -made : errno));
+	else if (!S_ISDIR(st.st_mode))
+		snprintf(why, len, "%s: %s", top, strerror(ENOTDIR));
+	else if (made == -EACCES || made == -EPERM)
+		snprintf(why, len,
+			 "there is no %s/%s and neither root nor the user may make it: make %s "
+			 "mode 1777 where root has no rights",
+			 top, u->user, top);
+	else
+		snprintf(why, len, "%s/%s cannot be made: %s", top, u->user,
+			 strerror(made ? -made : ENOENT));
+}
+
+static int explain(const char *top, const struct child_user *u, int err, int made, char *why,
+		   size_t len)
 {
 	struct stat st;
 	char path[1024];
 
 	snprintf(path, sizeof(path), "%s/%s", top, u->user);
 	if (err == -ENOENT)
-		snprintf(why, len,
-			 "there is no %s and neither root nor the user may make it: make %s mode "
-			 "1777 "
-			 "where root has no rights",
-			 path, top);
+		explain_absent(top, u, made, why, len);
 	else if (!lstat(path, &st) && S_ISLNK(st.st_mode))
 		snprintf(why, len, "%s is a symbolic link, which is not followed: remove it", path);
 	else if (!lstat(path, &st) && st.st_uid != u->uid && st.st_uid)
@@ -88,7 +105,7 @@ static int explain(const char *top, const struct child_user *u, int err, char *w
 	return err;
 }
 
-int user_dir__open(const char *top, const struct child_user *u, char *why, size_t len)
+int user_dir__open(const char *top, const struct child_user *u, int made, char *why, size_t len)
 {
 	char path[1024];
 	struct stat st;
@@ -99,10 +116,10 @@ int user_dir__open(const char *top, const struct child_user *u, char *why, size_
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	} while (fd < 0 && errno == EACCES && ++tries < TRIES && !usleep(WAIT_US));
 	if (fd < 0)
-		return explain(top, u, -errno, why, len);
+		return explain(top, u, -errno, made, why, len);
 	if (!fstat(fd, &st) && (st.st_uid == u->uid || !st.st_uid))
 		return fd;
-	err = explain(top, u, -EPERM, why, len);
+	err = explain(top, u, -EPERM, made, why, len);
 	close(fd);
 	return err;
 }

@@ -9,15 +9,15 @@
  * Root makes the directory, in a child. The user's own ids are tried first: that is enough where
  * users may make directories in top, and all there is on a file system where root is nobody. Else
  * root makes it and gives it away. top is made, 0755, if missing. Nothing that is there already is
- * changed or followed. Failures show when it is opened.
+ * changed or followed. 0: it is there; else -errno, for user_dir__open() to tell.
  */
-void user_dir__make(const char *top, const struct child_user *u);
+int user_dir__make(const char *top, const struct child_user *u);
 
 /*
- * Opens it, as the user. The fd; -errno with what is wrong and what to do in why. Somebody else's
- * directory of that name (not the user's, not root's), a link or a file is refused: -EPERM,
- * -ELOOP, -ENOTDIR.
+ * Opens it, as the user. made: what user_dir__make() returned. The fd; -errno with what is wrong
+ * and what to do in why. Somebody else's directory of that name (not the user's, not root's), a
+ * link or a file is refused: -EPERM, -ELOOP, -ENOTDIR.
  */
-int user_dir__open(const char *top, const struct child_user *u, char *why, size_t len);
+int user_dir__open(const char *top, const struct child_user *u, int made, char *why, size_t len);
 
 #endif
