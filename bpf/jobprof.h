@@ -201,6 +201,19 @@ struct jp_owner {
 	__u32 gen; /* of the slot: a completion after its end goes to slot 0 */
 };
 
+/* Of a socket without a peer: the last packet each way passed the loopback device. rx_loop is of
+ * softirqs, tx_loop of the tasks that send. */
+struct jp_passed {
+	__u32 rx_loop;
+	__u32 tx_loop;
+};
+
+/* The socket without a peer that this CPU sent a packet of last, by its address. */
+struct jp_sent {
+	__u64 sock;
+	__u64 loop;
+};
+
 /* Two cache lines per CPU and slot; softirqs and tasks: all adds are atomic. */
 struct jp_net {
 	__u64 rx_bytes; /* not over loopback */

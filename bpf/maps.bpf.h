@@ -170,6 +170,18 @@ struct jp_map_socks {
 	__type(key, int);
 	__type(value, struct jp_owner);
 };
+struct jp_map_passed {
+	__uint(type, BPF_MAP_TYPE_SK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct jp_passed);
+};
+struct jp_map_sent {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_sent);
+};
 struct jp_map_files {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -224,6 +236,8 @@ JP_MAP struct jp_map_blk_lat jp_blk_lat SEC(".maps");
 JP_MAP struct jp_map_owners jp_owners SEC(".maps");
 JP_MAP struct jp_map_net jp_net SEC(".maps");
 JP_MAP struct jp_map_socks jp_socks SEC(".maps");
+JP_MAP struct jp_map_passed jp_passed SEC(".maps");
+JP_MAP struct jp_map_sent jp_sent SEC(".maps");
 JP_MAP struct jp_map_files jp_files SEC(".maps");
 JP_MAP struct jp_map_pmu jp_pmu SEC(".maps");
 JP_MAP struct jp_map_pmu_cpu jp_pmu_cpu SEC(".maps");

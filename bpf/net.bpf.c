@@ -12,8 +12,6 @@
 #include "bpf/sock.bpf.h"
 #include <bpf/bpf_endian.h>
 
-#define AF_INET	     2
-#define AF_INET6     10
 #define IPPROTO_TCP  6
 #define IFF_LOOPBACK 8
 #define MSG_PEEK     2
@@ -29,18 +27,6 @@
 /* Neither takes anything off the socket's queue: the data is there again for the next call, or is
  * a packet of our own that came back with an error or a time stamp. */
 #define NOT_RECEIVED (MSG_PEEK | MSG_ERRQUEUE)
-
-static __always_inline bool is_inet(struct sock *sk)
-{
-	u16 family = sk->__sk_common.skc_family;
-
-	return family == AF_INET || family == AF_INET6;
-}
-
-static __always_inline bool is_kernels(struct sock *sk)
-{
-	return BPF_CORE_READ_BITFIELD(sk, sk_kern_sock);
-}
 
 static __always_inline bool is_loop4(__be32 a)
 {
@@ -67,9 +53,36 @@ static __always_inline bool is_loop_route(struct sock *sk)
 	return dev && (dev->flags & IFF_LOOPBACK);
 }
 
-/* Of a socket without a peer only the address it is bound to is known. The IPv4 fields of an IPv6
- * socket hold a placeholder out of 127/8: they are not looked at. */
-static __always_inline bool is_loop_inet6(struct sock *sk)
+/* What the packet that was just sent said, for this call and for those whose packet another task's
+ * came after. */
+static __always_inline void note_sent(struct sock *sk)
+{
+	u32 zero = 0, loop;
+	struct jp_sent *sent = bpf_map_lookup_elem(&jp_sent, &zero);
+	struct jp_passed *p;
+
+	if (!sent || sent->sock != (u64)sk)
+		return;
+	loop = sent->loop;
+	p = passed_of(sk, loop);
+	if (p && p->tx_loop != loop)
+		p->tx_loop = loop;
+}
+
+/* Of a socket without a peer the address it is bound to is known, and what its last packet said
+ * (netloop.bpf.c). */
+static __always_inline bool passed_loop(struct sock *sk, bool rx)
+{
+	struct jp_passed *p;
+
+	if (!rx)
+		note_sent(sk);
+	p = passed_of(sk, false);
+	return p && (rx ? p->rx_loop : p->tx_loop);
+}
+
+/* The IPv4 fields of an IPv6 socket hold a placeholder out of 127/8: they are not looked at. */
+static __always_inline bool is_loop_inet6(struct sock *sk, bool rx)
 {
 	struct in6_addr *own = &sk->__sk_common.skc_v6_rcv_saddr;
 	struct in6_addr *peer = &sk->__sk_common.skc_v6_daddr;
@@ -79,22 +92,22 @@ static __always_inline bool is_loop_inet6(struct sock *sk)
 	__be32 p2 = peer->in6_u.u6_addr32[2], p3 = peer->in6_u.u6_addr32[3];
 
 	if (!(p0 | p1 | p2 | p3))
-		return is_loop6(o0, o1, o2, o3);
+		return is_loop6(o0, o1, o2, o3) || passed_loop(sk, rx);
 	if (p3 == o3 && p2 == o2 && p1 == o1 && p0 == o0)
 		return true;
 	return is_loop6(p0, p1, p2, p3) || is_loop_route(sk);
 }
 
-static __always_inline bool is_loop(struct sock *sk)
+static __always_inline bool is_loop(struct sock *sk, bool rx)
 {
 	__be32 own, peer;
 
 	if (sk->__sk_common.skc_family == AF_INET6)
-		return is_loop_inet6(sk);
+		return is_loop_inet6(sk, rx);
 	own = sk->__sk_common.skc_rcv_saddr;
 	peer = sk->__sk_common.skc_daddr;
 	if (!peer)
-		return is_loop4(own);
+		return is_loop4(own) || passed_loop(sk, rx);
 	return is_loop4(peer) || peer == own || is_loop_route(sk);
 }
 
@@ -139,7 +152,7 @@ static __always_inline void count_send(struct sock *sk, int ret)
 	if (ret <= 0 || !is_inet(sk))
 		return;
 	n = counts_of(sk);
-	if (n && is_loop(sk)) {
+	if (n && is_loop(sk, false)) {
 		ADD(n, loop_tx_bytes, ret);
 		ADD(n, loop_tx_ops, 1);
 	} else if (n) {
@@ -155,7 +168,7 @@ static __always_inline void count_recv(struct sock *sk, int ret, int flags)
 	if (ret <= 0 || (flags & NOT_RECEIVED) || !is_inet(sk))
 		return;
 	n = counts_of(sk);
-	if (n && is_loop(sk)) {
+	if (n && is_loop(sk, true)) {
 		ADD(n, loop_rx_bytes, ret);
 		ADD(n, loop_rx_ops, 1);
 	} else if (n) {

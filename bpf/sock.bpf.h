@@ -5,7 +5,35 @@
 
 #include "bpf/task.bpf.h"
 
+#define AF_INET	      2
+#define AF_INET6      10
 #define TAG_GEN_SHIFT 32
+
+static __always_inline bool is_inet(const struct sock *sk)
+{
+	u16 family = sk->__sk_common.skc_family;
+
+	return family == AF_INET || family == AF_INET6;
+}
+
+static __always_inline bool is_kernels(const struct sock *sk)
+{
+	return BPF_CORE_READ_BITFIELD(sk, sk_kern_sock);
+}
+
+/* Which way a socket's packets went; NULL: there is nothing yet, and it is not to be made. */
+static __always_inline struct jp_passed *passed_of(struct sock *sk, bool make)
+{
+	struct jp_passed none = {};
+	struct jp_passed *p = bpf_sk_storage_get(&jp_passed, sk, 0, 0);
+
+	if (p || !make)
+		return p;
+	p = bpf_sk_storage_get(&jp_passed, sk, &none, BPF_LOCAL_STORAGE_GET_F_CREATE);
+	if (!p)
+		JP_COUNT(sock_fail);
+	return p;
+}
 
 static __always_inline struct jp_net *net_of(u32 slot)
 {

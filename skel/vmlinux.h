@@ -261,6 +261,7 @@ struct sock_common {
 	__be32 skc_daddr;
 	__be32 skc_rcv_saddr;
 	unsigned short skc_family;
+	volatile unsigned char skc_state;
 	struct in6_addr skc_v6_daddr;
 	struct in6_addr skc_v6_rcv_saddr;
 };
@@ -278,8 +279,14 @@ struct dst_entry {
 	struct net_device *dev;
 };
 
+struct sk_buff_head {
+	struct sk_buff *next;
+	struct sk_buff *prev;
+};
+
 struct sock {
 	struct sock_common __sk_common;
+	struct sk_buff_head sk_receive_queue;
 	struct dst_entry *sk_dst_cache;
 	u16 sk_protocol;
 	u8 sk_kern_sock : 1;
@@ -291,6 +298,9 @@ struct socket {
 };
 
 struct sk_buff {
+	struct sock *sk;
+	struct net_device *dev;
+	int skb_iif;
 	char cb[48];
 };
 

@@ -73,8 +73,6 @@ def one_way(name, args, wanted, inside=None):
 def calls():
     """Over loopback; the ways that differ from "what the calls returned" say how."""
     nothing = lambda t: expect()
-    unknown_peer = lambda t: expect(Tx=t["tx_bytes"], TxOps=t["tx_ops"], LoopRx=t["rx_bytes"],
-                                    LoopRxOps=t["rx_ops"])
     sent_only = lambda t: expect(LoopTx=t["tx_bytes"], LoopTxOps=t["tx_ops"])
     ways = [("send and recv", ["send"], loop),
             ("writev and readv", ["-s", "30000", "writev"], loop),
@@ -89,12 +87,15 @@ def calls():
             ("sendmmsg and recvmmsg, each message", ["mmsg"], loop),
             ("MSG_TRUNC: the whole datagram", ["trunc"], loop),
             ("copies with time stamps count nothing", ["stamps"], loop),
-            ("a peer that is not known is not loopback", ["sendto"], unknown_peer),
+            ("UDP without a peer", ["sendto"], loop),
+            ("UDP without a peer, bound to no address", ["-a", "0.0.0.0", "sendto"], loop),
+            ("UDP without a peer, bound to no address of IPv6", ["-a", "::", "sendto"], loop),
+            ("UDP without a peer, large", ["-s", "20000", "-a", "0.0.0.0", "sendto"], loop),
             ("UNIX sockets count nothing", ["unix"], nothing),
             ("netlink counts nothing", ["netlink"], nothing),
             ("IPv6 loopback, TCP", ["-a", "::1", "send"], loop),
             ("IPv6 loopback, UDP", ["-a", "::1", "mmsg"], loop),
-            ("IPv6 loopback, bound only", ["-a", "::1", "sendto"], unknown_peer),
+            ("IPv6 loopback, bound only", ["-a", "::1", "sendto"], loop),
             ("IPv4 loopback inside IPv6", ["-a", "::ffff:127.0.0.1", "send"], loop),
             ("another address of 127/8", ["-a", "127.9.8.7", "send"], loop)]
     for i in range(0, len(ways), 3):
@@ -112,9 +113,61 @@ def addresses():
             ("veth, IPv4 inside IPv6", b + ["-a", "::ffff:" + ADDRESS["b"], "send"], cabled),
             ("own address, TCP", ["-a", ADDRESS["a"], "send"], loop),
             ("own address, UDP", ["-a", ADDRESS["a"], "mmsg"], loop),
+            ("own address, UDP without a peer", ["-a", ADDRESS["a"], "sendto"], loop),
             ("own address, IPv6", ["-a", ADDRESS6["a"], "send"], loop)]
     for i in range(0, len(ways), 3):
         together([lambda w=w: one_way(*w, inside="a") for w in ways[i:i + 3]])
+
+
+BOTH_WAYS = """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 7996))
+s.settimeout(10)
+for i in range(20):
+    s.sendto(b"x" * 300, (sys.argv[1], 7996))
+    s.recvfrom(500)
+    s.sendto(b"x" * 200, (sys.argv[2], 7996))
+    s.recv(500)
+"""
+ECHO = """
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("", 7996))
+while True:
+    b, a = s.recvfrom(500)
+    s.sendto(b, a)
+"""
+
+PING = """
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+s.settimeout(10)
+body = b"x" * 500
+echo = struct.pack("!BBHHH", 8, 0, 0, 7, 7) + body
+total = sum(struct.unpack("!%dH" % (len(echo) // 2), echo))
+total = (total >> 16) + (total & 0xffff)
+echo = echo[:2] + struct.pack("!H", ~(total + (total >> 16)) & 0xffff) + echo[4:]
+for i in range(3):
+    s.sendto(echo, ("127.0.0.1", 0))
+    assert {s.recv(600)[20] for k in range(2)} == {0, 8}
+"""
+
+
+def without_a_peer():
+    """One socket that speaks with both sides in turn; and a ping, whose socket gets both packets."""
+    echo = start(cable.inside("b", sys.executable, "-c", ECHO))
+    listens = lambda: ":1F3C " in cable.do("b", "cat", "/proc/net/udp", capture_output=True,
+                                           text=True).stdout
+    wait_until(listens, 10, "the echo")
+    run, path = run_jobprof(cable.inside("a", sys.executable, "-c", BOTH_WAYS, ADDRESS["a"],
+                                         ADDRESS["b"]), series="network")
+    echo.kill()
+    is_equal("one socket both ways", counted(path),
+             expect(LoopTx=6000, LoopTxOps=20, LoopRx=6000, LoopRxOps=20, Tx=4000, TxOps=20,
+                    Rx=4000, RxOps=20))
+    run, path = run_jobprof([sys.executable, "-c", PING], series="network")
+    is_equal("ping", counted(path), expect(LoopTx=3 * 508, LoopTxOps=3, LoopRx=6 * 528, LoopRxOps=6))
 
 
 def probed():
@@ -415,5 +468,5 @@ if __name__ == "__main__":
         skip("network", e)
         sys.exit(0)
     unseen = UnseenRetrans()
-    run_tests((off, probed, calls, addresses, iperf, retransmits, netem, handshakes, start_main,
-               slots_of_a_daemon, main_ends))
+    run_tests((off, probed, calls, addresses, without_a_peer, iperf, retransmits, netem, handshakes,
+               start_main, slots_of_a_daemon, main_ends))

@@ -76,6 +76,8 @@ static bool choose_sockets(struct kern *k, const struct btf *btf)
 		k->unused[P_INET6_RECV] = true;
 	}
 	k->unused[P_INET_PAGE] = !pages || !fexit;
+	k->unused[P_SOCK_READY] = !kern_tracepoint_args(btf, "sk_data_ready");
+	k->unused[P_DEV_QUEUE] = !kern_tracepoint_args(btf, "net_dev_queue");
 	return tracepoints || fexit;
 }
 
@@ -91,7 +93,7 @@ static void choose_packets(struct kern *k)
 	static char why[256];
 	int err = kern_try_packets();
 
-	leave_out(k, P_SOCK_SEND, P_INET_PAGE);
+	leave_out(k, P_SOCK_READY, P_INET_PAGE);
 	if (!err)
 		return;
 	snprintf(why, sizeof(why), "%s%s",

@@ -24,6 +24,8 @@ const struct map_info kern_maps[M_N] = {
 	[M_OWNERS] = {"jp_owners", FAM_BLOCK, SHAPE_OWN, sizeof(struct jp_blk_set)},
 	[M_NET] = {"jp_net", FAM_NETWORK, SHAPE_CPU_SLOT, sizeof(struct jp_net)},
 	[M_SOCKS] = {"jp_socks", FAM_NETWORK, SHAPE_OWN, 0},
+	[M_PASSED] = {"jp_passed", FAM_NETWORK, SHAPE_OWN, 0},
+	[M_SENT] = {"jp_sent", FAM_NETWORK, SHAPE_OWN, 0},
 	[M_FILES] = {"jp_files", FAM_FILES, SHAPE_CPU_SLOT, sizeof(struct jp_files)},
 	[M_PMU] = {"jp_pmu", FAM_PERF, SHAPE_CPU_SLOT, sizeof(struct jp_pmu)},
 	[M_PMU_CPU] = {"jp_pmu_cpu", FAM_PERF, SHAPE_CPU, sizeof(struct jp_pmu_cpu)},
@@ -51,6 +53,8 @@ const struct program_info kern_progs[P_N] = {
 	[P_SWEEP] = {"jp_sweep", 0, USE_CALLED},
 	[P_PERCPU] = {"jp_percpu", 0, USE_CALLED},
 	/* kern_choose_hooks() says which of these */
+	[P_SOCK_READY] = {"jp_sock_ready", FAM_NETWORK, USE_TRACED},
+	[P_DEV_QUEUE] = {"jp_dev_queue", FAM_NETWORK, USE_TRACED},
 	[P_SOCK_SEND] = {"jp_sock_send", FAM_NETWORK, USE_TRACED},
 	[P_SOCK_RECV] = {"jp_sock_recv", FAM_NETWORK, USE_TRACED},
 	[P_INET_SEND] = {"jp_inet_send", FAM_NETWORK, USE_TRACED},
