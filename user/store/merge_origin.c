@@ -75,17 +75,23 @@ void merge_origin__take(struct merge_item *i, const struct nodescan_facts *f)
 	i->origin = o;
 }
 
+static bool on_one_node(const struct merge_item *a, const struct merge_item *b)
+{
+	return !strcmp(a->node, b->node);
+}
+
 /* Slurm numbers the steps of a run as they come, and the batch script is there before them. Whether
  * the earlier of two steps began too late for that. */
-static bool out_of_order(const struct merge_origin *a, const struct merge_origin *b, bool same_node)
+static bool out_of_order(const struct merge_item *x, const struct merge_item *y)
 {
+	const struct merge_origin *a = &x->origin, *b = &y->origin;
 	const bool swap = b->step == STEP_BATCH || (a->step != STEP_BATCH && b->step < a->step);
 	const struct merge_origin *first = swap ? b : a, *then = swap ? a : b;
 
 	if (then->step > STEP_MAX_NORMAL)
 		return false;
 	if (first->step == STEP_BATCH)
-		return first->start > then->start + (same_node ? SAME_S : CLOCKS_S);
+		return first->start > then->start + (on_one_node(x, y) ? SAME_S : CLOCKS_S);
 	return first->start > then->start + LAUNCH_S;
 }
 
@@ -93,16 +99,15 @@ static bool out_of_order(const struct merge_origin *a, const struct merge_origin
 static bool times_differ(const struct merge_item *x, const struct merge_item *y, bool one_run)
 {
 	const struct merge_origin *a = &x->origin, *b = &y->origin;
-	bool same_node;
+	int64_t most = LAUNCH_S;
 
 	if (a->start < 0 || b->start < 0)
 		return false;
-	same_node = !strcmp(x->node, y->node);
 	if (a->step != b->step)
-		return one_run && out_of_order(a, b, same_node);
-	return llabs(a->start - b->start) > (!same_node		    ? LAUNCH_S
-					     : a->exact && b->exact ? SAME_S
-								    : ROUNDED_S);
+		return one_run && out_of_order(x, y);
+	if (on_one_node(x, y))
+		most = a->exact && b->exact ? SAME_S : ROUNDED_S;
+	return llabs(a->start - b->start) > most;
 }
 
 static bool differ(const struct merge_item *x, const struct merge_item *y)
