@@ -9,6 +9,7 @@
  *	close NAME
  *	attach NAME, detach NAME   "empty" is a typed sched_switch program that does nothing
  *	run PLACE WORKLOAD MS [PATH]   ns per operation: first quartile, median, third, operations
+ *	calibrate NAME             ns a switch takes more, as jobprofd finds out when it starts
  *	programs NAME              name:runs:ns of every program
  *	stats on|off               the kernel's run statistics
  *	pids PLACE, dir PLACE      of a pair
@@ -292,6 +293,19 @@ static void cmd_detach(struct bench *b, char **arg)
 	printf("ok\n");
 }
 
+static void cmd_calibrate(struct bench *b, char **arg)
+{
+	struct named *n = find(b, arg[0]);
+	int err = n ? kern__track_self(n->k) : -ENOENT;
+
+	if (!err)
+		err = kern__calibrate(n->k);
+	if (err)
+		fail("calibrate", err);
+	else
+		printf("ok %llu\n", (unsigned long long)kern__control(n->k)->probe_ns);
+}
+
 static int place_of(const char *name)
 {
 	int i;
@@ -379,6 +393,7 @@ static const struct {
 	{"open", cmd_open},	{"close", cmd_close}, {"attach", cmd_attach},
 	{"detach", cmd_detach}, {"run", cmd_run},     {"programs", cmd_programs},
 	{"stats", cmd_stats},	{"pids", cmd_pids},   {"dir", cmd_dir},
+	{"calibrate", cmd_calibrate},
 };
 
 static void obey(struct bench *b, char *line)

@@ -91,6 +91,8 @@ def run(helper, opts):
         yield Row("switch", "bare switch, " + where, "ns", bare[p])
     for name in own + [p.name for p in others]:
         yield from rows_of("switch", name, PLACES, added, lost)
+    yield Row("switch", "jobprof all but perf, as ProbeTime has it", "ns",
+              [float(helper.tell("calibrate", "all")[0]) for _ in range(opts.rounds)])
     if absent:
         yield Row("switch", "families left out of \"all but perf\"", "", verdict=", ".join(absent))
     for p in others:

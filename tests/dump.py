@@ -368,6 +368,15 @@ def refused():
     is_equal("refused: not when PinDir comes from the configuration", p.returncode, 0)
 
 
+def before_the_first_step():
+    """What a probe costs is measured at the start, not when a step waits for the programs."""
+    p = dump_json("--self", "-t", "0.1")
+    is_true("before any step: the cost of a probe is known", p["probe_ns"] and p["probe_ns"] > 1,
+            p["probe_ns"])
+    is_equal("before any step: jobprofd may run on all CPUs",
+             os.sched_getaffinity(main.proc.pid), os.sched_getaffinity(0))
+
+
 def finish():
     main.end()
     is_equal("the end: pins are gone, and jobprof-dump says so", dump().returncode, 1)
@@ -377,4 +386,5 @@ if __name__ == "__main__":
     need_bpf()
     tree = Trees()
     main = Daemon(0.5).start()
-    run_tests([live_values, itself, watching, names, refused, dead_daemon, hostile, finish])
+    run_tests([before_the_first_step, live_values, itself, watching, names, refused, dead_daemon,
+               hostile, finish])

@@ -384,6 +384,22 @@ time.sleep(0.3)"""
             len(forked) and forked.max() < 60 < rows["PeakMB"].max(), rows["PeakMB"])
 
 
+def cost_of_probes():
+    """One for every switch, and some more at the beginning and end."""
+    n = 20000
+    run, path = run_jobprof(["sh", "-c", "%s -p %d; grep ^Cpus_allowed_list /proc/self/status"
+                             % (tool("jpswitch"), n)], 1)
+    rows = task_table(path)
+    cost = float(attributes(path)["Probe Cost NS"][0]) / 1e9
+    runs = total(rows, "ProbeTime") / cost
+    switches = total(rows, "VolSwitches") + total(rows, "InvolSwitches")
+    is_true("ProbeTime is Probe Cost NS for every switch", cost > 0 and switches >= 2 * n
+            and switches <= runs + 1 <= switches + 300, "%g runs, %g switches" % (runs, switches))
+    with open("/proc/self/status") as f:
+        cpus = [l for l in f if l.startswith("Cpus_allowed_list")][0].split()[1]
+    is_true("the command has all CPUs again", cpus in run.out().split(), run.out())
+
+
 def setsid_daemon():
     out = os.path.join(tmpdir(), "account")
     run, path = run_jobprof(
@@ -522,5 +538,5 @@ def whole_table():
 if __name__ == "__main__":
     need_bpf()
     run_tests((sched, files, ways_to_read, disk_wait, memory, huge_pages, forks, short_step, spinner,
-               memory_of_the_last_row, peak_before_exec, vfork_lends_memory, setsid_daemon,
-               user_and_system, modes_of_programs, kernel_threads, whole_table))
+               memory_of_the_last_row, peak_before_exec, vfork_lends_memory, cost_of_probes,
+               setsid_daemon, user_and_system, modes_of_programs, kernel_threads, whole_table))

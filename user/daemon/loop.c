@@ -77,8 +77,6 @@ int daemon_attach(struct daemon *d)
 		log_error("%s", kern__error());
 		return err;
 	}
-	if (!kern__control(d->env.k)->probe_ns && kern__calibrate(d->env.k))
-		log_debug("the cost of a probe could not be measured: ProbeTime is unknown");
 	kern__probe_network(d->env.k);
 	return 0;
 }

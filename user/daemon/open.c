@@ -225,6 +225,8 @@ static int begin(struct daemon *d)
 	int err = 0;
 
 	kern__track_self(d->env.k);
+	if (!kern__control(d->env.k)->probe_ns && kern__calibrate(d->env.k))
+		log_debug("the cost of a probe could not be measured: ProbeTime is unknown");
 	if (kern__rescan(d->env.k, &found)) {
 		log_error("%s", kern__error());
 		return -EIO;

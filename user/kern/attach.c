@@ -69,6 +69,7 @@ int kern__attach(struct kern *k)
 		k->control->attached_ns = kern_boot_ns();
 		kern__sweep(k); /* what runs already: at once; the rescan says if it fails */
 		kern_note_missed(k);
+		kern_pmu_calibrate(k);
 	}
 	return err;
 }

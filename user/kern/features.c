@@ -187,7 +187,7 @@ static const struct probe probes[] = {
 	 has_program, BPF_PROG_TYPE_PERF_EVENT, 0, NULL},
 	{"events kept by maps", "map created", "counts while jobprofd is restarted (5.12)", false,
 	 has_kept_events, 0, 0, NULL},
-	{"run statistics", "BPF_ENABLE_STATS tried", "ProbeTime, jobprof-dump --self", false,
+	{"run statistics", "BPF_ENABLE_STATS tried", "times in jobprof-dump --self", false,
 	 has_stats, 0, 0, NULL},
 	{"socket tracepoints", "BTF of the tracepoint", "network family through fexit (before 6.3)",
 	 false, has_tracepoint, 0, 0, "sock_send_length"},

@@ -205,6 +205,8 @@ int kern_pin_all(struct kern *k);
 int kern_lock_pins(struct kern *k);
 int kern_open_pins(struct kern *k, bool readonly);
 int kern_attach_one(struct kern *k, enum kern_program p);
+/* The process counts for the collector from its beginning. */
+int kern_track_pid(struct kern *k, pid_t pid);
 int kern_offsets(struct kern *k);
 /* To be called when the programs have just been attached. */
 void kern_note_missed(struct kern *k);

@@ -167,7 +167,8 @@ bool kern__raw_tp(const struct kern *k);
 /* RSS is summed over CPUs, or the kernel does not keep it per CPU. */
 bool kern__rss_exact(const struct kern *k);
 
-/* Measures what one run of the switch program costs and stores it in the control page. */
+/* Measures what the switch program adds to a switch and stores it in the control page: some 20 ms
+ * on one CPU, before the programs are attached. -ERANGE: nothing that could be told. */
 int kern__calibrate(struct kern *k);
 
 /* Per program statistics (needs kernel.bpf_stats_enabled or kern__stats_on()). */

@@ -30,16 +30,6 @@ struct jp_pmu_cpu *kern_pmu_cpu(const struct kern *k, unsigned cpu)
 	return (struct jp_pmu_cpu *)k->mem[M_PMU_CPU] + cpu;
 }
 
-uint64_t kern_pmu_reads(const struct kern *k)
-{
-	uint64_t n = 0;
-	unsigned cpu;
-
-	for (cpu = 0; k->pmu.mode == JP_PMU_EXACT && cpu < k->ncpus; cpu++)
-		n += kern_pmu_cpu(k, cpu)->reads;
-	return n;
-}
-
 static int alloc_clocks(struct kern *k)
 {
 	k->pmu.clocks = calloc(k->ncpus, sizeof(*k->pmu.clocks));
@@ -180,8 +170,9 @@ void kern_pmu_calibrate(struct kern *k)
 	uint32_t len = sizeof(before);
 	int i, stats, cpu = sched_getcpu();
 
-	if (k->pmu.mode != JP_PMU_EXACT || cpu < 0 || (stats = kern__stats_on()) < 0)
+	if (k->pmu.mode != JP_PMU_EXACT || k->pmu.calibrated || cpu < 0 || (stats = kern__stats_on()) < 0)
 		return;
+	k->pmu.calibrated = true;
 	bpf_obj_get_info_by_fd(k->prog[P_FLUSH], &before, &len);
 	for (i = 0; i < CALIBRATE_READS; i++)
 		kern_pmu_read_cpu(k, cpu);

@@ -22,6 +22,7 @@ struct pmu {
 	uint64_t read_ns; /* one reading of them all */
 	double sample_ns; /* one sample */
 	bool sample_measured;
+	bool calibrated;  /* by the program that reads them */
 	uint64_t cost_ns; /* what one reading, or in sampled mode one sample, takes */
 	uint64_t period[JP_PMU_EVENTS];
 	uint32_t counts_idle; /* events that count while a CPU idles, as bits */
@@ -84,7 +85,6 @@ void kern_pmu_flush_cpu(struct kern *k, unsigned cpu);
 bool kern_pmu_is_old(const struct kern *k, unsigned cpu, uint64_t age_ns);
 /* Sees to it that no CPU counts for the slot any more; false: not yet. */
 bool kern_pmu_leave(struct kern *k, uint32_t slot);
-uint64_t kern_pmu_reads(const struct kern *k);
 /* The cost of a reading as the programs have it, to the control page. */
 void kern_pmu_calibrate(struct kern *k);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What our programs cost: the kernel's run statistics, and one calibration at start. */
+/* The kernel's run statistics of our programs, and the collector's own processes among the tasks. */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -52,7 +51,7 @@ int kern__stats_on(void)
 	return fd < 0 ? -errno : fd;
 }
 
-static int track_pid(struct kern *k, pid_t pid)
+int kern_track_pid(struct kern *k, pid_t pid)
 {
 	char value[512] = {};
 	uint32_t *v = (uint32_t *)value;
@@ -73,76 +72,5 @@ static int track_pid(struct kern *k, pid_t pid)
 
 int kern__track_self(struct kern *k)
 {
-	return track_pid(k, getpid());
-}
-
-static void echo_bytes(int in, int out)
-{
-	char c;
-
-	while (read(in, &c, 1) == 1 && write(out, &c, 1) == 1)
-		;
-	_exit(0);
-}
-
-static void ping_pong(int out, int in, unsigned rounds)
-{
-	char c = 0;
-
-	while (rounds--)
-		if (write(out, &c, 1) != 1 || read(in, &c, 1) != 1)
-			return;
-}
-
-#define ROUNDS 2000
-
-/* A child answers bytes through two pipes: each round is two switches, or four with idle between.
- */
-int kern__calibrate(struct kern *k)
-{
-	struct bpf_prog_info before = {}, after = {};
-	uint32_t len = sizeof(before);
-	uint64_t reads = 0, reads_ns;
-	int to[2], from[2], stats, err = -EIO;
-	pid_t pid;
-
-	kern_pmu_calibrate(k);
-	stats = kern__stats_on();
-	if (stats < 0)
-		return stats;
-	if (pipe2(to, 0) || pipe2(from, 0)) {
-		close(stats);
-		return -errno;
-	}
-	pid = fork();
-	if (!pid) {
-		close(to[1]);
-		close(from[0]);
-		echo_bytes(to[0], from[1]);
-	}
-	close(to[0]);
-	close(from[1]);
-	if (pid > 0) {
-		track_pid(k, pid);
-		reads = kern_pmu_reads(k);
-		bpf_obj_get_info_by_fd(k->prog[P_SWITCH], &before, &len);
-		ping_pong(to[1], from[0], ROUNDS);
-		len = sizeof(after);
-		bpf_obj_get_info_by_fd(k->prog[P_SWITCH], &after, &len);
-	}
-	close(to[1]);
-	close(from[0]);
-	close(stats);
-	if (pid > 0)
-		waitpid(pid, NULL, 0);
-	if (after.run_cnt > before.run_cnt + ROUNDS) {
-		uint64_t ns = after.run_time_ns - before.run_time_ns;
-
-		/* readings of counters have a cost of their own */
-		reads_ns = (kern_pmu_reads(k) - reads) * k->control->pmu_read_ns;
-		ns -= reads_ns < ns ? reads_ns : ns;
-		k->control->probe_ns = ns / (after.run_cnt - before.run_cnt);
-		err = 0;
-	}
-	return err;
+	return kern_track_pid(k, getpid());
 }
