@@ -356,6 +356,25 @@ static void many_tables_come_in_numeric_order(void **state)
 	node_free(r);
 }
 
+/* What tables say of their columns is there once: else each of these would take 1 KiB and more. */
+static void many_tables_share_their_descriptions(void **state)
+{
+	struct synth s = plain;
+	off_t few;
+
+	s.rows = 3;
+	s.tasks = 30;
+	synth_make(journal, &s);
+	assert_int_equal(build(NAME, NULL), 0);
+	few = size_of(NAME);
+	s.tasks = 130;
+	synth_make(journal, &s);
+	assert_int_equal(build(NAME, NULL), 0);
+	print_message("a table more: %.0f bytes\n",
+		      (double)(size_of(NAME) - few) / 100 / (synth_tables(&s) / 130));
+	assert_true(size_of(NAME) - few < 100 * (synth_tables(&s) / 130) * 2500);
+}
+
 /* A restarted owner declares everything anew, with ids of its own. */
 static void ids_may_be_given_again(void **state)
 {
@@ -638,6 +657,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(tables_without_rows_exist),
 		cmocka_unit_test(row_counts_around_the_chunk_size),
 		cmocka_unit_test(many_tables_come_in_numeric_order),
+		cmocka_unit_test(many_tables_share_their_descriptions),
 		cmocka_unit_test(ids_may_be_given_again),
 		cmocka_unit_test(what_was_not_declared_is_rejected_and_counted),
 		cmocka_unit_test(rows_of_a_torn_end_are_told),
