@@ -129,6 +129,7 @@ def not_root():
         raise Skipped("nobody cannot reach the programs in %s" % BUILD)
     mark = marker()
     out = tmpdir("out")
+    os.chmod(TMP, 0o755)
     os.chmod(out, 0o777)
     says("not root: jobprof run", sh(user + run_cmd("touch", mark, out=out)), 1, "needs root.*sudo")
     is_true("not root: CMD is not run", not os.path.exists(mark), "it was")
@@ -226,8 +227,16 @@ def unwritable_output():
     says("output directory not the user's", sh(run_cmd("touch", mark, out=out), env=env), 1,
          "output directory .*nobody may not write.*-o")
     is_true("output directory not the user's: CMD is not run", not os.path.exists(mark), "it was")
-    says("output directory missing", sh(run_cmd("true", out="/nonexistent/x")), 1,
-         "output directory /nonexistent/x: No such")
+    for what, path in (("of procfs", "/proc"), ("that cannot be made", "/proc/x/y")):
+        says("output directory " + what, sh(run_cmd("touch", mark, out=path)), 1,
+             "output directory %s: No such" % path)
+        is_true("output directory %s: CMD is not run" % what, not os.path.exists(mark), "it was")
+    made = os.path.join(out, "a", "b")
+    os.chmod(TMP, 0o755)
+    os.chmod(out, 0o777)
+    p = sh(run_cmd("true", out=made), env=env)
+    is_equal("output directory missing: it is made, and the user's",
+             (p.returncode, len(h5_files(made)), os.stat(made).st_uid), (0, 1, NOBODY))
     d = daemon("uw")
     theirs = os.path.join(d.h5, "nobody")
     os.mkdir(theirs, 0o700)

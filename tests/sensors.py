@@ -120,6 +120,9 @@ def gpus_of_both_makers():
     for lib in ("libnvidia-ml.so.1", "rocm/librocm_smi64.so"):
         shutil.copy(os.path.join(BUILD, "tests/stub", lib), os.path.join(root, "lib"))
     by_name = {s["name"]: s for s in json.loads(sensors("--json", "--root", root))["sources"]}
+    is_equal("a_library's_chatter_reaches_nobody",
+             subprocess.run([JOBPROF, "sensors", "--json", "--root", root], capture_output=True,
+                            text=True).stderr, "")
     cells = {}
     for name in ("nvml", "rsmi"):
         for c in by_name[name]["channels"]:

@@ -55,8 +55,9 @@ static const struct opt opts[] = {
 	{OPT_LONG + 'u', "to", "T", "only rows up to then, as --from"},
 	{OPT_LONG + 'F', "format", "FORMAT", "csv (the default), json or table"},
 	{'o', "output", "FILE",
-	 "default: extract_<JOB>.csv or .json; \"-\" is standard output, the default of --format "
-	 "table"},
+	 "default: here, extract_<JOB>.csv or .json, or named after FILE, of several series as CSV "
+	 "one "
+	 "each; \"-\" is standard output, the default of --format table"},
 	{OPT_LONG + 'p', "threads", "N", "processes at work; default: by cores and size"},
 	{OPT_LONG + 'U', "units", NULL, "a second header line: the units of the columns"},
 	{OPT_LONG + 'S', "stock", NULL, "exactly the columns and rows of Slurm's sh5util"},

@@ -2,8 +2,6 @@
 /* jobprof run -- CMD: the service's loop around one command, in a cgroup of its own. */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +15,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/run_cgroup.h"
+#include "cmd/run_user.h"
 #include "cmd/show.h"
 #include "cmd/verbs.h"
 #include "daemon/daemon.h"
@@ -30,9 +29,7 @@ struct run {
 	struct daemon *d;
 	struct run_cgroup cgroup;
 	char **argv;
-	uid_t uid;
-	gid_t gid;
-	char user[64];
+	struct run_user user;
 	char out_dir[4096];
 	char socket[64];
 	bool json, quiet, wait_all;
@@ -43,70 +40,12 @@ struct run {
 	unsigned evicted;
 };
 
-static int find_user(struct run *r, const char *name)
-{
-	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
-	struct passwd *pw = NULL;
-	uint32_t u, g;
-
-	r->uid = getuid();
-	r->gid = getgid();
-	if (name) {
-		pw = getpwnam(name);
-		if (!pw) {
-			log_error("no such user \"%s\"", name);
-			return -EINVAL;
-		}
-		r->uid = pw->pw_uid;
-		r->gid = pw->pw_gid;
-	} else if (!getuid() && uid && gid && !parse_u32(uid, &u) && !parse_u32(gid, &g)) {
-		r->uid = u;
-		r->gid = g;
-	}
-	pw = getpwuid(r->uid);
-	if (pw)
-		str__copy(r->user, sizeof(r->user), pw->pw_name);
-	return 0;
-}
-
-/* The file belongs to the user, so the user must be able to make it: found out before CMD runs. */
-static int check_output(struct run *r, const char *dir)
-{
-	int err = 0;
-
-	if (!realpath(dir, r->out_dir)) {
-		log_error("output directory %s: %s", dir, strerror(errno));
-		return -errno;
-	}
-	if (setegid(r->gid) || seteuid(r->uid))
-		return -errno;
-	if (faccessat(AT_FDCWD, r->out_dir, W_OK | X_OK, AT_EACCESS))
-		err = -errno;
-	if (seteuid(getuid()) || setegid(getgid()))
-		return -EPERM;
-	if (err)
-		log_error("output directory %s: %s may not write there: %s: choose another with -o",
-			  dir, r->user[0] ? r->user : "the user", strerror(-err));
-	return err;
-}
-
 static uint32_t job_id(void)
 {
 	const char *slurm = getenv("SLURM_JOB_ID");
 	uint32_t id;
 
 	return slurm && !parse_u32(slurm, &id) && id ? id : (uint32_t)getpid();
-}
-
-static void become_user(const struct run *r)
-{
-	if (r->uid == getuid() && r->gid == getgid())
-		return;
-	if (initgroups(r->user[0] ? r->user : "nobody", r->gid) || setgid(r->gid) ||
-	    setuid(r->uid)) {
-		log_error("cannot become uid %u: %s", r->uid, strerror(errno));
-		_exit(126);
-	}
 }
 
 static void exec_command(const struct run *r)
@@ -118,13 +57,14 @@ static void exec_command(const struct run *r)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	become_user(r);
+	if (run_user__become(&r->user))
+		_exit(126);
 	/* for jobprof mark and emit, and programs that are linked with libjobprof */
 	setenv("JOBPROF_SOCKET", r->socket, 1);
 	execvp(r->argv[0], r->argv);
 	err = errno;
 	log_error("cannot run %s: %s", r->argv[0], strerror(err));
-	_exit(err == ENOENT ? 127 : 126);
+	_exit(RUN_STATUS(err));
 }
 
 static void on_child(void *ctx, pid_t pid, int status)
@@ -252,7 +192,7 @@ static const struct opt opts[] = {
 	{OPT_PERF, "perf-mode", "MODE",
 	 "exact, sampled, off, or auto (the default): the first of them that costs at most a "
 	 "hundredth of a CPU"},
-	{'o', "output", "DIR", "where the file goes (default: here)"},
+	{'o', "output", "DIR", "where the file goes; made if it is not there (default: here)"},
 	{'j', "json", NULL, "print the summary as JSON"},
 	{'q', "quiet", NULL, "print no summary"},
 	{'u', "user", "USER", "run CMD as USER (default: who called sudo)"},
@@ -396,9 +336,9 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 		log_error("profiling needs root to load BPF programs: sudo jobprof run ...");
 		return 1;
 	}
-	if (find_user(r, a->user))
+	if (run_user__find(&r->user, a->user))
 		return 2;
-	return check_output(r, a->out ? a->out : ".") ? 1 : 0;
+	return run_user__output(&r->user, a->out ? a->out : ".", r->out_dir) ? 1 : 0;
 }
 
 int verb_run(int argc, char **argv)
@@ -433,9 +373,11 @@ int verb_run(int argc, char **argv)
 		r.argv = argv + optind;
 		o.writer = writer;
 		o.out_dir = r.out_dir;
-		o.uid = r.uid;
-		o.gid = r.gid;
-		status = profile(&r, &o);
+		o.uid = r.user.uid;
+		o.gid = r.user.gid;
+		status = run_user__command(&r.user, r.argv[0]);
+		if (!status)
+			status = profile(&r, &o);
 	}
 	config__free(&cfg);
 	return status;

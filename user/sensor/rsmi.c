@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "sensor/file.h"
+#include "sensor/quiet.h"
 #include "sensor/rsmi_api.h"
 
 #define NO_TIME	  UINT64_MAX /* the library has not written one */
@@ -202,6 +203,22 @@ static void rsmi_close(struct sensor *s)
 	free(s);
 }
 
+/* Without a driver the library tells everybody so. */
+static int begin(struct rsmi_api *api, const char *dir)
+{
+	struct quiet q;
+	int err;
+
+	quiet__begin(&q);
+	err = rsmi_api__load(api, dir);
+	if (!err)
+		err = rsmi_api__errno(api->init(0));
+	if (err)
+		rsmi_api__unload(api);
+	quiet__end(&q);
+	return err;
+}
+
 static int rsmi_open(struct sensor **out, const struct sensor_roots *roots)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
@@ -209,14 +226,9 @@ static int rsmi_open(struct sensor **out, const struct sensor_roots *roots)
 
 	if (!s)
 		return -ENOMEM;
-	err = rsmi_api__load(&s->api, roots->lib);
+	err = begin(&s->api, roots->lib);
 	if (err)
 		goto fail;
-	err = rsmi_api__errno(s->api.init(0));
-	if (err) {
-		rsmi_api__unload(&s->api);
-		goto fail;
-	}
 	err = add_gpus(s, roots);
 	if (err)
 		goto fail;
