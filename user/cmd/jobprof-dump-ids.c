@@ -52,7 +52,8 @@ static void ask_stepd(const struct jp_slot *info, struct cgroup_ids *ids)
 	snprintf(path, sizeof(path), "%s%s/slurm/cgroup.procs", mount, info->path);
 	f = fopen(path, "re");
 	while (f && !ids->has_job && fscanf(f, "%d", &pid) == 1) {
-		if (proc__title(pid, title, sizeof(title)) < 0 ||
+		/* a user's process may keep its title to itself for ever */
+		if (proc__is_stepd(pid) <= 0 || proc__title(pid, title, sizeof(title)) < 0 ||
 		    proc__stepd_title(title, &job, step, sizeof(step)))
 			continue;
 		ids->job_id = job;

@@ -123,6 +123,7 @@ static const struct {
 	{"Other BlkWriteMB", "written meanwhile on this node by no step: delayed writes too"},
 	{"Missed Switches", "on this node: the counters of those slices are by their run time"},
 	{"Untagged Sockets", "on this node: their retransmits are nobody's"},
+	{"Unread Processes", "of the step kept what they were asked: numbers of tasks may be missing"},
 	{"Counter Failures", "readings of the hardware counters that failed on this node"},
 	{"Lost Samples", "of the hardware counters on this node; made good by scaling"},
 };

@@ -35,6 +35,7 @@ struct daemon {
 	struct automerge *automerge; /* NULL: users merge */
 	struct orphan *orphans;
 	struct journal_stats journals;
+	struct users users;
 	int epfd, sigfd, clockfd, lockfd;
 	bool guests; /* rows of others are there */
 	bool stop, finishing, handover, sync, sweep, wake;
@@ -68,6 +69,8 @@ void daemon_sync_steps(struct daemon *d);
 bool daemon_in_sync(const struct daemon *d);
 void daemon_advance(struct daemon *d, uint64_t now);
 void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now);
+/* A lookup_answered_fn. */
+void daemon_answered(void *ctx, const struct lookup *q, const struct lookup_answer *a);
 void daemon_sample(struct daemon *d, uint64_t now);
 void daemon_watch_node(struct daemon *d, uint64_t now);
 bool daemon_busy(const struct daemon *d, uint64_t now); /* some step waits for something soon */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 
 #define BUSY_NS	   (5 * 1000 * 1000ull) /* while a step ends */
 #define CHECK_NS   (1 * NSEC_PER_SEC)	/* while anything runs */
+#define ANSWERS_NS (NSEC_PER_SEC / 2)
 #define RESCAN_NS  (300 * NSEC_PER_SEC)
 #define LATE_NS	   (1 * NSEC_PER_SEC)  /* between two looks for those that found no slot, */
 #define LATE_SHARE 50		       /* and so many times as long as one takes */
@@ -225,6 +227,8 @@ static uint64_t soonest(const struct daemon *d, uint64_t now)
 			t = step_node__settle_due(s->node);
 	if (node__due(d->env.node, d->steps != NULL) < t)
 		t = node__due(d->env.node, d->steps != NULL);
+	if (lookups__due(d->env.lookups) < t)
+		t = lookups__due(d->env.lookups);
 	return t;
 }
 
@@ -302,6 +306,7 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 		else if (d->control && ev[i].data.fd == control__fd(d->control))
 			control__turn(d->control, now);
 	}
+	lookups__turn(d->env.lookups, now);
 	take_events(d, now);
 	if (d->guests)
 		daemon_flush_guests(d);
@@ -359,6 +364,31 @@ static bool still_writing(const struct daemon *d)
 	return s || o;
 }
 
+static bool any_asks(const struct daemon *d)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (step__asks(s))
+			return true;
+	return false;
+}
+
+/* What has been asked about steps that are cut short, as far as it comes at once. */
+static void hear_answers(struct daemon *d)
+{
+	uint64_t now = clock__boot_ns(), end = now + ANSWERS_NS;
+
+	while (now < end && any_asks(d)) {
+		struct pollfd p = {.fd = lookups__fd(d->env.lookups), .events = POLLIN};
+
+		lookups__turn(d->env.lookups, now);
+		daemon_sync_steps(d);
+		poll(&p, 1, 20);
+		now = clock__boot_ns();
+	}
+}
+
 void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 {
 	uint64_t end = clock__boot_ns() + seconds * NSEC_PER_SEC;
@@ -368,6 +398,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 		return;
 	daemon_sync_steps(d);
 	d->finishing = true;
+	hear_answers(d);
 	for (s = d->steps; s; s = s->next)
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
 			step__close(s, &d->env);

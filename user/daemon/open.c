@@ -72,6 +72,10 @@ static int open_fds(struct daemon *d)
 		err = watch(d, d->sigfd);
 	if (!err)
 		err = watch(d, kern__event_fd(d->env.k));
+	if (!err)
+		err = lookups__new(&d->env.lookups, daemon_answered, d);
+	if (!err)
+		err = watch(d, lookups__fd(d->env.lookups));
 	if (err)
 		log_error("cannot set up the event loop: %s", strerror(-err));
 	return err;
@@ -188,6 +192,7 @@ static void fill_env(struct daemon *d)
 	d->env.gid = d->opts.gid;
 	d->env.roots = d->roots;
 	d->env.steps = &d->steps;
+	d->env.users = &d->users;
 }
 
 static int use_ipmi(const struct config *c)
@@ -304,6 +309,7 @@ void daemon__free(struct daemon *d)
 	if (!d)
 		return;
 	control__free(d->control, d->handover);
+	lookups__free(d->env.lookups);
 	automerge__free(d->automerge);
 	while (d->requests) {
 		struct request *r = d->requests;

@@ -113,6 +113,7 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	s->start_real_ns = clock__real_ns() - (clock__boot_ns() - info->start_ns);
 	s->clock_steps0 = env->clock_steps;
 	counters__add(env->k, JP_SLOT_OTHER, &s->others0);
+	s->memory_limit = NAN;
 	s->state = env->families || env->can_ask ? STEP_NEW : STEP_IGNORED;
 	s->families = env->families;
 	step__set_freq(s, &env->freq);
@@ -142,6 +143,8 @@ void step__free(struct step *s)
 	free(s->tables);
 	free(s->own);
 	free(s->own_gtid);
+	free(s->label);
+	free(s->roots);
 	free(s);
 }
 
@@ -488,14 +491,6 @@ void step__settle(struct step *s, uint64_t now_ns)
 {
 	if (now_ns >= step_node__settle_due(s->node))
 		step_node__settle(s->node, s->families, now_ns);
-}
-
-void step__notice(struct step *s, const struct step_env *env)
-{
-	if (s->state != STEP_ACTIVE || s->labelled)
-		return;
-	step_collect(s, env);
-	step_find_tasks(s, env);
 }
 
 bool step__quiet(struct step *s, const struct step_env *env)

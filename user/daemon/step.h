@@ -9,9 +9,11 @@
 
 #include "base/freq.h"
 #include "base/log.h"
+#include "daemon/lookup.h"
 #include "daemon/node.h"
 #include "daemon/publication.h"
 #include "daemon/request.h"
+#include "daemon/users.h"
 #include "daemon/why.h"
 #include "fuse/rows.h"
 #include "fuse/snapshot.h"
@@ -83,6 +85,8 @@ struct column_set {
 struct step_env {
 	struct kern *k;
 	struct snapshot *snap;
+	struct lookups *lookups;
+	struct users *users;
 	struct node *node;   /* NULL: its sensors are not read */
 	struct step **steps; /* all of them */
 	const char *node_name;
@@ -135,6 +139,16 @@ struct step {
 	uint64_t rows, intervals, lost_rows;
 	unsigned late_requests; /* under way when its last row was taken */
 	int tasks_seen;
+	unsigned pending; /* questions that are not answered yet: step_ask.c */
+	bool asking_stepd, asking_label, naming;
+	unsigned asking_tasks;
+	uint64_t next_stepd_ns, next_tasks_ns; /* not asked before */
+	struct root *roots; /* first processes of lineages that were there before us */
+	unsigned nroots, roots_known;
+	unsigned unread;	  /* processes that were not to be read */
+	struct lookup_env *label; /* what the environment said; NULL: no answer yet */
+	int allocated_cpus;	  /* 0: not known */
+	double memory_limit;	  /* bytes, NAN: not known */
 	bool asked;    /* the processes that were there before us have been looked at */
 	bool labelled; /* attributes of the job's environment are in */
 	bool full;     /* the journal could not be written, which was said */
@@ -168,6 +182,11 @@ void step__remember_cgroup(struct step *s, const struct step_env *env);
 void step__settle(struct step *s, uint64_t now_ns);
 /* Looks at new tasks while they are there: they may be gone before the first row. */
 void step__notice(struct step *s, const struct step_env *env);
+/* It waits for an answer. */
+bool step__asks(const struct step *s);
+/* One of its questions was answered. */
+void step__answered(struct step *s, const struct step_env *env, const struct lookup *q,
+		    const struct lookup_answer *a);
 /* Journals the rows that are due at the snapshot's instant; all: of every series. */
 void step__rows(struct step *s, const struct step_env *env, bool all);
 /* Highest RSS between rows: call for every snapshot. */

@@ -12,13 +12,10 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "base/hostlist.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
 #include "fuse/counters.h"
 #include "fuse/cpufreq.h"
-#include "job/hetjob.h"
-#include "job/proc.h"
 
 static void put_times(struct step *s)
 {
@@ -130,77 +127,31 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	put_baseline(s, env);
 }
 
-/* Labels from the job's environment: the user's word, kept as such. */
-static const struct {
-	const char *env, *attr;
-	bool number;
-} labels[] = {
-	{"SLURM_JOB_NAME", "Job Name", false},
-	{"SLURM_JOB_ACCOUNT", "Account", false},
-	{"SLURM_JOB_PARTITION", "Partition", false},
-	{"SLURM_CLUSTER_NAME", "Cluster", false},
-	{"SLURM_ARRAY_JOB_ID", "Array Job Id", true},
-	{"SLURM_ARRAY_TASK_ID", "Array Task Id", true},
-	{"SLURM_RESTART_COUNT", "Restart Count", true},
-	{"SLURM_JOB_START_TIME", "Job Start EpochTime", true},
-	{"SLURM_STEP_NUM_NODES", "Nodes in Step", true},
-	{"SLURM_STEP_NODELIST", "Step Node List", false},
-	{"SLURM_NODEID", "Node Index", true},
-	{"SLURM_CPUS_PER_TASK", "CPUs per Task", true},
-};
-
-/* A list of nodes may be as long as that. */
-#define NODE_LIST_LEN (256 * 1024)
-
-static void find_job_host(struct step *s, pid_t pid)
+void step_label(struct step *s)
 {
-	char *list = malloc(NODE_LIST_LEN), host[sizeof(s->job_host)];
-
-	if (list && proc__environ(pid, "SLURM_JOB_NODELIST", list, NODE_LIST_LEN) >= 0 &&
-	    !hostlist__first(list, host, sizeof(host)))
-		strcpy(s->job_host, host);
-	free(list);
-}
-
-static void take_env(void *ctx, const char *text)
-{
-	hetjob__take(ctx, text);
-}
-
-static void label_het(struct step *s, pid_t pid)
-{
-	struct hetjob h = {.job_id = s->ids.job_id};
-
-	if (proc__environ_each(pid, take_env, &h) || !h.has_leader || !h.has_offset ||
-	    h.leader > INT32_MAX)
-		return;
-	journal__attr_i32(s->journal, "Het Job Id", (int32_t)h.leader);
-	journal__attr_i32(s->journal, "Het Job Offset", (int32_t)h.offset);
-}
-
-void step_label(struct step *s, const struct step_env *env, pid_t pid)
-{
-	char value[512];
-	double cg[CG_N];
-	cpu_set_t cpus;
+	const struct lookup_env *e = s->label;
 	size_t i;
 
-	if (!sched_getaffinity(pid, sizeof(cpus), &cpus))
-		journal__attr_i32(s->journal, "Allocated CPUs", CPU_COUNT(&cpus));
-	find_job_host(s, pid);
-	step_read_cgroup(s, env, NULL, cg);
-	if (!isnan(cg[CG_MEM_LIMIT]))
-		journal__attr_f64(s->journal, "Memory Limit", cg[CG_MEM_LIMIT] / 1048576); /* MB */
-	label_het(s, pid);
-	for (i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+	if (s->allocated_cpus)
+		journal__attr_i32(s->journal, "Allocated CPUs", s->allocated_cpus);
+	if (!isnan(s->memory_limit))
+		journal__attr_f64(s->journal, "Memory Limit", s->memory_limit / 1048576); /* MB */
+	if (e->job_host[0])
+		str__copy(s->job_host, sizeof(s->job_host), e->job_host);
+	if (e->het) {
+		journal__attr_i32(s->journal, "Het Job Id", (int32_t)e->het_leader);
+		journal__attr_i32(s->journal, "Het Job Offset", (int32_t)e->het_offset);
+	}
+	for (i = 0; i < LOOKUP_LABELS; i++) {
+		const struct lookup_label *l = &lookup_labels[i];
 		uint32_t n;
 
-		if (proc__environ(pid, labels[i].env, value, sizeof(value)) < 0 || !value[0])
+		if (!e->label[i][0])
 			continue;
-		if (labels[i].number && !parse_u32(value, &n) && n <= INT32_MAX)
-			journal__attr_i32(s->journal, labels[i].attr, n);
-		else if (!labels[i].number)
-			journal__attr_str(s->journal, labels[i].attr, value);
+		if (l->number && !parse_u32(e->label[i], &n) && n <= INT32_MAX)
+			journal__attr_i32(s->journal, l->attr, n);
+		else if (!l->number)
+			journal__attr_str(s->journal, l->attr, e->label[i]);
 	}
 }
 
@@ -304,6 +255,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Counter Failures", st->pmu_fail},
 		{"Lost Samples", st->pmu_lost},
 		{"Missed Switches", st->pmu_missed},
+		{"Unread Processes", s->unread},
 		{"Refused Rows", s->req ? s->req->guests.refused : 0},
 		{"Replaced Bytes", journal__replaced(s->journal)},
 	};

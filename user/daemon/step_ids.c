@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Who a step is: job, user, tasks. Paths say most of it, slurmstepd's title and processes the rest.
  */
-#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,16 +12,16 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
-#include "job/proc.h"
 #include "sensor/cgroup.h"
 
-#define MAX_PIDS 4096
 /* Directories that something has left behind may stay for ever. Should a program begin there, the
  * kernel says whose it is. */
 #define ASK_OWNER_MIN_NS (NSEC_PER_SEC / 10)
 #define ASK_OWNER_MAX_NS (60 * NSEC_PER_SEC)
 /* CPU time that a task may take on its way from slurmstepd to its program. */
 #define STARTING_NS NSEC_PER_MSEC
+/* So long an ended step waits for what it has asked. */
+#define ANSWER_NS (3 * NSEC_PER_SEC)
 
 const struct kern_root *step_root(const struct step *s, const struct step_env *env)
 {
@@ -37,29 +34,6 @@ const struct kern_root *step_root(const struct step *s, const struct step_env *e
 	return NULL;
 }
 
-static unsigned read_pids(const char *dir, pid_t *pids, unsigned max)
-{
-	char path[768];
-	unsigned n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
-	f = fopen(path, "re");
-	while (f && n < max && fscanf(f, "%d", &pids[n]) == 1)
-		n++;
-	if (f)
-		fclose(f);
-	return n;
-}
-
-static void slot_dir(const struct step *s, const struct step_env *env, const char *path, char *out,
-		     size_t len)
-{
-	const struct kern_root *r = step_root(s, env);
-
-	snprintf(out, len, "%s%s", r ? r->mount : "", path);
-}
-
 /* By the layouts that are followed, from where they begin: a jobprof run inside a Slurm job is none
  * of Slurm's steps. */
 static int parse_path(const struct step *s, const struct step_env *env, const char *path,
@@ -68,27 +42,6 @@ static int parse_path(const struct step *s, const struct step_env *env, const ch
 	const struct kern_root *r = step_root(s, env);
 
 	return layout__parse_rows(env->rows, env->nrows, path, r ? strlen(r->prefix) : 0, ids);
-}
-
-/* SLUID paths do not tell the job; the step's slurmstepd does, by its title. */
-static void ask_stepd(struct step *s, const struct step_env *env)
-{
-	char dir[512], title[256], step[65];
-	pid_t pids[16];
-	uint32_t job;
-	unsigned i, n;
-
-	slot_dir(s, env, s->path, dir, sizeof(dir) - 8);
-	strcat(dir, "/slurm");
-	n = read_pids(dir, pids, 16);
-	for (i = 0; i < n; i++) {
-		if (proc__title(pids[i], title, sizeof(title)) < 0 ||
-		    proc__stepd_title(title, &job, step, sizeof(step)))
-			continue;
-		s->ids.job_id = job;
-		s->ids.has_job = true;
-		return;
-	}
 }
 
 static void borrow(struct step *s, const struct step *all)
@@ -114,53 +67,21 @@ bool step_began_before(const struct step *s, const struct step_env *env)
 	       kern__missed_ns(env->k, s->slot) > STARTING_NS;
 }
 
-/* Processes of a slot's cgroup and of the directories in it that count with it. */
-static unsigned slot_pids(const struct step *s, const struct step_env *env, uint32_t slot,
-			  pid_t *pids, unsigned max)
-{
-	static const char *const below[] = {"", "/user", "/user/task_special", "/task_special"};
-	const struct jp_slot *info = kern__slot(env->k, slot);
-	char dir[768];
-	unsigned n = 0;
-	size_t i;
-
-	for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
-		if (i && info->kind != JP_KIND_STEP)
-			break;
-		slot_dir(s, env, info->path, dir, sizeof(dir) - 32);
-		strcat(dir, below[i]);
-		n += read_pids(dir, pids + n, max - n);
-	}
-	return n;
-}
-
-/* Of a step whose first program nobody has seen: whose the processes in it are. slurmstepd and its
- * children before their exec are root's whoever's the job is. */
-static void ask_owner(struct step *s, const struct step_env *env, bool last)
+/* Of a step whose first program nobody has seen: whose the processes in it are. */
+static void ask_owner(struct step *s, const struct step_env *env)
 {
 	uint64_t now = clock__boot_ns();
-	char comm[16];
-	pid_t pids[64];
-	uint32_t slot;
 
-	if (now < s->next_ask_ns && !last)
+	if (now < s->next_ask_ns)
 		return;
 	s->ask_every_ns = s->ask_every_ns ? 2 * s->ask_every_ns : ASK_OWNER_MIN_NS;
 	if (s->ask_every_ns > ASK_OWNER_MAX_NS)
 		s->ask_every_ns = ASK_OWNER_MAX_NS;
 	s->next_ask_ns = now + s->ask_every_ns;
-	for_each_slot(slot, s)
-	{
-		unsigned i, n = slot_pids(s, env, slot, pids, 64);
-
-		for (i = 0; i < n && !s->uid_known; i++)
-			s->uid_known = pids[i] > 0 &&
-				       proc__comm(pids[i], comm, sizeof(comm)) >= 0 &&
-				       strcmp(comm, "slurmstepd") && !proc__uid(pids[i], &s->uid);
-	}
+	step_ask_owner(s, env);
 }
 
-static void find_uid(struct step *s, const struct step_env *env, bool last)
+static void find_uid(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
 
@@ -184,25 +105,30 @@ static void find_uid(struct step *s, const struct step_env *env, bool last)
 	}
 	if (!s->uid_known &&
 	    (step_began_before(s, env) || clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
-		ask_owner(s, env, last);
+		ask_owner(s, env);
 }
 
-static void name_user(struct step *s, const struct step_env *env)
+/* False: its name is not known yet. */
+static bool name_user(struct step *s, const struct step_env *env)
 {
-	struct passwd *pw = getpwuid(s->uid);
+	const struct user *u = NULL;
+	int err = 0;
 
-	if (!env->embedded)
+	if (!env->embedded) {
+		u = users__find(env->users, env->lookups, s->uid, clock__boot_ns(), &err);
 		s->gid = s->req && s->req->known && s->req->info.gid != JPC_UNKNOWN
 				 ? s->req->info.gid
-			 : pw ? pw->pw_gid
-			      : s->uid;
-	if (!env->embedded && pw && str__safe_name(pw->pw_name))
-		str__copy(s->pub.user, sizeof(s->pub.user), pw->pw_name);
-	else if (!env->embedded)
-		snprintf(s->pub.user, sizeof(s->pub.user), "%u", s->uid);
+			 : u ? u->gid
+			     : s->uid;
+		if (u && str__safe_name(u->name))
+			str__copy(s->pub.user, sizeof(s->pub.user), u->name);
+		else
+			snprintf(s->pub.user, sizeof(s->pub.user), "%u", s->uid);
+	}
 	s->pub.uid = s->uid;
 	s->pub.gid = s->gid;
 	snprintf(s->pub.dir, sizeof(s->pub.dir), "%s", env->hdf5_dir ? env->hdf5_dir : "");
+	return err != -EAGAIN;
 }
 
 static bool give_up(struct step *s, const char *why)
@@ -254,8 +180,8 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 		return give_up(s, "its directory has no valid step name");
 	take_told_ids(s);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
-		ask_stepd(s, env);
-	find_uid(s, env, last);
+		step_ask_stepd(s, env);
+	find_uid(s, env);
 	borrow(s, all);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
 		return last ? give_up(s, "its job id is not known") : false;
@@ -264,7 +190,9 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 			return false;
 		s->uid_known = true; /* a step without tasks: root's */
 	}
-	name_user(s, env);
+	s->naming = !name_user(s, env);
+	if (s->naming && !last)
+		return false;
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
 		return give_up(s, "no file name can be made of its ids");
 	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, step_node(s, env));
@@ -297,8 +225,16 @@ static bool take_request(struct step *s, const struct step_env *env)
 	return r && r->asked_by ? !r->none : env->families != 0;
 }
 
+/* Its end has come before an answer: for that a while is left. */
+static bool still_asks(const struct step *s)
+{
+	return (s->pending || s->naming) && s->end_boot_ns &&
+	       clock__boot_ns() < s->end_boot_ns + ANSWER_NS;
+}
+
 void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last)
 {
+	last = last && !still_asks(s);
 	if (s->state != STEP_NEW || !find_out(s, env, all, last) || !is_decided(s, env, last))
 		return;
 	if (!take_request(s, env)) {
@@ -315,33 +251,6 @@ void step__identify(struct step *s, const struct step_env *env, const struct ste
 		log_info("profiling %s (uid %u)", s->pub.name, s->uid);
 }
 
-/* A task may be between fork and its first exec when it is looked at: then again, so long. */
-#define ASK_AGAIN_NS (2 * NSEC_PER_SEC)
-
-/* Its first exec may have come before the programs that would have seen it. */
-static bool missed_exec(const struct jp_slot *info, const struct step_env *env)
-{
-	return (info->flags & JP_SLOT_F_ENV) &&
-	       ((info->flags & JP_SLOT_F_BASE) ||
-		info->start_ns < kern__control(env->k)->attached_ns + NSEC_PER_SEC);
-}
-
-/* Of all slots: the kernel may have made one since the step's were collected. */
-static bool has_lineage(const struct step *s, const struct step_env *env, pid_t root)
-{
-	const uint32_t *used;
-	unsigned n, i;
-
-	used = kern__used(env->k, &n);
-	for (i = 0; i < n; i++) {
-		const struct jp_slot *info = kern__slot(env->k, used[i]);
-
-		if (info->step == s->slot && info->root_pid == (uint32_t)root)
-			return true;
-	}
-	return false;
-}
-
 /* Has an earlier slot of the step that number? A task may have several. */
 static bool is_counted(const struct step *s, const struct step_env *env, unsigned at, int32_t gtid)
 {
@@ -349,43 +258,6 @@ static bool is_counted(const struct step *s, const struct step_env *env, unsigne
 		if (kern__slot(env->k, s->own[at])->gtid == gtid)
 			return true;
 	return false;
-}
-
-/* A task whose beginning we did not see: the environment of the lineage's first process tells. */
-static void ask_processes(struct step *s, const struct step_env *env, uint32_t slot)
-{
-	const struct jp_slot *info = kern__slot(env->k, slot);
-	pid_t *pids = calloc(MAX_PIDS, sizeof(*pids)), root, lineage[64];
-	int32_t gtid;
-	unsigned i, j, n, m;
-	uid_t uid;
-
-	if (!pids)
-		return;
-	n = slot_pids(s, env, slot, pids, MAX_PIDS);
-	for (i = 0; i < n; i++) {
-		if (pids[i] <= 0 || proc__root_of(pids[i], &root) || proc__procid(root, &gtid) ||
-		    proc__uid(root, &uid))
-			continue;
-		if (info->kind == JP_KIND_TASK) {
-			kern__set_gtid(env->k, slot, gtid, JP_GTID_ENVIRON);
-			kern__set_root(env->k, slot, root, uid);
-			break;
-		}
-		if (has_lineage(s, env, root))
-			continue;
-		for (m = 0, j = i; j < n && m < 64; j++) {
-			pid_t other;
-
-			if (pids[j] > 0 && !proc__root_of(pids[j], &other) && other == root) {
-				lineage[m++] = pids[j];
-				if (j != i)
-					pids[j] = 0;
-			}
-		}
-		kern__adopt_lineage(env->k, s->slot, gtid, root, uid, lineage, m);
-	}
-	free(pids);
 }
 
 /* slurmstepd knows best which process is which task. */
@@ -400,10 +272,32 @@ static void take_told_gtid(struct step *s, const struct step_env *env, uint32_t 
 		kern__set_gtid(env->k, slot, (int)t->gtid, JP_GTID_TOLD);
 }
 
+/* Of the first task that is there; a heterogeneous job's needs the job's id. */
+static void find_label(struct step *s, const struct step_env *env)
+{
+	uint32_t slot;
+
+	if (s->label || (!s->ids.has_job && s->state == STEP_NEW))
+		return;
+	for_each_slot(slot, s)
+	{
+		const struct jp_slot *info = kern__slot(env->k, slot);
+
+		if (info->root_pid && !(info->flags & JP_SLOT_F_EXITED)) {
+			step_ask_label(s, env, slot);
+			return;
+		}
+	}
+}
+
+bool step__asks(const struct step *s)
+{
+	return s->pending || s->naming;
+}
+
 /* Global ids of tasks that the kernel could not tell when they began. */
 void step_find_tasks(struct step *s, const struct step_env *env)
 {
-	bool ask = !s->asked || clock__boot_ns() < s->start_boot_ns + ASK_AGAIN_NS;
 	struct cgroup_ids ids;
 	uint32_t slot;
 	int seen = 0;
@@ -417,20 +311,30 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 			/* nobody but the path can know */
 			if (!parse_path(s, env, info->path, &ids) && ids.task >= 0)
 				kern__set_gtid(env->k, slot, ids.task, JP_GTID_PATH);
-		} else if (info->gtid < 0 && ask && missed_exec(info, env)) {
-			ask_processes(s, env, slot);
 		}
 		take_told_gtid(s, env, slot);
 		if (info->gtid >= 0 && !is_counted(s, env, i_, info->gtid))
 			seen++;
-		if (info->root_pid && !s->labelled && !(info->flags & JP_SLOT_F_EXITED)) {
-			step_label(s, env, info->root_pid);
-			step_put_told(s);
-			s->labelled = true;
-		}
 	}
-	s->asked = true;
+	step_ask_tasks(s, env);
+	find_label(s, env);
+	if (s->label && !s->labelled) {
+		step_label(s);
+		step_put_told(s);
+		s->labelled = true;
+	}
 	s->tasks_seen = seen;
+}
+
+void step__notice(struct step *s, const struct step_env *env)
+{
+	if (s->state != STEP_NEW && (s->state != STEP_ACTIVE || s->labelled))
+		return;
+	step_collect(s, env);
+	if (s->state == STEP_NEW)
+		find_label(s, env);
+	else
+		step_find_tasks(s, env);
 }
 
 /* The step's directory in another hierarchy than the one that carries it, if it has one there. */

@@ -28,7 +28,14 @@ int step_parse_path(struct step *s, const struct step_env *env);
 const struct kern_root *step_root(const struct step *s, const struct step_env *env);
 /* Slurm's name of the node that the step runs on. */
 const char *step_node(const struct step *s, const struct step_env *env);
-void step_label(struct step *s, const struct step_env *env, pid_t pid);
+/* Journals what the environment of a task said. */
+void step_label(struct step *s);
+/* step_ask.c: who its job is, whose it is, its tasks, its attributes. Answers come later; asking
+ * again meanwhile does nothing. */
+void step_ask_stepd(struct step *s, const struct step_env *env);
+void step_ask_owner(struct step *s, const struct step_env *env);
+void step_ask_tasks(struct step *s, const struct step_env *env);
+void step_ask_label(struct step *s, const struct step_env *env, uint32_t slot);
 /* Its processes ran before they could be counted. */
 bool step_began_before(const struct step *s, const struct step_env *env);
 void step_find_tasks(struct step *s, const struct step_env *env);

@@ -29,6 +29,8 @@ struct saved {
 	uint32_t hier;
 	uint32_t families;
 	uint32_t own_freq;
+	uint32_t unread;
+	uint32_t asked; /* and all answers have come */
 	uint64_t interval_ns[ALL_KINDS];
 	struct cgroup_ids ids;
 	struct totals others0;
@@ -208,6 +210,8 @@ void step_put_state(struct step *s, const struct step_env *env)
 	v->ntables = s->ntables;
 	v->families = s->families;
 	v->own_freq = s->own_freq;
+	v->unread = s->unread;
+	v->asked = s->asked && !s->pending;
 	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
 	v->ids = s->ids;
 	v->others0 = s->others0;
@@ -326,6 +330,7 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 	s->ids.row = row;
 	s->families = v->families;
 	s->own_freq = v->own_freq;
+	s->unread = v->unread;
 	if (s->own_freq)
 		memcpy(s->interval_ns, v->interval_ns, sizeof(s->interval_ns));
 	if (!s->cg)
@@ -340,7 +345,7 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 	if (!s->tables)
 		return -ENOMEM;
 	s->max_tables = v->ntables;
-	s->asked = same;
+	s->asked = same && v->asked;
 	for (i = 0; i < v->ntables; i++) {
 		struct table *t = &s->tables[i];
 

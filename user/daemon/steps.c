@@ -54,6 +54,22 @@ static void add_step(struct daemon *d, uint32_t slot)
 	s->next = d->steps;
 	d->steps = s;
 	d->idle_since_ns = 0;
+	lookups__prepare(d->env.lookups);
+}
+
+void daemon_answered(void *ctx, const struct lookup *q, const struct lookup_answer *a)
+{
+	struct daemon *d = ctx;
+	struct step *s;
+
+	d->sync = true;
+	if (q->kind == LOOKUP_USER) {
+		users__answered(d->env.users, q->uid, a, clock__boot_ns());
+		return;
+	}
+	s = find_step(d, q->slot, q->gen);
+	if (s)
+		step__answered(s, &d->env, q, a);
 }
 
 /* At once, and then now and then how many it has become. */
@@ -128,6 +144,8 @@ static void hear_last_word(struct daemon *d, const struct step *s, uint64_t now)
 
 static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 {
+	if (!s->end_boot_ns)
+		s->end_boot_ns = now;
 	hear_last_word(d, s, now);
 	step__identify(s, &d->env, d->steps, true);
 	if (s->state == STEP_ACTIVE) {
@@ -238,7 +256,8 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		publication__check(&s->pub, now);
 		break;
 	case STEP_ENDING:
-		if (step__quiet(s, &d->env) || now - s->end_boot_ns > QUIET_MAX_NS)
+		if ((step__quiet(s, &d->env) && !step__asks(s)) ||
+		    now - s->end_boot_ns > QUIET_MAX_NS)
 			end_step(d, s, now);
 		break;
 	case STEP_ASKING:
@@ -358,6 +377,8 @@ void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 			file_in_place(&o->pub, path, sizeof(path));
 		return;
 	}
+	if (lookups__reaped(d->env.lookups, pid))
+		return;
 	if (d->automerge && automerge__reaped(d->automerge, pid, status))
 		return;
 	if (d->opts.child)

@@ -289,8 +289,7 @@ int proc__stepd_title(const char *title, uint32_t *job, char *step, size_t size)
 	return 0;
 }
 
-/* Anyone can take the name, only root's process is believed. */
-static int is_stepd(pid_t pid)
+int proc__is_stepd(pid_t pid)
 {
 	char comm[64] = "";
 	uid_t uid = (uid_t)-1;
@@ -315,7 +314,7 @@ int proc__root_of(pid_t pid, pid_t *root)
 			return ret;
 		if (parent <= 1 || parent == pid)
 			return -ENOENT;
-		ret = is_stepd(parent);
+		ret = proc__is_stepd(parent);
 		if (ret < 0)
 			return ret;
 		if (ret) {

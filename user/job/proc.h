@@ -21,6 +21,9 @@ int proc__starttime(pid_t pid, uint64_t *ticks);
 int proc__comm(pid_t pid, char *buf, size_t size);
 /* The real user id. */
 int proc__uid(pid_t pid, uid_t *uid);
+/* cmdline and environ need the lock of the process's memory map, which its user may keep for ever:
+ * what must not hang does not call the next four of a process that is not its own or root's. */
+
 /* The command line with blanks between arguments and none at the end; cut if it does not fit. A
  * process without one (a kernel thread, a zombie) has "". */
 int proc__title(pid_t pid, char *buf, size_t size);
@@ -40,6 +43,10 @@ int proc__procid(pid_t pid, int32_t *procid);
  * title: the caller makes sure whose process it is.
  */
 int proc__stepd_title(const char *title, uint32_t *job, char *step, size_t size);
+
+/* Is it called slurmstepd and belongs to root? Anyone can take the name, only root's process is
+ * believed. 1, 0 or -errno. */
+int proc__is_stepd(pid_t pid);
 
 /*
  * The first process of pid's lineage: the ancestor, or pid itself, whose parent is a process

@@ -72,9 +72,14 @@ int kern__rescan(struct kern *k, unsigned *found);
 unsigned kern__unplaced(const struct kern *k);
 uint64_t kern__freed(const struct kern *k);
 int kern__sweep(struct kern *k);
-/* Puts the processes in a new lineage slot of step; uid is that of root. */
-int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid,
-			const pid_t *pids, unsigned npids);
+/* A new slot for the lineage that begins with root, whose user is uid; JP_SLOT_OTHER: none is free.
+ * No process counts there yet. */
+uint32_t kern__lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid);
+/* Puts processes, at most 8192, in slots of their lineages, in one pass over all tasks. */
+struct kern_adopted {
+	uint32_t tgid, slot;
+};
+int kern__adopt(struct kern *k, const struct kern_adopted *a, unsigned n);
 /* The calling process counts in slot 1. */
 int kern__track_self(struct kern *k);
 

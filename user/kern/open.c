@@ -54,7 +54,11 @@ static void *map_pages(int fd, size_t len, bool ro)
 	void *p = mmap(NULL, (len + page - 1) / page * page,
 		       ro ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	/* a child that is left behind must not keep the maps */
+	madvise(p, len, MADV_DONTFORK);
+	return p;
 }
 
 static size_t map_bytes(const struct kern *k, enum kern_map m)

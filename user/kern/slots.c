@@ -464,31 +464,30 @@ int kern__rescan(struct kern *k, unsigned *found)
 	return err;
 }
 
-int kern__adopt_lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid,
-			const pid_t *pids, unsigned npids)
+uint32_t kern__lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid)
 {
 	uint32_t slot = take_slot(k, JP_KIND_LINEAGE, step);
-	unsigned i;
-	int err;
 
 	if (slot == JP_SLOT_OTHER)
-		return kern_fail(-ENOSPC, "no free slot: raise MaxSlots");
+		return slot;
 	k->slots[slot].cgroup_id = k->slots[step].cgroup_id;
 	k->slots[slot].hier = k->slots[step].hier;
 	k->slots[slot].flags |= JP_SLOT_F_ENV;
 	kern__set_root(k, slot, root, uid);
 	kern__set_gtid(k, slot, gtid, JP_GTID_ENVIRON);
-	for (i = 0; i < npids; i++) {
-		uint32_t pid = pids[i];
+	return slot;
+}
 
-		bpf_map_update_elem(k->map[M_ADOPT], &pid, &slot, BPF_ANY);
-	}
+int kern__adopt(struct kern *k, const struct kern_adopted *a, unsigned n)
+{
+	unsigned i;
+	int err;
+
+	for (i = 0; i < n; i++)
+		bpf_map_update_elem(k->map[M_ADOPT], &a[i].tgid, &a[i].slot, BPF_ANY);
 	err = kern__sweep(k);
-	for (i = 0; i < npids; i++) {
-		uint32_t pid = pids[i];
-
-		bpf_map_delete_elem(k->map[M_ADOPT], &pid);
-	}
+	for (i = 0; i < n; i++)
+		bpf_map_delete_elem(k->map[M_ADOPT], &a[i].tgid);
 	return err;
 }
 

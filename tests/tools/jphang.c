@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Makes its own memory map unreadable, as any user may who can mount a file system with FUSE: a
+ * thread waits with the lock of the memory map held for a page that is never delivered, and
+ * another one wants to map memory, so that nobody gets the lock any more. Who then reads
+ * /proc/<pid>/environ, cmdline or maps of the process waits until the process is killed, and so do
+ * ps and pgrep.
+ */
+#include "tests/tools/tool.h"
+
+#include <linux/fuse.h>
+#include <pthread.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+
+static const char help[] = "[-o FILE] [-c]\n"
+			   "  -o FILE  write the process id to FILE when the memory map is locked\n"
+			   "  -c       a child process does it, this one waits for the child\n"
+			   "Ends when the process, or the child, is killed.";
+
+#define AT	  "/mnt"
+#define FILE_SIZE (64 * 4096)
+#define FILE_ID	  2
+
+struct answer {
+	struct fuse_out_header head;
+	union {
+		struct fuse_init_out init;
+		struct fuse_attr_out attr;
+		struct fuse_entry_out entry;
+		struct fuse_open_out open;
+	} body;
+};
+
+static void fill_attr(struct fuse_attr *a, uint64_t id)
+{
+	a->ino = id;
+	a->mode = id == FILE_ID ? S_IFREG | 0644 : S_IFDIR | 0755;
+	a->nlink = 1;
+	a->size = id == FILE_ID ? FILE_SIZE : 0;
+}
+
+/* Bytes of the answer's body, or -errno. */
+static int answer_to(const struct fuse_in_header *in, struct answer *a)
+{
+	const struct fuse_init_in *init = (const void *)(in + 1);
+
+	switch (in->opcode) {
+	case FUSE_INIT:
+		a->body.init.major = FUSE_KERNEL_VERSION;
+		a->body.init.minor = init->minor < FUSE_KERNEL_MINOR_VERSION
+					     ? init->minor
+					     : FUSE_KERNEL_MINOR_VERSION;
+		a->body.init.max_write = 4096;
+		return sizeof(a->body.init);
+	case FUSE_LOOKUP:
+		a->body.entry.nodeid = FILE_ID;
+		fill_attr(&a->body.entry.attr, FILE_ID);
+		return sizeof(a->body.entry);
+	case FUSE_GETATTR:
+		fill_attr(&a->body.attr.attr, in->nodeid);
+		return sizeof(a->body.attr);
+	case FUSE_OPEN:
+		return sizeof(a->body.open);
+	case FUSE_READ:
+		/* the first try was without the lock, and the kernel comes back with it */
+		return -EIO;
+	default:
+		return -ENOSYS;
+	}
+}
+
+/* The other thread waits for the lock by then. */
+static void say_hung(const char *state)
+{
+	char pid[16];
+	int out;
+
+	sleep_s(0.3);
+	if (!state)
+		return;
+	out = open(state, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+	if (out < 0)
+		die("cannot write %s: %s", state, strerror(errno));
+	snprintf(pid, sizeof(pid), "%d\n", getppid());
+	write_all(out, pid, strlen(pid));
+	close(out);
+}
+
+static void __attribute__((noreturn)) serve(int fd, const char *state)
+{
+	static char buf[FUSE_MIN_READ_BUFFER + 4096];
+	const struct fuse_in_header *in = (const void *)buf;
+	unsigned reads = 0;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (;;) {
+		struct answer a = {};
+		int n;
+
+		if (read(fd, buf, sizeof(buf)) < (ssize_t)sizeof(*in)) {
+			if (errno == EINTR || errno == EAGAIN || errno == ENOENT)
+				continue;
+			_exit(0);
+		}
+		if (in->opcode == FUSE_FORGET || in->opcode == FUSE_BATCH_FORGET ||
+		    in->opcode == FUSE_INTERRUPT)
+			continue;
+		if (in->opcode == FUSE_READ && ++reads > 1) {
+			say_hung(state);
+			continue;
+		}
+		n = answer_to(in, &a);
+		a.head.unique = in->unique;
+		a.head.error = n < 0 ? n : 0;
+		a.head.len = sizeof(a.head) + (n < 0 ? 0 : n);
+		if (write(fd, &a, a.head.len) < 0)
+			_exit(1);
+	}
+}
+
+static int mount_fuse(void)
+{
+	char opts[128];
+	int fd;
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		die("cannot have mounts of its own: %s", strerror(errno));
+	fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		die("cannot open /dev/fuse: %s", strerror(errno));
+	snprintf(opts, sizeof(opts), "fd=%d,rootmode=40000,user_id=%u,group_id=%u", fd, getuid(),
+		 getgid());
+	if (mount("jphang", AT, "fuse.jphang", MS_NOSUID | MS_NODEV, opts))
+		die("cannot mount FUSE: %s", strerror(errno));
+	return fd;
+}
+
+static void *touch(void *at)
+{
+	return (void *)(uintptr_t) * (volatile char *)at;
+}
+
+static void __attribute__((noreturn)) hang(const char *state)
+{
+	int fd = mount_fuse(), file;
+	pthread_t toucher;
+	void *at;
+
+	if (!fork())
+		serve(fd, state);
+	close(fd); /* with the server's end ends the file system */
+	file = open(AT "/f", O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		die("cannot open " AT "/f: %s", strerror(errno));
+	at = mmap(NULL, FILE_SIZE, PROT_READ, MAP_PRIVATE, file, 0);
+	if (at == MAP_FAILED || madvise(at, FILE_SIZE, MADV_RANDOM))
+		die("mmap: %s", strerror(errno));
+	if (pthread_create(&toucher, NULL, touch, at))
+		die("cannot make a thread");
+	sleep_s(0.1); /* it has the lock by now, for reading */
+	mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	die("the memory map is not locked");
+}
+
+int main(int argc, char **argv)
+{
+	const char *state = NULL;
+	bool child = false;
+	int c;
+
+	while ((c = getopt(argc, argv, "o:ch")) != -1) {
+		switch (c) {
+		case 'o':
+			state = optarg;
+			break;
+		case 'c':
+			child = true;
+			break;
+		default:
+			usage(help, c == 'h');
+		}
+	}
+	if (child && fork()) {
+		wait(NULL);
+		return 0;
+	}
+	hang(state);
+}

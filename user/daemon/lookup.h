@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What takes as long as somebody else likes: the environment and title of a process (its user may
+ * lock its memory map for ever), the processes of a cgroup (as many as its user makes), the name
+ * service. Helper processes look, one question each at a time, and answers come through the event
+ * loop. A helper that gives no answer is killed and left behind; the question is then answered with
+ * -ETIMEDOUT. One user keeps one helper busy at most, and is not asked about for a while after
+ * several such answers.
+ */
+#ifndef JP_DAEMON_LOOKUP_H
+#define JP_DAEMON_LOOKUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define LOOKUP_PIDS   4096
+#define LOOKUP_LABELS 12
+#define LOOKUP_TEXT   512
+
+/* LABELS and ROOT read the environment of pid: for the step's attributes, for a task's number. */
+enum lookup_kind { LOOKUP_STEPD, LOOKUP_TASKS, LOOKUP_LABEL, LOOKUP_ROOT, LOOKUP_USER };
+
+struct lookup {
+	enum lookup_kind kind;
+	uint32_t slot, gen; /* of the step that asks */
+	uint32_t of;	    /* TASKS, ROOT: the slot that it is about */
+	uint32_t job_id;    /* LABEL: whose component of a heterogeneous job is looked for */
+	pid_t pid;
+	uid_t uid;	/* USER: who; else whose the processes are, -1: not known */
+	bool below;	/* TASKS: and those of the cgroups in it that count with it */
+	char path[512]; /* STEPD, TASKS: the cgroup */
+};
+
+/* Variables of Slurm's that become attributes: the user's word, kept as such. */
+struct lookup_label {
+	const char *env, *attr;
+	bool number;
+};
+extern const struct lookup_label lookup_labels[LOOKUP_LABELS];
+
+struct lookup_env {
+	uid_t uid;
+	int32_t procid; /* SLURM_PROCID, -1: none */
+	bool het;	/* het_leader and het_offset are known */
+	uint32_t het_leader, het_offset;
+	char job_host[256];			/* first of SLURM_JOB_NODELIST, "": not known */
+	char label[LOOKUP_LABELS][LOOKUP_TEXT]; /* "": not set, or too long */
+};
+
+struct lookup_pid {
+	pid_t pid, root; /* root: of its lineage, 0: none is known */
+	uid_t uid;
+	bool stepd; /* has slurmstepd's name, as its children have before their exec */
+};
+
+/* Which of them is there the question's kind says; none after an error. */
+struct lookup_answer {
+	int err; /* 0 or -errno; -ETIMEDOUT, -EBUSY: it was not to be had */
+	uint32_t job_id;
+	gid_t gid;
+	char name[64];
+	struct lookup_env env;
+	unsigned npids;
+	struct lookup_pid pids[LOOKUP_PIDS]; /* ordered by root */
+};
+
+typedef void lookup_answered_fn(void *ctx, const struct lookup *q, const struct lookup_answer *a);
+
+struct lookups;
+
+/* answered() is called from lookups__turn() only. 0 or -errno. */
+int lookups__new(struct lookups **out, lookup_answered_fn *answered, void *ctx);
+void lookups__free(struct lookups *l);
+int lookups__fd(const struct lookups *l);
+/* A helper is forked before it is needed: what is to be asked about may be gone soon. */
+void lookups__prepare(struct lookups *l);
+/* Every question that is taken is answered. 0, -EBUSY (too many wait), -ENOMEM. */
+int lookups__ask(struct lookups *l, const struct lookup *q);
+void lookups__turn(struct lookups *l, uint64_t now_ns);
+/* When it wants its turn, UINT64_MAX: when its descriptor is ready. */
+uint64_t lookups__due(const struct lookups *l);
+/* A child has ended. True if it was one of the helpers. */
+bool lookups__reaped(struct lookups *l, pid_t pid);
+
+/* lookup_child.c: the helper's work, until the other end of fd is closed. */
+void lookup__serve(int fd) __attribute__((noreturn));
+/* Bytes of an answer, as it is sent. */
+size_t lookup_answer__size(const struct lookup_answer *a);
+
+#endif

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A helper's side of lookup.h: whatever is read here may take for ever. */
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/hostlist.h"
+#include "base/str.h"
+#include "daemon/lookup.h"
+#include "job/hetjob.h"
+#include "job/proc.h"
+
+#define STEPDS_MAX    16
+#define NODE_LIST_LEN (256 * 1024) /* a list of nodes may be as long as that */
+
+const struct lookup_label lookup_labels[LOOKUP_LABELS] = {
+	{"SLURM_JOB_NAME", "Job Name", false},
+	{"SLURM_JOB_ACCOUNT", "Account", false},
+	{"SLURM_JOB_PARTITION", "Partition", false},
+	{"SLURM_CLUSTER_NAME", "Cluster", false},
+	{"SLURM_ARRAY_JOB_ID", "Array Job Id", true},
+	{"SLURM_ARRAY_TASK_ID", "Array Task Id", true},
+	{"SLURM_RESTART_COUNT", "Restart Count", true},
+	{"SLURM_JOB_START_TIME", "Job Start EpochTime", true},
+	{"SLURM_STEP_NUM_NODES", "Nodes in Step", true},
+	{"SLURM_STEP_NODELIST", "Step Node List", false},
+	{"SLURM_NODEID", "Node Index", true},
+	{"SLURM_CPUS_PER_TASK", "CPUs per Task", true},
+};
+
+size_t lookup_answer__size(const struct lookup_answer *a)
+{
+	unsigned n = a->npids < LOOKUP_PIDS ? a->npids : LOOKUP_PIDS;
+
+	return offsetof(struct lookup_answer, pids) + n * sizeof(a->pids[0]);
+}
+
+static unsigned read_pids(const char *dir, pid_t *pids, unsigned max)
+{
+	char path[768];
+	unsigned n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	f = fopen(path, "re");
+	while (f && n < max && fscanf(f, "%d", &pids[n]) == 1)
+		n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* SLUID paths do not tell the job; the step's slurmstepd does, by its title. */
+static int find_stepd(const struct lookup *q, struct lookup_answer *a)
+{
+	char title[256], step[65];
+	pid_t pids[STEPDS_MAX];
+	unsigned i, n = read_pids(q->path, pids, STEPDS_MAX);
+
+	for (i = 0; i < n; i++)
+		if (proc__is_stepd(pids[i]) > 0 &&
+		    proc__title(pids[i], title, sizeof(title)) >= 0 &&
+		    !proc__stepd_title(title, &a->job_id, step, sizeof(step)))
+			return 0;
+	return -ENOENT;
+}
+
+static int by_root(const void *a, const void *b)
+{
+	const struct lookup_pid *x = a, *y = b;
+
+	return (x->root > y->root) - (x->root < y->root);
+}
+
+/* Processes of a slot's cgroup and of the directories in it that count with it. */
+static int find_tasks(const struct lookup *q, struct lookup_answer *a)
+{
+	static const char *const below[] = {"", "/user", "/user/task_special", "/task_special"};
+	static pid_t pids[LOOKUP_PIDS];
+	unsigned i, n = 0;
+	char dir[640];
+
+	for (i = 0; i < (q->below ? sizeof(below) / sizeof(below[0]) : 1); i++) {
+		snprintf(dir, sizeof(dir), "%s%s", q->path, below[i]);
+		n += read_pids(dir, pids + n, LOOKUP_PIDS - n);
+	}
+	for (i = 0; i < n; i++) {
+		struct lookup_pid *p = &a->pids[a->npids];
+		char comm[64] = "";
+
+		*p = (struct lookup_pid){.pid = pids[i]};
+		if (pids[i] <= 0 || proc__comm(pids[i], comm, sizeof(comm)) ||
+		    proc__uid(pids[i], &p->uid))
+			continue;
+		p->stepd = !strcmp(comm, "slurmstepd");
+		if (proc__root_of(pids[i], &p->root))
+			p->root = 0;
+		a->npids++;
+	}
+	qsort(a->pids, a->npids, sizeof(a->pids[0]), by_root);
+	return 0;
+}
+
+struct taking {
+	struct lookup_env *env;
+	struct hetjob het;
+};
+
+static void take_string(void *ctx, const char *text)
+{
+	struct taking *t = ctx;
+
+	if (!str__starts(text, "SLURM_"))
+		return;
+	hetjob__take(&t->het, text);
+	for (unsigned i = 0; i < LOOKUP_LABELS; i++) {
+		size_t len = strlen(lookup_labels[i].env);
+		char *to = t->env->label[i];
+
+		if (!strncmp(text, lookup_labels[i].env, len) && text[len] == '=' && !to[0])
+			str__copy(to, sizeof(t->env->label[i]), text + len + 1);
+	}
+}
+
+static int read_label(const struct lookup *q, struct lookup_env *env)
+{
+	static char list[NODE_LIST_LEN];
+	struct taking t = {.env = env, .het = {.job_id = q->job_id}};
+	int err = proc__environ_each(q->pid, take_string, &t);
+
+	if (!err && (proc__environ(q->pid, "SLURM_JOB_NODELIST", list, sizeof(list)) < 0 ||
+		     hostlist__first(list, env->job_host, sizeof(env->job_host))))
+		env->job_host[0] = '\0';
+	env->het = t.het.has_leader && t.het.has_offset && t.het.leader <= INT32_MAX;
+	env->het_leader = t.het.leader;
+	env->het_offset = t.het.offset;
+	return err;
+}
+
+static int find_user(uid_t uid, struct lookup_answer *a)
+{
+	struct passwd *pw = getpwuid(uid);
+
+	if (!pw)
+		return -ENOENT;
+	a->gid = pw->pw_gid;
+	return str__copy(a->name, sizeof(a->name), pw->pw_name) ? -E2BIG : 0;
+}
+
+static int look(const struct lookup *q, struct lookup_answer *a)
+{
+	int err = 0;
+
+	a->env.procid = -1;
+	switch (q->kind) {
+	case LOOKUP_STEPD:
+		return find_stepd(q, a);
+	case LOOKUP_TASKS:
+		return find_tasks(q, a);
+	case LOOKUP_LABEL:
+		err = read_label(q, &a->env);
+		break;
+	case LOOKUP_ROOT:
+		err = proc__procid(q->pid, &a->env.procid);
+		break;
+	case LOOKUP_USER:
+		return find_user(q->uid, a);
+	}
+	return err ? err : proc__uid(q->pid, &a->env.uid);
+}
+
+void lookup__serve(int fd)
+{
+	static struct lookup_answer a;
+	struct lookup q;
+
+	while (recv(fd, &q, sizeof(q), 0) == sizeof(q)) {
+		memset(&a, 0, offsetof(struct lookup_answer, pids));
+		a.err = look(&q, &a);
+		if (send(fd, &a, lookup_answer__size(&a), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	_exit(0);
+}

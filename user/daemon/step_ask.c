@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a step asks the helpers (lookup.h), and what becomes of their answers. */
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "daemon/step_internal.h"
+
+/* Between two looks for the same. */
+#define AGAIN_NS (10 * NSEC_PER_MSEC)
+/* A task may be between fork and its first exec when it is looked at: then again, so long. */
+#define ASK_AGAIN_NS (2 * NSEC_PER_SEC)
+/* Lineages in a task's own cgroup of which the first that has a number gives it to the task. */
+#define TASK_ROOTS 8
+#define ROOTS_MORE 64
+
+/* The first process of a lineage whose beginning we did not see. */
+struct root {
+	pid_t pid;
+	enum { ROOT_ASKED, ROOT_KNOWN, ROOT_DONE } state;
+	int32_t gtid;
+	uid_t uid;
+};
+
+static bool ask(struct step *s, const struct step_env *env, struct lookup *q)
+{
+	q->slot = s->slot;
+	q->gen = s->gen;
+	if (lookups__ask(env->lookups, q)) {
+		s->unread += q->kind == LOOKUP_ROOT || q->kind == LOOKUP_LABEL;
+		return false;
+	}
+	s->pending++;
+	return true;
+}
+
+static int slot_dir(const struct step *s, const struct step_env *env, const char *path,
+		    const char *below, struct lookup *q)
+{
+	const struct kern_root *r = step_root(s, env);
+
+	return snprintf(q->path, sizeof(q->path), "%s%s%s", r ? r->mount : "", path, below) <
+			       (int)sizeof(q->path)
+		       ? 0
+		       : -ENAMETOOLONG;
+}
+
+void step_ask_stepd(struct step *s, const struct step_env *env)
+{
+	struct lookup q = {.kind = LOOKUP_STEPD};
+	uint64_t now = clock__boot_ns();
+
+	if (s->asking_stepd || now < s->next_stepd_ns || slot_dir(s, env, s->path, "/slurm", &q))
+		return;
+	s->next_stepd_ns = now + AGAIN_NS;
+	s->asking_stepd = ask(s, env, &q);
+}
+
+static void ask_tasks(struct step *s, const struct step_env *env, uint32_t slot)
+{
+	const struct jp_slot *info = kern__slot(env->k, slot);
+	struct lookup q = {.kind = LOOKUP_TASKS,
+			   .of = slot,
+			   .uid = s->uid_known ? s->uid : (uid_t)-1,
+			   .below = info->kind == JP_KIND_STEP};
+
+	if (!slot_dir(s, env, info->path, "", &q))
+		s->asking_tasks += ask(s, env, &q);
+}
+
+void step_ask_owner(struct step *s, const struct step_env *env)
+{
+	uint32_t slot;
+
+	for_each_slot(slot, s) ask_tasks(s, env, slot);
+}
+
+/* Its first exec may have come before the programs that would have seen it. */
+static bool missed_exec(const struct jp_slot *info, const struct step_env *env)
+{
+	return info->gtid < 0 && (info->flags & JP_SLOT_F_ENV) &&
+	       ((info->flags & JP_SLOT_F_BASE) ||
+		info->start_ns < kern__control(env->k)->attached_ns + NSEC_PER_SEC);
+}
+
+void step_ask_tasks(struct step *s, const struct step_env *env)
+{
+	uint64_t now = clock__boot_ns();
+	uint32_t slot;
+
+	if (s->asking_tasks || now < s->next_tasks_ns ||
+	    (s->asked && !s->roots_known && now >= s->start_boot_ns + ASK_AGAIN_NS))
+		return;
+	for_each_slot(slot, s) if (missed_exec(kern__slot(env->k, slot), env))
+		ask_tasks(s, env, slot);
+	s->next_tasks_ns = now + AGAIN_NS;
+	s->asked = true;
+}
+
+/* What is not the process's to say, and is gone when it is. */
+static void note_limits(struct step *s, const struct step_env *env, pid_t pid)
+{
+	double cg[CG_N];
+	cpu_set_t cpus;
+
+	if (!sched_getaffinity(pid, sizeof(cpus), &cpus))
+		s->allocated_cpus = CPU_COUNT(&cpus);
+	step_read_cgroup(s, env, NULL, cg);
+	s->memory_limit = cg[CG_MEM_LIMIT];
+}
+
+void step_ask_label(struct step *s, const struct step_env *env, uint32_t slot)
+{
+	const struct jp_slot *info = kern__slot(env->k, slot);
+	struct lookup q = {.kind = LOOKUP_LABEL,
+			   .of = slot,
+			   .pid = (pid_t)info->root_pid,
+			   .uid = info->uid,
+			   .job_id = s->ids.job_id};
+
+	if (s->label || s->asking_label)
+		return;
+	note_limits(s, env, q.pid);
+	s->asking_label = ask(s, env, &q);
+	if (!s->asking_label)
+		s->label = calloc(1, sizeof(*s->label));
+}
+
+static struct root *find_root(const struct step *s, pid_t pid)
+{
+	for (unsigned i = 0; i < s->nroots; i++)
+		if (s->roots[i].pid == pid)
+			return &s->roots[i];
+	return NULL;
+}
+
+static void ask_root(struct step *s, const struct step_env *env, uint32_t slot,
+		     const struct lookup_pid *p)
+{
+	struct lookup q = {.kind = LOOKUP_ROOT, .of = slot, .pid = p->root, .uid = p->uid};
+	struct root *r;
+
+	if (s->nroots == LOOKUP_PIDS)
+		return;
+	if (s->nroots % ROOTS_MORE == 0) {
+		r = realloc(s->roots, (s->nroots + ROOTS_MORE) * sizeof(*r));
+		if (!r)
+			return;
+		s->roots = r;
+	}
+	r = &s->roots[s->nroots++];
+	*r = (struct root){.pid = p->root, .state = ROOT_DONE};
+	if (ask(s, env, &q))
+		r->state = ROOT_ASKED;
+}
+
+/* Has the kernel seen its beginning? Of all slots: it may have made one since the step's were
+ * collected. */
+static bool has_lineage(const struct step *s, const struct step_env *env, pid_t root)
+{
+	uint32_t slot;
+
+	for_each_slot(slot,
+		      s) if (kern__slot(env->k, slot)->root_pid == (uint32_t)root) return true;
+	return false;
+}
+
+/* Processes of one lineage, from a step's own cgroup. Returns how many places of out it takes. */
+static unsigned adopt(struct step *s, const struct step_env *env, const struct lookup_pid *p,
+		      unsigned n, struct kern_adopted *out)
+{
+	struct root *r = find_root(s, p->root);
+	uint32_t slot;
+
+	if (!r || r->state == ROOT_ASKED || r->state == ROOT_DONE || has_lineage(s, env, p->root)) {
+		if (!r && !has_lineage(s, env, p->root))
+			ask_root(s, env, s->slot, p);
+		return 0;
+	}
+	r->state = ROOT_DONE;
+	s->roots_known--;
+	slot = kern__lineage(env->k, s->slot, r->gtid, r->pid, r->uid);
+	for (unsigned i = 0; i < n && slot != JP_SLOT_OTHER; i++)
+		out[i] = (struct kern_adopted){.tgid = (uint32_t)p[i].pid, .slot = slot};
+	return slot != JP_SLOT_OTHER ? n : 0;
+}
+
+static void take_lineages(struct step *s, const struct step_env *env, uint32_t slot,
+			  const struct lookup_answer *a)
+{
+	bool own = kern__slot(env->k, slot)->kind == JP_KIND_TASK;
+	struct kern_adopted *adopted = calloc(a->npids + 1, sizeof(*adopted));
+	unsigned i, n, nadopted = 0, nroots = 0;
+
+	for (i = 0; adopted && i < a->npids; i += n) {
+		const struct lookup_pid *p = &a->pids[i];
+
+		for (n = 1; i + n < a->npids && a->pids[i + n].root == p->root; n++)
+			;
+		if (!p->root)
+			continue;
+		if (!own)
+			nadopted += adopt(s, env, p, n, adopted + nadopted);
+		else if (nroots++ < TASK_ROOTS && !find_root(s, p->root))
+			ask_root(s, env, slot, p);
+	}
+	if (nadopted)
+		kern__adopt(env->k, adopted, nadopted);
+	free(adopted);
+}
+
+static void heard_tasks(struct step *s, const struct step_env *env, uint32_t slot,
+			const struct lookup_answer *a)
+{
+	if (a->err)
+		return;
+	/* slurmstepd and its children before their exec are root's, whoever's the job is */
+	for (unsigned i = 0; i < a->npids && !s->uid_known; i++) {
+		s->uid_known = !a->pids[i].stepd;
+		s->uid = a->pids[i].uid;
+	}
+	step_collect(s, env);
+	if (missed_exec(kern__slot(env->k, slot), env))
+		take_lineages(s, env, slot, a);
+}
+
+static void heard_root(struct step *s, const struct step_env *env, const struct lookup *q,
+		       const struct lookup_answer *a)
+{
+	struct root *r = find_root(s, q->pid);
+
+	if (!r)
+		return;
+	r->state = ROOT_DONE;
+	if (a->err || a->env.procid < 0)
+		return;
+	if (kern__slot(env->k, q->of)->kind == JP_KIND_TASK) {
+		if (kern__slot(env->k, q->of)->gtid >= 0)
+			return;
+		kern__set_gtid(env->k, q->of, a->env.procid, JP_GTID_ENVIRON);
+		kern__set_root(env->k, q->of, q->pid, a->env.uid);
+		return;
+	}
+	/* its processes have forked meanwhile: they are looked for once more */
+	r->state = ROOT_KNOWN;
+	r->gtid = a->env.procid;
+	r->uid = a->env.uid;
+	s->roots_known++;
+	s->next_tasks_ns = 0;
+}
+
+static void heard_label(struct step *s, const struct lookup_answer *a)
+{
+	s->asking_label = false;
+	if (s->label)
+		return;
+	s->label = calloc(1, sizeof(*s->label));
+	if (s->label && !a->err)
+		*s->label = a->env;
+}
+
+void step__answered(struct step *s, const struct step_env *env, const struct lookup *q,
+		    const struct lookup_answer *a)
+{
+	bool own = kern__slot(env->k, q->of)->step == s->slot;
+
+	s->pending--;
+	if (q->kind != LOOKUP_STEPD && (a->err == -ETIMEDOUT || a->err == -EBUSY))
+		s->unread++;
+	switch (q->kind) {
+	case LOOKUP_STEPD:
+		s->asking_stepd = false;
+		if (!a->err && !s->ids.has_job) {
+			s->ids.job_id = a->job_id;
+			s->ids.has_job = true;
+		}
+		break;
+	case LOOKUP_TASKS:
+		s->asking_tasks--;
+		if (own)
+			heard_tasks(s, env, q->of, a);
+		break;
+	case LOOKUP_ROOT:
+		if (own)
+			heard_root(s, env, q, a);
+		break;
+	case LOOKUP_LABEL:
+		heard_label(s, a);
+		break;
+	case LOOKUP_USER:
+		break;
+	}
+}
