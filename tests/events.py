@@ -79,7 +79,7 @@ def events_are_columns():
 
 def off_is_unknown():
     _, path = run_jobprof(["true"], extra=["-e", "cpu-clock", "--perf-mode", "off"])
-    mode = attributes(path)["Mode perf"][0].decode()
+    mode = attributes(path)["Mode perf"]
     is_true("--perf-mode off: a column without values, and why",
             numpy.isnan(task_table(path)["CpuClock"]).all() and mode.startswith("off"), mode)
 

@@ -89,7 +89,7 @@ def without_tracefs():
 
     def measure(cmd):
         path = Hidden(cmd).end()
-        modes.append(attributes(path)["Mode files"][0].decode())
+        modes.append(attributes(path)["Mode files"])
         rows = task_table(path)
         return total(rows, "Opens"), total(rows, "Closes")
 
@@ -130,7 +130,7 @@ def not_asked_for():
     """Off unless named: "all" does not mean it."""
     run, path = run_jobprof([tool("jpopen"), "1"])
     is_true("off unless asked for", "Opens" not in task_table(path).dtype.names, "it is there")
-    is_equal("off: the file says so", attributes(path)["Mode files"][0], b"off: not asked for")
+    is_equal("off: the file says so", attributes(path)["Mode files"], "off: not asked for")
 
 
 if __name__ == "__main__":

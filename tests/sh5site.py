@@ -127,7 +127,7 @@ def same_tree(a, b):
                 return
             y = g[name]
             for k in x.attrs:
-                if k not in y.attrs or bytes(x.attrs[k]) != bytes(y.attrs[k]) or \
+                if k not in y.attrs or repr(x.attrs[k]) != repr(y.attrs[k]) or \
                         x.attrs[k].shape != y.attrs[k].shape:
                     wrong.append("%s attribute %s" % (name, k))
             if isinstance(x, h5py.Dataset) and (x.dtype != y.dtype or

@@ -20,7 +20,7 @@ def node_of(path):
 
 
 def text_of(node):
-    return {k: node.attrs[k][0].decode() for k in ("Energy Rule", "Energy Allocation")
+    return {k: node.attrs[k] for k in ("Energy Rule", "Energy Allocation")
             if k in node.attrs}
 
 
