@@ -94,9 +94,10 @@ static unsigned check_local(const struct config *c)
 		log_error("Writer %s: %s: no file can be written", writer, strerror(errno));
 		errors++;
 	}
-	if (strlen(c->socket) >= sizeof(addr.sun_path)) {
+	if (strlen(c->socket) >= sizeof(addr.sun_path) - strlen(JPC_SOCKET_ROOT)) {
 		log_error("%s: Socket=%s: a path of a socket has at most %zu characters",
-			  config__where(c, "Socket"), c->socket, sizeof(addr.sun_path) - 1);
+			  config__where(c, "Socket"), c->socket,
+			  sizeof(addr.sun_path) - sizeof(JPC_SOCKET_ROOT));
 		errors++;
 	}
 	if (c->admin_group && !getgrnam(c->admin_group))

@@ -18,73 +18,13 @@
 #include "base/log.h"
 #include "daemon/control_internal.h"
 
-/* Of all users together, and of one; root's have the rest of the descriptors. */
-#define USERS_MAX  2048
-#define USER_MAX   512
-#define FDS_WANTED 8192
-#define ACCEPTS	   64 /* in one turn */
-#define READS	   32 /* of one peer in one turn */
-#define EVENTS	   64
-
-/* The directory of the built-in path does not outlive a reboot. */
-static void make_dir(const char *path)
-{
-	char dir[108];
-	char *slash;
-
-	snprintf(dir, sizeof(dir), "%s", path);
-	slash = strrchr(dir, '/');
-	if (slash && slash != dir) {
-		*slash = 0;
-		mkdir(dir, 0755);
-	}
-}
-
-/* A socket that nobody listens at any more. */
-static int bind_path(int fd, const struct sockaddr_un *addr)
-{
-	int probe;
-
-	if (!bind(fd, (const struct sockaddr *)addr, sizeof(*addr)))
-		return 0;
-	if (errno != EADDRINUSE)
-		return -errno;
-	probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (probe >= 0 && (!connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) ||
-			   errno != ECONNREFUSED)) {
-		close(probe);
-		return -EADDRINUSE;
-	}
-	if (probe >= 0)
-		close(probe);
-	unlink(addr->sun_path);
-	return bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
-}
-
-static int listen_at(struct control *c)
-{
-	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = NULL};
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	int on = 1, err;
-
-	if (strlen(c->d->opts.cfg->socket) >= sizeof(addr.sun_path))
-		return -ENAMETOOLONG;
-	strcpy(addr.sun_path, c->d->opts.cfg->socket);
-	make_dir(addr.sun_path);
-	c->epfd = epoll_create1(EPOLL_CLOEXEC);
-	c->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->epfd < 0 || c->listener < 0)
-		return -errno;
-	err = bind_path(c->listener, &addr);
-	if (err)
-		return err;
-	strcpy(c->path, addr.sun_path);
-	if (chmod(c->path, 0666) ||
-	    setsockopt(c->listener, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
-	    listen(c->listener, 1024) || epoll_ctl(c->epfd, EPOLL_CTL_ADD, c->listener, &ev))
-		return -errno;
-	return 0;
-}
+#define FDS_WANTED 8192			  /* users' peers take up to a quarter */
+#define ACCEPTS	   64			  /* in one turn */
+#define READS	   32			  /* of one peer in one turn */
+#define EVENTS	   64			  /* of one door */
+#define SNDBUF	   16384		  /* of a user's: answers that the kernel keeps */
+#define PAUSE_NS   (50 * NSEC_PER_MSEC)	  /* until shares are looked at again */
+#define CHECK_NS   (1000 * NSEC_PER_MSEC) /* between two looks for the slow and the idle */
 
 static void find_admins(struct control *c)
 {
@@ -96,19 +36,47 @@ static void find_admins(struct control *c)
 		log_warn("AdminGroup=%s: there is no such group: only root sees all jobs", name);
 }
 
+static int open_doors(struct control *c)
+{
+	static const mode_t modes[DOORS] = {[DOOR_ROOT] = 0600, [DOOR_ALL] = 0666};
+	const char *socket = c->d->opts.cfg->socket;
+	struct epoll_event ev = {.events = EPOLLIN};
+	char path[120];
+	int i, err;
+
+	c->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (c->epfd < 0)
+		return -errno;
+	/* everybody's first: it is where another jobprofd is found out */
+	for (i = DOORS - 1; i >= 0; i--) {
+		snprintf(path, sizeof(path), "%.110s%s", socket,
+			 i == DOOR_ROOT ? JPC_SOCKET_ROOT : "");
+		err = door__open(&c->door[i], path, modes[i]);
+		if (err)
+			return err;
+		if (epoll_ctl(c->epfd, EPOLL_CTL_ADD, c->door[i].epfd, &ev))
+			return -errno;
+	}
+	return 0;
+}
+
 int control__open(struct control **out, struct daemon *d)
 {
 	struct control *c = calloc(1, sizeof(*c));
 	struct rlimit lim;
-	int err;
+	int i, err;
 
 	*out = NULL;
 	if (!c)
 		return -ENOMEM;
 	c->d = d;
-	c->epfd = c->listener = -1;
+	c->epfd = -1;
+	c->resume_ns = c->check_ns = UINT64_MAX;
+	for (i = 0; i < DOORS; i++)
+		c->door[i] = (struct door){.listener = -1, .epfd = -1};
+	shares__init(&c->shares, clock__boot_ns());
 	find_admins(c);
-	err = listen_at(c);
+	err = open_doors(c);
 	if (err) {
 		log_error("cannot listen at %s: %s%s", d->opts.cfg->socket, strerror(-err),
 			  err == -EADDRINUSE ? ": another jobprofd does; set Socket" : "");
@@ -128,6 +96,13 @@ int control__fd(const struct control *c)
 	return c ? c->epfd : -1;
 }
 
+uint64_t control__due(const struct control *c)
+{
+	if (!c)
+		return UINT64_MAX;
+	return c->resume_ns < c->check_ns ? c->resume_ns : c->check_ns;
+}
+
 void control__free(struct control *c, bool leave)
 {
 	if (!c)
@@ -138,10 +113,9 @@ void control__free(struct control *c, bool leave)
 		c->peers = p->next;
 		peer__free(p);
 	}
-	if (c->path[0] && !leave)
-		unlink(c->path);
-	if (c->listener >= 0)
-		close(c->listener);
+	shares__free(&c->shares);
+	for (int i = 0; i < DOORS; i++)
+		door__close(&c->door[i], leave);
 	if (c->epfd >= 0)
 		close(c->epfd);
 	free(c);
@@ -185,6 +159,19 @@ static bool well_formed(const struct control *c, ssize_t n)
 	       h->length == n;
 }
 
+/* A user whose share is used up waits: the kernel keeps what the peers have said, and tells them
+ * when it can keep no more. */
+static bool may_read(struct control *c, struct peer *p, uint64_t now)
+{
+	if (p->closing || !peer__listens(p))
+		return false;
+	p->deaf = !share__may_work(p->share, now);
+	if (p->deaf && p->share->tokens <= 0 && log_every(&c->said_busy, 60))
+		log_warn("uid %u sends more to %s than %u messages a second: what is more waits",
+			 p->uid, c->door[DOOR_ALL].path, (unsigned)p->share->limits->rate);
+	return !p->deaf;
+}
+
 /* What it says, as far as its share of this turn goes. Who breaks the rules is put out. */
 static void read_peer(struct control *c, struct peer *p, uint64_t now)
 {
@@ -192,7 +179,7 @@ static void read_peer(struct control *c, struct peer *p, uint64_t now)
 	unsigned i;
 	ssize_t n;
 
-	for (i = 0; i < READS && !p->closing; i++) {
+	for (i = 0; i < READS && may_read(c, p, now); i++) {
 		n = receive(c, p, &who);
 		if (!n)
 			return;
@@ -200,112 +187,169 @@ static void read_peer(struct control *c, struct peer *p, uint64_t now)
 			p->closing = true;
 			if (n > 0 && log_every(&c->said_refused, 60))
 				log_warn("a process of uid %u sent what is no message to %s",
-					 p->uid, c->path);
+					 p->uid, c->door[DOOR_ALL].path);
 			return;
 		}
+		p->heard_ns = now;
+		share__worked(p->share, 1);
 		peer__locate(p, c->d, who.pid);
 		control_message(c, p, (const void *)c->buf, now);
 	}
 }
 
-static void watch_output(struct control *c, struct peer *p)
+/* Nothing wakes us for what would not be taken. */
+static void watch_peer(struct control *c, struct peer *p)
 {
-	struct epoll_event ev = {.events = EPOLLIN | (p->out_len ? EPOLLOUT : 0), .data.ptr = p};
+	struct epoll_event ev = {.data.ptr = p};
+	int epfd = c->door[p->share ? DOOR_ALL : DOOR_ROOT].epfd;
 
-	epoll_ctl(c->epfd, EPOLL_CTL_MOD, p->fd, &ev);
-}
-
-static bool too_many(const struct control *c, uid_t uid)
-{
-	const struct peer *p;
-	unsigned users = 0, same = 0;
-
-	for (p = c->peers; uid && p; p = p->next) {
-		users += p->uid != 0;
-		same += p->uid == uid;
-	}
-	return users >= USERS_MAX || same >= USER_MAX;
-}
-
-/* What it has said already is taken at once: its step may be over by the next turn. */
-static void accept_one(struct control *c, int fd, uint64_t now)
-{
-	struct epoll_event ev = {.events = EPOLLIN};
-	struct peer *p = peer__new(fd, c->admin_gid);
-
-	if (!p)
+	if (p->out_len)
+		ev.events = EPOLLOUT;
+	else if (!p->deaf)
+		ev.events = EPOLLIN;
+	if (ev.events == p->watched)
 		return;
-	ev.data.ptr = p;
-	if (too_many(c, p->uid) || epoll_ctl(c->epfd, EPOLL_CTL_ADD, fd, &ev)) {
+	if (epoll_ctl(epfd,
+		      !ev.events    ? EPOLL_CTL_DEL
+		      : !p->watched ? EPOLL_CTL_ADD
+				    : EPOLL_CTL_MOD,
+		      p->fd, &ev))
+		p->closing = true;
+	p->watched = ev.events;
+}
+
+static void serve(struct control *c, struct peer *p, uint64_t now)
+{
+	if (p->out_len && peer__flush(p, now) < 0)
+		peer__mute(p);
+	if (p->live.on && !p->out_len)
+		control_live_on(c, p, now);
+	read_peer(c, p, now);
+	watch_peer(c, p);
+}
+
+/* NULL: refused. */
+static struct peer *let_in(struct control *c, int fd, uint64_t now)
+{
+	struct peer *p = peer__new(fd, c->admin_gid);
+	struct share *u = p && p->uid ? shares__of(&c->shares, p->uid, now) : NULL;
+	int size = SNDBUF;
+
+	if (!p || !p->uid)
+		return p;
+	if (!u || !share__enter(u)) {
 		if (log_every(&c->said_full, 60))
 			log_warn("uid %u has too many connections to %s: one more is refused",
-				 p->uid, c->path);
+				 p->uid, c->door[DOOR_ALL].path);
 		peer__free(p);
-		return;
+		return NULL;
 	}
-	p->next = c->peers;
-	c->peers = p;
-	c->npeers++;
-	read_peer(c, p, now);
-	if (p->out_len)
-		watch_output(c, p);
+	p->share = u;
+	share__worked(u, SHARE_ACCEPT);
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
+	return p;
 }
 
-static void accept_peers(struct control *c, uint64_t now)
+/* What they have said already is taken at once: its step may be over by the next turn. */
+static void accept_peers(struct control *c, int door, uint64_t now)
 {
+	struct share *accepts = door == DOOR_ALL ? &c->shares.accepts : NULL;
+	struct peer *p;
 	unsigned i;
 	int fd;
 
-	for (i = 0; i < ACCEPTS; i++) {
-		fd = accept4(c->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	for (i = 0; i < ACCEPTS && share__may_work(accepts, now); i++) {
+		fd = accept4(c->door[door].listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
-		accept_one(c, fd, now);
-	}
-}
-
-static void serve(struct control *c, struct peer *p, uint32_t events, uint64_t now)
-{
-	bool waited = p->out_len;
-
-	if (events & EPOLLOUT && peer__flush(p, now) < 0)
-		p->closing = true;
-	if (events & (EPOLLIN | EPOLLHUP | EPOLLERR))
-		read_peer(c, p, now);
-	if (waited != !!p->out_len)
-		watch_output(c, p);
-}
-
-static void drop_closing(struct control *c, uint64_t now)
-{
-	struct peer **at = &c->peers;
-
-	while (*at) {
-		struct peer *p = *at;
-
-		if (!p->closing && !(p->out_len && now - p->out_ns > PEER_SLOW_NS)) {
-			at = &p->next;
+		share__worked(accepts, 1);
+		p = let_in(c, fd, now);
+		if (!p)
 			continue;
-		}
-		*at = p->next;
-		c->npeers--;
-		peer__free(p);
+		p->heard_ns = now;
+		p->next = c->peers;
+		c->peers = p;
+		serve(c, p, now);
 	}
 }
 
-void control__turn(struct control *c, uint64_t now)
+static void door_turn(struct control *c, int door, uint64_t now)
 {
 	struct epoll_event ev[EVENTS];
 	bool accepted = false;
-	int i, n = epoll_wait(c->epfd, ev, EVENTS, 0);
+	int i, n = epoll_wait(c->door[door].epfd, ev, EVENTS, 0);
 
 	for (i = 0; i < n; i++) {
 		if (ev[i].data.ptr)
-			serve(c, ev[i].data.ptr, ev[i].events, now);
+			serve(c, ev[i].data.ptr, now);
 		else
 			accepted = true;
 	}
 	if (accepted)
-		accept_peers(c, now);
-	drop_closing(c, now);
+		accept_peers(c, door, now);
+}
+
+static bool is_slow(struct control *c, const struct peer *p, uint64_t now)
+{
+	if (!p->slow && !(p->out_len && now - p->out_ns > PEER_SLOW_NS))
+		return false;
+	if (log_every(&c->said_slow, 60))
+		log_warn("a process of uid %u asks %s and does not read: put out (so were %llu "
+			 "since this was last said)",
+			 p->uid, c->door[DOOR_ALL].path, (unsigned long long)c->said_slow.skipped);
+	return true;
+}
+
+static bool is_idle(const struct peer *p, uint64_t now)
+{
+	return p->share && !p->placed && !p->deaf && peer__listens(p) &&
+	       now - p->heard_ns > PEER_IDLE_NS;
+}
+
+/* Takes those out who are done, and says when the rest must be looked at again. */
+static void look_after(struct control *c, uint64_t now)
+{
+	struct peer **at = &c->peers;
+	bool waits = c->door[DOOR_ALL].shut;
+
+	while (*at) {
+		struct peer *p = *at;
+
+		if (p->closing || is_slow(c, p, now) || is_idle(p, now)) {
+			*at = p->next;
+			peer__free(p);
+			continue;
+		}
+		waits |= p->deaf;
+		at = &p->next;
+	}
+	if (waits && c->resume_ns == UINT64_MAX)
+		c->resume_ns = now + PAUSE_NS;
+	shares__tidy(&c->shares, now);
+	c->check_ns = c->shares.users ? now + CHECK_NS : UINT64_MAX;
+}
+
+/* Shares that were used up may be back. */
+static void resume(struct control *c, uint64_t now)
+{
+	struct peer *p;
+
+	c->resume_ns = UINT64_MAX;
+	for (p = c->peers; p; p = p->next)
+		if (p->deaf)
+			serve(c, p, now);
+	door__shut(&c->door[DOOR_ALL], false);
+}
+
+void control__turn(struct control *c, uint64_t now)
+{
+	int i;
+
+	if (now >= c->resume_ns)
+		resume(c, now);
+	for (i = 0; i < DOORS; i++)
+		door_turn(c, i, now);
+	if (!share__may_work(&c->shares.accepts, now))
+		door__shut(&c->door[DOOR_ALL], true);
+	look_after(c, now);
 }

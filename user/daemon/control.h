@@ -14,6 +14,8 @@ struct daemon;
 int control__open(struct control **out, struct daemon *d);
 /* Readable when there is something to do. */
 int control__fd(const struct control *c);
+/* When it wants a turn though it is not readable; UINT64_MAX: never. NULL is fine. */
+uint64_t control__due(const struct control *c);
 /* Takes what has come, a share of each peer. */
 void control__turn(struct control *c, uint64_t now_ns);
 /* leave: the socket's file stays, for the jobprofd that takes over. NULL is fine. */

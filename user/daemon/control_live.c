@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The last rows of a step, to who may see them. */
+/* The last rows of a step, to who may see them: a table at a time, as fast as they are read. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +13,6 @@ struct live {
 	struct peer *p;
 	const struct step *s;
 	uint64_t now;
-	unsigned tables;
 };
 
 static void head(void *message, enum jpc_type type, size_t length)
@@ -30,7 +29,7 @@ static struct jpc_table *describe(struct live *l, const char *series, const char
 	struct jpc_table *t = (void *)l->c->buf;
 
 	memset(t, 0, sizeof(*t));
-	t->table = l->tables;
+	t->table = l->p->live.tables;
 	snprintf(t->group, sizeof(t->group), "%u.%.18s%s%.17s", l->s->ids.job_id,
 		 l->s->ids.step_name, name[0] ? "/" : "", name[0] ? series : "");
 	snprintf(t->name, sizeof(t->name), "%.63s", name[0] ? name : series);
@@ -51,6 +50,7 @@ static void add_column(struct jpc_table *t, const char *name, const char *unit, 
 					   : JPC_GAUGE;
 }
 
+/* 1, or -errno. */
 static int send_table(struct live *l, struct jpc_table *t, const void *cells)
 {
 	struct {
@@ -65,8 +65,9 @@ static int send_table(struct live *l, struct jpc_table *t, const void *cells)
 	err = peer__send(l->p, t, l->now);
 	if (!err)
 		err = peer__send(l->p, &m, l->now);
-	l->tables++;
-	return err;
+	l->p->live.tables++;
+	share__worked(l->p->share, 1);
+	return err ? err : 1;
 }
 
 static int send_own(struct live *l, const struct table *t)
@@ -115,45 +116,112 @@ static int send_node(struct live *l, const struct node_row *row)
 	return send_table(l, m, row->cells);
 }
 
-static int send_step(struct live *l)
+/* Of each part of a step the next table: 1 when it was sent, 0 when there is none. */
+static int next_own(struct live *l, unsigned *i)
+{
+	int sent = 0;
+
+	while (!sent && *i < l->s->ntables)
+		sent = send_own(l, &l->s->tables[(*i)++]);
+	return sent;
+}
+
+static int next_node(struct live *l, unsigned *i)
 {
 	struct node_row row;
-	unsigned i;
-	int err = 0;
+	int sent = 0;
 
-	for (i = 0; !err && i < l->s->ntables; i++)
-		err = send_own(l, &l->s->tables[i]);
-	for (i = 0; !err && step_node__last(l->s->node, &i, &row);)
-		err = send_node(l, &row);
-	for (i = 0; !err && l->s->req && i < l->s->req->guests.ntables; i++)
-		err = send_guest(l, l->s->req->guests.table[i]);
-	return err;
+	while (!sent && step_node__last(l->s->node, i, &row))
+		sent = send_node(l, &row);
+	return sent;
 }
 
-static bool is_asked_for(const struct live *l, const struct jpc_live *m)
+static int next_guest(struct live *l, unsigned *i)
 {
+	int sent = 0;
+
+	while (!sent && l->s->req && *i < l->s->req->guests.ntables)
+		sent = send_guest(l, l->s->req->guests.table[(*i)++]);
+	return sent;
+}
+
+static int (*const parts[])(struct live *l, unsigned *i) = {next_own, next_node, next_guest};
+#define PARTS (sizeof(parts) / sizeof(parts[0]))
+
+static bool is_asked_for(const struct live *l, const struct step *s)
+{
+	const struct jpc_live *m = &l->p->live.question;
+
+	/* a step that the sender may not see is none to it */
+	if (s->state != STEP_ACTIVE || !(l->p->admin || l->p->uid == s->uid))
+		return false;
 	if (m->job_id == JPC_UNKNOWN)
-		return l->p->in_step && daemon_step_is_at(l->c->d, l->s, &l->p->place);
-	return l->s->ids.has_job && l->s->ids.job_id == m->job_id &&
-	       (!m->step_name[0] || !strcmp(m->step_name, l->s->ids.step_name));
+		return l->p->in_step && daemon_step_is_at(l->c->d, s, &l->p->place);
+	return s->ids.has_job && s->ids.job_id == m->job_id &&
+	       (!m->step_name[0] || !strcmp(m->step_name, s->ids.step_name));
 }
 
-/* A step that the sender may not see is none to it. */
-int control_live(struct control *c, struct peer *p, const struct jpc_live *question,
-		 unsigned *tables, uint64_t now)
+/* The first one from s on; false: there is none. */
+static bool go_to(struct live *l, const struct step *s)
 {
-	const struct jpc_live m = *question; /* it is in the buffer that the answers are made in */
-	struct live l = {.c = c, .p = p, .now = now};
-	bool any = false;
-	int err = 0;
+	struct live_at *at = &l->p->live;
 
-	for (l.s = c->d->steps; l.s && !err; l.s = l.s->next) {
-		if (l.s->state != STEP_ACTIVE || !is_asked_for(&l, &m) ||
-		    !(p->admin || p->uid == l.s->uid))
-			continue;
-		any = true;
-		err = send_step(&l);
+	while (s && !is_asked_for(l, s))
+		s = s->next;
+	l->s = s;
+	if (s) {
+		at->slot = s->slot;
+		at->gen = s->gen;
+		at->part = at->next = 0;
 	}
-	*tables = l.tables;
-	return err ? err : any ? 0 : -ESRCH;
+	return s;
+}
+
+/* 0: that was all. A step that has ended meanwhile has no rows any more, nor have those behind it.
+ */
+static int send_next(struct live *l)
+{
+	struct live_at *at = &l->p->live;
+	int sent;
+
+	for (l->s = l->c->d->steps; l->s && (l->s->slot != at->slot || l->s->gen != at->gen);)
+		l->s = l->s->next;
+	while (l->s && l->s->state == STEP_ACTIVE) {
+		for (; at->part < PARTS; at->part++, at->next = 0) {
+			sent = parts[at->part](l, &at->next);
+			if (sent)
+				return sent;
+		}
+		go_to(l, l->s->next);
+	}
+	return 0;
+}
+
+int control_live(struct control *c, struct peer *p, const struct jpc_live *question)
+{
+	struct live l = {.c = c, .p = p};
+
+	p->live = (struct live_at){.seq = question->head.seq, .question = *question};
+	p->live.on = go_to(&l, c->d->steps);
+	return p->live.on ? 0 : -ESRCH;
+}
+
+void control_live_on(struct control *c, struct peer *p, uint64_t now)
+{
+	struct live l = {.c = c, .p = p, .now = now};
+	struct jpc_reply reply = {};
+	int sent = 1;
+
+	while (sent > 0 && !p->out_len) {
+		p->deaf = !share__may_work(p->share, now);
+		if (p->deaf)
+			return;
+		sent = send_next(&l);
+	}
+	if (sent > 0)
+		return;
+	p->live.on = false;
+	reply.number = p->live.tables;
+	reply.error = sent;
+	control_reply(p, p->live.seq, &reply, now);
 }

@@ -339,7 +339,7 @@ static int on_live(struct call *k, const struct jpc_head *h)
 
 	if (!ENDS(m->step_name))
 		return refuse(k, -EINVAL, "a text does not end");
-	return control_live(k->c, k->p, m, &k->reply.number, k->now);
+	return control_live(k->c, k->p, m);
 }
 
 #define ANY_SIZE  1 /* the size is the least one */
@@ -377,6 +377,19 @@ static int handle(struct call *k, const struct jpc_head *h)
 	return messages[h->type].handle(k, h);
 }
 
+void control_reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now)
+{
+	if (reply->error && !reply->text[0])
+		snprintf(reply->text, sizeof(reply->text), "%s", strerror(-reply->error));
+	reply->head = (struct jpc_head){.magic = JPC_MAGIC,
+					.version = JPC_VERSION,
+					.type = JPC_REPLY,
+					.length = sizeof(*reply),
+					.seq = seq};
+	if (peer__send(p, reply, now))
+		p->closing = true;
+}
+
 void control_message(struct control *c, struct peer *p, const struct jpc_head *h, uint64_t now)
 {
 	struct call k = {.c = c, .p = p, .now = now};
@@ -386,15 +399,8 @@ void control_message(struct control *c, struct peer *p, const struct jpc_head *h
 					     messages[h->type].flags & ANSWER);
 
 	k.reply.error = handle(&k, h);
-	if (k.reply.error && !k.reply.text[0])
-		snprintf(k.reply.text, sizeof(k.reply.text), "%s", strerror(-k.reply.error));
-	if (!answer)
-		return;
-	k.reply.head = (struct jpc_head){.magic = JPC_MAGIC,
-					 .version = JPC_VERSION,
-					 .type = JPC_REPLY,
-					 .length = sizeof(k.reply),
-					 .seq = seq};
-	if (peer__send(p, &k.reply, now))
-		p->closing = true;
+	if (p->live.on) /* the answer ends with its REPLY */
+		control_live_on(c, p, now);
+	else if (answer)
+		control_reply(p, seq, &k.reply, now);
 }

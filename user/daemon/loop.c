@@ -229,6 +229,8 @@ static uint64_t soonest(const struct daemon *d, uint64_t now)
 		t = node__due(d->env.node, d->steps != NULL);
 	if (lookups__due(d->env.lookups) < t)
 		t = lookups__due(d->env.lookups);
+	if (control__due(d->control) < t)
+		t = control__due(d->control);
 	return t;
 }
 
@@ -290,6 +292,7 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 {
 	struct epoll_event ev[8];
 	uint64_t now = clock__boot_ns();
+	bool talk = false;
 	int i, got;
 
 	if (least_interval(d) != d->least_ns)
@@ -303,10 +306,12 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 			take_signals(d, now);
 		else if (ev[i].data.fd == d->clockfd)
 			take_clock_step(d);
-		else if (d->control && ev[i].data.fd == control__fd(d->control))
-			control__turn(d->control, now);
+		else if (ev[i].data.fd == control__fd(d->control))
+			talk = true;
 	}
 	lookups__turn(d->env.lookups, now);
+	if (talk || now >= control__due(d->control))
+		control__turn(d->control, now);
 	take_events(d, now);
 	if (d->guests)
 		daemon_flush_guests(d);

@@ -57,6 +57,9 @@ void peer__free(struct peer *p)
 	if (!p)
 		return;
 	close(p->fd);
+	share__let_go(p->share, p->out_len);
+	if (p->share)
+		share__leave(p->share);
 	free(p->out);
 	free(p);
 }
@@ -106,6 +109,7 @@ void peer__locate(struct peer *p, const struct daemon *d, pid_t pid)
 
 	if (p->pid == pid)
 		return;
+	share__worked(p->share, SHARE_LOCATE);
 	p->pid = pid;
 	p->placed = p->in_step = p->in_task = false;
 	if (p->uid) /* slurmstepd may speak through a child */
@@ -134,26 +138,43 @@ static int send_now(const struct peer *p, const char *message)
 	return n < 0 ? -errno : 0;
 }
 
+bool peer__listens(const struct peer *p)
+{
+	return !p->out_len && !p->live.on;
+}
+
 int peer__send(struct peer *p, const void *message, uint64_t now_ns)
 {
 	const struct jpc_head *h = message;
 	size_t padded = (h->length + 7) & ~7u;
 	char *out;
-	int err = p->out_len ? -EAGAIN : send_now(p, message);
+	int err = p->mute ? 0 : p->out_len ? -EAGAIN : send_now(p, message);
 
 	if (err != -EAGAIN)
 		return err;
-	if (p->out_len + padded > PEER_OUT_MAX)
-		return -E2BIG;
+	if (!share__hold(p->share, padded)) {
+		p->slow = true;
+		return -EDQUOT;
+	}
 	out = realloc(p->out, p->out_len + padded);
-	if (!out)
+	if (!out) {
+		share__let_go(p->share, padded);
 		return -ENOMEM;
+	}
 	if (!p->out_len)
 		p->out_ns = now_ns;
 	p->out = out;
 	memcpy(out + p->out_len, message, h->length);
 	p->out_len += padded;
 	return 0;
+}
+
+static void forget_out(struct peer *p)
+{
+	share__let_go(p->share, p->out_len);
+	free(p->out);
+	p->out = NULL;
+	p->out_len = p->out_at = 0;
 }
 
 int peer__flush(struct peer *p, uint64_t now_ns)
@@ -163,15 +184,18 @@ int peer__flush(struct peer *p, uint64_t now_ns)
 		size_t padded = (h->length + 7) & ~7u;
 		int err = send_now(p, p->out + p->out_at);
 
-		if (err == -EAGAIN)
-			return now_ns - p->out_ns > PEER_SLOW_NS ? -ETIMEDOUT : 1;
 		if (err)
-			return err;
+			return err == -EAGAIN ? 0 : err;
 		p->out_at += padded;
 		p->out_ns = now_ns;
 	}
-	free(p->out);
-	p->out = NULL;
-	p->out_len = p->out_at = 0;
+	forget_out(p);
 	return 0;
+}
+
+void peer__mute(struct peer *p)
+{
+	forget_out(p);
+	p->live.on = false;
+	p->mute = true;
 }

@@ -7,11 +7,23 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/clock.h"
 #include "daemon/request.h"
+#include "daemon/share.h"
 
 #define PEER_TABLES  128
-#define PEER_OUT_MAX (4u << 20) /* bytes that wait for a slow reader */
-#define PEER_SLOW_NS (5 * 1000 * 1000 * 1000ull)
+#define PEER_SLOW_NS (5 * NSEC_PER_SEC)
+#define PEER_IDLE_NS (10 * NSEC_PER_SEC) /* of a user's that is in no job */
+
+/* How far the answer to a LIVE is. */
+struct live_at {
+	bool on;
+	uint16_t seq;
+	struct jpc_live question;
+	uint32_t slot, gen;  /* the step whose tables are sent */
+	unsigned part, next; /* of it */
+	unsigned tables;     /* sent */
+};
 
 struct peer {
 	struct peer *next;
@@ -25,9 +37,16 @@ struct peer {
 	struct place place;
 	uint64_t request;	     /* serial, 0: none yet */
 	int16_t tables[PEER_TABLES]; /* its numbers to those of the request, -1: not declared */
-	char *out;		     /* messages with their lengths in the heads */
+	struct share *share;	     /* its user's; NULL: root */
+	struct live_at live;
+	char *out; /* messages with their lengths in the heads */
 	size_t out_len, out_at;
-	uint64_t out_ns; /* when it last read something */
+	uint64_t out_ns;   /* when it last read something */
+	uint64_t heard_ns; /* when it last said something */
+	uint32_t watched;  /* events; 0: not in the epoll set */
+	bool deaf;	   /* not read from until its user's share of the work is back */
+	bool mute;	   /* it has gone; what it has said is still read */
+	bool slow;	   /* more waits for it than may */
 	bool closing;
 };
 
@@ -39,9 +58,13 @@ struct daemon;
 /* Where the process that sent the message is. */
 void peer__locate(struct peer *p, const struct daemon *d, pid_t pid);
 
-/* Sends, or keeps what does not fit yet. -E2BIG: too much waits. */
+/* It is not behind with reading, and no answer to it is under way. */
+bool peer__listens(const struct peer *p);
+/* Sends, or keeps what does not fit yet. -EDQUOT: too much waits for this user, or all. */
 int peer__send(struct peer *p, const void *message, uint64_t now_ns);
-/* Goes on with what waits. 0: nothing does any more; 1: something does; -errno: it is gone. */
+/* Goes on with what waits, until nothing does or the peer must read first. -errno: it is gone. */
 int peer__flush(struct peer *p, uint64_t now_ns);
+/* Nothing more is sent to it. */
+void peer__mute(struct peer *p);
 
 #endif

@@ -1,0 +1,279 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# beside: nobody
+"""What users may take of jobprofd's socket: memory of answers they do not read, connections,
+messages a second. And that root is heard meanwhile."""
+
+import pwd
+import re
+import select
+import sys
+
+from daemonlib import *
+import ctllib as c
+
+NOBODY = pwd.getpwnam("nobody").pw_uid
+RATE, BURST = 4000, 8000  # messages of a user (user/daemon/share.c)
+MANY = 512
+
+
+def open_many(path, n):
+    conns = []
+    while len(conns) < n:
+        try:
+            conns.append(c.connect(path))
+        except OSError:
+            time.sleep(0.001)
+    return conns
+
+
+def ask_deaf(path, job):
+    """Many that ask for as much as the socket takes, and never read."""
+    conns = open_many(path, MANY)
+    for s in conns:
+        s.setblocking(False)
+    asked, end = 0, time.monotonic() + 4
+    while time.monotonic() < end:
+        for s in conns:
+            try:
+                for _ in range(50):
+                    s.send(c.live(int(job)))
+                    asked += 1
+            except OSError:
+                pass
+    print(asked, flush=True)
+    time.sleep(30)
+
+
+def idle(path, _):
+    """One that says nothing, and one that has said something: how long they are let be."""
+    conns = open_many(path, 2)
+    conns[1].send(c.live(1))
+    conns[1].recv(4096)
+    began = time.monotonic()
+    for s in conns:
+        s.settimeout(20)
+        try:
+            gone = not s.recv(4096)
+        except OSError:
+            gone = False
+        print("%s %.1f" % (gone, time.monotonic() - began), flush=True)
+
+
+def connect_flood(path, _):
+    """Connections that come and go, as many as can be."""
+    print("begun", flush=True)
+    while True:
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.setblocking(False)
+        try:
+            s.connect(path)
+        except OSError:
+            pass
+        s.close()
+
+
+def ask_much(path, seconds):
+    """Asks, reads, asks: how many answers one user gets in so many seconds."""
+    conns = open_many(path, 64)
+    got, began = 0, time.monotonic()
+    end = began + float(seconds)
+    for s in conns:
+        s.setblocking(False)
+    poll = select.poll()
+    by_fd = {s.fileno(): s for s in conns}
+    for fd in by_fd:
+        poll.register(fd, select.POLLIN)
+    question = c.live(1)
+    for s in conns:
+        for _ in range(8):
+            s.send(question)
+    while time.monotonic() < end:
+        for fd, _ in poll.poll(100):
+            try:
+                while True:
+                    if not by_fd[fd].recv(4096):
+                        raise Failed("put out after %d answers" % got)
+                    got += 1
+                    by_fd[fd].send(question)
+            except OSError:
+                pass
+    print(got, time.monotonic() - began, flush=True)
+
+
+def ranks(path, seconds):
+    """128 connections, ten rows a second each."""
+    conns = open_many(path, 128)
+    for i, s in enumerate(conns):
+        s.send(c.table(0, "solver", [("X", "", c.U64, c.GAUGE)]))
+        s.recv(4096)
+    sent = lost = 0
+    began = time.monotonic()
+    for k in range(int(10 * float(seconds))):
+        for s in conns:
+            s.setblocking(False)
+            try:
+                s.send(c.rows(0, [k], flags=0))
+                sent += 1
+            except OSError:
+                lost += 1
+        time.sleep(max(0, began + (k + 1) / 10 - time.monotonic()))
+    print(sent, lost, flush=True)
+
+
+class Crowd:
+    """Runs one of the functions above as nobody, in a cgroup or where we are."""
+
+    def __init__(self, what, d, arg="0", cgroup=None):
+        def enter():
+            if cgroup:
+                move(os.getpid(), cgroup)
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        self.proc = start(["/usr/bin/python3", os.path.realpath(__file__), "--as",
+                           what.__name__, d.settings["Socket"], str(arg)], stdout=subprocess.PIPE, text=True,
+                          preexec_fn=enter)
+
+    def line(self):
+        words = self.proc.stdout.readline().split()
+        if not words:
+            raise Failed("the crowd is gone")
+        return words
+
+    def end(self):
+        self.proc.kill()
+        self.proc.wait()
+
+
+def rss_mb(d):
+    with open("/proc/%d/status" % d.proc.pid) as f:
+        return int(next(l for l in f if l.startswith("VmRSS")).split()[1]) / 1024
+
+
+def cpu_s(d):
+    with open("/proc/%d/stat" % d.proc.pid) as f:
+        return sum(map(int, f.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+
+
+class Job:
+    """A step of nobody's, whose rows can be asked for."""
+
+    def __init__(self, n=1):
+        self.job, self.holds = new_job(), Holds(range(n))
+        self.base = tree.job(self.job) + "/step_0"
+        self.step = Stepd(self.job, 0, self.holds.cmd("park"), v2_task(self.base, ["-u", NOBODY]),
+                          n=n)
+        self.holds.wait()
+        self.task = self.base + "/user/task_0"
+
+    def end(self):
+        self.holds.go()
+        return self.step.end()
+
+
+def asked_as_root(d, job):
+    """How many of 100 connections as the Slurm plugins make them are answered."""
+    good = 0
+    for _ in range(100):
+        good += not subprocess.run([JOBPROF, "live", "-j", str(job)], capture_output=True,
+                                   env=plain_env(JOBPROF_SOCKET=d.settings["Socket"])).returncode
+    return good
+
+
+def memory():
+    """512 that ask and do not read, from outside and from inside of a job."""
+    job = Job(16)
+    time.sleep(3 * INTERVAL)
+    for where, cgroup in (("outside", None), ("inside", job.task)):
+        before = rss_mb(main)
+        crowd = Crowd(ask_deaf, main, job.job, cgroup)
+        time.sleep(3)
+        grown = rss_mb(main) - before
+        asked = int(crowd.line()[0])
+        print("%s: %.1f MB, %d asked" % (where, grown, asked))
+        is_true("%d from %s of a job ask and do not read: jobprofd grows by less than 8 MB"
+                % (MANY, where), grown < 8 and asked > 5000, "%.1f MB, %d asked" % (grown, asked))
+        crowd.end()
+    is_true("who does not read is put out, which is said", "does not read: put out" in main.said(),
+            main.said()[-500:])
+    is_equal("the job's status", job.end(), 0)
+
+
+def a_large_answer():
+    """More than what a user may leave unread, read as it comes."""
+    job = Job(120)
+    time.sleep(5 * INTERVAL)
+    p = subprocess.run(["runuser", "-u", "nobody", "--", public_jobprof(), "live", "-j",
+                        str(job.job), "--format", "json"], capture_output=True, text=True,
+                       env=plain_env(JOBPROF_SOCKET=main.settings["Socket"]))
+    tasks = len(re.findall(r'"Tasks/\d+"', p.stdout))
+    is_true("an answer of 120 tasks is whole", p.returncode == 0 and tasks == 120,
+            (p.returncode, tasks, p.stderr, p.stdout[:300]))
+    is_equal("its job's status", job.end(), 0)
+
+
+def root_is_heard():
+    job = Job()
+    time.sleep(3 * INTERVAL)
+    is_equal("root's socket is root's", [oct(os.stat(main.settings["Socket"] + s).st_mode & 0o777)
+                                         for s in ("", ".root")], ["0o666", "0o600"])
+    crowds = [Crowd(connect_flood, main) for _ in range(2)]
+    for k in crowds:
+        k.line()
+    before, began = cpu_s(main), time.monotonic()
+    time.sleep(2)
+    share = (cpu_s(main) - before) / (time.monotonic() - began)
+    print("jobprofd's share of a core in a flood of connections: %.2f" % share)
+    is_equal("a flood of connections: root gets in", asked_as_root(main, job.job), 100)
+    for k in crowds:
+        k.end()
+    is_equal("the flooded job's status", job.end(), 0)
+
+
+def work_is_bounded():
+    before, began = cpu_s(main), time.monotonic()
+    got, seconds = map(float, Crowd(ask_much, main, 4).line())
+    share = (cpu_s(main) - before) / (time.monotonic() - began)
+    print("jobprofd's share of a core in a flood of messages: %.2f, %d answers" % (share, got))
+    is_true("a user gets so many answers a second and no more", 100 < got <= BURST + RATE *
+            seconds * 1.1, "%d in %.1f s" % (got, seconds))
+    is_true("that is said", "messages a second: what is more waits" in main.said(),
+            main.said()[-500:])
+
+
+def ranks_pass():
+    job = Job()
+    time.sleep(2 * INTERVAL)
+    sent, lost = map(int, Crowd(ranks, main, 3, job.task).line())
+    is_equal("128 ranks at 10 Hz: none is told to wait", [sent, lost], [128 * 30, 0])
+    time.sleep(0.5)
+    is_equal("the ranks' job's status", job.end(), 0)
+    path = main.file(job.job, 0, "nobody")
+    is_equal("128 ranks at 10 Hz: every row is in the file", len(table(path, "User/solver")), sent)
+
+
+def idle_ones():
+    crowd = Crowd(idle, main)
+    for name in ("one that says nothing", "one that has asked"):
+        gone, after = crowd.line()
+        is_true("idle outside of jobs: %s is put out after 10 s" % name, gone == "True" and
+                8 < float(after) < 15, (gone, after))
+
+
+def public_jobprof():
+    path = os.path.join(TMP, "jobprof")
+    if not os.path.exists(path):
+        shutil.copy(JOBPROF, path)
+    return path
+
+
+if sys.argv[1:2] == ["--as"]:
+    globals()[sys.argv[2]](*sys.argv[3:])
+else:
+    need_bpf()
+    INTERVAL = 0.2
+    tree = Trees()
+    main = Daemon(INTERVAL, ProfileHDF5Default="Task").start()
+    os.chmod(os.path.realpath(TMP), 0o755)
+    run_tests([a_large_answer, ranks_pass, work_is_bounded, memory, root_is_heard, idle_ones])
