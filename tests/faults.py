@@ -265,6 +265,10 @@ def unwritable_output():
     p.wait()
 
 
+def status(d):
+    return sh([JOBPROFD, "--status", "-c", d.config])
+
+
 def one_line_says_why():
     """However many files wait for the same reason, and the reason is the right one."""
     d = daemon("ol", LogLevel="info")
@@ -275,14 +279,30 @@ def one_line_says_why():
         d.step(job, 0, [tool("jphold"), "spin=0.02"]).wait()
     d.wait_said("cannot write .*/not/mounted: No such file or directory: mount")
     wait_until(lambda: len(d.journals()) == 3, 10, "three journals")
-    time.sleep(2.5)
+    wait_until(lambda: "problem: since 20" in status(d).stdout and " 3 files cannot" in status(d).stdout,
+               10, "three files to fail")
+    p = status(d)
+    is_true("--status: what is wrong, and since when", p.returncode == 1 and
+            re.search(r"^problem: since [\d-]+ [\d:]+: 3 files cannot be written, as \d+_0_.*/not/mounted: No such",
+                      p.stdout, re.M) and "status: there are problems" in p.stdout, p.stdout + p.stderr)
+    is_true("--status: the last error", re.search(r"^errors since the start: 1; .*cannot write", p.stdout, re.M),
+            p.stdout)
+    who = sh(["setpriv", "--reuid=%d" % NOBODY, "--clear-groups"] + [JOBPROFD, "--status", "-c", d.config])
+    is_true("--status: for root and administrators", who.returncode == 1 and
+            who.stderr == "jobprofd: root and AdminGroup may ask for this\n" and not who.stdout, who)
+    time.sleep(1.5)
     said = [l for l in d.said().splitlines() if "cannot write" in l]
     is_equal("three files in a directory that is not there: one line", len(said), 1)
     os.makedirs(d.keys["ProfileHDF5Dir"])
     wait_until(lambda: not d.journals(), 15, "the files to be written")
     ok("three files in a directory that is not there: written when it is")
     is_equal("they are written again: said", len(re.findall("is written again", d.said())), 3)
+    p = status(d)
+    is_true("--status: healthy", p.returncode == 0 and "problem" not in p.stdout and
+            p.stdout.endswith("status: healthy\n"), p.stdout + p.stderr)
     d.stop()
+    p = status(d)
+    is_true("--status: none runs", p.returncode == 1 and "no jobprofd listens at" in p.stderr, p.stderr)
 
 
 def runs_do_not_speak_for_others():

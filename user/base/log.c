@@ -158,6 +158,20 @@ static void print_syslog(enum log_level level, const char *text)
 		syslog_lost++;
 }
 
+static struct log_errors errors;
+
+static void note_error(const char *text)
+{
+	errors.n++;
+	errors.last = time(NULL);
+	escape(errors.text, 0, sizeof(errors.text), text);
+}
+
+const struct log_errors *log__errors(void)
+{
+	return &errors;
+}
+
 void log__print(enum log_level level, const char *fmt, ...)
 {
 	char text[LINE_MAX_LEN], line[LINE_MAX_LEN + 128];
@@ -171,6 +185,8 @@ void log__print(enum log_level level, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 
+	if (level == LOGL_ERROR)
+		note_error(text);
 	if (to_syslog) {
 		print_syslog(level, text);
 		errno = saved;

@@ -30,6 +30,14 @@ void log__print(enum log_level level, const char *fmt, ...) __attribute__((forma
 #define log_info(...)  log__print(LOGL_INFO, __VA_ARGS__)
 #define log_debug(...) log__print(LOGL_DEBUG, __VA_ARGS__)
 
+/* What log_error() was called with since the start. */
+struct log_errors {
+	uint64_t n;
+	int64_t last; /* unix time of the last one */
+	char text[256];
+};
+const struct log_errors *log__errors(void);
+
 /* Zero-initialised, one per message that could come in floods. */
 struct log_limit {
 	uint64_t next_ns;

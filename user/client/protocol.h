@@ -11,6 +11,7 @@
  *	job's owner	TABLE			REPLY always
  *	and root	ROWS MARK		REPLY with JPC_F_REPLY
  *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
+ *	root, admins	STATUS			STATUS with a text, then REPLY
  *
  * A sender's step is the one its cgroup is in; root's slurmstepd may be in the job's directory
  * only, and says the step's name. Texts end with NUL within their array; what is not known is ""
@@ -49,6 +50,7 @@ enum jpc_type {
 	JPC_MARK,
 	JPC_LIVE,
 	JPC_REPLY,
+	JPC_STATUS,
 };
 
 #define JPC_F_REPLY 1 /* tell how it went */
@@ -171,6 +173,12 @@ struct jpc_live {
 	char step_name[32]; /* "": all of the job's */
 };
 
+/* How jobprofd is. The question has no text; that of the answer ends with NUL. */
+struct jpc_status {
+	struct jpc_head head;
+	char text[];
+};
+
 /* What jobprofd measures itself in a step, by Slurm's bits of --profile. */
 #define JPC_MEASURES_ENERGY  0x02u
 #define JPC_MEASURES_TASK    0x04u
@@ -181,7 +189,7 @@ struct jpc_reply {
 	struct jpc_head head;
 	int32_t error;	   /* 0 or -errno */
 	uint32_t measures; /* STEP: JPC_MEASURES_* */
-	uint32_t number;   /* STEP: 1 profiled, 0 not (yet); LIVE: tables sent */
+	uint32_t number;   /* STEP: 1 profiled, 0 not (yet); LIVE: tables sent; STATUS: problems */
 	uint32_t pad;
 	char text[224]; /* why, for people */
 };

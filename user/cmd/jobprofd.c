@@ -31,7 +31,7 @@ struct args {
 	const char *pin;
 	const char *btf;
 	const char *state_dir;
-	bool config_given, foreground, check, check_config, check_bpf, raw_tp, net_skb;
+	bool config_given, foreground, check, check_config, check_bpf, status, raw_tp, net_skb;
 	int verbose;
 };
 
@@ -39,6 +39,7 @@ enum {
 	OPT_CHECK = OPT_LONG,
 	OPT_CHECK_CONFIG,
 	OPT_CHECK_BPF,
+	OPT_STATUS,
 	OPT_PIN,
 	OPT_BTF,
 	OPT_STATE,
@@ -55,6 +56,8 @@ static const struct opt opts[] = {
 	 "print the settings in force, and whether they fit the node and Slurm, and exit"},
 	{OPT_CHECK_BPF, "check-bpf", NULL,
 	 "load every program, print the verifier's counts, and exit"},
+	{OPT_STATUS, "status", NULL,
+	 "whether the jobprofd that runs is healthy, or what is wrong and since when, and exit"},
 	{OPT_PIN, "pin", "DIR", "instead of PinDir="},
 	{OPT_STATE, "state-dir", "DIR", "instead of StateDir="},
 	{OPT_BTF, "btf", "FILE", "instead of BTF="},
@@ -106,6 +109,9 @@ static int take(void *ctx, int letter, const char *arg)
 		break;
 	case OPT_CHECK_BPF:
 		a->check_bpf = true;
+		break;
+	case OPT_STATUS:
+		a->status = true;
 		break;
 	case OPT_PIN:
 		a->pin = arg;
@@ -320,6 +326,8 @@ int main(int argc, char **argv)
 	log__set_level(c.log_level);
 	if (a.check_config) {
 		status = check_config(&c, families);
+	} else if (a.status) {
+		status = jobprofd__status(c.socket);
 	} else if (a.check_bpf) {
 		status = jobprofd__check_bpf(&c);
 	} else {

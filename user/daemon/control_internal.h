@@ -32,4 +32,7 @@ int control_live(struct control *c, struct peer *p, const struct jpc_live *quest
 /* Goes on with it as far as the peer reads and its share of the work goes; a REPLY ends it. */
 void control_live_on(struct control *c, struct peer *p, uint64_t now);
 
+/* control_status.c: what daemon_status() says, and how many problems there are. */
+int control_status(struct control *c, struct peer *p, unsigned *problems, uint64_t now);
+
 #endif

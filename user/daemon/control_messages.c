@@ -342,6 +342,14 @@ static int on_live(struct call *k, const struct jpc_head *h)
 	return control_live(k->c, k->p, m);
 }
 
+static int on_status(struct call *k, const struct jpc_head *h)
+{
+	(void)h;
+	if (k->p->uid && !k->p->admin)
+		return refuse(k, -EPERM, "root and AdminGroup may ask for this");
+	return control_status(k->c, k->p, &k->reply.number, k->now);
+}
+
 #define ANY_SIZE  1 /* the size is the least one */
 #define ROOT_ONLY 2
 #define ANSWER	  4 /* always */
@@ -359,6 +367,7 @@ static const struct {
 	[JPC_ROWS] = {sizeof(struct jpc_rows), ANY_SIZE, on_rows},
 	[JPC_MARK] = {sizeof(struct jpc_mark), 0, on_mark},
 	[JPC_LIVE] = {sizeof(struct jpc_live), ANSWER, on_live},
+	[JPC_STATUS] = {sizeof(struct jpc_status), ANSWER, on_status},
 };
 
 static int handle(struct call *k, const struct jpc_head *h)

@@ -2,6 +2,8 @@
 #ifndef JP_DAEMON_INTERNAL_H
 #define JP_DAEMON_INTERNAL_H
 
+#include <stdio.h>
+
 #include "daemon/automerge.h"
 #include "daemon/daemon.h"
 #include "daemon/events.h"
@@ -46,6 +48,7 @@ struct daemon {
 	uint64_t next_exhausted_ns;
 	uint64_t exhausted_placed, freed_seen, next_late_ns; /* of those that found no slot */
 	bool unplaced;					     /* there are some */
+	uint64_t started_ns;
 	uint64_t least_ns; /* shortest interval of the active steps */
 	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
 	char last_file[PUBLISH_PATH + 400];
@@ -75,6 +78,8 @@ void daemon_sample(struct daemon *d, uint64_t now);
 void daemon_watch_node(struct daemon *d, uint64_t now);
 bool daemon_busy(const struct daemon *d, uint64_t now); /* some step waits for something soon */
 int daemon_attach(struct daemon *d);
+/* status.c: how the daemon is, for people; returns the number of problems. now: boot time. */
+unsigned daemon_status(const struct daemon *d, uint64_t now, FILE *out);
 /* reload.c: what SIGHUP asks for. */
 void daemon_reload(struct daemon *d);
 /* loop.c */

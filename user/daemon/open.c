@@ -255,6 +255,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	if (!d)
 		return -ENOMEM;
 	d->opts = *opts;
+	d->started_ns = clock__boot_ns();
 	d->epfd = d->clockfd = d->sigfd = d->lockfd = -1;
 	fill_env(d);
 	err = find_events(d);

@@ -371,6 +371,7 @@ static void say_full(struct step *s, int err)
 		  "count what they would have; make room in StateDir, or see JournalUserMax",
 		  s->pub.name, s->pub.journal, strerror(-err));
 	s->full = true;
+	s->full_ns = clock__boot_ns();
 }
 
 static void say_room(struct step *s)

@@ -149,10 +149,11 @@ struct step {
 	struct lookup_env *label; /* what the environment said; NULL: no answer yet */
 	int allocated_cpus;	  /* 0: not known */
 	double memory_limit;	  /* bytes, NAN: not known */
-	bool asked;    /* the processes that were there before us have been looked at */
-	bool labelled; /* attributes of the job's environment are in */
-	bool full;     /* the journal could not be written, which was said */
-	bool closing;  /* what is in its frame is not left out any more: there is no next row */
+	bool asked;		  /* the processes that were there before us have been looked at */
+	bool labelled;		  /* attributes of the job's environment are in */
+	bool full;		  /* the journal could not be written, which was said */
+	uint64_t full_ns;	  /* since then */
+	bool closing; /* what is in its frame is not left out any more: there is no next row */
 	struct log_limit said_full;
 	bool thinned;	  /* its user's journals, or all, take too much: */
 	uint64_t thin_ns; /* no row before that */

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
@@ -179,6 +180,7 @@ int step_open_journal(struct step *s, const struct step_env *env)
 		unlink(s->pub.journal);
 	else
 		s->full = log_every(&s->said_full, FULL_AGAIN_S);
+	s->full_ns = s->full ? clock__boot_ns() : 0;
 	return env->embedded ? err : 0;
 }
 
