@@ -5,6 +5,7 @@
 jobprofd writes their rows and files, ends when asked to, and begins again beside it."""
 
 import os
+import shutil
 import sys
 import time
 
@@ -12,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 from daemonlib import *
 
 NOBODY = 65534
+MUTE = 54322  # tests/nss/jptest.c
 CROWD = 200
 STRINGS, LARGEST = 15, 128000  # that fit into an environment
 
@@ -60,7 +62,7 @@ def is_locked(pid):
     return False
 
 
-def others_go_on(name):
+def others_go_on(name, rows_min=3):
     """Another user's job beside it has its rows, its attributes and its file."""
     job, account = new_job(), os.path.join(tmpdir("account"), "a")
     os.chmod(os.path.dirname(account), 0o777)
@@ -69,7 +71,7 @@ def others_go_on(name):
     s.end()
     path = d.file(job, 0, "nobody")
     rows = task_table(path)
-    is_true(name + ": another job has its rows", len(rows) >= 3, len(rows))
+    is_true(name + ": another job has its rows", len(rows) >= rows_min, len(rows))
     is_near(name + ": and its CPU time", whole(path, "Tasks/0", "CPUTime"),
             read_account(account)["schedstat.run_ns"] / 1e9, 0.01, 0.01)
     is_equal(name + ": and its name", attrs_of(path).get("Job Name"), "beside")
@@ -143,8 +145,32 @@ def large_environments():
     ends("large environments")
 
 
+def name_service():
+    """It has no answer for a user: that user's directory has the number, others have their names."""
+    conf, libs = os.path.join(tmpdir(), "nsswitch.conf"), tmpdir()
+    with open(conf, "w") as f:
+        f.write("passwd: files jptest\n")
+    shutil.copy(os.path.join(BUILD, "tests", "nss", "jptest.so"),
+                os.path.join(libs, "libnss_jptest.so.2"))
+    if b"__asan_init" in open(JOBPROFD, "rb").read():
+        raise Skipped("the name service is built for sanitizers, which other programs cannot load")
+    global d
+    d = Daemon(wrap=["env", "LD_LIBRARY_PATH=" + libs, "unshare", "-m", "--propagation", "private",
+                     "sh", "-c", 'mount --bind "$0" /etc/nsswitch.conf && exec "$@"', conf])
+    d.start()
+    job = new_job()
+    s = Stepd(job, 0, [tool("jpspin"), "4"], v2_task(tree.job(job) + "/step_0", ["-u", MUTE]))
+    others_go_on("name service", 1)  # its rows begin when its name is known
+    s.end()
+    path = d.file(job, 0, str(MUTE))
+    is_true("name service: the job of whom it does not know has its rows",
+            len(task_table(path)) >= 3, len(task_table(path)))
+    is_true("name service: jobprofd says so", "name service gives no answer" in d.said(), d.said())
+    ends("name service")
+
+
 if __name__ == "__main__":
     need_bpf()
     tree = Trees()
     d = Daemon()
-    run_tests((first_step, restart, large_environments))
+    run_tests((first_step, restart, large_environments, name_service))

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A name service (nsswitch.conf(5): "jptest") that knows one user: "serviceuser", 54321. */
+/* A name service (nsswitch.conf(5): "jptest") that knows one user: "serviceuser", 54321; to who 54322
+ * is it never has an answer. */
 #include <errno.h>
 #include <nss.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define USER "serviceuser"
 #define ID   54321
+#define MUTE 54322
 
 enum nss_status _nss_jptest_getpwuid_r(uid_t uid, struct passwd *pw, char *buf, size_t len,
 				       int *err);
@@ -33,6 +36,8 @@ static enum nss_status give(struct passwd *pw, char *buf, size_t len, int *err)
 enum nss_status _nss_jptest_getpwuid_r(uid_t uid, struct passwd *pw, char *buf, size_t len,
 				       int *err)
 {
+	while (uid == MUTE)
+		pause();
 	return uid == ID ? give(pw, buf, len, err) : NSS_STATUS_NOTFOUND;
 }
 
