@@ -9,6 +9,14 @@ die() {
 	exit 1
 }
 
+# --help of a script is the comment it begins with.
+case "${1:-}" in
+-h | --help)
+	sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0"
+	exit 0
+	;;
+esac
+
 need_root() {
 	[ "$(id -u)" -eq 0 ] || die "needs root: run it with sudo"
 }

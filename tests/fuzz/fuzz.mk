@@ -6,7 +6,7 @@ FUZZ_CC  := $(CLANG)
 FUZZ_OPT := -O1 -g -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
 FUZZ_LIB := $(wildcard user/store/*.c user/base/*.c user/job/*.c user/cmd/show*.c) user/cmd/spark.c \
-	user/cmd/items_print.c user/cmd/fields.c user/cmd/choice.c
+	user/cmd/items_print.c user/cmd/fields.c user/cmd/choice.c user/cmd/jobfile.c user/cmd/input.c
 FUZZ_OBJ := $(FUZZ_LIB:%.c=$(FUZZ_B)/%.o)
 FUZZ_DATA := -DFUZZ_DATA='"$(CURDIR)/tests/data"'
 FUZZ_HARNESS := reader.o tools.o tools_merge.o libfault.o

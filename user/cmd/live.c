@@ -189,13 +189,13 @@ static int one_round(struct args *a, struct live_out *out)
 		a->format->end(out, n >= 0);
 	if (n < 0)
 		return talk__failed(n, why);
-	if (r.shown || a->watch > 0)
+	if (r.shown)
 		return 0;
 	if (a->series && n)
 		log_error("no rows of series \"%s\" yet", a->series);
 	else
 		log_error("no rows yet");
-	return 1;
+	return a->watch > 0 ? 0 : 1;
 }
 
 static void wait_s(double s)

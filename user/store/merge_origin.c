@@ -23,6 +23,7 @@
 #define GAP_S	   (60 * 86400LL) /* in a job, some step begins once in so long */
 #define NEAR_S	   3600		  /* the job's start as Slurm has it, and its first step's */
 #define NAMED_JOBS 4
+#define EPOCH_S	   946684800LL /* 2000: nothing that says it began before has had a clock */
 
 static uint64_t text_of(const struct nodescan_facts *f, enum nodescan_label label)
 {
@@ -64,7 +65,7 @@ void merge_origin__take(struct merge_item *i, const struct nodescan_facts *f)
 		.uid = number_of(f, LABEL_UID),
 		.restart = number_of(f, LABEL_RESTART),
 		.job_start = number_of(f, LABEL_JOB_START),
-		.start = f->late ? -1 : f->start_s,
+		.start = f->late || f->start_s < EPOCH_S ? -1 : f->start_s,
 		.exact = f->start_exact,
 	};
 
