@@ -60,6 +60,32 @@ def keys():
              [len(names) > 10, [k for k in names if "\n.BI %s= " % k not in text]], [True, []])
 
 
+def completed(program, *words):
+    """What bash offers after these words, by the script that is installed."""
+    script = (". %s; COMP_WORDS=(%s); COMP_CWORD=%d; %s; echo ${COMPREPLY[*]}" % (
+        os.path.join(BUILD, "completion", program), " ".join("'%s'" % w for w in (program,) + words),
+        len(words), "_%s %s '%s' '%s'" % (program, program, words[-1], (program,) + words[-2:][:1])))
+    p = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    return p.stdout.split()
+
+
+def completion():
+    verbs = re.findall(r"^  (\w+) ", says(["jobprof", "--help"]), re.M)
+    is_equal("completion: verbs", set(completed("jobprof", "")), set(verbs) | {"help", "--version"})
+    is_equal("completion: after help", completed("jobprof", "help", "s"), ["sensors", "show"])
+    is_equal("completion: files are not its business", completed("jobprof", "show", "x"), [])
+    for verb in verbs:
+        text = says(["jobprof", verb, "--help"])
+        wanted = set(re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", text, re.M))
+        is_equal("completion: options of " + verb, set(completed("jobprof", verb, "--")), wanted)
+        is_equal("help %s is %s --help" % (verb, verb), says(["jobprof", "help", verb]), text)
+    for program in ("jobprofd", "jobprof-dump"):
+        with open(os.path.join(BUILD, "completion", program)) as f:
+            words = re.search(r"-W '([^']*)' %s$" % program, f.read(), re.M).group(1).split()
+        wanted = re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", says([program, "--help"]), re.M)
+        is_equal("completion: options of " + program, [w for w in words if w[:2] == "--"], wanted)
+
+
 def readme():
     with open(os.path.join(ROOT, "README.md")) as f:
         example = re.search(r"```python\n(.*?)```", f.read(), re.S).group(1)
@@ -74,4 +100,4 @@ def readme():
 
 
 if __name__ == "__main__":
-    run_tests([lint, options, keys, readme])
+    run_tests([lint, options, keys, completion, readme])
