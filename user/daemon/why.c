@@ -17,6 +17,8 @@
 /* While a job completes squeue tells a time limit at once, but "cancelled" only after it. */
 #define AGAIN_NS   (400 * 1000 * 1000ull)
 #define GIVE_UP_NS (8 * NSEC_PER_SEC)
+/* What a child says that has none to run: as an answer it means nothing. */
+#define NO_SQUEUE "NO_SQUEUE\n"
 
 static const struct {
 	const char *state, *reason; /* "": any */
@@ -60,9 +62,8 @@ void why__find_site(struct why_site *site, pid_t stepd)
 	if (!slash)
 		return;
 	*slash = 0;
+	/* not looked for here: its file system may hang */
 	snprintf(site->squeue, sizeof(site->squeue), "%s/bin/squeue", exe);
-	if (access(site->squeue, X_OK))
-		site->squeue[0] = 0;
 	if (proc__environ(stepd, "SLURM_CONF", site->conf, sizeof(site->conf)) < 0)
 		site->conf[0] = 0;
 }
@@ -87,7 +88,7 @@ static void run_squeue(const struct why_site *site, uint32_t job_id, int out, pi
 	if (!child__end_with(parent, SIGKILL))
 		execle(site->squeue, "squeue", "-h", "-t", "all", "-j", job, "-o", "%T %r",
 		       (char *)NULL, env);
-	_exit(127);
+	_exit(write(STDOUT_FILENO, NO_SQUEUE, strlen(NO_SQUEUE)) < 0 ? 126 : 127);
 }
 
 static void ask(struct why *w, const struct why_site *site, uint32_t job_id)
