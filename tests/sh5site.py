@@ -128,7 +128,7 @@ def same_tree(a, b):
             y = g[name]
             for k in x.attrs:
                 if k not in y.attrs or repr(x.attrs[k]) != repr(y.attrs[k]) or \
-                        x.attrs[k].shape != y.attrs[k].shape:
+                        x.attrs.get_id(k).shape != y.attrs.get_id(k).shape:
                     wrong.append("%s attribute %s" % (name, k))
             if isinstance(x, h5py.Dataset) and (x.dtype != y.dtype or
                                                 x[()].tobytes() != y[()].tobytes()):
