@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/check.h"
+#include "daemon/child.h"
 #include "daemon/child_group.h"
 #include "daemon/control.h"
 #include "daemon/internal.h"
@@ -246,6 +247,19 @@ static int begin(struct daemon *d)
 	return err;
 }
 
+/* In a child that nobody waits for: it looks at the shared file system, which may hang. */
+static void warn_of_slurms_plugin(const struct config *c)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return;
+	child__begin();
+	if (!child__end_with(parent, SIGKILL))
+		check__slurms_plugin(c);
+	_exit(0);
+}
+
 int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 {
 	struct daemon *d = calloc(1, sizeof(*d));
@@ -264,8 +278,8 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	if (!err)
 		err = lock_state(d);
 	if (!err && !d->opts.embedded) {
-		check__slurms_plugin(d->opts.cfg);
 		child_group__make();
+		warn_of_slurms_plugin(d->opts.cfg);
 	}
 	if (!err)
 		err = daemon_find_roots(d);
