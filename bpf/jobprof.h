@@ -96,6 +96,7 @@ struct jp_node {
 #define JP_NODE_EXACT	   1 /* name == prefix */
 #define JP_NODE_NEED_STEPD 2 /* a task is a child of a process called slurmstepd */
 #define JP_NODE_WAKE	   4 /* a job begins here: attach the programs */
+#define JP_NODE_ANYONE	   8 /* whoever has made it; else it must be root's */
 
 /* A cgroup hierarchy that is followed. */
 struct jp_carrier {

@@ -68,6 +68,18 @@ static __always_inline u32 match_child(u32 node, struct cgroup *cgrp)
 	return 0;
 }
 
+/*
+ * A user who may make cgroups below one of his own must not make a job of them: what is not root's
+ * counts with the directory above. The directory belongs to the fsuid of the task that makes it.
+ */
+static __always_inline bool may_be(u32 node)
+{
+	struct task_struct *maker = bpf_get_current_task_btf();
+	struct jp_node *n = bpf_map_lookup_elem(&jp_nodes, &node);
+
+	return n && (n->flags & JP_NODE_ANYONE || !BPF_CORE_READ(maker, cred, fsuid.val));
+}
+
 /* Takes a free slot, which nobody sees before slot_publish(). Slot 0 when there is none: counted
  * there, and said. */
 static __noinline u32 slot_alloc(u32 kind, u32 step)
@@ -168,6 +180,8 @@ int BPF_PROG(jp_cgroup_mkdir, struct cgroup *cgrp, const char *path)
 	if (!up)
 		return 0;
 	node = up->node ? match_child(up->node, cgrp) : 0;
+	if (node && !may_be(node))
+		node = 0;
 	own.hier = key.hier;
 	own.id = cgrp->kn->id;
 	/* a scan may have been here between the directory's birth and now */

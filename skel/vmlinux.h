@@ -150,6 +150,7 @@ struct kuid___jp {
 };
 struct cred {
 	struct kuid___jp uid;
+	struct kuid___jp fsuid;
 };
 
 struct bpf_local_storage;

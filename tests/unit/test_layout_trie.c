@@ -83,12 +83,12 @@ static void own_cgroups_of_jobprof_run(void **state)
 	file_name_is(&ids, "77_0");
 	assert_int_equal(kind_of(nodes, root, path), JP_KIND_TASK);
 	assert_int_equal(kind_of(nodes, root, "/jobprof_77/job_77/step_0"), JP_KIND_NONE);
-	/* No slurmstepd to wait for. */
+	/* No slurmstepd to wait for, and not root's alone as Slurm's are. */
 	assert_int_equal(
 		walk(nodes, root, "/user.slice/u.scope/jobprof_77/job_77/step_0", &depth)->flags,
-		0);
+		JP_NODE_ANYONE);
 	assert_int_equal(walk(nodes, root, "/user.slice/u.scope/jobprof_77/job_77", &depth)->flags,
-			 JP_NODE_WAKE);
+			 JP_NODE_WAKE | JP_NODE_ANYONE);
 }
 
 static void trie_of_v1(void **state)
@@ -249,7 +249,7 @@ static void pattern_makes_steps(void **state)
 	assert_int_equal(layout__compile(rows, n, "", true, nodes, &root), 0);
 	assert_int_equal(kind_of(nodes, root, "/system.slice/foo-1.scope"), JP_KIND_STEP);
 	assert_int_equal(walk(nodes, root, "/system.slice/foo-1.scope", &depth)->flags,
-			 JP_NODE_WAKE);
+			 JP_NODE_WAKE | JP_NODE_ANYONE);
 	assert_int_equal(kind_of(nodes, root, "/system.slice/foo-1.scope/x"), JP_KIND_NONE);
 	/* Slurm's tree in the same slice is still seen, though "system.slice" is now its own node.
 	 */
@@ -285,7 +285,8 @@ static void pattern_with_tasks(void **state)
 	assert_int_equal(layout__compile(&rows, 1, "/ignored", false, nodes, &root), 0);
 	assert_int_equal(kind_of(nodes, root, "/batch/run-a"), JP_KIND_STEP);
 	assert_int_equal(kind_of(nodes, root, "/batch/run-a/rank-3"), JP_KIND_TASK);
-	assert_int_equal(walk(nodes, root, "/batch/run-a", &depth)->flags, JP_NODE_WAKE);
+	assert_int_equal(walk(nodes, root, "/batch/run-a", &depth)->flags,
+			 JP_NODE_WAKE | JP_NODE_ANYONE);
 	assert_int_equal(layout__parse_rows(&rows, 1, "/batch/run-a/rank-3", 0, &ids), 0);
 	assert_int_equal(ids.task, 3);
 	assert_int_equal(layout__parse_rows(&rows, 1, "/batch/run-a/rank-x", 0, &ids), 0);

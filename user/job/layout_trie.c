@@ -100,7 +100,8 @@ static int expand(struct compiler *c, const struct layout *row, unsigned i, stru
 		int ret;
 
 		ret = make_glob(&chain->comp[chain->n++], glob, len, row->comp[i].kind,
-				row->comp[i].flags);
+				row->comp[i].flags |
+					(row->family == LAYOUT_SLURM ? 0 : JP_NODE_ANYONE));
 		if (!ret)
 			ret = expand(c, row, i + 1, chain);
 		chain->n = n;
@@ -123,7 +124,8 @@ static int start_chain(struct chain *chain, const char *prefix)
 		if (len && memchr(prefix, '*', len))
 			return -EINVAL;
 		if (len)
-			make_glob(&chain->comp[chain->n++], prefix, len, JP_KIND_PATH, 0);
+			make_glob(&chain->comp[chain->n++], prefix, len, JP_KIND_PATH,
+				  JP_NODE_ANYONE);
 		prefix += len + (prefix[len] == '/');
 	}
 	return 0;

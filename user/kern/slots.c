@@ -229,8 +229,15 @@ struct walk {
 	struct kern *k;
 	uint32_t hier;
 	char path[1024]; /* below the hierarchy's root */
+	bool closed;	 /* only root makes directories in the one that is read */
 	unsigned found;
 };
+
+/* As may_be() in bpf/life.bpf.c: one that root has made may have been given away since. */
+static bool may_be(const struct walk *w, unsigned node, const struct stat *st)
+{
+	return w->k->nodes[node].flags & JP_NODE_ANYONE || !st->st_uid || w->closed;
+}
 
 static void describe(struct walk *w, const struct jp_cgroup *e, uint64_t id)
 {
@@ -303,9 +310,9 @@ static bool is_late(struct kern *k, int dirfd, const struct jp_cgroup_key *key,
 
 /* The open directory's entry, made if the kernel has not made it; false: none of ours. */
 static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *name, int dirfd,
-		     uint64_t id, struct jp_cgroup *e)
+		     const struct stat *st, struct jp_cgroup *e)
 {
-	struct jp_cgroup_key key = {.id = id, .hier = w->hier};
+	struct jp_cgroup_key key = {.id = st->st_ino, .hier = w->hier};
 	struct kern *k = w->k;
 	unsigned node;
 
@@ -315,13 +322,15 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 		return true;
 	}
 	node = up->node ? layout__child(k->nodes, up->node, name) : 0;
+	if (node && !may_be(w, node, st))
+		node = 0;
 	if (!make_entry(k, up, node, e))
 		return false;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], &key, e, BPF_NOEXIST)) {
 		if (is_late(k, dirfd, &key, e))
 			return false;
 		if (takes_slot(e) && e->slot != JP_SLOT_OTHER)
-			describe(w, e, id);
+			describe(w, e, key.id);
 		return true;
 	}
 	if (takes_slot(e))
@@ -337,8 +346,11 @@ static void walk_dir(struct walk *w, int dirfd, const struct jp_cgroup *up, int 
 {
 	size_t len = strlen(w->path);
 	struct dirent *d;
+	struct stat own;
+	bool closed;
 	DIR *dir;
 
+	closed = !fstat(dirfd, &own) && !own.st_uid && !(own.st_mode & (S_IWGRP | S_IWOTH));
 	if (depth > 32 || !(dir = fdopendir(dirfd))) {
 		close(dirfd);
 		return;
@@ -356,7 +368,8 @@ static void walk_dir(struct walk *w, int dirfd, const struct jp_cgroup *up, int 
 		if (fd < 0)
 			continue; /* vanished */
 		snprintf(w->path + len, sizeof(w->path) - len, "/%s", d->d_name);
-		if (!fstat(fd, &st) && entry_of(w, up, d->d_name, fd, st.st_ino, &e))
+		w->closed = closed;
+		if (!fstat(fd, &st) && entry_of(w, up, d->d_name, fd, &st, &e))
 			walk_dir(w, fd, &e, depth + 1);
 		else
 			close(fd);
