@@ -173,12 +173,14 @@ class Job:
 
 
 def asked_as_root(d, job):
-    """How many of 100 connections as the Slurm plugins make them are answered."""
-    good = 0
+    """What was wrong with 100 connections made as the Slurm plugins do."""
+    said = set()
     for _ in range(100):
-        good += not subprocess.run([JOBPROF, "live", "-j", str(job)], capture_output=True,
-                                   env=plain_env(JOBPROF_SOCKET=d.settings["Socket"])).returncode
-    return good
+        p = subprocess.run([JOBPROF, "live", "-j", str(job)], capture_output=True, text=True,
+                           env=plain_env(JOBPROF_SOCKET=d.settings["Socket"]))
+        if p.returncode:
+            said.add(p.stderr)
+    return said
 
 
 def memory():
@@ -225,7 +227,7 @@ def root_is_heard():
     time.sleep(2)
     share = (cpu_s(main) - before) / (time.monotonic() - began)
     print("jobprofd's share of a core in a flood of connections: %.2f" % share)
-    is_equal("a flood of connections: root gets in", asked_as_root(main, job.job), 100)
+    is_equal("a flood of connections: root gets in", asked_as_root(main, job.job), set())
     for k in crowds:
         k.end()
     is_equal("the flooded job's status", job.end(), 0)
@@ -276,4 +278,5 @@ else:
     tree = Trees()
     main = Daemon(INTERVAL, ProfileHDF5Default="Task").start()
     os.chmod(os.path.realpath(TMP), 0o755)
-    run_tests([a_large_answer, ranks_pass, work_is_bounded, memory, root_is_heard, idle_ones])
+    run_tests([a_large_answer, ranks_pass, work_is_bounded, memory, idle_ones,
+               root_is_heard])
