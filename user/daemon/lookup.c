@@ -254,6 +254,16 @@ static void count_hang(struct lookups *l, const struct party *p, uint64_t now)
 			 p->kind == PARTY_STEPD ? "slurmstepd, uid " : "uid ", p->uid);
 }
 
+/* It is slow at times, and does not hang. */
+static void forgive(struct lookups *l, const struct lookup *q)
+{
+	struct party p = party_of(q);
+	struct barred *b = find_barred(l, &p);
+
+	if (b)
+		b->hangs = 0;
+}
+
 static void kill_hung(struct lookups *l, struct helper *h, uint64_t now)
 {
 	struct lookup q = h->q;
@@ -285,8 +295,10 @@ static void receive(struct lookups *l, struct helper *h, uint64_t now)
 	}
 	h->busy = false;
 	h->since_ns = now;
-	if (busy)
-		l->answered(l->ctx, &q, &l->answer);
+	if (!busy)
+		return;
+	forgive(l, &q);
+	l->answered(l->ctx, &q, &l->answer);
 }
 
 static bool is_served(const struct lookups *l, const struct party *p)
@@ -310,8 +322,9 @@ static void take_out(struct lookups *l, struct waiting **at)
 	l->nqueued--;
 }
 
-/* False: it is not to be had now. */
-static bool hand_out(struct lookups *l, const struct lookup *q, uint64_t now)
+/* False: it is not to be had now. The helper's time begins when it is asked, however long ago this
+ * turn of the loop began. */
+static bool hand_out(struct lookups *l, const struct lookup *q)
 {
 	struct helper *h = idle_helper(l);
 
@@ -319,7 +332,7 @@ static bool hand_out(struct lookups *l, const struct lookup *q, uint64_t now)
 		return false;
 	h->q = *q;
 	h->busy = true;
-	h->since_ns = now;
+	h->since_ns = clock__boot_ns();
 	/* one that has just died says so by its socket, and that answers the question */
 	send(h->fd, q, sizeof(*q), MSG_DONTWAIT | MSG_NOSIGNAL);
 	return true;
@@ -348,7 +361,7 @@ static void hand_out_all(struct lookups *l, uint64_t now)
 		struct party p = party_of(&w->q);
 		bool barred = is_barred(l, &p, now) || all_hang(l);
 
-		if (barred || (!is_served(l, &p) && hand_out(l, &w->q, now))) {
+		if (barred || (!is_served(l, &p) && hand_out(l, &w->q))) {
 			take_out(l, at);
 			if (barred)
 				answer_error(l, &w->q, -EBUSY);

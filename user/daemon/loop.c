@@ -403,7 +403,10 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 		return;
 	daemon_sync_steps(d);
 	d->finishing = true;
+	for (s = d->steps; s; s = s->next)
+		step__identify(s, &d->env, d->steps, true);
 	hear_answers(d);
+	d->env.leaving = true;
 	for (s = d->steps; s; s = s->next)
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
 			step__close(s, &d->env);

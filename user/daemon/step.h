@@ -99,6 +99,7 @@ struct step_env {
 	struct column pmu_cols[JP_PMU_EVENTS]; /* of the events that are counted */
 	unsigned npmu;
 	bool can_ask;  /* there is a socket to ask through */
+	bool leaving;  /* what is not known now will not be */
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
 	uid_t uid;
 	gid_t gid;
@@ -141,6 +142,7 @@ struct step {
 	int tasks_seen;
 	unsigned pending; /* questions that are not answered yet: step_ask.c */
 	bool asking_stepd, asking_label, naming;
+	uint64_t asking_ns; /* since then answers are what its last row waits for, 0: it does not */
 	unsigned asking_tasks;
 	uint64_t next_stepd_ns, next_tasks_ns; /* not asked before */
 	struct root *roots; /* first processes of lineages that were there before us */

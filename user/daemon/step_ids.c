@@ -191,7 +191,7 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 		s->uid_known = true; /* a step without tasks: root's */
 	}
 	s->naming = !name_user(s, env);
-	if (s->naming && !last)
+	if (s->naming && !env->leaving) /* every question about names is answered */
 		return false;
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
 		return give_up(s, "no file name can be made of its ids");
@@ -225,17 +225,27 @@ static bool take_request(struct step *s, const struct step_env *env)
 	return r && r->asked_by ? !r->none : env->families != 0;
 }
 
-/* Its end has come before an answer: for that a while is left. */
-static bool still_asks(const struct step *s)
+/* Its end has come before an answer, perhaps before we did: for that a while is left. */
+static bool still_asks(struct step *s)
 {
-	return (s->pending || s->naming) && s->end_boot_ns &&
-	       clock__boot_ns() < s->end_boot_ns + ANSWER_NS;
+	uint64_t now = clock__boot_ns();
+
+	if (!s->asking_ns)
+		s->asking_ns = now;
+	return s->pending && now < s->asking_ns + ANSWER_NS;
 }
 
 void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last)
 {
+	bool found;
+
+	if (s->state != STEP_NEW)
+		return;
+	found = find_out(s, env, all, false); /* it asks for what is not known */
 	last = last && !still_asks(s);
-	if (s->state != STEP_NEW || !find_out(s, env, all, last) || !is_decided(s, env, last))
+	if (!found && last && s->state == STEP_NEW)
+		found = find_out(s, env, all, true);
+	if (!found || !is_decided(s, env, last))
 		return;
 	if (!take_request(s, env)) {
 		s->state = STEP_IGNORED;

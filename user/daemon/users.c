@@ -40,12 +40,17 @@ const struct user *users__find(struct users *u, struct lookups *l, uid_t uid, ui
 {
 	struct lookup q = {.kind = LOOKUP_USER, .uid = uid};
 	struct user *e = find(u, uid);
+	bool known = e && e->state == USER_KNOWN;
 
-	*err = e && e->state == USER_ASKED ? -EAGAIN : -ENOENT;
+	*err = e && e->state == USER_ASKED ? -EAGAIN : known ? 0 : -ENOENT;
 	if (e && is_fresh(e, now_ns))
-		return e->state == USER_KNOWN ? e : NULL;
+		return known ? e : NULL;
 	if (lookups__ask(l, &q))
-		return NULL;
+		return known ? e : NULL;
+	if (known) { /* good until there is a newer answer */
+		e->at_ns = now_ns;
+		return e;
+	}
 	e = e ? e : oldest(u);
 	*e = (struct user){.state = USER_ASKED, .uid = uid, .at_ns = now_ns};
 	*err = -EAGAIN;
@@ -56,7 +61,7 @@ void users__answered(struct users *u, uid_t uid, const struct lookup_answer *a, 
 {
 	struct user *e = find(u, uid);
 
-	if (!e)
+	if (!e || (e->state == USER_KNOWN && a->err && a->err != -ENOENT))
 		return;
 	e->state = a->err ? USER_UNKNOWN : USER_KNOWN;
 	e->at_ns = now_ns;
