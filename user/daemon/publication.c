@@ -164,6 +164,20 @@ static bool was_told(const char *why, uint64_t now_ns)
 	return false;
 }
 
+/* However often it is tried: once for each cause and hour. */
+static void say_failure(struct publication *p, uint64_t now_ns)
+{
+	bool first = !p->failures, silent = p->quiet || was_told(p->why, now_ns);
+
+	if (first)
+		p->failing_ns = now_ns;
+	if (first || !silent)
+		log__print(silent ? LOGL_DEBUG : LOGL_ERROR,
+			   "cannot write %s as uid %u: %s; its rows stay in the journal, and "
+			   "writing is tried again",
+			   p->name, p->uid, p->why);
+}
+
 static void fail(struct publication *p, int status, uint64_t now_ns)
 {
 	uint64_t wait = RETRY_MIN_NS << (p->failures < 6 ? p->failures : 6);
@@ -174,12 +188,7 @@ static void fail(struct publication *p, int status, uint64_t now_ns)
 	else if (!p->why[0])
 		snprintf(p->why, sizeof(p->why), "its writer ended with status %d",
 			 WEXITSTATUS(status));
-	if (!p->failures)
-		p->failing_ns = now_ns;
-	log__print(p->quiet || was_told(p->why, now_ns) ? LOGL_DEBUG : LOGL_ERROR,
-		   "cannot write %s as uid %u: %s; its rows stay in the journal, and writing is "
-		   "tried again",
-		   p->name, p->uid, p->why);
+	say_failure(p, now_ns);
 	p->failures++;
 	p->next_ns = now_ns + (wait < RETRY_MAX_NS ? wait : RETRY_MAX_NS);
 }
