@@ -272,18 +272,18 @@ def status(d):
 def one_line_says_why():
     """However many files wait for the same reason, and the reason is the right one."""
     d = daemon("ol", LogLevel="info")
-    d.write_config(ProfileHDF5Dir=os.path.join(d.home, "not", "mounted"))
+    d.write_config(ProfileHDF5Dir=os.path.join(d.home, "not-mounted"))
     d.start()
     jobs = [new_job() for _ in range(3)]
     for job in jobs:
         d.step(job, 0, [tool("jphold"), "spin=0.02"]).wait()
-    d.wait_said("cannot write .*/not/mounted: No such file or directory: mount")
+    d.wait_said("cannot write .*/not-mounted: No such file or directory: mount")
     wait_until(lambda: len(d.journals()) == 3, 10, "three journals")
     wait_until(lambda: "problem: since 20" in status(d).stdout and " 3 files cannot" in status(d).stdout,
                10, "three files to fail")
     p = status(d)
     is_true("--status: what is wrong, and since when", p.returncode == 1 and
-            re.search(r"^problem: since [\d-]+ [\d:]+: 3 files cannot be written, as \d+_0_.*/not/mounted: No such",
+            re.search(r"^problem: since [\d-]+ [\d:]+: 3 files cannot be written, as \d+_0_.*/not-mounted: No such",
                       p.stdout, re.M) and "status: there are problems" in p.stdout, p.stdout + p.stderr)
     is_true("--status: the last error", re.search(r"^errors since the start: 1; .*cannot write", p.stdout, re.M),
             p.stdout)
@@ -591,6 +591,9 @@ def command_ends():
         p = sh(run_cmd("sh", "-c", script))
         is_true("CMD ends by %s: %d" % (name, status), p.returncode == status and not p.stderr,
                 "%d %s" % (p.returncode, p.stderr))
+    p = sh([a for a in run_cmd("sh", "-c", "sleep 0.5 & exit 3") if a != "-q"])
+    is_true("a process of it ran on", p.returncode == 3 and "\n1 background process ran on after "
+            "the command's end, not counted (--wait-all waits)\n" in p.stdout, p.stdout[-300:])
 
 
 COUNTER = """import os, signal, sys, time

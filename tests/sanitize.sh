@@ -32,7 +32,7 @@ make -s -C "$ROOT" -j2 SAN=1 test >"$TMP/units" 2>&1
 is "units end well" $? 0
 quiet "units: no sanitizer speaks" "$TMP/units"
 
-mkdir "$TMP/out"
+mkdir "$TMP/out" "$TMP/prof"
 "$B/jobprof" run -i 0.1 -o "$TMP/out" --state-dir "$TMP/run-state" -- \
 	sh -c 'sleep 0.3; for i in 1 2 3 4; do ls / >/dev/null; done' >"$TMP/run" 2>&1
 is "jobprof run ends well" $? 0

@@ -52,8 +52,6 @@ int user_dir__make(const char *top, const struct child_user *u)
 {
 	int fd, err;
 
-	if (mkdir(top, 0755) && errno != EEXIST)
-		return -errno;
 	/* To make something in it, being able to list it is not needed. */
 	fd = open(top, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)

@@ -8,7 +8,7 @@
 /*
  * Root makes the directory, in a child. The user's own ids are tried first: that is enough where
  * users may make directories in top, and all there is on a file system where root is nobody. Else
- * root makes it and gives it away. top is made, 0755, if missing. Nothing that is there already is
+ * root makes it and gives it away. top must be there. Nothing that is there already is
  * changed or followed. 0: it is there; else -errno, for user_dir__open() to tell.
  */
 int user_dir__make(const char *top, const struct child_user *u);
