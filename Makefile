@@ -102,11 +102,13 @@ help:
 	@echo 'make                the programs, in build/'
 	@echo 'make install        as root; PREFIX=$(PREFIX), SYSCONFDIR=$(SYSCONFDIR), DESTDIR= for packages'
 	@echo 'make uninstall      removes what "make install" with the same PREFIX installs; your settings stay'
+	@echo 'make tools          what tests and scripts/testbed need'
 	@echo 'make test           unit tests, without privileges; scripts/test, as root, runs every test'
 	@echo 'make check-bpf      as root: loads every BPF program and prints what the verifier counted'
 	@echo 'make lint format    clang-tidy and cppcheck; clang-format'
 	@echo 'make clean'
 	@echo
+	@echo 'PREFIX and SYSCONFDIR are in the programs too: give the same ones to "make" and "make install".'
 	@echo 'V=1 shows the commands. SAN=1 builds with sanitizers, in build-san/. H5_STATIC=0 links shared'
 	@echo 'libraries. SLURM_INCLUDE=DIR has slurm/spank.h; SLURM_PLUGINDIR=DIR takes the plugins of Slurm.'
 tools: $(TOOLS) $(B)/tests/slurm/cgself.so $(B)/tests/nss/jptest.so
@@ -238,6 +240,7 @@ lint: $(SKEL)
 		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser -Iuser/sensor $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
 
 install: all
+	$(if $(filter /%,$(PREFIX)),,$(error PREFIX=$(PREFIX) is no absolute path))
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \
 		$(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/jobprof
 	install -m 755 $(B)/jobprofd $(B)/jobprof-dump $(DESTDIR)$(PREFIX)/sbin

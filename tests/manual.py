@@ -71,9 +71,13 @@ def completed(program, *words):
 
 def completion():
     verbs = re.findall(r"^  (\w+) ", says(["jobprof", "--help"]), re.M)
-    is_equal("completion: verbs", set(completed("jobprof", "")), set(verbs) | {"help", "--version"})
+    is_equal("completion: verbs", set(completed("jobprof", "")), set(verbs) | {"help", "--help", "--version"})
     is_equal("completion: after help", completed("jobprof", "help", "s"), ["sensors", "show"])
     is_equal("completion: files are not its business", completed("jobprof", "show", "x"), [])
+    is_equal("completion: options of a command are not, either",
+             completed("jobprof", "run", "--", "ls", "-"), [])
+    for args in (["help", "help"], ["help", "--help"]):
+        is_equal(" ".join(args), says(["jobprof"] + args), says(["jobprof", "help"]))
     for verb in verbs:
         text = says(["jobprof", verb, "--help"])
         wanted = set(re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", text, re.M))

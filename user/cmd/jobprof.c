@@ -110,6 +110,8 @@ static int print_completion(void)
 {
 	printf("_jobprof()\n{\n"
 	       "\tlocal words\n\n"
+	       "\tCOMPREPLY=()\n"
+	       "\tcase \" ${COMP_WORDS[*]:1:COMP_CWORD-1} \" in *' -- '*) return ;; esac\n"
 	       "\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; i < N_VERBS; i++) {
 		if (!verbs[i].fn)
@@ -119,7 +121,7 @@ static int print_completion(void)
 		printf("' ;;\n");
 	}
 	printf("\tesac\n"
-	       "\t[ \"$COMP_CWORD\" -gt 1 ] || words='help --version");
+	       "\t[ \"$COMP_CWORD\" -gt 1 ] || words='help --help --version");
 	for (size_t i = 0; i < N_VERBS; i++)
 		printf(" %s", verbs[i].name);
 	printf("'\n"
@@ -127,7 +129,6 @@ static int print_completion(void)
 	for (size_t i = 0; i < N_VERBS; i++)
 		printf("%s ", verbs[i].name);
 	printf("'\n"
-	       "\tCOMPREPLY=()\n"
 	       "\tcase $2 in\n"
 	       "\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$2\")) ;;\n"
 	       "\t*) [ \"$COMP_CWORD\" -gt 1 ] && [ \"${COMP_WORDS[1]}\" != help ] ||\n"
@@ -135,6 +136,11 @@ static int print_completion(void)
 	       "\tesac\n}\n"
 	       "complete -o default -F _jobprof jobprof\n");
 	return 0;
+}
+
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
 }
 
 static int run(int argc, char **argv)
@@ -146,9 +152,9 @@ static int run(int argc, char **argv)
 	log__init("jobprof", LOGL_INFO);
 	if (argc < 2)
 		return help(stderr);
-	if (!strcmp(argv[1], "help") && argc > 2)
+	if (!strcmp(argv[1], "help") && argc > 2 && !is_help(argv[2]))
 		return help_verb(argv[2]);
-	if (!strcmp(argv[1], "help") || !strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))
+	if (is_help(argv[1]))
 		return help(stdout);
 	if (!strcmp(argv[1], "--completion"))
 		return print_completion();
