@@ -833,6 +833,11 @@ def wrong_usage():
         is_true(name, p.returncode == 2 and p.stderr and not p.stdout and
                 (prog == WRITER or not args or p.stderr.count("\n") == 1),
                 "status %d, stdout %s, stderr %s" % (p.returncode, p.stdout[:80], p.stderr[:80]))
+    says("an option that is not there", sh([JOBPROF, "run", "--frob", "true"]), 2,
+         "there is no option --frob;")
+    says("options that begin alike", sh([JOBPROF, "run", "--s", "x", "true"]), 2,
+         "more than one option begins with --s;")
+    says("no interval", sh([JOBPROF, "run", "-i", "0.01", "true"]), 2, "want 0.1 to 86400 seconds")
     p = sh([JOBPROF, "shwo"])
     is_true("a verb that is nearly one is named", '"show"' in p.stderr, p.stderr)
 
@@ -874,6 +879,13 @@ def bad_configuration():
         f.write("ProfileHDF5Default=All\n")
     says("configuration: no ProfileHDF5Dir", sh([JOBPROFD, "-f", "-c", good_path]), 1,
          "ProfileHDF5Dir is not set")
+    e = daemon("nd", LogLevel="info")
+    del e.keys["ProfileHDF5Dir"]
+    e.write_config(ProfileHDF5Default="None")
+    e.start()
+    e.wait_said("ProfileHDF5Dir is not set: no step can be profiled")
+    e.stop()
+    ok("no ProfileHDF5Dir where nothing is profiled by default: said at the start")
     e = daemon("cf").start()
     job = new_job()
     e.write_config(MaxSlots="many")

@@ -152,8 +152,11 @@ def lacking():
                              ("column", ("-s", "Energy", "-d", "Volt"), "no such column"),
                              ("node", ("-s", "Energy", "-d", "Power", "-N", "zz"), "node zz")):
         code, out, err = jobprof("items", "-i", path, *args)
-        is_true("no such %s: status 1, nothing printed" % what,
-                code == 1 and not out and text in err, (code, out, err))
+        is_true("no such %s: status 1, nothing printed, one line says so" % what,
+                code == 1 and not out and text in err and err.count("\n") == 1, (code, out, err))
+    _, out, _ = jobprof("items", "-i", path, "-s", "Energy", "-d", "Power", "--period", "0.2",
+                        "--format", "json")
+    is_true("numbers of JSON are as short as can be", '"period": 0.2,' in out, out[:200])
 
 
 def types():

@@ -297,7 +297,7 @@ def a_jobs_id_that_is_an_arrays_means_its_tasks():
     edit(prof, "103_0_n1.h5", lambda f: f["n1"].attrs.modify("Array Task Id", 2))
     st, err = merge(prof, "-j", "101.0", "-S", cwd=tmpdir())
     expect(0, st, err)
-    is_equal("without a file of that id", err.count("1 node merged"), 2)
+    is_equal("without a file of that id", err.count("1 node-step file merged"), 2)
     st, err = merge(prof, "-j", "101", "--wait", "0", cwd=tmpdir())
     is_true("--wait: that job alone", st == 1 and "no files" in err, err)
     expect(0, *merge(prof, "-j", "101_2,101_0", cwd=tmpdir()))
@@ -691,7 +691,7 @@ def counts_that_no_job_has_are_unknown():
         for what, name in (("Number of Tasks", "7_0_n1.h5"), ("Nodes in Step", "7_0_n2.h5")):
             edit(prof, name, lambda f: list(f.values())[0].attrs.create(what, [n], dtype="<i8"))
         st, err = merge(prof, "-j", "7", "-S", cwd=d)
-        expect(0, st, err, "2 nodes merged")
+        expect(0, st, err, "2 node-step files merged")
         with h5py.File(os.path.join(d, "job_7.h5"), "r") as f:
             is_equal("tasks and missing nodes of %d" % n,
                      ["Tasks" in f.attrs, "Number of Missing Nodes" in f["Steps/0"].attrs,

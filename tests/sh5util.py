@@ -278,7 +278,7 @@ def deviation_job_lists():
     d = s.ours("-j", "7,3", "-S")
     is_true("-j 7,3: a file that crashes the library leaves the other job alone", d.code == 1
             and d.err.count("Merging node-step files into ./job_7.h5") == 1
-            and d.err.count("job_7.h5: 4 nodes merged") == 1 and "3_0_n1.h5: damaged" in d.err
+            and d.err.count("job_7.h5: 4 node-step files merged") == 1 and "3_0_n1.h5: damaged" in d.err
             and s.left() == ["job_3.h5", "job_7.h5"], d)
 
 

@@ -52,6 +52,15 @@ static const char *nearest(const struct command *c, const char *word)
 	return str__nearest(word, names, n);
 }
 
+/* getopt says the same of an option that is not there and of one that is cut too short. */
+static bool is_beginning(const struct command *c, const char *name)
+{
+	for (const struct opt *o = c->opts; o->name; o++)
+		if (str__starts(o->name, name))
+			return true;
+	return str__starts(help_opt.name, name);
+}
+
 /* word: as it was typed; getopt tells an option of one letter in optopt. */
 static int complain(const struct command *c, int how, const char *word)
 {
@@ -69,7 +78,9 @@ static int complain(const struct command *c, int how, const char *word)
 	near = nearest(c, name + 2);
 	if (near)
 		return options__wrong(c, "there is no option %s; did you mean --%s?", name, near);
-	return options__wrong(c, "there is no option %s, or it is not the only one that begins so",
+	return options__wrong(c,
+			      is_beginning(c, name + 2) ? "more than one option begins with %s"
+							: "there is no option %s",
 			      name);
 }
 

@@ -44,7 +44,11 @@ void json__put_number(struct outbuf *o, double v)
 {
 	char text[32];
 
-	if (isfinite(v))
-		snprintf(text, sizeof(text), "%.17g", v);
+	/* as short as reads back the same */
+	for (int digits = 15; digits <= 17 && isfinite(v); digits++) {
+		snprintf(text, sizeof(text), "%.*g", digits, v);
+		if (strtod(text, NULL) == v)
+			break;
+	}
 	outbuf__str(o, isfinite(v) ? text : "null");
 }

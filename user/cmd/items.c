@@ -160,7 +160,7 @@ static int write_items(struct work *w, const struct reader *r, int fd, bool miss
 		log_error("%s: %s", w->file.path, reader__strerror(err));
 	else
 		err = print_items(w, it, fd);
-	problems__end(&w->problems);
+	problems__end(&w->problems, err == -ENOENT || err == -ENODATA);
 	items__free(it);
 	return err;
 }
@@ -180,6 +180,7 @@ static int write_file(void *arg, int fd, bool *keep)
 	missing = choice__missing(r, &w->sel, w->file.path);
 	w->problems.path = w->file.path;
 	w->problems.series = w->series;
+	w->problems.hold = true;
 	err = write_items(w, r, fd, missing);
 	*keep = !err;
 	reader__free(r);

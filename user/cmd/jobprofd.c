@@ -281,7 +281,9 @@ static int serve(const struct args *a, struct config *c, unsigned families, unsi
 	err = daemon__open(&d, &o);
 	if (err)
 		return 1;
-	if (!c->hdf5_default || !strcasecmp(c->hdf5_default, "none"))
+	if (!c->hdf5_dir)
+		log_warn("ProfileHDF5Dir is not set: no step can be profiled");
+	else if (!c->hdf5_default || !strcasecmp(c->hdf5_default, "none"))
 		log_info("ProfileHDF5Default is None: only steps that ask for it are profiled");
 	say_ready(ready);
 	err = daemon__loop(d);

@@ -330,7 +330,7 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 		err = json ? print_json(out, r, c) : print_text(out, r, c);
 	if (err)
 		log_error("%s: %s", path, err == -E2BIG ? "too many names" : reader__strerror(err));
-	problems__end(&problems);
+	problems__end(&problems, false);
 	status = err || missing || problems.damaged;
 	contents__free(c);
 	return status;

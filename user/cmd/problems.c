@@ -2,33 +2,53 @@
 #include "cmd/problems.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "store/reader.h"
 #include "job/stepname.h"
 
-#define NAMED_MAX 10u /* a job may have thousands of nodes */
+static void name(struct problems *p, bool hold, const char *text)
+{
+	char *copy = hold ? strdup(text) : NULL;
+
+	if (copy)
+		p->held[p->nheld++] = copy;
+	else
+		log_warn("%s", text);
+}
 
 void problems__add(void *ctx, const char *step, const char *node, const char *table, int err)
 {
 	struct problems *p = ctx;
+	bool lacks = err == -ENODATA;
+	char text[1024];
 
-	if (err == -ENODATA)
+	if (lacks)
 		p->lacking++;
 	else
 		p->damaged++;
-	if (p->lacking + p->damaged > NAMED_MAX)
+	if (p->lacking + p->damaged > PROBLEMS_NAMED)
 		return;
-	log_warn("%s: step %s, node %s%s%s%s%s: %s", p->path, *step ? stepname__human(step) : "?",
-		 node, p->series || table ? ", " : "", p->series ? p->series : "",
-		 p->series && table ? "/" : "", table ? table : "",
-		 err == -ENODATA ? "no such series or column; left out" : reader__strerror(err));
+	snprintf(text, sizeof(text), "%s: step %s, node %s%s%s%s%s: %s", p->path,
+		 *step ? stepname__human(step) : "?", node, p->series || table ? ", " : "",
+		 p->series ? p->series : "", p->series && table ? "/" : "", table ? table : "",
+		 lacks ? "no such series or column; left out" : reader__strerror(err));
+	name(p, p->hold && lacks, text);
 }
 
-void problems__end(const struct problems *p)
+void problems__end(struct problems *p, bool whole)
 {
 	unsigned n = p->lacking + p->damaged;
 
-	if (n > NAMED_MAX)
-		log_warn("%s: and %u more", p->path, n - NAMED_MAX);
+	for (unsigned i = 0; i < p->nheld; i++) {
+		if (!whole)
+			log_warn("%s", p->held[i]);
+		free(p->held[i]);
+	}
+	p->nheld = 0;
+	if (n > PROBLEMS_NAMED && !whole)
+		log_warn("%s: and %u more", p->path, n - PROBLEMS_NAMED);
 }

@@ -140,9 +140,9 @@ static void summary(const struct run *r)
 	if (r->json || r->quiet)
 		return;
 	if (r->evicted)
-		printf("%u background process%s still run%s; no longer counted (--wait-all "
-		       "waits)\n",
-		       r->evicted, r->evicted == 1 ? "" : "es", r->evicted == 1 ? "s" : "");
+		printf("%u background process%s ran on after the command's end, not counted "
+		       "(--wait-all waits)\n",
+		       r->evicted, r->evicted == 1 ? "" : "es");
 	if (!getrusage(RUSAGE_SELF, &self))
 		printf("jobprof itself: %.3f s of CPU, %.1f MB, its start included\n",
 		       self.ru_utime.tv_sec + self.ru_stime.tv_sec +
@@ -321,7 +321,10 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 		return 2;
 	}
 	if (freq__parse(a->interval ? a->interval : "1", &cfg->freq, err, sizeof(err))) {
-		log_error("--interval %s: %s", a->interval, err);
+		if (strchr(a->interval, '='))
+			log_error("--interval %s: %s", a->interval, err);
+		else
+			log_error("--interval %s: want 0.1 to 86400 seconds", a->interval);
 		return 2;
 	}
 	if (!freq__interval(&cfg->freq, FREQ_TASK) && !freq__interval(&cfg->freq, FREQ_STEP) &&

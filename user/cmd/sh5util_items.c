@@ -174,7 +174,7 @@ static int write_file(void *arg, int fd, bool *keep)
 	all_there = sh5__all_there(r, w->from, &w->o->sel);
 	status = extract_items(w, r, &problems, fd);
 	*keep = status == SH5_OK;
-	problems__end(&problems);
+	problems__end(&problems, false);
 	reader__free(r);
 	if (status && status != SH5_NO_SERIES)
 		return status;

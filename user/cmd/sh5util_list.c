@@ -44,7 +44,7 @@ static int list_items(const struct work *w, const struct reader *r)
 		log_error("error: Series %s not found", o->series);
 		status = SH5_NO_SERIES;
 	}
-	problems__end(&problems);
+	problems__end(&problems, false);
 	contents__free(c);
 	return status;
 }

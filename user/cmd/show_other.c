@@ -92,7 +92,8 @@ static void print_table(const struct reader_series *s, const struct view_task *t
 		fputs(": not a table of numbers, or damaged\n", l.out);
 		return;
 	}
-	fprintf(l.out, ": %llu rows\n", (unsigned long long)t->t->nrows);
+	fprintf(l.out, ": %llu row%s\n", (unsigned long long)t->t->nrows,
+		t->t->nrows == 1 ? "" : "s");
 	for (unsigned c = 0; c < t->t->ncols; c++)
 		add_column(&l, t, t->t->names[c], true);
 	line__end(&l);

@@ -121,8 +121,8 @@ static void print_task(const struct view *v, const struct view_task *t, FILE *ou
 {
 	fputs("task ", out);
 	print__escaped(out, t->name);
-	fprintf(out, ": wall %s s, %llu rows\n", NUM(t->wall, U_P3),
-		(unsigned long long)t->t->nrows);
+	fprintf(out, ": wall %s s, %llu row%s\n", NUM(t->wall, U_P3),
+		(unsigned long long)t->t->nrows, t->t->nrows == 1 ? "" : "s");
 	show__lines(v, t, out);
 	print_sparks(out, v, t, width, utf8);
 }

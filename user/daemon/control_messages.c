@@ -336,10 +336,19 @@ static int on_mark(struct call *k, const struct jpc_head *h)
 static int on_live(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_live *m = (const void *)h;
+	int err;
 
 	if (!ENDS(m->step_name))
 		return refuse(k, -EINVAL, "a text does not end");
-	return control_live(k->c, k->p, m);
+	err = control_live(k->c, k->p, m);
+	if (err == -ESRCH && m->job_id)
+		return refuse(k, err, "no step of job %u that runs on this node is profiled%s",
+			      m->job_id, m->step_name[0] ? ", or none of that name" : "");
+	if (err == -ESRCH)
+		return refuse(k, err,
+			      "this process is in no step that is profiled: ask for a profile, "
+			      "as in srun --jobprof=all");
+	return err;
 }
 
 static int on_status(struct call *k, const struct jpc_head *h)

@@ -80,7 +80,7 @@ static void name_lacking(struct extraction *x)
 	}
 	x->result.lacking += n;
 	if (n && n < x->nrefs)
-		log_warn("%s: no series %s on %u of %u nodes: %s%s", x->path, x->series, n,
+		log_warn("%s: no series %s on %u of %u nodes: %s%s", x->path, x->wanted, n,
 			 x->nrefs, text, n > 8 ? ", ..." : "");
 }
 
@@ -101,7 +101,7 @@ static void name_missing_series(struct extraction *x)
 		reader_node__free(node);
 	}
 	if (!near)
-		log_error("%s: there is no series \"%s\"", x->path, x->series);
+		log_error("%s: there is no series \"%s\"", x->path, x->wanted);
 }
 
 static void name_problems(struct extraction *x, uint64_t tables_before)

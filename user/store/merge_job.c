@@ -436,7 +436,7 @@ static int merge(struct job *j)
 	j->st->outputs++;
 	j->st->nodes += j->copied;
 	if (j->copied)
-		log_info("%s: %u node%s merged%s", j->place.path, j->copied,
+		log_info("%s: %u node-step file%s merged%s", j->place.path, j->copied,
 			 j->copied == 1 ? "" : "s",
 			 j->set->refused ? "; what is named above is not in it" : "");
 	if (!j->o->keep)
