@@ -1,6 +1,7 @@
 # "make help" lists the targets.
 VERSION := 0.1.0
 PREFIX  ?= /usr/local
+$(if $(filter /%,$(PREFIX)),,$(error PREFIX=$(PREFIX) is no absolute path))
 SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 V ?= 0
@@ -240,7 +241,6 @@ lint: $(SKEL)
 		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser -Iuser/sensor $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
 
 install: all
-	$(if $(filter /%,$(PREFIX)),,$(error PREFIX=$(PREFIX) is no absolute path))
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \
 		$(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/jobprof
 	install -m 755 $(B)/jobprofd $(B)/jobprof-dump $(DESTDIR)$(PREFIX)/sbin
