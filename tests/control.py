@@ -233,6 +233,9 @@ def own_programs(d):
     no = theirs.call(c.live(other))
     is_equal("live rows of another user's job", (no["error"], no["text"]),
              (-3, "no step of job %d that runs on this node is profiled" % other))
+    no = outside.call(c.live())
+    is_true("live rows from outside of a step", no["error"] == -3 and
+            no["text"].startswith("this process is in no step that is profiled: ask"), no)
     for p in (mine, theirs, outside):
         p.end()
     h.go()

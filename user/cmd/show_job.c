@@ -270,7 +270,7 @@ void show_job__line(const struct job_step *s, FILE *out)
 		putc(' ', out);
 	fprintf(out, " %7u", s->nodes);
 	cell(s->tasks, "%.0f", 7, out);
-	cell(s->wall, "%.0f", 10, out);
+	cell(s->wall, "%.1f", 10, out);
 	cell(s->cpu_s, "%.2f", 12, out);
 	cell(100 * efficiency(s), "%.1f", 6, out);
 	cell(s->max_rss_mb, "%.1f", 11, out);

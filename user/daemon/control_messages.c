@@ -341,7 +341,7 @@ static int on_live(struct call *k, const struct jpc_head *h)
 	if (!ENDS(m->step_name))
 		return refuse(k, -EINVAL, "a text does not end");
 	err = control_live(k->c, k->p, m);
-	if (err == -ESRCH && m->job_id)
+	if (err == -ESRCH && m->job_id != JPC_UNKNOWN)
 		return refuse(k, err, "no step of job %u that runs on this node is profiled%s",
 			      m->job_id, m->step_name[0] ? ", or none of that name" : "");
 	if (err == -ESRCH)
