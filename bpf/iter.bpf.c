@@ -68,8 +68,9 @@ static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
 static __always_inline void fill_acct(struct task_struct *p, struct jp_task *t,
 				      struct jp_task_rec *rec)
 {
-	rec->utime_ns = p->utime - t->utime_ns;
-	rec->stime_ns = p->stime - t->stime_ns;
+	modes(p, &rec->utime_ns, &rec->stime_ns);
+	rec->utime_ns -= t->utime_ns;
+	rec->stime_ns -= t->stime_ns;
 	rec->min_flt = p->min_flt - t->min_flt;
 	rec->maj_flt = p->maj_flt - t->maj_flt;
 	rec->rchar = p->ioac.rchar - t->rchar;

@@ -73,10 +73,30 @@ static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 	return found;
 }
 
+/* The ticks of a thread that ran for less say nothing of it, but their sum over many is right. */
+#define MODES_MIN_NS 100000000
+
+/*
+ * The tick may miss a thread that timers wake, or meet it every time: the ticks of its whole life
+ * are scaled to its run time, as cputime_adjust() does, so that its mode does not count for less
+ * or more than others'. User space scales the sum (totals__split).
+ */
+static __always_inline void modes(struct task_struct *p, u64 *user, u64 *system)
+{
+	u64 run = p->se.sum_exec_runtime, ticks = p->utime + p->stime, part;
+
+	*user = p->utime;
+	*system = p->stime;
+	if (run < MODES_MIN_NS || !(ticks >> 12))
+		return;
+	part = (p->stime >> 12 << 20) / (ticks >> 12); /* of 2^20; room for 2 years of ticks */
+	*system = (run >> 20) * part + ((run & 0xfffff) * part >> 20);
+	*user = run - *system;
+}
+
 static __always_inline void acct_bases(struct task_struct *p, struct jp_task *t)
 {
-	t->utime_ns = p->utime;
-	t->stime_ns = p->stime;
+	modes(p, &t->utime_ns, &t->stime_ns);
 	t->min_flt = p->min_flt;
 	t->maj_flt = p->maj_flt;
 	t->rchar = p->ioac.rchar;
@@ -101,10 +121,14 @@ static __always_inline void sched_bases(struct task_struct *p, struct jp_task *t
 static __always_inline void acct_retire(struct task_struct *p, struct jp_task *t)
 {
 	struct jp_acct *a = slot_acct(t->next_slot);
+	u64 user, system;
 
 	if (a) {
-		ADD(a, utime_ns, p->utime - t->utime_ns);
-		ADD(a, stime_ns, p->stime - t->stime_ns);
+		modes(p, &user, &system);
+		if (user > t->utime_ns)
+			ADD(a, utime_ns, user - t->utime_ns);
+		if (system > t->stime_ns)
+			ADD(a, stime_ns, system - t->stime_ns);
 		ADD(a, min_flt, p->min_flt - t->min_flt);
 		ADD(a, maj_flt, p->maj_flt - t->maj_flt);
 		ADD(a, rchar, p->ioac.rchar - t->rchar);

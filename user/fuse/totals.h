@@ -101,9 +101,10 @@ void totals__add(struct totals *sum, const struct totals *add);
 uint64_t totals__rss(const struct totals *t);
 
 /*
- * T_UTIME and T_STIME of now, which the tick has sampled, are scaled so that they add up to its
- * T_RUNTIME; neither falls behind prev, where they were scaled before. As cputime_adjust() in the
- * kernel's kernel/sched/cputime.c does for /proc/<pid>/stat and getrusage(2).
+ * T_UTIME and T_STIME of now, which the tick has sampled (those of threads that ran for long are
+ * scaled already, modes() in bpf/task.bpf.h), are scaled so that they add up to its T_RUNTIME;
+ * neither falls behind prev, where they were scaled before. As cputime_adjust() in the kernel's
+ * kernel/sched/cputime.c does for /proc/<pid>/stat and getrusage(2).
  */
 void totals__split(struct totals *now, const struct totals *prev);
 
