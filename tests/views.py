@@ -193,6 +193,22 @@ LINES = {
 }
 
 
+def wall_ends_with_the_last_process():
+    """Rows of a task go on until the step ends; its CPUs are held as long."""
+    path, _ = make("early", ntasks=2)
+    with h5py.File(path, "r+") as f:
+        for name, lived in (("0", ROWS), ("1", ROWS - 3)):
+            rows = f["n1/Tasks/" + name][()]
+            rows["Threads"] = [2] * lived + [NAN] * (ROWS - lived)
+            f["n1/Tasks/" + name][...] = rows
+        end = (rows["TimeNS"] - f["n1"].attrs["Start TimeNS"][0]) / 1e9
+        share = numpy.nansum(rows["CPUTime"]) / end[-1] / f["n1"].attrs["CPUs per Task"][0]
+    tasks = node_of(path)["tasks"]
+    is_near("a task to the end", tasks[0]["wall_s"], end[-1], 0, 1e-5)
+    is_near("a task that ended early", tasks[1]["wall_s"], end[-4], 0, 1e-5)
+    is_near("its share of the allocation", tasks[1]["cpu_efficiency"], share, 1e-6, 0)
+
+
 def page_says_what_was_counted():
     path, made = make("2_0_n1.h5", given=PLAIN)
     text = show(path)
@@ -568,7 +584,8 @@ def dump_shows_what_the_maps_hold():
 
 
 if __name__ == "__main__":
-    run_tests([show_json_has_every_column, page_says_what_was_counted, page_leaves_out_what_is_not,
+    run_tests([show_json_has_every_column, wall_ends_with_the_last_process,
+               page_says_what_was_counted, page_leaves_out_what_is_not,
                page_has_columns_of_no_line, page_names_other_series, notes_say_why,
                names_are_the_files, list_has_every_family,
                dump_shows_what_the_maps_hold])

@@ -8,6 +8,23 @@
 
 #include "store/column_told.h"
 
+/* Of all its rows, s; NaN: not known. */
+static double span(const struct view_task *t)
+{
+	return t->end ? t->end[t->t->nrows - 1] : NAN;
+}
+
+/* When its last process ended, at most a row late; its table goes on as long as the step. */
+static double wall_of(const struct view_task *t)
+{
+	const double *threads = table__column(t->t, "Threads");
+
+	for (uint64_t i = threads ? t->t->nrows : 0; i-- > 0;)
+		if (threads[i] > 0)
+			return t->end[i];
+	return span(t);
+}
+
 static int load_task(const struct view *v, const struct reader_series *s, const char *name,
 		     double start_ns, struct view_task *t)
 {
@@ -19,7 +36,7 @@ static int load_task(const struct view *v, const struct reader_series *s, const 
 		return err;
 	t->end = calc__times(t->t, start_ns);
 	if (t->end)
-		t->wall = t->end[t->t->nrows - 1];
+		t->wall = wall_of(t);
 	else if (t->t->nrows && table__column(t->t, "ElapsedTime"))
 		return -ENOMEM;
 	return 0;
@@ -114,11 +131,10 @@ int view__load(struct view *v, const struct reader *r, unsigned step_at, unsigne
 	if (!err && step && !step->grouped) {
 		err = load_task(v, step, step->name, start_ns, &v->step);
 		v->step.totals = v->totals[1];
-		v->wall = v->step.wall;
+		v->wall = span(&v->step);
 	}
 	for (unsigned i = 0; i < v->ntasks; i++)
-		if (isnan(v->wall) || v->tasks[i].wall > v->wall)
-			v->wall = v->tasks[i].wall;
+		v->wall = fmax(v->wall, span(&v->tasks[i]));
 	return err;
 }
 
@@ -267,11 +283,12 @@ static double highest_mb(const struct table *t, const char *column, const char *
 	return isnan(peak) || rss > peak ? rss : peak;
 }
 
+/* Its CPUs are held until the step ends. */
 static double of_cpus(const struct view *v, const struct view_task *t, const char *column)
 {
-	double cpus = t == &v->step ? v->node_cpus : v->task_cpus;
+	double held_s = span(t) * (t == &v->step ? v->node_cpus : v->task_cpus);
 
-	return t->wall > 0 && cpus > 0 ? 100 * calc__sum(t->t, column) / (t->wall * cpus) : NAN;
+	return held_s > 0 ? 100 * calc__sum(t->t, column) / held_s : NAN;
 }
 
 double view__value(const struct view *v, const struct view_task *t, enum show_how how,

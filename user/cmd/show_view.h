@@ -17,7 +17,7 @@ struct view_task {
 		struct table *t;    /* NULL: none */
 	} * beside;		    /* of its name, in each of builtin_series */
 	const struct table *totals; /* its series in Totals; NULL: none */
-	double wall;		    /* s, NaN: not known */
+	double wall;		    /* s, until its last process ended; NaN: not known */
 };
 
 struct view {
