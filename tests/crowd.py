@@ -101,6 +101,23 @@ def ask_much(path, seconds):
     print(got, time.monotonic() - began, flush=True)
 
 
+def break_rules(path, seconds):
+    """Connections that are listened to, say what is no message, and go a moment later."""
+    end = time.monotonic() + float(seconds)
+    n = 0
+    signal.alarm(10)  # where nobody listens any more
+    while time.monotonic() < end:
+        conns = open_many(path, 8)
+        time.sleep(0.01)
+        for s in conns:
+            s.send(b"no message")
+        time.sleep(0.02)
+        for s in conns:
+            s.close()
+        n += len(conns)
+    print(n, flush=True)
+
+
 def ranks(path, seconds):
     """128 connections, ten rows a second each."""
     conns = open_many(path, 128)
@@ -255,6 +272,26 @@ def ranks_pass():
     is_equal("128 ranks at 10 Hz: every row is in the file", len(table(path, "User/solver")), sent)
 
 
+def put_out_while_children_begin():
+    """A child has a copy of every connection until it closes them: the watch of one that was put out
+    must end all the same. Memory that was given back is overwritten here, so that its use shows."""
+    d = Daemon(INTERVAL, ProfileHDF5Default="Task", wrap=[
+        "env", "MALLOC_PERTURB_=90", "LD_PRELOAD=" + os.path.join(BUILD, "tests/stub/closelate.so")])
+    if b"__asan_init" in open(JOBPROFD, "rb").read():
+        raise Skipped("sanitizers must be loaded first")
+    d.start()
+    jobs = [new_job() for _ in range(4)]
+    steps = [Stepd(j, 0, ["sleep", "4"], v2_task(tree.job(j) + "/step_0")) for j in jobs]
+    n = int(Crowd(break_rules, d, 3).line()[0])
+    for s in steps:
+        s.end()
+    is_true("%d were put out while children began: jobprofd lives" % n, d.proc.poll() is None and n,
+            (d.proc.poll(), d.said()[-300:]))
+    for j in jobs:
+        d.file(j, 0)
+    is_equal("and ends well", d.end(), 0)
+
+
 def idle_ones():
     crowd = Crowd(idle, main)
     for name in ("one that says nothing", "one that has asked"):
@@ -279,4 +316,4 @@ else:
     main = Daemon(INTERVAL, ProfileHDF5Default="Task").start()
     os.chmod(os.path.realpath(TMP), 0o755)
     run_tests([a_large_answer, ranks_pass, work_is_bounded, memory, idle_ones,
-               root_is_heard])
+               root_is_heard, put_out_while_children_begin])

@@ -27,4 +27,9 @@ $(B)/tests/stub/plugin-%.so: tests/stub/plugin.c user/sensor/jobprof-sensor.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(stub_$*) $(CFLAGS) -fPIC -shared -o $@ $<
 
-tools: $(STUBS) $(PLUGIN_STUBS)
+$(B)/tests/stub/closelate.so: tests/stub/closelate.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
+
+tools: $(STUBS) $(PLUGIN_STUBS) $(B)/tests/stub/closelate.so

@@ -197,11 +197,16 @@ static void read_peer(struct control *c, struct peer *p, uint64_t now)
 	}
 }
 
+static int epfd_of(const struct control *c, const struct peer *p)
+{
+	return c->door[p->share ? DOOR_ALL : DOOR_ROOT].epfd;
+}
+
 /* Nothing wakes us for what would not be taken. */
 static void watch_peer(struct control *c, struct peer *p)
 {
 	struct epoll_event ev = {.data.ptr = p};
-	int epfd = c->door[p->share ? DOOR_ALL : DOOR_ROOT].epfd;
+	int epfd = epfd_of(c, p);
 
 	if (p->out_len)
 		ev.events = EPOLLOUT;
@@ -306,6 +311,14 @@ static bool is_idle(const struct peer *p, uint64_t now)
 	       now - p->heard_ns > PEER_IDLE_NS;
 }
 
+/* Closing it would not end the watch: a child that has just been forked may have the socket too. */
+static void put_out(const struct control *c, struct peer *p)
+{
+	if (p->watched)
+		epoll_ctl(epfd_of(c, p), EPOLL_CTL_DEL, p->fd, NULL);
+	peer__free(p);
+}
+
 /* Takes those out who are done, and says when the rest must be looked at again. */
 static void look_after(struct control *c, uint64_t now)
 {
@@ -317,7 +330,7 @@ static void look_after(struct control *c, uint64_t now)
 
 		if (p->closing || is_slow(c, p, now) || is_idle(p, now)) {
 			*at = p->next;
-			peer__free(p);
+			put_out(c, p);
 			continue;
 		}
 		waits |= p->deaf;
