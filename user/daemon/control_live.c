@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The last rows of a step, to who may see them: a table at a time, as fast as they are read. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -73,6 +74,7 @@ static int send_table(struct live *l, struct jpc_table *t, const void *cells)
 static int send_own(struct live *l, const struct table *t)
 {
 	const struct column_set *set = &l->s->sets[t->kind];
+	union cell cells[JPC_COLUMNS];
 	struct jpc_table *m;
 	char name[16] = "";
 	unsigned i;
@@ -82,10 +84,14 @@ static int send_own(struct live *l, const struct table *t)
 	if (t->gtid != JP_GTID_NONE)
 		snprintf(name, sizeof(name), "%d", t->gtid);
 	m = describe(l, set->series->name, name);
-	for (i = 0; i < set->ncols; i++)
-		add_column(m, set->cols[i]->name, set->cols[i]->unit, set->cols[i]->type,
-			   set->cols[i]->kind);
-	return send_table(l, m, t->last);
+	for (i = 0; i < set->ncols; i++) {
+		const struct column *c = set->cols[i];
+		bool unknown = step_column_unknown(l->s, &l->c->d->env, c->name);
+
+		cells[i] = unknown ? (union cell){.f = NAN} : t->last[i];
+		add_column(m, c->name, c->unit, unknown ? COL_F64 : c->type, c->kind);
+	}
+	return send_table(l, m, cells);
 }
 
 static int send_guest(struct live *l, const struct guest_table *t)

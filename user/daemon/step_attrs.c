@@ -56,10 +56,17 @@ static void put_modes(struct step *s, const struct step_env *env)
 	}
 }
 
-/* Columns of whole numbers that are 0 because nothing says what they are. */
+bool step_column_unknown(const struct step *s, const struct step_env *env, const char *name)
+{
+	if (!strcmp(name, "GPUMemMB"))
+		return !node__asks_gpus(env->node);
+	return !strcmp(name, "CPUFrequency") && !cpufreq__khz(0, s->start_boot_ns);
+}
+
 static void put_unknown(struct step *s, const struct step_env *env)
 {
-	bool gpu = !node__asks_gpus(env->node), clock = !cpufreq__khz(0, s->start_boot_ns);
+	bool gpu = step_column_unknown(s, env, "GPUMemMB");
+	bool clock = step_column_unknown(s, env, "CPUFrequency");
 
 	if (gpu || clock)
 		journal__attr_str(s->journal, "Unknown Columns",

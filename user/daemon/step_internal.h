@@ -12,6 +12,8 @@ struct table *step_table(struct step *s, const struct step_env *env, int kind, i
 /* The next rows are due at the instants that come, not for one that has passed already. */
 void step_set_grid(struct step *s, const struct step_env *env);
 void step_select_columns(struct step *s, const struct step_env *env);
+/* Is it a column of whole numbers that is 0 because nothing says what it is? */
+bool step_column_unknown(const struct step *s, const struct step_env *env, const char *name);
 /* The columns that a journal says a series has, as far as they are still measured; -EINVAL: they
  * are none of ours. */
 int step_take_columns(const struct step_env *env, const struct journal_record *rec,
