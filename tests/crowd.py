@@ -101,6 +101,21 @@ def ask_much(path, seconds):
     print(got, time.monotonic() - began, flush=True)
 
 
+def hold_many(path, n):
+    """As many connections as are taken, kept as long as they are."""
+    conns = []
+    for _ in range(int(n)):
+        s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        s.setblocking(False)
+        try:
+            s.connect(path)
+            conns.append(s)
+        except OSError:
+            time.sleep(0.001)
+    print(len(conns), flush=True)
+    time.sleep(30)
+
+
 def break_rules(path, seconds):
     """Connections that are listened to, say what is no message, and go a moment later."""
     end = time.monotonic() + float(seconds)
@@ -292,6 +307,41 @@ def put_out_while_children_begin():
     is_equal("and ends well", d.end(), 0)
 
 
+def few_files():
+    """Connections get a quarter of the files that jobprofd may open, a user less: rows and journals
+    need some."""
+    d = Daemon(INTERVAL, ProfileHDF5Default="Task", wrap=["prlimit", "--nofile=300:300"]).start()
+    job = new_job()
+    s = Stepd(job, 0, ["sleep", "3"], v2_task(tree.job(job) + "/step_0"))
+    crowd = Crowd(hold_many, d, 400)
+    crowd.line()
+    more = new_job()
+    later = Stepd(more, 0, ["sleep", "1"], v2_task(tree.job(more) + "/step_0"))
+    before, began = cpu_s(d), time.monotonic()
+    s.end()
+    later.end()
+    share = (cpu_s(d) - before) / (time.monotonic() - began)
+    print("jobprofd's share of a core with a crowd at the door: %.2f" % share)
+    for j in (job, more):
+        d.file(j, 0)
+    is_equal("few files: none is wanting", re.findall("Too many open files", d.said()), [])
+    crowd.end()
+    roots = [c.connect(d.settings["Socket"]) for _ in range(400)]
+    wait_until(lambda: "no connection is taken now" in d.said(), 10, "root to need all files")
+    before, began = cpu_s(d), time.monotonic()
+    time.sleep(1)
+    share = (cpu_s(d) - before) / (time.monotonic() - began)
+    is_true("few files: who is not let in does not keep jobprofd busy", share < 0.5, share)
+    for p in roots:
+        p.close()
+    is_equal("few files: jobprofd ends well", d.end(), 0)
+    p = subprocess.run(["prlimit", "--nofile=64:64", JOBPROFD, "-f", "-c", d.conf],
+                       capture_output=True, text=True)
+    is_true("too few files: one line says so", p.returncode == 1 and re.fullmatch(
+        "jobprofd: 64 files may be open at once .*: 256 are needed, 8192 wanted\n", p.stderr),
+        (p.returncode, p.stderr))
+
+
 def idle_ones():
     crowd = Crowd(idle, main)
     for name in ("one that says nothing", "one that has asked"):
@@ -316,4 +366,4 @@ else:
     main = Daemon(INTERVAL, ProfileHDF5Default="Task").start()
     os.chmod(os.path.realpath(TMP), 0o755)
     run_tests([a_large_answer, ranks_pass, work_is_bounded, memory, idle_ones,
-               root_is_heard, put_out_while_children_begin])
+               root_is_heard, put_out_while_children_begin, few_files])

@@ -219,6 +219,11 @@ def state_dir():
 
 # --- the output ---------------------------------------------------------------------------------
 
+def limits_of_command():
+    p = sh(["prlimit", "--nofile=1000:"] + run_cmd("sh", "-c", "ulimit -n"))
+    is_equal("CMD has the caller's limit of open files", p.stdout.split("\n")[0], "1000")
+
+
 def unwritable_output():
     mark = marker()
     env = plain_env(SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY), SUDO_USER="nobody")
@@ -227,6 +232,10 @@ def unwritable_output():
     says("output directory not the user's", sh(run_cmd("touch", mark, out=out), env=env), 1,
          "output directory .*nobody may not write.*-o")
     is_true("output directory not the user's: CMD is not run", not os.path.exists(mark), "it was")
+    os.chown(out, NOBODY, NOBODY)
+    says("output directory another user's", sh(run_cmd("touch", mark, out=out)), 1,
+         "output directory .*root may not write there")
+    is_true("output directory another user's: CMD is not run", not os.path.exists(mark), "it was")
     for what, path in (("of procfs", "/proc"), ("that cannot be made", "/proc/x/y")):
         says("output directory " + what, sh(run_cmd("touch", mark, out=path)), 1,
              "output directory %s: No such" % path)
@@ -1243,7 +1252,7 @@ def removed_while_looked_at():
 
 # The long ones first.
 TESTS = [
-    full_output, unwritable_output, one_line_says_why, runs_do_not_speak_for_others, symlinks,
+    full_output, limits_of_command, unwritable_output, one_line_says_why, runs_do_not_speak_for_others, symlinks,
     writer_hangs, writer_stopped, writer_dies, writer_missing,
     valgrind, full_state, bpffs, hostile_names, vanishing, damaged_journals, second_daemon,
     bad_configuration, checked_configuration, syslog, nothing_left, signals, side_by_side, same_name, inherits_nothing, command_ends, damaged_files,

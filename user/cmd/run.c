@@ -32,6 +32,7 @@ struct run {
 	struct run_user user;
 	char out_dir[4096];
 	char socket[64];
+	struct rlimit files; /* what CMD gets: ours is raised */
 	bool json, quiet, wait_all;
 	pid_t pid;
 	int status;
@@ -57,6 +58,7 @@ static void exec_command(const struct run *r)
 		signal(s, SIG_DFL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
+	setrlimit(RLIMIT_NOFILE, &r->files);
 	if (run_user__become(&r->user))
 		_exit(126);
 	/* for jobprof mark and emit, and programs that are linked with libjobprof */
@@ -365,6 +367,7 @@ int verb_run(int argc, char **argv)
 	snprintf(r.socket, sizeof(r.socket), "/run/jobprof/run-%d.sock", getpid());
 	set_string(&cfg.socket, r.socket);
 	log__set_level(LOGL_WARN);
+	getrlimit(RLIMIT_NOFILE, &r.files);
 	status = options__read(&cmd_run, argc, argv, take, &(struct run_options){&r, &o, &cfg, &a});
 	if (status == OPTIONS_GO_ON)
 		status = optind < argc ? apply(&r, &o, &cfg, &a)

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -18,13 +17,12 @@
 #include "base/log.h"
 #include "daemon/control_internal.h"
 
-#define FDS_WANTED 8192			  /* users' peers take up to a quarter */
-#define ACCEPTS	   64			  /* in one turn */
-#define READS	   32			  /* of one peer in one turn */
-#define EVENTS	   64			  /* of one door */
-#define SNDBUF	   16384		  /* of a user's: answers that the kernel keeps */
-#define PAUSE_NS   (50 * NSEC_PER_MSEC)	  /* until shares are looked at again */
-#define CHECK_NS   (1000 * NSEC_PER_MSEC) /* between two looks for the slow and the idle */
+#define ACCEPTS	 64			/* in one turn */
+#define READS	 32			/* of one peer in one turn */
+#define EVENTS	 64			/* of one door */
+#define SNDBUF	 16384			/* of a user's: answers that the kernel keeps */
+#define PAUSE_NS (50 * NSEC_PER_MSEC)	/* until shares are looked at again */
+#define CHECK_NS (1000 * NSEC_PER_MSEC) /* between two looks for the slow and the idle */
 
 static void find_admins(struct control *c)
 {
@@ -63,7 +61,6 @@ static int open_doors(struct control *c)
 int control__open(struct control **out, struct daemon *d)
 {
 	struct control *c = calloc(1, sizeof(*c));
-	struct rlimit lim;
 	int i, err;
 
 	*out = NULL;
@@ -74,7 +71,7 @@ int control__open(struct control **out, struct daemon *d)
 	c->resume_ns = c->check_ns = UINT64_MAX;
 	for (i = 0; i < DOORS; i++)
 		c->door[i] = (struct door){.listener = -1, .epfd = -1};
-	shares__init(&c->shares, clock__boot_ns());
+	shares__init(&c->shares, d->files, clock__boot_ns());
 	find_admins(c);
 	err = open_doors(c);
 	if (err) {
@@ -82,10 +79,6 @@ int control__open(struct control **out, struct daemon *d)
 			  err == -EADDRINUSE ? ": another jobprofd does; set Socket" : "");
 		control__free(c, false);
 		return err;
-	}
-	if (!getrlimit(RLIMIT_NOFILE, &lim) && lim.rlim_cur < FDS_WANTED) {
-		lim.rlim_cur = lim.rlim_max < FDS_WANTED ? lim.rlim_max : FDS_WANTED;
-		setrlimit(RLIMIT_NOFILE, &lim);
 	}
 	*out = c;
 	return 0;
@@ -255,6 +248,16 @@ static struct peer *let_in(struct control *c, int fd, uint64_t now)
 	return p;
 }
 
+/* Who waits at the door would wake us again at once. */
+static void cannot_accept(struct control *c, int door, int err)
+{
+	if (err != EMFILE && err != ENFILE && err != ENOBUFS && err != ENOMEM)
+		return;
+	if (log_every(&c->said_shut, 60))
+		log_error("%s: no connection is taken now: %s", c->door[door].path, strerror(err));
+	door__shut(&c->door[door], true);
+}
+
 /* What they have said already is taken at once: its step may be over by the next turn. */
 static void accept_peers(struct control *c, int door, uint64_t now)
 {
@@ -265,8 +268,10 @@ static void accept_peers(struct control *c, int door, uint64_t now)
 
 	for (i = 0; i < ACCEPTS && share__may_work(accepts, now); i++) {
 		fd = accept4(c->door[door].listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
+		if (fd < 0) {
+			cannot_accept(c, door, errno);
 			return;
+		}
 		share__worked(accepts, 1);
 		p = let_in(c, fd, now);
 		if (!p)
@@ -323,7 +328,7 @@ static void put_out(const struct control *c, struct peer *p)
 static void look_after(struct control *c, uint64_t now)
 {
 	struct peer **at = &c->peers;
-	bool waits = c->door[DOOR_ALL].shut;
+	bool waits = c->door[DOOR_ROOT].shut || c->door[DOOR_ALL].shut;
 
 	while (*at) {
 		struct peer *p = *at;
@@ -346,12 +351,14 @@ static void look_after(struct control *c, uint64_t now)
 static void resume(struct control *c, uint64_t now)
 {
 	struct peer *p;
+	int i;
 
 	c->resume_ns = UINT64_MAX;
 	for (p = c->peers; p; p = p->next)
 		if (p->deaf)
 			serve(c, p, now);
-	door__shut(&c->door[DOOR_ALL], false);
+	for (i = 0; i < DOORS; i++)
+		door__shut(&c->door[i], false);
 }
 
 void control__turn(struct control *c, uint64_t now)

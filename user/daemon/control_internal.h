@@ -19,7 +19,7 @@ struct control {
 	uint64_t resume_ns; /* peers wait, or nobody is let in, until then */
 	uint64_t check_ns;  /* for the slow and the idle */
 	gid_t admin_gid;
-	struct log_limit said_full, said_refused, said_slow, said_busy;
+	struct log_limit said_full, said_refused, said_slow, said_busy, said_shut;
 	char buf[JPC_MAX];
 };
 

@@ -39,6 +39,7 @@ struct daemon {
 	struct journal_stats journals;
 	struct users users;
 	int epfd, sigfd, clockfd, lockfd;
+	size_t files; /* that may be open at once */
 	bool guests; /* rows of others are there */
 	bool stop, finishing, handover, sync, sweep, wake;
 	uint32_t ended[ENDED_MAX]; /* slots of the steps of which a task has ended in this turn */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/timerfd.h>
@@ -22,12 +23,34 @@
 
 #define LOCK_FD	     1000 /* below the usual limit, above what is usually open */
 #define LOCK_WAIT_MS 1000
+#define FILES_LEAST  256
+#define FILES_WANTED 8192 /* users' connections take up to a quarter */
 
 static int watch(struct daemon *d, int fd)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
 
 	return fd < 0 || epoll_ctl(d->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+/* Of descriptors; before anything is opened that would fail for the want of them. */
+static int raise_limit(struct daemon *d)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim))
+		return -errno;
+	if (lim.rlim_cur < FILES_WANTED) {
+		lim.rlim_cur = lim.rlim_max < FILES_WANTED ? lim.rlim_max : FILES_WANTED;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+	d->files = lim.rlim_cur;
+	if (d->files >= FILES_LEAST)
+		return 0;
+	log_error("%zu files may be open at once (ulimit -n, LimitNOFILE=): %d are needed, %d "
+		  "wanted",
+		  d->files, FILES_LEAST, FILES_WANTED);
+	return -EMFILE;
 }
 
 /* The socket is a help, not a need: steps are found by their cgroups too. */
@@ -272,7 +295,9 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	d->started_ns = clock__boot_ns();
 	d->epfd = d->clockfd = d->sigfd = d->lockfd = -1;
 	fill_env(d);
-	err = find_events(d);
+	err = raise_limit(d);
+	if (!err)
+		err = find_events(d);
 	if (!err)
 		err = use_ipmi(d->opts.cfg);
 	if (!err)

@@ -18,10 +18,16 @@ static void init(struct share *u, const struct share_limits *limits, uint64_t no
 	*u = (struct share){.limits = limits, .tokens = limits->burst, .tokens_ns = now};
 }
 
-void shares__init(struct shares *s, uint64_t now_ns)
+void shares__init(struct shares *s, size_t files, uint64_t now_ns)
 {
 	s->users = NULL;
-	init(&s->all, &of_all, now_ns);
+	s->of_all = of_all;
+	s->of_user = of_user;
+	if (files / 4 < of_all.peers) {
+		s->of_all.peers = files / 4;
+		s->of_user.peers = files / 4 * of_user.peers / of_all.peers;
+	}
+	init(&s->all, &s->of_all, now_ns);
 	init(&s->accepts, &of_accepts, now_ns);
 }
 
@@ -45,7 +51,7 @@ struct share *shares__of(struct shares *s, uid_t uid, uint64_t now_ns)
 	u = malloc(sizeof(*u));
 	if (!u)
 		return NULL;
-	init(u, &of_user, now_ns);
+	init(u, &s->of_user, now_ns);
 	u->uid = uid;
 	u->all = &s->all;
 	u->next = s->users;

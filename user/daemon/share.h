@@ -32,9 +32,11 @@ struct share {
 struct shares {
 	struct share all, accepts; /* accepts: of connections by the socket for everybody */
 	struct share *users;
+	struct share_limits of_all, of_user;
 };
 
-void shares__init(struct shares *s, uint64_t now_ns);
+/* files: how many this process may have open; connections get a quarter of that at the most. */
+void shares__init(struct shares *s, size_t files, uint64_t now_ns);
 void shares__free(struct shares *s);
 /* A user's share, which lives until shares__tidy(). NULL: no memory. */
 struct share *shares__of(struct shares *s, uid_t uid, uint64_t now_ns);
