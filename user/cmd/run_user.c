@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/capability.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -95,6 +96,21 @@ static int try_file(const char *dir)
 	return 0;
 }
 
+/* The writer has no capabilities: root's too goes by owner and mode. */
+static int try_as_writer(const char *dir)
+{
+	cap_t own = cap_get_proc(), less = own ? cap_dup(own) : NULL;
+	int err = -ENOMEM;
+
+	if (less && !cap_clear_flag(less, CAP_EFFECTIVE))
+		err = cap_set_proc(less) ? -errno : try_file(dir);
+	if (own && cap_set_proc(own))
+		err = -errno;
+	cap_free(less);
+	cap_free(own);
+	return err;
+}
+
 int run_user__output(const struct run_user *u, const char *dir, char path[static 4096])
 {
 	const char *who = u->name[0] ? u->name : "the user";
@@ -106,7 +122,7 @@ int run_user__output(const struct run_user *u, const char *dir, char path[static
 	if (!err && !realpath(dir, path))
 		err = -errno;
 	if (!err)
-		err = try_file(path);
+		err = try_as_writer(path);
 	if (act_as_ourselves())
 		return -EPERM;
 	if (err == -EACCES)
