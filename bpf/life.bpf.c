@@ -276,7 +276,7 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 	if (slot == JP_SLOT_NONE)
 		return 0;
 	place(child, slot, flags, true);
-	a = slot_acct(slot);
+	a = pt ? slot_acct(pt->next_slot) : NULL; /* of who made it, wherever it begins */
 	if (a && child->pid == child->tgid)
 		ADD(a, forks, 1);
 	return 0;

@@ -168,7 +168,7 @@ def born_inside():
     is_near("born in a container: CPU time is cpu.stat's", whole(path, "Step", "CPUTime"),
             used / 1e9, 0.001, 0.0001)
     is_equal("born in a container: forks and status",
-             [whole(path, "Step", "Forks"), attrs_of(path)["Exit Status"]], [2, 5])
+             [whole(path, "Step", "Forks"), attrs_of(path)["Exit Status"]], [1, 5])
 
 
 def moved_in():

@@ -289,6 +289,7 @@ def short_step():
             >= account["io.rchar"], "%g < %g" % (total(rows, "ReadMB") * MB, account["io.rchar"]))
     faults = total(rows, "MinorFaults") - account["self.minflt"]
     is_true("20 ms step: minor faults", abs(faults) <= 60, "off by %g" % faults)
+    is_equal("20 ms step: processes made", total(rows, "Forks"), 0)
     is_equal("20 ms step: the Step table has the same bytes",
              total(table(path, "Step"), "WriteMB"), total(rows, "WriteMB"))
 
