@@ -325,7 +325,10 @@ def runs_do_not_speak_for_others():
         os.kill(pid, signal.SIGKILL)
     run.wait()
     shutil.rmtree(out)
+    left = glob.glob("/run/jobprof/run-%d.sock*" % run.pid)
     p = sh(run_cmd("true", out=tmpdir("other"), state=state))
+    is_equal("a later run removes the sockets of a killed one",
+             (len(left) > 0, glob.glob("/run/jobprof/run-%d.sock*" % run.pid)), (True, []))
     is_equal("a later run says nothing of an earlier one's directory", (p.returncode, p.stderr),
              (0, ""))
     is_equal("the earlier one's journal stays", len(glob.glob(state + "/runs/*.journal")), 1)
@@ -942,6 +945,8 @@ def checked_configuration():
              [l for l in again.stdout.splitlines() if l[0] != "#"],
              [l for l in p.stdout.splitlines() if l[0] != "#"])
     says("check: no ProfileHDF5Dir", check(good, slurm), 1, "ProfileHDF5Dir is not set")
+    says("check: no ProfileHDF5Dir, and no step that would need it",
+         check(good.replace("=All", "=None"), slurm), 1, "ProfileHDF5Dir is not set")
     says("check: it is not there", check(good + "ProfileHDF5Dir=%s/a/b\n" % d, slurm), 1,
          "/a/b: No such file or directory: mount")
     says("check: nobody may write in it", check(good + "ProfileHDF5Dir=/sys/kernel\n", slurm), 1,

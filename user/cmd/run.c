@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof run -- CMD: the service's loop around one command, in a cgroup of its own. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/log.h"
@@ -22,6 +24,8 @@
 #include "daemon/events.h"
 #include "store/series.h"
 
+#define SOCKET_DIR    "/run/jobprof"
+#define SOCKET_FORM   "run-%d.sock"
 #define GIVE_UP_AFTER 3 /* failed writers */
 #define COURTESY_NS   (3 * NSEC_PER_SEC)
 
@@ -346,6 +350,19 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 	return run_user__output(&r->user, a->out ? a->out : ".", r->out_dir) ? 1 : 0;
 }
 
+/* Of runs that were killed. */
+static void remove_stale_sockets(void)
+{
+	_cleanup_closedir_ DIR *d = opendir(SOCKET_DIR);
+	struct dirent *e;
+	int pid;
+
+	while (d && (e = readdir(d)))
+		if (sscanf(e->d_name, SOCKET_FORM, &pid) == 1 && pid > 0 && kill(pid, 0) &&
+		    errno == ESRCH)
+			unlinkat(dirfd(d), e->d_name, 0);
+}
+
 int verb_run(int argc, char **argv)
 {
 	struct run r = {};
@@ -364,7 +381,8 @@ int verb_run(int argc, char **argv)
 	if (config__init(&cfg))
 		return 1;
 	cfg.max_slots = 64;
-	snprintf(r.socket, sizeof(r.socket), "/run/jobprof/run-%d.sock", getpid());
+	remove_stale_sockets();
+	snprintf(r.socket, sizeof(r.socket), SOCKET_DIR "/" SOCKET_FORM, getpid());
 	set_string(&cfg.socket, r.socket);
 	log__set_level(LOGL_WARN);
 	getrlimit(RLIMIT_NOFILE, &r.files);

@@ -68,8 +68,8 @@ static unsigned check_dir(const struct config *c)
 	char say[1200];
 
 	if (!c->hdf5_dir) {
-		log_warn("ProfileHDF5Dir is not set: no step can be profiled");
-		return 0;
+		log_error("ProfileHDF5Dir is not set: no step can be profiled");
+		return 1;
 	}
 	if (geteuid()) {
 		log_warn("not root: who may write in %s is not checked", c->hdf5_dir);
