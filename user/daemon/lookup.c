@@ -16,11 +16,12 @@
 #include "daemon/child.h"
 
 #define HELPERS_MAX 4
-#define LEFT_MAX    16 /* that were killed and have not ended; beyond, no helper is started */
+#define LEFT_MAX    64 /* that were killed and have not ended; beyond, no helper is started */
 #define QUEUE_MAX   8192
 #define PATIENCE_NS (2 * NSEC_PER_SEC)
 #define IDLE_NS	    (5 * NSEC_PER_SEC) /* then a helper may go */
-/* So often a party may hang a helper before it is not asked about for so long. */
+/* So often a party may hang a helper before it is not asked about for so long, and so many may hang
+ * for it at once: some cannot be killed before the user's own file system answers. */
 #define HANGS_MAX  3
 #define BARRED_NS  (60 * NSEC_PER_SEC)
 #define BARRED_MAX 64
@@ -40,8 +41,14 @@ struct waiting {
 
 /* What may be slow for its own reasons: a user's processes, Slurm's, the name service. */
 struct party {
-	enum { PARTY_USER, PARTY_STEPD, PARTY_NAMES } kind;
+	enum { PARTY_NONE, PARTY_USER, PARTY_STEPD, PARTY_NAMES } kind;
 	uid_t uid;
+};
+
+/* A helper that is to end. */
+struct left {
+	pid_t pid;
+	struct party party; /* that it is to look at, if any */
 };
 
 struct barred {
@@ -55,7 +62,7 @@ struct lookups {
 	void *ctx;
 	int epfd;
 	struct helper helpers[HELPERS_MAX];
-	pid_t left[LEFT_MAX];
+	struct left left[LEFT_MAX];
 	unsigned nleft;
 	struct waiting *queue, **tail;
 	unsigned nqueued;
@@ -110,7 +117,8 @@ static void let_go(struct lookups *l, struct helper *h)
 	close(h->fd);
 	h->fd = -1;
 	if (h->pid && l->nleft < LEFT_MAX)
-		l->left[l->nleft++] = h->pid;
+		l->left[l->nleft++] =
+			(struct left){h->pid, h->busy ? party_of(&h->q) : (struct party){}};
 	h->pid = 0;
 	h->busy = false;
 }
@@ -229,7 +237,12 @@ static struct barred *find_barred(struct lookups *l, const struct party *p)
 static bool is_barred(struct lookups *l, const struct party *p, uint64_t now)
 {
 	const struct barred *b = find_barred(l, p);
+	unsigned n = 0;
 
+	for (unsigned i = 0; i < l->nleft; i++)
+		n += same_party(&l->left[i].party, p);
+	if (n >= HANGS_MAX)
+		return true;
 	return b && b->hangs >= HANGS_MAX && now < b->until_ns;
 }
 
@@ -407,7 +420,7 @@ uint64_t lookups__due(const struct lookups *l)
 bool lookups__reaped(struct lookups *l, pid_t pid)
 {
 	for (unsigned i = 0; l && i < l->nleft; i++) {
-		if (l->left[i] != pid)
+		if (l->left[i].pid != pid)
 			continue;
 		l->left[i] = l->left[--l->nleft];
 		return true;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Helpers that hang and cannot be killed, as in a read of a user's own file system: here in one of
+ * a FIFO, and those that were killed are not waited for. */
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "daemon/lookup.h"
+
+#define USER	     1000
+#define OTHER	     1001
+#define HANGS	     20
+#define LEFT_OF_USER 3
+#define PATIENCE_NS  (2 * NSEC_PER_SEC + NSEC_PER_MSEC)
+
+static char fifo_dir[] = "/tmp/jobprof-lookup.XXXXXX";
+static char file_dir[] = "/tmp/jobprof-lookup.XXXXXX";
+static int answered, last_err;
+static pid_t killed[2 * HANGS];
+static unsigned nkilled;
+
+static void on_answer(void *ctx, const struct lookup *q, const struct lookup_answer *a)
+{
+	answered++;
+	last_err = a->err;
+}
+
+/* One that has ended by itself is reaped, one that was killed is kept from the daemon. */
+static void reap(struct lookups *l)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (WIFSIGNALED(status))
+			killed[nkilled++] = pid;
+		else
+			assert_true(lookups__reaped(l, pid));
+	}
+}
+
+/* The answer's error. A question about hangs is given up as soon as a helper has it. */
+static int ask(struct lookups *l, uid_t uid, const char *dir)
+{
+	const bool hangs = dir == fifo_dir;
+	struct lookup q = {.kind = LOOKUP_TASKS, .uid = uid};
+	int before = answered;
+
+	snprintf(q.path, sizeof(q.path), "%s", dir);
+	assert_int_equal(lookups__ask(l, &q), 0);
+	for (int i = 0; answered == before && i < (hangs ? 50 : 1500); i++) {
+		lookups__turn(l, clock__boot_ns());
+		usleep(1000);
+		reap(l);
+	}
+	if (hangs && answered == before)
+		lookups__turn(l, clock__boot_ns() + PATIENCE_NS);
+	for (int i = 0; hangs && i < 50; i++) {
+		usleep(1000);
+		reap(l);
+	}
+	assert_int_equal(answered, before + 1);
+	return last_err;
+}
+
+/* Answers between do not help. */
+static void one_user_leaves_a_few_behind(void **state)
+{
+	struct lookups *l;
+
+	assert_int_equal(lookups__new(&l, on_answer, NULL), 0);
+	for (int i = 0; i < HANGS; i++) {
+		assert_true(ask(l, USER, fifo_dir) < 0);
+		ask(l, USER, file_dir);
+	}
+	assert_int_equal(nkilled, LEFT_OF_USER);
+	assert_int_equal(ask(l, OTHER, file_dir), 0);
+	assert_int_equal(ask(l, USER, file_dir), -EBUSY);
+	for (unsigned i = 0; i < nkilled; i++)
+		assert_true(lookups__reaped(l, killed[i]));
+	assert_int_equal(ask(l, USER, file_dir), 0);
+	lookups__free(l);
+}
+
+static int make(char *dir, bool fifo)
+{
+	char path[64];
+
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	return fifo ? mkfifo(path, 0600) : mknod(path, S_IFREG | 0600, 0);
+}
+
+static int setup(void **state)
+{
+	return make(fifo_dir, true) || make(file_dir, false) ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	char path[64];
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/cgroup.procs", i ? fifo_dir : file_dir);
+		unlink(path);
+		rmdir(i ? fifo_dir : file_dir);
+	}
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_user_leaves_a_few_behind),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
