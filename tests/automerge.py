@@ -339,6 +339,24 @@ def many():
                "0" * 16, "1", "1000", 19, True)])
 
 
+def a_crowd():
+    """One user's jobs that wait to be merged leave room for others' to wait."""
+    d = Daemon(0.2, -10, AutoMerge="yes")
+    os.makedirs(os.path.dirname(record(d, 0)), 0o700)
+    for i in range(4096):
+        with open(record(d, 900000000 + i), "wb") as f:
+            f.write(b"".join(w.encode() + b"\0" for w in (
+                "merge 1", "54000", "54000", "54000", d.hdf5, tree.v2)))
+    d.start()
+    job = new_job()
+    run_step(job)
+    end_job(job)
+    path = job_file(d, job)
+    wait_until(lambda: os.path.exists(path), 20, "%s; jobprofd: %s" % (path, d.said()[-300:]))
+    is_equal("a crowd of another user's jobs waits: merged", contents(path), {"0": [NODE]})
+    is_equal("and jobprofd ends", d.end(), 0)
+
+
 def end():
     """Merges end with their jobprofd; what they were for is kept."""
     is_equal("jobprofd ends", main.end(), 0)
@@ -386,4 +404,4 @@ if __name__ == "__main__":
     for d in (main, off, again):
         d.start()
     run_together([merged, told, elsewhere, waits, requeued, of_an_earlier_job, restarted, wait_option, directories, many])
-    run_tests([end])
+    run_tests([end, a_crowd])

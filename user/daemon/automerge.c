@@ -27,9 +27,11 @@
 
 /* Merges that run, most of them waiting: of all, and of one user, who may leave things about that
  * are waited for in vain. */
-#define RUNNING_MAX 64
-#define OF_USER_MAX 16
-#define JOBS_MAX    4096
+#define RUNNING_MAX	 64
+#define OF_USER_MAX	 16
+#define JOBS_MAX	 4096
+#define JOBS_OF_USER_MAX 1024
+#define LOOK_NS		 (NSEC_PER_SEC / 2) /* between two looks for jobs that have ended */
 /* For the other nodes' files, and for merging what may be thousands of them. */
 #define WAIT_S	    900
 #define DEADLINE_NS ((WAIT_S + 4 * 3600) * NSEC_PER_SEC)
@@ -46,7 +48,9 @@ struct merge {
 
 struct automerge {
 	struct merge *merges; /* the oldest first */
-	unsigned n, running;
+	unsigned n;
+	const struct merge *running[RUNNING_MAX]; /* NULL: room for one */
+	uint64_t next_ns;
 	char dir[PUBLISH_PATH]; /* of the records */
 	char program[PUBLISH_PATH + 64];
 	struct log_limit full;
@@ -69,18 +73,20 @@ static struct merge *find(const struct automerge *a, uint32_t job_id)
 static struct merge *add(struct automerge *a, const struct merge_record *job)
 {
 	struct merge **at = &a->merges, *m;
+	unsigned of_user = 0;
 
-	if (a->n >= JOBS_MAX) {
+	for (; *at; at = &(*at)->next)
+		of_user += (*at)->job.uid == job->uid;
+	if (a->n >= JOBS_MAX || of_user >= JOBS_OF_USER_MAX) {
 		if (log_every(&a->full, 600))
-			log_warn("%u jobs wait to be merged: job %u is left to its user", a->n,
-				 job->job_id);
+			log_warn("%u jobs wait to be merged, %u of uid %u: job %u is left to its "
+				 "user",
+				 a->n, of_user, job->uid, job->job_id);
 		return NULL;
 	}
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return NULL;
-	while (*at)
-		at = &(*at)->next;
 	m->job = *job;
 	*at = m;
 	a->n++;
@@ -298,7 +304,7 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 	_exit(1);
 }
 
-static void start(struct automerge *a, struct merge *m, uint64_t now)
+static void start(struct automerge *a, struct merge *m, const struct merge **place, uint64_t now)
 {
 	pid_t parent = getpid(), pid = fork();
 
@@ -311,17 +317,22 @@ static void start(struct automerge *a, struct merge *m, uint64_t now)
 	log_debug("job %u has ended: its merge is process %d", m->job.job_id, pid);
 	m->pid = pid;
 	m->deadline_ns = now + DEADLINE_NS;
-	a->running++;
+	*place = m;
 }
 
-static bool room(const struct automerge *a, uid_t uid)
+/* NULL: none for that user now. */
+static const struct merge **room(struct automerge *a, uid_t uid)
 {
-	const struct merge *m;
+	const struct merge **place = NULL;
 	unsigned n = 0;
 
-	for (m = a->merges; m; m = m->next)
-		n += m->pid && m->job.uid == uid;
-	return a->running < RUNNING_MAX && n < OF_USER_MAX;
+	for (unsigned i = 0; i < RUNNING_MAX; i++) {
+		if (!a->running[i])
+			place = &a->running[i];
+		else
+			n += a->running[i]->job.uid == uid;
+	}
+	return n < OF_USER_MAX ? place : NULL;
 }
 
 void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t now_ns)
@@ -329,9 +340,14 @@ void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t no
 	struct merge *m;
 
 	note_steps(a, d);
+	if (now_ns < a->next_ns)
+		return;
+	a->next_ns = now_ns + LOOK_NS;
 	for (m = a->merges; m && !d->finishing; m = m->next) {
-		if (!m->pid && has_ended(m, d) && room(a, m->job.uid)) {
-			start(a, m, now_ns);
+		const struct merge **place = m->pid ? NULL : room(a, m->job.uid);
+
+		if (place && has_ended(m, d)) {
+			start(a, m, place, now_ns);
 		} else if (m->pid && now_ns > m->deadline_ns && !m->killed) {
 			log_error("the merge of job %u hangs: killing it", m->job.job_id);
 			m->killed = true;
@@ -358,7 +374,9 @@ bool automerge__reaped(struct automerge *a, pid_t pid, int status)
 			 m->job.job_id, WIFSIGNALED(status) ? "signal" : "status",
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
 			 m->job.job_id);
-	a->running--;
+	for (unsigned i = 0; i < RUNNING_MAX; i++)
+		if (a->running[i] == m)
+			a->running[i] = NULL;
 	m->pid = 0;
 	m->killed = false;
 	if (!m->again)

@@ -21,7 +21,7 @@
 #define PATIENCE_NS (2 * NSEC_PER_SEC)
 #define IDLE_NS	    (5 * NSEC_PER_SEC) /* then a helper may go */
 /* So often a party may hang a helper before it is not asked about for so long, and so many may hang
- * for it at once: some cannot be killed before the user's own file system answers. */
+ * for it at once: what waits for a file system may not be killable before that answers. */
 #define HANGS_MAX  3
 #define BARRED_NS  (60 * NSEC_PER_SEC)
 #define BARRED_MAX 64
