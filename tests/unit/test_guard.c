@@ -197,23 +197,24 @@ static void a_signal_that_ended_the_child_ends_the_verb(void **state)
 }
 
 /* A verb whose child waits; returns the verb's pid when the child is there. */
-static pid_t start_waiting(pid_t *child)
+static pid_t start_waiting(pid_t *child, int (*how)(int (*fn)(void *arg), void *arg,
+						    const struct guard_limits *l))
 {
 	pid_t pid;
 
 	*child = 0;
 	pid = fork();
 	if (!pid)
-		_exit(guard__verb(wait_for_signal, child, &limits));
+		_exit(how(wait_for_signal, child, &limits) < 0);
 	for (unsigned i = 0; !*(volatile pid_t *)child && i < 10000; i++)
 		usleep(1000);
 	assert_int_not_equal(*child, 0);
 	return pid;
 }
 
-static void signals_reach_the_child(void **state)
+static void end_both(int (*how)(int (*fn)(void *arg), void *arg, const struct guard_limits *l))
 {
-	pid_t *child = guard__share(sizeof(*child)), pid = start_waiting(child);
+	pid_t *child = guard__share(sizeof(*child)), pid = start_waiting(child, how);
 	int status;
 
 	kill(pid, SIGTERM);
@@ -224,13 +225,24 @@ static void signals_reach_the_child(void **state)
 	guard__unshare(child, sizeof(*child));
 }
 
+static void signals_reach_the_child(void **state)
+{
+	end_both(guard__verb);
+}
+
+/* A signal that comes while a file is looked at is no answer about the file. */
+static void who_asks_ends_by_the_signal_too(void **state)
+{
+	end_both(guard__ask);
+}
+
 static void the_child_dies_with_its_parent(void **state)
 {
 	pid_t *child = guard__share(sizeof(*child)), pid;
 	int status;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	pid = start_waiting(child);
+	pid = start_waiting(child, guard__verb);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(waitpid(*child, &status, 0), *child);
@@ -331,6 +343,7 @@ int main(void)
 		cmocka_unit_test(output_of_the_child_comes_once),
 		cmocka_unit_test(a_signal_that_ended_the_child_ends_the_verb),
 		cmocka_unit_test(signals_reach_the_child),
+		cmocka_unit_test(who_asks_ends_by_the_signal_too),
 		cmocka_unit_test(the_child_dies_with_its_parent),
 	};
 

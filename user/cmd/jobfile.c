@@ -226,7 +226,7 @@ static bool is_the_only(const char *path, const char *dir, const struct jobspec 
 	struct question q = {path, spec};
 
 	return !access(path, F_OK) &&
-	       (!others_in(dir) || guard__run(is_of_array, &q, &GUARD_STREAM) != 1);
+	       (!others_in(dir) || guard__ask(is_of_array, &q, &GUARD_STREAM) != 1);
 }
 
 /* Of the id alone, job_<id>.h5, unless that is one of an array's tasks, or there is none. */

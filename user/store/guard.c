@@ -238,6 +238,15 @@ void guard__follow(void)
 	raise(last_signal);
 }
 
+int guard__ask(int (*fn)(void *arg), void *arg, const struct guard_limits *l)
+{
+	int status = guard__run(fn, arg, l);
+
+	if (status == -EINTR)
+		guard__follow();
+	return status;
+}
+
 int guard__death(int sig)
 {
 	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)

@@ -39,6 +39,9 @@ int guard__death(int sig);
 /* After -EINTR: the same signal to this process, which ends it if nobody handles it. */
 void guard__follow(void);
 
+/* guard__run() for who has nothing to clean up: after -EINTR this process has followed. */
+int guard__ask(int (*fn)(void *arg), void *arg, const struct guard_limits *l);
+
 /* The same for a verb: an error is one line that names the file and object the child was at; a
  * signal that ended the child otherwise ends this process too. Returns the exit status. */
 int guard__verb(int (*fn)(void *arg), void *arg, const struct guard_limits *l);

@@ -40,7 +40,7 @@ static int64_t start_of(const char *path)
 	int64_t start = -1;
 	struct stat st;
 
-	if (q.start && !guard__run(read_start, &q, &GUARD_STREAM))
+	if (q.start && !guard__ask(read_start, &q, &GUARD_STREAM))
 		start = *q.start;
 	if (q.start)
 		guard__unshare(q.start, sizeof(*q.start));

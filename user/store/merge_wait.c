@@ -417,7 +417,7 @@ static int64_t run_of_output(const char *path)
 
 	if (!o.facts)
 		return -1;
-	if (!guard__run(read_old, &o, &GUARD_STREAM) && o.facts->nodes != NOT_READ)
+	if (!guard__ask(read_old, &o, &GUARD_STREAM) && o.facts->nodes != NOT_READ)
 		run = o.facts->restart > 0 ? o.facts->restart : 0;
 	guard__unshare(o.facts, sizeof(*o.facts));
 	return run;

@@ -131,7 +131,7 @@ static int run_of(int dir_fd, const char *name, struct run_of *out)
 		return -ENOMEM;
 	run->restart = -1;
 	snprintf(run->path, sizeof(run->path), "/proc/self/fd/%d/%s", dir_fd, name);
-	err = guard__run(read_run, run, &GUARD_STREAM);
+	err = guard__ask(read_run, run, &GUARD_STREAM);
 	*out = *run;
 	if (err) {
 		out->known = false;
