@@ -33,6 +33,8 @@ def frames(data):
     while at + 8 <= len(data):
         length = struct.unpack_from("<I", data, at)[0]
         packed, length = length >> 31, length & 0x7fffffff
+        if not length:  # room that the journal has taken in advance
+            return
         content = data[at + 8:at + 8 + length]
         if len(content) < length:
             return
