@@ -79,8 +79,7 @@ BPF_SRC  := $(BPF_FIRST) $(filter-out $(BPF_FIRST),$(wildcard bpf/*.bpf.c))
 BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # In the build directory: each one is whole in itself.
 SKEL     := $(B)/skel/jobprof.skel.h
-# What needs Slurm's headers is in the plugins only.
-SLURM_INCLUDE ?= /usr/include
+# What needs Slurm's headers is in the plugins only (user/slurm/slurm.mk).
 LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/%_jobprof.c,$(wildcard user/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
@@ -103,6 +102,7 @@ help:
 	@echo 'make                the programs, in build/'
 	@echo 'make install        as root; PREFIX=$(PREFIX), SYSCONFDIR=$(SYSCONFDIR), DESTDIR= for packages'
 	@echo 'make uninstall      removes what "make install" with the same PREFIX installs; your settings stay'
+	@echo 'make slurm          the plugins of Slurm only, in build/slurm-RELEASE/; make install-slurm, as root'
 	@echo 'make tools          what tests and scripts/testbed need'
 	@echo 'make test           unit tests, without privileges; scripts/test, as root, runs every test'
 	@echo 'make check-bpf      as root: loads every BPF program and prints what the verifier counted'
@@ -111,7 +111,8 @@ help:
 	@echo
 	@echo 'PREFIX and SYSCONFDIR are in the programs too: give the same ones to "make" and "make install".'
 	@echo 'V=1 shows the commands. SAN=1 builds with sanitizers, in build-san/. H5_STATIC=0 links shared'
-	@echo 'libraries. SLURM_INCLUDE=DIR has slurm/spank.h; SLURM_PLUGINDIR=DIR takes the plugins of Slurm.'
+	@echo 'libraries. SLURM=PREFIX is the Slurm that the plugins are for, where it is not the one whose headers'
+	@echo 'the compiler finds; SLURM_PLUGINDIR=DIR takes them, else the directory where that Slurm has its own.'
 tools: $(TOOLS) $(B)/tests/slurm/cgself.so $(B)/tests/nss/jptest.so
 bench: $(BENCH)
 
@@ -224,7 +225,7 @@ test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
 include tests/fuzz/fuzz.mk tests/stub/stub.mk
-include user/client/lib.mk user/slurm/spank.mk user/slurm/profile.mk user/sensor/plugin.mk
+include user/client/lib.mk user/slurm/slurm.mk user/sensor/plugin.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf
@@ -233,7 +234,7 @@ format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^skel/')
 
 lint: $(SKEL)
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SPANK_UNSEEN)) -- $(CPPFLAGS) -Iuser/sensor $(H5_CFLAGS) $(SPANK_CPPFLAGS) -std=gnu11
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SLURM_UNSEEN)) -- $(CPPFLAGS) -Iuser/sensor $(H5_CFLAGS) $(SLURM_FLAGS) -std=gnu11
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
 		--suppress=missingIncludeSystem --suppress=resourceLeak:user/fuse/node_energy_text.c \
 		--suppress=memleak:user/fuse/node_energy_text.c --suppress=memleak:user/sensor/ipmi_link.c \

@@ -3,6 +3,7 @@
 
 import glob
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -10,8 +11,9 @@ import time
 from helper import BUILD, ROOT, Missing
 
 TESTBED = os.path.join(ROOT, "scripts", "testbed")
-SPANK = os.path.join(BUILD, "spank_jobprof.so")
-PROFILE = os.path.join(BUILD, "acct_gather_profile_jobprof.so")
+SLURMD = os.popen("PATH=$PATH:/usr/sbin slurmd -V 2>&1").read()
+PLUGINS = os.path.join(BUILD, "slurm-" + (re.findall(r"\d+\.\d+", SLURMD) or ["none"])[0])
+SPANK = os.path.join(PLUGINS, "spank_jobprof.so")
 
 
 def need():
@@ -27,7 +29,7 @@ def plugin_dirs():
     """PluginDir with our plugins before Slurm's."""
     for d in glob.glob("/usr/lib/*/slurm-wlm") + ["/usr/lib/slurm", "/usr/lib64/slurm"]:
         if os.path.exists(d + "/jobacct_gather_linux.so"):
-            return "PluginDir=%s:%s" % (BUILD, d)
+            return "PluginDir=%s:%s" % (PLUGINS, d)
     raise Missing("Slurm's plugins are not where Debian has them")
 
 

@@ -929,7 +929,7 @@ def checked_configuration():
     slurm = "ClusterName=blue\nPluginDir=/nowhere:%s\nNodeName=DEFAULT CPUs=2\nNodeName=c[1-9] State=UNKNOWN\n" % lib
     jobprof = good + "ProfileHDF5Dir=%s\n" % h5
     for name in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
-        with open(os.path.join(BUILD, name), "rb") as f:
+        with open(glob.glob(os.path.join(BUILD, "slurm-*", name))[0], "rb") as f:
             data = f.read()
         with open(os.path.join(lib, name), "wb") as f:
             f.write(data)

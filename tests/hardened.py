@@ -18,7 +18,7 @@ def said(*cmd):
 
 def built():
     """Every program and shared object that is installed."""
-    files = [f for pattern in ("*", "sensors/*.so") for f in glob.glob(os.path.join(BUILD, pattern))
+    files = [f for pattern in ("*", "sensors/*.so", "slurm-*/*.so") for f in glob.glob(os.path.join(BUILD, pattern))
              if os.path.isfile(f) and not os.path.islink(f)]
     return [f for f in files if open(f, "rb").read(4) == b"\x7fELF"]
 

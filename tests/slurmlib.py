@@ -31,6 +31,21 @@ def out_of(cmd, env=None, check=True, seconds=60, **kw):
     return p.stdout.strip()
 
 
+def release():
+    """Of the Slurm in PATH, as (22, 5); (0, 0): there is none."""
+    p = subprocess.run("PATH=$PATH:/usr/sbin slurmd -V", shell=True, capture_output=True, text=True)
+    return tuple(int(n) for n in (re.findall(r"[0-9]+", p.stdout) + [0, 0])[:2])
+
+
+RELEASE = release()
+PLUGINS = os.path.join(BUILD, "slurm-%d.%02d" % RELEASE)
+
+
+def plugin(name):
+    """Where the build put it, for this release."""
+    return os.path.join(PLUGINS, name)
+
+
 class Cluster:
     """mode: v1 or v2. Jobs begin at a number that no other cluster of this test has."""
 

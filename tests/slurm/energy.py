@@ -88,7 +88,7 @@ def with_tasks(name, c, d):
 
 def main():
     for p in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
-        if not os.path.exists(os.path.join(BUILD, p)):
+        if not os.path.exists(plugin(p)):
             skip("plugins", "libslurm-dev is not installed: %s was not built" % p)
             return
     root = machine("intel-2s")
@@ -100,9 +100,9 @@ def main():
         clusters = start_clusters(
             cpus=64,
             conf=["AcctGatherProfileType=acct_gather_profile/jobprof",
-                  "PluginDir=%s:%s" % (BUILD, system)],
+                  "PluginDir=%s:%s" % (PLUGINS, system)],
             acct=["ProfileJobprofSocket=" + socket],
-            plugstack=["optional %s/spank_jobprof.so socket=%s" % (BUILD, socket)])
+            plugstack=["optional %s socket=%s" % (plugin("spank_jobprof.so"), socket)])
         in_modes([energy_alone, with_tasks], clusters, d)
         is_equal("jobprofd ends", d.end(), 0)
 

@@ -18,7 +18,7 @@ INTERVAL = 0.25
 SLEEPER = "srun sh -c ': >up; exec sleep 100'"
 
 
-SPANK = os.path.join(BUILD, "spank_jobprof.so")
+SPANK = plugin("spank_jobprof.so")
 
 
 def started(job, d, step, node):

@@ -195,7 +195,7 @@ def restarts(c, d):
 def main():
     plugins = {}
     for p in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
-        plugins[p] = os.path.join(BUILD, p)
+        plugins[p] = plugin(p)
         if not os.path.exists(plugins[p]):
             skip("plugins", "libslurm-dev is not installed: %s was not built" % p)
             return
@@ -206,7 +206,7 @@ def main():
         cpus=64,
         conf=["AcctGatherProfileType=acct_gather_profile/jobprof",
               "AcctGatherInterconnectType=acct_gather_interconnect/sysfs",
-              "PluginDir=%s:%s" % (BUILD, system)],
+              "PluginDir=%s:%s" % (PLUGINS, system)],
         acct=["SysfsInterfaces=lo", "ProfileJobprofSocket=" + d.settings["Socket"]],
         plugstack=["optional %s socket=%s" % (plugins["spank_jobprof.so"], d.settings["Socket"])])
     in_modes([nothing_asked, jobprof_option, some_families, profile_option, gatherers, precedence,

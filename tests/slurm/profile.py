@@ -14,7 +14,7 @@ from slurmlib import *
 import slurmlib
 import talklib
 
-PLUGIN = os.path.join(BUILD, "acct_gather_profile_jobprof.so")
+PLUGIN = plugin("acct_gather_profile_jobprof.so")
 BATCH = 4294967291
 UNKNOWN = talklib.UNKNOWN
 ENERGY, TASK, LUSTRE, NETWORK = 2, 4, 8, 16
@@ -464,7 +464,7 @@ def some(tests, site, server):
 
 def on_first(msr):
     """Where cgroups do constrain: what is said, for every kind of request."""
-    site = Site(MODES[0] if is_v1_mounted() else "v2", BUILD, 2, msr,
+    site = Site(MODES[0] if is_v1_mounted() else "v2", PLUGINS, 2, msr,
                 conf=["PrologFlags=Contain"])
     server = site.listen()
     tests = [task, none, unasked, task_measured, all_measured, late, placeless, refusal, batch, het, extern,

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), "..
 from slurmlib import *
 import talklib
 
-PLUGIN = os.path.join(BUILD, "spank_jobprof.so")
+PLUGIN = plugin("spank_jobprof.so")
 BATCH = 4294967291
 
 
