@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A real Slurm (scripts/testbed) with a jobprofd that follows its jobs."""
+"""A real Slurm (scripts/testbed) with a jobprofd that follows its jobs: the one installed in $SLURM
+(scripts/test --slurm), else that in PATH."""
 
 import pwd
 import re
@@ -8,7 +9,9 @@ from daemonlib import *
 import daemonlib
 
 TESTBED = os.path.join(ROOT, "scripts", "testbed")
-STOCK = "/usr/bin/sh5util"
+SLURM = os.environ.get("SLURM", "")
+SLURM_PATH = os.pathsep.join(([SLURM + "/bin", SLURM + "/sbin"] if SLURM else []) +
+                             [os.environ.get("PATH", os.defpath), "/usr/sbin"])
 OURS = os.path.join(BUILD, "sh5util")
 NOBODY = pwd.getpwnam("nobody")
 EXTERN = 4294967292
@@ -16,6 +19,42 @@ INTERACTIVE = 4294967290
 MODES = ("v1", "v2")
 
 _clusters = []
+
+
+def slurm_program(name):
+    """Its path; None where this machine lacks it."""
+    return shutil.which(name, path=SLURM + "/bin:" + SLURM + "/sbin" if SLURM else SLURM_PATH)
+
+
+def _release():
+    """(26, 5) of "slurm 26.05.3"; () without a Slurm."""
+    slurmd = slurm_program("slurmd")
+    if not slurmd:
+        return ()
+    out = subprocess.run([slurmd, "-V"], capture_output=True, text=True, check=True).stdout
+    return tuple(int(n) for n in re.search(r"(\d+)\.(\d+)", out).groups())
+
+
+def _plugin_dir():
+    """Where Slurm's own plugins are: beside the library that all its programs have."""
+    if not RELEASE:
+        return None
+    out = subprocess.run(["ldd", slurm_program("slurmd")], capture_output=True, text=True).stdout
+    return os.path.dirname(re.search(r"libslurmfull\.so => (\S+)", out).group(1))
+
+
+STOCK = slurm_program("sh5util")
+RELEASE = _release()
+PLUGIN_DIR = _plugin_dir()
+
+
+def plugin(name):
+    """The path of our plugin for this release."""
+    return os.path.join(BUILD, "slurm-%d.%02d" % (RELEASE or (0, 0)), name)
+
+
+def slurm_env(**more):
+    return plain_env(PATH=SLURM_PATH, **more)
 
 
 def is_v1_mounted():
@@ -47,9 +86,11 @@ def plugin(name):
 
 
 class Cluster:
-    """mode: v1 or v2. Jobs begin at a number that no other cluster of this test has."""
+    """mode: v1 or v2; lines for the configuration's files. Jobs begin at a number that no other cluster of this test has."""
 
-    def __init__(self, mode, nodes=2, cpus=8, conf=(), acct=(), plugstack=()):
+    def __init__(self, mode, nodes=2, cpus=8, conf=(), acct=(), plugstack=(), cgroup=()):
+        if not RELEASE:
+            raise Skipped("there is no Slurm in " + (SLURM or "PATH"))
         if mode == "v1" and not is_v1_mounted():
             raise Skipped("the v1 hierarchies are not mounted")
         self.mode = mode
@@ -61,13 +102,14 @@ class Cluster:
         conf = ["SelectTypeParameters=CR_CPU_Memory", "DefMemPerCPU=100",
                 "FirstJobId=%d" % (1000 * len(_clusters) + PID % 1000 * 10000)] + list(conf)
         cmd = [TESTBED, "up", "--dir", self.dir, "--nodes", nodes, "--prefix", self.prefix,
-               "--cpus", cpus, "--cgroup", mode]
-        for option, lines in (("--conf", conf), ("--acct", acct), ("--plugstack", plugstack)):
+               "--cpus", cpus, "--cgroup", mode] + (["--slurm", SLURM] if SLURM else [])
+        for option, lines in (("--conf", conf), ("--acct", acct), ("--plugstack", plugstack),
+                              ("--cgroup-conf", cgroup)):
             for line in lines:
                 cmd += [option, line]
         out_of(cmd, seconds=40)
         self.conf = os.path.join(self.dir, "etc", "slurm.conf")
-        self.env = plain_env(SLURM_CONF=self.conf)
+        self.env = slurm_env(SLURM_CONF=self.conf)
         self.profile = os.path.join(self.dir, "profile")
 
     def limits_memory(self):

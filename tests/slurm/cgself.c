@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * LD_PRELOAD for the testbed's slurmd and slurmstepd, where v1 hierarchies are mounted too. Slurm's
- * cgroup/v2 plugin does not run there: it looks at the first line of /proc/self/cgroup. Here that
- * file has only its line of v2. All that the plugin does afterwards is real.
+ * cgroup/v2 plugin does not run there: it looks at the first line of /proc/self/cgroup, and in
+ * newer releases at that of /proc/1/cgroup and of other processes. Here these files have only their
+ * line of v2. All that the plugin does afterwards is real.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define FILE_SELF "/proc/self/cgroup"
 
 typedef int open_fn(const char *path, int flags, ...);
 
@@ -36,7 +36,7 @@ static int write_all(int fd, const char *text, size_t len)
 /* A file in memory with the lines of text that begin with "0::". */
 static int v2_lines(const char *text)
 {
-	int fd = memfd_create("self-cgroup", MFD_CLOEXEC);
+	int fd = memfd_create("cgroup", MFD_CLOEXEC);
 
 	for (const char *line = text; fd >= 0 && *line;) {
 		size_t len = strcspn(line, "\n");
@@ -51,12 +51,20 @@ static int v2_lines(const char *text)
 	return fd;
 }
 
-static int open_self(open_fn *real)
+/* /proc/PID/cgroup, with "self" too. */
+static bool is_cgroup_of_process(const char *path)
+{
+	const char *rest = strncmp(path, "/proc/", 6) ? NULL : strchr(path + 6, '/');
+
+	return rest && !strcmp(rest, "/cgroup");
+}
+
+static int open_filtered(open_fn *real, const char *path)
 {
 	char text[8192];
 	size_t len = 0;
 	ssize_t n;
-	int fd = real(FILE_SELF, O_RDONLY | O_CLOEXEC);
+	int fd = real(path, O_RDONLY | O_CLOEXEC);
 
 	if (fd < 0)
 		return fd;
@@ -71,7 +79,7 @@ static int open_as(const char *name, const char *path, int flags, mode_t mode)
 {
 	open_fn *real = (open_fn *)dlsym(RTLD_NEXT, name);
 
-	return strcmp(path, FILE_SELF) ? real(path, flags, mode) : open_self(real);
+	return is_cgroup_of_process(path) ? open_filtered(real, path) : real(path, flags, mode);
 }
 
 static mode_t mode_of(int flags, va_list ap)
