@@ -46,11 +46,12 @@ def _plugin_dir():
 STOCK = slurm_program("sh5util")
 RELEASE = _release()
 PLUGIN_DIR = _plugin_dir()
+PLUGINS = os.path.join(BUILD, "slurm-%d.%02d" % (RELEASE or (0, 0)))
 
 
 def plugin(name):
     """The path of our plugin for this release."""
-    return os.path.join(BUILD, "slurm-%d.%02d" % (RELEASE or (0, 0)), name)
+    return os.path.join(PLUGINS, name)
 
 
 def slurm_env(**more):
@@ -68,21 +69,6 @@ def out_of(cmd, env=None, check=True, seconds=60, **kw):
     if check and p.returncode:
         raise Failed("%s: status %d: %s" % (" ".join(map(str, cmd)), p.returncode, p.stderr[-500:]))
     return p.stdout.strip()
-
-
-def release():
-    """Of the Slurm in PATH, as (22, 5); (0, 0): there is none."""
-    p = subprocess.run("PATH=$PATH:/usr/sbin slurmd -V", shell=True, capture_output=True, text=True)
-    return tuple(int(n) for n in (re.findall(r"[0-9]+", p.stdout) + [0, 0])[:2])
-
-
-RELEASE = release()
-PLUGINS = os.path.join(BUILD, "slurm-%d.%02d" % RELEASE)
-
-
-def plugin(name):
-    """Where the build put it, for this release."""
-    return os.path.join(PLUGINS, name)
 
 
 class Cluster:
