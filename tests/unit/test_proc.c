@@ -238,6 +238,7 @@ static void titles_of_slurmstepd(void **state)
 	title_is("slurmstepd: [5.0]", 5, "0");
 	title_is("slurmstepd: [7.extern]", 7, "extern");
 	title_is("slurmstepd: [7.interactive]", 7, "interactive");
+	title_is("slurmstepd: [7.extern stepmgr] ", 7, "extern");
 	title_is("slurmstepd: [7+1.0]", 8, "0");
 	title_is("slurmstepd: [7.0+1]", 7, "0+1");
 }
@@ -267,6 +268,16 @@ static void titles_nobody_should_believe(void **state)
 		"slurmstepd: [3+x.0]",
 		"slurmstepd infinity",
 		" slurmstepd: [3.0]",
+		"slurmstepd: [3.extern stepmgr",
+		"slurmstepd: [3.extern] stepmgr",
+		"slurmstepd: [3.externstepmgr]",
+		"slurmstepd: [3.extern  stepmgr]",
+		"slurmstepd: [3.extern stepmgr stepmgr]",
+		"slurmstepd: [3.extern stepmgr ]",
+		"slurmstepd: [3.extern STEPMGR]",
+		"slurmstepd: [3. stepmgr]",
+		"slurmstepd: [ stepmgr]",
+		"slurmstepd: [stepmgr]",
 		"slurmstepd: [ 3.0]",
 		"slurmstepd: [33333333333333333333333333333333333333333333333333333333333333333333"
 		"333333333333333333333333333333333333.0]",

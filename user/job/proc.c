@@ -258,7 +258,7 @@ int proc__procid(pid_t pid, int32_t *procid)
 
 int proc__stepd_title(const char *title, uint32_t *job, char *step, size_t size)
 {
-	static const char start[] = "slurmstepd: [";
+	static const char start[] = "slurmstepd: [", stepmgr[] = " stepmgr";
 	char ids[96], *dot, *plus;
 	uint32_t id, offset = 0, step_id;
 	int32_t het;
@@ -271,6 +271,8 @@ int proc__stepd_title(const char *title, uint32_t *job, char *step, size_t size)
 	if (title[len] != ']' || len >= sizeof(ids) ||
 	    title[len + 1 + strspn(title + len + 1, " ")])
 		return -EINVAL;
+	if (len >= strlen(stepmgr) && str__starts(title + len - strlen(stepmgr), stepmgr))
+		len -= strlen(stepmgr);
 	memcpy(ids, title, len);
 	ids[len] = '\0';
 	dot = strchr(ids, '.');

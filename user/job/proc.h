@@ -39,6 +39,7 @@ int proc__procid(pid_t pid, int32_t *procid);
 /*
  * The title slurmstepd gives itself: "slurmstepd: [<job>.<step>]", and in a heterogeneous job
  * "[<leader>+<offset>.<step>]", where *job becomes leader + offset, as Slurm numbers components.
+ * The one that makes the job's steps (stepmgr, since 24.05) adds that: "[<job>.extern stepmgr]".
  * step becomes the name as in cgroup paths. Blanks may follow. 0 or -EINVAL. Anyone can set such a
  * title: the caller makes sure whose process it is.
  */
