@@ -953,6 +953,12 @@ def checked_configuration():
          "/sys/kernel.*neither root nor users may")
     says("check: it is a file", check(good + "ProfileHDF5Dir=%s/slurm.conf\n" % etc, slurm), 1,
          "slurm.conf.*Not a directory")
+    for line, status, wanted in (
+            ("ProctrackType=proctrack/linuxproc", 1, "linuxproc: steps have no cgroups"),
+            ("ProctrackType=proctrack/linuxproc\nTaskPlugin=task/affinity,task/cgroup", 0,
+             "linuxproc: steps are found with cgroup v2 only")):
+        says("check: " + line.replace("\n", ", "), check(jobprof, slurm + line + "\n"), status,
+             "slurm.conf: ProctrackType=proctrack/" + wanted)
     says("check: another NodeName", check(jobprof.replace("c7", "d7"), slurm +
                                           "NodeName=x1 NodeHostname=%s\n" % host), 1,
          "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1")

@@ -21,6 +21,7 @@
 #define SLURMS_PROFILE "acct_gather_profile/hdf5"
 #define OUR_PROFILE    "acct_gather_profile/jobprof"
 #define OUR_PLUGIN     "acct_gather_profile_jobprof.so"
+#define PROCTRACK      "proctrack/cgroup"
 #define PLUGIN_MAX     (4 << 20)
 
 static void well(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
@@ -152,12 +153,32 @@ static void warn_of_slurms_plugin(const struct config *c, const struct site *s)
 		 s->conf, s->profile_type, c->hdf5_dir, OUR_PROFILE);
 }
 
-void check__slurms_plugin(const struct config *c)
+/* Steps are found by their cgroups. With v1 it is proctrack/cgroup that makes them in the hierarchy
+ * that is followed; with v2 there is one hierarchy, and task/cgroup makes them too. */
+static unsigned check_cgroups(const struct site *s)
+{
+	if (!s->proctrack[0] || !strcasecmp(s->proctrack, PROCTRACK))
+		return 0;
+	if (strcasestr(s->task_plugin, "cgroup")) {
+		log_warn("%s: ProctrackType=%s: steps are found with cgroup v2 only; set "
+			 "ProctrackType=" PROCTRACK,
+			 s->conf, s->proctrack);
+		return 0;
+	}
+	log_error("%s: ProctrackType=%s: steps have no cgroups, so none is profiled; set "
+		  "ProctrackType=" PROCTRACK,
+		  s->conf, s->proctrack);
+	return 1;
+}
+
+void check__slurm(const struct config *c)
 {
 	struct site s;
 
-	if (!site__read(&s, c))
-		warn_of_slurms_plugin(c, &s);
+	if (site__read(&s, c))
+		return;
+	check_cgroups(&s);
+	warn_of_slurms_plugin(c, &s);
 }
 
 /* -ENOENT: it has no version, or is none of ours. */
@@ -261,5 +282,5 @@ unsigned check__node(const struct config *c)
 		return errors + 1;
 	}
 	warn_of_slurms_plugin(c, &s);
-	return errors + check_names(c, &s) + check_plugins(&s);
+	return errors + check_cgroups(&s) + check_names(c, &s) + check_plugins(&s);
 }

@@ -12,8 +12,8 @@ int check__settings(const struct config *c, unsigned families);
 /* The keys that begin with EnergyIPMI. Logs. 0 or -EINVAL. */
 int check__ipmi(const struct config *c, struct ipmi_settings *s);
 
-/* Logs if Slurm's own profile plugin writes to the same place. */
-void check__slurms_plugin(const struct config *c);
+/* Logs if Slurm makes no cgroups for steps, or its own profile plugin writes to the same place. */
+void check__slurm(const struct config *c);
 
 /* Everything else, for --check-config: a line on stdout for what is well, a logged one for what is
  * not. The number of errors. */

@@ -271,7 +271,7 @@ static int begin(struct daemon *d)
 }
 
 /* In a child that nobody waits for: it looks at the shared file system, which may hang. */
-static void warn_of_slurms_plugin(const struct config *c)
+static void check_slurm(const struct config *c)
 {
 	pid_t parent = getpid(), pid = fork();
 
@@ -279,7 +279,7 @@ static void warn_of_slurms_plugin(const struct config *c)
 		return;
 	child__begin();
 	if (!child__end_with(parent, SIGKILL))
-		check__slurms_plugin(c);
+		check__slurm(c);
 	_exit(0);
 }
 
@@ -304,7 +304,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		err = lock_state(d);
 	if (!err && !d->opts.embedded) {
 		child_group__make();
-		warn_of_slurms_plugin(d->opts.cfg);
+		check_slurm(d->opts.cfg);
 	}
 	if (!err)
 		err = daemon_find_roots(d);

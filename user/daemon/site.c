@@ -56,6 +56,8 @@ static void take(void *ctx, const struct conf_pair *p)
 	} texts[] = {
 		{"ClusterName", r->s->cluster, sizeof(r->s->cluster)},
 		{"AcctGatherProfileType", r->s->profile_type, sizeof(r->s->profile_type)},
+		{"ProctrackType", r->s->proctrack, sizeof(r->s->proctrack)},
+		{"TaskPlugin", r->s->task_plugin, sizeof(r->s->task_plugin)},
 		{"PluginDir", r->s->plugin_dir, sizeof(r->s->plugin_dir)},
 		{"PlugStackConfig", r->s->plugstack, sizeof(r->s->plugstack)},
 		{"ProfileHDF5Dir", r->s->profile_dir, sizeof(r->s->profile_dir)},

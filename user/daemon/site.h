@@ -14,6 +14,8 @@ struct site {
 	char cluster[128];	     /* ClusterName; "": not said */
 	char profile_type[64];	     /* AcctGatherProfileType; "": not said */
 	char profile_dir[SITE_PATH]; /* ProfileHDF5Dir of acct_gather.conf */
+	char proctrack[64];	     /* ProctrackType; "": not said, Slurm's default is cgroup's */
+	char task_plugin[128];	     /* TaskPlugin, a list with commas; "": not said */
 	char plugin_dir[SITE_PATH];  /* PluginDir, a list with colons; "": Slurm's built-in one */
 	char plugstack[SITE_PATH];   /* PlugStackConfig, or plugstack.conf beside slurm.conf */
 	char spank[SITE_PATH];	     /* where plugstack.conf has spank_jobprof.so; "": nowhere */
