@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -8,19 +9,59 @@
 
 #include "daemon/why.h"
 
+/* "NULL" and false are what a job that is not told, or goes on, has. */
+static const char *meaning(const char *text, uint32_t job_id)
+{
+	const char *m;
+
+	if (!why__meaning(text, job_id, &m))
+		assert_null(m);
+	return m;
+}
+
+static bool may_change(const char *text)
+{
+	const char *m;
+
+	return why__meaning(text, 7, &m) && !m;
+}
+
 static void lines_of_squeue(void **state)
 {
-	assert_string_equal(why__meaning("COMPLETING TimeLimit\n"), "time limit");
-	assert_string_equal(why__meaning("TIMEOUT TimeLimit\n"), "time limit");
-	assert_string_equal(why__meaning("CANCELLED None\n"), "cancelled");
-	assert_string_equal(why__meaning("PREEMPTED None"), "preempted");
-	assert_string_equal(why__meaning("NODE_FAIL NodeDown"), "node failed");
-	assert_string_equal(why__meaning("DEADLINE DeadLine"), "deadline");
-	assert_null(why__meaning("COMPLETING None\n"));
-	assert_null(why__meaning("RUNNING None\n"));
-	assert_null(why__meaning("CANCELLEDX None\n"));
-	assert_null(why__meaning(""));
-	assert_null(why__meaning("\n"));
+	assert_string_equal(meaning("7 COMPLETING TimeLimit\n", 7), "time limit");
+	assert_string_equal(meaning("7 TIMEOUT TimeLimit\n", 7), "time limit");
+	assert_string_equal(meaning("7 CANCELLED None\n", 7), "cancelled");
+	assert_string_equal(meaning("7 PREEMPTED None", 7), "preempted");
+	assert_string_equal(meaning("7 NODE_FAIL NodeDown", 7), "node failed");
+	assert_string_equal(meaning("7 NODE_FAIL Nodes are DOWN", 7), "node failed");
+	assert_string_equal(meaning("7 DEADLINE DeadLine", 7), "deadline");
+	assert_string_equal(meaning("7 CANCELLED", 7), "cancelled");
+	assert_true(may_change("7 COMPLETING None\n"));
+	assert_false(may_change("7 RUNNING None\n"));
+	assert_false(may_change("7 CANCELLEDX None\n"));
+	assert_false(may_change(""));
+	assert_false(may_change("\n"));
+	assert_false(may_change("NO_SQUEUE\n"));
+	assert_false(may_change("4294967303 COMPLETING None\n"));
+}
+
+/* As squeue of 22.05, 25.11 and 26.05 prints them: -j 7 is the array's id, and that of the element
+ * which began last; elements that wait are one line with it. */
+static void elements_and_components(void **state)
+{
+	static const char array[] = "11 COMPLETED None\n13 FAILED NonZeroExitCode\n"
+				    "7 TIMEOUT TimeLimit\n12 CANCELLED None\n";
+	static const char waits[] = "12 CANCELLED None\n11 RUNNING None\n7 PENDING Resources\n";
+	static const char het[] = "3 COMPLETING None\n2 CANCELLED None\n";
+
+	assert_string_equal(meaning(array, 7), "time limit");
+	assert_string_equal(meaning(array, 12), "cancelled");
+	assert_null(meaning(array, 11));
+	assert_null(meaning(array, 1));
+	assert_null(meaning(array, 14));
+	assert_null(meaning(waits, 7));
+	assert_string_equal(meaning(het, 2), "cancelled");
+	assert_null(meaning(het, 3));
 }
 
 /* Of a process that is no slurmstepd nothing is believed. */
@@ -43,13 +84,14 @@ static void nobody_to_ask(void **state)
 	why__begin(&w, 1000);
 	assert_true(why__advance(&w, &site, 1, 1000));
 	assert_string_equal(w.answer, "");
-	assert_false(why__reaped(&w, 1));
+	assert_false(why__reaped(&w, 1, 1));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_of_squeue),
+		cmocka_unit_test(elements_and_components),
 		cmocka_unit_test(other_processes),
 		cmocka_unit_test(nobody_to_ask),
 	};

@@ -360,7 +360,7 @@ void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 	struct step *s;
 
 	for (s = d->steps; s; s = s->next) {
-		if (why__reaped(&s->why, pid))
+		if (why__reaped(&s->why, s->ids.job_id, pid))
 			return;
 		if (!publication__reaped(&s->pub, pid, status, now))
 			continue;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/fully.h"
 #include "base/str.h"
 #include "daemon/child.h"
 #include "job/proc.h"
@@ -19,6 +20,8 @@
 #define GIVE_UP_NS (8 * NSEC_PER_SEC)
 /* What a child says that has none to run: as an answer it means nothing. */
 #define NO_SQUEUE "NO_SQUEUE\n"
+/* Of an array's or a heterogeneous job's first id squeue tells all elements and components. */
+#define ANSWER_LEN (1 << 20)
 
 static const struct {
 	const char *state, *reason; /* "": any */
@@ -29,18 +32,32 @@ static const struct {
 	{"NODE_FAIL", "", "node failed"}, {"DEADLINE", "", "deadline"},
 };
 
-const char *why__meaning(const char *line)
+static const char *meaning_of(const char *state, const char *reason)
 {
-	char state[32] = "", reason[64] = "";
-	size_t i;
-
-	if (sscanf(line, "%31s %63s", state, reason) < 1)
-		return NULL;
-	for (i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
 		if ((!meanings[i].state[0] || !strcmp(meanings[i].state, state)) &&
 		    (!meanings[i].reason[0] || !strcmp(meanings[i].reason, reason)))
 			return meanings[i].meaning;
 	return NULL;
+}
+
+bool why__meaning(const char *text, uint32_t job_id, const char **meaning)
+{
+	char number[16], state[32], reason[64];
+	const char *end;
+	uint32_t id;
+	int n;
+
+	*meaning = NULL;
+	for (; *text; text = *end ? end + 1 : end) {
+		end = strchrnul(text, '\n');
+		n = sscanf(text, "%15[0-9] %31[^ \n] %63[^ \n]", number, state, reason);
+		if (n < 2 || parse_u32(number, &id) || id != job_id)
+			continue;
+		*meaning = meaning_of(state, n > 2 ? reason : "");
+		return *meaning || !strcmp(state, "COMPLETING");
+	}
+	return false;
 }
 
 /* <prefix>/sbin/slurmstepd is beside <prefix>/bin/squeue. */
@@ -86,7 +103,7 @@ static void run_squeue(const struct why_site *site, uint32_t job_id, int out, pi
 	dup2(null, STDERR_FILENO);
 	child__begin();
 	if (!child__end_with(parent, SIGKILL))
-		execle(site->squeue, "squeue", "-h", "-t", "all", "-j", job, "-o", "%T %r",
+		execle(site->squeue, "squeue", "-h", "-t", "all", "-j", job, "-o", "%A %T %r",
 		       (char *)NULL, env);
 	_exit(write(STDOUT_FILENO, NO_SQUEUE, strlen(NO_SQUEUE)) < 0 ? 126 : 127);
 }
@@ -98,6 +115,7 @@ static void ask(struct why *w, const struct why_site *site, uint32_t job_id)
 
 	if (pipe2(p, O_CLOEXEC | O_NONBLOCK))
 		return;
+	fcntl(p[0], F_SETPIPE_SZ, ANSWER_LEN);
 	w->pid = fork();
 	if (!w->pid)
 		run_squeue(site, job_id, p[1], parent);
@@ -124,22 +142,30 @@ bool why__advance(struct why *w, const struct why_site *site, uint32_t job_id, u
 	return false;
 }
 
-bool why__reaped(struct why *w, pid_t pid)
+static void take_answer(struct why *w, uint32_t job_id)
 {
+	char *text = malloc(ANSWER_LEN);
 	const char *meaning;
-	char line[128];
 	ssize_t n;
 
+	if (!text)
+		return;
+	n = read_fully(w->fd, text, ANSWER_LEN - 1);
+	text[n > 0 ? n : 0] = '\0';
+	/* other lines only, or a state that is no end: Slurm knows of no end that it has made */
+	if (n > 0 && !why__meaning(text, job_id, &meaning))
+		w->end_ns = 0;
+	else if (n > 0 && meaning)
+		str__copy(w->answer, sizeof(w->answer), meaning);
+	free(text);
+}
+
+bool why__reaped(struct why *w, uint32_t job_id, pid_t pid)
+{
 	if (!w->pid || w->pid != pid)
 		return false;
 	w->pid = 0;
-	n = read(w->fd, line, sizeof(line) - 1);
-	line[n > 0 ? n : 0] = 0;
-	meaning = why__meaning(line);
-	if (meaning)
-		snprintf(w->answer, sizeof(w->answer), "%s", meaning);
-	else if (n > 0 && strncmp(line, "COMPLETING", strlen("COMPLETING")))
-		w->end_ns = 0; /* Slurm knows of no end that it has made */
+	take_answer(w, job_id);
 	close(w->fd);
 	w->fd = -1;
 	return true;

@@ -35,10 +35,11 @@ void why__begin(struct why *w, uint64_t now_ns);
 /* Asks, again if need be. True: there is an answer, or no more hope of one. */
 bool why__advance(struct why *w, const struct why_site *site, uint32_t job_id, uint64_t now_ns);
 /* A child has ended. True if it was ours. */
-bool why__reaped(struct why *w, pid_t pid);
+bool why__reaped(struct why *w, uint32_t job_id, pid_t pid);
 /* Ends what runs. */
 void why__stop(struct why *w);
-/* For tests: what a line of squeue's "%T %r" means, NULL: nothing yet. */
-const char *why__meaning(const char *line);
+/* For tests: what lines of squeue's "%A %T %r" say of that job, which may be one of them only.
+ * *meaning: why it ended, or NULL. False: nothing, now and later. */
+bool why__meaning(const char *text, uint32_t job_id, const char **meaning);
 
 #endif
