@@ -1,61 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A real Slurm (scripts/testbed) with a jobprofd that follows its jobs: the one installed in $SLURM
-(scripts/test --slurm), else that in PATH."""
+"""A real Slurm (scripts/testbed) with a jobprofd that follows its jobs."""
 
 import pwd
 import re
 
 from daemonlib import *
+from release import *
 import daemonlib
 
 TESTBED = os.path.join(ROOT, "scripts", "testbed")
-SLURM = os.environ.get("SLURM", "")
-SLURM_PATH = os.pathsep.join(([SLURM + "/bin", SLURM + "/sbin"] if SLURM else []) +
-                             [os.environ.get("PATH", os.defpath), "/usr/sbin"])
 OURS = os.path.join(BUILD, "sh5util")
 NOBODY = pwd.getpwnam("nobody")
+# A user who is not root; not nobody, a special name of Slurm's, which sh5util of 26.05 refuses.
+USER = pwd.getpwnam("daemon")
 EXTERN = 4294967292
 INTERACTIVE = 4294967290
 MODES = ("v1", "v2")
 
 _clusters = []
-
-
-def slurm_program(name):
-    """Its path; None where this machine lacks it."""
-    return shutil.which(name, path=SLURM + "/bin:" + SLURM + "/sbin" if SLURM else SLURM_PATH)
-
-
-def _release():
-    """(26, 5) of "slurm 26.05.3"; () without a Slurm."""
-    slurmd = slurm_program("slurmd")
-    if not slurmd:
-        return ()
-    out = subprocess.run([slurmd, "-V"], capture_output=True, text=True, check=True).stdout
-    return tuple(int(n) for n in re.search(r"(\d+)\.(\d+)", out).groups())
-
-
-def _plugin_dir():
-    """Where Slurm's own plugins are: beside the library that all its programs have."""
-    if not RELEASE:
-        return None
-    out = subprocess.run(["ldd", slurm_program("slurmd")], capture_output=True, text=True).stdout
-    return os.path.dirname(re.search(r"libslurmfull\.so => (\S+)", out).group(1))
-
-
-STOCK = slurm_program("sh5util")
-RELEASE = _release()
-PLUGIN_DIR = _plugin_dir()
-PLUGINS = os.path.join(BUILD, "slurm-%d.%02d" % (RELEASE or (0, 0)))
-
-
-def plugin(name):
-    """The path of our plugin for this release."""
-    return os.path.join(PLUGINS, name)
-
-
-def slurm_env(**more):
-    return plain_env(PATH=SLURM_PATH, **more)
 
 
 def is_v1_mounted():
@@ -72,10 +34,11 @@ def out_of(cmd, env=None, check=True, seconds=60, **kw):
 
 
 class Cluster:
-    """mode: v1 or v2; lines for the configuration's files. Jobs begin at a number that no other cluster of this test has."""
+    """mode: v1 or v2; conf, acct ...: lines for its configuration's files. Jobs begin at a number
+    that no other cluster of this test has."""
 
     def __init__(self, mode, nodes=2, cpus=8, conf=(), acct=(), plugstack=(), cgroup=()):
-        if not RELEASE:
+        if RELEASE == (0, 0):
             raise Skipped("there is no Slurm in " + (SLURM or "PATH"))
         if mode == "v1" and not is_v1_mounted():
             raise Skipped("the v1 hierarchies are not mounted")
@@ -133,6 +96,11 @@ class Cluster:
         """scontrol show job: KEY=VALUE words."""
         out = self.command("scontrol", "show", "job", job)
         return dict(w.split("=", 1) for w in out.split() if "=" in w)
+
+    def cgroup_names(self, job):
+        """What a directory of the job's may be called: with v2, 26.05 takes its SLUID (s...)."""
+        sluid = self.command("squeue", "-h", "-j", job, "-O", "SLUID:20", check=False)
+        return ["job_%d" % job] + ([sluid] if sluid.startswith("s") else [])
 
     def state(self, job):
         return self.command("squeue", "-h", "-t", "all", "-j", job, "-o", "%T")

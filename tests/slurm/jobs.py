@@ -69,29 +69,29 @@ i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done
 exit 5
 """
     j = c.sbatch(script.replace("FIRST", c.nodes[0]), ["-N2", "-n4", "--ntasks-per-node=2"],
-                 user="nobody")
+                 user=USER.pw_name)
     is_equal(name + ": state", j.end(), "FAILED")
     a, b = c.nodes
     has_files(name, d, j.id, [name_of(j.id, s, n) for s, n in (
-        ("batch", a), (0, a), (1, a), (1, b), (2, a), (3, a))], "nobody")
-    path = d.path_of(j.id, "batch", a, "nobody")
-    his = [NOBODY.pw_uid, NOBODY.pw_gid]
+        ("batch", a), (0, a), (1, a), (1, b), (2, a), (3, a))], USER.pw_name)
+    path = d.path_of(j.id, "batch", a, USER.pw_name)
+    his = [USER.pw_uid, USER.pw_gid]
     is_equal(name + ": owner and mode", owned(path), his + [0o644] + his + [0o700])
     is_equal(name + ": batch", picked(path, "Step", "User", "UID", "Exit Status", "Job Name",
                                       "Number of Tasks"),
-             ["batch", "nobody", NOBODY.pw_uid, 5, "script", 1])
+             ["batch", USER.pw_name, USER.pw_uid, 5, "script", 1])
     is_true(name + ": the script's CPU time is the batch step's",
             whole(path, "Tasks/0", "CPUTime") > 0.005, whole(path, "Tasks/0", "CPUTime"))
-    got = {s: picked(d.path_of(j.id, s, a, "nobody"), "Exit Status", "Nodes in Step")
+    got = {s: picked(d.path_of(j.id, s, a, USER.pw_name), "Exit Status", "Nodes in Step")
            for s in (0, 1, 2, 3)}
     # two at once: either may be the first
     is_equal(name + ": ends of the steps", [got[0], got[1], sorted((got[2], got[3]))],
              [[0, 1], [0, 2], [[3, 1], [137, 1]]])
-    n = len(tasks_of(d.path_of(j.id, 2, a, "nobody")))
+    n = len(tasks_of(d.path_of(j.id, 2, a, USER.pw_name)))
     merges(name, c, d, j.id, {
         "batch": {a: ["0"]}, "0": {a: ["0"]},
         "1": {a: ["0", "1"], b: ["2"]}, "2": {a: ["0", "1"][:n]}, "3": {a: ["0", "1"][:3 - n]}},
-        "nobody")
+        USER.pw_name)
 
 
 def array(name, c, d):
@@ -141,22 +141,22 @@ def het_batch(name, c, d):
 
 def another_user(name, c, d):
     node = c.nodes[1]
-    s = c.srun(["-w", node], ["sh", "-c", "sleep 0.5; id -u"], user="nobody")
+    s = c.srun(["-w", node], ["sh", "-c", "sleep 0.5; id -u"], user=USER.pw_name)
     is_equal(name + ": srun's status", s.end(), 0)
-    path = d.get(s.id, 0, node, "nobody")
-    his = [NOBODY.pw_uid, NOBODY.pw_gid]
+    path = d.get(s.id, 0, node, USER.pw_name)
+    his = [USER.pw_uid, USER.pw_gid]
     is_equal(name + ": owner and mode", owned(path), his + [0o644] + his + [0o700])
     is_equal(name + ": who", [s.out().strip()] + picked(path, "User", "UID"),
-             [str(NOBODY.pw_uid), "nobody", NOBODY.pw_uid])
-    p = subprocess.run(as_user("daemon") + ["cat", path], capture_output=True)
+             [str(USER.pw_uid), USER.pw_name, USER.pw_uid])
+    p = subprocess.run(as_user("bin") + ["cat", path], capture_output=True)
     is_true(name + ": nobody else reads it", p.returncode, "it could be read")
-    merges(name, c, d, s.id, {"0": {node: ["0"]}}, "nobody")
+    merges(name, c, d, s.id, {"0": {node: ["0"]}}, USER.pw_name)
     merged = os.path.join(s.dir, "job.h5")
-    out_of(as_user("nobody") + [public_copy(JOBPROF), "merge", "-j", s.id, "-p", d.hdf5,
+    out_of(as_user(USER.pw_name) + [public_copy(JOBPROF), "merge", "-j", s.id, "-p", d.hdf5,
                                 "-o", merged], env=c.env, cwd=s.dir)
     is_equal(name + ": merges it himself", [os.stat(merged).st_uid, steps_in(merged),
-                                            d.of_job(s.id, "nobody")],
-             [NOBODY.pw_uid, {"0": {node: ["0"]}}, []])
+                                            d.of_job(s.id, USER.pw_name)],
+             [USER.pw_uid, {"0": {node: ["0"]}}, []])
 
 
 def interactive(name, c, d):

@@ -16,9 +16,8 @@ other = None  # the jobprofd that comes and goes
 nothing = None  # one that is asked for nothing
 INTERVAL = 0.25
 SLEEPER = "srun sh -c ': >up; exec sleep 100'"
-
-
 SPANK = plugin("spank_jobprof.so")
+EMPTY_EXTERN = RELEASE >= (25, 11)  # no process of Slurm's is in an extern step any more
 
 
 def started(job, d, step, node):
@@ -146,14 +145,23 @@ def requeue(name, c, d):
     merges(name, c, d, j.id, {"batch": {node: ["0"]}, "0": {node: ["0"]}, "-4": {node: []}})
 
 
+def rests(pid):
+    """It does not run in 0.3 s."""
+    before = kernel_account(pid)["run_ns"]
+    time.sleep(0.3)
+    return kernel_account(pid)["run_ns"] == before
+
+
 def suspend(name, c, d):
     node = c.nodes[0]
     work = ["write=up:0"] + ["spin=0.05", "sleep=0.05"] * 40
-    s = c.srun(["-w", node], of_task("/proc/self/cwd", [tool("jphold"), "-o", "{}"] + work))
+    s = c.srun(["-w", node], of_task("/proc/self/cwd", [tool("jphold"), "-o", "{}"] + work,
+                                     first="echo $$; "))
     started(s, d, 0, node)
     c.command("scontrol", "suspend", s.id)
     c.wait_state(s.id, "SUSPENDED")
-    time.sleep(0.4)
+    # slurmd stops the task some time after slurmctld has said so
+    wait_until(lambda: rests(int(s.out())), 10, "the task to rest")
     begin = time.time_ns()
     time.sleep(0.8)
     end = time.time_ns()
@@ -172,18 +180,27 @@ def suspend(name, c, d):
     is_equal(name + ": end", picked(path, "End Reason", "Exit Status"), ["exited", 0])
 
 
+def extern_cgroup(c, job, node):
+    """Where slurmstepd takes processes in that pam_slurm_adopt gives to it."""
+    top = cgroup1_mount("freezer") + "/slurm_%s/uid_0" % node if c.mode == "v1" else \
+        "%s/system.slice/%s_slurmstepd.scope" % (cgroup2_mount(), node)
+    tail = "" if c.mode == "v1" else "/user" if EMPTY_EXTERN else "/user/task_*"
+    wanted = ["%s/%s/step_extern%s" % (top, n, tail) for n in c.cgroup_names(job)]
+    found = wait_until(lambda: sum(map(glob.glob, wanted), []), 20, wanted)[0]
+    # Slurm makes this for the first process that comes.
+    return mkcg("task_special", found) if tail == "/user" else found
+
+
 def extern(name, c, d):
     """On every node of the job, also without a step there; who comes in by ssh counts."""
     s = c.srun(["-N2"], UNTIL)
     node = c.nodes[1]
     followed(d, s.id, EXTERN, node)
-    top = cgroup1_mount("freezer") + "/slurm_%s/uid_0" % node if c.mode == "v1" else \
-        "%s/system.slice/%s_slurmstepd.scope" % (cgroup2_mount(), node)
-    leaf = "%s/job_%d/step_extern%s" % (top, s.id, "/user/task_*" * (c.mode == "v2"))
-    leaf = wait_until(lambda: glob.glob(leaf), 20, leaf)[0]
     account = os.path.join(tmpdir("adopted"), "account")
-    adopted = start_in([leaf], [tool("jpspin"), "-o", account, "0.3"])
-    adopted.wait(20)
+    leaf = extern_cgroup(c, s.id, node)
+    start_in([leaf], [tool("jpspin"), "-o", account, "0.3"]).wait(20)
+    if c.mode == "v2" and EMPTY_EXTERN:
+        os.rmdir(leaf)  # slurmstepd removes only what it made
     let_go(s)
     is_equal(name + ": srun's status", s.end(), 0)
     has_files(name, d, s.id, [name_of(s.id, k, n) for k in (0, EXTERN) for n in c.nodes])
@@ -295,8 +312,9 @@ def comings_and_goings(clusters):
 def main():
     global other, nothing
     d = Profiler(INTERVAL)
-    plugin = ["optional %s socket=%s" % (SPANK, d.settings["Socket"])] if os.path.exists(SPANK) else []
-    clusters = start_clusters(conf=["PrologFlags=Contain"], plugstack=plugin)
+    plugstack = ["optional %s socket=%s" % (SPANK, d.settings["Socket"])]
+    clusters = start_clusters(conf=["PrologFlags=Contain"],
+                              plugstack=plugstack if os.path.exists(SPANK) else [])
     if not clusters:
         return
     d.start()
