@@ -27,10 +27,12 @@ def need():
 
 def plugin_dirs():
     """PluginDir with our plugins before Slurm's."""
-    for d in glob.glob("/usr/lib/*/slurm-wlm") + ["/usr/lib/slurm", "/usr/lib64/slurm"]:
-        if os.path.exists(d + "/jobacct_gather_linux.so"):
-            return "PluginDir=%s:%s" % (PLUGINS, d)
-    raise Missing("Slurm's plugins are not where Debian has them")
+    # they are with the library that all programs of Slurm's have
+    out = os.popen("PATH=$PATH:/usr/sbin; ldd $(command -v slurmd) 2>&1").read()
+    found = re.search(r"libslurmfull\.so => (\S+)/libslurmfull", out)
+    if not found:
+        raise Missing("Slurm's plugins are not known: slurmd has no libslurmfull.so")
+    return "PluginDir=%s:%s" % (PLUGINS, found.group(1))
 
 
 def cpu_ns(pid):
@@ -79,7 +81,7 @@ class Cluster:
             try:
                 with open(path) as f:
                     title = f.read()
-                if not title.startswith("slurmstepd: [") or not self._has(path):
+                if not title.startswith("slurmstepd: [") or not self._has(os.path.dirname(path)):
                     continue
             except OSError:
                 continue
@@ -88,9 +90,10 @@ class Cluster:
                 found[int(job)] = int(path.split("/")[2])
         return found
 
-    def _has(self, cmdline):
-        with open(os.path.dirname(cmdline) + "/environ", "rb") as f:
-            return ("SLURM_CONF=" + self.env["SLURM_CONF"]).encode() in f.read()
+    def _has(self, process):
+        """It has slurmd's log open. (Its environment is blank since 25.11.)"""
+        return any(os.readlink(fd).startswith(self.dir + "/log/")
+                   for fd in glob.glob(process + "/fd/*"))
 
     def down(self):
         subprocess.run([TESTBED, "down", self.dir], stdin=subprocess.DEVNULL,

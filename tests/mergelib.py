@@ -10,10 +10,10 @@ import h5py
 import numpy
 
 from lib import BUILD, JOBPROF, ROOT, TMP, Failed, tmpdir
+from release import RELEASE, STOCK
 
 GOLDEN = os.path.join(ROOT, "tests", "data", "golden")
 ME = getpass.getuser()
-STOCK = shutil.which("sh5util")
 
 
 def world(*files, user=ME):

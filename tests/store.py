@@ -22,6 +22,7 @@ import numpy
 
 from lib import (BUILD, Failed, Skipped, is_equal, is_true, ok, not_ok, run_tests, start, tmpdir, totalled,
                  NODE_SERIES, ROOT, JOBPROF, wait_until)
+from release import STOCK
 
 WRITER = os.path.join(BUILD, "jobprof-writer")
 DATA = os.path.join(ROOT, "tests", "data", "slurm")
@@ -281,7 +282,7 @@ def hdf5_tools_read_it():
 
 def slurm_dir():
     """A ProfileHDF5Dir with job 7 of two nodes, and the environment that names it."""
-    if not shutil.which("sh5util"):
+    if not STOCK:
         raise Skipped("no sh5util (Debian: slurm-wlm, slurm-wlm-hdf5-plugin)")
     d = tmpdir("slurm")
     conf = os.path.join(d, "slurm.conf")
@@ -300,7 +301,7 @@ def slurm_dir():
 
 
 def sh5util(env, *args):
-    r = sh("sh5util", *args, env=env)
+    r = sh(STOCK, *args, env=env)
     if r.returncode or "rror" in r.stderr:
         raise Failed("sh5util %s: %d %s" % (" ".join(args), r.returncode, r.stdout + r.stderr))
     return r
