@@ -929,14 +929,16 @@ def checked_configuration():
     slurm = "ClusterName=blue\nPluginDir=/nowhere:%s\nNodeName=DEFAULT CPUs=2\nNodeName=c[1-9] State=UNKNOWN\n" % lib
     jobprof = good + "ProfileHDF5Dir=%s\n" % h5
     for name in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
-        with open(glob.glob(os.path.join(BUILD, "slurm-*", name))[0], "rb") as f:
+        with open(sorted(glob.glob(os.path.join(BUILD, "slurm-*", name)))[0], "rb") as f:
             data = f.read()
         with open(os.path.join(lib, name), "wb") as f:
             f.write(data)
+    shutil.copy(os.path.join(lib, name), os.path.join(lib, "jobacct_gather_linux.so"))  # has its version
     p = check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n")
     is_equal("check: all is well", (p.returncode, p.stderr), (0, ""))
     is_true("check: what was looked at", all(re.search("^# .*" + w, p.stdout, re.M) for w in (
-        h5, "NodeName c7", "spank_jobprof.so is of version", "acct_gather_profile_jobprof.so is of")),
+        h5, "NodeName c7", "spank_jobprof.so is of version", "spank_jobprof.so is built for Slurm",
+        "acct_gather_profile_jobprof.so is of")),
         p.stdout[-400:])
     with open(os.path.join(etc, "again.conf"), "w") as f:
         f.write(p.stdout)

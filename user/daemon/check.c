@@ -17,12 +17,15 @@
 #include "daemon/dir_check.h"
 #include "daemon/publication.h"
 #include "daemon/site.h"
+#include "daemon/site_slurm.h"
 
 #define SLURMS_PROFILE "acct_gather_profile/hdf5"
 #define OUR_PROFILE    "acct_gather_profile/jobprof"
 #define OUR_PLUGIN     "acct_gather_profile_jobprof.so"
 #define PROCTRACK      "proctrack/cgroup"
 #define PLUGIN_MAX     (4 << 20)
+#define RELEASE_FMT    "%u.%02u"
+#define RELEASE(v)     (v) >> 16, (v) >> 8 & 0xff
 
 static void well(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
@@ -203,6 +206,33 @@ static int version_of(const char *path, char *version, size_t size)
 	return 0;
 }
 
+/* SPANK takes plugins of its own release only. */
+static unsigned check_release(const char *path, const struct site_slurm *slurm)
+{
+	uint32_t built;
+
+	if (site_slurm__version_of(path, &built)) {
+		log_error("%s says no version of Slurm: it is no plugin that Slurm loads", path);
+		return 1;
+	}
+	if (!slurm->version) {
+		log_warn("%s is built for Slurm " RELEASE_FMT "; no Slurm was found: say its "
+			 "PluginDir in slurm.conf, or have slurmd in PATH, to have that checked",
+			 path, RELEASE(built));
+		return 0;
+	}
+	if (!((built ^ slurm->version) & SLURM_RELEASE_MASK)) {
+		well("%s is built for Slurm " RELEASE_FMT, path, RELEASE(built));
+		return 0;
+	}
+	log_error("%s is built for Slurm " RELEASE_FMT ", and Slurm " RELEASE_FMT " does not load "
+		  "it: there is no --jobprof; build it for that Slurm (\"make SLURM=<its "
+		  "--prefix>\") "
+		  "and install it in its place",
+		  path, RELEASE(built), RELEASE(slurm->version));
+	return 1;
+}
+
 static unsigned check_plugin(const char *path)
 {
 	char version[32] = "";
@@ -221,9 +251,9 @@ static unsigned check_plugin(const char *path)
 }
 
 /* A plugin's file: as it is named, or in one of the directories. False: in none, or not known. */
-static bool find_plugin(const struct site *s, const char *name, char path[static SITE_PATH])
+static bool find_plugin(const char *list, const char *name, char path[static SITE_PATH])
 {
-	_cleanup_free_ char *dirs = strdup(s->plugin_dir);
+	_cleanup_free_ char *dirs = strdup(list);
 	char *rest = dirs, *dir;
 
 	if (name[0] == '/') {
@@ -237,14 +267,15 @@ static bool find_plugin(const struct site *s, const char *name, char path[static
 	return false;
 }
 
-static unsigned check_plugins(const struct site *s)
+static unsigned check_plugins(const struct site *s, const struct site_slurm *slurm)
 {
+	const char *dirs = s->plugin_dir[0] ? s->plugin_dir : slurm->dir;
 	const struct {
 		const char *name, *where;
-		bool used;
+		bool used, for_one_release;
 	} plugins[] = {
-		{s->spank, s->plugstack, s->spank[0]},
-		{OUR_PLUGIN, s->conf, !strcasecmp(s->profile_type, OUR_PROFILE)},
+		{s->spank, s->plugstack, s->spank[0], true},
+		{OUR_PLUGIN, s->conf, !strcasecmp(s->profile_type, OUR_PROFILE), false},
 	};
 	unsigned errors = 0;
 	char path[SITE_PATH];
@@ -252,14 +283,17 @@ static unsigned check_plugins(const struct site *s)
 	for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++) {
 		if (!plugins[i].used)
 			continue;
-		if (find_plugin(s, plugins[i].name, path)) {
+		if (find_plugin(dirs, plugins[i].name, path)) {
 			errors += check_plugin(path);
-		} else if (s->plugin_dir[0]) {
+			if (plugins[i].for_one_release && !access(path, R_OK))
+				errors += check_release(path, slurm);
+		} else if (dirs[0]) {
 			log_error("%s uses %s, which is not in PluginDir %s", plugins[i].where,
-				  plugins[i].name, s->plugin_dir);
+				  plugins[i].name, dirs);
 			errors++;
 		} else {
-			log_warn("%s uses %s, and says no PluginDir: its version is not checked",
+			log_warn("%s uses %s, and neither a PluginDir nor a Slurm was found: its "
+				 "version is not checked",
 				 plugins[i].where, plugins[i].name);
 		}
 	}
@@ -269,6 +303,7 @@ static unsigned check_plugins(const struct site *s)
 unsigned check__node(const struct config *c)
 {
 	unsigned errors = check_dir(c) + check_local(c);
+	struct site_slurm slurm = {0};
 	struct site s;
 	int err = site__read(&s, c);
 
@@ -281,6 +316,9 @@ unsigned check__node(const struct config *c)
 		log_error("%s: %s", s.conf, strerror(-err));
 		return errors + 1;
 	}
+	if (!site_slurm__find(&slurm, &s))
+		well("Slurm " RELEASE_FMT ".%u, with its plugins in %s", RELEASE(slurm.version),
+		     slurm.version & 0xff, slurm.dir);
 	warn_of_slurms_plugin(c, &s);
-	return errors + check_cgroups(&s) + check_names(c, &s) + check_plugins(&s);
+	return errors + check_cgroups(&s) + check_names(c, &s) + check_plugins(&s, &slurm);
 }

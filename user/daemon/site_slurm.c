@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/site_slurm.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "job/proc.h"
+
+/* Every Slurm has it, and knows it in its own version only. */
+#define OWN_PLUGIN "jobacct_gather_linux.so"
+
+struct elf_file {
+	Elf *elf;
+	int fd;
+};
+
+static void elf_file__close(struct elf_file *f)
+{
+	elf_end(f->elf);
+	if (f->fd >= 0)
+		close(f->fd);
+}
+
+static int elf_file__open(struct elf_file *f, const char *path)
+{
+	struct stat st;
+
+	elf_version(EV_CURRENT);
+	f->elf = NULL;
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (f->fd < 0)
+		return -errno;
+	if (!fstat(f->fd, &st) && S_ISREG(st.st_mode))
+		f->elf = elf_begin(f->fd, ELF_C_READ, NULL);
+	return elf_kind(f->elf) == ELF_K_ELF ? 0 : -ENOEXEC;
+}
+
+static Elf_Scn *section_of(Elf *elf, GElf_Word type, GElf_Shdr *header)
+{
+	Elf_Scn *s = NULL;
+
+	while ((s = elf_nextscn(elf, s)))
+		if (gelf_getshdr(s, header) && header->sh_type == type)
+			return s;
+	return NULL;
+}
+
+/* Where in the file a global variable of the dynamic symbols has its initial value; 0: nowhere. */
+static off_t offset_of(Elf *elf, const char *name)
+{
+	GElf_Shdr symbols, in;
+	Elf_Scn *s = section_of(elf, SHT_DYNSYM, &symbols);
+	Elf_Data *data = s ? elf_getdata(s, NULL) : NULL;
+	const char *text;
+	GElf_Sym sym;
+
+	for (int i = 0; data && gelf_getsym(data, i, &sym); i++) {
+		text = elf_strptr(elf, symbols.sh_link, sym.st_name);
+		if (!text || strcmp(text, name) || sym.st_size != sizeof(uint32_t))
+			continue;
+		s = elf_getscn(elf, sym.st_shndx);
+		return s && gelf_getshdr(s, &in) && in.sh_type == SHT_PROGBITS
+			       ? (off_t)(sym.st_value - in.sh_addr + in.sh_offset)
+			       : 0;
+	}
+	return 0;
+}
+
+int site_slurm__version_of(const char *plugin, uint32_t *version)
+{
+	struct elf_file f;
+	int err = elf_file__open(&f, plugin);
+	off_t at;
+
+	if (!err) {
+		at = offset_of(f.elf, "plugin_version");
+		if (at <= 0 || pread(f.fd, version, sizeof(*version), at) != sizeof(*version))
+			err = -ENOEXEC;
+	}
+	elf_file__close(&f);
+	return err;
+}
+
+static int take_dirs(struct site_slurm *slurm, const char *list)
+{
+	_cleanup_free_ char *dirs = strdup(list);
+	char *rest = dirs, *dir, plugin[SITE_PATH + sizeof(OWN_PLUGIN) + 1];
+
+	while (rest && (dir = strsep(&rest, ":"))) {
+		if (dir[0] != '/' || strlen(dir) >= sizeof(slurm->dir))
+			continue;
+		snprintf(plugin, sizeof(plugin), "%s/%s", dir, OWN_PLUGIN);
+		if (site_slurm__version_of(plugin, &slurm->version))
+			continue;
+		strcpy(slurm->dir, dir);
+		return 0;
+	}
+	return -ENOENT;
+}
+
+/* Slurm's programs find their library where its plugins are. */
+static int take_slurmd(struct site_slurm *slurm, const char *path)
+{
+	struct elf_file f;
+	int err = elf_file__open(&f, path);
+	GElf_Shdr header;
+	Elf_Scn *s = err ? NULL : section_of(f.elf, SHT_DYNAMIC, &header);
+	Elf_Data *data = s ? elf_getdata(s, NULL) : NULL;
+	const char *dirs;
+	GElf_Dyn dyn;
+
+	err = -ENOENT;
+	for (int i = 0; err && data && gelf_getdyn(data, i, &dyn); i++) {
+		if (dyn.d_tag != DT_RUNPATH && dyn.d_tag != DT_RPATH)
+			continue;
+		dirs = elf_strptr(f.elf, header.sh_link, dyn.d_un.d_val);
+		err = dirs ? take_dirs(slurm, dirs) : -ENOENT;
+	}
+	elf_file__close(&f);
+	return err;
+}
+
+/* Whether it may be that the process was not started with another slurm.conf. */
+static bool is_with(pid_t pid, const char *conf)
+{
+	char title[2 * SITE_PATH], said[SITE_PATH] = "";
+	struct stat st, other;
+	const char *option;
+
+	if (proc__title(pid, title, sizeof(title)))
+		return false;
+	option = strstr(title, " -f ");
+	if (!(option && sscanf(option, " -f %511s", said) == 1) &&
+	    proc__environ(pid, "SLURM_CONF", said, sizeof(said)))
+		return true;
+	return !stat(said, &st) && !stat(conf, &other) && st.st_dev == other.st_dev &&
+	       st.st_ino == other.st_ino;
+}
+
+/* Anyone can take the name: only root's process is believed. */
+static int find_running(struct site_slurm *slurm, const char *conf)
+{
+	_cleanup_closedir_ DIR *dir = opendir("/proc");
+	struct dirent *e;
+	char name[32], exe[32];
+	uint32_t pid;
+	uid_t uid;
+
+	while (dir && (e = readdir(dir))) {
+		if (parse_u32(e->d_name, &pid) || proc__comm(pid, name, sizeof(name)) ||
+		    strcmp(name, "slurmd") || proc__uid(pid, &uid) || uid || !is_with(pid, conf))
+			continue;
+		snprintf(exe, sizeof(exe), "/proc/%u/exe", pid);
+		if (!take_slurmd(slurm, exe))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+static int find_installed(struct site_slurm *slurm)
+{
+	const char *path = getenv("PATH");
+	_cleanup_free_ char *dirs = NULL;
+	char *rest, *dir, slurmd[SITE_PATH];
+
+	if (asprintf(&dirs, "%s:/usr/local/sbin:/usr/sbin:/sbin", path ? path : "") < 0)
+		return -ENOMEM;
+	rest = dirs;
+	while ((dir = strsep(&rest, ":"))) {
+		snprintf(slurmd, sizeof(slurmd), "%s/slurmd", dir);
+		if (*dir && !take_slurmd(slurm, slurmd))
+			return 0;
+	}
+	return -ENOENT;
+}
+
+int site_slurm__find(struct site_slurm *slurm, const struct site *site)
+{
+	int err = take_dirs(slurm, site->plugin_dir);
+
+	if (err)
+		err = find_running(slurm, site->conf);
+	return err ? find_installed(slurm) : 0;
+}
