@@ -81,6 +81,37 @@ static void the_bad_word_is_named(void **state)
 	assert_non_null(strstr(err, "\"bad.word\""));
 }
 
+static void sluids_are_jobs(void **state)
+{
+	static const char *const bad[] = {"s",
+					  "s1234",
+					  "s0FVXKQ3R2000U",
+					  "s0FVXKQ3R200041",
+					  "sZZZZZZZZZZZZZ_1",
+					  "s0FVXKQ3R20004_1"};
+	struct jobspec *s;
+	char err[256];
+	unsigned n;
+
+	assert_int_equal(jobspec__parse(&s, &n,
+					"s0FVXKQ3R20004,s0fvxkq3r2ooo4.batch,s0FVXKQ3R20005", err,
+					sizeof(err)),
+			 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(s[0].kind, JOBSPEC_SLUID);
+	assert_int_equal(s[0].job, 0);
+	assert_true(s[0].any_step);
+	assert_string_equal(s[1].sluid, "s0FVXKQ3R20004");
+	assert_int_equal(s[1].step, STEP_BATCH);
+	assert_true(jobspec__same_job(&s[0], &s[1]));
+	assert_false(jobspec__same_job(&s[0], &s[2]));
+	free(s);
+	for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		assert_int_equal(jobspec__parse(&s, &n, bad[i], err, sizeof(err)), -EINVAL);
+		assert_non_null(strstr(err, "\": SLUID is invalid"));
+	}
+}
+
 static void long_words_are_no_jobs(void **state)
 {
 	struct jobspec *s;
@@ -153,9 +184,9 @@ static void names_of_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_of_each_kind),	  cmocka_unit_test(the_bad_word_is_named),
-		cmocka_unit_test(long_words_are_no_jobs), cmocka_unit_test(steps_in_any_spelling),
-		cmocka_unit_test(names_of_files),
+		cmocka_unit_test(one_of_each_kind),	 cmocka_unit_test(the_bad_word_is_named),
+		cmocka_unit_test(sluids_are_jobs),	 cmocka_unit_test(long_words_are_no_jobs),
+		cmocka_unit_test(steps_in_any_spelling), cmocka_unit_test(names_of_files),
 	};
 
 	return cmocka_run_group_tests_name("jobspec", tests, NULL, NULL);

@@ -11,8 +11,12 @@ int choice__jobs(struct jobspec **out, unsigned *n, const char *text)
 	char why[256];
 	int err = jobspec__parse(out, n, text, why, sizeof(why));
 
-	if (err)
-		log_error("-j: %s", err == -EINVAL ? why : strerror(-err));
+	if (err == -EINVAL)
+		log_error("-j %s; a job is JOB, ARRAY_TASK, HETJOB+OFFSET or a SLUID, and may have "
+			  ".STEP",
+			  why);
+	else if (err)
+		log_error("-j: %s", strerror(-err));
 	return !err ? 0 : err == -EINVAL ? 2 : 1;
 }
 

@@ -22,9 +22,8 @@
 
 static const struct opt opts[] = {
 	{'j', "jobs", "LIST",
-	 "what to merge: JOB, ARRAY_TASK or HETJOB+OFFSET, each with .STEP if wanted: a number, "
-	 "batch, "
-	 "extern, interactive"},
+	 "what to merge: JOB, ARRAY_TASK, HETJOB+OFFSET or a SLUID, each with .STEP if wanted: a "
+	 "number, batch, extern, interactive"},
 	{'p', "profiledir", "DIR",
 	 "where the users' directories are, the same as DIR without -p; else ProfileHDF5Dir of "
 	 "jobprof.conf or acct_gather.conf"},

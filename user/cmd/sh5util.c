@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "cmd/account.h"
 #include "cmd/guarded.h"
+#include "job/slurmjob.h"
 #include "store/reader.h"
 
 /* What was typed, before any of it is looked at. */
@@ -103,7 +104,8 @@ static bool known_series(const char *name)
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		if (!strcmp(name, more[i]))
 			return true;
-	return series__find(name) != NULL;
+	/* As the stock tool: of what begins so the file decides. */
+	return series__find(name) || str__starts(name, "Task");
 }
 
 static int check_series(struct sh5_options *o)
@@ -179,10 +181,8 @@ static int check_jobs(struct sh5_options *o, const char *jobs)
 	err = jobspec__parse(&o->specs, &o->nspecs, jobs, why, sizeof(why));
 	if (!err)
 		return 0;
-	if (err == -EINVAL) {
-		log_error("error: Failed to parse job ID \"%s\"", jobs);
-		log_debug("%s", why);
-	}
+	if (err == -EINVAL)
+		log_error("error: Failed to parse job ID %s", why);
 	return SH5_USAGE;
 }
 
@@ -224,8 +224,15 @@ static int check_all(struct sh5_options *o, const struct typed *t)
 
 void sh5__say_unresolved(const struct jobspec *spec)
 {
-	log_error("error: Job %s IDs not supported, use regular job ID instead",
-		  spec->kind == JOBSPEC_ARRAY ? "array" : "Het");
+	static const char *const kinds[] = {
+		[JOBSPEC_ARRAY] = "Job array",
+		[JOBSPEC_HET] = "Het job",
+		[JOBSPEC_SLUID] = NULL,
+	};
+
+	if (kinds[spec->kind])
+		log_error("error: %s IDs not supported, use regular job ID instead",
+			  kinds[spec->kind]);
 	log_error("%s: no file says that it is of it", spec->text);
 }
 
@@ -262,7 +269,21 @@ bool sh5__all_there(const struct reader *r, const char *path, const struct selec
 	return false;
 }
 
-static int do_job(struct sh5_options *o, const struct jobspec *specs, unsigned n)
+/* Files of Slurm's own plugin do not say their SLUID: squeue knows the job for a while. */
+static bool ask_slurm(struct jobspec *specs, unsigned n)
+{
+	struct slurmjob job;
+
+	if (specs->kind != JOBSPEC_SLUID || !slurmjob__ask(specs->sluid, 0, &job))
+		return false;
+	for (unsigned i = 0; i < n; i++) {
+		specs[i].kind = JOBSPEC_JOB;
+		specs[i].job = job.id;
+	}
+	return true;
+}
+
+static int do_job_of(struct sh5_options *o, const struct jobspec *specs, unsigned n)
 {
 	static int (*const modes[])(const struct sh5_options *o, const struct jobfile *f) = {
 		[SH5_EXTRACT] = sh5__extract,
@@ -275,16 +296,25 @@ static int do_job(struct sh5_options *o, const struct jobspec *specs, unsigned n
 	if (o->mode == SH5_MERGE)
 		return sh5__merge(o, specs, n);
 	err = jobfile__of(&file, specs, n, o->input);
-	if (err) {
-		if (err == -ENOENT)
-			sh5__say_unresolved(specs);
-		return SH5_USAGE;
-	}
+	if (err)
+		return err == -ENOENT ? SH5_UNRESOLVED : SH5_USAGE;
 	o->sel.steps = file.steps;
 	o->sel.nsteps = file.nsteps;
 	status = modes[o->mode](o, &file);
 	jobfile__free(&file);
 	return status;
+}
+
+static int do_job(struct sh5_options *o, struct jobspec *specs, unsigned n)
+{
+	int status = do_job_of(o, specs, n);
+
+	if (status == SH5_UNRESOLVED && ask_slurm(specs, n))
+		status = do_job_of(o, specs, n);
+	if (status != SH5_UNRESOLVED)
+		return status;
+	sh5__say_unresolved(specs);
+	return SH5_USAGE;
 }
 
 /* Brings the specs of the job of specs[0] to the front, in their order. Returns how many. */

@@ -20,6 +20,7 @@ enum {
 	SH5_FAILED = 1,
 	SH5_NO_SERIES = 237,
 	SH5_USAGE = 255,
+	SH5_UNRESOLVED = -1, /* none: no file says that it is of the array, job or SLUID meant */
 };
 
 struct sh5_options {
@@ -55,7 +56,7 @@ int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, 
 struct reader *sh5__open(const char *path);
 /* Whether what -j and -N name is in the file; says what is not. */
 bool sh5__all_there(const struct reader *r, const char *path, const struct selection *sel);
-/* The text of ids that are of a job array or a heterogeneous job. */
+/* The text of ids that no file has, of a job array, a heterogeneous job, a SLUID. */
 void sh5__say_unresolved(const struct jobspec *spec);
 
 #endif

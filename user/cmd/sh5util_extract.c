@@ -28,7 +28,7 @@ static int judge(const struct work *w, const struct extract_result *res)
 		return SH5_FAILED;
 	if (res->tables)
 		return SH5_OK;
-	log_error("error: Series %s not found", w->o->series);
+	log_error("error: Series %s not found", w->o->series_text);
 	return SH5_NO_SERIES;
 }
 

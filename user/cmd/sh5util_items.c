@@ -148,7 +148,7 @@ static int extract_items(const struct work *w, const struct reader *r, struct pr
 		return SH5_NO_SERIES;
 	}
 	if (err == -ENOENT) {
-		log_error("error: Series %s not found", o->series);
+		log_error("error: Series %s not found", o->series_text);
 		return SH5_NO_SERIES;
 	}
 	if (err) {

@@ -41,7 +41,7 @@ static int list_items(const struct work *w, const struct reader *r)
 		print_common(&c->series[0]);
 		status = problems.damaged ? SH5_FAILED : status;
 	} else if (!status) {
-		log_error("error: Series %s not found", o->series);
+		log_error("error: Series %s not found", o->series_text);
 		status = SH5_NO_SERIES;
 	}
 	problems__end(&problems, false);

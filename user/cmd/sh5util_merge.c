@@ -56,10 +56,8 @@ static int merge(const struct sh5_options *o, const char *dir, const struct jobs
 	};
 	int err = merge__run(&opts, NULL);
 
-	if (err == -ENOENT && specs->kind != JOBSPEC_JOB) {
-		sh5__say_unresolved(specs);
-		return SH5_USAGE;
-	}
+	if (err == -ENOENT && specs->kind != JOBSPEC_JOB)
+		return SH5_UNRESOLVED;
 	if (err == -ENOENT)
 		log_error("No node-step files found for jobid %" PRIu32, specs->job);
 	return err == -EINVAL ? SH5_USAGE : err ? SH5_FAILED : SH5_OK;

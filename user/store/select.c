@@ -138,6 +138,10 @@ static bool attr_is(const struct reader_node *n, const char *name, uint32_t v)
 
 bool select__part(const struct reader_node *n, const struct jobspec *part)
 {
+	const struct reader_attr *sluid = node__attr(n, "SLUID");
+
+	if (part->kind == JOBSPEC_SLUID)
+		return sluid && sluid->type == ATTR_STR && !strcmp(sluid->str, part->sluid);
 	if (part->kind == JOBSPEC_JOB)
 		return attr_is(n, "Array Job Id", part->job);
 	if (part->kind == JOBSPEC_ARRAY)
