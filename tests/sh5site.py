@@ -7,9 +7,9 @@ import pwd
 
 from lib import *
 from h5make import *
+from release import STOCK
 
 GOLDEN = os.path.join(ROOT, "tests", "data", "golden")
-STOCK = shutil.which("sh5util", path="/usr/bin:/usr/local/bin")
 OURS = os.path.join(BUILD, "sh5util")
 USER = pwd.getpwuid(os.getuid()).pw_name
 
@@ -93,7 +93,7 @@ def make_job(site, job, seed=9):
 
 def need_stock():
     if not STOCK:
-        raise Skipped("there is no stock sh5util")
+        raise Skipped("there is no Slurm's own sh5util")
 
 
 def rows_in(text):

@@ -22,7 +22,7 @@ def slurm_test_155_1():
     s = Site()
     os.rmdir(s.prof)
     for text, wanted in (("1_0", "Job array IDs not supported, use regular job ID instead"),
-                         ("1+0", "Het IDs not supported, use regular job ID instead"),
+                         ("1+0", "Het job IDs not supported, use regular job ID instead"),
                          ("1+", "Failed to parse job ID \"1+\""),
                          ("1a", "Failed to parse job ID \"1a\""),
                          ("a1", "Failed to parse job ID \"a1\"")):
@@ -91,9 +91,13 @@ def slurm_test_149_3_and_155_2():
             wrong.append((c, d, rows[:1]))
     is_true("test_155_2: -I of each column", len(listed) > 12 and not wrong, wrong[:2])
     if STOCK:
-        for f in ("F.h5",):
-            in_both(s, "a real run: the stock tool extracts the same time series", "-E", "-j",
-                    "4242", "-i", f, "-s", "Tasks", "-l", "Node:TimeSeries", out="extract_4242.csv")
+        for name, *args in (("time series", "-E", "-s", "Tasks", "-l", "Node:TimeSeries"),
+                            ("network's time series", "-E", "-s", "Network", "-l",
+                             "Node:TimeSeries"),
+                            ("network's totals", "-E", "-s", "Network"), ("items", "-L", "-s", "Tasks"),
+                            ("RSS of a node", "-I", "-s", "Tasks", "-d", "RSS", "-N", "jpb")):
+            in_both(s, "a real run: the stock tool has the same " + name, *args, "-j", "4242", "-i",
+                    "F.h5", "-o", "stock.csv", out="stock.csv")
         s.stock("-j", "4242", "-o", "G.h5")
         is_equal("a real run: all of the stock tool's job file is in ours",
                  same_tree(s.path("G.h5"), s.path("F.h5")), [])

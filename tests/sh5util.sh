@@ -2,7 +2,8 @@
 # The stock sh5util merges what jobprof run wrote and extracts what h5py reads from it.
 . "$(dirname "$(readlink -f "$0")")/lib.sh"
 need_bpf
-need_cmd sh5util
+STOCK=${SLURM:+$SLURM/bin/}sh5util
+need_cmd "$STOCK"
 user=$(id -un) node=$(hostname -s)
 mkdir -p "$TMP/etc" "$TMP/prof/$user"
 cat >"$TMP/etc/slurm.conf" <<EOF
@@ -20,8 +21,8 @@ env -u SLURM_JOB_ID "$BUILD/jobprof" run -q -i 0.2 -o "$TMP/prof/$user" --state-
 is "jobprof run ends well" $? 0
 file=$(ls "$TMP/prof/$user")
 job=${file%%_*}
-(cd "$TMP" && sh5util -j "$job" -S -o m.h5 && sh5util -j "$job" -i m.h5 -E -s Tasks -l Node:TimeSeries -o ts.csv &&
-	sh5util -j "$job" -i m.h5 -E -s Tasks -l Node:Totals -o tot.csv) 2>"$TMP/said"
+(cd "$TMP" && "$STOCK" -j "$job" -S -o m.h5 && "$STOCK" -j "$job" -i m.h5 -E -s Tasks -l Node:TimeSeries -o ts.csv &&
+	"$STOCK" -j "$job" -i m.h5 -E -s Tasks -l Node:Totals -o tot.csv) 2>"$TMP/said"
 is "sh5util merges and extracts" $? 0
 
 "$PYTHON" - "$TMP/prof/$user/$file" "$TMP/ts.csv" "$TMP/tot.csv" "$TMP/account" <<'EOF'
