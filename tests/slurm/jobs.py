@@ -58,6 +58,30 @@ def two_nodes(name, c, d):
     merges(name, c, d, s.id, {"0": {a: ["0", "1"], b: ["2", "3"]}})
 
 
+def by_sluid(name, c, d):
+    """26.05 gives each run of a job a SLUID, which names its cgroups in v2."""
+    s = c.srun(["-w", c.nodes[0]], ["sleep", "0.6"])
+    is_equal(name + ": srun's status", s.end(), 0)
+    sluid = picked(d.get(s.id, 0, c.nodes[0]), "SLUID")[0]
+    if RELEASE < (26, 5) or c.mode == "v1":
+        is_equal(name + ": there is none", sluid, None)
+        return
+    is_equal(name + ": squeue knows the same", c.command("squeue", "-h", "-t", "all", "-j", sluid,
+                                                         "-o", "%A"), str(s.id))
+    work, empty = tmpdir("sluid"), tmpdir("empty")
+    os.mkdir(os.path.join(empty, "root"))
+    # Where no file says it, as of Slurm's own plugin, squeue is asked.
+    for args, status, text in ((["-S", "-p", d.hdf5], 0, "1 node-step file merged"),
+                               (["-E", "-s", "Tasks"], 0, "extract_%d.csv" % s.id),
+                               (["-p", empty], 1, "No node-step files found for jobid %d" % s.id)):
+        p = subprocess.run([OURS, "-j", sluid.lower()] + args, cwd=work, env=c.env,
+                           capture_output=True, text=True, timeout=60)
+        is_true("%s: sh5util -j SLUID %s" % (name, args[0]),
+                p.returncode == status and text in p.stderr, (p.returncode, p.stderr))
+    is_equal(name + ": its files", sorted(os.listdir(work)), ["extract_%d.csv" % s.id,
+                                                              "job_%d.h5" % s.id])
+
+
 def several_steps(name, c, d):
     """Batch plus steps of other shapes, one after the other and at once; it is all another's."""
     script = """srun -w FIRST -n1 sleep 0.6
@@ -193,7 +217,7 @@ def main():
     if not clusters:
         return
     d = Profiler().start()
-    in_modes((serial, two_nodes, several_steps, array, het_job, het_batch, another_user,
+    in_modes((serial, two_nodes, by_sluid, several_steps, array, het_job, het_batch, another_user,
               interactive), clusters, d)
     is_equal("jobs: jobprofd's exit status", d.end(), 0)
 
