@@ -14,26 +14,32 @@
 #include <unistd.h>
 
 #include "slurm/profile_columns.h"
-#include "slurm/profile_layout.h"
+#include "slurm/profile_mask.h"
+#include "slurm/profile_record.h"
 #include "slurm/profile_sink.h"
 
-static const uint32_t releases[] = {0x160500, 0x170b00, 0x180b00, 0x190b00};
+/* Of Slurm's own headers, by offsetof(), on x86-64. */
+static const struct shape {
+	const char *release;
+	size_t ids, node, message; /* in the record; ids: of the job's number */
+	size_t msg_ids, msg_freq, msg_mask;
+} shapes[] = {
+	{"22.05", 112, 288, 680, 120, 432, 496}, {"23.11", 112, 304, 808, 104, 448, 512},
+	{"24.11", 120, 312, 816, 112, 456, 520}, {"25.11", 120, 320, 832, 120, 464, 536},
+	{"26.05", 120, 320, 832, 120, 464, 536},
+};
+#define N_SHAPES (sizeof(shapes) / sizeof(shapes[0]))
 
-static void releases_are_found_whatever_the_patch_level(void **state)
-{
-	for (size_t i = 0; i < 4; i++) {
-		const struct profile_layout *l = profile_layout__find(releases[i] + 8);
+/* From the pointer to the node's name, in each of them. */
+#define ENV   (-32)
+#define UID   64
+#define GID   104
+#define FLAGS 128
+#define MASK  144
 
-		assert_non_null(l);
-		assert_int_equal(l->release, releases[i]);
-	}
-	assert_null(profile_layout__find(0x150808)); /* 21.08 */
-	assert_null(profile_layout__find(0x170208)); /* 23.02: its layout is not known */
-	assert_null(profile_layout__find(0x1a0500));
-	assert_null(profile_layout__find(0));
-}
+#define BATCH 0xfffffffb
 
-/* A record with nothing but what the layout names, each field in 8 bytes of its own. */
+/* A record with nothing but what is read of it; what is not is no number and no address. */
 struct record {
 	_Alignas(16) char bytes[2048];
 	_Alignas(16) char message[2048];
@@ -44,67 +50,140 @@ static void put32(char *at, uint32_t v)
 	memcpy(at, &v, sizeof(v));
 }
 
+static void put64(char *at, uint64_t v)
+{
+	memcpy(at, &v, sizeof(v));
+}
+
 static void put_pointer(char *at, const void *p)
 {
 	memcpy(at, &p, sizeof(p));
 }
 
-static void fill(struct record *r, const struct profile_layout *l, uint32_t mask, const char *freq,
+static void fill(struct record *r, const struct shape *l, uint32_t mask, const char *freq,
 		 char **env)
 {
+	char *node = r->bytes + l->node;
+
 	memset(r, 0xee, sizeof(*r));
-	put32(r->bytes + l->job_id, 77);
-	put32(r->bytes + l->step_id, 3);
-	put32(r->bytes + l->uid, 1000);
-	put32(r->bytes + l->profile, mask);
-	put_pointer(r->bytes + l->env, env);
-	put_pointer(r->bytes + l->msg, r->message);
-	put_pointer(r->message + l->acctg_freq, freq);
+	put32(r->bytes + l->ids, 77);
+	put32(r->bytes + l->ids + 8, 3);
+	put_pointer(node, "n1");
+	put_pointer(node + ENV, env);
+	put64(node + UID, 1000);
+	put32(node + GID, 100);
+	put64(node + FLAGS, 0);
+	put64(node + MASK, mask);
+	put_pointer(r->bytes + l->message, r->message);
+	put32(r->message + l->msg_ids, 77);
+	put32(r->message + l->msg_ids + 8, 3);
+	put_pointer(r->message + l->msg_freq, freq);
+	put64(r->message + l->msg_mask, mask);
 }
 
-static void a_record_is_read_by_every_layout(void **state)
+static void make_batch(struct record *r, const struct shape *l)
 {
-	for (size_t i = 0; i < 4; i++) {
-		const struct profile_layout *l = profile_layout__find(releases[i]);
+	put32(r->bytes + l->ids + 8, BATCH);
+	r->bytes[l->node + FLAGS + 1] = 1;
+	put_pointer(r->bytes + l->message, NULL);
+}
+
+static const struct profile_ids step3 = {77, 3, "n1"};
+static const struct profile_ids batch = {77, BATCH, "n1"};
+
+static int find(const struct record *r, const struct profile_ids *ids, struct profile_step *s)
+{
+	char err[256];
+
+	return profile_step__find(r->bytes, ids, s, err, sizeof(err));
+}
+
+static void a_record_of_every_release_is_read(void **state)
+{
+	for (size_t i = 0; i < N_SHAPES; i++) {
 		struct profile_step s;
 		struct record r;
-		char err[256];
 
-		fill(&r, l, PROFILE_TASK, "task=5", NULL);
-		assert_int_equal(profile_step__read(l, r.bytes, 77, 3, &s, err, sizeof(err)), 0);
+		fill(&r, &shapes[i], PROFILE_TASK, "task=5", NULL);
+		assert_int_equal(find(&r, &step3, &s), 0);
 		assert_int_equal(s.mask, PROFILE_TASK);
 		assert_int_equal(s.uid, 1000);
+		assert_int_equal(s.gid, 100);
 		assert_string_equal(s.freq, "task=5");
 		for (size_t k = strlen(s.freq); k < sizeof(s.freq); k++)
 			assert_int_equal(s.freq[k], 0);
+		fill(&r, &shapes[i], PROFILE_ALL, NULL, NULL);
+		make_batch(&r, &shapes[i]);
+		assert_int_equal(find(&r, &batch, &s), 0);
+		assert_int_equal(s.mask, PROFILE_ALL);
+		assert_string_equal(s.freq, "");
 	}
 }
 
-static void other_ids_and_odd_masks_are_refused(void **state)
+/* As releases did until now: fields came in before and behind. */
+static void a_record_of_the_next_release_is_read(void **state)
 {
-	static const uint32_t odd[] = {0x20, 0x03, 0x80000000, 0xfffffffe, 0xeeeeeeee};
-	const struct profile_layout *l = profile_layout__find(releases[0]);
+	for (size_t more = 8; more <= 64; more += 8) {
+		struct shape l = shapes[N_SHAPES - 1];
+		struct profile_step s;
+		struct record r;
+
+		l.ids += more / 2;
+		l.node += more;
+		l.message += 3 * more;
+		l.msg_ids += more / 2;
+		fill(&r, &l, PROFILE_ENERGY, "energy=5", NULL);
+		assert_int_equal(find(&r, &step3, &s), 0);
+		assert_int_equal(s.mask, PROFILE_ENERGY);
+		assert_string_equal(s.freq, "energy=5");
+	}
+}
+
+static void what_is_of_another_step_is_refused(void **state)
+{
+	static const struct profile_ids others[] = {{78, 3, "n1"}, {77, 4, "n1"}, {77, 3, "n2"}};
 	struct profile_step s;
 	struct record r;
 	char err[256];
 
-	fill(&r, l, PROFILE_ALL, NULL, NULL);
-	assert_int_equal(profile_step__read(l, r.bytes, 77, 3, &s, err, sizeof(err)), 0);
-	assert_string_equal(s.freq, "");
-	assert_int_equal(profile_step__read(l, r.bytes, 78, 3, &s, err, sizeof(err)), -ESRCH);
-	assert_int_equal(profile_step__read(l, r.bytes, 77, 4, &s, err, sizeof(err)), -ESRCH);
-	assert_string_equal(err,
-			    "Slurm's record says job 77 step 3, the process title job 77 step 4");
+	fill(&r, &shapes[0], PROFILE_ALL, NULL, NULL);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(find(&r, &others[i], &s), -ESRCH);
+	put32(r.message + shapes[0].msg_ids, 78);
+	assert_int_equal(profile_step__find(r.bytes, &step3, &s, err, sizeof(err)), -ESRCH);
+	assert_string_equal(err, "Slurm's record of the step does not have a launch message with "
+				 "the same request where it is looked for");
+}
+
+static void a_number_that_cannot_be_the_request_is_refused(void **state)
+{
+	static const uint32_t odd[] = {0x20, 0x03, 0x80000000, 0xfffffffe, 0xeeeeeeee};
+	const struct shape *l = &shapes[0];
+	struct profile_step s;
+	struct record r;
+
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
 		fill(&r, l, odd[i], NULL, NULL);
-		assert_int_equal(profile_step__read(l, r.bytes, 77, 3, &s, err, sizeof(err)),
-				 -EINVAL);
+		assert_int_equal(find(&r, &step3, &s), -ESRCH);
 	}
+	fill(&r, l, PROFILE_TASK, NULL, NULL);
+	put64(r.message + l->msg_mask, PROFILE_ENERGY); /* what srun sent is another */
+	assert_int_equal(find(&r, &step3, &s), -ESRCH);
+	fill(&r, l, PROFILE_TASK, NULL, NULL);
+	put32(r.bytes + l->node + MASK + 4, 1); /* two numbers, or half an address */
+	assert_int_equal(find(&r, &step3, &s), -ESRCH);
+	fill(&r, l, PROFILE_TASK, NULL, NULL);
+	r.bytes[l->node + FLAGS + 1] = 1; /* a batch step, which this is not */
+	assert_int_equal(find(&r, &step3, &s), -ESRCH);
+	fill(&r, l, PROFILE_TASK, NULL, NULL);
+	make_batch(&r, l);
+	put64(r.bytes + l->node + FLAGS, 0x7f1234567800);
+	assert_int_equal(find(&r, &batch, &s), -ESRCH);
 }
 
 static void addresses_that_are_none_do_no_harm(void **state)
 {
-	const struct profile_layout *l = profile_layout__find(releases[0]);
+	const struct shape *l = &shapes[0];
 	long page = sysconf(_SC_PAGESIZE);
 	char *two =
 		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -114,18 +193,38 @@ static void addresses_that_are_none_do_no_harm(void **state)
 
 	assert_ptr_not_equal(two, MAP_FAILED);
 	munmap(two + page, page);
-	assert_int_equal(profile_step__read(l, (void *)16, 77, 3, &s, err, sizeof(err)), -EFAULT);
+	assert_int_equal(profile_step__find((void *)16, &step3, &s, err, sizeof(err)), -ESRCH);
 	fill(&r, l, PROFILE_TASK, (char *)8, env);
-	assert_int_equal(profile_step__read(l, r.bytes, 77, 3, &s, err, sizeof(err)), 0);
+	assert_int_equal(find(&r, &step3, &s), 0);
 	assert_string_equal(s.freq, "");
-	assert_int_equal(profile_step__getenv(l, r.bytes, "X", buf, sizeof(buf)), -EFAULT);
+	assert_int_equal(profile_step__getenv(&s, "X", buf, sizeof(buf)), -EFAULT);
 	memcpy(edge, "task=2", 7); /* its NUL is the page's last byte */
 	fill(&r, l, PROFILE_TASK, edge, NULL);
-	assert_int_equal(profile_step__read(l, r.bytes, 77, 3, &s, err, sizeof(err)), 0);
+	assert_int_equal(find(&r, &step3, &s), 0);
 	assert_string_equal(s.freq, "task=2");
 	memset(edge, '1', 7); /* goes on into the void */
-	assert_int_equal(profile_step__read(l, r.bytes, 77, 3, &s, err, sizeof(err)), 0);
+	assert_int_equal(find(&r, &step3, &s), 0);
 	assert_string_equal(s.freq, "");
+	munmap(two, page);
+}
+
+/* The record ends where the heap does. */
+static void a_record_at_the_end_of_memory_is_read(void **state)
+{
+	const struct shape *l = &shapes[0];
+	long page = sysconf(_SC_PAGESIZE);
+	char *two =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct profile_step s;
+	struct record r;
+	char err[256], *record = two + page - 704;
+
+	assert_ptr_not_equal(two, MAP_FAILED);
+	munmap(two + page, page);
+	fill(&r, l, PROFILE_TASK, NULL, NULL);
+	memcpy(record, r.bytes, 704);
+	assert_int_equal(profile_step__find(record, &step3, &s, err, sizeof(err)), 0);
+	assert_int_equal(s.mask, PROFILE_TASK);
 	munmap(two, page);
 }
 
@@ -133,19 +232,20 @@ static void a_variable_of_the_environment(void **state)
 {
 	char *env[] = {"SLURM_ACCTG_FREQ2=x", "A=", "SLURM_ACCTG_FREQ=task=1", NULL}, buf[16],
 	     few[4];
-	const struct profile_layout *l = profile_layout__find(releases[2]);
+	const struct shape *l = &shapes[2];
+	struct profile_step s;
 	struct record r;
 
-	fill(&r, l, PROFILE_TASK, NULL, env);
-	assert_int_equal(profile_step__getenv(l, r.bytes, "SLURM_ACCTG_FREQ", buf, sizeof(buf)), 0);
+	fill(&r, l, PROFILE_TASK, NULL, NULL);
+	assert_int_equal(find(&r, &step3, &s), 0);
+	assert_int_equal(profile_step__getenv(&s, "A", buf, sizeof(buf)), -ENODATA);
+	put_pointer(r.bytes + l->node + ENV, env); /* a batch step's comes later */
+	assert_int_equal(profile_step__getenv(&s, "SLURM_ACCTG_FREQ", buf, sizeof(buf)), 0);
 	assert_string_equal(buf, "task=1");
-	assert_int_equal(profile_step__getenv(l, r.bytes, "A", buf, sizeof(buf)), 0);
+	assert_int_equal(profile_step__getenv(&s, "A", buf, sizeof(buf)), 0);
 	assert_string_equal(buf, "");
-	assert_int_equal(profile_step__getenv(l, r.bytes, "B", buf, sizeof(buf)), -ENODATA);
-	assert_int_equal(profile_step__getenv(l, r.bytes, "SLURM_ACCTG_FREQ", few, sizeof(few)),
-			 -E2BIG);
-	put_pointer(r.bytes + l->env, NULL);
-	assert_int_equal(profile_step__getenv(l, r.bytes, "A", buf, sizeof(buf)), -ENODATA);
+	assert_int_equal(profile_step__getenv(&s, "B", buf, sizeof(buf)), -ENODATA);
+	assert_int_equal(profile_step__getenv(&s, "SLURM_ACCTG_FREQ", few, sizeof(few)), -E2BIG);
 }
 
 static void masks_are_printed_as_users_write_them(void **state)
@@ -412,10 +512,12 @@ static void answers_say_what_is_measured_and_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(releases_are_found_whatever_the_patch_level),
-		cmocka_unit_test(a_record_is_read_by_every_layout),
-		cmocka_unit_test(other_ids_and_odd_masks_are_refused),
+		cmocka_unit_test(a_record_of_every_release_is_read),
+		cmocka_unit_test(a_record_of_the_next_release_is_read),
+		cmocka_unit_test(what_is_of_another_step_is_refused),
+		cmocka_unit_test(a_number_that_cannot_be_the_request_is_refused),
 		cmocka_unit_test(addresses_that_are_none_do_no_harm),
+		cmocka_unit_test(a_record_at_the_end_of_memory_is_read),
 		cmocka_unit_test(a_variable_of_the_environment),
 		cmocka_unit_test(masks_are_printed_as_users_write_them),
 		cmocka_unit_test(lists_have_the_mask_of_slurms_words),

@@ -39,6 +39,7 @@ struct api_key_pair {
 
 #define WEAK __attribute__((weak))
 extern void slurm_info(const char *format, ...) WEAK __attribute__((format(printf, 1, 2)));
+extern void slurm_debug(const char *format, ...) WEAK __attribute__((format(printf, 1, 2)));
 extern void slurm_error(const char *format, ...) WEAK __attribute__((format(printf, 1, 2)));
 extern void slurm_transfer_s_p_options(void *all, const struct api_option *list, int *n) WEAK;
 extern int slurm_s_p_get_string(char **value, const char *key, const void *table) WEAK;

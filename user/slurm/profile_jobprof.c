@@ -21,7 +21,8 @@
 #include "job/layout.h"
 #include "job/proc.h"
 #include "slurm/profile_api.h"
-#include "slurm/profile_layout.h"
+#include "slurm/profile_mask.h"
+#include "slurm/profile_record.h"
 
 #define START_MS 50 /* that a step's start may wait for jobprofd in all */
 
@@ -42,6 +43,7 @@ const char plugin_name[] = "AcctGatherProfile jobprof plugin";
 const char plugin_type[] = "acct_gather_profile/jobprof";
 /* Slurm loads what has its own number only, down to the patch level. */
 uint32_t plugin_version = SLURM_VERSION_NUMBER;
+static char release[32]; /* of the Slurm that runs */
 
 static struct {
 	char dir[PATH_MAX];
@@ -53,15 +55,26 @@ static struct {
 /* Of the one step of this slurmstepd. */
 static struct {
 	struct sink *sink;
-	const struct profile_layout *layout; /* NULL: nothing is read of the record */
-	const void *record;
 	struct profile_step said;
+	bool is_known; /* what the record says */
 	struct jpc_step message;
 	bool wait; /* for an answer, when tasks begin */
 	bool tasks_begun;
 	/* PROFILE_NOT_SET until the step begins; never again after. */
 	_Atomic uint32_t asked;
 } step;
+
+static void say(const char *line)
+{
+	if (slurm_info)
+		slurm_info("jobprof: %s", line);
+}
+
+static void complain(const char *what, const char *why)
+{
+	if (slurm_error)
+		slurm_error("jobprof: %s: %s", what, why);
+}
 
 /* The number of another plugin, so of the Slurm that runs; 0: it is none, or one for SPANK, where
  * Slurm is less strict. */
@@ -79,7 +92,7 @@ static uint32_t version_of(const char *path, int flags)
 	if (version && version != &plugin_version && type && strcmp(type, "spank") != 0)
 		v = *version;
 	dlclose(so);
-	return v >= API_OLDEST && v <= API_NEWEST ? v : 0;
+	return v;
 }
 
 /* Of what Slurm has loaded already. */
@@ -117,32 +130,43 @@ static uint32_t neighbours_version(void)
 	return v;
 }
 
+static const char *name_version(uint32_t v, char *buf, size_t size)
+{
+	snprintf(buf, size, "%u.%02u.%u", SLURM_VERSION_MAJOR(v), SLURM_VERSION_MINOR(v),
+		 SLURM_VERSION_MICRO(v));
+	return buf;
+}
+
 /* Before Slurm looks at the number: what was built for one release runs with the others whose calls
- * are the same. Of a later one nobody knows, and Slurm says so at its start. */
+ * are the same. Of a later one nobody knows, and Slurm does not take the plugin then. */
 __attribute__((constructor)) static void take_version(void)
 {
 	uint32_t v = loaded_version();
+	char found[32], why[160];
 
 	if (!v)
 		v = neighbours_version();
-	if (v)
+	if (v >= API_OLDEST && v <= API_NEWEST)
 		plugin_version = v;
+	else if (v && v != plugin_version) {
+		snprintf(why, sizeof(why),
+			 "built for %s, this is %s: build it for this one (make SLURM=PREFIX)",
+			 name_version(plugin_version, release, sizeof(release)),
+			 name_version(v, found, sizeof(found)));
+		complain("the AcctGatherProfile plugin", why);
+	}
+	name_version(plugin_version, release, sizeof(release));
 }
 
-static void say(const char *line)
-{
-	if (slurm_info)
-		slurm_info("jobprof: %s", line);
-}
-
-static void complain(const char *what, const char *why)
-{
-	if (slurm_error)
-		slurm_error("jobprof: %s: %s", what, why);
-}
-
+/* Once for each daemon; a slurmstepd is one of thousands. Tools of users print what is logged. */
 int init(void)
 {
+	const char *self = program_invocation_short_name;
+
+	if (slurm_info && (!strcmp(self, "slurmd") || !strcmp(self, "slurmctld")))
+		slurm_info("jobprof: " JOBPROF_VERSION " in Slurm %s", release);
+	else if (slurm_debug && !strcmp(self, "slurmstepd"))
+		slurm_debug("jobprof: " JOBPROF_VERSION " in Slurm %s", release);
 	return SLURM_SUCCESS;
 }
 
@@ -264,18 +288,17 @@ static int read_title(struct jpc_step *m)
  */
 static uint32_t read_request(const void *record)
 {
-	char why[256] = "", line[384];
+	const struct jpc_step *m = &step.message;
+	struct profile_ids ids = {m->job_id, m->step_id, m->node_name};
+	char why[256], line[512];
 
-	step.layout = profile_layout__find(plugin_version);
-	step.record = record;
-	if (!step.layout)
-		snprintf(why, sizeof(why), "the layout of Slurm %u.%02u is not known",
-			 SLURM_VERSION_MAJOR(plugin_version), SLURM_VERSION_MINOR(plugin_version));
-	else if (!profile_step__read(step.layout, record, step.message.job_id, step.message.step_id,
-				     &step.said, why, sizeof(why)))
+	step.is_known = !profile_step__find(record, &ids, &step.said, why, sizeof(why));
+	if (step.is_known)
 		return step.said.mask;
-	step.layout = NULL;
-	snprintf(line, sizeof(line), "--profile is taken as not given: %s", why);
+	snprintf(
+		line, sizeof(line),
+		"--profile is taken as not given: %s (Slurm %s); use --jobprof, or a later jobprof",
+		why, release);
 	say(line);
 	return PROFILE_NOT_SET;
 }
@@ -359,10 +382,21 @@ static void find_freq(char *buf, size_t size)
 	char err[8];
 
 	freq__init(&f);
-	if (!buf[0] && step.layout && step.message.asked &&
-	    (profile_step__getenv(step.layout, step.record, "SLURM_ACCTG_FREQ", buf, size) ||
+	if (!buf[0] && step.is_known && step.message.asked &&
+	    (profile_step__getenv(&step.said, "SLURM_ACCTG_FREQ", buf, size) ||
 	     freq__parse(buf, &f, err, sizeof(err))))
 		memset(buf, 0, size);
+}
+
+static void forget_request(void)
+{
+	struct jpc_step *m = &step.message;
+
+	m->asked = 0;
+	memset(m->families, 0, sizeof(m->families));
+	memset(m->freq, 0, sizeof(m->freq));
+	step.is_known = false;
+	atomic_store(&step.asked, PROFILE_NONE);
 }
 
 /* Slurm has the user's rights while it forks tasks: the kernel says whose step it is. */
@@ -371,17 +405,14 @@ static void learn_user(void)
 	struct jpc_step *m = &step.message;
 	uid_t uid = geteuid();
 
-	if (step.layout && uid && uid != step.said.uid) {
-		say("Slurm's record of the step names another user than its tasks are started as: "
-		    "--profile is taken as not given");
-		m->asked = 0;
-		memset(m->families, 0, sizeof(m->families));
-		memset(m->freq, 0, sizeof(m->freq));
-		step.layout = NULL;
-		atomic_store(&step.asked, PROFILE_NONE);
+	if (step.is_known && uid && (uid != step.said.uid || getegid() != step.said.gid)) {
+		say("Slurm's record of the step names another user or group than its tasks are "
+		    "started as: --profile is taken as not given; use --jobprof, or a later "
+		    "jobprof");
+		forget_request();
 	}
 	/* extern has no task, and root's rights throughout */
-	if (uid || (step.layout && !step.said.uid)) {
+	if (uid || (step.is_known && !step.said.uid)) {
 		m->uid = uid;
 		m->gid = getegid();
 	}

@@ -40,7 +40,7 @@ $(SLURM_B)/spank_jobprof.so: user/slurm/spank_jobprof.map $(SLURM_B)/spank_jobpr
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,--version-script=$< -o $@ $(filter %.o,$^)
 
 $(SLURM_B)/acct_gather_profile_jobprof.so: user/slurm/profile_jobprof.map $(SLURM_B)/profile_jobprof.o \
-		$(addprefix $(B)/pic/user/,slurm/profile_sink.o slurm/profile_layout.o slurm/profile_columns.o \
+		$(addprefix $(B)/pic/user/,slurm/profile_sink.o slurm/profile_record.o slurm/profile_mask.o slurm/profile_columns.o \
 		client/client.o base/family.o base/freq.o base/fully.o base/str.o job/proc.o job/layout.o job/hetjob.o)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,defs -Wl,--version-script=$< -o $@ $(filter %.o,$^) -lpthread

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Slurm's bits of --profile, the same in every release, and the words for them. */
+#ifndef JP_SLURM_PROFILE_MASK_H
+#define JP_SLURM_PROFILE_MASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROFILE_NOT_SET 0u
+#define PROFILE_NONE	0x01u
+#define PROFILE_ENERGY	0x02u
+#define PROFILE_TASK	0x04u
+#define PROFILE_LUSTRE	0x08u
+#define PROFILE_NETWORK 0x10u
+#define PROFILE_SERIES	(PROFILE_ENERGY | PROFILE_TASK | PROFILE_LUSTRE | PROFILE_NETWORK)
+#define PROFILE_ALL	0xffffffffu
+
+bool profile_mask__is_valid(uint32_t mask);
+/* "none", "all", "energy,task" ...: "" of PROFILE_NOT_SET. -EINVAL: no mask of --profile. */
+int profile_mask__print(uint32_t mask, char *buf, size_t size);
+/* Of a list that family__parse() takes, the mask of the words that are Slurm's; PROFILE_NONE when
+ * there are none. "all" is PROFILE_ALL. -EINVAL with the bad word in bad. */
+int profile_mask__parse(const char *list, uint32_t *mask, char *bad, size_t badlen);
+/* What Slurm's gatherers are to sample: asked less what is measured elsewhere. */
+uint32_t profile_mask__running(uint32_t asked, uint32_t measures);
+
+#endif

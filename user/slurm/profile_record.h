@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What slurmstepd's record of a step says to the AcctGatherProfile plugin, which gets its address
+ * and no more: no call of Slurm's tells --profile. The record's type is Slurm's own and changes
+ * with releases. No release is looked up: the record is searched for what is known of the step
+ * without it, and the request is read from its place beside that. Reading is safe at any address.
+ */
+#ifndef JP_SLURM_PROFILE_RECORD_H
+#define JP_SLURM_PROFILE_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What slurmstepd's title and environment say. */
+struct profile_ids {
+	uint32_t job_id;
+	uint32_t step_id; /* as Slurm numbers it */
+	const char *node; /* NodeName */
+};
+
+struct profile_step {
+	const void *env; /* where the record keeps the tasks' environment, a char ** */
+	uint32_t mask;	 /* profile_mask.h */
+	uint32_t uid;
+	uint32_t gid;
+	char freq[128]; /* --acctg-freq, "" when not given or not known */
+};
+
+/* Finds the request. 0; -ESRCH: the record does not have what is known of the step, or has a
+ * request beside it that cannot be one. What it does not have is in err. */
+int profile_step__find(const void *record, const struct profile_ids *ids, struct profile_step *s,
+		       char *err, size_t errlen);
+/* A variable of the tasks' environment. -ENODATA: not there; -EFAULT; -E2BIG. */
+int profile_step__getenv(const struct profile_step *s, const char *name, char *buf, size_t size);
+
+#endif
