@@ -11,9 +11,10 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 9
+#define JP_ABI_VERSION	 10
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
+#define JP_TITLE_LEN	 64
 #define JP_NODES	 64 /* components of all cgroup layouts together */
 #define JP_NODE_CHILDREN 6
 #define JP_NAME_LEN	 24
@@ -134,11 +135,13 @@ struct jp_slot {
 	__u64 end_ns;	 /* cgroup removed, or lineage root exited; 0 while it lives */
 	__s32 exit_code; /* wait status of the lineage root, valid with JP_SLOT_F_EXITED */
 	__u32 flags;
-	__u32 uid;
+	__u32 uid;	/* valid with root_pid, or if not 0 */
 	__u32 oom;	/* processes of this slot killed by the OOM killer */
 	__u32 path_len; /* 0 when given by user space from a scan */
 	__u32 pad;
 	char path[JP_PATH_LEN]; /* below the hierarchy's root */
+	/* STEP: the command line of the process that made its cgroup, "": not seen */
+	char title[JP_TITLE_LEN];
 };
 #define JP_SLOT_F_EXITED 1 /* the lineage root has exited */
 #define JP_SLOT_F_ENV	 4 /* tasks are told by SLURM_PROCID, children of slurmstepd */
@@ -436,7 +439,7 @@ struct jp_asked {
 _Static_assert(sizeof(struct jp_node) == 64, "jp_node");
 _Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
 _Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
-_Static_assert(sizeof(struct jp_slot) == 80 + JP_PATH_LEN, "jp_slot");
+_Static_assert(sizeof(struct jp_slot) == 80 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");

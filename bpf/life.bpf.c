@@ -113,6 +113,19 @@ static __always_inline void slot_publish(struct jp_slot *info)
 	JP_COUNT(slots_changed);
 }
 
+/*
+ * slurmstepd writes job and step into its own command line before it makes the step's cgroup, and
+ * ends with the step. Only root's process comes here (may_be()): unlike a task's environment no
+ * user has a say in this, and a step without tasks has it too.
+ */
+static __always_inline void note_title(struct jp_slot *info)
+{
+	struct task_struct *maker = bpf_get_current_task_btf();
+
+	bpf_probe_read_user_str(info->title, sizeof(info->title),
+				(void *)BPF_CORE_READ(maker, mm, arg_start));
+}
+
 static __always_inline void describe(u32 slot, const struct jp_cgroup_key *key, u32 flags,
 				     const char *path)
 {
@@ -125,6 +138,8 @@ static __always_inline void describe(u32 slot, const struct jp_cgroup_key *key, 
 	info->hier = key->hier;
 	if (flags & JP_NODE_NEED_STEPD)
 		info->flags |= JP_SLOT_F_ENV;
+	if (info->kind == JP_KIND_STEP)
+		note_title(info);
 	len = bpf_probe_read_kernel_str(info->path, sizeof(info->path), path);
 	if (len < 0 || len >= JP_PATH_LEN) {
 		JP_COUNT(path_long);
@@ -391,6 +406,14 @@ static __always_inline void begin_lineage(struct task_struct *p, struct jp_task 
 	emit(JP_EV_TASK, slot, info->gen, p->tgid);
 }
 
+/* Of a step without tasks of its own (extern): the user of a program in it that is not root's. Only
+ * root moves processes there, and Slurm lets in the job's user only. */
+static __always_inline void note_user(struct task_struct *p, struct jp_slot *info)
+{
+	if (info->kind == JP_KIND_STEP && !info->uid)
+		info->uid = BPF_CORE_READ(p, cred, uid.val);
+}
+
 /* The first program of what has no global task id: it tells the user, and how it ended. */
 static __always_inline void note_first(struct task_struct *p, u32 slot, struct jp_slot *info)
 {
@@ -423,6 +446,7 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	info = slot_info(t->next_slot);
 	if (!info || (t->flags & JP_TASK_LINEAGE) || t->next_slot == JP_SLOT_OTHER)
 		return 0;
+	note_user(p, info);
 	up = bpf_task_storage_get(&jp_tasks, parent, 0, 0);
 	above = up ? slot_info(up->next_slot) : NULL;
 	if (above && above->step == info->step)

@@ -117,6 +117,7 @@ struct mm_struct {
 	unsigned long hiwater_rss;
 	unsigned long total_vm;
 	atomic_long_t hugetlb_usage;
+	unsigned long arg_start;
 	unsigned long env_start;
 	unsigned long env_end;
 	struct percpu_counter rss_stat[4];

@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "bpf/jobprof.h"
 #include "job/proc.h"
 
 static char root[64];
@@ -233,6 +234,8 @@ static void title_is(const char *title, uint32_t job, const char *step)
 
 static void titles_of_slurmstepd(void **state)
 {
+	static const char longest[] = "slurmstepd: [67108863+127.4294967280+127 stepmgr]";
+
 	title_is("slurmstepd: [3.batch] ", 3, "batch");
 	title_is("slurmstepd: [3.1]    ", 3, "1");
 	title_is("slurmstepd: [5.0]", 5, "0");
@@ -241,6 +244,8 @@ static void titles_of_slurmstepd(void **state)
 	title_is("slurmstepd: [7.extern stepmgr] ", 7, "extern");
 	title_is("slurmstepd: [7+1.0]", 8, "0");
 	title_is("slurmstepd: [7.0+1]", 7, "0+1");
+	title_is(longest, 67108990, "4294967280+127");
+	assert_true(sizeof(longest) <= JP_TITLE_LEN);
 }
 
 static void titles_nobody_should_believe(void **state)

@@ -38,26 +38,35 @@ static const char *mount_of(uint32_t id)
 	return NULL;
 }
 
-/* As jobprofd does: SLUID paths do not tell the job, the step's slurmstepd does while it lives. */
+static bool take_title(const char *title, struct cgroup_ids *ids)
+{
+	char step[sizeof(ids->step_name)];
+	uint32_t job;
+
+	if (proc__stepd_title(title, &job, step, sizeof(step)))
+		return false;
+	ids->job_id = job;
+	ids->has_job = true;
+	return true;
+}
+
+/* As jobprofd does: SLUID paths do not tell the job, slurmstepd's title does. The kernel has it if
+ * it saw the step begin. */
 static void ask_stepd(const struct jp_slot *info, struct cgroup_ids *ids)
 {
 	const char *mount = mount_of(info->hier);
-	char path[768], title[256], step[65];
-	uint32_t job;
+	char path[768], title[256];
 	FILE *f;
 	int pid;
 
-	if (!mount)
+	if (take_title(info->title, ids) || !mount)
 		return;
 	snprintf(path, sizeof(path), "%s%s/slurm/cgroup.procs", mount, info->path);
 	f = fopen(path, "re");
 	while (f && !ids->has_job && fscanf(f, "%d", &pid) == 1) {
 		/* a user's process may keep its title to itself for ever */
-		if (proc__is_stepd(pid) <= 0 || proc__title(pid, title, sizeof(title)) < 0 ||
-		    proc__stepd_title(title, &job, step, sizeof(step)))
-			continue;
-		ids->job_id = job;
-		ids->has_job = true;
+		if (proc__is_stepd(pid) > 0 && proc__title(pid, title, sizeof(title)) >= 0)
+			take_title(title, ids);
 	}
 	if (f)
 		fclose(f);

@@ -212,16 +212,21 @@ static void take_lineages(struct step *s, const struct step_env *env, uint32_t s
 	free(adopted);
 }
 
+/* slurmstepd and its children before their exec are root's, whoever's the job is. */
+static void heard_owner(struct step *s, const struct lookup_answer *a)
+{
+	for (unsigned i = 0; i < a->npids && !s->uid_known; i++) {
+		s->uid = a->pids[i].uid;
+		s->uid_known = !a->pids[i].stepd && step_may_own(s, s->uid);
+	}
+}
+
 static void heard_tasks(struct step *s, const struct step_env *env, uint32_t slot,
 			const struct lookup_answer *a)
 {
 	if (a->err)
 		return;
-	/* slurmstepd and its children before their exec are root's, whoever's the job is */
-	for (unsigned i = 0; i < a->npids && !s->uid_known; i++) {
-		s->uid_known = !a->pids[i].stepd;
-		s->uid = a->pids[i].uid;
-	}
+	heard_owner(s, a);
 	step_collect(s, env);
 	if (missed_exec(kern__slot(env->k, slot), env))
 		take_lineages(s, env, slot, a);

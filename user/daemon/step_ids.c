@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
+#include "job/proc.h"
 #include "sensor/cgroup.h"
 
 /* Directories that something has left behind may stay for ever. Should a program begin there, the
@@ -67,6 +68,13 @@ bool step_began_before(const struct step *s, const struct step_env *env)
 	       kern__missed_ns(env->k, s->slot) > STARTING_NS;
 }
 
+/* In anybody's extern step root has processes: Slurm 22.05's sleep, an sshd that has not become the
+ * user who comes in. Without another it is root's when it ends. */
+bool step_may_own(const struct step *s, uid_t uid)
+{
+	return uid || s->ids.step_id != STEP_EXTERN;
+}
+
 /* Of a step whose first program nobody has seen: whose the processes in it are. */
 static void ask_owner(struct step *s, const struct step_env *env)
 {
@@ -83,6 +91,7 @@ static void ask_owner(struct step *s, const struct step_env *env)
 
 static void find_uid(struct step *s, const struct step_env *env)
 {
+	const struct jp_slot *own;
 	uint32_t slot;
 
 	if (env->embedded) {
@@ -98,10 +107,15 @@ static void find_uid(struct step *s, const struct step_env *env)
 	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
-		if (!s->uid_known && info->root_pid) {
+		if (!s->uid_known && info->root_pid && step_may_own(s, info->uid)) {
 			s->uid = info->uid;
 			s->uid_known = true;
 		}
+	}
+	own = kern__slot(env->k, s->slot);
+	if (!s->uid_known && own->uid) {
+		s->uid = own->uid;
+		s->uid_known = true;
 	}
 	if (!s->uid_known &&
 	    (step_began_before(s, env) || clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
@@ -146,6 +160,18 @@ int step_parse_path(struct step *s, const struct step_env *env)
 	return err ? err : s->ids.has_step ? 0 : -EINVAL;
 }
 
+/* SLUID paths do not say the job; slurmstepd's title does, which the kernel has kept if it saw the
+ * step begin: no matter whether anything is left of the step, or slurmstepd hangs. */
+static void find_job(struct step *s, const struct step_env *env)
+{
+	char step[sizeof(s->ids.step_name)];
+
+	s->ids.has_job = !proc__stepd_title(kern__slot(env->k, s->slot)->title, &s->ids.job_id,
+					    step, sizeof(step));
+	if (!s->ids.has_job)
+		step_ask_stepd(s, env);
+}
+
 /* Root's word, through the socket. */
 static void take_told_ids(struct step *s)
 {
@@ -180,7 +206,7 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 		return give_up(s, "its directory has no valid step name");
 	take_told_ids(s);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
-		step_ask_stepd(s, env);
+		find_job(s, env);
 	find_uid(s, env);
 	borrow(s, all);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
