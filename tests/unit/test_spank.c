@@ -89,16 +89,20 @@ static void components(void **state)
 		spank_ids__het(&s, env, cases[i].env);
 		assert_int_equal(s.het_job_id, cases[i].job_id);
 		assert_int_equal(s.het_offset, cases[i].offset);
-		assert_int_equal(spank_ids__gtid_is_global(&s), cases[i].global);
+		assert_int_equal(spank_ids__gtid_is_global(&s, JPC_UNKNOWN), cases[i].global);
 	}
 	s.job_id = 7;
 	spank_ids__het(&s, env, het);
 	assert_int_equal(s.het_offset, 0);
-	assert_true(spank_ids__gtid_is_global(&s));
+	assert_true(spank_ids__gtid_is_global(&s, JPC_UNKNOWN));
+	/* 26.05, "srun -n1 A : -n2 B" in a plain job: no "+1" in the title */
+	s.ntasks = 2;
+	assert_false(spank_ids__gtid_is_global(&s, 3));
+	assert_true(spank_ids__gtid_is_global(&s, 2));
 	strcpy(s.step_name, "0+0");
-	assert_true(spank_ids__gtid_is_global(&s));
+	assert_true(spank_ids__gtid_is_global(&s, JPC_UNKNOWN));
 	strcpy(s.step_name, "0+1");
-	assert_false(spank_ids__gtid_is_global(&s));
+	assert_false(spank_ids__gtid_is_global(&s, JPC_UNKNOWN));
 }
 
 static void arguments(void **state)

@@ -94,11 +94,13 @@ void spank_ids__het(struct jpc_step *s, spank_ids__env_fn env, void *arg)
 	}
 }
 
-bool spank_ids__gtid_is_global(const struct jpc_step *s)
+bool spank_ids__gtid_is_global(const struct jpc_step *s, uint32_t step_tasks)
 {
 	const char *plus = strchr(s->step_name, '+');
 
 	if (s->het_offset != JPC_UNKNOWN && s->het_offset)
+		return false;
+	if (step_tasks != JPC_UNKNOWN && step_tasks != s->ntasks)
 		return false;
 	return !plus || !strcmp(plus, "+0");
 }

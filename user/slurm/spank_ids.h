@@ -25,8 +25,9 @@ typedef bool (*spank_ids__env_fn)(void *arg, const char *name, char *buf, size_t
 void spank_ids__het(struct jpc_step *s, spank_ids__env_fn env, void *arg);
 
 /* SPANK counts the tasks of each component from 0, Slurm's files those of all. Whether both are
- * the same in this step. */
-bool spank_ids__gtid_is_global(const struct jpc_step *s);
+ * the same in this step. step_tasks: those of all components as the environment says, JPC_UNKNOWN
+ * if it does not: 26.05 names no component in the title of a step inside one plain job. */
+bool spank_ids__gtid_is_global(const struct jpc_step *s, uint32_t step_tasks);
 
 /* Control characters become '?': what goes into Slurm's log is one line, whoever wrote it. */
 void spank_ids__plain(char *text);

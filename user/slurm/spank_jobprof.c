@@ -50,6 +50,7 @@ static struct {
 	struct spank_link link;
 	struct spank_args args;
 	bool begun;
+	bool gtid_is_global;
 } me = {.link.client.fd = -1};
 
 static void log_line(const char *line, bool serious)
@@ -232,7 +233,8 @@ static void describe_step(spank_t sp, struct jpc_step *s)
 {
 	/* slurmd's own environment, not the job's. */
 	const char *node = getenv("SLURMD_NODENAME");
-	char title[128];
+	uint32_t step_tasks;
+	char title[128], number[16];
 
 	s->source = JPC_SPANK;
 	step_items(sp, s);
@@ -241,6 +243,10 @@ static void describe_step(spank_t sp, struct jpc_step *s)
 		str__copy(s->node_name, sizeof(s->node_name), node);
 	own_title(title, sizeof(title));
 	spank_ids__step_name(s->step_name, sizeof(s->step_name), s->job_id, s->step_id, title);
+	if (!job_env(sp, "SLURM_STEP_NUM_TASKS", number, sizeof(number)) ||
+	    parse_u32(number, &step_tasks))
+		step_tasks = JPC_UNKNOWN;
+	me.gtid_is_global = spank_ids__gtid_is_global(s, step_tasks);
 }
 
 /* The last callback before tasks are forked, and the first where options are known. */
@@ -262,7 +268,7 @@ int slurm_spank_task_post_fork(spank_t sp, int argc, char **argv)
 
 	if (!me.begun || spank_get_item(sp, S_TASK_PID, &t.pid) != ESPANK_SUCCESS || t.pid <= 0)
 		return 0;
-	if (spank_ids__gtid_is_global(&me.link.step))
+	if (me.gtid_is_global)
 		t.gtid = item_u32(sp, S_TASK_GLOBAL_ID);
 	spank_link__task(&me.link, JPC_TASK, &t);
 	return 0;
@@ -277,7 +283,7 @@ int slurm_spank_task_exit(spank_t sp, int argc, char **argv)
 		return 0;
 	t.gtid = item_u32(sp, S_TASK_GLOBAL_ID);
 	/* slurmstepd has set it for the task's epilog, with the offset of its component. */
-	if (!spank_ids__gtid_is_global(&me.link.step) &&
+	if (!me.gtid_is_global &&
 	    (!job_env(sp, "SLURM_PROCID", procid, sizeof(procid)) || parse_u32(procid, &t.gtid)))
 		t.gtid = JPC_UNKNOWN;
 	if (spank_get_item(sp, S_TASK_EXIT_STATUS, &t.status) != ESPANK_SUCCESS)
