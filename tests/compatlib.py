@@ -62,7 +62,7 @@ def write(found, features, tried):
     notes, lines = [], ["", "Tried: %s." % tried, ""]
 
     def cell(column, title):
-        word, text = found[column][title]
+        word, text = found[column].get(title, ("no", "it was not tried"))
         if text and text not in notes:
             notes.append(text)
         return "%s (%d)" % (word, notes.index(text) + 1) if text else word
