@@ -223,7 +223,8 @@ def own_programs(d):
              ["error"], -17)
     is_equal("a name with a slash", mine.call(c.table(1, "a/b", cols))["error"], -22)
     is_equal("a column of time", mine.call(c.table(1, "t", [("TimeNS", "", 0, 0)]))["error"], -22)
-    is_equal("what only root may say", mine.call(c.step(job_id=job, step_id=0))["error"], -1)
+    is_equal("what only root may say", [mine.call(m)["error"] for m in (
+        c.step(job_id=job, step_id=0), c.conf(job, 0, "/tmp/slurm.conf"))], [-1, -1])
     is_equal("another user's step", theirs.call(c.mark("x"))["error"], -13)
     is_equal("from outside of a step", outside.call(c.mark("x"))["error"], -3)
     time.sleep(3 * INTERVAL)
@@ -355,6 +356,9 @@ def tasks_told(d):
     h = Holds("0")
     s.run(h.cmd("park"), first=3)
     h.wait()
+    is_equal("slurm.conf: an absolute path that ends", [s.stepd.call(
+        c.conf(job, 0, path))["error"] for path in ("/etc/slurm.conf", "", "etc/slurm.conf",
+                                                    "/" * 256)], [0, -22, -22, -22])
     is_equal("a task is told", s.stepd.call(c.task(c.TASK, job, 0, 41, h.all[0].pid))["error"], 0)
     h.go()
     s.stepd.call(c.task(c.TASK_END, job, 0, 41, h.all[0].pid))

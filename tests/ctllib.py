@@ -8,6 +8,7 @@ import sys
 
 MAGIC, VERSION, UNKNOWN, REPLY_FLAG = 0x314A5043, 1, 0xFFFFFFFF, 1
 STEP, STEP_END, TASK, TASK_END, TABLE, ROWS, MARK, LIVE, REPLY = range(1, 10)
+CONF = 11
 SPANK, PROFILE = 1, 2
 U64, F64 = 0, 1
 GAUGE, DELTA, CUMULATIVE = 0, 1, 2
@@ -40,6 +41,10 @@ def step(**facts):
 
 def step_end(job, step_id, reason=""):
     return message(STEP_END, struct.pack("<II", job, step_id) + text("", 32) + text(reason, 64))
+
+
+def conf(job, step_id, path):
+    return message(CONF, struct.pack("<II", job, step_id) + text("", 32) + text(path, 256))
 
 
 def task(kind, job, step_id, gtid, pid, status=0):

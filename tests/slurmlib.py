@@ -37,7 +37,8 @@ class Cluster:
     """mode: v1 or v2; conf, acct ...: lines for its configuration's files. Jobs begin at a number
     that no other cluster of this test has."""
 
-    def __init__(self, mode, nodes=2, cpus=8, conf=(), acct=(), plugstack=(), cgroup=()):
+    def __init__(self, mode, nodes=2, cpus=8, conf=(), acct=(), plugstack=(), cgroup=(),
+                 configless=False):
         if RELEASE == (0, 0):
             raise Skipped("there is no Slurm in " + (SLURM or "PATH"))
         if mode == "v1" and not is_v1_mounted():
@@ -52,6 +53,7 @@ class Cluster:
                 "FirstJobId=%d" % (1000 * len(_clusters) + PID % 1000 * 10000)] + list(conf)
         cmd = [TESTBED, "up", "--dir", self.dir, "--nodes", nodes, "--prefix", self.prefix,
                "--cpus", cpus, "--cgroup", mode] + (["--slurm", SLURM] if SLURM else [])
+        cmd += ["--configless"] if configless else []
         for option, lines in (("--conf", conf), ("--acct", acct), ("--plugstack", plugstack),
                               ("--cgroup-conf", cgroup)):
             for line in lines:

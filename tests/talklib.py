@@ -10,8 +10,10 @@ import time
 
 MAGIC, VERSION = 0x314A5043, 1
 STEP, STEP_END, TASK, TASK_END, TABLE, ROWS, MARK, LIVE, REPLY = range(1, 10)
+CONF = 11
 NAMES = {STEP: "STEP", STEP_END: "STEP_END", TASK: "TASK", TASK_END: "TASK_END", TABLE: "TABLE",
-         ROWS: "ROWS", MARK: "MARK", LIVE: "LIVE", REPLY: "REPLY"}
+         ROWS: "ROWS", MARK: "MARK", LIVE: "LIVE", REPLY: "REPLY",
+         CONF: "CONF"}
 F_REPLY = 1
 UNKNOWN = 0xffffffff
 
@@ -27,6 +29,7 @@ _BODIES = {
            _STEP_NUMBERS + [n for n, _ in _STEP_TEXTS]),
     STEP_END: ("=II32s64s", ["job_id", "step_id", "step_name", "reason"]),
     TASK: ("=II32sIIii", ["job_id", "step_id", "step_name", "gtid", "local_id", "pid", "status"]),
+    CONF: ("=II32s256s", ["job_id", "step_id", "step_name", "path"]),
     MARK: ("=q64s", ["time_ns", "name"]),
     LIVE: ("=II32s", ["job_id", "pad", "step_name"]),
     REPLY: ("=iIII224s", ["error", "measures", "number", "pad", "text"]),

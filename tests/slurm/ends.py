@@ -2,8 +2,9 @@
 # timeout: 150
 # beside: others
 # SPDX-License-Identifier: GPL-2.0-only
-"""End Reason of steps that Slurm ends, or that only look like it. All at the same time; the longest
-is a time limit, at which slurmctld looks every 30 s."""
+"""End Reason of steps that Slurm ends, or that only look like it. No slurm.conf is where Slurm's
+programs look for it; with our SPANK plugin, which says where it is, without, and where slurmctld has
+it. All at the same time; the longest is a time limit, at which slurmctld looks every 30 s."""
 
 import os
 import sys
@@ -17,10 +18,12 @@ SLEEPER = "srun %s sh -c 'echo $$ >pid$SLURM_PROCID; exec sleep 100'"
 
 
 def task(job, d, node, number=0):
-    """The pid of its task, once the step is followed."""
+    """The pid of its task, once the step is known."""
     path = os.path.join(job.dir, "pid%d" % number)
     wait_until(lambda: os.path.exists(path) and os.path.getsize(path), 40, "the task to start")
-    wait_until(lambda: "profiling " + name_of(job.id, 0, node) in d.said(), 20, "jobprofd")
+    live = os.path.join(d.hdf5, "root", "." + name_of(job.id, 0, node))
+    wait_until(lambda: os.path.exists(live) and "Job Name" in attrs_of(live), 40,
+               "what its environment says")
     with open(path) as f:
         return int(f.read())
 
@@ -71,11 +74,13 @@ def components(d, j, c):
 
 
 def het_cancelled(name, c, d):
+    """To its plugins Slurm numbers the nodes of each component, to its tasks those of the step."""
     j = het(c)
     components(d, j, c)
     c.command("scancel", j.id)
-    for k in (0, 1):
-        is_equal("%s, %d" % (name, k), ended(d, j.id + k, c.nodes[k]), ["cancelled", 143])
+    is_equal(name + ", 0", ended(d, j.id, c.nodes[0]), ["cancelled", 143])
+    is_equal(name + ", 1", ended(d, j.id + 1, c.nodes[1]),
+             ["signal 15" if "untold" in name or "configless" in name else "cancelled", 143])
 
 
 def het_killed(name, c, d):
@@ -94,17 +99,44 @@ def het_time_limit(name, c, d):
         is_equal("%s, %d" % (name, k), ended(d, j.id + k, c.nodes[k]), ["time limit", 143])
 
 
+def cancelled(name, c, d):
+    node = c.nodes[0]
+    j = c.sbatch(SLEEPER % "" + "\n", ["-w", node])
+    task(j, d, node)
+    c.command("scancel", j.id)
+    is_equal(name, ended(d, j.id, node), ["cancelled", 143])
+
+
+def time_limit(name, c, d):
+    """Of a step on two nodes; the first one asks."""
+    j = c.sbatch(SLEEPER % "-n2" + "\n", ["-N2"])
+    for k in (0, 1):
+        task(j, d, c.nodes[k], k)
+    c.command("scontrol", "update", "JobId=%d" % j.id, "EndTime=now+2")
+    is_equal(name, [ended(d, j.id, n) for n in c.nodes], [["time limit", 143], ["signal 15", 143]])
+
+
 def main():
-    if not os.path.exists(SPANK):
-        skip("ends", "there is no %s" % SPANK)
-        return
     d = Profiler()
-    clusters = start_clusters(plugstack=["optional %s socket=%s" % (SPANK, d.settings["Socket"])])
-    if not clusters:
+    told = {"plugstack": ["optional %s socket=%s" % (SPANK, d.settings["Socket"])]}
+    kinds = {"told": told, "untold": {}, "configless": {"configless": True}}
+    if not os.path.exists(SPANK):
+        skip("ends, told", "there is no %s" % SPANK)
+        del kinds["told"]
+    clusters = {k: start_clusters(**options) for k, options in kinds.items()}
+    if not any(clusters.values()):
         return
     d.start()
-    in_modes((completed_sibling, cancelled_sibling, het_cancelled, het_killed, het_time_limit),
-             clusters, d)
+    every = (cancelled, time_limit, het_cancelled)
+    more = (completed_sibling, cancelled_sibling, het_killed, het_time_limit)
+
+    def of(kind):
+        def run():
+            in_modes(every + (more if kind == "told" else ()),
+                     {"%s, %s" % (kind, m): c for m, c in clusters[kind].items()}, d)
+        run.__name__ = kind
+        return run
+    together([of(k) for k in kinds])
     is_equal("ends: jobprofd's exit status", d.end(), 0)
 
 

@@ -100,6 +100,9 @@ def serial(name, site, server):
     is_equal(name + ": names", pick(step, "cluster", "job_name", "account", "partition",
                                     "node_list", "job_node_list"),
              ["testbed", "one job", "acct", "main", node, node])
+    is_equal(name + ": configuration", [m["path"] for m in server.of("CONF") if
+                                        (m["job_id"], m["step_name"]) == (s.id, "0")],
+             [site.cluster.conf])
     pid = int(s.out())
     is_equal(name + ": task", pick(task, "gtid", "local_id", "pid", "status"), [0, 0, pid, 0])
     is_equal(name + ": its end", pick(end, "gtid", "local_id", "pid", "status"),

@@ -205,6 +205,30 @@ static void it_is_slow(void **state)
 	close(fd);
 }
 
+/* Where slurm.conf is is said with the step, which an older jobprofd passes over. */
+static void it_hears_of_the_configuration(void **state)
+{
+	struct spank_link k = new_link();
+	struct jpc_conf conf = {};
+	int fd;
+
+	(void)state;
+	listener__listen(&l);
+	strcpy(k.conf, "/a/slurm.conf");
+	spank_link__begin(&k, l.path, 0);
+	fd = listener__accept(&l);
+	assert_int_equal(type_of(fd), JPC_STEP);
+	assert_int_equal(listener__take(fd, &conf, sizeof(conf)), sizeof(conf));
+	assert_int_equal(conf.head.type, JPC_CONF);
+	assert_int_equal(conf.head.flags, 0);
+	assert_int_equal(conf.job_id, 7);
+	assert_string_equal(conf.step_name, "0");
+	assert_string_equal(conf.path, "/a/slurm.conf");
+	spank_link__end(&k);
+	assert_int_equal(type_of(fd), JPC_STEP_END);
+	close(fd);
+}
+
 /* The step is said again before anything else, whenever the one who knew it has gone. */
 static void it_is_restarted(void **state)
 {
@@ -299,6 +323,7 @@ int main(void)
 		cmocka_unit_test(arguments),
 		TEST(nobody_is_there),
 		TEST(it_is_slow),
+		TEST(it_hears_of_the_configuration),
 		TEST(it_is_restarted),
 		TEST(it_answers),
 	};

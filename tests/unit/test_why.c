@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -67,24 +68,29 @@ static void elements_and_components(void **state)
 /* Of a process that is no slurmstepd nothing is believed. */
 static void other_processes(void **state)
 {
-	struct why_site site;
+	struct slurmd site = {.squeue = "/x"};
 
-	why__find_site(&site, 1);
+	why__find_squeue(&site, 1);
 	assert_string_equal(site.squeue, "");
-	why__find_site(&site, 0x7ffffff0);
+	why__find_squeue(&site, 0x7ffffff0);
 	assert_string_equal(site.squeue, "");
 }
 
-/* Without a way to ask there is no waiting. */
+/* Where no Slurm is found, as where its squeue is not there, hope ends with the first answer. */
 static void nobody_to_ask(void **state)
 {
-	struct why_site site = {.squeue = ""};
+	static const struct slurmd none = {.squeue = "/nowhere/squeue", .conf = "/nowhere/conf"};
 	struct why w;
 
-	why__begin(&w, 1000);
-	assert_true(why__advance(&w, &site, 1, 1000));
+	why__begin(&w, &none, "n1", 1, 1000);
+	assert_false(why__advance(&w, 1000));
+	assert_true(w.pid > 0);
+	assert_int_equal(waitpid(w.pid, NULL, 0), w.pid);
+	assert_false(why__reaped(&w, w.pid + 1));
+	assert_true(why__reaped(&w, w.pid));
+	assert_true(why__advance(&w, 1001));
 	assert_string_equal(w.answer, "");
-	assert_false(why__reaped(&w, 1, 1));
+	assert_false(why__reaped(&w, 1));
 }
 
 int main(void)

@@ -7,7 +7,7 @@
  *
  *	who		says			answer
  *	root		STEP STEP_END		REPLY always
- *			TASK TASK_END		REPLY with JPC_F_REPLY
+ *			TASK TASK_END CONF	REPLY with JPC_F_REPLY
  *	job's owner	TABLE			REPLY always
  *	and root	ROWS MARK		REPLY with JPC_F_REPLY
  *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
@@ -51,6 +51,7 @@ enum jpc_type {
 	JPC_LIVE,
 	JPC_REPLY,
 	JPC_STATUS,
+	JPC_CONF,
 };
 
 #define JPC_F_REPLY 1 /* tell how it went */
@@ -102,6 +103,15 @@ struct jpc_step {
 	char cpus[256];	      /* cores of the step on this node as Slurm numbers them: "0-3" */
 	char node_list[1024]; /* of the step */
 	char job_node_list[1024];
+};
+
+/* Where the slurm.conf of the sender's slurmstepd is, an absolute path: after its STEP. */
+struct jpc_conf {
+	struct jpc_head head;
+	uint32_t job_id;
+	uint32_t step_id;
+	char step_name[32];
+	char path[256];
 };
 
 struct jpc_step_end {
@@ -197,6 +207,7 @@ struct jpc_reply {
 _Static_assert(sizeof(struct jpc_head) == 16, "jpc_head");
 _Static_assert(sizeof(struct jpc_step) == 96 + 32 + 256 + 128 + 3 * 64 + 128 + 2 * 64 + 256 + 2048,
 	       "jpc_step");
+_Static_assert(sizeof(struct jpc_conf) == 312, "jpc_conf");
 _Static_assert(sizeof(struct jpc_step_end) == 120, "jpc_step_end");
 _Static_assert(sizeof(struct jpc_task) == 72, "jpc_task");
 _Static_assert(sizeof(struct jpc_column) == 64, "jpc_column");

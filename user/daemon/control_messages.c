@@ -148,7 +148,7 @@ static int on_step(struct call *k, const struct jpc_head *h)
 	r = stepd_request(k, &told, true);
 	if (!r)
 		return -ENOMEM;
-	why__find_site(&r->site, k->p->pid);
+	why__find_squeue(&r->site, k->p->pid);
 	bad = request__tell(r, m, &d->opts.cfg->freq, k->reply.text, sizeof(k->reply.text));
 	wanted = is_wanted(d, r, &families);
 	if (wanted && !d->env.hdf5_dir)
@@ -159,6 +159,23 @@ static int on_step(struct call *k, const struct jpc_head *h)
 	err = wanted && families ? count_now(k) : 0;
 	d->sync = true;
 	return err ? err : bad;
+}
+
+static int on_conf(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_conf *m = (const void *)h;
+	const struct told_step told = {m->job_id, m->step_id, m->step_name, ""};
+	struct request *r;
+
+	if (!ENDS(m->path) || !ENDS(m->step_name))
+		return refuse(k, -EINVAL, "a text does not end");
+	if (m->path[0] != '/')
+		return refuse(k, -EINVAL, "the path of slurm.conf is not absolute");
+	r = stepd_request(k, &told, false);
+	if (!r)
+		return refuse(k, -ESRCH, "this step is not known");
+	memcpy(r->site.conf, m->path, sizeof(r->site.conf));
+	return 0;
 }
 
 static int on_step_end(struct call *k, const struct jpc_head *h)
@@ -369,6 +386,7 @@ static const struct {
 	int (*handle)(struct call *k, const struct jpc_head *h);
 } messages[] = {
 	[JPC_STEP] = {sizeof(struct jpc_step), ROOT_ONLY | ANSWER, on_step},
+	[JPC_CONF] = {sizeof(struct jpc_conf), ROOT_ONLY, on_conf},
 	[JPC_STEP_END] = {sizeof(struct jpc_step_end), ROOT_ONLY | ANSWER, on_step_end},
 	[JPC_TASK] = {sizeof(struct jpc_task), ROOT_ONLY, on_task},
 	[JPC_TASK_END] = {sizeof(struct jpc_task), ROOT_ONLY, on_task},

@@ -51,8 +51,8 @@ struct request {
 	struct freq freq;
 	struct told_task *tasks;
 	unsigned ntasks, max_tasks;
-	struct why_site site; /* where Slurm can be asked */
-	char reason[64];      /* of the end, "": not told */
+	struct slurmd site; /* where Slurm can be asked, as slurmstepd said */
+	char reason[64];    /* of the end, "": not told */
 	struct guests guests;
 };
 

@@ -200,6 +200,7 @@ bool step__wants_node(const struct step *s, const struct step_env *env);
 void step__last_rows(struct step *s, const struct step_env *env);
 /* Slurm has ended it by a signal and knows why; we do not. */
 bool step__must_ask(const struct step *s, const struct step_env *env);
+void step__ask_why(struct step *s, const struct step_env *env, uint64_t now_ns);
 /* End attributes: the journal is complete, -> FINISHING. reason may be NULL (found out by
  * itself). */
 void step__finish(struct step *s, const struct step_env *env, const char *reason);

@@ -203,15 +203,33 @@ static uint32_t oom_kills(const struct step *s, const struct step_env *env)
 	return n;
 }
 
+/* By what Slurm said, else by what its variable says in the environment of a task. */
+static bool on_first_node(const struct step *s)
+{
+	size_t i;
+
+	if (s->req && s->req->known && s->req->info.node_index != JPC_UNKNOWN)
+		return !s->req->info.node_index;
+	for (i = 0; s->label && i < LOOKUP_LABELS; i++)
+		if (!strcmp(lookup_labels[i].env, "SLURM_NODEID"))
+			return !strcmp(s->label->label[i], "0");
+	return false;
+}
+
 bool step__must_ask(const struct step *s, const struct step_env *env)
 {
-	const struct request *r = s->req;
 	int status;
 
-	if (!r || !r->known || r->reason[0] || !r->site.squeue[0] || r->info.node_index ||
-	    s->ids.step_id == STEP_EXTERN || oom_kills(s, env) || !worst_exit(s, env, &status))
+	if (env->embedded || (s->req && s->req->reason[0]) || s->ids.step_id == STEP_EXTERN ||
+	    !on_first_node(s) || oom_kills(s, env) || !worst_exit(s, env, &status))
 		return false;
 	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
+}
+
+void step__ask_why(struct step *s, const struct step_env *env, uint64_t now_ns)
+{
+	why__begin(&s->why, s->req ? &s->req->site : NULL, step_node(s, env), s->ids.job_id,
+		   now_ns);
 }
 
 static void put_reason(struct step *s, const struct step_env *env, const char *reason)

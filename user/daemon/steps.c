@@ -172,7 +172,7 @@ static void end_step(struct daemon *d, struct step *s, uint64_t now)
 			  strerror(-err), s->pub.name);
 	step__last_rows(s, &d->env);
 	if (step__must_ask(s, &d->env)) {
-		why__begin(&s->why, now);
+		step__ask_why(s, &d->env, now);
 		s->state = STEP_ASKING;
 	} else {
 		close_step(d, s, NULL);
@@ -261,7 +261,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 			end_step(d, s, now);
 		break;
 	case STEP_ASKING:
-		if (why__advance(&s->why, &s->req->site, s->ids.job_id, now))
+		if (why__advance(&s->why, now))
 			close_step(d, s, s->why.answer[0] ? s->why.answer : NULL);
 		break;
 	case STEP_FINISHING:
@@ -360,7 +360,7 @@ void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 	struct step *s;
 
 	for (s = d->steps; s; s = s->next) {
-		if (why__reaped(&s->why, s->ids.job_id, pid))
+		if (why__reaped(&s->why, pid))
 			return;
 		if (!publication__reaped(&s->pub, pid, status, now))
 			continue;

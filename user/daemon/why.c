@@ -13,7 +13,6 @@
 #include "base/fully.h"
 #include "base/str.h"
 #include "daemon/child.h"
-#include "job/proc.h"
 
 /* While a job completes squeue tells a time limit at once, but "cancelled" only after it. */
 #define AGAIN_NS   (400 * 1000 * 1000ull)
@@ -60,55 +59,59 @@ bool why__meaning(const char *text, uint32_t job_id, const char **meaning)
 	return false;
 }
 
-/* <prefix>/sbin/slurmstepd is beside <prefix>/bin/squeue. */
-void why__find_site(struct why_site *site, pid_t stepd)
+void why__find_squeue(struct slurmd *site, pid_t stepd)
 {
-	char link[64], exe[WHY_PATH - sizeof("/bin/squeue")], *slash;
-	ssize_t n;
-
-	memset(site, 0, sizeof(*site));
-	snprintf(link, sizeof(link), "/proc/%d/exe", stepd);
-	n = readlink(link, exe, sizeof(exe) - 1);
-	exe[n > 0 ? n : 0] = 0;
-	slash = strrchr(exe, '/');
-	/* Debian's is called slurmstepd-wlm */
-	if (!slash || !str__starts(slash, "/slurmstepd"))
-		return;
-	*slash = 0;
-	slash = strrchr(exe, '/');
-	if (!slash)
-		return;
-	*slash = 0;
 	/* not looked for here: its file system may hang */
-	snprintf(site->squeue, sizeof(site->squeue), "%s/bin/squeue", exe);
-	if (proc__environ(stepd, "SLURM_CONF", site->conf, sizeof(site->conf)) < 0)
-		site->conf[0] = 0;
+	if (slurmd__squeue(stepd, "slurmstepd", site->squeue, sizeof(site->squeue)))
+		site->squeue[0] = '\0';
 }
 
-void why__begin(struct why *w, uint64_t now_ns)
+void why__begin(struct why *w, const struct slurmd *site, const char *node, uint32_t job_id,
+		uint64_t now_ns)
 {
-	*w = (struct why){.fd = -1, .next_ns = now_ns, .end_ns = now_ns + GIVE_UP_NS};
+	*w = (struct why){
+		.fd = -1, .job_id = job_id, .next_ns = now_ns, .end_ns = now_ns + GIVE_UP_NS};
+	if (site)
+		w->site = *site;
+	str__copy(w->node, sizeof(w->node), node);
 }
 
-static void run_squeue(const struct why_site *site, uint32_t job_id, int out, pid_t parent)
+/* What was not told is what the node's slurmd shows. */
+static void complete(struct slurmd *site, const char *node)
 {
-	char job[16], conf[WHY_PATH + 16];
+	struct slurmd found;
+
+	if ((site->squeue[0] && site->conf[0]) || slurmd__find(&found, node))
+		return;
+	if (!site->squeue[0])
+		*site = found;
+	else if (!strcmp(site->squeue, found.squeue))
+		memcpy(site->conf, found.conf, sizeof(site->conf));
+}
+
+static void __attribute__((noreturn)) run_squeue(struct why *w, int out, pid_t parent)
+{
+	char job[16], conf[SLURMD_PATH + 16];
 	char *env[] = {conf, NULL};
 	int null = open("/dev/null", O_RDWR);
 
-	snprintf(job, sizeof(job), "%u", job_id);
-	snprintf(conf, sizeof(conf), "%s%s", site->conf[0] ? "SLURM_CONF=" : "LANG=C", site->conf);
 	dup2(null, STDIN_FILENO);
 	dup2(out, STDOUT_FILENO);
 	dup2(null, STDERR_FILENO);
 	child__begin();
-	if (!child__end_with(parent, SIGKILL))
-		execle(site->squeue, "squeue", "-h", "-t", "all", "-j", job, "-o", "%A %T %r",
-		       (char *)NULL, env);
+	if (!child__end_with(parent, SIGKILL)) {
+		complete(&w->site, w->node);
+		snprintf(job, sizeof(job), "%u", w->job_id);
+		snprintf(conf, sizeof(conf), "%s%s", w->site.conf[0] ? "SLURM_CONF=" : "LANG=C",
+			 w->site.conf);
+		if (w->site.squeue[0])
+			execle(w->site.squeue, "squeue", "-h", "-t", "all", "-j", job, "-o",
+			       "%A %T %r", (char *)NULL, env);
+	}
 	_exit(write(STDOUT_FILENO, NO_SQUEUE, strlen(NO_SQUEUE)) < 0 ? 126 : 127);
 }
 
-static void ask(struct why *w, const struct why_site *site, uint32_t job_id)
+static void ask(struct why *w)
 {
 	pid_t parent = getpid();
 	int p[2];
@@ -118,7 +121,7 @@ static void ask(struct why *w, const struct why_site *site, uint32_t job_id)
 	fcntl(p[0], F_SETPIPE_SZ, ANSWER_LEN);
 	w->pid = fork();
 	if (!w->pid)
-		run_squeue(site, job_id, p[1], parent);
+		run_squeue(w, p[1], parent);
 	close(p[1]);
 	if (w->pid < 0) {
 		close(p[0]);
@@ -129,20 +132,20 @@ static void ask(struct why *w, const struct why_site *site, uint32_t job_id)
 	w->asked++;
 }
 
-bool why__advance(struct why *w, const struct why_site *site, uint32_t job_id, uint64_t now_ns)
+bool why__advance(struct why *w, uint64_t now_ns)
 {
-	if (w->answer[0] || now_ns >= w->end_ns || !site->squeue[0]) {
+	if (w->answer[0] || now_ns >= w->end_ns) {
 		why__stop(w);
 		return true;
 	}
 	if (!w->pid && now_ns >= w->next_ns) {
 		w->next_ns = now_ns + (AGAIN_NS << w->asked);
-		ask(w, site, job_id);
+		ask(w);
 	}
 	return false;
 }
 
-static void take_answer(struct why *w, uint32_t job_id)
+static void take_answer(struct why *w)
 {
 	char *text = malloc(ANSWER_LEN);
 	const char *meaning;
@@ -153,19 +156,19 @@ static void take_answer(struct why *w, uint32_t job_id)
 	n = read_fully(w->fd, text, ANSWER_LEN - 1);
 	text[n > 0 ? n : 0] = '\0';
 	/* other lines only, or a state that is no end: Slurm knows of no end that it has made */
-	if (n > 0 && !why__meaning(text, job_id, &meaning))
+	if (n > 0 && !why__meaning(text, w->job_id, &meaning))
 		w->end_ns = 0;
 	else if (n > 0 && meaning)
 		str__copy(w->answer, sizeof(w->answer), meaning);
 	free(text);
 }
 
-bool why__reaped(struct why *w, uint32_t job_id, pid_t pid)
+bool why__reaped(struct why *w, pid_t pid)
 {
 	if (!w->pid || w->pid != pid)
 		return false;
 	w->pid = 0;
-	take_answer(w, job_id);
+	take_answer(w);
 	close(w->fd);
 	w->fd = -1;
 	return true;

@@ -12,15 +12,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define WHY_PATH 256
-
-/* Where Slurm's commands and configuration are, as its slurmstepd has them. */
-struct why_site {
-	char squeue[WHY_PATH]; /* "": not known */
-	char conf[WHY_PATH];   /* SLURM_CONF, "": the built-in one */
-};
+#include "job/slurmd.h"
 
 struct why {
+	struct slurmd site; /* where Slurm can be asked, as far as it was told */
+	char node[65];
+	uint32_t job_id;
 	pid_t pid; /* squeue, 0: does not run */
 	int fd;	   /* what it says */
 	unsigned asked;
@@ -28,14 +25,16 @@ struct why {
 	char answer[64];	  /* the reason, "" as long as none is known */
 };
 
-/* Of a process that is root's slurmstepd. */
-void why__find_site(struct why_site *site, pid_t stepd);
-/* Begins. The first question is asked by why__advance(). */
-void why__begin(struct why *w, uint64_t now_ns);
+/* Of a process that is root's slurmstepd, else "". */
+void why__find_squeue(struct slurmd *site, pid_t stepd);
+/* Begins. site may be NULL: what was not told is looked for (job/slurmd.h). The first question is
+ * asked by why__advance(). */
+void why__begin(struct why *w, const struct slurmd *site, const char *node, uint32_t job_id,
+		uint64_t now_ns);
 /* Asks, again if need be. True: there is an answer, or no more hope of one. */
-bool why__advance(struct why *w, const struct why_site *site, uint32_t job_id, uint64_t now_ns);
+bool why__advance(struct why *w, uint64_t now_ns);
 /* A child has ended. True if it was ours. */
-bool why__reaped(struct why *w, uint32_t job_id, pid_t pid);
+bool why__reaped(struct why *w, pid_t pid);
 /* Ends what runs. */
 void why__stop(struct why *w);
 /* For tests: what lines of squeue's "%A %T %r" say of that job, which may be one of them only.

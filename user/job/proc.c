@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "job/proc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -117,7 +118,39 @@ int proc__uid(pid_t pid, uid_t *uid)
 	return 0;
 }
 
-int proc__title(pid_t pid, char *buf, size_t size)
+int proc__link(pid_t pid, const char *link, char *buf, size_t size)
+{
+	char path[PATH_MAX];
+	ssize_t n;
+
+	if (snprintf(path, sizeof(path), "%s/%d/%s", proc_root, (int)pid, link) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	n = readlink(path, buf, size);
+	if (n < 0)
+		return -errno;
+	if ((size_t)n == size)
+		return -E2BIG;
+	buf[n] = '\0';
+	return 0;
+}
+
+int proc__each(int (*fn)(void *ctx, pid_t pid), void *ctx)
+{
+	DIR *dir = opendir(proc_root);
+	struct dirent *e;
+	uint32_t pid;
+	int ret = 0;
+
+	if (!dir)
+		return -errno;
+	while (!ret && (e = readdir(dir)))
+		if (!parse_u32(e->d_name, &pid) && pid && pid <= INT_MAX)
+			ret = fn(ctx, (pid_t)pid);
+	closedir(dir);
+	return ret;
+}
+
+ssize_t proc__args(pid_t pid, char *buf, size_t size)
 {
 	_cleanup_close_ int fd = open_proc(pid, "cmdline");
 	ssize_t len;
@@ -125,6 +158,15 @@ int proc__title(pid_t pid, char *buf, size_t size)
 	if (fd < 0)
 		return fd;
 	len = read_fully(fd, buf, size - 1);
+	if (len >= 0)
+		buf[len] = '\0';
+	return len;
+}
+
+int proc__title(pid_t pid, char *buf, size_t size)
+{
+	ssize_t len = proc__args(pid, buf, size);
+
 	if (len < 0)
 		return (int)len;
 	for (ssize_t i = 0; i < len; i++)

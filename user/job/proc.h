@@ -19,11 +19,19 @@ int proc__ppid(pid_t pid, pid_t *ppid);
 /* Clock ticks since boot. */
 int proc__starttime(pid_t pid, uint64_t *ticks);
 int proc__comm(pid_t pid, char *buf, size_t size);
+/* Where a link leads: "exe" (" (deleted)" follows where the file is gone), "root/PATH". -E2BIG: it
+ * does not fit. */
+int proc__link(pid_t pid, const char *link, char *buf, size_t size);
+/* Calls fn with every process until it returns something else than 0, which is returned; 0 or
+ * -errno. */
+int proc__each(int (*fn)(void *ctx, pid_t pid), void *ctx);
 /* The real user id. */
 int proc__uid(pid_t pid, uid_t *uid);
 /* cmdline and environ need the lock of the process's memory map, which its user may keep for ever:
- * what must not hang does not call the next four of a process that is not its own or root's. */
+ * what must not hang does not call the next five of a process that is not its own or root's. */
 
+/* The command line, each argument with its NUL; the last one may be cut. Bytes or -errno. */
+ssize_t proc__args(pid_t pid, char *buf, size_t size);
 /* The command line with blanks between arguments and none at the end; cut if it does not fit. A
  * process without one (a kernel thread, a zombie) has "". */
 int proc__title(pid_t pid, char *buf, size_t size);

@@ -229,6 +229,16 @@ static void own_title(char *title, size_t size)
 		close(fd);
 }
 
+/* slurmd tells it to slurmstepd, which nobody else can read there since 25.11: it puts its title
+ * over its environment. */
+static void own_conf(char *conf, size_t size)
+{
+	const char *path = getenv("SLURM_CONF");
+
+	if (path && path[0] == '/')
+		str__copy(conf, size, path);
+}
+
 static void describe_step(spank_t sp, struct jpc_step *s)
 {
 	/* slurmd's own environment, not the job's. */
@@ -256,6 +266,7 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 		return 0;
 	me.begun = true;
 	me.link.log = log_line;
+	own_conf(me.link.conf, sizeof(me.link.conf));
 	describe_step(sp, &me.link.step);
 	spank_link__begin(&me.link, client__path(me.args.socket), me.args.timeout_ms);
 	return 0;

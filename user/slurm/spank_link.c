@@ -64,17 +64,30 @@ static void judge(struct spank_link *l, struct jpc_reply *reply)
 		say(l, "it is not profiled: %s", reply->text);
 }
 
+/* A jobprofd that is older passes it over. */
+static void say_conf(struct spank_link *l)
+{
+	struct jpc_conf message = {.job_id = l->step.job_id, .step_id = l->step.step_id};
+
+	if (!l->conf[0])
+		return;
+	memcpy(message.step_name, l->step.step_name, sizeof(message.step_name));
+	memcpy(message.path, l->conf, sizeof(message.path));
+	client__head(&l->client, &message, JPC_CONF, sizeof(message));
+	(void)client__send(&l->client, &message);
+}
+
 static int say_step(struct spank_link *l, bool wait)
 {
 	struct jpc_reply reply;
 	int err;
 
 	client__head(&l->client, &l->step, JPC_STEP, sizeof(l->step));
-	if (!wait)
-		return client__send(&l->client, &l->step);
-	err = ask(l, &l->step, &reply);
-	if (!err)
+	err = wait ? ask(l, &l->step, &reply) : client__send(&l->client, &l->step);
+	if (wait && !err)
 		judge(l, &reply);
+	if (!err || err == -ETIMEDOUT)
+		say_conf(l);
 	return err;
 }
 

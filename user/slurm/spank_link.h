@@ -14,6 +14,7 @@ struct spank_link {
 	struct client client;
 	const char *path;
 	struct jpc_step step; /* said again on every new connection */
+	char conf[256];	      /* Slurm's slurm.conf, said with it; "": not known */
 	unsigned left_us;     /* what may still be waited */
 	unsigned timeout_ms;
 	bool answered; /* jobprofd is there and not slow */

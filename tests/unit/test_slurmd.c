@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Made-up /proc trees: whose slurmd it is, and which slurm.conf it reads. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "job/proc.h"
+#include "job/slurmd.h"
+
+static char root[64];
+
+static void put(int pid, const char *file, const char *data, size_t len)
+{
+	char path[256];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "mkdir -p %s/%d/root/run/slurm", root, pid);
+	assert_int_equal(system(path), 0);
+	snprintf(path, sizeof(path), "%s/%d/%s", root, pid, file);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, len, f), len);
+	fclose(f);
+}
+
+static void leads(int pid, const char *link, const char *to)
+{
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/%d/%s", root, pid, link);
+	unlink(path);
+	assert_int_equal(symlink(to, path), 0);
+}
+
+/* args and env: strings with a NUL behind each, as a literal has the last one's. */
+#define PROCESS(pid, comm, uid, exe, args, env) \
+	process(pid, comm, uid, exe, args, sizeof(args), env, sizeof(env))
+
+static void process(int pid, const char *comm, int uid, const char *exe, const char *args,
+		    size_t len, const char *env, size_t env_len)
+{
+	char text[64];
+
+	put(pid, "comm", comm, strlen(comm));
+	snprintf(text, sizeof(text), "Name:\t%s\nUid:\t%d\t%d\t%d\t%d\n", comm, uid, uid, uid, uid);
+	put(pid, "status", text, strlen(text));
+	put(pid, "cmdline", args, len);
+	put(pid, "environ", env, env_len);
+	leads(pid, "exe", exe);
+}
+
+static int setup(void **state)
+{
+	strcpy(root, "/tmp/jp-slurmd-XXXXXX");
+	if (!mkdtemp(root))
+		return -1;
+	proc__set_root(root);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	char cmd[96];
+
+	proc__set_root("/proc");
+	snprintf(cmd, sizeof(cmd), "rm -rf %s", root);
+	return system(cmd);
+}
+
+static void is_found(const char *node, const char *squeue, const char *conf)
+{
+	struct slurmd s;
+
+	assert_int_equal(slurmd__find(&s, node), 0);
+	assert_string_equal(s.squeue, squeue);
+	assert_string_equal(s.conf, conf);
+}
+
+static void nobody(void **state)
+{
+	struct slurmd s;
+
+	assert_int_equal(slurmd__find(&s, "n1"), -ENOENT);
+	PROCESS(10, "slurmd", 1000, "/usr/sbin/slurmd", "slurmd\0-f\0/tmp/his.conf", "");
+	PROCESS(11, "slurmd", 0, "/usr/bin/python3", "slurmd\0-f\0/tmp/his.conf", "");
+	PROCESS(12, "slurmdbd", 0, "/usr/sbin/slurmdbd", "slurmdbd", "");
+	PROCESS(13, "slurmd", 0, "/usr/sbin/slurmdbd", "slurmd", "");
+	PROCESS(14, "slurmd", 0, "/usr/sbin/slurmd", "", ""); /* ends */
+	put(14, "cmdline", "", 0);
+	PROCESS(15, "slurmd", 0, "/usr/sbin/slurmd", "slurmd\0-f\0etc/slurm.conf", "");
+	assert_int_equal(slurmd__find(&s, "n1"), -ENOENT);
+	assert_string_equal(s.squeue, "");
+	assert_string_equal(s.conf, "");
+}
+
+static void configurations(void **state)
+{
+	PROCESS(10, "slurmd", 0, "/usr/sbin/slurmd-wlm", "slurmd\0-D\0-s", "A=b");
+	is_found("n1", "/usr/bin/squeue", "");
+	PROCESS(10, "slurmd", 0, "/opt/s/sbin/slurmd (deleted)", "slurmd\0-Df\0/a b/slurm.conf",
+		"");
+	is_found("n1", "/opt/s/bin/squeue", "/a b/slurm.conf");
+	PROCESS(10, "slurmd", 0, "/opt/s/sbin/slurmd",
+		"slurmd\0--systemd\0-f/x.conf\0--conf\0-f/no", "SLURM_CONF=/env.conf");
+	is_found("n1", "/opt/s/bin/squeue", "/x.conf");
+	PROCESS(10, "slurmd", 0, "/opt/s/sbin/slurmd", "slurmd\0--conf\0Feature=a",
+		"A=b\0SLURM_CONF=/env.conf");
+	is_found("n1", "/opt/s/bin/squeue", "/env.conf");
+	PROCESS(10, "slurmd", 0, "/opt/s/sbin/slurmd", "slurmd", "SLURM_CONF=env.conf");
+	is_found("n1", "/opt/s/bin/squeue", "");
+	PROCESS(10, "slurmd", 0, "/opt/s/sbin/slurmd", "slurmd\0--conf-server\0a:1,b", "");
+	is_found("n1", "/opt/s/bin/squeue", "");
+	leads(10, "root/run/slurm/conf", "/spool/conf-cache");
+	is_found("n1", "/opt/s/bin/squeue", "/spool/conf-cache/slurm.conf");
+	PROCESS(10, "slurmd", 0, "/opt/s/sbin/slurmd", "slurmd\0--conf-server=a", "SLURM_CONF=/e");
+	is_found("n1", "/opt/s/bin/squeue", "/spool/conf-cache/slurm.conf");
+}
+
+static void several(void **state)
+{
+	struct slurmd s;
+
+	PROCESS(10, "slurmd", 0, "/a/sbin/slurmd", "slurmd\0-N\0n1\0-f\0/one", "");
+	PROCESS(11, "slurmd", 0, "/b/sbin/slurmd", "slurmd\0-Nn2\0-f\0/two", "");
+	is_found("n1", "/a/bin/squeue", "/one");
+	is_found("n2", "/b/bin/squeue", "/two");
+	assert_int_equal(slurmd__find(&s, "n3"), -ENOENT);
+	PROCESS(12, "slurmd", 0, "/c/sbin/slurmd", "slurmd\0-f\0/three", "");
+	PROCESS(13, "slurmd", 0, "/c/sbin/slurmd", "slurmd\0-f\0/three", ""); /* its child */
+	is_found("n2", "/b/bin/squeue", "/two");
+	is_found("n3", "/c/bin/squeue", "/three");
+	PROCESS(14, "slurmd", 0, "/c/sbin/slurmd", "slurmd\0-f\0/four", "");
+	is_found("n1", "/a/bin/squeue", "/one");
+	assert_int_equal(slurmd__find(&s, "n3"), -ENOTUNIQ);
+	assert_string_equal(s.squeue, "");
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(nobody),
+		TEST(configurations),
+		TEST(several),
+	};
+
+	return cmocka_run_group_tests_name("slurmd", tests, NULL, NULL);
+}
