@@ -14,7 +14,7 @@
 #include "base/str.h"
 
 #define LIMIT_S	   5
-#define ANSWER_LEN 65536
+#define ANSWER_LEN (4 << 20) /* an array may have so many elements */
 
 /* Ends the child's life in time: a controller that is away makes the commands wait. */
 static size_t read_answer(int fd, char *text, size_t size)
