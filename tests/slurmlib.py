@@ -34,23 +34,25 @@ def out_of(cmd, env=None, check=True, seconds=60, **kw):
 
 
 class Cluster:
-    """mode: v1 or v2; conf, acct ...: lines for its configuration's files. Jobs begin at a number
-    that no other cluster of this test has."""
+    """mode: v1 or v2; conf, acct ...: lines for its configuration's files; files: more of them,
+    {name: text}. Jobs begin at a number that no other cluster of this test has."""
 
     def __init__(self, mode, nodes=2, cpus=8, conf=(), acct=(), plugstack=(), cgroup=(),
-                 configless=False):
+                 configless=False, files=None):
         if RELEASE == (0, 0):
             raise Skipped("there is no Slurm in " + (SLURM or "PATH"))
         if mode == "v1" and not is_v1_mounted():
             raise Skipped("the v1 hierarchies are not mounted")
         self.mode = mode
-        self.prefix = "jpt%d%s" % (PID, "abcdefgh"[len(_clusters)])
-        self.nodes = [self.prefix + str(i + 1) for i in range(nodes)]
         self.dir = tmpdir("slurm")
-        _clusters.append(self)
+        with daemonlib._lock:
+            self.prefix = "jpt%d%s" % (PID, "abcdefghijklmnopqrstuvwxyz"[len(_clusters)])
+            _clusters.append(self)
+            first = 1000 * len(_clusters) + PID % 1000 * 30000
+        self.nodes = [self.prefix + str(i + 1) for i in range(nodes)]
         # Memory is held to what is asked for; an ended job's id is not used again.
         conf = ["SelectTypeParameters=CR_CPU_Memory", "DefMemPerCPU=100",
-                "FirstJobId=%d" % (1000 * len(_clusters) + PID % 1000 * 10000)] + list(conf)
+                "FirstJobId=%d" % first] + list(conf)
         cmd = [TESTBED, "up", "--dir", self.dir, "--nodes", nodes, "--prefix", self.prefix,
                "--cpus", cpus, "--cgroup", mode] + (["--slurm", SLURM] if SLURM else [])
         cmd += ["--configless"] if configless else []
@@ -58,6 +60,10 @@ class Cluster:
                               ("--cgroup-conf", cgroup)):
             for line in lines:
                 cmd += [option, line]
+        os.mkdir(self.dir + "/etc")
+        for file, text in (files or {}).items():
+            with open(os.path.join(self.dir, "etc", file), "w") as f:
+                f.write(text)
         out_of(cmd, seconds=40)
         self.conf = os.path.join(self.dir, "etc", "slurm.conf")
         self.env = slurm_env(SLURM_CONF=self.conf)
@@ -318,7 +324,6 @@ def start_clusters(**options):
     for m in MODES:
         threads.append(threading.Thread(target=one, args=(m,)))
         threads[-1].start()
-        time.sleep(0.05)  # each has its place in _clusters
     for t in threads:
         t.join()
     return {m: made[m] for m in MODES if m in made}

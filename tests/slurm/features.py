@@ -11,9 +11,9 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
-from slurmlib import *
+from featurelib import *
 import compatlib
-import lib
+import setups
 
 _lines = []
 _say = lib._say
@@ -25,26 +25,6 @@ def _heard(line):
 
 
 lib._say = _heard
-
-
-def note(name, text):
-    """The feature works, and this goes with it."""
-    lib._say("note %s: %s" % (name, text))
-
-
-def needs(release, what):
-    if RELEASE < release:
-        raise Skipped("Slurm has %s since %d.%02d" % ((what,) + release))
-
-
-def task_ends(name, d, job, step, wanted):
-    """wanted: {node: ([tasks], exit status)} of a step that ended by itself."""
-    got = {}
-    for node in wanted:
-        path = d.get(job, step, node)
-        got[node] = (tasks_of(path), picked(path, "Exit Status")[0])
-        is_true("%s: rows on %s" % (name, node), len(table(path, "Step")) >= 2, path)
-    is_equal("%s: tasks and exit status of step %s" % (name, step), got, wanted)
 
 
 def srun(name, c, d):
@@ -365,7 +345,7 @@ GROUPS = [
     (with_stepmgr, {}, [async_steps]),
     (with_both, {"ProfileHDF5Default": "None"}, [jobprof_option, profile_option]),
 ]
-FEATURES = [f for _, _, features in GROUPS for f in features]
+FEATURES = [f for _, _, features in GROUPS + setups.GROUPS for f in features]
 
 
 def cell_of(feature, mode):
@@ -376,7 +356,8 @@ def cell_of(feature, mode):
         kind, text = (line[:6], line[7:]) if line.startswith("not ok") else line.split(" ", 1)
         if text.startswith((name, name.replace("_", " "))):
             found.setdefault(kind, []).append(text[len(name):].lstrip(": "))
-    for kind, cell in (("not ok", "no"), ("skip", "-"), ("note", "yes"), ("ok", "yes")):
+    for kind, cell in (("not ok", "no"), ("lacks", "no"), ("skip", "-"), ("note", "yes"),
+                       ("ok", "yes")):
         if kind in found:
             return [cell, "" if kind == "ok" else "; ".join(found[kind])]
     return ["no", "it was not tried"]
@@ -394,10 +375,22 @@ def run_group(options, settings, features, modes):
         c.down()
 
 
+def run_groups(groups, modes):
+    for g in groups:
+        def group():
+            run_group(*g, modes)
+        run_one(group)
+
+
 def main():
     modes = {}
-    for group in GROUPS:
-        run_group(*group, modes)
+
+    def jobs():
+        run_groups(GROUPS, modes)
+
+    def site():
+        run_groups(setups.GROUPS, modes)
+    together([jobs, site])
     if len(sys.argv) > 1:
         return
     found = {m: {compatlib.title_of(f): cell_of(f, m) for f in FEATURES} for m in modes}
