@@ -943,6 +943,8 @@ def links_and_foreign_names_are_left_alone():
         a, b = (extract(f, "7", "-s", "Tasks", "-E", "-l", "Node:TimeSeries")
                 for f in (os.path.join(d, "job_7.h5"), os.path.join(GOLDEN, "job_7.h5")))
         is_true("a step without nodes is no trouble to sh5util", a == b, (a[:2], b[:2]))
+    else:
+        skip("a step without nodes is no trouble to sh5util", "there is no sh5util of Slurm's")
     is_true("a user's directory that is a link", st == 1 and "no directory" in err, err)
 
 

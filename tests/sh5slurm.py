@@ -101,6 +101,8 @@ def slurm_test_149_3_and_155_2():
         s.stock("-j", "4242", "-o", "G.h5")
         is_equal("a real run: all of the stock tool's job file is in ours",
                  same_tree(s.path("G.h5"), s.path("F.h5")), [])
+    else:
+        skip("a real run: the stock tool has the same", "there is no sh5util of Slurm's")
 
 
 def wrong_totals(totals, by_node, columns):
