@@ -318,6 +318,25 @@ def profile_option(name, c, d):
     is_equal(name + ": no file unless asked", d.of_job(plain.id), [])
 
 
+def no_plugin(name, c, d):
+    """No plugin of ours
+
+    A batch job and a step on two nodes, found by their cgroups alone, and a job that is cancelled;
+    there is no option for users then."""
+    cancel(name, c, d)
+    a, b = c.nodes
+    j = c.sbatch("srun -N2 -n4 --ntasks-per-node=2 sh -c 'sleep 0.8; exit $SLURM_PROCID'\n",
+                 ["-N2", "-n4", "--ntasks-per-node=2"])
+    is_equal(name + ": state", j.end(), "FAILED")
+    task_ends(name, d, j.id, "batch", {a: ([0], 3)})
+    task_ends(name, d, j.id, 0, {a: ([0, 1], 1), b: ([2, 3], 3)})
+
+
+def with_none(d):
+    del d
+    return {}
+
+
 def with_spank(d):
     """As the manual has a site set up: our SPANK plugin, and nothing else. It waits for long: the
     machine that runs all this may have few CPUs."""
@@ -344,6 +363,7 @@ GROUPS = [
                       suspend, cancel, signalled, time_limit, sh5util]),
     (with_stepmgr, {}, [async_steps]),
     (with_both, {"ProfileHDF5Default": "None"}, [jobprof_option, profile_option]),
+    (with_none, {}, [no_plugin]),
 ]
 FEATURES = [f for _, _, features in GROUPS + setups.GROUPS for f in features]
 
