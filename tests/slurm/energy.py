@@ -96,11 +96,10 @@ def main():
         d = Profiler(30, ProfileHDF5Default="None", **roots(root))
         d.start()
         socket = d.settings["Socket"]
-        system = out_of(["sh", "-c", "ls -d /usr/lib/*/slurm-wlm"])
         clusters = start_clusters(
             cpus=64,
             conf=["AcctGatherProfileType=acct_gather_profile/jobprof",
-                  "PluginDir=%s:%s" % (PLUGINS, system)],
+                  "PluginDir=%s:%s" % (PLUGINS, PLUGIN_DIR)],
             acct=["ProfileJobprofSocket=" + socket],
             plugstack=["optional %s socket=%s" % (plugin("spank_jobprof.so"), socket)])
         in_modes([energy_alone, with_tasks], clusters, d)

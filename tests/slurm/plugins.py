@@ -201,12 +201,11 @@ def main():
             return
     d = Profiler(30, ProfileHDF5Default="None")
     d.start()
-    system = out_of(["sh", "-c", "ls -d /usr/lib/*/slurm-wlm"])
     clusters = start_clusters(
         cpus=64,
         conf=["AcctGatherProfileType=acct_gather_profile/jobprof",
               "AcctGatherInterconnectType=acct_gather_interconnect/sysfs",
-              "PluginDir=%s:%s" % (PLUGINS, system)],
+              "PluginDir=%s:%s" % (PLUGINS, PLUGIN_DIR)],
         acct=["SysfsInterfaces=lo", "ProfileJobprofSocket=" + d.settings["Socket"]],
         plugstack=["optional %s socket=%s" % (plugins["spank_jobprof.so"], d.settings["Socket"])])
     in_modes([nothing_asked, jobprof_option, some_families, profile_option, gatherers, precedence,
