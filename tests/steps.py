@@ -104,9 +104,12 @@ def sluid(n):
     return "s" + text
 
 
+def new_sluid(n):
+    return sluid((1 << 52) + (int(time.time() * 1000) << 10) + n)
+
+
 def sluid_tree():
-    job = new_job()
-    name = sluid((1 << 52) + (int(time.time() * 1000) << 10) + 1)
+    job, name = new_job(), new_sluid(1)
     base = tree.job(job, name)
     steps = [("batch", "batch", 0), ("extern", "4294967292", 0), ("0+1", "0", 3)]
     running = []
@@ -599,9 +602,10 @@ def baseline_and_restarts():
 
 
 def kill_and_return(d, away):
+    """Meanwhile a step of which only slurmstepd's title said the job begins and ends."""
     time.sleep(0.2)
     d.end(signal.SIGKILL)
-    base = tree.job(away["job"]) + "/step_0"
+    base = tree.job(away["job"], new_sluid(2)) + "/step_0"
     s = Stepd(away["job"], 0, [tool("jpspin"), "0.1"], v2_task(base, ["-w", "0.5"]))
     away["ns"] = wait_until(lambda: used_and_left(base + "/user/task_0"), 5, "the task to end")
     s.end()
