@@ -322,6 +322,35 @@ def het(site, server):
              ["task", "none"])
 
 
+def by_environment(site, server):
+    s = site.cluster.srun(["-n1"], ["true"], user="nobody", env={
+        "SLURM_PROFILE": "Energy,Task", "SLURM_ACCTG_FREQ": "task=1,energy=1"})
+    is_equal("by environment: srun's status", s.end(), 0)
+    is_equal("by environment: asked", [pick(m, "asked", "families", "freq", "uid")
+                                       for m in closed(server, s).steps],
+             [[1, "energy,task", "task=1,energy=1", u] for u in (UNKNOWN, NOBODY.pw_uid)])
+
+
+def interactive(site, server):
+    """What salloc starts a shell with, and asks for."""
+    out = site.cluster.command("salloc", "--profile=network", "--acctg-freq=network=1", "-n1", "srun",
+                               "--interactive", "sh", "-c", "echo $SLURM_JOB_ID", check=False)
+    j = Job(site.cluster, int(out.split("\n")[-1]), None)
+    is_equal("interactive: asked", [pick(m, "step_id", "asked", "families", "freq")
+                                    for m in closed(server, j, "interactive").steps],
+             [[INTERACTIVE, 1, "network", "network=1"]] * 2)
+
+
+def array(site, server):
+    j = site.cluster.sbatch("exec srun true\n", ["--profile=all", "--array=3-4"], user="nobody")
+    wait_until(lambda: site.cluster.state(j.id).split() == ["COMPLETED"] * 2, 40, "both elements")
+    ids = {int(l) for l in site.cluster.command("squeue", "-h", "-r", "-t", "all", "-j", j.id, "-o",
+                                                "%A").split()}
+    is_equal("array: each element", [Heard(server, i, n).steps[0]["families"]
+                                     for i in sorted(ids) for n in ("batch", "0")],
+             ["all", "energy,task,lustre,network"] * 2)  # as sbatch's SLURM_PROFILE says it
+
+
 def extern(site, server):
     s, _, _ = job(site, ["--profile=task"], "true", user="nobody")
     h = closed(server, s, "extern")
@@ -472,7 +501,7 @@ def on_first(msr):
                 conf=["PrologFlags=Contain"])
     server = site.listen()
     tests = [task, none, unasked, task_measured, all_measured, late, placeless, refusal, batch, het, extern,
-             exports]
+             exports, by_environment, interactive, array]
     if msr:
         tests.append(everything)
     else:
