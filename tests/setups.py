@@ -2,6 +2,7 @@
 """Rows of docs/compatibility.md about how a site has set Slurm up, who comes into a job from outside,
 and a jobprofd that is not always there; see tests/slurm/features.py."""
 
+import contextlib
 import pty
 
 from featurelib import *
@@ -95,11 +96,9 @@ def interactive(name, c, d):
     os.close(slave)
     os.write(master, b"srun sleep 0.8; echo job=$SLURM_JOB_ID; exit 4\n")
     text = b""
-    while not p.poll() and b"Relinquishing" not in text:
-        try:
+    with contextlib.suppress(OSError):  # at its end
+        while True:
             text += os.read(master, 4096)
-        except OSError:
-            break
     p.wait(30)
     os.close(master)
     found = re.search(rb"job=(\d+)", text)
@@ -143,7 +142,7 @@ def same_directory(name, c, d):
     The same with one `ProfileHDF5Dir` for both: the file of that name is Slurm's, ours is in
     `restart0/`."""
     del d
-    one = Profiler(ProfileHDF5Dir=c.profile).start()
+    one = Profiler(PublishInterval=0, ProfileHDF5Dir=c.profile).start()
     both_profile(name, c, one, c.profile + "/root/%s", c.profile + "/root/restart0/%s")
     is_equal(name + ": jobprofd's exit status", one.end(), 0)
 
@@ -163,7 +162,7 @@ def cpu_in(account):
 
 def attached(c, node):
     """A jobprofd of its own, whose programs count already: it attaches them for the first job."""
-    e = Profiler().start()
+    e = Profiler(PublishInterval=0).start()
     s, _, _ = parking(c, node, "spin=0.1", "sleep=0.5")
     s.end()
     e.get(s.id, 0, node)
@@ -304,6 +303,26 @@ def slice_(name, c, d):
     paths_are(name, c, paths, r"/jobs-batch\.slice/%s_slurmstepd\.scope/[^/]+/step_0/user/task_%d")
 
 
+def stepmgr(name, c, d):
+    """`SlurmctldParameters=enable_stepmgr`
+
+    A job of an ordinary user, whose steps are managed on its first node; without our SPANK plugin:
+    files of the extern step and of a step of two nodes."""
+    needs((24, 5), "enable_stepmgr")
+    a, b = c.nodes
+    job = allocate(c, ["-N2", "-n4", "--ntasks-per-node=2"], USER.pw_name)
+    out_of(as_user(USER.pw_name) + ["srun", "--jobid=%d" % job, "-n4", "--ntasks-per-node=2",
+                                    "sleep", "0.8"], env=c.env, cwd="/")
+    c.command("scancel", job)
+    has_files(name, d, job, [name_of(job, s, n) for s in (0, EXTERN) for n in c.nodes],
+              USER.pw_name)
+    is_equal(name + ": tasks", [tasks_of(d.path_of(job, 0, n, USER.pw_name)) for n in c.nodes],
+             [[0, 1], [2, 3]])
+    is_equal(name + ": ids", [picked(d.path_of(job, EXTERN, n, USER.pw_name), "Job Id", "Step",
+                                     "Node Name", "User") for n in c.nodes],
+             [[job, "extern", n, USER.pw_name] for n in c.nodes])
+
+
 def unconstrained(name, c, d):
     """No constraints
 
@@ -375,6 +394,12 @@ def with_job_ids(d):
     return {"cgroup": _lines("CgroupJobIdPaths", "CgroupJobIdPaths=yes")}
 
 
+def with_stepmgr(d):
+    del d
+    return {"conf": ["PrologFlags=Contain"] + ["SlurmctldParameters=enable_stepmgr"] * (
+        RELEASE >= (24, 5))}
+
+
 def with_slice(d):
     del d
     return {"cgroup": _lines("CgroupSlice", "CgroupSlice=jobs-batch.slice")}
@@ -418,8 +443,9 @@ def with_namespaces(d):
 
 # As in tests/slurm/features.py.
 GROUPS = [
-    (with_extern, {}, [no_step, adopted, interactive, slurms_profile, same_directory, killed, stopped,
-                       away, sluid_paths]),
+    (with_extern, {}, [no_step, adopted, interactive, slurms_profile, sluid_paths]),
+    (lambda d: {}, {}, [same_directory, killed, stopped, away]),
+    (with_stepmgr, {}, [stepmgr]),
     (with_job_ids, {}, [job_id_paths]),
     (with_slice, {}, [slice_]),
     (without_constraints, {}, [unconstrained]),

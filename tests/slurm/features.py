@@ -386,7 +386,7 @@ def cell_of(feature, mode):
 def run_group(options, settings, features, modes):
     if not chosen(features):
         return
-    d = Profiler(**settings).start()
+    d = Profiler(PublishInterval=0, **settings).start()
     clusters = start_clusters(**options(d))
     modes.update(clusters)
     in_modes(features, clusters, d)
