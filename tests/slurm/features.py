@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 170
+# timeout: 300
 # SPDX-License-Identifier: GPL-2.0-only
 """What jobprof does with each feature of Slurm: one function per row of docs/compatibility.md. The
 first line of its text is the row's name, the rest is the page's account of what was tried.
@@ -145,7 +145,7 @@ def requeue(name, c, d):
     `scontrol requeue` in the middle of a step: the earlier run's files are in `restart0/`, those
     of the second have `Restart Count` 1."""
     a = c.nodes[0]
-    j = c.sbatch("srun sh -c ': >up; exec sleep ${SLURM_RESTART_COUNT:+0.}8'\n",
+    j = c.sbatch("srun sh -c ': >up; exec sleep ${SLURM_RESTART_COUNT:+0.}90'\n",
                  ["--requeue", "-w", a])
     up(j, d, 0, a)
     c.command("scontrol", "requeue", j.id)
@@ -170,7 +170,7 @@ def suspend(name, c, d):
     `scontrol suspend`, then `resume`: rows go on and count nothing meanwhile, and the CPU time is
     the task's own in the end."""
     a = c.nodes[0]
-    work = ["write=up:0"] + ["spin=0.05", "sleep=0.05"] * 20
+    work = ["write=up:0"] + ["spin=0.05", "sleep=0.05"] * 80
     s = c.srun(["-w", a], of_task("/proc/self/cwd", [tool("jphold"), "-o", "{}"] + work))
     up(s, d, 0, a)
     c.command("scontrol", "suspend", s.id)
