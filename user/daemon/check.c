@@ -316,7 +316,7 @@ unsigned check__node(const struct config *c)
 		log_error("%s: %s", s.conf, strerror(-err));
 		return errors + 1;
 	}
-	if (!site_slurm__find(&slurm, &s))
+	if (!site_slurm__find(&slurm, &s, c->node_name))
 		well("Slurm " RELEASE_FMT ".%u, with its plugins in %s", RELEASE(slurm.version),
 		     slurm.version & 0xff, slurm.dir);
 	warn_of_slurms_plugin(c, &s);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "daemon/site_slurm.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -11,8 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/str.h"
-#include "job/proc.h"
+#include "job/slurmd.h"
 
 /* Every Slurm has it, and knows it in its own version only. */
 #define OWN_PLUGIN "jobacct_gather_linux.so"
@@ -107,7 +105,7 @@ static int take_dirs(struct site_slurm *slurm, const char *list)
 }
 
 /* Slurm's programs find their library where its plugins are. */
-static int take_slurmd(struct site_slurm *slurm, const char *path)
+static int take_program(struct site_slurm *slurm, const char *path)
 {
 	struct elf_file f;
 	int err = elf_file__open(&f, path);
@@ -128,41 +126,12 @@ static int take_slurmd(struct site_slurm *slurm, const char *path)
 	return err;
 }
 
-/* Whether it may be that the process was not started with another slurm.conf. */
-static bool is_with(pid_t pid, const char *conf)
+static int find_running(struct site_slurm *slurm, const char *node)
 {
-	char title[2 * SITE_PATH], said[SITE_PATH] = "";
-	struct stat st, other;
-	const char *option;
+	struct slurmd running;
+	int err = slurmd__find(&running, node);
 
-	if (proc__title(pid, title, sizeof(title)))
-		return false;
-	option = strstr(title, " -f ");
-	if (!(option && sscanf(option, " -f %511s", said) == 1) &&
-	    proc__environ(pid, "SLURM_CONF", said, sizeof(said)))
-		return true;
-	return !stat(said, &st) && !stat(conf, &other) && st.st_dev == other.st_dev &&
-	       st.st_ino == other.st_ino;
-}
-
-/* Anyone can take the name: only root's process is believed. */
-static int find_running(struct site_slurm *slurm, const char *conf)
-{
-	_cleanup_closedir_ DIR *dir = opendir("/proc");
-	struct dirent *e;
-	char name[32], exe[32];
-	uint32_t pid;
-	uid_t uid;
-
-	while (dir && (e = readdir(dir))) {
-		if (parse_u32(e->d_name, &pid) || proc__comm(pid, name, sizeof(name)) ||
-		    strcmp(name, "slurmd") || proc__uid(pid, &uid) || uid || !is_with(pid, conf))
-			continue;
-		snprintf(exe, sizeof(exe), "/proc/%u/exe", pid);
-		if (!take_slurmd(slurm, exe))
-			return 0;
-	}
-	return -ENOENT;
+	return err ? err : take_program(slurm, running.squeue);
 }
 
 static int find_installed(struct site_slurm *slurm)
@@ -176,17 +145,17 @@ static int find_installed(struct site_slurm *slurm)
 	rest = dirs;
 	while ((dir = strsep(&rest, ":"))) {
 		snprintf(slurmd, sizeof(slurmd), "%s/slurmd", dir);
-		if (*dir && !take_slurmd(slurm, slurmd))
+		if (*dir && !take_program(slurm, slurmd))
 			return 0;
 	}
 	return -ENOENT;
 }
 
-int site_slurm__find(struct site_slurm *slurm, const struct site *site)
+int site_slurm__find(struct site_slurm *slurm, const struct site *site, const char *node)
 {
 	int err = take_dirs(slurm, site->plugin_dir);
 
 	if (err)
-		err = find_running(slurm, site->conf);
+		err = find_running(slurm, node);
 	return err ? find_installed(slurm) : 0;
 }

@@ -15,11 +15,10 @@ struct site_slurm {
 };
 
 /*
- * The Slurm of that slurm.conf: whose plugins PluginDir has, else those of the slurmd that runs
- * (as root, with no other slurm.conf), else those of the slurmd in PATH or in an sbin. 0; -ENOENT:
- * none was found.
+ * The Slurm of that slurm.conf: whose plugins PluginDir has, else that of the node's slurmd if
+ * it runs, else that of the slurmd in PATH or in an sbin. 0; -ENOENT: none was found.
  */
-int site_slurm__find(struct site_slurm *slurm, const struct site *site);
+int site_slurm__find(struct site_slurm *slurm, const struct site *site, const char *node);
 
 /* Of a plugin of Slurm's or for it. 0; -errno of opening it; -ENOEXEC: it says no version. */
 int site_slurm__version_of(const char *plugin, uint32_t *version);
