@@ -17,13 +17,22 @@ SPANK = plugin("spank_jobprof.so")
 SLEEPER = "srun %s sh -c 'echo $$ >pid$SLURM_PROCID; exec sleep 100'"
 
 
+def read_bytes(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
 def task(job, d, node, number=0):
     """The pid of its task, once the step is known."""
     path = os.path.join(job.dir, "pid%d" % number)
     wait_until(lambda: os.path.exists(path) and os.path.getsize(path), 40, "the task to start")
-    live = os.path.join(d.hdf5, "root", "." + name_of(job.id, 0, node))
-    wait_until(lambda: os.path.exists(live) and "Job Name" in attrs_of(live), 40,
-               "what its environment says")
+    journal = os.path.join(d.settings["StateDir"], "steps", "%d_0_%s.*.journal" % (job.id, node))
+    try:
+        wait_until(lambda: any(b"Job Name" in read_bytes(p) for p in glob.glob(journal)), 40,
+                   "what its environment says")
+    except Failed as e:
+        raise Failed("%s; jobprofd said %s" % (
+            e, [l for l in d.said().splitlines() if str(job.id) in l or "cannot be read" in l]))
     with open(path) as f:
         return int(f.read())
 
@@ -119,7 +128,7 @@ def time_limit(name, c, d):
 def main():
     d = Profiler()
     told = {"plugstack": ["optional %s socket=%s" % (SPANK, d.settings["Socket"])]}
-    kinds = {"told": told, "untold": {}, "configless": {"configless": True}}
+    kinds = {"told": told, "untold": {}, "configless": {"configless": True, "modes": ("v2",)}}
     if not os.path.exists(SPANK):
         skip("ends, told", "there is no %s" % SPANK)
         del kinds["told"]

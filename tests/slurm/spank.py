@@ -135,7 +135,8 @@ def two_nodes(name, site, server):
 
 def batch_and_steps(name, site, server):
     job = site.cluster.sbatch("srun true\nsrun --jobprof=none true\nsrun --jobprof-freq=3 true\n",
-                              ["--jobprof=sched,block", "--jobprof-freq=2"])
+                              ["--jobprof=sched,block", "--jobprof-freq=2", "-t5"])
+    end = time.time() + 300
     is_equal(name + ": its end", job.end(), "COMPLETED")
     wanted = {"batch": (BATCH, "sched,block", "2"), "0": (0, "sched,block", "2"),
               "1": (1, "none", "2"), "2": (2, "sched,block", "3")}
@@ -145,6 +146,10 @@ def batch_and_steps(name, site, server):
         is_equal("%s: %s: options" % (name, step),
                  pick(got[0], "step_id", "asked", "families", "freq", "nnodes", "ntasks"),
                  [number, 1, families, freq, 1, 1])
+    # SLURM_JOB_END_TIME, from 23.02 on
+    limit = of_step(server, job.id, "0", 4)[0]["time_limit"]
+    is_true(name + ": 0: time limit", limit == UNKNOWN if RELEASE < (23, 2) else
+            approx(limit, end, abs_=60), (limit, end))
 
 
 def array(name, site, server):
@@ -187,7 +192,7 @@ def cancelled(name, site, server):
 
 
 def requeued(name, site, server):
-    """Slurm 22.05 tells plugins of the second run only by what steps inherit."""
+    """Slurm, 22.05 to 26.05, tells plugins of the second run only by what steps inherit."""
     job = site.cluster.sbatch("srun true\n[ \"$SLURM_RESTART_COUNT\" ] || sleep 60\n",
                               ["--requeue"])
     of_step(server, job.id, "0", 4)
@@ -202,6 +207,9 @@ def requeued(name, site, server):
     wait_until(runs_again, 60, "its second run")
     got = of_step(server, job.id, "0", 8)
     is_equal(name, [m["restart"] for m in got if m["type"] == "STEP"], [UNKNOWN, 1])
+    got = of_step(server, job.id, "batch", 5)
+    is_equal(name + ": its batch step", [m["restart"] for m in got if m["type"] == "STEP"],
+             [UNKNOWN, UNKNOWN])
 
 
 def het(name, site, server):
@@ -216,15 +224,18 @@ def het(name, site, server):
                  [leader, offset])
         is_equal("%s, %d: global ids" % (name, offset),
                  [sorted(m["gtid"] for m in got if m["type"] == t) for t in ("TASK", "TASK_END")],
-                 [[UNKNOWN] if offset else tasks, tasks])
+                 [[UNKNOWN] * len(tasks), tasks])
 
 
 def het_step(name, site, server):
     job = site.cluster.sbatch("srun -N1 -n1 : -N1 -n1 true\n", ["-N2", "-n2"])
     is_equal(name + ": its end", job.end(), "COMPLETED")
-    for component, gtid in (("0+0", 0), ("0+1", UNKNOWN)):
-        got = of_step(server, job.id, component, 4)
-        is_equal("%s: %s" % (name, component), [types(got), got[1]["gtid"]], [NORMAL, gtid])
+    # Slurm 26.05 makes one ordinary step of it, and calls each node the first of one
+    names = ("0", "0") if RELEASE >= (26, 5) else ("0+0", "0+1")
+    for k, node in enumerate(site.cluster.nodes):
+        got = of_step(server, job.id, names[k], 4, node)
+        is_equal("%s: %d" % (name, k), [types(got)] + [m["gtid"] for m in got[1:3]],
+                 [NORMAL, UNKNOWN, k])
 
 
 def messages(mode, first=True):

@@ -209,7 +209,7 @@ static void step_env(spank_t sp, struct jpc_step *s)
 	if (!job_env(sp, "SLURM_JOB_END_TIME", number, sizeof(number)) ||
 	    parse_u32(number, &s->time_limit))
 		s->time_limit = JPC_UNKNOWN;
-	/* The item is 0 in every run, in 22.05; a batch step has not even the variable yet. */
+	/* The item is 0 in every run, up to 26.05; a batch step has not even the variable yet. */
 	s->restart = item_count(sp, S_SLURM_RESTART_COUNT);
 	if (s->restart == JPC_UNKNOWN &&
 	    (!job_env(sp, "SLURM_RESTART_COUNT", number, sizeof(number)) ||
