@@ -288,7 +288,10 @@ def steps_in(path):
 
 
 def merges(name, cluster, d, job, wanted, user="root"):
-    """Stock sh5util and ours make the same tree of the job's files. wanted: as steps_in()."""
+    """Stock sh5util and ours make the same tree of the job's files, once none is of a running step.
+    wanted: as steps_in()."""
+    live = os.path.join(d.hdf5, user, ".%s_*" % job)
+    wait_until(lambda: not glob.glob(live), 20, "the job's steps to end")
     for who, program in (("Slurm's", STOCK), ("our", OURS)):
         out = os.path.join(tmpdir("merge"), "job.h5")
         p = subprocess.run([program, "-S", "-j", str(job), "-u", user, "-p", d.hdf5, "-o", out],

@@ -217,8 +217,8 @@ def daemon_gone(name, c, d):
     before = kernel_account(h.all[0].pid)["run_ns"]
     yield
     # jobprofd is there; what the task does before it has told it apart is the step's only
-    wait_until(lambda: "profiling " + name_of(job, 0, node) in other.said(), 20, "the step")
-    time.sleep(0.3)
+    live = os.path.join(other.hdf5, "root", "." + name_of(job, 0, node))
+    wait_until(lambda: os.path.exists(live) and tasks_of(live) == [0], 20, "the task in the file")
     h.go()
     yield
     h.wait()  # it was killed meanwhile
