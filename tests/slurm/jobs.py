@@ -17,8 +17,9 @@ PLAIN = ("Array Job Id", "Array Task Id", "Het Job Id", "Het Job Offset", "Resta
 def serial(name, c, d):
     s = c.srun(["-w", c.nodes[0], "-J", "one job", "-A", "acct", "-c2", "--mem=150"], UNTIL)
     job, node = s.id, c.nodes[0]
-    wait_until(lambda: os.path.exists(os.path.join(d.hdf5, "root", "." + name_of(job, 0, node))),
-               20, "the live file")
+    live = os.path.join(d.hdf5, "root", "." + name_of(job, 0, node))
+    wait_until(lambda: os.path.exists(live) and picked(live, "Job Name")[0], 20,
+               "the live file to have what the task's environment says")
     begin = time.time_ns()
     let_go(s)
     is_equal(name + ": srun's status", s.end(), 0)
