@@ -46,7 +46,8 @@ class Cluster:
         self.mode = mode
         self.dir = tmpdir("slurm")
         with daemonlib._lock:
-            self.prefix = "jpt%d%s" % (PID, "abcdefghijklmnopqrstuvwxyz"[len(_clusters)])
+            self.prefix = "jpt%d%s" % (PID, "".join(chr(ord("a") + n) for n in divmod(
+                len(_clusters), 26)))
             _clusters.append(self)
             first = 1000 * len(_clusters) + PID % 1000 * 30000
         self.nodes = [self.prefix + str(i + 1) for i in range(nodes)]
