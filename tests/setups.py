@@ -424,8 +424,9 @@ def _base_path():
     base = tempfile.mkdtemp(prefix="jobprof-test.", dir="/var/lib")
 
     def remove():
-        if os.path.ismount(base):
-            subprocess.run(["umount", "-l", base])
+        for node in glob.glob(base + "/*"):
+            if os.path.ismount(node):
+                subprocess.run(["umount", "-l", node])
         shutil.rmtree(base)
     atexit.register(remove)
     os.chmod(base, 0o755)
@@ -438,7 +439,8 @@ def with_namespaces(d):
         return {}
     option = "NamespaceType=namespace" if knows("NamespaceType") else "JobContainerType=job_container"
     return {"nodes": 1, "conf": [option + "/tmpfs", "PrologFlags=Contain"], "files": {
-        "job_container.conf": "AutoBasePath=true\nBasePath=%s\nDirs=/var/tmp\n" % _base_path()}}
+        "job_container.conf": "AutoBasePath=true\nBasePath=%s/%%n\nDirs=/var/tmp\n" %
+        _base_path()}}
 
 
 # As in tests/slurm/features.py.
