@@ -84,6 +84,9 @@ def main():
     if not PLUGIN_DIR:
         skip("check", "there is no Slurm")
         return
+    if not os.path.exists(SPANK):
+        skip("check", "%s was not built: Slurm's headers are not installed" % SPANK)
+        return
     path = os.path.join(tmpdir("plugin"), "spank_jobprof.so")
     built_for(number_of(RELEASE, 0), path)
     c = Cluster("v1" if is_v1_mounted() else "v2", nodes=1, plugstack=["optional " + path])

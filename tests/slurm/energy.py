@@ -89,7 +89,7 @@ def with_tasks(name, c, d):
 def main():
     for p in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
         if not os.path.exists(plugin(p)):
-            skip("plugins", "libslurm-dev is not installed: %s was not built" % p)
+            skip("plugins", "%s was not built: Slurm's headers are not installed" % plugin(p))
             return
     root = machine("intel-2s")
     with Meter(root):

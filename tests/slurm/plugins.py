@@ -197,7 +197,7 @@ def main():
     for p in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
         plugins[p] = plugin(p)
         if not os.path.exists(plugins[p]):
-            skip("plugins", "libslurm-dev is not installed: %s was not built" % p)
+            skip("plugins", "%s was not built: Slurm's headers are not installed" % plugin(p))
             return
     d = Profiler(30, ProfileHDF5Default="None")
     d.start()
