@@ -22,7 +22,9 @@ static void put(int pid, const char *file, const char *data, size_t len)
 	char path[256];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "mkdir -p %s/%d/root/run/slurm", root, pid);
+	snprintf(path, sizeof(path),
+		 "cd %s && mkdir -p all/run/slurm other %d && ln -sfn ../all %d/root", root, pid,
+		 pid);
 	assert_int_equal(system(path), 0);
 	snprintf(path, sizeof(path), "%s/%d/%s", root, pid, file);
 	f = fopen(path, "w");
@@ -63,6 +65,8 @@ static int setup(void **state)
 	if (!mkdtemp(root))
 		return -1;
 	proc__set_root(root);
+	put(1, "comm", "test", 4);
+	leads(1, "../self", "1");
 	return 0;
 }
 
@@ -96,6 +100,8 @@ static void nobody(void **state)
 	PROCESS(14, "slurmd", 0, "/usr/sbin/slurmd", "", ""); /* ends */
 	put(14, "cmdline", "", 0);
 	PROCESS(15, "slurmd", 0, "/usr/sbin/slurmd", "slurmd\0-f\0etc/slurm.conf", "");
+	PROCESS(16, "slurmd", 0, "/home/he/sbin/slurmd", "slurmd\0-N\0n1\0-f\0/home/he/conf", "");
+	leads(16, "root", "../other"); /* in a container */
 	assert_int_equal(slurmd__find(&s, "n1"), -ENOENT);
 	assert_string_equal(s.squeue, "");
 	assert_string_equal(s.conf, "");

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -132,6 +133,25 @@ int proc__link(pid_t pid, const char *link, char *buf, size_t size)
 		return -E2BIG;
 	buf[n] = '\0';
 	return 0;
+}
+
+static int stat_root(const char *process, struct stat *st)
+{
+	char path[PATH_MAX];
+
+	if (snprintf(path, sizeof(path), "%s/%s/root", proc_root, process) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	return stat(path, st) ? -errno : 0;
+}
+
+bool proc__has_our_root(pid_t pid)
+{
+	struct stat its, ours;
+	char process[16];
+
+	snprintf(process, sizeof(process), "%d", (int)pid);
+	return !stat_root(process, &its) && !stat_root("self", &ours) &&
+	       its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
 }
 
 int proc__each(int (*fn)(void *ctx, pid_t pid), void *ctx)

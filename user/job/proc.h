@@ -8,6 +8,7 @@
 #ifndef JP_JOB_PROC_H
 #define JP_JOB_PROC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -22,6 +23,9 @@ int proc__comm(pid_t pid, char *buf, size_t size);
 /* Where a link leads: "exe" (" (deleted)" follows where the file is gone), "root/PATH". -E2BIG: it
  * does not fit. */
 int proc__link(pid_t pid, const char *link, char *buf, size_t size);
+/* Its paths are ours: it is in no container and no chroot that we are not in. May hang as the
+ * root's file system does. */
+bool proc__has_our_root(pid_t pid);
 /* Calls fn with every process until it returns something else than 0, which is returned; 0 or
  * -errno. */
 int proc__each(int (*fn)(void *ctx, pid_t pid), void *ctx);

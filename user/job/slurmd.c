@@ -125,7 +125,8 @@ static int look(void *ctx, pid_t pid)
 	struct slurmd s = {};
 	struct options o;
 
-	if (slurmd__squeue(pid, "slurmd", s.squeue, sizeof(s.squeue)) ||
+	/* Root in a container names paths of the container's, which others may have made here. */
+	if (slurmd__squeue(pid, "slurmd", s.squeue, sizeof(s.squeue)) || !proc__has_our_root(pid) ||
 	    read_command_line(&o, pid) || (o.node[0] && strcmp(o.node, f->node) != 0))
 		return 0;
 	find_conf(&s, pid, &o);
