@@ -121,6 +121,42 @@ static void a_real_process(void **state)
 	assert_true(proc__title(pid, buf, sizeof(buf)) < 0);
 }
 
+#define PROGRAMS "2000"
+
+/* Begins itself again, n times. */
+static void __attribute__((noreturn)) begin_again(const char *n)
+{
+	char less[16];
+
+	snprintf(less, sizeof(less), "%d", atoi(n) - 1);
+	if (atoi(n) > 0)
+		execl("/proc/self/exe", "test_proc", less, NULL);
+	_exit(0);
+}
+
+/* It is read whole, or not at all: a process that begins another program has none for a moment. */
+static void environment_while_programs_change(void **state)
+{
+	pid_t pid = fork();
+	unsigned whole = 0;
+	int32_t procid;
+
+	if (!pid) {
+		setenv("SLURM_PROCID", "41", 1);
+		begin_again(PROGRAMS);
+	}
+	/* the first one has the environment of this test */
+	while (proc__procid(pid, &procid))
+		assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
+	while (!waitpid(pid, NULL, WNOHANG)) {
+		int err = proc__procid(pid, &procid);
+
+		assert_true(!err || err == -EAGAIN || err == -ESRCH);
+		whole += !err;
+	}
+	assert_true(whole > 0);
+}
+
 static void comm_may_look_like_fields(void **state)
 {
 	uint64_t ticks = 0;
@@ -177,7 +213,7 @@ static void hostile_environments(void **state)
 	put(100, "environ", "SLURM_PROCID", 12);
 	assert_int_equal(proc__procid(100, &procid), -ENODATA);
 	put(100, "environ", "", 0);
-	assert_int_equal(proc__environ(100, "A", buf, sizeof(buf)), -ENODATA);
+	assert_int_equal(proc__environ(100, "A", buf, sizeof(buf)), -EAGAIN);
 }
 
 static void collect(void *ctx, const char *text)
@@ -339,11 +375,12 @@ static void loops_and_gaps_end(void **state)
 	assert_int_equal(proc__root_of(304, &task), -ENOENT);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 #define FAKE(f) cmocka_unit_test_setup_teardown(f, use_fake_root, drop_fake_root)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_real_process),
+		cmocka_unit_test(environment_while_programs_change),
 		FAKE(comm_may_look_like_fields),
 		FAKE(broken_stat_is_an_error),
 		FAKE(hostile_environments),
@@ -356,5 +393,7 @@ int main(void)
 		FAKE(loops_and_gaps_end),
 	};
 
+	if (argc > 1)
+		begin_again(argv[1]);
 	return cmocka_run_group_tests_name("proc", tests, NULL, NULL);
 }

@@ -18,6 +18,9 @@
 
 #define STEPDS_MAX    16
 #define NODE_LIST_LEN (256 * 1024) /* a list of nodes may be as long as that */
+/* While a process begins another program, as a shell does at "exec", it has no environment. */
+#define EXEC_TRIES    100
+#define EXEC_PAUSE_US 2000
 
 const struct lookup_label lookup_labels[LOOKUP_LABELS] = {
 	{"SLURM_JOB_NAME", "Job Name", false},
@@ -175,14 +178,24 @@ static int look(const struct lookup *q, struct lookup_answer *a)
 	return err ? err : proc__uid(q->pid, &a->env.uid);
 }
 
+static void look_again(const struct lookup *q, struct lookup_answer *a)
+{
+	for (unsigned i = 0; i < EXEC_TRIES; i++) {
+		memset(a, 0, offsetof(struct lookup_answer, pids));
+		a->err = look(q, a);
+		if (a->err != -EAGAIN)
+			return;
+		usleep(EXEC_PAUSE_US);
+	}
+}
+
 void lookup__serve(int fd)
 {
 	static struct lookup_answer a;
 	struct lookup q;
 
 	while (recv(fd, &q, sizeof(q), 0) == sizeof(q)) {
-		memset(&a, 0, offsetof(struct lookup_answer, pids));
-		a.err = look(&q, &a);
+		look_again(&q, &a);
 		if (send(fd, &a, lookup_answer__size(&a), MSG_NOSIGNAL) < 0)
 			break;
 	}

@@ -115,12 +115,12 @@ struct step {
 	uint32_t slot, gen;
 	struct cgroup_ids ids;
 	char path[JP_PATH_LEN];
-	char job_host[256]; /* first node of its job, "": not known */
-	bool uid_known;
-	bool merge_noted;		    /* automerge.c has looked at job_host */
+	char job_host[256];		    /* first node of its job, "": not known */
 	uint64_t next_ask_ns, ask_every_ns; /* its processes, whose they are */
 	uid_t uid;
 	gid_t gid;
+	bool uid_known;
+	bool merge_noted; /* automerge.c has looked at job_host */
 	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
 	uint64_t clock_steps0;
 	struct totals others0; /* of slot 0 when the step began */
@@ -151,19 +151,19 @@ struct step {
 	struct lookup_env *label; /* what the environment said; NULL: no answer yet */
 	int allocated_cpus;	  /* 0: not known */
 	double memory_limit;	  /* bytes, NAN: not known */
+	bool have_last_cg;	  /* last_cg, below */
 	bool asked;		  /* the processes that were there before us have been looked at */
 	bool labelled;		  /* attributes of the job's environment are in */
-	bool full;		  /* the journal could not be written, which was said */
-	uint64_t full_ns;	  /* since then */
-	bool closing; /* what is in its frame is not left out any more: there is no next row */
-	struct log_limit said_full;
+	bool given_up;		  /* IGNORED for a reason that was said */
+	bool closing;	  /* what is in its frame is not left out any more: there is no next row */
+	bool full;	  /* the journal could not be written, which was said */
 	bool thinned;	  /* its user's journals, or all, take too much: */
 	uint64_t thin_ns; /* no row before that */
-	bool given_up;	  /* IGNORED for a reason that was said */
+	uint64_t full_ns; /* since then */
+	struct log_limit said_full;
 	struct why why;
 	struct request *req; /* what was told of it, or NULL */
 	struct cg_files *cg; /* NULL: not read yet */
-	bool have_last_cg;
 	/* when a task ended, or nobody was alive: slurmstepd removes one directory after the other
 	 */
 	double last_cg[CG_N];

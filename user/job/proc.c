@@ -234,8 +234,17 @@ static int env_byte(void *ctx, char c)
 	return 0;
 }
 
+/* The memory that a descriptor of "environ" was opened for is gone once its process has begun
+ * another program: what was read by then may be a part, or nothing. */
+static bool has_memory(int fd)
+{
+	char c;
+
+	return pread(fd, &c, 1, 0) == 1;
+}
+
 /* Gives fn each byte of an environment until it says something else than 0, which is returned; 0:
- * that was all of it; -E2BIG: there is more than is read. */
+ * that was all of it; -E2BIG: there is more than is read; -EAGAIN: see proc.h. */
 static int each_env_byte(pid_t pid, int (*fn)(void *ctx, char c), void *ctx)
 {
 	_cleanup_close_ int fd = open_proc(pid, "environ");
@@ -252,7 +261,7 @@ static int each_env_byte(pid_t pid, int (*fn)(void *ctx, char c), void *ctx)
 		if (n < 0)
 			return -errno;
 		if (!n)
-			return 0;
+			return total && has_memory(fd) ? 0 : -EAGAIN;
 		for (ssize_t i = 0; i < n; i++) {
 			int ret = fn(ctx, chunk[i]);
 
