@@ -93,7 +93,7 @@ TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools
 BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork jpcores)
 MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
-.PHONY: all help test check-bpf format lint install uninstall clean tools bench
+.PHONY: FORCE all help test check-bpf format lint install uninstall clean tools bench
 .DELETE_ON_ERROR:
 .SECONDARY:
 COMPLETED := $(addprefix $(B)/completion/,jobprof jobprofd jobprof-dump)
@@ -139,6 +139,12 @@ $(B)/%.o: %.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter user/store/% user/cmd/% tests/unit/% bench/%,$<),$(H5_CFLAGS)) -MMD -MP -c $< -o $@
+
+# What is made with other directories than those of this call is made again.
+$(patsubst %.c,$(B)/%.o,$(shell grep -lE "JOBPROF_(SYSCONF|SENSOR)DIR|PLUGINS_DIR" user/*/*.c)): $(B)/directories
+$(B)/directories: FORCE
+	@mkdir -p $(@D)
+	@said='$(SYSCONFDIR) $(SENSORDIR)'; [ "$$(cat $@ 2>/dev/null)" = "$$said" ] || echo "$$said" >$@
 
 # For shared objects, where nothing but what a map names is seen from outside.
 $(B)/pic/%.o: %.c
