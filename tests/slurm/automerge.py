@@ -3,7 +3,7 @@
 # timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
 """AutoMerge with real jobs: a job of two nodes and several steps becomes one file of its user's, and
-with it the run before a requeue. With cgroup v1 and v2."""
+with it the run before a requeue; so does each component of a heterogeneous job. Cgroup v1 and v2."""
 
 import os
 import sys
@@ -39,6 +39,19 @@ def whole_job(name, c, d):
     has_files(name, d, j.id, [], "nobody")
 
 
+def het(name, c, d):
+    """A step over two components: each is a job with nodes of its own, though tasks are told of all."""
+    s = c.srun(["-n1", "-w", c.nodes[0], "sleep", "1.5", ":", "-n2", "-w", c.nodes[1]], ["sleep", "1.5"],
+               user="nobody")
+    is_equal(name + ": srun's status", s.end(), 0)
+    first = min(int(os.path.basename(p).split(".")[1]) for p in glob.glob(s.dir + "/out.*"))
+    for i, (node, tasks) in enumerate(zip(c.nodes, (["0"], ["1", "2"]))):
+        is_equal("%s, %d: merged" % (name, i), merged(d, first + i), {"0": {node: tasks}})
+        with h5py.File(job_file(d, first + i), "r") as f:
+            is_equal("%s, %d: nodes that are missing" % (name, i),
+                     f["Steps/0"].attrs.get("Number of Missing Nodes", 0), 0)
+
+
 def requeue(name, c, d):
     j = c.sbatch("[ $SLURM_RESTART_COUNT ] || { sleep 60; }\nsleep 1\n", ["-N1", "--requeue"],
                  user="nobody")
@@ -62,4 +75,4 @@ if __name__ == "__main__":
     clusters = start_clusters()
     profiler = Profiler(AutoMerge="yes", Socket=os.path.join(tmpdir("socket"), "socket"))
     profiler.start()
-    in_modes([whole_job, requeue], clusters, profiler)
+    in_modes([whole_job, het, requeue], clusters, profiler)

@@ -105,6 +105,24 @@ static void components(void **state)
 	assert_false(spank_ids__gtid_is_global(&s, JPC_UNKNOWN));
 }
 
+static void components_have_nodes_of_their_own(void **state)
+{
+	static const char *var[] = {"SLURM_JOB_NODELIST_HET_GROUP_0=n1",
+				    "SLURM_JOB_NODELIST_PACK_GROUP_1=n[2-3]", NULL};
+	struct jpc_step plain = {.het_offset = JPC_UNKNOWN, .job_node_list = "n[1-3]"};
+	struct jpc_step s = {.het_offset = 1, .node_list = "n[1-3]", .job_node_list = "n[1-3]"};
+
+	(void)state;
+	spank_ids__own_nodes(&plain, env, var);
+	assert_string_equal(plain.job_node_list, "n[1-3]");
+	spank_ids__own_nodes(&s, env, var);
+	assert_string_equal(s.job_node_list, "n[2-3]");
+	assert_string_equal(s.node_list, "");
+	s.het_offset = 2;
+	spank_ids__own_nodes(&s, env, var);
+	assert_string_equal(s.job_node_list, "");
+}
+
 static void arguments(void **state)
 {
 	char *good[] = {"socket=/a b", "timeout=7"};
@@ -320,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_of_steps),
 		cmocka_unit_test(components),
+		cmocka_unit_test(components_have_nodes_of_their_own),
 		cmocka_unit_test(arguments),
 		TEST(nobody_is_there),
 		TEST(it_is_slow),

@@ -44,7 +44,7 @@ struct lookup_env {
 	int32_t procid; /* SLURM_PROCID, -1: none */
 	bool het;	/* het_leader and het_offset are known */
 	uint32_t het_leader, het_offset;
-	char job_host[256];			/* first of SLURM_JOB_NODELIST, "": not known */
+	char job_host[256];			/* first of the job's nodes, "": not known */
 	char label[LOOKUP_LABELS][LOOKUP_TEXT]; /* "": not set, or too long */
 };
 

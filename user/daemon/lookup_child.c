@@ -131,18 +131,84 @@ static void take_string(void *ctx, const char *text)
 	}
 }
 
+static char *label_of(struct lookup_env *env, const char *name)
+{
+	unsigned i = 0;
+
+	while (strcmp(lookup_labels[i].env, name))
+		i++;
+	return env->label[i];
+}
+
+static bool read_list(pid_t pid, const char *name, char *list)
+{
+	return proc__environ(pid, name, list, NODE_LIST_LEN) >= 0;
+}
+
+static bool read_component(pid_t pid, uint32_t offset, char *list)
+{
+	static const char *const formats[] = {HETJOB_NODELIST_FMTS};
+	char name[48];
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		snprintf(name, sizeof(name), formats[i], offset);
+		if (read_list(pid, name, list))
+			return true;
+	}
+	return false;
+}
+
+/* What the step's list and the component's have in common. */
+static void put_common(const struct hostlist *step, const struct hostlist *own, const char *list,
+		       struct lookup_env *env)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < step->n; i++)
+		n += hostlist__has(own, step->names[i]);
+	if (n)
+		snprintf(label_of(env, "SLURM_STEP_NUM_NODES"), LOOKUP_TEXT, "%u", n);
+	if (n && n == own->n)
+		str__copy(label_of(env, "SLURM_STEP_NODELIST"), LOOKUP_TEXT, list);
+}
+
+/* Its tasks are told the nodes of all components together, of the job as of the step; its files are
+ * those of its own nodes. */
+static void narrow_to_component(pid_t pid, struct lookup_env *env)
+{
+	static char list[NODE_LIST_LEN], step_list[NODE_LIST_LEN];
+	struct hostlist step = {0}, own = {0};
+	char bad[64];
+
+	env->job_host[0] = '\0';
+	label_of(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
+	label_of(env, "SLURM_STEP_NODELIST")[0] = '\0';
+	if (!read_component(pid, env->het_offset, list))
+		return;
+	if (hostlist__first(list, env->job_host, sizeof(env->job_host)))
+		env->job_host[0] = '\0';
+	if (read_list(pid, "SLURM_STEP_NODELIST", step_list) &&
+	    !hostlist__parse(&step, step_list, bad, sizeof(bad)) &&
+	    !hostlist__parse(&own, list, bad, sizeof(bad)))
+		put_common(&step, &own, list, env);
+	hostlist__free(&step);
+	hostlist__free(&own);
+}
+
 static int read_label(const struct lookup *q, struct lookup_env *env)
 {
 	static char list[NODE_LIST_LEN];
 	struct taking t = {.env = env, .het = {.job_id = q->job_id}};
 	int err = proc__environ_each(q->pid, take_string, &t);
 
-	if (!err && (proc__environ(q->pid, "SLURM_JOB_NODELIST", list, sizeof(list)) < 0 ||
+	if (!err && (!read_list(q->pid, "SLURM_JOB_NODELIST", list) ||
 		     hostlist__first(list, env->job_host, sizeof(env->job_host))))
 		env->job_host[0] = '\0';
 	env->het = t.het.has_leader && t.het.has_offset && t.het.leader <= INT32_MAX;
 	env->het_leader = t.het.leader;
 	env->het_offset = t.het.offset;
+	if (!err && env->het)
+		narrow_to_component(q->pid, env);
 	return err;
 }
 

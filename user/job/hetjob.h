@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The nodes of each; SLURM_JOB_NODELIST and SLURM_STEP_NODELIST may have those of all together. */
+#define HETJOB_NODELIST_FMTS "SLURM_JOB_NODELIST_HET_GROUP_%u", "SLURM_JOB_NODELIST_PACK_GROUP_%u"
+
 struct hetjob {
 	uint32_t job_id; /* whose component is looked for */
 	bool has_leader, has_offset;

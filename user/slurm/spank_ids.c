@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "job/hetjob.h"
 
 #define HET_COMPONENTS_MAX 128
 
@@ -92,6 +93,22 @@ void spank_ids__het(struct jpc_step *s, spank_ids__env_fn env, void *arg)
 			return;
 		}
 	}
+}
+
+void spank_ids__own_nodes(struct jpc_step *s, spank_ids__env_fn env, void *arg)
+{
+	static const char *const formats[] = {HETJOB_NODELIST_FMTS};
+	char name[48];
+
+	if (s->het_offset == JPC_UNKNOWN)
+		return;
+	memset(s->node_list, 0, sizeof(s->node_list));
+	for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
+		snprintf(name, sizeof(name), formats[f], s->het_offset);
+		if (env(arg, name, s->job_node_list, sizeof(s->job_node_list)))
+			return;
+	}
+	memset(s->job_node_list, 0, sizeof(s->job_node_list));
 }
 
 bool spank_ids__gtid_is_global(const struct jpc_step *s, uint32_t step_tasks)

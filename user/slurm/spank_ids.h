@@ -23,6 +23,9 @@ typedef bool (*spank_ids__env_fn)(void *arg, const char *name, char *buf, size_t
 /* Fills het_job_id and het_offset of s: the component whose job id is s->job_id, JPC_UNKNOWN
  * without one. The environment is the user's word and is used for nothing else. */
 void spank_ids__het(struct jpc_step *s, spank_ids__env_fn env, void *arg);
+/* Of a component the job's node list in s becomes its own, "" where the environment does not have
+ * it, and the step's, which is that of all components, "". */
+void spank_ids__own_nodes(struct jpc_step *s, spank_ids__env_fn env, void *arg);
 
 /* SPANK counts the tasks of each component from 0, Slurm's files those of all. Whether both are
  * the same in this step. step_tasks: those of all components as the environment says, JPC_UNKNOWN

@@ -216,6 +216,7 @@ static void step_env(spank_t sp, struct jpc_step *s)
 	     parse_u32(number, &s->restart)))
 		s->restart = JPC_UNKNOWN;
 	spank_ids__het(s, job_env, sp);
+	spank_ids__own_nodes(s, job_env, sp);
 }
 
 /* Its beginning: what follows may be as long as slurmd's environment. */
