@@ -110,14 +110,19 @@ static void components_have_nodes_of_their_own(void **state)
 	static const char *var[] = {"SLURM_JOB_NODELIST_HET_GROUP_0=n1",
 				    "SLURM_JOB_NODELIST_PACK_GROUP_1=n[2-3]", NULL};
 	struct jpc_step plain = {.het_offset = JPC_UNKNOWN, .job_node_list = "n[1-3]"};
-	struct jpc_step s = {.het_offset = 1, .node_list = "n[1-3]", .job_node_list = "n[1-3]"};
+	struct jpc_step s = {.het_offset = 0, .node_list = "n[1-3]", .job_node_list = "n[1-3]"};
+	static const char zeros[sizeof(s.job_node_list)];
 
 	(void)state;
 	spank_ids__own_nodes(&plain, env, var);
 	assert_string_equal(plain.job_node_list, "n[1-3]");
 	spank_ids__own_nodes(&s, env, var);
+	assert_string_equal(s.job_node_list, "n1");
+	assert_memory_equal(s.job_node_list + 2, zeros, sizeof(zeros) - 2);
+	assert_memory_equal(s.node_list, zeros, sizeof(s.node_list));
+	s.het_offset = 1;
+	spank_ids__own_nodes(&s, env, var);
 	assert_string_equal(s.job_node_list, "n[2-3]");
-	assert_string_equal(s.node_list, "");
 	s.het_offset = 2;
 	spank_ids__own_nodes(&s, env, var);
 	assert_string_equal(s.job_node_list, "");

@@ -103,12 +103,13 @@ void spank_ids__own_nodes(struct jpc_step *s, spank_ids__env_fn env, void *arg)
 	if (s->het_offset == JPC_UNKNOWN)
 		return;
 	memset(s->node_list, 0, sizeof(s->node_list));
+	memset(s->job_node_list, 0, sizeof(s->job_node_list)); /* nothing goes on behind its end */
 	for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
 		snprintf(name, sizeof(name), formats[f], s->het_offset);
 		if (env(arg, name, s->job_node_list, sizeof(s->job_node_list)))
 			return;
+		memset(s->job_node_list, 0, sizeof(s->job_node_list));
 	}
-	memset(s->job_node_list, 0, sizeof(s->job_node_list));
 }
 
 bool spank_ids__gtid_is_global(const struct jpc_step *s, uint32_t step_tasks)
