@@ -966,6 +966,17 @@ def checked_configuration():
          "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1")
     says("check: another cluster", check(jobprof + "ClusterName=red\n", slurm), 1,
          "ClusterName=red, but .*slurm.conf has ClusterName=blue")
+    both = slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n"
+    elsewhere = jobprof + "Socket=/run/x/s\n"
+    looks = re.compile(r"(\S+) looks for jobprofd at (\S+), and Socket is /run/x/s: ")
+    default = "/run/jobprof/jobprofd.sock"
+    for acct, plugstack, wanted in (
+            ("", "", [("spank_jobprof.so", default), ("acct_gather_profile_jobprof.so", default)]),
+            ("ProfileJobprofSocket=/run/x/s\n", " timeout=9 socket=/run/x/s", []),
+            ("ProfileJobprofSocket=/run/y\n", "\tsocket=/run/x/s # socket=/run/z",
+             [("acct_gather_profile_jobprof.so", "/run/y")])):
+        p = check(elsewhere, both, acct, "optional spank_jobprof.so%s\n" % plugstack)
+        is_equal("check: where plugins look for jobprofd: %s" % acct, looks.findall(p.stderr), wanted)
     p = check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
               "ProfileHDF5Dir=%s\n" % h5)
     says("check: Slurm's plugin writes to the same place", p, 0, "acct_gather_profile/hdf5 writes files")

@@ -74,6 +74,21 @@ def plugins(c, path):
             [] if fits else [("%d.%02d" % (number >> 16, number >> 8 & 255), "%d.%02d" % RELEASE)])
 
 
+def required(c, path):
+    """Then Slurm does without the plugin no longer."""
+    stack = os.path.join(os.path.dirname(c.conf), "plugstack.conf")
+    with open(stack) as f:
+        was = f.read()
+    with open(stack, "w") as f:
+        f.write(was.replace("optional ", "required "))
+    p = subprocess.run(["srun", "-n1", "true"], env=c.env, capture_output=True, text=True,
+                       stdin=subprocess.DEVNULL, timeout=30)
+    is_true("required: srun refuses every job", p.returncode, p.stderr)
+    is_true("required: so it is said", "no job can be submitted" in check(c).stderr, check(c).stderr)
+    with open(stack, "w") as f:
+        f.write(was)
+
+
 def found(name, p, directory):
     version = out_of([slurm_program("slurmd"), "-V"]).split()[-1]
     is_equal(name, re.findall("^# Slurm (.*), with its plugins in (.*)$", p.stdout, re.M),
@@ -91,6 +106,7 @@ def main():
     built_for(number_of(RELEASE, 0), path)
     c = Cluster("v1" if is_v1_mounted() else "v2", nodes=1, plugstack=["optional " + path])
     plugins(c, path)
+    required(c, path)
     with open(c.conf) as f:
         lines = [l for l in f if not l.startswith("PluginDir=")]
     with open(c.conf, "w") as f:  # the same file: slurmd runs with it

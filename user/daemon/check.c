@@ -22,6 +22,7 @@
 #define SLURMS_PROFILE "acct_gather_profile/hdf5"
 #define OUR_PROFILE    "acct_gather_profile/jobprof"
 #define OUR_PLUGIN     "acct_gather_profile_jobprof.so"
+#define OUR_SPANK      "spank_jobprof.so"
 #define PROCTRACK      "proctrack/cgroup"
 #define PLUGIN_MAX     (4 << 20)
 #define RELEASE_FMT    "%u.%02u"
@@ -207,7 +208,8 @@ static int version_of(const char *path, char *version, size_t size)
 }
 
 /* SPANK takes plugins of its own release only. */
-static unsigned check_release(const char *path, const struct site_slurm *slurm)
+static unsigned check_release(const char *path, const struct site *s,
+			      const struct site_slurm *slurm)
 {
 	uint32_t built;
 
@@ -226,10 +228,12 @@ static unsigned check_release(const char *path, const struct site_slurm *slurm)
 		return 0;
 	}
 	log_error("%s is built for Slurm " RELEASE_FMT ", and Slurm " RELEASE_FMT " does not load "
-		  "it: there is no --jobprof; build it for that Slurm (\"make SLURM=<its "
-		  "--prefix>\") "
-		  "and install it in its place",
-		  path, RELEASE(built), RELEASE(slurm->version));
+		  "it: %s; build it for that Slurm (\"make SLURM=<its --prefix>\") and install it "
+		  "in its place",
+		  path, RELEASE(built), RELEASE(slurm->version),
+		  s->spank_required ? "as it is required, slurmd does not start and no job can be "
+				      "submitted"
+				    : "there is no --jobprof");
 	return 1;
 }
 
@@ -286,7 +290,7 @@ static unsigned check_plugins(const struct site *s, const struct site_slurm *slu
 		if (find_plugin(dirs, plugins[i].name, path)) {
 			errors += check_plugin(path);
 			if (plugins[i].for_one_release && !access(path, R_OK))
-				errors += check_release(path, slurm);
+				errors += check_release(path, s, slurm);
 		} else if (dirs[0]) {
 			log_error("%s uses %s, which is not in PluginDir %s", plugins[i].where,
 				  plugins[i].name, dirs);
@@ -298,6 +302,29 @@ static unsigned check_plugins(const struct site *s, const struct site_slurm *slu
 		}
 	}
 	return errors;
+}
+
+/* A plugin that does not find jobprofd leaves untold what users chose. */
+static void warn_of_sockets(const struct config *c, const struct site *s)
+{
+	const struct {
+		bool used;
+		const char *plugin, *socket, *set, *where;
+	} plugins[] = {
+		{s->spank[0], OUR_SPANK, s->spank_socket, "socket=", s->plugstack},
+		{!strcasecmp(s->profile_type, OUR_PROFILE), OUR_PLUGIN, s->profile_socket,
+		 "ProfileJobprofSocket=", "acct_gather.conf"},
+	};
+
+	for (size_t i = 0; i < sizeof(plugins) / sizeof(plugins[0]); i++) {
+		const char *at = plugins[i].socket[0] ? plugins[i].socket : JPC_SOCKET;
+
+		if (plugins[i].used && strcmp(at, c->socket))
+			log_warn("%s looks for jobprofd at %s, and Socket is %s: what users ask "
+				 "for is not heard; set %s%s in %s",
+				 plugins[i].plugin, at, c->socket, plugins[i].set, c->socket,
+				 plugins[i].where);
+	}
 }
 
 unsigned check__node(const struct config *c)
@@ -320,5 +347,6 @@ unsigned check__node(const struct config *c)
 		well("Slurm " RELEASE_FMT ".%u, with its plugins in %s", RELEASE(slurm.version),
 		     slurm.version & 0xff, slurm.dir);
 	warn_of_slurms_plugin(c, &s);
+	warn_of_sockets(c, &s);
 	return errors + check_cgroups(&s) + check_names(c, &s) + check_plugins(&s, &slurm);
 }

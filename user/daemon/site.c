@@ -61,6 +61,7 @@ static void take(void *ctx, const struct conf_pair *p)
 		{"PluginDir", r->s->plugin_dir, sizeof(r->s->plugin_dir)},
 		{"PlugStackConfig", r->s->plugstack, sizeof(r->s->plugstack)},
 		{"ProfileHDF5Dir", r->s->profile_dir, sizeof(r->s->profile_dir)},
+		{"ProfileJobprofSocket", r->s->profile_socket, sizeof(r->s->profile_socket)},
 	};
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
@@ -115,22 +116,36 @@ static void include_plugstack(struct site *s, const char *from, const char *patt
 	globfree(&found);
 }
 
+static void take_spank(struct site *s, const char *how, const char *plugin, char *args)
+{
+	char *word;
+
+	memcpy(s->spank, plugin, sizeof(s->spank));
+	s->spank_required = !strcasecmp(how, "required");
+	s->spank_socket[0] = '\0';
+	while ((word = strsep(&args, " \t\n")))
+		if (str__starts(word, "socket="))
+			snprintf(s->spank_socket, sizeof(s->spank_socket), "%s",
+				 word + strlen("socket="));
+}
+
 /* "required|optional PLUGIN ARGUMENT ...", "include FILES" */
 static void read_plugstack(struct site *s, const char *path, unsigned depth)
 {
 	_cleanup_fclose_ FILE *f = fopen(path, "re");
 	char line[1024], how[16], plugin[SITE_PATH];
 	const char *base;
+	int args;
 
 	while (f && fgets(line, sizeof(line), f)) {
 		line[strcspn(line, "#")] = '\0';
-		if (sscanf(line, "%15s %511s", how, plugin) != 2)
+		if (sscanf(line, "%15s %511s%n", how, plugin, &args) != 2)
 			continue;
 		base = strrchr(plugin, '/');
 		if (!strcasecmp(how, "include"))
 			include_plugstack(s, path, plugin, depth);
 		else if (!strcmp(base ? base + 1 : plugin, SPANK))
-			memcpy(s->spank, plugin, sizeof(s->spank));
+			take_spank(s, how, plugin, line + args);
 	}
 }
 

@@ -10,18 +10,22 @@
 #define SITE_PATH 512
 
 struct site {
-	char conf[SITE_PATH];	     /* slurm.conf; "": none was found */
-	char cluster[128];	     /* ClusterName; "": not said */
-	char profile_type[64];	     /* AcctGatherProfileType; "": not said */
-	char profile_dir[SITE_PATH]; /* ProfileHDF5Dir of acct_gather.conf */
-	char proctrack[64];	     /* ProctrackType; "": not said, Slurm's default is cgroup's */
-	char task_plugin[128];	     /* TaskPlugin, a list with commas; "": not said */
-	char plugin_dir[SITE_PATH];  /* PluginDir, a list with colons; "": Slurm's built-in one */
-	char plugstack[SITE_PATH];   /* PlugStackConfig, or plugstack.conf beside slurm.conf */
-	char spank[SITE_PATH];	     /* where plugstack.conf has spank_jobprof.so; "": nowhere */
-	char named[128];	     /* the NodeName whose NodeHostname this host is; "": none */
-	bool has_node;		     /* NodeName= of some line is the configuration's */
-	bool dynamic;		     /* nodes may join that are in no line */
+	char conf[SITE_PATH];	      /* slurm.conf; "": none was found */
+	char cluster[128];	      /* ClusterName; "": not said */
+	char profile_type[64];	      /* AcctGatherProfileType; "": not said */
+	char profile_dir[SITE_PATH];  /* ProfileHDF5Dir of acct_gather.conf */
+	char proctrack[64];	      /* ProctrackType; "": not said, Slurm's default is cgroup's */
+	char task_plugin[128];	      /* TaskPlugin, a list with commas; "": not said */
+	char plugin_dir[SITE_PATH];   /* PluginDir, a list with colons; "": Slurm's built-in one */
+	char plugstack[SITE_PATH];    /* PlugStackConfig, or plugstack.conf beside slurm.conf */
+	char spank[SITE_PATH];	      /* where plugstack.conf has spank_jobprof.so; "": nowhere */
+	char spank_socket[SITE_PATH]; /* its argument socket=; "": the default */
+	bool spank_required;	      /* else optional */
+	char profile_socket[SITE_PATH]; /* ProfileJobprofSocket of acct_gather.conf; "": the default
+					 */
+	char named[128];		/* the NodeName whose NodeHostname this host is; "": none */
+	bool has_node;			/* NodeName= of some line is the configuration's */
+	bool dynamic;			/* nodes may join that are in no line */
 };
 
 /*
