@@ -359,6 +359,11 @@ def tasks_told(d):
     is_equal("slurm.conf: an absolute path that ends", [s.stepd.call(
         c.conf(job, 0, path))["error"] for path in ("/etc/slurm.conf", "", "etc/slurm.conf",
                                                     "/" * 256)], [0, -22, -22, -22])
+    boxed = Peer(d, s.base + "/slurm")
+    boxed.tell("chroot " + d.dir)
+    is_equal("slurm.conf: of another root directory", boxed.call(c.conf(job, 0, "/s.conf"))["error"],
+             -1)
+    boxed.end()
     is_equal("a task is told", s.stepd.call(c.task(c.TASK, job, 0, 41, h.all[0].pid))["error"], 0)
     h.go()
     s.stepd.call(c.task(c.TASK_END, job, 0, 41, h.all[0].pid))

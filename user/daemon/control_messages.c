@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/control_internal.h"
+#include "job/proc.h"
 
 /* How far from now a row of a job's own program may say it was made. */
 #define AHEAD_NS NSEC_PER_SEC
@@ -171,6 +172,8 @@ static int on_conf(struct call *k, const struct jpc_head *h)
 		return refuse(k, -EINVAL, "a text does not end");
 	if (m->path[0] != '/')
 		return refuse(k, -EINVAL, "the path of slurm.conf is not absolute");
+	if (!proc__has_our_root(k->p->pid))
+		return refuse(k, -EPERM, "the path of slurm.conf is another root directory's");
 	r = stepd_request(k, &told, false);
 	if (!r)
 		return refuse(k, -ESRCH, "this step is not known");

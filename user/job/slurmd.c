@@ -24,14 +24,16 @@ struct options {
 };
 
 /* <prefix>/sbin/slurmd is beside <prefix>/bin/squeue. Debian's is slurmd-wlm; " (deleted)" follows
- * after an upgrade. */
+ * after an upgrade. Root in a container names paths of the container's, which others may have made
+ * here. */
 int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size)
 {
 	char exe[PATH_MAX], comm[64], *slash;
 	uid_t uid;
 
 	if (proc__comm(pid, comm, sizeof(comm)) || strcmp(comm, name) != 0 ||
-	    proc__uid(pid, &uid) || uid || proc__link(pid, "exe", exe, sizeof(exe)))
+	    proc__uid(pid, &uid) || uid || !proc__has_our_root(pid) ||
+	    proc__link(pid, "exe", exe, sizeof(exe)))
 		return -ENOENT;
 	slash = strrchr(exe, '/');
 	if (!slash || !str__starts(slash + 1, name) ||
@@ -125,8 +127,7 @@ static int look(void *ctx, pid_t pid)
 	struct slurmd s = {};
 	struct options o;
 
-	/* Root in a container names paths of the container's, which others may have made here. */
-	if (slurmd__squeue(pid, "slurmd", s.squeue, sizeof(s.squeue)) || !proc__has_our_root(pid) ||
+	if (slurmd__squeue(pid, "slurmd", s.squeue, sizeof(s.squeue)) ||
 	    read_command_line(&o, pid) || (o.node[0] && strcmp(o.node, f->node) != 0))
 		return 0;
 	find_conf(&s, pid, &o);

@@ -20,7 +20,7 @@ struct slurmd {
  */
 int slurmd__find(struct slurmd *s, const char *node);
 /* The squeue that belongs to a process of root's called name ("slurmd", "slurmstepd"). -ENOENT: it
- * is none; -E2BIG. Does not wait for the process. */
+ * is none, or has another root directory than we; -E2BIG. Does not wait for the process. */
 int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size);
 
 #endif
