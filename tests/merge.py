@@ -381,6 +381,16 @@ def a_job_without_files_that_runs_is_said_to():
                 "runs" not in err, (st, err))
 
 
+def a_job_that_is_merged_beside_its_files_is_said_to():
+    """As AutoMerge does it: who merges by hand then finds nothing to merge."""
+    prof = job7()
+    expect(0, *merge(prof, "-j", "7", "-o", os.path.join(prof, ME, "job_7.h5"), cwd=tmpdir()))
+    for args, said in ((["-j", "7"], True), (["-j", "7.0"], True), (["-j", "8"], False)):
+        st, err = merge(prof, *args, cwd=tmpdir())
+        is_true("%s: where it is" % args[1], st == 1 and "no node-step files" in err and
+                ("what was merged is there, in job_7.h5" in err) == said, (st, err))
+
+
 def restarted_runs_have_files_of_their_own():
     prof, d = job7(), tmpdir()
     put(prof, "7_0_p1.h5", "restart0/7_0_n1.h5")
@@ -1170,6 +1180,7 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            directory_from_slurms_configuration, array_tasks_and_components_by_attributes,
            a_jobs_id_that_is_an_arrays_means_its_tasks, a_job_that_runs_is_said_to,
            wait_does_not_take_the_file_of_an_earlier_job, a_job_without_files_that_runs_is_said_to,
+           a_job_that_is_merged_beside_its_files_is_said_to,
            restarted_runs_have_files_of_their_own, two_jobs_of_one_id_are_not_one,
            a_long_job_is_one, job_start_chooses,
            a_later_job_is_not_merged_into_the_file_of_an_earlier_one, a_job_file_is_extended,

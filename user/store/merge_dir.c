@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -292,13 +293,18 @@ static int scan_dir(const struct merge_opts *o, struct merge_sets *sets, int dir
 static void say_missing(const struct merge_opts *o, const struct jobspec *spec, const char *where)
 {
 	struct slurmjob j;
-	char job[JOBSPEC_TEXT];
+	char job[JOBSPEC_TEXT], merged[PATH_MAX];
 
+	snprintf(merged, sizeof(merged), "%s/job_%u.h5", where, spec->job);
 	snprintf(job, sizeof(job), "%.*s", (int)strcspn(spec->text, "."), spec->text);
 	if (!o->raw && slurmjob__ask(job, 0, &j) && slurmjob__runs(&j))
 		log_error("job %s still runs (%s): no node-step files in %s yet; --wait SECONDS "
 			  "waits",
 			  spec->text, j.state, where);
+	else if (spec->kind == JOBSPEC_JOB && !access(merged, R_OK))
+		log_error(
+			"job %s: no node-step files in %s; what was merged is there, in job_%u.h5",
+			spec->text, where, spec->job);
 	else
 		log_error("job %s: no node-step files in %s", spec->text, where);
 }
