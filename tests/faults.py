@@ -963,7 +963,10 @@ def checked_configuration():
              "slurm.conf: ProctrackType=proctrack/" + wanted)
     says("check: another NodeName", check(jobprof.replace("c7", "d7"), slurm +
                                           "NodeName=x1 NodeHostname=%s\n" % host), 1,
-         "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1")
+         "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1:")
+    says("check: several nodes are of this host", check(
+        jobprof.replace("c7", "d7"), slurm + "".join("NodeName=x%d NodeHostname=%s\n" % (i, host)
+                                                     for i in range(50))), 1, "this host x0, x1, x2, ")
     says("check: another cluster", check(jobprof + "ClusterName=red\n", slurm), 1,
          "ClusterName=red, but .*slurm.conf has ClusterName=blue")
     both = slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n"

@@ -42,7 +42,9 @@ static void take_node(struct reading *r, const char *key, const char *value)
 		r->s->has_node |= in_list(value, r->c->node_name);
 	} else if (!strcasecmp(key, "NodeHostname") && !strpbrk(r->named, "[,") &&
 		   !strcasecmp(value, r->host)) {
-		memcpy(r->s->named, r->named, sizeof(r->s->named));
+		size_t n = strlen(r->s->named);
+
+		snprintf(r->s->named + n, sizeof(r->s->named) - n, "%s%s", n ? ", " : "", r->named);
 	}
 }
 

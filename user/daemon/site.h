@@ -23,7 +23,7 @@ struct site {
 	bool spank_required;	      /* else optional */
 	char profile_socket[SITE_PATH]; /* ProfileJobprofSocket of acct_gather.conf; "": the default
 					 */
-	char named[128];		/* the NodeName whose NodeHostname this host is; "": none */
+	char named[128];		/* NodeNames whose NodeHostname this host is; "": none */
 	bool has_node;			/* NodeName= of some line is the configuration's */
 	bool dynamic;			/* nodes may join that are in no line */
 };
