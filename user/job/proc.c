@@ -243,6 +243,14 @@ static bool has_memory(int fd)
 	return pread(fd, &c, 1, 0) == 1;
 }
 
+/* Waits for its parent: it has no memory any more, nor what began it. */
+static bool has_ended(pid_t pid)
+{
+	char exe[PATH_MAX];
+
+	return proc__link(pid, "exe", exe, sizeof(exe)) == -ENOENT;
+}
+
 /* Gives fn each byte of an environment until it says something else than 0, which is returned; 0:
  * that was all of it; -E2BIG: there is more than is read; -EAGAIN: see proc.h. */
 static int each_env_byte(pid_t pid, int (*fn)(void *ctx, char c), void *ctx)
@@ -260,8 +268,10 @@ static int each_env_byte(pid_t pid, int (*fn)(void *ctx, char c), void *ctx)
 			continue;
 		if (n < 0)
 			return -errno;
+		if (!n && total && has_memory(fd))
+			return 0;
 		if (!n)
-			return total && has_memory(fd) ? 0 : -EAGAIN;
+			return has_ended(pid) ? -ESRCH : -EAGAIN;
 		for (ssize_t i = 0; i < n; i++) {
 			int ret = fn(ctx, chunk[i]);
 

@@ -41,7 +41,7 @@ ssize_t proc__args(pid_t pid, char *buf, size_t size);
 int proc__title(pid_t pid, char *buf, size_t size);
 /* The value of a variable in the environment the process was started with. -ENODATA: not set;
  * -E2BIG: does not fit, or not within the first 4 MiB; -EAGAIN, of the next two as well: there was
- * none, or the process has begun another program or has ended meanwhile. */
+ * none, or the process has begun another program meanwhile; -ESRCH: it has ended. */
 int proc__environ(pid_t pid, const char *name, char *buf, size_t size);
 /* Calls fn with every string of that environment; those of 512 bytes and more are left out, and
  * what lies beyond its first 4 MiB. */
