@@ -244,6 +244,7 @@ lint: $(SKEL)
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
 		--suppress=missingIncludeSystem --suppress=resourceLeak:user/fuse/node_energy_text.c \
 		--suppress=memleak:user/fuse/node_energy_text.c --suppress=memleak:user/sensor/ipmi_link.c \
+		--suppress=memleak:user/daemon/check.c --suppress=resourceLeak:user/daemon/check.c \
 		'-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' \
 		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser -Iuser/sensor $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
 

@@ -88,7 +88,9 @@ static int send_own(struct live *l, const struct table *t)
 		const struct column *c = set->cols[i];
 		bool unknown = step_column_unknown(l->s, &l->c->d->env, c->name);
 
-		cells[i] = unknown ? (union cell){.f = NAN} : t->last[i];
+		cells[i] = t->last[i];
+		if (unknown)
+			cells[i].f = NAN;
 		add_column(m, c->name, c->unit, unknown ? COL_F64 : c->type, c->kind);
 	}
 	return send_table(l, m, cells);

@@ -33,7 +33,7 @@ static uint64_t text_of(const struct nodescan_facts *f, enum nodescan_label labe
 	if (!f->labels[label].known)
 		return 0;
 	/* slurmctld writes the cluster's name in lower case, a configuration may not. */
-	for (i = 0; f->labels[label].text[i] && i < sizeof(text) - 1; i++) {
+	for (i = 0; i < sizeof(text) - 1 && f->labels[label].text[i]; i++) {
 		char c = f->labels[label].text[i];
 
 		text[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
