@@ -301,7 +301,10 @@ def sluid_that_slurm_knows():
                 "case \" $* \" in *\" %s \"*) echo '3|COMPLETED|1795447819' ;; esac\n" % SLUID)
     os.chmod(path, 0o755)
     s.env["PATH"] = s.dir + ":" + s.env["PATH"]
-    is_done("-j SLUID that squeue knows: merge", s.ours("-S", "-j", SLUID, "-o", "s.h5"), 0)
+    merged = s.ours("-S", "-j", SLUID, "-o", "s.h5")
+    is_done("-j SLUID that squeue knows: merge", merged, 0)
+    is_true("-j SLUID that squeue knows: no word of the way there",
+            "no node-step files" not in merged.err, merged.err)
     is_done("-j SLUID that squeue knows: -E", s.ours("-E", "-s", "Tasks", "-j", SLUID), 0)
     is_true("-j SLUID that squeue knows: the rows", s.read("extract_3.csv") ==
             kept("E-totals", ".csv"), "differ")

@@ -51,6 +51,7 @@ static int merge(const struct sh5_options *o, const char *dir, const struct jobs
 		.nspecs = n,
 		.output = o->output,
 		.raw = true,
+		.says_none = specs->kind != JOBSPEC_JOB, /* Slurm may know it yet */
 		.keep = o->keep,
 		.several = o->several,
 	};

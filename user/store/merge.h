@@ -16,6 +16,7 @@ struct merge_opts {
 	const char *output; /* NULL: ./job_<id>.h5; with several jobs it must be NULL */
 	int64_t job_start;  /* unix time: of jobs of one id, which; 0: there must be only one */
 	bool raw;	    /* a job's id alone is not also that of an array */
+	bool says_none;	    /* the caller says so where there is no file at all */
 	bool keep;	    /* node-step files are not deleted */
 	bool several;	    /* the process merges more than this: it is not to be started anew */
 	unsigned threads;   /* processes that read; 0: by CPUs and files */

@@ -311,12 +311,13 @@ static void say_missing(const struct merge_opts *o, const struct jobspec *spec, 
 
 static void name_missing(const struct merge_opts *o, struct merge_sets *sets, const char *where)
 {
-	for (unsigned i = 0; i < o->nspecs; i++) {
-		if (sets->found[i])
-			continue;
-		say_missing(o, &o->specs[i], where);
-		sets->missing++;
-	}
+	for (unsigned i = 0; i < o->nspecs; i++)
+		sets->missing += !sets->found[i];
+	if (o->says_none && sets->missing == o->nspecs)
+		return;
+	for (unsigned i = 0; i < o->nspecs; i++)
+		if (!sets->found[i])
+			say_missing(o, &o->specs[i], where);
 }
 
 static int by_step_node(const void *a, const void *b)
