@@ -375,6 +375,30 @@ def tasks_told(d):
     is_equal("the told task's table", tasks_of(path), [41])
 
 
+def slow():
+    """A request counts that came before the step began, of which jobprofd hears when tasks run."""
+    d = daemon(ProfileHDF5Default="task").start()
+    job = new_job()
+    Step(d, job).run(["true"]).end()
+    d.file(job, 0)  # the user is known by now
+    job = new_job()
+    peer = c.connect(d.settings["Socket"])
+    peer.send(c.step(job_id=job, step_id=0, families="task,block"))
+    is_equal("a slow jobprofd: the answer", c.decode(peer.recv(4096))[1]["error"], 0)
+    d.proc.send_signal(signal.SIGSTOP)
+    base = tree.job(job, "s00%011d" % job) + "/step_0"
+    h = Holds("0")
+    s = Stepd(job, 0, h.cmd("park"), v2_task(base))
+    h.wait()
+    d.proc.send_signal(signal.SIGCONT)
+    time.sleep(3 * INTERVAL)
+    h.go()
+    s.end()
+    is_equal("a slow jobprofd: tables", tables(d.file(job, 0)),
+             ["BlkLatency", "Step", "Tasks", "Totals"])
+    d.end()
+
+
 def restarted():
     """kill -9 of jobprofd while others bring rows."""
     d = daemon(ProfileHDF5Default="None").start()
@@ -484,6 +508,7 @@ def main():
     is_equal("jobprofd ends well", d.end(), 0)
     precedence()
     administrators()
+    slow()
     restarted()
 
 

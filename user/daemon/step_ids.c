@@ -153,23 +153,25 @@ static bool give_up(struct step *s, const char *why)
 	return false;
 }
 
+/* SLUID paths do not say the job; slurmstepd's title does, which the kernel has kept if it saw the
+ * step begin: no matter whether anything is left of the step, or slurmstepd hangs. */
+static void take_title(struct step *s, const struct step_env *env)
+{
+	char step[sizeof(s->ids.step_name)];
+
+	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
+		s->ids.has_job = !proc__stepd_title(kern__slot(env->k, s->slot)->title,
+						    &s->ids.job_id, step, sizeof(step));
+}
+
 int step_parse_path(struct step *s, const struct step_env *env)
 {
 	int err = s->ids.has_step ? 0 : parse_path(s, env, s->path, &s->ids);
 
-	return err ? err : s->ids.has_step ? 0 : -EINVAL;
-}
-
-/* SLUID paths do not say the job; slurmstepd's title does, which the kernel has kept if it saw the
- * step begin: no matter whether anything is left of the step, or slurmstepd hangs. */
-static void find_job(struct step *s, const struct step_env *env)
-{
-	char step[sizeof(s->ids.step_name)];
-
-	s->ids.has_job = !proc__stepd_title(kern__slot(env->k, s->slot)->title, &s->ids.job_id,
-					    step, sizeof(step));
-	if (!s->ids.has_job)
-		step_ask_stepd(s, env);
+	if (err || !s->ids.has_step)
+		return err ? err : -EINVAL;
+	take_title(s, env);
+	return 0;
 }
 
 /* Root's word, through the socket. */
@@ -206,7 +208,7 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 		return give_up(s, "its directory has no valid step name");
 	take_told_ids(s);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
-		find_job(s, env);
+		step_ask_stepd(s, env);
 	find_uid(s, env);
 	borrow(s, all);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
