@@ -2,6 +2,7 @@
 #include "daemon/check.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fully.h"
 #include "base/str.h"
 #include "client/client.h"
 #include "daemon/dir_check.h"
@@ -189,18 +191,20 @@ void check__slurm(const struct config *c)
 static int version_of(const char *path, char *version, size_t size)
 {
 	static const char mark[] = CLIENT_VERSION_MARK;
-	_cleanup_fclose_ FILE *f = fopen(path, "re");
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_free_ char *text = malloc(PLUGIN_MAX + 1);
 	const char *at;
-	size_t n;
+	ssize_t n;
 
-	if (!f)
+	if (fd < 0)
 		return -errno;
 	if (!text)
 		return -ENOMEM;
-	n = fread(text, 1, PLUGIN_MAX, f);
+	n = read_fully(fd, text, PLUGIN_MAX);
+	if (n < 0)
+		return (int)n;
 	text[n] = '\0';
-	at = memmem(text, n, mark, sizeof(mark) - 1);
+	at = memmem(text, (size_t)n, mark, sizeof(mark) - 1);
 	if (!at)
 		return -ENOENT;
 	snprintf(version, size, "%s", at + sizeof(mark) - 1);
