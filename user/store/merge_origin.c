@@ -173,7 +173,7 @@ static int join(struct group *g, const struct merge_item *i)
 	if (is_known(g, i))
 		return 0;
 	if (!(g->n & (g->n - 1))) {
-		v = realloc(g->v, (g->n ? 2 * g->n : 1) * sizeof(*v));
+		v = realloc(g->v, (g->n ? 2 * g->n : 1) * sizeof(void *));
 		if (!v)
 			return -ENOMEM;
 		g->v = v;
@@ -234,7 +234,7 @@ static int put(struct groups *gs, struct merge_item *i)
 
 static int make_groups(struct groups *gs, struct merge_set *s)
 {
-	struct merge_item **order = calloc(s->nitems + 1, sizeof(*order));
+	struct merge_item **order = calloc(s->nitems + 1, sizeof(void *));
 	int err = order ? 0 : -ENOMEM;
 	unsigned n = 0;
 
@@ -242,7 +242,7 @@ static int make_groups(struct groups *gs, struct merge_set *s)
 		if (s->items[i].origin.known)
 			order[n++] = &s->items[i];
 	if (n)
-		qsort(order, n, sizeof(*order), by_start);
+		qsort(order, n, sizeof(void *), by_start);
 	for (unsigned i = 0; !err && i < n; i++)
 		err = put(gs, order[i]);
 	free(order);
