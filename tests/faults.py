@@ -997,6 +997,9 @@ def checked_configuration():
     says("check: a plugin of another version", check(jobprof, slurm), 1,
          "spank_jobprof.so is of 9.*install both")
     os.unlink(os.path.join(lib, "spank_jobprof.so"))
+    os.mkfifo(os.path.join(lib, "spank_jobprof.so"))
+    is_equal("check: a plugin that is a FIFO", check(jobprof, slurm).returncode, 1)
+    os.unlink(os.path.join(lib, "spank_jobprof.so"))
     says("check: a plugin that is not there", check(jobprof, slurm), 1,
          "plugstack.conf uses spank_jobprof.so, which is not in PluginDir")
     says("check: no writer", check(jobprof + "Writer=/nowhere/w\n", slurm, plugstack=""), 1,
