@@ -52,8 +52,9 @@ class Away:
 
     def check(self):
         steps = sorted({s for s, _ in self.used}, key=str)
-        has_files(self.name, self.d, self.job,
-                  [name_of(self.job, s, self.node) for s in set(steps) | {EXTERN}], USER)
+        wanted = set(steps) | {EXTERN} if steps or self.c.mode == "v1" else ()
+        has_files(self.name, self.d, self.job, [name_of(self.job, s, self.node) for s in wanted],
+                  USER)
         for step in steps:
             path = self.d.get(self.job, step, self.node, USER)
             is_equal("%s: ids of %s" % (self.name, step), self.ids(path, step),
@@ -136,7 +137,15 @@ def extern_only(a, more):
     a.used[EXTERN, "Step"] = "account"
 
 
-JOBS = (ordinary, batch, interactive, extern_only)
+def nobody(a, more):
+    """Nobody comes in: v2 paths do not say whose such a job is."""
+    out = subprocess.run(as_user(USER) + ["salloc", "-n1"] + more + ["sh", "-c", (
+        "echo $SLURM_JOB_ID; sleep 0.5")], env=a.c.env, stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, timeout=60)
+    a.job = int(out.stdout)
+
+
+JOBS = (ordinary, batch, interactive, extern_only, nobody)
 
 
 def all_jobs(how, clusters, d):
@@ -186,6 +195,7 @@ def main():
     is_true("nothing is given up", "is not profiled" not in "".join(
         l for l in d.said().splitlines() if "jpt%d" % PID in l), d.said()[-2000:])
     is_equal("jobprofd's exit status", d.end(), 0)
+    is_equal("files in root's directory", [f for a in there + away for f in d.of_job(a.job)], [])
 
 
 need_bpf()

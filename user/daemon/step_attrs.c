@@ -107,12 +107,12 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	struct journal *j = s->journal;
 	struct utsname u;
 
-	journal__attr_i32(j, "Node Index", 0);
 	journal__attr_str(j, "Node Name", step_node(s, env));
 	journal__attr_i32(j, "Number of Tasks", 0);
-	journal__attr_i32(j, "CPUs per Task", 1);
-	if (env->embedded)
+	if (env->embedded) {
+		journal__attr_i32(j, "Node Index", 0);
 		put_own_cpus(s);
+	}
 	put_times(s);
 	journal__attr_i32(j, "Schema Version", 1);
 	journal__attr_str(j, "JobProf Version", JOBPROF_VERSION);
@@ -139,6 +139,8 @@ void step_label(struct step *s)
 	const struct lookup_env *e = s->label;
 	size_t i;
 
+	if (e->job_host[0]) /* it was read, and has no variable for one CPU */
+		journal__attr_i32(s->journal, "CPUs per Task", 1);
 	if (s->allocated_cpus)
 		journal__attr_i32(s->journal, "Allocated CPUs", s->allocated_cpus);
 	if (!isnan(s->memory_limit))

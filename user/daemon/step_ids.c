@@ -69,7 +69,7 @@ bool step_began_before(const struct step *s, const struct step_env *env)
 }
 
 /* In anybody's extern step root has processes: Slurm 22.05's sleep, an sshd that has not become the
- * user who comes in. Without another it is root's when it ends. */
+ * user who comes in. */
 bool step_may_own(const struct step *s, uid_t uid)
 {
 	return uid || s->ids.step_id != STEP_EXTERN;
@@ -164,6 +164,19 @@ static void take_title(struct step *s, const struct step_env *env)
 						    &s->ids.job_id, step, sizeof(step));
 }
 
+/* Nothing says whose the job is: root's directory is no place for it. Nobody has used it where no
+ * program was seen; every node that a job has and does not use has such an extern step. */
+static bool leave_out(struct step *s, const struct step_env *env)
+{
+	if (s->ids.step_id != STEP_EXTERN && step_began_before(s, env))
+		return give_up(s, "it was over before it could be counted, and nothing says whose "
+				  "it was");
+	s->given_up = true;
+	log_debug("nobody has used the step at %s: it has no file", s->path);
+	s->state = STEP_IGNORED;
+	return false;
+}
+
 int step_parse_path(struct step *s, const struct step_env *env)
 {
 	int err = s->ids.has_step ? 0 : parse_path(s, env, s->path, &s->ids);
@@ -216,7 +229,9 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 	if (!s->uid_known) {
 		if (!last)
 			return false;
-		s->uid_known = true; /* a step without tasks: root's */
+		if (s->ids.row->family == LAYOUT_SLURM)
+			return leave_out(s, env);
+		s->uid_known = true;
 	}
 	s->naming = !name_user(s, env);
 	if (s->naming && !env->leaving) /* every question about names is answered */
