@@ -11,11 +11,14 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 10
+#define JP_ABI_VERSION	 11
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_TITLE_LEN	 64
-#define JP_NODES	 64 /* components of all cgroup layouts together */
+#define JP_ENVS		 256  /* steps whose variables are kept until they are read */
+#define JP_ENV_LEN	 4096 /* bytes of them, and a last string */
+#define JP_ENV_STRING	 512  /* longer ones are left out */
+#define JP_NODES	 64   /* components of all cgroup layouts together */
 #define JP_NODE_CHILDREN 6
 #define JP_NAME_LEN	 24
 #define JP_CARRIERS	 4 /* cgroup hierarchies followed at once */
@@ -426,6 +429,13 @@ struct jp_known_task {
 	__u64 start_ns;
 };
 
+/* Variables of Slurm's in the environment of a step's first program, each with its NUL. */
+struct jp_env {
+	__u32 len;
+	__u32 pad;
+	char text[JP_ENV_LEN + JP_ENV_STRING];
+};
+
 /* One element: tasks asked for by the process that owns the maps, and what was answered; a task
  * that is being moved has two records, one that has gone none. */
 #define JP_ASK_MAX 128
@@ -457,6 +467,7 @@ _Static_assert(sizeof(struct jp_control) == 616 + JP_PMU_TEXT + JP_NET_TEXT, "jp
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 224, "jp_task_rec");
 _Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");
+_Static_assert(sizeof(struct jp_env) == 8 + JP_ENV_LEN + JP_ENV_STRING, "jp_env");
 _Static_assert(sizeof(struct jp_asked) == 8 + JP_ASK_MAX * (16 + 2 * sizeof(struct jp_task_rec)),
 	       "jp_asked");
 

@@ -373,6 +373,43 @@ static __noinline int env_procid(u64 at, u64 end)
 	return JP_GTID_NONE;
 }
 
+/* "SLURM_", as it begins jp_procid_key. */
+static __always_inline bool is_slurms(const char *env)
+{
+	return *(const u32 *)env == *(const volatile u32 *)jp_procid_key &&
+	       *(const u16 *)(env + 4) == *(const volatile u16 *)(jp_procid_key + 4);
+}
+
+/*
+ * What Slurm says in the environment of a step's first program: user space may look when that has
+ * ended, is another program, or cannot be read.
+ */
+static __noinline int keep_env(u64 at, u64 end, u32 step)
+{
+	struct jp_scratch *s = scratch();
+	bool fresh = true;
+	int i;
+
+	if (!s || bpf_map_lookup_elem(&jp_envs, &step))
+		return 0;
+	s->kept.len = 0;
+	for (i = 0; i < ENV_STRINGS && at < end; i++) {
+		long n = bpf_probe_read_user_str(s->env, sizeof(s->env), (void *)at);
+		u32 len = s->kept.len;
+
+		if (n <= 0 || len >= JP_ENV_LEN)
+			break;
+		if (fresh && n < JP_ENV_STRING && is_slurms(s->env))
+			s->kept.len = len + bpf_probe_read_kernel_str(s->kept.text + len,
+								      JP_ENV_STRING, s->env);
+		fresh = n < (long)sizeof(s->env);
+		at += n - !fresh;
+	}
+	if (s->kept.len)
+		bpf_map_update_elem(&jp_envs, &step, &s->kept, BPF_NOEXIST);
+	return 0;
+}
+
 /* The first program of a task: it names the lineage. */
 static __always_inline void begin_lineage(struct task_struct *p, struct jp_task *t, int gtid)
 {
@@ -431,6 +468,7 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	struct task_struct *parent = p->real_parent;
 	struct jp_slot *info, *above;
 	struct jp_task *up;
+	u64 env, env_end;
 	struct jp_acct *a;
 	int gtid;
 
@@ -451,13 +489,17 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	above = up ? slot_info(up->next_slot) : NULL;
 	if (above && above->step == info->step)
 		return 0; /* its parent is of this step already: not a task's first program */
+	env = BPF_CORE_READ(p, mm, env_start);
+	env_end = BPF_CORE_READ(p, mm, env_end);
 	if (!(info->flags & JP_SLOT_F_ENV)) {
+		keep_env(env, env_end, info->step);
 		note_first(p, t->next_slot, info);
 		return 0;
 	}
 	if (!is_stepd(parent))
 		return 0;
-	gtid = env_procid(BPF_CORE_READ(p, mm, env_start), BPF_CORE_READ(p, mm, env_end));
+	keep_env(env, env_end, info->step);
+	gtid = env_procid(env, env_end);
 	if (gtid >= 0)
 		begin_lineage(p, t, gtid);
 	else

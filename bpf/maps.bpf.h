@@ -46,6 +46,7 @@ struct jp_task {
 struct jp_scratch {
 	char env[4096];
 	char name[128];
+	struct jp_env kept;
 };
 
 #ifdef JP_MAPS_DEFINE
@@ -217,6 +218,12 @@ struct jp_map_asked {
 	__type(key, u32);
 	__type(value, struct jp_asked);
 };
+struct jp_map_envs {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JP_ENVS);
+	__type(key, u32); /* slot of the step */
+	__type(value, struct jp_env);
+};
 
 JP_MAP struct jp_map_control jp_control SEC(".maps");
 JP_MAP struct jp_map_tasks jp_tasks SEC(".maps");
@@ -243,6 +250,7 @@ JP_MAP struct jp_map_pmu jp_pmu SEC(".maps");
 JP_MAP struct jp_map_pmu_cpu jp_pmu_cpu SEC(".maps");
 JP_MAP struct jp_map_pmu_fds jp_pmu_fds SEC(".maps");
 JP_MAP struct jp_map_asked jp_asked SEC(".maps");
+JP_MAP struct jp_map_envs jp_envs SEC(".maps");
 
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE

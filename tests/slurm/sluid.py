@@ -59,6 +59,12 @@ class Away:
             path = self.d.get(self.job, step, self.node, USER)
             is_equal("%s: ids of %s" % (self.name, step), self.ids(path, step),
                      [self.job, UID, USER])
+        for step in set(steps) - {EXTERN}:
+            shown = self.c.show(self.job)
+            path = self.d.path_of(self.job, step, self.node, USER)
+            is_equal("%s: what Slurm calls step %s" % (self.name, step),
+                     picked(path, "Job Name", "Partition", "Node Index", "CPUs per Task"),
+                     [shown["JobName"], shown["Partition"], 0, 1])
         for (step, what), account in self.used.items():
             path = self.d.path_of(self.job, step, self.node, USER)
             is_near("%s: CPU time of step %s, %s" % (self.name, step, what),

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "job/hetjob.h"
+
 #define LOOKUP_PIDS   4096
 #define LOOKUP_LABELS 12
 #define LOOKUP_TEXT   512
@@ -47,6 +49,19 @@ struct lookup_env {
 	char job_host[256];			/* first of the job's nodes, "": not known */
 	char label[LOOKUP_LABELS][LOOKUP_TEXT]; /* "": not set, or too long */
 };
+
+/* lookup_label.c: strings of an environment, "NAME=VALUE", one by one; then the end. */
+struct lookup_taking {
+	struct lookup_env *env;
+	struct hetjob het;
+};
+void lookup_label__take(void *taking, const char *text);
+/* Of the variable, which has a row in lookup_labels. */
+char *lookup_label__of(struct lookup_env *env, const char *name);
+void lookup_label__end(struct lookup_taking *t);
+/* All at once, each with its NUL. Of job_id, whose component of a heterogeneous job is looked for.
+ * env must be zero. */
+void lookup_label__kept(const char *text, size_t len, uint32_t job_id, struct lookup_env *env);
 
 struct lookup_pid {
 	pid_t pid, root; /* root: of its lineage, 0: none is known */

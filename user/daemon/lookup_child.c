@@ -22,21 +22,6 @@
 #define EXEC_TRIES    100
 #define EXEC_PAUSE_US 2000
 
-const struct lookup_label lookup_labels[LOOKUP_LABELS] = {
-	{"SLURM_JOB_NAME", "Job Name", false},
-	{"SLURM_JOB_ACCOUNT", "Account", false},
-	{"SLURM_JOB_PARTITION", "Partition", false},
-	{"SLURM_CLUSTER_NAME", "Cluster", false},
-	{"SLURM_ARRAY_JOB_ID", "Array Job Id", true},
-	{"SLURM_ARRAY_TASK_ID", "Array Task Id", true},
-	{"SLURM_RESTART_COUNT", "Restart Count", true},
-	{"SLURM_JOB_START_TIME", "Job Start EpochTime", true},
-	{"SLURM_STEP_NUM_NODES", "Nodes in Step", true},
-	{"SLURM_STEP_NODELIST", "Step Node List", false},
-	{"SLURM_NODEID", "Node Index", true},
-	{"SLURM_CPUS_PER_TASK", "CPUs per Task", true},
-};
-
 size_t lookup_answer__size(const struct lookup_answer *a)
 {
 	unsigned n = a->npids < LOOKUP_PIDS ? a->npids : LOOKUP_PIDS;
@@ -110,36 +95,6 @@ static int find_tasks(const struct lookup *q, struct lookup_answer *a)
 	return 0;
 }
 
-struct taking {
-	struct lookup_env *env;
-	struct hetjob het;
-};
-
-static void take_string(void *ctx, const char *text)
-{
-	struct taking *t = ctx;
-
-	if (!str__starts(text, "SLURM_"))
-		return;
-	hetjob__take(&t->het, text);
-	for (unsigned i = 0; i < LOOKUP_LABELS; i++) {
-		size_t len = strlen(lookup_labels[i].env);
-		char *to = t->env->label[i];
-
-		if (!strncmp(text, lookup_labels[i].env, len) && text[len] == '=' && !to[0])
-			str__copy(to, sizeof(t->env->label[i]), text + len + 1);
-	}
-}
-
-static char *label_of(struct lookup_env *env, const char *name)
-{
-	unsigned i = 0;
-
-	while (strcmp(lookup_labels[i].env, name))
-		i++;
-	return env->label[i];
-}
-
 static bool read_list(pid_t pid, const char *name, char *list)
 {
 	return proc__environ(pid, name, list, NODE_LIST_LEN) >= 0;
@@ -167,9 +122,9 @@ static void put_common(const struct hostlist *step, const struct hostlist *own, 
 	for (unsigned i = 0; i < step->n; i++)
 		n += hostlist__has(own, step->names[i]);
 	if (n)
-		snprintf(label_of(env, "SLURM_STEP_NUM_NODES"), LOOKUP_TEXT, "%u", n);
+		snprintf(lookup_label__of(env, "SLURM_STEP_NUM_NODES"), LOOKUP_TEXT, "%u", n);
 	if (n && n == own->n)
-		str__copy(label_of(env, "SLURM_STEP_NODELIST"), LOOKUP_TEXT, list);
+		str__copy(lookup_label__of(env, "SLURM_STEP_NODELIST"), LOOKUP_TEXT, list);
 }
 
 /* Its tasks are told the nodes of all components together, of the job as of the step; its files are
@@ -181,8 +136,8 @@ static void narrow_to_component(pid_t pid, struct lookup_env *env)
 	char bad[64];
 
 	env->job_host[0] = '\0';
-	label_of(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
-	label_of(env, "SLURM_STEP_NODELIST")[0] = '\0';
+	lookup_label__of(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
+	lookup_label__of(env, "SLURM_STEP_NODELIST")[0] = '\0';
 	if (!read_component(pid, env->het_offset, list))
 		return;
 	if (hostlist__first(list, env->job_host, sizeof(env->job_host)))
@@ -198,15 +153,13 @@ static void narrow_to_component(pid_t pid, struct lookup_env *env)
 static int read_label(const struct lookup *q, struct lookup_env *env)
 {
 	static char list[NODE_LIST_LEN];
-	struct taking t = {.env = env, .het = {.job_id = q->job_id}};
-	int err = proc__environ_each(q->pid, take_string, &t);
+	struct lookup_taking t = {.env = env, .het = {.job_id = q->job_id}};
+	int err = proc__environ_each(q->pid, lookup_label__take, &t);
 
 	if (!err && (!read_list(q->pid, "SLURM_JOB_NODELIST", list) ||
 		     hostlist__first(list, env->job_host, sizeof(env->job_host))))
 		env->job_host[0] = '\0';
-	env->het = t.het.has_leader && t.het.has_offset && t.het.leader <= INT32_MAX;
-	env->het_leader = t.het.leader;
-	env->het_offset = t.het.offset;
+	lookup_label__end(&t);
 	if (!err && env->het)
 		narrow_to_component(q->pid, env);
 	return err;

@@ -126,7 +126,7 @@ void step_ask_label(struct step *s, const struct step_env *env, uint32_t slot)
 	note_limits(s, env, q.pid);
 	s->asking_label = ask(s, env, &q);
 	if (!s->asking_label)
-		s->label = calloc(1, sizeof(*s->label));
+		step_take_kept_label(s, env);
 }
 
 static struct root *find_root(const struct step *s, pid_t pid)
@@ -257,13 +257,29 @@ static void heard_root(struct step *s, const struct step_env *env, const struct 
 	s->next_tasks_ns = 0;
 }
 
-static void heard_label(struct step *s, const struct lookup_answer *a)
+/* Of a task that has gone, has no environment any more or cannot be read. */
+void step_take_kept_label(struct step *s, const struct step_env *env)
+{
+	struct jp_env *kept = malloc(sizeof(*kept));
+
+	s->label = calloc(1, sizeof(*s->label));
+	if (s->label && kept && !kern__env(env->k, s->slot, kept) &&
+	    kept->len <= sizeof(kept->text))
+		lookup_label__kept(kept->text, kept->len, s->ids.job_id, s->label);
+	free(kept);
+}
+
+static void heard_label(struct step *s, const struct step_env *env, const struct lookup_answer *a)
 {
 	s->asking_label = false;
 	if (s->label)
 		return;
+	if (a->err || (!a->env.job_host[0] && !a->env.het)) {
+		step_take_kept_label(s, env);
+		return;
+	}
 	s->label = calloc(1, sizeof(*s->label));
-	if (s->label && !a->err)
+	if (s->label)
 		*s->label = a->env;
 }
 
@@ -293,7 +309,7 @@ void step__answered(struct step *s, const struct step_env *env, const struct loo
 			heard_root(s, env, q, a);
 		break;
 	case LOOKUP_LABEL:
-		heard_label(s, a);
+		heard_label(s, env, a);
 		break;
 	case LOOKUP_USER:
 		break;

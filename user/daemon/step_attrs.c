@@ -139,7 +139,7 @@ void step_label(struct step *s)
 	const struct lookup_env *e = s->label;
 	size_t i;
 
-	if (e->job_host[0]) /* it was read, and has no variable for one CPU */
+	if (e->job_host[0] || e->het) /* it was read, and has no variable for one CPU */
 		journal__attr_i32(s->journal, "CPUs per Task", 1);
 	if (s->allocated_cpus)
 		journal__attr_i32(s->journal, "Allocated CPUs", s->allocated_cpus);

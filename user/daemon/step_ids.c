@@ -328,9 +328,10 @@ static void take_told_gtid(struct step *s, const struct step_env *env, uint32_t 
 /* Of the first task that is there; a heterogeneous job's needs the job's id. */
 static void find_label(struct step *s, const struct step_env *env)
 {
+	bool began = false;
 	uint32_t slot;
 
-	if (s->label || (!s->ids.has_job && s->state == STEP_NEW))
+	if (s->label || s->asking_label || (!s->ids.has_job && s->state == STEP_NEW))
 		return;
 	for_each_slot(slot, s)
 	{
@@ -340,7 +341,10 @@ static void find_label(struct step *s, const struct step_env *env)
 			step_ask_label(s, env, slot);
 			return;
 		}
+		began |= info->root_pid != 0;
 	}
+	if (began)
+		step_take_kept_label(s, env);
 }
 
 bool step__asks(const struct step *s)

@@ -37,6 +37,7 @@ void step_label(struct step *s);
 void step_ask_stepd(struct step *s, const struct step_env *env);
 void step_ask_owner(struct step *s, const struct step_env *env);
 void step_ask_tasks(struct step *s, const struct step_env *env);
+void step_take_kept_label(struct step *s, const struct step_env *env);
 void step_ask_label(struct step *s, const struct step_env *env, uint32_t slot);
 /* Does a process of that user say whose the step is? */
 bool step_may_own(const struct step *s, uid_t uid);

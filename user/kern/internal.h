@@ -35,6 +35,7 @@ enum kern_map {
 	M_PMU_CPU,
 	M_PMU_FDS,
 	M_ASKED,
+	M_ENVS,
 	M_N
 };
 

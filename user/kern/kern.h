@@ -101,6 +101,9 @@ int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx
 
 const struct jp_control *kern__control(const struct kern *k);
 const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot);
+/* Slurm's variables in the environment of the step's first program, as its user has set them; each
+ * ends with its NUL. 0, -ENOENT: none was seen, or too many were not read. */
+int kern__env(const struct kern *k, uint32_t step, struct jp_env *env);
 void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source);
 /* The first process of a task that began before we did. */
 void kern__set_root(struct kern *k, uint32_t slot, pid_t pid, uid_t uid);

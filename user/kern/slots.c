@@ -31,6 +31,11 @@ const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot)
 	return slot < k->nslots ? &k->slots[slot] : NULL;
 }
 
+int kern__env(const struct kern *k, uint32_t step, struct jp_env *env)
+{
+	return bpf_map_lookup_elem(k->map[M_ENVS], &step, env) ? -errno : 0;
+}
+
 unsigned kern__nslots(const struct kern *k)
 {
 	return k->nslots;
@@ -187,6 +192,8 @@ static void give_back(struct kern *k, uint32_t slot)
 {
 	if (slot == JP_SLOT_OTHER || slot == JP_SLOT_NONE)
 		return;
+	if (k->slots[slot].kind == JP_KIND_STEP)
+		bpf_map_delete_elem(k->map[M_ENVS], &slot);
 	zero_slot(k, slot);
 	k->missed_ns[slot] = 0;
 	k->slots[slot].state = JP_SLOT_FREE;

@@ -31,6 +31,7 @@ const struct map_info kern_maps[M_N] = {
 	[M_PMU_CPU] = {"jp_pmu_cpu", FAM_PERF, SHAPE_CPU, sizeof(struct jp_pmu_cpu)},
 	[M_PMU_FDS] = {"jp_pmu_fds", FAM_PERF, SHAPE_OWN, 0},
 	[M_ASKED] = {"jp_asked", 0, SHAPE_ONE, sizeof(struct jp_asked)},
+	[M_ENVS] = {"jp_envs", 0, SHAPE_OWN, 0},
 };
 
 /* The switch program first: from then on nothing that a task does is lost, whoever finds it. */

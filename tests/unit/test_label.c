@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What is kept of the environment of a step's first program: its user has written it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "daemon/lookup.h"
+
+/* As the kernel keeps it. */
+static const struct lookup_env *read_env(const char *text, size_t len)
+{
+	static struct lookup_env env;
+	char *exact = malloc(len ? len : 1); /* for the sanitizer */
+
+	memcpy(exact, text, len);
+	memset(&env, 0, sizeof(env));
+	lookup_label__kept(exact, len, 12, &env);
+	free(exact);
+	return &env;
+}
+
+#define READ(text) read_env(text, sizeof(text) - 1)
+
+static const char *value(const struct lookup_env *e, const char *attr)
+{
+	for (int i = 0; i < LOOKUP_LABELS; i++)
+		if (!strcmp(lookup_labels[i].attr, attr))
+			return e->label[i];
+	fail_msg("there is no attribute %s", attr);
+	return NULL;
+}
+
+static void strings_of_slurms(void **state)
+{
+	const struct lookup_env *e =
+		READ("SLURM_JOB_NAME=a b\0SLURM_NODEID=1\0SLURM_JOB_NODELIST=n[07-09,3]\0");
+
+	assert_string_equal(value(e, "Job Name"), "a b");
+	assert_string_equal(value(e, "Node Index"), "1");
+	assert_string_equal(value(e, "Account"), "");
+	assert_string_equal(e->job_host, "n07");
+	assert_false(e->het);
+}
+
+static void nodes_of_all_components_are_not_its_own(void **state)
+{
+	const struct lookup_env *e =
+		READ("SLURM_JOB_NAME=a\0SLURM_JOB_NODELIST=n[07-09,3]\0SLURM_STEP_NUM_NODES=4\0"
+		     "SLURM_JOB_ID_HET_GROUP_0=11\0SLURM_JOB_ID_HET_GROUP_1=12\0");
+
+	assert_string_equal(value(e, "Job Name"), "a");
+	assert_string_equal(value(e, "Nodes in Step"), "");
+	assert_string_equal(e->job_host, "");
+	assert_true(e->het);
+	assert_int_equal(e->het_leader, 11);
+	assert_int_equal(e->het_offset, 1);
+}
+
+static void the_first_of_a_name_counts(void **state)
+{
+	const struct lookup_env *e =
+		READ("SLURM_JOB_NAME=a\0SLURM_JOB_NAME=b\0SLURM_JOB_NAME2=c\0XSLURM_NODEID=1\0");
+
+	assert_string_equal(value(e, "Job Name"), "a");
+	assert_string_equal(value(e, "Node Index"), "");
+}
+
+static void without_an_end_it_is_no_string(void **state)
+{
+	const struct lookup_env *e = READ("SLURM_NODEID=1\0SLURM_JOB_NAME=a");
+
+	assert_string_equal(value(e, "Node Index"), "1");
+	assert_string_equal(value(e, "Job Name"), "");
+	e = READ("");
+	assert_string_equal(e->job_host, "");
+	assert_false(e->het);
+}
+
+static void too_long_is_left_out(void **state)
+{
+	char text[LOOKUP_TEXT + 64] = "SLURM_JOB_NAME=";
+
+	memset(text + strlen(text), 'x', sizeof(text) - strlen(text) - 1);
+	assert_true(strlen(value(read_env(text, sizeof(text)), "Job Name")) < LOOKUP_TEXT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(strings_of_slurms),
+		cmocka_unit_test(nodes_of_all_components_are_not_its_own),
+		cmocka_unit_test(the_first_of_a_name_counts),
+		cmocka_unit_test(without_an_end_it_is_no_string),
+		cmocka_unit_test(too_long_is_left_out),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
