@@ -510,6 +510,8 @@ void step__close(struct step *s, const struct step_env *env)
 	step_collect(s, env);
 	for_each_slot(slot, s) kern__close(env->k, slot);
 	s->late_requests = kern__requests(env->k, s->slot);
+	if (s->asking_label && !s->label) /* the answer would come too late */
+		step_take_kept_label(s, env);
 }
 
 void step__release(struct step *s, const struct step_env *env)
