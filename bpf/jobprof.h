@@ -15,7 +15,7 @@
 #define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	 192
 #define JP_TITLE_LEN	 64
-#define JP_ENVS		 256  /* steps whose variables are kept until they are read */
+#define JP_ENVS		 256  /* steps whose variables are kept, as long as they have slots */
 #define JP_ENV_LEN	 4096 /* bytes of them, and a last string */
 #define JP_ENV_STRING	 512  /* longer ones are left out */
 #define JP_NODES	 64   /* components of all cgroup layouts together */

@@ -216,9 +216,10 @@ int profile_step__find(const void *record, const struct profile_ids *ids, struct
 	*s = (struct profile_step){0};
 	peek_all(record, bytes, sizeof(bytes));
 	lacks = find(bytes, ids, s, &name);
-	s->env = (const char *)record + name + AT_ENV;
-	if (!lacks)
+	if (!lacks) {
+		s->env = (const char *)record + name + AT_ENV;
 		return 0;
+	}
 	snprintf(err, errlen, "Slurm's record of the step does not have %s where it is looked for",
 		 lacks);
 	return -ESRCH;
