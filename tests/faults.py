@@ -1240,12 +1240,13 @@ def removed_while_looked_at():
     if not shutil.which("strace"):
         raise Skipped("no strace")
     d = daemon("rl", MaxSlots="2048").start()
-    long = d.step(new_job(), 0, [tool("jpduty"), "0.002", "0.02"])
+    job, made, ready = new_job(), [], threading.Event()
+    # whose the others are, in which nothing runs
+    long = d.step(job, 9999, [tool("jpduty"), "0.002", "0.02"])
     wait_until(d.journals, 10, "the journal of a step")
     d.kill()
-    job, made, ready = new_job(), [], threading.Event()
     base = os.path.dirname(d.v2_step(job, 0))
-    os.makedirs(base)
+    os.makedirs(base, exist_ok=True)
 
     def churn():
         while not ready.is_set():
@@ -1269,14 +1270,14 @@ def removed_while_looked_at():
         d.proc.wait(20)
     d.prefix = []
     d.start()
+    d.wait_file(job, made[-1], seconds=60)
     long.terminate()
     long.wait()
-    d.wait_file(job, made[-1], seconds=60)
     wait_until(lambda: not d.journals(), 60, "the files of %s" % d.journals()[:3])
     names = [os.path.relpath(f, d.h5) for f in d.files() if "/%d_" % job in f]
-    wanted = {"root/%d_%d_%s.h5" % (job, n, d.name) for n in made}
+    wanted = {"root/%d_%d_%s.h5" % (job, n, d.name) for n in made + [9999]}
     is_equal("removed while looked at: a file of each step, and no other",
-             (len(names), set(names) ^ wanted), (len(made), set()))
+             (len(names), set(names) ^ wanted), (len(wanted), set()))
     is_equal("removed while looked at: a clean end", d.stop(), 0)
 
 

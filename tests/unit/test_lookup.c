@@ -93,6 +93,53 @@ static void one_user_leaves_a_few_behind(void **state)
 	lookups__free(l);
 }
 
+/* Of the helper that looks at the FIFO. */
+static pid_t only_child(void)
+{
+	char path[64];
+	pid_t pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+	f = fopen(path, "r");
+	assert_non_null(f);
+	assert_int_equal(fscanf(f, "%d", &pid), 1);
+	fclose(f);
+	return pid;
+}
+
+static void kill_helper(struct lookups *l)
+{
+	pid_t pid = only_child();
+
+	kill(pid, SIGKILL);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	lookups__reaped(l, pid);
+	for (int i = 0; i < 20; i++) {
+		lookups__turn(l, clock__boot_ns());
+		usleep(1000);
+	}
+}
+
+/* As by the kernel where memory is short: another helper is asked, once. */
+static void a_helper_is_killed(void **state)
+{
+	struct lookup q = {.kind = LOOKUP_TASKS, .uid = USER};
+	int before = answered;
+	struct lookups *l;
+
+	snprintf(q.path, sizeof(q.path), "%s", fifo_dir);
+	assert_int_equal(lookups__new(&l, on_answer, NULL), 0);
+	assert_int_equal(lookups__ask(l, &q), 0);
+	lookups__turn(l, clock__boot_ns());
+	kill_helper(l);
+	assert_int_equal(answered, before);
+	kill_helper(l);
+	assert_int_equal(answered, before + 1);
+	assert_int_equal(last_err, -EIO);
+	lookups__free(l);
+}
+
 static int make(char *dir, bool fifo)
 {
 	char path[64];
@@ -123,6 +170,7 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_helper_is_killed),
 		cmocka_unit_test(one_user_leaves_a_few_behind),
 	};
 

@@ -289,6 +289,18 @@ static void kill_hung(struct lookups *l, struct helper *h, uint64_t now)
 	answer_error(l, &q, -ETIMEDOUT);
 }
 
+/* Its helper was killed, by whom ever; or it is what a helper dies of. */
+static void ask_another(struct lookups *l, struct lookup *q)
+{
+	if (q->again) {
+		answer_error(l, q, -EIO);
+		return;
+	}
+	q->again = true;
+	if (lookups__ask(l, q))
+		answer_error(l, q, -EIO);
+}
+
 static void receive(struct lookups *l, struct helper *h, uint64_t now)
 {
 	struct lookup q = h->q;
@@ -303,7 +315,7 @@ static void receive(struct lookups *l, struct helper *h, uint64_t now)
 			kill(h->pid, SIGKILL);
 		let_go(l, h);
 		if (busy)
-			answer_error(l, &q, -EIO);
+			ask_another(l, &q);
 		return;
 	}
 	h->busy = false;

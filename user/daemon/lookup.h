@@ -31,6 +31,7 @@ struct lookup {
 	pid_t pid;
 	uid_t uid;	/* USER: who; else whose the processes are, -1: not known */
 	bool below;	/* TASKS: and those of the cgroups in it that count with it */
+	bool again;	/* a helper was lost with it */
 	char path[512]; /* STEPD, TASKS: the cgroup */
 };
 
