@@ -361,25 +361,6 @@ def no_cgroups(name, c, d):
     lacks(name, "steps have no cgroups, and `jobprofd --check-config` says so")
 
 
-PRIVATE = (23, 2)  # since then it covers directories of one's choice
-
-
-def private_directories(name, c, d):
-    """Private directories
-
-    `/var/tmp` of each job's own: `job_container/tmpfs`, in newer releases `namespace/tmpfs`."""
-    if RELEASE < PRIVATE:
-        raise Skipped("not tried: it would cover /tmp, where the test bed is")
-    if c.mode == "v1":  # slurmd has no mount namespace of its own there
-        raise Skipped("not tried: slurmd would mount for the whole machine")
-    s = c.srun(["-N1", "-w", c.nodes[0], "-n2"], ["sh", "-c", "readlink /proc/self/ns/mnt; sleep 0.8"])
-    if s.end():
-        raise Failed("srun: %s; %s" % (s.said(), c.log()))
-    is_true(name + ": another namespace", s.out(0).strip() not in (
-        "", os.readlink("/proc/self/ns/mnt")), s.out(0))
-    task_ends(name, d, s.id, 0, {c.nodes[0]: ([0, 1], 0)})
-
-
 def _lines(known, *lines):
     """Lines for a configuration that knows that key, else none."""
     return list(lines) if knows(known) else []
@@ -421,30 +402,6 @@ def without_cgroups(d):
     return {"conf": ["ProctrackType=proctrack/linuxproc", "TaskPlugin=task/none"]}
 
 
-def _base_path():
-    """For the tmpfs plugin, which does not take one below /tmp."""
-    base = tempfile.mkdtemp(prefix="jobprof-test.", dir="/var/lib")
-
-    def remove():
-        for node in glob.glob(base + "/*"):
-            if os.path.ismount(node):
-                subprocess.run(["umount", "-l", node])
-        shutil.rmtree(base)
-    atexit.register(remove)
-    os.chmod(base, 0o755)
-    return base
-
-
-def with_namespaces(d):
-    del d
-    if RELEASE < PRIVATE:
-        return {}
-    option = "NamespaceType=namespace" if knows("NamespaceType") else "JobContainerType=job_container"
-    return {"nodes": 1, "conf": [option + "/tmpfs", "PrologFlags=Contain"], "files": {
-        "job_container.conf": "AutoBasePath=true\nBasePath=%s/%%n\nDirs=/var/tmp\n" %
-        _base_path()}}
-
-
 # As in tests/slurm/features.py.
 GROUPS = [
     (with_extern, {}, [no_step, adopted, interactive, slurms_profile, sluid_paths]),
@@ -456,5 +413,4 @@ GROUPS = [
     (with_task("task/none"), {}, [no_task_plugin]),
     (with_task("task/affinity,task/cgroup"), {}, [affinity]),
     (without_cgroups, {}, [no_cgroups]),
-    (with_namespaces, {}, [private_directories]),
 ]

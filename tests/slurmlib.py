@@ -34,11 +34,11 @@ def out_of(cmd, env=None, check=True, seconds=60, **kw):
 
 
 class Cluster:
-    """mode: v1 or v2; conf, acct ...: lines for its configuration's files; files: more of them,
-    {name: text}. Jobs begin at a number that no other cluster of this test has."""
+    """mode: v1 or v2; conf, acct ...: lines for its configuration's files. Jobs begin at a number
+    that no other cluster of this test has."""
 
     def __init__(self, mode, nodes=2, cpus=8, conf=(), acct=(), plugstack=(), cgroup=(),
-                 configless=False, files=None):
+                 configless=False):
         if RELEASE == (0, 0):
             raise Skipped("there is no Slurm in " + (SLURM or "PATH"))
         if mode == "v1" and not is_v1_mounted():
@@ -61,10 +61,6 @@ class Cluster:
                               ("--cgroup-conf", cgroup)):
             for line in lines:
                 cmd += [option, line]
-        os.mkdir(self.dir + "/etc")
-        for file, text in (files or {}).items():
-            with open(os.path.join(self.dir, "etc", file), "w") as f:
-                f.write(text)
         out_of(cmd, seconds=40)
         self.conf = os.path.join(self.dir, "etc", "slurm.conf")
         self.env = slurm_env(SLURM_CONF=self.conf)
