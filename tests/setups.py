@@ -2,9 +2,6 @@
 """Rows of docs/compatibility.md about how a site has set Slurm up, who comes into a job from outside,
 and a jobprofd that is not always there; see tests/slurm/features.py."""
 
-import contextlib
-import pty
-
 from featurelib import *
 
 # As pam_slurm_adopt does: libslurmfull asks slurmstepd to take this process into the extern step.
@@ -90,21 +87,7 @@ def interactive(name, c, d):
     `salloc` with `LaunchParameters=use_interactive_step`, whose shell runs a step of two tasks: files
     of the step `interactive`, with the shell's exit status, and of step 0."""
     node = c.nodes[0]
-    master, slave = pty.openpty()
-    p = start(["setsid", "-c", "salloc", "-N1", "-n2", "-w", node], stdin=slave, stdout=slave, stderr=slave,
-              env=dict(c.env, SHELL="/bin/sh", TERM="dumb"))
-    os.close(slave)
-    os.write(master, b"srun sleep 0.8; echo job=$SLURM_JOB_ID; exit 4\n")
-    text = b""
-    with contextlib.suppress(OSError):  # at its end
-        while True:
-            text += os.read(master, 4096)
-    p.wait(30)
-    os.close(master)
-    found = re.search(rb"job=(\d+)", text)
-    if not found:
-        raise Failed("the shell said %r" % text)
-    job = int(found.group(1))
+    job = c.salloc(["-N1", "-n2", "-w", node], "srun sleep 0.8; exit 4")
     task_ends(name, d, job, INTERACTIVE, {node: ([0], 4)})
     task_ends(name, d, job, 0, {node: ([0, 1], 0)})
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A real Slurm (scripts/testbed) with a jobprofd that follows its jobs."""
 
+import contextlib
+import pty
 import pwd
 import re
 
@@ -96,6 +98,24 @@ class Cluster:
         out = out_of(as_user(user) + ["sbatch", "--parsable", "-D", d, "-o", "out.%j"] +
                      list(args) + [path], env=dict(self.env, **kw))
         return Job(self, int(out.split("\n")[-1].split(";")[0]), d)
+
+    def salloc(self, args, line):
+        """An interactive job, in a terminal, whose shell is given a line; returns its id."""
+        master, slave = pty.openpty()
+        p = start(["setsid", "-c", "salloc"] + args, stdin=slave, stdout=slave, stderr=slave,
+                  env=dict(self.env, SHELL="/bin/sh", TERM="dumb"))
+        os.close(slave)
+        os.write(master, b"echo job=$SLURM_JOB_ID; %s\n" % line.encode())
+        text = b""
+        with contextlib.suppress(OSError):  # at its end
+            while True:
+                text += os.read(master, 4096)
+        p.wait(30)
+        os.close(master)
+        found = re.search(rb"job=(\d+)", text)
+        if not found:
+            raise Failed("the shell said %r" % text)
+        return int(found.group(1))
 
     def show(self, job):
         """scontrol show job: KEY=VALUE words."""
