@@ -52,7 +52,7 @@ find_verb     = $(shell echo 'int bpf_object__open(void), libdeflate_free_decomp
 # Once, when something is linked.
 VERB_PROGRAM_LIBS = $(eval VERB_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_verb),$(VERB_LIBS)))$(VERB_PROGRAM_LIBS)
 H5_PROGRAM_LIBS = $(eval H5_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_h5),$(H5_LIBS)))$(H5_PROGRAM_LIBS)
-# What jobprof is linked with as a whole (user/cmd/full.h); nothing: it is jobprof-full then.
+# What jobprof is linked with as a whole (user/cmd/jobprof/full.h); nothing: it is jobprof-full then.
 LINKER_STATES := -Wl,-Bstatic -Wl,-Bdynamic -Wl,--as-needed
 ARCHIVES       = $(filter-out $(LINKER_STATES),$(H5_PROGRAM_LIBS)) -ldeflate -ljansson -lcap -lm
 find_static    = $(shell echo 'int H5open(void), json_loads(void), cap_init(void); int main(void)' \
@@ -80,14 +80,13 @@ BPF_OBJ  := $(BPF_SRC:bpf/%.bpf.c=$(B)/bpf/%.bpf.o)
 # In the build directory: each one is whole in itself.
 SKEL     := $(B)/skel/jobprof.skel.h
 # What needs Slurm's headers is in the plugins only (user/slurm/slurm.mk).
-LIB_SRC  := $(filter-out user/cmd/% user/store/writer_main.c user/slurm/%_jobprof.c,$(wildcard user/*/*.c))
+LIB_SRC  := $(filter-out user/cmd/% user/slurm/%_jobprof.c,$(wildcard user/*/*.c user/*/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
-VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out user/cmd/jobprofd%.c user/cmd/jobprof-%.c,$(wildcard user/cmd/*.c)))
+VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out %/jobprof-static.c,$(wildcard user/cmd/jobprof/*.c user/cmd/sh5util/*.c)))
 # What needs no library of the machine's.
-FILE_OBJ := $(filter-out $(B)/user/cmd/run%.o $(B)/user/cmd/sensors%.o,$(VERB_OBJ)) $(B)/user/cmd/jobprof-static.o
+FILE_OBJ := $(filter-out $(B)/user/cmd/jobprof/run%.o $(B)/user/cmd/jobprof/sensors%.o,$(VERB_OBJ)) $(B)/user/cmd/jobprof/jobprof-static.o
 PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
-PROGRAMS := $(foreach p,$(PROGRAMS),$(if $(wildcard user/cmd/$(notdir $(p)).c),$(p)))
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork jpcores)
@@ -97,7 +96,7 @@ MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 .DELETE_ON_ERROR:
 .SECONDARY:
 COMPLETED := $(addprefix $(B)/completion/,jobprof jobprofd jobprof-dump)
-all: $(PROGRAMS) $(COMPLETED) $(B)/sh5util $(if $(wildcard user/cmd/list.c),$(B)/man/jobprof-metrics.7)
+all: $(PROGRAMS) $(COMPLETED) $(B)/sh5util $(B)/man/jobprof-metrics.7
 help:
 	@echo 'make                the programs, in build/'
 	@echo 'make install        as root; PREFIX=$(PREFIX), SYSCONFDIR=$(SYSCONFDIR), DESTDIR= for packages'
@@ -116,7 +115,7 @@ help:
 tools: $(TOOLS) $(B)/tests/slurm/cgself.so $(B)/tests/nss/jptest.so
 bench: $(BENCH)
 
--include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/pic/*/*/*.d)
+-include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/pic/*/*/*.d $(B)/pic/*/*/*/*.d)
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c
 	$(call msg,BPF,$@)
@@ -135,13 +134,16 @@ $(SKEL): $(B)/bpf/jobprof.o
 
 $(B)/user/kern/load.o: $(SKEL)
 
+# Who may include hdf5.h.
+H5_ROOMS := user/hdf5 user/pool user/jobfile user/cmd tests/unit bench
+
 $(B)/%.o: %.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter user/store/% user/cmd/% tests/unit/% bench/%,$<),$(H5_CFLAGS)) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter $(addsuffix /%,$(H5_ROOMS)),$<),$(H5_CFLAGS)) -MMD -MP -c $< -o $@
 
 # What is made with other directories than those of this call is made again.
-$(patsubst %.c,$(B)/%.o,$(shell grep -lE "JOBPROF_(SYSCONF|SENSOR)DIR|PLUGINS_DIR" user/*/*.c)): $(B)/directories
+$(patsubst %.c,$(B)/%.o,$(shell grep -lE "JOBPROF_(SYSCONF|SENSOR)DIR|PLUGINS_DIR" user/*/*.c user/*/*/*.c)): $(B)/directories
 $(B)/directories: FORCE
 	@mkdir -p $(@D)
 	@said='$(SYSCONFDIR) $(SENSORDIR)'; [ "$$(cat $@ 2>/dev/null)" = "$$said" ] || echo "$$said" >$@
@@ -158,16 +160,16 @@ $(LIB): $(LIB_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 BPF_LIBS := -lbpf -lelf -lz -ldeflate
-$(B)/jobprofd: $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprofd*.c)) $(LIB)
+$(B)/jobprofd: $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprofd/*.c)) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lcap -lsystemd -lm
-DUMP_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof-dump*.c))
+DUMP_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/dump/*.c))
 $(B)/jobprof-dump: $(DUMP_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -ljansson -lm
 # Whoever runs a program that is not readable cannot trace it. The leak sanitizer must.
 UNREADABLE = $(if $(filter 1,$(SAN)),,chmod 711 $@)
-$(B)/jobprof-writer: $(B)/user/cmd/jobprof-writer.o $(LIB)
+$(B)/jobprof-writer: $(B)/user/cmd/writer/writer.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -ldeflate -lcap -lm
 	$(Q)$(UNREADABLE)
@@ -231,7 +233,7 @@ test: $(UNIT)
 	$(Q)for t in $(UNIT); do $$t || exit 1; done
 
 include tests/fuzz/fuzz.mk tests/stub/stub.mk
-include user/client/lib.mk user/slurm/slurm.mk user/sensor/plugin.mk
+include user/client/lib.mk user/slurm/slurm.mk user/sensor/plugin/plugin.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf
@@ -240,13 +242,13 @@ format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^skel/')
 
 lint: $(SKEL)
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SLURM_UNSEEN)) -- $(CPPFLAGS) -Iuser/sensor $(H5_CFLAGS) $(SLURM_FLAGS) -std=gnu11
+	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SLURM_UNSEEN)) -- $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(SLURM_FLAGS) -std=gnu11
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
-		--suppress=missingIncludeSystem --suppress=resourceLeak:user/fuse/node_energy_text.c \
-		--suppress=memleak:user/fuse/node_energy_text.c --suppress=memleak:user/sensor/ipmi_link.c \
+		--suppress=missingIncludeSystem --suppress=resourceLeak:user/energy/node_energy_text.c \
+		--suppress=memleak:user/energy/node_energy_text.c --suppress=memleak:user/sensor/ipmi/ipmi_link.c \
 		--suppress=memleak:user/daemon/check.c --suppress=resourceLeak:user/daemon/check.c \
 		'-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' \
-		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser -Iuser/sensor $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
+		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser -Iuser/sensor/plugin $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \

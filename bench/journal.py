@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""As much of a step's journal (user/store/journal.h) as the bench needs."""
+"""As much of a step's journal (user/journal/journal.h) as the bench needs."""
 
 import struct
 
@@ -8,7 +8,7 @@ HEADER = 16
 
 
 def _unpacked(words):
-    """user/store/pack.h: the words with the zeros between them."""
+    """user/journal/zero_suppress.h: the words with the zeros between them."""
     left, at, out = words[0] // 8, 1, []
     while left > 0:
         bits, n = words[at], min(64, left)

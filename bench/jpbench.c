@@ -27,10 +27,10 @@
 #include <bpf/libbpf.h>
 
 #include "bench/worker.h"
-#include "job/hier.h"
-#include "job/layout.h"
+#include "identity/hier.h"
+#include "identity/layout.h"
 #include "kern/kern.h"
-#include "store/series.h"
+#include "schema/series.h"
 
 #define MAX_KERNS 16
 #define NSLOTS	  512 /* jobprofd's default */
@@ -390,9 +390,9 @@ static const struct {
 	const char *name;
 	void (*run)(struct bench *b, char **arg);
 } commands[] = {
-	{"open", cmd_open},	{"close", cmd_close}, {"attach", cmd_attach},
-	{"detach", cmd_detach}, {"run", cmd_run},     {"programs", cmd_programs},
-	{"stats", cmd_stats},	{"pids", cmd_pids},   {"dir", cmd_dir},
+	{"open", cmd_open},	      {"close", cmd_close}, {"attach", cmd_attach},
+	{"detach", cmd_detach},	      {"run", cmd_run},	    {"programs", cmd_programs},
+	{"stats", cmd_stats},	      {"pids", cmd_pids},   {"dir", cmd_dir},
 	{"calibrate", cmd_calibrate},
 };
 

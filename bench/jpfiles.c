@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "store/nodestep.h"
+#include "hdf5/nodestep.h"
 #include "tests/unit/synth.h"
 
 #define SLURM_CHUNK 10

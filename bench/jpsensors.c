@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "sensor/plugin.h"
+#include "sensor/plugin/plugin.h"
 
 static void measure(const struct sensor_ops *ops, const struct sensor_roots *roots, int rounds,
 		    int readings)

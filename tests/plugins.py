@@ -231,8 +231,8 @@ def the_example_says_what_the_kernel_says():
 def the_header_stands_alone():
     """As a site compiles it: the header and nothing else of ours, C and C++."""
     d = tmpdir("alone")
-    shutil.copy(os.path.join(ROOT, "user/sensor/jobprof-sensor.h"), d)
-    shutil.copy(os.path.join(ROOT, "user/sensor/example/sensor_meminfo.c"), d)
+    shutil.copy(os.path.join(ROOT, "user/sensor/plugin/jobprof-sensor.h"), d)
+    shutil.copy(os.path.join(ROOT, "user/sensor/plugin/example/sensor_meminfo.c"), d)
     out = os.path.join(d, "sensor_meminfo.so")
     p = subprocess.run(["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-o", out,
                         "sensor_meminfo.c"], cwd=d, capture_output=True, text=True)
@@ -257,7 +257,7 @@ def the_manuals_example_works():
         f.write(text)
     out = os.path.join(d, "sensor_water.so")
     p = subprocess.run(["gcc", "-O2", "-Wall", "-Werror", "-fPIC", "-shared", "-o", out,
-                        "-I" + os.path.join(ROOT, "user/sensor"), "sensor_water.c"], cwd=d,
+                        "-I" + os.path.join(ROOT, "user/sensor/plugin"), "sensor_water.c"], cwd=d,
                        capture_output=True, text=True)
     is_true("the_manuals_example_compiles", not p.returncode, p.stderr)
     root = machine()

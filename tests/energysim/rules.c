@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "fuse/energy_calib.h"
-#include "fuse/energy_lag.h"
+#include "energy/energy_calib.h"
+#include "energy/energy_lag.h"
 #include "tests/energysim/sim.h"
 
 #define SYSTEM_MEM_GB 6

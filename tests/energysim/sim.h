@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "fuse/energy.h"
+#include "energy/energy.h"
 
 #define SIM_PACKAGES  2
 #define SIM_CORES     16 /* of a package */

@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/show.h"
-#include "store/cursor.h"
+#include "cmd/jobprof/show.h"
+#include "hdf5/cursor.h"
 #include "tests/fuzz/libfault.h"
 #include "tests/fuzz/tools.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/cursor.h"
+#include "hdf5/cursor.h"
 
 /* Column by column, in what was read so far. */
 struct cells {

@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cmd/items_print.h"
-#include "store/contents.h"
-#include "store/extract.h"
-#include "store/items.h"
+#include "cmd/jobprof/items_print.h"
+#include "jobfile/contents.h"
+#include "jobfile/extract.h"
+#include "jobfile/items.h"
 
 /* A regular file, which extraction may begin again; one for all, since a fault leaves it behind. */
 static int scratch(void)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "store/reader.h"
+#include "hdf5/reader.h"
 
 /* Extraction in all its forms, items, the list of contents; in this process. */
 void tools__read(const char *path, const struct reader *r);

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "store/merge_look.h"
-#include "store/wire.h"
+#include "jobfile/merge_inspect.h"
+#include "pool/wire.h"
 #include "tests/fuzz/libfault.h"
 #include "tests/fuzz/tools.h"
 

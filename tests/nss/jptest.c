@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A name service (nsswitch.conf(5): "jptest") that knows one user: "serviceuser", 54321; to who 54322
- * is it never has an answer. */
+/* A name service (nsswitch.conf(5): "jptest") that knows one user: "serviceuser", 54321; to who
+ * 54322 is it never has an answer. */
 #include <errno.h>
 #include <nss.h>
 #include <pwd.h>

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "user/sensor/jobprof-sensor.h"
+#include "user/sensor/plugin/jobprof-sensor.h"
 
 #ifndef ABI
 #define ABI JOBPROF_SENSOR_ABI

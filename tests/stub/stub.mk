@@ -22,7 +22,7 @@ stub_lies   := -DNAME='"lies"' -DSERIES='"Lies"' -DLIES
 stub_slow   := -DNAME='"slow"' -DSERIES='"Slow"' -DTAKES=3 -DFLAGS=JOBPROF_SENSOR_SLOW
 stub_hang   := -DNAME='"hang"' -DSERIES='"Hang"' -DHANG -DFLAGS=JOBPROF_SENSOR_SLOW
 
-$(B)/tests/stub/plugin-%.so: tests/stub/plugin.c user/sensor/jobprof-sensor.h
+$(B)/tests/stub/plugin-%.so: tests/stub/plugin.c user/sensor/plugin/jobprof-sensor.h
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(stub_$*) $(CFLAGS) -fPIC -shared -o $@ $<

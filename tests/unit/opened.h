@@ -5,7 +5,7 @@
 
 #include <errno.h>
 
-#include "sensor/sensor.h"
+#include "sensor/core/sensor.h"
 
 #define MAX_READ 512
 

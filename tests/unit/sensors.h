@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sensor/sensor.h"
+#include "sensor/core/sensor.h"
 
 struct machine {
 	char dir[64], sys[80], proc[80], dev[80];

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/journal.h"
-#include "store/series.h"
+#include "journal/journal.h"
+#include "schema/series.h"
 
 #define SYNTH_START_NS 1795226680123456789LL /* 2026-11-21 */
 #define SYNTH_COLS     128

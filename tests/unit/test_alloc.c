@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuse/alloc.h"
-#include "job/cpulist.h"
+#include "energy/core_alloc.h"
+#include "identity/cpulist.h"
 
 #define CPUS	 16
 #define CORES	 8

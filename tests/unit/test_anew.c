@@ -17,8 +17,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "store/anew.h"
-#include "store/guard.h"
+#include "pool/anew.h"
+#include "pool/guard.h"
 
 #define OTHER 100 /* more than any signal */
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "sensor/cpu.h"
-#include "store/series.h"
+#include "sensor/node/cpu.h"
+#include "schema/series.h"
 #include "tests/unit/tree.h"
 
 #define CPU  "sys/devices/system/cpu/"

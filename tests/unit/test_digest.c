@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/digest.h"
+#include "hdf5/digest.h"
 
 #define MOST 700 /* bytes: several rounds of every path */
 

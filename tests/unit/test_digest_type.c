@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-#include "store/digest_type.h"
+#include "hdf5/digest_type.h"
 
 static uint64_t digest_of(unsigned rank, const hsize_t *dims, hid_t of)
 {

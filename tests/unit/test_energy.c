@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuse/energy.h"
+#include "energy/energy.h"
 
 #define near(a, b) near_at(a, b, __LINE__)
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuse/energy_calib.h"
+#include "energy/energy_calib.h"
 
 static struct calib_package c;
 

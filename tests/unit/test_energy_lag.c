@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "fuse/energy_lag.h"
+#include "energy/energy_lag.h"
 
 static struct energy_lag lag;
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/freq.h"
+#include "schema/freq.h"
 
 static char err[256];
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "store/guard.h"
+#include "pool/guard.h"
 
 static const struct guard_limits limits = {UINT64_C(256) << 20, 1};
 

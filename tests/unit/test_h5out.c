@@ -13,10 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/h5driver.h"
-#include "store/h5file.h"
-#include "store/h5out.h"
-#include "store/h5util.h"
+#include "hdf5/h5driver.h"
+#include "hdf5/h5file.h"
+#include "hdf5/h5out.h"
+#include "hdf5/h5util.h"
 
 #define TABLES	300 /* a few MB: more than the driver keeps */
 #define VALUES	2000

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "job/hetjob.h"
+#include "identity/hetjob.h"
 
 static struct hetjob taken(uint32_t job_id, const char *const *env)
 {

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "job/hier.h"
+#include "identity/hier.h"
 
 static char dir[64];
 

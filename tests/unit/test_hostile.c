@@ -9,8 +9,8 @@
 #include <hdf5.h>
 #include <sys/stat.h>
 
-#include "store/publish.h"
-#include "store/reader.h"
+#include "hdf5/publish.h"
+#include "hdf5/reader.h"
 #include "synth.h"
 
 #define ROUNDS 800

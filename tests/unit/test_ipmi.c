@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "sensor/ipmi.h"
-#include "sensor/sources.h"
-#include "sensor/ipmi_proto.h"
+#include "sensor/ipmi/ipmi.h"
+#include "sensor/core/sources.h"
+#include "sensor/ipmi/ipmi_proto.h"
 
 static int set(struct ipmi_settings *s, const char *key, const char *value)
 {

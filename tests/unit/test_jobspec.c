@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "job/jobspec.h"
-#include "job/layout.h"
-#include "store/merge_name.h"
+#include "identity/jobspec.h"
+#include "identity/layout.h"
+#include "jobfile/merge_name.h"
 
 static void one_of_each_kind(void **state)
 {

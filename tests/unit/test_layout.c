@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "job/layout.h"
-#include "job/sluid.h"
+#include "identity/layout.h"
+#include "identity/sluid.h"
 
 static struct cgroup_ids parsed(const char *path)
 {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "job/layout.h"
+#include "identity/layout.h"
 
 static struct cgroup_ids parsed(const char *path)
 {

@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "sensor/sources.h"
-#include "sensor/text.h"
+#include "sensor/core/sources.h"
+#include "sensor/core/text.h"
 #include "sensors.h"
 #include "opened.h"
 

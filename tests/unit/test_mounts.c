@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "sensor/sources.h"
-#include "sensor/tally.h"
+#include "sensor/core/sources.h"
+#include "sensor/core/counter_set.h"
 #include "sensors.h"
 #include "opened.h"
 

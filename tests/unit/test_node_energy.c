@@ -14,9 +14,9 @@
 
 #include "base/clock.h"
 
-#include "fuse/cpu_busy.h"
-#include "fuse/meter.h"
-#include "fuse/node_energy.h"
+#include "sample/cpu_busy.h"
+#include "energy/meter.h"
+#include "energy/node_energy.h"
 #include "tests/unit/tree.h"
 
 #define S 1000000000ull

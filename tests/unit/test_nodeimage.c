@@ -12,13 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "store/h5record.h"
-#include "store/h5util.h"
-#include "store/merge_internal.h"
-#include "store/nodeimage.h"
-#include "store/nodeimage_internal.h"
-#include "store/nodescan.h"
-#include "store/wire.h"
+#include "hdf5/h5record.h"
+#include "hdf5/h5util.h"
+#include "jobfile/merge_internal.h"
+#include "jobfile/nodeimage.h"
+#include "jobfile/nodeimage_internal.h"
+#include "jobfile/nodescan.h"
+#include "pool/wire.h"
 
 #define GOLDEN "tests/data/golden/7_0_p1.h5" /* a node of Slurm's with tables of two series */
 

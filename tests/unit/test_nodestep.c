@@ -11,10 +11,10 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "store/nodestep.h"
-#include "store/publish.h"
-#include "store/reader.h"
-#include "store/summary.h"
+#include "hdf5/nodestep.h"
+#include "hdf5/publish.h"
+#include "hdf5/reader.h"
+#include "hdf5/summary.h"
 #include "synth.h"
 
 #define NAME "7_0_n1.h5"

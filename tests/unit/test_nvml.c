@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "sensor/nvml.h"
-#include "store/series.h"
+#include "sensor/gpu/nvml.h"
+#include "schema/series.h"
 #include "tests/stub/nvml.h"
 
 #define MAX_READ 64

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "sensor/plugin.h"
-#include "store/series.h"
+#include "sensor/plugin/plugin.h"
+#include "schema/series.h"
 
 /* What the made-up plug-in says; by call. */
 static struct {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "sensor/sources.h"
+#include "sensor/core/sources.h"
 #include "sensors.h"
 #include "opened.h"
 

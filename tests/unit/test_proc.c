@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "bpf/jobprof.h"
-#include "job/proc.h"
+#include "identity/proc.h"
 
 static char root[64];
 

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "sensor/rapl.h"
-#include "sensor/sources.h"
+#include "sensor/rapl/rapl.h"
+#include "sensor/core/sources.h"
 #include "tests/unit/sensors.h"
 
 #define POWERCAP "sys/class/powercap/"

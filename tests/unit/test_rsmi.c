@@ -13,9 +13,9 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "sensor/rsmi.h"
-#include "sensor/rsmi_api.h"
-#include "store/series.h"
+#include "sensor/gpu/rsmi.h"
+#include "sensor/gpu/rsmi_api.h"
+#include "schema/series.h"
 #include "tests/stub/rsmi.h"
 
 #define MAX_READ 64

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "store/select.h"
+#include "jobfile/select.h"
 
 static char *nodes0[] = {"n1", "n2", "n10"}, *nodes1[] = {"n2"}, *nodes2[] = {"n1"};
 static struct reader_step steps[] = {{"0", nodes0, 3},

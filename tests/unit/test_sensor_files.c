@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "sensor/file.h"
-#include "sensor/hwmon.h"
-#include "sensor/pm_counters.h"
+#include "sensor/core/file.h"
+#include "sensor/node/hwmon.h"
+#include "sensor/node/pm_counters.h"
 #include "tree.h"
 
 #define DATA	 "tests/data/sensors"

@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "store/series.h"
+#include "schema/series.h"
 
 #define TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
 

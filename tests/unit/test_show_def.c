@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "store/series.h"
+#include "schema/series.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 

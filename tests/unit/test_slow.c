@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "sensor/slow.h"
+#include "sensor/core/async.h"
 
 #define S 1000000000ull
 

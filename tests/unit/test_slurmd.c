@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "job/proc.h"
-#include "job/slurmd.h"
+#include "identity/proc.h"
+#include "identity/slurmd.h"
 
 static char root[64];
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "store/h5util.h"
-#include "store/summary.h"
+#include "hdf5/h5util.h"
+#include "hdf5/summary.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 /* clang-format off */
@@ -136,7 +136,7 @@ static void rows_without_a_process_are_in_no_mean(void **state)
 					     {.name = "Pages", .type = COL_U64, .how = HOW_TOTAL},
 					     {.name = "VMSize", .type = COL_U64, .how = HOW_GAUGE}};
 	static const bool unknown[3] = {false};
-	const union cell rows[] = {{.u = 0},  {.u = 0},	{.u = 0}, {.u = 30}, {.u = 3}, {.u = 0},
+	const union cell rows[] = {{.u = 0},  {.u = 0}, {.u = 0}, {.u = 30}, {.u = 3}, {.u = 0},
 				   {.u = 10}, {.u = 5}, {.u = 0}, {.u = 0},  {.u = 8}, {.u = 0}};
 	struct summary_cell c[3] = {{0}};
 

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "sensor/cgroup.h"
-#include "sensor/throttled.h"
+#include "sensor/node/cgroup.h"
+#include "sensor/node/throttled.h"
 
 static char mount[] = "/tmp/test_throttled.XXXXXX";
 static char step[64];

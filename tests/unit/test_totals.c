@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "fuse/totals.h"
+#include "sample/totals.h"
 
 static struct totals of(uint64_t user, uint64_t system, uint64_t run)
 {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "daemon/why.h"
+#include "daemon/end_reason.h"
 
 /* "NULL" and false are what a job that is not told, or goes on, has. */
 static const char *meaning(const char *text, uint32_t job_id)

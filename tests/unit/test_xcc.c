@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "sensor/sources.h"
-#include "sensor/xcc.h"
+#include "sensor/core/sources.h"
+#include "sensor/ipmi/xcc.h"
 #include "tests/unit/tree.h"
 
 struct bmc {

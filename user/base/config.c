@@ -520,8 +520,7 @@ void config__print_restart(const struct config *old, const struct config *fresh,
 	const char *comma = "";
 
 	for (size_t i = 0; i < N_KEYS; i++) {
-		if (keys[i].flags & KEY_RELOAD || old->given[i] ||
-		    same_value(old, fresh, &keys[i]))
+		if (keys[i].flags & KEY_RELOAD || old->given[i] || same_value(old, fresh, &keys[i]))
 			continue;
 		fprintf(f, "%s%s", comma, keys[i].name);
 		comma = ", ";

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "base/freq.h"
+#include "schema/freq.h"
 #include "base/log.h"
 
 #define CONFIG_PATTERNS 8
@@ -38,7 +38,7 @@ struct config {
 	char *pin_dir;		 /* PinDir; absolute */
 	unsigned max_slots;	 /* MaxSlots */
 	double publish_interval; /* PublishInterval, s; 0: only when a step ends */
-	char *cgroup_patterns[CONFIG_PATTERNS]; /* CgroupPattern; see job/layout.h */
+	char *cgroup_patterns[CONFIG_PATTERNS]; /* CgroupPattern; see identity/layout.h */
 	unsigned n_cgroup_patterns;
 	char *cgroup_root; /* CgroupRoot: where Slurm's tree begins, below the hierarchy's root */
 	char *writer;	   /* Writer: path of jobprof-writer */

@@ -71,7 +71,8 @@ static void set_key(void *ctx, const struct conf_pair *p)
 int config__load(struct config *c, const char *path)
 {
 	struct reader r = {.c = c};
-	struct conf_file f = {.node_name = (const char *const *)&c->node_name, .take = set_key, .ctx = &r};
+	struct conf_file f = {
+		.node_name = (const char *const *)&c->node_name, .take = set_key, .ctx = &r};
 	int err = conf_file__read(&f, path);
 
 	if (err) {

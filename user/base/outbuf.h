@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/digits.h"
+#include "base/format_number.h"
 
 #define OUTBUF_ROOM (DIGITS_MAX + 64)
 

@@ -18,8 +18,8 @@
  * or JPC_UNKNOWN. Of a STEP from slurmstepd the numbers, node_name and cpus are Slurm's own; the
  * other texts, time_limit, restart and the het ids are from the job's environment: its user's word.
  *
- * A user's messages wait unread once they are too many (daemon/share.c), and so do those of a sender
- * that has answers to read; send() says EAGAIN when the kernel keeps no more of them.
+ * A user's messages wait unread once they are too many (daemon/share.c), and so do those of a
+ *sender that has answers to read; send() says EAGAIN when the kernel keeps no more of them.
  *
  * A sender may be gone with answers unread, as when it was killed: recv() then says ECONNRESET once
  * and has what was sent before after that.
@@ -32,13 +32,13 @@
 
 #include <stdint.h>
 
-#define JPC_SOCKET  "/run/jobprof/jobprofd.sock"
+#define JPC_SOCKET "/run/jobprof/jobprofd.sock"
 /* Behind the socket's path: that of a second one, root's alone. */
 #define JPC_SOCKET_ROOT ".root"
-#define JPC_MAGIC   0x314a5043u /* "CPJ1" */
-#define JPC_VERSION 1
-#define JPC_MAX	    32768 /* bytes of a message */
-#define JPC_UNKNOWN 0xffffffffu
+#define JPC_MAGIC	0x314a5043u /* "CPJ1" */
+#define JPC_VERSION	1
+#define JPC_MAX		32768 /* bytes of a message */
+#define JPC_UNKNOWN	0xffffffffu
 
 enum jpc_type {
 	JPC_STEP = 1,

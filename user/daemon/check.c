@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/fully.h"
+#include "base/io_full.h"
 #include "base/str.h"
 #include "client/client.h"
 #include "daemon/dir_check.h"

@@ -4,9 +4,10 @@
 #define JP_DAEMON_CHECK_H
 
 #include "base/config.h"
-#include "sensor/ipmi_settings.h"
+#include "sensor/ipmi/ipmi_settings.h"
 
-/* What jobprofd does not start with. Logs. 0 or -EINVAL. families: of steps that ask for nothing. */
+/* What jobprofd does not start with. Logs. 0 or -EINVAL. families: of steps that ask for nothing.
+ */
 int check__settings(const struct config *c, unsigned families);
 
 /* The keys that begin with EnergyIPMI. Logs. 0 or -EINVAL. */

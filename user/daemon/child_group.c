@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "job/hier.h"
+#include "identity/hier.h"
 
 #define CHILDREN "children"
 #define DAEMON	 "daemon"

@@ -4,7 +4,7 @@
 
 #include "base/log.h"
 #include "daemon/control.h"
-#include "daemon/door.h"
+#include "daemon/listener.h"
 #include "daemon/internal.h"
 #include "daemon/peer.h"
 

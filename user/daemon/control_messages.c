@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/control_internal.h"
-#include "job/proc.h"
+#include "identity/proc.h"
 
 /* How far from now a row of a job's own program may say it was made. */
 #define AHEAD_NS NSEC_PER_SEC

@@ -7,8 +7,8 @@
 
 /*
  * Makes a directory there and removes it, in a child process that is left behind after 5 s: shared
- * file systems hang. 0: yes, and say tells who makes the users' directories; -ETIMEDOUT, -errno: no,
- * and say tells why and what to do.
+ * file systems hang. 0: yes, and say tells who makes the users' directories; -ETIMEDOUT, -errno:
+ * no, and say tells why and what to do.
  */
 int dir_check__run(const char *dir, char *say, size_t len);
 

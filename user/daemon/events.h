@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "kern/kern.h"
-#include "store/series.h"
+#include "schema/series.h"
 
 struct events {
 	struct perf_event ev[JP_PMU_EVENTS];

@@ -9,7 +9,7 @@
 #include "daemon/events.h"
 #include "daemon/journals.h"
 #include "daemon/request.h"
-#include "job/layout.h"
+#include "identity/layout.h"
 
 #define MAX_ROWS  16
 #define ENDED_MAX 64
@@ -40,7 +40,7 @@ struct daemon {
 	struct users users;
 	int epfd, sigfd, clockfd, lockfd;
 	size_t files; /* that may be open at once */
-	bool guests; /* rows of others are there */
+	bool guests;  /* rows of others are there */
 	bool stop, finishing, handover, sync, sweep, wake;
 	uint32_t ended[ENDED_MAX]; /* slots of the steps of which a task has ended in this turn */
 	unsigned nended;	   /* more: of any of them */

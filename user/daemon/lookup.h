@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "job/hetjob.h"
+#include "identity/hetjob.h"
 
 #define LOOKUP_PIDS   4096
 #define LOOKUP_LABELS 12

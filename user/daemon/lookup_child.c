@@ -13,8 +13,8 @@
 #include "base/hostlist.h"
 #include "base/str.h"
 #include "daemon/lookup.h"
-#include "job/hetjob.h"
-#include "job/proc.h"
+#include "identity/hetjob.h"
+#include "identity/proc.h"
 
 #define STEPDS_MAX    16
 #define NODE_LIST_LEN (256 * 1024) /* a list of nodes may be as long as that */

@@ -19,7 +19,7 @@
 #include "base/log.h"
 #include "daemon/control.h"
 #include "daemon/internal.h"
-#include "store/series.h"
+#include "schema/series.h"
 
 #define BUSY_NS	   (5 * 1000 * 1000ull) /* while a step ends */
 #define CHECK_NS   (1 * NSEC_PER_SEC)	/* while anything runs */

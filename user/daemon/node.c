@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/node_internal.h"
-#include "sensor/plugin.h"
+#include "sensor/plugin/plugin.h"
 
 /* A counter of energy may wrap in minutes: read that often whether anybody wants rows or not. */
 #define TICK_NS (55 * NSEC_PER_SEC)

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sensor/sensor.h"
-#include "store/series.h"
+#include "sensor/core/sensor.h"
+#include "schema/series.h"
 
 #define NODE_COLUMNS 96 /* of one table */
 
@@ -23,7 +23,8 @@ struct step_node;
 struct node_opts {
 	struct sensor_roots roots;
 	const char *only;      /* as board_opts has it */
-	const char *plugins;   /* directory of a site's own sources (sensor/plugin.h); NULL: none */
+	const char *plugins;   /* directory of a site's own sources (sensor/plugin/plugin.h); NULL:
+				  none */
 	const char *state_dir; /* where what was learnt of idle power is kept; NULL: nowhere */
 };
 

@@ -4,12 +4,12 @@
 
 #include "daemon/node.h"
 #include "daemon/step_internal.h"
-#include "fuse/cpu_busy.h"
-#include "fuse/energy_columns.h"
-#include "fuse/node_energy.h"
-#include "sensor/gpu_users.h"
-#include "sensor/rsmi.h"
-#include "sensor/board.h"
+#include "sample/cpu_busy.h"
+#include "schema/energy_columns.h"
+#include "energy/node_energy.h"
+#include "sensor/gpu/gpu_users.h"
+#include "sensor/gpu/rsmi.h"
+#include "sensor/core/sensor_set.h"
 
 /* A column, and the channels that are added up for it; none: unknown. */
 struct node_column {

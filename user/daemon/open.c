@@ -19,7 +19,7 @@
 #include "daemon/child_group.h"
 #include "daemon/control.h"
 #include "daemon/internal.h"
-#include "sensor/ipmi.h"
+#include "sensor/ipmi/ipmi.h"
 
 #define LOCK_FD	     1000 /* below the usual limit, above what is usually open */
 #define LOCK_WAIT_MS 1000

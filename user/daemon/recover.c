@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "daemon/internal.h"
-#include "store/journal.h"
+#include "journal/journal.h"
 
 #define JOURNAL	     ".journal"
 #define UNBORN_MAX_S 60

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "base/family.h"
+#include "schema/family.h"
 #include "base/log.h"
 #include "daemon/internal.h"
 

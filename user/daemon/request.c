@@ -8,7 +8,7 @@
 #include <strings.h>
 
 #include "base/clock.h"
-#include "base/family.h"
+#include "schema/family.h"
 
 #define TASKS_MAX 65536
 

@@ -10,10 +10,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/freq.h"
-#include "daemon/guests.h"
-#include "daemon/why.h"
-#include "job/layout.h"
+#include "schema/freq.h"
+#include "daemon/external_series.h"
+#include "daemon/end_reason.h"
+#include "identity/layout.h"
 
 /*
  * A step's place: its job's directory in one hierarchy, and its number there. slurmstepd is in no

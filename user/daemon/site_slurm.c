@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "job/slurmd.h"
+#include "identity/slurmd.h"
 
 /* Every Slurm has it, and knows it in its own version only. */
 #define OWN_PLUGIN "jobacct_gather_linux.so"

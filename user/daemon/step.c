@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/step_internal.h"
-#include "fuse/counters.h"
-#include "sensor/cgroup.h"
+#include "sample/counters.h"
+#include "sensor/node/cgroup.h"
 
 /* The series of each kind, what says how often it is sampled, and the histogram its rows are made
  * of. */

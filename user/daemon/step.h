@@ -7,18 +7,18 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "base/freq.h"
+#include "schema/freq.h"
 #include "base/log.h"
 #include "daemon/lookup.h"
 #include "daemon/node.h"
 #include "daemon/publication.h"
 #include "daemon/request.h"
 #include "daemon/users.h"
-#include "daemon/why.h"
-#include "fuse/rows.h"
-#include "fuse/snapshot.h"
-#include "job/layout.h"
-#include "store/journal.h"
+#include "daemon/end_reason.h"
+#include "sample/rows.h"
+#include "sample/snapshot.h"
+#include "identity/layout.h"
+#include "journal/journal.h"
 
 /*
  * NEW: its cgroup is there, its job or user not known yet (the kernel counts already).

@@ -14,8 +14,8 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
-#include "fuse/counters.h"
-#include "fuse/cpufreq.h"
+#include "sample/counters.h"
+#include "sample/cpufreq.h"
 
 static void put_times(struct step *s)
 {

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "daemon/node_internal.h"
-#include "job/cpulist.h"
+#include "identity/cpulist.h"
 
 #define LOOK_NS (10 * NSEC_PER_SEC)
 

@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
-#include "job/proc.h"
-#include "sensor/cgroup.h"
+#include "identity/proc.h"
+#include "sensor/node/cgroup.h"
 
 /* Directories that something has left behind may stay for ever. Should a program begin there, the
  * kernel says whose it is. */

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/step_internal.h"
-#include "sensor/cgroup.h"
+#include "sensor/node/cgroup.h"
 
 #define STATE_VERSION 7
 

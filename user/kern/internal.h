@@ -137,7 +137,7 @@ struct kern {
 	struct jp_acct *acct;
 	struct pmu pmu;
 	unsigned nslots, ncpus;
-	unsigned blk_sets; /* elements of jp_owners */
+	unsigned blk_sets;   /* elements of jp_owners */
 	bool *released;	     /* by slot: the daemon is done with it */
 	unsigned nreleased;  /* of them */
 	uint64_t *quiet_ns;  /* by slot: since when nothing holds it */

@@ -14,8 +14,8 @@
 
 #include <bpf/bpf.h>
 
-#include "base/fully.h"
-#include "job/layout.h"
+#include "base/io_full.h"
+#include "identity/layout.h"
 #include "kern/internal.h"
 
 #define TRIES 8 /* to read what belongs together */

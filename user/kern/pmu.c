@@ -170,7 +170,8 @@ void kern_pmu_calibrate(struct kern *k)
 	uint32_t len = sizeof(before);
 	int i, stats, cpu = sched_getcpu();
 
-	if (k->pmu.mode != JP_PMU_EXACT || k->pmu.calibrated || cpu < 0 || (stats = kern__stats_on()) < 0)
+	if (k->pmu.mode != JP_PMU_EXACT || k->pmu.calibrated || cpu < 0 ||
+	    (stats = kern__stats_on()) < 0)
 		return;
 	k->pmu.calibrated = true;
 	bpf_obj_get_info_by_fd(k->prog[P_FLUSH], &before, &len);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's run statistics of our programs, and the collector's own processes among the tasks. */
+/* The kernel's run statistics of our programs, and the collector's own processes among the tasks.
+ */
 #include <errno.h>
 #include <string.h>
 #include <sys/syscall.h>

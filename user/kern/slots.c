@@ -11,7 +11,7 @@
 
 #include <bpf/bpf.h>
 
-#include "job/layout.h"
+#include "identity/layout.h"
 #include "kern/internal.h"
 
 /* A task may still be between exit and its last switch when its cgroup has gone. */

@@ -14,12 +14,12 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/family.h"
-#include "base/freq.h"
+#include "schema/family.h"
+#include "schema/freq.h"
 #include "base/str.h"
 #include "client/client.h"
-#include "job/layout.h"
-#include "job/proc.h"
+#include "identity/layout.h"
+#include "identity/proc.h"
 #include "slurm/profile_api.h"
 #include "slurm/profile_mask.h"
 #include "slurm/profile_record.h"

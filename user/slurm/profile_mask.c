@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "base/family.h"
+#include "schema/family.h"
 #include "base/str.h"
 
 bool profile_mask__is_valid(uint32_t mask)

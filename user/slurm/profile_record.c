@@ -8,8 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "base/freq.h"
-#include "job/layout.h"
+#include "schema/freq.h"
+#include "identity/layout.h"
 #include "slurm/profile_mask.h"
 
 #define ENV_MAX 65536 /* variables that are looked at */

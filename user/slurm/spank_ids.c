@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "job/hetjob.h"
+#include "identity/hetjob.h"
 
 #define HET_COMPONENTS_MAX 128
 

@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/family.h"
-#include "base/freq.h"
+#include "schema/family.h"
+#include "schema/freq.h"
 #include "base/str.h"
 #include "slurm/spank_ids.h"
 #include "slurm/spank_link.h"

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Numbers as decimal digits: exact, as printf has them, and quick. Nothing is terminated. */
+#ifndef JP_BASE_FORMAT_NUMBER_H
+#define JP_BASE_FORMAT_NUMBER_H
+
+#include <stdint.h>
+
+#define DIGITS_MAX 512u /* bytes of any one number: DBL_MAX has 309 before its point */
+
+/* Both write to p, where there must be room for DIGITS_MAX bytes, and return where they end. */
+char *digits__u64(char *p, uint64_t v);
+/* The bytes of printf("%f"): six decimals, exact, halves to even; "nan", "-nan", "inf", "-inf". */
+char *digits__f6(char *p, double v);
+
+#endif

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprof-dump: what is in the pinned maps right now, with or without a living jobprofd. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/str.h"
+#include "cmd/dump/dump.h"
+
+#define DEFAULT_CONFIG JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
+#define WATCH_MIN      0.1
+#define SECONDS_MAX    86400.0
+
+struct args {
+	const char *config, *pin, *columns;
+	bool json, raw, self;
+	double watch; /* seconds between rounds; 0: one round */
+	double time;  /* --self samples so long */
+	uint32_t count;
+};
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+enum { OPT_PIN = OPT_LONG, OPT_VERSION };
+
+static const struct opt opts[] = {
+	{'j', "json", NULL, "as JSON: an array with an object per step"},
+	{'r', "raw", NULL, "every slot in use and CPU, as the maps hold it"},
+	{'s', "self", NULL, "what the collector costs: programs, memory, jobprofd"},
+	{'t', "time", "S", "--self watches the programs so long (default 1)"},
+	{'w', "watch", "S", "again every S seconds, 0.1 to 86400, with rates per second"},
+	{'n', "count", "N", "end after N rounds (without --watch: one a second)"},
+	{'C', "columns", "LIST", "of the table: names of jobprof list -s Tasks"},
+	{'c', "config", "FILE", "whose PinDir is looked at (default " DEFAULT_CONFIG ")"},
+	{OPT_PIN, "pin", "DIR", "instead of PinDir"},
+	{OPT_VERSION, "version", NULL, "print the version"},
+	{0},
+};
+
+static const struct command cmd = {
+	.name = "jobprof-dump",
+	.usage = "[OPTION]...",
+	.about =
+		"Shows what jobprofd's pinned maps hold: steps and tasks, and what they have used.",
+	.opts = opts,
+};
+
+static int set_seconds(const char *name, const char *text, double *s)
+{
+	if (!parse_double(text, s) && *s >= WATCH_MIN && *s <= SECONDS_MAX)
+		return 0;
+	log_error("%s %s: want seconds from %g to %g", name, text, WATCH_MIN, SECONDS_MAX);
+	return 2;
+}
+
+static int set_count(const char *text, uint32_t *n)
+{
+	if (!parse_u32(text, n) && *n)
+		return 0;
+	log_error("--count %s: want a number of rounds", text);
+	return 2;
+}
+
+static int take(void *ctx, int c, const char *arg)
+{
+	struct args *a = ctx;
+
+	switch (c) {
+	case 'j':
+		a->json = true;
+		return 0;
+	case 'r':
+		a->raw = true;
+		return 0;
+	case 's':
+		a->self = true;
+		return 0;
+	case 't':
+		return set_seconds("--time", arg, &a->time);
+	case 'w':
+		return set_seconds("--watch", arg, &a->watch);
+	case 'n':
+		return set_count(arg, &a->count);
+	case 'C':
+		a->columns = arg;
+		return 0;
+	case 'c':
+		a->config = arg;
+		return 0;
+	case OPT_PIN:
+		a->pin = arg;
+		return 0;
+	default:
+		printf("jobprof-dump %s\n", JOBPROF_VERSION);
+		exit(0);
+	}
+}
+
+static int check(struct args *a, int argc, char **argv)
+{
+	if (optind != argc)
+		return options__wrong(&cmd, "\"%s\" means nothing here", argv[optind]);
+	if (a->raw && a->self)
+		return options__wrong(&cmd, "--raw and --self: choose one");
+	if (a->count && !a->watch)
+		a->watch = 1;
+	return 0;
+}
+
+/* A configuration that is broken must not keep anybody from looking: said, and the default used. */
+static int find_pins(const struct args *a, struct config *cfg)
+{
+	const char *file = a->config ? a->config : DEFAULT_CONFIG;
+	int err = config__init(cfg);
+
+	if (err || a->pin)
+		return err;
+	if (!a->config && access(file, R_OK))
+		return 0;
+	err = config__load(cfg, file);
+	if (err && a->config)
+		return err;
+	if (err)
+		log_warn("looking at PinDir %s: choose another with --pin", cfg->pin_dir);
+	return 0;
+}
+
+static void wait_s(double seconds)
+{
+	struct timespec ts = {(time_t)seconds, (long)(fmod(seconds, 1) * 1e9)};
+
+	while (!ended && nanosleep(&ts, &ts) && errno == EINTR)
+		;
+}
+
+static json_t *build_json(const struct args *a, const struct dump *d, const struct self *self)
+{
+	if (a->self)
+		return self__json(self, d);
+	return a->raw ? raw__json(d) : json__steps(d);
+}
+
+static int print_json(const struct args *a, json_t *j)
+{
+	size_t flags = JSON_ENSURE_ASCII | JSON_REAL_PRECISION(17);
+	int err;
+
+	if (!j)
+		return -ENOMEM;
+	/* one line per round, so that a reader of --watch knows where each ends */
+	err = json_dumpf(j, stdout, flags | (a->watch > 0 ? JSON_COMPACT : JSON_INDENT(2)));
+	json_decref(j);
+	putchar('\n');
+	return err ? -EIO : 0;
+}
+
+static void print_text(const struct args *a, const struct dump *d, const struct self *self)
+{
+	static unsigned rounds;
+
+	if (a->watch > 0 && isatty(STDOUT_FILENO))
+		fputs("\033[H\033[J", stdout);
+	else if (rounds++)
+		putchar('\n');
+	if (a->self)
+		self__text(self, d, stdout);
+	else if (a->raw)
+		raw__text(d, stdout);
+	else
+		text__tables(d, stdout);
+}
+
+/* Which columns there are the maps tell: counters have names of their own. */
+static int choose_columns(const struct args *a, const struct dump *d)
+{
+	char bad[64];
+
+	if (!text__choose(d, a->columns, bad, sizeof(bad)))
+		return 0;
+	log_error("--columns: no column \"%s\" in the maps; jobprof list -s Tasks shows them, and "
+		  "--json those of hardware counters",
+		  bad);
+	return 2;
+}
+
+/* 0, -errno, or what to exit with. */
+static int round_of(const struct args *a, struct kern *k, struct dump *d, const struct dump *prev)
+{
+	static struct self self;
+	int err = a->self ? self__sample(&self, k, a->time, wait_s) : 0;
+
+	if (!err)
+		err = dump__take(d, k, prev);
+	if (err) {
+		log_error("cannot read the maps: %s", strerror(-err));
+		return err;
+	}
+	err = choose_columns(a, d);
+	if (err)
+		return err;
+	if (a->json)
+		err = print_json(a, build_json(a, d, &self));
+	else
+		print_text(a, d, &self);
+	if (fflush(stdout) || ferror(stdout))
+		err = errno ? -errno : -EIO;
+	if (err)
+		log_error("cannot write: %s", strerror(-err));
+	return err;
+}
+
+/* A restarted jobprofd may have made new maps: each round opens what is pinned then. */
+static int watch(const struct args *a, const char *pin_dir)
+{
+	struct dump dumps[2] = {};
+	uint32_t round = 0;
+	uint64_t born = 0;
+	int err = 0;
+
+	do {
+		struct dump *now = &dumps[round % 2], *prev = &dumps[(round + 1) % 2];
+		struct kern *k;
+
+		if (round)
+			wait_s(a->watch);
+		if (ended)
+			break;
+		err = kern__open_pinned(&k, pin_dir);
+		if (err) {
+			log_error("%s", kern__error());
+			break;
+		}
+		dump__free(now);
+		err = round_of(a, k, now, round && kern__control(k)->born_ns == born ? prev : NULL);
+		born = kern__control(k)->born_ns;
+		kern__free(k);
+	} while (!err && !ended && a->watch > 0 && (++round < a->count || !a->count));
+	dump__free(&dumps[0]);
+	dump__free(&dumps[1]);
+	return err;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+	struct args a = {.time = 1};
+	struct config cfg = {};
+	int status;
+
+	log__init("jobprof-dump", LOGL_WARN);
+	if (argc == 2 && !strcmp(argv[1], "--completion")) {
+		options__completion(&cmd, stdout);
+		return 0;
+	}
+	status = options__read(&cmd, argc, argv, take, &a);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	status = check(&a, argc, argv);
+	if (status)
+		return status;
+	if (geteuid()) {
+		log_error("the maps are root's: run as root");
+		return 1;
+	}
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	if (find_pins(&a, &cfg))
+		status = 1;
+	else
+		status = watch(&a, a.pin ? a.pin : cfg.pin_dir);
+	if (status < 0)
+		status = 1;
+	config__free(&cfg);
+	return status;
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What jobprof-dump reads off the pinned maps, and the ways it shows it. */
+#ifndef JP_CMD_DUMP_DUMP_H
+#define JP_CMD_DUMP_DUMP_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/escape.h"
+#include "base/json.h"
+#include "sample/totals.h"
+#include "identity/layout.h"
+#include "kern/kern.h"
+#include "schema/series.h"
+
+#define DUMP_COLUMNS 128
+
+/* The columns of a built-in series that the maps can answer: no times, nothing of cgroup files. */
+struct dump_columns {
+	const struct column *col[DUMP_COLUMNS];
+	unsigned n;
+};
+
+/* One line: a step, a task or a slot of the collector's own. Of several slots the sum. */
+struct dump_row {
+	const struct dump_columns *cols;
+	uint32_t slot, gen; /* the first one */
+	int gtid;
+	uint64_t start_ns; /* CLOCK_BOOTTIME */
+	double age;	   /* s, up to now or to the end */
+	const char *state;
+	bool baseline; /* was running when first seen: counts from then on */
+	struct totals totals;
+	double value[DUMP_COLUMNS]; /* since the slot began, in the column's unit; NaN: unknown */
+	double rate[DUMP_COLUMNS];  /* of per-interval columns: per second since the last round */
+};
+
+struct dump_step {
+	struct dump_row row;
+	struct jp_slot info; /* of the step's own slot */
+	struct cgroup_ids ids;
+	bool parsed;
+	struct dump_row *tasks; /* by gtid; JP_GTID_NONE comes first */
+	unsigned ntasks, max_tasks;
+};
+
+/* All slots at one instant. */
+struct dump {
+	struct kern *k;
+	struct dump_columns task_cols, step_cols;
+	struct column events[JP_PMU_EVENTS]; /* what stands for the schema's counters */
+	char event_names[JP_PMU_EVENTS][JP_PMU_NAME_LEN + 1];
+	uint64_t boot_ns, torn;
+	bool rates;		 /* there was a round before */
+	struct dump_step *steps; /* by job, step, path */
+	unsigned nsteps, max_steps;
+	unsigned used; /* slots */
+	struct dump_row other, self;
+};
+
+/* prev: the round before, for rates; may be NULL. 0 or -errno; *d is to be freed in either case. */
+int dump__take(struct dump *d, struct kern *k, const struct dump *prev);
+void dump__free(struct dump *d);
+/* Index of a column by name, whatever its case, or -1. */
+int dump__column(const struct dump_columns *c, const char *name);
+const char *dump__state(const struct jp_slot *s);
+/* Who a step's slot is, by its path and, where that does not say the job, slurmstepd's title. */
+bool dump__identify(const struct jp_slot *info, struct cgroup_ids *ids);
+
+/* A table with columns as wide as they need to be; text beyond a cell's size is cut. */
+#define GRID_CELL 80
+#define GRID_COLS (DUMP_COLUMNS + 8)
+struct grid {
+	char (*cell)[GRID_CELL];
+	unsigned ncols, nrows, max_rows;
+	unsigned nleft; /* so many columns are aligned to the left */
+};
+/* A new row of empty cells, or NULL. */
+char (*grid__row(struct grid *g))[GRID_CELL];
+void grid__print(const struct grid *g, FILE *out);
+void grid__free(struct grid *g);
+
+/* Names of a comma list for the table; NULL: the usual ones of the families that are loaded.
+ * -EINVAL: the bad word is in bad. */
+int text__choose(const struct dump *d, const char *list, char *bad, size_t badlen);
+void text__tables(const struct dump *d, FILE *out);
+json_t *json__steps(const struct dump *d);
+json_t *json__columns(const struct dump_row *r, bool rates);
+
+/* Every slot in use and CPU as the maps hold it. */
+json_t *raw__json(const struct dump *d);
+void raw__text(const struct dump *d, FILE *out);
+/* Counters of the collector by name; as text only those that are not zero, with what they mean. */
+json_t *raw__counters(const struct dump *d);
+void raw__print_counters(const struct dump *d, FILE *out);
+
+#define SELF_PROGRAMS 64
+/* The programs over a sampling time. */
+struct self {
+	struct kern_prog before[SELF_PROGRAMS], after[SELF_PROGRAMS];
+	int n;
+	double seconds;
+	int stats_err; /* run statistics could not be had: runs and times are unknown */
+	uint64_t map_bytes;
+	unsigned maps;
+};
+/* Calls wait_s with the kernel's run statistics on. 0 or -errno. */
+int self__sample(struct self *s, const struct kern *k, double seconds,
+		 void (*wait_s)(double seconds));
+void self__text(const struct self *s, const struct dump *d, FILE *out);
+json_t *self__json(const struct self *s, const struct dump *d);
+
+#endif

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The maps as they are: every slot in use, every CPU. */
+#include <stddef.h>
+#include <string.h>
+
+#include "cmd/dump/dump.h"
+#include "sample/counters.h"
+
+struct field {
+	const char *name;
+	size_t offset;
+	const char *meaning; /* of the collector's counters; NULL: nothing to be told */
+};
+
+/* clang-format off */
+#define F(type, f) {#f, offsetof(struct type, f), NULL}
+static const struct field sched_fields[] = {
+	F(jp_sched, runtime_ns), F(jp_sched, run_delay_ns), F(jp_sched, nvcsw),
+	F(jp_sched, nivcsw), F(jp_sched, migrations), F(jp_sched, iowait_ns),
+	F(jp_sched, tasks_out), F(jp_sched, harvests),
+};
+
+static const struct field blk_fields[] = {
+	F(jp_blk, reads), F(jp_blk, writes), F(jp_blk, read_bytes), F(jp_blk, write_bytes),
+	F(jp_blk, read_ns), F(jp_blk, write_ns), F(jp_blk, untimed), F(jp_blk, others),
+};
+
+static const struct field net_fields[] = {
+	F(jp_net, rx_bytes), F(jp_net, tx_bytes), F(jp_net, rx_ops), F(jp_net, tx_ops),
+	F(jp_net, loop_rx_bytes), F(jp_net, loop_tx_bytes), F(jp_net, loop_rx_ops),
+	F(jp_net, loop_tx_ops), F(jp_net, retrans),
+};
+
+static const struct field files_fields[] = {
+	F(jp_files, opens), F(jp_files, closes),
+};
+
+/* The event's number is part of the name: the control page has their columns. */
+#define EV(type, i) \
+	{"counter" #i, offsetof(struct type, ev[i].counter), NULL}, \
+	{"running" #i, offsetof(struct type, ev[i].running), NULL}
+#define EVENTS(type) \
+	EV(type, 0), EV(type, 1), EV(type, 2), EV(type, 3), \
+	EV(type, 4), EV(type, 5), EV(type, 6), EV(type, 7)
+
+static const struct field pmu_fields[] = {
+	F(jp_pmu, enabled), F(jp_pmu, reads), EVENTS(jp_pmu),
+};
+
+#define CPU_EV(i) \
+	EV(jp_pmu_cpu, i), \
+	{"waited" #i, offsetof(struct jp_pmu_cpu, waited[i]), NULL}, \
+	{"given" #i, offsetof(struct jp_pmu_cpu, given[i]), NULL}, \
+	{"idle" #i, offsetof(struct jp_pmu_cpu, idle[i]), NULL}
+
+static const struct field pmu_cpu_fields[] = {
+	F(jp_pmu_cpu, enabled), F(jp_pmu_cpu, reads), F(jp_pmu_cpu, fails),
+	CPU_EV(0), CPU_EV(1), CPU_EV(2), CPU_EV(3), CPU_EV(4), CPU_EV(5), CPU_EV(6), CPU_EV(7),
+};
+_Static_assert(JP_PMU_EVENTS == 8, "EVENTS");
+
+static const struct field acct_fields[] = {
+	F(jp_acct, utime_ns), F(jp_acct, stime_ns), F(jp_acct, min_flt), F(jp_acct, maj_flt),
+	F(jp_acct, rchar), F(jp_acct, wchar), F(jp_acct, syscr), F(jp_acct, syscw),
+	F(jp_acct, read_bytes), F(jp_acct, write_bytes), F(jp_acct, forks), F(jp_acct, exits),
+	F(jp_acct, tasks_in), F(jp_acct, life_events), F(jp_acct, exit_maxrss),
+	F(jp_acct, left_seq), F(jp_acct, left_acked), F(jp_acct, left.peak), F(jp_acct, left.anon), F(jp_acct, left.file),
+	F(jp_acct, left.shmem), F(jp_acct, left.swap), F(jp_acct, left.vm),
+	F(jp_acct, left.hugetlb), F(jp_acct, left.threads),
+};
+
+#define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}
+static const struct field stat_fields[] = {
+	STAT(rb_lost, "events found the ring full; jobprofd looked at the cgroups instead"),
+	STAT(slots_exhausted,
+	     "steps or tasks found no slot and count as unattributed: raise MaxSlots"),
+	STAT(cgroups_full, "cgroups did not fit the table of cgroups; their tasks are not counted"),
+	STAT(storage_fail, "tasks got no storage in the kernel and were not counted"),
+	STAT(env_long, "environments were too long to find SLURM_PROCID in"),
+	STAT(path_long, "cgroup paths were too long to keep"),
+	/* no loss: the record comes again with the next read */
+	STAT(iter_fail, NULL),
+	STAT(late_tasks, "tasks were already running when they were first seen"),
+	STAT(blk_full, "disk requests had no room for their owner and count as unattributed"),
+	STAT(blk_unowned,
+	     "disk requests were submitted by nobody that was seen and count as unattributed"),
+	STAT(blk_lost, "disk requests ended where no program saw it and count without their time"),
+	STAT(blk_late, "disk requests ended after their step's last row and count as unattributed"),
+	STAT(sock_fail, "sockets got no storage; their retransmits count as unattributed"),
+	STAT(pmu_fail, "readings of the hardware counters failed"),
+	STAT(pmu_missed,
+	     "switches to a task were not seen: its counts of that slice are by its run time"),
+	STAT(pmu_lost, "samples were throttled by the kernel; the counts are scaled for them"),
+};
+/* clang-format on */
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+
+static uint64_t get(const void *base, const struct field *f)
+{
+	uint64_t v;
+
+	memcpy(&v, (const char *)base + f->offset, sizeof(v));
+	return v;
+}
+
+/* Fields that are not zero. */
+static json_t *fields(const void *base, const struct field *f, size_t n)
+{
+	json_t *obj = json_object();
+
+	for (size_t i = 0; i < n; i++)
+		if (get(base, &f[i]))
+			json_object_set_new(obj, f[i].name,
+					    json_integer((json_int_t)get(base, &f[i])));
+	return obj;
+}
+
+static void print_fields(FILE *out, const char *label, const void *base, const struct field *f,
+			 size_t n)
+{
+	unsigned printed = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!get(base, &f[i]))
+			continue;
+		if (!printed++)
+			fprintf(out, "  %s:", label);
+		fprintf(out, " %s=%llu", f[i].name, (unsigned long long)get(base, &f[i]));
+	}
+	if (printed)
+		putc('\n', out);
+}
+
+static const char *kind_name(uint32_t kind)
+{
+	static const char *const names[] = {
+		[JP_KIND_NONE] = "none",   [JP_KIND_PATH] = "path",	  [JP_KIND_STEP] = "step",
+		[JP_KIND_TASK] = "task",   [JP_KIND_LINEAGE] = "lineage", [JP_KIND_GROUP] = "group",
+		[JP_KIND_STEPD] = "stepd",
+	};
+
+	return kind < N(names) ? names[kind] : "?";
+}
+
+static const char *gtid_source(uint32_t source)
+{
+	static const char *const names[] = {
+		[JP_GTID_UNKNOWN] = "unknown", [JP_GTID_PATH] = "path",
+		[JP_GTID_ENVIRON] = "environ", [JP_GTID_EXEC] = "exec",
+		[JP_GTID_TOLD] = "told",
+	};
+
+	return source < N(names) ? names[source] : "?";
+}
+
+static const struct {
+	uint32_t bit;
+	const char *name;
+} flags[] = {
+	{JP_SLOT_F_EXITED, "exited"},
+	{JP_SLOT_F_BASE, "base"},
+	{JP_SLOT_F_ENV, "env"},
+	{JP_SLOT_F_DONE, "done"},
+};
+
+static struct jp_slot copy_slot(const struct dump *d, uint32_t slot)
+{
+	struct jp_slot s = *kern__slot(d->k, slot);
+
+	s.path[JP_PATH_LEN - 1] = '\0';
+	return s;
+}
+
+static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
+{
+	json_t *names = json_array();
+
+	for (size_t i = 0; i < N(flags); i++)
+		if (s->flags & flags[i].bit)
+			json_array_append_new(names, json_string(flags[i].name));
+	return json_pack(
+		"{s:I, s:s, s:I, s:s, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I,"
+		" s:o, s:o}",
+		"slot", (json_int_t)slot, "state", dump__state(s), "gen", (json_int_t)s->gen,
+		"kind", kind_name(s->kind), "step", (json_int_t)s->step, "gtid",
+		(json_int_t)s->gtid, "gtid_source", gtid_source(s->gtid_source), "hier",
+		(json_int_t)(int32_t)s->hier, "cgroup_id", (json_int_t)s->cgroup_id, "root_pid",
+		(json_int_t)s->root_pid, "uid", (json_int_t)s->uid, "start_ns",
+		(json_int_t)s->start_ns, "end_ns", (json_int_t)s->end_ns, "exit_code",
+		(json_int_t)s->exit_code, "oom", (json_int_t)s->oom, "flags", names, "path",
+		json__text(s->path));
+}
+
+/* What a slot has on every CPU. Families that are off have none. */
+#define ELEMENT(what)                                                                    \
+	static const void *get_##what(const struct kern *k, unsigned cpu, uint32_t slot) \
+	{                                                                                \
+		return kern__##what(k, cpu, slot);                                       \
+	}
+ELEMENT(sched)
+ELEMENT(blk)
+ELEMENT(net)
+ELEMENT(files)
+ELEMENT(pmu)
+
+/* The counters of the CPU as they were read last, for the slot they count for since. */
+static const void *get_pmu_cpu(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	const struct jp_pmu_cpu *c = kern__pmu_cpu(k, cpu);
+
+	return c && c->slot == slot ? c : NULL;
+}
+
+static const struct {
+	const char *name; /* NULL: the CPU's own */
+	const void *(*get)(const struct kern *k, unsigned cpu, uint32_t slot);
+	const struct field *fields;
+	size_t n;
+} elements[] = {
+	{NULL, get_sched, sched_fields, N(sched_fields)},
+	{"blk", get_blk, blk_fields, N(blk_fields)},
+	{"net", get_net, net_fields, N(net_fields)},
+	{"files", get_files, files_fields, N(files_fields)},
+	{"pmu", get_pmu, pmu_fields, N(pmu_fields)},
+	{"pmu_cpu", get_pmu_cpu, pmu_cpu_fields, N(pmu_cpu_fields)},
+};
+
+/* Histograms of a slot: of which the cells from first on, under their columns' letter. */
+static const struct {
+	const char *name;
+	enum hist hist;
+	unsigned first;
+	char letter;
+} hists[] = {
+	{"latency", HIST_RUN, 0, 'B'},
+	{"blk_latency", HIST_BLK, 0, 'B'},
+	{"blk_latency", HIST_BLK, JP_LAT_BUCKETS, 'W'},
+};
+
+/* Takes value, unless it is empty. */
+static void set_filled(json_t *obj, const char *key, json_t *value)
+{
+	if (json_object_size(value))
+		json_object_set_new(obj, key, value);
+	else
+		json_decref(value);
+}
+
+static json_t *cpu_json(const struct dump *d, unsigned cpu, uint32_t slot)
+{
+	json_t *obj = json_object();
+
+	for (size_t i = 0; i < N(elements); i++) {
+		const void *e = elements[i].get(d->k, cpu, slot);
+		json_t *f = e ? fields(e, elements[i].fields, elements[i].n) : NULL;
+
+		if (f && !elements[i].name) {
+			json_object_update(obj, f);
+			json_decref(f);
+		} else if (f) {
+			set_filled(obj, elements[i].name, f);
+		}
+	}
+	return obj;
+}
+
+/* Histograms of one name share an object. */
+static void add_hist(json_t *obj, const struct dump *d, uint32_t slot, size_t h)
+{
+	json_t *cells = json_object_get(obj, hists[h].name);
+	uint64_t sum[HIST_CELLS];
+	char key[16];
+
+	if (hists[h].hist == HIST_BLK && !kern__blk_lat(d->k, slot))
+		return;
+	if (!cells) {
+		cells = json_object();
+		json_object_set_new(obj, hists[h].name, cells);
+	}
+	counters__hist(d->k, hists[h].hist, slot, sum);
+	for (unsigned b = 0; b < JP_LAT_BUCKETS; b++) {
+		uint64_t n = sum[hists[h].first + b];
+
+		snprintf(key, sizeof(key), "%c%u", hists[h].letter, b);
+		if (n)
+			json_object_set_new(cells, key, json_integer((json_int_t)n));
+	}
+}
+
+static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_slot *s)
+{
+	json_t *obj = slot_info(slot, s), *cpus = json_object();
+	char key[16];
+
+	for (unsigned cpu = 0; cpu < kern__ncpus(d->k); cpu++) {
+		snprintf(key, sizeof(key), "%u", cpu);
+		set_filled(cpus, key, cpu_json(d, cpu, slot));
+	}
+	json_object_set_new(obj, "cpus", cpus);
+	json_object_set_new(obj, "acct",
+			    fields(kern__acct(d->k, slot), acct_fields, N(acct_fields)));
+	for (size_t h = 0; h < N(hists); h++)
+		add_hist(obj, d, slot, h);
+	return obj;
+}
+
+json_t *raw__json(const struct dump *d)
+{
+	json_t *all = json_array();
+
+	for (uint32_t i = 0; i < kern__nslots(d->k); i++) {
+		struct jp_slot s = copy_slot(d, i);
+
+		if (s.state != JP_SLOT_FREE)
+			json_array_append_new(all, slot_json(d, i, &s));
+	}
+	return all;
+}
+
+static void print_slot(const struct dump *d, uint32_t slot, const struct jp_slot *s, FILE *out)
+{
+	fprintf(out, "slot %u: state %s, gen %u, kind %s, step %u, gtid ", slot, dump__state(s),
+		s->gen, kind_name(s->kind), s->step);
+	if (s->gtid < 0)
+		fprintf(out, "none");
+	else
+		fprintf(out, "%d (%s)", s->gtid, gtid_source(s->gtid_source));
+	if (s->kind != JP_KIND_NONE)
+		fprintf(out, ", cgroup %d:%llu, pid %u, uid %u, start %.3f", (int)s->hier,
+			(unsigned long long)s->cgroup_id, s->root_pid, s->uid,
+			(double)s->start_ns / 1e9);
+	if (s->end_ns)
+		fprintf(out, ", end %.3f", (double)s->end_ns / 1e9);
+	if (s->flags & JP_SLOT_F_EXITED)
+		fprintf(out, ", exit code 0x%x", (unsigned)s->exit_code);
+	if (s->oom)
+		fprintf(out, ", oom %u", s->oom);
+	for (size_t i = 0; i < N(flags); i++)
+		if (s->flags & flags[i].bit)
+			fprintf(out, ", %s", flags[i].name);
+	if (s->path[0]) {
+		fprintf(out, "\n  path ");
+		print__escaped(out, s->path);
+	}
+	putc('\n', out);
+}
+
+static void print_hist(const struct dump *d, uint32_t slot, size_t h, FILE *out)
+{
+	uint64_t sum[HIST_CELLS];
+	unsigned printed = 0;
+
+	counters__hist(d->k, hists[h].hist, slot, sum);
+	for (unsigned b = 0; b < JP_LAT_BUCKETS; b++) {
+		uint64_t n = sum[hists[h].first + b];
+
+		if (!n)
+			continue;
+		if (!printed++)
+			fprintf(out, "  %s:", hists[h].name);
+		fprintf(out, " %c%u=%llu", hists[h].letter, b, (unsigned long long)n);
+	}
+	if (printed)
+		putc('\n', out);
+}
+
+static void print_cpu(const struct dump *d, unsigned cpu, uint32_t slot, FILE *out)
+{
+	char label[48];
+
+	for (size_t i = 0; i < N(elements); i++) {
+		const void *e = elements[i].get(d->k, cpu, slot);
+
+		snprintf(label, sizeof(label), "cpu %u%s%s", cpu, elements[i].name ? " " : "",
+			 elements[i].name ? elements[i].name : "");
+		if (e)
+			print_fields(out, label, e, elements[i].fields, elements[i].n);
+	}
+}
+
+void raw__text(const struct dump *d, FILE *out)
+{
+	for (uint32_t i = 0; i < kern__nslots(d->k); i++) {
+		struct jp_slot s = copy_slot(d, i);
+
+		if (s.state == JP_SLOT_FREE)
+			continue;
+		print_slot(d, i, &s, out);
+		for (unsigned cpu = 0; cpu < kern__ncpus(d->k); cpu++)
+			print_cpu(d, cpu, i, out);
+		print_fields(out, "acct", kern__acct(d->k, i), acct_fields, N(acct_fields));
+		for (size_t h = 0; h < N(hists); h++)
+			print_hist(d, i, h, out);
+	}
+	raw__print_counters(d, out);
+}
+
+json_t *raw__counters(const struct dump *d)
+{
+	const struct jp_control *c = kern__control(d->k);
+	json_t *obj = json_object();
+
+	for (size_t i = 0; i < N(stat_fields); i++)
+		json_object_set_new(obj, stat_fields[i].name,
+				    json_integer((json_int_t)get(&c->stats, &stat_fields[i])));
+	return obj;
+}
+
+void raw__print_counters(const struct dump *d, FILE *out)
+{
+	const struct jp_control *c = kern__control(d->k);
+
+	for (size_t i = 0; i < N(stat_fields); i++)
+		if (stat_fields[i].meaning && get(&c->stats, &stat_fields[i]))
+			fprintf(out, "%s: %llu %s\n", stat_fields[i].name,
+				(unsigned long long)get(&c->stats, &stat_fields[i]),
+				stat_fields[i].meaning);
+}

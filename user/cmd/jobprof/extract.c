@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof extract: tables of a profile as CSV, JSON or text. */
+#include "jobfile/extract.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <unistd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/guarded_output.h"
+#include "cmd/jobprof/input.h"
+#include "cmd/jobprof/jobfile.h"
+#include "cmd/jobprof/verbs.h"
+#include "identity/jobspec.h"
+#include "pool/guard.h"
+
+#define WORDS_MAX 4096u
+
+/* A comma list, cut up. */
+struct words {
+	char *text;
+	const char **v;
+	unsigned n;
+};
+
+struct args {
+	const char *input, *output;
+	struct jobspec *jobs;
+	unsigned njobs;
+	struct words series, columns;
+	struct hostlist nodes;
+	struct number_range *tasks;
+	struct extract_options opt;
+	bool level; /* was given */
+};
+
+static const struct opt opts[] = {
+	{'j', "jobs", "LIST", "jobs and steps: 7, 7.0, 7.batch; the file is job_<JOB>.h5"},
+	OPT_INPUT,
+	{'s', "series", "LIST", "Tasks, Tasks/3, User/solver, Step, Energy, Marks ..."},
+	{'l', "level", "LEVEL", "totals (the default but of Marks) or timeseries"},
+	OPT_NODES,
+	{OPT_LONG + 't', "tasks", "LIST", "only these tasks: 0-3,7"},
+	{OPT_LONG + 'c', "columns", "LIST", "only these columns, in this order"},
+	{OPT_LONG + 'f', "from", "T",
+	 "only rows from then on: seconds since the step's start, a date as 2026-11-21T02:01:17, "
+	 "or @ and unix time"},
+	{OPT_LONG + 'u', "to", "T", "only rows up to then, as --from"},
+	{OPT_LONG + 'F', "format", "FORMAT", "csv (the default), json or table"},
+	{'o', "output", "FILE",
+	 "default: here, extract_<JOB>.csv or .json, or named after FILE, of several series as CSV "
+	 "one "
+	 "each; \"-\" is standard output, the default of --format table"},
+	{OPT_LONG + 'p', "threads", "N", "processes at work; default: by cores and size"},
+	{OPT_LONG + 'U', "units", NULL, "a second header line: the units of the columns"},
+	{OPT_LONG + 'S', "stock", NULL, "exactly the columns and rows of Slurm's sh5util"},
+	{0},
+};
+
+const struct command cmd_extract = {
+	.name = "jobprof extract",
+	.usage = "(FILE | -j JOB[.STEP][,...] [DIR]) -s SERIES[,SERIES...] [OPTION]...",
+	.about = "Writes tables of a job file or node-step file as text.",
+	.opts = opts,
+};
+
+static int split(struct words *w, const char *text)
+{
+	unsigned max = 1;
+
+	for (const char *p = text; *p && max < WORDS_MAX; p++)
+		max += *p == ',';
+	free(w->text);
+	free(w->v);
+	*w = (struct words){.text = strdup(text), .v = calloc(max, sizeof(*w->v))};
+	if (!w->text || !w->v)
+		return -ENOMEM;
+	for (char *rest = w->text, *word; (word = strsep(&rest, ","));) {
+		if (!*word)
+			continue;
+		if (w->n == max)
+			return -E2BIG;
+		w->v[w->n++] = word;
+	}
+	return w->n ? 0 : -EINVAL;
+}
+
+static int set_jobs(struct args *a, const char *text)
+{
+	free(a->jobs);
+	a->jobs = NULL;
+	return choice__jobs(&a->jobs, &a->njobs, text);
+}
+
+static int set_tasks(struct args *a, const char *text)
+{
+	free(a->tasks);
+	a->tasks = NULL;
+	if (select__tasks(text, &a->tasks, &a->opt.sel.ntasks)) {
+		log_error("--tasks %s: not a list of tasks as 0-3,7", text);
+		return 2;
+	}
+	a->opt.sel.tasks = a->tasks;
+	return 0;
+}
+
+static int set_words(struct words *w, const char *option, const char *text)
+{
+	if (!split(w, text))
+		return 0;
+	log_error("--%s \"%s\": not a list", option, text);
+	return 2;
+}
+
+static int set_level(struct args *a, const char *text)
+{
+	const char *level = strncasecmp(text, "node:", 5) ? text : text + 5;
+
+	a->level = true;
+	a->opt.totals = !strcasecmp(level, "totals");
+	if (a->opt.totals || !strcasecmp(level, "timeseries"))
+		return 0;
+	log_error("--level %s: neither totals nor timeseries", text);
+	return 2;
+}
+
+static int set_format(struct args *a, const char *text)
+{
+	static const char *const names[] = {
+		[EXTRACT_CSV] = "csv",
+		[EXTRACT_JSON] = "json",
+		[EXTRACT_TABLE] = "table",
+	};
+
+	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (!strcasecmp(text, names[i])) {
+			a->opt.format = i;
+			return 0;
+		}
+	}
+	log_error("--format %s: neither csv nor json nor table", text);
+	return 2;
+}
+
+static int set_bound(struct time_bound *b, const char *option, const char *text)
+{
+	if (!time_bound__parse(b, text))
+		return 0;
+	log_error("--%s %s: neither seconds, as 90 or 1.5, nor a date, as 2026-11-21T02:01:17, "
+		  "nor unix time, as @1795226477",
+		  option, text);
+	return 2;
+}
+
+static int set_threads(struct args *a, const char *text)
+{
+	uint32_t n;
+
+	if (!parse_u32(text, &n) && n && n <= EXTRACT_THREADS_MAX) {
+		a->opt.threads = n;
+		return 0;
+	}
+	log_error("--threads %s: not a number from 1 to %u", text, EXTRACT_THREADS_MAX);
+	return 2;
+}
+
+static int take(void *ctx, int c, const char *arg)
+{
+	struct args *a = ctx;
+
+	switch (c) {
+	case 'j':
+		return set_jobs(a, arg);
+	case 'i':
+		a->input = arg;
+		return 0;
+	case 's':
+		return set_words(&a->series, "series", arg);
+	case 'l':
+		return set_level(a, arg);
+	case 'N':
+		return choice__nodes(&a->opt.sel, &a->nodes, arg);
+	case OPT_LONG + 't':
+		return set_tasks(a, arg);
+	case OPT_LONG + 'c':
+		return set_words(&a->columns, "columns", arg);
+	case OPT_LONG + 'f':
+		return set_bound(&a->opt.from, "from", arg);
+	case OPT_LONG + 'u':
+		return set_bound(&a->opt.to, "to", arg);
+	case OPT_LONG + 'F':
+		return set_format(a, arg);
+	case 'o':
+		a->output = arg;
+		return 0;
+	case OPT_LONG + 'p':
+		return set_threads(a, arg);
+	case OPT_LONG + 'U':
+		a->opt.units = true;
+		return 0;
+	default:
+		a->opt.stock = a->opt.sel.by_name = true;
+		return 0;
+	}
+}
+
+/* Jobs in the order they were named first; the steps of one may stand apart. */
+static bool named_before(const struct args *a, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (jobspec__same_job(&a->jobs[k], &a->jobs[i]))
+			return true;
+	return false;
+}
+
+static unsigned count_jobs(const struct args *a)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < a->njobs; i++)
+		n += !named_before(a, i);
+	return n;
+}
+
+static int check(const struct args *a)
+{
+	const char *problem = NULL;
+	unsigned jobs = count_jobs(a);
+
+	if (!a->input && !jobs)
+		problem = "which file: FILE, or -j JOB";
+	else if (!a->series.n)
+		problem = "which series: -s SERIES";
+	else if (jobs > 1 && (a->input || a->output))
+		problem = "--input and --output go with one job only";
+	else if (a->opt.stock && (a->opt.from.set || a->opt.to.set))
+		problem = "sh5util knows no --from and --to, and --stock none";
+	else if (a->opt.stock && a->opt.units)
+		problem = "sh5util writes no units: --units does not go with --stock";
+	return problem ? options__wrong(&cmd_extract, "%s", problem) : 0;
+}
+
+/* extract_<what the input is called by>[_<series>].<format> */
+static char *default_output(const struct args *a, const char *input, const char *series)
+{
+	const char *base = strrchr(input, '/'), *dot;
+	char *path;
+
+	base = base ? base + 1 : input;
+	base += *base == '.';
+	base += str__starts(base, "job_") ? 4 : 0;
+	dot = strrchr(base, '.');
+	if (asprintf(&path, "extract_%.*s%s%s.%s", dot ? (int)(dot - base) : (int)strlen(base),
+		     base, series ? "_" : "", series ? series : "",
+		     a->opt.format == EXTRACT_JSON ? "json" : "csv") < 0)
+		return NULL;
+	for (char *p = path; *p; p++)
+		*p = *p == '/' ? '_' : *p;
+	return path;
+}
+
+struct work {
+	const struct extract_options *opt;
+	const char *from, *to;
+	struct extract_result *result; /* of parent and child */
+};
+
+/* In a child. */
+static int write_file(void *arg, int fd, bool *keep)
+{
+	const struct work *w = arg;
+	struct extract_result *r = w->result;
+	int err = extract__run(w->from, w->opt, fd, r);
+
+	if (r->write_error)
+		log_error("%s: cannot be written: %s", w->to, strerror(-r->write_error));
+	*keep = !err && r->tables;
+	return err || !r->tables || r->damaged || r->missing;
+}
+
+static int write_output(const struct extract_options *opt, const char *input, const char *path)
+{
+	struct work w = {opt, input, path, guard__share(sizeof(*w.result))};
+	int status;
+
+	if (!w.result) {
+		log_error("%s", strerror(ENOMEM));
+		return 1;
+	}
+	status = guarded__write(path, input, write_file, &w) != 0;
+	if (w.result->tables && !w.result->write_error && strcmp(path, "-"))
+		printf("%s: %" PRIu64 " row%s of %" PRIu64 " table%s\n", path, w.result->rows,
+		       w.result->rows == 1 ? "" : "s", w.result->tables,
+		       w.result->tables == 1 ? "" : "s");
+	guard__unshare(w.result, sizeof(*w.result));
+	return status;
+}
+
+/* CSV of several series: a file each, unless there is only one to write to. */
+static int extract_file(const struct args *a, const struct extract_options *opt, const char *input)
+{
+	bool apart = !a->output && opt->format == EXTRACT_CSV && opt->nseries > 1;
+	int status = 0;
+
+	for (unsigned i = 0; i < (apart ? opt->nseries : 1); i++) {
+		struct extract_options one = *opt;
+		_cleanup_free_ char *path = NULL;
+
+		if (apart) {
+			one.series = &opt->series[i];
+			one.nseries = 1;
+		}
+		if (a->output)
+			path = strdup(a->output);
+		else if (opt->format == EXTRACT_TABLE)
+			path = strdup("-");
+		else
+			path = default_output(a, input, apart ? opt->series[i] : NULL);
+		if (!path)
+			return 1;
+		status |= write_output(&one, input, path);
+	}
+	return status;
+}
+
+/* The files and steps of one of the jobs, which may stand apart in the list. */
+static int choose(const struct args *a, unsigned job, struct jobfiles *f)
+{
+	_cleanup_free_ struct jobspec *same = calloc(a->njobs, sizeof(*same));
+	unsigned n = 0;
+	int err;
+
+	for (unsigned i = job; same && i < a->njobs; i++)
+		if (jobspec__same_job(&a->jobs[job], &a->jobs[i]))
+			same[n++] = a->jobs[i];
+	err = same ? jobfiles__of(f, same, n, a->input) : -ENOMEM;
+	if (err == -ENOENT)
+		jobfile__say_none(&a->jobs[job]);
+	else if (err)
+		log_error("%s: %s", a->jobs[job].text, strerror(-err));
+	return err;
+}
+
+static int extract_job(const struct args *a, unsigned job)
+{
+	struct extract_options opt = a->opt;
+	struct jobfiles f;
+	int status = 0;
+
+	if (choose(a, job, &f))
+		return 1;
+	if (a->output && f.n > 1) {
+		log_error("--output is one file, but %s means %u: an array's tasks",
+			  a->jobs[job].text, f.n);
+		status = 2;
+	}
+	for (unsigned i = 0; status != 2 && i < f.n; i++) {
+		opt.sel.steps = f.v[i].steps;
+		opt.sel.nsteps = f.v[i].nsteps;
+		status |= extract_file(a, &opt, f.v[i].path);
+	}
+	jobfiles__free(&f);
+	return status;
+}
+
+/* "list" calls the stored ones Totals/Tasks: totals of Tasks. */
+static int take_totals(struct args *a)
+{
+	static const char prefix[] = "Totals/";
+	const size_t len = sizeof(prefix) - 1;
+
+	for (unsigned i = 0; i < a->series.n; i++) {
+		if (strncasecmp(a->series.v[i], prefix, len))
+			continue;
+		if (!a->opt.totals) {
+			log_error("-s %s: totals are no time series: leave out -l timeseries",
+				  a->series.v[i]);
+			return 2;
+		}
+		a->series.v[i] += len;
+	}
+	return 0;
+}
+
+static int extract_input(const struct args *a)
+{
+	struct jobfile f;
+	int status = jobfile__choose(&f, NULL, a->input);
+
+	if (!status)
+		status = extract_file(a, &a->opt, f.path);
+	jobfile__free(&f);
+	return status;
+}
+
+/* Numbers of names have no sum. */
+static int take_marks(struct args *a)
+{
+	unsigned i = 0;
+
+	while (i < a->series.n && strcasecmp(a->series.v[i], "Marks"))
+		i++;
+	if (i == a->series.n || !a->opt.totals || a->opt.stock)
+		return 0;
+	a->series.v[i] = "Marks";
+	a->opt.totals = a->level || a->series.n > 1;
+	if (!a->opt.totals)
+		return 0;
+	log_error("-s Marks: marks have no totals: add -l timeseries");
+	return 2;
+}
+
+static int extract_all(struct args *a)
+{
+	int status = 0;
+
+	a->opt.series = a->series.v;
+	a->opt.nseries = a->series.n;
+	a->opt.columns = a->columns.v;
+	a->opt.ncolumns = a->columns.n;
+	a->opt.leaves = true; /* each file is written by a child of its own */
+	if (!a->njobs)
+		return extract_input(a);
+	for (unsigned i = 0; i < a->njobs; i++)
+		if (!named_before(a, i))
+			status |= extract_job(a, i);
+	return status;
+}
+
+static void free_args(struct args *a)
+{
+	hostlist__free(&a->nodes);
+	free(a->jobs);
+	free(a->tasks);
+	free(a->series.text);
+	free(a->series.v);
+	free(a->columns.text);
+	free(a->columns.v);
+}
+
+int verb_extract(int argc, char **argv)
+{
+	struct args a = {.opt.totals = true};
+	int status = options__read(&cmd_extract, argc, argv, take, &a);
+
+	if (status == OPTIONS_GO_ON) {
+		status = input__word(&cmd_extract, argc, argv, &a.input);
+		if (!status)
+			status = check(&a);
+		if (!status)
+			status = take_totals(&a);
+		if (!status)
+			status = take_marks(&a);
+		if (!status)
+			status = extract_all(&a);
+	}
+	free_args(&a);
+	return status;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How the verbs that read profiles are told which: the same options everywhere. */
+#ifndef JP_CMD_JOBPROF_INPUT_H
+#define JP_CMD_JOBPROF_INPUT_H
+
+#include "base/options.h"
+
+#define USAGE_INPUT "(FILE | -j JOB[.STEP] [DIR])"
+#define OPT_JOBS                                                                                 \
+	{                                                                                        \
+		'j', "jobs", "JOB[.STEP]",                                                       \
+			"reads job_JOB.h5; STEP: a number, batch, extern, interactive; a comma " \
+			"list of steps of one job"                                               \
+	}
+#define OPT_INPUT                                                                                 \
+	{                                                                                         \
+		'i', "input", "FILE|DIR",                                                         \
+			"reads this file, or looks there for the job's; the same as FILE or DIR " \
+			"without -i"                                                              \
+	}
+#define OPT_NODES                                                     \
+	{                                                             \
+		'N', "node", "HOSTLIST", "only these nodes: n[1-3,7]" \
+	}
+
+/* The word after the options as *input. 0, or 2 having said what is wrong: there are more words,
+ * or --input too. */
+int input__word(const struct command *c, int argc, char **argv, const char **input);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cmd/jobprof/jobfile.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/select_args.h"
+#include "pool/guard.h"
+#include "hdf5/reader.h"
+
+/* A file of the directory, and what its reader said of it. */
+struct candidate {
+	char name[NAME_MAX + 1];
+	uint32_t job; /* 0: it is not of the job */
+};
+
+struct search {
+	const struct jobspec *spec;
+	const char *dir;
+	unsigned at, n;
+	struct candidate v[];
+};
+
+/* Runs before a requeue have names of their own. */
+static bool is_candidate(const char *name, bool usual)
+{
+	size_t len = strlen(name);
+	const char *restart = strstr(name, ".restart");
+
+	return len > 3 && len <= NAME_MAX && *name != '.' && !strcmp(name + len - 3, ".h5") &&
+	       str__starts(name, "job_") == usual &&
+	       !(restart && strspn(restart + 8, "0123456789") == strlen(restart + 8) - 3);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(((const struct candidate *)a)->name, ((const struct candidate *)b)->name);
+}
+
+static bool first_node(const struct reader *r, struct reader_node **n)
+{
+	for (unsigned s = 0; s < r->nsteps && !*n; s++)
+		if (r->steps[s].nnodes)
+			(void)reader__node(r, s, 0, NULL, n);
+	return *n;
+}
+
+/* What a job file says of itself, and its first node of the array or heterogeneous job. */
+static uint32_t job_if_meant(const struct jobspec *spec, const char *path)
+{
+	struct reader_node *n = NULL;
+	struct reader *r;
+	uint32_t job = 0;
+	bool is;
+
+	if (reader__open(&r, path))
+		return 0;
+	is = r->merged && first_node(r, &n) && !parse_u32(r->job, &job);
+	is = is && ((spec->kind == JOBSPEC_JOB && job == spec->job) || select__part(n, spec));
+	reader_node__free(n);
+	reader__free(r);
+	return is ? job : 0;
+}
+
+static char *path_in(const char *dir, const char *name)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+}
+
+static int ask_candidates(void *arg)
+{
+	struct search *s = arg;
+
+	for (; s->at < s->n; s->at++) {
+		_cleanup_free_ char *path = path_in(s->dir, s->v[s->at].name);
+
+		s->v[s->at].job = path ? job_if_meant(s->spec, path) : 0;
+	}
+	return 0;
+}
+
+static size_t search_size(unsigned n)
+{
+	return sizeof(struct search) + n * sizeof(struct candidate);
+}
+
+static void search_free(struct search *s, unsigned room)
+{
+	if (s)
+		guard__unshare(s, search_size(room));
+}
+
+static unsigned count_files(DIR *dir)
+{
+	unsigned n = 0;
+
+	while (readdir(dir))
+		n++;
+	rewinddir(dir);
+	return n;
+}
+
+/* In a child, for files may be damaged; one that brings it down is not of the job. */
+static struct search *find(const struct jobspec *spec, const char *where, bool usual,
+			   unsigned *room)
+{
+	_cleanup_closedir_ DIR *dir = opendir(where);
+	struct search *s;
+	struct dirent *e;
+	int err;
+
+	*room = dir ? count_files(dir) : 0;
+	s = guard__share(search_size(*room));
+	if (!s)
+		return NULL;
+	s->spec = spec;
+	s->dir = where;
+	while (dir && s->n < *room && (e = readdir(dir)))
+		if (is_candidate(e->d_name, usual))
+			snprintf(s->v[s->n++].name, NAME_MAX + 1, "%s", e->d_name);
+	qsort(s->v, s->n, sizeof(*s->v), by_name);
+	while (s->at < s->n && (err = guard__run(ask_candidates, s, &GUARD_STREAM))) {
+		if (err == -EINTR)
+			guard__follow();
+		s->at++;
+	}
+	return s;
+}
+
+/* Takes path, which may be NULL: no memory. */
+static int add_file(struct jobfiles *f, char *path, uint32_t job)
+{
+	struct jobfile *v = path ? realloc(f->v, (f->n + 1) * sizeof(*v)) : NULL;
+
+	if (!v) {
+		free(path);
+		return -ENOMEM;
+	}
+	f->v = v;
+	v[f->n++] = (struct jobfile){.path = path, .job = job};
+	return 0;
+}
+
+/* merge's own names first; under another one only if there are none. */
+static int find_files(struct jobfiles *f, const struct jobspec *spec, const char *dir)
+{
+	int err = 0;
+
+	for (int usual = 1; !err && usual >= 0 && !f->n; usual--) {
+		unsigned room;
+		struct search *s = find(spec, dir, usual, &room);
+
+		err = s ? 0 : -ENOMEM;
+		for (unsigned i = 0; !err && i < s->n; i++)
+			if (s->v[i].job)
+				err = add_file(f, path_in(dir, s->v[i].name), s->v[i].job);
+		search_free(s, room);
+	}
+	return err;
+}
+
+static int note_steps(struct jobfile *f, const struct jobspec *specs, unsigned n)
+{
+	f->texts = calloc(n, sizeof(*f->texts));
+	f->steps = calloc(n, sizeof(*f->steps));
+	if (!f->texts || !f->steps)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++) {
+		if (specs[i].any_step) {
+			f->nsteps = 0;
+			return 0;
+		}
+		snprintf(f->texts[i], sizeof(*f->texts), "%" PRIu32, specs[i].step);
+		f->steps[f->nsteps++] = f->texts[i];
+	}
+	return 0;
+}
+
+static bool others_in(const char *where)
+{
+	_cleanup_closedir_ DIR *dir = opendir(where);
+	const struct dirent *e;
+	unsigned n = 0;
+
+	while (dir && n < 2 && (e = readdir(dir)))
+		n += is_candidate(e->d_name, true);
+	return n > 1;
+}
+
+struct question {
+	const char *path;
+	const struct jobspec *spec;
+};
+
+/* In a child. */
+static int is_of_array(void *arg)
+{
+	const struct question *q = arg;
+	struct reader_node *n = NULL;
+	struct reader *r;
+	bool is;
+
+	if (reader__open(&r, q->path))
+		return false;
+	is = first_node(r, &n) && select__part(n, q->spec);
+	reader_node__free(n);
+	reader__free(r);
+	return is;
+}
+
+/* Whether the file of that name is there, and is not of an array. */
+static bool is_the_only(const char *path, const char *dir, const struct jobspec *spec)
+{
+	struct question q = {path, spec};
+
+	return !access(path, F_OK) &&
+	       (!others_in(dir) || guard__ask(is_of_array, &q, &GUARD_STREAM) != 1);
+}
+
+/* Of the id alone, job_<id>.h5, unless that is one of an array's tasks, or there is none. */
+static int find_meant(struct jobfiles *f, const struct jobspec *spec, const char *dir, bool raw)
+{
+	char name[32];
+	_cleanup_free_ char *path = NULL;
+	int err = 0;
+
+	snprintf(name, sizeof(name), "job_%" PRIu32 ".h5", spec->job);
+	path = path_in(dir, name);
+	if (!path)
+		return -ENOMEM;
+	if (spec->kind != JOBSPEC_JOB || (!raw && !is_the_only(path, dir, spec)))
+		err = find_files(f, spec, dir);
+	if (!err && !f->n && spec->kind == JOBSPEC_JOB)
+		err = add_file(f, path_in(dir, name), spec->job);
+	return err || f->n ? err : -ENOENT;
+}
+
+static bool is_dir(const char *path)
+{
+	struct stat st;
+
+	return path && !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static int find_all(struct jobfiles *out, const struct jobspec *specs, unsigned n,
+		    const char *input, bool raw)
+{
+	int err;
+
+	*out = (struct jobfiles){0};
+	if (!input || is_dir(input))
+		err = find_meant(out, specs, input ? input : ".", raw);
+	else
+		err = add_file(out, strdup(input), specs->job);
+	for (unsigned i = 0; !err && i < out->n; i++)
+		err = note_steps(&out->v[i], specs, n);
+	if (err)
+		jobfiles__free(out);
+	return err;
+}
+
+int jobfiles__of(struct jobfiles *out, const struct jobspec *specs, unsigned n, const char *input)
+{
+	return find_all(out, specs, n, input, false);
+}
+
+void jobfiles__free(struct jobfiles *f)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		jobfile__free(&f->v[i]);
+	free(f->v);
+	*f = (struct jobfiles){0};
+}
+
+/* The first of them; the others are freed. */
+static void take_first(struct jobfile *out, struct jobfiles *f)
+{
+	*out = f->v[0];
+	f->v[0] = (struct jobfile){0};
+	jobfiles__free(f);
+}
+
+int jobfile__of(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input)
+{
+	struct jobfiles all;
+	int err = find_all(&all, specs, n, input, true);
+
+	*out = (struct jobfile){0};
+	if (!err)
+		take_first(out, &all);
+	return err;
+}
+
+void jobfile__say_none(const struct jobspec *spec)
+{
+	log_error("%s: no job file here says that it is of it; name the file, or its directory",
+		  spec->text);
+}
+
+static int of_specs(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input)
+{
+	struct jobfiles all;
+	int err;
+
+	for (unsigned i = 1; i < n; i++) {
+		if (jobspec__same_job(&specs[0], &specs[i]))
+			continue;
+		log_error("-j: %s and %s are two jobs; one at a time", specs[0].text,
+			  specs[i].text);
+		return 2;
+	}
+	err = jobfiles__of(&all, specs, n, input);
+	if (err == -ENOENT)
+		jobfile__say_none(specs);
+	else if (err)
+		log_error("%s", strerror(-err));
+	if (err)
+		return 1;
+	if (all.n > 1) {
+		log_error("-j %s means %u files: %s, %s%s; name one of them", specs->text, all.n,
+			  all.v[0].path, all.v[1].path, all.n > 2 ? " ..." : "");
+		jobfiles__free(&all);
+		return 1;
+	}
+	take_first(out, &all);
+	return 0;
+}
+
+/* Of a directory without a job: the only profile in it. */
+static int only_file(struct jobfile *out, const char *where)
+{
+	_cleanup_closedir_ DIR *dir = opendir(where);
+	char name[NAME_MAX + 1] = "";
+	const struct dirent *e;
+	unsigned n = 0;
+
+	while (dir && (e = readdir(dir)))
+		if (is_candidate(e->d_name, true) || is_candidate(e->d_name, false))
+			if (!n++)
+				snprintf(name, sizeof(name), "%s", e->d_name);
+	if (n == 1)
+		out->path = path_in(where, name);
+	if (n == 1 && out->path)
+		return 0;
+	if (!dir)
+		log_error("%s: %s", where, strerror(errno));
+	else
+		log_error("%s: it has %u profiles; name one of them, or a job with -j", where, n);
+	return 1;
+}
+
+int jobfile__choose(struct jobfile *out, const char *jobs, const char *input)
+{
+	_cleanup_free_ struct jobspec *specs = NULL;
+	unsigned n = 0;
+	int status;
+
+	*out = (struct jobfile){0};
+	if (!jobs && !input) {
+		log_error("which profile: FILE, DIR with only one in it, or -j JOB");
+		return 2;
+	}
+	if (!jobs && is_dir(input))
+		return only_file(out, input);
+	if (!jobs) {
+		out->path = strdup(input);
+		return out->path ? 0 : 1;
+	}
+	status = choice__jobs(&specs, &n, jobs);
+	return status ? status : of_specs(out, specs, n, input);
+}
+
+void jobfile__free(struct jobfile *f)
+{
+	free(f->path);
+	free(f->steps);
+	free(f->texts);
+	*f = (struct jobfile){0};
+}

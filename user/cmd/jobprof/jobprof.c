@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof: the verbs of users and analysts. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/program.h"
+#include "base/str.h"
+#include "cmd/jobprof/full.h"
+#include "cmd/sh5util/sh5util.h"
+#include "cmd/jobprof/verbs.h"
+#include "pool/anew.h"
+
+struct verb {
+	const char *name;
+	int (*fn)(int argc, char **argv);
+	const struct command *command;
+	const char *help;
+};
+
+/* NULL but in jobprof-full. */
+#pragma weak verb_run
+#pragma weak verb_sensors
+#pragma weak cmd_run
+#pragma weak cmd_sensors
+
+static const struct verb verbs[] = {
+	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
+	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
+	{"items", verb_items, &cmd_items, "one column over all nodes, side by side and by time"},
+	{"list", verb_list, &cmd_list, "the columns of a profile, and what each does not see"},
+	{"live", verb_live, &cmd_live, "the last rows of steps that run on this node"},
+	{"mark", verb_mark, &cmd_mark, "a named instant into the profile of this step"},
+	{"merge", verb_merge, &cmd_merge, "the node-step files of a job into one job file"},
+	{"run", verb_run, &cmd_run, "run a command and profile it"},
+	{"sensors", verb_sensors, &cmd_sensors,
+	 "what this node measures of energy, power and the like"},
+	{"show", verb_show, &cmd_show, "one page about a node-step or job file"},
+};
+
+#define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))
+
+static int help(FILE *out)
+{
+	fprintf(out, "usage: jobprof VERB [OPTION]... [ARGUMENT]...\n\n");
+	for (size_t i = 0; i < N_VERBS; i++)
+		fprintf(out, "  %-10s %s\n", verbs[i].name, verbs[i].help);
+	fprintf(out, "\n\"jobprof help VERB\" tells more.\n");
+	return out == stdout ? 0 : 2;
+}
+
+static int unknown_verb(const char *word)
+{
+	const char *names[N_VERBS + 1] = {"help"};
+	const char *near;
+
+	for (size_t i = 0; i < N_VERBS; i++)
+		names[i + 1] = verbs[i].name;
+	near = str__nearest(word, names, N_VERBS + 1);
+	if (near)
+		log_error("unknown verb \"%s\"; did you mean \"%s\"?", word, near);
+	else
+		log_error("unknown verb \"%s\"; \"jobprof help\" lists them", word);
+	return 2;
+}
+
+/* The same program under Slurm's name. */
+static bool called_sh5util(const char *name)
+{
+	const char *slash = name ? strrchr(name, '/') : NULL;
+
+	return name && !strcmp(slash ? slash + 1 : name, "sh5util");
+}
+
+static int start(const struct verb *v, int argc, char **argv)
+{
+	static char name[32];
+
+	if (v->fn) {
+		snprintf(name, sizeof(name), "jobprof %s", v->name);
+		log__init(name, log__level());
+		return v->fn(argc, argv);
+	}
+	full__become(v->name);
+	return 1;
+}
+
+static const struct verb *find(const char *name)
+{
+	for (size_t i = 0; i < N_VERBS; i++)
+		if (!strcmp(name, verbs[i].name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* jobprof help VERB */
+static int help_verb(const char *name)
+{
+	char *args[] = {(char *)name, "--help", NULL};
+	const struct verb *v = find(name);
+
+	return v ? start(v, 2, args) : unknown_verb(name);
+}
+
+/* A script for bash, of all verbs and their options. */
+static int print_completion(void)
+{
+	printf("_jobprof()\n{\n"
+	       "\tlocal words\n\n"
+	       "\tCOMPREPLY=()\n"
+	       "\tcase \" ${COMP_WORDS[*]:1:COMP_CWORD-1} \" in *' -- '*) return ;; esac\n"
+	       "\tcase ${COMP_WORDS[1]} in\n");
+	for (size_t i = 0; i < N_VERBS; i++) {
+		if (!verbs[i].fn)
+			continue;
+		printf("\t%s) words='", verbs[i].name);
+		options__words(verbs[i].command, stdout);
+		printf("' ;;\n");
+	}
+	printf("\tesac\n"
+	       "\t[ \"$COMP_CWORD\" -gt 1 ] || words='help --help --version");
+	for (size_t i = 0; i < N_VERBS; i++)
+		printf(" %s", verbs[i].name);
+	printf("'\n"
+	       "\t[ \"${COMP_WORDS[1]}\" != help ] || words='");
+	for (size_t i = 0; i < N_VERBS; i++)
+		printf("%s ", verbs[i].name);
+	printf("'\n"
+	       "\tcase $2 in\n"
+	       "\t-*) COMPREPLY=($(compgen -W \"$words\" -- \"$2\")) ;;\n"
+	       "\t*) [ \"$COMP_CWORD\" -gt 1 ] && [ \"${COMP_WORDS[1]}\" != help ] ||\n"
+	       "\t\tCOMPREPLY=($(compgen -W \"$words\" -- \"$2\")) ;;\n"
+	       "\tesac\n}\n"
+	       "complete -o default -F _jobprof jobprof\n");
+	return 0;
+}
+
+static bool is_help(const char *word)
+{
+	return !strcmp(word, "help") || !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+static int run(int argc, char **argv)
+{
+	const struct verb *v;
+
+	if (called_sh5util(argv[0]))
+		return sh5util__main(argc, argv);
+	log__init("jobprof", LOGL_INFO);
+	if (argc < 2)
+		return help(stderr);
+	if (!strcmp(argv[1], "help") && argc > 2 && !is_help(argv[2]))
+		return help_verb(argv[2]);
+	if (is_help(argv[1]))
+		return help(stdout);
+	if (!strcmp(argv[1], "--completion"))
+		return print_completion();
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("jobprof %s\n", JOBPROF_VERSION);
+		return 0;
+	}
+	v = find(argv[1]);
+	return v ? start(v, argc - 1, argv + 1) : unknown_verb(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	/* jobprof-full merges for jobprofd, as the job's user, who must not get into it */
+	if (verb_run)
+		program__close_to_user();
+	anew__init(argv);
+	full__init(argv);
+	status = run(argc, argv);
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	log_error("cannot write the output: %s", strerror(errno));
+	return status ? status : 1;
+}

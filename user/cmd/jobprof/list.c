@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof list: the columns of the built-in series, from schemas/, or of a file. */
+#include <unistd.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/input.h"
+#include "cmd/jobprof/list_file.h"
+#include "cmd/jobprof/list_man.h"
+#include "cmd/jobprof/verbs.h"
+#include "schema/series.h"
+
+const char *list__kind(const struct column *c)
+{
+	static const char *const names[] = {
+		[COL_TIME] = "time",
+		[COL_GAUGE] = "gauge",
+		[COL_DELTA] = "per interval",
+		[COL_CUMULATIVE] = "cumulative",
+	};
+
+	return names[c->kind];
+}
+
+unsigned list__buckets(const struct series *s, unsigned i)
+{
+	unsigned n = 0;
+
+	while (i + n < s->ncols && s->cols[i + n].how == HOW_BUCKET &&
+	       (!n || s->cols[i + n].arg == s->cols[i].arg + (int)n) &&
+	       s->cols[i + n].name[0] == s->cols[i].name[0])
+		n++;
+	return n;
+}
+
+struct column list__bucket(const struct series *s, unsigned i, unsigned n, char doc[static 160])
+{
+	struct column c = s->cols[i];
+	const char *at = strstr(c.doc, "2^0");
+
+	if (at)
+		snprintf(doc, 160, "%.*s2^k%s k is the number in the name.", (int)(at - c.doc),
+			 c.doc, at + 3);
+	else
+		snprintf(doc, 160, "%s", c.doc);
+	c.doc = doc;
+	c.blind = s->cols[i + n - 1].blind;
+	return c;
+}
+
+static void print_column(const struct column *c, const char *name)
+{
+	printf("  %-15s %-4s %-12s %-8s %s\n", name, *c->unit ? c->unit : "-", list__kind(c),
+	       family__name(c->family), c->doc);
+	if (*c->blind)
+		printf("  %-15s %-4s %-12s %-8s ! %s\n", "", "", "", "", c->blind);
+}
+
+static void print_series(const struct series *s)
+{
+	printf("%s%s: %s\n", s->name, series__tables(s), s->doc);
+	for (unsigned i = 0; i < s->ncols; i++) {
+		unsigned buckets = list__buckets(s, i);
+		struct column c;
+		char name[64], doc[160];
+
+		if (!buckets) {
+			print_column(&s->cols[i], s->cols[i].name);
+			continue;
+		}
+		c = list__bucket(s, i, buckets, doc);
+		snprintf(name, sizeof(name), "%s..%s", c.name, s->cols[i + buckets - 1].name);
+		print_column(&c, name);
+		i += buckets - 1;
+	}
+}
+
+static void print_families(void)
+{
+	printf("\nFamilies:\n");
+	for (unsigned i = 0; i < n_family_infos; i++)
+		printf("  %-15s %s\n  %-15s + %s\n", family_infos[i].name, family_infos[i].doc, "",
+		       family_infos[i].on);
+}
+
+static json_t *series_json(const struct series *s)
+{
+	json_t *cols = json_array();
+
+	for (unsigned i = 0; i < s->ncols; i++) {
+		const struct column *c = &s->cols[i];
+
+		json_array_append_new(
+			cols, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "name", c->name,
+					"type", c->type == COL_U64 ? "U64" : "F64", "unit", c->unit,
+					"kind", list__kind(c), "family", family__name(c->family),
+					"description", c->doc, "blind_spot", c->blind));
+	}
+	return json_pack("{s:s, s:b, s:s, s:o}", "name", s->name, "grouped", s->grouped,
+			 "description", s->doc, "columns", cols);
+}
+
+static int print_json(const struct series *only)
+{
+	json_t *all = json_array();
+	int err;
+
+	for (unsigned i = 0; i < n_builtin_series; i++)
+		if (!only || only == &builtin_series[i])
+			json_array_append_new(all, series_json(&builtin_series[i]));
+	err = json_dumpf(all, stdout, JSON_INDENT(2));
+	json_decref(all);
+	putchar('\n');
+	return err ? 1 : 0;
+}
+
+static int find_series(const char *name, const struct series **out)
+{
+	const char *names[16];
+	const char *near;
+	unsigned n = 0;
+
+	*out = series__find(name);
+	if (*out)
+		return 0;
+	for (; n < n_builtin_series && n < 16; n++)
+		names[n] = builtin_series[n].name;
+	near = str__nearest(name, names, n);
+	if (near)
+		log_error("unknown series \"%s\"; did you mean \"%s\"?", name, near);
+	else
+		log_error("unknown series \"%s\"; \"jobprof list\" shows all", name);
+	return 2;
+}
+
+static const struct opt opts[] = {
+	{'s', "series", "SERIES", "only this one"},
+	OPT_JOBS,
+	OPT_INPUT,
+	{'N', "node", "HOSTLIST", "what these nodes have"},
+	{OPT_LONG + 'J', "json", NULL, "as JSON"},
+	{OPT_LONG + 'M', "man", NULL, "as the manual page jobprof-metrics(7)"},
+	{0},
+};
+
+const struct command cmd_list = {
+	.name = "jobprof list",
+	.usage = "[-s SERIES] [--json | --man]\n" USAGE_INPUT " [-s SERIES] [-N HOSTLIST] [--json]",
+	.about =
+		"Without a file: the columns of the built-in series: unit, kind, family, meaning,\n"
+		"and after \"!\" what the column does not see; then the families, and after \"+\"\n"
+		"how each is switched on.\n\n"
+		"Of a file: its steps, nodes, series and tasks, and the columns of each series.",
+	.opts = opts,
+};
+
+static int list_builtin(const char *series, bool json, bool man)
+{
+	const struct series *only = NULL;
+
+	if (series && find_series(series, &only))
+		return 2;
+	if (json)
+		return print_json(only);
+	if (man)
+		return list__man(stdout);
+	for (unsigned i = 0, n = 0; i < n_builtin_series; i++) {
+		if (only && only != &builtin_series[i])
+			continue;
+		printf("%s", n++ ? "\n" : "");
+		print_series(&builtin_series[i]);
+	}
+	if (!only)
+		print_families();
+	return 0;
+}
+
+struct options {
+	const char *series, *jobs, *input, *nodes;
+	bool json, man;
+};
+
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct options *o = ctx;
+
+	switch (letter) {
+	case 's':
+		o->series = arg;
+		break;
+	case 'j':
+		o->jobs = arg;
+		break;
+	case 'i':
+		o->input = arg;
+		break;
+	case 'N':
+		o->nodes = arg;
+		break;
+	case OPT_LONG + 'J':
+		o->json = true;
+		break;
+	default:
+		o->man = true;
+	}
+	return 0;
+}
+
+int verb_list(int argc, char **argv)
+{
+	struct options o = {0};
+	int status = options__read(&cmd_list, argc, argv, take, &o);
+
+	if (status == OPTIONS_GO_ON)
+		status = input__word(&cmd_list, argc, argv, &o.input);
+	else
+		return status;
+	if (status)
+		return status;
+	if (o.man && (o.json || o.series || o.jobs || o.input))
+		return options__wrong(&cmd_list, "--man goes with no other option");
+	if (o.jobs || o.input)
+		return list__file(o.jobs, o.input, o.series, o.nodes, o.json, stdout);
+	if (o.nodes)
+		return options__wrong(&cmd_list, "nodes are those of a file: name one, or a job");
+	return list_builtin(o.series, o.json, o.man);
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cmd/jobprof/list_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/escape.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/jobfile.h"
+#include "cmd/jobprof/list_man.h"
+#include "cmd/jobprof/read_errors.h"
+#include "hdf5/reader.h"
+#include "identity/stepname.h"
+#include "jobfile/contents.h"
+#include "schema/describe.h"
+#include "pool/guard.h"
+
+#define TOTALS "Totals/"
+
+/* A column of a file: what the schema says of it, or of the column it sums up. */
+struct described {
+	const struct column *col; /* NULL: not known */
+	const char *of;		  /* "" or what it is of the column, as in "minimum of" */
+	const char *kind;
+	bool known;	   /* to the schema; else the file says it */
+	struct column own; /* what col is then */
+};
+
+/* The series that it is, or sums up. */
+static const char *series_of(const struct contents_series *s)
+{
+	return str__starts(s->name, TOTALS) ? s->name + strlen(TOTALS) : s->name;
+}
+
+/* What the file says of a column that the schema does not have. */
+static void take_told(struct described *d, const struct contents_column *c)
+{
+	if (d->known || !c->unit)
+		return;
+	d->own = (struct column){
+		.name = c->name,
+		.unit = c->unit,
+		.kind = c->kind,
+		.how = HOW_GIVEN,
+		.doc = c->doc && *c->doc ? c->doc : "not described",
+		.blind = "",
+	};
+	d->col = &d->own;
+}
+
+static void describe(const struct contents_series *s, const struct contents_column *c,
+		     struct described *d)
+{
+	const char *name = c->name;
+	static const struct {
+		const char *prefix, *of;
+	} sums[] = {
+		{"Min_", "least"}, {"Max_", "highest"}, {"Avg_", "mean"},
+		{"Sum_", "sum"},   {"Last_", "last"},
+	};
+	const char *base = series_of(s);
+
+	*d = (struct described){.of = "", .kind = "?"};
+	if (base == s->name) {
+		d->col = describe__column(base, name);
+		d->known = d->col != NULL;
+		take_told(d, c);
+		d->kind = d->col && (d->known || c->has_kind) ? list__kind(d->col) : "?";
+		return;
+	}
+	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
+		size_t n = strlen(sums[i].prefix);
+
+		if (strncmp(name, sums[i].prefix, n))
+			continue;
+		d->col = describe__column(base, name + n);
+		d->known = d->col != NULL;
+		d->of = sums[i].of;
+		d->kind = sums[i].of;
+	}
+	take_told(d, c);
+}
+
+static const char *type_name(enum col_type t)
+{
+	static const char *const names[] = {
+		[COL_U64] = "U64", [COL_F64] = "F64", [COL_I64] = "I64"};
+
+	return names[t];
+}
+
+static void print_nodes(FILE *out, const struct reader_step *s, const struct contents_step *meant)
+{
+	fprintf(out, ": %u node%s", meant->nnodes, meant->nnodes == 1 ? "" : "s");
+	for (unsigned i = 0; i < meant->nnodes; i++) {
+		fputs(i ? ", " : ": ", out);
+		print__escaped(out, s->nodes[meant->nodes[i]]);
+	}
+	putc('\n', out);
+}
+
+/* 0-3,7 */
+static void print_tasks(FILE *out, const struct contents_place *p)
+{
+	const char *comma = "";
+
+	for (unsigned i = 0, k; i < p->ntasks; i = k + 1) {
+		for (k = i; k + 1 < p->ntasks && p->tasks[k + 1] == p->tasks[k] + 1;)
+			k++;
+		fprintf(out, "%s%" PRIu64, comma, p->tasks[i]);
+		if (k > i)
+			fprintf(out, "-%" PRIu64, p->tasks[k]);
+		comma = ",";
+	}
+	for (unsigned i = 0; i < p->nothers; i++) {
+		fputs(comma, out);
+		print__escaped(out, p->others[i]);
+		comma = ",";
+	}
+}
+
+static void print_place(FILE *out, const struct contents *c, const struct contents_place *p)
+{
+	const struct contents_series *s = &c->series[p->series];
+
+	fputs("  ", out);
+	print__escaped(out, s->name);
+	fprintf(out, ": %u node%s", p->nodes, p->nodes == 1 ? "" : "s");
+	if (s->grouped) {
+		fprintf(out, ", %u table%s: ", p->ntasks + p->nothers,
+			p->ntasks + p->nothers == 1 ? "" : "s");
+		print_tasks(out, p);
+	}
+	putc('\n', out);
+}
+
+/* How many columns from k on are buckets of one histogram, and in as many tables: one line. */
+static unsigned count_buckets(const struct contents_series *s, unsigned k)
+{
+	const struct contents_column *c = &s->cols[k];
+	const size_t len = strlen(c->name);
+	struct described d;
+	unsigned n = 0;
+
+	describe(s, c, &d);
+	if (!len || !d.col || d.col->how != HOW_BUCKET)
+		return 1;
+	while (k + n < s->ncols && c[n].tables == c->tables && c[n].type == c->type &&
+	       str__numbered(c[n].name, c->name, len - 1, n))
+		n++;
+	return n ? n : 1;
+}
+
+static void print_doc(FILE *out, const struct contents_series *s, const struct described *d,
+		      unsigned buckets)
+{
+	const struct series *known = series__find(series_of(s));
+	char doc[160];
+
+	if (!d->col) {
+		fputs("not known to the schema", out);
+		return;
+	}
+	fprintf(out, "%s%s", d->of, *d->of ? " of: " : "");
+	print__escaped(out, buckets > 1 && known
+				    ? list__bucket(known, d->col - known->cols, buckets, doc).doc
+				    : d->col->doc);
+}
+
+/* The n columns from k on, which are buckets if there are several. */
+static void print_columns(FILE *out, const struct contents_series *s, unsigned k, unsigned n)
+{
+	const struct contents_column *c = &s->cols[k], *last = &s->cols[k + n - 1];
+	size_t len = strlen(c->name);
+	struct described d;
+	const char *unit;
+
+	describe(s, c, &d);
+	unit = d.col && *d.col->unit ? d.col->unit : "-";
+	fputs("  ", out);
+	print__escaped(out, c->name);
+	if (n > 1) {
+		fprintf(out, "..%s", last->name);
+		len += 2 + strlen(last->name);
+	}
+	fprintf(out, "%*s %-4s ", (int)(len < 18 ? 18 - len : 0), "", type_name(c->type));
+	len = strlen(unit);
+	print__escaped(out, unit);
+	fprintf(out, "%*s %-12s ", (int)(len < 4 ? 4 - len : 0), "", d.kind);
+	print_doc(out, s, &d, n);
+	if (c->tables < s->tables)
+		fprintf(out, " (in %u of %u tables looked at)", c->tables, s->tables);
+	putc('\n', out);
+}
+
+static int print_text(FILE *out, const struct reader *r, const struct contents *c)
+{
+	fprintf(out, "%s%s%s\n", *r->job ? "job " : "no job in the file or its name", r->job,
+		r->merged ? "" : ": one node and step");
+	for (unsigned i = 0; i < c->nsteps; i++) {
+		const struct reader_step *s = &r->steps[c->steps[i].step];
+
+		fputs("step ", out);
+		print__escaped(out, *s->name ? stepname__human(s->name) : "?");
+		print_nodes(out, s, &c->steps[i]);
+		for (unsigned k = 0; k < c->steps[i].nplaces; k++)
+			print_place(out, c, &c->steps[i].places[k]);
+	}
+	for (unsigned i = 0; i < c->nseries; i++) {
+		const struct contents_series *s = &c->series[i];
+		const struct series *known = series__find(s->name);
+		const char *tables = known ? series__tables(known) : s->grouped ? "/<task>" : "";
+
+		putc('\n', out);
+		print__escaped(out, s->name);
+		fprintf(out, "%s%s%s\n", tables, known ? ": " : "", known ? known->doc : "");
+		for (unsigned k = 0, n; k < s->ncols; k += n) {
+			n = count_buckets(s, k);
+			print_columns(out, s, k, n);
+		}
+	}
+	return 0;
+}
+
+static json_t *column_json(const struct contents_series *s, const struct contents_column *c)
+{
+	struct described d;
+	json_t *j;
+
+	describe(s, c, &d);
+	j = json_pack("{s:o, s:s, s:i, s:b}", "name", json__text(c->name), "type",
+		      type_name(c->type), "tables", (int)c->tables, "known", d.known);
+	if (!d.col)
+		return j;
+	json_object_set_new(j, "unit", json__text(d.col->unit));
+	json_object_set_new(j, "kind", json_string(d.kind));
+	json_object_set_new(j, "description", json__text(d.col->doc));
+	json_object_set_new(j, "blind_spot", json_string(d.col->blind));
+	return j;
+}
+
+static json_t *series_json(const struct contents_series *s)
+{
+	const struct series *known = series__find(s->name);
+	json_t *cols = json_array();
+
+	for (unsigned i = 0; i < s->ncols; i++)
+		json_array_append_new(cols, column_json(s, &s->cols[i]));
+	return json_pack("{s:o, s:b, s:s, s:i, s:o}", "name", json__text(s->name), "grouped",
+			 s->grouped, "description", known ? known->doc : "", "tables",
+			 (int)s->tables, "columns", cols);
+}
+
+static json_t *place_json(const struct contents *c, const struct contents_place *p)
+{
+	const struct contents_series *s = &c->series[p->series];
+	json_t *j = json_pack("{s:o, s:i}", "name", json__text(s->name), "nodes", (int)p->nodes);
+	json_t *tasks, *others;
+
+	if (!s->grouped)
+		return j;
+	tasks = json_array();
+	others = json_array();
+	for (unsigned i = 0; i < p->ntasks; i++)
+		json_array_append_new(tasks, json_integer((json_int_t)p->tasks[i]));
+	for (unsigned i = 0; i < p->nothers; i++)
+		json_array_append_new(others, json__text(p->others[i]));
+	json_object_set_new(j, "tasks", tasks);
+	json_object_set_new(j, "other_tables", others);
+	return j;
+}
+
+static json_t *step_json(const struct reader *r, const struct contents *c,
+			 const struct contents_step *step)
+{
+	const struct reader_step *s = &r->steps[step->step];
+	json_t *nodes = json_array(), *places = json_array();
+
+	for (unsigned i = 0; i < step->nnodes; i++)
+		json_array_append_new(nodes, json__text(s->nodes[step->nodes[i]]));
+	for (unsigned i = 0; i < step->nplaces; i++)
+		json_array_append_new(places, place_json(c, &step->places[i]));
+	return json_pack("{s:o, s:o, s:o}", "step", json__text(stepname__human(s->name)), "nodes",
+			 nodes, "series", places);
+}
+
+static int print_json(FILE *out, const struct reader *r, const struct contents *c)
+{
+	json_t *steps = json_array(), *series = json_array(), *all;
+	int err;
+
+	for (unsigned i = 0; i < c->nsteps; i++)
+		json_array_append_new(steps, step_json(r, c, &c->steps[i]));
+	for (unsigned i = 0; i < c->nseries; i++)
+		json_array_append_new(series, series_json(&c->series[i]));
+	all = json_pack("{s:s, s:b, s:o, s:o}", "job", r->job, "merged", r->merged, "steps", steps,
+			"series", series);
+	err = all ? json_dumpf(all, out, JSON_INDENT(2)) : -1;
+	json_decref(all);
+	putc('\n', out);
+	return err ? -ENOMEM : 0;
+}
+
+static int list_reader(const struct reader *r, const char *path, const struct selection *sel,
+		       const char *series, bool json, FILE *out)
+{
+	struct problems problems = {.path = path};
+	struct contents *c = NULL;
+	bool missing = choice__missing(r, sel, path);
+	int status, err;
+
+	err = contents__read(&c, r, sel, series, false, problems__add, &problems);
+	if (!err && series && !c->nseries) {
+		if (!missing && sel->ntasks)
+			log_error("%s: there is no task %" PRIu64 " in series %s", path,
+				  sel->tasks->from, series);
+		else if (!missing)
+			log_error("%s: there is no series %s%s%s", path, series,
+				  sel->table ? "/" : "", sel->table ? sel->table : "");
+		contents__free(c);
+		return 1;
+	}
+	if (!err)
+		err = json ? print_json(out, r, c) : print_text(out, r, c);
+	if (err)
+		log_error("%s: %s", path, err == -E2BIG ? "too many names" : reader__strerror(err));
+	problems__end(&problems, false);
+	status = err || missing || problems.damaged;
+	contents__free(c);
+	return status;
+}
+
+struct work {
+	struct jobfile file;
+	struct selection sel;
+	struct hostlist hosts;
+	const char *series;
+	char name[128]; /* of the series */
+	struct number_range task;
+	bool json;
+	FILE *out;
+};
+
+/* In a child. */
+static int list_path(void *arg)
+{
+	const struct work *w = arg;
+	struct reader *r;
+	int status, err = reader__open(&r, w->file.path);
+
+	if (err) {
+		log_error("%s: %s", w->file.path, reader__strerror(err));
+		return 1;
+	}
+	status = list_reader(r, w->file.path, &w->sel, w->series, w->json, w->out);
+	reader__free(r);
+	return status;
+}
+
+/* Of "Tasks/3" that task; "Totals/Tasks" is a series here. */
+static int choose_series(struct work *w, const char *text)
+{
+	static const char totals[] = "Totals/";
+	const size_t len = sizeof(totals) - 1;
+	bool total = !strncasecmp(text, totals, len);
+	int64_t task;
+	int err = select__series(total ? text + len : text, w->name, sizeof(w->name) - len, &task,
+				 &w->sel.table);
+
+	if (err || (total && (task >= 0 || w->sel.table))) {
+		log_error("-s: \"%s\" is not the name of a series", text);
+		return 2;
+	}
+	if (total) {
+		memmove(w->name + len, w->name, strlen(w->name) + 1);
+		memcpy(w->name, totals, len);
+	}
+	w->series = w->name;
+	w->task = (struct number_range){(uint64_t)task, (uint64_t)task};
+	w->sel.tasks = &w->task;
+	w->sel.ntasks = task >= 0;
+	return 0;
+}
+
+int list__file(const char *jobs, const char *input, const char *series, const char *nodes,
+	       bool json, FILE *out)
+{
+	struct work w = {.json = json, .out = out};
+	int status = series ? choose_series(&w, series) : 0;
+
+	if (!status)
+		status = choice__nodes(&w.sel, &w.hosts, nodes);
+	if (!status)
+		status = jobfile__choose(&w.file, jobs, input);
+	w.sel.steps = w.file.steps;
+	w.sel.nsteps = w.file.nsteps;
+	if (!status)
+		status = guard__verb(list_path, &w, &GUARD_STREAM);
+	jobfile__free(&w.file);
+	hostlist__free(&w.hosts);
+	return status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_CMD_JOBPROF_LIST_MAN_H
+#define JP_CMD_JOBPROF_LIST_MAN_H
+
+#include <stdio.h>
+
+#include "schema/series.h"
+
+/* jobprof-metrics(7) in roff, made from the schemas. Returns the exit status. */
+int list__man(FILE *out);
+
+/* "time", "gauge", "per interval", "cumulative" */
+const char *list__kind(const struct column *c);
+/* How many histogram buckets follow each other from column i on: they are listed as one. */
+unsigned list__buckets(const struct series *s, unsigned i);
+/* What the n buckets from column i on have in common, k standing for their number. */
+struct column list__bucket(const struct series *s, unsigned i, unsigned n, char doc[static 160]);
+
+#endif

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprof mark: a named instant in the profile of this step. */
+#include <unistd.h>
+#include <stdio.h>
+
+#include "base/log.h"
+#include "client/column.h"
+#include "cmd/jobprof/client_conn.h"
+#include "cmd/jobprof/verbs.h"
+
+static const struct opt opts[] = {
+	{'t', "time", "T", "seconds since 1970, as \"date +%s.%N\" says (default: now)"},
+	{0},
+};
+
+const struct command cmd_mark = {
+	.name = "jobprof mark",
+	.usage = "NAME [--time T]",
+	.about = "Inside a job: puts a mark into the profile of this step, in the table Marks.",
+	.opts = opts,
+};
+
+static int send_mark(struct jpc_mark *m)
+{
+	struct client c;
+	int status = talk__open(&c);
+
+	if (status)
+		return status;
+	client__head(&c, m, JPC_MARK, sizeof(*m));
+	status = talk__say(&c, m);
+	client__close(&c);
+	return status;
+}
+
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct jpc_mark *m = ctx;
+
+	(void)letter;
+	return talk__time(arg, &m->time_ns);
+}
+
+int verb_mark(int argc, char **argv)
+{
+	struct jpc_mark m = {.time_ns = talk__now()};
+	int status = options__read(&cmd_mark, argc, argv, take, &m);
+
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind + 1 != argc)
+		return options__wrong(&cmd_mark, optind == argc
+							 ? "a mark needs a name"
+							 : "a mark has one name: put it in quotes");
+	if (column__mark_name(m.name, argv[optind])) {
+		log_error("\"%s\" is no name of a mark: 1 to %zu bytes without control characters",
+			  argv[optind], sizeof(m.name) - 1);
+		return 2;
+	}
+	return send_mark(&m);
+}

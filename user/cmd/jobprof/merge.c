@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof merge: the node-step files of a job into one job file. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/user_name.h"
+#include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/input.h"
+#include "cmd/jobprof/profile_dir.h"
+#include "cmd/jobprof/verbs.h"
+#include "pool/anew.h"
+#include "jobfile/extract_time.h"
+#include "jobfile/merge.h"
+#include "jobfile/merge_wait.h"
+
+#define WAIT_MAX_S (7 * 24 * 3600)
+
+static const struct opt opts[] = {
+	{'j', "jobs", "LIST",
+	 "what to merge: JOB, ARRAY_TASK, HETJOB+OFFSET or a SLUID, each with .STEP if wanted: a "
+	 "number, batch, extern, interactive"},
+	{'p', "profiledir", "DIR",
+	 "where the users' directories are, the same as DIR without -p; else ProfileHDF5Dir of "
+	 "jobprof.conf or acct_gather.conf"},
+	{'u', "user", "NAME|UID", "whose files; default: the caller's"},
+	{'o', "output", "FILE", "the job file's name, for one job"},
+	{OPT_LONG + 'b', "job-start", "TIME",
+	 "of several jobs of that id, the one that began then"},
+	{'S', "savefiles", NULL, "keep the node-step files"},
+	{OPT_LONG + 'w', "wait", "SECONDS",
+	 "until all files are in place; nothing is merged if not"},
+	{OPT_LONG + 't', "threads", "N",
+	 "processes that read; default: by files and CPUs, at most 8"},
+	{'v', "verbose", NULL, "say more"},
+	{0},
+};
+
+const struct command cmd_merge = {
+	.name = "jobprof merge",
+	.usage = "-j JOB[.STEP][,JOB...] [OPTION]... [DIR]",
+	.about =
+		"Puts the node-step files of a job into one file, ./job_<id>.h5, and deletes them\n"
+		"when it is safely written. A file that is there is extended.",
+	.opts = opts,
+};
+
+struct options {
+	struct merge_opts merge;
+	const char *jobs, *user;
+	bool wait;
+	uint32_t wait_s;
+	char *dir; /* found in a configuration */
+	char *name;
+	struct jobspec *specs;
+};
+
+/* A bare number is a time of Slurm's too: unix time. */
+static int parse_start(struct options *o, const char *text)
+{
+	struct time_bound t;
+
+	if (!time_bound__parse(&t, text) && t.ns > 0) {
+		o->merge.job_start = t.ns / 1000000000;
+		return 0;
+	}
+	log_error("--job-start: \"%s\" is no time as 2026-11-21T02:01:17, 11/21/26-02:01:17 or "
+		  "1795226477",
+		  text);
+	return 2;
+}
+
+static int parse_number(const char *option, const char *text, uint32_t least, uint32_t most,
+			uint32_t *n)
+{
+	if (!parse_u32(text, n) && *n >= least && *n <= most)
+		return 0;
+	log_error("--%s: \"%s\" is no number from %u to %u", option, text, least, most);
+	return 2;
+}
+
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct options *o = ctx;
+
+	switch (letter) {
+	case 'j':
+		o->jobs = arg;
+		return 0;
+	case 'p':
+		o->merge.profile_dir = arg;
+		return 0;
+	case 'u':
+		o->user = arg;
+		return 0;
+	case 'o':
+		o->merge.output = arg;
+		return 0;
+	case 'S':
+		o->merge.keep = true;
+		return 0;
+	case OPT_LONG + 't':
+		return parse_number("threads", arg, 1, UINT32_MAX, &o->merge.threads);
+	case OPT_LONG + 'w':
+		o->wait = true;
+		return parse_number("wait", arg, 0, WAIT_MAX_S, &o->wait_s);
+	case OPT_LONG + 'b':
+		return parse_start(o, arg);
+	default:
+		log__set_level(LOGL_DEBUG);
+		return 0;
+	}
+}
+
+static int parse_jobs(struct options *o)
+{
+	int status = choice__jobs(&o->specs, &o->merge.nspecs, o->jobs);
+
+	if (status)
+		return status;
+	o->merge.specs = o->specs;
+	o->merge.raw = o->wait; /* of an array's tasks, names do not tell when all are there */
+	for (unsigned i = 1; o->merge.output && i < o->merge.nspecs; i++) {
+		if (!jobspec__same_job(&o->specs[0], &o->specs[i])) {
+			log_error("-o names one file, but -j several jobs");
+			return 2;
+		}
+	}
+	for (unsigned i = 0; o->wait && i < o->merge.nspecs; i++) {
+		if (o->specs[i].kind != JOBSPEC_JOB) {
+			log_error(
+				"--wait: \"%s\" is only known by its files: give the job's own id",
+				o->specs[i].text);
+			return 2;
+		}
+	}
+	return 0;
+}
+
+static int take_name(struct options *o, const char *name)
+{
+	o->name = strdup(name);
+	return o->name ? 0 : -ENOMEM;
+}
+
+/* A name need not be known here, and a number need not have one: jobprofd names directories so. */
+static int find_user(struct options *o)
+{
+	uid_t uid = geteuid();
+	uint32_t n;
+	int err;
+
+	if (o->user && parse_u32(o->user, &n))
+		return take_name(o, o->user);
+	if (o->user)
+		uid = n;
+	err = account__by_uid(uid, &o->name);
+	if (err == -ENOENT && o->user)
+		return take_name(o, o->user);
+	if (err == -ENOENT)
+		log_error("user %u has no name here; -u says whose files are meant", uid);
+	return err;
+}
+
+static int merge(struct options *o)
+{
+	int err = find_user(o);
+
+	if (!err && !o->merge.profile_dir) {
+		err = profile_dir__find(&o->dir);
+		o->merge.profile_dir = o->dir;
+	}
+	if (err)
+		return 1;
+	o->merge.user = o->name;
+	if (o->wait && anew__left_by() < 0) /* or that has been waited for */
+		err = merge_wait__run(&o->merge, o->wait_s);
+	if (err == 1)
+		log_info("job %s: is merged already", o->specs[0].text);
+	if (err)
+		return err == 1 ? 0 : 1;
+	err = merge__run(&o->merge, NULL);
+	return err == -EINVAL ? 2 : err ? 1 : 0;
+}
+
+int verb_merge(int argc, char **argv)
+{
+	struct options o = {0};
+	int status = options__read(&cmd_merge, argc, argv, take, &o);
+
+	if (status != OPTIONS_GO_ON)
+		return status;
+	status = input__word(&cmd_merge, argc, argv, &o.merge.profile_dir);
+	if (!status && !o.jobs)
+		status = options__wrong(&cmd_merge, "-j says which jobs to merge");
+	if (!status)
+		status = parse_jobs(&o);
+	if (!status)
+		status = merge(&o);
+	free(o.specs);
+	free(o.dir);
+	free(o.name);
+	return status;
+}

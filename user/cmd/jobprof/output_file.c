@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cmd/jobprof/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+static const char *volatile doomed;
+static struct sigaction before[3];
+
+static void on_signal(int sig)
+{
+	if (doomed)
+		unlink(doomed);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void watch(const char *path)
+{
+	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
+
+	doomed = path;
+	for (unsigned i = 0; i < 3; i++) {
+		sigaction(signals[i], NULL, &before[i]);
+		if (before[i].sa_handler != SIG_IGN)
+			sigaction(signals[i], &sa, NULL);
+	}
+}
+
+static void unwatch(void)
+{
+	for (unsigned i = 0; i < 3; i++)
+		sigaction(signals[i], &before[i], NULL);
+	doomed = NULL;
+}
+
+/* No signal comes between the file and its watch. A file descriptor or -errno. */
+static int make_watched(char *template)
+{
+	sigset_t set, mask;
+	int fd;
+
+	sigemptyset(&set);
+	for (unsigned i = 0; i < 3; i++)
+		sigaddset(&set, signals[i]);
+	sigprocmask(SIG_BLOCK, &set, &mask);
+	fd = mkostemp(template, O_CLOEXEC);
+	if (fd < 0)
+		fd = -errno;
+	else
+		watch(template);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	return fd;
+}
+
+/* was: what is replaced, NULL: nothing. */
+static int make_beside(struct output *o, const struct stat *was)
+{
+	mode_t mask = umask(0), mode = was ? was->st_mode & 0777 : 0666 & ~mask;
+
+	umask(mask);
+	if (asprintf(&o->tmp, "%s.XXXXXX", o->path) < 0) {
+		o->tmp = NULL;
+		return -ENOMEM;
+	}
+	o->fd = make_watched(o->tmp);
+	if (o->fd < 0) {
+		int err = o->fd;
+
+		free(o->tmp);
+		o->tmp = NULL;
+		return err;
+	}
+	return fchmod(o->fd, mode) ? -errno : 0;
+}
+
+static bool same_file(const struct stat *a, const char *path)
+{
+	struct stat b;
+
+	return S_ISREG(a->st_mode) && !stat(path, &b) && a->st_dev == b.st_dev &&
+	       a->st_ino == b.st_ino;
+}
+
+int output__open(struct output *o, const char *path, const char *from)
+{
+	struct stat st;
+	int err = 0;
+
+	*o = (struct output){.fd = STDOUT_FILENO};
+	if (!strcmp(path, "-"))
+		return 0;
+	o->path = strdup(path);
+	if (!o->path)
+		err = -ENOMEM;
+	else if (!*path)
+		err = -ENOENT;
+	else if (stat(path, &st))
+		err = make_beside(o, NULL);
+	else if (same_file(&st, from))
+		err = -EEXIST;
+	else if (S_ISREG(st.st_mode))
+		err = make_beside(o, &st);
+	else if ((o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
+		err = -errno;
+	if (err) {
+		log_error("%s: cannot be written: %s", path,
+			  err == -EEXIST ? "it is what is read" : strerror(-err));
+		o->fd = o->tmp ? o->fd : -1;
+		output__close(o, false);
+	}
+	return err;
+}
+
+int output__close(struct output *o, bool keep)
+{
+	int err = 0;
+
+	if (o->path && o->fd >= 0 && close(o->fd))
+		err = -errno;
+	if (o->tmp) {
+		if (keep && !err && rename(o->tmp, o->path))
+			err = -errno;
+		if (!keep || err)
+			unlink(o->tmp);
+		unwatch();
+	}
+	if (keep && err)
+		log_error("%s: cannot be written: %s", o->path, strerror(-err));
+	free(o->tmp);
+	free(o->path);
+	*o = (struct output){.fd = -1};
+	return err;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A file that is there when it is complete, and not before. */
+#ifndef JP_CMD_JOBPROF_OUTPUT_FILE_H
+#define JP_CMD_JOBPROF_OUTPUT_FILE_H
+
+#include <stdbool.h>
+
+struct output {
+	int fd;
+	char *path; /* NULL: standard output */
+	char *tmp;  /* beside it; NULL: written in place, since it is no regular file */
+};
+
+/* "-" is standard output; from is what is read, over which nothing is written. Until it is closed,
+ * a signal that ends us removes what there is of it. One at a time. 0 or -errno, logged. */
+int output__open(struct output *o, const char *path, const char *from);
+/* keep: it takes its place, else nothing is left of it. 0 or -errno, logged. */
+int output__close(struct output *o, bool keep);
+
+#endif

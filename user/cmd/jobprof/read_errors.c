@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cmd/jobprof/read_errors.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "hdf5/reader.h"
+#include "identity/stepname.h"
+
+static void name(struct problems *p, bool hold, const char *text)
+{
+	char *copy = hold ? strdup(text) : NULL;
+
+	if (copy)
+		p->held[p->nheld++] = copy;
+	else
+		log_warn("%s", text);
+}
+
+void problems__add(void *ctx, const char *step, const char *node, const char *table, int err)
+{
+	struct problems *p = ctx;
+	bool lacks = err == -ENODATA;
+	char text[1024];
+
+	if (lacks)
+		p->lacking++;
+	else
+		p->damaged++;
+	if (p->lacking + p->damaged > PROBLEMS_NAMED)
+		return;
+	snprintf(text, sizeof(text), "%s: step %s, node %s%s%s%s%s: %s", p->path,
+		 *step ? stepname__human(step) : "?", node, p->series || table ? ", " : "",
+		 p->series ? p->series : "", p->series && table ? "/" : "", table ? table : "",
+		 lacks ? "no such series or column; left out" : reader__strerror(err));
+	name(p, p->hold && lacks, text);
+}
+
+void problems__end(struct problems *p, bool whole)
+{
+	unsigned n = p->lacking + p->damaged;
+
+	for (unsigned i = 0; i < p->nheld; i++) {
+		if (!whole)
+			log_warn("%s", p->held[i]);
+		free(p->held[i]);
+	}
+	p->nheld = 0;
+	if (n > PROBLEMS_NAMED && !whole)
+		log_warn("%s: and %u more", p->path, n - PROBLEMS_NAMED);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* As whom CMD runs, and what that user may do: found out before anything is started. */
+#ifndef JP_CMD_JOBPROF_RUN_USER_H
+#define JP_CMD_JOBPROF_RUN_USER_H
+
+#include <errno.h>
+#include <sys/types.h>
+
+struct run_user {
+	uid_t uid;
+	gid_t gid;
+	char name[64]; /* "": it has none */
+};
+
+/* The exit status of shells for a command that cannot be run. */
+#define RUN_STATUS(err) ((err) == ENOENT ? 127 : 126)
+
+/* name, else who called sudo, else the caller. Logs. 0 or -EINVAL. */
+int run_user__find(struct run_user *u, const char *name);
+/* For a child: becomes the user. Logs. 0 or -errno. */
+int run_user__become(const struct run_user *u);
+/* Makes the directory if it is missing, as the user, and a file in it, which is removed again; path
+ * is its real one. Logs. 0 or -errno. */
+int run_user__output(const struct run_user *u, const char *dir, char path[static 4096]);
+/* Whether the user finds and may run the command. Logs. 0, or the exit status 126 or 127. */
+int run_user__command(const struct run_user *u, const char *command);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "cmd/jobprof/select_args.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/log.h"
+
+int choice__jobs(struct jobspec **out, unsigned *n, const char *text)
+{
+	char why[256];
+	int err = jobspec__parse(out, n, text, why, sizeof(why));
+
+	if (err == -EINVAL)
+		log_error("-j %s; a job is JOB, ARRAY_TASK, HETJOB+OFFSET or a SLUID, and may have "
+			  ".STEP",
+			  why);
+	else if (err)
+		log_error("-j: %s", strerror(-err));
+	return !err ? 0 : err == -EINVAL ? 2 : 1;
+}
+
+int choice__nodes(struct selection *sel, struct hostlist *l, const char *text)
+{
+	char bad[128];
+	int err;
+
+	hostlist__free(l);
+	sel->nodes = NULL;
+	if (!text || !strcmp(text, "*"))
+		return 0;
+	err = hostlist__parse(l, text, bad, sizeof(bad));
+	if (err == -EINVAL)
+		log_error("-N: not a host list: \"%s\"", bad);
+	else if (err)
+		log_error("-N: \"%s\": %s", text,
+			  err == -E2BIG ? "means too many nodes" : strerror(-err));
+	else
+		sel->nodes = l;
+	return !err ? 0 : err == -ENOMEM ? 1 : 2;
+}
+
+bool choice__missing(const struct reader *r, const struct selection *sel, const char *path)
+{
+	char what[SELECT_MISSING];
+
+	if (!select__missing(r, sel, what))
+		return false;
+	log_error("%s: %s", path, what);
+	return true;
+}

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprof sensors: what this node measures besides what the kernel counts. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/sensors.h"
+#include "cmd/jobprof/verbs.h"
+#include "sensor/plugin/plugin.h"
+
+#define WATCH_MIN 0.1
+#define WATCH_MAX 86400.0
+#define ONCE_S	  1.0  /* between the two readings that rates are made of */
+#define PATIENCE  10.0 /* s that slow sources have for their first answer */
+
+struct args {
+	double watch; /* seconds between rounds; 0: one round */
+	const struct sensors_format *format;
+	bool all;
+	const char *plugins; /* where they are; NULL: nowhere */
+	bool plugins_needed; /* the directory was asked for */
+	struct sensor_roots roots;
+	char sys[PATH_MAX], proc[PATH_MAX], dev[PATH_MAX], lib[PATH_MAX];
+};
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+static const struct opt opts[] = {
+	{'w', "watch", "S", "again every S seconds, 0.1 to 86400; else once, after 1 s"},
+	{OPT_LONG + 'j', "json", NULL, "as JSON, with --watch one object in a line"},
+	{'a', "all", NULL, "also the sources that are not there, and why"},
+	{OPT_LONG + 'r', "root", "DIR", "sys, proc, dev and lib of a recorded machine below DIR"},
+	{OPT_LONG + 'p', "plugins", "DIR",
+	 "a site's own sensors in DIR; default: " PLUGINS_DIR ", none with --root"},
+	{0},
+};
+
+const struct command cmd_sensors = {
+	.name = "jobprof sensors",
+	.usage = "[-w S] [--json] [-a] [--root DIR] [--plugins DIR]",
+	.about = "What this node measures of energy, power and the like: each source, the way it\n"
+		 "is read, its channels with their values, rates and how good they are.",
+	.opts = opts,
+};
+
+static int set_watch(struct args *a, const char *text)
+{
+	if (!parse_double(text, &a->watch) && a->watch >= WATCH_MIN && a->watch <= WATCH_MAX)
+		return 0;
+	log_error("--watch: \"%s\" is not a number of seconds from %g to %g", text, WATCH_MIN,
+		  WATCH_MAX);
+	return 2;
+}
+
+static int set_root(struct args *a, const char *dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+
+	if (!realpath(dir, path) || stat(path, &st) ||
+	    (!S_ISDIR(st.st_mode) && (errno = ENOTDIR))) {
+		log_error("--root: %s: %s", dir, strerror(errno));
+		return 1;
+	}
+	if (strlen(path) + 8 > sizeof(path)) {
+		log_error("--root: %s: %s", dir, strerror(ENAMETOOLONG));
+		return 1;
+	}
+	if (!strcmp(path, "/"))
+		return 0;
+	snprintf(a->sys, sizeof(a->sys), "%.*s/sys", PATH_MAX - 8, path);
+	snprintf(a->proc, sizeof(a->proc), "%.*s/proc", PATH_MAX - 8, path);
+	snprintf(a->dev, sizeof(a->dev), "%.*s/dev", PATH_MAX - 8, path);
+	snprintf(a->lib, sizeof(a->lib), "%.*s/lib", PATH_MAX - 8, path);
+	a->roots = (struct sensor_roots){a->sys, a->proc, a->dev, a->lib};
+	if (!a->plugins_needed)
+		a->plugins = NULL;
+	return 0;
+}
+
+static void set_plugins(struct args *a, const char *dir)
+{
+	a->plugins = dir;
+	a->plugins_needed = true;
+}
+
+/* How many, -1: the directory that was asked for is no good. */
+static int load_plugins(const struct args *a, const struct sensor_ops *const **out)
+{
+	int n = a->plugins ? plugins__load(a->plugins, out) : 0;
+
+	if (n >= 0 || (n == -ENOENT && !a->plugins_needed))
+		return n >= 0 ? n : 0;
+	if (n != -EPERM)
+		log_error("sensor plug-ins of %s are not loaded: %s", a->plugins, strerror(-n));
+	return a->plugins_needed ? -1 : 0;
+}
+
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct args *a = ctx;
+
+	switch (letter) {
+	case 'w':
+		return set_watch(a, arg);
+	case 'a':
+		a->all = true;
+		return 0;
+	case OPT_LONG + 'j':
+		a->format = &sensors_json;
+		return 0;
+	case OPT_LONG + 'r':
+		return set_root(a, arg);
+	default:
+		set_plugins(a, arg);
+		return 0;
+	}
+}
+
+static void close_source(struct source *s)
+{
+	s->ops->close(s->fast);
+	slow__stop(s->slow);
+	free(s->now);
+	free(s->before);
+}
+
+/* Channels of a slow source are known once it has answered. */
+static void take_channels(struct source *s)
+{
+	if (s->n)
+		return;
+	if (s->slow)
+		s->n = slow__channels(s->slow, &s->ch);
+	else
+		s->n = s->ops->channels(s->fast, &s->ch);
+	s->now = calloc(s->n + 1, sizeof(*s->now));
+	s->before = calloc(s->n + 1, sizeof(*s->before));
+	for (unsigned i = 0; s->now && s->before && i < s->n; i++)
+		s->now[i] = s->before[i] = sensor__no_value(READING_NONE);
+	if (s->now && s->before)
+		return;
+	s->err = -ENOMEM;
+	s->n = 0;
+}
+
+static void open_source(struct source *s, const struct args *a)
+{
+	struct slow_opts slow = SLOW_DEFAULTS;
+
+	/* Once: so that each of the two rounds has a value of its own. */
+	slow.period_ns = (uint64_t)((a->watch > 0 ? a->watch : ONCE_S / 2) * 1e9);
+	s->err = s->ops->probe(&a->roots, s->why, sizeof(s->why));
+	s->absent = s->err == -ENOENT;
+	if (s->err)
+		return;
+	if (s->ops->slow)
+		s->err = slow__start(&s->slow, s->ops, &a->roots, &slow);
+	else
+		s->err = s->ops->open(&s->fast, &a->roots);
+	if (s->err)
+		snprintf(s->why, sizeof(s->why), "cannot be opened: %s", strerror(-s->err));
+	else if (s->fast)
+		take_channels(s);
+}
+
+static void read_slow(struct source *s)
+{
+	const struct sensor_channel *ch;
+
+	if (!s->n && slow__channels(s->slow, &ch)) {
+		free(s->now);
+		free(s->before);
+		take_channels(s);
+	}
+	s->err = slow__read(s->slow, s->now);
+}
+
+static void read_source(struct source *s)
+{
+	if (s->n)
+		memcpy(s->before, s->now, s->n * sizeof(*s->now));
+	if (s->slow)
+		read_slow(s);
+	else if (s->fast)
+		s->ops->read(s->fast, s->now);
+}
+
+static void wait_s(double s)
+{
+	struct timespec ts = {.tv_sec = (time_t)s,
+			      .tv_nsec = (long)((s - (double)(time_t)s) * 1e9)};
+
+	if (!ended)
+		nanosleep(&ts, NULL);
+}
+
+static bool is_waited_for(const struct source *s, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (s[i].slow && s[i].err == -EAGAIN)
+			return true;
+	return false;
+}
+
+/* The first readings: all that are open, and slow ones within their time. */
+static void begin(struct source *s, unsigned n)
+{
+	double left = PATIENCE;
+
+	for (unsigned i = 0; i < n; i++)
+		read_source(&s[i]);
+	while (is_waited_for(s, n) && left > 0 && !ended) {
+		wait_s(0.02);
+		left -= 0.02;
+		for (unsigned i = 0; i < n; i++)
+			if (s[i].slow && s[i].err == -EAGAIN)
+				read_source(&s[i]);
+	}
+}
+
+static int show(struct source *s, unsigned n, const struct args *a)
+{
+	double interval = a->watch > 0 ? a->watch : ONCE_S;
+	bool open = false;
+	int err;
+
+	for (unsigned i = 0; i < n; i++)
+		open |= s[i].fast || s[i].slow;
+	if (open)
+		begin(s, n);
+	do {
+		if (open || a->watch > 0)
+			wait_s(interval);
+		for (unsigned i = 0; i < n; i++)
+			read_source(&s[i]);
+		if (a->watch > 0 && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[2J", stdout);
+		err = a->format->print(stdout, s, n, a->all, a->watch > 0);
+	} while (!err && !fflush(stdout) && a->watch > 0 && !ended);
+	if (err)
+		log_error("cannot write what was read: %s", strerror(-err));
+	return err ? 1 : 0;
+}
+
+static int show_all(const struct args *a, const struct sensor_ops *const *plugins,
+		    unsigned nplugins)
+{
+	unsigned n = n_sensor_sources + nplugins;
+	struct source *s = calloc(n + 1, sizeof(*s));
+	int status;
+
+	if (!s) {
+		log_error("%s", strerror(ENOMEM));
+		return 1;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		s[i].ops = i < n_sensor_sources ? sensor_sources[i] : plugins[i - n_sensor_sources];
+		open_source(&s[i], a);
+	}
+	status = show(s, n, a);
+	for (unsigned i = 0; i < n; i++)
+		close_source(&s[i]);
+	free(s);
+	return status;
+}
+
+int verb_sensors(int argc, char **argv)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+	const struct sensor_ops *const *plugins = NULL;
+	struct args a = {.format = &sensors_text,
+			 .roots = {"/sys", "/proc", "/dev", NULL},
+			 .plugins = PLUGINS_DIR};
+	int status = options__read(&cmd_sensors, argc, argv, take, &a), n;
+
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind != argc)
+		return options__wrong(&cmd_sensors, "\"%s\" means nothing here", argv[optind]);
+	n = load_plugins(&a, &plugins);
+	if (n < 0)
+		return 1;
+	if (a.watch > 0) {
+		sigaction(SIGINT, &sa, NULL);
+		sigaction(SIGTERM, &sa, NULL);
+	}
+	return show_all(&a, plugins, (unsigned)n);
+}

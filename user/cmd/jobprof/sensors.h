@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What jobprof sensors has read, and how it is written. */
+#ifndef JP_CMD_JOBPROF_SENSORS_H
+#define JP_CMD_JOBPROF_SENSORS_H
+
+#include <stdio.h>
+
+#include "sensor/core/sensor.h"
+#include "sensor/core/async.h"
+
+struct source {
+	const struct sensor_ops *ops;
+	int err;       /* of probing, opening or reading; 0: it has values */
+	bool absent;   /* there is no such thing on this node */
+	char why[256]; /* the way it is read, or what is missing */
+	struct sensor *fast;
+	struct slow *slow;
+	unsigned n;
+	const struct sensor_channel *ch; /* [n], the source's */
+	struct sensor_value *now, *before;
+};
+
+/* Per second, of what counts up; NAN where that is not known. */
+double source__rate(const struct source *s, unsigned i);
+
+struct sensors_format {
+	/* What one round has found; all: also sources that are absent. compact: on one line. */
+	int (*print)(FILE *out, const struct source *s, unsigned n, bool all, bool compact);
+};
+
+extern const struct sensors_format sensors_text, sensors_json;
+
+#endif

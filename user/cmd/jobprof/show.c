@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof show: one page about a node-step or job file. */
+#include "cmd/jobprof/show.h"
+
+#include <errno.h>
+#include <unistd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/input.h"
+#include "cmd/jobprof/jobfile.h"
+#include "cmd/jobprof/show_job.h"
+#include "cmd/jobprof/show_view.h"
+#include "cmd/jobprof/spark.h"
+#include "cmd/jobprof/verbs.h"
+#include "pool/guard.h"
+#include "jobfile/select.h"
+
+#define PAGES_MAX 16 /* --help says so too */
+
+/* One page, whole or not at all: a damaged file gives an error, not half a page. */
+static int node_page(const struct reader *r, unsigned step, unsigned node, bool all, FILE *out)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *page = open_memstream(&text, &len);
+	struct view v;
+	int err;
+
+	if (!page)
+		return -ENOMEM;
+	err = view__load(&v, r, step, node);
+	v.all = all;
+	if (!err)
+		show__page(&v, page, spark__width(out), spark__utf8());
+	view__free(&v);
+	if (fclose(page) && !err)
+		err = -ENOMEM;
+	if (!err && fwrite(text, 1, len, out) != len)
+		err = -EIO;
+	free(text);
+	return err;
+}
+
+static int node_json(const struct reader *r, unsigned step, unsigned node, FILE *out)
+{
+	struct view v;
+	json_t *json;
+	int err = view__load(&v, r, step, node);
+
+	json = err ? NULL : show__json(&v);
+	view__free(&v);
+	if (!err && !json)
+		err = -ENOMEM;
+	if (!err && json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
+		err = -EIO;
+	json_decref(json);
+	return err;
+}
+
+/* Node by node: a job may have more of them than fit into memory. */
+static int show_nodes(const struct reader *r, const struct show_opts *o, FILE *out)
+{
+	const struct selection sel = {.nodes = o->nodes, .steps = o->steps, .nsteps = o->nsteps};
+	bool json = o->form == SHOW_JSON;
+	struct node_ref *refs = NULL;
+	unsigned n = 0;
+	int err = select__nodes(r, &sel, &refs, &n);
+
+	for (unsigned i = 0; !err && i < n; i++) {
+		unsigned step = refs[i].step, node = refs[i].node;
+
+		if (i)
+			fputs(json ? ",\n" : "\n", out);
+		err = json ? node_json(r, step, node, out)
+			   : node_page(r, step, node, o->form == SHOW_ALL, out);
+		/* What was whole stays so, whatever the next node does to us. */
+		if (!err && fflush(out))
+			err = -errno;
+	}
+	free(refs);
+	return err;
+}
+
+/* The steps of a job, a line each. */
+static int show_steps(const struct reader *r, bool json, FILE *out)
+{
+	int err = 0;
+
+	if (json)
+		fputs("\"steps\": [\n", out);
+	else
+		show_job__head(out);
+	for (unsigned s = 0; !err && s < r->nsteps; s++) {
+		struct job_step sum;
+		json_t *obj;
+
+		err = show_job__sum(r, s, &sum);
+		if (err || !json) {
+			if (!err)
+				show_job__line(&sum, out);
+			continue;
+		}
+		if (s)
+			fputs(",\n", out);
+		obj = show_job__json(&sum);
+		if (!obj || json_dumpf(obj, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
+			err = -EIO;
+		json_decref(obj);
+	}
+	if (json)
+		fputs("], ", out);
+	return err;
+}
+
+static int show_json(const struct reader *r, const struct show_opts *o, FILE *out)
+{
+	int err;
+
+	fprintf(out, "{\"merged\": %s, ", r->merged ? "true" : "false");
+	err = r->merged ? show_steps(r, true, out) : 0;
+	fputs("\"nodes\": [\n", out);
+	if (!err)
+		err = show_nodes(r, o, out);
+	if (!err)
+		fputs("]}\n", out);
+	return err;
+}
+
+static int show_text(const struct reader *r, const struct show_opts *o, FILE *out)
+{
+	bool pages = o->nodes || o->nsteps || o->form == SHOW_ALL || r->nnodes <= PAGES_MAX;
+	int err = r->merged ? show_steps(r, false, out) : 0;
+
+	if (!err && !pages) {
+		fputs("\nThese are many nodes: -N HOSTLIST shows the pages of some, --all of "
+		      "all.\n",
+		      out);
+		return 0;
+	}
+	if (r->merged)
+		putc('\n', out);
+	return err ? err : show_nodes(r, o, out);
+}
+
+int show__file(const char *path, const struct show_opts *o, FILE *out)
+{
+	struct reader *r = NULL;
+	const struct selection sel = {.nodes = o->nodes, .steps = o->steps, .nsteps = o->nsteps};
+	int err = reader__open(&r, path);
+	bool missing = !err && choice__missing(r, &sel, path);
+
+	if (!err)
+		err = o->form == SHOW_JSON ? show_json(r, o, out) : show_text(r, o, out);
+	if (err && !ferror(out))
+		log_error("%s: %s%s", path, guard__at(), reader__strerror(err));
+	reader__free(r);
+	return err || missing;
+}
+
+struct shown {
+	const char *path;
+	const struct show_opts *opts;
+};
+
+static int show_in_child(void *arg)
+{
+	const struct shown *s = arg;
+
+	return show__file(s->path, s->opts, stdout);
+}
+
+int show__guarded(const char *path, const struct show_opts *opts)
+{
+	struct shown s = {path, opts};
+
+	return guard__verb(show_in_child, &s, &GUARD_LOAD);
+}
+
+static const struct opt opts[] = {
+	{'a', "all", NULL,
+	 "every column, also those without a line of their own, and the tables of all other "
+	 "series"},
+	OPT_JOBS,
+	OPT_INPUT,
+	OPT_NODES,
+	{OPT_LONG + 'j', "json", NULL, "as JSON"},
+	{0},
+};
+
+const struct command cmd_show = {
+	.name = "jobprof show",
+	.usage = "[--all | --json] [-N HOSTLIST] FILE...\n"
+		 "[--all | --json] [-N HOSTLIST] -j JOB[.STEP] [DIR]",
+	.about = "One page about each node-step: time, memory and I/O of every task, the whole "
+		 "step,\n"
+		 "and how they went over time. Before them, about a job file, a line for each "
+		 "step;\n"
+		 "of more than 16 nodes there are pages only with -N or --all.",
+	.opts = opts,
+};
+
+struct args {
+	struct show_opts opts;
+	struct hostlist nodes;
+	struct selection sel;
+	const char *jobs, *input;
+};
+
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct args *a = ctx;
+	int status = 0;
+
+	switch (letter) {
+	case 'a':
+		a->opts.form = SHOW_ALL;
+		break;
+	case 'j':
+		a->jobs = arg;
+		break;
+	case 'i':
+		a->input = arg;
+		break;
+	case 'N':
+		status = choice__nodes(&a->sel, &a->nodes, arg);
+		a->opts.nodes = a->sel.nodes;
+		break;
+	default:
+		a->opts.form = SHOW_JSON;
+	}
+	return status;
+}
+
+static int show_job_file(struct args *a)
+{
+	struct jobfile f;
+	int status = jobfile__choose(&f, a->jobs, a->input);
+
+	a->opts.steps = f.steps;
+	a->opts.nsteps = f.nsteps;
+	if (!status && show__guarded(f.path, &a->opts))
+		status = 1;
+	jobfile__free(&f);
+	return status;
+}
+
+static int show_words(struct args *a, int argc, char **argv)
+{
+	int status = 0;
+
+	if (a->jobs || a->input || optind + 1 >= argc) {
+		status = input__word(&cmd_show, argc, argv, &a->input);
+		return status ? status : show_job_file(a);
+	}
+	for (int i = optind; i < argc; i++)
+		if (show__guarded(argv[i], &a->opts))
+			status = 1;
+	return status;
+}
+
+int verb_show(int argc, char **argv)
+{
+	struct args a = {0};
+	int status = options__read(&cmd_show, argc, argv, take, &a);
+
+	if (status == OPTIONS_GO_ON)
+		status = show_words(&a, argc, argv);
+	hostlist__free(&a.nodes);
+	return status;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A line of the page under way, and how its numbers are written. */
+#ifndef JP_CMD_JOBPROF_SHOW_LINE_H
+#define JP_CMD_JOBPROF_SHOW_LINE_H
+
+#include <stdio.h>
+
+/* As schemas/show.def has them; U_ANY: as many places as it needs. */
+enum unit { U_COUNT, U_P1, U_P2, U_P3, U_SIZE, U_TIME, U_SI, U_ANY };
+
+#define NUMBER_SIZE 32
+
+/* Returns buf, "?" for NaN. */
+const char *show__number(double v, enum unit unit, char buf[static NUMBER_SIZE]);
+
+/* Parts with commas between, broken before the page's edge. Zeroed but for out and label; nothing
+ * is printed of a line without parts. */
+struct line {
+	FILE *out;
+	const char *label;
+	unsigned printed;
+	int column;
+	char part[160];
+};
+
+/* Adds to the part under way: text as it is, at most 64 bytes of it. */
+void line__text(struct line *l, const char *text);
+/* The same, of a format of ours with a %s for the number. */
+void line__add(struct line *l, const char *text, double v, enum unit unit);
+/* The part is whole; what is added next is another one. */
+void line__end_part(struct line *l);
+void line__end(struct line *l);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The verbs of jobprof, one file each. argv[0] is the verb; they return the exit status:
+ * 0 done, 1 failed, 2 wrong usage. */
+#ifndef JP_CMD_JOBPROF_VERBS_H
+#define JP_CMD_JOBPROF_VERBS_H
+
+#include "base/options.h"
+
+int verb_run(int argc, char **argv);
+int verb_show(int argc, char **argv);
+int verb_items(int argc, char **argv);
+int verb_list(int argc, char **argv);
+int verb_merge(int argc, char **argv);
+int verb_extract(int argc, char **argv);
+int verb_mark(int argc, char **argv);
+int verb_emit(int argc, char **argv);
+int verb_live(int argc, char **argv);
+int verb_sensors(int argc, char **argv);
+
+extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, cmd_extract,
+	cmd_mark, cmd_emit, cmd_live, cmd_sensors;
+
+#endif

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprofd --check and --check-bpf: what this kernel and node support. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/escape.h"
+#include "base/log.h"
+#include "cmd/jobprofd/jobprofd.h"
+#include "daemon/events.h"
+#include "identity/hier.h"
+#include "kern/kern.h"
+#include "sensor/plugin/plugin.h"
+#include "sensor/core/sensor.h"
+
+static const char *state_name(const struct kern_feature *f)
+{
+	if (f->state == 1)
+		return "yes";
+	return f->state == 0 ? "no" : strerror(-f->state);
+}
+
+static void check_hierarchies(void)
+{
+	struct hier *h = calloc(HIER_MAX, sizeof(*h));
+	unsigned chosen[JP_CARRIERS], n, i;
+	int found = h ? hier__discover(h, HIER_MAX) : 0;
+
+	n = found > 0 ? hier__carriers(h, found, chosen, JP_CARRIERS) : 0;
+	for (i = 0; i < n; i++)
+		printf("%-20s %-5s %-34s %s\n", h[chosen[i]].v2 ? "cgroup v2" : "cgroup v1", "yes",
+		       h[chosen[i]].v2 ? "mountinfo" : h[chosen[i]].controllers,
+		       h[chosen[i]].mount);
+	if (!n)
+		printf("%-20s %-5s %-34s %s\n", "cgroup", "NO", "mountinfo",
+		       "nothing can be followed");
+	free(h);
+}
+
+static void check_sensor(const struct sensor_ops *ops)
+{
+	static const struct sensor_roots roots = {"/sys", "/proc", "/dev", NULL};
+	char why[256];
+	int err = ops->probe(&roots, why, sizeof(why));
+
+	if (err == -ENOENT)
+		return;
+	printf("sensor %-13s %-5s ", ops->name, err ? "no" : "yes");
+	print__escaped(stdout, why);
+	printf("  %s\n", ops->doc);
+}
+
+/* Sources of readings that are there; those that may not be read say what to do. */
+static void check_sensors(void)
+{
+	const struct sensor_ops *const *plugins;
+	int i, n = plugins__load(PLUGINS_DIR, &plugins);
+
+	for (i = 0; i < (int)n_sensor_sources; i++)
+		check_sensor(sensor_sources[i]);
+	for (i = 0; i < n; i++)
+		check_sensor(plugins[i]);
+}
+
+/* Each row: present or not, how that was found out, what degrades without it. */
+int jobprofd__check(const char *btf)
+{
+	struct kern_feature f[64];
+	unsigned i, n = kern__features(f, 64, btf);
+	int missing = 0;
+
+	printf("%-20s %-5s %-34s %s\n", "feature", "here", "found by", "without it");
+	for (i = 0; i < n; i++) {
+		printf("%-20s %-5s %-34s %s%s%s%s\n", f[i].name,
+		       f[i].state == 1 ? "yes"
+		       : f[i].required ? "NO"
+				       : state_name(&f[i]),
+		       f[i].how, f[i].without, f[i].detail[0] ? " (" : "", f[i].detail,
+		       f[i].detail[0] ? ")" : "");
+		missing += f[i].required && f[i].state != 1;
+	}
+	check_hierarchies();
+	check_sensors();
+	if (geteuid())
+		log_warn("not root: what needs privileges shows as absent");
+	if (missing)
+		log_error("%d required feature%s missing: jobprofd cannot run here", missing,
+			  missing == 1 ? " is" : "s are");
+	return missing ? 1 : 0;
+}
+
+#define CHECK_PROGRAMS 64
+#define CHECK_EVENTS   "cpu-clock,page-faults" /* every machine has these */
+
+/* Ways to load the object that together hold every program that can be loaded on one machine. */
+static const struct {
+	bool fallbacks;
+	enum kern_perf_mode perf_mode;
+	const char *note;
+} variants[] = {
+	{false, PERF_OFF, ""},
+	{false, PERF_EXACT, " (counters read)"},
+	{false, PERF_SAMPLED, " (counters sampled)"},
+	{true, PERF_EXACT, " (fallback)"},
+};
+
+/* The programs that no earlier variant had, or had otherwise. */
+static void print_programs(const struct kern *k, const char *note)
+{
+	static struct kern_prog seen[4 * CHECK_PROGRAMS];
+	static int nseen;
+	struct kern_prog p[CHECK_PROGRAMS];
+	int i, j, n = kern__programs(k, p, CHECK_PROGRAMS);
+
+	for (i = 0; i < n; i++) {
+		for (j = 0; j < nseen; j++)
+			if (!strcmp(seen[j].name, p[i].name) && seen[j].insns == p[i].insns)
+				break;
+		if (j < nseen)
+			continue;
+		seen[nseen++] = p[i];
+		printf("%-20s %7u instructions verified%s\n", p[i].name, p[i].insns, note);
+	}
+}
+
+int jobprofd__check_bpf(const struct config *c)
+{
+	static struct jp_node nodes[JP_NODES];
+	struct kern_opts o = {
+		.nslots = 64, .nodes = nodes, .btf = c->btf, .families = FAM_ALL | FAM_FILES};
+	struct events events = {};
+	struct kern *k;
+	char why[512];
+	size_t v;
+
+	if (events__parse(&events, CHECK_EVENTS, why, sizeof(why)) < 0) {
+		log_error("%s", why);
+		return 1;
+	}
+	o.events = events.ev;
+	o.nevents = events.n;
+	o.perf_budget = c->perf_budget;
+	for (v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
+		o.raw_tp = o.block_issue = o.net_skb = variants[v].fallbacks;
+		o.perf_mode = variants[v].perf_mode;
+		if (kern__open(&k, &o)) {
+			log_error("%s", kern__error());
+			return 1;
+		}
+		print_programs(k, variants[v].note);
+		kern__free(k);
+	}
+	return 0;
+}

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprofd: the service, one per node. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <systemd/sd-daemon.h>
+#include <unistd.h>
+
+#include "base/config.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/str.h"
+#include "cmd/jobprofd/jobprofd.h"
+#include "daemon/check.h"
+#include "daemon/daemon.h"
+#include "daemon/events.h"
+#include "identity/layout.h"
+#include "schema/series.h"
+
+#define DEFAULT_CONFIG JOBPROF_SYSCONFDIR "/jobprof/jobprof.conf"
+#define FINISH_S       60
+
+struct args {
+	const char *config;
+	const char *pin;
+	const char *btf;
+	const char *state_dir;
+	bool config_given, foreground, check, check_config, check_bpf, status, raw_tp, net_skb;
+	int verbose;
+};
+
+enum {
+	OPT_CHECK = OPT_LONG,
+	OPT_CHECK_CONFIG,
+	OPT_CHECK_BPF,
+	OPT_STATUS,
+	OPT_PIN,
+	OPT_BTF,
+	OPT_STATE,
+	OPT_RAW,
+	OPT_NET_SKB,
+	OPT_VERSION
+};
+
+static const struct opt opts[] = {
+	{'c', "config", "FILE", "settings (default " DEFAULT_CONFIG ", if there)"},
+	{'f', "foreground", NULL, "stay in the foreground"},
+	{OPT_CHECK, "check", NULL, "what this kernel and node support, and exit"},
+	{OPT_CHECK_CONFIG, "check-config", NULL,
+	 "print the settings in force, and whether they fit the node and Slurm, and exit"},
+	{OPT_CHECK_BPF, "check-bpf", NULL,
+	 "load every program, print the verifier's counts, and exit"},
+	{OPT_STATUS, "status", NULL,
+	 "whether the jobprofd that runs is healthy, or what is wrong and since when, and exit"},
+	{OPT_PIN, "pin", "DIR", "instead of PinDir="},
+	{OPT_STATE, "state-dir", "DIR", "instead of StateDir="},
+	{OPT_BTF, "btf", "FILE", "instead of BTF="},
+	{OPT_RAW, "raw-tp", NULL, "use the raw sched_switch tracepoint, the fallback"},
+	{OPT_NET_SKB, "net-skb", NULL, "count the network by packets, the fallback"},
+	{'v', "verbose", NULL, "say more"},
+	{OPT_VERSION, "version", NULL, "print the version"},
+	{0},
+};
+
+static void print_keys(FILE *out)
+{
+	fprintf(out, "\nKeys of the configuration:\n");
+	config__print_keys(out);
+}
+
+static const struct command cmd = {
+	.name = "jobprofd",
+	.usage = "[OPTION]...",
+	.about = "Profiles the steps of this node, see jobprofd(8). SIGHUP reads the settings "
+		 "again;\n"
+		 "SIGTERM ends every file and leaves; SIGUSR1 leaves everything to the next "
+		 "jobprofd,\n"
+		 "which goes on without losing a count.",
+	.opts = opts,
+	.more = print_keys,
+};
+
+static int take(void *ctx, int letter, const char *arg)
+{
+	struct args *a = ctx;
+
+	switch (letter) {
+	case 'c':
+		a->config = arg;
+		a->config_given = true;
+		break;
+	case 'f':
+		a->foreground = true;
+		break;
+	case 'v':
+		a->verbose++;
+		break;
+	case OPT_CHECK:
+		a->check = true;
+		break;
+	case OPT_CHECK_CONFIG:
+		a->check_config = true;
+		break;
+	case OPT_CHECK_BPF:
+		a->check_bpf = true;
+		break;
+	case OPT_STATUS:
+		a->status = true;
+		break;
+	case OPT_PIN:
+		a->pin = arg;
+		break;
+	case OPT_BTF:
+		a->btf = arg;
+		break;
+	case OPT_STATE:
+		a->state_dir = arg;
+		break;
+	case OPT_RAW:
+		a->raw_tp = true;
+		break;
+	case OPT_NET_SKB:
+		a->net_skb = true;
+		break;
+	default:
+		printf("jobprofd %s\n", JOBPROF_VERSION);
+		exit(0);
+	}
+	return 0;
+}
+
+static int check_patterns(const struct config *c)
+{
+	char why[160], *copy;
+	struct layout l;
+	unsigned i;
+	int err = 0;
+
+	for (i = 0; i < c->n_cgroup_patterns; i++) {
+		copy = strdup(c->cgroup_patterns[i]);
+		if (!copy)
+			return -ENOMEM;
+		if (layout__from_pattern(&l, copy, why, sizeof(why))) {
+			log_error("CgroupPattern=%s: %s", c->cgroup_patterns[i], why);
+			err = -EINVAL;
+		}
+		free(copy);
+	}
+	return err;
+}
+
+static int check_events(const struct config *c)
+{
+	char why[512];
+
+	if (events__parse(NULL, c->perf_events, why, sizeof(why)) >= 0)
+		return 0;
+	log_error("%s: PerfEvents: %s", config__where(c, "PerfEvents"), why);
+	return -EINVAL;
+}
+
+static int read_families(const char *key, const char *list, unsigned *families)
+{
+	char bad[64];
+
+	if (!list || !family__parse(list, families, bad, sizeof(bad)))
+		return 0;
+	log_error("%s=%s: unknown word \"%s\": want all, none, task, or families of jobprof list",
+		  key, list, bad);
+	return -EINVAL;
+}
+
+static int load_config(const struct args *a, struct config *c, unsigned *families,
+		       unsigned *may_ask)
+{
+	int err = 0;
+
+	if (a->config_given || !access(a->config, F_OK))
+		err = config__load(c, a->config);
+	if (!err && a->pin)
+		err = config__override(c, "PinDir", a->pin);
+	if (!err && a->btf)
+		err = config__override(c, "BTF", a->btf);
+	if (!err && a->state_dir)
+		err = config__override(c, "StateDir", a->state_dir);
+	if (!err)
+		err = read_families("ProfileHDF5Default", c->hdf5_default, families);
+	if (!err)
+		err = read_families("Families", c->families, may_ask);
+	if (!err)
+		err = check_patterns(c);
+	if (!err)
+		err = check_events(c);
+	if (!err && !*families && c->hdf5_default && strcasecmp(c->hdf5_default, "none"))
+		log_warn("ProfileHDF5Default=%s: none of these is measured here: no step is "
+			 "profiled",
+			 c->hdf5_default);
+	if (!err && a->verbose)
+		c->log_level = LOGL_DEBUG;
+	return err;
+}
+
+/* The parent waits until the child is ready, and leaves with its verdict. */
+static int daemonize(void)
+{
+	int p[2], fd;
+	char verdict = 1;
+	pid_t pid;
+
+	if (pipe2(p, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (pid) {
+		close(p[1]);
+		if (read(p[0], &verdict, 1) != 1)
+			verdict = 1;
+		_exit(verdict);
+	}
+	close(p[0]);
+	setsid();
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd >= 0) {
+		dup2(fd, 0);
+		dup2(fd, 1);
+	}
+	return chdir("/") ? -errno : p[1];
+}
+
+/* In the background the log goes to syslog from here on; where there is none, to stderr as it was
+ * given. fd: the parent's, 0: jobprofd stays in the foreground. */
+static void say_ready(int fd)
+{
+	char ok = 0;
+
+	if (fd > 0 && log__to_syslog())
+		dup2(STDIN_FILENO, STDERR_FILENO);
+
+	sd_notify(0, "READY=1");
+	if (fd > 0 && write(fd, &ok, 1) == 1)
+		close(fd);
+}
+
+static int serve(const struct args *a, struct config *c, unsigned families, unsigned may_ask)
+{
+	char writer[4200];
+	struct daemon_opts o = {
+		.cfg = c,
+		.families = families,
+		.may_ask = may_ask,
+		.writer = writer,
+		.pin_dir = c->pin_dir,
+		.raw_tp = a->raw_tp,
+		.net_skb = a->net_skb,
+		.config_path = a->config_given || !access(a->config, F_OK) ? a->config : NULL};
+	struct daemon *d;
+	int err, ready = 0;
+
+	if (geteuid()) {
+		log_error(
+			"jobprofd must run as root: it loads BPF programs and writes users' files");
+		return 1;
+	}
+	if (check__settings(c, families))
+		return 1;
+	publication__find_writer(c->writer, writer, sizeof(writer));
+	if (!a->foreground) {
+		ready = daemonize();
+		if (ready < 0) {
+			log_error("cannot go to the background: %s", strerror(-ready));
+			return 1;
+		}
+	}
+	err = daemon__open(&d, &o);
+	if (err)
+		return 1;
+	if (!c->hdf5_dir)
+		log_warn("ProfileHDF5Dir is not set: no step can be profiled");
+	else if (!c->hdf5_default || !strcasecmp(c->hdf5_default, "none"))
+		log_info("ProfileHDF5Default is None: only steps that ask for it are profiled");
+	say_ready(ready);
+	err = daemon__loop(d);
+	sd_notify(0, "STOPPING=1");
+	daemon__finish(d, "jobprofd was stopped", FINISH_S);
+	daemon__free(d);
+	return err ? 1 : 0;
+}
+
+static int check_config(const struct config *c, unsigned families)
+{
+	config__print(c, stdout);
+	fflush(stdout);
+	return check__settings(c, families) || check__node(c) ? 1 : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct config c = {};
+	struct args a = {.config = DEFAULT_CONFIG};
+	unsigned families = 0, may_ask = 0;
+	int status;
+
+	log__init("jobprofd", LOGL_INFO);
+	if (argc == 2 && !strcmp(argv[1], "--completion")) {
+		options__completion(&cmd, stdout);
+		return 0;
+	}
+	status = options__read(&cmd, argc, argv, take, &a);
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (optind != argc)
+		return options__wrong(&cmd, "\"%s\" means nothing here", argv[optind]);
+	if (a.check)
+		return jobprofd__check(a.btf);
+	if (config__init(&c))
+		return 1;
+	if (load_config(&a, &c, &families, &may_ask)) {
+		config__free(&c);
+		return 1;
+	}
+	log__set_level(c.log_level);
+	if (a.check_config) {
+		status = check_config(&c, families);
+	} else if (a.status) {
+		status = jobprofd__status(c.socket);
+	} else if (a.check_bpf) {
+		status = jobprofd__check_bpf(&c);
+	} else {
+		status = serve(&a, &c, families, may_ask);
+	}
+	config__free(&c);
+	return status;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What jobprofd does besides serving. Each prints, and returns the exit status. */
+#ifndef JP_CMD_JOBPROFD_JOBPROFD_H
+#define JP_CMD_JOBPROFD_JOBPROFD_H
+
+#include "base/config.h"
+
+int jobprofd__check(const char *btf);
+int jobprofd__check_bpf(const struct config *c);
+/* Of the one that listens at that path: 0 healthy, 1 not, or it does not run. */
+int jobprofd__status(const char *path);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprofd --status: asks the jobprofd that runs. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "client/client.h"
+#include "cmd/jobprofd/jobprofd.h"
+
+#define PATIENCE_MS 5000
+
+static int failed(const char *path, int err)
+{
+	if (err == -ENOENT || err == -ECONNREFUSED)
+		log_error("no jobprofd listens at %s: systemctl status jobprofd", path);
+	else if (err == -ETIMEDOUT)
+		log_error("jobprofd does not answer at %s for %d s", path, PATIENCE_MS / 1000);
+	else
+		log_error("%s: %s", path,
+			  err == -EPROTO ? "jobprofd is of another version" : strerror(-err));
+	return 1;
+}
+
+/* The text, and then what it comes to. */
+static int hear(struct client *c, const char *path)
+{
+	union {
+		struct jpc_head head;
+		struct jpc_status status;
+		struct jpc_reply reply;
+		char bytes[JPC_MAX];
+	} m;
+	int n = client__receive(c, &m, sizeof(m), PATIENCE_MS);
+
+	while (n > 0 && m.head.type == JPC_STATUS && !m.bytes[n - 1]) {
+		fputs(m.status.text, stdout);
+		n = client__receive(c, &m, sizeof(m), PATIENCE_MS);
+	}
+	if (n < 0)
+		return failed(path, n);
+	if (m.head.type != JPC_REPLY || n != sizeof(m.reply))
+		return failed(path, -EPROTO);
+	if (m.reply.error) {
+		m.reply.text[sizeof(m.reply.text) - 1] = '\0';
+		log_error("%s", m.reply.text);
+		return 1;
+	}
+	printf("status: %s\n", m.reply.number ? "there are problems" : "healthy");
+	return m.reply.number ? 1 : 0;
+}
+
+int jobprofd__status(const char *path)
+{
+	struct jpc_status question = {};
+	struct client c;
+	int err = client__open(&c, path), status;
+
+	if (err)
+		return failed(path, err);
+	client__head(&c, &question, JPC_STATUS, sizeof(question));
+	err = client__send(&c, &question);
+	status = err ? failed(path, err) : hear(&c, path);
+	client__close(&c);
+	return status;
+}

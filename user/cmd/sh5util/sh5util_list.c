@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* sh5util -L: the columns that all tables of a series have. And --help. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/escape.h"
+#include "base/log.h"
+#include "cmd/jobprof/read_errors.h"
+#include "cmd/sh5util/sh5util.h"
+#include "hdf5/reader.h"
+#include "jobfile/contents.h"
+#include "pool/guard.h"
+
+static void print_common(const struct contents_series *s)
+{
+	for (unsigned i = 0; i < s->ncols; i++) {
+		if (s->cols[i].tables < s->tables)
+			continue;
+		print__escaped(stdout, s->cols[i].name);
+		putchar('\n');
+	}
+}
+
+struct work {
+	const struct sh5_options *o;
+	const char *path;
+};
+
+static int list_items(const struct work *w, const struct reader *r)
+{
+	const struct sh5_options *o = w->o;
+	struct problems problems = {.path = w->path};
+	struct contents *c = NULL;
+	int status = sh5__all_there(r, w->path, &o->sel) ? SH5_OK : SH5_FAILED, err;
+
+	err = contents__read(&c, r, &o->sel, o->series, true, problems__add, &problems);
+	if (err) {
+		log_error("error: %s: %s", w->path, reader__strerror(err));
+		status = SH5_FAILED;
+	} else if (c->nseries && c->series[0].tables) {
+		print_common(&c->series[0]);
+		status = problems.damaged ? SH5_FAILED : status;
+	} else if (!status) {
+		log_error("error: Series %s not found", o->series_text);
+		status = SH5_NO_SERIES;
+	}
+	problems__end(&problems, false);
+	contents__free(c);
+	return status;
+}
+
+static int list_file(void *arg)
+{
+	const struct work *w = arg;
+	struct reader *r = sh5__open(w->path);
+	int status = r ? list_items(w, r) : SH5_USAGE;
+
+	reader__free(r);
+	return status;
+}
+
+int sh5__list(const struct sh5_options *o, const struct jobfile *f)
+{
+	struct work w = {o, f->path};
+
+	log_info("Listing items from %s", f->path);
+	return guard__verb(list_file, &w, &GUARD_STREAM);
+}
+
+void sh5__help(void)
+{
+	printf("Usage: sh5util [OPTION]... -j JOB[.STEP][,JOB[.STEP]]...\n\n"
+	       "Merges the node-step files of a job into one file, which is the default, or makes\n"
+	       "text of such a file. This is jobprof under Slurm's name; \"man sh5util\" tells "
+	       "what\n"
+	       "it does otherwise than Slurm's own.\n\n"
+	       "  -j, --jobs=LIST        the job, or steps of it: 42, 42.0,42.batch; needed\n"
+	       "  -u, --user=USER        whose node-step files; a name or a number\n"
+	       "  -p, --profiledir=DIR   where the users' directories are; else ProfileHDF5Dir of\n"
+	       "                         acct_gather.conf\n"
+	       "  -S, --savefiles        leaves the node-step files where they are\n"
+	       "  -E, --extract          a series as CSV\n"
+	       "  -I, --item-extract     one item of a series, all nodes side by side, as CSV\n"
+	       "  -L, --list             the items of a series\n"
+	       "  -i, --input=FILE       for -E, -I and -L; else ./job_JOB.h5\n"
+	       "  -o, --output=FILE      else ./job_JOB.h5, ./extract_JOB.csv or\n"
+	       "                         ./SERIES_ITEM_JOB.csv\n"
+	       "  -s, --series=SERIES    Energy, Filesystem, Network, Tasks; Tasks/3 and Task_3\n"
+	       "                         are one task\n"
+	       "  -d, --data=ITEM        the item for -I\n"
+	       "  -l, --level=LEVEL      Node:Totals, which is the default, or Node:TimeSeries\n"
+	       "  -N, --node=NODES       only these: n1, n[1-3,7]\n"
+	       "  -v, --verbose          says more\n"
+	       "  -V, --version          says which version this is\n"
+	       "  -h, --help, --usage    says this\n");
+}

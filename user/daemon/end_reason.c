@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/end_reason.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/io_full.h"
+#include "base/str.h"
+#include "daemon/child.h"
+
+/* While a job completes squeue tells a time limit at once, but "cancelled" only after it. */
+#define AGAIN_NS   (400 * 1000 * 1000ull)
+#define GIVE_UP_NS (8 * NSEC_PER_SEC)
+/* What a child says that has none to run: as an answer it means nothing. */
+#define NO_SQUEUE "NO_SQUEUE\n"
+/* Of an array's or a heterogeneous job's first id squeue tells all elements and components. */
+#define ANSWER_LEN (1 << 20)
+
+static const struct {
+	const char *state, *reason; /* "": any */
+	const char *meaning;
+} meanings[] = {
+	{"", "TimeLimit", "time limit"},  {"TIMEOUT", "", "time limit"},
+	{"CANCELLED", "", "cancelled"},	  {"PREEMPTED", "", "preempted"},
+	{"NODE_FAIL", "", "node failed"}, {"DEADLINE", "", "deadline"},
+};
+
+static const char *meaning_of(const char *state, const char *reason)
+{
+	for (size_t i = 0; i < sizeof(meanings) / sizeof(meanings[0]); i++)
+		if ((!meanings[i].state[0] || !strcmp(meanings[i].state, state)) &&
+		    (!meanings[i].reason[0] || !strcmp(meanings[i].reason, reason)))
+			return meanings[i].meaning;
+	return NULL;
+}
+
+bool why__meaning(const char *text, uint32_t job_id, const char **meaning)
+{
+	char number[16], state[32], reason[64];
+	const char *end;
+	uint32_t id;
+	int n;
+
+	*meaning = NULL;
+	for (; *text; text = *end ? end + 1 : end) {
+		end = strchrnul(text, '\n');
+		n = sscanf(text, "%15[0-9] %31[^ \n] %63[^ \n]", number, state, reason);
+		if (n < 2 || parse_u32(number, &id) || id != job_id)
+			continue;
+		*meaning = meaning_of(state, n > 2 ? reason : "");
+		return *meaning || !strcmp(state, "COMPLETING");
+	}
+	return false;
+}
+
+void why__find_squeue(struct slurmd *site, pid_t stepd)
+{
+	/* not looked for here: its file system may hang */
+	if (slurmd__squeue(stepd, "slurmstepd", site->squeue, sizeof(site->squeue)))
+		site->squeue[0] = '\0';
+}
+
+void why__begin(struct why *w, const struct slurmd *site, const char *node, uint32_t job_id,
+		uint64_t now_ns)
+{
+	*w = (struct why){
+		.fd = -1, .job_id = job_id, .next_ns = now_ns, .end_ns = now_ns + GIVE_UP_NS};
+	if (site)
+		w->site = *site;
+	str__copy(w->node, sizeof(w->node), node);
+}
+
+/* What was not told is what the node's slurmd shows. */
+static void complete(struct slurmd *site, const char *node)
+{
+	struct slurmd found;
+
+	if ((site->squeue[0] && site->conf[0]) || slurmd__find(&found, node))
+		return;
+	if (!site->squeue[0])
+		*site = found;
+	else if (!strcmp(site->squeue, found.squeue))
+		memcpy(site->conf, found.conf, sizeof(site->conf));
+}
+
+static void __attribute__((noreturn)) run_squeue(struct why *w, int out, pid_t parent)
+{
+	char job[16], conf[SLURMD_PATH + 16];
+	char *env[] = {conf, NULL};
+	int null = open("/dev/null", O_RDWR);
+
+	dup2(null, STDIN_FILENO);
+	dup2(out, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	child__begin();
+	if (!child__end_with(parent, SIGKILL)) {
+		complete(&w->site, w->node);
+		snprintf(job, sizeof(job), "%u", w->job_id);
+		snprintf(conf, sizeof(conf), "%s%s", w->site.conf[0] ? "SLURM_CONF=" : "LANG=C",
+			 w->site.conf);
+		if (w->site.squeue[0])
+			execle(w->site.squeue, "squeue", "-h", "-t", "all", "-j", job, "-o",
+			       "%A %T %r", (char *)NULL, env);
+	}
+	_exit(write(STDOUT_FILENO, NO_SQUEUE, strlen(NO_SQUEUE)) < 0 ? 126 : 127);
+}
+
+static void ask(struct why *w)
+{
+	pid_t parent = getpid();
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC | O_NONBLOCK))
+		return;
+	fcntl(p[0], F_SETPIPE_SZ, ANSWER_LEN);
+	w->pid = fork();
+	if (!w->pid)
+		run_squeue(w, p[1], parent);
+	close(p[1]);
+	if (w->pid < 0) {
+		close(p[0]);
+		w->pid = 0;
+		return;
+	}
+	w->fd = p[0];
+	w->asked++;
+}
+
+bool why__advance(struct why *w, uint64_t now_ns)
+{
+	if (w->answer[0] || now_ns >= w->end_ns) {
+		why__stop(w);
+		return true;
+	}
+	if (!w->pid && now_ns >= w->next_ns) {
+		w->next_ns = now_ns + (AGAIN_NS << w->asked);
+		ask(w);
+	}
+	return false;
+}
+
+static void take_answer(struct why *w)
+{
+	char *text = malloc(ANSWER_LEN);
+	const char *meaning;
+	ssize_t n;
+
+	if (!text)
+		return;
+	n = read_fully(w->fd, text, ANSWER_LEN - 1);
+	text[n > 0 ? n : 0] = '\0';
+	/* other lines only, or a state that is no end: Slurm knows of no end that it has made */
+	if (n > 0 && !why__meaning(text, w->job_id, &meaning))
+		w->end_ns = 0;
+	else if (n > 0 && meaning)
+		str__copy(w->answer, sizeof(w->answer), meaning);
+	free(text);
+}
+
+bool why__reaped(struct why *w, pid_t pid)
+{
+	if (!w->pid || w->pid != pid)
+		return false;
+	w->pid = 0;
+	take_answer(w);
+	close(w->fd);
+	w->fd = -1;
+	return true;
+}
+
+/* It is reaped as one that nobody knows. */
+void why__stop(struct why *w)
+{
+	if (!w->pid)
+		return;
+	kill(w->pid, SIGKILL);
+	close(w->fd);
+	w->fd = -1;
+	w->pid = 0;
+}

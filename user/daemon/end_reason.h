@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Why Slurm ended a step: nobody on the node is told, so squeue is asked. Only of steps whose tasks
+ * were ended by a signal as Slurm sends it, on the step's first node only, so that a large job asks
+ * the controller once; what it says in time is in the file, else the signal alone.
+ */
+#ifndef JP_DAEMON_END_REASON_H
+#define JP_DAEMON_END_REASON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "identity/slurmd.h"
+
+struct why {
+	struct slurmd site; /* where Slurm can be asked, as far as it was told */
+	char node[65];
+	uint32_t job_id;
+	pid_t pid; /* squeue, 0: does not run */
+	int fd;	   /* what it says */
+	unsigned asked;
+	uint64_t next_ns, end_ns; /* when to ask again, and when to give up */
+	char answer[64];	  /* the reason, "" as long as none is known */
+};
+
+/* Of a process that is root's slurmstepd, else "". */
+void why__find_squeue(struct slurmd *site, pid_t stepd);
+/* Begins. site may be NULL: what was not told is looked for (identity/slurmd.h). The first question
+ * is asked by why__advance(). */
+void why__begin(struct why *w, const struct slurmd *site, const char *node, uint32_t job_id,
+		uint64_t now_ns);
+/* Asks, again if need be. True: there is an answer, or no more hope of one. */
+bool why__advance(struct why *w, uint64_t now_ns);
+/* A child has ended. True if it was ours. */
+bool why__reaped(struct why *w, pid_t pid);
+/* Ends what runs. */
+void why__stop(struct why *w);
+/* For tests: what lines of squeue's "%A %T %r" say of that job, which may be one of them only.
+ * *meaning: why it ended, or NULL. False: nothing, now and later. */
+bool why__meaning(const char *text, uint32_t job_id, const char **meaning);
+
+#endif

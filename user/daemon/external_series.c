@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "daemon/external_series.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "daemon/node.h"
+#include "journal/journal.h"
+
+/* The journal's numbers: away from those of the built-in series and their tables. */
+#define SERIES_BASE NODE_SERIES_END
+#define GUEST_IDS   (JOURNAL_SERIES_MAX - SERIES_BASE)
+#define TABLE_LAST  (JOURNAL_TABLES_MAX - 1)
+
+#define TIMES 3 /* ElapsedTime, EpochTime, TimeNS */
+
+/* Beside the built-in series: names in the file that are not Slurm's gatherers' to use. */
+static const char *const own_names[] = {"Totals", "Marks",  "User",  "Events", "GPU",
+					"Port",	  "NetDev", "Mount", "CPU"};
+
+/* Of the tables that are Slurm's where we do not measure them. */
+static const struct {
+	const char *name;
+	uint32_t measures;
+} shared_names[] = {{"Energy", JPC_MEASURES_ENERGY},
+		    {"Network", JPC_MEASURES_NETWORK},
+		    {"Filesystem", JPC_MEASURES_LUSTRE}};
+
+static bool is_own(const struct guests *g, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(own_names) / sizeof(own_names[0]); i++)
+		if (!strcasecmp(own_names[i], name))
+			return true;
+	for (i = 0; i < sizeof(shared_names) / sizeof(shared_names[0]); i++)
+		if (!strcasecmp(shared_names[i].name, name))
+			return g->measures & shared_names[i].measures;
+	return series__find(name) != NULL;
+}
+
+static bool printable_name(const char *s)
+{
+	const char *p;
+
+	for (p = s; *p; p++)
+		if (!isascii(*p) || !isprint(*p))
+			return false;
+	return str__safe_name(s);
+}
+
+/* Anything that can be read, as "m/s". */
+static bool unit_ok(const char *s)
+{
+	unsigned replaced;
+	char *clean = utf8__clean(s, sizeof(((struct jpc_column *)0)->unit), &replaced);
+	bool ok = clean && !replaced;
+
+	free(clean);
+	return ok;
+}
+
+static bool columns_ok(const struct jpc_table *m)
+{
+	static const char *const times[TIMES] = {"ElapsedTime", "EpochTime", "TimeNS"};
+	unsigned i, k;
+
+	if (!m->ncols || m->ncols > JPC_COLUMNS)
+		return false;
+	for (i = 0; i < m->ncols; i++) {
+		const struct jpc_column *c = &m->col[i];
+
+		if (!memchr(c->name, 0, sizeof(c->name)) || !memchr(c->unit, 0, sizeof(c->unit)) ||
+		    !printable_name(c->name) || !unit_ok(c->unit) || c->cell > JPC_F64 ||
+		    c->kind > JPC_CUMULATIVE)
+			return false;
+		for (k = 0; k < TIMES; k++)
+			if (!strcmp(c->name, times[k]))
+				return false;
+		for (k = 0; k < i; k++)
+			if (!strcmp(c->name, m->col[k].name))
+				return false;
+	}
+	return true;
+}
+
+/* Where the table goes in the file. */
+static int place(const struct guests *g, const struct jpc_table *m, bool user, char series[72],
+		 char name[64])
+{
+	if (!memchr(m->group, 0, sizeof(m->group)) || !memchr(m->name, 0, sizeof(m->name)) ||
+	    !printable_name(m->name) || (m->group[0] && !printable_name(m->group)))
+		return -EINVAL;
+	if (user && m->group[0] && strcmp(m->group, "User"))
+		return -EINVAL;
+	name[0] = 0;
+	if (user) {
+		strcpy(series, "User");
+		strcpy(name, m->name);
+		return 0;
+	}
+	if (m->group[0])
+		strcpy(name, m->name);
+	snprintf(series, 72, "%s%s", is_own(g, m->group[0] ? m->group : m->name) ? "Slurm_" : "",
+		 m->group[0] ? m->group : m->name);
+	return 0;
+}
+
+static bool same_table(const struct guest_table *t, const struct jpc_table *m)
+{
+	return t->ncols == m->ncols && !memcmp(t->col, m->col, m->ncols * sizeof(*m->col));
+}
+
+static void table_free(struct guest_table *t)
+{
+	if (!t)
+		return;
+	free(t->col);
+	free(t->last);
+	free(t);
+}
+
+static int add_table(struct guests *g, const struct guest_table *like, const struct jpc_column *col)
+{
+	struct guest_table *t = malloc(sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	*t = *like;
+	t->col = malloc(t->ncols * sizeof(*col));
+	if (!t->col) {
+		free(t);
+		return -ENOMEM;
+	}
+	memcpy(t->col, col, t->ncols * sizeof(*col));
+	t->id = g->next_id++;
+	g->nuser += t->user;
+	g->table[g->ntables] = t;
+	return (int)g->ntables++;
+}
+
+int guests__declare(struct guests *g, const struct jpc_table *m, bool user)
+{
+	struct guest_table t = {.user = user, .ncols = m->ncols};
+	unsigned i;
+	int err = place(g, m, user, t.series, t.name);
+
+	if (err || !columns_ok(m))
+		return -EINVAL;
+	for (i = 0; i < g->ntables; i++)
+		if (!strcmp(g->table[i]->series, t.series) && !strcmp(g->table[i]->name, t.name))
+			return same_table(g->table[i], m) ? (int)i : -EEXIST;
+	if (g->ntables == GUEST_TABLES || g->next_id == GUEST_IDS ||
+	    (user && g->nuser == GUEST_USER_TABLES))
+		return -EDQUOT;
+	return add_table(g, &t, m->col);
+}
+
+static bool afford(struct guests *g, unsigned words)
+{
+	uint64_t now = clock__boot_ns();
+
+	if (!g->tokens_ns)
+		g->tokens = GUEST_ROWS_BURST;
+	else
+		g->tokens += (double)(now - g->tokens_ns) * 1e-9 * GUEST_ROWS_RATE;
+	g->tokens_ns = now;
+	if (g->tokens > GUEST_ROWS_BURST)
+		g->tokens = GUEST_ROWS_BURST;
+	if (g->tokens < 1 || g->bytes + 8ull * words > GUEST_BYTES_MAX)
+		return false;
+	g->tokens -= 1;
+	g->bytes += 8ull * words;
+	return true;
+}
+
+static int grow_pending(struct guests *g, unsigned words)
+{
+	unsigned max = g->max_pending ? g->max_pending : 64;
+	uint64_t *p;
+
+	if (8ull * (g->npending + words) > GUEST_PENDING_MAX)
+		return -EDQUOT;
+	while (max < g->npending + words)
+		max *= 2;
+	if (max == g->max_pending)
+		return 0;
+	p = realloc(g->pending, max * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	g->pending = p;
+	g->max_pending = max;
+	return 0;
+}
+
+int guests__row(struct guests *g, unsigned index, int64_t time_ns, const uint64_t *cells)
+{
+	const struct guest_table *t = g->table[index];
+	unsigned words = 2 + t->ncols;
+	int err = t->user && !afford(g, words) ? -EDQUOT : grow_pending(g, words);
+
+	if (err) {
+		g->refused++;
+		return err;
+	}
+	g->pending[g->npending] = index;
+	g->pending[g->npending + 1] = (uint64_t)time_ns;
+	memcpy(&g->pending[g->npending + 2], cells, t->ncols * sizeof(*cells));
+	g->npending += words;
+	return 0;
+}
+
+static int marks_table(struct guests *g)
+{
+	struct guest_table t = {.series = "Marks", .user = true, .ncols = 1};
+	struct jpc_column col = {.name = "Mark", .cell = JPC_U64, .kind = JPC_GAUGE};
+	unsigned i;
+
+	for (i = 0; i < g->ntables; i++)
+		if (!strcmp(g->table[i]->series, t.series))
+			return (int)i;
+	if (g->ntables == GUEST_TABLES || g->next_id == GUEST_IDS)
+		return -EDQUOT;
+	return add_table(g, &t, &col);
+}
+
+int guests__mark(struct guests *g, int64_t time_ns, const char *name)
+{
+	int index = marks_table(g);
+	uint64_t number;
+	unsigned i;
+
+	if (index < 0)
+		return index;
+	if (!name[0])
+		return -EINVAL;
+	for (i = 0; i < g->nmarks && strcmp(g->marks[i], name); i++)
+		;
+	if (i == GUEST_MARKS) {
+		g->refused++;
+		return -EDQUOT;
+	}
+	if (i == g->nmarks)
+		str__copy(g->marks[g->nmarks++], sizeof(g->marks[0]), name);
+	number = i + 1;
+	return guests__row(g, index, time_ns, &number);
+}
+
+void guests__free(struct guests *g)
+{
+	unsigned i;
+
+	for (i = 0; i < g->ntables; i++)
+		table_free(g->table[i]);
+	free(g->pending);
+	memset(g, 0, sizeof(*g));
+}
+
+static struct column time_column(const char *name, enum col_how how, const char *unit)
+{
+	return (struct column){.name = name,
+			       .type = COL_U64,
+			       .unit = unit,
+			       .kind = COL_TIME,
+			       .family = FAM_BASE,
+			       .how = how,
+			       .scale = 1};
+}
+
+/* As the other tables of the file: times first and last. */
+static int tell(struct guest_table *t, struct journal *j)
+{
+	static const enum col_kind kinds[] = {[JPC_GAUGE] = COL_GAUGE,
+					      [JPC_DELTA] = COL_DELTA,
+					      [JPC_CUMULATIVE] = COL_CUMULATIVE};
+	struct column cols[JPC_COLUMNS + TIMES];
+	const struct column *list[JPC_COLUMNS + TIMES];
+	unsigned i, n = 0;
+	int err;
+
+	cols[n++] = time_column("ElapsedTime", HOW_ELAPSED, "s");
+	cols[n++] = time_column("EpochTime", HOW_EPOCH, "s");
+	for (i = 0; i < t->ncols; i++)
+		cols[n++] = (struct column){.name = t->col[i].name,
+					    .type = t->col[i].cell == JPC_F64 ? COL_F64 : COL_U64,
+					    .unit = t->col[i].unit,
+					    .kind = kinds[t->col[i].kind],
+					    .family = FAM_BASE,
+					    .how = HOW_GIVEN,
+					    .scale = 1};
+	cols[n++] = time_column("TimeNS", HOW_TIME_NS, "ns");
+	for (i = 0; i < n; i++)
+		list[i] = &cols[i];
+	err = journal__series(j, SERIES_BASE + t->id, t->series, t->name[0], list, n);
+	if (!err)
+		err = journal__table(j, TABLE_LAST - t->id, SERIES_BASE + t->id,
+				     t->name[0] ? t->name : t->series);
+	t->told = !err;
+	return err;
+}
+
+static void tell_marks(struct guests *g, struct journal *j)
+{
+	char name[32];
+
+	for (; g->marks_told < g->nmarks; g->marks_told++) {
+		snprintf(name, sizeof(name), "Mark %u", g->marks_told + 1);
+		if (journal__attr_str(j, name, g->marks[g->marks_told]))
+			return;
+	}
+}
+
+static int put_row(struct guest_table *t, struct journal *j, uint64_t start_real_ns,
+		   const uint64_t *row)
+{
+	uint64_t time = row[0], second = time / NSEC_PER_SEC, start = start_real_ns / NSEC_PER_SEC;
+
+	if (!t->last)
+		t->last = malloc((t->ncols + TIMES) * sizeof(*t->last));
+	if (!t->last)
+		return -ENOMEM;
+	t->last[0] = second > start ? second - start : 0;
+	t->last[1] = second;
+	memcpy(&t->last[2], row + 1, t->ncols * sizeof(*row));
+	t->last[2 + t->ncols] = time;
+	return journal__row(j, TABLE_LAST - t->id, (const union cell *)t->last, t->ncols + TIMES);
+}
+
+unsigned guests__flush(struct guests *g, struct journal *j, uint64_t start_real_ns)
+{
+	unsigned at = 0, rows = 0;
+
+	tell_marks(g, j);
+	while (at < g->npending) {
+		struct guest_table *t = g->table[g->pending[at]];
+
+		if ((!t->told && tell(t, j)) || put_row(t, j, start_real_ns, &g->pending[at + 1]))
+			g->refused++;
+		else
+			rows++;
+		at += 2 + t->ncols;
+	}
+	return rows;
+}
+
+bool guests__taken(struct guests *g, uint32_t series_id)
+{
+	if (series_id < SERIES_BASE)
+		return false;
+	if (series_id - SERIES_BASE >= g->next_id)
+		g->next_id = series_id - SERIES_BASE + 1;
+	return true;
+}
+
+void guests__remember_mark(struct guests *g, const char *attr, const char *text)
+{
+	uint32_t n;
+
+	if (!str__starts(attr, "Mark ") || parse_u32(attr + 5, &n) || n != g->nmarks + 1 ||
+	    n > GUEST_MARKS)
+		return;
+	str__copy(g->marks[g->nmarks++], sizeof(g->marks[0]), text);
+	g->marks_told = g->nmarks;
+}
+
+bool guests__any(const struct guests *g)
+{
+	return g->npending || g->marks_told < g->nmarks;
+}
+
+void guests__settle(struct guests *g, bool kept)
+{
+	unsigned i;
+
+	if (kept) {
+		g->npending = 0;
+		return;
+	}
+	for (i = 0; i < g->ntables; i++)
+		g->table[i]->told = false;
+	g->marks_told = 0;
+}

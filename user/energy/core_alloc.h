@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who holds the cores of a node, as energy is split: a core that several jobs hold goes to them by
+ * the hardware threads that each holds (all of it to a job that holds one of two, if no other has
+ * the other); inside a job equally to the ordinary steps that hold it,
+ * and to batch, extern and interactive steps only where no ordinary one does.
+ */
+#ifndef JP_ENERGY_CORE_ALLOC_H
+#define JP_ENERGY_CORE_ALLOC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct alloc_cpu {
+	uint16_t core;	  /* number of its core on the node: cores of a package next to each other,
+			   * as Slurm numbers them */
+	uint16_t package; /* number of its package, from 0 */
+	bool there;	  /* false: no such CPU, or it is off line */
+};
+
+struct alloc_topology {
+	const struct alloc_cpu *cpu; /* [ncpus] by the kernel's number */
+	unsigned ncpus;
+	unsigned ncores;
+	unsigned npackages;
+};
+
+struct alloc_step {
+	uint64_t job; /* any number that tells it from others */
+	bool support; /* batch, extern or interactive */
+	bool by_core; /* held counts cores (what Slurm tells a plugin), not CPUs (a cpuset) */
+	const uint64_t *held; /* bit n: it holds CPU or core n; as many as the topology has. NULL:
+			       * not known. From text: cpulist__read() */
+};
+
+/*
+ * Cores held, by step and package: out[nsteps][npackages], NAN in all of those of a step for which
+ * it is not known. 0; -EINVAL: a topology whose numbers are beyond its own; -ENOMEM.
+ */
+int alloc__cores(const struct alloc_topology *topo, const struct alloc_step *steps, unsigned nsteps,
+		 double *out);
+
+#endif

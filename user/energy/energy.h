@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Energy of a node, split among its steps with bounds. Pure arithmetic over one interval: no clock,
+ * no files. The rule, in short (jobprof(7) and README say it to people):
+ *
+ *	static	what a package takes when idle, by allocated cores; cores of nobody: unallocated
+ *	dynamic	the rest of the package, by core cycles (run time where there are none), a busy
+ *		sibling thread counted by the SMT factor; what no step did is the system's
+ *	DRAM	idle part by allocated cores, the rest by cache misses
+ *	GPUs	to their owner
+ *	other	node - packages - DRAM - GPUs: what it takes when idle by allocated cores, the rest
+ *		(losses and fans follow the load) by dynamic energy; all by allocated cores
+ *		where the idle part is not known
+ *
+ * Every joule that was measured is in exactly one step, in system or in unallocated.
+ *
+ * Bounds. Nothing says how much power the instructions of one step take beside those of another,
+ * only that it differs by so many times at most (ENERGY_RATIO*): with weights w, W in all, and
+ * energy D a step's part is from D w / (w + R (W - w)) to D w / (w + (W - w) / R). That holds for
+ * any mixture (a range around the mean does not: who has most of a package is the mean), and leaves
+ * no doubt of a step that is alone. Where the least and most power of a busy core were seen, they
+ * narrow that. What is unknown (allocation, idle power, misses) adds every value that it could
+ *have. To that comes, in quadrature, what the sensors and the calibration of idle power are off by.
+ */
+#ifndef JP_ENERGY_ENERGY_H
+#define JP_ENERGY_ENERGY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What was measured of a package in the interval, J; NAN: not measured. */
+struct energy_package {
+	double pkg; /* all of it, without DRAM */
+	double dram;
+	double pkg_idle_w; /* calibrated power when nothing runs, W; NAN: not known */
+	double dram_idle_w;
+	unsigned cores; /* physical ones it has */
+	double pmin_w;	/* least and most dynamic power of one busy core that was ever seen */
+	double pmax_w;	/* when one step had the package, W; NAN: never seen */
+};
+
+/* What a consumer did on a package. Consumers are steps, and the system for all else. */
+struct energy_use {
+	double run_s;	    /* CPU time, s, all hardware threads */
+	double overlap_s;   /* of it, with the sibling thread of its core busy too */
+	double cycles;	    /* unhalted core cycles; NAN: not counted */
+	double misses;	    /* last level cache misses, or bytes of memory traffic; NAN */
+	double alloc_cores; /* physical cores of the package allocated to it, shares of shared ones
+			     * as fractions; NAN: not known. The system's: NAN is none */
+};
+
+struct energy_input {
+	double seconds;
+	double node;	     /* J of the whole node; NAN: not measured */
+	double node_error;   /* relative, largest, of that; below 1, as the next two */
+	double node_off;     /* J that it may be off by besides, now only: energy_lag.h */
+	double pkg_error;    /* relative, largest, of packages and DRAM */
+	double gpu_error;    /* relative, largest, of GPUs */
+	double pkg_step;     /* J: granularity of a package's counter */
+	double pkg_edge_s;   /* how late a package's counter may be, s (RAPL: 0.001) */
+	double other_idle_w; /* calibrated power of all else when nothing runs, W; NAN: not known */
+	double idle_error;   /* relative, largest, of idle powers: ENERGY_IDLE_ERROR */
+	unsigned npackages;
+	const struct energy_package *package; /* [npackages] */
+	unsigned nsteps;
+	const struct energy_use *use;	 /* [nsteps][npackages] */
+	const struct energy_use *system; /* [npackages] */
+	const double *gpu;  /* [nsteps] J of the GPUs they own, NAN: not measured; NULL:
+			     * none measured */
+	double gpu_unowned; /* J of those that nobody owns; 0 */
+};
+
+struct energy_share {
+	double total;	  /* J: static + dynamic */
+	double fixed;	  /* static, idle DRAM and idle rest of the node: what it held */
+	double dynamic;	  /* what it did */
+	double low, high; /* total lies between, by all that is known of errors */
+};
+
+/* By which rule the parts were split: for the file. */
+enum energy_weight { WEIGHT_CYCLES, WEIGHT_RUN_TIME };
+
+struct energy_split {
+	struct energy_share *step; /* [nsteps], the caller's */
+	double system;		   /* J: done by no step */
+	double unallocated;	   /* J: held by no step */
+	double measured;	   /* what was split: steps + system + unallocated, to rounding */
+	enum energy_weight weight;
+	bool static_known; /* idle power was known; else all of a package is dynamic */
+	bool alloc_known;  /* allocations were known; else who ran holds the cores it kept busy */
+	bool node_known;   /* node was measured; else the sum of the parts stands for it */
+	bool clamped;	   /* the parts were more than the node, within its error or not: their sum
+			    * stands for it */
+};
+
+/* How many times the energy of a cycle may differ among what runs at the same time (dense vectors
+ * beside a loop that waits); of a second of CPU time, where clocks are not known; of a miss. */
+#define ENERGY_RATIO	      6.0
+#define ENERGY_RATIO_RUN_TIME 10.0
+#define ENERGY_RATIO_MISS     4.0
+/* For idle_error: the windows that idle power is from were not quite idle, and it follows the
+ * temperature. */
+#define ENERGY_IDLE_ERROR 0.03
+/* Of a core with both threads busy each takes this much of what it would take alone. */
+#define ENERGY_SMT 0.6
+
+/* 0; -EINVAL: negative or infinite inputs, a package without cores, no time; -ENODATA: nothing was
+ * measured; -ENOMEM. Conservation is asserted: |steps + system + unallocated - measured| <= 1e-9
+ * measured. */
+int energy__split(const struct energy_input *in, struct energy_split *out);
+
+#endif

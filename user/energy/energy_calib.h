@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a node takes when it is idle, and the least and most dynamic power of a busy core of it,
+ * learnt while it works: one struct per package (with its DRAM) and one for the rest of the node,
+ * fed once per interval. Plain data: the caller keeps it where it likes.
+ */
+#ifndef JP_ENERGY_ENERGY_CALIB_H
+#define JP_ENERGY_ENERGY_CALIB_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * A robust minimum: the median of each CALIB_BATCH values, and the least median of this epoch and
+ * the one before. One bad reading does not move it, and what was true a long time ago (another
+ * governor, a fan that was replaced) is forgotten after two epochs.
+ */
+#define CALIB_BATCH 9
+#define CALIB_EPOCH 256 /* batches */
+
+struct calib_min {
+	double batch[CALIB_BATCH];
+	uint32_t n;	      /* in the batch */
+	uint32_t batches;     /* in this epoch */
+	uint64_t windows;     /* ever */
+	double least, before; /* of this epoch and the last one; NAN: none yet */
+	double spread;	      /* half the width of the batch that the least one is from, its middle
+			       * half; NAN: none yet */
+};
+
+void calib_min__init(struct calib_min *m);
+void calib_min__add(struct calib_min *m, double value); /* NAN is not added */
+double calib_min__value(const struct calib_min *m);	/* NAN: not known yet */
+
+/*
+ * The range of power of busy cores, from windows in which one step had a package. It is not told
+ * before CALIB_STEPS different steps were seen: the next of its kind is beyond either end of n with
+ * a probability of 2 / (n + 1). It is told wider by CALIB_MARGIN on both sides.
+ */
+#define CALIB_STEPS  40
+#define CALIB_MARGIN 1.25
+
+struct calib_range {
+	double batch[CALIB_BATCH]; /* W per busy core, of one step without a break */
+	uint32_t n;
+	uint64_t step;	    /* whose batch it is */
+	uint64_t last_step; /* the last one that made a batch full */
+	uint32_t steps;	    /* that did: a step that comes back after another counts again */
+	double least_w;	    /* least and most median of a batch; NAN: none yet */
+	double most_w;
+};
+
+struct calib_package {
+	struct calib_min pkg;
+	struct calib_min dram;
+	struct calib_range core;
+};
+
+/* One interval of a package. */
+struct calib_window {
+	double seconds;
+	double pkg, dram;      /* J; NAN: not measured */
+	double cores;	       /* it has */
+	double busy_s;	       /* seconds of a core, of all that ran: run time less half of what
+				* overlaps */
+	double busy_of_step_s; /* of the step that ran most */
+	uint64_t step;	       /* any number that tells it from others */
+};
+
+void calib_package__init(struct calib_package *c);
+/* Idle when less than CALIB_IDLE of its core time was busy; one step has it when that did all but
+ * CALIB_OTHERS of what was done, on CALIB_CORES of the cores at least. */
+void calib_package__add(struct calib_package *c, const struct calib_window *w);
+#define CALIB_IDLE   0.05
+#define CALIB_OTHERS 0.02
+#define CALIB_CORES  0.05
+
+/* What was read from a file can be gone on with. */
+bool calib_min__sound(const struct calib_min *m);
+bool calib_package__sound(const struct calib_package *c);
+
+double calib_package__pkg_idle_w(const struct calib_package *c);
+double calib_package__dram_idle_w(const struct calib_package *c);
+/* W per busy core; both NAN while not known. */
+void calib_package__range(const struct calib_package *c, double *pmin_w, double *pmax_w);
+
+/* The rest of the node, W over an interval in which busy (0..1) of the core time of all packages
+ * was busy: added where that was idle. */
+void calib_other__add(struct calib_min *other, double watts, double busy);
+
+#endif

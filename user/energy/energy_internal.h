@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Between energy*.c: how one amount of energy goes to those who share it. */
+#ifndef JP_ENERGY_ENERGY_INTERNAL_H
+#define JP_ENERGY_ENERGY_INTERNAL_H
+
+#include <math.h>
+#include <stddef.h>
+
+#include "energy/energy.h"
+
+/* Of one amount, for one consumer. */
+struct portion {
+	double weight;
+	double busy_low_s, busy_high_s; /* of cores: what least and most power are about */
+	double point;			/* J */
+	double low, high;
+};
+
+/* What is known of the energy per weight, whatever the weights. */
+struct portion_range {
+	double ratio;	       /* it differs by so many times at most; INFINITY: nothing is known */
+	double pmin_w, pmax_w; /* per second of those; NAN: not known */
+};
+
+/*
+ * Fills in point, low and high of p[n]: joules by weight, each point within its range. Returns what
+ * nobody has a weight for: 0 or joules.
+ */
+double portion__split(struct portion *p, unsigned n, double joules,
+		      const struct portion_range *range);
+
+/* What one consumer gets, as the parts are split one after another. J where nothing else is said.
+ */
+struct tally {
+	double fixed, dynamic;
+	double low, high; /* of both, by what is not known of the split */
+	double gpu;
+	double other;			     /* of the rest of the node */
+	double act, act_low, act_high;	     /* dynamic of packages, DRAM and GPUs */
+	double share, share_low, share_high; /* of the cores of a package */
+	double held, held_low, held_high;    /* cores of the node */
+	double load, load_low, load_high;    /* of what follows the load, per joule */
+	double weight, misses;		     /* on the whole node */
+	double q_f,
+		q_ff; /* its fraction f of counters with granularity q: sums of q^2 f, q^2 f^2 */
+	double total;
+};
+
+/* A counter: a package or its DRAM. Each is off by an error of its own. */
+struct part {
+	double joules;
+	double idle; /* of it, what is taken when idle */
+};
+
+/* One interval at work. Consumers are the steps, then the system, then nobody. */
+struct energy_work {
+	const struct energy_input *in;
+	struct energy_split *out;
+	struct tally *t;   /* [n + 1]: nobody last */
+	struct portion *p; /* [n] */
+	unsigned n;	   /* steps and the system */
+	struct part *part; /* [nparts], at most two for each package */
+	double *of;	   /* [nparts][n + 1]: J of that of each */
+	unsigned nparts;
+	double clock; /* mean of all that ran and was counted, cycles/s; NAN: none was */
+	double cores; /* of the node */
+	double parts, gpu, other;
+	double parts_idle, other_idle; /* of that, what is taken when idle */
+	double steps;		       /* J of all of them */
+	bool measured, misses_known, dram_known;
+};
+
+/* Weights and busy seconds of p for one package; the range that they leave. */
+struct portion_range energy__weigh(struct energy_work *w, unsigned package);
+/* The same by cache misses; false: not known of all that ran. */
+bool energy__weigh_misses(struct energy_work *w, unsigned package);
+/* Mean clock of all that ran. */
+double energy__mean_clock(const struct energy_input *in);
+/* Shares of the cores of a package, share* of t; adds to held*. */
+void energy__shares(struct energy_work *w, unsigned package);
+/* What is neither package nor DRAM nor GPU, if the node was measured. */
+void energy__split_other(struct energy_work *w);
+/* Totals and bounds of all, with what sensors are off by, to out. */
+void energy__finish(struct energy_work *w);
+
+static inline const struct energy_use *energy__use(const struct energy_work *w, unsigned consumer,
+						   unsigned package)
+{
+	const struct energy_input *in = w->in;
+
+	if (consumer == in->nsteps)
+		return &in->system[package];
+	return &in->use[(size_t)consumer * in->npackages + package];
+}
+
+/* Seconds of a core: two threads that run beside each other have half of it each. */
+static inline double energy__busy(const struct energy_use *u)
+{
+	return isnan(u->overlap_s) ? u->run_s : u->run_s - fmin(u->overlap_s, u->run_s) / 2;
+}
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How far off the power of a node is that a slow sensor gave: it averages over a time and tells it
+ * late, so while power changes it is another moment's. What changes is seen by quick sensors.
+ */
+#ifndef JP_ENERGY_ENERGY_LAG_H
+#define JP_ENERGY_ENERGY_LAG_H
+
+#define LAG_KEPT 64 /* intervals that are looked back on at most */
+
+struct energy_lag {
+	struct {
+		double seconds, quick_w, slow_w;
+	} past[LAG_KEPT];
+	unsigned n, next;
+};
+
+/* After each interval: what the quick sensors (packages, DRAM, GPUs) saw, W, and what the slow one
+ * last said; NAN: nothing. */
+void energy_lag__add(struct energy_lag *lag, double seconds, double quick_w, double slow_w);
+
+/*
+ * J for energy_input.node_off: step is what the slow sensor's numbers go by, W; late_s the time
+ * from the oldest moment that is in its value to now: period + averaging + lag. In quadrature half
+ * a step and how far power in that time was from what it was in the last interval: as quick sensors
+ * saw it or, since fans and losses are in none of them, as the slow one did, whichever is more.
+ */
+double energy_lag__off(const struct energy_lag *lag, double step, double late_s);
+
+/*
+ * How long after the quick sensors the slow one tells of a change, s: the shift at which the two go
+ * together best (Pearson's correlation, LAG_SURE at least), to an interval. NAN: that cannot be
+ * told, because LAG_KEPT intervals with both are not there yet, they are not of one length, or
+ * power was too steady.
+ */
+double energy_lag__find(const struct energy_lag *lag);
+#define LAG_SURE 0.8
+
+#endif

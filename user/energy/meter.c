@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "energy/meter.h"
+
+#include <math.h>
+
+/* A value that is older than this, or than four periods of its source, says nothing of now. */
+#define STALE_NS (120 * 1000000000ull)
+
+static double seconds(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (double)(to_ns - from_ns) * 1e-9 : 0;
+}
+
+static void restart(struct meter *m, const struct board_channel *c)
+{
+	m->started = !isnan(c->value);
+	m->value = c->value;
+	m->time_ns = c->time_ns;
+	m->gaps = c->gaps;
+	m->watts = m->reached = NAN;
+}
+
+static double take_quick(struct meter *m, const struct board_channel *c)
+{
+	double joules = c->value - m->value;
+
+	m->value = c->value;
+	m->time_ns = c->time_ns;
+	return joules >= 0 ? joules : NAN;
+}
+
+/* Where a counter is now, that was last seen at time_ns. */
+static double take_slow(struct meter *m, const struct board_channel *c, uint64_t now_ns)
+{
+	double from = m->reached, joules;
+
+	if (c->time_ns > m->time_ns) {
+		m->watts = (c->value - m->value) / seconds(m->time_ns, c->time_ns);
+		m->value = c->value;
+		m->time_ns = c->time_ns;
+	}
+	if (isnan(m->watts))
+		return NAN;
+	m->reached = m->value + m->watts * seconds(m->time_ns, now_ns);
+	if (isnan(from))
+		from = m->reached - m->watts * seconds(m->until_ns, now_ns);
+	joules = m->reached - from;
+	if (joules >= 0)
+		return joules;
+	m->reached = from; /* it went slower than was taken: wait for it */
+	return 0;
+}
+
+static double take_power(const struct meter *m, const struct board_channel *c, uint64_t now_ns)
+{
+	uint64_t stale = 4 * c->channel->period_ns;
+
+	if (stale < STALE_NS)
+		stale = STALE_NS;
+	if (!m->until_ns || !(c->value >= 0) || now_ns > c->time_ns + stale)
+		return NAN;
+	return c->value * seconds(m->until_ns, now_ns);
+}
+
+double meter__take(struct meter *m, const struct board_channel *c, uint64_t now_ns)
+{
+	double joules = NAN;
+
+	if (c->channel->quantity == QUANTITY_POWER)
+		joules = take_power(m, c, now_ns);
+	else if (!m->started || m->gaps != c->gaps || isnan(c->value))
+		restart(m, c);
+	else
+		joules = c->ops->slow ? take_slow(m, c, now_ns) : take_quick(m, c);
+	m->until_ns = now_ns;
+	return joules;
+}

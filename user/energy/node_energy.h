@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Energy of the node from one moment to the next: what the sensors say of its parts, who did what,
+ * and each step's share. Chooses among the sources, learns idle powers, and calls energy__split().
+ */
+#ifndef JP_ENERGY_NODE_ENERGY_H
+#define JP_ENERGY_NODE_ENERGY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "energy/energy.h"
+#include "sensor/core/sensor_set.h"
+
+/* A step in the interval. */
+struct node_step {
+	uint64_t id;  /* any numbers that tell it, and its job, from others */
+	uint64_t job; /* of alloc.h, as the next three */
+	bool support;
+	bool by_core;
+	const uint64_t *held; /* NULL: not known */
+	double alive;	      /* part of the interval that it was there, 0..1 */
+	const double *run_s;  /* [ncpus] CPU time by CPU, s */
+	const double *cycles; /* [npackages]; NULL: not counted; NAN: not there */
+	const double *misses;
+	const double *gpu;	   /* [ngpus] part that it owns, 0..1; NULL: none */
+	struct energy_share share; /* the answer: NAN in all where nothing was measured */
+};
+
+/* J in the interval; NAN: not measured. */
+struct node_interval {
+	double seconds;
+	double node, pkg, dram, gpu;
+	double power; /* W: of the node, else of all parts that were measured */
+	double measured, system, unallocated; /* with all shares: measured */
+	bool split;			      /* false: nothing was measured, shares are NAN */
+	bool static_known, alloc_known, node_known, clamped;
+	enum energy_weight weight;
+};
+
+struct node_energy;
+
+/* What node and CPUs look like is read from the roots, once. 0, -ENOMEM, -ENOENT: the tree does not
+ * say where CPUs are. */
+int node_energy__new(struct node_energy **out, const struct sensor_roots *roots);
+void node_energy__free(struct node_energy *e); /* NULL is fine */
+
+/* Shape of the arrays of struct node_step. CPUs by the kernel's numbers, below ncpus. */
+unsigned node_energy__ncpus(const struct node_energy *e);
+unsigned node_energy__ncores(const struct node_energy *e);
+unsigned node_energy__npackages(const struct node_energy *e);
+int node_energy__package(const struct node_energy *e, unsigned cpu); /* -1: no such CPU */
+/* Of the channels that are known now. */
+unsigned node_energy__ngpus(const struct node_energy *e);
+int node_energy__gpu_index(const struct node_energy *e, unsigned gpu); /* as the channel has it */
+/* Whether energy is read from that channel of the board. */
+bool node_energy__uses(const struct node_energy *e, unsigned channel);
+/* Something of the node's energy or power is measured. */
+bool node_energy__any(const struct node_energy *e);
+
+/* Chooses among the board's channels what is new; the calls below do so too. 0 or -ENOMEM. */
+int node_energy__look(struct node_energy *e, const struct board *b);
+/* The board's readings are where an interval begins; what came before is nobody's. */
+void node_energy__begin(struct node_energy *e, const struct board *b, uint64_t now_ns);
+/*
+ * The interval from the last call of this or the one above to now. busy_s[ncpus]: time that CPUs
+ * were not idle, by whomever; steps' shares are filled. 0, -ENOMEM, -EAGAIN: no time has passed.
+ */
+int node_energy__end(struct node_energy *e, const struct board *b, uint64_t now_ns,
+		     const double *busy_s, struct node_step *steps, unsigned nsteps,
+		     struct node_interval *out);
+
+/* One line on which sources are used and how parts are split, for people. */
+void node_energy__rule(const struct node_energy *e, char *buf, size_t len);
+/* Idle power that was learnt, W: all packages, all DRAM, the rest of the node; NAN: not yet. */
+void node_energy__idle(const struct node_energy *e, double *pkg_w, double *dram_w, double *other_w);
+/* How late the node's sensor was found to be, and how often it makes a new value, s; NAN: not
+ * known. */
+void node_energy__lag(const struct node_energy *e, double *lag_s, double *period_s);
+/* What was learnt, for a later start on this node: to and from a file of that path. 0 or -errno;
+ * -EBADMSG: not of this node or version, nothing was taken. */
+int node_energy__save(const struct node_energy *e, const char *path);
+int node_energy__load(struct node_energy *e, const char *path);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_ENERGY_NODE_ENERGY_INTERNAL_H
+#define JP_ENERGY_NODE_ENERGY_INTERNAL_H
+
+#include "energy/core_alloc.h"
+#include "energy/energy_calib.h"
+#include "energy/energy_lag.h"
+#include "energy/meter.h"
+#include "energy/node_energy.h"
+
+/* A channel that energy is read from. */
+struct role {
+	enum sensor_part part; /* PART_NODE, PART_PACKAGE, PART_DRAM or PART_GPU */
+	unsigned channel;      /* of the board */
+	unsigned of;	       /* package, or GPU as they come */
+	int index;	       /* as the channel has it */
+	struct meter meter;
+	double joules; /* of the interval; NAN: not measured */
+};
+
+/* What is learnt: written to a file as it is. */
+struct learnt {
+	struct calib_min other;
+	struct calib_package package[]; /* [npackages] */
+};
+
+struct node_energy {
+	struct alloc_topology topo;
+	struct alloc_cpu *cpu; /* [topo.ncpus] */
+	unsigned *cores;       /* [npackages] physical cores it has */
+	int *package_id;       /* [npackages] as the kernel numbers them */
+	unsigned *next;	       /* [ncpus] the next hardware thread of its core, in a circle */
+	struct role *role;
+	unsigned nroles;
+	unsigned ngpus;
+	unsigned seen; /* channels that roles were chosen among */
+	const struct board_channel *channel;
+	uint64_t since_ns; /* where the interval began; 0: none has */
+	struct energy_lag lag;
+	double lag_s;	  /* that was found last; NAN: none yet */
+	unsigned unasked; /* intervals since it was looked for */
+	struct learnt *learnt;
+	struct node_interval last; /* for the rule's text */
+	bool any_last;
+};
+
+/* node_roles.c: chooses among the channels those that are new, keeps what is metered already. */
+int node_roles__choose(struct node_energy *e, const struct board *b);
+/* All meters: joules of each role. */
+void node_roles__take(struct node_energy *e, uint64_t now_ns);
+/* Sum over all of that part; NAN: none, or one was not measured. */
+double node_roles__sum(const struct node_energy *e, enum sensor_part part);
+/* The first of that part, or NULL. */
+const struct role *node_roles__first(const struct node_energy *e, enum sensor_part part);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a table says of its columns, so that nothing else is needed to read it: the attributes
+ * "Column Units", "Column Kinds" and "Column Descriptions", arrays of fixed strings with an element
+ * for each member of its rows. A unit or description of "" is none.
+ */
+#ifndef JP_HDF5_COLUMN_ATTRS_H
+#define JP_HDF5_COLUMN_ATTRS_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+#include "schema/series.h"
+
+enum column_attr { COLUMN_UNITS, COLUMN_KINDS, COLUMN_DOCS, COLUMN_ATTR_N };
+
+/* Describes the table whose members h5__row_type() made of the same columns. A doc of NULL is none.
+ * 0, -ENOMEM or as h5__error(). */
+int column_attrs__write(hid_t dset, const struct column *cols, unsigned ncols);
+
+const char *column_attrs__name(enum column_attr attr);
+/* What a text of "Column Kinds" means, of at most size bytes. false: nothing we know. */
+bool column_attrs__kind(const char *text, size_t size, enum col_kind *kind);
+
+#endif

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "hdf5/cursor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hdf5/cursor_chunk.h"
+#include "hdf5/cursor_columns.h"
+#include "pool/guard.h"
+#include "hdf5/h5util.h"
+
+#define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
+#define SMALL_TABLE (1u << 20)		/* the same */
+#define BLOCK_BYTES (1u << 20)		/* read at a time where the library decodes */
+/* Deflate cannot do better than 1:1032; a table that claims to is not believed. */
+#define DEFLATE_RATIO 1040u
+
+struct cursor_state {
+	hid_t dset;
+	hid_t dapl;
+	hid_t type;	     /* of the rows in the file; kept for the next table */
+	hid_t mem;	     /* of a row in memory */
+	bool plain;	     /* the two are the same bytes */
+	bool raw;	     /* chunks are decoded here */
+	uint64_t file_bytes; /* 0: the rows there can be have been checked */
+	struct chunk_shape shape;
+	struct chunks *chunks;
+	uint64_t at; /* next row */
+	union cell *block;
+	size_t block_rows; /* there is room for */
+};
+
+int cursor__new(struct cursor **out)
+{
+	struct cursor *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->state = calloc(1, sizeof(*c->state));
+	if (!c || !c->state) {
+		free(c);
+		return -ENOMEM;
+	}
+	*c->state = (struct cursor_state){
+		.dset = H5I_INVALID_HID,
+		.type = H5I_INVALID_HID,
+		.mem = H5I_INVALID_HID,
+		.dapl = H5Pcreate(H5P_DATASET_ACCESS),
+		.chunks = chunks__new(),
+	};
+	/* The library's own table of cached chunks costs more to make than a table to read. */
+	if (!c->state->chunks || H5Pset_chunk_cache(c->state->dapl, 1, 1 << 20, 1) < 0) {
+		cursor__free(c);
+		return -ENOMEM;
+	}
+	*out = c;
+	return 0;
+}
+
+static void forget_shape(struct cursor *c)
+{
+	struct cursor_state *s = c->state;
+
+	for (unsigned i = 0; i < c->ncols; i++)
+		free(c->cols[i].name);
+	free(c->cols);
+	free(s->block);
+	if (s->type >= 0)
+		H5Tclose(s->type);
+	if (s->mem >= 0)
+		H5Tclose(s->mem);
+	c->cols = NULL;
+	c->ncols = 0;
+	s->block = NULL;
+	s->block_rows = 0;
+	s->type = s->mem = H5I_INVALID_HID;
+}
+
+static void close_table(struct cursor *c)
+{
+	if (c->state->dset >= 0)
+		H5Dclose(c->state->dset);
+	c->state->dset = H5I_INVALID_HID;
+	c->state->at = c->nrows = 0;
+}
+
+void cursor__close(struct cursor *c)
+{
+	close_table(c);
+}
+
+void cursor__free(struct cursor *c)
+{
+	if (!c)
+		return;
+	close_table(c);
+	forget_shape(c);
+	chunks__free(c->state->chunks);
+	if (c->state->dapl >= 0)
+		H5Pclose(c->state->dapl);
+	free(c->state);
+	free(c);
+}
+
+/* Takes type over. */
+static int learn_shape(struct cursor *c, hid_t type)
+{
+	struct cursor_state *s = c->state;
+	int err;
+
+	if (s->type >= 0 && H5Tequal(type, s->type) > 0) {
+		H5Tclose(type);
+		return 0;
+	}
+	forget_shape(c);
+	s->type = type;
+	c->shape++;
+	err = cursor_columns__read(type, c);
+	if (err)
+		goto fail;
+	err = cursor_columns__memory(c, &s->mem);
+	if (err)
+		goto fail;
+	s->plain = H5Tequal(s->type, s->mem) > 0;
+	return 0;
+fail:
+	forget_shape(c);
+	return err;
+}
+
+/* Before anything is asked about the table that would look into other files. */
+static bool is_in_file(hid_t dcpl)
+{
+	H5D_layout_t layout = H5Pget_layout(dcpl);
+
+	return !H5Pget_external_count(dcpl) &&
+	       (layout == H5D_CHUNKED || layout == H5D_CONTIGUOUS || layout == H5D_COMPACT);
+}
+
+/* There can be as many rows as the table claims. Asking takes the library as long as reading a
+ * small table: if all its chunks are there, that shows it, and if one is not, it is asked then. */
+static int check_storage(struct cursor *c)
+{
+	struct cursor_state *s = c->state;
+	uint64_t rest = c->nrows > s->shape.rows ? c->nrows - s->shape.rows : 0;
+	uint64_t stored = rest ? H5Dget_storage_size(s->dset) : 0;
+
+	stored = stored < s->file_bytes ? stored : s->file_bytes;
+	s->file_bytes = 0;
+	if (stored > TABLE_MAX / DEFLATE_RATIO)
+		return 0;
+	return rest * H5Tget_size(s->type) > stored * DEFLATE_RATIO ? -EMSGSIZE : 0;
+}
+
+static int check_size(struct cursor *c)
+{
+	size_t row_bytes = H5Tget_size(c->state->type);
+
+	if (c->nrows > TABLE_MAX / row_bytes)
+		return -EMSGSIZE;
+	if (c->state->raw && c->nrows <= SMALL_TABLE / row_bytes)
+		return 0;
+	return check_storage(c);
+}
+
+static int learn_rows(struct cursor *c)
+{
+	hid_t space = H5Dget_space(c->state->dset);
+	hsize_t rows = 0;
+	int err = 0;
+
+	if (space < 0 || H5Sget_simple_extent_ndims(space) != 1 ||
+	    H5Sget_simple_extent_dims(space, &rows, NULL) != 1)
+		err = -EBADMSG;
+	if (space >= 0)
+		H5Sclose(space);
+	c->nrows = rows;
+	return err;
+}
+
+/* Where chunks may be missing for there is a fill value, that is the library's matter. */
+static bool is_plain(const struct cursor *c, hid_t dcpl, uint64_t file_bytes)
+{
+	const struct cursor_state *s = c->state;
+	H5D_fill_value_t fill;
+
+	return s->raw && s->shape.plain && c->nrows <= file_bytes / s->shape.row_bytes &&
+	       H5Pfill_value_defined(dcpl, &fill) >= 0 && fill != H5D_FILL_VALUE_USER_DEFINED;
+}
+
+static int learn_storage(struct cursor *c, uint64_t file_bytes)
+{
+	struct cursor_state *s = c->state;
+	hid_t dcpl = H5Dget_create_plist(s->dset);
+	size_t row_bytes = H5Tget_size(s->type);
+	int err;
+
+	if (dcpl < 0)
+		return -EBADMSG;
+	err = is_in_file(dcpl) ? learn_rows(c) : -EBADMSG;
+	if (!err)
+		err = chunks__shape(dcpl, row_bytes, &s->shape);
+	s->shape.file_bytes = file_bytes;
+	s->raw = !err && s->plain;
+	if (err == -ENOTSUP)
+		err = 0;
+	c->chunks = s->shape.rows ? (c->nrows + s->shape.rows - 1) / s->shape.rows : 0;
+	s->file_bytes = file_bytes;
+	c->plain = !err && is_plain(c, dcpl, file_bytes);
+	c->gaps = false;
+	if (!err)
+		err = check_size(c);
+	H5Pclose(dcpl);
+	return err;
+}
+
+/* -ENOENT for what is no hard link: another may lead to elsewhere. */
+static int open_link(hid_t at, const char *path, struct cursor_state *to)
+{
+	H5L_info_t link;
+
+	if (H5Lget_info(at, path, &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD)
+		return -ENOENT;
+	to->dset = H5Dopen2(at, path, to->dapl);
+	return to->dset < 0 ? -EBADMSG : 0;
+}
+
+static int open_dataset(const struct reader_node *n, const struct reader_series *s,
+			const char *table, struct cursor_state *to)
+{
+	char *path;
+	int err;
+
+	if (!h5__name_ok(table))
+		return -ENOENT;
+	if (!s->grouped)
+		return open_link(n->group, s->name, to);
+	if (s->group > 0)
+		return open_link(s->group, table, to);
+	if (asprintf(&path, "%s/%s", s->name, table) < 0)
+		return -ENOMEM;
+	err = open_link(n->group, path, to);
+	free(path);
+	return err;
+}
+
+int cursor__open(struct cursor *c, const struct reader_node *n, const struct reader_series *s,
+		 const char *table)
+{
+	hid_t type;
+	int err;
+
+	close_table(c);
+	guard__object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
+		      s->grouped ? table : "");
+	err = open_dataset(n, s, table, c->state);
+	if (err)
+		return err;
+	type = H5Dget_type(c->state->dset);
+	err = type < 0 ? -EBADMSG : learn_shape(c, type);
+	if (!err)
+		err = learn_storage(c, n->file_bytes);
+	if (err) {
+		close_table(c);
+		return err;
+	}
+	for (unsigned i = 0; i < c->ncols; i++)
+		c->cols[i].unknown = n->unknown && h5__in_list(n->unknown, c->cols[i].name);
+	return 0;
+}
+
+static int read_block(struct cursor *c, unsigned n)
+{
+	struct cursor_state *s = c->state;
+	hsize_t start = s->at, count = n;
+	hid_t mem = H5Screate_simple(1, &count, NULL), space = H5Dget_space(s->dset);
+	int err = 0;
+
+	if (mem < 0 || space < 0 ||
+	    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &count, NULL) < 0 ||
+	    H5Dread(s->dset, s->mem, mem, space, H5P_DEFAULT, s->block) < 0)
+		err = -EBADMSG;
+	if (space >= 0)
+		H5Sclose(space);
+	if (mem >= 0)
+		H5Sclose(mem);
+	return err;
+}
+
+static int next_block(struct cursor *c, const union cell **rows, unsigned *n)
+{
+	struct cursor_state *s = c->state;
+	uint64_t left = c->nrows - s->at;
+	size_t max = BLOCK_BYTES / (c->ncols * sizeof(union cell));
+
+	max = max < 16 ? 16 : max;
+	max = max > left ? left : max;
+	if (s->block_rows < max) {
+		free(s->block);
+		s->block = calloc(max * c->ncols, sizeof(*s->block));
+		s->block_rows = s->block ? max : 0;
+	}
+	if (!s->block)
+		return -ENOMEM;
+	*rows = s->block;
+	*n = max;
+	return read_block(c, max);
+}
+
+static int next_chunk(struct cursor *c, const union cell **rows, unsigned *n)
+{
+	struct cursor_state *s = c->state;
+	unsigned skip = s->at % s->shape.rows;
+	uint64_t left = c->nrows - s->at;
+	const void *decoded;
+	int err = chunks__read(s->chunks, s->dset, &s->shape, s->at - skip, &decoded);
+
+	if (err == -ENODATA) {
+		c->plain = s->raw = false; /* fill values are the library's matter */
+		c->gaps = true;
+		err = s->file_bytes ? check_storage(c) : 0;
+		return err ? err : next_block(c, rows, n);
+	}
+	*rows = (const union cell *)decoded + (size_t)skip * c->ncols;
+	*n = s->shape.rows - skip < left ? s->shape.rows - skip : left;
+	return err;
+}
+
+int cursor__next(struct cursor *c, const union cell **rows, unsigned *n)
+{
+	int err;
+
+	if (c->state->at >= c->nrows)
+		return 0;
+	err = c->state->raw ? next_chunk(c, rows, n) : next_block(c, rows, n);
+	if (err)
+		return err;
+	c->state->at += *n;
+	return 1;
+}
+
+void cursor__seek(struct cursor *c, uint64_t row)
+{
+	c->state->at = row;
+}
+
+hid_t cursor__dataset(const struct cursor *c)
+{
+	return c->state->dset;
+}
+
+hid_t cursor__row_type(const struct cursor *c)
+{
+	return c->state->type;
+}
+
+int cursor__column(const struct cursor *c, const char *name)
+{
+	for (unsigned i = 0; i < c->ncols; i++)
+		if (!strcmp(c->cols[i].name, name))
+			return (int)i;
+	return -1;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "hdf5/cursor_chunk.h"
+
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hdf5/h5file.h"
+
+#define CHUNK_BYTES_MAX (64u << 20)
+
+struct chunks {
+	struct libdeflate_decompressor *inflate;
+	struct h5chunk stored;
+	uint8_t *buf[2];
+	size_t size[2];
+};
+
+struct chunks *chunks__new(void)
+{
+	struct chunks *c = calloc(1, sizeof(*c));
+
+	if (c)
+		c->inflate = libdeflate_alloc_decompressor();
+	if (c && c->inflate)
+		return c;
+	free(c);
+	return NULL;
+}
+
+void chunks__free(struct chunks *c)
+{
+	if (!c)
+		return;
+	libdeflate_free_decompressor(c->inflate);
+	free(c->stored.bytes);
+	free(c->buf[0]);
+	free(c->buf[1]);
+	free(c);
+}
+
+static int read_filters(hid_t dcpl, struct chunk_shape *s)
+{
+	int n = H5Pget_nfilters(dcpl);
+
+	if (n < 0 || n > 2)
+		return -ENOTSUP;
+	s->nfilters = n;
+	s->plain = n < 2;
+	for (int i = 0; i < n; i++) {
+		unsigned flags, cd[8];
+		size_t ncd = 8;
+
+		s->filters[i] = H5Pget_filter2(dcpl, i, &flags, &ncd, cd, 0, NULL, NULL);
+		s->plain &= s->filters[i] == H5Z_FILTER_DEFLATE && ncd && !cd[0];
+		if (s->filters[i] == H5Z_FILTER_SHUFFLE) {
+			/* It shuffles elements of this size, which a damaged file may have wrong.
+			 */
+			if (i || !ncd || cd[0] != s->row_bytes)
+				return -ENOTSUP;
+		} else if (s->filters[i] != H5Z_FILTER_DEFLATE || i + 1 < n) {
+			return -ENOTSUP;
+		}
+	}
+	return 0;
+}
+
+int chunks__shape(hid_t dcpl, size_t row_bytes, struct chunk_shape *s)
+{
+	hsize_t rows;
+
+	*s = (struct chunk_shape){.row_bytes = row_bytes};
+	if (H5Pget_layout(dcpl) != H5D_CHUNKED)
+		return -ENOTSUP;
+	if (H5Pget_chunk(dcpl, 1, &rows) != 1 || !rows)
+		return -EBADMSG;
+	if (rows > CHUNK_BYTES_MAX / row_bytes)
+		return -EMSGSIZE;
+	s->rows = rows;
+	return read_filters(dcpl, s);
+}
+
+static int make_room(struct chunks *c, unsigned i, size_t size)
+{
+	uint8_t *p;
+
+	if (c->size[i] >= size)
+		return 0;
+	p = realloc(c->buf[i], size);
+	if (!p)
+		return -ENOMEM;
+	c->buf[i] = p;
+	c->size[i] = size;
+	return 0;
+}
+
+/* Byte k of every row lies together in the file. Eight rows at a time: their bytes share lines. */
+static void unshuffle(const uint8_t *in, uint8_t *out, unsigned rows, size_t row_bytes)
+{
+	unsigned r = 0;
+
+	for (; r + 8 <= rows; r += 8)
+		for (size_t k = 0; k < row_bytes; k++)
+			for (unsigned i = 0; i < 8; i++)
+				out[(r + i) * row_bytes + k] = in[k * rows + r + i];
+	for (; r < rows; r++)
+		for (size_t k = 0; k < row_bytes; k++)
+			out[r * row_bytes + k] = in[k * rows + r];
+}
+
+/* Undoes the filters from the last to the first. */
+static int decode(struct chunks *c, const struct chunk_shape *s, const void **rows)
+{
+	size_t bytes = s->rows * s->row_bytes, got = c->stored.size;
+	const uint8_t *from = c->stored.bytes;
+	unsigned at = 0;
+
+	for (int i = (int)s->nfilters - 1; i >= 0; i--, at = !at) {
+		if (c->stored.mask & (1u << i))
+			continue;
+		if (make_room(c, at, bytes))
+			return -ENOMEM;
+		if (s->filters[i] == H5Z_FILTER_DEFLATE) {
+			if (libdeflate_zlib_decompress(c->inflate, from, got, c->buf[at], bytes,
+						       &got))
+				return -EBADMSG;
+		} else if (got != bytes) {
+			return -EBADMSG;
+		} else {
+			unshuffle(from, c->buf[at], s->rows, s->row_bytes);
+		}
+		from = c->buf[at];
+	}
+	*rows = from;
+	return got == bytes ? 0 : -EBADMSG;
+}
+
+int chunks__read(struct chunks *c, hid_t dset, const struct chunk_shape *s, hsize_t at,
+		 const void **rows)
+{
+	size_t bytes = s->rows * s->row_bytes;
+	/* Deflate makes nothing much bigger. */
+	int err = h5chunk__read(&c->stored, dset, at, bytes + bytes / 8 + 1024, s->file_bytes);
+
+	return err ? err : decode(c, s, rows);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Chunks of a table, taken from the library as they are stored and decoded here: shuffle and
+ * deflate are nearly all the time it takes to read one, and libdeflate takes half of zlib's.
+ */
+#ifndef JP_HDF5_CURSOR_CHUNK_H
+#define JP_HDF5_CURSOR_CHUNK_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct chunks;
+
+struct chunk_shape {
+	unsigned rows; /* of a chunk */
+	size_t row_bytes;
+	unsigned nfilters; /* in the order they were applied when writing */
+	H5Z_filter_t filters[2];
+	bool plain;	     /* they change nothing: Slurm deflates with level 0 */
+	uint64_t file_bytes; /* what a chunk can take in the file at most */
+};
+
+/* What is needed to decode, for any number of tables. NULL: no memory. */
+struct chunks *chunks__new(void);
+void chunks__free(struct chunks *c);
+
+/* Reads a dataset's layout, but for file_bytes: 0 if its chunks can be decoded here, -ENOTSUP if
+ * the library must do it, -EMSGSIZE for chunks beyond all measure. */
+int chunks__shape(hid_t dcpl, size_t row_bytes, struct chunk_shape *s);
+/* The chunk that begins at row `at`, decoded: s->rows rows until the next call. -ENODATA: it was
+ * never written, or cannot be found; -EBADMSG: damaged; -ENOMEM. */
+int chunks__read(struct chunks *c, hid_t dset, const struct chunk_shape *s, hsize_t at,
+		 const void **rows);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One number that stands for what a table holds: its columns and rows, and if these are compressed,
+ * the bytes of its chunks as they are stored. A faithful copy in another file has the same,
+ * wherever its bytes lie there, and of rows that are stored as they are, in whatever layout.
+ */
+#ifndef JP_HDF5_DIGEST_H
+#define JP_HDF5_DIGEST_H
+
+#include <hdf5.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Adds n bytes to a digest; begin with any constant. */
+uint64_t digest__add(uint64_t digest, const void *bytes, size_t n);
+uint64_t digest__text(uint64_t digest, const char *text);
+
+/* What is kept from one table to the next. */
+struct digester;
+
+struct digest_table {
+	uint64_t digest;
+	uint64_t rows;
+	uint64_t chunks;
+};
+
+/* 0 or -ENOMEM. */
+int digester__new(struct digester **out);
+void digester__free(struct digester *d);
+
+/*
+ * Reads a dataset: of rank 1, its rows compound of numbers, fixed strings and the like, its bytes
+ * in this file of file_size bytes. 0; -EBADMSG: damaged; -ENOTSUP: no table of that kind;
+ * -EMSGSIZE: it claims more rows than its bytes can hold; -ENOMEM.
+ */
+int digester__table(struct digester *d, hid_t at, const char *name, uint64_t file_size,
+		    struct digest_table *out);
+/* The same of an attribute: numbers and strings, up to a MiB of them. */
+int digester__attr(struct digester *d, hid_t attr, uint64_t *digest);
+
+#endif

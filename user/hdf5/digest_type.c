@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "hdf5/digest_type.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "hdf5/digest.h"
+
+#define ENTRIES	    32
+#define MEMBERS_MAX 4096
+#define ENCODED_MAX (1u << 20)
+
+struct entry {
+	uint8_t *encoded;
+	size_t size;
+	uint64_t digest;
+};
+
+struct type_cache {
+	struct entry entries[ENTRIES];
+	unsigned next;
+	uint8_t *buf;
+	size_t room;
+};
+
+struct type_cache *type_cache__new(void)
+{
+	return calloc(1, sizeof(struct type_cache));
+}
+
+void type_cache__free(struct type_cache *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; i < ENTRIES; i++)
+		free(c->entries[i].encoded);
+	free(c->buf);
+	free(c);
+}
+
+/* An array's size says nothing of its shape. */
+static int add_dims(hid_t type, uint64_t *digest)
+{
+	hsize_t dims[H5S_MAX_RANK];
+	int rank = H5Tget_array_ndims(type);
+
+	if (rank < 1 || rank > H5S_MAX_RANK || H5Tget_array_dims2(type, dims) != rank)
+		return -EBADMSG;
+	*digest = digest__add(*digest, dims, rank * sizeof(*dims));
+	return 0;
+}
+
+/* Numbers and fixed strings, and arrays of numbers. */
+static int simple_digest(hid_t type, uint64_t *digest)
+{
+	H5T_class_t class = H5Tget_class(type);
+	uint64_t v[3] = {class, H5Tget_size(type), 0};
+	hid_t super;
+	int err = 0;
+
+	switch (class) {
+	case H5T_INTEGER:
+		v[2] = (uint64_t)H5Tget_order(type) << 8 | H5Tget_sign(type);
+		break;
+	case H5T_FLOAT:
+	case H5T_BITFIELD:
+		v[2] = H5Tget_order(type);
+		break;
+	case H5T_STRING:
+		if (H5Tis_variable_str(type))
+			return -ENOTSUP;
+		v[2] = (uint64_t)H5Tget_cset(type) << 8 | H5Tget_strpad(type);
+		break;
+	case H5T_OPAQUE:
+		break;
+	case H5T_ENUM:
+	case H5T_ARRAY:
+		err = class == H5T_ARRAY ? add_dims(type, digest) : 0;
+		if (err)
+			return err;
+		super = H5Tget_super(type);
+		err = super < 0 || H5Tget_class(super) == H5T_ARRAY ? -ENOTSUP
+								    : simple_digest(super, digest);
+		if (super >= 0)
+			H5Tclose(super);
+		break;
+	default:
+		return class < 0 ? -EBADMSG : -ENOTSUP;
+	}
+	*digest = digest__add(*digest, v, sizeof(v));
+	return err;
+}
+
+static int member_digest(hid_t type, unsigned i, uint64_t *digest)
+{
+	char *name = H5Tget_member_name(type, i);
+	hid_t member = H5Tget_member_type(type, i);
+	uint64_t offset = H5Tget_member_offset(type, i);
+	int err = name && member >= 0 ? 0 : -EBADMSG;
+
+	if (!err) {
+		*digest = digest__add(digest__text(*digest, name), &offset, sizeof(offset));
+		err = simple_digest(member, digest);
+	}
+	if (member >= 0)
+		H5Tclose(member);
+	H5free_memory(name);
+	return err;
+}
+
+int type__digest(hid_t type, uint64_t *digest)
+{
+	int n = H5Tget_class(type) == H5T_COMPOUND ? H5Tget_nmembers(type) : 0, err = 0;
+	uint64_t size = H5Tget_size(type);
+
+	if (!n)
+		return simple_digest(type, digest);
+	if (n < 0)
+		return -EBADMSG;
+	if (n > MEMBERS_MAX)
+		return -ENOTSUP;
+	*digest = digest__add(*digest, &size, sizeof(size));
+	for (int i = 0; !err && i < n; i++)
+		err = member_digest(type, i, digest);
+	return err;
+}
+
+/* The library says how much it takes only where there is no room for it. */
+static int encode(struct type_cache *c, hid_t type, size_t *size)
+{
+	uint8_t *p;
+
+	*size = 0;
+	if (H5Tencode(type, NULL, size) < 0)
+		return -EBADMSG;
+	if (*size > ENCODED_MAX)
+		return -ENOTSUP;
+	if (*size > c->room) {
+		p = realloc(c->buf, *size);
+		if (!p)
+			return -ENOMEM;
+		c->buf = p;
+		c->room = *size;
+	}
+	return H5Tencode(type, c->buf, size) < 0 ? -EBADMSG : 0;
+}
+
+static int learn(struct type_cache *c, hid_t type, size_t size, uint64_t *digest)
+{
+	struct entry *e = &c->entries[c->next];
+	int err = type__digest(type, digest);
+
+	if (err)
+		return err;
+	c->next = (c->next + 1) % ENTRIES;
+	free(e->encoded);
+	*e = (struct entry){malloc(size), 0, *digest};
+	if (!e->encoded)
+		return -ENOMEM;
+	memcpy(e->encoded, c->buf, size);
+	e->size = size;
+	return 0;
+}
+
+int type_cache__digest(struct type_cache *c, hid_t type, uint64_t *digest)
+{
+	uint64_t own = 0;
+	size_t size;
+	int err = encode(c, type, &size);
+
+	if (err)
+		return err;
+	for (unsigned i = 0; i < ENTRIES; i++) {
+		if (c->entries[i].size == size && !memcmp(c->entries[i].encoded, c->buf, size)) {
+			*digest = digest__add(*digest, &c->entries[i].digest, sizeof(own));
+			return 0;
+		}
+	}
+	err = learn(c, type, size, &own);
+	if (!err)
+		*digest = digest__add(*digest, &own, sizeof(own));
+	return err;
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Digests of the types of tables and attributes, alike in whatever version of the format. */
+#ifndef JP_HDF5_DIGEST_TYPE_H
+#define JP_HDF5_DIGEST_TYPE_H
+
+#include <hdf5.h>
+#include <stdint.h>
+
+/* Adds a type to a digest. 0; -ENOTSUP: it has parts outside the row, or refers to objects;
+ * -EBADMSG; -ENOMEM. */
+int type__digest(hid_t type, uint64_t *digest);
+
+/* Looking at every member of a wide row takes longer than reading the table: what was seen before
+ * is known by its encoding. */
+struct type_cache;
+
+struct type_cache *type_cache__new(void);
+void type_cache__free(struct type_cache *c);
+int type_cache__digest(struct type_cache *c, hid_t type, uint64_t *digest);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How files are read that are not written to: a driver for the library, and chunks as they are
+ * stored. The library asks for a few bytes at a time, which to its own driver is a system call
+ * each: a table of Slurm's takes some seventy. This one reads blocks, and keeps the last few.
+ */
+#ifndef JP_HDF5_H5FILE_H
+#define JP_HDF5_H5FILE_H
+
+#include <hdf5.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* For files that are opened with fapl, to read only. Where the library does not take the driver,
+ * its own stays. */
+void h5file__set_driver(hid_t fapl);
+
+/* From now on, rows that are read are added to *sum as struct h5record adds those that are written;
+ * until it is NULL. */
+void h5file__sum_rows(uint64_t *sum);
+
+/* The bytes of a chunk as they are stored. */
+struct h5chunk {
+	uint8_t *bytes;
+	size_t room;
+	size_t size;
+	uint32_t mask; /* bit i: filter i was left out */
+};
+
+/*
+ * Reads the chunk that begins at row `at` of a dataset of rank 1; *c begins zeroed, serves any
+ * number of chunks, and its bytes are the caller's to free. One of more than max bytes is not read,
+ * nor can it have more than the file_bytes of its file. 0; -ENODATA: it was never written, or
+ * cannot be found; -EBADMSG: damaged; -ENOMEM.
+ */
+int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max, uint64_t file_bytes);
+
+#endif

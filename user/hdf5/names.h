@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a group of an HDF5 file holds, by name. */
+#ifndef JP_HDF5_NAMES_H
+#define JP_HDF5_NAMES_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+struct names {
+	char **v;
+	unsigned n;
+};
+
+/*
+ * The hard links of a group that lead to objects of that type (H5O_TYPE_UNKNOWN: of any, without
+ * looking), in natural order, numbers first; none whose name is longer than a file's may be, or
+ * cannot be part of a path. 0; -EBADMSG: damaged; -EMSGSIZE: more links of any kind than we follow;
+ * -ENOMEM.
+ * *out is empty after an error.
+ */
+int names__children(hid_t group, H5O_type_t type, struct names *out);
+/* l is in that order. */
+bool names__has(const struct names *l, const char *name);
+void names__free(struct names *l);
+
+#endif

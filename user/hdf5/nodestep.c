@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "hdf5/nodestep.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "hdf5/column_attrs.h"
+#include "hdf5/h5util.h"
+#include "hdf5/nodestep_attrs.h"
+#include "hdf5/nodestep_layout.h"
+#include "hdf5/summary.h"
+
+#define CHUNK_ROWS    128u
+#define DEFLATE_LEVEL 4
+#define FEW_REPEATS   4 /* tables of the same columns: sharing what they say takes as much */
+#define BUFFER_MAX    (256u << 20) /* rows held in memory, all tables together */
+
+struct out_table {
+	hid_t dset;
+	uint64_t rows; /* written */
+	unsigned chunk;
+	unsigned nbuf; /* rows waiting in buf */
+	union cell *buf;
+	struct summary_cell *sum;
+};
+
+struct out_series {
+	hid_t group; /* of its tables */
+	hid_t mem;   /* row in memory */
+	bool *unknown;
+};
+
+struct build {
+	const struct plan *plan;
+	hid_t file;
+	hid_t node;
+	struct out_series *series;
+	struct out_table *tables;
+};
+
+/*
+ * The fapl and fcpl keep the metadata of short steps small: object headers of 1.8, small B-tree
+ * nodes. Everything since HDF5 1.8 reads it.
+ */
+static hid_t create_file(int dir_fd, const char *name, bool share)
+{
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), fcpl = H5Pcreate(H5P_FILE_CREATE);
+	hid_t file = H5I_INVALID_HID;
+	char path[300];
+
+	if ((size_t)snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", dir_fd, name) >=
+	    sizeof(path))
+		goto out;
+	if (H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) < 0 ||
+	    H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG) < 0 || H5Pset_istore_k(fcpl, 4) < 0 ||
+	    (share && h5__share_texts(fcpl)))
+		goto out;
+#if H5_VERSION_GE(1, 10, 7)
+	/* The file is under a name of our own; some shared file systems have no locks. */
+	if (H5Pset_file_locking(fapl, false, true) < 0)
+		goto out;
+#endif
+	file = H5Fcreate(path, H5F_ACC_EXCL, fcpl, fapl);
+out:
+	H5Pclose(fapl);
+	H5Pclose(fcpl);
+	return file;
+}
+
+/* Equal chunks of at most max rows: the last one wastes no more than it must. */
+static unsigned chunk_rows(uint64_t rows, unsigned max)
+{
+	uint64_t n = (rows + max - 1) / max;
+
+	return n ? (rows + n - 1) / n : 16;
+}
+
+/* A table as Slurm's packet tables: rank 1, unlimited, compound. */
+static hid_t create_table(hid_t at, const char *name, hid_t type, uint64_t rows, unsigned chunk)
+{
+	hsize_t dims = rows, unlimited = H5S_UNLIMITED, cdims = chunk;
+	hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), dapl = H5Pcreate(H5P_DATASET_ACCESS);
+	hid_t space = H5Screate_simple(1, &dims, &unlimited);
+	hid_t dset = H5I_INVALID_HID;
+
+	/* Whole chunks are written at once: a cache would only copy them. */
+	if (H5Pset_chunk(dcpl, 1, &cdims) >= 0 && H5Pset_shuffle(dcpl) >= 0 &&
+	    H5Pset_deflate(dcpl, DEFLATE_LEVEL) >= 0 && H5Pset_obj_track_times(dcpl, false) >= 0 &&
+	    H5Pset_chunk_cache(dapl, 1, 0, 1) >= 0)
+		dset = H5Dcreate2(at, name, type, space, H5P_DEFAULT, dcpl, dapl);
+	H5Sclose(space);
+	H5Pclose(dapl);
+	H5Pclose(dcpl);
+	return dset;
+}
+
+static int write_rows(hid_t dset, hid_t mem_type, uint64_t at, const union cell *rows, unsigned n)
+{
+	hsize_t start = at, count = n;
+	hid_t mem = H5Screate_simple(1, &count, NULL), space = H5Dget_space(dset);
+	int err = 0;
+
+	if (mem < 0 || space < 0 ||
+	    H5Sselect_hyperslab(space, H5S_SELECT_SET, &start, NULL, &count, NULL) < 0 ||
+	    H5Dwrite(dset, mem_type, mem, space, H5P_DEFAULT, rows) < 0)
+		err = h5__error();
+	H5Sclose(space);
+	H5Sclose(mem);
+	return err;
+}
+
+/* Every table has a buffer of one chunk: with very many tables the chunks get smaller. */
+static unsigned chunk_limit(const struct plan *p)
+{
+	uint64_t row_bytes = 0;
+	uint64_t n;
+
+	for (unsigned i = 0; i < p->ntables; i++)
+		if (p->tables[i].rows)
+			row_bytes += p->series[p->tables[i].series].ncols * sizeof(union cell);
+	n = row_bytes ? BUFFER_MAX / row_bytes : CHUNK_ROWS;
+	return n > CHUNK_ROWS ? CHUNK_ROWS : n < 1 ? 1 : n;
+}
+
+/* Series whose tables differ in columns share their group. */
+static hid_t open_group(struct build *b, unsigned i)
+{
+	for (unsigned k = 0; k < i; k++)
+		if (!strcmp(b->plan->series[k].name, b->plan->series[i].name))
+			return H5Iinc_ref(b->series[k].group) < 0 ? -1 : b->series[k].group;
+	return h5__create_group(b->node, b->plan->series[i].name);
+}
+
+static int open_series(struct build *b, unsigned i)
+{
+	const struct plan_series *ps = &b->plan->series[i];
+	const struct plan_attr *unknown = plan__attr(b->plan, "Unknown Columns");
+	struct out_series *s = &b->series[i];
+
+	s->unknown = calloc(ps->ncols, sizeof(*s->unknown));
+	if (!s->unknown)
+		return -ENOMEM;
+	for (unsigned c = 0; unknown && c < ps->ncols; c++)
+		s->unknown[c] = h5__in_list(unknown->str, ps->cols[c].name);
+	s->mem = h5__row_type(ps->cols, ps->ncols, false);
+	s->group = ps->grouped ? open_group(b, i) : b->node;
+	return s->mem < 0 || s->group < 0 ? h5__error() : 0;
+}
+
+static int open_table(struct build *b, unsigned i, unsigned limit)
+{
+	const struct plan_table *pt = &b->plan->tables[i];
+	const struct plan_series *ps = &b->plan->series[pt->series];
+	struct out_table *t = &b->tables[i];
+	hid_t type = h5__row_type(ps->cols, ps->ncols, true);
+	int err;
+
+	if (type < 0)
+		return h5__error();
+	t->chunk = chunk_rows(pt->rows, limit);
+	t->dset = create_table(b->series[pt->series].group, pt->name, type, pt->rows, t->chunk);
+	H5Tclose(type);
+	if (t->dset < 0)
+		return h5__error();
+	err = column_attrs__write(t->dset, ps->cols, ps->ncols);
+	if (err || !pt->rows)
+		return err;
+	t->buf = calloc((size_t)t->chunk * ps->ncols, sizeof(*t->buf));
+	t->sum = calloc(ps->ncols, sizeof(*t->sum));
+	return t->buf && t->sum ? 0 : -ENOMEM;
+}
+
+static int flush_table(struct build *b, unsigned i)
+{
+	const unsigned series = b->plan->tables[i].series;
+	const struct plan_series *ps = &b->plan->series[series];
+	struct out_table *t = &b->tables[i];
+	int err;
+
+	if (!t->nbuf)
+		return 0;
+	summary__rows(t->sum, ps->cols, b->series[series].unknown, ps->ncols, t->buf, t->nbuf);
+	err = write_rows(t->dset, b->series[series].mem, t->rows, t->buf, t->nbuf);
+	t->rows += t->nbuf;
+	t->nbuf = 0;
+	return err;
+}
+
+static int put_row(struct build *b, const struct journal_record *rec)
+{
+	int i = plan__row_table(b->plan, rec);
+	const struct plan_series *ps;
+	struct out_table *t;
+
+	/* More than planned: the journal was changed under us. */
+	t = i < 0 ? NULL : &b->tables[i];
+	if (!t || !t->buf || t->rows + t->nbuf >= b->plan->tables[i].rows)
+		return 0;
+	ps = &b->plan->series[b->plan->tables[i].series];
+	memcpy(t->buf + (size_t)t->nbuf * ps->ncols, rec->cells, ps->ncols * sizeof(*t->buf));
+	return ++t->nbuf == t->chunk ? flush_table(b, i) : 0;
+}
+
+/* The second pass, over exactly the records the plan was made from. */
+static int write_tables(struct build *b, int journal_fd)
+{
+	struct journal_reader *r;
+	struct journal_record rec;
+	int err;
+
+	err = journal_reader__open(&r, journal_fd);
+	if (err)
+		return err;
+	for (uint64_t n = 0; !err && n < b->plan->records; n++) {
+		err = journal_reader__next(r, &rec);
+		if (err <= 0)
+			break;
+		err = rec.type == J_ROW ? put_row(b, &rec) : 0;
+	}
+	journal_reader__free(r);
+	for (unsigned i = 0; !err && i < b->plan->ntables; i++) {
+		err = flush_table(b, i);
+		if (!err && b->tables[i].rows != b->plan->tables[i].rows)
+			err = -ESTALE;
+	}
+	return err;
+}
+
+/* A table's number in Totals: its decimal name, else its position in the series. */
+static uint64_t task_number(const char *name, unsigned position)
+{
+	size_t digits = strspn(name, "0123456789");
+
+	return digits && !name[digits] && digits < 19 ? strtoull(name, NULL, 10) : position;
+}
+
+struct totals_row {
+	uint64_t task;
+	unsigned table;
+};
+
+static int by_task(const void *a, const void *b)
+{
+	const struct totals_row *x = a, *y = b;
+
+	return x->task < y->task ? -1 : x->task > y->task;
+}
+
+static struct totals_row *totals_order(const struct build *b, unsigned series)
+{
+	struct totals_row *rows = calloc(b->plan->series[series].ntables + 1, sizeof(*rows));
+	unsigned n = 0;
+
+	for (unsigned i = 0; rows && i < b->plan->ntables; i++) {
+		if (b->plan->tables[i].series != series)
+			continue;
+		rows[n].task = task_number(b->plan->tables[i].name, n);
+		rows[n++].table = i;
+	}
+	if (rows)
+		qsort(rows, n, sizeof(*rows), by_task);
+	return rows;
+}
+
+/* Marks are numbers of names; tables in one group with columns of their own have no common row. */
+static bool has_totals(const struct plan_series *ps)
+{
+	return strcmp(ps->name, "User") && strcmp(ps->name, "Marks");
+}
+
+static int write_totals(const struct build *b, hid_t group, unsigned series)
+{
+	const struct plan_series *ps = &b->plan->series[series];
+	struct totals_row *order = totals_order(b, series);
+	union cell *rows = NULL;
+	struct column *cols = NULL;
+	unsigned ncols = 0;
+	hid_t file = H5I_INVALID_HID, mem = H5I_INVALID_HID, dset = H5I_INVALID_HID;
+	int err;
+
+	err = summary__columns(ps->cols, ps->ncols, ps->grouped, &cols, &ncols);
+	if (err || !ncols)
+		goto out;
+	rows = calloc((size_t)ps->ntables * ncols + 1, sizeof(*rows));
+	if (!order || !rows) {
+		err = -ENOMEM;
+		goto out;
+	}
+	for (unsigned i = 0; i < ps->ntables; i++)
+		summary__fill(b->tables[order[i].table].sum, ps->cols, ps->ncols, ps->grouped,
+			      order[i].task, rows + (size_t)i * ncols);
+	file = h5__row_type(cols, ncols, true);
+	mem = h5__row_type(cols, ncols, false);
+	dset = create_table(group, ps->name, file, ps->ntables,
+			    chunk_rows(ps->ntables, CHUNK_ROWS));
+	err = dset < 0 ? h5__error() : column_attrs__write(dset, cols, ncols);
+	if (!err && ps->ntables)
+		err = write_rows(dset, mem, 0, rows, ps->ntables);
+out:
+	if (dset >= 0)
+		H5Dclose(dset);
+	if (mem >= 0)
+		H5Tclose(mem);
+	if (file >= 0)
+		H5Tclose(file);
+	summary__free_columns(cols, ncols);
+	free(rows);
+	free(order);
+	return err;
+}
+
+static int write_all_totals(const struct build *b)
+{
+	hid_t group;
+	int err = 0;
+
+	if (!b->plan->nseries)
+		return 0;
+	group = h5__create_group(b->node, "Totals");
+	if (group < 0)
+		return h5__error();
+	for (unsigned i = 0; !err && i < b->plan->nseries; i++)
+		if (has_totals(&b->plan->series[i]))
+			err = write_totals(b, group, i);
+	H5Gclose(group);
+	return err;
+}
+
+static int write_file(struct build *b, int journal_fd)
+{
+	unsigned limit = chunk_limit(b->plan);
+	int err;
+
+	b->node = h5__create_group(b->file, plan__attr(b->plan, "Node Name")->str);
+	if (b->node < 0)
+		return h5__error();
+	err = nodestep_attrs__write(b->node, b->plan);
+	for (unsigned i = 0; !err && i < b->plan->nseries; i++)
+		err = open_series(b, i);
+	for (unsigned i = 0; !err && i < b->plan->ntables; i++)
+		err = open_table(b, i, limit);
+	if (!err)
+		err = write_tables(b, journal_fd);
+	if (!err)
+		err = write_all_totals(b);
+	return err;
+}
+
+/* Closing writes what the library still holds: it can fail like any other write. */
+static int close_file(struct build *b)
+{
+	for (unsigned i = 0; i < b->plan->ntables; i++)
+		if (b->tables[i].dset > 0)
+			H5Dclose(b->tables[i].dset);
+	for (unsigned i = 0; i < b->plan->nseries; i++) {
+		if (b->series[i].mem > 0)
+			H5Tclose(b->series[i].mem);
+		if (b->plan->series[i].grouped && b->series[i].group > 0)
+			H5Gclose(b->series[i].group);
+	}
+	if (b->node > 0)
+		H5Gclose(b->node);
+	return H5Fclose(b->file) < 0 ? h5__error() : 0;
+}
+
+static void build_free(struct build *b)
+{
+	for (unsigned i = 0; b->tables && i < b->plan->ntables; i++) {
+		free(b->tables[i].buf);
+		free(b->tables[i].sum);
+	}
+	for (unsigned i = 0; b->series && i < b->plan->nseries; i++)
+		free(b->series[i].unknown);
+	free(b->tables);
+	free(b->series);
+}
+
+static int build(const struct plan *plan, int journal_fd, int dir_fd, const char *name)
+{
+	struct build b = {.plan = plan};
+	int err = 0, closed;
+
+	b.series = calloc(plan->nseries + 1, sizeof(*b.series));
+	b.tables = calloc(plan->ntables + 1, sizeof(*b.tables));
+	if (!b.series || !b.tables) {
+		err = -ENOMEM;
+		goto out;
+	}
+	if (unlinkat(dir_fd, name, 0) && errno != ENOENT) {
+		err = -errno;
+		goto out;
+	}
+	b.file = create_file(dir_fd, name, plan->ntables > plan->nseries + FEW_REPEATS);
+	if (b.file < 0) {
+		err = h5__error();
+		unlinkat(dir_fd, name, 0);
+		goto out;
+	}
+	err = write_file(&b, journal_fd);
+	closed = close_file(&b);
+	if (!err)
+		err = closed;
+	if (err)
+		unlinkat(dir_fd, name, 0);
+out:
+	build_free(&b);
+	return err;
+}
+
+int nodestep__build(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st)
+{
+	const struct plan_attr *node;
+	struct plan *plan = NULL;
+	int err;
+
+	h5__init();
+	err = plan__read(&plan, journal_fd);
+	if (err)
+		return err;
+	node = plan__attr(plan, "Node Name");
+	if (!node || node->type != ATTR_STR)
+		err = -ENODATA;
+	else if (!h5__name_ok(node->str))
+		err = -EINVAL;
+	else
+		err = build(plan, journal_fd, dir_fd, name);
+	if (!err && st)
+		*st = (struct nodestep_stats){
+			.series = plan->nseries,
+			.tables = plan->ntables,
+			.rows = plan->rows,
+			.rejected = plan->rejected,
+			.torn_bytes = plan->torn_bytes,
+			.torn_rows = plan->torn_rows,
+			.complete = plan->complete,
+		};
+	plan__free(plan);
+	return err;
+}

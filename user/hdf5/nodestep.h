@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From a journal to one complete HDF5 node-step file, laid out as Slurm's. */
+#ifndef JP_HDF5_NODESTEP_H
+#define JP_HDF5_NODESTEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct nodestep_stats {
+	unsigned series;
+	unsigned tables;
+	uint64_t rows;
+	uint64_t rejected;   /* records the journal's own declarations do not cover */
+	uint64_t torn_bytes; /* after the last good frame */
+	uint64_t torn_rows;  /* rows recognisable in them */
+	bool complete;	     /* the journal says that the step has ended */
+};
+
+/*
+ * Makes NAME in the directory dir_fd from the journal: group /<Node Name>, its attributes, every
+ * declared series with every declared table (also without rows), and Totals/<series>. A NAME that
+ * is there is removed first, links are not followed. The journal is read by pread, as far as it
+ * reaches now; rows of a torn end are told by the attribute "Torn Rows". The file is complete and
+ * closed on return, but not synced.
+ *
+ * 0; -EBADMSG: not a journal; -ENODATA: it names no node; -EINVAL: the node's name cannot be a
+ * group; -EIO and other -errno of the file system. After an error NAME does not exist.
+ * st may be NULL.
+ */
+int nodestep__build(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st);
+
+#endif

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "hdf5/nodestep_layout.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "schema/describe.h"
+#include "hdf5/h5util.h"
+
+#define ATTRS_MAX 256
+
+/* The group of the summaries stands beside the series. */
+static const char reserved_series[] = "Totals";
+
+/* Makes room for one more element; arrays grow by doubling at powers of two. */
+static int grow(void **array, unsigned n, size_t size)
+{
+	void *p;
+
+	if (n & (n - 1))
+		return 0;
+	p = realloc(*array, (n ? 2 * (size_t)n : 1) * size);
+	if (!p)
+		return -ENOMEM;
+	*array = p;
+	return 0;
+}
+
+static struct plan_attr *attr_find(const struct plan *p, const char *name)
+{
+	for (unsigned i = 0; i < p->nattrs; i++)
+		if (!strcmp(p->attrs[i].name, name))
+			return &p->attrs[i];
+	return NULL;
+}
+
+const struct plan_attr *plan__attr(const struct plan *p, const char *name)
+{
+	return attr_find(p, name);
+}
+
+static int add_attr(struct plan *p, const struct journal_record *rec)
+{
+	struct plan_attr *a = attr_find(p, rec->name);
+	char *str = NULL;
+
+	if (!a && p->nattrs == ATTRS_MAX)
+		return -EINVAL;
+	if (rec->str) {
+		str = strdup(rec->str);
+		if (!str)
+			return -ENOMEM;
+	}
+	if (!a) {
+		char *name = strdup(rec->name);
+
+		if (!name || grow((void **)&p->attrs, p->nattrs, sizeof(*a))) {
+			free(name);
+			free(str);
+			return -ENOMEM;
+		}
+		a = &p->attrs[p->nattrs++];
+		*a = (struct plan_attr){.name = name};
+	}
+	free(a->str);
+	a->str = str;
+	a->type = rec->attr_type;
+	a->value = rec->value;
+	return 0;
+}
+
+static bool same_columns(const struct plan_series *s, const struct journal_record *rec)
+{
+	if (s->grouped != rec->grouped || s->ncols != rec->ncols)
+		return false;
+	for (unsigned i = 0; i < s->ncols; i++)
+		if (strcmp(s->cols[i].name, rec->cols[i].name) ||
+		    s->cols[i].type != rec->cols[i].type || s->cols[i].kind != rec->cols[i].kind)
+			return false;
+	return true;
+}
+
+static void series_clear(struct plan_series *s)
+{
+	for (unsigned i = 0; s->cols && i < s->ncols; i++) {
+		free((char *)s->cols[i].name);
+		free((char *)s->cols[i].unit);
+	}
+	free(s->cols);
+	free(s->name);
+}
+
+/* Counters are named by those who ask for them. */
+static const char *doc_of(const char *series, const char *column)
+{
+	const struct column *c = describe__column(series, column);
+
+	return c		      ? c->doc
+	       : series__find(series) ? "Events of the hardware counter of that name."
+				      : "";
+}
+
+static int series_copy(struct plan_series *s, const struct journal_record *rec)
+{
+	*s = (struct plan_series){.grouped = rec->grouped, .ncols = rec->ncols};
+	s->name = strdup(rec->name);
+	s->cols = calloc(rec->ncols, sizeof(*s->cols));
+	if (!s->name || !s->cols)
+		return -ENOMEM;
+	for (unsigned i = 0; i < rec->ncols; i++) {
+		s->cols[i] = rec->cols[i];
+		s->cols[i].name = strdup(rec->cols[i].name);
+		s->cols[i].unit = strdup(rec->cols[i].unit);
+		s->cols[i].how = series__how(rec->name, rec->cols[i].name);
+		s->cols[i].doc = doc_of(rec->name, rec->cols[i].name);
+	}
+	for (unsigned i = 0; i < rec->ncols; i++)
+		if (!s->cols[i].name || !s->cols[i].unit)
+			return -ENOMEM;
+	return 0;
+}
+
+static bool series_ok(const struct journal_record *rec)
+{
+	if (!h5__name_ok(rec->name) || !strcmp(rec->name, reserved_series))
+		return false;
+	for (unsigned i = 0; i < rec->ncols; i++)
+		for (unsigned k = 0; k < i; k++)
+			if (!strcmp(rec->cols[i].name, rec->cols[k].name))
+				return false;
+	return true;
+}
+
+static int add_series(struct plan *p, const struct journal_record *rec)
+{
+	int16_t at = -1;
+	int err;
+
+	if (!series_ok(rec))
+		return -EINVAL;
+	for (unsigned i = 0; i < p->nseries; i++)
+		if (!strcmp(p->series[i].name, rec->name) &&
+		    (at < 0 || same_columns(&p->series[i], rec)))
+			at = i;
+	/* tables of one group may have columns of their own */
+	if (at >= 0 && p->series[at].grouped && rec->grouped && !same_columns(&p->series[at], rec))
+		at = -1;
+	if (p->series_of[rec->id] >= 0 && p->series_of[rec->id] != at)
+		return -EINVAL;
+	if (at >= 0) {
+		if (!same_columns(&p->series[at], rec))
+			return -EINVAL;
+		p->series_of[rec->id] = at;
+		return 0;
+	}
+	if (p->nseries == JOURNAL_SERIES_MAX)
+		return -EINVAL;
+	err = grow((void **)&p->series, p->nseries, sizeof(*p->series));
+	if (err)
+		return err;
+	p->series_of[rec->id] = p->nseries;
+	return series_copy(&p->series[p->nseries++], rec);
+}
+
+static int table_find(const struct plan *p, unsigned series, const char *name)
+{
+	for (unsigned i = 0; i < p->ntables; i++)
+		if (p->tables[i].series == series && !strcmp(p->tables[i].name, name))
+			return i;
+	return -1;
+}
+
+/* The table of that name, made if need be; its position or -errno. */
+static int table_get(struct plan *p, unsigned series, const char *name)
+{
+	int at = table_find(p, series, name);
+	char *copy;
+
+	if (at >= 0)
+		return at;
+	if (p->ntables == JOURNAL_TABLES_MAX)
+		return -EINVAL;
+	if (grow((void **)&p->tables, p->ntables, sizeof(*p->tables)))
+		return -ENOMEM;
+	copy = strdup(name);
+	if (!copy)
+		return -ENOMEM;
+	p->tables[p->ntables] = (struct plan_table){.name = copy, .series = series};
+	p->series[series].ntables++;
+	return p->ntables++;
+}
+
+static int add_table(struct plan *p, const struct journal_record *rec)
+{
+	int s = p->series_of[rec->series], was = p->table_of[rec->id], at;
+	const char *name;
+
+	if (s < 0 || !p->series)
+		return -EINVAL;
+	name = p->series[s].grouped ? rec->name : p->series[s].name;
+	if (!h5__name_ok(name) || (was >= 0 && was != table_find(p, s, name)))
+		return -EINVAL;
+	at = table_get(p, s, name);
+	if (at < 0)
+		return at;
+	p->table_of[rec->id] = at;
+	return 0;
+}
+
+int plan__row_table(const struct plan *p, const struct journal_record *rec)
+{
+	int t = p->table_of[rec->id];
+
+	if (t < 0 || !p->tables || p->series[p->tables[t].series].ncols != rec->ncols)
+		return -1;
+	return t;
+}
+
+static int add_row(struct plan *p, const struct journal_record *rec)
+{
+	int t = plan__row_table(p, rec);
+
+	if (t < 0)
+		return -EINVAL;
+	p->tables[t].rows++;
+	p->rows++;
+	return 0;
+}
+
+/* 0, -EINVAL: rejected, -ENOMEM. */
+static int add_record(struct plan *p, const struct journal_record *rec)
+{
+	switch (rec->type) {
+	case J_ATTR:
+		return add_attr(p, rec);
+	case J_SERIES:
+		return add_series(p, rec);
+	case J_TABLE:
+		return add_table(p, rec);
+	case J_ROW:
+		return add_row(p, rec);
+	case J_END:
+		p->complete = true;
+		return 0;
+	case J_STATE:
+	case J_META:
+		break;
+	}
+	return 0;
+}
+
+static int read_records(struct plan *p, struct journal_reader *r)
+{
+	struct journal_record rec;
+	int err;
+
+	while ((err = journal_reader__next(r, &rec)) > 0) {
+		p->records++;
+		err = add_record(p, &rec);
+		if (err == -EINVAL)
+			p->rejected++;
+		else if (err)
+			return err;
+	}
+	p->torn_bytes = journal_reader__torn(r);
+	p->torn_rows = journal_reader__torn_rows(r);
+	return err;
+}
+
+/* A single table exists as soon as its series does: stock extraction wants it on every node. */
+static int complete_tables(struct plan *p)
+{
+	for (unsigned i = 0; i < p->nseries; i++) {
+		int at = p->series[i].grouped ? 0 : table_get(p, i, p->series[i].name);
+
+		if (at < 0)
+			return at;
+	}
+	return 0;
+}
+
+int plan__read(struct plan **out, int journal_fd)
+{
+	struct journal_reader *r;
+	struct plan *p;
+	int err;
+
+	err = journal_reader__open(&r, journal_fd);
+	if (err)
+		return err;
+	p = calloc(1, sizeof(*p));
+	if (p) {
+		memset(p->series_of, -1, sizeof(p->series_of));
+		memset(p->table_of, -1, sizeof(p->table_of));
+		err = read_records(p, r);
+		if (!err)
+			err = complete_tables(p);
+	} else {
+		err = -ENOMEM;
+	}
+	journal_reader__free(r);
+	if (err)
+		plan__free(p);
+	else
+		*out = p;
+	return err;
+}
+
+void plan__free(struct plan *p)
+{
+	if (!p)
+		return;
+	for (unsigned i = 0; i < p->nattrs; i++) {
+		free(p->attrs[i].name);
+		free(p->attrs[i].str);
+	}
+	for (unsigned i = 0; i < p->nseries; i++)
+		series_clear(&p->series[i]);
+	for (unsigned i = 0; i < p->ntables; i++)
+		free(p->tables[i].name);
+	free(p->attrs);
+	free(p->series);
+	free(p->tables);
+	free(p);
+}

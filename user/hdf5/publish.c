@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "hdf5/publish.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "pool/guard.h"
+#include "hdf5/reader.h"
+
+#define RESTARTS_MAX 100000
+
+static bool name_ok(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n && n <= PUBLISH_NAME_MAX && *name != '.' && !strchr(name, '/');
+}
+
+static int sync_at(int dir_fd, const char *name, int flags)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	/* EINVAL: a file system that cannot sync directories. */
+	if (fsync(fd) && errno != EINVAL)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
+static int sync_dir(int dir_fd)
+{
+	return sync_at(dir_fd, ".", O_DIRECTORY);
+}
+
+/* Builds and syncs .NAME.tmp. */
+static int build_tmp(int journal_fd, int dir_fd, const char *name, char tmp[static 256],
+		     struct nodestep_stats *st)
+{
+	int err;
+
+	if (!name_ok(name))
+		return -EINVAL;
+	snprintf(tmp, 256, ".%s.tmp", name);
+	err = nodestep__build(journal_fd, dir_fd, tmp, st);
+	if (err)
+		return err;
+	err = sync_at(dir_fd, tmp, 0);
+	if (err)
+		unlinkat(dir_fd, tmp, 0);
+	return err;
+}
+
+int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st)
+{
+	char tmp[256], dot[256];
+	int err;
+
+	err = build_tmp(journal_fd, dir_fd, name, tmp, st);
+	if (err)
+		return err;
+	snprintf(dot, sizeof(dot), ".%s", name);
+	if (renameat(dir_fd, tmp, dir_fd, dot)) {
+		err = -errno;
+		unlinkat(dir_fd, tmp, 0);
+		return err;
+	}
+	return sync_dir(dir_fd);
+}
+
+struct run_of {
+	char path[300];
+	bool known;  /* it says when it began */
+	bool slurms; /* Slurm's own plugin has made it, or is making it */
+	int64_t start_ns;
+	int64_t restart; /* which one it was, -1: it does not say */
+};
+
+static int read_run(void *arg)
+{
+	const struct reader_attr *start, *count;
+	struct run_of *run = arg;
+	struct reader_node *n;
+	struct reader *r;
+
+	if (reader__open(&r, run->path))
+		return 1;
+	if (reader__node(r, 0, 0, NULL, &n)) {
+		reader__free(r);
+		return 1;
+	}
+	start = node__attr(n, "Start TimeNS");
+	count = node__attr(n, "Restart Count");
+	run->known = start && start->type == ATTR_I64;
+	if (run->known)
+		run->start_ns = start->i;
+	run->slurms = !start && node__str(n, "Start Time");
+	if (count && count->type == ATTR_I64 && count->i < RESTARTS_MAX)
+		run->restart = count->i;
+	reader_node__free(n);
+	reader__free(r);
+	return 0;
+}
+
+/* Slurm's step daemon has its file locked as long as the step runs. */
+static bool is_held(int dir_fd, const char *name)
+{
+	int fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	bool held = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return held;
+}
+
+/* In a child: what lies at our place may be anything. What it cannot say is not known. */
+static int run_of(int dir_fd, const char *name, struct run_of *out)
+{
+	struct run_of *run = guard__share(sizeof(*run));
+	int err;
+
+	if (!run)
+		return -ENOMEM;
+	run->restart = -1;
+	snprintf(run->path, sizeof(run->path), "/proc/self/fd/%d/%s", dir_fd, name);
+	err = guard__ask(read_run, run, &GUARD_STREAM);
+	*out = *run;
+	if (err) {
+		out->known = false;
+		out->slurms = is_held(dir_fd, name);
+		out->restart = -1;
+	}
+	guard__unshare(run, sizeof(*run));
+	return err < 0 && err != -EBADMSG && err != -ETIME && err != -EOWNERDEAD ? err : 0;
+}
+
+/* Like rename, but -EEXIST where the target is there. */
+static int move_new(int from_fd, const char *from, int to_fd, const char *to)
+{
+	if (!renameat2(from_fd, from, to_fd, to, RENAME_NOREPLACE))
+		return 0;
+	/* Some network file systems know no flags. */
+	if (errno != EINVAL && errno != ENOSYS)
+		return -errno;
+	if (linkat(from_fd, from, to_fd, to, 0))
+		return -errno;
+	return unlinkat(from_fd, from, 0) ? -errno : 0;
+}
+
+/* Moves a file to restart<n>/NAME; -EEXIST: taken. */
+static int keep_as(int dir_fd, const char *from, const char *name, int64_t n, char *kept,
+		   size_t len)
+{
+	char dir[32];
+	int fd, err;
+
+	snprintf(dir, sizeof(dir), "restart%lld", (long long)n);
+	if (mkdirat(dir_fd, dir, 0700) && errno != EEXIST)
+		return -errno;
+	fd = openat(dir_fd, dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* A file or a link of that name is in the way like a taken place. */
+	if (fd < 0)
+		return errno == ENOTDIR || errno == ELOOP ? -EEXIST : -errno;
+	err = move_new(dir_fd, from, fd, name);
+	if (!err)
+		err = sync_dir(fd);
+	close(fd);
+	if (!err)
+		snprintf(kept, len, "%s/%s", dir, name);
+	return err;
+}
+
+static int keep(int dir_fd, const char *from, const char *name, int64_t restart, char *kept,
+		size_t len)
+{
+	int err = -EEXIST;
+
+	if (restart >= 0)
+		err = keep_as(dir_fd, from, name, restart, kept, len);
+	for (int64_t n = 0; err == -EEXIST && n < RESTARTS_MAX; n++)
+		err = keep_as(dir_fd, from, name, n, kept, len);
+	return err;
+}
+
+/* Puts tmp at NAME; what another run left there is kept. Ours may come after a later run's, and
+ * where Slurm's own plugin has its file of the step, that one stays. */
+static int put_final(int dir_fd, const char *tmp, const char *name, struct kept *kept)
+{
+	struct run_of ours, theirs;
+	int err;
+
+	while ((err = move_new(dir_fd, tmp, dir_fd, name)) == -EEXIST) {
+		err = run_of(dir_fd, tmp, &ours);
+		if (!err)
+			err = run_of(dir_fd, name, &theirs);
+		if (err)
+			break;
+		if (ours.known && theirs.known && ours.start_ns == theirs.start_ns)
+			return renameat(dir_fd, tmp, dir_fd, name) ? -errno : 0;
+		kept->slurms = theirs.slurms;
+		if (theirs.slurms ||
+		    (ours.known && theirs.known && ours.start_ns < theirs.start_ns))
+			return keep(dir_fd, tmp, name, ours.restart, kept->path,
+				    sizeof(kept->path));
+		err = keep(dir_fd, name, name, theirs.restart, kept->path, sizeof(kept->path));
+		if (err)
+			break;
+	}
+	return err;
+}
+
+int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st,
+		   struct kept *kept)
+{
+	char tmp[256], dot[256];
+	int err;
+
+	*kept = (struct kept){0};
+	err = build_tmp(journal_fd, dir_fd, name, tmp, st);
+	if (err)
+		return err;
+	err = put_final(dir_fd, tmp, name, kept);
+	if (err) {
+		unlinkat(dir_fd, tmp, 0);
+		return err;
+	}
+	snprintf(dot, sizeof(dot), ".%s", name);
+	if (unlinkat(dir_fd, dot, 0) && errno != ENOENT)
+		err = -errno;
+	return err ? err : sync_dir(dir_fd);
+}

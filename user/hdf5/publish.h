@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Putting a node-step file where its readers look: they only ever see complete files. */
+#ifndef JP_HDF5_PUBLISH_H
+#define JP_HDF5_PUBLISH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "hdf5/nodestep.h"
+
+#define PUBLISH_NAME_MAX 240 /* leaves room for the dot and .tmp */
+
+/*
+ * name is the final one, "<jobid>_<step>_<node>.h5": no slash, no leading dot, else -EINVAL. The
+ * file is built as .NAME.tmp in the directory dir_fd, synced and renamed; the directory is synced.
+ * 0, or what nodestep__build and the file system say; then nothing was published.
+ */
+
+/* Publishes .NAME, what a running step shows. */
+int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st);
+
+struct kept {
+	char path[300];
+	bool slurms; /* it is ours, for NAME is of Slurm's own plugin */
+};
+
+/*
+ * Publishes NAME and removes .NAME. A NAME that is there is replaced when it has the journal's
+ * "Start TimeNS" (this publication is a repetition); otherwise it is another run's, and the earlier
+ * one of the two goes to restart<N>/NAME, never over anything; kept->path then says where, else it
+ * is "". N is that one's "Restart Count" when that place is free, else the lowest free number.
+ * Where NAME is of Slurm's own plugin, ours goes there.
+ */
+int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st,
+		   struct kept *kept);
+
+#endif

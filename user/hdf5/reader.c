@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "hdf5/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "identity/stepname.h"
+#include "pool/guard.h"
+#include "hdf5/h5file.h"
+#include "hdf5/h5util.h"
+#include "hdf5/names.h"
+
+#define CACHE_BYTES (1u << 20) /* of metadata */
+#define NODES_MAX   (1u << 20) /* of all steps together */
+
+/* Takes the names over. */
+static int add_step(struct reader *r, const char *name, struct names *nodes)
+{
+	struct reader_step *steps, *s;
+
+	steps = realloc(r->steps, (r->nsteps + 1) * sizeof(*steps));
+	if (!steps)
+		return -ENOMEM;
+	r->steps = steps;
+	s = &steps[r->nsteps];
+	*s = (struct reader_step){strdup(name), nodes->v, nodes->n};
+	if (!s->name)
+		return -ENOMEM;
+	*nodes = (struct names){0};
+	r->nsteps++;
+	r->nnodes += s->nnodes;
+	return r->nnodes > NODES_MAX ? -EMSGSIZE : 0;
+}
+
+/* A step of a merged file: a group that holds a group Nodes. Another group is none. */
+static int read_step(struct reader *r, hid_t steps, const char *name)
+{
+	hid_t s = H5Gopen2(steps, name, H5P_DEFAULT), g = H5I_INVALID_HID;
+	struct names groups = {0}, nodes = {0};
+	int err;
+
+	guard__object("/Steps/%s", name);
+	err = s < 0 ? -EBADMSG : names__children(s, H5O_TYPE_GROUP, &groups);
+
+	if (!err && names__has(&groups, "Nodes")) {
+		r->merged = true;
+		g = H5Gopen2(s, "Nodes", H5P_DEFAULT);
+		err = g < 0 ? -EBADMSG : names__children(g, H5O_TYPE_UNKNOWN, &nodes);
+		if (!err)
+			err = add_step(r, name, &nodes);
+	}
+	names__free(&nodes);
+	names__free(&groups);
+	if (g >= 0)
+		H5Gclose(g);
+	if (s >= 0)
+		H5Gclose(s);
+	return err;
+}
+
+static int by_step(const void *a, const void *b)
+{
+	const struct reader_step *x = a, *y = b;
+
+	return stepname__cmp(x->name, y->name);
+}
+
+static int read_steps(struct reader *r, hid_t root)
+{
+	hid_t g = H5Gopen2(root, "Steps", H5P_DEFAULT);
+	struct names steps = {0};
+	int err = g < 0 ? -EBADMSG : names__children(g, H5O_TYPE_GROUP, &steps);
+
+	for (unsigned i = 0; !err && i < steps.n; i++)
+		err = read_step(r, g, steps.v[i]);
+	if (r->nsteps)
+		qsort(r->steps, r->nsteps, sizeof(*r->steps), by_step);
+	names__free(&steps);
+	if (g >= 0)
+		H5Gclose(g);
+	return err;
+}
+
+/* [.]<job>_<step>_<node>.h5, or job_<job>.h5. */
+static int parse_name(struct reader *r, const char *path, char **step)
+{
+	const char *base = strrchr(path, '/');
+	size_t job, n;
+
+	base = base ? base + 1 : path;
+	base += *base == '.';
+	base += strncmp(base, "job_", 4) ? 0 : 4;
+	job = strspn(base, "0123456789");
+	n = base[job] == '_' ? strcspn(base + job + 1, "_") : 0;
+	if (n && base[job + 1 + n] != '_')
+		n = 0;
+	r->job = strndup(base, job && (base[job] == '_' || base[job] == '.') ? job : 0);
+	*step = strndup(n ? base + job + 1 : "", n);
+	return r->job && *step ? 0 : -ENOMEM;
+}
+
+/* What a job file says of itself counts more than its name, which users choose; what a node-step
+ * file says, where the name says nothing. */
+static int take_job(struct reader *r, hid_t root)
+{
+	hid_t node =
+		r->merged || *r->job ? root : H5Gopen2(root, r->steps[0].nodes[0], H5P_DEFAULT);
+	int64_t job;
+	char *text;
+
+	if (node >= 0 && reader__i64(node, "Job Id", &job) && job > 0 && job <= INT32_MAX) {
+		if (asprintf(&text, "%d", (int)job) < 0)
+			return -ENOMEM;
+		free(r->job);
+		r->job = text;
+	}
+	if (node >= 0 && node != root)
+		H5Gclose(node);
+	return 0;
+}
+
+/* Node_<node> with "Time Series" in it, or Step_<step> with "Nodes". */
+static bool is_old_layout(hid_t root, const struct names *groups)
+{
+	static const struct {
+		const char *begins, *has;
+	} marks[] = {{"Node_", "Time Series"}, {"Step_", "Nodes"}};
+	bool is = false;
+
+	for (unsigned i = 0; groups->n && !is && i < 2; i++) {
+		hid_t g;
+
+		if (!str__starts(groups->v[0], marks[i].begins))
+			continue;
+		g = H5Gopen2(root, groups->v[0], H5P_DEFAULT);
+		is = g >= 0 && H5Lexists(g, marks[i].has, H5P_DEFAULT) > 0;
+		if (g >= 0)
+			H5Gclose(g);
+	}
+	return is;
+}
+
+static int read_tree(struct reader *r, const char *path)
+{
+	struct names groups = {0};
+	char *step = NULL;
+	hid_t root = H5Gopen2(r->file, "/", H5P_DEFAULT);
+	int err;
+
+	err = root < 0 ? -EBADMSG : parse_name(r, path, &step);
+	if (!err)
+		err = names__children(root, H5O_TYPE_GROUP, &groups);
+	if (!err && is_old_layout(root, &groups))
+		err = -EPROTONOSUPPORT;
+	if (!err && names__has(&groups, "Steps"))
+		err = read_steps(r, root);
+	if (!err && !r->merged)
+		err = add_step(r, step, &groups);
+	if (!err && !r->nnodes)
+		err = -EBADMSG;
+	if (!err)
+		err = take_job(r, root);
+	names__free(&groups);
+	free(step);
+	if (root >= 0)
+		H5Gclose(root);
+	return err;
+}
+
+/* What open(2) says is clearer than what the library makes of it. */
+int reader__file(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), err = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (!S_ISREG(st.st_mode))
+		err = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+/* Tables are read one after the other and once: what is cached of them is of no use later, and
+ * would grow to tens of megabytes. */
+static void limit_cache(hid_t fapl)
+{
+	H5AC_cache_config_t c = {.version = H5AC__CURR_CACHE_CONFIG_VERSION};
+
+	if (H5Pget_mdc_config(fapl, &c) < 0)
+		return;
+	c.set_initial_size = true;
+	c.initial_size = c.min_size = c.max_size = CACHE_BYTES;
+	c.incr_mode = H5C_incr__off;
+	c.decr_mode = H5C_decr__off;
+	c.flash_incr_mode = H5C_flash_incr__off;
+	H5Pset_mdc_config(fapl, &c);
+	H5Pset_evict_on_close(fapl, true); /* the memory serves the next table */
+}
+
+/* The driver takes the descriptor; where it is not used, /proc has the file. */
+static int64_t open_file(int fd)
+{
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
+	char path[64];
+
+	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
+#if H5_VERSION_GE(1, 10, 7)
+	H5Pset_file_locking(fapl, false, true);
+#endif
+	limit_cache(fapl);
+	h5file__set_driver(fapl);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
+	H5Pclose(fapl);
+	return file;
+}
+
+int reader__open_fd(struct reader **out, int fd, const char *path)
+{
+	struct reader *r;
+	struct stat st;
+	int err;
+
+	guard__file_of(path, fstat(fd, &st) ? 0 : guard__bytes(&st));
+	h5__init();
+	H5PLset_loading_state(0);
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->place = calloc(1, sizeof(*r->place));
+	r->file = open_file(fd);
+	err = r->file < 0 ? -EBADMSG : !r->place ? -ENOMEM : read_tree(r, path);
+	if (err) {
+		reader__free(r);
+		return err;
+	}
+	*out = r;
+	return 0;
+}
+
+int reader__open(struct reader **out, const char *path)
+{
+	int fd = reader__file(path), err;
+
+	if (fd < 0)
+		return fd;
+	err = reader__open_fd(out, fd, path);
+	close(fd);
+	return err;
+}
+
+void reader__free(struct reader *r)
+{
+	if (!r)
+		return;
+	for (unsigned i = 0; i < r->nsteps; i++) {
+		struct names nodes = {r->steps[i].nodes, r->steps[i].nnodes};
+
+		names__free(&nodes);
+		free(r->steps[i].name);
+	}
+	if (r->place && r->place->group > 0)
+		H5Gclose(r->place->group);
+	if (r->file >= 0)
+		H5Fclose(r->file);
+	free(r->place);
+	free(r->steps);
+	free(r->job);
+	free(r);
+}
+
+const char *reader__strerror(int err)
+{
+	switch (err) {
+	case -EBADMSG:
+		return "not a profile, or damaged";
+	case -EPROTONOSUPPORT:
+		return "laid out as Slurm's files were before 15.08, which only the sh5util of "
+		       "that time reads";
+	case -EMSGSIZE:
+		return "it claims more than the file can hold, or than is read";
+	default:
+		return strerror(-err);
+	}
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Reads node-step files and merged job files, Slurm's own and ours. The file is not trusted: only
+ * hard links are followed, tables whose bytes lie in another file are refused, and no filter is
+ * loaded from outside the library. Opening lists the names of steps and nodes; a node is read when
+ * it is asked for, so that memory does not grow with what the file holds.
+ */
+#ifndef JP_HDF5_READER_H
+#define JP_HDF5_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "journal/journal.h"
+
+struct reader_step {
+	char *name;   /* as the merged file or the file name has it; "" when neither does */
+	char **nodes; /* in natural order: n2 before n10 */
+	unsigned nnodes;
+};
+
+/* The group of the nodes that were read last. */
+struct reader_place {
+	int64_t group; /* hid_t; not above 0: none */
+	unsigned step;
+};
+
+struct reader {
+	int64_t file; /* hid_t */
+	char *job;    /* as a merged file, or else the file's name has it; "": neither does */
+	bool merged;
+	struct reader_step *steps; /* in the order of stepname__cmp */
+	unsigned nsteps;
+	unsigned nnodes; /* of all steps together */
+	struct reader_place *place;
+};
+
+/* 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a Slurm before 15.08;
+ * -errno: cannot be opened. */
+int reader__open(struct reader **out, const char *path);
+/* The same in two steps, for several processes that read one file: a descriptor, or an error of
+ * reader__open; and what it has is read, which goes by path. The descriptor stays the caller's. */
+int reader__file(const char *path);
+int reader__open_fd(struct reader **out, int fd, const char *path);
+void reader__free(struct reader *r);
+/* What an error of reading a file means to a user. */
+const char *reader__strerror(int err);
+
+struct reader_attr {
+	char *name;
+	enum attr_type type; /* ATTR_I64 for every integer */
+	int64_t i;
+	double f;
+	char *str; /* ATTR_STR */
+};
+
+struct reader_series {
+	char *name;
+	bool grouped;
+	char **tables; /* numbers in numeric order; one, of the series' name, when not grouped */
+	unsigned ntables;
+	int64_t group; /* hid_t of a series the node was read with, when grouped; 0: not open */
+};
+
+/* One node of one step. */
+struct reader_node {
+	const char *step, *name; /* the reader's */
+	char *path;		 /* of the group */
+	int64_t group;		 /* hid_t */
+	uint64_t file_bytes;	 /* what there can be in it at most */
+	struct reader_attr *attrs;
+	unsigned nattrs;
+	struct reader_series *series;
+	unsigned nseries;
+	char *unknown; /* attribute "Unknown Columns", NULL: there is none */
+};
+
+/*
+ * Reads one node: its attributes and the names of all its tables. With series, only what reading
+ * the tables of that series takes: nseries is 1 or 0, nattrs 0. The node must be freed before the
+ * reader. 0; -ENOENT: not so many; -EBADMSG: damaged, or not a node; -EMSGSIZE: more names than we
+ * follow; -ENOMEM.
+ */
+int reader__node(const struct reader *r, unsigned step, unsigned node, const char *series,
+		 struct reader_node **out);
+/* Adds another series to a node that was read with one; it is no error that it is not there. */
+int reader_node__series(struct reader_node *n, const char *name);
+void reader_node__free(struct reader_node *n);
+/* One attribute alone, whatever the node was read for: an integer. false: there is none. */
+bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v);
+/* The same of any group (hid_t). */
+bool reader__i64(int64_t group, const char *name, int64_t *v);
+
+/* One attribute, read from the file: all of them take longer than a table. a->str is the caller's
+ * to free, a->name is not set. 0; -ENOENT: no such; -EBADMSG: damaged, or of another shape;
+ * -ENOMEM. */
+int reader__attr(const struct reader_node *n, const char *name, struct reader_attr *a);
+
+/* Of those that reader__node read. */
+const struct reader_attr *node__attr(const struct reader_node *n, const char *name);
+const char *node__str(const struct reader_node *n, const char *name); /* NULL: no such string */
+bool node__number(const struct reader_node *n, const char *name, double *v);
+const struct reader_series *node__series(const struct reader_node *n, const char *name);
+
+/* A table in memory. Cells are doubles, column by column; NaN where the value is not known. */
+struct table {
+	unsigned ncols;
+	uint64_t nrows;
+	char **names;
+	double *cells;
+	struct column_told *told; /* of each column; NULL: not read */
+};
+
+/* 0; -ENOENT: no such table; -EBADMSG: not a table of numbers, or damaged; -EMSGSIZE: it claims
+ * more rows than its bytes can hold; -ENOMEM. */
+int reader__table(const struct reader_node *n, const struct reader_series *s, const char *table,
+		  struct table **out);
+/* Reads what the table says of its columns, into t->told. Errors as above. */
+int reader__told(const struct reader_node *n, const struct reader_series *s, const char *table,
+		 struct table *t);
+/* nrows cells, NULL when there is no such column. */
+const double *table__column(const struct table *t, const char *name);
+void table__free(struct table *t);
+
+#endif

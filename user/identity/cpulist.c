@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "identity/cpulist.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CPU_LAST 65535
+
+/* Where the CPUs go. */
+struct target {
+	int *cpus; /* [max], or NULL */
+	long max;
+	uint64_t *bits; /* of limit CPUs, or NULL */
+	long limit;
+};
+
+static int read_cpu(const char **p, long *cpu)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)**p))
+		return -EINVAL;
+	errno = 0;
+	*cpu = strtol(*p, &end, 10);
+	*p = end;
+	return errno || *cpu > CPU_LAST ? -EINVAL : 0;
+}
+
+/* The range after the first n CPUs. */
+static int put(const struct target *t, long first, long last, long n)
+{
+	if (t->cpus && last - first >= t->max - n)
+		return -E2BIG;
+	if (t->bits && last >= t->limit)
+		return -ERANGE;
+	for (long cpu = first; cpu <= last; cpu++) {
+		if (t->cpus)
+			t->cpus[n + cpu - first] = (int)cpu;
+		if (t->bits)
+			t->bits[cpu / 64] |= 1ULL << (cpu % 64);
+	}
+	return 0;
+}
+
+static int walk(const char *list, const struct target *t)
+{
+	long first, last, before = -1, n = 0;
+	int err;
+
+	while (*list) {
+		if (read_cpu(&list, &first))
+			return -EINVAL;
+		last = first;
+		if (*list == '-') {
+			list++;
+			if (read_cpu(&list, &last))
+				return -EINVAL;
+		}
+		if (first <= before || last < first)
+			return -EINVAL;
+		before = last;
+		err = put(t, first, last, n);
+		if (err)
+			return err;
+		n += last - first + 1;
+		if (*list == ',' && list[1])
+			list++;
+		else if (*list)
+			return -EINVAL;
+	}
+	return (int)n;
+}
+
+int cpulist__count(const char *list)
+{
+	return walk(list, &(struct target){});
+}
+
+int cpulist__expand(const char *list, int *cpus, unsigned max)
+{
+	return walk(list, &(struct target){.cpus = cpus, .max = max});
+}
+
+int cpulist__read(const char *list, uint64_t *bits, unsigned n)
+{
+	memset(bits, 0, ((size_t)n + 63) / 64 * sizeof(*bits));
+	return walk(list, &(struct target){.bits = bits, .limit = n});
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "identity/slurmd.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "identity/proc.h"
+
+#define ARGS_LEN 16384
+#define ARGS_MAX 256
+
+/* Of its command line, "": not given. */
+struct options {
+	char node[65], conf[SLURMD_PATH];
+	bool server; /* slurmctld has the configuration: --conf-server */
+	bool unclear;
+};
+
+/* <prefix>/sbin/slurmd is beside <prefix>/bin/squeue. Debian's is slurmd-wlm; " (deleted)" follows
+ * after an upgrade. Root in a container names paths of the container's, which others may have made
+ * here. */
+int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size)
+{
+	char exe[PATH_MAX], comm[64], *slash;
+	uid_t uid;
+
+	if (proc__comm(pid, comm, sizeof(comm)) || strcmp(comm, name) != 0 ||
+	    proc__uid(pid, &uid) || uid || !proc__has_our_root(pid) ||
+	    proc__link(pid, "exe", exe, sizeof(exe)))
+		return -ENOENT;
+	slash = strrchr(exe, '/');
+	if (!slash || !str__starts(slash + 1, name) ||
+	    isalnum((unsigned char)slash[1 + strlen(name)]))
+		return -ENOENT;
+	*slash = '\0';
+	slash = strrchr(exe, '/');
+	if (!slash)
+		return -ENOENT;
+	*slash = '\0';
+	return snprintf(squeue, size, "%s/bin/squeue", exe) < (int)size ? 0 : -E2BIG;
+}
+
+static void take_option(struct options *o, int option, const char *value)
+{
+	switch (option) {
+	case 'N':
+		o->unclear |= str__copy(o->node, sizeof(o->node), value) != 0;
+		break;
+	case 'f':
+		o->unclear |= value[0] != '/' || str__copy(o->conf, sizeof(o->conf), value);
+		break;
+	case 's':
+		o->server = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* As slurmd's own of 22.05 to 26.05 are. */
+static void read_options(struct options *o, int argc, char **argv)
+{
+	static const char short_options[] = ":bcCd:Df:F::GhL:Mn:N:vVZ";
+	static const struct option long_options[] = {{"conf-server", required_argument, NULL, 's'},
+						     {"conf", required_argument, NULL, 'c'},
+						     {}};
+	int option;
+
+	*o = (struct options){};
+	optind = 0; /* glibc: begin again */
+	while ((option = getopt_long(argc, argv, short_options, long_options, NULL)) != -1)
+		take_option(o, option, optarg ? optarg : "");
+}
+
+static int read_command_line(struct options *o, pid_t pid)
+{
+	char text[ARGS_LEN], *argv[ARGS_MAX + 1];
+	ssize_t len = proc__args(pid, text, sizeof(text));
+	int argc = 0;
+
+	for (ssize_t at = 0; at < len && argc < ARGS_MAX; at += (ssize_t)strlen(text + at) + 1)
+		argv[argc++] = text + at;
+	if (!argc || len == sizeof(text) - 1)
+		return -EINVAL;
+	argv[argc] = NULL;
+	read_options(o, argc, argv);
+	return o->unclear ? -EINVAL : 0;
+}
+
+/* What slurmctld sends is kept in SlurmdSpoolDir/conf-cache; a link leads there, of several slurmds
+ * to the last one's. */
+static void find_cache(struct slurmd *s, pid_t pid)
+{
+	char dir[SLURMD_PATH - sizeof("/slurm.conf")];
+
+	if (!proc__link(pid, "root/run/slurm/conf", dir, sizeof(dir)) && dir[0] == '/')
+		snprintf(s->conf, sizeof(s->conf), "%s/slurm.conf", dir);
+}
+
+static void find_conf(struct slurmd *s, pid_t pid, const struct options *o)
+{
+	if (o->server)
+		find_cache(s, pid);
+	else if (o->conf[0])
+		str__copy(s->conf, sizeof(s->conf), o->conf);
+	else if (proc__environ(pid, "SLURM_CONF", s->conf, sizeof(s->conf)) || s->conf[0] != '/')
+		s->conf[0] = '\0';
+}
+
+struct search {
+	const char *node;
+	struct slurmd found;
+	unsigned n; /* different ones */
+};
+
+/* 1: it is this one. */
+static int look(void *ctx, pid_t pid)
+{
+	struct search *f = ctx;
+	struct slurmd s = {};
+	struct options o;
+
+	if (slurmd__squeue(pid, "slurmd", s.squeue, sizeof(s.squeue)) ||
+	    read_command_line(&o, pid) || (o.node[0] && strcmp(o.node, f->node) != 0))
+		return 0;
+	find_conf(&s, pid, &o);
+	/* a child that it has just forked is like itself */
+	if (!f->n || strcmp(s.squeue, f->found.squeue) != 0 || strcmp(s.conf, f->found.conf) != 0)
+		f->n++;
+	f->found = s;
+	return o.node[0] != '\0';
+}
+
+int slurmd__find(struct slurmd *s, const char *node)
+{
+	struct search f = {.node = node};
+	int ret = proc__each(look, &f);
+
+	*s = (struct slurmd){};
+	if (ret < 0)
+		return ret;
+	if (!ret && f.n != 1)
+		return f.n ? -ENOTUNIQ : -ENOENT;
+	*s = f.found;
+	return 0;
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "jobfile/contents.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "hdf5/column_text.h"
+#include "hdf5/cursor.h"
+#include "schema/describe.h"
+
+#define TOTALS	   "Totals/"
+#define SERIES_MAX 1024u /* of one file */
+#define OTHERS_MAX 4096u /* tables of one series and step that have no number */
+
+struct reading {
+	struct contents *c;
+	const struct selection *sel;
+	const char *series;
+	bool all_tables;
+	struct cursor *cursor;
+	struct reader_node *before; /* the cursor may still be in it */
+	void (*problem)(void *ctx, const char *step, const char *node, const char *table, int err);
+	void *ctx;
+};
+
+static int find_series(struct contents *c, const char *name, bool grouped, unsigned *at)
+{
+	struct contents_series *v;
+
+	for (*at = 0; *at < c->nseries; (*at)++)
+		if (!strcmp(c->series[*at].name, name))
+			return 0;
+	if (c->nseries == SERIES_MAX)
+		return -E2BIG;
+	v = realloc(c->series, (c->nseries + 1) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	c->series = v;
+	v[*at] = (struct contents_series){.name = strdup(name), .grouped = grouped};
+	c->nseries++;
+	return v[*at].name ? 0 : -ENOMEM;
+}
+
+static int find_place(struct contents_step *s, unsigned series, struct contents_place **out)
+{
+	struct contents_place *v;
+
+	for (unsigned i = 0; i < s->nplaces; i++) {
+		*out = &s->places[i];
+		if ((*out)->series == series)
+			return 0;
+	}
+	v = realloc(s->places, (s->nplaces + 1) * sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	s->places = v;
+	*out = &v[s->nplaces++];
+	**out = (struct contents_place){.series = series};
+	return 0;
+}
+
+/* Powers of two: room for one more. */
+static int grow(void *array, unsigned n, size_t size)
+{
+	void *v;
+
+	if (n & (n - 1))
+		return 0;
+	v = realloc(*(void **)array, (n ? 2 * (size_t)n : 1) * size);
+	if (!v)
+		return -ENOMEM;
+	*(void **)array = v;
+	return 0;
+}
+
+static int add_table(struct contents_place *p, const char *name)
+{
+	uint64_t task;
+
+	if (!parse_u64(name, &task)) {
+		if (grow(&p->tasks, p->ntasks, sizeof(*p->tasks)))
+			return -ENOMEM;
+		p->tasks[p->ntasks++] = task;
+		return 0;
+	}
+	for (unsigned i = 0; i < p->nothers; i++)
+		if (!strcmp(p->others[i], name))
+			return 0;
+	if (p->nothers == OTHERS_MAX)
+		return -E2BIG;
+	if (grow(&p->others, p->nothers, sizeof(*p->others)))
+		return -ENOMEM;
+	p->others[p->nothers] = strdup(name);
+	return p->others[p->nothers++] ? 0 : -ENOMEM;
+}
+
+/* As the table says, unless the schema does. */
+static int learn_told(struct contents_series *s, const struct cursor *c, unsigned first)
+{
+	struct column_told *told = NULL;
+	int err = 0;
+
+	for (unsigned at = first; !err && at < s->ncols; at++) {
+		struct contents_column *col = &s->cols[at];
+		int from = cursor__column(c, col->name);
+
+		if (describe__column(s->name, col->name) || from < 0)
+			continue;
+		if (!told)
+			err = column_told__read(c, &told);
+		if (err || !told[from].unit)
+			continue;
+		col->unit = strdup(told[from].unit);
+		col->doc = strdup(told[from].doc ? told[from].doc : "");
+		col->has_kind = told[from].has_kind;
+		col->kind = told[from].kind;
+		err = col->unit && col->doc ? 0 : -ENOMEM;
+	}
+	column_told__free(told, c->ncols);
+	return err;
+}
+
+static int add_columns(struct contents_series *s, const struct cursor *c)
+{
+	const unsigned before = s->ncols;
+
+	s->tables++;
+	for (unsigned i = 0; i < c->ncols; i++) {
+		unsigned at = 0;
+
+		while (at < s->ncols && strcmp(s->cols[at].name, c->cols[i].name))
+			at++;
+		if (at == s->ncols) {
+			if (grow(&s->cols, s->ncols, sizeof(*s->cols)))
+				return -ENOMEM;
+			s->cols[at] = (struct contents_column){.name = strdup(c->cols[i].name),
+							       .type = c->cols[i].type};
+			if (!s->cols[s->ncols++].name)
+				return -ENOMEM;
+		}
+		s->cols[at].tables++;
+	}
+	return learn_told(s, c, before);
+}
+
+static void tell(struct reading *rd, const char *step, const char *node, const char *table, int err)
+{
+	if (rd->problem)
+		rd->problem(rd->ctx, step, node, table, err);
+}
+
+static int read_columns(struct reading *rd, unsigned at, const struct reader_node *n,
+			const struct reader_series *s, const char *table)
+{
+	int err = cursor__open(rd->cursor, n, s, table);
+	char name[600];
+
+	if (!err)
+		return add_columns(&rd->c->series[at], rd->cursor);
+	if (err == -ENOMEM)
+		return err;
+	snprintf(name, sizeof(name), "%s%s%s", s->name, s->grouped ? "/" : "",
+		 s->grouped ? table : "");
+	tell(rd, n->step, n->name, name, err);
+	return 0;
+}
+
+/* Its tables have columns of their own. */
+static bool is_apart(const struct reader_series *s)
+{
+	return s->grouped && (!strcmp(s->name, "Totals") || !strcmp(s->name, "User"));
+}
+
+/* Tasks or a table that are selected have no part in a series that has none. */
+static bool is_meant(const struct reading *rd, const struct reader_series *s, const char *table)
+{
+	return s->grouped && strcmp(s->name, "Totals") ? select__table(rd->sel, table)
+						       : !rd->sel->ntasks && !rd->sel->table;
+}
+
+static int begin_place(struct reading *rd, struct contents_step *step, const char *name,
+		       bool grouped, unsigned *at, struct contents_place **p)
+{
+	int err = find_series(rd->c, name, grouped, at);
+
+	if (!err)
+		err = find_place(step, *at, p);
+	if (!err)
+		(*p)->nodes++;
+	return err;
+}
+
+/* Tables [from, from + n) of s are what the file calls name. */
+static int read_series(struct reading *rd, struct contents_step *step, const struct reader_node *n,
+		       const struct reader_series *s, const char *name, unsigned from,
+		       unsigned ntables)
+{
+	bool grouped = s->grouped && !strcmp(s->name, name);
+	struct contents_place *p;
+	unsigned at, meant = 0;
+	int err = 0;
+
+	for (unsigned i = from; !err && i < from + ntables; i++) {
+		if (!is_meant(rd, s, s->tables[i]))
+			continue;
+		if (!meant++)
+			err = begin_place(rd, step, name, grouped, &at, &p);
+		if (!err && grouped)
+			err = add_table(p, s->tables[i]);
+		if (!err && (meant == 1 || rd->all_tables))
+			err = read_columns(rd, at, n, s, s->tables[i]);
+	}
+	return err;
+}
+
+static int read_node_series(struct reading *rd, struct contents_step *step,
+			    const struct reader_node *n, const struct reader_series *s)
+{
+	char name[300];
+	int err = 0;
+
+	if (!is_apart(s))
+		return read_series(rd, step, n, s, s->name, 0, s->ntables);
+	for (unsigned i = 0; !err && i < s->ntables; i++) {
+		snprintf(name, sizeof(name), "%s/%s", s->name, s->tables[i]);
+		if (!rd->series || !strchr(rd->series, '/') || !strcmp(rd->series, name))
+			err = read_series(rd, step, n, s, name, i, 1);
+	}
+	return err;
+}
+
+static int read_node(struct reading *rd, const struct reader *r, struct contents_step *step,
+		     unsigned node)
+{
+	const struct reader_step *s = &r->steps[step->step];
+	bool total = rd->series && str__starts(rd->series, TOTALS);
+	struct reader_node *n;
+	int err = reader__node(r, step->step, node, total ? "Totals" : rd->series, &n);
+
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		tell(rd, s->name, s->nodes[node], NULL, err);
+		return 0;
+	}
+	for (unsigned i = 0; !err && i < n->nseries; i++)
+		err = read_node_series(rd, step, n, &n->series[i]);
+	reader_node__free(rd->before);
+	rd->before = n;
+	return err;
+}
+
+static int add_node(struct contents_step *s, unsigned node)
+{
+	if (grow(&s->nodes, s->nnodes, sizeof(*s->nodes)))
+		return -ENOMEM;
+	s->nodes[s->nnodes++] = node;
+	return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void sort_tasks(struct contents_place *p)
+{
+	unsigned n = 0;
+
+	if (p->ntasks)
+		qsort(p->tasks, p->ntasks, sizeof(*p->tasks), by_number);
+	for (unsigned i = 0; i < p->ntasks; i++)
+		if (!n || p->tasks[i] != p->tasks[n - 1])
+			p->tasks[n++] = p->tasks[i];
+	p->ntasks = n;
+}
+
+static int read_all(struct reading *rd, const struct reader *r)
+{
+	struct contents *c = rd->c;
+	struct contents_step *step = NULL;
+	struct node_ref *refs;
+	unsigned n;
+	int err = select__nodes(r, rd->sel, &refs, &n);
+
+	if (err)
+		return err;
+	c->steps = calloc(r->nsteps + 1, sizeof(*c->steps));
+	if (!c->steps)
+		err = -ENOMEM;
+	for (unsigned i = 0; !err && i < n; i++) {
+		if (!step || step->step != refs[i].step) {
+			step = &c->steps[c->nsteps++];
+			step->step = refs[i].step;
+		}
+		err = add_node(step, refs[i].node);
+		if (!err)
+			err = read_node(rd, r, step, refs[i].node);
+	}
+	free(refs);
+	for (unsigned i = 0; !err && i < c->nsteps; i++)
+		for (unsigned k = 0; k < c->steps[i].nplaces; k++)
+			sort_tasks(&c->steps[i].places[k]);
+	return err;
+}
+
+int contents__read(struct contents **out, const struct reader *r, const struct selection *sel,
+		   const char *series, bool all_tables,
+		   void (*problem)(void *ctx, const char *step, const char *node, const char *table,
+				   int err),
+		   void *ctx)
+{
+	struct reading rd = {.sel = sel,
+			     .series = series,
+			     .all_tables = all_tables,
+			     .problem = problem,
+			     .ctx = ctx};
+	int err;
+
+	rd.c = calloc(1, sizeof(*rd.c));
+	if (!rd.c)
+		return -ENOMEM;
+	err = cursor__new(&rd.cursor);
+	if (!err)
+		err = read_all(&rd, r);
+	cursor__free(rd.cursor);
+	reader_node__free(rd.before);
+	if (err)
+		contents__free(rd.c);
+	else
+		*out = rd.c;
+	return err;
+}
+
+static void free_step(struct contents_step *s)
+{
+	for (unsigned i = 0; i < s->nplaces; i++) {
+		for (unsigned k = 0; k < s->places[i].nothers; k++)
+			free(s->places[i].others[k]);
+		free(s->places[i].others);
+		free(s->places[i].tasks);
+	}
+	free(s->places);
+	free(s->nodes);
+}
+
+static void free_column(struct contents_column *c)
+{
+	free(c->name);
+	free(c->unit);
+	free(c->doc);
+}
+
+void contents__free(struct contents *c)
+{
+	if (!c)
+		return;
+	for (unsigned i = 0; i < c->nsteps; i++)
+		free_step(&c->steps[i]);
+	for (unsigned i = 0; i < c->nseries; i++) {
+		for (unsigned k = 0; k < c->series[i].ncols; k++)
+			free_column(&c->series[i].cols[k]);
+		free(c->series[i].cols);
+		free(c->series[i].name);
+	}
+	free(c->series);
+	free(c->steps);
+	free(c);
+}

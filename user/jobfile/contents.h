@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a file holds: which series each step has, on how many nodes and of which tasks, and the
+ * columns of every series. */
+#ifndef JP_JOBFILE_CONTENTS_H
+#define JP_JOBFILE_CONTENTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "hdf5/reader.h"
+#include "jobfile/select.h"
+#include "schema/series.h"
+
+struct contents_column {
+	char *name;
+	enum col_type type; /* in the first table that has it */
+	unsigned tables;    /* that have it */
+	/* What that table says of it, where the schema does not know it; NULL: nothing */
+	char *unit, *doc;
+	bool has_kind;
+	enum col_kind kind;
+};
+
+struct contents_series {
+	/* "Tasks"; tables of the groups Totals and User, which have columns of their own, are
+	 * series of their own: "Totals/Tasks", "User/solver". */
+	char *name;
+	bool grouped;
+	struct contents_column *cols; /* in the order of the first table */
+	unsigned ncols;
+	unsigned tables; /* whose columns were looked at, over all steps */
+};
+
+/* A series in a step. */
+struct contents_place {
+	unsigned series; /* in contents.series */
+	unsigned nodes;
+	uint64_t *tasks; /* sorted, each once */
+	unsigned ntasks;
+	char **others; /* tables that are not named by a number, each once */
+	unsigned nothers;
+};
+
+struct contents_step {
+	unsigned step;	 /* the reader's */
+	unsigned *nodes; /* of it, those selected: the reader's numbers */
+	unsigned nnodes;
+	struct contents_place *places;
+	unsigned nplaces;
+};
+
+struct contents {
+	struct contents_series *series;
+	unsigned nseries;
+	struct contents_step *steps; /* those selected */
+	unsigned nsteps;
+};
+
+/*
+ * The columns of all tables are looked at, or of the first one of a series on each node, whose
+ * others are as it as a rule; of tables, only those of the tasks selected. series: only this one,
+ * as it is called here, or NULL. problem: told of what cannot be read, table being SERIES/TABLE or
+ * NULL; may be NULL. 0; -E2BIG: more names than we follow; -ENOMEM.
+ */
+int contents__read(struct contents **out, const struct reader *r, const struct selection *sel,
+		   const char *series, bool all_tables,
+		   void (*problem)(void *ctx, const char *step, const char *node, const char *table,
+				   int err),
+		   void *ctx);
+void contents__free(struct contents *c);
+
+#endif

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tables of a node-step file or a job file as text. Rows go from the file to the output as they
+ * come: memory does not grow with the file. What cannot be read is named on stderr and left out.
+ */
+#ifndef JP_JOBFILE_EXTRACT_H
+#define JP_JOBFILE_EXTRACT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "jobfile/extract_text.h"
+#include "jobfile/extract_time.h"
+#include "jobfile/select.h"
+
+#define EXTRACT_THREADS_MAX 64
+
+/*
+ * stock: what sh5util prints. Columns are those that all tables have, in the order of the first
+ * one; steps are called as their groups are; NaN and integers that are unknown are printed as they
+ * are stored; totals are those of every column but ElapsedTime, sums in the column's type. Callers
+ * set sel.by_name with it. Else: columns are those any table has, what is not known is empty, steps
+ * are called as people call them, and totals have Min_, Max_, Avg_ and Sum_ of what is counted per
+ * interval, Last_ of what is cumulative. Marks are their texts.
+ */
+struct extract_options {
+	const char *const *series; /* as select__series takes them, at least one */
+	unsigned nseries;
+	struct selection sel;	    /* a series that names its task overrides the tasks */
+	const char *const *columns; /* of them, in this order; ncolumns 0: all. A total is meant by
+				     * its name and by its column's */
+	unsigned ncolumns;
+	struct time_bound from, to; /* not with stock */
+	enum extract_format format;
+	bool totals; /* one row per table, else all its rows */
+	bool stock;
+	bool units; /* a second header line, or a list: units of the columns; not with stock */
+	unsigned threads; /* at most; 0: as many as there are cores and work for, up to 8 */
+	bool leaves;	  /* the process ends now: what it holds is left to its end */
+};
+
+struct extract_result {
+	uint64_t tables;  /* written */
+	uint64_t rows;	  /* written */
+	uint64_t damaged; /* nodes and tables that could not be read, wholly or in part */
+	uint64_t lacking; /* nodes without the series */
+	uint64_t missing; /* wanted steps, nodes, series, tasks and columns that are not there */
+	bool opened;	  /* the file is a profile */
+	bool all_there;	  /* the wanted steps and nodes are */
+	int write_error;  /* -errno of fd, returned too */
+};
+
+/*
+ * Writes to fd, from where it stands. A regular file is begun again where tables turn out to have
+ * other columns than the first; before anything else is written to, all tables are looked at.
+ * CSV and table: series one after the other, each with its header, an empty line between. JSON:
+ * one array with an object per table. Nothing is written when no table is found.
+ * 0: done, see *result for what was and was not there; else the rest was not written: -EINVAL: a
+ * series that cannot be a name; -EMSGSIZE: more columns than we follow; -ECHILD: a process that
+ * helped died, as it does when the library crashes on a damaged file; -EBUSY: the file changed
+ * meanwhile; -ENOMEM; what reader__open fails with. All of it has been logged, but
+ * result->write_error has not.
+ */
+int extract__run(const char *path, const struct extract_options *o, int fd,
+		 struct extract_result *result);
+
+#endif

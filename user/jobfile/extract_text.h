@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Rows of tables as CSV, as JSON, or aligned for a terminal. */
+#ifndef JP_JOBFILE_EXTRACT_TEXT_H
+#define JP_JOBFILE_EXTRACT_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/outbuf.h"
+#include "schema/series.h"
+
+enum extract_format { EXTRACT_CSV, EXTRACT_JSON, EXTRACT_TABLE };
+
+/* Number k stands for v[k - 1]; NULL: nobody says. */
+struct text_names {
+	char **v;
+	unsigned n;
+};
+
+/* Where a column's cells are in a row. */
+struct text_col {
+	int at; /* -1: this table does not have it, or it is not known */
+	enum col_type type;
+	bool there;			/* the table has it */
+	const struct text_names *names; /* COL_U64: what its numbers stand for, or NULL */
+};
+
+struct text {
+	struct outbuf *out;
+	enum extract_format format;
+	bool keep_nan; /* NaN is printed, as sh5util does; else it is no value */
+	bool grouped;  /* tables have names of their own */
+	const char *job, *series, *level;
+	char *const *names; /* of the columns */
+	const char **units; /* theirs, or NULL */
+	unsigned ncols;
+	int step_width, node_width; /* EXTRACT_TABLE */
+	int ns_at;	  /* there: the cell of TimeNS, -1: none, for times with fractions */
+	int64_t start_ns; /* of the step, INT64_MIN: not known */
+	char *prefix;	  /* begins each row of the table at hand */
+	size_t prefix_len;
+	uint64_t rows;	   /* of it so far */
+	bool named;	   /* some column's numbers stand for texts */
+	bool begun;	   /* the header was written, or is another's matter */
+	bool comma;	   /* JSON: some object was written before */
+	const char *blank; /* before the header */
+};
+
+/* What comes before all tables of a series, the names of the columns; text__open does it itself
+ * before the first one. */
+void text__header(struct text *t);
+/* table NULL: the series is one table. 0 or -ENOMEM. */
+int text__open(struct text *t, const char *step, const char *node, const char *table,
+	       const struct text_col *cols);
+/* n rows of stride cells. */
+void text__rows(struct text *t, const struct text_col *cols, const union cell *rows, unsigned n,
+		unsigned stride);
+void text__close(struct text *t);
+void text__free(struct text *t);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From the node-step files of a job to one job file. */
+#ifndef JP_JOBFILE_MERGE_H
+#define JP_JOBFILE_MERGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "identity/jobspec.h"
+
+struct merge_opts {
+	const char *profile_dir;     /* where the users' directories are */
+	const char *user;	     /* the name of one of them */
+	const struct jobspec *specs; /* jobs and steps */
+	unsigned nspecs;
+	const char *output; /* NULL: ./job_<id>.h5; with several jobs it must be NULL */
+	int64_t job_start;  /* unix time: of jobs of one id, which; 0: there must be only one */
+	bool raw;	    /* a job's id alone is not also that of an array */
+	bool says_none;	    /* the caller says so where there is no file at all */
+	bool keep;	    /* node-step files are not deleted */
+	bool several;	    /* the process merges more than this: it is not to be started anew */
+	unsigned threads;   /* processes that read; 0: by CPUs and files */
+};
+
+struct merge_report {
+	unsigned outputs; /* job files written, or found to hold everything already */
+	unsigned nodes;	  /* copied into them */
+	unsigned known;	  /* were in them already, the same */
+	unsigned refused; /* named and left alone: damaged, foreign, running, of other content */
+	unsigned deleted;
+};
+
+/*
+ * Merges every <job>_<step>_<node>.h5 that opts means, of the user's directory and, into files of
+ * their own, of its directories restart<N>. Everything noteworthy is logged as it happens. The job
+ * file is written beside its name, synced, read back (merge_internal.h: merge_check) and renamed;
+ * only then are the node-step files deleted. With keep and no job file there it is not read back:
+ * nothing could be lost. Job file and tree: see jobprof(1).
+ *
+ * 0: all that was asked for is done; 1: some of it is not (logged); -EINVAL: opts contradict each
+ * other (logged); -ENOENT: there is nothing to merge (logged). st may be NULL.
+ */
+int merge__run(const struct merge_opts *o, struct merge_report *st);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#include "jobfile/merge_age.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "identity/slurmjob.h"
+#include "pool/guard.h"
+#include "hdf5/reader.h"
+
+#define CLOCKS_S 30 /* those of controller and node are apart at most */
+#define AGAIN_S	 60 /* Slurm's controller is asked so seldom */
+
+struct question {
+	const char *path;
+	int64_t *start; /* shared */
+};
+
+/* When the job of a job file began, as far as it says. In a child. */
+static int read_start(void *arg)
+{
+	struct question *q = arg;
+	struct reader *r;
+
+	if (reader__open(&r, q->path))
+		return 1;
+	if (!reader__i64(r->file, "Job Start EpochTime", q->start) &&
+	    !reader__i64(r->file, "Start EpochTime", q->start))
+		*q->start = -1;
+	reader__free(r);
+	return 0;
+}
+
+/* Else it is at least not older than its last change. */
+static int64_t start_of(const char *path)
+{
+	struct question q = {path, guard__share(sizeof(*q.start))};
+	int64_t start = -1;
+	struct stat st;
+
+	if (q.start && !guard__ask(read_start, &q, &GUARD_STREAM))
+		start = *q.start;
+	if (q.start)
+		guard__unshare(q.start, sizeof(*q.start));
+	return start >= 0 || lstat(path, &st) ? start : st.st_mtime;
+}
+
+/* -1 if nobody knows, INT64_MAX if the job has not begun. */
+static int64_t ask_slurm(uint32_t job)
+{
+	struct slurmjob j;
+	char id[16];
+
+	snprintf(id, sizeof(id), "%u", job);
+	if (!slurmjob__ask(id, job, &j))
+		return -1;
+	return j.start < 0 && !strcmp(j.state, "PENDING") ? INT64_MAX : j.start;
+}
+
+bool merge_age__older(struct merge_age *a, const struct merge_opts *o, const char *path)
+{
+	const uint64_t now = clock__mono_ns();
+
+	if (o->job_start) {
+		a->job_start = o->job_start;
+	} else if (!a->asked_ns || now - a->asked_ns > AGAIN_S * NSEC_PER_SEC) {
+		a->job_start = ask_slurm(o->specs[0].job);
+		a->asked_ns = now;
+	}
+	return a->job_start >= 0 && start_of(path) < a->job_start - CLOCKS_S;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Attributes of the job and its steps: what the nodes say together, and which are missing. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "identity/stepname.h"
+#include "hdf5/h5util.h"
+#include "jobfile/merge_internal.h"
+
+#define TEXT_MAX 60000 /* an attribute in an object's header ends below 64 KiB */
+
+struct label {
+	struct nodescan_value value;
+	bool differs; /* the nodes do not agree: it is none of the job */
+};
+
+struct step_facts {
+	char *name;
+	const char **nodes; /* of the items */
+	unsigned nnodes, room;
+	int64_t promised; /* nodes of the step, -1: nobody says */
+	char *nodelist;	  /* the same by name */
+	char *missing;	  /* what the job file said before, a comma list */
+};
+
+struct merge_facts {
+	struct label labels[LABEL_N];
+	int64_t start_s, end_s, tasks;
+	bool tasks_unknown; /* of a node */
+	struct step_facts *steps;
+	unsigned nsteps;
+};
+
+int merge_facts__new(struct merge_facts **out)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->start_s = (*out)->end_s = -1;
+	return 0;
+}
+
+void merge_facts__free(struct merge_facts *f)
+{
+	if (!f)
+		return;
+	for (unsigned i = 0; i < f->nsteps; i++) {
+		free(f->steps[i].name);
+		free(f->steps[i].nodes);
+		free(f->steps[i].nodelist);
+		free(f->steps[i].missing);
+	}
+	free(f->steps);
+	free(f);
+}
+
+static struct step_facts *step_of(struct merge_facts *f, const char *name)
+{
+	struct step_facts *v;
+
+	for (unsigned i = f->nsteps; i-- > 0;)
+		if (!strcmp(f->steps[i].name, name))
+			return &f->steps[i];
+	v = realloc(f->steps, (f->nsteps + 1) * sizeof(*v));
+	if (!v)
+		return NULL;
+	f->steps = v;
+	v += f->nsteps;
+	*v = (struct step_facts){.name = strdup(name), .promised = -1};
+	if (!v->name)
+		return NULL;
+	f->nsteps++;
+	return v;
+}
+
+static void agree(struct label *l, enum nodescan_label which, const struct nodescan_value *v)
+{
+	if (!v->known)
+		return;
+	if (!l->value.known)
+		l->value = *v;
+	else if (nodescan_labels[which].number ? l->value.i != v->i
+					       : strcmp(l->value.text, v->text))
+		l->differs = true;
+}
+
+static int add_node(struct step_facts *s, const struct merge_item *i,
+		    const struct merge_found *found)
+{
+	const char **v;
+
+	if (s->nnodes == s->room) {
+		s->room = s->room ? 2 * s->room : 16;
+		v = realloc(s->nodes, s->room * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->nodes = v;
+	}
+	s->nodes[s->nnodes++] = i->node;
+	if (found->facts.nodes > s->promised)
+		s->promised = found->facts.nodes;
+	if (!s->nodelist && *found->nodelist)
+		s->nodelist = strdup(found->nodelist);
+	return *found->nodelist && !s->nodelist ? -ENOMEM : 0;
+}
+
+int merge_facts__add(struct merge_facts *f, const struct merge_item *i,
+		     const struct merge_found *found)
+{
+	const struct nodescan_facts *n = &found->facts;
+	struct step_facts *s = step_of(f, i->step);
+
+	for (unsigned k = 0; k < LABEL_N; k++)
+		agree(&f->labels[k], k, &n->labels[k]);
+	if (n->start_s >= 0 && (f->start_s < 0 || n->start_s < f->start_s))
+		f->start_s = n->start_s;
+	if (n->end_s > f->end_s)
+		f->end_s = n->end_s;
+	if (n->tasks < 0)
+		f->tasks_unknown = true;
+	else
+		f->tasks += n->tasks;
+	return s ? add_node(s, i, found) : -ENOMEM;
+}
+
+int merge_facts__old_missing(struct merge_facts *f, const char *step, hid_t group)
+{
+	hid_t attr = H5Aexists(group, "Missing Nodes") > 0
+			     ? H5Aopen(group, "Missing Nodes", H5P_DEFAULT)
+			     : H5I_INVALID_HID;
+	hid_t type = attr < 0 ? attr : H5Aget_type(attr);
+	char *text = NULL;
+	int err = type < 0 ? 0 : h5__get_text(attr, type, TEXT_MAX, &text);
+
+	if (text) {
+		struct step_facts *s = step_of(f, step);
+
+		if (s)
+			s->missing = text;
+		else
+			free(text);
+		err = s ? 0 : -ENOMEM;
+	}
+	if (type >= 0)
+		H5Tclose(type);
+	if (attr >= 0)
+		H5Aclose(attr);
+	return err == -ENOMEM ? err : 0;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int by_nature(const void *a, const void *b)
+{
+	return strverscmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names that may be missing; they are borrowed. */
+struct missing {
+	const char **v;
+	unsigned n, room;
+};
+
+static int maybe_missing(struct missing *m, const char *name)
+{
+	const char **v;
+
+	if (m->n == m->room) {
+		m->room = m->room ? 2 * m->room : 16;
+		v = realloc(m->v, m->room * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		m->v = v;
+	}
+	m->v[m->n++] = name;
+	return 0;
+}
+
+/* Sorts, and drops what is there after all and what comes twice. s->nodes is sorted. */
+static void settle(struct missing *m, const struct step_facts *s)
+{
+	unsigned n = 0;
+
+	if (m->n)
+		qsort(m->v, m->n, sizeof(*m->v), by_nature);
+	for (unsigned i = 0; i < m->n; i++) {
+		if (n && !strcmp(m->v[n - 1], m->v[i]))
+			continue;
+		if (!s->nnodes ||
+		    !bsearch(&m->v[i], s->nodes, s->nnodes, sizeof(*s->nodes), by_text))
+			m->v[n++] = m->v[i];
+	}
+	m->n = n;
+}
+
+/* As much of the list as an attribute holds; the number beside it is right in any case. */
+static char *join(const struct missing *m)
+{
+	char *text = calloc(1, TEXT_MAX + 1);
+	size_t at = 0;
+
+	for (unsigned i = 0; text && i < m->n; i++) {
+		size_t n = strlen(m->v[i]);
+
+		if (at + n + 1 > TEXT_MAX)
+			break;
+		if (at)
+			text[at++] = ',';
+		memcpy(text + at, m->v[i], n);
+		at += n;
+	}
+	return text;
+}
+
+static int write_missing(const struct merge_set *set, const struct step_facts *s,
+			 const struct missing *m, struct merge_tree *t)
+{
+	int64_t n = m->n;
+	char *text;
+	int err;
+
+	if (s->promised > (int64_t)s->nnodes + n)
+		n = s->promised - s->nnodes;
+	if (n <= 0)
+		return 0;
+	text = join(m);
+	if (!text)
+		return -ENOMEM;
+	log_warn("job %u step %s: %lld of its nodes %s missing%s%s", set->job,
+		 stepname__human(s->name), (long long)n, n == 1 ? "is" : "are", *text ? ": " : "",
+		 text);
+	err = merge_tree__number(t, s->name, "Number of Missing Nodes", n, false);
+	if (!err)
+		err = merge_tree__text(t, s->name, "Missing Nodes", text);
+	free(text);
+	return err;
+}
+
+static int write_step(struct merge_facts *f, const struct merge_set *set, struct step_facts *s,
+		      struct merge_tree *t)
+{
+	struct hostlist promised = {0};
+	struct missing m = {0};
+	char bad[64], *save = NULL;
+	int err = 0;
+
+	if (s->nnodes)
+		qsort(s->nodes, s->nnodes, sizeof(*s->nodes), by_text);
+	if (s->nodelist && hostlist__parse(&promised, s->nodelist, bad, sizeof(bad)))
+		promised = (struct hostlist){0};
+	for (unsigned i = 0; !err && i < promised.n; i++)
+		err = maybe_missing(&m, promised.names[i]);
+	for (unsigned i = 0; !err && i < set->nabsent; i++)
+		if (!strcmp(set->absent[i].step, s->name))
+			err = maybe_missing(&m, set->absent[i].node);
+	for (char *w = s->missing ? strtok_r(s->missing, ",", &save) : NULL; !err && w;
+	     w = strtok_r(NULL, ",", &save))
+		err = maybe_missing(&m, w);
+	if (!err) {
+		settle(&m, s);
+		err = merge_tree__number(t, s->name, "Number of Nodes", s->nnodes, false);
+	}
+	if (!err)
+		err = write_missing(set, s, &m, t);
+	hostlist__free(&promised);
+	free(m.v);
+	return err;
+}
+
+static int write_time(struct merge_tree *t, const char *what, int64_t at)
+{
+	char name[32], text[64];
+	time_t clock = at;
+	struct tm tm;
+	int err;
+
+	if (at < 0 || !localtime_r(&clock, &tm))
+		return 0;
+	snprintf(name, sizeof(name), "%s Time", what);
+	strftime(text, sizeof(text), "%a %b %d %T %Y", &tm);
+	err = merge_tree__text(t, NULL, name, text);
+	snprintf(name, sizeof(name), "%s EpochTime", what);
+	return err ? err : merge_tree__number(t, NULL, name, at, true);
+}
+
+static int write_labels(struct merge_facts *f, struct merge_tree *t)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < LABEL_N; i++) {
+		const struct label *l = &f->labels[i];
+		const char *name = nodescan_labels[i].attr;
+
+		if (!l->value.known || l->differs)
+			continue;
+		err = nodescan_labels[i].number
+			      ? merge_tree__number(t, NULL, name, l->value.i, true)
+			      : merge_tree__text(t, NULL, name, l->value.text);
+	}
+	return err;
+}
+
+/* A node that several steps used counts once. */
+static int64_t count_nodes(const struct merge_facts *f)
+{
+	unsigned n = 0, distinct = 0;
+	const char **v;
+
+	for (unsigned i = 0; i < f->nsteps; i++)
+		n += f->steps[i].nnodes;
+	v = calloc(n + 1, sizeof(*v));
+	if (!v)
+		return -ENOMEM;
+	n = 0;
+	for (unsigned i = 0; i < f->nsteps; i++)
+		for (unsigned k = 0; k < f->steps[i].nnodes; k++)
+			v[n++] = f->steps[i].nodes[k];
+	qsort(v, n, sizeof(*v), by_text);
+	for (unsigned i = 0; i < n; i++)
+		distinct += !i || strcmp(v[i], v[i - 1]);
+	free(v);
+	return distinct;
+}
+
+static int write_job(struct merge_facts *f, const struct merge_set *set, const char *user,
+		     struct merge_tree *t)
+{
+	struct label *u = &f->labels[LABEL_USER];
+	int64_t nodes = count_nodes(f);
+	int err = nodes < 0 ? (int)nodes : 0;
+
+	/* The directory is the user's, whatever Slurm's files do not say. */
+	if (!u->value.known) {
+		u->value.known = true;
+		snprintf(u->value.text, sizeof(u->value.text), "%s", user);
+	}
+	if (!err)
+		err = merge_tree__number(t, NULL, "Number of Steps", f->nsteps, false);
+	if (!err)
+		err = merge_tree__number(t, NULL, "Job Id", set->job, true);
+	if (!err)
+		err = merge_tree__number(t, NULL, "Nodes", nodes, false);
+	if (!err && !f->tasks_unknown)
+		err = merge_tree__number(t, NULL, "Tasks", f->tasks, true);
+	if (!err)
+		err = write_time(t, "Start", f->start_s);
+	if (!err)
+		err = write_time(t, "End", f->end_s);
+	return err ? err : write_labels(f, t);
+}
+
+int merge_facts__write(struct merge_facts *f, const struct merge_set *set, const char *user,
+		       struct merge_tree *t)
+{
+	int err = 0;
+
+	/* Also a step of which no node could be read has its place. */
+	for (unsigned i = 0; i < set->nabsent; i++)
+		if (!step_of(f, set->absent[i].step))
+			return -ENOMEM;
+	for (unsigned i = 0; !err && i < f->nsteps; i++)
+		err = write_step(f, set, &f->steps[i], t);
+	return err ? err : write_job(f, set, user, t);
+}

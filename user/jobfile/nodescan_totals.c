@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Totals of a node that has none, from the rows of its tables. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobfile/nodescan_internal.h"
+#include "hdf5/summary.h"
+
+void nodescan_totals__clear(struct nodescanner *s)
+{
+	for (unsigned i = 0; i < s->ntotals; i++) {
+		summary__free_columns(s->totals[i].cols, s->totals[i].ncols);
+		free(s->totals[i].name);
+		free(s->totals[i].rows);
+	}
+	free(s->totals);
+	s->totals = NULL;
+	s->ntotals = 0;
+	s->has_image = false;
+}
+
+/* One table on its way to a row of totals. */
+struct sum {
+	struct column *cols; /* with their kinds */
+	bool *unknown;
+	struct summary_cell *cells;
+	unsigned ncols;
+	unsigned shape;
+	int elapsed, epoch; /* columns, or below 0 */
+};
+
+static void sum_free(struct sum *s)
+{
+	free(s->cols);
+	free(s->unknown);
+	free(s->cells);
+	*s = (struct sum){0};
+}
+
+/* What schemas/ says of a column; one they do not know is a gauge. */
+static const struct column *known(const struct series *s, const char *name)
+{
+	for (unsigned i = 0; s && i < s->ncols; i++)
+		if (!strcmp(s->cols[i].name, name))
+			return &s->cols[i];
+	return series__column(name);
+}
+
+static int sum_begin(struct sum *s, const struct cursor *c, const char *series)
+{
+	const struct series *builtin = series__find(series);
+
+	if (s->cols && s->shape == c->shape) {
+		memset(s->cells, 0, s->ncols * sizeof(*s->cells));
+		return 0;
+	}
+	sum_free(s);
+	s->cols = calloc(c->ncols, sizeof(*s->cols));
+	s->unknown = calloc(c->ncols, sizeof(*s->unknown));
+	s->cells = calloc(c->ncols, sizeof(*s->cells));
+	if (!s->cols || !s->unknown || !s->cells)
+		return -ENOMEM;
+	s->ncols = c->ncols;
+	s->shape = c->shape;
+	s->elapsed = cursor__column(c, "ElapsedTime");
+	s->epoch = cursor__column(c, "EpochTime");
+	for (unsigned i = 0; i < c->ncols; i++) {
+		const struct column *k = known(builtin, c->cols[i].name);
+
+		s->cols[i] = (struct column){
+			.name = c->cols[i].name,
+			.type = c->cols[i].type,
+			.kind = k ? k->kind : COL_GAUGE,
+			.unit = k ? k->unit : "",
+			.how = series__how(series, c->cols[i].name),
+		};
+		s->unknown[i] = c->cols[i].unknown;
+	}
+	return 0;
+}
+
+/* Slurm's files say when the step began only in the difference of two columns. */
+static void take_times(struct nodescan_facts *f, const struct sum *sum, const union cell *row,
+		       bool first)
+{
+	const int elapsed = sum->elapsed, epoch = sum->epoch;
+
+	if (elapsed < 0 || epoch < 0 || row[epoch].u > INT64_MAX || row[elapsed].u > row[epoch].u)
+		return;
+	if (first && f->start_s < 0)
+		f->start_s = (int64_t)(row[epoch].u - row[elapsed].u);
+	if (!first && (int64_t)row[epoch].u > f->end_s)
+		f->end_s = (int64_t)row[epoch].u;
+}
+
+static int sum_rows(struct nodescanner *s, struct sum *sum)
+{
+	struct cursor *c = s->cursor;
+	const union cell *rows;
+	bool first = true;
+	unsigned n;
+	int err;
+
+	while ((err = cursor__next(c, &rows, &n)) > 0) {
+		if (!n)
+			continue;
+		if (first)
+			take_times(&s->scan.facts, sum, rows, true);
+		first = false;
+		if (!c->plain)
+			nodeimage__spoil(s->image);
+		nodeimage__rows(s->image, rows, n);
+		summary__rows(sum->cells, sum->cols, sum->unknown, sum->ncols, rows, n);
+		take_times(&s->scan.facts, sum, rows + (size_t)(n - 1) * c->ncols, false);
+	}
+	return err;
+}
+
+/* A table's number in Totals, as nodestep.c gives it. */
+static uint64_t task_number(const char *name, unsigned position)
+{
+	size_t digits = strspn(name, "0123456789");
+
+	return digits && !name[digits] && digits < 19 ? strtoull(name, NULL, 10) : position;
+}
+
+/* The first table decides on the columns; another shape would need another table. */
+static int add_row(struct nodescan_total *t, const struct sum *s, const struct reader_series *from,
+		   unsigned table)
+{
+	struct column *cols;
+	unsigned ncols;
+	bool same;
+	int err = summary__columns(s->cols, s->ncols, from->grouped, &cols, &ncols);
+
+	if (err)
+		return err;
+	same = !t->cols || t->ncols == ncols;
+	for (unsigned i = 0; same && t->cols && i < ncols; i++)
+		same = !strcmp(t->cols[i].name, cols[i].name);
+	if (!t->cols) {
+		t->cols = cols;
+		t->ncols = ncols;
+		t->rows = calloc((size_t)from->ntables * ncols + 1, sizeof(*t->rows));
+	} else {
+		summary__free_columns(cols, ncols);
+	}
+	if (!t->rows)
+		return -ENOMEM;
+	t->mixed |= !same;
+	if (same)
+		summary__fill(s->cells, s->cols, s->ncols, from->grouped,
+			      task_number(from->tables[table], table),
+			      t->rows + (size_t)t->nrows++ * t->ncols);
+	return 0;
+}
+
+static int by_task(const void *a, const void *b)
+{
+	const union cell *x = a, *y = b;
+
+	return x->u < y->u ? -1 : x->u > y->u;
+}
+
+/* What the cursor leaves out may be no part of a profile, nor more than its end be missing. */
+static int check_table(struct nodescanner *s, hid_t group, const struct reader_series *from,
+		       const char *table)
+{
+	struct digest_table t;
+	char *path;
+	int err;
+
+	if (asprintf(&path, "%s%s%s", from->name, from->grouped ? "/" : "",
+		     from->grouped ? table : "") < 0)
+		return -ENOMEM;
+	err = digester__table(s->digester, group, path, s->file_size, &t);
+	free(path);
+	return err;
+}
+
+/* The rows that follow are that table's. */
+static void begin_image(struct nodescanner *s, const struct reader_series *from, const char *table)
+{
+	nodeimage__table(s->image, from->grouped ? from->name : "", table,
+			 cursor__row_type(s->cursor), s->cursor->nrows);
+}
+
+static int total_series(struct nodescanner *s, const struct reader_node *node,
+			const struct reader_series *from, struct nodescan_total *t)
+{
+	struct sum sum = {0};
+	int err = 0;
+
+	t->name = strdup(from->name);
+	if (!t->name)
+		return -ENOMEM;
+	for (unsigned i = 0; !err && i < from->ntables; i++) {
+		err = cursor__open(s->cursor, node, from, from->tables[i]);
+		if (!err && s->cursor->others)
+			err = check_table(s, node->group, from, from->tables[i]);
+		if (!err && s->cursor->chunks > s->scan.facts.chunks)
+			s->scan.facts.chunks = s->cursor->chunks;
+		if (!err)
+			err = sum_begin(&sum, s->cursor, from->name);
+		if (!err)
+			begin_image(s, from, from->tables[i]);
+		if (!err)
+			err = sum_rows(s, &sum);
+		if (!err && s->cursor->gaps)
+			err = check_table(s, node->group, from, from->tables[i]);
+		if (!err)
+			err = add_row(t, &sum, from, i);
+		if (err && err != -ENOMEM)
+			err = nodescan__fail(&s->scan, -EBADMSG, from->grouped ? from->name : NULL,
+					     from->tables[i],
+					     err == -EMSGSIZE
+						     ? "claims more rows than the file can hold"
+						     : "rows that cannot be decoded");
+	}
+	if (!err && from->grouped && t->nrows && t->ncols)
+		qsort(t->rows, t->nrows, t->ncols * sizeof(*t->rows), by_task);
+	sum_free(&sum);
+	return err;
+}
+
+int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total **out, unsigned *n)
+{
+	const struct nodescan *scan = &s->scan;
+	struct reader_node node = {
+		.group = group,
+		.path = (char *)"",
+		.file_bytes = s->file_size,
+		.unknown = scan->unknown,
+	};
+	int err = 0;
+
+	nodescan_totals__clear(s);
+	s->totals = calloc(scan->nseries + 1, sizeof(*s->totals));
+	if (!s->totals)
+		return -ENOMEM;
+	for (unsigned i = 0; !err && i < scan->nseries; i++)
+		err = total_series(s, &node, &scan->series[i], &s->totals[s->ntotals++]);
+	s->has_image = !err;
+	cursor__close(s->cursor);
+	*out = s->totals;
+	*n = s->ntotals;
+	return err;
+}
+
+const struct wire *nodescan__image(const struct nodescanner *s)
+{
+	return s->has_image ? nodeimage__bytes(s->image) : NULL;
+}

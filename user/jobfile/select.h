@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which tables of a file are meant: by step, node, series and task. */
+#ifndef JP_JOBFILE_SELECT_H
+#define JP_JOBFILE_SELECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/hostlist.h"
+#include "identity/jobspec.h"
+#include "hdf5/reader.h"
+
+struct number_range {
+	uint64_t from, to; /* both in it */
+};
+
+struct selection {
+	const char *const *steps; /* in any spelling; nsteps 0: all */
+	unsigned nsteps;
+	const struct hostlist *nodes;	  /* NULL: all */
+	const struct number_range *tasks; /* ntasks 0: all */
+	unsigned ntasks;
+	const char *table; /* the one of that name; NULL: all */
+	bool by_name;	   /* steps, nodes and tables in the order of strcmp, as sh5util has them;
+			    * else in natural order */
+};
+
+struct node_ref {
+	unsigned step, node;
+};
+
+/* The nodes of r that are meant, in order: *out is an array of *n, the caller's to free. Names of
+ * steps and nodes that are wanted and not there are left to select__missing. 0 or -ENOMEM. */
+int select__nodes(const struct reader *r, const struct selection *sel, struct node_ref **out,
+		  unsigned *n);
+/* The first wanted step or node that the file does not have, and which node was meant if that
+ * can be guessed: "there is no step 7", "there is no node n9; did you mean "n1"?". false: all are
+ * there.
+ */
+#define SELECT_MISSING 400
+bool select__missing(const struct reader *r, const struct selection *sel,
+		     char what[static SELECT_MISSING]);
+/* Whether a node's attributes say that it is of that task of an array, component or SLUID; with a
+ * job's id alone, of any task of the array of that id. */
+bool select__part(const struct reader_node *n, const struct jobspec *part);
+/* Whether a table of a grouped series is meant; those not named by a number are, unless tasks are
+ * selected, or another table is. */
+bool select__table(const struct selection *sel, const char *table);
+/* Puts the tables of s into the order of sel. */
+void select__order(const struct selection *sel, struct reader_series *s);
+
+/*
+ * A series as users name it: "Tasks", "Task", "Task_3", "Tasks/3", "User/solver", "energy" ... into
+ * the name in the file (built-in names in any case) and the task, -1: all, or the table, which
+ * points into the text; NULL: all. 0; -EINVAL: not a possible name; -E2BIG.
+ */
+int select__series(const char *text, char *name, size_t len, int64_t *task, const char **table);
+/* "0-3,7" into ranges, the caller's to free. 0, -EINVAL, -E2BIG (more than 4096) or -ENOMEM. */
+int select__tasks(const char *text, struct number_range **out, unsigned *n);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The journal: an append-only record of one step's rows on node-local disk, from which the HDF5
+ * file can always be made again. A file is a header and frames, then maybe zeros; a frame is one
+ * write(2), or copied at once to its place (journal/journal_window.h):
+ *
+ *	header	"JPJOURN1" u32 version u32 byte order mark 0x01020304
+ *	frame	u32 length of what follows the crc, u32 crc32 (zlib) of it, records; with the
+ *		highest bit of the length set: the crc inverted, u64 length of the records, the
+ *		records as 64-bit words without the zeros (journal/zero_suppress.h)
+ *	record	u16 type, u16 0, u32 payload length, payload, padded to 8 bytes
+ *
+ * A frame whose length or crc is wrong ends the journal: a kill can tear at most the last one.
+ * The owner holds an flock on the file while it lives.
+ */
+#ifndef JP_JOURNAL_JOURNAL_H
+#define JP_JOURNAL_JOURNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/series.h"
+
+enum journal_type {
+	J_ATTR = 1, /* attribute of the node group; a later one of the same name replaces it */
+	J_SERIES,   /* series and its columns */
+	J_TABLE,    /* table of a series */
+	J_ROW,	    /* one row of one table */
+	J_STATE,    /* opaque bytes for the owner's restart; the last one counts */
+	J_META,	    /* where the file goes: key=value strings for the writer, not stored in HDF5 */
+	J_END,	    /* the step is complete */
+};
+
+enum attr_type { ATTR_I32, ATTR_I64, ATTR_F64, ATTR_STR };
+
+/* Of the file's header: a journal of that size or less holds nothing yet. */
+#define JOURNAL_HEADER_SIZE 16
+
+/* What a journal may hold. Writing more is -EINVAL (-EMSGSIZE for a frame); a reader that meets
+ * more takes the frame for damaged. */
+#define JOURNAL_NAME_MAX   255	       /* bytes of a name, key or unit, without the NUL */
+#define JOURNAL_STR_MAX	   60000       /* an HDF5 attribute ends below 64 KiB */
+#define JOURNAL_COLS_MAX   512	       /* columns of a series */
+#define JOURNAL_SERIES_MAX 256	       /* series ids are below */
+#define JOURNAL_TABLES_MAX 16384       /* table ids are below */
+#define JOURNAL_FRAME_MAX  (32u << 20) /* bytes of records in one frame */
+
+struct journal;
+
+/* What is made as PATH.new gets its name when it is locked; only makers that are killed leave one.
+ */
+#define JOURNAL_UNBORN ".new"
+
+/* Makes PATH (0600, exclusive) and locks it. -EEXIST, or -errno. Nobody else may be making the same
+ * PATH: a PATH.new that is there is taken for what a killed maker has left. */
+int journal__create(struct journal **out, const char *path);
+/* The same, but PATH is made with the first frame that can be written: until then commit says why
+ * it cannot. 0 or -ENOMEM. */
+int journal__prepare(struct journal **out, const char *path);
+/* Opens an existing journal for appending: locks it (-EWOULDBLOCK: its owner lives), cuts a torn
+ * tail off. *cut is how many bytes that was. */
+int journal__reopen(struct journal **out, const char *path, uint64_t *cut);
+void journal__free(struct journal *j); /* closes; uncommitted records are lost; NULL is fine */
+
+/* Append records to the frame being built. 0, or -ENOMEM, -EINVAL, -EMSGSIZE: the record is not
+ * in the frame. */
+int journal__attr_i32(struct journal *j, const char *name, int32_t v);
+int journal__attr_i64(struct journal *j, const char *name, int64_t v);
+int journal__attr_f64(struct journal *j, const char *name, double v);
+/* Bytes that are not UTF-8 and control characters become U+FFFD: users choose some of the texts. */
+int journal__attr_str(struct journal *j, const char *name, const char *v);
+int journal__meta(struct journal *j, const char *key, const char *v);
+int journal__series(struct journal *j, uint16_t id, const char *name, bool grouped,
+		    const struct column *const *cols, unsigned ncols);
+int journal__table(struct journal *j, uint32_t id, uint16_t series, const char *name);
+int journal__row(struct journal *j, uint32_t table, const union cell *cells, unsigned ncells);
+int journal__state(struct journal *j, const void *data, size_t len);
+int journal__end(struct journal *j);
+/* How many bytes of texts were replaced since the journal was opened. */
+uint64_t journal__replaced(const struct journal *j);
+/* Puts the frame into the file; nothing to put is 0. On a full disk: -ENOSPC, the partial frame is
+ * cut off again, and its records are still in the frame being built. */
+int journal__commit(struct journal *j);
+/* How far the frame being built is; and back to there: what was appended since is gone. */
+size_t journal__mark(const struct journal *j);
+void journal__discard(struct journal *j, size_t mark);
+int journal__fd(const struct journal *j);
+uint64_t journal__size(const struct journal *j);
+
+/* Reading: hostile input until parsed. Payload pointers live until the next call. */
+struct journal_record {
+	enum journal_type type;
+	enum attr_type attr_type; /* J_ATTR */
+	const char *name;	  /* J_ATTR, J_META key, J_SERIES, J_TABLE */
+	union cell value;	  /* J_ATTR numbers: I32 and I64 sign-extended in .u */
+	const char *str;	  /* J_ATTR string, J_META value */
+	uint32_t id;		  /* series or table */
+	uint16_t series;	  /* J_TABLE */
+	bool grouped;		  /* J_SERIES */
+	unsigned ncols;		  /* J_SERIES, J_ROW */
+	struct column *cols;	  /* J_SERIES: name, type, kind, unit are set */
+	const union cell *cells;  /* J_ROW */
+	const void *blob;	  /* J_STATE */
+	size_t blob_len;
+};
+
+struct journal_reader;
+int journal_reader__open(struct journal_reader **out, int fd); /* reads by pread; fd stays open */
+/* 1: a record; 0: the end; -EBADMSG: not a journal. */
+int journal_reader__next(struct journal_reader *r, struct journal_record *rec);
+uint64_t journal_reader__end(const struct journal_reader *r); /* where the last good frame ends */
+/* Bytes after it, 0 if they are zeros: room that was taken for more. */
+uint64_t journal_reader__torn(const struct journal_reader *r);
+/* Row headers recognisable in the frame that ended the journal: how many rows the tail has lost,
+ * as far as it can still be told. */
+uint64_t journal_reader__torn_rows(const struct journal_reader *r);
+void journal_reader__free(struct journal_reader *r);
+
+#endif

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "journal/zero_suppress.h"
+
+#include <stdbool.h>
+
+#define GROUP 64
+
+size_t pack__words(const uint64_t *in, size_t n, uint64_t *out, size_t max)
+{
+	size_t used = 0, at = 0;
+
+	for (at = 0; at < n; at += GROUP) {
+		size_t i, of = n - at < GROUP ? n - at : GROUP, map = used++;
+		uint64_t bits = 0;
+
+		if (used + of > max)
+			return 0;
+		for (i = 0; i < of; i++) {
+			out[used] = in[at + i];
+			bits |= (uint64_t) !!in[at + i] << i;
+			used += !!in[at + i];
+		}
+		out[map] = bits;
+	}
+	return used;
+}
+
+size_t pack__open(const uint64_t *in, size_t len, uint64_t *out, size_t n, size_t *used)
+{
+	size_t done = 0, at = 0;
+
+	while (done < n && at < len) {
+		size_t i, of = n - done < GROUP ? n - done : GROUP;
+		uint64_t bits = in[at++];
+
+		if (of < GROUP && bits >> of)
+			break;
+		for (i = 0; i < of; i++) {
+			bool there = bits >> i & 1;
+
+			if (there && at == len)
+				goto out;
+			out[done++] = there ? in[at++] : 0;
+		}
+	}
+out:
+	*used = at;
+	return done;
+}

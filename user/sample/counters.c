@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sample/counters.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct field {
+	size_t offset;
+	enum total total;
+};
+
+static const struct field blk_fields[] = {
+	{offsetof(struct jp_blk, reads), T_BLK_READS},
+	{offsetof(struct jp_blk, writes), T_BLK_WRITES},
+	{offsetof(struct jp_blk, read_bytes), T_BLK_READ_BYTES},
+	{offsetof(struct jp_blk, write_bytes), T_BLK_WRITE_BYTES},
+	{offsetof(struct jp_blk, read_ns), T_BLK_READ_TIME},
+	{offsetof(struct jp_blk, write_ns), T_BLK_WRITE_TIME},
+	{offsetof(struct jp_blk, untimed), T_BLK_UNTIMED},
+	{offsetof(struct jp_blk, others), T_BLK_OTHERS},
+	{offsetof(struct jp_blk, reads), T_PROBES},
+	{offsetof(struct jp_blk, writes), T_PROBES},
+};
+
+static const struct field net_fields[] = {
+	{offsetof(struct jp_net, rx_bytes), T_NET_RX_BYTES},
+	{offsetof(struct jp_net, tx_bytes), T_NET_TX_BYTES},
+	{offsetof(struct jp_net, rx_ops), T_NET_RX_OPS},
+	{offsetof(struct jp_net, tx_ops), T_NET_TX_OPS},
+	{offsetof(struct jp_net, loop_rx_bytes), T_NET_LOOP_RX_BYTES},
+	{offsetof(struct jp_net, loop_tx_bytes), T_NET_LOOP_TX_BYTES},
+	{offsetof(struct jp_net, loop_rx_ops), T_NET_LOOP_RX_OPS},
+	{offsetof(struct jp_net, loop_tx_ops), T_NET_LOOP_TX_OPS},
+	{offsetof(struct jp_net, retrans), T_NET_RETRANS},
+	{offsetof(struct jp_net, rx_ops), T_PROBES},
+	{offsetof(struct jp_net, tx_ops), T_PROBES},
+	{offsetof(struct jp_net, loop_rx_ops), T_PROBES},
+	{offsetof(struct jp_net, loop_tx_ops), T_PROBES},
+};
+
+static const struct field files_fields[] = {
+	{offsetof(struct jp_files, opens), T_OPENS},
+	{offsetof(struct jp_files, closes), T_CLOSES},
+	{offsetof(struct jp_files, opens), T_PROBES},
+	{offsetof(struct jp_files, closes), T_PROBES},
+};
+
+static const struct field pmu_fields[] = {
+	{offsetof(struct jp_pmu, reads), T_PMU_READS},
+	{offsetof(struct jp_pmu, enabled), T_PMU_ENABLED},
+};
+
+#define ADD_FIELDS(element, fields, t) \
+	add_fields((element), (fields), sizeof(fields) / sizeof((fields)[0]), (t))
+
+static void add_fields(const void *element, const struct field *f, size_t n, struct totals *t)
+{
+	for (; element && n--; f++)
+		t->v[f->total] += *(const uint64_t *)((const char *)element + f->offset);
+}
+
+static void add_pmu(const struct jp_pmu *p, struct totals *t)
+{
+	int i;
+
+	ADD_FIELDS(p, pmu_fields, t);
+	for (i = 0; p && i < JP_PMU_EVENTS; i++) {
+		t->v[T_PMU + i] += p->ev[i].counter;
+		t->v[T_PMU_RUNNING + i] += p->ev[i].running;
+	}
+}
+
+void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
+{
+	unsigned cpu;
+
+	for (cpu = 0; cpu < kern__ncpus(k); cpu++) {
+		ADD_FIELDS(kern__blk(k, cpu, slot), blk_fields, t);
+		ADD_FIELDS(kern__net(k, cpu, slot), net_fields, t);
+		ADD_FIELDS(kern__files(k, cpu, slot), files_fields, t);
+		add_pmu(kern__pmu(k, cpu, slot), t);
+	}
+}
+
+void counters__hist(const struct kern *k, enum hist h, uint32_t slot, uint64_t out[HIST_CELLS])
+{
+	unsigned cpu, b;
+
+	_Static_assert(sizeof(struct jp_blk_lat) == HIST_CELLS * sizeof(uint64_t), "HIST_CELLS");
+	memset(out, 0, HIST_CELLS * sizeof(*out));
+	if (h == HIST_BLK && kern__blk_lat(k, slot))
+		memcpy(out, kern__blk_lat(k, slot), sizeof(struct jp_blk_lat));
+	for (cpu = 0; h == HIST_RUN && cpu < kern__ncpus(k); cpu++) {
+		const struct jp_lat *l = kern__lat(k, cpu, slot);
+
+		for (b = 0; l && b < JP_LAT_BUCKETS; b++)
+			out[b] += l->bucket[b];
+	}
+}

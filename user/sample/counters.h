@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef JP_SAMPLE_COUNTERS_H
+#define JP_SAMPLE_COUNTERS_H
+
+#include "sample/totals.h"
+#include "kern/kern.h"
+
+/* Adds what the families with maps of their own (block, network, files, perf) have counted for the
+ * slot on all CPUs. */
+void counters__add(const struct kern *k, uint32_t slot, struct totals *t);
+/* The slot's histogram summed over CPUs; cells it does not use, and all where its family is off,
+ * are 0. */
+void counters__hist(const struct kern *k, enum hist h, uint32_t slot, uint64_t out[HIST_CELLS]);
+
+#endif

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <math.h>
+#include <string.h>
+
+#include "sample/rows.h"
+
+/*
+ * Seconds are stored as multiples of 2^-20 s: a quotient by 10^9 fills the mantissa with noise that
+ * does not compress. The running total is rounded, not the difference, so a column's sum is exact.
+ */
+static uint64_t ticks20(uint64_t ns)
+{
+	return (uint64_t)(((unsigned __int128)ns << 20) / 1000000000u);
+}
+
+static double seconds(uint64_t now, uint64_t prev)
+{
+	return (double)(ticks20(now) - ticks20(prev)) / 1048576.0;
+}
+
+static double interval_s(const struct reading *prev, const struct reading *now)
+{
+	return (double)(now->boot_ns - prev->boot_ns) / 1e9;
+}
+
+static double utilization(const struct reading *prev, const struct reading *now)
+{
+	double s = interval_s(prev, now);
+
+	return s > 0 ? 100.0 * seconds(now->totals.v[T_RUNTIME], prev->totals.v[T_RUNTIME]) / s : 0;
+}
+
+/* kHz; 0 where nothing ran to completion of a slice or the clock is unknown. */
+static uint64_t frequency(const struct reading *prev, const struct reading *now)
+{
+	uint64_t cycles = now->totals.v[T_NOMINAL_CYCLES] - prev->totals.v[T_NOMINAL_CYCLES];
+	uint64_t ran = now->totals.v[T_HARVESTED] - prev->totals.v[T_HARVESTED];
+
+	if (!ran) {
+		cycles = now->totals.v[T_NOMINAL_CYCLES];
+		ran = now->totals.v[T_HARVESTED];
+	}
+	return ran ? (uint64_t)((double)cycles / (double)ran * 1e6 + 0.5) : 0;
+}
+
+/* Part of the time an event was on the hardware; 1 where nobody wanted it. */
+static double fraction(const struct reading *prev, const struct reading *now, int event)
+{
+	uint64_t wanted = now->totals.v[T_PMU_ENABLED] - prev->totals.v[T_PMU_ENABLED];
+	uint64_t ran = now->totals.v[T_PMU_RUNNING + event] - prev->totals.v[T_PMU_RUNNING + event];
+
+	return wanted ? (double)ran / (double)wanted : 1;
+}
+
+/* An event that had to share the hardware is scaled to the whole time, as perf stat does. */
+static double counted(const struct row_context *c, const struct reading *prev,
+		      const struct reading *now, int event)
+{
+	double n = (double)(now->totals.v[T_PMU + event] - prev->totals.v[T_PMU + event]);
+	double part = fraction(prev, now, event);
+
+	if ((unsigned)event >= c->npmu || (c->missing >> event & 1) || part <= 0)
+		return NAN;
+	return part < 1 ? n / part : n;
+}
+
+/* Of the event that had least of it. */
+static double running(const struct row_context *c, const struct reading *prev,
+		      const struct reading *now)
+{
+	double least = c->npmu ? 1 : NAN;
+	unsigned i;
+
+	for (i = 0; i < c->npmu; i++)
+		if (!(c->missing >> i & 1))
+			least = fmin(least, fraction(prev, now, (int)i));
+	return least;
+}
+
+static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
+{
+	return v[T_PROBES] * c->probe_ns + v[T_PMU_READS] * c->pmu_ns;
+}
+
+/* Columns whose family is not loaded, or that this machine cannot give. */
+static bool is_unknown(const struct row_context *c, const struct column *col)
+{
+	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY;
+
+	if ((col->family & own) && !(col->family & c->families))
+		return true;
+	return col->arg == T_NET_RETRANS && col->how == HOW_DELTA && (c->blind & JP_BLIND_RETRANS);
+}
+
+/* Whether there is somebody a gauge can be of. A process that is ending may have no memory left. */
+static bool lives(const struct totals *t, int gauge)
+{
+	return gauge == T_THREADS ? t->v[T_THREADS] > 0 : totals__rss(t) > 0;
+}
+
+static double number(const struct row_context *c, const struct reading *prev,
+		     const struct reading *now, const struct column *col)
+{
+	const uint64_t *n = now->totals.v, *p = prev->totals.v;
+
+	if (is_unknown(c, col))
+		return NAN;
+	switch (col->how) {
+	case HOW_DELTA:
+		return (double)(n[col->arg] - p[col->arg]) * col->scale;
+	case HOW_SECONDS:
+		return seconds(n[col->arg], p[col->arg]);
+	case HOW_TOTAL:
+		return (double)n[col->arg] * col->scale;
+	case HOW_GAUGE:
+		return lives(&now->totals, col->arg) ? (double)n[col->arg] * col->scale : NAN;
+	case HOW_GPU:
+		if (!c->gpus || (col->arg == T_GPU_UTIL && n[T_GPU_UNTOLD]))
+			return NAN;
+		return (double)n[col->arg] * col->scale;
+	case HOW_PEAK:
+		return c->peak ? (double)c->peak * col->scale : NAN;
+	case HOW_UTIL:
+		return utilization(prev, now);
+	case HOW_PROBE:
+		return c->probe_ns ? seconds(own_ns(c, n), own_ns(c, p)) : NAN;
+	case HOW_CGROUP:
+		return now->cg[col->arg] * col->scale;
+	case HOW_CGROUP_DELTA:
+		return (now->cg[col->arg] - prev->cg[col->arg]) * col->scale;
+	case HOW_BUCKET:
+		return (double)(now->hist[col->arg] - prev->hist[col->arg]);
+	case HOW_PMU:
+		return counted(c, prev, now, col->arg);
+	case HOW_PMU_RUNNING:
+		return running(c, prev, now);
+	default:
+		return NAN;
+	}
+}
+
+static uint64_t whole(const struct row_context *c, const struct reading *prev,
+		      const struct reading *now, const struct column *col)
+{
+	uint64_t time_ns = c->start_real_ns + (now->boot_ns - c->start_boot_ns);
+	double v;
+
+	switch (col->how) {
+	case HOW_ELAPSED:
+		/* whole seconds on both sides, as Slurm counts: EpochTime - ElapsedTime is constant
+		 */
+		return time_ns / 1000000000u - c->start_real_ns / 1000000000u;
+	case HOW_EPOCH:
+		return time_ns / 1000000000u;
+	case HOW_TIME_NS:
+		return time_ns;
+	case HOW_RSS:
+		v = totals__rss(&now->totals);
+		return (v ? v : c->ended_rss) / 1024;
+	case HOW_FREQ:
+		return frequency(prev, now);
+	default:
+		v = number(c, prev, now, col);
+		return v > 0 ? (uint64_t)v : 0;
+	}
+}
+
+void rows__context(struct row_context *c, const struct jp_control *control)
+{
+	c->probe_ns = control->probe_ns;
+	c->pmu_ns = control->pmu_read_ns;
+	c->families = control->families;
+	c->npmu = control->npmu;
+	c->missing = control->pmu_missing;
+	c->blind = control->blind;
+}
+
+void rows__fill(const struct row_context *c, const struct reading *prev, const struct reading *now,
+		const struct column *const *cols, unsigned ncols, union cell *out)
+{
+	unsigned i;
+
+	for (i = 0; i < ncols; i++) {
+		if (cols[i]->type == COL_U64)
+			out[i].u = whole(c, prev, now, cols[i]);
+		else
+			out[i].f = number(c, prev, now, cols[i]);
+	}
+}
+
+static void raise(uint64_t *to, uint64_t n)
+{
+	if (n > *to)
+		*to = n;
+}
+
+/* Of the gauges T_THREADS to T_HUGETLB, or their counterparts. */
+static uint64_t rss_of(const uint64_t *gauges)
+{
+	return gauges[T_ANON - T_THREADS] + gauges[T_FILE - T_THREADS] +
+	       gauges[T_SHMEM - T_THREADS];
+}
+
+struct between rows__between(const struct totals *last)
+{
+	return (struct between){.peak = totals__rss(last)};
+}
+
+void rows__note(struct between *b, const struct totals *now)
+{
+	const uint64_t *left = &now->v[T_LEFT_THREADS];
+	uint64_t threads = b->left[0];
+
+	raise(&b->peak, totals__rss(now));
+	raise(&b->peak, now->v[T_RISE]);
+	raise(&b->peak, now->v[T_EXIT_MAXRSS]);
+	raise(&b->peak, rss_of(left));
+	if (rss_of(left) > rss_of(b->left))
+		memcpy(b->left, left, sizeof(b->left));
+	b->left[0] = threads;
+	raise(&b->left[0], left[0]);
+}
+
+void rows__use_left(const struct between *b, struct totals *now)
+{
+	if (!now->v[T_THREADS])
+		now->v[T_THREADS] = b->left[0];
+	if (!totals__rss(now))
+		memcpy(&now->v[T_ANON], &b->left[1], sizeof(b->left) - sizeof(b->left[0]));
+}

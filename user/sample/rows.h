@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* From what a table knew at its last row and what it knows now to the cells of the next one. */
+#ifndef JP_SAMPLE_ROWS_H
+#define JP_SAMPLE_ROWS_H
+
+#include <stdbool.h>
+
+#include "bpf/jobprof.h"
+#include "sample/totals.h"
+#include "sensor/node/cgvalues.h"
+#include "schema/series.h"
+
+/* A table's knowledge at one instant. */
+struct reading {
+	uint64_t boot_ns;
+	struct totals totals;
+	double cg[CG_N];
+	uint64_t hist[HIST_CELLS];
+};
+
+/* What snapshots since a table's last row have seen that its next row says. Bytes. */
+struct between {
+	uint64_t peak;		 /* highest RSS */
+	uint64_t left[T_LEFT_N]; /* T_THREADS to T_HUGETLB of processes that have ended */
+};
+
+struct row_context {
+	uint64_t start_boot_ns; /* of the step */
+	uint64_t start_real_ns;
+	uint64_t peak;	    /* highest RSS in bytes seen since the last row; 0: no process lived */
+	uint64_t ended_rss; /* of what has ended since, should nothing live now; 0: not known */
+	uint64_t probe_ns;  /* calibrated cost of one program run; 0: unknown */
+	uint64_t pmu_ns;    /* of one reading of the counters */
+	unsigned families;  /* that are loaded: columns of others are unknown */
+	unsigned npmu;	    /* events counted */
+	unsigned missing;   /* of these, which this machine cannot count: bits */
+	unsigned blind;	    /* JP_BLIND_* */
+	bool gpus;	    /* somebody says who uses them */
+};
+
+/* What the kernel side says of itself that rows depend on. */
+void rows__context(struct row_context *c, const struct jp_control *control);
+
+/* Cells of the given columns: out[ncols]. A column without a source is NaN, or 0 if it is U64. */
+void rows__fill(const struct row_context *c, const struct reading *prev, const struct reading *now,
+		const struct column *const *cols, unsigned ncols, union cell *out);
+
+/* After a row of those totals. */
+struct between rows__between(const struct totals *last);
+/* Adds what a snapshot says. */
+void rows__note(struct between *b, const struct totals *now);
+/* Gauges of an instant in which no process lives: what those had that ended before it. */
+void rows__use_left(const struct between *b, struct totals *now);
+
+#endif

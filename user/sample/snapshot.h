@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* All slots read at one instant. */
+#ifndef JP_SAMPLE_SNAPSHOT_H
+#define JP_SAMPLE_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "bpf/jobprof.h"
+#include "sample/totals.h"
+#include "kern/kern.h"
+
+struct gpu_use;
+struct snapshot;
+
+/* One per reader of k; k must outlive it. NULL: out of memory. */
+struct snapshot *snapshot__new(struct kern *k);
+void snapshot__free(struct snapshot *s);
+
+/*
+ * Reads every slot in use: retired totals from the maps, plus what living tasks have not retired
+ * yet, kern__tasks(). When a long-running task switches or one exits between the two, both are read
+ * again; what is then still torn is a shift of at most that slice to the next snapshot, never a
+ * loss: counters are clamped to their last value. 0 or -errno.
+ */
+int snapshot__take(struct snapshot *s);
+
+/* What GPUs are used for, for the snapshots to come: use[n] must live until the next call of this.
+ * NULL: nobody says so. */
+void snapshot__set_gpus(struct snapshot *s, const struct gpu_use *use, unsigned n);
+bool snapshot__has_gpus(const struct snapshot *s);
+/* The slot of the process of that number among them; JP_SLOT_NONE: of no step. */
+uint32_t snapshot__gpu_slot(const struct snapshot *s, unsigned i);
+
+uint64_t snapshot__boot_ns(const struct snapshot *s);
+const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
+/* What processes have left in the slot (T_LEFT_THREADS ..., T_EXIT_MAXRSS) is in all rows that say
+ * it: the next snapshot begins anew. */
+void snapshot__ack_left(struct snapshot *s, uint32_t slot);
+/* Passes that stayed torn, and the records of the last pass. */
+uint64_t snapshot__torn(const struct snapshot *s);
+const struct jp_task_rec *snapshot__tasks(const struct snapshot *s, unsigned *n);
+
+#endif

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sample/totals.h"
+
+void totals__add(struct totals *sum, const struct totals *add)
+{
+	int i;
+
+	for (i = 0; i < T_N; i++) {
+		if (i == T_RISE || i == T_EXIT_MAXRSS) {
+			if (add->v[i] > sum->v[i])
+				sum->v[i] = add->v[i];
+		} else {
+			sum->v[i] += add->v[i];
+		}
+	}
+}
+
+uint64_t totals__rss(const struct totals *t)
+{
+	return t->v[T_ANON] + t->v[T_FILE] + t->v[T_SHMEM];
+}
+
+/* What run_ns were in the kernel, by the ticks of both modes; without any, as the kernel says. */
+static uint64_t system_part(uint64_t user_ticks, uint64_t system_ticks, uint64_t run_ns)
+{
+	if (!system_ticks)
+		return 0;
+	return (uint64_t)((unsigned __int128)system_ticks * run_ns / (user_ticks + system_ticks));
+}
+
+void totals__split(struct totals *now, const struct totals *prev)
+{
+	const uint64_t run = now->v[T_RUNTIME], *was = prev->v;
+	uint64_t system = system_part(now->v[T_UTIME], now->v[T_STIME], run);
+
+	if (was[T_UTIME] + was[T_STIME] >= run) {
+		now->v[T_UTIME] = was[T_UTIME];
+		now->v[T_STIME] = was[T_STIME];
+		return;
+	}
+	if (system < was[T_STIME])
+		system = was[T_STIME];
+	if (run - system < was[T_UTIME])
+		system = run - was[T_UTIME];
+	now->v[T_STIME] = system;
+	now->v[T_UTIME] = run - system;
+}
+
+void totals__clamp(struct totals *now, const struct totals *prev)
+{
+	int i;
+
+	for (i = 0; i < T_COUNTERS; i++)
+		if (now->v[i] < prev->v[i] && i != T_UTIME && i != T_STIME)
+			now->v[i] = prev->v[i];
+	totals__split(now, prev);
+}

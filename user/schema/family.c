@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "schema/family.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+const struct family_info family_infos[] = {
+#define FAMILY(bit, name_, doc_, on_) {.family = FAM_##bit, .name = name_, .doc = doc_, .on = on_},
+#include "schemas/families.def"
+#undef FAMILY
+};
+const unsigned n_family_infos = sizeof(family_infos) / sizeof(family_infos[0]);
+
+/* What Slurm's word "task" asks for: the table, with all that costs nothing beside it. */
+#define FAM_TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
+
+/* Families come first: family__name() looks for an exact bit. */
+static const struct {
+	const char *word;
+	unsigned mask;
+} family_words[] = {
+#define FAMILY(bit, word_, doc, on) {.word = word_, .mask = FAM_##bit},
+#include "schemas/families.def"
+#undef FAMILY
+	{"all", FAM_ALL},
+	{"none", 0},
+	{"task", FAM_TABLES},
+	{"tasks", FAM_TABLES},
+	{"step", FAM_TABLES},
+	{"runlatency", FAM_LATENCY},
+	{"blklatency", FAM_BLOCK},
+	{"port", FAM_INTERCONNECT},
+	{"netdev", FAM_INTERCONNECT},
+	{"mount", FAM_FILESYSTEM},
+	{"disk", FAM_FILESYSTEM},
+	{"lustre", FAM_FILESYSTEM},
+	{"cpu", FAM_NODE},
+};
+#define N_WORDS (sizeof(family_words) / sizeof(family_words[0]))
+
+const char *family__name(enum family f)
+{
+	for (size_t i = 0; i < N_WORDS; i++)
+		if (family_words[i].mask == (unsigned)f)
+			return family_words[i].word;
+	return "?";
+}
+
+static int word_mask(const char *word, size_t len, unsigned *mask)
+{
+	for (size_t i = 0; i < N_WORDS; i++) {
+		if (strlen(family_words[i].word) != len ||
+		    strncasecmp(family_words[i].word, word, len))
+			continue;
+		*mask = family_words[i].mask;
+		if (*mask == FAM_NETWORK) /* Slurm's word for the node's ports, too */
+			*mask |= FAM_INTERCONNECT;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen)
+{
+	unsigned sum = 0;
+
+	for (const char *p = list;; p++) {
+		unsigned m = 0;
+		size_t len;
+
+		p += strspn(p, " \t");
+		len = strcspn(p, ",");
+		while (len && (p[len - 1] == ' ' || p[len - 1] == '\t'))
+			len--;
+		if (word_mask(p, len, &m)) {
+			if (badlen)
+				snprintf(bad, badlen, "%.*s", (int)len, p);
+			return -EINVAL;
+		}
+		sum |= m;
+		p += strcspn(p, ",");
+		if (!*p)
+			break;
+	}
+	/* Rows without their time columns would be unreadable; the node's tables have them. */
+	*mask = sum & ~FAM_SENSORS ? sum | FAM_BASE : sum;
+	return 0;
+}
+
+void family__words(char *buf, size_t size)
+{
+	size_t at = 0;
+
+	buf[0] = 0;
+	for (size_t i = 0; i < N_WORDS && at < size; i++)
+		at += snprintf(buf + at, size - at, "%s%s", i ? ", " : "", family_words[i].word);
+}

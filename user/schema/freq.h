@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Sampling intervals in the syntax of Slurm's JobAcctGatherFrequency and --acctg-freq. */
+#ifndef JP_SCHEMA_FREQ_H
+#define JP_SCHEMA_FREQ_H
+
+#include <stddef.h>
+
+enum freq_name {
+	FREQ_TASK,
+	FREQ_ENERGY,
+	FREQ_FILESYSTEM,
+	FREQ_NETWORK,
+	FREQ_STEP,    /* ours: the Step table */
+	FREQ_LATENCY, /* ours: the histograms */
+	FREQ_N
+};
+
+#define FREQ_MIN 0.1 /* seconds */
+#define FREQ_MAX 86400.0
+
+/* Seconds; 0 is off, negative was not said. Use freq__interval() to read. */
+struct freq {
+	double s[FREQ_N];
+};
+
+/* Slurm's default: task every 30 s. All else follows task; in Slurm it would be off, but which
+ * tables a step has is said by the profile it asks for. */
+void freq__init(struct freq *f);
+/*
+ * "30", "task=1,energy=5", "0.5,network=2": a bare number is task's and comes first; names are
+ * taken without regard to case. What text does not name keeps its value. 0, or -EINVAL with the
+ * reason in err and *f as it was.
+ */
+int freq__parse(const char *text, struct freq *f, char *err, size_t errlen);
+/* The interval that counts: all others follow task unless given. 0 is off. */
+double freq__interval(const struct freq *f, enum freq_name name);
+const char *freq__name(enum freq_name name);
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sensor/core/async.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "sensor/core/async_worker.h"
+
+#define PERIOD_MIN_NS 1000000
+
+struct slow {
+	struct slow_opts opts;
+	const struct sensor_ops *ops;
+	struct sensor_roots roots;
+	struct worker *worker; /* NULL: it waits for the next try */
+	struct worker *hung[SLOW_HUNG_MAX];
+	uint64_t retry_at_ns;
+	uint64_t seen; /* seq that was given to the reader */
+	int err;       /* as slow__read() returned it last: what is new is named */
+	struct sensor_channel *channels;
+	unsigned n;
+	int *from;    /* [n] channel of the worker, -1: it has it not */
+	double *base; /* [n] what was counted before the source was opened again */
+	double *last; /* [n] value that was given last */
+	bool *again;  /* [n] none was given since it was opened again */
+};
+
+static int begin(struct slow *s)
+{
+	int err = worker__start(&s->worker, s->ops, &s->roots, s->opts.period_ns, s->opts.now);
+
+	if (!err)
+		s->seen = 0;
+	return err;
+}
+
+int slow__start(struct slow **out, const struct sensor_ops *ops, const struct sensor_roots *roots,
+		const struct slow_opts *opts)
+{
+	struct slow *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	s->ops = ops;
+	s->opts = *opts;
+	s->err = -EAGAIN;
+	if (s->opts.period_ns < PERIOD_MIN_NS)
+		s->opts.period_ns = PERIOD_MIN_NS;
+	if (!s->opts.now)
+		s->opts.now = clock__boot_ns;
+	err = sensor_roots__copy(&s->roots, roots);
+	if (!err)
+		err = begin(s);
+	if (err) {
+		slow__stop(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+static void free_kept(struct slow *s)
+{
+	free(s->channels);
+	free(s->from);
+	free(s->base);
+	free(s->last);
+	free(s->again);
+	s->channels = NULL;
+	s->from = NULL;
+	s->base = s->last = NULL;
+	s->again = NULL;
+	s->n = 0;
+}
+
+/* The first worker's channels are the ones for good. Its lock is held. */
+static int keep_first(struct slow *s, const struct worker *w)
+{
+	s->channels = calloc(w->n + 1, sizeof(*s->channels));
+	s->from = calloc(w->n + 1, sizeof(*s->from));
+	s->base = calloc(w->n + 1, sizeof(*s->base));
+	s->last = calloc(w->n + 1, sizeof(*s->last));
+	s->again = calloc(w->n + 1, sizeof(*s->again));
+	if (!s->channels || !s->from || !s->base || !s->last || !s->again) {
+		free_kept(s);
+		return -ENOMEM;
+	}
+	memcpy(s->channels, w->channels, w->n * sizeof(*s->channels));
+	s->n = w->n;
+	return 0;
+}
+
+static void map_channels(struct slow *s, const struct worker *w)
+{
+	for (unsigned i = 0; i < s->n; i++) {
+		s->from[i] = -1;
+		for (unsigned k = 0; k < w->n; k++)
+			if (!strcmp(s->channels[i].name, w->channels[k].name))
+				s->from[i] = (int)k;
+	}
+}
+
+unsigned slow__channels(struct slow *s, const struct sensor_channel **out)
+{
+	struct worker *w = s->worker;
+
+	if (!s->n && w) {
+		pthread_mutex_lock(&w->lock);
+		if (w->seq && !s->channels)
+			keep_first(s, w);
+		pthread_mutex_unlock(&w->lock);
+	}
+	*out = s->channels;
+	return s->n;
+}
+
+static void no_values(const struct slow *s, struct sensor_value *values, enum sensor_quality q)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		values[i] = sensor__no_value(q);
+}
+
+/* Counters of a source that was opened again begin again: they go on from where they were, and
+ * what passed meanwhile is not known. */
+static void go_on(struct slow *s, unsigned i, struct sensor_value *v)
+{
+	enum sensor_quantity q = s->channels[i].quantity;
+
+	if (isnan(v->value) || (q != QUANTITY_ENERGY && q != QUANTITY_COUNT))
+		return;
+	if (s->again[i]) {
+		s->again[i] = false;
+		s->base[i] = s->last[i] - v->value;
+		v->quality = READING_GAP;
+	}
+	v->value += s->base[i];
+	s->last[i] = v->value;
+}
+
+/* With the worker's lock held. */
+static int take_values(struct slow *s, struct worker *w, struct sensor_value *values)
+{
+	bool fresh = w->seq != s->seen, mapped = s->seen;
+
+	if (!w->seq)
+		return w->err;
+	if (!s->channels)
+		return w->err ? w->err : -EAGAIN;
+	if (!mapped)
+		map_channels(s, w);
+	for (unsigned i = 0; i < s->n; i++) {
+		values[i] = sensor__no_value(READING_NONE);
+		if (s->from[i] < 0)
+			continue;
+		values[i] = w->values[s->from[i]];
+		go_on(s, i, &values[i]);
+		if (!fresh && values[i].quality <= READING_GAP)
+			values[i].quality = READING_REPEATED;
+	}
+	s->seen = w->seq;
+	w->taken = true;
+	return w->err;
+}
+
+/* Threads that came back have ended by themselves. False: no place for another one. */
+static bool put_aside(struct slow *s, struct worker *w)
+{
+	for (unsigned i = 0; i < SLOW_HUNG_MAX; i++) {
+		if (s->hung[i])
+			continue;
+		s->hung[i] = w;
+		return true;
+	}
+	return false;
+}
+
+static void forget_returned(struct slow *s)
+{
+	bool ended;
+
+	for (unsigned i = 0; i < SLOW_HUNG_MAX; i++) {
+		if (!s->hung[i])
+			continue;
+		pthread_mutex_lock(&s->hung[i]->lock);
+		ended = s->hung[i]->ended;
+		pthread_mutex_unlock(&s->hung[i]->lock);
+		if (!ended)
+			continue;
+		worker__put(s->hung[i]);
+		s->hung[i] = NULL;
+	}
+}
+
+/* The state of the worker: as slow__read(). With its lock held. */
+static int look(struct slow *s, struct worker *w, struct sensor_value *values)
+{
+	uint64_t now = s->opts.now();
+
+	if (w->call_ns && now > w->call_ns && now - w->call_ns > s->opts.deadline_ns) {
+		w->stop = true;
+		return -ETIMEDOUT;
+	}
+	return take_values(s, w, values);
+}
+
+static void name_it(struct slow *s, int err)
+{
+	const char *name = s->ops->name;
+
+	if (err == s->err || err == -EAGAIN)
+		return;
+	if (err == -ETIMEDOUT)
+		log_warn("sensor %s: gives no answer for more than %.3g s: its values are missing "
+			 "until it does; it is opened again every %.3g s",
+			 name, (double)s->opts.deadline_ns / NSEC_PER_SEC,
+			 (double)s->opts.retry_ns / NSEC_PER_SEC);
+	else if (err)
+		log_warn("sensor %s: cannot be read: %s; it is tried again", name, strerror(-err));
+	else if (s->err != -EAGAIN)
+		log_info("sensor %s: answers again", name);
+	s->err = err;
+}
+
+/* Opens it again when it is time. */
+static void retry(struct slow *s)
+{
+	bool room = false;
+
+	forget_returned(s);
+	if (s->opts.now() < s->retry_at_ns)
+		return;
+	for (unsigned i = 0; i < SLOW_HUNG_MAX; i++)
+		room |= !s->hung[i];
+	if (room && !begin(s))
+		for (unsigned i = 0; i < s->n; i++)
+			s->again[i] = true;
+	s->retry_at_ns = s->opts.now() + s->opts.retry_ns;
+}
+
+int slow__read(struct slow *s, struct sensor_value *values)
+{
+	struct worker *w;
+	bool ended;
+	int err;
+
+	if (!s->worker)
+		retry(s);
+	w = s->worker;
+	if (!w) {
+		no_values(s, values, READING_NONE);
+		return s->err;
+	}
+	pthread_mutex_lock(&w->lock);
+	err = look(s, w, values);
+	ended = w->ended;
+	pthread_mutex_unlock(&w->lock);
+	if (err == -ETIMEDOUT || ended) {
+		if (ended || !put_aside(s, w))
+			worker__put(w);
+		s->worker = NULL;
+		s->retry_at_ns = s->opts.now() + s->opts.retry_ns;
+	}
+	/* What was wrong goes on until there is a value. */
+	if (err == -EAGAIN && s->err)
+		err = s->err;
+	if (err)
+		no_values(s, values, err == -EACCES ? READING_DENIED : READING_NONE);
+	name_it(s, err);
+	return err;
+}
+
+void slow__set_period(struct slow *s, uint64_t ns)
+{
+	s->opts.period_ns = ns > PERIOD_MIN_NS ? ns : PERIOD_MIN_NS;
+	if (s->worker)
+		worker__set_period(s->worker, s->opts.period_ns);
+}
+
+void slow__stop(struct slow *s)
+{
+	if (!s)
+		return;
+	if (s->worker)
+		worker__stop(s->worker);
+	worker__put(s->worker);
+	for (unsigned i = 0; i < SLOW_HUNG_MAX; i++)
+		worker__put(s->hung[i]);
+	sensor_roots__free(&s->roots);
+	free_kept(s);
+	free(s);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What sources of counters have in common: devices (a port, an interface, a mount, a disk), each
+ * with one table of a step's file, and for each of its columns a channel that is the sum of one or
+ * more raw counters.
+ *
+ * Counters of one device began together, so they are judged together: if one of them jumped back
+ * the device was reset or is another one, and what all of them say of the time before is unknown
+ * (READING_GAP), also where the new count happens to be larger than the old one.
+ */
+#ifndef JP_SENSOR_CORE_COUNTER_SET_H
+#define JP_SENSOR_CORE_COUNTER_SET_H
+
+#include "sensor/core/sensor.h"
+
+#define TALLY_TABLE   32  /* bytes of a table's name */
+#define TALLY_DEVICES 256 /* of one source; more are left out, and counted */
+
+/* One raw counter. Where it is found is the source's: path (owned) or field. */
+struct tally_count {
+	unsigned channel; /* it is part of */
+	char *path;
+	unsigned field;
+	double unit;	/* what 1 of it is in the channel's unit */
+	uint64_t range; /* the count that is 0 again; 0: it has 64 bits and never gets there */
+	uint64_t top;	/* where it stays when it is full, and says nothing more; 0: it does not */
+	uint64_t last;
+	double total;
+	bool started, full, away;
+	/* Of this reading, for tally__take(): */
+	uint64_t raw;
+	int err;
+};
+
+struct tally_device {
+	char table[TALLY_TABLE];
+	char about[SENSOR_ABOUT];
+	unsigned first, n;   /* counters */
+	unsigned channel, k; /* channels */
+};
+
+/* Zero-initialised. Pointers into it are good until the next thing is added. */
+struct tally {
+	const char *series; /* "Port": set by the source */
+	enum sensor_part part;
+	struct tally_device *device;
+	struct sensor_channel *channel;
+	struct tally_count *counter;
+	unsigned ndevices, nchannels, ncounters;
+	unsigned device_room, channel_room, counter_room;
+	unsigned left_out; /* devices */
+};
+
+void tally__free(struct tally *c); /* what it owns, not *c itself */
+
+/*
+ * A device; what is added next belongs to it. Its table is named after it, fit for a link of HDF5,
+ * not by a number alone, and different from those before. about: for people, NULL or cut. 0;
+ * -ENOSPC: there are TALLY_DEVICES, this one was counted as left out; -ENOMEM.
+ */
+int tally__add_device(struct tally *c, const char *name, const char *about);
+/* A channel of the last device, without counters yet: *out is its number. 0, -ENOMEM. */
+int tally__add_channel(struct tally *c, const char *column, const char *unit, unsigned *out);
+/* A counter of the last device; path is copied. 0, -ENOMEM. */
+int tally__add(struct tally *c, const struct tally_count *counter);
+
+/*
+ * A column and the file, or one of the files, it is read from. "+" joins files that are added up,
+ * "#" stands for 0 to 7; those that are not there are none. Of rows with the same column the first
+ * that has a file counts.
+ */
+struct tally_file {
+	const char *column;
+	const char *unit;
+	const char *files; /* below the device's directory */
+	double scale;	   /* as counter.unit, range and top */
+	uint64_t range, top;
+};
+/* All columns of the last device that have a file below dir. 0, -ENOMEM. */
+int tally__add_files(struct tally *c, const char *dir, const struct tally_file *row, unsigned n);
+/* Sets raw and err of all counters of a device from their paths: "123", "123@..." */
+void tally__read_files(struct tally *c, unsigned device);
+
+/* Sets err of all counters of a device. */
+void tally__set_err(struct tally *c, unsigned device, int err);
+/* The values of a device's channels from raw and err of its counters, at time_ns. Channels without
+ * counters have READING_NONE. */
+void tally__take(struct tally *c, unsigned device, uint64_t time_ns, struct sensor_value *values);
+
+/* Calls fn for each entry of the directory that does not begin with a dot, in the order of their
+ * numbers, until one is not 0: that is returned. 0; -ENOENT, also if it is no directory; -errno. */
+int tally__each(const char *dir, int (*fn)(void *arg, const char *dir, const char *name),
+		void *arg);
+
+/* name as a table's, as tally__add_device() makes it but for being different from others. */
+void tally__table_name(char out[TALLY_TABLE], const char *name);
+
+#endif

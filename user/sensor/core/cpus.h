@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the CPUs of a node sit, and who made them. */
+#ifndef JP_SENSOR_CORE_CPUS_H
+#define JP_SENSOR_CORE_CPUS_H
+
+#include <stdbool.h>
+
+#include "sensor/core/sensor.h"
+
+struct cpu_place {
+	int cpu;
+	int package; /* socket, as the kernel numbers it */
+	int die;     /* in the package: 0, 1, ... whatever the kernel calls them */
+	int core;    /* physical core of the node: 0, 1, ... in the order of their first CPUs */
+};
+
+enum cpu_vendor { VENDOR_OTHER, VENDOR_INTEL, VENDOR_AMD };
+
+/* Of the CPUs that were online. */
+struct cpus {
+	struct cpu_place *at; /* [n], by rising number */
+	unsigned n;
+	int packages; /* how many there are; 0: the tree does not say */
+	int dies;     /* most dies of one package, 1 at least; AMD's packages count as one die */
+	enum cpu_vendor vendor; /* AMD: Hygon too */
+	unsigned family, model;
+};
+
+/* From sysfs and /proc/cpuinfo. 0 or -ENOMEM; what the trees do not say is 0. */
+int cpus__read(struct cpus *c, const struct sensor_roots *roots);
+void cpus__free(struct cpus *c);
+/* The first CPU at or after position *from that is in the package and die (-1: any); *from is one
+ * past it. -1: no more. */
+int cpus__next(const struct cpus *c, int package, int die, unsigned *from);
+/* NULL: not online when they were read. */
+const struct cpu_place *cpus__find(const struct cpus *c, int cpu);
+
+#endif

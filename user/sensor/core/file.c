@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sensor/core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+
+enum sensor_quality sensor_count__add(struct sensor_count *c, uint64_t raw, double unit,
+				      double *total)
+{
+	bool gap = c->started && (c->away || raw < c->last);
+
+	if (c->started && !gap)
+		c->total += (double)(raw - c->last) * unit;
+	c->started = true;
+	c->away = false;
+	c->last = raw;
+	*total = c->total;
+	return gap ? READING_GAP : READING_GOOD;
+}
+
+struct sensor_channel sensor__channel(const char *name)
+{
+	struct sensor_channel c = {
+		.part = PART_OTHER,
+		.quantity = QUANTITY_LEVEL,
+		.index = -1,
+		.cpu = -1,
+		.step = NAN,
+		.error = NAN,
+	};
+
+	snprintf(c.name, sizeof(c.name), "%s", name);
+	return c;
+}
+
+static int make_room(struct sensor_files *f)
+{
+	unsigned room = f->room ? f->room * 2 : 16;
+	void *p;
+
+	if (f->n < f->room)
+		return 0;
+	if (room > SENSOR_FILES_MAX)
+		return -E2BIG;
+	p = realloc(f->channel, room * sizeof(*f->channel));
+	if (!p)
+		return -ENOMEM;
+	f->channel = p;
+	p = realloc(f->file, room * sizeof(*f->file));
+	if (!p)
+		return -ENOMEM;
+	f->file = p;
+	f->room = room;
+	return 0;
+}
+
+int sensor_files__add(struct sensor_files *f, const struct sensor_channel *c, const char *path,
+		      double unit)
+{
+	int err = make_room(f);
+
+	if (err)
+		return err;
+	f->channel[f->n] = *c;
+	f->file[f->n] = (struct sensor_file){.path = strdup(path), .unit = unit};
+	if (!f->file[f->n].path)
+		return -ENOMEM;
+	f->n++;
+	return 0;
+}
+
+unsigned sensor_files__readable(const struct sensor_files *f)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < f->n; i++)
+		n += !faccessat(AT_FDCWD, f->file[i].path, R_OK, AT_EACCESS);
+	return n;
+}
+
+enum sensor_quality sensor__quality_of(int err)
+{
+	return err == -EACCES || err == -EPERM ? READING_DENIED : READING_NONE;
+}
+
+int sensor__first_u64(const char *text, uint64_t *v, const char **rest)
+{
+	size_t len = strcspn(text, " \t\n");
+	char word[24];
+	int err;
+
+	if (len >= sizeof(word))
+		return -ERANGE;
+	memcpy(word, text, len);
+	word[len] = '\0';
+	err = parse_u64(word, v);
+	if (!err && rest)
+		*rest = text + len + strspn(text + len, " \t\n");
+	return err;
+}
+
+void sensor_files__read(struct sensor_files *f, unsigned i, struct sensor_value *v, char *rest,
+			size_t restlen)
+{
+	const struct sensor_channel *c = &f->channel[i];
+	struct sensor_file *file = &f->file[i];
+	const char *behind = "";
+	char buf[128];
+	uint64_t raw = 0;
+	ssize_t n = read_file(AT_FDCWD, file->path, buf, sizeof(buf));
+	int err = n < 0 ? (int)n : sensor__first_u64(buf, &raw, &behind);
+
+	if (rest)
+		snprintf(rest, restlen, "%s", err ? "" : behind);
+	if (err) {
+		*v = sensor__no_value(sensor__quality_of(err));
+		file->count.away = true;
+	} else if (c->quantity == QUANTITY_ENERGY || c->quantity == QUANTITY_COUNT) {
+		v->quality = sensor_count__add(&file->count, raw, file->unit, &v->value);
+	} else {
+		v->quality = READING_GOOD;
+		v->value = (double)raw * file->unit;
+	}
+	v->time_ns = clock__boot_ns();
+}
+
+void sensor_files__free(struct sensor_files *f)
+{
+	for (unsigned i = 0; i < f->n; i++)
+		free(f->file[i].path);
+	free(f->file);
+	free(f->channel);
+	*f = (struct sensor_files){0};
+}
+
+int sensor__any_value(const struct sensor_value *v, unsigned n)
+{
+	unsigned denied = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		if (!isnan(v[i].value))
+			return 0;
+		denied += v[i].quality == READING_DENIED;
+	}
+	return n && denied == n ? -EACCES : -ENODATA;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sources whose channels are small files of one number each: hwmon, pm_counters. Files are opened
+ * anew for each reading, so that a driver that was unloaded and came back is seen as that.
+ */
+#ifndef JP_SENSOR_CORE_FILE_H
+#define JP_SENSOR_CORE_FILE_H
+
+#include "sensor/core/sensor.h"
+
+/* A counter of energy or events, on its way from the hardware's count to "since opened". */
+struct sensor_count {
+	uint64_t last;
+	double total;
+	bool started;
+	bool away; /* it had no value since */
+};
+
+/* One more reading of it, unit is what one count stands for. The total goes to *total. READING_GAP:
+ * it jumped back or was away; nothing was added. */
+enum sensor_quality sensor_count__add(struct sensor_count *c, uint64_t raw, double unit,
+				      double *total);
+
+struct sensor_file {
+	char *path;  /* owned */
+	double unit; /* what 1 in the file is in the channel's unit */
+	struct sensor_count count;
+};
+
+/* Zero-initialised. channel[i] is read from file[i]. */
+struct sensor_files {
+	struct sensor_channel *channel;
+	struct sensor_file *file;
+	unsigned n, room;
+};
+
+#define SENSOR_FILES_MAX 4096
+
+/* A channel of which nothing but the name is known: "" and PART_OTHER, -1, NAN. */
+struct sensor_channel sensor__channel(const char *name);
+/* Copies both. 0, -ENOMEM, -E2BIG: there are SENSOR_FILES_MAX. */
+int sensor_files__add(struct sensor_files *f, const struct sensor_channel *c, const char *path,
+		      double unit);
+/* Of the files there are, how many may be read. */
+unsigned sensor_files__readable(const struct sensor_files *f);
+/*
+ * Reads file i: a number, a blank and anything, of which rest[restlen] gets a copy ("" if there is
+ * nothing; rest may be NULL). Sets value, quality, and the time to now. Energy and counts are since
+ * the first reading.
+ */
+void sensor_files__read(struct sensor_files *f, unsigned i, struct sensor_value *v, char *rest,
+			size_t restlen);
+void sensor_files__free(struct sensor_files *f); /* what it owns, not *f itself */
+
+/* What an error of a file, device or call means for a reading. */
+enum sensor_quality sensor__quality_of(int err);
+/* 0 when one of them has a value, else -EACCES if all were denied, else -ENODATA. */
+int sensor__any_value(const struct sensor_value *v, unsigned n);
+
+/* The unsigned number text begins with, which a blank, a newline or the end must follow; *rest is
+ * behind the blanks that do. -EINVAL, -ERANGE. */
+int sensor__first_u64(const char *text, uint64_t *v, const char **rest);
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sensor/core/quiet.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+void quiet__begin(struct quiet *q)
+{
+	fflush(stdout);
+	q->said = memfd_create("said", MFD_CLOEXEC);
+	q->out = q->err = -1;
+	if (q->said < 0)
+		return;
+	q->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	q->err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (q->out >= 0)
+		dup2(q->said, STDOUT_FILENO);
+	if (q->err >= 0)
+		dup2(q->said, STDERR_FILENO);
+}
+
+static void log_said(int fd)
+{
+	char text[2048], *rest = text, *line;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	text[n > 0 ? n : 0] = '\0';
+	while ((line = strsep(&rest, "\n")))
+		if (*line)
+			log_debug("a library says: %s", line);
+}
+
+static void put_back(int *fd, int where)
+{
+	if (*fd < 0)
+		return;
+	dup2(*fd, where);
+	close(*fd);
+	*fd = -1;
+}
+
+void quiet__end(struct quiet *q)
+{
+	fflush(stdout);
+	put_back(&q->out, STDOUT_FILENO);
+	put_back(&q->err, STDERR_FILENO);
+	if (q->said < 0)
+		return;
+	log_said(q->said);
+	close(q->said);
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Sources of readings outside the kernel's maps: one file per source, all behind struct sensor_ops.
+ * A source offers channels, each one quantity of one part of the node (the energy counter of a
+ * package, the power of the node, the temperature of a GPU). Reading a source gives a value for
+ * each of its channels: a reading is never guessed, never 0 for "unknown".
+ *
+ * Fast sources are read on the sampling thread and take microseconds. Slow ones (a BMC) say so: a
+ * thread of their own reads them (sensor/core/async.h), and who wants a value gets the last one
+ * with the time it was measured at.
+ */
+#ifndef JP_SENSOR_CORE_SENSOR_H
+#define JP_SENSOR_CORE_SENSOR_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where the kernel's trees and devices are; others in tests. All absolute, without a '/' at the
+ * end ("" is the root itself). */
+struct sensor_roots {
+	const char *sys;  /* "/sys" */
+	const char *proc; /* "/proc" */
+	const char *dev;  /* "/dev" */
+	const char *lib;  /* where libraries are looked for by dlopen(), NULL: the usual places */
+};
+
+/* What of the node a channel measures. Parts overlap: a package has its cores in it, a node has
+ * all; who adds must know (see fuse/). */
+enum sensor_part {
+	PART_NODE,     /* all of it, at its inlet */
+	PART_PLATFORM, /* psys: the board as the processor's regulators see it */
+	PART_PACKAGE,  /* index: package (socket), and die where there are several */
+	PART_CORES,    /* the cores of a package together; in it */
+	PART_CORE,     /* index: one physical core; in its package */
+	PART_UNCORE,   /* of a package; in it */
+	PART_DRAM,     /* index: the package whose memory controllers measure it; not in it */
+	PART_GPU,      /* index: number on the node */
+	PART_PORT,     /* network: name says which */
+	PART_MOUNT,    /* file system: name says which */
+	PART_DISK,     /* name says which */
+	PART_OTHER,
+};
+
+enum sensor_quantity {
+	QUANTITY_ENERGY, /* J since the source was opened: never runs backwards, over wraps too */
+	QUANTITY_POWER,	 /* W, now or over the source's own period */
+	QUANTITY_COUNT,	 /* events or bytes since the source was opened */
+	QUANTITY_LEVEL,	 /* anything else that is a value at an instant, in the channel's unit */
+};
+
+#define SENSOR_NAME  48
+#define SENSOR_ABOUT 96
+
+struct sensor_channel {
+	char name[SENSOR_NAME]; /* for people and columns: "package-0", "dram-1", "Node" */
+	char unit[12];		/* "J", "W", "C", "MHz", "B", "" */
+	/*
+	 * The table of a step's file that it is a column of, and the column: "Port/mlx5_0-1" and
+	 * "RxMB". "": none (energy has its rules: energy/energy.h). A column of a built-in series
+	 * is scaled as its schema says, from the channel's unit; others hold values as they are.
+	 * What is counted (QUANTITY_ENERGY, QUANTITY_COUNT) is written per interval, all else as it
+	 * is.
+	 */
+	char series[SENSOR_NAME + 8];
+	char column[SENSOR_NAME];
+	char about[SENSOR_ABOUT]; /* for people: what the part is, cut; "" */
+	enum sensor_part part;
+	enum sensor_quantity quantity;
+	int index;	    /* of the part, -1: there is one, or name says it */
+	int cpu;	    /* a CPU of that part, -1: it has none */
+	double step;	    /* least difference it can tell, in its unit; NAN: not known */
+	double error;	    /* largest relative error that is documented for it; NAN: not known */
+	uint64_t period_ns; /* how often the hardware makes a new value; 0: not known */
+	uint64_t lag_ns;    /* how old a new value is; 0: not known */
+};
+
+enum sensor_quality {
+	READING_GOOD,
+	READING_GAP,	  /* good from now on; what came between this and the last one is not known:
+			   * read too late, a counter that jumped back, a part that was away */
+	READING_NONE,	  /* no value */
+	READING_DENIED,	  /* not permitted */
+	READING_REPEATED, /* the source has made no new one since the last reading */
+};
+
+struct sensor_value {
+	double value;	  /* NAN unless the quality gives one */
+	uint64_t time_ns; /* CLOCK_BOOTTIME when it was measured, as well as that is known */
+	enum sensor_quality quality;
+};
+
+struct sensor;
+
+struct sensor_ops {
+	const char *name; /* "rapl", "ipmi" */
+	const char *doc;  /* one line */
+	bool slow;	  /* reading may take longer than 100 us, or hang */
+	bool grows;	  /* of slow ones: parts come while the node runs (mounts), so that it is
+			   * opened again now and then to look for more */
+	/*
+	 * Whether there is anything to open. 0; -ENOENT: not on this node (no error, not listed);
+	 * -EACCES: it is there and may not be read; other -errno: it is there and does not work.
+	 * why[len] says which way it would be read, or what is missing and what to do.
+	 */
+	int (*probe)(const struct sensor_roots *roots, char *why, size_t len);
+	/* As probe; *out is ready to be read. The roots must outlive it. */
+	int (*open)(struct sensor **out, const struct sensor_roots *roots);
+	/* Of an open one; both stay as they are until it is closed. */
+	unsigned (*channels)(const struct sensor *s, const struct sensor_channel **out);
+	/* Reads all channels: as many values as there are channels. 0, or -errno when there is not
+	 * one good value. */
+	int (*read)(struct sensor *s, struct sensor_value *values);
+	void (*close)(struct sensor *s); /* NULL is fine */
+};
+
+/* All built-in sources, in the order in which the first that measures a part is preferred. */
+extern const struct sensor_ops *const sensor_sources[];
+extern const unsigned n_sensor_sources;
+
+const char *sensor__part_name(enum sensor_part part);
+const char *sensor__quality_name(enum sensor_quality q);
+
+static inline struct sensor_value sensor__no_value(enum sensor_quality q)
+{
+	return (struct sensor_value){.value = NAN, .quality = q};
+}
+
+#endif

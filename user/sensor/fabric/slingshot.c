@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Adapters of HPE Slingshot (Cassini): telemetry in sysfs, one file per counter, "VALUE@TIME".
+ * Counters of events have 56 bits. Virtual functions have their own directory and share the
+ * adapter's counters: only functions with a link of their own are ports.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "sensor/core/counter_set.h"
+#include "sensor/core/file.h"
+#include "sensor/core/sources.h"
+
+#define RANGE (1ull << 56)
+
+/* "#" is the traffic class. */
+static const struct tally_file files[] = {
+	{"RxMB", "B", "hni_sts_rx_ok_octets", 1, RANGE, 0},
+	{"TxMB", "B", "hni_sts_tx_ok_octets", 1, RANGE, 0},
+	{"RxPackets", "", "hni_pkts_recv_by_tc_#", 1, RANGE, 0},
+	{"TxPackets", "", "hni_pkts_sent_by_tc_#", 1, RANGE, 0},
+	{"Pauses", "", "hni_pause_recv_#", 1, RANGE, 0},
+	{"SymbolErrors", "", "hni_pcs_uncorrected_cw", 1, RANGE, 0},
+	{"Recoveries", "", "hni_llr_tx_replay_event", 1, RANGE, 0},
+	{"AckTimeouts", "", "pct_spt_timeouts+pct_sct_timeouts", 1, RANGE, 0},
+};
+
+struct sensor {
+	struct tally c;
+};
+
+/* physfn is what the PCI device of a virtual function has. */
+static int add_device(void *arg, const char *class, const char *name)
+{
+	struct sensor *s = arg;
+	char dir[PATH_MAX], physfn[PATH_MAX];
+	unsigned before = s->c.nchannels;
+	int err;
+
+	if (snprintf(dir, sizeof(dir), "%s/%s/device/telemetry", class, name) >= (int)sizeof(dir) ||
+	    snprintf(physfn, sizeof(physfn), "%s/%s/device/physfn", class, name) >=
+		    (int)sizeof(physfn))
+		return 0;
+	if (access(dir, F_OK) || !access(physfn, F_OK))
+		return 0;
+	err = tally__add_device(&s->c, name, "Slingshot");
+	if (err)
+		return err == -ENOSPC ? 0 : err;
+	err = tally__add_files(&s->c, dir, files, sizeof(files) / sizeof(files[0]));
+	if (!err && s->c.nchannels == before)
+		s->c.ndevices--;
+	return err;
+}
+
+static void slingshot_close(struct sensor *s)
+{
+	if (!s)
+		return;
+	tally__free(&s->c);
+	free(s);
+}
+
+static int slingshot_open(struct sensor **out, const struct sensor_roots *roots)
+{
+	struct sensor *s = calloc(1, sizeof(*s));
+	char dir[PATH_MAX];
+	int err = -ENAMETOOLONG;
+
+	if (!s)
+		return -ENOMEM;
+	s->c = (struct tally){.series = "Port", .part = PART_PORT};
+	if (snprintf(dir, sizeof(dir), "%s/class/cxi", roots->sys) < (int)sizeof(dir))
+		err = tally__each(dir, add_device, s);
+	if (!err && !s->c.ndevices)
+		err = -ENOENT;
+	if (err) {
+		slingshot_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+static int slingshot_probe(const struct sensor_roots *roots, char *why, size_t len)
+{
+	struct sensor *s = NULL;
+	int err = slingshot_open(&s, roots);
+
+	if (err == -ENOENT)
+		snprintf(why, len, "no telemetry in %s/class/cxi", roots->sys);
+	else if (err)
+		snprintf(why, len, "%s/class/cxi: %s", roots->sys, strerror(-err));
+	else
+		snprintf(why, len, "%u in %s/class/cxi", s->c.ndevices, roots->sys);
+	slingshot_close(s);
+	return err;
+}
+
+static unsigned slingshot_channels(const struct sensor *s, const struct sensor_channel **out)
+{
+	*out = s->c.channel;
+	return s->c.nchannels;
+}
+
+static int slingshot_read(struct sensor *s, struct sensor_value *values)
+{
+	for (unsigned i = 0; i < s->c.ndevices; i++) {
+		uint64_t now = clock__boot_ns();
+
+		tally__read_files(&s->c, i);
+		tally__take(&s->c, i, now, values);
+	}
+	return sensor__any_value(values, s->c.nchannels);
+}
+
+const struct sensor_ops sensor_slingshot = {
+	.name = "slingshot",
+	.doc = "adapters of HPE Slingshot",
+	.slow = true, /* 40 and more files for each, read over PCI */
+	.probe = slingshot_probe,
+	.open = slingshot_open,
+	.channels = slingshot_channels,
+	.read = slingshot_read,
+	.close = slingshot_close,
+};

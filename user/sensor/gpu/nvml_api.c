@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sensor/gpu/nvml_api.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define LIBRARY	   "libnvidia-ml.so.1"
+#define OF(member) offsetof(struct nvml_api, member)
+
+/* Where to find each function: newer names first. Only those whose binary interface is the same. */
+static const struct {
+	size_t offset;
+	bool needed;
+	const char *name[3];
+} functions[] = {
+	{OF(init), true, {"nvmlInit_v2", "nvmlInit"}},
+	{OF(shutdown), true, {"nvmlShutdown"}},
+	{OF(error_string), false, {"nvmlErrorString"}},
+	{OF(count), true, {"nvmlDeviceGetCount_v2", "nvmlDeviceGetCount"}},
+	{OF(device), true, {"nvmlDeviceGetHandleByIndex_v2", "nvmlDeviceGetHandleByIndex"}},
+	{OF(power), false, {"nvmlDeviceGetPowerUsage"}},
+	{OF(energy), false, {"nvmlDeviceGetTotalEnergyConsumption"}},
+	{OF(utilization), false, {"nvmlDeviceGetUtilizationRates"}},
+	{OF(memory), false, {"nvmlDeviceGetMemoryInfo"}},
+	{OF(temperature), false, {"nvmlDeviceGetTemperature"}},
+	{OF(clock), false, {"nvmlDeviceGetClockInfo"}},
+	{OF(throttle),
+	 false,
+	 {"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons"}},
+	{OF(mig), false, {"nvmlDeviceGetMigMode"}},
+	{OF(compute),
+	 false,
+	 {"nvmlDeviceGetComputeRunningProcesses_v3", "nvmlDeviceGetComputeRunningProcesses_v2"}},
+	{OF(graphics),
+	 false,
+	 {"nvmlDeviceGetGraphicsRunningProcesses_v3", "nvmlDeviceGetGraphicsRunningProcesses_v2"}},
+	{OF(samples), false, {"nvmlDeviceGetProcessUtilization"}},
+};
+
+static int find_functions(struct nvml_api *api)
+{
+	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+		void *f = NULL;
+
+		for (unsigned k = 0; k < 3 && functions[i].name[k] && !f; k++)
+			f = dlsym(api->handle, functions[i].name[k]);
+		if (!f && functions[i].needed)
+			return -ELIBBAD;
+		memcpy((char *)api + functions[i].offset, &f, sizeof(f));
+	}
+	return 0;
+}
+
+int nvml_api__load(struct nvml_api *api, const char *dir)
+{
+	char path[PATH_MAX];
+	int err;
+
+	*api = (struct nvml_api){0};
+	if (snprintf(path, sizeof(path), "%s%s" LIBRARY, dir ? dir : "", dir ? "/" : "") >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	if (dir && access(path, F_OK))
+		return -ENOENT;
+	api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!api->handle)
+		return dir ? -ELIBBAD : -ENOENT;
+	err = find_functions(api);
+	if (err)
+		nvml_api__unload(api);
+	return err;
+}
+
+void nvml_api__unload(struct nvml_api *api)
+{
+	if (api->handle)
+		dlclose(api->handle);
+	*api = (struct nvml_api){0};
+}
+
+int nvml_api__errno(int err)
+{
+	static const struct {
+		int nvml, err;
+	} table[] = {
+		{NVML_SUCCESS, 0},
+		{NVML_NOT_SUPPORTED, -EOPNOTSUPP},
+		{NVML_NO_PERMISSION, -EACCES},
+		{NVML_NOT_FOUND, -ENODATA},
+		{NVML_NO_DRIVER, -ENOENT},
+		{NVML_NO_FUNCTION, -EOPNOTSUPP},
+		{NVML_GPU_LOST, -ENODEV},
+		{NVML_MISMATCH, -EPROTO},
+		{NVML_TOO_SMALL, -ENOBUFS},
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+		if (table[i].nvml == err)
+			return table[i].err;
+	return -EIO;
+}

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sensor/gpu/rsmi.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "sensor/core/file.h"
+#include "sensor/core/quiet.h"
+#include "sensor/gpu/rsmi_api.h"
+
+#define NO_TIME	  UINT64_MAX /* the library has not written one */
+#define MAX_UJ	  1e6	     /* more in one count of energy is no resolution */
+#define MAX_MILLI 500000     /* more is no temperature */
+
+/* What the library tells of a GPU, as it tells it; unit is what 1 of it is in the channel's unit,
+ * and may be changed. Each returns the library's error. */
+typedef int (*read_fn)(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit);
+
+struct rsmi_reader {
+	uint32_t gpu;
+	unsigned kind; /* index of kinds[] */
+	struct sensor_count count;
+};
+
+/* What cannot be a value is none. */
+static int check(int err, uint64_t v, uint64_t most, int64_t *raw)
+{
+	if (!err && v > most)
+		return RSMI_NO_DATA;
+	*raw = (int64_t)v;
+	return err;
+}
+
+static int read_energy(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
+{
+	uint64_t count = 0, time_ns = NO_TIME;
+	union rsmi_resolution uj = {0};
+	int err = api->energy ? api->energy(gpu, &count, &uj, &time_ns) : RSMI_NOT_SUPPORTED;
+
+	if (!err && (time_ns == NO_TIME || !(uj.uj > 0 && uj.uj <= MAX_UJ)))
+		return RSMI_NOT_SUPPORTED;
+	*unit = (double)uj.uj * 1e-6;
+	return check(err, count, INT64_MAX, raw);
+}
+
+static int read_power(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
+{
+	uint64_t uw = 0;
+	int kind = 0, err = RSMI_NOT_SUPPORTED;
+
+	if (api->power)
+		err = api->power(gpu, &uw, &kind);
+	if (err && api->power_average)
+		err = api->power_average(gpu, 0, &uw);
+	return !err && !uw ? RSMI_NO_DATA : check(err, uw, INT64_MAX, raw);
+}
+
+static int read_busy(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
+{
+	uint32_t percent = 0;
+	int err = api->busy ? api->busy(gpu, &percent) : RSMI_NOT_SUPPORTED;
+
+	return check(err, percent, 100, raw);
+}
+
+static int read_memory_busy(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
+{
+	uint32_t percent = 0;
+	int err = api->memory_busy ? api->memory_busy(gpu, &percent) : RSMI_NOT_SUPPORTED;
+
+	return check(err, percent, 100, raw);
+}
+
+static int read_memory(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
+{
+	uint64_t bytes = 0;
+	int err = api->memory ? api->memory(gpu, RSMI_MEMORY_VRAM, &bytes) : RSMI_NOT_SUPPORTED;
+
+	return check(err, bytes, INT64_MAX, raw);
+}
+
+static int read_memory_size(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
+{
+	uint64_t bytes = 0;
+	int err = api->memory_size ? api->memory_size(gpu, RSMI_MEMORY_VRAM, &bytes)
+				   : RSMI_NOT_SUPPORTED;
+
+	return check(err, bytes, INT64_MAX, raw);
+}
+
+static int read_temperature(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
+{
+	int err = RSMI_NOT_SUPPORTED;
+
+	if (api->temperature)
+		err = api->temperature(gpu, RSMI_TEMP_EDGE, RSMI_TEMP_NOW, raw);
+	if (err && api->temperature)
+		err = api->temperature(gpu, RSMI_TEMP_JUNCTION, RSMI_TEMP_NOW, raw);
+	return !err && (*raw < -MAX_MILLI || *raw > MAX_MILLI) ? RSMI_NO_DATA : err;
+}
+
+static int read_any_clock(const struct rsmi_api *api, uint32_t gpu, int kind, int64_t *raw)
+{
+	union rsmi_clocks c = {.room = {0}};
+	int err = api->clock ? api->clock(gpu, kind, &c) : RSMI_NOT_SUPPORTED;
+
+	*raw = err ? 0 : (int64_t)rsmi_api__clock(&c);
+	return !err && !*raw ? RSMI_NO_DATA : err;
+}
+
+static int read_clock(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
+{
+	return read_any_clock(api, gpu, RSMI_CLOCK_SYSTEM, raw);
+}
+
+static int read_memory_clock(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
+{
+	return read_any_clock(api, gpu, RSMI_CLOCK_MEMORY, raw);
+}
+
+static const struct {
+	const char *name, *unit, *column;
+	enum sensor_quantity quantity;
+	double scale; /* of what the library tells, to the unit */
+	read_fn read;
+} kinds[] = {
+	{"energy", "J", "Energy", QUANTITY_ENERGY, 1e-6, read_energy},
+	{"power", "W", "Power", QUANTITY_POWER, 1e-6, read_power},
+	{"utilisation", "%", "Utilization", QUANTITY_LEVEL, 1, read_busy},
+	{"memory utilisation", "%", "MemUtilization", QUANTITY_LEVEL, 1, read_memory_busy},
+	{"memory", "B", "MemMB", QUANTITY_LEVEL, 1, read_memory},
+	{"memory size", "B", "MemTotalMB", QUANTITY_LEVEL, 1, read_memory_size},
+	{"temperature", "C", "Temperature", QUANTITY_LEVEL, 1e-3, read_temperature},
+	{"clock", "MHz", "Clock", QUANTITY_LEVEL, 1e-6, read_clock},
+	{"memory clock", "MHz", "MemClock", QUANTITY_LEVEL, 1e-6, read_memory_clock},
+};
+
+#define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static void add_channel(struct sensor *s, uint32_t gpu, unsigned kind, double unit)
+{
+	struct sensor_channel *c = &s->channel[s->n];
+	unsigned number = s->first + gpu;
+	char name[SENSOR_NAME];
+
+	snprintf(name, sizeof(name), "gpu-%u %s", number, kinds[kind].name);
+	*c = sensor__channel(name);
+	snprintf(c->unit, sizeof(c->unit), "%s", kinds[kind].unit);
+	snprintf(c->series, sizeof(c->series), "GPU/%u", number);
+	snprintf(c->column, sizeof(c->column), "%s", kinds[kind].column);
+	c->part = PART_GPU;
+	c->index = (int)number;
+	c->quantity = kinds[kind].quantity;
+	c->step = unit;
+	s->reader[s->n++] = (struct rsmi_reader){.gpu = gpu, .kind = kind};
+}
+
+/* What a GPU never has is no channel; what only fails now may come. */
+static void add_gpu(struct sensor *s, uint32_t gpu)
+{
+	for (unsigned kind = 0; kind < N_KINDS; kind++) {
+		double unit = kinds[kind].scale;
+		int64_t raw;
+		int err = kinds[kind].read(&s->api, gpu, &raw, &unit);
+
+		if (err != RSMI_NOT_SUPPORTED && err != RSMI_NOT_YET && err != RSMI_FILE_ERROR)
+			add_channel(s, gpu, kind, unit);
+	}
+}
+
+static int add_gpus(struct sensor *s, const struct sensor_roots *roots)
+{
+	int err = s->api.count(&s->ngpus);
+
+	if (err)
+		return rsmi_api__errno(err);
+	if (!s->ngpus)
+		return -ENOENT;
+	if (s->ngpus > RSMI_MAX_GPUS)
+		return -E2BIG;
+	s->first = nvml__count(roots->lib);
+	s->channel = calloc(s->ngpus * N_KINDS, sizeof(*s->channel));
+	s->reader = calloc(s->ngpus * N_KINDS, sizeof(*s->reader));
+	if (!s->channel || !s->reader)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < s->ngpus; i++)
+		add_gpu(s, i);
+	return 0;
+}
+
+static void rsmi_close(struct sensor *s)
+{
+	if (!s)
+		return;
+	if (s->api.handle)
+		s->api.shutdown();
+	rsmi_api__unload(&s->api);
+	free(s->channel);
+	free(s->reader);
+	free(s);
+}
+
+/* Without a driver the library tells everybody so. */
+static int begin(struct rsmi_api *api, const char *dir)
+{
+	struct quiet q;
+	int err;
+
+	quiet__begin(&q);
+	err = rsmi_api__load(api, dir);
+	if (!err)
+		err = rsmi_api__errno(api->init(0));
+	if (err)
+		rsmi_api__unload(api);
+	quiet__end(&q);
+	return err;
+}
+
+static int rsmi_open(struct sensor **out, const struct sensor_roots *roots)
+{
+	struct sensor *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	err = begin(&s->api, roots->lib);
+	if (err)
+		goto fail;
+	err = add_gpus(s, roots);
+	if (err)
+		goto fail;
+	*out = s;
+	return 0;
+fail:
+	rsmi_close(s);
+	return err;
+}
+
+static const struct {
+	int err;
+	const char *text;
+} reasons[] = {
+	{-ENOENT, "no AMD GPU, driver or librocm_smi64.so"},
+	{-EACCES, "librocm_smi64.so: not permitted; needs root"},
+	{-ELIBBAD, "librocm_smi64.so cannot be loaded, or lacks functions; install ROCm's own"},
+};
+
+static int rsmi_probe(const struct sensor_roots *roots, char *why, size_t len)
+{
+	struct sensor *s = NULL;
+	int err = rsmi_open(&s, roots);
+
+	snprintf(why, len, "librocm_smi64.so: %s", err ? strerror(-err) : "");
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].err == err)
+			snprintf(why, len, "%s", reasons[i].text);
+	if (!err)
+		snprintf(why, len, "librocm_smi64.so, %u GPUs", s->ngpus);
+	rsmi_close(s);
+	return err;
+}
+
+static unsigned rsmi_channels(const struct sensor *s, const struct sensor_channel **out)
+{
+	*out = s->channel;
+	return s->n;
+}
+
+static void read_channel(struct sensor *s, unsigned i, struct sensor_value *v)
+{
+	struct rsmi_reader *r = &s->reader[i];
+	double unit = kinds[r->kind].scale;
+	int64_t raw = 0;
+	int err = kinds[r->kind].read(&s->api, r->gpu, &raw, &unit);
+
+	if (err) {
+		*v = sensor__no_value(sensor__quality_of(rsmi_api__errno(err)));
+		r->count.away = true;
+	} else if (kinds[r->kind].quantity == QUANTITY_ENERGY) {
+		v->quality = sensor_count__add(&r->count, (uint64_t)raw, unit, &v->value);
+	} else {
+		v->quality = READING_GOOD;
+		v->value = (double)raw * unit;
+	}
+	v->time_ns = clock__boot_ns();
+}
+
+static int rsmi_read(struct sensor *s, struct sensor_value *values)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		read_channel(s, i, &values[i]);
+	return sensor__any_value(values, s->n);
+}
+
+const struct sensor_ops sensor_rsmi = {
+	.name = "rsmi",
+	.doc = "AMD GPUs: energy, power, use, memory, temperature, clocks",
+	.slow = true,
+	.probe = rsmi_probe,
+	.open = rsmi_open,
+	.channels = rsmi_channels,
+	.read = rsmi_read,
+	.close = rsmi_close,
+};

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Power of the node as its BMC measures it, asked in band through the kernel's IPMI device. */
+#ifndef JP_SENSOR_IPMI_IPMI_H
+#define JP_SENSOR_IPMI_IPMI_H
+
+#include "sensor/ipmi/ipmi_link.h"
+#include "sensor/ipmi/ipmi_settings.h"
+#include "sensor/core/sensor.h"
+
+/*
+ * A channel for each label of EnergyIPMIPowerSensors: "Node" is PART_NODE, others PART_OTHER. By
+ * default "Node" alone: the DCMI power reading, else the BMC's first sensor in watts. A label has
+ * the sum of its sensors, and no value when one of them has none.
+ *
+ * The time of a value is the middle of the exchange with the BMC. A BMC that stamps its DCMI
+ * readings, and gives the same stamp and values again, is READING_REPEATED with the time of the
+ * first. Busy is tried again a few times; slow, hung and inactive end in READING_NONE after
+ * the timeout (-ETIME).
+ *
+ * period_ns: the least time between two different values that was seen when it was opened (it asks
+ * for up to 2 s then), 0 if they did not differ. How far a value lags behind is not to be seen from
+ * here: lag_ns is 0.
+ */
+
+/* Settings for sensors opened from now on; copies them. Before threads are started. */
+void ipmi__use(const struct ipmi_settings *s);
+/* Those, or the defaults. */
+struct ipmi_settings ipmi__settings(void);
+
+/* For tests: as sensor_ipmi.open, of a made-up BMC, whose link it takes over in any case. learn_ns:
+ * how long to look for the period. */
+int ipmi__open_link(struct sensor **out, struct ipmi_link *link, const struct ipmi_settings *s,
+		    uint64_t learn_ns);
+
+#endif

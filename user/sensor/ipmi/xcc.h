@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Energy and power of the node as Lenovo's BMC (XCC) measures them, by a command of its own. */
+#ifndef JP_SENSOR_IPMI_XCC_H
+#define JP_SENSOR_IPMI_XCC_H
+
+#include "sensor/ipmi/ipmi_link.h"
+#include "sensor/core/sensor.h"
+
+/*
+ * "Node energy" where the BMC counts it (ThinkSystem SD650), "Node power" where it tells the power
+ * (its successors): which one, its first answer says. The command is Lenovo's: nobody else's BMC is
+ * asked, so sysfs must name Lenovo as the system's vendor, and the BMC must say that it is theirs.
+ *
+ * The BMC stamps what it measured: the same stamp again is READING_REPEATED with the time of the
+ * first. The count of J has 32 bits: it may have begun again (no machine could have used that much
+ * meanwhile: READING_GAP) or come round.
+ */
+extern const struct sensor_ops sensor_xcc;
+
+#define XCC_ENERGY_LEN 14 /* of its two kinds of answers, behind the completion code */
+#define XCC_POWER_LEN  38 /* or two more, before the stamp */
+
+struct xcc_reading {
+	bool energy; /* else it is power */
+	uint64_t mj; /* since the BMC began to count, or came round */
+	uint64_t mw;
+	uint64_t stamp_ms; /* of the BMC's clock; 0: it has none */
+};
+
+/* data[len]: the answer behind its completion code. -EPROTO: it is neither of the two. */
+int xcc__parse(const uint8_t *data, int len, struct xcc_reading *r);
+
+/* For tests: as sensor_xcc.open, of a made-up BMC, whose link it takes over in any case. */
+int xcc__open_link(struct sensor **out, struct ipmi_link *link);
+
+#endif

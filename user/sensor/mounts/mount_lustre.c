@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lustre's client: statistics in procfs, of newer versions in debugfs. Each mount is an instance:
+ * llite/FSNAME-INSTANCE counts what programs ask, osc/FSNAME-OST*-osc-INSTANCE and
+ * mdc/FSNAME-MDT*-mdc-INSTANCE what is asked of each server. Lines are "NAME COUNT samples [UNIT]
+ * MIN MAX SUM [...]"; what has not happened yet has no line.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "sensor/mounts/mounts.h"
+
+/* More targets of a mount take too long to read every second. */
+#define TARGETS_MAX 128
+
+/* Where the directories llite, osc and mdc are: below proc, and below sys. */
+struct places {
+	char dir[2][PATH_MAX];
+	bool denied;
+};
+
+struct stats_line {
+	const char *name;
+	int count, sum; /* values, -1: none */
+};
+
+static const struct stats_line llite_lines[] = {
+	{"read_bytes", MOUNT_READS, MOUNT_READ_BYTES},
+	{"write_bytes", MOUNT_WRITES, MOUNT_WRITE_BYTES},
+	{"open", MOUNT_OPENS, -1},
+	{"close", MOUNT_CLOSES, -1},
+};
+
+static const struct stats_line osc_lines[] = {
+	{"read_bytes", -1, MOUNT_SERVER_READ_BYTES},
+	{"write_bytes", -1, MOUNT_SERVER_WRITE_BYTES},
+	{"req_waittime", MOUNT_REQUESTS, MOUNT_REQUEST_TIME},
+};
+
+static const struct stats_line mdc_lines[] = {
+	{"req_waittime", MOUNT_META_REQUESTS, MOUNT_REQUEST_TIME},
+};
+
+#define OF_LLITE                                                           \
+	(1u << MOUNT_READS | 1u << MOUNT_READ_BYTES | 1u << MOUNT_WRITES | \
+	 1u << MOUNT_WRITE_BYTES | 1u << MOUNT_OPENS | 1u << MOUNT_CLOSES)
+#define OF_MDC (1u << MOUNT_META_REQUESTS)
+#define OF_ALL                                                                                   \
+	(1u << MOUNT_SERVER_READ_BYTES | 1u << MOUNT_SERVER_WRITE_BYTES | 1u << MOUNT_REQUESTS | \
+	 1u << MOUNT_REQUEST_TIME)
+
+static int no_dots(const struct dirent *d)
+{
+	return d->d_name[0] != '.';
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+static void free_list(char **list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		free(list[i]);
+	free(list);
+}
+
+static int add_path(char ***list, unsigned *n, const char *dir, const char *name)
+{
+	char *path, **p;
+
+	if (asprintf(&path, "%s/%s/stats", dir, name) < 0)
+		return -ENOMEM;
+	if (access(path, F_OK)) {
+		free(path);
+		return 0;
+	}
+	p = realloc(*list, (*n + 1) * sizeof(*p));
+	if (!p) {
+		free(path);
+		return -ENOMEM;
+	}
+	*list = p;
+	p[(*n)++] = path;
+	return 0;
+}
+
+/* "-ffff8f5b4d8a3000": what names of one instance end with. */
+static const char *instance_of(const char *name)
+{
+	const char *dash = strrchr(name, '-');
+
+	return dash ? dash : "";
+}
+
+/* Statistics of the targets of an instance, KIND osc or mdc. */
+static int find_targets(const struct places *at, const char *kind, const char *instance,
+			char ***list, unsigned *n)
+{
+	int err = 0;
+
+	for (unsigned i = 0; i < 2 && !err && !*n; i++) {
+		_cleanup_closedir_ DIR *d = NULL;
+		_cleanup_free_ char *dir = NULL;
+		struct dirent *e;
+
+		if (asprintf(&dir, "%s/%s", at->dir[i], kind) < 0) {
+			dir = NULL;
+			return -ENOMEM;
+		}
+		d = opendir(dir);
+		while (d && !err && (e = readdir(d)))
+			if (no_dots(e) && !strcmp(instance_of(e->d_name), instance))
+				err = add_path(list, n, dir, e->d_name);
+	}
+	return err;
+}
+
+static bool is_of(const struct mount_line *line, const char *fsname, size_t len)
+{
+	const char *fs = strstr(line->source, ":/");
+
+	return fs && !strncmp(fs + 2, fsname, len) && (!fs[2 + len] || fs[2 + len] == '/');
+}
+
+/*
+ * The name of an instance's table: where its file system is mounted, or the file system's own name
+ * if that cannot be seen. Which of several instances of one file system is mounted where is not
+ * told: they keep their names.
+ */
+static void name_it(const struct mount_lines *lines, const char *instance, bool alone, char *name,
+		    size_t size, char *about, size_t about_size)
+{
+	size_t len = (size_t)(instance_of(instance) - instance);
+
+	if (!*instance_of(instance))
+		len = strlen(instance);
+	snprintf(name, size, "%.*s", alone ? (int)len : (int)strlen(instance), instance);
+	snprintf(about, about_size, "lustre %s", instance);
+	for (unsigned i = 0; i < lines->n && alone; i++) {
+		if (!is_of(&lines->line[i], instance, len))
+			continue;
+		snprintf(name, size, "%s", lines->line[i].point);
+		mount__unescape(name);
+		snprintf(about, about_size, "lustre %s at %s", lines->line[i].source, name);
+		mount__unescape(about);
+		return;
+	}
+}
+
+static void free_mount(struct lustre_mount *m)
+{
+	free(m->stats);
+	free_list(m->osc, m->n_osc);
+	free_list(m->mdc, m->n_mdc);
+}
+
+static int add_instance(struct lustre_mounts *l, struct tally *c, const struct places *at,
+			const char *stats, const char *name, const char *about,
+			const char *instance)
+{
+	struct lustre_mount m = {.stats = strdup(stats)}, *p;
+	unsigned mask = OF_LLITE;
+	int err = m.stats ? find_targets(at, "osc", instance, &m.osc, &m.n_osc) : -ENOMEM;
+
+	if (!err)
+		err = find_targets(at, "mdc", instance, &m.mdc, &m.n_mdc);
+	mask |= m.n_mdc ? OF_MDC : 0;
+	mask |= m.n_mdc && m.n_osc && m.n_osc + m.n_mdc <= TARGETS_MAX ? OF_ALL : 0;
+	p = err ? NULL : realloc(l->mount, (l->n + 1) * sizeof(*p));
+	if (!p)
+		goto fail;
+	l->mount = p;
+	err = mounts__add(c, name, about, mask, 1e-6);
+	if (err)
+		goto fail;
+	m.device = c->ndevices - 1;
+	l->mount[l->n++] = m;
+	return 0;
+fail:
+	free_mount(&m);
+	return err == -ENOSPC ? 0 : err ? err : -ENOMEM;
+}
+
+static bool has_instance(const struct lustre_mounts *l, const char *instance)
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		const char *found = strstr(l->mount[i].stats, instance);
+
+		if (found && !strcmp(found + strlen(instance), "/stats") && found[-1] == '/')
+			return true;
+	}
+	return false;
+}
+
+static bool same_fs(const char *a, const char *b)
+{
+	size_t len = (size_t)(instance_of(a) - a);
+
+	return len == (size_t)(instance_of(b) - b) && !strncmp(a, b, len);
+}
+
+/* The instances of one place. */
+static int find_instances(struct lustre_mounts *l, struct tally *c, struct places *at,
+			  const char *place, const struct mount_lines *lines)
+{
+	struct dirent **e = NULL;
+	_cleanup_free_ char *dir = NULL;
+	int n, err = 0;
+
+	if (asprintf(&dir, "%s/llite", place) < 0) {
+		dir = NULL;
+		return -ENOMEM;
+	}
+	n = scandir(dir, &e, no_dots, compare_names);
+	at->denied |= n < 0 && errno == EACCES;
+	for (int i = 0; i < n && !err; i++) {
+		char stats[PATH_MAX], name[PATH_MAX], about[PATH_MAX * 2];
+		const char *instance = e[i]->d_name;
+		bool alone = true;
+
+		if (snprintf(stats, sizeof(stats), "%s/%s/stats", dir, instance) >=
+			    (int)sizeof(stats) ||
+		    access(stats, F_OK) || has_instance(l, instance))
+			continue;
+		for (int k = 0; k < n; k++)
+			alone &= k == i || !same_fs(e[k]->d_name, instance);
+		name_it(lines, instance, alone, name, sizeof(name), about, sizeof(about));
+		err = add_instance(l, c, at, stats, name, about, instance_of(instance));
+	}
+	for (int i = 0; i < n; i++)
+		free(e[i]);
+	free(e);
+	return err;
+}
+
+int lustre__open(struct lustre_mounts *l, struct tally *c, const struct sensor_roots *roots)
+{
+	static const char *const types[] = {"lustre", NULL};
+	struct mount_lines lines;
+	struct places at = {.denied = false};
+	int err;
+
+	l->text.fd = -1;
+	if (snprintf(at.dir[0], PATH_MAX, "%s/fs/lustre", roots->proc) >= PATH_MAX ||
+	    snprintf(at.dir[1], PATH_MAX, "%s/kernel/debug/lustre", roots->sys) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	err = mount_lines__read(&lines, roots->proc, types);
+	for (unsigned i = 0; i < 2 && !err; i++)
+		err = find_instances(l, c, &at, at.dir[i], &lines);
+	/* debugfs is closed to others than root also where there is no Lustre. */
+	if (!err && !l->n && lines.n && at.denied)
+		err = -EACCES;
+	mount_lines__free(&lines);
+	return err;
+}
+
+void lustre__close(struct lustre_mounts *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		free_mount(&l->mount[i]);
+	free(l->mount);
+	sensor_text__free(&l->text);
+}
+
+/* Behind the name: COUNT samples [UNIT] MIN MAX SUM. Without a sum it is 0. */
+static bool parse_counts(const char *at, uint64_t *count, uint64_t *sum)
+{
+	uint64_t v[3];
+
+	if (!text__u64(&at, count))
+		return false;
+	*sum = 0;
+	at = strchrnul(at, ']');
+	if (*at && text__numbers(at + 1, v, 3) == 3)
+		*sum = v[2];
+	return true;
+}
+
+/* Adds the counts of a file's lines that are in the table to the values. */
+static int add_lines(struct sensor_text *text, const char *path, const struct stats_line *wanted,
+		     unsigned n, struct mount_values *m)
+{
+	const char *at, *line;
+	bool stats = false;
+	size_t len;
+	int err;
+
+	text->path = path;
+	err = sensor_text__read(text);
+	sensor_text__close(text);
+	at = text->buf;
+	while (!err && (line = text__line(&at, &len))) {
+		size_t word = strcspn(line, " \t\n");
+		uint64_t count, sum;
+
+		stats |= word == strlen("snapshot_time") && str__starts(line, "snapshot_time");
+		for (unsigned i = 0; i < n; i++) {
+			if (strlen(wanted[i].name) != word || strncmp(wanted[i].name, line, word))
+				continue;
+			if (!parse_counts(line + word, &count, &sum))
+				return -EBADMSG;
+			if (wanted[i].count >= 0)
+				m->v[wanted[i].count] += count;
+			if (wanted[i].sum >= 0)
+				m->v[wanted[i].sum] += sum;
+		}
+	}
+	return err ? err : stats ? 0 : -EBADMSG;
+}
+
+static void set_err(struct mount_values *m, unsigned mask, int err)
+{
+	for (unsigned i = 0; err && i < N_MOUNT_VALUES; i++)
+		if (mask & 1u << i)
+			m->err[i] = err;
+}
+
+#define ADD_LINES(text, path, table, m) \
+	add_lines(text, path, table, sizeof(table) / sizeof((table)[0]), m)
+
+void lustre__read(struct lustre_mounts *l, struct tally *c, struct sensor_value *values)
+{
+	for (unsigned i = 0; i < l->n; i++) {
+		const struct lustre_mount *p = &l->mount[i];
+		struct mount_values m = {0};
+		bool all = p->n_osc + p->n_mdc <= TARGETS_MAX;
+
+		set_err(&m, OF_LLITE, ADD_LINES(&l->text, p->stats, llite_lines, &m));
+		for (unsigned k = 0; k < p->n_mdc; k++)
+			set_err(&m, OF_MDC | OF_ALL, ADD_LINES(&l->text, p->mdc[k], mdc_lines, &m));
+		for (unsigned k = 0; all && k < p->n_osc; k++)
+			set_err(&m, OF_ALL, ADD_LINES(&l->text, p->osc[k], osc_lines, &m));
+		m.v[MOUNT_REQUESTS] += m.v[MOUNT_META_REQUESTS];
+		mounts__take(c, p->device, &m, values);
+	}
+}

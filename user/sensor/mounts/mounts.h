@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Mounts of network file systems: what the source shares with the two kinds of them. */
+#ifndef JP_SENSOR_MOUNTS_MOUNTS_H
+#define JP_SENSOR_MOUNTS_MOUNTS_H
+
+#include "sensor/core/counter_set.h"
+#include "sensor/core/text.h"
+
+enum mount_value {
+	MOUNT_READS,
+	MOUNT_READ_BYTES,
+	MOUNT_WRITES,
+	MOUNT_WRITE_BYTES,
+	MOUNT_OPENS,
+	MOUNT_CLOSES,
+	MOUNT_SERVER_READ_BYTES,
+	MOUNT_SERVER_WRITE_BYTES,
+	MOUNT_REQUESTS,
+	MOUNT_REQUEST_TIME, /* in the kind's own unit */
+	MOUNT_META_REQUESTS,
+	MOUNT_RESENDS,
+	N_MOUNT_VALUES,
+};
+
+/* Of one reading: what is not known has an error. */
+struct mount_values {
+	uint64_t v[N_MOUNT_VALUES];
+	int err[N_MOUNT_VALUES];
+};
+
+/* A line of /proc/self/mountinfo, its words as they are there: blanks are "\040". */
+struct mount_line {
+	char *device; /* "0:42" */
+	char *root, *point, *type, *source;
+};
+
+struct mount_lines {
+	char *text; /* owns the words */
+	struct mount_line *line;
+	unsigned n;
+};
+
+/* Mounts of the types, NULL-terminated, each file system once: where its root is mounted first,
+ * else where any of it is. 0 or -errno. */
+int mount_lines__read(struct mount_lines *m, const char *proc, const char *const *types);
+void mount_lines__free(struct mount_lines *m);
+/* \ooo as the bytes they are, in place. */
+void mount__unescape(char *s);
+
+/* Adds a device to c with the channels of the values in mask (1 << MOUNT_READS ...); time_unit is
+ * that of MOUNT_REQUEST_TIME in s. As tally__add_device(). */
+int mounts__add(struct tally *c, const char *name, const char *about, unsigned mask,
+		double time_unit);
+
+/* One file system of NFS, as /proc/self/mountstats has it. */
+struct nfs_mount {
+	unsigned device;
+	char *head; /* how its section begins; owned */
+	uint64_t age_s;
+	bool seen;
+};
+
+struct nfs_mounts {
+	struct nfs_mount *mount;
+	unsigned n;
+	struct sensor_text text;
+	char *path;
+};
+
+/* Adds the mounts there are to c. 0, also if there are none; -errno. */
+int nfs__open(struct nfs_mounts *n, struct tally *c, const struct sensor_roots *roots);
+void nfs__read(struct nfs_mounts *n, struct tally *c, struct sensor_value *values);
+void nfs__close(struct nfs_mounts *n);
+
+/* One instance of Lustre's client. */
+struct lustre_mount {
+	unsigned device;
+	char *stats; /* path of llite's; owned */
+	char **osc;  /* paths of the targets' statistics; owned */
+	char **mdc;  /* of the metadata targets' */
+	unsigned n_osc, n_mdc;
+};
+
+struct lustre_mounts {
+	struct lustre_mount *mount;
+	unsigned n;
+	struct sensor_text text;
+};
+
+/* As nfs__open(); -EACCES: Lustre is there, and its statistics may not be read. */
+int lustre__open(struct lustre_mounts *l, struct tally *c, const struct sensor_roots *roots);
+void lustre__read(struct lustre_mounts *l, struct tally *c, struct sensor_value *values);
+void lustre__close(struct lustre_mounts *l);
+
+/* Gives a device its values. */
+void mounts__take(struct tally *c, unsigned device, const struct mount_values *m,
+		  struct sensor_value *values);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A step's cgroup files, wherever its controllers are mounted. */
+#ifndef JP_SENSOR_NODE_CGROUP_H
+#define JP_SENSOR_NODE_CGROUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sensor/node/cgvalues.h"
+
+/* The step's directories: NULL where there is none. */
+struct cg_dirs {
+	const char *v2;	       /* unified hierarchy */
+	const char *v1_memory; /* its directory in the memory controller */
+	const char *v1_cpu;
+	const char *v2_mount; /* where the walk for limits ends */
+	const char *v1_mount; /* above the controllers' */
+};
+
+/*
+ * The files of one step, kept open: looking a path up costs more than reading what is there. Which
+ * files there are, and the limits, are looked for anew five times a second at the beginning, and
+ * every ten seconds then: controllers may be enabled, and limits set, after a step has begun.
+ */
+struct cg_files;
+
+/* base: NaN, or cg_files__base() of the same step before: what CG_THROTTLED is counted from. NULL:
+ * out of memory. */
+struct cg_files *cg_files__new(double base);
+double cg_files__base(const struct cg_files *f); /* NaN: not known yet, or NULL */
+void cg_files__free(struct cg_files *f);
+/* cg_files__look() is due, at this instant of CLOCK_BOOTTIME. */
+bool cg_files__stale(const struct cg_files *f, uint64_t now_ns);
+/* Opens what is not open yet, and reads the limits. d is not needed after it. */
+void cg_files__look(struct cg_files *f, const struct cg_dirs *d, uint64_t now_ns);
+/* Reads every value into v[CG_N]; NaN where a file is missing, unreadable or holds no number, or
+ * its cgroup has gone. */
+void cg_files__read(struct cg_files *f, double v[CG_N]);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What cgroups say of themselves: the values, and how their files are read. */
+#ifndef JP_SENSOR_NODE_CGVALUES_H
+#define JP_SENSOR_NODE_CGVALUES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What a step's cgroup says of itself; NaN where it does not. Bytes and seconds. */
+enum cg_value {
+	CG_MEM,
+	CG_MEM_PEAK,
+	CG_MEM_LIMIT,
+	CG_THROTTLED,
+	CG_PSI_CPU,
+	CG_PSI_MEM,
+	CG_PSI_IO,
+	CG_N
+};
+
+/* The number behind key in the text of a file, or with NULL the one that the file is; NaN: none. */
+double cgvalue__parse(const char *text, const char *key);
+/* The same of an open file; NaN also where it cannot be read, or its cgroup has gone. */
+double cgvalue__read(int fd, const char *key);
+
+/* The walk from a cgroup up to the mount of its hierarchy, for what is set above: path is dir, then
+ * each parent; false: there is none below the mount any more, or dir is not below it. */
+bool cgvalue__begin(char *path, size_t size, const char *dir, const char *mount);
+bool cgvalue__up(char *path, const char *mount);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Clocks, heat and pressure of the processors, and memory, as the kernel's small files tell them:
+ * the table CPU. */
+#ifndef JP_SENSOR_NODE_CPU_H
+#define JP_SENSOR_NODE_CPU_H
+
+#include "sensor/core/sensor.h"
+
+/*
+ * Clocks of all CPUs that are online (cpufreq), how often and how long cores and packages were
+ * throttled (of each core its first CPU counts, and of each package its first, since all of them
+ * see the same), and the temperature of the hottest package. Slow: 2 us for each of two or three
+ * files per CPU, and some drivers ask the CPU. A CPU that goes off line is left out; what it
+ * counted before is kept, and when it comes back there is a gap.
+ */
+extern const struct sensor_ops sensor_cpu;
+
+/* Pressure (PSI) of the whole node, some, and memory in use: what new programs could not have. */
+extern const struct sensor_ops sensor_node;
+
+/* Files with temperatures of packages. */
+struct cpu_heat {
+	char **file; /* [n], owned */
+	unsigned n;
+};
+
+/* By drivers whose sensors are known. 0 or -ENOMEM; n is 0 where there is none. */
+int cpu_heat__find(struct cpu_heat *h, const struct sensor_roots *roots);
+/* The hottest of those that can be read, C. -errno of the last one when none can be. */
+int cpu_heat__read(const struct cpu_heat *h, double *celsius);
+void cpu_heat__free(struct cpu_heat *h);
+
+#endif

@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sensor/node/hwmon.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "sensor/core/file.h"
+
+#define LABEL_LEN 64
+
+struct sensor {
+	struct sensor_files files;
+	char dir[PATH_MAX];
+};
+
+/* What is known of names. A '#' stands for the index of the part. The first that fits counts. */
+static const struct {
+	const char *chip;
+	const char *label;
+	enum sensor_part part;
+} known[] = {
+	{"power_meter", "Module Power Socket #", PART_PLATFORM},
+	{"power_meter", "Grace Power Socket #", PART_PACKAGE},
+	{"power_meter", "CPU Power Socket #", PART_CORES},
+	{"power_meter", "SysIO Power Socket #", PART_UNCORE},
+	{"amd_energy", "Esocket#", PART_PACKAGE},
+	{"amd_energy", "Ecore#", PART_CORE},
+	{"apm_xgene", "CPU power", PART_CORES},
+	{"apm_xgene", "IO power", PART_UNCORE},
+	{"ibmpowernv", "System", PART_NODE},
+	{"ibmpowernv", "Chip #", PART_PACKAGE},
+	{"amdgpu", "*", PART_GPU},
+	{"i915", "*", PART_GPU},
+	{"xe", "card", PART_GPU},
+};
+
+/* Powers of supplies to devices, not of the machine. */
+static const char *const ignored[] = {"BAT*", "AC", "ADP*", "ucsi_source_psy_*", "hidpp_battery_*"};
+
+/* Whether text is the pattern, with *index the number that its '#' stands for (else as it was). */
+static bool label_fits(const char *pattern, const char *text, int *index)
+{
+	const char *hash = strchr(pattern, '#');
+	uint32_t n;
+
+	if (!hash)
+		return str__glob1(pattern, text);
+	if (strncmp(pattern, text, (size_t)(hash - pattern)) != 0 ||
+	    parse_u32(text + (hash - pattern), &n) || n > INT_MAX)
+		return false;
+	*index = (int)n;
+	return true;
+}
+
+/* A path too long is none: its file is not found. */
+static void join(char path[PATH_MAX], const char *dir, const char *name, const char *suffix)
+{
+	if (snprintf(path, PATH_MAX, "%s/%s%s", dir, name, suffix) >= PATH_MAX)
+		path[0] = '\0';
+}
+
+static void tell_part(const char *chip, const char *label, struct sensor_channel *c)
+{
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(known[i].chip, chip) && label_fits(known[i].label, label, &c->index)) {
+			c->part = known[i].part;
+			return;
+		}
+}
+
+/* One line of a file beside the values, without its newline; "" if there is none. */
+static void read_line(const char *dir, const char *name, char *buf, size_t size)
+{
+	char path[PATH_MAX];
+
+	join(path, dir, name, "");
+	if (read_file(AT_FDCWD, path, buf, size) < 0)
+		buf[0] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	for (size_t len = strlen(buf); len && buf[len - 1] == ' '; len--)
+		buf[len - 1] = '\0';
+}
+
+/* "90.0%" of an ACPI meter: how much of a reading is right. */
+static double documented_error(const char *dir, const char *kind)
+{
+	char name[64], text[32];
+	double percent;
+
+	snprintf(name, sizeof(name), "%.31s_accuracy", kind);
+	read_line(dir, name, text, sizeof(text));
+	text[strcspn(text, "%")] = '\0';
+	if (parse_double(text, &percent) || percent <= 0 || percent > 100)
+		return NAN;
+	return 1 - percent / 100;
+}
+
+static uint64_t averaged_over(const char *dir, const char *kind)
+{
+	char name[64], text[32];
+	uint64_t ms;
+
+	snprintf(name, sizeof(name), "%.31s_average_interval", kind);
+	read_line(dir, name, text, sizeof(text));
+	return parse_u64(text, &ms) || ms > UINT64_MAX / 1000000 ? 0 : ms * 1000000;
+}
+
+/* The label that drivers give, NVIDIA's way to say it, or none. */
+static void read_label(const char *dir, const char *kind, char *label, size_t len)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%.31s_label", kind);
+	read_line(dir, name, label, len);
+	if (*label)
+		return;
+	snprintf(name, sizeof(name), "%.31s_oem_info", kind);
+	read_line(dir, name, label, len);
+}
+
+static int add_channel(struct sensor *s, const char *dir, const char *chip, const char *kind,
+		       const char *file)
+{
+	bool energy = str__starts(kind, "energy");
+	char path[PATH_MAX], label[LABEL_LEN], name[2 * LABEL_LEN + 32];
+	struct sensor_channel c;
+
+	read_label(dir, kind, label, sizeof(label));
+	snprintf(name, sizeof(name), "%s %s", chip, *label ? label : kind);
+	c = sensor__channel(name);
+	snprintf(c.unit, sizeof(c.unit), "%s", energy ? "J" : "W");
+	c.quantity = energy ? QUANTITY_ENERGY : QUANTITY_POWER;
+	c.step = 1e-6;
+	c.error = documented_error(dir, kind);
+	c.period_ns = averaged_over(dir, kind);
+	tell_part(chip, label, &c);
+	join(path, dir, file, "");
+	return sensor_files__add(&s->files, &c, path, 1e-6);
+}
+
+/* "power1" of "power1_average" and "power1_input", "energy12" of "energy12_input". */
+static bool value_file(const char *file, char *kind, size_t len)
+{
+	size_t word = str__starts(file, "power") ? 5 : str__starts(file, "energy") ? 6 : 0;
+	size_t digits = strspn(file + word, "0123456789");
+	const char *what = file + word + digits;
+
+	if (!word || !digits || word + digits >= len ||
+	    (strcmp(what, "_input") != 0 && (word != 5 || strcmp(what, "_average") != 0)))
+		return false;
+	memcpy(kind, file, word + digits);
+	kind[word + digits] = '\0';
+	return true;
+}
+
+static bool has_file(const char *dir, const char *kind, const char *suffix)
+{
+	char path[PATH_MAX];
+
+	join(path, dir, kind, suffix);
+	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+/* The channels of one directory with values; how many in *found. */
+static int scan_values(struct sensor *s, const char *dir, const char *chip, unsigned *found)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(dir, &entries, NULL, compare_names), err = 0;
+
+	for (int i = 0; i < n; i++) {
+		const char *file = entries[i]->d_name;
+		char kind[32];
+
+		/* The average where there is one: it misses nothing in between. */
+		if (!err && value_file(file, kind, sizeof(kind)) &&
+		    (strcmp(file + strlen(kind), "_input") != 0 ||
+		     !has_file(dir, kind, "_average"))) {
+			err = add_channel(s, dir, chip, kind, file);
+			++*found;
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	return err;
+}
+
+static bool is_ignored(const char *chip)
+{
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		if (str__glob1(ignored[i], chip))
+			return true;
+	return false;
+}
+
+/* Old drivers have their files, and the name, on the device. */
+static int scan_chip(struct sensor *s, const char *hwmon)
+{
+	char dir[2][PATH_MAX], chip[LABEL_LEN] = "";
+	unsigned found = 0;
+	int err = 0;
+
+	join(dir[0], s->dir, hwmon, "");
+	join(dir[1], s->dir, hwmon, "/device");
+	for (unsigned i = 0; i < 2 && !*chip; i++)
+		read_line(dir[i], "name", chip, sizeof(chip));
+	if (is_ignored(chip))
+		return 0;
+	for (unsigned i = 0; i < 2 && !found && !err; i++)
+		err = scan_values(s, dir[i], *chip ? chip : hwmon, &found);
+	return err;
+}
+
+/* A meter of all there is has no label, and no second one beside it. */
+static void find_node_meter(struct sensor_files *f)
+{
+	struct sensor_channel *alone = NULL;
+
+	for (unsigned i = 0; i < f->n; i++) {
+		struct sensor_channel *c = &f->channel[i];
+
+		if (!str__starts(c->name, "power_meter "))
+			continue;
+		if (alone || !str__starts(c->name, "power_meter power"))
+			return;
+		alone = c;
+	}
+	if (alone)
+		alone->part = PART_NODE;
+}
+
+/* GPUs have no number of their own here: the order of the chips is it. */
+static void number_gpus(struct sensor_files *f)
+{
+	const char *chip = NULL;
+	int index = -1;
+
+	for (unsigned i = 0; i < f->n; i++) {
+		const char *file = strrchr(f->file[i].path, '/');
+		size_t len = (size_t)(file - f->file[i].path);
+
+		if (f->channel[i].part != PART_GPU)
+			continue;
+		if (!chip || strncmp(chip, f->file[i].path, len) != 0 || chip[len] != '/')
+			index++;
+		chip = f->file[i].path;
+		f->channel[i].index = index;
+	}
+}
+
+/* Chips of one kind have labels in common, and a channel is known by its name. */
+static void tell_apart(struct sensor_files *f)
+{
+	for (unsigned i = f->n; i-- > 1;) {
+		char *name = f->channel[i].name;
+		unsigned same = 1;
+
+		for (unsigned k = 0; k < i; k++)
+			same += !strcmp(f->channel[k].name, name);
+		if (same > 1) {
+			size_t len = strnlen(name, SENSOR_NAME - 8);
+
+			snprintf(name + len, SENSOR_NAME - len, " #%u", same);
+		}
+	}
+}
+
+static int scan_all(struct sensor *s)
+{
+	struct dirent **entries = NULL;
+	int n = scandir(s->dir, &entries, NULL, compare_names), err = n < 0 ? -errno : 0;
+
+	for (int i = 0; i < n; i++) {
+		if (!err && entries[i]->d_name[0] != '.')
+			err = scan_chip(s, entries[i]->d_name);
+		free(entries[i]);
+	}
+	free(entries);
+	find_node_meter(&s->files);
+	number_gpus(&s->files);
+	tell_apart(&s->files);
+	return err ? err : s->files.n ? 0 : -ENOENT;
+}
+
+static void hwmon_close(struct sensor *s)
+{
+	if (!s)
+		return;
+	sensor_files__free(&s->files);
+	free(s);
+}
+
+static int hwmon_open(struct sensor **out, const struct sensor_roots *roots)
+{
+	struct sensor *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	err = snprintf(s->dir, sizeof(s->dir), "%s/class/hwmon", roots->sys) >= (int)sizeof(s->dir)
+		      ? -ENAMETOOLONG
+		      : scan_all(s);
+	if (!err && !sensor_files__readable(&s->files))
+		err = -EACCES;
+	if (err) {
+		hwmon_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+static int hwmon_probe(const struct sensor_roots *roots, char *why, size_t len)
+{
+	struct sensor *s = NULL;
+	int err = hwmon_open(&s, roots);
+
+	if (err == -EACCES)
+		snprintf(why, len, "power and energy in %s/class/hwmon: not permitted; needs root",
+			 roots->sys);
+	else if (err == -ENOENT)
+		snprintf(why, len, "no power or energy in %s/class/hwmon", roots->sys);
+	else if (err)
+		snprintf(why, len, "%s/class/hwmon: %s", roots->sys, strerror(-err));
+	else
+		snprintf(why, len, "%u channels in %s, %u readable", s->files.n, s->dir,
+			 sensor_files__readable(&s->files));
+	hwmon_close(s);
+	return err;
+}
+
+static unsigned hwmon_channels(const struct sensor *s, const struct sensor_channel **out)
+{
+	*out = s->files.channel;
+	return s->files.n;
+}
+
+static int hwmon_read(struct sensor *s, struct sensor_value *values)
+{
+	for (unsigned i = 0; i < s->files.n; i++)
+		sensor_files__read(&s->files, i, &values[i], NULL, 0);
+	return sensor__any_value(values, s->files.n);
+}
+
+const struct sensor_ops sensor_hwmon = {
+	.name = "hwmon",
+	.doc = "power and energy that drivers of meters, processors and GPUs show",
+	.slow = true,
+	.probe = hwmon_probe,
+	.open = hwmon_open,
+	.channels = hwmon_channels,
+	.read = hwmon_read,
+	.close = hwmon_close,
+};

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Network interfaces that have a device, in the network namespace of the process. Those without one
+ * (lo, veth, bridges, VLANs, bonds) pass on what others count. So does an interface that is the
+ * lower half of another device's (a virtual function below hv_netvsc or net_failover), and one that
+ * stands for a virtual function on the host's side.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "sensor/core/proc_table.h"
+#include "sensor/core/sources.h"
+
+struct sensor {
+	struct sensor_lines lines;
+};
+
+/* Numbers of a line of /proc/net/dev. */
+static const struct line_column columns[] = {
+	{"RxMB", "B", 0, 1, 0},	    {"TxMB", "B", 8, 1, 0},    {"RxPackets", "", 1, 1, 0},
+	{"TxPackets", "", 9, 1, 0}, {"RxErrors", "", 2, 1, 0}, {"TxErrors", "", 10, 1, 0},
+	{"RxDrops", "", 3, 1, 0},   {"TxDrops", "", 11, 1, 0}, {"Multicast", "", 7, 1, 0},
+};
+
+/* The interface of a virtual function on the host's side: "pf0vf3", "c1pf0sf88". */
+static bool is_representor(const char *dir, const char *name)
+{
+	char path[PATH_MAX], port[64];
+	const char *at;
+
+	if (snprintf(path, sizeof(path), "%s/%s/phys_port_name", dir, name) >= (int)sizeof(path) ||
+	    read_file(AT_FDCWD, path, port, sizeof(port)) < 0)
+		return false;
+	at = strstr(port, "pf");
+	return at && (strstr(at, "vf") || strstr(at, "sf"));
+}
+
+static bool is_counted(const char *dir, const char *name)
+{
+	return lines__has(dir, name, "device") && !lines__has(dir, name, "master/device") &&
+	       !is_representor(dir, name);
+}
+
+/* "  eth0: 123 4 ..." */
+static const char *split(const char *line, size_t len, const char **name, size_t *name_len)
+{
+	const char *colon = memchr(line, ':', len);
+
+	*name = line + strspn(line, " ");
+	if (!colon || colon < *name)
+		return NULL;
+	*name_len = (size_t)(colon - *name);
+	return colon + 1;
+}
+
+static const struct line_format format = {
+	.series = "NetDev",
+	.part = PART_PORT,
+	.class = "class/net",
+	.file = "net/dev",
+	.is_counted = is_counted,
+	.split = split,
+	.column = columns,
+	.n = sizeof(columns) / sizeof(columns[0]),
+};
+
+static void netdev_close(struct sensor *s)
+{
+	if (!s)
+		return;
+	lines__close(&s->lines);
+	free(s);
+}
+
+static int netdev_open(struct sensor **out, const struct sensor_roots *roots)
+{
+	struct sensor *s = calloc(1, sizeof(*s));
+	int err = s ? lines__open(&s->lines, &format, roots) : -ENOMEM;
+
+	if (err) {
+		netdev_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+static int netdev_probe(const struct sensor_roots *roots, char *why, size_t len)
+{
+	struct sensor *s = NULL;
+	int err = netdev_open(&s, roots);
+
+	if (err == -ENOENT)
+		snprintf(why, len, "no network interface with a device in %s/class/net",
+			 roots->sys);
+	else if (err)
+		snprintf(why, len, "%s/net/dev: %s", roots->proc, strerror(-err));
+	else
+		snprintf(why, len, "%u with a device in %s/class/net%s", s->lines.c.ndevices,
+			 roots->sys, s->lines.c.left_out ? ", more are left out" : "");
+	netdev_close(s);
+	return err;
+}
+
+static unsigned netdev_channels(const struct sensor *s, const struct sensor_channel **out)
+{
+	*out = s->lines.c.channel;
+	return s->lines.c.nchannels;
+}
+
+static int netdev_read(struct sensor *s, struct sensor_value *values)
+{
+	return lines__read(&s->lines, values);
+}
+
+const struct sensor_ops sensor_netdev = {
+	.name = "netdev",
+	.doc = "network interfaces that have a device",
+	.probe = netdev_probe,
+	.open = netdev_open,
+	.channels = netdev_channels,
+	.read = netdev_read,
+	.close = netdev_close,
+};

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "sensor/node/pm_counters.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/str.h"
+#include "sensor/core/file.h"
+
+#define SCAN_HZ	  10	       /* where the blade does not say its own rate */
+#define MAX_TRIES 3	       /* to read all files within one scan */
+#define MAX_AGE	  NSEC_PER_SEC /* older time stamps, or later ones, are of a clock that is off */
+
+/* The controller's own numbers; UINT64_MAX: it has none. */
+struct marks {
+	uint64_t freshness; /* counts scans */
+	uint64_t startup;   /* another one: the controller was started anew */
+};
+
+struct sensor {
+	struct sensor_files files;
+	char dir[PATH_MAX];
+	struct marks marks;
+	bool read_once;
+};
+
+/* What a file's name is made of: who, a number where there are several, what. */
+static const struct {
+	const char *who;
+	const char *name;
+	enum sensor_part part;
+} measured[] = {
+	{"", "node", PART_NODE},
+	{"cpu", "cpu", PART_PACKAGE},
+	{"memory", "memory", PART_DRAM},
+	{"accel", "accel", PART_GPU},
+};
+
+static const struct {
+	const char *what;
+	const char *unit;
+	enum sensor_quantity quantity;
+} quantities[] = {
+	{"energy", "J", QUANTITY_ENERGY},
+	{"power", "W", QUANTITY_POWER},
+	{"temp", "C", QUANTITY_LEVEL},
+};
+
+/* "accel3_" of "accel3_power" for "accel": 3, and how long it is. -1: no number; 0 length: another.
+ */
+static size_t who_length(const char *file, const char *who, int *index)
+{
+	size_t len = strlen(who), digits;
+	char number[8];
+	uint32_t n;
+
+	*index = -1;
+	if (strncmp(file, who, len) != 0)
+		return 0;
+	digits = strspn(file + len, "0123456789");
+	if (digits >= sizeof(number) || file[len + digits] != '_')
+		return 0;
+	memcpy(number, file + len, digits);
+	number[digits] = '\0';
+	if (digits && !parse_u32(number, &n))
+		*index = (int)n;
+	return len + digits + 1;
+}
+
+static bool known_file(const char *file, struct sensor_channel *c)
+{
+	if (!strcmp(file, "generation")) {
+		*c = sensor__channel("power cap changes");
+		c->part = PART_NODE;
+		c->quantity = QUANTITY_COUNT;
+		c->step = 1;
+		return true;
+	}
+	for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
+		int index = -1;
+		size_t len = *measured[i].who ? who_length(file, measured[i].who, &index) : 0;
+
+		if (*measured[i].who && !len)
+			continue;
+		for (size_t q = 0; q < sizeof(quantities) / sizeof(quantities[0]); q++) {
+			char name[SENSOR_NAME], number[16] = "";
+
+			if (strcmp(file + len, quantities[q].what) != 0)
+				continue;
+			if (index >= 0)
+				snprintf(number, sizeof(number), "-%d", index);
+			snprintf(name, sizeof(name), "%s%s %s", measured[i].name, number,
+				 quantities[q].what);
+			*c = sensor__channel(name);
+			snprintf(c->unit, sizeof(c->unit), "%s", quantities[q].unit);
+			c->part = measured[i].part;
+			c->quantity = quantities[q].quantity;
+			c->index = index;
+			c->step = 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+static int read_mark(const struct sensor *s, const char *name, uint64_t *v)
+{
+	char path[PATH_MAX + 32], buf[64];
+	ssize_t n;
+
+	*v = UINT64_MAX;
+	snprintf(path, sizeof(path), "%s/%s", s->dir, name);
+	n = read_file(AT_FDCWD, path, buf, sizeof(buf));
+	return n < 0 ? (int)n : sensor__first_u64(buf, v, NULL);
+}
+
+static int compare_names(const struct dirent **a, const struct dirent **b)
+{
+	return strverscmp((*a)->d_name, (*b)->d_name);
+}
+
+static int find_files(struct sensor *s)
+{
+	struct dirent **entries = NULL;
+	uint64_t hz, period;
+	int n = scandir(s->dir, &entries, NULL, compare_names), err = n < 0 ? -errno : 0;
+
+	if (err)
+		return err == -ENOTDIR ? -ENOENT : err;
+	period = NSEC_PER_SEC /
+		 (!read_mark(s, "raw_scan_hz", &hz) && hz && hz <= 1000 ? hz : SCAN_HZ);
+	for (int i = 0; i < n; i++) {
+		char path[PATH_MAX + NAME_MAX + 2];
+		struct sensor_channel c;
+
+		if (!err && known_file(entries[i]->d_name, &c)) {
+			c.period_ns = period;
+			snprintf(path, sizeof(path), "%s/%s", s->dir, entries[i]->d_name);
+			err = sensor_files__add(&s->files, &c, path, 1);
+		}
+		free(entries[i]);
+	}
+	free(entries);
+	return err ? err : s->files.n ? 0 : -ENOENT;
+}
+
+static void pm_close(struct sensor *s)
+{
+	if (!s)
+		return;
+	sensor_files__free(&s->files);
+	free(s);
+}
+
+static int pm_open(struct sensor **out, const struct sensor_roots *roots)
+{
+	struct sensor *s = calloc(1, sizeof(*s));
+	int err;
+
+	if (!s)
+		return -ENOMEM;
+	err = snprintf(s->dir, sizeof(s->dir), "%s/cray/pm_counters", roots->sys) >=
+			      (int)sizeof(s->dir)
+		      ? -ENAMETOOLONG
+		      : find_files(s);
+	if (!err && !sensor_files__readable(&s->files))
+		err = -EACCES;
+	if (err) {
+		pm_close(s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+static int pm_probe(const struct sensor_roots *roots, char *why, size_t len)
+{
+	struct sensor *s = NULL;
+	int err = pm_open(&s, roots);
+
+	if (err == -EACCES)
+		snprintf(why, len, "%s/cray/pm_counters: not permitted", roots->sys);
+	else if (err)
+		snprintf(why, len, "no %s/cray/pm_counters", roots->sys);
+	else
+		snprintf(why, len, "%u files in %s", s->files.n, s->dir);
+	pm_close(s);
+	return err;
+}
+
+static unsigned pm_channels(const struct sensor *s, const struct sensor_channel **out)
+{
+	*out = s->files.channel;
+	return s->files.n;
+}
+
+/* "1628682402124528 us", of the wall clock; now if it has none or one that cannot be. */
+static uint64_t stamp_time(const char *rest, uint64_t boot_now, uint64_t real_now)
+{
+	const char *number = strpbrk(rest, "0123456789"), *unit;
+	uint64_t us, age;
+
+	if (!number || sensor__first_u64(number, &us, &unit) || strncmp(unit, "us", 2) != 0 ||
+	    us > real_now / 1000)
+		return boot_now;
+	age = real_now - us * 1000;
+	return age > MAX_AGE || age > boot_now ? boot_now : boot_now - age;
+}
+
+static void read_all(struct sensor *s, struct sensor_value *values)
+{
+	uint64_t boot_now = clock__boot_ns(), real_now = clock__real_ns();
+
+	for (unsigned i = 0; i < s->files.n; i++) {
+		char rest[64];
+
+		sensor_files__read(&s->files, i, &values[i], rest, sizeof(rest));
+		if (!isnan(values[i].value))
+			values[i].time_ns = stamp_time(rest, boot_now, real_now);
+	}
+}
+
+/* Energy goes on where it was if the controller lost its counts. */
+static void mark_away(struct sensor *s)
+{
+	for (unsigned i = 0; i < s->files.n; i++)
+		s->files.file[i].count.away = true;
+}
+
+/* A gap that an earlier try of the same reading saw is one of the reading. */
+static void keep_gaps(struct sensor_value *values, const bool *gap, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (gap[i] && values[i].quality == READING_GOOD)
+			values[i].quality = READING_GAP;
+}
+
+static void note_repeats(struct sensor_value *values, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (values[i].quality == READING_GOOD)
+			values[i].quality = READING_REPEATED;
+}
+
+static int pm_read(struct sensor *s, struct sensor_value *values)
+{
+	unsigned n = s->files.n;
+	_cleanup_free_ bool *gap = calloc(n, sizeof(*gap));
+	struct marks before, after = {.startup = UINT64_MAX};
+
+	if (!gap)
+		return -ENOMEM;
+	read_mark(s, "startup", &after.startup);
+	if (s->read_once && after.startup != s->marks.startup)
+		mark_away(s);
+	read_mark(s, "freshness", &after.freshness);
+	for (unsigned tries = 0; tries < MAX_TRIES; tries++) {
+		before = after;
+		read_all(s, values);
+		for (unsigned i = 0; i < n; i++)
+			gap[i] |= values[i].quality == READING_GAP;
+		read_mark(s, "freshness", &after.freshness);
+		if (after.freshness == before.freshness)
+			break;
+	}
+	keep_gaps(values, gap, n);
+	if (s->read_once && after.freshness != UINT64_MAX &&
+	    after.freshness == s->marks.freshness && after.startup == s->marks.startup)
+		note_repeats(values, n);
+	s->marks = after;
+	s->read_once = true;
+	return sensor__any_value(values, n);
+}
+
+const struct sensor_ops sensor_pm_counters = {
+	.name = "pm_counters",
+	.doc = "node, processor, memory and accelerator energy of HPE/Cray blades",
+	.slow = true, /* 5 us for each of up to 40 files */
+	.probe = pm_probe,
+	.open = pm_open,
+	.channels = pm_channels,
+	.read = pm_read,
+	.close = pm_close,
+};

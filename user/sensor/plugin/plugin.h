@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A site's own sources: objects sensor_*.so that define what jobprof-sensor.h declares. */
+#ifndef JP_SENSOR_PLUGIN_PLUGIN_H
+#define JP_SENSOR_PLUGIN_PLUGIN_H
+
+#include "sensor/plugin/jobprof-sensor.h"
+#include "sensor/core/sensor.h"
+
+#define PLUGINS_MAX 16
+
+/*
+ * Loads all sensor_*.so of the directory, in the order of their names. Those that are refused are
+ * logged, each with a line that says why: the file or the directory belongs to somebody but root
+ * (or the caller, who then is not root), or others may write to it; it is none of ours, or of
+ * another ABI; names that are no good or are taken. Loaded code is trusted as this program is.
+ *
+ * Returns how many there are now, of all calls together, and in *out their sources, which live
+ * until the program ends: to be used like sensor_sources[], slow ones on threads of their own.
+ * Channels have the columns' names, units and kinds, and are PART_OTHER.
+ * -ENOENT: there is no such directory; -EPERM: it may be written to by others (logged); other
+ * -errno. One thread.
+ */
+int plugins__load(const char *dir, const struct sensor_ops *const **out);
+
+/* What the object of such a source declares: its series, its columns with a sentence on each. NULL:
+ * it is no source of a plug-in. */
+const struct jobprof_sensor *plugins__of(const struct sensor_ops *ops);
+
+/* Where plug-ins are unless the configuration says another place. */
+#define PLUGINS_DIR JOBPROF_SENSORDIR
+
+/* For plugin.c and tests: 0, or -EINVAL (of another ABI: -EPROTONOSUPPORT) with the reason in
+ * why[len]. */
+int plugin__check(const struct jobprof_sensor *p, char *why, size_t len);
+/* The name of a series that the files have already, or of one of their other parts. */
+bool plugin__is_reserved(const char *series);
+
+/* Fit to be the name of a table below a series. */
+bool plugin__is_table(const char *name);
+
+/* For plugin.c and tests: a source that reads p, which has been checked. NULL: there are
+ * PLUGINS_MAX. */
+const struct sensor_ops *plugin__source(const struct jobprof_sensor *p);
+
+#endif

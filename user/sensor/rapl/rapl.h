@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Energy counters of Intel's and AMD's processors (Running Average Power Limit), and the ways to
+ * read them: one file per way, all behind struct rapl_way. What a counter's raw values mean is the
+ * same for all and in rapl_counter.c.
+ */
+#ifndef JP_SENSOR_RAPL_RAPL_H
+#define JP_SENSOR_RAPL_RAPL_H
+
+#include <linux/perf_event.h>
+
+#include "sensor/core/cpus.h"
+#include "sensor/core/sensor.h"
+
+/* One reading of a counter by whatever way. */
+struct rapl_raw {
+	uint64_t count;
+	uint64_t time_ns; /* boot clock */
+	int err;	  /* 0 or -errno: then there is no count */
+};
+
+struct rapl_counter {
+	double unit;	/* J per count */
+	uint64_t range; /* counts after which it begins again at 0; 0: 2^64 */
+	double pmax_w;	/* the part takes less than that for any time that matters */
+	double late_j;	/* more than 0.8 of that between two readings may be misread; 0: never */
+	/* What has been read: rapl_counter__take() keeps it. */
+	double joules;
+	uint64_t last, last_ns;
+	bool based; /* last and last_ns are set */
+	/* The way's own. */
+	int fd; /* -1: closed */
+	int package, die, cpu;
+	uint32_t reg;	 /* MSR */
+	uint64_t config; /* perf: event */
+	char zone[32];	 /* powercap: directory below the class */
+	char label[32];	 /* powercap: what is in its file "name" */
+};
+
+struct rapl_group {
+	int fd; /* its first counter's event, which reads all of them at once; -1: closed */
+	int cpu;
+	unsigned first, n; /* counters */
+};
+
+struct rapl_way;
+
+struct rapl {
+	struct sensor_roots roots; /* strings are the caller's */
+	struct cpus cpus;
+	bool cores; /* single cores are what is wanted; else everything but those */
+	const struct rapl_way *way;
+	unsigned n;
+	struct sensor_channel *channels; /* [n] */
+	struct rapl_counter *counters;	 /* [n] */
+	struct rapl_raw *raw;		 /* [n] */
+	struct rapl_group *groups;	 /* perf */
+	unsigned ngroups;
+	uint32_t perf_type;
+};
+
+struct rapl_way {
+	const char *name; /* as in "read by NAME" */
+	/*
+	 * Adds the counters there are. 0, there is one at least that can be read; -ENOENT: this way
+	 * leads to none; -EACCES: not permitted; other -errno. why[] says what is missing and what
+	 * to do, for all but 0.
+	 */
+	int (*open)(struct rapl *r, char *why, size_t len);
+	/* All of r->raw. Tries again to open what is closed. */
+	void (*read)(struct rapl *r);
+};
+
+extern const struct rapl_way rapl_perf, rapl_powercap, rapl_msr;
+
+/*
+ * A counter of a part of this package and die (-1: of all its dies) that is read at cpu (-1: none
+ * in particular), with its channel, all set but unit, range and what is the way's own. NULL:
+ * there is one of this part already, or *err is -ENOMEM.
+ */
+struct rapl_counter *rapl__add(struct rapl *r, enum sensor_part part, int package, int die, int cpu,
+			       int *err);
+
+/*
+ * What one reading says: joules since the counter was opened. READING_GAP, with the joules as they
+ * were, when what came between cannot be known: it is the first reading after there was none, it
+ * came too late (at the highest power, more than 0.8 of late_j may have passed), or the counter
+ * jumped, back or on, by more than the part can have taken.
+ */
+struct sensor_value rapl_counter__take(struct rapl_counter *c, const struct rapl_raw *raw);
+
+/* Documented properties of a model's counters. */
+struct rapl_model {
+	double dram_unit, psys_unit; /* J; NAN: as the unit register says */
+	bool atom_unit;		     /* the unit register counts 2^n uJ, not 2^-n J */
+	bool lead_core;		     /* "core" of a package is one core's counter only */
+};
+
+void rapl_model__find(struct rapl_model *m, const struct cpus *c);
+/* Relative, as documented; NAN: nobody says. */
+double rapl_model__error(const struct cpus *c, enum sensor_part part);
+/* W; no part of today takes more. packages: of the node. */
+double rapl_model__pmax(enum sensor_part part, int packages);
+
+/* perf_event_open(2) for a CPU's all: an fd or -errno. Tests put their own here; the kernel's own
+ * is not asked about trees other than /sys. */
+typedef int rapl_event_open_fn(struct perf_event_attr *attr, int cpu, int group_fd);
+extern rapl_event_open_fn *rapl_event_open;
+/* clock__boot_ns(), or a test's. */
+extern uint64_t (*rapl_clock)(void);
+
+#endif

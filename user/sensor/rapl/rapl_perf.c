@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RAPL by perf's PMUs "power" and "power_core": events of 64 bits, one CPU of each package (or
+ * core) counts for all of it, and one read(2) gives all events of a CPU. The kernel's own timer
+ * reads the hardware often enough for 400 W: what takes less loses nothing however late it is read.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "identity/cpulist.h"
+#include "sensor/rapl/rapl.h"
+
+#define CPUS_MAX   8192
+#define EVENTS_MAX 8 /* of one CPU */
+
+/*
+ * The kernel's timer (rapl_timer_ms) fires once in 5 ms * 2^31 units, which is a range at 400 W.
+ * What may take more must be read by us as if it were of 32 bits: of the units that are common,
+ * since the PMU does not tell its own.
+ */
+#define TIMER_W	      400
+#define RANGE_INTEL_J 262144 /* 2^-14 J */
+#define RANGE_J	      65536  /* 2^-16 J: AMD */
+
+static const struct {
+	const char *name;
+	enum sensor_part part;
+} events[] = {
+	{"energy-pkg", PART_PACKAGE}, {"energy-ram", PART_DRAM},      {"energy-cores", PART_CORES},
+	{"energy-gpu", PART_UNCORE},  {"energy-psys", PART_PLATFORM}, {"energy-core", PART_CORE},
+};
+
+#define N_EVENTS (sizeof(events) / sizeof(events[0]))
+
+struct found_event {
+	enum sensor_part part;
+	uint64_t config;
+	double scale;
+};
+
+static int kernel_event(struct perf_event_attr *attr, int cpu, int group_fd)
+{
+	long fd = syscall(SYS_perf_event_open, attr, -1, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : (int)fd;
+}
+
+rapl_event_open_fn *rapl_event_open = kernel_event;
+
+static int read_text(const struct rapl *r, const char *file, char *text, size_t len)
+{
+	char path[512];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/%s", r->roots.sys,
+		 r->cores ? "power_core" : "power", file);
+	n = read_file(AT_FDCWD, path, text, len);
+	if (n < 0)
+		return (int)n;
+	text[strcspn(text, "\n")] = '\0';
+	return 0;
+}
+
+/* "2.3283064365386962890625e-10" */
+static int parse_scale(char *text, double *scale)
+{
+	char *e = strstr(text, "e-");
+	uint32_t exponent = 0;
+
+	if (e) {
+		*e = '\0';
+		if (parse_u32(e + 2, &exponent) || exponent > 300)
+			return -EINVAL;
+	}
+	if (parse_double(text, scale))
+		return -EINVAL;
+	*scale /= pow(10, exponent);
+	return *scale > 0 && *scale < 1 ? 0 : -EINVAL;
+}
+
+/* "event=0x02" */
+static int parse_config(const char *text, uint64_t *config)
+{
+	char *end;
+
+	if (!str__starts(text, "event=0x") || !text[8])
+		return -EINVAL;
+	*config = strtoull(text + 8, &end, 16);
+	return *end || *config > 0xff ? -EINVAL : 0;
+}
+
+static int find_event(const struct rapl *r, unsigned i, struct found_event *ev)
+{
+	char file[64], text[64];
+
+	ev->part = events[i].part;
+	snprintf(file, sizeof(file), "events/%s", events[i].name);
+	if (read_text(r, file, text, sizeof(text)) || parse_config(text, &ev->config))
+		return -ENOENT;
+	snprintf(file, sizeof(file), "events/%s.unit", events[i].name);
+	if (read_text(r, file, text, sizeof(text)) || strcmp(text, "Joules"))
+		return -ENOENT;
+	snprintf(file, sizeof(file), "events/%s.scale", events[i].name);
+	return read_text(r, file, text, sizeof(text)) || parse_scale(text, &ev->scale) ? -ENOENT
+										       : 0;
+}
+
+static unsigned find_events(const struct rapl *r, struct found_event found[static N_EVENTS])
+{
+	struct rapl_model m;
+	unsigned n = 0;
+
+	rapl_model__find(&m, &r->cpus);
+	for (unsigned i = 0; i < N_EVENTS; i++) {
+		if ((events[i].part == PART_CORE) != r->cores ||
+		    (events[i].part == PART_CORES && m.lead_core))
+			continue;
+		n += !find_event(r, i, &found[n]);
+	}
+	return n;
+}
+
+/* One event into the group, whose fd is the first one's. 0 or -errno. */
+static int open_event(struct rapl *r, struct rapl_group *g, struct rapl_counter *c)
+{
+	struct perf_event_attr attr = {
+		.type = r->perf_type,
+		.size = sizeof(attr),
+		.config = c->config,
+		.read_format = PERF_FORMAT_GROUP,
+	};
+
+	c->fd = rapl_event_open(&attr, g->cpu, g->fd);
+	if (c->fd < 0)
+		return c->fd;
+	if (g->fd < 0)
+		g->fd = c->fd;
+	return 0;
+}
+
+static void close_group(struct rapl *r, struct rapl_group *g)
+{
+	for (unsigned i = g->first; i < g->first + g->n; i++) {
+		if (r->counters[i].fd >= 0)
+			close(r->counters[i].fd);
+		r->counters[i].fd = -1;
+	}
+	g->fd = -1;
+}
+
+/* All or nothing: a group's values come in the order in which its events were opened. */
+static int open_group(struct rapl *r, struct rapl_group *g)
+{
+	int err = 0;
+
+	for (unsigned i = g->first; !err && i < g->first + g->n; i++)
+		err = open_event(r, g, &r->counters[i]);
+	if (err)
+		close_group(r, g);
+	return err;
+}
+
+/* What this CPU counts for: its package, die or core. */
+static int add_cpu(struct rapl *r, int cpu, const struct found_event *ev, unsigned n)
+{
+	const struct cpu_place *p = cpus__find(&r->cpus, cpu);
+	struct rapl_group *g = &r->groups[r->ngroups];
+	struct rapl_counter *c;
+	int err = 0;
+
+	*g = (struct rapl_group){.fd = -1, .cpu = cpu, .first = r->n};
+	for (unsigned i = 0; !err && i < n; i++) {
+		/* Without a topology every CPU of the mask is a package of its own. */
+		c = rapl__add(r, ev[i].part, p ? p->package : (int)r->ngroups, p ? p->die : -1, cpu,
+			      &err);
+		if (!c)
+			continue;
+		c->config = ev[i].config;
+		c->unit = ev[i].scale;
+		if (c->pmax_w > TIMER_W)
+			c->late_j = r->cpus.vendor == VENDOR_INTEL ? RANGE_INTEL_J : RANGE_J;
+	}
+	g->n = r->n - g->first;
+	/* None: AMD's kernels of 2024 name one CPU for every die, all of one package's counter. */
+	r->ngroups += g->n > 0;
+	return err;
+}
+
+static int open_groups(struct rapl *r)
+{
+	int err = -ENOENT, one;
+	bool open = false;
+
+	for (unsigned i = 0; i < r->ngroups; i++) {
+		one = open_group(r, &r->groups[i]);
+		open |= !one;
+		err = one ? one : err;
+	}
+	return open ? 0 : err;
+}
+
+static int say(char *why, size_t len, int err, const char *pmu)
+{
+	if (err == -EACCES || err == -EPERM)
+		snprintf(why, len,
+			 "not permitted: run as root, with CAP_PERFMON, or with "
+			 "kernel.perf_event_paranoid=0");
+	else
+		snprintf(why, len, "events of the PMU \"%s\": %s", pmu, strerror(-err));
+	return err;
+}
+
+static int add_cpus(struct rapl *r, const struct found_event *ev, unsigned n, char *list)
+{
+	int *cpus = calloc(CPUS_MAX, sizeof(*cpus));
+	int err = 0, ncpus = cpus ? cpulist__expand(list, cpus, CPUS_MAX) : -ENOMEM;
+
+	if (ncpus > 0)
+		r->groups = calloc((unsigned)ncpus, sizeof(*r->groups));
+	if (ncpus > 0 && !r->groups)
+		err = -ENOMEM;
+	for (int i = 0; !err && i < ncpus; i++)
+		err = add_cpu(r, cpus[i], ev, n);
+	free(cpus);
+	return ncpus < 0 ? ncpus : err;
+}
+
+static int perf_open(struct rapl *r, char *why, size_t len)
+{
+	const char *pmu = r->cores ? "power_core" : "power";
+	struct found_event ev[N_EVENTS];
+	char text[32], list[8192];
+	unsigned n;
+	int err;
+
+	if (read_text(r, "type", text, sizeof(text)) || parse_u32(text, &r->perf_type)) {
+		snprintf(why, len, "no PMU \"%s\"", pmu);
+		return -ENOENT;
+	}
+	n = find_events(r, ev);
+	if (!n) {
+		snprintf(why, len, "the PMU \"%s\" has no events of energy here", pmu);
+		return -ENOENT;
+	}
+	if (rapl_event_open == kernel_event && strcmp(r->roots.sys, "/sys")) {
+		snprintf(why, len, "the events of another machine cannot be opened");
+		return -ENOENT;
+	}
+	err = read_text(r, "cpumask", list, sizeof(list));
+	if (!err)
+		err = add_cpus(r, ev, n, list);
+	if (!err)
+		err = open_groups(r);
+	return err ? say(why, len, err, pmu) : 0;
+}
+
+static void read_group(struct rapl *r, struct rapl_group *g)
+{
+	uint64_t values[1 + EVENTS_MAX];
+	ssize_t want = (ssize_t)((1 + g->n) * sizeof(values[0])), got;
+	uint64_t now;
+	int err = 0;
+
+	if (g->fd < 0)
+		err = open_group(r, g);
+	got = err ? -1 : read(g->fd, values, sizeof(values));
+	if (!err && got < 0)
+		err = -errno;
+	/* Nothing: its CPUs are gone. */
+	if (!err && (got != want || values[0] != g->n))
+		err = -ENODEV;
+	if (err)
+		close_group(r, g);
+	now = rapl_clock();
+	for (unsigned i = 0; i < g->n; i++)
+		r->raw[g->first + i] = (struct rapl_raw){err ? 0 : values[1 + i], now, err};
+}
+
+static void perf_read(struct rapl *r)
+{
+	for (unsigned i = 0; i < r->ngroups; i++)
+		read_group(r, &r->groups[i]);
+}
+
+const struct rapl_way rapl_perf = {"perf events", perf_open, perf_read};
