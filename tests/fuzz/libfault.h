@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * libhdf5 itself faults or loops on damaged files. The programs read in a child and outlive that
- * (pool/guard.h); a fuzzer that ended at each would find nothing else. A fault whose instruction
+ * (pool/pool.h); a fuzzer that ended at each would find nothing else. A fault whose instruction
  * lies in the library is jumped out of; one in our code ends the process as ever.
  */
 #ifndef JP_TESTS_FUZZ_LIBFAULT_H

@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "pool/anew.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 
 #define OTHER 100 /* more than any signal */
 
-static const struct guard_limits limits = {UINT64_C(256) << 20, 1};
+static const struct pool_limits limits = {UINT64_C(256) << 20, 1};
 static const char *role;
 
 static int overflow(unsigned pages)

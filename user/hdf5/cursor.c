@@ -8,7 +8,7 @@
 
 #include "hdf5/cursor_chunk.h"
 #include "hdf5/cursor_columns.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "hdf5/h5util.h"
 
 #define TABLE_MAX   (UINT64_C(4) << 30) /* bytes of rows */
@@ -252,8 +252,8 @@ int cursor__open(struct cursor *c, const struct reader_node *n, const struct rea
 	int err;
 
 	close_table(c);
-	guard__object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
-		      s->grouped ? table : "");
+	pool__note_object("%s/%s%s%s", n->path, s->name, s->grouped ? "/" : "",
+			  s->grouped ? table : "");
 	err = open_dataset(n, s, table, c->state);
 	if (err)
 		return err;

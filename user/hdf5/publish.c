@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "hdf5/reader.h"
 
 #define RESTARTS_MAX 100000
@@ -124,21 +124,21 @@ static bool is_held(int dir_fd, const char *name)
 /* In a child: what lies at our place may be anything. What it cannot say is not known. */
 static int run_of(int dir_fd, const char *name, struct run_of *out)
 {
-	struct run_of *run = guard__share(sizeof(*run));
+	struct run_of *run = pool__share(sizeof(*run));
 	int err;
 
 	if (!run)
 		return -ENOMEM;
 	run->restart = -1;
 	snprintf(run->path, sizeof(run->path), "/proc/self/fd/%d/%s", dir_fd, name);
-	err = guard__ask(read_run, run, &GUARD_STREAM);
+	err = pool__call(read_run, run, &POOL_STREAM);
 	*out = *run;
 	if (err) {
 		out->known = false;
 		out->slurms = is_held(dir_fd, name);
 		out->restart = -1;
 	}
-	guard__unshare(run, sizeof(*run));
+	pool__unshare(run, sizeof(*run));
 	return err < 0 && err != -EBADMSG && err != -ETIME && err != -EOWNERDEAD ? err : 0;
 }
 

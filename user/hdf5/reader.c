@@ -11,7 +11,7 @@
 
 #include "base/str.h"
 #include "identity/stepname.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
@@ -45,7 +45,7 @@ static int read_step(struct reader *r, hid_t steps, const char *name)
 	struct names groups = {0}, nodes = {0};
 	int err;
 
-	guard__object("/Steps/%s", name);
+	pool__note_object("/Steps/%s", name);
 	err = s < 0 ? -EBADMSG : names__children(s, H5O_TYPE_GROUP, &groups);
 
 	if (!err && names__has(&groups, "Nodes")) {
@@ -232,7 +232,7 @@ int reader__open_fd(struct reader **out, int fd, const char *path)
 	struct stat st;
 	int err;
 
-	guard__file_of(path, fstat(fd, &st) ? 0 : guard__bytes(&st));
+	pool__note_file_of(path, fstat(fd, &st) ? 0 : pool__file_bytes(&st));
 	h5__init();
 	H5PLset_loading_state(0);
 	r = calloc(1, sizeof(*r));

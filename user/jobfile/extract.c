@@ -14,7 +14,7 @@
 #include "base/str.h"
 #include "identity/stepname.h"
 #include "jobfile/extract_internal.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 
 /* The first one that is not there stands for all. */
 static int choose_nodes(struct extraction *x)
@@ -267,7 +267,7 @@ static int begin(struct extraction *x)
 {
 	int err = 0;
 
-	guard__file(x->path); /* which the helpers' notes begin with */
+	pool__note_file(x->path); /* which the helpers' notes begin with */
 	x->fd = reader__file(x->path);
 	if (x->fd < 0)
 		err = x->fd;

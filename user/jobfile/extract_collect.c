@@ -148,7 +148,7 @@ static int take_helpers(struct collection *c)
 	}
 	err = take_block(c->x, &helper->lane, false);
 	if (err == -ECHILD)
-		guard__beside_failed(&helper->process);
+		pool__beside_failed(&helper->process);
 	return err;
 }
 
@@ -283,7 +283,7 @@ static int collect_reports(struct collection *c)
 
 		err = take_block(x, &h->lane, true);
 		if (err == -ECHILD)
-			guard__beside_failed(&h->process);
+			pool__beside_failed(&h->process);
 	}
 	return err;
 }

@@ -20,7 +20,7 @@
 #define BYTES_LEAST	(32u << 10) /* without that many it would have nothing to do */
 #define PARENT_TOO	4u /* processes; of more, writing out what they make is enough for one */
 
-_Static_assert(EXTRACT_THREADS_MAX <= GUARD_BESIDE_MAX, "each of them may be left to the guard");
+_Static_assert(EXTRACT_THREADS_MAX <= POOL_BESIDE_MAX, "each of them may be left to the pool");
 
 uint64_t extract__bytes(const struct extraction *x)
 {
@@ -54,7 +54,7 @@ static void unshare(struct lane *l)
 {
 	if (l->slots)
 		close(l->fd);
-	guard__unshare(l->slots, (size_t)LANE_SLOTS * LANE_SLOT);
+	pool__unshare(l->slots, (size_t)LANE_SLOTS * LANE_SLOT);
 	l->slots = NULL;
 }
 
@@ -67,11 +67,11 @@ void extract__dismiss_helpers(struct extraction *x, bool well)
 	for (unsigned k = 0; k < h->n; k++) {
 		unshare(&h->v[k].lane);
 		if (well)
-			guard__beside_done(&h->v[k].process);
+			pool__beside_done(&h->v[k].process);
 		else
-			guard__beside_end(&h->v[k].process);
+			pool__beside_end(&h->v[k].process);
 	}
-	guard__unshare(h->makers, LANE_BLOCKS);
+	pool__unshare(h->makers, LANE_BLOCKS);
 	free(h);
 	x->helpers = NULL;
 }
@@ -81,12 +81,12 @@ static int make_lane(struct lane *own, struct lane *other)
 {
 	int fds[2], err;
 
-	*own = (struct lane){.slots = guard__share((size_t)LANE_SLOTS * LANE_SLOT)};
+	*own = (struct lane){.slots = pool__share((size_t)LANE_SLOTS * LANE_SLOT)};
 	if (!own->slots)
 		return -ENOMEM;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds)) {
 		err = -errno;
-		guard__unshare(own->slots, (size_t)LANE_SLOTS * LANE_SLOT);
+		pool__unshare(own->slots, (size_t)LANE_SLOTS * LANE_SLOT);
 		own->slots = NULL;
 		return err;
 	}
@@ -105,7 +105,7 @@ static int call(struct extraction *x, unsigned k)
 
 	if (err)
 		return err;
-	pid = guard__beside(&v[k].process);
+	pid = pool__beside(&v[k].process);
 	if (!pid) {
 		/* The others' ends too, or none of them would see the parent go. */
 		for (unsigned i = x->helpers->first; i <= k; i++)
@@ -126,7 +126,7 @@ int extract__call_helpers(struct extraction *x)
 	x->helpers = calloc(1, sizeof(*x->helpers));
 	if (!x->helpers)
 		return -ENOMEM;
-	x->helpers->makers = guard__share(LANE_BLOCKS);
+	x->helpers->makers = pool__share(LANE_BLOCKS);
 	if (!x->helpers->makers)
 		err = -ENOMEM;
 	x->helpers->first = n <= PARENT_TOO;

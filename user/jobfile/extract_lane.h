@@ -9,7 +9,7 @@
 #define JP_JOBFILE_EXTRACT_LANE_H
 
 #include "jobfile/extract_internal.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 
 #define LANE_SLOT  (256u << 10) /* bytes */
 #define LANE_SLOTS 16u
@@ -30,7 +30,7 @@ struct lane {
 };
 
 struct helper {
-	struct guard_beside process;
+	struct pool_beside process;
 	struct lane lane;
 };
 

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "pool/anew.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "hdf5/h5util.h"
 #include "jobfile/merge_internal.h"
 
@@ -146,7 +146,7 @@ static int run_apart(struct work *w)
 	w->set->suspect = out->suspect;
 	if (pipe2(fd, O_CLOEXEC))
 		return -errno;
-	died = guard__run(write_apart, w, &GUARD_STREAM);
+	died = pool__try(write_apart, w, &POOL_STREAM);
 	close(fd[1]);
 	err = died ? -EAGAIN : out->err;
 	if (died) {
@@ -157,7 +157,7 @@ static int run_apart(struct work *w)
 	}
 	close(fd[0]);
 	if (died == -EINTR)
-		guard__follow();
+		pool__follow_signal();
 	if (err != -EAGAIN || w->quick)
 		return err;
 	out->suspect[MERGE_NAME_MAX] = 0;
@@ -182,7 +182,7 @@ static int run_here(struct work *w)
 
 	*w->out = (struct outcome){.refused = w->set->refused};
 	w->set->suspect = w->out->suspect;
-	err = anew__run(write_apart, w, &GUARD_STREAM);
+	err = anew__run(write_apart, w, &POOL_STREAM);
 	if (!err)
 		err = w->out->err;
 	if (err == -EAGAIN)
@@ -193,10 +193,10 @@ static int run_here(struct work *w)
 /* What is left of that try, by the program's start before this one. */
 static int take_over(const struct work *w, int left_by)
 {
-	if (!left_by || guard__death(left_by) != -EINTR)
+	if (!left_by || pool__signal_error(left_by) != -EINTR)
 		return -EAGAIN;
 	clean_up(w->output, -EINTR, false);
-	guard__follow();
+	pool__follow_signal();
 	return -EIO;
 }
 
@@ -210,9 +210,9 @@ static int try_quickly(struct work *w)
 static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
 		     bool alone, struct merge_report *st)
 {
-	struct work w = {o, s, output, guard__share(sizeof(*w.out)), alone, true};
+	struct work w = {o, s, output, pool__share(sizeof(*w.out)), alone, true};
 	unsigned nfiles = s->nitems;
-	bool *named = guard__share(nfiles);
+	bool *named = pool__share(nfiles);
 	int err;
 
 	if (!w.out || !named) {
@@ -232,8 +232,8 @@ static int merge_job(const struct merge_opts *o, struct merge_set *s, const char
 	st->known += w.out->st.known;
 	st->deleted += w.out->st.deleted;
 out:
-	guard__unshare(named, nfiles);
-	guard__unshare(w.out, sizeof(*w.out));
+	pool__unshare(named, nfiles);
+	pool__unshare(w.out, sizeof(*w.out));
 	return err;
 }
 

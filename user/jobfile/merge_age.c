@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "identity/slurmjob.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "hdf5/reader.h"
 
 #define CLOCKS_S 30 /* those of controller and node are apart at most */
@@ -36,14 +36,14 @@ static int read_start(void *arg)
 /* Else it is at least not older than its last change. */
 static int64_t start_of(const char *path)
 {
-	struct question q = {path, guard__share(sizeof(*q.start))};
+	struct question q = {path, pool__share(sizeof(*q.start))};
 	int64_t start = -1;
 	struct stat st;
 
-	if (q.start && !guard__ask(read_start, &q, &GUARD_STREAM))
+	if (q.start && !pool__call(read_start, &q, &POOL_STREAM))
 		start = *q.start;
 	if (q.start)
-		guard__unshare(q.start, sizeof(*q.start));
+		pool__unshare(q.start, sizeof(*q.start));
 	return start >= 0 || lstat(path, &st) ? start : st.st_mtime;
 }
 

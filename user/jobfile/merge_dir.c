@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "identity/slurmjob.h"
 #include "identity/stepname.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "hdf5/h5file.h"
 #include "hdf5/h5util.h"
 #include "jobfile/merge_internal.h"
@@ -40,7 +40,7 @@ struct merge_stamp merge_dir__stamp(const struct stat *st)
 		.ino = st->st_ino,
 		.size = st->st_size,
 		.mtime = st->st_mtim,
-		.bytes = guard__bytes(st),
+		.bytes = pool__file_bytes(st),
 	};
 }
 

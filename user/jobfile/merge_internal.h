@@ -22,7 +22,7 @@ struct merge_stamp {
 	ino_t ino;
 	off_t size;
 	struct timespec mtime;
-	uint64_t bytes; /* guard__bytes() */
+	uint64_t bytes; /* pool__file_bytes() */
 };
 
 enum merge_state {

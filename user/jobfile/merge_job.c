@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/progress.h"
 #include "identity/stepname.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "hdf5/h5util.h"
 #include "jobfile/merge_internal.h"
 #include "jobfile/merge_inspect.h"
@@ -174,11 +174,11 @@ static void begin_copy(struct job *j, const struct merge_item *i)
 
 	snprintf(j->set->suspect, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
 	if (!i->file) {
-		guard__file(j->place.path);
+		pool__note_file(j->place.path);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/%s", j->set->where, i->file);
-	guard__file_of(path, i->stamp.bytes);
+	pool__note_file_of(path, i->stamp.bytes);
 }
 
 static int copy_file(struct job *j, struct merge_item *i, const struct merge_found *f)
@@ -319,7 +319,7 @@ static int finish_tree(struct job *j)
 	int err = 0, closed;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->place.fd);
-	guard__file(path);
+	pool__note_file(path);
 	if (j->old)
 		err = merge_tree__keep_others(j->tree, j->old->file, what, sizeof(what));
 	if (err) {

@@ -20,7 +20,7 @@
 
 #include "base/beside.h"
 #include "pool/anew.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "jobfile/merge_internal.h"
 #include "jobfile/merge_inspect.h"
 #include "pool/wire.h"
@@ -156,7 +156,7 @@ static int start(struct merge_readers *r, unsigned readers, bool look_too)
 
 	r->n = readers < n ? readers : n;
 	r->v = calloc(r->n + 1, sizeof(*r->v));
-	r->who = guard__share(n);
+	r->who = pool__share(n);
 	if (!r->v || !r->who)
 		return -ENOMEM;
 	for (unsigned i = 0; r->n && !look_too && i < n; i++)
@@ -310,7 +310,7 @@ void merge_readers__free(struct merge_readers *r)
 	for (unsigned i = 0; i < AHEAD; i++)
 		free(r->ahead[i].wire.p);
 	free(r->wire.p);
-	guard__unshare(r->who, r->set->nitems);
+	pool__unshare(r->who, r->set->nitems);
 	free(r->v);
 	free(r);
 }

@@ -15,7 +15,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "identity/stepname.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "jobfile/merge_age.h"
 #include "jobfile/merge_internal.h"
 #include "jobfile/merge_name.h"
@@ -231,22 +231,22 @@ static int learn(struct wait *w, int dir)
 
 	for (i = 0; i < w->nsteps; i++)
 		left += to_read(&w->steps[i]);
-	r = left ? guard__share(size) : NULL;
+	r = left ? pool__share(size) : NULL;
 	if (!r)
 		return left ? -ENOMEM : 0;
 	r->w = w;
 	r->dir = dir;
-	while (r->at < w->nsteps && (err = guard__run(read_facts, r, &GUARD_STREAM)) < 0) {
+	while (r->at < w->nsteps && (err = pool__try(read_facts, r, &POOL_STREAM)) < 0) {
 		if (err != -EBADMSG && err != -ETIME && err != -EOWNERDEAD)
 			break;
 		r->at++;
 	}
 	if (err == -EINTR)
-		guard__follow();
+		pool__follow_signal();
 	for (i = 0; i < w->nsteps && i < r->at; i++)
 		if (to_read(&w->steps[i]))
 			w->steps[i].facts = r->facts[i];
-	guard__unshare(r, size);
+	pool__unshare(r, size);
 	return err < 0 && r->at < w->nsteps ? err : 0;
 }
 
@@ -412,14 +412,14 @@ static int read_old(void *arg)
 
 static int64_t run_of_output(const char *path)
 {
-	struct old o = {path, guard__share(sizeof(struct facts))};
+	struct old o = {path, pool__share(sizeof(struct facts))};
 	int64_t run = -1;
 
 	if (!o.facts)
 		return -1;
-	if (!guard__ask(read_old, &o, &GUARD_STREAM) && o.facts->nodes != NOT_READ)
+	if (!pool__call(read_old, &o, &POOL_STREAM) && o.facts->nodes != NOT_READ)
 		run = o.facts->restart > 0 ? o.facts->restart : 0;
-	guard__unshare(o.facts, sizeof(*o.facts));
+	pool__unshare(o.facts, sizeof(*o.facts));
 	return run;
 }
 

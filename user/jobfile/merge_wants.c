@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "identity/stepname.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "jobfile/merge_internal.h"
 #include "jobfile/merge_name.h"
 #include "jobfile/select.h"
@@ -106,24 +106,24 @@ static int take_match(struct search *c, const struct match *m)
 static int ask_files(struct search *c, unsigned from, unsigned end)
 {
 	size_t size = sizeof(struct match) + (size_t)c->nnames * c->o->nspecs;
-	struct match *m = guard__share(size);
+	struct match *m = pool__share(size);
 	int err;
 
 	if (!m)
 		return -ENOMEM;
 	*m = (struct match){.c = c, .at = from, .end = end, .is = (bool *)(m + 1)};
-	while ((err = guard__run(match_files, m, &GUARD_STREAM)) < 0 && m->at < end) {
+	while ((err = pool__try(match_files, m, &POOL_STREAM)) < 0 && m->at < end) {
 		if (err != -EBADMSG && err != -ETIME && err != -EOWNERDEAD)
 			break;
 		m->at++; /* it is named when its job is merged */
 	}
 	if (err == -EINTR)
-		guard__follow();
+		pool__follow_signal();
 	if (err >= 0 || m->at == end)
 		err = take_match(c, m);
 	else
 		log_error("%s: cannot be looked through: %s", c->where, strerror(-err));
-	guard__unshare(m, size);
+	pool__unshare(m, size);
 	return err;
 }
 

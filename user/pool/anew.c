@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 
 #define NAME	   "JOBPROF_LEFT_BY"
 #define PROGRAM	   "/proc/self/exe"
@@ -89,7 +89,7 @@ static void start(int sig)
 {
 	set_mark(sig);
 	end_children();
-	guard__leave();
+	pool__leave();
 	sigprocmask(SIG_SETMASK, &self.mask, NULL);
 	execve(PROGRAM, self.argv, self.env);
 }
@@ -139,17 +139,17 @@ static void release_signals(void)
 		sigaction(signals[i], &self.was[i], NULL);
 }
 
-int anew__run(int (*fn)(void *), void *arg, const struct guard_limits *l)
+int anew__run(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
 	int result = prepare();
 
 	if (result)
 		return result;
-	guard__enter(l);
+	pool__enter(l);
 	catch_signals();
 	result = fn(arg);
 	release_signals();
-	guard__leave();
+	pool__leave();
 	return result;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Work on files that others wrote in this process itself, where there is so little of it that a
- * child (guard.h) takes as long. A signal that ends it starts the program anew, which finds that
+ * child (pool.h) takes as long. A signal that ends it starts the program anew, which finds that
  * signal in its environment: it does the same with more care, or ends as it would have ended. The
  * work may be left at any point, then, and be done again.
  */
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct guard_limits;
+struct pool_limits;
 
 /* What main() was called with: what is started anew. */
 void anew__init(char **argv);
@@ -28,7 +28,7 @@ int anew__left_by(void);
  * the limit of processor time among them, start it anew instead, but where they are ignored. Not in
  * a process with several threads, and only where anew__possible().
  */
-int anew__run(int (*fn)(void *arg), void *arg, const struct guard_limits *l);
+int anew__run(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
 
 /* Returns only where that cannot be. */
 void anew__start(int left_by);

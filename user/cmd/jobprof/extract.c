@@ -14,12 +14,12 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/select_args.h"
-#include "cmd/jobprof/guarded_output.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/input.h"
 #include "cmd/jobprof/jobfile.h"
 #include "cmd/jobprof/verbs.h"
 #include "identity/jobspec.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 
 #define WORDS_MAX 4096u
 
@@ -287,19 +287,19 @@ static int write_file(void *arg, int fd, bool *keep)
 
 static int write_output(const struct extract_options *opt, const char *input, const char *path)
 {
-	struct work w = {opt, input, path, guard__share(sizeof(*w.result))};
+	struct work w = {opt, input, path, pool__share(sizeof(*w.result))};
 	int status;
 
 	if (!w.result) {
 		log_error("%s", strerror(ENOMEM));
 		return 1;
 	}
-	status = guarded__write(path, input, write_file, &w) != 0;
+	status = child_output__write(path, input, write_file, &w) != 0;
 	if (w.result->tables && !w.result->write_error && strcmp(path, "-"))
 		printf("%s: %" PRIu64 " row%s of %" PRIu64 " table%s\n", path, w.result->rows,
 		       w.result->rows == 1 ? "" : "s", w.result->tables,
 		       w.result->tables == 1 ? "" : "s");
-	guard__unshare(w.result, sizeof(*w.result));
+	pool__unshare(w.result, sizeof(*w.result));
 	return status;
 }
 

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/select_args.h"
-#include "cmd/jobprof/guarded_output.h"
+#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/items_print.h"
 #include "cmd/jobprof/input.h"
 #include "cmd/jobprof/jobfile.h"
@@ -208,7 +208,7 @@ static int run_options(const struct options *o)
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
 	if (!status)
-		status = guarded__write(o->output, w.file.path, write_file, &w);
+		status = child_output__write(o->output, w.file.path, write_file, &w);
 	jobfile__free(&w.file);
 	hostlist__free(&w.nodes);
 	return status < 0 ? 1 : status;

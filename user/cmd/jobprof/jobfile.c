@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/select_args.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "hdf5/reader.h"
 
 /* A file of the directory, and what its reader said of it. */
@@ -99,7 +99,7 @@ static size_t search_size(unsigned n)
 static void search_free(struct search *s, unsigned room)
 {
 	if (s)
-		guard__unshare(s, search_size(room));
+		pool__unshare(s, search_size(room));
 }
 
 static unsigned count_files(DIR *dir)
@@ -122,7 +122,7 @@ static struct search *find(const struct jobspec *spec, const char *where, bool u
 	int err;
 
 	*room = dir ? count_files(dir) : 0;
-	s = guard__share(search_size(*room));
+	s = pool__share(search_size(*room));
 	if (!s)
 		return NULL;
 	s->spec = spec;
@@ -131,9 +131,9 @@ static struct search *find(const struct jobspec *spec, const char *where, bool u
 		if (is_candidate(e->d_name, usual))
 			snprintf(s->v[s->n++].name, NAME_MAX + 1, "%s", e->d_name);
 	qsort(s->v, s->n, sizeof(*s->v), by_name);
-	while (s->at < s->n && (err = guard__run(ask_candidates, s, &GUARD_STREAM))) {
+	while (s->at < s->n && (err = pool__try(ask_candidates, s, &POOL_STREAM))) {
 		if (err == -EINTR)
-			guard__follow();
+			pool__follow_signal();
 		s->at++;
 	}
 	return s;
@@ -226,7 +226,7 @@ static bool is_the_only(const char *path, const char *dir, const struct jobspec 
 	struct question q = {path, spec};
 
 	return !access(path, F_OK) &&
-	       (!others_in(dir) || guard__ask(is_of_array, &q, &GUARD_STREAM) != 1);
+	       (!others_in(dir) || pool__call(is_of_array, &q, &POOL_STREAM) != 1);
 }
 
 /* Of the id alone, job_<id>.h5, unless that is one of an array's tasks, or there is none. */

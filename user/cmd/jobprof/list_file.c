@@ -19,7 +19,7 @@
 #include "identity/stepname.h"
 #include "jobfile/contents.h"
 #include "schema/describe.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 
 #define TOTALS "Totals/"
 
@@ -401,7 +401,7 @@ int list__file(const char *jobs, const char *input, const char *series, const ch
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
 	if (!status)
-		status = guard__verb(list_path, &w, &GUARD_STREAM);
+		status = pool__call_verb(list_path, &w, &POOL_STREAM);
 	jobfile__free(&w.file);
 	hostlist__free(&w.hosts);
 	return status;

@@ -142,7 +142,7 @@ static void summary(const struct run *r)
 		return;
 	}
 	if (!r->quiet)
-		show__guarded(path, &how);
+		show__in_child(path, &how);
 	if (r->json || r->quiet)
 		return;
 	if (r->evicted)

@@ -15,7 +15,7 @@
 #include "cmd/jobprof/show_view.h"
 #include "cmd/jobprof/spark.h"
 #include "cmd/jobprof/verbs.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 #include "jobfile/select.h"
 
 #define PAGES_MAX 16 /* --help says so too */
@@ -155,7 +155,7 @@ int show__file(const char *path, const struct show_opts *o, FILE *out)
 	if (!err)
 		err = o->form == SHOW_JSON ? show_json(r, o, out) : show_text(r, o, out);
 	if (err && !ferror(out))
-		log_error("%s: %s%s", path, guard__at(), reader__strerror(err));
+		log_error("%s: %s%s", path, pool__noted_object(), reader__strerror(err));
 	reader__free(r);
 	return err || missing;
 }
@@ -172,11 +172,11 @@ static int show_in_child(void *arg)
 	return show__file(s->path, s->opts, stdout);
 }
 
-int show__guarded(const char *path, const struct show_opts *opts)
+int show__in_child(const char *path, const struct show_opts *opts)
 {
 	struct shown s = {path, opts};
 
-	return guard__verb(show_in_child, &s, &GUARD_LOAD);
+	return pool__call_verb(show_in_child, &s, &POOL_LOAD);
 }
 
 static const struct opt opts[] = {
@@ -241,7 +241,7 @@ static int show_job_file(struct args *a)
 
 	a->opts.steps = f.steps;
 	a->opts.nsteps = f.nsteps;
-	if (!status && show__guarded(f.path, &a->opts))
+	if (!status && show__in_child(f.path, &a->opts))
 		status = 1;
 	jobfile__free(&f);
 	return status;
@@ -256,7 +256,7 @@ static int show_words(struct args *a, int argc, char **argv)
 		return status ? status : show_job_file(a);
 	}
 	for (int i = optind; i < argc; i++)
-		if (show__guarded(argv[i], &a->opts))
+		if (show__in_child(argv[i], &a->opts))
 			status = 1;
 	return status;
 }

@@ -25,6 +25,6 @@ int show__file(const char *path, const struct show_opts *opts, FILE *out);
 
 /* The same to stdout, from a child that a damaged file cannot take us down with; also the summary
  * of "jobprof run". */
-int show__guarded(const char *path, const struct show_opts *opts);
+int show__in_child(const char *path, const struct show_opts *opts);
 
 #endif

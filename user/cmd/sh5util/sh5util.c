@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/user_name.h"
-#include "cmd/jobprof/guarded_output.h"
+#include "cmd/jobprof/child_output.h"
 #include "identity/slurmjob.h"
 #include "hdf5/reader.h"
 
@@ -239,7 +239,7 @@ void sh5__say_unresolved(const struct jobspec *spec)
 int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
 	       void *arg)
 {
-	int status = guarded__write(path, from, fn, arg);
+	int status = child_output__write(path, from, fn, arg);
 
 	if (status >= 0)
 		return status;

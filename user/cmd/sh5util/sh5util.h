@@ -49,7 +49,7 @@ int sh5__list(const struct sh5_options *o, const struct jobfile *f);
 
 /* Prints help on standard output. */
 void sh5__help(void);
-/* guarded__write, with the stock tool's words and status where the output cannot be made. */
+/* child_output__write, with the stock tool's words and status where the output cannot be made. */
 int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
 	       void *arg);
 /* Opens the job file, or says that it failed. */

@@ -9,7 +9,7 @@
 #include "cmd/sh5util/sh5util.h"
 #include "hdf5/reader.h"
 #include "jobfile/contents.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 
 static void print_common(const struct contents_series *s)
 {
@@ -64,7 +64,7 @@ int sh5__list(const struct sh5_options *o, const struct jobfile *f)
 	struct work w = {o, f->path};
 
 	log_info("Listing items from %s", f->path);
-	return guard__verb(list_file, &w, &GUARD_STREAM);
+	return pool__call_verb(list_file, &w, &POOL_STREAM);
 }
 
 void sh5__help(void)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/guarded_output.h"
+#include "cmd/jobprof/child_output.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
 #include "cmd/jobprof/output_file.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 
 struct work {
 	int (*fn)(void *arg, int fd, bool *keep);
@@ -25,10 +25,10 @@ static int in_child(void *arg)
 	return status;
 }
 
-int guarded__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
-		   void *arg)
+int child_output__write(const char *path, const char *from,
+			int (*fn)(void *arg, int fd, bool *keep), void *arg)
 {
-	struct work w = {.fn = fn, .arg = arg, .keep = guard__share(sizeof(bool))};
+	struct work w = {.fn = fn, .arg = arg, .keep = pool__share(sizeof(bool))};
 	struct output out;
 	int status;
 
@@ -39,10 +39,10 @@ int guarded__write(const char *path, const char *from, int (*fn)(void *arg, int 
 	status = output__open(&out, path, from);
 	if (!status) {
 		w.fd = out.fd;
-		status = guard__verb(in_child, &w, &GUARD_STREAM);
+		status = pool__call_verb(in_child, &w, &POOL_STREAM);
 		if (output__close(&out, *w.keep) && *w.keep)
 			status = 1;
 	}
-	guard__unshare(w.keep, sizeof(bool));
+	pool__unshare(w.keep, sizeof(bool));
 	return status;
 }

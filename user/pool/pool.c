@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "pool/guard.h"
+#include "pool/pool.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,13 +16,13 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "pool/guard_internal.h"
+#include "pool/pool_internal.h"
 
 #define BYTES_PER_SECOND (256u << 10)
 #define SECONDS_MAX	 1000000u
 
-static struct guard_note own;
-static struct guard_note *note = &own;
+static struct pool_note own;
+static struct pool_note *note = &own;
 
 static const struct {
 	int sig, err;
@@ -32,14 +32,14 @@ static const struct {
 	{SIGXCPU, -ETIME},   {SIGVTALRM, -ETIME}, {SIGKILL, -EOWNERDEAD},
 };
 
-void *guard__share(size_t size)
+void *pool__share(size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
 
-void guard__unshare(void *p, size_t size)
+void pool__unshare(void *p, size_t size)
 {
 	if (p)
 		munmap(p, size);
@@ -53,7 +53,7 @@ static void start_clock(unsigned seconds)
 	setitimer(ITIMER_PROF, &t, NULL);
 }
 
-uint64_t guard__bytes(const struct stat *st)
+uint64_t pool__file_bytes(const struct stat *st)
 {
 	const uint64_t stored = (uint64_t)st->st_blocks * 512, size = (uint64_t)st->st_size;
 
@@ -62,7 +62,7 @@ uint64_t guard__bytes(const struct stat *st)
 	return stored < size ? stored : size;
 }
 
-void guard__file_of(const char *path, uint64_t bytes)
+void pool__note_file_of(const char *path, uint64_t bytes)
 {
 	const uint64_t more = bytes / BYTES_PER_SECOND;
 
@@ -73,14 +73,14 @@ void guard__file_of(const char *path, uint64_t bytes)
 		start_clock(note->seconds + note->more);
 }
 
-void guard__file(const char *path)
+void pool__note_file(const char *path)
 {
 	struct stat st;
 
-	guard__file_of(path, stat(path, &st) ? 0 : guard__bytes(&st));
+	pool__note_file_of(path, stat(path, &st) ? 0 : pool__file_bytes(&st));
 }
 
-void guard__object(const char *fmt, ...)
+void pool__note_object(const char *fmt, ...)
 {
 	static const char end[] = ": ";
 	size_t room = sizeof(note->object) - sizeof(end);
@@ -94,7 +94,7 @@ void guard__object(const char *fmt, ...)
 	memcpy(note->object + n, end, sizeof(end));
 }
 
-const char *guard__at(void)
+const char *pool__noted_object(void)
 {
 	return note->object;
 }
@@ -118,7 +118,7 @@ static void lower(struct limit *l, rlim_t to)
 	setrlimit(l->resource, &r);
 }
 
-void guard__enter(const struct guard_limits *l)
+void pool__enter(const struct pool_limits *l)
 {
 	const uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
 	uint64_t memory = l->memory < half ? l->memory : half;
@@ -132,7 +132,7 @@ void guard__enter(const struct guard_limits *l)
 	start_clock(l->seconds);
 }
 
-void guard__leave(void)
+void pool__leave(void)
 {
 	start_clock(0);
 	note->seconds = 0;
@@ -148,7 +148,7 @@ static void forget_handlers(void)
 			signal(deaths[i].sig, SIG_DFL);
 }
 
-static void child(int (*fn)(void *), void *arg, const struct guard_limits *l, pid_t parent,
+static void child(int (*fn)(void *), void *arg, const struct pool_limits *l, pid_t parent,
 		  const sigset_t *mask)
 {
 	int status;
@@ -158,7 +158,7 @@ static void child(int (*fn)(void *), void *arg, const struct guard_limits *l, pi
 		_exit(1);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	forget_handlers();
-	guard__enter(l);
+	pool__enter(l);
 	status = fn(arg);
 	if (fflush(stdout) || ferror(stdout)) {
 		log_error("cannot write the output: %s", strerror(errno));
@@ -184,7 +184,7 @@ static int wait_for(pid_t pid, const sigset_t *signals)
 	return status;
 }
 
-static int run(int (*fn)(void *), void *arg, const struct guard_limits *l)
+static int run(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
 	struct sigaction dfl = {.sa_handler = SIG_DFL}, was;
 	pid_t pid, parent = getpid();
@@ -210,13 +210,13 @@ static int run(int (*fn)(void *), void *arg, const struct guard_limits *l)
 }
 
 /* As wait(2) has it, or -errno. *where is what the child was at. */
-static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l, bool adopts,
-		     struct guard_note *where)
+static int run_noted(int (*fn)(void *), void *arg, const struct pool_limits *l, bool adopts,
+		     struct pool_note *where)
 {
-	struct guard_note *outer = note;
+	struct pool_note *outer = note;
 	int status;
 
-	note = guard__share(sizeof(*note));
+	note = pool__share(sizeof(*note));
 	if (!note) {
 		note = outer;
 		return -ENOMEM;
@@ -224,30 +224,30 @@ static int run_noted(int (*fn)(void *), void *arg, const struct guard_limits *l,
 	note->adopts = adopts;
 	status = run(fn, arg, l);
 	*where = *note;
-	guard__unshare(note, sizeof(*note));
+	pool__unshare(note, sizeof(*note));
 	note = outer;
 	return status;
 }
 
 static int last_signal;
 
-void guard__follow(void)
+void pool__follow_signal(void)
 {
 	raise(last_signal); /* to who has begun an output */
 	signal(last_signal, SIG_DFL);
 	raise(last_signal);
 }
 
-int guard__ask(int (*fn)(void *arg), void *arg, const struct guard_limits *l)
+int pool__call(int (*fn)(void *arg), void *arg, const struct pool_limits *l)
 {
-	int status = guard__run(fn, arg, l);
+	int status = pool__try(fn, arg, l);
 
 	if (status == -EINTR)
-		guard__follow();
+		pool__follow_signal();
 	return status;
 }
 
-int guard__death(int sig)
+int pool__signal_error(int sig)
 {
 	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
 		if (sig == deaths[i].sig)
@@ -260,28 +260,28 @@ static int meaning(int status)
 {
 	if (status < 0)
 		return status;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : guard__death(WTERMSIG(status));
+	return WIFEXITED(status) ? WEXITSTATUS(status) : pool__signal_error(WTERMSIG(status));
 }
 
-int guard__run(int (*fn)(void *), void *arg, const struct guard_limits *l)
+int pool__try(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
-	struct guard_note where;
+	struct pool_note where;
 
 	return meaning(run_noted(fn, arg, l, false, &where));
 }
 
 /* Whoever crashed may have written anything. */
-static void end_texts(struct guard_note *n)
+static void end_texts(struct pool_note *n)
 {
 	n->file[sizeof(n->file) - 1] = n->object[sizeof(n->object) - 1] = 0;
 }
 
-struct guard_note *guard__note(void)
+struct pool_note *pool__note(void)
 {
 	return note;
 }
 
-void guard__write_to(struct guard_note *n)
+void pool__write_to(struct pool_note *n)
 {
 	*n = *note;
 	memset(n->beside, 0, sizeof(n->beside));
@@ -290,7 +290,7 @@ void guard__write_to(struct guard_note *n)
 		start_clock(n->seconds + n->more);
 }
 
-void guard__say(int err, int sig, struct guard_note *n)
+void pool__say(int err, int sig, struct pool_note *n)
 {
 	const char *file = *n->file ? n->file : "no file yet";
 
@@ -304,22 +304,22 @@ void guard__say(int err, int sig, struct guard_note *n)
 		log_error("%s: %sthe process that read it was killed", file, n->object);
 }
 
-int guard__verb(int (*fn)(void *), void *arg, const struct guard_limits *l)
+int pool__call_verb(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
 	const bool adopts = !prctl(PR_SET_CHILD_SUBREAPER, 1);
-	struct guard_note where;
+	struct pool_note where;
 	int status = run_noted(fn, arg, l, adopts, &where), err = meaning(status);
 
 	if (adopts && status >= 0)
-		guard__reap(&where);
+		pool__reap(&where);
 	if (err >= 0)
 		return err;
 	if (status < 0) {
 		log_error("cannot start a process to read files: %s", strerror(-status));
 	} else if (err == -EINTR) {
-		guard__follow();
+		pool__follow_signal();
 	} else {
-		guard__say(err, WTERMSIG(status), &where);
+		pool__say(err, WTERMSIG(status), &where);
 	}
 	return 1;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Text of a file that others wrote: a child reads and writes, this process owns what it writes. */
-#ifndef JP_CMD_JOBPROF_GUARDED_OUTPUT_H
-#define JP_CMD_JOBPROF_GUARDED_OUTPUT_H
+#ifndef JP_CMD_JOBPROF_CHILD_OUTPUT_H
+#define JP_CMD_JOBPROF_CHILD_OUTPUT_H
 
 #include <stdbool.h>
 
 /*
- * Runs fn(arg, fd, &keep) in a child (pool/guard.h), fd being the output at path as
+ * Runs fn(arg, fd, &keep) in a child (pool/pool.h), fd being the output at path as
  * output__open has it, from being what is read, and lets the output take its place if the child
  * ended well enough to set keep and the output is whole. Returns what fn returned; 1 where the
  * child died or the output cannot be closed, said; -errno: the output cannot be made, said.
  */
-int guarded__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
-		   void *arg);
+int child_output__write(const char *path, const char *from,
+			int (*fn)(void *arg, int fd, bool *keep), void *arg);
 
 #endif

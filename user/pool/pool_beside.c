@@ -6,14 +6,14 @@
 #include <unistd.h>
 
 #include "base/beside.h"
-#include "pool/guard_internal.h"
+#include "pool/pool_internal.h"
 
-pid_t guard__beside(struct guard_beside *b)
+pid_t pool__beside(struct pool_beside *b)
 {
-	struct guard_note *its = guard__share(sizeof(*its));
+	struct pool_note *its = pool__share(sizeof(*its));
 	const pid_t parent = getpid();
 
-	*b = (struct guard_beside){.note = its};
+	*b = (struct pool_beside){.note = its};
 	if (!its)
 		return -ENOMEM;
 	b->pid = beside__fork();
@@ -21,17 +21,17 @@ pid_t guard__beside(struct guard_beside *b)
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(1);
-		guard__write_to(its);
+		pool__write_to(its);
 	} else if (b->pid < 0) {
 		b->pid = -errno;
 	}
 	return b->pid;
 }
 
-static void let_go(struct guard_beside *b)
+static void let_go(struct pool_beside *b)
 {
-	guard__unshare(b->note, sizeof(*b->note));
-	*b = (struct guard_beside){0};
+	pool__unshare(b->note, sizeof(*b->note));
+	*b = (struct pool_beside){0};
 }
 
 /* 0: it is not known. */
@@ -44,7 +44,7 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-void guard__beside_failed(struct guard_beside *b)
+void pool__beside_failed(struct pool_beside *b)
 {
 	int status, sig;
 
@@ -53,15 +53,15 @@ void guard__beside_failed(struct guard_beside *b)
 	kill(b->pid, SIGKILL); /* one that has died stays dead of what it died of */
 	status = wait_for(b->pid);
 	sig = WIFSIGNALED(status) ? WTERMSIG(status) : SIGKILL;
-	guard__say(guard__death(sig), sig, b->note);
+	pool__say(pool__signal_error(sig), sig, b->note);
 	let_go(b);
 }
 
 static bool leave_to_parent(pid_t pid)
 {
-	struct guard_note *n = guard__note();
+	struct pool_note *n = pool__note();
 
-	for (unsigned i = 0; n->adopts && i < GUARD_BESIDE_MAX; i++) {
+	for (unsigned i = 0; n->adopts && i < POOL_BESIDE_MAX; i++) {
 		if (n->beside[i])
 			continue;
 		n->beside[i] = pid;
@@ -70,14 +70,14 @@ static bool leave_to_parent(pid_t pid)
 	return false;
 }
 
-void guard__beside_done(struct guard_beside *b)
+void pool__beside_done(struct pool_beside *b)
 {
 	if (b->pid > 0 && !leave_to_parent(b->pid))
 		wait_for(b->pid);
 	let_go(b);
 }
 
-void guard__beside_end(struct guard_beside *b)
+void pool__beside_end(struct pool_beside *b)
 {
 	if (b->pid > 0) {
 		kill(b->pid, SIGKILL);
@@ -86,9 +86,9 @@ void guard__beside_end(struct guard_beside *b)
 	let_go(b);
 }
 
-void guard__reap(const struct guard_note *n)
+void pool__reap(const struct pool_note *n)
 {
-	for (unsigned i = 0; i < GUARD_BESIDE_MAX; i++)
+	for (unsigned i = 0; i < POOL_BESIDE_MAX; i++)
 		if (n->beside[i] > 0)
 			wait_for(n->beside[i]);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What happens in a guarded child stays there. */
+/* What happens in a limited child process stays there. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,9 +15,9 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "pool/guard.h"
+#include "pool/pool.h"
 
-static const struct guard_limits limits = {UINT64_C(256) << 20, 1};
+static const struct pool_limits limits = {UINT64_C(256) << 20, 1};
 
 static int give_status(void *arg)
 {
@@ -29,8 +29,8 @@ static int die_by(void *arg)
 	int sig = *(int *)arg;
 
 	signal(sig, SIG_DFL);
-	guard__file("/dir/x.h5");
-	guard__object("/n1/%s", "Tasks");
+	pool__note_file("/dir/x.h5");
+	pool__note_object("/n1/%s", "Tasks");
 	raise(sig);
 	return 3;
 }
@@ -65,9 +65,9 @@ static int run_nested(void *arg)
 {
 	int sig = SIGSEGV, err;
 
-	guard__file("outer");
-	err = guard__run(die_by, &sig, &limits);
-	return err == -EBADMSG && !strcmp(guard__at(), "") ? 5 : 6;
+	pool__note_file("outer");
+	err = pool__try(die_by, &sig, &limits);
+	return err == -EBADMSG && !strcmp(pool__noted_object(), "") ? 5 : 6;
 }
 
 /* Says who it is and waits to be killed. */
@@ -84,7 +84,7 @@ static void the_childs_status_is_passed_on(void **state)
 	int wanted[] = {0, 1, 2, 255};
 
 	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(guard__run(give_status, &wanted[i], &limits), wanted[i]);
+		assert_int_equal(pool__try(give_status, &wanted[i], &limits), wanted[i]);
 }
 
 static void a_crash_is_an_error(void **state)
@@ -92,7 +92,7 @@ static void a_crash_is_an_error(void **state)
 	int sigs[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
 	for (unsigned i = 0; i < 5; i++)
-		assert_int_equal(guard__run(die_by, &sigs[i], &limits), -EBADMSG);
+		assert_int_equal(pool__try(die_by, &sigs[i], &limits), -EBADMSG);
 }
 
 static void other_deaths_are_told_apart(void **state)
@@ -101,12 +101,12 @@ static void other_deaths_are_told_apart(void **state)
 	int wanted[] = {-EOWNERDEAD, -ETIME, -EINTR, -EINTR};
 
 	for (unsigned i = 0; i < 4; i++)
-		assert_int_equal(guard__run(die_by, &sigs[i], &limits), wanted[i]);
+		assert_int_equal(pool__try(die_by, &sigs[i], &limits), wanted[i]);
 }
 
 static void a_loop_ends_at_its_processor_time(void **state)
 {
-	assert_int_equal(guard__run(spin, NULL, &limits), -ETIME);
+	assert_int_equal(pool__try(spin, NULL, &limits), -ETIME);
 }
 
 static void memory_is_limited(void **state)
@@ -114,27 +114,27 @@ static void memory_is_limited(void **state)
 #ifdef __SANITIZE_ADDRESS__
 	skip(); /* which has no limit there */
 #endif
-	assert_int_equal(guard__run(take_memory, NULL, &limits), 7);
+	assert_int_equal(pool__try(take_memory, NULL, &limits), 7);
 }
 
 static void shared_memory_is_seen_by_both(void **state)
 {
-	int *p = guard__share(sizeof(*p));
+	int *p = pool__share(sizeof(*p));
 
 	assert_non_null(p);
 	assert_int_equal(*p, 0);
-	assert_int_equal(guard__run(write_shared, p, &limits), 0);
+	assert_int_equal(pool__try(write_shared, p, &limits), 0);
 	assert_int_equal(*p, 42);
-	guard__unshare(p, sizeof(*p));
-	guard__unshare(NULL, 1);
+	pool__unshare(p, sizeof(*p));
+	pool__unshare(NULL, 1);
 }
 
-static void a_guard_in_a_guard(void **state)
+static void a_child_of_a_child(void **state)
 {
-	assert_int_equal(guard__run(run_nested, NULL, &limits), 5);
+	assert_int_equal(pool__try(run_nested, NULL, &limits), 5);
 }
 
-/* guard__verb in a process of its own; what it wrote to fd comes back. */
+/* pool__call_verb in a process of its own; what it wrote to fd comes back. */
 static int verb(int (*fn)(void *), void *arg, int fd, char *text, size_t size)
 {
 	int pipes[2], status;
@@ -148,7 +148,7 @@ static int verb(int (*fn)(void *), void *arg, int fd, char *text, size_t size)
 		close(pipes[0]);
 		close(pipes[1]);
 		log__init("jobprof", LOGL_INFO);
-		_exit(guard__verb(fn, arg, &limits));
+		_exit(pool__call_verb(fn, arg, &limits));
 	}
 	close(pipes[1]);
 	while ((n = read(pipes[0], text + got, size - 1 - got)) > 0)
@@ -197,8 +197,8 @@ static void a_signal_that_ended_the_child_ends_the_verb(void **state)
 }
 
 /* A verb whose child waits; returns the verb's pid when the child is there. */
-static pid_t start_waiting(pid_t *child, int (*how)(int (*fn)(void *arg), void *arg,
-						    const struct guard_limits *l))
+static pid_t start_waiting(pid_t *child,
+			   int (*how)(int (*fn)(void *arg), void *arg, const struct pool_limits *l))
 {
 	pid_t pid;
 
@@ -212,9 +212,9 @@ static pid_t start_waiting(pid_t *child, int (*how)(int (*fn)(void *arg), void *
 	return pid;
 }
 
-static void end_both(int (*how)(int (*fn)(void *arg), void *arg, const struct guard_limits *l))
+static void end_both(int (*how)(int (*fn)(void *arg), void *arg, const struct pool_limits *l))
 {
-	pid_t *child = guard__share(sizeof(*child)), pid = start_waiting(child, how);
+	pid_t *child = pool__share(sizeof(*child)), pid = start_waiting(child, how);
 	int status;
 
 	kill(pid, SIGTERM);
@@ -222,49 +222,49 @@ static void end_both(int (*how)(int (*fn)(void *arg), void *arg, const struct gu
 	assert_true(WIFSIGNALED(status));
 	assert_int_equal(WTERMSIG(status), SIGTERM);
 	assert_int_equal(kill(*child, 0), -1); /* and it was waited for */
-	guard__unshare(child, sizeof(*child));
+	pool__unshare(child, sizeof(*child));
 }
 
 static void signals_reach_the_child(void **state)
 {
-	end_both(guard__verb);
+	end_both(pool__call_verb);
 }
 
 /* A signal that comes while a file is looked at is no answer about the file. */
 static void who_asks_ends_by_the_signal_too(void **state)
 {
-	end_both(guard__ask);
+	end_both(pool__call);
 }
 
 static void the_child_dies_with_its_parent(void **state)
 {
-	pid_t *child = guard__share(sizeof(*child)), pid;
+	pid_t *child = pool__share(sizeof(*child)), pid;
 	int status;
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	pid = start_waiting(child, guard__verb);
+	pid = start_waiting(child, pool__call_verb);
 	kill(pid, SIGKILL);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(waitpid(*child, &status, 0), *child);
 	assert_true(WIFSIGNALED(status));
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
-	guard__unshare(child, sizeof(*child));
+	pool__unshare(child, sizeof(*child));
 }
 
 /* Beside this process; what was said of how it failed comes back. */
 static int fail_beside(void *arg)
 {
 	int (*const *fn)(void *) = arg;
-	struct guard_beside b;
+	struct pool_beside b;
 	pid_t pid;
 
-	guard__file("/dir/x.h5");
-	guard__object("/n0");
-	pid = guard__beside(&b);
+	pool__note_file("/dir/x.h5");
+	pool__note_object("/n0");
+	pid = pool__beside(&b);
 	if (!pid) {
 		static int segv = SIGSEGV;
 
-		guard__object("/n1/Tasks");
+		pool__note_object("/n1/Tasks");
 		(*fn)(&segv);
 		_exit(0);
 	}
@@ -273,8 +273,8 @@ static int fail_beside(void *arg)
 	/* Until it has died. */
 	while (waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT))
 		;
-	guard__beside_failed(&b);
-	return strcmp(guard__at(), "/n0: ") || b.pid ? 8 : 7;
+	pool__beside_failed(&b);
+	return strcmp(pool__noted_object(), "/n0: ") || b.pid ? 8 : 7;
 }
 
 static int crash(void *arg)
@@ -299,22 +299,22 @@ static void who_works_beside_has_a_clock_and_notes_of_its_own(void **state)
 static int leave_two(void *arg)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		struct guard_beside b;
-		pid_t pid = guard__beside(&b);
+		struct pool_beside b;
+		pid_t pid = pool__beside(&b);
 
 		if (!pid && i)
 			pause();
 		if (!pid)
 			_exit(0);
 		((pid_t *)arg)[i] = pid;
-		guard__beside_done(&b);
+		pool__beside_done(&b);
 	}
 	return 6;
 }
 
 static void who_is_left_behind_is_waited_for(void **state)
 {
-	pid_t *pids = guard__share(2 * sizeof(*pids));
+	pid_t *pids = pool__share(2 * sizeof(*pids));
 	char text[8];
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1); /* who is not would come to us */
@@ -324,7 +324,7 @@ static void who_is_left_behind_is_waited_for(void **state)
 		assert_int_equal(kill(pids[i], 0), -1);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
-	guard__unshare(pids, 2 * sizeof(*pids));
+	pool__unshare(pids, 2 * sizeof(*pids));
 }
 
 int main(void)
@@ -336,7 +336,7 @@ int main(void)
 		cmocka_unit_test(a_loop_ends_at_its_processor_time),
 		cmocka_unit_test(memory_is_limited),
 		cmocka_unit_test(shared_memory_is_seen_by_both),
-		cmocka_unit_test(a_guard_in_a_guard),
+		cmocka_unit_test(a_child_of_a_child),
 		cmocka_unit_test(who_works_beside_has_a_clock_and_notes_of_its_own),
 		cmocka_unit_test(who_is_left_behind_is_waited_for),
 		cmocka_unit_test(a_crash_is_one_line_with_file_and_object),
@@ -347,5 +347,5 @@ int main(void)
 		cmocka_unit_test(the_child_dies_with_its_parent),
 	};
 
-	return cmocka_run_group_tests_name("guard", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
