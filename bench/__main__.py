@@ -34,6 +34,8 @@ def parse():
                                 "figure is a difference or a ratio from runs in turn: the median "
                                 "over the rounds, with the quartiles beside it.")
     p.add_argument("--json", action="store_true", help="print JSON instead of the table")
+    p.add_argument("--write", metavar="PAGE", help="put the tables into this Markdown page, such as "
+                   "docs/performance.md")
     p.add_argument("--rounds", type=int, default=15, help="rounds of runs (default 15)")
     p.add_argument("--quick", action="store_true", help="a short run that shows that it works; "
                    "its figures say little")
@@ -93,10 +95,15 @@ def main():
     if opts.json:
         print(table.as_json(rows, what))
         return 0
-    print("%(machine)s, %(cpus)d CPUs, kernel %(kernel)s, load %(load).2f at the start, %(time)s"
-          % what)
+    head = ("%(machine)s, %(cpus)d CPUs, kernel %(kernel)s, load %(load).2f at the start, %(time)s"
+            % what)
+    titles = {n: s.TITLE for n, s in SECTIONS.items()}
+    print(head)
     print("median (first quartile .. third) over the rounds")
-    table.show(rows, {n: s.TITLE for n, s in SECTIONS.items()}, sys.stdout)
+    table.show(rows, titles, sys.stdout)
+    if opts.write:
+        table.write_page(opts.write, table.as_markdown(
+            rows, titles, "Measured on a %s; medians over %d rounds." % (head, opts.rounds)))
     return 0
 
 

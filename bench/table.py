@@ -67,5 +67,45 @@ def show(rows, titles, out):
         out.flush()
 
 
+def cell(text):
+    return text.replace("|", "\\|")
+
+
+def as_markdown(rows, titles, head):
+    """The sections as tables of a Markdown page, below a line that says where and when."""
+    lines, section = [head, ""], None
+    for r in rows:
+        if r.section != section:
+            section = r.section
+            if lines[-1]:
+                lines.append("")
+            lines += ["### " + titles.get(section, section), "",
+                      "| figure | median | quartiles | wanted |", "|---|---|---|---|"]
+        median, spread = r.figure(), ""
+        if r.values and not r.why:
+            low, mid, high = quartiles(r.values)
+            median = "%.*f %s" % (r.digits, mid, r.unit)
+            if len(r.values) > 1:
+                spread = "%.*f to %.*f" % (r.digits, low, r.digits, high)
+        goal = r.goal()
+        if goal and r.verdict:
+            goal += ": " + r.verdict
+        lines.append("| %s | %s | %s | %s |" % (cell(r.name), cell(median), spread, goal))
+    return "\n".join(lines) + "\n"
+
+
+MARK = "<!-- scripts/bench --write puts its tables below; do not change them by hand -->\n"
+
+
+def write_page(path, markdown):
+    """Puts the tables at the end of the page, in place of those that are there."""
+    with open(path) as f:
+        text = f.read()
+    if MARK not in text:
+        raise ValueError("%s has no line %s" % (path, MARK.strip()))
+    with open(path, "w") as f:
+        f.write(text[:text.index(MARK) + len(MARK)] + "\n" + markdown)
+
+
 def as_json(rows, about):
     return json.dumps({"about": about, "rows": [r.as_dict() for r in rows]}, indent=1)
