@@ -6,7 +6,7 @@
 
 #include "daemon/automerge.h"
 #include "daemon/daemon.h"
-#include "daemon/events.h"
+#include "daemon/perf_columns.h"
 #include "daemon/journals.h"
 #include "daemon/request.h"
 #include "identity/layout.h"

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "daemon/request.h"
-#include "daemon/share.h"
+#include "daemon/quota.h"
 
 #define PEER_TABLES  128
 #define PEER_SLOW_NS (5 * NSEC_PER_SEC)

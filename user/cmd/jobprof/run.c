@@ -21,7 +21,7 @@
 #include "cmd/jobprof/show.h"
 #include "cmd/jobprof/verbs.h"
 #include "daemon/daemon.h"
-#include "daemon/events.h"
+#include "daemon/perf_columns.h"
 #include "schema/series.h"
 
 #define SOCKET_DIR    "/run/jobprof"

@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "cmd/jobprofd/jobprofd.h"
-#include "daemon/events.h"
+#include "daemon/perf_columns.h"
 #include "identity/hier.h"
 #include "kern/kern.h"
 #include "sensor/plugin/plugin.h"

@@ -19,7 +19,7 @@
 #include "cmd/jobprofd/jobprofd.h"
 #include "daemon/check.h"
 #include "daemon/daemon.h"
-#include "daemon/events.h"
+#include "daemon/perf_columns.h"
 #include "identity/layout.h"
 #include "schema/series.h"
 

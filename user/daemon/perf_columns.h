@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The events of the family perf: what PerfEvents= or --events asks for, as columns. */
-#ifndef JP_DAEMON_EVENTS_H
-#define JP_DAEMON_EVENTS_H
+#ifndef JP_DAEMON_PERF_COLUMNS_H
+#define JP_DAEMON_PERF_COLUMNS_H
 
 #include <stddef.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What one user, and all users together, may take of the socket: connections, memory for answers
  * that wait, and work. Root has no share and no limit. */
-#ifndef JP_DAEMON_SHARE_H
-#define JP_DAEMON_SHARE_H
+#ifndef JP_DAEMON_QUOTA_H
+#define JP_DAEMON_QUOTA_H
 
 #include <stdbool.h>
 #include <stddef.h>

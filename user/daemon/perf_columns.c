@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "daemon/events.h"
+#include "daemon/perf_columns.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "daemon/share.h"
+#include "daemon/quota.h"
 
 #include <stdlib.h>
 
