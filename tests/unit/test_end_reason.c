@@ -15,7 +15,7 @@ static const char *meaning(const char *text, uint32_t job_id)
 {
 	const char *m;
 
-	if (!why__meaning(text, job_id, &m))
+	if (!end_reason__meaning(text, job_id, &m))
 		assert_null(m);
 	return m;
 }
@@ -24,7 +24,7 @@ static bool may_change(const char *text)
 {
 	const char *m;
 
-	return why__meaning(text, 7, &m) && !m;
+	return end_reason__meaning(text, 7, &m) && !m;
 }
 
 static void lines_of_squeue(void **state)
@@ -70,9 +70,9 @@ static void other_processes(void **state)
 {
 	struct slurmd site = {.squeue = "/x"};
 
-	why__find_squeue(&site, 1);
+	end_reason__find_squeue(&site, 1);
 	assert_string_equal(site.squeue, "");
-	why__find_squeue(&site, 0x7ffffff0);
+	end_reason__find_squeue(&site, 0x7ffffff0);
 	assert_string_equal(site.squeue, "");
 }
 
@@ -80,17 +80,17 @@ static void other_processes(void **state)
 static void nobody_to_ask(void **state)
 {
 	static const struct slurmd none = {.squeue = "/nowhere/squeue", .conf = "/nowhere/conf"};
-	struct why w;
+	struct end_reason w;
 
-	why__begin(&w, &none, "n1", 1, 1000);
-	assert_false(why__advance(&w, 1000));
+	end_reason__begin(&w, &none, "n1", 1, 1000);
+	assert_false(end_reason__advance(&w, 1000));
 	assert_true(w.pid > 0);
 	assert_int_equal(waitpid(w.pid, NULL, 0), w.pid);
-	assert_false(why__reaped(&w, w.pid + 1));
-	assert_true(why__reaped(&w, w.pid));
-	assert_true(why__advance(&w, 1001));
+	assert_false(end_reason__reaped(&w, w.pid + 1));
+	assert_true(end_reason__reaped(&w, w.pid));
+	assert_true(end_reason__advance(&w, 1001));
 	assert_string_equal(w.answer, "");
-	assert_false(why__reaped(&w, 1));
+	assert_false(end_reason__reaped(&w, 1));
 }
 
 int main(void)

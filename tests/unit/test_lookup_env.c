@@ -19,7 +19,7 @@ static const struct lookup_env *read_env(const char *text, size_t len)
 
 	memcpy(exact, text, len);
 	memset(&env, 0, sizeof(env));
-	lookup_label__kept(exact, len, 12, &env);
+	lookup_env__parse(exact, len, 12, &env);
 	free(exact);
 	return &env;
 }
@@ -28,9 +28,9 @@ static const struct lookup_env *read_env(const char *text, size_t len)
 
 static const char *value(const struct lookup_env *e, const char *attr)
 {
-	for (int i = 0; i < LOOKUP_LABELS; i++)
-		if (!strcmp(lookup_labels[i].attr, attr))
-			return e->label[i];
+	for (int i = 0; i < ENV_ATTRS; i++)
+		if (!strcmp(env_attrs[i].attr, attr))
+			return e->values[i];
 	fail_msg("there is no attribute %s", attr);
 	return NULL;
 }

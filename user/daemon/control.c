@@ -34,9 +34,9 @@ static void find_admins(struct control *c)
 		log_warn("AdminGroup=%s: there is no such group: only root sees all jobs", name);
 }
 
-static int open_doors(struct control *c)
+static int open_listeners(struct control *c)
 {
-	static const mode_t modes[DOORS] = {[DOOR_ROOT] = 0600, [DOOR_ALL] = 0666};
+	static const mode_t modes[LISTENERS] = {[LISTENER_ROOT] = 0600, [LISTENER_ALL] = 0666};
 	const char *socket = c->d->opts.cfg->socket;
 	struct epoll_event ev = {.events = EPOLLIN};
 	char path[120];
@@ -46,13 +46,13 @@ static int open_doors(struct control *c)
 	if (c->epfd < 0)
 		return -errno;
 	/* everybody's first: it is where another jobprofd is found out */
-	for (i = DOORS - 1; i >= 0; i--) {
+	for (i = LISTENERS - 1; i >= 0; i--) {
 		snprintf(path, sizeof(path), "%.110s%s", socket,
-			 i == DOOR_ROOT ? JPC_SOCKET_ROOT : "");
-		err = door__open(&c->door[i], path, modes[i]);
+			 i == LISTENER_ROOT ? JPC_SOCKET_ROOT : "");
+		err = listener__open(&c->listeners[i], path, modes[i]);
 		if (err)
 			return err;
-		if (epoll_ctl(c->epfd, EPOLL_CTL_ADD, c->door[i].epfd, &ev))
+		if (epoll_ctl(c->epfd, EPOLL_CTL_ADD, c->listeners[i].epfd, &ev))
 			return -errno;
 	}
 	return 0;
@@ -69,11 +69,11 @@ int control__open(struct control **out, struct daemon *d)
 	c->d = d;
 	c->epfd = -1;
 	c->resume_ns = c->check_ns = UINT64_MAX;
-	for (i = 0; i < DOORS; i++)
-		c->door[i] = (struct door){.listener = -1, .epfd = -1};
-	shares__init(&c->shares, d->files, clock__boot_ns());
+	for (i = 0; i < LISTENERS; i++)
+		c->listeners[i] = (struct listener){.fd = -1, .epfd = -1};
+	quotas__init(&c->quotas, d->files, clock__boot_ns());
 	find_admins(c);
-	err = open_doors(c);
+	err = open_listeners(c);
 	if (err) {
 		log_error("cannot listen at %s: %s%s", d->opts.cfg->socket, strerror(-err),
 			  err == -EADDRINUSE ? ": another jobprofd does; set Socket" : "");
@@ -106,9 +106,9 @@ void control__free(struct control *c, bool leave)
 		c->peers = p->next;
 		peer__free(p);
 	}
-	shares__free(&c->shares);
-	for (int i = 0; i < DOORS; i++)
-		door__close(&c->door[i], leave);
+	quotas__free(&c->quotas);
+	for (int i = 0; i < LISTENERS; i++)
+		listener__close(&c->listeners[i], leave);
 	if (c->epfd >= 0)
 		close(c->epfd);
 	free(c);
@@ -158,10 +158,10 @@ static bool may_read(struct control *c, struct peer *p, uint64_t now)
 {
 	if (p->closing || !peer__listens(p))
 		return false;
-	p->deaf = !share__may_work(p->share, now);
-	if (p->deaf && p->share->tokens <= 0 && log_every(&c->said_busy, 60))
+	p->deaf = !quota__may_work(p->quota, now);
+	if (p->deaf && p->quota->tokens <= 0 && log_every(&c->said_busy, 60))
 		log_warn("uid %u sends more to %s than %u messages a second: what is more waits",
-			 p->uid, c->door[DOOR_ALL].path, (unsigned)p->share->limits->rate);
+			 p->uid, c->listeners[LISTENER_ALL].path, (unsigned)p->quota->limits->rate);
 	return !p->deaf;
 }
 
@@ -180,11 +180,11 @@ static void read_peer(struct control *c, struct peer *p, uint64_t now)
 			p->closing = true;
 			if (n > 0 && log_every(&c->said_refused, 60))
 				log_warn("a process of uid %u sent what is no message to %s",
-					 p->uid, c->door[DOOR_ALL].path);
+					 p->uid, c->listeners[LISTENER_ALL].path);
 			return;
 		}
 		p->heard_ns = now;
-		share__worked(p->share, 1);
+		quota__charge(p->quota, 1);
 		peer__locate(p, c->d, who.pid);
 		control_message(c, p, (const void *)c->buf, now);
 	}
@@ -192,7 +192,7 @@ static void read_peer(struct control *c, struct peer *p, uint64_t now)
 
 static int epfd_of(const struct control *c, const struct peer *p)
 {
-	return c->door[p->share ? DOOR_ALL : DOOR_ROOT].epfd;
+	return c->listeners[p->quota ? LISTENER_ALL : LISTENER_ROOT].epfd;
 }
 
 /* Nothing wakes us for what would not be taken. */
@@ -230,49 +230,50 @@ static void serve(struct control *c, struct peer *p, uint64_t now)
 static struct peer *let_in(struct control *c, int fd, uint64_t now)
 {
 	struct peer *p = peer__new(fd, c->admin_gid);
-	struct share *u = p && p->uid ? shares__of(&c->shares, p->uid, now) : NULL;
+	struct quota *u = p && p->uid ? quotas__of_user(&c->quotas, p->uid, now) : NULL;
 	int size = SNDBUF;
 
 	if (!p || !p->uid)
 		return p;
-	if (!u || !share__enter(u)) {
+	if (!u || !quota__connect(u)) {
 		if (log_every(&c->said_full, 60))
 			log_warn("uid %u has too many connections to %s: one more is refused",
-				 p->uid, c->door[DOOR_ALL].path);
+				 p->uid, c->listeners[LISTENER_ALL].path);
 		peer__free(p);
 		return NULL;
 	}
-	p->share = u;
-	share__worked(u, SHARE_ACCEPT);
+	p->quota = u;
+	quota__charge(u, QUOTA_ACCEPT);
 	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));
 	return p;
 }
 
 /* Who waits at the door would wake us again at once. */
-static void cannot_accept(struct control *c, int door, int err)
+static void cannot_accept(struct control *c, int which, int err)
 {
 	if (err != EMFILE && err != ENFILE && err != ENOBUFS && err != ENOMEM)
 		return;
-	if (log_every(&c->said_shut, 60))
-		log_error("%s: no connection is taken now: %s", c->door[door].path, strerror(err));
-	door__shut(&c->door[door], true);
+	if (log_every(&c->said_paused, 60))
+		log_error("%s: no connection is taken now: %s", c->listeners[which].path,
+			  strerror(err));
+	listener__pause(&c->listeners[which], true);
 }
 
 /* What they have said already is taken at once: its step may be over by the next turn. */
-static void accept_peers(struct control *c, int door, uint64_t now)
+static void accept_peers(struct control *c, int which, uint64_t now)
 {
-	struct share *accepts = door == DOOR_ALL ? &c->shares.accepts : NULL;
+	struct quota *accepts = which == LISTENER_ALL ? &c->quotas.accepts : NULL;
 	struct peer *p;
 	unsigned i;
 	int fd;
 
-	for (i = 0; i < ACCEPTS && share__may_work(accepts, now); i++) {
-		fd = accept4(c->door[door].listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	for (i = 0; i < ACCEPTS && quota__may_work(accepts, now); i++) {
+		fd = accept4(c->listeners[which].fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0) {
-			cannot_accept(c, door, errno);
+			cannot_accept(c, which, errno);
 			return;
 		}
-		share__worked(accepts, 1);
+		quota__charge(accepts, 1);
 		p = let_in(c, fd, now);
 		if (!p)
 			continue;
@@ -283,11 +284,11 @@ static void accept_peers(struct control *c, int door, uint64_t now)
 	}
 }
 
-static void door_turn(struct control *c, int door, uint64_t now)
+static void serve_listener(struct control *c, int which, uint64_t now)
 {
 	struct epoll_event ev[EVENTS];
 	bool accepted = false;
-	int i, n = epoll_wait(c->door[door].epfd, ev, EVENTS, 0);
+	int i, n = epoll_wait(c->listeners[which].epfd, ev, EVENTS, 0);
 
 	for (i = 0; i < n; i++) {
 		if (ev[i].data.ptr)
@@ -296,7 +297,7 @@ static void door_turn(struct control *c, int door, uint64_t now)
 			accepted = true;
 	}
 	if (accepted)
-		accept_peers(c, door, now);
+		accept_peers(c, which, now);
 }
 
 static bool is_slow(struct control *c, const struct peer *p, uint64_t now)
@@ -306,13 +307,14 @@ static bool is_slow(struct control *c, const struct peer *p, uint64_t now)
 	if (log_every(&c->said_slow, 60))
 		log_warn("a process of uid %u asks %s and does not read: put out (so were %llu "
 			 "since this was last said)",
-			 p->uid, c->door[DOOR_ALL].path, (unsigned long long)c->said_slow.skipped);
+			 p->uid, c->listeners[LISTENER_ALL].path,
+			 (unsigned long long)c->said_slow.skipped);
 	return true;
 }
 
 static bool is_idle(const struct peer *p, uint64_t now)
 {
-	return p->share && !p->placed && !p->deaf && peer__listens(p) &&
+	return p->quota && !p->located && !p->deaf && peer__listens(p) &&
 	       now - p->heard_ns > PEER_IDLE_NS;
 }
 
@@ -328,7 +330,7 @@ static void put_out(const struct control *c, struct peer *p)
 static void look_after(struct control *c, uint64_t now)
 {
 	struct peer **at = &c->peers;
-	bool waits = c->door[DOOR_ROOT].shut || c->door[DOOR_ALL].shut;
+	bool waits = c->listeners[LISTENER_ROOT].paused || c->listeners[LISTENER_ALL].paused;
 
 	while (*at) {
 		struct peer *p = *at;
@@ -343,8 +345,8 @@ static void look_after(struct control *c, uint64_t now)
 	}
 	if (waits && c->resume_ns == UINT64_MAX)
 		c->resume_ns = now + PAUSE_NS;
-	shares__tidy(&c->shares, now);
-	c->check_ns = c->shares.users ? now + CHECK_NS : UINT64_MAX;
+	quotas__tidy(&c->quotas, now);
+	c->check_ns = c->quotas.users ? now + CHECK_NS : UINT64_MAX;
 }
 
 /* Shares that were used up may be back. */
@@ -357,8 +359,8 @@ static void resume(struct control *c, uint64_t now)
 	for (p = c->peers; p; p = p->next)
 		if (p->deaf)
 			serve(c, p, now);
-	for (i = 0; i < DOORS; i++)
-		door__shut(&c->door[i], false);
+	for (i = 0; i < LISTENERS; i++)
+		listener__pause(&c->listeners[i], false);
 }
 
 void control__turn(struct control *c, uint64_t now)
@@ -367,9 +369,9 @@ void control__turn(struct control *c, uint64_t now)
 
 	if (now >= c->resume_ns)
 		resume(c, now);
-	for (i = 0; i < DOORS; i++)
-		door_turn(c, i, now);
-	if (!share__may_work(&c->shares.accepts, now))
-		door__shut(&c->door[DOOR_ALL], true);
+	for (i = 0; i < LISTENERS; i++)
+		serve_listener(c, i, now);
+	if (!quota__may_work(&c->quotas.accepts, now))
+		listener__pause(&c->listeners[LISTENER_ALL], true);
 	look_after(c, now);
 }

@@ -8,18 +8,18 @@
 #include "daemon/internal.h"
 #include "daemon/peer.h"
 
-enum { DOOR_ROOT, DOOR_ALL, DOORS }; /* in the order in which they are served */
+enum { LISTENER_ROOT, LISTENER_ALL, LISTENERS }; /* in the order in which they are served */
 
 struct control {
 	struct daemon *d;
-	struct door door[DOORS];
+	struct listener listeners[LISTENERS];
 	int epfd; /* readable when a door's is */
 	struct peer *peers;
-	struct shares shares;
+	struct quotas quotas;
 	uint64_t resume_ns; /* peers wait, or nobody is let in, until then */
 	uint64_t check_ns;  /* for the slow and the idle */
 	gid_t admin_gid;
-	struct log_limit said_full, said_refused, said_slow, said_busy, said_shut;
+	struct log_limit said_full, said_refused, said_slow, said_busy, said_paused;
 	char buf[JPC_MAX];
 };
 

@@ -67,7 +67,7 @@ static int send_table(struct live *l, struct jpc_table *t, const void *cells)
 	if (!err)
 		err = peer__send(l->p, &m, l->now);
 	l->p->live.tables++;
-	share__worked(l->p->share, 1);
+	quota__charge(l->p->quota, 1);
 	return err ? err : 1;
 }
 
@@ -96,7 +96,7 @@ static int send_own(struct live *l, const struct table *t)
 	return send_table(l, m, cells);
 }
 
-static int send_guest(struct live *l, const struct guest_table *t)
+static int send_external(struct live *l, const struct external_table *t)
 {
 	struct jpc_table *m;
 
@@ -111,7 +111,7 @@ static int send_guest(struct live *l, const struct guest_table *t)
 	return send_table(l, m, t->last);
 }
 
-static int send_node(struct live *l, const struct node_row *row)
+static int send_node(struct live *l, const struct sensor_row *row)
 {
 	struct jpc_table *m;
 
@@ -136,24 +136,24 @@ static int next_own(struct live *l, unsigned *i)
 
 static int next_node(struct live *l, unsigned *i)
 {
-	struct node_row row;
+	struct sensor_row row;
 	int sent = 0;
 
-	while (!sent && step_node__last(l->s->node, i, &row))
+	while (!sent && step_sensors__last(l->s->sensors, i, &row))
 		sent = send_node(l, &row);
 	return sent;
 }
 
-static int next_guest(struct live *l, unsigned *i)
+static int next_external(struct live *l, unsigned *i)
 {
 	int sent = 0;
 
-	while (!sent && l->s->req && *i < l->s->req->guests.ntables)
-		sent = send_guest(l, l->s->req->guests.table[(*i)++]);
+	while (!sent && l->s->req && *i < l->s->req->external.ntables)
+		sent = send_external(l, l->s->req->external.table[(*i)++]);
 	return sent;
 }
 
-static int (*const parts[])(struct live *l, unsigned *i) = {next_own, next_node, next_guest};
+static int (*const parts[])(struct live *l, unsigned *i) = {next_own, next_node, next_external};
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
 static bool is_asked_for(const struct live *l, const struct step *s)
@@ -164,7 +164,7 @@ static bool is_asked_for(const struct live *l, const struct step *s)
 	if (s->state != STEP_ACTIVE || !(l->p->admin || l->p->uid == s->uid))
 		return false;
 	if (m->job_id == JPC_UNKNOWN)
-		return l->p->in_step && daemon_step_is_at(l->c->d, s, &l->p->place);
+		return l->p->in_step && daemon_step_has_key(l->c->d, s, &l->p->key);
 	return s->ids.has_job && s->ids.job_id == m->job_id &&
 	       (!m->step_name[0] || !strcmp(m->step_name, s->ids.step_name));
 }
@@ -221,7 +221,7 @@ void control_live_on(struct control *c, struct peer *p, uint64_t now)
 	int sent = 1;
 
 	while (sent > 0 && !p->out_len) {
-		p->deaf = !share__may_work(p->share, now);
+		p->deaf = !quota__may_work(p->quota, now);
 		if (p->deaf)
 			return;
 		sent = send_next(&l);

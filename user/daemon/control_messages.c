@@ -51,42 +51,42 @@ static bool step_texts_end(const struct jpc_step *m)
 }
 
 /* What slurmstepd says of the step it speaks of. */
-struct told_step {
+struct stepd_step {
 	uint32_t job_id, step_id;
 	const char *step_name, *node;
 };
 
 /* It is in no cgroup of its job at first, and on v1 in the job's directory only: it says the rest.
  */
-static void stepd_place(const struct call *k, const struct told_step *t, struct place *place)
+static void stepd_key(const struct call *k, const struct stepd_step *t, struct step_key *key)
 {
 	uint32_t number;
 
-	memset(place, 0, sizeof(*place));
-	place->step_id = STEP_NONE;
-	place->het_comp = -1;
-	place->job_id = JPC_UNKNOWN;
-	if (k->p->placed)
-		*place = k->p->place;
-	if (place->job_id == JPC_UNKNOWN)
-		place->job_id = t->job_id;
-	if (place->step_id == STEP_NONE) {
-		place->step_id = t->step_id;
-		if (layout__step_id(t->step_name, &number, &place->het_comp))
-			place->het_comp = -1;
+	memset(key, 0, sizeof(*key));
+	key->step_id = STEP_NONE;
+	key->het_comp = -1;
+	key->job_id = JPC_UNKNOWN;
+	if (k->p->located)
+		*key = k->p->key;
+	if (key->job_id == JPC_UNKNOWN)
+		key->job_id = t->job_id;
+	if (key->step_id == STEP_NONE) {
+		key->step_id = t->step_id;
+		if (layout__step_id(t->step_name, &number, &key->het_comp))
+			key->het_comp = -1;
 	}
-	if (!place->node[0])
-		str__copy(place->node, sizeof(place->node), t->node);
+	if (!key->node[0])
+		str__copy(key->node, sizeof(key->node), t->node);
 }
 
-static struct request *stepd_request(struct call *k, const struct told_step *t, bool make)
+static struct request *stepd_request(struct call *k, const struct stepd_step *t, bool make)
 {
-	struct request *r = daemon_request(k->c->d, k->p->request);
-	struct place place;
+	struct request *r = daemon_find_request(k->c->d, k->p->request);
+	struct step_key key;
 
 	if (!r) {
-		stepd_place(k, t, &place);
-		r = daemon_request_at(k->c->d, &place, make);
+		stepd_key(k, t, &key);
+		r = daemon_request_of(k->c->d, &key, make);
 		k->p->request = r ? r->serial : 0;
 	}
 	return r;
@@ -136,7 +136,7 @@ static uint32_t measures(const struct daemon *d, unsigned families)
 static int on_step(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_step *m = (const void *)h;
-	const struct told_step told = {m->job_id, m->step_id, m->step_name, m->node_name};
+	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, m->node_name};
 	struct daemon *d = k->c->d;
 	unsigned families;
 	struct request *r;
@@ -146,17 +146,17 @@ static int on_step(struct call *k, const struct jpc_head *h)
 	if (!step_texts_end(m))
 		return refuse(k, -EINVAL, "a text does not end");
 	k->p->request = 0; /* this is what says which step it is */
-	r = stepd_request(k, &told, true);
+	r = stepd_request(k, &step, true);
 	if (!r)
 		return -ENOMEM;
-	why__find_squeue(&r->site, k->p->pid);
+	end_reason__find_squeue(&r->site, k->p->pid);
 	bad = request__tell(r, m, &d->opts.cfg->freq, k->reply.text, sizeof(k->reply.text));
 	wanted = is_wanted(d, r, &families);
 	if (wanted && !d->env.hdf5_dir)
 		return refuse(k, -ENOTDIR, "ProfileHDF5Dir is not set in jobprofd's configuration");
 	k->reply.number = wanted;
 	k->reply.measures = measures(d, families);
-	r->guests.measures = k->reply.measures;
+	r->external.measures = k->reply.measures;
 	err = wanted && families ? count_now(k) : 0;
 	d->sync = true;
 	return err ? err : bad;
@@ -165,7 +165,7 @@ static int on_step(struct call *k, const struct jpc_head *h)
 static int on_conf(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_conf *m = (const void *)h;
-	const struct told_step told = {m->job_id, m->step_id, m->step_name, ""};
+	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, ""};
 	struct request *r;
 
 	if (!ENDS(m->path) || !ENDS(m->step_name))
@@ -174,7 +174,7 @@ static int on_conf(struct call *k, const struct jpc_head *h)
 		return refuse(k, -EINVAL, "the path of slurm.conf is not absolute");
 	if (!proc__has_our_root(k->p->pid))
 		return refuse(k, -EPERM, "the path of slurm.conf is another root directory's");
-	r = stepd_request(k, &told, false);
+	r = stepd_request(k, &step, false);
 	if (!r)
 		return refuse(k, -ESRCH, "this step is not known");
 	memcpy(r->site.conf, m->path, sizeof(r->site.conf));
@@ -184,28 +184,28 @@ static int on_conf(struct call *k, const struct jpc_head *h)
 static int on_step_end(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_step_end *m = (const void *)h;
-	const struct told_step told = {m->job_id, m->step_id, m->step_name, ""};
+	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, ""};
 	struct request *r;
 
 	if (!ENDS(m->reason) || !ENDS(m->step_name))
 		return refuse(k, -EINVAL, "a text does not end");
-	r = stepd_request(k, &told, false);
+	r = stepd_request(k, &step, false);
 	if (!r)
 		return refuse(k, -ESRCH, "this step is not known");
 	memcpy(r->reason, m->reason, sizeof(r->reason));
-	r->told_ns = k->now;
+	r->updated_ns = k->now;
 	return 0;
 }
 
 static int on_task(struct call *k, const struct jpc_head *h)
 {
 	const struct jpc_task *m = (const void *)h;
-	const struct told_step told = {m->job_id, m->step_id, m->step_name, ""};
+	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, ""};
 	struct request *r;
 
 	if (!ENDS(m->step_name))
 		return refuse(k, -EINVAL, "a text does not end");
-	r = stepd_request(k, &told, false);
+	r = stepd_request(k, &step, false);
 	if (!r)
 		return refuse(k, -ESRCH, "this step is not known");
 	if (m->gtid == JPC_UNKNOWN)
@@ -220,11 +220,11 @@ static int on_task(struct call *k, const struct jpc_head *h)
 static struct step *own_step(const struct call *k)
 {
 	const struct peer *p = k->p;
-	struct step *s = p->in_step ? daemon_step_at(k->c->d, &p->place) : NULL;
+	struct step *s = p->in_step ? daemon_find_step(k->c->d, &p->key) : NULL;
 
 	if (p->in_step && (!s || s->state == STEP_NEW)) {
 		daemon_sync_steps(k->c->d);
-		s = daemon_step_at(k->c->d, &p->place);
+		s = daemon_find_step(k->c->d, &p->key);
 	}
 	return s;
 }
@@ -233,7 +233,7 @@ static struct step *own_step(const struct call *k)
 static struct request *rows_request(struct call *k, int *err)
 {
 	struct peer *p = k->p;
-	struct request *r = daemon_request(k->c->d, p->request);
+	struct request *r = daemon_find_request(k->c->d, p->request);
 	struct step *s;
 
 	if (r && !p->in_task)
@@ -250,7 +250,7 @@ static struct request *rows_request(struct call *k, int *err)
 		*err = refuse(k, -EACCES, "this step is another user's");
 		return NULL;
 	}
-	r = daemon_request_at(k->c->d, &p->place, true);
+	r = daemon_request_of(k->c->d, &p->key, true);
 	p->request = r ? r->serial : 0;
 	*err = r ? 0 : -ENOMEM;
 	return r;
@@ -283,24 +283,24 @@ static int on_table(struct call *k, const struct jpc_head *h)
 	r = rows_request(k, &err);
 	if (!r)
 		return err;
-	err = guests__declare(&r->guests, m, k->p->in_task);
+	err = external_series__declare(&r->external, m, k->p->in_task);
 	if (err < 0)
 		return say_error(k, err);
 	k->p->tables[m->table] = (int16_t)err;
 	return 0;
 }
 
-/* Unix time of a row, as it was told or now. */
-static int row_time(struct call *k, const struct request *r, int64_t told, int64_t *time)
+/* Unix time of a row, as its sender says, or now. */
+static int row_time(struct call *k, const struct request *r, int64_t sent_ns, int64_t *time)
 {
 	int64_t now = (int64_t)clock__real_ns();
 	const struct step *s;
 
-	*time = told ? told : now;
-	if (!told || !k->p->in_task)
-		return told < 0 ? refuse(k, -ERANGE, "there is no such time") : 0;
-	s = daemon_step_at(k->c->d, &r->place);
-	if (told > now + (int64_t)AHEAD_NS || !s || told < (int64_t)s->start_real_ns)
+	*time = sent_ns ? sent_ns : now;
+	if (!sent_ns || !k->p->in_task)
+		return sent_ns < 0 ? refuse(k, -ERANGE, "there is no such time") : 0;
+	s = daemon_find_step(k->c->d, &r->key);
+	if (sent_ns > now + (int64_t)AHEAD_NS || !s || sent_ns < (int64_t)s->start_real_ns)
 		return refuse(k, -ERANGE, "the time is not between the step's start and now");
 	return 0;
 }
@@ -317,9 +317,9 @@ static int on_rows(struct call *k, const struct jpc_head *h)
 	if (!r)
 		return err;
 	index = m->table < PEER_TABLES ? k->p->tables[m->table] : -1;
-	if (index < 0 || (unsigned)index >= r->guests.ntables)
+	if (index < 0 || (unsigned)index >= r->external.ntables)
 		return refuse(k, -EINVAL, "table %u was not declared", m->table);
-	ncols = r->guests.table[index]->ncols;
+	ncols = r->external.table[index]->ncols;
 	if (m->nrows > JPC_MAX || h->length != sizeof(*m) + 8ull * m->nrows * (1 + ncols))
 		return refuse(k, -EINVAL, "%u rows of %u columns do not fit their message",
 			      m->nrows, ncols);
@@ -328,9 +328,10 @@ static int on_rows(struct call *k, const struct jpc_head *h)
 
 		err = row_time(k, r, (int64_t)row[0], &time);
 		if (!err)
-			err = say_error(k, guests__row(&r->guests, (unsigned)index, time, row + 1));
+			err = say_error(k, external_series__row(&r->external, (unsigned)index, time,
+								row + 1));
 	}
-	k->c->d->guests = true;
+	k->c->d->external_rows = true;
 	return err;
 }
 
@@ -348,8 +349,8 @@ static int on_mark(struct call *k, const struct jpc_head *h)
 		return err;
 	err = row_time(k, r, m->time_ns, &time);
 	if (!err)
-		err = say_error(k, guests__mark(&r->guests, time, m->name));
-	k->c->d->guests = true;
+		err = say_error(k, external_series__mark(&r->external, time, m->name));
+	k->c->d->external_rows = true;
 	return err;
 }
 

@@ -40,7 +40,7 @@ static const char *meaning_of(const char *state, const char *reason)
 	return NULL;
 }
 
-bool why__meaning(const char *text, uint32_t job_id, const char **meaning)
+bool end_reason__meaning(const char *text, uint32_t job_id, const char **meaning)
 {
 	char number[16], state[32], reason[64];
 	const char *end;
@@ -59,17 +59,17 @@ bool why__meaning(const char *text, uint32_t job_id, const char **meaning)
 	return false;
 }
 
-void why__find_squeue(struct slurmd *site, pid_t stepd)
+void end_reason__find_squeue(struct slurmd *site, pid_t stepd)
 {
 	/* not looked for here: its file system may hang */
 	if (slurmd__squeue(stepd, "slurmstepd", site->squeue, sizeof(site->squeue)))
 		site->squeue[0] = '\0';
 }
 
-void why__begin(struct why *w, const struct slurmd *site, const char *node, uint32_t job_id,
-		uint64_t now_ns)
+void end_reason__begin(struct end_reason *w, const struct slurmd *site, const char *node,
+		       uint32_t job_id, uint64_t now_ns)
 {
-	*w = (struct why){
+	*w = (struct end_reason){
 		.fd = -1, .job_id = job_id, .next_ns = now_ns, .end_ns = now_ns + GIVE_UP_NS};
 	if (site)
 		w->site = *site;
@@ -89,7 +89,7 @@ static void complete(struct slurmd *site, const char *node)
 		memcpy(site->conf, found.conf, sizeof(site->conf));
 }
 
-static void __attribute__((noreturn)) run_squeue(struct why *w, int out, pid_t parent)
+static void __attribute__((noreturn)) run_squeue(struct end_reason *w, int out, pid_t parent)
 {
 	char job[16], conf[SLURMD_PATH + 16];
 	char *env[] = {conf, NULL};
@@ -111,7 +111,7 @@ static void __attribute__((noreturn)) run_squeue(struct why *w, int out, pid_t p
 	_exit(write(STDOUT_FILENO, NO_SQUEUE, strlen(NO_SQUEUE)) < 0 ? 126 : 127);
 }
 
-static void ask(struct why *w)
+static void ask(struct end_reason *w)
 {
 	pid_t parent = getpid();
 	int p[2];
@@ -132,10 +132,10 @@ static void ask(struct why *w)
 	w->asked++;
 }
 
-bool why__advance(struct why *w, uint64_t now_ns)
+bool end_reason__advance(struct end_reason *w, uint64_t now_ns)
 {
 	if (w->answer[0] || now_ns >= w->end_ns) {
-		why__stop(w);
+		end_reason__stop(w);
 		return true;
 	}
 	if (!w->pid && now_ns >= w->next_ns) {
@@ -145,7 +145,7 @@ bool why__advance(struct why *w, uint64_t now_ns)
 	return false;
 }
 
-static void take_answer(struct why *w)
+static void take_answer(struct end_reason *w)
 {
 	char *text = malloc(ANSWER_LEN);
 	const char *meaning;
@@ -156,14 +156,14 @@ static void take_answer(struct why *w)
 	n = read_fully(w->fd, text, ANSWER_LEN - 1);
 	text[n > 0 ? n : 0] = '\0';
 	/* other lines only, or a state that is no end: Slurm knows of no end that it has made */
-	if (n > 0 && !why__meaning(text, w->job_id, &meaning))
+	if (n > 0 && !end_reason__meaning(text, w->job_id, &meaning))
 		w->end_ns = 0;
 	else if (n > 0 && meaning)
 		str__copy(w->answer, sizeof(w->answer), meaning);
 	free(text);
 }
 
-bool why__reaped(struct why *w, pid_t pid)
+bool end_reason__reaped(struct end_reason *w, pid_t pid)
 {
 	if (!w->pid || w->pid != pid)
 		return false;
@@ -175,7 +175,7 @@ bool why__reaped(struct why *w, pid_t pid)
 }
 
 /* It is reaped as one that nobody knows. */
-void why__stop(struct why *w)
+void end_reason__stop(struct end_reason *w)
 {
 	if (!w->pid)
 		return;

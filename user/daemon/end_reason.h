@@ -14,7 +14,7 @@
 
 #include "identity/slurmd.h"
 
-struct why {
+struct end_reason {
 	struct slurmd site; /* where Slurm can be asked, as far as it was told */
 	char node[65];
 	uint32_t job_id;
@@ -26,19 +26,19 @@ struct why {
 };
 
 /* Of a process that is root's slurmstepd, else "". */
-void why__find_squeue(struct slurmd *site, pid_t stepd);
+void end_reason__find_squeue(struct slurmd *site, pid_t stepd);
 /* Begins. site may be NULL: what was not told is looked for (identity/slurmd.h). The first question
- * is asked by why__advance(). */
-void why__begin(struct why *w, const struct slurmd *site, const char *node, uint32_t job_id,
-		uint64_t now_ns);
+ * is asked by end_reason__advance(). */
+void end_reason__begin(struct end_reason *w, const struct slurmd *site, const char *node,
+		       uint32_t job_id, uint64_t now_ns);
 /* Asks, again if need be. True: there is an answer, or no more hope of one. */
-bool why__advance(struct why *w, uint64_t now_ns);
+bool end_reason__advance(struct end_reason *w, uint64_t now_ns);
 /* A child has ended. True if it was ours. */
-bool why__reaped(struct why *w, pid_t pid);
+bool end_reason__reaped(struct end_reason *w, pid_t pid);
 /* Ends what runs. */
-void why__stop(struct why *w);
+void end_reason__stop(struct end_reason *w);
 /* For tests: what lines of squeue's "%A %T %r" say of that job, which may be one of them only.
  * *meaning: why it ended, or NULL. False: nothing, now and later. */
-bool why__meaning(const char *text, uint32_t job_id, const char **meaning);
+bool end_reason__meaning(const char *text, uint32_t job_id, const char **meaning);
 
 #endif

@@ -15,9 +15,9 @@
 #include "journal/journal.h"
 
 /* The journal's numbers: away from those of the built-in series and their tables. */
-#define SERIES_BASE NODE_SERIES_END
-#define GUEST_IDS   (JOURNAL_SERIES_MAX - SERIES_BASE)
-#define TABLE_LAST  (JOURNAL_TABLES_MAX - 1)
+#define SERIES_BASE  SENSOR_SERIES_END
+#define EXTERNAL_IDS (JOURNAL_SERIES_MAX - SERIES_BASE)
+#define TABLE_LAST   (JOURNAL_TABLES_MAX - 1)
 
 #define TIMES 3 /* ElapsedTime, EpochTime, TimeNS */
 
@@ -33,7 +33,7 @@ static const struct {
 		    {"Network", JPC_MEASURES_NETWORK},
 		    {"Filesystem", JPC_MEASURES_LUSTRE}};
 
-static bool is_own(const struct guests *g, const char *name)
+static bool is_own(const struct external_series *g, const char *name)
 {
 	size_t i;
 
@@ -92,8 +92,8 @@ static bool columns_ok(const struct jpc_table *m)
 }
 
 /* Where the table goes in the file. */
-static int place(const struct guests *g, const struct jpc_table *m, bool user, char series[72],
-		 char name[64])
+static int name_table(const struct external_series *g, const struct jpc_table *m, bool user,
+		      char series[72], char name[64])
 {
 	if (!memchr(m->group, 0, sizeof(m->group)) || !memchr(m->name, 0, sizeof(m->name)) ||
 	    !printable_name(m->name) || (m->group[0] && !printable_name(m->group)))
@@ -113,12 +113,12 @@ static int place(const struct guests *g, const struct jpc_table *m, bool user, c
 	return 0;
 }
 
-static bool same_table(const struct guest_table *t, const struct jpc_table *m)
+static bool same_table(const struct external_table *t, const struct jpc_table *m)
 {
 	return t->ncols == m->ncols && !memcmp(t->col, m->col, m->ncols * sizeof(*m->col));
 }
 
-static void table_free(struct guest_table *t)
+static void table_free(struct external_table *t)
 {
 	if (!t)
 		return;
@@ -127,9 +127,10 @@ static void table_free(struct guest_table *t)
 	free(t);
 }
 
-static int add_table(struct guests *g, const struct guest_table *like, const struct jpc_column *col)
+static int add_table(struct external_series *g, const struct external_table *like,
+		     const struct jpc_column *col)
 {
-	struct guest_table *t = malloc(sizeof(*t));
+	struct external_table *t = malloc(sizeof(*t));
 
 	if (!t)
 		return -ENOMEM;
@@ -146,47 +147,47 @@ static int add_table(struct guests *g, const struct guest_table *like, const str
 	return (int)g->ntables++;
 }
 
-int guests__declare(struct guests *g, const struct jpc_table *m, bool user)
+int external_series__declare(struct external_series *g, const struct jpc_table *m, bool user)
 {
-	struct guest_table t = {.user = user, .ncols = m->ncols};
+	struct external_table t = {.user = user, .ncols = m->ncols};
 	unsigned i;
-	int err = place(g, m, user, t.series, t.name);
+	int err = name_table(g, m, user, t.series, t.name);
 
 	if (err || !columns_ok(m))
 		return -EINVAL;
 	for (i = 0; i < g->ntables; i++)
 		if (!strcmp(g->table[i]->series, t.series) && !strcmp(g->table[i]->name, t.name))
 			return same_table(g->table[i], m) ? (int)i : -EEXIST;
-	if (g->ntables == GUEST_TABLES || g->next_id == GUEST_IDS ||
-	    (user && g->nuser == GUEST_USER_TABLES))
+	if (g->ntables == EXTERNAL_TABLES || g->next_id == EXTERNAL_IDS ||
+	    (user && g->nuser == EXTERNAL_USER_TABLES))
 		return -EDQUOT;
 	return add_table(g, &t, m->col);
 }
 
-static bool afford(struct guests *g, unsigned words)
+static bool afford(struct external_series *g, unsigned words)
 {
 	uint64_t now = clock__boot_ns();
 
 	if (!g->tokens_ns)
-		g->tokens = GUEST_ROWS_BURST;
+		g->tokens = EXTERNAL_ROWS_BURST;
 	else
-		g->tokens += (double)(now - g->tokens_ns) * 1e-9 * GUEST_ROWS_RATE;
+		g->tokens += (double)(now - g->tokens_ns) * 1e-9 * EXTERNAL_ROWS_RATE;
 	g->tokens_ns = now;
-	if (g->tokens > GUEST_ROWS_BURST)
-		g->tokens = GUEST_ROWS_BURST;
-	if (g->tokens < 1 || g->bytes + 8ull * words > GUEST_BYTES_MAX)
+	if (g->tokens > EXTERNAL_ROWS_BURST)
+		g->tokens = EXTERNAL_ROWS_BURST;
+	if (g->tokens < 1 || g->bytes + 8ull * words > EXTERNAL_BYTES_MAX)
 		return false;
 	g->tokens -= 1;
 	g->bytes += 8ull * words;
 	return true;
 }
 
-static int grow_pending(struct guests *g, unsigned words)
+static int grow_pending(struct external_series *g, unsigned words)
 {
 	unsigned max = g->max_pending ? g->max_pending : 64;
 	uint64_t *p;
 
-	if (8ull * (g->npending + words) > GUEST_PENDING_MAX)
+	if (8ull * (g->npending + words) > EXTERNAL_PENDING_MAX)
 		return -EDQUOT;
 	while (max < g->npending + words)
 		max *= 2;
@@ -200,9 +201,10 @@ static int grow_pending(struct guests *g, unsigned words)
 	return 0;
 }
 
-int guests__row(struct guests *g, unsigned index, int64_t time_ns, const uint64_t *cells)
+int external_series__row(struct external_series *g, unsigned index, int64_t time_ns,
+			 const uint64_t *cells)
 {
-	const struct guest_table *t = g->table[index];
+	const struct external_table *t = g->table[index];
 	unsigned words = 2 + t->ncols;
 	int err = t->user && !afford(g, words) ? -EDQUOT : grow_pending(g, words);
 
@@ -217,21 +219,21 @@ int guests__row(struct guests *g, unsigned index, int64_t time_ns, const uint64_
 	return 0;
 }
 
-static int marks_table(struct guests *g)
+static int marks_table(struct external_series *g)
 {
-	struct guest_table t = {.series = "Marks", .user = true, .ncols = 1};
+	struct external_table t = {.series = "Marks", .user = true, .ncols = 1};
 	struct jpc_column col = {.name = "Mark", .cell = JPC_U64, .kind = JPC_GAUGE};
 	unsigned i;
 
 	for (i = 0; i < g->ntables; i++)
 		if (!strcmp(g->table[i]->series, t.series))
 			return (int)i;
-	if (g->ntables == GUEST_TABLES || g->next_id == GUEST_IDS)
+	if (g->ntables == EXTERNAL_TABLES || g->next_id == EXTERNAL_IDS)
 		return -EDQUOT;
 	return add_table(g, &t, &col);
 }
 
-int guests__mark(struct guests *g, int64_t time_ns, const char *name)
+int external_series__mark(struct external_series *g, int64_t time_ns, const char *name)
 {
 	int index = marks_table(g);
 	uint64_t number;
@@ -243,17 +245,17 @@ int guests__mark(struct guests *g, int64_t time_ns, const char *name)
 		return -EINVAL;
 	for (i = 0; i < g->nmarks && strcmp(g->marks[i], name); i++)
 		;
-	if (i == GUEST_MARKS) {
+	if (i == EXTERNAL_MARKS) {
 		g->refused++;
 		return -EDQUOT;
 	}
 	if (i == g->nmarks)
 		str__copy(g->marks[g->nmarks++], sizeof(g->marks[0]), name);
 	number = i + 1;
-	return guests__row(g, index, time_ns, &number);
+	return external_series__row(g, index, time_ns, &number);
 }
 
-void guests__free(struct guests *g)
+void external_series__free(struct external_series *g)
 {
 	unsigned i;
 
@@ -275,7 +277,7 @@ static struct column time_column(const char *name, enum col_how how, const char 
 }
 
 /* As the other tables of the file: times first and last. */
-static int tell(struct guest_table *t, struct journal *j)
+static int tell(struct external_table *t, struct journal *j)
 {
 	static const enum col_kind kinds[] = {[JPC_GAUGE] = COL_GAUGE,
 					      [JPC_DELTA] = COL_DELTA,
@@ -302,22 +304,22 @@ static int tell(struct guest_table *t, struct journal *j)
 	if (!err)
 		err = journal__table(j, TABLE_LAST - t->id, SERIES_BASE + t->id,
 				     t->name[0] ? t->name : t->series);
-	t->told = !err;
+	t->journaled = !err;
 	return err;
 }
 
-static void tell_marks(struct guests *g, struct journal *j)
+static void tell_marks(struct external_series *g, struct journal *j)
 {
 	char name[32];
 
-	for (; g->marks_told < g->nmarks; g->marks_told++) {
-		snprintf(name, sizeof(name), "Mark %u", g->marks_told + 1);
-		if (journal__attr_str(j, name, g->marks[g->marks_told]))
+	for (; g->marks_journaled < g->nmarks; g->marks_journaled++) {
+		snprintf(name, sizeof(name), "Mark %u", g->marks_journaled + 1);
+		if (journal__attr_str(j, name, g->marks[g->marks_journaled]))
 			return;
 	}
 }
 
-static int put_row(struct guest_table *t, struct journal *j, uint64_t start_real_ns,
+static int put_row(struct external_table *t, struct journal *j, uint64_t start_real_ns,
 		   const uint64_t *row)
 {
 	uint64_t time = row[0], second = time / NSEC_PER_SEC, start = start_real_ns / NSEC_PER_SEC;
@@ -333,15 +335,17 @@ static int put_row(struct guest_table *t, struct journal *j, uint64_t start_real
 	return journal__row(j, TABLE_LAST - t->id, (const union cell *)t->last, t->ncols + TIMES);
 }
 
-unsigned guests__flush(struct guests *g, struct journal *j, uint64_t start_real_ns)
+unsigned external_series__flush(struct external_series *g, struct journal *j,
+				uint64_t start_real_ns)
 {
 	unsigned at = 0, rows = 0;
 
 	tell_marks(g, j);
 	while (at < g->npending) {
-		struct guest_table *t = g->table[g->pending[at]];
+		struct external_table *t = g->table[g->pending[at]];
 
-		if ((!t->told && tell(t, j)) || put_row(t, j, start_real_ns, &g->pending[at + 1]))
+		if ((!t->journaled && tell(t, j)) ||
+		    put_row(t, j, start_real_ns, &g->pending[at + 1]))
 			g->refused++;
 		else
 			rows++;
@@ -350,7 +354,7 @@ unsigned guests__flush(struct guests *g, struct journal *j, uint64_t start_real_
 	return rows;
 }
 
-bool guests__taken(struct guests *g, uint32_t series_id)
+bool external_series__reserve_id(struct external_series *g, uint32_t series_id)
 {
 	if (series_id < SERIES_BASE)
 		return false;
@@ -359,23 +363,23 @@ bool guests__taken(struct guests *g, uint32_t series_id)
 	return true;
 }
 
-void guests__remember_mark(struct guests *g, const char *attr, const char *text)
+void external_series__remember_mark(struct external_series *g, const char *attr, const char *text)
 {
 	uint32_t n;
 
 	if (!str__starts(attr, "Mark ") || parse_u32(attr + 5, &n) || n != g->nmarks + 1 ||
-	    n > GUEST_MARKS)
+	    n > EXTERNAL_MARKS)
 		return;
 	str__copy(g->marks[g->nmarks++], sizeof(g->marks[0]), text);
-	g->marks_told = g->nmarks;
+	g->marks_journaled = g->nmarks;
 }
 
-bool guests__any(const struct guests *g)
+bool external_series__has_new(const struct external_series *g)
 {
-	return g->npending || g->marks_told < g->nmarks;
+	return g->npending || g->marks_journaled < g->nmarks;
 }
 
-void guests__settle(struct guests *g, bool kept)
+void external_series__settle_frame(struct external_series *g, bool kept)
 {
 	unsigned i;
 
@@ -384,6 +388,6 @@ void guests__settle(struct guests *g, bool kept)
 		return;
 	}
 	for (i = 0; i < g->ntables; i++)
-		g->table[i]->told = false;
-	g->marks_told = 0;
+		g->table[i]->journaled = false;
+	g->marks_journaled = 0;
 }

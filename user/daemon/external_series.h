@@ -13,31 +13,31 @@
 #include "client/protocol.h"
 #include "schema/series.h"
 
-#define GUEST_TABLES	  128
-#define GUEST_USER_TABLES 64
-#define GUEST_MARKS	  100	       /* different names */
-#define GUEST_ROWS_BURST  10000.0      /* of a job's own programs, at once, */
-#define GUEST_ROWS_RATE	  2000.0       /* and per second */
-#define GUEST_BYTES_MAX	  (256u << 20) /* of a step's own programs in all */
-#define GUEST_PENDING_MAX (1u << 20)   /* bytes that wait for the journal */
+#define EXTERNAL_TABLES	     128
+#define EXTERNAL_USER_TABLES 64
+#define EXTERNAL_MARKS	     100	  /* different names */
+#define EXTERNAL_ROWS_BURST  10000.0	  /* of a job's own programs, at once, */
+#define EXTERNAL_ROWS_RATE   2000.0	  /* and per second */
+#define EXTERNAL_BYTES_MAX   (256u << 20) /* of a step's own programs in all */
+#define EXTERNAL_PENDING_MAX (1u << 20)	  /* bytes that wait for the journal */
 
-struct guest_table {
+struct external_table {
 	char series[72]; /* as in the file; that of users is "User" */
 	char name[64];	 /* of the table in it; "" for a series that is one table */
 	bool user;
-	bool told;	/* the journal knows it */
-	unsigned id;	/* below GUEST_IDS: the journal's numbers are made of it */
+	bool journaled; /* the journal knows it */
+	unsigned id;	/* below EXTERNAL_IDS: the journal's numbers are made of it */
 	unsigned ncols; /* of those that came */
 	struct jpc_column *col;
 	uint64_t *last; /* cells of the last row with its time columns; NULL: none yet */
 };
 
-struct guests {
-	struct guest_table *table[GUEST_TABLES];
+struct external_series {
+	struct external_table *table[EXTERNAL_TABLES];
 	unsigned ntables, nuser;
 	unsigned next_id; /* goes on over restarts of jobprofd */
-	char marks[GUEST_MARKS][64];
-	unsigned nmarks, marks_told;
+	char marks[EXTERNAL_MARKS][64];
+	unsigned nmarks, marks_journaled;
 	uint64_t *pending;		/* rows: table, unix time in ns, cells */
 	unsigned npending, max_pending; /* words */
 	uint32_t measures;		/* JPC_MEASURES_*: these tables are ours */
@@ -50,26 +50,28 @@ struct guests {
 /* The table that the message declares, an earlier one or new; user: by a job's program. Its index,
  * -EINVAL (names, columns), -EEXIST (it is there with other columns), -EDQUOT (too many),
  * -ENOMEM. */
-int guests__declare(struct guests *g, const struct jpc_table *m, bool user);
+int external_series__declare(struct external_series *g, const struct jpc_table *m, bool user);
 /* One row, at that unix time. 0; -EDQUOT: refused, and counted; -ENOMEM. */
-int guests__row(struct guests *g, unsigned index, int64_t time_ns, const uint64_t *cells);
+int external_series__row(struct external_series *g, unsigned index, int64_t time_ns,
+			 const uint64_t *cells);
 /* A row in Marks. */
-int guests__mark(struct guests *g, int64_t time_ns, const char *name);
-void guests__free(struct guests *g); /* what it holds */
+int external_series__mark(struct external_series *g, int64_t time_ns, const char *name);
+void external_series__free(struct external_series *g); /* what it holds */
 
 /* Something is there that the journal has not. */
-bool guests__any(const struct guests *g);
+bool external_series__has_new(const struct external_series *g);
 
 struct journal;
 /* Appends what is new to the journal, a table with its first row, of a step that began at that unix
  * time. Returns the rows. */
-unsigned guests__flush(struct guests *g, struct journal *j, uint64_t start_real_ns);
+unsigned external_series__flush(struct external_series *g, struct journal *j,
+				uint64_t start_real_ns);
 /* After a restart: whether the journal's series of that number was a guest's; another one gets
  * another number. */
-bool guests__taken(struct guests *g, uint32_t series_id);
+bool external_series__reserve_id(struct external_series *g, uint32_t series_id);
 /* After a restart: an attribute of the journal, which may be what a mark's number stands for. */
-void guests__remember_mark(struct guests *g, const char *attr, const char *text);
+void external_series__remember_mark(struct external_series *g, const char *attr, const char *text);
 /* What was appended is in the journal; or it is left out, and is appended again the next time. */
-void guests__settle(struct guests *g, bool kept);
+void external_series__settle_frame(struct external_series *g, bool kept);
 
 #endif

@@ -30,7 +30,7 @@ struct daemon {
 	struct layout patterns[CONFIG_PATTERNS];
 	char *pattern_texts[CONFIG_PATTERNS];
 	unsigned nrows;
-	struct events events;
+	struct perf_columns perf;
 	struct step *steps;
 	struct request *requests;    /* of steps that are not there yet */
 	struct control *control;     /* NULL: no socket */
@@ -39,8 +39,8 @@ struct daemon {
 	struct journal_stats journals;
 	struct users users;
 	int epfd, sigfd, clockfd, lockfd;
-	size_t files; /* that may be open at once */
-	bool guests;  /* rows of others are there */
+	size_t files;	    /* that may be open at once */
+	bool external_rows; /* rows of external series have come */
 	bool stop, finishing, handover, sync, sweep, wake;
 	uint32_t ended[ENDED_MAX]; /* slots of the steps of which a task has ended in this turn */
 	unsigned nended;	   /* more: of any of them */
@@ -57,14 +57,15 @@ struct daemon {
 
 /* roots.c: hierarchies, layouts and the trie of both. Logs. */
 int daemon_find_roots(struct daemon *d);
-/* told.c: requests of steps, and steps of requests; a place stands for a step whose cgroup is
- * there. */
-struct step *daemon_step_at(const struct daemon *d, const struct place *p);
-bool daemon_step_is_at(const struct daemon *d, const struct step *s, const struct place *p);
-struct request *daemon_request(const struct daemon *d, uint64_t serial); /* NULL: not any more */
-struct request *daemon_request_at(struct daemon *d, const struct place *p, bool make);
+/* request_match.c: requests of steps, and steps of requests; a key stands for a step whose cgroup
+ * is there. */
+struct step *daemon_find_step(const struct daemon *d, const struct step_key *p);
+bool daemon_step_has_key(const struct daemon *d, const struct step *s, const struct step_key *p);
+struct request *daemon_find_request(const struct daemon *d,
+				    uint64_t serial); /* NULL: not any more */
+struct request *daemon_request_of(struct daemon *d, const struct step_key *p, bool make);
 void daemon_claim_requests(struct daemon *d, uint64_t now);
-void daemon_flush_guests(struct daemon *d);
+void daemon_journal_external(struct daemon *d);
 /* recover.c: journals left by earlier runs. */
 void daemon_recover(struct daemon *d);
 /* steps.c: brings steps in line with the slots, and every step forward as far as it can go. */

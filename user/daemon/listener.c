@@ -45,49 +45,48 @@ static int bind_path(int fd, const struct sockaddr_un *addr)
 	return bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ? -errno : 0;
 }
 
-int door__open(struct door *d, const char *path, mode_t mode)
+int listener__open(struct listener *l, const char *path, mode_t mode)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = NULL};
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int on = 1, err;
 
-	*d = (struct door){.listener = -1, .epfd = -1};
+	*l = (struct listener){.fd = -1, .epfd = -1};
 	if (strlen(path) >= sizeof(addr.sun_path))
 		return -ENAMETOOLONG;
 	strcpy(addr.sun_path, path);
 	make_dir(path);
-	d->epfd = epoll_create1(EPOLL_CLOEXEC);
-	d->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (d->epfd < 0 || d->listener < 0)
+	l->epfd = epoll_create1(EPOLL_CLOEXEC);
+	l->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (l->epfd < 0 || l->fd < 0)
 		return -errno;
 	/* the file's mode is the socket's when it is bound: never more than mode for a moment */
-	if (fchmod(d->listener, mode))
+	if (fchmod(l->fd, mode))
 		return -errno;
-	err = bind_path(d->listener, &addr);
+	err = bind_path(l->fd, &addr);
 	if (err)
 		return err;
-	strcpy(d->path, path);
-	if (chmod(path, mode) ||
-	    setsockopt(d->listener, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
-	    listen(d->listener, 1024) || epoll_ctl(d->epfd, EPOLL_CTL_ADD, d->listener, &ev))
+	strcpy(l->path, path);
+	if (chmod(path, mode) || setsockopt(l->fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) ||
+	    listen(l->fd, 1024) || epoll_ctl(l->epfd, EPOLL_CTL_ADD, l->fd, &ev))
 		return -errno;
 	return 0;
 }
 
-void door__shut(struct door *d, bool shut)
+void listener__pause(struct listener *l, bool paused)
 {
-	struct epoll_event ev = {.events = shut ? 0 : EPOLLIN, .data.ptr = NULL};
+	struct epoll_event ev = {.events = paused ? 0 : EPOLLIN, .data.ptr = NULL};
 
-	if (d->shut != shut && !epoll_ctl(d->epfd, EPOLL_CTL_MOD, d->listener, &ev))
-		d->shut = shut;
+	if (l->paused != paused && !epoll_ctl(l->epfd, EPOLL_CTL_MOD, l->fd, &ev))
+		l->paused = paused;
 }
 
-void door__close(struct door *d, bool leave)
+void listener__close(struct listener *l, bool leave)
 {
-	if (d->path[0] && !leave)
-		unlink(d->path);
-	if (d->listener >= 0)
-		close(d->listener);
-	if (d->epfd >= 0)
-		close(d->epfd);
+	if (l->path[0] && !leave)
+		unlink(l->path);
+	if (l->fd >= 0)
+		close(l->fd);
+	if (l->epfd >= 0)
+		close(l->epfd);
 }

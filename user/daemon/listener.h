@@ -7,18 +7,18 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-struct door {
+struct listener {
 	char path[108]; /* "": not there */
-	int listener;
-	int epfd;  /* the listener's data is NULL */
-	bool shut; /* nobody is let in for a while */
+	int fd;
+	int epfd;    /* the listener's data is NULL */
+	bool paused; /* nobody is let in for a while */
 };
 
 /* Listens at path, in place of a dead jobprofd's socket. -ENAMETOOLONG; -EADDRINUSE: another one
- * lives; -errno. door__close() is due in any case. */
-int door__open(struct door *d, const char *path, mode_t mode);
-void door__shut(struct door *d, bool shut);
+ * lives; -errno. listener__close() is due in any case. */
+int listener__open(struct listener *l, const char *path, mode_t mode);
+void listener__pause(struct listener *l, bool paused);
 /* leave: the socket's file stays. */
-void door__close(struct door *d, bool leave);
+void listener__close(struct listener *l, bool leave);
 
 #endif

@@ -16,15 +16,15 @@
 #include "daemon/child.h"
 
 #define HELPERS_MAX 4
-#define LEFT_MAX    64 /* that were killed and have not ended; beyond, no helper is started */
+#define DYING_MAX   64 /* that were killed and have not ended; beyond, no helper is started */
 #define QUEUE_MAX   8192
 #define PATIENCE_NS (2 * NSEC_PER_SEC)
 #define IDLE_NS	    (5 * NSEC_PER_SEC) /* then a helper may go */
-/* So often a party may hang a helper before it is not asked about for so long, and so many may hang
- * for it at once: what waits for a file system may not be killable before that answers. */
-#define HANGS_MAX  3
-#define BARRED_NS  (60 * NSEC_PER_SEC)
-#define BARRED_MAX 64
+/* So often a target may hang a helper before it is not asked about for so long, and so many may
+ * hang for it at once: what waits for a file system may not be killable before that answers. */
+#define HANGS_MAX   3
+#define BLOCKED_NS  (60 * NSEC_PER_SEC)
+#define BLOCKED_MAX 64
 
 struct helper {
 	pid_t pid; /* 0: none, or it has ended */
@@ -40,19 +40,19 @@ struct waiting {
 };
 
 /* What may be slow for its own reasons: a user's processes, Slurm's, the name service. */
-struct party {
-	enum { PARTY_NONE, PARTY_USER, PARTY_STEPD, PARTY_NAMES } kind;
+struct target {
+	enum { TARGET_NONE, TARGET_USER, TARGET_STEPD, TARGET_NAMES } kind;
 	uid_t uid;
 };
 
 /* A helper that is to end. */
-struct left {
+struct dying {
 	pid_t pid;
-	struct party party; /* that it is to look at, if any */
+	struct target target; /* that it is to look at, if any */
 };
 
-struct barred {
-	struct party party;
+struct blocked {
+	struct target target;
 	unsigned hangs;
 	uint64_t until_ns;
 };
@@ -62,30 +62,30 @@ struct lookups {
 	void *ctx;
 	int epfd;
 	struct helper helpers[HELPERS_MAX];
-	struct left left[LEFT_MAX];
-	unsigned nleft;
+	struct dying dying[DYING_MAX];
+	unsigned ndying;
 	struct waiting *queue, **tail;
 	unsigned nqueued;
 	bool fresh; /* there are questions that nobody has looked at */
-	struct barred barred[BARRED_MAX];
-	unsigned nbarred;
-	struct log_limit said, said_left;
+	struct blocked blocked[BLOCKED_MAX];
+	unsigned nblocked;
+	struct log_limit said, said_dying;
 	struct lookup_answer answer;
 };
 
-static struct party party_of(const struct lookup *q)
+static struct target target_of(const struct lookup *q)
 {
 	switch (q->kind) {
 	case LOOKUP_STEPD:
-		return (struct party){PARTY_STEPD, 0};
+		return (struct target){TARGET_STEPD, 0};
 	case LOOKUP_USER:
-		return (struct party){PARTY_NAMES, 0};
+		return (struct target){TARGET_NAMES, 0};
 	default:
-		return (struct party){PARTY_USER, q->uid};
+		return (struct target){TARGET_USER, q->uid};
 	}
 }
 
-static bool same_party(const struct party *a, const struct party *b)
+static bool same_target(const struct target *a, const struct target *b)
 {
 	return a->kind == b->kind && a->uid == b->uid;
 }
@@ -112,13 +112,13 @@ int lookups__new(struct lookups **out, lookup_answered_fn *answered, void *ctx)
 }
 
 /* One that is at rest ends by itself, when its socket does. */
-static void let_go(struct lookups *l, struct helper *h)
+static void close_helper(struct lookups *l, struct helper *h)
 {
 	close(h->fd);
 	h->fd = -1;
-	if (h->pid && l->nleft < LEFT_MAX)
-		l->left[l->nleft++] =
-			(struct left){h->pid, h->busy ? party_of(&h->q) : (struct party){}};
+	if (h->pid && l->ndying < DYING_MAX)
+		l->dying[l->ndying++] =
+			(struct dying){h->pid, h->busy ? target_of(&h->q) : (struct target){}};
 	h->pid = 0;
 	h->busy = false;
 }
@@ -132,7 +132,7 @@ void lookups__free(struct lookups *l)
 			continue;
 		if (l->helpers[i].pid)
 			kill(l->helpers[i].pid, SIGKILL);
-		let_go(l, &l->helpers[i]);
+		close_helper(l, &l->helpers[i]);
 	}
 	while (l->queue) {
 		struct waiting *w = l->queue;
@@ -149,7 +149,7 @@ int lookups__fd(const struct lookups *l)
 	return l ? l->epfd : -1;
 }
 
-static void __attribute__((noreturn)) begin_helper(int fd, pid_t parent)
+static void __attribute__((noreturn)) run_helper(int fd, pid_t parent)
 {
 	/* the lowest that is not a standard one: child__begin() closes those above */
 	if (dup2(fd, STDIN_FILENO) < 0 || child__end_with(parent, SIGKILL))
@@ -167,14 +167,14 @@ static struct helper *start_helper(struct lookups *l)
 
 	for (unsigned i = 0; i < HELPERS_MAX && !h; i++)
 		h = l->helpers[i].fd < 0 ? &l->helpers[i] : NULL;
-	if (!h || l->nleft + HELPERS_MAX > LEFT_MAX)
+	if (!h || l->ndying + HELPERS_MAX > DYING_MAX)
 		return NULL;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, p))
 		return NULL;
 	ev.data.ptr = h;
 	h->pid = epoll_ctl(l->epfd, EPOLL_CTL_ADD, p[0], &ev) ? -1 : fork();
 	if (!h->pid)
-		begin_helper(p[1], parent);
+		run_helper(p[1], parent);
 	close(p[1]);
 	if (h->pid < 0) {
 		h->pid = 0;
@@ -226,52 +226,52 @@ static void answer_error(struct lookups *l, const struct lookup *q, int err)
 	l->answered(l->ctx, q, &l->answer);
 }
 
-static struct barred *find_barred(struct lookups *l, const struct party *p)
+static struct blocked *find_blocked(struct lookups *l, const struct target *p)
 {
-	for (unsigned i = 0; i < l->nbarred; i++)
-		if (same_party(&l->barred[i].party, p))
-			return &l->barred[i];
+	for (unsigned i = 0; i < l->nblocked; i++)
+		if (same_target(&l->blocked[i].target, p))
+			return &l->blocked[i];
 	return NULL;
 }
 
-static bool is_barred(struct lookups *l, const struct party *p, uint64_t now)
+static bool is_blocked(struct lookups *l, const struct target *p, uint64_t now)
 {
-	const struct barred *b = find_barred(l, p);
+	const struct blocked *b = find_blocked(l, p);
 	unsigned n = 0;
 
-	for (unsigned i = 0; i < l->nleft; i++)
-		n += same_party(&l->left[i].party, p);
+	for (unsigned i = 0; i < l->ndying; i++)
+		n += same_target(&l->dying[i].target, p);
 	if (n >= HANGS_MAX)
 		return true;
 	return b && b->hangs >= HANGS_MAX && now < b->until_ns;
 }
 
-static void count_hang(struct lookups *l, const struct party *p, uint64_t now)
+static void count_hang(struct lookups *l, const struct target *p, uint64_t now)
 {
-	struct barred *b = find_barred(l, p);
+	struct blocked *b = find_blocked(l, p);
 
 	if (!b) {
-		b = &l->barred[l->nbarred < BARRED_MAX ? l->nbarred++ : now % BARRED_MAX];
-		*b = (struct barred){.party = *p};
+		b = &l->blocked[l->nblocked < BLOCKED_MAX ? l->nblocked++ : now % BLOCKED_MAX];
+		*b = (struct blocked){.target = *p};
 	}
 	b->hangs++;
-	b->until_ns = now + BARRED_NS;
+	b->until_ns = now + BLOCKED_NS;
 	if (!log_every(&l->said, 60))
 		return;
-	if (p->kind == PARTY_NAMES)
+	if (p->kind == TARGET_NAMES)
 		log_warn("the name service gives no answer: directories have numbers of users "
 			 "where their names are not known");
 	else
 		log_warn("a process of %s%u cannot be read, its memory map is locked: its task "
 			 "has no number and its step no attributes from there",
-			 p->kind == PARTY_STEPD ? "slurmstepd, uid " : "uid ", p->uid);
+			 p->kind == TARGET_STEPD ? "slurmstepd, uid " : "uid ", p->uid);
 }
 
 /* It is slow at times, and does not hang. */
-static void forgive(struct lookups *l, const struct lookup *q)
+static void clear_hangs(struct lookups *l, const struct lookup *q)
 {
-	struct party p = party_of(q);
-	struct barred *b = find_barred(l, &p);
+	struct target p = target_of(q);
+	struct blocked *b = find_blocked(l, &p);
 
 	if (b)
 		b->hangs = 0;
@@ -280,17 +280,17 @@ static void forgive(struct lookups *l, const struct lookup *q)
 static void kill_hung(struct lookups *l, struct helper *h, uint64_t now)
 {
 	struct lookup q = h->q;
-	struct party p = party_of(&q);
+	struct target p = target_of(&q);
 
 	if (h->pid)
 		kill(h->pid, SIGKILL);
-	let_go(l, h);
+	close_helper(l, h);
 	count_hang(l, &p, now);
 	answer_error(l, &q, -ETIMEDOUT);
 }
 
 /* Its helper was killed, by whom ever; or it is what a helper dies of. */
-static void ask_another(struct lookups *l, struct lookup *q)
+static void ask_other_helper(struct lookups *l, struct lookup *q)
 {
 	if (q->again) {
 		answer_error(l, q, -EIO);
@@ -301,7 +301,7 @@ static void ask_another(struct lookups *l, struct lookup *q)
 		answer_error(l, q, -EIO);
 }
 
-static void receive(struct lookups *l, struct helper *h, uint64_t now)
+static void receive_answer(struct lookups *l, struct helper *h, uint64_t now)
 {
 	struct lookup q = h->q;
 	bool busy = h->busy;
@@ -313,31 +313,31 @@ static void receive(struct lookups *l, struct helper *h, uint64_t now)
 	    n != (ssize_t)lookup_answer__size(&l->answer)) {
 		if (n > 0 && h->pid)
 			kill(h->pid, SIGKILL);
-		let_go(l, h);
+		close_helper(l, h);
 		if (busy)
-			ask_another(l, &q);
+			ask_other_helper(l, &q);
 		return;
 	}
 	h->busy = false;
 	h->since_ns = now;
 	if (!busy)
 		return;
-	forgive(l, &q);
+	clear_hangs(l, &q);
 	l->answered(l->ctx, &q, &l->answer);
 }
 
-static bool is_served(const struct lookups *l, const struct party *p)
+static bool is_served(const struct lookups *l, const struct target *p)
 {
 	for (unsigned i = 0; i < HELPERS_MAX; i++) {
-		struct party other = party_of(&l->helpers[i].q);
+		struct target other = target_of(&l->helpers[i].q);
 
-		if (l->helpers[i].fd >= 0 && l->helpers[i].busy && same_party(&other, p))
+		if (l->helpers[i].fd >= 0 && l->helpers[i].busy && same_target(&other, p))
 			return true;
 	}
 	return false;
 }
 
-static void take_out(struct lookups *l, struct waiting **at)
+static void dequeue(struct lookups *l, struct waiting **at)
 {
 	struct waiting *w = *at;
 
@@ -349,7 +349,7 @@ static void take_out(struct lookups *l, struct waiting **at)
 
 /* False: it is not to be had now. The helper's time begins when it is asked, however long ago this
  * turn of the loop began. */
-static bool hand_out(struct lookups *l, const struct lookup *q)
+static bool ask_helper(struct lookups *l, const struct lookup *q)
 {
 	struct helper *h = idle_helper(l);
 
@@ -363,32 +363,32 @@ static bool hand_out(struct lookups *l, const struct lookup *q)
 	return true;
 }
 
-static bool all_hang(struct lookups *l)
+static bool all_helpers_hang(struct lookups *l)
 {
 	for (unsigned i = 0; i < HELPERS_MAX; i++)
 		if (l->helpers[i].fd >= 0)
 			return false;
-	if (l->nleft + HELPERS_MAX <= LEFT_MAX)
+	if (l->ndying + HELPERS_MAX <= DYING_MAX)
 		return false;
-	if (log_every(&l->said_left, 60))
+	if (log_every(&l->said_dying, 60))
 		log_error("%u helpers hang and cannot be killed: no process is asked about until "
 			  "some have ended",
-			  l->nleft);
+			  l->ndying);
 	return true;
 }
 
-static void hand_out_all(struct lookups *l, uint64_t now)
+static void ask_helpers(struct lookups *l, uint64_t now)
 {
 	struct waiting **at = &l->queue;
 
 	while (*at) {
 		struct waiting *w = *at;
-		struct party p = party_of(&w->q);
-		bool barred = is_barred(l, &p, now) || all_hang(l);
+		struct target p = target_of(&w->q);
+		bool blocked = is_blocked(l, &p, now) || all_helpers_hang(l);
 
-		if (barred || (!is_served(l, &p) && hand_out(l, &w->q))) {
-			take_out(l, at);
-			if (barred)
+		if (blocked || (!is_served(l, &p) && ask_helper(l, &w->q))) {
+			dequeue(l, at);
+			if (blocked)
 				answer_error(l, &w->q, -EBUSY);
 			free(w);
 		} else {
@@ -403,16 +403,16 @@ void lookups__turn(struct lookups *l, uint64_t now_ns)
 		struct helper *h = &l->helpers[i];
 
 		if (h->fd >= 0)
-			receive(l, h, now_ns);
+			receive_answer(l, h, now_ns);
 		if (h->fd >= 0 && h->busy && now_ns >= h->since_ns + PATIENCE_NS)
 			kill_hung(l, h, now_ns);
 		else if (h->fd >= 0 && !h->busy && now_ns >= h->since_ns + IDLE_NS)
-			let_go(l, h);
+			close_helper(l, h);
 	}
 	if (!l)
 		return;
 	l->fresh = false;
-	hand_out_all(l, now_ns);
+	ask_helpers(l, now_ns);
 }
 
 uint64_t lookups__due(const struct lookups *l)
@@ -431,10 +431,10 @@ uint64_t lookups__due(const struct lookups *l)
 
 bool lookups__reaped(struct lookups *l, pid_t pid)
 {
-	for (unsigned i = 0; l && i < l->nleft; i++) {
-		if (l->left[i].pid != pid)
+	for (unsigned i = 0; l && i < l->ndying; i++) {
+		if (l->dying[i].pid != pid)
 			continue;
-		l->left[i] = l->left[--l->nleft];
+		l->dying[i] = l->dying[--l->ndying];
 		return true;
 	}
 	for (unsigned i = 0; l && i < HELPERS_MAX; i++) {

@@ -16,18 +16,19 @@
 
 #include "identity/hetjob.h"
 
-#define LOOKUP_PIDS   4096
-#define LOOKUP_LABELS 12
-#define LOOKUP_TEXT   512
+#define LOOKUP_PIDS 4096
+#define ENV_ATTRS   12
+#define LOOKUP_TEXT 512
 
-/* LABELS and ROOT read the environment of pid: for the step's attributes, for a task's number. */
-enum lookup_kind { LOOKUP_STEPD, LOOKUP_TASKS, LOOKUP_LABEL, LOOKUP_ROOT, LOOKUP_USER };
+/* ENV and TASK_NUMBER read the environment of pid: for the step's attributes, for a task's number.
+ */
+enum lookup_kind { LOOKUP_STEPD, LOOKUP_TASKS, LOOKUP_ENV, LOOKUP_TASK_NUMBER, LOOKUP_USER };
 
 struct lookup {
 	enum lookup_kind kind;
 	uint32_t slot, gen; /* of the step that asks */
-	uint32_t of;	    /* TASKS, ROOT: the slot that it is about */
-	uint32_t job_id;    /* LABEL: whose component of a heterogeneous job is looked for */
+	uint32_t of;	    /* TASKS, TASK_NUMBER: the slot that it is about */
+	uint32_t job_id;    /* ENV: whose component of a heterogeneous job is looked for */
 	pid_t pid;
 	uid_t uid;	/* USER: who; else whose the processes are, -1: not known */
 	bool below;	/* TASKS: and those of the cgroups in it that count with it */
@@ -36,33 +37,33 @@ struct lookup {
 };
 
 /* Variables of Slurm's that become attributes: the user's word, kept as such. */
-struct lookup_label {
+struct env_attr {
 	const char *env, *attr;
 	bool number;
 };
-extern const struct lookup_label lookup_labels[LOOKUP_LABELS];
+extern const struct env_attr env_attrs[ENV_ATTRS];
 
 struct lookup_env {
 	uid_t uid;
 	int32_t procid; /* SLURM_PROCID, -1: none */
 	bool het;	/* het_leader and het_offset are known */
 	uint32_t het_leader, het_offset;
-	char job_host[256];			/* first of the job's nodes, "": not known */
-	char label[LOOKUP_LABELS][LOOKUP_TEXT]; /* "": not set, or too long */
+	char job_host[256];		     /* first of the job's nodes, "": not known */
+	char values[ENV_ATTRS][LOOKUP_TEXT]; /* "": not set, or too long */
 };
 
-/* lookup_label.c: strings of an environment, "NAME=VALUE", one by one; then the end. */
-struct lookup_taking {
+/* lookup_env.c: strings of an environment, "NAME=VALUE", one by one; then the end. */
+struct lookup_env_parser {
 	struct lookup_env *env;
 	struct hetjob het;
 };
-void lookup_label__take(void *taking, const char *text);
-/* Of the variable, which has a row in lookup_labels. */
-char *lookup_label__of(struct lookup_env *env, const char *name);
-void lookup_label__end(struct lookup_taking *t);
+void lookup_env__add(void *taking, const char *text);
+/* Of the variable, which has a row in env_attrs. */
+char *lookup_env__value(struct lookup_env *env, const char *name);
+void lookup_env__finish(struct lookup_env_parser *t);
 /* All at once, each with its NUL. Of job_id, whose component of a heterogeneous job is looked for.
  * env must be zero. */
-void lookup_label__kept(const char *text, size_t len, uint32_t job_id, struct lookup_env *env);
+void lookup_env__parse(const char *text, size_t len, uint32_t job_id, struct lookup_env *env);
 
 struct lookup_pid {
 	pid_t pid, root; /* root: of its lineage, 0: none is known */

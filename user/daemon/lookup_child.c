@@ -122,9 +122,9 @@ static void put_common(const struct hostlist *step, const struct hostlist *own, 
 	for (unsigned i = 0; i < step->n; i++)
 		n += hostlist__has(own, step->names[i]);
 	if (n)
-		snprintf(lookup_label__of(env, "SLURM_STEP_NUM_NODES"), LOOKUP_TEXT, "%u", n);
+		snprintf(lookup_env__value(env, "SLURM_STEP_NUM_NODES"), LOOKUP_TEXT, "%u", n);
 	if (n && n == own->n)
-		str__copy(lookup_label__of(env, "SLURM_STEP_NODELIST"), LOOKUP_TEXT, list);
+		str__copy(lookup_env__value(env, "SLURM_STEP_NODELIST"), LOOKUP_TEXT, list);
 }
 
 /* Its tasks are told the nodes of all components together, of the job as of the step; its files are
@@ -136,8 +136,8 @@ static void narrow_to_component(pid_t pid, struct lookup_env *env)
 	char bad[64];
 
 	env->job_host[0] = '\0';
-	lookup_label__of(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
-	lookup_label__of(env, "SLURM_STEP_NODELIST")[0] = '\0';
+	lookup_env__value(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
+	lookup_env__value(env, "SLURM_STEP_NODELIST")[0] = '\0';
 	if (!read_component(pid, env->het_offset, list))
 		return;
 	if (hostlist__first(list, env->job_host, sizeof(env->job_host)))
@@ -150,16 +150,16 @@ static void narrow_to_component(pid_t pid, struct lookup_env *env)
 	hostlist__free(&own);
 }
 
-static int read_label(const struct lookup *q, struct lookup_env *env)
+static int read_env(const struct lookup *q, struct lookup_env *env)
 {
 	static char list[NODE_LIST_LEN];
-	struct lookup_taking t = {.env = env, .het = {.job_id = q->job_id}};
-	int err = proc__environ_each(q->pid, lookup_label__take, &t);
+	struct lookup_env_parser t = {.env = env, .het = {.job_id = q->job_id}};
+	int err = proc__environ_each(q->pid, lookup_env__add, &t);
 
 	if (!err && (!read_list(q->pid, "SLURM_JOB_NODELIST", list) ||
 		     hostlist__first(list, env->job_host, sizeof(env->job_host))))
 		env->job_host[0] = '\0';
-	lookup_label__end(&t);
+	lookup_env__finish(&t);
 	if (!err && env->het)
 		narrow_to_component(q->pid, env);
 	return err;
@@ -175,7 +175,7 @@ static int find_user(uid_t uid, struct lookup_answer *a)
 	return str__copy(a->name, sizeof(a->name), pw->pw_name) ? -E2BIG : 0;
 }
 
-static int look(const struct lookup *q, struct lookup_answer *a)
+static int answer_question(const struct lookup *q, struct lookup_answer *a)
 {
 	int err = 0;
 
@@ -185,10 +185,10 @@ static int look(const struct lookup *q, struct lookup_answer *a)
 		return find_stepd(q, a);
 	case LOOKUP_TASKS:
 		return find_tasks(q, a);
-	case LOOKUP_LABEL:
-		err = read_label(q, &a->env);
+	case LOOKUP_ENV:
+		err = read_env(q, &a->env);
 		break;
-	case LOOKUP_ROOT:
+	case LOOKUP_TASK_NUMBER:
 		err = proc__procid(q->pid, &a->env.procid);
 		break;
 	case LOOKUP_USER:
@@ -197,11 +197,11 @@ static int look(const struct lookup *q, struct lookup_answer *a)
 	return err ? err : proc__uid(q->pid, &a->env.uid);
 }
 
-static void look_again(const struct lookup *q, struct lookup_answer *a)
+static void answer_when_exec_is_done(const struct lookup *q, struct lookup_answer *a)
 {
 	for (unsigned i = 0; i < EXEC_TRIES; i++) {
 		memset(a, 0, offsetof(struct lookup_answer, pids));
-		a->err = look(q, a);
+		a->err = answer_question(q, a);
 		if (a->err != -EAGAIN)
 			return;
 		usleep(EXEC_PAUSE_US);
@@ -214,7 +214,7 @@ void lookup__serve(int fd)
 	struct lookup q;
 
 	while (recv(fd, &q, sizeof(q), 0) == sizeof(q)) {
-		look_again(&q, &a);
+		answer_when_exec_is_done(&q, &a);
 		if (send(fd, &a, lookup_answer__size(&a), MSG_NOSIGNAL) < 0)
 			break;
 	}

@@ -6,7 +6,7 @@
 #include "base/str.h"
 #include "daemon/lookup.h"
 
-const struct lookup_label lookup_labels[LOOKUP_LABELS] = {
+const struct env_attr env_attrs[ENV_ATTRS] = {
 	{"SLURM_JOB_NAME", "Job Name", false},
 	{"SLURM_JOB_ACCOUNT", "Account", false},
 	{"SLURM_JOB_PARTITION", "Partition", false},
@@ -21,32 +21,32 @@ const struct lookup_label lookup_labels[LOOKUP_LABELS] = {
 	{"SLURM_CPUS_PER_TASK", "CPUs per Task", true},
 };
 
-void lookup_label__take(void *ctx, const char *text)
+void lookup_env__add(void *ctx, const char *text)
 {
-	struct lookup_taking *t = ctx;
+	struct lookup_env_parser *t = ctx;
 
 	if (!str__starts(text, "SLURM_"))
 		return;
 	hetjob__take(&t->het, text);
-	for (unsigned i = 0; i < LOOKUP_LABELS; i++) {
-		size_t len = strlen(lookup_labels[i].env);
-		char *to = t->env->label[i];
+	for (unsigned i = 0; i < ENV_ATTRS; i++) {
+		size_t len = strlen(env_attrs[i].env);
+		char *to = t->env->values[i];
 
-		if (!strncmp(text, lookup_labels[i].env, len) && text[len] == '=' && !to[0])
-			str__copy(to, sizeof(t->env->label[i]), text + len + 1);
+		if (!strncmp(text, env_attrs[i].env, len) && text[len] == '=' && !to[0])
+			str__copy(to, sizeof(t->env->values[i]), text + len + 1);
 	}
 }
 
-char *lookup_label__of(struct lookup_env *env, const char *name)
+char *lookup_env__value(struct lookup_env *env, const char *name)
 {
 	unsigned i = 0;
 
-	while (strcmp(lookup_labels[i].env, name))
+	while (strcmp(env_attrs[i].env, name))
 		i++;
-	return env->label[i];
+	return env->values[i];
 }
 
-void lookup_label__end(struct lookup_taking *t)
+void lookup_env__finish(struct lookup_env_parser *t)
 {
 	const struct hetjob *h = &t->het;
 
@@ -55,23 +55,23 @@ void lookup_label__end(struct lookup_taking *t)
 	t->env->het_offset = h->offset;
 }
 
-void lookup_label__kept(const char *text, size_t len, uint32_t job_id, struct lookup_env *env)
+void lookup_env__parse(const char *text, size_t len, uint32_t job_id, struct lookup_env *env)
 {
 	static const char nodes[] = "SLURM_JOB_NODELIST=";
-	struct lookup_taking t = {.env = env, .het = {.job_id = job_id}};
+	struct lookup_env_parser t = {.env = env, .het = {.job_id = job_id}};
 	const char *end = text + len;
 
 	for (; text < end && memchr(text, '\0', end - text); text += strlen(text) + 1) {
-		lookup_label__take(&t, text);
+		lookup_env__add(&t, text);
 		if (str__starts(text, nodes) && !env->job_host[0] &&
 		    hostlist__first(text + strlen(nodes), env->job_host, sizeof(env->job_host)))
 			env->job_host[0] = '\0';
 	}
-	lookup_label__end(&t);
+	lookup_env__finish(&t);
 	if (!env->het)
 		return;
 	/* those of all components together */
 	env->job_host[0] = '\0';
-	lookup_label__of(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
-	lookup_label__of(env, "SLURM_STEP_NODELIST")[0] = '\0';
+	lookup_env__value(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
+	lookup_env__value(env, "SLURM_STEP_NODELIST")[0] = '\0';
 }

@@ -223,8 +223,8 @@ static uint64_t soonest(const struct daemon *d, uint64_t now)
 	if (d->steps && d->next_sample_ns < t)
 		t = d->next_sample_ns;
 	for (s = d->steps; s; s = s->next)
-		if (step_node__settle_due(s->node) < t)
-			t = step_node__settle_due(s->node);
+		if (step_sensors__settle_due(s->sensors) < t)
+			t = step_sensors__settle_due(s->sensors);
 	if (node__due(d->env.node, d->steps != NULL) < t)
 		t = node__due(d->env.node, d->steps != NULL);
 	if (lookups__due(d->env.lookups) < t)
@@ -292,7 +292,7 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 {
 	struct epoll_event ev[8];
 	uint64_t now = clock__boot_ns();
-	bool talk = false;
+	bool control_ready = false;
 	int i, got;
 
 	if (least_interval(d) != d->least_ns)
@@ -307,15 +307,15 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 		else if (ev[i].data.fd == d->clockfd)
 			take_clock_step(d);
 		else if (ev[i].data.fd == control__fd(d->control))
-			talk = true;
+			control_ready = true;
 	}
 	lookups__turn(d->env.lookups, now);
-	if (talk || now >= control__due(d->control))
+	if (control_ready || now >= control__due(d->control))
 		control__turn(d->control, now);
 	take_events(d, now);
-	if (d->guests)
-		daemon_flush_guests(d);
-	d->guests = false;
+	if (d->external_rows)
+		daemon_journal_external(d);
+	d->external_rows = false;
 	if (now >= d->next_sample_ns) {
 		daemon_sample(d, now);
 		schedule_sample(d, clock__boot_ns());

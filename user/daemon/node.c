@@ -119,7 +119,7 @@ void node__free(struct node *n)
 		return;
 	if (n->energy && n->last_ns)
 		save(n, n->last_ns);
-	node_layout__free(n);
+	sensor_tables__free(n);
 	gpu_users__stop(n->gpu_users);
 	board__close(n->board);
 	node_energy__free(n->energy);
@@ -136,14 +136,14 @@ static void read_board(struct node *n, uint64_t now_ns, bool all)
 	else
 		board__read(n->board);
 	n->read_ns = now_ns;
-	if ((n->energy && node_energy__look(n->energy, n->board)) || node_layout__update(n))
+	if ((n->energy && node_energy__look(n->energy, n->board)) || sensor_tables__update(n))
 		log_error("out of memory: some sensors are in no table");
 }
 
 static bool counts(const struct step *s)
 {
-	return s->node && (s->state == STEP_NEW || s->state == STEP_ACTIVE ||
-			   s->state == STEP_ENDING || s->state == STEP_IGNORED);
+	return s->sensors && (s->state == STEP_NEW || s->state == STEP_ACTIVE ||
+			      s->state == STEP_ENDING || s->state == STEP_IGNORED);
 }
 
 void node__begin(struct node *n, struct step *steps, const struct step_env *env)
@@ -160,7 +160,7 @@ void node__begin(struct node *n, struct step *steps, const struct step_env *env)
 	node_energy__begin(n->energy, n->board, now);
 	for (struct step *s = steps; s; s = s->next)
 		if (counts(s))
-			node_use__skip(s, env);
+			step_use__skip(s, env);
 }
 
 static unsigned count_steps(const struct step *s)
@@ -196,7 +196,7 @@ static bool is_support(const struct step *s)
 static void fill_step(struct step *s, const struct step_env *env, uint64_t from_ns, uint64_t now_ns,
 		      struct node_step *out)
 {
-	struct step_node *n = s->node;
+	struct step_sensors *n = s->sensors;
 	unsigned np = node_energy__npackages(n->node->energy);
 
 	step_cpus__find(s, env, now_ns);
@@ -215,7 +215,7 @@ static void fill_step(struct step *s, const struct step_env *env, uint64_t from_
 						       : 0;
 }
 
-static void add_shares(struct step_node *s, const struct node_interval *o,
+static void add_shares(struct step_sensors *s, const struct node_interval *o,
 		       const struct energy_share *share)
 {
 	double others = o->measured - o->system - o->unallocated - share->total;
@@ -252,7 +252,7 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 	int err = v && who ? 0 : -ENOMEM;
 
 	for (struct step *s = steps; !err && s; s = s->next) {
-		if (!counts(s) || node_use__take(s, env))
+		if (!counts(s) || step_use__update(s, env))
 			continue;
 		fill_step(s, env, n->energy_ns, now_ns, &v[used]);
 		who[used++] = s;
@@ -260,13 +260,13 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 	cpu_busy__take(n->busy, n->busy_s);
 	node_gpus__share(n, steps, env);
 	for (unsigned i = 0; !err && i < used; i++)
-		v[i].gpu = who[i]->node->gpu;
+		v[i].gpu = who[i]->sensors->gpu;
 	if (!err)
 		err = node_energy__end(n->energy, n->board, now_ns, n->busy_s, v, used, &n->last);
 	if (err && err != -EAGAIN)
 		log_error("cannot split the node's energy: %s", strerror(-err));
 	for (unsigned i = 0; !err && i < used; i++)
-		add_shares(who[i]->node, &n->last, &v[i].share);
+		add_shares(who[i]->sensors, &n->last, &v[i].share);
 	free(v);
 	free(who);
 }
@@ -278,7 +278,7 @@ static void want(struct node *n, unsigned asked, uint64_t period_ns)
 	unsigned nc = board__channels(n->board, &c);
 	bool *wanted;
 
-	if (asked == n->asked && period_ns == n->period_ns && n->made == n->told_made)
+	if (asked == n->asked && period_ns == n->period_ns && n->made == n->wanted_made)
 		return;
 	wanted = calloc(nc + 1, sizeof(*wanted));
 	if (!wanted)
@@ -296,7 +296,7 @@ static void want(struct node *n, unsigned asked, uint64_t period_ns)
 		gpu_users__set_period(n->gpu_users, period_ns);
 	n->asked = asked;
 	n->period_ns = period_ns;
-	n->told_made = n->made;
+	n->wanted_made = n->made;
 }
 
 /* For what steps ask for now. */
@@ -309,7 +309,7 @@ static void want_for(struct node *n, const struct step *steps)
 		if (!counts(s))
 			continue;
 		asked |= s->families & FAM_SENSORS;
-		for (int kind = SERIES_KINDS; kind < ALL_KINDS; kind++)
+		for (int kind = COUNTED_KINDS; kind < ALL_KINDS; kind++)
 			if (s->interval_ns[kind] && s->interval_ns[kind] < least)
 				least = s->interval_ns[kind];
 	}
@@ -346,25 +346,25 @@ unsigned node__families(const struct node *n)
 	return n ? n->families : 0;
 }
 
-struct step_node *step_node__new(struct node *n, unsigned families, uint64_t now_ns)
+struct step_sensors *step_sensors__new(struct node *n, unsigned families, uint64_t now_ns)
 {
-	struct step_node *s = n ? calloc(1, sizeof(*s)) : NULL;
+	struct step_sensors *s = n ? calloc(1, sizeof(*s)) : NULL;
 	const struct board_channel *c;
 	unsigned made, asked;
 
 	if (!s)
 		return NULL;
 	s->node = n;
-	s->next_series = NODE_SERIES_FIRST;
-	made = n->told_made;
+	s->next_series = SENSOR_SERIES_FIRST;
+	made = n->wanted_made;
 	asked = n->asked;
 	want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
-	if (now_ns > n->read_ns + FRESH_NS || n->told_made != made || n->asked != asked)
+	if (now_ns > n->read_ns + FRESH_NS || n->wanted_made != made || n->asked != asked)
 		read_board(n, now_ns, true);
 	s->npast = board__channels(n->board, &c);
 	s->past = calloc(s->npast + 1, sizeof(*s->past));
 	for (unsigned i = 0; s->past && i < s->npast; i++)
-		s->past[i] = (struct node_past){c[i].value, c[i].gaps};
+		s->past[i] = (struct channel_past){c[i].value, c[i].gaps};
 	if (!s->past) {
 		free(s);
 		return NULL;
@@ -374,13 +374,13 @@ struct step_node *step_node__new(struct node *n, unsigned families, uint64_t now
 	return s;
 }
 
-uint64_t step_node__settle_due(const struct step_node *s)
+uint64_t step_sensors__settle_due(const struct step_sensors *s)
 {
 	return s ? s->settle_ns : UINT64_MAX;
 }
 
 /* What was not known of the channels of that table when the step began. True: some still is not. */
-static bool settle_table(struct step_node *s, const struct node_table *t,
+static bool settle_table(struct step_sensors *s, const struct sensor_table *t,
 			 const struct board_channel *c)
 {
 	bool open = false;
@@ -391,13 +391,13 @@ static bool settle_table(struct step_node *s, const struct node_table *t,
 
 			if (i >= s->npast || !c[i].ops->slow || !isnan(s->past[i].value))
 				continue;
-			s->past[i] = (struct node_past){c[i].value, c[i].gaps};
+			s->past[i] = (struct channel_past){c[i].value, c[i].gaps};
 			open = open || isnan(c[i].value);
 		}
 	return open;
 }
 
-void step_node__settle(struct step_node *s, unsigned families, uint64_t now_ns)
+void step_sensors__settle(struct step_sensors *s, unsigned families, uint64_t now_ns)
 {
 	struct node *n = s->node;
 	const struct board_channel *c;
@@ -415,15 +415,15 @@ void step_node__settle(struct step_node *s, unsigned families, uint64_t now_ns)
 		open && s->settle_step_ns < SETTLE_MAX_NS ? now_ns + s->settle_step_ns : UINT64_MAX;
 }
 
-void step_node__free(struct step_node *s)
+void step_sensors__free(struct step_sensors *s)
 {
 	if (!s)
 		return;
-	for (unsigned i = 0; i < s->ntold; i++)
+	for (unsigned i = 0; i < s->ntables; i++)
 		free(s->last[i]);
 	free(s->last);
 	free(s->past);
-	free(s->told);
+	free(s->journaled);
 	free(s->table_id);
 	free(s->series_id);
 	free(s->cpu_ns);

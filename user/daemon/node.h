@@ -13,12 +13,12 @@
 #include "sensor/core/sensor.h"
 #include "schema/series.h"
 
-#define NODE_COLUMNS 96 /* of one table */
+#define MAX_COLUMNS 96 /* of one table */
 
 struct node;
 struct step;
 struct step_env;
-struct step_node;
+struct step_sensors;
 
 struct node_opts {
 	struct sensor_roots roots;
@@ -47,46 +47,46 @@ uint64_t node__due(const struct node *n, bool any_step);
 
 /* A step has begun, which asks for these families or will: what it is of the node's. NULL: out of
  * memory, or no node. */
-struct step_node *step_node__new(struct node *n, unsigned families, uint64_t now_ns);
-void step_node__free(struct step_node *s);
+struct step_sensors *step_sensors__new(struct node *n, unsigned families, uint64_t now_ns);
+void step_sensors__free(struct step_sensors *s);
 /*
  * Slow sources that nobody wanted before have said nothing yet when a step begins: until they do,
  * or for half a second, it is looked again now and then, so that the first row counts from there.
  * When that is due; UINT64_MAX: it is settled.
  */
-uint64_t step_node__settle_due(const struct step_node *s);
-void step_node__settle(struct step_node *s, unsigned families, uint64_t now_ns);
+uint64_t step_sensors__settle_due(const struct step_sensors *s);
+void step_sensors__settle(struct step_sensors *s, unsigned families, uint64_t now_ns);
 /* Journals rows of the tables of this kind, told to the journal where that is new. How many. */
-unsigned step_node__rows(struct step *s, const struct step_env *env, int kind);
+unsigned step_sensors__rows(struct step *s, const struct step_env *env, int kind);
 /* The frame with the rows is kept, so that the next ones count from there, or left out. */
-void step_node__settle_frame(struct step_node *s, bool kept);
+void step_sensors__settle_frame(struct step_sensors *s, bool kept);
 /* The last row of a table. */
-struct node_row {
+struct sensor_row {
 	const char *series, *name; /* name "": the series is one table */
 	unsigned ncols;
-	const struct column *cols[NODE_COLUMNS];
+	const struct column *cols[MAX_COLUMNS];
 	const union cell *cells;
 };
 /* Of the table number *i, from 0, or the next that has one; false: there is no more. */
-bool step_node__last(const struct step_node *s, unsigned *i, struct node_row *row);
+bool step_sensors__last(const struct step_sensors *s, unsigned *i, struct sensor_row *row);
 /* After a restart: numbers that are in the journal and are not used again. */
-struct node_ids {
+struct sensor_ids {
 	unsigned next_series, next_table;
 };
 /* False: the series is none of ours. */
-bool node_ids__series(struct node_ids *ids, uint32_t series_id);
-void node_ids__table(struct node_ids *ids, uint32_t table_id);
+bool sensor_ids__series(struct sensor_ids *ids, uint32_t series_id);
+void sensor_ids__table(struct sensor_ids *ids, uint32_t table_id);
 /* The step went on before us: what it did until now is not of the next interval. */
-void step_node__resume(struct step_node *s, const struct node_ids *ids);
+void step_sensors__resume(struct step_sensors *s, const struct sensor_ids *ids);
 /* Whether steps' files have a series of that name from here. */
 bool node__has(const struct node *n, const char *series);
 /* Families of columns that something on this node measures. */
 unsigned node__families(const struct node *n);
 /* Attributes that say how the step's energy came about. */
-void step_node__put_attrs(struct step *s);
+void step_sensors__put_attrs(struct step *s);
 
 /* Numbers in a journal: of series from here, below those of guests; of tables below guests'. */
-#define NODE_SERIES_FIRST 4
-#define NODE_SERIES_END	  64
+#define SENSOR_SERIES_FIRST 4
+#define SENSOR_SERIES_END   64
 
 #endif

@@ -28,15 +28,15 @@ void node__gpus(struct node *n, struct snapshot *snap)
 static double weight_of(const struct gpu_use *use, unsigned n, unsigned i)
 {
 	double work = 0;
-	bool told = true;
+	bool known = true;
 
 	for (unsigned k = 0; k < n; k++) {
 		if (use[k].gpu != use[i].gpu)
 			continue;
-		told = told && use[k].util >= 0;
+		known = known && use[k].util >= 0;
 		work += use[k].util >= 0 ? use[k].util : 0;
 	}
-	return told && work > 0 ? use[i].util : 1;
+	return known && work > 0 ? use[i].util : 1;
 }
 
 static struct step *step_of(struct step *steps, const struct step_env *env, uint32_t slot)
@@ -44,7 +44,7 @@ static struct step *step_of(struct step *steps, const struct step_env *env, uint
 	uint32_t of = slot == JP_SLOT_NONE ? slot : kern__slot(env->k, slot)->step;
 
 	for (struct step *s = steps; s && of != JP_SLOT_NONE; s = s->next)
-		if (s->slot == of && s->node)
+		if (s->slot == of && s->sensors)
 			return s;
 	return NULL;
 }
@@ -52,10 +52,10 @@ static struct step *step_of(struct step *steps, const struct step_env *env, uint
 static void clear(struct step *steps, unsigned ngpus)
 {
 	for (struct step *s = steps; s; s = s->next) {
-		if (!s->node)
+		if (!s->sensors)
 			continue;
-		free(s->node->gpu);
-		s->node->gpu = ngpus ? calloc(ngpus, sizeof(*s->node->gpu)) : NULL;
+		free(s->sensors->gpu);
+		s->sensors->gpu = ngpus ? calloc(ngpus, sizeof(*s->sensors->gpu)) : NULL;
 	}
 }
 
@@ -79,8 +79,8 @@ void node_gpus__share(struct node *n, struct step *steps, const struct step_env 
 			if ((int)use[i].gpu != index || !(all > 0))
 				continue;
 			s = step_of(steps, env, snapshot__gpu_slot(env->snap, (unsigned)i));
-			if (s && s->node->gpu)
-				s->node->gpu[g] +=
+			if (s && s->sensors->gpu)
+				s->sensors->gpu[g] +=
 					weight_of(use, (unsigned)count, (unsigned)i) / all;
 		}
 	}

@@ -12,19 +12,19 @@
 #include "sensor/core/sensor_set.h"
 
 /* A column, and the channels that are added up for it; none: unknown. */
-struct node_column {
+struct sensor_column {
 	const struct column *col;
 	unsigned *channel;
 	unsigned nchannels;
 };
 
 /* A table that every step's file has that asked for its family. */
-struct node_table {
+struct sensor_table {
 	char series[SENSOR_NAME + 8]; /* "Port" */
 	char name[SENSOR_NAME + 8];   /* "mlx5_0-1"; "": the series is one table */
 	enum family family;
-	int kind; /* NODE_*_ROWS */
-	struct node_column *cols;
+	int kind; /* KIND_* */
+	struct sensor_column *cols;
 	unsigned ncols;
 	struct column *own; /* of a series that schemas/ does not have: the columns themselves */
 };
@@ -37,18 +37,18 @@ struct node {
 	int nuse;
 	struct cpu_busy *busy;
 	double *busy_s; /* [ncpus] */
-	struct node_table *tables;
+	struct sensor_table *tables;
 	unsigned ntables, nchannels; /* that tables were made of */
 	uint64_t last_ns;	     /* of the last tick; 0: none */
 	uint64_t read_ns;	     /* when the board was read last */
 	unsigned quiet;		     /* ticks without a step since the last step, or the start */
 	unsigned families;
-	unsigned asked;		  /* families that steps ask for now */
-	unsigned made, told_made; /* times that tables changed; when the board was told what is
-				   * wanted */
-	uint64_t period_ns;	  /* of slow sources */
-	uint64_t energy_ns;	  /* of the last split */
-	char *learnt;		  /* file */
+	unsigned asked;		    /* families that steps ask for now */
+	unsigned made, wanted_made; /* times that tables changed; when the board was told what is
+				     * wanted */
+	uint64_t period_ns;	    /* of slow sources */
+	uint64_t energy_ns;	    /* of the last split */
+	char *learnt;		    /* file */
 	uint64_t saved_ns;
 	struct node_interval last;
 };
@@ -56,37 +56,37 @@ struct node {
 /* Events that energy is split by. */
 enum { NODE_CYCLES, NODE_MISSES, NODE_EVENTS };
 
-struct node_count {
+struct event_count {
 	double count;
 	uint64_t enabled, running;
 };
 
 /* What a channel said at a step's last row. */
-struct node_past {
+struct channel_past {
 	double value;
 	uint64_t gaps;
 };
 
-struct step_node {
+struct step_sensors {
 	struct node *node;
 	uint64_t settle_ns, settle_step_ns; /* when it is looked again; UINT64_MAX: no more */
-	struct node_past *past;		    /* [npast] */
+	struct channel_past *past;	    /* [npast] */
 	unsigned npast;
-	enum told *told; /* [ntold] tables the journal knows */
+	enum journaled *journaled; /* [ntables] tables the journal knows */
 	uint32_t *table_id, *series_id;
-	union cell **last; /* [ntold] its last row; NULL: none yet */
-	unsigned ntold;
+	union cell **last; /* [ntables] its last row; NULL: none yet */
+	unsigned ntables;
 	unsigned next_series, next_table;
-	unsigned in_frame;	/* bits: kinds that have rows in the frame */
-	bool started;		/* the arrays below hold what was counted at the last tick */
-	uint64_t run_ns;	/* in all */
-	uint64_t *cpu_ns;	/* [ncpus] of that, as far as it is known where */
-	double *run_s;		/* [ncpus] in the interval */
-	double *part;		/* [ncpus] which CPU's it was, last */
-	struct node_count *pmu; /* [NODE_EVENTS][npackages] at the last tick */
-	double *events;		/* [NODE_EVENTS][npackages] in the interval; NAN: not counted */
-	uint64_t *held;		/* bits */
-	double *gpu;		/* [node_energy__ngpus()] part of each that is the step's */
+	unsigned in_frame;	 /* bits: kinds that have rows in the frame */
+	bool started;		 /* the arrays below hold what was counted at the last tick */
+	uint64_t run_ns;	 /* in all */
+	uint64_t *cpu_ns;	 /* [ncpus] of that, as far as it is known where */
+	double *run_s;		 /* [ncpus] in the interval */
+	double *part;		 /* [ncpus] which CPU's it was, last */
+	struct event_count *pmu; /* [NODE_EVENTS][npackages] at the last tick */
+	double *events;		 /* [NODE_EVENTS][npackages] in the interval; NAN: not counted */
+	uint64_t *held;		 /* bits */
+	double *gpu;		 /* [node_energy__ngpus()] part of each that is the step's */
 	bool held_known, by_core;
 	const char *held_by;	       /* how that is known, for people */
 	uint64_t held_ns;	       /* when it was looked up last */
@@ -95,16 +95,16 @@ struct step_node {
 	bool any; /* a tick was in them */
 };
 
-/* node_layout.c: the tables of the channels known by now. 0 or -ENOMEM. */
-int node_layout__update(struct node *n);
-void node_layout__free(struct node *n);
+/* sensor_tables.c: the tables of the channels known by now. 0 or -ENOMEM. */
+int sensor_tables__update(struct node *n);
+void sensor_tables__free(struct node *n);
 /* step_cpus.c: which CPUs, or cores, the step holds; looked up now and then. */
 void step_cpus__find(struct step *s, const struct step_env *env, uint64_t now_ns);
 /* node_gpus.c: of each GPU the part that is each step's, to its gpu, by who uses it. */
 void node_gpus__share(struct node *n, struct step *steps, const struct step_env *env);
-/* node_use.c: what the step did since the last tick, by CPU and package. */
-int node_use__take(struct step *s, const struct step_env *env);
+/* step_use.c: what the step did since the last tick, by CPU and package. */
+int step_use__update(struct step *s, const struct step_env *env);
 /* Nothing was done before now. */
-void node_use__skip(struct step *s, const struct step_env *env);
+void step_use__skip(struct step *s, const struct step_env *env);
 
 #endif

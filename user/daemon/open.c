@@ -159,18 +159,18 @@ static int lock_state(struct daemon *d)
 	return 0;
 }
 
-static int find_events(struct daemon *d)
+static int find_perf_events(struct daemon *d)
 {
 	const char *list = d->opts.cfg->perf_events;
 	char err[512];
-	int n = events__parse(&d->events, list, err, sizeof(err));
+	int n = perf_columns__parse(&d->perf, list, err, sizeof(err));
 
 	if (n < 0) {
 		log_error("events %s: %s", list, err);
 		return n;
 	}
-	d->env.npmu = d->events.n;
-	memcpy(d->env.pmu_cols, d->events.cols, sizeof(d->env.pmu_cols));
+	d->env.npmu = d->perf.n;
+	memcpy(d->env.pmu_cols, d->perf.cols, sizeof(d->env.pmu_cols));
 	return 0;
 }
 
@@ -186,8 +186,8 @@ static int open_kern(struct daemon *d)
 			      .nroots = d->nroots,
 			      .nodes = d->nodes,
 			      .families = d->opts.families | d->opts.may_ask,
-			      .events = d->events.ev,
-			      .nevents = d->events.n,
+			      .events = d->perf.ev,
+			      .nevents = d->perf.n,
 			      .perf_mode = modes[d->opts.cfg->perf_mode],
 			      .perf_budget = d->opts.cfg->perf_budget,
 			      .raw_tp = d->opts.raw_tp,
@@ -297,7 +297,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 	fill_env(d);
 	err = raise_limit(d);
 	if (!err)
-		err = find_events(d);
+		err = find_perf_events(d);
 	if (!err)
 		err = use_ipmi(d->opts.cfg);
 	if (!err)

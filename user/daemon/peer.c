@@ -57,9 +57,9 @@ void peer__free(struct peer *p)
 	if (!p)
 		return;
 	close(p->fd);
-	share__let_go(p->share, p->out_len);
-	if (p->share)
-		share__leave(p->share);
+	quota__release(p->quota, p->out_len);
+	if (p->quota)
+		quota__disconnect(p->quota);
 	free(p->out);
 	free(p);
 }
@@ -81,22 +81,22 @@ static const char *line_path(char *line, const struct kern_root *r)
 	return NULL;
 }
 
-static bool find_place(const struct daemon *d, const struct kern_root *r, const char *path,
-		       struct peer *p)
+static bool find_key(const struct daemon *d, const struct kern_root *r, const char *path,
+		     struct peer *p)
 {
 	struct cgroup_ids ids;
 
 	if (layout__parse_rows(d->rows, d->nrows, path, strlen(r->prefix), &ids) ||
 	    ids.row->family == LAYOUT_PATTERN || !ids.job_end ||
-	    ids.job_end >= sizeof(p->place.job_path))
+	    ids.job_end >= sizeof(p->key.job_path))
 		return false;
-	memset(&p->place, 0, sizeof(p->place));
-	p->place.hier = r->hier;
-	memcpy(p->place.job_path, path, ids.job_end);
-	p->place.step_id = ids.has_step ? ids.step_id : STEP_NONE;
-	p->place.het_comp = ids.has_step ? ids.het_comp : -1;
-	p->place.job_id = ids.has_job ? ids.job_id : JPC_UNKNOWN;
-	str__copy(p->place.node, sizeof(p->place.node), ids.node);
+	memset(&p->key, 0, sizeof(p->key));
+	p->key.hier = r->hier;
+	memcpy(p->key.job_path, path, ids.job_end);
+	p->key.step_id = ids.has_step ? ids.step_id : STEP_NONE;
+	p->key.het_comp = ids.has_step ? ids.het_comp : -1;
+	p->key.job_id = ids.has_job ? ids.job_id : JPC_UNKNOWN;
+	str__copy(p->key.node, sizeof(p->key.node), ids.node);
 	p->in_step = ids.has_step;
 	p->in_task = ids.has_step && !ids.is_stepd;
 	return true;
@@ -109,9 +109,9 @@ void peer__locate(struct peer *p, const struct daemon *d, pid_t pid)
 
 	if (p->pid == pid)
 		return;
-	share__worked(p->share, SHARE_LOCATE);
+	quota__charge(p->quota, QUOTA_LOCATE);
 	p->pid = pid;
-	p->placed = p->in_step = p->in_task = false;
+	p->located = p->in_step = p->in_task = false;
 	if (p->uid) /* slurmstepd may speak through a child */
 		p->request = 0;
 	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
@@ -121,8 +121,8 @@ void peer__locate(struct peer *p, const struct daemon *d, pid_t pid)
 		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 			const char *path = line_path(line, &d->roots[i]);
 
-			if (path && find_place(d, &d->roots[i], path, p))
-				p->placed = true;
+			if (path && find_key(d, &d->roots[i], path, p))
+				p->located = true;
 		}
 	}
 }
@@ -152,13 +152,13 @@ int peer__send(struct peer *p, const void *message, uint64_t now_ns)
 
 	if (err != -EAGAIN)
 		return err;
-	if (!share__hold(p->share, padded)) {
+	if (!quota__hold(p->quota, padded)) {
 		p->slow = true;
 		return -EDQUOT;
 	}
 	out = realloc(p->out, p->out_len + padded);
 	if (!out) {
-		share__let_go(p->share, padded);
+		quota__release(p->quota, padded);
 		return -ENOMEM;
 	}
 	if (!p->out_len)
@@ -171,7 +171,7 @@ int peer__send(struct peer *p, const void *message, uint64_t now_ns)
 
 static void forget_out(struct peer *p)
 {
-	share__let_go(p->share, p->out_len);
+	quota__release(p->quota, p->out_len);
 	free(p->out);
 	p->out = NULL;
 	p->out_len = p->out_at = 0;

@@ -28,16 +28,16 @@ struct live_at {
 struct peer {
 	struct peer *next;
 	int fd;
-	uid_t uid;   /* of all its messages, or it is put out */
-	bool admin;  /* in the configured group */
-	pid_t pid;   /* of the last message */
-	bool placed; /* its cgroup is in a step, or in a job's directory */
+	uid_t uid;    /* of all its messages, or it is put out */
+	bool admin;   /* in the configured group */
+	pid_t pid;    /* of the last message */
+	bool located; /* its cgroup is in a step, or in a job's directory */
 	bool in_step;
 	bool in_task; /* one of the job's own programs, not slurmstepd */
-	struct place place;
+	struct step_key key;
 	uint64_t request;	     /* serial, 0: none yet */
 	int16_t tables[PEER_TABLES]; /* its numbers to those of the request, -1: not declared */
-	struct share *share;	     /* its user's; NULL: root */
+	struct quota *quota;	     /* its user's; NULL: root */
 	struct live_at live;
 	char *out; /* messages with their lengths in the heads */
 	size_t out_len, out_at;

@@ -37,7 +37,7 @@ static int check_column(const struct perf_event *ev, char *err, size_t errlen)
 	return -EINVAL;
 }
 
-static void fill_column(struct events *e, unsigned i)
+static void fill_column(struct perf_columns *e, unsigned i)
 {
 	const struct column *schema = schema_column(e->ev[i].column);
 	struct column *col = &e->cols[i];
@@ -49,9 +49,9 @@ static void fill_column(struct events *e, unsigned i)
 	col->blind = schema ? schema->blind : "";
 }
 
-int events__parse(struct events *e, const char *list, char *err, size_t errlen)
+int perf_columns__parse(struct perf_columns *e, const char *list, char *err, size_t errlen)
 {
-	_cleanup_free_ struct events *own = NULL;
+	_cleanup_free_ struct perf_columns *own = NULL;
 	int n;
 
 	if (!e) {

@@ -8,7 +8,7 @@
 #include "kern/kern.h"
 #include "schema/series.h"
 
-struct events {
+struct perf_columns {
 	struct perf_event ev[JP_PMU_EVENTS];
 	struct column cols[JP_PMU_EVENTS]; /* their names and texts are in this struct */
 	char docs[JP_PMU_EVENTS][160];
@@ -17,6 +17,6 @@ struct events {
 
 /* As perf_event__parse() for this machine; and -EINVAL where a column has the name of another one
  * of the tasks' or the step's. e may be NULL: only the answer is wanted. Returns how many. */
-int events__parse(struct events *e, const char *list, char *err, size_t errlen);
+int perf_columns__parse(struct perf_columns *e, const char *list, char *err, size_t errlen);
 
 #endif

@@ -26,15 +26,15 @@
 /* One file of several goes to a directory of its user's; jobprof run's to one that is there. */
 static int open_dir(const struct publication *p, const struct child_user *u, int made)
 {
-	char why[1200];
+	char error[1200];
 	int fd;
 
 	if (p->user[0])
-		fd = user_dir__open(p->dir, u, made, why, sizeof(why));
+		fd = user_dir__open(p->dir, u, made, error, sizeof(error));
 	else if ((fd = open(p->dir, O_RDONLY | O_DIRECTORY)) < 0)
-		snprintf(why, sizeof(why), "%s: %s", p->dir, strerror(errno));
+		snprintf(error, sizeof(error), "%s: %s", p->dir, strerror(errno));
 	if (fd < 0)
-		log_error("%s", why);
+		log_error("%s", error);
 	return fd;
 }
 
@@ -132,42 +132,42 @@ static void hear(struct publication *p, bool done)
 	close(p->said);
 	text[n > 0 ? n : 0] = '\0';
 	if (!done)
-		p->why[0] = '\0';
+		p->error[0] = '\0';
 	while ((line = strsep(&rest, "\n"))) {
 		if (!*line)
 			continue;
 		if (done && !p->quiet)
 			log_info("%s", without(line, "jobprof-writer"));
 		if (!done)
-			snprintf(p->why, sizeof(p->why), "%s",
+			snprintf(p->error, sizeof(p->error), "%s",
 				 without(without(line, "jobprof-writer"), p->name));
 	}
 }
 
-/* Causes that were told within the hour: of many files that fail alike one is named. */
-static bool was_told(const char *why, uint64_t now_ns)
+/* Causes that were logged within the hour: of many files that fail alike one is named. */
+static bool was_logged(const char *error, uint64_t now_ns)
 {
 	static struct {
-		char why[PUBLISH_WHY];
+		char error[PUBLISH_ERROR];
 		uint64_t again_ns;
-	} told[CAUSES];
+	} logged[CAUSES];
 	unsigned i, oldest = 0;
 
 	for (i = 0; i < CAUSES; i++) {
-		if (!strcmp(told[i].why, why) && now_ns < told[i].again_ns)
+		if (!strcmp(logged[i].error, error) && now_ns < logged[i].again_ns)
 			return true;
-		if (told[i].again_ns < told[oldest].again_ns)
+		if (logged[i].again_ns < logged[oldest].again_ns)
 			oldest = i;
 	}
-	snprintf(told[oldest].why, sizeof(told[oldest].why), "%s", why);
-	told[oldest].again_ns = now_ns + AGAIN_NS;
+	snprintf(logged[oldest].error, sizeof(logged[oldest].error), "%s", error);
+	logged[oldest].again_ns = now_ns + AGAIN_NS;
 	return false;
 }
 
 /* However often it is tried: once for each cause and hour. */
 static void say_failure(struct publication *p, uint64_t now_ns)
 {
-	bool first = !p->failures, silent = p->quiet || was_told(p->why, now_ns);
+	bool first = !p->failures, silent = p->quiet || was_logged(p->error, now_ns);
 
 	if (first)
 		p->failing_ns = now_ns;
@@ -175,18 +175,18 @@ static void say_failure(struct publication *p, uint64_t now_ns)
 		log__print(silent ? LOGL_DEBUG : LOGL_ERROR,
 			   "cannot write %s as uid %u: %s; its rows stay in the journal, and "
 			   "writing is tried again",
-			   p->name, p->uid, p->why);
+			   p->name, p->uid, p->error);
 }
 
 static void fail(struct publication *p, int status, uint64_t now_ns)
 {
 	uint64_t wait = RETRY_MIN_NS << (p->failures < 6 ? p->failures : 6);
 
-	if (!p->why[0] && WIFSIGNALED(status))
-		snprintf(p->why, sizeof(p->why), "its writer was killed by signal %d",
+	if (!p->error[0] && WIFSIGNALED(status))
+		snprintf(p->error, sizeof(p->error), "its writer was killed by signal %d",
 			 WTERMSIG(status));
-	else if (!p->why[0])
-		snprintf(p->why, sizeof(p->why), "its writer ended with status %d",
+	else if (!p->error[0])
+		snprintf(p->error, sizeof(p->error), "its writer ended with status %d",
 			 WEXITSTATUS(status));
 	say_failure(p, now_ns);
 	p->failures++;

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PUBLISH_PATH 512
-#define PUBLISH_WHY  512
+#define PUBLISH_PATH  512
+#define PUBLISH_ERROR 512
 
 struct publication {
 	char journal[PUBLISH_PATH];
@@ -26,14 +26,14 @@ struct publication {
 	bool final; /* what the running one was asked for */
 	bool done;  /* the final file is in place */
 	uint64_t started_ns;
-	uint64_t deadline_ns;  /* when it is killed */
-	uint64_t next_ns;      /* not before */
-	uint64_t cost_ns;      /* of the last one */
-	unsigned failures;     /* in a row */
-	uint64_t failing_ns;   /* of the first of them */
-	char why[PUBLISH_WHY]; /* of the last one */
-	bool quiet;	       /* nobody here asked for this file: failures are not told */
-	int said;	       /* the running writer's stderr */
+	uint64_t deadline_ns;	   /* when it is killed */
+	uint64_t next_ns;	   /* not before */
+	uint64_t cost_ns;	   /* of the last one */
+	unsigned failures;	   /* in a row */
+	uint64_t failing_ns;	   /* of the first of them */
+	char error[PUBLISH_ERROR]; /* of the last one */
+	bool quiet;		   /* nobody here asked for this file: failures are not logged */
+	int said;		   /* the running writer's stderr */
 	unsigned kills;
 	uint64_t published; /* files put in place */
 };

@@ -7,18 +7,18 @@
  * A rank of an MPI program is a connection that says 10 rows a second: 384 of them come to 3,840
  * messages a second, and to 6,500 when they all begin at once.
  */
-static const struct share_limits of_user = {
+static const struct quota_limits of_user = {
 	.peers = 512, .pending = 1 << 20, .rate = 4000, .burst = 8000};
-static const struct share_limits of_all = {
+static const struct quota_limits of_all = {
 	.peers = 2048, .pending = 8 << 20, .rate = 16000, .burst = 32000};
-static const struct share_limits of_accepts = {.rate = 1000, .burst = 2048};
+static const struct quota_limits of_accepts = {.rate = 1000, .burst = 2048};
 
-static void init(struct share *u, const struct share_limits *limits, uint64_t now)
+static void init(struct quota *u, const struct quota_limits *limits, uint64_t now)
 {
-	*u = (struct share){.limits = limits, .tokens = limits->burst, .tokens_ns = now};
+	*u = (struct quota){.limits = limits, .tokens = limits->burst, .tokens_ns = now};
 }
 
-void shares__init(struct shares *s, size_t files, uint64_t now_ns)
+void quotas__init(struct quotas *s, size_t files, uint64_t now_ns)
 {
 	s->users = NULL;
 	s->of_all = of_all;
@@ -31,19 +31,19 @@ void shares__init(struct shares *s, size_t files, uint64_t now_ns)
 	init(&s->accepts, &of_accepts, now_ns);
 }
 
-void shares__free(struct shares *s)
+void quotas__free(struct quotas *s)
 {
 	while (s->users) {
-		struct share *u = s->users;
+		struct quota *u = s->users;
 
 		s->users = u->next;
 		free(u);
 	}
 }
 
-struct share *shares__of(struct shares *s, uid_t uid, uint64_t now_ns)
+struct quota *quotas__of_user(struct quotas *s, uid_t uid, uint64_t now_ns)
 {
-	struct share *u;
+	struct quota *u;
 
 	for (u = s->users; u; u = u->next)
 		if (u->uid == uid)
@@ -59,7 +59,7 @@ struct share *shares__of(struct shares *s, uid_t uid, uint64_t now_ns)
 	return u;
 }
 
-static void refill(struct share *u, uint64_t now)
+static void refill(struct quota *u, uint64_t now)
 {
 	if (now > u->tokens_ns)
 		u->tokens += (double)(now - u->tokens_ns) * 1e-9 * u->limits->rate;
@@ -68,12 +68,12 @@ static void refill(struct share *u, uint64_t now)
 		u->tokens = u->limits->burst;
 }
 
-void shares__tidy(struct shares *s, uint64_t now_ns)
+void quotas__tidy(struct quotas *s, uint64_t now_ns)
 {
-	struct share **at = &s->users;
+	struct quota **at = &s->users;
 
 	while (*at) {
-		struct share *u = *at;
+		struct quota *u = *at;
 
 		refill(u, now_ns);
 		if (u->peers || u->tokens < u->limits->burst) {
@@ -85,7 +85,7 @@ void shares__tidy(struct shares *s, uint64_t now_ns)
 	}
 }
 
-bool share__enter(struct share *u)
+bool quota__connect(struct quota *u)
 {
 	if (u->peers >= u->limits->peers || u->all->peers >= u->all->limits->peers)
 		return false;
@@ -94,15 +94,15 @@ bool share__enter(struct share *u)
 	return true;
 }
 
-void share__leave(struct share *u)
+void quota__disconnect(struct quota *u)
 {
 	u->peers--;
 	u->all->peers--;
 }
 
-bool share__hold(struct share *u, size_t bytes)
+bool quota__hold(struct quota *u, size_t bytes)
 {
-	struct share *of;
+	struct quota *of;
 
 	for (of = u; of; of = of->all)
 		if (of->pending + bytes > of->limits->pending)
@@ -112,13 +112,13 @@ bool share__hold(struct share *u, size_t bytes)
 	return true;
 }
 
-void share__let_go(struct share *u, size_t bytes)
+void quota__release(struct quota *u, size_t bytes)
 {
 	for (; u; u = u->all)
 		u->pending -= bytes;
 }
 
-bool share__may_work(struct share *u, uint64_t now_ns)
+bool quota__may_work(struct quota *u, uint64_t now_ns)
 {
 	for (; u; u = u->all) {
 		refill(u, now_ns);
@@ -128,7 +128,7 @@ bool share__may_work(struct share *u, uint64_t now_ns)
 	return true;
 }
 
-void share__worked(struct share *u, double messages)
+void quota__charge(struct quota *u, double messages)
 {
 	for (; u; u = u->all)
 		u->tokens -= messages;

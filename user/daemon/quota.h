@@ -10,18 +10,18 @@
 #include <sys/types.h>
 
 /* Work is counted in messages; other things cost as much as so many of them. */
-#define SHARE_ACCEPT 3
-#define SHARE_LOCATE 10
+#define QUOTA_ACCEPT 3
+#define QUOTA_LOCATE 10
 
-struct share_limits {
+struct quota_limits {
 	unsigned peers;
 	size_t pending;
 	double rate, burst; /* messages per second, and at once */
 };
 
-struct share {
-	const struct share_limits *limits;
-	struct share *all, *next; /* all: NULL in that of all users */
+struct quota {
+	const struct quota_limits *limits;
+	struct quota *all, *next; /* all: NULL in that of all users */
 	uid_t uid;
 	unsigned peers;
 	size_t pending; /* bytes */
@@ -29,28 +29,28 @@ struct share {
 	uint64_t tokens_ns;
 };
 
-struct shares {
-	struct share all, accepts; /* accepts: of connections by the socket for everybody */
-	struct share *users;
-	struct share_limits of_all, of_user;
+struct quotas {
+	struct quota all, accepts; /* accepts: of connections by the socket for everybody */
+	struct quota *users;
+	struct quota_limits of_all, of_user;
 };
 
 /* files: how many this process may have open; connections get a quarter of that at the most. */
-void shares__init(struct shares *s, size_t files, uint64_t now_ns);
-void shares__free(struct shares *s);
-/* A user's share, which lives until shares__tidy(). NULL: no memory. */
-struct share *shares__of(struct shares *s, uid_t uid, uint64_t now_ns);
+void quotas__init(struct quotas *s, size_t files, uint64_t now_ns);
+void quotas__free(struct quotas *s);
+/* A user's share, which lives until quotas__tidy(). NULL: no memory. */
+struct quota *quotas__of_user(struct quotas *s, uid_t uid, uint64_t now_ns);
 /* Forgets the users who have no connection and have used nothing lately. */
-void shares__tidy(struct shares *s, uint64_t now_ns);
+void quotas__tidy(struct quotas *s, uint64_t now_ns);
 
 /* One connection more; false: too many. */
-bool share__enter(struct share *u);
-void share__leave(struct share *u);
+bool quota__connect(struct quota *u);
+void quota__disconnect(struct quota *u);
 /* So many bytes more wait for a reader; false: too many. u NULL: root. */
-bool share__hold(struct share *u, size_t bytes);
-void share__let_go(struct share *u, size_t bytes);
+bool quota__hold(struct quota *u, size_t bytes);
+void quota__release(struct quota *u, size_t bytes);
 /* Whether anything may be done for the user now, and what was done. u NULL: root. */
-bool share__may_work(struct share *u, uint64_t now_ns);
-void share__worked(struct share *u, double messages);
+bool quota__may_work(struct quota *u, uint64_t now_ns);
+void quota__charge(struct quota *u, double messages);
 
 #endif

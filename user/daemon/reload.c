@@ -21,7 +21,7 @@ static int read_again(const struct daemon *d, struct config *fresh, unsigned *fa
 	if (!err && fresh->hdf5_default &&
 	    family__parse(fresh->hdf5_default, families, bad, sizeof(bad)))
 		err = -EINVAL;
-	if (!err && events__parse(NULL, fresh->perf_events, bad, sizeof(bad)) < 0)
+	if (!err && perf_columns__parse(NULL, fresh->perf_events, bad, sizeof(bad)) < 0)
 		err = -EINVAL;
 	return err;
 }

@@ -12,7 +12,7 @@
 
 #define TASKS_MAX 65536
 
-struct request *request__new(const struct place *p)
+struct request *request__new(const struct step_key *p)
 {
 	static uint64_t serial;
 	struct request *r = calloc(1, sizeof(*r));
@@ -20,8 +20,8 @@ struct request *request__new(const struct place *p)
 	if (!r)
 		return NULL;
 	r->serial = ++serial;
-	r->place = *p;
-	r->told_ns = clock__boot_ns();
+	r->key = *p;
+	r->updated_ns = clock__boot_ns();
 	return r;
 }
 
@@ -29,12 +29,12 @@ void request__free(struct request *r)
 {
 	if (!r)
 		return;
-	guests__free(&r->guests);
+	external_series__free(&r->external);
 	free(r->tasks);
 	free(r);
 }
 
-bool place__equal(const struct place *a, const struct place *b)
+bool step_key__equal(const struct step_key *a, const struct step_key *b)
 {
 	if (a->step_id != b->step_id || a->het_comp != b->het_comp)
 		return false;
@@ -125,7 +125,7 @@ static void take_facts(struct request *r, const struct jpc_step *m)
 int request__tell(struct request *r, const struct jpc_step *m, const struct freq *freq, char *err,
 		  size_t errlen)
 {
-	r->told_ns = clock__boot_ns();
+	r->updated_ns = clock__boot_ns();
 	r->news = true;
 	r->spank |= m->source == JPC_SPANK;
 	take_facts(r, m);
@@ -134,7 +134,7 @@ int request__tell(struct request *r, const struct jpc_step *m, const struct freq
 
 int request__task(struct request *r, const struct jpc_task *m)
 {
-	struct told_task *t;
+	struct slurm_task *t;
 	unsigned i;
 
 	for (i = 0; i < r->ntasks && r->tasks[i].gtid != m->gtid; i++)
@@ -152,7 +152,7 @@ int request__task(struct request *r, const struct jpc_task *m)
 	}
 	t = &r->tasks[i];
 	if (i == r->ntasks) {
-		*t = (struct told_task){.gtid = m->gtid};
+		*t = (struct slurm_task){.gtid = m->gtid};
 		r->ntasks++;
 	}
 	if (m->pid > 0)
@@ -164,7 +164,7 @@ int request__task(struct request *r, const struct jpc_task *m)
 	return 0;
 }
 
-const struct told_task *request__find_task(const struct request *r, pid_t pid)
+const struct slurm_task *request__find_task(const struct request *r, pid_t pid)
 {
 	unsigned i;
 

@@ -19,7 +19,7 @@
  * A step's place: its job's directory in one hierarchy, and its number there. slurmstepd is in no
  * cgroup of its job yet when it begins: then job_path is "" and the job's id and node must do.
  */
-struct place {
+struct step_key {
 	uint32_t hier;
 	char job_path[JP_PATH_LEN];
 	uint32_t step_id;
@@ -28,7 +28,7 @@ struct place {
 	char node[65];	  /* "": not known, or the only one of this host */
 };
 
-struct told_task {
+struct slurm_task {
 	uint32_t gtid;
 	pid_t pid;
 	int status; /* wait status, valid when ended */
@@ -38,8 +38,8 @@ struct told_task {
 struct request {
 	struct request *next;
 	uint64_t serial; /* of all requests: who holds one finds it by this, or not any more */
-	struct place place;
-	uint64_t told_ns;     /* boot time of the last word */
+	struct step_key key;
+	uint64_t updated_ns;  /* boot time of the last word */
 	bool known;	      /* info is filled */
 	struct jpc_step info; /* what root told, the last word of each */
 	bool news;	      /* facts that the journal has not */
@@ -49,14 +49,14 @@ struct request {
 	unsigned families;
 	bool own_freq;
 	struct freq freq;
-	struct told_task *tasks;
+	struct slurm_task *tasks;
 	unsigned ntasks, max_tasks;
 	struct slurmd site; /* where Slurm can be asked, as slurmstepd said */
 	char reason[64];    /* of the end, "": not told */
-	struct guests guests;
+	struct external_series external;
 };
 
-struct request *request__new(const struct place *p);
+struct request *request__new(const struct step_key *p);
 void request__free(struct request *r);
 /* Takes in what root says of the step; freq is the configuration's. -EINVAL with the reason in
  * err: no such families or intervals, all else is taken. */
@@ -64,8 +64,8 @@ int request__tell(struct request *r, const struct jpc_step *m, const struct freq
 		  size_t errlen);
 /* 0 or -ENOMEM, -E2BIG. */
 int request__task(struct request *r, const struct jpc_task *m);
-const struct told_task *request__find_task(const struct request *r, pid_t pid);
+const struct slurm_task *request__find_task(const struct request *r, pid_t pid);
 /* One and the same step, as far as both know. */
-bool place__equal(const struct place *a, const struct place *b);
+bool step_key__equal(const struct step_key *a, const struct step_key *b);
 
 #endif

@@ -10,7 +10,7 @@
 /* What was told of a step that never came is forgotten after that time. */
 #define EXPIRE_NS (120 * NSEC_PER_SEC)
 
-void step__place(const struct step *s, const struct step_env *env, struct place *p)
+void step__key(const struct step *s, const struct step_env *env, struct step_key *p)
 {
 	memset(p, 0, sizeof(*p));
 	p->hier = kern__slot(env->k, s->slot)->hier;
@@ -21,14 +21,14 @@ void step__place(const struct step *s, const struct step_env *env, struct place 
 	str__copy(p->node, sizeof(p->node), s->ids.node);
 }
 
-bool daemon_step_is_at(const struct daemon *d, const struct step *s, const struct place *p)
+bool daemon_step_has_key(const struct daemon *d, const struct step *s, const struct step_key *p)
 {
-	struct place here;
+	struct step_key here;
 
 	if (!s->ids.has_step)
 		return false;
-	step__place(s, &d->env, &here);
-	return place__equal(&here, p);
+	step__key(s, &d->env, &here);
+	return step_key__equal(&here, p);
 }
 
 static bool is_alive(const struct step *s)
@@ -36,17 +36,17 @@ static bool is_alive(const struct step *s)
 	return s->state == STEP_NEW || s->state == STEP_ACTIVE || s->state == STEP_IGNORED;
 }
 
-struct step *daemon_step_at(const struct daemon *d, const struct place *p)
+struct step *daemon_find_step(const struct daemon *d, const struct step_key *p)
 {
 	struct step *s;
 
 	for (s = d->steps; s; s = s->next)
-		if (is_alive(s) && daemon_step_is_at(d, s, p))
+		if (is_alive(s) && daemon_step_has_key(d, s, p))
 			return s;
 	return NULL;
 }
 
-struct request *daemon_request(const struct daemon *d, uint64_t serial)
+struct request *daemon_find_request(const struct daemon *d, uint64_t serial)
 {
 	struct request *r;
 	struct step *s;
@@ -62,15 +62,15 @@ struct request *daemon_request(const struct daemon *d, uint64_t serial)
 	return NULL;
 }
 
-struct request *daemon_request_at(struct daemon *d, const struct place *p, bool make)
+struct request *daemon_request_of(struct daemon *d, const struct step_key *p, bool make)
 {
-	struct step *s = daemon_step_at(d, p);
+	struct step *s = daemon_find_step(d, p);
 	struct request *r;
 
 	for (r = d->requests; r; r = r->next)
-		if (place__equal(&r->place, p)) {
-			if (!r->place.job_path[0]) /* now it is known better */
-				r->place = *p;
+		if (step_key__equal(&r->key, p)) {
+			if (!r->key.job_path[0]) /* now it is known better */
+				r->key = *p;
 			return r;
 		}
 	if (s && s->req)
@@ -94,7 +94,7 @@ static void claim(struct daemon *d, struct step *s)
 	for (at = &d->requests; *at && !s->req; at = &(*at)->next) {
 		struct request *r = *at;
 
-		if (!daemon_step_is_at(d, s, &r->place))
+		if (!daemon_step_has_key(d, s, &r->key))
 			continue;
 		*at = r->next;
 		r->next = NULL;
@@ -121,7 +121,7 @@ void daemon_claim_requests(struct daemon *d, uint64_t now)
 	while (*at) {
 		struct request *r = *at;
 
-		if (now - r->told_ns < EXPIRE_NS) {
+		if (now - r->updated_ns < EXPIRE_NS) {
 			at = &r->next;
 			continue;
 		}
@@ -130,11 +130,11 @@ void daemon_claim_requests(struct daemon *d, uint64_t now)
 	}
 }
 
-void daemon_flush_guests(struct daemon *d)
+void daemon_journal_external(struct daemon *d)
 {
 	struct step *s;
 
 	for (s = d->steps; s; s = s->next)
 		if (s->state == STEP_ACTIVE && s->req)
-			step__take_guests(s);
+			step__journal_external(s);
 }

@@ -28,13 +28,13 @@ static const struct {
 static int kind_of(enum family f)
 {
 	if (f == FAM_ENERGY || f == FAM_GPU)
-		return NODE_ENERGY_ROWS;
+		return KIND_ENERGY;
 	if (f == FAM_INTERCONNECT)
-		return NODE_NETWORK_ROWS;
-	return f == FAM_FILESYSTEM ? NODE_FILESYSTEM_ROWS : NODE_OTHER_ROWS;
+		return KIND_NETWORK;
+	return f == FAM_FILESYSTEM ? KIND_FILESYSTEM : KIND_NODE;
 }
 
-static struct node_table *find(const struct node *n, const char *series, const char *name)
+static struct sensor_table *find(const struct node *n, const char *series, const char *name)
 {
 	for (unsigned i = 0; i < n->ntables; i++)
 		if (!strcmp(n->tables[i].series, series) && !strcmp(n->tables[i].name, name))
@@ -42,9 +42,9 @@ static struct node_table *find(const struct node *n, const char *series, const c
 	return NULL;
 }
 
-static struct node_table *add_table(struct node *n, const char *series, const char *name)
+static struct sensor_table *add_table(struct node *n, const char *series, const char *name)
 {
-	struct node_table *more, *t;
+	struct sensor_table *more, *t;
 
 	if (n->ntables == TABLES_MAX)
 		return NULL;
@@ -60,9 +60,9 @@ static struct node_table *add_table(struct node *n, const char *series, const ch
 }
 
 /* All columns of its schema, whether anything measures them or not. */
-static struct node_table *add_known(struct node *n, const struct series *s, const char *name)
+static struct sensor_table *add_known(struct node *n, const struct series *s, const char *name)
 {
-	struct node_table *t = add_table(n, s->name, name);
+	struct sensor_table *t = add_table(n, s->name, name);
 
 	if (!t)
 		return NULL;
@@ -106,10 +106,10 @@ static struct column own_column(const struct sensor_channel *ch)
 }
 
 /* Columns as the channels of that series say them: those of one source, which come at once. */
-static struct node_table *add_own(struct node *n, const char *full, const char *series,
-				  const char *name)
+static struct sensor_table *add_own(struct node *n, const char *full, const char *series,
+				    const char *name)
 {
-	struct node_table *t = add_table(n, series, name);
+	struct sensor_table *t = add_table(n, series, name);
 	const struct board_channel *c;
 	unsigned nc = board__channels(n->board, &c), at = 0;
 
@@ -133,11 +133,11 @@ static struct node_table *add_own(struct node *n, const char *full, const char *
 	for (unsigned i = 0; i < at; i++)
 		t->cols[i].col = &t->own[i];
 	t->family = FAM_NODE;
-	t->kind = NODE_OTHER_ROWS;
+	t->kind = KIND_NODE;
 	return t;
 }
 
-static int add_channel(struct node_column *c, unsigned channel)
+static int add_channel(struct sensor_column *c, unsigned channel)
 {
 	unsigned *more = realloc(c->channel, (c->nchannels + 1) * sizeof(*more));
 
@@ -148,7 +148,7 @@ static int add_channel(struct node_column *c, unsigned channel)
 	return 0;
 }
 
-static struct node_column *column_of(struct node_table *t, const char *name)
+static struct sensor_column *column_of(struct sensor_table *t, const char *name)
 {
 	for (unsigned i = 0; i < t->ncols; i++)
 		if (t->cols[i].col->how == HOW_SENSOR && !strcmp(t->cols[i].col->name, name))
@@ -157,12 +157,12 @@ static struct node_column *column_of(struct node_table *t, const char *name)
 }
 
 /* A channel that a table has no column for is in no table. */
-static int place(struct node *n, unsigned channel, const struct sensor_channel *ch)
+static int add_to_table(struct node *n, unsigned channel, const struct sensor_channel *ch)
 {
 	char series[sizeof(ch->series)], *name;
 	const struct series *known;
-	struct node_column *c;
-	struct node_table *t;
+	struct sensor_column *c;
+	struct sensor_table *t;
 
 	if (!ch->series[0])
 		return 0;
@@ -194,8 +194,8 @@ bool node__has(const struct node *n, const char *series)
 static int add_up(struct node *n, unsigned sum)
 {
 	const char *of = sums[sum].of[0];
-	struct node_table *t;
-	struct node_column *to;
+	struct sensor_table *t;
+	struct sensor_column *to;
 	int err = 0;
 
 	if (!node__has(n, of))
@@ -210,7 +210,7 @@ static int add_up(struct node *n, unsigned sum)
 	to = column_of(t, sums[sum].column);
 	to->nchannels = 0;
 	for (unsigned i = 0; !err && i < n->ntables; i++) {
-		const struct node_column *from;
+		const struct sensor_column *from;
 
 		if (strcmp(n->tables[i].series, of))
 			continue;
@@ -230,14 +230,14 @@ static int add_energy(struct node *n)
 	return add_known(n, series__find("Energy"), "") ? 0 : -ENOMEM;
 }
 
-int node_layout__update(struct node *n)
+int sensor_tables__update(struct node *n)
 {
 	const struct board_channel *c;
 	unsigned nc = board__channels(n->board, &c);
 	int err = 0;
 
 	for (unsigned i = n->nchannels; !err && i < nc; i++)
-		err = place(n, i, c[i].channel);
+		err = add_to_table(n, i, c[i].channel);
 	for (unsigned i = 0; !err && nc > n->nchannels && i < sizeof(sums) / sizeof(sums[0]); i++)
 		err = add_up(n, i);
 	if (!err)
@@ -250,7 +250,7 @@ int node_layout__update(struct node *n)
 	return err;
 }
 
-void node_layout__free(struct node *n)
+void sensor_tables__free(struct node *n)
 {
 	for (unsigned i = 0; i < n->ntables; i++) {
 		for (unsigned k = 0; k < n->tables[i].ncols; k++)

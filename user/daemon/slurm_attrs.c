@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Attributes of what Slurm's plugins told of a step: they outrank what its environment says. */
+/* Attributes of what Slurm's plugins have sent about a step: they outrank what its environment
+ * says. */
 #include <stddef.h>
 #include <string.h>
 
@@ -33,34 +34,34 @@ static const struct {
 	{"Core List", offsetof(struct jpc_step, cpus)},
 };
 
-void step_put_told(struct step *s)
+void step__put_slurm_attrs(struct step *s)
 {
-	const struct jpc_step *told;
+	const struct jpc_step *info;
 	char host[sizeof(s->job_host)];
 	size_t i;
 	int n;
 
 	if (!s->req || !s->req->known)
 		return;
-	told = &s->req->info;
+	info = &s->req->info;
 	for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		uint32_t v;
 
-		memcpy(&v, (const char *)told + numbers[i].offset, sizeof(v));
+		memcpy(&v, (const char *)info + numbers[i].offset, sizeof(v));
 		if (v <= INT32_MAX)
 			journal__attr_i32(s->journal, numbers[i].attr, (int32_t)v);
 	}
 	for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		const char *text = (const char *)told + texts[i].offset;
+		const char *text = (const char *)info + texts[i].offset;
 
 		if (*text)
 			journal__attr_str(s->journal, texts[i].attr, text);
 	}
-	if (!hostlist__first(told->job_node_list, host, sizeof(host)))
+	if (!hostlist__first(info->job_node_list, host, sizeof(host)))
 		strcpy(s->job_host, host);
-	n = cpulist__count(told->cpus);
+	n = cpulist__count(info->cpus);
 	if (n > 0)
 		journal__attr_i32(s->journal, "Allocated Cores", n);
-	if (told->memory_mb)
-		journal__attr_f64(s->journal, "Memory Limit", (double)told->memory_mb);
+	if (info->memory_mb)
+		journal__attr_f64(s->journal, "Memory Limit", (double)info->memory_mb);
 }

@@ -54,7 +54,7 @@ static void take_failing(struct status *s, const struct publication *p)
 {
 	struct cause *c = s->causes;
 
-	while (c < s->causes + s->ncauses && strcmp(c->first->why, p->why) != 0)
+	while (c < s->causes + s->ncauses && strcmp(c->first->error, p->error) != 0)
 		c++;
 	if (c == s->causes + CAUSES_MAX) {
 		s->more++;
@@ -100,7 +100,7 @@ static void say_unwritable(struct status *s)
 
 		fprintf(problem(s, c->since_ns), "%u file%s cannot be written, as %s: ", c->n,
 			c->n == 1 ? "" : "s", c->first->name);
-		print__escaped(s->out, c->first->why);
+		print__escaped(s->out, c->first->error);
 		fputc('\n', s->out);
 	}
 	if (s->more)

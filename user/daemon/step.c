@@ -19,33 +19,33 @@ static const struct {
 	bool is_hist;
 	enum hist hist;
 } kinds[ALL_KINDS] = {
-	[SERIES_TASKS] = {"Tasks", FREQ_TASK, false, 0},
-	[SERIES_STEP] = {"Step", FREQ_STEP, false, 0},
-	[SERIES_LATENCY] = {"RunLatency", FREQ_LATENCY, true, HIST_RUN},
-	[SERIES_BLK_LATENCY] = {"BlkLatency", FREQ_LATENCY, true, HIST_BLK},
-	[NODE_ENERGY_ROWS] = {NULL, FREQ_ENERGY, false, 0},
-	[NODE_NETWORK_ROWS] = {NULL, FREQ_NETWORK, false, 0},
-	[NODE_FILESYSTEM_ROWS] = {NULL, FREQ_FILESYSTEM, false, 0},
-	[NODE_OTHER_ROWS] = {NULL, FREQ_TASK, false, 0},
+	[KIND_TASKS] = {"Tasks", FREQ_TASK, false, 0},
+	[KIND_STEP] = {"Step", FREQ_STEP, false, 0},
+	[KIND_RUN_LATENCY] = {"RunLatency", FREQ_LATENCY, true, HIST_RUN},
+	[KIND_BLK_LATENCY] = {"BlkLatency", FREQ_LATENCY, true, HIST_BLK},
+	[KIND_ENERGY] = {NULL, FREQ_ENERGY, false, 0},
+	[KIND_NETWORK] = {NULL, FREQ_NETWORK, false, 0},
+	[KIND_FILESYSTEM] = {NULL, FREQ_FILESYSTEM, false, 0},
+	[KIND_NODE] = {NULL, FREQ_TASK, false, 0},
 };
 
 /* Time between rows of a step where journals take too much. */
 #define THINNED_NS (60 * NSEC_PER_SEC)
 
-static int grow_own(struct step *s)
+static int grow_slots(struct step *s)
 {
-	unsigned max = s->max_own ? 2 * s->max_own : 16;
-	uint32_t *own = realloc(s->own, max * sizeof(*own));
+	unsigned max = s->max_slots ? 2 * s->max_slots : 16;
+	uint32_t *own = realloc(s->slots, max * sizeof(*own));
 	int *gtid;
 
 	if (!own)
 		return -ENOMEM;
-	s->own = own;
-	gtid = realloc(s->own_gtid, max * sizeof(*gtid));
+	s->slots = own;
+	gtid = realloc(s->slot_gtids, max * sizeof(*gtid));
 	if (!gtid)
 		return -ENOMEM;
-	s->own_gtid = gtid;
-	s->max_own = max;
+	s->slot_gtids = gtid;
+	s->max_slots = max;
 	return 0;
 }
 
@@ -55,7 +55,7 @@ void step_collect(struct step *s, const struct step_env *env)
 	const uint32_t *used;
 	unsigned n, i;
 
-	s->nown = 0;
+	s->nslots = 0;
 	used = kern__used(env->k, &n);
 	for (i = 0; i < n; i++) {
 		uint32_t slot = used[i];
@@ -66,10 +66,10 @@ void step_collect(struct step *s, const struct step_env *env)
 		/* still held by a task of the step that had our slot before */
 		if (slot != s->slot && (info->flags & JP_SLOT_F_DONE))
 			continue;
-		if (s->nown == s->max_own && grow_own(s))
+		if (s->nslots == s->max_slots && grow_slots(s))
 			return;
-		s->own_gtid[s->nown] = info->gtid;
-		s->own[s->nown++] = slot;
+		s->slot_gtids[s->nslots] = info->gtid;
+		s->slots[s->nslots++] = slot;
 	}
 }
 
@@ -120,7 +120,7 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	step_set_grid(s, env);
 	step_select_columns(s, env);
 	step_parse_path(s, env);
-	s->node = step_node__new(env->node, env->families, clock__boot_ns());
+	s->sensors = step_sensors__new(env->node, env->families, clock__boot_ns());
 	return s;
 }
 
@@ -130,7 +130,7 @@ void step__free(struct step *s)
 
 	if (!s)
 		return;
-	why__stop(&s->why);
+	end_reason__stop(&s->end_reason);
 	if (s->journal && s->state == STEP_FINISHING)
 		log_error("%s: the end of its journal %s could not be written: it has no last rows",
 			  s->pub.name, s->pub.journal);
@@ -139,20 +139,20 @@ void step__free(struct step *s)
 		free(s->tables[i].last);
 	request__free(s->req);
 	cg_files__free(s->cg);
-	step_node__free(s->node);
+	step_sensors__free(s->sensors);
 	free(s->tables);
-	free(s->own);
-	free(s->own_gtid);
-	free(s->label);
-	free(s->roots);
+	free(s->slots);
+	free(s->slot_gtids);
+	free(s->job_env);
+	free(s->lineages);
 	free(s);
 }
 
 /* A series none of whose columns was asked for has no columns at all. */
 static bool kind_wanted(const struct step *s, int kind)
 {
-	bool any = kind < SERIES_KINDS ? s->sets[kind].ncols > 0
-				       : s->node && s->families & FAM_SENSORS;
+	bool any = kind < COUNTED_KINDS ? s->sets[kind].ncols > 0
+					: s->sensors && s->families & FAM_SENSORS;
 
 	return any && s->interval_ns[kind];
 }
@@ -163,9 +163,9 @@ static int tell_table(struct step *s, struct table *t)
 	int err;
 
 	snprintf(name, sizeof(name), "%d", t->gtid);
-	err = journal__table(s->journal, t->id, t->kind, t->kind == SERIES_STEP ? "Step" : name);
+	err = journal__table(s->journal, t->id, t->kind, t->kind == KIND_STEP ? "Step" : name);
 	if (!err)
-		t->told = TOLD_PENDING;
+		t->journaled = JOURNALED_PENDING;
 	return err;
 }
 
@@ -222,19 +222,19 @@ static bool add_up(const struct step *s, const struct step_env *env, int kind, i
 
 	memset(now, 0, sizeof(*now));
 	*began = UINT64_MAX;
-	for (i = 0; i < s->nown; i++) {
+	for (i = 0; i < s->nslots; i++) {
 		const struct jp_slot *info;
 
-		if (gtid != JP_GTID_NONE && s->own_gtid[i] != gtid)
+		if (gtid != JP_GTID_NONE && s->slot_gtids[i] != gtid)
 			continue;
 		any = true;
-		info = kern__slot(env->k, s->own[i]);
+		info = kern__slot(env->k, s->slots[i]);
 		if (info->start_ns < *began)
 			*began = info->start_ns;
-		totals__add(&now->totals, snapshot__totals(env->snap, s->own[i]));
+		totals__add(&now->totals, snapshot__totals(env->snap, s->slots[i]));
 		if (!kinds[kind].is_hist)
 			continue;
-		counters__hist(env->k, kinds[kind].hist, s->own[i], hist);
+		counters__hist(env->k, kinds[kind].hist, s->slots[i], hist);
 		for (b = 0; b < HIST_CELLS; b++)
 			now->hist[b] += hist[b];
 	}
@@ -252,7 +252,7 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 				.start_real_ns = s->start_real_ns};
 	struct reading shown;
 
-	if (t->told == TOLD_NO && tell_table(s, t))
+	if (t->journaled == JOURNALED_NO && tell_table(s, t))
 		return;
 	if (began != UINT64_MAX && began > t->prev.boot_ns)
 		t->prev.boot_ns = began;
@@ -284,12 +284,12 @@ static bool is_due(const struct step *s, const struct step_env *env, int kind)
 /* Tables that get a row of this very snapshot see it there. */
 void step__watch_peak(struct step *s, const struct step_env *env)
 {
-	bool between[SERIES_KINDS], any = false;
+	bool between[COUNTED_KINDS], any = false;
 	struct reading now;
 	uint64_t began;
 	unsigned i;
 
-	for (i = 0; i < SERIES_KINDS; i++) {
+	for (i = 0; i < COUNTED_KINDS; i++) {
 		between[i] = !kinds[i].is_hist && !is_due(s, env, i);
 		any |= between[i];
 	}
@@ -312,7 +312,7 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 	uint64_t began;
 	unsigned n = 0, i;
 
-	if (kind == SERIES_STEP) {
+	if (kind == KIND_STEP) {
 		t = step_table(s, env, kind, JP_GTID_NONE);
 		if (!t || !add_up(s, env, kind, JP_GTID_NONE, &now, &began))
 			return 0;
@@ -320,8 +320,8 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		put_row(s, env, t, &now, began);
 		return 1;
 	}
-	for (i = 0; i < s->nown; i++) {
-		int gtid = s->own_gtid[i];
+	for (i = 0; i < s->nslots; i++) {
+		int gtid = s->slot_gtids[i];
 
 		if (gtid < 0)
 			continue;
@@ -352,15 +352,15 @@ void step_settle_frame(struct step *s, bool kept)
 	for (i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
-		if (t->told == TOLD_PENDING)
-			t->told = kept ? TOLD_YES : TOLD_NO;
+		if (t->journaled == JOURNALED_PENDING)
+			t->journaled = kept ? JOURNALED_YES : JOURNALED_NO;
 		if (t->in_frame && kept) {
 			t->prev = t->now;
 			t->between = rows__between(&t->prev.totals);
 		}
 		t->in_frame = false;
 	}
-	step_node__settle_frame(s->node, kept);
+	step_sensors__settle_frame(s->sensors, kept);
 }
 
 static void say_full(struct step *s, int err)
@@ -433,11 +433,11 @@ bool step__write_rest(struct step *s)
  * only, and then has noted it too. */
 static void ack_left(const struct step *s, const struct step_env *env, int kind)
 {
-	for (unsigned i = 0; i < s->nown; i++) {
-		bool of_task = s->own_gtid[i] >= 0 && kind_wanted(s, SERIES_TASKS);
+	for (unsigned i = 0; i < s->nslots; i++) {
+		bool of_task = s->slot_gtids[i] >= 0 && kind_wanted(s, KIND_TASKS);
 
-		if (kind == (of_task ? SERIES_TASKS : SERIES_STEP))
-			snapshot__ack_left(env->snap, s->own[i]);
+		if (kind == (of_task ? KIND_TASKS : KIND_STEP))
+			snapshot__ack_left(env->snap, s->slots[i]);
 	}
 }
 
@@ -458,7 +458,8 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	for (kind = 0; kind < ALL_KINDS; kind++) {
 		if (!(all ? kind_wanted(s, kind) : is_due(s, env, kind)))
 			continue;
-		n += kind < SERIES_KINDS ? kind_rows(s, env, kind) : step_node__rows(s, env, kind);
+		n += kind < COUNTED_KINDS ? kind_rows(s, env, kind)
+					  : step_sensors__rows(s, env, kind);
 		ack_left(s, env, kind);
 		s->grid[kind] = grid_of(s, env, kind, now);
 	}
@@ -472,26 +473,26 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	s->intervals--;
 }
 
-void step__take_guests(struct step *s)
+void step__journal_external(struct step *s)
 {
-	struct guests *g = &s->req->guests;
+	struct external_series *g = &s->req->external;
 	unsigned rows;
 	size_t mark;
 
 	if (s->req->news)
-		step_put_told(s);
+		step__put_slurm_attrs(s);
 	s->req->news = false;
-	if (!guests__any(g))
+	if (!external_series__has_new(g))
 		return;
 	mark = journal__mark(s->journal);
-	rows = guests__flush(g, s->journal, s->start_real_ns);
-	guests__settle(g, step_commit(s, mark, rows));
+	rows = external_series__flush(g, s->journal, s->start_real_ns);
+	external_series__settle_frame(g, step_commit(s, mark, rows));
 }
 
 void step__settle(struct step *s, uint64_t now_ns)
 {
-	if (now_ns >= step_node__settle_due(s->node))
-		step_node__settle(s->node, s->families, now_ns);
+	if (now_ns >= step_sensors__settle_due(s->sensors))
+		step_sensors__settle(s->sensors, s->families, now_ns);
 }
 
 bool step__quiet(struct step *s, const struct step_env *env)
@@ -510,8 +511,8 @@ void step__close(struct step *s, const struct step_env *env)
 	step_collect(s, env);
 	for_each_slot(slot, s) kern__close(env->k, slot);
 	s->late_requests = kern__requests(env->k, s->slot);
-	if (s->asking_label && !s->label) /* the answer would come too late */
-		step_take_kept_label(s, env);
+	if (s->asking_env && !s->job_env) /* the answer would come too late */
+		step__use_kept_env(s, env);
 }
 
 void step__release(struct step *s, const struct step_env *env)
@@ -524,7 +525,7 @@ void step__release(struct step *s, const struct step_env *env)
 
 bool step__wants_node(const struct step *s, const struct step_env *env)
 {
-	for (int kind = SERIES_KINDS; kind < ALL_KINDS; kind++)
+	for (int kind = COUNTED_KINDS; kind < ALL_KINDS; kind++)
 		if (s->state == STEP_ACTIVE && is_due(s, env, kind))
 			return true;
 	return false;
@@ -536,7 +537,7 @@ void step__last_rows(struct step *s, const struct step_env *env)
 	if (s->families & FAM_SENSORS)
 		node__tick(env->node, *env->steps, env, snapshot__boot_ns(env->snap));
 	if (s->req)
-		step__take_guests(s);
+		step__journal_external(s);
 	step__rows(s, env, true);
 }
 

@@ -46,27 +46,26 @@ enum step_state {
 #define JOURNALS_RUN  "runs"
 
 enum {
-	SERIES_TASKS,
-	SERIES_STEP,
-	SERIES_LATENCY,
-	SERIES_BLK_LATENCY,
-	SERIES_KINDS,
+	KIND_TASKS,
+	KIND_STEP,
+	KIND_RUN_LATENCY,
+	KIND_BLK_LATENCY,
+	COUNTED_KINDS,
 	/* what sensors of the node say: each has an interval, and any number of tables (node.h) */
-	NODE_ENERGY_ROWS = SERIES_KINDS,
-	NODE_NETWORK_ROWS,
-	NODE_FILESYSTEM_ROWS,
-	NODE_OTHER_ROWS,
+	KIND_ENERGY = COUNTED_KINDS,
+	KIND_NETWORK,
+	KIND_FILESYSTEM,
+	KIND_NODE,
 	ALL_KINDS
 };
-#define MAX_COLUMNS NODE_COLUMNS
 
 /* Whether the journal knows a table: told in the frame being built, or in one that was written. */
-enum told { TOLD_NO, TOLD_PENDING, TOLD_YES };
+enum journaled { JOURNALED_NO, JOURNALED_PENDING, JOURNALED_YES };
 
 struct table {
 	uint32_t id;
-	enum told told;
-	int kind; /* SERIES_* */
+	enum journaled journaled;
+	int kind; /* KIND_* */
 	int gtid; /* JP_GTID_NONE: Step */
 	struct between between;
 	union cell *last;    /* its last row, NULL: none yet */
@@ -129,10 +128,10 @@ struct step {
 	bool own_freq;	   /* the intervals were asked for: a change of the configuration's is not
 			    * for it */
 	uint64_t interval_ns[ALL_KINDS]; /* 0: off */
-	struct column_set sets[SERIES_KINDS];
-	uint32_t *own; /* its slots, see step_collect() */
-	int *own_gtid; /* of each: what they count for */
-	unsigned nown, max_own;
+	struct column_set sets[COUNTED_KINDS];
+	uint32_t *slots; /* its slots, see step_collect() */
+	int *slot_gtids; /* of each: what they count for */
+	unsigned nslots, max_slots;
 	struct table *tables;
 	unsigned ntables, max_tables;
 	unsigned next_table;	  /* where the next one asked for is likely to be */
@@ -140,28 +139,28 @@ struct step {
 	uint64_t rows, intervals, lost_rows;
 	unsigned late_requests; /* under way when its last row was taken */
 	int tasks_seen;
-	unsigned pending; /* questions that are not answered yet: step_ask.c */
-	bool asking_stepd, asking_label, naming;
+	unsigned unanswered; /* questions that are not answered yet: step_ask.c */
+	bool asking_stepd, asking_env, naming;
 	uint64_t asking_ns; /* since then answers are what its last row waits for, 0: it does not */
 	unsigned asking_tasks;
 	uint64_t next_stepd_ns, next_tasks_ns; /* not asked before */
-	struct root *roots; /* first processes of lineages that were there before us */
-	unsigned nroots, roots_known;
-	unsigned unread;	  /* processes that were not to be read */
-	struct lookup_env *label; /* what the environment said; NULL: no answer yet */
-	int allocated_cpus;	  /* 0: not known */
-	double memory_limit;	  /* bytes, NAN: not known */
-	bool have_last_cg;	  /* last_cg, below */
-	bool asked;		  /* the processes that were there before us have been looked at */
-	bool labelled;		  /* attributes of the job's environment are in */
-	bool given_up;		  /* IGNORED for a reason that was said */
+	struct lineage *lineages; /* first processes of lineages that were there before us */
+	unsigned nlineages, lineages_known;
+	unsigned unread;	    /* processes that were not to be read */
+	struct lookup_env *job_env; /* what the environment said; NULL: no answer yet */
+	int allocated_cpus;	    /* 0: not known */
+	double memory_limit;	    /* bytes, NAN: not known */
+	bool have_last_cg;	    /* last_cg, below */
+	bool asked;	    /* the processes that were there before us have been looked at */
+	bool env_journaled; /* attributes of the job's environment are in */
+	bool given_up;	    /* IGNORED for a reason that was said */
 	bool closing;	  /* what is in its frame is not left out any more: there is no next row */
 	bool full;	  /* the journal could not be written, which was said */
 	bool thinned;	  /* its user's journals, or all, take too much: */
 	uint64_t thin_ns; /* no row before that */
 	uint64_t full_ns; /* since then */
 	struct log_limit said_full;
-	struct why why;
+	struct end_reason end_reason;
 	struct request *req; /* what was told of it, or NULL */
 	struct cg_files *cg; /* NULL: not read yet */
 	/* when a task ended, or nobody was alive: slurmstepd removes one directory after the other
@@ -169,7 +168,7 @@ struct step {
 	double last_cg[CG_N];
 	uint64_t last_cg_runtime; /* of all its processes then, if known: nobody may have run since
 				   */
-	struct step_node *node;	  /* what the node's sensors say to it; NULL: nothing */
+	struct step_sensors *sensors; /* what the node's sensors say to it; NULL: nothing */
 	struct publication pub;
 	struct step *next;
 };
@@ -199,17 +198,17 @@ bool step__wants_node(const struct step *s, const struct step_env *env);
 /* The last row of every table, and of what others bring. */
 void step__last_rows(struct step *s, const struct step_env *env);
 /* Slurm has ended it by a signal and knows why; we do not. */
-bool step__must_ask(const struct step *s, const struct step_env *env);
-void step__ask_why(struct step *s, const struct step_env *env, uint64_t now_ns);
+bool step__must_ask_squeue(const struct step *s, const struct step_env *env);
+void step__ask_squeue(struct step *s, const struct step_env *env, uint64_t now_ns);
 /* End attributes: the journal is complete, -> FINISHING. reason may be NULL (found out by
  * itself). */
 void step__finish(struct step *s, const struct step_env *env, const char *reason);
 /* The last frame, if it could not be written at the end. False: it still cannot. */
 bool step__write_rest(struct step *s);
 /* Journals what others have brought since the last time. */
-void step__take_guests(struct step *s);
+void step__journal_external(struct step *s);
 /* Where it is; its ids must be known. */
-void step__place(const struct step *s, const struct step_env *env, struct place *p);
+void step__key(const struct step *s, const struct step_env *env, struct step_key *p);
 /* Its intervals from now on. */
 void step__set_freq(struct step *s, const struct freq *f);
 /* No task of the step and no disk request can write its slots any more. */

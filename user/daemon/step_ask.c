@@ -14,13 +14,13 @@
 /* A task may be between fork and its first exec when it is looked at: then again, so long. */
 #define ASK_AGAIN_NS (2 * NSEC_PER_SEC)
 /* Lineages in a task's own cgroup of which the first that has a number gives it to the task. */
-#define TASK_ROOTS 8
-#define ROOTS_MORE 64
+#define TASK_LINEAGES 8
+#define LINEAGES_MORE 64
 
 /* The first process of a lineage whose beginning we did not see. */
-struct root {
+struct lineage {
 	pid_t pid;
-	enum { ROOT_ASKED, ROOT_KNOWN, ROOT_DONE } state;
+	enum { LINEAGE_ASKED, LINEAGE_KNOWN, LINEAGE_DONE } state;
 	int32_t gtid;
 	uid_t uid;
 };
@@ -30,10 +30,10 @@ static bool ask(struct step *s, const struct step_env *env, struct lookup *q)
 	q->slot = s->slot;
 	q->gen = s->gen;
 	if (lookups__ask(env->lookups, q)) {
-		s->unread += q->kind == LOOKUP_ROOT || q->kind == LOOKUP_LABEL;
+		s->unread += q->kind == LOOKUP_TASK_NUMBER || q->kind == LOOKUP_ENV;
 		return false;
 	}
-	s->pending++;
+	s->unanswered++;
 	return true;
 }
 
@@ -92,7 +92,7 @@ void step_ask_tasks(struct step *s, const struct step_env *env)
 	uint32_t slot;
 
 	if (s->asking_tasks || now < s->next_tasks_ns ||
-	    (s->asked && !s->roots_known && now >= s->start_boot_ns + ASK_AGAIN_NS))
+	    (s->asked && !s->lineages_known && now >= s->start_boot_ns + ASK_AGAIN_NS))
 		return;
 	for_each_slot(slot, s) if (missed_exec(kern__slot(env->k, slot), env))
 		ask_tasks(s, env, slot);
@@ -112,49 +112,49 @@ static void note_limits(struct step *s, const struct step_env *env, pid_t pid)
 	s->memory_limit = cg[CG_MEM_LIMIT];
 }
 
-void step_ask_label(struct step *s, const struct step_env *env, uint32_t slot)
+void step__ask_env(struct step *s, const struct step_env *env, uint32_t slot)
 {
 	const struct jp_slot *info = kern__slot(env->k, slot);
-	struct lookup q = {.kind = LOOKUP_LABEL,
+	struct lookup q = {.kind = LOOKUP_ENV,
 			   .of = slot,
 			   .pid = (pid_t)info->root_pid,
 			   .uid = info->uid,
 			   .job_id = s->ids.job_id};
 
-	if (s->label || s->asking_label)
+	if (s->job_env || s->asking_env)
 		return;
 	note_limits(s, env, q.pid);
-	s->asking_label = ask(s, env, &q);
-	if (!s->asking_label)
-		step_take_kept_label(s, env);
+	s->asking_env = ask(s, env, &q);
+	if (!s->asking_env)
+		step__use_kept_env(s, env);
 }
 
-static struct root *find_root(const struct step *s, pid_t pid)
+static struct lineage *find_lineage(const struct step *s, pid_t pid)
 {
-	for (unsigned i = 0; i < s->nroots; i++)
-		if (s->roots[i].pid == pid)
-			return &s->roots[i];
+	for (unsigned i = 0; i < s->nlineages; i++)
+		if (s->lineages[i].pid == pid)
+			return &s->lineages[i];
 	return NULL;
 }
 
-static void ask_root(struct step *s, const struct step_env *env, uint32_t slot,
-		     const struct lookup_pid *p)
+static void ask_task_number(struct step *s, const struct step_env *env, uint32_t slot,
+			    const struct lookup_pid *p)
 {
-	struct lookup q = {.kind = LOOKUP_ROOT, .of = slot, .pid = p->root, .uid = p->uid};
-	struct root *r;
+	struct lookup q = {.kind = LOOKUP_TASK_NUMBER, .of = slot, .pid = p->root, .uid = p->uid};
+	struct lineage *r;
 
-	if (s->nroots == LOOKUP_PIDS)
+	if (s->nlineages == LOOKUP_PIDS)
 		return;
-	if (s->nroots % ROOTS_MORE == 0) {
-		r = realloc(s->roots, (s->nroots + ROOTS_MORE) * sizeof(*r));
+	if (s->nlineages % LINEAGES_MORE == 0) {
+		r = realloc(s->lineages, (s->nlineages + LINEAGES_MORE) * sizeof(*r));
 		if (!r)
 			return;
-		s->roots = r;
+		s->lineages = r;
 	}
-	r = &s->roots[s->nroots++];
-	*r = (struct root){.pid = p->root, .state = ROOT_DONE};
+	r = &s->lineages[s->nlineages++];
+	*r = (struct lineage){.pid = p->root, .state = LINEAGE_DONE};
 	if (ask(s, env, &q))
-		r->state = ROOT_ASKED;
+		r->state = LINEAGE_ASKED;
 }
 
 /* Has the kernel seen its beginning? Of all slots: it may have made one since the step's were
@@ -172,16 +172,17 @@ static bool has_lineage(const struct step *s, const struct step_env *env, pid_t 
 static unsigned adopt(struct step *s, const struct step_env *env, const struct lookup_pid *p,
 		      unsigned n, struct kern_adopted *out)
 {
-	struct root *r = find_root(s, p->root);
+	struct lineage *r = find_lineage(s, p->root);
 	uint32_t slot;
 
-	if (!r || r->state == ROOT_ASKED || r->state == ROOT_DONE || has_lineage(s, env, p->root)) {
+	if (!r || r->state == LINEAGE_ASKED || r->state == LINEAGE_DONE ||
+	    has_lineage(s, env, p->root)) {
 		if (!r && !has_lineage(s, env, p->root))
-			ask_root(s, env, s->slot, p);
+			ask_task_number(s, env, s->slot, p);
 		return 0;
 	}
-	r->state = ROOT_DONE;
-	s->roots_known--;
+	r->state = LINEAGE_DONE;
+	s->lineages_known--;
 	slot = kern__lineage(env->k, s->slot, r->gtid, r->pid, r->uid);
 	for (unsigned i = 0; i < n && slot != JP_SLOT_OTHER; i++)
 		out[i] = (struct kern_adopted){.tgid = (uint32_t)p[i].pid, .slot = slot};
@@ -204,8 +205,8 @@ static void take_lineages(struct step *s, const struct step_env *env, uint32_t s
 			continue;
 		if (!own)
 			nadopted += adopt(s, env, p, n, adopted + nadopted);
-		else if (nroots++ < TASK_ROOTS && !find_root(s, p->root))
-			ask_root(s, env, slot, p);
+		else if (nroots++ < TASK_LINEAGES && !find_lineage(s, p->root))
+			ask_task_number(s, env, slot, p);
 	}
 	if (nadopted)
 		kern__adopt(env->k, adopted, nadopted);
@@ -213,7 +214,7 @@ static void take_lineages(struct step *s, const struct step_env *env, uint32_t s
 }
 
 /* slurmstepd and its children before their exec are root's, whoever's the job is. */
-static void heard_owner(struct step *s, const struct lookup_answer *a)
+static void take_owner(struct step *s, const struct lookup_answer *a)
 {
 	for (unsigned i = 0; i < a->npids && !s->uid_known; i++) {
 		s->uid = a->pids[i].uid;
@@ -221,25 +222,25 @@ static void heard_owner(struct step *s, const struct lookup_answer *a)
 	}
 }
 
-static void heard_tasks(struct step *s, const struct step_env *env, uint32_t slot,
-			const struct lookup_answer *a)
+static void take_tasks(struct step *s, const struct step_env *env, uint32_t slot,
+		       const struct lookup_answer *a)
 {
 	if (a->err)
 		return;
-	heard_owner(s, a);
+	take_owner(s, a);
 	step_collect(s, env);
 	if (missed_exec(kern__slot(env->k, slot), env))
 		take_lineages(s, env, slot, a);
 }
 
-static void heard_root(struct step *s, const struct step_env *env, const struct lookup *q,
-		       const struct lookup_answer *a)
+static void take_task_number(struct step *s, const struct step_env *env, const struct lookup *q,
+			     const struct lookup_answer *a)
 {
-	struct root *r = find_root(s, q->pid);
+	struct lineage *r = find_lineage(s, q->pid);
 
 	if (!r)
 		return;
-	r->state = ROOT_DONE;
+	r->state = LINEAGE_DONE;
 	if (a->err || a->env.procid < 0)
 		return;
 	if (kern__slot(env->k, q->of)->kind == JP_KIND_TASK) {
@@ -250,37 +251,37 @@ static void heard_root(struct step *s, const struct step_env *env, const struct 
 		return;
 	}
 	/* its processes have forked meanwhile: they are looked for once more */
-	r->state = ROOT_KNOWN;
+	r->state = LINEAGE_KNOWN;
 	r->gtid = a->env.procid;
 	r->uid = a->env.uid;
-	s->roots_known++;
+	s->lineages_known++;
 	s->next_tasks_ns = 0;
 }
 
 /* Of a task that has gone, has no environment any more or cannot be read. */
-void step_take_kept_label(struct step *s, const struct step_env *env)
+void step__use_kept_env(struct step *s, const struct step_env *env)
 {
 	struct jp_env *kept = malloc(sizeof(*kept));
 
-	s->label = calloc(1, sizeof(*s->label));
-	if (s->label && kept && !kern__env(env->k, s->slot, kept) &&
+	s->job_env = calloc(1, sizeof(*s->job_env));
+	if (s->job_env && kept && !kern__env(env->k, s->slot, kept) &&
 	    kept->len <= sizeof(kept->text))
-		lookup_label__kept(kept->text, kept->len, s->ids.job_id, s->label);
+		lookup_env__parse(kept->text, kept->len, s->ids.job_id, s->job_env);
 	free(kept);
 }
 
-static void heard_label(struct step *s, const struct step_env *env, const struct lookup_answer *a)
+static void take_env(struct step *s, const struct step_env *env, const struct lookup_answer *a)
 {
-	s->asking_label = false;
-	if (s->label)
+	s->asking_env = false;
+	if (s->job_env)
 		return;
 	if (a->err || (!a->env.job_host[0] && !a->env.het)) {
-		step_take_kept_label(s, env);
+		step__use_kept_env(s, env);
 		return;
 	}
-	s->label = calloc(1, sizeof(*s->label));
-	if (s->label)
-		*s->label = a->env;
+	s->job_env = calloc(1, sizeof(*s->job_env));
+	if (s->job_env)
+		*s->job_env = a->env;
 }
 
 void step__answered(struct step *s, const struct step_env *env, const struct lookup *q,
@@ -288,7 +289,7 @@ void step__answered(struct step *s, const struct step_env *env, const struct loo
 {
 	bool own = kern__slot(env->k, q->of)->step == s->slot;
 
-	s->pending--;
+	s->unanswered--;
 	if (q->kind != LOOKUP_STEPD && (a->err == -ETIMEDOUT || a->err == -EBUSY))
 		s->unread++;
 	switch (q->kind) {
@@ -302,14 +303,14 @@ void step__answered(struct step *s, const struct step_env *env, const struct loo
 	case LOOKUP_TASKS:
 		s->asking_tasks--;
 		if (own)
-			heard_tasks(s, env, q->of, a);
+			take_tasks(s, env, q->of, a);
 		break;
-	case LOOKUP_ROOT:
+	case LOOKUP_TASK_NUMBER:
 		if (own)
-			heard_root(s, env, q, a);
+			take_task_number(s, env, q, a);
 		break;
-	case LOOKUP_LABEL:
-		heard_label(s, env, a);
+	case LOOKUP_ENV:
+		take_env(s, env, a);
 		break;
 	case LOOKUP_USER:
 		break;

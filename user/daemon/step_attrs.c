@@ -107,7 +107,7 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	struct journal *j = s->journal;
 	struct utsname u;
 
-	journal__attr_str(j, "Node Name", step_node(s, env));
+	journal__attr_str(j, "Node Name", step__node_name(s, env));
 	journal__attr_i32(j, "Number of Tasks", 0);
 	if (env->embedded) {
 		journal__attr_i32(j, "Node Index", 0);
@@ -129,14 +129,14 @@ void step_put_start_attrs(struct step *s, const struct step_env *env)
 	if (s->ids.sluid[0])
 		journal__attr_str(j, "SLUID", s->ids.sluid);
 	put_modes(s, env);
-	step_put_told(s);
+	step__put_slurm_attrs(s);
 	put_unknown(s, env);
 	put_baseline(s, env);
 }
 
-void step_label(struct step *s)
+void step__put_env_attrs(struct step *s)
 {
-	const struct lookup_env *e = s->label;
+	const struct lookup_env *e = s->job_env;
 	size_t i;
 
 	if (e->job_host[0] || e->het) /* it was read, and has no variable for one CPU */
@@ -151,16 +151,16 @@ void step_label(struct step *s)
 		journal__attr_i32(s->journal, "Het Job Id", (int32_t)e->het_leader);
 		journal__attr_i32(s->journal, "Het Job Offset", (int32_t)e->het_offset);
 	}
-	for (i = 0; i < LOOKUP_LABELS; i++) {
-		const struct lookup_label *l = &lookup_labels[i];
+	for (i = 0; i < ENV_ATTRS; i++) {
+		const struct env_attr *l = &env_attrs[i];
 		uint32_t n;
 
-		if (!e->label[i][0])
+		if (!e->values[i][0])
 			continue;
-		if (l->number && !parse_u32(e->label[i], &n) && n <= INT32_MAX)
+		if (l->number && !parse_u32(e->values[i], &n) && n <= INT32_MAX)
 			journal__attr_i32(s->journal, l->attr, n);
 		else if (!l->number)
-			journal__attr_str(s->journal, l->attr, e->label[i]);
+			journal__attr_str(s->journal, l->attr, e->values[i]);
 	}
 }
 
@@ -212,13 +212,13 @@ static bool on_first_node(const struct step *s)
 
 	if (s->req && s->req->known && s->req->info.node_index != JPC_UNKNOWN)
 		return !s->req->info.node_index;
-	for (i = 0; s->label && i < LOOKUP_LABELS; i++)
-		if (!strcmp(lookup_labels[i].env, "SLURM_NODEID"))
-			return !strcmp(s->label->label[i], "0");
+	for (i = 0; s->job_env && i < ENV_ATTRS; i++)
+		if (!strcmp(env_attrs[i].env, "SLURM_NODEID"))
+			return !strcmp(s->job_env->values[i], "0");
 	return false;
 }
 
-bool step__must_ask(const struct step *s, const struct step_env *env)
+bool step__must_ask_squeue(const struct step *s, const struct step_env *env)
 {
 	int status;
 
@@ -228,10 +228,10 @@ bool step__must_ask(const struct step *s, const struct step_env *env)
 	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
 }
 
-void step__ask_why(struct step *s, const struct step_env *env, uint64_t now_ns)
+void step__ask_squeue(struct step *s, const struct step_env *env, uint64_t now_ns)
 {
-	why__begin(&s->why, s->req ? &s->req->site : NULL, step_node(s, env), s->ids.job_id,
-		   now_ns);
+	end_reason__begin(&s->end_reason, s->req ? &s->req->site : NULL, step__node_name(s, env),
+			  s->ids.job_id, now_ns);
 }
 
 static void put_reason(struct step *s, const struct step_env *env, const char *reason)
@@ -283,7 +283,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Lost Samples", st->pmu_lost},
 		{"Missed Switches", st->pmu_missed},
 		{"Unread Processes", s->unread},
-		{"Refused Rows", s->req ? s->req->guests.refused : 0},
+		{"Refused Rows", s->req ? s->req->external.refused : 0},
 		{"Replaced Bytes", journal__replaced(s->journal)},
 	};
 	size_t i;
@@ -336,7 +336,7 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 	if (s->families & FAM_PERF)
 		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
 	put_others(s, env);
-	step_node__put_attrs(s);
+	step_sensors__put_attrs(s);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
 	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);
 }

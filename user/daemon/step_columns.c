@@ -36,7 +36,7 @@ void step_select_columns(struct step *s, const struct step_env *env)
 	int i;
 
 	families |= families ? FAM_BASE : 0;
-	for (i = 0; i < SERIES_KINDS; i++) {
+	for (i = 0; i < COUNTED_KINDS; i++) {
 		s->sets[i].series = step_series(i);
 		s->sets[i].ncols =
 			series__select(s->sets[i].series, families, s->sets[i].cols, MAX_COLUMNS);
@@ -52,25 +52,25 @@ static const struct column gone[] = {
 };
 
 static const struct column *find_column(const struct step_env *env, const struct series *s,
-					const struct column *told)
+					const struct column *wanted)
 {
 	unsigned i;
 
 	for (i = 0; i < env->npmu; i++)
-		if (!strcmp(env->pmu_cols[i].name, told->name) &&
-		    env->pmu_cols[i].type == told->type)
+		if (!strcmp(env->pmu_cols[i].name, wanted->name) &&
+		    env->pmu_cols[i].type == wanted->type)
 			return &env->pmu_cols[i];
 	for (i = 0; i < s->ncols; i++)
-		if (!strcmp(s->cols[i].name, told->name) && s->cols[i].type == told->type &&
+		if (!strcmp(s->cols[i].name, wanted->name) && s->cols[i].type == wanted->type &&
 		    s->cols[i].how != HOW_PMU)
 			return &s->cols[i];
-	return &gone[told->type == COL_U64 ? COL_U64 : COL_F64];
+	return &gone[wanted->type == COL_U64 ? COL_U64 : COL_F64];
 }
 
 int step_take_columns(const struct step_env *env, const struct journal_record *rec,
-		      struct column_set sets[SERIES_KINDS])
+		      struct column_set sets[COUNTED_KINDS])
 {
-	struct column_set *set = rec->id < SERIES_KINDS ? &sets[rec->id] : NULL;
+	struct column_set *set = rec->id < COUNTED_KINDS ? &sets[rec->id] : NULL;
 	unsigned i;
 
 	if (!set || rec->ncols > MAX_COLUMNS || strcmp(step_series((int)rec->id)->name, rec->name))

@@ -14,7 +14,7 @@
 #define LOOK_NS (10 * NSEC_PER_SEC)
 
 /* What was written there: on v2 nothing, unless somebody confines it. */
-static bool read_list(struct step_node *n, const char *dir, unsigned ncpus)
+static bool read_list(struct step_sensors *ss, const char *dir, unsigned ncpus)
 {
 	char path[700], text[4096];
 
@@ -22,7 +22,7 @@ static bool read_list(struct step_node *n, const char *dir, unsigned ncpus)
 	if (read_file(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return false;
 	text[strcspn(text, "\n")] = '\0';
-	return text[0] && cpulist__read(text, n->held, ncpus) > 0;
+	return text[0] && cpulist__read(text, ss->held, ncpus) > 0;
 }
 
 static bool find_cpuset(struct step *s, const struct step_env *env, unsigned ncpus)
@@ -39,7 +39,7 @@ static bool find_cpuset(struct step *s, const struct step_env *env, unsigned ncp
 	snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir), "%s", s->path);
 	/* The step's, else the job's: what is above is not for it alone. */
 	for (unsigned i = 0; i < 2; i++) {
-		if (read_list(s->node, dir, ncpus))
+		if (read_list(s->sensors, dir, ncpus))
 			return true;
 		slash = strrchr(dir, '/');
 		if (!slash)
@@ -50,7 +50,7 @@ static bool find_cpuset(struct step *s, const struct step_env *env, unsigned ncp
 }
 
 /* jobprof run: its command holds what we hold. */
-static bool find_own(struct step_node *n, unsigned ncpus)
+static bool find_own(struct step_sensors *ss, unsigned ncpus)
 {
 	cpu_set_t set;
 
@@ -58,32 +58,32 @@ static bool find_own(struct step_node *n, unsigned ncpus)
 		return false;
 	for (unsigned i = 0; i < ncpus && i < CPU_SETSIZE; i++)
 		if (CPU_ISSET(i, &set))
-			n->held[i / 64] |= 1ull << (i % 64);
+			ss->held[i / 64] |= 1ull << (i % 64);
 	return true;
 }
 
 void step_cpus__find(struct step *s, const struct step_env *env, uint64_t now_ns)
 {
-	struct step_node *n = s->node;
-	const struct node_energy *e = n->node->energy;
+	struct step_sensors *ss = s->sensors;
+	const struct node_energy *e = ss->node->energy;
 	unsigned ncpus = node_energy__ncpus(e), words = (ncpus + 63) / 64;
 
-	if (n->held && now_ns < n->held_ns + (n->held_known ? LOOK_NS : LOOK_NS / 10))
+	if (ss->held && now_ns < ss->held_ns + (ss->held_known ? LOOK_NS : LOOK_NS / 10))
 		return;
-	if (!n->held && !(n->held = malloc((words + 1) * sizeof(*n->held))))
+	if (!ss->held && !(ss->held = malloc((words + 1) * sizeof(*ss->held))))
 		return;
-	memset(n->held, 0, (words + 1) * sizeof(*n->held));
-	n->held_ns = now_ns;
-	n->by_core = s->req && s->req->known && s->req->info.cpus[0];
-	if (n->by_core)
-		n->held_known =
-			cpulist__read(s->req->info.cpus, n->held, node_energy__ncores(e)) > 0;
+	memset(ss->held, 0, (words + 1) * sizeof(*ss->held));
+	ss->held_ns = now_ns;
+	ss->by_core = s->req && s->req->known && s->req->info.cpus[0];
+	if (ss->by_core)
+		ss->held_known =
+			cpulist__read(s->req->info.cpus, ss->held, node_energy__ncores(e)) > 0;
 	else if (env->embedded)
-		n->held_known = find_own(n, ncpus);
+		ss->held_known = find_own(ss, ncpus);
 	else
-		n->held_known = find_cpuset(s, env, ncpus);
-	n->held_by = !n->held_known  ? "not known"
-		     : n->by_core    ? "cores as Slurm said"
-		     : env->embedded ? "the CPUs of jobprof run"
-				     : "the CPUs of its cpuset";
+		ss->held_known = find_cpuset(s, env, ncpus);
+	ss->held_by = !ss->held_known ? "not known"
+		      : ss->by_core   ? "cores as Slurm said"
+		      : env->embedded ? "the CPUs of jobprof run"
+				      : "the CPUs of its cpuset";
 }

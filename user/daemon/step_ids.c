@@ -145,10 +145,10 @@ static bool name_user(struct step *s, const struct step_env *env)
 	return err != -EAGAIN;
 }
 
-static bool give_up(struct step *s, const char *why)
+static bool give_up(struct step *s, const char *reason)
 {
 	s->given_up = true;
-	log_warn("step at %s is not profiled: %s", s->path, why);
+	log_warn("step at %s is not profiled: %s", s->path, reason);
 	s->state = STEP_IGNORED;
 	return false;
 }
@@ -188,22 +188,22 @@ int step_parse_path(struct step *s, const struct step_env *env)
 }
 
 /* Root's word, through the socket. */
-static void take_told_ids(struct step *s)
+static void take_slurm_ids(struct step *s)
 {
-	const struct jpc_step *told = s->req && s->req->known ? &s->req->info : NULL;
+	const struct jpc_step *info = s->req && s->req->known ? &s->req->info : NULL;
 
-	if (told && !s->ids.has_job && told->job_id != JPC_UNKNOWN) {
+	if (info && !s->ids.has_job && info->job_id != JPC_UNKNOWN) {
 		s->ids.has_job = true;
-		s->ids.job_id = told->job_id;
+		s->ids.job_id = info->job_id;
 	}
-	if (told && !s->uid_known && told->uid != JPC_UNKNOWN) {
+	if (info && !s->uid_known && info->uid != JPC_UNKNOWN) {
 		s->uid_known = true;
-		s->uid = told->uid;
+		s->uid = info->uid;
 	}
 }
 
 /* Several slurmds on one host have a name each, which slurmstepd tells and their paths may say. */
-const char *step_node(const struct step *s, const struct step_env *env)
+const char *step__node_name(const struct step *s, const struct step_env *env)
 {
 	const struct request *r = s->req;
 
@@ -219,7 +219,7 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 
 	if (step_parse_path(s, env))
 		return give_up(s, "its directory has no valid step name");
-	take_told_ids(s);
+	take_slurm_ids(s);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
 		step_ask_stepd(s, env);
 	find_uid(s, env);
@@ -238,7 +238,7 @@ static bool find_out(struct step *s, const struct step_env *env, const struct st
 		return false;
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
 		return give_up(s, "no file name can be made of its ids");
-	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, step_node(s, env));
+	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, step__node_name(s, env));
 	return true;
 }
 
@@ -275,7 +275,7 @@ static bool still_asks(struct step *s)
 
 	if (!s->asking_ns)
 		s->asking_ns = now;
-	return s->pending && now < s->asking_ns + ANSWER_NS;
+	return s->unanswered && now < s->asking_ns + ANSWER_NS;
 }
 
 void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last)
@@ -308,16 +308,16 @@ void step__identify(struct step *s, const struct step_env *env, const struct ste
 static bool is_counted(const struct step *s, const struct step_env *env, unsigned at, int32_t gtid)
 {
 	while (at--)
-		if (kern__slot(env->k, s->own[at])->gtid == gtid)
+		if (kern__slot(env->k, s->slots[at])->gtid == gtid)
 			return true;
 	return false;
 }
 
 /* slurmstepd knows best which process is which task. */
-static void take_told_gtid(struct step *s, const struct step_env *env, uint32_t slot)
+static void take_slurm_gtid(struct step *s, const struct step_env *env, uint32_t slot)
 {
 	const struct jp_slot *info = kern__slot(env->k, slot);
-	const struct told_task *t = NULL;
+	const struct slurm_task *t = NULL;
 
 	if (s->req && info->root_pid && info->gtid_source != JP_GTID_TOLD)
 		t = request__find_task(s->req, (pid_t)info->root_pid);
@@ -326,30 +326,30 @@ static void take_told_gtid(struct step *s, const struct step_env *env, uint32_t 
 }
 
 /* Of the first task that is there; a heterogeneous job's needs the job's id. */
-static void find_label(struct step *s, const struct step_env *env)
+static void find_env(struct step *s, const struct step_env *env)
 {
 	bool began = false;
 	uint32_t slot;
 
-	if (s->label || s->asking_label || (!s->ids.has_job && s->state == STEP_NEW))
+	if (s->job_env || s->asking_env || (!s->ids.has_job && s->state == STEP_NEW))
 		return;
 	for_each_slot(slot, s)
 	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
 		if (info->root_pid && !(info->flags & JP_SLOT_F_EXITED)) {
-			step_ask_label(s, env, slot);
+			step__ask_env(s, env, slot);
 			return;
 		}
 		began |= info->root_pid != 0;
 	}
 	if (began)
-		step_take_kept_label(s, env);
+		step__use_kept_env(s, env);
 }
 
 bool step__asks(const struct step *s)
 {
-	return s->pending || s->naming;
+	return s->unanswered || s->naming;
 }
 
 /* Global ids of tasks that the kernel could not tell when they began. */
@@ -369,27 +369,27 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 			if (!parse_path(s, env, info->path, &ids) && ids.task >= 0)
 				kern__set_gtid(env->k, slot, ids.task, JP_GTID_PATH);
 		}
-		take_told_gtid(s, env, slot);
+		take_slurm_gtid(s, env, slot);
 		if (info->gtid >= 0 && !is_counted(s, env, i_, info->gtid))
 			seen++;
 	}
 	step_ask_tasks(s, env);
-	find_label(s, env);
-	if (s->label && !s->labelled) {
-		step_label(s);
-		step_put_told(s);
-		s->labelled = true;
+	find_env(s, env);
+	if (s->job_env && !s->env_journaled) {
+		step__put_env_attrs(s);
+		step__put_slurm_attrs(s);
+		s->env_journaled = true;
 	}
 	s->tasks_seen = seen;
 }
 
 void step__notice(struct step *s, const struct step_env *env)
 {
-	if (s->state != STEP_NEW && (s->state != STEP_ACTIVE || s->labelled))
+	if (s->state != STEP_NEW && (s->state != STEP_ACTIVE || s->env_journaled))
 		return;
 	step_collect(s, env);
 	if (s->state == STEP_NEW)
-		find_label(s, env);
+		find_env(s, env);
 	else
 		step_find_tasks(s, env);
 }
@@ -484,7 +484,7 @@ void step__remember_cgroup(struct step *s, const struct step_env *env)
 {
 	double cg[CG_N];
 
-	if (s->state != STEP_ACTIVE || !s->sets[SERIES_STEP].ncols)
+	if (s->state != STEP_ACTIVE || !s->sets[KIND_STEP].ncols)
 		return;
 	read_files(s, env, cg);
 	/* A row may have found nobody alive before we were told. */

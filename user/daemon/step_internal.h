@@ -17,28 +17,28 @@ bool step_column_unknown(const struct step *s, const struct step_env *env, const
 /* The columns that a journal says a series has, as far as they are still measured; -EINVAL: they
  * are none of ours. */
 int step_take_columns(const struct step_env *env, const struct journal_record *rec,
-		      struct column_set sets[SERIES_KINDS]);
+		      struct column_set sets[COUNTED_KINDS]);
 int step_open_journal(struct step *s, const struct step_env *env);
 void step_put_state(struct step *s, const struct step_env *env);
 void step_put_start_attrs(struct step *s, const struct step_env *env);
 void step_put_end_attrs(struct step *s, const struct step_env *env, const char *reason);
 /* Attributes of what root told; they outrank the environment's. */
-void step_put_told(struct step *s);
+void step__put_slurm_attrs(struct step *s);
 /* Its ids, as far as its path says them. 0 or -errno. */
 int step_parse_path(struct step *s, const struct step_env *env);
 /* The hierarchy that its cgroup is in, or NULL. */
 const struct kern_root *step_root(const struct step *s, const struct step_env *env);
 /* Slurm's name of the node that the step runs on. */
-const char *step_node(const struct step *s, const struct step_env *env);
+const char *step__node_name(const struct step *s, const struct step_env *env);
 /* Journals what the environment of a task said. */
-void step_label(struct step *s);
+void step__put_env_attrs(struct step *s);
 /* step_ask.c: who its job is, whose it is, its tasks, its attributes. Answers come later; asking
  * again meanwhile does nothing. */
 void step_ask_stepd(struct step *s, const struct step_env *env);
 void step_ask_owner(struct step *s, const struct step_env *env);
 void step_ask_tasks(struct step *s, const struct step_env *env);
-void step_take_kept_label(struct step *s, const struct step_env *env);
-void step_ask_label(struct step *s, const struct step_env *env, uint32_t slot);
+void step__use_kept_env(struct step *s, const struct step_env *env);
+void step__ask_env(struct step *s, const struct step_env *env, uint32_t slot);
 /* Does a process of that user say whose the step is? */
 bool step_may_own(const struct step *s, uid_t uid);
 /* Its processes ran before they could be counted. */
@@ -61,6 +61,6 @@ bool step_is_hist(int kind);
 void step_collect(struct step *s, const struct step_env *env);
 
 #define for_each_slot(slot, s) \
-	for (unsigned i_ = 0; i_ < (s)->nown && ((slot) = (s)->own[i_], true); i_++)
+	for (unsigned i_ = 0; i_ < (s)->nslots && ((slot) = (s)->slots[i_], true); i_++)
 
 #endif

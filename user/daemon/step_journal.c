@@ -41,7 +41,7 @@ struct saved {
 
 struct saved_table {
 	uint32_t id;
-	uint32_t told;
+	uint32_t journaled;
 	int32_t kind, gtid;
 	struct between between;
 	uint64_t prev_boot_ns;
@@ -55,12 +55,11 @@ static uint32_t saved_shape(void)
 /* Bytes of a table of that kind after its head. */
 static size_t saved_bytes(int kind)
 {
-	if (kind < 0 || kind >= SERIES_KINDS)
+	if (kind < 0 || kind >= COUNTED_KINDS)
 		return 0;
 	if (step_is_hist(kind))
 		return sizeof(((struct reading *)0)->hist);
-	return sizeof(struct totals) +
-	       (kind == SERIES_STEP ? sizeof(((struct reading *)0)->cg) : 0);
+	return sizeof(struct totals) + (kind == KIND_STEP ? sizeof(((struct reading *)0)->cg) : 0);
 }
 
 static char *save_table(char *to, const struct table *t)
@@ -68,7 +67,7 @@ static char *save_table(char *to, const struct table *t)
 	/* it is in the frame that makes it true */
 	const struct reading *prev = t->in_frame ? &t->now : &t->prev;
 	struct saved_table h = {.id = t->id,
-				.told = t->told,
+				.journaled = t->journaled,
 				.kind = t->kind,
 				.gtid = t->gtid,
 				.between = t->in_frame ? rows__between(&prev->totals) : t->between,
@@ -80,7 +79,7 @@ static char *save_table(char *to, const struct table *t)
 		memcpy(to, prev->hist, sizeof(prev->hist));
 	else
 		memcpy(to, &prev->totals, sizeof(prev->totals));
-	if (t->kind == SERIES_STEP)
+	if (t->kind == KIND_STEP)
 		memcpy(to + sizeof(prev->totals), prev->cg, sizeof(prev->cg));
 	return to + saved_bytes(t->kind);
 }
@@ -98,7 +97,7 @@ static const char *load_table(const char *from, const char *end, struct table *t
 		return NULL;
 	memset(t, 0, sizeof(*t));
 	t->id = h.id;
-	t->told = h.told;
+	t->journaled = h.journaled;
 	t->kind = h.kind;
 	t->gtid = h.gtid;
 	t->between = h.between;
@@ -107,7 +106,7 @@ static const char *load_table(const char *from, const char *end, struct table *t
 		memcpy(t->prev.hist, from, sizeof(t->prev.hist));
 	else
 		memcpy(&t->prev.totals, from, sizeof(t->prev.totals));
-	if (t->kind == SERIES_STEP)
+	if (t->kind == KIND_STEP)
 		memcpy(t->prev.cg, from + sizeof(t->prev.totals), sizeof(t->prev.cg));
 	return from + saved_bytes(h.kind);
 }
@@ -134,7 +133,7 @@ static int put_header(struct step *s, const struct step_env *env)
 	err |= journal__meta(j, "gid", number);
 	boot_id(boot, sizeof(boot));
 	err |= journal__meta(j, "boot", boot);
-	for (i = 0; i < SERIES_KINDS; i++)
+	for (i = 0; i < COUNTED_KINDS; i++)
 		if (s->sets[i].ncols)
 			err |= journal__series(j, i, s->sets[i].series->name,
 					       s->sets[i].series->grouped, s->sets[i].cols,
@@ -164,7 +163,7 @@ int step_open_journal(struct step *s, const struct step_env *env)
 		return -ENOMEM;
 	}
 	step_put_start_attrs(s, env);
-	for (i = 0; i < SERIES_KINDS; i++)
+	for (i = 0; i < COUNTED_KINDS; i++)
 		if (s->sets[i].ncols && !s->sets[i].series->grouped)
 			step_table(s, env, i, JP_GTID_NONE);
 	step_put_state(s, env);
@@ -213,7 +212,7 @@ void step_put_state(struct step *s, const struct step_env *env)
 	v->families = s->families;
 	v->own_freq = s->own_freq;
 	v->unread = s->unread;
-	v->asked = s->asked && !s->pending;
+	v->asked = s->asked && !s->unanswered;
 	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
 	v->ids = s->ids;
 	v->others0 = s->others0;
@@ -232,9 +231,9 @@ struct scan {
 	char boot[64];
 	bool ended;
 	bool foreign; /* has series that we do not know */
-	struct column_set sets[SERIES_KINDS];
-	struct guests guests; /* what of them must go on as it was */
-	struct node_ids node;
+	struct column_set sets[COUNTED_KINDS];
+	struct external_series external; /* what of them must go on as it was */
+	struct sensor_ids node;
 };
 
 static void take_meta(const struct journal_record *r, struct publication *p, struct scan *sc)
@@ -269,15 +268,16 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 		err = 0;
 		if (rec.type == J_META)
 			take_meta(&rec, p, sc);
-		else if (rec.type == J_SERIES && (guests__taken(&sc->guests, rec.id) ||
-						  node_ids__series(&sc->node, rec.id)))
+		else if (rec.type == J_SERIES &&
+			 (external_series__reserve_id(&sc->external, rec.id) ||
+			  sensor_ids__series(&sc->node, rec.id)))
 			;
 		else if (rec.type == J_TABLE)
-			node_ids__table(&sc->node, rec.id);
+			sensor_ids__table(&sc->node, rec.id);
 		else if (rec.type == J_SERIES)
 			sc->foreign |= step_take_columns(env, &rec, sc->sets) != 0;
 		else if (rec.type == J_ATTR && rec.str)
-			guests__remember_mark(&sc->guests, rec.name, rec.str);
+			external_series__remember_mark(&sc->external, rec.name, rec.str);
 		else if (rec.type == J_END)
 			sc->ended = true;
 		else if (rec.type == J_STATE && rec.blob_len >= sizeof(struct saved)) {
@@ -354,8 +354,8 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 		from = load_table(from, end, t);
 		if (!from)
 			return -EBADMSG;
-		if (t->told == TOLD_PENDING) /* in the frame that told us so */
-			t->told = TOLD_YES;
+		if (t->journaled == JOURNALED_PENDING) /* in the frame that told us so */
+			t->journaled = JOURNALED_YES;
 		if (same)
 			continue;
 		/* other maps began at zero: what was counted between is in nobody's */
@@ -368,15 +368,15 @@ static int restore(struct step *s, const struct saved *v, size_t len, bool same)
 
 /* What others brought goes on under numbers that are not taken. */
 static struct request *earlier_request(const struct step *s, const struct step_env *env,
-				       const struct guests *g)
+				       const struct external_series *g)
 {
-	struct place p;
+	struct step_key p;
 	struct request *r;
 
-	step__place(s, env, &p);
+	step__key(s, env, &p);
 	r = request__new(&p);
 	if (r)
-		r->guests = *g;
+		r->external = *g;
 	return r;
 }
 
@@ -396,9 +396,9 @@ static struct step *take_up(const struct step_env *env, const char *path, struct
 		step__free(s);
 		return NULL;
 	}
-	step_node__resume(s->node, &sc->node);
-	if (sc->guests.next_id)
-		s->req = earlier_request(s, env, &sc->guests);
+	step_sensors__resume(s->sensors, &sc->node);
+	if (sc->external.next_id)
+		s->req = earlier_request(s, env, &sc->external);
 	/* the settings may have changed, what its rows are may not */
 	memcpy(s->sets, sc->sets, sizeof(s->sets));
 	memcpy(s->path, v->path, sizeof(s->path));

@@ -17,11 +17,11 @@ static int event_number(const struct step_env *env, const char *name)
 	return -1;
 }
 
-static struct node_count read_event(const struct step *s, const struct step_env *env, int event,
-				    int package)
+static struct event_count read_event(const struct step *s, const struct step_env *env, int event,
+				     int package)
 {
-	const struct node_energy *e = s->node->node->energy;
-	struct node_count sum = {};
+	const struct node_energy *e = s->sensors->node->energy;
+	struct event_count sum = {};
 	uint32_t slot;
 
 	for (unsigned cpu = 0; cpu < kern__ncpus(env->k); cpu++) {
@@ -42,7 +42,7 @@ static struct node_count read_event(const struct step *s, const struct step_env 
 }
 
 /* Scaled to all of the time that it was wanted, as perf does. */
-static double counted(const struct node_count *before, const struct node_count *now)
+static double counted(const struct event_count *before, const struct event_count *now)
 {
 	double wanted = (double)(now->enabled - before->enabled);
 	double ran = (double)(now->running - before->running);
@@ -54,20 +54,20 @@ static double counted(const struct node_count *before, const struct node_count *
 
 static void take_events(struct step *s, const struct step_env *env)
 {
-	struct step_node *n = s->node;
-	unsigned np = node_energy__npackages(n->node->energy);
+	struct step_sensors *ss = s->sensors;
+	unsigned np = node_energy__npackages(ss->node->energy);
 
 	for (unsigned i = 0; i < NODE_EVENTS; i++) {
 		int event = event_number(env, events[i]);
 
 		for (unsigned p = 0; p < np; p++) {
-			struct node_count *was = &n->pmu[i * np + p], now;
+			struct event_count *was = &ss->pmu[i * np + p], now;
 
-			n->events[i * np + p] = NAN;
+			ss->events[i * np + p] = NAN;
 			if (event < 0 || !kern__pmu(env->k, 0, s->slot))
 				continue;
 			now = read_event(s, env, event, (int)p);
-			n->events[i * np + p] = counted(was, &now);
+			ss->events[i * np + p] = counted(was, &now);
 			*was = now;
 		}
 	}
@@ -89,22 +89,22 @@ static void add_in_flight(const struct step *s, const struct step_env *env, uint
 
 /* By CPU, of the interval's run time: as was seen now or, where nothing was, as last time, or where
  * it may have been. */
-static void take_parts(struct step_node *n, const uint64_t *fresh, uint64_t sum, unsigned ncpus)
+static void take_parts(struct step_sensors *ss, const uint64_t *fresh, uint64_t sum, unsigned ncpus)
 {
 	double all = 0;
 
 	for (unsigned i = 0; sum && i < ncpus; i++)
-		n->part[i] = (double)fresh[i] / (double)sum;
+		ss->part[i] = (double)fresh[i] / (double)sum;
 	for (unsigned i = 0; i < ncpus; i++)
-		all += n->part[i];
+		all += ss->part[i];
 	for (unsigned i = 0; all < 0.5 && i < ncpus; i++)
-		n->part[i] = node_energy__package(n->node->energy, i) >= 0;
+		ss->part[i] = node_energy__package(ss->node->energy, i) >= 0;
 }
 
 static void take_run(struct step *s, const struct step_env *env, uint64_t *fresh)
 {
-	struct step_node *n = s->node;
-	unsigned ncpus = node_energy__ncpus(n->node->energy);
+	struct step_sensors *ss = s->sensors;
+	unsigned ncpus = node_energy__ncpus(ss->node->energy);
 	uint64_t total = 0, sum = 0, ran;
 	double parts = 0;
 	uint32_t slot;
@@ -119,41 +119,41 @@ static void take_run(struct step *s, const struct step_env *env, uint64_t *fresh
 	for (unsigned i = 0; i < ncpus; i++) {
 		uint64_t now = fresh[i];
 
-		fresh[i] = now > n->cpu_ns[i] ? now - n->cpu_ns[i] : 0;
-		n->cpu_ns[i] = now;
+		fresh[i] = now > ss->cpu_ns[i] ? now - ss->cpu_ns[i] : 0;
+		ss->cpu_ns[i] = now;
 		sum += fresh[i];
 	}
-	ran = total > n->run_ns ? total - n->run_ns : 0;
-	n->run_ns = total > n->run_ns ? total : n->run_ns;
-	take_parts(n, fresh, sum, ncpus);
+	ran = total > ss->run_ns ? total - ss->run_ns : 0;
+	ss->run_ns = total > ss->run_ns ? total : ss->run_ns;
+	take_parts(ss, fresh, sum, ncpus);
 	for (unsigned i = 0; i < ncpus; i++)
-		parts += n->part[i];
+		parts += ss->part[i];
 	for (unsigned i = 0; i < ncpus; i++)
-		n->run_s[i] = parts > 0 ? (double)ran * 1e-9 * n->part[i] / parts : 0;
+		ss->run_s[i] = parts > 0 ? (double)ran * 1e-9 * ss->part[i] / parts : 0;
 }
 
-static int begin(struct step_node *n)
+static int begin(struct step_sensors *ss)
 {
-	unsigned ncpus = node_energy__ncpus(n->node->energy);
-	unsigned ncounts = NODE_EVENTS * node_energy__npackages(n->node->energy);
+	unsigned ncpus = node_energy__ncpus(ss->node->energy);
+	unsigned ncounts = NODE_EVENTS * node_energy__npackages(ss->node->energy);
 
-	n->cpu_ns = calloc(ncpus, sizeof(*n->cpu_ns));
-	n->run_s = calloc(ncpus, sizeof(*n->run_s));
-	n->part = calloc(ncpus, sizeof(*n->part));
-	n->pmu = calloc(ncounts, sizeof(*n->pmu));
-	n->events = calloc(ncounts, sizeof(*n->events));
-	n->started = n->cpu_ns && n->run_s && n->part && n->pmu && n->events;
-	return n->started ? 0 : -1;
+	ss->cpu_ns = calloc(ncpus, sizeof(*ss->cpu_ns));
+	ss->run_s = calloc(ncpus, sizeof(*ss->run_s));
+	ss->part = calloc(ncpus, sizeof(*ss->part));
+	ss->pmu = calloc(ncounts, sizeof(*ss->pmu));
+	ss->events = calloc(ncounts, sizeof(*ss->events));
+	ss->started = ss->cpu_ns && ss->run_s && ss->part && ss->pmu && ss->events;
+	return ss->started ? 0 : -1;
 }
 
-int node_use__take(struct step *s, const struct step_env *env)
+int step_use__update(struct step *s, const struct step_env *env)
 {
-	struct step_node *n = s->node;
+	struct step_sensors *ss = s->sensors;
 	uint64_t *fresh;
 
-	if (!n->started && begin(n))
+	if (!ss->started && begin(ss))
 		return -1;
-	fresh = calloc(node_energy__ncpus(n->node->energy), sizeof(*fresh));
+	fresh = calloc(node_energy__ncpus(ss->node->energy), sizeof(*fresh));
 	if (!fresh)
 		return -1;
 	step_collect(s, env);
@@ -163,8 +163,8 @@ int node_use__take(struct step *s, const struct step_env *env)
 	return 0;
 }
 
-void node_use__skip(struct step *s, const struct step_env *env)
+void step_use__skip(struct step *s, const struct step_env *env)
 {
-	if (s->node->node->energy)
-		node_use__take(s, env);
+	if (s->sensors->node->energy)
+		step_use__update(s, env);
 }

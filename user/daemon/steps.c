@@ -121,7 +121,7 @@ bool daemon_in_sync(const struct daemon *d)
 	    d->exhausted_seen != kern__control(d->env.k)->stats.slots_exhausted)
 		return false;
 	for (s = d->steps; s; s = s->next)
-		if (s->state == STEP_NEW || (s->state == STEP_ACTIVE && !s->labelled))
+		if (s->state == STEP_NEW || (s->state == STEP_ACTIVE && !s->env_journaled))
 			return false;
 	return true;
 }
@@ -171,8 +171,8 @@ static void end_step(struct daemon *d, struct step *s, uint64_t now)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
 			  strerror(-err), s->pub.name);
 	step__last_rows(s, &d->env);
-	if (step__must_ask(s, &d->env)) {
-		step__ask_why(s, &d->env, now);
+	if (step__must_ask_squeue(s, &d->env)) {
+		step__ask_squeue(s, &d->env, now);
 		s->state = STEP_ASKING;
 	} else {
 		close_step(d, s, NULL);
@@ -261,8 +261,8 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 			end_step(d, s, now);
 		break;
 	case STEP_ASKING:
-		if (why__advance(&s->why, now))
-			close_step(d, s, s->why.answer[0] ? s->why.answer : NULL);
+		if (end_reason__advance(&s->end_reason, now))
+			close_step(d, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
 		break;
 	case STEP_FINISHING:
 		if (step__write_rest(s))
@@ -360,7 +360,7 @@ void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 	struct step *s;
 
 	for (s = d->steps; s; s = s->next) {
-		if (why__reaped(&s->why, pid))
+		if (end_reason__reaped(&s->end_reason, pid))
 			return;
 		if (!publication__reaped(&s->pub, pid, status, now))
 			continue;

@@ -64,27 +64,27 @@ int user_dir__make(const char *top, const struct child_user *u)
 }
 
 /* Why it is not there. made: what making it came to. */
-static void explain_absent(const char *top, const struct child_user *u, int made, char *why,
+static void explain_absent(const char *top, const struct child_user *u, int made, char *error,
 			   size_t len)
 {
 	struct stat st;
 
 	if (stat(top, &st))
-		snprintf(why, len, "%s: %s: mount the file system, or make the directory", top,
+		snprintf(error, len, "%s: %s: mount the file system, or make the directory", top,
 			 strerror(made ? -made : errno));
 	else if (!S_ISDIR(st.st_mode))
-		snprintf(why, len, "%s: %s", top, strerror(ENOTDIR));
+		snprintf(error, len, "%s: %s", top, strerror(ENOTDIR));
 	else if (made == -EACCES || made == -EPERM)
-		snprintf(why, len,
+		snprintf(error, len,
 			 "there is no %s/%s and neither root nor the user may make it: make %s "
 			 "mode 1777 where root has no rights",
 			 top, u->user, top);
 	else
-		snprintf(why, len, "%s/%s cannot be made: %s", top, u->user,
+		snprintf(error, len, "%s/%s cannot be made: %s", top, u->user,
 			 strerror(made ? -made : ENOENT));
 }
 
-static int explain(const char *top, const struct child_user *u, int err, int made, char *why,
+static int explain(const char *top, const struct child_user *u, int err, int made, char *error,
 		   size_t len)
 {
 	struct stat st;
@@ -92,18 +92,19 @@ static int explain(const char *top, const struct child_user *u, int err, int mad
 
 	snprintf(path, sizeof(path), "%s/%s", top, u->user);
 	if (err == -ENOENT)
-		explain_absent(top, u, made, why, len);
+		explain_absent(top, u, made, error, len);
 	else if (!lstat(path, &st) && S_ISLNK(st.st_mode))
-		snprintf(why, len, "%s is a symbolic link, which is not followed: remove it", path);
+		snprintf(error, len, "%s is a symbolic link, which is not followed: remove it",
+			 path);
 	else if (!lstat(path, &st) && st.st_uid != u->uid && st.st_uid)
-		snprintf(why, len, "%s belongs to uid %u and is not used: remove it", path,
+		snprintf(error, len, "%s belongs to uid %u and is not used: remove it", path,
 			 st.st_uid);
 	else
-		snprintf(why, len, "%s: %s", path, strerror(-err));
+		snprintf(error, len, "%s: %s", path, strerror(-err));
 	return err;
 }
 
-int user_dir__open(const char *top, const struct child_user *u, int made, char *why, size_t len)
+int user_dir__open(const char *top, const struct child_user *u, int made, char *error, size_t len)
 {
 	char path[1024];
 	struct stat st;
@@ -114,10 +115,10 @@ int user_dir__open(const char *top, const struct child_user *u, int made, char *
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	} while (fd < 0 && errno == EACCES && ++tries < TRIES && !usleep(WAIT_US));
 	if (fd < 0)
-		return explain(top, u, -errno, made, why, len);
+		return explain(top, u, -errno, made, error, len);
 	if (!fstat(fd, &st) && (st.st_uid == u->uid || !st.st_uid))
 		return fd;
-	err = explain(top, u, -EPERM, made, why, len);
+	err = explain(top, u, -EPERM, made, error, len);
 	close(fd);
 	return err;
 }

@@ -15,9 +15,9 @@ int user_dir__make(const char *top, const struct child_user *u);
 
 /*
  * Opens it, as the user. made: what user_dir__make() returned. The fd; -errno with what is wrong
- * and what to do in why. Somebody else's directory of that name (not the user's, not root's), a
+ * and what to do in error. Somebody else's directory of that name (not the user's, not root's), a
  * link or a file is refused: -EPERM, -ELOOP, -ENOTDIR.
  */
-int user_dir__open(const char *top, const struct child_user *u, int made, char *why, size_t len);
+int user_dir__open(const char *top, const struct child_user *u, int made, char *error, size_t len);
 
 #endif

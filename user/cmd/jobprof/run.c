@@ -302,7 +302,7 @@ static int apply_events(struct config *cfg, const struct args *a)
 {
 	char why[512];
 
-	if (events__parse(NULL, cfg->perf_events, why, sizeof(why)) < 0) {
+	if (perf_columns__parse(NULL, cfg->perf_events, why, sizeof(why)) < 0) {
 		log_error("--events %s: %s", cfg->perf_events, why);
 		return -EINVAL;
 	}

@@ -130,17 +130,17 @@ int jobprofd__check_bpf(const struct config *c)
 	static struct jp_node nodes[JP_NODES];
 	struct kern_opts o = {
 		.nslots = 64, .nodes = nodes, .btf = c->btf, .families = FAM_ALL | FAM_FILES};
-	struct events events = {};
+	struct perf_columns perf = {};
 	struct kern *k;
 	char why[512];
 	size_t v;
 
-	if (events__parse(&events, CHECK_EVENTS, why, sizeof(why)) < 0) {
+	if (perf_columns__parse(&perf, CHECK_EVENTS, why, sizeof(why)) < 0) {
 		log_error("%s", why);
 		return 1;
 	}
-	o.events = events.ev;
-	o.nevents = events.n;
+	o.events = perf.ev;
+	o.nevents = perf.n;
 	o.perf_budget = c->perf_budget;
 	for (v = 0; v < sizeof(variants) / sizeof(variants[0]); v++) {
 		o.raw_tp = o.block_issue = o.net_skb = variants[v].fallbacks;

@@ -159,7 +159,7 @@ static int check_events(const struct config *c)
 {
 	char why[512];
 
-	if (events__parse(NULL, c->perf_events, why, sizeof(why)) >= 0)
+	if (perf_columns__parse(NULL, c->perf_events, why, sizeof(why)) >= 0)
 		return 0;
 	log_error("%s: PerfEvents: %s", config__where(c, "PerfEvents"), why);
 	return -EINVAL;
