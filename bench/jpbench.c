@@ -27,7 +27,7 @@
 #include <bpf/libbpf.h>
 
 #include "bench/worker.h"
-#include "identity/hier.h"
+#include "identity/hierarchy.h"
 #include "identity/layout.h"
 #include "kern/kern.h"
 #include "schema/series.h"
@@ -86,13 +86,13 @@ static void remove_tree(struct bench *b)
 /* The hierarchy that is followed first, v2 where there is one, and a tree like jobprof run's. */
 static int find_root(struct bench *b)
 {
-	static struct hier h[HIER_MAX];
+	static struct hierarchy h[HIERARCHY_MAX];
 	const struct layout *row;
 	static struct layout own;
 	unsigned first, node;
-	int n = hier__discover(h, HIER_MAX), err;
+	int n = hierarchy__discover(h, HIERARCHY_MAX), err;
 
-	if (n <= 0 || !hier__carriers(h, n, &first, 1) || !layout__rows(LAYOUT_RUN, &row, 1))
+	if (n <= 0 || !hierarchy__carriers(h, n, &first, 1) || !layout__rows(LAYOUT_RUN, &row, 1))
 		return -ENODEV;
 	snprintf(b->tree, sizeof(b->tree), "jobprof_%d", getpid());
 	own = *row;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sources that say what the test wants: what the board, meters and the split make of it. */
+/* Sources that say what the test wants: what the sensors, meters and the split make of it. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -93,7 +93,7 @@ static struct {
 	char dir[64], sys[80], proc[80];
 	struct sensor_roots roots;
 } m;
-static struct board *board;
+static struct sensor_set *sensors;
 static struct node_energy *energy;
 static struct node_interval out;
 static struct node_step step[2];
@@ -121,7 +121,7 @@ static void make_machine(void)
 
 static int make(void **state)
 {
-	struct board_opts opts = {};
+	struct sensor_set_opts opts = {};
 
 	(void)state;
 	make_machine();
@@ -132,7 +132,7 @@ static int make(void **state)
 	channel(GPU, "gpu-0", PART_GPU, QUANTITY_ENERGY, 0);
 	channel(NODE, "Node", PART_NODE, QUANTITY_POWER, -1);
 	opts.roots = m.roots;
-	assert_int_equal(board__open(&board, sources, 1, &opts), 0);
+	assert_int_equal(sensor_set__open(&sensors, sources, 1, &opts), 0);
 	assert_int_equal(node_energy__new(&energy, &m.roots), 0);
 	memset(step, 0, sizeof(step));
 	memset(busy, 0, sizeof(busy));
@@ -145,8 +145,8 @@ static int make(void **state)
 	for (unsigned i = 0; i < CHANNELS; i++)
 		values[i].time_ns = now;
 	values[NODE].value = 200;
-	board__read(board);
-	node_energy__begin(energy, board, now);
+	sensor_set__read(sensors);
+	node_energy__begin(energy, sensors, now);
 	return 0;
 }
 
@@ -156,7 +156,7 @@ static int unmake(void **state)
 
 	(void)state;
 	node_energy__free(energy);
-	board__close(board);
+	sensor_set__close(sensors);
 	assert_int_equal(opened, 0);
 	snprintf(cmd, sizeof(cmd), "rm -r %s", m.dir);
 	return system(cmd);
@@ -173,8 +173,8 @@ static int end(double pkg0, double pkg1, double dram, double gpu_j, double secon
 	now += (uint64_t)(seconds * 1e9);
 	for (unsigned i = 0; i < CHANNELS; i++)
 		values[i].time_ns = now;
-	board__read(board);
-	return node_energy__end(energy, board, now, busy, step, 2, &out);
+	sensor_set__read(sensors);
+	return node_energy__end(energy, sensors, now, busy, step, 2, &out);
 }
 
 static void conserves(void)
@@ -343,15 +343,15 @@ static void nothing_measured_is_nothing_known(void **state)
 }
 
 /* One channel, as the source said it. */
-static struct board_channel said(const struct sensor_ops *ops, double value, uint64_t time_ns)
+static struct channel_state said(const struct sensor_ops *ops, double value, uint64_t time_ns)
 {
-	return (struct board_channel){ops, &channels[PKG0], value, time_ns, 0, READING_GOOD};
+	return (struct channel_state){ops, &channels[PKG0], value, time_ns, 0, READING_GOOD};
 }
 
 static void slow_counters_stay_true(void **state)
 {
 	static const struct sensor_ops slow = {.name = "slow", .slow = true};
-	struct board_channel c = said(&slow, 0, 100 * S);
+	struct channel_state c = said(&slow, 0, 100 * S);
 	struct meter meter = {};
 	double sum = 0;
 
@@ -378,7 +378,7 @@ static void slow_counters_stay_true(void **state)
 
 static void power_is_taken_to_last(void **state)
 {
-	struct board_channel c = {&fake, &channels[NODE], 150, 100 * S, 0, READING_GOOD};
+	struct channel_state c = {&fake, &channels[NODE], 150, 100 * S, 0, READING_GOOD};
 	struct meter meter = {};
 
 	(void)state;
@@ -394,13 +394,13 @@ static void power_is_taken_to_last(void **state)
 static void sources_are_meant_by_words(void **state)
 {
 	(void)state;
-	assert_true(board__means(NULL, "rapl"));
-	assert_true(board__means("all", "rapl"));
-	assert_true(board__means("ipmi, rapl", "rapl"));
-	assert_false(board__means("ipmi", "rapl"));
-	assert_false(board__means("all,-rapl", "rapl"));
-	assert_true(board__means("all,-rapl", "rapl-cores"));
-	assert_false(board__means("", "rapl"));
+	assert_true(sensor_set__means(NULL, "rapl"));
+	assert_true(sensor_set__means("all", "rapl"));
+	assert_true(sensor_set__means("ipmi, rapl", "rapl"));
+	assert_false(sensor_set__means("ipmi", "rapl"));
+	assert_false(sensor_set__means("all,-rapl", "rapl"));
+	assert_true(sensor_set__means("all,-rapl", "rapl-cores"));
+	assert_false(sensor_set__means("", "rapl"));
 }
 
 /* A source of as many parts as there are when it is opened; with none it is not there. */
@@ -459,12 +459,12 @@ static const struct sensor_ops growing = {.name = "growing",
 					  .read = growing_read,
 					  .close = growing_close};
 
-static void wait_for(struct board *b, unsigned n, const struct board_channel **c)
+static void wait_for(struct sensor_set *b, unsigned n, const struct channel_state **c)
 {
-	for (unsigned tries = 0; board__channels(b, c) != n; tries++) {
+	for (unsigned tries = 0; sensor_set__channels(b, c) != n; tries++) {
 		assert_true(tries < 5000);
 		usleep(2000);
-		board__read(b);
+		sensor_set__read(b);
 	}
 }
 
@@ -472,16 +472,17 @@ static void wait_for(struct board *b, unsigned n, const struct board_channel **c
 static void parts_that_come_later_are_seen(void **state)
 {
 	static const struct sensor_ops *const one[] = {&growing};
-	struct board_opts opts = {.roots = m.roots, .slow_period_ns = 1000000, .look_ns = 1000000};
-	const struct board_channel *c;
+	struct sensor_set_opts opts = {
+		.roots = m.roots, .slow_period_ns = 1000000, .look_ns = 1000000};
+	const struct channel_state *c;
 	const struct sensor_channel *first;
-	struct board *b;
+	struct sensor_set *b;
 
 	(void)state;
 	parts = 0;
-	assert_int_equal(board__open(&b, one, 1, &opts), 0);
-	board__read(b);
-	assert_int_equal(board__channels(b, &c), 0);
+	assert_int_equal(sensor_set__open(&b, one, 1, &opts), 0);
+	sensor_set__read(b);
+	assert_int_equal(sensor_set__channels(b, &c), 0);
 	parts = 1;
 	wait_for(b, 1, &c);
 	first = c[0].channel;
@@ -489,8 +490,8 @@ static void parts_that_come_later_are_seen(void **state)
 	wait_for(b, 3, &c);
 	for (unsigned tries = 0; isnan(c[2].value) && tries < 5000; tries++) {
 		usleep(2000);
-		board__read(b);
-		board__channels(b, &c);
+		sensor_set__read(b);
+		sensor_set__channels(b, &c);
 	}
 	assert_ptr_equal(c[0].channel, first);
 	assert_string_equal(c[2].channel->name, "part 2");
@@ -498,33 +499,33 @@ static void parts_that_come_later_are_seen(void **state)
 	near(c[2].value, 30);
 	for (unsigned i = 0; i < 20; i++) { /* there is no more */
 		usleep(2000);
-		board__read(b);
+		sensor_set__read(b);
 	}
-	assert_int_equal(board__channels(b, &c), 3);
-	board__close(b);
+	assert_int_equal(sensor_set__channels(b, &c), 3);
+	sensor_set__close(b);
 }
 
 /* Nothing stands still that is not read: it has no value until it is, and a gap then. */
 static void what_nobody_wants_has_no_value(void **state)
 {
-	const struct board_channel *c;
+	const struct channel_state *c;
 	bool wanted[CHANNELS] = {};
 	uint64_t gaps;
 
 	(void)state;
-	board__channels(board, &c);
+	sensor_set__channels(sensors, &c);
 	gaps = c[PKG0].gaps;
-	board__want(board, wanted, CHANNELS, S);
+	sensor_set__want(sensors, wanted, CHANNELS, S);
 	assert_true(isnan(c[PKG0].value) && c[PKG0].gaps == gaps + 1);
 	values[PKG0].value = 500;
-	board__read(board);
+	sensor_set__read(sensors);
 	assert_true(isnan(c[PKG0].value));
-	board__read_all(board);
+	sensor_set__read_all(sensors);
 	near(c[PKG0].value, 500);
 	wanted[NODE] = true; /* one is enough */
-	board__want(board, wanted, CHANNELS, S);
+	sensor_set__want(sensors, wanted, CHANNELS, S);
 	values[PKG0].value = 600;
-	board__read(board);
+	sensor_set__read(sensors);
 	near(c[PKG0].value, 600);
 	assert_int_equal(c[PKG0].gaps, gaps + 1);
 }

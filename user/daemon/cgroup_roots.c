@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "daemon/internal.h"
-#include "identity/hier.h"
+#include "identity/hierarchy.h"
 
 /* The tree that this jobprof run makes, and no other: several may run at once. */
 static int own_tree(struct daemon *d)
@@ -51,17 +51,17 @@ static int collect_rows(struct daemon *d)
  * Where the layouts begin: CgroupRoot; else, on v2, the parent of pid 1's cgroup, which is not the
  * root in containers only. jobprof run makes its tree in its own cgroup, so that limits stay.
  */
-static void find_prefix(const struct daemon *d, const struct hier *h, char *out, size_t len)
+static void find_prefix(const struct daemon *d, const struct hierarchy *h, char *out, size_t len)
 {
 	char *slash;
 
 	out[0] = 0;
 	if (d->opts.embedded) {
-		if (hier__cgroup_of("self", h, out, len))
+		if (hierarchy__cgroup_of("self", h, out, len))
 			out[0] = 0;
 	} else if (d->opts.cfg->cgroup_root) {
 		str__copy(out, len, d->opts.cfg->cgroup_root);
-	} else if (h->v2 && !hier__cgroup_of("1", h, out, len)) {
+	} else if (h->v2 && !hierarchy__cgroup_of("1", h, out, len)) {
 		slash = strrchr(out, '/');
 		if (slash)
 			*slash = 0; /* the parent of "/init.scope" is "" */
@@ -70,7 +70,7 @@ static void find_prefix(const struct daemon *d, const struct hier *h, char *out,
 		out[0] = 0;
 }
 
-static int add_root(struct daemon *d, const struct hier *h)
+static int add_root(struct daemon *d, const struct hierarchy *h)
 {
 	struct kern_root *r = &d->roots[d->nroots];
 	char prefix[256];
@@ -100,19 +100,19 @@ static int add_root(struct daemon *d, const struct hier *h)
 
 int daemon_find_roots(struct daemon *d)
 {
-	struct hier *h = calloc(HIER_MAX, sizeof(*h));
+	struct hierarchy *h = calloc(HIERARCHY_MAX, sizeof(*h));
 	unsigned chosen[JP_CARRIERS], n, i;
 	int found, err;
 
 	if (!h)
 		return -ENOMEM;
 	err = collect_rows(d);
-	found = hier__discover(h, HIER_MAX);
+	found = hierarchy__discover(h, HIERARCHY_MAX);
 	if (!err && found < 0) {
 		log_error("cannot read the cgroup mounts: %s", strerror(-found));
 		err = found;
 	}
-	n = err ? 0 : hier__carriers(h, found, chosen, JP_CARRIERS);
+	n = err ? 0 : hierarchy__carriers(h, found, chosen, JP_CARRIERS);
 	if (!err && !n) {
 		log_error("no cgroup hierarchy is mounted: mount -t cgroup2 none /sys/fs/cgroup");
 		err = -ENODEV;

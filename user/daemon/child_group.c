@@ -12,7 +12,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "identity/hier.h"
+#include "identity/hierarchy.h"
 
 #define CHILDREN "children"
 #define DAEMON	 "daemon"
@@ -99,13 +99,13 @@ static void give_back(const struct group *g)
 	drop(g, CHILDREN);
 }
 
-static void add(const struct hier *h)
+static void add(const struct hierarchy *h)
 {
 	struct group *g = &groups[ngroups];
 	char path[256];
 	int err;
 
-	if (hier__cgroup_of("self", h, path, sizeof(path)) || !strcmp(path, "/") ||
+	if (hierarchy__cgroup_of("self", h, path, sizeof(path)) || !strcmp(path, "/") ||
 	    ngroups == sizeof(groups) / sizeof(*groups))
 		return;
 	g->v2 = h->v2;
@@ -131,8 +131,8 @@ static void add(const struct hier *h)
 
 void child_group__make(void)
 {
-	struct hier *h = calloc(HIER_MAX, sizeof(*h));
-	int i, n = h ? hier__discover(h, HIER_MAX) : 0;
+	struct hierarchy *h = calloc(HIERARCHY_MAX, sizeof(*h));
+	int i, n = h ? hierarchy__discover(h, HIERARCHY_MAX) : 0;
 
 	for (i = 0; i < n; i++)
 		if (h[i].v2 || strstr(h[i].controllers, "memory") ||

@@ -66,9 +66,9 @@ static unsigned load_plugins(const char *dir, const struct sensor_ops *const **o
 }
 
 /* All built-in sources, then those of the site. */
-static int open_board(struct node *n, const struct node_opts *opts)
+static int open_sensors(struct node *n, const struct node_opts *opts)
 {
-	const struct board_opts b = {.roots = opts->roots, .only = opts->only};
+	const struct sensor_set_opts set_opts = {.roots = opts->roots, .only = opts->only};
 	const struct sensor_ops *const *plugins = NULL;
 	unsigned nplugins = load_plugins(opts->plugins, &plugins);
 	_cleanup_free_ const struct sensor_ops **all =
@@ -79,7 +79,7 @@ static int open_board(struct node *n, const struct node_opts *opts)
 	memcpy(all, sensor_sources, n_sensor_sources * sizeof(struct sensor_ops *));
 	for (unsigned i = 0; i < nplugins; i++)
 		all[n_sensor_sources + i] = plugins[i];
-	return board__open(&n->board, all, n_sensor_sources + nplugins, &b);
+	return sensor_set__open(&n->sensors, all, n_sensor_sources + nplugins, &set_opts);
 }
 
 int node__open(struct node **out, const struct node_opts *opts)
@@ -89,11 +89,11 @@ int node__open(struct node **out, const struct node_opts *opts)
 
 	if (!n)
 		return -ENOMEM;
-	err = open_board(n, opts);
+	err = open_sensors(n, opts);
 	if (!err)
 		err = open_energy(n, opts);
-	if (!err && (board__means(opts->only, sensor_nvml.name) ||
-		     board__means(opts->only, sensor_rsmi.name)))
+	if (!err && (sensor_set__means(opts->only, sensor_nvml.name) ||
+		     sensor_set__means(opts->only, sensor_rsmi.name)))
 		gpu_users__start(&n->gpu_users, &opts->roots, NSEC_PER_SEC);
 	if (err) {
 		node__free(n);
@@ -121,7 +121,7 @@ void node__free(struct node *n)
 		save(n, n->last_ns);
 	sensor_tables__free(n);
 	gpu_users__stop(n->gpu_users);
-	board__close(n->board);
+	sensor_set__close(n->sensors);
 	node_energy__free(n->energy);
 	cpu_busy__free(n->busy);
 	free(n->busy_s);
@@ -129,14 +129,14 @@ void node__free(struct node *n)
 	free(n);
 }
 
-static void read_board(struct node *n, uint64_t now_ns, bool all)
+static void read_sensors(struct node *n, uint64_t now_ns, bool all)
 {
 	if (all)
-		board__read_all(n->board);
+		sensor_set__read_all(n->sensors);
 	else
-		board__read(n->board);
+		sensor_set__read(n->sensors);
 	n->read_ns = now_ns;
-	if ((n->energy && node_energy__look(n->energy, n->board)) || sensor_tables__update(n))
+	if ((n->energy && node_energy__look(n->energy, n->sensors)) || sensor_tables__update(n))
 		log_error("out of memory: some sensors are in no table");
 }
 
@@ -152,12 +152,12 @@ void node__begin(struct node *n, struct step *steps, const struct step_env *env)
 
 	if (!n)
 		return;
-	read_board(n, now, true);
+	read_sensors(n, now, true);
 	n->last_ns = n->energy_ns = now;
 	if (!n->energy)
 		return;
 	cpu_busy__take(n->busy, n->busy_s);
-	node_energy__begin(n->energy, n->board, now);
+	node_energy__begin(n->energy, n->sensors, now);
 	for (struct step *s = steps; s; s = s->next)
 		if (counts(s))
 			step_use__skip(s, env);
@@ -262,7 +262,7 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 	for (unsigned i = 0; !err && i < used; i++)
 		v[i].gpu = who[i]->sensors->gpu;
 	if (!err)
-		err = node_energy__end(n->energy, n->board, now_ns, n->busy_s, v, used, &n->last);
+		err = node_energy__end(n->energy, n->sensors, now_ns, n->busy_s, v, used, &n->last);
 	if (err && err != -EAGAIN)
 		log_error("cannot split the node's energy: %s", strerror(-err));
 	for (unsigned i = 0; !err && i < used; i++)
@@ -274,8 +274,8 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 /* What is read from now on, and how often slow sources are. */
 static void want(struct node *n, unsigned asked, uint64_t period_ns)
 {
-	const struct board_channel *c;
-	unsigned nc = board__channels(n->board, &c);
+	const struct channel_state *c;
+	unsigned nc = sensor_set__channels(n->sensors, &c);
 	bool *wanted;
 
 	if (asked == n->asked && period_ns == n->period_ns && n->made == n->wanted_made)
@@ -290,7 +290,7 @@ static void want(struct node *n, unsigned asked, uint64_t period_ns)
 	/* idle power is learnt while nobody asks */
 	for (unsigned i = 0; n->energy && i < nc; i++)
 		wanted[i] = wanted[i] || node_energy__uses(n->energy, i);
-	board__want(n->board, wanted, nc, period_ns);
+	sensor_set__want(n->sensors, wanted, nc, period_ns);
 	free(wanted);
 	if (n->gpu_users)
 		gpu_users__set_period(n->gpu_users, period_ns);
@@ -321,7 +321,7 @@ void node__tick(struct node *n, struct step *steps, const struct step_env *env, 
 	if (!n || now_ns <= n->last_ns)
 		return;
 	want_for(n, steps);
-	read_board(n, now_ns, false);
+	read_sensors(n, now_ns, false);
 	if (n->energy && (n->asked & FAM_ENERGY || now_ns >= node__due(n, steps != NULL))) {
 		split(n, steps, env, now_ns);
 		n->energy_ns = now_ns;
@@ -349,7 +349,7 @@ unsigned node__families(const struct node *n)
 struct step_sensors *step_sensors__new(struct node *n, unsigned families, uint64_t now_ns)
 {
 	struct step_sensors *s = n ? calloc(1, sizeof(*s)) : NULL;
-	const struct board_channel *c;
+	const struct channel_state *c;
 	unsigned made, asked;
 
 	if (!s)
@@ -360,8 +360,8 @@ struct step_sensors *step_sensors__new(struct node *n, unsigned families, uint64
 	asked = n->asked;
 	want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
 	if (now_ns > n->read_ns + FRESH_NS || n->wanted_made != made || n->asked != asked)
-		read_board(n, now_ns, true);
-	s->npast = board__channels(n->board, &c);
+		read_sensors(n, now_ns, true);
+	s->npast = sensor_set__channels(n->sensors, &c);
 	s->past = calloc(s->npast + 1, sizeof(*s->past));
 	for (unsigned i = 0; s->past && i < s->npast; i++)
 		s->past[i] = (struct channel_past){c[i].value, c[i].gaps};
@@ -381,7 +381,7 @@ uint64_t step_sensors__settle_due(const struct step_sensors *s)
 
 /* What was not known of the channels of that table when the step began. True: some still is not. */
 static bool settle_table(struct step_sensors *s, const struct sensor_table *t,
-			 const struct board_channel *c)
+			 const struct channel_state *c)
 {
 	bool open = false;
 
@@ -400,13 +400,13 @@ static bool settle_table(struct step_sensors *s, const struct sensor_table *t,
 void step_sensors__settle(struct step_sensors *s, unsigned families, uint64_t now_ns)
 {
 	struct node *n = s->node;
-	const struct board_channel *c;
+	const struct channel_state *c;
 	bool open = false;
 
 	want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
 	if (now_ns > n->read_ns + SETTLE_NS / 2)
-		read_board(n, now_ns, false);
-	board__channels(n->board, &c);
+		read_sensors(n, now_ns, false);
+	sensor_set__channels(n->sensors, &c);
 	for (unsigned i = 0; i < n->ntables; i++)
 		if (n->tables[i].family & families)
 			open |= settle_table(s, &n->tables[i], c);

@@ -22,7 +22,7 @@ struct step_sensors;
 
 struct node_opts {
 	struct sensor_roots roots;
-	const char *only;      /* as board_opts has it */
+	const char *only;      /* as sensor_set_opts has it */
 	const char *plugins;   /* directory of a site's own sources (sensor/plugin/plugin.h); NULL:
 				  none */
 	const char *state_dir; /* where what was learnt of idle power is kept; NULL: nowhere */

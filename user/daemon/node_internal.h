@@ -30,7 +30,7 @@ struct sensor_table {
 };
 
 struct node {
-	struct board *board;
+	struct sensor_set *sensors;
 	struct node_energy *energy;  /* NULL: nothing is known of the CPUs */
 	struct gpu_users *gpu_users; /* NULL: there are no GPUs that say who uses them */
 	const struct gpu_use *use;   /* [nuse] as the last snapshot knows it */
@@ -40,12 +40,12 @@ struct node {
 	struct sensor_table *tables;
 	unsigned ntables, nchannels; /* that tables were made of */
 	uint64_t last_ns;	     /* of the last tick; 0: none */
-	uint64_t read_ns;	     /* when the board was read last */
+	uint64_t read_ns;	     /* when the sensors were read last */
 	unsigned quiet;		     /* ticks without a step since the last step, or the start */
 	unsigned families;
 	unsigned asked;		    /* families that steps ask for now */
-	unsigned made, wanted_made; /* times that tables changed; when the board was told what is
-				     * wanted */
+	unsigned made, wanted_made; /* times that tables changed; when the sensor set was told what
+				     * is wanted */
 	uint64_t period_ns;	    /* of slow sources */
 	uint64_t energy_ns;	    /* of the last split */
 	char *learnt;		    /* file */

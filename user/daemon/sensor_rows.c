@@ -45,8 +45,8 @@ static bool grow(struct step_sensors *ss)
 /* What channels said before they were there is not known. */
 static bool grow_past(struct step_sensors *ss)
 {
-	const struct board_channel *c;
-	unsigned n = board__channels(ss->node->board, &c);
+	const struct channel_state *c;
+	unsigned n = sensor_set__channels(ss->node->sensors, &c);
 	struct channel_past *more;
 
 	if (n <= ss->npast)
@@ -102,12 +102,12 @@ static bool tell(struct step *s, unsigned table)
 /* The sum over its channels, of what they counted since the last row or say now. */
 static double read_column(const struct step_sensors *ss, const struct sensor_column *c)
 {
-	const struct board_channel *ch;
+	const struct channel_state *ch;
 	double sum = c->nchannels ? 0 : NAN;
 
-	board__channels(ss->node->board, &ch);
+	sensor_set__channels(ss->node->sensors, &ch);
 	for (unsigned i = 0; i < c->nchannels; i++) {
-		const struct board_channel *now = &ch[c->channel[i]];
+		const struct channel_state *now = &ch[c->channel[i]];
 		const struct channel_past *past = &ss->past[c->channel[i]];
 
 		if (c->col->kind != COL_DELTA)
@@ -190,9 +190,9 @@ unsigned step_sensors__rows(struct step *s, const struct step_env *env, int kind
 /* The next rows count from here. */
 static void take_past(struct step_sensors *ss, int kind)
 {
-	const struct board_channel *ch;
+	const struct channel_state *ch;
 
-	board__channels(ss->node->board, &ch);
+	sensor_set__channels(ss->node->sensors, &ch);
 	for (unsigned i = 0; i < ss->node->ntables; i++) {
 		const struct sensor_table *t = &ss->node->tables[i];
 

@@ -110,8 +110,8 @@ static struct sensor_table *add_own(struct node *n, const char *full, const char
 				    const char *name)
 {
 	struct sensor_table *t = add_table(n, series, name);
-	const struct board_channel *c;
-	unsigned nc = board__channels(n->board, &c), at = 0;
+	const struct channel_state *c;
+	unsigned nc = sensor_set__channels(n->sensors, &c), at = 0;
 
 	if (!t)
 		return NULL;
@@ -232,8 +232,8 @@ static int add_energy(struct node *n)
 
 int sensor_tables__update(struct node *n)
 {
-	const struct board_channel *c;
-	unsigned nc = board__channels(n->board, &c);
+	const struct channel_state *c;
+	unsigned nc = sensor_set__channels(n->sensors, &c);
 	int err = 0;
 
 	for (unsigned i = n->nchannels; !err && i < nc; i++)

@@ -10,9 +10,9 @@
 /* Hardware threads of one core that a step holds: a bit each. */
 #define THREADS 16
 
-struct alloc_work {
-	const struct alloc_topology *topo;
-	const struct alloc_step *steps;
+struct core_alloc_work {
+	const struct core_alloc_topology *topo;
+	const struct core_alloc_step *steps;
 	unsigned nsteps;
 	uint16_t *held;	   /* [nsteps][ncores] */
 	uint8_t *thread;   /* [ncpus]: which of its core a CPU is */
@@ -24,10 +24,10 @@ static bool has(const uint64_t *bits, unsigned n)
 	return bits[n / 64] >> (n % 64) & 1;
 }
 
-static int read_topology(struct alloc_work *w, uint8_t *threads)
+static int read_topology(struct core_alloc_work *w, uint8_t *threads)
 {
 	for (unsigned i = 0; i < w->topo->ncpus; i++) {
-		const struct alloc_cpu *c = &w->topo->cpu[i];
+		const struct core_alloc_cpu *c = &w->topo->cpu[i];
 
 		if (!c->there)
 			continue;
@@ -40,26 +40,27 @@ static int read_topology(struct alloc_work *w, uint8_t *threads)
 	return 0;
 }
 
-static void read_held(struct alloc_work *w, unsigned step)
+static void read_held(struct core_alloc_work *w, unsigned step)
 {
-	const struct alloc_step *s = &w->steps[step];
+	const struct core_alloc_step *s = &w->steps[step];
 	uint16_t *held = &w->held[(size_t)step * w->topo->ncores];
 
 	for (unsigned i = 0; s->held && i < w->topo->ncpus; i++) {
-		const struct alloc_cpu *c = &w->topo->cpu[i];
+		const struct core_alloc_cpu *c = &w->topo->cpu[i];
 
 		if (c->there && has(s->held, s->by_core ? c->core : i))
 			held[c->core] |= 1U << w->thread[i];
 	}
 }
 
-static uint16_t held_by(const struct alloc_work *w, unsigned step, unsigned core)
+static uint16_t held_by(const struct core_alloc_work *w, unsigned step, unsigned core)
 {
 	return w->held[(size_t)step * w->topo->ncores + core];
 }
 
 /* Of one core: how many of its threads the job holds, and how many of its steps share that. */
-static unsigned of_job(const struct alloc_work *w, unsigned core, unsigned step, unsigned *sharers)
+static unsigned of_job(const struct core_alloc_work *w, unsigned core, unsigned step,
+		       unsigned *sharers)
 {
 	unsigned threads = 0, ordinary = 0, support = 0;
 
@@ -79,7 +80,7 @@ static unsigned of_job(const struct alloc_work *w, unsigned core, unsigned step,
 }
 
 /* Threads of the core, one that several jobs hold counted for each. */
-static unsigned of_all(const struct alloc_work *w, unsigned core)
+static unsigned of_all(const struct core_alloc_work *w, unsigned core)
 {
 	unsigned all = 0, sharers;
 
@@ -94,7 +95,7 @@ static unsigned of_all(const struct alloc_work *w, unsigned core)
 	return all;
 }
 
-static void share_core(const struct alloc_work *w, unsigned core, double *out)
+static void share_core(const struct core_alloc_work *w, unsigned core, double *out)
 {
 	unsigned all = of_all(w, core), sharers, threads;
 
@@ -108,14 +109,14 @@ static void share_core(const struct alloc_work *w, unsigned core, double *out)
 	}
 }
 
-int alloc__cores(const struct alloc_topology *topo, const struct alloc_step *steps, unsigned nsteps,
-		 double *out)
+int core_alloc__count(const struct core_alloc_topology *topo, const struct core_alloc_step *steps,
+		      unsigned nsteps, double *out)
 {
 	_cleanup_free_ uint16_t *held = NULL;
 	_cleanup_free_ uint16_t *package = NULL;
 	_cleanup_free_ uint8_t *thread = NULL;
 	_cleanup_free_ uint8_t *threads = NULL;
-	struct alloc_work w = {.topo = topo, .steps = steps, .nsteps = nsteps};
+	struct core_alloc_work w = {.topo = topo, .steps = steps, .nsteps = nsteps};
 	int err;
 
 	/* one more of each: none of none is no error */

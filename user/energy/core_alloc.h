@@ -11,21 +11,21 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct alloc_cpu {
+struct core_alloc_cpu {
 	uint16_t core;	  /* number of its core on the node: cores of a package next to each other,
 			   * as Slurm numbers them */
 	uint16_t package; /* number of its package, from 0 */
 	bool there;	  /* false: no such CPU, or it is off line */
 };
 
-struct alloc_topology {
-	const struct alloc_cpu *cpu; /* [ncpus] by the kernel's number */
+struct core_alloc_topology {
+	const struct core_alloc_cpu *cpu; /* [ncpus] by the kernel's number */
 	unsigned ncpus;
 	unsigned ncores;
 	unsigned npackages;
 };
 
-struct alloc_step {
+struct core_alloc_step {
 	uint64_t job; /* any number that tells it from others */
 	bool support; /* batch, extern or interactive */
 	bool by_core; /* held counts cores (what Slurm tells a plugin), not CPUs (a cpuset) */
@@ -37,7 +37,7 @@ struct alloc_step {
  * Cores held, by step and package: out[nsteps][npackages], NAN in all of those of a step for which
  * it is not known. 0; -EINVAL: a topology whose numbers are beyond its own; -ENOMEM.
  */
-int alloc__cores(const struct alloc_topology *topo, const struct alloc_step *steps, unsigned nsteps,
-		 double *out);
+int core_alloc__count(const struct core_alloc_topology *topo, const struct core_alloc_step *steps,
+		      unsigned nsteps, double *out);
 
 #endif

@@ -11,7 +11,7 @@ static double seconds(uint64_t from_ns, uint64_t to_ns)
 	return to_ns > from_ns ? (double)(to_ns - from_ns) * 1e-9 : 0;
 }
 
-static void restart(struct meter *m, const struct board_channel *c)
+static void restart(struct meter *m, const struct channel_state *c)
 {
 	m->started = !isnan(c->value);
 	m->value = c->value;
@@ -20,7 +20,7 @@ static void restart(struct meter *m, const struct board_channel *c)
 	m->watts = m->reached = NAN;
 }
 
-static double take_quick(struct meter *m, const struct board_channel *c)
+static double take_quick(struct meter *m, const struct channel_state *c)
 {
 	double joules = c->value - m->value;
 
@@ -30,7 +30,7 @@ static double take_quick(struct meter *m, const struct board_channel *c)
 }
 
 /* Where a counter is now, that was last seen at time_ns. */
-static double take_slow(struct meter *m, const struct board_channel *c, uint64_t now_ns)
+static double take_slow(struct meter *m, const struct channel_state *c, uint64_t now_ns)
 {
 	double from = m->reached, joules;
 
@@ -51,7 +51,7 @@ static double take_slow(struct meter *m, const struct board_channel *c, uint64_t
 	return 0;
 }
 
-static double take_power(const struct meter *m, const struct board_channel *c, uint64_t now_ns)
+static double take_power(const struct meter *m, const struct channel_state *c, uint64_t now_ns)
 {
 	uint64_t stale = 4 * c->channel->period_ns;
 
@@ -62,7 +62,7 @@ static double take_power(const struct meter *m, const struct board_channel *c, u
 	return c->value * seconds(m->until_ns, now_ns);
 }
 
-double meter__take(struct meter *m, const struct board_channel *c, uint64_t now_ns)
+double meter__take(struct meter *m, const struct channel_state *c, uint64_t now_ns)
 {
 	double joules = NAN;
 

@@ -20,6 +20,6 @@ struct meter {
  * difference. A slow one, and power, are taken to go on as in their last reading; what a counter
  * then was otherwise is made good in the next interval, so that its sum stays true.
  */
-double meter__take(struct meter *m, const struct board_channel *c, uint64_t now_ns);
+double meter__take(struct meter *m, const struct channel_state *c, uint64_t now_ns);
 
 #endif

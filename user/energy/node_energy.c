@@ -50,9 +50,10 @@ static int number(struct node_energy *e, const struct cpus *c)
 			e->cores[e->topo.npackages - 1]++;
 			first = (unsigned)p->cpu;
 		}
-		e->cpu[p->cpu] = (struct alloc_cpu){.core = (uint16_t)(e->topo.ncores - 1),
-						    .package = (uint16_t)(e->topo.npackages - 1),
-						    .there = true};
+		e->cpu[p->cpu] =
+			(struct core_alloc_cpu){.core = (uint16_t)(e->topo.ncores - 1),
+						.package = (uint16_t)(e->topo.npackages - 1),
+						.there = true};
 		e->next[p->cpu] = first;
 		if (!new_core)
 			e->next[at[i - 1]->cpu] = (unsigned)p->cpu;
@@ -166,12 +167,12 @@ bool node_energy__any(const struct node_energy *e)
 	return e->nroles > 0;
 }
 
-int node_energy__look(struct node_energy *e, const struct board *b)
+int node_energy__look(struct node_energy *e, const struct sensor_set *b)
 {
 	return node_roles__choose(e, b);
 }
 
-void node_energy__begin(struct node_energy *e, const struct board *b, uint64_t now_ns)
+void node_energy__begin(struct node_energy *e, const struct sensor_set *b, uint64_t now_ns)
 {
 	if (node_roles__choose(e, b))
 		return;
@@ -228,7 +229,7 @@ static void add_cpu(const struct interval *v, unsigned cpu)
 static int fill_use(struct interval *v)
 {
 	struct node_energy *e = v->e;
-	_cleanup_free_ struct alloc_step *held = calloc(v->nsteps + 1, sizeof(*held));
+	_cleanup_free_ struct core_alloc_step *held = calloc(v->nsteps + 1, sizeof(*held));
 	int err;
 
 	if (!held)
@@ -239,9 +240,9 @@ static int fill_use(struct interval *v)
 	for (unsigned i = 0; i < v->nsteps; i++) {
 		const struct node_step *s = &v->steps[i];
 
-		held[i] = (struct alloc_step){s->job, s->support, s->by_core, s->held};
+		held[i] = (struct core_alloc_step){s->job, s->support, s->by_core, s->held};
 	}
-	err = alloc__cores(&e->topo, held, v->nsteps, v->alloc);
+	err = core_alloc__count(&e->topo, held, v->nsteps, v->alloc);
 	for (unsigned i = 0; !err && i <= v->nsteps; i++)
 		for (unsigned p = 0; p < e->topo.npackages; p++) {
 			const struct node_step *s = i < v->nsteps ? &v->steps[i] : NULL;
@@ -389,7 +390,7 @@ static void find_lag(struct node_energy *e)
 static double late_s(const struct node_energy *e, uint64_t now_ns)
 {
 	const struct role *r = node_roles__first(e, PART_NODE);
-	const struct board_channel *c;
+	const struct channel_state *c;
 	uint64_t age;
 
 	if (!r)
@@ -482,7 +483,7 @@ static int work(struct interval *v, uint64_t now_ns, struct node_interval *out)
 	return err;
 }
 
-int node_energy__end(struct node_energy *e, const struct board *b, uint64_t now_ns,
+int node_energy__end(struct node_energy *e, const struct sensor_set *b, uint64_t now_ns,
 		     const double *busy_s, struct node_step *steps, unsigned nsteps,
 		     struct node_interval *out)
 {

@@ -53,20 +53,20 @@ int node_energy__package(const struct node_energy *e, unsigned cpu); /* -1: no s
 /* Of the channels that are known now. */
 unsigned node_energy__ngpus(const struct node_energy *e);
 int node_energy__gpu_index(const struct node_energy *e, unsigned gpu); /* as the channel has it */
-/* Whether energy is read from that channel of the board. */
+/* Whether energy is read from that channel of the sensor set. */
 bool node_energy__uses(const struct node_energy *e, unsigned channel);
 /* Something of the node's energy or power is measured. */
 bool node_energy__any(const struct node_energy *e);
 
-/* Chooses among the board's channels what is new; the calls below do so too. 0 or -ENOMEM. */
-int node_energy__look(struct node_energy *e, const struct board *b);
-/* The board's readings are where an interval begins; what came before is nobody's. */
-void node_energy__begin(struct node_energy *e, const struct board *b, uint64_t now_ns);
+/* Chooses among the set's channels what is new; the calls below do so too. 0 or -ENOMEM. */
+int node_energy__look(struct node_energy *e, const struct sensor_set *b);
+/* The readings of the sensor set are where an interval begins; what came before is nobody's. */
+void node_energy__begin(struct node_energy *e, const struct sensor_set *b, uint64_t now_ns);
 /*
  * The interval from the last call of this or the one above to now. busy_s[ncpus]: time that CPUs
  * were not idle, by whomever; steps' shares are filled. 0, -ENOMEM, -EAGAIN: no time has passed.
  */
-int node_energy__end(struct node_energy *e, const struct board *b, uint64_t now_ns,
+int node_energy__end(struct node_energy *e, const struct sensor_set *b, uint64_t now_ns,
 		     const double *busy_s, struct node_step *steps, unsigned nsteps,
 		     struct node_interval *out);
 

@@ -11,7 +11,7 @@
 /* A channel that energy is read from. */
 struct role {
 	enum sensor_part part; /* PART_NODE, PART_PACKAGE, PART_DRAM or PART_GPU */
-	unsigned channel;      /* of the board */
+	unsigned channel;      /* of the sensor set */
 	unsigned of;	       /* package, or GPU as they come */
 	int index;	       /* as the channel has it */
 	struct meter meter;
@@ -25,16 +25,16 @@ struct learnt {
 };
 
 struct node_energy {
-	struct alloc_topology topo;
-	struct alloc_cpu *cpu; /* [topo.ncpus] */
-	unsigned *cores;       /* [npackages] physical cores it has */
-	int *package_id;       /* [npackages] as the kernel numbers them */
-	unsigned *next;	       /* [ncpus] the next hardware thread of its core, in a circle */
+	struct core_alloc_topology topo;
+	struct core_alloc_cpu *cpu; /* [topo.ncpus] */
+	unsigned *cores;	    /* [npackages] physical cores it has */
+	int *package_id;	    /* [npackages] as the kernel numbers them */
+	unsigned *next;		    /* [ncpus] the next hardware thread of its core, in a circle */
 	struct role *role;
 	unsigned nroles;
 	unsigned ngpus;
 	unsigned seen; /* channels that roles were chosen among */
-	const struct board_channel *channel;
+	const struct channel_state *channel;
 	uint64_t since_ns; /* where the interval began; 0: none has */
 	struct energy_lag lag;
 	double lag_s;	  /* that was found last; NAN: none yet */
@@ -45,7 +45,7 @@ struct node_energy {
 };
 
 /* node_roles.c: chooses among the channels those that are new, keeps what is metered already. */
-int node_roles__choose(struct node_energy *e, const struct board *b);
+int node_roles__choose(struct node_energy *e, const struct sensor_set *b);
 /* All meters: joules of each role. */
 void node_roles__take(struct node_energy *e, uint64_t now_ns);
 /* Sum over all of that part; NAN: none, or one was not measured. */

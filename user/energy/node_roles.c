@@ -13,7 +13,7 @@ static const enum sensor_part parts[] = {PART_NODE, PART_PACKAGE, PART_DRAM, PAR
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
 
-static bool tells(const struct board_channel *c, enum sensor_part part, enum sensor_quantity q)
+static bool tells(const struct channel_state *c, enum sensor_part part, enum sensor_quantity q)
 {
 	return c->channel->part == part && c->channel->quantity == q;
 }
@@ -29,7 +29,7 @@ static unsigned rank(const struct sensor_ops *ops)
 }
 
 /* The source that a part is read from: the first that has it. */
-static const struct sensor_ops *source_of(const struct board_channel *c, unsigned n,
+static const struct sensor_ops *source_of(const struct channel_state *c, unsigned n,
 					  enum sensor_part part)
 {
 	const struct sensor_ops *best = NULL;
@@ -67,7 +67,7 @@ static const struct role *find(const struct role *role, unsigned n, unsigned cha
 }
 
 /* A GPU that counts its energy needs no power. */
-static bool counts_too(const struct board_channel *c, unsigned n, unsigned i)
+static bool counts_too(const struct channel_state *c, unsigned n, unsigned i)
 {
 	if (c[i].channel->quantity == QUANTITY_ENERGY)
 		return false;
@@ -98,9 +98,9 @@ static void add(struct node_energy *e, const struct role *old, unsigned nold, un
 	e->role[e->nroles++] = r;
 }
 
-int node_roles__choose(struct node_energy *e, const struct board *b)
+int node_roles__choose(struct node_energy *e, const struct sensor_set *b)
 {
-	unsigned n = board__channels(b, &e->channel), nold = e->nroles;
+	unsigned n = sensor_set__channels(b, &e->channel), nold = e->nroles;
 	struct role *old = e->role;
 
 	if (n == e->seen)

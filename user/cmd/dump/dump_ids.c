@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cmd/dump/dump.h"
-#include "identity/hier.h"
+#include "identity/hierarchy.h"
 #include "identity/proc.h"
 
 /* A jobprof run may be anywhere, also inside a Slurm job: its own tree is the last on the path. */
@@ -27,11 +27,11 @@ static bool parse(const char *path, enum layout_family family, size_t from, stru
 
 static const char *mount_of(uint32_t id)
 {
-	static struct hier h[HIER_MAX];
+	static struct hierarchy h[HIERARCHY_MAX];
 	static int n = -1;
 
 	if (n < 0)
-		n = hier__discover(h, HIER_MAX);
+		n = hierarchy__discover(h, HIERARCHY_MAX);
 	for (int i = 0; i < n; i++)
 		if (h[i].id == id)
 			return h[i].mount;

@@ -133,7 +133,7 @@ static int take(void *ctx, int letter, const char *arg)
 static void close_source(struct source *s)
 {
 	s->ops->close(s->fast);
-	slow__stop(s->slow);
+	async__stop(s->slow);
 	free(s->now);
 	free(s->before);
 }
@@ -144,7 +144,7 @@ static void take_channels(struct source *s)
 	if (s->n)
 		return;
 	if (s->slow)
-		s->n = slow__channels(s->slow, &s->ch);
+		s->n = async__channels(s->slow, &s->ch);
 	else
 		s->n = s->ops->channels(s->fast, &s->ch);
 	s->now = calloc(s->n + 1, sizeof(*s->now));
@@ -159,7 +159,7 @@ static void take_channels(struct source *s)
 
 static void open_source(struct source *s, const struct args *a)
 {
-	struct slow_opts slow = SLOW_DEFAULTS;
+	struct async_opts slow = ASYNC_DEFAULTS;
 
 	/* Once: so that each of the two rounds has a value of its own. */
 	slow.period_ns = (uint64_t)((a->watch > 0 ? a->watch : ONCE_S / 2) * 1e9);
@@ -168,7 +168,7 @@ static void open_source(struct source *s, const struct args *a)
 	if (s->err)
 		return;
 	if (s->ops->slow)
-		s->err = slow__start(&s->slow, s->ops, &a->roots, &slow);
+		s->err = async__start(&s->slow, s->ops, &a->roots, &slow);
 	else
 		s->err = s->ops->open(&s->fast, &a->roots);
 	if (s->err)
@@ -181,12 +181,12 @@ static void read_slow(struct source *s)
 {
 	const struct sensor_channel *ch;
 
-	if (!s->n && slow__channels(s->slow, &ch)) {
+	if (!s->n && async__channels(s->slow, &ch)) {
 		free(s->now);
 		free(s->before);
 		take_channels(s);
 	}
-	s->err = slow__read(s->slow, s->now);
+	s->err = async__read(s->slow, s->now);
 }
 
 static void read_source(struct source *s)

@@ -14,7 +14,7 @@ struct source {
 	bool absent;   /* there is no such thing on this node */
 	char why[256]; /* the way it is read, or what is missing */
 	struct sensor *fast;
-	struct slow *slow;
+	struct async *slow;
 	unsigned n;
 	const struct sensor_channel *ch; /* [n], the source's */
 	struct sensor_value *now, *before;

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "cmd/jobprofd/jobprofd.h"
 #include "daemon/perf_columns.h"
-#include "identity/hier.h"
+#include "identity/hierarchy.h"
 #include "kern/kern.h"
 #include "sensor/plugin/plugin.h"
 #include "sensor/core/sensor.h"
@@ -24,11 +24,11 @@ static const char *state_name(const struct kern_feature *f)
 
 static void check_hierarchies(void)
 {
-	struct hier *h = calloc(HIER_MAX, sizeof(*h));
+	struct hierarchy *h = calloc(HIERARCHY_MAX, sizeof(*h));
 	unsigned chosen[JP_CARRIERS], n, i;
-	int found = h ? hier__discover(h, HIER_MAX) : 0;
+	int found = h ? hierarchy__discover(h, HIERARCHY_MAX) : 0;
 
-	n = found > 0 ? hier__carriers(h, found, chosen, JP_CARRIERS) : 0;
+	n = found > 0 ? hierarchy__carriers(h, found, chosen, JP_CARRIERS) : 0;
 	for (i = 0; i < n; i++)
 		printf("%-20s %-5s %-34s %s\n", h[chosen[i]].v2 ? "cgroup v2" : "cgroup v1", "yes",
 		       h[chosen[i]].v2 ? "mountinfo" : h[chosen[i]].controllers,

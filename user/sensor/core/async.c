@@ -11,15 +11,15 @@
 
 #define PERIOD_MIN_NS 1000000
 
-struct slow {
-	struct slow_opts opts;
+struct async {
+	struct async_opts opts;
 	const struct sensor_ops *ops;
 	struct sensor_roots roots;
 	struct worker *worker; /* NULL: it waits for the next try */
-	struct worker *hung[SLOW_HUNG_MAX];
+	struct worker *hung[ASYNC_HUNG_MAX];
 	uint64_t retry_at_ns;
 	uint64_t seen; /* seq that was given to the reader */
-	int err;       /* as slow__read() returned it last: what is new is named */
+	int err;       /* as async__read() returned it last: what is new is named */
 	struct sensor_channel *channels;
 	unsigned n;
 	int *from;    /* [n] channel of the worker, -1: it has it not */
@@ -28,7 +28,7 @@ struct slow {
 	bool *again;  /* [n] none was given since it was opened again */
 };
 
-static int begin(struct slow *s)
+static int begin(struct async *s)
 {
 	int err = worker__start(&s->worker, s->ops, &s->roots, s->opts.period_ns, s->opts.now);
 
@@ -37,10 +37,10 @@ static int begin(struct slow *s)
 	return err;
 }
 
-int slow__start(struct slow **out, const struct sensor_ops *ops, const struct sensor_roots *roots,
-		const struct slow_opts *opts)
+int async__start(struct async **out, const struct sensor_ops *ops, const struct sensor_roots *roots,
+		 const struct async_opts *opts)
 {
-	struct slow *s = calloc(1, sizeof(*s));
+	struct async *s = calloc(1, sizeof(*s));
 	int err;
 
 	if (!s)
@@ -56,14 +56,14 @@ int slow__start(struct slow **out, const struct sensor_ops *ops, const struct se
 	if (!err)
 		err = begin(s);
 	if (err) {
-		slow__stop(s);
+		async__stop(s);
 		return err;
 	}
 	*out = s;
 	return 0;
 }
 
-static void free_kept(struct slow *s)
+static void free_kept(struct async *s)
 {
 	free(s->channels);
 	free(s->from);
@@ -78,7 +78,7 @@ static void free_kept(struct slow *s)
 }
 
 /* The first worker's channels are the ones for good. Its lock is held. */
-static int keep_first(struct slow *s, const struct worker *w)
+static int keep_first(struct async *s, const struct worker *w)
 {
 	s->channels = calloc(w->n + 1, sizeof(*s->channels));
 	s->from = calloc(w->n + 1, sizeof(*s->from));
@@ -94,7 +94,7 @@ static int keep_first(struct slow *s, const struct worker *w)
 	return 0;
 }
 
-static void map_channels(struct slow *s, const struct worker *w)
+static void map_channels(struct async *s, const struct worker *w)
 {
 	for (unsigned i = 0; i < s->n; i++) {
 		s->from[i] = -1;
@@ -104,7 +104,7 @@ static void map_channels(struct slow *s, const struct worker *w)
 	}
 }
 
-unsigned slow__channels(struct slow *s, const struct sensor_channel **out)
+unsigned async__channels(struct async *s, const struct sensor_channel **out)
 {
 	struct worker *w = s->worker;
 
@@ -118,7 +118,7 @@ unsigned slow__channels(struct slow *s, const struct sensor_channel **out)
 	return s->n;
 }
 
-static void no_values(const struct slow *s, struct sensor_value *values, enum sensor_quality q)
+static void no_values(const struct async *s, struct sensor_value *values, enum sensor_quality q)
 {
 	for (unsigned i = 0; i < s->n; i++)
 		values[i] = sensor__no_value(q);
@@ -126,7 +126,7 @@ static void no_values(const struct slow *s, struct sensor_value *values, enum se
 
 /* Counters of a source that was opened again begin again: they go on from where they were, and
  * what passed meanwhile is not known. */
-static void go_on(struct slow *s, unsigned i, struct sensor_value *v)
+static void go_on(struct async *s, unsigned i, struct sensor_value *v)
 {
 	enum sensor_quantity q = s->channels[i].quantity;
 
@@ -142,7 +142,7 @@ static void go_on(struct slow *s, unsigned i, struct sensor_value *v)
 }
 
 /* With the worker's lock held. */
-static int take_values(struct slow *s, struct worker *w, struct sensor_value *values)
+static int take_values(struct async *s, struct worker *w, struct sensor_value *values)
 {
 	bool fresh = w->seq != s->seen, mapped = s->seen;
 
@@ -167,9 +167,9 @@ static int take_values(struct slow *s, struct worker *w, struct sensor_value *va
 }
 
 /* Threads that came back have ended by themselves. False: no place for another one. */
-static bool put_aside(struct slow *s, struct worker *w)
+static bool put_aside(struct async *s, struct worker *w)
 {
-	for (unsigned i = 0; i < SLOW_HUNG_MAX; i++) {
+	for (unsigned i = 0; i < ASYNC_HUNG_MAX; i++) {
 		if (s->hung[i])
 			continue;
 		s->hung[i] = w;
@@ -178,11 +178,11 @@ static bool put_aside(struct slow *s, struct worker *w)
 	return false;
 }
 
-static void forget_returned(struct slow *s)
+static void forget_returned(struct async *s)
 {
 	bool ended;
 
-	for (unsigned i = 0; i < SLOW_HUNG_MAX; i++) {
+	for (unsigned i = 0; i < ASYNC_HUNG_MAX; i++) {
 		if (!s->hung[i])
 			continue;
 		pthread_mutex_lock(&s->hung[i]->lock);
@@ -195,8 +195,8 @@ static void forget_returned(struct slow *s)
 	}
 }
 
-/* The state of the worker: as slow__read(). With its lock held. */
-static int look(struct slow *s, struct worker *w, struct sensor_value *values)
+/* The state of the worker: as async__read(). With its lock held. */
+static int look(struct async *s, struct worker *w, struct sensor_value *values)
 {
 	uint64_t now = s->opts.now();
 
@@ -207,7 +207,7 @@ static int look(struct slow *s, struct worker *w, struct sensor_value *values)
 	return take_values(s, w, values);
 }
 
-static void name_it(struct slow *s, int err)
+static void name_it(struct async *s, int err)
 {
 	const char *name = s->ops->name;
 
@@ -226,14 +226,14 @@ static void name_it(struct slow *s, int err)
 }
 
 /* Opens it again when it is time. */
-static void retry(struct slow *s)
+static void retry(struct async *s)
 {
 	bool room = false;
 
 	forget_returned(s);
 	if (s->opts.now() < s->retry_at_ns)
 		return;
-	for (unsigned i = 0; i < SLOW_HUNG_MAX; i++)
+	for (unsigned i = 0; i < ASYNC_HUNG_MAX; i++)
 		room |= !s->hung[i];
 	if (room && !begin(s))
 		for (unsigned i = 0; i < s->n; i++)
@@ -241,7 +241,7 @@ static void retry(struct slow *s)
 	s->retry_at_ns = s->opts.now() + s->opts.retry_ns;
 }
 
-int slow__read(struct slow *s, struct sensor_value *values)
+int async__read(struct async *s, struct sensor_value *values)
 {
 	struct worker *w;
 	bool ended;
@@ -273,21 +273,21 @@ int slow__read(struct slow *s, struct sensor_value *values)
 	return err;
 }
 
-void slow__set_period(struct slow *s, uint64_t ns)
+void async__set_period(struct async *s, uint64_t ns)
 {
 	s->opts.period_ns = ns > PERIOD_MIN_NS ? ns : PERIOD_MIN_NS;
 	if (s->worker)
 		worker__set_period(s->worker, s->opts.period_ns);
 }
 
-void slow__stop(struct slow *s)
+void async__stop(struct async *s)
 {
 	if (!s)
 		return;
 	if (s->worker)
 		worker__stop(s->worker);
 	worker__put(s->worker);
-	for (unsigned i = 0; i < SLOW_HUNG_MAX; i++)
+	for (unsigned i = 0; i < ASYNC_HUNG_MAX; i++)
 		worker__put(s->hung[i]);
 	sensor_roots__free(&s->roots);
 	free_kept(s);

@@ -13,41 +13,41 @@
 
 #include "sensor/core/sensor.h"
 
-struct slow;
+struct async;
 
-struct slow_opts {
+struct async_opts {
 	uint64_t period_ns;    /* from one reading to the next; at least 1 ms */
 	uint64_t deadline_ns;  /* of one call */
 	uint64_t retry_ns;     /* from a failed opening, or a call given up, to the next try */
 	uint64_t (*now)(void); /* NULL: clock__boot_ns; tests step it */
 };
 
-#define SLOW_DEFAULTS                                                                        \
+#define ASYNC_DEFAULTS                                                                       \
 	{                                                                                    \
 		.period_ns = 1000000000, .deadline_ns = 10000000000, .retry_ns = 60000000000 \
 	}
 
 /* Threads of one source that hang at the same time; more are not begun. */
-#define SLOW_HUNG_MAX 4
+#define ASYNC_HUNG_MAX 4
 
 /* Starts the thread, which opens the source. Copies roots and opts. 0 or -errno. */
-int slow__start(struct slow **out, const struct sensor_ops *ops, const struct sensor_roots *roots,
-		const struct slow_opts *opts);
+int async__start(struct async **out, const struct sensor_ops *ops, const struct sensor_roots *roots,
+		 const struct async_opts *opts);
 /* How many channels; 0 until the source has been opened for the first time. From then on they stay
- * as they are until slow__stop(): what the source no longer has after it was opened again has no
+ * as they are until async__stop(): what the source no longer has after it was opened again has no
  * values, and what it has more is not shown. */
-unsigned slow__channels(struct slow *s, const struct sensor_channel **out);
+unsigned async__channels(struct async *s, const struct sensor_channel **out);
 /*
- * The last values, as many as slow__channels() said last; those that were given before are
- * READING_REPEATED. 0; -EAGAIN: there are none yet, or slow__channels() has not said how many;
+ * The last values, as many as async__channels() said last; those that were given before are
+ * READING_REPEATED. 0; -EAGAIN: there are none yet, or async__channels() has not said how many;
  * -ETIMEDOUT: it hangs; else why it could not be opened or read. Never waits for the source. It is
  * also what notices that a call takes too long, and what tries again: one thread calls it, now and
  * then.
  */
-int slow__read(struct slow *s, struct sensor_value *values);
+int async__read(struct async *s, struct sensor_value *values);
 /* From one reading to the next, from now on. */
-void slow__set_period(struct slow *s, uint64_t ns);
+void async__set_period(struct async *s, uint64_t ns);
 /* Ends the thread and frees all; waits for it at most 1 s, and if it hangs, not at all. */
-void slow__stop(struct slow *s);
+void async__stop(struct async *s);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The thread behind a slow source. Only slow.c knows of it. */
+/* The thread behind a asynchronous source. Only async.c knows of it. */
 #ifndef JP_SENSOR_CORE_ASYNC_WORKER_H
 #define JP_SENSOR_CORE_ASYNC_WORKER_H
 
@@ -7,7 +7,7 @@
 
 #include "sensor/core/sensor.h"
 
-/* One thread and what it has opened. Whoever of slow and thread is last frees it. */
+/* One thread and what it has opened. The last of struct async and thread frees it. */
 struct worker {
 	pthread_mutex_t lock;
 	pthread_cond_t change; /* stop or ended were set */

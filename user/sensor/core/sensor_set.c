@@ -20,20 +20,20 @@
 struct source {
 	const struct sensor_ops *ops;
 	struct sensor *fast;
-	struct slow *slow;
+	struct async *slow;
 	struct sensor_value *values; /* [n] */
-	int *at;		     /* [n] which of the board's channels; -1: another's */
+	int *at;		     /* [n] which of the set's channels; -1: another's */
 	unsigned n;
 	bool idle;  /* nobody wants it */
 	bool stale; /* it has been idle, and has said nothing new since */
 };
 
-struct board {
+struct sensor_set {
 	struct sensor_roots roots;
-	struct slow_opts slow;
+	struct async_opts slow;
 	struct source *sources;
 	unsigned nsources;
-	struct board_channel *channels;
+	struct channel_state *channels;
 	unsigned n;
 	const struct sensor_ops **growing; /* [ngrowing] */
 	unsigned ngrowing, next_growing;
@@ -46,7 +46,7 @@ static bool is_word(const char *word, size_t len, const char *name)
 	return strlen(name) == len && !strncmp(word, name, len);
 }
 
-bool board__means(const char *only, const char *name)
+bool sensor_set__means(const char *only, const char *name)
 {
 	bool yes = false;
 
@@ -65,48 +65,48 @@ bool board__means(const char *only, const char *name)
 	return yes;
 }
 
-static bool has(const struct board *b, const struct sensor_ops *ops, const char *name)
+static bool has(const struct sensor_set *set, const struct sensor_ops *ops, const char *name)
 {
-	for (unsigned i = 0; i < b->n; i++)
-		if (b->channels[i].ops == ops && !strcmp(b->channels[i].channel->name, name))
+	for (unsigned i = 0; i < set->n; i++)
+		if (set->channels[i].ops == ops && !strcmp(set->channels[i].channel->name, name))
 			return true;
 	return false;
 }
 
-/* Its channels are known now: those that the board does not have yet. How many, or -ENOMEM. */
-static int take_channels(struct board *b, struct source *s, const struct sensor_channel *ch,
+/* Its channels are known now: those that the set does not have yet. How many, or -ENOMEM. */
+static int take_channels(struct sensor_set *set, struct source *s, const struct sensor_channel *ch,
 			 unsigned n)
 {
-	struct board_channel *more = realloc(b->channels, (b->n + n + 1) * sizeof(*more));
-	unsigned had = b->n;
+	struct channel_state *more = realloc(set->channels, (set->n + n + 1) * sizeof(*more));
+	unsigned had = set->n;
 
 	if (!more)
 		return -ENOMEM;
-	b->channels = more;
+	set->channels = more;
 	s->values = calloc(n + 1, sizeof(*s->values));
 	s->at = calloc(n + 1, sizeof(*s->at));
 	if (!s->values || !s->at)
 		return -ENOMEM;
 	for (unsigned i = 0; i < n; i++) {
 		s->at[i] = -1;
-		if (s->ops->grows && has(b, s->ops, ch[i].name))
+		if (s->ops->grows && has(set, s->ops, ch[i].name))
 			continue;
-		s->at[i] = (int)b->n;
-		more[b->n++] = (struct board_channel){
+		s->at[i] = (int)set->n;
+		more[set->n++] = (struct channel_state){
 			.ops = s->ops, .channel = &ch[i], .value = NAN, .quality = READING_NONE};
 	}
 	s->n = n;
-	return (int)(b->n - had);
+	return (int)(set->n - had);
 }
 
 /* Room for one more source. */
-static int reserve(struct board *b)
+static int reserve(struct sensor_set *set)
 {
-	struct source *more = realloc(b->sources, (b->nsources + 1) * sizeof(*more));
+	struct source *more = realloc(set->sources, (set->nsources + 1) * sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
-	b->sources = more;
+	set->sources = more;
 	return 0;
 }
 
@@ -114,28 +114,28 @@ static void close_source(struct source *s)
 {
 	if (s->ops)
 		s->ops->close(s->fast);
-	slow__stop(s->slow);
+	async__stop(s->slow);
 	free(s->values);
 	free(s->at);
 	*s = (struct source){};
 }
 
-static int open_source(struct board *b, const struct sensor_ops *ops)
+static int open_source(struct sensor_set *set, const struct sensor_ops *ops)
 {
 	const struct sensor_channel *ch;
 	struct source s = {.ops = ops};
 	char why[256] = "";
 	unsigned n;
-	int err = ops->probe(&b->roots, why, sizeof(why));
+	int err = ops->probe(&set->roots, why, sizeof(why));
 
 	if (ops->grows)
-		b->growing[b->ngrowing++] = ops;
+		set->growing[set->ngrowing++] = ops;
 	if (err == -ENOENT)
 		return 0;
 	if (!err && ops->slow)
-		err = slow__start(&s.slow, ops, &b->roots, &b->slow);
+		err = async__start(&s.slow, ops, &set->roots, &set->slow);
 	else if (!err)
-		err = ops->open(&s.fast, &b->roots);
+		err = ops->open(&s.fast, &set->roots);
 	if (err) {
 		log_warn("sensor %s is there and cannot be used: %s%s%s", ops->name, strerror(-err),
 			 why[0] ? ": " : "", why);
@@ -143,61 +143,61 @@ static int open_source(struct board *b, const struct sensor_ops *ops)
 	}
 	if (s.fast) {
 		n = ops->channels(s.fast, &ch);
-		err = take_channels(b, &s, ch, n);
+		err = take_channels(set, &s, ch, n);
 	}
 	if (err >= 0)
-		err = reserve(b);
+		err = reserve(set);
 	if (err) {
 		close_source(&s);
 		return err;
 	}
-	b->sources[b->nsources++] = s;
+	set->sources[set->nsources++] = s;
 	return 0;
 }
 
-int board__open(struct board **out, const struct sensor_ops *const *sources, unsigned n,
-		const struct board_opts *opts)
+int sensor_set__open(struct sensor_set **out, const struct sensor_ops *const *sources, unsigned n,
+		     const struct sensor_set_opts *opts)
 {
-	struct board *b = calloc(1, sizeof(*b));
-	int err = b ? 0 : -ENOMEM;
+	struct sensor_set *set = calloc(1, sizeof(*set));
+	int err = set ? 0 : -ENOMEM;
 
 	if (!err)
-		err = sensor_roots__copy(&b->roots, &opts->roots);
-	if (!err && !(b->growing = calloc(n + 1, sizeof(struct sensor_ops *))))
+		err = sensor_roots__copy(&set->roots, &opts->roots);
+	if (!err && !(set->growing = calloc(n + 1, sizeof(struct sensor_ops *))))
 		err = -ENOMEM;
 	if (!err) {
-		b->slow = (struct slow_opts)SLOW_DEFAULTS;
+		set->slow = (struct async_opts)ASYNC_DEFAULTS;
 		if (opts->slow_period_ns)
-			b->slow.period_ns = opts->slow_period_ns;
-		b->look_ns = opts->look_ns ? opts->look_ns : LOOK_NS;
-		b->looked_ns = clock__boot_ns();
+			set->slow.period_ns = opts->slow_period_ns;
+		set->look_ns = opts->look_ns ? opts->look_ns : LOOK_NS;
+		set->looked_ns = clock__boot_ns();
 	}
 	for (unsigned i = 0; !err && i < n; i++)
-		if (board__means(opts->only, sources[i]->name))
-			err = open_source(b, sources[i]);
+		if (sensor_set__means(opts->only, sources[i]->name))
+			err = open_source(set, sources[i]);
 	if (err) {
-		board__close(b);
+		sensor_set__close(set);
 		return err;
 	}
-	*out = b;
+	*out = set;
 	return 0;
 }
 
-void board__close(struct board *b)
+void sensor_set__close(struct sensor_set *set)
 {
-	if (!b)
+	if (!set)
 		return;
-	for (unsigned i = 0; i < b->nsources; i++)
-		close_source(&b->sources[i]);
-	close_source(&b->look);
-	free(b->growing);
-	sensor_roots__free(&b->roots);
-	free(b->sources);
-	free(b->channels);
-	free(b);
+	for (unsigned i = 0; i < set->nsources; i++)
+		close_source(&set->sources[i]);
+	close_source(&set->look);
+	free(set->growing);
+	sensor_roots__free(&set->roots);
+	free(set->sources);
+	free(set->channels);
+	free(set);
 }
 
-static void put_value(struct board_channel *c, const struct sensor_value *v)
+static void put_value(struct channel_state *c, const struct sensor_value *v)
 {
 	bool had = !isnan(c->value);
 
@@ -209,118 +209,119 @@ static void put_value(struct board_channel *c, const struct sensor_value *v)
 		c->time_ns = v->time_ns;
 }
 
-static void read_source(struct board *b, struct source *s)
+static void read_source(struct sensor_set *set, struct source *s)
 {
 	const struct sensor_channel *ch;
 	unsigned n;
 
-	if (s->slow && !s->values && (n = slow__channels(s->slow, &ch)))
-		take_channels(b, s, ch, n);
+	if (s->slow && !s->values && (n = async__channels(s->slow, &ch)))
+		take_channels(set, s, ch, n);
 	if (!s->values) {
 		if (s->slow) /* which tries again, and says what is wrong */
-			slow__read(s->slow, NULL);
+			async__read(s->slow, NULL);
 		return;
 	}
 	/* the values say for themselves what is wrong */
-	(void)(s->slow ? slow__read(s->slow, s->values) : s->ops->read(s->fast, s->values));
+	(void)(s->slow ? async__read(s->slow, s->values) : s->ops->read(s->fast, s->values));
 	for (unsigned i = 0; s->stale && i < s->n; i++)
 		s->stale = s->values[i].quality > READING_GAP;
 	for (unsigned i = 0; i < s->n; i++) {
 		if (s->stale)
 			s->values[i] = sensor__no_value(READING_NONE);
 		if (s->at[i] >= 0)
-			put_value(&b->channels[s->at[i]], &s->values[i]);
+			put_value(&set->channels[s->at[i]], &s->values[i]);
 	}
 }
 
 /* Opens the next one that grows, beside what of it is open. */
-static void begin_look(struct board *b)
+static void begin_look(struct sensor_set *set)
 {
-	const struct sensor_ops *ops = b->growing[b->next_growing++ % b->ngrowing];
+	const struct sensor_ops *ops = set->growing[set->next_growing++ % set->ngrowing];
 	char why[256];
 
-	if (ops->probe(&b->roots, why, sizeof(why)) ||
-	    slow__start(&b->look.slow, ops, &b->roots, &b->slow))
+	if (ops->probe(&set->roots, why, sizeof(why)) ||
+	    async__start(&set->look.slow, ops, &set->roots, &set->slow))
 		return;
-	b->look.ops = ops;
+	set->look.ops = ops;
 }
 
 /* It has answered, or will not. What it has more is kept. */
-static void end_look(struct board *b, uint64_t now)
+static void end_look(struct sensor_set *set, uint64_t now)
 {
 	const struct sensor_channel *ch;
-	unsigned n = slow__channels(b->look.slow, &ch);
+	unsigned n = async__channels(set->look.slow, &ch);
 
-	if (!n && now < b->looked_ns + LOOKS_MAX_NS) {
-		slow__read(b->look.slow, NULL);
+	if (!n && now < set->looked_ns + LOOKS_MAX_NS) {
+		async__read(set->look.slow, NULL);
 		return;
 	}
-	if (n && !reserve(b) && take_channels(b, &b->look, ch, n) > 0) {
-		b->sources[b->nsources++] = b->look;
-		b->look = (struct source){};
+	if (n && !reserve(set) && take_channels(set, &set->look, ch, n) > 0) {
+		set->sources[set->nsources++] = set->look;
+		set->look = (struct source){};
 	}
-	close_source(&b->look);
+	close_source(&set->look);
 }
 
-static void look_for_more(struct board *b)
+static void look_for_more(struct sensor_set *set)
 {
 	uint64_t now = clock__boot_ns();
 
-	if (b->look.slow) {
-		end_look(b, now);
-	} else if (b->ngrowing && now > b->looked_ns + b->look_ns) {
-		b->looked_ns = now;
-		begin_look(b);
+	if (set->look.slow) {
+		end_look(set, now);
+	} else if (set->ngrowing && now > set->looked_ns + set->look_ns) {
+		set->looked_ns = now;
+		begin_look(set);
 	}
 }
 
-static void read_some(struct board *b, bool idle_too)
+static void read_some(struct sensor_set *set, bool idle_too)
 {
-	look_for_more(b);
-	for (unsigned i = 0; i < b->nsources; i++)
-		if (!b->sources[i].idle || (idle_too && b->sources[i].fast))
-			read_source(b, &b->sources[i]);
+	look_for_more(set);
+	for (unsigned i = 0; i < set->nsources; i++)
+		if (!set->sources[i].idle || (idle_too && set->sources[i].fast))
+			read_source(set, &set->sources[i]);
 }
 
-void board__read(struct board *b)
+void sensor_set__read(struct sensor_set *set)
 {
-	read_some(b, false);
+	read_some(set, false);
 }
 
-void board__read_all(struct board *b)
+void sensor_set__read_all(struct sensor_set *set)
 {
-	read_some(b, true);
+	read_some(set, true);
 }
 
-static void set_idle(struct board *b, struct source *s, bool idle)
+static void set_idle(struct sensor_set *set, struct source *s, bool idle)
 {
 	const struct sensor_value none = sensor__no_value(READING_NONE);
 
 	/* what is not read must not look as if it stood still */
 	for (unsigned i = 0; idle && !s->idle && i < s->n; i++)
 		if (s->at[i] >= 0)
-			put_value(&b->channels[s->at[i]], &none);
+			put_value(&set->channels[s->at[i]], &none);
 	s->stale = s->slow && (s->stale || idle);
 	s->idle = idle;
 }
 
-void board__want(struct board *b, const bool *wanted, unsigned n, uint64_t slow_period_ns)
+void sensor_set__want(struct sensor_set *set, const bool *wanted, unsigned n,
+		      uint64_t slow_period_ns)
 {
-	b->slow.period_ns = slow_period_ns;
-	for (unsigned i = 0; i < b->nsources; i++) {
-		struct source *s = &b->sources[i];
+	set->slow.period_ns = slow_period_ns;
+	for (unsigned i = 0; i < set->nsources; i++) {
+		struct source *s = &set->sources[i];
 		bool any = !s->n; /* until it is known what it has */
 
 		for (unsigned k = 0; k < s->n; k++)
 			any = any || (s->at[k] >= 0 && (unsigned)s->at[k] < n && wanted[s->at[k]]);
-		set_idle(b, s, !any);
+		set_idle(set, s, !any);
 		if (s->slow)
-			slow__set_period(s->slow, any ? slow_period_ns : IDLE_NS);
+			async__set_period(s->slow, any ? slow_period_ns : IDLE_NS);
 	}
 }
 
-unsigned board__channels(const struct board *b, const struct board_channel **out)
+unsigned sensor_set__channels(const struct sensor_set *set, const struct channel_state **out)
 {
-	*out = b->channels;
-	return b->n;
+	*out = set->channels;
+	return set->n;
 }

@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "sensor/core/file.h"
-#include "sensor/core/quiet.h"
+#include "sensor/core/output_capture.h"
 #include "sensor/gpu/rsmi_api.h"
 
 #define NO_TIME	  UINT64_MAX /* the library has not written one */
@@ -206,16 +206,16 @@ static void rsmi_close(struct sensor *s)
 /* Without a driver the library tells everybody so. */
 static int begin(struct rsmi_api *api, const char *dir)
 {
-	struct quiet q;
+	struct output_capture q;
 	int err;
 
-	quiet__begin(&q);
+	output_capture__begin(&q);
 	err = rsmi_api__load(api, dir);
 	if (!err)
 		err = rsmi_api__errno(api->init(0));
 	if (err)
 		rsmi_api__unload(api);
-	quiet__end(&q);
+	output_capture__end(&q);
 	return err;
 }
 

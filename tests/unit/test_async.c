@@ -109,13 +109,13 @@ static int reset(void **state)
 	return 0;
 }
 
-static struct slow *begin(void)
+static struct async *begin(void)
 {
-	const struct slow_opts opts = {
+	const struct async_opts opts = {
 		.period_ns = 1, .deadline_ns = 10 * S, .retry_ns = 60 * S, .now = test_now};
-	struct slow *s;
+	struct async *s;
 
-	assert_int_equal(slow__start(&s, &fake, &roots, &opts), 0);
+	assert_int_equal(async__start(&s, &fake, &roots, &opts), 0);
 	return s;
 }
 
@@ -127,14 +127,14 @@ static void pass(void)
 }
 
 /* Asks until the answer is another one: the thread is on its way to it. */
-static int read_until_not(struct slow *s, struct sensor_value *v, int err)
+static int read_until_not(struct async *s, struct sensor_value *v, int err)
 {
 	const struct sensor_channel *ch;
 	int got;
 
 	do {
-		slow__channels(s, &ch);
-		got = slow__read(s, v);
+		async__channels(s, &ch);
+		got = async__read(s, v);
 		usleep(1000);
 	} while (got == err);
 	return got;
@@ -156,30 +156,30 @@ static void the_last_values_are_given_with_their_times(void **state)
 {
 	const struct sensor_channel *ch;
 	struct sensor_value v[2];
-	struct slow *s = begin();
+	struct async *s = begin();
 
 	sem_wait(&in_read);
-	assert_int_equal(slow__channels(s, &ch), 0);
-	assert_int_equal(slow__read(s, v), -EAGAIN);
+	assert_int_equal(async__channels(s, &ch), 0);
+	assert_int_equal(async__read(s, v), -EAGAIN);
 	pass();
-	assert_int_equal(slow__read(s, v), -EAGAIN); /* nobody has asked for the channels */
-	assert_int_equal(slow__channels(s, &ch), 2);
+	assert_int_equal(async__read(s, v), -EAGAIN); /* nobody has asked for the channels */
+	assert_int_equal(async__channels(s, &ch), 2);
 	assert_string_equal(ch[1].name, "Power");
 	now_ns += 5 * S;
-	assert_int_equal(slow__read(s, v), 0);
+	assert_int_equal(async__read(s, v), 0);
 	is_value(&v[0], 10, READING_GOOD);
 	is_value(&v[1], 10, READING_GOOD);
 	assert_int_equal(v[0].time_ns, 1000 * S);
-	assert_int_equal(slow__read(s, v), 0);
+	assert_int_equal(async__read(s, v), 0);
 	is_value(&v[0], 10, READING_REPEATED);
 	assert_int_equal(v[0].time_ns, 1000 * S);
 	pass();
 	pass();
-	assert_int_equal(slow__read(s, v), 0);
+	assert_int_equal(async__read(s, v), 0);
 	is_value(&v[0], 30, READING_GOOD);
 	hold_read = false;
 	sem_post(&go_read);
-	slow__stop(s);
+	async__stop(s);
 	wait_for(&closed, 1);
 }
 
@@ -188,26 +188,26 @@ static void a_gap_is_not_overlooked(void **state)
 {
 	const struct sensor_channel *ch;
 	struct sensor_value v[2];
-	struct slow *s = begin();
+	struct async *s = begin();
 
 	sem_wait(&in_read);
 	pass();
-	assert_int_equal(slow__channels(s, &ch), 2);
-	assert_int_equal(slow__read(s, v), 0);
+	assert_int_equal(async__channels(s, &ch), 2);
+	assert_int_equal(async__read(s, v), 0);
 	quality = READING_GAP;
 	pass();
 	quality = READING_GOOD;
 	pass();
-	assert_int_equal(slow__read(s, v), 0);
+	assert_int_equal(async__read(s, v), 0);
 	is_value(&v[0], 30, READING_GAP);
 	pass();
 	quality = READING_REPEATED;
 	pass();
-	assert_int_equal(slow__read(s, v), 0);
+	assert_int_equal(async__read(s, v), 0);
 	is_value(&v[0], 50, READING_GOOD);
 	hold_read = false;
 	sem_post(&go_read);
-	slow__stop(s);
+	async__stop(s);
 	wait_for(&closed, 1);
 }
 
@@ -215,21 +215,21 @@ static void who_hangs_delays_nobody_and_is_opened_again(void **state)
 {
 	const struct sensor_channel *ch;
 	struct sensor_value v[2];
-	struct slow *s = begin();
+	struct async *s = begin();
 
 	sem_wait(&in_read);
 	pass();
-	assert_int_equal(slow__channels(s, &ch), 2);
+	assert_int_equal(async__channels(s, &ch), 2);
 	now_ns += 10 * S;
-	assert_int_equal(slow__read(s, v), 0); /* just within its time */
+	assert_int_equal(async__read(s, v), 0); /* just within its time */
 	now_ns += 1;
-	assert_int_equal(slow__read(s, v), -ETIMEDOUT);
+	assert_int_equal(async__read(s, v), -ETIMEDOUT);
 	is_value(&v[0], NAN, READING_NONE);
 	now_ns += 59 * S;
-	assert_int_equal(slow__read(s, v), -ETIMEDOUT);
+	assert_int_equal(async__read(s, v), -ETIMEDOUT);
 	assert_int_equal(opened, 1);
 	now_ns += 1 * S;
-	assert_int_equal(slow__read(s, v), -ETIMEDOUT); /* a new thread begins */
+	assert_int_equal(async__read(s, v), -ETIMEDOUT); /* a new thread begins */
 	sem_wait(&in_read);
 	assert_int_equal(opened, 2);
 	assert_int_equal(closed, 0);
@@ -243,25 +243,25 @@ static void who_hangs_delays_nobody_and_is_opened_again(void **state)
 	is_value(&v[0], 10, READING_GAP);
 	assert_true(v[1].value >= 10 && v[1].quality == READING_GOOD);
 	do
-		assert_int_equal(slow__read(s, v), 0);
+		assert_int_equal(async__read(s, v), 0);
 	while (v[0].quality == READING_REPEATED);
 	assert_true(v[0].value > 10 && v[0].quality == READING_GOOD);
-	slow__stop(s);
+	async__stop(s);
 	wait_for(&closed, 2);
 }
 
 static void no_more_than_four_hang(void **state)
 {
 	struct sensor_value v[2];
-	struct slow *s = begin();
+	struct async *s = begin();
 
 	for (int i = 1; i <= 10; i++) {
 		if (i <= 4)
 			sem_wait(&in_read);
 		now_ns += 11 * S;
-		assert_int_equal(slow__read(s, v), -ETIMEDOUT);
+		assert_int_equal(async__read(s, v), -ETIMEDOUT);
 		now_ns += 60 * S;
-		slow__read(s, v);
+		async__read(s, v);
 	}
 	assert_int_equal(opened, 4);
 	assert_int_equal(begun, 4);
@@ -269,21 +269,21 @@ static void no_more_than_four_hang(void **state)
 		sem_post(&go_read);
 	wait_for(&closed, 4);
 	now_ns += 60 * S;
-	slow__read(s, v);
+	async__read(s, v);
 	sem_wait(&in_read);
 	assert_int_equal(opened, 5);
 	hold_read = false;
 	sem_post(&go_read);
-	slow__stop(s);
+	async__stop(s);
 	wait_for(&closed, 5);
 }
 
 static void it_stops_while_it_hangs(void **state)
 {
-	struct slow *s = begin();
+	struct async *s = begin();
 
 	sem_wait(&in_read);
-	slow__stop(s);
+	async__stop(s);
 	assert_int_equal(closed, 0);
 	sem_post(&go_read);
 	wait_for(&closed, 1);
@@ -291,7 +291,7 @@ static void it_stops_while_it_hangs(void **state)
 	hold_open = true;
 	s = begin();
 	sem_wait(&in_open);
-	slow__stop(s);
+	async__stop(s);
 	sem_post(&go_open);
 	wait_for(&closed, 2);
 	assert_int_equal(begun, 1);
@@ -300,25 +300,25 @@ static void it_stops_while_it_hangs(void **state)
 static void what_cannot_be_opened_is_tried_again(void **state)
 {
 	struct sensor_value v[2];
-	struct slow *s;
+	struct async *s;
 
 	open_err = -EACCES;
 	s = begin();
 	assert_int_equal(read_until_not(s, v, -EAGAIN), -EACCES);
 	for (int i = 0; i < 100; i++) {
-		assert_int_equal(slow__read(s, v), -EACCES);
+		assert_int_equal(async__read(s, v), -EACCES);
 		usleep(100);
 	}
 	open_err = 0;
 	hold_read = false;
 	do {
 		now_ns += 60 * S;
-		slow__read(s, v);
+		async__read(s, v);
 		usleep(1000);
 	} while (!opened);
 	assert_int_equal(read_until_not(s, v, -EACCES), 0);
 	is_value(&v[1], v[1].value, READING_GOOD);
-	slow__stop(s);
+	async__stop(s);
 	wait_for(&closed, 1);
 }
 
@@ -326,27 +326,27 @@ static void a_source_without_a_good_value_has_none(void **state)
 {
 	const struct sensor_channel *ch;
 	struct sensor_value v[2];
-	struct slow *s = begin();
+	struct async *s = begin();
 
 	sem_wait(&in_read);
 	pass();
-	assert_int_equal(slow__channels(s, &ch), 2);
-	assert_int_equal(slow__read(s, v), 0);
+	assert_int_equal(async__channels(s, &ch), 2);
+	assert_int_equal(async__read(s, v), 0);
 	read_err = -EIO;
 	pass();
-	assert_int_equal(slow__read(s, v), -EIO);
+	assert_int_equal(async__read(s, v), -EIO);
 	is_value(&v[0], NAN, READING_NONE);
 	read_err = -EACCES;
 	pass();
-	assert_int_equal(slow__read(s, v), -EACCES);
+	assert_int_equal(async__read(s, v), -EACCES);
 	is_value(&v[1], NAN, READING_DENIED);
 	read_err = 0;
 	pass();
-	assert_int_equal(slow__read(s, v), 0);
+	assert_int_equal(async__read(s, v), 0);
 	is_value(&v[0], 20, READING_GOOD);
 	hold_read = false;
 	sem_post(&go_read);
-	slow__stop(s);
+	async__stop(s);
 	wait_for(&closed, 1);
 }
 
@@ -355,24 +355,24 @@ static void channels_stay_as_they_were(void **state)
 {
 	const struct sensor_channel *ch;
 	struct sensor_value v[2];
-	struct slow *s = begin();
+	struct async *s = begin();
 
 	sem_wait(&in_read);
 	pass();
-	assert_int_equal(slow__channels(s, &ch), 2);
-	assert_int_equal(slow__read(s, v), 0);
+	assert_int_equal(async__channels(s, &ch), 2);
+	assert_int_equal(async__read(s, v), 0);
 	now_ns += 11 * S;
-	assert_int_equal(slow__read(s, v), -ETIMEDOUT);
+	assert_int_equal(async__read(s, v), -ETIMEDOUT);
 	names = 1;
 	hold_read = false;
 	sem_post(&go_read);
 	now_ns += 60 * S;
 	assert_int_equal(read_until_not(s, v, -ETIMEDOUT), 0);
-	assert_int_equal(slow__channels(s, &ch), 2);
+	assert_int_equal(async__channels(s, &ch), 2);
 	assert_string_equal(ch[0].name, "Node");
 	is_value(&v[0], NAN, READING_NONE);
 	assert_true(v[1].value >= 10);
-	slow__stop(s);
+	async__stop(s);
 	wait_for(&closed, 2);
 }
 
@@ -389,6 +389,6 @@ int main(void)
 		cmocka_unit_test_setup(channels_stay_as_they_were, reset),
 	};
 
-	log__init("test_slow", LOGL_ERROR);
-	return cmocka_run_group_tests_name("slow", tests, NULL, NULL);
+	log__init("test_async", LOGL_ERROR);
+	return cmocka_run_group_tests_name("async", tests, NULL, NULL);
 }

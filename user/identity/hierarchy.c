@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "identity/hier.h"
+#include "identity/hierarchy.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -79,7 +79,7 @@ static uint32_t named_id(const char *self_cgroup, const char *name)
 }
 
 /* Of a v1 mount's options: those that are controllers, and the name. */
-static void read_options(struct hier *h, char *options, const char *cgroups,
+static void read_options(struct hierarchy *h, char *options, const char *cgroups,
 			 const char *self_cgroup)
 {
 	char *save = NULL;
@@ -101,7 +101,8 @@ static void read_options(struct hier *h, char *options, const char *cgroups,
  * "31 23 0:28 / /sys/fs/cgroup rw,relatime shared:9 - cgroup cgroup rw,memory": id, parent, device,
  * root, mount point, options, any number of tags, a dash, type, source, options of the super block.
  */
-static bool parse_mount(struct hier *h, char *line, const char *cgroups, const char *self_cgroup)
+static bool parse_mount(struct hierarchy *h, char *line, const char *cgroups,
+			const char *self_cgroup)
 {
 	char *dash = strstr(line, " - "), *save = NULL, *field[5], *type, *options;
 
@@ -132,7 +133,7 @@ static bool parse_mount(struct hier *h, char *line, const char *cgroups, const c
 }
 
 /* Keeps one mount of each hierarchy: a later one only if it shows more of the tree. */
-static unsigned add(struct hier *out, unsigned n, unsigned max, const struct hier *h)
+static unsigned add(struct hierarchy *out, unsigned n, unsigned max, const struct hierarchy *h)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (out[i].id != h->id)
@@ -146,8 +147,8 @@ static unsigned add(struct hier *out, unsigned n, unsigned max, const struct hie
 	return n;
 }
 
-int hier__discover_from(struct hier *out, unsigned max, const char *mountinfo, const char *cgroups,
-			const char *self_cgroup)
+int hierarchy__discover_from(struct hierarchy *out, unsigned max, const char *mountinfo,
+			     const char *cgroups, const char *self_cgroup)
 {
 	_cleanup_fclose_ FILE *f = fopen(mountinfo, "re");
 	_cleanup_free_ char *line = NULL;
@@ -157,7 +158,7 @@ int hier__discover_from(struct hier *out, unsigned max, const char *mountinfo, c
 	if (!f)
 		return -errno;
 	while (getline(&line, &cap, f) >= 0) {
-		struct hier h;
+		struct hierarchy h;
 
 		if (parse_mount(&h, line, cgroups, self_cgroup))
 			n = add(out, n, max, &h);
@@ -165,13 +166,13 @@ int hier__discover_from(struct hier *out, unsigned max, const char *mountinfo, c
 	return ferror(f) ? -EIO : (int)n;
 }
 
-int hier__discover(struct hier *out, unsigned max)
+int hierarchy__discover(struct hierarchy *out, unsigned max)
 {
-	return hier__discover_from(out, max, "/proc/self/mountinfo", "/proc/cgroups",
-				   "/proc/self/cgroup");
+	return hierarchy__discover_from(out, max, "/proc/self/mountinfo", "/proc/cgroups",
+					"/proc/self/cgroup");
 }
 
-static bool has_slurm(const struct hier *h)
+static bool has_slurm(const struct hierarchy *h)
 {
 	_cleanup_closedir_ DIR *d = opendir(h->mount);
 	const struct dirent *e;
@@ -183,7 +184,7 @@ static bool has_slurm(const struct hier *h)
 	return false;
 }
 
-static int find_v1(const struct hier *h, unsigned n, bool with_slurm)
+static int find_v1(const struct hierarchy *h, unsigned n, bool with_slurm)
 {
 	for (unsigned p = 0; p < sizeof(preferred) / sizeof(preferred[0]); p++)
 		for (unsigned i = 0; i < n; i++)
@@ -193,7 +194,7 @@ static int find_v1(const struct hier *h, unsigned n, bool with_slurm)
 	return -1;
 }
 
-unsigned hier__carriers(const struct hier *h, unsigned n, unsigned *out, unsigned max)
+unsigned hierarchy__carriers(const struct hierarchy *h, unsigned n, unsigned *out, unsigned max)
 {
 	unsigned found = 0;
 	int v1 = find_v1(h, n, true);
@@ -208,7 +209,7 @@ unsigned hier__carriers(const struct hier *h, unsigned n, unsigned *out, unsigne
 	return found;
 }
 
-int hier__cgroup_id(const char *path, uint64_t *id)
+int hierarchy__cgroup_id(const char *path, uint64_t *id)
 {
 	struct {
 		struct file_handle h;
@@ -228,7 +229,7 @@ int hier__cgroup_id(const char *path, uint64_t *id)
 	return 0;
 }
 
-int hier__cgroup_of(const char *pid, const struct hier *h, char *out, size_t len)
+int hierarchy__cgroup_of(const char *pid, const struct hierarchy *h, char *out, size_t len)
 {
 	char file[64], text[8192], *line, *save;
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Libraries of others that print what nobody asked for. */
-#ifndef JP_SENSOR_CORE_QUIET_H
-#define JP_SENSOR_CORE_QUIET_H
+#ifndef JP_SENSOR_CORE_OUTPUT_CAPTURE_H
+#define JP_SENSOR_CORE_OUTPUT_CAPTURE_H
 
-struct quiet {
+struct output_capture {
 	int out, err; /* what stdout and stderr were */
 	int said;     /* what was printed meanwhile */
 };
 
 /* Between the two, what the process prints to stdout and stderr is kept from both, and logged for
  * LogLevel=debug. For moments only: other threads print there too. */
-void quiet__begin(struct quiet *q);
-void quiet__end(struct quiet *q);
+void output_capture__begin(struct output_capture *q);
+void output_capture__end(struct output_capture *q);
 
 #endif

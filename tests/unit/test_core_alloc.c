@@ -15,22 +15,22 @@
 #define PACKAGES 2
 
 /* Two packages of four cores of two threads; CPU i + 8 is the sibling of CPU i. */
-static struct alloc_cpu cpu[CPUS];
-static const struct alloc_topology topo = {cpu, CPUS, CORES, PACKAGES};
+static struct core_alloc_cpu cpu[CPUS];
+static const struct core_alloc_topology topo = {cpu, CPUS, CORES, PACKAGES};
 static uint64_t bits[8];
 static double out[8][PACKAGES];
 
 static int make(void **state)
 {
 	for (unsigned i = 0; i < CPUS; i++)
-		cpu[i] = (struct alloc_cpu){i % CORES, i % CORES / 4, true};
+		cpu[i] = (struct core_alloc_cpu){i % CORES, i % CORES / 4, true};
 	return 0;
 }
 
-static struct alloc_step step(unsigned n, uint64_t job, bool support, const char *list)
+static struct core_alloc_step step(unsigned n, uint64_t job, bool support, const char *list)
 {
 	assert_true(cpulist__read(list, &bits[n], CPUS) >= 0);
-	return (struct alloc_step){.job = job, .support = support, .held = &bits[n]};
+	return (struct core_alloc_step){.job = job, .support = support, .held = &bits[n]};
 }
 
 static void expect(unsigned n, double first, double second)
@@ -41,9 +41,9 @@ static void expect(unsigned n, double first, double second)
 
 static void whole_cores_count_once(void **state)
 {
-	struct alloc_step s[] = {step(0, 1, false, "0-1,8-9"), step(1, 2, false, "2-5,10-13")};
+	struct core_alloc_step s[] = {step(0, 1, false, "0-1,8-9"), step(1, 2, false, "2-5,10-13")};
 
-	assert_int_equal(alloc__cores(&topo, s, 2, &out[0][0]), 0);
+	assert_int_equal(core_alloc__count(&topo, s, 2, &out[0][0]), 0);
 	expect(0, 2, 0);
 	expect(1, 2, 2);
 }
@@ -51,10 +51,10 @@ static void whole_cores_count_once(void **state)
 static void steps_of_a_job_share_and_support_stands_back(void **state)
 {
 	/* extern and batch hold the job's four cores, one step two of them, another one of these */
-	struct alloc_step s[] = {step(0, 1, true, "0-3,8-11"), step(1, 1, true, "0-3,8-11"),
-				 step(2, 1, false, "0-1,8-9"), step(3, 1, false, "1,9")};
+	struct core_alloc_step s[] = {step(0, 1, true, "0-3,8-11"), step(1, 1, true, "0-3,8-11"),
+				      step(2, 1, false, "0-1,8-9"), step(3, 1, false, "1,9")};
 
-	assert_int_equal(alloc__cores(&topo, s, 4, &out[0][0]), 0);
+	assert_int_equal(core_alloc__count(&topo, s, 4, &out[0][0]), 0);
 	expect(0, 1, 0); /* cores 2 and 3 with batch */
 	expect(1, 1, 0);
 	expect(2, 1.5, 0);
@@ -63,60 +63,60 @@ static void steps_of_a_job_share_and_support_stands_back(void **state)
 
 static void jobs_on_one_core_share_by_threads(void **state)
 {
-	struct alloc_step both[] = {step(0, 1, false, "0"), step(1, 2, false, "8")};
-	struct alloc_step uneven[] = {step(2, 1, false, "0,8"), step(3, 2, false, "8")};
-	struct alloc_step one[] = {step(4, 1, false, "0")};
+	struct core_alloc_step both[] = {step(0, 1, false, "0"), step(1, 2, false, "8")};
+	struct core_alloc_step uneven[] = {step(2, 1, false, "0,8"), step(3, 2, false, "8")};
+	struct core_alloc_step one[] = {step(4, 1, false, "0")};
 
-	assert_int_equal(alloc__cores(&topo, both, 2, &out[0][0]), 0);
+	assert_int_equal(core_alloc__count(&topo, both, 2, &out[0][0]), 0);
 	expect(0, 0.5, 0);
 	expect(1, 0.5, 0);
-	assert_int_equal(alloc__cores(&topo, uneven, 2, &out[0][0]), 0);
+	assert_int_equal(core_alloc__count(&topo, uneven, 2, &out[0][0]), 0);
 	expect(0, 2 / 3.0, 0);
 	expect(1, 1 / 3.0, 0);
-	assert_int_equal(alloc__cores(&topo, one, 1, &out[0][0]), 0);
+	assert_int_equal(core_alloc__count(&topo, one, 1, &out[0][0]), 0);
 	expect(0, 1, 0); /* nobody else has its sibling */
 }
 
 /* The batch step of one job and a step of another on the same core: two jobs. */
 static void support_counts_where_its_job_has_nothing_else(void **state)
 {
-	struct alloc_step s[] = {step(0, 1, true, "0,8"), step(1, 2, false, "0,8")};
+	struct core_alloc_step s[] = {step(0, 1, true, "0,8"), step(1, 2, false, "0,8")};
 
-	assert_int_equal(alloc__cores(&topo, s, 2, &out[0][0]), 0);
+	assert_int_equal(core_alloc__count(&topo, s, 2, &out[0][0]), 0);
 	expect(0, 0.5, 0);
 	expect(1, 0.5, 0);
 }
 
 static void slurms_core_numbers(void **state)
 {
-	struct alloc_step s[] = {step(0, 1, false, "3-4")};
+	struct core_alloc_step s[] = {step(0, 1, false, "3-4")};
 
 	s[0].by_core = true;
-	assert_int_equal(alloc__cores(&topo, s, 1, &out[0][0]), 0);
+	assert_int_equal(core_alloc__count(&topo, s, 1, &out[0][0]), 0);
 	expect(0, 1, 1);
 }
 
 static void what_is_not_known_is_not_zero(void **state)
 {
-	struct alloc_step s[] = {{.job = 1}, step(0, 2, false, "4,12")};
+	struct core_alloc_step s[] = {{.job = 1}, step(0, 2, false, "4,12")};
 
-	assert_int_equal(alloc__cores(&topo, s, 2, &out[0][0]), 0);
+	assert_int_equal(core_alloc__count(&topo, s, 2, &out[0][0]), 0);
 	assert_true(isnan(out[0][0]) && isnan(out[0][1]));
 	expect(1, 0, 1);
 }
 
 static void cpus_that_are_not_there_hold_nothing(void **state)
 {
-	struct alloc_step s[] = {step(0, 1, false, "0-3,8-11")};
+	struct core_alloc_step s[] = {step(0, 1, false, "0-3,8-11")};
 
 	cpu[3].there = cpu[11].there = cpu[8].there = false;
-	assert_int_equal(alloc__cores(&topo, s, 1, &out[0][0]), 0);
+	assert_int_equal(core_alloc__count(&topo, s, 1, &out[0][0]), 0);
 	expect(0, 3, 0);
 	cpu[0].core = CORES;
-	assert_int_equal(alloc__cores(&topo, s, 1, &out[0][0]), -EINVAL);
+	assert_int_equal(core_alloc__count(&topo, s, 1, &out[0][0]), -EINVAL);
 	make(state);
 	cpu[0].package = PACKAGES;
-	assert_int_equal(alloc__cores(&topo, s, 1, &out[0][0]), -EINVAL);
+	assert_int_equal(core_alloc__count(&topo, s, 1, &out[0][0]), -EINVAL);
 }
 
 static void lists_are_read(void **state)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "sensor/core/quiet.h"
+#include "sensor/core/output_capture.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 
-void quiet__begin(struct quiet *q)
+void output_capture__begin(struct output_capture *q)
 {
 	fflush(stdout);
 	q->said = memfd_create("said", MFD_CLOEXEC);
@@ -44,7 +44,7 @@ static void put_back(int *fd, int where)
 	*fd = -1;
 }
 
-void quiet__end(struct quiet *q)
+void output_capture__end(struct output_capture *q)
 {
 	fflush(stdout);
 	put_back(&q->out, STDOUT_FILENO);

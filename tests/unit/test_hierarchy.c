@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "identity/hier.h"
+#include "identity/hierarchy.h"
 
 static char dir[64];
 
@@ -34,15 +34,15 @@ static void put(const char *name, const char *text)
 	fclose(f);
 }
 
-static int discover(struct hier *h, const char *mountinfo)
+static int discover(struct hierarchy *h, const char *mountinfo)
 {
 	put("mountinfo", mountinfo);
 	put("cgroups", "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t3\t1\t1\n"
 		       "cpu\t2\t1\t1\ncpuacct\t2\t1\t1\nmemory\t4\t11\t1\ndevices\t5\t1\t1\n"
 		       "freezer\t6\t1\t1\nnet_cls\t0\t1\t1\n");
 	put("self", "9:name=systemd:/a:b\n6:freezer:/\n0::/\n");
-	return hier__discover_from(h, HIER_MAX, in_dir("mountinfo"), in_dir("cgroups"),
-				   in_dir("self"));
+	return hierarchy__discover_from(h, HIERARCHY_MAX, in_dir("mountinfo"), in_dir("cgroups"),
+					in_dir("self"));
 }
 
 static const char hybrid[] =
@@ -58,7 +58,7 @@ static const char hybrid[] =
 
 static void hybrid_node(void **state)
 {
-	struct hier h[HIER_MAX];
+	struct hierarchy h[HIERARCHY_MAX];
 	unsigned c[4];
 
 	assert_int_equal(discover(h, hybrid), 6);
@@ -73,66 +73,66 @@ static void hybrid_node(void **state)
 	assert_true(h[5].v2);
 	assert_int_equal(h[5].id, 0);
 	assert_string_equal(h[5].controllers, "");
-	assert_int_equal(hier__carriers(h, 6, c, 4), 2);
+	assert_int_equal(hierarchy__carriers(h, 6, c, 4), 2);
 	assert_int_equal(c[0], 5);
 	assert_int_equal(c[1], 3); /* freezer */
-	assert_int_equal(hier__carriers(h, 6, c, 1), 1);
-	assert_int_equal(hier__carriers(h, 6, c, 0), 0);
+	assert_int_equal(hierarchy__carriers(h, 6, c, 1), 1);
+	assert_int_equal(hierarchy__carriers(h, 6, c, 0), 0);
 }
 
 static void v2_only_node(void **state)
 {
-	struct hier h[HIER_MAX];
+	struct hierarchy h[HIERARCHY_MAX];
 	unsigned c[4];
 
 	assert_int_equal(discover(h, "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"), 1);
 	assert_true(h[0].v2);
-	assert_int_equal(hier__carriers(h, 1, c, 4), 1);
+	assert_int_equal(hierarchy__carriers(h, 1, c, 4), 1);
 }
 
 static void v1_prefers_in_order(void **state)
 {
-	struct hier h[HIER_MAX];
+	struct hierarchy h[HIERARCHY_MAX];
 	unsigned c[4];
 
 	assert_int_equal(discover(h, "1 2 0:1 / /c/cpuacct rw - cgroup c rw,cpuacct,cpu\n"
 				     "1 2 0:2 / /c/devices rw - cgroup c rw,devices\n"
 				     "1 2 0:3 / /c/memory rw - cgroup c rw,memory\n"),
 			 3);
-	assert_int_equal(hier__carriers(h, 3, c, 4), 1);
+	assert_int_equal(hierarchy__carriers(h, 3, c, 4), 1);
 	assert_int_equal(c[0], 2);
-	assert_int_equal(hier__carriers(h, 2, c, 4), 1);
+	assert_int_equal(hierarchy__carriers(h, 2, c, 4), 1);
 	assert_int_equal(c[0], 1);
-	assert_int_equal(hier__carriers(h, 1, c, 4), 1);
+	assert_int_equal(hierarchy__carriers(h, 1, c, 4), 1);
 	assert_int_equal(c[0], 0);
 	assert_int_equal(discover(h, "1 2 0:1 / /c/systemd rw - cgroup c rw,name=systemd\n"), 1);
-	assert_int_equal(hier__carriers(h, 1, c, 4), 0);
+	assert_int_equal(hierarchy__carriers(h, 1, c, 4), 0);
 }
 
 static void an_existing_slurm_tree_decides(void **state)
 {
-	struct hier h[2] = {{.id = 6, .controllers = "freezer"},
-			    {.id = 4, .controllers = "memory"}};
+	struct hierarchy h[2] = {{.id = 6, .controllers = "freezer"},
+				 {.id = 4, .controllers = "memory"}};
 	unsigned c[4];
 
 	snprintf(h[0].mount, sizeof(h[0].mount), "%s", in_dir("freezer"));
 	snprintf(h[1].mount, sizeof(h[1].mount), "%s", in_dir("memory"));
 	mkdir(h[0].mount, 0755);
 	mkdir(h[1].mount, 0755);
-	assert_int_equal(hier__carriers(h, 2, c, 4), 1);
+	assert_int_equal(hierarchy__carriers(h, 2, c, 4), 1);
 	assert_int_equal(c[0], 0);
 	put("freezer/slurm_file", "not a directory");
 	mkdir(in_dir("memory/slurm_n1"), 0755);
-	assert_int_equal(hier__carriers(h, 2, c, 4), 1);
+	assert_int_equal(hierarchy__carriers(h, 2, c, 4), 1);
 	assert_int_equal(c[0], 1);
 	mkdir(in_dir("freezer/slurm"), 0755);
-	assert_int_equal(hier__carriers(h, 2, c, 4), 1);
+	assert_int_equal(hierarchy__carriers(h, 2, c, 4), 1);
 	assert_int_equal(c[0], 0);
 }
 
 static void one_mount_of_each_hierarchy(void **state)
 {
-	struct hier h[HIER_MAX];
+	struct hierarchy h[HIERARCHY_MAX];
 
 	assert_int_equal(discover(h, "1 2 0:1 /docker/x /in/container rw - cgroup c rw,freezer\n"
 				     "1 2 0:1 / /sys/fs/cgroup/freezer rw - cgroup c rw,freezer\n"
@@ -144,7 +144,7 @@ static void one_mount_of_each_hierarchy(void **state)
 
 static void paths_are_unescaped(void **state)
 {
-	struct hier h[HIER_MAX];
+	struct hierarchy h[HIERARCHY_MAX];
 
 	assert_int_equal(discover(h, "1 2 0:1 / /a\\040b\\134c rw - cgroup2 c rw\n"), 1);
 	assert_string_equal(h[0].mount, "/a b\\c");
@@ -152,7 +152,7 @@ static void paths_are_unescaped(void **state)
 
 static void odd_lines_are_passed_over(void **state)
 {
-	struct hier h[HIER_MAX];
+	struct hierarchy h[HIERARCHY_MAX];
 	char line[2048];
 
 	assert_int_equal(discover(h, ""), 0);
@@ -165,18 +165,19 @@ static void odd_lines_are_passed_over(void **state)
 			 0);
 	snprintf(line, sizeof(line), "1 2 0:1 / /%01000d rw - cgroup2 c rw\n", 0);
 	assert_int_equal(discover(h, line), 0);
-	assert_int_equal(hier__discover_from(h, HIER_MAX, in_dir("absent"), "x", "y"), -ENOENT);
+	assert_int_equal(hierarchy__discover_from(h, HIERARCHY_MAX, in_dir("absent"), "x", "y"),
+			 -ENOENT);
 	discover(h, hybrid);
-	assert_int_equal(
-		hier__discover_from(h, 2, in_dir("mountinfo"), in_dir("cgroups"), in_dir("self")),
-		2);
+	assert_int_equal(hierarchy__discover_from(h, 2, in_dir("mountinfo"), in_dir("cgroups"),
+						  in_dir("self")),
+			 2);
 }
 
 /* The kernel of this machine: ids of its own mounts, against the inode's number. */
 static void this_machine(void **state)
 {
-	struct hier h[HIER_MAX];
-	int n = hier__discover(h, HIER_MAX);
+	struct hierarchy h[HIERARCHY_MAX];
+	int n = hierarchy__discover(h, HIERARCHY_MAX);
 
 	if (n <= 0) {
 		print_message("SKIP: no cgroup file system is mounted here\n");
@@ -188,10 +189,10 @@ static void this_machine(void **state)
 
 		assert_true(h[i].v2 == (h[i].id == 0));
 		assert_int_equal(stat(h[i].mount, &st), 0);
-		assert_int_equal(hier__cgroup_id(h[i].mount, &id), 0);
+		assert_int_equal(hierarchy__cgroup_id(h[i].mount, &id), 0);
 		assert_true(id == st.st_ino);
 	}
-	assert_int_equal(hier__cgroup_id("/nonexistent", &(uint64_t){0}), -ENOENT);
+	assert_int_equal(hierarchy__cgroup_id("/nonexistent", &(uint64_t){0}), -ENOENT);
 }
 
 static int make_dir(void **state)
@@ -223,5 +224,5 @@ int main(void)
 		cmocka_unit_test(this_machine),
 	};
 
-	return cmocka_run_group_tests_name("hier", tests, make_dir, remove_dir);
+	return cmocka_run_group_tests_name("hierarchy", tests, make_dir, remove_dir);
 }

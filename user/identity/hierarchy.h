@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which cgroup hierarchies this node has mounted, and which of them Slurm's tree is in. */
-#ifndef JP_IDENTITY_HIER_H
-#define JP_IDENTITY_HIER_H
+#ifndef JP_IDENTITY_HIERARCHY_H
+#define JP_IDENTITY_HIERARCHY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#define HIER_MAX 32
+#define HIERARCHY_MAX 32
 
-struct hier {
+struct hierarchy {
 	bool v2;
 	uint32_t id;	      /* the kernel's hierarchy id; 0 is v2 */
 	char controllers[96]; /* v1: "cpu,cpuacct" or "name=systemd"; v2: "" */
@@ -21,14 +21,14 @@ struct hier {
  * The mounted hierarchies, each once (the mount that shows most of it), in the order of mountinfo.
  * Returns how many, at most max; a hierarchy whose id cannot be found is left out. -errno.
  */
-int hier__discover(struct hier *out, unsigned max);
+int hierarchy__discover(struct hierarchy *out, unsigned max);
 /* The same from other files than /proc/self/mountinfo, /proc/cgroups, /proc/self/cgroup. */
-int hier__discover_from(struct hier *out, unsigned max, const char *mountinfo, const char *cgroups,
-			const char *self_cgroup);
+int hierarchy__discover_from(struct hierarchy *out, unsigned max, const char *mountinfo,
+			     const char *cgroups, const char *self_cgroup);
 
 /* The cgroup of a process ("self", "1") in one hierarchy, from the hierarchy's root. -ENOENT,
  * -E2BIG. */
-int hier__cgroup_of(const char *pid, const struct hier *h, char *out, size_t len);
+int hierarchy__cgroup_of(const char *pid, const struct hierarchy *h, char *out, size_t len);
 
 /*
  * The hierarchies to follow: v2 where mounted, and the one of v1 that carries Slurm's path: the
@@ -36,13 +36,13 @@ int hier__cgroup_of(const char *pid, const struct hier *h, char *out, size_t len
  * else the first of them that is mounted. (Slurm makes its path in each v1 controller it uses, so
  * one is enough, and two would count twice.) Indexes of h to out, at most max; returns how many.
  */
-unsigned hier__carriers(const struct hier *h, unsigned n, unsigned *out, unsigned max);
+unsigned hierarchy__carriers(const struct hierarchy *h, unsigned n, unsigned *out, unsigned max);
 
 /*
  * The kernel's id of a cgroup, which is what BPF sees: the inode's number. Before Linux 5.5 that
  * was only its lower half, so the file handle, which has always held the whole id, is asked first.
  * path is the directory below a cgroup mount. 0 or -errno.
  */
-int hier__cgroup_id(const char *path, uint64_t *id);
+int hierarchy__cgroup_id(const char *path, uint64_t *id);
 
 #endif
