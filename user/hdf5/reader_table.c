@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5/column_text.h"
+#include "hdf5/table_columns.h"
 #include "hdf5/cursor.h"
 
 #define CELLS_MAX (UINT64_C(512) << 20) /* a cell may be a single byte in the file */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "hdf5/column_text.h"
+#include "hdf5/table_columns.h"
 #include "hdf5/cursor.h"
 #include "schema/describe.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5/column_text.h"
+#include "hdf5/table_columns.h"
 #include "schema/describe.h"
 #include "jobfile/extract_internal.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 #include "jobfile/kinds.h"
 
-#include "hdf5/column_text.h"
+#include "hdf5/table_columns.h"
 #include "schema/describe.h"
 
 static enum col_kind kind_of(const char *series, const char *column)

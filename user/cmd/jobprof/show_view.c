@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5/column_text.h"
+#include "hdf5/table_columns.h"
 
 /* Of all its rows, s; NaN: not known. */
 static double span(const struct view_task *t)

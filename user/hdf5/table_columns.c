@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "hdf5/column_text.h"
+#include "hdf5/table_columns.h"
 
 #include <errno.h>
 #include <stdlib.h>
