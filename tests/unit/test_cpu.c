@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "sensor/node/cpu.h"
-#include "schema/series.h"
+#include "schema/describe.h"
 #include "tests/unit/tree.h"
 
 #define CPU  "sys/devices/system/cpu/"
@@ -312,7 +312,8 @@ static void every_column_of_the_table_has_its_channel(void **state)
 		open_it(k ? &sensor_node : &sensor_cpu);
 		for (unsigned i = 0; i < n; i++, filled++) {
 			assert_string_equal(channel[i].series, "CPU");
-			assert_int_equal(series__how("CPU", channel[i].column), HOW_SENSOR);
+			assert_int_equal(column__describe("CPU", channel[i].column, NULL).how,
+					 HOW_SENSOR);
 		}
 		ops->close(s);
 		s = NULL;

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "sensor/gpu/nvml.h"
-#include "schema/series.h"
+#include "schema/describe.h"
 #include "tests/stub/nvml.h"
 
 #define MAX_READ 64
@@ -124,7 +124,7 @@ static void channels_are_columns_of_their_gpus_table(void **state)
 
 		snprintf(want, sizeof(want), "GPU/%d", channel[i].index);
 		assert_string_equal(channel[i].series, want);
-		assert_int_equal(series__how("GPU", channel[i].column), HOW_SENSOR);
+		assert_int_equal(column__describe("GPU", channel[i].column, NULL).how, HOW_SENSOR);
 		for (unsigned k = 0; k < i; k++)
 			assert_false(channel[k].index == channel[i].index &&
 				     !strcmp(channel[k].column, channel[i].column));

@@ -15,7 +15,7 @@
 
 #include "sensor/gpu/rsmi.h"
 #include "sensor/gpu/rsmi_api.h"
-#include "schema/series.h"
+#include "schema/describe.h"
 #include "tests/stub/rsmi.h"
 
 #define MAX_READ 64
@@ -121,7 +121,7 @@ static void channels_are_columns_of_their_gpus_table(void **state)
 
 		snprintf(want, sizeof(want), "GPU/%d", channel[i].index);
 		assert_string_equal(channel[i].series, want);
-		assert_int_equal(series__how("GPU", channel[i].column), HOW_SENSOR);
+		assert_int_equal(column__describe("GPU", channel[i].column, NULL).how, HOW_SENSOR);
 		assert_int_equal(channel[i].part, PART_GPU);
 	}
 }

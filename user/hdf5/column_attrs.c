@@ -61,11 +61,10 @@ const char *column_attrs__name(enum column_attr attr)
 	return attrs[attr].name;
 }
 
-bool column_attrs__kind(const char *text, size_t size, enum col_kind *kind)
+bool column_attrs__kind(const char *text, enum col_kind *kind)
 {
 	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		if (strnlen(text, size) != strlen(kinds[k]) ||
-		    strncmp(text, kinds[k], strlen(kinds[k])))
+		if (strcmp(text, kinds[k]))
 			continue;
 		*kind = k;
 		return true;

@@ -19,7 +19,7 @@ enum column_attr { COLUMN_UNITS, COLUMN_KINDS, COLUMN_DOCS, COLUMN_ATTR_N };
 int column_attrs__write(hid_t dset, const struct column *cols, unsigned ncols);
 
 const char *column_attrs__name(enum column_attr attr);
-/* What a text of "Column Kinds" means, of at most size bytes. false: nothing we know. */
-bool column_attrs__kind(const char *text, size_t size, enum col_kind *kind);
+/* What a text of "Column Kinds" means; false: it is none of them. */
+bool column_attrs__kind(const char *text, enum col_kind *kind);
 
 #endif

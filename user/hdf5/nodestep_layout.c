@@ -91,14 +91,16 @@ static void series_clear(struct plan_series *s)
 	free(s->name);
 }
 
-/* Counters are named by those who ask for them. */
-static const char *doc_of(const char *series, const char *column)
+/* Completes a column of the journal, which has its unit and kind, by what schemas/ say. */
+static void describe_column(struct column *c, const char *series)
 {
-	const struct column *c = describe__column(series, column);
+	const struct column known = column__describe(series, c->name, NULL);
 
-	return c		      ? c->doc
-	       : series__find(series) ? "Events of the hardware counter of that name."
-				      : "";
+	c->how = known.how;
+	c->doc = known.doc;
+	/* The user names the counters, in PerfEvents. */
+	if (known.source != COL_BUILTIN && series__find(series))
+		c->doc = "Events of the hardware counter of that name.";
 }
 
 static int series_copy(struct plan_series *s, const struct journal_record *rec)
@@ -112,12 +114,10 @@ static int series_copy(struct plan_series *s, const struct journal_record *rec)
 		s->cols[i] = rec->cols[i];
 		s->cols[i].name = strdup(rec->cols[i].name);
 		s->cols[i].unit = strdup(rec->cols[i].unit);
-		s->cols[i].how = series__how(rec->name, rec->cols[i].name);
-		s->cols[i].doc = doc_of(rec->name, rec->cols[i].name);
-	}
-	for (unsigned i = 0; i < rec->ncols; i++)
 		if (!s->cols[i].name || !s->cols[i].unit)
 			return -ENOMEM;
+		describe_column(&s->cols[i], rec->name);
+	}
 	return 0;
 }
 

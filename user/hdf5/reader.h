@@ -108,16 +108,14 @@ struct table {
 	uint64_t nrows;
 	char **names;
 	double *cells;
-	struct column_told *told; /* of each column; NULL: not read */
+	const struct column *cols;     /* as hdf5/table_columns.h describes them */
+	struct table_columns *columns; /* holds cols */
 };
 
 /* 0; -ENOENT: no such table; -EBADMSG: not a table of numbers, or damaged; -EMSGSIZE: it claims
  * more rows than its bytes can hold; -ENOMEM. */
 int reader__table(const struct reader_node *n, const struct reader_series *s, const char *table,
 		  struct table **out);
-/* Reads what the table says of its columns, into t->told. Errors as above. */
-int reader__told(const struct reader_node *n, const struct reader_series *s, const char *table,
-		 struct table *t);
 /* nrows cells, NULL when there is no such column. */
 const double *table__column(const struct table *t, const char *name);
 void table__free(struct table *t);

@@ -10,17 +10,23 @@
 
 #define CELLS_MAX (UINT64_C(512) << 20) /* a cell may be a single byte in the file */
 
-static int copy_names(const struct cursor *c, struct table *t)
+static int describe_columns(const struct cursor *c, const char *series, struct table *t)
 {
+	int err;
+
 	t->names = calloc(c->ncols, sizeof(*t->names));
-	if (!t->names)
+	t->columns = calloc(1, sizeof(*t->columns));
+	if (!t->names || !t->columns)
 		return -ENOMEM;
-	for (; t->ncols < c->ncols; t->ncols++) {
+	err = table_columns__read(t->columns, c, series);
+	for (; !err && t->ncols < c->ncols; t->ncols++) {
 		t->names[t->ncols] = strdup(c->cols[t->ncols].name);
 		if (!t->names[t->ncols])
 			return -ENOMEM;
+		t->columns->cols[t->ncols].name = t->names[t->ncols];
 	}
-	return 0;
+	t->cols = t->columns->cols;
+	return err;
 }
 
 static void copy_rows(const struct cursor *c, const union cell *rows, uint64_t at, unsigned n,
@@ -66,7 +72,7 @@ int reader__table(const struct reader_node *n, const struct reader_series *s, co
 	if (!err)
 		err = cursor__open(c, n, s, table);
 	if (!err)
-		err = copy_names(c, t);
+		err = describe_columns(c, s->name, t);
 	if (!err)
 		err = read_cells(c, t);
 	cursor__free(c);
@@ -76,20 +82,6 @@ int reader__table(const struct reader_node *n, const struct reader_series *s, co
 	}
 	*out = t;
 	return 0;
-}
-
-int reader__told(const struct reader_node *n, const struct reader_series *s, const char *table,
-		 struct table *t)
-{
-	struct cursor *c = NULL;
-	int err = cursor__new(&c);
-
-	if (!err)
-		err = cursor__open(c, n, s, table);
-	if (!err && c->ncols == t->ncols)
-		err = column_told__read(c, &t->told);
-	cursor__free(c);
-	return err;
 }
 
 const double *table__column(const struct table *t, const char *name)
@@ -106,7 +98,9 @@ void table__free(struct table *t)
 		return;
 	for (unsigned i = 0; i < t->ncols; i++)
 		free(t->names[i]);
-	column_told__free(t->told, t->ncols);
+	if (t->columns)
+		table_columns__clear(t->columns);
+	free(t->columns);
 	free(t->names);
 	free(t->cells);
 	free(t);

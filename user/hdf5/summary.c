@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "schema/describe.h"
 
 __extension__ typedef __int128 wide;
 
@@ -108,21 +109,6 @@ void summary__rows(struct summary_cell *cells, const struct column *cols, const 
 			add_values(&cells[i], &rows[i], n, ncols, &cols[i]);
 }
 
-static bool of_any(const struct column *c)
-{
-	return true;
-}
-
-static bool of_delta(const struct column *c)
-{
-	return c->kind == COL_DELTA;
-}
-
-static bool of_cumulative(const struct column *c)
-{
-	return c->kind == COL_CUMULATIVE;
-}
-
 static double cell_min(const struct summary_cell *c)
 {
 	return c->min;
@@ -148,23 +134,10 @@ static double cell_last(const struct summary_cell *c)
 	return c->last;
 }
 
-/* What there is of a column, in this order. */
-static const struct {
-	const char *prefix, *doc;
-	bool (*has)(const struct column *c);
-	double (*value)(const struct summary_cell *c);
-} members[] = {
-	{"Min", "lowest", of_any, cell_min},	    {"Max", "highest", of_any, cell_max},
-	{"Avg", "mean", of_any, cell_mean},	    {"Sum", "sum", of_delta, cell_sum},
-	{"Last", "last", of_cumulative, cell_last},
+static double (*const values[AGGREGATES])(const struct summary_cell *c) = {
+	[AGGREGATE_MIN] = cell_min, [AGGREGATE_MAX] = cell_max,	  [AGGREGATE_AVG] = cell_mean,
+	[AGGREGATE_SUM] = cell_sum, [AGGREGATE_LAST] = cell_last,
 };
-
-#define N_MEMBERS (sizeof(members) / sizeof(members[0]))
-
-static bool has_member(const struct column *c, unsigned m)
-{
-	return c->kind != COL_TIME && members[m].has(c);
-}
 
 static bool is_column(const struct column *cols, unsigned ncols, const char *name, size_t len)
 {
@@ -196,24 +169,24 @@ static unsigned run_length(const struct column *cols, unsigned ncols, unsigned a
 	return n < 2 || is_column(cols, ncols, first->name, len) ? 1 : n;
 }
 
-/* A stretch of the row: one member of n columns. */
+/* A stretch of the row: one value of n columns. */
 struct stretch {
-	unsigned first, n, member;
+	unsigned first, n, aggregate;
 };
 
-#define STRETCH_BEGIN ((struct stretch){0, 0, N_MEMBERS})
+#define STRETCH_BEGIN ((struct stretch){0, 0, AGGREGATES})
 
 static bool next_stretch(const struct column *cols, unsigned ncols, struct stretch *s)
 {
 	do {
-		if (++s->member < N_MEMBERS)
+		if (++s->aggregate < AGGREGATES)
 			continue;
 		s->first += s->n;
-		s->member = 0;
+		s->aggregate = 0;
 		if (s->first == ncols)
 			return false;
 		s->n = run_length(cols, ncols, s->first);
-	} while (!has_member(&cols[s->first], s->member));
+	} while (!aggregate__is_of(s->aggregate, cols[s->first].kind));
 	return true;
 }
 
@@ -221,19 +194,18 @@ static bool next_stretch(const struct column *cols, unsigned ncols, struct stret
 static char *joined(const char *prefix, const char *name)
 {
 	const size_t before = strlen(prefix), len = strlen(name);
-	char *s = malloc(before + len + 2);
+	char *s = malloc(before + len + 1);
 
 	if (!s)
 		return NULL;
 	memcpy(s, prefix, before);
-	s[before] = '_';
-	memcpy(s + before + 1, name, len + 1);
+	memcpy(s + before, name, len + 1);
 	return s;
 }
 
-static int add_column(struct column *out, unsigned *n, unsigned member, const struct column *of)
+static int add_column(struct column *out, unsigned *n, enum aggregate a, const struct column *of)
 {
-	char *name = joined(members[member].prefix, of->name);
+	char *name = joined(aggregate__prefix(a), of->name);
 
 	if (!name)
 		return -ENOMEM;
@@ -242,7 +214,7 @@ static int add_column(struct column *out, unsigned *n, unsigned member, const st
 		.type = COL_F64,
 		.unit = of->unit,
 		.kind = of->kind,
-		.doc = members[member].doc,
+		.doc = aggregate__doc(a),
 	};
 	return 0;
 }
@@ -254,7 +226,7 @@ static int add_stretch(struct column *out, unsigned *n, const struct column *col
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < s->n; i++)
-		err = add_column(out, n, s->member, &cols[s->first + i]);
+		err = add_column(out, n, s->aggregate, &cols[s->first + i]);
 	if (!err && s->n > 1)
 		out[first].array = s->n;
 	return err;
@@ -304,6 +276,6 @@ void summary__fill(const struct summary_cell *cells, const struct column *cols, 
 		(out++)->u = task;
 	while (next_stretch(cols, ncols, &s)) {
 		for (unsigned i = s.first; i < s.first + s.n; i++)
-			(out++)->f = cells && cells[i].n ? members[s.member].value(&cells[i]) : NAN;
+			(out++)->f = cells && cells[i].n ? values[s.aggregate](&cells[i]) : NAN;
 	}
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads what the attributes of a table say of its columns, where schemas/ do not describe them. */
 #include "hdf5/table_columns.h"
 
 #include <errno.h>
@@ -6,10 +7,32 @@
 #include <string.h>
 
 #include "hdf5/column_attrs.h"
+#include "schema/describe.h"
 
 #define TEXT_MAX 256 /* bytes */
 
-/* n fixed strings of *size bytes; NULL: there is no such attribute. 0 or -ENOMEM. */
+/* n strings of at most *size bytes, *size being those from one to the next afterwards; each ends
+ * with a NUL. NULL: they cannot be read. 0 or -ENOMEM. */
+static int read_strings(hid_t attr, hid_t type, hsize_t n, char **out, size_t *size)
+{
+	hid_t padded = H5Tcopy(type);
+
+	*out = calloc(n, *size + 1);
+	if (!*out) {
+		H5Tclose(padded);
+		return -ENOMEM;
+	}
+	if (H5Tset_size(padded, ++*size) < 0 || H5Tset_strpad(padded, H5T_STR_NULLTERM) < 0 ||
+	    H5Aread(attr, padded, *out) < 0) {
+		free(*out);
+		*out = NULL;
+	}
+	H5Tclose(padded);
+	return 0;
+}
+
+/* The n strings of an attribute as read_strings() has them; NULL: there is no attribute of that
+ * name and shape. */
 static int read_texts(hid_t dset, const char *name, hsize_t n, char **out, size_t *size)
 {
 	hid_t attr = H5Aexists(dset, name) > 0 ? H5Aopen(dset, name, H5P_DEFAULT) : -1;
@@ -20,14 +43,8 @@ static int read_texts(hid_t dset, const char *name, hsize_t n, char **out, size_
 	*size = type < 0 ? 0 : H5Tget_size(type);
 	if (type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING &&
 	    !H5Tis_variable_str(type) && *size && *size <= TEXT_MAX &&
-	    H5Sget_simple_extent_npoints(space) == (hssize_t)n) {
-		*out = calloc(n + 1, *size);
-		err = *out ? 0 : -ENOMEM;
-	}
-	if (*out && H5Aread(attr, type, *out) < 0) {
-		free(*out);
-		*out = NULL;
-	}
+	    H5Sget_simple_extent_npoints(space) == (hssize_t)n)
+		err = read_strings(attr, type, n, out, size);
 	if (space >= 0)
 		H5Sclose(space);
 	if (type >= 0)
@@ -37,58 +54,75 @@ static int read_texts(hid_t dset, const char *name, hsize_t n, char **out, size_
 	return err;
 }
 
-static int take(struct column_told *t, unsigned k, const char *text, size_t size)
+static void describe_column(struct table_columns *t, const struct cursor *c, const char *series,
+			    unsigned i, const struct column_stored *stored)
 {
-	char **to = k == COLUMN_UNITS ? &t->unit : &t->doc;
-
-	if (k == COLUMN_KINDS) {
-		t->has_kind = column_attrs__kind(text, size, &t->kind);
-		return 0;
-	}
-	*to = strndup(text, size);
-	return *to ? 0 : -ENOMEM;
+	t->cols[i] = column__describe(series, c->cols[i].name, stored);
+	t->cols[i].type = c->cols[i].type;
+	t->cols[i].array = c->cols[i].array;
 }
 
-/* The columns of an array are one member. */
-static int take_all(const struct cursor *c, struct column_told *told, unsigned k, const char *texts,
-		    size_t size)
+/* What the attributes hold for member m of the rows. */
+static struct column_stored stored_of(const struct table_columns *t, const size_t *size, size_t m)
 {
-	int err = 0;
+	const char *text[COLUMN_ATTR_N];
+	struct column_stored stored;
 
-	for (unsigned i = 0; !err && i < c->ncols; texts += size)
-		for (unsigned n = c->cols[i].array ? c->cols[i].array : 1; !err && n; n--, i++)
-			err = take(&told[i], k, texts, size);
-	return err;
+	for (unsigned k = 0; k < COLUMN_ATTR_N; k++)
+		text[k] = t->texts[k] ? t->texts[k] + m * size[k] : NULL;
+	stored = (struct column_stored){.unit = text[COLUMN_UNITS], .doc = text[COLUMN_DOCS]};
+	stored.has_kind =
+		text[COLUMN_KINDS] && column_attrs__kind(text[COLUMN_KINDS], &stored.kind);
+	return stored;
 }
 
-int column_told__read(const struct cursor *c, struct column_told **out)
+/* Describes the columns once more that schemas/ do not have. The columns of an array are one member
+ * of the rows. */
+static int describe_stored(struct table_columns *t, const struct cursor *c, const char *series)
 {
-	struct column_told *told = calloc(c->ncols + 1, sizeof(*told));
 	const hid_t dset = cursor__dataset(c);
-	int members = H5Tget_nmembers(cursor__row_type(c)), err = told ? 0 : -ENOMEM;
+	int members = H5Tget_nmembers(cursor__row_type(c)), err = 0;
+	size_t size[COLUMN_ATTR_N];
 
-	for (unsigned k = 0; !err && !c->others && members > 0 && k < COLUMN_ATTR_N; k++) {
-		char *texts;
-		size_t size;
-
-		err = read_texts(dset, column_attrs__name(k), (hsize_t)members, &texts, &size);
-		if (!err && texts)
-			err = take_all(c, told, k, texts, size);
-		free(texts);
-	}
-	if (err) {
-		column_told__free(told, c->ncols);
+	for (unsigned k = 0; !err && members > 0 && k < COLUMN_ATTR_N; k++)
+		err = read_texts(dset, column_attrs__name(k), (hsize_t)members, &t->texts[k],
+				 &size[k]);
+	if (err)
 		return err;
+	for (unsigned i = 0, m = 0; i < c->ncols; m++) {
+		const struct column_stored stored = stored_of(t, size, m);
+
+		for (unsigned n = c->cols[i].array ? c->cols[i].array : 1; n; n--, i++)
+			if (t->cols[i].source != COL_BUILTIN)
+				describe_column(t, c, series, i, &stored);
 	}
-	*out = told;
 	return 0;
 }
 
-void column_told__free(struct column_told *t, unsigned ncols)
+int table_columns__read(struct table_columns *t, const struct cursor *c, const char *series)
 {
-	for (unsigned i = 0; t && i < ncols; i++) {
-		free(t[i].unit);
-		free(t[i].doc);
+	int err;
+
+	table_columns__clear(t);
+	t->cols = calloc(c->ncols + 1, sizeof(*t->cols));
+	if (!t->cols)
+		return -ENOMEM;
+	t->ncols = c->ncols;
+	t->builtin = true;
+	for (unsigned i = 0; i < c->ncols; i++) {
+		describe_column(t, c, series, i, NULL);
+		t->builtin &= t->cols[i].source == COL_BUILTIN;
 	}
-	free(t);
+	err = t->builtin || c->others ? 0 : describe_stored(t, c, series);
+	if (err)
+		table_columns__clear(t);
+	return err;
+}
+
+void table_columns__clear(struct table_columns *t)
+{
+	for (unsigned k = 0; k < COLUMN_ATTR_N; k++)
+		free(t->texts[k]);
+	free(t->cols);
+	*t = (struct table_columns){0};
 }

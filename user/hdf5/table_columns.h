@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the attributes of a table say of its columns (hdf5/column_attrs.h), as far as they do. */
-#ifndef JP_HDF5_COLUMN_TEXT_H
-#define JP_HDF5_COLUMN_TEXT_H
+/* The columns of a table of a file, each with what schemas/ or the table's attributes say of it. */
+#ifndef JP_HDF5_TABLE_COLUMNS_H
+#define JP_HDF5_TABLE_COLUMNS_H
 
-#include <stdbool.h>
-
+#include "hdf5/column_attrs.h"
 #include "hdf5/cursor.h"
 
-struct column_told {
-	char *unit, *doc; /* NULL: the table does not say */
-	bool has_kind;
-	enum col_kind kind;
+/* All zeros before the first read. */
+struct table_columns {
+	struct column *cols; /* of the cursor, in its order; their names are the cursor's */
+	unsigned ncols;
+	bool builtin;		    /* schemas/ describe all of them */
+	char *texts[COLUMN_ATTR_N]; /* what the attributes hold: cols point into them */
 };
 
-/* Of each column of the table that the cursor stands at, the caller's to free. What is not in the
- * shape that jobprof writes is left out. 0 or -ENOMEM. */
-int column_told__read(const struct cursor *c, struct column_told **out);
-/* NULL is fine. */
-void column_told__free(struct column_told *t, unsigned ncols);
+/* Describes the columns of the table that the cursor stands at, which is one of `series`, as
+ * column__describe() does; attributes of another shape than column_attrs__write() gives them are
+ * left out. What t held before is freed. 0 or -ENOMEM. */
+int table_columns__read(struct table_columns *t, const struct cursor *c, const char *series);
+void table_columns__clear(struct table_columns *t);
 
 #endif

@@ -97,53 +97,40 @@ static int add_table(struct contents_place *p, const char *name)
 	return p->others[p->nothers++] ? 0 : -ENOMEM;
 }
 
-/* As the table says, unless the schema does. */
-static int learn_told(struct contents_series *s, const struct cursor *c, unsigned first)
+static int add_column(struct contents_series *s, const struct column *c)
 {
-	struct column_told *told = NULL;
-	int err = 0;
+	struct contents_column *to;
 
-	for (unsigned at = first; !err && at < s->ncols; at++) {
-		struct contents_column *col = &s->cols[at];
-		int from = cursor__column(c, col->name);
-
-		if (describe__column(s->name, col->name) || from < 0)
-			continue;
-		if (!told)
-			err = column_told__read(c, &told);
-		if (err || !told[from].unit)
-			continue;
-		col->unit = strdup(told[from].unit);
-		col->doc = strdup(told[from].doc ? told[from].doc : "");
-		col->has_kind = told[from].has_kind;
-		col->kind = told[from].kind;
-		err = col->unit && col->doc ? 0 : -ENOMEM;
+	if (grow(&s->cols, s->ncols, sizeof(*s->cols)))
+		return -ENOMEM;
+	to = &s->cols[s->ncols++];
+	*to = (struct contents_column){.name = strdup(c->name), .column = *c};
+	if (c->source != COL_BUILTIN) {
+		to->column.unit = to->unit = strdup(c->unit);
+		to->column.doc = to->doc = strdup(c->doc);
 	}
-	column_told__free(told, c->ncols);
-	return err;
+	to->column.name = to->name;
+	return to->name && to->column.unit && to->column.doc ? 0 : -ENOMEM;
 }
 
 static int add_columns(struct contents_series *s, const struct cursor *c)
 {
-	const unsigned before = s->ncols;
+	struct table_columns t = {0};
+	int err = table_columns__read(&t, c, s->name);
 
 	s->tables++;
-	for (unsigned i = 0; i < c->ncols; i++) {
+	for (unsigned i = 0; !err && i < c->ncols; i++) {
 		unsigned at = 0;
 
 		while (at < s->ncols && strcmp(s->cols[at].name, c->cols[i].name))
 			at++;
-		if (at == s->ncols) {
-			if (grow(&s->cols, s->ncols, sizeof(*s->cols)))
-				return -ENOMEM;
-			s->cols[at] = (struct contents_column){.name = strdup(c->cols[i].name),
-							       .type = c->cols[i].type};
-			if (!s->cols[s->ncols++].name)
-				return -ENOMEM;
-		}
-		s->cols[at].tables++;
+		if (at == s->ncols)
+			err = add_column(s, &t.cols[i]);
+		if (!err)
+			s->cols[at].tables++;
 	}
-	return learn_told(s, c, before);
+	table_columns__clear(&t);
+	return err;
 }
 
 static void tell(struct reading *rd, const char *step, const char *node, const char *table, int err)

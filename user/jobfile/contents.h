@@ -13,12 +13,9 @@
 
 struct contents_column {
 	char *name;
-	enum col_type type; /* in the first table that has it */
-	unsigned tables;    /* that have it */
-	/* What that table says of it, where the schema does not know it; NULL: nothing */
-	char *unit, *doc;
-	bool has_kind;
-	enum col_kind kind;
+	unsigned tables;      /* that have it */
+	struct column column; /* as it is in the first of them */
+	char *unit, *doc;     /* stored in that one: the texts of `column`, or NULL */
 };
 
 struct contents_series {

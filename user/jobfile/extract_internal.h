@@ -67,9 +67,9 @@ const char *extract__step(const struct extraction *x, unsigned step);
  * and whether they are known. names and cols describe a row of the output's kind. */
 int extract__map(struct extraction *x, char *const *names, const struct text_col *cols, unsigned n);
 
-/* With the option, what the table that the cursor stands at says of its columns is kept while they
- * are looked at, and goes into the header. 0 or -ENOMEM. */
-int extract__learn_units(struct extraction *x, const struct cursor *c);
+/* With the option, the units of the table that the cursor stands at, one of `series`, are kept
+ * while columns are looked at, and go into the header. 0 or -ENOMEM. */
+int extract__learn_units(struct extraction *x, const struct cursor *c, const char *series);
 int extract__lay_out_units(struct extraction *x);
 void extract__forget_units(struct extraction *x);
 

@@ -92,7 +92,7 @@ static int map_table(struct extraction *x)
 		unknowns |= c->cols[i].unknown;
 	/* Tables that the schema does not have may differ in units alone. */
 	if (c->shape != x->shape || !series__find(x->series))
-		err = extract__learn_units(x, c);
+		err = extract__learn_units(x, c, x->series);
 	if (err || (c->shape == x->shape && !unknowns && !x->unknowns))
 		return err;
 	cols = calloc(c->ncols + 1, sizeof(*cols));

@@ -8,7 +8,6 @@
 #include "base/cleanup.h"
 #include "base/str.h"
 #include "jobfile/extract_totals.h"
-#include "jobfile/kinds.h"
 
 int totals__new(struct totals **out)
 {
@@ -19,11 +18,11 @@ int totals__new(struct totals **out)
 static void forget_shape(struct totals *t)
 {
 	summary__free_columns(t->out, t->nout);
-	free(t->cols);
+	table_columns__clear(&t->columns);
 	free(t->unknown);
 	free(t->cells);
 	free(t->row);
-	t->cols = t->out = NULL;
+	t->out = NULL;
 	t->unknown = NULL;
 	t->cells = NULL;
 	t->row = NULL;
@@ -53,60 +52,28 @@ static int put_row(struct extraction *x, const char *node, const char *step, con
 	return 0;
 }
 
-/* What the node's own totals say the column is, or else it is. */
-static enum col_kind kind_of(const struct totals *t, const char *column, enum col_kind otherwise)
-{
-	static const struct {
-		const char *prefix;
-		enum col_kind kind;
-	} signs[] = {{"Sum_", COL_DELTA}, {"Last_", COL_CUMULATIVE}, {"Min_", COL_GAUGE}};
-
-	for (unsigned i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-		size_t len = strlen(signs[i].prefix);
-
-		for (unsigned k = 0; k < t->nnames; k++)
-			if (!strncmp(t->names[k], signs[i].prefix, len) &&
-			    !strcmp(t->names[k] + len, column))
-				return signs[i].kind;
-	}
-	return otherwise;
-}
-
 static int learn_shape(struct extraction *x)
 {
 	const struct cursor *c = x->cursor;
 	struct totals *t = x->totals;
-	_cleanup_free_ enum col_kind *kinds = calloc(c->ncols, sizeof(*kinds));
 	int err;
 
-	/* With stored totals at hand, what a column is may differ between nodes; between tables
-	 * it may where the schema does not have the series. */
-	if (t->cols && t->shape == c->shape && !t->nnames && !t->kinds_stored &&
-	    series__find(x->series))
+	/* What a table stores of its columns may differ from table to table. */
+	if (t->columns.builtin && t->shape == c->shape)
 		return 0;
-	err = kinds ? kinds__read(c, x->series, kinds) : -ENOMEM;
-	if (!err)
-		err = extract__learn_units(x, c);
+	err = extract__learn_units(x, c, x->series);
 	if (err)
 		return err;
 	forget_shape(t);
 	t->shape = c->shape;
-	t->kinds_stored = t->nnames;
-	t->cols = calloc(c->ncols, sizeof(*t->cols));
 	t->unknown = calloc(c->ncols, sizeof(*t->unknown));
 	t->cells = calloc(c->ncols, sizeof(*t->cells));
 	t->row = calloc(4 * c->ncols + 1, sizeof(*t->row));
-	if (!t->cols || !t->unknown || !t->cells || !t->row)
+	if (!t->unknown || !t->cells || !t->row)
 		return -ENOMEM;
-	for (unsigned i = 0; i < c->ncols; i++)
-		t->cols[i] = (struct column){
-			.name = c->cols[i].name,
-			.type = c->cols[i].type,
-			.unit = "",
-			.kind = kind_of(t, c->cols[i].name, kinds[i]),
-			.how = series__how(x->series, c->cols[i].name),
-		};
-	err = summary__columns(t->cols, c->ncols, false, &t->out, &t->nout);
+	err = table_columns__read(&t->columns, c, x->series);
+	if (!err)
+		err = summary__columns(t->columns.cols, c->ncols, false, &t->out, &t->nout);
 	if (err)
 		forget_shape(t);
 	return err;
@@ -133,12 +100,12 @@ static void sum_rows(struct extraction *x, const union cell *rows, unsigned n)
 	const unsigned ncols = x->cursor->ncols;
 
 	if (!x->filter.on) {
-		summary__rows(t->cells, t->cols, t->unknown, ncols, rows, n);
+		summary__rows(t->cells, t->columns.cols, t->unknown, ncols, rows, n);
 		return;
 	}
 	for (; n; n--, rows += ncols)
 		if (time_filter__row(&x->filter, rows))
-			summary__rows(t->cells, t->cols, t->unknown, ncols, rows, 1);
+			summary__rows(t->cells, t->columns.cols, t->unknown, ncols, rows, 1);
 }
 
 int totals__computed(struct extraction *x, const char *node, const char *step, const char *table)
@@ -160,7 +127,7 @@ int totals__computed(struct extraction *x, const char *node, const char *step, c
 		sum_rows(x, rows, n);
 	if (err)
 		return err;
-	summary__fill(t->cells, t->cols, c->ncols, false, 0, t->row);
+	summary__fill(t->cells, t->columns.cols, c->ncols, false, 0, t->row);
 	return put_row(x, node, step, table, x->cols, t->row);
 }
 
@@ -168,11 +135,13 @@ int totals__stored(struct extraction *x, const char *node, const char *step, con
 {
 	struct totals *t = x->totals;
 	const union cell *row = totals__row(t, table);
+	char name[sizeof("Totals/") + sizeof(x->series)];
 	int err;
 
 	if (!row || x->filter.on)
 		return 0;
-	err = extract__learn_units(x, t->cursor);
+	snprintf(name, sizeof(name), "Totals/%s", x->series);
+	err = extract__learn_units(x, t->cursor, name);
 	if (!err)
 		err = extract__map(x, t->names, t->names_at, t->nnames);
 	if (!err && !x->looking)

@@ -5,6 +5,7 @@
 
 #include "jobfile/extract_internal.h"
 #include "hdf5/summary.h"
+#include "hdf5/table_columns.h"
 
 struct stored_task {
 	uint64_t task;
@@ -14,8 +15,8 @@ struct stored_task {
 struct totals {
 	/* Computed: what goes with the tables of a shape. */
 	unsigned shape;
-	bool kinds_stored; /* it was learned with a node's stored totals at hand */
-	struct column *cols, *out;
+	struct table_columns columns;
+	struct column *out;
 	unsigned nout;
 	bool *unknown;
 	struct summary_cell *cells;

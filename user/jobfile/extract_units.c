@@ -8,18 +8,7 @@
 #include "schema/describe.h"
 #include "jobfile/extract_internal.h"
 
-/* The column that a total is of. */
-static const char *base_of(const char *total)
-{
-	static const char *const prefixes[] = {"Min_", "Max_", "Avg_", "Sum_", "Last_"};
-
-	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
-		if (!strncmp(total, prefixes[i], strlen(prefixes[i])))
-			return total + strlen(prefixes[i]);
-	return total;
-}
-
-static struct unit_of *find(const struct extraction *x, const char *column)
+static struct unit_of *find_unit(const struct extraction *x, const char *column)
 {
 	for (unsigned i = 0; i < x->nunits; i++)
 		if (!strcmp(x->units[i].column, column))
@@ -27,9 +16,9 @@ static struct unit_of *find(const struct extraction *x, const char *column)
 	return NULL;
 }
 
-static int add(struct extraction *x, const char *column, const char *unit)
+static int add_unit(struct extraction *x, const char *column, const char *unit)
 {
-	struct unit_of *u = find(x, column);
+	struct unit_of *u = find_unit(x, column);
 
 	if (u) {
 		if (strcmp(u->unit, unit))
@@ -45,25 +34,14 @@ static int add(struct extraction *x, const char *column, const char *unit)
 	return u->column && u->unit ? 0 : -ENOMEM;
 }
 
-static const char *unit_of(const char *series, const char *column, const struct column_told *told)
+int extract__learn_units(struct extraction *x, const struct cursor *c, const char *series)
 {
-	const struct column *c = describe__column(series, column);
+	struct table_columns t = {0};
+	int err = x->opt->units && x->looking ? table_columns__read(&t, c, series) : 0;
 
-	if (told->unit)
-		return told->unit;
-	if (!c)
-		c = describe__column(series, base_of(column));
-	return c ? c->unit : "";
-}
-
-int extract__learn_units(struct extraction *x, const struct cursor *c)
-{
-	struct column_told *told = NULL;
-	int err = x->opt->units && x->looking ? column_told__read(c, &told) : 0;
-
-	for (unsigned i = 0; told && !err && i < c->ncols; i++)
-		err = add(x, c->cols[i].name, unit_of(x->series, c->cols[i].name, &told[i]));
-	column_told__free(told, c->ncols);
+	for (unsigned i = 0; !err && i < t.ncols; i++)
+		err = add_unit(x, t.cols[i].name, t.cols[i].unit);
+	table_columns__clear(&t);
 	return err;
 }
 
@@ -75,10 +53,11 @@ int extract__lay_out_units(struct extraction *x)
 		return 0;
 	x->text.units = calloc(x->text.ncols + 1, sizeof(*x->text.units));
 	for (unsigned i = 0; x->text.units && i < x->text.ncols; i++) {
-		const struct unit_of *u = find(x, x->text.names[i]);
+		const struct unit_of *u = find_unit(x, x->text.names[i]);
+		const char *of = aggregate__column(x->text.names[i], NULL);
 
-		if (!u)
-			u = find(x, base_of(x->text.names[i]));
+		if (!u && of)
+			u = find_unit(x, of);
 		x->text.units[i] = u ? u->unit : "";
 	}
 	return x->text.units ? 0 : -ENOMEM;

@@ -45,7 +45,7 @@ struct items {
 	unsigned ncols;
 	char *column;	    /* its name in the file */
 	enum col_type type; /* of all cells: F64 where tables differ */
-	enum col_kind kind; /* COL_DELTA where the schema does not know the column */
+	enum col_kind kind; /* a gauge where neither the schema nor the table knows */
 	bool grouped;
 	double period; /* s */
 	struct items_state *state;

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/progress.h"
-#include "jobfile/kinds.h"
+#include "hdf5/table_columns.h"
 
 #define TABLES_MAX  (4u << 20)
 #define SAMPLED_MAX 64u	 /* tables whose intervals are looked at */
@@ -108,11 +108,12 @@ static int find_column(const struct cursor *c, const char *name)
 
 static int learn_kind(struct items_tables *t)
 {
-	_cleanup_free_ enum col_kind *kinds = calloc(t->cursor->ncols, sizeof(*kinds));
-	int err = kinds ? kinds__read(t->cursor, t->q->series, kinds) : -ENOMEM;
+	struct table_columns columns = {0};
+	int err = table_columns__read(&columns, t->cursor, t->q->series);
 
 	if (!err)
-		t->kind = kinds[t->at_value];
+		t->kind = columns.cols[t->at_value].kind;
+	table_columns__clear(&columns);
 	return err;
 }
 

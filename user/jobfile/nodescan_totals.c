@@ -7,6 +7,7 @@
 
 #include "jobfile/nodescan_internal.h"
 #include "hdf5/summary.h"
+#include "hdf5/table_columns.h"
 
 void nodescan_totals__clear(struct nodescanner *s)
 {
@@ -23,7 +24,7 @@ void nodescan_totals__clear(struct nodescanner *s)
 
 /* One table on its way to a row of totals. */
 struct sum {
-	struct column *cols; /* with their kinds */
+	struct table_columns columns;
 	bool *unknown;
 	struct summary_cell *cells;
 	unsigned ncols;
@@ -33,51 +34,35 @@ struct sum {
 
 static void sum_free(struct sum *s)
 {
-	free(s->cols);
+	table_columns__clear(&s->columns);
 	free(s->unknown);
 	free(s->cells);
 	*s = (struct sum){0};
 }
 
-/* What schemas/ says of a column; one they do not know is a gauge. */
-static const struct column *known(const struct series *s, const char *name)
-{
-	for (unsigned i = 0; s && i < s->ncols; i++)
-		if (!strcmp(s->cols[i].name, name))
-			return &s->cols[i];
-	return series__column(name);
-}
-
 static int sum_begin(struct sum *s, const struct cursor *c, const char *series)
 {
-	const struct series *builtin = series__find(series);
+	int err;
 
-	if (s->cols && s->shape == c->shape) {
+	/* What a table stores of its columns may differ from table to table. */
+	if (s->columns.builtin && s->shape == c->shape) {
 		memset(s->cells, 0, s->ncols * sizeof(*s->cells));
 		return 0;
 	}
 	sum_free(s);
-	s->cols = calloc(c->ncols, sizeof(*s->cols));
 	s->unknown = calloc(c->ncols, sizeof(*s->unknown));
 	s->cells = calloc(c->ncols, sizeof(*s->cells));
-	if (!s->cols || !s->unknown || !s->cells)
+	if (!s->unknown || !s->cells)
 		return -ENOMEM;
+	err = table_columns__read(&s->columns, c, series);
+	if (err)
+		return err;
 	s->ncols = c->ncols;
 	s->shape = c->shape;
 	s->elapsed = cursor__column(c, "ElapsedTime");
 	s->epoch = cursor__column(c, "EpochTime");
-	for (unsigned i = 0; i < c->ncols; i++) {
-		const struct column *k = known(builtin, c->cols[i].name);
-
-		s->cols[i] = (struct column){
-			.name = c->cols[i].name,
-			.type = c->cols[i].type,
-			.kind = k ? k->kind : COL_GAUGE,
-			.unit = k ? k->unit : "",
-			.how = series__how(series, c->cols[i].name),
-		};
+	for (unsigned i = 0; i < c->ncols; i++)
 		s->unknown[i] = c->cols[i].unknown;
-	}
 	return 0;
 }
 
@@ -112,7 +97,7 @@ static int sum_rows(struct nodescanner *s, struct sum *sum)
 		if (!c->plain)
 			nodeimage__spoil(s->image);
 		nodeimage__rows(s->image, rows, n);
-		summary__rows(sum->cells, sum->cols, sum->unknown, sum->ncols, rows, n);
+		summary__rows(sum->cells, sum->columns.cols, sum->unknown, sum->ncols, rows, n);
 		take_times(&s->scan.facts, sum, rows + (size_t)(n - 1) * c->ncols, false);
 	}
 	return err;
@@ -133,7 +118,7 @@ static int add_row(struct nodescan_total *t, const struct sum *s, const struct r
 	struct column *cols;
 	unsigned ncols;
 	bool same;
-	int err = summary__columns(s->cols, s->ncols, from->grouped, &cols, &ncols);
+	int err = summary__columns(s->columns.cols, s->ncols, from->grouped, &cols, &ncols);
 
 	if (err)
 		return err;
@@ -151,7 +136,7 @@ static int add_row(struct nodescan_total *t, const struct sum *s, const struct r
 		return -ENOMEM;
 	t->mixed |= !same;
 	if (same)
-		summary__fill(s->cells, s->cols, s->ncols, from->grouped,
+		summary__fill(s->cells, s->columns.cols, s->ncols, from->grouped,
 			      task_number(from->tables[table], table),
 			      t->rows + (size_t)t->nrows++ * t->ncols);
 	return 0;

@@ -1,12 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is known of a column of a file by the names of its series and its own. */
+/*
+ * The one place that decides what a column of a file is: its kind and unit, what it means, and
+ * which values its total has.
+ */
 #ifndef JP_SCHEMA_DESCRIBE_H
 #define JP_SCHEMA_DESCRIBE_H
 
 #include "schema/series.h"
 
-/* The built-in series, those of Slurm's gatherers, and the time columns of any series. NULL: the
- * schema does not know it. */
-const struct column *describe__column(const char *series, const char *column);
+/* What a table stores of one of its columns (hdf5/column_attrs.h). */
+struct column_stored {
+	const char *unit, *doc; /* NULL: nothing is stored */
+	bool has_kind;
+	enum col_kind kind;
+};
+
+/*
+ * The column `name` of a table of `series`: as schemas/ describe it, where they have it in that
+ * series (also Slurm's columns, Marks, and the time columns of every series); else as the table
+ * stores it; else a gauge without a unit, since what is not known to be an amount per interval must
+ * not be summed. stored may be NULL. In the series "Totals/<series>" the column "Min_X" is
+ * described as X is in that series. The result has the texts and the name that were passed; its
+ * type and array are the caller's to set.
+ */
+struct column column__describe(const char *series, const char *name,
+			       const struct column_stored *stored);
+
+/* The values of a total, in the order they are stored. */
+enum aggregate { AGGREGATE_MIN, AGGREGATE_MAX, AGGREGATE_AVG, AGGREGATE_SUM, AGGREGATE_LAST };
+#define AGGREGATES (AGGREGATE_LAST + 1)
+
+/* The total of a column of that kind has that value: lowest, highest and mean of all but time
+ * columns, the sum of amounts per interval, the last value of cumulative ones. */
+bool aggregate__is_of(enum aggregate a, enum col_kind kind);
+const char *aggregate__prefix(enum aggregate a); /* "Min_" */
+const char *aggregate__doc(enum aggregate a);	 /* "lowest" */
+/* "Min_X": X, and *a if a is not NULL. NULL: the name begins with no such prefix. */
+const char *aggregate__column(const char *name, enum aggregate *a);
 
 #endif

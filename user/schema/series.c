@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The built-in series, made from schemas/. */
 #include "schema/series.h"
 
 #include <errno.h>
@@ -23,6 +24,7 @@
 		.scale = scale_,                                                   \
 		.doc = doc_,                                                       \
 		.blind = blind_,                                                   \
+		.source = COL_BUILTIN,                                             \
 	},
 
 static const struct column tasks_cols[] = {
@@ -158,25 +160,6 @@ const struct series *series__find(const char *name)
 	return NULL;
 }
 
-enum col_how series__how(const char *series, const char *column)
-{
-	const struct series *s = series__find(series);
-
-	for (unsigned i = 0; s && i < s->ncols; i++)
-		if (!strcmp(s->cols[i].name, column))
-			return s->cols[i].how;
-	return HOW_GIVEN;
-}
-
-const struct column *series__column(const char *name)
-{
-	for (unsigned s = 0; s < n_builtin_series; s++)
-		for (unsigned c = 0; c < builtin_series[s].ncols; c++)
-			if (!strcmp(builtin_series[s].cols[c].name, name))
-				return &builtin_series[s].cols[c];
-	return NULL;
-}
-
 struct column series__event(const char *name, unsigned i)
 {
 	return (struct column){
@@ -190,6 +173,7 @@ struct column series__event(const char *name, unsigned i)
 		.scale = 1,
 		.doc = "",
 		.blind = "",
+		.source = COL_STORED,
 	};
 }
 

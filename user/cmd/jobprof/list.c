@@ -37,9 +37,10 @@ unsigned list__buckets(const struct series *s, unsigned i)
 	return n;
 }
 
-struct column list__bucket(const struct series *s, unsigned i, unsigned n, char doc[static 160])
+struct column list__buckets_as_one(const struct column *first, const struct column *last,
+				   char doc[static 160])
 {
-	struct column c = s->cols[i];
+	struct column c = *first;
 	const char *at = strstr(c.doc, "2^0");
 
 	if (at)
@@ -48,7 +49,7 @@ struct column list__bucket(const struct series *s, unsigned i, unsigned n, char 
 	else
 		snprintf(doc, 160, "%s", c.doc);
 	c.doc = doc;
-	c.blind = s->cols[i + n - 1].blind;
+	c.blind = last->blind;
 	return c;
 }
 
@@ -72,7 +73,7 @@ static void print_series(const struct series *s)
 			print_column(&s->cols[i], s->cols[i].name);
 			continue;
 		}
-		c = list__bucket(s, i, buckets, doc);
+		c = list__buckets_as_one(&s->cols[i], &s->cols[i + buckets - 1], doc);
 		snprintf(name, sizeof(name), "%s..%s", c.name, s->cols[i + buckets - 1].name);
 		print_column(&c, name);
 		i += buckets - 1;

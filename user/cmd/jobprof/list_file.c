@@ -23,68 +23,32 @@
 
 #define TOTALS "Totals/"
 
-/* A column of a file: what the schema says of it, or of the column it sums up. */
-struct described {
-	const struct column *col; /* NULL: not known */
-	const char *of;		  /* "" or what it is of the column, as in "minimum of" */
-	const char *kind;
-	bool known;	   /* to the schema; else the file says it */
-	struct column own; /* what col is then */
-};
-
 /* The series that it is, or sums up. */
 static const char *series_of(const struct contents_series *s)
 {
 	return str__starts(s->name, TOTALS) ? s->name + strlen(TOTALS) : s->name;
 }
 
-/* What the file says of a column that the schema does not have. */
-static void take_told(struct described *d, const struct contents_column *c)
+/* "lowest": which value of its column a column of Totals is; NULL for other columns. */
+static const char *aggregate_of(const struct contents_series *s, const struct contents_column *c)
 {
-	if (d->known || !c->unit)
-		return;
-	d->own = (struct column){
-		.name = c->name,
-		.unit = c->unit,
-		.kind = c->kind,
-		.how = HOW_GIVEN,
-		.doc = c->doc && *c->doc ? c->doc : "not described",
-		.blind = "",
-	};
-	d->col = &d->own;
+	enum aggregate a;
+
+	return series_of(s) != s->name && aggregate__column(c->name, &a) ? aggregate__doc(a) : NULL;
 }
 
-static void describe(const struct contents_series *s, const struct contents_column *c,
-		     struct described *d)
+static const char *kind_of(const struct contents_series *s, const struct contents_column *c)
 {
-	const char *name = c->name;
-	static const struct {
-		const char *prefix, *of;
-	} sums[] = {
-		{"Min_", "least"}, {"Max_", "highest"}, {"Avg_", "mean"},
-		{"Sum_", "sum"},   {"Last_", "last"},
-	};
-	const char *base = series_of(s);
+	const char *aggregate = aggregate_of(s, c);
 
-	*d = (struct described){.of = "", .kind = "?"};
-	if (base == s->name) {
-		d->col = describe__column(base, name);
-		d->known = d->col != NULL;
-		take_told(d, c);
-		d->kind = d->col && (d->known || c->has_kind) ? list__kind(d->col) : "?";
-		return;
-	}
-	for (size_t i = 0; i < sizeof(sums) / sizeof(sums[0]); i++) {
-		size_t n = strlen(sums[i].prefix);
+	if (aggregate)
+		return aggregate;
+	return c->column.source == COL_UNDESCRIBED ? "?" : list__kind(&c->column);
+}
 
-		if (strncmp(name, sums[i].prefix, n))
-			continue;
-		d->col = describe__column(base, name + n);
-		d->known = d->col != NULL;
-		d->of = sums[i].of;
-		d->kind = sums[i].of;
-	}
-	take_told(d, c);
+static const char *doc_of(const struct contents_column *c)
+{
+	return *c->column.doc ? c->column.doc : "not described";
 }
 
 static const char *type_name(enum col_type t)
@@ -145,55 +109,52 @@ static unsigned count_buckets(const struct contents_series *s, unsigned k)
 {
 	const struct contents_column *c = &s->cols[k];
 	const size_t len = strlen(c->name);
-	struct described d;
 	unsigned n = 0;
 
-	describe(s, c, &d);
-	if (!len || !d.col || d.col->how != HOW_BUCKET)
+	if (!len || c->column.how != HOW_BUCKET)
 		return 1;
-	while (k + n < s->ncols && c[n].tables == c->tables && c[n].type == c->type &&
+	while (k + n < s->ncols && c[n].tables == c->tables && c[n].column.type == c->column.type &&
 	       str__numbered(c[n].name, c->name, len - 1, n))
 		n++;
 	return n ? n : 1;
 }
 
-static void print_doc(FILE *out, const struct contents_series *s, const struct described *d,
-		      unsigned buckets)
+/* The n columns from c on, which are buckets if there are several. */
+static void print_doc(FILE *out, const struct contents_series *s, const struct contents_column *c,
+		      unsigned n)
 {
-	const struct series *known = series__find(series_of(s));
+	const char *aggregate = aggregate_of(s, c);
 	char doc[160];
 
-	if (!d->col) {
+	if (c->column.source == COL_UNDESCRIBED) {
 		fputs("not known to the schema", out);
 		return;
 	}
-	fprintf(out, "%s%s", d->of, *d->of ? " of: " : "");
-	print__escaped(out, buckets > 1 && known
-				    ? list__bucket(known, d->col - known->cols, buckets, doc).doc
-				    : d->col->doc);
+	/* What a table stores of a total does not name the column that is summed up. */
+	if (aggregate && c->column.source == COL_BUILTIN)
+		fprintf(out, "%s of: ", aggregate);
+	print__escaped(out, n > 1 ? list__buckets_as_one(&c->column, &c[n - 1].column, doc).doc
+				  : doc_of(c));
 }
 
 /* The n columns from k on, which are buckets if there are several. */
 static void print_columns(FILE *out, const struct contents_series *s, unsigned k, unsigned n)
 {
 	const struct contents_column *c = &s->cols[k], *last = &s->cols[k + n - 1];
+	const char *unit = *c->column.unit ? c->column.unit : "-";
 	size_t len = strlen(c->name);
-	struct described d;
-	const char *unit;
 
-	describe(s, c, &d);
-	unit = d.col && *d.col->unit ? d.col->unit : "-";
 	fputs("  ", out);
 	print__escaped(out, c->name);
 	if (n > 1) {
 		fprintf(out, "..%s", last->name);
 		len += 2 + strlen(last->name);
 	}
-	fprintf(out, "%*s %-4s ", (int)(len < 18 ? 18 - len : 0), "", type_name(c->type));
+	fprintf(out, "%*s %-4s ", (int)(len < 18 ? 18 - len : 0), "", type_name(c->column.type));
 	len = strlen(unit);
 	print__escaped(out, unit);
-	fprintf(out, "%*s %-12s ", (int)(len < 4 ? 4 - len : 0), "", d.kind);
-	print_doc(out, s, &d, n);
+	fprintf(out, "%*s %-12s ", (int)(len < 4 ? 4 - len : 0), "", kind_of(s, c));
+	print_doc(out, s, c, n);
 	if (c->tables < s->tables)
 		fprintf(out, " (in %u of %u tables looked at)", c->tables, s->tables);
 	putc('\n', out);
@@ -230,18 +191,16 @@ static int print_text(FILE *out, const struct reader *r, const struct contents *
 
 static json_t *column_json(const struct contents_series *s, const struct contents_column *c)
 {
-	struct described d;
-	json_t *j;
+	json_t *j = json_pack("{s:o, s:s, s:i, s:b}", "name", json__text(c->name), "type",
+			      type_name(c->column.type), "tables", (int)c->tables, "known",
+			      c->column.source == COL_BUILTIN);
 
-	describe(s, c, &d);
-	j = json_pack("{s:o, s:s, s:i, s:b}", "name", json__text(c->name), "type",
-		      type_name(c->type), "tables", (int)c->tables, "known", d.known);
-	if (!d.col)
+	if (c->column.source == COL_UNDESCRIBED)
 		return j;
-	json_object_set_new(j, "unit", json__text(d.col->unit));
-	json_object_set_new(j, "kind", json_string(d.kind));
-	json_object_set_new(j, "description", json__text(d.col->doc));
-	json_object_set_new(j, "blind_spot", json_string(d.col->blind));
+	json_object_set_new(j, "unit", json__text(c->column.unit));
+	json_object_set_new(j, "kind", json_string(kind_of(s, c)));
+	json_object_set_new(j, "description", json__text(doc_of(c)));
+	json_object_set_new(j, "blind_spot", json_string(c->column.blind));
 	return j;
 }
 

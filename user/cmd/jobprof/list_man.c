@@ -103,7 +103,7 @@ static void put_columns(FILE *out, unsigned series, enum family family)
 		struct column c = s->cols[i];
 
 		if (buckets)
-			c = list__bucket(s, i, buckets, doc);
+			c = list__buckets_as_one(&c, &s->cols[i + buckets - 1], doc);
 		i += buckets ? buckets - 1 : 0;
 		if (c.family == family && !is_told(series, &c))
 			put_column(out, s, &c, buckets ? s->cols[i].name : NULL);

@@ -13,7 +13,8 @@ int list__man(FILE *out);
 const char *list__kind(const struct column *c);
 /* How many histogram buckets follow each other from column i on: they are listed as one. */
 unsigned list__buckets(const struct series *s, unsigned i);
-/* What the n buckets from column i on have in common, k standing for their number. */
-struct column list__bucket(const struct series *s, unsigned i, unsigned n, char doc[static 160]);
+/* The first bucket as it is described for all up to the last: k stands for their number. */
+struct column list__buckets_as_one(const struct column *first, const struct column *last,
+				   char doc[static 160]);
 
 #endif

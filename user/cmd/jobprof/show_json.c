@@ -40,7 +40,7 @@ static void add_columns(json_t *obj, const struct view_task *t)
 	for (unsigned c = 0; c < t->t->ncols; c++) {
 		const char *name = t->t->names[c], *key = text_key(name);
 
-		switch (view__kind(t, name)) {
+		switch (t->t->cols[c].kind) {
 		case COL_DELTA:
 			json_object_set_new(sum, key, json__number(calc__sum(t->t, name)));
 			break;

@@ -144,7 +144,7 @@ static void print_counters(const struct view_task *t, const struct element *e, F
 		const char *name = t->t->names[c];
 		double n = calc__sum(t->t, name);
 
-		if (view__family(t->t, c) != FAM_PERF || view__kind(t, name) != COL_DELTA ||
+		if (view__family(t->t, c) != FAM_PERF || t->t->cols[c].kind != COL_DELTA ||
 		    isnan(n))
 			continue;
 		line__end_part(&l);

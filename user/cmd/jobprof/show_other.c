@@ -34,21 +34,20 @@ static bool is_in(const char *const *names, size_t n, const char *name)
 static bool is_told(const struct view *v, const struct view_task *t, unsigned c)
 {
 	const char *name = t->t->names[c];
-	enum col_kind kind = view__kind(t, name);
 
 	if (is_in(named, N(named), name) || (!v->all && is_in(aside, N(aside), name)))
 		return true;
-	if (kind == COL_DELTA && view__family(t->t, c) == FAM_PERF)
+	if (t->t->cols[c].kind == COL_DELTA && view__family(t->t, c) == FAM_PERF)
 		return true;
 	/* a task has said what the step would repeat */
 	return t == &v->step && v->ntasks == 1 && table__column(v->tasks[0].t, name);
 }
 
 /* Per-interval columns by their sum, gauges by mean and maximum, cumulative ones by the last. */
-static void add_column(struct line *l, const struct view_task *t, const char *name, bool zeros)
+static void add_column(struct line *l, const struct view_task *t, unsigned c, bool zeros)
 {
-	const char *unit = view__unit(t, name);
-	enum col_kind kind = view__kind(t, name);
+	const char *name = t->t->names[c], *unit = t->t->cols[c].unit;
+	enum col_kind kind = t->t->cols[c].kind;
 	double n = kind == COL_DELTA   ? calc__sum(t->t, name)
 		   : kind == COL_GAUGE ? calc__max(t->t, name)
 				       : calc__last(t->t, name);
@@ -75,7 +74,7 @@ void show__other_columns(const struct view *v, const struct view_task *t, FILE *
 
 	for (unsigned c = 0; c < t->t->ncols; c++)
 		if (!is_told(v, t, c))
-			add_column(&l, t, t->t->names[c], v->all);
+			add_column(&l, t, c, v->all);
 	line__end(&l);
 }
 
@@ -95,7 +94,7 @@ static void print_table(const struct reader_series *s, const struct view_task *t
 	fprintf(l.out, ": %llu row%s\n", (unsigned long long)t->t->nrows,
 		t->t->nrows == 1 ? "" : "s");
 	for (unsigned c = 0; c < t->t->ncols; c++)
-		add_column(&l, t, t->t->names[c], true);
+		add_column(&l, t, c, true);
 	line__end(&l);
 }
 

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "hdf5/table_columns.h"
-
 /* Of all its rows, s; NaN: not known. */
 static double span(const struct view_task *t)
 {
@@ -79,7 +77,6 @@ static int load_tasks(struct view *v, double start_ns)
 		struct view_task *t = &v->tasks[v->ntasks++];
 
 		err = load_task(v, s, s->tables[i], start_ns, t);
-		t->totals = v->totals[0];
 		if (!err)
 			err = load_histograms(v, t);
 	}
@@ -123,14 +120,9 @@ int view__load(struct view *v, const struct reader *r, unsigned step_at, unsigne
 	v->task_cpus = number(n, "CPUs per Task");
 	v->node_cpus = allocated_cpus(v);
 	v->limit_mb = number(n, "Memory Limit");
-	err = load_beside(v, "Totals", "Tasks", &v->totals[0]);
-	if (!err)
-		err = load_beside(v, "Totals", "Step", &v->totals[1]);
-	if (!err)
-		err = load_tasks(v, start_ns);
+	err = load_tasks(v, start_ns);
 	if (!err && step && !step->grouped) {
 		err = load_task(v, step, step->name, start_ns, &v->step);
-		v->step.totals = v->totals[1];
 		v->wall = span(&v->step);
 	}
 	for (unsigned i = 0; i < v->ntasks; i++)
@@ -152,8 +144,6 @@ void view__free(struct view *v)
 	for (unsigned i = 0; i < v->ntasks; i++)
 		task_clear(&v->tasks[i]);
 	task_clear(&v->step);
-	table__free(v->totals[0]);
-	table__free(v->totals[1]);
 	free(v->tasks);
 	reader_node__free(v->n);
 	*v = (struct view){0};
@@ -173,75 +163,30 @@ void view__each_other(const struct view *v,
 {
 	for (unsigned i = 0; i < v->n->nseries; i++) {
 		const struct reader_series *s = &v->n->series[i];
-		struct table *totals = NULL;
 
 		if (!view__is_other(s))
 			continue;
-		load_beside(v, "Totals", s->name, &totals);
 		for (unsigned j = 0; j < s->ntables; j++) {
-			struct view_task t = {.name = s->tables[j], .totals = totals};
+			struct view_task t = {.name = s->tables[j]};
 
 			if (reader__table(v->n, s, t.name, &t.t))
 				t.t = NULL;
-			else
-				reader__told(v->n, s, t.name, t.t);
 			fn(s, &t, arg);
 			table__free(t.t);
 		}
-		table__free(totals);
 	}
-}
-
-static bool in_totals(const struct table *totals, const char *prefix, const char *column)
-{
-	char name[160];
-
-	snprintf(name, sizeof(name), "%s_%s", prefix, column);
-	return table__column(totals, name);
-}
-
-static const struct column_told *told_of(const struct table *t, const char *column)
-{
-	for (unsigned i = 0; t->told && i < t->ncols; i++)
-		if (!strcmp(t->names[i], column))
-			return &t->told[i];
-	return NULL;
-}
-
-const char *view__unit(const struct view_task *t, const char *column)
-{
-	const struct column_told *told = told_of(t->t, column);
-	const struct column *c = series__column(column);
-
-	return told && told->unit ? told->unit : c ? c->unit : "";
-}
-
-enum col_kind view__kind(const struct view_task *t, const char *column)
-{
-	const struct column_told *told = told_of(t->t, column);
-	const struct column *c = series__column(column);
-
-	if (told && told->has_kind)
-		return told->kind;
-
-	if (!t->totals || (c && c->kind == COL_TIME))
-		return c ? c->kind : COL_GAUGE;
-	if (in_totals(t->totals, "Sum", column))
-		return COL_DELTA;
-	return in_totals(t->totals, "Last", column) ? COL_CUMULATIVE : COL_GAUGE;
 }
 
 enum family view__family(const struct table *t, unsigned column)
 {
-	const struct column *c = series__column(t->names[column]);
-
-	if (c)
-		return c->family;
+	if (t->cols[column].source == COL_BUILTIN)
+		return t->cols[column].family;
 	for (unsigned i = column + 1; i < t->ncols && i <= column + JP_PMU_EVENTS; i++) {
-		c = series__column(t->names[i]);
-		if (c && c->family != FAM_PERF)
+		const struct column *c = &t->cols[i];
+
+		if (c->source == COL_BUILTIN && c->family != FAM_PERF)
 			break;
-		if (c && c->how == HOW_PMU_RUNNING)
+		if (c->source == COL_BUILTIN && c->how == HOW_PMU_RUNNING)
 			return FAM_PERF;
 	}
 	return 0;

@@ -14,10 +14,9 @@ struct view_task {
 	struct table *t;
 	double *end; /* calc__times */
 	struct view_beside {
-		struct table *t;    /* NULL: none */
-	} * beside;		    /* of its name, in each of builtin_series */
-	const struct table *totals; /* its series in Totals; NULL: none */
-	double wall;		    /* s, until its last process ended; NaN: not known */
+		struct table *t; /* NULL: none */
+	} * beside;		 /* of its name, in each of builtin_series */
+	double wall;		 /* s, until its last process ended; NaN: not known */
 };
 
 struct view {
@@ -25,11 +24,10 @@ struct view {
 	struct reader_node *n;
 	struct view_task *tasks;
 	unsigned ntasks;
-	struct view_task step;	 /* .t NULL: no Step table */
-	struct table *totals[2]; /* of Tasks and Step */
-	double wall;		 /* s: of the longest table */
-	double task_cpus;	 /* CPUs per Task, NaN: not known */
-	double node_cpus;	 /* Allocated CPUs, else CPUs per Task x tasks */
+	struct view_task step; /* .t NULL: no Step table */
+	double wall;	       /* s: of the longest table */
+	double task_cpus;      /* CPUs per Task, NaN: not known */
+	double node_cpus;      /* Allocated CPUs, else CPUs per Task x tasks */
 	double limit_mb;
 	bool all; /* the page has what it usually leaves out */
 };
@@ -59,10 +57,6 @@ double view__value(const struct view *v, const struct view_task *t, enum show_ho
  * none). Returns how many values there are in all; NaN: no such table. */
 double view__histogram(const struct view_task *t, const char *series, char prefix, char less,
 		       double counts[JP_LAT_BUCKETS]);
-/* What a column is: the table itself tells it, or Totals, else the schema by the name. */
-enum col_kind view__kind(const struct view_task *t, const char *column);
-/* Its unit, "" where it has none or nobody tells. */
-const char *view__unit(const struct view_task *t, const char *column);
 /* A column's family, 0: not known. Counters have names of their own: a column that the schema does
  * not have is one if it stands before PerfRunning, not farther than there can be counters, with
  * nothing else of the schema between. */
