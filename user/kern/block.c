@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kern/internal.h"
+#include "kern/probe.h"
 
 #define SYS_BLOCK "/sys/block"
 

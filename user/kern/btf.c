@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 
 #include "kern/internal.h"
+#include "kern/probe.h"
 
 int kern_btf_open(struct kern *k)
 {

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "kern/internal.h"
+#include "kern/link.h"
 
 #define TURNS  5
 #define BURSTS 8

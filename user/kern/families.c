@@ -7,6 +7,7 @@
 #include <bpf/libbpf.h>
 
 #include "kern/internal.h"
+#include "kern/probe.h"
 
 /* A family without one of its tracepoints is not loaded; its columns are NaN. */
 static const struct {

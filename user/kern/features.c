@@ -11,6 +11,8 @@
 #include <bpf/libbpf.h>
 
 #include "kern/internal.h"
+#include "kern/link.h"
+#include "kern/probe.h"
 
 struct probe {
 	const char *name, *how, *without;

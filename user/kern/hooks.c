@@ -10,6 +10,8 @@
 #include <bpf/libbpf.h>
 
 #include "kern/internal.h"
+#include "kern/link.h"
+#include "kern/probe.h"
 
 #define HAS(k, p) ((k)->prog[p] >= 0)
 
@@ -87,7 +89,7 @@ static void no_network(struct kern *k, const char *why)
 	k->no_network = why;
 }
 
-/* Neither tracepoints nor fexit, or so we are told. */
+/* For kernels with neither tracepoints nor fexit, or where --net-skb asks for this way. */
 static void choose_packets(struct kern *k)
 {
 	static char why[256];

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel side, loaded: maps, programs and links, and the slots in them. Only this module knows
- * libbpf. Functions return 0 or -errno and log nothing unless said; kern__error() has one line on
- * what failed and what to do.
+ * The kernel side: this folder loads the BPF programs (bpf/), attaches and detaches them, keeps
+ * their maps pinned over a restart of the daemon, gives slots to cgroups and takes them back, and
+ * shows the counters of each slot as plain structs of bpf/jobprof.h. Nothing else in user/ calls
+ * libbpf. kern/perf_event.h reads lists of perf events; all other headers of the folder are its
+ * own.
+ *
+ * Functions return 0 or -errno and log nothing unless their comment says so; kern__error() has one
+ * line on what failed and what to do about it.
  */
 #ifndef JP_KERN_KERN_H
 #define JP_KERN_KERN_H
@@ -19,7 +24,8 @@
  */
 struct kern_root {
 	uint32_t hier;	     /* kernel id, 0: v2 */
-	char controller[32]; /* v1: the one whose css tells a task's cgroup, e.g. "freezer" */
+	char controller[32]; /* v1: the controller by which a task's cgroup is found, e.g. "freezer"
+			      */
 	char mount[256];     /* directory the walk begins in */
 	char prefix[256];    /* below it, where the layouts begin; "": at once */
 	uint32_t node;	     /* layout component the mounted directory stands for */
@@ -64,18 +70,18 @@ int kern__attach(struct kern *k);
 void kern__detach(struct kern *k);
 bool kern__attached(const struct kern *k);
 
-/* Registers directories that exist already, gives those a slot that found none, retires slots whose
- * cgroup is gone, and puts every task in its slot. *found is how many steps and tasks were new. */
+/* Registers the cgroups that exist already, gives a slot to those that found none free, retires
+ * slots whose cgroup is gone, and puts every task in its slot. *found: new steps and tasks. */
 int kern__rescan(struct kern *k, unsigned *found);
-/* How many cgroups it found for which there was no slot, and how many slots have been given back
- * since the maps were opened. */
+/* How many cgroups the last rescan found for which no slot was free, and how many slots have been
+ * given back since the maps were opened. */
 unsigned kern__unplaced(const struct kern *k);
 uint64_t kern__freed(const struct kern *k);
 int kern__sweep(struct kern *k);
-/* A new slot for the lineage that begins with root, whose user is uid; JP_SLOT_OTHER: none is free.
- * No process counts there yet. */
+/* A new slot for the processes that descend from root, whose user is uid; JP_SLOT_OTHER: none is
+ * free. No process counts there yet: see kern__adopt(). */
 uint32_t kern__lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid);
-/* Puts processes, at most 8192, in slots of their lineages, in one pass over all tasks. */
+/* Puts n processes, at most 8192, in the slots of their lineages, in one pass over all tasks. */
 struct kern_adopted {
 	uint32_t tgid, slot;
 };
@@ -83,10 +89,11 @@ int kern__adopt(struct kern *k, const struct kern_adopted *a, unsigned n);
 /* The calling process counts in slot 1. */
 int kern__track_self(struct kern *k);
 
-/* Disk requests of the step's slots that are under way. Those that the kernel has taken back, and
- * whose end no program saw, are counted first, without their time. */
+/* How many disk requests of the step's slots are under way. Requests that the kernel has freed, and
+ * whose end no program saw, are first added to the counters, without their time. */
 unsigned kern__requests(struct kern *k, uint32_t step);
-/* The slot's last row is taken now: what its requests do from here on counts in slot 0, as late. */
+/* To be called when the slot's last row is read: requests that end later count in slot 0, as late.
+ */
 void kern__close(struct kern *k, uint32_t slot);
 /* The slot is no longer wanted: freed by kern__reap() once no task holds it. */
 void kern__release(struct kern *k, uint32_t slot);
@@ -105,15 +112,15 @@ const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot);
  * ends with its NUL. 0, -ENOENT: none was seen, or too many were not read. */
 int kern__env(const struct kern *k, uint32_t step, struct jp_env *env);
 void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source);
-/* The first process of a task that began before we did. */
+/* The first process of a task that began before the programs were attached. */
 void kern__set_root(struct kern *k, uint32_t slot, pid_t pid, uid_t uid);
-/* Nobody needs the slot's counts any more: said before the journal is completed, so that a restart
+/* The slot's counts are no longer needed. Marked before the journal is completed, so that a restart
  * between the two makes no second file. */
 void kern__set_done(struct kern *k, uint32_t slot);
 unsigned kern__nslots(const struct kern *k);
-/* The slots that are not free, those below JP_SLOT_FIRST too, ascending. Looked for anew only after
- * one was taken or given back: most of a large table is unused most of the time. Until the next
- * call. */
+/* The slots that are not free, those below JP_SLOT_FIRST too, ascending. The table is searched only
+ * after a slot was taken or given back: most of a large table is unused most of the time. The list
+ * is valid until the next call. */
 const uint32_t *kern__used(struct kern *k, unsigned *n);
 /*
  * CPU time that a step's processes had used when the programs had just been attached, in a cgroup
@@ -121,11 +128,11 @@ const uint32_t *kern__used(struct kern *k, unsigned *n);
  * where the cgroup does not say (v1 without cpuacct).
  */
 uint64_t kern__missed_ns(const struct kern *k, uint32_t slot);
-/* What has ended in the slot is taken, as it was at that change of it (struct jp_acct). */
+/* What ended processes have left in the slot is in a row, as of its change seq (struct jp_acct). */
 void kern__ack_left(struct kern *k, uint32_t slot, uint64_t seq);
 /* Another process owns the maps. */
 bool kern__is_reader(const struct kern *k);
-/* Grows whenever what kern__used() says may have changed. */
+/* Grows whenever the list that kern__used() gives may have changed. */
 uint64_t kern__slots_changed(const struct kern *k);
 unsigned kern__ncpus(const struct kern *k);
 const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot);
@@ -137,12 +144,12 @@ const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot
 const struct jp_files *kern__files(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_pmu *kern__pmu(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu);
-/* Brings up to date what counters have counted on CPUs that run a step's tasks, where the last
- * reading is more than age_ns old. Sampled mode: corrects the samples by the counters. */
+/* Reads the perf counters of CPUs that run a step's tasks, where the last reading is more than
+ * age_ns old. In sampled mode it corrects the samples by the counters. */
 void kern__flush(struct kern *k, uint64_t age_ns);
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
 
-/* What the maps say of tasks that came. */
+/* How often tasks have come to slots: while it is unchanged, no unknown task can count. */
 struct kern_comings {
 	uint64_t slots, events;
 };
@@ -150,23 +157,24 @@ struct kern_comings {
 struct kern_tasks {
 	struct jp_task_rec *rec; /* what living tasks have used since they came to their slots */
 	size_t n, max;
-	struct jp_known_task *known; /* whom to ask the next time */
+	struct jp_known_task *known; /* asked for by number the next time */
 	size_t nknown, max_known;
 	struct kern_comings comings; /* before the last pass */
 	uint64_t pass_ns;	     /* 0: the next one must be a pass */
 };
-/* Fills t->rec: by a pass over all tasks of the node, or where the kernel can be asked for single
- * ones, and none has come since the last pass, of those. 0 or -errno; then none are valid. */
+/* Fills t->rec, by a pass over all tasks of the node; where the kernel can be asked for single
+ * tasks, and none has come since the last pass, by asking for the known ones. On -errno no record
+ * is valid. */
 int kern__tasks(struct kern *k, struct kern_tasks *t);
 void kern__tasks_free(struct kern_tasks *t);
 
 /* Families that are loaded. */
 unsigned kern__families(const struct kern *k);
-/* How a family's numbers come about here: "exact", or what is otherwise and why. The text lives
- * until the next call. */
+/* How a family is measured on this node: "exact", or how else and why. The text lives until the
+ * next call. */
 const char *kern__family_mode(const struct kern *k, enum family f);
 
-/* Finds out what the network counters see on this node: a few bytes of the calling process go over
+/* Finds out which transfers the network counters see on this node, by sending a few bytes over
  * loopback. Programs must be attached, and the process tracked. A few ms. */
 void kern__probe_network(struct kern *k);
 
@@ -176,7 +184,8 @@ bool kern__raw_tp(const struct kern *k);
 bool kern__rss_exact(const struct kern *k);
 
 /* Measures what the switch program adds to a switch and stores it in the control page: some 20 ms
- * on one CPU, before the programs are attached. -ERANGE: nothing that could be told. */
+ * on one CPU, before the programs are attached. -ERANGE: the difference is too small to be
+ * measured. */
 int kern__calibrate(struct kern *k);
 
 /* Per program statistics (needs kernel.bpf_stats_enabled or kern__stats_on()). */
@@ -198,7 +207,7 @@ struct kern_feature {
 	const char *how;
 	const char *without;
 	bool required;
-	int state; /* 1 present, 0 absent, -errno could not be told */
+	int state; /* 1 present, 0 absent, -errno: this could not be found out */
 	char detail[96];
 };
 unsigned kern__features(struct kern_feature *out, unsigned max, const char *btf);

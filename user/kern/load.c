@@ -12,6 +12,8 @@
 #include <zlib.h>
 
 #include "kern/internal.h"
+#include "kern/load.h"
+#include "kern/probe.h"
 #include "skel/jobprof.skel.h"
 
 static char libbpf_said[256];

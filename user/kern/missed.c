@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What nobody has counted: a step's cgroup gets its slot when it is made, but the programs that
- * count follow when they are attached, some milliseconds later, or more where jobprofd has to wait
- * for a CPU. What its processes have used until then, the cgroup itself knows.
+ * CPU time that no program has counted: a step's cgroup gets its slot when it is made, but the
+ * programs that count follow when they are attached, some milliseconds later, or more where
+ * jobprofd has to wait for a CPU. What its processes have used until then, the cgroup itself knows.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include "base/io_full.h"
 #include "identity/layout.h"
 #include "kern/internal.h"
+#include "kern/link.h"
 
 #define TRIES 8 /* to read what belongs together */
 

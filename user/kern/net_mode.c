@@ -6,6 +6,7 @@
 
 #include "kern/internal.h"
 #include "kern/net_paths.h"
+#include "kern/probe.h"
 
 static bool follows_v1(const struct kern *k)
 {

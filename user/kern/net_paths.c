@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Which ways of sending and receiving the network counters see: the table, and the trials. */
 #include "kern/net_paths.h"
 
 #include <dirent.h>
@@ -29,7 +30,7 @@ struct path {
 	int sides;			      /* of a try: what must be counted */
 	int protocol;			      /* of the pair: 0, TCP */
 	int (*try)(const struct net_pair *p); /* NULL: no way to try it here */
-	/* 1: this node has it, 0: not, -errno; NULL: the try tells */
+	/* 1: this node has it, 0: not, -errno; NULL: trying it shows that */
 	int (*here)(const struct net_probe *p, char detail[NET_PATH_DETAIL]);
 	enum net_verdict stated; /* by what is asked of sockets */
 	enum net_verdict packet; /* by packets of the IP layer */
@@ -217,7 +218,7 @@ static void try_path(const struct net_probe *p, const struct path *path, struct 
 		not_tried(r, strerror(-err));
 }
 
-/* Ordinary calls are counted: without that a try tells nothing. */
+/* Ordinary calls are counted: without that no try means anything. */
 static const char *check_counters(const struct net_probe *p)
 {
 	static const struct path plain = {.sides = TX | RX, .try = net_try__plain};

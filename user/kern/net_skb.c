@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Programs on packets, at the root of cgroup v2: the network family's last resort. They are put
- * beside whatever else is there (systemd's accounting and filters), and let every packet pass.
+ * in addition to other programs there (systemd's accounting and filters), and let every packet
+ * pass.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 #include <bpf/bpf.h>
 
 #include "kern/internal.h"
+#include "kern/link.h"
+#include "kern/probe.h"
 
 /* Where cgroup v2 is mounted: a descriptor, or -errno. */
 static int open_cgroup2(void)

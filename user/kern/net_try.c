@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* One function per way of sending or receiving a few bytes over loopback. */
 #include "kern/net_try.h"
 
 #include <arpa/inet.h>
@@ -20,7 +21,7 @@
 #define PATIENCE_US 100000
 #define ROOM	    65536
 
-static int set(int fd, int level, int name, const void *value, socklen_t len)
+static int set_option(int fd, int level, int name, const void *value, socklen_t len)
 {
 	return setsockopt(fd, level, name, value, len) ? -errno : 0;
 }
@@ -32,8 +33,8 @@ static int new_socket(int protocol)
 
 	if (fd < 0)
 		return -errno;
-	set(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-	set(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	set_option(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	set_option(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
 	return fd;
 }
 
@@ -68,7 +69,7 @@ static int accept_own(int listener, int tx)
 		close(fd);
 		return -ECONNABORTED;
 	}
-	set(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+	set_option(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
 	return fd;
 }
 
@@ -107,17 +108,17 @@ void net_pair__close(struct net_pair *p)
 	const struct linger at_once = {.l_onoff = 1};
 
 	if (p->rx >= 0)
-		set(p->rx, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		set_option(p->rx, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	if (p->tx >= 0)
-		set(p->tx, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+		set_option(p->tx, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
 	close_fd(&p->tx);
 	close_fd(&p->rx);
 	close_fd(&p->pipe[0]);
 	close_fd(&p->pipe[1]);
 }
 
-/* All of n bytes, by ordinary calls. */
-static int take(int fd, size_t n)
+/* Receives n bytes, by ordinary calls. */
+static int receive_all(int fd, size_t n)
 {
 	char room[4096];
 	ssize_t got;
@@ -130,7 +131,7 @@ static int take(int fd, size_t n)
 	return 0;
 }
 
-static int give(int fd, size_t n)
+static int send_few(int fd, size_t n)
 {
 	static const char data[FEW];
 	ssize_t put = send(fd, data, n, MSG_NOSIGNAL);
@@ -142,10 +143,10 @@ static int give(int fd, size_t n)
 
 int net_try__plain(const struct net_pair *p)
 {
-	int err = give(p->tx, FEW);
+	int err = send_few(p->tx, FEW);
 
 	if (!err)
-		err = take(p->rx, FEW);
+		err = receive_all(p->rx, FEW);
 	return err ? err : FEW;
 }
 
@@ -176,7 +177,7 @@ int net_try__splice_to(const struct net_pair *p)
 	n = send_file(p->tx, FEW);
 	if (n < 0)
 		return n;
-	err = take(p->rx, (size_t)(moved + n));
+	err = receive_all(p->rx, (size_t)(moved + n));
 	return err ? err : (int)moved + n;
 }
 
@@ -184,7 +185,7 @@ int net_try__splice_from(const struct net_pair *p)
 {
 	char room[FEW];
 	ssize_t moved;
-	int err = give(p->tx, FEW);
+	int err = send_few(p->tx, FEW);
 
 	if (err)
 		return err;
@@ -226,7 +227,7 @@ int net_try__map(const struct net_pair *p)
 	munmap(at, page);
 	if (err || r.length == page)
 		return err ? err : (int)page;
-	err = take(p->rx, page - r.length);
+	err = receive_all(p->rx, page - r.length);
 	return err ? err : (int)r.length;
 }
 
@@ -234,13 +235,13 @@ int net_try__tls(const struct net_pair *p)
 {
 	struct tls12_crypto_info_aes_gcm_128 key = {.info.version = TLS_1_2_VERSION,
 						    .info.cipher_type = TLS_CIPHER_AES_GCM_128};
-	int err = set(p->tx, IPPROTO_TCP, TCP_ULP, "tls", 4);
+	int err = set_option(p->tx, IPPROTO_TCP, TCP_ULP, "tls", 4);
 
 	if (!err)
-		err = set(p->rx, IPPROTO_TCP, TCP_ULP, "tls", 4);
+		err = set_option(p->rx, IPPROTO_TCP, TCP_ULP, "tls", 4);
 	if (!err)
-		err = set(p->tx, SOL_TLS, TLS_TX, &key, sizeof(key));
+		err = set_option(p->tx, SOL_TLS, TLS_TX, &key, sizeof(key));
 	if (!err)
-		err = set(p->rx, SOL_TLS, TLS_RX, &key, sizeof(key));
+		err = set_option(p->rx, SOL_TLS, TLS_RX, &key, sizeof(key));
 	return err ? err : net_try__plain(p);
 }

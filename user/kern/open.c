@@ -1,146 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel side as a whole: loaded anew, or taken over from an earlier daemon. */
+/* Opening the kernel side: loading it, or taking over what an earlier daemon has pinned. */
 #include <errno.h>
-#include <fcntl.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
+#include "base/clock.h"
 #include "kern/internal.h"
+#include "kern/link.h"
+#include "kern/load.h"
+#include "kern/probe.h"
 
-static char last_error[512];
-
-const char *kern__error(void)
-{
-	return last_error;
-}
-
-int kern_fail(int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(last_error, sizeof(last_error), fmt, ap);
-	va_end(ap);
-	return err;
-}
-
-void kern_close_fd(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
-
-uint64_t kern_boot_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
-}
-
-static void *map_pages(int fd, size_t len, bool ro)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-	void *p = mmap(NULL, (len + page - 1) / page * page,
-		       ro ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	if (p == MAP_FAILED)
-		return NULL;
-	/* a child that is left behind must not keep the maps */
-	madvise(p, len, MADV_DONTFORK);
-	return p;
-}
-
-static size_t map_bytes(const struct kern *k, enum kern_map m)
-{
-	return (size_t)(m == M_OWNERS ? k->blk_sets : kern_map_entries(k, m)) * kern_maps[m].mapped;
-}
-
-/* The table of requests has the size that its maker chose. */
-static unsigned entries_of(int fd)
-{
-	struct bpf_map_info info = {};
-	uint32_t len = sizeof(info);
-
-	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.max_entries;
-}
-
-/* Maps the counters; of maps that were made by another process the control page says how many. */
-int kern_mmap(struct kern *k)
-{
-	int i;
-
-	for (i = 0; i < M_N; i++) {
-		if (!kern_maps[i].mapped || k->map[i] < 0)
-			continue;
-		if (i == M_OWNERS)
-			k->blk_sets = entries_of(k->map[i]);
-		k->mem[i] = map_pages(k->map[i], map_bytes(k, i), k->readonly);
-		if (!k->mem[i])
-			return kern_fail(-errno, "cannot map %s: %s", kern_maps[i].name,
-					 strerror(errno));
-		if (i != M_CONTROL)
-			continue;
-		k->control = k->mem[M_CONTROL];
-		if (k->nslots)
-			continue;
-		if (k->control->abi != JP_ABI_VERSION)
-			return kern_fail(-EPROTO,
-					 "%s was made by another version of jobprof (ABI %u, "
-					 "this is %u)",
-					 k->pin_dir, k->control->abi, JP_ABI_VERSION);
-		k->nslots = k->control->nslots;
-		k->ncpus = k->control->ncpus;
-		k->families = k->control->families;
-	}
-	k->slots = k->mem[M_SLOTS];
-	k->sched = k->mem[M_SCHED];
-	k->acct = k->mem[M_ACCT];
-	k->released = calloc(k->nslots, sizeof(*k->released));
-	k->quiet_ns = calloc(k->nslots, sizeof(*k->quiet_ns));
-	k->missed_ns = calloc(k->nslots, sizeof(*k->missed_ns));
-	k->used = calloc(k->nslots, sizeof(*k->used));
-	if (!k->released || !k->quiet_ns || !k->missed_ns || !k->used)
-		return kern_fail(-ENOMEM, "out of memory");
-	return 0;
-}
-
-void kern_munmap(struct kern *k)
-{
-	size_t page = sysconf(_SC_PAGESIZE);
-	int i;
-
-	for (i = M_N; i-- > 0;) {
-		if (k->mem[i])
-			munmap(k->mem[i], (map_bytes(k, i) + page - 1) / page * page);
-		k->mem[i] = NULL;
-	}
-	k->control = NULL, k->slots = NULL, k->sched = NULL, k->acct = NULL;
-	free(k->released), k->released = NULL, k->nreleased = 0;
-	free(k->quiet_ns), k->quiet_ns = NULL;
-	free(k->missed_ns), k->missed_ns = NULL;
-	free(k->used), k->used = NULL;
-	k->used_at = 0;
-}
-
-/* First contents of freshly made maps. */
-static int fill(struct kern *k)
+/* Writes the first contents of freshly made maps. */
+static int fill_maps(struct kern *k)
 {
 	struct bpf_map_info info = {};
 	uint32_t len = sizeof(info), i;
-	struct timespec ts;
 
-	clock_gettime(CLOCK_REALTIME, &ts);
 	if (!bpf_obj_get_info_by_fd(k->map[M_PCPU], &info, &len))
 		k->control->pcpu_id = info.id;
 	k->control->abi = JP_ABI_VERSION;
@@ -149,8 +29,8 @@ static int fill(struct kern *k)
 	k->control->blind = k->blind;
 	k->control->nslots = k->nslots;
 	k->control->ncpus = k->ncpus;
-	k->control->born_ns = kern_boot_ns();
-	k->control->born_real_ns = (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
+	k->control->born_ns = clock__boot_ns();
+	k->control->born_real_ns = clock__real_ns();
 	k->control->shape = kern_shape(k);
 	kern_say_network(k);
 	for (i = 0; i < k->opts.nevents && i < JP_PMU_EVENTS; i++)
@@ -225,7 +105,7 @@ static int open_fresh(struct kern *k)
 	if (!err)
 		err = kern_mmap(k);
 	if (!err)
-		err = fill(k);
+		err = fill_maps(k);
 	if (!err)
 		err = kern_attach_one(k, P_MKDIR);
 	if (!err && k->pin_dir[0])
@@ -250,8 +130,8 @@ static void drop_all(struct kern *k)
 		kern_close_fd(&k->map[i]);
 }
 
-/* What this kernel has of what is asked for. */
-static int probe(struct kern *k)
+/* Finds out which of the requested families and hooks this kernel can serve. */
+static int probe_kernel(struct kern *k)
 {
 	int err = kern_btf_open(k);
 
@@ -291,7 +171,7 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 	memcpy(k->nodes, opts->nodes, sizeof(k->nodes));
 	if (opts->pin_dir)
 		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);
-	err = probe(k);
+	err = probe_kernel(k);
 	if (!err)
 		err = kern_lock_pins(k);
 	if (err) {

@@ -14,6 +14,7 @@
 #include <bpf/bpf.h>
 
 #include "kern/internal.h"
+#include "kern/load.h"
 
 static void pin_path(const struct kern *k, const char *kind, const char *name, char *out,
 		     size_t len)

@@ -9,32 +9,10 @@
 #include <bpf/bpf.h>
 #include <zlib.h>
 
-#include "base/clock.h"
 #include "kern/internal.h"
 
 #define MIN_AGE_NS	1000000ull
-#define ANCHOR_AGE_NS	10000000000ull
 #define CALIBRATE_READS 64
-
-/*
- * When a CPU was read last its programs do not say, but how long the events were enabled by then,
- * which runs as our clock does but for a drift: the difference is taken anew at every flush.
- */
-struct pmu_clock {
-	uint64_t flushed_ns;
-	uint64_t ahead_ns; /* our clock less the events' */
-};
-
-struct jp_pmu_cpu *kern_pmu_cpu(const struct kern *k, unsigned cpu)
-{
-	return (struct jp_pmu_cpu *)k->mem[M_PMU_CPU] + cpu;
-}
-
-static int alloc_clocks(struct kern *k)
-{
-	k->pmu.clocks = calloc(k->ncpus, sizeof(*k->pmu.clocks));
-	return k->pmu.clocks ? 0 : kern_fail(-ENOMEM, "out of memory");
-}
 
 int kern_pmu_store(struct kern *k)
 {
@@ -49,7 +27,7 @@ int kern_pmu_store(struct kern *k)
 	c->pmu_missing = ((1u << p->n) - 1) & ~p->usable;
 	c->pmu_read_ns = p->cost_ns;
 	memcpy(c->pmu_period, p->period, sizeof(c->pmu_period));
-	return alloc_clocks(k);
+	return kern_pmu_new_clocks(k);
 }
 
 int kern_pmu_restore(struct kern *k)
@@ -65,7 +43,7 @@ int kern_pmu_restore(struct kern *k)
 	p->n = c->npmu;
 	p->usable = ((1u << p->n) - 1) & ~c->pmu_missing;
 	memcpy(p->period, c->pmu_period, sizeof(p->period));
-	err = alloc_clocks(k);
+	err = kern_pmu_new_clocks(k);
 	if (!err && !k->readonly && p->loses_events && kern__attached(k)) {
 		kern_pmu_close_all(k);
 		kern_pmu_open_all(k);
@@ -90,44 +68,6 @@ void kern_pmu_free(struct kern *k)
 	free(k->pmu.clocks);
 	k->pmu.clocks = NULL;
 	kern_pmu_free_seen(k);
-}
-
-int kern_pmu_read_cpu(struct kern *k, unsigned cpu)
-{
-	LIBBPF_OPTS(bpf_test_run_opts, o, .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = cpu);
-	struct pmu_clock *t = &k->pmu.clocks[cpu];
-
-	if (bpf_prog_test_run_opts(k->prog[P_FLUSH], &o))
-		return -errno;
-	t->flushed_ns = clock__mono_ns();
-	t->ahead_ns = t->flushed_ns - kern_pmu_cpu(k, cpu)->enabled;
-	return 0;
-}
-
-void kern_pmu_flush_cpu(struct kern *k, unsigned cpu)
-{
-	const struct jp_pmu_cpu *c = kern_pmu_cpu(k, cpu);
-	uint64_t enabled = c->enabled, reads = c->reads;
-	int err = kern_pmu_read_cpu(k, cpu);
-
-	if (k->readonly)
-		return;
-	if (err == -ENXIO) {
-		kern_pmu_close_cpu(k, cpu);
-	} else if (!err && c->reads != reads && c->enabled == enabled) {
-		/* events stand still for good when their CPU has been offline */
-		kern_pmu_close_cpu(k, cpu);
-		kern_pmu_open_cpu(k, cpu);
-	}
-}
-
-bool kern_pmu_is_old(const struct kern *k, unsigned cpu, uint64_t age_ns)
-{
-	const struct pmu_clock *t = &k->pmu.clocks[cpu];
-	uint64_t now = clock__mono_ns();
-	int64_t age = now - t->ahead_ns - kern_pmu_cpu(k, cpu)->enabled;
-
-	return now - t->flushed_ns > ANCHOR_AGE_NS || age > (int64_t)age_ns;
 }
 
 void kern__flush(struct kern *k, uint64_t age_ns)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The perf family's events: chosen and calibrated before the load, opened on every CPU while the
- * programs are attached, flushed before a snapshot. Part of user/kern.
+ * The perf family's events: chosen and calibrated before the load (pmu_mode.c, pmu_measure.c),
+ * opened on every CPU while the programs are attached (pmu_cpu.c, pmu_events.c), flushed before a
+ * snapshot (pmu.c, pmu_sampled.c). Part of user/kern.
  */
 #ifndef JP_KERN_PMU_H
 #define JP_KERN_PMU_H
@@ -36,7 +37,6 @@ struct pmu {
 /* Which events there are, what they cost, and by that the mode. With none to count FAM_PERF is
  * taken from k->families. The text of the mode says why. */
 void kern_pmu_choose(struct kern *k);
-bool kern_pmu_samples(const struct kern *k, unsigned event);
 /* The choice to the control page, and back from that of maps taken over. */
 int kern_pmu_store(struct kern *k);
 int kern_pmu_restore(struct kern *k);
@@ -44,7 +44,7 @@ int kern_pmu_restore(struct kern *k);
 uint32_t kern_pmu_crc(const struct kern *k, uint32_t crc);
 void kern_pmu_free(struct kern *k);
 
-/* Sets read_ns: by read(2), and what a program takes beside that. */
+/* Sets read_ns: by read(2), and what a program takes in addition. */
 void kern_pmu_measure_read(struct kern *k);
 /* Sets sample_ns: measured in at most 50 ms or, where that gives no number to be trusted, assumed.
  */
@@ -63,11 +63,11 @@ void kern_pmu_close_set(int *fds);
  * enabled on the CPU which we are bound to (fds as above; takes some ms, more when it is busy). */
 uint32_t kern_pmu_clocks(const struct pmu *p);
 uint32_t kern_pmu_moving_in_idle(const int *fds);
-/* ns that each CPU has been idle, of which the kernel tells some milliseconds late; UINT64_MAX: not
- * known. */
+/* ns that each CPU has been idle, which the kernel brings up to date some milliseconds late;
+ * UINT64_MAX: not known. */
 void kern_cpu_idle(uint64_t *ns, unsigned ncpus);
 
-/* The map of events can outlive who fills it (5.12). */
+/* The map of events can outlive the process that fills it (5.12). */
 bool kern_pmu_keeps_events(void);
 
 /* On every CPU that is online and does not have them yet. */
@@ -76,10 +76,13 @@ void kern_pmu_close_all(struct kern *k);
 void kern_pmu_open_cpu(struct kern *k, unsigned cpu);
 void kern_pmu_close_cpu(struct kern *k, unsigned cpu);
 
+/* Remembers when each CPU was read; -ENOMEM. */
+int kern_pmu_new_clocks(struct kern *k);
 struct jp_pmu_cpu *kern_pmu_cpu(const struct kern *k, unsigned cpu);
-/* Reads the CPU's counters for its slot and sees anew whose it is. -ENXIO: it is offline. */
+/* Reads the CPU's counters for its slot, and finds out which slot has the CPU now. -ENXIO: it is
+ * offline. */
 int kern_pmu_read_cpu(struct kern *k, unsigned cpu);
-/* The same, and closes or opens anew the events of a CPU that went or came back. */
+/* The same, and closes or reopens the events of a CPU that went or came back. */
 void kern_pmu_flush_cpu(struct kern *k, unsigned cpu);
 /* The last reading, or flush, of the CPU is more than age_ns old. */
 bool kern_pmu_is_old(const struct kern *k, unsigned cpu, uint64_t age_ns);
@@ -89,7 +92,7 @@ bool kern_pmu_leave(struct kern *k, uint32_t slot);
 void kern_pmu_calibrate(struct kern *k);
 
 /* Sampled mode: longer periods where the kernel now allows too few samples for those in use; it
- * would stop the counters. True: the events are to be opened anew. */
+ * would stop the counters. True: the caller reopens the events. */
 bool kern_pmu_slow_down(struct kern *k);
 /* What samples have missed by the counters, to the slots of the CPU. */
 void kern_pmu_settle(struct kern *k, uint64_t age_ns);

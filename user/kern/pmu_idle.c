@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Do counters go on while a CPU idles? Clocks do. Those of the processor stand still in a CPU that
- * is halted; but it may be told to wait in a loop (idle=poll), and Arm leaves open whether cycles
+ * is halted; but it may be set to wait in a loop (idle=poll), and Arm leaves open whether cycles
  * are counted in WFI. What idle has counted must then not go to the slot before it.
  */
 #include <fcntl.h>

@@ -17,7 +17,7 @@
 #include "kern/pmu_cost.h"
 
 #define READ_ROUNDS	  50
-#define PROGRAM_READ_NS	  100 /* a program's way to a counter, beside the counter */
+#define PROGRAM_READ_NS	  100 /* what a program takes for a counter besides reading it */
 #define PROGRAM_SAMPLE_NS 100 /* what our program does at a sample, over one that counts it */
 #define STRETCH_NS	  400000
 #define STRETCH_SAMPLES	  8
@@ -58,7 +58,7 @@ static uint64_t time_dummy(unsigned cpu)
 	return ns;
 }
 
-/* Ties us to the CPU we are on; -1: it cannot be told. */
+/* Ties us to the CPU we are on; -1: that CPU is not known. */
 static int stay_here(cpu_set_t *before)
 {
 	int cpu = sched_getcpu();

@@ -21,10 +21,10 @@
 
 #define RATE_SYSCTL "/proc/sys/kernel/perf_event_max_sample_rate"
 
-static void say(struct pmu *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say_mode(struct pmu *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Appends to the mode's text. */
-static void say(struct pmu *p, const char *fmt, ...)
+static void say_mode(struct pmu *p, const char *fmt, ...)
 {
 	size_t len = strlen(p->text);
 	va_list ap;
@@ -42,7 +42,7 @@ static void name_events(struct pmu *p, uint32_t which)
 	for (i = 0; i < p->n; i++) {
 		if (!(which >> i & 1))
 			continue;
-		say(p, "%s%s", sep, p->events[i].text);
+		say_mode(p, "%s%s", sep, p->events[i].text);
 		sep = ", ";
 	}
 }
@@ -100,15 +100,15 @@ static void say_cost(const struct kern *k, struct pmu *p)
 {
 	unsigned n = __builtin_popcount(p->usable);
 
-	say(p, "one reading of %u event%s costs %.3g us here, PerfBudget %g %% allows %.3g us", n,
-	    n == 1 ? "" : "s", p->read_ns / 1e3, k->opts.perf_budget,
-	    k->opts.perf_budget / 100 * 1e6 / PMU_SWITCHES_PER_S);
+	say_mode(p, "one reading of %u event%s costs %.3g us here, PerfBudget %g %% allows %.3g us",
+		 n, n == 1 ? "" : "s", p->read_ns / 1e3, k->opts.perf_budget,
+		 k->opts.perf_budget / 100 * 1e6 / PMU_SWITCHES_PER_S);
 }
 
 static void say_sample(struct pmu *p)
 {
-	say(p, "; a sample costs %.3g us (%s)", p->sample_ns / 1e3,
-	    p->sample_measured ? "measured" : "assumed");
+	say_mode(p, "; a sample costs %.3g us (%s)", p->sample_ns / 1e3,
+		 p->sample_measured ? "measured" : "assumed");
 }
 
 static void use_exact(struct kern *k, uint32_t missing, int why)
@@ -117,25 +117,26 @@ static void use_exact(struct kern *k, uint32_t missing, int why)
 
 	p->mode = JP_PMU_EXACT;
 	p->cost_ns = p->read_ns;
-	say(p, "exact");
+	say_mode(p, "exact");
 	if (!missing)
 		return;
-	say(p, ", but this machine has no ");
+	say_mode(p, ", but this machine has no ");
 	name_events(p, missing);
-	say(p, " (perf_event_open: %s)", strerror(-why));
+	say_mode(p, " (perf_event_open: %s)", strerror(-why));
 }
 
 static void say_periods(struct pmu *p)
 {
 	unsigned i;
 
-	say(p, "; periods");
+	say_mode(p, "; periods");
 	for (i = 0; i < p->n; i++)
 		if (p->usable >> i & 1)
-			say(p, " %s=%llu", p->events[i].column, (unsigned long long)p->period[i]);
-	say(p, ", error about 1/sqrt(n/period)");
+			say_mode(p, " %s=%llu", p->events[i].column,
+				 (unsigned long long)p->period[i]);
+	say_mode(p, ", error about 1/sqrt(n/period)");
 	if (p->usable != (1u << p->n) - 1) {
-		say(p, "; cannot be sampled: ");
+		say_mode(p, "; cannot be sampled: ");
 		name_events(p, ((1u << p->n) - 1) & ~p->usable);
 	}
 }
@@ -177,9 +178,9 @@ static void use_sampled(struct kern *k, double rate)
 
 	p->mode = JP_PMU_SAMPLED;
 	p->cost_ns = p->sample_ns;
-	say(p, "sampled: ");
+	say_mode(p, "sampled: ");
 	if (k->opts.perf_mode == PERF_SAMPLED)
-		say(p, "as configured");
+		say_mode(p, "as configured");
 	else
 		say_cost(k, p);
 	say_sample(p);
@@ -194,11 +195,11 @@ static bool programs_can_read(struct pmu *p)
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_perf_event_read_value,
 				    NULL))
 		return true;
-	say(p, "off: this kernel's programs cannot read counters");
+	say_mode(p, "off: this kernel's programs cannot read counters");
 	return false;
 }
 
-static void choose(struct kern *k)
+static void choose_mode(struct kern *k)
 {
 	struct pmu *p = &k->pmu;
 	uint32_t all = (1u << p->n) - 1;
@@ -207,9 +208,9 @@ static void choose(struct kern *k)
 
 	why = find_usable(k, false);
 	if (!p->usable) {
-		say(p, "off: this machine counts no ");
+		say_mode(p, "off: this machine counts no ");
 		name_events(p, all);
-		say(p, " (perf_event_open: %s)", strerror(-why));
+		say_mode(p, " (perf_event_open: %s)", strerror(-why));
 		return;
 	}
 	p->counts_idle = kern_pmu_clocks(p);
@@ -222,9 +223,9 @@ static void choose(struct kern *k)
 	}
 	why = find_usable(k, true);
 	if (!p->usable) {
-		say(p, "off: this machine cannot sample ");
+		say_mode(p, "off: this machine cannot sample ");
 		name_events(p, all);
-		say(p, " (perf_event_open: %s)", strerror(-why));
+		say_mode(p, " (perf_event_open: %s)", strerror(-why));
 		return;
 	}
 	kern_pmu_measure_sample(k);
@@ -233,10 +234,10 @@ static void choose(struct kern *k)
 		use_sampled(k, fmax(rate, PMU_SAMPLES_MIN));
 		return;
 	}
-	say(p, "off: ");
+	say_mode(p, "off: ");
 	say_cost(k, p);
 	say_sample(p);
-	say(p, ", which allows %.3g per second of each", rate);
+	say_mode(p, ", which allows %.3g per second of each", rate);
 }
 
 void kern_pmu_choose(struct kern *k)
@@ -250,16 +251,11 @@ void kern_pmu_choose(struct kern *k)
 		return;
 	p->loses_events = !kern_pmu_keeps_events();
 	if (k->opts.perf_mode == PERF_OFF)
-		say(p, "off: as configured");
+		say_mode(p, "off: as configured");
 	else if (!p->n)
-		say(p, "off: no events are configured");
+		say_mode(p, "off: no events are configured");
 	else if (programs_can_read(p))
-		choose(k);
+		choose_mode(k);
 	if (p->mode == JP_PMU_OFF)
 		k->families &= ~FAM_PERF;
-}
-
-bool kern_pmu_samples(const struct kern *k, unsigned event)
-{
-	return k->pmu.mode == JP_PMU_SAMPLED && (k->pmu.usable >> event & 1);
 }

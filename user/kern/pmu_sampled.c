@@ -91,7 +91,7 @@ static struct seen_slot *seen(const struct kern *k, unsigned cpu, uint32_t slot)
 	return &k->pmu.seen->slots[(size_t)cpu * k->nslots + slot];
 }
 
-static void add(__u64 *to, uint64_t n)
+static void add_relaxed(__u64 *to, uint64_t n)
 {
 	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
@@ -101,7 +101,7 @@ static uint64_t part(uint64_t whole, uint64_t n, uint64_t of)
 	return of ? (uint64_t)((unsigned __int128)whole * n / of) : 0;
 }
 
-/* A slot's samples on the CPU since the last time; nobody has a free slot's. */
+/* A slot's samples on the CPU since the last time; a free slot has none. */
 static uint64_t new_samples(const struct kern *k, unsigned cpu, uint32_t slot)
 {
 	return k->slots[slot].state == JP_SLOT_FREE
@@ -134,11 +134,11 @@ static void share_time(struct kern *k, unsigned cpu)
 		if (!n)
 			continue;
 		mine = part(wanted, n, all);
-		add(&counts(k, cpu, slot)->enabled, mine);
+		add_relaxed(&counts(k, cpu, slot)->enabled, mine);
 		for (i = 0; i < k->pmu.n; i++)
 			if (c->open >> i & 1)
-				add(&counts(k, cpu, slot)->ev[i].running,
-				    mine - part(c->waited[i] - was->waited[i], n, all));
+				add_relaxed(&counts(k, cpu, slot)->ev[i].running,
+					    mine - part(c->waited[i] - was->waited[i], n, all));
 	}
 	was->enabled = c->enabled;
 	memcpy(was->waited, c->waited, sizeof(was->waited));
@@ -153,7 +153,8 @@ static uint64_t missing_in_idle(const struct kern *k, unsigned cpu, unsigned i, 
 
 	if (!(k->pmu.counts_idle >> i & 1))
 		return 0;
-	/* Just opened, or nobody knows: a step had better have too little than another's time. */
+	/* Just opened, or idle time is not known: too little is better than time of another step.
+	 */
 	if (was->idle_ns == UINT64_MAX || now == UINT64_MAX || c->enabled <= was->enabled ||
 	    c->ev[i].counter < was->counter[i])
 		return missing;
@@ -187,10 +188,10 @@ static void share(struct kern *k, unsigned cpu, unsigned i, uint64_t missing, ui
 		mine = part(busy, new_counts(k, cpu, slot, i), all);
 		mine = mine < missing - given ? mine : missing - given;
 		if (mine)
-			add(&counts(k, cpu, slot)->ev[i].counter, mine);
+			add_relaxed(&counts(k, cpu, slot)->ev[i].counter, mine);
 		given += mine;
 	}
-	add(&counts(k, cpu, JP_SLOT_OTHER)->ev[i].counter, missing - given);
+	add_relaxed(&counts(k, cpu, JP_SLOT_OTHER)->ev[i].counter, missing - given);
 }
 
 static void share_missing(struct kern *k, unsigned cpu, unsigned i)
@@ -204,8 +205,8 @@ static void share_missing(struct kern *k, unsigned cpu, unsigned i)
 	if (behind > (int64_t)(2 * period)) {
 		missing = (uint64_t)behind / period * period;
 		busy = missing - missing_in_idle(k, cpu, i, missing);
-		add(&c->given[i], missing);
-		add(&k->control->stats.pmu_lost, missing / period);
+		add_relaxed(&c->given[i], missing);
+		add_relaxed(&k->control->stats.pmu_lost, missing / period);
 	}
 	missing += was->owed[i];
 	busy += was->owed[i];
@@ -267,7 +268,7 @@ static bool is_stuck(const struct kern *k, unsigned cpu, unsigned i)
 	       (int64_t)(c->ev[i].counter - c->given[i]) > (int64_t)(STUCK * k->pmu.period[i]);
 }
 
-static void open_anew(struct kern *k, unsigned cpu)
+static void reopen_cpu(struct kern *k, unsigned cpu)
 {
 	static bool said;
 
@@ -287,7 +288,7 @@ static void settle_cpu(struct kern *k, unsigned cpu)
 	unsigned i;
 
 	was->active = is_active(k, cpu);
-	/* A clock's idle time is told from a step's only if it is known where it began. */
+	/* Idle time of a clock can be separated from a step's only if its beginning is known. */
 	if (!was->active && !k->pmu.counts_idle)
 		return;
 	kern_pmu_flush_cpu(k, cpu);
@@ -297,7 +298,7 @@ static void settle_cpu(struct kern *k, unsigned cpu)
 	}
 	share_time(k, cpu);
 	if (stuck && was->active)
-		open_anew(k, cpu);
+		reopen_cpu(k, cpu);
 	remember(k, cpu);
 }
 

@@ -9,6 +9,7 @@
 #include <bpf/bpf.h>
 
 #include "kern/internal.h"
+#include "kern/link.h"
 
 int kern__programs(const struct kern *k, struct kern_prog *out, unsigned max)
 {

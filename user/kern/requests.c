@@ -24,7 +24,7 @@ static bool is_free(const struct kern *k, uint64_t request)
 	       o.retval;
 }
 
-static void add(__u64 *to, __u64 n)
+static void add_relaxed(__u64 *to, __u64 n)
 {
 	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
 }
@@ -35,10 +35,10 @@ static void count_lost(struct kern *k, uint64_t use)
 	struct jp_blk *b = (struct jp_blk *)k->mem[M_BLK] + (use & 0xffff);
 	bool write = use & JP_BLK_WRITE;
 
-	add(&k->control->stats.blk_lost, 1);
-	add(&b->untimed, 1);
-	add(write ? &b->writes : &b->reads, 1);
-	add(write ? &b->write_bytes : &b->read_bytes, use >> JP_BLK_SECTORS << 9);
+	add_relaxed(&k->control->stats.blk_lost, 1);
+	add_relaxed(&b->untimed, 1);
+	add_relaxed(write ? &b->writes : &b->reads, 1);
+	add_relaxed(write ? &b->write_bytes : &b->read_bytes, use >> JP_BLK_SECTORS << 9);
 }
 
 /* The request is under way. */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the object holds, and what of it is there with which families. */
+/* The tables of maps and programs: names, sizes, and the family that needs each. */
 #include <string.h>
 
 #include "kern/internal.h"
+#include "kern/probe.h"
 
 /* clang-format off */
 const struct map_info kern_maps[M_N] = {
@@ -120,10 +121,15 @@ bool kern_has_map(const struct kern *k, enum kern_map m)
 	return is_on(kern_maps[m].family, k);
 }
 
+/* An event has a handler of its own, and only where it is sampled. */
+static bool is_sampled(const struct kern *k, unsigned event)
+{
+	return k->pmu.mode == JP_PMU_SAMPLED && (k->pmu.usable >> event & 1);
+}
+
 bool kern_has_prog(const struct kern *k, enum kern_program p)
 {
-	/* an event has a handler of its own, and only where it is sampled */
-	if (p >= P_SAMPLE && !kern_pmu_samples(k, p - P_SAMPLE))
+	if (p >= P_SAMPLE && !is_sampled(k, p - P_SAMPLE))
 		return false;
 	return is_on(kern_progs[p].family, k) && !k->unused[p];
 }

@@ -11,6 +11,8 @@
 
 #include "base/clock.h"
 #include "kern/internal.h"
+#include "kern/link.h"
+#include "kern/probe.h"
 
 #define READ_SIZE 65536
 /* A task that came in the very moment of a pass is not missed for longer. */

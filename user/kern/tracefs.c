@@ -10,6 +10,7 @@
 #include <bpf/bpf.h>
 
 #include "kern/internal.h"
+#include "kern/link.h"
 
 int kern_event_id(const char *event)
 {

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The maps as memory: mapping them, and finding the counters of a slot on a CPU in them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "kern/internal.h"
+#include "kern/load.h"
+
+static void *map_pages(int fd, size_t len, bool ro)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	void *p = mmap(NULL, (len + page - 1) / page * page,
+		       ro ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	/* a child that is left behind must not keep the maps */
+	madvise(p, len, MADV_DONTFORK);
+	return p;
+}
+
+static size_t map_bytes(const struct kern *k, enum kern_map m)
+{
+	return (size_t)(m == M_OWNERS ? k->blk_sets : kern_map_entries(k, m)) * kern_maps[m].mapped;
+}
+
+/* The table of requests has the size that its maker chose. */
+static unsigned entries_of(int fd)
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info);
+
+	return bpf_obj_get_info_by_fd(fd, &info, &len) ? 0 : info.max_entries;
+}
+
+/* Maps the counters; of maps that were made by another process the control page says how many. */
+int kern_mmap(struct kern *k)
+{
+	int i;
+
+	for (i = 0; i < M_N; i++) {
+		if (!kern_maps[i].mapped || k->map[i] < 0)
+			continue;
+		if (i == M_OWNERS)
+			k->blk_sets = entries_of(k->map[i]);
+		k->mem[i] = map_pages(k->map[i], map_bytes(k, i), k->readonly);
+		if (!k->mem[i])
+			return kern_fail(-errno, "cannot map %s: %s", kern_maps[i].name,
+					 strerror(errno));
+		if (i != M_CONTROL)
+			continue;
+		k->control = k->mem[M_CONTROL];
+		if (k->nslots)
+			continue;
+		if (k->control->abi != JP_ABI_VERSION)
+			return kern_fail(-EPROTO,
+					 "%s was made by another version of jobprof (ABI %u, "
+					 "this is %u)",
+					 k->pin_dir, k->control->abi, JP_ABI_VERSION);
+		k->nslots = k->control->nslots;
+		k->ncpus = k->control->ncpus;
+		k->families = k->control->families;
+	}
+	k->slots = k->mem[M_SLOTS];
+	k->sched = k->mem[M_SCHED];
+	k->acct = k->mem[M_ACCT];
+	k->released = calloc(k->nslots, sizeof(*k->released));
+	k->quiet_ns = calloc(k->nslots, sizeof(*k->quiet_ns));
+	k->missed_ns = calloc(k->nslots, sizeof(*k->missed_ns));
+	k->used = calloc(k->nslots, sizeof(*k->used));
+	if (!k->released || !k->quiet_ns || !k->missed_ns || !k->used)
+		return kern_fail(-ENOMEM, "out of memory");
+	return 0;
+}
+
+void kern_munmap(struct kern *k)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	int i;
+
+	for (i = M_N; i-- > 0;) {
+		if (k->mem[i])
+			munmap(k->mem[i], (map_bytes(k, i) + page - 1) / page * page);
+		k->mem[i] = NULL;
+	}
+	k->control = NULL, k->slots = NULL, k->sched = NULL, k->acct = NULL;
+	free(k->released), k->released = NULL, k->nreleased = 0;
+	free(k->quiet_ns), k->quiet_ns = NULL;
+	free(k->missed_ns), k->missed_ns = NULL;
+	free(k->used), k->used = NULL;
+	k->used_at = 0;
+}
+
+const struct jp_control *kern__control(const struct kern *k)
+{
+	return k->control;
+}
+
+const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot)
+{
+	return slot < k->nslots ? &k->slots[slot] : NULL;
+}
+
+int kern__env(const struct kern *k, uint32_t step, struct jp_env *env)
+{
+	return bpf_map_lookup_elem(k->map[M_ENVS], &step, env) ? -errno : 0;
+}
+
+unsigned kern__nslots(const struct kern *k)
+{
+	return k->nslots;
+}
+
+void kern__ack_left(struct kern *k, uint32_t slot, uint64_t seq)
+{
+	__atomic_store_n(&k->acct[slot].left_acked, seq, __ATOMIC_RELEASE);
+}
+
+bool kern__is_reader(const struct kern *k)
+{
+	return k->readonly;
+}
+
+uint64_t kern__slots_changed(const struct kern *k)
+{
+	return __atomic_load_n(&k->control->stats.slots_changed, __ATOMIC_ACQUIRE);
+}
+
+const uint32_t *kern__used(struct kern *k, unsigned *n)
+{
+	uint64_t at = kern__slots_changed(k) + 1;
+	uint32_t i;
+
+	if (at != k->used_at) {
+		k->nused = 0;
+		for (i = 0; i < k->nslots; i++)
+			if (k->slots[i].state != JP_SLOT_FREE)
+				k->used[k->nused++] = i;
+		k->used_at = at;
+	}
+	*n = k->nused;
+	return k->used;
+}
+
+unsigned kern__ncpus(const struct kern *k)
+{
+	return k->ncpus;
+}
+
+const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return &k->sched[(size_t)cpu * k->nslots + slot];
+}
+
+/* An element of a map that is there only with its family. */
+static const void *element(const struct kern *k, enum kern_map m, unsigned cpu, uint32_t slot)
+{
+	size_t at = kern_maps[m].shape == SHAPE_SLOT ? slot : (size_t)cpu * k->nslots + slot;
+
+	return k->mem[m] ? (const char *)k->mem[m] + at * kern_maps[m].mapped : NULL;
+}
+
+const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_LAT, cpu, slot);
+}
+
+const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_BLK, cpu, slot);
+}
+
+const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot)
+{
+	return element(k, M_BLK_LAT, 0, slot);
+}
+
+const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_NET, cpu, slot);
+}
+
+const struct jp_files *kern__files(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_FILES, cpu, slot);
+}
+
+const struct jp_pmu *kern__pmu(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_PMU, cpu, slot);
+}
+
+const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu)
+{
+	const struct jp_pmu_cpu *c = k->mem[M_PMU_CPU];
+
+	return c ? &c[cpu] : NULL;
+}
+
+const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot)
+{
+	return &k->acct[slot];
+}

@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Directories of cgroups that were there before the programs, or that found no slot: a walk over
+ * the hierarchies registers them as bpf/life.bpf.c does those that appear later.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "base/clock.h"
+#include "identity/layout.h"
+#include "kern/internal.h"
+#include "kern/slots.h"
+
+/* A new directory is looked for so long, with a millisecond between two tries. */
+#define YOUNG_NS   100000000ull
+#define FIND_TRIES 3
+
+/* User space's twin of make_entry() in bpf/life.bpf.c. */
+static bool make_entry(struct kern *k, const struct jp_cgroup *up, unsigned node,
+		       struct jp_cgroup *e)
+{
+	const struct jp_node *n = node ? &k->nodes[node] : NULL;
+
+	*e = (struct jp_cgroup){.node = node,
+				.step = up->step,
+				.flags = up->flags,
+				.kind = n ? n->kind : JP_KIND_GROUP,
+				.slot = JP_SLOT_NONE};
+	switch (e->kind) {
+	case JP_KIND_PATH:
+	case JP_KIND_STEPD:
+		return true;
+	case JP_KIND_STEP:
+		e->slot = e->step = kern_take_slot(k, JP_KIND_STEP, 0);
+		e->flags = n ? n->flags : 0;
+		return true;
+	case JP_KIND_TASK:
+		e->slot = kern_take_slot(k, JP_KIND_TASK, up->step);
+		return true;
+	default:
+		e->slot = up->slot;
+		if (up->kind == JP_KIND_STEPD)
+			e->kind = JP_KIND_STEPD;
+		return up->kind != JP_KIND_PATH;
+	}
+}
+
+struct walk {
+	struct kern *k;
+	uint32_t hier;
+	char path[1024]; /* below the hierarchy's root */
+	bool closed;	 /* only root makes directories in the one that is read */
+	unsigned found;
+};
+
+/* As may_be() in bpf/life.bpf.c: one that root has made may have been given away since. */
+static bool may_be(const struct walk *w, unsigned node, const struct stat *st)
+{
+	return w->k->nodes[node].flags & JP_NODE_ANYONE || !st->st_uid || w->closed;
+}
+
+static void describe_slot(struct walk *w, const struct jp_cgroup *e, uint64_t id)
+{
+	struct jp_slot *s = &w->k->slots[e->slot];
+
+	s->cgroup_id = id;
+	s->hier = w->hier;
+	if (e->flags & JP_NODE_NEED_STEPD)
+		s->flags |= JP_SLOT_F_ENV;
+	if (strlen(w->path) < JP_PATH_LEN) {
+		strcpy(s->path, w->path);
+		s->path_len = strlen(w->path) + 1;
+	}
+	w->found++;
+}
+
+static bool takes_slot(const struct jp_cgroup *e)
+{
+	return e->kind == JP_KIND_STEP || e->kind == JP_KIND_TASK;
+}
+
+static bool any_free(const struct kern *k)
+{
+	uint32_t slot;
+
+	return !bpf_map_lookup_elem(k->map[M_FREE], NULL, &slot);
+}
+
+/* A directory that found all slots taken gets one as soon as there are some, or what the directory
+ * above it has. */
+static void place_late(struct walk *w, const struct jp_cgroup *up, const struct jp_cgroup_key *key,
+		       struct jp_cgroup *e)
+{
+	struct kern *k = w->k;
+	struct jp_cgroup late;
+
+	if (e->kind != JP_KIND_STEP && up->step == JP_SLOT_OTHER)
+		return;
+	if (takes_slot(e) && !any_free(k)) {
+		k->unplaced++;
+		return;
+	}
+	if (!make_entry(k, up, e->node, &late) || late.slot == JP_SLOT_OTHER)
+		return;
+	if (!bpf_map_update_elem(k->map[M_CGROUPS], key, &late, BPF_EXIST)) {
+		*e = late;
+		if (takes_slot(e))
+			describe_slot(w, e, key->id);
+	} else if (takes_slot(&late)) {
+		kern_give_back(k, late.slot);
+	}
+}
+
+/* An open directory that has been removed still has its number, but no files any more. */
+static bool is_removed(int dirfd)
+{
+	return faccessat(dirfd, "cgroup.procs", F_OK, 0) && errno == ENOENT;
+}
+
+/* The entry is of a directory that the kernel had forgotten before it was made: it is undone. */
+static bool is_late(struct kern *k, int dirfd, const struct jp_cgroup_key *key,
+		    const struct jp_cgroup *e)
+{
+	if (!is_removed(dirfd) || bpf_map_delete_elem(k->map[M_CGROUPS], key))
+		return false;
+	if (takes_slot(e))
+		kern_give_back(k, e->slot);
+	return true;
+}
+
+/* The open directory's entry, made if the kernel has not made it; false: none of ours. */
+static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *name, int dirfd,
+		     const struct stat *st, struct jp_cgroup *e)
+{
+	struct jp_cgroup_key key = {.id = st->st_ino, .hier = w->hier};
+	struct kern *k = w->k;
+	unsigned node;
+
+	if (!bpf_map_lookup_elem(k->map[M_CGROUPS], &key, e)) {
+		if (e->slot == JP_SLOT_OTHER)
+			place_late(w, up, &key, e);
+		return true;
+	}
+	node = up->node ? layout__child(k->nodes, up->node, name) : 0;
+	if (node && !may_be(w, node, st))
+		node = 0;
+	if (!make_entry(k, up, node, e))
+		return false;
+	if (!bpf_map_update_elem(k->map[M_CGROUPS], &key, e, BPF_NOEXIST)) {
+		if (is_late(k, dirfd, &key, e))
+			return false;
+		if (takes_slot(e) && e->slot != JP_SLOT_OTHER)
+			describe_slot(w, e, key.id);
+		return true;
+	}
+	if (takes_slot(e))
+		kern_give_back(k, e->slot);
+	if (errno != EEXIST) {
+		__atomic_fetch_add(&k->control->stats.cgroups_full, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	return !bpf_map_lookup_elem(k->map[M_CGROUPS], &key, e); /* the kernel was faster */
+}
+
+static void walk_dir(struct walk *w, int dirfd, const struct jp_cgroup *up, int depth)
+{
+	size_t len = strlen(w->path);
+	struct dirent *d;
+	struct stat own;
+	bool closed;
+	DIR *dir;
+
+	closed = !fstat(dirfd, &own) && !own.st_uid && !(own.st_mode & (S_IWGRP | S_IWOTH));
+	if (depth > 32 || !(dir = fdopendir(dirfd))) {
+		close(dirfd);
+		return;
+	}
+	while ((d = readdir(dir))) {
+		struct jp_cgroup e;
+		struct stat st;
+		int fd;
+
+		if (d->d_type != DT_DIR || d->d_name[0] == '.')
+			continue;
+		if (len + strlen(d->d_name) + 2 > sizeof(w->path))
+			continue;
+		fd = openat(dirfd, d->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			continue; /* vanished */
+		snprintf(w->path + len, sizeof(w->path) - len, "/%s", d->d_name);
+		w->closed = closed;
+		if (!fstat(fd, &st) && entry_of(w, up, d->d_name, fd, &st, &e))
+			walk_dir(w, fd, &e, depth + 1);
+		else
+			close(fd);
+		w->path[len] = 0;
+	}
+	closedir(dir);
+}
+
+static int walk_root(struct kern *k, const struct kern_root *r, unsigned *found)
+{
+	struct jp_cgroup_key key = {.hier = r->hier};
+	struct jp_cgroup e = {
+		.slot = JP_SLOT_NONE, .step = JP_SLOT_NONE, .node = r->node, .kind = JP_KIND_PATH};
+	struct walk w = {.k = k, .hier = r->hier};
+	struct stat st;
+	int fd = open(r->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fstat(fd, &st)) {
+		int err = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return kern_fail(err, "cannot open %s: %s: is the cgroup hierarchy mounted?",
+				 r->mount, strerror(-err));
+	}
+	key.id = st.st_ino;
+	if (bpf_map_update_elem(k->map[M_CGROUPS], &key, &e, BPF_ANY)) {
+		int err = -errno;
+
+		close(fd);
+		return kern_fail(err, "cannot register %s: %s", r->mount, strerror(-err));
+	}
+	walk_dir(&w, fd, &e, 0);
+	*found += w.found;
+	return 0;
+}
+
+/* The program on mkdir reports a directory a moment before it can be found. */
+static bool is_gone(const struct jp_slot *s, const char *path)
+{
+	struct stat st;
+
+	for (int i = 0; i < FIND_TRIES; i++) {
+		if (!stat(path, &st))
+			return st.st_ino != s->cgroup_id;
+		if (clock__boot_ns() - s->start_ns > YOUNG_NS)
+			return true;
+		usleep(1000);
+	}
+	return true;
+}
+
+/* Retires slots whose cgroup went unseen: the program on rmdir is attached only with the others. */
+static void retire_vanished(struct kern *k)
+{
+	uint32_t i;
+	unsigned r;
+
+	for (i = JP_SLOT_FIRST; i < k->nslots; i++) {
+		struct jp_slot *s = &k->slots[i];
+		struct jp_cgroup_key key = {.id = s->cgroup_id, .hier = s->hier};
+		char path[512];
+
+		if (s->state != JP_SLOT_ACTIVE || s->kind == JP_KIND_LINEAGE || !s->path_len)
+			continue;
+		for (r = 0; r < k->opts.nroots && k->opts.roots[r].hier != s->hier; r++)
+			;
+		if (r == k->opts.nroots)
+			continue;
+		snprintf(path, sizeof(path), "%s%s", k->opts.roots[r].mount, s->path);
+		if (!is_gone(s, path))
+			continue;
+		s->end_ns = clock__boot_ns();
+		s->state = JP_SLOT_DRAINING;
+		bpf_map_delete_elem(k->map[M_CGROUPS], &key);
+	}
+}
+
+unsigned kern__unplaced(const struct kern *k)
+{
+	return k->unplaced;
+}
+
+int kern__rescan(struct kern *k, unsigned *found)
+{
+	unsigned i, n = 0;
+	int err = 0;
+
+	k->unplaced = 0;
+	for (i = 0; !err && i < k->opts.nroots; i++)
+		err = walk_root(k, &k->opts.roots[i], &n);
+	if (!err)
+		retire_vanished(k);
+	if (!err && kern__attached(k)) {
+		kern_pmu_open_all(k); /* CPUs may have come */
+		err = kern__sweep(k);
+	}
+	if (found)
+		*found = n;
+	return err;
+}

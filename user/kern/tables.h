@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The tables of all maps and programs that the BPF object has (tables.c). Part of user/kern. */
+#ifndef JP_KERN_TABLES_H
+#define JP_KERN_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bpf/jobprof.h"
+
+struct kern;
+
+enum kern_map {
+	M_CONTROL,
+	M_TASKS,
+	M_CGROUPS,
+	M_NODES,
+	M_SLOTS,
+	M_SCHED,
+	M_LAT,
+	M_ACCT,
+	M_FREE,
+	M_EVENTS,
+	M_ADOPT,
+	M_PCPU,
+	M_OFFSETS,
+	M_BLK,
+	M_BLK_LAT,
+	M_OWNERS,
+	M_NET,
+	M_SOCKS,
+	M_PASSED,
+	M_SENT,
+	M_FILES,
+	M_PMU,
+	M_PMU_CPU,
+	M_PMU_FDS,
+	M_ASKED,
+	M_ENVS,
+	M_N
+};
+
+enum kern_program {
+	P_MKDIR,
+	P_SWITCH,
+	P_EXIT,
+	P_EXEC,
+	P_FORK,
+	P_ATTACH,
+	P_RMDIR,
+	P_BLK_START,
+	P_BLK_INSERT,
+	P_BLK_ISSUE,
+	P_BLK_COMPLETE,
+	P_BLK_MERGE,
+	P_BLK_FREE,
+	P_ITER,
+	P_ASK,
+	P_SWEEP,
+	P_PERCPU,
+	P_SOCK_READY,
+	P_DEV_QUEUE,
+	P_SOCK_SEND,
+	P_SOCK_RECV,
+	P_INET_SEND,
+	P_INET6_SEND,
+	P_INET_RECV,
+	P_INET6_RECV,
+	P_INET_PAGE,
+	P_SKB_OUT,
+	P_SKB_IN,
+	P_SOCK_STATE,
+	P_RETRANS,
+	P_RETRANS_SYNACK,
+	P_OPEN,
+	P_OPENAT,
+	P_OPENAT2,
+	P_CREAT,
+	P_CLOSE,
+	P_SYS_EXIT,
+	P_FLUSH,
+	P_SAMPLE, /* JP_PMU_EVENTS of them, the last */
+	P_SAMPLE_END = P_SAMPLE + JP_PMU_EVENTS - 1,
+	P_N
+};
+
+/* How many elements a map has. */
+enum map_shape { SHAPE_OWN, SHAPE_ONE, SHAPE_CPU, SHAPE_SLOT, SHAPE_CPU_SLOT };
+
+struct map_info {
+	const char *name;
+	unsigned family; /* there only with one of these; 0: always */
+	enum map_shape shape;
+	size_t mapped; /* size of an element that user space maps, 0: it does not */
+};
+
+enum program_use {
+	USE_ALWAYS, /* attached from the load on */
+	USE_TRACED, /* attached while there are steps, in the table's order */
+	USE_CALLED, /* iterators and test runs */
+};
+
+struct program_info {
+	const char *name;
+	unsigned family; /* loaded only with one of these; 0: always */
+	enum program_use use;
+};
+
+extern const struct map_info kern_maps[M_N];
+extern const struct program_info kern_progs[P_N];
+/* Event of tracefs, "group/name", that a program is put on; NULL: the program knows its place. */
+extern const char *const kern_events[P_N];
+
+/* Elements the map has in k; 0: a number of its own. */
+unsigned kern_map_entries(const struct kern *k, enum kern_map m);
+/* It is there with the families that are loaded. */
+bool kern_has_map(const struct kern *k, enum kern_map m);
+bool kern_has_prog(const struct kern *k, enum kern_program p);
+
+#endif
