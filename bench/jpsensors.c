@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "sensor/plugin/plugin.h"
+#include "sensor/sensors.h"
 
 static void measure(const struct sensor_ops *ops, const struct sensor_roots *roots, int rounds,
 		    int readings)
@@ -53,7 +54,7 @@ int main(int argc, char **argv)
 		roots = (struct sensor_roots){sys, proc, dev, lib};
 	}
 	if (argc > 4)
-		n = plugins__load(argv[4], &plugins);
+		n = plugins__load(argv[4], sensor_sources, &plugins);
 	for (unsigned i = 0; i < n_sensor_sources; i++)
 		measure(sensor_sources[i], &roots, rounds, readings > 0 ? readings : 1);
 	for (int i = 0; i < n; i++)

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "sensor/ipmi/ipmi.h"
-#include "sensor/core/sources.h"
+#include "sensor/sensors.h"
 #include "sensor/ipmi/ipmi_proto.h"
 
 static int set(struct ipmi_settings *s, const char *key, const char *value)

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "sensor/plugin/plugin.h"
+#include "sensor/sensors.h"
 #include "schema/series.h"
 
 /* What the made-up plug-in says; by call. */

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "sensor/core/sources.h"
+#include "sensor/sensors.h"
 #include "sensors.h"
 #include "opened.h"
 

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "sensor/rapl/rapl.h"
-#include "sensor/core/sources.h"
+#include "sensor/sensors.h"
 #include "tests/unit/sensors.h"
 
 #define POWERCAP "sys/class/powercap/"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "base/clock.h"
-#include "sensor/core/sources.h"
+#include "sensor/sensors.h"
 #include "sensor/ipmi/xcc.h"
 #include "tests/unit/tree.h"
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "daemon/node_internal.h"
 #include "sensor/plugin/plugin.h"
+#include "sensor/sensors.h"
 
 /* A counter of energy may wrap in minutes: read that often whether anybody wants rows or not. */
 #define TICK_NS (55 * NSEC_PER_SEC)
@@ -58,7 +59,7 @@ static int open_energy(struct node *n, const struct node_opts *opts)
 /* What is wrong with one of them, or with where they are, is no reason to do without the others. */
 static unsigned load_plugins(const char *dir, const struct sensor_ops *const **out)
 {
-	int n = dir ? plugins__load(dir, out) : 0;
+	int n = dir ? plugins__load(dir, sensor_sources, out) : 0;
 
 	if (n < 0 && n != -ENOENT && n != -EPERM)
 		log_error("sensor plug-ins of %s are not loaded: %s", dir, strerror(-n));

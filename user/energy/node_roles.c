@@ -6,8 +6,7 @@
 #include <string.h>
 
 #include "energy/node_energy_internal.h"
-#include "sensor/gpu/nvml.h"
-#include "sensor/gpu/rsmi.h"
+#include "sensor/sensors.h"
 
 static const enum sensor_part parts[] = {PART_NODE, PART_PACKAGE, PART_DRAM, PART_GPU};
 

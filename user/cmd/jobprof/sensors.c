@@ -14,6 +14,7 @@
 #include "cmd/jobprof/sensors.h"
 #include "cmd/jobprof/verbs.h"
 #include "sensor/plugin/plugin.h"
+#include "sensor/sensors.h"
 
 #define WATCH_MIN 0.1
 #define WATCH_MAX 86400.0
@@ -100,7 +101,7 @@ static void set_plugins(struct args *a, const char *dir)
 /* How many, -1: the directory that was asked for is no good. */
 static int load_plugins(const struct args *a, const struct sensor_ops *const **out)
 {
-	int n = a->plugins ? plugins__load(a->plugins, out) : 0;
+	int n = a->plugins ? plugins__load(a->plugins, sensor_sources, out) : 0;
 
 	if (n >= 0 || (n == -ENOENT && !a->plugins_needed))
 		return n >= 0 ? n : 0;

@@ -13,7 +13,7 @@
 #include "identity/hierarchy.h"
 #include "kern/kern.h"
 #include "sensor/plugin/plugin.h"
-#include "sensor/core/sensor.h"
+#include "sensor/sensors.h"
 
 static const char *state_name(const struct kern_feature *f)
 {
@@ -56,7 +56,7 @@ static void check_sensor(const struct sensor_ops *ops)
 static void check_sensors(void)
 {
 	const struct sensor_ops *const *plugins;
-	int i, n = plugins__load(PLUGINS_DIR, &plugins);
+	int i, n = plugins__load(PLUGINS_DIR, sensor_sources, &plugins);
 
 	for (i = 0; i < (int)n_sensor_sources; i++)
 		check_sensor(sensor_sources[i]);

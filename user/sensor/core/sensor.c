@@ -1,17 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which sources there are, and words for what they say. */
+/* Names of the parts of a node, and of the qualities of a reading. */
 #include "sensor/core/sensor.h"
-#include "sensor/core/sources.h"
-
-/* One line per source; the NULL ends it. */
-const struct sensor_ops *const sensor_sources[] = {
-	&sensor_rapl,	&sensor_rapl_cores,  &sensor_nvml, /* numbers of GPUs as jobs see them */
-	&sensor_rsmi,	&sensor_pm_counters, &sensor_xcc,   &sensor_ipmi,      &sensor_hwmon,
-	&sensor_cpu,	&sensor_node,	     &sensor_ports, &sensor_slingshot, &sensor_netdev,
-	&sensor_mounts, &sensor_disks,	     NULL,
-};
-
-const unsigned n_sensor_sources = sizeof(sensor_sources) / sizeof(sensor_sources[0]) - 1;
 
 const char *sensor__part_name(enum sensor_part part)
 {

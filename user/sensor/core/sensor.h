@@ -27,7 +27,7 @@ struct sensor_roots {
 };
 
 /* What of the node a channel measures. Parts overlap: a package has its cores in it, a node has
- * all; who adds must know (see fuse/). */
+ * all; code that adds must know (see energy/). */
 enum sensor_part {
 	PART_NODE,     /* all of it, at its inlet */
 	PART_PLATFORM, /* psys: the board as the processor's regulators see it */
@@ -114,10 +114,6 @@ struct sensor_ops {
 	int (*read)(struct sensor *s, struct sensor_value *values);
 	void (*close)(struct sensor *s); /* NULL is fine */
 };
-
-/* All built-in sources, in the order in which the first that measures a part is preferred. */
-extern const struct sensor_ops *const sensor_sources[];
-extern const unsigned n_sensor_sources;
 
 const char *sensor__part_name(enum sensor_part part);
 const char *sensor__quality_name(enum sensor_quality q);

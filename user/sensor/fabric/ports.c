@@ -17,7 +17,6 @@
 #include "base/str.h"
 #include "sensor/core/counter_set.h"
 #include "sensor/core/file.h"
-#include "sensor/core/sources.h"
 
 #define WORD  4.0
 #define BITS4 15u

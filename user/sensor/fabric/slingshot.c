@@ -15,7 +15,6 @@
 #include "base/str.h"
 #include "sensor/core/counter_set.h"
 #include "sensor/core/file.h"
-#include "sensor/core/sources.h"
 
 #define RANGE (1ull << 56)
 

@@ -13,7 +13,6 @@
 #include "sensor/core/file.h"
 #include "sensor/ipmi/ipmi_proto.h"
 #include "sensor/ipmi/ipmi_sdr.h"
-#include "sensor/core/sources.h"
 
 #define MAX_SOURCES (IPMI_LABELS * IPMI_IDS)
 #define WALK_NS	    (60 * NSEC_PER_SEC) /* hundreds of records at tens of ms each */

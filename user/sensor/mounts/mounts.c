@@ -9,7 +9,6 @@
 
 #include "base/clock.h"
 #include "sensor/core/file.h"
-#include "sensor/core/sources.h"
 
 struct sensor {
 	struct tally c;

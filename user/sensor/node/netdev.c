@@ -14,7 +14,6 @@
 
 #include "base/str.h"
 #include "sensor/core/proc_table.h"
-#include "sensor/core/sources.h"
 
 struct sensor {
 	struct sensor_lines lines;

@@ -21,6 +21,7 @@
 
 static const struct sensor_ops *loaded[PLUGINS_MAX + 1];
 static unsigned nloaded, nopened;
+static const struct sensor_ops *const *builtins; /* as plugins__load() got them */
 
 /* False: somebody else could have made it what it is. */
 static bool check_owner(int fd, bool dir, char *why, size_t len)
@@ -42,10 +43,10 @@ static bool check_owner(int fd, bool dir, char *why, size_t len)
 }
 
 /* Neither a name nor a series is there twice. */
-static bool is_new(const struct jobprof_sensor *p, char *why, size_t len)
+static bool is_new_name(const struct jobprof_sensor *p, char *why, size_t len)
 {
-	for (unsigned i = 0; i < n_sensor_sources; i++)
-		if (!strcmp(sensor_sources[i]->name, p->name)) {
+	for (const struct sensor_ops *const *o = builtins; *o; o++)
+		if (!strcmp((*o)->name, p->name)) {
 			snprintf(why, len, "jobprof has a source %s itself", p->name);
 			return false;
 		}
@@ -69,11 +70,12 @@ static bool is_loaded(const struct jobprof_sensor *p)
 	return false;
 }
 
-static bool take(const struct jobprof_sensor *p, char *why, size_t len)
+/* Makes a source of it, unless it is refused: why[] says so. */
+static bool take_plugin(const struct jobprof_sensor *p, char *why, size_t len)
 {
 	const struct sensor_ops *ops;
 
-	if (plugin__check(p, why, len) || !is_new(p, why, len))
+	if (plugin__check(p, why, len) || !is_new_name(p, why, len))
 		return false;
 	ops = plugin__source(p);
 	if (!ops) {
@@ -88,7 +90,7 @@ static bool take(const struct jobprof_sensor *p, char *why, size_t len)
  * By its descriptor: what was looked at is what is loaded. The loader knows it by that name from
  * now on, so that the descriptor stays open.
  */
-static bool load(int *fd, char *why, size_t len)
+static bool load_object(int *fd, char *why, size_t len)
 {
 	const struct jobprof_sensor *p;
 	char path[32];
@@ -111,7 +113,7 @@ static bool load(int *fd, char *why, size_t len)
 		return true;
 	if (!p)
 		snprintf(why, len, "it defines no jobprof_sensor: see jobprof-sensor(7)");
-	else if (take(p, why, len))
+	else if (take_plugin(p, why, len))
 		return true;
 	dlclose(handle);
 	return false;
@@ -124,7 +126,7 @@ static void load_file(int dir, const char *dirname, const char *file)
 
 	if (fd < 0)
 		snprintf(why, sizeof(why), "%s", strerror(errno));
-	else if (check_owner(fd, false, why, sizeof(why)) && load(&fd, why, sizeof(why)))
+	else if (check_owner(fd, false, why, sizeof(why)) && load_object(&fd, why, sizeof(why)))
 		return;
 	log_error("sensor plug-in %s/%s is not loaded: %s", dirname, file, why);
 }
@@ -139,7 +141,8 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int plugins__load(const char *dir, const struct sensor_ops *const **out)
+int plugins__load(const char *dir, const struct sensor_ops *const *builtin,
+		  const struct sensor_ops *const **out)
 {
 	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent **entries = NULL;
@@ -147,6 +150,7 @@ int plugins__load(const char *dir, const struct sensor_ops *const **out)
 	int n;
 
 	*out = loaded;
+	builtins = builtin;
 	if (fd < 0)
 		return -errno;
 	if (!check_owner(fd, true, why, sizeof(why))) {

@@ -12,15 +12,17 @@
  * Loads all sensor_*.so of the directory, in the order of their names. Those that are refused are
  * logged, each with a line that says why: the file or the directory belongs to somebody but root
  * (or the caller, who then is not root), or others may write to it; it is none of ours, or of
- * another ABI; names that are no good or are taken. Loaded code is trusted as this program is.
+ * another ABI; names that are no good or are taken (builtin: sources of jobprof itself, NULL ends
+ * them). Loaded code is trusted as this program is.
  *
  * Returns how many there are now, of all calls together, and in *out their sources, which live
- * until the program ends: to be used like sensor_sources[], slow ones on threads of their own.
+ * until the program ends: to be used like built-in ones, slow ones on threads of their own.
  * Channels have the columns' names, units and kinds, and are PART_OTHER.
  * -ENOENT: there is no such directory; -EPERM: it may be written to by others (logged); other
  * -errno. One thread.
  */
-int plugins__load(const char *dir, const struct sensor_ops *const **out);
+int plugins__load(const char *dir, const struct sensor_ops *const *builtin,
+		  const struct sensor_ops *const **out);
 
 /* What the object of such a source declares: its series, its columns with a sentence on each. NULL:
  * it is no source of a plug-in. */

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "sensor/rapl/rapl.h"
-#include "sensor/core/sources.h"
 
 #define COUNTERS_MAX 8192
 #define PERIOD_NS    1000000 /* of all of them: Intel's SDM volume 3, AMD's PPR of family 17h */
