@@ -7,6 +7,7 @@ import atexit
 import glob
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,7 +26,8 @@ TOOLS = os.path.join(BUILD, "tests", "tools")
 JOBPROF = os.path.join(BUILD, "jobprof")
 MB = 1048576
 # The series of what sensors of the node say.
-NODE_SERIES = ["Energy", "Network", "Filesystem", "GPU", "CPU", "Port", "NetDev", "Mount", "Disk"]
+with open(os.path.join(ROOT, "schemas/series.def")) as _f:
+    NODE_SERIES = re.findall(r"^SERIES\((\w+), \w+, OF_NODE,", _f.read(), re.M)
 
 TMP = tempfile.mkdtemp(prefix="jobprof-test.")
 _children = []

@@ -21,10 +21,6 @@
 
 #define TIMES 3 /* ElapsedTime, EpochTime, TimeNS */
 
-/* Beside the built-in series: names in the file that are not Slurm's gatherers' to use. */
-static const char *const own_names[] = {"Totals", "Marks",  "User",  "Events", "GPU",
-					"Port",	  "NetDev", "Mount", "CPU"};
-
 /* Of the tables that are Slurm's where we do not measure them. */
 static const struct {
 	const char *name;
@@ -37,13 +33,10 @@ static bool is_own(const struct external_series *g, const char *name)
 {
 	size_t i;
 
-	for (i = 0; i < sizeof(own_names) / sizeof(own_names[0]); i++)
-		if (!strcasecmp(own_names[i], name))
-			return true;
 	for (i = 0; i < sizeof(shared_names) / sizeof(shared_names[0]); i++)
 		if (!strcasecmp(shared_names[i].name, name))
 			return g->measures & shared_names[i].measures;
-	return series__find(name) != NULL;
+	return series__is_reserved(name);
 }
 
 static bool printable_name(const char *s)

@@ -5,7 +5,7 @@
 #include "daemon/node.h"
 #include "daemon/step_internal.h"
 #include "sample/cpu_busy.h"
-#include "schema/energy_columns.h"
+#include "schema/quantities.h"
 #include "energy/node_energy.h"
 #include "sensor/gpu/gpu_users.h"
 #include "sensor/gpu/rsmi.h"

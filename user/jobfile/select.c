@@ -181,17 +181,11 @@ void select__order(const struct selection *sel, struct reader_series *s)
 /* The name as the file has it, of a series that is known beforehand. */
 static const char *known_name(const char *name)
 {
-	static const char *const slurms[] = {"Energy", "Filesystem", "Network"};
 	const struct series *s = series__find(name);
 
 	if (s)
 		return s->name;
-	if (!strcasecmp(name, "Task"))
-		return "Tasks";
-	for (unsigned i = 0; i < sizeof(slurms) / sizeof(slurms[0]); i++)
-		if (!strcasecmp(name, slurms[i]))
-			return slurms[i];
-	return name;
+	return strcasecmp(name, "Task") ? name : "Tasks";
 }
 
 /* Where a task's number begins in "Tasks/3", "Task_3", "RunLatency/3"; NULL: there is none. */

@@ -5,94 +5,11 @@
 
 #include <stdint.h>
 
-#include "bpf/jobprof.h"
-
-/*
- * Counters are cumulative since the slot began and never drop. Gauges hold at the snapshot's
- * instant. Times in ns, memory in bytes.
- */
-enum total {
-	T_RUNTIME,
-	T_RUN_DELAY,
-	T_NVCSW,
-	T_NIVCSW,
-	T_MIGRATIONS,
-	T_IOWAIT,
-	T_UTIME, /* with T_STIME: T_RUNTIME, see totals__split() */
-	T_STIME,
-	T_MIN_FLT,
-	T_MAJ_FLT,
-	T_RCHAR,
-	T_WCHAR,
-	T_SYSCR,
-	T_SYSCW,
-	T_READ_BYTES,
-	T_WRITE_BYTES,
-	T_FORKS,
-	T_PROBES, /* times a BPF program worked for this slot */
-	T_OOM,
-	T_BLK_READS,
-	T_BLK_WRITES,
-	T_BLK_READ_BYTES,
-	T_BLK_WRITE_BYTES,
-	T_BLK_READ_TIME,
-	T_BLK_WRITE_TIME,
-	T_BLK_UNTIMED, /* requests, counted in reads and writes, whose time is not known */
-	T_BLK_OTHERS,  /* flushes, discards and the like */
-	T_NET_RX_BYTES,
-	T_NET_TX_BYTES,
-	T_NET_RX_OPS,
-	T_NET_TX_OPS,
-	T_NET_LOOP_RX_BYTES,
-	T_NET_LOOP_TX_BYTES,
-	T_NET_LOOP_RX_OPS,
-	T_NET_LOOP_TX_OPS,
-	T_NET_RETRANS,
-	T_OPENS,
-	T_CLOSES,
-	T_PMU_READS,   /* readings or samples */
-	T_PMU_ENABLED, /* ns the events were wanted */
-	T_PMU,	       /* JP_PMU_EVENTS of them: counts while on the hardware */
-	T_PMU_RUNNING = T_PMU + JP_PMU_EVENTS, /* as many: ns on the hardware */
-	T_PMU_END = T_PMU_RUNNING + JP_PMU_EVENTS - 1,
-	T_NOMINAL_CYCLES, /* run time x CPU frequency, in 10^6 cycles of 1 kHz x 1 ns */
-	T_HARVESTED,	  /* the run time T_NOMINAL_CYCLES is about */
-	T_COUNTERS,	  /* gauges from here on */
-	T_THREADS = T_COUNTERS,
-	T_ANON,
-	T_FILE,
-	T_SHMEM,
-	T_SWAP,
-	T_VM,
-	T_HUGETLB,
-	/* the same of processes that have ended, when they did; until snapshot__ack_left() */
-	T_LEFT_THREADS,
-	T_LEFT_ANON,
-	T_LEFT_FILE,
-	T_LEFT_SHMEM,
-	T_LEFT_SWAP,
-	T_LEFT_VM,
-	T_LEFT_HUGETLB,
-	T_GPU_MEM,     /* of all GPUs */
-	T_GPU_UTIL,    /* thousandths of a percent, of all GPUs together */
-	T_GPU_UNTOLD,  /* processes of which that is not known */
-	T_RISE,	       /* largest peak of a living process that rose since the last snapshot */
-	T_EXIT_MAXRSS, /* largest peak of a process that has ended, likewise; for who only reads the
-			* maps since the slot began */
-	T_N
-};
-#define T_LEFT_N (T_HUGETLB - T_THREADS + 1) /* T_LEFT_THREADS to T_LEFT_HUGETLB */
+#include "schema/quantities.h"
 
 struct totals {
 	uint64_t v[T_N];
 };
-
-/* Histograms of a slot: counts since it began. */
-enum hist {
-	HIST_RUN, /* JP_LAT_BUCKETS: waits for a CPU */
-	HIST_BLK, /* twice as many: all requests, then writes */
-};
-#define HIST_CELLS (2 * JP_LAT_BUCKETS)
 
 /* sum += add; of T_RISE and T_EXIT_MAXRSS the larger of the two. */
 void totals__add(struct totals *sum, const struct totals *add);

@@ -9,11 +9,11 @@
 
 #include "schema/family.h"
 
-/* COL_I64 is only in tables made by others. */
+/* COL_I64 is only in tables of other programs. */
 enum col_type { COL_U64, COL_F64, COL_I64 };
 enum col_kind { COL_TIME, COL_GAUGE, COL_DELTA, COL_CUMULATIVE };
 
-/* How a built-in column is computed from two totals (user/sample/rows.c). */
+/* How a built-in column is computed from two totals (sample/rows.c). */
 enum col_how {
 	HOW_ELAPSED,	  /* whole seconds since the step's start */
 	HOW_EPOCH,	  /* whole seconds of unix time */
@@ -35,8 +35,8 @@ enum col_how {
 	HOW_UNKNOWN,	  /* no source on this node: NaN, or 0 and listed as unknown */
 	HOW_GPU,	  /* gauge x scale, where there are GPUs */
 	HOW_SENSOR,	  /* the channel of that name (sensor/core/sensor.h) x scale */
-	HOW_ENERGY,	  /* energy, arg = enum energy_column (schema/energy_columns.h) */
-	HOW_GIVEN,	  /* series declared at run time: the caller fills the cell */
+	HOW_ENERGY,	  /* energy, arg = enum energy_column */
+	HOW_GIVEN,	  /* the caller fills the cell: a series declared at run time */
 };
 
 /* Where the description of a column is from. */
@@ -49,13 +49,13 @@ enum col_source {
 struct column {
 	const char *name;
 	enum col_type type;
-	unsigned array;	  /* so many columns from here on are one array in the file's row, named as
-			   * they are without their number; 0: none begins here */
+	unsigned array;	  /* in the file's rows, this column and those after it, so many in all, are
+			   * one array, which has their name without the number; 0: not so */
 	const char *unit; /* "" for a plain number */
 	enum col_kind kind;
 	enum family family;
 	enum col_how how;
-	int arg; /* enum total, enum cg_value or bucket */
+	int arg; /* of `how`: enum total unless said there (schema/quantities.h) */
 	double scale;
 	const char *doc;   /* what it is, one sentence */
 	const char *blind; /* what it does not see, "" if nothing */

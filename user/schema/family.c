@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The families of columns and the words that ask for them. */
 #include "schema/family.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -13,7 +15,7 @@ const struct family_info family_infos[] = {
 };
 const unsigned n_family_infos = sizeof(family_infos) / sizeof(family_infos[0]);
 
-/* What Slurm's word "task" asks for: the table, with all that costs nothing beside it. */
+/* What Slurm's word "task" asks for: the table, with all that costs nothing more. */
 #define FAM_TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
 
 /* Families come first: family__name() looks for an exact bit. */
@@ -24,19 +26,19 @@ static const struct {
 #define FAMILY(bit, word_, doc, on) {.word = word_, .mask = FAM_##bit},
 #include "schemas/families.def"
 #undef FAMILY
+	/* clang-format off */
 	{"all", FAM_ALL},
 	{"none", 0},
 	{"task", FAM_TABLES},
 	{"tasks", FAM_TABLES},
 	{"step", FAM_TABLES},
-	{"runlatency", FAM_LATENCY},
-	{"blklatency", FAM_BLOCK},
-	{"port", FAM_INTERCONNECT},
-	{"netdev", FAM_INTERCONNECT},
-	{"mount", FAM_FILESYSTEM},
-	{"disk", FAM_FILESYSTEM},
 	{"lustre", FAM_FILESYSTEM},
-	{"cpu", FAM_NODE},
+	/* The name of another series asks for the families of its columns. */
+#define SERIES(name_, ...) {#name_, (0
+#define COL(name_, type_, unit_, kind_, family_, ...) | FAM_##family_
+#define SERIES_END ) & ~FAM_BASE},
+#include "schemas/series.def"
+	/* clang-format on */
 };
 #define N_WORDS (sizeof(family_words) / sizeof(family_words[0]))
 
@@ -89,11 +91,22 @@ int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen)
 	return 0;
 }
 
+/* An earlier word is the same, in any case. */
+static bool is_repeated(size_t word)
+{
+	for (size_t i = 0; i < word; i++)
+		if (!strcasecmp(family_words[i].word, family_words[word].word))
+			return true;
+	return false;
+}
+
 void family__words(char *buf, size_t size)
 {
 	size_t at = 0;
 
 	buf[0] = 0;
 	for (size_t i = 0; i < N_WORDS && at < size; i++)
-		at += snprintf(buf + at, size - at, "%s%s", i ? ", " : "", family_words[i].word);
+		if (!is_repeated(i))
+			at += snprintf(buf + at, size - at, "%s%s", i ? ", " : "",
+				       family_words[i].word);
 }

@@ -6,12 +6,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "sensor/node/cgvalues.h"
-#include "schema/energy_columns.h"
-#include "sample/totals.h"
+#include "schema/quantities.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 
+#define SERIES(name_, ...) static const struct column name_##_cols[] = {
 #define COL(name_, type_, unit_, kind_, family_, how_, arg_, scale_, doc_, blind_) \
 	{                                                                          \
 		.name = #name_,                                                    \
@@ -26,129 +25,27 @@
 		.blind = blind_,                                                   \
 		.source = COL_BUILTIN,                                             \
 	},
+/* clang-format off */
+#define SERIES_END };
+/* clang-format on */
+#include "schemas/series.def"
 
-static const struct column tasks_cols[] = {
-#include "schemas/tasks.def"
-#include "schemas/tasks_end.def"
-};
+_Static_assert(JP_LAT_BUCKETS == 40, "schemas/buckets.def has one column per bucket");
 
-static const struct column step_cols[] = {
-#include "schemas/tasks.def"
-#include "schemas/step.def"
-#include "schemas/tasks_end.def"
-};
-
-static const struct column latency_cols[] = {
-#include "schemas/time.def"
-#define BUCKET(k)                                               \
-	COL(B##k, F64, "", DELTA, LATENCY, BUCKET, k, 1,        \
-	    "Waits for a CPU of 2^" #k " ns up to twice that.", \
-	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer waits too." : "")
-#include "schemas/buckets.def"
-#undef BUCKET
-#include "schemas/time_end.def"
-};
-
-static const struct column blk_latency_cols[] = {
-#include "schemas/time.def"
-#define BUCKET(k)                                                \
-	COL(B##k, F64, "", DELTA, BLOCK, BUCKET, k, 1,           \
-	    "Reads and writes of 2^" #k " ns up to twice that.", \
-	    (k) == JP_LAT_BUCKETS - 1 ? "Holds all longer ones too." : "")
-#include "schemas/buckets.def"
-#undef BUCKET
-#define BUCKET(k)                                                       \
-	COL(W##k, F64, "", DELTA, BLOCK, BUCKET, JP_LAT_BUCKETS + k, 1, \
-	    "Writes among them; the rest are reads.", "")
-#include "schemas/buckets.def"
-#undef BUCKET
-#include "schemas/time_end.def"
-};
-static const struct column energy_cols[] = {
-#include "schemas/time.def"
-#include "schemas/energy.def"
-#include "schemas/time_end.def"
-};
-
-static const struct column network_cols[] = {
-#include "schemas/time.def"
-#include "schemas/network.def"
-#include "schemas/time_end.def"
-};
-
-static const struct column filesystem_cols[] = {
-#include "schemas/time.def"
-#include "schemas/filesystem.def"
-#include "schemas/time_end.def"
-};
-
-static const struct column gpu_cols[] = {
-#include "schemas/time.def"
-#include "schemas/gpu.def"
-#include "schemas/time_end.def"
-};
-
-static const struct column cpu_cols[] = {
-#include "schemas/time.def"
-#include "schemas/cpu.def"
-#include "schemas/time_end.def"
-};
-
-static const struct column port_cols[] = {
-#include "schemas/time.def"
-#include "schemas/port.def"
-#include "schemas/time_end.def"
-};
-
-static const struct column netdev_cols[] = {
-#include "schemas/time.def"
-#include "schemas/netdev.def"
-#include "schemas/time_end.def"
-};
-
-static const struct column mount_cols[] = {
-#include "schemas/time.def"
-#include "schemas/mount.def"
-#include "schemas/time_end.def"
-};
-
-static const struct column disk_cols[] = {
-#include "schemas/time.def"
-#include "schemas/disk.def"
-#include "schemas/time_end.def"
-};
-
-_Static_assert(JP_LAT_BUCKETS == 40, "RunLatency has one column per bucket");
+enum { SINGLE, GROUPED };
+enum { OF_STEP, OF_NODE };
 
 const struct series builtin_series[] = {
-	{"Tasks", "One table per task: what the task and its descendants used.", tasks_cols,
-	 ARRAY_SIZE(tasks_cols), true, false},
-	{"Step",
-	 "One table: the sum over all processes of the step, and what its cgroup says of itself.",
-	 step_cols, ARRAY_SIZE(step_cols), false, false},
-	{"RunLatency",
-	 "One table per task: histogram of the time from runnable to running, per interval.",
-	 latency_cols, ARRAY_SIZE(latency_cols), true, false},
-	{"BlkLatency",
-	 "One table per task: histogram of the service times of its block requests, per interval.",
-	 blk_latency_cols, ARRAY_SIZE(blk_latency_cols), true, false},
-	{"Energy", "One table: energy of the node and the step's part of it.", energy_cols,
-	 ARRAY_SIZE(energy_cols), false, true},
-	{"Network", "One table: traffic of the node, all ports together.", network_cols,
-	 ARRAY_SIZE(network_cols), false, true},
-	{"Filesystem", "One table: what the node read and wrote over network file systems.",
-	 filesystem_cols, ARRAY_SIZE(filesystem_cols), false, true},
-	{"GPU", "One table per GPU of the node, by the number that jobs know it by.", gpu_cols,
-	 ARRAY_SIZE(gpu_cols), true, true},
-	{"CPU", "One table: clocks, heat, pressure and memory of the node.", cpu_cols,
-	 ARRAY_SIZE(cpu_cols), false, true},
-	{"Port", "One table per port of the node's InfiniBand, Omni-Path, RoCE or Slingshot.",
-	 port_cols, ARRAY_SIZE(port_cols), true, true},
-	{"NetDev", "One table per network interface of the node that has a device.", netdev_cols,
-	 ARRAY_SIZE(netdev_cols), true, true},
-	{"Mount", "One table per mount of Lustre or NFS, named after where it is mounted.",
-	 mount_cols, ARRAY_SIZE(mount_cols), true, true},
-	{"Disk", "One table per disk of the node.", disk_cols, ARRAY_SIZE(disk_cols), true, true},
+#define SERIES(name_, tables_, source_, doc_)      \
+	{                                          \
+		.name = #name_,                    \
+		.doc = doc_,                       \
+		.cols = name_##_cols,              \
+		.ncols = ARRAY_SIZE(name_##_cols), \
+		.grouped = tables_ == GROUPED,     \
+		.of_node = source_ == OF_NODE,     \
+	},
+#include "schemas/series.def"
 };
 const unsigned n_builtin_series = ARRAY_SIZE(builtin_series);
 
@@ -158,6 +55,19 @@ const struct series *series__find(const char *name)
 		if (!strcasecmp(builtin_series[i].name, name))
 			return &builtin_series[i];
 	return NULL;
+}
+
+bool series__is_reserved(const char *name)
+{
+	static const char *const groups[] = {
+#define GROUP(name_, doc_) #name_,
+#include "schemas/series.def"
+	};
+
+	for (unsigned i = 0; i < ARRAY_SIZE(groups); i++)
+		if (!strcasecmp(groups[i], name))
+			return true;
+	return series__find(name) != NULL;
 }
 
 struct column series__event(const char *name, unsigned i)

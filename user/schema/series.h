@@ -25,6 +25,10 @@ extern const struct series builtin_series[];
 extern const unsigned n_builtin_series;
 const struct series *series__find(const char *name); /* case-insensitive; NULL: no such */
 
+/* A built-in series or another table or group of a node's (any case): no other may have that name.
+ */
+bool series__is_reserved(const char *name);
+
 /* Column of the i-th event that is counted; doc and blind are the caller's to fill. name must live
  * as long as the column. */
 struct column series__event(const char *name, unsigned i);

@@ -12,7 +12,7 @@
 #include "cmd/jobprof/list_file.h"
 #include "cmd/jobprof/list_man.h"
 #include "cmd/jobprof/verbs.h"
-#include "schema/series.h"
+#include "schema/schema.h"
 
 const char *list__kind(const struct column *c)
 {

@@ -18,7 +18,7 @@
 #include "hdf5/reader.h"
 #include "identity/stepname.h"
 #include "jobfile/contents.h"
-#include "schema/describe.h"
+#include "schema/schema.h"
 #include "pool/pool.h"
 
 #define TOTALS "Totals/"

@@ -99,7 +99,7 @@ static int read_options(int argc, char **argv, struct sh5_options *o, struct typ
 /* The series we and Slurm's gatherers write: a typing error is told before a file is opened. */
 static bool known_series(const char *name)
 {
-	static const char *const more[] = {"Energy", "Filesystem", "Network", "Events", "Totals"};
+	static const char *const more[] = {"Events", "Totals"};
 
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		if (!strcmp(name, more[i]))

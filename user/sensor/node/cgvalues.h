@@ -6,17 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What a step's cgroup says of itself; NaN where it does not. Bytes and seconds. */
-enum cg_value {
-	CG_MEM,
-	CG_MEM_PEAK,
-	CG_MEM_LIMIT,
-	CG_THROTTLED,
-	CG_PSI_CPU,
-	CG_PSI_MEM,
-	CG_PSI_IO,
-	CG_N
-};
+#include "schema/quantities.h"
 
 /* The number behind key in the text of a file, or with NULL the one that the file is; NaN: none. */
 double cgvalue__parse(const char *text, const char *key);

@@ -6,19 +6,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "schema/series.h"
 #include "sensor/plugin/plugin.h"
 
 #define LOWER	    "abcdefghijklmnopqrstuvwxyz"
 #define UPPER	    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 #define DIGITS	    "0123456789"
 #define KNOWN_FLAGS JOBPROF_SENSOR_SLOW
-
-/* Tables and groups of a node in a file; what begins with "Slurm_" is its gatherers'. */
-static const char *const reserved[] = {
-	"Tasks",      "Step",	"RunLatency", "BlkLatency", "Energy", "Network",
-	"Filesystem", "GPU",	"CPU",	      "Port",	    "NetDev", "Mount",
-	"Disk",	      "Totals", "Marks",      "User",	    "Events", "Steps",
-};
 
 static const char *const times[] = {"ElapsedTime", "EpochTime", "TimeNS"};
 
@@ -32,8 +26,8 @@ static bool is_in(const char *const *list, size_t n, const char *name)
 
 bool plugin__is_reserved(const char *series)
 {
-	return is_in(reserved, sizeof(reserved) / sizeof(reserved[0]), series) ||
-	       !strncasecmp(series, "Slurm_", 6);
+	/* Series of Slurm's gatherers begin with "Slurm_". */
+	return series__is_reserved(series) || !strncasecmp(series, "Slurm_", 6);
 }
 
 /* 1 to most bytes, all of them in set, the first in the set first. */

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The quantities that columns are made of, the argument `arg` of COL() in schemas/. The rooms that
+ * measure them fill arrays that these enums index. */
+#ifndef JP_SCHEMA_QUANTITIES_H
+#define JP_SCHEMA_QUANTITIES_H
+
+#include "bpf/jobprof.h"
+
+/*
+ * What one slot, task or step has used so far (sample/totals.h). Counters are cumulative since the
+ * slot began and never drop. Gauges hold at the snapshot's instant. Times in ns, memory in bytes.
+ */
+enum total {
+	T_RUNTIME,
+	T_RUN_DELAY,
+	T_NVCSW,
+	T_NIVCSW,
+	T_MIGRATIONS,
+	T_IOWAIT,
+	T_UTIME, /* with T_STIME: T_RUNTIME, see totals__split() */
+	T_STIME,
+	T_MIN_FLT,
+	T_MAJ_FLT,
+	T_RCHAR,
+	T_WCHAR,
+	T_SYSCR,
+	T_SYSCW,
+	T_READ_BYTES,
+	T_WRITE_BYTES,
+	T_FORKS,
+	T_PROBES, /* times a BPF program worked for this slot */
+	T_OOM,
+	T_BLK_READS,
+	T_BLK_WRITES,
+	T_BLK_READ_BYTES,
+	T_BLK_WRITE_BYTES,
+	T_BLK_READ_TIME,
+	T_BLK_WRITE_TIME,
+	T_BLK_UNTIMED, /* requests, counted in reads and writes, whose time is not known */
+	T_BLK_OTHERS,  /* flushes, discards and the like */
+	T_NET_RX_BYTES,
+	T_NET_TX_BYTES,
+	T_NET_RX_OPS,
+	T_NET_TX_OPS,
+	T_NET_LOOP_RX_BYTES,
+	T_NET_LOOP_TX_BYTES,
+	T_NET_LOOP_RX_OPS,
+	T_NET_LOOP_TX_OPS,
+	T_NET_RETRANS,
+	T_OPENS,
+	T_CLOSES,
+	T_PMU_READS,   /* readings or samples */
+	T_PMU_ENABLED, /* ns the events were wanted */
+	T_PMU,	       /* JP_PMU_EVENTS of them: counts while on the hardware */
+	T_PMU_RUNNING = T_PMU + JP_PMU_EVENTS, /* as many: ns on the hardware */
+	T_PMU_END = T_PMU_RUNNING + JP_PMU_EVENTS - 1,
+	T_NOMINAL_CYCLES, /* run time x CPU frequency, in 10^6 cycles of 1 kHz x 1 ns */
+	T_HARVESTED,	  /* the run time T_NOMINAL_CYCLES is about */
+	T_COUNTERS,	  /* gauges from here on */
+	T_THREADS = T_COUNTERS,
+	T_ANON,
+	T_FILE,
+	T_SHMEM,
+	T_SWAP,
+	T_VM,
+	T_HUGETLB,
+	/* the same of processes that have ended, when they did; until snapshot__ack_left() */
+	T_LEFT_THREADS,
+	T_LEFT_ANON,
+	T_LEFT_FILE,
+	T_LEFT_SHMEM,
+	T_LEFT_SWAP,
+	T_LEFT_VM,
+	T_LEFT_HUGETLB,
+	T_GPU_MEM,     /* of all GPUs */
+	T_GPU_UTIL,    /* thousandths of a percent, of all GPUs together */
+	T_GPU_UNTOLD,  /* processes whose GPU use is not known */
+	T_RISE,	       /* largest peak of a living process that rose since the last snapshot */
+	T_EXIT_MAXRSS, /* largest peak of a process that has ended, likewise; where
+			* the maps are only read, since the slot began */
+	T_N
+};
+#define T_LEFT_N (T_HUGETLB - T_THREADS + 1) /* T_LEFT_THREADS to T_LEFT_HUGETLB */
+
+/* Histograms of a slot: counts since it began. */
+enum hist {
+	HIST_RUN, /* JP_LAT_BUCKETS: waits for a CPU */
+	HIST_BLK, /* twice as many: all requests, then writes */
+};
+#define HIST_CELLS (2 * JP_LAT_BUCKETS)
+
+/* What a step's cgroup says of itself (sensor/node/cgvalues.h). Bytes and seconds. */
+enum cg_value {
+	CG_MEM,
+	CG_MEM_PEAK,
+	CG_MEM_LIMIT,
+	CG_THROTTLED,
+	CG_PSI_CPU,
+	CG_PSI_MEM,
+	CG_PSI_IO,
+	CG_N
+};
+
+/* Energy of the node and of the step (energy/energy.h). */
+enum energy_column {
+	NODE_POWER, /* W; all others J in the interval */
+	NODE_ENERGY,
+	NODE_PKG,
+	NODE_DRAM,
+	NODE_GPU,
+	STEP_TOTAL,
+	STEP_FIXED,
+	STEP_DYNAMIC,
+	STEP_LOW,
+	STEP_HIGH,
+	NODE_OTHERS,
+	NODE_SYSTEM,
+	NODE_UNALLOCATED,
+	ENERGY_COLUMNS
+};
+
+#endif
