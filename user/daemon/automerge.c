@@ -61,7 +61,7 @@ static void job_file(const struct merge *m, char *buf, size_t len)
 	snprintf(buf, len, "%s/%s/job_%u.h5", m->job.dir, m->job.user, m->job.job_id);
 }
 
-static struct merge *find(const struct automerge *a, uint32_t job_id)
+static struct merge *find_merge(const struct automerge *a, uint32_t job_id)
 {
 	struct merge *m;
 
@@ -70,7 +70,7 @@ static struct merge *find(const struct automerge *a, uint32_t job_id)
 	return m;
 }
 
-static struct merge *add(struct automerge *a, const struct merge_record *job)
+static struct merge *add_merge(struct automerge *a, const struct merge_record *job)
 {
 	struct merge **at = &a->merges, *m;
 	unsigned of_user = 0;
@@ -93,7 +93,7 @@ static struct merge *add(struct automerge *a, const struct merge_record *job)
 	return m;
 }
 
-static void drop(struct automerge *a, struct merge *m)
+static void remove_merge(struct automerge *a, struct merge *m)
 {
 	struct merge **at = &a->merges;
 
@@ -105,7 +105,7 @@ static void drop(struct automerge *a, struct merge *m)
 	free(m);
 }
 
-static int take_up(struct automerge *a)
+static int read_records(struct automerge *a)
 {
 	_cleanup_closedir_ DIR *list = opendir(a->dir);
 	struct merge_record job;
@@ -118,7 +118,7 @@ static int take_up(struct automerge *a)
 		if (parse_u32(e->d_name, &id))
 			continue;
 		if (!merge_record__read(a->dir, id, &job)) {
-			add(a, &job);
+			add_merge(a, &job);
 			continue;
 		}
 		log_warn("job %u: what was written down of its merge is lost: its user can, with "
@@ -146,7 +146,7 @@ int automerge__new(struct automerge **out, const struct daemon *d)
 			  strerror(errno));
 		goto out;
 	}
-	err = mkdir(a->dir, 0700) && errno != EEXIST ? -errno : take_up(a);
+	err = mkdir(a->dir, 0700) && errno != EEXIST ? -errno : read_records(a);
 	if (err)
 		log_error("AutoMerge: %s: %s: no job is merged", a->dir, strerror(-err));
 out:
@@ -184,10 +184,10 @@ static int job_cgroup(const struct step *s, const struct daemon *d, char *buf, s
 	return -ENOENT;
 }
 
-static void note(struct automerge *a, const struct daemon *d, const struct step *s)
+static void note_job_of_step(struct automerge *a, const struct daemon *d, const struct step *s)
 {
 	struct merge_record job = {.job_id = s->ids.job_id, .uid = s->uid, .gid = s->gid};
-	struct merge *m = find(a, s->ids.job_id);
+	struct merge *m = find_merge(a, s->ids.job_id);
 	int err;
 
 	if (m && m->pid)
@@ -199,7 +199,7 @@ static void note(struct automerge *a, const struct daemon *d, const struct step 
 		err = str__copy(job.user, sizeof(job.user), s->pub.user);
 	if (!err)
 		err = str__copy(job.dir, sizeof(job.dir), s->pub.dir);
-	if (!err && add(a, &job)) {
+	if (!err && add_merge(a, &job)) {
 		log_debug("job %u will be merged here", job.job_id);
 		err = merge_record__write(a->dir, &job);
 	}
@@ -225,7 +225,7 @@ static void note_steps(struct automerge *a, const struct daemon *d)
 				  "this step",
 				  s->pub.name);
 		else if (!strcmp(s->job_host, step__node_name(s, &d->env)))
-			note(a, d, s);
+			note_job_of_step(a, d, s);
 	}
 }
 
@@ -304,7 +304,8 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 	_exit(1);
 }
 
-static void start(struct automerge *a, struct merge *m, const struct merge **place, uint64_t now)
+static void start_merge(struct automerge *a, struct merge *m, const struct merge **place,
+			uint64_t now)
 {
 	pid_t parent = getpid(), pid = fork();
 
@@ -321,7 +322,7 @@ static void start(struct automerge *a, struct merge *m, const struct merge **pla
 }
 
 /* NULL: none for that user now. */
-static const struct merge **room(struct automerge *a, uid_t uid)
+static const struct merge **free_running_slot(struct automerge *a, uid_t uid)
 {
 	const struct merge **place = NULL;
 	unsigned n = 0;
@@ -344,10 +345,10 @@ void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t no
 		return;
 	a->next_ns = now_ns + LOOK_NS;
 	for (m = a->merges; m && !d->finishing; m = m->next) {
-		const struct merge **place = m->pid ? NULL : room(a, m->job.uid);
+		const struct merge **place = m->pid ? NULL : free_running_slot(a, m->job.uid);
 
 		if (place && has_ended(m, d)) {
-			start(a, m, place, now_ns);
+			start_merge(a, m, place, now_ns);
 		} else if (m->pid && now_ns > m->deadline_ns && !m->killed) {
 			log_error("the merge of job %u hangs: killing it", m->job.job_id);
 			m->killed = true;
@@ -380,7 +381,7 @@ bool automerge__reaped(struct automerge *a, pid_t pid, int status)
 	m->pid = 0;
 	m->killed = false;
 	if (!m->again)
-		drop(a, m);
+		remove_merge(a, m);
 	else
 		m->again = false;
 	return true;

@@ -17,7 +17,7 @@ struct words {
 	const char *at, *end;
 };
 
-static const char *next(struct words *w)
+static const char *next_word(struct words *w)
 {
 	const char *word = w->at, *nul = memchr(w->at, 0, (size_t)(w->end - w->at));
 
@@ -56,10 +56,11 @@ int merge_record__read(const char *dir, uint32_t job_id, struct merge_record *r)
 		return (int)n;
 	w.end = text + n;
 	*r = (struct merge_record){.job_id = job_id};
-	if (strcmp(next(&w), MAGIC) || parse_u32(next(&w), &r->uid) ||
-	    parse_u32(next(&w), &r->gid) || str__copy(r->user, sizeof(r->user), next(&w)) ||
-	    str__copy(r->dir, sizeof(r->dir), next(&w)) ||
-	    str__copy(r->cgroup, sizeof(r->cgroup), next(&w)))
+	if (strcmp(next_word(&w), MAGIC) || parse_u32(next_word(&w), &r->uid) ||
+	    parse_u32(next_word(&w), &r->gid) ||
+	    str__copy(r->user, sizeof(r->user), next_word(&w)) ||
+	    str__copy(r->dir, sizeof(r->dir), next_word(&w)) ||
+	    str__copy(r->cgroup, sizeof(r->cgroup), next_word(&w)))
 		return -EBADMSG;
 	return str__safe_name(r->user) && r->dir[0] == '/' && r->cgroup[0] == '/' ? 0 : -EBADMSG;
 }

@@ -98,7 +98,7 @@ static int add_root(struct daemon *d, const struct hierarchy *h)
 	return 0;
 }
 
-int daemon_find_roots(struct daemon *d)
+int cgroup_roots__find(struct daemon *d)
 {
 	struct hierarchy *h = calloc(HIERARCHY_MAX, sizeof(*h));
 	unsigned chosen[JP_CARRIERS], n, i;

@@ -30,9 +30,9 @@
 #define RELEASE_FMT    "%u.%02u"
 #define RELEASE(v)     (v) >> 16, (v) >> 8 & 0xff
 
-static void well(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void print_ok(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-static void well(const char *fmt, ...)
+static void print_ok(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -86,7 +86,7 @@ static unsigned check_dir(const struct config *c)
 		log_error("ProfileHDF5Dir %s", say);
 		return 1;
 	}
-	well("ProfileHDF5Dir %s", say);
+	print_ok("ProfileHDF5Dir %s", say);
 	return 0;
 }
 
@@ -126,7 +126,7 @@ static unsigned check_names(const struct config *c, const struct site *s)
 			 s->cluster);
 	}
 	if (s->has_node) {
-		well("NodeName %s is in %s", c->node_name, s->conf);
+		print_ok("NodeName %s is in %s", c->node_name, s->conf);
 	} else if (s->dynamic) {
 		log_warn("NodeName %s is in no line of %s: it must be a dynamic node", c->node_name,
 			 s->conf);
@@ -228,7 +228,7 @@ static unsigned check_release(const char *path, const struct site *s,
 		return 0;
 	}
 	if (!((built ^ slurm->version) & SLURM_RELEASE_MASK)) {
-		well("%s is built for Slurm " RELEASE_FMT, path, RELEASE(built));
+		print_ok("%s is built for Slurm " RELEASE_FMT, path, RELEASE(built));
 		return 0;
 	}
 	log_error("%s is built for Slurm " RELEASE_FMT ", and Slurm " RELEASE_FMT " does not load "
@@ -247,7 +247,7 @@ static unsigned check_plugin(const char *path)
 	int err = version_of(path, version, sizeof(version));
 
 	if (!err && !strcmp(version, JOBPROF_VERSION)) {
-		well("%s is of version %s", path, version);
+		print_ok("%s is of version %s", path, version);
 		return 0;
 	}
 	if (err && access(path, R_OK))
@@ -348,8 +348,8 @@ unsigned check__node(const struct config *c)
 		return errors + 1;
 	}
 	if (!site_slurm__find(&slurm, &s, c->node_name))
-		well("Slurm " RELEASE_FMT ".%u, with its plugins in %s", RELEASE(slurm.version),
-		     slurm.version & 0xff, slurm.dir);
+		print_ok("Slurm " RELEASE_FMT ".%u, with its plugins in %s", RELEASE(slurm.version),
+			 slurm.version & 0xff, slurm.dir);
 	warn_of_slurms_plugin(c, &s);
 	warn_of_sockets(c, &s);
 	return errors + check_cgroups(&s) + check_names(c, &s) + check_plugins(&s, &slurm);

@@ -30,7 +30,7 @@ static struct group groups[3];
 static unsigned ngroups;
 
 /* The kernel takes or refuses a value as a whole. */
-static int put(const struct group *g, const char *file, const char *value)
+static int write_group_file(const struct group *g, const char *file, const char *value)
 {
 	char path[700];
 	int fd, err = 0;
@@ -45,7 +45,7 @@ static int put(const struct group *g, const char *file, const char *value)
 	return err;
 }
 
-static int make(const struct group *g, const char *name)
+static int make_group(const struct group *g, const char *name)
 {
 	char path[700];
 
@@ -53,7 +53,7 @@ static int make(const struct group *g, const char *name)
 	return mkdir(path, 0755) && errno != EEXIST ? -errno : 0;
 }
 
-static void drop(const struct group *g, const char *name)
+static void remove_group(const struct group *g, const char *name)
 {
 	char path[700];
 
@@ -71,7 +71,7 @@ static bool is_ours(const struct group *g)
 	return read_file(AT_FDCWD, path, text, sizeof(text)) > 0 && !strcmp(text, ours);
 }
 
-static void limit(const struct group *g)
+static void set_limits(const struct group *g)
 {
 	uint64_t bytes = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
 	char memory[32];
@@ -79,27 +79,28 @@ static void limit(const struct group *g)
 
 	snprintf(memory, sizeof(memory), "%llu", (unsigned long long)(bytes / MEMORY_PART));
 	if (g->v2) { /* each by itself: hybrid systems have them elsewhere */
-		put(g, "cgroup.subtree_control", "+memory");
-		put(g, "cgroup.subtree_control", "+pids");
+		write_group_file(g, "cgroup.subtree_control", "+memory");
+		write_group_file(g, "cgroup.subtree_control", "+pids");
 	}
-	err = put(g, g->v2 ? CHILDREN "/memory.max" : CHILDREN "/memory.limit_in_bytes", memory);
+	err = write_group_file(
+		g, g->v2 ? CHILDREN "/memory.max" : CHILDREN "/memory.limit_in_bytes", memory);
 	if (!err)
 		log_debug("writers and merges have %s bytes of memory, in %s", memory, g->own);
-	put(g, CHILDREN "/pids.max", PIDS_MAX);
+	write_group_file(g, CHILDREN "/pids.max", PIDS_MAX);
 }
 
 static void give_back(const struct group *g)
 {
 	if (g->v2) {
-		put(g, "cgroup.subtree_control", "-memory");
-		put(g, "cgroup.subtree_control", "-pids");
-		put(g, "cgroup.procs", "0");
-		drop(g, DAEMON);
+		write_group_file(g, "cgroup.subtree_control", "-memory");
+		write_group_file(g, "cgroup.subtree_control", "-pids");
+		write_group_file(g, "cgroup.procs", "0");
+		remove_group(g, DAEMON);
 	}
-	drop(g, CHILDREN);
+	remove_group(g, CHILDREN);
 }
 
-static void add(const struct hierarchy *h)
+static void add_hierarchy(const struct hierarchy *h)
 {
 	struct group *g = &groups[ngroups];
 	char path[256];
@@ -113,11 +114,11 @@ static void add(const struct hierarchy *h)
 		 strcmp(h->root, "/") ? path + strlen(h->root) : path);
 	if (!is_ours(g))
 		return;
-	err = make(g, CHILDREN);
+	err = make_group(g, CHILDREN);
 	if (!err && g->v2)
-		err = make(g, DAEMON);
+		err = make_group(g, DAEMON);
 	if (!err && g->v2)
-		err = put(g, DAEMON "/cgroup.procs", "0");
+		err = write_group_file(g, DAEMON "/cgroup.procs", "0");
 	if (err) {
 		log_warn("no cgroup for writers and merges in %s: %s: they have no limits of their "
 			 "own; a unit needs Delegate=",
@@ -125,7 +126,7 @@ static void add(const struct hierarchy *h)
 		give_back(g);
 		return;
 	}
-	limit(g);
+	set_limits(g);
 	ngroups++;
 }
 
@@ -137,14 +138,14 @@ void child_group__make(void)
 	for (i = 0; i < n; i++)
 		if (h[i].v2 || strstr(h[i].controllers, "memory") ||
 		    strstr(h[i].controllers, "pids"))
-			add(&h[i]);
+			add_hierarchy(&h[i]);
 	free(h);
 }
 
 void child_group__enter(void)
 {
 	for (unsigned i = 0; i < ngroups; i++)
-		put(&groups[i], CHILDREN "/cgroup.procs", "0");
+		write_group_file(&groups[i], CHILDREN "/cgroup.procs", "0");
 }
 
 void child_group__remove(void)

@@ -115,7 +115,7 @@ void control__free(struct control *c, bool leave)
 }
 
 /* The length of a message whose sender the kernel vouches for; 0: nothing more now. */
-static ssize_t receive(struct control *c, struct peer *p, struct ucred *who)
+static ssize_t receive_message(struct control *c, struct peer *p, struct ucred *who)
 {
 	union {
 		char buf[CMSG_SPACE(sizeof(struct ucred))];
@@ -144,7 +144,7 @@ static ssize_t receive(struct control *c, struct peer *p, struct ucred *who)
 	return n;
 }
 
-static bool well_formed(const struct control *c, ssize_t n)
+static bool is_message(const struct control *c, ssize_t n)
 {
 	const struct jpc_head *h = (const void *)c->buf;
 
@@ -173,10 +173,10 @@ static void read_peer(struct control *c, struct peer *p, uint64_t now)
 	ssize_t n;
 
 	for (i = 0; i < READS && may_read(c, p, now); i++) {
-		n = receive(c, p, &who);
+		n = receive_message(c, p, &who);
 		if (!n)
 			return;
-		if (n < 0 || !well_formed(c, n) || who.uid != p->uid) {
+		if (n < 0 || !is_message(c, n) || who.uid != p->uid) {
 			p->closing = true;
 			if (n > 0 && log_every(&c->said_refused, 60))
 				log_warn("a process of uid %u sent what is no message to %s",
@@ -186,7 +186,7 @@ static void read_peer(struct control *c, struct peer *p, uint64_t now)
 		p->heard_ns = now;
 		quota__charge(p->quota, 1);
 		peer__locate(p, c->d, who.pid);
-		control_message(c, p, (const void *)c->buf, now);
+		control_messages__handle(c, p, (const void *)c->buf, now);
 	}
 }
 
@@ -216,18 +216,18 @@ static void watch_peer(struct control *c, struct peer *p)
 	p->watched = ev.events;
 }
 
-static void serve(struct control *c, struct peer *p, uint64_t now)
+static void serve_peer(struct control *c, struct peer *p, uint64_t now)
 {
 	if (p->out_len && peer__flush(p, now) < 0)
 		peer__mute(p);
 	if (p->live.on && !p->out_len)
-		control_live_on(c, p, now);
+		control_live__continue(c, p, now);
 	read_peer(c, p, now);
 	watch_peer(c, p);
 }
 
 /* NULL: refused. */
-static struct peer *let_in(struct control *c, int fd, uint64_t now)
+static struct peer *accept_peer(struct control *c, int fd, uint64_t now)
 {
 	struct peer *p = peer__new(fd, c->admin_gid);
 	struct quota *u = p && p->uid ? quotas__of_user(&c->quotas, p->uid, now) : NULL;
@@ -274,13 +274,13 @@ static void accept_peers(struct control *c, int which, uint64_t now)
 			return;
 		}
 		quota__charge(accepts, 1);
-		p = let_in(c, fd, now);
+		p = accept_peer(c, fd, now);
 		if (!p)
 			continue;
 		p->heard_ns = now;
 		p->next = c->peers;
 		c->peers = p;
-		serve(c, p, now);
+		serve_peer(c, p, now);
 	}
 }
 
@@ -292,7 +292,7 @@ static void serve_listener(struct control *c, int which, uint64_t now)
 
 	for (i = 0; i < n; i++) {
 		if (ev[i].data.ptr)
-			serve(c, ev[i].data.ptr, now);
+			serve_peer(c, ev[i].data.ptr, now);
 		else
 			accepted = true;
 	}
@@ -319,7 +319,7 @@ static bool is_idle(const struct peer *p, uint64_t now)
 }
 
 /* Closing it would not end the watch: a child that has just been forked may have the socket too. */
-static void put_out(const struct control *c, struct peer *p)
+static void remove_peer(const struct control *c, struct peer *p)
 {
 	if (p->watched)
 		epoll_ctl(epfd_of(c, p), EPOLL_CTL_DEL, p->fd, NULL);
@@ -327,7 +327,7 @@ static void put_out(const struct control *c, struct peer *p)
 }
 
 /* Takes those out who are done, and says when the rest must be looked at again. */
-static void look_after(struct control *c, uint64_t now)
+static void remove_peers(struct control *c, uint64_t now)
 {
 	struct peer **at = &c->peers;
 	bool waits = c->listeners[LISTENER_ROOT].paused || c->listeners[LISTENER_ALL].paused;
@@ -337,7 +337,7 @@ static void look_after(struct control *c, uint64_t now)
 
 		if (p->closing || is_slow(c, p, now) || is_idle(p, now)) {
 			*at = p->next;
-			put_out(c, p);
+			remove_peer(c, p);
 			continue;
 		}
 		waits |= p->deaf;
@@ -350,7 +350,7 @@ static void look_after(struct control *c, uint64_t now)
 }
 
 /* Shares that were used up may be back. */
-static void resume(struct control *c, uint64_t now)
+static void resume_peers(struct control *c, uint64_t now)
 {
 	struct peer *p;
 	int i;
@@ -358,7 +358,7 @@ static void resume(struct control *c, uint64_t now)
 	c->resume_ns = UINT64_MAX;
 	for (p = c->peers; p; p = p->next)
 		if (p->deaf)
-			serve(c, p, now);
+			serve_peer(c, p, now);
 	for (i = 0; i < LISTENERS; i++)
 		listener__pause(&c->listeners[i], false);
 }
@@ -368,10 +368,10 @@ void control__turn(struct control *c, uint64_t now)
 	int i;
 
 	if (now >= c->resume_ns)
-		resume(c, now);
+		resume_peers(c, now);
 	for (i = 0; i < LISTENERS; i++)
 		serve_listener(c, i, now);
 	if (!quota__may_work(&c->quotas.accepts, now))
 		listener__pause(&c->listeners[LISTENER_ALL], true);
-	look_after(c, now);
+	remove_peers(c, now);
 }

@@ -24,15 +24,16 @@ struct control {
 };
 
 /* control_messages.c: answers, or lets pass in silence, one message of whole length. */
-void control_message(struct control *c, struct peer *p, const struct jpc_head *h, uint64_t now);
-void control_reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now);
+void control_messages__handle(struct control *c, struct peer *p, const struct jpc_head *h,
+			      uint64_t now);
+void peer__reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now);
 /* control_live.c: begins the answer with the last rows of the steps that are asked for and that the
  * peer may see. 0; -ESRCH: there are none. */
-int control_live(struct control *c, struct peer *p, const struct jpc_live *question);
+int control_live__begin(struct control *c, struct peer *p, const struct jpc_live *question);
 /* Goes on with it as far as the peer reads and its share of the work goes; a REPLY ends it. */
-void control_live_on(struct control *c, struct peer *p, uint64_t now);
+void control_live__continue(struct control *c, struct peer *p, uint64_t now);
 
 /* control_status.c: what daemon_status() says, and how many problems there are. */
-int control_status(struct control *c, struct peer *p, unsigned *problems, uint64_t now);
+int control_status__send(struct control *c, struct peer *p, unsigned *problems, uint64_t now);
 
 #endif

@@ -16,7 +16,7 @@ struct live {
 	uint64_t now;
 };
 
-static void head(void *message, enum jpc_type type, size_t length)
+static void fill_head(void *message, enum jpc_type type, size_t length)
 {
 	struct jpc_head *h = message;
 
@@ -25,7 +25,7 @@ static void head(void *message, enum jpc_type type, size_t length)
 }
 
 /* The table's name and columns into the control's buffer: whose message it was is done with. */
-static struct jpc_table *describe(struct live *l, const char *series, const char *name)
+static struct jpc_table *describe_table(struct live *l, const char *series, const char *name)
 {
 	struct jpc_table *t = (void *)l->c->buf;
 
@@ -60,8 +60,8 @@ static int send_table(struct live *l, struct jpc_table *t, const void *cells)
 	} m = {.rows = {.table = t->table, .nrows = 1}};
 	int err;
 
-	head(t, JPC_TABLE, sizeof(*t) + t->ncols * sizeof(t->col[0]));
-	head(&m, JPC_ROWS, sizeof(m.rows) + t->ncols * sizeof(m.cell[0]));
+	fill_head(t, JPC_TABLE, sizeof(*t) + t->ncols * sizeof(t->col[0]));
+	fill_head(&m, JPC_ROWS, sizeof(m.rows) + t->ncols * sizeof(m.cell[0]));
 	memcpy(m.cell, cells, t->ncols * sizeof(m.cell[0]));
 	err = peer__send(l->p, t, l->now);
 	if (!err)
@@ -71,7 +71,7 @@ static int send_table(struct live *l, struct jpc_table *t, const void *cells)
 	return err ? err : 1;
 }
 
-static int send_own(struct live *l, const struct table *t)
+static int send_counted(struct live *l, const struct table *t)
 {
 	const struct column_set *set = &l->s->sets[t->kind];
 	union cell cells[JPC_COLUMNS];
@@ -83,10 +83,10 @@ static int send_own(struct live *l, const struct table *t)
 		return 0;
 	if (t->gtid != JP_GTID_NONE)
 		snprintf(name, sizeof(name), "%d", t->gtid);
-	m = describe(l, set->series->name, name);
+	m = describe_table(l, set->series->name, name);
 	for (i = 0; i < set->ncols; i++) {
 		const struct column *c = set->cols[i];
-		bool unknown = step_column_unknown(l->s, &l->c->d->env, c->name);
+		bool unknown = step__column_unknown(l->s, &l->c->d->env, c->name);
 
 		cells[i] = t->last[i];
 		if (unknown)
@@ -102,7 +102,7 @@ static int send_external(struct live *l, const struct external_table *t)
 
 	if (!t->last || t->ncols + 3 > JPC_COLUMNS)
 		return 0;
-	m = describe(l, t->series, t->name);
+	m = describe_table(l, t->series, t->name);
 	add_column(m, "ElapsedTime", "s", COL_U64, COL_TIME);
 	add_column(m, "EpochTime", "s", COL_U64, COL_TIME);
 	memcpy(&m->col[m->ncols], t->col, t->ncols * sizeof(*t->col));
@@ -111,13 +111,13 @@ static int send_external(struct live *l, const struct external_table *t)
 	return send_table(l, m, t->last);
 }
 
-static int send_node(struct live *l, const struct sensor_row *row)
+static int send_sensors(struct live *l, const struct sensor_row *row)
 {
 	struct jpc_table *m;
 
 	if (row->ncols > JPC_COLUMNS)
 		return 0;
-	m = describe(l, row->series, row->name);
+	m = describe_table(l, row->series, row->name);
 	for (unsigned i = 0; i < row->ncols; i++)
 		add_column(m, row->cols[i]->name, row->cols[i]->unit, row->cols[i]->type,
 			   row->cols[i]->kind);
@@ -125,22 +125,22 @@ static int send_node(struct live *l, const struct sensor_row *row)
 }
 
 /* Of each part of a step the next table: 1 when it was sent, 0 when there is none. */
-static int next_own(struct live *l, unsigned *i)
+static int next_counted(struct live *l, unsigned *i)
 {
 	int sent = 0;
 
 	while (!sent && *i < l->s->ntables)
-		sent = send_own(l, &l->s->tables[(*i)++]);
+		sent = send_counted(l, &l->s->tables[(*i)++]);
 	return sent;
 }
 
-static int next_node(struct live *l, unsigned *i)
+static int next_sensors(struct live *l, unsigned *i)
 {
 	struct sensor_row row;
 	int sent = 0;
 
-	while (!sent && step_sensors__last(l->s->sensors, i, &row))
-		sent = send_node(l, &row);
+	while (!sent && sensor_rows__last(l->s->sensors, i, &row))
+		sent = send_sensors(l, &row);
 	return sent;
 }
 
@@ -153,7 +153,8 @@ static int next_external(struct live *l, unsigned *i)
 	return sent;
 }
 
-static int (*const parts[])(struct live *l, unsigned *i) = {next_own, next_node, next_external};
+static int (*const parts[])(struct live *l, unsigned *i) = {next_counted, next_sensors,
+							    next_external};
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 
 static bool is_asked_for(const struct live *l, const struct step *s)
@@ -205,7 +206,7 @@ static int send_next(struct live *l)
 	return 0;
 }
 
-int control_live(struct control *c, struct peer *p, const struct jpc_live *question)
+int control_live__begin(struct control *c, struct peer *p, const struct jpc_live *question)
 {
 	struct live l = {.c = c, .p = p};
 
@@ -214,7 +215,7 @@ int control_live(struct control *c, struct peer *p, const struct jpc_live *quest
 	return p->live.on ? 0 : -ESRCH;
 }
 
-void control_live_on(struct control *c, struct peer *p, uint64_t now)
+void control_live__continue(struct control *c, struct peer *p, uint64_t now)
 {
 	struct live l = {.c = c, .p = p, .now = now};
 	struct jpc_reply reply = {};
@@ -231,5 +232,5 @@ void control_live_on(struct control *c, struct peer *p, uint64_t now)
 	p->live.on = false;
 	reply.number = p->live.tables;
 	reply.error = sent;
-	control_reply(p, p->live.seq, &reply, now);
+	peer__reply(p, p->live.seq, &reply, now);
 }

@@ -23,10 +23,10 @@ struct call {
 	struct jpc_reply reply;
 };
 
-static int refuse(struct call *k, int err, const char *fmt, ...)
+static int refuse_message(struct call *k, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-static int refuse(struct call *k, int err, const char *fmt, ...)
+static int refuse_message(struct call *k, int err, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -36,18 +36,19 @@ static int refuse(struct call *k, int err, const char *fmt, ...)
 	return err;
 }
 
-static bool ends(const char *text, size_t size)
+static bool is_terminated(const char *text, size_t size)
 {
 	return memchr(text, 0, size) != NULL;
 }
 
-#define ENDS(field) ends(field, sizeof(field))
+#define TERMINATED(field) is_terminated(field, sizeof(field))
 
 static bool step_texts_end(const struct jpc_step *m)
 {
-	return ENDS(m->step_name) && ENDS(m->families) && ENDS(m->freq) && ENDS(m->node_name) &&
-	       ENDS(m->cluster) && ENDS(m->job_name) && ENDS(m->account) && ENDS(m->partition) &&
-	       ENDS(m->user) && ENDS(m->cpus) && ENDS(m->node_list) && ENDS(m->job_node_list);
+	return TERMINATED(m->step_name) && TERMINATED(m->families) && TERMINATED(m->freq) &&
+	       TERMINATED(m->node_name) && TERMINATED(m->cluster) && TERMINATED(m->job_name) &&
+	       TERMINATED(m->account) && TERMINATED(m->partition) && TERMINATED(m->user) &&
+	       TERMINATED(m->cpus) && TERMINATED(m->node_list) && TERMINATED(m->job_node_list);
 }
 
 /* What slurmstepd says of the step it speaks of. */
@@ -93,14 +94,14 @@ static struct request *stepd_request(struct call *k, const struct stepd_step *t,
 }
 
 /* What the step gets as things stand: the families, 0 with nothing of ours. */
-static bool is_wanted(const struct daemon *d, const struct request *r, unsigned *families)
+static bool is_profiled(const struct daemon *d, const struct request *r, unsigned *families)
 {
 	*families = r->asked_by ? r->families : d->opts.families;
 	return r->asked_by ? !r->none : *families != 0;
 }
 
 /* The programs must count before the tasks begin. */
-static int count_now(struct call *k)
+static int attach_programs(struct call *k)
 {
 	struct daemon *d = k->c->d;
 
@@ -109,12 +110,12 @@ static int count_now(struct call *k)
 		return 0;
 	d->idle_since_ns = 0;
 	if (daemon_attach(d) || kern__rescan(d->env.k, NULL))
-		return refuse(k, -EIO, "%s", kern__error());
+		return refuse_message(k, -EIO, "%s", kern__error());
 	return 0;
 }
 
 /* What the step's file has from us: Slurm's gatherers need not. */
-static uint32_t measures(const struct daemon *d, unsigned families)
+static uint32_t measured_series(const struct daemon *d, unsigned families)
 {
 	static const struct {
 		enum family family;
@@ -128,7 +129,8 @@ static uint32_t measures(const struct daemon *d, unsigned families)
 	uint32_t mask = families & FAM_BASE ? JPC_MEASURES_TASK : 0;
 
 	for (unsigned i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
-		if (families & theirs[i].family && node__has(d->env.node, theirs[i].series))
+		if (families & theirs[i].family &&
+		    sensor_tables__has(d->env.node, theirs[i].series))
 			mask |= theirs[i].bit;
 	return mask;
 }
@@ -144,20 +146,21 @@ static int on_step(struct call *k, const struct jpc_head *h)
 	int err, bad;
 
 	if (!step_texts_end(m))
-		return refuse(k, -EINVAL, "a text does not end");
+		return refuse_message(k, -EINVAL, "a text does not end");
 	k->p->request = 0; /* this is what says which step it is */
 	r = stepd_request(k, &step, true);
 	if (!r)
 		return -ENOMEM;
 	end_reason__find_squeue(&r->site, k->p->pid);
 	bad = request__tell(r, m, &d->opts.cfg->freq, k->reply.text, sizeof(k->reply.text));
-	wanted = is_wanted(d, r, &families);
+	wanted = is_profiled(d, r, &families);
 	if (wanted && !d->env.hdf5_dir)
-		return refuse(k, -ENOTDIR, "ProfileHDF5Dir is not set in jobprofd's configuration");
+		return refuse_message(k, -ENOTDIR,
+				      "ProfileHDF5Dir is not set in jobprofd's configuration");
 	k->reply.number = wanted;
-	k->reply.measures = measures(d, families);
+	k->reply.measures = measured_series(d, families);
 	r->external.measures = k->reply.measures;
-	err = wanted && families ? count_now(k) : 0;
+	err = wanted && families ? attach_programs(k) : 0;
 	d->sync = true;
 	return err ? err : bad;
 }
@@ -168,15 +171,16 @@ static int on_conf(struct call *k, const struct jpc_head *h)
 	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, ""};
 	struct request *r;
 
-	if (!ENDS(m->path) || !ENDS(m->step_name))
-		return refuse(k, -EINVAL, "a text does not end");
+	if (!TERMINATED(m->path) || !TERMINATED(m->step_name))
+		return refuse_message(k, -EINVAL, "a text does not end");
 	if (m->path[0] != '/')
-		return refuse(k, -EINVAL, "the path of slurm.conf is not absolute");
+		return refuse_message(k, -EINVAL, "the path of slurm.conf is not absolute");
 	if (!proc__has_our_root(k->p->pid))
-		return refuse(k, -EPERM, "the path of slurm.conf is another root directory's");
+		return refuse_message(k, -EPERM,
+				      "the path of slurm.conf is another root directory's");
 	r = stepd_request(k, &step, false);
 	if (!r)
-		return refuse(k, -ESRCH, "this step is not known");
+		return refuse_message(k, -ESRCH, "this step is not known");
 	memcpy(r->site.conf, m->path, sizeof(r->site.conf));
 	return 0;
 }
@@ -187,11 +191,11 @@ static int on_step_end(struct call *k, const struct jpc_head *h)
 	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, ""};
 	struct request *r;
 
-	if (!ENDS(m->reason) || !ENDS(m->step_name))
-		return refuse(k, -EINVAL, "a text does not end");
+	if (!TERMINATED(m->reason) || !TERMINATED(m->step_name))
+		return refuse_message(k, -EINVAL, "a text does not end");
 	r = stepd_request(k, &step, false);
 	if (!r)
-		return refuse(k, -ESRCH, "this step is not known");
+		return refuse_message(k, -ESRCH, "this step is not known");
 	memcpy(r->reason, m->reason, sizeof(r->reason));
 	r->updated_ns = k->now;
 	return 0;
@@ -203,15 +207,15 @@ static int on_task(struct call *k, const struct jpc_head *h)
 	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, ""};
 	struct request *r;
 
-	if (!ENDS(m->step_name))
-		return refuse(k, -EINVAL, "a text does not end");
+	if (!TERMINATED(m->step_name))
+		return refuse_message(k, -EINVAL, "a text does not end");
 	r = stepd_request(k, &step, false);
 	if (!r)
-		return refuse(k, -ESRCH, "this step is not known");
+		return refuse_message(k, -ESRCH, "this step is not known");
 	if (m->gtid == JPC_UNKNOWN)
 		return 0;
 	if (m->gtid > INT32_MAX)
-		return refuse(k, -EINVAL, "there is no task %u", m->gtid);
+		return refuse_message(k, -EINVAL, "there is no task %u", m->gtid);
 	k->c->d->sync = true;
 	return request__task(r, m);
 }
@@ -240,14 +244,14 @@ static struct request *rows_request(struct call *k, int *err)
 		return r;
 	s = own_step(k);
 	if (!s || s->state == STEP_IGNORED) {
-		*err = refuse(k, -ESRCH,
-			      s		   ? "this step is not profiled: ask for it with --jobprof"
-			      : p->in_step ? "this step is not known to jobprofd"
-					   : "the sender is in no step of a job");
+		*err = refuse_message(k, -ESRCH,
+				      s ? "this step is not profiled: ask for it with --jobprof"
+				      : p->in_step ? "this step is not known to jobprofd"
+						   : "the sender is in no step of a job");
 		return NULL;
 	}
 	if (p->uid && (!s->uid_known || s->uid != p->uid)) {
-		*err = refuse(k, -EACCES, "this step is another user's");
+		*err = refuse_message(k, -EACCES, "this step is another user's");
 		return NULL;
 	}
 	r = daemon_request_of(k->c->d, &p->key, true);
@@ -260,11 +264,12 @@ static int say_error(struct call *k, int err)
 {
 	switch (err) {
 	case -EINVAL:
-		return refuse(k, err, "a name is missing, given twice, taken or not printable");
+		return refuse_message(k, err,
+				      "a name is missing, given twice, taken or not printable");
 	case -EEXIST:
-		return refuse(k, err, "it is there with other columns");
+		return refuse_message(k, err, "it is there with other columns");
 	case -EDQUOT:
-		return refuse(k, err, "too much for one step: not stored, and counted");
+		return refuse_message(k, err, "too much for one step: not stored, and counted");
 	default:
 		return err;
 	}
@@ -278,8 +283,8 @@ static int on_table(struct call *k, const struct jpc_head *h)
 
 	if (m->ncols > JPC_COLUMNS || h->length != sizeof(*m) + m->ncols * sizeof(m->col[0]) ||
 	    m->table >= PEER_TABLES)
-		return refuse(k, -EINVAL, "a table of %u columns does not fit its message",
-			      m->ncols);
+		return refuse_message(k, -EINVAL, "a table of %u columns does not fit its message",
+				      m->ncols);
 	r = rows_request(k, &err);
 	if (!r)
 		return err;
@@ -298,10 +303,11 @@ static int row_time(struct call *k, const struct request *r, int64_t sent_ns, in
 
 	*time = sent_ns ? sent_ns : now;
 	if (!sent_ns || !k->p->in_task)
-		return sent_ns < 0 ? refuse(k, -ERANGE, "there is no such time") : 0;
+		return sent_ns < 0 ? refuse_message(k, -ERANGE, "there is no such time") : 0;
 	s = daemon_find_step(k->c->d, &r->key);
 	if (sent_ns > now + (int64_t)AHEAD_NS || !s || sent_ns < (int64_t)s->start_real_ns)
-		return refuse(k, -ERANGE, "the time is not between the step's start and now");
+		return refuse_message(k, -ERANGE,
+				      "the time is not between the step's start and now");
 	return 0;
 }
 
@@ -318,11 +324,11 @@ static int on_rows(struct call *k, const struct jpc_head *h)
 		return err;
 	index = m->table < PEER_TABLES ? k->p->tables[m->table] : -1;
 	if (index < 0 || (unsigned)index >= r->external.ntables)
-		return refuse(k, -EINVAL, "table %u was not declared", m->table);
+		return refuse_message(k, -EINVAL, "table %u was not declared", m->table);
 	ncols = r->external.table[index]->ncols;
 	if (m->nrows > JPC_MAX || h->length != sizeof(*m) + 8ull * m->nrows * (1 + ncols))
-		return refuse(k, -EINVAL, "%u rows of %u columns do not fit their message",
-			      m->nrows, ncols);
+		return refuse_message(k, -EINVAL, "%u rows of %u columns do not fit their message",
+				      m->nrows, ncols);
 	for (i = 0; !err && i < m->nrows; i++) {
 		const uint64_t *row = &m->cell[i * (1 + ncols)];
 
@@ -342,8 +348,8 @@ static int on_mark(struct call *k, const struct jpc_head *h)
 	int64_t time;
 	int err = 0;
 
-	if (!ENDS(m->name))
-		return refuse(k, -EINVAL, "a text does not end");
+	if (!TERMINATED(m->name))
+		return refuse_message(k, -EINVAL, "a text does not end");
 	r = rows_request(k, &err);
 	if (!r)
 		return err;
@@ -359,16 +365,18 @@ static int on_live(struct call *k, const struct jpc_head *h)
 	const struct jpc_live *m = (const void *)h;
 	int err;
 
-	if (!ENDS(m->step_name))
-		return refuse(k, -EINVAL, "a text does not end");
-	err = control_live(k->c, k->p, m);
+	if (!TERMINATED(m->step_name))
+		return refuse_message(k, -EINVAL, "a text does not end");
+	err = control_live__begin(k->c, k->p, m);
 	if (err == -ESRCH && m->job_id != JPC_UNKNOWN)
-		return refuse(k, err, "no step of job %u that runs on this node is profiled%s",
-			      m->job_id, m->step_name[0] ? ", or none of that name" : "");
+		return refuse_message(k, err,
+				      "no step of job %u that runs on this node is profiled%s",
+				      m->job_id, m->step_name[0] ? ", or none of that name" : "");
 	if (err == -ESRCH)
-		return refuse(k, err,
-			      "this process is in no step that is profiled: ask for a profile, "
-			      "as in srun --jobprof=all");
+		return refuse_message(
+			k, err,
+			"this process is in no step that is profiled: ask for a profile, "
+			"as in srun --jobprof=all");
 	return err;
 }
 
@@ -376,8 +384,8 @@ static int on_status(struct call *k, const struct jpc_head *h)
 {
 	(void)h;
 	if (k->p->uid && !k->p->admin)
-		return refuse(k, -EPERM, "root and AdminGroup may ask for this");
-	return control_status(k->c, k->p, &k->reply.number, k->now);
+		return refuse_message(k, -EPERM, "root and AdminGroup may ask for this");
+	return control_status__send(k->c, k->p, &k->reply.number, k->now);
 }
 
 #define ANY_SIZE  1 /* the size is the least one */
@@ -401,23 +409,24 @@ static const struct {
 	[JPC_STATUS] = {sizeof(struct jpc_status), ANSWER, on_status},
 };
 
-static int handle(struct call *k, const struct jpc_head *h)
+static int handle_message(struct call *k, const struct jpc_head *h)
 {
 	size_t size;
 	unsigned flags;
 
 	if (h->type >= sizeof(messages) / sizeof(messages[0]) || !messages[h->type].handle)
-		return refuse(k, -EOPNOTSUPP, "there is no message %u", h->type);
+		return refuse_message(k, -EOPNOTSUPP, "there is no message %u", h->type);
 	size = messages[h->type].size;
 	flags = messages[h->type].flags;
 	if (h->length < size || (h->length > size && !(flags & ANY_SIZE)))
-		return refuse(k, -EBADMSG, "a message %u is not of %u bytes", h->type, h->length);
+		return refuse_message(k, -EBADMSG, "a message %u is not of %u bytes", h->type,
+				      h->length);
 	if ((flags & ROOT_ONLY) && k->p->uid)
-		return refuse(k, -EPERM, "only root may say this");
+		return refuse_message(k, -EPERM, "only root may say this");
 	return messages[h->type].handle(k, h);
 }
 
-void control_reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now)
+void peer__reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now)
 {
 	if (reply->error && !reply->text[0])
 		snprintf(reply->text, sizeof(reply->text), "%s", strerror(-reply->error));
@@ -430,7 +439,8 @@ void control_reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64
 		p->closing = true;
 }
 
-void control_message(struct control *c, struct peer *p, const struct jpc_head *h, uint64_t now)
+void control_messages__handle(struct control *c, struct peer *p, const struct jpc_head *h,
+			      uint64_t now)
 {
 	struct call k = {.c = c, .p = p, .now = now};
 	uint16_t seq = h->seq; /* its place may be used for the answer */
@@ -438,9 +448,9 @@ void control_message(struct control *c, struct peer *p, const struct jpc_head *h
 		(h->flags & JPC_F_REPLY) || (h->type < sizeof(messages) / sizeof(messages[0]) &&
 					     messages[h->type].flags & ANSWER);
 
-	k.reply.error = handle(&k, h);
+	k.reply.error = handle_message(&k, h);
 	if (p->live.on) /* the answer ends with its REPLY */
-		control_live_on(c, p, now);
+		control_live__continue(c, p, now);
 	else if (answer)
-		control_reply(p, seq, &k.reply, now);
+		peer__reply(p, seq, &k.reply, now);
 }

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "daemon/control_internal.h"
 
-int control_status(struct control *c, struct peer *p, unsigned *problems, uint64_t now)
+int control_status__send(struct control *c, struct peer *p, unsigned *problems, uint64_t now)
 {
 	struct jpc_status *m = (void *)c->buf; /* whose message it was is done with */
 	size_t room = sizeof(c->buf) - sizeof(*m) - 1, len = 0;

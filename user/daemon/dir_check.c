@@ -48,7 +48,7 @@ static int try_to_make(const char *dir)
 	return 0;
 }
 
-static void look(const char *dir, struct answer *a)
+static void check_dir(const char *dir, struct answer *a)
 {
 	struct stat st;
 
@@ -95,7 +95,7 @@ int dir_check__run(const char *dir, char *say, size_t len)
 		return -errno;
 	pid = fork();
 	if (!pid) {
-		look(dir, &a);
+		check_dir(dir, &a);
 		_exit(write(p[1], &a, sizeof(a)) != sizeof(a));
 	}
 	close(p[1]);

@@ -77,7 +77,7 @@ void end_reason__begin(struct end_reason *w, const struct slurmd *site, const ch
 }
 
 /* What was not told is what the node's slurmd shows. */
-static void complete(struct slurmd *site, const char *node)
+static void find_missing_paths(struct slurmd *site, const char *node)
 {
 	struct slurmd found;
 
@@ -100,7 +100,7 @@ static void __attribute__((noreturn)) run_squeue(struct end_reason *w, int out, 
 	dup2(null, STDERR_FILENO);
 	child__begin();
 	if (!child__end_with(parent, SIGKILL)) {
-		complete(&w->site, w->node);
+		find_missing_paths(&w->site, w->node);
 		snprintf(job, sizeof(job), "%u", w->job_id);
 		snprintf(conf, sizeof(conf), "%s%s", w->site.conf[0] ? "SLURM_CONF=" : "LANG=C",
 			 w->site.conf);
@@ -111,7 +111,7 @@ static void __attribute__((noreturn)) run_squeue(struct end_reason *w, int out, 
 	_exit(write(STDOUT_FILENO, NO_SQUEUE, strlen(NO_SQUEUE)) < 0 ? 126 : 127);
 }
 
-static void ask(struct end_reason *w)
+static void start_squeue(struct end_reason *w)
 {
 	pid_t parent = getpid();
 	int p[2];
@@ -140,12 +140,12 @@ bool end_reason__advance(struct end_reason *w, uint64_t now_ns)
 	}
 	if (!w->pid && now_ns >= w->next_ns) {
 		w->next_ns = now_ns + (AGAIN_NS << w->asked);
-		ask(w);
+		start_squeue(w);
 	}
 	return false;
 }
 
-static void take_answer(struct end_reason *w)
+static void read_answer(struct end_reason *w)
 {
 	char *text = malloc(ANSWER_LEN);
 	const char *meaning;
@@ -168,7 +168,7 @@ bool end_reason__reaped(struct end_reason *w, pid_t pid)
 	if (!w->pid || w->pid != pid)
 		return false;
 	w->pid = 0;
-	take_answer(w);
+	read_answer(w);
 	close(w->fd);
 	w->fd = -1;
 	return true;

@@ -29,7 +29,7 @@ static const struct {
 		    {"Network", JPC_MEASURES_NETWORK},
 		    {"Filesystem", JPC_MEASURES_LUSTRE}};
 
-static bool is_own(const struct external_series *g, const char *name)
+static bool is_reserved(const struct external_series *g, const char *name)
 {
 	size_t i;
 
@@ -101,7 +101,8 @@ static int name_table(const struct external_series *g, const struct jpc_table *m
 	}
 	if (m->group[0])
 		strcpy(name, m->name);
-	snprintf(series, 72, "%s%s", is_own(g, m->group[0] ? m->group : m->name) ? "Slurm_" : "",
+	snprintf(series, 72, "%s%s",
+		 is_reserved(g, m->group[0] ? m->group : m->name) ? "Slurm_" : "",
 		 m->group[0] ? m->group : m->name);
 	return 0;
 }
@@ -111,7 +112,7 @@ static bool same_table(const struct external_table *t, const struct jpc_table *m
 	return t->ncols == m->ncols && !memcmp(t->col, m->col, m->ncols * sizeof(*m->col));
 }
 
-static void table_free(struct external_table *t)
+static void free_table(struct external_table *t)
 {
 	if (!t)
 		return;
@@ -157,7 +158,7 @@ int external_series__declare(struct external_series *g, const struct jpc_table *
 	return add_table(g, &t, m->col);
 }
 
-static bool afford(struct external_series *g, unsigned words)
+static bool may_store_row(struct external_series *g, unsigned words)
 {
 	uint64_t now = clock__boot_ns();
 
@@ -199,7 +200,7 @@ int external_series__row(struct external_series *g, unsigned index, int64_t time
 {
 	const struct external_table *t = g->table[index];
 	unsigned words = 2 + t->ncols;
-	int err = t->user && !afford(g, words) ? -EDQUOT : grow_pending(g, words);
+	int err = t->user && !may_store_row(g, words) ? -EDQUOT : grow_pending(g, words);
 
 	if (err) {
 		g->refused++;
@@ -253,7 +254,7 @@ void external_series__free(struct external_series *g)
 	unsigned i;
 
 	for (i = 0; i < g->ntables; i++)
-		table_free(g->table[i]);
+		free_table(g->table[i]);
 	free(g->pending);
 	memset(g, 0, sizeof(*g));
 }
@@ -270,7 +271,7 @@ static struct column time_column(const char *name, enum col_how how, const char 
 }
 
 /* As the other tables of the file: times first and last. */
-static int tell(struct external_table *t, struct journal *j)
+static int declare_table(struct external_table *t, struct journal *j)
 {
 	static const enum col_kind kinds[] = {[JPC_GAUGE] = COL_GAUGE,
 					      [JPC_DELTA] = COL_DELTA,
@@ -301,7 +302,7 @@ static int tell(struct external_table *t, struct journal *j)
 	return err;
 }
 
-static void tell_marks(struct external_series *g, struct journal *j)
+static void put_mark_names(struct external_series *g, struct journal *j)
 {
 	char name[32];
 
@@ -333,11 +334,11 @@ unsigned external_series__flush(struct external_series *g, struct journal *j,
 {
 	unsigned at = 0, rows = 0;
 
-	tell_marks(g, j);
+	put_mark_names(g, j);
 	while (at < g->npending) {
 		struct external_table *t = g->table[g->pending[at]];
 
-		if ((!t->journaled && tell(t, j)) ||
+		if ((!t->journaled && declare_table(t, j)) ||
 		    put_row(t, j, start_real_ns, &g->pending[at + 1]))
 			g->refused++;
 		else

@@ -56,7 +56,7 @@ struct daemon {
 };
 
 /* roots.c: hierarchies, layouts and the trie of both. Logs. */
-int daemon_find_roots(struct daemon *d);
+int cgroup_roots__find(struct daemon *d);
 /* request_match.c: requests of steps, and steps of requests; a key stands for a step whose cgroup
  * is there. */
 struct step *daemon_find_step(const struct daemon *d, const struct step_key *p);

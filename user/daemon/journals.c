@@ -40,7 +40,7 @@ struct use {
 	uint64_t bytes, over; /* over: what should be less, by JournalMax or JournalMinFree */
 };
 
-static void add(struct use *u, struct step *s, struct publication *p)
+static void add_journal(struct use *u, struct step *s, struct publication *p)
 {
 	struct entry *e = &u->entries[u->n];
 	struct user_use *user = u->users;
@@ -65,7 +65,7 @@ static void add(struct use *u, struct step *s, struct publication *p)
 	u->n++;
 }
 
-static int collect(struct use *u, struct daemon *d)
+static int collect_journals(struct use *u, struct daemon *d)
 {
 	struct orphan *o;
 	struct step *s;
@@ -81,9 +81,9 @@ static int collect(struct use *u, struct daemon *d)
 		return -ENOMEM;
 	for (s = d->steps; s; s = s->next)
 		if (s->state != STEP_NEW && s->state != STEP_IGNORED)
-			add(u, s, &s->pub);
+			add_journal(u, s, &s->pub);
 	for (o = d->orphans; o; o = o->next)
-		add(u, NULL, &o->pub);
+		add_journal(u, NULL, &o->pub);
 	return 0;
 }
 
@@ -161,7 +161,7 @@ static void remove_oldest(struct daemon *d, struct use *u, struct user_use *user
 	e->bytes = 0;
 }
 
-static void thin(struct daemon *d, const struct use *u, uint64_t user_most)
+static void thin_rows(struct daemon *d, const struct use *u, uint64_t user_most)
 {
 	const struct user_use *user;
 	unsigned i;
@@ -187,12 +187,12 @@ void daemon_limit_journals(struct daemon *d, uint64_t now_ns)
 	if (d->opts.embedded || now_ns < d->journals.next_ns)
 		return;
 	d->journals.next_ns = now_ns + LOOK_NS;
-	if (!collect(&u, d)) {
+	if (!collect_journals(&u, d)) {
 		u.over = too_much(&u, d);
 		while ((user = choose_user(&u, user_most)))
 			remove_oldest(d, &u, user);
 		d->journals.thinned = 0;
-		thin(d, &u, user_most);
+		thin_rows(d, &u, user_most);
 		d->journals.bytes = u.bytes;
 		d->journals.journals = d->journals.waiting = 0;
 		for (unsigned i = 0; i < u.n; i++) {

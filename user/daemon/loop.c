@@ -83,7 +83,7 @@ int daemon_attach(struct daemon *d)
 	return 0;
 }
 
-static void rescan(struct daemon *d, uint64_t now)
+static void daemon_rescan(struct daemon *d, uint64_t now)
 {
 	uint64_t began = clock__boot_ns();
 
@@ -97,7 +97,7 @@ static void rescan(struct daemon *d, uint64_t now)
 }
 
 /* Cgroups that found all slots taken are looked for when some have been given back. */
-static void place_late(struct daemon *d, uint64_t now)
+static void daemon_place_late(struct daemon *d, uint64_t now)
 {
 	uint64_t exhausted = kern__control(d->env.k)->stats.slots_exhausted;
 
@@ -105,7 +105,7 @@ static void place_late(struct daemon *d, uint64_t now)
 	d->exhausted_placed = exhausted;
 	if (d->unplaced && kern__attached(d->env.k) && now >= d->next_late_ns &&
 	    kern__freed(d->env.k) != d->freed_seen)
-		rescan(d, now);
+		daemon_rescan(d, now);
 }
 
 static bool is_ignored(const struct daemon *d, uint32_t slot)
@@ -135,7 +135,7 @@ static bool any_slot(const struct daemon *d)
 
 /* Everything the kernel has told since the last turn. Looked for in every turn: a reader that has
  * just caught up may miss being woken. */
-static void take_events(struct daemon *d, uint64_t now)
+static void daemon_take_events(struct daemon *d, uint64_t now)
 {
 	uint64_t lost;
 
@@ -146,13 +146,13 @@ static void take_events(struct daemon *d, uint64_t now)
 	    !kern__attached(d->env.k)) {
 		d->idle_since_ns = 0;
 		if (!daemon_attach(d))
-			rescan(d, now);
+			daemon_rescan(d, now);
 	}
 	if (lost != d->rb_lost_seen) {
 		log_warn("%llu events did not fit the ring: looking at the cgroups instead",
 			 (unsigned long long)(lost - d->rb_lost_seen));
 		d->rb_lost_seen = lost;
-		rescan(d, now);
+		daemon_rescan(d, now);
 	}
 	if (d->sweep && kern__attached(d->env.k) && kern__sweep(d->env.k))
 		log_error("%s", kern__error());
@@ -211,7 +211,7 @@ static void take_clock_step(struct daemon *d)
 	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
 }
 
-static uint64_t soonest(const struct daemon *d, uint64_t now)
+static uint64_t next_wake(const struct daemon *d, uint64_t now)
 {
 	uint64_t t = UINT64_MAX;
 	const struct step *s;
@@ -241,7 +241,7 @@ static uint64_t soonest(const struct daemon *d, uint64_t now)
  */
 static int wait_for(struct daemon *d, struct epoll_event *ev, int max, uint64_t now, int timeout_ms)
 {
-	uint64_t until = soonest(d, now), wait = until > now ? until - now : 0;
+	uint64_t until = next_wake(d, now), wait = until > now ? until - now : 0;
 	bool forever = until == UINT64_MAX && timeout_ms < 0;
 	struct timespec ts;
 	int got;
@@ -269,7 +269,7 @@ static uint64_t least_interval(const struct daemon *d)
 	return least;
 }
 
-static void schedule_sample(struct daemon *d, uint64_t now)
+static void daemon_schedule_sample(struct daemon *d, uint64_t now)
 {
 	uint64_t least = least_interval(d);
 
@@ -279,7 +279,7 @@ static void schedule_sample(struct daemon *d, uint64_t now)
 								      d->env.real0_ns, least);
 }
 
-static void idle(struct daemon *d, uint64_t now)
+static void daemon_detach_idle(struct daemon *d, uint64_t now)
 {
 	if (!kern__attached(d->env.k) || d->opts.embedded || !d->idle_since_ns ||
 	    now < d->idle_since_ns + DETACH_NS || any_slot(d))
@@ -296,7 +296,7 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 	int i, got;
 
 	if (least_interval(d) != d->least_ns)
-		schedule_sample(d, now);
+		daemon_schedule_sample(d, now);
 	got = wait_for(d, ev, 8, now, timeout_ms);
 	if (got < 0 && errno != EINTR)
 		return -errno;
@@ -312,20 +312,20 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 	lookups__turn(d->env.lookups, now);
 	if (control_ready || now >= control__due(d->control))
 		control__turn(d->control, now);
-	take_events(d, now);
+	daemon_take_events(d, now);
 	if (d->external_rows)
 		daemon_journal_external(d);
 	d->external_rows = false;
 	if (now >= d->next_sample_ns) {
 		daemon_sample(d, now);
-		schedule_sample(d, clock__boot_ns());
+		daemon_schedule_sample(d, clock__boot_ns());
 	}
 	daemon_watch_node(d, now);
 	daemon_advance(d, clock__boot_ns());
 	if (kern__attached(d->env.k) && now >= d->next_rescan_ns)
-		rescan(d, now);
-	place_late(d, now);
-	idle(d, now);
+		daemon_rescan(d, now);
+	daemon_place_late(d, now);
+	daemon_detach_idle(d, now);
 	return 0;
 }
 
@@ -348,7 +348,7 @@ void daemon_set_intervals(struct daemon *d)
 			step__set_freq(s, &d->env.freq);
 	d->env.boot0_ns = clock__boot_ns();
 	d->env.real0_ns = clock__real_ns();
-	schedule_sample(d, d->env.boot0_ns);
+	daemon_schedule_sample(d, d->env.boot0_ns);
 }
 
 /* A file that cannot be written now is left to the next start: its journal stays. */
@@ -380,7 +380,7 @@ static bool any_asks(const struct daemon *d)
 }
 
 /* What has been asked about steps that are cut short, as far as it comes at once. */
-static void hear_answers(struct daemon *d)
+static void wait_for_answers(struct daemon *d)
 {
 	uint64_t now = clock__boot_ns(), end = now + ANSWERS_NS;
 
@@ -405,7 +405,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 	d->finishing = true;
 	for (s = d->steps; s; s = s->next)
 		step__identify(s, &d->env, d->steps, true);
-	hear_answers(d);
+	wait_for_answers(d);
 	d->env.leaving = true;
 	for (s = d->steps; s; s = s->next)
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)

@@ -104,7 +104,7 @@ int node__open(struct node **out, const struct node_opts *opts)
 	return 0;
 }
 
-static void save(struct node *n, uint64_t now_ns)
+static void save_learnt(struct node *n, uint64_t now_ns)
 {
 	n->saved_ns = now_ns;
 	if (!n->learnt || !node_energy__any(n->energy))
@@ -119,7 +119,7 @@ void node__free(struct node *n)
 	if (!n)
 		return;
 	if (n->energy && n->last_ns)
-		save(n, n->last_ns);
+		save_learnt(n, n->last_ns);
 	sensor_tables__free(n);
 	gpu_users__stop(n->gpu_users);
 	sensor_set__close(n->sensors);
@@ -130,7 +130,7 @@ void node__free(struct node *n)
 	free(n);
 }
 
-static void read_sensors(struct node *n, uint64_t now_ns, bool all)
+static void node_read__sensors(struct node *n, uint64_t now_ns, bool all)
 {
 	if (all)
 		sensor_set__read_all(n->sensors);
@@ -141,7 +141,7 @@ static void read_sensors(struct node *n, uint64_t now_ns, bool all)
 		log_error("out of memory: some sensors are in no table");
 }
 
-static bool counts(const struct step *s)
+static bool step_uses_node(const struct step *s)
 {
 	return s->sensors && (s->state == STEP_NEW || s->state == STEP_ACTIVE ||
 			      s->state == STEP_ENDING || s->state == STEP_IGNORED);
@@ -153,14 +153,14 @@ void node__begin(struct node *n, struct step *steps, const struct step_env *env)
 
 	if (!n)
 		return;
-	read_sensors(n, now, true);
+	node_read__sensors(n, now, true);
 	n->last_ns = n->energy_ns = now;
 	if (!n->energy)
 		return;
 	cpu_busy__take(n->busy, n->busy_s);
 	node_energy__begin(n->energy, n->sensors, now);
 	for (struct step *s = steps; s; s = s->next)
-		if (counts(s))
+		if (step_uses_node(s))
 			step_use__skip(s, env);
 }
 
@@ -169,7 +169,7 @@ static unsigned count_steps(const struct step *s)
 	unsigned n = 0;
 
 	for (; s; s = s->next)
-		n += counts(s);
+		n += step_uses_node(s);
 	return n;
 }
 
@@ -245,7 +245,8 @@ static void add_shares(struct step_sensors *s, const struct node_interval *o,
 }
 
 /* Steps whose uses could not be read are the system's. */
-static void split(struct node *n, struct step *steps, const struct step_env *env, uint64_t now_ns)
+static void node_split__run(struct node *n, struct step *steps, const struct step_env *env,
+			    uint64_t now_ns)
 {
 	unsigned max = count_steps(steps), used = 0;
 	struct node_step *v = calloc(max + 1, sizeof(*v));
@@ -253,7 +254,7 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 	int err = v && who ? 0 : -ENOMEM;
 
 	for (struct step *s = steps; !err && s; s = s->next) {
-		if (!counts(s) || step_use__update(s, env))
+		if (!step_uses_node(s) || step_use__update(s, env))
 			continue;
 		fill_step(s, env, n->energy_ns, now_ns, &v[used]);
 		who[used++] = s;
@@ -273,7 +274,7 @@ static void split(struct node *n, struct step *steps, const struct step_env *env
 }
 
 /* What is read from now on, and how often slow sources are. */
-static void want(struct node *n, unsigned asked, uint64_t period_ns)
+static void node_read__want(struct node *n, unsigned asked, uint64_t period_ns)
 {
 	const struct channel_state *c;
 	unsigned nc = sensor_set__channels(n->sensors, &c);
@@ -301,36 +302,39 @@ static void want(struct node *n, unsigned asked, uint64_t period_ns)
 }
 
 /* For what steps ask for now. */
-static void want_for(struct node *n, const struct step *steps)
+static void want_for_steps(struct node *n, const struct step *steps)
 {
 	uint64_t least = UINT64_MAX;
 	unsigned asked = 0;
 
 	for (const struct step *s = steps; s; s = s->next) {
-		if (!counts(s))
+		if (!step_uses_node(s))
 			continue;
 		asked |= s->families & FAM_SENSORS;
 		for (int kind = COUNTED_KINDS; kind < ALL_KINDS; kind++)
 			if (s->interval_ns[kind] && s->interval_ns[kind] < least)
 				least = s->interval_ns[kind];
 	}
-	want(n, asked, !asked ? SLOW_IDLE_NS : least < SLOW_STEP_NS ? SLOW_NS : SLOW_STEP_NS);
+	node_read__want(n, asked,
+			!asked		       ? SLOW_IDLE_NS
+			: least < SLOW_STEP_NS ? SLOW_NS
+					       : SLOW_STEP_NS);
 }
 
 void node__tick(struct node *n, struct step *steps, const struct step_env *env, uint64_t now_ns)
 {
 	if (!n || now_ns <= n->last_ns)
 		return;
-	want_for(n, steps);
-	read_sensors(n, now_ns, false);
+	want_for_steps(n, steps);
+	node_read__sensors(n, now_ns, false);
 	if (n->energy && (n->asked & FAM_ENERGY || now_ns >= node__due(n, steps != NULL))) {
-		split(n, steps, env, now_ns);
+		node_split__run(n, steps, env, now_ns);
 		n->energy_ns = now_ns;
 	}
 	n->last_ns = now_ns;
 	n->quiet = count_steps(steps) ? 0 : n->quiet + 1;
 	if (n->energy && now_ns > n->saved_ns + SAVE_NS)
-		save(n, now_ns);
+		save_learnt(n, now_ns);
 }
 
 uint64_t node__due(const struct node *n, bool any_step)
@@ -359,9 +363,9 @@ struct step_sensors *step_sensors__new(struct node *n, unsigned families, uint64
 	s->next_series = SENSOR_SERIES_FIRST;
 	made = n->wanted_made;
 	asked = n->asked;
-	want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
+	node_read__want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
 	if (now_ns > n->read_ns + FRESH_NS || n->wanted_made != made || n->asked != asked)
-		read_sensors(n, now_ns, true);
+		node_read__sensors(n, now_ns, true);
 	s->npast = sensor_set__channels(n->sensors, &c);
 	s->past = calloc(s->npast + 1, sizeof(*s->past));
 	for (unsigned i = 0; s->past && i < s->npast; i++)
@@ -404,9 +408,9 @@ void step_sensors__settle(struct step_sensors *s, unsigned families, uint64_t no
 	const struct channel_state *c;
 	bool open = false;
 
-	want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
+	node_read__want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
 	if (now_ns > n->read_ns + SETTLE_NS / 2)
-		read_sensors(n, now_ns, false);
+		node_read__sensors(n, now_ns, false);
 	sensor_set__channels(n->sensors, &c);
 	for (unsigned i = 0; i < n->ntables; i++)
 		if (n->tables[i].family & families)

@@ -34,9 +34,9 @@ void node__free(struct node *n); /* NULL is fine, here and below */
 
 struct snapshot;
 /* There are GPUs that say, or will say, who uses them. */
-bool node__asks_gpus(const struct node *n);
+bool node_gpus__known(const struct node *n);
 /* Before a snapshot: tells it who uses the GPUs now. */
-void node__gpus(struct node *n, struct snapshot *snap);
+void node_gpus__mark(struct node *n, struct snapshot *snap);
 /* Nothing of the steps that are there now was counted before. */
 void node__begin(struct node *n, struct step *steps, const struct step_env *env);
 /* Reads the sensors and gives each step its share since the last time, as the snapshot has what
@@ -57,9 +57,9 @@ void step_sensors__free(struct step_sensors *s);
 uint64_t step_sensors__settle_due(const struct step_sensors *s);
 void step_sensors__settle(struct step_sensors *s, unsigned families, uint64_t now_ns);
 /* Journals rows of the tables of this kind, told to the journal where that is new. How many. */
-unsigned step_sensors__rows(struct step *s, const struct step_env *env, int kind);
+unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind);
 /* The frame with the rows is kept, so that the next ones count from there, or left out. */
-void step_sensors__settle_frame(struct step_sensors *s, bool kept);
+void sensor_rows__settle_frame(struct step_sensors *s, bool kept);
 /* The last row of a table. */
 struct sensor_row {
 	const char *series, *name; /* name "": the series is one table */
@@ -68,7 +68,7 @@ struct sensor_row {
 	const union cell *cells;
 };
 /* Of the table number *i, from 0, or the next that has one; false: there is no more. */
-bool step_sensors__last(const struct step_sensors *s, unsigned *i, struct sensor_row *row);
+bool sensor_rows__last(const struct step_sensors *s, unsigned *i, struct sensor_row *row);
 /* After a restart: numbers that are in the journal and are not used again. */
 struct sensor_ids {
 	unsigned next_series, next_table;
@@ -77,13 +77,13 @@ struct sensor_ids {
 bool sensor_ids__series(struct sensor_ids *ids, uint32_t series_id);
 void sensor_ids__table(struct sensor_ids *ids, uint32_t table_id);
 /* The step went on before us: what it did until now is not of the next interval. */
-void step_sensors__resume(struct step_sensors *s, const struct sensor_ids *ids);
+void sensor_rows__resume(struct step_sensors *s, const struct sensor_ids *ids);
 /* Whether steps' files have a series of that name from here. */
-bool node__has(const struct node *n, const char *series);
+bool sensor_tables__has(const struct node *n, const char *series);
 /* Families of columns that something on this node measures. */
 unsigned node__families(const struct node *n);
 /* Attributes that say how the step's energy came about. */
-void step_sensors__put_attrs(struct step *s);
+void sensor_rows__put_attrs(struct step *s);
 
 /* Numbers in a journal: of series from here, below those of guests; of tables below guests'. */
 #define SENSOR_SERIES_FIRST 4

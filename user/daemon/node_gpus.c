@@ -5,12 +5,12 @@
 
 #include "daemon/node_internal.h"
 
-bool node__asks_gpus(const struct node *n)
+bool node_gpus__known(const struct node *n)
 {
 	return n && n->gpu_users;
 }
 
-void node__gpus(struct node *n, struct snapshot *snap)
+void node_gpus__mark(struct node *n, struct snapshot *snap)
 {
 	static const struct gpu_use none;
 
@@ -25,7 +25,7 @@ void node__gpus(struct node *n, struct snapshot *snap)
 
 /* Of a GPU that several processes share, by what they make it work or, where that is not told of
  * one of them or is nothing, alike. */
-static double weight_of(const struct gpu_use *use, unsigned n, unsigned i)
+static double gpu_weight(const struct gpu_use *use, unsigned n, unsigned i)
 {
 	double work = 0;
 	bool known = true;
@@ -39,7 +39,7 @@ static double weight_of(const struct gpu_use *use, unsigned n, unsigned i)
 	return known && work > 0 ? use[i].util : 1;
 }
 
-static struct step *step_of(struct step *steps, const struct step_env *env, uint32_t slot)
+static struct step *step_of_slot(struct step *steps, const struct step_env *env, uint32_t slot)
 {
 	uint32_t of = slot == JP_SLOT_NONE ? slot : kern__slot(env->k, slot)->step;
 
@@ -49,7 +49,7 @@ static struct step *step_of(struct step *steps, const struct step_env *env, uint
 	return NULL;
 }
 
-static void clear(struct step *steps, unsigned ngpus)
+static void clear_parts(struct step *steps, unsigned ngpus)
 {
 	for (struct step *s = steps; s; s = s->next) {
 		if (!s->sensors)
@@ -65,23 +65,23 @@ void node_gpus__share(struct node *n, struct step *steps, const struct step_env 
 	const struct gpu_use *use = n->use;
 	int count = n->nuse;
 
-	clear(steps, ngpus);
+	clear_parts(steps, ngpus);
 	for (unsigned g = 0; g < ngpus; g++) {
 		int index = node_energy__gpu_index(n->energy, g);
 		double all = 0;
 
 		for (int i = 0; i < count; i++)
 			if ((int)use[i].gpu == index)
-				all += weight_of(use, (unsigned)count, (unsigned)i);
+				all += gpu_weight(use, (unsigned)count, (unsigned)i);
 		for (int i = 0; i < count; i++) {
 			struct step *s;
 
 			if ((int)use[i].gpu != index || !(all > 0))
 				continue;
-			s = step_of(steps, env, snapshot__gpu_slot(env->snap, (unsigned)i));
+			s = step_of_slot(steps, env, snapshot__gpu_slot(env->snap, (unsigned)i));
 			if (s && s->sensors->gpu)
 				s->sensors->gpu[g] +=
-					weight_of(use, (unsigned)count, (unsigned)i) / all;
+					gpu_weight(use, (unsigned)count, (unsigned)i) / all;
 		}
 	}
 }

@@ -26,7 +26,7 @@
 #define FILES_LEAST  256
 #define FILES_WANTED 8192 /* users' connections take up to a quarter */
 
-static int watch(struct daemon *d, int fd)
+static int watch_fd(struct daemon *d, int fd)
 {
 	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
 
@@ -58,7 +58,7 @@ static void open_control(struct daemon *d)
 {
 	if (control__open(&d->control, d))
 		return;
-	if (watch(d, control__fd(d->control))) {
+	if (watch_fd(d, control__fd(d->control))) {
 		control__free(d->control, false);
 		d->control = NULL;
 	}
@@ -91,15 +91,15 @@ static int open_fds(struct daemon *d)
 	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
 	err = d->epfd < 0 ? -errno : 0;
 	if (!err)
-		err = watch(d, d->clockfd);
+		err = watch_fd(d, d->clockfd);
 	if (!err)
-		err = watch(d, d->sigfd);
+		err = watch_fd(d, d->sigfd);
 	if (!err)
-		err = watch(d, kern__event_fd(d->env.k));
+		err = watch_fd(d, kern__event_fd(d->env.k));
 	if (!err)
 		err = lookups__new(&d->env.lookups, daemon_answered, d);
 	if (!err)
-		err = watch(d, lookups__fd(d->env.lookups));
+		err = watch_fd(d, lookups__fd(d->env.lookups));
 	if (err)
 		log_error("cannot set up the event loop: %s", strerror(-err));
 	return err;
@@ -248,7 +248,7 @@ static int open_node(struct daemon *d)
 }
 
 /* What is there already. */
-static int begin(struct daemon *d)
+static int find_running_steps(struct daemon *d)
 {
 	unsigned found = 0;
 	int err = 0;
@@ -307,7 +307,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		check_slurm(d->opts.cfg);
 	}
 	if (!err)
-		err = daemon_find_roots(d);
+		err = cgroup_roots__find(d);
 	d->env.nroots = d->nroots;
 	d->env.rows = d->rows;
 	d->env.nrows = d->nrows;
@@ -324,7 +324,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		open_control(d);
 		if (d->opts.cfg->auto_merge && !d->opts.embedded)
 			automerge__new(&d->automerge, d);
-		err = begin(d);
+		err = find_running_steps(d);
 	}
 	if (!err)
 		node__begin(d->env.node, d->steps, &d->env);

@@ -116,7 +116,7 @@ int publication__start(struct publication *p, const char *writer, bool final, ui
 }
 
 /* A line of a writer's without what is known of it. */
-static const char *without(const char *line, const char *prefix)
+static const char *skip_prefix(const char *line, const char *prefix)
 {
 	size_t len = strlen(prefix);
 
@@ -124,7 +124,7 @@ static const char *without(const char *line, const char *prefix)
 }
 
 /* Of a writer that did its work, lines are for the log; else the last one is why it did not. */
-static void hear(struct publication *p, bool done)
+static void read_writer_output(struct publication *p, bool done)
 {
 	char text[2048], *rest = text, *line;
 	ssize_t n = read(p->said, text, sizeof(text) - 1);
@@ -137,10 +137,10 @@ static void hear(struct publication *p, bool done)
 		if (!*line)
 			continue;
 		if (done && !p->quiet)
-			log_info("%s", without(line, "jobprof-writer"));
+			log_info("%s", skip_prefix(line, "jobprof-writer"));
 		if (!done)
 			snprintf(p->error, sizeof(p->error), "%s",
-				 without(without(line, "jobprof-writer"), p->name));
+				 skip_prefix(skip_prefix(line, "jobprof-writer"), p->name));
 	}
 }
 
@@ -178,7 +178,7 @@ static void say_failure(struct publication *p, uint64_t now_ns)
 			   p->name, p->uid, p->error);
 }
 
-static void fail(struct publication *p, int status, uint64_t now_ns)
+static void count_failure(struct publication *p, int status, uint64_t now_ns)
 {
 	uint64_t wait = RETRY_MIN_NS << (p->failures < 6 ? p->failures : 6);
 
@@ -201,9 +201,9 @@ bool publication__reaped(struct publication *p, pid_t pid, int status, uint64_t 
 		return false;
 	p->pid = 0;
 	p->cost_ns = now_ns - p->started_ns;
-	hear(p, done);
+	read_writer_output(p, done);
 	if (!done) {
-		fail(p, status, now_ns);
+		count_failure(p, status, now_ns);
 		return true;
 	}
 	if (p->failures)

@@ -13,7 +13,7 @@ static const struct quota_limits of_all = {
 	.peers = 2048, .pending = 8 << 20, .rate = 16000, .burst = 32000};
 static const struct quota_limits of_accepts = {.rate = 1000, .burst = 2048};
 
-static void init(struct quota *u, const struct quota_limits *limits, uint64_t now)
+static void init_quota(struct quota *u, const struct quota_limits *limits, uint64_t now)
 {
 	*u = (struct quota){.limits = limits, .tokens = limits->burst, .tokens_ns = now};
 }
@@ -27,8 +27,8 @@ void quotas__init(struct quotas *s, size_t files, uint64_t now_ns)
 		s->of_all.peers = files / 4;
 		s->of_user.peers = files / 4 * of_user.peers / of_all.peers;
 	}
-	init(&s->all, &s->of_all, now_ns);
-	init(&s->accepts, &of_accepts, now_ns);
+	init_quota(&s->all, &s->of_all, now_ns);
+	init_quota(&s->accepts, &of_accepts, now_ns);
 }
 
 void quotas__free(struct quotas *s)
@@ -51,7 +51,7 @@ struct quota *quotas__of_user(struct quotas *s, uid_t uid, uint64_t now_ns)
 	u = malloc(sizeof(*u));
 	if (!u)
 		return NULL;
-	init(u, &s->of_user, now_ns);
+	init_quota(u, &s->of_user, now_ns);
 	u->uid = uid;
 	u->all = &s->all;
 	u->next = s->users;
@@ -59,7 +59,7 @@ struct quota *quotas__of_user(struct quotas *s, uid_t uid, uint64_t now_ns)
 	return u;
 }
 
-static void refill(struct quota *u, uint64_t now)
+static void refill_tokens(struct quota *u, uint64_t now)
 {
 	if (now > u->tokens_ns)
 		u->tokens += (double)(now - u->tokens_ns) * 1e-9 * u->limits->rate;
@@ -75,7 +75,7 @@ void quotas__tidy(struct quotas *s, uint64_t now_ns)
 	while (*at) {
 		struct quota *u = *at;
 
-		refill(u, now_ns);
+		refill_tokens(u, now_ns);
 		if (u->peers || u->tokens < u->limits->burst) {
 			at = &u->next;
 			continue;
@@ -121,7 +121,7 @@ void quota__release(struct quota *u, size_t bytes)
 bool quota__may_work(struct quota *u, uint64_t now_ns)
 {
 	for (; u; u = u->all) {
-		refill(u, now_ns);
+		refill_tokens(u, now_ns);
 		if (u->tokens <= 0)
 			return false;
 	}

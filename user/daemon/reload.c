@@ -11,7 +11,7 @@
 /* Families that are there only when they were asked for at the start. */
 #define OWN_PROGRAMS (FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES)
 
-static int read_again(const struct daemon *d, struct config *fresh, unsigned *families)
+static int read_config(const struct daemon *d, struct config *fresh, unsigned *families)
 {
 	char bad[512];
 	int err = config__init(fresh);
@@ -27,7 +27,7 @@ static int read_again(const struct daemon *d, struct config *fresh, unsigned *fa
 }
 
 /* What the maps and the places of the files depend on. */
-static void name_unchanged(const struct config *old, const struct config *fresh)
+static void log_restart_keys(const struct config *old, const struct config *fresh)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t len = 0;
@@ -43,7 +43,7 @@ static void name_unchanged(const struct config *old, const struct config *fresh)
 			 text);
 }
 
-static void take(struct daemon *d, const struct config *fresh, unsigned families)
+static void apply_config(struct daemon *d, const struct config *fresh, unsigned families)
 {
 	struct config *cfg = (struct config *)d->opts.cfg;
 	unsigned unloaded = families & ~kern__families(d->env.k) & OWN_PROGRAMS;
@@ -67,13 +67,13 @@ void daemon_reload(struct daemon *d)
 
 	if (!fresh)
 		return;
-	if (read_again(d, fresh, &families)) {
+	if (read_config(d, fresh, &families)) {
 		log_error("%s is not usable: the old settings stay in force", d->opts.config_path);
 	} else {
-		take(d, fresh, families);
+		apply_config(d, fresh, families);
 		log_info("settings read again: frequency, families, publishing, limits of journals "
 			 "and log level are in force");
-		name_unchanged(d->opts.cfg, fresh);
+		log_restart_keys(d->opts.cfg, fresh);
 	}
 	config__free(fresh);
 	free(fresh);

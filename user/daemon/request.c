@@ -45,8 +45,8 @@ bool step_key__equal(const struct step_key *a, const struct step_key *b)
 }
 
 /* What --jobprof asked for stays, whatever --profile says later. */
-static int take_asked(struct request *r, const struct jpc_step *m, const struct freq *freq,
-		      char *err, size_t errlen)
+static int set_families(struct request *r, const struct jpc_step *m, const struct freq *freq,
+			char *err, size_t errlen)
 {
 	struct freq f = *freq;
 	char bad[64];
@@ -87,7 +87,7 @@ static int take_asked(struct request *r, const struct jpc_step *m, const struct 
 	} while (0)
 
 /* Two plugins tell of the same step, each what it knows. */
-static void take_facts(struct request *r, const struct jpc_step *m)
+static void merge_info(struct request *r, const struct jpc_step *m)
 {
 	if (!r->known) {
 		r->info = *m;
@@ -128,8 +128,8 @@ int request__tell(struct request *r, const struct jpc_step *m, const struct freq
 	r->updated_ns = clock__boot_ns();
 	r->news = true;
 	r->spank |= m->source == JPC_SPANK;
-	take_facts(r, m);
-	return m->asked ? take_asked(r, m, freq, err, errlen) : 0;
+	merge_info(r, m);
+	return m->asked ? set_families(r, m, freq, err, errlen) : 0;
 }
 
 int request__task(struct request *r, const struct jpc_task *m)

@@ -87,7 +87,7 @@ struct request *daemon_request_of(struct daemon *d, const struct step_key *p, bo
 	return r;
 }
 
-static void claim(struct daemon *d, struct step *s)
+static void claim_request(struct daemon *d, struct step *s)
 {
 	struct request **at;
 
@@ -112,7 +112,7 @@ void daemon_claim_requests(struct daemon *d, uint64_t now)
 		if (!is_alive(s))
 			continue;
 		if (!s->req)
-			claim(d, s);
+			claim_request(d, s);
 		/* asked for when it was already taken for one that nobody wants */
 		if (s->state == STEP_IGNORED && !s->given_up && s->req && s->req->asked_by &&
 		    !s->req->none)

@@ -12,7 +12,7 @@
 #define TABLE_FIRST (JOURNAL_TABLES_MAX - 1 - JOURNAL_SERIES_MAX)
 #define TABLE_END   (TABLE_FIRST - 3000) /* those of tasks come from 0 upwards */
 
-static bool grow(struct step_sensors *ss)
+static bool grow_tables(struct step_sensors *ss)
 {
 	unsigned n = ss->node->ntables;
 	void *journaled, *ids, *series, *last;
@@ -71,7 +71,7 @@ static uint32_t series_number(struct step_sensors *ss, unsigned table)
 	return ss->next_series < SENSOR_SERIES_END ? ss->next_series++ : UINT32_MAX;
 }
 
-static bool tell(struct step *s, unsigned table)
+static bool declare_table(struct step *s, unsigned table)
 {
 	struct step_sensors *ss = s->sensors;
 	const struct sensor_table *t = &ss->node->tables[table];
@@ -165,20 +165,20 @@ static void put_row(struct step *s, unsigned table, uint64_t time_ns)
 		memcpy(ss->last[table], cells, t->ncols * sizeof(*cells));
 }
 
-unsigned step_sensors__rows(struct step *s, const struct step_env *env, int kind)
+unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind)
 {
 	uint64_t now = snapshot__boot_ns(env->snap);
 	uint64_t time_ns = s->start_real_ns + (now > s->start_boot_ns ? now - s->start_boot_ns : 0);
 	struct step_sensors *ss = s->sensors;
 	unsigned rows = 0;
 
-	if (!ss || !grow(ss) || !grow_past(ss))
+	if (!ss || !grow_tables(ss) || !grow_past(ss))
 		return 0;
 	for (unsigned i = 0; i < ss->node->ntables; i++) {
 		const struct sensor_table *t = &ss->node->tables[i];
 
 		if (t->kind != kind || !(t->family & s->families) ||
-		    (ss->journaled[i] == JOURNALED_NO && !tell(s, i)))
+		    (ss->journaled[i] == JOURNALED_NO && !declare_table(s, i)))
 			continue;
 		put_row(s, i, time_ns);
 		rows++;
@@ -188,7 +188,7 @@ unsigned step_sensors__rows(struct step *s, const struct step_env *env, int kind
 }
 
 /* The next rows count from here. */
-static void take_past(struct step_sensors *ss, int kind)
+static void reset_counts(struct step_sensors *ss, int kind)
 {
 	const struct channel_state *ch;
 
@@ -210,7 +210,7 @@ static void take_past(struct step_sensors *ss, int kind)
 	ss->any = false;
 }
 
-void step_sensors__settle_frame(struct step_sensors *ss, bool kept)
+void sensor_rows__settle_frame(struct step_sensors *ss, bool kept)
 {
 	if (!ss)
 		return;
@@ -219,7 +219,7 @@ void step_sensors__settle_frame(struct step_sensors *ss, bool kept)
 			ss->journaled[i] = kept ? JOURNALED_YES : JOURNALED_NO;
 	for (int kind = COUNTED_KINDS; kept && kind < ALL_KINDS; kind++)
 		if (ss->in_frame & 1u << kind)
-			take_past(ss, kind);
+			reset_counts(ss, kind);
 	ss->in_frame = 0;
 }
 
@@ -239,7 +239,7 @@ void sensor_ids__table(struct sensor_ids *ids, uint32_t table_id)
 		ids->next_table = TABLE_FIRST - table_id + 1;
 }
 
-void step_sensors__resume(struct step_sensors *ss, const struct sensor_ids *ids)
+void sensor_rows__resume(struct step_sensors *ss, const struct sensor_ids *ids)
 {
 	if (!ss)
 		return;
@@ -250,7 +250,7 @@ void step_sensors__resume(struct step_sensors *ss, const struct sensor_ids *ids)
 		ss->past[i].value = NAN;
 }
 
-void step_sensors__put_attrs(struct step *s)
+void sensor_rows__put_attrs(struct step *s)
 {
 	const struct node *n = s->sensors ? s->sensors->node : NULL;
 	double pkg, dram, other, lag, period;
@@ -276,7 +276,7 @@ void step_sensors__put_attrs(struct step *s)
 		journal__attr_f64(s->journal, "Node Sensor Period", period);
 }
 
-bool step_sensors__last(const struct step_sensors *ss, unsigned *i, struct sensor_row *row)
+bool sensor_rows__last(const struct step_sensors *ss, unsigned *i, struct sensor_row *row)
 {
 	for (; ss && *i < ss->ntables; (*i)++) {
 		const struct sensor_table *t = &ss->node->tables[*i];

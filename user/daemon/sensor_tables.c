@@ -34,7 +34,7 @@ static int kind_of(enum family f)
 	return f == FAM_FILESYSTEM ? KIND_FILESYSTEM : KIND_NODE;
 }
 
-static struct sensor_table *find(const struct node *n, const char *series, const char *name)
+static struct sensor_table *find_table(const struct node *n, const char *series, const char *name)
 {
 	for (unsigned i = 0; i < n->ntables; i++)
 		if (!strcmp(n->tables[i].series, series) && !strcmp(n->tables[i].name, name))
@@ -60,7 +60,8 @@ static struct sensor_table *add_table(struct node *n, const char *series, const 
 }
 
 /* All columns of its schema, whether anything measures them or not. */
-static struct sensor_table *add_known(struct node *n, const struct series *s, const char *name)
+static struct sensor_table *add_schema_table(struct node *n, const struct series *s,
+					     const char *name)
 {
 	struct sensor_table *t = add_table(n, s->name, name);
 
@@ -106,8 +107,8 @@ static struct column own_column(const struct sensor_channel *ch)
 }
 
 /* Columns as the channels of that series say them: those of one source, which come at once. */
-static struct sensor_table *add_own(struct node *n, const char *full, const char *series,
-				    const char *name)
+static struct sensor_table *add_channel_table(struct node *n, const char *full, const char *series,
+					      const char *name)
 {
 	struct sensor_table *t = add_table(n, series, name);
 	const struct channel_state *c;
@@ -172,17 +173,18 @@ static int add_to_table(struct node *n, unsigned channel, const struct sensor_ch
 		*name++ = '\0';
 	else
 		name = series + strlen(series);
-	t = find(n, series, name);
+	t = find_table(n, series, name);
 	known = series__find(series);
 	if (!t)
-		t = known ? add_known(n, known, name) : add_own(n, ch->series, series, name);
+		t = known ? add_schema_table(n, known, name)
+			  : add_channel_table(n, ch->series, series, name);
 	if (!t)
 		return n->ntables == TABLES_MAX ? 0 : -ENOMEM;
 	c = column_of(t, ch->column);
 	return c ? add_channel(c, channel) : 0;
 }
 
-bool node__has(const struct node *n, const char *series)
+bool sensor_tables__has(const struct node *n, const char *series)
 {
 	for (unsigned i = 0; n && i < n->ntables; i++)
 		if (!strcmp(n->tables[i].series, series))
@@ -191,20 +193,20 @@ bool node__has(const struct node *n, const char *series)
 }
 
 /* One column of Slurm's tables. */
-static int add_up(struct node *n, unsigned sum)
+static int sum_tables(struct node *n, unsigned sum)
 {
 	const char *of = sums[sum].of[0];
 	struct sensor_table *t;
 	struct sensor_column *to;
 	int err = 0;
 
-	if (!node__has(n, of))
+	if (!sensor_tables__has(n, of))
 		of = sums[sum].of[1];
-	if (!of || !node__has(n, of))
+	if (!of || !sensor_tables__has(n, of))
 		return 0;
-	t = find(n, sums[sum].series, "");
+	t = find_table(n, sums[sum].series, "");
 	if (!t)
-		t = add_known(n, series__find(sums[sum].series), "");
+		t = add_schema_table(n, series__find(sums[sum].series), "");
 	if (!t)
 		return -ENOMEM;
 	to = column_of(t, sums[sum].column);
@@ -224,10 +226,10 @@ static int add_up(struct node *n, unsigned sum)
 /* There is energy to split as soon as it has been chosen what of. */
 static int add_energy(struct node *n)
 {
-	if (!n->energy || !node_energy__any(n->energy) || node__has(n, "Energy"))
+	if (!n->energy || !node_energy__any(n->energy) || sensor_tables__has(n, "Energy"))
 		return 0;
 	n->made++;
-	return add_known(n, series__find("Energy"), "") ? 0 : -ENOMEM;
+	return add_schema_table(n, series__find("Energy"), "") ? 0 : -ENOMEM;
 }
 
 int sensor_tables__update(struct node *n)
@@ -239,7 +241,7 @@ int sensor_tables__update(struct node *n)
 	for (unsigned i = n->nchannels; !err && i < nc; i++)
 		err = add_to_table(n, i, c[i].channel);
 	for (unsigned i = 0; !err && nc > n->nchannels && i < sizeof(sums) / sizeof(sums[0]); i++)
-		err = add_up(n, i);
+		err = sum_tables(n, i);
 	if (!err)
 		err = add_energy(n);
 	n->made += nc > n->nchannels;

@@ -48,7 +48,7 @@ static void take_node(struct reading *r, const char *key, const char *value)
 	}
 }
 
-static void take(void *ctx, const struct conf_pair *p)
+static void take_pair(void *ctx, const struct conf_pair *p)
 {
 	struct reading *r = ctx;
 	const struct {
@@ -74,7 +74,7 @@ static void take(void *ctx, const struct conf_pair *p)
 }
 
 /* "" where it does not fit. */
-static void beside(char path[static SITE_PATH], const char *conf, const char *name)
+static void path_in_same_dir(char path[static SITE_PATH], const char *conf, const char *name)
 {
 	const char *slash = strrchr(conf, '/');
 	int n = snprintf(path, SITE_PATH, "%.*s/%s", slash ? (int)(slash - conf) : 1,
@@ -111,7 +111,7 @@ static void include_plugstack(struct site *s, const char *from, const char *patt
 	if (pattern[0] == '/')
 		snprintf(path, sizeof(path), "%s", pattern);
 	else
-		beside(path, from, pattern);
+		path_in_same_dir(path, from, pattern);
 	if (depth < DEPTH && !glob(path, 0, NULL, &found))
 		for (size_t i = 0; i < found.gl_pathc; i++)
 			read_plugstack(s, found.gl_pathv[i], depth + 1);
@@ -155,7 +155,7 @@ int site__read(struct site *s, const struct config *c)
 {
 	struct reading r = {.s = s, .c = c};
 	struct conf_file f = {
-		.node_name = (const char *const *)&c->node_name, .take = take, .ctx = &r};
+		.node_name = (const char *const *)&c->node_name, .take = take_pair, .ctx = &r};
 	char acct[SITE_PATH];
 	int err;
 
@@ -167,11 +167,11 @@ int site__read(struct site *s, const struct config *c)
 	err = conf_file__read(&f, s->conf);
 	if (err)
 		return err;
-	beside(acct, s->conf, "acct_gather.conf");
+	path_in_same_dir(acct, s->conf, "acct_gather.conf");
 	s->profile_dir[0] = '\0'; /* it means nothing in slurm.conf */
 	(void)conf_file__read(&f, acct);
 	if (!s->plugstack[0])
-		beside(s->plugstack, s->conf, "plugstack.conf");
+		path_in_same_dir(s->plugstack, s->conf, "plugstack.conf");
 	read_plugstack(s, s->plugstack, 0);
 	return 0;
 }

@@ -41,7 +41,7 @@ static void print_when(FILE *out, uint64_t at_ns, uint64_t now)
 }
 
 /* The line of a problem begins. */
-static FILE *problem(struct status *s, uint64_t since_ns)
+static FILE *begin_problem(struct status *s, uint64_t since_ns)
 {
 	s->problems++;
 	fputs("problem: since ", s->out);
@@ -50,7 +50,7 @@ static FILE *problem(struct status *s, uint64_t since_ns)
 	return s->out;
 }
 
-static void take_failing(struct status *s, const struct publication *p)
+static void add_failure(struct status *s, const struct publication *p)
 {
 	struct cause *c = s->causes;
 
@@ -69,14 +69,14 @@ static void take_failing(struct status *s, const struct publication *p)
 		c->since_ns = p->failing_ns;
 }
 
-static void take_publication(struct status *s, const struct publication *p)
+static void count_publication(struct status *s, const struct publication *p)
 {
 	s->writers += p->pid > 0;
 	if (p->failures)
-		take_failing(s, p);
+		add_failure(s, p);
 }
 
-static void count(struct status *s)
+static void count_steps(struct status *s)
 {
 	const struct orphan *o;
 	const struct step *step;
@@ -85,20 +85,20 @@ static void count(struct status *s)
 		s->active += step->state == STEP_ACTIVE;
 		s->ending += step->state == STEP_ENDING || step->state == STEP_ASKING;
 		s->waiting += step->state == STEP_FINISHING;
-		take_publication(s, &step->pub);
+		count_publication(s, &step->pub);
 	}
 	for (o = s->d->orphans; o; o = o->next) {
 		s->waiting++;
-		take_publication(s, &o->pub);
+		count_publication(s, &o->pub);
 	}
 }
 
-static void say_unwritable(struct status *s)
+static void print_unwritable(struct status *s)
 {
 	for (unsigned i = 0; i < s->ncauses; i++) {
 		const struct cause *c = &s->causes[i];
 
-		fprintf(problem(s, c->since_ns), "%u file%s cannot be written, as %s: ", c->n,
+		fprintf(begin_problem(s, c->since_ns), "%u file%s cannot be written, as %s: ", c->n,
 			c->n == 1 ? "" : "s", c->first->name);
 		print__escaped(s->out, c->first->error);
 		fputc('\n', s->out);
@@ -107,7 +107,7 @@ static void say_unwritable(struct status *s)
 		fprintf(s->out, "         %u more files cannot be written: see the log\n", s->more);
 }
 
-static void say_journals(struct status *s)
+static void print_journals(struct status *s)
 {
 	const struct journal_stats *j = &s->d->journals;
 	const struct step *step, *full = NULL;
@@ -121,30 +121,30 @@ static void say_journals(struct status *s)
 			full = step;
 	}
 	if (full)
-		fprintf(problem(s, full->full_ns),
+		fprintf(begin_problem(s, full->full_ns),
 			"%u journal%s cannot be written, as %s: make room in %s\n", n,
 			n == 1 ? "" : "s", full->pub.journal, s->d->env.state_dir);
 	if (j->thinned)
-		fprintf(problem(s, s->now),
+		fprintf(begin_problem(s, s->now),
 			"journals take too much: %u step%s have a row a minute; see "
 			"JournalUserMax, JournalMax, JournalMinFree\n",
 			j->thinned, j->thinned == 1 ? "" : "s");
 }
 
-static void say_slots(struct status *s)
+static void print_slots(struct status *s)
 {
 	if (s->active && !kern__attached(s->d->env.k))
-		fprintf(problem(s, s->now), "the programs are not attached: see the log\n");
+		fprintf(begin_problem(s, s->now), "the programs are not attached: see the log\n");
 	if (s->d->unplaced)
-		fprintf(problem(s, s->now),
+		fprintf(begin_problem(s, s->now),
 			"steps or tasks found no slot, and count for nobody: raise MaxSlots=%u\n",
 			s->d->opts.cfg->max_slots);
 	if (!s->d->env.hdf5_dir)
-		fprintf(problem(s, s->d->started_ns),
+		fprintf(begin_problem(s, s->d->started_ns),
 			"ProfileHDF5Dir is not set: no step can be profiled\n");
 }
 
-static void say_numbers(const struct status *s)
+static void print_numbers(const struct status *s)
 {
 	const struct journal_stats *j = &s->d->journals;
 	const struct log_errors *e = log__errors();
@@ -177,10 +177,10 @@ unsigned daemon_status(const struct daemon *d, uint64_t now, FILE *out)
 {
 	struct status s = {.d = d, .now = now, .out = out};
 
-	count(&s);
-	say_unwritable(&s);
-	say_journals(&s);
-	say_slots(&s);
-	say_numbers(&s);
+	count_steps(&s);
+	print_unwritable(&s);
+	print_journals(&s);
+	print_slots(&s);
+	print_numbers(&s);
 	return s.problems;
 }

@@ -50,7 +50,7 @@ static int grow_slots(struct step *s)
 }
 
 /* The slots that count for the step now: looked up once per round, walked many times. */
-void step_collect(struct step *s, const struct step_env *env)
+void step__collect_slots(struct step *s, const struct step_env *env)
 {
 	const uint32_t *used;
 	unsigned n, i;
@@ -82,7 +82,7 @@ static uint64_t grid_of(const struct step *s, const struct step_env *env, int ki
 	return (env->real0_ns + (boot_ns - env->boot0_ns)) / s->interval_ns[kind];
 }
 
-void step_set_grid(struct step *s, const struct step_env *env)
+void step__set_grid(struct step *s, const struct step_env *env)
 {
 	uint64_t now = clock__boot_ns();
 	int i;
@@ -117,9 +117,9 @@ struct step *step__new(const struct step_env *env, uint32_t slot)
 	s->state = env->families || env->can_ask ? STEP_NEW : STEP_IGNORED;
 	s->families = env->families;
 	step__set_freq(s, &env->freq);
-	step_set_grid(s, env);
-	step_select_columns(s, env);
-	step_parse_path(s, env);
+	step__set_grid(s, env);
+	step__select_columns(s, env);
+	step__parse_path(s, env);
 	s->sensors = step_sensors__new(env->node, env->families, clock__boot_ns());
 	return s;
 }
@@ -157,7 +157,7 @@ static bool kind_wanted(const struct step *s, int kind)
 	return any && s->interval_ns[kind];
 }
 
-static int tell_table(struct step *s, struct table *t)
+static int declare_table(struct step *s, struct table *t)
 {
 	char name[32];
 	int err;
@@ -188,13 +188,13 @@ static struct table *new_table(struct step *s, int kind, int gtid)
 	t->kind = kind;
 	t->gtid = gtid;
 	t->prev.boot_ns = s->start_boot_ns;
-	if (tell_table(s, t))
+	if (declare_table(s, t))
 		return NULL;
 	s->ntables++;
 	return t;
 }
 
-struct table *step_table(struct step *s, const struct step_env *env, int kind, int gtid)
+struct table *step__table(struct step *s, const struct step_env *env, int kind, int gtid)
 {
 	unsigned i, at = s->next_table;
 
@@ -213,8 +213,8 @@ struct table *step_table(struct step *s, const struct step_env *env, int kind, i
 }
 
 /* All that counts for a task, or for the step. False: no slot of it. */
-static bool add_up(const struct step *s, const struct step_env *env, int kind, int gtid,
-		   struct reading *now, uint64_t *began)
+static bool sum_slots(const struct step *s, const struct step_env *env, int kind, int gtid,
+		      struct reading *now, uint64_t *began)
 {
 	uint64_t hist[HIST_CELLS];
 	bool any = false;
@@ -252,7 +252,7 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 				.start_real_ns = s->start_real_ns};
 	struct reading shown;
 
-	if (t->journaled == JOURNALED_NO && tell_table(s, t))
+	if (t->journaled == JOURNALED_NO && declare_table(s, t))
 		return;
 	if (began != UINT64_MAX && began > t->prev.boot_ns)
 		t->prev.boot_ns = began;
@@ -295,11 +295,11 @@ void step__watch_peak(struct step *s, const struct step_env *env)
 	}
 	if (!any)
 		return;
-	step_collect(s, env);
+	step__collect_slots(s, env);
 	for (i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
-		if (!between[t->kind] || !add_up(s, env, t->kind, t->gtid, &now, &began))
+		if (!between[t->kind] || !sum_slots(s, env, t->kind, t->gtid, &now, &began))
 			continue;
 		rows__note(&t->between, &now.totals);
 	}
@@ -313,10 +313,10 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 	unsigned n = 0, i;
 
 	if (kind == KIND_STEP) {
-		t = step_table(s, env, kind, JP_GTID_NONE);
-		if (!t || !add_up(s, env, kind, JP_GTID_NONE, &now, &began))
+		t = step__table(s, env, kind, JP_GTID_NONE);
+		if (!t || !sum_slots(s, env, kind, JP_GTID_NONE, &now, &began))
 			return 0;
-		step_read_cgroup(s, env, &now.totals, now.cg);
+		step__read_cgroup(s, env, &now.totals, now.cg);
 		put_row(s, env, t, &now, began);
 		return 1;
 	}
@@ -325,9 +325,9 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 
 		if (gtid < 0)
 			continue;
-		t = step_table(s, env, kind, gtid);
+		t = step__table(s, env, kind, gtid);
 		if (!t || t->in_frame || t->prev.boot_ns == snapshot__boot_ns(env->snap) ||
-		    !add_up(s, env, kind, gtid, &now, &began))
+		    !sum_slots(s, env, kind, gtid, &now, &began))
 			continue;
 		put_row(s, env, t, &now, began);
 		n++;
@@ -335,17 +335,17 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 	return n;
 }
 
-const struct series *step_series(int kind)
+const struct series *step__series(int kind)
 {
 	return series__find(kinds[kind].name);
 }
 
-bool step_is_hist(int kind)
+bool step__is_hist(int kind)
 {
 	return kinds[kind].is_hist;
 }
 
-void step_settle_frame(struct step *s, bool kept)
+void step__settle_frame(struct step *s, bool kept)
 {
 	unsigned i;
 
@@ -360,10 +360,10 @@ void step_settle_frame(struct step *s, bool kept)
 		}
 		t->in_frame = false;
 	}
-	step_sensors__settle_frame(s->sensors, kept);
+	sensor_rows__settle_frame(s->sensors, kept);
 }
 
-static void say_full(struct step *s, int err)
+static void log_failure(struct step *s, int err)
 {
 	if (s->full || !log_every(&s->said_full, FULL_AGAIN_S))
 		return;
@@ -374,7 +374,7 @@ static void say_full(struct step *s, int err)
 	s->full_ns = clock__boot_ns();
 }
 
-static void say_room(struct step *s)
+static void log_recovery(struct step *s)
 {
 	if (s->full)
 		log_info("%s: its journal is written again; %llu rows were left out", s->pub.name,
@@ -396,20 +396,20 @@ static int write_frame(struct step *s)
 	return err;
 }
 
-bool step_commit(struct step *s, size_t mark, unsigned rows)
+bool step__commit(struct step *s, size_t mark, unsigned rows)
 {
 	int err = write_frame(s);
 	bool kept = !err || s->closing;
 
 	if (err)
-		say_full(s, err);
+		log_failure(s, err);
 	else if (!s->thinned)
-		say_room(s);
+		log_recovery(s);
 	if (!kept) {
 		journal__discard(s->journal, mark);
 		s->lost_rows += rows;
 	}
-	step_settle_frame(s, kept);
+	step__settle_frame(s, kept);
 	return kept;
 }
 
@@ -423,7 +423,7 @@ bool step__write_rest(struct step *s)
 	}
 	if (s->full)
 		s->pub.failures = 0;
-	say_room(s);
+	log_recovery(s);
 	journal__free(s->journal);
 	s->journal = NULL;
 	return true;
@@ -431,7 +431,7 @@ bool step__write_rest(struct step *s)
 
 /* The step's table notes at every snapshot what has ended; a task's may be made with its first row
  * only, and then has noted it too. */
-static void ack_left(const struct step *s, const struct step_env *env, int kind)
+static void ack_ended(const struct step *s, const struct step_env *env, int kind)
 {
 	for (unsigned i = 0; i < s->nslots; i++) {
 		bool of_task = s->slot_gtids[i] >= 0 && kind_wanted(s, KIND_TASKS);
@@ -451,23 +451,23 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 
 	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
 		return;
-	step_collect(s, env);
-	step_find_tasks(s, env);
-	step_collect(s, env);
+	step__collect_slots(s, env);
+	step__find_tasks(s, env);
+	step__collect_slots(s, env);
 	mark = journal__mark(s->journal);
 	for (kind = 0; kind < ALL_KINDS; kind++) {
 		if (!(all ? kind_wanted(s, kind) : is_due(s, env, kind)))
 			continue;
 		n += kind < COUNTED_KINDS ? kind_rows(s, env, kind)
-					  : step_sensors__rows(s, env, kind);
-		ack_left(s, env, kind);
+					  : sensor_rows__put(s, env, kind);
+		ack_ended(s, env, kind);
 		s->grid[kind] = grid_of(s, env, kind, now);
 	}
 	if (!n)
 		return;
 	s->intervals++;
-	step_put_state(s, env);
-	if (step_commit(s, mark, n))
+	step__put_state(s, env);
+	if (step__commit(s, mark, n))
 		return;
 	s->rows = rows;
 	s->intervals--;
@@ -486,10 +486,10 @@ void step__journal_external(struct step *s)
 		return;
 	mark = journal__mark(s->journal);
 	rows = external_series__flush(g, s->journal, s->start_real_ns);
-	external_series__settle_frame(g, step_commit(s, mark, rows));
+	external_series__settle_frame(g, step__commit(s, mark, rows));
 }
 
-void step__settle(struct step *s, uint64_t now_ns)
+void step__settle_sensors(struct step *s, uint64_t now_ns)
 {
 	if (now_ns >= step_sensors__settle_due(s->sensors))
 		step_sensors__settle(s->sensors, s->families, now_ns);
@@ -499,7 +499,7 @@ bool step__quiet(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
 
-	step_collect(s, env);
+	step__collect_slots(s, env);
 	for_each_slot(slot, s) if (kern__held(env->k, slot)) return false;
 	return !kern__requests(env->k, s->slot);
 }
@@ -508,7 +508,7 @@ void step__close(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
 
-	step_collect(s, env);
+	step__collect_slots(s, env);
 	for_each_slot(slot, s) kern__close(env->k, slot);
 	s->late_requests = kern__requests(env->k, s->slot);
 	if (s->asking_env && !s->job_env) /* the answer would come too late */
@@ -519,7 +519,7 @@ void step__release(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
 
-	step_collect(s, env);
+	step__collect_slots(s, env);
 	for_each_slot(slot, s) kern__release(env->k, slot);
 }
 
@@ -543,10 +543,10 @@ void step__last_rows(struct step *s, const struct step_env *env)
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
-	step_put_end_attrs(s, env, reason);
+	step__put_end_attrs(s, env, reason);
 	kern__set_done(env->k, s->slot);
 	journal__end(s->journal);
-	step_commit(s, 0, 0);
+	step__commit(s, 0, 0);
 	step__write_rest(s);
 	s->state = STEP_FINISHING;
 }

@@ -129,7 +129,7 @@ struct step {
 			    * for it */
 	uint64_t interval_ns[ALL_KINDS]; /* 0: off */
 	struct column_set sets[COUNTED_KINDS];
-	uint32_t *slots; /* its slots, see step_collect() */
+	uint32_t *slots; /* its slots, see step__collect_slots() */
 	int *slot_gtids; /* of each: what they count for */
 	unsigned nslots, max_slots;
 	struct table *tables;
@@ -181,7 +181,7 @@ void step__identify(struct step *s, const struct step_env *env, const struct ste
 /* A task has ended, perhaps the last: what the cgroup says now is what the last row will say. */
 void step__remember_cgroup(struct step *s, const struct step_env *env);
 /* What the node's sensors had not said when the step began. */
-void step__settle(struct step *s, uint64_t now_ns);
+void step__settle_sensors(struct step *s, uint64_t now_ns);
 /* Looks at new tasks while they are there: they may be gone before the first row. */
 void step__notice(struct step *s, const struct step_env *env);
 /* It waits for an answer. */

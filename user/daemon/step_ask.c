@@ -25,7 +25,7 @@ struct lineage {
 	uid_t uid;
 };
 
-static bool ask(struct step *s, const struct step_env *env, struct lookup *q)
+static bool ask_lookup(struct step *s, const struct step_env *env, struct lookup *q)
 {
 	q->slot = s->slot;
 	q->gen = s->gen;
@@ -40,7 +40,7 @@ static bool ask(struct step *s, const struct step_env *env, struct lookup *q)
 static int slot_dir(const struct step *s, const struct step_env *env, const char *path,
 		    const char *below, struct lookup *q)
 {
-	const struct kern_root *r = step_root(s, env);
+	const struct kern_root *r = step__cgroup_root(s, env);
 
 	return snprintf(q->path, sizeof(q->path), "%s%s%s", r ? r->mount : "", path, below) <
 			       (int)sizeof(q->path)
@@ -48,7 +48,7 @@ static int slot_dir(const struct step *s, const struct step_env *env, const char
 		       : -ENAMETOOLONG;
 }
 
-void step_ask_stepd(struct step *s, const struct step_env *env)
+void step__ask_stepd(struct step *s, const struct step_env *env)
 {
 	struct lookup q = {.kind = LOOKUP_STEPD};
 	uint64_t now = clock__boot_ns();
@@ -56,7 +56,7 @@ void step_ask_stepd(struct step *s, const struct step_env *env)
 	if (s->asking_stepd || now < s->next_stepd_ns || slot_dir(s, env, s->path, "/slurm", &q))
 		return;
 	s->next_stepd_ns = now + AGAIN_NS;
-	s->asking_stepd = ask(s, env, &q);
+	s->asking_stepd = ask_lookup(s, env, &q);
 }
 
 static void ask_tasks(struct step *s, const struct step_env *env, uint32_t slot)
@@ -68,10 +68,10 @@ static void ask_tasks(struct step *s, const struct step_env *env, uint32_t slot)
 			   .below = info->kind == JP_KIND_STEP};
 
 	if (!slot_dir(s, env, info->path, "", &q))
-		s->asking_tasks += ask(s, env, &q);
+		s->asking_tasks += ask_lookup(s, env, &q);
 }
 
-void step_ask_owner(struct step *s, const struct step_env *env)
+void step__ask_owner(struct step *s, const struct step_env *env)
 {
 	uint32_t slot;
 
@@ -86,7 +86,7 @@ static bool missed_exec(const struct jp_slot *info, const struct step_env *env)
 		info->start_ns < kern__control(env->k)->attached_ns + NSEC_PER_SEC);
 }
 
-void step_ask_tasks(struct step *s, const struct step_env *env)
+void step__ask_tasks(struct step *s, const struct step_env *env)
 {
 	uint64_t now = clock__boot_ns();
 	uint32_t slot;
@@ -101,14 +101,14 @@ void step_ask_tasks(struct step *s, const struct step_env *env)
 }
 
 /* What is not the process's to say, and is gone when it is. */
-static void note_limits(struct step *s, const struct step_env *env, pid_t pid)
+static void read_limits(struct step *s, const struct step_env *env, pid_t pid)
 {
 	double cg[CG_N];
 	cpu_set_t cpus;
 
 	if (!sched_getaffinity(pid, sizeof(cpus), &cpus))
 		s->allocated_cpus = CPU_COUNT(&cpus);
-	step_read_cgroup(s, env, NULL, cg);
+	step__read_cgroup(s, env, NULL, cg);
 	s->memory_limit = cg[CG_MEM_LIMIT];
 }
 
@@ -123,8 +123,8 @@ void step__ask_env(struct step *s, const struct step_env *env, uint32_t slot)
 
 	if (s->job_env || s->asking_env)
 		return;
-	note_limits(s, env, q.pid);
-	s->asking_env = ask(s, env, &q);
+	read_limits(s, env, q.pid);
+	s->asking_env = ask_lookup(s, env, &q);
 	if (!s->asking_env)
 		step__use_kept_env(s, env);
 }
@@ -153,7 +153,7 @@ static void ask_task_number(struct step *s, const struct step_env *env, uint32_t
 	}
 	r = &s->lineages[s->nlineages++];
 	*r = (struct lineage){.pid = p->root, .state = LINEAGE_DONE};
-	if (ask(s, env, &q))
+	if (ask_lookup(s, env, &q))
 		r->state = LINEAGE_ASKED;
 }
 
@@ -169,8 +169,8 @@ static bool has_lineage(const struct step *s, const struct step_env *env, pid_t 
 }
 
 /* Processes of one lineage, from a step's own cgroup. Returns how many places of out it takes. */
-static unsigned adopt(struct step *s, const struct step_env *env, const struct lookup_pid *p,
-		      unsigned n, struct kern_adopted *out)
+static unsigned adopt_lineage(struct step *s, const struct step_env *env,
+			      const struct lookup_pid *p, unsigned n, struct kern_adopted *out)
 {
 	struct lineage *r = find_lineage(s, p->root);
 	uint32_t slot;
@@ -204,7 +204,7 @@ static void take_lineages(struct step *s, const struct step_env *env, uint32_t s
 		if (!p->root)
 			continue;
 		if (!own)
-			nadopted += adopt(s, env, p, n, adopted + nadopted);
+			nadopted += adopt_lineage(s, env, p, n, adopted + nadopted);
 		else if (nroots++ < TASK_LINEAGES && !find_lineage(s, p->root))
 			ask_task_number(s, env, slot, p);
 	}
@@ -218,7 +218,7 @@ static void take_owner(struct step *s, const struct lookup_answer *a)
 {
 	for (unsigned i = 0; i < a->npids && !s->uid_known; i++) {
 		s->uid = a->pids[i].uid;
-		s->uid_known = !a->pids[i].stepd && step_may_own(s, s->uid);
+		s->uid_known = !a->pids[i].stepd && step__may_own(s, s->uid);
 	}
 }
 
@@ -228,7 +228,7 @@ static void take_tasks(struct step *s, const struct step_env *env, uint32_t slot
 	if (a->err)
 		return;
 	take_owner(s, a);
-	step_collect(s, env);
+	step__collect_slots(s, env);
 	if (missed_exec(kern__slot(env->k, slot), env))
 		take_lineages(s, env, slot, a);
 }

@@ -56,17 +56,17 @@ static void put_modes(struct step *s, const struct step_env *env)
 	}
 }
 
-bool step_column_unknown(const struct step *s, const struct step_env *env, const char *name)
+bool step__column_unknown(const struct step *s, const struct step_env *env, const char *name)
 {
 	if (!strcmp(name, "GPUMemMB"))
-		return !node__asks_gpus(env->node);
+		return !node_gpus__known(env->node);
 	return !strcmp(name, "CPUFrequency") && !cpufreq__khz(0, s->start_boot_ns);
 }
 
 static void put_unknown(struct step *s, const struct step_env *env)
 {
-	bool gpu = step_column_unknown(s, env, "GPUMemMB");
-	bool clock = step_column_unknown(s, env, "CPUFrequency");
+	bool gpu = step__column_unknown(s, env, "GPUMemMB");
+	bool clock = step__column_unknown(s, env, "CPUFrequency");
 
 	if (gpu || clock)
 		journal__attr_str(s->journal, "Unknown Columns",
@@ -91,7 +91,7 @@ static void put_baseline(struct step *s, const struct step_env *env)
 {
 	uint64_t missed = kern__missed_ns(env->k, s->slot);
 
-	if (!step_began_before(s, env))
+	if (!step__began_before(s, env))
 		return;
 	journal__attr_str(s->journal, "Baseline",
 			  kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE
@@ -102,7 +102,7 @@ static void put_baseline(struct step *s, const struct step_env *env)
 		journal__attr_f64(s->journal, "Missed CPU Time", (double)missed / NSEC_PER_SEC);
 }
 
-void step_put_start_attrs(struct step *s, const struct step_env *env)
+void step__put_start_attrs(struct step *s, const struct step_env *env)
 {
 	struct journal *j = s->journal;
 	struct utsname u;
@@ -165,7 +165,7 @@ void step__put_env_attrs(struct step *s)
 }
 
 /* The worst end of the step's tasks, as slurmstepd would sum it up: a signal before a status. */
-static void worse(int *status, int other)
+static void take_worse_status(int *status, int other)
 {
 	if (WIFSIGNALED(other) ||
 	    (!WIFSIGNALED(*status) && WEXITSTATUS(other) > WEXITSTATUS(*status)))
@@ -186,13 +186,13 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 		if (!(info->flags & JP_SLOT_F_EXITED))
 			continue;
 		any = true;
-		worse(status, info->exit_code);
+		take_worse_status(status, info->exit_code);
 	}
 	for (i = 0; !any && s->req && i < s->req->ntasks; i++) {
 		if (!s->req->tasks[i].ended)
 			continue;
 		any = true;
-		worse(status, s->req->tasks[i].status);
+		take_worse_status(status, s->req->tasks[i].status);
 	}
 	return any;
 }
@@ -324,7 +324,7 @@ static void put_others(struct step *s, const struct step_env *env)
 					others[i].scale);
 }
 
-void step_put_end_attrs(struct step *s, const struct step_env *env, const char *reason)
+void step__put_end_attrs(struct step *s, const struct step_env *env, const char *reason)
 {
 	const struct totals *self = snapshot__totals(env->snap, JP_SLOT_SELF);
 
@@ -336,7 +336,7 @@ void step_put_end_attrs(struct step *s, const struct step_env *env, const char *
 	if (s->families & FAM_PERF)
 		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
 	put_others(s, env);
-	step_sensors__put_attrs(s);
+	sensor_rows__put_attrs(s);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
 	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);
 }

@@ -30,14 +30,14 @@ static void put_events(struct column_set *set, const struct step_env *env)
 	}
 }
 
-void step_select_columns(struct step *s, const struct step_env *env)
+void step__select_columns(struct step *s, const struct step_env *env)
 {
 	unsigned families = s->families & ~FAM_SENSORS;
 	int i;
 
 	families |= families ? FAM_BASE : 0;
 	for (i = 0; i < COUNTED_KINDS; i++) {
-		s->sets[i].series = step_series(i);
+		s->sets[i].series = step__series(i);
 		s->sets[i].ncols =
 			series__select(s->sets[i].series, families, s->sets[i].cols, MAX_COLUMNS);
 		if (env->npmu)
@@ -67,15 +67,15 @@ static const struct column *find_column(const struct step_env *env, const struct
 	return &gone[wanted->type == COL_U64 ? COL_U64 : COL_F64];
 }
 
-int step_take_columns(const struct step_env *env, const struct journal_record *rec,
-		      struct column_set sets[COUNTED_KINDS])
+int step__restore_columns(const struct step_env *env, const struct journal_record *rec,
+			  struct column_set sets[COUNTED_KINDS])
 {
 	struct column_set *set = rec->id < COUNTED_KINDS ? &sets[rec->id] : NULL;
 	unsigned i;
 
-	if (!set || rec->ncols > MAX_COLUMNS || strcmp(step_series((int)rec->id)->name, rec->name))
+	if (!set || rec->ncols > MAX_COLUMNS || strcmp(step__series((int)rec->id)->name, rec->name))
 		return -EINVAL;
-	set->series = step_series((int)rec->id);
+	set->series = step__series((int)rec->id);
 	set->ncols = rec->ncols;
 	for (i = 0; i < rec->ncols; i++)
 		set->cols[i] = find_column(env, set->series, &rec->cols[i]);

@@ -27,7 +27,7 @@ static bool read_list(struct step_sensors *ss, const char *dir, unsigned ncpus)
 
 static bool find_cpuset(struct step *s, const struct step_env *env, unsigned ncpus)
 {
-	const struct kern_root *r = step_root(s, env);
+	const struct kern_root *r = step__cgroup_root(s, env);
 	char dir[600], *slash;
 
 	if (!r)

@@ -24,7 +24,7 @@
 /* So long an ended step waits for what it has asked. */
 #define ANSWER_NS (3 * NSEC_PER_SEC)
 
-const struct kern_root *step_root(const struct step *s, const struct step_env *env)
+const struct kern_root *step__cgroup_root(const struct step *s, const struct step_env *env)
 {
 	const struct jp_slot *info = kern__slot(env->k, s->slot);
 	unsigned i;
@@ -40,12 +40,12 @@ const struct kern_root *step_root(const struct step *s, const struct step_env *e
 static int parse_path(const struct step *s, const struct step_env *env, const char *path,
 		      struct cgroup_ids *ids)
 {
-	const struct kern_root *r = step_root(s, env);
+	const struct kern_root *r = step__cgroup_root(s, env);
 
 	return layout__parse_rows(env->rows, env->nrows, path, r ? strlen(r->prefix) : 0, ids);
 }
 
-static void borrow(struct step *s, const struct step *all)
+static void copy_job_from_siblings(struct step *s, const struct step *all)
 {
 	for (; all; all = all->next) {
 		if (all == s || all->ids.job_end != s->ids.job_end ||
@@ -62,7 +62,7 @@ static void borrow(struct step *s, const struct step *all)
 	}
 }
 
-bool step_began_before(const struct step *s, const struct step_env *env)
+bool step__began_before(const struct step *s, const struct step_env *env)
 {
 	return (kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE) ||
 	       kern__missed_ns(env->k, s->slot) > STARTING_NS;
@@ -70,7 +70,7 @@ bool step_began_before(const struct step *s, const struct step_env *env)
 
 /* In anybody's extern step root has processes: Slurm 22.05's sleep, an sshd that has not become the
  * user who comes in. */
-bool step_may_own(const struct step *s, uid_t uid)
+bool step__may_own(const struct step *s, uid_t uid)
 {
 	return uid || s->ids.step_id != STEP_EXTERN;
 }
@@ -86,7 +86,7 @@ static void ask_owner(struct step *s, const struct step_env *env)
 	if (s->ask_every_ns > ASK_OWNER_MAX_NS)
 		s->ask_every_ns = ASK_OWNER_MAX_NS;
 	s->next_ask_ns = now + s->ask_every_ns;
-	step_ask_owner(s, env);
+	step__ask_owner(s, env);
 }
 
 static void find_uid(struct step *s, const struct step_env *env)
@@ -102,12 +102,12 @@ static void find_uid(struct step *s, const struct step_env *env)
 		s->uid = s->ids.uid;
 		s->uid_known = true;
 	}
-	step_collect(s, env);
+	step__collect_slots(s, env);
 	for_each_slot(slot, s)
 	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
 
-		if (!s->uid_known && info->root_pid && step_may_own(s, info->uid)) {
+		if (!s->uid_known && info->root_pid && step__may_own(s, info->uid)) {
 			s->uid = info->uid;
 			s->uid_known = true;
 		}
@@ -118,7 +118,7 @@ static void find_uid(struct step *s, const struct step_env *env)
 		s->uid_known = true;
 	}
 	if (!s->uid_known &&
-	    (step_began_before(s, env) || clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
+	    (step__began_before(s, env) || clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
 		ask_owner(s, env);
 }
 
@@ -145,7 +145,7 @@ static bool name_user(struct step *s, const struct step_env *env)
 	return err != -EAGAIN;
 }
 
-static bool give_up(struct step *s, const char *reason)
+static bool ignore_step(struct step *s, const char *reason)
 {
 	s->given_up = true;
 	log_warn("step at %s is not profiled: %s", s->path, reason);
@@ -166,18 +166,19 @@ static void take_title(struct step *s, const struct step_env *env)
 
 /* Nothing says whose the job is: root's directory is no place for it. Nobody has used it where no
  * program was seen; every node that a job has and does not use has such an extern step. */
-static bool leave_out(struct step *s, const struct step_env *env)
+static bool ignore_unused(struct step *s, const struct step_env *env)
 {
-	if (s->ids.step_id != STEP_EXTERN && step_began_before(s, env))
-		return give_up(s, "it was over before it could be counted, and nothing says whose "
-				  "it was");
+	if (s->ids.step_id != STEP_EXTERN && step__began_before(s, env))
+		return ignore_step(s,
+				   "it was over before it could be counted, and nothing says whose "
+				   "it was");
 	s->given_up = true;
 	log_debug("nobody has used the step at %s: it has no file", s->path);
 	s->state = STEP_IGNORED;
 	return false;
 }
 
-int step_parse_path(struct step *s, const struct step_env *env)
+int step__parse_path(struct step *s, const struct step_env *env)
 {
 	int err = s->ids.has_step ? 0 : parse_path(s, env, s->path, &s->ids);
 
@@ -213,31 +214,32 @@ const char *step__node_name(const struct step *s, const struct step_env *env)
 	return s->ids.node[0] ? s->ids.node : env->node_name;
 }
 
-static bool find_out(struct step *s, const struct step_env *env, const struct step *all, bool last)
+static bool find_identity(struct step *s, const struct step_env *env, const struct step *all,
+			  bool last)
 {
 	char name[160];
 
-	if (step_parse_path(s, env))
-		return give_up(s, "its directory has no valid step name");
+	if (step__parse_path(s, env))
+		return ignore_step(s, "its directory has no valid step name");
 	take_slurm_ids(s);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
-		step_ask_stepd(s, env);
+		step__ask_stepd(s, env);
 	find_uid(s, env);
-	borrow(s, all);
+	copy_job_from_siblings(s, all);
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
-		return last ? give_up(s, "its job id is not known") : false;
+		return last ? ignore_step(s, "its job id is not known") : false;
 	if (!s->uid_known) {
 		if (!last)
 			return false;
 		if (s->ids.row->family == LAYOUT_SLURM)
-			return leave_out(s, env);
+			return ignore_unused(s, env);
 		s->uid_known = true;
 	}
 	s->naming = !name_user(s, env);
 	if (s->naming && !env->leaving) /* every question about names is answered */
 		return false;
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
-		return give_up(s, "no file name can be made of its ids");
+		return ignore_step(s, "no file name can be made of its ids");
 	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, step__node_name(s, env));
 	return true;
 }
@@ -249,7 +251,7 @@ static bool is_decided(const struct step *s, const struct step_env *env, bool la
 	uint32_t slot;
 
 	if (last || !env->can_ask || s->ids.row->family != LAYOUT_SLURM ||
-	    (s->req && s->req->spank) || step_began_before(s, env) ||
+	    (s->req && s->req->spank) || step__began_before(s, env) ||
 	    clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS)
 		return true;
 	for_each_slot(slot, s) if (kern__slot(env->k, slot)->root_pid) return true;
@@ -264,12 +266,12 @@ static bool take_request(struct step *s, const struct step_env *env)
 	s->families = r && r->asked_by ? r->families : env->families;
 	s->own_freq = r && r->own_freq;
 	step__set_freq(s, s->own_freq ? &r->freq : &env->freq);
-	step_select_columns(s, env);
+	step__select_columns(s, env);
 	return r && r->asked_by ? !r->none : env->families != 0;
 }
 
 /* Its end has come before an answer, perhaps before we did: for that a while is left. */
-static bool still_asks(struct step *s)
+static bool still_waits(struct step *s)
 {
 	uint64_t now = clock__boot_ns();
 
@@ -284,10 +286,10 @@ void step__identify(struct step *s, const struct step_env *env, const struct ste
 
 	if (s->state != STEP_NEW)
 		return;
-	found = find_out(s, env, all, false); /* it asks for what is not known */
-	last = last && !still_asks(s);
+	found = find_identity(s, env, all, false); /* it asks for what is not known */
+	last = last && !still_waits(s);
 	if (!found && last && s->state == STEP_NEW)
-		found = find_out(s, env, all, true);
+		found = find_identity(s, env, all, true);
 	if (!found || !is_decided(s, env, last))
 		return;
 	if (!take_request(s, env)) {
@@ -295,11 +297,11 @@ void step__identify(struct step *s, const struct step_env *env, const struct ste
 		return;
 	}
 	if (!env->hdf5_dir) {
-		give_up(s, "ProfileHDF5Dir is not set");
+		ignore_step(s, "ProfileHDF5Dir is not set");
 		return;
 	}
-	s->state = step_open_journal(s, env) ? STEP_IGNORED : STEP_ACTIVE;
-	step_set_grid(s, env);
+	s->state = step__open_journal(s, env) ? STEP_IGNORED : STEP_ACTIVE;
+	step__set_grid(s, env);
 	if (s->state == STEP_ACTIVE)
 		log_info("profiling %s (uid %u)", s->pub.name, s->uid);
 }
@@ -353,7 +355,7 @@ bool step__asks(const struct step *s)
 }
 
 /* Global ids of tasks that the kernel could not tell when they began. */
-void step_find_tasks(struct step *s, const struct step_env *env)
+void step__find_tasks(struct step *s, const struct step_env *env)
 {
 	struct cgroup_ids ids;
 	uint32_t slot;
@@ -373,7 +375,7 @@ void step_find_tasks(struct step *s, const struct step_env *env)
 		if (info->gtid >= 0 && !is_counted(s, env, i_, info->gtid))
 			seen++;
 	}
-	step_ask_tasks(s, env);
+	step__ask_tasks(s, env);
 	find_env(s, env);
 	if (s->job_env && !s->env_journaled) {
 		step__put_env_attrs(s);
@@ -387,11 +389,11 @@ void step__notice(struct step *s, const struct step_env *env)
 {
 	if (s->state != STEP_NEW && (s->state != STEP_ACTIVE || s->env_journaled))
 		return;
-	step_collect(s, env);
+	step__collect_slots(s, env);
 	if (s->state == STEP_NEW)
 		find_env(s, env);
 	else
-		step_find_tasks(s, env);
+		step__find_tasks(s, env);
 }
 
 /* The step's directory in another hierarchy than the one that carries it, if it has one there. */
@@ -403,9 +405,9 @@ static const char *find_dir(char *buf, size_t len, const char *mount, const char
 	return stat(buf, &st) ? NULL : buf;
 }
 
-static void look_for_files(struct step *s, const struct step_env *env, uint64_t now)
+static void find_cgroup_files(struct step *s, const struct step_env *env, uint64_t now)
 {
-	const struct kern_root *r = step_root(s, env);
+	const struct kern_root *r = step__cgroup_root(s, env);
 	char v2[512], mem[512], cpu[512], base[300];
 	struct cg_dirs d = {};
 
@@ -430,7 +432,7 @@ static void look_for_files(struct step *s, const struct step_env *env, uint64_t 
 	cg_files__look(s->cg, &d, now);
 }
 
-static void read_files(struct step *s, const struct step_env *env, double cg[CG_N])
+static void read_cgroup_files(struct step *s, const struct step_env *env, double cg[CG_N])
 {
 	uint64_t now = clock__boot_ns();
 	int i;
@@ -440,7 +442,7 @@ static void read_files(struct step *s, const struct step_env *env, double cg[CG_
 	if (!s->cg)
 		s->cg = cg_files__new(NAN);
 	if (s->cg && cg_files__stale(s->cg, now))
-		look_for_files(s, env, now);
+		find_cgroup_files(s, env, now);
 	if (s->cg)
 		cg_files__read(s->cg, cg);
 }
@@ -461,14 +463,14 @@ static void remember_cgroup(struct step *s, const double cg[CG_N], uint64_t runt
 
 /* Once the directories are gone: what they said at the last task's end, if they were there then, or
  * when nobody was alive, if nobody has run since. What a row before that said is not the end's. */
-void step_read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
-		      double cg[CG_N])
+void step__read_cgroup(struct step *s, const struct step_env *env, const struct totals *now,
+		       double cg[CG_N])
 {
 	const uint64_t runtime = now ? now->v[T_RUNTIME] : 0;
 	bool good;
 	int i;
 
-	read_files(s, env, cg);
+	read_cgroup_files(s, env, cg);
 	if (is_read(cg) && now && !now->v[T_THREADS])
 		remember_cgroup(s, cg, runtime);
 	else if (is_read(cg))
@@ -486,7 +488,7 @@ void step__remember_cgroup(struct step *s, const struct step_env *env)
 
 	if (s->state != STEP_ACTIVE || !s->sets[KIND_STEP].ncols)
 		return;
-	read_files(s, env, cg);
+	read_cgroup_files(s, env, cg);
 	/* A row may have found nobody alive before we were told. */
 	if (is_read(cg) || !s->have_last_cg || s->last_cg_runtime == ANY_RUNTIME)
 		remember_cgroup(s, cg, ANY_RUNTIME);

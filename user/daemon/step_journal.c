@@ -57,7 +57,7 @@ static size_t saved_bytes(int kind)
 {
 	if (kind < 0 || kind >= COUNTED_KINDS)
 		return 0;
-	if (step_is_hist(kind))
+	if (step__is_hist(kind))
 		return sizeof(((struct reading *)0)->hist);
 	return sizeof(struct totals) + (kind == KIND_STEP ? sizeof(((struct reading *)0)->cg) : 0);
 }
@@ -75,7 +75,7 @@ static char *save_table(char *to, const struct table *t)
 
 	memcpy(to, &h, sizeof(h));
 	to += sizeof(h);
-	if (step_is_hist(t->kind))
+	if (step__is_hist(t->kind))
 		memcpy(to, prev->hist, sizeof(prev->hist));
 	else
 		memcpy(to, &prev->totals, sizeof(prev->totals));
@@ -102,7 +102,7 @@ static const char *load_table(const char *from, const char *end, struct table *t
 	t->gtid = h.gtid;
 	t->between = h.between;
 	t->prev.boot_ns = h.prev_boot_ns;
-	if (step_is_hist(t->kind))
+	if (step__is_hist(t->kind))
 		memcpy(t->prev.hist, from, sizeof(t->prev.hist));
 	else
 		memcpy(&t->prev.totals, from, sizeof(t->prev.totals));
@@ -141,7 +141,7 @@ static int put_header(struct step *s, const struct step_env *env)
 	return err;
 }
 
-int step_open_journal(struct step *s, const struct step_env *env)
+int step__open_journal(struct step *s, const struct step_env *env)
 {
 	const char *sub = env->embedded ? JOURNALS_RUN : JOURNALS_STEP;
 	int err, i;
@@ -162,13 +162,13 @@ int step_open_journal(struct step *s, const struct step_env *env)
 		log_error("cannot describe %s in its journal: out of memory", s->pub.name);
 		return -ENOMEM;
 	}
-	step_put_start_attrs(s, env);
+	step__put_start_attrs(s, env);
 	for (i = 0; i < COUNTED_KINDS; i++)
 		if (s->sets[i].ncols && !s->sets[i].series->grouped)
-			step_table(s, env, i, JP_GTID_NONE);
-	step_put_state(s, env);
+			step__table(s, env, i, JP_GTID_NONE);
+	step__put_state(s, env);
 	err = journal__commit(s->journal);
-	step_settle_frame(s, true);
+	step__settle_frame(s, true);
 	if (!err)
 		return 0;
 	log_error("cannot begin journal %s: %s: %s; make room in StateDir", s->pub.journal,
@@ -183,7 +183,7 @@ int step_open_journal(struct step *s, const struct step_env *env)
 	return env->embedded ? err : 0;
 }
 
-void step_put_state(struct step *s, const struct step_env *env)
+void step__put_state(struct step *s, const struct step_env *env)
 {
 	const struct jp_slot *info = kern__slot(env->k, s->slot);
 	size_t len = sizeof(struct saved);
@@ -236,7 +236,7 @@ struct scan {
 	struct sensor_ids node;
 };
 
-static void take_meta(const struct journal_record *r, struct publication *p, struct scan *sc)
+static void scan_meta(const struct journal_record *r, struct publication *p, struct scan *sc)
 {
 	uint32_t n;
 
@@ -267,7 +267,7 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 	while (!err && (err = journal_reader__next(r, &rec)) == 1) {
 		err = 0;
 		if (rec.type == J_META)
-			take_meta(&rec, p, sc);
+			scan_meta(&rec, p, sc);
 		else if (rec.type == J_SERIES &&
 			 (external_series__reserve_id(&sc->external, rec.id) ||
 			  sensor_ids__series(&sc->node, rec.id)))
@@ -275,7 +275,7 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 		else if (rec.type == J_TABLE)
 			sensor_ids__table(&sc->node, rec.id);
 		else if (rec.type == J_SERIES)
-			sc->foreign |= step_take_columns(env, &rec, sc->sets) != 0;
+			sc->foreign |= step__restore_columns(env, &rec, sc->sets) != 0;
 		else if (rec.type == J_ATTR && rec.str)
 			external_series__remember_mark(&sc->external, rec.name, rec.str);
 		else if (rec.type == J_END)
@@ -316,7 +316,7 @@ static uint32_t find_slot(const struct step_env *env, const struct saved *v, boo
 }
 
 /* The tables as they were: 0, or -EBADMSG when they are not all there. */
-static int restore(struct step *s, const struct saved *v, size_t len, bool same)
+static int restore_state(struct step *s, const struct saved *v, size_t len, bool same)
 {
 	const char *from = (const char *)(v + 1), *end = (const char *)v + len;
 	const struct layout *row;
@@ -380,8 +380,8 @@ static struct request *earlier_request(const struct step *s, const struct step_e
 	return r;
 }
 
-static struct step *take_up(const struct step_env *env, const char *path, struct publication *p,
-			    const struct scan *sc)
+static struct step *resume_step(const struct step_env *env, const char *path, struct publication *p,
+				const struct scan *sc)
 {
 	const struct saved *v = sc->saved;
 	bool same = false;
@@ -392,11 +392,12 @@ static struct step *take_up(const struct step_env *env, const char *path, struct
 	if (slot == UINT32_MAX)
 		return NULL;
 	s = step__new(env, slot);
-	if (!s || restore(s, v, sc->saved_len, same) || journal__reopen(&s->journal, path, &cut)) {
+	if (!s || restore_state(s, v, sc->saved_len, same) ||
+	    journal__reopen(&s->journal, path, &cut)) {
 		step__free(s);
 		return NULL;
 	}
-	step_sensors__resume(s->sensors, &sc->node);
+	sensor_rows__resume(s->sensors, &sc->node);
 	if (sc->external.next_id)
 		s->req = earlier_request(s, env, &sc->external);
 	/* the settings may have changed, what its rows are may not */
@@ -433,7 +434,7 @@ static void close_journal(const char *path, const char *reason)
 }
 
 /* Somebody is writing it: another daemon, or a jobprof run. */
-static bool owned(const char *path)
+static bool is_locked(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	bool taken = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
@@ -444,7 +445,7 @@ static bool owned(const char *path)
 }
 
 /* Made, and its maker killed before it could write a word. */
-static bool blank(const char *path)
+static bool is_empty(const char *path)
 {
 	struct stat st;
 
@@ -460,10 +461,10 @@ struct step *step__resume(const struct step_env *env, const char *path, struct p
 
 	memset(p, 0, sizeof(*p));
 	str__copy(p->journal, sizeof(p->journal), path);
-	if (owned(path))
+	if (is_locked(path))
 		return NULL;
 	err = scan_journal(env, path, p, &sc);
-	if (err && blank(path)) {
+	if (err && is_empty(path)) {
 		unlink(path);
 		p->name[0] = 0;
 	} else if (err) {
@@ -473,7 +474,7 @@ struct step *step__resume(const struct step_env *env, const char *path, struct p
 		boot_id(boot, sizeof(boot));
 		if (!strcmp(boot, sc.boot) && sc.saved && sc.saved->version == STATE_VERSION &&
 		    sc.saved->shape == saved_shape() && !sc.foreign)
-			s = take_up(env, path, p, &sc);
+			s = resume_step(env, path, p, &sc);
 		if (!s)
 			close_journal(path, strcmp(boot, sc.boot)
 						    ? "node rebooted"

@@ -42,7 +42,7 @@ static struct event_count read_event(const struct step *s, const struct step_env
 }
 
 /* Scaled to all of the time that it was wanted, as perf does. */
-static double counted(const struct event_count *before, const struct event_count *now)
+static double scaled_count(const struct event_count *before, const struct event_count *now)
 {
 	double wanted = (double)(now->enabled - before->enabled);
 	double ran = (double)(now->running - before->running);
@@ -52,7 +52,7 @@ static double counted(const struct event_count *before, const struct event_count
 	return now->running > before->running ? (now->count - before->count) * (wanted / ran) : NAN;
 }
 
-static void take_events(struct step *s, const struct step_env *env)
+static void update_events(struct step *s, const struct step_env *env)
 {
 	struct step_sensors *ss = s->sensors;
 	unsigned np = node_energy__npackages(ss->node->energy);
@@ -67,7 +67,7 @@ static void take_events(struct step *s, const struct step_env *env)
 			if (event < 0 || !kern__pmu(env->k, 0, s->slot))
 				continue;
 			now = read_event(s, env, event, (int)p);
-			ss->events[i * np + p] = counted(was, &now);
+			ss->events[i * np + p] = scaled_count(was, &now);
 			*was = now;
 		}
 	}
@@ -89,7 +89,8 @@ static void add_in_flight(const struct step *s, const struct step_env *env, uint
 
 /* By CPU, of the interval's run time: as was seen now or, where nothing was, as last time, or where
  * it may have been. */
-static void take_parts(struct step_sensors *ss, const uint64_t *fresh, uint64_t sum, unsigned ncpus)
+static void update_parts(struct step_sensors *ss, const uint64_t *fresh, uint64_t sum,
+			 unsigned ncpus)
 {
 	double all = 0;
 
@@ -101,7 +102,7 @@ static void take_parts(struct step_sensors *ss, const uint64_t *fresh, uint64_t 
 		ss->part[i] = node_energy__package(ss->node->energy, i) >= 0;
 }
 
-static void take_run(struct step *s, const struct step_env *env, uint64_t *fresh)
+static void update_run_time(struct step *s, const struct step_env *env, uint64_t *fresh)
 {
 	struct step_sensors *ss = s->sensors;
 	unsigned ncpus = node_energy__ncpus(ss->node->energy);
@@ -125,14 +126,14 @@ static void take_run(struct step *s, const struct step_env *env, uint64_t *fresh
 	}
 	ran = total > ss->run_ns ? total - ss->run_ns : 0;
 	ss->run_ns = total > ss->run_ns ? total : ss->run_ns;
-	take_parts(ss, fresh, sum, ncpus);
+	update_parts(ss, fresh, sum, ncpus);
 	for (unsigned i = 0; i < ncpus; i++)
 		parts += ss->part[i];
 	for (unsigned i = 0; i < ncpus; i++)
 		ss->run_s[i] = parts > 0 ? (double)ran * 1e-9 * ss->part[i] / parts : 0;
 }
 
-static int begin(struct step_sensors *ss)
+static int alloc_counts(struct step_sensors *ss)
 {
 	unsigned ncpus = node_energy__ncpus(ss->node->energy);
 	unsigned ncounts = NODE_EVENTS * node_energy__npackages(ss->node->energy);
@@ -151,14 +152,14 @@ int step_use__update(struct step *s, const struct step_env *env)
 	struct step_sensors *ss = s->sensors;
 	uint64_t *fresh;
 
-	if (!ss->started && begin(ss))
+	if (!ss->started && alloc_counts(ss))
 		return -1;
 	fresh = calloc(node_energy__ncpus(ss->node->energy), sizeof(*fresh));
 	if (!fresh)
 		return -1;
-	step_collect(s, env);
-	take_run(s, env, fresh);
-	take_events(s, env);
+	step__collect_slots(s, env);
+	update_run_time(s, env, fresh);
+	update_events(s, env);
 	free(fresh);
 	return 0;
 }

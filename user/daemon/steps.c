@@ -24,13 +24,13 @@
 /* Publishing may take one part in so many of the time. */
 #define PUBLISH_SHARE 250
 
-static int take_snapshot(struct daemon *d)
+static int daemon_snapshot(struct daemon *d)
 {
-	node__gpus(d->env.node, d->env.snap);
+	node_gpus__mark(d->env.node, d->env.snap);
 	return snapshot__take(d->env.snap);
 }
 
-static struct step *find_step(const struct daemon *d, uint32_t slot, uint32_t gen)
+static struct step *find_step_of_slot(const struct daemon *d, uint32_t slot, uint32_t gen)
 {
 	struct step *s;
 
@@ -67,13 +67,13 @@ void daemon_answered(void *ctx, const struct lookup *q, const struct lookup_answ
 		users__answered(d->env.users, q->uid, a, clock__boot_ns());
 		return;
 	}
-	s = find_step(d, q->slot, q->gen);
+	s = find_step_of_slot(d, q->slot, q->gen);
 	if (s)
 		step__answered(s, &d->env, q, a);
 }
 
 /* At once, and then now and then how many it has become. */
-static void say_exhausted(struct daemon *d)
+static void log_exhausted(struct daemon *d)
 {
 	uint64_t exhausted = kern__control(d->env.k)->stats.slots_exhausted, now = clock__boot_ns();
 
@@ -102,7 +102,7 @@ void daemon_sync_steps(struct daemon *d)
 		if (used[i] < JP_SLOT_FIRST || info->kind != JP_KIND_STEP ||
 		    kern__released(d->env.k, used[i]))
 			continue;
-		if (!find_step(d, used[i], info->gen))
+		if (!find_step_of_slot(d, used[i], info->gen))
 			add_step(d, used[i]);
 	}
 	daemon_claim_requests(d, clock__boot_ns());
@@ -110,7 +110,7 @@ void daemon_sync_steps(struct daemon *d)
 		step__identify(s, &d->env, d->steps, false);
 		step__notice(s, &d->env);
 	}
-	say_exhausted(d);
+	log_exhausted(d);
 }
 
 bool daemon_in_sync(const struct daemon *d)
@@ -134,7 +134,7 @@ static bool cgroup_gone(const struct daemon *d, const struct step *s)
 }
 
 /* What its slurmstepd had said before it ended is there by now. */
-static void hear_last_word(struct daemon *d, const struct step *s, uint64_t now)
+static void read_last_messages(struct daemon *d, const struct step *s, uint64_t now)
 {
 	if (!d->control || s->state != STEP_NEW || (s->req && s->req->spank))
 		return;
@@ -146,7 +146,7 @@ static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 {
 	if (!s->end_boot_ns)
 		s->end_boot_ns = now;
-	hear_last_word(d, s, now);
+	read_last_messages(d, s, now);
 	step__identify(s, &d->env, d->steps, true);
 	if (s->state == STEP_ACTIVE) {
 		s->state = STEP_ENDING;
@@ -166,7 +166,7 @@ static void end_step(struct daemon *d, struct step *s, uint64_t now)
 	int err;
 
 	step__close(s, &d->env);
-	err = take_snapshot(d);
+	err = daemon_snapshot(d);
 	if (err)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
 			  strerror(-err), s->pub.name);
@@ -218,7 +218,7 @@ static bool name_in_use(const struct daemon *d, const struct publication *p)
 	return false;
 }
 
-static void publish_live(struct daemon *d, struct step *s, uint64_t now)
+static void daemon_publish_live(struct daemon *d, struct step *s, uint64_t now)
 {
 	uint64_t every = (uint64_t)(d->opts.cfg->publish_interval * NSEC_PER_SEC);
 
@@ -231,7 +231,7 @@ static void publish_live(struct daemon *d, struct step *s, uint64_t now)
 		publication__start(&s->pub, d->opts.writer, false, now);
 }
 
-static void finish_file(struct daemon *d, struct publication *p, uint64_t now)
+static void daemon_finish_file(struct daemon *d, struct publication *p, uint64_t now)
 {
 	int err;
 
@@ -245,14 +245,14 @@ static void finish_file(struct daemon *d, struct publication *p, uint64_t now)
 
 static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 {
-	step__settle(s, now);
+	step__settle_sensors(s, now);
 	switch (s->state) {
 	case STEP_NEW:
 	case STEP_ACTIVE:
 		if (cgroup_gone(d, s))
 			begin_end(d, s, now);
 		else if (s->state == STEP_ACTIVE)
-			publish_live(d, s, now);
+			daemon_publish_live(d, s, now);
 		publication__check(&s->pub, now);
 		break;
 	case STEP_ENDING:
@@ -266,7 +266,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		break;
 	case STEP_FINISHING:
 		if (step__write_rest(s))
-			finish_file(d, &s->pub, now);
+			daemon_finish_file(d, &s->pub, now);
 		break;
 	case STEP_IGNORED:
 		if (!cgroup_gone(d, s))
@@ -279,7 +279,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 	}
 }
 
-static void file_in_place(const struct publication *p, char *path, size_t len)
+static void remove_written_journal(const struct publication *p, char *path, size_t len)
 {
 	snprintf(path, len, "%s%s%s/%s", p->dir, p->user[0] ? "/" : "", p->user, p->name);
 	unlink(p->journal);
@@ -341,7 +341,7 @@ void daemon_advance(struct daemon *d, uint64_t now)
 		}
 	}
 	for (o = d->orphans; o; o = o->next)
-		finish_file(d, &o->pub, now);
+		daemon_finish_file(d, &o->pub, now);
 	daemon_limit_journals(d, now);
 	kern__reap(d->env.k);
 	drop_done(d);
@@ -365,7 +365,7 @@ void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 		if (!publication__reaped(&s->pub, pid, status, now))
 			continue;
 		if (s->pub.done) {
-			file_in_place(&s->pub, d->last_file, sizeof(d->last_file));
+			remove_written_journal(&s->pub, d->last_file, sizeof(d->last_file));
 			s->state = STEP_DONE;
 		}
 		return;
@@ -374,7 +374,7 @@ void daemon_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 		if (!publication__reaped(&o->pub, pid, status, now))
 			continue;
 		if (o->pub.done)
-			file_in_place(&o->pub, path, sizeof(path));
+			remove_written_journal(&o->pub, path, sizeof(path));
 		return;
 	}
 	if (lookups__reaped(d->env.lookups, pid))
@@ -402,7 +402,7 @@ void daemon_watch_node(struct daemon *d, uint64_t now)
 {
 	if (now < node__due(d->env.node, d->steps != NULL))
 		return;
-	if (d->steps && !take_snapshot(d))
+	if (d->steps && !daemon_snapshot(d))
 		now = snapshot__boot_ns(d->env.snap);
 	node__tick(d->env.node, d->steps, &d->env, now);
 }
@@ -417,7 +417,7 @@ void daemon_sample(struct daemon *d, uint64_t now)
 		any |= s->state == STEP_ACTIVE;
 	if (!any)
 		return;
-	err = take_snapshot(d);
+	err = daemon_snapshot(d);
 	if (err) {
 		log_error("cannot read the counters: %s: this interval's rows are late",
 			  strerror(-err));

@@ -64,8 +64,8 @@ int user_dir__make(const char *top, const struct child_user *u)
 }
 
 /* Why it is not there. made: what making it came to. */
-static void explain_absent(const char *top, const struct child_user *u, int made, char *error,
-			   size_t len)
+static void describe_absent(const char *top, const struct child_user *u, int made, char *error,
+			    size_t len)
 {
 	struct stat st;
 
@@ -84,15 +84,15 @@ static void explain_absent(const char *top, const struct child_user *u, int made
 			 strerror(made ? -made : ENOENT));
 }
 
-static int explain(const char *top, const struct child_user *u, int err, int made, char *error,
-		   size_t len)
+static int describe_error(const char *top, const struct child_user *u, int err, int made,
+			  char *error, size_t len)
 {
 	struct stat st;
 	char path[1024];
 
 	snprintf(path, sizeof(path), "%s/%s", top, u->user);
 	if (err == -ENOENT)
-		explain_absent(top, u, made, error, len);
+		describe_absent(top, u, made, error, len);
 	else if (!lstat(path, &st) && S_ISLNK(st.st_mode))
 		snprintf(error, len, "%s is a symbolic link, which is not followed: remove it",
 			 path);
@@ -115,10 +115,10 @@ int user_dir__open(const char *top, const struct child_user *u, int made, char *
 		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	} while (fd < 0 && errno == EACCES && ++tries < TRIES && !usleep(WAIT_US));
 	if (fd < 0)
-		return explain(top, u, -errno, made, error, len);
+		return describe_error(top, u, -errno, made, error, len);
 	if (!fstat(fd, &st) && (st.st_uid == u->uid || !st.st_uid))
 		return fd;
-	err = explain(top, u, -EPERM, made, error, len);
+	err = describe_error(top, u, -EPERM, made, error, len);
 	close(fd);
 	return err;
 }

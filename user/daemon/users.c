@@ -9,7 +9,7 @@
 #define KNOWN_NS   (300 * NSEC_PER_SEC)
 #define UNKNOWN_NS (60 * NSEC_PER_SEC)
 
-static struct user *find(struct users *u, uid_t uid)
+static struct user *find_user(struct users *u, uid_t uid)
 {
 	for (unsigned i = 0; i < USERS_KEPT; i++)
 		if (u->kept[i].state != USER_FREE && u->kept[i].uid == uid)
@@ -17,7 +17,7 @@ static struct user *find(struct users *u, uid_t uid)
 	return NULL;
 }
 
-static struct user *oldest(struct users *u)
+static struct user *oldest_user(struct users *u)
 {
 	struct user *old = &u->kept[0];
 
@@ -39,7 +39,7 @@ const struct user *users__find(struct users *u, struct lookups *l, uid_t uid, ui
 			       int *err)
 {
 	struct lookup q = {.kind = LOOKUP_USER, .uid = uid};
-	struct user *e = find(u, uid);
+	struct user *e = find_user(u, uid);
 	bool known = e && e->state == USER_KNOWN;
 
 	*err = e && e->state == USER_ASKED ? -EAGAIN : known ? 0 : -ENOENT;
@@ -51,7 +51,7 @@ const struct user *users__find(struct users *u, struct lookups *l, uid_t uid, ui
 		e->at_ns = now_ns;
 		return e;
 	}
-	e = e ? e : oldest(u);
+	e = e ? e : oldest_user(u);
 	*e = (struct user){.state = USER_ASKED, .uid = uid, .at_ns = now_ns};
 	*err = -EAGAIN;
 	return NULL;
@@ -59,7 +59,7 @@ const struct user *users__find(struct users *u, struct lookups *l, uid_t uid, ui
 
 void users__answered(struct users *u, uid_t uid, const struct lookup_answer *a, uint64_t now_ns)
 {
-	struct user *e = find(u, uid);
+	struct user *e = find_user(u, uid);
 
 	if (!e || (e->state == USER_KNOWN && a->err && a->err != -ENOENT))
 		return;
