@@ -22,8 +22,7 @@
 #include "base/str.h"
 #include "daemon/automerge_record.h"
 #include "daemon/child.h"
-#include "daemon/internal.h"
-#include "daemon/step_internal.h"
+#include "daemon/daemon_state.h"
 
 /* Merges that run, most of them waiting: of all, and of one user, who may leave things about that
  * are waited for in vain. */

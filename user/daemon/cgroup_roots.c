@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What to follow: mounted hierarchies x layouts. */
+#include "daemon/cgroup_roots.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +10,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "daemon/internal.h"
+#include "daemon/daemon_state.h"
 #include "identity/hierarchy.h"
 
 /* The tree that this jobprof run makes, and no other: several may run at once. */

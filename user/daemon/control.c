@@ -15,7 +15,9 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "daemon/control_internal.h"
+#include "daemon/control_live.h"
+#include "daemon/control_messages.h"
+#include "daemon/control_state.h"
 
 #define ACCEPTS	 64			/* in one turn */
 #define READS	 32			/* of one peer in one turn */

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The last rows of a step, to who may see them: a table at a time, as fast as they are read. */
+#include "daemon/control_live.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "daemon/control_internal.h"
-#include "daemon/step_internal.h"
+#include "daemon/control_state.h"
+#include "daemon/request_match.h"
+#include "daemon/sensor_rows.h"
+#include "daemon/step_columns.h"
 
 struct live {
 	struct control *c;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What may be said, by whom, and what it does. */
+#include "daemon/control_messages.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +12,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "daemon/control_internal.h"
+#include "daemon/attach.h"
+#include "daemon/control_live.h"
+#include "daemon/control_state.h"
+#include "daemon/control_status.h"
+#include "daemon/request_match.h"
+#include "daemon/sensor_tables.h"
+#include "daemon/step_list.h"
 #include "identity/proc.h"
 
 /* How far from now a row of a job's own program may say it was made. */
@@ -424,19 +432,6 @@ static int handle_message(struct call *k, const struct jpc_head *h)
 	if ((flags & ROOT_ONLY) && k->p->uid)
 		return refuse_message(k, -EPERM, "only root may say this");
 	return messages[h->type].handle(k, h);
-}
-
-void peer__reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now)
-{
-	if (reply->error && !reply->text[0])
-		snprintf(reply->text, sizeof(reply->text), "%s", strerror(-reply->error));
-	reply->head = (struct jpc_head){.magic = JPC_MAGIC,
-					.version = JPC_VERSION,
-					.type = JPC_REPLY,
-					.length = sizeof(*reply),
-					.seq = seq};
-	if (peer__send(p, reply, now))
-		p->closing = true;
 }
 
 void control_messages__handle(struct control *c, struct peer *p, const struct jpc_head *h,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How the daemon is, to root and the administrators. */
+#include "daemon/control_status.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "daemon/control_internal.h"
+#include "daemon/control_state.h"
+#include "daemon/status.h"
 
 int control_status__send(struct control *c, struct peer *p, unsigned *problems, uint64_t now)
 {

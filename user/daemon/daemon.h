@@ -12,7 +12,6 @@
 #include <sys/types.h>
 
 #include "base/config.h"
-#include "daemon/step.h"
 
 struct daemon_opts {
 	const struct config *cfg;

@@ -11,13 +11,11 @@
 #include "base/clock.h"
 #include "base/str.h"
 #include "base/utf8.h"
-#include "daemon/node.h"
+#include "daemon/journal_numbers.h"
 #include "journal/journal.h"
 
 /* The journal's numbers: away from those of the built-in series and their tables. */
-#define SERIES_BASE  SENSOR_SERIES_END
-#define EXTERNAL_IDS (JOURNAL_SERIES_MAX - SERIES_BASE)
-#define TABLE_LAST   (JOURNAL_TABLES_MAX - 1)
+#define EXTERNAL_IDS (JOURNAL_SERIES_MAX - EXTERNAL_SERIES_FIRST)
 
 #define TIMES 3 /* ElapsedTime, EpochTime, TimeNS */
 
@@ -294,9 +292,9 @@ static int declare_table(struct external_table *t, struct journal *j)
 	cols[n++] = time_column("TimeNS", HOW_TIME_NS, "ns");
 	for (i = 0; i < n; i++)
 		list[i] = &cols[i];
-	err = journal__series(j, SERIES_BASE + t->id, t->series, t->name[0], list, n);
+	err = journal__series(j, EXTERNAL_SERIES_FIRST + t->id, t->series, t->name[0], list, n);
 	if (!err)
-		err = journal__table(j, TABLE_LAST - t->id, SERIES_BASE + t->id,
+		err = journal__table(j, EXTERNAL_TABLE_LAST - t->id, EXTERNAL_SERIES_FIRST + t->id,
 				     t->name[0] ? t->name : t->series);
 	t->journaled = !err;
 	return err;
@@ -326,7 +324,8 @@ static int put_row(struct external_table *t, struct journal *j, uint64_t start_r
 	t->last[1] = second;
 	memcpy(&t->last[2], row + 1, t->ncols * sizeof(*row));
 	t->last[2 + t->ncols] = time;
-	return journal__row(j, TABLE_LAST - t->id, (const union cell *)t->last, t->ncols + TIMES);
+	return journal__row(j, EXTERNAL_TABLE_LAST - t->id, (const union cell *)t->last,
+			    t->ncols + TIMES);
 }
 
 unsigned external_series__flush(struct external_series *g, struct journal *j,
@@ -350,10 +349,10 @@ unsigned external_series__flush(struct external_series *g, struct journal *j,
 
 bool external_series__reserve_id(struct external_series *g, uint32_t series_id)
 {
-	if (series_id < SERIES_BASE)
+	if (series_id < EXTERNAL_SERIES_FIRST)
 		return false;
-	if (series_id - SERIES_BASE >= g->next_id)
-		g->next_id = series_id - SERIES_BASE + 1;
+	if (series_id - EXTERNAL_SERIES_FIRST >= g->next_id)
+		g->next_id = series_id - EXTERNAL_SERIES_FIRST + 1;
 	return true;
 }
 

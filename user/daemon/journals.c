@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "daemon/internal.h"
+#include "daemon/daemon_state.h"
 
 #define LOOK_NS	  (5 * NSEC_PER_SEC)
 #define REFUSED	  3  /* times: a file that is not written then is not in a moment either */

@@ -3,7 +3,6 @@
 #include "daemon/node.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,11 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "daemon/node_internal.h"
+#include "daemon/node_read.h"
+#include "daemon/node_split.h"
+#include "daemon/node_state.h"
+#include "daemon/sensor_tables.h"
+#include "daemon/step_use.h"
 #include "sensor/plugin/plugin.h"
 #include "sensor/sensors.h"
 
@@ -23,14 +26,8 @@
 /* What was learnt is written that often. */
 #define SAVE_NS (600 * NSEC_PER_SEC)
 /* Slow sources are read that often: for steps with short intervals, with others, and for nobody. */
-#define SLOW_NS	     NSEC_PER_SEC
 #define SLOW_STEP_NS (5 * NSEC_PER_SEC)
 #define SLOW_IDLE_NS (30 * NSEC_PER_SEC)
-/* When a step has begun: 20, 60, 140 and 300 ms later. */
-#define SETTLE_NS     (20 * NSEC_PER_MSEC)
-#define SETTLE_MAX_NS (300 * NSEC_PER_MSEC)
-/* A reading this old is as good as a new one for what begins now. */
-#define FRESH_NS (50 * 1000 * 1000ull)
 
 static int open_energy(struct node *n, const struct node_opts *opts)
 {
@@ -130,23 +127,6 @@ void node__free(struct node *n)
 	free(n);
 }
 
-static void node_read__sensors(struct node *n, uint64_t now_ns, bool all)
-{
-	if (all)
-		sensor_set__read_all(n->sensors);
-	else
-		sensor_set__read(n->sensors);
-	n->read_ns = now_ns;
-	if ((n->energy && node_energy__look(n->energy, n->sensors)) || sensor_tables__update(n))
-		log_error("out of memory: some sensors are in no table");
-}
-
-static bool step_uses_node(const struct step *s)
-{
-	return s->sensors && (s->state == STEP_NEW || s->state == STEP_ACTIVE ||
-			      s->state == STEP_ENDING || s->state == STEP_IGNORED);
-}
-
 void node__begin(struct node *n, struct step *steps, const struct step_env *env)
 {
 	uint64_t now = clock__boot_ns();
@@ -160,145 +140,8 @@ void node__begin(struct node *n, struct step *steps, const struct step_env *env)
 	cpu_busy__take(n->busy, n->busy_s);
 	node_energy__begin(n->energy, n->sensors, now);
 	for (struct step *s = steps; s; s = s->next)
-		if (step_uses_node(s))
+		if (step__uses_node(s))
 			step_use__skip(s, env);
-}
-
-static unsigned count_steps(const struct step *s)
-{
-	unsigned n = 0;
-
-	for (; s; s = s->next)
-		n += step_uses_node(s);
-	return n;
-}
-
-/* One number for all steps of a job: of the path of its directory (FNV-1a). */
-static uint64_t job_of(const struct step *s)
-{
-	uint64_t h = 14695981039346656037ull;
-
-	for (size_t i = 0; i < s->ids.job_end && s->path[i]; i++)
-		h = (h ^ (unsigned char)s->path[i]) * 1099511628211ull;
-	return h;
-}
-
-/* Steps that hold what their job does, and do little. */
-static bool is_support(const struct step *s)
-{
-	static const char *const names[] = {"batch", "extern", "interactive"};
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (!strcmp(s->ids.step_name, names[i]))
-			return true;
-	return false;
-}
-
-static void fill_step(struct step *s, const struct step_env *env, uint64_t from_ns, uint64_t now_ns,
-		      struct node_step *out)
-{
-	struct step_sensors *n = s->sensors;
-	unsigned np = node_energy__npackages(n->node->energy);
-
-	step_cpus__find(s, env, now_ns);
-	*out = (struct node_step){.id = s->start_boot_ns ^ s->slot,
-				  .job = job_of(s),
-				  .support = is_support(s),
-				  .by_core = n->by_core,
-				  .held = n->held_known ? n->held : NULL,
-				  .alive = 1,
-				  .run_s = n->run_s,
-				  .cycles = &n->events[NODE_CYCLES * np],
-				  .misses = &n->events[NODE_MISSES * np]};
-	if (s->start_boot_ns > from_ns && now_ns > from_ns)
-		out->alive = s->start_boot_ns < now_ns ? (double)(now_ns - s->start_boot_ns) /
-								 (double)(now_ns - from_ns)
-						       : 0;
-}
-
-static void add_shares(struct step_sensors *s, const struct node_interval *o,
-		       const struct energy_share *share)
-{
-	double others = o->measured - o->system - o->unallocated - share->total;
-	const double v[ENERGY_COLUMNS] = {
-		[NODE_POWER] = o->power * o->seconds,
-		[NODE_ENERGY] = o->node,
-		[NODE_PKG] = o->pkg,
-		[NODE_DRAM] = o->dram,
-		[NODE_GPU] = o->gpu,
-		[STEP_TOTAL] = share->total,
-		[STEP_FIXED] = share->fixed,
-		[STEP_DYNAMIC] = share->dynamic,
-		[STEP_LOW] = share->low,
-		[STEP_HIGH] = share->high,
-		[NODE_OTHERS] = others > 0	? others
-				: isnan(others) ? NAN
-						: 0,
-		[NODE_SYSTEM] = o->system,
-		[NODE_UNALLOCATED] = o->unallocated,
-	};
-
-	for (unsigned i = 0; i < ENERGY_COLUMNS; i++)
-		s->energy[i] += v[i];
-	s->seconds += o->seconds;
-	s->any = true;
-}
-
-/* Steps whose uses could not be read are the system's. */
-static void node_split__run(struct node *n, struct step *steps, const struct step_env *env,
-			    uint64_t now_ns)
-{
-	unsigned max = count_steps(steps), used = 0;
-	struct node_step *v = calloc(max + 1, sizeof(*v));
-	struct step **who = calloc(max + 1, sizeof(struct step *));
-	int err = v && who ? 0 : -ENOMEM;
-
-	for (struct step *s = steps; !err && s; s = s->next) {
-		if (!step_uses_node(s) || step_use__update(s, env))
-			continue;
-		fill_step(s, env, n->energy_ns, now_ns, &v[used]);
-		who[used++] = s;
-	}
-	cpu_busy__take(n->busy, n->busy_s);
-	node_gpus__share(n, steps, env);
-	for (unsigned i = 0; !err && i < used; i++)
-		v[i].gpu = who[i]->sensors->gpu;
-	if (!err)
-		err = node_energy__end(n->energy, n->sensors, now_ns, n->busy_s, v, used, &n->last);
-	if (err && err != -EAGAIN)
-		log_error("cannot split the node's energy: %s", strerror(-err));
-	for (unsigned i = 0; !err && i < used; i++)
-		add_shares(who[i]->sensors, &n->last, &v[i].share);
-	free(v);
-	free(who);
-}
-
-/* What is read from now on, and how often slow sources are. */
-static void node_read__want(struct node *n, unsigned asked, uint64_t period_ns)
-{
-	const struct channel_state *c;
-	unsigned nc = sensor_set__channels(n->sensors, &c);
-	bool *wanted;
-
-	if (asked == n->asked && period_ns == n->period_ns && n->made == n->wanted_made)
-		return;
-	wanted = calloc(nc + 1, sizeof(*wanted));
-	if (!wanted)
-		return;
-	for (unsigned i = 0; i < n->ntables; i++)
-		for (unsigned k = 0; n->tables[i].family & asked && k < n->tables[i].ncols; k++)
-			for (unsigned j = 0; j < n->tables[i].cols[k].nchannels; j++)
-				wanted[n->tables[i].cols[k].channel[j]] = true;
-	/* idle power is learnt while nobody asks */
-	for (unsigned i = 0; n->energy && i < nc; i++)
-		wanted[i] = wanted[i] || node_energy__uses(n->energy, i);
-	sensor_set__want(n->sensors, wanted, nc, period_ns);
-	free(wanted);
-	if (n->gpu_users)
-		gpu_users__set_period(n->gpu_users, period_ns);
-	n->asked = asked;
-	n->period_ns = period_ns;
-	n->wanted_made = n->made;
 }
 
 /* For what steps ask for now. */
@@ -308,7 +151,7 @@ static void want_for_steps(struct node *n, const struct step *steps)
 	unsigned asked = 0;
 
 	for (const struct step *s = steps; s; s = s->next) {
-		if (!step_uses_node(s))
+		if (!step__uses_node(s))
 			continue;
 		asked |= s->families & FAM_SENSORS;
 		for (int kind = COUNTED_KINDS; kind < ALL_KINDS; kind++)
@@ -317,7 +160,7 @@ static void want_for_steps(struct node *n, const struct step *steps)
 	}
 	node_read__want(n, asked,
 			!asked		       ? SLOW_IDLE_NS
-			: least < SLOW_STEP_NS ? SLOW_NS
+			: least < SLOW_STEP_NS ? NODE_SLOW_NS
 					       : SLOW_STEP_NS);
 }
 
@@ -332,7 +175,7 @@ void node__tick(struct node *n, struct step *steps, const struct step_env *env, 
 		n->energy_ns = now_ns;
 	}
 	n->last_ns = now_ns;
-	n->quiet = count_steps(steps) ? 0 : n->quiet + 1;
+	n->quiet = node_split__count_steps(steps) ? 0 : n->quiet + 1;
 	if (n->energy && now_ns > n->saved_ns + SAVE_NS)
 		save_learnt(n, now_ns);
 }
@@ -349,94 +192,4 @@ uint64_t node__due(const struct node *n, bool any_step)
 unsigned node__families(const struct node *n)
 {
 	return n ? n->families : 0;
-}
-
-struct step_sensors *step_sensors__new(struct node *n, unsigned families, uint64_t now_ns)
-{
-	struct step_sensors *s = n ? calloc(1, sizeof(*s)) : NULL;
-	const struct channel_state *c;
-	unsigned made, asked;
-
-	if (!s)
-		return NULL;
-	s->node = n;
-	s->next_series = SENSOR_SERIES_FIRST;
-	made = n->wanted_made;
-	asked = n->asked;
-	node_read__want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
-	if (now_ns > n->read_ns + FRESH_NS || n->wanted_made != made || n->asked != asked)
-		node_read__sensors(n, now_ns, true);
-	s->npast = sensor_set__channels(n->sensors, &c);
-	s->past = calloc(s->npast + 1, sizeof(*s->past));
-	for (unsigned i = 0; s->past && i < s->npast; i++)
-		s->past[i] = (struct channel_past){c[i].value, c[i].gaps};
-	if (!s->past) {
-		free(s);
-		return NULL;
-	}
-	s->settle_step_ns = SETTLE_NS;
-	s->settle_ns = now_ns + SETTLE_NS;
-	return s;
-}
-
-uint64_t step_sensors__settle_due(const struct step_sensors *s)
-{
-	return s ? s->settle_ns : UINT64_MAX;
-}
-
-/* What was not known of the channels of that table when the step began. True: some still is not. */
-static bool settle_table(struct step_sensors *s, const struct sensor_table *t,
-			 const struct channel_state *c)
-{
-	bool open = false;
-
-	for (unsigned k = 0; k < t->ncols; k++)
-		for (unsigned j = 0; j < t->cols[k].nchannels; j++) {
-			unsigned i = t->cols[k].channel[j];
-
-			if (i >= s->npast || !c[i].ops->slow || !isnan(s->past[i].value))
-				continue;
-			s->past[i] = (struct channel_past){c[i].value, c[i].gaps};
-			open = open || isnan(c[i].value);
-		}
-	return open;
-}
-
-void step_sensors__settle(struct step_sensors *s, unsigned families, uint64_t now_ns)
-{
-	struct node *n = s->node;
-	const struct channel_state *c;
-	bool open = false;
-
-	node_read__want(n, n->asked | (families & FAM_SENSORS), SLOW_NS);
-	if (now_ns > n->read_ns + SETTLE_NS / 2)
-		node_read__sensors(n, now_ns, false);
-	sensor_set__channels(n->sensors, &c);
-	for (unsigned i = 0; i < n->ntables; i++)
-		if (n->tables[i].family & families)
-			open |= settle_table(s, &n->tables[i], c);
-	s->settle_step_ns *= 2;
-	s->settle_ns =
-		open && s->settle_step_ns < SETTLE_MAX_NS ? now_ns + s->settle_step_ns : UINT64_MAX;
-}
-
-void step_sensors__free(struct step_sensors *s)
-{
-	if (!s)
-		return;
-	for (unsigned i = 0; i < s->ntables; i++)
-		free(s->last[i]);
-	free(s->last);
-	free(s->past);
-	free(s->journaled);
-	free(s->table_id);
-	free(s->series_id);
-	free(s->cpu_ns);
-	free(s->run_s);
-	free(s->part);
-	free(s->pmu);
-	free(s->events);
-	free(s->held);
-	free(s->gpu);
-	free(s);
 }

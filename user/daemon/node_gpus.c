@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose the node's GPUs are: theirs who have processes on them. */
+/* Which steps use the node's GPUs: those whose processes are on them. */
+#include "daemon/node_gpus.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/node_internal.h"
+#include "daemon/node_state.h"
 
 bool node_gpus__known(const struct node *n)
 {

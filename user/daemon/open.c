@@ -18,7 +18,15 @@
 #include "daemon/child.h"
 #include "daemon/child_group.h"
 #include "daemon/control.h"
-#include "daemon/internal.h"
+#include "daemon/daemon_state.h"
+#include "daemon/attach.h"
+#include "daemon/automerge.h"
+#include "daemon/cgroup_roots.h"
+#include "daemon/node.h"
+#include "daemon/recover.h"
+#include "daemon/sampling.h"
+#include "daemon/step_create.h"
+#include "daemon/step_list.h"
 #include "sensor/ipmi/ipmi.h"
 
 #define LOCK_FD	     1000 /* below the usual limit, above what is usually open */

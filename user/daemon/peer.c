@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "daemon/internal.h"
+#include "daemon/daemon_state.h"
 
 static bool in_group(int fd, gid_t group)
 {
@@ -198,4 +198,17 @@ void peer__mute(struct peer *p)
 	forget_out(p);
 	p->live.on = false;
 	p->mute = true;
+}
+
+void peer__reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now)
+{
+	if (reply->error && !reply->text[0])
+		snprintf(reply->text, sizeof(reply->text), "%s", strerror(-reply->error));
+	reply->head = (struct jpc_head){.magic = JPC_MAGIC,
+					.version = JPC_VERSION,
+					.type = JPC_REPLY,
+					.length = sizeof(*reply),
+					.seq = seq};
+	if (peer__send(p, reply, now))
+		p->closing = true;
 }

@@ -62,6 +62,8 @@ void peer__locate(struct peer *p, const struct daemon *d, pid_t pid);
 bool peer__listens(const struct peer *p);
 /* Sends, or keeps what does not fit yet. -EDQUOT: too much waits for this user, or all. */
 int peer__send(struct peer *p, const void *message, uint64_t now_ns);
+/* Sends the answer to the message of that number; a peer that cannot have it is closing. */
+void peer__reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now_ns);
 /* Goes on with what waits, until nothing does or the peer must read first. -errno: it is gone. */
 int peer__flush(struct peer *p, uint64_t now_ns);
 /* Nothing more is sent to it. */

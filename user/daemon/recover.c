@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* After a crash of anything: the journals finish the files. */
+#include "daemon/recover.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,7 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "daemon/internal.h"
+#include "daemon/daemon_state.h"
+#include "daemon/step_create.h"
+#include "daemon/step_resume.h"
 #include "journal/journal.h"
 
 #define JOURNAL	     ".journal"

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* SIGHUP: the configuration is read again. */
+#include "daemon/reload.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
 #include "schema/family.h"
 #include "base/log.h"
-#include "daemon/internal.h"
+#include "daemon/daemon_state.h"
+#include "daemon/sampling.h"
 
 /* Families that are there only when they were asked for at the start. */
 #define OWN_PROGRAMS (FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES)

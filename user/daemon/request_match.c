@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What was told through the socket, and the steps it is of. */
-#include <string.h>
+/* Requests that came through the socket, and the steps that they are of. */
+#include "daemon/request_match.h"
 
 #include "base/clock.h"
-#include "base/str.h"
-#include "daemon/internal.h"
-#include "daemon/step_internal.h"
+#include "daemon/daemon_state.h"
+#include "daemon/step_rows.h"
 
 /* What was told of a step that never came is forgotten after that time. */
 #define EXPIRE_NS (120 * NSEC_PER_SEC)
-
-void step__key(const struct step *s, const struct step_env *env, struct step_key *p)
-{
-	memset(p, 0, sizeof(*p));
-	p->hier = kern__slot(env->k, s->slot)->hier;
-	memcpy(p->job_path, s->path, s->ids.job_end);
-	p->step_id = s->ids.step_id;
-	p->het_comp = s->ids.het_comp;
-	p->job_id = s->ids.has_job ? s->ids.job_id : JPC_UNKNOWN;
-	str__copy(p->node, sizeof(p->node), s->ids.node);
-}
 
 bool daemon_step_has_key(const struct daemon *d, const struct step *s, const struct step_key *p)
 {

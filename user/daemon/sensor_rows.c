@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Rows of the node'ss tables in a step'ss journal. */
+#include "daemon/sensor_rows.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "daemon/node_internal.h"
-
-/* Below those of guests, which count down from the last one. */
-#define TABLE_FIRST (JOURNAL_TABLES_MAX - 1 - JOURNAL_SERIES_MAX)
-#define TABLE_END   (TABLE_FIRST - 3000) /* those of tasks come from 0 upwards */
+#include "daemon/journal_numbers.h"
+#include "daemon/node_state.h"
 
 static bool grow_tables(struct step_sensors *ss)
 {
@@ -79,12 +78,12 @@ static bool declare_table(struct step *s, unsigned table)
 	int err;
 
 	if (ss->table_id[table] == UINT32_MAX) {
-		if (TABLE_FIRST - ss->next_table <= TABLE_END)
+		if (SENSOR_TABLE_FIRST - ss->next_table <= SENSOR_TABLE_END)
 			return false;
 		ss->series_id[table] = series_number(ss, table);
 		if (ss->series_id[table] == UINT32_MAX)
 			return false;
-		ss->table_id[table] = TABLE_FIRST - ss->next_table++;
+		ss->table_id[table] = SENSOR_TABLE_FIRST - ss->next_table++;
 	}
 	for (unsigned i = 0; i < t->ncols; i++)
 		cols[i] = t->cols[i].col;
@@ -234,9 +233,9 @@ bool sensor_ids__series(struct sensor_ids *ids, uint32_t series_id)
 
 void sensor_ids__table(struct sensor_ids *ids, uint32_t table_id)
 {
-	if (table_id <= TABLE_FIRST && table_id > TABLE_END &&
-	    TABLE_FIRST - table_id >= ids->next_table)
-		ids->next_table = TABLE_FIRST - table_id + 1;
+	if (table_id <= SENSOR_TABLE_FIRST && table_id > SENSOR_TABLE_END &&
+	    SENSOR_TABLE_FIRST - table_id >= ids->next_table)
+		ids->next_table = SENSOR_TABLE_FIRST - table_id + 1;
 }
 
 void sensor_rows__resume(struct step_sensors *ss, const struct sensor_ids *ids)

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tables of what sensors say, made of the channels that there are. */
+#include "daemon/sensor_tables.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
-#include "daemon/node_internal.h"
+#include "daemon/node_state.h"
 
 #define TABLES_MAX 1024
 

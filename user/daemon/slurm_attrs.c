@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Attributes of what Slurm's plugins have sent about a step: they outrank what its environment
  * says. */
+#include "daemon/slurm_attrs.h"
+
 #include <stddef.h>
 #include <string.h>
 
 #include "base/hostlist.h"
-#include "daemon/step_internal.h"
+#include "daemon/step.h"
 #include "identity/cpulist.h"
 
 static const struct {

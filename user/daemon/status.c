@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprofd --status: what the daemon does, and what is wrong since when. */
+#include "daemon/status.h"
+
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
@@ -8,7 +10,7 @@
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/log.h"
-#include "daemon/internal.h"
+#include "daemon/daemon_state.h"
 
 #define MB	   1048576.0
 #define CAUSES_MAX 16

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A step of a job on this node: who it is, its journal, its tables. */
+/*
+ * A step of a job on this node: its ids, its owner, its slots in the kernel's maps, its journal and
+ * tables. The functions here say what the cgroup's path and the slots say; what becomes of a step
+ * is in step_identity.h (job, owner), step_tasks.h, step_rows.h, step_end.h and advance.h (states).
+ */
 #ifndef JP_DAEMON_STEP_H
 #define JP_DAEMON_STEP_H
 
@@ -10,7 +14,6 @@
 #include "schema/freq.h"
 #include "base/log.h"
 #include "daemon/lookup.h"
-#include "daemon/node.h"
 #include "daemon/publication.h"
 #include "daemon/request.h"
 #include "daemon/users.h"
@@ -59,7 +62,10 @@ enum {
 	ALL_KINDS
 };
 
-/* Whether the journal knows a table: told in the frame being built, or in one that was written. */
+#define MAX_COLUMNS 96 /* of one table */
+
+/* Whether the journal knows a table: declared in the frame being built, or in one that was written.
+ */
 enum journaled { JOURNALED_NO, JOURNALED_PENDING, JOURNALED_YES };
 
 struct table {
@@ -79,6 +85,9 @@ struct column_set {
 	const struct column *cols[MAX_COLUMNS];
 	unsigned ncols;
 };
+
+struct node;
+struct step_sensors;
 
 /* What all steps share. */
 struct step_env {
@@ -173,53 +182,32 @@ struct step {
 	struct step *next;
 };
 
-/* A step for the slot of kind STEP, state NEW (or IGNORED if nothing is asked for). */
-struct step *step__new(const struct step_env *env, uint32_t slot);
-void step__free(struct step *s);
-/* NEW -> ACTIVE once the job and the user are known; last: no more will be learnt. */
-void step__identify(struct step *s, const struct step_env *env, const struct step *all, bool last);
-/* A task has ended, perhaps the last: what the cgroup says now is what the last row will say. */
-void step__remember_cgroup(struct step *s, const struct step_env *env);
-/* What the node's sensors had not said when the step began. */
-void step__settle_sensors(struct step *s, uint64_t now_ns);
-/* Looks at new tasks while they are there: they may be gone before the first row. */
-void step__notice(struct step *s, const struct step_env *env);
-/* It waits for an answer. */
-bool step__asks(const struct step *s);
-/* One of its questions was answered. */
-void step__answered(struct step *s, const struct step_env *env, const struct lookup *q,
-		    const struct lookup_answer *a);
-/* Journals the rows that are due at the snapshot's instant; all: of every series. */
-void step__rows(struct step *s, const struct step_env *env, bool all);
-/* Highest RSS between rows: call for every snapshot. */
-void step__watch_peak(struct step *s, const struct step_env *env);
-/* Rows of what the node's sensors say are due at the snapshot's instant. */
-bool step__wants_node(const struct step *s, const struct step_env *env);
-/* The last row of every table, and of what others bring. */
-void step__last_rows(struct step *s, const struct step_env *env);
-/* Slurm has ended it by a signal and knows why; we do not. */
-bool step__must_ask_squeue(const struct step *s, const struct step_env *env);
-void step__ask_squeue(struct step *s, const struct step_env *env, uint64_t now_ns);
-/* End attributes: the journal is complete, -> FINISHING. reason may be NULL (found out by
- * itself). */
-void step__finish(struct step *s, const struct step_env *env, const char *reason);
-/* The last frame, if it could not be written at the end. False: it still cannot. */
-bool step__write_rest(struct step *s);
-/* Journals what others have brought since the last time. */
-void step__journal_external(struct step *s);
-/* Where it is; its ids must be known. */
+/* The slots that count for the step now are in s->slots: collected once per round, walked many
+ * times. */
+void step__collect_slots(struct step *s, const struct step_env *env);
+#define for_each_slot(slot, s) \
+	for (unsigned i_ = 0; i_ < (s)->nslots && ((slot) = (s)->slots[i_], true); i_++)
+
+/* Its ids, as far as its cgroup's path and slurmstepd's title say them. 0 or -errno. */
+int step__parse_path(struct step *s, const struct step_env *env);
+/* Ids from the path of a cgroup of the step. 0 or -errno. */
+int step__parse_cgroup(const struct step *s, const struct step_env *env, const char *path,
+		       struct cgroup_ids *ids);
+/* The hierarchy that its cgroup is in, or NULL. */
+const struct kern_root *step__cgroup_root(const struct step *s, const struct step_env *env);
+/* Slurm's name of the node that the step runs on. */
+const char *step__node_name(const struct step *s, const struct step_env *env);
+/* What tells it from other steps of this host; its ids must be known. */
 void step__key(const struct step *s, const struct step_env *env, struct step_key *p);
-/* Its intervals from now on. */
-void step__set_freq(struct step *s, const struct freq *f);
+/* Is a process of that user enough to say that the step is the user's? */
+bool step__may_own(const struct step *s, uid_t uid);
+/* Its processes ran before they could be counted. */
+bool step__began_before(const struct step *s, const struct step_env *env);
+/* A part of the node's energy may be the step's. */
+bool step__uses_node(const struct step *s);
 /* No task of the step and no disk request can write its slots any more. */
 bool step__quiet(struct step *s, const struct step_env *env);
-/* To be called before the snapshot of its last rows: requests that end later are none of the
- * step's. */
-void step__close(struct step *s, const struct step_env *env);
 /* Hands its slots back. */
 void step__release(struct step *s, const struct step_env *env);
-/* Resumes an unfinished journal after a restart; NULL: it is not this boot's or broken, and its
- * publication *p is filled so that the file can be finished. */
-struct step *step__resume(const struct step_env *env, const char *path, struct publication *p);
 
 #endif

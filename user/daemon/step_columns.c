@@ -1,9 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which columns a step's tables have. */
+#include "daemon/step_columns.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "daemon/step_internal.h"
+#include "daemon/node_gpus.h"
+#include "sample/cpufreq.h"
+
+const struct step_kind step_kinds[ALL_KINDS] = {
+	[KIND_TASKS] = {"Tasks", FREQ_TASK, false, 0},
+	[KIND_STEP] = {"Step", FREQ_STEP, false, 0},
+	[KIND_RUN_LATENCY] = {"RunLatency", FREQ_LATENCY, true, HIST_RUN},
+	[KIND_BLK_LATENCY] = {"BlkLatency", FREQ_LATENCY, true, HIST_BLK},
+	[KIND_ENERGY] = {NULL, FREQ_ENERGY, false, 0},
+	[KIND_NETWORK] = {NULL, FREQ_NETWORK, false, 0},
+	[KIND_FILESYSTEM] = {NULL, FREQ_FILESYSTEM, false, 0},
+	[KIND_NODE] = {NULL, FREQ_TASK, false, 0},
+};
+
+const struct series *step__series(int kind)
+{
+	return series__find(step_kinds[kind].name);
+}
 
 static void add_column(struct column_set *set, const struct column *c)
 {
@@ -80,4 +99,11 @@ int step__restore_columns(const struct step_env *env, const struct journal_recor
 	for (i = 0; i < rec->ncols; i++)
 		set->cols[i] = find_column(env, set->series, &rec->cols[i]);
 	return 0;
+}
+
+bool step__column_unknown(const struct step *s, const struct step_env *env, const char *name)
+{
+	if (!strcmp(name, "GPUMemMB"))
+		return !node_gpus__known(env->node);
+	return !strcmp(name, "CPUFrequency") && !cpufreq__khz(0, s->start_boot_ns);
 }

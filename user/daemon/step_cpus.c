@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which CPUs a step holds: what Slurm told of its cores, else its or its job's cpuset. */
+#include "daemon/step_cpus.h"
+
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -8,7 +10,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
-#include "daemon/node_internal.h"
+#include "daemon/node_state.h"
 #include "identity/cpulist.h"
 
 #define LOOK_NS (10 * NSEC_PER_SEC)

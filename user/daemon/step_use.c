@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a step did between two ticks: CPU time by CPU, events by package. */
+#include "daemon/step_use.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/node_internal.h"
+#include "daemon/node_state.h"
 
 static const char *const events[NODE_EVENTS] = {
 	[NODE_CYCLES] = "Cycles", [NODE_MISSES] = "CacheMisses"};

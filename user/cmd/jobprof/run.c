@@ -22,6 +22,8 @@
 #include "cmd/jobprof/verbs.h"
 #include "daemon/daemon.h"
 #include "daemon/perf_columns.h"
+#include "daemon/publication.h"
+#include "daemon/step.h"
 #include "schema/series.h"
 
 #define SOCKET_DIR    "/run/jobprof"

@@ -20,6 +20,7 @@
 #include "daemon/check.h"
 #include "daemon/daemon.h"
 #include "daemon/perf_columns.h"
+#include "daemon/publication.h"
 #include "identity/layout.h"
 #include "schema/series.h"
 

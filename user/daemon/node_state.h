@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#ifndef JP_DAEMON_NODE_INTERNAL_H
-#define JP_DAEMON_NODE_INTERNAL_H
+/* The sensors of the node and what they have said, and what of it is one step's. For the files of
+ * node.h and step_sensors.h only. */
+#ifndef JP_DAEMON_NODE_STATE_H
+#define JP_DAEMON_NODE_STATE_H
 
-#include "daemon/node.h"
-#include "daemon/step_internal.h"
+#include "daemon/step.h"
+#include "energy/node_energy.h"
 #include "sample/cpu_busy.h"
 #include "schema/quantities.h"
-#include "energy/node_energy.h"
+#include "sensor/core/sensor_set.h"
 #include "sensor/gpu/gpu_users.h"
 #include "sensor/gpu/rsmi.h"
-#include "sensor/core/sensor_set.h"
 
 /* A column, and the channels that are added up for it; none: unknown. */
 struct sensor_column {
@@ -94,17 +95,5 @@ struct step_sensors {
 	double seconds;
 	bool any; /* a tick was in them */
 };
-
-/* sensor_tables.c: the tables of the channels known by now. 0 or -ENOMEM. */
-int sensor_tables__update(struct node *n);
-void sensor_tables__free(struct node *n);
-/* step_cpus.c: which CPUs, or cores, the step holds; looked up now and then. */
-void step_cpus__find(struct step *s, const struct step_env *env, uint64_t now_ns);
-/* node_gpus.c: of each GPU the part that is each step's, to its gpu, by who uses it. */
-void node_gpus__share(struct node *n, struct step *steps, const struct step_env *env);
-/* step_use.c: what the step did since the last tick, by CPU and package. */
-int step_use__update(struct step *s, const struct step_env *env);
-/* Nothing was done before now. */
-void step_use__skip(struct step *s, const struct step_env *env);
 
 #endif

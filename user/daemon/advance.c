@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every step goes forward as far as it can: what each of its states waits for. */
+#include "daemon/advance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/automerge.h"
+#include "daemon/control.h"
+#include "daemon/daemon_state.h"
+#include "daemon/journals.h"
+#include "daemon/request_match.h"
+#include "daemon/sampling.h"
+#include "daemon/step_ask.h"
+#include "daemon/step_attrs.h"
+#include "daemon/step_create.h"
+#include "daemon/step_end.h"
+#include "daemon/step_files.h"
+#include "daemon/step_frame.h"
+#include "daemon/step_identity.h"
+#include "daemon/step_sensors.h"
+
+/* How long the last tasks of a removed cgroup may take to leave the CPU, and its disk requests to
+ * come back. */
+#define QUIET_MAX_NS (2 * NSEC_PER_SEC)
+
+static bool cgroup_gone(const struct daemon *d, const struct step *s)
+{
+	const struct jp_slot *info = kern__slot(d->env.k, s->slot);
+
+	return info->gen == s->gen && info->state != JP_SLOT_ACTIVE;
+}
+
+/* What its slurmstepd had said before it ended is there by now. */
+static void read_last_messages(struct daemon *d, const struct step *s, uint64_t now)
+{
+	if (!d->control || s->state != STEP_NEW || (s->req && s->req->spank))
+		return;
+	control__turn(d->control, now);
+	daemon_claim_requests(d, now);
+}
+
+static void begin_end(struct daemon *d, struct step *s, uint64_t now)
+{
+	if (!s->end_boot_ns)
+		s->end_boot_ns = now;
+	read_last_messages(d, s, now);
+	step__identify(s, &d->env, d->steps, true);
+	if (s->state == STEP_ACTIVE) {
+		s->state = STEP_ENDING;
+		s->end_boot_ns = now;
+	}
+}
+
+static void close_step(struct daemon *d, struct step *s, const char *reason)
+{
+	step__finish(s, &d->env, reason);
+	step__release(s, &d->env);
+	s->pub.next_ns = 0;
+}
+
+static void end_step(struct daemon *d, struct step *s, uint64_t now)
+{
+	int err;
+
+	step__close(s, &d->env);
+	err = daemon_snapshot(d);
+	if (err)
+		log_error("cannot read the counters: %s: the last row of %s is lost",
+			  strerror(-err), s->pub.name);
+	step__last_rows(s, &d->env);
+	if (step__must_ask_squeue(s, &d->env)) {
+		step__ask_squeue(s, &d->env, now);
+		s->state = STEP_ASKING;
+	} else {
+		close_step(d, s, NULL);
+	}
+}
+
+static void advance_step(struct daemon *d, struct step *s, uint64_t now)
+{
+	if (now >= step_sensors__settle_due(s->sensors))
+		step_sensors__settle(s->sensors, s->families, now);
+	switch (s->state) {
+	case STEP_NEW:
+	case STEP_ACTIVE:
+		if (cgroup_gone(d, s))
+			begin_end(d, s, now);
+		else if (s->state == STEP_ACTIVE)
+			daemon_publish_live(d, s, now);
+		publication__check(&s->pub, now);
+		break;
+	case STEP_ENDING:
+		if ((step__quiet(s, &d->env) && !step__asks(s)) ||
+		    now - s->end_boot_ns > QUIET_MAX_NS)
+			end_step(d, s, now);
+		break;
+	case STEP_ASKING:
+		if (end_reason__advance(&s->end_reason, now))
+			close_step(d, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
+		break;
+	case STEP_FINISHING:
+		if (step__write_rest(s))
+			daemon_finish_file(d, &s->pub, now);
+		break;
+	case STEP_IGNORED:
+		if (!cgroup_gone(d, s))
+			break;
+		step__release(s, &d->env);
+		s->state = STEP_DONE;
+		break;
+	case STEP_DONE:
+		break;
+	}
+}
+
+static void drop_done(struct daemon *d)
+{
+	struct orphan **o = &d->orphans;
+	struct step **p = &d->steps;
+
+	while (*p) {
+		struct step *s = *p;
+
+		if (s->state != STEP_DONE) {
+			p = &s->next;
+			continue;
+		}
+		*p = s->next;
+		d->journals.left_out += s->lost_rows;
+		step__free(s);
+	}
+	while (*o) {
+		struct orphan *done = *o;
+
+		if (!done->pub.done) {
+			o = &done->next;
+			continue;
+		}
+		*o = done->next;
+		free(done);
+	}
+}
+
+/* Some step is not one that nobody wants. */
+static bool any_wanted(const struct daemon *d)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (s->state != STEP_IGNORED)
+			return true;
+	return false;
+}
+
+void daemon_advance(struct daemon *d, uint64_t now)
+{
+	struct orphan *o;
+	struct step *s;
+	bool again = true;
+
+	while (again) { /* a step may go through several states at once */
+		again = false;
+		for (s = d->steps; s; s = s->next) {
+			enum step_state was = s->state;
+
+			advance_step(d, s, now);
+			again |= s->state != was;
+		}
+	}
+	for (o = d->orphans; o; o = o->next)
+		daemon_finish_file(d, &o->pub, now);
+	daemon_limit_journals(d, now);
+	kern__reap(d->env.k);
+	drop_done(d);
+	if (d->automerge)
+		automerge__advance(d->automerge, d, now);
+	if (any_wanted(d))
+		d->idle_since_ns = 0;
+	else if (!d->idle_since_ns)
+		d->idle_since_ns = now;
+}
+
+bool daemon_busy(const struct daemon *d, uint64_t now)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (s->state == STEP_ENDING || s->state == STEP_ASKING ||
+		    (s->state == STEP_NEW && now < s->start_boot_ns + STEP_YOUNG_NS))
+			return true;
+	return false;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What jobprofd holds: for the files of this room only. */
+#ifndef JP_DAEMON_DAEMON_STATE_H
+#define JP_DAEMON_DAEMON_STATE_H
+
+#include "daemon/daemon.h"
+#include "daemon/perf_columns.h"
+#include "daemon/request.h"
+#include "daemon/step.h"
+#include "identity/layout.h"
+
+#define MAX_ROWS  16
+#define ENDED_MAX 64
+
+/* For the status: as it was at the last look, and since the start. */
+struct journal_stats {
+	uint64_t bytes;	   /* in StateDir, of steps that run or whose file is not written yet */
+	unsigned journals; /* so many are these */
+	unsigned waiting;  /* of them, with a file that could not be written so far */
+	unsigned thinned;  /* running steps that write a row a minute */
+	uint64_t removed;  /* journals, and with them files, since the start */
+	uint64_t removed_bytes;
+	uint64_t left_out; /* rows of steps that have ended since the start: their Lost */
+	uint64_t next_ns;  /* of the next look */
+};
+
+/* A journal whose step has ended in an earlier run: only its file is missing. */
+struct orphan {
+	struct publication pub;
+	struct orphan *next;
+};
+
+struct daemon {
+	struct daemon_opts opts;
+	struct step_env env;
+	struct kern_root roots[JP_CARRIERS];
+	unsigned nroots;
+	struct jp_node nodes[JP_NODES];
+	const struct layout *rows[MAX_ROWS];
+	struct layout patterns[CONFIG_PATTERNS];
+	char *pattern_texts[CONFIG_PATTERNS];
+	unsigned nrows;
+	struct perf_columns perf;
+	struct step *steps;
+	struct request *requests;    /* of steps that are not there yet */
+	struct control *control;     /* NULL: no socket */
+	struct automerge *automerge; /* NULL: users merge */
+	struct orphan *orphans;
+	struct journal_stats journals;
+	struct users users;
+	int epfd, sigfd, clockfd, lockfd;
+	size_t files;	    /* that may be open at once */
+	bool external_rows; /* rows of external series have come */
+	bool stop, finishing, handover, sync, sweep, wake;
+	uint32_t ended[ENDED_MAX]; /* slots of the steps of which a task has ended in this turn */
+	unsigned nended;	   /* more: of any of them */
+	int stop_signal;
+	uint64_t rb_lost_seen, exhausted_seen, slots_seen;
+	uint64_t next_exhausted_ns;
+	uint64_t exhausted_placed, freed_seen, next_late_ns; /* of those that found no slot */
+	bool unplaced;					     /* there are some */
+	uint64_t started_ns;
+	uint64_t least_ns; /* shortest interval of the active steps */
+	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
+	char last_file[PUBLISH_PATH + 400];
+};
+
+#endif

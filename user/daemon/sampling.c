@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Snapshots of all slots, and the rows that steps have of them. */
+#include "daemon/sampling.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/daemon_state.h"
+#include "daemon/node.h"
+#include "daemon/node_gpus.h"
+#include "daemon/step_due.h"
+#include "daemon/step_rows.h"
+
+int daemon_snapshot(struct daemon *d)
+{
+	node_gpus__mark(d->env.node, d->env.snap);
+	return snapshot__take(d->env.snap);
+}
+
+/* At the snapshot's instant, if some step is due a row of it. */
+static void tick_node(struct daemon *d)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (step__wants_sensors(s, &d->env))
+			break;
+	if (s)
+		node__tick(d->env.node, d->steps, &d->env, snapshot__boot_ns(d->env.snap));
+}
+
+/* Sensors that must be read now and then, rows or not. */
+void daemon_watch_node(struct daemon *d, uint64_t now)
+{
+	if (now < node__due(d->env.node, d->steps != NULL))
+		return;
+	if (d->steps && !daemon_snapshot(d))
+		now = snapshot__boot_ns(d->env.snap);
+	node__tick(d->env.node, d->steps, &d->env, now);
+}
+
+void daemon_sample(struct daemon *d, uint64_t now)
+{
+	bool any = false;
+	struct step *s;
+	int err;
+
+	for (s = d->steps; s; s = s->next)
+		any |= s->state == STEP_ACTIVE;
+	if (!any)
+		return;
+	err = daemon_snapshot(d);
+	if (err) {
+		log_error("cannot read the counters: %s: this interval's rows are late",
+			  strerror(-err));
+		return;
+	}
+	tick_node(d);
+	for (s = d->steps; s; s = s->next) {
+		step__watch_peak(s, &d->env);
+		step__rows(s, &d->env, false);
+	}
+}
+
+uint64_t daemon_least_interval(const struct daemon *d)
+{
+	uint64_t least = UINT64_MAX;
+	const struct step *s;
+	int i;
+
+	for (s = d->steps; s; s = s->next)
+		for (i = 0; s->state == STEP_ACTIVE && i < ALL_KINDS; i++)
+			if (s->interval_ns[i] && s->interval_ns[i] < least)
+				least = s->interval_ns[i];
+	return least;
+}
+
+void daemon_schedule_sample(struct daemon *d, uint64_t now)
+{
+	uint64_t least = daemon_least_interval(d);
+
+	d->least_ns = least;
+	d->next_sample_ns = least == UINT64_MAX ? UINT64_MAX
+						: clock__next_aligned(now, d->env.boot0_ns,
+								      d->env.real0_ns, least);
+}
+
+void daemon_set_intervals(struct daemon *d)
+{
+	struct step *s;
+
+	d->env.freq = d->opts.cfg->freq;
+	for (s = d->steps; s; s = s->next)
+		if (!s->own_freq)
+			step__set_freq(s, &d->env.freq);
+	d->env.boot0_ns = clock__boot_ns();
+	d->env.real0_ns = clock__real_ns();
+	daemon_schedule_sample(d, d->env.boot0_ns);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Rows of what the node's sensors say, in the journals of steps. */
+#ifndef JP_DAEMON_SENSOR_ROWS_H
+#define JP_DAEMON_SENSOR_ROWS_H
+
+#include "daemon/step.h"
+
+/* Journals rows of the tables of this kind, declared where the journal does not know them. How
+ * many. */
+unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind);
+/* The frame with the rows is kept, so that the next ones count from there, or left out. */
+void sensor_rows__settle_frame(struct step_sensors *ss, bool kept);
+/* Attributes that say how the step's energy came about. */
+void sensor_rows__put_attrs(struct step *s);
+
+/* The last row of a table. */
+struct sensor_row {
+	const char *series, *name; /* name "": the series is one table */
+	unsigned ncols;
+	const struct column *cols[MAX_COLUMNS];
+	const union cell *cells;
+};
+/* Of the table number *i, from 0, or the next that has one; false: there is no more. */
+bool sensor_rows__last(const struct step_sensors *ss, unsigned *i, struct sensor_row *row);
+
+/* After a restart: numbers that are in the journal and are not used again. */
+struct sensor_ids {
+	unsigned next_series, next_table;
+};
+/* False: the series is none of the sensors'. */
+bool sensor_ids__series(struct sensor_ids *ids, uint32_t series_id);
+void sensor_ids__table(struct sensor_ids *ids, uint32_t table_id);
+/* The step went on before us: what it did until now is not of the next interval. */
+void sensor_rows__resume(struct step_sensors *ss, const struct sensor_ids *ids);
+
+#endif
