@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Cores held by each step, counted by hardware threads. */
 #include "energy/core_alloc.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ struct core_alloc_work {
 	uint16_t *package; /* [ncores] */
 };
 
-static bool has(const uint64_t *bits, unsigned n)
+static bool has_bit(const uint64_t *bits, unsigned n)
 {
 	return bits[n / 64] >> (n % 64) & 1;
 }
@@ -48,7 +49,7 @@ static void read_held(struct core_alloc_work *w, unsigned step)
 	for (unsigned i = 0; s->held && i < w->topo->ncpus; i++) {
 		const struct core_alloc_cpu *c = &w->topo->cpu[i];
 
-		if (c->there && has(s->held, s->by_core ? c->core : i))
+		if (c->there && has_bit(s->held, s->by_core ? c->core : i))
 			held[c->core] |= 1U << w->thread[i];
 	}
 }

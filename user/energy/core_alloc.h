@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who holds the cores of a node, as energy is split: a core that several jobs hold goes to them by
- * the hardware threads that each holds (all of it to a job that holds one of two, if no other has
- * the other); inside a job equally to the ordinary steps that hold it,
- * and to batch, extern and interactive steps only where no ordinary one does.
+ * Cores of a node that each step holds, for the split of energy. A core that several jobs hold goes
+ * to them by the hardware threads that each holds (all of it to a job that holds one of two threads
+ * whose other is free); inside a job it goes in equal parts to the ordinary steps that hold it, and
+ * to batch, extern and interactive steps only where no ordinary one does.
  */
 #ifndef JP_ENERGY_CORE_ALLOC_H
 #define JP_ENERGY_CORE_ALLOC_H
@@ -26,7 +26,7 @@ struct core_alloc_topology {
 };
 
 struct core_alloc_step {
-	uint64_t job; /* any number that tells it from others */
+	uint64_t job; /* any number, one for each job */
 	bool support; /* batch, extern or interactive */
 	bool by_core; /* held counts cores (what Slurm tells a plugin), not CPUs (a cpuset) */
 	const uint64_t *held; /* bit n: it holds CPU or core n; as many as the topology has. NULL:

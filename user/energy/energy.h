@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Energy of a node, split among its steps with bounds. Pure arithmetic over one interval: no clock,
- * no files. The rule, in short (jobprof(7) and README say it to people):
+ * Energy of a node, split among its steps with bounds. The daemon uses node_energy.h, which reads
+ * the sensors of the node from one interval to the next, learns what is needed for the split
+ * (energy_calib.h: idle and busy powers; energy_lag.h: how late a sensor is; core_alloc.h: cores
+ * held by each step; meter.h: joules of a channel) and calls energy__split() below. That function
+ * is pure arithmetic over one interval: no clock, no files. Its rule, in short (jobprof(7) and
+ * docs/energy.md explain it):
  *
- *	static	what a package takes when idle, by allocated cores; cores of nobody: unallocated
- *	dynamic	the rest of the package, by core cycles (run time where there are none), a busy
- *		sibling thread counted by the SMT factor; what no step did is the system's
- *	DRAM	idle part by allocated cores, the rest by cache misses
- *	GPUs	to their owner
+ *	static	what a package takes when idle, by allocated cores; the part of other cores:
+ *unallocated dynamic	the rest of the package, by core cycles (run time where there are none), a
+ *busy sibling thread counted by the SMT factor; what no step did is the system's DRAM	idle part by
+ *allocated cores, the rest by cache misses GPUs	to their owner
  *	other	node - packages - DRAM - GPUs: what it takes when idle by allocated cores, the rest
  *		(losses and fans follow the load) by dynamic energy; all by allocated cores
  *		where the idle part is not known
  *
  * Every joule that was measured is in exactly one step, in system or in unallocated.
  *
- * Bounds. Nothing says how much power the instructions of one step take beside those of another,
- * only that it differs by so many times at most (ENERGY_RATIO*): with weights w, W in all, and
- * energy D a step's part is from D w / (w + R (W - w)) to D w / (w + (W - w) / R). That holds for
- * any mixture (a range around the mean does not: who has most of a package is the mean), and leaves
- * no doubt of a step that is alone. Where the least and most power of a busy core were seen, they
- * narrow that. What is unknown (allocation, idle power, misses) adds every value that it could
- *have. To that comes, in quadrature, what the sensors and the calibration of idle power are off by.
+ * Bounds. Nothing says how much power the instructions of one step take compared with those of
+ *another, only that it differs by so many times at most (ENERGY_RATIO*): with weights w, W in all,
+ *and energy D a step's part is from D w / (w + R (W - w)) to D w / (w + (W - w) / R). That holds
+ *for any mixture (a range around the mean does not: a step that has most of a package is the mean),
+ * and is exact for a step that is alone. Where the least and most power of a busy core were seen,
+ *they narrow that. What is unknown (allocation, idle power, misses) adds every value that it could
+ * have. The errors of the sensors and of the calibration of idle power are added in quadrature.
  */
 #ifndef JP_ENERGY_ENERGY_H
 #define JP_ENERGY_ENERGY_H
@@ -67,7 +70,7 @@ struct energy_input {
 	const struct energy_use *system; /* [npackages] */
 	const double *gpu;  /* [nsteps] J of the GPUs they own, NAN: not measured; NULL:
 			     * none measured */
-	double gpu_unowned; /* J of those that nobody owns; 0 */
+	double gpu_unowned; /* J of those that no step owns; 0 */
 };
 
 struct energy_share {
@@ -87,14 +90,15 @@ struct energy_split {
 	double measured;	   /* what was split: steps + system + unallocated, to rounding */
 	enum energy_weight weight;
 	bool static_known; /* idle power was known; else all of a package is dynamic */
-	bool alloc_known;  /* allocations were known; else who ran holds the cores it kept busy */
+	bool alloc_known;  /* allocations were known; else a step holds the cores that it kept busy
+			    */
 	bool node_known;   /* node was measured; else the sum of the parts stands for it */
 	bool clamped;	   /* the parts were more than the node, within its error or not: their sum
 			    * stands for it */
 };
 
 /* How many times the energy of a cycle may differ among what runs at the same time (dense vectors
- * beside a loop that waits); of a second of CPU time, where clocks are not known; of a miss. */
+ * and a loop that waits); of a second of CPU time, where clocks are not known; of a miss. */
 #define ENERGY_RATIO	      6.0
 #define ENERGY_RATIO_RUN_TIME 10.0
 #define ENERGY_RATIO_MISS     4.0

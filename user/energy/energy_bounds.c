@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* One amount of energy by weight, each share within its bounds. */
 #include <math.h>
 
 #include "energy/energy_internal.h"
@@ -65,8 +66,9 @@ static bool by_power(struct portion *p, unsigned n, double joules, const struct 
 	return true;
 }
 
-/* What the others have at least, nobody else has: the intersection of two ranges may not say it. */
-static void tighten(struct portion *p, unsigned n, double joules)
+/* No consumer can have what the others have at least: the intersection of two ranges need not
+ * respect that. */
+static void tighten_bounds(struct portion *p, unsigned n, double joules)
 {
 	double low = 0, high = 0;
 
@@ -95,7 +97,7 @@ static double sum_at(struct portion *p, unsigned n, double scale)
 
 /* Energy per weight that makes the sum right when each keeps within its bounds: the sum grows with
  * it, so halving finds it. */
-static void fill(struct portion *p, unsigned n, double joules)
+static void fill_within_bounds(struct portion *p, unsigned n, double joules)
 {
 	double from = 0, to = 0, sum;
 
@@ -137,8 +139,8 @@ double portion__split(struct portion *p, unsigned n, double joules,
 		return 0;
 	if (!by_power(p, n, joules, range))
 		return 0;
-	tighten(p, n, joules);
+	tighten_bounds(p, n, joules);
 	if (!within(p, n))
-		fill(p, n, joules);
+		fill_within_bounds(p, n, joules);
 	return 0;
 }

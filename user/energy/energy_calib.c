@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Idle powers and the range of busy powers, learnt from intervals as they come. */
 #include "energy/energy_calib.h"
 
 #include <math.h>
@@ -124,15 +125,15 @@ void calib_other__add(struct calib_min *other, double watts, double busy)
 		calib_min__add(other, watts);
 }
 
-static bool sound(double x)
+static bool is_valid(double x)
 {
 	return isnan(x) || (x >= 0 && !isinf(x));
 }
 
 bool calib_min__sound(const struct calib_min *m)
 {
-	bool ok = m->n < CALIB_BATCH && m->batches <= CALIB_EPOCH && sound(m->least) &&
-		  sound(m->before) && sound(m->spread);
+	bool ok = m->n < CALIB_BATCH && m->batches <= CALIB_EPOCH && is_valid(m->least) &&
+		  is_valid(m->before) && is_valid(m->spread);
 
 	for (unsigned i = 0; ok && i < m->n; i++)
 		ok = isfinite(m->batch[i]);
@@ -143,7 +144,7 @@ bool calib_package__sound(const struct calib_package *c)
 {
 	const struct calib_range *r = &c->core;
 	bool ok = calib_min__sound(&c->pkg) && calib_min__sound(&c->dram) && r->n < CALIB_BATCH &&
-		  sound(r->least_w) && sound(r->most_w);
+		  is_valid(r->least_w) && is_valid(r->most_w);
 
 	for (unsigned i = 0; ok && i < r->n; i++)
 		ok = isfinite(r->batch[i]);

@@ -33,9 +33,9 @@ void calib_min__add(struct calib_min *m, double value); /* NAN is not added */
 double calib_min__value(const struct calib_min *m);	/* NAN: not known yet */
 
 /*
- * The range of power of busy cores, from windows in which one step had a package. It is not told
+ * The range of power of busy cores, from windows in which one step had a package. It is not given
  * before CALIB_STEPS different steps were seen: the next of its kind is beyond either end of n with
- * a probability of 2 / (n + 1). It is told wider by CALIB_MARGIN on both sides.
+ * a probability of 2 / (n + 1). It is given wider by CALIB_MARGIN on both sides.
  */
 #define CALIB_STEPS  40
 #define CALIB_MARGIN 1.25
@@ -43,7 +43,7 @@ double calib_min__value(const struct calib_min *m);	/* NAN: not known yet */
 struct calib_range {
 	double batch[CALIB_BATCH]; /* W per busy core, of one step without a break */
 	uint32_t n;
-	uint64_t step;	    /* whose batch it is */
+	uint64_t step;	    /* that the batch is of */
 	uint64_t last_step; /* the last one that made a batch full */
 	uint32_t steps;	    /* that did: a step that comes back after another counts again */
 	double least_w;	    /* least and most median of a batch; NAN: none yet */
@@ -64,7 +64,7 @@ struct calib_window {
 	double busy_s;	       /* seconds of a core, of all that ran: run time less half of what
 				* overlaps */
 	double busy_of_step_s; /* of the step that ran most */
-	uint64_t step;	       /* any number that tells it from others */
+	uint64_t step;	       /* any number, one for each step */
 };
 
 void calib_package__init(struct calib_package *c);

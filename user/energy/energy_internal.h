@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between energy*.c: how one amount of energy goes to those who share it. */
+/* Shared by the files energy_*.c: the work of energy__split(), and how one amount of energy is
+ * divided among its consumers. */
 #ifndef JP_ENERGY_ENERGY_INTERNAL_H
 #define JP_ENERGY_ENERGY_INTERNAL_H
 
@@ -24,14 +25,14 @@ struct portion_range {
 
 /*
  * Fills in point, low and high of p[n]: joules by weight, each point within its range. Returns what
- * nobody has a weight for: 0 or joules.
+ * is left because no weight is above 0: 0 or joules.
  */
 double portion__split(struct portion *p, unsigned n, double joules,
 		      const struct portion_range *range);
 
 /* What one consumer gets, as the parts are split one after another. J where nothing else is said.
  */
-struct tally {
+struct consumer {
 	double fixed, dynamic;
 	double low, high; /* of both, by what is not known of the split */
 	double gpu;
@@ -41,8 +42,6 @@ struct tally {
 	double held, held_low, held_high;    /* cores of the node */
 	double load, load_low, load_high;    /* of what follows the load, per joule */
 	double weight, misses;		     /* on the whole node */
-	double q_f,
-		q_ff; /* its fraction f of counters with granularity q: sums of q^2 f, q^2 f^2 */
 	double total;
 };
 
@@ -52,15 +51,15 @@ struct part {
 	double idle; /* of it, what is taken when idle */
 };
 
-/* One interval at work. Consumers are the steps, then the system, then nobody. */
+/* One interval at work. Consumers are the steps, then the system, then what is unallocated. */
 struct energy_work {
 	const struct energy_input *in;
 	struct energy_split *out;
-	struct tally *t;   /* [n + 1]: nobody last */
-	struct portion *p; /* [n] */
-	unsigned n;	   /* steps and the system */
-	struct part *part; /* [nparts], at most two for each package */
-	double *of;	   /* [nparts][n + 1]: J of that of each */
+	struct consumer *t; /* [n + 1]: unallocated last */
+	struct portion *p;  /* [n] */
+	unsigned n;	    /* steps and the system */
+	struct part *part;  /* [nparts], at most two for each package */
+	double *of;	    /* [nparts][n + 1]: J of that of each */
 	unsigned nparts;
 	double clock; /* mean of all that ran and was counted, cycles/s; NAN: none was */
 	double cores; /* of the node */
@@ -93,7 +92,7 @@ static inline const struct energy_use *energy__use(const struct energy_work *w, 
 	return &in->use[(size_t)consumer * in->npackages + package];
 }
 
-/* Seconds of a core: two threads that run beside each other have half of it each. */
+/* Seconds of a core: two threads of one core that run at the same time count half each. */
 static inline double energy__busy(const struct energy_use *u)
 {
 	return isnan(u->overlap_s) ? u->run_s : u->run_s - fmin(u->overlap_s, u->run_s) / 2;

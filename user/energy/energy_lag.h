@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How far off the power of a node is that a slow sensor gave: it averages over a time and tells it
- * late, so while power changes it is another moment's. What changes is seen by quick sensors.
+ * How far off the power of a node is that a slow sensor gave. Such a sensor averages over a time
+ * and gives the value late: while power changes, the value belongs to another moment. The change
+ * itself is seen by the quick sensors.
  */
 #ifndef JP_ENERGY_ENERGY_LAG_H
 #define JP_ENERGY_ENERGY_LAG_H
@@ -28,9 +29,9 @@ void energy_lag__add(struct energy_lag *lag, double seconds, double quick_w, dou
 double energy_lag__off(const struct energy_lag *lag, double step, double late_s);
 
 /*
- * How long after the quick sensors the slow one tells of a change, s: the shift at which the two go
- * together best (Pearson's correlation, LAG_SURE at least), to an interval. NAN: that cannot be
- * told, because LAG_KEPT intervals with both are not there yet, they are not of one length, or
+ * How long after the quick sensors the slow one shows a change, s: the shift at which the two go
+ * together best (Pearson's correlation, LAG_SURE at least), to an interval. NAN: not known,
+ * because LAG_KEPT intervals with both are not there yet, they are not of one length, or
  * power was too steady.
  */
 double energy_lag__find(const struct energy_lag *lag);

@@ -2,7 +2,7 @@
 /* The rest of the node, and what the sensors are off by. */
 #include "energy/energy_internal.h"
 
-/* p per joule; what nobody has a weight for is the system's. */
+/* Fills p per joule. Without any weight all of it is the system's. */
 static void portions_of_node(struct energy_work *w, double ratio)
 {
 	struct portion_range range = {ratio, NAN, NAN};
@@ -26,7 +26,7 @@ static void load_by_weight(struct energy_work *w)
 	}
 }
 
-/* DRAM that nobody measured is in the rest of the node, and goes by misses. */
+/* DRAM that is not measured is in the rest of the node, and goes by misses. */
 static void widen_by_misses(struct energy_work *w)
 {
 	for (unsigned i = 0; i < w->n; i++)
@@ -61,7 +61,7 @@ static void find_load(struct energy_work *w)
 static void give_other(struct energy_work *w, double idle, double rest, bool known)
 {
 	for (unsigned i = 0; i <= w->n; i++) {
-		struct tally *t = &w->t[i];
+		struct consumer *t = &w->t[i];
 		double fixed = idle * t->held / w->cores, dynamic = rest * t->load;
 		double low = idle * t->held_low / w->cores + rest * t->load_low;
 		double high = idle * t->held_high / w->cores + rest * t->load_high;
@@ -116,7 +116,7 @@ static struct slope slope_of(const struct energy_work *w, double held, double lo
 
 /* A sensor that is off by up to e says r = (1 +- e) of the truth, which is then from r / (1 + e) to
  * r / (1 - e): how far it is above (or below) for slope joules, below where slope is negative. */
-static double off(double slope, double e, bool above)
+static double deviation(double slope, double e, bool above)
 {
 	return fabs(slope) * e / ((slope > 0) == above ? 1 - e : 1 + e);
 }
@@ -124,9 +124,9 @@ static double off(double slope, double e, bool above)
 /*
  * What a consumer is off by when the sensors are, to first order. The rest of the node is what the
  * node's sensor says less the others, so what one of these has too much the rest has too little.
- * Errors of packages and DRAM add up in the worst way, since nobody knows what they have in common;
- * their granularity, the node's and the GPUs' errors do so in quadrature. of_part: J of each part;
- * above: how much too little it has, else too much.
+ * Errors of packages and DRAM add up in the worst way, since it is not known what they have in
+ * common; their granularity, the node's and the GPUs' errors do so in quadrature. of_part: J of
+ * each part; above: how much too little it has, else too much.
  */
 static double sensor_error(const struct energy_work *w, struct slope s, double gpu,
 			   const double *of_part, size_t stride, bool above)
@@ -135,16 +135,16 @@ static double sensor_error(const struct energy_work *w, struct slope s, double g
 	double idle = w->parts_idle + w->other_idle, parts = 0, sum;
 	double node = s.idle * idle + s.load * (in->node - idle);
 
-	sum = w->other > 0
-		      ? pow(off(node, in->node_error, above), 2) + pow(s.load * in->node_off, 2)
-		      : 0;
-	sum += pow(off(gpu - s.load * w->gpu, in->gpu_error, above), 2);
+	sum = w->other > 0 ? pow(deviation(node, in->node_error, above), 2) +
+				     pow(s.load * in->node_off, 2)
+			   : 0;
+	sum += pow(deviation(gpu - s.load * w->gpu, in->gpu_error, above), 2);
 	for (unsigned i = 0; i < w->nparts; i++) {
 		const struct part *p = &w->part[i];
 		double of = of_part[i * stride], q;
 
-		parts += off(of - s.idle * p->idle - s.load * (p->joules - p->idle), in->pkg_error,
-			     above);
+		parts += deviation(of - s.idle * p->idle - s.load * (p->joules - p->idle),
+				   in->pkg_error, above);
 		q = in->pkg_step + p->joules / in->seconds * in->pkg_edge_s;
 		if (p->joules > 0) /* it is read at both ends */
 			sum += 2 * pow(q * (of / p->joules - s.load), 2);
@@ -160,7 +160,7 @@ static double whole_error(const struct energy_work *w, bool above)
 }
 
 /* What was taken for idle power goes by cores held, and what of it was not idle by load. */
-static double idle_error(const struct energy_work *w, const struct tally *t)
+static double idle_error(const struct energy_work *w, const struct consumer *t)
 {
 	double moved = fabs(t->load - t->held / w->cores);
 
@@ -168,9 +168,9 @@ static double idle_error(const struct energy_work *w, const struct tally *t)
 }
 
 /* Bounds by what is not known of the split, and now by what the sensors are off by. */
-static void widen(struct energy_work *w, unsigned consumer)
+static void widen_bounds(struct energy_work *w, unsigned consumer)
 {
-	struct tally *t = &w->t[consumer];
+	struct consumer *t = &w->t[consumer];
 	struct slope s = slope_of(w, t->held / w->cores, t->load);
 	const double *of = &w->of[consumer];
 
@@ -188,12 +188,12 @@ void energy__finish(struct energy_work *w)
 	double least = measured - whole_error(w, false), most = measured + whole_error(w, true);
 
 	for (unsigned i = 0; i <= w->n; i++) {
-		widen(w, i);
+		widen_bounds(w, i);
 		low += w->t[i].low;
 		high += w->t[i].high;
 	}
 	for (unsigned i = 0; i < w->in->nsteps; i++) {
-		struct tally *t = &w->t[i];
+		struct consumer *t = &w->t[i];
 		struct energy_share *s = &w->out->step[i];
 
 		*s = (struct energy_share){

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* One interval: checks the input, and splits packages, DRAM and GPUs among the consumers. */
 #include "energy/energy.h"
 
 #include <assert.h>
@@ -32,7 +33,7 @@ static bool wrong_package(const struct energy_package *p)
 	       wrong(p->dram_idle_w) || wrong(p->pmin_w) || wrong(p->pmax_w);
 }
 
-static int check(const struct energy_input *in)
+static int check_input(const struct energy_input *in)
 {
 	bool any = !isnan(in->node) || in->gpu_unowned > 0;
 
@@ -62,7 +63,7 @@ static int check(const struct energy_input *in)
 static void add_fixed(struct energy_work *w, double joules)
 {
 	for (unsigned i = 0; i <= w->n; i++) {
-		struct tally *t = &w->t[i];
+		struct consumer *t = &w->t[i];
 
 		t->fixed += joules * t->share;
 		t->low += joules * t->share_low;
@@ -71,7 +72,8 @@ static void add_fixed(struct energy_work *w, double joules)
 	}
 }
 
-/* By the weights in p. held: part of it may be what cores take when idle, nobody knows how much. */
+/* Divides joules by the weights in p. held: an unknown part of them may be what cores take when
+ * idle. */
 static void add_dynamic(struct energy_work *w, double joules, const struct portion_range *range,
 			bool held)
 {
@@ -81,7 +83,7 @@ static void add_dynamic(struct energy_work *w, double joules, const struct porti
 	w->p[w->in->nsteps].low += left;
 	w->p[w->in->nsteps].high += left;
 	for (unsigned i = 0; i < w->n; i++) {
-		struct tally *t = &w->t[i];
+		struct consumer *t = &w->t[i];
 		struct portion *p = &w->p[i];
 
 		if (held) {
@@ -150,7 +152,7 @@ static void give_gpus(struct energy_work *w)
 	const struct energy_input *in = w->in;
 
 	for (unsigned i = 0; i <= w->n; i++) {
-		struct tally *t = &w->t[i];
+		struct consumer *t = &w->t[i];
 		double joules = 0;
 
 		if (i == w->n)
@@ -171,11 +173,11 @@ static void give_gpus(struct energy_work *w)
 int energy__split(const struct energy_input *in, struct energy_split *out)
 {
 	struct energy_work w = {.in = in, .out = out, .n = in->nsteps + 1};
-	_cleanup_free_ struct tally *t = NULL;
+	_cleanup_free_ struct consumer *t = NULL;
 	_cleanup_free_ struct portion *p = NULL;
 	_cleanup_free_ struct part *part = NULL;
 	_cleanup_free_ double *of = NULL;
-	int err = check(in);
+	int err = check_input(in);
 
 	if (err)
 		return err;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Who did how much, and who holds what: the weights of a split. */
+/* The weights of a split: how much each consumer did, and the cores it holds. */
 #include "energy/energy_internal.h"
 
 /* A clock further from the mean than this is a count that came late, not a clock. */
@@ -22,7 +22,7 @@ double energy__mean_clock(const struct energy_input *in)
 }
 
 /* Of the system nothing may be counted; of every step that ran it must be. */
-static bool counted(const struct energy_work *w, unsigned package)
+static bool is_counted(const struct energy_work *w, unsigned package)
 {
 	if (isnan(w->clock))
 		return false;
@@ -44,7 +44,7 @@ static double clock_of(const struct energy_use *u, double mean)
 }
 
 /* Cycles, in seconds at the mean clock. */
-static double weight(const struct energy_use *u, double clock)
+static double weight_of(const struct energy_use *u, double clock)
 {
 	double alone = u->run_s;
 
@@ -56,7 +56,7 @@ static double weight(const struct energy_use *u, double clock)
 struct portion_range energy__weigh(struct energy_work *w, unsigned package)
 {
 	const struct energy_package *pk = &w->in->package[package];
-	bool cycles = counted(w, package);
+	bool cycles = is_counted(w, package);
 
 	if (!cycles)
 		w->out->weight = WEIGHT_RUN_TIME;
@@ -65,7 +65,7 @@ struct portion_range energy__weigh(struct energy_work *w, unsigned package)
 
 		double clock = clock_of(u, cycles ? w->clock : NAN);
 
-		w->p[i].weight = weight(u, clock);
+		w->p[i].weight = weight_of(u, clock);
 		/* Powers were seen at usual clocks: voltage goes with it, that is its square. */
 		w->p[i].busy_low_s = energy__busy(u) * fmin(clock * clock, 1);
 		w->p[i].busy_high_s = energy__busy(u) * fmax(clock * clock, 1);
@@ -101,7 +101,8 @@ bool energy__weigh_misses(struct energy_work *w, unsigned package)
 }
 
 /* Cores a consumer holds; what is not known is at least what it kept busy. */
-static double holds(const struct energy_work *w, unsigned consumer, unsigned package, bool *known)
+static double cores_held(const struct energy_work *w, unsigned consumer, unsigned package,
+			 bool *known)
 {
 	const struct energy_use *u = energy__use(w, consumer, package);
 
@@ -115,27 +116,27 @@ static double holds(const struct energy_work *w, unsigned consumer, unsigned pac
 void energy__shares(struct energy_work *w, unsigned package)
 {
 	double cores = w->in->package[package].cores, all = 0, low = 0;
-	struct tally *nobody = &w->t[w->n];
+	struct consumer *unallocated = &w->t[w->n];
 	bool known, every = true;
 
 	for (unsigned i = 0; i < w->n; i++)
-		all += holds(w, i, package, &known);
+		all += cores_held(w, i, package, &known);
 	all = fmax(all, cores);
 	for (unsigned i = 0; i < w->n; i++) {
-		struct tally *t = &w->t[i];
+		struct consumer *t = &w->t[i];
 
-		t->share = t->share_low = t->share_high = holds(w, i, package, &known) / all;
+		t->share = t->share_low = t->share_high = cores_held(w, i, package, &known) / all;
 		t->share_high = known ? t->share : NAN;
 		every = every && known;
 		low += t->share;
 	}
-	nobody->share = nobody->share_high = fmax(1 - low, 0);
-	nobody->share_low = every ? nobody->share : 0;
+	unallocated->share = unallocated->share_high = fmax(1 - low, 0);
+	unallocated->share_low = every ? unallocated->share : 0;
 	for (unsigned i = 0; i <= w->n; i++) {
-		struct tally *t = &w->t[i];
+		struct consumer *t = &w->t[i];
 
 		if (isnan(t->share_high))
-			t->share_high = t->share + nobody->share;
+			t->share_high = t->share + unallocated->share;
 		t->held += t->share * cores;
 		t->held_low += t->share_low * cores;
 		t->held_high += t->share_high * cores;

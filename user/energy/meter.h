@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Energy over intervals from one channel, whether it counts energy or tells power. */
+/* Energy over intervals from one channel, whether it counts energy or gives power. */
 #ifndef JP_ENERGY_METER_H
 #define JP_ENERGY_METER_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Energy of the node from one moment to the next: what the sensors say of its parts, who did what,
- * and each step's share. Chooses among the sources, learns idle powers, and calls energy__split().
+ * Energy of the node from one reading to the next: what the sensors measure of its parts, how much
+ * each step did, and each step's share of the energy.
  */
 #ifndef JP_ENERGY_NODE_ENERGY_H
 #define JP_ENERGY_NODE_ENERGY_H
@@ -14,8 +14,8 @@
 
 /* A step in the interval. */
 struct node_step {
-	uint64_t id;  /* any numbers that tell it, and its job, from others */
-	uint64_t job; /* of alloc.h, as the next three */
+	uint64_t id;  /* any numbers, one for each step and for each job */
+	uint64_t job; /* as in core_alloc.h, like the next three */
 	bool support;
 	bool by_core;
 	const uint64_t *held; /* NULL: not known */
@@ -40,8 +40,8 @@ struct node_interval {
 
 struct node_energy;
 
-/* What node and CPUs look like is read from the roots, once. 0, -ENOMEM, -ENOENT: the tree does not
- * say where CPUs are. */
+/* Reads once, below the roots, which packages, cores and CPUs the node has. 0, -ENOMEM, -ENOENT:
+ * the tree does not say where CPUs are. */
 int node_energy__new(struct node_energy **out, const struct sensor_roots *roots);
 void node_energy__free(struct node_energy *e); /* NULL is fine */
 
@@ -58,13 +58,15 @@ bool node_energy__uses(const struct node_energy *e, unsigned channel);
 /* Something of the node's energy or power is measured. */
 bool node_energy__any(const struct node_energy *e);
 
-/* Chooses among the set's channels what is new; the calls below do so too. 0 or -ENOMEM. */
+/* Looks through the channels that are new in the set for those that measure energy; the calls below
+ * do so too. 0 or -ENOMEM. */
 int node_energy__look(struct node_energy *e, const struct sensor_set *b);
-/* The readings of the sensor set are where an interval begins; what came before is nobody's. */
+/* Begins an interval at the present readings of the sensor set; energy before them is not split. */
 void node_energy__begin(struct node_energy *e, const struct sensor_set *b, uint64_t now_ns);
 /*
- * The interval from the last call of this or the one above to now. busy_s[ncpus]: time that CPUs
- * were not idle, by whomever; steps' shares are filled. 0, -ENOMEM, -EAGAIN: no time has passed.
+ * Splits the interval from the last call of this function or the one above to now. busy_s[ncpus]:
+ * seconds that each CPU was not idle. Fills in the shares of the steps and out. 0, -ENOMEM,
+ * -EAGAIN: no time has passed.
  */
 int node_energy__end(struct node_energy *e, const struct sensor_set *b, uint64_t now_ns,
 		     const double *busy_s, struct node_step *steps, unsigned nsteps,

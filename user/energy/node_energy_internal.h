@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The state of struct node_energy, for the files node_*.c. */
 #ifndef JP_ENERGY_NODE_ENERGY_INTERNAL_H
 #define JP_ENERGY_NODE_ENERGY_INTERNAL_H
 
@@ -43,6 +44,17 @@ struct node_energy {
 	struct node_interval last; /* for the rule's text */
 	bool any_last;
 };
+
+/* node_topology.c: fills in topo, cpu, cores, package_id and next. 0, -ENOMEM, -ENOENT. */
+int node_topology__read(struct node_energy *e, const struct sensor_roots *roots);
+
+/*
+ * node_interval.c: splits what node_roles__take() has read, and out holds the sums of, among the
+ * steps, and learns from it. busy_s and steps as in node_energy__end(); out->seconds is set. 0,
+ * -ENOMEM, -EINVAL.
+ */
+int node_interval__split(struct node_energy *e, uint64_t now_ns, const double *busy_s,
+			 struct node_step *steps, unsigned nsteps, struct node_interval *out);
 
 /* node_roles.c: chooses among the channels those that are new, keeps what is metered already. */
 int node_roles__choose(struct node_energy *e, const struct sensor_set *b);

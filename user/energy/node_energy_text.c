@@ -27,7 +27,7 @@ static const char *source_of(const struct node_energy *e, enum sensor_part part)
 	return r ? e->channel[r->channel].ops->name : NULL;
 }
 
-static void put(char *buf, size_t len, const char *text, const char *what)
+static void append_source(char *buf, size_t len, const char *text, const char *what)
 {
 	size_t at = strlen(buf);
 
@@ -41,10 +41,10 @@ void node_energy__rule(const struct node_energy *e, char *buf, size_t len)
 	size_t at;
 
 	buf[0] = '\0';
-	put(buf, len, "node by", source_of(e, PART_NODE));
-	put(buf, len, "packages by", source_of(e, PART_PACKAGE));
-	put(buf, len, "DRAM by", source_of(e, PART_DRAM));
-	put(buf, len, "GPUs by", source_of(e, PART_GPU));
+	append_source(buf, len, "node by", source_of(e, PART_NODE));
+	append_source(buf, len, "packages by", source_of(e, PART_PACKAGE));
+	append_source(buf, len, "DRAM by", source_of(e, PART_DRAM));
+	append_source(buf, len, "GPUs by", source_of(e, PART_GPU));
 	at = strlen(buf);
 	if (!e->any_last)
 		return;
@@ -105,7 +105,7 @@ int node_energy__save(const struct node_energy *e, const char *path)
 	return ok ? 0 : -EIO;
 }
 
-static bool sound(const struct node_energy *e, const struct learnt *l)
+static bool is_sound(const struct node_energy *e, const struct learnt *l)
 {
 	bool ok = calib_min__sound(&l->other);
 
@@ -126,7 +126,7 @@ int node_energy__load(struct node_energy *e, const char *path)
 	if (!f)
 		return -errno;
 	if (fread(&h, sizeof(h), 1, f) != 1 || memcmp(&h, &mine, sizeof(h)) ||
-	    fread(l, learnt_size(e), 1, f) != 1 || !sound(e, l))
+	    fread(l, learnt_size(e), 1, f) != 1 || !is_sound(e, l))
 		return -EBADMSG;
 	memcpy(e->learnt, l, learnt_size(e));
 	return 0;

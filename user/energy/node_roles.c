@@ -12,13 +12,13 @@ static const enum sensor_part parts[] = {PART_NODE, PART_PACKAGE, PART_DRAM, PAR
 
 #define N_PARTS (sizeof(parts) / sizeof(parts[0]))
 
-static bool tells(const struct channel_state *c, enum sensor_part part, enum sensor_quantity q)
+static bool measures(const struct channel_state *c, enum sensor_part part, enum sensor_quantity q)
 {
 	return c->channel->part == part && c->channel->quantity == q;
 }
 
 /* The place of a source among all; those of a site come last. */
-static unsigned rank(const struct sensor_ops *ops)
+static unsigned rank_of(const struct sensor_ops *ops)
 {
 	unsigned i = 0;
 
@@ -34,13 +34,14 @@ static const struct sensor_ops *source_of(const struct channel_state *c, unsigne
 	const struct sensor_ops *best = NULL;
 
 	for (unsigned i = 0; i < n; i++)
-		if ((tells(&c[i], part, QUANTITY_ENERGY) || tells(&c[i], part, QUANTITY_POWER)) &&
-		    (!best || rank(c[i].ops) < rank(best)))
+		if ((measures(&c[i], part, QUANTITY_ENERGY) ||
+		     measures(&c[i], part, QUANTITY_POWER)) &&
+		    (!best || rank_of(c[i].ops) < rank_of(best)))
 			best = c[i].ops;
 	return best;
 }
 
-/* GPUs may be of two makers, whose numbers go on. */
+/* GPUs may be of two makers: NVIDIA's are numbered first, then AMD's. */
 static bool is_used(const struct sensor_ops *ops, const struct sensor_ops *first,
 		    enum sensor_part part)
 {
@@ -57,7 +58,7 @@ static unsigned package_of(const struct node_energy *e, const struct sensor_chan
 	return e->topo.npackages;
 }
 
-static const struct role *find(const struct role *role, unsigned n, unsigned channel)
+static const struct role *find_role(const struct role *role, unsigned n, unsigned channel)
 {
 	for (unsigned i = 0; i < n; i++)
 		if (role[i].channel == channel)
@@ -71,16 +72,16 @@ static bool counts_too(const struct channel_state *c, unsigned n, unsigned i)
 	if (c[i].channel->quantity == QUANTITY_ENERGY)
 		return false;
 	for (unsigned k = 0; k < n; k++)
-		if (c[k].ops == c[i].ops && tells(&c[k], c[i].channel->part, QUANTITY_ENERGY) &&
+		if (c[k].ops == c[i].ops && measures(&c[k], c[i].channel->part, QUANTITY_ENERGY) &&
 		    c[k].channel->index == c[i].channel->index)
 			return true;
 	return false;
 }
 
-static void add(struct node_energy *e, const struct role *old, unsigned nold, unsigned channel)
+static void add_role(struct node_energy *e, const struct role *old, unsigned nold, unsigned channel)
 {
 	const struct sensor_channel *ch = e->channel[channel].channel;
-	const struct role *was = find(old, nold, channel);
+	const struct role *was = find_role(old, nold, channel);
 	struct role r = {.part = ch->part, .channel = channel, .index = ch->index, .joules = NAN};
 
 	if (was)
@@ -116,10 +117,10 @@ int node_roles__choose(struct node_energy *e, const struct sensor_set *b)
 
 		for (unsigned i = 0; from && i < n; i++)
 			if (is_used(e->channel[i].ops, from, parts[p]) &&
-			    (tells(&e->channel[i], parts[p], QUANTITY_ENERGY) ||
-			     tells(&e->channel[i], parts[p], QUANTITY_POWER)) &&
+			    (measures(&e->channel[i], parts[p], QUANTITY_ENERGY) ||
+			     measures(&e->channel[i], parts[p], QUANTITY_POWER)) &&
 			    !counts_too(e->channel, n, i))
-				add(e, old, nold, i);
+				add_role(e, old, nold, i);
 	}
 	free(old);
 	return 0;
