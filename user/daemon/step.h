@@ -18,8 +18,7 @@
 #include "daemon/request.h"
 #include "daemon/users.h"
 #include "daemon/end_reason.h"
-#include "sample/rows.h"
-#include "sample/snapshot.h"
+#include "sample/sample.h"
 #include "identity/layout.h"
 #include "journal/journal.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Sums over CPUs of the families whose counters have maps of their own. */
 #include "sample/counters.h"
 
 #include <stddef.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Busy time of each CPU, read from /proc/stat. */
 #include "sample/cpu_busy.h"
 
 #include <ctype.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The present frequency of each CPU, kept for a second. */
 #include <stdio.h>
 #include <stdlib.h>
 

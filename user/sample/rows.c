@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The cells of a row: what each column makes of two readings. */
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +14,7 @@ static uint64_t ticks20(uint64_t ns)
 	return (uint64_t)(((unsigned __int128)ns << 20) / 1000000000u);
 }
 
-static double seconds(uint64_t now, uint64_t prev)
+static double seconds_between(uint64_t now, uint64_t prev)
 {
 	return (double)(ticks20(now) - ticks20(prev)) / 1048576.0;
 }
@@ -27,7 +28,11 @@ static double utilization(const struct reading *prev, const struct reading *now)
 {
 	double s = interval_s(prev, now);
 
-	return s > 0 ? 100.0 * seconds(now->totals.v[T_RUNTIME], prev->totals.v[T_RUNTIME]) / s : 0;
+	return s > 0 ? 100.0 *
+			       seconds_between(now->totals.v[T_RUNTIME],
+					       prev->totals.v[T_RUNTIME]) /
+			       s
+		     : 0;
 }
 
 /* kHz; 0 where nothing ran to completion of a slice or the clock is unknown. */
@@ -43,8 +48,8 @@ static uint64_t frequency(const struct reading *prev, const struct reading *now)
 	return ran ? (uint64_t)((double)cycles / (double)ran * 1e6 + 0.5) : 0;
 }
 
-/* Part of the time an event was on the hardware; 1 where nobody wanted it. */
-static double fraction(const struct reading *prev, const struct reading *now, int event)
+/* Part of the time an event was on the hardware; 1 where it was not wanted. */
+static double running_fraction(const struct reading *prev, const struct reading *now, int event)
 {
 	uint64_t wanted = now->totals.v[T_PMU_ENABLED] - prev->totals.v[T_PMU_ENABLED];
 	uint64_t ran = now->totals.v[T_PMU_RUNNING + event] - prev->totals.v[T_PMU_RUNNING + event];
@@ -53,27 +58,27 @@ static double fraction(const struct reading *prev, const struct reading *now, in
 }
 
 /* An event that had to share the hardware is scaled to the whole time, as perf stat does. */
-static double counted(const struct row_context *c, const struct reading *prev,
-		      const struct reading *now, int event)
+static double scaled_count(const struct row_context *c, const struct reading *prev,
+			   const struct reading *now, int event)
 {
 	double n = (double)(now->totals.v[T_PMU + event] - prev->totals.v[T_PMU + event]);
-	double part = fraction(prev, now, event);
+	double part = running_fraction(prev, now, event);
 
 	if ((unsigned)event >= c->npmu || (c->missing >> event & 1) || part <= 0)
 		return NAN;
 	return part < 1 ? n / part : n;
 }
 
-/* Of the event that had least of it. */
-static double running(const struct row_context *c, const struct reading *prev,
-		      const struct reading *now)
+/* The same part, of the event that had least. */
+static double least_running(const struct row_context *c, const struct reading *prev,
+			    const struct reading *now)
 {
 	double least = c->npmu ? 1 : NAN;
 	unsigned i;
 
 	for (i = 0; i < c->npmu; i++)
 		if (!(c->missing >> i & 1))
-			least = fmin(least, fraction(prev, now, (int)i));
+			least = fmin(least, running_fraction(prev, now, (int)i));
 	return least;
 }
 
@@ -92,14 +97,14 @@ static bool is_unknown(const struct row_context *c, const struct column *col)
 	return col->arg == T_NET_RETRANS && col->how == HOW_DELTA && (c->blind & JP_BLIND_RETRANS);
 }
 
-/* Whether there is somebody a gauge can be of. A process that is ending may have no memory left. */
-static bool lives(const struct totals *t, int gauge)
+/* Whether a process lives that the gauge can be of. One that is ending may have no memory left. */
+static bool has_processes(const struct totals *t, int gauge)
 {
 	return gauge == T_THREADS ? t->v[T_THREADS] > 0 : totals__rss(t) > 0;
 }
 
-static double number(const struct row_context *c, const struct reading *prev,
-		     const struct reading *now, const struct column *col)
+static double float_cell(const struct row_context *c, const struct reading *prev,
+			 const struct reading *now, const struct column *col)
 {
 	const uint64_t *n = now->totals.v, *p = prev->totals.v;
 
@@ -109,11 +114,12 @@ static double number(const struct row_context *c, const struct reading *prev,
 	case HOW_DELTA:
 		return (double)(n[col->arg] - p[col->arg]) * col->scale;
 	case HOW_SECONDS:
-		return seconds(n[col->arg], p[col->arg]);
+		return seconds_between(n[col->arg], p[col->arg]);
 	case HOW_TOTAL:
 		return (double)n[col->arg] * col->scale;
 	case HOW_GAUGE:
-		return lives(&now->totals, col->arg) ? (double)n[col->arg] * col->scale : NAN;
+		return has_processes(&now->totals, col->arg) ? (double)n[col->arg] * col->scale
+							     : NAN;
 	case HOW_GPU:
 		if (!c->gpus || (col->arg == T_GPU_UTIL && n[T_GPU_UNTOLD]))
 			return NAN;
@@ -123,7 +129,7 @@ static double number(const struct row_context *c, const struct reading *prev,
 	case HOW_UTIL:
 		return utilization(prev, now);
 	case HOW_PROBE:
-		return c->probe_ns ? seconds(own_ns(c, n), own_ns(c, p)) : NAN;
+		return c->probe_ns ? seconds_between(own_ns(c, n), own_ns(c, p)) : NAN;
 	case HOW_CGROUP:
 		return now->cg[col->arg] * col->scale;
 	case HOW_CGROUP_DELTA:
@@ -131,16 +137,16 @@ static double number(const struct row_context *c, const struct reading *prev,
 	case HOW_BUCKET:
 		return (double)(now->hist[col->arg] - prev->hist[col->arg]);
 	case HOW_PMU:
-		return counted(c, prev, now, col->arg);
+		return scaled_count(c, prev, now, col->arg);
 	case HOW_PMU_RUNNING:
-		return running(c, prev, now);
+		return least_running(c, prev, now);
 	default:
 		return NAN;
 	}
 }
 
-static uint64_t whole(const struct row_context *c, const struct reading *prev,
-		      const struct reading *now, const struct column *col)
+static uint64_t integer_cell(const struct row_context *c, const struct reading *prev,
+			     const struct reading *now, const struct column *col)
 {
 	uint64_t time_ns = c->start_real_ns + (now->boot_ns - c->start_boot_ns);
 	double v;
@@ -160,7 +166,7 @@ static uint64_t whole(const struct row_context *c, const struct reading *prev,
 	case HOW_FREQ:
 		return frequency(prev, now);
 	default:
-		v = number(c, prev, now, col);
+		v = float_cell(c, prev, now, col);
 		return v > 0 ? (uint64_t)v : 0;
 	}
 }
@@ -182,13 +188,13 @@ void rows__fill(const struct row_context *c, const struct reading *prev, const s
 
 	for (i = 0; i < ncols; i++) {
 		if (cols[i]->type == COL_U64)
-			out[i].u = whole(c, prev, now, cols[i]);
+			out[i].u = integer_cell(c, prev, now, cols[i]);
 		else
-			out[i].f = number(c, prev, now, cols[i]);
+			out[i].f = float_cell(c, prev, now, cols[i]);
 	}
 }
 
-static void raise(uint64_t *to, uint64_t n)
+static void raise_to(uint64_t *to, uint64_t n)
 {
 	if (n > *to)
 		*to = n;
@@ -211,14 +217,14 @@ void rows__note(struct between *b, const struct totals *now)
 	const uint64_t *left = &now->v[T_LEFT_THREADS];
 	uint64_t threads = b->left[0];
 
-	raise(&b->peak, totals__rss(now));
-	raise(&b->peak, now->v[T_RISE]);
-	raise(&b->peak, now->v[T_EXIT_MAXRSS]);
-	raise(&b->peak, rss_of(left));
+	raise_to(&b->peak, totals__rss(now));
+	raise_to(&b->peak, now->v[T_RISE]);
+	raise_to(&b->peak, now->v[T_EXIT_MAXRSS]);
+	raise_to(&b->peak, rss_of(left));
 	if (rss_of(left) > rss_of(b->left))
 		memcpy(b->left, left, sizeof(b->left));
 	b->left[0] = threads;
-	raise(&b->left[0], left[0]);
+	raise_to(&b->left[0], left[0]);
 }
 
 void rows__use_left(const struct between *b, struct totals *now)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From what a table knew at its last row and what it knows now to the cells of the next one. */
+/* Rows of tables: from a reading at the last row and one now to the cells of the next row. */
 #ifndef JP_SAMPLE_ROWS_H
 #define JP_SAMPLE_ROWS_H
 
@@ -35,10 +35,10 @@ struct row_context {
 	unsigned npmu;	    /* events counted */
 	unsigned missing;   /* of these, which this machine cannot count: bits */
 	unsigned blind;	    /* JP_BLIND_* */
-	bool gpus;	    /* somebody says who uses them */
+	bool gpus;	    /* it is known which process uses which */
 };
 
-/* What the kernel side says of itself that rows depend on. */
+/* Takes from the control page what rows depend on. */
 void rows__context(struct row_context *c, const struct jp_control *control);
 
 /* Cells of the given columns: out[ncols]. A column without a source is NaN, or 0 if it is U64. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* All slots read at one instant. */
+/* A snapshot: the totals of all slots, read at one instant. */
 #ifndef JP_SAMPLE_SNAPSHOT_H
 #define JP_SAMPLE_SNAPSHOT_H
 
@@ -26,7 +26,7 @@ void snapshot__free(struct snapshot *s);
 int snapshot__take(struct snapshot *s);
 
 /* What GPUs are used for, for the snapshots to come: use[n] must live until the next call of this.
- * NULL: nobody says so. */
+ * NULL: that is not known. */
 void snapshot__set_gpus(struct snapshot *s, const struct gpu_use *use, unsigned n);
 bool snapshot__has_gpus(const struct snapshot *s);
 /* The slot of the process of that number among them; JP_SLOT_NONE: of no step. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Arithmetic on the totals of slots. */
 #include "sample/totals.h"
 
 void totals__add(struct totals *sum, const struct totals *add)

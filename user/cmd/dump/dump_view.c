@@ -7,8 +7,7 @@
 #include <strings.h>
 
 #include "cmd/dump/dump.h"
-#include "sample/rows.h"
-#include "sample/snapshot.h"
+#include "sample/sample.h"
 
 static bool from_maps(const struct column *c)
 {

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The state of a snapshot, for snapshot.c and snapshot_tasks.c. */
+#ifndef JP_SAMPLE_SNAPSHOT_INTERNAL_H
+#define JP_SAMPLE_SNAPSHOT_INTERNAL_H
+
+#include "kern/kern.h"
+#include "sample/snapshot.h"
+#include "sample/totals.h"
+
+/* Peaks of living processes at the last snapshot: open addressing by mm. */
+struct peak {
+	uint64_t mm;
+	uint64_t hiwater;
+};
+
+struct peaks {
+	struct peak *p;
+	size_t size; /* power of two */
+};
+
+struct snapshot {
+	struct kern *k;
+	uint64_t boot_ns;
+	uint64_t torn;
+	long page;
+	unsigned nslots, ncpus;
+	uint64_t slots_seen; /* kern__slots_changed() when all slots were read, and one */
+	struct totals *now, *prev;
+	uint32_t *gen;		   /* of prev */
+	uint64_t *cpu_runtime;	   /* [cpu][slot] at the last snapshot, for the frequency */
+	uint64_t *runtime, *exits; /* by slot, before a pass */
+	uint64_t *left_seq;	   /* by slot: the change of jp_acct's left that was read */
+	struct kern_tasks tasks;
+	struct peaks old, cur;
+	const struct gpu_use *gpu; /* NULL: their users are not known */
+	unsigned ngpu;
+};
+
+/* snapshot_tasks.c: adds what living tasks have not retired yet, and what GPUs are used for, to
+ * s->now. 0 or -ENOMEM. */
+int snapshot_add_tasks(struct snapshot *s);
+
+/* A sum of signed parts, which may dip below zero for a moment: 0 then. */
+static inline uint64_t snapshot_positive(uint64_t v)
+{
+	return (int64_t)v > 0 ? v : 0;
+}
+
+#endif
