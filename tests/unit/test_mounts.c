@@ -274,20 +274,20 @@ static void a_node_without_them(void **state)
 
 static void is_named(const char *name, const char *table)
 {
-	char out[TALLY_TABLE];
+	char out[COUNTER_SET_TABLE];
 
-	tally__table_name(out, name);
+	counter_set__table_name(out, name);
 	if (!strchr(table, '*'))
 		assert_string_equal(out, table);
 	else if (strncmp(out, table, strlen(table) - 1) != 0)
 		fail_msg("\"%s\" is \"%s\", not \"%s\"", name, out, table);
 	assert_null(strchr(out, '/'));
-	assert_in_range(strlen(out), 1, TALLY_TABLE - 1);
+	assert_in_range(strlen(out), 1, COUNTER_SET_TABLE - 1);
 }
 
 static void names_are_fit_for_links(void **state)
 {
-	char a[TALLY_TABLE], b[TALLY_TABLE];
+	char a[COUNTER_SET_TABLE], b[COUNTER_SET_TABLE];
 
 	is_named("/scratch", "scratch");
 	is_named("/mnt/lustre/a", "mnt-lustre-a");
@@ -299,26 +299,26 @@ static void names_are_fit_for_links(void **state)
 	is_named("..", "_.~*");
 	is_named("/a b\n\x1b[31m\xff", "a_b__*");
 	is_named("/home/a/very/long/name/of/a/directory/indeed", "home-a-very-long-name*");
-	tally__table_name(a, "/home/a/very/long/name/of/a/directory/1");
-	tally__table_name(b, "/home/a/very/long/name/of/a/directory/2");
+	counter_set__table_name(a, "/home/a/very/long/name/of/a/directory/1");
+	counter_set__table_name(b, "/home/a/very/long/name/of/a/directory/2");
 	assert_string_not_equal(a, b);
-	tally__table_name(a, "/a b");
-	tally__table_name(b, "/a\tb");
+	counter_set__table_name(a, "/a b");
+	counter_set__table_name(b, "/a\tb");
 	assert_string_not_equal(a, b);
 }
 
 static void names_are_unique(void **state)
 {
 	static const char *const names[] = {"/a/b", "/a-b", "a-b", "/a/b", "/a/b", "/a/b"};
-	struct tally t = {.series = "Mount", .part = PART_MOUNT};
+	struct counter_set t = {.series = "Mount", .part = PART_MOUNT};
 
 	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		assert_int_equal(tally__add_device(&t, names[i], NULL), 0);
+		assert_int_equal(counter_set__add_device(&t, names[i], NULL), 0);
 	assert_string_equal(t.device[0].table, "a-b");
 	for (unsigned i = 0; i < t.ndevices; i++)
 		for (unsigned k = 0; k < i; k++)
 			assert_string_not_equal(t.device[i].table, t.device[k].table);
-	tally__free(&t);
+	counter_set__free(&t);
 }
 
 int main(void)

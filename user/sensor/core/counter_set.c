@@ -32,20 +32,20 @@ static bool is_plain(char c)
 	       strchr("._+-", c);
 }
 
-static void add_hash(char out[TALLY_TABLE], const char *name)
+static void add_hash(char out[COUNTER_SET_TABLE], const char *name)
 {
-	size_t len = strnlen(out, TALLY_TABLE - 10);
+	size_t len = strnlen(out, COUNTER_SET_TABLE - 10);
 
-	snprintf(out + len, TALLY_TABLE - len, "~%08x", hash_name(name));
+	snprintf(out + len, COUNTER_SET_TABLE - len, "~%08x", hash_name(name));
 }
 
-void tally__table_name(char out[TALLY_TABLE], const char *name)
+void counter_set__table_name(char out[COUNTER_SET_TABLE], const char *name)
 {
 	const char *from = name + strspn(name, "/");
 	bool exact = true;
 	size_t len = 0;
 
-	for (; *from && len < TALLY_TABLE - 1; from++) {
+	for (; *from && len < COUNTER_SET_TABLE - 1; from++) {
 		bool plain = is_plain(*from) || *from == '/';
 
 		out[len++] = *from == '/' ? '-' : plain ? *from : '_';
@@ -53,7 +53,7 @@ void tally__table_name(char out[TALLY_TABLE], const char *name)
 	}
 	out[len] = '\0';
 	if (!len)
-		snprintf(out, TALLY_TABLE, "root");
+		snprintf(out, COUNTER_SET_TABLE, "root");
 	/* A number would be a task's, and a dot at the beginning hides. */
 	if (*from || !exact || out[0] == '.' || (len && strspn(out, "0123456789") == len))
 		add_hash(out, name);
@@ -77,7 +77,7 @@ static int make_room(void *list, unsigned n, unsigned *room, size_t size)
 	return 0;
 }
 
-static bool name_taken(const struct tally *c, const char *table)
+static bool name_taken(const struct counter_set *c, const char *table)
 {
 	for (unsigned i = 0; i < c->ndevices; i++)
 		if (!strcmp(c->device[i].table, table))
@@ -85,16 +85,16 @@ static bool name_taken(const struct tally *c, const char *table)
 	return false;
 }
 
-int tally__add_device(struct tally *c, const char *name, const char *about)
+int counter_set__add_device(struct counter_set *c, const char *name, const char *about)
 {
-	struct tally_device d = {.first = c->ncounters, .channel = c->nchannels};
-	char again[TALLY_TABLE];
+	struct counter_device d = {.first = c->ncounters, .channel = c->nchannels};
+	char again[COUNTER_SET_TABLE];
 
-	if (c->ndevices == TALLY_DEVICES) {
+	if (c->ndevices == COUNTER_SET_DEVICES) {
 		c->left_out++;
 		return -ENOSPC;
 	}
-	tally__table_name(d.table, name);
+	counter_set__table_name(d.table, name);
 	if (name_taken(c, d.table) && !strchr(d.table, '~'))
 		add_hash(d.table, name);
 	/* The same name twice: by order. */
@@ -109,9 +109,10 @@ int tally__add_device(struct tally *c, const char *name, const char *about)
 	return 0;
 }
 
-int tally__add_channel(struct tally *c, const char *column, const char *unit, unsigned *out)
+int counter_set__add_channel(struct counter_set *c, const char *column, const char *unit,
+			     unsigned *out)
 {
-	struct tally_device *d = &c->device[c->ndevices - 1];
+	struct counter_device *d = &c->device[c->ndevices - 1];
 	size_t len = strlen(column);
 	char name[SENSOR_NAME];
 	struct sensor_channel ch;
@@ -135,10 +136,10 @@ int tally__add_channel(struct tally *c, const char *column, const char *unit, un
 	return 0;
 }
 
-int tally__add(struct tally *c, const struct tally_count *counter)
+int counter_set__add_counter(struct counter_set *c, const struct counter *counter)
 {
 	struct sensor_channel *ch = &c->channel[counter->channel];
-	struct tally_count t = *counter;
+	struct counter t = *counter;
 
 	if (make_room(&c->counter, c->ncounters, &c->counter_room, sizeof(t)))
 		return -ENOMEM;
@@ -155,9 +156,10 @@ int tally__add(struct tally *c, const struct tally_count *counter)
 }
 
 /* Adds the file to the column, which gets its channel with the first one. */
-static int add_file(struct tally *c, const struct tally_file *row, const char *path, int *channel)
+static int add_file(struct counter_set *c, const struct counter_file *row, const char *path,
+		    int *channel)
 {
-	struct tally_count t = {
+	struct counter t = {
 		.path = (char *)path, /* copied */
 		.unit = row->scale,
 		.range = row->range,
@@ -168,17 +170,18 @@ static int add_file(struct tally *c, const struct tally_file *row, const char *p
 	if (faccessat(AT_FDCWD, path, F_OK, AT_EACCESS))
 		return 0;
 	if (*channel < 0) {
-		err = tally__add_channel(c, row->column, row->unit, &t.channel);
+		err = counter_set__add_channel(c, row->column, row->unit, &t.channel);
 		if (err)
 			return err;
 		*channel = (int)t.channel;
 	}
 	t.channel = (unsigned)*channel;
-	return tally__add(c, &t);
+	return counter_set__add_counter(c, &t);
 }
 
 /* All files of a row. *channel stays -1 if there are none. */
-static int add_row(struct tally *c, const char *dir, const struct tally_file *row, int *channel)
+static int add_row(struct counter_set *c, const char *dir, const struct counter_file *row,
+		   int *channel)
 {
 	const char *name = row->files;
 	int err = 0;
@@ -204,7 +207,8 @@ static int add_row(struct tally *c, const char *dir, const struct tally_file *ro
 	return err;
 }
 
-int tally__add_files(struct tally *c, const char *dir, const struct tally_file *row, unsigned n)
+int counter_set__add_files(struct counter_set *c, const char *dir, const struct counter_file *row,
+			   unsigned n)
 {
 	int err = 0, channel = -1;
 
@@ -217,7 +221,7 @@ int tally__add_files(struct tally *c, const char *dir, const struct tally_file *
 	return err;
 }
 
-static void read_one(struct tally_count *t)
+static void read_one(struct counter *t)
 {
 	char buf[128], *end;
 	ssize_t n = read_file(AT_FDCWD, t->path, buf, sizeof(buf));
@@ -232,24 +236,24 @@ static void read_one(struct tally_count *t)
 	t->err = sensor__first_u64(buf, &t->raw, NULL);
 }
 
-void tally__read_files(struct tally *c, unsigned device)
+void counter_set__read_files(struct counter_set *c, unsigned device)
 {
-	const struct tally_device *d = &c->device[device];
+	const struct counter_device *d = &c->device[device];
 
 	for (unsigned i = d->first; i < d->first + d->n; i++)
 		read_one(&c->counter[i]);
 }
 
-void tally__set_err(struct tally *c, unsigned device, int err)
+void counter_set__set_err(struct counter_set *c, unsigned device, int err)
 {
-	const struct tally_device *d = &c->device[device];
+	const struct counter_device *d = &c->device[device];
 
 	for (unsigned i = d->first; i < d->first + d->n; i++)
 		c->counter[i].err = err;
 }
 
 /* How far it moved, over its range too. False: it jumped back. */
-static bool moved(const struct tally_count *t, uint64_t *by)
+static bool moved(const struct counter *t, uint64_t *by)
 {
 	*by = t->raw - t->last;
 	if (t->full && t->raw < t->top)
@@ -260,20 +264,20 @@ static bool moved(const struct tally_count *t, uint64_t *by)
 	return t->range && t->last < t->range && *by < t->range / WRAP_PART;
 }
 
-static bool is_full(const struct tally_count *t)
+static bool is_full(const struct counter *t)
 {
 	return t->top && t->raw == t->top;
 }
 
 /* Whether it says that the device is not what it was. */
-static bool jumped(const struct tally_count *t)
+static bool jumped(const struct counter *t)
 {
 	uint64_t by;
 
 	return t->started && !t->err && !is_full(t) && !moved(t, &by);
 }
 
-static enum sensor_quality take_one(struct tally_count *t, bool gap)
+static enum sensor_quality take_one(struct counter *t, bool gap)
 {
 	uint64_t by;
 
@@ -309,9 +313,10 @@ static void add_part(struct sensor_value *v, enum sensor_quality q, double total
 		v->quality = q;
 }
 
-void tally__take(struct tally *c, unsigned device, uint64_t time_ns, struct sensor_value *values)
+void counter_set__take(struct counter_set *c, unsigned device, uint64_t time_ns,
+		       struct sensor_value *values)
 {
-	const struct tally_device *d = &c->device[device];
+	const struct counter_device *d = &c->device[device];
 	bool back = false;
 
 	for (unsigned i = d->channel; i < d->channel + d->k; i++)
@@ -322,7 +327,7 @@ void tally__take(struct tally *c, unsigned device, uint64_t time_ns, struct sens
 			(struct sensor_value){.quality = READING_GOOD, .time_ns = time_ns};
 	}
 	for (unsigned i = d->first; i < d->first + d->n; i++) {
-		struct tally_count *t = &c->counter[i];
+		struct counter *t = &c->counter[i];
 		enum sensor_quality q = take_one(t, back);
 
 		add_part(&values[t->channel], q, t->total);
@@ -339,7 +344,8 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
 	return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-int tally__each(const char *dir, int (*fn)(void *arg, const char *dir, const char *name), void *arg)
+int sensor__each_entry(const char *dir, int (*fn)(void *arg, const char *dir, const char *name),
+		       void *arg)
 {
 	struct dirent **entries = NULL;
 	int n = scandir(dir, &entries, no_dots, compare_names), err = n < 0 ? -errno : 0;
@@ -353,12 +359,12 @@ int tally__each(const char *dir, int (*fn)(void *arg, const char *dir, const cha
 	return err == -ENOTDIR ? -ENOENT : err;
 }
 
-void tally__free(struct tally *c)
+void counter_set__free(struct counter_set *c)
 {
 	for (unsigned i = 0; i < c->ncounters; i++)
 		free(c->counter[i].path);
 	free(c->counter);
 	free(c->channel);
 	free(c->device);
-	*c = (struct tally){.series = c->series, .part = c->part};
+	*c = (struct counter_set){.series = c->series, .part = c->part};
 }

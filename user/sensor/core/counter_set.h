@@ -13,11 +13,11 @@
 
 #include "sensor/core/sensor.h"
 
-#define TALLY_TABLE   32  /* bytes of a table's name */
-#define TALLY_DEVICES 256 /* of one source; more are left out, and counted */
+#define COUNTER_SET_TABLE   32	/* bytes of a table's name */
+#define COUNTER_SET_DEVICES 256 /* of one source; more are left out, and counted */
 
 /* One raw counter. Where it is found is the source's: path (owned) or field. */
-struct tally_count {
+struct counter {
 	unsigned channel; /* it is part of */
 	char *path;
 	unsigned field;
@@ -27,49 +27,50 @@ struct tally_count {
 	uint64_t last;
 	double total;
 	bool started, full, away;
-	/* Of this reading, for tally__take(): */
+	/* Of this reading, for counter_set__take(): */
 	uint64_t raw;
 	int err;
 };
 
-struct tally_device {
-	char table[TALLY_TABLE];
+struct counter_device {
+	char table[COUNTER_SET_TABLE];
 	char about[SENSOR_ABOUT];
 	unsigned first, n;   /* counters */
 	unsigned channel, k; /* channels */
 };
 
 /* Zero-initialised. Pointers into it are good until the next thing is added. */
-struct tally {
+struct counter_set {
 	const char *series; /* "Port": set by the source */
 	enum sensor_part part;
-	struct tally_device *device;
+	struct counter_device *device;
 	struct sensor_channel *channel;
-	struct tally_count *counter;
+	struct counter *counter;
 	unsigned ndevices, nchannels, ncounters;
 	unsigned device_room, channel_room, counter_room;
 	unsigned left_out; /* devices */
 };
 
-void tally__free(struct tally *c); /* what it owns, not *c itself */
+void counter_set__free(struct counter_set *c); /* what it owns, not *c itself */
 
 /*
  * A device; what is added next belongs to it. Its table is named after it, fit for a link of HDF5,
  * not by a number alone, and different from those before. about: for people, NULL or cut. 0;
- * -ENOSPC: there are TALLY_DEVICES, this one was counted as left out; -ENOMEM.
+ * -ENOSPC: there are COUNTER_SET_DEVICES, this one was counted as left out; -ENOMEM.
  */
-int tally__add_device(struct tally *c, const char *name, const char *about);
+int counter_set__add_device(struct counter_set *c, const char *name, const char *about);
 /* A channel of the last device, without counters yet: *out is its number. 0, -ENOMEM. */
-int tally__add_channel(struct tally *c, const char *column, const char *unit, unsigned *out);
+int counter_set__add_channel(struct counter_set *c, const char *column, const char *unit,
+			     unsigned *out);
 /* A counter of the last device; path is copied. 0, -ENOMEM. */
-int tally__add(struct tally *c, const struct tally_count *counter);
+int counter_set__add_counter(struct counter_set *c, const struct counter *counter);
 
 /*
  * A column and the file, or one of the files, it is read from. "+" joins files that are added up,
  * "#" stands for 0 to 7; those that are not there are none. Of rows with the same column the first
  * that has a file counts.
  */
-struct tally_file {
+struct counter_file {
 	const char *column;
 	const char *unit;
 	const char *files; /* below the device's directory */
@@ -77,22 +78,24 @@ struct tally_file {
 	uint64_t range, top;
 };
 /* All columns of the last device that have a file below dir. 0, -ENOMEM. */
-int tally__add_files(struct tally *c, const char *dir, const struct tally_file *row, unsigned n);
+int counter_set__add_files(struct counter_set *c, const char *dir, const struct counter_file *row,
+			   unsigned n);
 /* Sets raw and err of all counters of a device from their paths: "123", "123@..." */
-void tally__read_files(struct tally *c, unsigned device);
+void counter_set__read_files(struct counter_set *c, unsigned device);
 
 /* Sets err of all counters of a device. */
-void tally__set_err(struct tally *c, unsigned device, int err);
+void counter_set__set_err(struct counter_set *c, unsigned device, int err);
 /* The values of a device's channels from raw and err of its counters, at time_ns. Channels without
  * counters have READING_NONE. */
-void tally__take(struct tally *c, unsigned device, uint64_t time_ns, struct sensor_value *values);
+void counter_set__take(struct counter_set *c, unsigned device, uint64_t time_ns,
+		       struct sensor_value *values);
 
 /* Calls fn for each entry of the directory that does not begin with a dot, in the order of their
  * numbers, until one is not 0: that is returned. 0; -ENOENT, also if it is no directory; -errno. */
-int tally__each(const char *dir, int (*fn)(void *arg, const char *dir, const char *name),
-		void *arg);
+int sensor__each_entry(const char *dir, int (*fn)(void *arg, const char *dir, const char *name),
+		       void *arg);
 
-/* name as a table's, as tally__add_device() makes it but for being different from others. */
-void tally__table_name(char out[TALLY_TABLE], const char *name);
+/* name as a table's, as counter_set__add_device() makes it but for being different from others. */
+void counter_set__table_name(char out[COUNTER_SET_TABLE], const char *name);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "sensor/core/file.h"
 
-bool lines__has(const char *dir, const char *name, const char *what)
+bool proc_table__has(const char *dir, const char *name, const char *what)
 {
 	char path[PATH_MAX];
 
@@ -21,63 +21,62 @@ bool lines__has(const char *dir, const char *name, const char *what)
 }
 
 /* The device of a line and its numbers, how many in *n; -1: it is none of ours. */
-static int parse_line(const struct sensor_lines *s, const char *line, size_t len,
-		      uint64_t numbers[LINES_FIELDS], unsigned *n)
+static int parse_line(const struct proc_table *s, const char *line, size_t len,
+		      uint64_t numbers[PROC_TABLE_FIELDS], unsigned *n)
 {
 	const char *name, *from;
 	size_t name_len;
 
 	from = s->format->split(line, len, &name, &name_len);
-	if (!from || name_len >= LINES_NAME)
+	if (!from || name_len >= PROC_TABLE_NAME)
 		return -1;
 	for (unsigned i = 0; i < s->c.ndevices; i++) {
 		if (memcmp(s->name[i], name, name_len) != 0 || s->name[i][name_len])
 			continue;
-		*n = text__numbers(from, numbers, LINES_FIELDS);
+		*n = text__numbers(from, numbers, PROC_TABLE_FIELDS);
 		return (int)i;
 	}
 	return -1;
 }
 
 /* How many numbers the line of that name has: what a newer kernel tells is not told by all. */
-static unsigned numbers_of(const struct sensor_lines *s, const char *wanted)
+static unsigned numbers_of(const struct proc_table *s, const char *wanted)
 {
 	const char *at = s->text.buf, *line, *name, *from;
-	uint64_t numbers[LINES_FIELDS];
+	uint64_t numbers[PROC_TABLE_FIELDS];
 	size_t len, name_len;
 
 	while ((line = text__line(&at, &len))) {
 		from = s->format->split(line, len, &name, &name_len);
 		if (from && strlen(wanted) == name_len && !memcmp(wanted, name, name_len))
-			return text__numbers(from, numbers, LINES_FIELDS);
+			return text__numbers(from, numbers, PROC_TABLE_FIELDS);
 	}
 	return 0;
 }
 
-static int add_columns(struct sensor_lines *s, unsigned there)
+static int add_columns(struct proc_table *s, unsigned there)
 {
 	int err = 0;
 
 	for (unsigned i = 0; i < s->format->n && !err; i++) {
-		const struct line_column *col = &s->format->column[i];
-		struct tally_count t = {
-			.unit = col->scale, .range = col->range, .field = col->field};
+		const struct proc_table_column *col = &s->format->column[i];
+		struct counter t = {.unit = col->scale, .range = col->range, .field = col->field};
 
 		if (col->field >= there)
 			continue;
-		err = tally__add_channel(&s->c, col->column, col->unit, &t.channel);
+		err = counter_set__add_channel(&s->c, col->column, col->unit, &t.channel);
 		if (!err)
-			err = tally__add(&s->c, &t);
+			err = counter_set__add_counter(&s->c, &t);
 	}
 	return err;
 }
 
 /* "cciss!c0d0" is a directory's way to say "cciss/c0d0". */
-static void name_in_file(char out[LINES_NAME], const char *dir)
+static void name_in_file(char out[PROC_TABLE_NAME], const char *dir)
 {
 	char *bang;
 
-	snprintf(out, LINES_NAME, "%.*s", LINES_NAME - 1, dir);
+	snprintf(out, PROC_TABLE_NAME, "%.*s", PROC_TABLE_NAME - 1, dir);
 	while ((bang = strchr(out, '!')))
 		*bang = '/';
 }
@@ -85,37 +84,37 @@ static void name_in_file(char out[LINES_NAME], const char *dir)
 /* What has no line has no numbers: it is no device yet. */
 static int add_device(void *arg, const char *dir, const char *entry)
 {
-	struct sensor_lines *s = arg;
-	char name[LINES_NAME];
+	struct proc_table *s = arg;
+	char name[PROC_TABLE_NAME];
 	unsigned there;
 	void *names;
 	int err;
 
-	if (strlen(entry) >= LINES_NAME || !s->format->is_counted(dir, entry))
+	if (strlen(entry) >= PROC_TABLE_NAME || !s->format->is_counted(dir, entry))
 		return 0;
 	name_in_file(name, entry);
 	there = numbers_of(s, name);
 	if (!there)
 		return 0;
-	err = tally__add_device(&s->c, name, NULL);
+	err = counter_set__add_device(&s->c, name, NULL);
 	if (err)
 		return err == -ENOSPC ? 0 : err;
 	names = realloc(s->name, s->c.ndevices * sizeof(*s->name));
 	if (!names)
 		return -ENOMEM;
 	s->name = names;
-	memcpy(s->name[s->c.ndevices - 1], name, LINES_NAME);
+	memcpy(s->name[s->c.ndevices - 1], name, PROC_TABLE_NAME);
 	return add_columns(s, there);
 }
 
-int lines__open(struct sensor_lines *s, const struct line_format *format,
-		const struct sensor_roots *roots)
+int proc_table__open(struct proc_table *s, const struct proc_table_format *format,
+		     const struct sensor_roots *roots)
 {
 	char dir[PATH_MAX];
 	int err;
 
 	s->format = format;
-	s->c = (struct tally){.series = format->series, .part = format->part};
+	s->c = (struct counter_set){.series = format->series, .part = format->part};
 	s->text.fd = -1;
 	if (snprintf(dir, sizeof(dir), "%s/%s", roots->sys, format->class) >= (int)sizeof(dir))
 		return -ENAMETOOLONG;
@@ -126,35 +125,35 @@ int lines__open(struct sensor_lines *s, const struct line_format *format,
 	s->text.path = s->path;
 	err = sensor_text__read(&s->text);
 	if (!err)
-		err = tally__each(dir, add_device, s);
+		err = sensor__each_entry(dir, add_device, s);
 	if (err)
 		return err;
 	s->seen = calloc(s->c.ndevices + 1, sizeof(*s->seen));
 	return !s->seen ? -ENOMEM : s->c.ndevices ? 0 : -ENOENT;
 }
 
-static void take_line(struct sensor_lines *s, const char *line, size_t len, uint64_t now,
+static void take_line(struct proc_table *s, const char *line, size_t len, uint64_t now,
 		      struct sensor_value *values)
 {
-	uint64_t numbers[LINES_FIELDS];
+	uint64_t numbers[PROC_TABLE_FIELDS];
 	unsigned n;
 	int i = parse_line(s, line, len, numbers, &n);
-	const struct tally_device *d;
+	const struct counter_device *d;
 
 	if (i < 0 || s->seen[i])
 		return;
 	d = &s->c.device[i];
 	for (unsigned k = d->first; k < d->first + d->n; k++) {
-		struct tally_count *t = &s->c.counter[k];
+		struct counter *t = &s->c.counter[k];
 
 		t->err = t->field < n ? 0 : -ENODATA;
 		t->raw = t->err ? 0 : numbers[t->field];
 	}
-	tally__take(&s->c, (unsigned)i, now, values);
+	counter_set__take(&s->c, (unsigned)i, now, values);
 	s->seen[i] = true;
 }
 
-int lines__read(struct sensor_lines *s, struct sensor_value *values)
+int proc_table__read(struct proc_table *s, struct sensor_value *values)
 {
 	int err = sensor_text__read(&s->text);
 	const char *at = s->text.buf, *line;
@@ -167,16 +166,16 @@ int lines__read(struct sensor_lines *s, struct sensor_value *values)
 	for (unsigned i = 0; i < s->c.ndevices; i++) {
 		if (s->seen[i])
 			continue;
-		tally__set_err(&s->c, i, err ? err : -ENODEV);
-		tally__take(&s->c, i, now, values);
+		counter_set__set_err(&s->c, i, err ? err : -ENODEV);
+		counter_set__take(&s->c, i, now, values);
 	}
 	return err ? err : sensor__any_value(values, s->c.nchannels);
 }
 
-void lines__close(struct sensor_lines *s)
+void proc_table__close(struct proc_table *s)
 {
 	sensor_text__free(&s->text);
-	tally__free(&s->c);
+	counter_set__free(&s->c);
 	free(s->name);
 	free(s->seen);
 	free(s->path);

@@ -9,10 +9,10 @@
 #include "sensor/core/counter_set.h"
 #include "sensor/core/text.h"
 
-#define LINES_NAME   64
-#define LINES_FIELDS 24
+#define PROC_TABLE_NAME	  64
+#define PROC_TABLE_FIELDS 24
 
-struct line_column {
+struct proc_table_column {
 	const char *column;
 	const char *unit;
 	unsigned field; /* the number of the line's numbers that it is */
@@ -20,7 +20,7 @@ struct line_column {
 	uint64_t range;
 };
 
-struct line_format {
+struct proc_table_format {
 	const char *series;
 	enum sensor_part part;
 	const char *class; /* directory below sys: "class/net" */
@@ -30,27 +30,27 @@ struct line_format {
 	/* The name in a line, which ends at line[len], and where its numbers begin; NULL: it is of
 	 * no device. */
 	const char *(*split)(const char *line, size_t len, const char **name, size_t *name_len);
-	const struct line_column *column;
+	const struct proc_table_column *column;
 	unsigned n;
 };
 
-struct sensor_lines {
-	const struct line_format *format;
-	struct tally c;
-	char (*name)[LINES_NAME]; /* of each device, as in the file */
-	bool *seen;		  /* in the reading that goes on */
+struct proc_table {
+	const struct proc_table_format *format;
+	struct counter_set c;
+	char (*name)[PROC_TABLE_NAME]; /* of each device, as in the file */
+	bool *seen;		       /* in the reading that goes on */
 	struct sensor_text text;
 	char *path;
 };
 
 /* Finds the devices there are, and those of their columns that their line has. s is
  * zero-initialised, and to be closed in any case. 0, -ENOENT: none, or no such file; -errno. */
-int lines__open(struct sensor_lines *s, const struct line_format *format,
-		const struct sensor_roots *roots);
-int lines__read(struct sensor_lines *s, struct sensor_value *values); /* as sensor_ops.read */
-void lines__close(struct sensor_lines *s); /* frees what it owns, not *s itself */
+int proc_table__open(struct proc_table *s, const struct proc_table_format *format,
+		     const struct sensor_roots *roots);
+int proc_table__read(struct proc_table *s, struct sensor_value *values); /* as sensor_ops.read */
+void proc_table__close(struct proc_table *s); /* frees what it owns, not *s itself */
 
 /* Whether there is a DIR/NAME/WHAT. */
-bool lines__has(const char *dir, const char *name, const char *what);
+bool proc_table__has(const char *dir, const char *name, const char *what);
 
 #endif

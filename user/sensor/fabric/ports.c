@@ -25,7 +25,7 @@
 #define BITS16 65535u
 #define BITS32 4294967295u
 
-static const struct tally_file files[] = {
+static const struct counter_file files[] = {
 	{"RxMB", "B", "counters_ext/port_rcv_data_64", WORD, 0, 0},
 	{"RxMB", "B", "counters/port_rcv_data", WORD, 0, BITS32},
 	{"RxMB", "B", "hw_counters/rx_bytes", 1, 0, 0},
@@ -77,7 +77,7 @@ struct port {
 };
 
 struct sensor {
-	struct tally c;
+	struct counter_set c;
 	struct port *port; /* of each device of c */
 	unsigned nports;
 };
@@ -98,7 +98,7 @@ static int read_line(const char *port, const char *name, char *buf, size_t size)
 
 static int add_level(struct sensor *s, const char *column, const char *unit, unsigned *channel)
 {
-	int err = tally__add_channel(&s->c, column, unit, channel);
+	int err = counter_set__add_channel(&s->c, column, unit, channel);
 
 	if (!err)
 		s->c.channel[*channel].quantity = QUANTITY_LEVEL;
@@ -126,13 +126,13 @@ static int add_port(void *arg, const char *ports, const char *number)
 	read_line(p->dir, "link_layer", link, sizeof(link));
 	read_line(p->dir, "rate", rate, sizeof(rate));
 	snprintf(about, sizeof(about), "%s%s%s", link, *link && *rate ? ", " : "", rate);
-	err = tally__add_device(&s->c, name, about);
+	err = counter_set__add_device(&s->c, name, about);
 	if (err) {
 		free(p->dir);
 		return err == -ENOSPC ? 0 : err;
 	}
 	s->nports++;
-	err = tally__add_files(&s->c, p->dir, files, sizeof(files) / sizeof(files[0]));
+	err = counter_set__add_files(&s->c, p->dir, files, sizeof(files) / sizeof(files[0]));
 	if (!err)
 		err = add_level(s, "Up", "", &p->up);
 	return err ? err : add_level(s, "Rate", "Gb/s", &p->rate);
@@ -148,7 +148,7 @@ static int add_ports(void *s, const char *class, const char *device)
 		ports = NULL;
 		return -ENOMEM;
 	}
-	err = tally__each(ports, add_port, s);
+	err = sensor__each_entry(ports, add_port, s);
 	return err == -ENOENT ? 0 : err;
 }
 
@@ -159,7 +159,7 @@ static void ports_close(struct sensor *s)
 	for (unsigned i = 0; i < s->nports; i++)
 		free(s->port[i].dir);
 	free(s->port);
-	tally__free(&s->c);
+	counter_set__free(&s->c);
 	free(s);
 }
 
@@ -171,9 +171,9 @@ static int ports_open(struct sensor **out, const struct sensor_roots *roots)
 
 	if (!s)
 		return -ENOMEM;
-	s->c = (struct tally){.series = "Port", .part = PART_PORT};
+	s->c = (struct counter_set){.series = "Port", .part = PART_PORT};
 	if (snprintf(dir, sizeof(dir), "%s/class/infiniband", roots->sys) < (int)sizeof(dir))
-		err = tally__each(dir, add_ports, s);
+		err = sensor__each_entry(dir, add_ports, s);
 	if (!err && !s->nports)
 		err = -ENOENT;
 	if (err) {
@@ -236,8 +236,8 @@ static int ports_read(struct sensor *s, struct sensor_value *values)
 	for (unsigned i = 0; i < s->nports; i++) {
 		uint64_t now = clock__boot_ns();
 
-		tally__read_files(&s->c, i);
-		tally__take(&s->c, i, now, values);
+		counter_set__read_files(&s->c, i);
+		counter_set__take(&s->c, i, now, values);
 		read_levels(&s->port[i], now, values);
 	}
 	return sensor__any_value(values, s->c.nchannels);

@@ -19,7 +19,7 @@
 #define RANGE (1ull << 56)
 
 /* "#" is the traffic class. */
-static const struct tally_file files[] = {
+static const struct counter_file files[] = {
 	{"RxMB", "B", "hni_sts_rx_ok_octets", 1, RANGE, 0},
 	{"TxMB", "B", "hni_sts_tx_ok_octets", 1, RANGE, 0},
 	{"RxPackets", "", "hni_pkts_recv_by_tc_#", 1, RANGE, 0},
@@ -31,7 +31,7 @@ static const struct tally_file files[] = {
 };
 
 struct sensor {
-	struct tally c;
+	struct counter_set c;
 };
 
 /* physfn is what the PCI device of a virtual function has. */
@@ -48,10 +48,10 @@ static int add_device(void *arg, const char *class, const char *name)
 		return 0;
 	if (access(dir, F_OK) || !access(physfn, F_OK))
 		return 0;
-	err = tally__add_device(&s->c, name, "Slingshot");
+	err = counter_set__add_device(&s->c, name, "Slingshot");
 	if (err)
 		return err == -ENOSPC ? 0 : err;
-	err = tally__add_files(&s->c, dir, files, sizeof(files) / sizeof(files[0]));
+	err = counter_set__add_files(&s->c, dir, files, sizeof(files) / sizeof(files[0]));
 	if (!err && s->c.nchannels == before)
 		s->c.ndevices--;
 	return err;
@@ -61,7 +61,7 @@ static void slingshot_close(struct sensor *s)
 {
 	if (!s)
 		return;
-	tally__free(&s->c);
+	counter_set__free(&s->c);
 	free(s);
 }
 
@@ -73,9 +73,9 @@ static int slingshot_open(struct sensor **out, const struct sensor_roots *roots)
 
 	if (!s)
 		return -ENOMEM;
-	s->c = (struct tally){.series = "Port", .part = PART_PORT};
+	s->c = (struct counter_set){.series = "Port", .part = PART_PORT};
 	if (snprintf(dir, sizeof(dir), "%s/class/cxi", roots->sys) < (int)sizeof(dir))
-		err = tally__each(dir, add_device, s);
+		err = sensor__each_entry(dir, add_device, s);
 	if (!err && !s->c.ndevices)
 		err = -ENOENT;
 	if (err) {
@@ -112,8 +112,8 @@ static int slingshot_read(struct sensor *s, struct sensor_value *values)
 	for (unsigned i = 0; i < s->c.ndevices; i++) {
 		uint64_t now = clock__boot_ns();
 
-		tally__read_files(&s->c, i);
-		tally__take(&s->c, i, now, values);
+		counter_set__read_files(&s->c, i);
+		counter_set__take(&s->c, i, now, values);
 	}
 	return sensor__any_value(values, s->c.nchannels);
 }

@@ -163,7 +163,7 @@ static void free_mount(struct lustre_mount *m)
 	free_list(m->mdc, m->n_mdc);
 }
 
-static int add_instance(struct lustre_mounts *l, struct tally *c, const struct places *at,
+static int add_instance(struct lustre_mounts *l, struct counter_set *c, const struct places *at,
 			const char *stats, const char *name, const char *about,
 			const char *instance)
 {
@@ -209,7 +209,7 @@ static bool same_fs(const char *a, const char *b)
 }
 
 /* The instances of one place. */
-static int find_instances(struct lustre_mounts *l, struct tally *c, struct places *at,
+static int find_instances(struct lustre_mounts *l, struct counter_set *c, struct places *at,
 			  const char *place, const struct mount_lines *lines)
 {
 	struct dirent **e = NULL;
@@ -242,7 +242,7 @@ static int find_instances(struct lustre_mounts *l, struct tally *c, struct place
 	return err;
 }
 
-int lustre__open(struct lustre_mounts *l, struct tally *c, const struct sensor_roots *roots)
+int lustre__open(struct lustre_mounts *l, struct counter_set *c, const struct sensor_roots *roots)
 {
 	static const char *const types[] = {"lustre", NULL};
 	struct mount_lines lines;
@@ -327,7 +327,7 @@ static void set_err(struct mount_values *m, unsigned mask, int err)
 #define ADD_LINES(text, path, table, m) \
 	add_lines(text, path, table, sizeof(table) / sizeof((table)[0]), m)
 
-void lustre__read(struct lustre_mounts *l, struct tally *c, struct sensor_value *values)
+void lustre__read(struct lustre_mounts *l, struct counter_set *c, struct sensor_value *values)
 {
 	for (unsigned i = 0; i < l->n; i++) {
 		const struct lustre_mount *p = &l->mount[i];

@@ -51,7 +51,7 @@ static int head_of(char **out, const struct mount_line *line)
 		       : 0;
 }
 
-static int add_mount(struct nfs_mounts *n, struct tally *c, struct mount_line *line)
+static int add_mount(struct nfs_mounts *n, struct counter_set *c, struct mount_line *line)
 {
 	char about[512], *head;
 	struct nfs_mount *p;
@@ -77,7 +77,7 @@ static int add_mount(struct nfs_mounts *n, struct tally *c, struct mount_line *l
 	return 0;
 }
 
-int nfs__open(struct nfs_mounts *n, struct tally *c, const struct sensor_roots *roots)
+int nfs__open(struct nfs_mounts *n, struct counter_set *c, const struct sensor_roots *roots)
 {
 	static const char *const types[] = {"nfs", "nfs4", NULL};
 	struct mount_lines lines;
@@ -197,9 +197,9 @@ static void take_section(struct section *s, const char **at)
 }
 
 /* A file system that was mounted anew counts from 0. */
-static void take_age(struct nfs_mount *p, struct tally *c, const struct section *s)
+static void take_age(struct nfs_mount *p, struct counter_set *c, const struct section *s)
 {
-	const struct tally_device *d = &c->device[p->device];
+	const struct counter_device *d = &c->device[p->device];
 
 	if (!s->has_age)
 		return;
@@ -216,7 +216,7 @@ static struct nfs_mount *mount_of(struct nfs_mounts *n, const char *line)
 	return NULL;
 }
 
-void nfs__read(struct nfs_mounts *n, struct tally *c, struct sensor_value *values)
+void nfs__read(struct nfs_mounts *n, struct counter_set *c, struct sensor_value *values)
 {
 	int err = n->n ? sensor_text__read(&n->text) : -ENOENT;
 	const char *at = n->text.buf, *line;

@@ -11,7 +11,7 @@
 #include "sensor/core/file.h"
 
 struct sensor {
-	struct tally c;
+	struct counter_set c;
 	struct nfs_mounts nfs;
 	struct lustre_mounts lustre;
 	int lustre_err; /* what of it cannot be read, with other mounts there */
@@ -35,36 +35,35 @@ static const struct {
 	[MOUNT_RESENDS] = {"Resends", ""},
 };
 
-int mounts__add(struct tally *c, const char *name, const char *about, unsigned mask,
+int mounts__add(struct counter_set *c, const char *name, const char *about, unsigned mask,
 		double time_unit)
 {
-	int err = tally__add_device(c, name, about);
+	int err = counter_set__add_device(c, name, about);
 
 	for (unsigned i = 0; i < N_MOUNT_VALUES && !err; i++) {
-		struct tally_count t = {.unit = i == MOUNT_REQUEST_TIME ? time_unit : 1,
-					.field = i};
+		struct counter t = {.unit = i == MOUNT_REQUEST_TIME ? time_unit : 1, .field = i};
 
 		if (!(mask & 1u << i))
 			continue;
-		err = tally__add_channel(c, columns[i].column, columns[i].unit, &t.channel);
+		err = counter_set__add_channel(c, columns[i].column, columns[i].unit, &t.channel);
 		if (!err)
-			err = tally__add(c, &t);
+			err = counter_set__add_counter(c, &t);
 	}
 	return err;
 }
 
-void mounts__take(struct tally *c, unsigned device, const struct mount_values *m,
+void mounts__take(struct counter_set *c, unsigned device, const struct mount_values *m,
 		  struct sensor_value *values)
 {
-	const struct tally_device *d = &c->device[device];
+	const struct counter_device *d = &c->device[device];
 
 	for (unsigned i = d->first; i < d->first + d->n; i++) {
-		struct tally_count *t = &c->counter[i];
+		struct counter *t = &c->counter[i];
 
 		t->raw = m->v[t->field];
 		t->err = m->err[t->field];
 	}
-	tally__take(c, device, clock__boot_ns(), values);
+	counter_set__take(c, device, clock__boot_ns(), values);
 }
 
 static void mounts_close(struct sensor *s)
@@ -73,7 +72,7 @@ static void mounts_close(struct sensor *s)
 		return;
 	nfs__close(&s->nfs);
 	lustre__close(&s->lustre);
-	tally__free(&s->c);
+	counter_set__free(&s->c);
 	free(s);
 }
 
@@ -84,7 +83,7 @@ static int mounts_open(struct sensor **out, const struct sensor_roots *roots)
 
 	if (!s)
 		return -ENOMEM;
-	s->c = (struct tally){.series = "Mount", .part = PART_MOUNT};
+	s->c = (struct counter_set){.series = "Mount", .part = PART_MOUNT};
 	err = nfs__open(&s->nfs, &s->c, roots);
 	if (!err)
 		err = s->lustre_err = lustre__open(&s->lustre, &s->c, roots);

@@ -48,8 +48,8 @@ void mount_lines__free(struct mount_lines *m);
 void mount__unescape(char *s);
 
 /* Adds a device to c with the channels of the values in mask (1 << MOUNT_READS ...); time_unit is
- * that of MOUNT_REQUEST_TIME in s. As tally__add_device(). */
-int mounts__add(struct tally *c, const char *name, const char *about, unsigned mask,
+ * that of MOUNT_REQUEST_TIME in s. As counter_set__add_device(). */
+int mounts__add(struct counter_set *c, const char *name, const char *about, unsigned mask,
 		double time_unit);
 
 /* One file system of NFS, as /proc/self/mountstats has it. */
@@ -68,8 +68,8 @@ struct nfs_mounts {
 };
 
 /* Adds the mounts there are to c. 0, also if there are none; -errno. */
-int nfs__open(struct nfs_mounts *n, struct tally *c, const struct sensor_roots *roots);
-void nfs__read(struct nfs_mounts *n, struct tally *c, struct sensor_value *values);
+int nfs__open(struct nfs_mounts *n, struct counter_set *c, const struct sensor_roots *roots);
+void nfs__read(struct nfs_mounts *n, struct counter_set *c, struct sensor_value *values);
 void nfs__close(struct nfs_mounts *n);
 
 /* One instance of Lustre's client. */
@@ -88,12 +88,12 @@ struct lustre_mounts {
 };
 
 /* As nfs__open(); -EACCES: Lustre is there, and its statistics may not be read. */
-int lustre__open(struct lustre_mounts *l, struct tally *c, const struct sensor_roots *roots);
-void lustre__read(struct lustre_mounts *l, struct tally *c, struct sensor_value *values);
+int lustre__open(struct lustre_mounts *l, struct counter_set *c, const struct sensor_roots *roots);
+void lustre__read(struct lustre_mounts *l, struct counter_set *c, struct sensor_value *values);
 void lustre__close(struct lustre_mounts *l);
 
 /* Gives a device its values. */
-void mounts__take(struct tally *c, unsigned device, const struct mount_values *m,
+void mounts__take(struct counter_set *c, unsigned device, const struct mount_values *m,
 		  struct sensor_value *values);
 
 #endif

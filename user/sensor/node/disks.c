@@ -12,7 +12,7 @@
 #include "sensor/core/proc_table.h"
 
 struct sensor {
-	struct sensor_lines lines;
+	struct proc_table lines;
 };
 
 #define SECTOR	 512.0
@@ -20,7 +20,7 @@ struct sensor {
 #define MS_RANGE (1ull << 32) /* times are printed modulo that */
 
 /* Numbers of a line of /proc/diskstats behind the name. */
-static const struct line_column columns[] = {
+static const struct proc_table_column columns[] = {
 	{"Reads", "", 0, 1, 0},
 	{"ReadMB", "B", 2, SECTOR, 0},
 	{"Writes", "", 4, 1, 0},
@@ -38,7 +38,7 @@ static bool is_counted(const char *dir, const char *name)
 {
 	bool removable = str__starts(name, "sr") || str__starts(name, "fd");
 
-	return !removable && lines__has(dir, name, "device");
+	return !removable && proc_table__has(dir, name, "device");
 }
 
 /* "   8       0 sda 123 4 ..." */
@@ -54,7 +54,7 @@ static const char *split(const char *line, size_t len, const char **name, size_t
 	return *name + *name_len;
 }
 
-static const struct line_format format = {
+static const struct proc_table_format format = {
 	.series = "Disk",
 	.part = PART_DISK,
 	.class = "block",
@@ -69,14 +69,14 @@ static void disks_close(struct sensor *s)
 {
 	if (!s)
 		return;
-	lines__close(&s->lines);
+	proc_table__close(&s->lines);
 	free(s);
 }
 
 static int disks_open(struct sensor **out, const struct sensor_roots *roots)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err = s ? lines__open(&s->lines, &format, roots) : -ENOMEM;
+	int err = s ? proc_table__open(&s->lines, &format, roots) : -ENOMEM;
 
 	if (err) {
 		disks_close(s);
@@ -110,7 +110,7 @@ static unsigned disks_channels(const struct sensor *s, const struct sensor_chann
 
 static int disks_read(struct sensor *s, struct sensor_value *values)
 {
-	return lines__read(&s->lines, values);
+	return proc_table__read(&s->lines, values);
 }
 
 const struct sensor_ops sensor_disks = {

@@ -16,11 +16,11 @@
 #include "sensor/core/proc_table.h"
 
 struct sensor {
-	struct sensor_lines lines;
+	struct proc_table lines;
 };
 
 /* Numbers of a line of /proc/net/dev. */
-static const struct line_column columns[] = {
+static const struct proc_table_column columns[] = {
 	{"RxMB", "B", 0, 1, 0},	    {"TxMB", "B", 8, 1, 0},    {"RxPackets", "", 1, 1, 0},
 	{"TxPackets", "", 9, 1, 0}, {"RxErrors", "", 2, 1, 0}, {"TxErrors", "", 10, 1, 0},
 	{"RxDrops", "", 3, 1, 0},   {"TxDrops", "", 11, 1, 0}, {"Multicast", "", 7, 1, 0},
@@ -41,8 +41,8 @@ static bool is_representor(const char *dir, const char *name)
 
 static bool is_counted(const char *dir, const char *name)
 {
-	return lines__has(dir, name, "device") && !lines__has(dir, name, "master/device") &&
-	       !is_representor(dir, name);
+	return proc_table__has(dir, name, "device") &&
+	       !proc_table__has(dir, name, "master/device") && !is_representor(dir, name);
 }
 
 /* "  eth0: 123 4 ..." */
@@ -57,7 +57,7 @@ static const char *split(const char *line, size_t len, const char **name, size_t
 	return colon + 1;
 }
 
-static const struct line_format format = {
+static const struct proc_table_format format = {
 	.series = "NetDev",
 	.part = PART_PORT,
 	.class = "class/net",
@@ -72,14 +72,14 @@ static void netdev_close(struct sensor *s)
 {
 	if (!s)
 		return;
-	lines__close(&s->lines);
+	proc_table__close(&s->lines);
 	free(s);
 }
 
 static int netdev_open(struct sensor **out, const struct sensor_roots *roots)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err = s ? lines__open(&s->lines, &format, roots) : -ENOMEM;
+	int err = s ? proc_table__open(&s->lines, &format, roots) : -ENOMEM;
 
 	if (err) {
 		netdev_close(s);
@@ -114,7 +114,7 @@ static unsigned netdev_channels(const struct sensor *s, const struct sensor_chan
 
 static int netdev_read(struct sensor *s, struct sensor_value *values)
 {
-	return lines__read(&s->lines, values);
+	return proc_table__read(&s->lines, values);
 }
 
 const struct sensor_ops sensor_netdev = {
