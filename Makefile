@@ -33,38 +33,21 @@ endif
 TARGET := $(shell $(CC) -dumpmachine)
 H5_CFLAGS := $(shell $(PKG_CONFIG) --cflags hdf5 2>/dev/null || echo -I=/usr/include/hdf5/serial)
 H5_LIBS   := $(shell $(PKG_CONFIG) --libs hdf5 2>/dev/null || echo -L=/usr/lib/$(TARGET)/hdf5/serial -lhdf5)
-# Debian's shared library brings 25 others along (curl, Kerberos, LDAP): loading them takes 5 ms, as long
-# as many an extraction, and half a millisecond for the others of jobprof's. The programs have the
-# archives in them where there are some that link without more; H5_STATIC=0 does without. Tests know the
-# library's faults by the name of the shared one.
+# Debian's shared library of HDF5 brings 25 others along (curl, Kerberos, LDAP): loading them takes
+# 20 ms. The programs are linked with HDF5's archive where that links; H5_STATIC=0 takes the shared
+# library, and so does SAN=1: the tests' suppressions name it.
 H5_STATIC ?= $(if $(filter 1,$(SAN)),0,1)
-H5_ARCHIVE = $(patsubst -lhdf5,-Wl$(comma)-Bstatic -lhdf5 $$with -Wl$(comma)-Bdynamic -Wl$(comma)--as-needed -lz -ldl -lm,$(H5_LIBS))
-find_h5    = $(shell for with in '-lsz -laec -lz' '-lsz -lz' -lz '-lsz -laec' -lsz ''; do \
-	echo 'int H5open(void); int main(void) { return H5open(); }' | \
-	$(CC) $(LDFLAGS) -x c - -o /dev/null -pthread $(H5_ARCHIVE) 2>/dev/null && echo $(H5_ARCHIVE) && exit; \
-	done; echo $(H5_LIBS))
-VERB_LIBS    := -lbpf -lelf -lz -ldeflate -ljansson -lcap
-VERB_ARCHIVE := -Wl,-Bstatic $(VERB_LIBS) -Wl,-Bdynamic
-find_verb     = $(shell echo 'int bpf_object__open(void), libdeflate_free_decompressor(void), json_loads(void),' \
-	'cap_init(void); int main(void) { return bpf_object__open() + libdeflate_free_decompressor() +' \
-	'json_loads() + cap_init(); }' | $(CC) $(LDFLAGS) -fno-builtin -x c - -o /dev/null $(VERB_ARCHIVE) 2>/dev/null && \
-	echo '$(VERB_ARCHIVE)' || echo '$(VERB_LIBS)')
+H5_ARCHIVE = $(H5_LIBS:-lhdf5=-Wl,-Bstatic -lhdf5 -Wl,-Bdynamic -Wl,--as-needed -lsz -lz -ldl -lm)
+find_h5    = $(shell echo 'int H5open(void); int main(void) { return H5open(); }' | \
+	$(CC) $(LDFLAGS) -x c - -o /dev/null -pthread $(H5_ARCHIVE) 2>/dev/null && \
+	echo '$(H5_ARCHIVE)' || echo '$(H5_LIBS)')
 # Once, when something is linked.
-VERB_PROGRAM_LIBS = $(eval VERB_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_verb),$(VERB_LIBS)))$(VERB_PROGRAM_LIBS)
 H5_PROGRAM_LIBS = $(eval H5_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_h5),$(H5_LIBS)))$(H5_PROGRAM_LIBS)
-# What jobprof is linked with as a whole (user/cmd/jobprof/full.h); nothing: it is jobprof-full then.
-LINKER_STATES := -Wl,-Bstatic -Wl,-Bdynamic -Wl,--as-needed
-ARCHIVES       = $(filter-out $(LINKER_STATES),$(H5_PROGRAM_LIBS)) -ldeflate -ljansson -lcap -lm
-find_static    = $(shell echo 'int H5open(void), json_loads(void), cap_init(void); int main(void)' \
-	'{ return H5open() + json_loads() + cap_init(); }' | $(CC) $(LDFLAGS) -static-pie -fno-builtin \
-	-x c - -o /dev/null $(ARCHIVES) 2>/dev/null && echo $(ARCHIVES))
-STATIC        := -static-pie -Wl,--wrap=dlopen
-STATIC_LIBS    = $(eval STATIC_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_static)))$(STATIC_LIBS)
 CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser -I$(B)
 CFLAGS ?=
 CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-unused-parameter -fno-strict-aliasing -fstack-protector-strong -fPIE
-# The last of -pie, -shared and -static-pie counts: rules name theirs behind these.
+# The last of -pie and -shared counts: rules name theirs behind these.
 LDFLAGS += -pie -Wl,-z,relro,-z,now $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined)
 comma := ,
 
@@ -83,9 +66,7 @@ SKEL     := $(B)/skel/jobprof.skel.h
 LIB_SRC  := $(filter-out user/cmd/% user/slurm/%_jobprof.c,$(wildcard user/*/*.c user/*/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
-VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(filter-out %/jobprof-static.c,$(wildcard user/cmd/jobprof/*.c user/cmd/sh5util/*.c)))
-# What needs no library of the machine's.
-FILE_OBJ := $(filter-out $(B)/user/cmd/jobprof/run%.o $(B)/user/cmd/jobprof/sensors%.o,$(VERB_OBJ)) $(B)/user/cmd/jobprof/jobprof-static.o
+VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof/*.c user/cmd/sh5util/*.c))
 PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
@@ -109,8 +90,8 @@ help:
 	@echo 'make clean'
 	@echo
 	@echo 'PREFIX and SYSCONFDIR are in the programs too: give the same ones to "make" and "make install".'
-	@echo 'V=1 shows the commands. SAN=1 builds with sanitizers, in build-san/. H5_STATIC=0 links shared'
-	@echo 'libraries. SLURM=PREFIX is the Slurm that the plugins are for, where it is not the one whose headers'
+	@echo 'V=1 shows the commands. SAN=1 builds with sanitizers, in build-san/. H5_STATIC=0 links'
+	@echo 'the shared HDF5. SLURM=PREFIX is the Slurm that the plugins are for, where it is not the one whose headers'
 	@echo 'the compiler finds; SLURM_PLUGINDIR=DIR takes them, else the directory where that Slurm has its own.'
 tools: $(TOOLS) $(B)/tests/slurm/cgself.so $(B)/tests/nss/jptest.so
 bench: $(BENCH)
@@ -173,13 +154,10 @@ $(B)/jobprof-writer: $(B)/user/cmd/writer/writer.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -ldeflate -lcap -lm
 	$(Q)$(UNREADABLE)
-$(B)/jobprof-full: $(VERB_OBJ) $(LIB)
+$(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(VERB_PROGRAM_LIBS) -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap -lm
 	$(Q)$(UNREADABLE)
-$(B)/jobprof: $(FILE_OBJ) $(LIB) $(B)/jobprof-full
-	$(call msg,LINK,$@)
-	$(Q)$(if $(STATIC_LIBS),$(CC) $(LDFLAGS) $(STATIC) -o $@ $(FILE_OBJ) $(LIB) $(STATIC_LIBS),install -m 755 $(B)/jobprof-full $@)
 
 # The same program under Slurm's name.
 $(B)/sh5util: $(B)/jobprof
@@ -187,7 +165,7 @@ $(B)/sh5util: $(B)/jobprof
 	$(Q)ln -sf jobprof $@
 
 # From the tables of options.
-$(B)/completion/jobprof: $(B)/jobprof-full
+$(B)/completion/jobprof: $(B)/jobprof
 $(B)/completion/jobprofd: $(B)/jobprofd
 $(B)/completion/jobprof-dump: $(B)/jobprof-dump
 $(COMPLETED):
@@ -254,8 +232,8 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \
 		$(DESTDIR)$(UNITDIR) $(DESTDIR)$(SYSCONFDIR)/jobprof
 	install -m 755 $(B)/jobprofd $(B)/jobprof-dump $(DESTDIR)$(PREFIX)/sbin
-	install -m 755 $(B)/jobprof $(DESTDIR)$(PREFIX)/bin
-	install -m 711 $(B)/jobprof-full $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
+	install -m 711 $(B)/jobprof $(DESTDIR)$(PREFIX)/bin
+	install -m 711 $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
 	ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/sh5util
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions

@@ -1155,9 +1155,9 @@ def valgrind():
     if b"__asan_init" in open(JOBPROF, "rb").read():
         raise Skipped("built with sanitizers")
     r, good = run_jobprof([tool("jphold"), "spin=0.3"], 0.1)
-    full = os.path.join(BUILD, "jobprof-full")  # valgrind puts its malloc in the place of a library's
-    cmds = {"jobprof show": [full, "show", good], "jobprof show --json": [full, "show", "--json", good],
-            "jobprof list": [full, "list"], "jobprof list --json": [full, "list", "--json"]}
+    cmds = {"jobprof show": [JOBPROF, "show", good],
+            "jobprof show --json": [JOBPROF, "show", "--json", good],
+            "jobprof list": [JOBPROF, "list"], "jobprof list --json": [JOBPROF, "list", "--json"]}
     for unit in ("test_journal", "test_nodestep"):
         path = os.path.join(BUILD, "tests", "unit", unit)
         if os.path.exists(path):

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""jobprof is linked as a whole, and leaves to jobprof-full what wants the machine's libraries."""
+"""What is installed: it starts, it knows the users of name services, it can be removed."""
 
 import os
 import shutil
@@ -12,30 +12,9 @@ from mergelib import inputs, world
 USER, UID = "serviceuser", 54321  # whom the name service jptest knows, and no file
 
 
-def is_whole():
-    headers = subprocess.run(["readelf", "-lW", JOBPROF], capture_output=True, text=True)
-    return headers.returncode == 0 and "INTERP" not in headers.stdout
-
-
-def need_whole():
-    if not is_whole():
-        raise Skipped("this build has jobprof-full under both names: no archive of the C library, "
-                      "or a build for sanitizers")
-
-
 def run(*cmd, **more):
     p = subprocess.run(cmd, capture_output=True, text=True, errors="replace", timeout=60, **more)
     return p.returncode, p.stdout, p.stderr
-
-
-def is_linked_as_a_whole():
-    need_whole()
-    is_true("no libraries", "statically linked" in run("ldd", JOBPROF)[1] or
-            "not a dynamic" in run("ldd", JOBPROF)[2], run("ldd", JOBPROF))
-    names = run("nm", JOBPROF)[1]
-    held = [w for w in ("getpwuid", "getpwnam", "initgroups", "getaddrinfo")
-            if " T %s\n" % w in names or " W %s\n" % w in names]
-    is_equal("asks no name service itself", held, [])
 
 
 def installation():
@@ -103,28 +82,21 @@ def users_of_a_name_service():
     is_true("nobody's name", st == 255 and "No such user" in err, (st, err))
 
 
-def alone_it_says_what_is_missing():
-    need_whole()
-    alone = shutil.copy(JOBPROF, tmpdir())
-    for verb in ("run", "sensors"):
-        st, _, err = run(alone, verb, "--help")
-        is_true(verb, st == 1 and verb in err and "jobprof-full: No such file" in err, (st, err))
-    prof, out = profile()
-    st, _, err = run(alone, "merge", "-j", "7", "-S", "-p", prof, "-u", USER,
-                     "-o", os.path.join(out, "job.h5"))
-    is_equal("merging does not need it", st, 0)
-    st, _, err = run(alone, "merge", "-j", "7", "-S", "-p", prof, "-u", str(UID),
-                     "-o", os.path.join(out, "job2.h5"))
-    is_true("users do", st == 1 and "/etc/passwd" in err and "jobprof-full" in err, (st, err))
-
-
-def an_installation_finds_it():
+def an_installation_starts():
     prefix = installation()
-    for program in ("bin/jobprof", "libexec/jobprof/jobprof-full"):
-        st, out, err = run(os.path.join(prefix, program), "run", "--help")
-        is_true(program, st == 0 and "usage: jobprof run" in out, (st, err))
+    st, out, err = run(os.path.join(prefix, "bin/jobprof"), "run", "--help")
+    is_true("jobprof", st == 0 and "usage: jobprof run" in out, (st, err))
     st, out, err = run(os.path.join(prefix, "libexec/jobprof/sh5util"), "-V")
     is_true("sh5util", st == 0 and out, (st, err))
+
+
+def users_can_run_but_not_read():
+    """Programs that jobprofd starts as a job's user: the kernel lets nobody trace what they cannot
+    read."""
+    prefix = installation()
+    for program in ("bin/jobprof", "libexec/jobprof/jobprof-writer"):
+        mode = os.stat(os.path.join(prefix, program)).st_mode & 0o777
+        is_equal("mode of " + program, oct(mode), oct(0o711))
 
 
 def uninstalling_removes_what_installing_made():
@@ -169,6 +141,6 @@ def programs_find_the_library_once_it_is_installed():
     is_equal("a program of libjobprof starts", (st, err), (0, ""))
 
 
-run_tests([is_linked_as_a_whole, users_of_a_name_service, alone_it_says_what_is_missing,
-           an_installation_finds_it, uninstalling_removes_what_installing_made,
+run_tests([users_of_a_name_service, an_installation_starts, users_can_run_but_not_read,
+           uninstalling_removes_what_installing_made,
            programs_find_the_library_once_it_is_installed])

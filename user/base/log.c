@@ -62,11 +62,6 @@ void log__set_level(enum log_level level)
 	max_level = level;
 }
 
-enum log_level log__level(void)
-{
-	return max_level;
-}
-
 const char *log__level_name(enum log_level level)
 {
 	return levels[level].name;

@@ -18,7 +18,6 @@ void log__init(const char *program, enum log_level level);
  * that syslogd has no room for is counted, never waited for. True: they do. */
 bool log__to_syslog(void);
 void log__set_level(enum log_level level);
-enum log_level log__level(void);
 /* "error", "warn", "info", "debug" */
 const char *log__level_name(enum log_level level);
 

@@ -137,8 +137,8 @@ int automerge__new(struct automerge **out, const struct daemon *d)
 	if (!a)
 		return -ENOMEM;
 	snprintf(a->dir, sizeof(a->dir), "%s/merges", d->env.state_dir);
-	/* the one that users may run but not read: who runs it cannot trace it */
-	program__find("jobprof-full", "../libexec/jobprof", a->program, sizeof(a->program));
+	/* installed so that users may run but not read it: they cannot trace it then */
+	program__find("jobprof", "../bin", a->program, sizeof(a->program));
 	if (access(a->program, X_OK)) {
 		err = -errno;
 		log_error("AutoMerge: cannot run %s: %s: no job is merged", a->program,

@@ -99,7 +99,7 @@ int publication__start(struct publication *p, const char *writer, bool final, ui
 	pid = fork();
 	if (!pid) {
 		dup2(said[1], STDERR_FILENO);
-		log__init("jobprof-writer", log__level());
+		log__init("jobprof-writer", LOGL_INFO);
 		run_writer(p, writer, final, parent);
 	}
 	close(said[1]);

@@ -9,7 +9,6 @@
 #include "base/log.h"
 #include "base/program.h"
 #include "base/str.h"
-#include "cmd/jobprof/full.h"
 #include "cmd/sh5util/sh5util.h"
 #include "cmd/jobprof/verbs.h"
 #include "pool/anew.h"
@@ -20,12 +19,6 @@ struct verb {
 	const struct command *command;
 	const char *help;
 };
-
-/* NULL but in jobprof-full. */
-#pragma weak verb_run
-#pragma weak verb_sensors
-#pragma weak cmd_run
-#pragma weak cmd_sensors
 
 static const struct verb verbs[] = {
 	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
@@ -79,13 +72,9 @@ static int start(const struct verb *v, int argc, char **argv)
 {
 	static char name[32];
 
-	if (v->fn) {
-		snprintf(name, sizeof(name), "jobprof %s", v->name);
-		log__init(name, log__level());
-		return v->fn(argc, argv);
-	}
-	full__become(v->name);
-	return 1;
+	snprintf(name, sizeof(name), "jobprof %s", v->name);
+	log__init(name, LOGL_INFO);
+	return v->fn(argc, argv);
 }
 
 static const struct verb *find(const char *name)
@@ -114,8 +103,6 @@ static int print_completion(void)
 	       "\tcase \" ${COMP_WORDS[*]:1:COMP_CWORD-1} \" in *' -- '*) return ;; esac\n"
 	       "\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; i < N_VERBS; i++) {
-		if (!verbs[i].fn)
-			continue;
 		printf("\t%s) words='", verbs[i].name);
 		options__words(verbs[i].command, stdout);
 		printf("' ;;\n");
@@ -170,11 +157,9 @@ int main(int argc, char **argv)
 {
 	int status;
 
-	/* jobprof-full merges for jobprofd, as the job's user, who must not get into it */
-	if (verb_run)
-		program__close_to_user();
+	/* jobprofd starts a merge as the job's user, who must not get into its cgroup that way */
+	program__close_to_user();
 	anew__init(argv);
-	full__init(argv);
 	status = run(argc, argv);
 
 	if (!fflush(stdout) && !ferror(stdout))

@@ -158,7 +158,7 @@ static int find_user(struct options *o)
 		return take_name(o, o->user);
 	if (o->user)
 		uid = n;
-	err = account__by_uid(uid, &o->name);
+	err = user_name__of_uid(uid, &o->name);
 	if (err == -ENOENT && o->user)
 		return take_name(o, o->user);
 	if (err == -ENOENT)

@@ -158,10 +158,10 @@ static int check_node(struct sh5_options *o, const char *node)
 static int check_user(struct sh5_options *o, const char *text)
 {
 	uint32_t uid;
-	int err = text ? account__by_name(text, &o->user) : account__by_uid(getuid(), &o->user);
+	int err = text ? user_name__check(text, &o->user) : user_name__of_uid(getuid(), &o->user);
 
 	if (err == -ENOENT && text && !parse_u32(text, &uid))
-		err = account__by_uid(uid, &o->user);
+		err = user_name__of_uid(uid, &o->user);
 	if (err == -ENOENT && text) {
 		log_error("error: No such user --uid=\"%s\"", text);
 		return SH5_USAGE;
