@@ -8,94 +8,14 @@
 
 #include "sensor/rapl/rapl.h"
 
-#define COUNTERS_MAX 8192
-#define PERIOD_NS    1000000 /* of all of them: Intel's SDM volume 3, AMD's PPR of family 17h */
-
-/* Perf first: the kernel folds wraps. MSRs last: nobody has told which of them mean anything. */
+/* Perf first: the kernel folds wraps. MSRs last: which of them mean anything is documented nowhere.
+ */
 static const struct rapl_way *const ways[] = {&rapl_perf, &rapl_powercap, &rapl_msr};
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
-static void name_channel(struct rapl *r, struct sensor_channel *ch, int package, int die)
-{
-	static const char *const names[] = {
-		[PART_PLATFORM] = "psys", [PART_PACKAGE] = "package", [PART_CORES] = "cores",
-		[PART_CORE] = "core",	  [PART_UNCORE] = "uncore",   [PART_DRAM] = "dram",
-	};
-	const char *name = names[ch->part];
-
-	if (ch->part == PART_PLATFORM)
-		snprintf(ch->name, sizeof(ch->name), "%s", name);
-	else if (ch->part == PART_CORE || r->cpus.dies <= 1 || die < 0)
-		snprintf(ch->name, sizeof(ch->name), "%s-%d", name, ch->index);
-	else
-		snprintf(ch->name, sizeof(ch->name), "%s-%d-die-%d", name, package, die);
-}
-
-static int index_of(const struct rapl *r, enum sensor_part part, int package, int die, int cpu)
-{
-	const struct cpu_place *p;
-
-	if (part == PART_PLATFORM)
-		return -1;
-	if (part == PART_CORE) {
-		p = cpus__find(&r->cpus, cpu);
-		return p ? p->core : cpu;
-	}
-	return r->cpus.dies > 1 ? package * r->cpus.dies + (die > 0 ? die : 0) : package;
-}
-
-static int grow(struct rapl *r)
-{
-	struct sensor_channel *channels = realloc(r->channels, (r->n + 1) * sizeof(*channels));
-	struct rapl_counter *counters;
-
-	if (!channels)
-		return -ENOMEM;
-	r->channels = channels;
-	counters = realloc(r->counters, (r->n + 1) * sizeof(*counters));
-	if (!counters)
-		return -ENOMEM;
-	r->counters = counters;
-	memset(&channels[r->n], 0, sizeof(*channels));
-	memset(&counters[r->n], 0, sizeof(*counters));
-	return 0;
-}
-
-struct rapl_counter *rapl__add(struct rapl *r, enum sensor_part part, int package, int die, int cpu,
-			       int *err)
-{
-	int index = index_of(r, part, package, die, cpu);
-	struct sensor_channel *ch;
-	struct rapl_counter *c;
-
-	for (unsigned i = 0; i < r->n; i++)
-		if (r->channels[i].part == part && r->channels[i].index == index)
-			return NULL;
-	*err = r->n < COUNTERS_MAX ? grow(r) : -E2BIG;
-	if (*err)
-		return NULL;
-	ch = &r->channels[r->n];
-	c = &r->counters[r->n++];
-	*ch = (struct sensor_channel){.unit = "J",
-				      .part = part,
-				      .quantity = QUANTITY_ENERGY,
-				      .index = index,
-				      .cpu = cpu,
-				      .step = NAN,
-				      .error = rapl_model__error(&r->cpus, part),
-				      .period_ns = PERIOD_NS};
-	name_channel(r, ch, package, die);
-	c->pmax_w = rapl_model__pmax(part, r->cpus.packages);
-	c->package = package;
-	c->die = die;
-	c->cpu = cpu;
-	c->fd = -1;
-	return c;
-}
-
 /* Nothing is left of what a way has opened. */
-static void reset(struct rapl *r)
+static void close_all(struct rapl *r)
 {
 	for (unsigned i = 0; i < r->n; i++)
 		if (r->counters[i].fd >= 0)
@@ -118,7 +38,7 @@ static void rapl_close(struct sensor *s)
 
 	if (!r)
 		return;
-	reset(r);
+	close_all(r);
 	cpus__free(&r->cpus);
 	free(r);
 }
@@ -162,7 +82,7 @@ static int choose_way(struct rapl *r, char *why, size_t len)
 		err = ways[i]->open(r, one, sizeof(one));
 		if (!err)
 			return set_base(r);
-		reset(r);
+		close_all(r);
 		if (err == -EPERM)
 			err = -EACCES;
 		if (err == -EACCES && all != -EACCES)
@@ -199,7 +119,7 @@ static int open_source(struct rapl **out, const struct sensor_roots *roots, bool
 }
 
 /* "perf power PMU: 2 package, 2 dram" */
-static void describe(const struct rapl *r, char *why, size_t len)
+static void describe_parts(const struct rapl *r, char *why, size_t len)
 {
 	unsigned count[PART_OTHER + 1] = {};
 	size_t used;
@@ -215,14 +135,14 @@ static void describe(const struct rapl *r, char *why, size_t len)
 	}
 }
 
-static int probe(const struct sensor_roots *roots, bool cores, char *why, size_t len)
+static int probe_way(const struct sensor_roots *roots, bool cores, char *why, size_t len)
 {
 	struct rapl *r = NULL;
 	char text[512];
 	int err = open_source(&r, roots, cores, text, sizeof(text));
 
 	if (!err)
-		describe(r, text, sizeof(text));
+		describe_parts(r, text, sizeof(text));
 	snprintf(why, len, "%s", text);
 	rapl_close((struct sensor *)r);
 	return err;
@@ -230,12 +150,12 @@ static int probe(const struct sensor_roots *roots, bool cores, char *why, size_t
 
 static int probe_packages(const struct sensor_roots *roots, char *why, size_t len)
 {
-	return probe(roots, false, why, len);
+	return probe_way(roots, false, why, len);
 }
 
 static int probe_cores(const struct sensor_roots *roots, char *why, size_t len)
 {
-	return probe(roots, true, why, len);
+	return probe_way(roots, true, why, len);
 }
 
 static int open_packages(struct sensor **out, const struct sensor_roots *roots)
