@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Reading lists of CPUs: "0-3,8". */
 #include "identity/cpulist.h"
 
 #include <ctype.h>
@@ -29,7 +30,7 @@ static int read_cpu(const char **p, long *cpu)
 }
 
 /* The range after the first n CPUs. */
-static int put(const struct target *t, long first, long last, long n)
+static int put_range(const struct target *t, long first, long last, long n)
 {
 	if (t->cpus && last - first >= t->max - n)
 		return -E2BIG;
@@ -61,7 +62,7 @@ static int walk(const char *list, const struct target *t)
 		if (first <= before || last < first)
 			return -EINVAL;
 		before = last;
-		err = put(t, first, last, n);
+		err = put_range(t, first, last, n);
 		if (err)
 			return err;
 		n += last - first + 1;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Components of a heterogeneous job, read off the environment of a task. */
 #include "identity/hetjob.h"
 
 #include <stddef.h>
@@ -11,7 +12,7 @@
 
 static const char *const prefixes[] = {"SLURM_JOB_ID_HET_GROUP_", "SLURM_JOB_ID_PACK_GROUP_"};
 
-static void take(struct hetjob *h, const char *rest)
+static void take_component(struct hetjob *h, const char *rest)
 {
 	const char *equals = strchr(rest, '=');
 	uint32_t component, job;
@@ -38,5 +39,5 @@ void hetjob__take(struct hetjob *h, const char *text)
 {
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (str__starts(text, prefixes[i]))
-			take(h, text + strlen(prefixes[i]));
+			take_component(h, text + strlen(prefixes[i]));
 }

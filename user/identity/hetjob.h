@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Which component of a heterogeneous job a step belongs to. Each has a job id of its own, and tasks
- * are told only all of them: SLURM_JOB_ID_HET_GROUP_<n>=<job id>, PACK instead of HET from srun's
- * own allocation. Component 0 is the leader.
+ * Which component of a heterogeneous job a step belongs to. Each has a job id of its own, and the
+ * environment of a task only lists all of them: SLURM_JOB_ID_HET_GROUP_<n>=<job id>, PACK instead
+ * of HET from srun's own allocation. Component 0 is the leader.
  */
 #ifndef JP_IDENTITY_HETJOB_H
 #define JP_IDENTITY_HETJOB_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The mounted cgroup hierarchies, read from mountinfo and /proc/cgroups. */
 #include "identity/hierarchy.h"
 
 #include <ctype.h>
@@ -133,7 +134,8 @@ static bool parse_mount(struct hierarchy *h, char *line, const char *cgroups,
 }
 
 /* Keeps one mount of each hierarchy: a later one only if it shows more of the tree. */
-static unsigned add(struct hierarchy *out, unsigned n, unsigned max, const struct hierarchy *h)
+static unsigned add_mount(struct hierarchy *out, unsigned n, unsigned max,
+			  const struct hierarchy *h)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (out[i].id != h->id)
@@ -161,7 +163,7 @@ int hierarchy__discover_from(struct hierarchy *out, unsigned max, const char *mo
 		struct hierarchy h;
 
 		if (parse_mount(&h, line, cgroups, self_cgroup))
-			n = add(out, n, max, &h);
+			n = add_mount(out, n, max, &h);
 	}
 	return ferror(f) ? -EIO : (int)n;
 }

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
+/* Parsing lists of jobs and steps as users write them. */
 #include "identity/jobspec.h"
 
 #include <errno.h>

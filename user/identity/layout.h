@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who a cgroup is, by its path. One table of layouts serves three readers: layout__compile makes
- * the trie that the kernel walks as directories appear, layout__child walks the same trie here,
- * layout__parse reads the ids off a whole path.
+ * Which job, step and task a cgroup is, by its path. One table of layouts serves three readers:
+ * layout__compile makes the trie that the kernel walks as directories appear, layout__child walks
+ * the same trie here, layout__parse reads the ids off a whole path.
  */
 #ifndef JP_IDENTITY_LAYOUT_H
 #define JP_IDENTITY_LAYOUT_H
@@ -14,7 +14,7 @@
 #include "bpf/jobprof.h"
 #include "identity/sluid.h"
 
-/* What a component says beside its kind. */
+/* What a component of a path says besides its kind. */
 enum comp_id {
 	COMP_NONE,
 	COMP_NODE,    /* the slurmd's node name where the star is; absent in some builds */
@@ -109,8 +109,8 @@ struct cgroup_ids {
  * Reads a cgroup's path ("/a/b", as in /proc/<pid>/cgroup) by n rows. Rows may begin at any depth
  * from the offset `from` on, at the outermost place that reaches a job; what lies below a row's
  * last component is ignored. Only the trie says whether a path is one that we follow: users can
- * make directories of any name where a cgroup has been delegated to them. 0; -ENOENT: nobody's;
- * -EINVAL: the shape of a layout with an impossible name in it, or not a clean path.
+ * make directories of any name where a cgroup has been delegated to them. 0; -ENOENT: it is of no
+ * job; -EINVAL: the shape of a layout with an impossible name in it, or not a clean path.
  */
 int layout__parse_rows(const struct layout *const *rows, unsigned n, const char *path, size_t from,
 		       struct cgroup_ids *ids);
@@ -122,7 +122,7 @@ int layout__step_id(const char *name, uint32_t *step_id, int32_t *het_comp);
 
 /*
  * The first two parts of Slurm's file name "<jobid>_<step>_<node>.h5": the batch step by name, all
- * others by number. Where the path has no job id, ids->job_id must have been set by who knows it
+ * others by number. Where the path has no job id, ids->job_id must have been set from elsewhere
  * (SLUID); a pattern's step is "0_<its name>". 0; -E2BIG; -EINVAL: no job or no step.
  */
 int layout__step_file_name(const struct cgroup_ids *ids, char *buf, size_t size);

@@ -15,7 +15,7 @@ struct span {
 	size_t len;
 };
 
-static int split(const char *path, struct span out[COMPS_MAX])
+static int split_path(const char *path, struct span out[COMPS_MAX])
 {
 	int n = 0;
 
@@ -194,7 +194,7 @@ static unsigned match_row(const struct layout *row, const struct span *path, uns
 	return i;
 }
 
-static int fill(struct cgroup_ids *ids, const struct span *comp, unsigned n, const char *path)
+static int fill_ids(struct cgroup_ids *ids, const struct span *comp, unsigned n, const char *path)
 {
 	for (unsigned i = 0; i < n; i++) {
 		enum comp_id id = ids->row->comp[i].id;
@@ -219,7 +219,7 @@ int layout__parse_rows(const struct layout *const *rows, unsigned n, const char 
 		       struct cgroup_ids *ids)
 {
 	struct span comp[COMPS_MAX];
-	int ncomps = split(path, comp);
+	int ncomps = split_path(path, comp);
 
 	*ids = (struct cgroup_ids){.step_id = STEP_NONE, .het_comp = -1, .task = -1};
 	if (ncomps < 0)
@@ -240,7 +240,7 @@ int layout__parse_rows(const struct layout *const *rows, unsigned n, const char 
 			}
 		}
 		if (best)
-			return fill(ids, comp + at, best, path);
+			return fill_ids(ids, comp + at, best, path);
 	}
 	return -ENOENT;
 }

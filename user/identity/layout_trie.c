@@ -2,7 +2,7 @@
 /*
  * From rows of globs to the trie that the kernel walks. It takes the first child that matches and
  * never goes back, so whatever a directory could become by any row must be below that one child:
- * a child made for one glob also gets the rows of every more general glob beside it.
+ * a child made for one glob also gets the rows of every more general glob of the same directory.
  */
 #include <errno.h>
 #include <stdlib.h>

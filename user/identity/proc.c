@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* One process by its files in /proc: parents, user, command line. */
 #include "identity/proc.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who is this process, by /proc. Processes come and go while they are read: every function may
+ * Facts about a process, by /proc. Processes come and go while they are read: every function may
  * return -ENOENT or -ESRCH for one that is gone, and a pid may by then be another's; callers
  * compare proc__starttime where that matters. What users can set (comm, title, environment) is
  * parsed as hostile.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Slurm's SLUIDs between text and number. */
 #include "identity/sluid.h"
 
 #include <ctype.h>

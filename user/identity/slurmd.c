@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Finds slurmd or slurmstepd among the processes, and with it this node's Slurm. */
 #include "identity/slurmd.h"
 
 #include <ctype.h>
@@ -23,7 +24,7 @@ struct options {
 	bool unclear;
 };
 
-/* <prefix>/sbin/slurmd is beside <prefix>/bin/squeue. Debian's is slurmd-wlm; " (deleted)" follows
+/* <prefix>/sbin/slurmd comes with <prefix>/bin/squeue. Debian's is slurmd-wlm; " (deleted)" follows
  * after an upgrade. Root in a container names paths of the container's, which others may have made
  * here. */
 int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size)
@@ -121,7 +122,7 @@ struct search {
 };
 
 /* 1: it is this one. */
-static int look(void *ctx, pid_t pid)
+static int look_at_process(void *ctx, pid_t pid)
 {
 	struct search *f = ctx;
 	struct slurmd s = {};
@@ -141,7 +142,7 @@ static int look(void *ctx, pid_t pid)
 int slurmd__find(struct slurmd *s, const char *node)
 {
 	struct search f = {.node = node};
-	int ret = proc__each(look, &f);
+	int ret = proc__each(look_at_process, &f);
 
 	*s = (struct slurmd){};
 	if (ret < 0)

@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
+/* Runs squeue, and sacct for jobs that squeue does not know, to learn a job's ids and state. */
 #include "identity/slurmjob.h"
 
 #include <fcntl.h>
@@ -98,7 +99,7 @@ static bool parse_line(const char *line, struct slurmjob *out)
 	return true;
 }
 
-static bool choose(char *text, uint32_t raw, struct slurmjob *out)
+static bool choose_line(char *text, uint32_t raw, struct slurmjob *out)
 {
 	struct slurmjob j;
 	bool any = false;
@@ -139,10 +140,10 @@ bool slurmjob__ask(const char *job, uint32_t raw, struct slurmjob *out)
 	if (!text)
 		return false;
 	ask_squeue(job, text, ANSWER_LEN);
-	known = choose(text, raw, out);
+	known = choose_line(text, raw, out);
 	if (!known) {
 		ask_sacct(job, text, ANSWER_LEN);
-		known = choose(text, raw, out);
+		known = choose_line(text, raw, out);
 	}
 	free(text);
 	return known;

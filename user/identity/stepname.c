@@ -1,4 +1,5 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+// SPDX-License-Identifier: GPL-2.0-only
+/* The table of steps that have a name, and the spellings of all steps. */
 #include "identity/stepname.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 static const struct {
 	uint32_t id;
 	const char *human, *group;
-	const char *spellings[3]; /* beside those two */
+	const char *spellings[3]; /* besides those two */
 } special[] = {
 	{STEP_BATCH, "batch", "batch", {"4294967291", "-5"}},
 	{STEP_EXTERN, "extern", "-4", {"4294967292"}},

@@ -16,7 +16,7 @@ static struct {
 	unsigned long long next_ns;
 } cache[MAX_CPUS];
 
-/* A virtual machine tells its clock here only; it does not change. */
+/* A virtual machine shows its clock here only; it does not change. */
 static unsigned nominal_khz(void)
 {
 	static int known = -1;

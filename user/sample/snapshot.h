@@ -35,7 +35,7 @@ uint32_t snapshot__gpu_slot(const struct snapshot *s, unsigned i);
 uint64_t snapshot__boot_ns(const struct snapshot *s);
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
 /* What processes have left in the slot (T_LEFT_THREADS ..., T_EXIT_MAXRSS) is in all rows that say
- * it: the next snapshot begins anew. */
+ * it: the next snapshot begins at zero. */
 void snapshot__ack_left(struct snapshot *s, uint32_t slot);
 /* Passes that stayed torn, and the records of the last pass. */
 uint64_t snapshot__torn(const struct snapshot *s);

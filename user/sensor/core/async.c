@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* A source on a thread of its own: the side of the reader, and what it does about calls that hang.
+ */
 #include "sensor/core/async.h"
 
 #include <errno.h>
@@ -28,7 +30,7 @@ struct async {
 	bool *again;  /* [n] none was given since it was opened again */
 };
 
-static int begin(struct async *s)
+static int begin_worker(struct async *s)
 {
 	int err = worker__start(&s->worker, s->ops, &s->roots, s->opts.period_ns, s->opts.now);
 
@@ -54,7 +56,7 @@ int async__start(struct async **out, const struct sensor_ops *ops, const struct 
 		s->opts.now = clock__boot_ns;
 	err = sensor_roots__copy(&s->roots, roots);
 	if (!err)
-		err = begin(s);
+		err = begin_worker(s);
 	if (err) {
 		async__stop(s);
 		return err;
@@ -196,7 +198,7 @@ static void forget_returned(struct async *s)
 }
 
 /* The state of the worker: as async__read(). With its lock held. */
-static int look(struct async *s, struct worker *w, struct sensor_value *values)
+static int look_at_worker(struct async *s, struct worker *w, struct sensor_value *values)
 {
 	uint64_t now = s->opts.now();
 
@@ -207,7 +209,7 @@ static int look(struct async *s, struct worker *w, struct sensor_value *values)
 	return take_values(s, w, values);
 }
 
-static void name_it(struct async *s, int err)
+static void name_error(struct async *s, int err)
 {
 	const char *name = s->ops->name;
 
@@ -226,7 +228,7 @@ static void name_it(struct async *s, int err)
 }
 
 /* Opens it again when it is time. */
-static void retry(struct async *s)
+static void retry_open(struct async *s)
 {
 	bool room = false;
 
@@ -235,7 +237,7 @@ static void retry(struct async *s)
 		return;
 	for (unsigned i = 0; i < ASYNC_HUNG_MAX; i++)
 		room |= !s->hung[i];
-	if (room && !begin(s))
+	if (room && !begin_worker(s))
 		for (unsigned i = 0; i < s->n; i++)
 			s->again[i] = true;
 	s->retry_at_ns = s->opts.now() + s->opts.retry_ns;
@@ -248,14 +250,14 @@ int async__read(struct async *s, struct sensor_value *values)
 	int err;
 
 	if (!s->worker)
-		retry(s);
+		retry_open(s);
 	w = s->worker;
 	if (!w) {
 		no_values(s, values, READING_NONE);
 		return s->err;
 	}
 	pthread_mutex_lock(&w->lock);
-	err = look(s, w, values);
+	err = look_at_worker(s, w, values);
 	ended = w->ended;
 	pthread_mutex_unlock(&w->lock);
 	if (err == -ETIMEDOUT || ended) {
@@ -269,7 +271,7 @@ int async__read(struct async *s, struct sensor_value *values)
 		err = s->err;
 	if (err)
 		no_values(s, values, err == -EACCES ? READING_DENIED : READING_NONE);
-	name_it(s, err);
+	name_error(s, err);
 	return err;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A source that may take long or hang, on a thread of its own. Who wants values gets the last ones,
- * with the times they were measured at, and waits for nothing.
+ * A source that may take long or hang, on a thread of its own. A reader gets the last values, with
+ * the times they were measured at, and never waits.
  *
  * A call of the source that takes longer than the deadline is given up: the source is named once,
  * its values are READING_NONE, and after a while a new thread opens it afresh. The thread that

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* A source on a thread of its own: the thread. */
 #include "sensor/core/async_worker.h"
 
 #include <errno.h>
@@ -140,7 +141,7 @@ static bool read_once(struct worker *w, struct sensor *s, struct sensor_value *v
 	return true;
 }
 
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
 	struct worker *w = arg;
 	struct sensor_value *values = NULL;
@@ -215,7 +216,7 @@ int worker__start(struct worker **out, const struct sensor_ops *ops,
 	w->err = -EAGAIN;
 	err = sensor_roots__copy(&w->roots, roots);
 	if (!err)
-		err = sensor_thread__start(work, w);
+		err = sensor_thread__start(run_worker, w);
 	if (err) {
 		w->refs = 1;
 		worker__put(w);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Devices with counters: their tables and channels, and the sums that counters add up to. */
 #include "sensor/core/counter_set.h"
 
 #include <dirent.h>

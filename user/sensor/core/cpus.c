@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The topology of the CPUs, read from sysfs and /proc/cpuinfo. */
 #include "sensor/core/cpus.h"
 
 #include <dirent.h>
@@ -26,7 +27,7 @@ static int read_id(int dirfd, const char *cpu, const char *name)
 	return parse_u32(text, &v) || v > CPUS_MAX ? -1 : (int)v;
 }
 
-static int add(struct cpus *c, int dirfd, const char *name)
+static int add_cpu(struct cpus *c, int dirfd, const char *name)
 {
 	struct cpu_place p = {}, *more;
 	uint32_t cpu;
@@ -57,7 +58,7 @@ static int read_places(struct cpus *c, const char *sys)
 	snprintf(path, sizeof(path), "%s/devices/system/cpu", sys);
 	d = opendir(path);
 	while (!err && d && (e = readdir(d)))
-		err = add(c, dirfd(d), e->d_name);
+		err = add_cpu(c, dirfd(d), e->d_name);
 	return err;
 }
 
@@ -105,7 +106,7 @@ static int by_core(const void *a, const void *b)
 
 /* Goes along the CPUs in the order of by_core() and numbers packages, dies and cores. first[i] is
  * the position in c->at of the first CPU of the core of CPU i. */
-static void rank(struct cpus *c, struct cpu_place **sorted, unsigned *first)
+static void rank_cpus(struct cpus *c, struct cpu_place **sorted, unsigned *first)
 {
 	int package = -1, die = -1, core = -1, dies = 0;
 	unsigned lead = 0;
@@ -132,7 +133,7 @@ static void rank(struct cpus *c, struct cpu_place **sorted, unsigned *first)
 	}
 }
 
-static int number(struct cpus *c)
+static int number_cores(struct cpus *c)
 {
 	_cleanup_free_ struct cpu_place **sorted = calloc(c->n + 1, sizeof(struct cpu_place *));
 	_cleanup_free_ unsigned *first = calloc(c->n + 1, sizeof(*first));
@@ -144,7 +145,7 @@ static int number(struct cpus *c)
 		sorted[i] = &c->at[i];
 	qsort(sorted, c->n, sizeof(struct cpu_place *), by_core);
 	c->dies = 1;
-	rank(c, sorted, first);
+	rank_cpus(c, sorted, first);
 	for (unsigned i = 0; i < c->n; i++)
 		c->at[i].core = first[i] == i ? cores++ : c->at[first[i]].core;
 	return 0;
@@ -160,7 +161,7 @@ int cpus__read(struct cpus *c, const struct sensor_roots *roots)
 	if (!err && c->n)
 		qsort(c->at, c->n, sizeof(*c->at), by_number);
 	if (!err)
-		err = number(c);
+		err = number_cores(c);
 	if (err)
 		cpus__free(c);
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Where the CPUs of a node sit, and who made them. */
+/* The CPUs of a node: package, die and core of each, and their maker. */
 #ifndef JP_SENSOR_CORE_CPUS_H
 #define JP_SENSOR_CORE_CPUS_H
 

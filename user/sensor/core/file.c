@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Channels that are one small file each, and counters that are totals of what they count. */
 #include "sensor/core/file.h"
 
 #include <errno.h>

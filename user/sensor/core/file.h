@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Sources whose channels are small files of one number each: hwmon, pm_counters. Files are opened
- * anew for each reading, so that a driver that was unloaded and came back is seen as that.
+ * again for each reading, so that a driver that was unloaded and came back is seen as that.
  */
 #ifndef JP_SENSOR_CORE_FILE_H
 #define JP_SENSOR_CORE_FILE_H

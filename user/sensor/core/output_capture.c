@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Keeps aside what libraries print to stdout and stderr. */
 #include "sensor/core/output_capture.h"
 
 #include <fcntl.h>

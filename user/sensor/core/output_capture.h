@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Libraries of others that print what nobody asked for. */
+/* For libraries that print to stdout and stderr by themselves. */
 #ifndef JP_SENSOR_CORE_OUTPUT_CAPTURE_H
 #define JP_SENSOR_CORE_OUTPUT_CAPTURE_H
 

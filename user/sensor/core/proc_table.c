@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Devices that are lines of one file in /proc. */
 #include "sensor/core/proc_table.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static int parse_line(const struct proc_table *s, const char *line, size_t len,
 	return -1;
 }
 
-/* How many numbers the line of that name has: what a newer kernel tells is not told by all. */
+/* How many numbers the line of that name has: newer kernels have more. */
 static unsigned numbers_of(const struct proc_table *s, const char *wanted)
 {
 	const char *at = s->text.buf, *line, *name, *from;

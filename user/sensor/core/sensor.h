@@ -6,7 +6,7 @@
  * each of its channels: a reading is never guessed, never 0 for "unknown".
  *
  * Fast sources are read on the sampling thread and take microseconds. Slow ones (a BMC) say so: a
- * thread of their own reads them (sensor/core/async.h), and who wants a value gets the last one
+ * thread of their own reads them (sensor/core/async.h), and a reader gets the last value
  * with the time it was measured at.
  */
 #ifndef JP_SENSOR_CORE_SENSOR_H

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* All open sources of a node with the last value of each channel. */
 #include "sensor/core/sensor_set.h"
 
 #include <errno.h>
@@ -12,7 +13,7 @@
 
 /* How often sources that grow are opened again. */
 #define LOOK_NS (60 * NSEC_PER_SEC)
-/* That often slow sources are read that nobody wants. */
+/* How often slow sources are read that are not wanted. */
 #define IDLE_NS (3600 * NSEC_PER_SEC)
 /* One that has not answered by then is not waited for. */
 #define LOOKS_MAX_NS (30 * NSEC_PER_SEC)
@@ -24,7 +25,7 @@ struct source {
 	struct sensor_value *values; /* [n] */
 	int *at;		     /* [n] which of the set's channels; -1: another's */
 	unsigned n;
-	bool idle;  /* nobody wants it */
+	bool idle;  /* none of its channels is wanted */
 	bool stale; /* it has been idle, and has said nothing new since */
 };
 
@@ -65,7 +66,8 @@ bool sensor_set__means(const char *only, const char *name)
 	return yes;
 }
 
-static bool has(const struct sensor_set *set, const struct sensor_ops *ops, const char *name)
+static bool has_channel(const struct sensor_set *set, const struct sensor_ops *ops,
+			const char *name)
 {
 	for (unsigned i = 0; i < set->n; i++)
 		if (set->channels[i].ops == ops && !strcmp(set->channels[i].channel->name, name))
@@ -89,7 +91,7 @@ static int take_channels(struct sensor_set *set, struct source *s, const struct 
 		return -ENOMEM;
 	for (unsigned i = 0; i < n; i++) {
 		s->at[i] = -1;
-		if (s->ops->grows && has(set, s->ops, ch[i].name))
+		if (s->ops->grows && has_channel(set, s->ops, ch[i].name))
 			continue;
 		s->at[i] = (int)set->n;
 		more[set->n++] = (struct channel_state){
@@ -100,7 +102,7 @@ static int take_channels(struct sensor_set *set, struct source *s, const struct 
 }
 
 /* Room for one more source. */
-static int reserve(struct sensor_set *set)
+static int reserve_source(struct sensor_set *set)
 {
 	struct source *more = realloc(set->sources, (set->nsources + 1) * sizeof(*more));
 
@@ -146,7 +148,7 @@ static int open_source(struct sensor_set *set, const struct sensor_ops *ops)
 		err = take_channels(set, &s, ch, n);
 	}
 	if (err >= 0)
-		err = reserve(set);
+		err = reserve_source(set);
 	if (err) {
 		close_source(&s);
 		return err;
@@ -233,7 +235,7 @@ static void read_source(struct sensor_set *set, struct source *s)
 	}
 }
 
-/* Opens the next one that grows, beside what of it is open. */
+/* Opens the next source that grows a second time, while the first stays open. */
 static void begin_look(struct sensor_set *set)
 {
 	const struct sensor_ops *ops = set->growing[set->next_growing++ % set->ngrowing];
@@ -255,7 +257,7 @@ static void end_look(struct sensor_set *set, uint64_t now)
 		async__read(set->look.slow, NULL);
 		return;
 	}
-	if (n && !reserve(set) && take_channels(set, &set->look, ch, n) > 0) {
+	if (n && !reserve_source(set) && take_channels(set, &set->look, ch, n) > 0) {
 		set->sources[set->nsources++] = set->look;
 		set->look = (struct source){};
 	}

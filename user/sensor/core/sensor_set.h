@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * All sources of a node, open, and the last value of each of their channels. One thread; slow
- * sources have theirs (sensor/core/async.h) and keep nobody waiting.
+ * sources have theirs (sensor/core/async.h) and are never waited for.
  */
 #ifndef JP_SENSOR_CORE_SENSOR_SET_H
 #define JP_SENSOR_CORE_SENSOR_SET_H

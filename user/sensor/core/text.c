@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Files of many numbers, read whole and taken apart line by line. */
 #include "sensor/core/text.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ void sensor_text__close(struct sensor_text *t)
 	t->fd = -1;
 }
 
-static int open_it(struct sensor_text *t)
+static int open_file(struct sensor_text *t)
 {
 	struct stat st;
 
@@ -48,7 +49,7 @@ static int make_room(struct sensor_text *t)
 
 int sensor_text__read(struct sensor_text *t)
 {
-	int err = open_it(t);
+	int err = open_file(t);
 	ssize_t n = 1;
 
 	t->len = 0;

@@ -17,7 +17,7 @@ struct sensor_text {
 	size_t len, room;
 };
 
-/* Reads all of it anew. 0, -EFBIG, -ENOMEM, or why it cannot be read. */
+/* Reads all of the file. 0, -EFBIG, -ENOMEM, or why it cannot be read. */
 int sensor_text__read(struct sensor_text *t);
 /* The next reading opens it, or another path. */
 void sensor_text__close(struct sensor_text *t);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The thread that asks the makers' libraries which processes use the GPUs. */
 #include "sensor/gpu/gpu_users.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ struct gpu_users {
 };
 
 /* Whoever lets go last frees it. */
-static void put(struct gpu_users *u)
+static void put_users(struct gpu_users *u)
 {
 	bool last;
 
@@ -97,7 +98,7 @@ static int ask(struct sensor *const *s, struct gpu_use **out)
 	return sum;
 }
 
-static void *work(void *arg)
+static void *run_worker(void *arg)
 {
 	struct gpu_users *u = arg;
 	struct sensor *s[N_MAKERS] = {};
@@ -116,21 +117,21 @@ static void *work(void *arg)
 	} while (rest(u));
 	for (unsigned i = 0; i < N_MAKERS; i++)
 		makers[i].ops->close(s[i]);
-	put(u);
+	put_users(u);
 	return NULL;
 }
 
-static int begin(struct gpu_users *u)
+static int begin_thread(struct gpu_users *u)
 {
 	int err;
 
 	sensor_thread__sync(&u->lock, &u->changed);
 	u->refs = 2;
-	err = sensor_thread__start(work, u);
+	err = sensor_thread__start(run_worker, u);
 	if (!err)
 		return 0;
 	u->refs = 1;
-	put(u);
+	put_users(u);
 	return err;
 }
 
@@ -153,7 +154,7 @@ int gpu_users__start(struct gpu_users **out, const struct sensor_roots *roots, u
 		free(u);
 		return err;
 	}
-	err = begin(u);
+	err = begin_thread(u);
 	if (!err)
 		*out = u;
 	return err;
@@ -192,5 +193,5 @@ void gpu_users__stop(struct gpu_users *u)
 	u->stop = true;
 	pthread_cond_signal(&u->changed);
 	pthread_mutex_unlock(&u->lock);
-	put(u);
+	put_users(u);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The sensor nvml: channels of NVIDIA's GPUs and their readings. */
 #include "sensor/gpu/nvml.h"
 
 #include <errno.h>
@@ -13,7 +14,7 @@
 /* Of power, as the library's documentation has it; energy is the sum of it. */
 #define POWER_ERROR 0.05
 
-/* What the library tells of a GPU, as it tells it. Each returns the library's error. */
+/* Readings of a GPU in the library's own units. Each function returns the library's error. */
 typedef int (*read_fn)(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw);
 
 struct nvml_reader {
@@ -125,7 +126,7 @@ static int read_mig(const struct nvml_api *api, struct nvml_device *dev, uint64_
 static const struct {
 	const char *name, *unit, *column;
 	enum sensor_quantity quantity;
-	double scale; /* of what the library tells, to the unit */
+	double scale; /* from the library's number to the unit */
 	double error;
 	read_fn read;
 } kinds[] = {

@@ -10,21 +10,21 @@
  * (CUDA_DEVICE_ORDER=PCI_BUS_ID; Slurm's too): energy (where the chip counts it: Volta and later),
  * power, utilisation of its processors and of its memory's interface, memory in use, temperature,
  * clocks, why the clock is held back (the bits of NVML), and whether the GPU is split into
- * instances ("mig", 1 or 0: power and energy are of the whole GPU, utilisation is not told). A
+ * instances ("mig", 1 or 0: power and energy are of the whole GPU, utilisation is not known). A
  * quantity that a GPU does not have is no channel; one that fails later is READING_NONE. A GPU that
  * is gone for a while has READING_GAP in its energy.
  */
 extern const struct sensor_ops sensor_nvml;
 
-/* How many GPUs of NVIDIA there are: numbers up to that are theirs. dir: as sensor_roots.lib. */
+/* How many GPUs of NVIDIA there are: the first numbers are of these. dir: as sensor_roots.lib. */
 unsigned nvml__count(const char *dir);
 
 /* What one process has of one GPU. */
 struct gpu_use {
 	uint32_t pid;
 	unsigned gpu;
-	uint64_t memory; /* B; UINT64_MAX: not told */
-	double util; /* %, of the processors' time in the library's last period; NAN: not told */
+	uint64_t memory; /* B; UINT64_MAX: not known */
+	double util; /* %, of the processors' time in the library's last period; NAN: not known */
 	bool mig;    /* it runs in an instance: memory is of all its instances of this GPU */
 };
 
@@ -32,7 +32,7 @@ struct gpu_use {
 
 /*
  * All processes on all GPUs, by GPU and pid, to *out (the caller's to free; NULL when there are
- * none). Returns how many, at most GPU_USE_MAX; -errno when not one GPU told its processes. May
+ * none). Returns how many, at most GPU_USE_MAX; -errno when not one GPU gave its processes. May
  * take milliseconds: not for the sampling thread. s: an open sensor_nvml.
  */
 int nvml__processes(struct sensor *s, struct gpu_use **out);

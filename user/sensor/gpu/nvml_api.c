@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Finds NVIDIA's library and its functions. */
 #include "sensor/gpu/nvml_api.h"
 
 #include <dlfcn.h>

@@ -39,7 +39,7 @@ struct nvml_memory {
 
 struct nvml_process {
 	unsigned pid;
-	unsigned long long memory; /* B; all ones: not told */
+	unsigned long long memory; /* B; all ones: not known */
 	unsigned instance;	   /* of a GPU that is split; NVML_NO_INSTANCE */
 	unsigned compute_instance;
 };
@@ -82,7 +82,7 @@ int nvml_api__errno(int err);
 #define NVML_MAX_GPUS 128
 
 struct nvml_gpu {
-	struct nvml_device *dev;       /* NULL: lost; asked for anew at each reading */
+	struct nvml_device *dev;       /* NULL: lost; asked for again at each reading */
 	unsigned long long sampled_us; /* time of the newest sample that was seen */
 };
 

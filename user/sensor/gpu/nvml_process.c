@@ -67,7 +67,8 @@ static struct gpu_use *use_of(struct uses *u, uint32_t pid)
 	return &u->use[u->n++];
 }
 
-/* Memory of one process in several instances adds up; what is not told of one is not of all. */
+/* Memory of one process in several instances adds up; what is not known of one is not known of all.
+ */
 static int add_process(struct uses *u, const struct nvml_process *p)
 {
 	struct gpu_use *use = use_of(u, p->pid);
@@ -133,7 +134,7 @@ static int read_samples(struct sensor *s, unsigned gpu, struct nvml_sample **out
 
 /*
  * There is a sample of each process that used the GPU in the library's last period: of several the
- * newest counts, and who has none used nothing. No sample of anybody: no period ended since.
+ * newest counts, and a process without one used nothing. No sample at all: no period ended since.
  */
 static void add_samples(struct sensor *s, struct uses *u)
 {

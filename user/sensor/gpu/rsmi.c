@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The sensor rsmi: channels of AMD's GPUs and their readings. */
 #include "sensor/gpu/rsmi.h"
 
 #include <errno.h>
@@ -15,7 +16,7 @@
 #define MAX_UJ	  1e6	     /* more in one count of energy is no resolution */
 #define MAX_MILLI 500000     /* more is no temperature */
 
-/* What the library tells of a GPU, as it tells it; unit is what 1 of it is in the channel's unit,
+/* Readings of a GPU in the library's own units; unit is what 1 of it is in the channel's unit,
  * and may be changed. Each returns the library's error. */
 typedef int (*read_fn)(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit);
 
@@ -26,7 +27,7 @@ struct rsmi_reader {
 };
 
 /* What cannot be a value is none. */
-static int check(int err, uint64_t v, uint64_t most, int64_t *raw)
+static int check_value(int err, uint64_t v, uint64_t most, int64_t *raw)
 {
 	if (!err && v > most)
 		return RSMI_NO_DATA;
@@ -43,7 +44,7 @@ static int read_energy(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, d
 	if (!err && (time_ns == NO_TIME || !(uj.uj > 0 && uj.uj <= MAX_UJ)))
 		return RSMI_NOT_SUPPORTED;
 	*unit = (double)uj.uj * 1e-6;
-	return check(err, count, INT64_MAX, raw);
+	return check_value(err, count, INT64_MAX, raw);
 }
 
 static int read_power(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
@@ -55,7 +56,7 @@ static int read_power(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, do
 		err = api->power(gpu, &uw, &kind);
 	if (err && api->power_average)
 		err = api->power_average(gpu, 0, &uw);
-	return !err && !uw ? RSMI_NO_DATA : check(err, uw, INT64_MAX, raw);
+	return !err && !uw ? RSMI_NO_DATA : check_value(err, uw, INT64_MAX, raw);
 }
 
 static int read_busy(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
@@ -63,7 +64,7 @@ static int read_busy(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, dou
 	uint32_t percent = 0;
 	int err = api->busy ? api->busy(gpu, &percent) : RSMI_NOT_SUPPORTED;
 
-	return check(err, percent, 100, raw);
+	return check_value(err, percent, 100, raw);
 }
 
 static int read_memory_busy(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
@@ -71,7 +72,7 @@ static int read_memory_busy(const struct rsmi_api *api, uint32_t gpu, int64_t *r
 	uint32_t percent = 0;
 	int err = api->memory_busy ? api->memory_busy(gpu, &percent) : RSMI_NOT_SUPPORTED;
 
-	return check(err, percent, 100, raw);
+	return check_value(err, percent, 100, raw);
 }
 
 static int read_memory(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
@@ -79,7 +80,7 @@ static int read_memory(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, d
 	uint64_t bytes = 0;
 	int err = api->memory ? api->memory(gpu, RSMI_MEMORY_VRAM, &bytes) : RSMI_NOT_SUPPORTED;
 
-	return check(err, bytes, INT64_MAX, raw);
+	return check_value(err, bytes, INT64_MAX, raw);
 }
 
 static int read_memory_size(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
@@ -88,7 +89,7 @@ static int read_memory_size(const struct rsmi_api *api, uint32_t gpu, int64_t *r
 	int err = api->memory_size ? api->memory_size(gpu, RSMI_MEMORY_VRAM, &bytes)
 				   : RSMI_NOT_SUPPORTED;
 
-	return check(err, bytes, INT64_MAX, raw);
+	return check_value(err, bytes, INT64_MAX, raw);
 }
 
 static int read_temperature(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
@@ -124,7 +125,7 @@ static int read_memory_clock(const struct rsmi_api *api, uint32_t gpu, int64_t *
 static const struct {
 	const char *name, *unit, *column;
 	enum sensor_quantity quantity;
-	double scale; /* of what the library tells, to the unit */
+	double scale; /* from the library's number to the unit */
 	read_fn read;
 } kinds[] = {
 	{"energy", "J", "Energy", QUANTITY_ENERGY, 1e-6, read_energy},
@@ -203,8 +204,8 @@ static void rsmi_close(struct sensor *s)
 	free(s);
 }
 
-/* Without a driver the library tells everybody so. */
-static int begin(struct rsmi_api *api, const char *dir)
+/* Without a driver the library prints a message for all to see. */
+static int begin_library(struct rsmi_api *api, const char *dir)
 {
 	struct output_capture q;
 	int err;
@@ -226,7 +227,7 @@ static int rsmi_open(struct sensor **out, const struct sensor_roots *roots)
 
 	if (!s)
 		return -ENOMEM;
-	err = begin(&s->api, roots->lib);
+	err = begin_library(&s->api, roots->lib);
 	if (err)
 		goto fail;
 	err = add_gpus(s, roots);

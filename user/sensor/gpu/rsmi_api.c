@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Finds AMD's library and its functions. */
 #include "sensor/gpu/rsmi_api.h"
 
 #include <dlfcn.h>

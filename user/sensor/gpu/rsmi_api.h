@@ -55,7 +55,7 @@ struct rsmi_process {
 	uint32_t pasid;
 	uint64_t memory; /* B */
 	uint64_t sdma_us;
-	uint32_t occupancy; /* % of the compute units; all ones: not told */
+	uint32_t occupancy; /* % of the compute units; all ones: not known */
 };
 
 /* NULL: this library has no such function. */

@@ -61,7 +61,7 @@ static int add_use(struct uses *u, const struct gpu_use *use)
 	return 0;
 }
 
-/* Without a function that tells of one GPU, what a process has on several is not told apart. */
+/* Without a function for one GPU, the parts of a process that uses several are not known. */
 static struct gpu_use use_on(struct sensor *s, const struct rsmi_process *p, uint32_t gpu,
 			     bool only)
 {

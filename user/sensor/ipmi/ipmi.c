@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The sensor ipmi: power by DCMI or by a sensor of the BMC. */
 #include "sensor/ipmi/ipmi.h"
 
 #include <errno.h>
@@ -202,7 +203,7 @@ static double larger(double a, double b)
 	return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
 }
 
-static void describe(struct sensor *s)
+static void describe_channels(struct sensor *s)
 {
 	for (unsigned i = 0; i < s->nlabels; i++) {
 		struct sensor_channel *c = &s->channel[i];
@@ -298,7 +299,7 @@ static struct sensor_value sum_of(const struct sensor *s, const struct label *l)
 	return sum;
 }
 
-/* To who reads slow sources, -ETIMEDOUT is a call that hangs and is given up: this one came back.
+/* For readers of slow sources -ETIMEDOUT is a call that hangs and is given up: this one came back.
  */
 static int own_error(int err)
 {
@@ -372,7 +373,7 @@ int ipmi__open_link(struct sensor **out, struct ipmi_link *link,
 		ipmi_close(s);
 		return own_error(err);
 	}
-	describe(s);
+	describe_channels(s);
 	learn_period(s, learn_ns);
 	*out = s;
 	return 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Requests and answers through /dev/ipmi0. */
 #include "sensor/ipmi/ipmi_link.h"
 
 #include <errno.h>

@@ -37,7 +37,7 @@ int ipmi_link__open(struct ipmi_link *link, const char *dev, const char *path, c
 void ipmi_link__close(struct ipmi_link *link);
 
 /*
- * A call whose answer must be good: asks anew while the BMC is busy. Returns the length of what
+ * A call whose answer must be good: asks again while the BMC is busy. Returns the length of what
  * follows the completion code, which goes to data[IPMI_MAX_ANSWER]. -EBUSY: busy to the end;
  * -ETIMEDOUT; -EOPNOTSUPP: it does not know the command, or not for this; -ESTALE: the reservation
  * was lost; -EACCES: not permitted; -EIO: any other completion code.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Bytes of IPMI and DCMI messages into numbers. */
 #include "sensor/ipmi/ipmi_proto.h"
 
 #include <errno.h>

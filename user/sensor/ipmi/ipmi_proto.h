@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Messages and records of IPMI 2.0 and DCMI 1.5 that tell power: bytes in, numbers out. */
+/* Messages and records of IPMI 2.0 and DCMI 1.5 about power: bytes in, numbers out. */
 #ifndef JP_SENSOR_IPMI_IPMI_PROTO_H
 #define JP_SENSOR_IPMI_IPMI_PROTO_H
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Walks the BMC's sensor data records for a sensor of power. */
 #include "sensor/ipmi/ipmi_sdr.h"
 
 #include <errno.h>
@@ -19,7 +20,7 @@ struct walk {
 	unsigned lost;
 };
 
-static int reserve(struct walk *w)
+static int reserve_repository(struct walk *w)
 {
 	const struct ipmi_request req = {.netfn = NETFN_STORAGE, .cmd = CMD_RESERVE};
 	uint8_t data[IPMI_MAX_ANSWER];
@@ -85,7 +86,7 @@ int ipmi_sdr__walk(struct ipmi_link *link, sdr_fn each, void *context, uint64_t 
 {
 	struct walk w = {.link = link, .deadline_ns = deadline_ns};
 	uint16_t record = 0, next = LAST;
-	int err = reserve(&w);
+	int err = reserve_repository(&w);
 
 	for (unsigned i = 0; i < MAX_RECORDS && !err; i++) {
 		uint8_t buf[SDR_MAX];
@@ -94,7 +95,7 @@ int ipmi_sdr__walk(struct ipmi_link *link, sdr_fn each, void *context, uint64_t 
 
 		err = get_record(&w, record, buf, &len, &next);
 		if (err == -ESTALE && ++w.lost < MAX_RESERVATION) {
-			err = reserve(&w);
+			err = reserve_repository(&w);
 			continue;
 		}
 		if (err)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Reads EnergyIPMI* of acct_gather.conf. */
 #include "sensor/ipmi/ipmi_settings.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The sensor xcc: readings of Lenovo's BMC. */
 #include "sensor/ipmi/xcc.h"
 
 #include <errno.h>
@@ -109,7 +110,7 @@ static int first_answer(struct sensor *s)
 	return 0;
 }
 
-/* To who reads slow sources, -ETIMEDOUT is a call that hangs and is given up: this one came back.
+/* For readers of slow sources -ETIMEDOUT is a call that hangs and is given up: this one came back.
  */
 static int own_error(int err)
 {
@@ -221,7 +222,8 @@ static void take_energy(struct sensor *s, const struct xcc_reading *r, uint64_t 
 	v->quality = sensor_count__add(&s->count, s->rounds_mj + r->mj, 1e-3, &v->value);
 }
 
-static int take(struct sensor *s, const struct xcc_reading *r, uint64_t now, struct sensor_value *v)
+static int take_reading(struct sensor *s, const struct xcc_reading *r, uint64_t now,
+			struct sensor_value *v)
 {
 	bool again = s->seen && r->stamp_ms && r->stamp_ms == s->last.stamp_ms &&
 		     r->mj == s->last.mj && r->mw == s->last.mw;
@@ -249,7 +251,7 @@ static int xcc_read(struct sensor *s, struct sensor_value *values)
 	int err = ask(s, &r);
 
 	if (!err)
-		err = take(s, &r, start + (clock__boot_ns() - start) / 2, values);
+		err = take_reading(s, &r, start + (clock__boot_ns() - start) / 2, values);
 	if (!err)
 		return 0;
 	*values = sensor__no_value(sensor__quality_of(err));

@@ -7,9 +7,9 @@
 #include "sensor/core/sensor.h"
 
 /*
- * "Node energy" where the BMC counts it (ThinkSystem SD650), "Node power" where it tells the power
- * (its successors): which one, its first answer says. The command is Lenovo's: nobody else's BMC is
- * asked, so sysfs must name Lenovo as the system's vendor, and the BMC must say that it is theirs.
+ * "Node energy" where the BMC counts it (ThinkSystem SD650), "Node power" where it gives the power
+ * (its successors): which one, its first answer says. The command is Lenovo's: no other
+ * BMC is asked, so sysfs must name Lenovo as the system's vendor, and the BMC must name Lenovo too.
  *
  * The BMC stamps what it measured: the same stamp again is READING_REPEATED with the time of the
  * first. The count of J has 32 bits: it may have begun again (no machine could have used that much

@@ -132,12 +132,12 @@ static bool is_of(const struct mount_line *line, const char *fsname, size_t len)
 }
 
 /*
- * The name of an instance's table: where its file system is mounted, or the file system's own name
- * if that cannot be seen. Which of several instances of one file system is mounted where is not
- * told: they keep their names.
+ * Names an instance's table: by where its file system is mounted, or by the file system's own name
+ * if that cannot be seen. Several instances of one file system keep their names, since it is not
+ * known which of them is mounted where.
  */
-static void name_it(const struct mount_lines *lines, const char *instance, bool alone, char *name,
-		    size_t size, char *about, size_t about_size)
+static void name_instance(const struct mount_lines *lines, const char *instance, bool alone,
+			  char *name, size_t size, char *about, size_t about_size)
 {
 	size_t len = (size_t)(instance_of(instance) - instance);
 
@@ -233,7 +233,7 @@ static int find_instances(struct lustre_mounts *l, struct counter_set *c, struct
 			continue;
 		for (int k = 0; k < n; k++)
 			alone &= k == i || !same_fs(e[k]->d_name, instance);
-		name_it(lines, instance, alone, name, sizeof(name), about, sizeof(about));
+		name_instance(lines, instance, alone, name, sizeof(name), about, sizeof(about));
 		err = add_instance(l, c, at, stats, name, about, instance_of(instance));
 	}
 	for (int i = 0; i < n; i++)

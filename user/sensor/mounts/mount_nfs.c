@@ -196,7 +196,7 @@ static void take_section(struct section *s, const char **at)
 		s->m.err[MOUNT_OPENS] = s->m.err[MOUNT_CLOSES] = 0;
 }
 
-/* A file system that was mounted anew counts from 0. */
+/* A file system that was mounted again counts from 0. */
 static void take_age(struct nfs_mount *p, struct counter_set *c, const struct section *s)
 {
 	const struct counter_device *d = &c->device[p->device];

@@ -36,7 +36,7 @@ static bool is_wanted(const struct mount_line *m, const char *const *types)
 	return false;
 }
 
-static int add(struct mount_lines *m, const struct mount_line *line)
+static int add_mount(struct mount_lines *m, const struct mount_line *line)
 {
 	void *p;
 
@@ -75,7 +75,7 @@ int mount_lines__read(struct mount_lines *m, const char *proc, const char *const
 			struct mount_line one;
 
 			if (parse_line(line, &one) && is_wanted(&one, types))
-				err = add(m, &one);
+				err = add_mount(m, &one);
 		}
 	sensor_text__free(&text);
 	free(path);

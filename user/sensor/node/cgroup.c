@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Opens and reads the files of a step's cgroup. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>

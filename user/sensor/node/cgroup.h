@@ -19,7 +19,7 @@ struct cg_dirs {
 
 /*
  * The files of one step, kept open: looking a path up costs more than reading what is there. Which
- * files there are, and the limits, are looked for anew five times a second at the beginning, and
+ * files there are, and the limits, are looked for again five times a second at the beginning, and
  * every ten seconds then: controllers may be enabled, and limits set, after a step has begun.
  */
 struct cg_files;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Values of a step's cgroup files. */
 #include "sensor/node/cgvalues.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The sensor cpu: clocks, heat, pressure and memory of the node. */
 #include "sensor/node/cpu.h"
 
 #include <dirent.h>
@@ -27,7 +28,7 @@ enum { MEAN, LEAST, MOST, CORE_COUNT, CORE_TIME, PKG_COUNT, PKG_TIME, HEAT, N_KI
 static const struct {
 	const char *name, *unit, *column;
 	const char *file; /* of a CPU, what is added; NULL: it is no sum */
-	double scale;	  /* of what the file tells, to the unit */
+	double scale;	  /* from the file's number to the unit */
 	enum sensor_quantity quantity;
 	bool of_core; /* of one CPU per core, else per package */
 } kinds[N_KINDS] = {

@@ -30,8 +30,9 @@ static void read_line(const char *path, char *buf, size_t size)
 	buf[strcspn(buf, "\n")] = '\0';
 }
 
-/* The file beside path whose name is what follows the last of its characters that is at. */
-static bool beside(char out[PATH_MAX], const char *path, char at, const char *name)
+/* The path with what follows its last character `at` replaced by name: a file of the same
+ * directory. False: there is no such character, or out is too small. */
+static bool sibling_path(char out[PATH_MAX], const char *path, char at, const char *name)
 {
 	const char *end = strrchr(path, at);
 
@@ -39,7 +40,7 @@ static bool beside(char out[PATH_MAX], const char *path, char at, const char *na
 	       snprintf(out, PATH_MAX, "%.*s%s", (int)(end - path + 1), path, name) < PATH_MAX;
 }
 
-static int add(struct cpu_heat *h, const char *path)
+static int add_file(struct cpu_heat *h, const char *path)
 {
 	void *p = realloc(h->file, (h->n + 1) * sizeof(*h->file));
 
@@ -58,14 +59,14 @@ static int try_label(struct cpu_heat *h, const char *path, unsigned line)
 {
 	char chip[64], label[64], other[PATH_MAX];
 
-	if (!beside(other, path, '/', "name"))
+	if (!sibling_path(other, path, '/', "name"))
 		return 0;
 	read_line(other, chip, sizeof(chip));
 	read_line(path, label, sizeof(label));
 	if (strcmp(chip, known[line].chip) != 0 || !str__glob1(known[line].label, label) ||
-	    !beside(other, path, '_', "input"))
+	    !sibling_path(other, path, '_', "input"))
 		return 0;
-	return add(h, other);
+	return add_file(h, other);
 }
 
 /* path: ".../thermal_zone0/type" */
@@ -74,9 +75,9 @@ static int try_zone(struct cpu_heat *h, const char *path, unsigned line)
 	char type[64], other[PATH_MAX];
 
 	read_line(path, type, sizeof(type));
-	if (strcmp(type, "x86_pkg_temp") != 0 || !beside(other, path, '/', "temp"))
+	if (strcmp(type, "x86_pkg_temp") != 0 || !sibling_path(other, path, '/', "temp"))
 		return 0;
-	return add(h, other);
+	return add_file(h, other);
 }
 
 static int compare_names(const struct dirent **a, const struct dirent **b)

@@ -42,7 +42,7 @@ static bool is_counted(const char *dir, const char *name)
 }
 
 /* "   8       0 sda 123 4 ..." */
-static const char *split(const char *line, size_t len, const char **name, size_t *name_len)
+static const char *split_line(const char *line, size_t len, const char **name, size_t *name_len)
 {
 	uint64_t number; /* major, minor */
 
@@ -60,7 +60,7 @@ static const struct proc_table_format format = {
 	.class = "block",
 	.file = "diskstats",
 	.is_counted = is_counted,
-	.split = split,
+	.split = split_line,
 	.column = columns,
 	.n = sizeof(columns) / sizeof(columns[0]),
 };

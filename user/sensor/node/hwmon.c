@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The sensor hwmon: power and energy that drivers show in /sys/class/hwmon. */
 #include "sensor/node/hwmon.h"
 
 #include <dirent.h>
@@ -75,7 +76,7 @@ static void tell_part(const char *chip, const char *label, struct sensor_channel
 		}
 }
 
-/* One line of a file beside the values, without its newline; "" if there is none. */
+/* One line of a file in the directory of the values, without its newline; "" if there is none. */
 static void read_line(const char *dir, const char *name, char *buf, size_t size)
 {
 	char path[PATH_MAX];
@@ -222,7 +223,7 @@ static int scan_chip(struct sensor *s, const char *hwmon)
 	return err;
 }
 
-/* A meter of all there is has no label, and no second one beside it. */
+/* A meter of all there is has no label, and its chip no second one. */
 static void find_node_meter(struct sensor_files *f)
 {
 	struct sensor_channel *alone = NULL;

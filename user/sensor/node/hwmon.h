@@ -8,7 +8,7 @@
 
 /*
  * One channel per power*_average (else power*_input) and energy*_input of every chip but batteries
- * and chargers. The part is told by the chip's name and the label: what is not known is
+ * and chargers. The chip's name and the label say which part it is: what is not known is
  * PART_OTHER, never guessed to be the node. An ACPI power meter without a label is the node's when
  * there is one alone. Of NVIDIA Grace, "Grace Power" is the package (its memory and regulators in
  * it), "Module Power" the platform (a GPU on the module in it). Slow: an ACPI meter may ask the

@@ -46,7 +46,7 @@ static bool is_counted(const char *dir, const char *name)
 }
 
 /* "  eth0: 123 4 ..." */
-static const char *split(const char *line, size_t len, const char **name, size_t *name_len)
+static const char *split_line(const char *line, size_t len, const char **name, size_t *name_len)
 {
 	const char *colon = memchr(line, ':', len);
 
@@ -63,7 +63,7 @@ static const struct proc_table_format format = {
 	.class = "class/net",
 	.file = "net/dev",
 	.is_counted = is_counted,
-	.split = split,
+	.split = split_line,
 	.column = columns,
 	.n = sizeof(columns) / sizeof(columns[0]),
 };

@@ -21,7 +21,7 @@ static int read_memory(struct sensor_text *text, uint64_t *kib);
 static const struct {
 	const char *file, *name, *unit, *column;
 	enum sensor_quantity quantity;
-	double scale; /* of what the file tells, to the unit */
+	double scale; /* from the file's number to the unit */
 	read_fn read;
 } kinds[] = {
 	{"pressure/cpu", "waits for CPU", "s", "PSICpu", QUANTITY_COUNT, 1e-6, read_pressure},

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The sensor pm_counters: what the controller of a blade of HPE/Cray measures. */
 #include "sensor/node/pm_counters.h"
 
 #include <dirent.h>
@@ -21,7 +22,7 @@
 /* The controller's own numbers; UINT64_MAX: it has none. */
 struct marks {
 	uint64_t freshness; /* counts scans */
-	uint64_t startup;   /* another one: the controller was started anew */
+	uint64_t startup;   /* another one: the controller was started again */
 };
 
 struct sensor {
@@ -31,9 +32,9 @@ struct sensor {
 	bool read_once;
 };
 
-/* What a file's name is made of: who, a number where there are several, what. */
+/* What a file's name is made of: the part, a number where there are several, the quantity. */
 static const struct {
-	const char *who;
+	const char *part_name;
 	const char *name;
 	enum sensor_part part;
 } measured[] = {
@@ -55,14 +56,14 @@ static const struct {
 
 /* "accel3_" of "accel3_power" for "accel": 3, and how long it is. -1: no number; 0 length: another.
  */
-static size_t who_length(const char *file, const char *who, int *index)
+static size_t part_length(const char *file, const char *part_name, int *index)
 {
-	size_t len = strlen(who), digits;
+	size_t len = strlen(part_name), digits;
 	char number[8];
 	uint32_t n;
 
 	*index = -1;
-	if (strncmp(file, who, len) != 0)
+	if (strncmp(file, part_name, len) != 0)
 		return 0;
 	digits = strspn(file + len, "0123456789");
 	if (digits >= sizeof(number) || file[len + digits] != '_')
@@ -85,9 +86,11 @@ static bool known_file(const char *file, struct sensor_channel *c)
 	}
 	for (size_t i = 0; i < sizeof(measured) / sizeof(measured[0]); i++) {
 		int index = -1;
-		size_t len = *measured[i].who ? who_length(file, measured[i].who, &index) : 0;
+		size_t len = *measured[i].part_name
+				     ? part_length(file, measured[i].part_name, &index)
+				     : 0;
 
-		if (*measured[i].who && !len)
+		if (*measured[i].part_name && !len)
 			continue;
 		for (size_t q = 0; q < sizeof(quantities) / sizeof(quantities[0]); q++) {
 			char name[SENSOR_NAME], number[16] = "";

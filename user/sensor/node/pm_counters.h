@@ -9,7 +9,7 @@
 /*
  * Channels: energy and power of the node (accelerators included), of all processors together
  * ("cpu": PART_PACKAGE, -1), of all memory ("memory": PART_DRAM, -1), of each accelerator; of
- * single processors where the blade tells them. All values of one reading are of one scan;
+ * single processors where the blade shows them. All values of one reading are of one scan;
  * READING_REPEATED is a scan that was read before. After a restart of the controller energies are
  * READING_GAP.
  */

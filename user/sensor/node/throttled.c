@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Time that a CPU quota has held a cgroup. */
 #include "sensor/node/throttled.h"
 
 #include <fcntl.h>

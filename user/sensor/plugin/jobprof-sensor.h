@@ -4,7 +4,7 @@
  *
  * A shared object sensor_NAME.so that defines jobprof_sensor is a source of readings: jobprofd(8)
  * loads it, reads it at each interval, and writes a table of the columns that it declares into the
- * files of the steps. jobprof-sensor(7) tells the rest.
+ * files of the steps. jobprof-sensor(7) explains the rest.
  *
  *	JOBPROF_SENSOR = {
  *		.abi = JOBPROF_SENSOR_ABI,
@@ -58,7 +58,7 @@ struct jobprof_sensor_column {
 
 /* All of them are there, and NaN, 0 and GOOD, when a reading begins. */
 struct jobprof_sensor_value {
-	double value;	  /* NaN: none. A count that falls began anew: that is a gap */
+	double value;	  /* NaN: none. A count that falls has begun again: that is a gap */
 	uint64_t time_ns; /* CLOCK_BOOTTIME when it was measured; 0: now */
 	uint32_t quality; /* enum jobprof_sensor_quality */
 };
@@ -74,7 +74,7 @@ struct jobprof_sensor_roots {
 /*
  * All pointers must be good for as long as the object is loaded, and it stays loaded until the
  * program ends. Functions return 0, or a negative errno. One thread calls them, but not always the
- * same; a source that is slow may be opened anew while an earlier call hangs.
+ * same; a source that is slow may be opened again while an earlier call hangs.
  */
 struct jobprof_sensor {
 	uint32_t abi;	    /* JOBPROF_SENSOR_ABI */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Finds the objects, and loads those that nobody but root could have put there. */
+/* Finds the objects of plug-ins, and loads those that only root can have put there. */
 #include "sensor/plugin/plugin.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@ static const struct sensor_ops *loaded[PLUGINS_MAX + 1];
 static unsigned nloaded, nopened;
 static const struct sensor_ops *const *builtins; /* as plugins__load() got them */
 
-/* False: somebody else could have made it what it is. */
+/* False: another user could have changed it. */
 static bool check_owner(int fd, bool dir, char *why, size_t len)
 {
 	struct stat st;

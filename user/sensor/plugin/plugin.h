@@ -10,8 +10,8 @@
 
 /*
  * Loads all sensor_*.so of the directory, in the order of their names. Those that are refused are
- * logged, each with a line that says why: the file or the directory belongs to somebody but root
- * (or the caller, who then is not root), or others may write to it; it is none of ours, or of
+ * logged, each with a line that says why: the file or the directory belongs to another than root
+ * (or the caller, who then is not root), or others may write to it; it is no plug-in, or of
  * another ABI; names that are no good or are taken (builtin: sources of jobprof itself, NULL ends
  * them). Loaded code is trusted as this program is.
  *

@@ -181,7 +181,7 @@ static void add_count(struct plugin_count *c, struct sensor_value *v)
 		v->quality = READING_GOOD;
 }
 
-static struct sensor_value take(struct sensor *s, unsigned i, uint64_t now)
+static struct sensor_value take_value(struct sensor *s, unsigned i, uint64_t now)
 {
 	const struct jobprof_sensor_value *from = &s->value[i];
 	enum sensor_quality q = quality_of(from->quality);
@@ -214,12 +214,12 @@ static int plugin_read(struct sensor *s, struct sensor_value *values)
 				.value = NAN,
 				.quality = err == -EACCES ? JOBPROF_SENSOR_DENIED
 							  : JOBPROF_SENSOR_NONE};
-		values[i] = take(s, i, now);
+		values[i] = take_value(s, i, now);
 	}
 	return err ? err : sensor__any_value(values, s->n);
 }
 
-/* struct sensor_ops says nothing of who is asked: each has its own two functions. */
+/* Functions of struct sensor_ops do not get the source that is asked: each has its own two. */
 #define SLOT(k)                                                                       \
 	static int probe_##k(const struct sensor_roots *roots, char *why, size_t len) \
 	{                                                                             \

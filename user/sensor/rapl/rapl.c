@@ -86,7 +86,7 @@ static int choose_way(struct rapl *r, char *why, size_t len)
 		if (err == -EPERM)
 			err = -EACCES;
 		if (err == -EACCES && all != -EACCES)
-			why[0] = '\0'; /* who may not cares for nothing else */
+			why[0] = '\0'; /* without permission nothing else matters */
 		if (err == -EACCES || all != -EACCES)
 			say_why(why, len, ways[i]->name, one);
 		all = worse(all, err);

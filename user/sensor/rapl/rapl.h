@@ -97,7 +97,7 @@ struct rapl_model {
 };
 
 void rapl_model__find(struct rapl_model *m, const struct cpus *c);
-/* Relative, as documented; NAN: nobody says. */
+/* Relative, as documented; NAN: not documented. */
 double rapl_model__error(const struct cpus *c, enum sensor_part part);
 /* W; no part of today takes more. packages: of the node. */
 double rapl_model__pmax(enum sensor_part part, int packages);

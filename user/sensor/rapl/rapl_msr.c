@@ -150,7 +150,7 @@ static bool is_done(const struct rapl *r, const struct cpu_place *p)
 	return false;
 }
 
-static int say(char *why, size_t len, int err)
+static int say_error(char *why, size_t len, int err)
 {
 	if (err == -EACCES || err == -EPERM)
 		snprintf(why, len,
@@ -187,7 +187,7 @@ static int msr_open(struct rapl *r, char *why, size_t len)
 	if (r->n)
 		return 0;
 	if (!opened)
-		return say(why, len, err);
+		return say_error(why, len, err);
 	snprintf(why, len, "the registers read 0 or do not exist, as in a virtual machine");
 	return -ENOENT;
 }

@@ -205,7 +205,7 @@ static int open_groups(struct rapl *r)
 	return open ? 0 : err;
 }
 
-static int say(char *why, size_t len, int err, const char *pmu)
+static int say_error(char *why, size_t len, int err, const char *pmu)
 {
 	if (err == -EACCES || err == -EPERM)
 		snprintf(why, len,
@@ -257,7 +257,7 @@ static int perf_open(struct rapl *r, char *why, size_t len)
 		err = add_cpus(r, ev, n, list);
 	if (!err)
 		err = open_groups(r);
-	return err ? say(why, len, err, pmu) : 0;
+	return err ? say_error(why, len, err, pmu) : 0;
 }
 
 static void read_group(struct rapl *r, struct rapl_group *g)

@@ -184,7 +184,7 @@ static int add_zone(struct rapl *r, const struct zone *z, int *err)
 	return 0;
 }
 
-static int say(char *why, size_t len, int err)
+static int say_error(char *why, size_t len, int err)
 {
 	if (err == -ENOENT)
 		snprintf(why, len, "no zones of energy in /sys/" CLASS);
@@ -195,7 +195,7 @@ static int say(char *why, size_t len, int err)
 	return err;
 }
 
-/* Dies that the zones name, where no topology has told how many there are. */
+/* Dies that the zones name, where the topology does not say how many there are. */
 static void count_dies(struct rapl *r, const struct zone *zones, unsigned n)
 {
 	/* AMD's kernels of 2024 have a zone for every die, all of one package's counter. */
@@ -217,7 +217,7 @@ static int powercap_open(struct rapl *r, char *why, size_t len)
 	}
 	err = find_zones(r, &zones, &n);
 	if (err)
-		return say(why, len, err);
+		return say_error(why, len, err);
 	rapl_model__find(&m, &r->cpus);
 	count_dies(r, zones, n);
 	for (unsigned i = 0; !err && i < n; i++) {
@@ -229,7 +229,7 @@ static int powercap_open(struct rapl *r, char *why, size_t len)
 	}
 	free(zones);
 	err = err ? err : all;
-	return err ? say(why, len, err) : 0;
+	return err ? say_error(why, len, err) : 0;
 }
 
 static int read_count(struct rapl_counter *c, uint64_t *count)
