@@ -56,8 +56,8 @@ static int end(void **state)
 	return system(cmd);
 }
 
-static const struct cg_dirs v2 = {.v2 = step, .v2_mount = mount};
-static const struct cg_dirs v1 = {.v1_cpu = step, .v1_mount = mount};
+static const struct cgroup_dirs v2 = {.v2 = step, .v2_mount = mount};
+static const struct cgroup_dirs v1 = {.v1_cpu = step, .v1_mount = mount};
 
 static void the_kernels_own_count_is_taken(void **state)
 {

@@ -22,7 +22,7 @@ static void find_cgroup_files(struct step *s, const struct step_env *env, uint64
 {
 	const struct kern_root *r = step__cgroup_root(s, env);
 	char v2[512], mem[512], cpu[512], base[300];
-	struct cg_dirs d = {};
+	struct cgroup_dirs d = {};
 
 	if (r && !r->controller[0]) {
 		d.v2_mount = r->mount;
@@ -42,7 +42,7 @@ static void find_cgroup_files(struct step *s, const struct step_env *env, uint64
 			d.v1_mount = base;
 		}
 	}
-	cg_files__look(s->cg, &d, now);
+	cgroup_files__look(s->cg, &d, now);
 }
 
 static void read_cgroup_files(struct step *s, const struct step_env *env, double cg[CG_N])
@@ -53,11 +53,11 @@ static void read_cgroup_files(struct step *s, const struct step_env *env, double
 	for (i = 0; i < CG_N; i++)
 		cg[i] = NAN;
 	if (!s->cg)
-		s->cg = cg_files__new(NAN);
-	if (s->cg && cg_files__stale(s->cg, now))
+		s->cg = cgroup_files__new(NAN);
+	if (s->cg && cgroup_files__stale(s->cg, now))
 		find_cgroup_files(s, env, now);
 	if (s->cg)
-		cg_files__read(s->cg, cg);
+		cgroup_files__read(s->cg, cg);
 }
 
 #define ANY_RUNTIME UINT64_MAX

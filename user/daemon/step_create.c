@@ -53,7 +53,7 @@ void step__free(struct step *s)
 	for (i = 0; i < s->ntables; i++)
 		free(s->tables[i].last);
 	request__free(s->req);
-	cg_files__free(s->cg);
+	cgroup_files__free(s->cg);
 	step_sensors__free(s->sensors);
 	free(s->tables);
 	free(s->slots);

@@ -114,7 +114,7 @@ void step__put_state(struct step *s, const struct step_env *env)
 	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
 	v->ids = s->ids;
 	v->others0 = s->others0;
-	v->throttled_base = cg_files__base(s->cg);
+	v->throttled_base = cgroup_files__base(s->cg);
 	memcpy(v->path, s->path, sizeof(v->path));
 	to = (char *)(v + 1);
 	for (i = 0; i < s->ntables; i++)
@@ -149,7 +149,7 @@ int step_state__restore(struct step *s, const struct saved *v, size_t len, bool 
 	if (s->own_freq)
 		memcpy(s->interval_ns, v->interval_ns, sizeof(s->interval_ns));
 	if (!s->cg)
-		s->cg = cg_files__new(v->throttled_base);
+		s->cg = cgroup_files__new(v->throttled_base);
 	if (same) /* other maps began at zero: nobody's counts of before are lost too */
 		s->others0 = v->others0;
 	else

@@ -27,7 +27,7 @@ struct saved {
 	uint64_t interval_ns[ALL_KINDS];
 	struct cgroup_ids ids;
 	struct totals others0;
-	double throttled_base; /* see cg_files__base() */
+	double throttled_base; /* see cgroup_files__base() */
 	char path[JP_PATH_LEN];
 };
 

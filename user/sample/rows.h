@@ -7,7 +7,7 @@
 
 #include "bpf/jobprof.h"
 #include "sample/totals.h"
-#include "sensor/node/cgvalues.h"
+#include "sensor/node/cgroup_value.h"
 #include "schema/series.h"
 
 /* A table's knowledge at one instant. */

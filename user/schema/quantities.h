@@ -89,7 +89,7 @@ enum hist {
 };
 #define HIST_CELLS (2 * JP_LAT_BUCKETS)
 
-/* What a step's cgroup says of itself (sensor/node/cgvalues.h). Bytes and seconds. */
+/* What a step's cgroup says of itself (sensor/node/cgroup_value.h). Bytes and seconds. */
 enum cg_value {
 	CG_MEM,
 	CG_MEM_PEAK,

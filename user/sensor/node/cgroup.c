@@ -42,7 +42,7 @@ static const struct source {
 
 #define SOURCES (sizeof(sources) / sizeof(sources[0]))
 
-struct cg_files {
+struct cgroup_files {
 	int fd[SOURCES];
 	struct throttled throttled;
 	double limit;
@@ -56,7 +56,8 @@ static double read_limit(const char *dir, const char *file)
 	char path[640], text[64];
 
 	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	return read_file(AT_FDCWD, path, text, sizeof(text)) < 0 ? NAN : cgvalue__parse(text, NULL);
+	return read_file(AT_FDCWD, path, text, sizeof(text)) < 0 ? NAN
+								 : cgroup_value__parse(text, NULL);
 }
 
 /* The lowest limit from dir up to the mount: a job's limit is often set above its steps. */
@@ -64,9 +65,9 @@ static double lowest_limit(const char *dir, const char *mount, const char *file)
 {
 	double low = NAN, v;
 	char path[512] = "";
-	bool more = cgvalue__begin(path, sizeof(path), dir, mount);
+	bool more = cgroup_value__begin(path, sizeof(path), dir, mount);
 
-	for (; more; more = cgvalue__up(path, mount)) {
+	for (; more; more = cgroup_value__up(path, mount)) {
 		v = read_limit(path, file);
 		if (!isnan(v) && v < NO_LIMIT && (isnan(low) || v < low))
 			low = v;
@@ -74,9 +75,9 @@ static double lowest_limit(const char *dir, const char *mount, const char *file)
 	return low;
 }
 
-struct cg_files *cg_files__new(double base)
+struct cgroup_files *cgroup_files__new(double base)
 {
-	struct cg_files *f = calloc(1, sizeof(*f));
+	struct cgroup_files *f = calloc(1, sizeof(*f));
 	size_t i;
 
 	for (i = 0; f && i < SOURCES; i++)
@@ -86,7 +87,7 @@ struct cg_files *cg_files__new(double base)
 	return f;
 }
 
-static void forget(struct cg_files *f, size_t i)
+static void forget(struct cgroup_files *f, size_t i)
 {
 	if (f->fd[i] < 0)
 		return;
@@ -95,7 +96,7 @@ static void forget(struct cg_files *f, size_t i)
 	kept--;
 }
 
-void cg_files__free(struct cg_files *f)
+void cgroup_files__free(struct cgroup_files *f)
 {
 	size_t i;
 
@@ -106,17 +107,17 @@ void cg_files__free(struct cg_files *f)
 	free(f);
 }
 
-double cg_files__base(const struct cg_files *f)
+double cgroup_files__base(const struct cgroup_files *f)
 {
 	return f ? f->throttled.base : NAN;
 }
 
-bool cg_files__stale(const struct cg_files *f, uint64_t now_ns)
+bool cgroup_files__stale(const struct cgroup_files *f, uint64_t now_ns)
 {
 	return now_ns >= f->next_ns;
 }
 
-static void keep(struct cg_files *f, size_t i, const char *dir)
+static void keep(struct cgroup_files *f, size_t i, const char *dir)
 {
 	char path[640];
 
@@ -125,7 +126,7 @@ static void keep(struct cg_files *f, size_t i, const char *dir)
 	kept += f->fd[i] >= 0;
 }
 
-void cg_files__look(struct cg_files *f, const struct cg_dirs *d, uint64_t now_ns)
+void cgroup_files__look(struct cgroup_files *f, const struct cgroup_dirs *d, uint64_t now_ns)
 {
 	const char *const dirs[PLACES] = {d->v2, d->v1_memory};
 	size_t i;
@@ -142,7 +143,7 @@ void cg_files__look(struct cg_files *f, const struct cg_dirs *d, uint64_t now_ns
 	f->next_ns = now_ns + (now_ns < f->first_ns + YOUNG_NS ? YOUNG_LOOK_NS : LOOK_NS);
 }
 
-void cg_files__read(struct cg_files *f, double v[CG_N])
+void cgroup_files__read(struct cgroup_files *f, double v[CG_N])
 {
 	bool crowded = kept > KEPT_MAX;
 	size_t i;
@@ -156,7 +157,7 @@ void cg_files__read(struct cg_files *f, double v[CG_N])
 		if (f->fd[i] < 0)
 			continue;
 		if (isnan(*value))
-			*value = cgvalue__read(f->fd[i], sources[i].key) / sources[i].unit;
+			*value = cgroup_value__read(f->fd[i], sources[i].key) / sources[i].unit;
 		if (crowded || isnan(*value))
 			forget(f, i); /* until the next look */
 	}

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sensor/node/cgvalues.h"
+#include "sensor/node/cgroup_value.h"
 
 /* The step's directories: NULL where there is none. */
-struct cg_dirs {
+struct cgroup_dirs {
 	const char *v2;	       /* unified hierarchy */
 	const char *v1_memory; /* its directory in the memory controller */
 	const char *v1_cpu;
@@ -22,19 +22,19 @@ struct cg_dirs {
  * files there are, and the limits, are looked for again five times a second at the beginning, and
  * every ten seconds then: controllers may be enabled, and limits set, after a step has begun.
  */
-struct cg_files;
+struct cgroup_files;
 
-/* base: NaN, or cg_files__base() of the same step before: what CG_THROTTLED is counted from. NULL:
- * out of memory. */
-struct cg_files *cg_files__new(double base);
-double cg_files__base(const struct cg_files *f); /* NaN: not known yet, or NULL */
-void cg_files__free(struct cg_files *f);
-/* cg_files__look() is due, at this instant of CLOCK_BOOTTIME. */
-bool cg_files__stale(const struct cg_files *f, uint64_t now_ns);
+/* base: NaN, or cgroup_files__base() of the same step before: what CG_THROTTLED is counted from.
+ * NULL: out of memory. */
+struct cgroup_files *cgroup_files__new(double base);
+double cgroup_files__base(const struct cgroup_files *f); /* NaN: not known yet, or NULL */
+void cgroup_files__free(struct cgroup_files *f);
+/* cgroup_files__look() is due, at this instant of CLOCK_BOOTTIME. */
+bool cgroup_files__stale(const struct cgroup_files *f, uint64_t now_ns);
 /* Opens what is not open yet, and reads the limits. d is not needed after it. */
-void cg_files__look(struct cg_files *f, const struct cg_dirs *d, uint64_t now_ns);
+void cgroup_files__look(struct cgroup_files *f, const struct cgroup_dirs *d, uint64_t now_ns);
 /* Reads every value into v[CG_N]; NaN where a file is missing, unreadable or holds no number, or
  * its cgroup has gone. */
-void cg_files__read(struct cg_files *f, double v[CG_N]);
+void cgroup_files__read(struct cgroup_files *f, double v[CG_N]);
 
 #endif

@@ -28,27 +28,28 @@ static int open_one(const char *dir, const struct throttled_way *way)
 
 	snprintf(path, sizeof(path), "%s/%s", dir, way->file);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || !isnan(cgvalue__read(fd, way->key)))
+	if (fd < 0 || !isnan(cgroup_value__read(fd, way->key)))
 		return fd;
 	close(fd);
 	return -1;
 }
 
-static void open_way(struct throttled *t, const struct throttled_way *way, const struct cg_dirs *d)
+static void open_way(struct throttled *t, const struct throttled_way *way,
+		     const struct cgroup_dirs *d)
 {
 	const char *mount = way->v2 ? d->v2_mount : d->v1_mount;
 	char path[512];
-	bool more = cgvalue__begin(path, sizeof(path), way->v2 ? d->v2 : d->v1_cpu, mount);
+	bool more = cgroup_value__begin(path, sizeof(path), way->v2 ? d->v2 : d->v1_cpu, mount);
 	bool own = true;
 	double above = 0;
 
 	for (; more && t->n < (way->local ? 1 : THROTTLED_LEVELS);
-	     more = cgvalue__up(path, mount)) {
+	     more = cgroup_value__up(path, mount)) {
 		int fd = open_one(path, way);
 
 		if (fd >= 0) {
 			t->fd[t->n++] = fd;
-			above += own ? 0 : cgvalue__read(fd, way->key) / way->unit;
+			above += own ? 0 : cgroup_value__read(fd, way->key) / way->unit;
 		}
 		own = false;
 	}
@@ -57,7 +58,7 @@ static void open_way(struct throttled *t, const struct throttled_way *way, const
 	t->way = way;
 }
 
-unsigned throttled__look(struct throttled *t, const struct cg_dirs *d)
+unsigned throttled__look(struct throttled *t, const struct cgroup_dirs *d)
 {
 	size_t i;
 
@@ -74,7 +75,7 @@ double throttled__read(const struct throttled *t)
 	unsigned i;
 
 	for (i = 0; i < t->n; i++)
-		sum += cgvalue__read(t->fd[i], t->way->key) / t->way->unit;
+		sum += cgroup_value__read(t->fd[i], t->way->key) / t->way->unit;
 	return sum;
 }
 

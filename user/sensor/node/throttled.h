@@ -12,7 +12,7 @@
 
 #define THROTTLED_LEVELS 16
 
-struct cg_dirs;
+struct cgroup_dirs;
 
 struct throttled {
 	int fd[THROTTLED_LEVELS];
@@ -23,7 +23,7 @@ struct throttled {
 
 /* Opens what there is, unless that is done; a base that is known stays. Returns how many files were
  * opened. */
-unsigned throttled__look(struct throttled *t, const struct cg_dirs *d);
+unsigned throttled__look(struct throttled *t, const struct cgroup_dirs *d);
 /* Seconds, or NaN. */
 double throttled__read(const struct throttled *t);
 /* Returns how many files were closed. */

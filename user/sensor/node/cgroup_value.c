@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Values of a step's cgroup files. */
-#include "sensor/node/cgvalues.h"
+#include "sensor/node/cgroup_value.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -37,12 +37,12 @@ static double parse_key(const char *text, const char *key)
 	return NAN;
 }
 
-double cgvalue__parse(const char *text, const char *key)
+double cgroup_value__parse(const char *text, const char *key)
 {
 	return key ? parse_key(text, key) : parse_number(text);
 }
 
-double cgvalue__read(int fd, const char *key)
+double cgroup_value__read(int fd, const char *key)
 {
 	char text[2048];
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -50,10 +50,10 @@ double cgvalue__read(int fd, const char *key)
 	if (n <= 0)
 		return NAN;
 	text[n] = 0;
-	return cgvalue__parse(text, key);
+	return cgroup_value__parse(text, key);
 }
 
-bool cgvalue__begin(char *path, size_t size, const char *dir, const char *mount)
+bool cgroup_value__begin(char *path, size_t size, const char *dir, const char *mount)
 {
 	if (!dir || !mount || strncmp(dir, mount, strlen(mount)))
 		return false;
@@ -61,7 +61,7 @@ bool cgvalue__begin(char *path, size_t size, const char *dir, const char *mount)
 	return strlen(path) > strlen(mount);
 }
 
-bool cgvalue__up(char *path, const char *mount)
+bool cgroup_value__up(char *path, const char *mount)
 {
 	char *slash = strrchr(path, '/');
 
