@@ -57,7 +57,7 @@ static void begin_end(struct daemon *d, struct step *s, uint64_t now)
 static void close_step(struct daemon *d, struct step *s, const char *reason)
 {
 	step__finish(s, &d->env, reason);
-	step__release(s, &d->env);
+	step__release(s, d->env.k);
 	s->pub.next_ns = 0;
 }
 
@@ -65,7 +65,7 @@ static void end_step(struct daemon *d, struct step *s, uint64_t now)
 {
 	int err;
 
-	step__close(s, &d->env);
+	step__close(s, d->env.k);
 	err = daemon_snapshot(d);
 	if (err)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
@@ -93,7 +93,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 		publication__check(&s->pub, now);
 		break;
 	case STEP_ENDING:
-		if ((step__quiet(s, &d->env) && !step__asks(s)) ||
+		if ((step__quiet(s, d->env.k) && !step__asks(s)) ||
 		    now - s->end_boot_ns > QUIET_MAX_NS)
 			end_step(d, s, now);
 		break;
@@ -108,7 +108,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 	case STEP_IGNORED:
 		if (!cgroup_gone(d, s))
 			break;
-		step__release(s, &d->env);
+		step__release(s, d->env.k);
 		s->state = STEP_DONE;
 		break;
 	case STEP_DONE:

@@ -223,7 +223,7 @@ static void note_steps(struct automerge *a, const struct daemon *d)
 			log_debug("%s: nobody has told the job's first node: it is not merged for "
 				  "this step",
 				  s->pub.name);
-		else if (!strcmp(s->job_host, step__node_name(s, &d->env)))
+		else if (!strcmp(s->job_host, step__node_name(s, d->env.node_name)))
 			note_job_of_step(a, d, s);
 	}
 }

@@ -90,7 +90,7 @@ static int send_counted(struct live *l, const struct table *t)
 	m = describe_table(l, set->series->name, name);
 	for (i = 0; i < set->ncols; i++) {
 		const struct column *c = set->cols[i];
-		bool unknown = step__column_unknown(l->s, &l->c->d->env, c->name);
+		bool unknown = step__column_unknown(l->s, l->c->d->env.node, c->name);
 
 		cells[i] = t->last[i];
 		if (unknown)

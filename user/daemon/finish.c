@@ -67,10 +67,10 @@ static void finish_step(struct step *s, const struct daemon *d, const char *reas
 		step__last_rows(s, &d->env);
 	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING || s->state == STEP_ASKING) {
 		step__finish(s, &d->env, s->state == STEP_ASKING ? NULL : reason);
-		step__release(s, &d->env);
+		step__release(s, d->env.k);
 		s->pub.next_ns = s->pub.failures = 0;
 	} else if (s->state == STEP_NEW || s->state == STEP_IGNORED) {
-		step__release(s, &d->env);
+		step__release(s, d->env.k);
 		s->state = STEP_DONE;
 	}
 }
@@ -90,7 +90,7 @@ void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
 	d->env.leaving = true;
 	for (s = d->steps; s; s = s->next)
 		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
-			step__close(s, &d->env);
+			step__close(s, d->env.k);
 	if (!snapshot__take(d->env.snap))
 		for (s = d->steps; s; s = s->next)
 			finish_step(s, d, reason);

@@ -41,9 +41,9 @@ static double gpu_weight(const struct gpu_use *use, unsigned n, unsigned i)
 	return known && work > 0 ? use[i].util : 1;
 }
 
-static struct step *step_of_slot(struct step *steps, const struct step_env *env, uint32_t slot)
+static struct step *step_of_slot(struct step *steps, struct kern *k, uint32_t slot)
 {
-	uint32_t of = slot == JP_SLOT_NONE ? slot : kern__slot(env->k, slot)->step;
+	uint32_t of = slot == JP_SLOT_NONE ? slot : kern__slot(k, slot)->step;
 
 	for (struct step *s = steps; s && of != JP_SLOT_NONE; s = s->next)
 		if (s->slot == of && s->sensors)
@@ -80,7 +80,7 @@ void node_gpus__share(struct node *n, struct step *steps, const struct step_env 
 
 			if ((int)use[i].gpu != index || !(all > 0))
 				continue;
-			s = step_of_slot(steps, env, snapshot__gpu_slot(env->snap, (unsigned)i));
+			s = step_of_slot(steps, env->k, snapshot__gpu_slot(env->snap, (unsigned)i));
 			if (s && s->sensors->gpu)
 				s->sensors->gpu[g] +=
 					gpu_weight(use, (unsigned)count, (unsigned)i) / all;

@@ -15,7 +15,7 @@ bool daemon_step_has_key(const struct daemon *d, const struct step *s, const str
 
 	if (!s->ids.has_step)
 		return false;
-	step__key(s, &d->env, &here);
+	step__key(s, d->env.k, &here);
 	return step_key__equal(&here, p);
 }
 

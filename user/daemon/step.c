@@ -31,16 +31,16 @@ static int grow_slots(struct step *s)
 }
 
 /* The slots that count for the step now: looked up once per round, walked many times. */
-void step__collect_slots(struct step *s, const struct step_env *env)
+void step__collect_slots(struct step *s, struct kern *k)
 {
 	const uint32_t *used;
 	unsigned n, i;
 
 	s->nslots = 0;
-	used = kern__used(env->k, &n);
+	used = kern__used(k, &n);
 	for (i = 0; i < n; i++) {
 		uint32_t slot = used[i];
-		const struct jp_slot *info = kern__slot(env->k, slot);
+		const struct jp_slot *info = kern__slot(k, slot);
 
 		if (info->step != s->slot)
 			continue;
@@ -77,13 +77,13 @@ int step__parse_cgroup(const struct step *s, const struct step_env *env, const c
 
 /* SLUID paths do not say the job; slurmstepd's title does, which the kernel has kept if it saw the
  * step begin: no matter whether anything is left of the step, or slurmstepd hangs. */
-static void take_title(struct step *s, const struct step_env *env)
+static void take_title(struct step *s, struct kern *k)
 {
 	char step[sizeof(s->ids.step_name)];
 
 	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
-		s->ids.has_job = !proc__stepd_title(kern__slot(env->k, s->slot)->title,
-						    &s->ids.job_id, step, sizeof(step));
+		s->ids.has_job = !proc__stepd_title(kern__slot(k, s->slot)->title, &s->ids.job_id,
+						    step, sizeof(step));
 }
 
 int step__parse_path(struct step *s, const struct step_env *env)
@@ -92,25 +92,25 @@ int step__parse_path(struct step *s, const struct step_env *env)
 
 	if (err || !s->ids.has_step)
 		return err ? err : -EINVAL;
-	take_title(s, env);
+	take_title(s, env->k);
 	return 0;
 }
 
 /* Several slurmds on one host have a name each, which slurmstepd tells and their paths may say. */
-const char *step__node_name(const struct step *s, const struct step_env *env)
+const char *step__node_name(const struct step *s, const char *host_name)
 {
 	const struct request *r = s->req;
 
 	/* it becomes part of a file's name, where ".h5" is the end */
 	if (r && r->known && str__safe_name(r->info.node_name) && !strstr(r->info.node_name, ".h5"))
 		return r->info.node_name;
-	return s->ids.node[0] ? s->ids.node : env->node_name;
+	return s->ids.node[0] ? s->ids.node : host_name;
 }
 
-void step__key(const struct step *s, const struct step_env *env, struct step_key *p)
+void step__key(const struct step *s, struct kern *k, struct step_key *p)
 {
 	memset(p, 0, sizeof(*p));
-	p->hier = kern__slot(env->k, s->slot)->hier;
+	p->hier = kern__slot(k, s->slot)->hier;
 	memcpy(p->job_path, s->path, s->ids.job_end);
 	p->step_id = s->ids.step_id;
 	p->het_comp = s->ids.het_comp;
@@ -125,10 +125,10 @@ bool step__may_own(const struct step *s, uid_t uid)
 	return uid || s->ids.step_id != STEP_EXTERN;
 }
 
-bool step__began_before(const struct step *s, const struct step_env *env)
+bool step__began_before(const struct step *s, struct kern *k)
 {
-	return (kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE) ||
-	       kern__missed_ns(env->k, s->slot) > STARTING_NS;
+	return (kern__slot(k, s->slot)->flags & JP_SLOT_F_BASE) ||
+	       kern__missed_ns(k, s->slot) > STARTING_NS;
 }
 
 bool step__uses_node(const struct step *s)
@@ -137,19 +137,19 @@ bool step__uses_node(const struct step *s)
 			      s->state == STEP_ENDING || s->state == STEP_IGNORED);
 }
 
-bool step__quiet(struct step *s, const struct step_env *env)
+bool step__quiet(struct step *s, struct kern *k)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, env);
-	for_each_slot(slot, s) if (kern__held(env->k, slot)) return false;
-	return !kern__requests(env->k, s->slot);
+	step__collect_slots(s, k);
+	for_each_slot(slot, s) if (kern__held(k, slot)) return false;
+	return !kern__requests(k, s->slot);
 }
 
-void step__release(struct step *s, const struct step_env *env)
+void step__release(struct step *s, struct kern *k)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, env);
-	for_each_slot(slot, s) kern__release(env->k, slot);
+	step__collect_slots(s, k);
+	for_each_slot(slot, s) kern__release(k, slot);
 }

@@ -183,7 +183,7 @@ struct step {
 
 /* The slots that count for the step now are in s->slots: collected once per round, walked many
  * times. */
-void step__collect_slots(struct step *s, const struct step_env *env);
+void step__collect_slots(struct step *s, struct kern *k);
 #define for_each_slot(slot, s) \
 	for (unsigned i_ = 0; i_ < (s)->nslots && ((slot) = (s)->slots[i_], true); i_++)
 
@@ -195,18 +195,18 @@ int step__parse_cgroup(const struct step *s, const struct step_env *env, const c
 /* The hierarchy that its cgroup is in, or NULL. */
 const struct kern_root *step__cgroup_root(const struct step *s, const struct step_env *env);
 /* Slurm's name of the node that the step runs on. */
-const char *step__node_name(const struct step *s, const struct step_env *env);
+const char *step__node_name(const struct step *s, const char *host_name);
 /* What tells it from other steps of this host; its ids must be known. */
-void step__key(const struct step *s, const struct step_env *env, struct step_key *p);
+void step__key(const struct step *s, struct kern *k, struct step_key *p);
 /* Is a process of that user enough to say that the step is the user's? */
 bool step__may_own(const struct step *s, uid_t uid);
 /* Its processes ran before they could be counted. */
-bool step__began_before(const struct step *s, const struct step_env *env);
+bool step__began_before(const struct step *s, struct kern *k);
 /* A part of the node's energy may be the step's. */
 bool step__uses_node(const struct step *s);
 /* No task of the step and no disk request can write its slots any more. */
-bool step__quiet(struct step *s, const struct step_env *env);
+bool step__quiet(struct step *s, struct kern *k);
 /* Hands its slots back. */
-void step__release(struct step *s, const struct step_env *env);
+void step__release(struct step *s, struct kern *k);
 
 #endif

@@ -44,18 +44,17 @@ static void ask_task_number(struct step *s, const struct step_env *env, uint32_t
 	}
 	r = &s->lineages[s->nlineages++];
 	*r = (struct lineage){.pid = p->root, .state = LINEAGE_DONE};
-	if (step__ask(s, env, &q))
+	if (step__ask(s, env->lookups, &q))
 		r->state = LINEAGE_ASKED;
 }
 
 /* Has the kernel seen its beginning? Of all slots: it may have made one since the step's were
  * collected. */
-static bool has_lineage(const struct step *s, const struct step_env *env, pid_t root)
+static bool has_lineage(const struct step *s, struct kern *k, pid_t root)
 {
 	uint32_t slot;
 
-	for_each_slot(slot,
-		      s) if (kern__slot(env->k, slot)->root_pid == (uint32_t)root) return true;
+	for_each_slot(slot, s) if (kern__slot(k, slot)->root_pid == (uint32_t)root) return true;
 	return false;
 }
 
@@ -67,8 +66,8 @@ static unsigned adopt_lineage(struct step *s, const struct step_env *env,
 	uint32_t slot;
 
 	if (!r || r->state == LINEAGE_ASKED || r->state == LINEAGE_DONE ||
-	    has_lineage(s, env, p->root)) {
-		if (!r && !has_lineage(s, env, p->root))
+	    has_lineage(s, env->k, p->root)) {
+		if (!r && !has_lineage(s, env->k, p->root))
 			ask_task_number(s, env, s->slot, p);
 		return 0;
 	}
@@ -119,8 +118,8 @@ static void take_tasks(struct step *s, const struct step_env *env, uint32_t slot
 	if (a->err)
 		return;
 	take_owner(s, a);
-	step__collect_slots(s, env);
-	if (step__missed_exec(kern__slot(env->k, slot), env))
+	step__collect_slots(s, env->k);
+	if (step__missed_exec(kern__slot(env->k, slot), env->k))
 		take_lineages(s, env, slot, a);
 }
 
@@ -149,13 +148,13 @@ static void take_task_number(struct step *s, const struct step_env *env, const s
 	s->next_tasks_ns = 0;
 }
 
-static void take_env(struct step *s, const struct step_env *env, const struct lookup_answer *a)
+static void take_env(struct step *s, struct kern *k, const struct lookup_answer *a)
 {
 	s->asking_env = false;
 	if (s->job_env)
 		return;
 	if (a->err || (!a->env.job_host[0] && !a->env.het)) {
-		step__use_kept_env(s, env);
+		step__use_kept_env(s, k);
 		return;
 	}
 	s->job_env = calloc(1, sizeof(*s->job_env));
@@ -189,7 +188,7 @@ void step__answered(struct step *s, const struct step_env *env, const struct loo
 			take_task_number(s, env, q, a);
 		break;
 	case LOOKUP_ENV:
-		take_env(s, env, a);
+		take_env(s, env->k, a);
 		break;
 	case LOOKUP_USER:
 		break;

@@ -15,11 +15,11 @@
 /* A task may be between fork and its first exec when it is looked at: then again, so long. */
 #define ASK_AGAIN_NS (2 * NSEC_PER_SEC)
 
-bool step__ask(struct step *s, const struct step_env *env, struct lookup *q)
+bool step__ask(struct step *s, struct lookups *lookups, struct lookup *q)
 {
 	q->slot = s->slot;
 	q->gen = s->gen;
-	if (lookups__ask(env->lookups, q)) {
+	if (lookups__ask(lookups, q)) {
 		s->unread += q->kind == LOOKUP_TASK_NUMBER || q->kind == LOOKUP_ENV;
 		return false;
 	}
@@ -46,7 +46,7 @@ void step__ask_stepd(struct step *s, const struct step_env *env)
 	if (s->asking_stepd || now < s->next_stepd_ns || slot_dir(s, env, s->path, "/slurm", &q))
 		return;
 	s->next_stepd_ns = now + AGAIN_NS;
-	s->asking_stepd = step__ask(s, env, &q);
+	s->asking_stepd = step__ask(s, env->lookups, &q);
 }
 
 static void ask_tasks(struct step *s, const struct step_env *env, uint32_t slot)
@@ -58,7 +58,7 @@ static void ask_tasks(struct step *s, const struct step_env *env, uint32_t slot)
 			   .below = info->kind == JP_KIND_STEP};
 
 	if (!slot_dir(s, env, info->path, "", &q))
-		s->asking_tasks += step__ask(s, env, &q);
+		s->asking_tasks += step__ask(s, env->lookups, &q);
 }
 
 void step__ask_owner(struct step *s, const struct step_env *env)
@@ -69,11 +69,11 @@ void step__ask_owner(struct step *s, const struct step_env *env)
 }
 
 /* Its first exec may have come before the programs that would have seen it. */
-bool step__missed_exec(const struct jp_slot *info, const struct step_env *env)
+bool step__missed_exec(const struct jp_slot *info, struct kern *k)
 {
 	return info->gtid < 0 && (info->flags & JP_SLOT_F_ENV) &&
 	       ((info->flags & JP_SLOT_F_BASE) ||
-		info->start_ns < kern__control(env->k)->attached_ns + NSEC_PER_SEC);
+		info->start_ns < kern__control(k)->attached_ns + NSEC_PER_SEC);
 }
 
 void step__ask_tasks(struct step *s, const struct step_env *env)
@@ -84,7 +84,7 @@ void step__ask_tasks(struct step *s, const struct step_env *env)
 	if (s->asking_tasks || now < s->next_tasks_ns ||
 	    (s->asked && !s->lineages_known && now >= s->start_boot_ns + ASK_AGAIN_NS))
 		return;
-	for_each_slot(slot, s) if (step__missed_exec(kern__slot(env->k, slot), env))
+	for_each_slot(slot, s) if (step__missed_exec(kern__slot(env->k, slot), env->k))
 		ask_tasks(s, env, slot);
 	s->next_tasks_ns = now + AGAIN_NS;
 	s->asked = true;
@@ -103,13 +103,12 @@ static void read_limits(struct step *s, const struct step_env *env, pid_t pid)
 }
 
 /* Of a task that has gone, has no environment any more or cannot be read. */
-void step__use_kept_env(struct step *s, const struct step_env *env)
+void step__use_kept_env(struct step *s, struct kern *k)
 {
 	struct jp_env *kept = malloc(sizeof(*kept));
 
 	s->job_env = calloc(1, sizeof(*s->job_env));
-	if (s->job_env && kept && !kern__env(env->k, s->slot, kept) &&
-	    kept->len <= sizeof(kept->text))
+	if (s->job_env && kept && !kern__env(k, s->slot, kept) && kept->len <= sizeof(kept->text))
 		lookup_env__parse(kept->text, kept->len, s->ids.job_id, s->job_env);
 	free(kept);
 }
@@ -126,9 +125,9 @@ void step__ask_env(struct step *s, const struct step_env *env, uint32_t slot)
 	if (s->job_env || s->asking_env)
 		return;
 	read_limits(s, env, q.pid);
-	s->asking_env = step__ask(s, env, &q);
+	s->asking_env = step__ask(s, env->lookups, &q);
 	if (!s->asking_env)
-		step__use_kept_env(s, env);
+		step__use_kept_env(s, env->k);
 }
 
 bool step__asks(const struct step *s)

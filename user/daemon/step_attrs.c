@@ -54,10 +54,10 @@ static void put_modes(struct step *s, const struct step_env *env)
 	}
 }
 
-static void put_unknown(struct step *s, const struct step_env *env)
+static void put_unknown(struct step *s, const struct node *node)
 {
-	bool gpu = step__column_unknown(s, env, "GPUMemMB");
-	bool clock = step__column_unknown(s, env, "CPUFrequency");
+	bool gpu = step__column_unknown(s, node, "GPUMemMB");
+	bool clock = step__column_unknown(s, node, "CPUFrequency");
 
 	if (gpu || clock)
 		journal__attr_str(s->journal, "Unknown Columns",
@@ -78,14 +78,14 @@ static void put_own_cpus(struct step *s)
 }
 
 /* What ran before it was counted. */
-static void put_baseline(struct step *s, const struct step_env *env)
+static void put_baseline(struct step *s, struct kern *k)
 {
-	uint64_t missed = kern__missed_ns(env->k, s->slot);
+	uint64_t missed = kern__missed_ns(k, s->slot);
 
-	if (!step__began_before(s, env))
+	if (!step__began_before(s, k))
 		return;
 	journal__attr_str(s->journal, "Baseline",
-			  kern__slot(env->k, s->slot)->flags & JP_SLOT_F_BASE
+			  kern__slot(k, s->slot)->flags & JP_SLOT_F_BASE
 				  ? "was running when first seen: counts from then on"
 				  : "was running before the programs were attached: counts from "
 				    "then on");
@@ -98,7 +98,7 @@ void step__put_start_attrs(struct step *s, const struct step_env *env)
 	struct journal *j = s->journal;
 	struct utsname u;
 
-	journal__attr_str(j, "Node Name", step__node_name(s, env));
+	journal__attr_str(j, "Node Name", step__node_name(s, env->node_name));
 	journal__attr_i32(j, "Number of Tasks", 0);
 	if (env->embedded) {
 		journal__attr_i32(j, "Node Index", 0);
@@ -121,8 +121,8 @@ void step__put_start_attrs(struct step *s, const struct step_env *env)
 		journal__attr_str(j, "SLUID", s->ids.sluid);
 	put_modes(s, env);
 	step__put_slurm_attrs(s);
-	put_unknown(s, env);
-	put_baseline(s, env);
+	put_unknown(s, env->node);
+	put_baseline(s, env->k);
 }
 
 void step__put_env_attrs(struct step *s)

@@ -101,9 +101,9 @@ int step__restore_columns(const struct step_env *env, const struct journal_recor
 	return 0;
 }
 
-bool step__column_unknown(const struct step *s, const struct step_env *env, const char *name)
+bool step__column_unknown(const struct step *s, const struct node *node, const char *name)
 {
 	if (!strcmp(name, "GPUMemMB"))
-		return !node_gpus__known(env->node);
+		return !node_gpus__known(node);
 	return !strcmp(name, "CPUFrequency") && !cpufreq__khz(0, s->start_boot_ns);
 }

@@ -25,6 +25,6 @@ void step__select_columns(struct step *s, const struct step_env *env);
 int step__restore_columns(const struct step_env *env, const struct journal_record *rec,
 			  struct column_set sets[COUNTED_KINDS]);
 /* Is it a column of whole numbers that is 0 because nothing says what it is? */
-bool step__column_unknown(const struct step *s, const struct step_env *env, const char *name);
+bool step__column_unknown(const struct step *s, const struct node *node, const char *name);
 
 #endif

@@ -8,15 +8,15 @@
 #include "daemon/step_frame.h"
 #include "daemon/step_rows.h"
 
-void step__close(struct step *s, const struct step_env *env)
+void step__close(struct step *s, struct kern *k)
 {
 	uint32_t slot;
 
-	step__collect_slots(s, env);
-	for_each_slot(slot, s) kern__close(env->k, slot);
-	s->late_requests = kern__requests(env->k, s->slot);
+	step__collect_slots(s, k);
+	for_each_slot(slot, s) kern__close(k, slot);
+	s->late_requests = kern__requests(k, s->slot);
 	if (s->asking_env && !s->job_env) /* the answer would come too late */
-		step__use_kept_env(s, env);
+		step__use_kept_env(s, k);
 }
 
 void step__last_rows(struct step *s, const struct step_env *env)
@@ -31,8 +31,8 @@ void step__last_rows(struct step *s, const struct step_env *env)
 
 void step__ask_squeue(struct step *s, const struct step_env *env, uint64_t now_ns)
 {
-	end_reason__begin(&s->end_reason, s->req ? &s->req->site : NULL, step__node_name(s, env),
-			  s->ids.job_id, now_ns);
+	end_reason__begin(&s->end_reason, s->req ? &s->req->site : NULL,
+			  step__node_name(s, env->node_name), s->ids.job_id, now_ns);
 }
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)

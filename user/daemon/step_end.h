@@ -7,7 +7,7 @@
 
 /* To be called before the snapshot of its last rows: requests that end later are none of the
  * step's. */
-void step__close(struct step *s, const struct step_env *env);
+void step__close(struct step *s, struct kern *k);
 /* The last row of every table, and of external series. */
 void step__last_rows(struct step *s, const struct step_env *env);
 void step__ask_squeue(struct step *s, const struct step_env *env, uint64_t now_ns);

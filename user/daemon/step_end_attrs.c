@@ -19,7 +19,7 @@ static void take_worse_status(int *status, int other)
 		*status = other;
 }
 
-static bool worst_exit(const struct step *s, const struct step_env *env, int *status)
+static bool worst_exit(const struct step *s, struct kern *k, int *status)
 {
 	bool any = false;
 	uint32_t slot;
@@ -28,7 +28,7 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 	*status = 0;
 	for_each_slot(slot, s)
 	{
-		const struct jp_slot *info = kern__slot(env->k, slot);
+		const struct jp_slot *info = kern__slot(k, slot);
 
 		if (!(info->flags & JP_SLOT_F_EXITED))
 			continue;
@@ -44,11 +44,11 @@ static bool worst_exit(const struct step *s, const struct step_env *env, int *st
 	return any;
 }
 
-static uint32_t oom_kills(const struct step *s, const struct step_env *env)
+static uint32_t oom_kills(const struct step *s, struct kern *k)
 {
 	uint32_t n = 0, slot;
 
-	for_each_slot(slot, s) n += kern__slot(env->k, slot)->oom;
+	for_each_slot(slot, s) n += kern__slot(k, slot)->oom;
 	return n;
 }
 
@@ -70,17 +70,17 @@ bool step__must_ask_squeue(const struct step *s, const struct step_env *env)
 	int status;
 
 	if (env->embedded || (s->req && s->req->reason[0]) || s->ids.step_id == STEP_EXTERN ||
-	    !on_first_node(s) || oom_kills(s, env) || !worst_exit(s, env, &status))
+	    !on_first_node(s) || oom_kills(s, env->k) || !worst_exit(s, env->k, &status))
 		return false;
 	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
 }
 
-static void put_reason(struct step *s, const struct step_env *env, const char *reason)
+static void put_reason(struct step *s, struct kern *k, const char *reason)
 {
 	char text[64];
 	int status;
 	/* what holds an extern step open is always killed by Slurm in the end */
-	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, env, &status);
+	bool known = s->ids.step_id != STEP_EXTERN && worst_exit(s, k, &status);
 
 	if (known)
 		journal__attr_i32(s->journal, "Exit Status",
@@ -90,7 +90,7 @@ static void put_reason(struct step *s, const struct step_env *env, const char *r
 		reason = s->req->reason;
 	if (reason) {
 		journal__attr_str(s->journal, "End Reason", reason);
-	} else if (oom_kills(s, env)) {
+	} else if (oom_kills(s, k)) {
 		journal__attr_str(s->journal, "End Reason", "out of memory");
 	} else if (known && WIFSIGNALED(status)) {
 		snprintf(text, sizeof(text), "signal %d", WTERMSIG(status));
@@ -136,7 +136,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 
 /* What passed on this node meanwhile that no step is charged with: the kernel's delayed writes,
  * its own sockets, processes outside all steps. */
-static void put_others(struct step *s, const struct step_env *env)
+static void put_others(struct step *s, struct kern *k)
 {
 	static const struct {
 		enum family family;
@@ -156,9 +156,9 @@ static void put_others(struct step *s, const struct step_env *env)
 	struct totals now = {};
 	size_t i;
 
-	counters__add(env->k, JP_SLOT_OTHER, &now);
+	counters__add(k, JP_SLOT_OTHER, &now);
 	for (i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (others[i].family & s->families & kern__families(env->k))
+		if (others[i].family & s->families & kern__families(k))
 			journal__attr_f64(
 				s->journal, others[i].name,
 				(double)(now.v[others[i].total] - s->others0.v[others[i].total]) *
@@ -171,12 +171,12 @@ void step__put_end_attrs(struct step *s, const struct step_env *env, const char 
 
 	journal__attr_i32(s->journal, "Number of Tasks", s->tasks_seen);
 	journal__attr_i64(s->journal, "Intervals", s->intervals);
-	put_reason(s, env, reason);
+	put_reason(s, env->k, reason);
 	put_losses(s, env);
 	/* sampling may have become less frequent */
 	if (s->families & FAM_PERF)
 		journal__attr_str(s->journal, "Mode perf", kern__family_mode(env->k, FAM_PERF));
-	put_others(s, env);
+	put_others(s, env->k);
 	sensor_rows__put_attrs(s);
 	journal__attr_f64(s->journal, "Collector CPU", (double)self->v[T_RUNTIME] / 1e9);
 	journal__attr_i64(s->journal, "Probe Cost NS", kern__control(env->k)->probe_ns);

@@ -66,7 +66,7 @@ static void find_uid(struct step *s, const struct step_env *env)
 		s->uid = s->ids.uid;
 		s->uid_known = true;
 	}
-	step__collect_slots(s, env);
+	step__collect_slots(s, env->k);
 	for_each_slot(slot, s)
 	{
 		const struct jp_slot *info = kern__slot(env->k, slot);
@@ -82,7 +82,7 @@ static void find_uid(struct step *s, const struct step_env *env)
 		s->uid_known = true;
 	}
 	if (!s->uid_known &&
-	    (step__began_before(s, env) || clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
+	    (step__began_before(s, env->k) || clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS))
 		ask_owner(s, env);
 }
 
@@ -119,9 +119,9 @@ static bool ignore_step(struct step *s, const char *reason)
 
 /* Nothing says whose the job is: root's directory is no place for it. Nobody has used it where no
  * program was seen; every node that a job has and does not use has such an extern step. */
-static bool ignore_unused(struct step *s, const struct step_env *env)
+static bool ignore_unused(struct step *s, struct kern *k)
 {
-	if (s->ids.step_id != STEP_EXTERN && step__began_before(s, env))
+	if (s->ids.step_id != STEP_EXTERN && step__began_before(s, k))
 		return ignore_step(s,
 				   "it was over before it could be counted, and nothing says whose "
 				   "it was");
@@ -164,7 +164,7 @@ static bool find_identity(struct step *s, const struct step_env *env, const stru
 		if (!last)
 			return false;
 		if (s->ids.row->family == LAYOUT_SLURM)
-			return ignore_unused(s, env);
+			return ignore_unused(s, env->k);
 		s->uid_known = true;
 	}
 	s->naming = !name_user(s, env);
@@ -172,7 +172,8 @@ static bool find_identity(struct step *s, const struct step_env *env, const stru
 		return false;
 	if (layout__step_file_name(&s->ids, name, sizeof(name)))
 		return ignore_step(s, "no file name can be made of its ids");
-	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name, step__node_name(s, env));
+	snprintf(s->pub.name, sizeof(s->pub.name), "%s_%s.h5", name,
+		 step__node_name(s, env->node_name));
 	return true;
 }
 
@@ -183,7 +184,7 @@ static bool is_decided(const struct step *s, const struct step_env *env, bool la
 	uint32_t slot;
 
 	if (last || !env->can_ask || s->ids.row->family != LAYOUT_SLURM ||
-	    (s->req && s->req->spank) || step__began_before(s, env) ||
+	    (s->req && s->req->spank) || step__began_before(s, env->k) ||
 	    clock__boot_ns() > s->start_boot_ns + STEP_YOUNG_NS)
 		return true;
 	for_each_slot(slot, s) if (kern__slot(env->k, slot)->root_pid) return true;

@@ -23,7 +23,7 @@ void step_journal__boot_id(char *buf, size_t len)
 	buf[strcspn(buf, "\n")] = 0;
 }
 
-static int put_header(struct step *s, const struct step_env *env)
+static int put_header(struct step *s)
 {
 	struct journal *j = s->journal;
 	char number[32], boot[64];
@@ -63,7 +63,7 @@ int step__open_journal(struct step *s, const struct step_env *env)
 			  s->pub.journal, strerror(-err));
 		return err;
 	}
-	if (put_header(s, env)) {
+	if (put_header(s)) {
 		log_error("cannot describe %s in its journal: out of memory", s->pub.name);
 		return -ENOMEM;
 	}
@@ -71,7 +71,7 @@ int step__open_journal(struct step *s, const struct step_env *env)
 	for (i = 0; i < COUNTED_KINDS; i++)
 		if (s->sets[i].ncols && !s->sets[i].series->grouped)
 			step__table(s, i, JP_GTID_NONE);
-	step__put_state(s, env);
+	step__put_state(s, env->k);
 	err = journal__commit(s->journal);
 	step__settle_frame(s, true);
 	if (!err)

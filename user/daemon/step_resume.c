@@ -91,31 +91,31 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 }
 
 /* The slot that counts for the saved step now: its own, or after a reload one of its cgroup. */
-static uint32_t find_slot(const struct step_env *env, const struct saved *v, bool *same)
+static uint32_t find_slot(struct kern *k, const struct saved *v, bool *same)
 {
 	uint32_t i;
 
-	for (i = JP_SLOT_FIRST; i < kern__nslots(env->k); i++) {
-		const struct jp_slot *info = kern__slot(env->k, i);
+	for (i = JP_SLOT_FIRST; i < kern__nslots(k); i++) {
+		const struct jp_slot *info = kern__slot(k, i);
 
 		if (info->state == JP_SLOT_FREE || info->kind != JP_KIND_STEP ||
 		    info->cgroup_id != v->cgroup_id || info->hier != v->hier)
 			continue;
 		*same = i == v->slot && info->gen == v->gen &&
-			kern__control(env->k)->born_ns == v->maps_born_ns;
+			kern__control(k)->born_ns == v->maps_born_ns;
 		return i;
 	}
 	return UINT32_MAX;
 }
 
 /* What others brought goes on under numbers that are not taken. */
-static struct request *earlier_request(const struct step *s, const struct step_env *env,
+static struct request *earlier_request(const struct step *s, struct kern *k,
 				       const struct external_series *g)
 {
 	struct step_key p;
 	struct request *r;
 
-	step__key(s, env, &p);
+	step__key(s, k, &p);
 	r = request__new(&p);
 	if (r)
 		r->external = *g;
@@ -127,7 +127,7 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 {
 	const struct saved *v = sc->saved;
 	bool same = false;
-	uint32_t slot = find_slot(env, v, &same);
+	uint32_t slot = find_slot(env->k, v, &same);
 	struct step *s;
 	uint64_t cut = 0;
 
@@ -141,7 +141,7 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 	}
 	sensor_rows__resume(s->sensors, &sc->node);
 	if (sc->external.next_id)
-		s->req = earlier_request(s, env, &sc->external);
+		s->req = earlier_request(s, env->k, &sc->external);
 	/* the settings may have changed, what its rows are may not */
 	memcpy(s->sets, sc->sets, sizeof(s->sets));
 	memcpy(s->path, v->path, sizeof(s->path));

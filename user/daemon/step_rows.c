@@ -92,7 +92,7 @@ void step__watch_peak(struct step *s, const struct step_env *env)
 	}
 	if (!any)
 		return;
-	step__collect_slots(s, env);
+	step__collect_slots(s, env->k);
 	for (i = 0; i < s->ntables; i++) {
 		struct table *t = &s->tables[i];
 
@@ -134,13 +134,13 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 
 /* The step's table notes at every snapshot what has ended; a task's may be made with its first row
  * only, and then has noted it too. */
-static void ack_ended(const struct step *s, const struct step_env *env, int kind)
+static void ack_ended(const struct step *s, struct snapshot *snap, int kind)
 {
 	for (unsigned i = 0; i < s->nslots; i++) {
 		bool of_task = s->slot_gtids[i] >= 0 && step__has_kind(s, KIND_TASKS);
 
 		if (kind == (of_task ? KIND_TASKS : KIND_STEP))
-			snapshot__ack_left(env->snap, s->slots[i]);
+			snapshot__ack_left(snap, s->slots[i]);
 	}
 }
 
@@ -153,22 +153,22 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 
 	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
 		return;
-	step__collect_slots(s, env);
+	step__collect_slots(s, env->k);
 	step__find_tasks(s, env);
-	step__collect_slots(s, env);
+	step__collect_slots(s, env->k);
 	mark = journal__mark(s->journal);
 	for (kind = 0; kind < ALL_KINDS; kind++) {
 		if (!(all ? step__has_kind(s, kind) : step__is_due(s, env, kind)))
 			continue;
 		n += kind < COUNTED_KINDS ? kind_rows(s, env, kind)
 					  : sensor_rows__put(s, env, kind);
-		ack_ended(s, env, kind);
+		ack_ended(s, env->snap, kind);
 		step__mark_written(s, env, kind);
 	}
 	if (!n)
 		return;
 	s->intervals++;
-	step__put_state(s, env);
+	step__put_state(s, env->k);
 	if (step__commit(s, mark, n))
 		return;
 	s->rows = rows;

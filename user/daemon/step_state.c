@@ -81,9 +81,9 @@ static const char *load_table(const char *from, const char *end, struct table *t
 	return from + saved_bytes(h.kind);
 }
 
-void step__put_state(struct step *s, const struct step_env *env)
+void step__put_state(struct step *s, struct kern *k)
 {
-	const struct jp_slot *info = kern__slot(env->k, s->slot);
+	const struct jp_slot *info = kern__slot(k, s->slot);
 	size_t len = sizeof(struct saved);
 	struct saved *v;
 	unsigned i;
@@ -98,7 +98,7 @@ void step__put_state(struct step *s, const struct step_env *env)
 	v->shape = saved_shape();
 	v->slot = s->slot;
 	v->gen = s->gen;
-	v->maps_born_ns = kern__control(env->k)->born_ns;
+	v->maps_born_ns = kern__control(k)->born_ns;
 	v->cgroup_id = info->cgroup_id;
 	v->hier = info->hier;
 	v->start_boot_ns = s->start_boot_ns;

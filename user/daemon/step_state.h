@@ -31,7 +31,7 @@ struct saved {
 	char path[JP_PATH_LEN];
 };
 
-void step__put_state(struct step *s, const struct step_env *env);
+void step__put_state(struct step *s, struct kern *k);
 /* Is it a state that this build has written? */
 bool step_state__is_ours(const struct saved *v);
 /* The step as it was, with its tables. same: in the same maps, else what was counted between is in

@@ -7,24 +7,24 @@
 #include "daemon/step_attrs.h"
 
 /* Has an earlier slot of the step that number? A task may have several. */
-static bool is_counted(const struct step *s, const struct step_env *env, unsigned at, int32_t gtid)
+static bool is_counted(const struct step *s, struct kern *k, unsigned at, int32_t gtid)
 {
 	while (at--)
-		if (kern__slot(env->k, s->slots[at])->gtid == gtid)
+		if (kern__slot(k, s->slots[at])->gtid == gtid)
 			return true;
 	return false;
 }
 
 /* slurmstepd knows best which process is which task. */
-static void take_slurm_gtid(struct step *s, const struct step_env *env, uint32_t slot)
+static void take_slurm_gtid(struct step *s, struct kern *k, uint32_t slot)
 {
-	const struct jp_slot *info = kern__slot(env->k, slot);
+	const struct jp_slot *info = kern__slot(k, slot);
 	const struct slurm_task *t = NULL;
 
 	if (s->req && info->root_pid && info->gtid_source != JP_GTID_TOLD)
 		t = request__find_task(s->req, (pid_t)info->root_pid);
 	if (t)
-		kern__set_gtid(env->k, slot, (int)t->gtid, JP_GTID_TOLD);
+		kern__set_gtid(k, slot, (int)t->gtid, JP_GTID_TOLD);
 }
 
 /* Of the first task that is there; a heterogeneous job's needs the job's id. */
@@ -46,7 +46,7 @@ static void find_env(struct step *s, const struct step_env *env)
 		began |= info->root_pid != 0;
 	}
 	if (began)
-		step__use_kept_env(s, env);
+		step__use_kept_env(s, env->k);
 }
 
 /* Global ids of tasks that the kernel could not tell when they began. */
@@ -66,8 +66,8 @@ void step__find_tasks(struct step *s, const struct step_env *env)
 			if (!step__parse_cgroup(s, env, info->path, &ids) && ids.task >= 0)
 				kern__set_gtid(env->k, slot, ids.task, JP_GTID_PATH);
 		}
-		take_slurm_gtid(s, env, slot);
-		if (info->gtid >= 0 && !is_counted(s, env, i_, info->gtid))
+		take_slurm_gtid(s, env->k, slot);
+		if (info->gtid >= 0 && !is_counted(s, env->k, i_, info->gtid))
 			seen++;
 	}
 	step__ask_tasks(s, env);
@@ -84,7 +84,7 @@ void step__notice(struct step *s, const struct step_env *env)
 {
 	if (s->state != STEP_NEW && (s->state != STEP_ACTIVE || s->env_journaled))
 		return;
-	step__collect_slots(s, env);
+	step__collect_slots(s, env->k);
 	if (s->state == STEP_NEW)
 		find_env(s, env);
 	else

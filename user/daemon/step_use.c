@@ -19,19 +19,18 @@ static int event_number(const struct step_env *env, const char *name)
 	return -1;
 }
 
-static struct event_count read_event(const struct step *s, const struct step_env *env, int event,
-				     int package)
+static struct event_count read_event(const struct step *s, struct kern *k, int event, int package)
 {
 	const struct node_energy *e = s->sensors->node->energy;
 	struct event_count sum = {};
 	uint32_t slot;
 
-	for (unsigned cpu = 0; cpu < kern__ncpus(env->k); cpu++) {
+	for (unsigned cpu = 0; cpu < kern__ncpus(k); cpu++) {
 		if (node_energy__package(e, cpu) != package)
 			continue;
 		for_each_slot(slot, s)
 		{
-			const struct jp_pmu *p = kern__pmu(env->k, cpu, slot);
+			const struct jp_pmu *p = kern__pmu(k, cpu, slot);
 
 			if (!p)
 				continue;
@@ -68,7 +67,7 @@ static void update_events(struct step *s, const struct step_env *env)
 			ss->events[i * np + p] = NAN;
 			if (event < 0 || !kern__pmu(env->k, 0, s->slot))
 				continue;
-			now = read_event(s, env, event, (int)p);
+			now = read_event(s, env->k, event, (int)p);
 			ss->events[i * np + p] = scaled_count(was, &now);
 			*was = now;
 		}
@@ -159,7 +158,7 @@ int step_use__update(struct step *s, const struct step_env *env)
 	fresh = calloc(node_energy__ncpus(ss->node->energy), sizeof(*fresh));
 	if (!fresh)
 		return -1;
-	step__collect_slots(s, env);
+	step__collect_slots(s, env->k);
 	update_run_time(s, env, fresh);
 	update_events(s, env);
 	free(fresh);
