@@ -26,9 +26,9 @@
  * come back. */
 #define QUIET_MAX_NS (2 * NSEC_PER_SEC)
 
-static bool cgroup_gone(const struct daemon *d, const struct step *s)
+static bool cgroup_gone(struct kern *k, const struct step *s)
 {
-	const struct jp_slot *info = kern__slot(d->env.k, s->slot);
+	const struct jp_slot *info = kern__slot(k, s->slot);
 
 	return info->gen == s->gen && info->state != JP_SLOT_ACTIVE;
 }
@@ -86,7 +86,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 	switch (s->state) {
 	case STEP_NEW:
 	case STEP_ACTIVE:
-		if (cgroup_gone(d, s))
+		if (cgroup_gone(d->env.k, s))
 			begin_end(d, s, now);
 		else if (s->state == STEP_ACTIVE)
 			daemon_publish_live(d, s, now);
@@ -106,7 +106,7 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 			daemon_finish_file(d, &s->pub, now);
 		break;
 	case STEP_IGNORED:
-		if (!cgroup_gone(d, s))
+		if (!cgroup_gone(d->env.k, s))
 			break;
 		step__release(s, d->env.k);
 		s->state = STEP_DONE;
@@ -145,11 +145,9 @@ static void drop_done(struct daemon *d)
 }
 
 /* Some step is not one that nobody wants. */
-static bool any_wanted(const struct daemon *d)
+static bool any_wanted(const struct step *s)
 {
-	const struct step *s;
-
-	for (s = d->steps; s; s = s->next)
+	for (; s; s = s->next)
 		if (s->state != STEP_IGNORED)
 			return true;
 	return false;
@@ -177,17 +175,15 @@ void daemon_advance(struct daemon *d, uint64_t now)
 	drop_done(d);
 	if (d->automerge)
 		automerge__advance(d->automerge, d, now);
-	if (any_wanted(d))
+	if (any_wanted(d->steps))
 		d->idle_since_ns = 0;
 	else if (!d->idle_since_ns)
 		d->idle_since_ns = now;
 }
 
-bool daemon_busy(const struct daemon *d, uint64_t now)
+bool step_list__busy(const struct step *s, uint64_t now)
 {
-	const struct step *s;
-
-	for (s = d->steps; s; s = s->next)
+	for (; s; s = s->next)
 		if (s->state == STEP_ENDING || s->state == STEP_ASKING ||
 		    (s->state == STEP_NEW && now < s->start_boot_ns + STEP_YOUNG_NS))
 			return true;

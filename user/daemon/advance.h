@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 struct daemon;
+struct step;
 
 void daemon_advance(struct daemon *d, uint64_t now);
 /* Some step waits for something soon. */
-bool daemon_busy(const struct daemon *d, uint64_t now);
+bool step_list__busy(const struct step *steps, uint64_t now);
 
 #endif

@@ -11,18 +11,18 @@
 #define LATE_SHARE 50		       /* and so many times as long as one takes */
 #define DETACH_NS  (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
 
-int daemon_attach(struct daemon *d)
+int daemon_attach(struct kern *k)
 {
 	int err;
 
-	if (kern__attached(d->env.k))
+	if (kern__attached(k))
 		return 0;
-	err = kern__attach(d->env.k);
+	err = kern__attach(k);
 	if (err) {
 		log_error("%s", kern__error());
 		return err;
 	}
-	kern__probe_network(d->env.k);
+	kern__probe_network(k);
 	return 0;
 }
 
@@ -51,11 +51,9 @@ void daemon_place_late(struct daemon *d, uint64_t now)
 		daemon_rescan(d, now);
 }
 
-static bool is_ignored(const struct daemon *d, uint32_t slot)
+static bool is_ignored(const struct step *s, uint32_t slot)
 {
-	const struct step *s;
-
-	for (s = d->steps; s; s = s->next)
+	for (; s; s = s->next)
 		if (s->slot == slot)
 			return s->state == STEP_IGNORED;
 	return false;
@@ -70,7 +68,7 @@ bool daemon_counts_any(const struct daemon *d)
 	for (i = 0; i < n; i++)
 		if (used[i] >= JP_SLOT_FIRST &&
 		    kern__slot(d->env.k, used[i])->state == JP_SLOT_ACTIVE &&
-		    !is_ignored(d, kern__slot(d->env.k, used[i])->step))
+		    !is_ignored(d->steps, kern__slot(d->env.k, used[i])->step))
 			return true;
 	return false;
 }

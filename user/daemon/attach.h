@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 struct daemon;
+struct kern;
 
 /* 0; -errno: logged. */
-int daemon_attach(struct daemon *d);
+int daemon_attach(struct kern *k);
 /* Looks at all cgroups: those that have no slot get one. */
 void daemon_rescan(struct daemon *d, uint64_t now);
 /* Cgroups that found all slots taken are looked for when some have been given back. */

@@ -128,7 +128,7 @@ static int read_records(struct automerge *a)
 	return 0;
 }
 
-int automerge__new(struct automerge **out, const struct daemon *d)
+int automerge__new(struct automerge **out, const char *state_dir)
 {
 	struct automerge *a = calloc(1, sizeof(*a));
 	int err = 0;
@@ -136,7 +136,7 @@ int automerge__new(struct automerge **out, const struct daemon *d)
 	*out = NULL;
 	if (!a)
 		return -ENOMEM;
-	snprintf(a->dir, sizeof(a->dir), "%s/merges", d->env.state_dir);
+	snprintf(a->dir, sizeof(a->dir), "%s/merges", state_dir);
 	/* installed so that users may run but not read it: they cannot trace it then */
 	program__find("jobprof", "../bin", a->program, sizeof(a->program));
 	if (access(a->program, X_OK)) {
@@ -174,10 +174,11 @@ static int job_cgroup(const struct step *s, const struct daemon *d, char *buf, s
 	unsigned i;
 	int n;
 
-	for (i = 0; i < d->nroots; i++) {
-		if (d->roots[i].hier != hier)
+	for (i = 0; i < d->cgroups.nroots; i++) {
+		if (d->cgroups.root[i].hier != hier)
 			continue;
-		n = snprintf(buf, len, "%s%.*s", d->roots[i].mount, (int)s->ids.job_end, s->path);
+		n = snprintf(buf, len, "%s%.*s", d->cgroups.root[i].mount, (int)s->ids.job_end,
+			     s->path);
 		return n < (int)len ? 0 : -E2BIG;
 	}
 	return -ENOENT;

@@ -15,7 +15,7 @@ struct automerge;
 struct daemon;
 
 /* Takes up what earlier runs have left. 0; -errno (logged): nothing is merged. */
-int automerge__new(struct automerge **out, const struct daemon *d);
+int automerge__new(struct automerge **out, const char *state_dir);
 /* Merges that run end with this process. NULL is fine. */
 void automerge__free(struct automerge *a);
 /* Notes the jobs of new steps, and starts merges of jobs that have ended. */

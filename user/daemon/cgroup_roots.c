@@ -10,41 +10,39 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "daemon/daemon_state.h"
 #include "identity/hierarchy.h"
 
 /* The tree that this jobprof run makes, and no other: several may run at once. */
-static int own_tree(struct daemon *d)
+static int own_tree(struct cgroup_roots *r)
 {
-	d->nrows = layout__rows(LAYOUT_RUN, d->rows, 1);
-	d->patterns[0] = *d->rows[0];
-	if (asprintf(&d->pattern_texts[0], "jobprof_%d", getpid()) < 0) {
-		d->pattern_texts[0] = NULL;
+	r->nlayouts = layout__rows(LAYOUT_RUN, r->layout, 1);
+	r->patterns[0] = *r->layout[0];
+	if (asprintf(&r->pattern_texts[0], "jobprof_%d", getpid()) < 0) {
+		r->pattern_texts[0] = NULL;
 		return -ENOMEM;
 	}
-	d->patterns[0].comp[0].glob = d->pattern_texts[0];
-	d->rows[0] = &d->patterns[0];
+	r->patterns[0].comp[0].glob = r->pattern_texts[0];
+	r->layout[0] = &r->patterns[0];
 	return 0;
 }
 
-static int collect_rows(struct daemon *d)
+static int collect_layouts(struct cgroup_roots *r, const struct config *c, bool embedded)
 {
-	const struct config *c = d->opts.cfg;
 	char err[160];
 	unsigned i;
 
-	if (d->opts.embedded)
-		return own_tree(d);
-	d->nrows = layout__rows(LAYOUT_SLURM, d->rows, MAX_ROWS);
-	for (i = 0; i < c->n_cgroup_patterns && d->nrows < MAX_ROWS; i++) {
-		d->pattern_texts[i] = strdup(c->cgroup_patterns[i]);
-		if (!d->pattern_texts[i])
+	if (embedded)
+		return own_tree(r);
+	r->nlayouts = layout__rows(LAYOUT_SLURM, r->layout, CGROUP_LAYOUTS);
+	for (i = 0; i < c->n_cgroup_patterns && r->nlayouts < CGROUP_LAYOUTS; i++) {
+		r->pattern_texts[i] = strdup(c->cgroup_patterns[i]);
+		if (!r->pattern_texts[i])
 			return -ENOMEM;
-		if (layout__from_pattern(&d->patterns[i], d->pattern_texts[i], err, sizeof(err))) {
+		if (layout__from_pattern(&r->patterns[i], r->pattern_texts[i], err, sizeof(err))) {
 			log_error("CgroupPattern=%s: %s", c->cgroup_patterns[i], err);
 			return -EINVAL;
 		}
-		d->rows[d->nrows++] = &d->patterns[i];
+		r->layout[r->nlayouts++] = &r->patterns[i];
 	}
 	return 0;
 }
@@ -53,16 +51,17 @@ static int collect_rows(struct daemon *d)
  * Where the layouts begin: CgroupRoot; else, on v2, the parent of pid 1's cgroup, which is not the
  * root in containers only. jobprof run makes its tree in its own cgroup, so that limits stay.
  */
-static void find_prefix(const struct daemon *d, const struct hierarchy *h, char *out, size_t len)
+static void find_prefix(const struct config *cfg, bool embedded, const struct hierarchy *h,
+			char *out, size_t len)
 {
 	char *slash;
 
 	out[0] = 0;
-	if (d->opts.embedded) {
+	if (embedded) {
 		if (hierarchy__cgroup_of("self", h, out, len))
 			out[0] = 0;
-	} else if (d->opts.cfg->cgroup_root) {
-		str__copy(out, len, d->opts.cfg->cgroup_root);
+	} else if (cfg->cgroup_root) {
+		str__copy(out, len, cfg->cgroup_root);
 	} else if (h->v2 && !hierarchy__cgroup_of("1", h, out, len)) {
 		slash = strrchr(out, '/');
 		if (slash)
@@ -72,15 +71,16 @@ static void find_prefix(const struct daemon *d, const struct hierarchy *h, char 
 		out[0] = 0;
 }
 
-static int add_root(struct daemon *d, const struct hierarchy *h)
+static int add_root(struct cgroup_roots *roots, const struct config *cfg, bool embedded,
+		    const struct hierarchy *h)
 {
-	struct kern_root *r = &d->roots[d->nroots];
+	struct kern_root *r = &roots->root[roots->nroots];
 	char prefix[256];
 	unsigned node;
 	int err;
 
-	find_prefix(d, h, prefix, sizeof(prefix));
-	err = layout__compile(d->rows, d->nrows, prefix, h->v2, d->nodes, &node);
+	find_prefix(cfg, embedded, h, prefix, sizeof(prefix));
+	err = layout__compile(roots->layout, roots->nlayouts, prefix, h->v2, roots->nodes, &node);
 	if (err == -ENOENT)
 		return 0;
 	if (err) {
@@ -96,11 +96,11 @@ static int add_root(struct daemon *d, const struct hierarchy *h)
 			 (int)strcspn(h->controllers, ","), h->controllers);
 	snprintf(r->mount, sizeof(r->mount), "%s", h->mount);
 	snprintf(r->prefix, sizeof(r->prefix), "%s", prefix);
-	d->nroots++;
+	roots->nroots++;
 	return 0;
 }
 
-int cgroup_roots__find(struct daemon *d)
+int cgroup_roots__find(struct cgroup_roots *r, const struct config *cfg, bool embedded)
 {
 	struct hierarchy *h = calloc(HIERARCHY_MAX, sizeof(*h));
 	unsigned chosen[JP_CARRIERS], n, i;
@@ -108,7 +108,7 @@ int cgroup_roots__find(struct daemon *d)
 
 	if (!h)
 		return -ENOMEM;
-	err = collect_rows(d);
+	err = collect_layouts(r, cfg, embedded);
 	found = hierarchy__discover(h, HIERARCHY_MAX);
 	if (!err && found < 0) {
 		log_error("cannot read the cgroup mounts: %s", strerror(-found));
@@ -120,12 +120,18 @@ int cgroup_roots__find(struct daemon *d)
 		err = -ENODEV;
 	}
 	/* jobprof run needs one tree only */
-	for (i = 0; !err && i < n && !(d->opts.embedded && d->nroots); i++)
-		err = add_root(d, &h[chosen[i]]);
-	if (!err && !d->nroots) {
+	for (i = 0; !err && i < n && !(embedded && r->nroots); i++)
+		err = add_root(r, cfg, embedded, &h[chosen[i]]);
+	if (!err && !r->nroots) {
 		log_error("no layout fits the mounted cgroup hierarchies: check CgroupPattern");
 		err = -ENODEV;
 	}
 	free(h);
 	return err;
+}
+
+void cgroup_roots__free(struct cgroup_roots *r)
+{
+	for (unsigned i = 0; i < CONFIG_PATTERNS; i++)
+		free(r->pattern_texts[i]);
 }

@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What to follow: mounted hierarchies x layouts. */
+/* What to follow: mounted hierarchies x layouts, and the trie of both that the kernel side reads.
+ */
 #ifndef JP_DAEMON_CGROUP_ROOTS_H
 #define JP_DAEMON_CGROUP_ROOTS_H
 
-struct daemon;
+#include <stdbool.h>
 
-/* Hierarchies, layouts and the trie of both. 0; -errno: logged. */
-int cgroup_roots__find(struct daemon *d);
+#include "base/config.h"
+#include "identity/layout.h"
+#include "kern/kern.h"
+
+#define CGROUP_LAYOUTS 16
+
+struct cgroup_roots {
+	struct kern_root root[JP_CARRIERS];
+	unsigned nroots;
+	struct jp_node nodes[JP_NODES];
+	const struct layout *layout[CGROUP_LAYOUTS];
+	unsigned nlayouts;
+	struct layout patterns[CONFIG_PATTERNS]; /* of the configuration */
+	char *pattern_texts[CONFIG_PATTERNS];
+};
+
+/* r must be zero. embedded: jobprof run follows its own tree only. 0; -errno: logged. */
+int cgroup_roots__find(struct cgroup_roots *r, const struct config *cfg, bool embedded);
+void cgroup_roots__free(struct cgroup_roots *r); /* what it holds */
 
 #endif

@@ -187,7 +187,7 @@ static void read_peer(struct control *c, struct peer *p, uint64_t now)
 		}
 		p->heard_ns = now;
 		quota__charge(p->quota, 1);
-		peer__locate(p, c->d, who.pid);
+		peer__locate(p, &c->d->cgroups, who.pid);
 		control_messages__handle(c, p, (const void *)c->buf, now);
 	}
 }

@@ -117,13 +117,13 @@ static int attach_programs(struct call *k)
 	if (kern__attached(d->env.k))
 		return 0;
 	d->idle_since_ns = 0;
-	if (daemon_attach(d) || kern__rescan(d->env.k, NULL))
+	if (daemon_attach(d->env.k) || kern__rescan(d->env.k, NULL))
 		return refuse_message(k, -EIO, "%s", kern__error());
 	return 0;
 }
 
 /* What the step's file has from us: Slurm's gatherers need not. */
-static uint32_t measured_series(const struct daemon *d, unsigned families)
+static uint32_t measured_series(const struct node *node, unsigned families)
 {
 	static const struct {
 		enum family family;
@@ -137,8 +137,7 @@ static uint32_t measured_series(const struct daemon *d, unsigned families)
 	uint32_t mask = families & FAM_BASE ? JPC_MEASURES_TASK : 0;
 
 	for (unsigned i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
-		if (families & theirs[i].family &&
-		    sensor_tables__has(d->env.node, theirs[i].series))
+		if (families & theirs[i].family && sensor_tables__has(node, theirs[i].series))
 			mask |= theirs[i].bit;
 	return mask;
 }
@@ -166,7 +165,7 @@ static int on_step(struct call *k, const struct jpc_head *h)
 		return refuse_message(k, -ENOTDIR,
 				      "ProfileHDF5Dir is not set in jobprofd's configuration");
 	k->reply.number = wanted;
-	k->reply.measures = measured_series(d, families);
+	k->reply.measures = measured_series(d->env.node, families);
 	r->external.measures = k->reply.measures;
 	err = wanted && families ? attach_programs(k) : 0;
 	d->sync = true;

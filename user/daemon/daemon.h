@@ -44,7 +44,6 @@ int daemon__loop(struct daemon *d);
 void daemon__finish(struct daemon *d, const char *reason, unsigned seconds);
 void daemon__free(struct daemon *d);
 
-struct kern *daemon__kern(struct daemon *d);
 /* The steps being profiled or written. */
 const struct step *daemon__steps(const struct daemon *d);
 /* A writer is at work on the file of an earlier run. */

@@ -3,13 +3,13 @@
 #ifndef JP_DAEMON_DAEMON_STATE_H
 #define JP_DAEMON_DAEMON_STATE_H
 
+#include "daemon/cgroup_roots.h"
 #include "daemon/daemon.h"
 #include "daemon/perf_columns.h"
 #include "daemon/request.h"
 #include "daemon/step.h"
 #include "identity/layout.h"
 
-#define MAX_ROWS  16
 #define ENDED_MAX 64
 
 /* For the status: as it was at the last look, and since the start. */
@@ -33,13 +33,7 @@ struct orphan {
 struct daemon {
 	struct daemon_opts opts;
 	struct step_env env;
-	struct kern_root roots[JP_CARRIERS];
-	unsigned nroots;
-	struct jp_node nodes[JP_NODES];
-	const struct layout *rows[MAX_ROWS];
-	struct layout patterns[CONFIG_PATTERNS];
-	char *pattern_texts[CONFIG_PATTERNS];
-	unsigned nrows;
+	struct cgroup_roots cgroups;
 	struct perf_columns perf;
 	struct step *steps;
 	struct request *requests;    /* of steps that are not there yet */

@@ -34,11 +34,9 @@ static bool still_writing(const struct daemon *d)
 	return s || o;
 }
 
-static bool any_asks(const struct daemon *d)
+static bool any_asks(const struct step *s)
 {
-	const struct step *s;
-
-	for (s = d->steps; s; s = s->next)
+	for (; s; s = s->next)
 		if (step__asks(s))
 			return true;
 	return false;
@@ -49,7 +47,7 @@ static void wait_for_answers(struct daemon *d)
 {
 	uint64_t now = clock__boot_ns(), end = now + ANSWERS_NS;
 
-	while (now < end && any_asks(d)) {
+	while (now < end && any_asks(d->steps)) {
 		struct pollfd p = {.fd = lookups__fd(d->env.lookups), .events = POLLIN};
 
 		lookups__turn(d->env.lookups, now);

@@ -93,14 +93,13 @@ static uint64_t bytes_of(double mb)
 }
 
 /* Bytes that should not be there. */
-static uint64_t too_much(const struct use *u, const struct daemon *d)
+static uint64_t too_much(const struct use *u, const struct journal_limits *l, const char *state_dir)
 {
-	const struct journal_limits *l = &d->opts.cfg->journals;
 	uint64_t most = bytes_of(l->all), floor, part, is_free, over;
 	struct statvfs fs;
 
 	over = u->bytes > most ? u->bytes - most : 0;
-	if (l->min_free <= 0 || statvfs(d->env.state_dir, &fs))
+	if (l->min_free <= 0 || statvfs(state_dir, &fs))
 		return over;
 	floor = bytes_of(l->min_free);
 	part = (uint64_t)fs.f_blocks * fs.f_frsize / FREE_PART;
@@ -138,7 +137,7 @@ static struct entry *oldest_of(const struct use *u, uid_t uid)
 	return found;
 }
 
-static void remove_oldest(struct daemon *d, struct use *u, struct user_use *user)
+static void remove_oldest(struct journal_stats *stats, struct use *u, struct user_use *user)
 {
 	struct entry *e = oldest_of(u, user->uid);
 
@@ -148,8 +147,8 @@ static void remove_oldest(struct daemon *d, struct use *u, struct user_use *user
 		  e->pub->name, (double)e->bytes / MB, user->uid, (double)user->bytes / MB,
 		  (double)u->bytes / MB);
 	unlink(e->pub->journal);
-	d->journals.removed++;
-	d->journals.removed_bytes += e->bytes;
+	stats->removed++;
+	stats->removed_bytes += e->bytes;
 	e->waiting = false;
 	e->pub->done = true;
 	if (e->step)
@@ -161,7 +160,7 @@ static void remove_oldest(struct daemon *d, struct use *u, struct user_use *user
 	e->bytes = 0;
 }
 
-static void thin_rows(struct daemon *d, const struct use *u, uint64_t user_most)
+static void thin_rows(struct journal_stats *stats, const struct use *u, uint64_t user_most)
 {
 	const struct user_use *user;
 	unsigned i;
@@ -174,7 +173,7 @@ static void thin_rows(struct daemon *d, const struct use *u, uint64_t user_most)
 		for (user = u->users; user->uid != s->pub.uid; user++)
 			;
 		s->thinned = is_over(u, user, user_most);
-		d->journals.thinned += s->thinned && s->state == STEP_ACTIVE;
+		stats->thinned += s->thinned && s->state == STEP_ACTIVE;
 	}
 }
 
@@ -188,11 +187,11 @@ void daemon_limit_journals(struct daemon *d, uint64_t now_ns)
 		return;
 	d->journals.next_ns = now_ns + LOOK_NS;
 	if (!collect_journals(&u, d)) {
-		u.over = too_much(&u, d);
+		u.over = too_much(&u, &d->opts.cfg->journals, d->env.state_dir);
 		while ((user = choose_user(&u, user_most)))
-			remove_oldest(d, &u, user);
+			remove_oldest(&d->journals, &u, user);
 		d->journals.thinned = 0;
-		thin_rows(d, &u, user_most);
+		thin_rows(&d->journals, &u, user_most);
 		d->journals.bytes = u.bytes;
 		d->journals.journals = d->journals.waiting = 0;
 		for (unsigned i = 0; i < u.n; i++) {

@@ -59,7 +59,7 @@ void daemon_take_events(struct daemon *d, uint64_t now)
 	if ((d->wake || (d->sync && daemon_counts_any(d))) && d->opts.families &&
 	    !kern__attached(d->env.k)) {
 		d->idle_since_ns = 0;
-		if (!daemon_attach(d))
+		if (!daemon_attach(d->env.k))
 			daemon_rescan(d, now);
 	}
 	if (lost != d->rb_lost_seen) {

@@ -99,7 +99,7 @@ static uint64_t next_wake(const struct daemon *d, uint64_t now)
 	const struct step *s;
 
 	if (d->steps || d->orphans)
-		t = now + (daemon_busy(d, now) ? BUSY_NS : CHECK_NS);
+		t = now + (step_list__busy(d->steps, now) ? BUSY_NS : CHECK_NS);
 	else if (kern__attached(d->env.k) || automerge__busy(d->automerge))
 		t = now + CHECK_NS;
 	if (d->steps && d->next_sample_ns < t)
@@ -145,7 +145,7 @@ int daemon_turn(struct daemon *d, int timeout_ms)
 	bool control_ready = false;
 	int i, got;
 
-	if (daemon_least_interval(d) != d->least_ns)
+	if (daemon_least_interval(d->steps) != d->least_ns)
 		daemon_schedule_sample(d, now);
 	got = wait_for(d, ev, 8, now, timeout_ms);
 	if (got < 0 && errno != EINTR)

@@ -191,8 +191,8 @@ static int open_kern(struct daemon *d)
 	struct kern_opts o = {.pin_dir = d->opts.pin_dir,
 			      .btf = d->opts.cfg->btf,
 			      .nslots = d->opts.cfg->max_slots,
-			      .nroots = d->nroots,
-			      .nodes = d->nodes,
+			      .nroots = d->cgroups.nroots,
+			      .nodes = d->cgroups.nodes,
 			      .families = d->opts.families | d->opts.may_ask,
 			      .events = d->perf.ev,
 			      .nevents = d->perf.n,
@@ -203,7 +203,7 @@ static int open_kern(struct daemon *d)
 			      .net_skb = d->opts.net_skb};
 	int err;
 
-	memcpy(o.roots, d->roots, sizeof(o.roots));
+	memcpy(o.roots, d->cgroups.root, sizeof(o.roots));
 	err = kern__open(&d->env.k, &o);
 	if (err)
 		log_error("%s", kern__error());
@@ -222,7 +222,7 @@ static void fill_env(struct daemon *d)
 	d->env.embedded = d->opts.embedded;
 	d->env.uid = d->opts.uid;
 	d->env.gid = d->opts.gid;
-	d->env.roots = d->roots;
+	d->env.cgroups = &d->cgroups;
 	d->env.steps = &d->steps;
 	d->env.users = &d->users;
 }
@@ -270,7 +270,7 @@ static int find_running_steps(struct daemon *d)
 	}
 	daemon_recover(d);
 	if (d->opts.embedded || ((found || d->steps) && d->opts.families)) {
-		err = daemon_attach(d);
+		err = daemon_attach(d->env.k);
 		if (!err && kern__rescan(d->env.k, NULL))
 			err = -EIO;
 	}
@@ -315,10 +315,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		check_slurm(d->opts.cfg);
 	}
 	if (!err)
-		err = cgroup_roots__find(d);
-	d->env.nroots = d->nroots;
-	d->env.rows = d->rows;
-	d->env.nrows = d->nrows;
+		err = cgroup_roots__find(&d->cgroups, d->opts.cfg, d->opts.embedded);
 	if (!err)
 		err = open_kern(d);
 	if (!err)
@@ -331,7 +328,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		daemon_set_intervals(d);
 		open_control(d);
 		if (d->opts.cfg->auto_merge && !d->opts.embedded)
-			automerge__new(&d->automerge, d);
+			automerge__new(&d->automerge, d->env.state_dir);
 		err = find_running_steps(d);
 	}
 	if (!err)
@@ -352,8 +349,6 @@ static void close_fd(int fd)
 
 void daemon__free(struct daemon *d)
 {
-	unsigned i;
-
 	if (!d)
 		return;
 	control__free(d->control, d->handover);
@@ -383,8 +378,7 @@ void daemon__free(struct daemon *d)
 	if (d->opts.pin_dir && !d->handover && (d->stop || d->opts.embedded))
 		kern__unpin(d->opts.pin_dir);
 	child_group__remove();
-	for (i = 0; i < CONFIG_PATTERNS; i++)
-		free(d->pattern_texts[i]);
+	cgroup_roots__free(&d->cgroups);
 	close_fd(d->epfd);
 	close_fd(d->clockfd);
 	close_fd(d->sigfd);
@@ -392,12 +386,7 @@ void daemon__free(struct daemon *d)
 	free(d);
 }
 
-struct kern *daemon__kern(struct daemon *d)
-{
-	return d->env.k;
-}
-
 const struct kern_root *daemon__root(const struct daemon *d)
 {
-	return &d->roots[0];
+	return &d->cgroups.root[0];
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "daemon/daemon_state.h"
+#include "daemon/cgroup_roots.h"
 
 static bool in_group(int fd, gid_t group)
 {
@@ -81,12 +81,12 @@ static const char *line_path(char *line, const struct kern_root *r)
 	return NULL;
 }
 
-static bool find_key(const struct daemon *d, const struct kern_root *r, const char *path,
+static bool find_key(const struct cgroup_roots *roots, const struct kern_root *r, const char *path,
 		     struct peer *p)
 {
 	struct cgroup_ids ids;
 
-	if (layout__parse_rows(d->rows, d->nrows, path, strlen(r->prefix), &ids) ||
+	if (layout__parse_rows(roots->layout, roots->nlayouts, path, strlen(r->prefix), &ids) ||
 	    ids.row->family == LAYOUT_PATTERN || !ids.job_end ||
 	    ids.job_end >= sizeof(p->key.job_path))
 		return false;
@@ -102,7 +102,7 @@ static bool find_key(const struct daemon *d, const struct kern_root *r, const ch
 	return true;
 }
 
-void peer__locate(struct peer *p, const struct daemon *d, pid_t pid)
+void peer__locate(struct peer *p, const struct cgroup_roots *roots, pid_t pid)
 {
 	char file[64], text[8192], *line, *save;
 	unsigned i;
@@ -115,13 +115,13 @@ void peer__locate(struct peer *p, const struct daemon *d, pid_t pid)
 	if (p->uid) /* slurmstepd may speak through a child */
 		p->request = 0;
 	snprintf(file, sizeof(file), "/proc/%d/cgroup", pid);
-	for (i = 0; i < d->nroots && !p->in_step; i++) {
+	for (i = 0; i < roots->nroots && !p->in_step; i++) {
 		if (read_file(AT_FDCWD, file, text, sizeof(text)) < 0)
 			return;
 		for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-			const char *path = line_path(line, &d->roots[i]);
+			const char *path = line_path(line, &roots->root[i]);
 
-			if (path && find_key(d, &d->roots[i], path, p))
+			if (path && find_key(roots, &roots->root[i], path, p))
 				p->located = true;
 		}
 	}

@@ -54,9 +54,9 @@ struct peer {
 struct peer *peer__new(int fd, gid_t admin_gid);
 void peer__free(struct peer *p);
 
-struct daemon;
-/* Where the process that sent the message is. */
-void peer__locate(struct peer *p, const struct daemon *d, pid_t pid);
+struct cgroup_roots;
+/* Finds the step or job that the process which sent the message is in. */
+void peer__locate(struct peer *p, const struct cgroup_roots *roots, pid_t pid);
 
 /* It is not behind with reading, and no answer to it is under way. */
 bool peer__listens(const struct peer *p);

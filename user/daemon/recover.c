@@ -61,23 +61,22 @@ static void recover_one(struct daemon *d, const char *path)
 
 /* What ended and was journaled before we began: its slots are free to go. What ended and was not
  * gets its step and its file yet. */
-static void release_leftovers(struct daemon *d)
+static void release_leftovers(struct kern *k, const struct step *steps)
 {
 	uint32_t i, j;
 
-	for (i = JP_SLOT_FIRST; i < kern__nslots(d->env.k); i++) {
-		const struct jp_slot *info = kern__slot(d->env.k, i);
+	for (i = JP_SLOT_FIRST; i < kern__nslots(k); i++) {
+		const struct jp_slot *info = kern__slot(k, i);
 		const struct step *s;
 
 		if (info->kind != JP_KIND_STEP || info->state == JP_SLOT_ACTIVE ||
 		    !(info->flags & JP_SLOT_F_DONE))
 			continue;
-		for (s = d->steps; s && s->slot != i; s = s->next)
+		for (s = steps; s && s->slot != i; s = s->next)
 			;
-		for (j = JP_SLOT_FIRST; !s && j < kern__nslots(d->env.k); j++)
-			if (kern__slot(d->env.k, j)->step == i &&
-			    kern__slot(d->env.k, j)->state != JP_SLOT_FREE)
-				kern__release(d->env.k, j);
+		for (j = JP_SLOT_FIRST; !s && j < kern__nslots(k); j++)
+			if (kern__slot(k, j)->step == i && kern__slot(k, j)->state != JP_SLOT_FREE)
+				kern__release(k, j);
 	}
 }
 
@@ -104,5 +103,5 @@ void daemon_recover(struct daemon *d)
 	if (!d->opts.embedded)
 		recover_dir(d, JOURNALS_STEP);
 	recover_dir(d, JOURNALS_RUN);
-	release_leftovers(d);
+	release_leftovers(d->env.k, d->steps);
 }

@@ -14,13 +14,13 @@
 /* Families that are there only when they were asked for at the start. */
 #define OWN_PROGRAMS (FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES)
 
-static int read_config(const struct daemon *d, struct config *fresh, unsigned *families)
+static int read_config(const char *path, struct config *fresh, unsigned *families)
 {
 	char bad[512];
 	int err = config__init(fresh);
 
 	if (!err)
-		err = config__load(fresh, d->opts.config_path);
+		err = config__load(fresh, path);
 	if (!err && fresh->hdf5_default &&
 	    family__parse(fresh->hdf5_default, families, bad, sizeof(bad)))
 		err = -EINVAL;
@@ -70,7 +70,7 @@ void daemon_reload(struct daemon *d)
 
 	if (!fresh)
 		return;
-	if (read_config(d, fresh, &families)) {
+	if (read_config(d->opts.config_path, fresh, &families)) {
 		log_error("%s is not usable: the old settings stay in force", d->opts.config_path);
 	} else {
 		apply_config(d, fresh, families);

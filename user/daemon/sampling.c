@@ -63,13 +63,12 @@ void daemon_sample(struct daemon *d, uint64_t now)
 	}
 }
 
-uint64_t daemon_least_interval(const struct daemon *d)
+uint64_t daemon_least_interval(const struct step *s)
 {
 	uint64_t least = UINT64_MAX;
-	const struct step *s;
 	int i;
 
-	for (s = d->steps; s; s = s->next)
+	for (; s; s = s->next)
 		for (i = 0; s->state == STEP_ACTIVE && i < ALL_KINDS; i++)
 			if (s->interval_ns[i] && s->interval_ns[i] < least)
 				least = s->interval_ns[i];
@@ -78,7 +77,7 @@ uint64_t daemon_least_interval(const struct daemon *d)
 
 void daemon_schedule_sample(struct daemon *d, uint64_t now)
 {
-	uint64_t least = daemon_least_interval(d);
+	uint64_t least = daemon_least_interval(d->steps);
 
 	d->least_ns = least;
 	d->next_sample_ns = least == UINT64_MAX ? UINT64_MAX

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 struct daemon;
+struct step;
 
 /* 0 or -errno. */
 int daemon_snapshot(struct daemon *d);
@@ -14,7 +15,7 @@ void daemon_sample(struct daemon *d, uint64_t now);
 /* Sensors that must be read now and then, rows or not. */
 void daemon_watch_node(struct daemon *d, uint64_t now);
 /* The shortest interval of the active steps; UINT64_MAX: none is active. */
-uint64_t daemon_least_interval(const struct daemon *d);
+uint64_t daemon_least_interval(const struct step *steps);
 /* Sets the instant of the next sample. */
 void daemon_schedule_sample(struct daemon *d, uint64_t now);
 /* Takes the configuration's intervals for the steps that have none of their own. */

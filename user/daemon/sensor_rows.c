@@ -164,10 +164,10 @@ static void put_row(struct step *s, unsigned table, uint64_t time_ns)
 		memcpy(ss->last[table], cells, t->ncols * sizeof(*cells));
 }
 
-unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind)
+unsigned sensor_rows__put(struct step *s, int kind, uint64_t now_ns)
 {
-	uint64_t now = snapshot__boot_ns(env->snap);
-	uint64_t time_ns = s->start_real_ns + (now > s->start_boot_ns ? now - s->start_boot_ns : 0);
+	uint64_t time_ns =
+		s->start_real_ns + (now_ns > s->start_boot_ns ? now_ns - s->start_boot_ns : 0);
 	struct step_sensors *ss = s->sensors;
 	unsigned rows = 0;
 

@@ -7,7 +7,7 @@
 
 /* Journals rows of the tables of this kind, declared where the journal does not know them. How
  * many. */
-unsigned sensor_rows__put(struct step *s, const struct step_env *env, int kind);
+unsigned sensor_rows__put(struct step *s, int kind, uint64_t now_ns);
 /* The frame with the rows is kept, so that the next ones count from there, or left out. */
 void sensor_rows__settle_frame(struct step_sensors *ss, bool kept);
 /* Attributes that say how the step's energy came about. */

@@ -59,9 +59,9 @@ const struct kern_root *step__cgroup_root(const struct step *s, const struct ste
 	const struct jp_slot *info = kern__slot(env->k, s->slot);
 	unsigned i;
 
-	for (i = 0; i < env->nroots; i++)
-		if (env->roots[i].hier == info->hier)
-			return &env->roots[i];
+	for (i = 0; i < env->cgroups->nroots; i++)
+		if (env->cgroups->root[i].hier == info->hier)
+			return &env->cgroups->root[i];
 	return NULL;
 }
 
@@ -72,7 +72,8 @@ int step__parse_cgroup(const struct step *s, const struct step_env *env, const c
 {
 	const struct kern_root *r = step__cgroup_root(s, env);
 
-	return layout__parse_rows(env->rows, env->nrows, path, r ? strlen(r->prefix) : 0, ids);
+	return layout__parse_rows(env->cgroups->layout, env->cgroups->nlayouts, path,
+				  r ? strlen(r->prefix) : 0, ids);
 }
 
 /* SLUID paths do not say the job; slurmstepd's title does, which the kernel has kept if it saw the

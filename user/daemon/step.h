@@ -13,6 +13,7 @@
 
 #include "schema/freq.h"
 #include "base/log.h"
+#include "daemon/cgroup_roots.h"
 #include "daemon/lookup.h"
 #include "daemon/publication.h"
 #include "daemon/request.h"
@@ -110,10 +111,7 @@ struct step_env {
 	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
 	uid_t uid;
 	gid_t gid;
-	const struct kern_root *roots;
-	unsigned nroots;
-	const struct layout *const *rows; /* the layouts that are followed */
-	unsigned nrows;
+	const struct cgroup_roots *cgroups;
 	uint64_t clock_steps; /* times the wall clock was set since we began */
 };
 

@@ -15,11 +15,9 @@
 /* How often the log says that there are too few slots. */
 #define SAY_AGAIN_NS (10 * NSEC_PER_SEC)
 
-static struct step *find_step_of_slot(const struct daemon *d, uint32_t slot, uint32_t gen)
+static struct step *find_step_of_slot(struct step *s, uint32_t slot, uint32_t gen)
 {
-	struct step *s;
-
-	for (s = d->steps; s; s = s->next)
+	for (; s; s = s->next)
 		if (s->slot == slot && s->gen == gen)
 			return s;
 	return NULL;
@@ -52,7 +50,7 @@ void daemon_answered(void *ctx, const struct lookup *q, const struct lookup_answ
 		users__answered(d->env.users, q->uid, a, clock__boot_ns());
 		return;
 	}
-	s = find_step_of_slot(d, q->slot, q->gen);
+	s = find_step_of_slot(d->steps, q->slot, q->gen);
 	if (s)
 		step__answered(s, &d->env, q, a);
 }
@@ -87,7 +85,7 @@ void daemon_sync_steps(struct daemon *d)
 		if (used[i] < JP_SLOT_FIRST || info->kind != JP_KIND_STEP ||
 		    kern__released(d->env.k, used[i]))
 			continue;
-		if (!find_step_of_slot(d, used[i], info->gen))
+		if (!find_step_of_slot(d->steps, used[i], info->gen))
 			add_step(d, used[i]);
 	}
 	daemon_claim_requests(d, clock__boot_ns());

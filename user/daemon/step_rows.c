@@ -161,7 +161,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 		if (!(all ? step__has_kind(s, kind) : step__is_due(s, env, kind)))
 			continue;
 		n += kind < COUNTED_KINDS ? kind_rows(s, env, kind)
-					  : sensor_rows__put(s, env, kind);
+					  : sensor_rows__put(s, kind, snapshot__boot_ns(env->snap));
 		ack_ended(s, env->snap, kind);
 		step__mark_written(s, env, kind);
 	}
