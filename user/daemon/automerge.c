@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Which jobs are merged when they have ended on this node, and the merges that run. */
 #include "daemon/automerge.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* What is to be merged, in a file per job: written, read again and removed. */
 #include "daemon/automerge_record.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Whether a configuration fits this node: settings, directories, Slurm's files and plugins. */
 #include "daemon/check.h"
 
 #include <errno.h>

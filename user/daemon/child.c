@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* How a child of jobprofd begins: signals, files, ids and rights. */
 #include "daemon/child.h"
 
 #include <errno.h>

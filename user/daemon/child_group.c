@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* A cgroup for jobprofd's children, where jobprofd has a cgroup of its own. */
 #include "daemon/child_group.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Whether users' directories can be made below ProfileHDF5Dir, tried in a child. */
 #include "daemon/dir_check.h"
 
 #include <errno.h>

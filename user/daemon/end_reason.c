@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Why Slurm ended a step: squeue is run, and its lines are read. */
 #include "daemon/end_reason.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Tables and rows that others bring for a step, until the journal has them. */
 #include "daemon/external_series.h"
 
 #include <ctype.h>

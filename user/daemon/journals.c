@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* How much of the disk journals take, and which are removed or thinned out. */
 #include "daemon/journals.h"
 
 #include <errno.h>

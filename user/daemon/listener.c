@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* A listening socket: bound in place of a dead one, paused and closed. */
 #include "daemon/listener.h"
 
 #include <errno.h>

@@ -14,17 +14,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/child.h"
+#include "daemon/lookup_hangs.h"
 
 #define HELPERS_MAX 4
 #define DYING_MAX   64 /* that were killed and have not ended; beyond, no helper is started */
 #define QUEUE_MAX   8192
 #define PATIENCE_NS (2 * NSEC_PER_SEC)
 #define IDLE_NS	    (5 * NSEC_PER_SEC) /* then a helper may go */
-/* So often a target may hang a helper before it is not asked about for so long, and so many may
- * hang for it at once: what waits for a file system may not be killable before that answers. */
-#define HANGS_MAX   3
-#define BLOCKED_NS  (60 * NSEC_PER_SEC)
-#define BLOCKED_MAX 64
 
 struct helper {
 	pid_t pid; /* 0: none, or it has ended */
@@ -39,22 +35,10 @@ struct waiting {
 	struct lookup q;
 };
 
-/* What may be slow for its own reasons: a user's processes, Slurm's, the name service. */
-struct target {
-	enum { TARGET_NONE, TARGET_USER, TARGET_STEPD, TARGET_NAMES } kind;
-	uid_t uid;
-};
-
 /* A helper that is to end. */
 struct dying {
 	pid_t pid;
-	struct target target; /* that it is to look at, if any */
-};
-
-struct blocked {
-	struct target target;
-	unsigned hangs;
-	uint64_t until_ns;
+	struct lookup_target target; /* that it is to look at, if any */
 };
 
 struct lookups {
@@ -67,28 +51,10 @@ struct lookups {
 	struct waiting *queue, **tail;
 	unsigned nqueued;
 	bool fresh; /* there are questions that nobody has looked at */
-	struct blocked blocked[BLOCKED_MAX];
-	unsigned nblocked;
-	struct log_limit said, said_dying;
+	struct lookup_hangs hangs;
+	struct log_limit said_dying;
 	struct lookup_answer answer;
 };
-
-static struct target target_of(const struct lookup *q)
-{
-	switch (q->kind) {
-	case LOOKUP_STEPD:
-		return (struct target){TARGET_STEPD, 0};
-	case LOOKUP_USER:
-		return (struct target){TARGET_NAMES, 0};
-	default:
-		return (struct target){TARGET_USER, q->uid};
-	}
-}
-
-static bool same_target(const struct target *a, const struct target *b)
-{
-	return a->kind == b->kind && a->uid == b->uid;
-}
 
 int lookups__new(struct lookups **out, lookup_answered_fn *answered, void *ctx)
 {
@@ -117,8 +83,8 @@ static void close_helper(struct lookups *l, struct helper *h)
 	close(h->fd);
 	h->fd = -1;
 	if (h->pid && l->ndying < DYING_MAX)
-		l->dying[l->ndying++] =
-			(struct dying){h->pid, h->busy ? target_of(&h->q) : (struct target){}};
+		l->dying[l->ndying++] = (struct dying){h->pid, h->busy ? lookup_target__of(&h->q)
+								       : (struct lookup_target){}};
 	h->pid = 0;
 	h->busy = false;
 }
@@ -226,66 +192,24 @@ static void answer_error(struct lookups *l, const struct lookup *q, int err)
 	l->answered(l->ctx, q, &l->answer);
 }
 
-static struct blocked *find_blocked(struct lookups *l, const struct target *p)
+static bool is_blocked(struct lookups *l, const struct lookup_target *p, uint64_t now)
 {
-	for (unsigned i = 0; i < l->nblocked; i++)
-		if (same_target(&l->blocked[i].target, p))
-			return &l->blocked[i];
-	return NULL;
-}
-
-static bool is_blocked(struct lookups *l, const struct target *p, uint64_t now)
-{
-	const struct blocked *b = find_blocked(l, p);
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < l->ndying; i++)
-		n += same_target(&l->dying[i].target, p);
-	if (n >= HANGS_MAX)
-		return true;
-	return b && b->hangs >= HANGS_MAX && now < b->until_ns;
-}
-
-static void count_hang(struct lookups *l, const struct target *p, uint64_t now)
-{
-	struct blocked *b = find_blocked(l, p);
-
-	if (!b) {
-		b = &l->blocked[l->nblocked < BLOCKED_MAX ? l->nblocked++ : now % BLOCKED_MAX];
-		*b = (struct blocked){.target = *p};
-	}
-	b->hangs++;
-	b->until_ns = now + BLOCKED_NS;
-	if (!log_every(&l->said, 60))
-		return;
-	if (p->kind == TARGET_NAMES)
-		log_warn("the name service gives no answer: directories have numbers of users "
-			 "where their names are not known");
-	else
-		log_warn("a process of %s%u cannot be read, its memory map is locked: its task "
-			 "has no number and its step no attributes from there",
-			 p->kind == TARGET_STEPD ? "slurmstepd, uid " : "uid ", p->uid);
-}
-
-/* It is slow at times, and does not hang. */
-static void clear_hangs(struct lookups *l, const struct lookup *q)
-{
-	struct target p = target_of(q);
-	struct blocked *b = find_blocked(l, &p);
-
-	if (b)
-		b->hangs = 0;
+		n += lookup_target__equal(&l->dying[i].target, p);
+	return n >= LOOKUP_HANGS_MAX || lookup_hangs__blocks(&l->hangs, p, now);
 }
 
 static void kill_hung(struct lookups *l, struct helper *h, uint64_t now)
 {
 	struct lookup q = h->q;
-	struct target p = target_of(&q);
+	struct lookup_target p = lookup_target__of(&q);
 
 	if (h->pid)
 		kill(h->pid, SIGKILL);
 	close_helper(l, h);
-	count_hang(l, &p, now);
+	lookup_hangs__count(&l->hangs, &p, now);
 	answer_error(l, &q, -ETIMEDOUT);
 }
 
@@ -304,6 +228,7 @@ static void ask_other_helper(struct lookups *l, struct lookup *q)
 static void receive_answer(struct lookups *l, struct helper *h, uint64_t now)
 {
 	struct lookup q = h->q;
+	struct lookup_target target;
 	bool busy = h->busy;
 	ssize_t n = recv(h->fd, &l->answer, sizeof(l->answer), MSG_DONTWAIT);
 
@@ -322,16 +247,17 @@ static void receive_answer(struct lookups *l, struct helper *h, uint64_t now)
 	h->since_ns = now;
 	if (!busy)
 		return;
-	clear_hangs(l, &q);
+	target = lookup_target__of(&q);
+	lookup_hangs__clear(&l->hangs, &target);
 	l->answered(l->ctx, &q, &l->answer);
 }
 
-static bool is_served(const struct lookups *l, const struct target *p)
+static bool is_served(const struct lookups *l, const struct lookup_target *p)
 {
 	for (unsigned i = 0; i < HELPERS_MAX; i++) {
-		struct target other = target_of(&l->helpers[i].q);
+		struct lookup_target other = lookup_target__of(&l->helpers[i].q);
 
-		if (l->helpers[i].fd >= 0 && l->helpers[i].busy && same_target(&other, p))
+		if (l->helpers[i].fd >= 0 && l->helpers[i].busy && lookup_target__equal(&other, p))
 			return true;
 	}
 	return false;
@@ -383,7 +309,7 @@ static void ask_helpers(struct lookups *l, uint64_t now)
 
 	while (*at) {
 		struct waiting *w = *at;
-		struct target p = target_of(&w->q);
+		struct lookup_target p = lookup_target__of(&w->q);
 		bool blocked = is_blocked(l, &p, now) || all_helpers_hang(l);
 
 		if (blocked || (!is_served(l, &p) && ask_helper(l, &w->q))) {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* jobprofd's start, in order: limits, locks, cgroups, programs, sensors, socket, earlier journals.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

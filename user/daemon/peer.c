@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* One connection to the socket: its user, its step, and messages that wait for it. */
 #include "daemon/peer.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The events of the family perf as columns. */
 #include "daemon/perf_columns.h"
 
 #include <errno.h>

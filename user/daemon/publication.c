@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* One journal's way to its file: a writer is started, watched and tried again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

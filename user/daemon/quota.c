@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* What one user and all users may use of the socket: connections, memory and work. */
 #include "daemon/quota.h"
 
 #include <stdlib.h>

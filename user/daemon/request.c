@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* What Slurm's plugins say of a step, merged into one request. */
 #include "daemon/request.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* What slurm.conf, acct_gather.conf and plugstack.conf say of this node. */
 #include "daemon/site.h"
 
 #include <errno.h>

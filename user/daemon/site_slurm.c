@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Which Slurm this node has, read from its plugins. */
 #include "daemon/site_slurm.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* A user's directory below ProfileHDF5Dir: made by root, opened as the user. */
 #include "daemon/user_dir.h"
 
 #include <errno.h>

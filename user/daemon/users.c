@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Names and groups of users, kept for a while. */
 #include "daemon/users.h"
 
 #include <errno.h>
