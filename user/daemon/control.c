@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The socket and its peers; what they say is control_messages.c's. */
+/* The socket and its peers: connections, quotas, reading; control_messages.c handles what is read.
+ */
 #include "daemon/control.h"
 
 #include <errno.h>
@@ -21,9 +22,9 @@
 
 #define ACCEPTS	 64			/* in one turn */
 #define READS	 32			/* of one peer in one turn */
-#define EVENTS	 64			/* of one door */
+#define EVENTS	 64			/* of one listener */
 #define SNDBUF	 16384			/* of a user's: answers that the kernel keeps */
-#define PAUSE_NS (50 * NSEC_PER_MSEC)	/* until shares are looked at again */
+#define PAUSE_NS (50 * NSEC_PER_MSEC)	/* until quotas are looked at again */
 #define CHECK_NS (1000 * NSEC_PER_MSEC) /* between two looks for the slow and the idle */
 
 static void find_admins(struct control *c)
@@ -154,7 +155,7 @@ static bool is_message(const struct control *c, ssize_t n)
 	       h->length == n;
 }
 
-/* A user whose share is used up waits: the kernel keeps what the peers have said, and tells them
+/* A user whose quota is used up waits: the kernel keeps what the peers have said, and tells them
  * when it can keep no more. */
 static bool may_read(struct control *c, struct peer *p, uint64_t now)
 {
@@ -167,7 +168,7 @@ static bool may_read(struct control *c, struct peer *p, uint64_t now)
 	return !p->deaf;
 }
 
-/* What it says, as far as its share of this turn goes. Who breaks the rules is put out. */
+/* Its messages, as far as its share of this turn goes. A peer that breaks the rules is removed. */
 static void read_peer(struct control *c, struct peer *p, uint64_t now)
 {
 	struct ucred who = {};
@@ -250,7 +251,7 @@ static struct peer *accept_peer(struct control *c, int fd, uint64_t now)
 	return p;
 }
 
-/* Who waits at the door would wake us again at once. */
+/* A connection that waits to be accepted would wake the loop again at once. */
 static void cannot_accept(struct control *c, int which, int err)
 {
 	if (err != EMFILE && err != ENFILE && err != ENOBUFS && err != ENOMEM)
@@ -328,7 +329,7 @@ static void remove_peer(const struct control *c, struct peer *p)
 	peer__free(p);
 }
 
-/* Takes those out who are done, and says when the rest must be looked at again. */
+/* Removes the peers that are done, and notes when the rest must be looked at again. */
 static void remove_peers(struct control *c, uint64_t now)
 {
 	struct peer **at = &c->peers;
@@ -351,7 +352,7 @@ static void remove_peers(struct control *c, uint64_t now)
 	c->check_ns = c->quotas.users ? now + CHECK_NS : UINT64_MAX;
 }
 
-/* Shares that were used up may be back. */
+/* Quotas that were used up may have filled again. */
 static void resume_peers(struct control *c, uint64_t now)
 {
 	struct peer *p;

@@ -16,7 +16,7 @@ int control__open(struct control **out, struct daemon *d);
 int control__fd(const struct control *c);
 /* When it wants a turn though it is not readable; UINT64_MAX: never. NULL is fine. */
 uint64_t control__due(const struct control *c);
-/* Takes what has come, a share of each peer. */
+/* Handles the messages that have come, some of each peer. */
 void control__turn(struct control *c, uint64_t now_ns);
 /* leave: the socket's file stays, for the jobprofd that takes over. NULL is fine. */
 void control__free(struct control *c, bool leave);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The last rows of a step, to who may see them: a table at a time, as fast as they are read. */
+/* The last rows of a step, sent to a peer that may see them: a table at a time, as fast as they are
+ * read. */
 #include "daemon/control_live.h"
 
 #include <errno.h>

@@ -99,16 +99,16 @@ static uint32_t measured_series(const struct node *node, unsigned families)
 		enum family family;
 		const char *series;
 		uint32_t bit;
-	} theirs[] = {
+	} gatherers[] = {
 		{FAM_ENERGY, "Energy", JPC_MEASURES_ENERGY},
 		{FAM_INTERCONNECT, "Network", JPC_MEASURES_NETWORK},
 		{FAM_FILESYSTEM, "Filesystem", JPC_MEASURES_LUSTRE},
 	};
 	uint32_t mask = families & FAM_BASE ? JPC_MEASURES_TASK : 0;
 
-	for (unsigned i = 0; i < sizeof(theirs) / sizeof(theirs[0]); i++)
-		if (families & theirs[i].family && sensor_tables__has(node, theirs[i].series))
-			mask |= theirs[i].bit;
+	for (unsigned i = 0; i < sizeof(gatherers) / sizeof(gatherers[0]); i++)
+		if (families & gatherers[i].family && sensor_tables__has(node, gatherers[i].series))
+			mask |= gatherers[i].bit;
 	return mask;
 }
 

@@ -13,7 +13,7 @@ enum { LISTENER_ROOT, LISTENER_ALL, LISTENERS }; /* in the order in which they a
 struct control {
 	struct daemon *d;
 	struct listener listeners[LISTENERS];
-	int epfd; /* readable when a door's is */
+	int epfd; /* readable when a listener's is */
 	struct peer *peers;
 	struct quotas quotas;
 	uint64_t resume_ns; /* peers wait, or nobody is let in, until then */

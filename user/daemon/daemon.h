@@ -1,7 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The loop that both jobprofd and jobprof run are: events from the kernel, a timer on aligned
- * instants, signals, writers. One thread.
+ * jobprofd, and jobprof run, which is a jobprofd for one command. One thread, one event loop.
+ *
+ * daemon__open() (open.c) loads the kernel side, opens the sensors and the socket, and resumes the
+ * journals of earlier runs (recover.c, step_resume.c). daemon__loop() (loop.c) then takes one turn
+ * after another. In a turn, in this order:
+ *   - helpers answer (lookup.c): what may take long is read by child processes;
+ *   - peers are heard (control.c): Slurm's plugins, the job's programs, administrators;
+ *   - events of the kernel say that cgroups have come or gone (kernel_events.c), and the list of
+ * steps is brought in line with the kernel's slots (step_list.c);
+ *   - on the wall clock's grid a snapshot of all slots is taken, the sensors are read (node.c) and
+ *     every active step gets its rows (sampling.c, step_rows.c) in its journal (step_frame.c);
+ *   - each step goes forward as far as it can (advance.c): its job and owner are found
+ *     (step_identity.c), its end is seen (step_end.c), a writer makes its file (step_files.c,
+ *     publication.c), and jobs that have ended are merged (automerge.c).
+ * daemon__finish() (finish.c) completes every journal and waits for the files.
+ *
+ * struct step (step.h) is one step, struct step_env what all steps share; struct node (node.h) is
+ * the machine and its sensors. Whatever the daemon may lose by a crash is in the journals.
  */
 #ifndef JP_DAEMON_DAEMON_H
 #define JP_DAEMON_DAEMON_H

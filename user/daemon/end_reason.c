@@ -77,7 +77,7 @@ void end_reason__begin(struct end_reason *w, const struct slurmd *site, const ch
 	str__copy(w->node, sizeof(w->node), node);
 }
 
-/* What was not told is what the node's slurmd shows. */
+/* What slurmstepd did not say is what the node's slurmd shows. */
 static void find_missing_paths(struct slurmd *site, const char *node)
 {
 	struct slurmd found;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Why Slurm ended a step: nobody on the node is told, so squeue is asked. Only of steps whose tasks
- * were ended by a signal as Slurm sends it, on the step's first node only, so that a large job asks
- * the controller once; what it says in time is in the file, else the signal alone.
+ * Why Slurm ended a step: Slurm tells no process of the node, so squeue is asked. Only of steps
+ * whose tasks were ended by a signal as Slurm sends it, on the step's first node only, so that a
+ * large job asks the controller once; what it says in time is in the file, else the signal alone.
  */
 #ifndef JP_DAEMON_END_REASON_H
 #define JP_DAEMON_END_REASON_H
@@ -15,7 +15,7 @@
 #include "identity/slurmd.h"
 
 struct end_reason {
-	struct slurmd site; /* where Slurm can be asked, as far as it was told */
+	struct slurmd site; /* where Slurm can be asked, as far as slurmstepd said */
 	char node[65];
 	uint32_t job_id;
 	pid_t pid; /* squeue, 0: does not run */
@@ -27,8 +27,8 @@ struct end_reason {
 
 /* Of a process that is root's slurmstepd, else "". */
 void end_reason__find_squeue(struct slurmd *site, pid_t stepd);
-/* Begins. site may be NULL: what was not told is looked for (identity/slurmd.h). The first question
- * is asked by end_reason__advance(). */
+/* Begins. site may be NULL: what slurmstepd did not say is looked for (identity/slurmd.h). The
+ * first question is asked by end_reason__advance(). */
 void end_reason__begin(struct end_reason *w, const struct slurmd *site, const char *node,
 		       uint32_t job_id, uint64_t now_ns);
 /* Asks, again if need be. True: there is an answer, or no more hope of one. */

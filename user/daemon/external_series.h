@@ -66,7 +66,7 @@ struct journal;
  * time. Returns the rows. */
 unsigned external_series__flush(struct external_series *g, struct journal *j,
 				uint64_t start_real_ns);
-/* After a restart: whether the journal's series of that number was a guest's; another one gets
+/* After a restart: whether the journal's series of that number is an external one; another one gets
  * another number. */
 bool external_series__reserve_id(struct external_series *g, uint32_t series_id);
 /* After a restart: an attribute of the journal, which may be what a mark's number stands for. */

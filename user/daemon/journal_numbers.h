@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Numbers of series and tables in a step's journal: who may use which. */
+/* Numbers of series and tables in a step's journal: which are for which kind of table. */
 #ifndef JP_DAEMON_JOURNAL_NUMBERS_H
 #define JP_DAEMON_JOURNAL_NUMBERS_H
 

@@ -115,7 +115,8 @@ static bool is_over(const struct use *u, const struct user_use *user, uint64_t u
 	return u->over || user->bytes > user_most;
 }
 
-/* Who must give something: whoever has too much, or the one with the most. NULL: nobody can. */
+/* The user whose journals must shrink: one that is over the limit, or the one with the most. NULL:
+ * no journal may be removed. */
 static struct user_use *choose_user(const struct use *u, uint64_t user_most)
 {
 	struct user_use *user, *found = NULL;

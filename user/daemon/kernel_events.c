@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the kernel side has told: events of its ring, and what was lost of them. */
+/* What the kernel side has reported: events of its ring, and what was lost of them. */
 #include "daemon/kernel_events.h"
 
 #include "base/log.h"
@@ -47,7 +47,7 @@ static void on_event(const struct jp_event *ev, void *ctx)
 		task_ended(d, ev->slot);
 }
 
-/* Everything the kernel has told since the last turn. Looked for in every turn: a reader that has
+/* Handles every event since the last turn. They are looked for in every turn: a reader that has
  * just caught up may miss being woken. */
 void daemon_take_events(struct daemon *d, uint64_t now)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the kernel side has told since the last turn: steps that begin, tasks that end. */
+/* What the kernel side has reported since the last turn: steps that begin, tasks that end. */
 #ifndef JP_DAEMON_KERNEL_EVENTS_H
 #define JP_DAEMON_KERNEL_EVENTS_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A listening socket and those who came: one of everybody's, and one of root's alone, so that no
- * number of users' connections is in root's way. */
+/* A listening socket. There is one for all users, and one for root alone, so that no number of
+ * users' connections is in root's way. */
 #ifndef JP_DAEMON_LISTENER_H
 #define JP_DAEMON_LISTENER_H
 

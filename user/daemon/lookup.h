@@ -30,7 +30,7 @@ struct lookup {
 	uint32_t of;	    /* TASKS, TASK_NUMBER: the slot that it is about */
 	uint32_t job_id;    /* ENV: whose component of a heterogeneous job is looked for */
 	pid_t pid;
-	uid_t uid;	/* USER: who; else whose the processes are, -1: not known */
+	uid_t uid;	/* USER: the user; else the owner of the processes, -1: not known */
 	bool below;	/* TASKS: and those of the cgroups in it that count with it */
 	bool again;	/* a helper was lost with it */
 	char path[512]; /* STEPD, TASKS: the cgroup */

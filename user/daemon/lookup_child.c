@@ -127,8 +127,8 @@ static void put_common(const struct hostlist *step, const struct hostlist *own, 
 		str__copy(lookup_env__value(env, "SLURM_STEP_NODELIST"), LOOKUP_TEXT, list);
 }
 
-/* Its tasks are told the nodes of all components together, of the job as of the step; its files are
- * those of its own nodes. */
+/* The environment of its tasks names the nodes of all components together, of the job as of the
+ * step; its files are those of its own nodes. */
 static void narrow_to_component(pid_t pid, struct lookup_env *env)
 {
 	static char list[NODE_LIST_LEN], step_list[NODE_LIST_LEN];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Variables of Slurm's that become attributes, whoever has read them. */
+/* Variables of Slurm's that become attributes: from a process's environment or from what the kernel
+ * side kept of it. */
 #include <string.h>
 
 #include "base/hostlist.h"

@@ -25,7 +25,7 @@ void node_gpus__mark(struct node *n, struct snapshot *snap)
 		snapshot__set_gpus(snap, n->nuse ? n->use : &none, (unsigned)n->nuse);
 }
 
-/* Of a GPU that several processes share, by what they make it work or, where that is not told of
+/* Of a GPU that several processes share, by what they make it work or, where that is not known of
  * one of them or is nothing, alike. */
 static double gpu_weight(const struct gpu_use *use, unsigned n, unsigned i)
 {

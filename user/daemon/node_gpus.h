@@ -12,7 +12,7 @@ struct step_env;
 
 /* There are GPUs that say, or will say, which processes use them. n may be NULL, here and below. */
 bool node_gpus__known(const struct node *n);
-/* Before a snapshot: tells it who uses the GPUs now. */
+/* Before a snapshot: tells it which processes use the GPUs now. */
 void node_gpus__mark(struct node *n, struct snapshot *snap);
 /* Of each GPU the part that is each step's, to the gpu of its sensors. */
 void node_gpus__share(struct node *n, struct step *steps, const struct step_env *env);

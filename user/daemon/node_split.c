@@ -99,25 +99,25 @@ void node_split__run(struct node *n, struct step *steps, const struct step_env *
 {
 	unsigned max = node_split__count_steps(steps), used = 0;
 	struct node_step *v = calloc(max + 1, sizeof(*v));
-	struct step **who = calloc(max + 1, sizeof(struct step *));
-	int err = v && who ? 0 : -ENOMEM;
+	struct step **used_by = calloc(max + 1, sizeof(struct step *));
+	int err = v && used_by ? 0 : -ENOMEM;
 
 	for (struct step *s = steps; !err && s; s = s->next) {
 		if (!step__uses_node(s) || step_use__update(s, env))
 			continue;
 		fill_step(s, env, n->energy_ns, now_ns, &v[used]);
-		who[used++] = s;
+		used_by[used++] = s;
 	}
 	cpu_busy__take(n->busy, n->busy_s);
 	node_gpus__share(n, steps, env);
 	for (unsigned i = 0; !err && i < used; i++)
-		v[i].gpu = who[i]->sensors->gpu;
+		v[i].gpu = used_by[i]->sensors->gpu;
 	if (!err)
 		err = node_energy__end(n->energy, n->sensors, now_ns, n->busy_s, v, used, &n->last);
 	if (err && err != -EAGAIN)
 		log_error("cannot split the node's energy: %s", strerror(-err));
 	for (unsigned i = 0; !err && i < used; i++)
-		add_shares(who[i]->sensors, &n->last, &v[i].share);
+		add_shares(used_by[i]->sensors, &n->last, &v[i].share);
 	free(v);
-	free(who);
+	free(used_by);
 }

@@ -33,7 +33,7 @@ struct sensor_table {
 struct node {
 	struct sensor_set *sensors;
 	struct node_energy *energy;  /* NULL: nothing is known of the CPUs */
-	struct gpu_users *gpu_users; /* NULL: there are no GPUs that say who uses them */
+	struct gpu_users *gpu_users; /* NULL: no GPU says which processes use it */
 	const struct gpu_use *use;   /* [nuse] as the last snapshot knows it */
 	int nuse;
 	struct cpu_busy *busy;

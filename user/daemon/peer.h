@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One connection to the socket: who is there, its tables, what it has yet to read. */
+/* One connection to the socket: its user and step, its tables, and what it has yet to read. */
 #ifndef JP_DAEMON_PEER_H
 #define JP_DAEMON_PEER_H
 
@@ -44,7 +44,7 @@ struct peer {
 	uint64_t out_ns;   /* when it last read something */
 	uint64_t heard_ns; /* when it last said something */
 	uint32_t watched;  /* events; 0: not in the epoll set */
-	bool deaf;	   /* not read from until its user's share of the work is back */
+	bool deaf;	   /* not read from until its user's quota has filled again */
 	bool mute;	   /* it has gone; what it has said is still read */
 	bool slow;	   /* more waits for it than may */
 	bool closing;

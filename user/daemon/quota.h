@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What one user, and all users together, may take of the socket: connections, memory for answers
- * that wait, and work. Root has no share and no limit. */
+ * that wait, and work. Root has no quota and no limit. */
 #ifndef JP_DAEMON_QUOTA_H
 #define JP_DAEMON_QUOTA_H
 
@@ -38,7 +38,7 @@ struct quotas {
 /* files: how many this process may have open; connections get a quarter of that at the most. */
 void quotas__init(struct quotas *s, size_t files, uint64_t now_ns);
 void quotas__free(struct quotas *s);
-/* A user's share, which lives until quotas__tidy(). NULL: no memory. */
+/* A user's quota, which lives until quotas__tidy(). NULL: no memory. */
 struct quota *quotas__of_user(struct quotas *s, uid_t uid, uint64_t now_ns);
 /* Forgets the users who have no connection and have used nothing lately. */
 void quotas__tidy(struct quotas *s, uint64_t now_ns);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is told of a step through the socket: what was asked for, who it is, its tasks, tables of
+ * What peers say of a step through the socket: what was asked for, its ids, its tasks, tables of
  * others. Kept from the first word, which may come before the step's cgroup is seen, to its end.
  */
 #ifndef JP_DAEMON_REQUEST_H
@@ -16,8 +16,9 @@
 #include "identity/layout.h"
 
 /*
- * A step's place: its job's directory in one hierarchy, and its number there. slurmstepd is in no
- * cgroup of its job yet when it begins: then job_path is "" and the job's id and node must do.
+ * What tells a step from others: its job's directory in one hierarchy, and its number there.
+ * slurmstepd is in no cgroup of its job yet when it begins: then job_path is "" and the job's id
+ * and node must do.
  */
 struct step_key {
 	uint32_t hier;
@@ -37,11 +38,12 @@ struct slurm_task {
 
 struct request {
 	struct request *next;
-	uint64_t serial; /* of all requests: who holds one finds it by this, or not any more */
+	uint64_t serial; /* of all requests: a peer finds its request by it, or finds that it has
+			    gone */
 	struct step_key key;
 	uint64_t updated_ns;  /* boot time of the last word */
 	bool known;	      /* info is filled */
-	struct jpc_step info; /* what root told, the last word of each */
+	struct jpc_step info; /* what Slurm's plugins said, the last value of each */
 	bool news;	      /* facts that the journal has not */
 	bool spank;	      /* SPANK has spoken: nothing more will be asked for */
 	uint32_t asked_by;    /* enum jpc_source; 0: nothing was asked for */
@@ -52,7 +54,7 @@ struct request {
 	struct slurm_task *tasks;
 	unsigned ntasks, max_tasks;
 	struct slurmd site; /* where Slurm can be asked, as slurmstepd said */
-	char reason[64];    /* of the end, "": not told */
+	char reason[64];    /* of the end, "": not known */
 	struct external_series external;
 };
 

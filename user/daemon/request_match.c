@@ -6,7 +6,7 @@
 #include "daemon/daemon_state.h"
 #include "daemon/step_rows.h"
 
-/* What was told of a step that never came is forgotten after that time. */
+/* A request for a step that has not come is forgotten after that time. */
 #define EXPIRE_NS (120 * NSEC_PER_SEC)
 
 bool daemon_step_has_key(const struct daemon *d, const struct step *s, const struct step_key *p)

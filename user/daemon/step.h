@@ -167,7 +167,7 @@ struct step {
 	uint64_t full_ns; /* since then */
 	struct log_limit said_full;
 	struct end_reason end_reason;
-	struct request *req;	 /* what was told of it, or NULL */
+	struct request *req;	 /* what peers said of it, or NULL */
 	struct cgroup_files *cg; /* NULL: not read yet */
 	/* when a task ended, or nobody was alive: slurmstepd removes one directory after the other
 	 */

@@ -103,7 +103,7 @@ static void take_lineages(struct step *s, const struct step_env *env, uint32_t s
 	free(adopted);
 }
 
-/* slurmstepd and its children before their exec are root's, whoever's the job is. */
+/* slurmstepd and its children before their exec are root's, of any user's job. */
 static void take_owner(struct step *s, const struct lookup_answer *a)
 {
 	for (unsigned i = 0; i < a->npids && !s->uid_known; i++) {

@@ -102,7 +102,7 @@ void step__remember_cgroup(struct step *s, const struct step_env *env)
 	if (s->state != STEP_ACTIVE || !s->sets[KIND_STEP].ncols)
 		return;
 	read_cgroup_files(s, env, cg);
-	/* A row may have found nobody alive before we were told. */
+	/* A row may have found no process alive before its end was reported. */
 	if (is_read(cg) || !s->have_last_cg || s->last_cg_runtime == ANY_RUNTIME)
 		remember_cgroup(s, cg, ANY_RUNTIME);
 }

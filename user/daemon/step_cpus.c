@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which CPUs a step holds: what Slurm told of its cores, else its or its job's cpuset. */
+/* Which CPUs a step holds: what Slurm said of its cores, else its or its job's cpuset. */
 #include "daemon/step_cpus.h"
 
 #include <fcntl.h>

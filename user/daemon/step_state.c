@@ -167,7 +167,7 @@ int step_state__restore(struct step *s, const struct saved *v, size_t len, bool 
 		from = load_table(from, end, t);
 		if (!from)
 			return -EBADMSG;
-		if (t->journaled == JOURNALED_PENDING) /* in the frame that told us so */
+		if (t->journaled == JOURNALED_PENDING) /* in the frame with this state */
 			t->journaled = JOURNALED_YES;
 		if (same)
 			continue;
