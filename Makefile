@@ -93,7 +93,7 @@ help:
 	@echo 'V=1 shows the commands. SAN=1 builds with sanitizers, in build-san/. H5_STATIC=0 links'
 	@echo 'the shared HDF5. SLURM=PREFIX is the Slurm that the plugins are for, where it is not the one whose headers'
 	@echo 'the compiler finds; SLURM_PLUGINDIR=DIR takes them, else the directory where that Slurm has its own.'
-tools: $(TOOLS) $(B)/tests/slurm/cgself.so $(B)/tests/nss/jptest.so
+tools: $(TOOLS) $(B)/tests/stub/cgself.so $(B)/tests/stub/nss_jptest.so
 bench: $(BENCH)
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/pic/*/*/*.d $(B)/pic/*/*/*/*.d)

@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 
-sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+sys.path.insert(0, os.path.realpath(__file__ + "/../../lib"))
 import hostilelib
 
 DATA = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "data")

@@ -11,7 +11,7 @@ $(STUBS):
 
 $(B)/tests/unit/test_nvml $(B)/tests/unit/test_rsmi: | $(STUBS)
 
-# Sensors of a site's own, good and bad: what tests/plugins.py puts into a directory.
+# Sensors of a site's own, good and bad: what tests/e2e/sensors/plugins.py puts into a directory.
 PLUGIN_STUBS := $(patsubst %,$(B)/tests/stub/plugin-%.so,good abi name series flags lies hang slow)
 stub_good   :=
 stub_abi    := -DABI=2

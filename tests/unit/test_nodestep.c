@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Journal -> HDF5 -> reader, and publication. "test_nodestep --make DIR" leaves journals in DIR
- * for tests/store.py, which looks at them with other people's tools.
+ * for tests/e2e/files/store.py, which looks at them with other people's tools.
  */
 #include <setjmp.h>
 #include <stdarg.h>

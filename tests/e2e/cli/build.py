@@ -1,0 +1,34 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""make: what depends on how it is called."""
+
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from lib import ROOT, is_equal, run_tests, tmpdir
+
+
+def directories():
+    """SYSCONFDIR and SENSORDIR, which follows PREFIX, are in programs: others make them anew."""
+    root = tmpdir("build")
+    made = os.path.join(root, "user", "base", "config.o")
+
+    def sensor_dir(*args):
+        subprocess.run(["make", "-s", "B=" + root, *args, made], cwd=ROOT, check=True,
+                       stdout=subprocess.DEVNULL, timeout=120)
+        with open(made, "rb") as f:
+            content = f.read()
+        return [d for d in ("/usr/local", "/opt/x", "/srv/y")
+                if (d + "/lib/jobprof/sensors\0").encode() in content], os.stat(made).st_mtime_ns
+
+    first, _ = sensor_dir("PREFIX=/opt/x")
+    is_equal("of the first PREFIX", first, ["/opt/x"])
+    second, then = sensor_dir("PREFIX=/srv/y")
+    is_equal("of the next PREFIX", second, ["/srv/y"])
+    is_equal("called alike, nothing is made", sensor_dir("PREFIX=/srv/y")[1], then)
+
+
+if __name__ == "__main__":
+    run_tests([directories])

@@ -1,0 +1,583 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 90
+"""What people are shown of block, network, hardware counters and files: jobprof show against h5py
+and numpy over files made here, jobprof list against itself, jobprof-dump against counts that
+bpftool put in the maps."""
+
+import json
+import os
+import re
+import struct
+import subprocess
+import sys
+
+import h5py
+import numpy
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from lib import (BUILD, Failed, Hold, JOBPROF, NODE_SERIES, Run, is_equal, is_near, is_true,
+                 need_bpf, plain_env, run_tests, skip, start, tmpdir)
+from maplib import Maps
+
+DUMP = os.path.join(BUILD, "jobprof-dump")
+START_NS = 1795226680123456789
+ROWS = 7
+NAN = float("nan")
+PID = os.getpid()
+
+
+def sh(*args, **kw):
+    return subprocess.run(args, capture_output=True, text=True, timeout=60, **kw)
+
+
+def schema():
+    return {s["name"]: s["columns"] for s in json.loads(sh(JOBPROF, "list", "--json").stdout)}
+
+
+SCHEMA = schema()
+EVENTS = ["Cycles", "Instructions", "BranchMisses", "Uops"]  # one the schema does not know
+
+
+def columns_of(series, without=()):
+    """(name, kind) in the file's order; the counters are EVENTS."""
+    out = []
+    for c in SCHEMA[series]:
+        if c["family"] in without:
+            continue
+        if c["name"] == "Cycles":
+            out += [(e, "per interval") for e in EVENTS]
+        elif c["name"] not in ("Instructions", "CacheMisses"):
+            out.append((c["name"], c["kind"]))
+    return out
+
+
+def rows_of(rng, series, without=(), given=None):
+    """A table of noise; given: {column: value of every row}."""
+    cols = columns_of(series, without)
+    types = {c["name"]: "<u8" if c["type"] == "U64" else "<f8" for c in SCHEMA[series]}
+    t = numpy.zeros(ROWS, [(n, types.get(n, "<f8")) for n, _ in cols])
+    for name, _ in cols:
+        t[name] = rng.integers(1, 1 << 20, ROWS) / (1 if t.dtype[name] == "<u8" else 64)
+        if given and name in given:
+            t[name] = given[name]
+    t["ElapsedTime"] = numpy.arange(1, ROWS + 1)
+    t["TimeNS"] = START_NS + 10**9 * numpy.arange(1, ROWS + 1, dtype="<u8")
+    if "PerfRunning" in t.dtype.names and not (given and "PerfRunning" in given):
+        t["PerfRunning"] = 0.5
+    return t
+
+
+def put(group, name, table, kinds):
+    """The attribute says of each column what it is, as in the files of jobprof."""
+    words = {"per interval": "delta"}
+    group[name] = table
+    group[name].attrs["Column Kinds"] = numpy.array([words.get(k, k).encode() for k in kinds], "S10")
+
+
+MODES = {"sched": "exact", "memory": "exact", "block": "exact", "network": "exact",
+         "self": "estimated", "perf": "exact", "files": "off: not asked for"}
+
+
+def make(name, ntasks=1, modes=None, without=("files",), given=None, attrs=None):
+    """A file as the writer makes them. Returns its path and its tables."""
+    path = os.path.join(tmpdir("made"), name)
+    rng = numpy.random.default_rng(7)
+    made = {}
+    with h5py.File(path, "w") as f:
+        node = f.create_group("n1")
+        for k, v in {"Mode " + k: v for k, v in (modes or MODES).items()}.items():
+            node.attrs[k] = numpy.array([v.encode()], "S%d" % len(v))
+        node.attrs["Start TimeNS"] = numpy.array([START_NS])
+        node.attrs["CPUs per Task"] = numpy.array([1], "<i4")
+        for k, v in (attrs or {}).items():
+            node.attrs[k] = numpy.array([v])
+        for i in range(ntasks):
+            for series in ("Tasks", "RunLatency", "BlkLatency"):
+                made["%s/%d" % (series, i)] = rows_of(rng, series, without, given)
+        for i in range(ntasks):
+            t = made["BlkLatency/%d" % i]
+            for k in range(40):  # a write is one of all
+                t["B%d" % k] = t["W%d" % k] + 3 * (k % 5) if 12 < k < 20 else 0
+                t["W%d" % k] = t["W%d" % k] if 12 < k < 20 else 0
+        made["Step"] = rows_of(rng, "Step", without, given)
+        for k, t in made.items():
+            put(node, k, t, [kind for _, kind in columns_of(k.split("/")[0], without)])
+    return path, made
+
+
+def show(path, *args):
+    r = sh(JOBPROF, "show", *args, path, env=dict(os.environ, LC_ALL="C"))
+    if r.returncode:
+        raise Failed("show: %d %s" % (r.returncode, r.stderr))
+    return r.stdout
+
+
+def node_of(path):
+    return json.loads(show(path, "--json"))["nodes"][0]
+
+
+def line_of(text, label, part="task 0"):
+    """A line of the page with what was broken off it; None: there is none."""
+    block = re.search(r"^%s:.*\n((?:  .*\n)*)" % part, text, re.M)
+    m = re.search(r"^  %-10s(.*(?:\n {12}.*)*)" % re.escape(label), block.group(1) if block else "",
+                  re.M)
+    return " ".join(m.group(1).split()) if m else None
+
+
+def wrong_sums(got, table, series):
+    """Every column once, reduced as its kind wants."""
+    wrong = []
+    for name, kind in columns_of(series, ("files",)):
+        col = table[name]
+        want = {"time": {}, "gauge": {"max": col.max(), "mean": col.mean()},
+                "per interval": {"sum": col.sum()}, "cumulative": {"last": col[-1]}}[kind]
+        for how in ("sum", "max", "mean", "last"):
+            if (name in got[how]) != (how in want):
+                wrong.append("%s: %s of a %s column" % (name, how, kind))
+            elif how in want and not numpy.isclose(got[how][name], want[how], rtol=1e-12):
+                wrong.append("%s of %s: %s, not %s" % (how, name, got[how][name], want[how]))
+    return wrong
+
+
+def bound(counts, q):
+    below = numpy.cumsum(counts)
+    return 2.0 ** (int(numpy.searchsorted(below, q * below[-1])) + 1)
+
+
+def show_json_has_every_column():
+    path, made = make("1_0_n1.h5", ntasks=2)
+    node = node_of(path)
+    for i in range(2):
+        is_equal("json: columns of task %d by their kind" % i,
+                 wrong_sums(node["tasks"][i], made["Tasks/%d" % i], "Tasks"), [])
+        blk = made["BlkLatency/%d" % i]
+        both = numpy.array([blk["B%d" % k].sum() for k in range(40)])
+        writes = numpy.array([blk["W%d" % k].sum() for k in range(40)])
+        for key, counts in (("blk_latency", both), ("blk_write_latency", writes),
+                            ("blk_read_latency", both - writes)):
+            got = node["tasks"][i][key]
+            is_equal("json: %s of task %d" % (key, i),
+                     [got["count"], got["p50_below_ns"], got["p90_below_ns"], got["p99_below_ns"]],
+                     [counts.sum()] + [bound(counts, q) for q in (0.5, 0.9, 0.99)])
+        run = numpy.array([made["RunLatency/%d" % i]["B%d" % k].sum() for k in range(40)])
+        is_equal("json: run_latency of task %d" % i, node["tasks"][i]["run_latency"]["p50_below_ns"],
+                 bound(run, 0.5))
+    is_equal("json: columns of the step", wrong_sums(node["step_table"], made["Step"], "Step"), [])
+
+
+# What a page says of these numbers, worked out by hand: 7 rows.
+PLAIN = {"BlkReadMB": 1.5, "BlkReads": 100, "BlkReadTime": 0.012, "BlkWriteMB": 0.001,
+         "BlkWrites": 1 / 7, "BlkWriteTime": 0.0003, "BlkUntimed": 3, "NetTxMB": 2,
+         "NetTxOps": 30, "NetRxMB": 300, "NetRxOps": 1000, "NetLoopTxMB": 0, "NetLoopTxOps": 0,
+         "NetLoopRxMB": 0.25, "NetLoopRxOps": 2, "TcpRetrans": 3, "Cycles": 1e9,
+         "Instructions": 1.25e9,
+         "BranchMisses": 5e6, "Uops": 123, "PerfRunning": 0.625, "ReadMB": 3, "ReadCalls": 4,
+         "WriteMB": 0.5, "WriteCalls": 8, "HugetlbMB": 64}
+LINES = {
+    "syscalls": "read() 21.0 MB in 28 calls, write() 3.5 MB in 56 calls",
+    "block": "read 10.5 MB in 700 requests of 120 us, written 7.17 KiB in 1 request of 2.1 ms, "
+             "21 of unknown time",
+    "network": "sent 14.0 MB in 210 calls, received 2100.0 MB in 7000 calls, retransmits 21",
+    "loopback": "received 1.8 MB in 14 calls",
+    "counters": "cycles 7 G, instructions 8.75 G (1.25 per cycle), "
+                "branch misses 35 M (4.00 per 1000 instructions), Uops 861, "
+                "on the hardware 62.5 % of the time, scaled",
+}
+
+
+def wall_ends_with_the_last_process():
+    """Rows of a task go on until the step ends; its CPUs are held as long."""
+    path, _ = make("early", ntasks=2)
+    with h5py.File(path, "r+") as f:
+        for name, lived in (("0", ROWS), ("1", ROWS - 3)):
+            rows = f["n1/Tasks/" + name][()]
+            rows["Threads"] = [2] * lived + [NAN] * (ROWS - lived)
+            f["n1/Tasks/" + name][...] = rows
+        end = (rows["TimeNS"] - f["n1"].attrs["Start TimeNS"][0]) / 1e9
+        share = numpy.nansum(rows["CPUTime"]) / end[-1] / f["n1"].attrs["CPUs per Task"][0]
+    tasks = node_of(path)["tasks"]
+    is_near("a task to the end", tasks[0]["wall_s"], end[-1], 0, 1e-5)
+    is_near("a task that ended early", tasks[1]["wall_s"], end[-4], 0, 1e-5)
+    is_near("its share of the allocation", tasks[1]["cpu_efficiency"], share, 1e-6, 0)
+
+
+def page_says_what_was_counted():
+    path, made = make("2_0_n1.h5", given=PLAIN)
+    text = show(path)
+    for label, want in LINES.items():
+        is_equal("page: " + label, line_of(text, label), want)
+    is_equal("page: of one task the step does not say it again",
+             [line_of(text, label, "step") for label in LINES], [None] * len(LINES))
+    unit = dict(ns=1, us=1e3, ms=1e6, s=1e9)
+    blk = made["BlkLatency/0"]
+    writes = numpy.array([blk["W%d" % k].sum() for k in range(40)])
+    reads = numpy.array([blk["B%d" % k].sum() for k in range(40)]) - writes
+    for label, counts in (("blk read", reads), ("blk write", writes)):
+        got = [float(n) * unit[u] for n, u in re.findall(r"< (\S+) (\S+?)(?:,|$)",
+                                                         line_of(text, label))]
+        want = [bound(counts, q) for q in (0.5, 0.9, 0.99, 1)]
+        is_true("page: " + label, numpy.allclose(got, want, rtol=0.005), "%s %s" % (got, want))
+    is_true("page: lines over time", re.search(r"^  block +\S.* max 1\.501 MB/s$", text, re.M) and
+            re.search(r"^  network +\S.* max 302 MB/s$", text, re.M), text)
+    is_true("page: fits", max(map(len, text.splitlines())) <= 80 and text.count("\n") <= 50, text)
+    many = show(make("3_0_n1.h5", ntasks=3, given=PLAIN)[0])
+    for label, want in LINES.items():
+        is_equal("page: of several tasks, the step's " + label, line_of(many, label, "step"), want)
+    is_true("page: fits with several tasks", many.count("\n") <= 50, many)
+
+
+def page_leaves_out_what_is_not():
+    zero = {n: 0 for n in PLAIN if n not in EVENTS + ["PerfRunning"]}
+    full = dict(PLAIN, PerfRunning=1)
+    text = show(make("4_0_n1.h5", given=dict(full, **zero))[0])
+    is_equal("page: lines of zeros are left out",
+             [line_of(text, l) for l in ("block", "network", "loopback", "files")], [None] * 4)
+    is_true("page: all of the time on the hardware is not worth a word",
+            "on the hardware" not in line_of(text, "counters"), text)
+    text = show(make("5_0_n1.h5", given={n: NAN for n in PLAIN})[0])
+    is_equal("page: lines of unknown numbers are left out",
+             [line_of(text, l) for l in LINES], [None] * len(LINES))
+    given = dict(full, TcpRetrans=NAN, Cycles=NAN)
+    text = show(make("6_0_n1.h5", given=given)[0])
+    is_equal("page: what is unknown is left out of a line",
+             [line_of(text, "network"), line_of(text, "counters").split(",")[0]],
+             [LINES["network"].replace(", retransmits 21", ""), "instructions 8.75 G"])
+    is_true("page: and named", re.search(r"^Unknown Columns: .*\bTcpRetrans\b", text, re.M), text)
+    text = show(make("7_0_n1.h5", without=(), given=dict(PLAIN, Opens=2, Closes=1 / 7))[0])
+    is_equal("page: files", line_of(text, "files"), "opened 14, closed 1")
+
+
+# Columns of a family to come, by kind, and what the page says of them, worked out by hand: 7 rows.
+NOVEL = {"NewThings": ("per interval", 3, "NewThings 21"),
+         "NewLevel": ("gauge", numpy.arange(7), "NewLevel mean 3 max 6"),
+         "NewTotal": ("cumulative", 123456.0, "NewTotal 123456"),
+         "New\x1bName": ("gauge", 0.125, "New\\x1bName 0.125"),
+         "NewNothing": ("per interval", 0, "NewNothing 0"),
+         "NewUnknown": ("gauge", NAN, None)}
+USUALLY_OUT = ["CPUFrequency", "GPUMemMB", "GPUUtilization", "VMSize", "AnonMB", "FileMB",
+               "ShmemMB", "ProbeTime"]
+
+
+def page_has_columns_of_no_line():
+    kept = {n: list(SCHEMA[n]) for n in ("Tasks", "Step")}
+    for name in kept:
+        SCHEMA[name][-2:-2] = [{"name": n, "kind": k, "type": "F64", "family": "new"}
+                               for n, (k, _, _) in NOVEL.items()]
+    try:
+        given = {n: v for n, (_, v, _) in NOVEL.items()}
+        one, _ = make("10_0_n1.h5", given=given)
+        three, _ = make("11_0_n1.h5", ntasks=3, given=given)
+    finally:
+        SCHEMA.update(kept)
+    want = [w for n, (_, _, w) in NOVEL.items() if w and n != "NewNothing"]
+    text = show(one)
+    is_equal("other: columns of no line", line_of(text, "other"), ", ".join(want))
+    is_equal("other: of one task the step does not say it again", line_of(text, "other", "step"),
+             None)
+    is_equal("other: of several tasks, the step's", line_of(show(three), "other", "step"),
+             ", ".join(want))
+    line = line_of(show(one, "--all"), "other")
+    is_equal("other: everything with --all", [p.split(" ")[0] for p in line.split(", ")],
+             USUALLY_OUT[:-1] + [w.split(" ")[0] for _, _, w in NOVEL.values() if w] +
+             USUALLY_OUT[-1:])
+    node = node_of(one)["tasks"][0]
+    is_equal("json: columns of a family to come", [node["sum"]["NewThings"],
+             node["max"]["NewLevel"], node["last"]["NewTotal"], node["max"]["NewUnknown"]],
+             [21, 6, 123456, None])
+
+
+def page_names_other_series():
+    path, _ = make("12_0_n1.h5")
+    is_true("series: none, no word of it", "other_series" not in node_of(path) and
+            "Other Series" not in show(path), show(path))
+    rng = numpy.random.default_rng(5)
+    energy = numpy.zeros(9, [("ElapsedTime", "<u8"), ("Power", "<u8"), ("CPUFrequency", "<u8")])
+    energy["Power"] = rng.integers(1, 500, 9)
+    loss = numpy.zeros(4, [("Loss", "<f8"), ("\x1b[2J", "<f8")])
+    loss["Loss"] = rng.random(4)
+    with h5py.File(path, "a") as f:
+        f["n1/Energy"] = energy
+        put(f["n1"].create_group("User"), "loss", loss, ["delta", "gauge"])
+        f["n1/User/text"] = numpy.array([(b"abc",)], [("what", "S3")])
+    text = show(path)
+    is_true("series: named", re.search(r"^Other Series \(see --all\): User, Energy$", text, re.M),
+            text)
+    text = show(path, "--all")
+    is_true("series: with --all as numbers of each table", re.search(
+        r"^Energy: 9 rows\n  columns   Power mean %.4g max %d W, CPUFrequency 0$"
+        % (energy["Power"].mean(), energy["Power"].max()), text, re.M), text)
+    is_true("series: by their kinds", re.search(
+        r"^User/loss: 4 rows\n  columns   Loss %.4g, \\x1b\[2J 0$" % loss["Loss"].sum(), text,
+        re.M), text)
+    is_true("series: what is no table of numbers is said", re.search(
+        r"^User/text: not a table of numbers", text, re.M) and "Other Series" not in text, text)
+    got = node_of(path)["other_series"]
+    is_true("json: other series", got["Energy"]["rows"] == 9 and
+            numpy.isclose(got["Energy"]["mean"]["Power"], energy["Power"].mean()) and
+            numpy.isclose(got["User"]["loss"]["sum"]["Loss"], loss["Loss"].sum()) and
+            got["User"]["text"] == {}, got)
+
+
+def notes_say_why():
+    modes = dict(MODES, perf="off: no counters on this machine", network="off: not asked for",
+                 block="exact: but dearly", memory=" ".join(["exact", "at", "sockets"] * 12))
+    unknown = {n: NAN for n in EVENTS + ["PerfRunning", "NetTxMB", "BlkReads"]}
+    lost = {"Lost Samples": 12, "Counter Failures": 0, "Unowned Requests": 3}
+    text = show(make("8_0_n1.h5", modes=modes, given=unknown, attrs=lost)[0])
+    lines = text.splitlines()
+    for want in ("Mode exact: sched", "Not asked for: network, files",
+                 "Mode block: exact: but dearly", "Mode self: estimated",
+                 "Mode perf: off: no counters on this machine", "Unknown Columns: BlkReads"):
+        is_equal("notes: " + want, lines.count(want), 1)
+    is_true("notes: a long reason is broken between words", re.search(
+        r"^Mode memory:(?:\s+exact\s+at\s+sockets){12}\n", text, re.M) and
+        max(map(len, lines)) <= 80, text)
+    is_equal("notes: losses that are none are not said",
+             [len(re.findall("^" + k + ": ", text, re.M)) for k in lost], [1, 0, 1])
+
+
+def names_are_the_files():
+    """Counters have the names a configuration gave them; a file may say anything."""
+    global EVENTS
+    mine, EVENTS = EVENTS, ["\x1b[31mred", "x" * 200, "%s%n", "Instructions"]
+    try:
+        given = {e: 1e3 for e in EVENTS}
+        path = make("9_0_n1.h5", given=given)[0]
+        text = show(path)
+        node = node_of(path)
+    finally:
+        EVENTS = mine
+    line = line_of(text, "counters")
+    is_true("names: shown, not sent", "\x1b" not in text and line.startswith("\\x1b[31mred 7 k,")
+            and "%s%n 7 k" in line and "instructions 7 k" in line, line)
+    is_equal("names: the sum of each", [node["tasks"][0]["sum"].get(e) for e in
+                                        ("\x1b[31mred", "%s%n")], [7000, 7000])
+
+
+def list_has_every_family():
+    text = sh(JOBPROF, "list").stdout
+    page = sh(JOBPROF, "list", "--man").stdout
+    families = {c["family"] for cols in SCHEMA.values() for c in cols}
+    is_equal("list: series", list(SCHEMA), ["Tasks", "Step", "RunLatency", "BlkLatency"] +
+             NODE_SERIES)
+    is_equal("list: families that are not told of",
+             [f for f in families if not re.search(r"^  %s +\S.*\n +\+ " % f, text, re.M)], [])
+    is_equal("list: families without a section of the manual page",
+             [f for f in families if ".SS %s\n" % f not in page], [])
+    is_true("list: files must be asked for", re.search(
+        r"^\.SS files\n(?:.*\n)*?\.I Switched on:\nOnly when asked for", page, re.M), page)
+    is_true("list: the page says that counters are configured", "PerfEvents=" in page, page)
+    told = re.findall(r"^\.TP\n\.B (\S+)", page.split(".SH ATTRIBUTES")[0], re.M)
+    missing = {c["name"] for cols in SCHEMA.values() for c in cols
+               if not re.match(r"[BW]\d+$", c["name"])} - set(told)
+    is_equal("list: columns the page does not have", missing, set())
+    sections = re.split(r"^\.SS ", page.split(".SH ATTRIBUTES")[0], flags=re.M)
+    is_equal("list: and a family's section has twice",
+             [n for s in sections for n in re.findall(r"^\.TP\n\.B (\S+)", s, re.M)
+              if len(re.findall(r"^\.TP\n\.B %s$" % n, s, re.M)) > 1 and n != "B0"], [])
+    blk = sh(JOBPROF, "list", "-s", "BlkLatency").stdout
+    is_true("list: two histograms in BlkLatency", re.search(r"^  B0\.\.B39 .* block .*2\^k", blk,
+            re.M) and re.search(r"^  W0\.\.W39 .* block ", blk, re.M), blk)
+
+
+# Counts put in, (on CPU 0, on the last CPU), and what becomes of them.
+MB = 1048576
+POKES = {
+    "jp_blk": ([5, 2, 3 * MB, MB, 600000, 50 * 10**6], [1, 0, MB, 0, 2 * 10**6, 0]),
+    "jp_net": ([MB, 2 * MB, 3, 4, 5 * MB, 6 * MB, 7, 8, 9], [MB, 0, 1, 0, 0, 0, 0, 0, 1]),
+    "jp_files": ([11, 10], [2, 1]),
+}
+WANT = {
+    "jp_blk": {"BlkReads": 6, "BlkWrites": 2, "BlkReadMB": 4, "BlkWriteMB": 1,
+               "BlkReadTime": 0.0026, "BlkWriteTime": 0.05},
+    "jp_net": {"NetRxMB": 2, "NetTxMB": 2, "NetRxOps": 4, "NetTxOps": 4, "NetLoopRxMB": 5,
+               "NetLoopTxMB": 6, "NetLoopRxOps": 7, "NetLoopTxOps": 8, "TcpRetrans": 10},
+    "jp_files": {"Opens": 13, "Closes": 11},
+}
+RAW = {"jp_blk": ("blk", "reads", [5, 1]), "jp_net": ("net", "loop_tx_ops", [8, None]),
+       "jp_files": ("files", "closes", [10, 1])}
+STAT_WORDS = 6 + 8  # of jp_control before blk_full: the first of five new counters
+
+
+class Parked:
+    """A jobprof run of everything whose task sleeps."""
+
+    def __init__(self):
+        self.pin = "/sys/fs/bpf/jobprof-test-%d-views" % PID
+        self.hold = Hold()
+        self.run = Run(self.hold.cmd("park", "park"), series="all,files",
+                       extra=["--pin", self.pin, "-e", "cpu-clock,page-faults",
+                              "--perf-mode", "exact"], env=plain_env(SLURM_JOB_ID="88"))
+        self.hold.wait()
+        self.maps = Maps(self.pin)
+
+    def dump(self, *args):
+        r = sh(DUMP, "--pin", self.pin, *args)
+        if r.returncode:
+            raise Failed("jobprof-dump %s: %d %s" % (args, r.returncode, r.stderr))
+        return r.stdout
+
+    def json(self, *args):
+        return json.loads(self.dump("--json", *args))
+
+    def task(self):
+        return self.json()[0]["tasks"]["0"]
+
+    def end(self):
+        self.hold.go()
+        self.hold.wait()
+        self.hold.go()
+        return self.run.end()
+
+
+def poke(p, slot, name):
+    for cpu, numbers in zip((0, p.maps.ncpus - 1), POKES[name]):
+        p.maps.add(name, p.maps.cpu_slot(cpu, slot), numbers)
+
+
+def poked_columns(p, name):
+    before = p.task()
+    watch = start([DUMP, "--pin", p.pin, "--json", "--watch", "1.5", "--count", "2"],
+                  stdout=subprocess.PIPE, text=True)
+    rounds = [json.loads(watch.stdout.readline())[0]["tasks"]["0"]]
+    poke(p, before["slot"], name)
+    rounds.append(json.loads(watch.stdout.readline())[0]["tasks"]["0"])
+    watch.wait(10)
+    after = p.json()[0]
+    dt = rounds[1]["age"] - rounds[0]["age"]
+    wrong = []
+    for column, n in WANT[name].items():
+        base = before["columns"][column]
+        if base is None:  # TcpRetrans where sockets cannot be told
+            continue
+        got = {"task": after["tasks"]["0"]["columns"][column], "step": after["columns"][column],
+               "rate": rounds[1]["rates"][column] * dt + base}
+        wrong += ["%s of the %s: %s, not %s" % (column, k, v, base + n) for k, v in got.items()
+                  if not numpy.isclose(v, base + n, rtol=1e-3, atol=1e-6)]
+    is_equal("dump: what was put in %s" % name, wrong, [])
+    key, field, per_cpu = RAW[name]
+    raw = next(s for s in p.json("--raw") if s["slot"] == before["slot"])
+    at = [0, p.maps.ncpus - 1]
+    got = [raw["cpus"].get(str(c), {}).get(key, {}).get(field) for c in at]
+    is_true("dump: --raw %s" % key, p.maps.ncpus == 1 or
+            all((g or 0) >= (w or 0) for g, w in zip(got, per_cpu)), (got, per_cpu))
+    is_true("dump: --raw %s as text" % key, re.search(r"^  cpu 0 %s: .*\b%s=%d\b" % (
+        key, field, got[0] or 0), p.dump("--raw"), re.M), p.dump("--raw"))
+
+
+def poked_latency(p, slot):
+    cells = [0] * 80
+    cells[17], cells[20], cells[40 + 20] = 6, 2, 2
+    p.maps.add("jp_blk_lat", slot, cells)
+    raw = next(s for s in p.json("--raw") if s["slot"] == slot)["blk_latency"]
+    is_true("dump: --raw has the histogram of requests", raw.get("B17", 0) >= 6 and
+            raw.get("B20", 0) >= 2 and raw.get("W20", 0) >= 2, raw)
+    is_true("dump: --raw says it as text", re.search(
+        r"^  blk_latency: .*\bB17=\d+.*\n  blk_latency: .*W20=\d+", p.dump("--raw"), re.M),
+        p.dump("--raw"))
+
+
+def control_put(p, offset, raw):
+    all_of_it = bytearray(p.maps.get("jp_control", 0))
+    all_of_it[offset:offset + len(raw)] = raw
+    p.maps.put("jp_control", 0, bytes(all_of_it))
+
+
+def poked_control(p, slot):
+    """Names of events and counters of the collector; offsets of struct jp_control."""
+    control_put(p, 48 + 8 * 8, struct.pack("<5Q", 1, 2, 3, 4, 5))
+    got = p.json("--self", "-t", "0.1")
+    names = ("blk_full", "blk_unowned", "sock_fail", "pmu_fail", "pmu_lost")
+    is_true("dump: new counters of the collector", all(
+        got["counters"][n] >= i + 1 for i, n in enumerate(names)), got["counters"])
+    text = p.dump()
+    is_equal("dump: and what they mean", [n for n in names if not re.search(
+        r"^%s: \d+ \S+" % n, text, re.M)], [])
+    text = p.dump("--self", "-t", "0.1")
+    is_true("dump: --self names the families", re.search(r"^families: base sched .*", text, re.M)
+            and "sched" in got["families"], text)
+    if not p.maps.has("jp_pmu"):
+        skip("dump: events by their names", "the family perf is not loaded here")
+        return
+    raw = p.maps.get("jp_control", 0)
+    npmu = max(2, struct.unpack_from("<I", raw, 212)[0])
+    control_put(p, 208, struct.pack("<2I", 2, npmu))
+    control_put(p, 220, struct.pack("<I", 0))
+    control_put(p, 224, struct.pack("<3Q", 777, 1000, 2000))
+    names = raw.find(b"CpuClock".ljust(40, b"\0"))
+    control_put(p, names if names > 0 else 296,
+                b"PokedA".ljust(40, b"\0") + b"PokedB".ljust(40, b"\0"))
+    poked_events(p, slot)
+
+
+def poked_events(p, slot):
+    # enabled, reads, then counter and running of each event
+    p.maps.add("jp_pmu", p.maps.cpu_slot(0, slot), [10**9, 3, 5000, 10**9, 800, 25 * 10**7])
+    sums = numpy.zeros(6)
+    for cpu in range(p.maps.ncpus):
+        raw = p.maps.get("jp_pmu", p.maps.cpu_slot(cpu, slot))
+        sums += struct.unpack_from("<6Q", raw)
+    want = [sums[2] * max(1, sums[0] / sums[3]), sums[4] * max(1, sums[0] / sums[5])]
+    cols = p.task()["columns"]
+    is_true("dump: events by their names, scaled", numpy.allclose(
+        [cols.get("PokedA"), cols.get("PokedB")], want, rtol=1e-9), (cols, want))
+    is_true("dump: the schema's names are not there then", "Instructions" not in cols, list(cols))
+    table = p.dump("--columns", "pokedb,TcpRetrans,opens").splitlines()
+    is_equal("dump: --columns takes the events", table[1].split()[-3:],
+             ["PokedB", "TcpRetrans", "Opens"])
+    perf = p.json("--self", "-t", "0.1")["perf"]
+    is_equal("dump: --self says how they are read",
+             [perf["mode"], perf["read_ns"], perf["events"][:2]],
+             ["sampled", 777, [{"column": "PokedA", "period": 1000},
+                               {"column": "PokedB", "period": 2000}]])
+    is_true("dump: --self says it as text", "hardware counters: sampled, 777 ns per sample: "
+            "PokedA (each 1000), PokedB (each 2000)" in p.dump("--self", "-t", "0.1"), perf)
+
+
+def usual_columns(p):
+    heads = re.search(r"^job +step.*$", p.dump(), re.M).group(0)
+    families = p.json("--self", "-t", "0.1")["families"]
+    is_equal("dump: block and network columns come with their families",
+             ["blk rd" in heads, "net tx" in heads, "dread MB" in heads],
+             ["block" in families, "network" in families, "block" not in families])
+    r = sh(DUMP, "--pin", p.pin, "--columns", "Nope")
+    is_equal("dump: an unknown column", [r.returncode, r.stderr.count("\n")], [2, 1])
+
+
+def dump_shows_what_the_maps_hold():
+    """Counts that bpftool puts into the slot of a sleeping task, up to its file."""
+    need_bpf()
+    p = Parked()
+    slot = p.task()["slot"]
+    usual_columns(p)
+    put = []
+    for name in POKES:
+        if p.maps.has(name):
+            poked_columns(p, name)
+            put.append(name)
+        else:
+            skip("dump: what was put in " + name, "its family is not loaded here")
+    if p.maps.has("jp_blk_lat"):
+        poked_latency(p, slot)
+    poked_control(p, slot)
+    path = p.end()
+    with h5py.File(path, "r") as f:
+        node = next(k for k in f if isinstance(f[k], h5py.Group))
+        t = f[node]["Tasks/0"][()]
+    # A page of the maps' numbers is a page of the file's
+    for name in put:
+        is_equal("file: what was put in " + name,
+                 ["%s: %g < %g" % (c, t[c].sum(), n) for c, n in WANT[name].items()
+                  if not numpy.isnan(t[c]).all() and t[c].sum() < n - 1e-6], [])
+    labels = {"jp_blk": "block", "jp_net": "network", "jp_files": "files"}
+    is_equal("file: lines of the page that are not there",
+             [labels[n] for n in put if not line_of(p.run.out(), labels[n])], [])
+
+
+if __name__ == "__main__":
+    run_tests([show_json_has_every_column, wall_ends_with_the_last_process,
+               page_says_what_was_counted, page_leaves_out_what_is_not,
+               page_has_columns_of_no_line, page_names_other_series, notes_say_why,
+               names_are_the_files, list_has_every_family,
+               dump_shows_what_the_maps_hold])

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# beside: others
+"""How the programs are compiled and linked, by readelf; what the unit file closes, by
+systemd-analyze and by the system calls that a jobprofd with a step makes."""
+
+import os
+import re
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from daemonlib import *
+
+UNIT = os.path.join(ROOT, "conf", "jobprofd.service.in")
+EXPOSURE_MAX = 5.0
+
+
+def said(*cmd):
+    return subprocess.run(cmd, capture_output=True, text=True, check=True).stdout
+
+
+def built():
+    """Every program and shared object that is installed."""
+    files = [f for pattern in ("*", "sensors/*.so", "slurm-*/*.so") for f in glob.glob(os.path.join(BUILD, pattern))
+             if os.path.isfile(f) and not os.path.islink(f)]
+    return [f for f in files if open(f, "rb").read(4) == b"\x7fELF"]
+
+
+def lacks(path):
+    """Of the protections, those that the file does not have."""
+    head = said("readelf", "-hW", path)
+    segments = said("readelf", "-lW", path)
+    dynamic = said("readelf", "-dW", path)
+    symbols = said("readelf", "-sW", path)
+    stack = re.search(r"GNU_STACK.* (\w+) +0x\w+$", segments, re.M)
+    has = {"PIE": re.search(r"Type: +DYN", head) and
+           (".so" in os.path.basename(path) or re.search(r"FLAGS_1.*\bPIE\b", dynamic)),
+           "RELRO": "GNU_RELRO" in segments,
+           "all bindings at the start": "BIND_NOW" in dynamic or re.search(r"FLAGS_1.*NOW", dynamic),
+           "no executable stack": stack and "E" not in stack.group(1),
+           "stack protector": "__stack_chk_fail" in symbols,
+           "fortified functions": re.search(r"\b__\w+_chk\b", symbols)}
+    return [name for name, there in has.items() if not there]
+
+
+def programs():
+    if "san" in os.path.basename(BUILD):
+        raise Skipped("a build for sanitizers has theirs instead")
+    files = built()
+    is_true("there are programs and shared objects", len(files) > 6, files)
+    is_equal("each has every protection", {f: lacks(f) for f in files if lacks(f)}, {})
+
+
+def unit():
+    if not shutil.which("systemd-analyze"):
+        raise Skipped("there is no systemd-analyze")
+    path = os.path.join(tmpdir(), "jobprofd.service")
+    with open(UNIT) as f, open(path, "w") as out:
+        out.write(f.read().replace("@PREFIX@", os.path.dirname(JOBPROFD)).replace("/sbin/", "/"))
+    r = subprocess.run(["systemd-analyze", "security", "--offline=yes", "--no-pager", path],
+                       capture_output=True, text=True)
+    level = re.search(r"exposure level for \S+: ([\d.]+)", r.stdout)
+    if not level:
+        raise Skipped("systemd-analyze knows no --offline: " + r.stderr.strip())
+    is_true("unit: exposure of at most %g" % EXPOSURE_MAX, float(level[1]) <= EXPOSURE_MAX, level[0])
+
+
+def denied_calls():
+    """What SystemCallFilter= of the unit denies."""
+    with open(UNIT) as f:
+        words = re.search(r"^SystemCallFilter=~(.*)$", f.read(), re.M)[1].split()
+    calls = [w for w in words if w[0] != "@"]
+    for group in (w for w in words if w[0] == "@"):
+        listed = said("systemd-analyze", "syscall-filter", "--no-pager", group).splitlines()
+        calls += [line.strip() for line in listed[1:] if not line.strip().startswith("#")]
+    return calls
+
+
+def no_denied_call():
+    """A jobprofd, its writers and a merge need nothing that the unit denies."""
+    for program in ("systemd-analyze", "strace"):
+        if not shutil.which(program):
+            raise Skipped("there is no " + program)
+    calls = denied_calls()
+    is_true("unit: the denied calls", "init_module" in calls and "bpf" not in calls, calls)
+    log = os.path.join(tmpdir(), "calls")
+    # "?": calls that other machines have; execve: shows that calls are seen
+    d = Daemon(AutoMerge="yes", Sensors="all", wrap=[
+        "strace", "-D", "-f", "--seccomp-bpf", "-qq", "-o", log, "-e", "signal=none",
+        "-e", "trace=execve," + ",".join("?" + c for c in calls)]).start()
+    tree, job = Trees(), new_job()
+    words = ["-e", "SLURM_JOB_NODELIST=" + NODE, "-e", "SLURM_STEP_NUM_NODES=1"]
+    step = Stepd(job, 0, ["sleep", "0.5"], v2_task(tree.job(job) + "/step_0", words))
+    is_equal("unit: the step's status", step.end(), 0)
+    d.file(job, 0)
+    os.rmdir(tree.job(job))
+    merged = os.path.join(d.hdf5, "root", "job_%d.h5" % job)
+    wait_until(lambda: os.path.exists(merged), 20, merged)
+    is_equal("unit: jobprofd ends", d.end(), 0)
+    with open(log) as f:
+        made = f.read()
+    is_true("unit: strace saw the writer", "jobprof-writer" in made, made)
+    is_equal("unit: nothing of it is denied", [line for line in made.splitlines()
+                                               if " execve(" not in line and
+                                               "execve resumed>" not in line], [])
+
+
+run_tests([programs, unit] + ([] if os.geteuid() else [no_denied_call]))

@@ -1,0 +1,805 @@
+#!/usr/bin/python3
+# timeout: 200
+# SPDX-License-Identifier: GPL-2.0-only
+"""Steps as Slurm makes them, followed by a running jobprofd on the real kernel. Every number is
+compared with what the kernel says of the processes themselves or of their cgroups."""
+
+import os
+import re
+import sys
+import time
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from daemonlib import *
+
+INTERVAL = 0.2
+SETTLE = 6 * INTERVAL  # beside many others jobprofd waits half a second for a CPU at times
+NOBODY = 65534
+HEX64 = "0123456789abcdef" * 4
+
+tree = None
+main = None  # the jobprofd that most scenarios share
+
+
+def work(i, d):
+    """What a task does between two parks: CPU, switches, I/O, memory; not the same in all."""
+    return ["park", "spin=0.3", "naps=%d" % (40 + 10 * i), "write=%s/w.%%d:%d" % (d, 3 + i),
+            "read=%s/w.%%d:2" % d, "anon=5", "park"]
+
+
+def v2_task_cgroups():
+    job, h = new_job(), Holds("01s")
+    base = tree.job(job) + "/step_0"
+    s = Stepd(job, 0, h.cmd(*work(0, h.dir)), v2_task(base, ["-b", 0.5]), n=2, first=5)
+    wait_until(lambda: os.path.isdir(base + "/user/task_1"), 10, "the step's cgroups")
+    special = base + "/user/task_special"
+    os.mkdir(special)
+    stray = start_in([special], h.cmd("park", "spin=0.2", "park", word="s"))
+    h.wait()
+    w = Window(h.all, SETTLE)
+    h.go()
+    stray.wait()
+    os.rmdir(special)
+    s.end()
+    path = main.file(job, 0)
+    is_equal("v2 task cgroups: tables have SLURM_PROCID's names", tasks_of(path), [5, 6])
+    for i in (0, 1):
+        compare("v2 task cgroups, task %d" % (5 + i), w, task_table(path, 5 + i), [i])
+    step = table(path, "Step")
+    compare("v2 task cgroups, Step with task_special", w, step)
+    is_near("v2 task cgroups: Step is its processes, without slurmstepd", total(step, "CPUTime"),
+            sum(a["run_ns"] for a in w.after) / 1e9, 0.001, 0.006)
+    attrs = attrs_of(path)
+    is_equal("v2 task cgroups: attributes", [attrs["Number of Tasks"], attrs["Exit Status"],
+             attrs["End Reason"], attrs["UID"], attrs["Job Id"]], [2, 0, "exited", 0, job])
+
+
+def two_lineages(name, s, job, h):
+    """Two tasks in one cgroup, each with a child: holds are root 0, child 0, root 1, child 1."""
+    h.wait()
+    w = Window(h.all, SETTLE)
+    h.go()
+    s.end()
+    path = main.file(job, 0)
+    is_equal(name + ": tables", tasks_of(path), [2, 3])
+    for i in (0, 1):
+        compare("%s: task %d and its child" % (name, 2 + i), w, task_table(path, 2 + i),
+                [2 * i, 2 * i + 1])
+    compare(name + ": Step", w, table(path, "Step"))
+    return path
+
+
+def lineage_cmd(h):
+    """Both park by the task's local number; the child is the shell's, not slurmstepd's."""
+    one = " ".join(h.cmd("park", "spin=0.3", "naps=30", "write=/dev/null:3", "park",
+                         word="c$SLURM_LOCALID"))
+    two = " ".join(h.cmd("park", "spin=0.15", "naps=70", "write=/dev/null:1", "park",
+                         word="r$SLURM_LOCALID"))
+    return ["sh", "-c", "(%s) & %s; wait" % (one, two)]
+
+
+def v2_task_special():
+    job, h = new_job(), Holds(["r0", "c0", "r1", "c1"])
+    s = Stepd(job, 0, lineage_cmd(h), v2_shared(tree.job(job) + "/step_0"), n=2, first=2)
+    two_lineages("v2 task_special", s, job, h)
+
+
+def v1_freezer():
+    job, h = new_job(), Holds(["r0", "c0", "r1", "c1"])
+    base = tree.v1(0, job)
+    s = Stepd(job, 0, lineage_cmd(h), ["-d", base, "-S", "-c", base + "/step_0", "-b", 0.3], n=2,
+              first=2)
+    path = two_lineages("v1 freezer", s, job, h)
+    step = table(path, "Step")
+    is_near("v1 freezer: Step is its tasks, without slurmstepd", total(step, "CPUTime"),
+            whole(path, "Tasks/2", "CPUTime") + whole(path, "Tasks/3", "CPUTime"), 0, 0.003)
+
+
+def sluid(n):
+    digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    text = ""
+    for _ in range(13):
+        text = digits[n % 32] + text
+        n //= 32
+    return "s" + text
+
+
+def new_sluid(n):
+    return sluid((1 << 52) + (int(time.time() * 1000) << 10) + n)
+
+
+def sluid_tree():
+    job, name = new_job(), new_sluid(1)
+    base = tree.job(job, name)
+    steps = [("batch", "batch", 0), ("extern", "4294967292", 0), ("0+1", "0", 3)]
+    running = []
+    for step, in_file, first in steps:
+        h = Holds("0")
+        s = Stepd(job, step, h.cmd("park", "spin=0.2", "naps=20", "park"),
+                  v2_task("%s/step_%s" % (base, step)), first=first)
+        running.append((step, in_file, first, h, s))
+    for r in running:
+        r[3].wait()
+    w = Window([r[3].all[0] for r in running], SETTLE)
+    for i, (step, in_file, first, h, s) in enumerate(running):
+        h.go()
+        s.end()
+        path = main.file(job, in_file)
+        compare("SLUID tree, step " + step, w, task_table(path, first), [i])
+        attrs = attrs_of(path)
+        is_equal("SLUID tree, step %s: ids" % step,
+                 [attrs["Job Id"], attrs["SLUID"], attrs["Step"]],
+                 [job, name, step])
+
+
+def fnv1a(text):
+    h = 2166136261
+    for c in text.encode():
+        h = (h ^ c) * 16777619 & 0xffffffff
+    return h
+
+
+def containers():
+    """CgroupPattern without a task level; 64 hex digits between prefix and suffix."""
+    name = "docker-%s.scope" % HEX64
+    h = Holds("0")
+    d = mkcg("jptest%d.pods/%s" % (PID, name))
+    p = start_in([d], h.cmd("park", "spin=0.3", "naps=30", "park", word="0"))
+    h.wait()
+    w = Window(h.all, SETTLE)
+    h.go()
+    p.wait()
+    os.rmdir(d)
+    path = main.file(0, "%s-%08x" % (name[:55], fnv1a(name)))
+    rows = table(path, "Step")
+    compare("CgroupPattern, a container", w, rows)
+    is_true("CgroupPattern, a container: rows while it runs", len(rows) > 5,
+            "%d rows" % len(rows))
+    is_equal("CgroupPattern, a container: no tasks", tasks_of(path), [])
+
+
+def born_inside():
+    """CLONE_INTO_CGROUP: no move is told, not even at birth."""
+    name = "docker-%s.scope" % HEX64[::-1]
+    d = mkcg("jptest%d.pods/%s" % (PID, name))
+    p = start([tool("jpinto"), d, "sh", "-c", "%s 0.1; exit 5" % tool("jpspin")],
+              stdout=subprocess.DEVNULL)
+    is_equal("born in a container: its own status", p.wait(), 5)
+    used = cpu_stat_ns(d)
+    os.rmdir(d)
+    path = main.file(0, "%s-%08x" % (name[:55], fnv1a(name)))
+    is_near("born in a container: CPU time is cpu.stat's", whole(path, "Step", "CPUTime"),
+            used / 1e9, 0.001, 0.0001)
+    is_equal("born in a container: forks and status",
+             [whole(path, "Step", "Forks"), attrs_of(path)["Exit Status"]], [1, 5])
+
+
+def moved_in():
+    """A process that moves into a new step and executes nothing there, then out, asleep."""
+    name = "docker-%s.scope" % ("ab" * 32)
+    h = Holds("0")
+    p = start(h.cmd("park", "spin=0.2", "naps=20", "park", "spin=0.1", "park", word="0"),
+              stdout=subprocess.DEVNULL)
+    h.wait()
+    d = mkcg("jptest%d.pods/%s" % (PID, name))
+    move(p.pid, d)
+    time.sleep(1)
+    w = Window(h.all, SETTLE)
+    move(p.pid, cgroup2_mount())
+    os.rmdir(d)
+    # it does not leave the CPU again before it is let go: the file does not wait for that
+    path = main.file(0, "%s-%08x" % (name[:55], fnv1a(name)), seconds=6)
+    rows = table(path, "Step")
+    compare("moved in and out", w, rows)
+    is_true("moved in and out: rows while it runs", len(rows) > 4, "%d rows" % len(rows))
+    is_near("moved in and out: nothing else", total(rows, "CPUTime"), w.kernel("run_ns") / 1e9,
+            0.001, 0.001)
+    h.go()
+    h.wait()
+    h.go()
+    p.wait()
+
+
+def exec_by_a_thread():
+    """The thread takes the process's id; the first program's status is still its last."""
+    job = new_job()
+    base = tree.job(job) + "/step_0"
+    code = ("import os, threading, time\n"
+            "threading.Thread(target=lambda: os.execv('/bin/sh', ['sh', '-c', '%s 0.1; exit 6']))"
+            ".start()\ntime.sleep(20)" % tool("jpspin"))
+    s = Stepd(job, 0, [sys.executable, "-c", code], v2_task(base, ["-w", "1.5"]))
+    used = wait_until(lambda: used_and_left(base + "/user/task_0"), 10, "the task to end")
+    s.end()
+    path = main.file(job, 0)
+    is_near("exec by a thread: CPU time is cpu.stat's", whole(path, "Step", "CPUTime"),
+            used / 1e9, 0.001, 0.0001)
+    is_equal("exec by a thread: how it ended", attrs_of(path)["Exit Status"], 6)
+
+
+def pattern_tasks():
+    """CgroupPattern with a task level: the number in the name is all that can be known."""
+    h = Holds("01")
+    top = mkcg("jptest%d.batch/run-7" % PID)
+    dirs = [os.path.join(top, "rank-%d" % (4 + i)) for i in (0, 1)]
+    for d in dirs:
+        os.mkdir(d)
+    ps = [start_in([d], h.cmd("park", "spin=0.2", "naps=%d" % (20 + i), "park", word=str(i)))
+          for i, d in enumerate(dirs)]
+    h.wait()
+    w = Window(h.all, SETTLE)
+    h.go()
+    for p in ps:
+        p.wait()
+    for d in dirs + [top]:
+        os.rmdir(d)
+    path = main.file(0, "run-7")
+    is_equal("CgroupPattern with tasks: tables", tasks_of(path), [4, 5])
+    for i in (0, 1):
+        compare("CgroupPattern with tasks: rank %d" % (4 + i), w, task_table(path, 4 + i), [i])
+    compare("CgroupPattern with tasks: Step", w, table(path, "Step"))
+
+
+def no_procid():
+    """Nothing says which task it is: its counts stay with the step, on time."""
+    for what, more in (("missing", ["-P"]), ("garbage", ["-P", "-e", "SLURM_PROCID=7x"]),
+                       ("negative", ["-P", "-e", "SLURM_PROCID=-1"]),
+                       ("huge", ["-P", "-e", "SLURM_PROCID=99999999999"])):
+        job, h = new_job(), Holds("0")
+        args = v2_task(tree.job(job) + "/step_0", more)
+        s = Stepd(job, 0, h.cmd("park", "spin=0.1", "naps=10", "park"), args)
+        h.wait()
+        w = Window(h.all, SETTLE)
+        h.go()
+        s.end()
+        path = main.file(job, 0)
+        is_equal("SLURM_PROCID %s: no task is invented" % what, tasks_of(path), [])
+        compare("SLURM_PROCID %s: Step" % what, w, table(path, "Step"))
+
+
+def false_stepd_inside(name, uid, user):
+    """In a step everybody is of the step, whatever he calls himself."""
+    job, h = new_job(), Holds("0")
+    false = [public_tool("jpstepd"), "-j", "1", "-f", "77", "--"]
+    hold = [public_tool("jphold")] + h.cmd("park", "spin=0.2", "naps=20", "park", word="0")[1:]
+    s = Stepd(job, 0, false + hold, v2_task(tree.job(job) + "/step_0", ["-u", uid]), first=1)
+    h.wait()
+    w = Window(h.all, SETTLE)
+    h.go()
+    s.end()
+    path = main.file(job, 0, user)
+    is_equal(name + ": names no task", tasks_of(path), [1])
+    compare(name + ": counts with its task", w, task_table(path, 1))
+
+
+def false_slurmstepd():
+    together([lambda: false_stepd_inside("a user's slurmstepd in a task", NOBODY, "nobody"),
+              lambda: false_stepd_inside("root's slurmstepd in a task", 0, "root"),
+              false_stepd_outside])
+
+
+def false_stepd_outside():
+    """Its child is moved into a step before it execs."""
+    name = "a user's slurmstepd outside the step"
+    job, h, gates = new_job(), Holds("01"), tmpdir("gates")
+    base = tree.job(job) + "/step_0"
+    s = Stepd(job, 0, h.cmd("park", "park"), v2_task(base))
+    h.all[0].wait()
+    os.chmod(gates, 0o755)
+    for g in "12":
+        os.mkdir(os.path.join(gates, g))
+        os.mkfifo(os.path.join(gates, g, "cgroup.procs"))
+        os.chmod(os.path.join(gates, g, "cgroup.procs"), 0o666)
+    # it says its child's pid through the first, and is held by the second until that is moved
+    user = start([public_tool("jpstepd"), "-f", "99", "-S", "-c", gates + "/1", "-c",
+                  gates + "/2", "--", public_tool("jphold")] +
+                 h.cmd("park", "spin=0.2", "park", word="1")[1:],
+                 stdin=subprocess.DEVNULL, user=NOBODY, group=NOBODY, extra_groups=[],
+                 env=plain_env())
+    with open(gates + "/1/cgroup.procs") as f:
+        pid = int(f.read())
+    os.mkdir(base + "/user/task_special")
+    move(pid, base + "/user/task_special")
+    with open(gates + "/2/cgroup.procs") as f:
+        f.read()
+    h.all[1].wait()
+    is_equal(name + ": it is its child", h.all[1].pid, pid)
+    w = Window(h.all, SETTLE)
+    h.go()
+    user.wait()
+    os.rmdir(base + "/user/task_special")
+    s.end()
+    path = main.file(job, 0)
+    is_equal(name + ": names no task", tasks_of(path), [0])
+    compare(name + ": counts with the step", w, table(path, "Step"))
+
+
+def short_steps():
+    """cpu.stat of the task's cgroup, once it is empty, is all that it has used."""
+    job = new_job()
+    account = os.path.join(tmpdir(), "account")
+    cmds = [[tool("jpspin"), "-o", account, "0.02"], ["true"]]
+    bases = ["%s/step_%d" % (tree.job(job), i) for i in (0, 1)]
+    ss = [Stepd(job, i, cmds[i], v2_task(bases[i], ["-w", "1.5"])) for i in (0, 1)]
+    used = [wait_until(lambda: used_and_left(b + "/user/task_0"), 5, "the task to end")
+            for b in bases]
+    for i, name in ((0, "a step of 20 ms"), (1, "a step of `true`")):
+        ss[i].end()
+        path = main.file(job, i)
+        is_equal(name + ": tables", tasks_of(path), [0])
+        is_near(name + ": CPU time is cpu.stat's", whole(path, "Tasks/0", "CPUTime"),
+                used[i] / 1e9, 0.001, 0.0001)
+        is_near(name + ": Step's CPU time too", whole(path, "Step", "CPUTime"), used[i] / 1e9,
+                0.001, 0.0001)
+        attrs = attrs_of(path)
+        is_equal(name + ": how it ended", [attrs["Exit Status"], attrs["End Reason"]],
+                 [0, "exited"])
+    a = read_account(account)
+    rows = task_table(main.file(job, 0))
+    # after the account nothing but its own output and exit
+    is_true("a step of 20 ms: I/O is complete",
+            0 <= total(rows, "WriteMB") * MB - a["io.wchar"] < 4096 and
+            total(rows, "ReadCalls") >= a["io.syscr"],
+            "%g bytes, the account %g" % (total(rows, "WriteMB") * MB, a["io.wchar"]))
+
+
+class TwoSteps:
+    """Two steps with a parked task each, and a directory in each for a process that moves."""
+
+    def __init__(self):
+        self.job, self.h = new_job(), Holds("01")
+        bases = ["%s/step_%d" % (tree.job(self.job), i) for i in (0, 1)]
+        self.steps = [Stepd(self.job, i, self.h.cmd("park", word=str(i)), v2_task(bases[i]))
+                      for i in (0, 1)]
+        self.h.wait()
+        self.special = [b + "/user/task_special" for b in bases]
+        for d in self.special:
+            os.mkdir(d)
+
+    def end(self):
+        """Returns both files."""
+        self.h.go()
+        for d in self.special:
+            wait_until(lambda: not open(d + "/cgroup.procs").read(), 5, "the cgroup to be empty")
+            os.rmdir(d)
+        for s in self.steps:
+            s.end()
+        return [main.file(self.job, i) for i in (0, 1)]
+
+
+def moved_process():
+    two, h = TwoSteps(), Holds("p")
+    p = start_in([two.special[0]], h.cmd("park", "spin=0.8", "naps=10", "park", word="p"))
+    h.wait()
+    w = Window(h.all, SETTLE, lambda: (time.sleep(0.4), move(p.pid, two.special[1])))
+    h.go()
+    p.wait()
+    rows = [table(f, "Step") for f in two.end()]
+    cpu, delay = ([w.ours(r, c) for r in rows] for c in ("CPUTime", "RunDelay"))
+    is_near("a moved process: CPU time before and after is its own", sum(cpu),
+            w.kernel("run_ns") / 1e9, 0.001, 0.001 + TICK)
+    is_near("a moved process: run delay before and after", sum(delay),
+            w.kernel("delay_ns") / 1e9, 0.001, 0.001 + TICK)
+    is_true("a moved process: each step has its part", min(cpu) > 0.001, cpu)
+    for c, k in (("VolSwitches", "nvcsw"), ("InvolSwitches", "nivcsw"), ("MinorFaults", "minflt")):
+        is_equal("a moved process: %s before and after" % c, sum(w.ours(r, c) for r in rows),
+                 w.kernel(k))
+
+
+def moved_threads():
+    """The kernel tells of the move of the first thread only."""
+    two = TwoSteps()
+    p = start_in([two.special[0]], [tool("jpspin"), "1.2", "9"])
+    time.sleep(0.6)
+    move(p.pid, two.special[1])
+    p.wait()
+    used = [cpu_stat_ns(d) / 1e9 for d in two.special]
+    files = two.end()
+    ours = [whole(f, "Step", "CPUTime") - whole(f, "Tasks/0", "CPUTime") for f in files]
+    is_near("nine moved threads: CPU time before and after", sum(ours), sum(used), 0.001,
+            0.001 + TICK)
+    for i in (0, 1):
+        is_near("nine moved threads: CPU time in step %d is cpu.stat's" % i, ours[i], used[i],
+                0.001, 0.001 + os.cpu_count() * TICK)
+
+
+def setsid_daemon():
+    """Two tasks in one cgroup: the daemon of one outlives all of it but the step."""
+    job = new_job()
+    d = tmpdir()
+    base = tree.job(job) + "/step_0"
+    cmd = "[ $SLURM_LOCALID = 1 ] || %s -o %s/account 1; exec %s 0.1" % (
+        tool("jpsetsid"), d, tool("jpspin"))
+    s = Stepd(job, 0, ["sh", "-c", cmd], v2_shared(base, ["-w", "2.2"]), n=2)
+    account = wait_until(lambda: os.path.exists(d + "/account"), 10, "the daemon to end")
+    time.sleep(0.2)
+    used = cpu_stat_ns(base + "/user/task_special") / 1e9
+    s.end()
+    path = main.file(job, 0)
+    a = read_account(d + "/account")
+    daemon = (a["self.utime_us"] + a["self.stime_us"]) / 1e6
+    first, second = (whole(path, "Tasks/%d" % i, "CPUTime") for i in (0, 1))
+    is_near("setsid daemon: the two tasks are all of cpu.stat", first + second, used, 0.001, 0.001)
+    is_true("setsid daemon: counted in its task until the step ends",
+            daemon < first < daemon + 0.25 and second < 0.2,
+            "tasks %.3f and %.3f s, the daemon %.3f s" % (first, second, daemon))
+
+
+def ordinary_user():
+    """The file is the user's, whoever the path or the first program says he is."""
+    for name, v1 in (("v2, by the program's user", False), ("v1, by the path's", True)):
+        job, h = new_job(), Holds("0")
+        if v1:
+            base = tree.v1(NOBODY, job)
+            args = ["-d", base, "-S", "-c", base + "/step_0", "-u", NOBODY]
+        else:
+            args = v2_task(tree.job(job) + "/step_0", ["-u", NOBODY])
+        cmd = h.cmd("park", "spin=0.1", "naps=10", "park")
+        s = Stepd(job, 0, [public_tool("jphold")] + cmd[1:], args)
+        h.wait()
+        w = Window(h.all, SETTLE)
+        live = os.path.join(main.hdf5, "nobody", ".%d_0_%s.h5" % (job, NODE))
+        wait_until(lambda: os.path.exists(live), 10, "the live file")
+        h.go()
+        s.end()
+        path = main.file(job, 0, "nobody")
+        compare("ordinary user, " + name, w, task_table(path))
+        st, up = os.stat(path), os.stat(os.path.dirname(path))
+        is_equal("ordinary user, %s: file and directory are his" % name,
+                 [st.st_uid, st.st_gid, up.st_uid, up.st_mode & 0o777, attrs_of(path)["UID"]],
+                 [NOBODY, NOBODY, NOBODY, 0o700, NOBODY])
+        is_true("ordinary user, %s: the live file is gone" % name, not os.path.exists(live), live)
+
+
+def endings():
+    job = new_job()
+    cases = (("exit 3", ["sh", "-c", "exit 3"], 3, "exited", 1),
+             ("a signal", ["sh", "-c", "kill -9 $$"], 137, "signal 9", 1),
+             ("no such program", ["/no/such/program"], 127, None, 1),
+             ("the worst of two tasks", ["sh", "-c", "exit $((4 + 3 * SLURM_LOCALID))"], 7,
+              "exited", 2))
+    ss = [Stepd(job, i, c[1], v2_task("%s/step_%d" % (tree.job(job), i)), n=c[4])
+          for i, c in enumerate(cases)]
+    for i, (name, cmd, status, reason, n) in enumerate(cases):
+        is_equal("the end by %s: slurmstepd's own status" % name, ss[i].end(), status)
+        attrs = attrs_of(main.file(job, i))
+        if reason:
+            is_equal("the end by %s" % name, [attrs["Exit Status"], attrs["End Reason"]],
+                     [status, reason])
+        else:
+            is_true("the end by %s: no status is made up" % name,
+                    attrs.get("Exit Status", status) == status, attrs.get("Exit Status"))
+
+
+def out_of_memory():
+    mount = cgroup1_mount("memory")
+    job = new_job()
+    mem = mkcg("slurm_%s" % NODE, mount)
+    with open(mem + "/memory.limit_in_bytes", "w") as f:
+        f.write(str(24 * MB))
+    try:
+        with open(mem + "/memory.memsw.limit_in_bytes", "w") as f:
+            f.write(str(24 * MB))
+    except OSError:
+        pass  # swap may save it on a machine that has swap and no limit for it
+    base = tree.v1(0, job)
+    s = Stepd(job, 0, [tool("jphold"), "anon=200"],
+              ["-d", base, "-S", "-c", base + "/step_0", "-c", mem])
+    status = s.end()
+    if status != 137:
+        raise Skipped("the kernel did not kill a process beyond its limit")
+    path = main.file(job, 0)
+    attrs = attrs_of(path)
+    is_equal("out of memory: how it ended", [attrs["Exit Status"], attrs["End Reason"]],
+             [137, "out of memory"])
+    is_equal("out of memory: OOMKills", whole(path, "Step", "OOMKills"), 1)
+
+
+def cgroup_at_the_end(name, d, linger):
+    """What the step's memory cgroup said when its task had ended, though it is gone when another
+    step's task ends, and slurmstepd removes the rest later still."""
+    mount = cgroup1_mount("memory")
+    jobs = [new_job(), new_job()]
+    bases = [tree.v1(0, job) for job in jobs]
+    mem = mkcg(bases[0][len(cgroup1_mount("freezer")):] + "/step_0", mount)
+    args = ["-d", bases[0], "-S", "-c", bases[0] + "/step_0", "-c", mem, "-w", linger + 3]
+    h = Holds("0")
+    s = Stepd(jobs[0], 0, h.cmd("anon=20", "park"), args)
+    h.wait()
+    wait_until(lambda: "profiling %d_0_" % jobs[0] in d.said(), 10, "jobprofd")
+    h.go()
+    wait_until(lambda: not os.path.exists("/proc/%d/exe" % h.all[0].pid), 10, "the task's end")
+    time.sleep(linger)
+    with open(mem + "/memory.max_usage_in_bytes") as f:
+        peak = int(f.read())
+    os.rmdir(mem)
+    Stepd(jobs[1], 0, ["true"],
+          ["-d", bases[1], "-S", "-c", bases[1] + "/step_0"]).end()
+    s.end()
+    rows = table(d.file(jobs[0], 0), "Step")
+    is_equal("its own peak, " + name, rows["MemPeakMB"][-1] * MB, peak)
+    return rows
+
+
+def cgroups_last_word():
+    d = Daemon(60).start()
+    cgroup_at_the_end("no row before the last", d, 0.3)
+    d.end()
+    rows = cgroup_at_the_end("rows when nobody is left", main, SETTLE)
+    nobody = rows["RSS"] == 0
+    is_true("there are such rows", nobody[-3:].all() and not nobody.all(), rows["RSS"])
+    for column in ("Threads", "AnonMB", "PeakMB"):
+        is_true("where no process lived %s is unknown, elsewhere not" % column,
+                (numpy.isnan(rows[column]) == nobody).all(), rows[column])
+
+
+class Restarted:
+    """Four steps that run before jobprofd does, each two tasks in one of the layouts."""
+
+    def __init__(self):
+        self.d = Daemon(INTERVAL)
+        self.kinds = ("task cgroups", "task_special", "v1 freezer", "no SLURM_PROCID")
+        self.jobs = [new_job() for _ in self.kinds]
+        self.hs = [Holds("01") for _ in self.kinds]
+        self.ss = [self.step(i) for i in range(4)]
+        for h in self.hs:
+            h.wait()
+            h.go()
+        for h in self.hs:
+            h.wait()
+
+    def step(self, i):
+        if i == 2:
+            base = tree.v1(0, self.jobs[i])
+            args = ["-d", base, "-S", "-c", base + "/step_0"]
+        else:
+            args = (v2_task, v2_shared, None, v2_shared)[i](tree.job(self.jobs[i]) + "/step_0")
+        steps = ["park", "spin=0.3", "park"]
+        for n in range(4):
+            steps += ["spin=%g" % (0.3 + 0.1 * i), "sleep=0.2", "naps=%d" % (20 + i),
+                      "write=/dev/null:1", "park"]
+        return Stepd(self.jobs[i], 0, self.hs[i].cmd(*steps), args + ["-P"] * (i == 3), n=2,
+                     first=3)
+
+    def window(self, between=None):
+        return Window([h for hs in self.hs for h in hs.all], SETTLE, between)
+
+    def check(self, name, w, i, path):
+        for t in (0, 1) if i < 3 else ():
+            compare("%s, %s, task %d" % (name, self.kinds[i], 3 + t), w,
+                    task_table(path, 3 + t), [2 * i + t])
+        compare("%s, %s, Step" % (name, self.kinds[i]), w, table(path, "Step"),
+                [2 * i, 2 * i + 1])
+
+
+def baseline_and_restarts():
+    """Taken up while they run, then three ways for jobprofd to go, with work at every moment."""
+    r = Restarted()
+    d = r.d.start()
+    away = {"job": new_job()}
+    windows = [("running already", r.window())]
+    windows.append(("jobprofd killed", r.window(lambda: kill_and_return(d, away))))
+    windows.append(("jobprofd handed over", r.window(lambda: hand_over(d))))
+    before = [[kernel_account(h.pid)["run_ns"] for h in hs.all] for hs in r.hs]
+    for h in r.hs[0].all:
+        h.go()
+    time.sleep(0.4)
+    is_equal("jobprofd stopped: exit status", d.end(), 0)
+    for i, kind in enumerate(r.kinds):
+        path = d.path(r.jobs[i], 0)
+        if not os.path.exists(path):
+            not_ok("jobprofd stopped, %s" % kind, "no file: " + d.said()[-1500:])
+            continue
+        is_equal("running already, %s: tables" % kind, tasks_of(path), [3, 4] * (i < 3))
+        for name, w in windows:
+            r.check(name, w, i, path)
+        check_restarted(kind, path, i, windows, before)
+    check_away(d, away)
+    for hs in r.hs:
+        for h in hs.all:
+            os.kill(h.pid, signal.SIGKILL)
+    for s in r.ss:
+        s.end()
+
+
+def kill_and_return(d, away):
+    """Meanwhile a step of which only slurmstepd's title said the job begins and ends."""
+    time.sleep(0.2)
+    d.end(signal.SIGKILL)
+    base = tree.job(away["job"], new_sluid(2)) + "/step_0"
+    s = Stepd(away["job"], 0, [tool("jpspin"), "0.1"], v2_task(base, ["-w", "0.5"]))
+    away["ns"] = wait_until(lambda: used_and_left(base + "/user/task_0"), 5, "the task to end")
+    s.end()
+    d.start()
+
+
+def hand_over(d):
+    time.sleep(0.2)
+    d.end(signal.SIGUSR1)
+    time.sleep(0.2)
+    d.start()
+
+
+def check_restarted(kind, path, i, windows, before):
+    attrs = attrs_of(path)
+    is_true("running already, %s: it says so" % kind, "Baseline" in attrs, sorted(attrs))
+    is_true("restarts, %s: it says so" % kind, "no count is lost" in attrs.get("Restarted", ""),
+            attrs.get("Restarted"))
+    is_equal("jobprofd stopped, %s: it says so" % kind, attrs["End Reason"],
+             "jobprofd was stopped")
+    step = table(path, "Step")
+    first = windows[0][1].before
+    if i:  # the others work while it is stopped
+        is_near("restarts, %s: all from the baseline on, nothing twice" % kind,
+                total(step, "CPUTime"),
+                (sum(before[i]) - first[2 * i]["run_ns"] - first[2 * i + 1]["run_ns"]) / 1e9,
+                0.001, 0.002)
+    t = step["TimeNS"].astype("int64")
+    is_true("restarts, %s: one series in time" % kind, (t[1:] > t[:-1]).all(), t)
+
+
+def check_away(d, away):
+    """A step that began and ended while no jobprofd was there; the kernel has counted."""
+    path = d.path(away["job"], 0)
+    if not os.path.exists(path):
+        not_ok("a step while jobprofd was away", "no file: " + d.said()[-1500:])
+        return
+    is_near("a step while jobprofd was away: its CPU time is cpu.stat's",
+            whole(path, "Tasks/0", "CPUTime"), away["ns"] / 1e9, 0.001, 0.0001)
+
+
+def counted_and_missed(path):
+    """s of CPU time; and what the file says of before."""
+    a = attrs_of(path)
+    missed = a.get("Missed CPU Time", 0.0)
+    return whole(path, "Step", "CPUTime") + missed, ("Baseline" in a, missed > 0)
+
+
+def late_programs(delay, spin):
+    """No program is attached yet, and jobprofd is kept from it until the task has used delay s:
+    what it does not count it tells. Another step says whose the job is."""
+    d, job = Daemon(INTERVAL).start(), new_job()
+    d.tell(signal.SIGSTOP)
+    other = Stepd(job, 1, ["sleep", "3"], v2_task(tree.job(job) + "/step_1"))
+    base = tree.job(job) + "/step_0"
+    s = Stepd(job, 0, [tool("jpspin"), spin], v2_task(base, ["-w", "1.5"]))
+    wait_until(lambda: os.path.isdir(base + "/user/task_0") and
+               cpu_stat_ns(base + "/user/task_0") > delay * 1e9, 20, "the task to run")
+    d.tell(signal.SIGCONT)
+    used = wait_until(lambda: used_and_left(base + "/user/task_0"), 20, "the task to end")
+    s.end()
+    path = d.file(job, 0)
+    other.end()
+    what = "a task of %g s, programs after %g s: " % (spin, delay)
+    cpu, told = counted_and_missed(path)
+    is_near(what + "CPU time is all there, or told", cpu, used / 1e9, 0.001, 0.001)
+    is_equal(what + "the file says so", told, (True, True))
+    return path, d
+
+
+def gone_before_the_programs():
+    """How much was missed, nobody knows any more; that it was, the file says. Of a v2 path nobody
+    knows either whose the step was."""
+    d, job, job1 = Daemon(INTERVAL).start(), new_job(), new_job()
+    spin = [tool("jpspin"), "0.02"]
+    try:
+        base = tree.v1(0, job1)
+    except Skipped as e:
+        skip("a step that was over before the programs: the file says so", e)
+        base = None
+    d.tell(signal.SIGSTOP)
+    Stepd(job, 0, spin, v2_task(tree.job(job) + "/step_0")).end()
+    if base:
+        Stepd(job1, 0, spin, ["-d", base, "-S", "-c", base + "/step_0"]).end()
+    d.tell(signal.SIGCONT)
+    if base:
+        cpu, told = counted_and_missed(d.file(job1, 0))
+        is_equal("a step that was over before the programs: the file says so", (cpu, told),
+                 (0.0, (True, False)))
+    wait_until(lambda: "job_%d/step_0 is not profiled: it was over" % job in d.said(), 20,
+               "the step of nobody knows whom")
+    d.end()
+    is_true("a step of nobody knows whom: it is not root's",
+            not glob.glob(d.hdf5 + "/*/%d_*" % job), os.listdir(d.hdf5))
+
+
+def programs_attached_late():
+    gone_before_the_programs()
+    path, d = late_programs(0.003, 0.03)
+    d.end()
+    path, d = late_programs(0.1, 0.8)  # of these 0.2 on an overloaded machine
+    is_equal("a task that goes on: it has its table", tasks_of(path), [0])
+    is_true("a task that goes on: counted from then on", whole(path, "Tasks/0", "CPUTime") > 0.05,
+            whole(path, "Tasks/0", "CPUTime"))
+    is_true("a task that goes on: not what was before",
+            attrs_of(path)["Missed CPU Time"] >= 0.1, attrs_of(path)["Missed CPU Time"])
+    shown = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True).stdout
+    is_true("show names what was missed",
+            re.search(r"^Missed CPU Time: 0\.\d", shown, re.M) and "Baseline" in shown, shown[-600:])
+    d.end()
+
+
+def settings_and_instants():
+    """None first, then All and 0.1 s by SIGHUP; rows on aligned instants."""
+    d = Daemon(INTERVAL, nice=-10, ProfileHDF5Default="None").start()
+    jobs = [new_job() for _ in range(2)]
+    Stepd(jobs[0], 0, [tool("jpspin"), "0.5"], v2_task(tree.job(jobs[0]) + "/step_0")).end()
+    time.sleep(0.5)
+    is_equal("ProfileHDF5Default=None: no file", glob.glob(d.hdf5 + "/**/*.h5", recursive=True), [])
+    d.configure(ProfileHDF5Default="All", JobAcctGatherFrequency="task=0.1,step=0.5")
+    d.tell(signal.SIGHUP)
+    wait_until(lambda: "settings read again" in d.said(), 5, "the new settings")
+    base = tree.job(jobs[1]) + "/step_0"
+    s = Stepd(jobs[1], 0, [tool("jpspin"), "0.02"], v2_task(base, ["-w", "1.5"]))
+    used = wait_until(lambda: used_and_left(base + "/user/task_0"), 5, "the task to end")
+    s.end()
+    # the programs were attached only when its job's directory was made; on a busy machine too late
+    is_near("SIGHUP: the first step is profiled from its beginning",
+            counted_and_missed(d.file(jobs[1], 0))[0], used / 1e9, 0.001, 0.0001)
+    path = aligned_run(d)
+    for name, interval in (("Tasks/0", 0.1), ("Step", 0.5)):
+        check_instants(path, name, interval)
+    d.end()
+
+
+def lateness(path, name, interval):
+    """ns after the instants, all but the last row, which the step's end makes."""
+    return table(path, name)["TimeNS"].astype("int64")[:-1] % int(interval * 1e9)
+
+
+def aligned_run(d):
+    """A step of 3 s. What else runs on the machine may make a row late now and then, the same in
+    three runs one after the other only jobprofd does."""
+    for _ in range(3):
+        job = new_job()
+        Stepd(job, 0, [tool("jpspin"), "3"], v2_task(tree.job(job) + "/step_0")).end()
+        path = d.file(job, 0)
+        if (lateness(path, "Tasks/0", 0.1) < 20e6).all():
+            break
+    return path
+
+
+def check_instants(path, name, interval):
+    rows, attrs = table(path, name), attrs_of(path)
+    t = rows["TimeNS"].astype("int64")
+    late = lateness(path, name, interval)
+    what = "every %g s, %s" % (interval, name)
+    is_true(what + ": rows are there", len(t) >= 2.9 / interval, "%d rows" % len(t))
+    is_true(what + ": rows fall on multiples of the interval", (late < 20e6).all(), late)
+    is_true(what + ": none is left out",
+            (numpy.diff(t[:-1] // int(interval * 1e9)) == 1).all(), numpy.diff(t))
+    is_true(what + ": EpochTime is TimeNS in seconds", (rows["EpochTime"] == t // 10**9).all(),
+            rows["EpochTime"])
+    is_true(what + ": ElapsedTime is EpochTime from the start's on",
+            (rows["ElapsedTime"] == t // 10**9 - attrs["Start TimeNS"] // 10**9).all(),
+            rows["ElapsedTime"])
+
+
+def start_main():
+    global main, tree
+    tree = Trees()
+    main = Daemon(INTERVAL, CgroupPattern=["/jptest%d.pods/docker-*.scope" % PID,
+                                           "/jptest%d.batch/run-*//rank-*" % PID]).start()
+
+
+def main_ends():
+    is_equal("jobprofd ends with status 0", main.end(), 0)
+    is_true("its pins are gone", not os.path.exists(main.pin), main.pin)
+    # it counts the steps of other tests' nodes as well
+    bad = [line for line in main.said().splitlines()
+           if not re.search(r": (profiling|wrote|settings) ", line) and
+           (".h5" not in line or NODE + ".h5" in line) and
+           ("step at" not in line or NODE + "_slurmstepd" in line)]
+    is_equal("jobprofd had nothing to complain of", bad, [])
+
+
+if __name__ == "__main__":
+    need_bpf()
+    start_main()
+    run_together([v2_task_cgroups, v2_task_special, v1_freezer, sluid_tree])
+    run_together([containers, pattern_tasks, no_procid, false_slurmstepd, short_steps])
+    run_together([born_inside, moved_in, exec_by_a_thread])
+    run_together([moved_process, moved_threads, setsid_daemon, ordinary_user, endings,
+                  out_of_memory, cgroups_last_word])
+    run_together([main_ends, baseline_and_restarts])
+    run_together([settings_and_instants])
+    run_together([programs_attached_late])
