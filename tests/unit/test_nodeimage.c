@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What is made of images that are not whole: tests/e2e/files/nodeimage.py has what is made of those that are.
+/* What is made of images that are not whole: tests/e2e/files/nodeimage.py has what is made of those
+ * that are.
  */
 #include <setjmp.h>
 #include <stdarg.h>

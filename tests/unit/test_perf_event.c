@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Lists of events against trees of sysfs as an Intel and an AMD machine have them.
- * "test_perf_event --names [EVENT ...]" prints for tests/e2e/kernel/perf_events.py what this machine's kernel would
- * be asked for: "name type config exclude_user exclude_kernel", of every name and these.
+ * "test_perf_event --names [EVENT ...]" prints for tests/e2e/kernel/perf_events.py what this
+ * machine's kernel would be asked for: "name type config exclude_user exclude_kernel", of every
+ * name and these.
  */
 #include <setjmp.h>
 #include <stdarg.h>
