@@ -116,7 +116,7 @@ $(SKEL): $(B)/bpf/jobprof.o
 $(B)/user/kern/load.o: $(SKEL)
 
 # Who may include hdf5.h.
-H5_ROOMS := user/hdf5 user/pool user/jobfile user/cmd tests/unit bench
+H5_ROOMS := user/hdf5 user/pool user/jobfile user/model user/cmd tests/unit bench
 
 $(B)/%.o: %.c
 	$(call msg,CC,$@)

@@ -5,9 +5,8 @@ FUZZ_B   := build-fuzz
 FUZZ_CC  := $(CLANG)
 FUZZ_OPT := -O1 -g -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
-FUZZ_LIB := $(wildcard $(foreach r,base schema identity journal hdf5 pool jobfile,user/$(r)/*.c)) \
-	$(wildcard user/cmd/jobprof/show*.c) user/cmd/jobprof/spark.c \
-	user/cmd/jobprof/items_print.c user/cmd/jobprof/fields.c user/cmd/jobprof/select_args.c user/cmd/jobprof/jobfile.c user/cmd/jobprof/input.c
+FUZZ_LIB := $(wildcard $(foreach r,base schema identity journal hdf5 pool jobfile model analysis view,user/$(r)/*.c)) \
+	$(addprefix user/cmd/jobprof/,show.c select_args.c jobfile.c input.c)
 FUZZ_OBJ := $(FUZZ_LIB:%.c=$(FUZZ_B)/%.o)
 FUZZ_DATA := -DFUZZ_DATA='"$(CURDIR)/tests/data"'
 FUZZ_HARNESS := reader.o tools.o tools_merge.o libfault.o

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "cmd/jobprof/items_print.h"
+#include "view/items_print.h"
 #include "jobfile/contents.h"
 #include "jobfile/extract.h"
 #include "jobfile/items.h"

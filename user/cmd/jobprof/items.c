@@ -12,7 +12,7 @@
 #include "base/str.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/child_output.h"
-#include "cmd/jobprof/items_print.h"
+#include "view/items_print.h"
 #include "cmd/jobprof/input.h"
 #include "cmd/jobprof/jobfile.h"
 #include "cmd/jobprof/read_errors.h"

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmd/jobprof/show_line.h"
-#include "cmd/jobprof/show_view.h"
+#include "view/line.h"
+#include "model/node.h"
 
 struct energy {
 	const struct view *v;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A row of values as a row of characters. */
-#ifndef JP_CMD_JOBPROF_SPARK_H
-#define JP_CMD_JOBPROF_SPARK_H
+#ifndef JP_VIEW_SPARK_H
+#define JP_VIEW_SPARK_H
 
 #include <stdbool.h>
 #include <stdio.h>

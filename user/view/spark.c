@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/spark.h"
+#include "view/spark.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/items_print.h"
+#include "view/items_print.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/jobprof/fields.h"
+#include "view/fields.h"
 #include "identity/stepname.h"
 
 #define NS INT64_C(1000000000)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/fields.h"
+#include "view/fields.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/show_job.h"
+#include "model/job_steps.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/progress.h"
-#include "cmd/jobprof/show_calc.h"
+#include "analysis/column_stats.h"
 #include "identity/stepname.h"
 #include "hdf5/cursor.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/jobprof/show_line.h"
-#include "cmd/jobprof/show_view.h"
+#include "view/line.h"
+#include "model/node.h"
 
 /* More are counted only. */
 #define MARKS_SHOWN 24

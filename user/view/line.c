@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/show_line.h"
+#include "view/line.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/escape.h"
-#include "cmd/jobprof/show_view.h"
+#include "model/node.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmd/jobprof/show_view.h"
+#include "model/node.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "cmd/jobprof/show_view.h"
+#include "model/node.h"
 #include "identity/stepname.h"
 
 static const char *text_key(const char *name)

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cmd/jobprof/show_line.h"
-#include "cmd/jobprof/show_view.h"
+#include "view/line.h"
+#include "model/node.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 

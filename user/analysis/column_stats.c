@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/show_calc.h"
+#include "analysis/column_stats.h"
 
 #include <ctype.h>
 #include <math.h>

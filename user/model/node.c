@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/show_view.h"
+#include "model/node.h"
 
 #include <errno.h>
 #include <math.h>

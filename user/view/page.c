@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/jobprof/show_line.h"
-#include "cmd/jobprof/show_view.h"
+#include "view/line.h"
+#include "model/node.h"
 #include "identity/stepname.h"
-#include "cmd/jobprof/spark.h"
+#include "view/spark.h"
 
 #define N(a)	      (sizeof(a) / sizeof((a)[0]))
 #define DETAIL_TASKS  2 /* more tasks than these get a line each */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A line of the page under way, and how its numbers are written. */
-#ifndef JP_CMD_JOBPROF_SHOW_LINE_H
-#define JP_CMD_JOBPROF_SHOW_LINE_H
+#ifndef JP_VIEW_LINE_H
+#define JP_VIEW_LINE_H
 
 #include <stdio.h>
 

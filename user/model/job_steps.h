@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A job's steps, a line each: the first page of "jobprof show" about a merged file. */
-#ifndef JP_CMD_JOBPROF_SHOW_JOB_H
-#define JP_CMD_JOBPROF_SHOW_JOB_H
+#ifndef JP_MODEL_JOB_STEPS_H
+#define JP_MODEL_JOB_STEPS_H
 
 #include <jansson.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The forms of "jobprof items". */
-#ifndef JP_CMD_JOBPROF_ITEMS_PRINT_H
-#define JP_CMD_JOBPROF_ITEMS_PRINT_H
+#ifndef JP_VIEW_ITEMS_PRINT_H
+#define JP_VIEW_ITEMS_PRINT_H
 
 #include "base/outbuf.h"
 #include "jobfile/items.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Names and numbers from files as fields of CSV and JSON. */
-#ifndef JP_CMD_JOBPROF_FIELDS_H
-#define JP_CMD_JOBPROF_FIELDS_H
+#ifndef JP_VIEW_FIELDS_H
+#define JP_VIEW_FIELDS_H
 
 #include "base/outbuf.h"
 

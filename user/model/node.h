@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One node of a file with its tables in memory, as the text and the JSON page need it. */
-#ifndef JP_CMD_JOBPROF_SHOW_VIEW_H
-#define JP_CMD_JOBPROF_SHOW_VIEW_H
+#ifndef JP_MODEL_NODE_H
+#define JP_MODEL_NODE_H
 
 #include <jansson.h>
 #include <stdio.h>
 
 #include "base/escape.h"
-#include "cmd/jobprof/show_calc.h"
+#include "analysis/column_stats.h"
 
 struct view_task {
 	const char *name;
