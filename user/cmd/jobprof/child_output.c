@@ -29,18 +29,18 @@ int child_output__write(const char *path, const char *from,
 			int (*fn)(void *arg, int fd, bool *keep), void *arg)
 {
 	struct work w = {.fn = fn, .arg = arg, .keep = pool__share(sizeof(bool))};
-	struct output out;
+	struct output_file out;
 	int status;
 
 	if (!w.keep) {
 		log_error("%s", strerror(ENOMEM));
 		return 1;
 	}
-	status = output__open(&out, path, from);
+	status = output_file__open(&out, path, from);
 	if (!status) {
 		w.fd = out.fd;
 		status = pool__call_verb(in_child, &w, &POOL_STREAM);
-		if (output__close(&out, *w.keep) && *w.keep)
+		if (output_file__close(&out, *w.keep) && *w.keep)
 			status = 1;
 	}
 	pool__unshare(w.keep, sizeof(bool));

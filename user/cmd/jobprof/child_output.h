@@ -7,9 +7,9 @@
 
 /*
  * Runs fn(arg, fd, &keep) in a child (pool/pool.h), fd being the output at path as
- * output__open has it, from being what is read, and lets the output take its place if the child
- * ended well enough to set keep and the output is whole. Returns what fn returned; 1 where the
- * child died or the output cannot be closed, said; -errno: the output cannot be made, said.
+ * output_file__open has it, from being what is read, and lets the output take its place if the
+ * child ended well enough to set keep and the output is whole. Returns what fn returned; 1 where
+ * the child died or the output cannot be closed, said; -errno: the output cannot be made, said.
  */
 int child_output__write(const char *path, const char *from,
 			int (*fn)(void *arg, int fd, bool *keep), void *arg);

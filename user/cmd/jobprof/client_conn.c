@@ -34,7 +34,7 @@ static const char *explained(int err)
 	}
 }
 
-int talk__failed(int err, const char *text)
+int client_conn__failed(int err, const char *text)
 {
 	const char *why = explained(err);
 
@@ -47,24 +47,24 @@ int talk__failed(int err, const char *text)
 	return 1;
 }
 
-int talk__open(struct client *c)
+int client_conn__open(struct client *c)
 {
 	int err = client__open(c, client__path(NULL));
 
-	return err ? talk__failed(err, NULL) : 0;
+	return err ? client_conn__failed(err, NULL) : 0;
 }
 
-int talk__say(struct client *c, void *message)
+int client_conn__call(struct client *c, void *message)
 {
 	struct jpc_reply reply;
-	int err = client__call(c, message, &reply, TALK_TIMEOUT_MS);
+	int err = client__call(c, message, &reply, CLIENT_CONN_TIMEOUT_MS);
 
 	if (err)
-		return talk__failed(err, NULL);
-	return reply.error < 0 ? talk__failed(reply.error, reply.text) : 0;
+		return client_conn__failed(err, NULL);
+	return reply.error < 0 ? client_conn__failed(reply.error, reply.text) : 0;
 }
 
-int talk__time(const char *text, int64_t *unix_ns)
+int client_conn__parse_time(const char *text, int64_t *unix_ns)
 {
 	double s;
 
@@ -78,7 +78,7 @@ int talk__time(const char *text, int64_t *unix_ns)
 	return 0;
 }
 
-int64_t talk__now(void)
+int64_t client_conn__now_ns(void)
 {
 	return (int64_t)clock__real_ns();
 }

@@ -8,19 +8,19 @@
 
 #include "client/client.h"
 
-#define TALK_TIMEOUT_MS 5000
+#define CLIENT_CONN_TIMEOUT_MS 5000
 
 /* Says why nothing came of it, and what to do: err is a negative errno, text what jobprofd said, or
  * "". Returns the exit status. */
-int talk__failed(int err, const char *text);
+int client_conn__failed(int err, const char *text);
 /* 0, or the exit status. */
-int talk__open(struct client *c);
+int client_conn__open(struct client *c);
 /* Sends a message whose head is filled in, and hears what jobprofd makes of it. 0, or the exit
  * status. */
-int talk__say(struct client *c, void *message);
+int client_conn__call(struct client *c, void *message);
 
 /* --time: seconds since 1970 with fractions, to ns. 0, or the exit status. */
-int talk__time(const char *text, int64_t *unix_ns);
-int64_t talk__now(void);
+int client_conn__parse_time(const char *text, int64_t *unix_ns);
+int64_t client_conn__now_ns(void);
 
 #endif

@@ -102,17 +102,17 @@ static int send_row(struct emission *e)
 {
 	unsigned n = e->table.head.ncols;
 	struct client c;
-	int status = talk__open(&c);
+	int status = client_conn__open(&c);
 
 	if (status)
 		return status;
 	client__head(&c, &e->table, JPC_TABLE, sizeof(e->table.head) + n * sizeof(e->table.col[0]));
-	status = talk__say(&c, &e->table);
+	status = client_conn__call(&c, &e->table);
 	if (!status) {
 		e->row.head.nrows = 1;
 		client__head(&c, &e->row, JPC_ROWS,
 			     sizeof(e->row.head) + (n + 1) * sizeof(e->row.value[0]));
-		status = talk__say(&c, &e->row);
+		status = client_conn__call(&c, &e->row);
 	}
 	client__close(&c);
 	return status;
@@ -123,12 +123,12 @@ static int take(void *ctx, int letter, const char *arg)
 	struct emission *e = ctx;
 
 	(void)letter;
-	return talk__time(arg, &e->row.time_ns);
+	return client_conn__parse_time(arg, &e->row.time_ns);
 }
 
 int verb_emit(int argc, char **argv)
 {
-	struct emission e = {.row.time_ns = talk__now()};
+	struct emission e = {.row.time_ns = client_conn__now_ns()};
 	int status = options__read(&cmd_emit, argc, argv, take, &e);
 
 	if (status != OPTIONS_GO_ON)

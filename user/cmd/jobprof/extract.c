@@ -15,8 +15,8 @@
 #include "base/str.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/child_output.h"
-#include "cmd/jobprof/input.h"
-#include "cmd/jobprof/jobfile.h"
+#include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/verbs.h"
 #include "identity/jobspec.h"
 #include "pool/pool.h"
@@ -96,7 +96,7 @@ static int set_jobs(struct args *a, const char *text)
 {
 	free(a->jobs);
 	a->jobs = NULL;
-	return choice__jobs(&a->jobs, &a->njobs, text);
+	return select_args__jobs(&a->jobs, &a->njobs, text);
 }
 
 static int set_tasks(struct args *a, const char *text)
@@ -186,7 +186,7 @@ static int take(void *ctx, int c, const char *arg)
 	case 'l':
 		return set_level(a, arg);
 	case 'N':
-		return choice__nodes(&a->opt.sel, &a->nodes, arg);
+		return select_args__nodes(&a->opt.sel, &a->nodes, arg);
 	case OPT_LONG + 't':
 		return set_tasks(a, arg);
 	case OPT_LONG + 'c':
@@ -331,7 +331,7 @@ static int extract_file(const struct args *a, const struct extract_options *opt,
 }
 
 /* The files and steps of one of the jobs, which may stand apart in the list. */
-static int choose(const struct args *a, unsigned job, struct jobfiles *f)
+static int choose(const struct args *a, unsigned job, struct input_files *f)
 {
 	_cleanup_free_ struct jobspec *same = calloc(a->njobs, sizeof(*same));
 	unsigned n = 0;
@@ -340,9 +340,9 @@ static int choose(const struct args *a, unsigned job, struct jobfiles *f)
 	for (unsigned i = job; same && i < a->njobs; i++)
 		if (jobspec__same_job(&a->jobs[job], &a->jobs[i]))
 			same[n++] = a->jobs[i];
-	err = same ? jobfiles__of(f, same, n, a->input) : -ENOMEM;
+	err = same ? input_files__of(f, same, n, a->input) : -ENOMEM;
 	if (err == -ENOENT)
-		jobfile__say_none(&a->jobs[job]);
+		input_file__say_none(&a->jobs[job]);
 	else if (err)
 		log_error("%s: %s", a->jobs[job].text, strerror(-err));
 	return err;
@@ -351,7 +351,7 @@ static int choose(const struct args *a, unsigned job, struct jobfiles *f)
 static int extract_job(const struct args *a, unsigned job)
 {
 	struct extract_options opt = a->opt;
-	struct jobfiles f;
+	struct input_files f;
 	int status = 0;
 
 	if (choose(a, job, &f))
@@ -366,7 +366,7 @@ static int extract_job(const struct args *a, unsigned job)
 		opt.sel.nsteps = f.v[i].nsteps;
 		status |= extract_file(a, &opt, f.v[i].path);
 	}
-	jobfiles__free(&f);
+	input_files__free(&f);
 	return status;
 }
 
@@ -391,12 +391,12 @@ static int take_totals(struct args *a)
 
 static int extract_input(const struct args *a)
 {
-	struct jobfile f;
-	int status = jobfile__choose(&f, NULL, a->input);
+	struct input_file f;
+	int status = input_file__choose(&f, NULL, a->input);
 
 	if (!status)
 		status = extract_file(a, &a->opt, f.path);
-	jobfile__free(&f);
+	input_file__free(&f);
 	return status;
 }
 
@@ -451,7 +451,7 @@ int verb_extract(int argc, char **argv)
 	int status = options__read(&cmd_extract, argc, argv, take, &a);
 
 	if (status == OPTIONS_GO_ON) {
-		status = input__word(&cmd_extract, argc, argv, &a.input);
+		status = input_args__word(&cmd_extract, argc, argv, &a.input);
 		if (!status)
 			status = check(&a);
 		if (!status)

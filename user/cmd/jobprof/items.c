@@ -13,8 +13,8 @@
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/child_output.h"
 #include "view/items_print.h"
-#include "cmd/jobprof/input.h"
-#include "cmd/jobprof/jobfile.h"
+#include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/read_errors.h"
 #include "hdf5/reader.h"
 #include "cmd/jobprof/verbs.h"
@@ -31,12 +31,12 @@ struct options {
 /* What a run of it is about. */
 struct work {
 	const struct options *o;
-	struct jobfile file;
+	struct input_file file;
 	struct selection sel;
 	struct hostlist nodes;
 	struct number_range task; /* the one the series was named with */
 	char series[128];
-	struct problems problems;
+	struct read_errors errors;
 };
 
 static void number_text(char text[static 400], struct items_number v, enum col_type type)
@@ -144,8 +144,8 @@ static int write_items(struct work *w, const struct reader *r, int fd, bool miss
 		.column = w->o->column,
 		.sel = &w->sel,
 		.period = w->o->period,
-		.problem = problems__add,
-		.ctx = &w->problems,
+		.problem = read_errors__add,
+		.ctx = &w->errors,
 	};
 	struct items *it = NULL;
 	int err = items__open(&it, r, &q);
@@ -160,7 +160,7 @@ static int write_items(struct work *w, const struct reader *r, int fd, bool miss
 		log_error("%s: %s", w->file.path, reader__strerror(err));
 	else
 		err = print_items(w, it, fd);
-	problems__end(&w->problems, err == -ENOENT || err == -ENODATA);
+	read_errors__end(&w->errors, err == -ENOENT || err == -ENODATA);
 	items__free(it);
 	return err;
 }
@@ -177,14 +177,14 @@ static int write_file(void *arg, int fd, bool *keep)
 		log_error("%s: %s", w->file.path, reader__strerror(err));
 		return 1;
 	}
-	missing = choice__missing(r, &w->sel, w->file.path);
-	w->problems.path = w->file.path;
-	w->problems.series = w->series;
-	w->problems.hold = true;
+	missing = select_args__missing(r, &w->sel, w->file.path);
+	w->errors.path = w->file.path;
+	w->errors.series = w->series;
+	w->errors.hold = true;
 	err = write_items(w, r, fd, missing);
 	*keep = !err;
 	reader__free(r);
-	return err || missing || w->problems.damaged ? 1 : 0;
+	return err || missing || w->errors.damaged ? 1 : 0;
 }
 
 static int run_options(const struct options *o)
@@ -202,14 +202,14 @@ static int run_options(const struct options *o)
 		w.sel.tasks = &w.task;
 		w.sel.ntasks = 1;
 	}
-	status = choice__nodes(&w.sel, &w.nodes, o->nodes);
+	status = select_args__nodes(&w.sel, &w.nodes, o->nodes);
 	if (!status)
-		status = jobfile__choose(&w.file, o->jobs, o->input);
+		status = input_file__choose(&w.file, o->jobs, o->input);
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
 	if (!status)
 		status = child_output__write(o->output, w.file.path, write_file, &w);
-	jobfile__free(&w.file);
+	input_file__free(&w.file);
 	hostlist__free(&w.nodes);
 	return status < 0 ? 1 : status;
 }
@@ -280,7 +280,7 @@ int verb_items(int argc, char **argv)
 
 	if (status != OPTIONS_GO_ON)
 		return status;
-	status = input__word(&cmd_items, argc, argv, &o.input);
+	status = input_args__word(&cmd_items, argc, argv, &o.input);
 	if (status)
 		return status;
 	if (!o.series || !o.column)

@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/jobprof/input.h"
+#include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/list_file.h"
 #include "cmd/jobprof/list_man.h"
 #include "cmd/jobprof/verbs.h"
@@ -217,7 +217,7 @@ int verb_list(int argc, char **argv)
 	int status = options__read(&cmd_list, argc, argv, take, &o);
 
 	if (status == OPTIONS_GO_ON)
-		status = input__word(&cmd_list, argc, argv, &o.input);
+		status = input_args__word(&cmd_list, argc, argv, &o.input);
 	else
 		return status;
 	if (status)

@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/select_args.h"
-#include "cmd/jobprof/jobfile.h"
+#include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/list_man.h"
 #include "cmd/jobprof/read_errors.h"
 #include "hdf5/reader.h"
@@ -269,12 +269,12 @@ static int print_json(FILE *out, const struct reader *r, const struct contents *
 static int list_reader(const struct reader *r, const char *path, const struct selection *sel,
 		       const char *series, bool json, FILE *out)
 {
-	struct problems problems = {.path = path};
+	struct read_errors errors = {.path = path};
 	struct contents *c = NULL;
-	bool missing = choice__missing(r, sel, path);
+	bool missing = select_args__missing(r, sel, path);
 	int status, err;
 
-	err = contents__read(&c, r, sel, series, false, problems__add, &problems);
+	err = contents__read(&c, r, sel, series, false, read_errors__add, &errors);
 	if (!err && series && !c->nseries) {
 		if (!missing && sel->ntasks)
 			log_error("%s: there is no task %" PRIu64 " in series %s", path,
@@ -289,14 +289,14 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 		err = json ? print_json(out, r, c) : print_text(out, r, c);
 	if (err)
 		log_error("%s: %s", path, err == -E2BIG ? "too many names" : reader__strerror(err));
-	problems__end(&problems, false);
-	status = err || missing || problems.damaged;
+	read_errors__end(&errors, false);
+	status = err || missing || errors.damaged;
 	contents__free(c);
 	return status;
 }
 
 struct work {
-	struct jobfile file;
+	struct input_file file;
 	struct selection sel;
 	struct hostlist hosts;
 	const char *series;
@@ -354,14 +354,14 @@ int list__file(const char *jobs, const char *input, const char *series, const ch
 	int status = series ? choose_series(&w, series) : 0;
 
 	if (!status)
-		status = choice__nodes(&w.sel, &w.hosts, nodes);
+		status = select_args__nodes(&w.sel, &w.hosts, nodes);
 	if (!status)
-		status = jobfile__choose(&w.file, jobs, input);
+		status = input_file__choose(&w.file, jobs, input);
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
 	if (!status)
 		status = pool__call_verb(list_path, &w, &POOL_STREAM);
-	jobfile__free(&w.file);
+	input_file__free(&w.file);
 	hostlist__free(&w.hosts);
 	return status;
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* What is in a file, of these nodes (a host list) and this series; each may be NULL. jobs or input
- * as jobfile__choose has them. Returns the exit status. */
+ * as input_file__choose has them. Returns the exit status. */
 int list__file(const char *jobs, const char *input, const char *series, const char *nodes,
 	       bool json, FILE *out);
 

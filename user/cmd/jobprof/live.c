@@ -79,7 +79,7 @@ static int set_job(struct args *a, const char *text)
 	struct jobspec *jobs;
 	unsigned n;
 	char number[16];
-	int status = choice__jobs(&jobs, &n, text);
+	int status = select_args__jobs(&jobs, &n, text);
 
 	if (status)
 		return status;
@@ -161,7 +161,8 @@ static int ask_jobs(const struct args *a, struct round *r, char why[static 256])
 	int sum = -ESRCH;
 
 	for (unsigned i = 0; i < a->njobs; i++) {
-		int n = jobprof_live(a->jobs[i], a->step, TALK_TIMEOUT_MS, show_table, r, why, 256);
+		int n = jobprof_live(a->jobs[i], a->step, CLIENT_CONN_TIMEOUT_MS, show_table, r,
+				     why, 256);
 
 		if (n < 0 && n != -ESRCH)
 			return n;
@@ -188,7 +189,7 @@ static int one_round(struct args *a, struct live_out *out)
 	if (a->format->end)
 		a->format->end(out, n >= 0);
 	if (n < 0)
-		return talk__failed(n, why);
+		return client_conn__failed(n, why);
 	if (r.shown)
 		return 0;
 	if (a->series && n)

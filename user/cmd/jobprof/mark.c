@@ -23,12 +23,12 @@ const struct command cmd_mark = {
 static int send_mark(struct jpc_mark *m)
 {
 	struct client c;
-	int status = talk__open(&c);
+	int status = client_conn__open(&c);
 
 	if (status)
 		return status;
 	client__head(&c, m, JPC_MARK, sizeof(*m));
-	status = talk__say(&c, m);
+	status = client_conn__call(&c, m);
 	client__close(&c);
 	return status;
 }
@@ -38,12 +38,12 @@ static int take(void *ctx, int letter, const char *arg)
 	struct jpc_mark *m = ctx;
 
 	(void)letter;
-	return talk__time(arg, &m->time_ns);
+	return client_conn__parse_time(arg, &m->time_ns);
 }
 
 int verb_mark(int argc, char **argv)
 {
-	struct jpc_mark m = {.time_ns = talk__now()};
+	struct jpc_mark m = {.time_ns = client_conn__now_ns()};
 	int status = options__read(&cmd_mark, argc, argv, take, &m);
 
 	if (status != OPTIONS_GO_ON)

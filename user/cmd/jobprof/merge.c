@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "cmd/jobprof/user_name.h"
 #include "cmd/jobprof/select_args.h"
-#include "cmd/jobprof/input.h"
+#include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/profile_dir.h"
 #include "cmd/jobprof/verbs.h"
 #include "pool/anew.h"
@@ -118,7 +118,7 @@ static int take(void *ctx, int letter, const char *arg)
 
 static int parse_jobs(struct options *o)
 {
-	int status = choice__jobs(&o->specs, &o->merge.nspecs, o->jobs);
+	int status = select_args__jobs(&o->specs, &o->merge.nspecs, o->jobs);
 
 	if (status)
 		return status;
@@ -194,7 +194,7 @@ int verb_merge(int argc, char **argv)
 
 	if (status != OPTIONS_GO_ON)
 		return status;
-	status = input__word(&cmd_merge, argc, argv, &o.merge.profile_dir);
+	status = input_args__word(&cmd_merge, argc, argv, &o.merge.profile_dir);
 	if (!status && !o.jobs)
 		status = options__wrong(&cmd_merge, "-j says which jobs to merge");
 	if (!status)

@@ -63,7 +63,7 @@ static int make_watched(char *template)
 }
 
 /* was: what is replaced, NULL: nothing. */
-static int make_beside(struct output *o, const struct stat *was)
+static int make_beside(struct output_file *o, const struct stat *was)
 {
 	mode_t mask = umask(0), mode = was ? was->st_mode & 0777 : 0666 & ~mask;
 
@@ -91,12 +91,12 @@ static bool same_file(const struct stat *a, const char *path)
 	       a->st_ino == b.st_ino;
 }
 
-int output__open(struct output *o, const char *path, const char *from)
+int output_file__open(struct output_file *o, const char *path, const char *from)
 {
 	struct stat st;
 	int err = 0;
 
-	*o = (struct output){.fd = STDOUT_FILENO};
+	*o = (struct output_file){.fd = STDOUT_FILENO};
 	if (!strcmp(path, "-"))
 		return 0;
 	o->path = strdup(path);
@@ -116,12 +116,12 @@ int output__open(struct output *o, const char *path, const char *from)
 		log_error("%s: cannot be written: %s", path,
 			  err == -EEXIST ? "it is what is read" : strerror(-err));
 		o->fd = o->tmp ? o->fd : -1;
-		output__close(o, false);
+		output_file__close(o, false);
 	}
 	return err;
 }
 
-int output__close(struct output *o, bool keep)
+int output_file__close(struct output_file *o, bool keep)
 {
 	int err = 0;
 
@@ -138,6 +138,6 @@ int output__close(struct output *o, bool keep)
 		log_error("%s: cannot be written: %s", o->path, strerror(-err));
 	free(o->tmp);
 	free(o->path);
-	*o = (struct output){.fd = -1};
+	*o = (struct output_file){.fd = -1};
 	return err;
 }

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-struct output {
+struct output_file {
 	int fd;
 	char *path; /* NULL: standard output */
 	char *tmp;  /* beside it; NULL: written in place, since it is no regular file */
@@ -13,8 +13,8 @@ struct output {
 
 /* "-" is standard output; from is what is read, over which nothing is written. Until it is closed,
  * a signal that ends us removes what there is of it. One at a time. 0 or -errno, logged. */
-int output__open(struct output *o, const char *path, const char *from);
+int output_file__open(struct output_file *o, const char *path, const char *from);
 /* keep: it takes its place, else nothing is left of it. 0 or -errno, logged. */
-int output__close(struct output *o, bool keep);
+int output_file__close(struct output_file *o, bool keep);
 
 #endif

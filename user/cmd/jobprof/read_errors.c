@@ -10,7 +10,7 @@
 #include "hdf5/reader.h"
 #include "identity/stepname.h"
 
-static void name(struct problems *p, bool hold, const char *text)
+static void name(struct read_errors *p, bool hold, const char *text)
 {
 	char *copy = hold ? strdup(text) : NULL;
 
@@ -20,9 +20,9 @@ static void name(struct problems *p, bool hold, const char *text)
 		log_warn("%s", text);
 }
 
-void problems__add(void *ctx, const char *step, const char *node, const char *table, int err)
+void read_errors__add(void *ctx, const char *step, const char *node, const char *table, int err)
 {
-	struct problems *p = ctx;
+	struct read_errors *p = ctx;
 	bool lacks = err == -ENODATA;
 	char text[1024];
 
@@ -30,7 +30,7 @@ void problems__add(void *ctx, const char *step, const char *node, const char *ta
 		p->lacking++;
 	else
 		p->damaged++;
-	if (p->lacking + p->damaged > PROBLEMS_NAMED)
+	if (p->lacking + p->damaged > READ_ERRORS_NAMED)
 		return;
 	snprintf(text, sizeof(text), "%s: step %s, node %s%s%s%s%s: %s", p->path,
 		 *step ? stepname__human(step) : "?", node, p->series || table ? ", " : "",
@@ -39,7 +39,7 @@ void problems__add(void *ctx, const char *step, const char *node, const char *ta
 	name(p, p->hold && lacks, text);
 }
 
-void problems__end(struct problems *p, bool whole)
+void read_errors__end(struct read_errors *p, bool whole)
 {
 	unsigned n = p->lacking + p->damaged;
 
@@ -49,6 +49,6 @@ void problems__end(struct problems *p, bool whole)
 		free(p->held[i]);
 	}
 	p->nheld = 0;
-	if (n > PROBLEMS_NAMED && !whole)
-		log_warn("%s: and %u more", p->path, n - PROBLEMS_NAMED);
+	if (n > READ_ERRORS_NAMED && !whole)
+		log_warn("%s: and %u more", p->path, n - READ_ERRORS_NAMED);
 }

@@ -5,21 +5,21 @@
 
 #include <stdbool.h>
 
-#define PROBLEMS_NAMED 10u /* a job may have thousands of nodes */
+#define READ_ERRORS_NAMED 10u /* a job may have thousands of nodes */
 
-struct problems {
+struct read_errors {
 	const char *path;
 	const char *series; /* NULL: tables come with their series */
 	unsigned lacking;   /* nodes and tables without the series or the column */
 	unsigned damaged;   /* that cannot be read, wholly or in part */
-	bool hold;	    /* those that lack it are named by problems__end() */
-	char *held[PROBLEMS_NAMED];
+	bool hold;	    /* those that lack it are named by read_errors__end() */
+	char *held[READ_ERRORS_NAMED];
 	unsigned nheld;
 };
 
-/* For the callbacks of items and contents; ctx is a struct problems. err -ENODATA: lacking. */
-void problems__add(void *ctx, const char *step, const char *node, const char *table, int err);
+/* For the callbacks of items and contents; ctx is a struct read_errors. err -ENODATA: lacking. */
+void read_errors__add(void *ctx, const char *step, const char *node, const char *table, int err);
 /* Names what was held, unless the whole file lacks it, and says how many were not named. */
-void problems__end(struct problems *p, bool whole);
+void read_errors__end(struct read_errors *p, bool whole);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 
-int choice__jobs(struct jobspec **out, unsigned *n, const char *text)
+int select_args__jobs(struct jobspec **out, unsigned *n, const char *text)
 {
 	char why[256];
 	int err = jobspec__parse(out, n, text, why, sizeof(why));
@@ -20,7 +20,7 @@ int choice__jobs(struct jobspec **out, unsigned *n, const char *text)
 	return !err ? 0 : err == -EINVAL ? 2 : 1;
 }
 
-int choice__nodes(struct selection *sel, struct hostlist *l, const char *text)
+int select_args__nodes(struct selection *sel, struct hostlist *l, const char *text)
 {
 	char bad[128];
 	int err;
@@ -40,7 +40,7 @@ int choice__nodes(struct selection *sel, struct hostlist *l, const char *text)
 	return !err ? 0 : err == -ENOMEM ? 1 : 2;
 }
 
-bool choice__missing(const struct reader *r, const struct selection *sel, const char *path)
+bool select_args__missing(const struct reader *r, const struct selection *sel, const char *path)
 {
 	char what[SELECT_MISSING];
 

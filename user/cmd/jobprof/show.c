@@ -9,8 +9,8 @@
 
 #include "base/log.h"
 #include "cmd/jobprof/select_args.h"
-#include "cmd/jobprof/input.h"
-#include "cmd/jobprof/jobfile.h"
+#include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/input_file.h"
 #include "model/job_steps.h"
 #include "model/node.h"
 #include "view/spark.h"
@@ -150,7 +150,7 @@ int show__file(const char *path, const struct show_opts *o, FILE *out)
 	struct reader *r = NULL;
 	const struct selection sel = {.nodes = o->nodes, .steps = o->steps, .nsteps = o->nsteps};
 	int err = reader__open(&r, path);
-	bool missing = !err && choice__missing(r, &sel, path);
+	bool missing = !err && select_args__missing(r, &sel, path);
 
 	if (!err)
 		err = o->form == SHOW_JSON ? show_json(r, o, out) : show_text(r, o, out);
@@ -225,7 +225,7 @@ static int take(void *ctx, int letter, const char *arg)
 		a->input = arg;
 		break;
 	case 'N':
-		status = choice__nodes(&a->sel, &a->nodes, arg);
+		status = select_args__nodes(&a->sel, &a->nodes, arg);
 		a->opts.nodes = a->sel.nodes;
 		break;
 	default:
@@ -236,14 +236,14 @@ static int take(void *ctx, int letter, const char *arg)
 
 static int show_job_file(struct args *a)
 {
-	struct jobfile f;
-	int status = jobfile__choose(&f, a->jobs, a->input);
+	struct input_file f;
+	int status = input_file__choose(&f, a->jobs, a->input);
 
 	a->opts.steps = f.steps;
 	a->opts.nsteps = f.nsteps;
 	if (!status && show__in_child(f.path, &a->opts))
 		status = 1;
-	jobfile__free(&f);
+	input_file__free(&f);
 	return status;
 }
 
@@ -252,7 +252,7 @@ static int show_words(struct args *a, int argc, char **argv)
 	int status = 0;
 
 	if (a->jobs || a->input || optind + 1 >= argc) {
-		status = input__word(&cmd_show, argc, argv, &a->input);
+		status = input_args__word(&cmd_show, argc, argv, &a->input);
 		return status ? status : show_job_file(a);
 	}
 	for (int i = optind; i < argc; i++)

@@ -285,23 +285,23 @@ static bool ask_slurm(struct jobspec *specs, unsigned n)
 
 static int do_job_of(struct sh5_options *o, const struct jobspec *specs, unsigned n)
 {
-	static int (*const modes[])(const struct sh5_options *o, const struct jobfile *f) = {
+	static int (*const modes[])(const struct sh5_options *o, const struct input_file *f) = {
 		[SH5_EXTRACT] = sh5__extract,
 		[SH5_ITEMS] = sh5__items,
 		[SH5_LIST] = sh5__list,
 	};
-	struct jobfile file;
+	struct input_file file;
 	int status, err;
 
 	if (o->mode == SH5_MERGE)
 		return sh5__merge(o, specs, n);
-	err = jobfile__of(&file, specs, n, o->input);
+	err = input_file__of(&file, specs, n, o->input);
 	if (err)
 		return err == -ENOENT ? SH5_UNRESOLVED : SH5_USAGE;
 	o->sel.steps = file.steps;
 	o->sel.nsteps = file.nsteps;
 	status = modes[o->mode](o, &file);
-	jobfile__free(&file);
+	input_file__free(&file);
 	return status;
 }
 

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "base/hostlist.h"
-#include "cmd/jobprof/jobfile.h"
+#include "cmd/jobprof/input_file.h"
 #include "identity/jobspec.h"
 #include "hdf5/reader.h"
 #include "jobfile/select.h"
@@ -43,9 +43,9 @@ int sh5util__main(int argc, char **argv);
 
 /* One job each. They say what they do and what fails, and return the exit status. */
 int sh5__merge(const struct sh5_options *o, const struct jobspec *specs, unsigned n);
-int sh5__extract(const struct sh5_options *o, const struct jobfile *f);
-int sh5__items(const struct sh5_options *o, const struct jobfile *f);
-int sh5__list(const struct sh5_options *o, const struct jobfile *f);
+int sh5__extract(const struct sh5_options *o, const struct input_file *f);
+int sh5__items(const struct sh5_options *o, const struct input_file *f);
+int sh5__list(const struct sh5_options *o, const struct input_file *f);
 
 /* Prints help on standard output. */
 void sh5__help(void);

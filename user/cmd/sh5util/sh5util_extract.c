@@ -60,7 +60,7 @@ static int write_file(void *arg, int fd, bool *keep)
 	return status;
 }
 
-int sh5__extract(const struct sh5_options *o, const struct jobfile *f)
+int sh5__extract(const struct sh5_options *o, const struct input_file *f)
 {
 	_cleanup_free_ char *path = NULL;
 	struct work w = {.o = o, .from = f->path};

@@ -128,7 +128,7 @@ static int write_items(const struct work *w, struct items *it, int fd)
 	return err ? SH5_FAILED : SH5_OK;
 }
 
-static int extract_items(const struct work *w, const struct reader *r, struct problems *problems,
+static int extract_items(const struct work *w, const struct reader *r, struct read_errors *errors,
 			 int fd)
 {
 	const struct sh5_options *o = w->o;
@@ -137,8 +137,8 @@ static int extract_items(const struct work *w, const struct reader *r, struct pr
 		.column = o->item,
 		.sel = &o->sel,
 		.as_stored = true,
-		.problem = problems__add,
-		.ctx = problems,
+		.problem = read_errors__add,
+		.ctx = errors,
 	};
 	struct items *it = NULL;
 	int status, err = items__open(&it, r, &q);
@@ -164,7 +164,7 @@ static int extract_items(const struct work *w, const struct reader *r, struct pr
 static int write_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
-	struct problems problems = {.path = w->from, .series = w->o->series};
+	struct read_errors errors = {.path = w->from, .series = w->o->series};
 	struct reader *r = sh5__open(w->from);
 	bool all_there;
 	int status;
@@ -172,13 +172,13 @@ static int write_file(void *arg, int fd, bool *keep)
 	if (!r)
 		return SH5_USAGE;
 	all_there = sh5__all_there(r, w->from, &w->o->sel);
-	status = extract_items(w, r, &problems, fd);
+	status = extract_items(w, r, &errors, fd);
 	*keep = status == SH5_OK;
-	problems__end(&problems, false);
+	read_errors__end(&errors, false);
 	reader__free(r);
 	if (status && status != SH5_NO_SERIES)
 		return status;
-	return !all_there || problems.damaged ? SH5_FAILED : status;
+	return !all_there || errors.damaged ? SH5_FAILED : status;
 }
 
 /* ./SERIES_ITEM_JOB.csv, both as they were typed, but never in another directory. */
@@ -194,7 +194,7 @@ static char *default_output(const struct sh5_options *o, uint32_t job)
 	return path;
 }
 
-int sh5__items(const struct sh5_options *o, const struct jobfile *f)
+int sh5__items(const struct sh5_options *o, const struct input_file *f)
 {
 	_cleanup_free_ char *path = o->output ? strdup(o->output) : default_output(o, f->job);
 	struct work w = {o, f->path, path};

@@ -29,22 +29,22 @@ struct work {
 static int list_items(const struct work *w, const struct reader *r)
 {
 	const struct sh5_options *o = w->o;
-	struct problems problems = {.path = w->path};
+	struct read_errors errors = {.path = w->path};
 	struct contents *c = NULL;
 	int status = sh5__all_there(r, w->path, &o->sel) ? SH5_OK : SH5_FAILED, err;
 
-	err = contents__read(&c, r, &o->sel, o->series, true, problems__add, &problems);
+	err = contents__read(&c, r, &o->sel, o->series, true, read_errors__add, &errors);
 	if (err) {
 		log_error("error: %s: %s", w->path, reader__strerror(err));
 		status = SH5_FAILED;
 	} else if (c->nseries && c->series[0].tables) {
 		print_common(&c->series[0]);
-		status = problems.damaged ? SH5_FAILED : status;
+		status = errors.damaged ? SH5_FAILED : status;
 	} else if (!status) {
 		log_error("error: Series %s not found", o->series_text);
 		status = SH5_NO_SERIES;
 	}
-	problems__end(&problems, false);
+	read_errors__end(&errors, false);
 	contents__free(c);
 	return status;
 }
@@ -59,7 +59,7 @@ static int list_file(void *arg)
 	return status;
 }
 
-int sh5__list(const struct sh5_options *o, const struct jobfile *f)
+int sh5__list(const struct sh5_options *o, const struct input_file *f)
 {
 	struct work w = {o, f->path};
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which file and which of its steps "-j JOB[.STEP],..." and FILE or DIR mean. */
-#ifndef JP_CMD_JOBPROF_JOBFILE_H
-#define JP_CMD_JOBPROF_JOBFILE_H
+#ifndef JP_CMD_JOBPROF_INPUT_FILE_H
+#define JP_CMD_JOBPROF_INPUT_FILE_H
 
 #include "identity/jobspec.h"
 #include "jobfile/select.h"
 
-struct jobfile {
+struct input_file {
 	char *path;
 	const char **steps; /* what selection wants; nsteps 0: all */
 	unsigned nsteps;
@@ -14,8 +14,8 @@ struct jobfile {
 	char (*texts)[12];
 };
 
-struct jobfiles {
-	struct jobfile *v;
+struct input_files {
+	struct input_file *v;
 	unsigned n;
 };
 
@@ -25,15 +25,17 @@ struct jobfiles {
  * itself. Of a task of an array or a component the one whose attributes say so. 0; -ENOENT: no file
  * says that it is of that task or component; -ENOMEM.
  */
-int jobfile__of(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input);
+int input_file__of(struct input_file *out, const struct jobspec *specs, unsigned n,
+		   const char *input);
 /* The same, but the id of an array means all its tasks. */
-int jobfiles__of(struct jobfiles *out, const struct jobspec *specs, unsigned n, const char *input);
-void jobfiles__free(struct jobfiles *f);
+int input_files__of(struct input_files *out, const struct jobspec *specs, unsigned n,
+		    const char *input);
+void input_files__free(struct input_files *f);
 /* Logs -ENOENT. */
-void jobfile__say_none(const struct jobspec *spec);
+void input_file__say_none(const struct jobspec *spec);
 /* For verbs: parses jobs (NULL: none) and wants one file of it. 0, or the exit status and it has
  * said why. */
-int jobfile__choose(struct jobfile *out, const char *jobs, const char *input);
-void jobfile__free(struct jobfile *f);
+int input_file__choose(struct input_file *out, const char *jobs, const char *input);
+void input_file__free(struct input_file *f);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/input.h"
+#include "cmd/jobprof/input_args.h"
 
 #include <unistd.h>
 
-int input__word(const struct command *c, int argc, char **argv, const char **input)
+int input_args__word(const struct command *c, int argc, char **argv, const char **input)
 {
 	if (optind == argc)
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How the verbs that read profiles are told which: the same options everywhere. */
-#ifndef JP_CMD_JOBPROF_INPUT_H
-#define JP_CMD_JOBPROF_INPUT_H
+#ifndef JP_CMD_JOBPROF_INPUT_ARGS_H
+#define JP_CMD_JOBPROF_INPUT_ARGS_H
 
 #include "base/options.h"
 
@@ -25,6 +25,6 @@
 
 /* The word after the options as *input. 0, or 2 having said what is wrong: there are more words,
  * or --input too. */
-int input__word(const struct command *c, int argc, char **argv, const char **input);
+int input_args__word(const struct command *c, int argc, char **argv, const char **input);
 
 #endif

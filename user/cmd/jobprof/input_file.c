@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "cmd/jobprof/jobfile.h"
+#include "cmd/jobprof/input_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -140,21 +140,21 @@ static struct search *find(const struct jobspec *spec, const char *where, bool u
 }
 
 /* Takes path, which may be NULL: no memory. */
-static int add_file(struct jobfiles *f, char *path, uint32_t job)
+static int add_file(struct input_files *f, char *path, uint32_t job)
 {
-	struct jobfile *v = path ? realloc(f->v, (f->n + 1) * sizeof(*v)) : NULL;
+	struct input_file *v = path ? realloc(f->v, (f->n + 1) * sizeof(*v)) : NULL;
 
 	if (!v) {
 		free(path);
 		return -ENOMEM;
 	}
 	f->v = v;
-	v[f->n++] = (struct jobfile){.path = path, .job = job};
+	v[f->n++] = (struct input_file){.path = path, .job = job};
 	return 0;
 }
 
 /* merge's own names first; under another one only if there are none. */
-static int find_files(struct jobfiles *f, const struct jobspec *spec, const char *dir)
+static int find_files(struct input_files *f, const struct jobspec *spec, const char *dir)
 {
 	int err = 0;
 
@@ -171,7 +171,7 @@ static int find_files(struct jobfiles *f, const struct jobspec *spec, const char
 	return err;
 }
 
-static int note_steps(struct jobfile *f, const struct jobspec *specs, unsigned n)
+static int note_steps(struct input_file *f, const struct jobspec *specs, unsigned n)
 {
 	f->texts = calloc(n, sizeof(*f->texts));
 	f->steps = calloc(n, sizeof(*f->steps));
@@ -230,7 +230,7 @@ static bool is_the_only(const char *path, const char *dir, const struct jobspec 
 }
 
 /* Of the id alone, job_<id>.h5, unless that is one of an array's tasks, or there is none. */
-static int find_meant(struct jobfiles *f, const struct jobspec *spec, const char *dir, bool raw)
+static int find_meant(struct input_files *f, const struct jobspec *spec, const char *dir, bool raw)
 {
 	char name[32];
 	_cleanup_free_ char *path = NULL;
@@ -254,12 +254,12 @@ static bool is_dir(const char *path)
 	return path && !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-static int find_all(struct jobfiles *out, const struct jobspec *specs, unsigned n,
+static int find_all(struct input_files *out, const struct jobspec *specs, unsigned n,
 		    const char *input, bool raw)
 {
 	int err;
 
-	*out = (struct jobfiles){0};
+	*out = (struct input_files){0};
 	if (!input || is_dir(input))
 		err = find_meant(out, specs, input ? input : ".", raw);
 	else
@@ -267,51 +267,54 @@ static int find_all(struct jobfiles *out, const struct jobspec *specs, unsigned 
 	for (unsigned i = 0; !err && i < out->n; i++)
 		err = note_steps(&out->v[i], specs, n);
 	if (err)
-		jobfiles__free(out);
+		input_files__free(out);
 	return err;
 }
 
-int jobfiles__of(struct jobfiles *out, const struct jobspec *specs, unsigned n, const char *input)
+int input_files__of(struct input_files *out, const struct jobspec *specs, unsigned n,
+		    const char *input)
 {
 	return find_all(out, specs, n, input, false);
 }
 
-void jobfiles__free(struct jobfiles *f)
+void input_files__free(struct input_files *f)
 {
 	for (unsigned i = 0; i < f->n; i++)
-		jobfile__free(&f->v[i]);
+		input_file__free(&f->v[i]);
 	free(f->v);
-	*f = (struct jobfiles){0};
+	*f = (struct input_files){0};
 }
 
 /* The first of them; the others are freed. */
-static void take_first(struct jobfile *out, struct jobfiles *f)
+static void take_first(struct input_file *out, struct input_files *f)
 {
 	*out = f->v[0];
-	f->v[0] = (struct jobfile){0};
-	jobfiles__free(f);
+	f->v[0] = (struct input_file){0};
+	input_files__free(f);
 }
 
-int jobfile__of(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input)
+int input_file__of(struct input_file *out, const struct jobspec *specs, unsigned n,
+		   const char *input)
 {
-	struct jobfiles all;
+	struct input_files all;
 	int err = find_all(&all, specs, n, input, true);
 
-	*out = (struct jobfile){0};
+	*out = (struct input_file){0};
 	if (!err)
 		take_first(out, &all);
 	return err;
 }
 
-void jobfile__say_none(const struct jobspec *spec)
+void input_file__say_none(const struct jobspec *spec)
 {
 	log_error("%s: no job file here says that it is of it; name the file, or its directory",
 		  spec->text);
 }
 
-static int of_specs(struct jobfile *out, const struct jobspec *specs, unsigned n, const char *input)
+static int of_specs(struct input_file *out, const struct jobspec *specs, unsigned n,
+		    const char *input)
 {
-	struct jobfiles all;
+	struct input_files all;
 	int err;
 
 	for (unsigned i = 1; i < n; i++) {
@@ -321,9 +324,9 @@ static int of_specs(struct jobfile *out, const struct jobspec *specs, unsigned n
 			  specs[i].text);
 		return 2;
 	}
-	err = jobfiles__of(&all, specs, n, input);
+	err = input_files__of(&all, specs, n, input);
 	if (err == -ENOENT)
-		jobfile__say_none(specs);
+		input_file__say_none(specs);
 	else if (err)
 		log_error("%s", strerror(-err));
 	if (err)
@@ -331,7 +334,7 @@ static int of_specs(struct jobfile *out, const struct jobspec *specs, unsigned n
 	if (all.n > 1) {
 		log_error("-j %s means %u files: %s, %s%s; name one of them", specs->text, all.n,
 			  all.v[0].path, all.v[1].path, all.n > 2 ? " ..." : "");
-		jobfiles__free(&all);
+		input_files__free(&all);
 		return 1;
 	}
 	take_first(out, &all);
@@ -339,7 +342,7 @@ static int of_specs(struct jobfile *out, const struct jobspec *specs, unsigned n
 }
 
 /* Of a directory without a job: the only profile in it. */
-static int only_file(struct jobfile *out, const char *where)
+static int only_file(struct input_file *out, const char *where)
 {
 	_cleanup_closedir_ DIR *dir = opendir(where);
 	char name[NAME_MAX + 1] = "";
@@ -361,13 +364,13 @@ static int only_file(struct jobfile *out, const char *where)
 	return 1;
 }
 
-int jobfile__choose(struct jobfile *out, const char *jobs, const char *input)
+int input_file__choose(struct input_file *out, const char *jobs, const char *input)
 {
 	_cleanup_free_ struct jobspec *specs = NULL;
 	unsigned n = 0;
 	int status;
 
-	*out = (struct jobfile){0};
+	*out = (struct input_file){0};
 	if (!jobs && !input) {
 		log_error("which profile: FILE, DIR with only one in it, or -j JOB");
 		return 2;
@@ -378,14 +381,14 @@ int jobfile__choose(struct jobfile *out, const char *jobs, const char *input)
 		out->path = strdup(input);
 		return out->path ? 0 : 1;
 	}
-	status = choice__jobs(&specs, &n, jobs);
+	status = select_args__jobs(&specs, &n, jobs);
 	return status ? status : of_specs(out, specs, n, input);
 }
 
-void jobfile__free(struct jobfile *f)
+void input_file__free(struct input_file *f)
 {
 	free(f->path);
 	free(f->steps);
 	free(f->texts);
-	*f = (struct jobfile){0};
+	*f = (struct input_file){0};
 }
