@@ -16,6 +16,8 @@
 /* Another directory instead of /proc, for tests; must live as long as it is used. */
 void proc__set_root(const char *root);
 
+/* Opens one of its files, "status" for example, for reading: an fd or -errno. */
+int proc__open(pid_t pid, const char *file);
 int proc__ppid(pid_t pid, pid_t *ppid);
 /* Clock ticks since boot. */
 int proc__starttime(pid_t pid, uint64_t *ticks);
@@ -58,8 +60,8 @@ int proc__procid(pid_t pid, int32_t *procid);
  */
 int proc__stepd_title(const char *title, uint32_t *job, char *step, size_t size);
 
-/* Is it called slurmstepd and belongs to root? Anyone can take the name, only root's process is
- * believed. 1, 0 or -errno. */
+/* Whether the process is called slurmstepd and belongs to root. Anyone can take the name, only
+ * root's process is believed. 1, 0 or -errno. */
 int proc__is_stepd(pid_t pid);
 
 /*

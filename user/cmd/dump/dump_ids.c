@@ -4,8 +4,7 @@
 #include <string.h>
 
 #include "cmd/dump/dump.h"
-#include "identity/hierarchy.h"
-#include "identity/proc.h"
+#include "identity/identity.h"
 
 /* A jobprof run may be anywhere, also inside a Slurm job: its own tree is the last on the path. */
 static size_t run_begin(const char *path)

@@ -14,8 +14,7 @@
 #include "cmd/jobprof/live.h"
 #include "cmd/jobprof/client_conn.h"
 #include "cmd/jobprof/verbs.h"
-#include "identity/slurmjob.h"
-#include "identity/stepname.h"
+#include "identity/identity.h"
 
 #define WATCH_MIN 0.1
 #define WATCH_MAX 86400.0

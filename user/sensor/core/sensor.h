@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Sources of readings outside the kernel's maps: one file per source, all behind struct sensor_ops.
+ * Sources of readings that BPF programs do not count: energy, power, heat, network ports, mounts,
+ * disks, GPUs. Each is a file of a folder of user/sensor (its kind) behind struct sensor_ops, and
+ * one line of sensor/sensors.h, the list of all. sensor_set.h keeps those of a node open and has
+ * their last values; async.h gives a slow one a thread; counter_set.h, proc_table.h, file.h and
+ * text.h are what sources of counters and small files have in common; plugin/plugin.h loads a
+ * site's own.
+ *
  * A source offers channels, each one quantity of one part of the node (the energy counter of a
  * package, the power of the node, the temperature of a GPU). Reading a source gives a value for
  * each of its channels: a reading is never guessed, never 0 for "unknown".

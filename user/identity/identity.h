@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Which job, step and task something is. A cgroup is identified by its path (layout.h, in one of
+ * the hierarchies that hierarchy.h finds), a process by its files in /proc (proc.h), a step by the
+ * spellings that Slurm and users have for it (stepname.h, jobspec.h, sluid.h), a component of a
+ * heterogeneous job by the environment of its tasks (hetjob.h). slurmd.h finds this node's Slurm,
+ * slurmjob.h asks its commands. cpulist.h reads lists of CPUs.
+ */
+#ifndef JP_IDENTITY_IDENTITY_H
+#define JP_IDENTITY_IDENTITY_H
+
+#include "identity/cpulist.h"
+#include "identity/hetjob.h"
+#include "identity/hierarchy.h"
+#include "identity/jobspec.h"
+#include "identity/layout.h"
+#include "identity/proc.h"
+#include "identity/slurmd.h"
+#include "identity/slurmjob.h"
+#include "identity/sluid.h"
+#include "identity/stepname.h"
+
+#endif
