@@ -73,7 +73,7 @@ TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools
 BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork jpcores)
 MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
-.PHONY: FORCE all help test check-bpf format lint install uninstall clean tools bench
+.PHONY: FORCE all help docs test check-bpf format lint install uninstall clean tools bench
 .DELETE_ON_ERROR:
 .SECONDARY:
 COMPLETED := $(addprefix $(B)/completion/,jobprof jobprofd jobprof-dump)
@@ -84,6 +84,7 @@ help:
 	@echo 'make uninstall      removes what "make install" with the same PREFIX installs; your settings stay'
 	@echo 'make slurm          the plugins of Slurm only, in build/slurm-RELEASE/; make install-slurm, as root'
 	@echo 'make tools          what tests and scripts/testbed need'
+	@echo 'make docs           docs/columns.md, from schemas/'
 	@echo 'make test           unit tests, without privileges; scripts/test, as root, runs every test'
 	@echo 'make check-bpf      as root: loads every BPF program and prints what the verifier counted'
 	@echo 'make lint format    clang-tidy and cppcheck; clang-format'
@@ -177,6 +178,11 @@ $(B)/man/jobprof-metrics.7: $(B)/jobprof
 	$(call msg,MAN,$@)
 	@mkdir -p $(@D)
 	$(Q)$(B)/jobprof list --man > $@
+
+docs: $(B)/jobprof
+	$(call msg,GEN,docs/columns.md)
+	$(Q)scripts/columns $< > $(B)/columns.md
+	$(Q)mv $(B)/columns.md docs/columns.md
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
 	$(call msg,LINK,$@)

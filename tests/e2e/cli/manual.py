@@ -54,6 +54,14 @@ def options():
                  [len(wanted) > 0, missing], [True, []])
 
 
+def columns():
+    with open(os.path.join(ROOT, "docs/columns.md")) as f:
+        text = f.read()
+    made = subprocess.run([os.path.join(ROOT, "scripts/columns"), JOBPROF], check=True,
+                          capture_output=True, text=True).stdout
+    is_true("docs/columns.md is as \"make docs\" makes it", text == made, "run \"make docs\"")
+
+
 def keys():
     names = re.findall(r"^([A-Z]\w+)\n    \S", says(["jobprofd", "--help"]), re.M)
     text = page("jobprof.conf.5")
@@ -109,4 +117,4 @@ def readme():
 
 
 if __name__ == "__main__":
-    run_tests([lint, options, keys, completion, readme])
+    run_tests([lint, options, columns, keys, completion, readme])
