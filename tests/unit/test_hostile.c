@@ -7,7 +7,10 @@
 
 #include <errno.h>
 #include <hdf5.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "hdf5/publish.h"
 #include "hdf5/reader.h"
@@ -153,19 +156,43 @@ static void spoilt_journals_build_or_fail(void **state)
 	free(p);
 }
 
-/* Nor is a file, group, table or attribute left open on any way out. */
+static int read_in_child(const char *path)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		signal(SIGSEGV, SIG_DFL); /* cmocka's handler would go on with the tests */
+		read_all(path);
+		_exit(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL) ? 1 : 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+/* Nor is a file, group, table or attribute left open on any way out. The library crashes of a few
+ * files, which is why the programs, too, read them in children. */
 static void spoilt_files_read_or_fail(void **state)
 {
+	unsigned crashes = 0;
 	size_t len;
 	uint8_t *p = slurp(file, &len);
 
 	srandom(3);
 	for (int i = 0; i < ROUNDS; i++) {
+		int status;
+
 		spoil(p, len);
-		read_all(bad);
+		status = read_in_child(bad);
+		if (WIFSIGNALED(status))
+			crashes++;
+		else
+			assert_int_equal(WEXITSTATUS(status), 0);
 	}
 	free(p);
-	assert_int_equal(H5Fget_obj_count(H5F_OBJ_ALL, H5F_OBJ_ALL), 0);
+	print_message("the library crashed of %u of %d spoilt files\n", crashes, ROUNDS);
+	assert_in_range(crashes, 0, ROUNDS / 100);
 }
 
 /* What lies where a file is to be published may crash who reads it: it is kept, not asked. */
