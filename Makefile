@@ -226,6 +226,7 @@ format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^skel/')
 
 lint: $(SKEL)
+	$(Q)scripts/check-includes
 	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SLURM_UNSEEN)) -- $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(SLURM_FLAGS) -std=gnu11
 	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
 		--suppress=missingIncludeSystem --suppress=resourceLeak:user/energy/node_energy_text.c \

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "schema/freq.h"
+#include "base/freq.h"
 
 static char err[256];
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "schema/freq.h"
+#include "base/freq.h"
 #include "base/log.h"
 
 #define CONFIG_PATTERNS 8

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "schema/freq.h"
+#include "base/freq.h"
 #include "daemon/external_series.h"
 #include "daemon/end_reason.h"
 #include "identity/layout.h"

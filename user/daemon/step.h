@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "schema/freq.h"
+#include "base/freq.h"
 #include "base/log.h"
 #include "daemon/cgroup_roots.h"
 #include "daemon/lookup.h"

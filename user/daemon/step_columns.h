@@ -5,7 +5,7 @@
 
 #include "daemon/step.h"
 #include "sample/counters.h"
-#include "schema/freq.h"
+#include "base/freq.h"
 
 /* A kind of table: the series, the interval that it has, and the histogram that its rows are made
  * of. */

@@ -13,7 +13,7 @@
 #include "schema/column.h"     /* a column */
 #include "schema/describe.h"   /* what a column of a file is, and its totals */
 #include "schema/family.h"     /* families, and the words that ask for them */
-#include "schema/freq.h"       /* sampling intervals, in Slurm's syntax */
+#include "base/freq.h"	       /* sampling intervals, in Slurm's syntax */
 #include "schema/quantities.h" /* what is measured: indices of counters and readings */
 #include "schema/series.h"     /* the built-in series */
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "schema/family.h"
-#include "schema/freq.h"
+#include "base/freq.h"
 #include "base/str.h"
 #include "client/client.h"
 #include "identity/layout.h"

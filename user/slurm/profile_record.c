@@ -8,7 +8,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "schema/freq.h"
+#include "base/freq.h"
 #include "identity/layout.h"
 #include "slurm/profile_mask.h"
 

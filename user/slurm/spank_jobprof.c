@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "schema/family.h"
-#include "schema/freq.h"
+#include "base/freq.h"
 #include "base/str.h"
 #include "slurm/spank_ids.h"
 #include "slurm/spank_link.h"

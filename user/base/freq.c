@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "schema/freq.h"
+#include "base/freq.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Sampling intervals in the syntax of Slurm's JobAcctGatherFrequency and --acctg-freq. */
-#ifndef JP_SCHEMA_FREQ_H
-#define JP_SCHEMA_FREQ_H
+#ifndef JP_BASE_FREQ_H
+#define JP_BASE_FREQ_H
 
 #include <stddef.h>
 
