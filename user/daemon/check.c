@@ -15,7 +15,6 @@
 
 #include "base/cleanup.h"
 #include "base/io_full.h"
-#include "base/str.h"
 #include "client/client.h"
 #include "daemon/dir_check.h"
 #include "daemon/publication.h"

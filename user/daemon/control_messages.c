@@ -4,12 +4,9 @@
 
 #include <errno.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/clock.h"
-#include "base/log.h"
 #include "base/str.h"
 #include "daemon/attach.h"
 #include "daemon/control_call.h"

@@ -3,7 +3,6 @@
 #include "daemon/control_rows.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "daemon/control_state.h"

@@ -2,7 +2,6 @@
 /* Why Slurm ended a step: squeue is run, and its lines are read. */
 #include "daemon/end_reason.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

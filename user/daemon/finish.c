@@ -2,7 +2,6 @@
 /* The end of the daemon: every step's journal is completed, and its file waited for. */
 #include "daemon/daemon.h"
 
-#include <errno.h>
 #include <poll.h>
 
 #include "base/clock.h"

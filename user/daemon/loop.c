@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "daemon/advance.h"
 #include "daemon/attach.h"
 #include "daemon/automerge.h"

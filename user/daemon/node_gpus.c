@@ -3,7 +3,6 @@
 #include "daemon/node_gpus.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "daemon/node_state.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "daemon/journal_numbers.h"
 #include "daemon/node_state.h"
 
