@@ -13,7 +13,7 @@
  *
  * Not every completion is seen: the kernel runs no program in an interrupt that comes upon the same
  * program, and there are threads that programs never see. Then the table has the request as under
- * way when it is started anew, or when its step ends (user/kern/requests.c); it counts as it was
+ * way when it is started again, or when its step ends (user/kern/requests.c); it counts as it was
  * submitted, without its time.
  */
 #include "bpf/log2.bpf.h"
@@ -256,7 +256,7 @@ int jp_request_free(u64 *ctx)
 	return !held;
 }
 
-/* JP_SLOT_NONE: nobody was seen to submit it. over: it needs its owner no more. */
+/* JP_SLOT_NONE: its submitter was not seen. over: it needs its owner no more. */
 static __always_inline u32 owner_slot(struct request *rq, bool over)
 {
 	struct jp_blk_set *set = set_of(rq);

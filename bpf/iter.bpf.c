@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Pulled by user space: what the living tasks of tracked slots have used since they came there.
- * Nothing of theirs is written: retired totals (bpf/life.bpf.c) plus these records is the whole.
- * A pass over the tasks of the node finds them all, for any number of readers at once; the one that
- * owns the maps may ask for those it knows, by number.
+ * Nothing of these tasks is written: retired totals (bpf/life.bpf.c) plus these records is the
+ * whole. A pass over the tasks of the node finds them all, for any number of readers at once; the
+ * one that owns the maps may ask for those it knows, by number.
  */
 #include "bpf/rss.bpf.h"
 #include "bpf/task.bpf.h"
 
-/* What this thread has not told its mm yet. */
+/* What this thread has not added to its mm yet. */
 static __always_inline void fill_unsynced(struct task_struct *p, struct jp_task_rec *rec)
 {
 	struct task_struct___split *old = (void *)p;
@@ -237,7 +237,7 @@ int jp_sweep(struct bpf_iter__task *ctx)
 	return 0;
 }
 
-/* Where this CPU's copy of a per-CPU variable lies is not told to programs; the addresses of our
+/* Where this CPU's copy of a per-CPU variable lies is not known to programs; the addresses of our
  * own per-CPU array say it (user space subtracts). */
 SEC("?iter/bpf_map")
 int jp_percpu(struct bpf_iter__bpf_map *ctx)

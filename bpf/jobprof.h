@@ -71,7 +71,7 @@ enum jp_kind {
 	JP_KIND_PATH,	 /* on the way to a step: no slot */
 	JP_KIND_STEP,	 /* a step's cgroup: what belongs to no task */
 	JP_KIND_TASK,	 /* a task's cgroup below a step */
-	JP_KIND_LINEAGE, /* slot only: a task told apart inside a shared cgroup */
+	JP_KIND_LINEAGE, /* slot only: a task among others of one cgroup */
 	JP_KIND_GROUP,	 /* below a step, counts with its parent */
 	JP_KIND_STEPD,	 /* slurmstepd's own: not counted */
 };
@@ -147,7 +147,7 @@ struct jp_slot {
 	char title[JP_TITLE_LEN];
 };
 #define JP_SLOT_F_EXITED 1 /* the lineage root has exited */
-#define JP_SLOT_F_ENV	 4 /* tasks are told by SLURM_PROCID, children of slurmstepd */
+#define JP_SLOT_F_ENV	 4 /* tasks are known by SLURM_PROCID, as children of slurmstepd */
 #define JP_SLOT_F_BASE	 2 /* was running when first seen: counts from a baseline */
 #define JP_SLOT_F_DONE	 8 /* its counts are in a journal that is complete, or in none by wish */
 
@@ -256,8 +256,9 @@ struct jp_pmu {
 };
 
 /*
- * What a CPU's counters said last, and for whom they count since. Writer: that CPU's programs, of
- * which an interrupt keeps off while busy; user space while nothing is open, and where said.
+ * What a CPU's counters said last, and for which slot they count since. Writer: that CPU's
+ * programs, of which an interrupt keeps off while busy; user space while nothing is open, and where
+ * said.
  */
 struct jp_pmu_cpu {
 	__u32 slot;  /* JP_SLOT_NONE: known when the task leaves (raw tracepoint) */
@@ -272,7 +273,7 @@ struct jp_pmu_cpu {
 	struct jp_pmu_value ev[JP_PMU_EVENTS];
 	__u64 waited[JP_PMU_EVENTS]; /* ns wanted but not on the hardware */
 	__u64 given[JP_PMU_EVENTS];  /* sampled: counts that slots were given; atomic adds */
-	__u64 idle[JP_PMU_EVENTS];   /* of those, to nobody: no task was there; atomic adds */
+	__u64 idle[JP_PMU_EVENTS];   /* of those, in idle: to no slot; atomic adds */
 	__u64 period[JP_PMU_EVENTS]; /* sampled: counts per sample; user space, before it opens */
 	__u64 pad[2];
 };
@@ -413,7 +414,7 @@ struct jp_task_rec {
 	__u64 syscw;
 	__u64 read_bytes;
 	__u64 write_bytes;
-	__s64 rss_file; /* pages; without mm, what the thread has not told its mm yet */
+	__s64 rss_file; /* pages; without mm, what the thread has not added to its mm yet */
 	__s64 rss_anon;
 	__s64 rss_shmem;
 	__s64 swap;

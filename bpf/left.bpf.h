@@ -79,8 +79,8 @@ static __noinline int left_memory(struct mm_struct *mm, struct jp_acct *a)
 }
 
 /*
- * exit_mm() comes after the tracepoint from 6.16. Before, only maxrss tells, and only when it has
- * grown since the last exec: it also holds the programs before that.
+ * exit_mm() comes after the tracepoint from 6.16. Before, only maxrss shows it, and only when it
+ * has grown since the last exec: it also holds the programs before that.
  */
 static __always_inline void left_by_exit(struct task_struct *p, const struct jp_task *t,
 					 struct jp_acct *a)

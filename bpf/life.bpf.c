@@ -80,8 +80,8 @@ static __always_inline bool may_be(u32 node)
 	return n && (n->flags & JP_NODE_ANYONE || !BPF_CORE_READ(maker, cred, fsuid.val));
 }
 
-/* Takes a free slot, which nobody sees before slot_publish(). Slot 0 when there is none: counted
- * there, and said. */
+/* Takes a free slot, which user space does not see before slot_publish(). Slot 0 when there is
+ * none: counted there, and said. */
 static __noinline u32 slot_alloc(u32 kind, u32 step)
 {
 	struct jp_slot *info;
@@ -174,7 +174,7 @@ static __always_inline bool make_entry(const struct jp_cgroup *up, u32 node, str
 		e->slot = JP_SLOT_NONE;
 		return true;
 	default:
-		/* below the layout: with its parent, and slurmstepd's with nobody */
+		/* below the layout: with its parent, and slurmstepd's with no slot */
 		e->slot = up->slot;
 		if (up->kind == JP_KIND_STEPD)
 			e->kind = JP_KIND_STEPD;
@@ -291,7 +291,7 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 	if (slot == JP_SLOT_NONE)
 		return 0;
 	place(child, slot, flags, true);
-	a = pt ? slot_acct(pt->next_slot) : NULL; /* of who made it, wherever it begins */
+	a = pt ? slot_acct(pt->next_slot) : NULL; /* of its maker, wherever it begins */
 	if (a && child->pid == child->tgid)
 		ADD(a, forks, 1);
 	return 0;
@@ -451,7 +451,7 @@ static __always_inline void note_user(struct task_struct *p, struct jp_slot *inf
 		info->uid = BPF_CORE_READ(p, cred, uid.val);
 }
 
-/* The first program of what has no global task id: it tells the user, and how it ended. */
+/* The first program of what has no global task id: it shows the user, and how it ended. */
 static __always_inline void note_first(struct task_struct *p, u32 slot, struct jp_slot *info)
 {
 	if (info->root_pid)

@@ -133,7 +133,7 @@ static __always_inline void tag(struct sock *sk, u32 slot)
 		JP_COUNT(sock_fail);
 }
 
-/* Of the task that makes the call, or of nobody for the kernel's own sockets. */
+/* The slot of the task that makes the call; none for the kernel's own sockets. */
 static __always_inline struct jp_net *counts_of(struct sock *sk)
 {
 	u32 slot = JP_SLOT_OTHER;

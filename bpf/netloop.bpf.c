@@ -21,8 +21,8 @@ static __always_inline bool has_no_peer(const struct sock *sk)
 	       sk->sk_protocol != IPPROTO_TCP && !is_kernels(sk);
 }
 
-/* A datagram has been queued, and nobody woken: the last in the queue, unless a reader that did not
- * sleep has it already. A queue that is empty ends with itself. */
+/* A datagram has been queued, and no reader woken: the last in the queue, unless a reader that did
+ * not sleep has it already. A queue that is empty ends with itself. */
 SEC("?tp_btf/sk_data_ready")
 int BPF_PROG(jp_sock_ready, struct sock *sk)
 {

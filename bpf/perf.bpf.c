@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The perf family beside the switch path: the reading that user space asks of a CPU, and the
+ * The perf family outside the switch path: the reading that user space asks of a CPU, and the
  * overflow handlers of the sampled mode, which read no counter, since that would cost more than
  * the sample.
  */
@@ -8,8 +8,8 @@
 
 /*
  * Run by BPF_PROG_TEST_RUN on one CPU: in the interrupt that asks it, or with preemption off when
- * it is the caller's own. Gives what is in flight to the CPU's slot, and sees anew for whom it
- * counts. In sampled mode user space compares the reading with what the samples say.
+ * it is the caller's own. Gives what is in flight to the CPU's slot, and finds out again for which
+ * slot it counts. In sampled mode user space compares the reading with what the samples say.
  */
 SEC("?raw_tp/sched_switch")
 int jp_pmu_flush(void *ctx)

@@ -25,7 +25,7 @@ static __always_inline struct jp_pmu *pmu_of(u32 slot)
 {
 	u32 key = bpf_get_smp_processor_id() * jp_nslots;
 
-	/* not yet told, or not one of ours */
+	/* the slot is not known yet, or the task is in none */
 	key += slot < jp_nslots ? slot : JP_SLOT_OTHER;
 	return bpf_map_lookup_elem(&jp_pmu, &key);
 }
@@ -83,8 +83,8 @@ static __always_inline bool pmu_read_event(struct jp_pmu_cpu *c, struct pmu_slic
 
 /*
  * Reads this CPU's n counters and adds what they have counted since the last reading to slot from
- * (JP_SLOT_NONE: to nobody); where from ran for less time than that, the rest is nobody's either.
- * Not to be interrupted by another reading on the same CPU.
+ * (JP_SLOT_NONE: to no slot); where from ran for less time than that, the rest goes to no slot
+ * either. Not to be interrupted by another reading on the same CPU.
  */
 static __noinline int pmu_read(struct jp_pmu_cpu *c, u32 n, u32 from, u64 ran)
 {
@@ -128,7 +128,7 @@ static __always_inline u64 task_state(struct task_struct *p)
 
 /*
  * From sched_switch: from now on the CPU counts for next's slot. Until now it was prev that ran;
- * where the CPU counted for another one the switch to prev was not told to us, and of the slice
+ * where the CPU counted for another one the switch to prev was not reported, and of the slice
  * since then prev's is the time it ran.
  */
 static __always_inline void pmu_switch(struct task_struct *prev, u32 prev_slot, u64 ran,
@@ -148,7 +148,7 @@ static __always_inline void pmu_switch(struct task_struct *prev, u32 prev_slot, 
 			return;
 		prev_slot = c->slot;
 		ran = PMU_ALL;
-	} else if (prev_slot != JP_SLOT_SELF) { /* that one user space tells a running process */
+	} else if (prev_slot != JP_SLOT_SELF) { /* user space gives that one to a running process */
 		JP_COUNT(pmu_missed);
 	}
 	pmu_read(c, jp_npmu, prev_slot, ran);
@@ -156,8 +156,8 @@ static __always_inline void pmu_switch(struct task_struct *prev, u32 prev_slot, 
 }
 
 /*
- * The raw tracepoint's next cannot be asked for its slot, only be told from prev by its process; so
- * every switch between processes reads, and prev says for whom.
+ * The raw tracepoint's next cannot be asked for its slot, only compared with prev by its process;
+ * so every switch between processes reads, and prev says for which slot.
  */
 static __always_inline void pmu_switch_raw(u32 prev_slot, struct task_struct *prev,
 					   struct task_struct *next)

@@ -134,7 +134,8 @@ int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct tas
 	return 0;
 }
 
-/* Loaded in its place where counters are read; a program of its own, so that nobody else pays. */
+/* Loaded in its place where counters are read; a program of its own, so that others do not pay for
+ * it. */
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch_pmu, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
