@@ -186,7 +186,7 @@ struct jp_blk_lat {
 	__u64 write[JP_LAT_BUCKETS];
 };
 
-/* Who submitted a request, and what. A way is free while it names no request, or no slot. */
+/* The submitter of a request, and what it asked for. A way is free while it names no request, or no slot. */
 struct jp_blk_request {
 	__u64 request; /* its address: the kernel uses a fixed set of requests again and again */
 	__u64 use;     /* JP_BLK_OVER, or the slot's number and gen, 16 bits each, JP_BLK_WRITE,
@@ -202,7 +202,7 @@ struct jp_blk_set {
 	struct jp_blk_request way[JP_BLK_WAYS];
 };
 
-/* Who used a socket. */
+/* The slot that used a socket. */
 struct jp_owner {
 	__u32 slot;
 	__u32 gen; /* of the slot: a completion after its end goes to slot 0 */

@@ -12,7 +12,7 @@
 #include "sensor/core/proc_table.h"
 
 struct sensor {
-	struct proc_table lines;
+	struct proc_table table;
 };
 
 #define SECTOR	 512.0
@@ -69,14 +69,14 @@ static void disks_close(struct sensor *s)
 {
 	if (!s)
 		return;
-	proc_table__close(&s->lines);
+	proc_table__close(&s->table);
 	free(s);
 }
 
 static int disks_open(struct sensor **out, const struct sensor_roots *roots)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err = s ? proc_table__open(&s->lines, &format, roots) : -ENOMEM;
+	int err = s ? proc_table__open(&s->table, &format, roots) : -ENOMEM;
 
 	if (err) {
 		disks_close(s);
@@ -96,21 +96,21 @@ static int disks_probe(const struct sensor_roots *roots, char *why, size_t len)
 	else if (err)
 		snprintf(why, len, "%s/diskstats: %s", roots->proc, strerror(-err));
 	else
-		snprintf(why, len, "%u with a device in %s/block%s", s->lines.c.ndevices,
-			 roots->sys, s->lines.c.left_out ? ", more are left out" : "");
+		snprintf(why, len, "%u with a device in %s/block%s", s->table.c.ndevices,
+			 roots->sys, s->table.c.left_out ? ", more are left out" : "");
 	disks_close(s);
 	return err;
 }
 
 static unsigned disks_channels(const struct sensor *s, const struct sensor_channel **out)
 {
-	*out = s->lines.c.channel;
-	return s->lines.c.nchannels;
+	*out = s->table.c.channel;
+	return s->table.c.nchannels;
 }
 
 static int disks_read(struct sensor *s, struct sensor_value *values)
 {
-	return proc_table__read(&s->lines, values);
+	return proc_table__read(&s->table, values);
 }
 
 const struct sensor_ops sensor_disks = {

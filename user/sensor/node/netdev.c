@@ -16,7 +16,7 @@
 #include "sensor/core/proc_table.h"
 
 struct sensor {
-	struct proc_table lines;
+	struct proc_table table;
 };
 
 /* Numbers of a line of /proc/net/dev. */
@@ -72,14 +72,14 @@ static void netdev_close(struct sensor *s)
 {
 	if (!s)
 		return;
-	proc_table__close(&s->lines);
+	proc_table__close(&s->table);
 	free(s);
 }
 
 static int netdev_open(struct sensor **out, const struct sensor_roots *roots)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err = s ? proc_table__open(&s->lines, &format, roots) : -ENOMEM;
+	int err = s ? proc_table__open(&s->table, &format, roots) : -ENOMEM;
 
 	if (err) {
 		netdev_close(s);
@@ -100,21 +100,21 @@ static int netdev_probe(const struct sensor_roots *roots, char *why, size_t len)
 	else if (err)
 		snprintf(why, len, "%s/net/dev: %s", roots->proc, strerror(-err));
 	else
-		snprintf(why, len, "%u with a device in %s/class/net%s", s->lines.c.ndevices,
-			 roots->sys, s->lines.c.left_out ? ", more are left out" : "");
+		snprintf(why, len, "%u with a device in %s/class/net%s", s->table.c.ndevices,
+			 roots->sys, s->table.c.left_out ? ", more are left out" : "");
 	netdev_close(s);
 	return err;
 }
 
 static unsigned netdev_channels(const struct sensor *s, const struct sensor_channel **out)
 {
-	*out = s->lines.c.channel;
-	return s->lines.c.nchannels;
+	*out = s->table.c.channel;
+	return s->table.c.nchannels;
 }
 
 static int netdev_read(struct sensor *s, struct sensor_value *values)
 {
-	return proc_table__read(&s->lines, values);
+	return proc_table__read(&s->table, values);
 }
 
 const struct sensor_ops sensor_netdev = {
