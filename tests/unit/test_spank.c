@@ -263,7 +263,7 @@ static void it_is_restarted(void **state)
 	spank_link__begin(&k, l.path, 0);
 	fd = listener__accept(&l);
 	lines = 0;
-	k.said = false;
+	k.logged = false;
 	for (int i = 0; i < 3; i++) {
 		close(fd);
 		spank_link__task(&k, JPC_TASK_END, &(struct jpc_task){.gtid = 1});

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Parses sampling intervals, and says which one counts. */
 #include "base/freq.h"
 
 #include <errno.h>

@@ -10,21 +10,21 @@ enum freq_name {
 	FREQ_ENERGY,
 	FREQ_FILESYSTEM,
 	FREQ_NETWORK,
-	FREQ_STEP,    /* ours: the Step table */
-	FREQ_LATENCY, /* ours: the histograms */
+	FREQ_STEP,    /* not Slurm's: the Step table */
+	FREQ_LATENCY, /* not Slurm's: the histograms */
 	FREQ_N
 };
 
 #define FREQ_MIN 0.1 /* seconds */
 #define FREQ_MAX 86400.0
 
-/* Seconds; 0 is off, negative was not said. Use freq__interval() to read. */
+/* Seconds; 0: off; negative: not given. freq__interval() reads them. */
 struct freq {
 	double s[FREQ_N];
 };
 
-/* Slurm's default: task every 30 s. All else follows task; in Slurm it would be off, but which
- * tables a step has is said by the profile it asks for. */
+/* Slurm's default: task every 30 s. All other intervals follow it; in Slurm they would be off, but
+ * here the families that a step asks for decide which tables it has. */
 void freq__init(struct freq *f);
 /*
  * "30", "task=1,energy=5", "0.5,network=2": a bare number is task's and comes first; names are

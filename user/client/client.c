@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* A connection to jobprofd: opens it, sends messages, waits for answers. */
 #include "client/client.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static int connect_to(struct client *c, const char *path, const char *suffix)
 	return err;
 }
 
-/* Root's own socket is not full when users fill theirs. */
+/* Users cannot fill root's own socket. */
 int client__open(struct client *c, const char *path)
 {
 	return !geteuid() && !connect_to(c, path, JPC_SOCKET_ROOT) ? 0 : connect_to(c, path, "");
@@ -51,8 +52,7 @@ void client__close(struct client *c)
 
 	if (c->fd < 0)
 		return;
-	/* An answer left unread would make jobprofd's next recv() fail, before what we have said.
-	 */
+	/* An unread answer would make jobprofd's next recv() fail, before our last messages. */
 	shutdown(c->fd, SHUT_RD);
 	while (recv(c->fd, rest, sizeof(rest), MSG_DONTWAIT) > 0)
 		;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A connection to jobprofd. Nothing here waits longer than it is told to, takes a signal, or needs
- * more than libc: it runs inside slurmstepd and inside users' programs. Not for two threads at
- * once.
+ * A connection to jobprofd. The code runs inside slurmstepd and inside users' programs: it waits no
+ * longer than its callers allow, handles no signal, and needs only libc. Two threads must not use
+ * one connection at the same time.
  */
 #ifndef JP_CLIENT_CLIENT_H
 #define JP_CLIENT_CLIENT_H
@@ -11,7 +11,8 @@
 
 #include "client/protocol.h"
 
-/* Before the version, in every plugin and library of ours: --check-config looks for it there. */
+/* Stands before the version in every plugin and library of jobprof, where --check-config looks for
+ * it. */
 #define CLIENT_VERSION_MARK "jobprof version: "
 
 struct client {
@@ -23,22 +24,24 @@ struct client {
  * (not by a process with more rights than its caller), else the built-in one. */
 const char *client__path(const char *given);
 
-/* 0; -ENOENT, -ECONNREFUSED: no jobprofd; -EAGAIN: it is too busy to take one more; -errno. */
+/* 0; -ENOENT, -ECONNREFUSED: no jobprofd; -EAGAIN: jobprofd is too busy for one more connection;
+ * -errno. */
 int client__open(struct client *c, const char *path);
-/* What was sent before arrives. More than once is fine. */
+/* Messages that were sent before arrive. A closed connection may be closed again. */
 void client__close(struct client *c);
-/* In a child of fork(2): closes, and the parent's connection is as it was. */
+/* In a child of fork(2): closes the descriptor; the parent's connection stays as it was. */
 void client__forget(struct client *c);
 
 /* Fills the head of a message of that type and whole length. */
 void client__head(struct client *c, void *message, enum jpc_type type, size_t length);
 
 /* Sends without waiting. -EAGAIN: jobprofd is behind, the message is not sent; -ENOTCONN, -EPIPE,
- * -ECONNRESET: it is gone. */
+ * -ECONNRESET: the connection is gone. */
 int client__send(struct client *c, const void *message);
 
-/* Sends and waits for the REPLY of this very message, at most timeout_ms in all. 0: *reply is
- * there, its error may still be one; -ETIMEDOUT; -EPROTO: no valid answer; others as above. */
+/* Sends and waits for the REPLY to this very message, at most timeout_ms in all. 0: *reply is
+ * filled, and its `error` says how the message was received; -ETIMEDOUT; -EPROTO: no valid answer;
+ * others as above. */
 int client__call(struct client *c, void *message, struct jpc_reply *reply, unsigned timeout_ms);
 
 /* The next message from jobprofd, of at most size bytes: its length, -ETIMEDOUT, -EPROTO or

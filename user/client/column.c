@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Parses names of users' columns, series and marks. */
 #include "client/column.h"
 
 #include <errno.h>

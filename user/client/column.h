@@ -10,8 +10,8 @@
 
 /* Letters, digits and "_", 1 to max of them. */
 bool column__name_ok(const char *name, size_t max);
-/* NAME, NAME[UNIT], "+" behind for a change since the row before; the first len bytes of text. A
- * column of doubles, or -EINVAL. */
+/* The first len bytes of text, NAME or NAME[UNIT], and "+" after it for a change since the row
+ * before: a column of doubles in *c. 0 or -EINVAL. */
 int column__parse(struct jpc_column *c, const char *text, size_t len);
 /* The name of a mark: 1 to 63 bytes without control characters. 0 or -EINVAL. */
 int column__mark_name(char to[static sizeof(((struct jpc_mark *)0)->name)], const char *name);

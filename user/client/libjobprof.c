@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* libjobprof: sends a program's marks and rows to jobprofd. */
 #include "client/libjobprof.h"
 
 #include <errno.h>
@@ -11,23 +12,23 @@
 #include "client/client.h"
 #include "client/column.h"
 
-#define QUIET_NS INT64_C(5000000000) /* after a failure, before the next attempt */
+#define PAUSE_NS INT64_C(5000000000) /* after a failure, before the next attempt */
 
 _Static_assert(JOBPROF_COLUMNS_MAX == JPC_COLUMNS, "columns of a series");
 
 struct own_series {
 	struct jpc_table *table; /* the whole message */
-	unsigned declared_on;	 /* number of the connection that knows it */
+	unsigned declared_on;	 /* number of the connection over which it was sent */
 	int refused;		 /* on that connection: -errno */
 };
 
 static struct {
 	pthread_mutex_t lock;
 	struct client client;
-	unsigned connection; /* they are numbered from 1 */
-	unsigned answers;    /* still to come on it */
-	int64_t quiet_until_ns;
-	int quiet_err;
+	unsigned connection; /* connections are numbered from 1 */
+	unsigned answers;    /* still to come on this connection */
+	int64_t paused_until_ns;
+	int pause_err;
 	uint64_t dropped;
 	struct own_series series[JOBPROF_SERIES_MAX];
 	unsigned nseries;
@@ -51,7 +52,7 @@ static void after_fork(void)
 	pthread_mutex_unlock(&lib.lock);
 }
 
-/* The connection is the parent's: messages and answers of two would get mixed up. */
+/* The connection is the parent's: messages and answers of two processes would get mixed up. */
 static void after_fork_in_child(void)
 {
 	client__forget(&lib.client);
@@ -70,23 +71,23 @@ __attribute__((destructor)) static void at_unload(void)
 	client__close(&lib.client);
 }
 
-static int be_quiet(int err)
+static int pause_attempts(int err)
 {
 	client__close(&lib.client);
 	lib.answers = 0;
-	lib.quiet_err = err;
-	lib.quiet_until_ns = clock_ns(CLOCK_MONOTONIC_COARSE) + QUIET_NS;
+	lib.pause_err = err;
+	lib.paused_until_ns = clock_ns(CLOCK_MONOTONIC_COARSE) + PAUSE_NS;
 	return err;
 }
 
-static void take_answer(const struct jpc_reply *r)
+static void read_answer(const struct jpc_reply *r)
 {
 	if (lib.answers)
 		lib.answers--;
 	if (r->error >= 0)
 		return;
 	if (r->error == -ESRCH || r->error == -EACCES || r->error == -EPERM) {
-		be_quiet(r->error);
+		pause_attempts(r->error);
 		return;
 	}
 	for (unsigned i = 0; i < lib.nseries; i++)
@@ -95,7 +96,7 @@ static void take_answer(const struct jpc_reply *r)
 			lib.series[i].refused = r->error;
 }
 
-static void take_answers(void)
+static void read_answers(void)
 {
 	struct jpc_reply r;
 
@@ -105,7 +106,7 @@ static void take_answers(void)
 		if (n == -ETIMEDOUT)
 			return;
 		if (n == (int)sizeof(r) && r.head.type == JPC_REPLY)
-			take_answer(&r);
+			read_answer(&r);
 		else
 			client__close(&lib.client);
 	}
@@ -116,23 +117,24 @@ static int open_connection(void)
 	int err = client__open(&lib.client, client__path(NULL));
 
 	if (err)
-		return be_quiet(err == -EAGAIN ? err : -ENOTCONN);
+		return pause_attempts(err == -EAGAIN ? err : -ENOTCONN);
 	lib.connection++;
 	lib.answers = 0;
 	return 0;
 }
 
-static int be_connected(void)
+static int ensure_connected(void)
 {
-	take_answers();
+	read_answers();
 	if (lib.client.fd >= 0)
 		return 0;
-	if (lib.quiet_until_ns && clock_ns(CLOCK_MONOTONIC_COARSE) < lib.quiet_until_ns)
-		return lib.quiet_err;
+	if (lib.paused_until_ns && clock_ns(CLOCK_MONOTONIC_COARSE) < lib.paused_until_ns)
+		return lib.pause_err;
 	return open_connection();
 }
 
-/* The first message of a connection asks whether anybody wants to hear us. */
+/* The first message of a connection asks for an answer: whether the process is in a profiled step.
+ */
 static int send_message(void *message, enum jpc_type type, size_t length)
 {
 	struct jpc_head *h = message;
@@ -148,7 +150,7 @@ static int send_message(void *message, enum jpc_type type, size_t length)
 	return err == -ENOBUFS || err == -ENOMEM ? -EAGAIN : err;
 }
 
-/* s: what must be known before, or NULL. */
+/* s: the series that jobprofd must know before the message, or NULL. */
 static int send_after_series(struct own_series *s, void *message, enum jpc_type type, size_t length)
 {
 	int err;
@@ -172,19 +174,19 @@ static bool is_gone(int err)
 
 static int deliver(struct own_series *s, void *message, enum jpc_type type, size_t length)
 {
-	int err = be_connected();
+	int err = ensure_connected();
 
 	if (err)
 		return err;
 	err = send_after_series(s, message, type, length);
 	if (!is_gone(err))
 		return err;
-	/* jobprofd was restarted, maybe: one attempt. */
+	/* jobprofd may have been restarted: one attempt. */
 	client__close(&lib.client);
 	err = open_connection();
 	if (!err)
 		err = send_after_series(s, message, type, length);
-	return is_gone(err) ? be_quiet(-ENOTCONN) : err;
+	return is_gone(err) ? pause_attempts(-ENOTCONN) : err;
 }
 
 static int deliver_counted(struct own_series *s, void *message, enum jpc_type type, size_t length)
@@ -243,7 +245,7 @@ static int make_table(struct jpc_table **out, const char *name, unsigned n,
 }
 
 /* The number of the series; t is taken if it is a new one. */
-static int place_table(struct jpc_table *t, bool *taken)
+static int place_series(struct jpc_table *t, bool *taken)
 {
 	for (unsigned i = 0; i < lib.nseries; i++) {
 		const struct jpc_table *o = lib.series[i].table;
@@ -274,7 +276,7 @@ int jobprof_series(const char *name, unsigned n, const char *const columns[])
 	ret = make_table(&t, name, n, columns);
 	if (!ret) {
 		pthread_mutex_lock(&lib.lock);
-		ret = place_table(t, &taken);
+		ret = place_series(t, &taken);
 		pthread_mutex_unlock(&lib.lock);
 		if (!taken)
 			free(t);

@@ -8,11 +8,12 @@
  *	int solver = jobprof_series("solver", 3, columns);
  *	jobprof_add(solver, residual, cells / 1e6, 12);
  *
- * They go to jobprofd(8) on this node, which knows by the sender's cgroup whose step it is. Nothing
- * here waits, prints, ends the program, changes errno or leaves a descriptor to programs that are
- * executed; without jobprofd, or outside of a job, a call costs some 50 ns. What could not be sent
- * is counted. All functions may be called from several threads, and after fork(2): the child talks
- * for itself. None may be called from a signal handler.
+ * Marks and rows go to jobprofd(8) on this node, which finds the step by the sender's cgroup. No
+ * function waits (apart from jobprof_live()), prints, ends the program, changes errno or leaves a
+ * descriptor to programs that are executed; without jobprofd, or outside of a job, a call costs
+ * some 50 ns. Marks and rows that could not be sent are counted. All functions may be called from
+ * several threads, and after fork(2): the child has a connection of its own. None may be called
+ * from a signal handler.
  */
 #ifndef JOBPROF_LIB_H
 #define JOBPROF_LIB_H
@@ -29,18 +30,19 @@ extern "C" {
 
 /*
  * A mark at this instant, or at a unix time in ns, in the table Marks. name is 1 to 63 bytes.
- * 0: sent. -EINVAL: no such name. What else is negative is a loss: -ENOTCONN: there is no jobprofd;
- * -ESRCH: this process is in no step that is profiled; -EAGAIN: jobprofd is behind.
+ * 0: sent. -EINVAL: bad name. All other negative numbers are losses: -ENOTCONN: there is no
+ * jobprofd; -ESRCH: this process is in no step that is profiled; -EAGAIN: jobprofd is behind.
  */
 int jobprof_mark(const char *name);
 int jobprof_mark_at(const char *name, int64_t unix_ns);
 
 /*
- * A table User/<name> of n columns of doubles, each given as NAME, NAME[UNIT], or with "+" behind
- * for what came since the row before (else it is a value at the instant). Names are letters,
- * digits and "_", at most 47 of them, and 63 of the series; a unit is at most 13 bytes. Sends
- * nothing, keeps no pointer; the same name with the same columns is the same series. The number of
- * the series, from 0; -EINVAL; -EEXIST: the name has other columns; -ENOSPC: too many; -ENOMEM.
+ * A table User/<name> of n columns of doubles, each given as NAME or NAME[UNIT], and with "+" after
+ * it if its values are changes since the row before (else they are values at the instant). Names
+ * are letters, digits and "_", at most 47 of them, and 63 of the series; a unit is at most 13
+ * bytes. Sends nothing, keeps no pointer; the same name with the same columns is the same series.
+ * The number of the series, from 0; -EINVAL; -EEXIST: the name has other columns; -ENOSPC: too
+ * many; -ENOMEM.
  */
 int jobprof_series(const char *name, unsigned n, const char *const columns[]);
 
@@ -72,9 +74,9 @@ struct jobprof_table {
 /*
  * The last rows of a job's steps on this node: of the step of the caller with job 0, else of the
  * job with that id (its user's, or any for administrators), all of its steps or the one of that
- * name. fn is called for each table; what it is given lasts until it returns. Waits at most
- * timeout_ms. The number of tables, or a negative errno, with what jobprofd said in why (may be
- * NULL): -ENOTCONN, -ESRCH, -EACCES, -ETIMEDOUT, -EPROTO.
+ * name. fn is called for each table, which lasts until fn returns. Waits at most
+ * timeout_ms. Returns the number of tables, or a negative errno with jobprofd's reason in why (may
+ * be NULL): -ENOTCONN, -ESRCH, -EACCES, -ETIMEDOUT, -EPROTO.
  */
 int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
 		 void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *why,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* jobprof_live(): what jobprofd knows of a step right now. */
+/* jobprof_live(): asks jobprofd for the last rows of a step. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct live {
 
 #define ENDS(array) (memchr((array), 0, sizeof(array)) != NULL)
 
-/* Answers come from what the socket belongs to: no length is believed. */
+/* The socket may belong to another program than jobprofd: no length is trusted. */
 static int check_table(const struct jpc_table *t, size_t n)
 {
 	if (n < sizeof(*t) || t->ncols > JPC_COLUMNS ||
@@ -37,7 +37,7 @@ static int check_table(const struct jpc_table *t, size_t n)
 }
 
 /* The group is STEP or STEP/GROUP. */
-static int take_table(struct live *l, size_t n)
+static int read_table(struct live *l, size_t n)
 {
 	const struct jpc_table *t = (struct jpc_table *)l->buf;
 	const char *slash;
@@ -62,7 +62,7 @@ static int take_table(struct live *l, size_t n)
 	return 0;
 }
 
-static int take_rows(struct live *l, size_t n)
+static int read_rows(struct live *l, size_t n)
 {
 	const struct jpc_rows *r = (struct jpc_rows *)l->buf;
 	struct jobprof_table t;
@@ -82,16 +82,16 @@ static int take_rows(struct live *l, size_t n)
 	return 0;
 }
 
-/* 1: that was the REPLY, *result is what it says. */
-static int take_message(struct live *l, size_t n, int *result, char *why, size_t whylen)
+/* 1: the message was the REPLY, *result is its number or error. */
+static int read_message(struct live *l, size_t n, int *result, char *why, size_t whylen)
 {
 	struct jpc_reply *r = (struct jpc_reply *)l->buf;
 
 	switch (r->head.type) {
 	case JPC_TABLE:
-		return take_table(l, n);
+		return read_table(l, n);
 	case JPC_ROWS:
-		return take_rows(l, n);
+		return read_rows(l, n);
 	case JPC_REPLY:
 		if (n != sizeof(*r) || !ENDS(r->text))
 			return -EPROTO;
@@ -104,7 +104,8 @@ static int take_message(struct live *l, size_t n, int *result, char *why, size_t
 	}
 }
 
-static int ask(struct live *l, struct jpc_live *m, unsigned timeout_ms, char *why, size_t whylen)
+static int ask_live(struct live *l, struct jpc_live *m, unsigned timeout_ms, char *why,
+		    size_t whylen)
 {
 	int64_t end_ms = client__now_ms() + timeout_ms;
 	int ret, result = 0;
@@ -116,12 +117,12 @@ static int ask(struct live *l, struct jpc_live *m, unsigned timeout_ms, char *wh
 
 		ret = client__receive(&l->client, l->buf, JPC_MAX, left < 0 ? 0 : (unsigned)left);
 		if (ret > 0)
-			ret = take_message(l, (size_t)ret, &result, why, whylen);
+			ret = read_message(l, (size_t)ret, &result, why, whylen);
 	}
 	return ret < 0 ? ret : result;
 }
 
-static int start(struct live *l, struct jpc_live *m, uint32_t job, const char *step)
+static int open_live(struct live *l, struct jpc_live *m, uint32_t job, const char *step)
 {
 	int err;
 
@@ -151,9 +152,9 @@ int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
 		whylen = sizeof(none);
 	}
 	why[0] = '\0';
-	ret = start(&l, &m, job, step);
+	ret = open_live(&l, &m, job, step);
 	if (!ret)
-		ret = ask(&l, &m, timeout_ms, why, whylen);
+		ret = ask_live(&l, &m, timeout_ms, why, whylen);
 	client__close(&l.client);
 	free(l.table);
 	free(l.buf);

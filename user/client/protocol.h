@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What is said over jobprofd's socket (SOCK_SEQPACKET, /run/jobprof/jobprofd.sock): one message a
- * packet, fixed layouts, everything of one node, so in its byte order. A message that is not as
- * long as its type says, or of another version, is refused. Who the sender is, jobprofd takes from
- * the kernel with each message (credentials, cgroup), never from the message.
+ * The messages over jobprofd's socket (SOCK_SEQPACKET, /run/jobprof/jobprofd.sock): one message a
+ * packet, in fixed layouts and in the node's byte order, since both ends are on one node. A message
+ * whose length does not fit its type, or of another version, is refused. With each message the
+ * kernel tells jobprofd the sender (credentials, cgroup), which is never taken from the message.
  *
- *	who		says			answer
+ *	sender		messages		answer
  *	root		STEP STEP_END		REPLY always
  *			TASK TASK_END CONF	REPLY with JPC_F_REPLY
  *	job's owner	TABLE			REPLY always
@@ -13,16 +13,17 @@
  *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
  *	root, admins	STATUS			STATUS with a text, then REPLY
  *
- * A sender's step is the one its cgroup is in; root's slurmstepd may be in the job's directory
- * only, and says the step's name. Texts end with NUL within their array; what is not known is ""
- * or JPC_UNKNOWN. Of a STEP from slurmstepd the numbers, node_name and cpus are Slurm's own; the
- * other texts, time_limit, restart and the het ids are from the job's environment: its user's word.
+ * A sender's step is the one whose cgroup it is in; root's slurmstepd may be in the job's directory
+ * only, and names the step. Texts end with NUL within their array; an unknown text is "", an
+ * unknown number JPC_UNKNOWN. In a STEP from slurmstepd the numbers, node_name and cpus are Slurm's
+ * own; the other texts, time_limit, restart and the het ids are from the job's environment, which
+ * its user may have changed.
  *
- * A user's messages wait unread once they are too many (daemon/share.c), and so do those of a
- *sender that has answers to read; send() says EAGAIN when the kernel keeps no more of them.
+ * A user's messages stay unread once they are too many (daemon/quota.h), and so do those of a
+ * sender that has answers to read; send() fails with EAGAIN when the kernel keeps no more of them.
  *
- * A sender may be gone with answers unread, as when it was killed: recv() then says ECONNRESET once
- * and has what was sent before after that.
+ * A sender may be gone with answers unread, for example when it was killed: recv() then fails with
+ * ECONNRESET once, and returns the messages that were sent before after that.
  *
  * Errors that senders act on: -ESRCH: the sender is in no step that is profiled, -EACCES: not
  * allowed; both end a program's attempts for a while.
@@ -33,7 +34,7 @@
 #include <stdint.h>
 
 #define JPC_SOCKET "/run/jobprof/jobprofd.sock"
-/* Behind the socket's path: that of a second one, root's alone. */
+/* After the socket's path: the path of a second socket for root alone. */
 #define JPC_SOCKET_ROOT ".root"
 #define JPC_MAGIC	0x314a5043u /* "CPJ1" */
 #define JPC_VERSION	1
@@ -54,7 +55,7 @@ enum jpc_type {
 	JPC_CONF,
 };
 
-#define JPC_F_REPLY 1 /* tell how it went */
+#define JPC_F_REPLY 1 /* a REPLY is wanted */
 
 struct jpc_head {
 	uint32_t magic;
@@ -65,15 +66,17 @@ struct jpc_head {
 	uint16_t seq;	 /* the sender's; a REPLY has its message's */
 };
 
-/* Who tells of a step. What --jobprof asked for outranks --profile, and that the configuration. */
+/* The sender of a STEP. A request by --jobprof outranks --profile, which outranks the
+ * configuration. */
 enum jpc_source { JPC_SPANK = 1, JPC_PROFILE };
 
-/* A step begins here, before its tasks do; again at any time, when more is known or jobprofd was
- * restarted. */
+/* A step begins, and no task of it has begun; sent again at any time, when more is known or
+ * jobprofd was restarted. */
 struct jpc_step {
 	struct jpc_head head;
 	uint32_t source; /* enum jpc_source */
-	uint32_t asked;	 /* 0: nothing was asked for, families and freq are ""; else one may be */
+	uint32_t asked;	 /* 0: nothing was asked for, families and freq are ""; else one of them may
+			    be */
 	uint32_t job_id;
 	uint32_t step_id; /* Slurm's number, also of batch and extern */
 	uint32_t uid;
@@ -153,8 +156,8 @@ struct jpc_table {
 	struct jpc_head head;
 	uint32_t table;
 	uint32_t ncols;
-	/* Users: "" or "User", the same; Slurm's gatherers: as they say, "" too. In answers to
-	 * LIVE: STEP or STEP/GROUP. */
+	/* From users: "" or "User", the same; from Slurm's gatherers: their group or "". In answers
+	 * to LIVE: STEP or STEP/GROUP. */
 	char group[48];
 	char name[64];
 	struct jpc_column col[]; /* ncols */
@@ -183,13 +186,13 @@ struct jpc_live {
 	char step_name[32]; /* "": all of the job's */
 };
 
-/* How jobprofd is. The question has no text; that of the answer ends with NUL. */
+/* The state of jobprofd. The question has no text; that of the answer ends with NUL. */
 struct jpc_status {
 	struct jpc_head head;
 	char text[];
 };
 
-/* What jobprofd measures itself in a step, by Slurm's bits of --profile. */
+/* The series that jobprofd measures itself in a step, as Slurm's bits of --profile. */
 #define JPC_MEASURES_ENERGY  0x02u
 #define JPC_MEASURES_TASK    0x04u
 #define JPC_MEASURES_LUSTRE  0x08u
@@ -201,7 +204,7 @@ struct jpc_reply {
 	uint32_t measures; /* STEP: JPC_MEASURES_* */
 	uint32_t number;   /* STEP: 1 profiled, 0 not (yet); LIVE: tables sent; STATUS: problems */
 	uint32_t pad;
-	char text[224]; /* why, for people */
+	char text[224]; /* the reason, for people */
 };
 
 _Static_assert(sizeof(struct jpc_head) == 16, "jpc_head");

@@ -12,15 +12,15 @@ struct family_info {
 	enum family family;
 	const char *name;
 	const char *doc;
-	const char *on; /* how it is switched on */
+	const char *on; /* how the family is switched on */
 };
 extern const struct family_info family_infos[];
 extern const unsigned n_family_infos;
 
 const char *family__name(enum family f);
-/* "all", "none" or a comma list of families, names of series and Slurm's words into a mask (any
- * case; FAM_BASE is part of everything but "none" and what sensors say). -EINVAL with the bad word
- * in bad[badlen]. */
+/* Parses "all", "none" or a comma list of families, series and Slurm's words, in any case, into a
+ * mask. FAM_BASE is in every mask but those of "none" and of sensors alone. 0, or -EINVAL with the
+ * bad word in bad[badlen]. */
 int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen);
 /* All words that family__parse() takes, with ", " between, cut at size. */
 void family__words(char *buf, size_t size);

@@ -11,10 +11,10 @@ struct series {
 	const struct column *cols;
 	unsigned ncols;
 	bool grouped; /* a group of tables: Tasks/<gtid>, Port/<name> */
-	bool of_node; /* what sensors of the node say, not what the step's tasks did */
+	bool of_node; /* readings of the node's sensors, not what the step's processes did */
 };
 
-/* What tables of a series are called behind its name. */
+/* What follows the name of a series in the names of its tables. */
 static inline const char *series__tables(const struct series *s)
 {
 	return !s->grouped ? "" : s->of_node ? "/<name>" : "/<task>";
@@ -29,8 +29,8 @@ const struct series *series__find(const char *name); /* case-insensitive; NULL: 
  */
 bool series__is_reserved(const char *name);
 
-/* Column of the i-th event that is counted; doc and blind are the caller's to fill. name must live
- * as long as the column. */
+/* The column of the i-th event that is counted; the caller fills doc and blind. name must live as
+ * long as the column. */
 struct column series__event(const char *name, unsigned i);
 
 /* The columns of s in the families of mask, in schema order; at most max pointers to out.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What Slurm and an AcctGatherProfile plugin want of each other, declared by us: Slurm installs no
- * header for it. The calls are the same in releases 22.05 to 26.05. Functions of libslurm are weak:
- * one that a release has not is NULL.
+ * The interface between Slurm and an AcctGatherProfile plugin, declared here because Slurm installs
+ * no header for it. The calls are the same in releases 22.05 to 26.05. Functions of libslurm are
+ * weak: one that a release does not have is NULL.
  */
 #ifndef JP_SLURM_PROFILE_API_H
 #define JP_SLURM_PROFILE_API_H
@@ -21,8 +21,9 @@
 #define API_OLDEST SLURM_VERSION_NUM(22, 5, 0)
 #define API_NEWEST SLURM_VERSION_NUM(26, 5, 255)
 
-/* An option of acct_gather.conf. Slurm's record of it is 40 to 56 bytes and differs by release;
- * lists of them end with an empty one, so that one with much room behind is a list in all. */
+/* An option of acct_gather.conf. Slurm's structure for it has 40 to 56 bytes, depending on the
+ * release, and a list of them ends with an empty one: this one, with zeros in its room, is a list
+ * of one option in all releases. */
 #define OPTION_STRING 1
 struct api_option {
 	const char *key;
@@ -49,7 +50,7 @@ extern char *slurm_xstrdup(const char *s) WEAK;
 extern void slurm_xfree(void **p) WEAK;
 #pragma weak slurm_list_append /* of slurm.h */
 
-/* What Slurm looks up. fini() has no result since 25.11, which does no harm. */
+/* The symbols that Slurm looks up. fini() has no result since 25.11, which does no harm. */
 extern const char plugin_name[];
 extern const char plugin_type[];
 extern uint32_t plugin_version;

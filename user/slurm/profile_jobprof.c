@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * acct_gather_profile_jobprof.so: Slurm's --profile, --acctg-freq and gatherers, for jobprofd.
- * slurmctld and slurmd load it for its options only; a step is told of in slurmstepd alone.
+ * slurmctld and slurmd load the plugin for its options only; slurmstepd alone reports a step.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -41,7 +41,7 @@ _Static_assert(JPC_MEASURES_ENERGY == PROFILE_ENERGY && JPC_MEASURES_TASK == PRO
 
 const char plugin_name[] = "AcctGatherProfile jobprof plugin";
 const char plugin_type[] = "acct_gather_profile/jobprof";
-/* Slurm loads what has its own number only, down to the patch level. */
+/* Slurm loads only plugins that have its own version number, down to the patch level. */
 uint32_t plugin_version = SLURM_VERSION_NUMBER;
 static char release[32]; /* of the Slurm that runs */
 
@@ -52,33 +52,33 @@ static struct {
 	char socket[PATH_MAX];
 } conf = {.default_mask = PROFILE_NONE};
 
-/* Of the one step of this slurmstepd. */
+/* The one step of this slurmstepd. */
 static struct {
 	struct sink *sink;
-	struct profile_step said;
-	bool is_known; /* what the record says */
+	struct profile_step request; /* what its user asked for with --profile */
+	bool has_request;
 	struct jpc_step message;
-	bool wait; /* for an answer, when tasks begin */
+	bool wait; /* for jobprofd's answer, when tasks begin */
 	bool tasks_begun;
-	/* PROFILE_NOT_SET until the step begins; never again after. */
+	/* PROFILE_NOT_SET until the step begins, and never after that. */
 	_Atomic uint32_t asked;
 } step;
 
-static void say(const char *line)
+static void log_line(const char *line)
 {
 	if (slurm_info)
 		slurm_info("jobprof: %s", line);
 }
 
-static void complain(const char *what, const char *why)
+static void log_problem(const char *object, const char *why)
 {
 	if (slurm_error)
-		slurm_error("jobprof: %s: %s", what, why);
+		slurm_error("jobprof: %s: %s", object, why);
 }
 
-/* The number of another plugin, so of the Slurm that runs; 0: it is none, or one for SPANK, where
- * Slurm is less strict. */
-static uint32_t version_of(const char *path, int flags)
+/* The version of another plugin, and so of the Slurm that runs; 0: the file is no plugin, or one
+ * for SPANK, whose version may differ from Slurm's. */
+static uint32_t plugin_version_of(const char *path, int flags)
 {
 	void *so = *path ? dlopen(path, RTLD_LAZY | RTLD_LOCAL | flags) : NULL;
 	const uint32_t *version;
@@ -95,7 +95,7 @@ static uint32_t version_of(const char *path, int flags)
 	return v;
 }
 
-/* Of what Slurm has loaded already. */
+/* The version of a plugin that Slurm has loaded already. */
 static uint32_t loaded_version(void)
 {
 	void *self = dlopen(NULL, RTLD_LAZY);
@@ -104,13 +104,14 @@ static uint32_t loaded_version(void)
 
 	if (self && !dlinfo(self, RTLD_DI_LINKMAP, &m))
 		for (; m && !v; m = m->l_next)
-			v = version_of(m->l_name, RTLD_NOLOAD);
+			v = plugin_version_of(m->l_name, RTLD_NOLOAD);
 	if (self)
 		dlclose(self);
 	return v;
 }
 
-/* Of what every Slurm has beside its library, for programs that load this plugin first. */
+/* The version of a plugin that every Slurm has in the directory of its library: some programs load
+ * this plugin first. */
 static uint32_t neighbours_version(void)
 {
 	static const char *const names[] = {"jobacct_gather_linux.so", "select_cons_tres.so",
@@ -125,21 +126,22 @@ static uint32_t neighbours_version(void)
 		snprintf(path, sizeof(path), "%.*s/%s",
 			 (int)(strrchr(lib.dli_fname, '/') - lib.dli_fname), lib.dli_fname,
 			 names[i]);
-		v = version_of(path, 0);
+		v = plugin_version_of(path, 0);
 	}
 	return v;
 }
 
-static const char *name_version(uint32_t v, char *buf, size_t size)
+static const char *format_version(uint32_t v, char *buf, size_t size)
 {
 	snprintf(buf, size, "%u.%02u.%u", SLURM_VERSION_MAJOR(v), SLURM_VERSION_MINOR(v),
 		 SLURM_VERSION_MICRO(v));
 	return buf;
 }
 
-/* Before Slurm looks at the number: what was built for one release runs with the others whose calls
- * are the same. Of a later one nobody knows, and Slurm does not take the plugin then. */
-__attribute__((constructor)) static void take_version(void)
+/* Before Slurm reads plugin_version: a plugin built for one release runs with the others whose
+ * calls are the same. The calls of a later release are not known, and Slurm refuses the plugin
+ * then. */
+__attribute__((constructor)) static void adopt_slurm_version(void)
 {
 	uint32_t v = loaded_version();
 	char found[32], why[160];
@@ -151,14 +153,15 @@ __attribute__((constructor)) static void take_version(void)
 	else if (v && v != plugin_version) {
 		snprintf(why, sizeof(why),
 			 "built for %s, this is %s: build it for this one (make SLURM=PREFIX)",
-			 name_version(plugin_version, release, sizeof(release)),
-			 name_version(v, found, sizeof(found)));
-		complain("the AcctGatherProfile plugin", why);
+			 format_version(plugin_version, release, sizeof(release)),
+			 format_version(v, found, sizeof(found)));
+		log_problem("the AcctGatherProfile plugin", why);
 	}
-	name_version(plugin_version, release, sizeof(release));
+	format_version(plugin_version, release, sizeof(release));
 }
 
-/* Once for each daemon; a slurmstepd is one of thousands. Tools of users print what is logged. */
+/* The daemons log the version; a slurmstepd is one of thousands, and users' commands would print
+ * it. */
 int init(void)
 {
 	const char *self = program_invocation_short_name;
@@ -198,7 +201,7 @@ static void read_option(const void *table, const char *key, char *buf, size_t si
 	if (!table || !slurm_s_p_get_string || !slurm_s_p_get_string(&value, key, table) || !value)
 		return;
 	if (str__copy(buf, size, value))
-		complain(key, "the value in acct_gather.conf is too long, it is not used");
+		log_problem(key, "the value in acct_gather.conf is too long, it is not used");
 	if (slurm_xfree)
 		slurm_xfree((void **)&value);
 }
@@ -218,7 +221,7 @@ void acct_gather_profile_p_conf_set(const void *table)
 	family__words(words, sizeof(words));
 	snprintf(why, sizeof(why), "\"%s\" in acct_gather.conf is none of %s; none is used instead",
 		 bad, words);
-	complain("ProfileHDF5Default", why);
+	log_problem("ProfileHDF5Default", why);
 }
 
 void acct_gather_profile_p_conf_values(void **list)
@@ -239,7 +242,7 @@ void acct_gather_profile_p_conf_values(void **list)
 }
 
 /* PROFILE_NOT_SET before the step's start, as Slurm's own plugin says. */
-static uint32_t running(void)
+static uint32_t running_mask(void)
 {
 	uint32_t asked = atomic_load(&step.asked);
 
@@ -258,7 +261,7 @@ void acct_gather_profile_p_get(enum acct_gather_profile_info what, void *data)
 		*(uint32_t *)data = conf.default_mask;
 		break;
 	case ACCT_GATHER_PROFILE_RUNNING:
-		*(uint32_t *)data = running();
+		*(uint32_t *)data = running_mask();
 		break;
 	default:
 		break;
@@ -267,13 +270,13 @@ void acct_gather_profile_p_get(enum acct_gather_profile_info what, void *data)
 
 bool acct_gather_profile_p_is_active(uint32_t type)
 {
-	uint32_t on = running() & PROFILE_SERIES;
+	uint32_t on = running_mask() & PROFILE_SERIES;
 
 	return type == PROFILE_NOT_SET ? on : on & type;
 }
 
-/* Who this slurmstepd is, by its own title. */
-static int read_title(struct jpc_step *m)
+/* The job and step of this slurmstepd, by its title. */
+static int read_own_title(struct jpc_step *m)
 {
 	char title[256];
 	int32_t het;
@@ -284,22 +287,22 @@ static int read_title(struct jpc_step *m)
 	return err ? err : layout__step_id(m->step_name, &m->step_id, &het);
 }
 
-/* What the step's user asked for; PROFILE_NOT_SET with a line for the log if that cannot be told.
- */
+/* The mask that the step's user asked for; PROFILE_NOT_SET, with a line in the log, if the record
+ * does not have it. */
 static uint32_t read_request(const void *record)
 {
 	const struct jpc_step *m = &step.message;
 	struct profile_ids ids = {m->job_id, m->step_id, m->node_name};
 	char why[256], line[512];
 
-	step.is_known = !profile_step__find(record, &ids, &step.said, why, sizeof(why));
-	if (step.is_known)
-		return step.said.mask;
+	step.has_request = !profile_step__find(record, &ids, &step.request, why, sizeof(why));
+	if (step.has_request)
+		return step.request.mask;
 	snprintf(
 		line, sizeof(line),
 		"--profile is taken as not given: %s (Slurm %s); use --jobprof, or a later jobprof",
 		why, release);
-	say(line);
+	log_line(line);
 	return PROFILE_NOT_SET;
 }
 
@@ -308,8 +311,8 @@ static bool default_is_given(void)
 	return conf.default_text[0] && strcasecmp(conf.default_text, "none") != 0;
 }
 
-/* Fills the request in; returns the mask of what Slurm is to sample, if nobody else does. */
-static uint32_t take_request(const void *record)
+/* Fills in the request; returns the mask of the series that Slurm samples if jobprofd does not. */
+static uint32_t fill_request(const void *record)
 {
 	struct jpc_step *m = &step.message;
 	uint32_t mask = read_request(record);
@@ -323,7 +326,7 @@ static uint32_t take_request(const void *record)
 		profile_mask__print(mask, m->families, sizeof(m->families));
 	}
 	if (m->asked)
-		str__copy(m->freq, sizeof(m->freq), step.said.freq);
+		str__copy(m->freq, sizeof(m->freq), step.request.freq);
 	return mask;
 }
 
@@ -354,16 +357,18 @@ int acct_gather_profile_p_node_step_start(const void *record)
 
 	atomic_store(&step.asked, PROFILE_NONE);
 	init_message(&step.message);
-	if (read_title(&step.message)) {
-		say("this process does not look like a slurmstepd, the step is not told of");
+	if (read_own_title(&step.message)) {
+		log_line("this process does not look like a slurmstepd, the step is not told of");
 		return SLURM_SUCCESS;
 	}
-	asked = take_request(record);
-	step.sink = sink__new(client__path(conf.socket[0] ? conf.socket : NULL), START_MS, say);
+	asked = fill_request(record);
+	step.sink =
+		sink__new(client__path(conf.socket[0] ? conf.socket : NULL), START_MS, log_line);
 	if (!step.sink) {
-		say("ProfileJobprofSocket is no path of a socket, or memory is short: the step is "
-		    "not "
-		    "told of");
+		log_line("ProfileJobprofSocket is no path of a socket, or memory is short: the "
+			 "step is "
+			 "not "
+			 "told of");
 		return SLURM_SUCCESS;
 	}
 	step.wait = step.message.asked && asked != PROFILE_NONE;
@@ -375,15 +380,15 @@ int acct_gather_profile_p_node_step_start(const void *record)
 	return SLURM_SUCCESS;
 }
 
-/* A batch step has no launch message; sbatch leaves the request in the environment. */
-static void find_freq(char *buf, size_t size)
+/* A batch step has no launch message; sbatch leaves the intervals in the environment. */
+static void find_batch_freq(char *buf, size_t size)
 {
 	struct freq f;
 	char err[8];
 
 	freq__init(&f);
-	if (!buf[0] && step.is_known && step.message.asked &&
-	    (profile_step__getenv(&step.said, "SLURM_ACCTG_FREQ", buf, size) ||
+	if (!buf[0] && step.has_request && step.message.asked &&
+	    (profile_step__getenv(&step.request, "SLURM_ACCTG_FREQ", buf, size) ||
 	     freq__parse(buf, &f, err, sizeof(err))))
 		memset(buf, 0, size);
 }
@@ -395,24 +400,25 @@ static void forget_request(void)
 	m->asked = 0;
 	memset(m->families, 0, sizeof(m->families));
 	memset(m->freq, 0, sizeof(m->freq));
-	step.is_known = false;
+	step.has_request = false;
 	atomic_store(&step.asked, PROFILE_NONE);
 }
 
-/* Slurm has the user's rights while it forks tasks: the kernel says whose step it is. */
-static void learn_user(void)
+/* slurmstepd has the user's rights while it forks tasks, so that the kernel tells the user. */
+static void learn_step_user(void)
 {
 	struct jpc_step *m = &step.message;
 	uid_t uid = geteuid();
 
-	if (step.is_known && uid && (uid != step.said.uid || getegid() != step.said.gid)) {
-		say("Slurm's record of the step names another user or group than its tasks are "
-		    "started as: --profile is taken as not given; use --jobprof, or a later "
-		    "jobprof");
+	if (step.has_request && uid && (uid != step.request.uid || getegid() != step.request.gid)) {
+		log_line(
+			"Slurm's record of the step names another user or group than its tasks are "
+			"started as: --profile is taken as not given; use --jobprof, or a later "
+			"jobprof");
 		forget_request();
 	}
-	/* extern has no task, and root's rights throughout */
-	if (uid || (step.is_known && !step.said.uid)) {
+	/* The extern step has no task, and root's rights throughout. */
+	if (uid || (step.has_request && !step.request.uid)) {
 		m->uid = uid;
 		m->gid = getegid();
 	}
@@ -423,10 +429,10 @@ int acct_gather_profile_p_task_start(uint32_t task)
 	if (!step.sink || step.tasks_begun)
 		return SLURM_SUCCESS;
 	step.tasks_begun = true;
-	find_freq(step.message.freq, sizeof(step.message.freq));
-	learn_user();
+	find_batch_freq(step.message.freq, sizeof(step.message.freq));
+	learn_step_user();
 	if (sink__step(step.sink, &step.message, step.wait) == -ESRCH)
-		say("jobprofd does not know whose step this is, its samples are dropped");
+		log_line("jobprofd does not know whose step this is, its samples are dropped");
 	return SLURM_SUCCESS;
 }
 
@@ -450,7 +456,8 @@ void acct_gather_profile_p_child_forked(void)
 
 int64_t acct_gather_profile_p_create_group(const char *name)
 {
-	int64_t id = step.sink && running() != PROFILE_NONE ? sink__group(step.sink, name) : -1;
+	int64_t id =
+		step.sink && running_mask() != PROFILE_NONE ? sink__group(step.sink, name) : -1;
 
 	return id < 0 ? SLURM_ERROR : id;
 }
@@ -460,15 +467,15 @@ int acct_gather_profile_p_create_dataset(const char *name, int64_t parent,
 {
 	int id;
 
-	if (!step.sink || running() == PROFILE_NONE)
+	if (!step.sink || running_mask() == PROFILE_NONE)
 		return SLURM_ERROR;
 	id = sink__table(step.sink, parent, name, fields);
 	if (id < 0)
-		complain(name, "a dataset with names or types that jobprofd does not know of");
+		log_problem(name, "a dataset with names or types that jobprofd does not know of");
 	return id < 0 ? SLURM_ERROR : id;
 }
 
-/* A dropped sample is counted, and no error of the gatherer's. */
+/* A dropped sample is counted; it is no error of the gatherer. */
 int acct_gather_profile_p_add_sample_data(int dataset, const void *data, time_t when)
 {
 	if (!step.sink || sink__row(step.sink, dataset, data, when) == -EINVAL)

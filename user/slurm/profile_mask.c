@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Slurm's bits of --profile as words, and words as bits. */
 #include "slurm/profile_mask.h"
 
 #include <errno.h>

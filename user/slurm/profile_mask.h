@@ -19,10 +19,11 @@
 bool profile_mask__is_valid(uint32_t mask);
 /* "none", "all", "energy,task" ...: "" of PROFILE_NOT_SET. -EINVAL: no mask of --profile. */
 int profile_mask__print(uint32_t mask, char *buf, size_t size);
-/* Of a list that family__parse() takes, the mask of the words that are Slurm's; PROFILE_NONE when
- * there are none. "all" is PROFILE_ALL. -EINVAL with the bad word in bad. */
+/* A list that family__parse() accepts: the mask of those words that are Slurm's, PROFILE_NONE if
+ * none of them is. "all" is PROFILE_ALL. 0, or -EINVAL with the bad word in bad. */
 int profile_mask__parse(const char *list, uint32_t *mask, char *bad, size_t badlen);
-/* What Slurm's gatherers are to sample: asked less what is measured elsewhere. */
+/* The series that Slurm's gatherers sample: those asked for without those that jobprofd measures.
+ */
 uint32_t profile_mask__running(uint32_t asked, uint32_t measures);
 
 #endif

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Finds --profile and --acctg-freq in slurmstepd's record of a step, whose type is not known. */
 #include "slurm/profile_record.h"
 
 #include <errno.h>
@@ -27,7 +28,7 @@ enum {
 	BLOCK_SIZE = 152,
 };
 
-/* Where things are looked for, in bytes from the start of the record or of the launch message. */
+/* The windows that are searched, in bytes from the start of the record or of the launch message. */
 #define RECORD_MAX  1536
 #define MESSAGE_MAX 640
 struct window {
@@ -51,7 +52,7 @@ static int peek(const void *base, size_t offset, void *to, size_t size)
 	return n < 0 ? -errno : (size_t)n == size ? 0 : -EFAULT;
 }
 
-/* A text that may end just before a page that is not there; what is behind its end stays there. */
+/* A text that may end just before an unmapped page; buf has zeros after its end. */
 static int peek_text(const char *text, char *buf, size_t size)
 {
 	size_t at = 0;
@@ -73,7 +74,7 @@ static int peek_text(const char *text, char *buf, size_t size)
 	return -E2BIG;
 }
 
-/* As far as there is memory; zeros behind. */
+/* As far as memory is mapped, and zeros after that. */
 static void peek_all(const void *base, char *to, size_t size)
 {
 	size_t at = 0;
@@ -110,7 +111,7 @@ static const char *text_at(const char *bytes, size_t at)
 	return (const char *)(uintptr_t)u64_at(bytes, at);
 }
 
-/* Job, component of a heterogeneous step, step. */
+/* The job's id, the component of a heterogeneous step, and the step's id, one after the other. */
 static bool has_ids(const char *bytes, struct window w, const struct profile_ids *ids)
 {
 	for (size_t at = w.from; at < w.to; at += 4)
@@ -122,7 +123,7 @@ static bool has_ids(const char *bytes, struct window w, const struct profile_ids
 static bool has_mask(const char *message, uint32_t mask)
 {
 	for (size_t at = message_mask.from; at < message_mask.to; at += 8)
-		if (u64_at(message, at) == mask) /* what follows it is a pointer */
+		if (u64_at(message, at) == mask) /* 4 bytes, and 4 of padding before a pointer */
 			return true;
 	return false;
 }
@@ -143,7 +144,7 @@ static void read_freq(const char *message, char *buf, size_t size)
 	memset(buf, 0, size);
 }
 
-/* The message that srun launched the step with says the same. A batch step has none. */
+/* The message with which srun launched the step has the same mask. A batch step has none. */
 static bool find_message(const char *record, size_t from, const struct profile_ids *ids,
 			 struct profile_step *s)
 {
@@ -170,7 +171,7 @@ static bool is_node(const char *record, size_t at, const char *name)
 	return text && !peek_text(text, buf, sizeof(buf)) && !strcmp(buf, name);
 }
 
-/* name: the pointer to the node's name. Numbers before a pointer have zeros behind them. */
+/* name: the pointer to the node's name. A number before a pointer is padded with zeros. */
 static bool read_block(const char *name, const struct profile_ids *ids, struct profile_step *s)
 {
 	for (size_t i = 0; i < 8; i++)
@@ -184,9 +185,9 @@ static bool read_block(const char *name, const struct profile_ids *ids, struct p
 	       profile_mask__is_valid(s->mask);
 }
 
-/* NULL: found; else what the record lacks. */
-static const char *find(const char *bytes, const struct profile_ids *ids, struct profile_step *s,
-			size_t *name)
+/* NULL: found; else the name of the part that the record lacks. */
+static const char *find_request(const char *bytes, const struct profile_ids *ids,
+				struct profile_step *s, size_t *name)
 {
 	const char *lacks = "the node's name";
 
@@ -215,7 +216,7 @@ int profile_step__find(const void *record, const struct profile_ids *ids, struct
 
 	*s = (struct profile_step){0};
 	peek_all(record, bytes, sizeof(bytes));
-	lacks = find(bytes, ids, s, &name);
+	lacks = find_request(bytes, ids, s, &name);
 	if (!lacks) {
 		s->env = (const char *)record + name + AT_ENV;
 		return 0;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What slurmstepd's record of a step says to the AcctGatherProfile plugin, which gets its address
- * and no more: no call of Slurm's tells --profile. The record's type is Slurm's own and changes
- * with releases. No release is looked up: the record is searched for what is known of the step
- * without it, and the request is read from its place beside that. Reading is safe at any address.
+ * slurmstepd's record of a step. Slurm passes its address to the AcctGatherProfile plugin and no
+ * more: no call of Slurm's returns --profile. The record's type is Slurm's own and changes with
+ * releases, which are not told apart here: the record is searched for the step's ids and the node's
+ * name, which are known without it, and the request is read at its distance from them. Reading is
+ * safe at any address.
  */
 #ifndef JP_SLURM_PROFILE_RECORD_H
 #define JP_SLURM_PROFILE_RECORD_H
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What slurmstepd's title and environment say. */
+/* The step as slurmstepd's title and environment name it. */
 struct profile_ids {
 	uint32_t job_id;
 	uint32_t step_id; /* as Slurm numbers it */
@@ -26,8 +27,8 @@ struct profile_step {
 	char freq[128]; /* --acctg-freq, "" when not given or not known */
 };
 
-/* Finds the request. 0; -ESRCH: the record does not have what is known of the step, or has a
- * request beside it that cannot be one. What it does not have is in err. */
+/* Finds the request. 0; -ESRCH: the record does not have the ids or the name, or no valid request
+ * at its distance from them; err names the part that is missing. */
 int profile_step__find(const void *record, const struct profile_ids *ids, struct profile_step *s,
 		       char *err, size_t errlen);
 /* A variable of the tasks' environment. -ENODATA: not there; -EFAULT; -E2BIG. */

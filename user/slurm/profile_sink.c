@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Sends the step, the tables and the samples of Slurm's gatherers to jobprofd. */
 #include "slurm/profile_sink.h"
 
 #include <errno.h>
@@ -20,8 +21,8 @@
 #define NSEC	   1000000000ll
 #define GROUPS_MAX 64
 #define TABLES_MAX 65536
-#define ANSWERS	   256 /* taken at once */
-#define HELD_MAX   32  /* rows that wait for the step to be told of */
+#define ANSWERS	   256 /* read at once */
+#define HELD_MAX   32  /* rows that wait until jobprofd knows the step */
 #define TRIES	   3   /* to declare a table that is refused */
 
 struct table {
@@ -33,16 +34,16 @@ struct table {
 
 struct sink {
 	pthread_mutex_t lock;
-	void (*say)(const char *line);
+	void (*log)(const char *line);
 	char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	struct client client;
-	uid_t uid;	      /* who may connect: not the user whose rights are borrowed */
-	int64_t retry_ns;     /* not before */
-	struct jpc_step step; /* told again over every connection */
+	uid_t uid;	      /* root: no connection is made with the rights of the user */
+	int64_t retry_ns;     /* no attempt to connect before that time */
+	struct jpc_step step; /* sent again over every connection */
 	uint16_t step_seq;
-	unsigned wait_ms; /* left */
-	bool untold;	  /* this connection has not been used: no answer, no rows */
-	bool said_down, said_refused;
+	unsigned wait_ms;  /* how long sink__step() may still wait */
+	bool step_unknown; /* to jobprofd: no rows are sent yet */
+	bool logged_unreachable, logged_refusal;
 	_Atomic uint32_t measures;
 	char groups[GROUPS_MAX][sizeof(((struct jpc_table *)0)->group)];
 	int ngroups;
@@ -61,7 +62,7 @@ static int64_t clock_ns(clockid_t id)
 	return ts.tv_sec * NSEC + ts.tv_nsec;
 }
 
-__attribute__((format(printf, 2, 3))) static void say(struct sink *s, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void log_text(struct sink *s, const char *fmt, ...)
 {
 	char line[512];
 	va_list ap;
@@ -72,10 +73,10 @@ __attribute__((format(printf, 2, 3))) static void say(struct sink *s, const char
 	for (char *p = line; *p; p++)
 		if (*p < ' ' || *p > '~')
 			*p = '?';
-	s->say(line);
+	s->log(line);
 }
 
-struct sink *sink__new(const char *path, unsigned wait_ms, void (*say_line)(const char *line))
+struct sink *sink__new(const char *path, unsigned wait_ms, void (*log)(const char *line))
 {
 	struct sink *s = calloc(1, sizeof(*s));
 
@@ -86,7 +87,7 @@ struct sink *sink__new(const char *path, unsigned wait_ms, void (*say_line)(cons
 		return NULL;
 	}
 	pthread_mutex_init(&s->lock, NULL);
-	s->say = say_line;
+	s->log = log;
 	s->wait_ms = wait_ms;
 	s->client.fd = -1;
 	s->uid = geteuid();
@@ -112,7 +113,7 @@ uint32_t sink__measures(struct sink *s)
 	return atomic_load(&s->measures);
 }
 
-static bool gone(int err)
+static bool is_gone(int err)
 {
 	return err == -EPIPE || err == -ECONNRESET || err == -ENOTCONN || err == -EPROTO;
 }
@@ -124,19 +125,19 @@ static void disconnect(struct sink *s)
 		s->tables[i].declared = false;
 }
 
-static void refused(struct sink *s, const char *what, const struct jpc_reply *r)
+static void log_refusal(struct sink *s, const char *object, const struct jpc_reply *r)
 {
-	if (!s->said_refused && s->step.asked)
-		say(s, "jobprofd refused the %s: %s", what,
-		    r->text[0] ? r->text : strerror(-r->error));
-	s->said_refused = true;
+	if (!s->logged_refusal && s->step.asked)
+		log_text(s, "jobprofd refused the %s: %s", object,
+			 r->text[0] ? r->text : strerror(-r->error));
+	s->logged_refusal = true;
 }
 
-static void take_answer(struct sink *s, const struct jpc_reply *r)
+static void read_answer(struct sink *s, const struct jpc_reply *r)
 {
 	if (r->head.seq == s->step_seq) {
 		if (r->error)
-			refused(s, "step", r);
+			log_refusal(s, "step", r);
 		else
 			atomic_store(&s->measures, r->measures);
 		return;
@@ -146,14 +147,14 @@ static void take_answer(struct sink *s, const struct jpc_reply *r)
 
 		if (!t->declared || t->seq != r->head.seq)
 			continue;
-		refused(s, "table", r);
+		log_refusal(s, "table", r);
 		t->declared = false;
 		t->refused++;
 	}
 }
 
-/* Answers are read when they have come, never waited for. */
-static void take_answers(struct sink *s)
+/* Reads the answers that have come, and waits for none. */
+static void read_answers(struct sink *s)
 {
 	struct jpc_reply r;
 
@@ -167,11 +168,11 @@ static void take_answers(struct sink *s)
 			return;
 		}
 		r.text[sizeof(r.text) - 1] = '\0';
-		take_answer(s, &r);
+		read_answer(s, &r);
 	}
 }
 
-static int tell_step(struct sink *s)
+static int send_step(struct sink *s)
 {
 	client__head(&s->client, &s->step, JPC_STEP, sizeof(s->step));
 	s->step_seq = s->step.head.seq;
@@ -183,12 +184,12 @@ static int open_socket(struct sink *s)
 	uint16_t seq = s->client.seq;
 	int err = client__open(&s->client, s->path);
 
-	s->client.seq = seq; /* numbers go on: no answer is taken for another's */
+	s->client.seq = seq; /* numbers go on, so that answers of two connections differ */
 	s->retry_ns = clock_ns(CLOCK_MONOTONIC) + NSEC;
 	return err;
 }
 
-static int connected(struct sink *s)
+static int ensure_connected(struct sink *s)
 {
 	int err;
 
@@ -198,33 +199,33 @@ static int connected(struct sink *s)
 		return -ENOTCONN;
 	err = open_socket(s);
 	if (!err)
-		err = tell_step(s);
+		err = send_step(s);
 	if (err)
 		disconnect(s);
 	return err;
 }
 
-static void say_down(struct sink *s, int err)
+static void log_unreachable(struct sink *s, int err)
 {
-	if (s->said_down)
+	if (s->logged_unreachable)
 		return;
-	s->said_down = true;
-	say(s,
-	    "jobprofd does not take messages at %s (%s): the step runs on, samples are dropped "
-	    "until "
-	    "it does",
-	    s->path, strerror(-err));
+	s->logged_unreachable = true;
+	log_text(
+		s,
+		"jobprofd does not take messages at %s (%s): the step runs on, samples are dropped "
+		"until it does",
+		s->path, strerror(-err));
 }
 
-static int deliver(struct sink *s, struct table *t, struct jpc_rows *rows);
+static int deliver_row(struct sink *s, struct table *t, struct jpc_rows *rows);
 
 static size_t rows_size(const struct table *t)
 {
 	return sizeof(struct jpc_rows) + (1 + t->message->ncols) * sizeof(uint64_t);
 }
 
-/* A sample from before slurmstepd is in its cgroup. */
-static int hold(struct sink *s, const struct table *t, const struct jpc_rows *rows)
+/* Keeps a sample from the time before slurmstepd is in its cgroup. */
+static int hold_row(struct sink *s, const struct table *t, const struct jpc_rows *rows)
 {
 	struct jpc_rows *copy = s->nheld < HELD_MAX ? malloc(rows_size(t)) : NULL;
 
@@ -235,10 +236,10 @@ static int hold(struct sink *s, const struct table *t, const struct jpc_rows *ro
 	return 0;
 }
 
-static void send_held(struct sink *s)
+static void send_held_rows(struct sink *s)
 {
 	for (int i = 0; i < s->nheld; i++) {
-		if (deliver(s, &s->tables[s->held[i]->table], s->held[i]))
+		if (deliver_row(s, &s->tables[s->held[i]->table], s->held[i]))
 			s->lost++;
 		free(s->held[i]);
 	}
@@ -250,11 +251,12 @@ void sink__open(struct sink *s)
 	pthread_mutex_lock(&s->lock);
 	if (s->client.fd < 0 && geteuid() == s->uid)
 		open_socket(s);
-	s->untold = true;
+	s->step_unknown = true;
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* The answer, too; -ESRCH with a connection that jobprofd has not looked at. */
+/* Sends the step and waits for the answer. -ESRCH: jobprofd does not know the cgroup yet; there is
+ * a new connection, over which nothing was sent. */
 static int ask_step(struct sink *s)
 {
 	int64_t began = clock_ns(CLOCK_MONOTONIC);
@@ -268,8 +270,8 @@ static int ask_step(struct sink *s)
 	used_ms = (clock_ns(CLOCK_MONOTONIC) - began) / 1000000;
 	s->wait_ms = used_ms < may_ms ? may_ms - used_ms : 0;
 	if (err == -ETIMEDOUT)
-		say(s, "jobprofd did not answer at %s within %u ms: the step goes on without",
-		    s->path, may_ms);
+		log_text(s, "jobprofd did not answer at %s within %u ms: the step goes on without",
+			 s->path, may_ms);
 	if (err)
 		return err;
 	if (r.error == -ESRCH) {
@@ -278,7 +280,7 @@ static int ask_step(struct sink *s)
 			open_socket(s);
 		return r.error;
 	}
-	take_answer(s, &r);
+	read_answer(s, &r);
 	return 0;
 }
 
@@ -291,14 +293,14 @@ int sink__step(struct sink *s, const struct jpc_step *step, bool wait)
 	if (s->client.fd < 0 && geteuid() == s->uid)
 		err = open_socket(s);
 	if (!err)
-		err = wait && s->wait_ms ? ask_step(s) : tell_step(s);
-	s->untold = err == -ESRCH;
+		err = wait && s->wait_ms ? ask_step(s) : send_step(s);
+	s->step_unknown = err == -ESRCH;
 	if (err && err != -ETIMEDOUT && err != -ESRCH && wait)
-		say_down(s, err);
-	if (gone(err))
+		log_unreachable(s, err);
+	if (is_gone(err))
 		disconnect(s);
-	if (!s->untold)
-		send_held(s);
+	if (!s->step_unknown)
+		send_held_rows(s);
 	pthread_mutex_unlock(&s->lock);
 	return err;
 }
@@ -381,7 +383,7 @@ int sink__table(struct sink *s, int64_t group, const char *name, const struct si
 	return id;
 }
 
-/* Slurm says the second. A sample that was taken in this very second was taken now. */
+/* Slurm gives whole seconds: a sample of the present second is a sample of this instant. */
 static int64_t sample_ns(time_t when)
 {
 	int64_t now = clock_ns(CLOCK_REALTIME), ns = (int64_t)when * NSEC;
@@ -391,7 +393,7 @@ static int64_t sample_ns(time_t when)
 	return now < ns + NSEC ? now : now < ns + 2 * NSEC ? ns + NSEC - 1 : ns;
 }
 
-static int declare(struct sink *s, struct table *t)
+static int declare_table(struct sink *s, struct table *t)
 {
 	int err;
 
@@ -409,12 +411,12 @@ static int declare(struct sink *s, struct table *t)
 	return 0;
 }
 
-static int deliver(struct sink *s, struct table *t, struct jpc_rows *rows)
+static int deliver_row(struct sink *s, struct table *t, struct jpc_rows *rows)
 {
-	int err = connected(s);
+	int err = ensure_connected(s);
 
 	if (!err)
-		err = declare(s, t);
+		err = declare_table(s, t);
 	if (err)
 		return err;
 	client__head(&s->client, rows, JPC_ROWS, rows_size(t));
@@ -439,17 +441,17 @@ int sink__row(struct sink *s, int table, const void *cells, time_t when)
 	u.rows.cell[0] = sample_ns(when);
 	memcpy(&u.rows.cell[1], cells, t->message->ncols * sizeof(uint64_t));
 	s->rows++;
-	if (!s->untold)
-		take_answers(s);
-	err = s->untold ? hold(s, t, &u.rows) : deliver(s, t, &u.rows);
-	if (gone(err) && s->client.fd >= 0) { /* it was restarted since the last sample */
+	if (!s->step_unknown)
+		read_answers(s);
+	err = s->step_unknown ? hold_row(s, t, &u.rows) : deliver_row(s, t, &u.rows);
+	if (is_gone(err) && s->client.fd >= 0) { /* jobprofd was restarted since the last sample */
 		disconnect(s);
-		err = deliver(s, t, &u.rows);
+		err = deliver_row(s, t, &u.rows);
 	}
 	if (err) {
 		s->lost++;
-		if (!s->untold)
-			say_down(s, err);
+		if (!s->step_unknown)
+			log_unreachable(s, err);
 	}
 out:
 	pthread_mutex_unlock(&s->lock);
@@ -459,13 +461,13 @@ out:
 void sink__end(struct sink *s)
 {
 	pthread_mutex_lock(&s->lock);
-	take_answers(s);
+	read_answers(s);
 	s->lost += s->nheld;
 	if (s->lost)
-		say(s,
-		    "%" PRIu64 " of %" PRIu64
-		    " samples of Slurm's gatherers did not reach jobprofd",
-		    s->lost, s->rows);
+		log_text(s,
+			 "%" PRIu64 " of %" PRIu64
+			 " samples of Slurm's gatherers did not reach jobprofd",
+			 s->lost, s->rows);
 	disconnect(s);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Names the step of a slurmstepd, and reads the plugin's arguments in plugstack.conf. */
 #include "slurm/spank_ids.h"
 
 #include <errno.h>
@@ -20,7 +21,7 @@ static const struct {
 	{0xfffffffd, "TBD"},
 };
 
-static void plain_name(char *name, size_t size, uint32_t step_id)
+static void format_step_id(char *name, size_t size, uint32_t step_id)
 {
 	for (size_t i = 0; i < sizeof(special_steps) / sizeof(special_steps[0]); i++) {
 		if (special_steps[i].id == step_id) {
@@ -38,7 +39,7 @@ void spank_ids__step_name(char *name, size_t size, uint32_t job_id, uint32_t ste
 	uint32_t number;
 	size_t len;
 
-	plain_name(name, size, step_id);
+	format_step_id(name, size, step_id);
 	len = (size_t)snprintf(head, sizeof(head), "slurmstepd: [%u.%s+", job_id, name);
 	if (!title || strncmp(title, head, len))
 		return;
@@ -61,7 +62,7 @@ static bool env_u32(spank_ids__env_fn env, void *arg, const char *name, uint32_t
 	return env(arg, name, text, sizeof(text)) && !parse_u32(text, v);
 }
 
-/* Slurm called them PACK_GROUP first; 22.05 sets both or one of them, by the way of launch. */
+/* PACK_GROUP is the older name; 22.05 sets one or both, depending on how the step was launched. */
 static bool component_id(spank_ids__env_fn env, void *arg, unsigned i, uint32_t *id)
 {
 	static const char *const formats[] = {"SLURM_JOB_ID_HET_GROUP_%u",
@@ -103,7 +104,8 @@ void spank_ids__own_nodes(struct jpc_step *s, spank_ids__env_fn env, void *arg)
 	if (s->het_offset == JPC_UNKNOWN)
 		return;
 	memset(s->node_list, 0, sizeof(s->node_list));
-	memset(s->job_node_list, 0, sizeof(s->job_node_list)); /* nothing goes on behind its end */
+	memset(s->job_node_list, 0,
+	       sizeof(s->job_node_list)); /* the message has no remains after the text */
 	for (size_t f = 0; f < sizeof(formats) / sizeof(formats[0]); f++) {
 		snprintf(name, sizeof(name), formats[f], s->het_offset);
 		if (env(arg, name, s->job_node_list, sizeof(s->job_node_list)))
@@ -130,7 +132,7 @@ void spank_ids__plain(char *text)
 			*text = '?';
 }
 
-static int one_arg(struct spank_args *a, const char *word)
+static int parse_arg(struct spank_args *a, const char *word)
 {
 	uint32_t ms;
 
@@ -153,7 +155,7 @@ int spank_ids__args(struct spank_args *a, int argc, char **argv, const char **ba
 	*a = (struct spank_args){.timeout_ms = SPANK_TIMEOUT_MS};
 	*bad = NULL;
 	for (int i = 0; i < argc; i++) {
-		if (!one_arg(a, argv[i]))
+		if (!parse_arg(a, argv[i]))
 			continue;
 		if (!err)
 			*bad = argv[i];

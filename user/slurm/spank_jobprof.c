@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The SPANK plugin: --jobprof and --jobprof-freq in srun, sbatch and salloc, and in slurmstepd what
- * jobprofd is told of steps and tasks. Only options that the user got wrong make anything fail.
+ * The SPANK plugin: the options --jobprof and --jobprof-freq of srun, sbatch and salloc, and, in
+ * slurmstepd, the messages to jobprofd on steps and tasks. Only wrong options of the user make a
+ * command or step fail.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -27,7 +28,7 @@ enum option { OPTION_FAMILIES, OPTION_FREQ, N_OPTIONS };
 
 static int take_option(int option, const char *value, int remote);
 
-/* SPANK wants them writable. */
+/* SPANK needs writable options. */
 static struct spank_option options[N_OPTIONS] = {
 	[OPTION_FAMILIES] = {.name = "jobprof",
 			     .arginfo = "list",
@@ -61,7 +62,7 @@ static void log_line(const char *line, bool serious)
 		slurm_info("%s", line);
 }
 
-/* What is wrong with the value of --jobprof into why, or "". */
+/* Writes to why what is wrong with the value of --jobprof, or "". */
 static void check_families(const char *value, char *why, size_t size)
 {
 	char bad[64], words[320];
@@ -184,7 +185,8 @@ static bool job_env(void *arg, const char *name, char *buf, size_t size)
 	return spank_getenv(arg, name, buf, (int)size) == ESPANK_SUCCESS;
 }
 
-/* What no item says. The job's environment is the user's word: descriptions, no ids. */
+/* Fields that no item has. The user may have changed the job's environment: it gives descriptions,
+ * and no ids. */
 static void step_env(spank_t sp, struct jpc_step *s)
 {
 	const struct {
@@ -219,7 +221,7 @@ static void step_env(spank_t sp, struct jpc_step *s)
 	spank_ids__own_nodes(s, job_env, sp);
 }
 
-/* Its beginning: what follows may be as long as slurmd's environment. */
+/* The beginning of the title, which may be as long as slurmd's environment. */
 static void own_title(char *title, size_t size)
 {
 	int fd = open("/proc/self/cmdline", O_RDONLY | O_CLOEXEC);
@@ -230,8 +232,8 @@ static void own_title(char *title, size_t size)
 		close(fd);
 }
 
-/* slurmd tells it to slurmstepd, which nobody else can read there since 25.11: it puts its title
- * over its environment. */
+/* slurmd passes the path to slurmstepd in the environment, which no other process can read since
+ * 25.11: slurmstepd overwrites it with its title. */
 static void own_conf(char *conf, size_t size)
 {
 	const char *path = getenv("SLURM_CONF");
@@ -242,7 +244,7 @@ static void own_conf(char *conf, size_t size)
 
 static void describe_step(spank_t sp, struct jpc_step *s)
 {
-	/* slurmd's own environment, not the job's. */
+	/* getenv() reads slurmd's environment, not the job's. */
 	const char *node = getenv("SLURMD_NODENAME");
 	uint32_t step_tasks;
 	char title[128], number[16];
@@ -294,7 +296,8 @@ int slurm_spank_task_exit(spank_t sp, int argc, char **argv)
 	if (!me.begun || spank_get_item(sp, S_TASK_PID, &t.pid) != ESPANK_SUCCESS || t.pid <= 0)
 		return 0;
 	t.gtid = item_u32(sp, S_TASK_GLOBAL_ID);
-	/* slurmstepd has set it for the task's epilog, with the offset of its component. */
+	/* slurmstepd has set SLURM_PROCID for the task's epilog, with the offset of its component.
+	 */
 	if (!me.gtid_is_global &&
 	    (!job_env(sp, "SLURM_PROCID", procid, sizeof(procid)) || parse_u32(procid, &t.gtid)))
 		t.gtid = JPC_UNKNOWN;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Sends a step, its tasks and its end to jobprofd, for the SPANK plugin. */
 #include "slurm/spank_link.h"
 
 #include <errno.h>
@@ -9,14 +10,15 @@
 
 #include "slurm/spank_ids.h"
 
-__attribute__((format(printf, 2, 3))) static void say(struct spank_link *l, const char *fmt, ...)
+__attribute__((format(printf, 2, 3))) static void log_once(struct spank_link *l, const char *fmt,
+							   ...)
 {
 	char why[320], line[512];
 	va_list args;
 
-	if (l->said || !l->log)
+	if (l->logged || !l->log)
 		return;
-	l->said = true;
+	l->logged = true;
 	va_start(args, fmt);
 	vsnprintf(why, sizeof(why), fmt, args);
 	va_end(args);
@@ -25,13 +27,14 @@ __attribute__((format(printf, 2, 3))) static void say(struct spank_link *l, cons
 	l->log(line, l->step.asked);
 }
 
-static void say_gone(struct spank_link *l, int err)
+static void log_unreachable(struct spank_link *l, int err)
 {
 	if (err == -EAGAIN)
-		say(l, "jobprofd at %s is too busy to listen; the job runs on without it", l->path);
+		log_once(l, "jobprofd at %s is too busy to listen; the job runs on without it",
+			 l->path);
 	else
-		say(l, "no jobprofd at %s (%s); the job runs on without it", l->path,
-		    strerror(-err));
+		log_once(l, "no jobprofd at %s (%s); the job runs on without it", l->path,
+			 strerror(-err));
 }
 
 static uint64_t now_us(void)
@@ -42,8 +45,8 @@ static uint64_t now_us(void)
 	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
 }
 
-/* Sends message; its answer is waited for as long as the budget lasts. */
-static int ask(struct spank_link *l, void *message, struct jpc_reply *reply)
+/* Sends the message and waits for its answer, as long as the budget lasts. */
+static int call_jobprofd(struct spank_link *l, void *message, struct jpc_reply *reply)
 {
 	uint64_t start = now_us(), took;
 	int err = client__call(&l->client, message, reply, l->left_us / 1000);
@@ -54,18 +57,18 @@ static int ask(struct spank_link *l, void *message, struct jpc_reply *reply)
 	return err;
 }
 
-static void judge(struct spank_link *l, struct jpc_reply *reply)
+static void log_refusal(struct spank_link *l, struct jpc_reply *reply)
 {
 	spank_ids__plain(reply->text);
 	if (reply->error < 0)
-		say(l, "jobprofd refuses it: %s",
-		    *reply->text ? reply->text : strerror(-reply->error));
+		log_once(l, "jobprofd refuses it: %s",
+			 *reply->text ? reply->text : strerror(-reply->error));
 	else if (l->step.asked && !reply->number && *reply->text)
-		say(l, "it is not profiled: %s", reply->text);
+		log_once(l, "it is not profiled: %s", reply->text);
 }
 
-/* A jobprofd that is older passes it over. */
-static void say_conf(struct spank_link *l)
+/* An older jobprofd ignores the message. */
+static void send_conf(struct spank_link *l)
 {
 	struct jpc_conf message = {.job_id = l->step.job_id, .step_id = l->step.step_id};
 
@@ -77,17 +80,17 @@ static void say_conf(struct spank_link *l)
 	(void)client__send(&l->client, &message);
 }
 
-static int say_step(struct spank_link *l, bool wait)
+static int send_step(struct spank_link *l, bool wait)
 {
 	struct jpc_reply reply;
 	int err;
 
 	client__head(&l->client, &l->step, JPC_STEP, sizeof(l->step));
-	err = wait ? ask(l, &l->step, &reply) : client__send(&l->client, &l->step);
+	err = wait ? call_jobprofd(l, &l->step, &reply) : client__send(&l->client, &l->step);
 	if (wait && !err)
-		judge(l, &reply);
+		log_refusal(l, &reply);
 	if (!err || err == -ETIMEDOUT)
-		say_conf(l);
+		send_conf(l);
 	return err;
 }
 
@@ -101,26 +104,26 @@ void spank_link__begin(struct spank_link *l, const char *path, unsigned timeout_
 	l->answered = false;
 	err = client__open(&l->client, path);
 	if (!err)
-		err = say_step(l, true);
+		err = send_step(l, true);
 	if (err == -ETIMEDOUT) {
-		/* The message is there: it counts once jobprofd gets to it. */
-		say(l, "jobprofd at %s has not answered within %u ms; the job runs on", path,
-		    timeout_ms);
+		/* The message is in the socket: it counts when jobprofd reads it. */
+		log_once(l, "jobprofd at %s has not answered within %u ms; the job runs on", path,
+			 timeout_ms);
 		return;
 	}
 	if (!err)
 		return;
-	say_gone(l, err);
+	log_unreachable(l, err);
 	client__close(&l->client);
 }
 
-/* After a restart of jobprofd the step is said first. */
-static int reopen(struct spank_link *l)
+/* After a restart of jobprofd the step is sent first. */
+static int reopen_link(struct spank_link *l)
 {
 	int err = client__open(&l->client, l->path);
 
 	if (!err)
-		err = say_step(l, false);
+		err = send_step(l, false);
 	if (err)
 		client__close(&l->client);
 	return err;
@@ -131,8 +134,8 @@ static bool is_gone(int err)
 	return err && err != -EAGAIN && err != -ENOBUFS && err != -ENOMEM;
 }
 
-/* Without waiting, over a new connection if the old one is gone. */
-static int tell(struct spank_link *l, void *message, enum jpc_type type, size_t length)
+/* Sends without waiting, over a new connection if the old one is gone. */
+static int send_message(struct spank_link *l, void *message, enum jpc_type type, size_t length)
 {
 	int err;
 
@@ -141,7 +144,7 @@ static int tell(struct spank_link *l, void *message, enum jpc_type type, size_t 
 	if (!is_gone(err))
 		return err;
 	client__close(&l->client);
-	err = reopen(l);
+	err = reopen_link(l);
 	if (err)
 		return err;
 	client__head(&l->client, message, type, length);
@@ -156,9 +159,9 @@ void spank_link__task(struct spank_link *l, enum jpc_type type, const struct jpc
 	message.job_id = l->step.job_id;
 	message.step_id = l->step.step_id;
 	memcpy(message.step_name, l->step.step_name, sizeof(message.step_name));
-	err = tell(l, &message, type, sizeof(message));
+	err = send_message(l, &message, type, sizeof(message));
 	if (err)
-		say_gone(l, err);
+		log_unreachable(l, err);
 }
 
 void spank_link__end(struct spank_link *l)
@@ -169,14 +172,14 @@ void spank_link__end(struct spank_link *l)
 
 	memcpy(message.step_name, l->step.step_name, sizeof(message.step_name));
 	if (l->answered) {
-		/* As long as we wait we exist, and jobprofd can see who is asking. */
+		/* While this process waits it exists, and jobprofd can read its credentials. */
 		l->left_us = l->timeout_ms * 1000;
 		client__head(&l->client, &message, JPC_STEP_END, sizeof(message));
-		err = ask(l, &message, &reply);
+		err = call_jobprofd(l, &message, &reply);
 	}
 	if (err && err != -ETIMEDOUT)
-		err = tell(l, &message, JPC_STEP_END, sizeof(message));
+		err = send_message(l, &message, JPC_STEP_END, sizeof(message));
 	if (err && err != -ETIMEDOUT)
-		say_gone(l, err);
+		log_unreachable(l, err);
 	client__close(&l->client);
 }

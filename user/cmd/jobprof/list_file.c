@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* "jobprof list" of a file: prints its steps, nodes, series and columns, as text or JSON. */
 #include "cmd/jobprof/list_file.h"
 
 #include <errno.h>

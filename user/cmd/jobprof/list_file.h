@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* What is in a file, of these nodes (a host list) and this series; each may be NULL. jobs or input
- * as input_file__choose has them. Returns the exit status. */
+/* Lists what is in the file that jobs or input name (see input_file__choose): only these nodes (a
+ * host list) and this series, each of which may be NULL. Returns the exit status. */
 int list__file(const char *jobs, const char *input, const char *series, const char *nodes,
 	       bool json, FILE *out);
 

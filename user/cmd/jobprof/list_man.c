@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Prints the manual page jobprof-metrics(7), made from schemas/. */
 #include "cmd/jobprof/list_man.h"
 
 #include <string.h>
 
 #define LINE_MAX_ROFF 76
 
-/* One word as roff: what would be an escape or a typographic sign stands for itself. Returns how
- * many characters that took. */
+/* Prints a word as roff; characters that roff would interpret are escaped. Returns how many
+ * characters were printed. */
 static int put_word(FILE *out, const char *s, size_t len)
 {
 	static const struct {
@@ -18,7 +19,7 @@ static int put_word(FILE *out, const char *s, size_t len)
 	};
 	int n = 0;
 
-	/* At the begin of a line a dot would make a request of it. */
+	/* A line that begins with a dot would be a request. */
 	if (*s == '.')
 		n += fprintf(out, "\\&");
 	for (size_t at = 0; at < len; at++) {
@@ -61,7 +62,7 @@ static void put_line(FILE *out, const char *s)
 	putc('\n', out);
 }
 
-/* Columns that every task and the step have need no word on where they are. */
+/* Columns of Tasks are in Step, too: only those of other series name theirs. */
 static void put_column(FILE *out, const struct series *s, const struct column *c,
 		       const char *last_bucket)
 {
@@ -82,8 +83,8 @@ static void put_column(FILE *out, const struct series *s, const struct column *c
 	put_line(out, c->blind);
 }
 
-/* A series before this one has it too. */
-static bool is_told(unsigned series, const struct column *c)
+/* A series before this one has the column too. */
+static bool is_described_before(unsigned series, const struct column *c)
 {
 	for (unsigned s = 0; s < series; s++)
 		for (unsigned i = 0; i < builtin_series[s].ncols; i++)
@@ -105,7 +106,7 @@ static void put_columns(FILE *out, unsigned series, enum family family)
 		if (buckets)
 			c = list__buckets_as_one(&c, &s->cols[i + buckets - 1], doc);
 		i += buckets ? buckets - 1 : 0;
-		if (c.family == family && !is_told(series, &c))
+		if (c.family == family && !is_described_before(series, &c))
 			put_column(out, s, &c, buckets ? s->cols[i].name : NULL);
 	}
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof list: the manual page, and the words that all lists share. */
 #ifndef JP_CMD_JOBPROF_LIST_MAN_H
 #define JP_CMD_JOBPROF_LIST_MAN_H
 
