@@ -10,7 +10,7 @@
 
 #include "base/str.h"
 #include "jobfile/merge_inspect.h"
-#include "pool/wire.h"
+#include "pool/message.h"
 #include "tests/fuzz/libfault.h"
 #include "tests/fuzz/tools.h"
 
@@ -93,7 +93,7 @@ static bool look(const struct place *p)
 	struct merge_item item = {.file = (char *)p->name, .step = "0", .node = (char *)p->node};
 	struct merge_set set = {.items = &item, .nitems = 1, .where = (char *)p->dir};
 	struct merge_looker *l;
-	struct wire w = {0};
+	struct message w = {0};
 	const int *err;
 	bool passed;
 
@@ -101,7 +101,7 @@ static bool look(const struct place *p)
 	if (set.dir < 0 || merge_looker__new(&l, &set, -1, LOOK_TOTALS))
 		_exit(2);
 	merge_looker__look(l, &item, &w);
-	err = wire__take(&w, sizeof(*err));
+	err = message__take(&w, sizeof(*err));
 	passed = err && !*err;
 	merge_looker__free(l);
 	free(w.p);

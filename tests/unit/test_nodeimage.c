@@ -19,11 +19,11 @@
 #include "jobfile/nodeimage.h"
 #include "jobfile/nodeimage_internal.h"
 #include "jobfile/nodescan.h"
-#include "pool/wire.h"
+#include "pool/message.h"
 
 #define GOLDEN "tests/data/golden/7_0_p1.h5" /* a node of Slurm's with tables of two series */
 
-static struct wire image;
+static struct message image;
 static struct nodeimage_maker *maker;
 
 /* The image of the node in the golden file. */
@@ -32,7 +32,7 @@ static int take_image(void **state)
 	struct nodescanner *s;
 	struct nodescan *scan;
 	struct nodescan_total *totals;
-	const struct wire *bytes;
+	const struct message *bytes;
 	int fd = open(GOLDEN, O_RDONLY | O_CLOEXEC);
 	hid_t file, node;
 	unsigned n;
@@ -47,7 +47,7 @@ static int take_image(void **state)
 	bytes = nodescan__image(s);
 	if (!bytes)
 		return -1;
-	wire__put(&image, bytes->p, bytes->len);
+	message__put(&image, bytes->p, bytes->len);
 	H5Gclose(node);
 	nodescanner__free(s);
 	H5Fclose(file);
@@ -91,14 +91,14 @@ static const struct nodeimage_head *head_at(const uint8_t *p, size_t at)
 static size_t next_part(size_t at)
 {
 	const struct nodeimage_head *h = head_at(image.p, at);
-	struct wire w = {.p = image.p, .len = image.len, .at = at + sizeof(*h)};
+	struct message w = {.p = image.p, .len = image.len, .at = at + sizeof(*h)};
 
-	wire__take_text(&w);
+	message__take_text(&w);
 	if (h->part == IMAGE_TABLE)
-		wire__take_text(&w);
+		message__take_text(&w);
 	if (h->part != IMAGE_GROUP) {
-		wire__take(&w, h->type_bytes);
-		wire__take(&w, h->bytes);
+		message__take(&w, h->type_bytes);
+		message__take(&w, h->bytes);
 	}
 	assert_false(w.bad);
 	return w.at;

@@ -17,7 +17,7 @@
 #include "base/io_full.h"
 #include "base/log.h"
 #include "jobfile/extract_lane.h"
-#include "pool/wire.h"
+#include "pool/message.h"
 
 #define BLOCK_MAX   16u		 /* nodes, ... */
 #define BLOCK_BYTES (512u << 10) /* or of the file, of rows */
@@ -338,21 +338,21 @@ static void settle_makers(struct extraction *x, const struct order *o)
 static int give_orders(struct extraction *x, struct order *o)
 {
 	static const uint8_t begins = LANE_ORDER;
-	struct wire w = {0};
+	struct message w = {0};
 
 	for (unsigned k = x->helpers->first; k < o->nprocs; k++) {
 		const int fd = x->helpers->v[k].lane.fd;
 
 		o->which = k;
-		wire__begin(&w);
-		wire__put(&w, o, sizeof(*o));
-		wire__put_text(&w, x->wanted);
+		message__begin(&w);
+		message__put(&w, o, sizeof(*o));
+		message__put_text(&w, x->wanted);
 		for (unsigned i = 0; i < x->plan.n; i++)
-			wire__put_text(&w, x->plan.v[i]);
+			message__put_text(&w, x->plan.v[i]);
 		if (w.bad)
 			break;
 		if (!send_fully(fd, &begins, 1))
-			wire__send_socket(fd, &w);
+			message__send_socket(fd, &w);
 	}
 	free(w.p);
 	return w.bad ? -ENOMEM : 0;

@@ -7,7 +7,7 @@
 
 #include "base/io_full.h"
 #include "jobfile/extract_lane.h"
-#include "pool/wire.h"
+#include "pool/message.h"
 
 /* Slots that come back until there is an order. 1: one follows; 0: slots came; -EPIPE: the parent
  * is gone. */
@@ -38,10 +38,10 @@ static char *hand_slot(struct outbuf *o)
 }
 
 /* The columns come from the one who plans; the nodes are found again. */
-static int take_order(struct extraction *x, struct wire *w, struct order *o)
+static int take_order(struct extraction *x, struct message *w, struct order *o)
 {
-	const struct order *head = wire__take(w, sizeof(*head));
-	const char *series = wire__take_text(w);
+	const struct order *head = message__take(w, sizeof(*head));
+	const char *series = message__take_text(w);
 	int err;
 
 	if (w->bad)
@@ -53,7 +53,7 @@ static int take_order(struct extraction *x, struct wire *w, struct order *o)
 	if (!err && x->nrefs != o->nrefs)
 		err = -EBUSY;
 	for (unsigned i = 0; !err && i < o->ncols; i++)
-		err = plan_names__append(&x->plan, wire__take_text(w));
+		err = plan_names__append(&x->plan, message__take_text(w));
 	x->plan.begun = true;
 	x->grouped = o->grouped;
 	return err;
@@ -93,7 +93,7 @@ static int send_report(const struct extraction *x, const struct lane *l, int res
 }
 
 /* Whether there is more to do. */
-static bool obey(struct extraction *x, struct lane *l, struct wire *w)
+static bool obey(struct extraction *x, struct lane *l, struct message *w)
 {
 	struct outbuf out;
 	struct order o;
@@ -137,7 +137,7 @@ static int begin(struct extraction *x)
 
 void extract__help(struct extraction *x, struct lane *l)
 {
-	struct wire w = {0};
+	struct message w = {0};
 	bool more = true;
 	int begun, said;
 
@@ -146,7 +146,7 @@ void extract__help(struct extraction *x, struct lane *l)
 	while (more && (said = heed(l)) >= 0) {
 		if (said != 1)
 			continue;
-		more = wire__receive(l->fd, &w) == 1 &&
+		more = message__receive(l->fd, &w) == 1 &&
 		       (begun ? !send_report(x, l, begun) : obey(x, l, &w));
 	}
 	_exit(0);

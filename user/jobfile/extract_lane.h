@@ -18,7 +18,7 @@
 #define LANE_BLOCK  0	       /* the end of one */
 #define LANE_REPORT UINT32_MAX /* struct report follows, and where it says no error, the marks */
 
-/* Down, one byte: slots, or this, which a struct wire follows: an order. */
+/* Down, one byte: slots, or this, which a struct message follows: an order. */
 #define LANE_ORDER 0
 
 /* Either end. */

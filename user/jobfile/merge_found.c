@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "jobfile/merge_internal.h"
-#include "pool/wire.h"
+#include "pool/message.h"
 
 void merge_found__clear(struct merge_found *f)
 {
@@ -16,15 +16,15 @@ void merge_found__clear(struct merge_found *f)
 }
 
 /* Of things of which each takes some of the message. */
-static int take_count(struct wire *w, unsigned *n)
+static int take_count(struct message *w, unsigned *n)
 {
-	const unsigned *p = wire__take(w, sizeof(*p));
+	const unsigned *p = message__take(w, sizeof(*p));
 
 	*n = p ? *p : 0;
 	return p && *p <= w->len ? 0 : -EBADMSG;
 }
 
-static int take_tasks(struct wire *w, struct merge_found *f)
+static int take_tasks(struct message *w, struct merge_found *f)
 {
 	unsigned n;
 	int err = take_count(w, &n);
@@ -35,7 +35,7 @@ static int take_tasks(struct wire *w, struct merge_found *f)
 	if (!f->tasks)
 		return -ENOMEM;
 	for (; f->ntasks < n; f->ntasks++)
-		f->tasks[f->ntasks] = (char *)wire__take_text(w);
+		f->tasks[f->ntasks] = (char *)message__take_text(w);
 	return 0;
 }
 
@@ -49,17 +49,17 @@ static bool column_ok(const struct nodescan_total *t, unsigned i, unsigned array
 	return !c->array || (i >= array_end && c->array <= t->ncols - i && *c->name);
 }
 
-static int take_columns(struct wire *w, struct nodescan_total *t)
+static int take_columns(struct message *w, struct nodescan_total *t)
 {
 	unsigned array_end = 0;
 
 	for (unsigned i = 0; i < t->ncols; i++) {
-		const unsigned *kind = wire__take(w, 2 * sizeof(*kind));
+		const unsigned *kind = message__take(w, 2 * sizeof(*kind));
 
 		if (!kind)
 			return -EBADMSG;
 		t->cols[i] = (struct column){.type = kind[0], .array = kind[1]};
-		t->cols[i].name = wire__take_text(w);
+		t->cols[i].name = message__take_text(w);
 		if (!column_ok(t, i, array_end))
 			return -EBADMSG;
 		if (t->cols[i].array)
@@ -68,7 +68,7 @@ static int take_columns(struct wire *w, struct nodescan_total *t)
 	return 0;
 }
 
-static int take_total(struct wire *w, struct nodescan_total *t)
+static int take_total(struct message *w, struct nodescan_total *t)
 {
 	int err = take_count(w, &t->ncols);
 
@@ -76,28 +76,28 @@ static int take_total(struct wire *w, struct nodescan_total *t)
 		err = take_count(w, &t->nrows);
 	if (err)
 		return err;
-	t->name = (char *)wire__take_text(w);
+	t->name = (char *)message__take_text(w);
 	t->cols = calloc(t->ncols + 1, sizeof(*t->cols));
 	if (!t->cols)
 		return -ENOMEM;
 	err = take_columns(w, t);
 	if (!err)
-		t->rows =
-			(union cell *)wire__take(w, (size_t)t->ncols * t->nrows * sizeof(*t->rows));
+		t->rows = (union cell *)message__take(w, (size_t)t->ncols * t->nrows *
+								 sizeof(*t->rows));
 	return err;
 }
 
-static int take_image(struct wire *w, struct merge_found *f)
+static int take_image(struct message *w, struct merge_found *f)
 {
 	unsigned n;
 	int err = take_count(w, &n);
 
 	f->image_bytes = err ? 0 : n;
-	f->image = f->image_bytes ? wire__take(w, n) : NULL;
+	f->image = f->image_bytes ? message__take(w, n) : NULL;
 	return err;
 }
 
-static int take_totals(struct wire *w, struct merge_found *f)
+static int take_totals(struct message *w, struct merge_found *f)
 {
 	unsigned n;
 	int err = take_count(w, &n);
@@ -110,12 +110,12 @@ static int take_totals(struct wire *w, struct merge_found *f)
 	return err;
 }
 
-int merge_found__take(struct merge_found *f, unsigned item, struct wire *w)
+int merge_found__take(struct merge_found *f, unsigned item, struct message *w)
 {
-	const unsigned *of = wire__take(w, sizeof(*of));
-	const int *err = wire__take(w, sizeof(*err));
-	const struct merge_stamp *stamp = wire__take(w, sizeof(*stamp));
-	const struct nodescan_facts *facts = wire__take(w, sizeof(*facts));
+	const unsigned *of = message__take(w, sizeof(*of));
+	const int *err = message__take(w, sizeof(*err));
+	const struct merge_stamp *stamp = message__take(w, sizeof(*stamp));
+	const struct nodescan_facts *facts = message__take(w, sizeof(*facts));
 	int bad;
 
 	if (!of || *of != item || !err || !stamp || !facts)
@@ -123,8 +123,8 @@ int merge_found__take(struct merge_found *f, unsigned item, struct wire *w)
 	f->err = *err;
 	f->stamp = *stamp;
 	f->facts = *facts;
-	f->trouble = wire__take_text(w);
-	f->nodelist = wire__take_text(w);
+	f->trouble = message__take_text(w);
+	f->nodelist = message__take_text(w);
 	bad = take_tasks(w, f);
 	if (!bad)
 		bad = take_totals(w, f);

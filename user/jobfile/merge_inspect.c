@@ -12,7 +12,7 @@
 #include "hdf5/digest.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
-#include "pool/wire.h"
+#include "pool/message.h"
 
 #define KINDS	      64 /* of nodes that are remembered */
 #define CPU_S	      60 /* for a node, and a second more for each ... */
@@ -217,7 +217,7 @@ static int look_old(struct merge_looker *l, const struct merge_item *item)
 	return err;
 }
 
-static void put_tasks(struct wire *w, const struct nodescan *n)
+static void put_tasks(struct message *w, const struct nodescan *n)
 {
 	const struct reader_series *tasks = NULL;
 	unsigned count;
@@ -226,47 +226,47 @@ static void put_tasks(struct wire *w, const struct nodescan *n)
 		if (!strcmp(n->series[i].name, "Tasks") && n->series[i].grouped)
 			tasks = &n->series[i];
 	count = tasks ? tasks->ntables : 0;
-	wire__put(w, &count, sizeof(count));
+	message__put(w, &count, sizeof(count));
 	for (unsigned i = 0; i < count; i++)
-		wire__put_text(w, tasks->tables[i]);
+		message__put_text(w, tasks->tables[i]);
 }
 
-static void put_totals(struct wire *w, const struct merge_looker *l)
+static void put_totals(struct message *w, const struct merge_looker *l)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < l->ntotals; i++)
 		n += !l->totals[i].mixed && l->totals[i].ncols;
-	wire__put(w, &n, sizeof(n));
+	message__put(w, &n, sizeof(n));
 	for (unsigned i = 0; i < l->ntotals; i++) {
 		const struct nodescan_total *t = &l->totals[i];
 
 		if (t->mixed || !t->ncols)
 			continue;
-		wire__put(w, &t->ncols, sizeof(t->ncols));
-		wire__put(w, &t->nrows, sizeof(t->nrows));
-		wire__put_text(w, t->name);
+		message__put(w, &t->ncols, sizeof(t->ncols));
+		message__put(w, &t->nrows, sizeof(t->nrows));
+		message__put_text(w, t->name);
 		for (unsigned c = 0; c < t->ncols; c++) {
 			const unsigned kind[2] = {t->cols[c].type, t->cols[c].array};
 
-			wire__put(w, kind, sizeof(kind));
-			wire__put_text(w, t->cols[c].name);
+			message__put(w, kind, sizeof(kind));
+			message__put_text(w, t->cols[c].name);
 		}
-		wire__put(w, t->rows, (size_t)t->ncols * t->nrows * sizeof(*t->rows));
+		message__put(w, t->rows, (size_t)t->ncols * t->nrows * sizeof(*t->rows));
 	}
 }
 
-static void put_image(struct wire *w, const struct merge_looker *l)
+static void put_image(struct message *w, const struct merge_looker *l)
 {
-	const struct wire *image = l->scan ? nodescan__image(l->scanner) : NULL;
+	const struct message *image = l->scan ? nodescan__image(l->scanner) : NULL;
 	const unsigned n = image ? image->len : 0;
 
-	wire__put(w, &n, sizeof(n));
+	message__put(w, &n, sizeof(n));
 	if (image)
-		wire__put(w, image->p, n);
+		message__put(w, image->p, n);
 }
 
-void merge_looker__look(struct merge_looker *l, const struct merge_item *item, struct wire *w)
+void merge_looker__look(struct merge_looker *l, const struct merge_item *item, struct message *w)
 {
 	static const struct nodescan_facts nothing;
 
@@ -282,11 +282,11 @@ void merge_looker__look(struct merge_looker *l, const struct merge_item *item, s
 		l->err = look_old(l, item);
 	else
 		l->err = look_input(l, item);
-	wire__put(w, &l->err, sizeof(l->err));
-	wire__put(w, &l->stamp, sizeof(l->stamp));
-	wire__put(w, l->scan ? &l->scan->facts : &nothing, sizeof(nothing));
-	wire__put_text(w, l->trouble);
-	wire__put_text(w, l->scan ? l->scan->nodelist : "");
+	message__put(w, &l->err, sizeof(l->err));
+	message__put(w, &l->stamp, sizeof(l->stamp));
+	message__put(w, l->scan ? &l->scan->facts : &nothing, sizeof(nothing));
+	message__put_text(w, l->trouble);
+	message__put_text(w, l->scan ? l->scan->nodelist : "");
 	put_tasks(w, l->scan);
 	put_totals(w, l);
 	put_image(w, l);

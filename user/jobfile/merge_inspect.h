@@ -6,7 +6,7 @@
 #include "jobfile/merge_internal.h"
 
 struct merge_looker;
-struct wire;
+struct message;
 
 /* 0 or -errno. The set must outlive it. */
 int merge_looker__new(struct merge_looker **out, const struct merge_set *set, int old_fd,
@@ -17,6 +17,6 @@ hid_t merge_looker__file(const struct merge_looker *l);
 /* Of this process, from now on: enough for a file of that size. */
 void merge_looker__limit_cpu(uint64_t file_size);
 /* Leaves a message as merge_readers.c takes it, also of what cannot be read. */
-void merge_looker__look(struct merge_looker *l, const struct merge_item *item, struct wire *w);
+void merge_looker__look(struct merge_looker *l, const struct merge_item *item, struct message *w);
 
 #endif

@@ -141,8 +141,8 @@ struct merge_found {
 /* merge_found.c: from a reader's message on that item, which has to stay while it is used. The
  * readers are ours, but what they read may have overwritten their memory: nothing is taken that is
  * not there. 0, -EBADMSG or -ENOMEM, and then too it is to be cleared. */
-struct wire;
-int merge_found__take(struct merge_found *f, unsigned item, struct wire *w);
+struct message;
+int merge_found__take(struct merge_found *f, unsigned item, struct message *w);
 void merge_found__clear(struct merge_found *f);
 
 enum merge_look {

@@ -23,7 +23,7 @@
 #include "pool/pool.h"
 #include "jobfile/merge_internal.h"
 #include "jobfile/merge_inspect.h"
-#include "pool/wire.h"
+#include "pool/message.h"
 
 #define PROCESSES_MAX 64
 #define PROCESSES_OWN 8		  /* taken without being asked to, ... */
@@ -43,7 +43,7 @@ struct reader_process {
 /* What was found before it was asked for. */
 struct ahead {
 	unsigned item;
-	struct wire wire;
+	struct message wire;
 };
 
 struct merge_readers {
@@ -57,7 +57,7 @@ struct merge_readers {
 	struct reader_process *v;
 	struct ahead ahead[AHEAD];
 	unsigned nahead, next_ahead;
-	struct wire wire;
+	struct message wire;
 	struct merge_found found;
 };
 
@@ -90,7 +90,7 @@ static void run_reader(const struct merge_readers *r, unsigned k, unsigned from,
 {
 	struct rlimit none = {0, 0};
 	struct merge_looker *l;
-	struct wire w = {0};
+	struct message w = {0};
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	signal(SIGPROF, SIG_DFL);
@@ -101,10 +101,10 @@ static void run_reader(const struct merge_readers *r, unsigned k, unsigned from,
 	for (unsigned i = from; i < r->set->nitems; i++) {
 		if (!claim(r, i, READER + k))
 			continue;
-		wire__begin(&w);
-		wire__put(&w, &i, sizeof(i));
+		message__begin(&w);
+		message__put(&w, &i, sizeof(i));
 		merge_looker__look(l, &r->set->items[i], &w);
-		if (wire__send(fd, &w))
+		if (message__send(fd, &w))
 			_exit(1);
 	}
 	merge_looker__free(l);
@@ -189,10 +189,10 @@ int merge_readers__start(struct merge_readers **out, const struct merge_set *set
 	return 0;
 }
 
-static int look(struct merge_readers *r, unsigned item, struct wire *w)
+static int look(struct merge_readers *r, unsigned item, struct message *w)
 {
-	wire__begin(w);
-	wire__put(w, &item, sizeof(item));
+	message__begin(w);
+	message__put(w, &item, sizeof(item));
 	merge_looker__look(r->own, &r->set->items[item], w);
 	r->own_item = item;
 	return w->bad ? -ENOMEM : 0;
@@ -252,7 +252,7 @@ static int receive(struct merge_readers *r, unsigned item, struct reader_process
 		err = look_ahead(r, item);
 	if (err < 0)
 		return err;
-	err = wire__receive(p->fd, &r->wire);
+	err = message__receive(p->fd, &r->wire);
 	return err > 0 ? 0 : err ? err : -EBADMSG;
 }
 

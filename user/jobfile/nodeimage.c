@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "jobfile/nodeimage_internal.h"
-#include "pool/wire.h"
+#include "pool/message.h"
 
 #define IMAGE_MAX                                                                      \
 	(4u << 20) /* it is in memory several times: what is larger the library copies \
@@ -22,7 +22,7 @@
 #define ATTRS_IN_ORDER	0x0c /* header flags: it keeps the order its attributes were made in */
 
 struct nodeimage {
-	struct wire w;
+	struct message w;
 	bool wanted;
 	uint64_t row_bytes, rows_left; /* of the table that is under way */
 	uint8_t type[TYPE_MAX];
@@ -35,7 +35,7 @@ int nodeimage__new(struct nodeimage **out)
 
 	if (!i)
 		return -ENOMEM;
-	i->w = (struct wire){0};
+	i->w = (struct message){0};
 	i->wanted = false;
 	i->rows_left = 0;
 	*out = i;
@@ -61,7 +61,7 @@ void nodeimage__begin(struct nodeimage *i, hid_t node)
 {
 	H5O_info_t obj;
 
-	wire__begin(&i->w);
+	message__begin(&i->w);
 	i->rows_left = 0;
 	i->wanted = H5Oget_info2(node, &obj, H5O_INFO_BASIC | H5O_INFO_HDR) >= 0 &&
 		    is_simple_object(&obj);
@@ -84,7 +84,7 @@ static bool put_head(struct nodeimage *i, const struct nodeimage_head *h)
 	i->wanted = i->wanted && !i->rows_left && i->w.len < IMAGE_MAX &&
 		    h->bytes <= IMAGE_MAX - i->w.len;
 	if (i->wanted)
-		wire__put(&i->w, h, sizeof(*h));
+		message__put(&i->w, h, sizeof(*h));
 	return i->wanted;
 }
 
@@ -98,7 +98,7 @@ void nodeimage__group(struct nodeimage *i, hid_t group, const char *name)
 	i->wanted = H5Gget_info(group, &info) >= 0;
 	h.n = i->wanted ? info.nlinks : 0;
 	if (put_head(i, &h))
-		wire__put_text(&i->w, name);
+		message__put_text(&i->w, name);
 }
 
 /* Where there is room enough, the library does not say how much it took. */
@@ -158,9 +158,9 @@ void nodeimage__attr(struct nodeimage *i, const char *name, hid_t attr, hid_t ty
 	i->wanted = info->cset == H5T_CSET_ASCII && take_value(i, attr, type, &h);
 	if (!put_head(i, &h))
 		return;
-	wire__put_text(&i->w, name);
-	wire__put(&i->w, i->type, h.type_bytes);
-	wire__put(&i->w, i->value, h.bytes);
+	message__put_text(&i->w, name);
+	message__put(&i->w, i->type, h.type_bytes);
+	message__put(&i->w, i->value, h.bytes);
 }
 
 void nodeimage__table(struct nodeimage *i, const char *group, const char *name, hid_t type,
@@ -175,9 +175,9 @@ void nodeimage__table(struct nodeimage *i, const char *group, const char *name, 
 	h.bytes = rows * i->row_bytes;
 	if (!put_head(i, &h))
 		return;
-	wire__put_text(&i->w, group);
-	wire__put_text(&i->w, name);
-	wire__put(&i->w, i->type, h.type_bytes);
+	message__put_text(&i->w, group);
+	message__put_text(&i->w, name);
+	message__put(&i->w, i->type, h.type_bytes);
 	i->rows_left = rows;
 }
 
@@ -187,11 +187,11 @@ void nodeimage__rows(struct nodeimage *i, const void *rows, size_t n)
 	i->wanted = i->wanted && n <= i->rows_left && !(n * i->row_bytes % 8);
 	if (!i->wanted)
 		return;
-	wire__put(&i->w, rows, n * i->row_bytes);
+	message__put(&i->w, rows, n * i->row_bytes);
 	i->rows_left -= n;
 }
 
-const struct wire *nodeimage__bytes(struct nodeimage *i)
+const struct message *nodeimage__bytes(struct nodeimage *i)
 {
 	return i->wanted && !i->rows_left && i->w.len && !i->w.bad ? &i->w : NULL;
 }

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct wire;
+struct message;
 
 /* One at a time; for any number of nodes, one after the other. */
 struct nodeimage;
@@ -37,7 +37,7 @@ void nodeimage__table(struct nodeimage *i, const char *group, const char *name, 
 		      uint64_t rows);
 void nodeimage__rows(struct nodeimage *i, const void *rows, size_t n);
 /* What has become of it, until the next; NULL: it has to be copied. */
-const struct wire *nodeimage__bytes(struct nodeimage *i);
+const struct message *nodeimage__bytes(struct nodeimage *i);
 
 /* What is kept from one node to the next where they are made. 0 or -ENOMEM. */
 struct nodeimage_maker;

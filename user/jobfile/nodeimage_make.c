@@ -7,7 +7,7 @@
 #include "hdf5/h5util.h"
 #include "jobfile/nodeimage.h"
 #include "jobfile/nodeimage_internal.h"
-#include "pool/wire.h"
+#include "pool/message.h"
 
 #define TYPES	  16
 #define FEW_LINKS 64 /* that lie in the group's header */
@@ -29,7 +29,7 @@ struct nodeimage_maker {
 /* A node that is being made. */
 struct making {
 	struct nodeimage_maker *m;
-	struct wire w;
+	struct message w;
 	hid_t node;
 	hid_t group; /* the last one, or invalid */
 	const char *group_name;
@@ -102,7 +102,7 @@ static int type_of(struct nodeimage_maker *m, const uint8_t *encoded, size_t byt
 /* The type that follows, whose elements take as many bytes as the part has. */
 static int take_type(struct making *k, const struct nodeimage_head *h, hid_t *id)
 {
-	const uint8_t *encoded = h->type_bytes ? wire__take(&k->w, h->type_bytes) : NULL;
+	const uint8_t *encoded = h->type_bytes ? message__take(&k->w, h->type_bytes) : NULL;
 	int err = encoded ? type_of(k->m, encoded, h->type_bytes, id) : -EBADMSG;
 	size_t size = err ? 0 : H5Tget_size(*id);
 
@@ -120,7 +120,7 @@ static void leave_group(struct making *k)
 
 static int make_group(struct making *k, const struct nodeimage_head *h)
 {
-	const char *name = wire__take_text(&k->w);
+	const char *name = message__take_text(&k->w);
 
 	leave_group(k);
 	if (k->w.bad || !h5__name_ok(name))
@@ -146,10 +146,10 @@ static int enter_group(struct making *k, const char *name)
 
 static int make_attr(struct making *k, const struct nodeimage_head *h)
 {
-	const char *name = wire__take_text(&k->w);
+	const char *name = message__take_text(&k->w);
 	hid_t type, space, attr;
 	int err = k->w.bad ? -EBADMSG : take_type(k, h, &type);
-	const void *value = err ? NULL : wire__take(&k->w, h->bytes);
+	const void *value = err ? NULL : message__take(&k->w, h->bytes);
 	const hsize_t n = h->n;
 
 	if (!value || h->rank > 1)
@@ -167,10 +167,10 @@ static int make_attr(struct making *k, const struct nodeimage_head *h)
 
 static int make_table(struct making *k, const struct nodeimage_head *h)
 {
-	const char *group = wire__take_text(&k->w), *name = wire__take_text(&k->w);
+	const char *group = message__take_text(&k->w), *name = message__take_text(&k->w);
 	hid_t type, space, dset;
 	int err = k->w.bad || !h5__name_ok(name) ? -EBADMSG : take_type(k, h, &type);
-	const void *rows = err ? NULL : wire__take(&k->w, h->bytes);
+	const void *rows = err ? NULL : message__take(&k->w, h->bytes);
 	const hsize_t n = h->n;
 
 	if (rows && *group)
@@ -197,7 +197,7 @@ static int make_part(struct making *k)
 		[IMAGE_ATTR] = make_attr,
 		[IMAGE_TABLE] = make_table,
 	};
-	const struct nodeimage_head *h = wire__take(&k->w, sizeof(*h));
+	const struct nodeimage_head *h = message__take(&k->w, sizeof(*h));
 
 	return h && h->part <= IMAGE_TABLE ? make[h->part](k, h) : -EBADMSG;
 }

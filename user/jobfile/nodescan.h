@@ -72,7 +72,7 @@ struct nodescan {
 
 /* What is kept from one node to the next. 0 or -ENOMEM. */
 struct nodescanner;
-struct wire;
+struct message;
 int nodescanner__new(struct nodescanner **out);
 void nodescanner__free(struct nodescanner *s);
 
@@ -113,6 +113,6 @@ struct nodescan_total {
 int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total **out, unsigned *n);
 
 /* The image of a node whose totals have been made, until the next is read; NULL: it has none. */
-const struct wire *nodescan__image(const struct nodescanner *s);
+const struct message *nodescan__image(const struct nodescanner *s);
 
 #endif

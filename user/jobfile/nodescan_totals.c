@@ -234,7 +234,7 @@ int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total *
 	return err;
 }
 
-const struct wire *nodescan__image(const struct nodescanner *s)
+const struct message *nodescan__image(const struct nodescanner *s)
 {
 	return s->has_image ? nodeimage__bytes(s->image) : NULL;
 }

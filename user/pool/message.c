@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "pool/wire.h"
+#include "pool/message.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,13 +15,13 @@ static size_t padded(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
-void wire__begin(struct wire *w)
+void message__begin(struct message *w)
 {
 	w->len = w->at = 0;
 	w->bad = false;
 }
 
-void wire__put(struct wire *w, const void *p, size_t n)
+void message__put(struct message *w, const void *p, size_t n)
 {
 	size_t room = w->room ? w->room : 4096;
 	uint8_t *more;
@@ -44,12 +44,12 @@ void wire__put(struct wire *w, const void *p, size_t n)
 	w->len += padded(n);
 }
 
-void wire__put_text(struct wire *w, const char *s)
+void message__put_text(struct message *w, const char *s)
 {
-	wire__put(w, s, strlen(s) + 1);
+	message__put(w, s, strlen(s) + 1);
 }
 
-const void *wire__take(struct wire *w, size_t n)
+const void *message__take(struct message *w, size_t n)
 {
 	const void *p = w->p + w->at;
 
@@ -61,18 +61,18 @@ const void *wire__take(struct wire *w, size_t n)
 	return p;
 }
 
-const char *wire__take_text(struct wire *w)
+const char *message__take_text(struct message *w)
 {
 	const char *s = (const char *)w->p + w->at;
 	const char *end = w->bad || w->at == w->len ? NULL : memchr(s, 0, w->len - w->at);
 
-	if (end && wire__take(w, (size_t)(end - s) + 1))
+	if (end && message__take(w, (size_t)(end - s) + 1))
 		return s;
 	w->bad = true;
 	return "";
 }
 
-int wire__send(int fd, const struct wire *w)
+int message__send(int fd, const struct message *w)
 {
 	uint32_t n = w->len;
 	int err = w->bad ? -ENOMEM : write_fully(fd, &n, sizeof(n));
@@ -80,7 +80,7 @@ int wire__send(int fd, const struct wire *w)
 	return err ? err : write_fully(fd, w->p, n);
 }
 
-int wire__send_socket(int fd, const struct wire *w)
+int message__send_socket(int fd, const struct message *w)
 {
 	uint32_t n = w->len;
 	int err = w->bad ? -ENOMEM : send_fully(fd, &n, sizeof(n));
@@ -88,13 +88,13 @@ int wire__send_socket(int fd, const struct wire *w)
 	return err ? err : send_fully(fd, w->p, n);
 }
 
-int wire__receive(int fd, struct wire *w)
+int message__receive(int fd, struct message *w)
 {
 	uint32_t n;
 	ssize_t got = read_fully(fd, &n, sizeof(n));
 	uint8_t *p;
 
-	wire__begin(w);
+	message__begin(w);
 	if (got < (ssize_t)sizeof(n))
 		return got < 0 ? got : 0;
 	if (n > MESSAGE_MAX)
