@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "jobfile/merge_inspect.h"
+#include "jobfile/merge_internal.h"
 #include "pool/message.h"
 #include "tests/fuzz/libfault.h"
 #include "tests/fuzz/tools.h"
@@ -87,24 +87,21 @@ static bool is_there(const struct place *p, const char *name)
 	return !stat(path, &st);
 }
 
-/* As a merge's readers do. Whether they would let it pass. */
-static bool look(const struct place *p)
+/* As a merge's workers do. Whether they would let it pass. */
+static bool scan_passes(const struct place *p)
 {
 	struct merge_item item = {.file = (char *)p->name, .step = "0", .node = (char *)p->node};
 	struct merge_set set = {.items = &item, .nitems = 1, .where = (char *)p->dir};
-	struct merge_looker *l;
-	struct message w = {0};
+	struct message m = {0};
 	const int *err;
 	bool passed;
 
 	set.dir = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (set.dir < 0 || merge_looker__new(&l, &set, -1, LOOK_TOTALS))
+	if (set.dir < 0 || merge_scan__here(&set, 0, &m))
 		_exit(2);
-	merge_looker__look(l, &item, &w);
-	err = message__take(&w, sizeof(*err));
+	err = message__take(&m, sizeof(*err));
 	passed = err && !*err;
-	merge_looker__free(l);
-	free(w.p);
+	message__free(&m);
 	close(set.dir);
 	return passed;
 }
@@ -183,7 +180,7 @@ void tools__merge(const struct reader *r, const uint8_t *data, size_t size)
 	set_place(&p, r);
 	put(p.dir, p.name, data, size);
 	p.keep = sum >> 50 & 1;
-	if (look(&p) && (sum >> 40) % 4 == 0)
+	if (scan_passes(&p) && (sum >> 40) % 4 == 0)
 		merge(&p);
 	remove_all(&p);
 }

@@ -29,7 +29,7 @@ def job7():
     return world("7_0_p1.h5", "7_0_p2.h5", "7_1_p1.h5", "7_batch_p1.h5")
 
 
-READERS = []  # options: a small job is read by the process that writes, unless it is told otherwise
+READERS = []  # options: how many processes read, where that is not left to the program
 
 
 def merge(prof, *args, out=None, env=None, cwd=None):

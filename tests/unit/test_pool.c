@@ -251,80 +251,114 @@ static void the_child_dies_with_its_parent(void **state)
 	pool__unshare(child, sizeof(*child));
 }
 
-/* Beside this process; what was said of how it failed comes back. */
-static int fail_beside(void *arg)
+/* Numbers, but for some items. */
+enum { CRASHES = 7, SPINS = 9, LAST = 20 };
+
+static int square(void *arg, unsigned item, struct message *result)
 {
-	int (*const *fn)(void *) = arg;
-	struct pool_beside b;
-	pid_t pid;
+	int sig = SIGSEGV;
 
 	pool__note_file("/dir/x.h5");
-	pool__note_object("/n0");
-	pid = pool__beside(&b);
-	if (!pid) {
-		static int segv = SIGSEGV;
-
-		pool__note_object("/n1/Tasks");
-		(*fn)(&segv);
-		_exit(0);
-	}
-	if (pid < 0)
-		return 9;
-	/* Until it has died. */
-	while (waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT))
-		;
-	pool__beside_failed(&b);
-	return strcmp(pool__noted_object(), "/n0: ") || b.pid ? 8 : 7;
-}
-
-static int crash(void *arg)
-{
-	raise(*(int *)arg);
+	if (arg && item == CRASHES)
+		die_by(&sig);
+	if (arg && item == SPINS)
+		spin(NULL);
+	message__put_text(result, "square");
+	item *= item;
+	message__put(result, &item, sizeof(item));
 	return 0;
 }
 
-static void who_works_beside_has_a_clock_and_notes_of_its_own(void **state)
+static void expect_square(struct pool *p, unsigned i)
 {
-	int (*const spins)(void *) = spin, (*const crashes)(void *) = crash;
-	char text[512];
+	struct message *m;
+	const unsigned *v;
 
-	assert_int_equal(WEXITSTATUS(verb(fail_beside, (void *)&spins, 2, text, sizeof(text))), 7);
-	assert_non_null(strstr(text, "/dir/x.h5: /n1/Tasks: damaged: reading it takes too long"));
-	assert_int_equal(WEXITSTATUS(verb(fail_beside, (void *)&crashes, 2, text, sizeof(text))),
-			 7);
-	assert_non_null(strstr(text, "/dir/x.h5: /n1/Tasks: damaged: reading it crashed"));
+	assert_int_equal(pool__next(p, &m), 0);
+	assert_string_equal(message__take_text(m), "square");
+	v = message__take(m, sizeof(*v));
+	assert_non_null(v);
+	assert_int_equal(*v, i * i);
+	assert_null(message__take(m, 1));
 }
 
-/* One ends by itself, one does not. */
-static int leave_two(void *arg)
+static void results_come_in_order(void **state)
 {
-	for (unsigned i = 0; i < 2; i++) {
-		struct pool_beside b;
-		pid_t pid = pool__beside(&b);
+	const struct pool_work work = {.work = square, .nitems = 100};
+	const unsigned workers[] = {1, 3, 200};
 
-		if (!pid && i)
-			pause();
-		if (!pid)
-			_exit(0);
-		((pid_t *)arg)[i] = pid;
-		pool__beside_done(&b);
+	for (unsigned k = 0; k < 3; k++) {
+		struct pool *p;
+
+		assert_int_equal(pool__start(&p, &work, workers[k], &limits), 0);
+		for (unsigned i = 0; i < work.nitems; i++)
+			expect_square(p, i);
+		pool__free(p);
 	}
-	return 6;
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-static void who_is_left_behind_is_waited_for(void **state)
+static void an_item_that_ends_its_worker_ends_no_other(void **state)
 {
-	pid_t *pids = pool__share(2 * sizeof(*pids));
-	char text[8];
+	const struct pool_work work = {.work = square, .arg = (void *)1, .nitems = LAST};
 
-	prctl(PR_SET_CHILD_SUBREAPER, 1); /* who is not would come to us */
-	assert_int_equal(WEXITSTATUS(verb(leave_two, pids, 2, text, sizeof(text))), 6);
-	assert_true(pids[0] > 0 && pids[1] > 0);
-	for (unsigned i = 0; i < 2; i++)
-		assert_int_equal(kill(pids[i], 0), -1);
+	for (unsigned n = 1; n < 4; n++) {
+		struct message *m;
+		struct pool *p;
+
+		assert_int_equal(pool__start(&p, &work, n, &limits), 0);
+		for (unsigned i = 0; i < LAST; i++) {
+			if (i == CRASHES)
+				assert_int_equal(pool__next(p, &m), -EBADMSG);
+			else if (i == SPINS)
+				assert_int_equal(pool__next(p, &m), -ETIME);
+			else
+				expect_square(p, i);
+		}
+		pool__free(p);
+	}
+}
+
+static int large(void *arg, unsigned item, struct message *result)
+{
+	static const char bytes[1 << 20];
+
+	message__put(result, bytes, sizeof(bytes));
+	return 0;
+}
+
+static void workers_end_with_results_that_nobody_takes(void **state)
+{
+	const struct pool_work work = {.work = large, .nitems = 8};
+	struct pool *p;
+
+	assert_int_equal(pool__start(&p, &work, 4, &limits), 0);
+	pool__free(p);
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+}
+
+/* A child that starts workers and crashes. */
+static int start_and_crash(void *arg)
+{
+	const struct pool_work work = {.work = large, .nitems = 8};
+	int sig = SIGSEGV;
+	struct pool *p;
+
+	assert_int_equal(pool__start(&p, &work, 4, &limits), 0);
+	return die_by(&sig);
+}
+
+static void no_descendant_outlives_a_child(void **state)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	assert_int_equal(pool__try(start_and_crash, NULL, &limits), -EBADMSG);
+	for (unsigned i = 0; i < 4; i++) {
+		siginfo_t info;
+
+		assert_int_equal(waitid(P_ALL, 0, &info, WEXITED | WNOHANG), 0);
+		assert_int_not_equal(info.si_pid, 0);
+	}
 	prctl(PR_SET_CHILD_SUBREAPER, 0);
-	pool__unshare(pids, 2 * sizeof(*pids));
 }
 
 int main(void)
@@ -337,8 +371,10 @@ int main(void)
 		cmocka_unit_test(memory_is_limited),
 		cmocka_unit_test(shared_memory_is_seen_by_both),
 		cmocka_unit_test(a_child_of_a_child),
-		cmocka_unit_test(who_works_beside_has_a_clock_and_notes_of_its_own),
-		cmocka_unit_test(who_is_left_behind_is_waited_for),
+		cmocka_unit_test(results_come_in_order),
+		cmocka_unit_test(an_item_that_ends_its_worker_ends_no_other),
+		cmocka_unit_test(workers_end_with_results_that_nobody_takes),
+		cmocka_unit_test(no_descendant_outlives_a_child),
 		cmocka_unit_test(a_crash_is_one_line_with_file_and_object),
 		cmocka_unit_test(output_of_the_child_comes_once),
 		cmocka_unit_test(a_signal_that_ended_the_child_ends_the_verb),

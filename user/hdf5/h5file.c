@@ -12,7 +12,6 @@
 
 #include "base/io_full.h"
 #include "hdf5/h5driver.h"
-#include "hdf5/h5record.h"
 
 #define BLOCK  (16u << 10)
 #define BLOCKS 6u
@@ -41,8 +40,6 @@ static struct {
 	const void *to;
 	size_t max, came;
 } expected;
-
-static uint64_t *rows_sum; /* of what is read of rows; NULL: nobody asks */
 
 /* What a descriptor is open for already is not looked up again, which takes a while in /proc. */
 static int open_file(const char *name)
@@ -199,8 +196,6 @@ static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, s
 		h5driver__say(H5E_READERROR, "read");
 	else if (to == expected.to)
 		expected.came = size;
-	if (!err && rows_sum && type == H5FD_MEM_DRAW)
-		*rows_sum = h5record__add_rows(*rows_sum, to, size);
 	return err;
 }
 
@@ -235,11 +230,6 @@ void h5file__set_driver(hid_t fapl)
 	static hid_t id = H5I_INVALID_HID; /* of the process */
 
 	h5driver__set(fapl, &driver, &id, NULL);
-}
-
-void h5file__sum_rows(uint64_t *sum)
-{
-	rows_sum = sum;
 }
 
 static int make_room(struct h5chunk *c, size_t size)

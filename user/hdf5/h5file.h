@@ -15,10 +15,6 @@
  * its own stays. */
 void h5file__set_driver(hid_t fapl);
 
-/* From now on, rows that are read are added to *sum as struct h5record adds those that are written;
- * until it is NULL. */
-void h5file__sum_rows(uint64_t *sum);
-
 /* The bytes of a chunk as they are stored. */
 struct h5chunk {
 	uint8_t *bytes;

@@ -2,10 +2,12 @@
 #include "hdf5/h5util.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define CACHE_BYTES (1u << 20)
+#define KEPT_BYTES  (32 << 20)
 #define SHARED_MIN  128 /* bytes of an attribute: smaller than those that tables repeat */
 
 static _Thread_local int last_errno;
@@ -36,7 +38,17 @@ void h5__init(void)
 	/* Every file is closed where it is used; at exit the library would only complain on stderr
 	 * about what it lost itself while reading a damaged one. */
 	H5dont_atexit();
+	H5PLset_loading_state(0);
 	H5Eset_auto2(H5E_DEFAULT, on_error, NULL);
+}
+
+/* By default the library keeps less than one table of some hundred columns takes, and then gives
+ * back all; and malloc gives the half MiB that every open file takes back to the kernel. */
+void h5__keep_memory(void)
+{
+	mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+	mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
+	H5set_free_list_limits(8 << 20, 1 << 20, 4 << 20, 1 << 20, 16 << 20, 1 << 20);
 }
 
 int h5__error(void)

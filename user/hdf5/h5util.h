@@ -21,6 +21,8 @@ bool h5__name_ok(const char *name);
  * columns that are one array, of the first one's type and with its name but for the last
  * character. Arrays must be within ncols. < 0 on failure. */
 hid_t h5__row_type(const struct column *cols, unsigned ncols, bool in_file);
+/* For a process that opens many files: freed memory is kept for the next one, some 32 MiB. */
+void h5__keep_memory(void);
 /* Bounds the metadata that is held of a file: decoded, it takes some twenty times its size. */
 void h5__small_cache(hid_t fapl);
 /* Adds a text as attribute: a scalar of any length, which h5py takes as a str. 0 or -errno. */

@@ -234,7 +234,6 @@ int reader__open_fd(struct reader **out, int fd, const char *path)
 
 	pool__note_file_of(path, fstat(fd, &st) ? 0 : pool__file_bytes(&st));
 	h5__init();
-	H5PLset_loading_state(0);
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;

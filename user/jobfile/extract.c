@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/heap.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "identity/stepname.h"
@@ -246,7 +245,6 @@ int extract__begin(struct extraction *x)
 {
 	int err;
 
-	heap__prepare(HEAP_PAGE); /* which some nodes, one after the other, hardly fill */
 	err = reader__open_fd(&x->r, x->fd, x->path);
 	if (!err)
 		err = cursor__new(&x->cursor);

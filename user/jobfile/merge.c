@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* A merge: finds the job files to make, and has a limited child process make each. */
 #include "jobfile/merge.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,14 +12,10 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
-#include "pool/anew.h"
 #include "pool/pool.h"
-#include "hdf5/h5util.h"
 #include "jobfile/merge_internal.h"
 
-#define READERS_MS 5000
 #define FULL_BYTES 65536u /* left on a file system that counts as full */
-#define FEW_FILES  64u	  /* the process that a child would be is a good part of the time */
 
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart)
 {
@@ -49,12 +44,12 @@ static bool several_jobs(const struct merge_sets *sets)
 	return false;
 }
 
-/* What the process that writes tells the one that waits for it. */
+/* What the child that writes leaves in memory that its parent sees. */
 struct outcome {
 	struct merge_report st;
 	unsigned refused;
 	int err;
-	char suspect[MERGE_NAME_MAX + 1];
+	char copying[MERGE_NAME_MAX + 1]; /* merge_set.copying */
 };
 
 struct work {
@@ -62,8 +57,6 @@ struct work {
 	struct merge_set *set;
 	const char *output;
 	struct outcome *out;
-	bool alone; /* the only job, and nothing has been said about it */
-	bool quick;
 };
 
 static bool is_full(int dir)
@@ -73,8 +66,8 @@ static bool is_full(int dir)
 	return !fstatvfs(dir, &fs) && fs.f_bavail * fs.f_bsize < FULL_BYTES;
 }
 
-/* The library may not outlive a write that failed: some paths of it free memory twice. Returns
- * whether it was something else. */
+/* After the death of the child. The library may not outlive a write that failed: some paths of it
+ * free memory twice. Returns whether something else was the cause, and a file may be to blame. */
 static bool clean_up(const char *output, int death, bool complete)
 {
 	struct merge_place p;
@@ -95,25 +88,16 @@ static bool clean_up(const char *output, int death, bool complete)
 	return !complete && !full && death != -EINTR;
 }
 
-/* Its readers die with the one that writes, but not at once, and they share its lock. All have the
- * pipe: it ends with the last of them. */
-static void await_readers(int pipe_fd)
-{
-	struct pollfd p = {.fd = pipe_fd, .events = POLLIN};
-
-	poll(&p, 1, READERS_MS);
-}
-
-static int write_apart(void *arg)
+static int write_in_child(void *arg)
 {
 	struct work *w = arg;
 
-	w->out->err = merge_job__run(w->o, w->set, w->output, w->quick, &w->out->st);
+	w->out->err = merge_job__run(w->o, w->set, w->output, &w->out->st);
 	w->out->refused = w->set->refused;
 	return 0;
 }
 
-/* Takes the file out of the set that the library died of, or would not copy. */
+/* Takes a file out of the set, since the library died of it or does not copy it. */
 static int leave_out(struct merge_set *s, const char *file)
 {
 	unsigned i = 0;
@@ -136,84 +120,37 @@ static int leave_out(struct merge_set *s, const char *file)
 	return 0;
 }
 
-/* One try. -EAGAIN: another one: not quickly, or with what is left of the set. */
-static int run_apart(struct work *w)
+/* One try. -EAGAIN: another one is to be made with what is left of the set. */
+static int try_merge(struct work *w)
 {
 	struct outcome *out = w->out;
-	int fd[2], died, err;
+	int died, err;
 
 	*out = (struct outcome){.refused = w->set->refused, .err = -EIO};
-	w->set->suspect = out->suspect;
-	if (pipe2(fd, O_CLOEXEC))
-		return -errno;
-	died = pool__try(write_apart, w, &POOL_STREAM);
-	close(fd[1]);
-	err = died ? -EAGAIN : out->err;
-	if (died) {
-		await_readers(fd[0]);
-		if ((!w->quick || died == -EINTR || out->st.outputs) &&
-		    !clean_up(w->output, died, out->st.outputs))
-			err = -EIO;
+	w->set->copying = out->copying;
+	died = pool__try(write_in_child, w, &POOL_STREAM);
+	if (died && !clean_up(w->output, died, out->st.outputs)) {
+		if (died == -EINTR)
+			pool__follow_signal();
+		return -EIO;
 	}
-	close(fd[0]);
-	if (died == -EINTR)
-		pool__follow_signal();
-	if (err != -EAGAIN || w->quick)
-		return err;
-	out->suspect[MERGE_NAME_MAX] = 0;
-	err = leave_out(w->set, out->suspect);
+	if (!died && out->err != -EAGAIN)
+		return out->err;
+	out->copying[MERGE_NAME_MAX] = 0;
+	err = leave_out(w->set, out->copying);
 	if (err == -EIO)
 		log_error("%s: cannot be written: the HDF5 library failed; nothing was deleted",
 			  w->output);
 	return err ? err : -EAGAIN;
 }
 
-/* Whether all may be left and done again at any point. */
-static bool is_small(const struct work *w)
-{
-	return anew__possible() && w->alone && !w->o->several && w->o->keep &&
-	       w->set->nitems <= FEW_FILES && access(w->output, F_OK);
-}
-
-/* A quick try in this process. Returns -EAGAIN only where the program cannot be started anew. */
-static int run_here(struct work *w)
-{
-	int err;
-
-	*w->out = (struct outcome){.refused = w->set->refused};
-	w->set->suspect = w->out->suspect;
-	err = anew__run(write_apart, w, &POOL_STREAM);
-	if (!err)
-		err = w->out->err;
-	if (err == -EAGAIN)
-		anew__start(0);
-	return err;
-}
-
-/* What is left of that try, by the program's start before this one. */
-static int take_over(const struct work *w, int left_by)
-{
-	if (!left_by || pool__signal_error(left_by) != -EINTR)
-		return -EAGAIN;
-	clean_up(w->output, -EINTR, false);
-	pool__follow_signal();
-	return -EIO;
-}
-
-static int try_quickly(struct work *w)
-{
-	const int left_by = anew__left_by();
-
-	return left_by >= 0 ? take_over(w, left_by) : is_small(w) ? run_here(w) : run_apart(w);
-}
-
 static int merge_job(const struct merge_opts *o, struct merge_set *s, const char *output,
-		     bool alone, struct merge_report *st)
+		     struct merge_report *st)
 {
-	struct work w = {o, s, output, pool__share(sizeof(*w.out)), alone, true};
+	struct work w = {o, s, output, pool__share(sizeof(*w.out))};
 	unsigned nfiles = s->nitems;
 	bool *named = pool__share(nfiles);
-	int err;
+	int err = -EAGAIN;
 
 	if (!w.out || !named) {
 		err = -ENOMEM;
@@ -221,10 +158,8 @@ static int merge_job(const struct merge_opts *o, struct merge_set *s, const char
 	}
 	for (unsigned i = 0; i < nfiles; i++)
 		s->items[i].named = &named[i];
-	err = try_quickly(&w);
-	w.quick = false;
 	while (err == -EAGAIN && s->nitems)
-		err = run_apart(&w);
+		err = try_merge(&w);
 	if (err != -EAGAIN)
 		s->refused = w.out->refused;
 	st->outputs += w.out->st.outputs;
@@ -237,8 +172,7 @@ out:
 	return err;
 }
 
-static int merge_set(const struct merge_opts *o, struct merge_set *s, bool alone,
-		     struct merge_report *st)
+static int merge_set(const struct merge_opts *o, struct merge_set *s, struct merge_report *st)
 {
 	_cleanup_free_ char *output = merge__output_name(o, s->job, s->restart);
 	int err;
@@ -251,7 +185,7 @@ static int merge_set(const struct merge_opts *o, struct merge_set *s, bool alone
 			  s->job);
 	else if (!s->nitems)
 		log_error("job %u: nothing in %s that can be merged", s->job, s->where);
-	err = s->nitems ? merge_job(o, s, output, alone, st) : -ENOENT;
+	err = s->nitems ? merge_job(o, s, output, st) : -ENOENT;
 	st->refused += s->refused;
 	return err || s->refused ? 1 : 0;
 }
@@ -264,12 +198,9 @@ static int merge_sets(const struct merge_opts *o, struct merge_sets *sets, struc
 		log_error("-o names one file, but there are several jobs");
 		return -EINVAL;
 	}
-	for (unsigned i = 0; i < sets->n; i++) {
-		const bool alone = sets->n == 1 && !sets->missing && !sets->v[i].refused;
-
-		if (merge_set(o, &sets->v[i], alone, st))
+	for (unsigned i = 0; i < sets->n; i++)
+		if (merge_set(o, &sets->v[i], st))
 			status = 1;
-	}
 	return sets->n ? status : -ENOENT;
 }
 

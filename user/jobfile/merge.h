@@ -18,8 +18,7 @@ struct merge_opts {
 	bool raw;	    /* a job's id alone is not also that of an array */
 	bool says_none;	    /* the caller says so where there is no file at all */
 	bool keep;	    /* node-step files are not deleted */
-	bool several;	    /* the process merges more than this: it is not to be started anew */
-	unsigned threads;   /* processes that read; 0: by CPUs and files */
+	unsigned threads;   /* processes, of which one writes; 0: by CPUs and files */
 };
 
 struct merge_report {
@@ -33,9 +32,9 @@ struct merge_report {
 /*
  * Merges every <job>_<step>_<node>.h5 that opts means, of the user's directory and, into files of
  * their own, of its directories restart<N>. Everything noteworthy is logged as it happens. The job
- * file is written beside its name, synced, read back (merge_internal.h: merge_check) and renamed;
- * only then are the node-step files deleted. With keep and no job file there it is not read back:
- * nothing could be lost. Job file and tree: see jobprof(1).
+ * file is written under a temporary name, synced, compared with its inputs and renamed;
+ * only then are the node-step files deleted. With keep and no job file there nothing can be lost,
+ * and it is not compared. Job file and tree: see jobprof(1).
  *
  * 0: all that was asked for is done; 1: some of it is not (logged); -EINVAL: opts contradict each
  * other (logged); -ENOENT: there is nothing to merge (logged). st may be NULL.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One job file, from looking through its inputs to deleting them. */
+/* One job file, from scanning its inputs to deleting them. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +12,6 @@
 #include "pool/pool.h"
 #include "hdf5/h5util.h"
 #include "jobfile/merge_internal.h"
-#include "jobfile/merge_inspect.h"
 
 struct job {
 	const struct merge_opts *o;
@@ -20,25 +19,21 @@ struct job {
 	struct merge_report *st;
 	struct merge_place place;
 	struct reader *old;
-	struct merge_readers *readers; /* of the inputs; their end need not be waited for */
 	struct merge_tree *tree;
-	struct h5record record; /* of the output */
-	struct merge_facts *facts;
+	struct merge_metadata *metadata;
 	struct progress progress;
-	bool quick;
-	bool check;		 /* something is lost if the output is not what was copied */
+	bool check; /* something is lost if the output is not what was copied */
+	unsigned workers;
 	struct merge_item *last; /* that was copied */
 	unsigned copied;	 /* files, not what was in the job file before */
 };
 
 /* Says what is wrong with a file, which stays where it is. */
-static int refuse(struct job *j, struct merge_item *i, const char *why)
+static int refuse_file(struct job *j, struct merge_item *i, const char *trouble)
 {
-	if (j->quick)
-		return -EAGAIN;
 	if (!*i->named) {
 		progress__clear(&j->progress);
-		log_warn("%s/%s: %s: left alone", j->set->where, i->file, why);
+		log_warn("%s/%s: %s: left alone", j->set->where, i->file, trouble);
 	}
 	*i->named = true;
 	i->state = ITEM_REFUSED;
@@ -91,7 +86,7 @@ static bool is_of_other_job(hid_t file, uint32_t job)
 	return id != job;
 }
 
-static int take_old_missing(struct job *j)
+static int add_old_missing(struct job *j)
 {
 	int err = 0;
 
@@ -105,7 +100,7 @@ static int take_old_missing(struct job *j)
 		free(path);
 		if (g < 0)
 			continue;
-		err = merge_facts__old_missing(j->facts, j->old->steps[i].name, g);
+		err = merge_metadata__add_missing(j->metadata, j->old->steps[i].name, g);
 		H5Gclose(g);
 	}
 	return err;
@@ -129,7 +124,6 @@ static int open_old(struct job *j)
 
 	if (j->place.old < 0)
 		return 0;
-	merge__prepare(j->set->nitems);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->place.old);
 	err = reader__open(&j->old, path);
 	if (err || !j->old->merged || is_of_other_job(j->old->file, j->set->job)) {
@@ -140,7 +134,7 @@ static int open_old(struct job *j)
 	j->set->extends = true;
 	err = add_old_nodes(j);
 	if (!err)
-		err = take_old_missing(j);
+		err = add_old_missing(j);
 	if (!err)
 		qsort(j->set->items, j->set->nitems, sizeof(*j->set->items), by_step_node);
 	return err;
@@ -158,21 +152,22 @@ static bool same_place(const struct merge_item *a, const struct merge_item *b)
 	return a && !strcmp(a->node, b->node) && !stepname__cmp(a->step, b->step);
 }
 
-static int meet(struct job *j, struct merge_item *i)
+/* The output has a node of that name already. */
+static int compare_with_last(struct job *j, struct merge_item *i)
 {
 	if (!same_content(j->last, i))
-		return refuse(j, i, "the job file has other content under this step and node");
+		return refuse_file(j, i, "the job file has other content under this step and node");
 	i->state = ITEM_KNOWN;
 	j->st->known++;
 	return 0;
 }
 
-/* Should we not come back from it, or not with what we wanted, the merge is done without it. */
+/* If this process does not survive the copying, the merge is done again without that file. */
 static void begin_copy(struct job *j, const struct merge_item *i)
 {
 	char path[1024];
 
-	snprintf(j->set->suspect, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
+	snprintf(j->set->copying, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
 	if (!i->file) {
 		pool__note_file(j->place.path);
 		return;
@@ -181,134 +176,120 @@ static void begin_copy(struct job *j, const struct merge_item *i)
 	pool__note_file_of(path, i->stamp.bytes);
 }
 
-static int copy_file(struct job *j, struct merge_item *i, const struct merge_found *f)
+static int copy_file(struct job *j, struct merge_item *i, const struct merge_result *r)
 {
-	hid_t file = merge_readers__file(j->readers);
-	int fd, err;
+	int fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL), err;
+	hid_t file;
 
-	if (file >= 0)
-		return merge_tree__copy(j->tree, file, i->node, i, f);
-	fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL);
 	if (fd < 0)
 		return fd == -ENOMEM ? fd : -ESTALE;
 	file = merge_dir__open_h5(fd);
-	err = file < 0 ? -ESTALE : merge_tree__copy(j->tree, file, i->node, i, f);
+	err = file < 0 ? -ESTALE : merge_tree__copy(j->tree, file, i->node, i, r);
 	if (file >= 0)
 		H5Fclose(file);
 	close(fd);
 	return err;
 }
 
-static int copy_old(struct job *j, struct merge_item *i, const struct merge_found *f)
+static int copy_old(struct job *j, struct merge_item *i, const struct merge_result *r)
 {
 	char *path;
 	int err;
 
 	if (asprintf(&path, "/Steps/%s/Nodes/%s", i->step, i->node) < 0)
 		return -ENOMEM;
-	err = merge_tree__copy(j->tree, j->old->file, path, i, f);
+	err = merge_tree__copy(j->tree, j->old->file, path, i, r);
 	free(path);
 	return err;
 }
 
-static int copy(struct job *j, struct merge_item *i, const struct merge_found *f)
+static int copy_item(struct job *j, struct merge_item *i, const struct merge_result *r)
 {
-	int err =
-		j->tree ? 0
-			: merge_tree__create(&j->tree, j->place.fd, f->image ? 0 : f->facts.chunks,
-					     j->check ? &j->record : NULL);
+	int err = j->tree ? 0 : merge_tree__create(&j->tree, j->place.fd, r->info.chunks);
 
 	begin_copy(j, i);
 	if (!err)
-		err = f->image	? merge_tree__make(j->tree, i, f)
-		      : i->file ? copy_file(j, i, f)
-				: copy_old(j, i, f);
-	if (err && j->quick)
-		return -EAGAIN;
+		err = i->file ? copy_file(j, i, r) : copy_old(j, i, r);
 	if (err == -EBADMSG && i->file)
 		return -EAGAIN;
-	*j->set->suspect = 0;
+	*j->set->copying = 0;
 	if (err == -ESTALE && i->file)
-		return refuse(j, i, "changed while it was read, or damaged");
+		return refuse_file(j, i, "changed while it was read, or damaged");
 	if (err)
 		return write_failed(j, err == -EBADMSG ? -EIO : err);
 	i->state = ITEM_COPIED;
 	j->last = i;
 	j->copied += i->file != NULL;
-	return merge_facts__add(j->facts, i, f);
+	return merge_metadata__add(j->metadata, i, r);
 }
 
-static int take(struct job *j, struct merge_item *i, const struct merge_found *f)
+static int merge_item(struct job *j, struct merge_item *i, const struct merge_result *r)
 {
 	int err;
 
-	if (f->err && !i->file) {
+	if (r->err && !i->file) {
 		progress__clear(&j->progress);
 		log_error("%s: step %s, node %s: %s; the file is not touched, and nothing merged",
-			  j->place.path, i->step, i->node, f->trouble);
+			  j->place.path, i->step, i->node, r->trouble);
 		return -EBADMSG;
 	}
-	if (f->err)
-		return refuse(j, i, f->trouble);
-	i->stamp = f->stamp;
-	i->body = f->facts.body;
-	i->totals = f->facts.totals;
-	i->whole = f->facts.whole;
-	merge_origin__take(i, &f->facts);
+	if (r->err)
+		return refuse_file(j, i, r->trouble);
+	i->stamp = r->stamp;
+	i->body = r->info.body;
+	i->totals = r->info.totals;
+	merge_origin__take(i, &r->info);
 	/* Before it is said that they are not the same, for they need not be. */
 	err = same_place(j->last, i) && !same_content(j->last, i) ? merge_origin__check(j->set) : 0;
 	if (err)
 		return err;
-	return same_place(j->last, i) ? meet(j, i) : copy(j, i, f);
+	return same_place(j->last, i) ? compare_with_last(j, i) : copy_item(j, i, r);
 }
 
-/* One process writes, the others read; in a quick merge it reads too. Else one of its own protects
- * from inputs that end it. */
-static unsigned number_of_readers(const struct job *j, unsigned threads)
+static int start_scan(struct job *j, struct merge_scan **out)
 {
-	return threads > 1 ? threads - 1 : j->quick ? 0 : 1;
+	int err = merge_scan__start(out, j->set, j->place.old, j->place.path, false, j->workers);
+
+	if (err)
+		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
+	return err;
 }
 
 /* Of several jobs of the id, the one that is meant. */
 static int choose_job(struct job *j)
 {
-	const struct merge_found *f;
-	struct merge_readers *r = NULL;
-	int err;
+	const struct merge_result *r;
+	struct merge_scan *scan = NULL;
+	int err = j->o->job_start ? start_scan(j, &scan) : 0;
 
-	if (!j->o->job_start)
-		return 0;
-	err = merge_readers__start(&r, j->set, j->place.old, LOOK_QUICK, 1, false);
+	if (err || !scan)
+		return err;
 	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
-		err = merge_readers__next(r, &f);
-		if (!err && !f->err)
-			merge_origin__take(&j->set->items[i], &f->facts);
+		err = merge_scan__next(scan, &r);
+		if (!err && !r->err)
+			merge_origin__take(&j->set->items[i], &r->info);
 	}
-	merge_readers__free(r);
+	merge_scan__free(scan);
 	if (err)
-		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
+		log_error("%s: %s", j->place.path, strerror(-err));
 	return err ? err : merge_origin__choose(j->set, j->o->job_start, j->place.path);
 }
 
-static int copy_all(struct job *j, unsigned threads)
+static int copy_all(struct job *j)
 {
-	const struct merge_found *f;
-	enum merge_look look = !j->quick ? LOOK_TOTALS : j->check ? LOOK_SAMPLE : LOOK_QUICK;
-	int err = merge_readers__start(&j->readers, j->set, j->place.old, look,
-				       number_of_readers(j, threads), j->quick);
+	const struct merge_result *r;
+	struct merge_scan *scan = NULL;
+	int err = start_scan(j, &scan);
 
-	if (err) {
-		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
-		return err;
-	}
 	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
-		err = merge_readers__next(j->readers, &f);
-		if (!err)
-			err = take(j, &j->set->items[i], f);
-		else
+		err = merge_scan__next(scan, &r);
+		if (err)
 			log_error("%s: %s", j->place.path, strerror(-err));
+		else
+			err = merge_item(j, &j->set->items[i], r);
 		progress__at(&j->progress, i + 1);
 	}
+	merge_scan__free(scan);
 	return err;
 }
 
@@ -327,10 +308,8 @@ static int finish_tree(struct job *j)
 			  j->place.path, what);
 		return err;
 	}
-	err = merge_facts__write(j->facts, j->set, j->o->user, j->tree);
-	/* This process ends soon: what it has of the tree takes as long to free as to write. Only
-	 * closed, the file's record is complete. */
-	closed = j->check ? merge_tree__close(j->tree) : merge_tree__leave(j->tree);
+	err = merge_metadata__write(j->metadata, j->set, j->o->user, j->tree);
+	closed = merge_tree__close(j->tree);
 	j->tree = NULL;
 	if (!err)
 		err = closed;
@@ -374,36 +353,17 @@ static int keep_old(struct job *j)
 	return 0;
 }
 
-static int check(struct job *j, unsigned threads)
-{
-	struct merge_check c = {
-		.set = j->set,
-		.place = &j->place,
-		.record = &j->record,
-		.progress = &j->progress,
-		.quick = j->quick,
-		.threads = threads,
-	};
-	int err = merge_check__run(&c);
-
-	if (!err)
-		log_debug("%s: read back: it is what was written; %u of %u nodes were compared as "
-			  "a whole",
-			  j->place.path, c.compared, j->set->nitems);
-	return err;
-}
-
-static int publish(struct job *j, unsigned threads)
+static int publish(struct job *j)
 {
 	int err = finish_tree(j);
 
 	if (!err && j->check)
-		err = check(j, threads);
+		err = merge_check__run(j->set, &j->place, &j->progress, j->workers);
 	if (err)
 		return err;
-	if (!j->check)
-		log_debug("%s: not read back: the inputs stay, and it replaces nothing",
-			  j->place.path);
+	log_debug(j->check ? "%s: read back: every node is as it was scanned"
+			   : "%s: not read back: the inputs stay, and it replaces nothing",
+		  j->place.path);
 	err = merge_place__commit(&j->place);
 	if (err == -ESTALE || err == -EEXIST) {
 		log_error("%s: was changed by another program meanwhile: given up; nothing was "
@@ -414,10 +374,9 @@ static int publish(struct job *j, unsigned threads)
 	return err ? write_failed(j, err) : 0;
 }
 
-static int merge(struct job *j)
+static int merge_items(struct job *j)
 {
-	unsigned threads = merge_readers__number(j->o->threads, j->set->nitems);
-	int err = copy_all(j, threads);
+	int err = copy_all(j);
 
 	if (err)
 		return err;
@@ -429,7 +388,7 @@ static int merge(struct job *j)
 	if (j->old && !j->copied && !j->set->refused)
 		err = keep_old(j);
 	else
-		err = publish(j, threads);
+		err = publish(j);
 	progress__clear(&j->progress);
 	if (err)
 		return err;
@@ -444,38 +403,30 @@ static int merge(struct job *j)
 	return 0;
 }
 
-/* Two files for one place are compared. */
-static bool any_twice(const struct merge_set *s)
-{
-	for (unsigned i = 1; i < s->nitems; i++)
-		if (same_place(&s->items[i - 1], &s->items[i]))
-			return true;
-	return false;
-}
-
-int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output, bool quick,
+int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
 		   struct merge_report *st)
 {
 	struct job j = {.o = o, .set = s, .st = st};
+	const unsigned processes = merge_scan__processes(o->threads, s->nitems);
 	int err = merge_place__begin(&j.place, output);
 
 	if (err)
 		return err;
-	err = merge_facts__new(&j.facts);
+	j.workers = processes > 1 ? processes - 1 : 1;
+	j.check = j.place.old >= 0 || !o->keep;
+	h5__init();
+	h5__keep_memory();
+	err = merge_metadata__new(&j.metadata);
 	if (!err)
 		err = open_old(&j);
 	if (!err)
 		err = choose_job(&j);
-	j.check = j.old || !o->keep;
-	j.quick = quick && !j.old && !any_twice(s);
 	progress__begin(&j.progress, "merging", (j.check ? 2 : 1) * (uint64_t)s->nitems);
 	if (!err)
-		err = merge(&j);
+		err = merge_items(&j);
 	progress__clear(&j.progress);
-	merge_readers__free(j.readers); /* they share the place's lock */
 	merge_tree__close(j.tree);
-	h5record__free(&j.record);
-	merge_facts__free(j.facts);
+	merge_metadata__free(j.metadata);
 	reader__free(j.old);
 	merge_place__end(&j.place);
 	return err;

@@ -14,12 +14,12 @@
 
 #define TEXT_MAX 60000 /* an attribute in an object's header ends below 64 KiB */
 
-struct label {
-	struct nodescan_value value;
+struct agreed_attr {
+	struct job_attr_value value;
 	bool differs; /* the nodes do not agree: it is none of the job */
 };
 
-struct step_facts {
+struct step_metadata {
 	char *name;
 	const char **nodes; /* of the items */
 	unsigned nnodes, room;
@@ -28,15 +28,15 @@ struct step_facts {
 	char *missing;	  /* what the job file said before, a comma list */
 };
 
-struct merge_facts {
-	struct label labels[LABEL_N];
+struct merge_metadata {
+	struct agreed_attr attrs[JOB_ATTRS];
 	int64_t start_s, end_s, tasks;
 	bool tasks_unknown; /* of a node */
-	struct step_facts *steps;
+	struct step_metadata *steps;
 	unsigned nsteps;
 };
 
-int merge_facts__new(struct merge_facts **out)
+int merge_metadata__new(struct merge_metadata **out)
 {
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
@@ -45,7 +45,7 @@ int merge_facts__new(struct merge_facts **out)
 	return 0;
 }
 
-void merge_facts__free(struct merge_facts *f)
+void merge_metadata__free(struct merge_metadata *f)
 {
 	if (!f)
 		return;
@@ -59,9 +59,9 @@ void merge_facts__free(struct merge_facts *f)
 	free(f);
 }
 
-static struct step_facts *step_of(struct merge_facts *f, const char *name)
+static struct step_metadata *step_of(struct merge_metadata *f, const char *name)
 {
-	struct step_facts *v;
+	struct step_metadata *v;
 
 	for (unsigned i = f->nsteps; i-- > 0;)
 		if (!strcmp(f->steps[i].name, name))
@@ -71,26 +71,26 @@ static struct step_facts *step_of(struct merge_facts *f, const char *name)
 		return NULL;
 	f->steps = v;
 	v += f->nsteps;
-	*v = (struct step_facts){.name = strdup(name), .promised = -1};
+	*v = (struct step_metadata){.name = strdup(name), .promised = -1};
 	if (!v->name)
 		return NULL;
 	f->nsteps++;
 	return v;
 }
 
-static void agree(struct label *l, enum nodescan_label which, const struct nodescan_value *v)
+static void agree_on_attr(struct agreed_attr *l, enum job_attr which,
+			  const struct job_attr_value *v)
 {
 	if (!v->known)
 		return;
 	if (!l->value.known)
 		l->value = *v;
-	else if (nodescan_labels[which].number ? l->value.i != v->i
-					       : strcmp(l->value.text, v->text))
+	else if (job_attrs[which].number ? l->value.i != v->i : strcmp(l->value.text, v->text))
 		l->differs = true;
 }
 
-static int add_node(struct step_facts *s, const struct merge_item *i,
-		    const struct merge_found *found)
+static int add_node(struct step_metadata *s, const struct merge_item *i,
+		    const struct merge_result *found)
 {
 	const char **v;
 
@@ -102,21 +102,21 @@ static int add_node(struct step_facts *s, const struct merge_item *i,
 		s->nodes = v;
 	}
 	s->nodes[s->nnodes++] = i->node;
-	if (found->facts.nodes > s->promised)
-		s->promised = found->facts.nodes;
+	if (found->info.nodes > s->promised)
+		s->promised = found->info.nodes;
 	if (!s->nodelist && *found->nodelist)
 		s->nodelist = strdup(found->nodelist);
 	return *found->nodelist && !s->nodelist ? -ENOMEM : 0;
 }
 
-int merge_facts__add(struct merge_facts *f, const struct merge_item *i,
-		     const struct merge_found *found)
+int merge_metadata__add(struct merge_metadata *f, const struct merge_item *i,
+			const struct merge_result *found)
 {
-	const struct nodescan_facts *n = &found->facts;
-	struct step_facts *s = step_of(f, i->step);
+	const struct node_info *n = &found->info;
+	struct step_metadata *s = step_of(f, i->step);
 
-	for (unsigned k = 0; k < LABEL_N; k++)
-		agree(&f->labels[k], k, &n->labels[k]);
+	for (unsigned k = 0; k < JOB_ATTRS; k++)
+		agree_on_attr(&f->attrs[k], k, &n->attrs[k]);
 	if (n->start_s >= 0 && (f->start_s < 0 || n->start_s < f->start_s))
 		f->start_s = n->start_s;
 	if (n->end_s > f->end_s)
@@ -128,7 +128,7 @@ int merge_facts__add(struct merge_facts *f, const struct merge_item *i,
 	return s ? add_node(s, i, found) : -ENOMEM;
 }
 
-int merge_facts__old_missing(struct merge_facts *f, const char *step, hid_t group)
+int merge_metadata__add_missing(struct merge_metadata *f, const char *step, hid_t group)
 {
 	hid_t attr = H5Aexists(group, "Missing Nodes") > 0
 			     ? H5Aopen(group, "Missing Nodes", H5P_DEFAULT)
@@ -138,7 +138,7 @@ int merge_facts__old_missing(struct merge_facts *f, const char *step, hid_t grou
 	int err = type < 0 ? 0 : h5__get_text(attr, type, TEXT_MAX, &text);
 
 	if (text) {
-		struct step_facts *s = step_of(f, step);
+		struct step_metadata *s = step_of(f, step);
 
 		if (s)
 			s->missing = text;
@@ -185,7 +185,7 @@ static int maybe_missing(struct missing *m, const char *name)
 }
 
 /* Sorts, and drops what is there after all and what comes twice. s->nodes is sorted. */
-static void settle(struct missing *m, const struct step_facts *s)
+static void settle(struct missing *m, const struct step_metadata *s)
 {
 	unsigned n = 0;
 
@@ -220,7 +220,7 @@ static char *join(const struct missing *m)
 	return text;
 }
 
-static int write_missing(const struct merge_set *set, const struct step_facts *s,
+static int write_missing(const struct merge_set *set, const struct step_metadata *s,
 			 const struct missing *m, struct merge_tree *t)
 {
 	int64_t n = m->n;
@@ -244,8 +244,8 @@ static int write_missing(const struct merge_set *set, const struct step_facts *s
 	return err;
 }
 
-static int write_step(struct merge_facts *f, const struct merge_set *set, struct step_facts *s,
-		      struct merge_tree *t)
+static int write_step(struct merge_metadata *f, const struct merge_set *set,
+		      struct step_metadata *s, struct merge_tree *t)
 {
 	struct hostlist promised = {0};
 	struct missing m = {0};
@@ -291,25 +291,24 @@ static int write_time(struct merge_tree *t, const char *what, int64_t at)
 	return err ? err : merge_tree__number(t, NULL, name, at, true);
 }
 
-static int write_labels(struct merge_facts *f, struct merge_tree *t)
+static int write_attrs(struct merge_metadata *f, struct merge_tree *t)
 {
 	int err = 0;
 
-	for (unsigned i = 0; !err && i < LABEL_N; i++) {
-		const struct label *l = &f->labels[i];
-		const char *name = nodescan_labels[i].attr;
+	for (unsigned i = 0; !err && i < JOB_ATTRS; i++) {
+		const struct agreed_attr *l = &f->attrs[i];
+		const char *name = job_attrs[i].name;
 
 		if (!l->value.known || l->differs)
 			continue;
-		err = nodescan_labels[i].number
-			      ? merge_tree__number(t, NULL, name, l->value.i, true)
-			      : merge_tree__text(t, NULL, name, l->value.text);
+		err = job_attrs[i].number ? merge_tree__number(t, NULL, name, l->value.i, true)
+					  : merge_tree__text(t, NULL, name, l->value.text);
 	}
 	return err;
 }
 
 /* A node that several steps used counts once. */
-static int64_t count_nodes(const struct merge_facts *f)
+static int64_t count_nodes(const struct merge_metadata *f)
 {
 	unsigned n = 0, distinct = 0;
 	const char **v;
@@ -330,10 +329,10 @@ static int64_t count_nodes(const struct merge_facts *f)
 	return distinct;
 }
 
-static int write_job(struct merge_facts *f, const struct merge_set *set, const char *user,
+static int write_job(struct merge_metadata *f, const struct merge_set *set, const char *user,
 		     struct merge_tree *t)
 {
-	struct label *u = &f->labels[LABEL_USER];
+	struct agreed_attr *u = &f->attrs[JOB_USER];
 	int64_t nodes = count_nodes(f);
 	int err = nodes < 0 ? (int)nodes : 0;
 
@@ -354,11 +353,11 @@ static int write_job(struct merge_facts *f, const struct merge_set *set, const c
 		err = write_time(t, "Start", f->start_s);
 	if (!err)
 		err = write_time(t, "End", f->end_s);
-	return err ? err : write_labels(f, t);
+	return err ? err : write_attrs(f, t);
 }
 
-int merge_facts__write(struct merge_facts *f, const struct merge_set *set, const char *user,
-		       struct merge_tree *t)
+int merge_metadata__write(struct merge_metadata *f, const struct merge_set *set, const char *user,
+			  struct merge_tree *t)
 {
 	int err = 0;
 

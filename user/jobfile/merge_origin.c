@@ -25,16 +25,16 @@
 #define NAMED_JOBS 4
 #define EPOCH_S	   946684800LL /* 2000: nothing that says it began before has had a clock */
 
-static uint64_t text_of(const struct nodescan_facts *f, enum nodescan_label label)
+static uint64_t text_of(const struct node_info *f, enum job_attr attr)
 {
-	char text[NODESCAN_TEXT];
+	char text[NODE_INFO_TEXT];
 	unsigned i;
 
-	if (!f->labels[label].known)
+	if (!f->attrs[attr].known)
 		return 0;
 	/* slurmctld writes the cluster's name in lower case, a configuration may not. */
-	for (i = 0; i < sizeof(text) - 1 && f->labels[label].text[i]; i++) {
-		char c = f->labels[label].text[i];
+	for (i = 0; i < sizeof(text) - 1 && f->attrs[attr].text[i]; i++) {
+		char c = f->attrs[attr].text[i];
 
 		text[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 	}
@@ -42,9 +42,9 @@ static uint64_t text_of(const struct nodescan_facts *f, enum nodescan_label labe
 	return digest__text(1, text);
 }
 
-static int64_t number_of(const struct nodescan_facts *f, enum nodescan_label label)
+static int64_t number_of(const struct node_info *f, enum job_attr attr)
 {
-	return f->labels[label].known ? f->labels[label].i : -1;
+	return f->attrs[attr].known ? f->attrs[attr].i : -1;
 }
 
 /* Its number, or for a step of a CgroupPattern one that stands for its name. */
@@ -55,23 +55,23 @@ static uint64_t step_of(const char *name)
 	return stepname__id(name, &id) ? digest__text(UINT32_MAX, name) : id;
 }
 
-void merge_origin__take(struct merge_item *i, const struct nodescan_facts *f)
+void merge_origin__take(struct merge_item *i, const struct node_info *f)
 {
 	struct merge_origin o = {
 		.known = true,
 		.step = step_of(i->step),
-		.cluster = text_of(f, LABEL_CLUSTER),
-		.sluid = text_of(f, LABEL_SLUID),
-		.uid = number_of(f, LABEL_UID),
-		.restart = number_of(f, LABEL_RESTART),
-		.job_start = number_of(f, LABEL_JOB_START),
+		.cluster = text_of(f, JOB_CLUSTER),
+		.sluid = text_of(f, JOB_SLUID),
+		.uid = number_of(f, JOB_UID),
+		.restart = number_of(f, JOB_RESTART),
+		.job_start = number_of(f, JOB_START),
 		.start = f->late || f->start_s < EPOCH_S ? -1 : f->start_s,
 		.exact = f->start_exact,
 	};
 
 	/* Slurm names no count in the first run: what else of its environment is there tells. */
-	if (o.restart < 0 && (o.job_start >= 0 || f->labels[LABEL_JOB_NAME].known ||
-			      f->labels[LABEL_PARTITION].known))
+	if (o.restart < 0 &&
+	    (o.job_start >= 0 || f->attrs[JOB_NAME].known || f->attrs[JOB_PARTITION].known))
 		o.restart = 0;
 	i->origin = o;
 }

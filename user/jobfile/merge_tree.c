@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The job file while it is made: its groups, attributes, and the copies of nodes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "hdf5/h5file.h"
-#include "hdf5/h5out.h"
 #include "hdf5/h5util.h"
+#include "hdf5/h5write.h"
 #include "jobfile/merge_internal.h"
 #include "hdf5/names.h"
-#include "jobfile/nodeimage.h"
 
 /* Metadata and chunks are laid out in blocks of these sizes; what is left of the last is given
  * back.
@@ -30,11 +29,9 @@ struct merge_tree {
 	hid_t row;
 	struct column *cols;
 	unsigned ncols;
-	struct h5record *record;
-	struct nodeimage_maker *maker;
 };
 
-static hid_t file_access(struct h5record *record)
+static hid_t file_access(void)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
 
@@ -48,28 +45,27 @@ static hid_t file_access(struct h5record *record)
 	H5Pset_file_locking(fapl, false, true);
 #endif
 	h5__small_cache(fapl);
-	h5out__set_driver(fapl, record);
+	h5write__set_driver(fapl);
 	return fapl;
 }
 
 /* Slurm's tables have a chunk for ten rows, and their index is best in one large node; those of
  * jobprof have few, and a small one saves most of it. */
-static hid_t create_file(int fd, uint64_t longest_table, struct h5record *record)
+static hid_t create_file(int fd, uint64_t chunks)
 {
-	hid_t fapl = file_access(record), fcpl = H5Pcreate(H5P_FILE_CREATE), file;
+	hid_t fapl = file_access(), fcpl = H5Pcreate(H5P_FILE_CREATE), file;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	h5__share_texts(fcpl);
-	H5Pset_istore_k(fcpl, longest_table > FEW_CHUNKS ? 32 : FEW_CHUNKS / 2);
+	H5Pset_istore_k(fcpl, chunks > FEW_CHUNKS ? 32 : FEW_CHUNKS / 2);
 	file = H5Fcreate(path, H5F_ACC_TRUNC, fcpl, fapl);
 	H5Pclose(fcpl);
 	H5Pclose(fapl);
 	return file;
 }
 
-int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table,
-		       struct h5record *record)
+int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks)
 {
 	struct merge_tree *t = calloc(1, sizeof(*t));
 	const hsize_t one = 1;
@@ -78,17 +74,11 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t longest_table,
 	if (!t)
 		return -ENOMEM;
 	t->step = t->nodes = t->tasks = t->row = t->steps = H5I_INVALID_HID;
-	t->record = record;
-	err = nodeimage_maker__new(&t->maker);
-	if (err) {
-		free(t);
-		return err;
-	}
 	t->compact = H5Pcreate(H5P_DATASET_CREATE);
 	H5Pset_obj_track_times(t->compact, false);
 	H5Pset_layout(t->compact, H5D_COMPACT);
 	t->one = H5Screate_simple(1, &one, NULL);
-	t->file = create_file(fd, longest_table, record);
+	t->file = create_file(fd, chunks);
 	if (t->file >= 0)
 		t->steps = h5__create_list(t->file, "Steps");
 	if (t->steps >= 0) {
@@ -241,18 +231,18 @@ static int write_total(struct merge_tree *t, hid_t group, const struct nodescan_
 	return err;
 }
 
-static int write_totals(struct merge_tree *t, hid_t node, const struct merge_found *f)
+static int write_totals(struct merge_tree *t, hid_t node, const struct merge_result *r)
 {
 	hid_t group;
 	int err = 0;
 
-	if (!f->ntotals)
+	if (!r->ntotals)
 		return 0;
 	group = h5__create_group(node, "Totals");
 	if (group < 0)
 		return h5__error();
-	for (unsigned i = 0; !err && i < f->ntotals; i++)
-		err = write_total(t, group, &f->totals[i]);
+	for (unsigned i = 0; !err && i < r->ntotals; i++)
+		err = write_total(t, group, &r->totals[i]);
 	H5Gclose(group);
 	return err;
 }
@@ -283,84 +273,40 @@ static int write_task(struct merge_tree *t, const char *node, const char *task)
 	return err;
 }
 
-static int write_tasks(struct merge_tree *t, const char *node, const struct merge_found *f)
+static int write_tasks(struct merge_tree *t, const char *node, const struct merge_result *r)
 {
 	int err = 0;
 
-	if (f->ntasks && t->tasks < 0)
+	if (r->ntasks && t->tasks < 0)
 		t->tasks = h5__create_list(t->step, "Tasks");
-	if (f->ntasks && t->tasks < 0)
+	if (r->ntasks && t->tasks < 0)
 		return h5__error();
-	for (unsigned i = 0; !err && i < f->ntasks; i++)
-		err = write_task(t, node, f->tasks[i]);
+	for (unsigned i = 0; !err && i < r->ntasks; i++)
+		err = write_task(t, node, r->tasks[i]);
 	return err;
 }
 
-/* The rows that the library writes are those that it reads. */
-static int copy_node(struct merge_tree *t, hid_t from, const char *path, const char *name,
-		     hid_t *node)
-{
-	uint64_t read = 1;
-	int err;
-
-	if (t->record) {
-		t->record->rows = read;
-		h5file__sum_rows(&read);
-	}
-	err = H5Ocopy(from, path, t->nodes, name, H5P_DEFAULT, H5P_DEFAULT) < 0 ? h5__error() : 0;
-	h5file__sum_rows(NULL);
-	if (!err && t->record && t->record->rows != read)
-		err = -EBADMSG;
-	if (!err)
-		*node = H5Gopen2(t->nodes, name, H5P_DEFAULT);
-	return !err && *node < 0 ? h5__error() : err;
-}
-
-/* And those of an image. */
-static int make_node(struct merge_tree *t, const struct merge_found *f, const char *name,
-		     hid_t *node)
-{
-	uint64_t rows = 1;
-	int err;
-
-	if (t->record)
-		t->record->rows = rows;
-	*node = h5__create_group(t->nodes, name);
-	if (*node < 0)
-		return h5__error();
-	err = nodeimage_maker__make(t->maker, *node, f->image, f->image_bytes,
-				    t->record ? &rows : NULL);
-	return !err && t->record && t->record->rows != rows ? -EBADMSG : err;
-}
-
-/* With what comes with a node, when it is there. */
-static int add_node(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
-		    const struct merge_found *f)
+int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
+		     const struct merge_result *r)
 {
 	hid_t node = H5I_INVALID_HID;
 	int err = open_step(t, i->step);
 
 	if (err)
 		return err;
-	err = path ? copy_node(t, from, path, i->node, &node) : make_node(t, f, i->node, &node);
+	if (H5Ocopy(from, path, t->nodes, i->node, H5P_DEFAULT, H5P_DEFAULT) < 0)
+		err = h5__error();
 	if (!err)
-		err = write_totals(t, node, f);
+		node = H5Gopen2(t->nodes, i->node, H5P_DEFAULT);
+	if (!err && node < 0)
+		err = h5__error();
 	if (!err)
-		err = write_tasks(t, i->node, f);
+		err = write_totals(t, node, r);
+	if (!err)
+		err = write_tasks(t, i->node, r);
 	if (node >= 0)
 		H5Gclose(node);
 	return err == -EIO && !h5__of_system() ? -EBADMSG : err;
-}
-
-int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
-		     const struct merge_found *f)
-{
-	return add_node(t, from, path, i, f);
-}
-
-int merge_tree__make(struct merge_tree *t, const struct merge_item *i, const struct merge_found *f)
-{
-	return add_node(t, H5I_INVALID_HID, NULL, i, f);
 }
 
 int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t len)
@@ -384,15 +330,6 @@ int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t 
 	return err;
 }
 
-int merge_tree__leave(struct merge_tree *t)
-{
-	static struct merge_tree *volatile left; /* not lost */
-
-	left = t;
-	(void)left;
-	return H5Fflush(t->file, H5F_SCOPE_GLOBAL) < 0 ? h5__error() : 0;
-}
-
 int merge_tree__close(struct merge_tree *t)
 {
 	int err = 0;
@@ -401,7 +338,6 @@ int merge_tree__close(struct merge_tree *t)
 		return 0;
 	close_step(t);
 	forget_row(t);
-	nodeimage_maker__free(t->maker);
 	H5Pclose(t->compact);
 	H5Sclose(t->one);
 	if (t->steps >= 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Looks through one node's group before it is copied to a job file, and after: whether all of it
- * can be read, a digest of it, what it says of its job, and the totals it lacks.
+ * Reads one node's group, before a merge copies it to a job file and again at the copy: whether all
+ * of it can be read, a digest of its content, what it says of its job, and the totals it lacks.
  */
 #ifndef JP_JOBFILE_NODESCAN_H
 #define JP_JOBFILE_NODESCAN_H
@@ -12,58 +12,56 @@
 
 #include "hdf5/reader.h"
 
-#define NODESCAN_TEXT 128
-#define NODESCAN_LIST 16384
+#define NODE_INFO_TEXT 128
+#define NODESCAN_LIST  16384
 
-/* What the nodes of a job have in common. */
-enum nodescan_label {
-	LABEL_USER,
-	LABEL_UID,
-	LABEL_CLUSTER,
-	LABEL_JOB_NAME,
-	LABEL_ACCOUNT,
-	LABEL_PARTITION,
-	LABEL_SLUID,
-	LABEL_ARRAY_JOB,
-	LABEL_ARRAY_TASK,
-	LABEL_HET_JOB,
-	LABEL_HET_OFFSET,
-	LABEL_RESTART,
-	LABEL_JOB_START,
-	LABEL_N
+/* Attributes of a node that all nodes of its job have in common. */
+enum job_attr {
+	JOB_USER,
+	JOB_UID,
+	JOB_CLUSTER,
+	JOB_NAME,
+	JOB_ACCOUNT,
+	JOB_PARTITION,
+	JOB_SLUID,
+	JOB_ARRAY_JOB,
+	JOB_ARRAY_TASK,
+	JOB_HET_JOB,
+	JOB_HET_OFFSET,
+	JOB_RESTART,
+	JOB_START,
+	JOB_ATTRS
 };
 
-struct nodescan_label_info {
-	const char *attr;
-	bool number;
+struct job_attr_info {
+	const char *name; /* in the file */
+	bool number;	  /* else a text */
 };
-extern const struct nodescan_label_info nodescan_labels[LABEL_N];
+extern const struct job_attr_info job_attrs[JOB_ATTRS];
 
-struct nodescan_value {
+struct job_attr_value {
 	bool known;
 	int64_t i;
-	char text[NODESCAN_TEXT];
+	char text[NODE_INFO_TEXT];
 };
 
-/* Numbers as the node says them; -1: it does not say. */
-struct nodescan_facts {
-	uint64_t body;	 /* digest of everything but Totals */
-	uint64_t totals; /* digest of the names in Totals, 0: there are none */
-	uint64_t kind;	 /* digest of what objects there are: nodes of a step have few kinds */
-	bool whole;	 /* body is of all of it, not of names only */
-	uint64_t chunks; /* of its longest table, about */
-	int64_t start_s, end_s;
-	bool start_exact; /* start_s is the step's own word, not made of its rows */
-	bool late;	  /* and when it was first seen: it was running then */
+/* What a merge needs to know of a node. Numbers are -1 where the node does not say. */
+struct node_info {
+	uint64_t body;		/* digest of everything but Totals */
+	uint64_t totals;	/* digest of the names in Totals, 0: there are none */
+	uint64_t chunks;	/* of its longest table */
+	int64_t start_s, end_s; /* unix time */
+	bool start_exact; /* start_s is an attribute of the step, not computed from its rows */
+	bool late;	  /* the step ran already when it was first seen */
 	int64_t tasks;
 	int64_t nodes; /* of the whole step */
-	struct nodescan_value labels[LABEL_N];
+	struct job_attr_value attrs[JOB_ATTRS];
 };
 
 struct nodescan {
-	struct nodescan_facts facts;
+	struct node_info info;
 	char nodelist[NODESCAN_LIST]; /* attribute "Step Node List", "" without one */
-	struct reader_series *series; /* but Totals */
+	struct reader_series *series; /* all but Totals */
 	unsigned nseries;
 	char *unknown;	     /* attribute "Unknown Columns" */
 	char object[256];    /* what an error is about */
@@ -72,35 +70,19 @@ struct nodescan {
 
 /* What is kept from one node to the next. 0 or -ENOMEM. */
 struct nodescanner;
-struct message;
 int nodescanner__new(struct nodescanner **out);
 void nodescanner__free(struct nodescanner *s);
-
-/*
- * How much of a node is read. Totals follow from the rows, so that the digest has only their names.
- * Opening tables with very wide rows takes the library longer than all the rest.
- */
-enum nodescan_depth {
-	/* Digests of names only: what kinds of objects there are, where tables have their bytes,
-	 * the facts. A node without Totals has its rows read by nodescan__totals, and no others
-	 * are. */
-	NODESCAN_OUTSIDE,
-	NODESCAN_ALL,	/* every table and attribute */
-	NODESCAN_COPY,	/* the same, but of Totals only what NODESCAN_OUTSIDE looks at */
-	NODESCAN_AGAIN, /* what has been read once already: Totals are not opened */
-};
 
 /*
  * Reads a group that lies in a file of file_size bytes. *out stays the scanner's and is good until
  * the next call. 0; -EBADMSG: damaged, or it holds what no node does (out->object and out->trouble
  * say what); -ENOMEM.
  */
-int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size,
-		   enum nodescan_depth depth, struct nodescan **out);
+int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, struct nodescan **out);
 
 /*
  * The totals of all series of the node just read: for each the name, columns and rows of a table
- * as nodestep.h describes Totals/<series>. Also finds when its rows begin and end (facts.start_s,
+ * as nodestep.h describes Totals/<series>. Also finds when its rows begin and end (info.start_s,
  * end_s). Valid until the next call. Errors as above.
  */
 struct nodescan_total {
@@ -111,8 +93,5 @@ struct nodescan_total {
 	bool mixed; /* its tables have different columns: there are no totals */
 };
 int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total **out, unsigned *n);
-
-/* The image of a node whose totals have been made, until the next is read; NULL: it has none. */
-const struct message *nodescan__image(const struct nodescanner *s);
 
 #endif

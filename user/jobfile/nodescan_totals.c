@@ -19,7 +19,6 @@ void nodescan_totals__clear(struct nodescanner *s)
 	free(s->totals);
 	s->totals = NULL;
 	s->ntotals = 0;
-	s->has_image = false;
 }
 
 /* One table on its way to a row of totals. */
@@ -67,7 +66,7 @@ static int sum_begin(struct sum *s, const struct cursor *c, const char *series)
 }
 
 /* Slurm's files say when the step began only in the difference of two columns. */
-static void take_times(struct nodescan_facts *f, const struct sum *sum, const union cell *row,
+static void take_times(struct node_info *f, const struct sum *sum, const union cell *row,
 		       bool first)
 {
 	const int elapsed = sum->elapsed, epoch = sum->epoch;
@@ -92,13 +91,10 @@ static int sum_rows(struct nodescanner *s, struct sum *sum)
 		if (!n)
 			continue;
 		if (first)
-			take_times(&s->scan.facts, sum, rows, true);
+			take_times(&s->scan.info, sum, rows, true);
 		first = false;
-		if (!c->plain)
-			nodeimage__spoil(s->image);
-		nodeimage__rows(s->image, rows, n);
 		summary__rows(sum->cells, sum->columns.cols, sum->unknown, sum->ncols, rows, n);
-		take_times(&s->scan.facts, sum, rows + (size_t)(n - 1) * c->ncols, false);
+		take_times(&s->scan.info, sum, rows + (size_t)(n - 1) * c->ncols, false);
 	}
 	return err;
 }
@@ -165,13 +161,6 @@ static int check_table(struct nodescanner *s, hid_t group, const struct reader_s
 	return err;
 }
 
-/* The rows that follow are that table's. */
-static void begin_image(struct nodescanner *s, const struct reader_series *from, const char *table)
-{
-	nodeimage__table(s->image, from->grouped ? from->name : "", table,
-			 cursor__row_type(s->cursor), s->cursor->nrows);
-}
-
 static int total_series(struct nodescanner *s, const struct reader_node *node,
 			const struct reader_series *from, struct nodescan_total *t)
 {
@@ -185,12 +174,10 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 		err = cursor__open(s->cursor, node, from, from->tables[i]);
 		if (!err && s->cursor->others)
 			err = check_table(s, node->group, from, from->tables[i]);
-		if (!err && s->cursor->chunks > s->scan.facts.chunks)
-			s->scan.facts.chunks = s->cursor->chunks;
+		if (!err && s->cursor->chunks > s->scan.info.chunks)
+			s->scan.info.chunks = s->cursor->chunks;
 		if (!err)
 			err = sum_begin(&sum, s->cursor, from->name);
-		if (!err)
-			begin_image(s, from, from->tables[i]);
 		if (!err)
 			err = sum_rows(s, &sum);
 		if (!err && s->cursor->gaps)
@@ -227,14 +214,8 @@ int nodescan__totals(struct nodescanner *s, hid_t group, struct nodescan_total *
 		return -ENOMEM;
 	for (unsigned i = 0; !err && i < scan->nseries; i++)
 		err = total_series(s, &node, &scan->series[i], &s->totals[s->ntotals++]);
-	s->has_image = !err;
 	cursor__close(s->cursor);
 	*out = s->totals;
 	*n = s->ntotals;
 	return err;
-}
-
-const struct message *nodescan__image(const struct nodescanner *s)
-{
-	return s->has_image ? nodeimage__bytes(s->image) : NULL;
 }

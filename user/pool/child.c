@@ -1,28 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "pool/pool.h"
-
+/* One limited child process: its limits, how it is waited for, and what its end means. */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "pool/pool_internal.h"
 
-#define BYTES_PER_SECOND (256u << 10)
-#define SECONDS_MAX	 1000000u
-
-static struct pool_note own;
-static struct pool_note *note = &own;
+#define DESCENDANTS_MS 5000 /* they are killed when the child dies, but not at once */
 
 static const struct {
 	int sig, err;
@@ -31,6 +24,9 @@ static const struct {
 	{SIGILL, -EBADMSG},  {SIGTRAP, -EBADMSG}, {SIGSYS, -EBADMSG},	  {SIGPROF, -ETIME},
 	{SIGXCPU, -ETIME},   {SIGVTALRM, -ETIME}, {SIGKILL, -EOWNERDEAD},
 };
+
+/* Of the child that ended last by a signal that is not about the file it read. */
+static int last_signal;
 
 void *pool__share(size_t size)
 {
@@ -45,102 +41,27 @@ void pool__unshare(void *p, size_t size)
 		munmap(p, size);
 }
 
-/* SIGPROF ends who has no handler for it. */
-static void start_clock(unsigned seconds)
-{
-	struct itimerval t = {.it_value = {seconds, 0}};
-
-	setitimer(ITIMER_PROF, &t, NULL);
-}
-
-uint64_t pool__file_bytes(const struct stat *st)
-{
-	const uint64_t stored = (uint64_t)st->st_blocks * 512, size = (uint64_t)st->st_size;
-
-	if (!S_ISREG(st->st_mode))
-		return 0;
-	return stored < size ? stored : size;
-}
-
-void pool__note_file_of(const char *path, uint64_t bytes)
-{
-	const uint64_t more = bytes / BYTES_PER_SECOND;
-
-	snprintf(note->file, sizeof(note->file), "%s", path);
-	note->object[0] = 0;
-	note->more = (unsigned)(more < SECONDS_MAX ? more : SECONDS_MAX);
-	if (note->seconds)
-		start_clock(note->seconds + note->more);
-}
-
-void pool__note_file(const char *path)
-{
-	struct stat st;
-
-	pool__note_file_of(path, stat(path, &st) ? 0 : pool__file_bytes(&st));
-}
-
-void pool__note_object(const char *fmt, ...)
-{
-	static const char end[] = ": ";
-	size_t room = sizeof(note->object) - sizeof(end);
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(note->object, room, fmt, ap);
-	va_end(ap);
-	n = n < 0 ? 0 : (size_t)n < room ? n : (int)room - 1;
-	memcpy(note->object + n, end, sizeof(end));
-}
-
-const char *pool__noted_object(void)
-{
-	return note->object;
-}
-
-/* What there was before. */
-static struct limit {
-	int resource;
-	struct rlimit was;
-} limits[] = {{.resource = RLIMIT_AS}, {.resource = RLIMIT_CORE}};
-
-static void lower(struct limit *l, rlim_t to)
+static void lower_limit(int resource, rlim_t to)
 {
 	struct rlimit r;
 
-	if (getrlimit(l->resource, &r))
-		return;
-	l->was = r;
-	if (r.rlim_cur <= to)
+	if (getrlimit(resource, &r) || r.rlim_cur <= to)
 		return;
 	r.rlim_cur = to;
-	setrlimit(l->resource, &r);
+	setrlimit(resource, &r);
 }
 
-void pool__enter(const struct pool_limits *l)
+static void limit_memory(uint64_t bytes)
 {
 	const uint64_t half = (uint64_t)sysconf(_SC_PHYS_PAGES) / 2 * sysconf(_SC_PAGESIZE);
-	uint64_t memory = l->memory < half ? l->memory : half;
 
 #ifdef __SANITIZE_ADDRESS__
-	memory = RLIM_INFINITY; /* it reserves more addresses than any limit */
+	return; /* it reserves more addresses than any limit */
 #endif
-	lower(&limits[0], memory);
-	lower(&limits[1], 0);
-	note->seconds = l->seconds;
-	start_clock(l->seconds);
+	lower_limit(RLIMIT_AS, bytes < half ? bytes : half);
 }
 
-void pool__leave(void)
-{
-	start_clock(0);
-	note->seconds = 0;
-	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++)
-		setrlimit(limits[i].resource, &limits[i].was);
-}
-
-/* Handlers of the parent's would run in the child. */
+/* Handlers of the parent's would run in the child, and hide what it dies of. */
 static void forget_handlers(void)
 {
 	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
@@ -148,18 +69,72 @@ static void forget_handlers(void)
 			signal(deaths[i].sig, SIG_DFL);
 }
 
-static void child(int (*fn)(void *), void *arg, const struct pool_limits *l, pid_t parent,
-		  const sigset_t *mask)
+pid_t pool_child__fork(struct pool_child *c, const struct pool_limits *l, int parent_died)
 {
-	int status;
+	const pid_t parent = getpid();
 
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
+	*c = (struct pool_child){.note = pool__share(sizeof(*c->note))};
+	if (!c->note)
+		return -ENOMEM;
+	c->note->seconds = l->seconds;
+	c->pid = fork();
+	if (c->pid < 0) {
+		int err = -errno;
+
+		pool_child__forget(c);
+		return err;
+	}
+	if (c->pid)
+		return c->pid;
+	prctl(PR_SET_PDEATHSIG, parent_died);
 	if (getppid() != parent)
 		_exit(1);
-	sigprocmask(SIG_SETMASK, mask, NULL);
 	forget_handlers();
-	pool__enter(l);
-	status = fn(arg);
+	limit_memory(l->memory);
+	lower_limit(RLIMIT_CORE, 0);
+	pool_note__keep_in(c->note);
+	return 0;
+}
+
+void pool_child__forget(struct pool_child *c)
+{
+	pool__unshare(c->note, sizeof(*c->note));
+	*c = (struct pool_child){0};
+}
+
+static int signal_error(int sig)
+{
+	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
+		if (sig == deaths[i].sig)
+			return deaths[i].err;
+	last_signal = sig;
+	return -EINTR;
+}
+
+int pool_child__result(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : signal_error(WTERMSIG(status));
+}
+
+void pool_child__log_death(int err, int sig, struct pool_note *n)
+{
+	const char *file = *n->file ? n->file : "no file yet";
+
+	/* A process that crashed may have written anything. */
+	n->file[sizeof(n->file) - 1] = n->object[sizeof(n->object) - 1] = 0;
+	if (err == -EBADMSG)
+		log_error("%s: %sdamaged: reading it crashed the HDF5 library (%s)", file,
+			  n->object, strsignal(sig));
+	else if (err == -ETIME)
+		log_error("%s: %sdamaged: reading it takes too long for its size", file, n->object);
+	else
+		log_error("%s: %sthe process that read it was killed", file, n->object);
+}
+
+static void run_child(int (*fn)(void *), void *arg)
+{
+	int status = fn(arg);
+
 	if (fflush(stdout) || ferror(stdout)) {
 		log_error("cannot write the output: %s", strerror(errno));
 		status = 1;
@@ -167,8 +142,9 @@ static void child(int (*fn)(void *), void *arg, const struct pool_limits *l, pid
 	_exit(status);
 }
 
-/* Until the child is gone. What the terminal sends, it sends to the child too. */
-static int wait_for(pid_t pid, const sigset_t *signals)
+/* Until the child is gone. What the terminal sends, it sends to the child too. A status of wait(2),
+ * or -errno. */
+static int await_child(pid_t pid, const sigset_t *signals)
 {
 	siginfo_t info;
 	pid_t got;
@@ -184,142 +160,95 @@ static int wait_for(pid_t pid, const sigset_t *signals)
 	return status;
 }
 
-static int run(int (*fn)(void *), void *arg, const struct pool_limits *l)
+static void block_signals(sigset_t *blocked, sigset_t *before)
 {
-	struct sigaction dfl = {.sa_handler = SIG_DFL}, was;
-	pid_t pid, parent = getpid();
-	sigset_t signals, mask;
-	int status;
+	sigemptyset(blocked);
+	sigaddset(blocked, SIGCHLD);
+	sigaddset(blocked, SIGINT);
+	sigaddset(blocked, SIGTERM);
+	sigaddset(blocked, SIGHUP);
+	sigaddset(blocked, SIGQUIT);
+	sigprocmask(SIG_BLOCK, blocked, before);
+}
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGCHLD);
-	sigaddset(&signals, SIGINT);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGHUP);
-	sigaddset(&signals, SIGQUIT);
+/* All descendants of the child have the pipe's other end: it is closed when the last one ends. */
+static void await_descendants(int pipe_fd)
+{
+	struct pollfd p = {.fd = pipe_fd, .events = POLLIN};
+
+	poll(&p, 1, DESCENDANTS_MS);
+}
+
+/* A status of wait(2), or -errno; *where is what the child was reading when it ended. */
+static int run_and_await(int (*fn)(void *), void *arg, const struct pool_limits *l,
+			 struct pool_note *where)
+{
+	struct sigaction dfl = {.sa_handler = SIG_DFL}, before;
+	struct pool_child c;
+	sigset_t blocked, mask;
+	int alive[2], status;
+	pid_t pid;
+
+	if (pipe2(alive, O_CLOEXEC))
+		return -errno;
 	fflush(NULL);
-	sigaction(SIGCHLD, &dfl, &was); /* where it is ignored, nobody could be waited for */
-	sigprocmask(SIG_BLOCK, &signals, &mask);
-	pid = fork();
-	if (!pid)
-		child(fn, arg, l, parent, &mask);
-	status = pid < 0 ? -errno : wait_for(pid, &signals);
-	sigprocmask(SIG_SETMASK, &mask, NULL);
-	sigaction(SIGCHLD, &was, NULL);
-	return status;
-}
-
-/* As wait(2) has it, or -errno. *where is what the child was at. */
-static int run_noted(int (*fn)(void *), void *arg, const struct pool_limits *l, bool adopts,
-		     struct pool_note *where)
-{
-	struct pool_note *outer = note;
-	int status;
-
-	note = pool__share(sizeof(*note));
-	if (!note) {
-		note = outer;
-		return -ENOMEM;
+	sigaction(SIGCHLD, &dfl, &before); /* where it is ignored, no child could be waited for */
+	block_signals(&blocked, &mask);
+	pid = pool_child__fork(&c, l, SIGTERM);
+	if (!pid) {
+		sigprocmask(SIG_SETMASK, &mask, NULL);
+		run_child(fn, arg);
 	}
-	note->adopts = adopts;
-	status = run(fn, arg, l);
-	*where = *note;
-	pool__unshare(note, sizeof(*note));
-	note = outer;
+	close(alive[1]);
+	status = pid < 0 ? (int)pid : await_child(pid, &blocked);
+	if (pid > 0) {
+		await_descendants(alive[0]);
+		*where = *c.note;
+		pool_child__forget(&c);
+	}
+	close(alive[0]);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	sigaction(SIGCHLD, &before, NULL);
 	return status;
 }
-
-static int last_signal;
 
 void pool__follow_signal(void)
 {
-	raise(last_signal); /* to who has begun an output */
+	raise(last_signal); /* to a handler that removes an output */
 	signal(last_signal, SIG_DFL);
 	raise(last_signal);
-}
-
-int pool__call(int (*fn)(void *arg), void *arg, const struct pool_limits *l)
-{
-	int status = pool__try(fn, arg, l);
-
-	if (status == -EINTR)
-		pool__follow_signal();
-	return status;
-}
-
-int pool__signal_error(int sig)
-{
-	for (size_t i = 0; i < sizeof(deaths) / sizeof(*deaths); i++)
-		if (sig == deaths[i].sig)
-			return deaths[i].err;
-	last_signal = sig;
-	return -EINTR;
-}
-
-static int meaning(int status)
-{
-	if (status < 0)
-		return status;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : pool__signal_error(WTERMSIG(status));
 }
 
 int pool__try(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
 	struct pool_note where;
+	int status = run_and_await(fn, arg, l, &where);
 
-	return meaning(run_noted(fn, arg, l, false, &where));
+	return status < 0 ? status : pool_child__result(status);
 }
 
-/* Whoever crashed may have written anything. */
-static void end_texts(struct pool_note *n)
+int pool__call(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
-	n->file[sizeof(n->file) - 1] = n->object[sizeof(n->object) - 1] = 0;
-}
+	int result = pool__try(fn, arg, l);
 
-struct pool_note *pool__note(void)
-{
-	return note;
-}
-
-void pool__write_to(struct pool_note *n)
-{
-	*n = *note;
-	memset(n->beside, 0, sizeof(n->beside));
-	note = n;
-	if (n->seconds)
-		start_clock(n->seconds + n->more);
-}
-
-void pool__say(int err, int sig, struct pool_note *n)
-{
-	const char *file = *n->file ? n->file : "no file yet";
-
-	end_texts(n);
-	if (err == -EBADMSG)
-		log_error("%s: %sdamaged: reading it crashed the HDF5 library (%s)", file,
-			  n->object, strsignal(sig));
-	else if (err == -ETIME)
-		log_error("%s: %sdamaged: reading it takes too long for its size", file, n->object);
-	else
-		log_error("%s: %sthe process that read it was killed", file, n->object);
+	if (result == -EINTR)
+		pool__follow_signal();
+	return result;
 }
 
 int pool__call_verb(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
-	const bool adopts = !prctl(PR_SET_CHILD_SUBREAPER, 1);
 	struct pool_note where;
-	int status = run_noted(fn, arg, l, adopts, &where), err = meaning(status);
+	int status = run_and_await(fn, arg, l, &where);
+	int result = status < 0 ? status : pool_child__result(status);
 
-	if (adopts && status >= 0)
-		pool__reap(&where);
-	if (err >= 0)
-		return err;
-	if (status < 0) {
+	if (result >= 0)
+		return result;
+	if (status < 0)
 		log_error("cannot start a process to read files: %s", strerror(-status));
-	} else if (err == -EINTR) {
+	else if (result == -EINTR)
 		pool__follow_signal();
-	} else {
-		pool__say(err, WTERMSIG(status), &where);
-	}
+	else
+		pool_child__log_death(result, WTERMSIG(status), &where);
 	return 1;
 }

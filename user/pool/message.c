@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Messages between processes of this program. */
 #include "pool/message.h"
 
 #include <errno.h>
@@ -9,104 +10,109 @@
 
 #define MESSAGE_MAX (64u << 20)
 
-/* Everything begins at a multiple of 8: rows are used where they lie. */
+/* Every value begins at a multiple of 8: rows are used where they lie. */
 static size_t padded(size_t n)
 {
 	return (n + 7) & ~(size_t)7;
 }
 
-void message__begin(struct message *w)
+void message__begin(struct message *m)
 {
-	w->len = w->at = 0;
-	w->bad = false;
+	m->len = m->at = 0;
+	m->bad = false;
 }
 
-void message__put(struct message *w, const void *p, size_t n)
+void message__free(struct message *m)
 {
-	size_t room = w->room ? w->room : 4096;
-	uint8_t *more;
+	free(m->p);
+	*m = (struct message){0};
+}
 
-	if (w->bad)
-		return;
-	while (room - w->len < padded(n))
+static bool make_room(struct message *m, size_t n)
+{
+	size_t room = m->room ? m->room : 4096;
+	uint8_t *p;
+
+	while (room - m->len < n && room <= MESSAGE_MAX)
 		room *= 2;
-	if (room > w->room) {
-		more = room > MESSAGE_MAX ? NULL : realloc(w->p, room);
-		if (!more) {
-			w->bad = true;
-			return;
-		}
-		w->p = more;
-		w->room = room;
-	}
-	memcpy(w->p + w->len, p, n);
-	memset(w->p + w->len + n, 0, padded(n) - n);
-	w->len += padded(n);
+	if (room == m->room)
+		return true;
+	p = room > MESSAGE_MAX ? NULL : realloc(m->p, room);
+	if (!p)
+		return false;
+	m->p = p;
+	m->room = room;
+	return true;
 }
 
-void message__put_text(struct message *w, const char *s)
+void message__put(struct message *m, const void *p, size_t n)
 {
-	message__put(w, s, strlen(s) + 1);
+	m->bad = m->bad || !make_room(m, padded(n));
+	if (m->bad)
+		return;
+	if (n)
+		memcpy(m->p + m->len, p, n);
+	memset(m->p + m->len + n, 0, padded(n) - n);
+	m->len += padded(n);
 }
 
-const void *message__take(struct message *w, size_t n)
+void message__put_text(struct message *m, const char *text)
 {
-	const void *p = w->p + w->at;
+	message__put(m, text, strlen(text) + 1);
+}
 
-	if (w->bad || w->len - w->at < padded(n)) {
-		w->bad = true;
+const void *message__take(struct message *m, size_t n)
+{
+	const void *p = m->p + m->at;
+
+	if (m->bad || m->len - m->at < padded(n)) {
+		m->bad = true;
 		return NULL;
 	}
-	w->at += padded(n);
+	m->at += padded(n);
 	return p;
 }
 
-const char *message__take_text(struct message *w)
+const char *message__take_text(struct message *m)
 {
-	const char *s = (const char *)w->p + w->at;
-	const char *end = w->bad || w->at == w->len ? NULL : memchr(s, 0, w->len - w->at);
+	const char *s = (const char *)m->p + m->at;
+	const char *end = m->bad || m->at == m->len ? NULL : memchr(s, 0, m->len - m->at);
 
-	if (end && message__take(w, (size_t)(end - s) + 1))
+	if (end && message__take(m, (size_t)(end - s) + 1))
 		return s;
-	w->bad = true;
+	m->bad = true;
 	return "";
 }
 
-int message__send(int fd, const struct message *w)
+int message__send(int fd, const struct message *m)
 {
-	uint32_t n = w->len;
-	int err = w->bad ? -ENOMEM : write_fully(fd, &n, sizeof(n));
+	uint32_t n = m->len;
+	int err = m->bad ? -ENOMEM : write_fully(fd, &n, sizeof(n));
 
-	return err ? err : write_fully(fd, w->p, n);
+	return err ? err : write_fully(fd, m->p, n);
 }
 
-int message__send_socket(int fd, const struct message *w)
-{
-	uint32_t n = w->len;
-	int err = w->bad ? -ENOMEM : send_fully(fd, &n, sizeof(n));
-
-	return err ? err : send_fully(fd, w->p, n);
-}
-
-int message__receive(int fd, struct message *w)
+int message__receive(int fd, struct message *m)
 {
 	uint32_t n;
 	ssize_t got = read_fully(fd, &n, sizeof(n));
-	uint8_t *p;
 
-	message__begin(w);
+	message__begin(m);
 	if (got < (ssize_t)sizeof(n))
-		return got < 0 ? got : 0;
+		return got < 0 ? (int)got : 0;
 	if (n > MESSAGE_MAX)
 		return 0;
-	if (w->room < n) {
-		p = realloc(w->p, n);
-		if (!p)
-			return -ENOMEM;
-		w->p = p;
-		w->room = n;
-	}
-	got = read_fully(fd, w->p, n);
-	w->len = n;
-	return got < 0 ? got : got == n;
+	if (!make_room(m, n))
+		return -ENOMEM;
+	got = read_fully(fd, m->p, n);
+	m->len = n;
+	return got < 0 ? (int)got : got == n;
+}
+
+int message__send_socket(int fd, const struct message *m)
+{
+	uint32_t n = m->len;
+	int err = m->bad ? -ENOMEM : send_fully(fd, &n, sizeof(n));
+
+	return err ? err : send_fully(fd, m->p, n);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Results on their way from one process of ours to another, or through a buffer. */
+/* A message from one process of this program to another: values one after the other in a buffer. */
 #ifndef JP_POOL_MESSAGE_H
 #define JP_POOL_MESSAGE_H
 
@@ -7,22 +7,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Begins zeroed. */
 struct message {
 	uint8_t *p;
-	size_t len, room, at;
-	bool bad; /* no memory, or taken more than there is */
+	size_t len, room; /* bytes of content, of memory */
+	size_t at;	  /* the next byte to be taken */
+	bool bad;	  /* memory ran out, or more was taken than the message holds */
 };
 
-/* An empty message, in the room there is. */
-void message__begin(struct message *w);
-void message__put(struct message *w, const void *p, size_t n);
-void message__put_text(struct message *w, const char *s);
-const void *message__take(struct message *w, size_t n); /* NULL: there is no more */
-const char *message__take_text(struct message *w);	/* "" when there is none */
-int message__send(int fd, const struct message *w);
-/* The same as send_fully does it. */
-int message__send_socket(int fd, const struct message *w);
-/* 1: a message is in *w; 0: the other end is gone; -errno. */
-int message__receive(int fd, struct message *w);
+/* Empties the message and keeps its memory. */
+void message__begin(struct message *m);
+void message__free(struct message *m);
+
+void message__put(struct message *m, const void *p, size_t n);
+void message__put_text(struct message *m, const char *text);
+
+/* The next n bytes, in the message's memory, aligned to 8. NULL: the message has no more. */
+const void *message__take(struct message *m, size_t n);
+/* The next text; "" where there is none. */
+const char *message__take_text(struct message *m);
+
+/* 0 or -errno; -ENOMEM for a bad message. */
+int message__send(int fd, const struct message *m);
+int message__send_socket(int fd, const struct message *m);
+/* 1: a message is in *m; 0: the other end is closed, or what came is cut short; -errno. */
+int message__receive(int fd, struct message *m);
 
 #endif

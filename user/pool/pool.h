@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Work on files that others wrote, in a child process. The HDF5 library believes what a file says:
- * a damaged one can make it crash, loop or ask for all memory. In a child with limits that ends in
- * an error of this program. The child inherits everything; its output is the program's output. It
- * dies with its parent. Memory it changes is its own: results leave it by its exit status, by
- * files, or by memory from pool__share.
+ * Work on files that others wrote, in limited child processes. The HDF5 library believes what a
+ * file says: a damaged one can make it crash, loop or ask for all memory. In a child with limits
+ * that ends in an error of this program. A child inherits everything of its parent, its output is
+ * the program's output, and it dies with its parent. Memory that a child changes is its own:
+ * results leave it by its exit status, by files, by memory from pool__share, or as messages.
+ *
+ * pool__call and its kin run one child for one piece of work; pool__start runs several that work on
+ * the items of a list. None of them may be called in a process with several threads; all of them
+ * may be called in a child. Who has begun an output removes it when its child has died.
  */
 #ifndef JP_POOL_POOL_H
 #define JP_POOL_POOL_H
@@ -14,82 +18,96 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "pool/message.h"
+
 struct pool_limits {
 	uint64_t memory;  /* bytes of address space, never more than half of the machine's memory */
-	unsigned seconds; /* of processor time for one pool__note_file, beside what its size allows
-			   */
+	unsigned seconds; /* of processor time for one file, besides what its size allows */
 };
 
-/* Of what reads whole nodes into memory, and of what streams. */
+/* For a child that reads whole nodes into memory, and for one that streams. */
 #define POOL_LOAD   ((struct pool_limits){UINT64_C(8) << 30, 20})
 #define POOL_STREAM ((struct pool_limits){UINT64_C(1) << 30, 20})
 
 /*
- * Runs fn(arg) in a child and waits for it, saying nothing. What fn returned (0..255, an exit
- * status); -EBADMSG: it crashed; -ETIME: it used up its processor time; -EOWNERDEAD: it was killed;
- * -EINTR: another signal ended it; -errno: there was no child.
- * Signals that end a program (INT, TERM, HUP, QUIT) are passed on to the child. May be called in a
- * child, not in a process with several threads; processes that read side by side each call it for
- * themselves. Whoever has begun an output removes it when this returns an error.
+ * One child runs fn(arg), and this process waits for it. Signals that end a program (INT, TERM,
+ * HUP, QUIT) are passed on to the child. When these functions return, the child and all that it
+ * started have ended.
+ *
+ * What fn returned (0..255, an exit status); -EBADMSG: the child crashed; -ETIME: it used up its
+ * processor time; -EOWNERDEAD: it was killed; -errno: there was no child. Nothing is logged.
  */
-int pool__try(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
-
-/* The same error for who has died of that signal. */
-int pool__signal_error(int sig);
-
-/* After -EINTR: the same signal to this process, which ends it if nobody handles it. */
-void pool__follow_signal(void);
-
-/* pool__try() for who has nothing to clean up: after -EINTR this process has followed. */
 int pool__call(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
 
-/* The same for a verb: an error is one line that names the file and object the child was at; a
- * signal that ended the child otherwise ends this process too. Returns the exit status. */
+/* The same for a verb of the program, and its exit status: errors are one line that names the file
+ * and the object that the child was reading. */
 int pool__call_verb(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
 
-/* The limits for this process itself, as they are for a child, and its own again: a handler of
- * signals may call that. */
-void pool__enter(const struct pool_limits *l);
-void pool__leave(void);
+/* Where another signal ended the child, the two above end this process by the same signal. For a
+ * caller that has something to clean up first, this one returns -EINTR instead, ... */
+int pool__try(int (*fn)(void *arg), void *arg, const struct pool_limits *l);
+/* ... and this ends the process by that signal, after its handler if it has one. */
+void pool__follow_signal(void);
 
 /*
- * What is read from here on: the reader says it, error lines have it. A file begins without an
- * object, and in a child it starts the clock of processor time anew, with a second more for each
- * 256 KiB of the file. An object is named by its path in the file.
+ * Several children ("workers") work on the items 0..nitems-1 of a list, and their results come in
+ * the order of the list. With n workers, worker k has the items k, k+n, k+2n ...
+ */
+struct pool;
+
+struct pool_work {
+	/* In a worker: puts what it found of one item into the message, which is empty. arg is the
+	 * worker's own copy, the same one for all its items. An error ends the worker. */
+	int (*work)(void *arg, unsigned item, struct message *result);
+	void *arg;
+	unsigned nitems;
+};
+
+/* At most nitems workers, at least one. 0 or -errno. *w is copied. */
+int pool__start(struct pool **out, const struct pool_work *w, unsigned nworkers,
+		const struct pool_limits *l);
+
+/*
+ * The result of the next item. 0, and *result is the message, good until the next call. -EBADMSG,
+ * -ETIME, -EOWNERDEAD: there is none, since the item's worker ended as pool__call says, or sent
+ * something else than a result; another worker has the items that follow. -EINTR: a signal ended
+ * the worker, and is meant for this process too (pool__follow_signal). -errno: no worker can be
+ * had.
+ */
+int pool__next(struct pool *p, struct message **result);
+
+/* Ends the workers. p may be NULL. */
+void pool__free(struct pool *p);
+
+/*
+ * The note of what is being read: the reader keeps it, in memory that its parent sees too, and the
+ * line about a dead child has it. A file begins without an object, and in a child it starts the
+ * clock of processor time again, with a second more for each 256 KiB of the file. An object is
+ * named by its path in the file.
  */
 void pool__note_file(const char *path);
 /* The same where it is known what pool__file_bytes() says of the file. */
 void pool__note_file_of(const char *path, uint64_t bytes);
-/* What there is of a file: of a sparse one its size says nothing. 0 for what is no regular file. */
-uint64_t pool__file_bytes(const struct stat *st);
 void pool__note_object(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* The object's name and ": ", or "" where there is none. Until the next of those two calls. */
+/* The object's name and ": ", or "" where there is none. Good until the note changes. */
 const char *pool__noted_object(void);
+/* Bytes that a file occupies: the size of a sparse one says nothing. 0 for what is no regular
+ * file. */
+uint64_t pool__file_bytes(const struct stat *st);
 
-/*
- * A process that reads beside the caller, with the caller's limits, a clock of its own, and its own
- * notes of what is read: as with a child, what it dies of is told with file and object. It dies
- * with the caller.
- */
-struct pool_beside {
-	pid_t pid; /* not above 0: there is none */
-	struct pool_note *note;
-};
-
-#define POOL_BESIDE_MAX 64
-
-/* As fork(2), but -errno, with *b for the calls below; on another CPU if there is one. */
-pid_t pool__beside(struct pool_beside *b);
-/* It did not do what it was to do: ends it, and says why in one line that names file and object. */
-void pool__beside_failed(struct pool_beside *b);
-/* It has nothing left to do, and ends by itself. In a child of pool__call_verb that is not waited
- * for: the parent does it when the child has ended. */
-void pool__beside_done(struct pool_beside *b);
-/* Ends it, whatever it does. */
-void pool__beside_end(struct pool_beside *b);
-
-/* Zeroed memory that parent and child both see. NULL: none. */
+/* Zeroed memory that parent and child both see. NULL: there is none. */
 void *pool__share(size_t size);
 void pool__unshare(void *p, size_t size);
+
+/* Of extraction's helpers, until those are gone. */
+struct pool_beside {
+	pid_t pid;
+	struct pool_note *note;
+};
+#define POOL_BESIDE_MAX 64
+pid_t pool__beside(struct pool_beside *b);
+void pool__beside_failed(struct pool_beside *b);
+void pool__beside_done(struct pool_beside *b);
+void pool__beside_end(struct pool_beside *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the pool share. */
+/* What the files of the pool share: the note of what is read, and one child process. */
 #ifndef JP_POOL_POOL_INTERNAL_H
 #define JP_POOL_POOL_INTERNAL_H
 
@@ -8,22 +8,32 @@
 
 #include "pool/pool.h"
 
-/* What is read now. A child's is shared with its parent. */
+/* What a process is reading. That of a child is in memory that its parent sees too. */
 struct pool_note {
-	char file[1024], object[512];  /* the object with ": " behind it */
-	unsigned seconds;	       /* 0: there is no limit */
-	unsigned more;		       /* for this file */
-	bool adopts;		       /* the parent waits for what the child leaves behind: */
-	pid_t beside[POOL_BESIDE_MAX]; /* 0: nobody */
+	char file[1024], object[512]; /* the object with ": " behind it, or empty */
+	unsigned seconds;	      /* of processor time for a file; 0: there is no limit */
+	unsigned seconds_more;	      /* for the size of this one */
 };
 
-/* This process's. */
-struct pool_note *pool__note(void);
-/* From now on it is n, which begins as a copy, and the clock starts again. */
-void pool__write_to(struct pool_note *n);
-/* Waits for those the child has left behind. */
-void pool__reap(const struct pool_note *n);
-/* One line: how the process ended whose note it is, as pool__signal_error has it. */
-void pool__say(int err, int sig, struct pool_note *n);
+/* note.c: the note of this process. */
+struct pool_note *pool_note__own(void);
+/* From now on this process keeps its note in n, and its clock of processor time begins. */
+void pool_note__keep_in(struct pool_note *n);
+
+/* child.c: one child process. */
+struct pool_child {
+	pid_t pid; /* 0: there is none */
+	struct pool_note *note;
+};
+
+/* As fork(2), but -errno. The child has the limits and a note of its own, which begins empty, and
+ * gets that signal when its parent dies. */
+pid_t pool_child__fork(struct pool_child *c, const struct pool_limits *l, int parent_died);
+/* Gives back the memory of a child that has been waited for. */
+void pool_child__forget(struct pool_child *c);
+/* What a status of wait(2) means, as pool__try returns it. */
+int pool_child__result(int status);
+/* One line: how the process ended whose note it is. */
+void pool_child__log_death(int err, int sig, struct pool_note *n);
 
 #endif

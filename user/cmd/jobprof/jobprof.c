@@ -11,7 +11,6 @@
 #include "base/str.h"
 #include "cmd/sh5util/sh5util.h"
 #include "cmd/jobprof/verbs.h"
-#include "pool/anew.h"
 
 struct verb {
 	const char *name;
@@ -159,7 +158,6 @@ int main(int argc, char **argv)
 
 	/* jobprofd starts a merge as the job's user, who must not get into its cgroup that way */
 	program__close_to_user();
-	anew__init(argv);
 	status = run(argc, argv);
 
 	if (!fflush(stdout) && !ferror(stdout))

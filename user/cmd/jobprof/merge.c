@@ -13,7 +13,6 @@
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/profile_dir.h"
 #include "cmd/jobprof/verbs.h"
-#include "pool/anew.h"
 #include "jobfile/extract_time.h"
 #include "jobfile/merge.h"
 #include "jobfile/merge_wait.h"
@@ -177,7 +176,7 @@ static int merge(struct options *o)
 	if (err)
 		return 1;
 	o->merge.user = o->name;
-	if (o->wait && anew__left_by() < 0) /* or that has been waited for */
+	if (o->wait)
 		err = merge_wait__run(&o->merge, o->wait_s);
 	if (err == 1)
 		log_info("job %s: is merged already", o->specs[0].text);

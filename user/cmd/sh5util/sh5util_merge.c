@@ -53,7 +53,6 @@ static int merge(const struct sh5_options *o, const char *dir, const struct jobs
 		.raw = true,
 		.says_none = specs->kind != JOBSPEC_JOB, /* Slurm may know it yet */
 		.keep = o->keep,
-		.several = o->several,
 	};
 	int err = merge__run(&opts, NULL);
 
