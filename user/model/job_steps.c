@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 #include "base/progress.h"
-#include "analysis/column_stats.h"
+#include "model/column_stats.h"
 #include "identity/stepname.h"
 #include "hdf5/cursor.h"
 

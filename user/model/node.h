@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/escape.h"
-#include "analysis/column_stats.h"
+#include "model/column_stats.h"
 
 struct view_task {
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "analysis/column_stats.h"
+#include "model/column_stats.h"
 
 #include <ctype.h>
 #include <math.h>
