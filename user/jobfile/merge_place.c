@@ -25,18 +25,34 @@ static bool is_at(int dir, const char *name, dev_t dev, ino_t ino)
 	       st.st_ino == ino;
 }
 
-/* What a merge left that was killed: ours, regular, and nobody has it locked. */
+/* The processes of a merge that has just been killed give up its lock when they are gone: that
+ * takes a moment. 0 or -errno. */
+static int lock_within_a_second(int fd)
+{
+	for (unsigned i = 0; i < 100; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		if (errno != EWOULDBLOCK)
+			return -errno;
+		usleep(10000);
+	}
+	return -EBUSY;
+}
+
+/* Removes what a killed merge left: a regular file of ours that nobody has locked. */
 static int remove_leftover(struct merge_place *p)
 {
-	int fd = openat(p->dir, p->tmp, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err = 0;
+	int fd = openat(p->dir, p->tmp, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), err;
 	struct stat st;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : -EPERM;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_nlink > 1)
 		err = -EPERM;
-	else if (flock(fd, LOCK_EX | LOCK_NB))
-		err = errno == EWOULDBLOCK ? -EBUSY : -EPERM;
+	else
+		err = lock_within_a_second(fd);
+	if (err)
+		err = err == -EBUSY ? -EBUSY : -EPERM;
 	else if (is_at(p->dir, p->tmp, st.st_dev, st.st_ino) && unlinkat(p->dir, p->tmp, 0))
 		err = -errno;
 	close(fd);

@@ -15,7 +15,6 @@
 #include "base/log.h"
 #include "pool/pool_internal.h"
 
-#define LAST_FD	       1000 /* below the usual limit of 1024 */
 #define DESCENDANTS_MS 5000 /* they are killed when the child dies, but not at once */
 
 static const struct {
@@ -172,21 +171,6 @@ static void block_signals(sigset_t *blocked, sigset_t *before)
 	sigprocmask(SIG_BLOCK, blocked, before);
 }
 
-/* A process that ends closes its files in the order of their numbers: this one after its locks. */
-static int make_alive_pipe(int alive[2])
-{
-	int last;
-
-	if (pipe2(alive, O_CLOEXEC))
-		return -1;
-	last = fcntl(alive[1], F_DUPFD_CLOEXEC, LAST_FD);
-	if (last >= 0) {
-		close(alive[1]);
-		alive[1] = last;
-	}
-	return 0;
-}
-
 /* All descendants of the child have the pipe's other end: it is closed when the last one ends. */
 static void await_descendants(int pipe_fd)
 {
@@ -205,7 +189,7 @@ static int run_and_await(int (*fn)(void *), void *arg, const struct pool_limits 
 	int alive[2], status;
 	pid_t pid;
 
-	if (make_alive_pipe(alive))
+	if (pipe2(alive, O_CLOEXEC))
 		return -errno;
 	fflush(NULL);
 	sigaction(SIGCHLD, &dfl, &before); /* where it is ignored, no child could be waited for */
