@@ -1,276 +1,241 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "model/node.h"
-
+/* One node of a step: its attributes, its tables, and the names of the other series. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Of all its rows, s; NaN: not known. */
-static double span(const struct view_task *t)
-{
-	return t->end ? t->end[t->t->nrows - 1] : NAN;
-}
-
-/* When its last process ended, at most a row late; its table goes on as long as the step. */
-static double wall_of(const struct view_task *t)
-{
-	const double *threads = table__column(t->t, "Threads");
-
-	for (uint64_t i = threads ? t->t->nrows : 0; i-- > 0;)
-		if (threads[i] > 0)
-			return t->end[i];
-	return span(t);
-}
-
-static int load_task(const struct view *v, const struct reader_series *s, const char *name,
-		     double start_ns, struct view_task *t)
-{
-	int err = reader__table(v->n, s, name, &t->t);
-
-	t->name = name;
-	t->wall = NAN;
-	if (err)
-		return err;
-	t->end = calc__times(t->t, start_ns);
-	if (t->end)
-		t->wall = wall_of(t);
-	else if (t->t->nrows && table__column(t->t, "ElapsedTime"))
-		return -ENOMEM;
-	return 0;
-}
+#include "identity/cpulist.h"
+#include "model/table.h"
 
 /* The table of that name in a group of tables, if it is there. */
-static int load_beside(const struct view *v, const char *group, const char *name,
-		       struct table **out)
+static int read_grouped(const struct model_node *n, const char *group, const char *name,
+			struct model_table *t)
 {
-	const struct reader_series *s = node__series(v->n, group);
-	int err = s && s->grouped ? reader__table(v->n, s, name, out) : 0;
+	const struct reader_series *s = node__series(n->stored, group);
+	int err = s && s->grouped ? model_table__read(t, n->stored, s, name, NAN) : 0;
 
 	return err == -ENOENT ? 0 : err;
 }
 
-static int load_histograms(const struct view *v, struct view_task *t)
+static int read_histograms(const struct model_node *n, struct model_task *t)
 {
 	int err = 0;
 
-	t->beside = calloc(n_builtin_series, sizeof(*t->beside));
-	if (!t->beside)
+	t->histograms = calloc(n_builtin_series, sizeof(*t->histograms));
+	if (!t->histograms)
 		return -ENOMEM;
-	for (unsigned i = 0; !err && i < n_builtin_series; i++)
-		if (strcmp(builtin_series[i].name, "Tasks") && !builtin_series[i].of_node)
-			err = load_beside(v, builtin_series[i].name, t->name, &t->beside[i].t);
+	for (unsigned i = 0; !err && i < n_builtin_series; i++) {
+		const struct series *s = &builtin_series[i];
+
+		if (strcmp(s->name, "Tasks") && !s->of_node)
+			err = read_grouped(n, s->name, t->rows.name, &t->histograms[i]);
+	}
 	return err;
 }
 
-static int load_tasks(struct view *v, double start_ns)
+static int read_tasks(struct model_node *n, double start_ns)
 {
-	const struct reader_series *s = node__series(v->n, "Tasks");
+	const struct reader_series *s = node__series(n->stored, "Tasks");
 	int err = 0;
 
 	if (!s || !s->grouped)
 		return 0;
-	v->tasks = calloc(s->ntables + 1, sizeof(*v->tasks));
-	if (!v->tasks)
+	n->tasks = calloc(s->ntables + 1, sizeof(*n->tasks));
+	if (!n->tasks)
 		return -ENOMEM;
 	for (unsigned i = 0; !err && i < s->ntables; i++) {
-		struct view_task *t = &v->tasks[v->ntasks++];
+		struct model_task *t = &n->tasks[n->ntasks++];
 
-		err = load_task(v, s, s->tables[i], start_ns, t);
+		err = model_table__read(&t->rows, n->stored, s, s->tables[i], start_ns);
 		if (!err)
-			err = load_histograms(v, t);
+			err = read_histograms(n, t);
 	}
 	return err;
 }
 
-static double number(const struct reader_node *n, const char *name)
+/* A series that is one table. One that is damaged is left out: the rest of the page is whole. */
+static void read_optional(const struct model_node *n, const char *name, double start_ns,
+			  struct model_table *t)
 {
-	double v;
+	const struct reader_series *s = node__series(n->stored, name);
 
-	return node__number(n, name, &v) ? v : NAN;
+	if (s && !s->grouped && model_table__read(t, n->stored, s, s->name, start_ns))
+		model_table__free(t);
 }
 
-static double allocated_cpus(const struct view *v)
-{
-	const char *list = node__str(v->n, "Allocated CPUs");
-	double n = number(v->n, "Allocated CPUs");
-	unsigned listed = list ? calc__cpu_count(list) : 0;
-
-	if (n > 0)
-		return n;
-	if (listed)
-		return listed;
-	return v->task_cpus * number(v->n, "Number of Tasks");
-}
-
-int view__load(struct view *v, const struct reader *r, unsigned step_at, unsigned node)
-{
-	const struct reader_series *step;
-	struct reader_node *n;
-	double start_ns;
-	int err;
-
-	*v = (struct view){.r = r, .wall = NAN};
-	err = reader__node(r, step_at, node, NULL, &n);
-	if (err)
-		return err;
-	v->n = n;
-	step = node__series(n, "Step");
-	start_ns = number(n, "Start TimeNS");
-	v->task_cpus = number(n, "CPUs per Task");
-	v->node_cpus = allocated_cpus(v);
-	v->limit_mb = number(n, "Memory Limit");
-	err = load_tasks(v, start_ns);
-	if (!err && step && !step->grouped) {
-		err = load_task(v, step, step->name, start_ns, &v->step);
-		v->wall = span(&v->step);
-	}
-	for (unsigned i = 0; i < v->ntasks; i++)
-		v->wall = fmax(v->wall, span(&v->tasks[i]));
-	return err;
-}
-
-static void task_clear(struct view_task *t)
-{
-	table__free(t->t);
-	for (unsigned i = 0; t->beside && i < n_builtin_series; i++)
-		table__free(t->beside[i].t);
-	free(t->beside);
-	free(t->end);
-}
-
-void view__free(struct view *v)
-{
-	for (unsigned i = 0; i < v->ntasks; i++)
-		task_clear(&v->tasks[i]);
-	task_clear(&v->step);
-	free(v->tasks);
-	reader_node__free(v->n);
-	*v = (struct view){0};
-}
-
-bool view__is_other(const struct reader_series *s)
+static bool is_other(const struct reader_series *s)
 {
 	const struct series *known = series__find(s->name);
 
 	return strcmp(s->name, "Totals") && (!known || known->of_node);
 }
 
-void view__each_other(const struct view *v,
-		      void (*fn)(const struct reader_series *s, const struct view_task *t,
-				 void *arg),
-		      void *arg)
+static int list_others(struct model_node *n)
 {
-	for (unsigned i = 0; i < v->n->nseries; i++) {
-		const struct reader_series *s = &v->n->series[i];
+	n->others = calloc(n->stored->nseries + 1, sizeof(*n->others));
+	if (!n->others)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n->stored->nseries; i++) {
+		const struct reader_series *s = &n->stored->series[i];
 
-		if (!view__is_other(s))
-			continue;
-		for (unsigned j = 0; j < s->ntables; j++) {
-			struct view_task t = {.name = s->tables[j]};
-
-			if (reader__table(v->n, s, t.name, &t.t))
-				t.t = NULL;
-			fn(s, &t, arg);
-			table__free(t.t);
-		}
-	}
-}
-
-enum family view__family(const struct table *t, unsigned column)
-{
-	if (t->cols[column].source == COL_BUILTIN)
-		return t->cols[column].family;
-	for (unsigned i = column + 1; i < t->ncols && i <= column + JP_PMU_EVENTS; i++) {
-		const struct column *c = &t->cols[i];
-
-		if (c->source == COL_BUILTIN && c->family != FAM_PERF)
-			break;
-		if (c->source == COL_BUILTIN && c->how == HOW_PMU_RUNNING)
-			return FAM_PERF;
+		if (is_other(s))
+			n->others[n->nothers++] = (struct model_series){
+				.name = s->name,
+				.grouped = s->grouped,
+				.ntables = s->ntables,
+				.stored = s,
+			};
 	}
 	return 0;
 }
 
-const char *view__mode(const struct view *v, enum family family)
+static int copy_attrs(struct model_node *n)
+{
+	n->attrs = calloc(n->stored->nattrs + 1, sizeof(*n->attrs));
+	if (!n->attrs)
+		return -ENOMEM;
+	for (; n->nattrs < n->stored->nattrs; n->nattrs++) {
+		const struct reader_attr *a = &n->stored->attrs[n->nattrs];
+
+		n->attrs[n->nattrs] = (struct model_attr){
+			.name = a->name,
+			.text = a->type == ATTR_STR ? a->str : NULL,
+			.is_integer = a->type == ATTR_I64,
+			.integer = a->i,
+			.number = a->type == ATTR_STR	? NAN
+				  : a->type == ATTR_F64 ? a->f
+							: (double)a->i,
+		};
+	}
+	return 0;
+}
+
+unsigned model__count_cpus(const char *text)
+{
+	char *end;
+	unsigned long alone = strtoul(text, &end, 10);
+	int n;
+
+	if (*text >= '0' && *text <= '9' && !*end)
+		return alone <= 65536 ? alone : 0;
+	n = cpulist__count(text);
+	return n > 0 ? n : 0;
+}
+
+static double allocated_cpus(const struct model_node *n)
+{
+	const char *list = model_node__text(n, "Allocated CPUs");
+	double number = model_node__number(n, "Allocated CPUs");
+	unsigned listed = list ? model__count_cpus(list) : 0;
+
+	if (number > 0)
+		return number;
+	if (listed)
+		return listed;
+	return n->task_cpus * model_node__number(n, "Number of Tasks");
+}
+
+static int read_tables(struct model_node *n)
+{
+	const struct reader_series *step = node__series(n->stored, "Step");
+	double start_ns = model_node__number(n, "Start TimeNS");
+	int err = read_tasks(n, start_ns);
+
+	if (!err && step && !step->grouped)
+		err = model_table__read(&n->all.rows, n->stored, step, step->name, start_ns);
+	if (err)
+		return err;
+	n->wall_s = model_table__span_s(&n->all.rows);
+	for (unsigned i = 0; i < n->ntasks; i++)
+		n->wall_s = fmax(n->wall_s, model_table__span_s(&n->tasks[i].rows));
+	read_optional(n, "Energy", start_ns, &n->energy);
+	read_optional(n, "Marks", start_ns, &n->marks);
+	return 0;
+}
+
+int model_node__read(struct model_node *n, const struct model_file *f, unsigned step, unsigned node)
+{
+	int err;
+
+	*n = (struct model_node){.job = f->job, .wall_s = NAN};
+	err = reader__node(f->reader, step, node, NULL, &n->stored);
+	if (err) {
+		n->stored = NULL;
+		return err;
+	}
+	n->step = n->stored->step;
+	n->name = n->stored->name;
+	err = copy_attrs(n);
+	if (err)
+		return err;
+	n->task_cpus = model_node__number(n, "CPUs per Task");
+	n->node_cpus = allocated_cpus(n);
+	n->limit_mb = model_node__number(n, "Memory Limit");
+	err = list_others(n);
+	return err ? err : read_tables(n);
+}
+
+static void free_task(struct model_task *t)
+{
+	model_table__free(&t->rows);
+	for (unsigned i = 0; t->histograms && i < n_builtin_series; i++)
+		model_table__free(&t->histograms[i]);
+	free(t->histograms);
+}
+
+void model_node__free(struct model_node *n)
+{
+	for (unsigned i = 0; i < n->ntasks; i++)
+		free_task(&n->tasks[i]);
+	free_task(&n->all);
+	model_table__free(&n->energy);
+	model_table__free(&n->marks);
+	free(n->tasks);
+	free(n->others);
+	free(n->attrs);
+	reader_node__free(n->stored);
+	*n = (struct model_node){0};
+}
+
+void model_node__read_other(const struct model_node *n, const struct model_series *s, unsigned i,
+			    struct model_table *t)
+{
+	const char *name = s->stored->tables[i];
+
+	if (!model_table__read(t, n->stored, s->stored, name, NAN))
+		return;
+	model_table__free(t);
+	t->name = name;
+}
+
+const struct model_attr *model_node__attr(const struct model_node *n, const char *name)
+{
+	for (unsigned i = 0; i < n->nattrs; i++)
+		if (!strcmp(n->attrs[i].name, name))
+			return &n->attrs[i];
+	return NULL;
+}
+
+const char *model_node__text(const struct model_node *n, const char *name)
+{
+	const struct model_attr *a = model_node__attr(n, name);
+
+	return a ? a->text : NULL;
+}
+
+double model_node__number(const struct model_node *n, const char *name)
+{
+	const struct model_attr *a = model_node__attr(n, name);
+
+	return a ? a->number : NAN;
+}
+
+const char *model_node__mode(const struct model_node *n, enum family family)
 {
 	char name[32];
 
 	snprintf(name, sizeof(name), "Mode %s", family__name(family));
-	return node__str(v->n, name);
-}
-
-double view__histogram(const struct view_task *t, const char *series, char prefix, char less,
-		       double counts[JP_LAT_BUCKETS])
-{
-	const struct series *s = series__find(series);
-	const struct table *table = s && t->beside ? t->beside[s - builtin_series].t : NULL;
-	double without[JP_LAT_BUCKETS], n;
-
-	if (!table)
-		return NAN;
-	n = calc__histogram(table, prefix, counts);
-	if (!less)
-		return n;
-	n = 0;
-	calc__histogram(table, less, without);
-	for (unsigned k = 0; k < JP_LAT_BUCKETS; k++) {
-		counts[k] = counts[k] > without[k] ? counts[k] - without[k] : 0;
-		n += counts[k];
-	}
-	return n;
-}
-
-static double highest_mb(const struct table *t, const char *column, const char *by)
-{
-	double peak = calc__max(t, column), rss = calc__max(t, by) / 1024;
-
-	return isnan(peak) || rss > peak ? rss : peak;
-}
-
-/* Its CPUs are held until the step ends. */
-static double of_cpus(const struct view *v, const struct view_task *t, const char *column)
-{
-	double held_s = span(t) * (t == &v->step ? v->node_cpus : v->task_cpus);
-
-	return held_s > 0 ? 100 * calc__sum(t->t, column) / held_s : NAN;
-}
-
-double view__value(const struct view *v, const struct view_task *t, enum show_how how,
-		   const char *column, const char *by)
-{
-	switch (how) {
-	case BY_SUM:
-		return calc__sum(t->t, column);
-	case BY_MAX:
-		return calc__max(t->t, column);
-	case BY_MEAN:
-		return calc__mean(t->t, column);
-	case BY_LAST:
-		return calc__last(t->t, column);
-	case BY_RATIO:
-		return calc__sum(t->t, column) / calc__sum(t->t, by);
-	case BY_OF_CPUS:
-		return of_cpus(v, t, column);
-	case BY_HIGHEST:
-		return highest_mb(t->t, column, by);
-	case BY_OF_LIMIT:
-		return v->limit_mb > 0 ? 100 * highest_mb(t->t, column, by) / v->limit_mb : NAN;
-	case BY_WALL:
-		return t->wall;
-	}
-	return NAN;
-}
-
-double view__probe_s(const struct view *v)
-{
-	double sum = NAN;
-
-	for (unsigned i = 0; i < v->ntasks; i++) {
-		double s = calc__sum(v->tasks[i].t, "ProbeTime");
-
-		if (!isnan(s))
-			sum = isnan(sum) ? s : sum + s;
-	}
-	return isnan(sum) ? calc__sum(v->step.t, "ProbeTime") : sum;
+	return model_node__text(n, name);
 }

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Lines of a page, and numbers with their units. */
 #include "view/line.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/escape.h"
-#include "model/node.h"
+#include "view/page.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-static const char *with_unit(double v, double step, double enough, const char *const *units,
-			     unsigned n, char buf[static NUMBER_SIZE])
+static const char *scale_unit(double v, double step, double enough, const char *const *units,
+			      unsigned n, char buf[static NUMBER_SIZE])
 {
 	unsigned u = 0;
 
@@ -20,17 +21,17 @@ static const char *with_unit(double v, double step, double enough, const char *c
 	return buf;
 }
 
-static const char *put_size(double mb, char buf[static NUMBER_SIZE])
+static const char *size_text(double mb, char buf[static NUMBER_SIZE])
 {
 	static const char *const units[] = {" B", " KiB"};
 
 	if (mb < 1)
-		return with_unit(mb * 1048576, 1024, 1000, units, N(units), buf);
+		return scale_unit(mb * 1048576, 1024, 1000, units, N(units), buf);
 	snprintf(buf, NUMBER_SIZE, "%.1f MB", mb);
 	return buf;
 }
 
-const char *show__number(double v, enum unit unit, char buf[static NUMBER_SIZE])
+const char *number__text(double v, enum unit unit, char buf[static NUMBER_SIZE])
 {
 	static const char *const si[] = {"", " k", " M", " G", " T"};
 	static const char *const times[] = {" ns", " us", " ms", " s"};
@@ -39,11 +40,11 @@ const char *show__number(double v, enum unit unit, char buf[static NUMBER_SIZE])
 		return "?";
 	switch (unit) {
 	case U_SIZE:
-		return put_size(v, buf);
+		return size_text(v, buf);
 	case U_TIME:
-		return with_unit(v * 1e9, 1000, 999.5, times, N(times), buf);
+		return scale_unit(v * 1e9, 1000, 999.5, times, N(times), buf);
 	case U_SI:
-		return with_unit(v, 1000, 999.5, si, N(si), buf);
+		return scale_unit(v, 1000, 999.5, si, N(si), buf);
 	case U_ANY:
 		snprintf(buf, NUMBER_SIZE, fabs(v) >= 1e4 && fabs(v) < 1e15 ? "%.0f" : "%.4g", v);
 		return buf;
@@ -60,11 +61,11 @@ void line__end_part(struct line *l)
 	if (!len)
 		return;
 	if (!l->printed++) {
-		fprintf(l->out, "  %-*s", VIEW_LABEL - 2, l->label);
-		l->column = VIEW_LABEL;
-	} else if (l->column + 3 + len > VIEW_WIDTH) {
-		fprintf(l->out, ",\n%*s", VIEW_LABEL, "");
-		l->column = VIEW_LABEL;
+		fprintf(l->out, "  %-*s", PAGE_LABEL - 2, l->label);
+		l->column = PAGE_LABEL;
+	} else if (l->column + 3 + len > PAGE_WIDTH) {
+		fprintf(l->out, ",\n%*s", PAGE_LABEL, "");
+		l->column = PAGE_LABEL;
 	} else {
 		l->column += fprintf(l->out, ", ");
 	}
@@ -85,7 +86,7 @@ void line__add(struct line *l, const char *text, double v, enum unit unit)
 	size_t len = strlen(l->part), end;
 	char number[NUMBER_SIZE];
 
-	snprintf(l->part + len, sizeof(l->part) - len, text, show__number(v, unit, number));
+	snprintf(l->part + len, sizeof(l->part) - len, text, number__text(v, unit, number));
 	end = strlen(l->part);
 	if (unit == U_COUNT && v >= 0.5 && v < 1.5 && end && l->part[end - 1] == 's')
 		l->part[end - 1] = 0;

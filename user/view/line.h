@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A line of the page under way, and how its numbers are written. */
+/* A line of a page: a label and parts; and how numbers are written. */
 #ifndef JP_VIEW_LINE_H
 #define JP_VIEW_LINE_H
 
@@ -11,7 +11,7 @@ enum unit { U_COUNT, U_P1, U_P2, U_P3, U_SIZE, U_TIME, U_SI, U_ANY };
 #define NUMBER_SIZE 32
 
 /* Returns buf, "?" for NaN. */
-const char *show__number(double v, enum unit unit, char buf[static NUMBER_SIZE]);
+const char *number__text(double v, enum unit unit, char buf[static NUMBER_SIZE]);
 
 /* Parts with commas between, broken before the page's edge. Zeroed but for out and label; nothing
  * is printed of a line without parts. */

@@ -1,35 +1,30 @@
-// SPDX-License-Identifier: GPL-2.0-only
-/* What the job's programs have marked, and when. */
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The line on marks: what the job's programs have marked, and when. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/escape.h"
 #include "view/line.h"
-#include "model/node.h"
+#include "view/page.h"
 
 /* More are counted only. */
 #define MARKS_SHOWN 24
 
-struct marks {
-	const struct view *v;
-	FILE *out;
-};
-
-static const char *name_of(const struct view *v, double number)
+static const char *mark_name(const struct model_node *n, double number)
 {
 	char attr[32];
 
 	snprintf(attr, sizeof(attr), "Mark %.0f", number);
-	return node__str(v->n, attr);
+	return model_node__text(n, attr);
 }
 
-static void add_mark(struct line *l, const struct view *v, double time, double number)
+static void add_mark(struct line *l, const struct model_node *n, double time_s, double number)
 {
-	const char *name = name_of(v, number);
+	const char *name = mark_name(n, number);
 	char text[64] = "";
 	FILE *f = name ? fmemopen(text, sizeof(text), "w") : NULL;
 
-	line__add(l, "%s s ", time, U_P2);
+	line__add(l, "%s s ", time_s, U_P2);
 	if (f) {
 		print__escaped(f, name);
 		fclose(f);
@@ -41,31 +36,20 @@ static void add_mark(struct line *l, const struct view *v, double time, double n
 	line__end_part(l);
 }
 
-static void print_marks(const struct reader_series *s, const struct view_task *t, void *arg)
+void page__print_marks(const struct page *p)
 {
-	const struct marks *m = arg;
-	struct line l = {.out = m->out, .label = "marks"};
-	const double *numbers = t->t ? table__column(t->t, "Mark") : NULL;
-	double start = NAN, *times;
+	const struct model_table *t = &p->node->marks;
+	const double *numbers = model_table__column(t, "Mark");
+	struct line l = {.out = p->out, .label = "marks"};
 	uint64_t i;
 
-	if (strcmp(s->name, "Marks") || !numbers)
+	if (!numbers)
 		return;
-	node__number(m->v->n, "Start TimeNS", &start);
-	times = calc__times(t->t, start);
-	for (i = 0; times && i < t->t->nrows && i < MARKS_SHOWN; i++)
-		add_mark(&l, m->v, times[i], numbers[i]);
-	if (i < t->t->nrows) {
-		line__add(&l, "%s more", (double)(t->t->nrows - i), U_COUNT);
+	for (i = 0; t->end_s && i < t->nrows && i < MARKS_SHOWN; i++)
+		add_mark(&l, p->node, t->end_s[i], numbers[i]);
+	if (i < t->nrows) {
+		line__add(&l, "%s more", (double)(t->nrows - i), U_COUNT);
 		line__end_part(&l);
 	}
 	line__end(&l);
-	free(times);
-}
-
-void show__marks(const struct view *v, FILE *out)
-{
-	struct marks m = {.v = v, .out = out};
-
-	view__each_other(v, print_marks, &m);
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The end of the page: what qualifies its numbers. */
+/* The end of a page: modes, losses, unknown columns, the cost of the collector. */
 #include <math.h>
 #include <string.h>
 
-#include "model/node.h"
+#include "analysis/analysis.h"
+#include "base/escape.h"
+#include "view/page.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-void show__attr(const struct reader_attr *a, FILE *out)
+void page__print_attr(const struct page *p, const struct model_attr *a)
 {
-	if (a->type == ATTR_STR)
-		print__escaped(out, a->str);
-	else if (a->type == ATTR_F64)
-		fprintf(out, "%g", a->f);
+	if (a->text)
+		print__escaped(p->out, a->text);
+	else if (a->is_integer)
+		fprintf(p->out, "%lld", (long long)a->integer);
 	else
-		fprintf(out, "%lld", (long long)a->i);
+		fprintf(p->out, "%g", a->number);
 }
 
 /* Names after a heading, with line breaks where they are due. */
@@ -30,7 +32,7 @@ static void add_name(struct names *l, const char *name)
 
 	if (!l->column)
 		l->column = fprintf(l->out, "%s: ", l->heading);
-	else if (l->column + len > VIEW_WIDTH)
+	else if (l->column + len > PAGE_WIDTH)
 		l->column = fprintf(l->out, ",\n  ") - 2;
 	else
 		fputs(", ", l->out);
@@ -44,9 +46,9 @@ static void end_names(const struct names *l)
 		putc('\n', l->out);
 }
 
-static bool is_mode(const struct reader_attr *a)
+static bool is_mode(const struct model_attr *a)
 {
-	return !strncmp(a->name, "Mode ", 5) && a->type == ATTR_STR;
+	return !strncmp(a->name, "Mode ", 5) && a->text;
 }
 
 /* Families of these modes share a line; each of the others says why it is as it is. */
@@ -74,7 +76,7 @@ static void print_words(FILE *out, const char *s, int column)
 
 		len = len ? len : 1; /* one blank after the other */
 		len = len < sizeof(word) ? len : sizeof(word) - 1;
-		if (column + 1 + (int)len > VIEW_WIDTH && column > 2)
+		if (column + 1 + (int)len > PAGE_WIDTH && column > 2)
 			column = fprintf(out, "\n ") - 1;
 		snprintf(word, sizeof(word), "%.*s", (int)len, s);
 		putc(' ', out);
@@ -85,28 +87,30 @@ static void print_words(FILE *out, const char *s, int column)
 	}
 }
 
-static void print_modes(const struct view *v, FILE *out)
+static void print_modes(const struct page *p)
 {
+	const struct model_node *n = p->node;
+
 	for (size_t s = 0; s < N(shared); s++) {
-		struct names l = {.out = out, .heading = shared[s].heading};
+		struct names l = {.out = p->out, .heading = shared[s].heading};
 
-		for (unsigned i = 0; i < v->n->nattrs; i++) {
-			const struct reader_attr *a = &v->n->attrs[i];
+		for (unsigned i = 0; i < n->nattrs; i++) {
+			const struct model_attr *a = &n->attrs[i];
 
-			if (is_mode(a) && !strcmp(a->str, shared[s].mode))
+			if (is_mode(a) && !strcmp(a->text, shared[s].mode))
 				add_name(&l, a->name + 5);
 		}
 		end_names(&l);
 	}
-	for (unsigned i = 0; i < v->n->nattrs; i++) {
-		const struct reader_attr *a = &v->n->attrs[i];
+	for (unsigned i = 0; i < n->nattrs; i++) {
+		const struct model_attr *a = &n->attrs[i];
 
-		if (!is_mode(a) || is_shared(a->str))
+		if (!is_mode(a) || is_shared(a->text))
 			continue;
-		print__escaped(out, a->name);
-		putc(':', out);
-		print_words(out, a->str, (int)strlen(a->name) + 1);
-		putc('\n', out);
+		print__escaped(p->out, a->name);
+		putc(':', p->out);
+		print_words(p->out, a->text, (int)strlen(a->name) + 1);
+		putc('\n', p->out);
 	}
 }
 
@@ -129,80 +133,69 @@ static const struct {
 	{"Lost Samples", "of the hardware counters on this node; made good by scaling"},
 };
 
-static void print_losses(const struct view *v, FILE *out)
+static void print_losses(const struct page *p)
 {
 	for (size_t i = 0; i < N(losses); i++) {
-		const struct reader_attr *a = node__attr(v->n, losses[i].attr);
+		const struct model_attr *a = model_node__attr(p->node, losses[i].attr);
 
-		if (!a || (a->type == ATTR_I64 && !a->i) || (a->type == ATTR_F64 && a->f == 0))
+		if (!a || a->number == 0)
 			continue;
-		fprintf(out, "%s: ", losses[i].attr);
-		show__attr(a, out);
-		fprintf(out, " (%s)\n", losses[i].meaning);
+		fprintf(p->out, "%s: ", losses[i].attr);
+		page__print_attr(p, a);
+		fprintf(p->out, " (%s)\n", losses[i].meaning);
 	}
 }
 
-static bool all_unknown(const struct table *t, unsigned col)
-{
-	for (uint64_t r = 0; r < t->nrows; r++)
-		if (!isnan(t->cells[col * t->nrows + r]))
-			return false;
-	return t->nrows > 0;
-}
-
 /* Its family is off: the family's mode has said why. */
-static bool is_off(const struct view *v, const struct table *t, unsigned col)
+static bool is_off(const struct model_node *n, const struct model_table *t, unsigned col)
 {
-	enum family f = view__family(t, col);
-	const char *mode = f ? view__mode(v, f) : NULL;
+	enum family f = model_table__family(t, col);
+	const char *mode = f ? model_node__mode(n, f) : NULL;
 
 	return mode && !strncmp(mode, "off", 3);
 }
 
 /* Columns without one known value: what this node, or its kernel, does not give. */
-static void print_unknown(const struct view *v, FILE *out)
+static void print_unknown(const struct page *p)
 {
-	const struct table *t = v->step.t ? v->step.t : v->ntasks ? v->tasks[0].t : NULL;
-	struct names l = {.out = out, .heading = "Unknown Columns"};
+	const struct model_node *n = p->node;
+	const struct model_table *t =
+		n->all.rows.cols || !n->ntasks ? &n->all.rows : &n->tasks[0].rows;
+	struct names l = {.out = p->out, .heading = "Unknown Columns"};
 
-	for (unsigned c = 0; t && c < t->ncols; c++)
-		if (all_unknown(t, c) && !is_off(v, t, c))
-			add_name(&l, t->names[c]);
+	for (unsigned c = 0; c < t->ncols; c++)
+		if (column_stats__is_unknown(t, c) && !is_off(n, t, c))
+			add_name(&l, t->cols[c].name);
 	end_names(&l);
 }
 
-static void print_series(const struct view *v, FILE *out)
+static void print_series(const struct page *p)
 {
-	struct names l = {.out = out, .heading = "Other Series (see --all)"};
+	struct names l = {.out = p->out, .heading = "Other Series (see --all)"};
 
-	for (unsigned i = 0; !v->all && i < v->n->nseries; i++)
-		if (view__is_other(&v->n->series[i]) && strcmp(v->n->series[i].name, "Marks"))
-			add_name(&l, v->n->series[i].name);
+	for (unsigned i = 0; !p->all && i < p->node->nothers; i++)
+		if (strcmp(p->node->others[i].name, "Marks"))
+			add_name(&l, p->node->others[i].name);
 	end_names(&l);
 }
 
-static void print_cost(const struct view *v, FILE *out)
+static void print_cost(const struct page *p)
 {
-	double probe = view__probe_s(v), cpu = 0;
+	struct collector_cost cost = collector_cost__of(p->node);
 
-	if (isnan(probe))
+	if (isnan(cost.probe_s))
 		return;
-	for (unsigned i = 0; i < v->ntasks; i++) {
-		double s = calc__sum(v->tasks[i].t, "CPUTime");
-
-		cpu += isnan(s) ? 0 : s;
-	}
-	fprintf(out, "collector: %.6f s inside the tasks", probe);
-	if (cpu > 0)
-		fprintf(out, ", %.3f %% of their CPU time", 100 * probe / cpu);
-	putc('\n', out);
+	fprintf(p->out, "collector: %.6f s inside the tasks", cost.probe_s);
+	if (!isnan(cost.percent))
+		fprintf(p->out, ", %.3f %% of their CPU time", cost.percent);
+	putc('\n', p->out);
 }
 
-void show__notes(const struct view *v, FILE *out)
+void page__print_notes(const struct page *p)
 {
-	print_modes(v, out);
-	print_losses(v, out);
-	print_unknown(v, out);
-	print_series(v, out);
-	print_cost(v, out);
+	print_modes(p);
+	print_losses(p);
+	print_unknown(p);
+	print_series(p);
+	print_cost(p);
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the file has and schemas/show.def does not name: columns of families to come, other series.
- */
+/* What a file has and schemas/show.def does not name: other columns, other series. */
 #include <math.h>
 #include <string.h>
 
+#include "analysis/analysis.h"
+#include "base/escape.h"
 #include "view/line.h"
-#include "model/node.h"
+#include "view/page.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -30,28 +31,29 @@ static bool is_in(const char *const *names, size_t n, const char *name)
 	return false;
 }
 
-/* The lines above have said it, or it is not to be said. */
-static bool is_told(const struct view *v, const struct view_task *t, unsigned c)
+/* The lines before have said it, or it is not to be said. */
+static bool is_said(const struct page *p, const struct model_task *t, unsigned c)
 {
-	const char *name = t->t->names[c];
+	const struct model_node *n = p->node;
+	const char *name = t->rows.cols[c].name;
 
-	if (is_in(named, N(named), name) || (!v->all && is_in(aside, N(aside), name)))
+	if (is_in(named, N(named), name) || (!p->all && is_in(aside, N(aside), name)))
 		return true;
-	if (t->t->cols[c].kind == COL_DELTA && view__family(t->t, c) == FAM_PERF)
+	if (t->rows.cols[c].kind == COL_DELTA && model_table__family(&t->rows, c) == FAM_PERF)
 		return true;
 	/* a task has said what the step would repeat */
-	return t == &v->step && v->ntasks == 1 && table__column(v->tasks[0].t, name);
+	return t == &n->all && n->ntasks == 1 && model_table__column(&n->tasks[0].rows, name);
 }
 
 /* Per-interval columns by their sum, gauges by mean and maximum, cumulative ones by the last. */
-static void add_column(struct line *l, const struct view_task *t, unsigned c, bool zeros)
+static void add_column(struct line *l, const struct model_table *t, unsigned c, bool zeros)
 {
-	const char *name = t->t->names[c], *unit = t->t->cols[c].unit;
-	enum col_kind kind = t->t->cols[c].kind;
-	double n = kind == COL_DELTA   ? calc__sum(t->t, name)
-		   : kind == COL_GAUGE ? calc__max(t->t, name)
-				       : calc__last(t->t, name);
-	double mean = kind == COL_GAUGE ? calc__mean(t->t, name) : n;
+	const char *name = t->cols[c].name, *unit = t->cols[c].unit;
+	enum col_kind kind = t->cols[c].kind;
+	double n = kind == COL_DELTA   ? column_stats__sum(t, name)
+		   : kind == COL_GAUGE ? column_stats__max(t, name)
+				       : column_stats__last(t, name);
+	double mean = kind == COL_GAUGE ? column_stats__mean(t, name) : n;
 
 	if (kind == COL_TIME || isnan(n) || (!zeros && n == 0 && mean == 0))
 		return;
@@ -68,37 +70,46 @@ static void add_column(struct line *l, const struct view_task *t, unsigned c, bo
 	}
 }
 
-void show__other_columns(const struct view *v, const struct view_task *t, FILE *out)
+void page__print_other_columns(const struct page *p, const struct model_task *t)
 {
-	struct line l = {.out = out, .label = "other"};
+	struct line l = {.out = p->out, .label = "other"};
 
-	for (unsigned c = 0; c < t->t->ncols; c++)
-		if (!is_told(v, t, c))
-			add_column(&l, t, c, v->all);
+	for (unsigned c = 0; c < t->rows.ncols; c++)
+		if (!is_said(p, t, c))
+			add_column(&l, &t->rows, c, p->all);
 	line__end(&l);
 }
 
-static void print_table(const struct reader_series *s, const struct view_task *t, void *arg)
+static void print_table(const struct model_series *s, const struct model_table *t, FILE *out)
 {
-	struct line l = {.out = arg, .label = "columns"};
+	struct line l = {.out = out, .label = "columns"};
 
-	print__escaped(l.out, s->name);
+	print__escaped(out, s->name);
 	if (s->grouped) {
-		putc('/', l.out);
-		print__escaped(l.out, t->name);
+		putc('/', out);
+		print__escaped(out, t->name);
 	}
-	if (!t->t) {
-		fputs(": not a table of numbers, or damaged\n", l.out);
+	if (!t->cols) {
+		fputs(": not a table of numbers, or damaged\n", out);
 		return;
 	}
-	fprintf(l.out, ": %llu row%s\n", (unsigned long long)t->t->nrows,
-		t->t->nrows == 1 ? "" : "s");
-	for (unsigned c = 0; c < t->t->ncols; c++)
+	fprintf(out, ": %llu row%s\n", (unsigned long long)t->nrows, t->nrows == 1 ? "" : "s");
+	for (unsigned c = 0; c < t->ncols; c++)
 		add_column(&l, t, c, true);
 	line__end(&l);
 }
 
-void show__other_series(const struct view *v, FILE *out)
+void page__print_other_series(const struct page *p)
 {
-	view__each_other(v, print_table, out);
+	const struct model_node *n = p->node;
+
+	for (unsigned i = 0; i < n->nothers; i++) {
+		for (unsigned k = 0; k < n->others[i].ntables; k++) {
+			struct model_table t;
+
+			model_node__read_other(n, &n->others[i], k, &t);
+			print_table(&n->others[i], &t, p->out);
+			model_table__free(&t);
+		}
+	}
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The JSON page of "jobprof show". */
+/* The page about a node as JSON. */
 #include <math.h>
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "base/json.h"
-#include "model/node.h"
 #include "identity/stepname.h"
+#include "view/view.h"
 
 static const char *text_key(const char *name)
 {
@@ -16,15 +17,15 @@ static const char *text_key(const char *name)
 	return name;
 }
 
-static json_t *attributes(const struct reader_node *n)
+static json_t *attributes_json(const struct model_node *n)
 {
 	json_t *all = json_object();
 
 	for (unsigned i = 0; i < n->nattrs; i++) {
-		const struct reader_attr *a = &n->attrs[i];
-		json_t *v = a->type == ATTR_STR	  ? json__text(a->str)
-			    : a->type == ATTR_F64 ? json__number(a->f)
-						  : json_integer(a->i);
+		const struct model_attr *a = &n->attrs[i];
+		json_t *v = a->text	    ? json__text(a->text)
+			    : a->is_integer ? json_integer(a->integer)
+					    : json__number(a->number);
 
 		json_object_set_new(all, text_key(a->name), v);
 	}
@@ -32,24 +33,24 @@ static json_t *attributes(const struct reader_node *n)
 }
 
 /* Per-interval columns by their sum, gauges by maximum and mean, cumulative ones by the last. */
-static void add_columns(json_t *obj, const struct view_task *t)
+static void add_columns(json_t *obj, const struct model_table *t)
 {
 	json_t *sum = json_object(), *max = json_object(), *mean = json_object();
 	json_t *last = json_object();
 
-	for (unsigned c = 0; c < t->t->ncols; c++) {
-		const char *name = t->t->names[c], *key = text_key(name);
+	for (unsigned c = 0; c < t->ncols; c++) {
+		const char *name = t->cols[c].name, *key = text_key(name);
 
-		switch (t->t->cols[c].kind) {
+		switch (t->cols[c].kind) {
 		case COL_DELTA:
-			json_object_set_new(sum, key, json__number(calc__sum(t->t, name)));
+			json_object_set_new(sum, key, json__number(column_stats__sum(t, name)));
 			break;
 		case COL_GAUGE:
-			json_object_set_new(max, key, json__number(calc__max(t->t, name)));
-			json_object_set_new(mean, key, json__number(calc__mean(t->t, name)));
+			json_object_set_new(max, key, json__number(column_stats__max(t, name)));
+			json_object_set_new(mean, key, json__number(column_stats__mean(t, name)));
 			break;
 		case COL_CUMULATIVE:
-			json_object_set_new(last, key, json__number(calc__last(t->t, name)));
+			json_object_set_new(last, key, json__number(column_stats__last(t, name)));
 			break;
 		case COL_TIME:
 			break;
@@ -61,13 +62,13 @@ static void add_columns(json_t *obj, const struct view_task *t)
 	json_object_set_new(obj, "last", last);
 }
 
-static json_t *latency(double n, const double counts[JP_LAT_BUCKETS])
+static json_t *latency_json(double n, const double counts[JP_LAT_BUCKETS])
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o}", "count", json__number(n), "p50_below_ns",
-			 json__number(calc__quantile(counts, 0.5)), "p90_below_ns",
-			 json__number(calc__quantile(counts, 0.9)), "p99_below_ns",
-			 json__number(calc__quantile(counts, 0.99)), "max_below_ns",
-			 json__number(calc__quantile(counts, 1)));
+			 json__number(histogram__quantile_ns(counts, 0.5)), "p90_below_ns",
+			 json__number(histogram__quantile_ns(counts, 0.9)), "p99_below_ns",
+			 json__number(histogram__quantile_ns(counts, 0.99)), "max_below_ns",
+			 json__number(histogram__quantile_ns(counts, 1)));
 }
 
 static const struct {
@@ -78,41 +79,42 @@ static const struct {
 #include "schemas/show.def"
 };
 
-static void add_latencies(json_t *obj, const struct view_task *t)
+static void add_latencies(json_t *obj, const struct model_task *t)
 {
 	double counts[JP_LAT_BUCKETS], n;
 
 	for (size_t i = 0; i < sizeof(histograms) / sizeof(histograms[0]); i++) {
-		n = view__histogram(t, histograms[i].series, histograms[i].prefix,
-				    histograms[i].less, counts);
+		n = histogram__sum(t, histograms[i].series, histograms[i].prefix,
+				   histograms[i].less, counts);
 		if (!isnan(n))
-			json_object_set_new(obj, histograms[i].key, latency(n, counts));
+			json_object_set_new(obj, histograms[i].key, latency_json(n, counts));
 	}
 }
 
-static json_t *task(const struct view *v, const struct view_task *t)
+static json_t *task_json(const struct model_node *n, const struct model_task *t)
 {
 	json_t *obj = json_object();
+	double percent = task_measure__value(n, t, MEASURE_OF_CPUS, "CPUTime", NULL);
 
-	json_object_set_new(obj, "task", json__text(t->name));
-	json_object_set_new(obj, "rows", json_integer(t->t->nrows));
-	json_object_set_new(obj, "wall_s", json__number(t->wall));
-	json_object_set_new(obj, "cpu_s", json__number(calc__sum(t->t, "CPUTime")));
-	json_object_set_new(obj, "cpu_efficiency",
-			    json__number(view__value(v, t, BY_OF_CPUS, "CPUTime", NULL) / 100));
-	json_object_set_new(obj, "peak_mb",
-			    json__number(view__value(v, t, BY_HIGHEST, "PeakMB", "RSS")));
+	json_object_set_new(obj, "task", json__text(t->rows.name));
+	json_object_set_new(obj, "rows", json_integer(t->rows.nrows));
+	json_object_set_new(obj, "wall_s", json__number(task_measure__wall_s(t)));
+	json_object_set_new(obj, "cpu_s", json__number(column_stats__sum(&t->rows, "CPUTime")));
+	json_object_set_new(obj, "cpu_efficiency", json__number(percent / 100));
+	json_object_set_new(
+		obj, "peak_mb",
+		json__number(task_measure__value(n, t, MEASURE_HIGHEST, "PeakMB", "RSS")));
 	add_latencies(obj, t);
-	add_columns(obj, t);
+	add_columns(obj, &t->rows);
 	return obj;
 }
 
-static void add_other(const struct reader_series *s, const struct view_task *t, void *arg)
+static void add_table(json_t *all, const struct model_series *s, const struct model_table *t)
 {
-	json_t *all = arg, *obj = json_object(), *group;
+	json_t *obj = json_object(), *group;
 
-	if (t->t) {
-		json_object_set_new(obj, "rows", json_integer(t->t->nrows));
+	if (t->cols) {
+		json_object_set_new(obj, "rows", json_integer(t->nrows));
 		add_columns(obj, t);
 	}
 	if (!s->grouped) {
@@ -127,30 +129,46 @@ static void add_other(const struct reader_series *s, const struct view_task *t, 
 	json_object_set_new(group, text_key(t->name), obj);
 }
 
-json_t *show__json(const struct view *v)
+/* Table by table: together they may be too large for memory. */
+static void add_other_series(json_t *obj, const struct model_node *n)
 {
-	json_t *tasks = json_array(), *others = json_object(), *obj = json_object();
+	json_t *all = json_object();
 
-	for (unsigned i = 0; i < v->ntasks; i++)
-		json_array_append_new(tasks, task(v, &v->tasks[i]));
-	json_object_set_new(obj, "job", json__text(v->r->job));
-	json_object_set_new(obj, "step", json__text(stepname__human(v->n->step)));
-	json_object_set_new(obj, "node", json__text(v->n->name));
-	json_object_set_new(obj, "wall_s", json__number(v->wall));
-	json_object_set_new(obj, "allocated_cpus", json__number(v->node_cpus));
-	json_object_set_new(obj, "memory_limit_mb", json__number(v->limit_mb));
-	json_object_set_new(obj, "probe_s", json__number(view__probe_s(v)));
-	json_object_set_new(obj, "attributes", attributes(v->n));
+	for (unsigned i = 0; i < n->nothers; i++) {
+		for (unsigned k = 0; k < n->others[i].ntables; k++) {
+			struct model_table t;
+
+			model_node__read_other(n, &n->others[i], k, &t);
+			add_table(all, &n->others[i], &t);
+			model_table__free(&t);
+		}
+	}
+	if (json_object_size(all))
+		json_object_set(obj, "other_series", all);
+	json_decref(all);
+}
+
+json_t *page__json(const struct model_node *n)
+{
+	json_t *tasks = json_array(), *obj = json_object();
+
+	for (unsigned i = 0; i < n->ntasks; i++)
+		json_array_append_new(tasks, task_json(n, &n->tasks[i]));
+	json_object_set_new(obj, "job", json__text(n->job));
+	json_object_set_new(obj, "step", json__text(stepname__human(n->step)));
+	json_object_set_new(obj, "node", json__text(n->name));
+	json_object_set_new(obj, "wall_s", json__number(n->wall_s));
+	json_object_set_new(obj, "allocated_cpus", json__number(n->node_cpus));
+	json_object_set_new(obj, "memory_limit_mb", json__number(n->limit_mb));
+	json_object_set_new(obj, "probe_s", json__number(collector_cost__of(n).probe_s));
+	json_object_set_new(obj, "attributes", attributes_json(n));
 	json_object_set_new(obj, "tasks", tasks);
-	if (v->step.t) {
-		json_t *step = task(v, &v->step);
+	if (n->all.rows.cols) {
+		json_t *step = task_json(n, &n->all);
 
 		json_object_del(step, "task");
 		json_object_set_new(obj, "step_table", step);
 	}
-	view__each_other(v, add_other, others);
-	if (json_object_size(others))
-		json_object_set(obj, "other_series", others);
-	json_decref(others);
+	add_other_series(obj, n);
 	return obj;
 }

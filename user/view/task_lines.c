@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The lines of the page about one task or the step: schemas/show.def says which. */
+/* The lines of a page about one task or the whole step, as schemas/show.def has them. */
 #include <math.h>
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "view/line.h"
-#include "model/node.h"
+#include "view/page.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -20,7 +21,7 @@ static const struct element {
 	enum { E_LINE, E_ITEM, E_HISTOGRAM, E_COUNTERS } kind;
 	char prefix, less;
 	unsigned where, flags;
-	enum show_how how;
+	enum task_measure how;
 	enum unit unit;
 	const char *label, *text, *column, *by, *series;
 } elements[] = {
@@ -29,7 +30,7 @@ static const struct element {
 #define ITEM(text_, how_, column_, by_, unit_, flags_) \
 	{.kind = E_ITEM,                               \
 	 .text = text_,                                \
-	 .how = BY_##how_,                             \
+	 .how = MEASURE_##how_,                        \
 	 .column = column_,                            \
 	 .by = by_,                                    \
 	 .unit = U_##unit_,                            \
@@ -58,9 +59,9 @@ static const struct counter {
 #include "schemas/show.def"
 };
 
-static double value(const struct view *v, const struct view_task *t, const struct element *e)
+static double item_value(const struct page *p, const struct model_task *t, const struct element *e)
 {
-	return view__value(v, t, e->how, e->column, e->by);
+	return task_measure__value(p->node, t, e->how, e->column, e->by);
 }
 
 static bool is_item(const struct element *e)
@@ -68,24 +69,25 @@ static bool is_item(const struct element *e)
 	return e < elements + N(elements) && e->kind == E_ITEM;
 }
 
-static bool is_nothing(const struct view *v, const struct view_task *t, const struct element *line)
+static bool all_items_are_0(const struct page *p, const struct model_task *t,
+			    const struct element *line)
 {
 	for (const struct element *e = line + 1; is_item(e); e++)
-		if (value(v, t, e) > 0)
+		if (item_value(p, t, e) > 0)
 			return false;
 	return true;
 }
 
-static void print_items(const struct view *v, const struct view_task *t, const struct element *line,
-			FILE *out)
+static void print_items(const struct page *p, const struct model_task *t,
+			const struct element *line)
 {
-	struct line l = {.out = out, .label = line->label};
+	struct line l = {.out = p->out, .label = line->label};
 	bool said = false, known = false;
 
-	if ((line->flags & SOME) && is_nothing(v, t, line))
+	if ((line->flags & SOME) && all_items_are_0(p, t, line))
 		return;
 	for (const struct element *e = line + 1; is_item(e); e++) {
-		double n = value(v, t, e);
+		double n = item_value(p, t, e);
 
 		if ((e->flags & ELSE) && known)
 			continue;
@@ -100,25 +102,27 @@ static void print_items(const struct view *v, const struct view_task *t, const s
 	line__end(&l);
 }
 
-static void print_histogram(const struct view_task *t, const struct element *e, FILE *out)
+static void print_histogram(const struct page *p, const struct model_task *t,
+			    const struct element *e)
 {
 	static const struct {
 		const char *text;
 		double q;
 	} points[] = {{"p50 < %s", 0.5}, {"p90 < %s", 0.9}, {"p99 < %s", 0.99}, {"all < %s", 1}};
-	struct line l = {.out = out, .label = e->label};
+	struct line l = {.out = p->out, .label = e->label};
 	double counts[JP_LAT_BUCKETS];
 
-	if (!*e->label || !(view__histogram(t, e->series, e->prefix, e->less, counts) > 0))
+	if (!*e->label || !(histogram__sum(t, e->series, e->prefix, e->less, counts) > 0))
 		return;
 	for (size_t i = 0; i < N(points); i++) {
 		line__end_part(&l);
-		line__add(&l, points[i].text, calc__quantile(counts, points[i].q) / 1e9, U_TIME);
+		line__add(&l, points[i].text, histogram__quantile_ns(counts, points[i].q) / 1e9,
+			  U_TIME);
 	}
 	line__end(&l);
 }
 
-static void add_counter(struct line *l, const struct table *t, const char *column, double n)
+static void add_counter(struct line *l, const struct model_table *t, const char *column, double n)
 {
 	const struct counter *c = counters;
 	double share;
@@ -129,26 +133,28 @@ static void add_counter(struct line *l, const struct table *t, const char *colum
 		c = NULL;
 	line__text(l, c ? c->words : column);
 	line__add(l, " %s", n, U_SI);
-	share = c ? n / calc__sum(t, c->by) * c->scale : NAN;
+	share = c ? n / column_stats__sum(t, c->by) * c->scale : NAN;
 	if (isfinite(share))
 		line__add(l, c->text, share, U_P2);
 }
 
-/* Whatever was counted: the events are the file's to name. */
-static void print_counters(const struct view_task *t, const struct element *e, FILE *out)
+/* All hardware counters of the file, which names them. */
+static void print_counters(const struct page *p, const struct model_task *t,
+			   const struct element *e)
 {
-	double running = calc__mean(t->t, e->column);
-	struct line l = {.out = out, .label = e->label};
+	const struct model_table *rows = &t->rows;
+	double running = column_stats__mean(rows, e->column);
+	struct line l = {.out = p->out, .label = e->label};
 
-	for (unsigned c = 0; c < t->t->ncols; c++) {
-		const char *name = t->t->names[c];
-		double n = calc__sum(t->t, name);
+	for (unsigned c = 0; c < rows->ncols; c++) {
+		const char *name = rows->cols[c].name;
+		double n = column_stats__sum(rows, name);
 
-		if (view__family(t->t, c) != FAM_PERF || t->t->cols[c].kind != COL_DELTA ||
+		if (model_table__family(rows, c) != FAM_PERF || rows->cols[c].kind != COL_DELTA ||
 		    isnan(n))
 			continue;
 		line__end_part(&l);
-		add_counter(&l, t->t, name, n);
+		add_counter(&l, rows, name, n);
 	}
 	line__end_part(&l);
 	if (l.printed && running < 0.9995)
@@ -156,9 +162,10 @@ static void print_counters(const struct view_task *t, const struct element *e, F
 	line__end(&l);
 }
 
-void show__lines(const struct view *v, const struct view_task *t, FILE *out)
+void page__print_task_lines(const struct page *p, const struct model_task *t)
 {
-	unsigned here = t != &v->step ? IN_TASK : v->ntasks == 1 ? IN_STEP : IN_STEP | IN_SUM;
+	const struct model_node *n = p->node;
+	unsigned here = t != &n->all ? IN_TASK : n->ntasks == 1 ? IN_STEP : IN_STEP | IN_SUM;
 
 	for (size_t i = 0; i < N(elements); i++) {
 		const struct element *e = &elements[i];
@@ -166,11 +173,11 @@ void show__lines(const struct view *v, const struct view_task *t, FILE *out)
 		if (!(e->where & here))
 			continue;
 		if (e->kind == E_HISTOGRAM)
-			print_histogram(t, e, out);
+			print_histogram(p, t, e);
 		else if (e->kind == E_COUNTERS)
-			print_counters(t, e, out);
+			print_counters(p, t, e);
 		else
-			print_items(v, t, e, out);
+			print_items(p, t, e);
 	}
-	show__other_columns(v, t, out);
+	page__print_other_columns(p, t);
 }

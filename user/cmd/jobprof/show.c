@@ -11,128 +11,124 @@
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
-#include "model/job_steps.h"
-#include "model/node.h"
-#include "view/spark.h"
 #include "cmd/jobprof/verbs.h"
 #include "pool/pool.h"
 #include "jobfile/select.h"
+#include "view/spark.h"
+#include "view/view.h"
 
 #define PAGES_MAX 16 /* --help says so too */
 
 /* One page, whole or not at all: a damaged file gives an error, not half a page. */
-static int node_page(const struct reader *r, unsigned step, unsigned node, bool all, FILE *out)
+static int print_page(const struct model_node *n, bool all, FILE *out)
 {
 	char *text = NULL;
 	size_t len = 0;
-	FILE *page = open_memstream(&text, &len);
-	struct view v;
-	int err;
+	struct page page = {.node = n,
+			    .out = open_memstream(&text, &len),
+			    .all = all,
+			    .width = spark__width(out),
+			    .utf8 = spark__utf8()};
+	int err = 0;
 
-	if (!page)
+	if (!page.out)
 		return -ENOMEM;
-	err = view__load(&v, r, step, node);
-	v.all = all;
-	if (!err)
-		show__page(&v, page, spark__width(out), spark__utf8());
-	view__free(&v);
-	if (fclose(page) && !err)
+	page__print(&page);
+	if (fclose(page.out))
 		err = -ENOMEM;
-	if (!err && fwrite(text, 1, len, out) != len)
+	else if (fwrite(text, 1, len, out) != len)
 		err = -EIO;
 	free(text);
 	return err;
 }
 
-static int node_json(const struct reader *r, unsigned step, unsigned node, FILE *out)
+/* Takes the reference; NULL: no memory. */
+static int print_json(json_t *json, FILE *out)
 {
-	struct view v;
-	json_t *json;
-	int err = view__load(&v, r, step, node);
+	int err = json ? 0 : -ENOMEM;
 
-	json = err ? NULL : show__json(&v);
-	view__free(&v);
-	if (!err && !json)
-		err = -ENOMEM;
 	if (!err && json_dumpf(json, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
 		err = -EIO;
 	json_decref(json);
 	return err;
 }
 
+static int show_node(const struct model_file *f, const struct node_ref *ref, enum show_form form,
+		     FILE *out)
+{
+	struct model_node n;
+	int err = model_node__read(&n, f, ref->step, ref->node);
+
+	if (!err && form == SHOW_JSON)
+		err = print_json(page__json(&n), out);
+	else if (!err)
+		err = print_page(&n, form == SHOW_ALL, out);
+	model_node__free(&n);
+	/* A page that is whole stays so, whatever is wrong with the next node. */
+	return !err && fflush(out) ? -errno : err;
+}
+
 /* Node by node: a job may have more of them than fit into memory. */
-static int show_nodes(const struct reader *r, const struct show_opts *o, FILE *out)
+static int show_nodes(const struct model_file *f, const struct show_opts *o, FILE *out)
 {
 	const struct selection sel = {.nodes = o->nodes, .steps = o->steps, .nsteps = o->nsteps};
-	bool json = o->form == SHOW_JSON;
 	struct node_ref *refs = NULL;
 	unsigned n = 0;
-	int err = select__nodes(r, &sel, &refs, &n);
+	int err = select__nodes(f->reader, &sel, &refs, &n);
 
 	for (unsigned i = 0; !err && i < n; i++) {
-		unsigned step = refs[i].step, node = refs[i].node;
-
 		if (i)
-			fputs(json ? ",\n" : "\n", out);
-		err = json ? node_json(r, step, node, out)
-			   : node_page(r, step, node, o->form == SHOW_ALL, out);
-		/* What was whole stays so, whatever the next node does to us. */
-		if (!err && fflush(out))
-			err = -errno;
+			fputs(o->form == SHOW_JSON ? ",\n" : "\n", out);
+		err = show_node(f, &refs[i], o->form, out);
 	}
 	free(refs);
 	return err;
 }
 
 /* The steps of a job, a line each. */
-static int show_steps(const struct reader *r, bool json, FILE *out)
+static int show_steps(const struct model_file *f, bool json, FILE *out)
 {
 	int err = 0;
 
 	if (json)
 		fputs("\"steps\": [\n", out);
 	else
-		show_job__head(out);
-	for (unsigned s = 0; !err && s < r->nsteps; s++) {
-		struct job_step sum;
-		json_t *obj;
+		step_line__print_head(out);
+	for (unsigned s = 0; !err && s < f->nsteps; s++) {
+		struct model_step sum;
 
-		err = show_job__sum(r, s, &sum);
-		if (err || !json) {
-			if (!err)
-				show_job__line(&sum, out);
+		err = model_file__sum_step(f, s, &sum);
+		if (!err && !json)
+			step_line__print(&sum, out);
+		if (err || !json)
 			continue;
-		}
 		if (s)
 			fputs(",\n", out);
-		obj = show_job__json(&sum);
-		if (!obj || json_dumpf(obj, out, JSON_INDENT(2) | JSON_REAL_PRECISION(15)))
-			err = -EIO;
-		json_decref(obj);
+		err = print_json(step_line__json(&sum), out);
 	}
 	if (json)
 		fputs("], ", out);
 	return err;
 }
 
-static int show_json(const struct reader *r, const struct show_opts *o, FILE *out)
+static int show_json(const struct model_file *f, const struct show_opts *o, FILE *out)
 {
 	int err;
 
-	fprintf(out, "{\"merged\": %s, ", r->merged ? "true" : "false");
-	err = r->merged ? show_steps(r, true, out) : 0;
+	fprintf(out, "{\"merged\": %s, ", f->merged ? "true" : "false");
+	err = f->merged ? show_steps(f, true, out) : 0;
 	fputs("\"nodes\": [\n", out);
 	if (!err)
-		err = show_nodes(r, o, out);
+		err = show_nodes(f, o, out);
 	if (!err)
 		fputs("]}\n", out);
 	return err;
 }
 
-static int show_text(const struct reader *r, const struct show_opts *o, FILE *out)
+static int show_text(const struct model_file *f, const struct show_opts *o, FILE *out)
 {
-	bool pages = o->nodes || o->nsteps || o->form == SHOW_ALL || r->nnodes <= PAGES_MAX;
-	int err = r->merged ? show_steps(r, false, out) : 0;
+	bool pages = o->nodes || o->nsteps || o->form == SHOW_ALL || f->nnodes <= PAGES_MAX;
+	int err = f->merged ? show_steps(f, false, out) : 0;
 
 	if (!err && !pages) {
 		fputs("\nThese are many nodes: -N HOSTLIST shows the pages of some, --all of "
@@ -140,23 +136,23 @@ static int show_text(const struct reader *r, const struct show_opts *o, FILE *ou
 		      out);
 		return 0;
 	}
-	if (r->merged)
+	if (f->merged)
 		putc('\n', out);
-	return err ? err : show_nodes(r, o, out);
+	return err ? err : show_nodes(f, o, out);
 }
 
 int show__file(const char *path, const struct show_opts *o, FILE *out)
 {
-	struct reader *r = NULL;
 	const struct selection sel = {.nodes = o->nodes, .steps = o->steps, .nsteps = o->nsteps};
-	int err = reader__open(&r, path);
-	bool missing = !err && select_args__missing(r, &sel, path);
+	struct model_file f;
+	int err = model_file__open(&f, path);
+	bool missing = !err && select_args__missing(f.reader, &sel, path);
 
 	if (!err)
-		err = o->form == SHOW_JSON ? show_json(r, o, out) : show_text(r, o, out);
+		err = o->form == SHOW_JSON ? show_json(&f, o, out) : show_text(&f, o, out);
 	if (err && !ferror(out))
 		log_error("%s: %s%s", path, pool__noted_object(), reader__strerror(err));
-	reader__free(r);
+	model_file__close(&f);
 	return err || missing;
 }
 

@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include "model/job_steps.h"
+/* A step over all its nodes: sums that are made while rows are read. */
+#include "model/model.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/escape.h"
-#include "base/json.h"
 #include "base/progress.h"
-#include "model/column_stats.h"
-#include "identity/stepname.h"
 #include "hdf5/cursor.h"
+#include "hdf5/reader.h"
 
-/* What is taken of a table, by the name of its column among the rows and in Totals. */
+/* The columns that are summed, by their names among the rows and in Totals. */
 enum { CPU, READ, WRITE, RSS, N_WANTED };
 
 static const struct {
@@ -43,7 +41,7 @@ static double sum_of(double a, double b)
 	return isnan(a) ? b : isnan(b) ? a : a + b;
 }
 
-static void add(struct amounts *a, const struct amounts *b)
+static void add_amounts(struct amounts *a, const struct amounts *b)
 {
 	for (int i = 0; i < N_WANTED; i++)
 		a->v[i] = wanted[i].max ? max_of(a->v[i], b->v[i]) : sum_of(a->v[i], b->v[i]);
@@ -58,7 +56,7 @@ static void add_row(const struct cursor *c, const int at[N_WANTED], const union 
 	for (int i = 0; i < N_WANTED; i++)
 		if (at[i] >= 0 && !c->cols[at[i]].unknown)
 			one.v[i] = cell__number(row[at[i]], c->cols[at[i]].type);
-	add(a, &one);
+	add_amounts(a, &one);
 }
 
 /* All rows of a table: of a task's, or of the one in Totals, which has a row per task. */
@@ -76,7 +74,7 @@ static int read_rows(struct cursor *c, bool totals, struct amounts *a)
 	return err;
 }
 
-static double number(const struct reader_node *n, const char *name)
+static double read_number(const struct reader_node *n, const char *name)
 {
 	struct reader_attr a;
 	double v;
@@ -88,7 +86,7 @@ static double number(const struct reader_node *n, const char *name)
 	return v;
 }
 
-/* Whole seconds say nothing of a short job: ours say it more exactly. */
+/* When a row ended, s since the step's start: by TimeNS, for ElapsedTime has whole seconds only. */
 static double wall_of(const struct cursor *c, const union cell *row, double start_ns)
 {
 	int at = cursor__column(c, "TimeNS");
@@ -142,11 +140,11 @@ static int read_sums(struct cursor *c, const struct reader_node *n, struct amoun
 	return err;
 }
 
-/* The step's own table knows how long it was; without it every task's is asked. */
+/* The longest table: the step's own, or else those of the tasks. */
 static int read_walls(struct cursor *c, const struct reader_node *n, struct amounts *a)
 {
 	const struct reader_series *s = node__series(n, "Step");
-	double start_ns = number(n, "Start TimeNS");
+	double start_ns = read_number(n, "Start TimeNS");
 	int err = 0;
 
 	if (!s || s->grouped)
@@ -159,25 +157,25 @@ static int read_walls(struct cursor *c, const struct reader_node *n, struct amou
 	return err;
 }
 
-/* As the node's page has it. */
+/* As in a model_node. */
 static double allocated_cpus(const struct reader_node *n, double tasks)
 {
 	struct reader_attr a;
 	double v = 0;
 
 	if (!reader__attr(n, "Allocated CPUs", &a)) {
-		v = a.type == ATTR_STR ? calc__cpu_count(a.str) : a.type == ATTR_F64 ? a.f : a.i;
+		v = a.type == ATTR_STR ? model__count_cpus(a.str) : a.type == ATTR_F64 ? a.f : a.i;
 		free(a.str);
 	}
-	return v > 0 ? v : number(n, "CPUs per Task") * tasks;
+	return v > 0 ? v : read_number(n, "CPUs per Task") * tasks;
 }
 
-/* One for each shape of table: a cursor learns a shape anew whenever it changes. */
+/* One for each shape of table, for a cursor keeps what it has learned of the last shape. */
 struct cursors {
 	struct cursor *sums, *walls;
 };
 
-static int read_node(const struct cursors *c, const struct reader_node *n, struct job_step *out)
+static int read_node(const struct cursors *c, const struct reader_node *n, struct model_step *out)
 {
 	struct amounts a = unknown;
 	double tasks, cpus;
@@ -187,10 +185,10 @@ static int read_node(const struct cursors *c, const struct reader_node *n, struc
 		err = read_walls(c->walls, n, &a);
 	if (err)
 		return err;
-	tasks = number(n, "Number of Tasks");
+	tasks = read_number(n, "Number of Tasks");
 	cpus = allocated_cpus(n, tasks);
 	out->tasks = sum_of(out->tasks, tasks);
-	out->wall = max_of(out->wall, a.wall);
+	out->wall_s = max_of(out->wall_s, a.wall);
 	out->cpu_s = sum_of(out->cpu_s, a.v[CPU]);
 	out->offered_s = sum_of(out->offered_s, cpus * a.wall);
 	out->max_rss_mb = max_of(out->max_rss_mb, a.v[RSS] / 1024);
@@ -200,7 +198,7 @@ static int read_node(const struct cursors *c, const struct reader_node *n, struc
 }
 
 static int add_node(const struct cursors *c, const struct reader *r, unsigned step, unsigned node,
-		    struct job_step *out)
+		    struct model_step *out)
 {
 	struct reader_node *n;
 	int err = reader__node(r, step, node, "Totals", &n);
@@ -216,20 +214,20 @@ static int add_node(const struct cursors *c, const struct reader *r, unsigned st
 	return err;
 }
 
-int show_job__sum(const struct reader *r, unsigned step, struct job_step *out)
+int model_file__sum_step(const struct model_file *f, unsigned step, struct model_step *out)
 {
+	const struct reader_step *s = &f->reader->steps[step];
 	struct cursors c = {0};
 	struct progress progress;
 	int err = cursor__new(&c.sums);
 
 	if (!err)
 		err = cursor__new(&c.walls);
-	*out = (struct job_step){
-		r->steps[step].name, r->steps[step].nnodes, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+	*out = (struct model_step){s->name, s->nnodes, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	progress__begin(&progress, "reading nodes", out->nodes);
 	for (unsigned i = 0; !err && i < out->nodes; i++) {
 		progress__at(&progress, i);
-		err = add_node(&c, r, step, i, out);
+		err = add_node(&c, f->reader, step, i, out);
 		if (err && err != -ENOMEM) {
 			out->damaged++;
 			err = 0;
@@ -239,61 +237,4 @@ int show_job__sum(const struct reader *r, unsigned step, struct job_step *out)
 	cursor__free(c.walls);
 	cursor__free(c.sums);
 	return err;
-}
-
-static void cell(double v, const char *fmt, int width, FILE *out)
-{
-	char buf[32] = "?";
-
-	if (!isnan(v))
-		snprintf(buf, sizeof(buf), fmt, v);
-	fprintf(out, " %*s", width, buf);
-}
-
-void show_job__head(FILE *out)
-{
-	fprintf(out, "%-12s %7s %7s %10s %12s %6s %11s %12s %12s\n", "step", "nodes", "tasks",
-		"wall s", "CPU s", "CPU %", "max RSS MB", "read MB", "write MB");
-}
-
-static double efficiency(const struct job_step *s)
-{
-	return s->offered_s > 0 ? s->cpu_s / s->offered_s : NAN;
-}
-
-void show_job__line(const struct job_step *s, FILE *out)
-{
-	const char *name = stepname__human(s->name);
-
-	print__escaped(out, name);
-	for (size_t n = strlen(name); n < 12; n++)
-		putc(' ', out);
-	fprintf(out, " %7u", s->nodes);
-	cell(s->tasks, "%.0f", 7, out);
-	cell(s->wall, "%.1f", 10, out);
-	cell(s->cpu_s, "%.2f", 12, out);
-	cell(100 * efficiency(s), "%.1f", 6, out);
-	cell(s->max_rss_mb, "%.1f", 11, out);
-	cell(s->read_mb, "%.1f", 12, out);
-	cell(s->write_mb, "%.1f", 12, out);
-	if (s->damaged)
-		fprintf(out, "  (%u damaged)", s->damaged);
-	putc('\n', out);
-}
-
-json_t *show_job__json(const struct job_step *s)
-{
-	json_t *obj = json_object();
-
-	json_object_set_new(obj, "step", json__text(stepname__human(s->name)));
-	json_object_set_new(obj, "nodes", json_integer(s->nodes));
-	json_object_set_new(obj, "damaged_nodes", json_integer(s->damaged));
-	json_object_set_new(obj, "tasks", json__number(s->tasks));
-	json_object_set_new(obj, "wall_s", json__number(s->wall));
-	json_object_set_new(obj, "cpu_s", json__number(s->cpu_s));
-	json_object_set_new(obj, "cpu_efficiency", json__number(efficiency(s)));
-	json_object_set_new(obj, "max_rss_mb", json__number(s->max_rss_mb));
-	json_object_set_new(obj, "read_mb", json__number(s->read_mb));
-	json_object_set_new(obj, "write_mb", json__number(s->write_mb));
-	return obj;
 }

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The room analysis: what is computed of a model. Pure functions over its arrays: sums and other
+ * statistics of a column, quantiles of histograms, values over time, shares of the allocation,
+ * energy. Nothing here reads a file, prints, or keeps a state; a value that is not known is NaN,
+ * and so is a result that needs it.
+ */
+#ifndef JP_ANALYSIS_ANALYSIS_H
+#define JP_ANALYSIS_ANALYSIS_H
+
+#include "bpf/jobprof.h"
+#include "model/model.h"
+
+/* Over the known values of a column; NaN: there is no such column, or no value of it is known. */
+double column_stats__sum(const struct model_table *t, const char *column);
+double column_stats__max(const struct model_table *t, const char *column);
+double column_stats__last(const struct model_table *t, const char *column);
+double column_stats__mean(const struct model_table *t, const char *column);
+/* There are rows, and none of them has a value in cols[column]. */
+bool column_stats__is_unknown(const struct model_table *t, unsigned column);
+
+/*
+ * Rows as n equal bins over [0, wall_s]: v[i], of a row that ended at end_s[i], holds since the end
+ * of the row before; bins are means weighted by time, NaN where nothing is known. With rate set, v
+ * are amounts per interval and are divided by the interval first.
+ */
+void time_bins__fill(const double *end_s, const double *v, uint64_t rows, double wall_s, bool rate,
+		     double *bins, unsigned n);
+
+/* Sums over all rows of the buckets of a prefix in the task's table of a series, less those of
+ * another prefix (0: none). Returns how many values they count in all; NaN: no such table. */
+double histogram__sum(const struct model_task *t, const char *series, char prefix, char less,
+		      double counts[JP_LAT_BUCKETS]);
+/* Upper bound, in ns, of the bucket that holds quantile q (0..1]; NaN when all are empty. */
+double histogram__quantile_ns(const double counts[JP_LAT_BUCKETS], double q);
+
+/* How a number is made of a task's rows. */
+enum task_measure {
+	MEASURE_SUM,
+	MEASURE_MAX,
+	MEASURE_MEAN,
+	MEASURE_LAST,
+	MEASURE_RATIO,	  /* sum of the column by that of the other */
+	MEASURE_OF_CPUS,  /* sum as percent of the time of the CPUs allocated */
+	MEASURE_HIGHEST,  /* MB: the larger maximum, of the column (MB) and of the other (KiB) */
+	MEASURE_OF_LIMIT, /* the same as percent of the memory limit */
+	MEASURE_WALL,	  /* s until the last process of the task ended */
+};
+
+/* A number of one of n's tasks, or of n->all; NaN: not known. */
+double task_measure__value(const struct model_node *n, const struct model_task *t,
+			   enum task_measure how, const char *column, const char *other);
+/* Seconds until the last process of the task ended, at most a row late; its table goes on as long
+ * as the step. */
+double task_measure__wall_s(const struct model_task *t);
+
+/* What the collector itself took. */
+struct collector_cost {
+	double probe_s; /* inside all tasks */
+	double percent; /* of the tasks' CPU time */
+};
+struct collector_cost collector_cost__of(const struct model_node *n);
+
+/* What the step took of the node's energy. */
+struct energy_use {
+	double step_j, low_j, high_j; /* estimate and its bounds */
+	double dynamic_j;	      /* of it, for what the step did */
+	double mean_w;
+	double node_j; /* of the whole node: by its own sensor, else all parts that were measured */
+};
+/* false: nothing is known, or the table is of Slurm, which has other columns. */
+bool energy_use__of(const struct model_node *n, struct energy_use *e);
+
+/* CPU time by the time of the CPUs allocated, 0..1. */
+double step_efficiency__of(const struct model_step *s);
+
+#endif

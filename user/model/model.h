@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The room model: what a profile holds, as arrays in memory. A file has steps, a step has nodes, a
+ * node has tasks; a task, the whole step and each other series are tables of columns over one axis
+ * of time. The model is all that analysis and view know of a file: HDF5 ends here. Nodes are read
+ * one by one, and the sums of a step over its nodes are made while rows are read, for a job may
+ * have more of them than fit into memory. Values that are not known are NaN everywhere.
+ */
+#ifndef JP_MODEL_MODEL_H
+#define JP_MODEL_MODEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/series.h"
+
+struct reader;
+struct reader_node;
+struct reader_series;
+struct table;
+
+/* A node-step file or a job file. */
+struct model_file {
+	struct reader *reader; /* for jobfile/select.h */
+	const char *job;       /* "": not known */
+	bool merged;	       /* a job file */
+	unsigned nsteps;
+	unsigned nnodes; /* of all steps together */
+};
+
+/* Errors as reader__open() in hdf5/reader.h. model_file__close() in both cases. */
+int model_file__open(struct model_file *f, const char *path);
+void model_file__close(struct model_file *f);
+
+/* One step over all its nodes. Of CPU time, bytes and tasks: the sum; of wall and RSS: the maximum.
+ */
+struct model_step {
+	const char *name; /* as in the file */
+	unsigned nodes;
+	unsigned damaged; /* nodes that could not be read; no sum contains them */
+	double tasks;
+	double wall_s; /* of the longest node */
+	double cpu_s;
+	double offered_s;  /* allocated CPUs x wall of every node */
+	double max_rss_mb; /* of one task */
+	double read_mb, write_mb;
+};
+
+/* Sums up a step, from Totals where a node has them, else from the rows. A damaged node is counted,
+ * and is no error. 0 or -ENOMEM. */
+int model_file__sum_step(const struct model_file *f, unsigned step, struct model_step *out);
+
+/* An attribute of a node. */
+struct model_attr {
+	const char *name;
+	const char *text; /* NULL: a number */
+	bool is_integer;
+	int64_t integer; /* is_integer */
+	double number;
+};
+
+/* A table of numbers. All zeros: there is none. */
+struct model_table {
+	const char *name; /* of a task "0", "1" ...; of a series that is one table the series' */
+	unsigned ncols;
+	uint64_t nrows;
+	const struct column *cols; /* cols[ncols]; NULL: there is no table, or it is damaged */
+	const double *values;	   /* values[ncols][nrows] */
+	double *end_s; /* end_s[nrows]: when each row ended, since the step's start; NULL: not
+			* known, or no rows */
+	struct table *stored;
+};
+
+/* The nrows values of a column; NULL: there is no such column, or no table. */
+const double *model_table__column(const struct model_table *t, const char *name);
+/* A column's family, 0: not known. Counters have names of their own: a column that schemas/ do not
+ * describe is a counter if it stands before PerfRunning, not farther than there can be counters,
+ * with nothing else of schemas/ between. */
+enum family model_table__family(const struct model_table *t, unsigned column);
+/* Seconds from the step's start to the end of the last row; NaN: not known. */
+double model_table__span_s(const struct model_table *t);
+
+/* A task, or all processes of the step as one. */
+struct model_task {
+	struct model_table rows;
+	/* The task's table in each of builtin_series, with histograms; NULL for the step. */
+	struct model_table *histograms;
+};
+
+/* A series that is neither of the tasks nor of the step: of the node, of users, of Slurm. */
+struct model_series {
+	const char *name;
+	bool grouped; /* tables with names of their own */
+	unsigned ntables;
+	const struct reader_series *stored;
+};
+
+/* One node of one step. */
+struct model_node {
+	const char *job, *step, *name; /* job "": not known; step as in the file */
+	struct model_attr *attrs;
+	unsigned nattrs;
+	struct model_task *tasks;
+	unsigned ntasks;
+	struct model_task all; /* the table Step: all processes */
+	struct model_table energy, marks;
+	struct model_series *others;
+	unsigned nothers;
+	double wall_s;	  /* of the longest table of tasks and step */
+	double task_cpus; /* CPUs per task */
+	double node_cpus; /* CPUs that the step has here */
+	double limit_mb;  /* of memory */
+	struct reader_node *stored;
+};
+
+/* Reads a node: its attributes and all tables but those of other series. 0; -ENOENT: there are not
+ * so many; -EBADMSG: damaged; -EMSGSIZE; -ENOMEM. model_node__free() in all cases, before the file
+ * is closed. */
+int model_node__read(struct model_node *n, const struct model_file *f, unsigned step,
+		     unsigned node);
+void model_node__free(struct model_node *n);
+
+/* Reads table i of a series of n->others. One that is damaged, or is not of numbers, has its name
+ * and no columns. model_table__free() ends it. */
+void model_node__read_other(const struct model_node *n, const struct model_series *s, unsigned i,
+			    struct model_table *t);
+void model_table__free(struct model_table *t);
+
+/* NULL: there is no such attribute. */
+const struct model_attr *model_node__attr(const struct model_node *n, const char *name);
+/* NULL: there is no such text. */
+const char *model_node__text(const struct model_node *n, const char *name);
+/* NaN: there is no such number. */
+double model_node__number(const struct model_node *n, const char *name);
+/* The attribute "Mode FAMILY", or NULL. */
+const char *model_node__mode(const struct model_node *n, enum family family);
+
+/* CPUs that "Allocated CPUs" means, "0-3,8" or a plain number; 0: neither. */
+unsigned model__count_cpus(const char *text);
+
+#endif
