@@ -819,7 +819,7 @@ def read_by(pid):
 
 
 def a_helper_dies(args, held, nprocs, nhelpers, sig, says, when):
-    """Early: before it has been told what to do, as may be. Late: when the output is under way."""
+    """Early: maybe before it knows of a file. Late: when the output is under way."""
     p = start(args + ["--threads", str(nprocs)], stderr=subprocess.PIPE)
     kids = wait_until(lambda: len(helpers(p.pid)) == nhelpers and helpers(p.pid), 20, "helpers")
     if when == "late":
@@ -831,7 +831,7 @@ def a_helper_dies(args, held, nprocs, nhelpers, sig, says, when):
     while drained(held):
         pass
     said = p.stderr.read().decode()
-    at = "big.h5: " + ("/Steps/0" if when == "late" else "")
+    at = "big.h5: /Steps/0" if when == "late" else "jobprof extract: "
     is_true("one of %d helpers, %s: %s" % (nhelpers, when, says), p.returncode == 1
             and said.count("\n") == 1 and at in said and says in said, (p.returncode, said))
     is_true("none is left", not any(os.path.exists("/proc/%d" % k) for k in kids), kids)

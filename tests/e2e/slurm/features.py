@@ -365,7 +365,7 @@ GROUPS = [
     (with_both, {"ProfileHDF5Default": "None"}, [jobprof_option, profile_option]),
     (with_none, {}, [no_plugin]),
 ]
-FEATURES = [f for _, _, features in GROUPS + setups.GROUPS for f in features]
+FEATURES = [f for _, _, features in GROUPS + slurm_setups.GROUPS for f in features]
 
 
 def cell_of(feature, mode):
@@ -409,7 +409,7 @@ def main():
         run_groups(GROUPS, modes)
 
     def site():
-        run_groups(setups.GROUPS, modes)
+        run_groups(slurm_setups.GROUPS, modes)
     together([jobs, site])
     if len(sys.argv) > 1:
         return
