@@ -334,15 +334,16 @@ static int add_table(struct one *o)
 	return layout == H5D_CHUNKED ? add_chunked(o) : add_rows(o);
 }
 
-int digester__table(struct digester *d, hid_t at, const char *name, uint64_t file_size,
-		    struct digest_table *out)
+hid_t digester__open_table(struct digester *d, hid_t at, const char *name)
 {
-	struct one o = {.d = d, .file_size = file_size, .digest = 1};
+	return H5Dopen2(at, name, d->dapl);
+}
+
+int digester__table(struct digester *d, hid_t dset, uint64_t file_size, struct digest_table *out)
+{
+	struct one o = {.d = d, .dset = dset, .file_size = file_size, .digest = 1};
 	int err;
 
-	o.dset = H5Dopen2(at, name, d->dapl);
-	if (o.dset < 0)
-		return -EBADMSG;
 	o.type = H5Dget_type(o.dset);
 	o.space = H5Dget_space(o.dset);
 	o.dcpl = H5Dget_create_plist(o.dset);
@@ -353,7 +354,6 @@ int digester__table(struct digester *d, hid_t at, const char *name, uint64_t fil
 		H5Sclose(o.space);
 	if (o.type >= 0)
 		H5Tclose(o.type);
-	H5Dclose(o.dset);
 	*out = (struct digest_table){o.digest, o.rows, o.chunks};
 	return err;
 }

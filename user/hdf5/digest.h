@@ -28,13 +28,15 @@ struct digest_table {
 int digester__new(struct digester **out);
 void digester__free(struct digester *d);
 
+/* Opens a dataset as it is best read here; < 0 on failure. */
+hid_t digester__open_table(struct digester *d, hid_t at, const char *name);
+
 /*
  * Reads a dataset: of rank 1, its rows compound of numbers, fixed strings and the like, its bytes
  * in this file of file_size bytes. 0; -EBADMSG: damaged; -ENOTSUP: no table of that kind;
  * -EMSGSIZE: it claims more rows than its bytes can hold; -ENOMEM.
  */
-int digester__table(struct digester *d, hid_t at, const char *name, uint64_t file_size,
-		    struct digest_table *out);
+int digester__table(struct digester *d, hid_t dset, uint64_t file_size, struct digest_table *out);
 /* The same of an attribute: numbers and strings, up to a MiB of them. */
 int digester__attr(struct digester *d, hid_t attr, uint64_t *digest);
 

@@ -23,7 +23,7 @@ struct job {
 	struct merge_metadata *metadata;
 	struct progress progress;
 	bool check; /* something is lost if the output is not what was copied */
-	unsigned workers;
+	unsigned processes;
 	struct merge_item *last; /* that was copied */
 	unsigned copied;	 /* files, not what was in the job file before */
 };
@@ -248,7 +248,8 @@ static int merge_item(struct job *j, struct merge_item *i, const struct merge_re
 
 static int start_scan(struct job *j, struct merge_scan **out)
 {
-	int err = merge_scan__start(out, j->set, j->place.old, j->place.path, false, j->workers);
+	int err = merge_scan__start(out, j->set, j->place.old, j->place.path, false,
+				    j->processes > 1 ? j->processes - 1 : 1);
 
 	if (err)
 		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
@@ -358,7 +359,7 @@ static int publish(struct job *j)
 	int err = finish_tree(j);
 
 	if (!err && j->check)
-		err = merge_check__run(j->set, &j->place, &j->progress, j->workers);
+		err = merge_check__run(j->set, &j->place, &j->progress, j->processes);
 	if (err)
 		return err;
 	log_debug(j->check ? "%s: read back: every node is as it was scanned"
@@ -407,12 +408,11 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 		   struct merge_report *st)
 {
 	struct job j = {.o = o, .set = s, .st = st};
-	const unsigned processes = merge_scan__processes(o->threads, s->nitems);
 	int err = merge_place__begin(&j.place, output);
 
 	if (err)
 		return err;
-	j.workers = processes > 1 ? processes - 1 : 1;
+	j.processes = merge_scan__processes(o->threads, s->nitems);
 	j.check = j.place.old >= 0 || !o->keep;
 	h5__init();
 	h5__keep_memory();

@@ -16,6 +16,8 @@
 #define TABLES_MAX 65536
 #define TOTALS	   "Totals"
 
+#define MESG_EXTERNAL 7 /* the header message "External Data Files" of the file format */
+
 /* One group on its way to a digest. */
 struct walk {
 	struct nodescanner *s;
@@ -150,39 +152,49 @@ static int remember_table(struct walk *w, const char *name)
 	return s->tables[s->ntables++] ? 0 : -ENOMEM;
 }
 
-static int add_table_attrs(struct walk *w, hid_t group, const char *name)
+/* Totals follow from the rows: their names are in the digest, and opening them would take as long
+ * as all the rest. Of a chunked table the header says whether its bytes are in this file: external
+ * files have a message in it, virtual tables a heap. */
+static bool is_unopened_total(const struct walk *w, const H5O_info_t *obj)
 {
-	struct walk table = *w;
-	hid_t dset = H5Oopen(group, name, H5P_DEFAULT);
-	int err;
-
-	if (dset < 0)
-		return nodescan__fail(w->n, -EBADMSG, w->group, name, "damaged");
-	table.group = name;
-	err = add_attrs(&table, dset);
-	H5Oclose(dset);
-	return err;
+	return w->totals && obj->meta_size.obj.index_size && !obj->meta_size.obj.heap_size &&
+	       !(obj->hdr.mesg.present & UINT64_C(1) << MESG_EXTERNAL);
 }
 
-/* Totals follow from the rows: they must be sound, but only their names are in the digest. */
-static int add_table(struct walk *w, hid_t group, const char *name, const H5O_info_t *obj)
+static int digest_table(struct walk *w, hid_t dset, const char *name)
 {
 	struct node_info *info = &w->n->info;
 	struct digest_table t;
-	int err;
+	int err = digester__table(w->s->digester, dset, w->s->file_size, &t);
 
-	pool__note_object("%s%s%s", w->group ? w->group : "", w->group ? "/" : "", name);
-	err = digester__table(w->s->digester, group, name, w->s->file_size, &t);
 	if (err)
 		return nodescan__fail(w->n, err == -ENOMEM ? err : -EBADMSG, w->group, name,
 				      table_trouble(err));
 	if (!w->totals)
 		*w->digest = digest__add(*w->digest, &t.digest, sizeof(t.digest));
 	info->chunks = t.chunks > info->chunks ? t.chunks : info->chunks;
-	if (w->into)
-		err = remember_table(w, name);
-	/* Slurm's tables have no attributes. */
-	return !err && obj->num_attrs ? add_table_attrs(w, group, name) : err;
+	return 0;
+}
+
+/* Slurm's tables have no attributes. */
+static int add_table(struct walk *w, hid_t group, const char *name, const H5O_info_t *obj)
+{
+	struct walk table = *w;
+	hid_t dset;
+	int err = w->into ? remember_table(w, name) : 0;
+
+	if (err || is_unopened_total(w, obj))
+		return err;
+	pool__note_object("%s%s%s", w->group ? w->group : "", w->group ? "/" : "", name);
+	dset = digester__open_table(w->s->digester, group, name);
+	if (dset < 0)
+		return nodescan__fail(w->n, -EBADMSG, w->group, name, "damaged");
+	err = digest_table(w, dset, name);
+	table.group = name;
+	if (!err && obj->num_attrs)
+		err = add_attrs(&table, dset);
+	H5Dclose(dset);
+	return err;
 }
 
 static struct reader_series *add_series(struct nodescan *n, const char *name, bool grouped)
@@ -221,8 +233,9 @@ static int add_child(struct walk *w, hid_t group, const char *name, const H5O_in
 
 static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, void *arg)
 {
-	const unsigned fields = H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS;
 	struct walk *w = arg;
+	const unsigned of_totals = w->totals ? H5O_INFO_HDR | H5O_INFO_META_SIZE : 0;
+	const unsigned fields = H5O_INFO_BASIC | H5O_INFO_NUM_ATTRS | of_totals;
 	H5O_info_t obj = {0};
 
 	if (link->type != H5L_TYPE_HARD || !h5__name_ok(name))

@@ -150,14 +150,19 @@ static int check_table(struct nodescanner *s, hid_t group, const struct reader_s
 		       const char *table)
 {
 	struct digest_table t;
+	hid_t dset;
 	char *path;
 	int err;
 
 	if (asprintf(&path, "%s%s%s", from->name, from->grouped ? "/" : "",
 		     from->grouped ? table : "") < 0)
 		return -ENOMEM;
-	err = digester__table(s->digester, group, path, s->file_size, &t);
+	dset = digester__open_table(s->digester, group, path);
 	free(path);
+	if (dset < 0)
+		return -EBADMSG;
+	err = digester__table(s->digester, dset, s->file_size, &t);
+	H5Dclose(dset);
 	return err;
 }
 
