@@ -6,6 +6,7 @@ SYSCONFDIR ?= /etc
 UNITDIR ?= $(PREFIX)/lib/systemd/system
 V ?= 0
 SAN ?= 0
+COV ?= 0
 CC = gcc
 OBJCOPY ?= $(shell $(CC) -print-prog-name=objcopy)
 PKG_CONFIG ?= pkg-config
@@ -28,6 +29,10 @@ ifeq ($(SAN),1)
 B := build-san
 OPT := -O1 -g -fsanitize=address,undefined -fno-omit-frame-pointer
 endif
+ifeq ($(COV),1)
+B := build-cov
+OPT := -O0 -g --coverage
+endif
 
 # For whom the compiler makes programs: x86_64-linux-gnu, aarch64-linux-gnu. "=" is its sysroot.
 TARGET := $(shell $(CC) -dumpmachine)
@@ -36,7 +41,7 @@ H5_LIBS   := $(shell $(PKG_CONFIG) --libs hdf5 2>/dev/null || echo -L=/usr/lib/$
 # Debian's shared library of HDF5 brings 25 others along (curl, Kerberos, LDAP): loading them takes
 # 20 ms. The programs are linked with HDF5's archive where that links; H5_STATIC=0 takes the shared
 # library, and so does SAN=1: the tests' suppressions name it.
-H5_STATIC ?= $(if $(filter 1,$(SAN)),0,1)
+H5_STATIC ?= $(if $(filter 1,$(SAN) $(COV)),0,1)
 H5_ARCHIVE = $(H5_LIBS:-lhdf5=-Wl,-Bstatic -lhdf5 -Wl,-Bdynamic -Wl,--as-needed -lsz -lz -ldl -lm)
 find_h5    = $(shell echo 'int H5open(void); int main(void) { return H5open(); }' | \
 	$(CC) $(LDFLAGS) -x c - -o /dev/null -pthread $(H5_ARCHIVE) 2>/dev/null && \
@@ -48,7 +53,8 @@ CFLAGS ?=
 CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wno-unused-parameter -fno-strict-aliasing -fstack-protector-strong -fPIE
 # The last of -pie and -shared counts: rules name theirs behind these.
-LDFLAGS += -pie -Wl,-z,relro,-z,now $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined)
+LDFLAGS += -pie -Wl,-z,relro,-z,now $(if $(filter 1,$(SAN)),-fsanitize=address$(comma)undefined) \
+	$(if $(filter 1,$(COV)),--coverage)
 comma := ,
 
 BPF_ARCH := $(shell echo $(firstword $(subst -, ,$(TARGET))) | sed 's/x86_64/x86/;s/aarch64/arm64/;s/ppc64le/powerpc/')
@@ -70,10 +76,10 @@ VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof/*.c user/cmd/sh5
 PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
-BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork jpcores)
+BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork)
 MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
-.PHONY: FORCE all help docs test check-bpf format lint install uninstall clean tools bench
+.PHONY: FORCE all help docs test check-bpf format lint lint-flags check-tidy coverage install uninstall clean tools bench
 .DELETE_ON_ERROR:
 .SECONDARY:
 COMPLETED := $(addprefix $(B)/completion/,jobprof jobprofd jobprof-dump)
@@ -87,7 +93,9 @@ help:
 	@echo 'make docs           docs/columns.md, from schemas/'
 	@echo 'make test           unit tests, without privileges; scripts/test, as root, runs every test'
 	@echo 'make check-bpf      as root: loads every BPF program and prints what the verifier counted'
-	@echo 'make lint format    clang-tidy and cppcheck; clang-format'
+	@echo 'make lint format    every check of scripts/lint on all files; clang-format'
+	@echo 'make check-tidy     clang-tidy on all files'
+	@echo 'make coverage       the lines of each room that unit tests execute; see scripts/coverage'
 	@echo 'make clean'
 	@echo
 	@echo 'PREFIX and SYSCONFDIR are in the programs too: give the same ones to "make" and "make install".'
@@ -213,8 +221,12 @@ $(B)/bench/%: $(B)/bench/%.o
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_LIBS)
 
-test: $(UNIT)
-	$(Q)for t in $(UNIT); do $$t || exit 1; done
+# With make -j several run at the same time.
+RUNS := $(addsuffix .run,$(UNIT))
+.PHONY: $(RUNS)
+test: $(RUNS)
+$(RUNS): %.run: %
+	$(Q)$<
 
 include tests/fuzz/fuzz.mk tests/stub/stub.mk
 include user/client/lib.mk user/slurm/slurm.mk user/sensor/plugin/plugin.mk
@@ -225,15 +237,17 @@ check-bpf: $(B)/jobprofd
 format:
 	$(Q)clang-format -i $$(git ls-files '*.c' '*.h' | grep -v '^skel/')
 
-lint: $(SKEL)
-	$(Q)scripts/check-includes
-	$(Q)clang-tidy --quiet --warnings-as-errors='*' $$(git ls-files 'user/*.c' $(SLURM_UNSEEN)) -- $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(SLURM_FLAGS) -std=gnu11
-	$(Q)cppcheck --quiet --error-exitcode=1 --enable=warning,portability --inline-suppr \
-		--suppress=missingIncludeSystem --suppress=resourceLeak:user/energy/node_energy_text.c \
-		--suppress=memleak:user/energy/node_energy_text.c --suppress=memleak:user/sensor/ipmi/ipmi_link.c \
-		--suppress=memleak:user/daemon/check.c --suppress=resourceLeak:user/daemon/check.c \
-		'-DLIBBPF_OPTS(t,n,...)=struct t n = {__VA_ARGS__}' \
-		'-DSPANK_PLUGIN(n,v)=' '-Dbpf_object__for_each_program(p,o)=while ((p = bpf_object__next_program(o, p)))' -I. -Iuser -Iuser/sensor/plugin $(filter-out -I%,$(CPPFLAGS)) $$(git ls-files 'user/*.c')
+# On files that were changed: scripts/lint.
+lint:
+	$(Q)scripts/lint --all
+coverage:
+	$(Q)scripts/coverage
+check-tidy:
+	$(Q)scripts/lint --all --only tidy
+# For scripts/lint: how user/ is compiled, and what cannot be without headers of Slurm.
+lint-flags: $(SKEL)
+	$(info $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(SLURM_FLAGS) -std=gnu11)
+	$(info unseen:$(if $(SLURM_NUMBER),,user/slurm/.*_jobprof\.c))
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \
@@ -258,4 +272,4 @@ uninstall: all
 	$(Q)$(tell_loader)
 
 clean:
-	rm -rf build build-san build-fuzz
+	rm -rf build build-san build-cov build-fuzz

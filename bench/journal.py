@@ -71,12 +71,6 @@ class Rows:
         return self.rows.get(series, [])
 
 
-def _frame(records):
-    body = b"".join(struct.pack("<HHI", kind, 0, len(p)) + p + bytes(-len(p) % 8)
-                    for kind, p in records)
-    return struct.pack("<II", len(body), zlib.crc32(body)) + body
-
-
 def lengthened(data, rows):
     """The journal with its samples' frames repeated until the step has that many rows; what it has
     more is cut."""

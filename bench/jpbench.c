@@ -45,7 +45,7 @@ struct named {
 
 struct bench {
 	struct kern_root root;
-	struct jp_node nodes[JP_NODES];
+	struct jp_component components[JP_COMPONENTS];
 	char tree[64];	  /* below the root */
 	char dir[5][600]; /* tree, job, step, task_0, task_1 */
 	struct pair pair[PLACES];
@@ -98,11 +98,11 @@ static int find_root(struct bench *b)
 	own = *row;
 	own.comp[0].glob = b->tree;
 	row = &own;
-	err = layout__compile(&row, 1, "", h[first].v2, b->nodes, &node);
+	err = layout__compile(&row, 1, "", h[first].v2, b->components, &node);
 	if (err)
 		return err;
 	b->root.hier = h[first].id;
-	b->root.node = node;
+	b->root.component = node;
 	if (!h[first].v2)
 		snprintf(b->root.controller, sizeof(b->root.controller), "%.*s",
 			 (int)strcspn(h[first].controllers, ","), h[first].controllers);
@@ -210,7 +210,7 @@ static void cmd_open(struct bench *b, char **arg)
 	struct kern_opts o = {.nslots = NSLOTS,
 			      .roots = {b->root},
 			      .nroots = 1,
-			      .nodes = b->nodes,
+			      .components = b->components,
 			      .perf_mode = PERF_EXACT,
 			      .perf_budget = 100};
 	struct perf_event events[JP_PMU_EVENTS];

@@ -20,7 +20,7 @@ static void measure(const struct sensor_ops *ops, const struct sensor_roots *roo
 	struct sensor *s = NULL;
 	unsigned n;
 
-	if (ops->open(&s, roots))
+	if (sensor__open(ops, &s, roots))
 		return;
 	n = ops->channels(s, &channels);
 	values = calloc(n + 1, sizeof(*values));
@@ -36,7 +36,7 @@ static void measure(const struct sensor_ops *ops, const struct sensor_roots *roo
 		printf("\n");
 	}
 	free(values);
-	ops->close(s);
+	sensor__close(ops, s);
 }
 
 int main(int argc, char **argv)

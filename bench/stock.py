@@ -31,11 +31,11 @@ class Used:
         self.wall, self.cpu, self.mb = wall, cpu, mb
 
 
-def run(args, env=None, cpu=None, fds=()):
-    """Runs to its end; cpu: it and its children have only that one, else all."""
+def run(args, env=None, fds=()):
+    """Runs to its end, on all processors."""
     mine = os.sched_getaffinity(0)  # this process itself has left one CPU to the workers
     # Inherited: a preexec_fn would have this whole process copied.
-    os.sched_setaffinity(0, range(os.cpu_count()) if cpu is None else [cpu])
+    os.sched_setaffinity(0, range(os.cpu_count()))
     p = subprocess.Popen([os.path.join(BUILD, "bench", "jprusage"), *args], env=env, pass_fds=fds,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                          errors="replace")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The pairs of processes: how they are started, pinned, measured and ended. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The operations whose cost is measured: switches, files, packets, disk, fork, exec, cgroups. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

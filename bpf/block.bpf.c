@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Block requests, as the disks see them. Who submits a request is known at its start only: it is
- * issued and completed by whoever comes along. Its owner is kept under the request's address until
- * it is over, and its place after that: the kernel uses a fixed set of requests again and again.
+ * Block requests, as the disks see them. The submitter of a request is known only at its start: any
+ * task may issue and complete it. The owner is kept under the request's address until the request
+ * is over, and its place after that: the kernel uses a fixed set of requests again and again.
  *
  * The table of owners is an array of sets of one cache line, searched here. A hash map would do,
  * but two calls of it cost as much as all the rest of both programs.
@@ -13,7 +13,7 @@
  *
  * Not every completion is seen: the kernel runs no program in an interrupt that comes upon the same
  * program, and there are threads that programs never see. Then the table has the request as under
- * way when it is started again, or when its step ends (user/kern/requests.c); it counts as it was
+ * way when it is started again, or when its step ends (user/kern/block.c); it counts as it was
  * submitted, without its time.
  */
 #include "bpf/log2.bpf.h"
@@ -102,9 +102,9 @@ static __always_inline struct jp_blk_request *free_way(struct jp_blk_set *s)
 }
 
 /*
- * Another CPU may take the same way at the same time. Who finds the other's request in it has lost
- * it and takes the next; if both believe they have it, one request ends without an owner. That can
- * happen when a request is seen for the first time.
+ * Another CPU may take the same way at the same time. The CPU that finds the other's request in the
+ * way has lost the way and takes the next; if both believe that they have the way, one request ends
+ * without an owner. That can happen when a request is seen for the first time.
  */
 static __always_inline bool take_way(struct jp_blk_set *s, struct request *rq, u64 use)
 {

@@ -11,21 +11,21 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	 11
-#define JP_LAT_BUCKETS	 40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
-#define JP_PATH_LEN	 192
-#define JP_TITLE_LEN	 64
-#define JP_ENVS		 256  /* steps whose variables are kept, as long as they have slots */
-#define JP_ENV_LEN	 4096 /* bytes of them, and a last string */
-#define JP_ENV_STRING	 512  /* longer ones are left out */
-#define JP_NODES	 64   /* components of all cgroup layouts together */
-#define JP_NODE_CHILDREN 6
-#define JP_NAME_LEN	 24
-#define JP_CARRIERS	 4 /* cgroup hierarchies followed at once */
-#define JP_PMU_EVENTS	 8 /* counted at once */
-#define JP_PMU_NAME_LEN	 40
-#define JP_PMU_TEXT	 512
-#define JP_NET_TEXT	 1024
+#define JP_ABI_VERSION	      11
+#define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
+#define JP_PATH_LEN	      192
+#define JP_TITLE_LEN	      64
+#define JP_ENVS		      256  /* steps whose variables are kept, as long as they have slots */
+#define JP_ENV_LEN	      4096 /* bytes of them, and a last string */
+#define JP_ENV_STRING	      512  /* longer ones are left out */
+#define JP_COMPONENTS	      64   /* components of all cgroup layouts together */
+#define JP_COMPONENT_CHILDREN 6
+#define JP_NAME_LEN	      24
+#define JP_CARRIERS	      4 /* cgroup hierarchies followed at once */
+#define JP_PMU_EVENTS	      8 /* counted at once */
+#define JP_PMU_NAME_LEN	      40
+#define JP_PMU_TEXT	      512
+#define JP_NET_TEXT	      1024
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
@@ -41,14 +41,14 @@ enum family {
 	FAM_PERF = 1 << 9,
 	FAM_FILES =
 		1 << 10, /* opens and closes: costs every system call, so it must be asked for */
-	/* of the node, read by the service: nothing of the kernel side answers to these */
+	/* of the node, read by jobprofd: no BPF program counts these */
 	FAM_ENERGY = 1 << 11,
 	FAM_GPU = 1 << 12,
 	FAM_INTERCONNECT = 1 << 13, /* ports and interfaces */
 	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 };
-#define FAM_SENSORS 0xf800		  /* read by the service */
+#define FAM_SENSORS 0xf800		  /* read by jobprofd */
 #define FAM_ALL	    (FAM_SENSORS | 0x3ff) /* what "all" means: not FAM_FILES */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
@@ -82,25 +82,25 @@ enum jp_gtid_source {
 	JP_GTID_PATH,
 	JP_GTID_ENVIRON,
 	JP_GTID_EXEC,
-	JP_GTID_TOLD
+	JP_GTID_SLURM
 };
 
-/* One component of a cgroup layout: prefix*suffix, or with JP_NODE_EXACT the whole name. */
-struct jp_node {
+/* One component of a cgroup layout: prefix*suffix, or with JP_COMPONENT_EXACT the whole name. */
+struct jp_component {
 	char prefix[JP_NAME_LEN];
 	char suffix[JP_NAME_LEN];
 	__u8 prefix_len;
 	__u8 suffix_len;
 	__u8 kind;  /* enum jp_kind */
-	__u8 flags; /* JP_NODE_* */
+	__u8 flags; /* JP_COMPONENT_* */
 	__u8 nchild;
-	__u8 child[JP_NODE_CHILDREN];
+	__u8 child[JP_COMPONENT_CHILDREN];
 	__u8 pad[5];
 };
-#define JP_NODE_EXACT	   1 /* name == prefix */
-#define JP_NODE_NEED_STEPD 2 /* a task is a child of a process called slurmstepd */
-#define JP_NODE_WAKE	   4 /* a job begins here: attach the programs */
-#define JP_NODE_ANYONE	   8 /* whoever has made it; else it must be root's */
+#define JP_COMPONENT_EXACT	1 /* name == prefix */
+#define JP_COMPONENT_NEED_STEPD 2 /* a task is a child of a process called slurmstepd */
+#define JP_COMPONENT_WAKE	4 /* a job begins here: attach the programs */
+#define JP_COMPONENT_ANYONE	8 /* made by any user; else it must be root's */
 
 /* A cgroup hierarchy that is followed. */
 struct jp_carrier {
@@ -115,11 +115,11 @@ struct jp_cgroup_key {
 };
 
 struct jp_cgroup {
-	__u32 slot; /* where its tasks count; JP_SLOT_NONE on the way to a step */
-	__u32 step; /* slot of its step */
-	__u16 node; /* layout component, 0 below the layout */
-	__u8 kind;  /* enum jp_kind */
-	__u8 flags; /* JP_NODE_* of the step's layout */
+	__u32 slot;	 /* where its tasks count; JP_SLOT_NONE on the way to a step */
+	__u32 step;	 /* slot of its step */
+	__u16 component; /* layout component, 0 below the layout */
+	__u8 kind;	 /* enum jp_kind */
+	__u8 flags;	 /* JP_COMPONENT_* of the step's layout */
 	__u32 pad;
 };
 
@@ -281,7 +281,7 @@ struct jp_pmu_cpu {
 
 enum jp_pmu_mode { JP_PMU_OFF = 0, JP_PMU_EXACT, JP_PMU_SAMPLED };
 
-/* What processes had when their memory was let go, pages. */
+/* Memory of processes when they let go of it, pages. */
 struct jp_left {
 	__u64 peak; /* the largest peak among them, and of programs that exec replaced */
 	__u64 anon; /* of the one with the largest resident set, all to hugetlb */
@@ -448,7 +448,7 @@ struct jp_asked {
 	struct jp_task_rec rec[2 * JP_ASK_MAX];
 };
 
-_Static_assert(sizeof(struct jp_node) == 64, "jp_node");
+_Static_assert(sizeof(struct jp_component) == 64, "jp_component");
 _Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
 _Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
 _Static_assert(sizeof(struct jp_slot) == 80 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");

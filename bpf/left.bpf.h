@@ -37,9 +37,9 @@ static __always_inline bool group_exits(struct task_struct *p)
 }
 
 /*
- * exec has added the peak of the memory it replaced to maxrss, which never falls: a program smaller
- * than one before it in the same process is not seen. Not of its step is the copy of slurmstepd in
- * which a task begins, nor what vfork lends.
+ * exec has added the peak of the memory that it replaced to maxrss, which never falls: a program
+ * that is smaller than an earlier one of the same process is not seen. The copy of slurmstepd in
+ * which a task begins is not memory of the step, nor is the memory that vfork lends.
  */
 static __always_inline void left_by_exec(struct task_struct *p, const struct jp_task *t,
 					 struct jp_acct *a)
@@ -79,8 +79,8 @@ static __noinline int left_memory(struct mm_struct *mm, struct jp_acct *a)
 }
 
 /*
- * exit_mm() comes after the tracepoint from 6.16. Before, only maxrss shows it, and only when it
- * has grown since the last exec: it also holds the programs before that.
+ * From 6.16 exit_mm() comes after the tracepoint. Before, only maxrss shows the peak, and only a
+ * peak that has grown since the last exec, for maxrss also holds the programs before that exec.
  */
 static __always_inline void left_by_exit(struct task_struct *p, const struct jp_task *t,
 					 struct jp_acct *a)

@@ -20,11 +20,11 @@ static __always_inline struct jp_scratch *scratch(void)
 }
 
 /* prefix*suffix, or the whole name; len is the name's length without its NUL. */
-static __noinline bool name_matches(const struct jp_node *n, const char *name, u32 len)
+static __noinline bool name_matches(const struct jp_component *n, const char *name, u32 len)
 {
 	u32 plen = n->prefix_len, slen = n->suffix_len, i;
 
-	if (len < plen + slen || ((n->flags & JP_NODE_EXACT) && len != plen))
+	if (len < plen + slen || ((n->flags & JP_COMPONENT_EXACT) && len != plen))
 		return false;
 	for (i = 0; i < JP_NAME_LEN; i++) {
 		if (i >= plen)
@@ -41,10 +41,10 @@ static __noinline bool name_matches(const struct jp_node *n, const char *name, u
 	return true;
 }
 
-/* The layout component a new directory of that name below node is, 0: none. */
-static __always_inline u32 match_child(u32 node, struct cgroup *cgrp)
+/* The layout component a new directory of that name below component is, 0: none. */
+static __always_inline u32 match_child(u32 component, struct cgroup *cgrp)
 {
-	struct jp_node *parent = bpf_map_lookup_elem(&jp_nodes, &node);
+	struct jp_component *parent = bpf_map_lookup_elem(&jp_components, &component);
 	struct jp_scratch *s = scratch();
 	long len;
 	int i;
@@ -54,14 +54,14 @@ static __always_inline u32 match_child(u32 node, struct cgroup *cgrp)
 	len = bpf_probe_read_kernel_str(s->name, sizeof(s->name), BPF_CORE_READ(cgrp, kn, name));
 	if (len <= 1 || len > NAME_MAX_MATCH)
 		return 0;
-	for (i = 0; i < JP_NODE_CHILDREN; i++) {
+	for (i = 0; i < JP_COMPONENT_CHILDREN; i++) {
 		u32 child;
-		struct jp_node *n;
+		struct jp_component *n;
 
 		if (i >= parent->nchild)
 			break;
 		child = parent->child[i];
-		n = bpf_map_lookup_elem(&jp_nodes, &child);
+		n = bpf_map_lookup_elem(&jp_components, &child);
 		if (n && name_matches(n, s->name, len - 1))
 			return child;
 	}
@@ -69,19 +69,19 @@ static __always_inline u32 match_child(u32 node, struct cgroup *cgrp)
 }
 
 /*
- * A user who may make cgroups below one of his own must not make a job of them: what is not root's
- * counts with the directory above. The directory belongs to the fsuid of the task that makes it.
+ * A user may have the right to make cgroups below one, and must not make a job of them: a directory
+ * that is not root's counts with the one above. Its owner is the fsuid of the task that makes it.
  */
-static __always_inline bool may_be(u32 node)
+static __always_inline bool may_have_kind(u32 component)
 {
 	struct task_struct *maker = bpf_get_current_task_btf();
-	struct jp_node *n = bpf_map_lookup_elem(&jp_nodes, &node);
+	struct jp_component *n = bpf_map_lookup_elem(&jp_components, &component);
 
-	return n && (n->flags & JP_NODE_ANYONE || !BPF_CORE_READ(maker, cred, fsuid.val));
+	return n && (n->flags & JP_COMPONENT_ANYONE || !BPF_CORE_READ(maker, cred, fsuid.val));
 }
 
-/* Takes a free slot, which user space does not see before slot_publish(). Slot 0 when there is
- * none: counted there, and said. */
+/* Takes a free slot, which user space does not see before slot_publish(). Slot 0: no slot is free,
+ * so the cgroup or lineage counts in slot 0; slots_exhausted says so. */
 static __noinline u32 slot_alloc(u32 kind, u32 step)
 {
 	struct jp_slot *info;
@@ -105,7 +105,7 @@ none:
 	return JP_SLOT_OTHER;
 }
 
-/* Whoever reads what is in use finds all of it: its path is read once. */
+/* A reader of the slots in use finds a whole slot: its path is read once. */
 static __always_inline void slot_publish(struct jp_slot *info)
 {
 	barrier();
@@ -115,8 +115,8 @@ static __always_inline void slot_publish(struct jp_slot *info)
 
 /*
  * slurmstepd writes job and step into its own command line before it makes the step's cgroup, and
- * ends with the step. Only root's process comes here (may_be()): unlike a task's environment no
- * user has a say in this, and a step without tasks has it too.
+ * ends with the step. Only root's process comes here (may_have_kind()): unlike a task's environment
+ * no user has a say in this, and a step without tasks has it too.
  */
 static __always_inline void note_title(struct jp_slot *info)
 {
@@ -136,7 +136,7 @@ static __always_inline void describe(u32 slot, const struct jp_cgroup_key *key, 
 		return;
 	info->cgroup_id = key->id;
 	info->hier = key->hier;
-	if (flags & JP_NODE_NEED_STEPD)
+	if (flags & JP_COMPONENT_NEED_STEPD)
 		info->flags |= JP_SLOT_F_ENV;
 	if (info->kind == JP_KIND_STEP)
 		note_title(info);
@@ -150,12 +150,13 @@ static __always_inline void describe(u32 slot, const struct jp_cgroup_key *key, 
 	emit(info->kind == JP_KIND_STEP ? JP_EV_STEP : JP_EV_TASK, slot, info->gen, 0);
 }
 
-/* Fills the entry of a directory made below a known one; false: it is none of ours. */
-static __always_inline bool make_entry(const struct jp_cgroup *up, u32 node, struct jp_cgroup *e)
+/* Fills the entry of a directory made below a known one; false: the directory is not followed. */
+static __always_inline bool make_entry(const struct jp_cgroup *up, u32 component,
+				       struct jp_cgroup *e)
 {
-	struct jp_node *n = node ? bpf_map_lookup_elem(&jp_nodes, &node) : NULL;
+	struct jp_component *n = component ? bpf_map_lookup_elem(&jp_components, &component) : NULL;
 
-	e->node = node;
+	e->component = component;
 	e->step = up->step;
 	e->flags = up->flags;
 	e->kind = n ? n->kind : JP_KIND_GROUP;
@@ -187,27 +188,27 @@ int BPF_PROG(jp_cgroup_mkdir, struct cgroup *cgrp, const char *path)
 {
 	struct jp_cgroup_key key = {.hier = cgrp->root->hierarchy_id}, own = {};
 	struct jp_cgroup *up, e = {};
-	struct jp_node *n;
-	u32 node;
+	struct jp_component *n;
+	u32 component;
 
 	key.id = BPF_CORE_READ(cgrp, self.parent, cgroup, kn, id);
 	up = bpf_map_lookup_elem(&jp_cgroups, &key);
 	if (!up)
 		return 0;
-	node = up->node ? match_child(up->node, cgrp) : 0;
-	if (node && !may_be(node))
-		node = 0;
+	component = up->component ? match_child(up->component, cgrp) : 0;
+	if (component && !may_have_kind(component))
+		component = 0;
 	own.hier = key.hier;
 	own.id = cgrp->kn->id;
 	/* a scan may have been here between the directory's birth and now */
-	if (bpf_map_lookup_elem(&jp_cgroups, &own) || !make_entry(up, node, &e))
+	if (bpf_map_lookup_elem(&jp_cgroups, &own) || !make_entry(up, component, &e))
 		return 0;
 	if (bpf_map_update_elem(&jp_cgroups, &own, &e, BPF_NOEXIST))
 		JP_COUNT(cgroups_full);
 	if ((e.kind == JP_KIND_STEP || e.kind == JP_KIND_TASK) && e.slot != JP_SLOT_OTHER)
 		describe(e.slot, &own, e.flags, path);
-	n = bpf_map_lookup_elem(&jp_nodes, &node);
-	if (n && (n->flags & JP_NODE_WAKE))
+	n = bpf_map_lookup_elem(&jp_components, &component);
+	if (n && (n->flags & JP_COMPONENT_WAKE))
 		emit(JP_EV_WAKE, JP_SLOT_OTHER, 0, 0);
 	return 0;
 }
@@ -234,7 +235,7 @@ int BPF_PROG(jp_cgroup_rmdir, struct cgroup *cgrp, const char *path)
 	return 0;
 }
 
-/* Fires once per move, for the leader; other threads are found by the sweep it asks for. */
+/* Fires once per move, for the leader; the sweep that this asks for finds the other threads. */
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task_struct *task,
 	     bool threadgroup)
@@ -258,8 +259,8 @@ int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task
 }
 
 /*
- * Every new task passes here, the threads io_uring makes for a process too, which
- * sched_process_fork does not tell of. Its cgroup is settled, and it has not run yet.
+ * Every new task passes here, also the threads that io_uring makes for a process, for which
+ * sched_process_fork does not fire. The task's cgroup is settled, and the task has not run yet.
  */
 #define CLONE_VM     0x100
 #define CLONE_THREAD 0x10000
@@ -322,7 +323,11 @@ static __always_inline bool is_stepd(struct task_struct *p)
 #define ENV_STRINGS 1024
 #define PROCID_LEN  13
 
-/* Two loads and no loop: the verifier walks every branch of every string. */
+/*
+ * The verifier walks loops turn by turn and a global function once, whenever jobprofd or "jobprof
+ * run" starts: what is done with one string is a global function, and so is each loop. No pointer
+ * goes to a global function, as kernels before 5.12 take none: strings are in the scratch memory.
+ */
 static __always_inline bool is_procid(const char *env)
 {
 	const u64 *have = (const u64 *)env;
@@ -348,25 +353,41 @@ static __always_inline int parse_procid(const char *digits)
 	return JP_GTID_NONE;
 }
 
-/* SLURM_PROCID of a new program's environment, JP_GTID_NONE: not there or no number. */
-static __noinline int env_procid(u64 at, u64 end)
+/*
+ * Looks at one string of an environment; rest: it is the rest of a long one, and no new variable.
+ * Returns its length with its NUL, 0 after SLURM_PROCID, whose value is in the scratch memory then.
+ */
+__noinline int find_procid(u64 at, u64 rest)
 {
 	struct jp_scratch *s = scratch();
-	bool fresh = true;
+	long n;
+
+	if (!s)
+		return 0;
+	n = bpf_probe_read_user_str(s->env, sizeof(s->env), (void *)at);
+	if (n <= 0 || rest || !is_procid(s->env))
+		return n;
+	s->gtid = parse_procid(s->env + PROCID_LEN);
+	return 0;
+}
+
+/* SLURM_PROCID of a new program's environment, JP_GTID_NONE: not there or no number. */
+__noinline int env_procid(u64 at, u64 end)
+{
+	struct jp_scratch *s = scratch();
+	u64 rest = 0;
 	int i;
 
 	if (!s)
 		return JP_GTID_NONE;
+	s->gtid = JP_GTID_NONE;
 	for (i = 0; i < ENV_STRINGS && at < end; i++) {
-		long n = bpf_probe_read_user_str(s->env, sizeof(s->env), (void *)at);
+		int n = find_procid(at, rest);
 
 		if (n <= 0)
-			return JP_GTID_NONE;
-		/* the rest of a long string is no new variable */
-		if (fresh && is_procid(s->env))
-			return parse_procid(s->env + PROCID_LEN);
-		fresh = n < (long)sizeof(s->env);
-		at += n - !fresh;
+			return s->gtid;
+		rest = n == sizeof(s->env);
+		at += n - rest;
 	}
 	if (at < end)
 		JP_COUNT(env_long);
@@ -380,30 +401,45 @@ static __always_inline bool is_slurms(const char *env)
 	       *(const u16 *)(env + 4) == *(const volatile u16 *)(jp_procid_key + 4);
 }
 
-/*
- * What Slurm says in the environment of a step's first program: user space may look when that has
- * ended, is another program, or cannot be read.
- */
-static __noinline int keep_env(u64 at, u64 end, u32 step)
+/* Keeps one string of an environment if it is Slurm's; rest and result are find_procid()'s. */
+__noinline int keep_if_slurms(u64 at, u64 rest)
 {
 	struct jp_scratch *s = scratch();
-	bool fresh = true;
+	u32 len;
+	long n;
+
+	if (!s)
+		return 0;
+	n = bpf_probe_read_user_str(s->env, sizeof(s->env), (void *)at);
+	len = s->kept.len;
+	if (n <= 0 || len >= JP_ENV_LEN)
+		return 0;
+	if (!rest && n < JP_ENV_STRING && is_slurms(s->env))
+		s->kept.len =
+			len + bpf_probe_read_kernel_str(s->kept.text + len, JP_ENV_STRING, s->env);
+	return n;
+}
+
+/*
+ * Slurm's variables in the environment of a step's first program: user space may read them when the
+ * program has ended, has become another one, or cannot be read.
+ */
+__noinline int keep_env(u64 at, u64 end, u32 step)
+{
+	struct jp_scratch *s = scratch();
+	u64 rest = 0;
 	int i;
 
 	if (!s || bpf_map_lookup_elem(&jp_envs, &step))
 		return 0;
 	s->kept.len = 0;
 	for (i = 0; i < ENV_STRINGS && at < end; i++) {
-		long n = bpf_probe_read_user_str(s->env, sizeof(s->env), (void *)at);
-		u32 len = s->kept.len;
+		int n = keep_if_slurms(at, rest);
 
-		if (n <= 0 || len >= JP_ENV_LEN)
+		if (n <= 0)
 			break;
-		if (fresh && n < JP_ENV_STRING && is_slurms(s->env))
-			s->kept.len = len + bpf_probe_read_kernel_str(s->kept.text + len,
-								      JP_ENV_STRING, s->env);
-		fresh = n < (long)sizeof(s->env);
-		at += n - !fresh;
+		rest = n == sizeof(s->env);
+		at += n - rest;
 	}
 	if (s->kept.len)
 		bpf_map_update_elem(&jp_envs, &step, &s->kept, BPF_NOEXIST);
@@ -443,15 +479,15 @@ static __always_inline void begin_lineage(struct task_struct *p, struct jp_task 
 	emit(JP_EV_TASK, slot, info->gen, p->tgid);
 }
 
-/* Of a step without tasks of its own (extern): the user of a program in it that is not root's. Only
- * root moves processes there, and Slurm lets in the job's user only. */
+/* The user of a step without tasks (extern): that of a program in the step that is not root's. Only
+ * root moves processes there, and Slurm lets in only the job's user. */
 static __always_inline void note_user(struct task_struct *p, struct jp_slot *info)
 {
 	if (info->kind == JP_KIND_STEP && !info->uid)
 		info->uid = BPF_CORE_READ(p, cred, uid.val);
 }
 
-/* The first program of what has no global task id: it shows the user, and how it ended. */
+/* The first program of a slot without a global task id shows the user and the way it ended. */
 static __always_inline void note_first(struct task_struct *p, u32 slot, struct jp_slot *info)
 {
 	if (info->root_pid)

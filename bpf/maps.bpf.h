@@ -46,6 +46,7 @@ struct jp_task {
 struct jp_scratch {
 	char env[4096];
 	char name[128];
+	int gtid;
 	struct jp_env kept;
 };
 
@@ -76,11 +77,11 @@ struct jp_map_control {
 	__type(key, u32);
 	__type(value, struct jp_control);
 };
-struct jp_map_nodes {
+struct jp_map_components {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, JP_NODES);
+	__uint(max_entries, JP_COMPONENTS);
 	__type(key, u32);
-	__type(value, struct jp_node);
+	__type(value, struct jp_component);
 };
 struct jp_map_slots {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -228,7 +229,7 @@ struct jp_map_envs {
 JP_MAP struct jp_map_control jp_control SEC(".maps");
 JP_MAP struct jp_map_tasks jp_tasks SEC(".maps");
 JP_MAP struct jp_map_cgroups jp_cgroups SEC(".maps");
-JP_MAP struct jp_map_nodes jp_nodes SEC(".maps");
+JP_MAP struct jp_map_components jp_components SEC(".maps");
 JP_MAP struct jp_map_slots jp_slots SEC(".maps");
 JP_MAP struct jp_map_sched jp_sched SEC(".maps");
 JP_MAP struct jp_map_lat jp_lat SEC(".maps");

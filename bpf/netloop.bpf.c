@@ -2,8 +2,9 @@
 /*
  * Sockets without a peer (UDP, raw, ping): nothing in them says which way a datagram goes. The
  * packets know their device, so the socket carries what its last packet each way has said: loopback
- * or not. Where a socket gets or sends both at the same time, some calls count as the packet next
- * to theirs. Storage is made only for sockets that loopback has been seen of.
+ * or not. Where a socket gets or sends both at the same time, some calls count as if they
+ * had sent the packet before or after their own. Storage is made only for sockets that loopback has
+ * been seen of.
  *
  * Both programs run for all packets, TCP's too, and leave at once for what has a peer.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Who an event in process context belongs to. */
+/* The slot that an event in process context belongs to. */
 #ifndef JP_OWNER_BPF_H
 #define JP_OWNER_BPF_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Whose a socket is, and where its traffic is counted. */
+/* The slot that owns a socket, and the place where its traffic is counted. */
 #ifndef JP_SOCK_BPF_H
 #define JP_SOCK_BPF_H
 
@@ -21,7 +21,7 @@ static __always_inline bool is_kernels(const struct sock *sk)
 	return BPF_CORE_READ_BITFIELD(sk, sk_kern_sock);
 }
 
-/* Which way a socket's packets went; NULL: there is nothing yet, and it is not to be made. */
+/* Which way a socket's packets went; NULL: no record exists, and make is false. */
 static __always_inline struct jp_passed *passed_of(struct sock *sk, bool make)
 {
 	struct jp_passed none = {};
@@ -58,7 +58,7 @@ static __always_inline u32 slot_of_tag(const u64 *tag)
 	return JP_SLOT_NONE;
 }
 
-/* The hierarchy of cgroup v2 among those that are followed, NULL without. */
+/* The hierarchy of cgroup v2 among those that are followed; NULL: there is none. */
 static __always_inline const volatile struct jp_carrier *v2_carrier(void)
 {
 	int i;
@@ -69,7 +69,7 @@ static __always_inline const volatile struct jp_carrier *v2_carrier(void)
 	return NULL;
 }
 
-/* Where a cgroup of v2 counts: every one at or below a step is known, whatever its depth. */
+/* The slot of a cgroup of v2: the map has every cgroup at or below a step, at any depth. */
 static __always_inline u32 slot_of_cgroup2(u64 id)
 {
 	const volatile struct jp_carrier *v2 = v2_carrier();

@@ -37,7 +37,7 @@ static __always_inline void emit(u32 type, u32 slot, u32 gen, u32 pid)
 		JP_COUNT(rb_lost);
 }
 
-/* The entry of the cgroup a task is in, whichever hierarchy carries the layout. */
+/* The entry of the cgroup that a task is in, in whichever hierarchy carries the layout. */
 static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 {
 	struct css_set *cset = BPF_CORE_READ(p, cgroups);
@@ -73,7 +73,7 @@ static __always_inline struct jp_cgroup *resolve(struct task_struct *p)
 	return found;
 }
 
-/* The ticks of a thread that ran for less say nothing of it, but their sum over many is right. */
+/* The ticks of a thread that ran for less than this say nothing; their sum over many is right. */
 #define MODES_MIN_NS 100000000
 
 /*
@@ -152,7 +152,7 @@ static __always_inline void enter(u32 slot)
 	}
 }
 
-/* Where it runs or ran last. */
+/* The CPU that the task runs on, or ran on last. */
 static __always_inline u32 cpu_of(struct task_struct *p)
 {
 	if (bpf_core_field_exists(p->thread_info.cpu))
@@ -160,7 +160,7 @@ static __always_inline u32 cpu_of(struct task_struct *p)
 	return BPF_CORE_READ((struct task_struct___cpu *)p, cpu);
 }
 
-/* place() but for the counters that belong to the CPU. */
+/* place() without the counters that belong to the CPU. */
 static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flags, bool born)
 {
 	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
@@ -242,7 +242,7 @@ static __always_inline void place(struct task_struct *p, u32 slot, u32 flags, bo
 
 #define PF_EXITING 4
 
-/* A zombie is still in its cgroup, and a slot given to it would wait for a last switch forever. */
+/* A zombie is still in its cgroup: a slot that it got would wait for a last switch forever. */
 static __always_inline bool is_exiting(struct task_struct *p)
 {
 	return p->flags & PF_EXITING;

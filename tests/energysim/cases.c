@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The cases of the energy simulator: machines, and the jobs on them. */
 #include "tests/energysim/sim.h"
 
 /* load, cores from, how many, threads, held from, how many, duty, period, cap, GPU, memory */

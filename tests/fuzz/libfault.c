@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Jumps out of faults and endless loops in libhdf5, and judges reports of the sanitizer. */
 #include "tests/fuzz/libfault.h"
 
 #include <dlfcn.h>

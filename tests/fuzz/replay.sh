@@ -1,5 +1,4 @@
 #!/bin/bash
-# beside: others
 # timeout: 400
 # Damaged files, a few thousand of them and always the same ones, read by the fuzzers' own code with
 # the sanitizers on; scripts/fuzz looks further. What once went wrong is in tests/data/hostile.

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Extracts and prints one fuzzed file, by all series and formats. */
 #include "tests/fuzz/tools.h"
 
 #include <fcntl.h>
@@ -11,7 +12,7 @@
 #include "jobfile/extract.h"
 #include "jobfile/items.h"
 
-/* A regular file, which extraction may begin again; one for all, since a fault leaves it behind. */
+/* A file to write to; one for all, since a fault leaves it behind. */
 static int scratch(void)
 {
 	static int fd = -1;
@@ -42,7 +43,6 @@ static void extract(const char *path)
 
 		o.series = series;
 		o.nseries = sizeof(series) / sizeof(*series);
-		o.threads = 1;
 		o.sel.by_name = o.stock;
 		extract__run(path, &o, scratch(), &result);
 	}

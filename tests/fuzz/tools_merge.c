@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Merges a fuzzed node-step file with a sound one, in a directory of its own. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,8 +2,9 @@
 """A jobprofd of the test's own, and Slurm-shaped steps for it to follow (tests/tools/jpstepd)."""
 
 import atexit
-import glob
+import itertools
 import os
+import re
 import socket
 import struct
 import threading
@@ -18,11 +19,17 @@ TICK = 0.004 if os.sysconf("SC_CLK_TCK") == 100 else 0.01
 INT32_MAX = (1 << 31) - 1
 
 _daemons = []
+_serials = itertools.count()
 _next_job = 1000000 + PID % 1000000 * 1000
 _lock = threading.Lock()
 
 # The writers run as the jobs' users: they must get to ProfileHDF5Dir.
 os.chmod(TMP, 0o755)
+
+
+def serial():
+    """A number that nothing else in this script has."""
+    return next(_serials)
 
 
 def new_job():
@@ -33,18 +40,8 @@ def new_job():
         return _next_job
 
 
-def cgroup1_mount(controller):
-    with open("/proc/self/mountinfo") as f:
-        for line in f:
-            left, _, right = line.partition(" - ")
-            kind, _, options = right.split()[:3]
-            if kind == "cgroup" and controller in options.split(","):
-                return left.split()[4]
-    raise Skipped("there is no v1 %s hierarchy" % controller)
-
-
 class Daemon:
-    """jobprofd with directories of its own; settings by their keys, options in args."""
+    """jobprofd with directories of its own; settings by their keys, None: not set; options in args."""
 
     def __init__(self, interval=0.2, nice=0, args=(), wrap=(), **settings):
         self.dir = tmpdir("daemon")
@@ -53,52 +50,76 @@ class Daemon:
         os.chmod(self.dir, 0o755)
         self.conf = os.path.join(self.dir, "jobprof.conf")
         self.log = os.path.join(self.dir, "log")
-        self.pin = "/sys/fs/bpf/jobprof-test-%d-%d" % (PID, len(_daemons))
+        self.notify = os.path.join(self.dir, "notify")
+        self.pin = "/sys/fs/bpf/jobprof-test-%d-%d" % (PID, serial())
         self.nice = nice
         self.args = list(args)
         self.wrap = list(wrap)  # a command that runs it
+        self.env = {}
         self.patterns = settings.pop("CgroupPattern", [])
         self.settings = {"ProfileHDF5Dir": self.hdf5, "ProfileHDF5Default": "All",
                          "JobAcctGatherFrequency": "task=%g" % interval,
                          "StateDir": os.path.join(self.dir, "state"), "PinDir": self.pin,
-                         "NodeName": NODE, "PublishInterval": 1,
+                         "NodeName": NODE, "PublishInterval": 1, "LogLevel": "debug",
                          "Sensors": "none",  # of those who test them: machines differ
                          "Socket": os.path.join(self.dir, "socket")}
-        self.settings.update(settings)
+        self.configure(**settings)
         self.proc = None
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self.socket.bind(self.notify)
+        self.socket.settimeout(0.05)
         _daemons.append(self)
+
+    @property
+    def name(self):
+        return self.settings["NodeName"]
+
+    @property
+    def state(self):
+        return self.settings["StateDir"]
 
     def configure(self, **settings):
         self.settings.update(settings)
         with open(self.conf, "w") as f:
             for k, v in self.settings.items():
-                f.write("%s=%s\n" % (k, v))
+                if v is not None:
+                    f.write("%s=%s\n" % (k, v))
             for p in self.patterns:
                 f.write("CgroupPattern=%s\n" % p)
 
-    def start(self):
-        """Returns once it says that it is ready."""
-        self.configure()
-        path = os.path.join(self.dir, "notify")
-        if os.path.exists(path):
-            os.unlink(path)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as s, open(self.log, "ab") as log:
-            s.bind(path)
-            s.settimeout(0.1)
-            self.proc = start(self.wrap + [JOBPROFD, "-f", "-v", "-c", self.conf, *self.args],
+    def spawn(self):
+        """Does not wait until jobprofd is ready."""
+        while self._notification():
+            pass
+        with open(self.log, "ab") as log:
+            self.proc = start(self.wrap + [JOBPROFD, "-f", "-c", self.conf, *self.args],
                               stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                              env=plain_env(NOTIFY_SOCKET=path))
-            os.setpriority(os.PRIO_PROCESS, self.proc.pid, self.nice)
-            wait_until(lambda: self._ready(s), 20, "jobprofd to be ready")
+                              env=plain_env(NOTIFY_SOCKET=self.notify, **self.env))
+        os.setpriority(os.PRIO_PROCESS, self.proc.pid, self.nice)
+
+    def ready(self, seconds=20):
+        """Waits until jobprofd says that it is ready."""
+        wait_until(self._is_ready, seconds, "jobprofd to be ready")
         return self
 
-    def _ready(self, s):
+    def start(self):
+        """Starts jobprofd with the present settings, and waits until it is ready."""
+        self.configure()
+        self.spawn()
+        return self.ready()
+
+    def _notification(self):
+        try:
+            return self.socket.recv(256)
+        except socket.timeout:
+            return b""
+
+    def _is_ready(self):
+        if b"READY=1" in self._notification():
+            return True
         if self.proc.poll() is not None:
             raise Failed("jobprofd ended with status %d: %s" % (self.proc.returncode, self.said()))
-        try:
-            return b"READY=1" in s.recv(256)
-        except socket.timeout:
-            return False
+        return False
 
     def counts(self):
         """All programs of the life of tasks are attached, once there is a job."""
@@ -121,7 +142,7 @@ class Daemon:
             return f.read()
 
     def path(self, job, step, user="root"):
-        return os.path.join(self.hdf5, user, "%s_%s_%s.h5" % (job, step, NODE))
+        return os.path.join(self.hdf5, user, "%s_%s_%s.h5" % (job, step, self.name))
 
     def file(self, job, step, user="root", seconds=20):
         """The file of an ended step, once it is there."""
@@ -129,9 +150,18 @@ class Daemon:
         try:
             wait_until(lambda: os.path.exists(path), seconds, "the file")
         except Failed:
-            raise Failed("no %s after %g s; there are %s; jobprofd said: %s" % (
-                path, seconds, sorted(os.listdir(self.hdf5)), self.said().splitlines()[-8:]))
+            raise Failed("no %s after %g s; %s" % (path, seconds, self.known_of(path)))
         return path
+
+    def known_of(self, path):
+        """What the log has on a file and, by its job's cgroup, on its step; and which files exist."""
+        name = os.path.basename(path)
+        job, step = name.split("_")[:2]
+        lines = [x for x in self.said().splitlines()
+                 if name in x or re.search("job_%s/step_%s\\b" % (job, step), x)]
+        exist = [n for top in (self.hdf5, self.state) for _, _, names in os.walk(top) for n in names]
+        return "jobprofd said of it: %s; there are: %s; and last: %s" % (
+            lines, [n for n in exist if name in n], self.said()[-600:])
 
     def map_bytes(self, name):
         """All of a pinned mmapable array, through the map, not through jobprof."""
@@ -168,21 +198,27 @@ class Daemon:
         return dict(zip(names, struct.unpack_from("<8Q", raw, 48)))
 
 
+    def close(self):
+        """Ends what is left of jobprofd at the script's end, and removes its pins."""
+        if self.proc:
+            try:
+                self.proc.wait(20)
+            except subprocess.TimeoutExpired:
+                self.proc.kill()
+                self.proc.wait()
+        self.socket.close()
+        for d, _, names in os.walk(self.pin, topdown=False):
+            for n in names:
+                os.unlink(os.path.join(d, n))
+            os.rmdir(d)
+
+
 def _end_daemons():
     for d in _daemons:
         if d.proc and d.proc.poll() is None:
             d.proc.terminate()
     for d in _daemons:
-        try:
-            if d.proc:
-                d.proc.wait(20)
-        except subprocess.TimeoutExpired:
-            d.proc.kill()
-            d.proc.wait()
-        for path in glob.glob(d.pin + "/*/*"):
-            os.unlink(path)
-        for path in glob.glob(d.pin + "/*") + glob.glob(d.pin):
-            os.rmdir(path)
+        d.close()
 
 
 def _end_steps():
@@ -220,7 +256,7 @@ class Trees:
 
     def v1(self, uid, job):
         """Directory of a job in the freezer hierarchy."""
-        mount = cgroup1_mount("freezer")
+        mount = need_cgroup1("freezer")
         with _lock:
             return mkcg("slurm_%s/uid_%d/job_%d" % (NODE, uid, job), mount)
 
@@ -246,6 +282,19 @@ class Stepd:
     def out(self):
         with open(self.log, errors="replace") as f:
             return f.read()
+
+
+def sluid(n):
+    digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+    text = ""
+    for _ in range(13):
+        text = digits[n % 32] + text
+        n //= 32
+    return "s" + text
+
+
+def new_sluid(n):
+    return sluid((1 << 52) + (int(time.time() * 1000) << 10) + n)
 
 
 def v2_task(base, extra=()):

@@ -2,33 +2,15 @@
 """A jobprofd of a test's own: state, pins, files and the part of the cgroup tree that it follows
 are nobody else's, so that several run at once beside the machine's own."""
 
+import concurrent.futures
 import re
-import socket
-import threading
 
-from lib import *
+from daemonlib import *
 
-JOBPROFD = os.path.join(BUILD, "jobprofd")
 BPFFS = "/sys/fs/bpf"
-_lock = threading.Lock()
-_serial = [0]
-_daemons = []
-
-
-def serial():
-    with _lock:
-        _serial[0] += 1
-        return _serial[0]
-
-
-def cgroup1_mount(controller):
-    with open("/proc/self/mountinfo") as f:
-        for line in f:
-            left, _, right = line.partition(" - ")
-            words = right.split()
-            if words[0] == "cgroup" and controller in words[2].split(","):
-                return left.split()[4]
-    return None
+NOBODY = 65534
+WRITER = os.path.join(BUILD, "jobprof-writer")
+DUMP = os.path.join(BUILD, "jobprof-dump")
 
 
 def children(pid):
@@ -62,44 +44,15 @@ def rmtree_cgroup(top):
                 time.sleep(0.02)
 
 
-class Daemon:
-    """home: directory of everything; h5: ProfileHDF5Dir; state: StateDir; name: NodeName."""
+class RootedDaemon(Daemon):
+    """A Daemon with a node's name and a part of the cgroup tree of its own (root: its CgroupRoot)."""
 
-    def __init__(self, tag, interval="0.1", root=True, **keys):
-        self.name = "%s%d" % (tag, serial())
-        self.home = tmpdir(self.name)
-        os.chmod(self.home, 0o755)
-        os.chmod(TMP, 0o755)
-        self.h5 = os.path.join(self.home, "h5")
-        self.state = os.path.join(self.home, "state")
-        self.pin = "%s/jptest_%d_%s" % (BPFFS, os.getpid(), self.name)
-        self.root = "/jptest_%d_%s" % (os.getpid(), self.name) if root else None
-        self.config = os.path.join(self.home, "conf")
-        self.log = os.path.join(self.home, "log")
-        self.proc = None
-        self.prefix, self.args, self.env = [], [], {}
+    def __init__(self, tag="f", interval=0.1, root=True, **settings):
+        name = "%s%d" % (tag, serial())
+        self.root = "/jptest_%d_%s" % (PID, name) if root else None
         self._dirs = []
-        os.mkdir(self.h5, 0o755)
-        self.keys = {"ProfileHDF5Dir": self.h5, "ProfileHDF5Default": "All",
-                     "JobAcctGatherFrequency": "task=%s" % interval, "StateDir": self.state,
-                     "PinDir": self.pin, "NodeName": self.name, "PublishInterval": "1",
-                     "MaxSlots": "128", "LogLevel": "debug",
-                     "Socket": os.path.join(self.home, "socket")}
-        if root:
-            self.keys["CgroupRoot"] = self.root
-        self.keys.update(keys)
-        self.write_config()
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self.sock.bind(os.path.join(self.home, "notify"))
-        _daemons.append(self)
-
-    def write_config(self, **keys):
-        self.keys.update(keys)
-        with open(self.config, "w") as f:
-            for k, v in self.keys.items():
-                if v is not None:
-                    f.write("%s=%s\n" % (k, v))
-        os.chmod(self.config, 0o644)
+        super().__init__(interval, **{"NodeName": name, "MaxSlots": 128, "Sensors": None,
+                                      "CgroupRoot": self.root, **settings})
 
     def cgroup_root(self, mount=None):
         """The directory in which this daemon's tree begins, made."""
@@ -113,99 +66,28 @@ class Daemon:
         return "%s/system.slice/slurmstepd.scope/job_%s/step_%s" % (self.cgroup_root(), job, step)
 
     def v1_step(self, uid, job, step):
-        mnt = cgroup1_mount("freezer")
-        if not mnt:
-            raise Skipped("the freezer controller is not on cgroup v1")
-        return "%s/slurm/uid_%s/job_%s/step_%s" % (self.cgroup_root(mnt), uid, job, step)
-
-    def spawn(self):
-        """Does not wait until it is ready."""
-        self.sock.setblocking(False)
-        try:
-            while self.sock.recv(100):
-                pass
-        except BlockingIOError:
-            pass
-        with open(self.log, "ab") as log:
-            self.proc = start(self.prefix + [JOBPROFD, "-f", "-c", self.config] + self.args,
-                              stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                              env=plain_env(NOTIFY_SOCKET=os.path.join(self.home, "notify"),
-                                            **self.env))
-        return self.proc
-
-    def ready(self, seconds=20):
-        end = time.monotonic() + seconds
-        self.sock.settimeout(0.05)
-        while time.monotonic() < end:
-            try:
-                if b"READY=1" in self.sock.recv(100):
-                    return self
-            except socket.timeout:
-                pass
-            if self.proc.poll() is not None:
-                raise Failed("jobprofd ended with %d: %s" % (self.proc.returncode, self.said()))
-        raise Failed("jobprofd was not ready in %g s: %s" % (seconds, self.said()))
-
-    def start(self):
-        self.spawn()
-        return self.ready()
-
-    def kill(self, sig=signal.SIGKILL):
-        self.proc.send_signal(sig)
-        self.proc.wait(30)
-
-    def stop(self, seconds=30):
-        """Politely; its exit status."""
-        self.proc.terminate()
-        try:
-            return self.proc.wait(seconds)
-        except subprocess.TimeoutExpired:
-            raise Failed("jobprofd did not stop in %g s: %s" % (seconds, self.said()))
-
-    def said(self):
-        with open(self.log, errors="replace") as f:
-            return f.read()
+        return "%s/slurm/uid_%s/job_%s/step_%s" % (
+            self.cgroup_root(need_cgroup1("freezer")), uid, job, step)
 
     def wait_said(self, pattern, seconds=10):
         return wait_until(lambda: re.search(pattern, self.said()), seconds,
                           "jobprofd to say '%s', it said: %s" % (pattern, self.said()[-400:]))
 
-    def file(self, job, step, user="root"):
-        return os.path.join(self.h5, user, "%s_%s_%s.h5" % (job, step, self.name))
-
     def files(self):
         """Published ones, those of running steps too."""
         out = []
-        for d, _, names in os.walk(self.h5):
+        for d, _, names in os.walk(self.hdf5):
             out += [os.path.join(d, n) for n in names if n.endswith(".h5")]
         return sorted(out)
 
     def temporaries(self):
         out = []
-        for d, _, names in os.walk(self.h5):
+        for d, _, names in os.walk(self.hdf5):
             out += [os.path.join(d, n) for n in names if not n.endswith(".h5")]
         return out
 
     def journals(self, sub="steps"):
         return sorted(glob.glob(os.path.join(self.state, sub, "*.journal")))
-
-    def wait_file(self, job, step, user="root", seconds=20):
-        path = self.file(job, step, user)
-        try:
-            return wait_until(lambda: os.path.exists(path) and path, seconds, path)
-        except Failed:
-            raise Failed("waited %g s for %s; %s" % (seconds, path, self.known_of(path)))
-
-    def known_of(self, path):
-        """What there is and was said of a file and, below its job, of its step."""
-        name = os.path.basename(path)
-        job, step = name.split("_")[:2]
-        lines = [x for x in self.said().splitlines()
-                 if name in x or re.search("job_%s/step_%s\\b" % (job, step), x)]
-        there = [f for f in self.files() + self.temporaries() + self.journals()
-                 if name in os.path.basename(f)]
-        return "jobprofd said of it: %s; there are: %s; and last: %s" % (
-            lines, there, self.said()[-600:])
 
     def step(self, job, step, cmd, tasks=1, v1_uid=None, extra=(), **kw):
         """Starts a step of tasks in a tree of their own. Returns the Popen of its slurmstepd."""
@@ -228,18 +110,6 @@ class Daemon:
                not os.path.exists(self.pin + "/links/jp_cgroup_rmdir")):
             time.sleep(0.01)
 
-    def used_slots(self):
-        """Of the pinned map, by bpftool: (slot, state, kind) that are not free, bar the collector's."""
-        out = subprocess.run(["bpftool", "-j", "map", "dump", "pinned", self.pin + "/maps/jp_slots"],
-                             capture_output=True, check=True)
-        used = []
-        for i, e in enumerate(json.loads(out.stdout)):
-            raw = bytes(int(b, 16) for b in e["value"][:12])
-            state, _, kind = (int.from_bytes(raw[k:k + 4], sys.byteorder) for k in (0, 4, 8))
-            if i >= 2 and state:
-                used.append((i, state, kind))
-        return used
-
     def close(self):
         if self.proc and self.proc.poll() is None:
             for child in children(self.proc.pid):
@@ -248,24 +118,9 @@ class Daemon:
                 except ProcessLookupError:
                     pass
             self.proc.kill()
-            self.proc.wait()
-        self.sock.close()
-        if os.path.isdir(self.pin):
-            for d, _, names in os.walk(self.pin, topdown=False):
-                for n in names:
-                    os.unlink(os.path.join(d, n))
-                os.rmdir(d)
+        super().close()
         for d in self._dirs:
             rmtree_cgroup(d)
-
-
-def _close_daemons():
-    for d in _daemons:
-        d.close()
-
-
-# Registered later than lib's own, so done earlier: before TMP goes.
-atexit.register(_close_daemons)
 
 
 def read_all(path):
@@ -277,3 +132,87 @@ def read_all(path):
                 out[name.partition("/")[2]] = item[()]
         f.visititems(take)
     return out
+
+
+def sh(cmd, timeout=30, env=None, **kw):
+    return subprocess.run(cmd, stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout,
+                          env=env or plain_env(), errors="replace", **kw)
+
+
+def run_cmd(*args, out=None, state=None, interval="0.1"):
+    out = out or tmpdir("out")
+    return [JOBPROF, "run", "-q", "-i", interval, "-o", out, "--state-dir", state or tmpdir("state"),
+            "--"] + list(args)
+
+
+def marker():
+    return os.path.join(tmpdir("mark"), "ran")
+
+
+def says(name, p, status, pattern):
+    """Exit status, and one line that tells."""
+    lines = [l for l in p.stderr.splitlines() if l]
+    if p.returncode != status:
+        not_ok(name, "status %d, wanted %d: %s" % (p.returncode, status, p.stderr[-300:]))
+    elif len(lines) != 1:
+        not_ok(name, "%d lines on stderr: %s" % (len(lines), lines[:3]))
+    elif not re.search(pattern, lines[0]):
+        not_ok(name, "no '%s' in: %s" % (pattern, lines[0]))
+    else:
+        ok(name)
+
+
+def in_namespace(script, cmd):
+    """CMD after SCRIPT, in a mount namespace of its own."""
+    return ["unshare", "-m", "--propagation", "private", "sh", "-ec", script + '; exec "$@"',
+            "sh"] + cmd
+
+
+def h5_files(d):
+    return sorted(glob.glob(d + "/*.h5") + glob.glob(d + "/.*.h5"))
+
+
+def task_rows(path):
+    """Of the only task; says what is there instead."""
+    tables = read_all(path)
+    if "Tasks/0" not in tables:
+        raise Failed("%s has no Tasks/0 but %s; %s" % (
+            path, {k: len(v) for k, v in tables.items()},
+            {k: v for k, v in attributes(path).items() if k in (
+                "Number of Tasks", "Unattributed", "End Reason", "Late Tasks", "Lost Events",
+                "Baseline", "Restarted")}))
+    return tables["Tasks/0"]
+
+
+def works(d, name):
+    """A daemon that has met something still does its work."""
+    job, account = new_job(), os.path.join(tmpdir("acct"), "account")
+    d.step(job, 0, [tool("jphold"), "-o", account, "spin=0.05"]).wait()
+    path = d.file(job, 0)
+    rows = task_rows(path)
+    wanted = read_account(account)["schedstat.run_ns"] / 1e9
+    is_true(name, approx(rows["CPUTime"].sum(), wanted, 0.001, 0.004),
+            "CPUTime %s, schedstat says %s" % (rows["CPUTime"], wanted))
+
+
+def spinning(d, job):
+    """A step that uses some CPU all the time, and where the kernel counts what it uses."""
+    p = d.step(job, 0, [tool("jpduty"), "0.002", "0.02"], extra=["-e", "SLURM_JOB_NAME=whole"])
+    return p, os.path.dirname(d.v2_step(job, 0))
+
+
+def end_of(p):
+    p.terminate()
+    p.wait()
+
+
+def in_use(journal):
+    """Bytes of it; the rest is room for more."""
+    with open(journal, "rb") as f:
+        return len(f.read().rstrip(b"\0"))
+
+
+def run_five_at_a_time(tests):
+    """Most of these tests wait most of the time."""
+    with concurrent.futures.ThreadPoolExecutor(5) as pool:
+        list(pool.map(run_one, chosen(tests)))

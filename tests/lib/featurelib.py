@@ -2,17 +2,17 @@
 """What the features of docs/compatibility.md have in common; see tests/e2e/slurm/features.py."""
 
 from slurmlib import *
-import lib
+import reporting
 
 
 def note(name, text):
     """The feature works, and this goes with it."""
-    lib._say("note %s: %s" % (name, text))
+    reporting._say("note %s: %s" % (name, text))
 
 
 def lacks(name, text):
     """The feature does not work, and nothing wrong is said or written."""
-    lib._say("lacks %s: %s" % (name, text))
+    reporting._say("lacks %s: %s" % (name, text))
 
 
 def needs(release, what):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What tests/*.py share. Protocol, one line per test on stdout:
-    ok NAME | not ok NAME: why | skip NAME: why
-Run with Debian's /usr/bin/python3, which python3-h5py belongs to."""
+"""What the scripts share: reporting, the kernel's accounts, processes that end with the script,
+`jobprof run`, tables of its files, and a tool that parks (Hold). Scripts run with Debian's
+/usr/bin/python3, which python3-h5py belongs to."""
 
 import atexit
 import glob
@@ -15,10 +15,12 @@ import sys
 import tempfile
 import threading
 import time
-import traceback
 
 import h5py
 import numpy
+
+from kernel_accounts import *
+from reporting import *
 
 ROOT = os.path.realpath(__file__ + "/../../..")
 BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
@@ -34,82 +36,6 @@ _children = []
 _cgroups = []
 _runs = []
 _reading = threading.Lock()  # HDF5 is not made for threads
-
-
-def _say(line):
-    # one write: several threads may report
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
-
-
-def ok(name):
-    _say("ok " + name)
-
-
-def not_ok(name, why):
-    _say("not ok %s: %s" % (name, " ".join(str(why).split())))
-
-
-def skip(name, why):
-    _say("skip %s: %s" % (name, " ".join(str(why).split())))
-
-
-class Failed(Exception):
-    """A test says why it failed."""
-
-
-class Skipped(Exception):
-    """A test says what the machine lacks."""
-
-
-def run_one(test):
-    """Runs one function: an exception is a failure, never an end of the others."""
-    try:
-        test()
-    except Skipped as e:
-        skip(test.__name__, e)
-    except Failed as e:
-        not_ok(test.__name__, e)
-    except Exception as e:
-        traceback.print_exc()
-        not_ok(test.__name__, "%s: %s" % (type(e).__name__, e))
-
-
-def chosen(tests):
-    """Those named on the command line, or all."""
-    return [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
-
-
-def run_tests(tests):
-    """Runs functions, each a test of its own or the maker of several lines."""
-    for test in chosen(tests):
-        run_one(test)
-
-
-def approx(got, wanted, rel=0.0, abs_=0.0):
-    return abs(got - wanted) <= rel * abs(wanted) + abs_
-
-
-def is_near(name, got, wanted, rel=0.0, abs_=0.0):
-    if approx(got, wanted, rel, abs_):
-        ok(name)
-    else:
-        not_ok(name, "got %.9g, wanted %.9g within %g + %g %%"
-               % (got, wanted, abs_, rel * 100))
-
-
-def is_equal(name, got, wanted):
-    if got == wanted:
-        ok(name)
-    else:
-        not_ok(name, "got %s, wanted %s" % (got, wanted))
-
-
-def is_true(name, cond, why):
-    if cond:
-        ok(name)
-    else:
-        not_ok(name, why)
 
 
 def need_bpf():
@@ -132,17 +58,6 @@ def tool(name):
 
 def tmpdir(prefix="d"):
     return tempfile.mkdtemp(prefix=prefix, dir=TMP)
-
-
-def wait_until(cond, seconds, what):
-    end = time.monotonic() + seconds
-    while True:
-        v = cond()
-        if v:
-            return v
-        if time.monotonic() > end:
-            raise Failed("waited %g s for %s" % (seconds, what))
-        time.sleep(0.01)
 
 
 def plain_env(**more):
@@ -236,93 +151,6 @@ def totalled(column, v):
     return v[v > 0] if column in ("RSS", "VMSize", "CPUFrequency") else v[~numpy.isnan(v)]
 
 
-def read_account(path):
-    """What a tool wrote of itself: key=value lines."""
-    with open(path) as f:
-        return {k: float(v) for k, v in (line.strip().split("=", 1) for line in f if "=" in line)}
-
-
-def _slurp(path):
-    with open(path) as f:
-        return f.read()
-
-
-def _colon_lines(text):
-    out = {}
-    for line in text.splitlines():
-        key, _, rest = line.partition(":")
-        word = rest.split()
-        if word and word[0].isdigit():
-            out[key] = int(word[0])
-    return out
-
-
-def _migrations(path):
-    """Of one thread; None where the kernel has no /proc/<pid>/sched."""
-    try:
-        for line in _slurp(path).splitlines():
-            if line.startswith("se.nr_migrations"):
-                return int(line.split(":")[1])
-    except OSError:
-        pass
-    return None
-
-
-def kernel_account(pid):
-    """The kernel's account of a process at rest, seen from outside. Times in ns, sizes in bytes.
-    blkio_ns counts only with sysctl kernel.task_delayacct; migrations may be missing."""
-    base = "/proc/%d/" % pid
-    a = {"run_ns": 0, "delay_ns": 0, "nvcsw": 0, "nivcsw": 0, "threads": 0}
-    for tid in os.listdir(base + "task"):
-        run, delay, _ = _slurp(base + "task/%s/schedstat" % tid).split()
-        status = _colon_lines(_slurp(base + "task/%s/status" % tid))
-        a["run_ns"] += int(run)
-        a["delay_ns"] += int(delay)
-        a["nvcsw"] += status["voluntary_ctxt_switches"]
-        a["nivcsw"] += status["nonvoluntary_ctxt_switches"]
-        a["threads"] += 1
-        moved = _migrations(base + "task/%s/sched" % tid)
-        if moved is not None:
-            a["migrations"] = a.get("migrations", 0) + moved
-    a.update({"io_" + k: v for k, v in _colon_lines(_slurp(base + "io")).items()})
-    # Past the name, which may hold blanks: field 3 (state) is word 0.
-    stat = _slurp(base + "stat").rpartition(")")[2].split()
-    a["minflt"], a["cminflt"], a["majflt"], a["cmajflt"] = (int(x) for x in stat[7:11])
-    a["blkio_ns"] = int(stat[39]) * 10**9 // os.sysconf("SC_CLK_TCK")
-    for k, v in _colon_lines(_slurp(base + "status")).items():
-        if k.startswith(("Vm", "Rss", "Huge")):
-            a[k] = v * 1024
-    for k, v in _colon_lines(_slurp(base + "smaps_rollup")).items():
-        a["smaps_" + k] = v * 1024
-    return a
-
-
-def cgroup2_mount():
-    with open("/proc/self/mountinfo") as f:
-        for line in f:
-            left, _, right = line.partition(" - ")
-            if right.split()[0] == "cgroup2":
-                return left.split()[4]
-    return None
-
-
-def cgroup2_dir(pid):
-    """Directory of a process's cgroup in the v2 hierarchy, None without one."""
-    mnt = cgroup2_mount()
-    with open("/proc/%d/cgroup" % pid) as f:
-        for line in f:
-            if mnt and line.startswith("0::"):
-                return mnt + line[3:].strip()
-    return None
-
-
-def cpu_stat_ns(cgroup):
-    for line in _slurp(os.path.join(cgroup, "cpu.stat")).splitlines():
-        if line.startswith("usage_usec "):
-            return int(line.split()[1]) * 1000
-    raise Failed("no usage_usec in %s/cpu.stat" % cgroup)
-
-
 def mkcg(name, mount=None):
     """Makes a cgroup, several levels if need be; it and its members go at exit."""
     path = mount or cgroup2_mount()
@@ -334,11 +162,6 @@ def mkcg(name, mount=None):
             os.mkdir(path)
             _cgroups.append(path)
     return path
-
-
-def steal_s():
-    with open("/proc/stat") as f:
-        return int(f.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
 
 
 class Hold:
@@ -357,7 +180,7 @@ class Hold:
 
     def _parked(self):
         try:
-            words = _slurp(self.state).split()
+            words = slurp(self.state).split()
         except FileNotFoundError:
             return False
         return len(words) == 2 and int(words[0]) > self.parks and int(words[1])
@@ -365,9 +188,9 @@ class Hold:
     def _at_rest(self):
         before = after = None
         base = "/proc/%d/task" % self.pid
-        before = [_slurp("%s/%s/schedstat" % (base, t)) for t in sorted(os.listdir(base))]
+        before = [slurp("%s/%s/schedstat" % (base, t)) for t in sorted(os.listdir(base))]
         time.sleep(0.03)
-        after = [_slurp("%s/%s/schedstat" % (base, t)) for t in sorted(os.listdir(base))]
+        after = [slurp("%s/%s/schedstat" % (base, t)) for t in sorted(os.listdir(base))]
         return before == after
 
     def wait(self, seconds=30):

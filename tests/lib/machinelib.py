@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Machines made of files, for sensors to read."""
 
+import struct
 import threading
 
 import numpy
@@ -122,3 +123,46 @@ def roots(root):
     """Settings of a jobprofd on that machine."""
     return {"Sensors": "all", "SysRoot": root + "/sys", "ProcRoot": root + "/proc",
             "DevRoot": root + "/dev"}
+
+
+WATTS = 150
+
+
+class Msr:
+    """Counters in files, which grow like those of a package that draws WATTS; bound over /dev/cpu
+    for the daemons of the test's clusters only."""
+
+    def __init__(self):
+        self.dir = tmpdir("msr")
+        self.start = time.monotonic()
+        for cpu in os.listdir("/dev/cpu") if os.path.isdir("/dev/cpu") else []:
+            if cpu.isdigit():
+                os.mkdir(os.path.join(self.dir, cpu))
+        self._write()
+        threading.Thread(target=self._run, daemon=True).start()
+
+    def _write(self):
+        joules = int(WATTS * (time.monotonic() - self.start) * 65536)
+        for cpu in os.listdir(self.dir):
+            fd = os.open("%s/%s/msr" % (self.dir, cpu), os.O_WRONLY | os.O_CREAT, 0o600)
+            for register, v in ((0x606, 16 << 8), (0x611, joules), (0x619, 0)):
+                os.pwrite(fd, struct.pack("=Q", v), register)
+            os.close(fd)
+
+    def _run(self):
+        while os.path.isdir(self.dir):
+            try:
+                self._write()
+            except OSError:
+                return
+            time.sleep(0.05)
+
+    def testbed(self, testbed):
+        """The script testbed with these counters."""
+        path = os.path.join(tmpdir("testbed"), "testbed")
+        with open(path, "w") as f:
+            f.write("#!/bin/sh\nexec unshare -m --propagation private sh -c '\n"
+                    "mount --bind %s /dev/cpu && exec \"$@\"' sh %s \"$@\"\n" % (
+                        self.dir, testbed))
+        os.chmod(path, 0o755)
+        return path

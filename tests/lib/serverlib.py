@@ -8,6 +8,8 @@ import struct
 import threading
 import time
 
+from lib import wait_until
+
 MAGIC, VERSION = 0x314A5043, 1
 STEP, STEP_END, TASK, TASK_END, TABLE, ROWS, MARK, LIVE, REPLY = range(1, 10)
 CONF = 11
@@ -196,3 +198,35 @@ class Server:
     def clear(self):
         with self._lock:
             self.log.clear()
+
+
+class Heard:
+    """What was said of one step: its STEPs, its tables by name with their rows."""
+
+    def __init__(self, server, job, name="0"):
+        conns = {m["conn"] for m in server.of("STEP")
+                 if m["job_id"] == job and m["step_name"] == name}
+        self.messages = [m for m in list(server.log) if m["conn"] in conns]
+        self.steps = [m for m in self.messages if m["type"] == "STEP"]
+        self.order = [m["type"] for m in self.messages]
+        self.tables, numbers = {}, {}
+        for m in self.messages:
+            if m["type"] == "TABLE":
+                label = "/".join(x for x in (m["group"], m["name"]) if x)
+                numbers[m["conn"], m["table"]] = label
+                self.tables.setdefault(label, (m["cols"], []))
+            elif m["type"] == "ROWS":
+                cols, rows = self.tables[numbers[m["conn"], m["table"]]]
+                form = "=q" + "".join("d" if c[2] else "Q" for c in cols)
+                rows += struct.iter_unpack(form, m["cells"])
+
+    def column(self, table, name):
+        cols, rows = self.tables[table]
+        at = [c[0] for c in cols].index(name) + 1
+        return [r[at] for r in rows]
+
+
+def closed(server, s, name="0"):
+    """What was heard of a job's step once it has hung up."""
+    wait_until(lambda: "CLOSE" in Heard(server, s.id, name).order, 10, "the step's end")
+    return Heard(server, s.id, name)

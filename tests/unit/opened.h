@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A source, open on a machine of tests/data/sensors; after cmocka.h, tree.h and sensors.h. */
+/* A source, open on a machine of tests/data/sensors. */
 #ifndef JP_TESTS_OPENED_H
 #define JP_TESTS_OPENED_H
 
@@ -51,9 +51,9 @@ static void set_up(struct opened *o, const struct sensor_ops *ops, const char *m
 	else
 		machine_make(&o->m, machine);
 	o->ops = ops;
-	assert_int_equal(ops->probe(&o->m.roots, why, sizeof(why)), 0);
+	assert_int_equal(sensor__probe(ops, &o->m.roots, why, sizeof(why)), 0);
 	assert_true(*why);
-	assert_int_equal(ops->open(&o->s, &o->m.roots), 0);
+	assert_int_equal(sensor__open(ops, &o->s, &o->m.roots), 0);
 	o->n = ops->channels(o->s, &o->c);
 	assert_in_range(o->n, 1, MAX_READ);
 	read_it(o);
@@ -61,8 +61,22 @@ static void set_up(struct opened *o, const struct sensor_ops *ops, const char *m
 
 static void close_it(struct opened *o)
 {
-	o->ops->close(o->s);
+	sensor__close(o->ops, o->s);
 	machine_remove(&o->m, "");
+}
+
+/* Sources that are not there: a probe and an open say so. */
+__attribute__((unused)) static void are_absent(const struct sensor_ops *const *all, size_t n,
+					       const struct sensor_roots *roots)
+{
+	struct sensor *s = NULL;
+	char text[128];
+
+	for (size_t i = 0; i < n; i++) {
+		assert_int_equal(sensor__probe(all[i], roots, text, sizeof(text)), -ENOENT);
+		assert_int_equal(sensor__open(all[i], &s, roots), -ENOENT);
+		sensor__close(all[i], NULL);
+	}
 }
 
 static const struct sensor_channel *channel_of(struct opened *o, const char *series,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* An open RAPL source on a machine made of files, a clock that tests step, and events of perf that
- * tests feed; after cmocka.h. For test_rapl*.c. */
+ * tests feed. For test_rapl*.c. */
 #ifndef JP_TESTS_RAPL_H
 #define JP_TESTS_RAPL_H
 
@@ -38,7 +38,7 @@ struct source {
 static inline void open_as(struct source *src, const struct sensor_ops *ops)
 {
 	src->ops = ops;
-	assert_int_equal(ops->open(&src->s, &src->m.roots), 0);
+	assert_int_equal(sensor__open(ops, &src->s, &src->m.roots), 0);
 	src->n = ops->channels(src->s, &src->ch);
 	assert_in_range(src->n, 1, MAX);
 }
@@ -46,7 +46,7 @@ static inline void open_as(struct source *src, const struct sensor_ops *ops)
 static inline void end(struct source *src)
 {
 	if (src->ops)
-		src->ops->close(src->s);
+		sensor__close(src->ops, src->s);
 	machine_remove(&src->m, "");
 }
 

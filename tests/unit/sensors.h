@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Machines of tests/data/sensors as trees of files; after cmocka.h and tests/unit/tree.h. */
+/* Machines of tests/data/sensors as trees of files. */
 #ifndef JP_TESTS_SENSORS_H
 #define JP_TESTS_SENSORS_H
 

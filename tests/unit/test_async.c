@@ -4,10 +4,7 @@
  * and the clock that deadlines are counted by is stepped: what comes out does not depend on how
  * fast the machine is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "tests/unit/unit.h"
 
 #include <errno.h>
 #include <semaphore.h>
@@ -24,6 +21,7 @@
 
 struct sensor {
 	int number;
+	bool is_open;
 	double joules;
 };
 
@@ -37,10 +35,9 @@ static uint64_t test_now(void)
 	return now_ns;
 }
 
-static int fake_open(struct sensor **out, const struct sensor_roots *roots)
+static int fake_open(struct sensor *s, const struct sensor_ops *ops,
+		     const struct sensor_roots *roots)
 {
-	struct sensor *s;
-
 	assert_string_equal(roots->sys, "/made/up");
 	if (hold_open) {
 		sem_post(&in_open);
@@ -48,9 +45,8 @@ static int fake_open(struct sensor **out, const struct sensor_roots *roots)
 	}
 	if (open_err)
 		return open_err;
-	s = calloc(1, sizeof(*s));
 	s->number = opened++;
-	*out = s;
+	s->is_open = true;
 	return 0;
 }
 
@@ -83,12 +79,12 @@ static int fake_read(struct sensor *s, struct sensor_value *v)
 
 static void fake_close(struct sensor *s)
 {
-	free(s);
-	closed++;
+	closed += s->is_open;
 }
 
 static const struct sensor_ops fake = {.name = "fake",
 				       .slow = true,
+				       .size = sizeof(struct sensor),
 				       .open = fake_open,
 				       .channels = fake_channels,
 				       .read = fake_read,
@@ -146,13 +142,34 @@ static void wait_for(atomic_int *what, int value)
 		usleep(1000);
 }
 
+/* A source whose first reading has ended and whose channels are known. */
+static struct async *begin_reading(void)
+{
+	const struct sensor_channel *ch;
+	struct async *s = begin();
+
+	sem_wait(&in_read);
+	pass();
+	assert_int_equal(async__channels(s, &ch), 2);
+	return s;
+}
+
+/* Ends the source, and waits until so many have been closed. */
+static void end_reading(struct async *s, int nclosed)
+{
+	hold_read = false;
+	sem_post(&go_read);
+	async__stop(s);
+	wait_for(&closed, nclosed);
+}
+
 static void is_value(const struct sensor_value *v, double value, enum sensor_quality q)
 {
 	if (v->quality != q || (isnan(value) ? !isnan(v->value) : v->value != value))
 		fail_msg("%g %d, not %g %d", v->value, v->quality, value, q);
 }
 
-static void the_last_values_are_given_with_their_times(void **state)
+TEST(the_last_values_are_given_with_their_times)
 {
 	const struct sensor_channel *ch;
 	struct sensor_value v[2];
@@ -177,22 +194,15 @@ static void the_last_values_are_given_with_their_times(void **state)
 	pass();
 	assert_int_equal(async__read(s, v), 0);
 	is_value(&v[0], 30, READING_GOOD);
-	hold_read = false;
-	sem_post(&go_read);
-	async__stop(s);
-	wait_for(&closed, 1);
+	end_reading(s, 1);
 }
 
 /* A gap that the reader has not seen is not covered by the good reading after it. */
-static void a_gap_is_not_overlooked(void **state)
+TEST(a_gap_is_not_overlooked)
 {
-	const struct sensor_channel *ch;
 	struct sensor_value v[2];
-	struct async *s = begin();
+	struct async *s = begin_reading();
 
-	sem_wait(&in_read);
-	pass();
-	assert_int_equal(async__channels(s, &ch), 2);
 	assert_int_equal(async__read(s, v), 0);
 	quality = READING_GAP;
 	pass();
@@ -205,21 +215,14 @@ static void a_gap_is_not_overlooked(void **state)
 	pass();
 	assert_int_equal(async__read(s, v), 0);
 	is_value(&v[0], 50, READING_GOOD);
-	hold_read = false;
-	sem_post(&go_read);
-	async__stop(s);
-	wait_for(&closed, 1);
+	end_reading(s, 1);
 }
 
-static void who_hangs_delays_nobody_and_is_opened_again(void **state)
+TEST(who_hangs_delays_nobody_and_is_opened_again)
 {
-	const struct sensor_channel *ch;
 	struct sensor_value v[2];
-	struct async *s = begin();
+	struct async *s = begin_reading();
 
-	sem_wait(&in_read);
-	pass();
-	assert_int_equal(async__channels(s, &ch), 2);
 	now_ns += 10 * S;
 	assert_int_equal(async__read(s, v), 0); /* just within its time */
 	now_ns += 1;
@@ -250,7 +253,7 @@ static void who_hangs_delays_nobody_and_is_opened_again(void **state)
 	wait_for(&closed, 2);
 }
 
-static void no_more_than_four_hang(void **state)
+TEST(no_more_than_four_hang)
 {
 	struct sensor_value v[2];
 	struct async *s = begin();
@@ -272,13 +275,10 @@ static void no_more_than_four_hang(void **state)
 	async__read(s, v);
 	sem_wait(&in_read);
 	assert_int_equal(opened, 5);
-	hold_read = false;
-	sem_post(&go_read);
-	async__stop(s);
-	wait_for(&closed, 5);
+	end_reading(s, 5);
 }
 
-static void it_stops_while_it_hangs(void **state)
+TEST(it_stops_while_it_hangs)
 {
 	struct async *s = begin();
 
@@ -297,7 +297,7 @@ static void it_stops_while_it_hangs(void **state)
 	assert_int_equal(begun, 1);
 }
 
-static void what_cannot_be_opened_is_tried_again(void **state)
+TEST(what_cannot_be_opened_is_tried_again)
 {
 	struct sensor_value v[2];
 	struct async *s;
@@ -322,15 +322,11 @@ static void what_cannot_be_opened_is_tried_again(void **state)
 	wait_for(&closed, 1);
 }
 
-static void a_source_without_a_good_value_has_none(void **state)
+TEST(a_source_without_a_good_value_has_none)
 {
-	const struct sensor_channel *ch;
 	struct sensor_value v[2];
-	struct async *s = begin();
+	struct async *s = begin_reading();
 
-	sem_wait(&in_read);
-	pass();
-	assert_int_equal(async__channels(s, &ch), 2);
 	assert_int_equal(async__read(s, v), 0);
 	read_err = -EIO;
 	pass();
@@ -344,22 +340,16 @@ static void a_source_without_a_good_value_has_none(void **state)
 	pass();
 	assert_int_equal(async__read(s, v), 0);
 	is_value(&v[0], 20, READING_GOOD);
-	hold_read = false;
-	sem_post(&go_read);
-	async__stop(s);
-	wait_for(&closed, 1);
+	end_reading(s, 1);
 }
 
 /* Other channels than the first time: by their names. */
-static void channels_stay_as_they_were(void **state)
+TEST(channels_stay_as_they_were)
 {
 	const struct sensor_channel *ch;
 	struct sensor_value v[2];
-	struct async *s = begin();
+	struct async *s = begin_reading();
 
-	sem_wait(&in_read);
-	pass();
-	assert_int_equal(async__channels(s, &ch), 2);
 	assert_int_equal(async__read(s, v), 0);
 	now_ns += 11 * S;
 	assert_int_equal(async__read(s, v), -ETIMEDOUT);
@@ -378,17 +368,5 @@ static void channels_stay_as_they_were(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(the_last_values_are_given_with_their_times, reset),
-		cmocka_unit_test_setup(a_gap_is_not_overlooked, reset),
-		cmocka_unit_test_setup(who_hangs_delays_nobody_and_is_opened_again, reset),
-		cmocka_unit_test_setup(no_more_than_four_hang, reset),
-		cmocka_unit_test_setup(it_stops_while_it_hangs, reset),
-		cmocka_unit_test_setup(what_cannot_be_opened_is_tried_again, reset),
-		cmocka_unit_test_setup(a_source_without_a_good_value_has_none, reset),
-		cmocka_unit_test_setup(channels_stay_as_they_were, reset),
-	};
-
-	log__init("test_async", LOGL_ERROR);
-	return cmocka_run_group_tests_name("async", tests, NULL, NULL);
+	return run_all_tests(.setup = reset);
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The client's end of jobprofd's socket: packets and answers, and columns and marks as text. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "client/client.h"
 #include "client/column.h"
 #include "tests/unit/listener.h"
@@ -14,24 +11,29 @@ static struct listener l;
 
 static int setup(void **state)
 {
-	(void)state;
 	listener__init(&l);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	listener__free(&l);
 	return 0;
 }
 
-static void where_nobody_listens(void **state)
+/* Returns jobprofd's end of the connection. */
+static int connected(struct client *c)
+{
+	listener__listen(&l);
+	assert_int_equal(client__open(c, l.path), 0);
+	return listener__accept(&l);
+}
+
+TEST(where_nobody_listens)
 {
 	struct client c;
 	char longer[200];
 
-	(void)state;
 	assert_int_equal(client__open(&c, l.path), -ENOENT);
 	assert_int_equal(c.fd, -1);
 	listener__listen(&l);
@@ -45,12 +47,11 @@ static void where_nobody_listens(void **state)
 	assert_int_equal(client__send(&c, &(struct jpc_mark){0}), -ENOTCONN);
 }
 
-static void a_full_backlog_is_not_waited_for(void **state)
+TEST(a_full_backlog_is_not_waited_for)
 {
 	struct client c[64];
 	int n = 0, err = 0;
 
-	(void)state;
 	listener__listen(&l);
 	assert_int_equal(listen(l.fd, 1), 0);
 	while (n < 64 && !err)
@@ -60,16 +61,13 @@ static void a_full_backlog_is_not_waited_for(void **state)
 		client__close(&c[n]);
 }
 
-static void heads_and_packets(void **state)
+TEST(heads_and_packets)
 {
 	struct jpc_mark m = {.name = "here"}, got;
 	struct client c;
 	int fd;
 
-	(void)state;
-	listener__listen(&l);
-	assert_int_equal(client__open(&c, l.path), 0);
-	fd = listener__accept(&l);
+	fd = connected(&c);
 	for (unsigned seq = 1; seq < 4; seq++) {
 		client__head(&c, &m, JPC_MARK, sizeof(m));
 		assert_int_equal(client__send(&c, &m), 0);
@@ -85,16 +83,13 @@ static void heads_and_packets(void **state)
 	client__close(&c);
 }
 
-static void a_peer_that_does_not_read_blocks_nobody(void **state)
+TEST(a_peer_that_does_not_read_blocks_nobody)
 {
 	struct jpc_mark m = {0};
 	struct client c;
 	int fd, err = 0;
 
-	(void)state;
-	listener__listen(&l);
-	assert_int_equal(client__open(&c, l.path), 0);
-	fd = listener__accept(&l);
+	fd = connected(&c);
 	for (int i = 0; i < 100000 && !err; i++) {
 		client__head(&c, &m, JPC_MARK, sizeof(m));
 		err = client__send(&c, &m);
@@ -104,17 +99,14 @@ static void a_peer_that_does_not_read_blocks_nobody(void **state)
 	close(fd);
 }
 
-static void answers_of_earlier_messages_are_passed_over(void **state)
+TEST(answers_of_earlier_messages_are_passed_over)
 {
 	struct jpc_mark m = {0};
 	struct jpc_reply r;
 	struct client c;
 	int fd;
 
-	(void)state;
-	listener__listen(&l);
-	assert_int_equal(client__open(&c, l.path), 0);
-	fd = listener__accept(&l);
+	fd = connected(&c);
 	client__head(&c, &m, JPC_MARK, sizeof(m));
 	client__head(&c, &m, JPC_MARK, sizeof(m));
 	listener__reply(fd, 1, -EIO, 1);
@@ -131,7 +123,7 @@ static void answers_of_earlier_messages_are_passed_over(void **state)
 	client__close(&c);
 }
 
-static void what_is_no_answer(void **state)
+TEST(what_is_no_answer)
 {
 	static const struct jpc_head heads[] = {
 		{JPC_MAGIC + 1, JPC_VERSION, JPC_REPLY, sizeof(struct jpc_reply), 0, 1},
@@ -145,10 +137,7 @@ static void what_is_no_answer(void **state)
 	struct client c;
 	int fd;
 
-	(void)state;
-	listener__listen(&l);
-	assert_int_equal(client__open(&c, l.path), 0);
-	fd = listener__accept(&l);
+	fd = connected(&c);
 	client__head(&c, &m, JPC_MARK, sizeof(m));
 	for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
 		r = (struct jpc_reply){.head = heads[i]};
@@ -163,18 +152,15 @@ static void what_is_no_answer(void **state)
 	client__close(&c);
 }
 
-static void texts_of_replies_end(void **state)
+TEST(texts_of_replies_end)
 {
 	struct jpc_reply r = {.head = {JPC_MAGIC, JPC_VERSION, JPC_REPLY, sizeof(r), 0, 1}};
 	struct jpc_mark m = {0};
 	struct client c;
 	int fd;
 
-	(void)state;
 	memset(r.text, 'x', sizeof(r.text));
-	listener__listen(&l);
-	assert_int_equal(client__open(&c, l.path), 0);
-	fd = listener__accept(&l);
+	fd = connected(&c);
 	client__head(&c, &m, JPC_MARK, sizeof(m));
 	assert_int_equal(send(fd, &r, sizeof(r), 0), sizeof(r));
 	assert_int_equal(client__call(&c, &m, &r, 10000), 0);
@@ -184,16 +170,13 @@ static void texts_of_replies_end(void **state)
 }
 
 /* The kernel would tell of the reset first, and the message could be taken for lost. */
-static void what_was_said_arrives_though_answers_are_left_unread(void **state)
+TEST(what_was_said_arrives_though_answers_are_left_unread)
 {
 	struct jpc_mark m = {0};
 	struct client c;
 	int fd;
 
-	(void)state;
-	listener__listen(&l);
-	assert_int_equal(client__open(&c, l.path), 0);
-	fd = listener__accept(&l);
+	fd = connected(&c);
 	for (unsigned i = 0; i < 20; i++)
 		listener__reply(fd, i, 0, 0);
 	client__head(&c, &m, JPC_MARK, sizeof(m));
@@ -205,7 +188,7 @@ static void what_was_said_arrives_though_answers_are_left_unread(void **state)
 	close(fd);
 }
 
-static void columns(void **state)
+TEST(columns)
 {
 	static const struct {
 		const char *text, *name, *unit;
@@ -239,7 +222,6 @@ static void columns(void **state)
 	};
 	struct jpc_column c;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		assert_int_equal(column__parse(&c, good[i].text, strlen(good[i].text)), 0);
 		assert_string_equal(c.name, good[i].name);
@@ -253,11 +235,10 @@ static void columns(void **state)
 	assert_string_equal(c.name, "ab");
 }
 
-static void names_of_marks(void **state)
+TEST(names_of_marks)
 {
 	char to[64], longer[65];
 
-	(void)state;
 	memset(longer, 'x', 64);
 	longer[64] = '\0';
 	assert_int_equal(column__mark_name(to, longer), -EINVAL);
@@ -268,22 +249,7 @@ static void names_of_marks(void **state)
 	assert_int_equal(column__mark_name(to, "a\nb"), -EINVAL);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(where_nobody_listens),
-		TEST(a_full_backlog_is_not_waited_for),
-		TEST(heads_and_packets),
-		TEST(a_peer_that_does_not_read_blocks_nobody),
-		TEST(answers_of_earlier_messages_are_passed_over),
-		TEST(what_is_no_answer),
-		TEST(texts_of_replies_end),
-		TEST(what_was_said_arrives_though_answers_are_left_unread),
-		TEST(columns),
-		TEST(names_of_marks),
-	};
-
-	return cmocka_run_group_tests_name("client", tests, NULL, NULL);
+	return run_all_tests(.setup = setup, .teardown = teardown);
 }

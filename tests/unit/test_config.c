@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* jobprof.conf: keys, Slurm's files, included files, and what is refused. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "base/config.h"
 #include "kern/perf_event.h"
 
@@ -69,7 +68,7 @@ static void refused(const char *text, const char *message)
 	config__free(&c);
 }
 
-static void defaults(void **state)
+TEST(defaults)
 {
 	struct config c;
 	char host[256] = "";
@@ -95,7 +94,7 @@ static void defaults(void **state)
 	config__free(NULL);
 }
 
-static void every_key(void **state)
+TEST(every_key)
 {
 	struct config c;
 
@@ -131,7 +130,7 @@ static void every_key(void **state)
 	config__free(&c);
 }
 
-static void syntax_is_slurms(void **state)
+TEST(syntax_is_slurms)
 {
 	struct config c;
 
@@ -149,7 +148,7 @@ static void syntax_is_slurms(void **state)
 	config__free(&c);
 }
 
-static void a_backslash_continues_the_line(void **state)
+TEST(a_backslash_continues_the_line)
 {
 	struct config c;
 
@@ -160,7 +159,7 @@ static void a_backslash_continues_the_line(void **state)
 	refused("\n\nStateDir=/s \\\n\\\nFoo=1\n", "jobprof.conf:3: unknown key \"Foo\"");
 }
 
-static void unknown_keys_name_the_nearest(void **state)
+TEST(unknown_keys_name_the_nearest)
 {
 	refused("\nMaxSlot=5\n",
 		"jobprof.conf:2: unknown key \"MaxSlot\", did you mean \"MaxSlots\"?");
@@ -169,7 +168,7 @@ static void unknown_keys_name_the_nearest(void **state)
 	refused("AcctGatherProfileType=x\n", "unknown key");
 }
 
-static void bad_values_say_what_is_valid(void **state)
+TEST(bad_values_say_what_is_valid)
 {
 	refused("MaxSlots=8\n", "MaxSlots: \"8\" is not a number from 16 to 4096");
 	refused("MaxSlots=4097\n", "from 16 to 4096");
@@ -193,7 +192,7 @@ static void bad_values_say_what_is_valid(void **state)
 		":9: CgroupPattern: at most 8");
 }
 
-static void broken_lines_are_errors(void **state)
+TEST(broken_lines_are_errors)
 {
 	refused("MaxSlots\n", "expected Key=Value");
 	refused("=5\n", "expected Key=Value");
@@ -207,14 +206,14 @@ static void broken_lines_are_errors(void **state)
 	refused("Include\n", "expected Key=Value");
 }
 
-static void all_errors_are_reported(void **state)
+TEST(all_errors_are_reported)
 {
 	refused("Foo=1\nMaxSlots=1\nBar=2\n", ":1: unknown key \"Foo\"");
 	assert_non_null(strstr(said, ":2: MaxSlots"));
 	assert_non_null(strstr(said, ":3: unknown key \"Bar\""));
 }
 
-static void binary_files_are_refused(void **state)
+TEST(binary_files_are_refused)
 {
 	struct config c;
 	FILE *f = fopen(in_dir("jobprof.conf"), "w");
@@ -226,7 +225,7 @@ static void binary_files_are_refused(void **state)
 	config__free(&c);
 }
 
-static void a_key_given_twice_is_said(void **state)
+TEST(a_key_given_twice_is_said)
 {
 	struct config c;
 
@@ -236,7 +235,7 @@ static void a_key_given_twice_is_said(void **state)
 	config__free(&c);
 }
 
-static void slurms_files_are_taken_for_what_they_say(void **state)
+TEST(slurms_files_are_taken_for_what_they_say)
 {
 	struct config c;
 
@@ -265,7 +264,7 @@ static void slurms_files_are_taken_for_what_they_say(void **state)
 	config__free(&c);
 }
 
-static void our_includes_are_held_to_our_rules(void **state)
+TEST(our_includes_are_held_to_our_rules)
 {
 	struct config c;
 
@@ -279,7 +278,7 @@ static void our_includes_are_held_to_our_rules(void **state)
 	refused("Include jobprof.conf\n", "more than 8 files deep");
 }
 
-static void unreadable_files_give_their_error(void **state)
+TEST(unreadable_files_give_their_error)
 {
 	struct config c;
 
@@ -292,7 +291,7 @@ static void unreadable_files_give_their_error(void **state)
 	unlink(in_dir("fifo"));
 }
 
-static void root_reads_no_file_that_others_write(void **state)
+TEST(root_reads_no_file_that_others_write)
 {
 	struct config c;
 
@@ -316,7 +315,7 @@ static void root_reads_no_file_that_others_write(void **state)
 	config__free(&c);
 }
 
-static void what_is_printed_can_be_read_again(void **state)
+TEST(what_is_printed_can_be_read_again)
 {
 	struct config c, again;
 	FILE *f;
@@ -338,7 +337,7 @@ static void what_is_printed_can_be_read_again(void **state)
 }
 
 /* Every key is in the example, commented out with its default or a sample, and valid there. */
-static void the_example_is_valid_and_complete(void **state)
+TEST(the_example_is_valid_and_complete)
 {
 	FILE *in = fopen("conf/jobprof.conf.example", "r"), *out, *keys;
 	char line[1024], name[64], *text;
@@ -398,25 +397,6 @@ static int remove_dir(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(defaults),
-		cmocka_unit_test(every_key),
-		cmocka_unit_test(syntax_is_slurms),
-		cmocka_unit_test(a_backslash_continues_the_line),
-		cmocka_unit_test(unknown_keys_name_the_nearest),
-		cmocka_unit_test(bad_values_say_what_is_valid),
-		cmocka_unit_test(broken_lines_are_errors),
-		cmocka_unit_test(all_errors_are_reported),
-		cmocka_unit_test(binary_files_are_refused),
-		cmocka_unit_test(a_key_given_twice_is_said),
-		cmocka_unit_test(slurms_files_are_taken_for_what_they_say),
-		cmocka_unit_test(our_includes_are_held_to_our_rules),
-		cmocka_unit_test(unreadable_files_give_their_error),
-		cmocka_unit_test(root_reads_no_file_that_others_write),
-		cmocka_unit_test(what_is_printed_can_be_read_again),
-		cmocka_unit_test(the_example_is_valid_and_complete),
-	};
-
 	log__init("test", LOGL_INFO);
-	return cmocka_run_group_tests_name("config", tests, make_dir, remove_dir);
+	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
 }

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Which share of each core belongs to which step. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "energy/core_alloc.h"
 #include "identity/cpulist.h"
 
@@ -39,7 +36,7 @@ static void expect(unsigned n, double first, double second)
 	assert_float_equal(out[n][1], second, 1e-12);
 }
 
-static void whole_cores_count_once(void **state)
+TEST(whole_cores_count_once)
 {
 	struct core_alloc_step s[] = {step(0, 1, false, "0-1,8-9"), step(1, 2, false, "2-5,10-13")};
 
@@ -48,7 +45,7 @@ static void whole_cores_count_once(void **state)
 	expect(1, 2, 2);
 }
 
-static void steps_of_a_job_share_and_support_stands_back(void **state)
+TEST(steps_of_a_job_share_and_support_stands_back)
 {
 	/* extern and batch hold the job's four cores, one step two of them, another one of these */
 	struct core_alloc_step s[] = {step(0, 1, true, "0-3,8-11"), step(1, 1, true, "0-3,8-11"),
@@ -61,7 +58,7 @@ static void steps_of_a_job_share_and_support_stands_back(void **state)
 	expect(3, 0.5, 0);
 }
 
-static void jobs_on_one_core_share_by_threads(void **state)
+TEST(jobs_on_one_core_share_by_threads)
 {
 	struct core_alloc_step both[] = {step(0, 1, false, "0"), step(1, 2, false, "8")};
 	struct core_alloc_step uneven[] = {step(2, 1, false, "0,8"), step(3, 2, false, "8")};
@@ -78,7 +75,7 @@ static void jobs_on_one_core_share_by_threads(void **state)
 }
 
 /* The batch step of one job and a step of another on the same core: two jobs. */
-static void support_counts_where_its_job_has_nothing_else(void **state)
+TEST(support_counts_where_its_job_has_nothing_else)
 {
 	struct core_alloc_step s[] = {step(0, 1, true, "0,8"), step(1, 2, false, "0,8")};
 
@@ -87,7 +84,7 @@ static void support_counts_where_its_job_has_nothing_else(void **state)
 	expect(1, 0.5, 0);
 }
 
-static void slurms_core_numbers(void **state)
+TEST(slurms_core_numbers)
 {
 	struct core_alloc_step s[] = {step(0, 1, false, "3-4")};
 
@@ -96,7 +93,7 @@ static void slurms_core_numbers(void **state)
 	expect(0, 1, 1);
 }
 
-static void what_is_not_known_is_not_zero(void **state)
+TEST(what_is_not_known_is_not_zero)
 {
 	struct core_alloc_step s[] = {{.job = 1}, step(0, 2, false, "4,12")};
 
@@ -105,7 +102,7 @@ static void what_is_not_known_is_not_zero(void **state)
 	expect(1, 0, 1);
 }
 
-static void cpus_that_are_not_there_hold_nothing(void **state)
+TEST(cpus_that_are_not_there_hold_nothing)
 {
 	struct core_alloc_step s[] = {step(0, 1, false, "0-3,8-11")};
 
@@ -119,7 +116,7 @@ static void cpus_that_are_not_there_hold_nothing(void **state)
 	assert_int_equal(core_alloc__count(&topo, s, 1, &out[0][0]), -EINVAL);
 }
 
-static void lists_are_read(void **state)
+TEST(lists_are_read)
 {
 	uint64_t w[2] = {~0ULL, ~0ULL};
 
@@ -136,16 +133,5 @@ static void lists_are_read(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(whole_cores_count_once, make),
-		cmocka_unit_test_setup(steps_of_a_job_share_and_support_stands_back, make),
-		cmocka_unit_test_setup(jobs_on_one_core_share_by_threads, make),
-		cmocka_unit_test_setup(support_counts_where_its_job_has_nothing_else, make),
-		cmocka_unit_test_setup(slurms_core_numbers, make),
-		cmocka_unit_test_setup(what_is_not_known_is_not_zero, make),
-		cmocka_unit_test_setup(cpus_that_are_not_there_hold_nothing, make),
-		cmocka_unit_test(lists_are_read),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests(.setup = make);
 }

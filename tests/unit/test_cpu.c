@@ -2,14 +2,12 @@
 /* Clocks, throttling, temperature, pressure and memory: on machines made of files, and on this one.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "sensor/node/cpu.h"
 #include "schema/describe.h"
 #include "tests/unit/tree.h"
@@ -47,7 +45,7 @@ static void take_away(const char *path)
 static int tear_down(void **state)
 {
 	if (s)
-		ops->close(s);
+		sensor__close(ops, s);
 	take_away("");
 	return 0;
 }
@@ -55,7 +53,7 @@ static int tear_down(void **state)
 static void open_it(const struct sensor_ops *which)
 {
 	ops = which;
-	assert_int_equal(ops->open(&s, &roots), 0);
+	assert_int_equal(sensor__open(ops, &s, &roots), 0);
 	n = ops->channels(s, &channel);
 	assert_in_range(n, 1, 16);
 }
@@ -113,7 +111,7 @@ static void make_cpus(void)
 	put(dir, "proc/cpuinfo", "vendor_id\t: GenuineIntel\n");
 }
 
-static void clocks_of_all_that_are_online(void **state)
+TEST(clocks_of_all_that_are_online)
 {
 	make_cpus();
 	open_it(&sensor_cpu);
@@ -139,7 +137,7 @@ static void clocks_of_all_that_are_online(void **state)
 	expect("FreqMin", READING_NONE, NAN);
 }
 
-static void throttling_counts_once_per_core_and_package(void **state)
+TEST(throttling_counts_once_per_core_and_package)
 {
 	make_cpus();
 	open_it(&sensor_cpu);
@@ -157,7 +155,7 @@ static void throttling_counts_once_per_core_and_package(void **state)
 	expect("PkgThrottleTime", READING_GOOD, 0);
 }
 
-static void a_cpu_that_goes_and_comes_back(void **state)
+TEST(a_cpu_that_goes_and_comes_back)
 {
 	make_cpus();
 	open_it(&sensor_cpu);
@@ -181,7 +179,7 @@ static void a_cpu_that_goes_and_comes_back(void **state)
 	expect("CoreThrottles", READING_GOOD, 14);
 }
 
-static void the_hottest_package(void **state)
+TEST(the_hottest_package)
 {
 	put(dir, CPU "cpu0/topology/physical_package_id", "0\n");
 	put(dir, CHIP "0/name", "nvme\n");
@@ -212,7 +210,7 @@ static void the_hottest_package(void **state)
 	expect("PkgTemperature", READING_NONE, NAN);
 }
 
-static void heat_by_other_drivers(void **state)
+TEST(heat_by_other_drivers)
 {
 	struct cpu_heat h;
 	double c;
@@ -243,7 +241,7 @@ static void heat_by_other_drivers(void **state)
 	cpu_heat__free(&h);
 }
 
-static void pressure_and_memory(void **state)
+TEST(pressure_and_memory)
 {
 	put(dir, "proc/pressure/cpu",
 	    "some avg10=0.14 avg60=0.47 avg300=2.08 total=9445730251\n"
@@ -276,25 +274,25 @@ static void pressure_and_memory(void **state)
 	read_it(-ENODATA);
 }
 
-static void nothing_there(void **state)
+TEST(nothing_there)
 {
 	char why[256];
 
 	put(dir, CPU "cpu0/topology/physical_package_id", "0\n");
 	put(dir, "proc/pressure/cpu", "");
 	put(dir, "proc/meminfo", "garbage\n");
-	assert_int_equal(sensor_cpu.probe(&roots, why, sizeof(why)), -ENOENT);
-	assert_int_equal(sensor_cpu.open(&s, &roots), -ENOENT);
-	assert_int_equal(sensor_node.probe(&roots, why, sizeof(why)), -ENOENT);
-	assert_int_equal(sensor_node.open(&s, &roots), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_cpu, &roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__open(&sensor_cpu, &s, &roots), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_node, &roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__open(&sensor_node, &s, &roots), -ENOENT);
 	take_away("sys");
-	assert_int_equal(sensor_cpu.probe(&roots, why, sizeof(why)), -ENOENT);
-	sensor_cpu.close(NULL);
-	sensor_node.close(NULL);
+	assert_int_equal(sensor__probe(&sensor_cpu, &roots, why, sizeof(why)), -ENOENT);
+	sensor__close(&sensor_cpu, NULL);
+	sensor__close(&sensor_node, NULL);
 }
 
 /* The two sources fill the table, each column once. */
-static void every_column_of_the_table_has_its_channel(void **state)
+TEST(every_column_of_the_table_has_its_channel)
 {
 	const struct series *table = series__find("CPU");
 	unsigned filled = 0;
@@ -315,7 +313,7 @@ static void every_column_of_the_table_has_its_channel(void **state)
 			assert_int_equal(column__describe("CPU", channel[i].column, NULL).how,
 					 HOW_SENSOR);
 		}
-		ops->close(s);
+		sensor__close(ops, s);
 		s = NULL;
 	}
 	assert_int_equal(filled, table->ncols - 3);
@@ -351,7 +349,7 @@ static double kernels_memory(void)
 }
 
 /* What the kernel said before and after a reading bounds it. */
-static void this_machines_pressure_and_memory(void **state)
+TEST(this_machines_pressure_and_memory)
 {
 	double before[2], after[2], memory[2];
 
@@ -380,21 +378,7 @@ static void this_machines_pressure_and_memory(void **state)
 	}
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(clocks_of_all_that_are_online),
-		TEST(throttling_counts_once_per_core_and_package),
-		TEST(a_cpu_that_goes_and_comes_back),
-		TEST(the_hottest_package),
-		TEST(heat_by_other_drivers),
-		TEST(pressure_and_memory),
-		TEST(nothing_there),
-		TEST(every_column_of_the_table_has_its_channel),
-		TEST(this_machines_pressure_and_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests(.setup = set_up, .teardown = tear_down);
 }

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+/* The digest of a run of bytes. */
 
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/unit.h"
 #include "hdf5/digest.h"
 
 #define MOST 700 /* bytes: several rounds of every path */
@@ -25,7 +22,7 @@ static int fill(void **state)
 	return 0;
 }
 
-static void every_bit_counts(void **state)
+TEST(every_bit_counts)
 {
 	for (unsigned n = 1; n <= MOST; n += 1 + n / 20) {
 		uint64_t sum = digest__add(1, bytes, n);
@@ -40,7 +37,7 @@ static void every_bit_counts(void **state)
 	}
 }
 
-static void the_length_counts(void **state)
+TEST(the_length_counts)
 {
 	static const uint8_t zeros[MOST];
 	uint64_t sums[MOST];
@@ -53,7 +50,7 @@ static void the_length_counts(void **state)
 }
 
 /* Words of eight bytes: any two of them. */
-static void the_order_counts(void **state)
+TEST(the_order_counts)
 {
 	const unsigned n = MOST / 8;
 	uint64_t w[MOST / 8], sum, keep;
@@ -72,7 +69,7 @@ static void the_order_counts(void **state)
 	}
 }
 
-static void where_it_lies_does_not(void **state)
+TEST(where_it_lies_does_not)
 {
 	uint8_t moved[MOST + 8];
 
@@ -84,12 +81,5 @@ static void where_it_lies_does_not(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_bit_counts),
-		cmocka_unit_test(the_length_counts),
-		cmocka_unit_test(the_order_counts),
-		cmocka_unit_test(where_it_lies_does_not),
-	};
-
-	return cmocka_run_group_tests_name("digest", tests, fill, NULL);
+	return run_all_tests(.setup_all = fill);
 }

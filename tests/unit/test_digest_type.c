@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Types that differ have digests that differ. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <errno.h>
 
+#include "tests/unit/unit.h"
 #include "hdf5/digest_type.h"
 
 static uint64_t digest_of(unsigned rank, const hsize_t *dims, hid_t of)
@@ -23,7 +20,7 @@ static uint64_t digest_of(unsigned rank, const hsize_t *dims, hid_t of)
 	return digest;
 }
 
-static void arrays_differ_by_shape_and_type(void **state)
+TEST(arrays_differ_by_shape_and_type)
 {
 	const struct {
 		unsigned rank;
@@ -46,7 +43,7 @@ static void arrays_differ_by_shape_and_type(void **state)
 	}
 }
 
-static void arrays_of_what_is_no_number_are_not_taken(void **state)
+TEST(arrays_of_what_is_no_number_are_not_taken)
 {
 	const hsize_t dims = 3;
 	hid_t row = H5Tcreate(H5T_COMPOUND, 8), array, arrays;
@@ -66,10 +63,5 @@ static void arrays_of_what_is_no_number_are_not_taken(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arrays_differ_by_shape_and_type),
-		cmocka_unit_test(arrays_of_what_is_no_number_are_not_taken),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <setjmp.h>
-#include <stdarg.h>
+/* What squeue's line of a job says about the end of its step. */
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
 
-#include <cmocka.h>
-
-#include "daemon/end_reason.h"
+#include "tests/unit/unit.h"
+#include "daemon/child/end_reason.h"
 
 /* "NULL" and false are what a job that is not told, or goes on, has. */
 static const char *meaning(const char *text, uint32_t job_id)
@@ -27,7 +23,7 @@ static bool may_change(const char *text)
 	return end_reason__meaning(text, 7, &m) && !m;
 }
 
-static void lines_of_squeue(void **state)
+TEST(lines_of_squeue)
 {
 	assert_string_equal(meaning("7 COMPLETING TimeLimit\n", 7), "time limit");
 	assert_string_equal(meaning("7 TIMEOUT TimeLimit\n", 7), "time limit");
@@ -48,7 +44,7 @@ static void lines_of_squeue(void **state)
 
 /* As squeue of 22.05, 25.11 and 26.05 prints them: -j 7 is the array's id, and that of the element
  * which began last; elements that wait are one line with it. */
-static void elements_and_components(void **state)
+TEST(elements_and_components)
 {
 	static const char array[] = "11 COMPLETED None\n13 FAILED NonZeroExitCode\n"
 				    "7 TIMEOUT TimeLimit\n12 CANCELLED None\n";
@@ -66,7 +62,7 @@ static void elements_and_components(void **state)
 }
 
 /* Of a process that is no slurmstepd nothing is believed. */
-static void other_processes(void **state)
+TEST(other_processes)
 {
 	struct slurmd site = {.squeue = "/x"};
 
@@ -77,7 +73,7 @@ static void other_processes(void **state)
 }
 
 /* Where no Slurm is found, as where its squeue is not there, hope ends with the first answer. */
-static void nobody_to_ask(void **state)
+TEST(nobody_to_ask)
 {
 	static const struct slurmd none = {.squeue = "/nowhere/squeue", .conf = "/nowhere/conf"};
 	struct end_reason w;
@@ -95,12 +91,5 @@ static void nobody_to_ask(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines_of_squeue),
-		cmocka_unit_test(elements_and_components),
-		cmocka_unit_test(other_processes),
-		cmocka_unit_test(nobody_to_ask),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Cases that can be computed by hand. */
+#include "tests/unit/unit.h"
+#include "tests/unit/near.h"
+
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "energy/energy.h"
-
-#define near(a, b) near_at(a, b, __LINE__)
-
-static void near_at(double is, double should, int line)
-{
-	if (fabs(is - should) > 1e-9 * fmax(fabs(should), 1))
-		fail_msg("line %d: is %.12g, should be %.12g", line, is, should);
-}
 
 /* One package of 10 cores, 20 W when idle, and 10 s: 200 J of it. */
 static struct energy_package package;
@@ -62,7 +52,7 @@ static void split(void)
 
 /* 200 J static: 80, 40, and 80 of nobody's; 300 J dynamic: half each. With R = 6 a half may be
  * from 300 / 7 to 300 * 6 / 7. */
-static void equal_work_on_unequal_cores(void **state)
+TEST(equal_work_on_unequal_cores)
 {
 	split();
 	near(share[0].fixed, 80);
@@ -79,7 +69,7 @@ static void equal_work_on_unequal_cores(void **state)
 }
 
 /* Twice the clock for the same time: twice the weight. */
-static void cycles_are_what_counts(void **state)
+TEST(cycles_are_what_counts)
 {
 	use[0].cycles = 40e9;
 	use[1].cycles = 80e9;
@@ -89,7 +79,7 @@ static void cycles_are_what_counts(void **state)
 }
 
 /* Not known of one step: time for all, and wider bounds. */
-static void without_cycles_by_time(void **state)
+TEST(without_cycles_by_time)
 {
 	use[0].cycles = NAN;
 	use[1].run_s = 60;
@@ -102,7 +92,7 @@ static void without_cycles_by_time(void **state)
 }
 
 /* The system's cycles are taken at the mean clock of the steps. */
-static void the_system_has_its_part(void **state)
+TEST(the_system_has_its_part)
 {
 	none.run_s = 10;
 	split();
@@ -112,7 +102,7 @@ static void the_system_has_its_part(void **state)
 }
 
 /* 20 s beside a sibling weigh as 12. */
-static void a_busy_sibling_counts(void **state)
+TEST(a_busy_sibling_counts)
 {
 	use[0].overlap_s = 20;
 	split();
@@ -120,7 +110,7 @@ static void a_busy_sibling_counts(void **state)
 	near(share[1].dynamic, 300 * 20 / 32.0);
 }
 
-static void what_nobody_did_is_the_systems(void **state)
+TEST(what_nobody_did_is_the_systems)
 {
 	use[0] = use[1] = used(0, 0, 1);
 	split();
@@ -130,7 +120,7 @@ static void what_nobody_did_is_the_systems(void **state)
 }
 
 /* Less than the idle power: all of it is static. */
-static void less_than_idle(void **state)
+TEST(less_than_idle)
 {
 	package.pkg = 100;
 	split();
@@ -141,7 +131,7 @@ static void less_than_idle(void **state)
 }
 
 /* All is dynamic, but each may as well have what its cores would take. */
-static void without_idle_power(void **state)
+TEST(without_idle_power)
 {
 	package.pkg_idle_w = NAN;
 	use[1].cycles = use[1].run_s = 0;
@@ -156,7 +146,7 @@ static void without_idle_power(void **state)
 }
 
 /* It holds the two cores it kept busy, or all that nobody else has. */
-static void without_allocation(void **state)
+TEST(without_allocation)
 {
 	use[0].alloc_cores = NAN;
 	split();
@@ -169,7 +159,7 @@ static void without_allocation(void **state)
 	near(share[1].high, 40 + 1800 / 7.0);
 }
 
-static void more_cores_than_there_are(void **state)
+TEST(more_cores_than_there_are)
 {
 	use[0].alloc_cores = 15;
 	use[1].alloc_cores = 5;
@@ -180,7 +170,7 @@ static void more_cores_than_there_are(void **state)
 }
 
 /* 30 J idle by cores, 70 J by misses, 3 to 1. */
-static void dram_by_misses(void **state)
+TEST(dram_by_misses)
 {
 	package.pkg = NAN;
 	package.dram = 100;
@@ -202,7 +192,7 @@ static void dram_by_misses(void **state)
 
 /* 1000 J node: 500 package, 100 GPU, 400 other; of it 250 idle by cores, 150 by 150:150 (package)
  * and 100 (GPU of the first). */
-static void the_rest_of_the_node(void **state)
+TEST(the_rest_of_the_node)
 {
 	in.node = 1000;
 	in.other_idle_w = 25;
@@ -221,7 +211,7 @@ static void the_rest_of_the_node(void **state)
 	near(share[0].dynamic, 150 + 100);
 }
 
-static void gpus_of_nobody(void **state)
+TEST(gpus_of_nobody)
 {
 	in.gpu_unowned = 70;
 	split();
@@ -229,7 +219,7 @@ static void gpus_of_nobody(void **state)
 	near(out.unallocated, 80 + 70);
 }
 
-static void parts_above_the_node(void **state)
+TEST(parts_above_the_node)
 {
 	in.node = 450;
 	in.node_error = 0.05;
@@ -240,7 +230,7 @@ static void parts_above_the_node(void **state)
 }
 
 /* All cores, nothing else ran: what the node's sensor is off by, whatever the parts' are. */
-static void alone_on_a_node(void **state)
+TEST(alone_on_a_node)
 {
 	in.nsteps = 1;
 	use[0].alloc_cores = 10;
@@ -267,7 +257,7 @@ static void alone_on_a_node(void **state)
 
 /* Two packages of one step each, 400 and 100 J dynamic of 500 J other: what the first package has
  * too much, it has too much by, less what of that is then not in its part of the rest. */
-static void errors_of_two_packages(void **state)
+TEST(errors_of_two_packages)
 {
 	struct energy_package two[2] = {package, package};
 	struct energy_use u[2][2] = {{used(20, 60e9, 10), used(0, 0, 0)},
@@ -291,7 +281,7 @@ static void errors_of_two_packages(void **state)
 	near(share[0].high, 880 + 180 * 0.1 / 0.9 + 180 * 0.1 / 1.1);
 }
 
-static void powers_that_were_seen_narrow(void **state)
+TEST(powers_that_were_seen_narrow)
 {
 	package.pmin_w = 6;
 	package.pmax_w = 9;
@@ -315,7 +305,7 @@ static void powers_that_were_seen_narrow(void **state)
 	near(share[0].low, 80 + 300 / 7.0);
 }
 
-static void three_of_which_one_is_bounded(void **state)
+TEST(three_of_which_one_is_bounded)
 {
 	in.nsteps = 3;
 	for (unsigned i = 0; i < 3; i++)
@@ -329,7 +319,7 @@ static void three_of_which_one_is_bounded(void **state)
 	near(share[1].dynamic, 95);
 }
 
-static void what_is_refused(void **state)
+TEST(what_is_refused)
 {
 	static const double bad[] = {-1, INFINITY};
 
@@ -361,7 +351,7 @@ static void what_is_refused(void **state)
 }
 
 /* The first holds 4 of 10 cores and did half: a tenth of 3 % of 200 J. */
-static void idle_power_is_not_quite_known(void **state)
+TEST(idle_power_is_not_quite_known)
 {
 	in.idle_error = 0.03;
 	split();
@@ -370,7 +360,7 @@ static void idle_power_is_not_quite_known(void **state)
 }
 
 /* A node that only its BMC measures: idle power by cores, the rest by what they did. */
-static void only_the_node_is_measured(void **state)
+TEST(only_the_node_is_measured)
 {
 	package.pkg = NAN;
 	in.node = 1000;
@@ -387,7 +377,7 @@ static void only_the_node_is_measured(void **state)
 	near(share[1].high, 6000 / 7.0);
 }
 
-static void no_steps(void **state)
+TEST(no_steps)
 {
 	in.nsteps = 0;
 	in.use = NULL;
@@ -455,7 +445,7 @@ static void any_input(struct energy_package *packages, struct energy_use (*uses)
 }
 
 /* Of anything: it adds up, and bounds are around it. */
-static void whatever_comes(void **state)
+TEST(whatever_comes)
 {
 	struct energy_package packages[3];
 	struct energy_use uses[5][3];
@@ -485,31 +475,5 @@ static void whatever_comes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(equal_work_on_unequal_cores, make),
-		cmocka_unit_test_setup(cycles_are_what_counts, make),
-		cmocka_unit_test_setup(without_cycles_by_time, make),
-		cmocka_unit_test_setup(the_system_has_its_part, make),
-		cmocka_unit_test_setup(a_busy_sibling_counts, make),
-		cmocka_unit_test_setup(what_nobody_did_is_the_systems, make),
-		cmocka_unit_test_setup(less_than_idle, make),
-		cmocka_unit_test_setup(without_idle_power, make),
-		cmocka_unit_test_setup(without_allocation, make),
-		cmocka_unit_test_setup(more_cores_than_there_are, make),
-		cmocka_unit_test_setup(dram_by_misses, make),
-		cmocka_unit_test_setup(the_rest_of_the_node, make),
-		cmocka_unit_test_setup(gpus_of_nobody, make),
-		cmocka_unit_test_setup(parts_above_the_node, make),
-		cmocka_unit_test_setup(alone_on_a_node, make),
-		cmocka_unit_test_setup(errors_of_two_packages, make),
-		cmocka_unit_test_setup(powers_that_were_seen_narrow, make),
-		cmocka_unit_test_setup(three_of_which_one_is_bounded, make),
-		cmocka_unit_test_setup(what_is_refused, make),
-		cmocka_unit_test_setup(only_the_node_is_measured, make),
-		cmocka_unit_test_setup(idle_power_is_not_quite_known, make),
-		cmocka_unit_test_setup(no_steps, make),
-		cmocka_unit_test_setup(whatever_comes, make),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests(.setup = make);
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Idle power and the power of a core, learned while the node is idle or runs one step. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "energy/energy_calib.h"
 
 static struct calib_package c;
@@ -24,7 +21,7 @@ static void feed(unsigned times, double pkg, double busy, uint64_t step)
 		calib_package__add(&c, &w);
 }
 
-static void idle_power_is_known_after_a_batch(void **state)
+TEST(idle_power_is_known_after_a_batch)
 {
 	feed(CALIB_BATCH - 1, 30, 0.1, 1);
 	assert_true(isnan(calib_package__pkg_idle_w(&c)));
@@ -34,14 +31,14 @@ static void idle_power_is_known_after_a_batch(void **state)
 	assert_true(c.pkg.spread == 0 && c.pkg.windows == CALIB_BATCH);
 }
 
-static void busy_windows_say_nothing(void **state)
+TEST(busy_windows_say_nothing)
 {
 	feed(100, 20, 0.5, 1);
 	assert_true(isnan(calib_package__pkg_idle_w(&c)));
 }
 
 /* Four wild readings of nine, low and high, change nothing. */
-static void bad_readings_do_no_harm(void **state)
+TEST(bad_readings_do_no_harm)
 {
 	for (unsigned i = 0; i < 20; i++) {
 		feed(5, 30, 0.1, 1);
@@ -51,7 +48,7 @@ static void bad_readings_do_no_harm(void **state)
 	assert_true(calib_package__pkg_idle_w(&c) == 30);
 }
 
-static void the_least_of_a_day_is_it(void **state)
+TEST(the_least_of_a_day_is_it)
 {
 	feed(CALIB_BATCH, 34, 0.3, 1); /* warm still, and not quite idle */
 	feed(CALIB_BATCH, 30, 0.1, 1);
@@ -60,7 +57,7 @@ static void the_least_of_a_day_is_it(void **state)
 }
 
 /* Another governor: after two epochs the old value is gone, and not before one. */
-static void what_was_true_long_ago_is_forgotten(void **state)
+TEST(what_was_true_long_ago_is_forgotten)
 {
 	feed(CALIB_BATCH, 30, 0.1, 1);
 	feed(CALIB_BATCH * (CALIB_EPOCH - 1), 40, 0.1, 1);
@@ -71,7 +68,7 @@ static void what_was_true_long_ago_is_forgotten(void **state)
 	assert_true(calib_package__pkg_idle_w(&c) == 40);
 }
 
-static void dram_has_its_own(void **state)
+TEST(dram_has_its_own)
 {
 	struct calib_window w = {2, NAN, 8, 10, 0.1, 0.1, 1};
 
@@ -90,7 +87,7 @@ static void expect_range(double least, double most)
 }
 
 /* Steps of 2, 3, ... W per core on five cores, above 30 W. */
-static void power_of_a_core(void **state)
+TEST(power_of_a_core)
 {
 	feed(CALIB_BATCH, 30, 0.1, 1);
 	for (unsigned i = 0; i < CALIB_STEPS; i++) {
@@ -101,7 +98,7 @@ static void power_of_a_core(void **state)
 }
 
 /* One step for a long time is one step; so is one that is never alone for a whole batch. */
-static void one_step_is_not_many(void **state)
+TEST(one_step_is_not_many)
 {
 	feed(CALIB_BATCH, 30, 0.1, 1);
 	feed(100 * CALIB_BATCH, 60, 5, 10);
@@ -111,7 +108,7 @@ static void one_step_is_not_many(void **state)
 	expect_range(NAN, NAN);
 }
 
-static void two_at_once_say_nothing(void **state)
+TEST(two_at_once_say_nothing)
 {
 	struct calib_window w = {1, 60, NAN, 10, 5, 4.5, 1};
 
@@ -124,7 +121,7 @@ static void two_at_once_say_nothing(void **state)
 	assert_true(isnan(c.core.least_w));
 }
 
-static void the_rest_of_the_node(void **state)
+TEST(the_rest_of_the_node)
 {
 	struct calib_min other;
 
@@ -139,18 +136,5 @@ static void the_rest_of_the_node(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(idle_power_is_known_after_a_batch, make),
-		cmocka_unit_test_setup(busy_windows_say_nothing, make),
-		cmocka_unit_test_setup(bad_readings_do_no_harm, make),
-		cmocka_unit_test_setup(the_least_of_a_day_is_it, make),
-		cmocka_unit_test_setup(what_was_true_long_ago_is_forgotten, make),
-		cmocka_unit_test_setup(dram_has_its_own, make),
-		cmocka_unit_test_setup(power_of_a_core, make),
-		cmocka_unit_test_setup(one_step_is_not_many, make),
-		cmocka_unit_test_setup(two_at_once_say_nothing, make),
-		cmocka_unit_test_setup(the_rest_of_the_node, make),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests(.setup = make);
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The bounds of a reading of a slow or late sensor. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "energy/energy_lag.h"
 
 static struct energy_lag lag;
@@ -22,7 +19,7 @@ static void add(unsigned times, double quick_w, double slow_w)
 		energy_lag__add(&lag, 1, quick_w, slow_w);
 }
 
-static void steady_power_is_off_by_half_a_step(void **state)
+TEST(steady_power_is_off_by_half_a_step)
 {
 	assert_true(energy_lag__off(&lag, 1, 5) == 0);
 	add(100, 200, 300);
@@ -32,7 +29,7 @@ static void steady_power_is_off_by_half_a_step(void **state)
 }
 
 /* Over the time that the slow one is late, and no longer. */
-static void a_jump_is_off_by_itself(void **state)
+TEST(a_jump_is_off_by_itself)
 {
 	add(10, 200, 300);
 	add(1, 280, 300);
@@ -43,7 +40,7 @@ static void a_jump_is_off_by_itself(void **state)
 	assert_true(energy_lag__off(&lag, 0, 5) == 0);
 }
 
-static void there_and_back_counts(void **state)
+TEST(there_and_back_counts)
 {
 	add(3, 200, 300);
 	add(1, 260, 300);
@@ -52,7 +49,7 @@ static void there_and_back_counts(void **state)
 }
 
 /* Fans, that no quick sensor sees. */
-static void what_only_the_slow_one_sees(void **state)
+TEST(what_only_the_slow_one_sees)
 {
 	for (unsigned i = 0; i < 10; i++)
 		add(1, 200, 300 + i);
@@ -62,7 +59,7 @@ static void what_only_the_slow_one_sees(void **state)
 }
 
 /* No further back than is kept. */
-static void a_long_delay_is_cut(void **state)
+TEST(a_long_delay_is_cut)
 {
 	add(1, 500, 600);
 	add(LAG_KEPT - 1, 200, 300);
@@ -77,7 +74,7 @@ static double wave(unsigned t)
 	return t / 7 % 2 ? 300 : 100;
 }
 
-static void a_late_sensor_is_found_out(void **state)
+TEST(a_late_sensor_is_found_out)
 {
 	for (unsigned late = 0; late <= 5; late += 5) {
 		lag = (struct energy_lag){};
@@ -89,7 +86,7 @@ static void a_late_sensor_is_found_out(void **state)
 	}
 }
 
-static void what_cannot_be_told_is_not(void **state)
+TEST(what_cannot_be_told_is_not)
 {
 	for (unsigned t = 0; t < LAG_KEPT; t++) /* steady */
 		energy_lag__add(&lag, 1, 200 + t % 2, 300);
@@ -107,15 +104,5 @@ static void what_cannot_be_told_is_not(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(steady_power_is_off_by_half_a_step, make),
-		cmocka_unit_test_setup(a_jump_is_off_by_itself, make),
-		cmocka_unit_test_setup(there_and_back_counts, make),
-		cmocka_unit_test_setup(what_only_the_slow_one_sees, make),
-		cmocka_unit_test_setup(a_long_delay_is_cut, make),
-		cmocka_unit_test_setup(a_late_sensor_is_found_out, make),
-		cmocka_unit_test_setup(what_cannot_be_told_is_not, make),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests(.setup = make);
 }

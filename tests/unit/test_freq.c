@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Intervals per kind of sample as text: "30,energy=5". */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "base/freq.h"
 
 static char err[256];
@@ -20,7 +17,7 @@ static struct freq parsed(const char *text)
 	return f;
 }
 
-static void all_follows_task(void **state)
+TEST(all_follows_task)
 {
 	struct freq f;
 
@@ -33,7 +30,7 @@ static void all_follows_task(void **state)
 	assert_true(freq__interval(&f, FREQ_LATENCY) == 30);
 }
 
-static void a_bare_number_is_the_tasks(void **state)
+TEST(a_bare_number_is_the_tasks)
 {
 	struct freq f = parsed("10,energy=5");
 
@@ -44,7 +41,7 @@ static void a_bare_number_is_the_tasks(void **state)
 	assert_true(freq__interval(&f, FREQ_TASK) == 0);
 }
 
-static void names_and_fractions(void **state)
+TEST(names_and_fractions)
 {
 	struct freq f = parsed("Task=0.1,NETWORK=2.5,filesystem=60,step=1,latency=0");
 
@@ -55,7 +52,7 @@ static void names_and_fractions(void **state)
 	assert_true(freq__interval(&f, FREQ_LATENCY) == 0);
 }
 
-static void bad_input_is_refused_and_changes_nothing(void **state)
+TEST(bad_input_is_refused_and_changes_nothing)
 {
 	static const char *const bad[] = {
 		"",
@@ -96,12 +93,5 @@ static void bad_input_is_refused_and_changes_nothing(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(all_follows_task),
-		cmocka_unit_test(a_bare_number_is_the_tasks),
-		cmocka_unit_test(names_and_fractions),
-		cmocka_unit_test(bad_input_is_refused_and_changes_nothing),
-	};
-
-	return cmocka_run_group_tests_name("freq", tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Components of heterogeneous jobs, from the environment that Slurm 22.05 gives to tasks. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "identity/hetjob.h"
 
 static struct hetjob taken(uint32_t job_id, const char *const *env)
@@ -17,7 +14,7 @@ static struct hetjob taken(uint32_t job_id, const char *const *env)
 	return h;
 }
 
-static void every_component_finds_itself(void **state)
+TEST(every_component_finds_itself)
 {
 	static const char *const batch[] = {"SLURM_JOB_ID=40",
 					    "SLURM_JOB_ID_HET_GROUP_1=41",
@@ -40,7 +37,7 @@ static void every_component_finds_itself(void **state)
 	assert_false(taken(9, srun).has_offset);
 }
 
-static void nothing_is_made_of_other_strings(void **state)
+TEST(nothing_is_made_of_other_strings)
 {
 	static const char *const bad[] = {"",
 					  "SLURM_JOB_ID=5",
@@ -64,10 +61,5 @@ static void nothing_is_made_of_other_strings(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_component_finds_itself),
-		cmocka_unit_test(nothing_is_made_of_other_strings),
-	};
-
-	return cmocka_run_group_tests_name("hetjob", tests, NULL, NULL);
+	return run_all_tests();
 }

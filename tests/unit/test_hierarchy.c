@@ -2,15 +2,13 @@
 /* Cgroup hierarchies: of made nodes (v1, v2, hybrid, containers) and of this one. */
 #include <errno.h>
 #include <ftw.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "identity/hierarchy.h"
 
 static char dir[64];
@@ -56,7 +54,7 @@ static const char hybrid[] =
 	"40 31 0:37 / /sys/fs/cgroup/systemd rw,relatime - cgroup cgroup rw,xattr,name=systemd\n"
 	"41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
 
-static void hybrid_node(void **state)
+TEST(hybrid_node)
 {
 	struct hierarchy h[HIERARCHY_MAX];
 	unsigned c[4];
@@ -80,7 +78,7 @@ static void hybrid_node(void **state)
 	assert_int_equal(hierarchy__carriers(h, 6, c, 0), 0);
 }
 
-static void v2_only_node(void **state)
+TEST(v2_only_node)
 {
 	struct hierarchy h[HIERARCHY_MAX];
 	unsigned c[4];
@@ -90,7 +88,7 @@ static void v2_only_node(void **state)
 	assert_int_equal(hierarchy__carriers(h, 1, c, 4), 1);
 }
 
-static void v1_prefers_in_order(void **state)
+TEST(v1_prefers_in_order)
 {
 	struct hierarchy h[HIERARCHY_MAX];
 	unsigned c[4];
@@ -109,7 +107,7 @@ static void v1_prefers_in_order(void **state)
 	assert_int_equal(hierarchy__carriers(h, 1, c, 4), 0);
 }
 
-static void an_existing_slurm_tree_decides(void **state)
+TEST(an_existing_slurm_tree_decides)
 {
 	struct hierarchy h[2] = {{.id = 6, .controllers = "freezer"},
 				 {.id = 4, .controllers = "memory"}};
@@ -130,7 +128,7 @@ static void an_existing_slurm_tree_decides(void **state)
 	assert_int_equal(c[0], 0);
 }
 
-static void one_mount_of_each_hierarchy(void **state)
+TEST(one_mount_of_each_hierarchy)
 {
 	struct hierarchy h[HIERARCHY_MAX];
 
@@ -142,7 +140,7 @@ static void one_mount_of_each_hierarchy(void **state)
 	assert_string_equal(h[0].root, "/");
 }
 
-static void paths_are_unescaped(void **state)
+TEST(paths_are_unescaped)
 {
 	struct hierarchy h[HIERARCHY_MAX];
 
@@ -150,7 +148,7 @@ static void paths_are_unescaped(void **state)
 	assert_string_equal(h[0].mount, "/a b\\c");
 }
 
-static void odd_lines_are_passed_over(void **state)
+TEST(odd_lines_are_passed_over)
 {
 	struct hierarchy h[HIERARCHY_MAX];
 	char line[2048];
@@ -174,7 +172,7 @@ static void odd_lines_are_passed_over(void **state)
 }
 
 /* The kernel of this machine: ids of its own mounts, against the inode's number. */
-static void this_machine(void **state)
+TEST(this_machine)
 {
 	struct hierarchy h[HIERARCHY_MAX];
 	int n = hierarchy__discover(h, HIERARCHY_MAX);
@@ -213,16 +211,5 @@ static int remove_dir(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(hybrid_node),
-		cmocka_unit_test(v2_only_node),
-		cmocka_unit_test(v1_prefers_in_order),
-		cmocka_unit_test(an_existing_slurm_tree_decides),
-		cmocka_unit_test(one_mount_of_each_hierarchy),
-		cmocka_unit_test(paths_are_unescaped),
-		cmocka_unit_test(odd_lines_are_passed_over),
-		cmocka_unit_test(this_machine),
-	};
-
-	return cmocka_run_group_tests_name("hierarchy", tests, make_dir, remove_dir);
+	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
 }

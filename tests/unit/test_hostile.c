@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Damaged journals and node-step files: an error, or fewer numbers, never a crash. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <hdf5.h>
@@ -12,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/unit.h"
 #include "hdf5/publish.h"
 #include "hdf5/reader.h"
 #include "synth.h"
@@ -134,7 +131,7 @@ static void read_all(const char *path)
 	reader__free(r);
 }
 
-static void spoilt_journals_build_or_fail(void **state)
+TEST(spoilt_journals_build_or_fail)
 {
 	size_t len;
 	uint8_t *p = slurp(journal, &len);
@@ -173,7 +170,7 @@ static int read_in_child(const char *path)
 
 /* Nor is a file, group, table or attribute left open on any way out. The library crashes of a few
  * files, which is why the programs, too, read them in children. */
-static void spoilt_files_read_or_fail(void **state)
+TEST(spoilt_files_read_or_fail)
 {
 	unsigned crashes = 0;
 	size_t len;
@@ -196,7 +193,7 @@ static void spoilt_files_read_or_fail(void **state)
 }
 
 /* What lies where a file is to be published may crash who reads it: it is kept, not asked. */
-static void a_file_that_crashes_its_reader_is_kept(void **state)
+TEST(a_file_that_crashes_its_reader_is_kept)
 {
 	char path[400];
 	struct kept kept;
@@ -222,11 +219,5 @@ static void a_file_that_crashes_its_reader_is_kept(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(spoilt_journals_build_or_fail),
-		cmocka_unit_test(spoilt_files_read_or_fail),
-		cmocka_unit_test(a_file_that_crashes_its_reader_is_kept),
-	};
-
-	return cmocka_run_group_tests_name("hostile", tests, make_dir, remove_dir);
+	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
 }

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Host lists: what `scontrol show hostnames` makes of them, sorted and each once. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "base/hostlist.h"
 
 static const struct {
@@ -48,7 +46,7 @@ static void joined(const struct hostlist *l, char *out, size_t size)
 		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? " " : "", l->names[i]);
 }
 
-static void lists_are_expanded_as_slurm_does(void **state)
+TEST(lists_are_expanded_as_slurm_does)
 {
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		struct hostlist l;
@@ -65,7 +63,7 @@ static void lists_are_expanded_as_slurm_does(void **state)
 	}
 }
 
-static void what_is_no_list_is_refused(void **state)
+TEST(what_is_no_list_is_refused)
 {
 	char bad[16];
 	struct hostlist l;
@@ -79,7 +77,7 @@ static void what_is_no_list_is_refused(void **state)
 	assert_int_equal(hostlist__parse(&l, "a,n[", NULL, 0), -EINVAL);
 }
 
-static void the_first_host_is_the_first_as_written(void **state)
+TEST(the_first_host_is_the_first_as_written)
 {
 	static const struct {
 		const char *text, *name; /* NULL: there is none */
@@ -115,7 +113,7 @@ static void the_first_host_is_the_first_as_written(void **state)
 	}
 }
 
-static void the_same_as_the_installed_slurm(void **state)
+TEST(the_same_as_the_installed_slurm)
 {
 	char dir[] = "/tmp/jobprof-hostlist.XXXXXX", path[64], command[256], line[128];
 	unsigned n = 0;
@@ -157,7 +155,7 @@ static void the_same_as_the_installed_slurm(void **state)
 		skip();
 }
 
-static void size_is_bounded(void **state)
+TEST(size_is_bounded)
 {
 	char name[300], bad[16];
 	struct hostlist l;
@@ -183,13 +181,5 @@ static void size_is_bounded(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lists_are_expanded_as_slurm_does),
-		cmocka_unit_test(what_is_no_list_is_refused),
-		cmocka_unit_test(the_first_host_is_the_first_as_written),
-		cmocka_unit_test(the_same_as_the_installed_slurm),
-		cmocka_unit_test(size_is_bounded),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

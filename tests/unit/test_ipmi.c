@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Power by IPMI: settings of Slurm's, messages, and a made-up BMC with its moods. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/ipmi/ipmi.h"
 #include "sensor/sensors.h"
@@ -24,7 +22,7 @@ static int set(struct ipmi_settings *s, const char *key, const char *value)
 	return e;
 }
 
-static void slurms_sensors(void **state)
+TEST(slurms_sensors)
 {
 	struct ipmi_settings s;
 
@@ -44,7 +42,7 @@ static void slurms_sensors(void **state)
 	assert_int_equal(s.label[0].source[0].way, IPMI_BY_DCMI_ENHANCED);
 }
 
-static void sensors_that_are_none(void **state)
+TEST(sensors_that_are_none)
 {
 	static const char *const bad[] = {
 		"",
@@ -78,7 +76,7 @@ static void sensors_that_are_none(void **state)
 	}
 }
 
-static void other_keys(void **state)
+TEST(other_keys)
 {
 	struct ipmi_settings s;
 
@@ -102,7 +100,7 @@ static void other_keys(void **state)
 }
 
 /* The layout of an answer is DCMI 1.5's table 6-16. */
-static void an_answer_of_dcmi(void **state)
+TEST(an_answer_of_dcmi)
 {
 	const uint8_t data[] = {0xdc, 0x69, 0x02, 0x64, 0x00, 0x84, 0x03, 0xf4, 0x01,
 				0x78, 0x56, 0x34, 0x12, 0xe8, 0x03, 0x00, 0x00, 0x40};
@@ -120,7 +118,7 @@ static void an_answer_of_dcmi(void **state)
 		assert_int_equal(dcmi__parse_power(data, len, &p), -EPROTO);
 }
 
-static void windows_of_dcmi(void **state)
+TEST(windows_of_dcmi)
 {
 	uint8_t data[] = {0xdc, 1, 5, 2, 3, 0x41, 0x1e, 0x85}, window = 0; /* 1 min, 30 s, 5 h */
 
@@ -148,7 +146,7 @@ static size_t make_record(uint8_t *r, uint16_t id, uint8_t number, uint8_t unit,
 	return 48 + len;
 }
 
-static void raw_values(void **state)
+TEST(raw_values)
 {
 	/* y = (M x + B 10^Bexp) 10^Rexp, worked by hand */
 	static const struct {
@@ -182,7 +180,7 @@ static void raw_values(void **state)
 	assert_true(isnan(ipmi__convert(&s, 1)));
 }
 
-static void broken_records(void **state)
+TEST(broken_records)
 {
 	uint8_t r[SDR_MAX];
 	struct ipmi_sensor s;
@@ -308,7 +306,7 @@ static struct sensor_value read_one(struct sensor *s, int want)
 	return v[0];
 }
 
-static void dcmi_is_the_nodes_power(void **state)
+TEST(dcmi_is_the_nodes_power)
 {
 	struct bmc b = {.watts = 617, .stamp = 1000};
 	uint64_t before = clock__boot_ns();
@@ -325,11 +323,11 @@ static void dcmi_is_the_nodes_power(void **state)
 	assert_float_equal(v.value, 617, 0);
 	assert_int_equal(v.quality, READING_GOOD);
 	assert_in_range(v.time_ns, before, clock__boot_ns());
-	sensor_ipmi.close(s);
+	sensor__close(&sensor_ipmi, s);
 	assert_int_equal(b.closed, 1);
 }
 
-static void a_bmc_that_repeats_itself(void **state)
+TEST(a_bmc_that_repeats_itself)
 {
 	struct bmc b = {.watts = 300, .stamp = 1000};
 	struct sensor_value first, again;
@@ -345,10 +343,10 @@ static void a_bmc_that_repeats_itself(void **state)
 	b.stamp = 0;						/* has no clock: who knows */
 	assert_int_equal(read_one(s, 0).quality, READING_GOOD);
 	assert_int_equal(read_one(s, 0).quality, READING_GOOD);
-	sensor_ipmi.close(s);
+	sensor__close(&sensor_ipmi, s);
 }
 
-static void moods_of_a_bmc(void **state)
+TEST(moods_of_a_bmc)
 {
 	struct bmc b = {.watts = 300};
 	struct sensor *s;
@@ -369,10 +367,10 @@ static void moods_of_a_bmc(void **state)
 	assert_int_equal(read_one(s, -ETIME).quality, READING_NONE);
 	b.hang = false;
 	assert_float_equal(read_one(s, 0).value, 250, 0);
-	sensor_ipmi.close(s);
+	sensor__close(&sensor_ipmi, s);
 }
 
-static void without_dcmi_the_first_sensor_in_watts(void **state)
+TEST(without_dcmi_the_first_sensor_in_watts)
 {
 	struct bmc b = {.watts = 420, .no_dcmi = true, .stale = 2};
 	const struct sensor_channel *c;
@@ -386,10 +384,10 @@ static void without_dcmi_the_first_sensor_in_watts(void **state)
 	assert_true(isnan(read_one(s, -ENODATA).value));
 	b.flags = 0x80; /* not scanned */
 	assert_true(isnan(read_one(s, -ENODATA).value));
-	sensor_ipmi.close(s);
+	sensor__close(&sensor_ipmi, s);
 }
 
-static void labels_add_their_sensors(void **state)
+TEST(labels_add_their_sensors)
 {
 	struct bmc b = {.watts = 400};
 	const struct sensor_channel *c;
@@ -410,10 +408,10 @@ static void labels_add_their_sensors(void **state)
 	calls = b.calls;
 	assert_int_equal(sensor_ipmi.read(s, v), -ETIME);
 	assert_int_equal(b.calls - calls, 1); /* the second is not waited for */
-	sensor_ipmi.close(s);
+	sensor__close(&sensor_ipmi, s);
 }
 
-static void a_bmc_without_power(void **state)
+TEST(a_bmc_without_power)
 {
 	struct bmc none = {.no_dcmi = true, .no_sdr = true}, hung = {.hang = true};
 	struct bmc circle = {.no_dcmi = true, .circle = true}, b = {.watts = 1};
@@ -428,7 +426,7 @@ static void a_bmc_without_power(void **state)
 	assert_null(s);
 }
 
-static void a_node_without_a_bmc(void **state)
+TEST(a_node_without_a_bmc)
 {
 	char dir[] = "/tmp/jp-ipmi-XXXXXX", path[64], why[160];
 	const struct sensor_roots roots = {.dev = dir};
@@ -436,19 +434,19 @@ static void a_node_without_a_bmc(void **state)
 	FILE *f;
 
 	assert_non_null(mkdtemp(dir));
-	assert_int_equal(sensor_ipmi.probe(&roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_ipmi, &roots, why, sizeof(why)), -ENOENT);
 	assert_non_null(strstr(why, "modprobe"));
-	assert_int_equal(sensor_ipmi.open(&s, &roots), -ENOENT);
-	sensor_ipmi.close(NULL);
+	assert_int_equal(sensor__open(&sensor_ipmi, &s, &roots), -ENOENT);
+	sensor__close(&sensor_ipmi, NULL);
 	snprintf(path, sizeof(path), "%s/ipmi0", dir);
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fclose(f);
-	assert_int_equal(sensor_ipmi.open(&s, &roots), -ENOTTY); /* a file is no BMC */
+	assert_int_equal(sensor__open(&sensor_ipmi, &s, &roots), -ENOTTY); /* a file is no BMC */
 	assert_int_equal(chmod(dir, 0), 0);
 	if (!getuid())
 		assert_int_equal(seteuid(65534), 0);
-	assert_int_equal(sensor_ipmi.probe(&roots, why, sizeof(why)), -EACCES);
+	assert_int_equal(sensor__probe(&sensor_ipmi, &roots, why, sizeof(why)), -EACCES);
 	if (!getuid())
 		assert_int_equal(seteuid(0), 0);
 	chmod(dir, 0700);
@@ -458,22 +456,5 @@ static void a_node_without_a_bmc(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slurms_sensors),
-		cmocka_unit_test(sensors_that_are_none),
-		cmocka_unit_test(other_keys),
-		cmocka_unit_test(an_answer_of_dcmi),
-		cmocka_unit_test(windows_of_dcmi),
-		cmocka_unit_test(raw_values),
-		cmocka_unit_test(broken_records),
-		cmocka_unit_test(dcmi_is_the_nodes_power),
-		cmocka_unit_test(a_bmc_that_repeats_itself),
-		cmocka_unit_test(moods_of_a_bmc),
-		cmocka_unit_test(without_dcmi_the_first_sensor_in_watts),
-		cmocka_unit_test(labels_add_their_sensors),
-		cmocka_unit_test(a_bmc_without_power),
-		cmocka_unit_test(a_node_without_a_bmc),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -1,20 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What users write after -j, and names in a profile directory. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/unit.h"
 #include "identity/jobspec.h"
 #include "identity/layout.h"
 #include "jobfile/merge_name.h"
 
-static void one_of_each_kind(void **state)
+TEST(one_of_each_kind)
 {
 	struct jobspec *s;
 	char err[128];
@@ -40,7 +37,7 @@ static void one_of_each_kind(void **state)
 	free(s);
 }
 
-static void the_bad_word_is_named(void **state)
+TEST(the_bad_word_is_named)
 {
 	static const char *const bad[] = {
 		"",
@@ -81,7 +78,7 @@ static void the_bad_word_is_named(void **state)
 	assert_non_null(strstr(err, "\"bad.word\""));
 }
 
-static void sluids_are_jobs(void **state)
+TEST(sluids_are_jobs)
 {
 	static const char *const bad[] = {"s",
 					  "s1234",
@@ -112,7 +109,7 @@ static void sluids_are_jobs(void **state)
 	}
 }
 
-static void long_words_are_no_jobs(void **state)
+TEST(long_words_are_no_jobs)
 {
 	struct jobspec *s;
 	char err[256], text[5000];
@@ -123,7 +120,7 @@ static void long_words_are_no_jobs(void **state)
 	assert_int_equal(jobspec__parse(&s, &n, text, err, sizeof(err)), -EINVAL);
 }
 
-static void steps_in_any_spelling(void **state)
+TEST(steps_in_any_spelling)
 {
 	struct jobspec *s;
 	char err[128];
@@ -141,7 +138,7 @@ static void steps_in_any_spelling(void **state)
 	free(s);
 }
 
-static void names_of_files(void **state)
+TEST(names_of_files)
 {
 	static const struct {
 		const char *name;
@@ -183,11 +180,5 @@ static void names_of_files(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_of_each_kind),	 cmocka_unit_test(the_bad_word_is_named),
-		cmocka_unit_test(sluids_are_jobs),	 cmocka_unit_test(long_words_are_no_jobs),
-		cmocka_unit_test(steps_in_any_spelling), cmocka_unit_test(names_of_files),
-	};
-
-	return cmocka_run_group_tests_name("jobspec", tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -1,35 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Cgroup paths: one test per variant, and names nobody should believe. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "identity/layout.h"
+#include "tests/unit/cgroup_path.h"
 #include "identity/sluid.h"
 
-static struct cgroup_ids parsed(const char *path)
-{
-	struct cgroup_ids ids;
-	int err = layout__parse(path, &ids);
-
-	if (err)
-		fail_msg("%s: %s", path, strerror(-err));
-	return ids;
-}
-
-static void file_name_is(const struct cgroup_ids *ids, const char *want)
-{
-	char buf[128];
-
-	assert_int_equal(layout__step_file_name(ids, buf, sizeof(buf)), 0);
-	assert_string_equal(buf, want);
-}
-
-static void v1_task(void **state)
+TEST(v1_task)
 {
 	struct cgroup_ids ids = parsed("/slurm/uid_1000/job_12345/step_7/task_3");
 
@@ -49,7 +28,7 @@ static void v1_task(void **state)
 	file_name_is(&ids, "12345_7");
 }
 
-static void v1_with_node_name(void **state)
+TEST(v1_with_node_name)
 {
 	struct cgroup_ids ids = parsed("/slurm_n1/uid_0/job_1/step_0");
 
@@ -61,7 +40,7 @@ static void v1_with_node_name(void **state)
 	assert_int_equal(ids.task, -1);
 }
 
-static void v1_stepd_sits_in_the_jobs_freezer(void **state)
+TEST(v1_stepd_sits_in_the_jobs_freezer)
 {
 	struct cgroup_ids ids = parsed("/slurm_n1/uid_0/job_3");
 
@@ -72,7 +51,7 @@ static void v1_stepd_sits_in_the_jobs_freezer(void **state)
 	assert_int_equal(layout__step_file_name(&ids, (char[32]){0}, 32), -EINVAL);
 }
 
-static void v2_task(void **state)
+TEST(v2_task)
 {
 	struct cgroup_ids ids =
 		parsed("/system.slice/slurmstepd.scope/job_5/step_batch/user/task_0");
@@ -87,7 +66,7 @@ static void v2_task(void **state)
 	file_name_is(&ids, "5_batch");
 }
 
-static void v2_with_node_name_and_other_slice(void **state)
+TEST(v2_with_node_name_and_other_slice)
 {
 	struct cgroup_ids ids = parsed("/hpc.slice/n_1_slurmstepd.scope/job_5/step_2/user/task_9");
 
@@ -97,7 +76,7 @@ static void v2_with_node_name_and_other_slice(void **state)
 	assert_string_equal(parsed("/slurm_a.h5/uid_0/job_1/step_0").node, "");
 }
 
-static void v2_stepd(void **state)
+TEST(v2_stepd)
 {
 	struct cgroup_ids ids = parsed("/system.slice/n1_slurmstepd.scope/job_3/step_1/slurm");
 
@@ -106,7 +85,7 @@ static void v2_stepd(void **state)
 	assert_int_equal(ids.step_id, 1);
 }
 
-static void v2_task_special_counts_with_the_step(void **state)
+TEST(v2_task_special_counts_with_the_step)
 {
 	struct cgroup_ids ids =
 		parsed("/system.slice/n1_slurmstepd.scope/job_1/step_0/user/task_special");
@@ -119,7 +98,7 @@ static void v2_task_special_counts_with_the_step(void **state)
 	assert_false(ids.task_special);
 }
 
-static void v2_in_a_container(void **state)
+TEST(v2_in_a_container)
 {
 	struct cgroup_ids ids =
 		parsed("/docker/0a1b/system.slice/slurmstepd.scope/job_5/step_2/user/task_9");
@@ -128,7 +107,7 @@ static void v2_in_a_container(void **state)
 	assert_int_equal(ids.task, 9);
 }
 
-static void sluid_path_has_no_job_id(void **state)
+TEST(sluid_path_has_no_job_id)
 {
 	struct cgroup_ids ids =
 		parsed("/system.slice/slurmstepd.scope/s5K1KKYAYG5D00/step_0/user/task_4");
@@ -147,7 +126,7 @@ static void sluid_path_has_no_job_id(void **state)
 		parsed("/a/slurmstepd.scope/s5K1KKYAYG5D00/step_0/user/task_special").task_special);
 }
 
-static void special_steps_have_numbers(void **state)
+TEST(special_steps_have_numbers)
 {
 	struct cgroup_ids ids = parsed("/slurm/uid_1/job_9/step_extern/task_0");
 
@@ -161,7 +140,7 @@ static void special_steps_have_numbers(void **state)
 	file_name_is(&ids, "9_4294967293");
 }
 
-static void het_step_names_its_component(void **state)
+TEST(het_step_names_its_component)
 {
 	struct cgroup_ids ids = parsed("/slurm/uid_1/job_9/step_3+1/task_0");
 
@@ -171,7 +150,7 @@ static void het_step_names_its_component(void **state)
 	file_name_is(&ids, "9_3");
 }
 
-static void run_inside_a_job_is_told_apart_by_its_prefix(void **state)
+TEST(run_inside_a_job_is_told_apart_by_its_prefix)
 {
 	static const char path[] = "/system.slice/slurmstepd.scope/job_5/step_0/user/task_0/"
 				   "jobprof_9/job_6/step_0/task_0";
@@ -185,7 +164,7 @@ static void run_inside_a_job_is_told_apart_by_its_prefix(void **state)
 	assert_int_equal(layout__parse_rows(&run, 1, path, strlen(path) - 4, &ids), -ENOENT);
 }
 
-static void paths_of_others_are_nobodys(void **state)
+TEST(paths_of_others_are_nobodys)
 {
 	static const char *const paths[] = {
 		"/",
@@ -213,7 +192,7 @@ static void paths_of_others_are_nobodys(void **state)
 			fail_msg("%s is somebody's", paths[i]);
 }
 
-static void hostile_names_are_refused(void **state)
+TEST(hostile_names_are_refused)
 {
 	static const char *const paths[] = {
 		"",
@@ -268,7 +247,7 @@ static void hostile_names_are_refused(void **state)
 			fail_msg("\"%s\" was taken", paths[i]);
 }
 
-static void outermost_layout_wins(void **state)
+TEST(outermost_layout_wins)
 {
 	/* What a user makes inside his own task's cgroup does not change who he is. */
 	struct cgroup_ids ids = parsed("/system.slice/slurmstepd.scope/job_5/step_0/user/task_0/"
@@ -279,7 +258,7 @@ static void outermost_layout_wins(void **state)
 	assert_false(ids.has_uid);
 }
 
-static void very_deep_and_long_paths(void **state)
+TEST(very_deep_and_long_paths)
 {
 	char path[20000] = "/slurm/uid_0/job_1/step_0/task_0";
 	struct cgroup_ids ids;
@@ -294,7 +273,7 @@ static void very_deep_and_long_paths(void **state)
 	assert_int_equal(layout__parse(path, &ids), -ENOENT);
 }
 
-static void sluid_digits(void **state)
+TEST(sluid_digits)
 {
 	char text[SLUID_LEN + 1];
 	uint64_t id = 0, again = 0;
@@ -322,25 +301,5 @@ static void sluid_digits(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(v1_task),
-		cmocka_unit_test(v1_with_node_name),
-		cmocka_unit_test(v1_stepd_sits_in_the_jobs_freezer),
-		cmocka_unit_test(v2_task),
-		cmocka_unit_test(v2_with_node_name_and_other_slice),
-		cmocka_unit_test(v2_stepd),
-		cmocka_unit_test(v2_task_special_counts_with_the_step),
-		cmocka_unit_test(v2_in_a_container),
-		cmocka_unit_test(sluid_path_has_no_job_id),
-		cmocka_unit_test(special_steps_have_numbers),
-		cmocka_unit_test(het_step_names_its_component),
-		cmocka_unit_test(run_inside_a_job_is_told_apart_by_its_prefix),
-		cmocka_unit_test(paths_of_others_are_nobodys),
-		cmocka_unit_test(hostile_names_are_refused),
-		cmocka_unit_test(outermost_layout_wins),
-		cmocka_unit_test(very_deep_and_long_paths),
-		cmocka_unit_test(sluid_digits),
-	};
-
-	return cmocka_run_group_tests_name("layout", tests, NULL, NULL);
+	return run_all_tests();
 }

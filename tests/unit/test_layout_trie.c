@@ -2,173 +2,162 @@
 /* The trie that the kernel walks: built-in rows, patterns, real samples, agreement with the parser.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
-#include "identity/layout.h"
-
-static struct cgroup_ids parsed(const char *path)
-{
-	struct cgroup_ids ids;
-	int err = layout__parse(path, &ids);
-
-	if (err)
-		fail_msg("%s: %s", path, strerror(-err));
-	return ids;
-}
-
-static void file_name_is(const struct cgroup_ids *ids, const char *want)
-{
-	char buf[128];
-
-	assert_int_equal(layout__step_file_name(ids, buf, sizeof(buf)), 0);
-	assert_string_equal(buf, want);
-}
+#include "tests/unit/cgroup_path.h"
 
 /* The trie of the built-in rows of one cgroup version. */
-static unsigned compiled(struct jp_node nodes[JP_NODES], const char *prefix, bool v2)
+static unsigned compiled(struct jp_component components[JP_COMPONENTS], const char *prefix, bool v2)
 {
 	const struct layout *rows[16];
 	unsigned n = layout__rows(LAYOUT_SLURM, rows, 16), root = 0;
 
 	n += layout__rows(LAYOUT_RUN, rows + n, 16 - n);
-	assert_int_equal(layout__compile(rows, n, prefix, v2, nodes, &root), 0);
+	assert_int_equal(layout__compile(rows, n, prefix, v2, components, &root), 0);
 	assert_int_not_equal(root, 0);
 	return root;
 }
 
 /* What the kernel takes a path's last directory for; *depth: components that are in the trie. */
-static const struct jp_node *walk(const struct jp_node *nodes, unsigned node, const char *path,
-				  unsigned *depth)
+static const struct jp_component *walk(const struct jp_component *components, unsigned component,
+				       const char *path, unsigned *depth)
 {
 	char copy[512], *save = NULL;
 
 	*depth = 0;
 	strcpy(copy, path);
 	for (char *c = strtok_r(copy, "/", &save); c; c = strtok_r(NULL, "/", &save)) {
-		unsigned child = layout__child(nodes, node, c);
+		unsigned child = layout__child(components, component, c);
 
 		if (!child)
 			break;
-		node = child;
+		component = child;
 		(*depth)++;
 	}
-	return &nodes[node];
+	return &components[component];
 }
 
-static int kind_of(const struct jp_node *nodes, unsigned root, const char *path)
+static int kind_of(const struct jp_component *components, unsigned root, const char *path)
 {
 	unsigned depth, want = 0;
-	const struct jp_node *n = walk(nodes, root, path, &depth);
+	const struct jp_component *n = walk(components, root, path, &depth);
 
 	for (const char *p = path; *p; p++)
 		want += *p == '/';
 	return depth == want ? n->kind : JP_KIND_NONE;
 }
 
-static void own_cgroups_of_jobprof_run(void **state)
+TEST(own_cgroups_of_jobprof_run)
 {
 	static const char path[] = "/user.slice/u.scope/jobprof_77/job_77/step_0/task_0";
-	struct jp_node nodes[JP_NODES] = {0};
+	struct jp_component components[JP_COMPONENTS] = {0};
 	struct cgroup_ids ids = parsed(path);
-	unsigned root = compiled(nodes, "/user.slice/u.scope", true), depth;
+	unsigned root = compiled(components, "/user.slice/u.scope", true), depth;
 
 	assert_string_equal(ids.row->name, "run");
 	assert_int_equal(ids.job_id, 77);
 	assert_int_equal(ids.task, 0);
 	file_name_is(&ids, "77_0");
-	assert_int_equal(kind_of(nodes, root, path), JP_KIND_TASK);
-	assert_int_equal(kind_of(nodes, root, "/jobprof_77/job_77/step_0"), JP_KIND_NONE);
+	assert_int_equal(kind_of(components, root, path), JP_KIND_TASK);
+	assert_int_equal(kind_of(components, root, "/jobprof_77/job_77/step_0"), JP_KIND_NONE);
 	/* No slurmstepd to wait for, and not root's alone as Slurm's are. */
 	assert_int_equal(
-		walk(nodes, root, "/user.slice/u.scope/jobprof_77/job_77/step_0", &depth)->flags,
-		JP_NODE_ANYONE);
-	assert_int_equal(walk(nodes, root, "/user.slice/u.scope/jobprof_77/job_77", &depth)->flags,
-			 JP_NODE_WAKE | JP_NODE_ANYONE);
+		walk(components, root, "/user.slice/u.scope/jobprof_77/job_77/step_0", &depth)
+			->flags,
+		JP_COMPONENT_ANYONE);
+	assert_int_equal(
+		walk(components, root, "/user.slice/u.scope/jobprof_77/job_77", &depth)->flags,
+		JP_COMPONENT_WAKE | JP_COMPONENT_ANYONE);
 }
 
-static void trie_of_v1(void **state)
+TEST(trie_of_v1)
 {
-	struct jp_node nodes[JP_NODES] = {0};
-	unsigned root = compiled(nodes, "", false), depth;
-	const struct jp_node *step = walk(nodes, root, "/slurm/uid_0/job_1/step_0", &depth);
+	struct jp_component components[JP_COMPONENTS] = {0};
+	unsigned root = compiled(components, "", false), depth;
+	const struct jp_component *step =
+		walk(components, root, "/slurm/uid_0/job_1/step_0", &depth);
 
-	assert_int_equal(kind_of(nodes, root, "/slurm/uid_0"), JP_KIND_PATH);
-	assert_int_equal(kind_of(nodes, root, "/slurm_n1/uid_0/job_1/step_batch"), JP_KIND_STEP);
-	assert_int_equal(kind_of(nodes, root, "/slurm_n1/uid_0/job_1/step_0/task_0"), JP_KIND_TASK);
-	assert_int_equal(kind_of(nodes, root, "/slurm_n1/uid_0/job_1/step_0/task_special"),
-			 JP_KIND_GROUP);
-	assert_int_equal(kind_of(nodes, root, "/slurmx/uid_0"), JP_KIND_NONE);
-	assert_int_equal(kind_of(nodes, root, "/a/slurmstepd.scope/job_1"), JP_KIND_NONE);
-	assert_int_equal(step->flags, JP_NODE_NEED_STEPD);
-	assert_int_equal(walk(nodes, root, "/slurm/uid_0/job_1", &depth)->flags, JP_NODE_WAKE);
-	assert_int_equal(nodes[0].kind, JP_KIND_NONE);
-}
-
-static void trie_of_v2(void **state)
-{
-	struct jp_node nodes[JP_NODES] = {0};
-	unsigned root = compiled(nodes, "/", true), depth;
-
-	assert_int_equal(kind_of(nodes, root, "/a/slurmstepd.scope/job_1/step_0"), JP_KIND_STEP);
-	assert_int_equal(kind_of(nodes, root, "/a/n1_slurmstepd.scope/job_1/step_0/slurm"),
-			 JP_KIND_STEPD);
-	assert_int_equal(kind_of(nodes, root, "/a/slurmstepd.scope/s5K1KKYAYG5D00/step_0/user"),
-			 JP_KIND_GROUP);
-	assert_int_equal(kind_of(nodes, root, "/a/slurmstepd.scope/job_1/step_0/user/task_3"),
-			 JP_KIND_TASK);
-	assert_int_equal(kind_of(nodes, root, "/a/slurmstepd.scope/job_1/step_0/user/task_special"),
-			 JP_KIND_GROUP);
-	assert_int_equal(kind_of(nodes, root, "/a/slurmstepd.scope/system"), JP_KIND_PATH);
-	assert_int_equal(kind_of(nodes, root, "/a/slurmstepd.scope/system/step_0"), JP_KIND_NONE);
-	assert_int_equal(walk(nodes, root, "/a/slurmstepd.scope/system", &depth)->flags,
-			 JP_NODE_EXACT);
-	assert_int_equal(kind_of(nodes, root, "/slurm/uid_0"), JP_KIND_NONE);
-	assert_int_equal(kind_of(nodes, root, "/jobprof_5/job_5/step_0/task_0"), JP_KIND_TASK);
-}
-
-static void all_hierarchies_share_one_array(void **state)
-{
-	struct jp_node nodes[JP_NODES] = {0};
-	unsigned v2 = compiled(nodes, "", true), used = 0;
-	unsigned freezer = compiled(nodes, "", false);
-	unsigned memory = compiled(nodes, "/docker/0a1b", false);
-
-	assert_int_equal(kind_of(nodes, v2, "/a/slurmstepd.scope/job_1/step_0"), JP_KIND_STEP);
-	assert_int_equal(kind_of(nodes, freezer, "/slurm/uid_0/job_1/step_0"), JP_KIND_STEP);
-	assert_int_equal(kind_of(nodes, memory, "/docker/0a1b/slurm/uid_0/job_1/step_0"),
+	assert_int_equal(kind_of(components, root, "/slurm/uid_0"), JP_KIND_PATH);
+	assert_int_equal(kind_of(components, root, "/slurm_n1/uid_0/job_1/step_batch"),
 			 JP_KIND_STEP);
-	assert_int_equal(kind_of(nodes, memory, "/slurm/uid_0/job_1/step_0"), JP_KIND_NONE);
-	while (used < JP_NODES - 1 && nodes[used + 1].kind)
-		used++;
-	assert_in_range(used, 1, JP_NODES / 2);
-	assert_int_equal(compiled(nodes, "", false), freezer);
+	assert_int_equal(kind_of(components, root, "/slurm_n1/uid_0/job_1/step_0/task_0"),
+			 JP_KIND_TASK);
+	assert_int_equal(kind_of(components, root, "/slurm_n1/uid_0/job_1/step_0/task_special"),
+			 JP_KIND_GROUP);
+	assert_int_equal(kind_of(components, root, "/slurmx/uid_0"), JP_KIND_NONE);
+	assert_int_equal(kind_of(components, root, "/a/slurmstepd.scope/job_1"), JP_KIND_NONE);
+	assert_int_equal(step->flags, JP_COMPONENT_NEED_STEPD);
+	assert_int_equal(walk(components, root, "/slurm/uid_0/job_1", &depth)->flags,
+			 JP_COMPONENT_WAKE);
+	assert_int_equal(components[0].kind, JP_KIND_NONE);
 }
 
-static void long_prefix_names_are_matched_by_their_ends(void **state)
+TEST(trie_of_v2)
+{
+	struct jp_component components[JP_COMPONENTS] = {0};
+	unsigned root = compiled(components, "/", true), depth;
+
+	assert_int_equal(kind_of(components, root, "/a/slurmstepd.scope/job_1/step_0"),
+			 JP_KIND_STEP);
+	assert_int_equal(kind_of(components, root, "/a/n1_slurmstepd.scope/job_1/step_0/slurm"),
+			 JP_KIND_STEPD);
+	assert_int_equal(
+		kind_of(components, root, "/a/slurmstepd.scope/s5K1KKYAYG5D00/step_0/user"),
+		JP_KIND_GROUP);
+	assert_int_equal(kind_of(components, root, "/a/slurmstepd.scope/job_1/step_0/user/task_3"),
+			 JP_KIND_TASK);
+	assert_int_equal(
+		kind_of(components, root, "/a/slurmstepd.scope/job_1/step_0/user/task_special"),
+		JP_KIND_GROUP);
+	assert_int_equal(kind_of(components, root, "/a/slurmstepd.scope/system"), JP_KIND_PATH);
+	assert_int_equal(kind_of(components, root, "/a/slurmstepd.scope/system/step_0"),
+			 JP_KIND_NONE);
+	assert_int_equal(walk(components, root, "/a/slurmstepd.scope/system", &depth)->flags,
+			 JP_COMPONENT_EXACT);
+	assert_int_equal(kind_of(components, root, "/slurm/uid_0"), JP_KIND_NONE);
+	assert_int_equal(kind_of(components, root, "/jobprof_5/job_5/step_0/task_0"), JP_KIND_TASK);
+}
+
+TEST(all_hierarchies_share_one_array)
+{
+	struct jp_component components[JP_COMPONENTS] = {0};
+	unsigned v2 = compiled(components, "", true), used = 0;
+	unsigned freezer = compiled(components, "", false);
+	unsigned memory = compiled(components, "/docker/0a1b", false);
+
+	assert_int_equal(kind_of(components, v2, "/a/slurmstepd.scope/job_1/step_0"), JP_KIND_STEP);
+	assert_int_equal(kind_of(components, freezer, "/slurm/uid_0/job_1/step_0"), JP_KIND_STEP);
+	assert_int_equal(kind_of(components, memory, "/docker/0a1b/slurm/uid_0/job_1/step_0"),
+			 JP_KIND_STEP);
+	assert_int_equal(kind_of(components, memory, "/slurm/uid_0/job_1/step_0"), JP_KIND_NONE);
+	while (used < JP_COMPONENTS - 1 && components[used + 1].kind)
+		used++;
+	assert_in_range(used, 1, JP_COMPONENTS / 2);
+	assert_int_equal(compiled(components, "", false), freezer);
+}
+
+TEST(long_prefix_names_are_matched_by_their_ends)
 {
 	static const char id[] = "9ab32eb90281fba126ddac6e9437155a9ab32eb90281fba126ddac6e9437155a";
-	struct jp_node nodes[JP_NODES] = {0};
+	struct jp_component components[JP_COMPONENTS] = {0};
 	char prefix[128], path[256];
 	unsigned root;
 
 	snprintf(prefix, sizeof(prefix), "/docker/%s", id);
-	root = compiled(nodes, prefix, false);
+	root = compiled(components, prefix, false);
 	snprintf(path, sizeof(path), "%s/slurm/uid_0/job_1/step_0", prefix);
-	assert_int_equal(kind_of(nodes, root, path), JP_KIND_STEP);
+	assert_int_equal(kind_of(components, root, path), JP_KIND_STEP);
 	path[strlen("/docker/")] = 'x';
-	assert_int_equal(kind_of(nodes, root, path), JP_KIND_NONE);
+	assert_int_equal(kind_of(components, root, path), JP_KIND_NONE);
 }
 
 /* Every path of a file of real samples, by the parser and by the trie. */
 static unsigned check_samples(const char *file, bool v2, unsigned kinds[JP_KIND_STEPD + 1])
 {
-	struct jp_node nodes[JP_NODES] = {0};
-	unsigned root = compiled(nodes, "", v2), n = 0;
+	struct jp_component components[JP_COMPONENTS] = {0};
+	unsigned root = compiled(components, "", v2), n = 0;
 	char name[128], word[512];
 	FILE *f;
 
@@ -186,7 +175,7 @@ static unsigned check_samples(const char *file, bool v2, unsigned kinds[JP_KIND_
 			assert_int_equal(layout__parse(path, &ids), -ENOENT);
 			continue;
 		}
-		assert_int_equal(kind_of(nodes, root, path), ids.kind);
+		assert_int_equal(kind_of(components, root, path), ids.kind);
 		assert_in_range(ids.job_id, 1, 3);
 		kinds[ids.kind]++;
 		n++;
@@ -195,7 +184,7 @@ static unsigned check_samples(const char *file, bool v2, unsigned kinds[JP_KIND_
 	return n;
 }
 
-static void real_samples(void **state)
+TEST(real_samples)
 {
 	unsigned k[JP_KIND_STEPD + 1] = {0};
 
@@ -236,9 +225,9 @@ static struct layout pattern(const char *text, char buf[256])
 	return l;
 }
 
-static void pattern_makes_steps(void **state)
+TEST(pattern_makes_steps)
 {
-	struct jp_node nodes[JP_NODES] = {0};
+	struct jp_component components[JP_COMPONENTS] = {0};
 	const struct layout *rows[16];
 	unsigned n = layout__rows(LAYOUT_SLURM, rows, 15), root, depth;
 	struct cgroup_ids ids;
@@ -246,16 +235,17 @@ static void pattern_makes_steps(void **state)
 	struct layout l = pattern("/system.slice/foo-*.scope", text);
 
 	rows[n++] = &l;
-	assert_int_equal(layout__compile(rows, n, "", true, nodes, &root), 0);
-	assert_int_equal(kind_of(nodes, root, "/system.slice/foo-1.scope"), JP_KIND_STEP);
-	assert_int_equal(walk(nodes, root, "/system.slice/foo-1.scope", &depth)->flags,
-			 JP_NODE_WAKE | JP_NODE_ANYONE);
-	assert_int_equal(kind_of(nodes, root, "/system.slice/foo-1.scope/x"), JP_KIND_NONE);
-	/* Slurm's tree in the same slice is still seen, though "system.slice" is now its own node.
+	assert_int_equal(layout__compile(rows, n, "", true, components, &root), 0);
+	assert_int_equal(kind_of(components, root, "/system.slice/foo-1.scope"), JP_KIND_STEP);
+	assert_int_equal(walk(components, root, "/system.slice/foo-1.scope", &depth)->flags,
+			 JP_COMPONENT_WAKE | JP_COMPONENT_ANYONE);
+	assert_int_equal(kind_of(components, root, "/system.slice/foo-1.scope/x"), JP_KIND_NONE);
+	/* Slurm's tree in the same slice is still seen, though "system.slice" is now its own
+	 * component.
 	 */
-	assert_int_equal(kind_of(nodes, root, "/system.slice/slurmstepd.scope/job_1/step_0"),
+	assert_int_equal(kind_of(components, root, "/system.slice/slurmstepd.scope/job_1/step_0"),
 			 JP_KIND_STEP);
-	assert_int_equal(kind_of(nodes, root, "/other.slice/slurmstepd.scope/job_1/step_0"),
+	assert_int_equal(kind_of(components, root, "/other.slice/slurmstepd.scope/job_1/step_0"),
 			 JP_KIND_STEP);
 
 	assert_int_equal(layout__parse_rows(rows, n, "/system.slice/foo-1.scope/x", 0, &ids), 0);
@@ -273,20 +263,20 @@ static void pattern_makes_steps(void **state)
 	assert_int_equal(ids.job_id, 4);
 }
 
-static void pattern_with_tasks(void **state)
+TEST(pattern_with_tasks)
 {
-	struct jp_node nodes[JP_NODES] = {0};
+	struct jp_component components[JP_COMPONENTS] = {0};
 	unsigned root, depth;
 	struct cgroup_ids ids;
 	char text[256];
 	struct layout l = pattern("/batch/run-*//rank-*", text);
 	const struct layout *rows = &l;
 
-	assert_int_equal(layout__compile(&rows, 1, "/ignored", false, nodes, &root), 0);
-	assert_int_equal(kind_of(nodes, root, "/batch/run-a"), JP_KIND_STEP);
-	assert_int_equal(kind_of(nodes, root, "/batch/run-a/rank-3"), JP_KIND_TASK);
-	assert_int_equal(walk(nodes, root, "/batch/run-a", &depth)->flags,
-			 JP_NODE_WAKE | JP_NODE_ANYONE);
+	assert_int_equal(layout__compile(&rows, 1, "/ignored", false, components, &root), 0);
+	assert_int_equal(kind_of(components, root, "/batch/run-a"), JP_KIND_STEP);
+	assert_int_equal(kind_of(components, root, "/batch/run-a/rank-3"), JP_KIND_TASK);
+	assert_int_equal(walk(components, root, "/batch/run-a", &depth)->flags,
+			 JP_COMPONENT_WAKE | JP_COMPONENT_ANYONE);
 	assert_int_equal(layout__parse_rows(&rows, 1, "/batch/run-a/rank-3", 0, &ids), 0);
 	assert_int_equal(ids.task, 3);
 	assert_int_equal(layout__parse_rows(&rows, 1, "/batch/run-a/rank-x", 0, &ids), 0);
@@ -294,7 +284,7 @@ static void pattern_with_tasks(void **state)
 	assert_int_equal(ids.kind, JP_KIND_TASK);
 }
 
-static void pattern_names_are_made_fit_for_files(void **state)
+TEST(pattern_names_are_made_fit_for_files)
 {
 	struct cgroup_ids a, b;
 	char text[256], path[400], buf[128];
@@ -319,7 +309,7 @@ static void pattern_names_are_made_fit_for_files(void **state)
 	assert_int_equal(layout__step_file_name(&a, buf, 10), -E2BIG);
 }
 
-static void bad_patterns_say_why(void **state)
+TEST(bad_patterns_say_why)
 {
 	static const char *const bad[] = {
 		"",
@@ -348,16 +338,16 @@ static void bad_patterns_say_why(void **state)
 	}
 }
 
-static void tries_that_do_not_fit_leave_nothing_behind(void **state)
+TEST(tries_that_do_not_fit_leave_nothing_behind)
 {
-	struct jp_node nodes[JP_NODES] = {0}, before[JP_NODES];
+	struct jp_component components[JP_COMPONENTS] = {0}, before[JP_COMPONENTS];
 	char text[8][256];
 	struct layout l[8];
 	const struct layout *rows[8];
 	unsigned root = 99;
 
-	compiled(nodes, "", true);
-	memcpy(before, nodes, sizeof(nodes));
+	compiled(components, "", true);
+	memcpy(before, components, sizeof(components));
 	for (int i = 0; i < 8; i++) {
 		char p[32];
 
@@ -365,40 +355,40 @@ static void tries_that_do_not_fit_leave_nothing_behind(void **state)
 		l[i] = pattern(p, text[i]);
 		rows[i] = &l[i];
 	}
-	assert_int_equal(layout__compile(rows, 8, "", true, nodes, &root), -E2BIG);
-	assert_memory_equal(nodes, before, sizeof(nodes));
+	assert_int_equal(layout__compile(rows, 8, "", true, components, &root), -E2BIG);
+	assert_memory_equal(components, before, sizeof(components));
 	assert_int_equal(root, 99);
-	assert_int_equal(layout__compile(rows, 6, "", true, nodes, &root), 0);
+	assert_int_equal(layout__compile(rows, 6, "", true, components, &root), 0);
 	/* One says that it is a step, the other that steps are below it. */
 	l[0] = pattern("/a/x-*", text[0]);
 	l[1] = pattern("/a/x-*/b", text[1]);
-	assert_int_equal(layout__compile(rows, 2, "", true, nodes, &root), -EINVAL);
-	assert_int_equal(layout__compile(rows, 0, "", true, nodes, &root), -ENOENT);
+	assert_int_equal(layout__compile(rows, 2, "", true, components, &root), -EINVAL);
+	assert_int_equal(layout__compile(rows, 0, "", true, components, &root), -ENOENT);
 	layout__rows(LAYOUT_SLURM, rows, 1);
-	assert_int_equal(layout__compile(rows, 1, "", true, nodes, &root), -ENOENT);
-	assert_int_equal(layout__compile(rows, 1, "/a*", false, nodes, &root), -EINVAL);
+	assert_int_equal(layout__compile(rows, 1, "", true, components, &root), -ENOENT);
+	assert_int_equal(layout__compile(rows, 1, "/a*", false, components, &root), -EINVAL);
 }
 
-static void exact_names_go_before_globs(void **state)
+TEST(exact_names_go_before_globs)
 {
-	struct jp_node nodes[JP_NODES] = {0};
+	struct jp_component components[JP_COMPONENTS] = {0};
 	char text[3][256];
 	struct layout l[3] = {pattern("/*", text[0]), pattern("/ab-*", text[1]),
 			      pattern("/ab-cd//x", text[2])};
 	const struct layout *rows[3] = {&l[0], &l[1], &l[2]};
 	unsigned root;
 
-	assert_int_equal(layout__compile(rows, 3, "", true, nodes, &root), 0);
-	assert_int_equal(nodes[root].nchild, 3);
-	assert_int_equal(kind_of(nodes, root, "/ab-cd/x"), JP_KIND_TASK);
-	assert_int_equal(kind_of(nodes, root, "/ab-ce/x"), JP_KIND_NONE);
-	assert_int_equal(kind_of(nodes, root, "/ab-ce"), JP_KIND_STEP);
-	assert_int_equal(kind_of(nodes, root, "/q"), JP_KIND_STEP);
+	assert_int_equal(layout__compile(rows, 3, "", true, components, &root), 0);
+	assert_int_equal(components[root].nchild, 3);
+	assert_int_equal(kind_of(components, root, "/ab-cd/x"), JP_KIND_TASK);
+	assert_int_equal(kind_of(components, root, "/ab-ce/x"), JP_KIND_NONE);
+	assert_int_equal(kind_of(components, root, "/ab-ce"), JP_KIND_STEP);
+	assert_int_equal(kind_of(components, root, "/q"), JP_KIND_STEP);
 }
 
 /* One step of a random path, with a name that the trie knows there. False: no such name came up.
  * *odd: the trie takes the name by its first characters, the parser will not. */
-static bool random_step(const struct jp_node *nodes, unsigned *at, char *path, bool *odd)
+static bool random_step(const struct jp_component *components, unsigned *at, char *path, bool *odd)
 {
 	static const char *const words[] = {
 		"slurm",
@@ -428,15 +418,15 @@ static bool random_step(const struct jp_node *nodes, unsigned *at, char *path, b
 
 		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
 		w = words[(seed >> 33) % (sizeof(words) / sizeof(words[0]))];
-		child = layout__child(nodes, *at, w);
+		child = layout__child(components, *at, w);
 		if (!child)
 			continue;
-		if (nodes[child].prefix_len && !strcmp(w + strlen(w) - strlen("x"), "x"))
+		if (components[child].prefix_len && !strcmp(w + strlen(w) - strlen("x"), "x"))
 			*odd = true;
-		if (!strcmp(nodes[child].prefix, "s") && strcmp(w, "s5K1KKYAYG5D00") != 0)
+		if (!strcmp(components[child].prefix, "s") && strcmp(w, "s5K1KKYAYG5D00") != 0)
 			*odd = true;
 		/* Below "jobprof run" there is no such thing. */
-		if (!strcmp(nodes[child].prefix, "task_") && !strcmp(w, "task_special"))
+		if (!strcmp(components[child].prefix, "task_") && !strcmp(w, "task_special"))
 			*odd = true;
 		*at = child;
 		strcat(path, "/");
@@ -447,10 +437,10 @@ static bool random_step(const struct jp_node *nodes, unsigned *at, char *path, b
 }
 
 /* What the kernel would give a slot, the parser knows as the same thing. */
-static void parser_and_trie_agree(void **state)
+TEST(parser_and_trie_agree)
 {
-	struct jp_node nodes[JP_NODES] = {0};
-	unsigned root[2] = {compiled(nodes, "", false), compiled(nodes, "", true)};
+	struct jp_component components[JP_COMPONENTS] = {0};
+	unsigned root[2] = {compiled(components, "", false), compiled(components, "", true)};
 	unsigned agreed = 0, refused = 0;
 
 	for (unsigned i = 0; i < 200000; i++) {
@@ -460,13 +450,14 @@ static void parser_and_trie_agree(void **state)
 		bool odd = false;
 		int err;
 
-		while (depth < 6 && random_step(nodes, &at, path, &odd))
+		while (depth < 6 && random_step(components, &at, path, &odd))
 			depth++;
-		if (nodes[at].kind == JP_KIND_PATH)
+		if (components[at].kind == JP_KIND_PATH)
 			continue;
 		err = layout__parse(path, &ids);
-		if (odd ? !err : err || ids.kind != nodes[at].kind)
-			fail_msg("%s: %d, kind %d and %d", path, err, ids.kind, nodes[at].kind);
+		if (odd ? !err : err || ids.kind != components[at].kind)
+			fail_msg("%s: %d, kind %d and %d", path, err, ids.kind,
+				 components[at].kind);
 		agreed += !err;
 		refused += odd;
 	}
@@ -476,21 +467,5 @@ static void parser_and_trie_agree(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(own_cgroups_of_jobprof_run),
-		cmocka_unit_test(trie_of_v1),
-		cmocka_unit_test(trie_of_v2),
-		cmocka_unit_test(all_hierarchies_share_one_array),
-		cmocka_unit_test(long_prefix_names_are_matched_by_their_ends),
-		cmocka_unit_test(real_samples),
-		cmocka_unit_test(pattern_makes_steps),
-		cmocka_unit_test(pattern_with_tasks),
-		cmocka_unit_test(pattern_names_are_made_fit_for_files),
-		cmocka_unit_test(bad_patterns_say_why),
-		cmocka_unit_test(tries_that_do_not_fit_leave_nothing_behind),
-		cmocka_unit_test(exact_names_go_before_globs),
-		cmocka_unit_test(parser_and_trie_agree),
-	};
-
-	return cmocka_run_group_tests_name("layout_trie", tests, NULL, NULL);
+	return run_all_tests();
 }

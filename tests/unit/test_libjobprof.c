@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* libjobprof(3): a program's own series and marks, and the last rows of a step. */
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <sys/wait.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "client/libjobprof.h"
 #include "tests/unit/listener.h"
 
@@ -48,6 +45,14 @@ static void in_a_process(void (*test)(void))
 	assert_int_equal(status, 0);
 }
 
+#define PROCESS_TEST(name)                       \
+	static void name##_in_process(void);     \
+	TEST(name)                               \
+	{                                        \
+		in_a_process(name##_in_process); \
+	}                                        \
+	static void name##_in_process(void)
+
 /* As assert_true(), in a process that is not cmocka's. */
 #define MUST(cond)                                                                 \
 	do {                                                                       \
@@ -59,7 +64,6 @@ static void in_a_process(void (*test)(void))
 
 static int setup(void **state)
 {
-	(void)state;
 	listener__init(&l);
 	setenv("JOBPROF_SOCKET", l.path, 1);
 	return 0;
@@ -67,12 +71,11 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	listener__free(&l);
 	return 0;
 }
 
-static void one_connection_and_every_table_once(void)
+PROCESS_TEST(one_connection_and_every_table_once)
 {
 	int fd, solver, other;
 
@@ -102,7 +105,7 @@ static void one_connection_and_every_table_once(void)
 	MUST(next(fd) == JPC_MARK && !got.head.flags && !next(fd) && !jobprof_dropped());
 }
 
-static void wrong_calls(void)
+PROCESS_TEST(wrong_calls)
 {
 	static const char *const twice[] = {"a", "b", "a[s]"}, *const bad[] = {"a", "b c"};
 	const double row[] = {1, 2, 3};
@@ -134,7 +137,7 @@ static void wrong_calls(void)
 	MUST(!jobprof_dropped());
 }
 
-static void without_a_daemon(void)
+PROCESS_TEST(without_a_daemon)
 {
 	errno = 77;
 	MUST(jobprof_mark("x") == -ENOTCONN);
@@ -145,7 +148,7 @@ static void without_a_daemon(void)
 	MUST(errno == 77 && jobprof_dropped() == 3);
 }
 
-static void where_nothing_is_profiled(void)
+PROCESS_TEST(where_nothing_is_profiled)
 {
 	int fd;
 
@@ -159,7 +162,7 @@ static void where_nothing_is_profiled(void)
 	MUST(recv(fd, &got, sizeof(got), 0) == 0); /* it has hung up */
 }
 
-static void a_refused_series_is_the_only_loss(void)
+PROCESS_TEST(a_refused_series_is_the_only_loss)
 {
 	int fd, bad = jobprof_series("bad", 1, columns), good = jobprof_series("good", 1, columns);
 
@@ -176,7 +179,7 @@ static void a_refused_series_is_the_only_loss(void)
 	MUST(!strcmp(got.table.head.name, "good"));
 }
 
-static void after_a_restart_tables_are_declared_again(void)
+PROCESS_TEST(after_a_restart_tables_are_declared_again)
 {
 	int fd, s = jobprof_series("s", 1, columns);
 
@@ -191,7 +194,7 @@ static void after_a_restart_tables_are_declared_again(void)
 	MUST(jobprof_add(s, 1) == -ENOTCONN && jobprof_dropped() == 1);
 }
 
-static void one_that_does_not_read(void)
+PROCESS_TEST(one_that_does_not_read)
 {
 	int err = 0, sent = 0;
 
@@ -203,7 +206,7 @@ static void one_that_does_not_read(void)
 	MUST(err == -EAGAIN && sent > 10 && jobprof_dropped() == 1);
 }
 
-static void a_child_talks_for_itself(void)
+PROCESS_TEST(a_child_talks_for_itself)
 {
 	int fd, status, s = jobprof_series("s", 1, columns);
 	pid_t pid;
@@ -241,7 +244,7 @@ static void *mark_often(void *arg)
 	return NULL;
 }
 
-static void threads(void)
+PROCESS_TEST(threads)
 {
 	int numbers[THREADS], fd, seen[THREADS] = {0}, thread, mark;
 	pthread_t t[THREADS];
@@ -262,22 +265,6 @@ static void threads(void)
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(t[i], NULL);
 }
-
-#define PROCESS_TEST(f)                    \
-	static void test_##f(void **state) \
-	{                                  \
-		(void)state;               \
-		in_a_process(f);           \
-	}
-PROCESS_TEST(one_connection_and_every_table_once)
-PROCESS_TEST(wrong_calls)
-PROCESS_TEST(without_a_daemon)
-PROCESS_TEST(where_nothing_is_profiled)
-PROCESS_TEST(a_refused_series_is_the_only_loss)
-PROCESS_TEST(after_a_restart_tables_are_declared_again)
-PROCESS_TEST(one_that_does_not_read)
-PROCESS_TEST(a_child_talks_for_itself)
-PROCESS_TEST(threads)
 
 static char tables[1024];
 
@@ -354,11 +341,10 @@ static int ask(uint32_t job, const char *step, char *why, size_t whylen)
 	return ret;
 }
 
-static void live(void **state)
+TEST(live)
 {
 	const struct jpc_live *m = (struct jpc_live *)l.heard;
 
-	(void)state;
 	assert_int_equal(jobprof_live(0, NULL, 10000, note_table, &l, NULL, 0), -ENOTCONN);
 	listener__listen(&l);
 	prepare();
@@ -378,11 +364,10 @@ static void live(void **state)
 			 -EINVAL);
 }
 
-static void live_refused(void **state)
+TEST(live_refused)
 {
 	char why[64];
 
-	(void)state;
 	listener__listen(&l);
 	prepare();
 	l.packets[0] = &reply;
@@ -394,9 +379,8 @@ static void live_refused(void **state)
 	assert_string_equal(why, "not yours");
 }
 
-static void live_answers_that_are_wrong(void **state)
+TEST(live_answers_that_are_wrong)
 {
-	(void)state;
 	listener__listen(&l);
 	for (int wrong = 0; wrong < 9; wrong++) {
 		prepare();
@@ -430,24 +414,7 @@ static void live_answers_that_are_wrong(void **state)
 	pthread_join(l.thread, NULL);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(test_one_connection_and_every_table_once),
-		TEST(test_wrong_calls),
-		TEST(test_without_a_daemon),
-		TEST(test_where_nothing_is_profiled),
-		TEST(test_a_refused_series_is_the_only_loss),
-		TEST(test_after_a_restart_tables_are_declared_again),
-		TEST(test_one_that_does_not_read),
-		TEST(test_a_child_talks_for_itself),
-		TEST(test_threads),
-		TEST(live),
-		TEST(live_refused),
-		TEST(live_answers_that_are_wrong),
-	};
-
-	return cmocka_run_group_tests_name("libjobprof", tests, NULL, NULL);
+	return run_all_tests(.setup = setup, .teardown = teardown);
 }

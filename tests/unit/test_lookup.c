@@ -2,21 +2,16 @@
 /* Helpers that hang and cannot be killed, as in a read of a user's own file system: here in one of
  * a FIFO, and those that were killed are not waited for. */
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "base/clock.h"
-#include "daemon/lookup.h"
+#include "daemon/lookup/lookup.h"
 
 #define USER	     1000
 #define OTHER	     1001
@@ -74,25 +69,6 @@ static int ask(struct lookups *l, uid_t uid, const char *dir)
 	return last_err;
 }
 
-/* Answers between do not help. */
-static void one_user_leaves_a_few_behind(void **state)
-{
-	struct lookups *l;
-
-	assert_int_equal(lookups__new(&l, on_answer, NULL), 0);
-	for (int i = 0; i < HANGS; i++) {
-		assert_true(ask(l, USER, fifo_dir) < 0);
-		ask(l, USER, file_dir);
-	}
-	assert_int_equal(nkilled, LEFT_OF_USER);
-	assert_int_equal(ask(l, OTHER, file_dir), 0);
-	assert_int_equal(ask(l, USER, file_dir), -EBUSY);
-	for (unsigned i = 0; i < nkilled; i++)
-		assert_true(lookups__reaped(l, killed[i]));
-	assert_int_equal(ask(l, USER, file_dir), 0);
-	lookups__free(l);
-}
-
 /* Of the helper that looks at the FIFO. */
 static pid_t only_child(void)
 {
@@ -122,7 +98,7 @@ static void kill_helper(struct lookups *l)
 }
 
 /* As by the kernel where memory is short: another helper is asked, once. */
-static void a_helper_is_killed(void **state)
+TEST(a_helper_is_killed)
 {
 	struct lookup q = {.kind = LOOKUP_TASKS, .uid = USER};
 	int before = answered;
@@ -137,6 +113,25 @@ static void a_helper_is_killed(void **state)
 	kill_helper(l);
 	assert_int_equal(answered, before + 1);
 	assert_int_equal(last_err, -EIO);
+	lookups__free(l);
+}
+
+/* Answers between do not help. */
+TEST(one_user_leaves_a_few_behind)
+{
+	struct lookups *l;
+
+	assert_int_equal(lookups__new(&l, on_answer, NULL), 0);
+	for (int i = 0; i < HANGS; i++) {
+		assert_true(ask(l, USER, fifo_dir) < 0);
+		ask(l, USER, file_dir);
+	}
+	assert_int_equal(nkilled, LEFT_OF_USER);
+	assert_int_equal(ask(l, OTHER, file_dir), 0);
+	assert_int_equal(ask(l, USER, file_dir), -EBUSY);
+	for (unsigned i = 0; i < nkilled; i++)
+		assert_true(lookups__reaped(l, killed[i]));
+	assert_int_equal(ask(l, USER, file_dir), 0);
 	lookups__free(l);
 }
 
@@ -169,10 +164,5 @@ static int teardown(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_helper_is_killed),
-		cmocka_unit_test(one_user_leaves_a_few_behind),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return run_all_tests(.setup_all = setup, .teardown_all = teardown);
 }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What is kept of the environment of a step's first program: its user has written it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "daemon/lookup.h"
+#include "tests/unit/unit.h"
+#include "daemon/lookup/lookup.h"
 
 /* As the kernel keeps it. */
 static const struct lookup_env *read_env(const char *text, size_t len)
@@ -35,7 +30,7 @@ static const char *value(const struct lookup_env *e, const char *attr)
 	return NULL;
 }
 
-static void strings_of_slurms(void **state)
+TEST(strings_of_slurms)
 {
 	const struct lookup_env *e =
 		READ("SLURM_JOB_NAME=a b\0SLURM_NODEID=1\0SLURM_JOB_NODELIST=n[07-09,3]\0");
@@ -47,7 +42,7 @@ static void strings_of_slurms(void **state)
 	assert_false(e->het);
 }
 
-static void nodes_of_all_components_are_not_its_own(void **state)
+TEST(nodes_of_all_components_are_not_its_own)
 {
 	const struct lookup_env *e =
 		READ("SLURM_JOB_NAME=a\0SLURM_JOB_NODELIST=n[07-09,3]\0SLURM_STEP_NUM_NODES=4\0"
@@ -61,7 +56,7 @@ static void nodes_of_all_components_are_not_its_own(void **state)
 	assert_int_equal(e->het_offset, 1);
 }
 
-static void the_first_of_a_name_counts(void **state)
+TEST(the_first_of_a_name_counts)
 {
 	const struct lookup_env *e =
 		READ("SLURM_JOB_NAME=a\0SLURM_JOB_NAME=b\0SLURM_JOB_NAME2=c\0XSLURM_NODEID=1\0");
@@ -70,7 +65,7 @@ static void the_first_of_a_name_counts(void **state)
 	assert_string_equal(value(e, "Node Index"), "");
 }
 
-static void without_an_end_it_is_no_string(void **state)
+TEST(without_an_end_it_is_no_string)
 {
 	const struct lookup_env *e = READ("SLURM_NODEID=1\0SLURM_JOB_NAME=a");
 
@@ -81,7 +76,7 @@ static void without_an_end_it_is_no_string(void **state)
 	assert_false(e->het);
 }
 
-static void too_long_is_left_out(void **state)
+TEST(too_long_is_left_out)
 {
 	char text[LOOKUP_TEXT + 64] = "SLURM_JOB_NAME=";
 
@@ -91,13 +86,5 @@ static void too_long_is_left_out(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(strings_of_slurms),
-		cmocka_unit_test(nodes_of_all_components_are_not_its_own),
-		cmocka_unit_test(the_first_of_a_name_counts),
-		cmocka_unit_test(without_an_end_it_is_no_string),
-		cmocka_unit_test(too_long_is_left_out),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

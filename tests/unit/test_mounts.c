@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Mounts of NFS and Lustre, on made-up machines, and the names of tables. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "sensor/sensors.h"
 #include "sensor/core/counter_set.h"
 #include "sensors.h"
@@ -28,7 +25,7 @@ static void sed(struct opened *o, const char *path, const char *script)
 	assert_int_equal(system(cmd), 0);
 }
 
-static void each_file_system_once(void **state)
+TEST(each_file_system_once)
 {
 	struct opened o;
 	const struct sensor_channel *c;
@@ -47,7 +44,7 @@ static void each_file_system_once(void **state)
 	close_it(&o);
 }
 
-static void numbers_of_nfs_4(void **state)
+TEST(numbers_of_nfs_4)
 {
 	struct opened o;
 
@@ -78,7 +75,7 @@ static void numbers_of_nfs_4(void **state)
 }
 
 /* NFS 3 knows no opens: the client does. */
-static void opens_of_nfs_3(void **state)
+TEST(opens_of_nfs_3)
 {
 	struct opened o;
 
@@ -91,7 +88,7 @@ static void opens_of_nfs_3(void **state)
 	close_it(&o);
 }
 
-static void a_mount_that_goes_and_comes_back(void **state)
+TEST(a_mount_that_goes_and_comes_back)
 {
 	struct opened o;
 
@@ -113,7 +110,7 @@ static void a_mount_that_goes_and_comes_back(void **state)
 	close_it(&o);
 }
 
-static void what_is_missing_or_garbage_is_unknown(void **state)
+TEST(what_is_missing_or_garbage_is_unknown)
 {
 	static const char *const bad[] = {
 		"",
@@ -142,7 +139,7 @@ static void what_is_missing_or_garbage_is_unknown(void **state)
 	close_it(&o);
 }
 
-static void numbers_of_lustre(void **state)
+TEST(numbers_of_lustre)
 {
 	struct opened o;
 
@@ -176,7 +173,7 @@ static void numbers_of_lustre(void **state)
 }
 
 /* Which of two instances of one file system is mounted where is not told. */
-static void instances_of_lustre_keep_their_names(void **state)
+TEST(instances_of_lustre_keep_their_names)
 {
 	struct opened o;
 
@@ -189,7 +186,7 @@ static void instances_of_lustre_keep_their_names(void **state)
 }
 
 /* What has not happened has no line; "clear" makes all of it 0. */
-static void lines_that_lustre_has_not(void **state)
+TEST(lines_that_lustre_has_not)
 {
 	struct opened o;
 
@@ -217,7 +214,7 @@ static void lines_that_lustre_has_not(void **state)
 	close_it(&o);
 }
 
-static void many_targets_are_not_read(void **state)
+TEST(many_targets_are_not_read)
 {
 	struct opened o;
 	struct machine m;
@@ -231,7 +228,7 @@ static void many_targets_are_not_read(void **state)
 		 m.dir);
 	assert_int_equal(system(cmd), 0);
 	o = (struct opened){.m = m, .ops = &sensor_mounts};
-	assert_int_equal(o.ops->open(&o.s, &m.roots), 0);
+	assert_int_equal(sensor__open(o.ops, &o.s, &m.roots), 0);
 	o.n = o.ops->channels(o.s, &o.c);
 	read_it(&o);
 	assert_null(channel_of(&o, "Mount/scratch", "Requests"));
@@ -240,7 +237,7 @@ static void many_targets_are_not_read(void **state)
 	close_it(&o);
 }
 
-static void debugfs_is_roots(void **state)
+TEST(debugfs_is_roots)
 {
 	struct opened o = {.ops = &sensor_mounts};
 	char cmd[256], why[256];
@@ -251,7 +248,7 @@ static void debugfs_is_roots(void **state)
 	assert_int_equal(system(cmd), 0);
 	if (!geteuid())
 		assert_int_equal(seteuid(65534), 0);
-	err = o.ops->probe(&o.m.roots, why, sizeof(why));
+	err = sensor__probe(o.ops, &o.m.roots, why, sizeof(why));
 	if (!getuid())
 		assert_int_equal(seteuid(0), 0);
 	assert_int_equal(err, -EACCES);
@@ -261,15 +258,15 @@ static void debugfs_is_roots(void **state)
 	close_it(&o);
 }
 
-static void a_node_without_them(void **state)
+TEST(a_node_without_them)
 {
 	struct sensor_roots roots = {.sys = "/nonexistent", .proc = "/nonexistent"};
 	struct sensor *s = NULL;
 	char why[128];
 
-	assert_int_equal(sensor_mounts.probe(&roots, why, sizeof(why)), -ENOENT);
-	assert_int_equal(sensor_mounts.open(&s, &roots), -ENOENT);
-	sensor_mounts.close(NULL);
+	assert_int_equal(sensor__probe(&sensor_mounts, &roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__open(&sensor_mounts, &s, &roots), -ENOENT);
+	sensor__close(&sensor_mounts, NULL);
 }
 
 static void is_named(const char *name, const char *table)
@@ -285,7 +282,7 @@ static void is_named(const char *name, const char *table)
 	assert_in_range(strlen(out), 1, COUNTER_SET_TABLE - 1);
 }
 
-static void names_are_fit_for_links(void **state)
+TEST(names_are_fit_for_links)
 {
 	char a[COUNTER_SET_TABLE], b[COUNTER_SET_TABLE];
 
@@ -307,7 +304,7 @@ static void names_are_fit_for_links(void **state)
 	assert_string_not_equal(a, b);
 }
 
-static void names_are_unique(void **state)
+TEST(names_are_unique)
 {
 	static const char *const names[] = {"/a/b", "/a-b", "a-b", "/a/b", "/a/b", "/a/b"};
 	struct counter_set t = {.series = "Mount", .part = PART_MOUNT};
@@ -323,21 +320,5 @@ static void names_are_unique(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(each_file_system_once),
-		cmocka_unit_test(numbers_of_nfs_4),
-		cmocka_unit_test(opens_of_nfs_3),
-		cmocka_unit_test(a_mount_that_goes_and_comes_back),
-		cmocka_unit_test(what_is_missing_or_garbage_is_unknown),
-		cmocka_unit_test(numbers_of_lustre),
-		cmocka_unit_test(instances_of_lustre_keep_their_names),
-		cmocka_unit_test(lines_that_lustre_has_not),
-		cmocka_unit_test(many_targets_are_not_read),
-		cmocka_unit_test(debugfs_is_roots),
-		cmocka_unit_test(a_node_without_them),
-		cmocka_unit_test(names_are_fit_for_links),
-		cmocka_unit_test(names_are_unique),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What is said of the ways past the network counters: on trees of sysfs and procfs, and for
  * counters that see this much or that of what goes over loopback. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/unit.h"
 #include "kern/net_paths.h"
 #include "tests/unit/tree.h"
 
@@ -82,7 +79,7 @@ static unsigned probe(struct net_path *paths, bool packets, const char *tree, st
 	return net_paths__probe(&p, paths);
 }
 
-static void rdma_devices_are_named(void **state)
+TEST(rdma_devices_are_named)
 {
 	static const uint64_t nothing[][2] = {{0, 0}};
 	struct script s = {nothing, 1, 0};
@@ -99,7 +96,7 @@ static void rdma_devices_are_named(void **state)
 	assert_int_equal(find(paths, n, "packet sockets")->verdict, NET_NOT_SEEN);
 }
 
-static void what_is_not_here(void **state)
+TEST(what_is_not_here)
 {
 	static const uint64_t nothing[][2] = {{0, 0}};
 	struct script s = {nothing, 1, 0};
@@ -114,7 +111,7 @@ static void what_is_not_here(void **state)
 }
 
 /* Packets are seen whatever asked for them: stated, for nothing was tried. */
-static void packets_are_not_tried(void **state)
+TEST(packets_are_not_tried)
 {
 	static const uint64_t nothing[][2] = {{0, 0}};
 	struct script s = {nothing, 1, 0};
@@ -128,7 +125,7 @@ static void packets_are_not_tried(void **state)
 }
 
 /* Where ordinary calls are not counted a try would tell nothing. */
-static void blind_counters_tell_nothing(void **state)
+TEST(blind_counters_tell_nothing)
 {
 	static const uint64_t nothing[][2] = {{7, 7}};
 	struct script s = {nothing, 1, 0};
@@ -142,7 +139,7 @@ static void blind_counters_tell_nothing(void **state)
 }
 
 /* Calls of 16 bytes each way; then sendfile and splice, 32 sent; then splice from, 16 to come. */
-static void verdicts_are_the_counters(void **state)
+TEST(verdicts_are_the_counters)
 {
 	static const uint64_t sees[][2] = {{0, 0},   {16, 16}, {16, 16},
 					   {48, 48}, {48, 48}, {64, 64}};
@@ -167,7 +164,7 @@ static void verdicts_are_the_counters(void **state)
 	assert_string_equal(r->detail, "");
 }
 
-static void the_text_groups_them(void **state)
+TEST(the_text_groups_them)
 {
 	static const struct net_path paths[] = {
 		{"A", "A", NET_SEEN, true, ""},
@@ -192,14 +189,5 @@ static void the_text_groups_them(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rdma_devices_are_named),
-		cmocka_unit_test(what_is_not_here),
-		cmocka_unit_test(packets_are_not_tried),
-		cmocka_unit_test(blind_counters_tell_nothing),
-		cmocka_unit_test(verdicts_are_the_counters),
-		cmocka_unit_test(the_text_groups_them),
-	};
-
-	return cmocka_run_group_tests(tests, make_trees, remove_trees);
+	return run_all_tests(.setup_all = make_trees, .teardown_all = remove_trees);
 }

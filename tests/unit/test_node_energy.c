@@ -1,33 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Sources that say what the test wants: what the sensors, meters and the split make of it. */
+/* Sources that say what the test wants: what the set of sensors and the split make of it. */
+#include "tests/unit/unit.h"
+#include "tests/unit/near.h"
+
 #include <errno.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
-#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 
-#include "sample/cpu_busy.h"
-#include "energy/meter.h"
 #include "energy/node_energy.h"
 #include "tests/unit/tree.h"
 
 #define S 1000000000ull
-
-#define near(a, b) near_at(a, b, __LINE__)
-
-static void near_at(double is, double should, int line)
-{
-	if (!(fabs(is - should) <= 1e-9 * fmax(fabs(should), 1)))
-		fail_msg("line %d: is %.12g, should be %.12g", line, is, should);
-}
 
 /* Two packages with DRAM, a GPU, and the node's power. */
 enum { PKG0, PKG1, DRAM0, DRAM1, GPU, NODE, CHANNELS };
@@ -35,19 +22,23 @@ static struct sensor_channel channels[CHANNELS];
 static struct sensor_value values[CHANNELS];
 static unsigned opened;
 
-static int fake_probe(const struct sensor_roots *roots, char *why, size_t len)
+static int fake_open(struct sensor *s, const struct sensor_ops *ops,
+		     const struct sensor_roots *roots)
 {
+	(void)s;
+	(void)ops;
 	(void)roots;
-	snprintf(why, len, "made up");
+	opened++;
 	return 0;
 }
 
-static int fake_open(struct sensor **out, const struct sensor_roots *roots)
+static void made_up(const struct sensor *s, const struct sensor_roots *roots, int err, char *text,
+		    size_t len)
 {
+	(void)s;
 	(void)roots;
-	*out = (struct sensor *)&opened;
-	opened++;
-	return 0;
+	(void)err;
+	snprintf(text, len, "made up");
 }
 
 static unsigned fake_channels(const struct sensor *s, const struct sensor_channel **out)
@@ -66,13 +57,15 @@ static int fake_read(struct sensor *s, struct sensor_value *v)
 
 static void fake_close(struct sensor *s)
 {
-	opened -= s != NULL;
+	(void)s;
+	opened--;
 }
 
 static const struct sensor_ops fake = {.name = "fake",
 				       .doc = "made up",
-				       .probe = fake_probe,
+				       .size = 1,
 				       .open = fake_open,
+				       .describe = made_up,
 				       .channels = fake_channels,
 				       .read = fake_read,
 				       .close = fake_close};
@@ -123,7 +116,6 @@ static int make(void **state)
 {
 	struct sensor_set_opts opts = {};
 
-	(void)state;
 	make_machine();
 	channel(PKG0, "package-0", PART_PACKAGE, QUANTITY_ENERGY, 0);
 	channel(PKG1, "package-1", PART_PACKAGE, QUANTITY_ENERGY, 1);
@@ -154,7 +146,6 @@ static int unmake(void **state)
 {
 	char cmd[80];
 
-	(void)state;
 	node_energy__free(energy);
 	sensor_set__close(sensors);
 	assert_int_equal(opened, 0);
@@ -183,9 +174,8 @@ static void conserves(void)
 	     out.measured);
 }
 
-static void shape_is_the_trees(void **state)
+TEST(shape_is_the_trees)
 {
-	(void)state;
 	assert_int_equal(node_energy__ncpus(energy), 4);
 	assert_int_equal(node_energy__ncores(energy), 4);
 	assert_int_equal(node_energy__npackages(energy), 2);
@@ -196,9 +186,8 @@ static void shape_is_the_trees(void **state)
 	assert_true(node_energy__any(energy));
 }
 
-static void parts_are_added_up(void **state)
+TEST(parts_are_added_up)
 {
-	(void)state;
 	assert_int_equal(end(50, 30, 5, 40, 1), 0);
 	assert_true(out.split);
 	near(out.seconds, 1);
@@ -210,9 +199,8 @@ static void parts_are_added_up(void **state)
 	conserves();
 }
 
-static void who_ran_has_the_dynamic_part(void **state)
+TEST(who_ran_has_the_dynamic_part)
 {
-	(void)state;
 	run[0][0] = busy[0] = 1;
 	run[1][2] = busy[2] = 1;
 	assert_int_equal(end(50, 30, 5, 0, 1), 0);
@@ -224,9 +212,8 @@ static void who_ran_has_the_dynamic_part(void **state)
 	assert_true(step[0].share.low <= step[0].share.total);
 }
 
-static void what_no_step_did_is_the_systems(void **state)
+TEST(what_no_step_did_is_the_systems)
 {
-	(void)state;
 	busy[0] = busy[2] = 0.5;
 	assert_int_equal(end(50, 30, 5, 0, 1), 0);
 	conserves();
@@ -234,11 +221,10 @@ static void what_no_step_did_is_the_systems(void **state)
 	assert_true(out.system > 80);
 }
 
-static void a_gpu_is_its_owners(void **state)
+TEST(a_gpu_is_its_owners)
 {
 	double without;
 
-	(void)state;
 	run[0][0] = run[1][1] = busy[0] = busy[1] = 0.1;
 	assert_int_equal(end(50, 30, 5, 40, 1), 0);
 	conserves();
@@ -255,12 +241,11 @@ static void a_gpu_is_its_owners(void **state)
 }
 
 /* Idle seconds are learnt from, allocations hold what they take. */
-static void idle_power_is_learnt_and_goes_by_cores(void **state)
+TEST(idle_power_is_learnt_and_goes_by_cores)
 {
 	static const uint64_t held[2] = {1, 6}; /* one core; two, in both packages */
 	double pkg, dram, other;
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(end(50, 30, 5, 0, 1), 0);
 	node_energy__idle(energy, &pkg, &dram, &other);
@@ -283,13 +268,12 @@ static void idle_power_is_learnt_and_goes_by_cores(void **state)
 	near(step[1].share.total, (25 + 2.5 + 15 + 2.5 + 110 / 2.) / 2);
 }
 
-static void what_was_learnt_is_kept(void **state)
+TEST(what_was_learnt_is_kept)
 {
 	double pkg, dram, other;
 	char path[128];
 	FILE *f;
 
-	(void)state;
 	for (unsigned i = 0; i < 20; i++)
 		assert_int_equal(end(50, 30, 5, 0, 1), 0);
 	snprintf(path, sizeof(path), "%s/learnt", m.dir);
@@ -315,9 +299,8 @@ static void what_was_learnt_is_kept(void **state)
 	assert_int_equal(node_energy__load(energy, "/nonexistent"), -ENOENT);
 }
 
-static void a_gap_makes_the_interval_unknown(void **state)
+TEST(a_gap_makes_the_interval_unknown)
 {
-	(void)state;
 	values[PKG0].quality = READING_GAP;
 	assert_int_equal(end(50, 30, 5, 0, 1), 0);
 	assert_true(isnan(out.pkg));
@@ -331,9 +314,8 @@ static void a_gap_makes_the_interval_unknown(void **state)
 	assert_true(isnan(out.pkg));
 }
 
-static void nothing_measured_is_nothing_known(void **state)
+TEST(nothing_measured_is_nothing_known)
 {
-	(void)state;
 	for (unsigned i = 0; i < CHANNELS; i++)
 		values[i] = sensor__no_value(READING_DENIED);
 	assert_int_equal(end(0, 0, 0, 0, 1), 0);
@@ -342,177 +324,13 @@ static void nothing_measured_is_nothing_known(void **state)
 	assert_int_equal(end(0, 0, 0, 0, 0), -EAGAIN);
 }
 
-/* One channel, as the source said it. */
-static struct channel_state said(const struct sensor_ops *ops, double value, uint64_t time_ns)
-{
-	return (struct channel_state){ops, &channels[PKG0], value, time_ns, 0, READING_GOOD};
-}
-
-static void slow_counters_stay_true(void **state)
-{
-	static const struct sensor_ops slow = {.name = "slow", .slow = true};
-	struct channel_state c = said(&slow, 0, 100 * S);
-	struct meter meter = {};
-	double sum = 0;
-
-	(void)state;
-	assert_true(isnan(meter__take(&meter, &c, 100 * S)));
-	assert_true(isnan(meter__take(&meter, &c, 101 * S)));
-	/* 100 W until second 110, then 200: it tells every 5 s, a second late */
-	for (uint64_t t = 102; t <= 130; t++) {
-		uint64_t of = (t - 1) / 5 * 5;
-		double j;
-
-		c = said(&slow, of <= 110 ? 100. * (of - 100.) : 1000 + 200. * (of - 110.), of * S);
-		j = meter__take(&meter, &c, t * S);
-		assert_true(isnan(j) || (j >= 0 && j <= 700));
-		sum += isnan(j) ? 0 : j;
-		if (t == 110)
-			near(sum, 500); /* from second 105 on, when its power was known */
-	}
-	/* its 4,000 J and 5 s of 200 W, less what came before its power was known */
-	near(sum, 4000 + 1000 - 500);
-	c.gaps++;
-	assert_true(isnan(meter__take(&meter, &c, 131 * S)));
-}
-
-static void power_is_taken_to_last(void **state)
-{
-	struct channel_state c = {&fake, &channels[NODE], 150, 100 * S, 0, READING_GOOD};
-	struct meter meter = {};
-
-	(void)state;
-	assert_true(isnan(meter__take(&meter, &c, 100 * S)));
-	near(meter__take(&meter, &c, 102 * S), 300);
-	c.value = NAN;
-	assert_true(isnan(meter__take(&meter, &c, 103 * S)));
-	c.value = 50;
-	near(meter__take(&meter, &c, 104 * S), 50);
-	assert_true(isnan(meter__take(&meter, &c, 300 * S))); /* it has said nothing for minutes */
-}
-
-static void sources_are_meant_by_words(void **state)
-{
-	(void)state;
-	assert_true(sensor_set__means(NULL, "rapl"));
-	assert_true(sensor_set__means("all", "rapl"));
-	assert_true(sensor_set__means("ipmi, rapl", "rapl"));
-	assert_false(sensor_set__means("ipmi", "rapl"));
-	assert_false(sensor_set__means("all,-rapl", "rapl"));
-	assert_true(sensor_set__means("all,-rapl", "rapl-cores"));
-	assert_false(sensor_set__means("", "rapl"));
-}
-
-/* A source of as many parts as there are when it is opened; with none it is not there. */
-static atomic_uint parts;
-
-struct growing {
-	unsigned n;
-	struct sensor_channel channel[4];
-};
-
-static int growing_probe(const struct sensor_roots *roots, char *why, size_t len)
-{
-	(void)roots;
-	snprintf(why, len, "made up");
-	return parts ? 0 : -ENOENT;
-}
-
-static int growing_open(struct sensor **made, const struct sensor_roots *roots)
-{
-	struct growing *g = calloc(1, sizeof(*g));
-
-	(void)roots;
-	g->n = parts;
-	for (unsigned i = 0; i < g->n; i++) {
-		g->channel[i] = (struct sensor_channel){.quantity = QUANTITY_COUNT, .cpu = -1};
-		snprintf(g->channel[i].name, sizeof(g->channel[i].name), "part %u", i);
-	}
-	*made = (struct sensor *)g;
-	return 0;
-}
-
-static unsigned growing_channels(const struct sensor *s, const struct sensor_channel **all)
-{
-	*all = ((const struct growing *)s)->channel;
-	return ((const struct growing *)s)->n;
-}
-
-static int growing_read(struct sensor *s, struct sensor_value *v)
-{
-	for (unsigned i = 0; i < ((const struct growing *)s)->n; i++)
-		v[i] = (struct sensor_value){10 * (i + 1), clock__boot_ns(), READING_GOOD};
-	return 0;
-}
-
-static void growing_close(struct sensor *s)
-{
-	free(s);
-}
-
-static const struct sensor_ops growing = {.name = "growing",
-					  .slow = true,
-					  .grows = true,
-					  .probe = growing_probe,
-					  .open = growing_open,
-					  .channels = growing_channels,
-					  .read = growing_read,
-					  .close = growing_close};
-
-static void wait_for(struct sensor_set *b, unsigned n, const struct channel_state **c)
-{
-	for (unsigned tries = 0; sensor_set__channels(b, c) != n; tries++) {
-		assert_true(tries < 5000);
-		usleep(2000);
-		sensor_set__read(b);
-	}
-}
-
-/* A channel that is known stays what it is. */
-static void parts_that_come_later_are_seen(void **state)
-{
-	static const struct sensor_ops *const one[] = {&growing};
-	struct sensor_set_opts opts = {
-		.roots = m.roots, .slow_period_ns = 1000000, .look_ns = 1000000};
-	const struct channel_state *c;
-	const struct sensor_channel *first;
-	struct sensor_set *b;
-
-	(void)state;
-	parts = 0;
-	assert_int_equal(sensor_set__open(&b, one, 1, &opts), 0);
-	sensor_set__read(b);
-	assert_int_equal(sensor_set__channels(b, &c), 0);
-	parts = 1;
-	wait_for(b, 1, &c);
-	first = c[0].channel;
-	parts = 3;
-	wait_for(b, 3, &c);
-	for (unsigned tries = 0; isnan(c[2].value) && tries < 5000; tries++) {
-		usleep(2000);
-		sensor_set__read(b);
-		sensor_set__channels(b, &c);
-	}
-	assert_ptr_equal(c[0].channel, first);
-	assert_string_equal(c[2].channel->name, "part 2");
-	near(c[0].value, 10);
-	near(c[2].value, 30);
-	for (unsigned i = 0; i < 20; i++) { /* there is no more */
-		usleep(2000);
-		sensor_set__read(b);
-	}
-	assert_int_equal(sensor_set__channels(b, &c), 3);
-	sensor_set__close(b);
-}
-
 /* Nothing stands still that is not read: it has no value until it is, and a gap then. */
-static void what_nobody_wants_has_no_value(void **state)
+TEST(what_nobody_wants_has_no_value)
 {
 	const struct channel_state *c;
 	bool wanted[CHANNELS] = {};
 	uint64_t gaps;
 
-	(void)state;
 	sensor_set__channels(sensors, &c);
 	gaps = c[PKG0].gaps;
 	sensor_set__want(sensors, wanted, CHANNELS, S);
@@ -530,52 +348,7 @@ static void what_nobody_wants_has_no_value(void **state)
 	assert_int_equal(c[PKG0].gaps, gaps + 1);
 }
 
-static void busy_is_what_is_not_idle(void **state)
-{
-	struct cpu_busy *b;
-	double s[3];
-
-	(void)state;
-	put(m.dir, "proc/stat",
-	    "cpu  9 9 9 9 9 9 9 9 9 9\n"
-	    "cpu0 100 10 50 1000 7 3 2 4 1 0\n"
-	    "cpu2 100 10 50 1000 7 3 2 4 1 0\nintr 5\n");
-	b = cpu_busy__new(m.proc, 3);
-	assert_non_null(b);
-	assert_int_equal(cpu_busy__take(b, s), 0);
-	near(s[0] + s[1] + s[2], 0);
-	put(m.dir, "proc/stat",
-	    "cpu  9 9 9 9 9 9 9 9 9 9\n"
-	    "cpu0 120 11 52 1900 99 7 10 400 3 1\n"
-	    "cpu2 100 10 50 1100 7 3 2 4 1 0\n"
-	    "cpu7 1 1 1 1 1 1 1 1\nintr 5\n");
-	assert_int_equal(cpu_busy__take(b, s), 0);
-	near(s[0], (20 + 1 + 2 + 4 + 8) / (double)sysconf(_SC_CLK_TCK));
-	near(s[1] + s[2], 0);
-	cpu_busy__free(b);
-}
-
-#define TEST(fn) cmocka_unit_test_setup_teardown(fn, make, unmake)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(shape_is_the_trees),
-		TEST(parts_are_added_up),
-		TEST(who_ran_has_the_dynamic_part),
-		TEST(what_no_step_did_is_the_systems),
-		TEST(a_gpu_is_its_owners),
-		TEST(idle_power_is_learnt_and_goes_by_cores),
-		TEST(what_was_learnt_is_kept),
-		TEST(a_gap_makes_the_interval_unknown),
-		TEST(nothing_measured_is_nothing_known),
-		TEST(slow_counters_stay_true),
-		TEST(power_is_taken_to_last),
-		TEST(sources_are_meant_by_words),
-		TEST(parts_that_come_later_are_seen),
-		TEST(what_nobody_wants_has_no_value),
-		TEST(busy_is_what_is_not_idle),
-	};
-
-	return cmocka_run_group_tests_name("node_energy", tests, NULL, NULL);
+	return run_all_tests(.setup = make, .teardown = unmake);
 }

@@ -1,72 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Journal -> HDF5 -> reader, and publication. "test_nodestep --make DIR" leaves journals in DIR
- * for tests/e2e/files/store.py, which looks at them with other people's tools.
+ * Journal -> HDF5 -> reader. "test_nodestep --make DIR" leaves journals in DIR for
+ * tests/lib/storelib.py, whose tests read the files with h5py and Slurm's tools.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "tests/unit/unit.h"
 #include "hdf5/nodestep.h"
-#include "hdf5/publish.h"
 #include "hdf5/reader.h"
 #include "hdf5/summary.h"
-#include "synth.h"
-
-#define NAME "7_0_n1.h5"
-
-/* A close that finds the disk full makes libhdf5 forget its buffer; ours are still checked. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-	return "leak:libhdf5";
-}
-
-static char dir[64];
-static char journal[96];
-static int dir_fd;
-
-static int make_dir(void **state)
-{
-	strcpy(dir, "/tmp/test_nodestep.XXXXXX");
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(journal, sizeof(journal), "%s/j", dir);
-	dir_fd = open(dir, O_RDONLY | O_DIRECTORY);
-	return dir_fd < 0;
-}
-
-static int remove_dir(void **state)
-{
-	char cmd[128];
-
-	close(dir_fd);
-	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
-	return system(cmd);
-}
-
-static const struct synth plain = {
-	.node = "n1",
-	.tasks = 2,
-	.rows = 300,
-	.start_ns = SYNTH_START_NS,
-	.restart = -1,
-	.end = true,
-};
-
-static int build(const char *name, struct nodestep_stats *st)
-{
-	int fd = open(journal, O_RDONLY), err;
-
-	assert_true(fd >= 0);
-	err = nodestep__build(fd, dir_fd, name, st);
-	close(fd);
-	return err;
-}
+#include "tests/unit/stored.h"
 
 /* The one node of a file. */
 struct node {
@@ -90,13 +34,6 @@ static struct node *read_back(const char *name)
 	assert_int_equal(reader__open(&r->r, path), 0);
 	assert_int_equal(reader__node(r->r, 0, 0, NULL, &r->n), 0);
 	return r;
-}
-
-static off_t size_of(const char *name)
-{
-	struct stat st;
-
-	return fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) ? -1 : st.st_size;
 }
 
 static bool same(double a, double b)
@@ -130,7 +67,7 @@ static void check_table(const struct node *r, const char *series, const char *na
 	table__free(t);
 }
 
-static void every_cell_comes_back(void **state)
+TEST(every_cell_comes_back)
 {
 	struct nodestep_stats st;
 	struct node *r;
@@ -158,7 +95,7 @@ static void every_cell_comes_back(void **state)
 	node_free(r);
 }
 
-static void attributes_come_back(void **state)
+TEST(attributes_come_back)
 {
 	const struct reader_node *n;
 	struct node *r;
@@ -225,7 +162,7 @@ static void check_totals(const struct table *t, const struct series *s)
 	}
 }
 
-static void totals_are_what_the_rows_say(void **state)
+TEST(totals_are_what_the_rows_say)
 {
 	static const char *const series[] = {"RunLatency", "BlkLatency", "Tasks"};
 	const struct reader_series *rs;
@@ -278,13 +215,13 @@ static void tasks_row_bytes(unsigned rows, double limit)
 	assert_true((double)size_of(NAME) / rows <= limit);
 }
 
-static void a_row_of_tasks_costs_at_most_150_bytes(void **state)
+TEST(a_row_of_tasks_costs_at_most_150_bytes)
 {
 	tasks_row_bytes(400, 150); /* the descriptions of columns included */
 	tasks_row_bytes(4000, 110);
 }
 
-static void tables_without_rows_exist(void **state)
+TEST(tables_without_rows_exist)
 {
 	struct synth empty = plain;
 	const struct reader_series *s;
@@ -312,7 +249,7 @@ static void tables_without_rows_exist(void **state)
 	node_free(r);
 }
 
-static void row_counts_around_the_chunk_size(void **state)
+TEST(row_counts_around_the_chunk_size)
 {
 	static const unsigned rows[] = {1, 2, 127, 128, 129, 255, 256, 257};
 
@@ -330,7 +267,7 @@ static void row_counts_around_the_chunk_size(void **state)
 	}
 }
 
-static void many_tables_come_in_numeric_order(void **state)
+TEST(many_tables_come_in_numeric_order)
 {
 	struct synth s = plain;
 	const struct reader_series *rs;
@@ -357,7 +294,7 @@ static void many_tables_come_in_numeric_order(void **state)
 }
 
 /* What tables say of their columns is there once: else each of these would take 1 KiB and more. */
-static void many_tables_share_their_descriptions(void **state)
+TEST(many_tables_share_their_descriptions)
 {
 	struct synth s = plain;
 	off_t few;
@@ -376,7 +313,7 @@ static void many_tables_share_their_descriptions(void **state)
 }
 
 /* A restarted owner declares everything anew, with ids of its own. */
-static void ids_may_be_given_again(void **state)
+TEST(ids_may_be_given_again)
 {
 	struct synth s = plain;
 	struct nodestep_stats st;
@@ -400,7 +337,7 @@ static void ids_may_be_given_again(void **state)
 	node_free(r);
 }
 
-static void what_was_not_declared_is_rejected_and_counted(void **state)
+TEST(what_was_not_declared_is_rejected_and_counted)
 {
 	const struct column *cols[SYNTH_COLS];
 	unsigned n = series__select(series__find("Tasks"), FAM_BASE, cols, SYNTH_COLS);
@@ -431,7 +368,7 @@ static void what_was_not_declared_is_rejected_and_counted(void **state)
 	assert_int_equal(st.tables, 1);
 }
 
-static void rows_of_a_torn_end_are_told(void **state)
+TEST(rows_of_a_torn_end_are_told)
 {
 	struct nodestep_stats st;
 	struct synth s = plain;
@@ -451,7 +388,7 @@ static void rows_of_a_torn_end_are_told(void **state)
 	node_free(r);
 }
 
-static void without_a_node_there_is_no_file(void **state)
+TEST(without_a_node_there_is_no_file)
 {
 	static const struct {
 		const char *node;
@@ -473,147 +410,7 @@ static void without_a_node_there_is_no_file(void **state)
 	}
 }
 
-static void a_link_in_the_way_is_not_followed(void **state)
-{
-	struct synth s = plain;
-	int fd = openat(dir_fd, "victim", O_WRONLY | O_CREAT, 0600);
-
-	s.rows = 1;
-	synth_make(journal, &s);
-	assert_int_equal(write(fd, "x", 1), 1);
-	close(fd);
-	unlinkat(dir_fd, NAME, 0);
-	assert_int_equal(symlinkat("victim", dir_fd, NAME), 0);
-	assert_int_equal(build(NAME, NULL), 0);
-	assert_int_equal(size_of("victim"), 1);
-	assert_true(size_of(NAME) > 1000);
-	unlinkat(dir_fd, "victim", 0);
-}
-
-static int publish(const struct synth *s, struct kept *kept)
-{
-	int fd, err;
-
-	synth_make(journal, s);
-	fd = open(journal, O_RDONLY);
-	err = publish__final(fd, dir_fd, NAME, NULL, kept);
-	close(fd);
-	return err;
-}
-
-static void a_live_file_gives_way_to_the_final_one(void **state)
-{
-	struct synth s = plain;
-	struct kept kept;
-	int fd;
-
-	s.rows = 3;
-	unlinkat(dir_fd, NAME, 0);
-	synth_make(journal, &s);
-	fd = open(journal, O_RDONLY);
-	assert_int_equal(publish__live(fd, dir_fd, NAME, NULL), 0);
-	assert_int_equal(publish__live(fd, dir_fd, "a/b", NULL), -EINVAL);
-	assert_int_equal(publish__live(fd, dir_fd, ".x", NULL), -EINVAL);
-	close(fd);
-	assert_true(size_of("." NAME) > 0);
-	assert_int_equal(size_of(NAME), -1);
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_string_equal(kept.path, "");
-	assert_int_equal(size_of("." NAME), -1);
-	assert_int_equal(size_of("." NAME ".tmp"), -1);
-	assert_true(size_of(NAME) > 0);
-}
-
-static void runs_of_earlier_restarts_are_kept(void **state)
-{
-	struct synth s = plain;
-	struct kept kept;
-
-	unlinkat(dir_fd, NAME, 0);
-	s.rows = 3;
-	s.restart = 0;
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_string_equal(kept.path, "");
-	/* The same run again, a row later. */
-	s.rows = 4;
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_string_equal(kept.path, "");
-	s.start_ns++;
-	s.restart = 5;
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_string_equal(kept.path, "restart0/" NAME);
-	s.start_ns++;
-	s.restart = 5;
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_string_equal(kept.path, "restart5/" NAME);
-	/* Place 5 is taken now. */
-	s.start_ns++;
-	s.restart = -1;
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_string_equal(kept.path, "restart1/" NAME);
-	s.start_ns++;
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_string_equal(kept.path, "restart2/" NAME);
-	/* An earlier run whose file comes late does not take the last one's place. */
-	s.start_ns -= 10;
-	s.restart = 7;
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_string_equal(kept.path, "restart7/" NAME);
-	assert_int_equal(size_of("." NAME ".tmp"), -1);
-}
-
-static void what_is_no_profile_is_kept_too(void **state)
-{
-	struct synth s = plain;
-	struct kept kept;
-	int fd;
-
-	s.rows = 1;
-	unlinkat(dir_fd, NAME, 0);
-	fd = openat(dir_fd, NAME, O_WRONLY | O_CREAT, 0600);
-	assert_int_equal(write(fd, "precious", 8), 8);
-	close(fd);
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_int_equal(size_of(kept.path), 8);
-	/* A link moves as a link. */
-	unlinkat(dir_fd, NAME, 0);
-	assert_int_equal(symlinkat("/etc/passwd", dir_fd, NAME), 0);
-	assert_int_equal(publish(&s, &kept), 0);
-	assert_int_equal(size_of(kept.path), 11);
-}
-
-static void a_full_disk_leaves_nothing_behind(void **state)
-{
-	struct synth s = plain;
-	char cmd[200];
-	struct kept kept;
-	int was = dir_fd, fd, full;
-
-	if (geteuid()) {
-		print_message("skip: mounting a small tmpfs needs root\n");
-		skip();
-	}
-	snprintf(cmd, sizeof(cmd),
-		 "mkdir %s/m && mount -t tmpfs -o size=16k jptest %s/m 2>/dev/null", dir, dir);
-	if (system(cmd)) {
-		print_message("skip: cannot mount a tmpfs\n");
-		skip();
-	}
-	full = openat(dir_fd, "m", O_RDONLY | O_DIRECTORY);
-	synth_make(journal, &s);
-	fd = open(journal, O_RDONLY);
-	dir_fd = full;
-	assert_int_equal(publish__final(fd, dir_fd, NAME, NULL, &kept), -ENOSPC);
-	assert_int_equal(size_of(NAME), -1);
-	assert_int_equal(size_of("." NAME ".tmp"), -1);
-	dir_fd = was;
-	close(fd);
-	close(full);
-	snprintf(cmd, sizeof(cmd), "umount -l %s/m", dir);
-	assert_int_equal(system(cmd), 0);
-}
-
-static void other_files_are_no_profiles(void **state)
+TEST(other_files_are_no_profiles)
 {
 	struct reader *r;
 
@@ -649,28 +446,7 @@ static int make_for_tools(const char *where)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_cell_comes_back),
-		cmocka_unit_test(attributes_come_back),
-		cmocka_unit_test(totals_are_what_the_rows_say),
-		cmocka_unit_test(a_row_of_tasks_costs_at_most_150_bytes),
-		cmocka_unit_test(tables_without_rows_exist),
-		cmocka_unit_test(row_counts_around_the_chunk_size),
-		cmocka_unit_test(many_tables_come_in_numeric_order),
-		cmocka_unit_test(many_tables_share_their_descriptions),
-		cmocka_unit_test(ids_may_be_given_again),
-		cmocka_unit_test(what_was_not_declared_is_rejected_and_counted),
-		cmocka_unit_test(rows_of_a_torn_end_are_told),
-		cmocka_unit_test(without_a_node_there_is_no_file),
-		cmocka_unit_test(a_link_in_the_way_is_not_followed),
-		cmocka_unit_test(a_live_file_gives_way_to_the_final_one),
-		cmocka_unit_test(runs_of_earlier_restarts_are_kept),
-		cmocka_unit_test(what_is_no_profile_is_kept_too),
-		cmocka_unit_test(a_full_disk_leaves_nothing_behind),
-		cmocka_unit_test(other_files_are_no_profiles),
-	};
-
 	if (argc == 3 && !strcmp(argv[1], "--make"))
 		return make_for_tools(argv[2]);
-	return cmocka_run_group_tests_name("nodestep", tests, make_dir, remove_dir);
+	return run_all_tests(.setup_all = make_dir, .teardown_all = remove_dir);
 }

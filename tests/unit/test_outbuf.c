@@ -5,14 +5,12 @@
 #include <float.h>
 #include <inttypes.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "base/outbuf.h"
 
 static struct outbuf o;
@@ -68,7 +66,7 @@ static int end(void **state)
 	return outbuf__end(&o) + close(o.fd);
 }
 
-static void doubles_at_the_edges(void **state)
+TEST(doubles_at_the_edges)
 {
 	static const double edges[] = {
 		0.0,
@@ -128,7 +126,7 @@ static void doubles_at_the_edges(void **state)
 }
 
 /* Multiples of 2^-7: 15625 x 10^-6 / 2, so that every second one lies between two texts. */
-static void halves_go_to_even(void **state)
+TEST(halves_go_to_even)
 {
 	for (int i = 0; i < 4096; i++) {
 		check_f6(i * 0x1p-7);
@@ -139,7 +137,7 @@ static void halves_go_to_even(void **state)
 	}
 }
 
-static void every_exponent(void **state)
+TEST(every_exponent)
 {
 	for (uint64_t e = 0; e < 2048; e++) {
 		check_bits(e << 52);
@@ -149,7 +147,7 @@ static void every_exponent(void **state)
 	}
 }
 
-static void random_bits(void **state)
+TEST(random_bits)
 {
 	for (int i = 0; i < 300000; i++)
 		check_bits(draw());
@@ -174,7 +172,7 @@ static void check_integer(uint64_t v)
 	assert_string_equal(text(), want);
 }
 
-static void integers(void **state)
+TEST(integers)
 {
 	uint64_t power = 1;
 
@@ -194,7 +192,7 @@ static void integers(void **state)
 }
 
 /* More than the buffer holds, through a pipe's small pieces, equals what printf writes. */
-static void order_is_kept_over_many_buffers(void **state)
+TEST(order_is_kept_over_many_buffers)
 {
 	char path[] = "/tmp/jobprof-outbuf.XXXXXX", got[64], want[64];
 	int fd = mkstemp(path);
@@ -227,31 +225,8 @@ static void order_is_kept_over_many_buffers(void **state)
 	unlink(path);
 }
 
-enum { SLOT = 5000 };
-
-/* What comes is kept, and the buffer that was full is spoilt. */
-struct slots {
-	char room[2][SLOT];
-	unsigned next;
-	char *got;
-	size_t len;
-};
-
-static char *take_slot(struct outbuf *from)
-{
-	struct slots *s = from->to;
-
-	assert_ptr_equal(from->buf, s->room[s->next]);
-	assert_in_range(from->len, 1, SLOT);
-	memcpy(s->got + s->len, from->buf, from->len);
-	memset(from->buf, '#', SLOT);
-	s->len += from->len;
-	s->next = !s->next;
-	return s->room[s->next];
-}
-
 /* Pieces of every size, below and above what is written without being copied. */
-static void pieces_of_every_size(void **state)
+TEST(pieces_of_every_size)
 {
 	enum { PIECES = 24 };
 	const size_t all = (size_t)1 << PIECES;
@@ -264,23 +239,20 @@ static void pieces_of_every_size(void **state)
 	unlink(path);
 	for (size_t i = 0; i < all; i++)
 		text[i] = (char)('a' + i * 7919 % 26);
-	for (int lent = 0; lent < 2; lent++) {
-		struct slots slots = {.got = got};
+	for (int in_memory = 0; in_memory < 2; in_memory++) {
 		size_t sent = 0;
 
-		assert_int_equal(ftruncate(fd, 0), 0);
-		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-		if (lent)
-			outbuf__init_lent(&out, slots.room[0], SLOT, take_slot, &slots);
-		else
-			assert_int_equal(outbuf__init(&out, fd), 0);
+		assert_int_equal(outbuf__init(&out, in_memory ? -1 : fd), 0);
 		for (size_t n = 1; sent + n <= all; sent += n, n *= 2)
 			outbuf__mem(&out, text + sent, n);
+		if (in_memory) {
+			assert_int_equal(out.len, sent);
+			assert_memory_equal(out.buf, text, sent);
+		}
 		assert_int_equal(outbuf__end(&out), 0);
-		assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-		if (!lent)
-			slots.len = (size_t)read(fd, got, all);
-		assert_int_equal(slots.len, sent);
+		if (in_memory)
+			continue;
+		assert_int_equal(pread(fd, got, all, 0), sent);
 		assert_memory_equal(got, text, sent);
 	}
 	close(fd);
@@ -288,7 +260,7 @@ static void pieces_of_every_size(void **state)
 	free(got);
 }
 
-static void the_first_failure_stays(void **state)
+TEST(the_first_failure_stays)
 {
 	struct outbuf out;
 	int fd = open("/dev/full", O_WRONLY);
@@ -306,16 +278,5 @@ static void the_first_failure_stays(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(doubles_at_the_edges),
-		cmocka_unit_test(halves_go_to_even),
-		cmocka_unit_test(every_exponent),
-		cmocka_unit_test(random_bits),
-		cmocka_unit_test(integers),
-		cmocka_unit_test(order_is_kept_over_many_buffers),
-		cmocka_unit_test(pieces_of_every_size),
-		cmocka_unit_test(the_first_failure_stays),
-	};
-
-	return cmocka_run_group_tests(tests, make, end);
+	return run_all_tests(.setup_all = make, .teardown_all = end);
 }

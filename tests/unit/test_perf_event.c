@@ -5,10 +5,6 @@
  * machine's kernel would be asked for: "name type config exclude_user exclude_kernel", of every
  * name and these.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -17,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/unit.h"
 #include "kern/perf_event.h"
 #include "kern/perf_names.h"
 #include "tests/unit/tree.h"
@@ -105,7 +102,7 @@ static void refused(const char *text, int code, const char *why)
 		fail_msg("%s: %d \"%s\", not %d \"%s\"", text, n, err, code, why);
 }
 
-static void the_default_is_three_events(void **state)
+TEST(the_default_is_three_events)
 {
 	struct perf_event ev[MAX];
 	char err[64] = "x";
@@ -126,7 +123,7 @@ static void the_default_is_three_events(void **state)
 	assert_string_equal(ev[2].text, "cache-misses");
 }
 
-static void names_make_columns(void **state)
+TEST(names_make_columns)
 {
 	static const struct {
 		const char *text, *column;
@@ -149,7 +146,7 @@ static void names_make_columns(void **state)
 		assert_string_equal(one(intel, cases[i].text).column, cases[i].column);
 }
 
-static void modifiers_leave_one_mode_out(void **state)
+TEST(modifiers_leave_one_mode_out)
 {
 	assert_true(one(intel, "cycles:u").exclude_kernel);
 	assert_false(one(intel, "cycles:u").exclude_user);
@@ -160,7 +157,7 @@ static void modifiers_leave_one_mode_out(void **state)
 	assert_true(one(intel, "r1:u").exclude_kernel);
 }
 
-static void every_name_is_found_and_fits(void **state)
+TEST(every_name_is_found_and_fits)
 {
 	unsigned n;
 	const struct perf_name *all = perf_names__all(&n);
@@ -177,7 +174,7 @@ static void every_name_is_found_and_fits(void **state)
 	}
 }
 
-static void raw_codes_are_hexadecimal(void **state)
+TEST(raw_codes_are_hexadecimal)
 {
 	struct perf_event ev = one(intel, "r1a8");
 
@@ -189,7 +186,7 @@ static void raw_codes_are_hexadecimal(void **state)
 	refused("r1g", -ENOENT, "no such event");
 }
 
-static void terms_go_to_their_bits(void **state)
+TEST(terms_go_to_their_bits)
 {
 	static const struct {
 		const char *text;
@@ -227,7 +224,7 @@ static void terms_go_to_their_bits(void **state)
 	}
 }
 
-static void commas_between_slashes_end_no_event(void **state)
+TEST(commas_between_slashes_end_no_event)
 {
 	struct perf_event ev[MAX];
 	char err[128];
@@ -240,7 +237,7 @@ static void commas_between_slashes_end_no_event(void **state)
 	assert_string_equal(ev[3].column, "Cs");
 }
 
-static void wrong_words_are_named_with_the_nearest(void **state)
+TEST(wrong_words_are_named_with_the_nearest)
 {
 	refused("cylces", -ENOENT, "cylces: no such event; did you mean \"cycles\"?");
 	refused("cycles,L1-dcache-load-miss", -ENOENT, "\"L1-dcache-load-misses\"");
@@ -258,7 +255,7 @@ static void wrong_words_are_named_with_the_nearest(void **state)
 	refused("cpu/event=1/pp", -EINVAL, "\"pp\"");
 }
 
-static void bad_values_are_refused(void **state)
+TEST(bad_values_are_refused)
 {
 	refused("cpu/event=0x100/", -EINVAL, "more bits");
 	refused("cpu/edge=2/", -EINVAL, "more bits");
@@ -278,7 +275,7 @@ static void bad_values_are_refused(void **state)
 	refused("cpu/asks/", -EINVAL, "umask=?");
 }
 
-static void odd_files_of_sysfs_are_refused(void **state)
+TEST(odd_files_of_sysfs_are_refused)
 {
 	refused("cpu/later=1/", -EINVAL, "not known here: config3:0-7");
 	refused("cpu/broken=1/", -EINVAL, "not known here");
@@ -289,14 +286,14 @@ static void odd_files_of_sysfs_are_refused(void **state)
 	refused("secret/event=1/", -ENOENT, "no PMU");
 }
 
-static void other_counts_than_a_tasks_are_refused(void **state)
+TEST(other_counts_than_a_tasks_are_refused)
 {
 	refused("power/energy-pkg/", -EINVAL, "unit of its own (energy-pkg.scale)");
 	refused("uncore_imc_0/event=1/", -EINVAL, "several CPUs");
 	refused("tracepoint/config=1/", -EINVAL, "no counters");
 }
 
-static void names_lead_to_no_other_directory(void **state)
+TEST(names_lead_to_no_other_directory)
 {
 	refused("../x/event=1/", -EINVAL, "not the name of a PMU");
 	refused("../../x/", -EINVAL, "not the name");
@@ -312,7 +309,7 @@ static void names_lead_to_no_other_directory(void **state)
 	refused("cpu/event=1,cycles", -EINVAL, "slash after the terms is missing");
 }
 
-static void lists_without_sense_are_refused(void **state)
+TEST(lists_without_sense_are_refused)
 {
 	char longest[400];
 
@@ -336,7 +333,7 @@ static void lists_without_sense_are_refused(void **state)
 }
 
 /* Any bytes in any order: an answer, and no access outside. */
-static void noise_is_survived(void **state)
+TEST(noise_is_survived)
 {
 	static const char *const parts[] = {"cpu",  "/",	  "event",  "=",      "0x3c", ",",
 					    ":u",   "name",	  "cycles", "..",     "r1f",  "%s",
@@ -357,7 +354,7 @@ static void noise_is_survived(void **state)
 	}
 }
 
-static void rates_follow_the_fastest_clock(void **state)
+TEST(rates_follow_the_fastest_clock)
 {
 	assert_true(one(intel, "cycles").max_rate == 4e9);
 	assert_true(one(intel, "instructions").max_rate == 16e9);
@@ -400,25 +397,7 @@ static int print_names(char **more)
 
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_default_is_three_events),
-		cmocka_unit_test(names_make_columns),
-		cmocka_unit_test(modifiers_leave_one_mode_out),
-		cmocka_unit_test(every_name_is_found_and_fits),
-		cmocka_unit_test(raw_codes_are_hexadecimal),
-		cmocka_unit_test(terms_go_to_their_bits),
-		cmocka_unit_test(commas_between_slashes_end_no_event),
-		cmocka_unit_test(wrong_words_are_named_with_the_nearest),
-		cmocka_unit_test(bad_values_are_refused),
-		cmocka_unit_test(odd_files_of_sysfs_are_refused),
-		cmocka_unit_test(other_counts_than_a_tasks_are_refused),
-		cmocka_unit_test(names_lead_to_no_other_directory),
-		cmocka_unit_test(lists_without_sense_are_refused),
-		cmocka_unit_test(noise_is_survived),
-		cmocka_unit_test(rates_follow_the_fastest_clock),
-	};
-
 	if (argc > 1 && !strcmp(argv[1], "--names"))
 		return print_names(argv + 2);
-	return cmocka_run_group_tests_name("perf_event", tests, make_trees, remove_trees);
+	return run_all_tests(.setup_all = make_trees, .teardown_all = remove_trees);
 }

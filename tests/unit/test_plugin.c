@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A site's own sources: what they may declare, and what becomes of what they say. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/plugin/plugin.h"
 #include "sensor/sensors.h"
@@ -89,7 +87,7 @@ static int check(const char *needle)
 
 static char endless[1 << 16];
 
-static void what_may_be_declared(void **state)
+TEST(what_may_be_declared)
 {
 	assert_int_equal(check(NULL), 0);
 	good.flags = JOBPROF_SENSOR_SLOW;
@@ -98,7 +96,7 @@ static void what_may_be_declared(void **state)
 	assert_int_equal(check(NULL), 0);
 }
 
-static void another_abi(void **state)
+TEST(another_abi)
 {
 	good.abi++;
 	assert_int_equal(check("compile it with"), -EPROTONOSUPPORT);
@@ -107,7 +105,7 @@ static void another_abi(void **state)
 	assert_int_equal(check("16 bytes"), -EPROTONOSUPPORT);
 }
 
-static void names_that_are_none(void **state)
+TEST(names_that_are_none)
 {
 	static const char *const names[] = {
 		"", "Loop", "1x", "lo op", "x\n", endless, "x/y", NULL, "abcdefghijklmnopqrstuvwx"};
@@ -135,7 +133,7 @@ static void names_that_are_none(void **state)
 	assert_int_equal(check("every table has that"), -EINVAL);
 }
 
-static void what_is_missing_or_odd(void **state)
+TEST(what_is_missing_or_odd)
 {
 	columns[1].unit = endless;
 	assert_int_equal(check("column Drops"), -EINVAL);
@@ -163,7 +161,7 @@ static void what_is_missing_or_odd(void **state)
 }
 
 /* Whatever series are built in later: their names are not to be had. */
-static void no_name_of_ours(void **state)
+TEST(no_name_of_ours)
 {
 	for (unsigned i = 0; i < n_builtin_series; i++)
 		assert_true(plugin__is_reserved(builtin_series[i].name));
@@ -187,7 +185,7 @@ static void open_source(unsigned n)
 		source = plugin__source(&good);
 	assert_non_null(source);
 	assert_ptr_equal(plugins__of(source), &good);
-	assert_int_equal(source->open(&s, &roots), 0);
+	assert_int_equal(sensor__open(source, &s, &roots), 0);
 	assert_int_equal(source->channels(s, &channel), n);
 	assert_string_equal(says.sys, "/made/up");
 }
@@ -207,7 +205,7 @@ static void expect(unsigned i, enum sensor_quality quality, double want)
 		assert_float_equal(v[i].value, want, 1e-9);
 }
 
-static void channels_and_values(void **state)
+TEST(channels_and_values)
 {
 	uint64_t before = clock__boot_ns();
 
@@ -231,11 +229,11 @@ static void channels_and_values(void **state)
 	expect(0, READING_REPEATED, 4);
 	assert_int_equal(v[0].time_ns, before);
 	expect(1, READING_GOOD, 7);
-	source->close(s);
+	sensor__close(source, s);
 	assert_int_equal(says.closed, 1);
 }
 
-static void gaps_of_counts(void **state)
+TEST(gaps_of_counts)
 {
 	open_source(2);
 	give(1, 100);
@@ -262,10 +260,10 @@ static void gaps_of_counts(void **state)
 	give(1, 501);
 	assert_int_equal(source->read(s, v), 0);
 	expect(1, READING_GOOD, 12);
-	source->close(s);
+	sensor__close(source, s);
 }
 
-static void lies(void **state)
+TEST(lies)
 {
 	static const struct {
 		int says, is;
@@ -293,10 +291,10 @@ static void lies(void **state)
 		assert_int_equal(source->read(s, v), errors[i].is);
 		expect(0, errors[i].is == -EACCES ? READING_DENIED : READING_NONE, NAN);
 	}
-	source->close(s);
+	sensor__close(source, s);
 }
 
-static void tables_of_a_series(void **state)
+TEST(tables_of_a_series)
 {
 	static const char *const names[] = {"in", "out-2"};
 
@@ -312,10 +310,10 @@ static void tables_of_a_series(void **state)
 	says.value[3] = (struct jobprof_sensor_value){.value = 4};
 	assert_int_equal(source->read(s, v), 0);
 	expect(2, READING_GOOD, 3);
-	source->close(s);
+	sensor__close(source, s);
 }
 
-static void tables_that_are_none(void **state)
+TEST(tables_that_are_none)
 {
 	static const char *const lists[][2] = {
 		{"a", "a"},	{"a", "../b"},
@@ -331,39 +329,39 @@ static void tables_that_are_none(void **state)
 	says.tables = 2;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		says.names = lists[i];
-		assert_int_equal(source->open(&s, &roots), -EINVAL);
+		assert_int_equal(sensor__open(source, &s, &roots), -EINVAL);
 	}
 	says.names = NULL;
-	assert_int_equal(source->open(&s, &roots), -EINVAL);
+	assert_int_equal(sensor__open(source, &s, &roots), -EINVAL);
 	says.tables = JOBPROF_SENSOR_TABLES_MAX + 1;
-	assert_int_equal(source->open(&s, &roots), -E2BIG);
+	assert_int_equal(sensor__open(source, &s, &roots), -E2BIG);
 	says.tables = 0;
-	assert_int_equal(source->open(&s, &roots), -ENOENT);
+	assert_int_equal(sensor__open(source, &s, &roots), -ENOENT);
 	says.tables = -EIO;
-	assert_int_equal(source->open(&s, &roots), -EIO);
+	assert_int_equal(sensor__open(source, &s, &roots), -EIO);
 	assert_int_equal(says.opened, says.closed);
 	says.open = 7;
-	assert_int_equal(source->open(&s, &roots), -EIO);
+	assert_int_equal(sensor__open(source, &s, &roots), -EIO);
 	assert_int_equal(says.opened, says.closed);
 }
 
 /* Without a probe of its own it is opened to find out. */
-static void probing(void **state)
+TEST(probing)
 {
 	char why[64];
 
 	if (!source)
 		source = plugin__source(&good);
-	assert_int_equal(source->probe(&roots, why, sizeof(why)), 0);
+	assert_int_equal(sensor__probe(source, &roots, why, sizeof(why)), 0);
 	assert_string_equal(why, "the water that cools it");
 	assert_int_equal(says.closed, 1);
 	says.open = -ENOENT;
-	assert_int_equal(source->probe(&roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__probe(source, &roots, why, sizeof(why)), -ENOENT);
 	assert_int_equal(says.closed, 1);
 }
 
 /* The last one: they stay. */
-static void there_are_so_many(void **state)
+TEST(there_are_so_many)
 {
 	const struct sensor_ops *other = NULL;
 	unsigned n = 0;
@@ -376,21 +374,6 @@ static void there_are_so_many(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup(what_may_be_declared, set_up),
-		cmocka_unit_test_setup(another_abi, set_up),
-		cmocka_unit_test_setup(names_that_are_none, set_up),
-		cmocka_unit_test_setup(what_is_missing_or_odd, set_up),
-		cmocka_unit_test_setup(no_name_of_ours, set_up),
-		cmocka_unit_test_setup(channels_and_values, set_up),
-		cmocka_unit_test_setup(gaps_of_counts, set_up),
-		cmocka_unit_test_setup(lies, set_up),
-		cmocka_unit_test_setup(tables_of_a_series, set_up),
-		cmocka_unit_test_setup(tables_that_are_none, set_up),
-		cmocka_unit_test_setup(probing, set_up),
-		cmocka_unit_test_setup(there_are_so_many, set_up),
-	};
-
 	memset(endless, 'x', sizeof(endless) - 1);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests(.setup = set_up);
 }

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* What a read of the hardware counters costs, and whether the budget allows it. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "kern/pmu_cost.h"
 
 #define N 11
@@ -20,7 +17,7 @@ static void rounds_of(struct pmu_round *r, double ns)
 	}
 }
 
-static void a_steady_cost_is_found(void **state)
+TEST(a_steady_cost_is_found)
 {
 	struct pmu_round r[N];
 
@@ -36,7 +33,7 @@ static void a_steady_cost_is_found(void **state)
 	assert_float_equal(pmu_cost__sample(r, N), 15000, 1e-6);
 }
 
-static void a_few_bad_rounds_do_no_harm(void **state)
+TEST(a_few_bad_rounds_do_no_harm)
 {
 	struct pmu_round r[N];
 
@@ -48,7 +45,7 @@ static void a_few_bad_rounds_do_no_harm(void **state)
 	assert_float_equal(pmu_cost__sample(r, N), 3100, 1e-6);
 }
 
-static void a_wide_spread_is_not_trusted(void **state)
+TEST(a_wide_spread_is_not_trusted)
 {
 	struct pmu_round r[N];
 
@@ -62,7 +59,7 @@ static void a_wide_spread_is_not_trusted(void **state)
 	assert_in_range((uint64_t)pmu_cost__sample(r, N), 3100, 3700);
 }
 
-static void too_few_rounds_are_not_trusted(void **state)
+TEST(too_few_rounds_are_not_trusted)
 {
 	struct pmu_round r[N];
 
@@ -75,7 +72,7 @@ static void too_few_rounds_are_not_trusted(void **state)
 	assert_true(isnan(pmu_cost__sample(r, N)));
 }
 
-static void what_no_interrupt_takes_is_not_believed(void **state)
+TEST(what_no_interrupt_takes_is_not_believed)
 {
 	struct pmu_round r[N];
 
@@ -89,7 +86,7 @@ static void what_no_interrupt_takes_is_not_believed(void **state)
 	assert_false(isnan(pmu_cost__sample(r, N)));
 }
 
-static void assumed_where_it_is_not_known(void **state)
+TEST(assumed_where_it_is_not_known)
 {
 	assert_float_equal(pmu_cost__assumed(80, 1), 2000, 0);
 	assert_float_equal(pmu_cost__assumed(2400, 8), 7200, 0);  /* three readings */
@@ -98,7 +95,7 @@ static void assumed_where_it_is_not_known(void **state)
 }
 
 /* 1 % of a second is 10 ms: 5000 readings of 2 us, 3000 samples of 3.33 us. */
-static void the_budget_decides(void **state)
+TEST(the_budget_decides)
 {
 	assert_true(pmu_cost__affords_reads(2000, 1));
 	assert_false(pmu_cost__affords_reads(2001, 1));
@@ -114,15 +111,5 @@ static void the_budget_decides(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_steady_cost_is_found),
-		cmocka_unit_test(a_few_bad_rounds_do_no_harm),
-		cmocka_unit_test(a_wide_spread_is_not_trusted),
-		cmocka_unit_test(too_few_rounds_are_not_trusted),
-		cmocka_unit_test(what_no_interrupt_takes_is_not_believed),
-		cmocka_unit_test(assumed_where_it_is_not_known),
-		cmocka_unit_test(the_budget_decides),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

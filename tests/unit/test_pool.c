@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What happens in a limited child process stays there. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <errno.h>
 #include <signal.h>
@@ -14,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/unit/unit.h"
 #include "base/log.h"
 #include "pool/pool.h"
 
@@ -79,7 +76,7 @@ static int wait_for_signal(void *arg)
 	return 0;
 }
 
-static void the_childs_status_is_passed_on(void **state)
+TEST(the_childs_status_is_passed_on)
 {
 	int wanted[] = {0, 1, 2, 255};
 
@@ -87,7 +84,7 @@ static void the_childs_status_is_passed_on(void **state)
 		assert_int_equal(pool__try(give_status, &wanted[i], &limits), wanted[i]);
 }
 
-static void a_crash_is_an_error(void **state)
+TEST(a_crash_is_an_error)
 {
 	int sigs[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 
@@ -95,7 +92,7 @@ static void a_crash_is_an_error(void **state)
 		assert_int_equal(pool__try(die_by, &sigs[i], &limits), -EBADMSG);
 }
 
-static void other_deaths_are_told_apart(void **state)
+TEST(other_deaths_are_told_apart)
 {
 	int sigs[] = {SIGKILL, SIGXCPU, SIGTERM, SIGPIPE};
 	int wanted[] = {-EOWNERDEAD, -ETIME, -EINTR, -EINTR};
@@ -104,12 +101,12 @@ static void other_deaths_are_told_apart(void **state)
 		assert_int_equal(pool__try(die_by, &sigs[i], &limits), wanted[i]);
 }
 
-static void a_loop_ends_at_its_processor_time(void **state)
+TEST(a_loop_ends_at_its_processor_time)
 {
 	assert_int_equal(pool__try(spin, NULL, &limits), -ETIME);
 }
 
-static void memory_is_limited(void **state)
+TEST(memory_is_limited)
 {
 #ifdef __SANITIZE_ADDRESS__
 	skip(); /* which has no limit there */
@@ -117,7 +114,7 @@ static void memory_is_limited(void **state)
 	assert_int_equal(pool__try(take_memory, NULL, &limits), 7);
 }
 
-static void shared_memory_is_seen_by_both(void **state)
+TEST(shared_memory_is_seen_by_both)
 {
 	int *p = pool__share(sizeof(*p));
 
@@ -129,7 +126,7 @@ static void shared_memory_is_seen_by_both(void **state)
 	pool__unshare(NULL, 1);
 }
 
-static void a_child_of_a_child(void **state)
+TEST(a_child_of_a_child)
 {
 	assert_int_equal(pool__try(run_nested, NULL, &limits), 5);
 }
@@ -159,7 +156,7 @@ static int verb(int (*fn)(void *), void *arg, int fd, char *text, size_t size)
 	return status;
 }
 
-static void a_crash_is_one_line_with_file_and_object(void **state)
+TEST(a_crash_is_one_line_with_file_and_object)
 {
 	int sig = SIGSEGV, status;
 	char text[512];
@@ -177,7 +174,7 @@ static int print_and_fail(void *arg)
 	return 1;
 }
 
-static void output_of_the_child_comes_once(void **state)
+TEST(output_of_the_child_comes_once)
 {
 	char text[512];
 
@@ -185,7 +182,7 @@ static void output_of_the_child_comes_once(void **state)
 	assert_string_equal(text, "whole line\n");
 }
 
-static void a_signal_that_ended_the_child_ends_the_verb(void **state)
+TEST(a_signal_that_ended_the_child_ends_the_verb)
 {
 	int sig = SIGPIPE, status;
 	char text[512];
@@ -225,18 +222,18 @@ static void end_both(int (*how)(int (*fn)(void *arg), void *arg, const struct po
 	pool__unshare(child, sizeof(*child));
 }
 
-static void signals_reach_the_child(void **state)
+TEST(signals_reach_the_child)
 {
 	end_both(pool__call_verb);
 }
 
 /* A signal that comes while a file is looked at is no answer about the file. */
-static void who_asks_ends_by_the_signal_too(void **state)
+TEST(who_asks_ends_by_the_signal_too)
 {
 	end_both(pool__call);
 }
 
-static void the_child_dies_with_its_parent(void **state)
+TEST(the_child_dies_with_its_parent)
 {
 	pid_t *child = pool__share(sizeof(*child)), pid;
 	int status;
@@ -282,7 +279,7 @@ static void expect_square(struct pool *p, unsigned i)
 	assert_null(message__take(m, 1));
 }
 
-static void results_come_in_order(void **state)
+TEST(results_come_in_order)
 {
 	const struct pool_work work = {.work = square, .nitems = 100};
 	const unsigned workers[] = {1, 3, 200};
@@ -298,7 +295,7 @@ static void results_come_in_order(void **state)
 	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
 }
 
-static void an_item_that_ends_its_worker_ends_no_other(void **state)
+TEST(an_item_that_ends_its_worker_ends_no_other)
 {
 	const struct pool_work work = {.work = square, .arg = (void *)1, .nitems = LAST};
 
@@ -327,7 +324,7 @@ static int large(void *arg, unsigned item, struct message *result)
 	return 0;
 }
 
-static void workers_end_with_results_that_nobody_takes(void **state)
+TEST(workers_end_with_results_that_nobody_takes)
 {
 	const struct pool_work work = {.work = large, .nitems = 8};
 	struct pool *p;
@@ -348,7 +345,7 @@ static int start_and_crash(void *arg)
 	return die_by(&sig);
 }
 
-static void no_descendant_outlives_a_child(void **state)
+TEST(no_descendant_outlives_a_child)
 {
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	assert_int_equal(pool__try(start_and_crash, NULL, &limits), -EBADMSG);
@@ -365,25 +362,5 @@ static void no_descendant_outlives_a_child(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_childs_status_is_passed_on),
-		cmocka_unit_test(a_crash_is_an_error),
-		cmocka_unit_test(other_deaths_are_told_apart),
-		cmocka_unit_test(a_loop_ends_at_its_processor_time),
-		cmocka_unit_test(memory_is_limited),
-		cmocka_unit_test(shared_memory_is_seen_by_both),
-		cmocka_unit_test(a_child_of_a_child),
-		cmocka_unit_test(results_come_in_order),
-		cmocka_unit_test(an_item_that_ends_its_worker_ends_no_other),
-		cmocka_unit_test(workers_end_with_results_that_nobody_takes),
-		cmocka_unit_test(no_descendant_outlives_a_child),
-		cmocka_unit_test(a_crash_is_one_line_with_file_and_object),
-		cmocka_unit_test(output_of_the_child_comes_once),
-		cmocka_unit_test(a_signal_that_ended_the_child_ends_the_verb),
-		cmocka_unit_test(signals_reach_the_child),
-		cmocka_unit_test(who_asks_ends_by_the_signal_too),
-		cmocka_unit_test(the_child_dies_with_its_parent),
-	};
-
-	return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+	return run_all_tests();
 }

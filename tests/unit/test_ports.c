@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Ports of InfiniBand and its kin, and of Slingshot, on made-up machines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/stat.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "sensor/sensors.h"
 #include "sensors.h"
 #include "opened.h"
@@ -14,7 +11,7 @@
 #define MLX5  "Port/mlx5_0-1"
 #define COUNT IB "mlx5_0/ports/1/counters/"
 
-static void every_port_has_its_table(void **state)
+TEST(every_port_has_its_table)
 {
 	static const char *const ports[] = {
 		"Port/efa_0-1", "Port/hfi1_0-1", "Port/mlx4_0-1", "Port/mlx4_0-2",
@@ -38,7 +35,7 @@ static void every_port_has_its_table(void **state)
 	close_it(&o);
 }
 
-static void data_are_words_of_four_bytes(void **state)
+TEST(data_are_words_of_four_bytes)
 {
 	struct opened o;
 
@@ -59,7 +56,7 @@ static void data_are_words_of_four_bytes(void **state)
 	close_it(&o);
 }
 
-static void a_port_has_what_its_driver_counts(void **state)
+TEST(a_port_has_what_its_driver_counts)
 {
 	struct opened o;
 
@@ -74,7 +71,7 @@ static void a_port_has_what_its_driver_counts(void **state)
 	close_it(&o);
 }
 
-static void a_port_that_is_down_is_there(void **state)
+TEST(a_port_that_is_down_is_there)
 {
 	struct opened o;
 
@@ -93,7 +90,7 @@ static void a_port_that_is_down_is_there(void **state)
 	close_it(&o);
 }
 
-static void a_full_counter_has_no_value(void **state)
+TEST(a_full_counter_has_no_value)
 {
 	struct opened o;
 
@@ -121,7 +118,7 @@ static void a_full_counter_has_no_value(void **state)
 	close_it(&o);
 }
 
-static void a_counter_of_64_bits_is_not_full_at_32(void **state)
+TEST(a_counter_of_64_bits_is_not_full_at_32)
 {
 	struct opened o;
 
@@ -135,7 +132,7 @@ static void a_counter_of_64_bits_is_not_full_at_32(void **state)
 	close_it(&o);
 }
 
-static void a_reset_port_has_gaps_only(void **state)
+TEST(a_reset_port_has_gaps_only)
 {
 	struct opened o;
 
@@ -154,7 +151,7 @@ static void a_reset_port_has_gaps_only(void **state)
 	close_it(&o);
 }
 
-static void what_is_no_number_is_no_value(void **state)
+TEST(what_is_no_number_is_no_value)
 {
 	static const char *const bad[] = {
 		"", "-5", "nan", "0x5", "18446744073709551616", "1 2x x", "N/A (no PMA)"};
@@ -175,7 +172,7 @@ static void what_is_no_number_is_no_value(void **state)
 	close_it(&o);
 }
 
-static void an_adapter_that_goes_and_comes_back(void **state)
+TEST(an_adapter_that_goes_and_comes_back)
 {
 	struct opened o;
 	char cmd[256];
@@ -198,7 +195,7 @@ static void an_adapter_that_goes_and_comes_back(void **state)
 	close_it(&o);
 }
 
-static void files_that_may_not_be_read(void **state)
+TEST(files_that_may_not_be_read)
 {
 	struct opened o;
 	char cmd[256];
@@ -220,7 +217,7 @@ static void files_that_may_not_be_read(void **state)
 
 #define CXI "sys/class/cxi/cxi0/device/telemetry/"
 
-static void slingshot(void **state)
+TEST(slingshot)
 {
 	struct opened o;
 
@@ -255,36 +252,15 @@ static void slingshot(void **state)
 	close_it(&o);
 }
 
-static void a_node_without_them(void **state)
+TEST(a_node_without_them)
 {
 	static const struct sensor_ops *const all[] = {&sensor_ports, &sensor_slingshot};
 	struct sensor_roots roots = {.sys = "/nonexistent", .proc = "/nonexistent"};
-	struct sensor *s = NULL;
-	char why[128];
 
-	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(all[i]->probe(&roots, why, sizeof(why)), -ENOENT);
-		assert_int_equal(all[i]->open(&s, &roots), -ENOENT);
-		all[i]->close(NULL);
-	}
+	are_absent(all, 2, &roots);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_port_has_its_table),
-		cmocka_unit_test(data_are_words_of_four_bytes),
-		cmocka_unit_test(a_port_has_what_its_driver_counts),
-		cmocka_unit_test(a_port_that_is_down_is_there),
-		cmocka_unit_test(a_full_counter_has_no_value),
-		cmocka_unit_test(a_counter_of_64_bits_is_not_full_at_32),
-		cmocka_unit_test(a_reset_port_has_gaps_only),
-		cmocka_unit_test(what_is_no_number_is_no_value),
-		cmocka_unit_test(an_adapter_that_goes_and_comes_back),
-		cmocka_unit_test(files_that_may_not_be_read),
-		cmocka_unit_test(slingshot),
-		cmocka_unit_test(a_node_without_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

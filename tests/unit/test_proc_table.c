@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Network interfaces and disks, on made-up machines. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "tests/unit/unit.h"
+
 #include <sys/stat.h>
-#include <cmocka.h>
 
 #include "sensor/sensors.h"
 #include "sensor/core/text.h"
@@ -29,7 +27,7 @@ static void are_the_tables(struct opened *o, const char *const *wanted)
 }
 
 /* Not the bond, the bridge and lo; not the lower half of eth1, nor what stands for a function. */
-static void interfaces_with_a_device_of_their_own(void **state)
+TEST(interfaces_with_a_device_of_their_own)
 {
 	static const char *const wanted[] = {"NetDev/eno1", "NetDev/eno2", "NetDev/eth0",
 					     "NetDev/ib0", NULL};
@@ -41,7 +39,7 @@ static void interfaces_with_a_device_of_their_own(void **state)
 	close_it(&o);
 }
 
-static void numbers_of_an_interface(void **state)
+TEST(numbers_of_an_interface)
 {
 	struct opened o;
 
@@ -70,7 +68,7 @@ static void numbers_of_an_interface(void **state)
 	close_it(&o);
 }
 
-static void an_interface_that_was_made_anew(void **state)
+TEST(an_interface_that_was_made_anew)
 {
 	struct opened o;
 
@@ -86,7 +84,7 @@ static void an_interface_that_was_made_anew(void **state)
 	close_it(&o);
 }
 
-static void garbage_has_no_values(void **state)
+TEST(garbage_has_no_values)
 {
 	static const char *const bad[] = {
 		"",
@@ -113,7 +111,7 @@ static void garbage_has_no_values(void **state)
 	close_it(&o);
 }
 
-static void a_file_that_goes_or_is_huge(void **state)
+TEST(a_file_that_goes_or_is_huge)
 {
 	struct opened o;
 	char cmd[256], path[128];
@@ -138,7 +136,7 @@ static void a_file_that_goes_or_is_huge(void **state)
 }
 
 /* One that is made later, and one more line than a buffer holds. */
-static void many_interfaces(void **state)
+TEST(many_interfaces)
 {
 	struct opened o;
 	char cmd[400];
@@ -157,7 +155,7 @@ static void many_interfaces(void **state)
 	close_it(&o);
 }
 
-static void more_than_there_is_room_for(void **state)
+TEST(more_than_there_is_room_for)
 {
 	struct opened o;
 	struct machine m;
@@ -170,13 +168,13 @@ static void more_than_there_is_room_for(void **state)
 		 m.dir);
 	assert_int_equal(system(cmd), 0);
 	o = (struct opened){.m = m, .ops = &sensor_netdev};
-	assert_int_equal(o.ops->probe(&m.roots, why, sizeof(why)), 0);
+	assert_int_equal(sensor__probe(o.ops, &m.roots, why, sizeof(why)), 0);
 	assert_non_null(strstr(why, "256 with a device"));
 	assert_non_null(strstr(why, "more are left out"));
 	close_it(&o);
 }
 
-static void whole_disks_with_a_device(void **state)
+TEST(whole_disks_with_a_device)
 {
 	static const char *const wanted[] = {"Disk/cciss-c0d0", "Disk/nvme0n1", "Disk/sda",
 					     "Disk/sdb", NULL};
@@ -190,7 +188,7 @@ static void whole_disks_with_a_device(void **state)
 	close_it(&o);
 }
 
-static void numbers_of_a_disk(void **state)
+TEST(numbers_of_a_disk)
 {
 	struct opened o;
 
@@ -218,7 +216,7 @@ static void numbers_of_a_disk(void **state)
 }
 
 /* Milliseconds have 32 bits. */
-static void times_run_past_their_range(void **state)
+TEST(times_run_past_their_range)
 {
 	struct opened o;
 
@@ -239,35 +237,15 @@ static void times_run_past_their_range(void **state)
 	close_it(&o);
 }
 
-static void a_node_without_them(void **state)
+TEST(a_node_without_them)
 {
 	static const struct sensor_ops *const all[] = {&sensor_netdev, &sensor_disks};
 	struct sensor_roots roots = {.sys = "/nonexistent", .proc = "/proc"};
-	struct sensor *s = NULL;
-	char why[128];
 
-	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(all[i]->probe(&roots, why, sizeof(why)), -ENOENT);
-		assert_int_equal(all[i]->open(&s, &roots), -ENOENT);
-		all[i]->close(NULL);
-	}
+	are_absent(all, 2, &roots);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(interfaces_with_a_device_of_their_own),
-		cmocka_unit_test(numbers_of_an_interface),
-		cmocka_unit_test(an_interface_that_was_made_anew),
-		cmocka_unit_test(garbage_has_no_values),
-		cmocka_unit_test(a_file_that_goes_or_is_huge),
-		cmocka_unit_test(many_interfaces),
-		cmocka_unit_test(more_than_there_is_room_for),
-		cmocka_unit_test(whole_disks_with_a_device),
-		cmocka_unit_test(numbers_of_a_disk),
-		cmocka_unit_test(times_run_past_their_range),
-		cmocka_unit_test(a_node_without_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

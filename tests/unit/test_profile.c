@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The AcctGatherProfile plugin: Slurm's records of steps, and the masks of what they ask for. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
-#include "slurm/profile_columns.h"
+#include "tests/unit/unit.h"
 #include "slurm/profile_mask.h"
 #include "slurm/profile_record.h"
-#include "slurm/profile_sink.h"
 
 /* Of Slurm's own headers, by offsetof(), on x86-64. */
 static const struct shape {
@@ -98,7 +91,7 @@ static int find(const struct record *r, const struct profile_ids *ids, struct pr
 	return profile_step__find(r->bytes, ids, s, err, sizeof(err));
 }
 
-static void a_record_of_every_release_is_read(void **state)
+TEST(a_record_of_every_release_is_read)
 {
 	for (size_t i = 0; i < N_SHAPES; i++) {
 		struct profile_step s;
@@ -121,7 +114,7 @@ static void a_record_of_every_release_is_read(void **state)
 }
 
 /* As releases did until now: fields came in before and behind. */
-static void a_record_of_the_next_release_is_read(void **state)
+TEST(a_record_of_the_next_release_is_read)
 {
 	for (size_t more = 8; more <= 64; more += 8) {
 		struct shape l = shapes[N_SHAPES - 1];
@@ -139,7 +132,7 @@ static void a_record_of_the_next_release_is_read(void **state)
 	}
 }
 
-static void what_is_of_another_step_is_refused(void **state)
+TEST(what_is_of_another_step_is_refused)
 {
 	static const struct profile_ids others[] = {{78, 3, "n1"}, {77, 4, "n1"}, {77, 3, "n2"}};
 	struct profile_step s;
@@ -155,7 +148,7 @@ static void what_is_of_another_step_is_refused(void **state)
 				 "the same request where it is looked for");
 }
 
-static void a_number_that_cannot_be_the_request_is_refused(void **state)
+TEST(a_number_that_cannot_be_the_request_is_refused)
 {
 	static const uint32_t odd[] = {0x20, 0x03, 0x80000000, 0xfffffffe, 0xeeeeeeee};
 	const struct shape *l = &shapes[0];
@@ -181,7 +174,7 @@ static void a_number_that_cannot_be_the_request_is_refused(void **state)
 	assert_int_equal(find(&r, &batch, &s), -ESRCH);
 }
 
-static void addresses_that_are_none_do_no_harm(void **state)
+TEST(addresses_that_are_none_do_no_harm)
 {
 	const struct shape *l = &shapes[0];
 	long page = sysconf(_SC_PAGESIZE);
@@ -209,7 +202,7 @@ static void addresses_that_are_none_do_no_harm(void **state)
 }
 
 /* The record ends where the heap does. */
-static void a_record_at_the_end_of_memory_is_read(void **state)
+TEST(a_record_at_the_end_of_memory_is_read)
 {
 	const struct shape *l = &shapes[0];
 	long page = sysconf(_SC_PAGESIZE);
@@ -228,7 +221,7 @@ static void a_record_at_the_end_of_memory_is_read(void **state)
 	munmap(two, page);
 }
 
-static void a_variable_of_the_environment(void **state)
+TEST(a_variable_of_the_environment)
 {
 	char *env[] = {"SLURM_ACCTG_FREQ2=x", "A=", "SLURM_ACCTG_FREQ=task=1", NULL}, buf[16],
 	     few[4];
@@ -248,7 +241,7 @@ static void a_variable_of_the_environment(void **state)
 	assert_int_equal(profile_step__getenv(&s, "SLURM_ACCTG_FREQ", few, sizeof(few)), -E2BIG);
 }
 
-static void masks_are_printed_as_users_write_them(void **state)
+TEST(masks_are_printed_as_users_write_them)
 {
 	static const struct {
 		uint32_t mask;
@@ -271,7 +264,7 @@ static void masks_are_printed_as_users_write_them(void **state)
 	assert_int_equal(profile_mask__print(PROFILE_SERIES, buf, 10), -E2BIG);
 }
 
-static void lists_have_the_mask_of_slurms_words(void **state)
+TEST(lists_have_the_mask_of_slurms_words)
 {
 	static const struct {
 		const char *list;
@@ -293,7 +286,7 @@ static void lists_have_the_mask_of_slurms_words(void **state)
 	assert_string_equal(bad, "cpus");
 }
 
-static void slurm_samples_what_nobody_else_does(void **state)
+TEST(slurm_samples_what_nobody_else_does)
 {
 	assert_int_equal(profile_mask__running(PROFILE_ALL, 0), PROFILE_SERIES);
 	assert_int_equal(profile_mask__running(PROFILE_ALL, PROFILE_TASK),
@@ -303,231 +296,7 @@ static void slurm_samples_what_nobody_else_does(void **state)
 	assert_int_equal(profile_mask__running(PROFILE_NOT_SET, 0), PROFILE_NONE);
 }
 
-static void columns_have_units_and_kinds(void **state)
-{
-	static const struct {
-		const char *series, *name, *unit;
-		int kind;
-	} cases[] = {
-		{"Tasks", "CPUTime", "s", JPC_DELTA},	   {"Tasks", "Pages", "", JPC_CUMULATIVE},
-		{"Tasks", "RSS", "KiB", JPC_GAUGE},	   {"Energy", "Power", "W", JPC_GAUGE},
-		{"Energy", "NodePower", "W", JPC_GAUGE},   {"Network", "InMB", "MB", JPC_DELTA},
-		{"Filesystem", "ReadMB", "MB", JPC_DELTA}, {"Other", "InMB", "", JPC_GAUGE},
-	};
-
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		struct jpc_column c = {.unit = "left over"};
-
-		snprintf(c.name, sizeof(c.name), "%s", cases[i].name);
-		profile_column__describe(cases[i].series, &c);
-		assert_string_equal(c.unit, cases[i].unit);
-		assert_int_equal(c.kind, cases[i].kind);
-	}
-}
-
-static char last_line[512];
-static int n_lines;
-
-static void note(const char *line)
-{
-	snprintf(last_line, sizeof(last_line), "%s", line);
-	n_lines++;
-}
-
-struct server {
-	char dir[32], path[64];
-	int listener, fd;
-	_Alignas(8) char packet[JPC_MAX];
-};
-
-static void listen_at(struct server *s)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-
-	snprintf(s->dir, sizeof(s->dir), "/tmp/jobprof-test.XXXXXX");
-	assert_non_null(mkdtemp(s->dir));
-	snprintf(s->path, sizeof(s->path), "%s/s", s->dir);
-	strcpy(addr.sun_path, s->path);
-	s->listener = socket(AF_UNIX, SOCK_SEQPACKET, 0);
-	assert_int_equal(bind(s->listener, (struct sockaddr *)&addr, sizeof(addr)), 0);
-	assert_int_equal(listen(s->listener, 4), 0);
-	s->fd = -1;
-}
-
-static void hang_up(struct server *s)
-{
-	close(s->fd);
-	close(s->listener);
-	unlink(s->path);
-	rmdir(s->dir);
-}
-
-static struct jpc_head *next(struct server *s)
-{
-	struct jpc_head *h = (struct jpc_head *)s->packet;
-	ssize_t n;
-
-	if (s->fd < 0)
-		s->fd = accept(s->listener, NULL, NULL);
-	n = recv(s->fd, s->packet, sizeof(s->packet), 0);
-	assert_true(n >= (ssize_t)sizeof(*h));
-	assert_int_equal(h->length, n);
-	return h;
-}
-
-static const struct sink_field two[] = {{"A", SINK_U64}, {"B", SINK_F64}, {NULL, SINK_END}};
-
-static void samples_become_tables_and_rows(void **state)
-{
-	struct server srv;
-	struct jpc_step step = {.job_id = 5, .asked = 1};
-	struct {
-		uint64_t a;
-		double b;
-	} cells = {7, 0.5};
-	struct sink *s;
-	struct jpc_table *t;
-	struct jpc_rows *r;
-	int id;
-
-	listen_at(&srv);
-	s = sink__new(srv.path, 50, note);
-	n_lines = 0;
-	sink__step(s, &step, false);
-	assert_int_equal(next(&srv)->type, JPC_STEP);
-	assert_int_equal(sink__group(s, "Tasks"), 0);
-	assert_int_equal(sink__group(s, "Disks"), 1);
-	assert_int_equal(sink__group(s, "Tasks"), 0);
-	id = sink__table(s, 1, "sda", two);
-	assert_int_equal(sink__table(s, -1, "Energy", two), id + 1);
-	assert_int_equal(sink__row(s, id, &cells, 1000000000), 0);
-	assert_int_equal(sink__row(s, id, &cells, 1000000001), 0);
-	t = (struct jpc_table *)next(&srv);
-	assert_int_equal(t->head.type, JPC_TABLE);
-	assert_string_equal(t->group, "Disks");
-	assert_string_equal(t->name, "sda");
-	assert_int_equal(t->ncols, 2);
-	assert_int_equal(t->col[1].cell, JPC_F64);
-	for (int i = 0; i < 2; i++) {
-		r = (struct jpc_rows *)next(&srv);
-		assert_int_equal(r->head.type, JPC_ROWS);
-		assert_int_equal(r->table, t->table);
-		assert_int_equal(r->cell[0], (1000000000 + i) * 1000000000ull);
-		assert_memory_equal(&r->cell[1], &cells, sizeof(cells));
-	}
-	sink__end(s);
-	assert_int_equal(n_lines, 0);
-	sink__free(s);
-	hang_up(&srv);
-}
-
-static void what_cannot_be_named_is_refused(void **state)
-{
-	static const struct sink_field odd[] = {{"A", 3}, {NULL, SINK_END}};
-	static const struct sink_field nameless[] = {{"", SINK_U64}, {NULL, SINK_END}};
-	struct sink_field many[JPC_COLUMNS + 2] = {{NULL, SINK_END}};
-	struct sink *s = sink__new("/nowhere", 50, note);
-	char name[80], path[160];
-
-	memset(name, 'n', sizeof(name));
-	name[79] = '\0';
-	for (int i = 0; i <= JPC_COLUMNS; i++)
-		many[i] = (struct sink_field){"C", SINK_U64};
-	assert_int_equal(sink__group(s, ""), -EINVAL);
-	assert_int_equal(sink__group(s, name), -EINVAL);
-	assert_int_equal(sink__table(s, 0, "T", two), -EINVAL); /* no such group */
-	assert_int_equal(sink__table(s, -1, name, two), -EINVAL);
-	assert_int_equal(sink__table(s, -1, "", two), -EINVAL);
-	assert_int_equal(sink__table(s, -1, "T", odd), -EINVAL);
-	assert_int_equal(sink__table(s, -1, "T", nameless), -EINVAL);
-	assert_int_equal(sink__table(s, -1, "T", many), -EINVAL);
-	assert_int_equal(sink__table(s, -1, "T", &two[2]), -EINVAL);
-	assert_int_equal(sink__row(s, 0, name, 0), -EINVAL);
-	snprintf(path, sizeof(path), "/%0150d", 0);
-	assert_null(sink__new(path, 50, note));
-	sink__free(s);
-}
-
-static void one_who_does_not_read_costs_samples_only(void **state)
-{
-	struct jpc_step step = {.job_id = 5, .asked = 1};
-	uint64_t cells[2] = {0, 0};
-	struct server srv;
-	struct sink *s;
-	int id, err = 0, n = 0;
-
-	listen_at(&srv);
-	s = sink__new(srv.path, 50, note);
-	n_lines = 0;
-	sink__step(s, &step, false);
-	id = sink__table(s, -1, "T", two);
-	while (!err && n++ < 100000)
-		err = sink__row(s, id, cells, 0);
-	assert_int_equal(err, -EAGAIN);
-	assert_int_equal(sink__row(s, id, cells, 0), -EAGAIN);
-	assert_int_equal(n_lines, 1);
-	sink__end(s);
-	assert_int_equal(n_lines, 2);
-	assert_non_null(strstr(last_line, "2 of "));
-	sink__free(s);
-	hang_up(&srv);
-}
-
-static void answers_say_what_is_measured_and_refused(void **state)
-{
-	struct jpc_step step = {.job_id = 5, .asked = 1};
-	struct jpc_reply reply = {.head = {JPC_MAGIC, JPC_VERSION, JPC_REPLY, sizeof(reply), 0, 0}};
-	uint64_t cells[2] = {0, 0};
-	struct server srv;
-	struct sink *s;
-	int id;
-
-	listen_at(&srv);
-	s = sink__new(srv.path, 50, note);
-	n_lines = 0;
-	sink__step(s, &step, false);
-	assert_int_equal(sink__measures(s), 0);
-	reply.head.seq = next(&srv)->seq;
-	reply.measures = PROFILE_TASK;
-	assert_int_equal(send(srv.fd, &reply, sizeof(reply), 0), sizeof(reply));
-	id = sink__table(s, -1, "T", two);
-	for (int i = 0; i < 4; i++) { /* it is declared three times, then no more */
-		int err = sink__row(s, id, cells, 0);
-
-		assert_int_equal(sink__measures(s), PROFILE_TASK);
-		assert_int_equal(err, i < 3 ? 0 : -EACCES);
-		if (err)
-			break;
-		reply.head.seq = next(&srv)->seq;
-		assert_int_equal(next(&srv)->type, JPC_ROWS);
-		reply.error = -EPERM;
-		snprintf(reply.text, sizeof(reply.text), "not\nyours");
-		assert_int_equal(send(srv.fd, &reply, sizeof(reply), 0), sizeof(reply));
-	}
-	assert_int_equal(n_lines, 2);
-	sink__free(s);
-	hang_up(&srv);
-}
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_record_of_every_release_is_read),
-		cmocka_unit_test(a_record_of_the_next_release_is_read),
-		cmocka_unit_test(what_is_of_another_step_is_refused),
-		cmocka_unit_test(a_number_that_cannot_be_the_request_is_refused),
-		cmocka_unit_test(addresses_that_are_none_do_no_harm),
-		cmocka_unit_test(a_record_at_the_end_of_memory_is_read),
-		cmocka_unit_test(a_variable_of_the_environment),
-		cmocka_unit_test(masks_are_printed_as_users_write_them),
-		cmocka_unit_test(lists_have_the_mask_of_slurms_words),
-		cmocka_unit_test(slurm_samples_what_nobody_else_does),
-		cmocka_unit_test(columns_have_units_and_kinds),
-		cmocka_unit_test(samples_become_tables_and_rows),
-		cmocka_unit_test(what_cannot_be_named_is_refused),
-		cmocka_unit_test(one_who_does_not_read_costs_samples_only),
-		cmocka_unit_test(answers_say_what_is_measured_and_refused),
-	};
-
-	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* RAPL read by powercap: names, wraps, gaps, denials and odd files, on machines made of files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "tests/unit/rapl.h"
 
-static void zones_are_named_by_what_they_measure(void **state)
+TEST(zones_are_named_by_what_they_measure)
 {
 	struct source src = {};
 	unsigned i;
@@ -37,7 +34,7 @@ static void zones_are_named_by_what_they_measure(void **state)
 }
 
 /* One count past its range is 0. */
-static void counters_wrap_at_their_own_range(void **state)
+TEST(counters_wrap_at_their_own_range)
 {
 	struct source src = {};
 
@@ -55,7 +52,7 @@ static void counters_wrap_at_their_own_range(void **state)
 }
 
 /* 180 s at 300 W may be more than 0.8 of 65713 J, at 600 W not of 262143 J. */
-static void a_reading_too_late_is_a_gap(void **state)
+TEST(a_reading_too_late_is_a_gap)
 {
 	struct source src = {};
 
@@ -74,7 +71,7 @@ static void a_reading_too_late_is_a_gap(void **state)
 	end(&src);
 }
 
-static void a_counter_that_jumps_is_a_gap(void **state)
+TEST(a_counter_that_jumps_is_a_gap)
 {
 	struct source src = {};
 
@@ -100,7 +97,7 @@ static void a_counter_that_jumps_is_a_gap(void **state)
 	end(&src);
 }
 
-static void a_package_that_was_away_comes_back_as_a_gap(void **state)
+TEST(a_package_that_was_away_comes_back_as_a_gap)
 {
 	struct source src = {};
 
@@ -129,7 +126,7 @@ static void a_package_that_was_away_comes_back_as_a_gap(void **state)
 	end(&src);
 }
 
-static void all_away_is_an_error(void **state)
+TEST(all_away_is_an_error)
 {
 	struct source src = {};
 
@@ -150,9 +147,9 @@ static void is_denied(struct machine *m)
 	struct sensor *s = NULL;
 	char why[256];
 
-	assert_int_equal(sensor_rapl.probe(&m->roots, why, sizeof(why)), -EACCES);
+	assert_int_equal(sensor__probe(&sensor_rapl, &m->roots, why, sizeof(why)), -EACCES);
 	assert_string_equal(why, "powercap: energy_uj: not permitted: run as root");
-	assert_int_equal(sensor_rapl.open(&s, &m->roots), -EACCES);
+	assert_int_equal(sensor__open(&sensor_rapl, &s, &m->roots), -EACCES);
 	assert_null(s);
 }
 
@@ -161,15 +158,15 @@ static void one_is_denied(struct machine *m)
 	struct sensor_value v[MAX];
 	struct sensor *s;
 
-	assert_int_equal(sensor_rapl.open(&s, &m->roots), 0);
+	assert_int_equal(sensor__open(&sensor_rapl, &s, &m->roots), 0);
 	assert_int_equal(sensor_rapl.read(s, v), 0);
 	assert_int_equal(v[0].quality, READING_DENIED);
 	assert_true(isnan(v[0].value));
 	assert_int_equal(v[1].quality, READING_GOOD);
-	sensor_rapl.close(s);
+	sensor__close(&sensor_rapl, s);
 }
 
-static void what_may_not_be_read_says_so(void **state)
+TEST(what_may_not_be_read_says_so)
 {
 	struct source src = {};
 
@@ -181,7 +178,7 @@ static void what_may_not_be_read_says_so(void **state)
 	end(&src);
 }
 
-static void parts_of_a_client(void **state)
+TEST(parts_of_a_client)
 {
 	struct source src = {};
 
@@ -203,7 +200,7 @@ static void parts_of_a_client(void **state)
 	end(&src);
 }
 
-static void dies_are_parts_of_their_own(void **state)
+TEST(dies_are_parts_of_their_own)
 {
 	struct source src = {};
 
@@ -230,7 +227,7 @@ static void dies_are_parts_of_their_own(void **state)
 	end(&src);
 }
 
-static void odd_files_are_survived(void **state)
+TEST(odd_files_are_survived)
 {
 	static const char *const texts[] = {"",
 					    "-1",
@@ -261,9 +258,9 @@ static void odd_files_are_survived(void **state)
 
 			machine_put(&src.m, files[f], texts[t]);
 			fake_begin(f % 2 ? -ENODEV : 0);
-			if (!sensor_rapl.open(&s, &src.m.roots))
+			if (!sensor__open(&sensor_rapl, &s, &src.m.roots))
 				sensor_rapl.read(s, v);
-			sensor_rapl.close(s);
+			sensor__close(&sensor_rapl, s);
 			fake_end(kernel_open);
 		}
 		end(&src);
@@ -271,7 +268,7 @@ static void odd_files_are_survived(void **state)
 }
 
 /* Whatever the power and the times of reading: what is good is what was taken, to the count. */
-static void nothing_is_guessed(void **state)
+TEST(nothing_is_guessed)
 {
 	uint64_t x = 88172645463325252ULL, truth = 0, time = S;
 	struct rapl_counter c = {
@@ -308,19 +305,5 @@ static void nothing_is_guessed(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(zones_are_named_by_what_they_measure),
-		cmocka_unit_test(counters_wrap_at_their_own_range),
-		cmocka_unit_test(a_reading_too_late_is_a_gap),
-		cmocka_unit_test(a_counter_that_jumps_is_a_gap),
-		cmocka_unit_test(a_package_that_was_away_comes_back_as_a_gap),
-		cmocka_unit_test(all_away_is_an_error),
-		cmocka_unit_test(what_may_not_be_read_says_so),
-		cmocka_unit_test(parts_of_a_client),
-		cmocka_unit_test(dies_are_parts_of_their_own),
-		cmocka_unit_test(odd_files_are_survived),
-		cmocka_unit_test(nothing_is_guessed),
-	};
-
-	return cmocka_run_group_tests_name("rapl", tests, rapl_setup, NULL);
+	return run_all_tests(.setup_all = rapl_setup);
 }

@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* RAPL read by registers of Intel and AMD, and what models of processors are known for. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "tests/unit/rapl.h"
 
 /* Kernels that take a die for a package name one's counter several times. */
-static void dies_of_amd_are_one_package(void **state)
+TEST(dies_of_amd_are_one_package)
 {
 	struct source src = {};
 	char why[256];
 
 	machine_make(&src.m, "amd-cores");
 	fake_begin(0);
-	assert_int_equal(sensor_rapl.probe(&src.m.roots, why, sizeof(why)), 0);
+	assert_int_equal(sensor__probe(&sensor_rapl, &src.m.roots, why, sizeof(why)), 0);
 	assert_string_equal(why, "perf events: 1 package");
 	fake_end(kernel_open);
 	machine_put(&src.m, POWERCAP "intel-rapl:0/name", "package-0-die-0");
@@ -28,7 +25,7 @@ static void dies_of_amd_are_one_package(void **state)
 	end(&src);
 }
 
-static void registers_of_intel(void **state)
+TEST(registers_of_intel)
 {
 	struct source src = {};
 
@@ -51,7 +48,7 @@ static void registers_of_intel(void **state)
 	end(&src);
 }
 
-static void registers_of_amd(void **state)
+TEST(registers_of_amd)
 {
 	struct source src = {};
 
@@ -78,7 +75,7 @@ static void registers_of_amd(void **state)
 	end(&src);
 }
 
-static void another_cpu_of_the_package_takes_over(void **state)
+TEST(another_cpu_of_the_package_takes_over)
 {
 	struct source src = {};
 	char full[128];
@@ -96,7 +93,7 @@ static void another_cpu_of_the_package_takes_over(void **state)
 	end(&src);
 }
 
-static void units_of_models(void **state)
+TEST(units_of_models)
 {
 	struct source src = {};
 
@@ -120,34 +117,26 @@ static void units_of_models(void **state)
 	end(&src);
 }
 
-static void a_virtual_machine_has_none(void **state)
+TEST(a_virtual_machine_has_none)
 {
 	struct source src = {};
 	struct sensor *s = NULL;
 	char why[512];
 
 	machine_make(&src.m, "vm");
-	assert_int_equal(sensor_rapl.probe(&src.m.roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_rapl, &src.m.roots, why, sizeof(why)), -ENOENT);
 	assert_non_null(strstr(why, "the PMU \"power\" has no events of energy"));
 	assert_non_null(strstr(why, "msr: the registers read 0 or do not exist"));
-	assert_int_equal(sensor_rapl.open(&s, &src.m.roots), -ENOENT);
+	assert_int_equal(sensor__open(&sensor_rapl, &s, &src.m.roots), -ENOENT);
 	machine_remove(&src.m, "");
-	assert_int_equal(sensor_rapl.probe(&src.m.roots, why, sizeof(why)), -ENOENT);
-	assert_int_equal(sensor_rapl_cores.probe(&src.m.roots, why, sizeof(why)), -ENOENT);
-	assert_int_equal(sensor_rapl.probe(&src.m.roots, why, 8), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_rapl, &src.m.roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_rapl_cores, &src.m.roots, why, sizeof(why)),
+			 -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_rapl, &src.m.roots, why, 8), -ENOENT);
 	assert_int_equal(strlen(why), 7);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(dies_of_amd_are_one_package),
-		cmocka_unit_test(registers_of_intel),
-		cmocka_unit_test(registers_of_amd),
-		cmocka_unit_test(another_cpu_of_the_package_takes_over),
-		cmocka_unit_test(units_of_models),
-		cmocka_unit_test(a_virtual_machine_has_none),
-	};
-
-	return cmocka_run_group_tests_name("rapl_msr", tests, rapl_setup, NULL);
+	return run_all_tests(.setup_all = rapl_setup);
 }

@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* RAPL read by perf events, fed by the test or the kernel's clock, and single cores of AMD. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "tests/unit/rapl.h"
 
-static void perf_events_come_first(void **state)
+TEST(perf_events_come_first)
 {
 	struct source src = {};
 	char why[256];
 
 	machine_make(&src.m, "intel-2s");
 	fake_begin(0);
-	assert_int_equal(sensor_rapl.probe(&src.m.roots, why, sizeof(why)), 0);
+	assert_int_equal(sensor__probe(&sensor_rapl, &src.m.roots, why, sizeof(why)), 0);
 	assert_string_equal(why, "perf events: 2 package, 2 dram");
 	feed(0, 2, 10ull << 32, 5ull << 32);
 	feed(2, 2, 0, UINT64_MAX - 7);
@@ -40,7 +37,7 @@ static void perf_events_come_first(void **state)
 }
 
 /* The kernel folds wraps for what takes up to 400 W. Never backwards, nor by more than can be. */
-static void perf_events_may_come_later(void **state)
+TEST(perf_events_may_come_later)
 {
 	struct source src = {};
 
@@ -67,7 +64,7 @@ static void perf_events_may_come_later(void **state)
 	fake_end(kernel_open);
 }
 
-static void events_that_end_are_opened_again(void **state)
+TEST(events_that_end_are_opened_again)
 {
 	struct source src = {};
 
@@ -136,7 +133,7 @@ static void check_clock_pmu(struct source *src)
 	}
 }
 
-static void the_kernels_own_events_are_read(void **state)
+TEST(the_kernels_own_events_are_read)
 {
 	struct source src = {};
 	char why[256];
@@ -145,7 +142,7 @@ static void the_kernels_own_events_are_read(void **state)
 	make_clock_pmu(&src.m);
 	rapl_event_open = real_open;
 	rapl_clock = clock__boot_ns;
-	err = sensor_rapl.probe(&src.m.roots, why, sizeof(why));
+	err = sensor__probe(&sensor_rapl, &src.m.roots, why, sizeof(why));
 	if (!err)
 		check_clock_pmu(&src);
 	end(&src);
@@ -160,20 +157,20 @@ static void all_ways_denied(struct machine *m)
 {
 	char why[256];
 
-	assert_int_equal(sensor_rapl.probe(&m->roots, why, sizeof(why)), -EACCES);
+	assert_int_equal(sensor__probe(&sensor_rapl, &m->roots, why, sizeof(why)), -EACCES);
 	assert_non_null(strstr(why, "perf events: not permitted: run as root, with CAP_PERFMON"));
 	assert_non_null(strstr(why, "; powercap: energy_uj: not permitted"));
 	assert_null(strstr(why, "msr"));
 }
 
-static void the_next_way_is_tried_where_one_is_denied(void **state)
+TEST(the_next_way_is_tried_where_one_is_denied)
 {
 	struct source src = {};
 	char why[256];
 
 	machine_make(&src.m, "amd-cores");
 	fake_begin(-EACCES);
-	assert_int_equal(sensor_rapl.probe(&src.m.roots, why, sizeof(why)), 0);
+	assert_int_equal(sensor__probe(&sensor_rapl, &src.m.roots, why, sizeof(why)), 0);
 	/* "core" is one core's counter, not that of all. */
 	assert_string_equal(why, "powercap: 1 package");
 	forbid(&src.m, POWERCAP "intel-rapl:0/energy_uj");
@@ -183,7 +180,7 @@ static void the_next_way_is_tried_where_one_is_denied(void **state)
 	fake_end(kernel_open);
 }
 
-static void cores_are_a_source_of_their_own(void **state)
+TEST(cores_are_a_source_of_their_own)
 {
 	struct source src = {};
 	char why[256];
@@ -206,21 +203,13 @@ static void cores_are_a_source_of_their_own(void **state)
 	fake_end(kernel_open);
 	memset(&src, 0, sizeof(src));
 	machine_make(&src.m, "intel-2s");
-	assert_int_equal(sensor_rapl_cores.probe(&src.m.roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_rapl_cores, &src.m.roots, why, sizeof(why)),
+			 -ENOENT);
 	end(&src);
 	rapl_event_open = kernel_open;
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(perf_events_come_first),
-		cmocka_unit_test(perf_events_may_come_later),
-		cmocka_unit_test(events_that_end_are_opened_again),
-		cmocka_unit_test(the_kernels_own_events_are_read),
-		cmocka_unit_test(the_next_way_is_tried_where_one_is_denied),
-		cmocka_unit_test(cores_are_a_source_of_their_own),
-	};
-
-	return cmocka_run_group_tests_name("rapl_perf", tests, rapl_setup, NULL);
+	return run_all_tests(.setup_all = rapl_setup);
 }

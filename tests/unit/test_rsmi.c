@@ -1,45 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* AMD GPUs, by a stand-in for the library that tells what the test sets. */
-#include <dlfcn.h>
 #include <errno.h>
-#include <libgen.h>
 #include <limits.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
-#include "sensor/gpu/rsmi.h"
+#include "tests/unit/unit.h"
 #include "sensor/gpu/rsmi_api.h"
 #include "schema/describe.h"
 #include "tests/stub/rsmi.h"
+#include "tests/unit/gpu.h"
 
-#define MAX_READ 64
-
-static char library_dir[PATH_MAX], stub_dir[PATH_MAX];
-static const struct sensor_roots roots = {.sys = "/sys", .proc = "/proc", .lib = library_dir};
 static struct stub_rsmi *stub, as_it_was;
-static struct sensor *s;
-static const struct sensor_channel *channel;
-static struct sensor_value value[MAX_READ];
-static unsigned n;
 
 static int find_stub(void **state)
 {
-	char exe[PATH_MAX] = "", path[PATH_MAX + 32];
-	void *library;
-
-	if (readlink("/proc/self/exe", exe, sizeof(exe) - 1) < 0)
-		return -1;
-	snprintf(stub_dir, sizeof(stub_dir), "%.4000s/stub", dirname(dirname(exe)));
-	snprintf(library_dir, sizeof(library_dir), "%.4000s/rocm", stub_dir);
-	snprintf(path, sizeof(path), "%s/librocm_smi64.so", library_dir);
-	library = dlopen(path, RTLD_NOW);
-	stub = library ? dlsym(library, "stub_rsmi") : NULL;
+	stub = stub_symbol("/rocm", "librocm_smi64.so", "stub_rsmi");
 	if (stub)
 		as_it_was = *stub;
 	return stub ? 0 : -1;
@@ -54,45 +33,18 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-	sensor_rsmi.close(s);
+	sensor__close(&sensor_rsmi, s);
 	return stub->inits == stub->shutdowns ? 0 : -1;
 }
 
-static void open_it(void)
-{
-	assert_int_equal(sensor_rsmi.open(&s, &roots), 0);
-	n = sensor_rsmi.channels(s, &channel);
-	assert_in_range(n, 1, MAX_READ);
-}
-
-static unsigned find(const char *name)
-{
-	for (unsigned i = 0; i < n; i++)
-		if (!strcmp(channel[i].name, name))
-			return i;
-	fail_msg("no channel \"%s\"", name);
-	return 0;
-}
-
-static void expect(const char *name, enum sensor_quality quality, double v)
-{
-	unsigned i = find(name);
-
-	assert_int_equal(value[i].quality, quality);
-	if (isnan(v))
-		assert_true(isnan(value[i].value));
-	else
-		assert_float_equal(value[i].value, v, 1e-6);
-}
-
-static void all_of_two_gpus(void **state)
+TEST(all_of_two_gpus)
 {
 	const double count_j = (double)15.259f * 1e-6;
 	char why[128];
 
-	assert_int_equal(sensor_rsmi.probe(&roots, why, sizeof(why)), 0);
+	assert_int_equal(sensor__probe(&sensor_rsmi, &roots, why, sizeof(why)), 0);
 	assert_string_equal(why, "librocm_smi64.so, 2 GPUs");
-	open_it();
+	open_it(&sensor_rsmi);
 	assert_int_equal(n, 18);
 	assert_int_equal(sensor_rsmi.read(s, value), 0);
 	expect("gpu-0 power", READING_GOOD, 412);
@@ -113,9 +65,9 @@ static void all_of_two_gpus(void **state)
 	assert_float_equal(channel[find("gpu-0 energy")].step, count_j, 1e-12);
 }
 
-static void channels_are_columns_of_their_gpus_table(void **state)
+TEST(channels_are_columns_of_their_gpus_table)
 {
-	open_it();
+	open_it(&sensor_rsmi);
 	for (unsigned i = 0; i < n; i++) {
 		char want[16];
 
@@ -127,7 +79,7 @@ static void channels_are_columns_of_their_gpus_table(void **state)
 }
 
 /* A library each in one directory, as where both are installed. */
-static void numbers_go_on_behind_those_of_nvidia(void **state)
+TEST(numbers_go_on_behind_those_of_nvidia)
 {
 	char dir[] = "/tmp/jp-rsmi-XXXXXX", from[PATH_MAX + 32], path[2][64];
 	const struct sensor_roots both = {.lib = dir};
@@ -139,7 +91,7 @@ static void numbers_go_on_behind_those_of_nvidia(void **state)
 	snprintf(from, sizeof(from), "%s/libnvidia-ml.so.1", stub_dir);
 	snprintf(path[1], sizeof(path[1]), "%s/libnvidia-ml.so.1", dir);
 	assert_int_equal(symlink(from, path[1]), 0);
-	assert_int_equal(sensor_rsmi.open(&s, &both), 0);
+	assert_int_equal(sensor__open(&sensor_rsmi, &s, &both), 0);
 	n = sensor_rsmi.channels(s, &channel);
 	assert_int_equal(channel[0].index, 2);
 	assert_string_equal(channel[0].series, "GPU/2");
@@ -149,10 +101,10 @@ static void numbers_go_on_behind_those_of_nvidia(void **state)
 	rmdir(dir);
 }
 
-static void libraries_of_all_ages(void **state)
+TEST(libraries_of_all_ages)
 {
 	stub->old_clocks = 1;
-	open_it();
+	open_it(&sensor_rsmi);
 	assert_int_equal(sensor_rsmi.read(s, value), 0);
 	expect("gpu-0 clock", READING_GOOD, 1700);
 	stub->bad_clock = 1;
@@ -161,27 +113,27 @@ static void libraries_of_all_ages(void **state)
 	stub->old_clocks = 0;
 	assert_int_equal(sensor_rsmi.read(s, value), 0);
 	expect("gpu-0 clock", READING_NONE, NAN);
-	sensor_rsmi.close(s);
+	sensor__close(&sensor_rsmi, s);
 	stub->old_energy = 1;
-	open_it();
+	open_it(&sensor_rsmi);
 	assert_int_equal(n, 16); /* energy in a unit that is not told is none */
 }
 
-static void what_a_gpu_never_has_is_no_channel(void **state)
+TEST(what_a_gpu_never_has_is_no_channel)
 {
 	stub->gpu[1].energy_err = 2;
 	stub->gpu[0].busy_err = 9;
-	open_it();
+	open_it(&sensor_rsmi);
 	assert_int_equal(n, 16);
 	for (unsigned i = 0; i < n; i++)
 		assert_string_not_equal(channel[i].name, "gpu-1 energy");
 }
 
-static void what_cannot_be_is_no_value(void **state)
+TEST(what_cannot_be_is_no_value)
 {
 	struct stub_rsmi_gpu *g = stub->gpu;
 
-	open_it();
+	open_it(&sensor_rsmi);
 	g[0].busy = 101;
 	g[0].memory_busy = UINT32_MAX;
 	g[0].edge = INT64_MIN;
@@ -204,9 +156,9 @@ static void what_cannot_be_is_no_value(void **state)
 	expect("gpu-1 energy", READING_NONE, NAN);
 }
 
-static void a_gpu_that_is_away(void **state)
+TEST(a_gpu_that_is_away)
 {
-	open_it();
+	open_it(&sensor_rsmi);
 	assert_int_equal(sensor_rsmi.read(s, value), 0);
 	stub->gpu[0].err = 4;
 	stub->gpu[1].err = 6;
@@ -222,7 +174,7 @@ static void a_gpu_that_is_away(void **state)
 	expect("gpu-0 power", READING_GOOD, 412);
 }
 
-static void processes(void **state)
+TEST(processes)
 {
 	struct gpu_use *use;
 
@@ -232,7 +184,7 @@ static void processes(void **state)
 	stub->process[1] = (struct stub_rsmi_process){
 		.pid = 101, .ngpus = 1, .gpu = {1}, .memory = {7}, .occupancy = UINT32_MAX};
 	stub->process[2] = (struct stub_rsmi_process){.pid = 102, .ngpus = 2, .gpu = {9, 1}};
-	open_it();
+	open_it(&sensor_rsmi);
 	assert_int_equal(rsmi__processes(s, &use), 4);
 	assert_int_equal(use[0].pid, 100);
 	assert_int_equal(use[0].gpu, 1);
@@ -250,7 +202,7 @@ static void processes(void **state)
 	assert_null(use);
 }
 
-static void more_processes_than_expected(void **state)
+TEST(more_processes_than_expected)
 {
 	struct gpu_use *use;
 
@@ -259,68 +211,30 @@ static void more_processes_than_expected(void **state)
 	for (unsigned i = 0; i < STUB_RSMI_PROCESSES; i++)
 		stub->process[i] = (struct stub_rsmi_process){
 			.pid = i + 1, .ngpus = 1, .gpu = {0}, .memory = {i}};
-	open_it();
+	open_it(&sensor_rsmi);
 	assert_int_equal(rsmi__processes(s, &use), STUB_RSMI_PROCESSES);
 	assert_int_equal(use[STUB_RSMI_PROCESSES - 1].memory, STUB_RSMI_PROCESSES - 1);
 	free(use);
 }
 
-static void nothing_there(void **state)
+TEST(nothing_there)
 {
-	static const struct {
-		int init_err, want;
-	} cases[] = {{8, -ENOENT}, {4, -EACCES}, {-1, -EIO}};
-	const struct sensor_roots none = {.lib = "/nonexistent"};
+	static const struct no_gpu cases[] = {{8, -ENOENT}, {4, -EACCES}, {-1, -EIO}};
 	char why[128];
 
-	assert_int_equal(sensor_rsmi.probe(&none, why, sizeof(why)), -ENOENT);
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		stub->init_err = cases[i].init_err;
-		assert_int_equal(sensor_rsmi.probe(&roots, why, sizeof(why)), cases[i].want);
-		assert_int_equal(sensor_rsmi.open(&s, &roots), cases[i].want);
-	}
-	stub->init_err = 0;
+	check_errors(&sensor_rsmi, &stub->init_err, cases, sizeof(cases) / sizeof(cases[0]));
 	stub->ngpus = 0;
-	assert_int_equal(sensor_rsmi.probe(&roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_rsmi, &roots, why, sizeof(why)), -ENOENT);
 	stub->ngpus = UINT32_MAX;
-	assert_int_equal(sensor_rsmi.probe(&roots, why, sizeof(why)), -E2BIG);
+	assert_int_equal(sensor__probe(&sensor_rsmi, &roots, why, sizeof(why)), -E2BIG);
 }
 
-static void a_library_that_is_none(void **state)
+TEST(a_library_that_is_none)
 {
-	char dir[] = "/tmp/jp-rsmi-XXXXXX", path[64], why[128];
-	const struct sensor_roots bad = {.lib = dir};
-	FILE *f;
-
-	assert_non_null(mkdtemp(dir));
-	snprintf(path, sizeof(path), "%s/librocm_smi64.so", dir);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fputs("no library\n", f);
-	fclose(f);
-	assert_int_equal(sensor_rsmi.probe(&bad, why, sizeof(why)), -ELIBBAD);
-	assert_non_null(strstr(why, "cannot be loaded"));
-	unlink(path);
-	rmdir(dir);
+	check_file_of_text(&sensor_rsmi, "librocm_smi64.so");
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(all_of_two_gpus),
-		TEST(channels_are_columns_of_their_gpus_table),
-		TEST(numbers_go_on_behind_those_of_nvidia),
-		TEST(libraries_of_all_ages),
-		TEST(what_a_gpu_never_has_is_no_channel),
-		TEST(what_cannot_be_is_no_value),
-		TEST(a_gpu_that_is_away),
-		TEST(processes),
-		TEST(more_processes_than_expected),
-		TEST(nothing_there),
-		TEST(a_library_that_is_none),
-	};
-
-	return cmocka_run_group_tests(tests, find_stub, NULL);
+	return run_all_tests(.setup = set_up, .teardown = tear_down, .setup_all = find_stub);
 }

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which tables are meant. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "jobfile/select.h"
 
 static char *nodes0[] = {"n1", "n2", "n10"}, *nodes1[] = {"n2"}, *nodes2[] = {"n1"};
@@ -35,7 +33,7 @@ static const char *chosen(const struct selection *sel)
 	return out;
 }
 
-static void nodes_in_order(void **state)
+TEST(nodes_in_order)
 {
 	const char *const few[] = {"batch", "0"}, *const extern_step[] = {"extern"},
 			  *const numbers[] = {"4294967291", "4294967292", "10"};
@@ -59,7 +57,7 @@ static void nodes_in_order(void **state)
 	assert_string_equal(chosen(&sel), "10/n2 batch/n1 -4/n1");
 }
 
-static void what_is_not_there_is_named(void **state)
+TEST(what_is_not_there_is_named)
 {
 	const char *const there[] = {"extern", "2"}, *const absent[] = {"2", "7"};
 	struct selection sel = {.steps = there, .nsteps = 2};
@@ -80,7 +78,7 @@ static void what_is_not_there_is_named(void **state)
 	hostlist__free(&hosts);
 }
 
-static void tables_by_task(void **state)
+TEST(tables_by_task)
 {
 	struct number_range *ranges;
 	char *tables[] = {"0", "1", "2", "10", "x"};
@@ -104,7 +102,7 @@ static void tables_by_task(void **state)
 	assert_string_equal(s.tables[3], "2");
 }
 
-static void lists_of_tasks(void **state)
+TEST(lists_of_tasks)
 {
 	static const char *const bad[] = {"",	",",   "1,", "-",     "1-",
 					  "-1", "3-1", "a",  "1-2-3", "1 "};
@@ -126,7 +124,7 @@ static void lists_of_tasks(void **state)
 	free(many);
 }
 
-static void series_as_users_name_them(void **state)
+TEST(series_as_users_name_them)
 {
 	static const struct {
 		const char *text, *name;
@@ -174,13 +172,5 @@ static void series_as_users_name_them(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(nodes_in_order),
-		cmocka_unit_test(what_is_not_there_is_named),
-		cmocka_unit_test(tables_by_task),
-		cmocka_unit_test(lists_of_tasks),
-		cmocka_unit_test(series_as_users_name_them),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -2,15 +2,13 @@
 /* Sources of small files, on recorded trees: hwmon (Grace, amd_energy, an ACPI meter) and the
  * pm_counters of HPE/Cray. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/core/file.h"
 #include "sensor/node/hwmon.h"
@@ -50,9 +48,9 @@ static void set_up(struct opened *o, const struct sensor_ops *ops, const char *t
 
 	copy_tree(o, tree);
 	o->ops = ops;
-	assert_int_equal(ops->probe(&o->roots, why, sizeof(why)), 0);
+	assert_int_equal(sensor__probe(ops, &o->roots, why, sizeof(why)), 0);
 	assert_true(*why);
-	assert_int_equal(ops->open(&o->s, &o->roots), 0);
+	assert_int_equal(sensor__open(ops, &o->s, &o->roots), 0);
 	o->n = ops->channels(o->s, &o->c);
 	assert_in_range(o->n, 1, MAX_READ);
 }
@@ -67,7 +65,7 @@ static void remove_tree(struct opened *o)
 
 static void tear_down(struct opened *o)
 {
-	o->ops->close(o->s);
+	sensor__close(o->ops, o->s);
 	remove_tree(o);
 }
 
@@ -97,7 +95,7 @@ static void expect(struct opened *o, const char *name, enum sensor_part part, in
 		assert_float_equal(v.value, value, 1e-9);
 }
 
-static void grace(void **state)
+TEST(grace)
 {
 	struct opened o;
 	struct sensor_value v;
@@ -118,7 +116,7 @@ static void grace(void **state)
 	tear_down(&o);
 }
 
-static void amd_energy(void **state)
+TEST(amd_energy)
 {
 	struct opened o;
 
@@ -140,7 +138,7 @@ static void amd_energy(void **state)
 	tear_down(&o);
 }
 
-static void gpus_of_hwmon_are_numbered(void **state)
+TEST(gpus_of_hwmon_are_numbered)
 {
 	struct opened o;
 
@@ -157,7 +155,7 @@ static void gpus_of_hwmon_are_numbered(void **state)
 	tear_down(&o);
 }
 
-static void one_acpi_meter_is_the_nodes(void **state)
+TEST(one_acpi_meter_is_the_nodes)
 {
 	struct opened o;
 	struct sensor_value v;
@@ -170,14 +168,14 @@ static void one_acpi_meter_is_the_nodes(void **state)
 	tear_down(&o);
 }
 
-static void of_two_acpi_meters_none_is_the_nodes(void **state)
+TEST(of_two_acpi_meters_none_is_the_nodes)
 {
 	struct opened o;
 
 	copy_tree(&o, "acpi-meter");
 	put(o.dir, "sys/class/hwmon/hwmon1/name", "power_meter\n");
 	put(o.dir, "sys/class/hwmon/hwmon1/power1_average", "9000000\n");
-	assert_int_equal(sensor_hwmon.open(&o.s, &o.roots), 0);
+	assert_int_equal(sensor__open(&sensor_hwmon, &o.s, &o.roots), 0);
 	o.n = sensor_hwmon.channels(o.s, &o.c);
 	o.ops = &sensor_hwmon;
 	assert_int_equal(o.ops->read(o.s, o.v), 0);
@@ -187,7 +185,7 @@ static void of_two_acpi_meters_none_is_the_nodes(void **state)
 	tear_down(&o);
 }
 
-static void a_driver_that_goes_and_comes_back(void **state)
+TEST(a_driver_that_goes_and_comes_back)
 {
 	struct opened o;
 	char path[128];
@@ -207,7 +205,7 @@ static void a_driver_that_goes_and_comes_back(void **state)
 	tear_down(&o);
 }
 
-static void what_is_no_number_is_no_value(void **state)
+TEST(what_is_no_number_is_no_value)
 {
 	static const char *const bad[] = {"",
 					  "\n",
@@ -229,7 +227,7 @@ static void what_is_no_number_is_no_value(void **state)
 	tear_down(&o);
 }
 
-static void files_that_may_not_be_read(void **state)
+TEST(files_that_may_not_be_read)
 {
 	struct opened o;
 	char cmd[128], why[128];
@@ -248,14 +246,14 @@ static void files_that_may_not_be_read(void **state)
 	if (!geteuid())
 		assert_int_equal(seteuid(65534), 0);
 	assert_int_equal(o.ops->read(o.s, o.v), -EACCES);
-	assert_int_equal(o.ops->probe(&o.roots, why, sizeof(why)), -EACCES);
+	assert_int_equal(sensor__probe(o.ops, &o.roots, why, sizeof(why)), -EACCES);
 	assert_non_null(strstr(why, "not permitted"));
 	if (!getuid())
 		assert_int_equal(seteuid(0), 0);
 	tear_down(&o);
 }
 
-static void a_node_without_them(void **state)
+TEST(a_node_without_them)
 {
 	static const struct sensor_ops *const all[] = {&sensor_hwmon, &sensor_pm_counters};
 	struct opened o;
@@ -265,16 +263,16 @@ static void a_node_without_them(void **state)
 	copy_tree(&o, "acpi-meter");
 	o.roots.sys = "/nonexistent";
 	for (size_t i = 0; i < 2; i++) {
-		assert_int_equal(all[i]->probe(&o.roots, why, sizeof(why)), -ENOENT);
-		assert_int_equal(all[i]->open(&s, &o.roots), -ENOENT);
-		all[i]->close(NULL);
+		assert_int_equal(sensor__probe(all[i], &o.roots, why, sizeof(why)), -ENOENT);
+		assert_int_equal(sensor__open(all[i], &s, &o.roots), -ENOENT);
+		sensor__close(all[i], NULL);
 	}
 	remove_tree(&o);
 }
 
 #define PM "sys/cray/pm_counters/"
 
-static void blade(void **state)
+TEST(blade)
 {
 	struct opened o;
 	struct sensor_value v;
@@ -299,7 +297,7 @@ static void blade(void **state)
 	tear_down(&o);
 }
 
-static void a_scan_read_twice_is_said(void **state)
+TEST(a_scan_read_twice_is_said)
 {
 	struct opened o;
 
@@ -315,7 +313,7 @@ static void a_scan_read_twice_is_said(void **state)
 	tear_down(&o);
 }
 
-static void a_controller_that_starts_anew(void **state)
+TEST(a_controller_that_starts_anew)
 {
 	struct opened o;
 
@@ -337,7 +335,7 @@ static void a_controller_that_starts_anew(void **state)
 	tear_down(&o);
 }
 
-static void time_stamps_of_the_blade(void **state)
+TEST(time_stamps_of_the_blade)
 {
 	uint64_t real = clock__real_ns(), boot = clock__boot_ns(), now;
 	struct opened o;
@@ -356,7 +354,7 @@ static void time_stamps_of_the_blade(void **state)
 	tear_down(&o);
 }
 
-static void an_accelerator_that_vanishes(void **state)
+TEST(an_accelerator_that_vanishes)
 {
 	struct opened o;
 	char path[128];
@@ -374,22 +372,5 @@ static void an_accelerator_that_vanishes(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(grace),
-		cmocka_unit_test(amd_energy),
-		cmocka_unit_test(gpus_of_hwmon_are_numbered),
-		cmocka_unit_test(one_acpi_meter_is_the_nodes),
-		cmocka_unit_test(of_two_acpi_meters_none_is_the_nodes),
-		cmocka_unit_test(a_driver_that_goes_and_comes_back),
-		cmocka_unit_test(what_is_no_number_is_no_value),
-		cmocka_unit_test(files_that_may_not_be_read),
-		cmocka_unit_test(a_node_without_them),
-		cmocka_unit_test(blade),
-		cmocka_unit_test(a_scan_read_twice_is_said),
-		cmocka_unit_test(a_controller_that_starts_anew),
-		cmocka_unit_test(time_stamps_of_the_blade),
-		cmocka_unit_test(an_accelerator_that_vanishes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

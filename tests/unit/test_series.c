@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+/* The columns of the series in schemas/, and their choice by family. */
 
 #include <errno.h>
 #include <string.h>
 
+#include "tests/unit/unit.h"
 #include "schema/series.h"
 
 #define TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
 
-static void slurms_ten_columns_come_first_in_slurms_order(void **state)
+TEST(slurms_ten_columns_come_first_in_slurms_order)
 {
 	static const char *const order[] = {
 		"ElapsedTime",	  "EpochTime", "CPUFrequency",	 "CPUTime",
@@ -39,7 +37,7 @@ static bool is_slurms(const char *column)
 	return false;
 }
 
-static void extra_columns_are_f64(void **state)
+TEST(extra_columns_are_f64)
 {
 	for (unsigned i = 0; i < n_builtin_series; i++) {
 		const struct series *s = &builtin_series[i];
@@ -54,7 +52,7 @@ static void extra_columns_are_f64(void **state)
 	}
 }
 
-static void column_names_are_unique_and_described(void **state)
+TEST(column_names_are_unique_and_described)
 {
 	for (unsigned i = 0; i < n_builtin_series; i++) {
 		const struct series *s = &builtin_series[i];
@@ -68,7 +66,7 @@ static void column_names_are_unique_and_described(void **state)
 	}
 }
 
-static void latency_has_a_column_per_bucket(void **state)
+TEST(latency_has_a_column_per_bucket)
 {
 	const struct series *s = series__find("runlatency");
 
@@ -80,7 +78,7 @@ static void latency_has_a_column_per_bucket(void **state)
 	assert_null(series__find("Nothing"));
 }
 
-static void block_latency_tells_reads_from_writes(void **state)
+TEST(block_latency_tells_reads_from_writes)
 {
 	const struct series *s = series__find("blklatency");
 
@@ -92,7 +90,7 @@ static void block_latency_tells_reads_from_writes(void **state)
 }
 
 /* Its hooks cost every system call, so nobody has it who did not ask. */
-static void all_does_not_ask_for_files(void **state)
+TEST(all_does_not_ask_for_files)
 {
 	const struct series *s = series__find("Tasks");
 	const struct column *cols[128];
@@ -104,7 +102,7 @@ static void all_does_not_ask_for_files(void **state)
 		assert_int_not_equal(cols[i]->family, FAM_FILES);
 }
 
-static void step_adds_the_cgroup_before_the_end(void **state)
+TEST(step_adds_the_cgroup_before_the_end)
 {
 	const struct series *s = series__find("STEP"), *t = series__find("Tasks");
 
@@ -114,7 +112,7 @@ static void step_adds_the_cgroup_before_the_end(void **state)
 	assert_string_equal(s->cols[t->ncols - 2].name, "MemMB");
 }
 
-static void select_keeps_order_and_families(void **state)
+TEST(select_keeps_order_and_families)
 {
 	const struct column *cols[128];
 	const struct series *s = series__find("Tasks");
@@ -128,7 +126,7 @@ static void select_keeps_order_and_families(void **state)
 	assert_int_equal(series__select(s, FAM_BASE, cols, 5), 5);
 }
 
-static void select_of_time_alone_is_nothing(void **state)
+TEST(select_of_time_alone_is_nothing)
 {
 	const struct column *cols[128];
 
@@ -138,7 +136,7 @@ static void select_of_time_alone_is_nothing(void **state)
 	assert_int_equal(series__select(series__find("Tasks"), 0, cols, 128), 0);
 }
 
-static void parse_takes_families_and_series(void **state)
+TEST(parse_takes_families_and_series)
 {
 	static const struct {
 		const char *list;
@@ -174,7 +172,7 @@ static void parse_takes_families_and_series(void **state)
 	}
 }
 
-static void parse_names_the_bad_word(void **state)
+TEST(parse_names_the_bad_word)
 {
 	static const struct {
 		const char *list, *bad;
@@ -198,7 +196,7 @@ static void parse_names_the_bad_word(void **state)
 	}
 }
 
-static void every_family_has_a_name_that_parses(void **state)
+TEST(every_family_has_a_name_that_parses)
 {
 	for (unsigned f = 1; f <= FAM_NODE; f <<= 1) {
 		unsigned mask;
@@ -213,20 +211,5 @@ static void every_family_has_a_name_that_parses(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(slurms_ten_columns_come_first_in_slurms_order),
-		cmocka_unit_test(extra_columns_are_f64),
-		cmocka_unit_test(column_names_are_unique_and_described),
-		cmocka_unit_test(latency_has_a_column_per_bucket),
-		cmocka_unit_test(block_latency_tells_reads_from_writes),
-		cmocka_unit_test(all_does_not_ask_for_files),
-		cmocka_unit_test(step_adds_the_cgroup_before_the_end),
-		cmocka_unit_test(select_keeps_order_and_families),
-		cmocka_unit_test(select_of_time_alone_is_nothing),
-		cmocka_unit_test(parse_takes_families_and_series),
-		cmocka_unit_test(parse_names_the_bad_word),
-		cmocka_unit_test(every_family_has_a_name_that_parses),
-	};
-
-	return cmocka_run_group_tests_name("series", tests, NULL, NULL);
+	return run_all_tests();
 }

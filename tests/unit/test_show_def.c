@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* schemas/show.def against the columns that there are. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "schema/describe.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
@@ -43,7 +39,7 @@ static bool is_column(const char *name)
 	return false;
 }
 
-static void every_name_is_a_columns(void **state)
+TEST(every_name_is_a_columns)
 {
 	for (size_t i = 0; i < N(named); i++) {
 		if (*named[i] && !is_column(named[i]))
@@ -51,7 +47,7 @@ static void every_name_is_a_columns(void **state)
 	}
 }
 
-static void every_histogram_is_a_series(void **state)
+TEST(every_histogram_is_a_series)
 {
 	for (size_t i = 0; i < N(histograms); i++) {
 		char prefixes[] = {histograms[i].prefix, histograms[i].less};
@@ -68,7 +64,7 @@ static void every_histogram_is_a_series(void **state)
 }
 
 /* They are formats for one string. */
-static void every_text_takes_one_number(void **state)
+TEST(every_text_takes_one_number)
 {
 	for (size_t i = 0; i < N(texts); i++) {
 		const char *p = texts[i];
@@ -87,11 +83,5 @@ static void every_text_takes_one_number(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(every_name_is_a_columns),
-		cmocka_unit_test(every_histogram_is_a_series),
-		cmocka_unit_test(every_text_takes_one_number),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Made-up /proc trees: whose slurmd it is, and which slurm.conf it reads. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
+#include "tests/unit/unit.h"
 #include "identity/proc.h"
 #include "identity/slurmd.h"
 
@@ -88,7 +83,7 @@ static void is_found(const char *node, const char *squeue, const char *conf)
 	assert_string_equal(s.conf, conf);
 }
 
-static void nobody(void **state)
+TEST(nobody)
 {
 	struct slurmd s;
 
@@ -107,7 +102,7 @@ static void nobody(void **state)
 	assert_string_equal(s.conf, "");
 }
 
-static void configurations(void **state)
+TEST(configurations)
 {
 	PROCESS(10, "slurmd", 0, "/usr/sbin/slurmd-wlm", "slurmd\0-D\0-s", "A=b");
 	is_found("n1", "/usr/bin/squeue", "");
@@ -130,7 +125,7 @@ static void configurations(void **state)
 	is_found("n1", "/opt/s/bin/squeue", "/spool/conf-cache/slurm.conf");
 }
 
-static void several(void **state)
+TEST(several)
 {
 	struct slurmd s;
 
@@ -149,15 +144,7 @@ static void several(void **state)
 	assert_string_equal(s.squeue, "");
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		TEST(nobody),
-		TEST(configurations),
-		TEST(several),
-	};
-
-	return cmocka_run_group_tests_name("slurmd", tests, NULL, NULL);
+	return run_all_tests(.setup = setup, .teardown = teardown);
 }

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The SPANK plugin: names of steps, arguments, and its talk with jobprofd. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "slurm/spank_ids.h"
 #include "slurm/spank_link.h"
 #include "tests/unit/listener.h"
 
-static void names_of_steps(void **state)
+TEST(names_of_steps)
 {
 	static const struct {
 		uint32_t id;
@@ -38,7 +35,6 @@ static void names_of_steps(void **state)
 	};
 	char name[32];
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		spank_ids__step_name(name, sizeof(name), 7, steps[i].id, steps[i].title);
 		assert_string_equal(name, steps[i].name);
@@ -60,7 +56,7 @@ static bool env(void *arg, const char *name, char *buf, size_t size)
 	return false;
 }
 
-static void components(void **state)
+TEST(components)
 {
 	static const char *plain[] = {"SLURM_JOB_ID=8", NULL};
 	static const char *het[] = {"SLURM_HET_SIZE=2", "SLURM_JOB_ID_HET_GROUP_0=7",
@@ -84,7 +80,6 @@ static void components(void **state)
 	};
 	struct jpc_step s = {.job_id = 8, .step_name = "0"};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		spank_ids__het(&s, env, cases[i].env);
 		assert_int_equal(s.het_job_id, cases[i].job_id);
@@ -105,7 +100,7 @@ static void components(void **state)
 	assert_false(spank_ids__gtid_is_global(&s, JPC_UNKNOWN));
 }
 
-static void components_have_nodes_of_their_own(void **state)
+TEST(components_have_nodes_of_their_own)
 {
 	static const char *var[] = {"SLURM_JOB_NODELIST_HET_GROUP_0=n1",
 				    "SLURM_JOB_NODELIST_PACK_GROUP_1=n[2-3]", NULL};
@@ -113,7 +108,6 @@ static void components_have_nodes_of_their_own(void **state)
 	struct jpc_step s = {.het_offset = 0, .node_list = "n[1-3]", .job_node_list = "n[1-3]"};
 	static const char zeros[sizeof(s.job_node_list)];
 
-	(void)state;
 	spank_ids__own_nodes(&plain, env, var);
 	assert_string_equal(plain.job_node_list, "n[1-3]");
 	spank_ids__own_nodes(&s, env, var);
@@ -128,14 +122,13 @@ static void components_have_nodes_of_their_own(void **state)
 	assert_string_equal(s.job_node_list, "");
 }
 
-static void arguments(void **state)
+TEST(arguments)
 {
 	char *good[] = {"socket=/a b", "timeout=7"};
 	char *bad[] = {"timeout=1001", "socket=x", "timeout=9", "x"};
 	const char *word;
 	struct spank_args a;
 
-	(void)state;
 	assert_int_equal(spank_ids__args(&a, 0, NULL, &word), 0);
 	assert_null(a.socket);
 	assert_int_equal(a.timeout_ms, SPANK_TIMEOUT_MS);
@@ -162,7 +155,6 @@ static void take_line(const char *line, bool serious)
 
 static int setup(void **state)
 {
-	(void)state;
 	listener__init(&l);
 	lines = 0;
 	return 0;
@@ -170,7 +162,6 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	(void)state;
 	listener__free(&l);
 	return 0;
 }
@@ -182,11 +173,10 @@ static struct spank_link new_link(void)
 				   .log = take_line};
 }
 
-static void nobody_is_there(void **state)
+TEST(nobody_is_there)
 {
 	struct spank_link k = new_link();
 
-	(void)state;
 	spank_link__begin(&k, l.path, 1000);
 	assert_int_equal(lines, 1);
 	assert_non_null(strstr(said, "step 7.0: no jobprofd at "));
@@ -208,12 +198,11 @@ static unsigned type_of(int fd)
 }
 
 /* No answer within its time, here 0: all is said nevertheless, and no more is waited for. */
-static void it_is_slow(void **state)
+TEST(it_is_slow)
 {
 	struct spank_link k = new_link();
 	int fd;
 
-	(void)state;
 	listener__listen(&l);
 	spank_link__begin(&k, l.path, 0);
 	assert_non_null(strstr(said, "has not answered within 0 ms"));
@@ -229,13 +218,12 @@ static void it_is_slow(void **state)
 }
 
 /* Where slurm.conf is is said with the step, which an older jobprofd passes over. */
-static void it_hears_of_the_configuration(void **state)
+TEST(it_hears_of_the_configuration)
 {
 	struct spank_link k = new_link();
 	struct jpc_conf conf = {};
 	int fd;
 
-	(void)state;
 	listener__listen(&l);
 	strcpy(k.conf, "/a/slurm.conf");
 	spank_link__begin(&k, l.path, 0);
@@ -253,12 +241,11 @@ static void it_hears_of_the_configuration(void **state)
 }
 
 /* The step is said again before anything else, whenever the one who knew it has gone. */
-static void it_is_restarted(void **state)
+TEST(it_is_restarted)
 {
 	struct spank_link k = new_link();
 	int fd;
 
-	(void)state;
 	listener__listen(&l);
 	spank_link__begin(&k, l.path, 0);
 	fd = listener__accept(&l);
@@ -296,7 +283,7 @@ static struct jpc_reply answer(int error, unsigned number, const char *text)
 	return r;
 }
 
-static void it_answers(void **state)
+TEST(it_answers)
 {
 	static const struct {
 		int error;
@@ -314,7 +301,6 @@ static void it_answers(void **state)
 		 "jobprof: step 7.0: jobprofd refuses it: Operation not permitted"},
 	};
 
-	(void)state;
 	listener__listen(&l);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct jpc_reply r = answer(cases[i].error, cases[i].number, cases[i].text);
@@ -336,21 +322,7 @@ static void it_answers(void **state)
 	}
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_steps),
-		cmocka_unit_test(components),
-		cmocka_unit_test(components_have_nodes_of_their_own),
-		cmocka_unit_test(arguments),
-		TEST(nobody_is_there),
-		TEST(it_is_slow),
-		TEST(it_hears_of_the_configuration),
-		TEST(it_is_restarted),
-		TEST(it_answers),
-	};
-
-	return cmocka_run_group_tests_name("spank", tests, NULL, NULL);
+	return run_all_tests(.setup = setup, .teardown = teardown);
 }

@@ -2,22 +2,20 @@
 /* Numbers, names, clocks and the log line. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/str.h"
 
 static const char *const not_numbers[] = {"", " 1", "1 ", "+1", "-1", "0x1", "1e3", "1\n", "one"};
 
-static void integers_are_whole_strings_in_range(void **state)
+TEST(integers_are_whole_strings_in_range)
 {
 	uint64_t v = 7;
 	uint32_t w = 7;
@@ -38,7 +36,7 @@ static void integers_are_whole_strings_in_range(void **state)
 	}
 }
 
-static void doubles_are_digits_and_a_point(void **state)
+TEST(doubles_are_digits_and_a_point)
 {
 	char huge[400];
 	double d = 7;
@@ -63,7 +61,7 @@ static void doubles_are_digits_and_a_point(void **state)
 	assert_true(d == 0.5);
 }
 
-static void glob_has_one_star(void **state)
+TEST(glob_has_one_star)
 {
 	assert_true(str__glob1("step_*", "step_0"));
 	assert_true(str__glob1("step_*", "step_"));
@@ -76,7 +74,7 @@ static void glob_has_one_star(void **state)
 	assert_false(str__glob1("user", "users"));
 }
 
-static void nearest_word_is_what_was_meant(void **state)
+TEST(nearest_word_is_what_was_meant)
 {
 	static const char *const list[] = {"StateDir", "PinDir", "MaxSlots", "PublishInterval"};
 	char longer[200];
@@ -91,7 +89,7 @@ static void nearest_word_is_what_was_meant(void **state)
 	assert_null(str__nearest(longer, list, 4));
 }
 
-static void unsafe_names_are_refused(void **state)
+TEST(unsafe_names_are_refused)
 {
 	char name[130];
 
@@ -112,7 +110,7 @@ static void unsafe_names_are_refused(void **state)
 	assert_false(str__safe_name(name));
 }
 
-static void copy_fits_or_is_empty(void **state)
+TEST(copy_fits_or_is_empty)
 {
 	char buf[4] = "zzz";
 
@@ -144,7 +142,7 @@ static int number_in(const char *text, uint64_t *v)
 	return ret;
 }
 
-static void small_files_are_read_whole(void **state)
+TEST(small_files_are_read_whole)
 {
 	char path[32], buf[8];
 	int fd = file_with("1234567", path);
@@ -164,7 +162,7 @@ static void small_files_are_read_whole(void **state)
 	assert_int_equal(number_in("1 2\n", &v), -EINVAL);
 }
 
-static void aligned_instants_follow_the_wall_clock(void **state)
+TEST(aligned_instants_follow_the_wall_clock)
 {
 	const uint64_t s = NSEC_PER_SEC;
 
@@ -178,7 +176,7 @@ static void aligned_instants_follow_the_wall_clock(void **state)
 	assert_true(clock__next_aligned(5, 3, 4, 0) == UINT64_MAX);
 }
 
-static void clocks_advance(void **state)
+TEST(clocks_advance)
 {
 	uint64_t a = clock__boot_ns();
 
@@ -204,7 +202,7 @@ static void logged(const char *text, char *out, size_t size)
 	close(fds[1]);
 }
 
-static void log_lines_are_one_line(void **state)
+TEST(log_lines_are_one_line)
 {
 	char out[4096], big[4000];
 
@@ -225,7 +223,7 @@ static void log_lines_are_one_line(void **state)
 	assert_int_equal(errno, EXDEV);
 }
 
-static void journal_lines_carry_their_priority(void **state)
+TEST(journal_lines_carry_their_priority)
 {
 	char out[256], env[64], path[] = "/tmp/jp-test-XXXXXX";
 	int fd = mkstemp(path), saved = dup(STDERR_FILENO);
@@ -254,7 +252,7 @@ static void journal_lines_carry_their_priority(void **state)
 	unlink(path);
 }
 
-static void floods_are_counted(void **state)
+TEST(floods_are_counted)
 {
 	struct log_limit l = {0};
 
@@ -271,20 +269,5 @@ static void floods_are_counted(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(integers_are_whole_strings_in_range),
-		cmocka_unit_test(doubles_are_digits_and_a_point),
-		cmocka_unit_test(glob_has_one_star),
-		cmocka_unit_test(nearest_word_is_what_was_meant),
-		cmocka_unit_test(unsafe_names_are_refused),
-		cmocka_unit_test(copy_fits_or_is_empty),
-		cmocka_unit_test(small_files_are_read_whole),
-		cmocka_unit_test(aligned_instants_follow_the_wall_clock),
-		cmocka_unit_test(clocks_advance),
-		cmocka_unit_test(log_lines_are_one_line),
-		cmocka_unit_test(journal_lines_carry_their_priority),
-		cmocka_unit_test(floods_are_counted),
-	};
-
-	return cmocka_run_group_tests_name("str", tests, NULL, NULL);
+	return run_all_tests();
 }

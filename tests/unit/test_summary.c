@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which columns totals have, in which order, and that their cells are in it, too. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tests/unit/unit.h"
 #include "hdf5/h5util.h"
 #include "hdf5/summary.h"
 
@@ -38,7 +35,7 @@ static const char *names(const struct column *cols, unsigned ncols, bool grouped
 	return out;
 }
 
-static void columns_come_one_after_the_other(void **state)
+TEST(columns_come_one_after_the_other)
 {
 	static const struct column cols[] = {OTHER("T", TIME), OTHER("A", GAUGE), OTHER("B", DELTA),
 					     OTHER("C", CUMULATIVE)};
@@ -50,7 +47,7 @@ static void columns_come_one_after_the_other(void **state)
 	assert_string_equal(names(cols, 0, false), "");
 }
 
-static void buckets_are_taken_together(void **state)
+TEST(buckets_are_taken_together)
 {
 	static const struct column cols[] = {OTHER("T", TIME),	BUCKET("B0"),	 BUCKET("B1"),
 					     BUCKET("W0"),	BUCKET("W1"),	 BUCKET("W2"),
@@ -62,7 +59,7 @@ static void buckets_are_taken_together(void **state)
 			    "Sum_W0:3 Sum_W1 Sum_W2 Min_A Max_A Avg_A");
 }
 
-static void what_is_no_run_of_buckets_stays_by_itself(void **state)
+TEST(what_is_no_run_of_buckets_stays_by_itself)
 {
 	static const struct column one[] = {BUCKET("B0")};
 	static const struct column from_1[] = {BUCKET("B1"), BUCKET("B2")};
@@ -86,7 +83,7 @@ static void what_is_no_run_of_buckets_stays_by_itself(void **state)
 	assert_string_equal(names(empty, N(empty), false), FOUR(""));
 }
 
-static void cells_are_where_the_names_are(void **state)
+TEST(cells_are_where_the_names_are)
 {
 	static const struct column cols[] = {OTHER("A", CUMULATIVE), BUCKET("B0"), BUCKET("B1")};
 	static const double wanted[] = {1,  9,	5,  9,	/* A: Min, Max, Avg, Last */
@@ -109,7 +106,7 @@ static void cells_are_where_the_names_are(void **state)
 }
 
 /* A sum is rounded once, however many the rows. */
-static void integers_of_any_size(void **state)
+TEST(integers_of_any_size)
 {
 	static const struct column cols[] = {{.name = "U", .type = COL_U64},
 					     {.name = "I", .type = COL_I64}};
@@ -130,7 +127,7 @@ static void integers_of_any_size(void **state)
 }
 
 /* Slurm's columns have no NaN: 0 of memory is a row in which no process lived. */
-static void rows_without_a_process_are_in_no_mean(void **state)
+TEST(rows_without_a_process_are_in_no_mean)
 {
 	static const struct column cols[] = {{.name = "RSS", .type = COL_U64, .how = HOW_RSS},
 					     {.name = "Pages", .type = COL_U64, .how = HOW_TOTAL},
@@ -146,7 +143,7 @@ static void rows_without_a_process_are_in_no_mean(void **state)
 	assert_true(c[2].n == 0);
 }
 
-static void a_run_is_one_member_of_the_row(void **state)
+TEST(a_run_is_one_member_of_the_row)
 {
 	static const struct column cols[] = {BUCKET("B0"), BUCKET("B1"), OTHER("A", GAUGE)};
 	struct column *totals;
@@ -174,15 +171,5 @@ static void a_run_is_one_member_of_the_row(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(columns_come_one_after_the_other),
-		cmocka_unit_test(buckets_are_taken_together),
-		cmocka_unit_test(what_is_no_run_of_buckets_stays_by_itself),
-		cmocka_unit_test(cells_are_where_the_names_are),
-		cmocka_unit_test(integers_of_any_size),
-		cmocka_unit_test(rows_without_a_process_are_in_no_mean),
-		cmocka_unit_test(a_run_is_one_member_of_the_row),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Time held by a CPU quota: whose files say so, on newer and on older kernels. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "sensor/node/cgroup.h"
 #include "sensor/node/throttled.h"
 
@@ -59,67 +56,59 @@ static int end(void **state)
 static const struct cgroup_dirs v2 = {.v2 = step, .v2_mount = mount};
 static const struct cgroup_dirs v1 = {.v1_cpu = step, .v1_mount = mount};
 
-static void the_kernels_own_count_is_taken(void **state)
+TEST(the_kernels_own_count_is_taken)
 {
 	struct throttled t = {.base = NAN};
 
 	put("job/step", "cpu.stat", "throttled_usec", 0);
 	put("job", "cpu.stat", "throttled_usec", 9000000);
 	put("job/step", "cpu.stat.local", "throttled_usec", 1500000);
-	assert_int_equal(throttled__look(&t, &v2), 1);
+	assert_int_equal(throttled__open(&t, &v2), 1);
 	assert_true(throttled__read(&t) == 1.5);
-	assert_int_equal(throttled__look(&t, &v2), 0);
+	assert_int_equal(throttled__open(&t, &v2), 0);
 	assert_int_equal(throttled__close(&t), 1);
 }
 
-static void else_all_levels_are_added_from_now_on(void **state)
+TEST(else_all_levels_are_added_from_now_on)
 {
 	struct throttled t = {.base = NAN};
 
 	put("job/step", "cpu.stat", "throttled_time", 250000000);
 	put("job", "cpu.stat", "throttled_time", 3000000000);
-	assert_int_equal(throttled__look(&t, &v1), 2);
+	assert_int_equal(throttled__open(&t, &v1), 2);
 	assert_true(throttled__read(&t) == 0.25);
 	put("job", "cpu.stat", "throttled_time", 3500000000);
 	assert_true(throttled__read(&t) == 0.75);
 	throttled__close(&t);
 	/* what is open may have to be closed for a time: no count is lost */
-	assert_int_equal(throttled__look(&t, &v1), 2);
+	assert_int_equal(throttled__open(&t, &v1), 2);
 	assert_true(throttled__read(&t) == 0.75);
 	throttled__close(&t);
 }
 
-static void a_step_without_the_controller_has_the_next_one_above(void **state)
+TEST(a_step_without_the_controller_has_the_next_one_above)
 {
 	struct throttled t = {.base = NAN};
 
 	put("job/step", "cpu.stat.local", "", 0);
 	put("job", "cpu.stat.local", "throttled_usec", 2000000);
-	assert_int_equal(throttled__look(&t, &v2), 1);
+	assert_int_equal(throttled__open(&t, &v2), 1);
 	assert_true(throttled__read(&t) == 0);
 	put("job", "cpu.stat.local", "throttled_usec", 2500000);
 	assert_true(throttled__read(&t) == 0.5);
 	throttled__close(&t);
 }
 
-static void without_the_controller_nothing_is_known(void **state)
+TEST(without_the_controller_nothing_is_known)
 {
 	struct throttled t = {.base = NAN};
 
 	put("job/step", "cpu.stat", "", 0);
-	assert_int_equal(throttled__look(&t, &v2), 0);
+	assert_int_equal(throttled__open(&t, &v2), 0);
 	assert_true(isnan(throttled__read(&t)));
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_teardown(the_kernels_own_count_is_taken, clear),
-		cmocka_unit_test_teardown(else_all_levels_are_added_from_now_on, clear),
-		cmocka_unit_test_teardown(a_step_without_the_controller_has_the_next_one_above,
-					  clear),
-		cmocka_unit_test_teardown(without_the_controller_nothing_is_known, clear),
-	};
-
-	return cmocka_run_group_tests(tests, make, end);
+	return run_all_tests(.teardown = clear, .setup_all = make, .teardown_all = end);
 }

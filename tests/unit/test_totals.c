@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+/* User and system time, scaled to the exact run time. */
 
+#include "tests/unit/unit.h"
 #include "sample/totals.h"
 
 static struct totals of(uint64_t user, uint64_t system, uint64_t run)
@@ -22,7 +20,7 @@ static void is(const struct totals *t, uint64_t user, uint64_t system)
 	assert_int_equal(t->v[T_STIME], system);
 }
 
-static void ticks_are_scaled_to_the_run_time(void **state)
+TEST(ticks_are_scaled_to_the_run_time)
 {
 	struct totals none = {0}, now = of(4000000, 12000000, 20000000);
 
@@ -30,7 +28,7 @@ static void ticks_are_scaled_to_the_run_time(void **state)
 	is(&now, 5000000, 15000000);
 }
 
-static void without_a_tick_in_the_kernel_all_is_user_time(void **state)
+TEST(without_a_tick_in_the_kernel_all_is_user_time)
 {
 	struct totals none = {0}, now = of(0, 0, 700), user = of(4000000, 0, 900),
 		      system = of(0, 4000000, 900);
@@ -44,7 +42,7 @@ static void without_a_tick_in_the_kernel_all_is_user_time(void **state)
 }
 
 /* A first millisecond without a tick was taken for user time; the ticks then say system. */
-static void neither_falls(void **state)
+TEST(neither_falls)
 {
 	struct totals none = {0}, first = of(0, 0, 1000000), then = of(0, 4000000, 5000000),
 		      last = of(4000000, 4000000, 8000000);
@@ -59,7 +57,7 @@ static void neither_falls(void **state)
 	is(&none, 5000000, 4000000);
 }
 
-static void a_torn_reading_changes_nothing(void **state)
+TEST(a_torn_reading_changes_nothing)
 {
 	struct totals prev = of(600, 400, 1000), now = of(900, 100, 990);
 
@@ -69,7 +67,7 @@ static void a_torn_reading_changes_nothing(void **state)
 }
 
 /* 2^63 ns of each do not overflow: some 292 years of CPU time. */
-static void large_counts_do_not_overflow(void **state)
+TEST(large_counts_do_not_overflow)
 {
 	struct totals none = {0}, now = of(1ull << 62, 1ull << 62, 1ull << 63);
 
@@ -79,13 +77,5 @@ static void large_counts_do_not_overflow(void **state)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(ticks_are_scaled_to_the_run_time),
-		cmocka_unit_test(without_a_tick_in_the_kernel_all_is_user_time),
-		cmocka_unit_test(neither_falls),
-		cmocka_unit_test(a_torn_reading_changes_nothing),
-		cmocka_unit_test(large_counts_do_not_overflow),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

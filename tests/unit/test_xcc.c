@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Energy and power of Lenovo's BMC: answers, a made-up BMC with its moods, and who is asked. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
+#include "tests/unit/unit.h"
 #include "base/clock.h"
 #include "sensor/sensors.h"
 #include "sensor/ipmi/xcc.h"
@@ -101,7 +99,7 @@ static struct sensor_value read_it(struct sensor *s, int want)
 }
 
 /* fifo index, J, mJ, s, ms; bytes made by hand */
-static void an_answer_with_energy(void **state)
+TEST(an_answer_with_energy)
 {
 	static const uint8_t data[] = {0x39, 0x00, 0x1d, 0x85, 0xab, 0x31, 0x29,
 				       0x00, 0xbb, 0x6d, 0x8d, 0x5e, 0x7e, 0x00};
@@ -116,7 +114,7 @@ static void an_answer_with_energy(void **state)
 			assert_int_equal(xcc__parse(data, len, &r), -EPROTO);
 }
 
-static void an_answer_with_power(void **state)
+TEST(an_answer_with_power)
 {
 	uint8_t data[XCC_POWER_LEN] = {8, 0, 0x45, 0x01, 0, 0, 0xf4, 0x01};
 	struct xcc_reading r;
@@ -129,7 +127,7 @@ static void an_answer_with_power(void **state)
 	assert_int_equal(r.stamp_ms, 1700000000999ull);
 }
 
-static void joules_since_it_was_opened(void **state)
+TEST(joules_since_it_was_opened)
 {
 	struct bmc b = an_sd650();
 	uint64_t before = clock__boot_ns();
@@ -149,11 +147,11 @@ static void joules_since_it_was_opened(void **state)
 	assert_in_range(v.time_ns, before, clock__boot_ns());
 	b.joules += 300, b.mj = 500, b.seconds++;
 	assert_float_equal(read_it(s, 0).value, 300.25, 1e-9);
-	sensor_xcc.close(s);
+	sensor__close(&sensor_xcc, s);
 	assert_int_equal(b.closed, 1);
 }
 
-static void the_count_comes_round(void **state)
+TEST(the_count_comes_round)
 {
 	struct bmc b = an_sd650();
 	struct sensor_value v;
@@ -175,10 +173,10 @@ static void the_count_comes_round(void **state)
 	v = read_it(s, 0);
 	assert_int_equal(v.quality, READING_GOOD);
 	assert_float_equal(v.value, 12, 1e-9);
-	sensor_xcc.close(s);
+	sensor__close(&sensor_xcc, s);
 }
 
-static void watts_where_it_tells_power(void **state)
+TEST(watts_where_it_tells_power)
 {
 	struct bmc b = {.maker = 19046, .power = true, .watts = 325, .mw = 500, .seconds = 7};
 	const struct sensor_channel *c;
@@ -200,10 +198,10 @@ static void watts_where_it_tells_power(void **state)
 	assert_true(isnan(read_it(s, -ENODATA).value));
 	b.watts = UINT32_MAX;
 	assert_true(isnan(read_it(s, -ENODATA).value));
-	sensor_xcc.close(s);
+	sensor__close(&sensor_xcc, s);
 }
 
-static void moods_of_a_bmc(void **state)
+TEST(moods_of_a_bmc)
 {
 	struct bmc b = an_sd650();
 	struct sensor *s;
@@ -222,10 +220,10 @@ static void moods_of_a_bmc(void **state)
 	assert_int_equal(read_it(s, -ENODATA).quality, READING_NONE);
 	b.power = false, b.joules++;
 	assert_float_equal(read_it(s, 0).value, 2, 1e-9);
-	sensor_xcc.close(s);
+	sensor__close(&sensor_xcc, s);
 }
 
-static void only_lenovos_are_asked(void **state)
+TEST(only_lenovos_are_asked)
 {
 	struct bmc supermicro = {.maker = 10876}, hung = {.hang = true}, unknown = an_sd650();
 	struct bmc odd = an_sd650();
@@ -242,7 +240,7 @@ static void only_lenovos_are_asked(void **state)
 	assert_null(s);
 }
 
-static void only_where_the_vendor_is_lenovo(void **state)
+TEST(only_where_the_vendor_is_lenovo)
 {
 	char dir[] = "/tmp/jp-xcc-XXXXXX", sys[64], dev[64], why[160];
 	const struct sensor_roots roots = {.sys = sys, .dev = dev};
@@ -252,36 +250,25 @@ static void only_where_the_vendor_is_lenovo(void **state)
 	snprintf(sys, sizeof(sys), "%s/sys", dir);
 	snprintf(dev, sizeof(dev), "%s/dev", dir);
 	put(dev, "ipmi0", "a file is no BMC");
-	assert_int_equal(sensor_xcc.probe(&roots, why, sizeof(why)), -ENOENT);
-	assert_int_equal(sensor_xcc.open(&s, &roots), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_xcc, &roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__open(&sensor_xcc, &s, &roots), -ENOENT);
 	put(sys, "class/dmi/id/sys_vendor", "Supermicro\n");
-	assert_int_equal(sensor_xcc.probe(&roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_xcc, &roots, why, sizeof(why)), -ENOENT);
 	assert_non_null(strstr(why, "vendor"));
-	assert_int_equal(sensor_xcc.open(&s, &roots), -ENOENT);
+	assert_int_equal(sensor__open(&sensor_xcc, &s, &roots), -ENOENT);
 	put(sys, "class/dmi/id/sys_vendor", "Lenovo\n");
-	assert_int_equal(sensor_xcc.probe(&roots, why, sizeof(why)), 0);
-	assert_int_equal(sensor_xcc.open(&s, &roots), -ENOTTY);
+	assert_int_equal(sensor__probe(&sensor_xcc, &roots, why, sizeof(why)), 0);
+	assert_int_equal(sensor__open(&sensor_xcc, &s, &roots), -ENOTTY);
 	snprintf(why, sizeof(why), "%s/ipmi0", dev);
 	assert_int_equal(unlink(why), 0);
-	assert_int_equal(sensor_xcc.probe(&roots, why, sizeof(why)), -ENOENT);
+	assert_int_equal(sensor__probe(&sensor_xcc, &roots, why, sizeof(why)), -ENOENT);
 	assert_non_null(strstr(why, "modprobe"));
 	snprintf(why, sizeof(why), "rm -r %s", dir);
 	assert_int_equal(system(why), 0);
-	sensor_xcc.close(NULL);
+	sensor__close(&sensor_xcc, NULL);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(an_answer_with_energy),
-		cmocka_unit_test(an_answer_with_power),
-		cmocka_unit_test(joules_since_it_was_opened),
-		cmocka_unit_test(the_count_comes_round),
-		cmocka_unit_test(watts_where_it_tells_power),
-		cmocka_unit_test(moods_of_a_bmc),
-		cmocka_unit_test(only_lenovos_are_asked),
-		cmocka_unit_test(only_where_the_vendor_is_lenovo),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return run_all_tests();
 }

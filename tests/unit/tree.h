@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Made-up trees of files; after cmocka.h. */
+/* Made-up trees of files. */
 #ifndef JP_TESTS_TREE_H
 #define JP_TESTS_TREE_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The room analysis: what is computed of a model. Pure functions over its arrays: sums and other
- * statistics of a column, quantiles of histograms, values over time, shares of the allocation,
- * energy. Nothing here reads a file, prints, or keeps a state; a value that is not known is NaN,
- * and so is a result that needs it.
+ * The room analysis: numbers that are computed from a model. Pure functions over its arrays: sums
+ * and other statistics of a column, quantiles of histograms, values over time, shares of the
+ * allocation, energy. Nothing here reads a file, prints, or keeps a state; a value that is not
+ * known is NaN, and so is a result that needs it.
  */
 #ifndef JP_ANALYSIS_ANALYSIS_H
 #define JP_ANALYSIS_ANALYSIS_H
@@ -16,7 +16,7 @@ double column_stats__sum(const struct model_table *t, const char *column);
 double column_stats__max(const struct model_table *t, const char *column);
 double column_stats__last(const struct model_table *t, const char *column);
 double column_stats__mean(const struct model_table *t, const char *column);
-/* There are rows, and none of them has a value in cols[column]. */
+/* Whether there are rows, none of which has a value in cols[column]. */
 bool column_stats__is_unknown(const struct model_table *t, unsigned column);
 
 /*
@@ -34,7 +34,7 @@ double histogram__sum(const struct model_task *t, const char *series, char prefi
 /* Upper bound, in ns, of the bucket that holds quantile q (0..1]; NaN when all are empty. */
 double histogram__quantile_ns(const double counts[JP_LAT_BUCKETS], double q);
 
-/* How a number is made of a task's rows. */
+/* The ways to make a number of a task's rows. */
 enum task_measure {
 	MEASURE_SUM,
 	MEASURE_MAX,
@@ -54,17 +54,17 @@ double task_measure__value(const struct model_node *n, const struct model_task *
  * as the step. */
 double task_measure__wall_s(const struct model_task *t);
 
-/* What the collector itself took. */
+/* CPU time of the collector itself. */
 struct collector_cost {
 	double probe_s; /* inside all tasks */
 	double percent; /* of the tasks' CPU time */
 };
 struct collector_cost collector_cost__of(const struct model_node *n);
 
-/* What the step took of the node's energy. */
+/* The step's part of the node's energy. */
 struct energy_use {
 	double step_j, low_j, high_j; /* estimate and its bounds */
-	double dynamic_j;	      /* of it, for what the step did */
+	double dynamic_j;	      /* the part of step_j for the work that the step did */
 	double mean_w;
 	double node_j; /* of the whole node: by its own sensor, else all parts that were measured */
 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a step took of its node's energy. */
+/* A step's part of its node's energy. */
 #include "analysis/analysis.h"
 
 #include <math.h>
 
-/* By the node's own sensor, else all parts that were measured. */
+/* The node's energy by its own sensor, else the sum of the parts that were measured, J. */
 static double node_energy_j(const struct model_table *t)
 {
 	static const char *const parts[] = {"PkgEnergy", "DramEnergy", "GpuEnergy"};

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The clocks of the kernel in nanoseconds, and the next instant of a grid. */
 #include "base/clock.h"
 
 #include <time.h>

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads files in the syntax of slurm.conf, and hands each key and value to a function. */
 #include "base/conf_file.h"
 
 #include <ctype.h>
@@ -138,8 +139,8 @@ static void unescape(char *s)
 	*out = '\0';
 }
 
-/* Cuts one value off *p and ends it with NUL. NULL: what is wrong is in *why. */
-static char *take_value(char **p, const char **why)
+/* Cuts one value off *p and ends it with NUL. NULL: what is wrong is in *reason. */
+static char *take_value(char **p, const char **reason)
 {
 	char *value, *end;
 
@@ -147,12 +148,12 @@ static char *take_value(char **p, const char **why)
 	if (*value == '"') {
 		end = strchr(++value, '"');
 		if (!end) {
-			*why = "the quote does not end on this line (a # in a value is written "
-			       "\\#)";
+			*reason = "the quote does not end on this line (a # in a value is written "
+				  "\\#)";
 			return NULL;
 		}
 		if (end[1] && !isspace((unsigned char)end[1])) {
-			*why = "text follows the closing quote";
+			*reason = "text follows the closing quote";
 			return NULL;
 		}
 	} else {
@@ -160,7 +161,7 @@ static char *take_value(char **p, const char **why)
 			;
 	}
 	if (end == value) {
-		*why = "there is no value";
+		*reason = "there is no value";
 		return NULL;
 	}
 	*p = *end ? end + 1 : end;
@@ -172,7 +173,7 @@ static char *take_value(char **p, const char **why)
 /* One pair, or "Include FILE". False: the rest of the line makes no sense. */
 static bool take_pair(struct reader *r, char **p)
 {
-	const char *why = "expected Key=Value";
+	const char *reason = "expected Key=Value";
 	char *key = *p, *end = key, *value;
 	bool include_file;
 
@@ -185,14 +186,14 @@ static bool take_pair(struct reader *r, char **p)
 	if (**p == '=')
 		(*p)++;
 	*end = '\0';
-	value = take_value(p, &why);
+	value = take_value(p, &reason);
 	if (!value)
 		goto bad;
 	give_pair(r, key, value);
 	return true;
 bad:
 	if (!r->slurm)
-		complain(r, "%.*s: %s", end > key ? (int)(end - key) : 20, key, why);
+		complain(r, "%.*s: %s", end > key ? (int)(end - key) : 20, key, reason);
 	return false;
 }
 
@@ -280,7 +281,7 @@ out:
 	return err;
 }
 
-/* Root does as the file says: nobody else may have a hand in it. */
+/* Root does as the file says, so no other user may be able to write to the file. */
 static int check_owner(const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode) || st->st_size > FILE_MAX_SIZE)

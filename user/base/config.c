@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The table of keys. Reading the file is in config_read.c. */
+/* The table of keys. The file is read in config_read.c, a value in config_types.c. */
 #include "base/config.h"
 
 #include <errno.h>
@@ -9,173 +9,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/config_types.h"
 #include "base/str.h"
-
-struct value_type {
-	int (*parse)(const char *text, void *field, char *err, size_t errlen);
-	void (*print)(const char *key, const void *field, FILE *f);
-};
 
 #define KEY_SLURM  1 /* also taken from slurm.conf and acct_gather.conf */
 #define KEY_REPEAT 2
 #define KEY_RELOAD 4 /* SIGHUP puts a new value in force */
-
-struct config_key {
-	const char *name;
-	const struct value_type *type;
-	size_t offset;
-	const char *initial;	  /* in the key's syntax; NULL: unset, or found at run time */
-	const char *initial_text; /* for people, where initial does not say it */
-	unsigned flags;
-	const char *help;
-};
-
-static int set_string(char **field, const char *text, char *err, size_t errlen)
-{
-	char *copy = strdup(text);
-
-	if (!copy) {
-		snprintf(err, errlen, "out of memory");
-		return -ENOMEM;
-	}
-	free(*field);
-	*field = copy;
-	return 0;
-}
-
-static int parse_path(const char *text, void *field, char *err, size_t errlen)
-{
-	if (text[0] != '/') {
-		snprintf(err, errlen, "\"%s\" is not an absolute path", text);
-		return -EINVAL;
-	}
-	return set_string(field, text, err, errlen);
-}
-
-static int parse_name(const char *text, void *field, char *err, size_t errlen)
-{
-	if (!str__safe_name(text)) {
-		snprintf(err, errlen, "\"%s\" is not a name: 1 to 128 characters without \"/\"",
-			 text);
-		return -EINVAL;
-	}
-	return set_string(field, text, err, errlen);
-}
-
-static int parse_words(const char *text, void *field, char *err, size_t errlen)
-{
-	return set_string(field, text, err, errlen);
-}
-
-static void print_string(const char *key, const void *field, FILE *f)
-{
-	const char *s = *(char *const *)field;
-
-	if (s)
-		fprintf(f, strpbrk(s, " \t") ? "%s=\"%s\"\n" : "%s=%s\n", key, s);
-}
-
-static int parse_freq(const char *text, void *field, char *err, size_t errlen)
-{
-	struct freq f;
-	int ret;
-
-	freq__init(&f);
-	ret = freq__parse(text, &f, err, errlen);
-	if (!ret)
-		*(struct freq *)field = f;
-	return ret;
-}
-
-static void print_freq(const char *key, const void *field, FILE *f)
-{
-	const struct freq *freq = field;
-
-	fprintf(f, "%s=", key);
-	for (unsigned i = 0; i < FREQ_N; i++)
-		fprintf(f, "%s%s=%g", i ? "," : "", freq__name(i), freq__interval(freq, i));
-	fputc('\n', f);
-}
-
-#define SLOTS_MIN 16
-#define SLOTS_MAX 4096
-
-static int parse_slots(const char *text, void *field, char *err, size_t errlen)
-{
-	uint32_t n;
-
-	if (parse_u32(text, &n) || n < SLOTS_MIN || n > SLOTS_MAX) {
-		snprintf(err, errlen, "\"%s\" is not a number from %d to %d", text, SLOTS_MIN,
-			 SLOTS_MAX);
-		return -EINVAL;
-	}
-	*(unsigned *)field = n;
-	return 0;
-}
-
-static void print_slots(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%u\n", key, *(const unsigned *)field);
-}
-
-#define PUBLISH_MIN 1.0
-#define PUBLISH_MAX 86400.0
-
-static int parse_publish(const char *text, void *field, char *err, size_t errlen)
-{
-	double s;
-
-	if (parse_double(text, &s) || (s != 0 && (s < PUBLISH_MIN || s > PUBLISH_MAX))) {
-		snprintf(err, errlen, "\"%s\": seconds are 0 (only at the end) or %g to %g", text,
-			 PUBLISH_MIN, PUBLISH_MAX);
-		return -EINVAL;
-	}
-	*(double *)field = s;
-	return 0;
-}
-
-static void print_double(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%g\n", key, *(const double *)field);
-}
-
-#define MEGABYTES_MAX 1e9
-
-static int parse_megabytes(const char *text, void *field, char *err, size_t errlen)
-{
-	double mb;
-
-	if (parse_double(text, &mb) || mb < 0 || mb > MEGABYTES_MAX) {
-		snprintf(err, errlen, "\"%s\" is not a number of MB from 0 to %g", text,
-			 MEGABYTES_MAX);
-		return -EINVAL;
-	}
-	*(double *)field = mb;
-	return 0;
-}
-
-static int parse_pattern(const char *text, void *field, char *err, size_t errlen)
-{
-	struct config *c = field;
-	int ret;
-
-	if (c->n_cgroup_patterns == CONFIG_PATTERNS) {
-		snprintf(err, errlen, "at most %d patterns", CONFIG_PATTERNS);
-		return -EINVAL;
-	}
-	ret = parse_path(text, &c->cgroup_patterns[c->n_cgroup_patterns], err, errlen);
-	if (!ret)
-		c->n_cgroup_patterns++;
-	return ret;
-}
-
-static void print_patterns(const char *key, const void *field, FILE *f)
-{
-	const struct config *c = field;
-
-	for (unsigned i = 0; i < c->n_cgroup_patterns; i++)
-		print_string(key, &c->cgroup_patterns[i], f);
-}
 
 #define IPMI_FREQUENCY "EnergyIPMIFrequency"
 #define IPMI_SENSORS   "EnergyIPMIPowerSensors"
@@ -186,174 +25,90 @@ static void print_patterns(const char *key, const void *field, FILE *f)
 const char *const config_ipmi_keys[CONFIG_IPMI] = {IPMI_FREQUENCY, IPMI_SENSORS, IPMI_TIMEOUT,
 						   IPMI_UNSCANNED, IPMI_DEVICE};
 
-static const char *const perf_names[] = {
-	[PERF_MODE_AUTO] = "auto",
-	[PERF_MODE_EXACT] = "exact",
-	[PERF_MODE_SAMPLED] = "sampled",
-	[PERF_MODE_OFF] = "off",
+struct config_key {
+	const char *name;
+	const struct config_type *type;
+	size_t offset;
+	const char *initial;	  /* in the key's syntax; NULL: unset, or found at run time */
+	const char *initial_text; /* for people, where initial does not say it */
+	unsigned flags;
+	const char *help;
 };
-
-int config__parse_perf(const char *text, enum config_perf *mode)
-{
-	for (unsigned i = 0; i < sizeof(perf_names) / sizeof(perf_names[0]); i++) {
-		if (!strcasecmp(text, perf_names[i])) {
-			*mode = (enum config_perf)i;
-			return 0;
-		}
-	}
-	return -EINVAL;
-}
-
-static int parse_perf(const char *text, void *field, char *err, size_t errlen)
-{
-	if (!config__parse_perf(text, field))
-		return 0;
-	snprintf(err, errlen, "\"%s\" is not one of auto, exact, sampled, off", text);
-	return -EINVAL;
-}
-
-static void print_perf(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%s\n", key, perf_names[*(const enum config_perf *)field]);
-}
-
-static int parse_bool(const char *text, void *field, char *err, size_t errlen)
-{
-	bool yes = !strcasecmp(text, "yes");
-
-	if (!yes && strcasecmp(text, "no")) {
-		snprintf(err, errlen, "\"%s\" is not one of yes, no", text);
-		return -EINVAL;
-	}
-	*(bool *)field = yes;
-	return 0;
-}
-
-static void print_bool(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%s\n", key, *(const bool *)field ? "yes" : "no");
-}
-
-#define BUDGET_MIN 0.01
-#define BUDGET_MAX 20.0
-
-static int parse_budget(const char *text, void *field, char *err, size_t errlen)
-{
-	double percent;
-
-	if (parse_double(text, &percent) || percent < BUDGET_MIN || percent > BUDGET_MAX) {
-		snprintf(err, errlen, "\"%s\" is not a percentage from %g to %g", text, BUDGET_MIN,
-			 BUDGET_MAX);
-		return -EINVAL;
-	}
-	*(double *)field = percent;
-	return 0;
-}
-
-static int parse_level(const char *text, void *field, char *err, size_t errlen)
-{
-	for (enum log_level l = LOGL_ERROR; l <= LOGL_DEBUG; l++) {
-		if (!strcasecmp(text, log__level_name(l))) {
-			*(enum log_level *)field = l;
-			return 0;
-		}
-	}
-	snprintf(err, errlen, "\"%s\" is not one of error, warn, info, debug", text);
-	return -EINVAL;
-}
-
-static void print_level(const char *key, const void *field, FILE *f)
-{
-	fprintf(f, "%s=%s\n", key, log__level_name(*(const enum log_level *)field));
-}
-
-static const struct value_type type_path = {parse_path, print_string};
-static const struct value_type type_name = {parse_name, print_string};
-static const struct value_type type_words = {parse_words, print_string};
-static const struct value_type type_freq = {parse_freq, print_freq};
-static const struct value_type type_slots = {parse_slots, print_slots};
-static const struct value_type type_publish = {parse_publish, print_double};
-static const struct value_type type_megabytes = {parse_megabytes, print_double};
-static const struct value_type type_pattern = {parse_pattern, print_patterns};
-static const struct value_type type_perf = {parse_perf, print_perf};
-static const struct value_type type_budget = {parse_budget, print_double};
-static const struct value_type type_bool = {parse_bool, print_bool};
-static const struct value_type type_level = {parse_level, print_level};
 
 /* clang-format off */
 static const struct config_key keys[] = {
-	{"ProfileHDF5Dir", &type_path, offsetof(struct config, hdf5_dir), NULL, "none: must be set",
+	{"ProfileHDF5Dir", &config_type_path, offsetof(struct config, hdf5_dir), NULL, "none: must be set",
 	 KEY_SLURM, "Where the files go: a directory that the nodes share. Each user's are in a "
 		    "directory of the user's name."},
-	{"ProfileHDF5Default", &type_words, offsetof(struct config, hdf5_default), "none", NULL,
+	{"ProfileHDF5Default", &config_type_words, offsetof(struct config, hdf5_default), "none", NULL,
 	 KEY_SLURM | KEY_RELOAD, "What is stored for steps that ask for nothing themselves: all, none, or a list "
 		    "of Slurm's words and of families."},
-	{"JobAcctGatherFrequency", &type_freq, offsetof(struct config, freq), "task=30", NULL,
+	{"JobAcctGatherFrequency", &config_type_freq, offsetof(struct config, freq), "task=30", NULL,
 	 KEY_SLURM | KEY_RELOAD, "Seconds between rows, for all or for one series: 30, or task=1,energy=5. "
 		    "Fractions down to 0.1; 0 is off."},
-	{"ClusterName", &type_name, offsetof(struct config, cluster), NULL, "not stored",
+	{"ClusterName", &config_type_name, offsetof(struct config, cluster), NULL, "not stored",
 	 KEY_SLURM, "Stored with every file."},
-	{"NodeName", &type_name, offsetof(struct config, node_name), NULL,
+	{"NodeName", &config_type_name, offsetof(struct config, node_name), NULL,
 	 "the host's name up to the first dot", 0, "Slurm's name of this node: part of every file's name."},
-	{"StateDir", &type_path, offsetof(struct config, state_dir), "/var/lib/jobprof", NULL, 0,
+	{"StateDir", &config_type_path, offsetof(struct config, state_dir), "/var/lib/jobprof", NULL, 0,
 	 "Where the journals are, on a disk of this node."},
-	{"JournalUserMax", &type_megabytes, offsetof(struct config, journals.user), "4096", NULL, KEY_RELOAD,
+	{"JournalUserMax", &config_type_megabytes, offsetof(struct config, journals.user), "4096", NULL, KEY_RELOAD,
 	 "MB that the journals of one user's steps may take in StateDir; 0: no limit."},
-	{"JournalMax", &type_megabytes, offsetof(struct config, journals.all), "8192", NULL, KEY_RELOAD,
+	{"JournalMax", &config_type_megabytes, offsetof(struct config, journals.all), "8192", NULL, KEY_RELOAD,
 	 "MB that all journals may take in StateDir; 0: no limit."},
-	{"JournalMinFree", &type_megabytes, offsetof(struct config, journals.min_free), "1024", NULL, KEY_RELOAD,
+	{"JournalMinFree", &config_type_megabytes, offsetof(struct config, journals.min_free), "1024", NULL, KEY_RELOAD,
 	 "MB that journals leave free on StateDir's disk, at most a twentieth of it; 0: nothing."},
-	{"PinDir", &type_path, offsetof(struct config, pin_dir), "/sys/fs/bpf/jobprof", NULL, 0,
+	{"PinDir", &config_type_path, offsetof(struct config, pin_dir), "/sys/fs/bpf/jobprof", NULL, 0,
 	 "Where maps and links are pinned, on a BPF file system."},
-	{"MaxSlots", &type_slots, offsetof(struct config, max_slots), "512", NULL, 0,
+	{"MaxSlots", &config_type_slots, offsetof(struct config, max_slots), "512", NULL, 0,
 	 "Tasks and steps that can be counted at once, 16 to 4096. What is beyond is counted together."},
-	{"PublishInterval", &type_publish, offsetof(struct config, publish_interval), "60", NULL, KEY_RELOAD,
+	{"PublishInterval", &config_type_publish, offsetof(struct config, publish_interval), "60", NULL, KEY_RELOAD,
 	 "Seconds between versions of a running step's file; 0: only when it has ended."},
-	{"CgroupPattern", &type_pattern, 0, NULL, "Slurm's layouts only", KEY_REPEAT,
+	{"CgroupPattern", &config_type_pattern, 0, NULL, "Slurm's layouts only", KEY_REPEAT,
 	 "Another layout of cgroups: /path/to/step-*, or /path/step-*//task-*; up to 8 times."},
-	{"CgroupRoot", &type_path, offsetof(struct config, cgroup_root), NULL,
+	{"CgroupRoot", &config_type_path, offsetof(struct config, cgroup_root), NULL,
 	 "found from process 1", 0, "The cgroup in which Slurm's tree begins, where that is not the root."},
-	{"Writer", &type_path, offsetof(struct config, writer), NULL, "the installed one", 0,
+	{"Writer", &config_type_path, offsetof(struct config, writer), NULL, "the installed one", 0,
 	 "Path of jobprof-writer."},
-	{"BTF", &type_path, offsetof(struct config, btf), NULL, "the running kernel's", 0,
+	{"BTF", &config_type_path, offsetof(struct config, btf), NULL, "the running kernel's", 0,
 	 "Type information of the kernel, for kernels that do not carry their own."},
-	{"PerfEvents", &type_words, offsetof(struct config, perf_events),
+	{"PerfEvents", &config_type_words, offsetof(struct config, perf_events),
 	 "cycles,instructions,cache-misses", NULL, 0,
 	 "What the family perf counts: up to 8 events by perf's names, rHEX, or PMU/TERMS/."},
-	{"PerfMode", &type_perf, offsetof(struct config, perf_mode), "auto", NULL, 0,
+	{"PerfMode", &config_type_perf, offsetof(struct config, perf_mode), "auto", NULL, 0,
 	 "How events are counted: exact, sampled, off; auto is the first of them that fits PerfBudget."},
-	{"PerfBudget", &type_budget, offsetof(struct config, perf_budget), "1", NULL, 0,
+	{"PerfBudget", &config_type_budget, offsetof(struct config, perf_budget), "1", NULL, 0,
 	 "Percent of each CPU that counting events may cost, 0.01 to 20."},
-	{"Families", &type_words, offsetof(struct config, families), "all", NULL, 0,
+	{"Families", &config_type_words, offsetof(struct config, families), "all", NULL, 0,
 	 "What steps may ask for, beside ProfileHDF5Default's: the families whose programs are loaded."},
-	{"SensorDir", &type_path, offsetof(struct config, sensor_dir), JOBPROF_SENSORDIR, NULL, 0,
+	{"SensorDir", &config_type_path, offsetof(struct config, sensor_dir), JOBPROF_SENSORDIR, NULL, 0,
 	 "Where a site's own sensors are, sensor_*.so: see jobprof-sensor(7)."},
-	{"Socket", &type_path, offsetof(struct config, socket), "/run/jobprof/jobprofd.sock", NULL, 0,
+	{"Socket", &config_type_path, offsetof(struct config, socket), "/run/jobprof/jobprofd.sock", NULL, 0,
 	 "Where Slurm's plugins and users' programs talk to jobprofd."},
-	{"AdminGroup", &type_name, offsetof(struct config, admin_group), NULL, "root only", 0,
+	{"AdminGroup", &config_type_name, offsetof(struct config, admin_group), NULL, "root only", 0,
 	 "The group whose members may see every user's rows through the socket."},
-	{"AutoMerge", &type_bool, offsetof(struct config, auto_merge), "no", NULL, 0,
+	{"AutoMerge", &config_type_bool, offsetof(struct config, auto_merge), "no", NULL, 0,
 	 "yes: a job's files are merged when it has ended, as its user, on its first node."},
-	{"Sensors", &type_words, offsetof(struct config, sensors), "all", NULL, 0,
+	{"Sensors", &config_type_words, offsetof(struct config, sensors), "all", NULL, 0,
 	 "Sources that are read, as jobprof sensors names them: all, or rapl,ipmi, or all,-ipmi."},
-	{"SysRoot", &type_path, offsetof(struct config, sys_root), "/sys", NULL, 0,
+	{"SysRoot", &config_type_path, offsetof(struct config, sys_root), "/sys", NULL, 0,
 	 "Where sensors look for sysfs: another tree in tests."},
-	{"ProcRoot", &type_path, offsetof(struct config, proc_root), "/proc", NULL, 0,
+	{"ProcRoot", &config_type_path, offsetof(struct config, proc_root), "/proc", NULL, 0,
 	 "Where sensors look for /proc."},
-	{"DevRoot", &type_path, offsetof(struct config, dev_root), "/dev", NULL, 0,
+	{"DevRoot", &config_type_path, offsetof(struct config, dev_root), "/dev", NULL, 0,
 	 "Where sensors look for devices."},
-	{IPMI_FREQUENCY, &type_words, offsetof(struct config, ipmi[0]), NULL, "1", KEY_SLURM,
+	{IPMI_FREQUENCY, &config_type_words, offsetof(struct config, ipmi[0]), NULL, "1", KEY_SLURM,
 	 "Seconds between two readings of the BMC."},
-	{IPMI_SENSORS, &type_words, offsetof(struct config, ipmi[1]), NULL,
+	{IPMI_SENSORS, &config_type_words, offsetof(struct config, ipmi[1]), NULL,
 	 "DCMI's reading of power, else the first sensor in watts", KEY_SLURM,
 	 "Sensors of the BMC by label, as in Slurm: Node=16,19,22;Socket1=19."},
-	{IPMI_TIMEOUT, &type_words, offsetof(struct config, ipmi[2]), NULL, "10", KEY_SLURM,
+	{IPMI_TIMEOUT, &config_type_words, offsetof(struct config, ipmi[2]), NULL, "10", KEY_SLURM,
 	 "Seconds that the BMC has for an answer."},
-	{IPMI_UNSCANNED, &type_words, offsetof(struct config, ipmi[3]), NULL, "no", KEY_SLURM,
+	{IPMI_UNSCANNED, &config_type_words, offsetof(struct config, ipmi[3]), NULL, "no", KEY_SLURM,
 	 "yes: sensors are read that the BMC says it does not scan."},
-	{IPMI_DEVICE, &type_words, offsetof(struct config, ipmi[4]), NULL, "the first one",
+	{IPMI_DEVICE, &config_type_words, offsetof(struct config, ipmi[4]), NULL, "the first one",
 	 KEY_SLURM, "Device of the BMC."},
-	{"LogLevel", &type_level, offsetof(struct config, log_level), "info", NULL, KEY_RELOAD,
+	{"LogLevel", &config_type_level, offsetof(struct config, log_level), "info", NULL, KEY_RELOAD,
 	 "error, warn, info or debug."},
 };
 /* clang-format on */

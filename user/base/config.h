@@ -66,10 +66,10 @@ struct config {
 int config__init(struct config *c);
 /*
  * Reads path into *c (after config__init); the syntax is conf_file.h's. In slurm.conf and
- * acct_gather.conf, and what they include, only keys of theirs that concern profiles are looked at.
- * Anywhere else an unknown key is an error.
- * Every error is logged as FILE:LINE. 0; -EINVAL: something was wrong in a file; -errno: path
- * could not be read; -EPERM: root would read a file that others may write.
+ * acct_gather.conf, and what they include, only those of Slurm's keys that concern profiles are
+ * read. Anywhere else an unknown key is an error. Every error is logged as FILE:LINE. 0; -EINVAL:
+ * something was wrong in a file; -errno: path could not be read; -EPERM: root would read a file
+ * that others may write.
  */
 int config__load(struct config *c, const char *path);
 void config__free(struct config *c); /* what it owns, not *c itself */
@@ -94,7 +94,7 @@ int config__parse_perf(const char *text, enum config_perf *mode);
  * to a small number that stands for the key. */
 int config__set(struct config *c, const char *key, const char *value, bool slurm_only,
 		unsigned *key_index, const char **near, char *err, size_t errlen);
-/* FILE:LINE of a key's value, for messages of who checks it; "default" where no file has it. */
+/* FILE:LINE of a key's value, for messages about the value; "default" where no file has the key. */
 const char *config__where(const struct config *c, const char *key);
 /* For the reader. 0 or -ENOMEM. */
 int config__set_where(struct config *c, unsigned key_index, const char *file, unsigned line);

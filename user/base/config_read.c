@@ -26,7 +26,7 @@ complain(struct reader *r, const struct conf_pair *p, const char *fmt, ...)
 	r->errors++;
 }
 
-static bool said_in(const char *where, const char *file)
+static bool is_in_file(const char *where, const char *file)
 {
 	size_t len = strlen(file);
 
@@ -62,7 +62,7 @@ static void set_key(void *ctx, const struct conf_pair *p)
 		complain(r, p, "unknown key \"%s\"", p->key);
 	else if (ret)
 		complain(r, p, "%s: %s", p->key, err);
-	else if (said_in(r->c->where[index], p->file) && !config__repeats(index))
+	else if (is_in_file(r->c->where[index], p->file) && !config__repeats(index))
 		log_warn("%s:%u: %s is given twice: this one counts", p->file, p->line, p->key);
 	if (!ret && config__set_where(r->c, index, p->file, p->line))
 		complain(r, p, "%s: out of memory", p->key);

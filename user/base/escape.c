@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A text is printed with escapes for what a terminal would obey. */
 #include "base/escape.h"
 
 void print__escaped(FILE *out, const char *s)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Numbers become digits without printf, which is slow for tables. */
 #include "base/format_number.h"
 
 #include <stdio.h>
@@ -46,7 +47,7 @@ static char *four_before(char *end, uint32_t v)
 	return end - 4;
 }
 
-char *digits__u64(char *p, uint64_t v)
+char *format_number__u64(char *p, uint64_t v)
 {
 	char *end = p + count(v), *at = end;
 
@@ -106,7 +107,7 @@ static char *put_fraction(char *p, uint64_t mantissa, unsigned shift)
 		six = 0;
 		whole++;
 	}
-	p = digits__u64(p, whole);
+	p = format_number__u64(p, whole);
 	*p = '.';
 	memcpy(p + 1, pairs + 2 * (six / 10000), 2);
 	memcpy(p + 3, pairs + 2 * (six / 100 % 100), 2);
@@ -114,7 +115,7 @@ static char *put_fraction(char *p, uint64_t mantissa, unsigned shift)
 	return p + 7;
 }
 
-char *digits__f6(char *p, double v)
+char *format_number__f6(char *p, double v)
 {
 	uint64_t bits, mantissa;
 	unsigned exponent;
@@ -132,5 +133,5 @@ char *digits__f6(char *p, double v)
 		exponent = 1;
 	if (exponent < 1023 + 52)
 		return put_fraction(p, mantissa, 1023 + 52 - exponent);
-	return stpcpy(digits__u64(p, mantissa << (exponent - 1023 - 52)), ".000000");
+	return stpcpy(format_number__u64(p, mantissa << (exponent - 1023 - 52)), ".000000");
 }

@@ -5,11 +5,11 @@
 
 #include <stdint.h>
 
-#define DIGITS_MAX 512u /* bytes of any one number: DBL_MAX has 309 before its point */
+#define FORMAT_NUMBER_MAX 512u /* bytes of any one number: DBL_MAX has 309 before its point */
 
-/* Both write to p, where there must be room for DIGITS_MAX bytes, and return where they end. */
-char *digits__u64(char *p, uint64_t v);
+/* Both write to p, which must have room for FORMAT_NUMBER_MAX bytes, and return the end there. */
+char *format_number__u64(char *p, uint64_t v);
 /* The bytes of printf("%f"): six decimals, exact, halves to even; "nan", "-nan", "inf", "-inf". */
-char *digits__f6(char *p, double v);
+char *format_number__f6(char *p, double v);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Expands a host list of Slurm to names of hosts. */
 #include "base/hostlist.h"
 
 #include <errno.h>
@@ -109,7 +110,8 @@ static int expand(struct expansion *x, size_t len, const char *rest, const char 
 	return open ? expand_bracket(x, len + n, open + 1, close, end) : add_name(x);
 }
 
-/* Where the element at text ends: a separator within brackets is part of it. */
+/* The end of the element that begins at text: a separator within brackets is part of the element.
+ * */
 static const char *element_end(const char *text)
 {
 	int depth = 0;
@@ -156,7 +158,7 @@ int hostlist__parse(struct hostlist *out, const char *text, char *bad, size_t ba
 		text = end;
 	}
 	if (!err && !out->n)
-		err = -EINVAL; /* nobody means no host at all */
+		err = -EINVAL; /* a list of no hosts is a mistake */
 	if (!err) {
 		sort_unique(out);
 		return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads and writes again until all bytes have been. */
 #include "base/io_full.h"
 
 #include <errno.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 /* Where the file is, not at a place of it. */
@@ -48,37 +48,22 @@ static int write_to(int fd, const void *from, size_t n, uint64_t at)
 	return 0;
 }
 
-ssize_t read_fully(int fd, void *to, size_t n)
+ssize_t read_full(int fd, void *to, size_t n)
 {
 	return read_from(fd, to, n, HERE);
 }
 
-ssize_t pread_fully(int fd, void *to, size_t n, uint64_t at)
+ssize_t pread_full(int fd, void *to, size_t n, uint64_t at)
 {
 	return read_from(fd, to, n, at);
 }
 
-int write_fully(int fd, const void *from, size_t n)
+int write_full(int fd, const void *from, size_t n)
 {
 	return write_to(fd, from, n, HERE);
 }
 
-int pwrite_fully(int fd, const void *from, size_t n, uint64_t at)
+int pwrite_full(int fd, const void *from, size_t n, uint64_t at)
 {
 	return write_to(fd, from, n, at);
-}
-
-int send_fully(int fd, const void *from, size_t n)
-{
-	size_t done = 0;
-
-	while (done < n) {
-		ssize_t more = send(fd, (const char *)from + done, n - done, MSG_NOSIGNAL);
-
-		if (more >= 0)
-			done += (size_t)more;
-		else if (errno != EINTR)
-			return -errno;
-	}
-	return 0;
 }

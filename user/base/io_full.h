@@ -8,12 +8,10 @@
 #include <sys/types.h>
 
 /* Bytes read, fewer than n only where the file ends; -errno. errno is set too. */
-ssize_t read_fully(int fd, void *to, size_t n);
-ssize_t pread_fully(int fd, void *to, size_t n, uint64_t at);
+ssize_t read_full(int fd, void *to, size_t n);
+ssize_t pread_full(int fd, void *to, size_t n, uint64_t at);
 /* 0 or -errno; -ENOSPC where nothing is taken. errno is set too. */
-int write_fully(int fd, const void *from, size_t n);
-int pwrite_fully(int fd, const void *from, size_t n, uint64_t at);
-/* To a socket, without a signal where nobody reads: -EPIPE. */
-int send_fully(int fd, const void *from, size_t n);
+int write_full(int fd, const void *from, size_t n);
+int pwrite_full(int fd, const void *from, size_t n, uint64_t at);
 
 #endif

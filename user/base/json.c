@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Values for jansson that are always valid JSON. */
 #include <math.h>
 #include <stdlib.h>
 

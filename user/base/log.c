@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A message becomes one line on stderr, or one with a priority for the system journal. */
 #include "base/log.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@ static enum log_level max_level = LOGL_INFO;
 static bool to_journal;
 static bool to_syslog;
 static int syslog_fd = -1;
-static pid_t syslog_pid; /* who opened it: a child may have closed it and got the number again */
+static pid_t syslog_pid; /* the process that opened syslog_fd: a child may have closed it and got
+			    the number again */
 static unsigned syslog_lost;
 
 static const struct {
@@ -194,7 +196,8 @@ void log__print(enum log_level level, const char *fmt, ...)
 	line[len++] = ' ';
 	len = escape(line, len, sizeof(line), text);
 	line[len++] = '\n';
-	/* One write keeps lines of several processes whole. Nobody is left to tell if it fails. */
+	/* One write keeps lines of several processes whole. A failed write cannot be reported
+	 * anywhere. */
 	if (write(STDERR_FILENO, line, len) < 0)
 		errno = saved;
 	errno = saved;

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A table of options is read from argv, and printed as help and for completion. */
 #include "base/options.h"
 
 #include <getopt.h>
@@ -48,7 +49,8 @@ static const char *nearest(const struct command *c, const char *word)
 	unsigned n = 1;
 
 	for (const struct opt *o = c->opts; o->name && n <= OPT_MAX; o++)
-		names[n++] = o->name;
+		if (o->help)
+			names[n++] = o->name;
 	return str__nearest(word, names, n);
 }
 
@@ -179,12 +181,15 @@ void options__help(const struct command *c, FILE *out)
 	}
 	fprintf(out, "\n%s\n\n", c->about);
 	for (const struct opt *o = c->opts; o->name; o++) {
+		if (!o->help)
+			continue;
 		len = left_side(o, left, sizeof(left)) + 2;
 		if (len > at && len <= MARGIN)
 			at = len;
 	}
 	for (const struct opt *o = c->opts; o->name; o++)
-		print_option(out, o, at);
+		if (o->help)
+			print_option(out, o, at);
 	print_option(out, &help_opt, at);
 	if (c->more)
 		c->more(out);
@@ -195,6 +200,8 @@ void options__words(const struct command *c, FILE *out)
 	for (const struct opt *o = c->opts;; o++) {
 		const struct opt *opt = o->name ? o : &help_opt;
 
+		if (!opt->help)
+			continue;
 		if (opt->letter < OPT_LONG)
 			fprintf(out, "-%c ", opt->letter);
 		fprintf(out, "--%s%s", opt->name, opt == &help_opt ? "" : " ");

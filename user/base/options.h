@@ -16,7 +16,7 @@ struct opt {
 	int letter;
 	const char *name; /* of the long option */
 	const char *arg;  /* what follows, for people: "FILE"; NULL: nothing does */
-	const char *help;
+	const char *help; /* NULL: the option is for tests, and left out of help and completion */
 };
 
 struct command {

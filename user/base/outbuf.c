@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* A buffer of text before a file, or in memory. */
 #include "base/outbuf.h"
 
 #include <errno.h>
@@ -15,12 +16,6 @@ int outbuf__init(struct outbuf *o, int fd)
 	if (!o->buf)
 		o->err = -ENOMEM;
 	return o->err;
-}
-
-void outbuf__init_lent(struct outbuf *o, char *buf, size_t size, char *(*hand)(struct outbuf *o),
-		       void *to)
-{
-	*o = (struct outbuf){.fd = -1, .buf = buf, .size = size, .hand = hand, .to = to};
 }
 
 static void put(struct outbuf *o, const void *from, size_t len)
@@ -41,29 +36,42 @@ static void put(struct outbuf *o, const void *from, size_t len)
 	}
 }
 
-void outbuf__flush(struct outbuf *o)
+static void grow(struct outbuf *o)
 {
-	if (!o->hand)
-		put(o, o->buf, o->len);
-	else if (o->len && !o->err)
-		o->buf = o->hand(o);
+	char *p = o->err ? NULL : realloc(o->buf, 2 * o->size);
+
+	if (!p) {
+		o->err = o->err ? o->err : -ENOMEM;
+		o->len = 0;
+		return;
+	}
+	o->buf = p;
+	o->size *= 2;
+}
+
+static void flush(struct outbuf *o)
+{
+	put(o, o->buf, o->len);
 	o->len = 0;
 }
 
 int outbuf__end(struct outbuf *o)
 {
-	if (o->buf)
-		outbuf__flush(o);
-	if (!o->hand)
-		free(o->buf);
+	if (o->buf && o->fd >= 0)
+		flush(o);
+	free(o->buf);
 	o->buf = NULL;
 	return o->err;
 }
 
 char *outbuf__room(struct outbuf *o)
 {
-	if (o->buf && o->len + OUTBUF_ROOM > o->size)
-		outbuf__flush(o);
+	if (o->buf && o->len + OUTBUF_ROOM > o->size) {
+		if (o->fd < 0)
+			grow(o);
+		else
+			flush(o);
+	}
 	return o->buf ? o->buf + o->len : NULL;
 }
 
@@ -73,8 +81,8 @@ void outbuf__mem(struct outbuf *o, const void *from, size_t left)
 
 	if (!o->buf)
 		return;
-	if (left >= DIRECT && !o->hand) {
-		outbuf__flush(o);
+	if (left >= DIRECT && o->fd >= 0) {
+		flush(o);
 		put(o, from, left);
 		return;
 	}
@@ -108,7 +116,7 @@ void outbuf__u64(struct outbuf *o, uint64_t v)
 	char *p = outbuf__room(o);
 
 	if (p)
-		outbuf__filled(o, digits__u64(p, v));
+		outbuf__filled(o, format_number__u64(p, v));
 }
 
 void outbuf__i64(struct outbuf *o, int64_t v)
@@ -123,5 +131,5 @@ void outbuf__f6(struct outbuf *o, double v)
 	char *p = outbuf__room(o);
 
 	if (p)
-		outbuf__filled(o, digits__f6(p, v));
+		outbuf__filled(o, format_number__f6(p, v));
 }

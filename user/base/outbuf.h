@@ -9,26 +9,18 @@
 
 #include "base/format_number.h"
 
-#define OUTBUF_ROOM (DIGITS_MAX + 64)
+#define OUTBUF_ROOM (FORMAT_NUMBER_MAX + 64)
 
 struct outbuf {
-	int fd;
+	int fd;	 /* -1: the text stays in memory */
 	int err; /* the first failure, -errno; what comes after it is dropped */
 	char *buf;
 	size_t len, size;
-	char *(*hand)(struct outbuf *o); /* NULL: it goes to the file */
-	void *to;
 };
 
-/* 0 or -ENOMEM. The file stays the caller's. */
+/* 0 or -ENOMEM. The file stays the caller's. With fd -1 the buffer grows with the text, which is
+ * the len bytes in buf. */
 int outbuf__init(struct outbuf *o, int fd);
-/* With a buffer of at least 1024 bytes that is the caller's. hand is called when it is full, or
- * flushed and not empty: it does something with the len bytes in buf, or sets err, and returns the
- * buffer of the same size to go on with. */
-void outbuf__init_lent(struct outbuf *o, char *buf, size_t size, char *(*hand)(struct outbuf *o),
-		       void *to);
-/* Writes what is there. */
-void outbuf__flush(struct outbuf *o);
 /* Writes what is left, frees the buffer, returns err. */
 int outbuf__end(struct outbuf *o);
 
@@ -37,9 +29,10 @@ void outbuf__mem(struct outbuf *o, const void *from, size_t left);
 void outbuf__char(struct outbuf *o, char c);
 void outbuf__u64(struct outbuf *o, uint64_t v);
 void outbuf__i64(struct outbuf *o, int64_t v);
-void outbuf__f6(struct outbuf *o, double v); /* as digits__f6 */
+void outbuf__f6(struct outbuf *o, double v); /* as format_number__f6 */
 
-/* For who fills the buffer himself: room for OUTBUF_ROOM bytes, NULL where nothing is taken. */
+/* Room for OUTBUF_ROOM bytes that the caller writes into the buffer itself; NULL where the buffer
+ * takes nothing any more. */
 char *outbuf__room(struct outbuf *o);
 
 /* They are there up to end. */

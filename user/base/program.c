@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Finds a program of this installation or build, and keeps users from looking into this one. */
 #include "base/program.h"
 
 #include <limits.h>

@@ -5,12 +5,13 @@
 
 #include <stddef.h>
 
-/* The path of one that is installed with this: beside it, or else in a directory relative to its
- * own, there or not. */
+/* The path of a program that is installed with this one: in the same directory, or else in the
+ * directory `elsewhere` relative to that, whether the program exists there or not. */
 void program__find(const char *name, const char *elsewhere, char *buf, size_t len);
 
-/* The user whom this process runs as can neither trace it nor read its memory. A file that this
- * user may not read has that from exec on, unless root has set fs.suid_dumpable to 1. */
+/* From now on the user of this process can neither trace the process nor read its memory. A program
+ * file that the user may not read has the same effect from exec on, unless root has set
+ * fs.suid_dumpable to 1. */
 void program__close_to_user(void);
 
 #endif

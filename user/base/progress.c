@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Prints the line of progress on a terminal. */
 #include "base/progress.h"
 
 #include <stdio.h>
@@ -11,10 +12,10 @@
 #define DRAW_NS	 (NSEC_PER_SEC / 10)
 #define QUIET_NS NSEC_PER_SEC
 
-void progress__begin(struct progress *p, const char *what, uint64_t total)
+void progress__begin(struct progress *p, const char *activity, uint64_t total)
 {
 	*p = (struct progress){
-		.what = what,
+		.activity = activity,
 		.total = total ? total : 1,
 		.start_ns = clock__mono_ns(),
 		.on = total && isatty(STDERR_FILENO) == 1,
@@ -37,7 +38,7 @@ void progress__at(struct progress *p, uint64_t done)
 	done = done > p->total ? p->total : done;
 	bar = (int)(done * WIDTH / p->total);
 	left = done ? (now - p->start_ns) / done * (p->total - done) / NSEC_PER_SEC : 0;
-	fprintf(stderr, "\r%s [%.*s%*s] %llu of %llu, %llu s left \033[K", p->what, bar, full,
+	fprintf(stderr, "\r%s [%.*s%*s] %llu of %llu, %llu s left \033[K", p->activity, bar, full,
 		WIDTH - bar, "", (unsigned long long)done, (unsigned long long)p->total,
 		(unsigned long long)left);
 	p->shown = true;

@@ -7,15 +7,15 @@
 #include <stdint.h>
 
 struct progress {
-	const char *what;
+	const char *activity;
 	uint64_t total;
 	uint64_t start_ns, next_ns;
 	bool on, shown;
 };
 
-/* what ("merging") must live as long. Nothing is shown where stderr is no terminal, nor in the
+/* activity ("merging") must live as long. Nothing is shown where stderr is no terminal, nor in the
  * first second, nor with a total of 0. */
-void progress__begin(struct progress *p, const char *what, uint64_t total);
+void progress__begin(struct progress *p, const char *activity, uint64_t total);
 /* Cheap: draws at most ten times a second. */
 void progress__at(struct progress *p, uint64_t done);
 /* Removes the line. Also before anything else is printed; the next progress__at draws it again. */

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Numbers are read strictly, names are checked, and small files are read into text. */
 #include "base/str.h"
 
 #include <ctype.h>
@@ -174,6 +175,27 @@ int str__copy(char *dst, size_t size, const char *src)
 	}
 	memcpy(dst, src, len + 1);
 	return 0;
+}
+
+static bool is_octal(const char *s)
+{
+	return s[0] >= '0' && s[0] <= '3' && s[1] >= '0' && s[1] <= '7' && s[2] >= '0' &&
+	       s[2] <= '7';
+}
+
+void str__unescape(char *s)
+{
+	char *to = s;
+
+	for (; *s; s++) {
+		if (*s == '\\' && is_octal(s + 1)) {
+			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
+			s += 3;
+		} else {
+			*to++ = *s;
+		}
+	}
+	*to = '\0';
 }
 
 ssize_t read_file(int dirfd, const char *path, char *buf, size_t size)

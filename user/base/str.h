@@ -27,6 +27,9 @@ const char *str__nearest(const char *word, const char *const *list, size_t n);
 /* Fit to be one component of a path we make: no '/', no control characters, neither empty nor
  * "." nor "..", at most 128 bytes. */
 bool str__safe_name(const char *s);
+/* Replaces "\\ooo", three octal digits, by the byte, in place: how the kernel's tables of mounts
+ * write blanks. */
+void str__unescape(char *s);
 /* Copies all of src with its NUL: 0, or -E2BIG and dst is "". */
 int str__copy(char *dst, size_t size, const char *src);
 

@@ -1,4 +1,5 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Bytes that are not UTF-8, and control characters, are replaced. */
 #include "base/utf8.h"
 
 #include <stdint.h>

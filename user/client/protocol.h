@@ -19,8 +19,9 @@
  * own; the other texts, time_limit, restart and the het ids are from the job's environment, which
  * its user may have changed.
  *
- * A user's messages stay unread once they are too many (daemon/quota.h), and so do those of a
- * sender that has answers to read; send() fails with EAGAIN when the kernel keeps no more of them.
+ * A user's messages stay unread once they are too many (daemon/socket/quota.h), and so do those
+ * of a sender that has answers to read; send() fails with EAGAIN when the kernel keeps no more of
+ * them.
  *
  * A sender may be gone with answers unread, for example when it was killed: recv() then fails with
  * ECONNRESET once, and returns the messages that were sent before after that.

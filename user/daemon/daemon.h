@@ -2,22 +2,24 @@
 /*
  * jobprofd, and jobprof run, which is a jobprofd for one command. One thread, one event loop.
  *
- * daemon__open() (open.c) loads the kernel side, opens the sensors and the socket, and resumes the
- * journals of earlier runs (recover.c, step_resume.c). daemon__loop() (loop.c) then takes one turn
- * after another. In a turn, in this order:
- *   - helpers answer (lookup.c): what may take long is read by child processes;
- *   - peers are heard (control.c): Slurm's plugins, the job's programs, administrators;
- *   - events of the kernel say that cgroups have come or gone (kernel_events.c), and the list of
- * steps is brought in line with the kernel's slots (step_list.c);
- *   - on the wall clock's grid a snapshot of all slots is taken, the sensors are read (node.c) and
- *     every active step gets its rows (sampling.c, step_rows.c) in its journal (step_frame.c);
- *   - each step goes forward as far as it can (advance.c): its job and owner are found
- *     (step_identity.c), its end is seen (step_end.c), a writer makes its file (step_files.c,
- *     publication.c), and jobs that have ended are merged (automerge.c).
- * daemon__finish() (finish.c) completes every journal and waits for the files.
+ * daemon__open() (core/open.c) loads the kernel side, opens the sensors and the socket, and takes
+ * up the journals of earlier runs (follow/resume.c). daemon__loop() (core/loop.c) then takes one
+ * turn after another. A turn does, in this order:
+ *   - helpers answer (lookup/lookup.c): what may take long is read by child processes;
+ *   - the socket is served (socket/control.c): Slurm's plugins, the job's programs, administrators;
+ *   - events of the kernel say that cgroups have come or gone (follow/kernel.c), and the list of
+ *     steps is brought in line with the kernel's slots (follow/step_list.c);
+ *   - on the wall clock's grid a snapshot of all slots is taken, the sensors are read (node/node.c)
+ *     and every active step gets its rows (follow/sampling.c, record/step_rows.c) in its journal
+ *     (record/step_journal.c);
+ *   - each step goes forward as far as it can (core/advance.c): its job and owner are found
+ *     (follow/step_identity.c), its end is seen, a writer makes its file (files/step_files.c,
+ *     child/publication.c), and jobs that have ended are merged (files/automerge.c).
+ * daemon__finish() (core/loop.c) completes every journal and waits for the files.
  *
- * struct step (step.h) is one step, struct step_env what all steps share; struct node (node.h) is
- * the machine and its sensors. Whatever the daemon may lose by a crash is in the journals.
+ * struct step (step/step.h) is one step, struct step_env what all steps share; struct node
+ * (node/node.h) is the machine and its sensors. Whatever the daemon may lose by a crash is in the
+ * journals.
  */
 #ifndef JP_DAEMON_DAEMON_H
 #define JP_DAEMON_DAEMON_H
@@ -31,13 +33,13 @@
 
 struct daemon_opts {
 	const struct config *cfg;
-	unsigned families; /* of steps nobody asked for by name; 0: none is profiled */
+	unsigned families; /* of steps that ask for nothing; 0: none is profiled */
 	unsigned may_ask;  /* what else steps may ask for: its programs are loaded */
 	const char *writer;
 	const char *pin_dir;		   /* NULL: pin nothing */
 	const char *config_path;	   /* read again at SIGHUP; NULL: never */
 	bool raw_tp, block_issue, net_skb; /* use a fallback: kern_opts */
-	/* jobprof run: one cgroup tree of our own, files to out_dir as uid:gid */
+	/* jobprof run: one cgroup tree of its own, files to out_dir as uid:gid */
 	bool embedded;
 	const char *out_dir;
 	uid_t uid;
@@ -60,13 +62,13 @@ int daemon__loop(struct daemon *d);
 void daemon__finish(struct daemon *d, const char *reason, unsigned seconds);
 void daemon__free(struct daemon *d);
 
-/* The steps being profiled or written. */
+/* The steps that are profiled, or whose files are written. */
 const struct step *daemon__steps(const struct daemon *d);
 /* A writer is at work on the file of an earlier run. */
 bool daemon__finishing(const struct daemon *d);
 /* Path of the last file put in place, "" if none. */
 const char *daemon__last_file(const struct daemon *d);
-/* Where v2 or, without it, the first followed hierarchy is mounted. */
+/* The root of v2 or, without it, of the first hierarchy that is followed. */
 const struct kern_root *daemon__root(const struct daemon *d);
 
 #endif

@@ -59,7 +59,8 @@ static uint16_t held_by(const struct core_alloc_work *w, unsigned step, unsigned
 	return w->held[(size_t)step * w->topo->ncores + core];
 }
 
-/* Of one core: how many of its threads the job holds, and how many of its steps share that. */
+/* How many threads of a core the step's job holds; *sharers: how many of the job's steps share
+ * them. */
 static unsigned of_job(const struct core_alloc_work *w, unsigned core, unsigned step,
 		       unsigned *sharers)
 {
@@ -80,7 +81,7 @@ static unsigned of_job(const struct core_alloc_work *w, unsigned core, unsigned 
 	return (unsigned)__builtin_popcount(threads);
 }
 
-/* Threads of the core, one that several jobs hold counted for each. */
+/* Threads of the core that are held; one that several jobs hold counts for each. */
 static unsigned of_all(const struct core_alloc_work *w, unsigned core)
 {
 	unsigned all = 0, sharers;

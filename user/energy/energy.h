@@ -7,23 +7,26 @@
  * is pure arithmetic over one interval: no clock, no files. Its rule, in short (jobprof(7) and
  * docs/energy.md explain it):
  *
- *	static	what a package takes when idle, by allocated cores; the part of other cores:
- *unallocated dynamic	the rest of the package, by core cycles (run time where there are none), a
- *busy sibling thread counted by the SMT factor; what no step did is the system's DRAM	idle part by
- *allocated cores, the rest by cache misses GPUs	to their owner
- *	other	node - packages - DRAM - GPUs: what it takes when idle by allocated cores, the rest
- *		(losses and fans follow the load) by dynamic energy; all by allocated cores
- *		where the idle part is not known
+ * - static: what a package takes when idle, by allocated cores; the part of other cores is
+ *   unallocated.
+ * - dynamic: the rest of the package, by core cycles (run time where there are none), a
+ *   busy sibling thread counted by the SMT factor; what no step did is the system's.
+ * - DRAM: its idle part by allocated cores, the rest by cache misses.
+ * - GPUs: to their owner.
+ * - other: node - packages - DRAM - GPUs. What it takes when idle goes by allocated cores,
+ *   the rest (losses and fans follow the load) by dynamic energy; all of it by allocated
+ *   cores where the idle part is not known.
  *
  * Every joule that was measured is in exactly one step, in system or in unallocated.
  *
  * Bounds. Nothing says how much power the instructions of one step take compared with those of
- *another, only that it differs by so many times at most (ENERGY_RATIO*): with weights w, W in all,
- *and energy D a step's part is from D w / (w + R (W - w)) to D w / (w + (W - w) / R). That holds
- *for any mixture (a range around the mean does not: a step that has most of a package is the mean),
- * and is exact for a step that is alone. Where the least and most power of a busy core were seen,
- *they narrow that. What is unknown (allocation, idle power, misses) adds every value that it could
- * have. The errors of the sensors and of the calibration of idle power are added in quadrature.
+ * another, only that it differs by so many times at most (ENERGY_RATIO*): with weights w, W in all,
+ * and energy D a step's part is from D w / (w + R (W - w)) to D w / (w + (W - w) / R). That holds
+ * for any mixture (a range around the mean does not: a step that has most of a package is the
+ * mean), and is exact for a step that is alone. Where the least and most power of a busy core were
+ * seen, they narrow that. What is unknown (allocation, idle power, misses) adds every value that it
+ * could have. The errors of the sensors and of the calibration of idle power are added in
+ * quadrature.
  */
 #ifndef JP_ENERGY_ENERGY_H
 #define JP_ENERGY_ENERGY_H
@@ -56,7 +59,7 @@ struct energy_input {
 	double seconds;
 	double node;	     /* J of the whole node; NAN: not measured */
 	double node_error;   /* relative, largest, of that; below 1, as the next two */
-	double node_off;     /* J that it may be off by besides, now only: energy_lag.h */
+	double node_off;     /* J; a further error of node in this interval: energy_lag.h */
 	double pkg_error;    /* relative, largest, of packages and DRAM */
 	double gpu_error;    /* relative, largest, of GPUs */
 	double pkg_step;     /* J: granularity of a package's counter */

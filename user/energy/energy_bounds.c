@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One amount of energy by weight, each share within its bounds. */
+/* Splits one amount of energy by weight, each share within its bounds. */
 #include <math.h>
 
 #include "energy/energy_internal.h"
@@ -28,7 +28,7 @@ static void by_ratio(struct portion *p, unsigned n, double joules, double ratio)
 	}
 }
 
-/* What one has by its power per busy second, and by what that leaves of the others'. */
+/* The bounds of one consumer by the power of a busy second, its own and the others'. */
 static void power_bounds(const struct portion *p, const struct portion *all, double joules,
 			 const struct portion_range *r, double *low, double *high)
 {
@@ -38,7 +38,7 @@ static void power_bounds(const struct portion *p, const struct portion *all, dou
 	*high = fmin(most, joules - (r->pmin_w * all->busy_low_s - least));
 }
 
-/* Both kinds of bounds hold; where they contradict each other, one or the other. */
+/* Narrows the bounds by power. Where both kinds contradict each other, either may hold. */
 static bool by_power(struct portion *p, unsigned n, double joules, const struct portion_range *r)
 {
 	struct portion all = {0};
@@ -66,8 +66,8 @@ static bool by_power(struct portion *p, unsigned n, double joules, const struct 
 	return true;
 }
 
-/* No consumer can have what the others have at least: the intersection of two ranges need not
- * respect that. */
+/* Takes off what the others have at least, which the intersection of two ranges need not respect.
+ */
 static void tighten_bounds(struct portion *p, unsigned n, double joules)
 {
 	double low = 0, high = 0;

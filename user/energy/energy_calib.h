@@ -20,9 +20,9 @@
 
 struct calib_min {
 	double batch[CALIB_BATCH];
-	uint32_t n;	      /* in the batch */
+	uint32_t n;	      /* values in the batch */
 	uint32_t batches;     /* in this epoch */
-	uint64_t windows;     /* ever */
+	uint64_t windows;     /* values that were ever added */
 	double least, before; /* of this epoch and the last one; NAN: none yet */
 	double spread;	      /* half the width of the batch that the least one is from, its middle
 			       * half; NAN: none yet */
@@ -43,10 +43,10 @@ double calib_min__value(const struct calib_min *m);	/* NAN: not known yet */
 struct calib_range {
 	double batch[CALIB_BATCH]; /* W per busy core, of one step without a break */
 	uint32_t n;
-	uint64_t step;	    /* that the batch is of */
-	uint64_t last_step; /* the last one that made a batch full */
-	uint32_t steps;	    /* that did: a step that comes back after another counts again */
-	double least_w;	    /* least and most median of a batch; NAN: none yet */
+	uint64_t step;	    /* the step of the batch */
+	uint64_t last_step; /* the step that filled the last batch */
+	uint32_t steps; /* that filled a batch; one that comes back after another counts again */
+	double least_w; /* least and most median of a batch; NAN: none yet */
 	double most_w;
 };
 
@@ -60,7 +60,7 @@ struct calib_package {
 struct calib_window {
 	double seconds;
 	double pkg, dram;      /* J; NAN: not measured */
-	double cores;	       /* it has */
+	double cores;	       /* physical cores of the package */
 	double busy_s;	       /* seconds of a core, of all that ran: run time less half of what
 				* overlaps */
 	double busy_of_step_s; /* of the step that ran most */
@@ -68,14 +68,15 @@ struct calib_window {
 };
 
 void calib_package__init(struct calib_package *c);
-/* Idle when less than CALIB_IDLE of its core time was busy; one step has it when that did all but
- * CALIB_OTHERS of what was done, on CALIB_CORES of the cores at least. */
+/* Learns from an interval. A package is idle when less than CALIB_IDLE of its core time was busy. A
+ * step has the package when it did all but CALIB_OTHERS of the work, on CALIB_CORES of the cores at
+ * least. */
 void calib_package__add(struct calib_package *c, const struct calib_window *w);
 #define CALIB_IDLE   0.05
 #define CALIB_OTHERS 0.02
 #define CALIB_CORES  0.05
 
-/* What was read from a file can be gone on with. */
+/* Whether values that were read from a file can be used. */
 bool calib_min__sound(const struct calib_min *m);
 bool calib_package__sound(const struct calib_package *c);
 
@@ -84,8 +85,8 @@ double calib_package__dram_idle_w(const struct calib_package *c);
 /* W per busy core; both NAN while not known. */
 void calib_package__range(const struct calib_package *c, double *pmin_w, double *pmax_w);
 
-/* The rest of the node, W over an interval in which busy (0..1) of the core time of all packages
- * was busy: added where that was idle. */
+/* Adds the power of the rest of the node, W, if the interval was idle: busy (0..1) is the part of
+ * the core time of all packages that was busy. */
 void calib_other__add(struct calib_min *other, double watts, double busy);
 
 #endif

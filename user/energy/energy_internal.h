@@ -9,15 +9,15 @@
 
 #include "energy/energy.h"
 
-/* Of one amount, for one consumer. */
+/* The share of one consumer in one amount. */
 struct portion {
 	double weight;
-	double busy_low_s, busy_high_s; /* of cores: what least and most power are about */
+	double busy_low_s, busy_high_s; /* seconds of a core that pmin_w and pmax_w apply to */
 	double point;			/* J */
 	double low, high;
 };
 
-/* What is known of the energy per weight, whatever the weights. */
+/* Limits of the energy per weight. */
 struct portion_range {
 	double ratio;	       /* it differs by so many times at most; INFINITY: nothing is known */
 	double pmin_w, pmax_w; /* per second of those; NAN: not known */
@@ -30,8 +30,7 @@ struct portion_range {
 double portion__split(struct portion *p, unsigned n, double joules,
 		      const struct portion_range *range);
 
-/* What one consumer gets, as the parts are split one after another. J where nothing else is said.
- */
+/* The sums of one consumer while parts are split one after another; J if not said otherwise. */
 struct consumer {
 	double fixed, dynamic;
 	double low, high; /* of both, by what is not known of the split */
@@ -69,17 +68,17 @@ struct energy_work {
 	bool measured, misses_known, dram_known;
 };
 
-/* Weights and busy seconds of p for one package; the range that they leave. */
+/* Sets weights and busy seconds of w->p for one package; returns the limits for them. */
 struct portion_range energy__weigh(struct energy_work *w, unsigned package);
-/* The same by cache misses; false: not known of all that ran. */
+/* Sets the weights to cache misses. False: they are not known of all steps that ran. */
 bool energy__weigh_misses(struct energy_work *w, unsigned package);
-/* Mean clock of all that ran. */
+/* The mean clock of all consumers that ran, cycles/s; NAN: cycles were not counted. */
 double energy__mean_clock(const struct energy_input *in);
-/* Shares of the cores of a package, share* of t; adds to held*. */
+/* Sets share* of w->t, the shares of a package's cores, and adds them to held*. */
 void energy__shares(struct energy_work *w, unsigned package);
-/* What is neither package nor DRAM nor GPU, if the node was measured. */
+/* Splits the energy that is neither package nor DRAM nor GPU, if the node was measured. */
 void energy__split_other(struct energy_work *w);
-/* Totals and bounds of all, with what sensors are off by, to out. */
+/* Writes totals and bounds of all consumers, with the errors of sensors, to w->out. */
 void energy__finish(struct energy_work *w);
 
 static inline const struct energy_use *energy__use(const struct energy_work *w, unsigned consumer,
@@ -92,7 +91,7 @@ static inline const struct energy_use *energy__use(const struct energy_work *w, 
 	return &in->use[(size_t)consumer * in->npackages + package];
 }
 
-/* Seconds of a core: two threads of one core that run at the same time count half each. */
+/* Busy seconds of a core: two threads of one core that run at the same time count half each. */
 static inline double energy__busy(const struct energy_use *u)
 {
 	return isnan(u->overlap_s) ? u->run_s : u->run_s - fmin(u->overlap_s, u->run_s) / 2;

@@ -35,13 +35,14 @@ double energy_lag__off(const struct energy_lag *lag, double step, double late_s)
 
 _Static_assert(SHIFTS <= LAG_KEPT / 2, "as many are compared at each shift");
 
-/* i intervals ago. */
+/* Index of the interval that was i intervals ago. */
 static unsigned ago(const struct energy_lag *lag, unsigned i)
 {
 	return (lag->next + 2 * LAG_KEPT - 1 - i) % LAG_KEPT;
 }
 
-/* Of the slow one's values with the quick ones' of shift intervals before; NAN: too steady. */
+/* Between the slow sensor's values and the quick sensors' of shift intervals before; NAN: the
+ * values are too steady. */
 static double correlation(const struct energy_lag *lag, unsigned shift)
 {
 	double n = LAG_KEPT - SHIFTS, x = 0, y = 0, xx = 0, yy = 0, xy = 0, vx, vy;

@@ -16,8 +16,8 @@ struct energy_lag {
 	unsigned n, next;
 };
 
-/* After each interval: what the quick sensors (packages, DRAM, GPUs) saw, W, and what the slow one
- * last said; NAN: nothing. */
+/* Adds an interval: its seconds, the power that the quick sensors (packages, DRAM, GPUs) measured,
+ * and the last value of the slow sensor, W. NAN: not known. */
 void energy_lag__add(struct energy_lag *lag, double seconds, double quick_w, double slow_w);
 
 /*

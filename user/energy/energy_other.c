@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The rest of the node, and what the sensors are off by. */
+/* Splits the rest of the node, and widens bounds by the errors of sensors. */
 #include "energy/energy_internal.h"
 
 /* Fills p per joule. Without any weight all of it is the system's. */
@@ -56,8 +56,9 @@ static void find_load(struct energy_work *w)
 		widen_by_misses(w);
 }
 
-/* Of each consumer: idle J by cores held, the rest by load, or all by cores held when the idle part
- * is not known: then it may as well have gone by load. */
+/* Each consumer gets a part of the idle J by the cores that it holds, and of the rest by its load.
+ * Where the idle part is not known, all goes by cores held, and the bounds include a split by load.
+ * */
 static void give_other(struct energy_work *w, double idle, double rest, bool known)
 {
 	for (unsigned i = 0; i <= w->n; i++) {
@@ -152,14 +153,14 @@ static double sensor_error(const struct energy_work *w, struct slope s, double g
 	return sqrt(sum + parts * parts);
 }
 
-/* The same for all together. */
+/* sensor_error() of all consumers together. */
 static double whole_error(const struct energy_work *w, bool above)
 {
 	return sensor_error(w, slope_of(w, 1, 1), w->gpu, &w->part[0].joules,
 			    sizeof(struct part) / sizeof(double), above);
 }
 
-/* What was taken for idle power goes by cores held, and what of it was not idle by load. */
+/* The error of a consumer by the error of idle power, which goes by cores held and not by load. */
 static double idle_error(const struct energy_work *w, const struct consumer *t)
 {
 	double moved = fabs(t->load - t->held / w->cores);

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "energy/energy_internal.h"
 
-/* NAN is an answer: not measured. */
+/* Whether a value cannot be true. NAN can: not measured. */
 static bool wrong(double x)
 {
 	return x < 0 || isinf(x);

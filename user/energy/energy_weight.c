@@ -21,7 +21,7 @@ double energy__mean_clock(const struct energy_input *in)
 	return cycles > 0 && run > 0 ? cycles / run : NAN;
 }
 
-/* Of the system nothing may be counted; of every step that ran it must be. */
+/* Whether cycles are known of every step that ran; those of the system need not be. */
 static bool is_counted(const struct energy_work *w, unsigned package)
 {
 	if (isnan(w->clock))
@@ -35,7 +35,7 @@ static bool is_counted(const struct energy_work *w, unsigned package)
 	return true;
 }
 
-/* Clock of one, of the mean. */
+/* The clock of a consumer, as a part of the mean. */
 static double clock_of(const struct energy_use *u, double mean)
 {
 	if (isnan(mean) || isnan(u->cycles) || !(u->run_s > 0))
@@ -100,7 +100,7 @@ bool energy__weigh_misses(struct energy_work *w, unsigned package)
 	return misses > 0;
 }
 
-/* Cores a consumer holds; what is not known is at least what it kept busy. */
+/* Cores that a consumer holds; if not known, the cores that it kept busy. */
 static double cores_held(const struct energy_work *w, unsigned consumer, unsigned package,
 			 bool *known)
 {

@@ -91,7 +91,7 @@ bool node_energy__any(const struct node_energy *e)
 	return e->nroles > 0;
 }
 
-int node_energy__look(struct node_energy *e, const struct sensor_set *b)
+int node_energy__find_channels(struct node_energy *e, const struct sensor_set *b)
 {
 	return node_roles__choose(e, b);
 }

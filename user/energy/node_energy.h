@@ -50,7 +50,7 @@ unsigned node_energy__ncpus(const struct node_energy *e);
 unsigned node_energy__ncores(const struct node_energy *e);
 unsigned node_energy__npackages(const struct node_energy *e);
 int node_energy__package(const struct node_energy *e, unsigned cpu); /* -1: no such CPU */
-/* Of the channels that are known now. */
+/* GPUs among the channels that are known now. */
 unsigned node_energy__ngpus(const struct node_energy *e);
 int node_energy__gpu_index(const struct node_energy *e, unsigned gpu); /* as the channel has it */
 /* Whether energy is read from that channel of the sensor set. */
@@ -58,9 +58,9 @@ bool node_energy__uses(const struct node_energy *e, unsigned channel);
 /* Something of the node's energy or power is measured. */
 bool node_energy__any(const struct node_energy *e);
 
-/* Looks through the channels that are new in the set for those that measure energy; the calls below
+/* Finds the channels that measure energy among those that are new in the set; the functions below
  * do so too. 0 or -ENOMEM. */
-int node_energy__look(struct node_energy *e, const struct sensor_set *b);
+int node_energy__find_channels(struct node_energy *e, const struct sensor_set *b);
 /* Begins an interval at the present readings of the sensor set; energy before them is not split. */
 void node_energy__begin(struct node_energy *e, const struct sensor_set *b, uint64_t now_ns);
 /*

@@ -56,13 +56,14 @@ int node_topology__read(struct node_energy *e, const struct sensor_roots *roots)
 int node_interval__split(struct node_energy *e, uint64_t now_ns, const double *busy_s,
 			 struct node_step *steps, unsigned nsteps, struct node_interval *out);
 
-/* node_roles.c: chooses among the channels those that are new, keeps what is metered already. */
+/* node_roles.c: chooses the channels that energy is read from, if the set has new ones; meters that
+ * run go on. 0 or -ENOMEM. */
 int node_roles__choose(struct node_energy *e, const struct sensor_set *b);
-/* All meters: joules of each role. */
+/* Reads all meters: sets joules of each role. */
 void node_roles__take(struct node_energy *e, uint64_t now_ns);
-/* Sum over all of that part; NAN: none, or one was not measured. */
+/* The sum of a part's roles, J; NAN: there is none, or one was not measured. */
 double node_roles__sum(const struct node_energy *e, enum sensor_part part);
-/* The first of that part, or NULL. */
+/* The first role of that part, or NULL. */
 const struct role *node_roles__first(const struct node_energy *e, enum sensor_part part);
 
 #endif

@@ -27,12 +27,12 @@ static const char *source_of(const struct node_energy *e, enum sensor_part part)
 	return r ? e->channel[r->channel].ops->name : NULL;
 }
 
-static void append_source(char *buf, size_t len, const char *text, const char *what)
+static void append_source(char *buf, size_t len, const char *text, const char *source)
 {
 	size_t at = strlen(buf);
 
-	if (what)
-		snprintf(buf + at, len - at, "%s%s %s", at ? ", " : "", text, what);
+	if (source)
+		snprintf(buf + at, len - at, "%s%s %s", at ? ", " : "", text, source);
 }
 
 void node_energy__rule(const struct node_energy *e, char *buf, size_t len)

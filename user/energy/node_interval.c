@@ -18,7 +18,7 @@
 /* RAPL's counters are up to date to 1 ms. */
 #define PKG_EDGE_S 0.001
 
-/* What the functions below work on. */
+/* An interval that is split. */
 struct interval {
 	struct node_energy *e;
 	const double *busy_s;
@@ -37,7 +37,7 @@ static struct energy_use *use_of(const struct interval *v, unsigned consumer, un
 	return &v->use[(size_t)consumer * v->e->topo.npackages + package];
 }
 
-/* How long the other threads of the CPU's core were busy, as a part of the interval. */
+/* The part of the interval in which other threads of the CPU's core were busy. */
 static double siblings_busy(const struct interval *v, unsigned cpu)
 {
 	double part = 0;
@@ -225,7 +225,7 @@ static void find_lag(struct node_energy *e)
 		e->lag_s = s;
 }
 
-/* How long ago the oldest moment is that is in a value of the node's sensor. */
+/* The age of the oldest moment that a value of the node's sensor is about, s. */
 static double late_s(const struct node_energy *e, uint64_t now_ns)
 {
 	const struct role *r = node_roles__first(e, PART_NODE);

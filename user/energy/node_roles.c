@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which channels the energy of which part is read from. */
+/* Chooses the channels that the energy of each part is read from. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static bool measures(const struct channel_state *c, enum sensor_part part, enum 
 	return c->channel->part == part && c->channel->quantity == q;
 }
 
-/* The place of a source among all; those of a site come last. */
+/* The rank of a source by the list of all; those of a site come last. */
 static unsigned rank_of(const struct sensor_ops *ops)
 {
 	unsigned i = 0;
@@ -66,7 +66,7 @@ static const struct role *find_role(const struct role *role, unsigned n, unsigne
 	return NULL;
 }
 
-/* A GPU that counts its energy needs no power. */
+/* Whether the source also counts the energy of a power channel's GPU: then power is not needed. */
 static bool counts_too(const struct channel_state *c, unsigned n, unsigned i)
 {
 	if (c[i].channel->quantity == QUANTITY_ENERGY)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* A table's attributes with the units, kinds and descriptions of its columns are written. */
 #include "hdf5/column_attrs.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 
 #define DOC_MAX 72
 
-static const char *const kinds[] = {
+static const char *const kind_names[] = {
 	[COL_TIME] = "time",
 	[COL_GAUGE] = "gauge",
 	[COL_DELTA] = "delta",
@@ -23,7 +24,7 @@ static const char *unit_of(const struct column *c)
 
 static const char *kind_of(const struct column *c)
 {
-	return kinds[c->kind];
+	return kind_names[c->kind];
 }
 
 static const char *doc_of(const struct column *c)
@@ -63,8 +64,8 @@ const char *column_attrs__name(enum column_attr attr)
 
 bool column_attrs__kind(const char *text, enum col_kind *kind)
 {
-	for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-		if (strcmp(text, kinds[k]))
+	for (size_t k = 0; k < sizeof(kind_names) / sizeof(kind_names[0]); k++) {
+		if (strcmp(text, kind_names[k]))
 			continue;
 		*kind = k;
 		return true;
@@ -72,7 +73,7 @@ bool column_attrs__kind(const char *text, enum col_kind *kind)
 	return false;
 }
 
-/* From a column to that of the next member: those of an array are one. */
+/* Index of the first column of the next member: the columns of an array are one member. */
 static unsigned next(const struct column *cols, unsigned i)
 {
 	return i + (cols[i].array ? cols[i].array : 1);
@@ -90,7 +91,7 @@ static char *texts_of(size_t k, const struct column *cols, unsigned ncols, size_
 
 		*size = len > *size ? len : *size;
 	}
-	all = to = calloc(*n, *size + 1);
+	all = to = calloc(*n + 1, *size);
 	for (unsigned i = 0; all && i < ncols; i = next(cols, i), to += *size)
 		memcpy(to, attrs[k].text(&cols[i]), attrs[k].length(attrs[k].text(&cols[i])));
 	return all;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Goes through the rows of a table, chunk by chunk where they are decoded here. */
 #include "hdf5/cursor.h"
 
 #include <errno.h>
@@ -179,7 +180,8 @@ static int learn_rows(struct cursor *c)
 	return err;
 }
 
-/* Where chunks may be missing for there is a fill value, that is the library's matter. */
+/* Whether the chunks can be read without the library. A table with a fill value may lack chunks,
+ * which only the library fills in. */
 static bool is_plain(const struct cursor *c, hid_t dcpl, uint64_t file_bytes)
 {
 	const struct cursor_state *s = c->state;
@@ -201,7 +203,6 @@ static int learn_storage(struct cursor *c, uint64_t file_bytes)
 	err = is_in_file(dcpl) ? learn_rows(c) : -EBADMSG;
 	if (!err)
 		err = chunks__shape(dcpl, row_bytes, &s->shape);
-	s->shape.file_bytes = file_bytes;
 	s->raw = !err && s->plain;
 	if (err == -ENOTSUP)
 		err = 0;
@@ -322,9 +323,11 @@ static int next_chunk(struct cursor *c, const union cell **rows, unsigned *n)
 		err = s->file_bytes ? check_storage(c) : 0;
 		return err ? err : next_block(c, rows, n);
 	}
+	if (err)
+		return err;
 	*rows = (const union cell *)decoded + (size_t)skip * c->ncols;
 	*n = s->shape.rows - skip < left ? s->shape.rows - skip : left;
-	return err;
+	return 0;
 }
 
 int cursor__next(struct cursor *c, const union cell **rows, unsigned *n)

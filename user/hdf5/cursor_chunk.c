@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads one chunk of a table and undoes its filters. */
 #include "hdf5/cursor_chunk.h"
 
 #include <errno.h>
@@ -142,7 +143,7 @@ int chunks__read(struct chunks *c, hid_t dset, const struct chunk_shape *s, hsiz
 {
 	size_t bytes = s->rows * s->row_bytes;
 	/* Deflate makes nothing much bigger. */
-	int err = h5chunk__read(&c->stored, dset, at, bytes + bytes / 8 + 1024, s->file_bytes);
+	int err = h5chunk__read(&c->stored, dset, at, bytes + bytes / 8 + 1024);
 
 	return err ? err : decode(c, s, rows);
 }

@@ -18,15 +18,14 @@ struct chunk_shape {
 	size_t row_bytes;
 	unsigned nfilters; /* in the order they were applied when writing */
 	H5Z_filter_t filters[2];
-	bool plain;	     /* they change nothing: Slurm deflates with level 0 */
-	uint64_t file_bytes; /* what a chunk can take in the file at most */
+	bool plain; /* they change nothing: Slurm deflates with level 0 */
 };
 
 /* What is needed to decode, for any number of tables. NULL: no memory. */
 struct chunks *chunks__new(void);
 void chunks__free(struct chunks *c);
 
-/* Reads a dataset's layout, but for file_bytes: 0 if its chunks can be decoded here, -ENOTSUP if
+/* Reads a dataset's layout: 0 if its chunks can be decoded here, -ENOTSUP if
  * the library must do it, -EMSGSIZE for chunks beyond all measure. */
 int chunks__shape(hid_t dcpl, size_t row_bytes, struct chunk_shape *s);
 /* The chunk that begins at row `at`, decoded: s->rows rows until the next call. -ENODATA: it was

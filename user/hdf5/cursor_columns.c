@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The columns of a table, from the type of its rows. */
 #include "hdf5/cursor_columns.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Digests of tables and attributes. */
 #include "hdf5/digest.h"
 
 #include <errno.h>
@@ -162,7 +163,7 @@ static int add_chunk(struct one *o, hsize_t at)
 {
 	struct h5chunk *c = &o->d->chunk;
 	uint64_t max = o->file_size < CHUNK_MAX ? o->file_size : CHUNK_MAX;
-	int err = h5chunk__read(c, o->dset, at, max, o->file_size);
+	int err = h5chunk__read(c, o->dset, at, max);
 
 	if (err == -ENODATA)
 		return is_absent(o, at) ? 0 : -EBADMSG;
@@ -239,7 +240,7 @@ static void end_bytes(struct one *o)
 	o->filled = 0;
 }
 
-/* Of chunks that hold rows as they are. */
+/* Digests chunks that hold rows without filters. */
 static int add_plain_chunks(struct one *o, const struct chunk_shape *s)
 {
 	const void *rows;
@@ -269,10 +270,8 @@ static int add_chunked(struct one *o)
 	struct chunk_shape s;
 	int err = -ENODATA;
 
-	if (is_plain(o, &s)) {
-		s.file_bytes = o->file_size;
+	if (is_plain(o, &s))
 		err = add_plain_chunks(o, &s);
-	}
 	if (err != -ENODATA)
 		return err;
 	/* Where one was never written, it is to be missing in a copy as well. */
@@ -296,7 +295,7 @@ static int add_block(struct one *o, hsize_t at, hsize_t n)
 	return err;
 }
 
-/* Of tables that are not chunked. */
+/* Digests the rows of a table that is not chunked. */
 static int add_rows(struct one *o)
 {
 	hsize_t step = BLOCK_BYTES / o->row_bytes + 1;

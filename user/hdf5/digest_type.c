@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Digests of HDF5 types, with a cache of those that were seen before. */
 #include "hdf5/digest_type.h"
 
 #include <errno.h>

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* A file driver for the HDF5 library that reads in blocks, and chunks as they are stored. */
 #include "hdf5/h5file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#if H5_VERSION_GE(1, 13, 0)
+#include <H5FDdevelop.h>
+#endif
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/io_full.h"
-#include "hdf5/h5driver.h"
 
 #define BLOCK  (16u << 10)
 #define BLOCKS 6u
-
-#define WHOLE_FILE_MAX (128u << 20) /* of addresses, a small part of what a guarded child has */
+#define LIMIT  ((haddr_t)INT64_MAX)
 
 struct block {
 	haddr_t at;
@@ -34,26 +35,19 @@ struct h5file {
 	uint8_t bytes[BLOCKS][BLOCK];
 };
 
-/* What a reader of this process waits for: the library does not say how many bytes a chunk has
- * without looking for it twice. */
-static struct {
-	const void *to;
-	size_t max, came;
-} expected;
-
-/* What a descriptor is open for already is not looked up again, which takes a while in /proc. */
-static int open_file(const char *name)
+/* Reports a failure with errno in the words of the library's own drivers: h5__error() looks for
+ * them. */
+static void push_error(hid_t error, const char *function)
 {
-	int fd = -1, end = 0;
-
-	if (sscanf(name, "/proc/self/fd/%d%n", &fd, &end) == 1 && !name[end])
-		return fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	return open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+	H5Epush2(H5E_DEFAULT, __FILE__, __func__, __LINE__, H5E_ERR_CLS, H5E_IO, error,
+		 "%s failed: errno = %d, error message = '%s'", function, errno, strerror(errno));
 }
 
 static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max)
 {
-	int fd = flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT) ? -1 : open_file(name);
+	int fd = flags & (H5F_ACC_RDWR | H5F_ACC_TRUNC | H5F_ACC_CREAT)
+			 ? -1
+			 : open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 	struct h5file *f = fd < 0 ? NULL : malloc(sizeof(*f));
 	struct stat st;
 
@@ -67,7 +61,7 @@ static H5FD_t *on_open(const char *name, unsigned flags, hid_t fapl, haddr_t max
 			f->blocks[i] = (struct block){.at = HADDR_UNDEF, .bytes = f->bytes[i]};
 		return &f->pub;
 	}
-	h5driver__say(H5E_CANTOPENFILE, "open");
+	push_error(H5E_CANTOPENFILE, "open");
 	free(f);
 	if (fd >= 0)
 		close(fd);
@@ -113,7 +107,7 @@ static bool is_small(const struct h5file *f)
 /* All of a small file: of a node's, all is wanted, and each call takes as long as some KiB. */
 static int read_whole(struct h5file *f)
 {
-	ssize_t n = pread_fully(f->fd, f->bytes, f->eof, 0);
+	ssize_t n = pread_full(f->fd, f->bytes, f->eof, 0);
 
 	for (unsigned i = 0; n >= 0 && i < BLOCKS; i++) {
 		size_t at = (size_t)i * BLOCK, there = (size_t)n > at ? (size_t)n - at : 0;
@@ -144,14 +138,14 @@ static const struct block *block_at(struct h5file *f, haddr_t at)
 		}
 		oldest = b->used < oldest->used ? b : oldest;
 	}
-	n = pread_fully(f->fd, oldest->bytes, size < BLOCK ? size : BLOCK, at);
+	n = pread_full(f->fd, oldest->bytes, size < BLOCK ? size : BLOCK, at);
 	oldest->at = n < 0 ? HADDR_UNDEF : at;
 	oldest->len = n < 0 ? 0 : (size_t)n;
 	oldest->used = n < 0 ? 0 : ++f->clock;
 	return n < 0 ? NULL : oldest;
 }
 
-/* What is behind the end of the file reads as zeros, as it does to the library's own driver. */
+/* Bytes behind the end of the file read as zeros, as the library's own driver has it. */
 static int read_blocks(struct h5file *f, haddr_t addr, size_t size, uint8_t *to)
 {
 	while (size) {
@@ -173,11 +167,17 @@ static int read_blocks(struct h5file *f, haddr_t addr, size_t size, uint8_t *to)
 
 static int read_through(const struct h5file *f, haddr_t addr, size_t size, uint8_t *to)
 {
-	ssize_t n = pread_fully(f->fd, to, size, addr);
+	ssize_t n = pread_full(f->fd, to, size, addr);
 
 	if (n >= 0)
 		memset(to + n, 0, size - (size_t)n);
 	return n < 0 ? -1 : 0;
+}
+
+/* The file has addresses for these bytes. */
+static bool is_inside(const struct h5file *f, haddr_t addr, size_t size)
+{
+	return addr <= LIMIT && size <= LIMIT - addr && addr + size <= f->eoa;
 }
 
 static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, size_t size,
@@ -186,16 +186,12 @@ static herr_t on_read(H5FD_t *file, H5FD_mem_t type, hid_t dxpl, haddr_t addr, s
 	struct h5file *f = (struct h5file *)file;
 	int err;
 
-	if (!h5driver__inside(f->eoa, addr, size))
-		return -1;
-	if (to == expected.to && size > expected.max)
+	if (!is_inside(f, addr, size))
 		return -1;
 	err = size < BLOCK || is_small(f) ? read_blocks(f, addr, size, to)
 					  : read_through(f, addr, size, to);
 	if (err)
-		h5driver__say(H5E_READERROR, "read");
-	else if (to == expected.to)
-		expected.came = size;
+		push_error(H5E_READERROR, "read");
 	return err;
 }
 
@@ -212,7 +208,7 @@ static const H5FD_class_t driver = {
 	.value = 600,
 #endif
 	.name = "jobprof",
-	.maxaddr = H5DRIVER_LIMIT,
+	.maxaddr = LIMIT,
 	.fc_degree = H5F_CLOSE_STRONG,
 	.open = on_open,
 	.close = on_close,
@@ -229,7 +225,10 @@ void h5file__set_driver(hid_t fapl)
 {
 	static hid_t id = H5I_INVALID_HID; /* of the process */
 
-	h5driver__set(fapl, &driver, &id, NULL);
+	if (id < 0)
+		id = H5FDregister(&driver);
+	if (id >= 0)
+		H5Pset_driver(fapl, id, NULL);
 }
 
 static int make_room(struct h5chunk *c, size_t size)
@@ -246,12 +245,7 @@ static int make_room(struct h5chunk *c, size_t size)
 	return 0;
 }
 
-static bool read_chunk(struct h5chunk *c, hid_t dset, hsize_t at)
-{
-	return H5Dread_chunk(dset, H5P_DEFAULT, &at, &c->mask, c->bytes) >= 0;
-}
-
-static int read_asking(struct h5chunk *c, hid_t dset, hsize_t at, size_t max)
+int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max)
 {
 	hsize_t size = 0;
 
@@ -263,27 +257,5 @@ static int read_asking(struct h5chunk *c, hid_t dset, hsize_t at, size_t max)
 	if (make_room(c, size))
 		return -ENOMEM;
 	c->size = size;
-	return read_chunk(c, dset, at) ? 0 : -EBADMSG;
-}
-
-/* The driver refuses what is too much. Where it is not this one, there is room all the same: the
- * library reads nothing that is not in the file, and only bytes that come take memory. */
-static bool read_at_once(struct h5chunk *c, hid_t dset, hsize_t at, size_t max, uint64_t file_bytes)
-{
-	bool done;
-
-	if (file_bytes > WHOLE_FILE_MAX || make_room(c, file_bytes))
-		return false;
-	expected.to = c->bytes;
-	expected.max = max;
-	expected.came = 0;
-	done = read_chunk(c, dset, at);
-	expected.to = NULL;
-	c->size = expected.came;
-	return done && c->size;
-}
-
-int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max, uint64_t file_bytes)
-{
-	return read_at_once(c, dset, at, max, file_bytes) ? 0 : read_asking(c, dset, at, max);
+	return H5Dread_chunk(dset, H5P_DEFAULT, &at, &c->mask, c->bytes) < 0 ? -EBADMSG : 0;
 }

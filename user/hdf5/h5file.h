@@ -25,10 +25,9 @@ struct h5chunk {
 
 /*
  * Reads the chunk that begins at row `at` of a dataset of rank 1; *c begins zeroed, serves any
- * number of chunks, and its bytes are the caller's to free. One of more than max bytes is not read,
- * nor can it have more than the file_bytes of its file. 0; -ENODATA: it was never written, or
- * cannot be found; -EBADMSG: damaged; -ENOMEM.
+ * number of chunks, and its bytes are the caller's to free. One of more than max bytes is not read.
+ * 0; -ENODATA: it was never written, or cannot be found; -EBADMSG: damaged; -ENOMEM.
  */
-int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max, uint64_t file_bytes);
+int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Helpers over the HDF5 library: errors, row types, text attributes, groups. */
 #include "hdf5/h5util.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The names of what a group holds, in natural order. */
 #include "hdf5/names.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* A node-step file is built from a journal in two passes: its layout, then its rows. */
 #include "hdf5/nodestep.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ struct out_series {
 };
 
 struct build {
-	const struct plan *plan;
+	const struct nodestep_layout *layout;
 	hid_t file;
 	hid_t node;
 	struct out_series *series;
@@ -113,7 +114,7 @@ static int write_rows(hid_t dset, hid_t mem_type, uint64_t at, const union cell 
 }
 
 /* Every table has a buffer of one chunk: with very many tables the chunks get smaller. */
-static unsigned chunk_limit(const struct plan *p)
+static unsigned chunk_limit(const struct nodestep_layout *p)
 {
 	uint64_t row_bytes = 0;
 	uint64_t n;
@@ -129,15 +130,15 @@ static unsigned chunk_limit(const struct plan *p)
 static hid_t open_group(struct build *b, unsigned i)
 {
 	for (unsigned k = 0; k < i; k++)
-		if (!strcmp(b->plan->series[k].name, b->plan->series[i].name))
+		if (!strcmp(b->layout->series[k].name, b->layout->series[i].name))
 			return H5Iinc_ref(b->series[k].group) < 0 ? -1 : b->series[k].group;
-	return h5__create_group(b->node, b->plan->series[i].name);
+	return h5__create_group(b->node, b->layout->series[i].name);
 }
 
 static int open_series(struct build *b, unsigned i)
 {
-	const struct plan_series *ps = &b->plan->series[i];
-	const struct plan_attr *unknown = plan__attr(b->plan, "Unknown Columns");
+	const struct nodestep_series *ps = &b->layout->series[i];
+	const struct nodestep_attr *unknown = nodestep_layout__attr(b->layout, "Unknown Columns");
 	struct out_series *s = &b->series[i];
 
 	s->unknown = calloc(ps->ncols, sizeof(*s->unknown));
@@ -152,8 +153,8 @@ static int open_series(struct build *b, unsigned i)
 
 static int open_table(struct build *b, unsigned i, unsigned limit)
 {
-	const struct plan_table *pt = &b->plan->tables[i];
-	const struct plan_series *ps = &b->plan->series[pt->series];
+	const struct nodestep_table *pt = &b->layout->tables[i];
+	const struct nodestep_series *ps = &b->layout->series[pt->series];
 	struct out_table *t = &b->tables[i];
 	hid_t type = h5__row_type(ps->cols, ps->ncols, true);
 	int err;
@@ -175,8 +176,8 @@ static int open_table(struct build *b, unsigned i, unsigned limit)
 
 static int flush_table(struct build *b, unsigned i)
 {
-	const unsigned series = b->plan->tables[i].series;
-	const struct plan_series *ps = &b->plan->series[series];
+	const unsigned series = b->layout->tables[i].series;
+	const struct nodestep_series *ps = &b->layout->series[series];
 	struct out_table *t = &b->tables[i];
 	int err;
 
@@ -191,20 +192,20 @@ static int flush_table(struct build *b, unsigned i)
 
 static int put_row(struct build *b, const struct journal_record *rec)
 {
-	int i = plan__row_table(b->plan, rec);
-	const struct plan_series *ps;
+	int i = nodestep_layout__row_table(b->layout, rec);
+	const struct nodestep_series *ps;
 	struct out_table *t;
 
 	/* More than planned: the journal was changed under us. */
 	t = i < 0 ? NULL : &b->tables[i];
-	if (!t || !t->buf || t->rows + t->nbuf >= b->plan->tables[i].rows)
+	if (!t || !t->buf || t->rows + t->nbuf >= b->layout->tables[i].rows)
 		return 0;
-	ps = &b->plan->series[b->plan->tables[i].series];
+	ps = &b->layout->series[b->layout->tables[i].series];
 	memcpy(t->buf + (size_t)t->nbuf * ps->ncols, rec->cells, ps->ncols * sizeof(*t->buf));
 	return ++t->nbuf == t->chunk ? flush_table(b, i) : 0;
 }
 
-/* The second pass, over exactly the records the plan was made from. */
+/* The second pass, over exactly the records the layout was made from. */
 static int write_tables(struct build *b, int journal_fd)
 {
 	struct journal_reader *r;
@@ -214,27 +215,19 @@ static int write_tables(struct build *b, int journal_fd)
 	err = journal_reader__open(&r, journal_fd);
 	if (err)
 		return err;
-	for (uint64_t n = 0; !err && n < b->plan->records; n++) {
+	for (uint64_t n = 0; !err && n < b->layout->records; n++) {
 		err = journal_reader__next(r, &rec);
 		if (err <= 0)
 			break;
 		err = rec.type == J_ROW ? put_row(b, &rec) : 0;
 	}
 	journal_reader__free(r);
-	for (unsigned i = 0; !err && i < b->plan->ntables; i++) {
+	for (unsigned i = 0; !err && i < b->layout->ntables; i++) {
 		err = flush_table(b, i);
-		if (!err && b->tables[i].rows != b->plan->tables[i].rows)
+		if (!err && b->tables[i].rows != b->layout->tables[i].rows)
 			err = -ESTALE;
 	}
 	return err;
-}
-
-/* A table's number in Totals: its decimal name, else its position in the series. */
-static uint64_t task_number(const char *name, unsigned position)
-{
-	size_t digits = strspn(name, "0123456789");
-
-	return digits && !name[digits] && digits < 19 ? strtoull(name, NULL, 10) : position;
 }
 
 struct totals_row {
@@ -251,13 +244,13 @@ static int by_task(const void *a, const void *b)
 
 static struct totals_row *totals_order(const struct build *b, unsigned series)
 {
-	struct totals_row *rows = calloc(b->plan->series[series].ntables + 1, sizeof(*rows));
+	struct totals_row *rows = calloc(b->layout->series[series].ntables + 1, sizeof(*rows));
 	unsigned n = 0;
 
-	for (unsigned i = 0; rows && i < b->plan->ntables; i++) {
-		if (b->plan->tables[i].series != series)
+	for (unsigned i = 0; rows && i < b->layout->ntables; i++) {
+		if (b->layout->tables[i].series != series)
 			continue;
-		rows[n].task = task_number(b->plan->tables[i].name, n);
+		rows[n].task = summary__task_number(b->layout->tables[i].name, n);
 		rows[n++].table = i;
 	}
 	if (rows)
@@ -266,14 +259,14 @@ static struct totals_row *totals_order(const struct build *b, unsigned series)
 }
 
 /* Marks are numbers of names; tables in one group with columns of their own have no common row. */
-static bool has_totals(const struct plan_series *ps)
+static bool has_totals(const struct nodestep_series *ps)
 {
 	return strcmp(ps->name, "User") && strcmp(ps->name, "Marks");
 }
 
 static int write_totals(const struct build *b, hid_t group, unsigned series)
 {
-	const struct plan_series *ps = &b->plan->series[series];
+	const struct nodestep_series *ps = &b->layout->series[series];
 	struct totals_row *order = totals_order(b, series);
 	union cell *rows = NULL;
 	struct column *cols = NULL;
@@ -317,13 +310,13 @@ static int write_all_totals(const struct build *b)
 	hid_t group;
 	int err = 0;
 
-	if (!b->plan->nseries)
+	if (!b->layout->nseries)
 		return 0;
 	group = h5__create_group(b->node, "Totals");
 	if (group < 0)
 		return h5__error();
-	for (unsigned i = 0; !err && i < b->plan->nseries; i++)
-		if (has_totals(&b->plan->series[i]))
+	for (unsigned i = 0; !err && i < b->layout->nseries; i++)
+		if (has_totals(&b->layout->series[i]))
 			err = write_totals(b, group, i);
 	H5Gclose(group);
 	return err;
@@ -331,16 +324,16 @@ static int write_all_totals(const struct build *b)
 
 static int write_file(struct build *b, int journal_fd)
 {
-	unsigned limit = chunk_limit(b->plan);
+	unsigned limit = chunk_limit(b->layout);
 	int err;
 
-	b->node = h5__create_group(b->file, plan__attr(b->plan, "Node Name")->str);
+	b->node = h5__create_group(b->file, nodestep_layout__attr(b->layout, "Node Name")->str);
 	if (b->node < 0)
 		return h5__error();
-	err = nodestep_attrs__write(b->node, b->plan);
-	for (unsigned i = 0; !err && i < b->plan->nseries; i++)
+	err = nodestep_attrs__write(b->node, b->layout);
+	for (unsigned i = 0; !err && i < b->layout->nseries; i++)
 		err = open_series(b, i);
-	for (unsigned i = 0; !err && i < b->plan->ntables; i++)
+	for (unsigned i = 0; !err && i < b->layout->ntables; i++)
 		err = open_table(b, i, limit);
 	if (!err)
 		err = write_tables(b, journal_fd);
@@ -352,13 +345,13 @@ static int write_file(struct build *b, int journal_fd)
 /* Closing writes what the library still holds: it can fail like any other write. */
 static int close_file(struct build *b)
 {
-	for (unsigned i = 0; i < b->plan->ntables; i++)
+	for (unsigned i = 0; i < b->layout->ntables; i++)
 		if (b->tables[i].dset > 0)
 			H5Dclose(b->tables[i].dset);
-	for (unsigned i = 0; i < b->plan->nseries; i++) {
+	for (unsigned i = 0; i < b->layout->nseries; i++) {
 		if (b->series[i].mem > 0)
 			H5Tclose(b->series[i].mem);
-		if (b->plan->series[i].grouped && b->series[i].group > 0)
+		if (b->layout->series[i].grouped && b->series[i].group > 0)
 			H5Gclose(b->series[i].group);
 	}
 	if (b->node > 0)
@@ -368,23 +361,23 @@ static int close_file(struct build *b)
 
 static void build_free(struct build *b)
 {
-	for (unsigned i = 0; b->tables && i < b->plan->ntables; i++) {
+	for (unsigned i = 0; b->tables && i < b->layout->ntables; i++) {
 		free(b->tables[i].buf);
 		free(b->tables[i].sum);
 	}
-	for (unsigned i = 0; b->series && i < b->plan->nseries; i++)
+	for (unsigned i = 0; b->series && i < b->layout->nseries; i++)
 		free(b->series[i].unknown);
 	free(b->tables);
 	free(b->series);
 }
 
-static int build(const struct plan *plan, int journal_fd, int dir_fd, const char *name)
+static int build(const struct nodestep_layout *layout, int journal_fd, int dir_fd, const char *name)
 {
-	struct build b = {.plan = plan};
+	struct build b = {.layout = layout};
 	int err = 0, closed;
 
-	b.series = calloc(plan->nseries + 1, sizeof(*b.series));
-	b.tables = calloc(plan->ntables + 1, sizeof(*b.tables));
+	b.series = calloc(layout->nseries + 1, sizeof(*b.series));
+	b.tables = calloc(layout->ntables + 1, sizeof(*b.tables));
 	if (!b.series || !b.tables) {
 		err = -ENOMEM;
 		goto out;
@@ -393,7 +386,7 @@ static int build(const struct plan *plan, int journal_fd, int dir_fd, const char
 		err = -errno;
 		goto out;
 	}
-	b.file = create_file(dir_fd, name, plan->ntables > plan->nseries + FEW_REPEATS);
+	b.file = create_file(dir_fd, name, layout->ntables > layout->nseries + FEW_REPEATS);
 	if (b.file < 0) {
 		err = h5__error();
 		unlinkat(dir_fd, name, 0);
@@ -412,31 +405,31 @@ out:
 
 int nodestep__build(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st)
 {
-	const struct plan_attr *node;
-	struct plan *plan = NULL;
+	const struct nodestep_attr *node;
+	struct nodestep_layout *layout = NULL;
 	int err;
 
 	h5__init();
-	err = plan__read(&plan, journal_fd);
+	err = nodestep_layout__read(&layout, journal_fd);
 	if (err)
 		return err;
-	node = plan__attr(plan, "Node Name");
+	node = nodestep_layout__attr(layout, "Node Name");
 	if (!node || node->type != ATTR_STR)
 		err = -ENODATA;
 	else if (!h5__name_ok(node->str))
 		err = -EINVAL;
 	else
-		err = build(plan, journal_fd, dir_fd, name);
+		err = build(layout, journal_fd, dir_fd, name);
 	if (!err && st)
 		*st = (struct nodestep_stats){
-			.series = plan->nseries,
-			.tables = plan->ntables,
-			.rows = plan->rows,
-			.rejected = plan->rejected,
-			.torn_bytes = plan->torn_bytes,
-			.torn_rows = plan->torn_rows,
-			.complete = plan->complete,
+			.series = layout->nseries,
+			.tables = layout->ntables,
+			.rows = layout->rows,
+			.rejected = layout->rejected,
+			.torn_bytes = layout->torn_bytes,
+			.torn_rows = layout->torn_rows,
+			.complete = layout->complete,
 		};
-	plan__free(plan);
+	nodestep_layout__free(layout);
 	return err;
 }

@@ -18,9 +18,9 @@ struct nodestep_stats {
 
 /*
  * Makes NAME in the directory dir_fd from the journal: group /<Node Name>, its attributes, every
- * declared series with every declared table (also without rows), and Totals/<series>. A NAME that
- * is there is removed first, links are not followed. The journal is read by pread, as far as it
- * reaches now; rows of a torn end are told by the attribute "Torn Rows". The file is complete and
+ * declared series with every declared table (also without rows), and Totals/<series>. An existing
+ * NAME is removed first, links are not followed. The journal is read by pread, as far as it
+ * reaches now; the attribute "Torn Rows" counts the rows of a torn end. The file is complete and
  * closed on return, but not synced.
  *
  * 0; -EBADMSG: not a journal; -ENODATA: it names no node; -EINVAL: the node's name cannot be a

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The attributes of the node's group are written. */
 #include "hdf5/nodestep_attrs.h"
 
 #include <string.h>
 
 #include "hdf5/h5util.h"
 
-static hid_t attr_type(const struct plan_attr *a)
+static hid_t attr_type(const struct nodestep_attr *a)
 {
 	hid_t t;
 
@@ -25,7 +26,7 @@ static hid_t attr_type(const struct plan_attr *a)
 }
 
 /* An array of one, as Slurm's are. */
-static int write_slurm_attr(hid_t node, const struct plan_attr *a)
+static int write_slurm_attr(hid_t node, const struct nodestep_attr *a)
 {
 	const hid_t mem[] = {
 		[ATTR_I32] = H5T_NATIVE_INT64,
@@ -49,7 +50,7 @@ static int write_slurm_attr(hid_t node, const struct plan_attr *a)
 	return err;
 }
 
-static int write_attr(hid_t node, const struct plan_attr *a)
+static int write_attr(hid_t node, const struct nodestep_attr *a)
 {
 	if (a->type == ATTR_STR && !*a->str)
 		return 0;
@@ -58,9 +59,9 @@ static int write_attr(hid_t node, const struct plan_attr *a)
 	return write_slurm_attr(node, a);
 }
 
-int nodestep_attrs__write(hid_t node, const struct plan *p)
+int nodestep_attrs__write(hid_t node, const struct nodestep_layout *p)
 {
-	struct plan_attr torn = {
+	struct nodestep_attr torn = {
 		.name = "Torn Rows",
 		.type = ATTR_I64,
 		.value.u = p->torn_rows,
@@ -71,5 +72,5 @@ int nodestep_attrs__write(hid_t node, const struct plan *p)
 		err = write_attr(node, &p->attrs[i]);
 	if (err)
 		return err;
-	return p->torn_bytes && !plan__attr(p, torn.name) ? write_attr(node, &torn) : 0;
+	return p->torn_bytes && !nodestep_layout__attr(p, torn.name) ? write_attr(node, &torn) : 0;
 }

@@ -7,8 +7,8 @@
 
 #include "hdf5/nodestep_layout.h"
 
-/* Those of the plan: Slurm's own in the shape that Slurm gives them, other texts as scalars. And
+/* Those of the layout: Slurm's own in the shape that Slurm gives them, other texts as scalars. And
  * what the units of tables mean, and the rows that a torn end has lost. 0 or as h5__error(). */
-int nodestep_attrs__write(hid_t node, const struct plan *p);
+int nodestep_attrs__write(hid_t node, const struct nodestep_layout *p);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The first pass over a journal: attributes, series, tables and the number of their rows. */
 #include "hdf5/nodestep_layout.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 
 #define ATTRS_MAX 256
 
-/* The group of the summaries stands beside the series. */
+/* The group of the summaries, in the group that the series are in. */
 static const char reserved_series[] = "Totals";
 
 /* Makes room for one more element; arrays grow by doubling at powers of two. */
@@ -27,7 +28,7 @@ static int grow(void **array, unsigned n, size_t size)
 	return 0;
 }
 
-static struct plan_attr *attr_find(const struct plan *p, const char *name)
+static struct nodestep_attr *attr_find(const struct nodestep_layout *p, const char *name)
 {
 	for (unsigned i = 0; i < p->nattrs; i++)
 		if (!strcmp(p->attrs[i].name, name))
@@ -35,14 +36,14 @@ static struct plan_attr *attr_find(const struct plan *p, const char *name)
 	return NULL;
 }
 
-const struct plan_attr *plan__attr(const struct plan *p, const char *name)
+const struct nodestep_attr *nodestep_layout__attr(const struct nodestep_layout *p, const char *name)
 {
 	return attr_find(p, name);
 }
 
-static int add_attr(struct plan *p, const struct journal_record *rec)
+static int add_attr(struct nodestep_layout *p, const struct journal_record *rec)
 {
-	struct plan_attr *a = attr_find(p, rec->name);
+	struct nodestep_attr *a = attr_find(p, rec->name);
 	char *str = NULL;
 
 	if (!a && p->nattrs == ATTRS_MAX)
@@ -61,7 +62,7 @@ static int add_attr(struct plan *p, const struct journal_record *rec)
 			return -ENOMEM;
 		}
 		a = &p->attrs[p->nattrs++];
-		*a = (struct plan_attr){.name = name};
+		*a = (struct nodestep_attr){.name = name};
 	}
 	free(a->str);
 	a->str = str;
@@ -70,7 +71,7 @@ static int add_attr(struct plan *p, const struct journal_record *rec)
 	return 0;
 }
 
-static bool same_columns(const struct plan_series *s, const struct journal_record *rec)
+static bool same_columns(const struct nodestep_series *s, const struct journal_record *rec)
 {
 	if (s->grouped != rec->grouped || s->ncols != rec->ncols)
 		return false;
@@ -81,7 +82,7 @@ static bool same_columns(const struct plan_series *s, const struct journal_recor
 	return true;
 }
 
-static void series_clear(struct plan_series *s)
+static void series_clear(struct nodestep_series *s)
 {
 	for (unsigned i = 0; s->cols && i < s->ncols; i++) {
 		free((char *)s->cols[i].name);
@@ -103,9 +104,9 @@ static void describe_column(struct column *c, const char *series)
 		c->doc = "Events of the hardware counter of that name.";
 }
 
-static int series_copy(struct plan_series *s, const struct journal_record *rec)
+static int series_copy(struct nodestep_series *s, const struct journal_record *rec)
 {
-	*s = (struct plan_series){.grouped = rec->grouped, .ncols = rec->ncols};
+	*s = (struct nodestep_series){.grouped = rec->grouped, .ncols = rec->ncols};
 	s->name = strdup(rec->name);
 	s->cols = calloc(rec->ncols, sizeof(*s->cols));
 	if (!s->name || !s->cols)
@@ -132,7 +133,7 @@ static bool series_ok(const struct journal_record *rec)
 	return true;
 }
 
-static int add_series(struct plan *p, const struct journal_record *rec)
+static int add_series(struct nodestep_layout *p, const struct journal_record *rec)
 {
 	int16_t at = -1;
 	int err;
@@ -163,7 +164,7 @@ static int add_series(struct plan *p, const struct journal_record *rec)
 	return series_copy(&p->series[p->nseries++], rec);
 }
 
-static int table_find(const struct plan *p, unsigned series, const char *name)
+static int table_find(const struct nodestep_layout *p, unsigned series, const char *name)
 {
 	for (unsigned i = 0; i < p->ntables; i++)
 		if (p->tables[i].series == series && !strcmp(p->tables[i].name, name))
@@ -172,7 +173,7 @@ static int table_find(const struct plan *p, unsigned series, const char *name)
 }
 
 /* The table of that name, made if need be; its position or -errno. */
-static int table_get(struct plan *p, unsigned series, const char *name)
+static int table_get(struct nodestep_layout *p, unsigned series, const char *name)
 {
 	int at = table_find(p, series, name);
 	char *copy;
@@ -186,12 +187,12 @@ static int table_get(struct plan *p, unsigned series, const char *name)
 	copy = strdup(name);
 	if (!copy)
 		return -ENOMEM;
-	p->tables[p->ntables] = (struct plan_table){.name = copy, .series = series};
+	p->tables[p->ntables] = (struct nodestep_table){.name = copy, .series = series};
 	p->series[series].ntables++;
 	return p->ntables++;
 }
 
-static int add_table(struct plan *p, const struct journal_record *rec)
+static int add_table(struct nodestep_layout *p, const struct journal_record *rec)
 {
 	int s = p->series_of[rec->series], was = p->table_of[rec->id], at;
 	const char *name;
@@ -208,7 +209,7 @@ static int add_table(struct plan *p, const struct journal_record *rec)
 	return 0;
 }
 
-int plan__row_table(const struct plan *p, const struct journal_record *rec)
+int nodestep_layout__row_table(const struct nodestep_layout *p, const struct journal_record *rec)
 {
 	int t = p->table_of[rec->id];
 
@@ -217,9 +218,9 @@ int plan__row_table(const struct plan *p, const struct journal_record *rec)
 	return t;
 }
 
-static int add_row(struct plan *p, const struct journal_record *rec)
+static int add_row(struct nodestep_layout *p, const struct journal_record *rec)
 {
-	int t = plan__row_table(p, rec);
+	int t = nodestep_layout__row_table(p, rec);
 
 	if (t < 0)
 		return -EINVAL;
@@ -229,7 +230,7 @@ static int add_row(struct plan *p, const struct journal_record *rec)
 }
 
 /* 0, -EINVAL: rejected, -ENOMEM. */
-static int add_record(struct plan *p, const struct journal_record *rec)
+static int add_record(struct nodestep_layout *p, const struct journal_record *rec)
 {
 	switch (rec->type) {
 	case J_ATTR:
@@ -250,7 +251,7 @@ static int add_record(struct plan *p, const struct journal_record *rec)
 	return 0;
 }
 
-static int read_records(struct plan *p, struct journal_reader *r)
+static int read_records(struct nodestep_layout *p, struct journal_reader *r)
 {
 	struct journal_record rec;
 	int err;
@@ -269,7 +270,7 @@ static int read_records(struct plan *p, struct journal_reader *r)
 }
 
 /* A single table exists as soon as its series does: stock extraction wants it on every node. */
-static int complete_tables(struct plan *p)
+static int complete_tables(struct nodestep_layout *p)
 {
 	for (unsigned i = 0; i < p->nseries; i++) {
 		int at = p->series[i].grouped ? 0 : table_get(p, i, p->series[i].name);
@@ -280,10 +281,10 @@ static int complete_tables(struct plan *p)
 	return 0;
 }
 
-int plan__read(struct plan **out, int journal_fd)
+int nodestep_layout__read(struct nodestep_layout **out, int journal_fd)
 {
 	struct journal_reader *r;
-	struct plan *p;
+	struct nodestep_layout *p;
 	int err;
 
 	err = journal_reader__open(&r, journal_fd);
@@ -301,13 +302,13 @@ int plan__read(struct plan **out, int journal_fd)
 	}
 	journal_reader__free(r);
 	if (err)
-		plan__free(p);
+		nodestep_layout__free(p);
 	else
 		*out = p;
 	return err;
 }
 
-void plan__free(struct plan *p)
+void nodestep_layout__free(struct nodestep_layout *p)
 {
 	if (!p)
 		return;

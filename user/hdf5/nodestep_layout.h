@@ -8,14 +8,14 @@
 
 #include "journal/journal.h"
 
-struct plan_attr {
+struct nodestep_attr {
 	char *name;
 	enum attr_type type;
 	union cell value;
 	char *str; /* ATTR_STR */
 };
 
-struct plan_series {
+struct nodestep_series {
 	char *name;
 	bool grouped;
 	struct column *cols; /* name, type, kind, unit, how */
@@ -23,18 +23,18 @@ struct plan_series {
 	unsigned ntables;
 };
 
-struct plan_table {
+struct nodestep_table {
 	char *name; /* of its series when that is not grouped */
 	unsigned series;
 	uint64_t rows;
 };
 
-struct plan {
-	struct plan_attr *attrs;
+struct nodestep_layout {
+	struct nodestep_attr *attrs;
 	unsigned nattrs;
-	struct plan_series *series;
+	struct nodestep_series *series;
 	unsigned nseries;
-	struct plan_table *tables;
+	struct nodestep_table *tables;
 	unsigned ntables;
 	/* Journal ids to positions above, -1: not declared. Several ids may name one table: a
 	 * restarted owner need not remember the ids it gave. */
@@ -48,12 +48,13 @@ struct plan {
 	bool complete; /* J_END was there */
 };
 
-/* Reads all of the journal. 0, -EBADMSG, -ENOMEM or -errno. plan__free(NULL) is fine. */
-int plan__read(struct plan **out, int journal_fd);
-void plan__free(struct plan *p);
+/* Reads all of the journal. 0, -EBADMSG, -ENOMEM or -errno. nodestep_layout__free(NULL) is fine. */
+int nodestep_layout__read(struct nodestep_layout **out, int journal_fd);
+void nodestep_layout__free(struct nodestep_layout *p);
 
 /* Position of the table a J_ROW belongs to, -1 when the row is to be rejected. */
-int plan__row_table(const struct plan *p, const struct journal_record *rec);
-const struct plan_attr *plan__attr(const struct plan *p, const char *name); /* NULL: no such */
+int nodestep_layout__row_table(const struct nodestep_layout *p, const struct journal_record *rec);
+const struct nodestep_attr *nodestep_layout__attr(const struct nodestep_layout *p,
+						  const char *name); /* NULL: no such */
 
 #endif

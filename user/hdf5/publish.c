@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* A node-step file is built under a temporary name and renamed; files of other runs are kept. */
 #include "hdf5/publish.h"
 
 #include <errno.h>
@@ -78,8 +79,8 @@ int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_
 
 struct run_of {
 	char path[300];
-	bool known;  /* it says when it began */
-	bool slurms; /* Slurm's own plugin has made it, or is making it */
+	bool known;    /* it says when it began */
+	bool by_slurm; /* Slurm's own plugin has made it, or is making it */
 	int64_t start_ns;
 	int64_t restart; /* which one it was, -1: it does not say */
 };
@@ -102,7 +103,7 @@ static int read_run(void *arg)
 	run->known = start && start->type == ATTR_I64;
 	if (run->known)
 		run->start_ns = start->i;
-	run->slurms = !start && node__str(n, "Start Time");
+	run->by_slurm = !start && node__str(n, "Start Time");
 	if (count && count->type == ATTR_I64 && count->i < RESTARTS_MAX)
 		run->restart = count->i;
 	reader_node__free(n);
@@ -135,7 +136,7 @@ static int run_of(int dir_fd, const char *name, struct run_of *out)
 	*out = *run;
 	if (err) {
 		out->known = false;
-		out->slurms = is_held(dir_fd, name);
+		out->by_slurm = is_held(dir_fd, name);
 		out->restart = -1;
 	}
 	pool__unshare(run, sizeof(*run));
@@ -178,8 +179,8 @@ static int keep_as(int dir_fd, const char *from, const char *name, int64_t n, ch
 	return err;
 }
 
-static int keep(int dir_fd, const char *from, const char *name, int64_t restart, char *kept,
-		size_t len)
+static int keep_run(int dir_fd, const char *from, const char *name, int64_t restart, char *kept,
+		    size_t len)
 {
 	int err = -EEXIST;
 
@@ -194,23 +195,23 @@ static int keep(int dir_fd, const char *from, const char *name, int64_t restart,
  * where Slurm's own plugin has its file of the step, that one stays. */
 static int put_final(int dir_fd, const char *tmp, const char *name, struct kept *kept)
 {
-	struct run_of ours, theirs;
+	struct run_of built, found;
 	int err;
 
 	while ((err = move_new(dir_fd, tmp, dir_fd, name)) == -EEXIST) {
-		err = run_of(dir_fd, tmp, &ours);
+		err = run_of(dir_fd, tmp, &built);
 		if (!err)
-			err = run_of(dir_fd, name, &theirs);
+			err = run_of(dir_fd, name, &found);
 		if (err)
 			break;
-		if (ours.known && theirs.known && ours.start_ns == theirs.start_ns)
+		if (built.known && found.known && built.start_ns == found.start_ns)
 			return renameat(dir_fd, tmp, dir_fd, name) ? -errno : 0;
-		kept->slurms = theirs.slurms;
-		if (theirs.slurms ||
-		    (ours.known && theirs.known && ours.start_ns < theirs.start_ns))
-			return keep(dir_fd, tmp, name, ours.restart, kept->path,
-				    sizeof(kept->path));
-		err = keep(dir_fd, name, name, theirs.restart, kept->path, sizeof(kept->path));
+		kept->by_slurm = found.by_slurm;
+		if (found.by_slurm ||
+		    (built.known && found.known && built.start_ns < found.start_ns))
+			return keep_run(dir_fd, tmp, name, built.restart, kept->path,
+					sizeof(kept->path));
+		err = keep_run(dir_fd, name, name, found.restart, kept->path, sizeof(kept->path));
 		if (err)
 			break;
 	}

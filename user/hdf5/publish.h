@@ -21,7 +21,7 @@ int publish__live(int journal_fd, int dir_fd, const char *name, struct nodestep_
 
 struct kept {
 	char path[300];
-	bool slurms; /* it is ours, for NAME is of Slurm's own plugin */
+	bool by_slurm; /* the file of Slurm's own plugin stays at NAME, jobprof's was moved */
 };
 
 /*
@@ -29,7 +29,7 @@ struct kept {
  * "Start TimeNS" (this publication is a repetition); otherwise it is another run's, and the earlier
  * one of the two goes to restart<N>/NAME, never over anything; kept->path then says where, else it
  * is "". N is that one's "Restart Count" when that place is free, else the lowest free number.
- * Where NAME is of Slurm's own plugin, ours goes there.
+ * Where NAME is of Slurm's own plugin, the new file goes there.
  */
 int publish__final(int journal_fd, int dir_fd, const char *name, struct nodestep_stats *st,
 		   struct kept *kept);

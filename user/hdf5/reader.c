@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Opens a profile and lists its steps and nodes. */
 #include "hdf5/reader.h"
 
 #include <errno.h>
@@ -173,8 +174,9 @@ static int read_tree(struct reader *r, const char *path)
 	return err;
 }
 
-/* What open(2) says is clearer than what the library makes of it. */
-int reader__file(const char *path)
+/* What open(2) says is clearer than what the library makes of it. 0 or what reader__open fails
+ * with; *bytes is what the file occupies. */
+static int check_file(const char *path, uint64_t *bytes)
 {
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), err = 0;
@@ -185,8 +187,7 @@ int reader__file(const char *path)
 		err = -errno;
 	else if (!S_ISREG(st.st_mode))
 		err = S_ISDIR(st.st_mode) ? -EISDIR : -EBADMSG;
-	if (!err)
-		return fd;
+	*bytes = err ? 0 : pool__file_bytes(&st);
 	close(fd);
 	return err;
 }
@@ -208,11 +209,9 @@ static void limit_cache(hid_t fapl)
 	H5Pset_evict_on_close(fapl, true); /* the memory serves the next table */
 }
 
-/* The driver takes the descriptor; where it is not used, /proc has the file. */
-static int64_t open_file(int fd)
+static hid_t open_file(const char *path)
 {
 	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
-	char path[64];
 
 	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
 #if H5_VERSION_GE(1, 10, 7)
@@ -220,25 +219,26 @@ static int64_t open_file(int fd)
 #endif
 	limit_cache(fapl);
 	h5file__set_driver(fapl);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	file = H5Fopen(path, H5F_ACC_RDONLY, fapl);
 	H5Pclose(fapl);
 	return file;
 }
 
-int reader__open_fd(struct reader **out, int fd, const char *path)
+int reader__open(struct reader **out, const char *path)
 {
 	struct reader *r;
-	struct stat st;
-	int err;
+	uint64_t bytes;
+	int err = check_file(path, &bytes);
 
-	pool__note_file_of(path, fstat(fd, &st) ? 0 : pool__file_bytes(&st));
+	if (err)
+		return err;
+	pool__note_file_of(path, bytes);
 	h5__init();
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->place = calloc(1, sizeof(*r->place));
-	r->file = open_file(fd);
+	r->file = open_file(path);
 	err = r->file < 0 ? -EBADMSG : !r->place ? -ENOMEM : read_tree(r, path);
 	if (err) {
 		reader__free(r);
@@ -246,17 +246,6 @@ int reader__open_fd(struct reader **out, int fd, const char *path)
 	}
 	*out = r;
 	return 0;
-}
-
-int reader__open(struct reader **out, const char *path)
-{
-	int fd = reader__file(path), err;
-
-	if (fd < 0)
-		return fd;
-	err = reader__open_fd(out, fd, path);
-	close(fd);
-	return err;
 }
 
 void reader__free(struct reader *r)

@@ -38,10 +38,6 @@ struct reader {
 /* 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a Slurm before 15.08;
  * -errno: cannot be opened. */
 int reader__open(struct reader **out, const char *path);
-/* The same in two steps, for several processes that read one file: a descriptor, or an error of
- * reader__open; and what it has is read, which goes by path. The descriptor stays the caller's. */
-int reader__file(const char *path);
-int reader__open_fd(struct reader **out, int fd, const char *path);
 void reader__free(struct reader *r);
 /* What an error of reading a file means to a user. */
 const char *reader__strerror(int err);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Minimum, maximum, mean, sum and last value of a table's columns, and the columns of Totals. */
 #include "hdf5/summary.h"
 
 #include <errno.h>
@@ -190,7 +191,7 @@ static bool next_stretch(const struct column *cols, unsigned ncols, struct stret
 	return true;
 }
 
-/* As asprintf() would, which takes ten times as long. */
+/* Joins two strings ten times as fast as asprintf() does. */
 static char *joined(const char *prefix, const char *name)
 {
 	const size_t before = strlen(prefix), len = strlen(name);
@@ -278,4 +279,11 @@ void summary__fill(const struct summary_cell *cells, const struct column *cols, 
 		for (unsigned i = s.first; i < s.first + s.n; i++)
 			(out++)->f = cells && cells[i].n ? values[s.aggregate](&cells[i]) : NAN;
 	}
+}
+
+uint64_t summary__task_number(const char *name, unsigned position)
+{
+	size_t digits = strspn(name, "0123456789");
+
+	return digits && !name[digits] && digits < 19 ? strtoull(name, NULL, 10) : position;
 }

@@ -35,4 +35,7 @@ void summary__free_columns(struct column *cols, unsigned n);
 void summary__fill(const struct summary_cell *cells, const struct column *cols, unsigned ncols,
 		   bool grouped, uint64_t task, union cell *out);
 
+/* A table's number in Totals: its decimal name, else its position in the series. */
+uint64_t summary__task_number(const char *name, unsigned position);
+
 #endif

@@ -62,7 +62,7 @@ static void describe_column(struct table_columns *t, const struct cursor *c, con
 	t->cols[i].array = c->cols[i].array;
 }
 
-/* What the attributes hold for member m of the rows. */
+/* The description of member m of the rows in the table's attributes. */
 static struct column_stored stored_of(const struct table_columns *t, const size_t *size, size_t m)
 {
 	const char *text[COLUMN_ATTR_N];
@@ -82,7 +82,7 @@ static int describe_stored(struct table_columns *t, const struct cursor *c, cons
 {
 	const hid_t dset = cursor__dataset(c);
 	int members = H5Tget_nmembers(cursor__row_type(c)), err = 0;
-	size_t size[COLUMN_ATTR_N];
+	size_t size[COLUMN_ATTR_N] = {0};
 
 	for (unsigned k = 0; !err && members > 0 && k < COLUMN_ATTR_N; k++)
 		err = read_texts(dset, column_attrs__name(k), (hsize_t)members, &t->texts[k],

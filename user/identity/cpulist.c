@@ -9,7 +9,7 @@
 
 #define CPU_LAST 65535
 
-/* Where the CPUs go. */
+/* Where the CPUs of a list are written to. */
 struct target {
 	int *cpus; /* [max], or NULL */
 	long max;
@@ -29,7 +29,7 @@ static int read_cpu(const char **p, long *cpu)
 	return errno || *cpu > CPU_LAST ? -EINVAL : 0;
 }
 
-/* The range after the first n CPUs. */
+/* Writes a range behind the n CPUs before it. */
 static int put_range(const struct target *t, long first, long last, long n)
 {
 	if (t->cpus && last - first >= t->max - n)

@@ -5,12 +5,13 @@
 
 #include <stdint.h>
 
-/* How many it names; -EINVAL: it is none, or names one twice, or one beyond 65535. "" is 0. */
+/* How many CPUs the list names, "" none. -EINVAL: the text is no list, names a CPU twice, or names
+ * one beyond 65535. */
 int cpulist__count(const char *list);
-/* The same, and which: cpus[max]. -E2BIG: more than max. */
+/* As cpulist__count(), with the CPUs in cpus[max]. -E2BIG: the list names more than max. */
 int cpulist__expand(const char *list, int *cpus, unsigned max);
-/* Sets bit i of bits for each CPU i that it names and clears the others, for n CPUs: a word per 64.
- * How many it names; -EINVAL as above; -ERANGE: it names one that is not below n. */
+/* As cpulist__count(); sets bit i of bits for each CPU i that the list names and clears the others.
+ * bits has a word per 64 of n CPUs. -ERANGE: the list names a CPU that is not below n. */
 int cpulist__read(const char *list, uint64_t *bits, unsigned n);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "base/str.h"
 
-/* Slurm's own limit, as it stands. */
+/* Slurm's own limit. */
 #define COMPONENTS_MAX 128
 
 static const char *const prefixes[] = {"SLURM_JOB_ID_HET_GROUP_", "SLURM_JOB_ID_PACK_GROUP_"};

@@ -10,11 +10,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The nodes of each; SLURM_JOB_NODELIST and SLURM_STEP_NODELIST may have those of all together. */
+/* Variables with the nodes of a component; SLURM_JOB_NODELIST and SLURM_STEP_NODELIST may have
+ * those of all together. */
 #define HETJOB_NODELIST_FMTS "SLURM_JOB_NODELIST_HET_GROUP_%u", "SLURM_JOB_NODELIST_PACK_GROUP_%u"
 
 struct hetjob {
-	uint32_t job_id; /* whose component is looked for */
+	uint32_t job_id; /* the job whose component is searched for */
 	bool has_leader, has_offset;
 	uint32_t leader; /* job id of component 0 */
 	uint32_t offset; /* number of job_id's component */

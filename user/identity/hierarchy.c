@@ -17,23 +17,6 @@
 /* Of v1, best first: where Slurm's tree is in several, the one it always makes. */
 static const char *const preferred[] = {"freezer", "memory", "cpuset", "devices", "cpuacct"};
 
-/* "\040" and the like: how mountinfo writes blanks in paths. */
-static void unescape(char *s)
-{
-	char *out = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
-		    s[3] >= '0' && s[3] <= '7') {
-			*out++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 3;
-		} else {
-			*out++ = *s;
-		}
-	}
-	*out = '\0';
-}
-
 static bool has_word(const char *list, const char *word)
 {
 	size_t len = strlen(word);
@@ -79,7 +62,7 @@ static uint32_t named_id(const char *self_cgroup, const char *name)
 	return 0;
 }
 
-/* Of a v1 mount's options: those that are controllers, and the name. */
+/* Reads the controllers and the name of a hierarchy from the options of its v1 mount. */
 static void read_options(struct hierarchy *h, char *options, const char *cgroups,
 			 const char *self_cgroup)
 {
@@ -122,8 +105,8 @@ static bool parse_mount(struct hierarchy *h, char *line, const char *cgroups,
 		if (!field[i])
 			return false;
 	}
-	unescape(field[3]);
-	unescape(field[4]);
+	str__unescape(field[3]);
+	str__unescape(field[4]);
 	if (str__copy(h->root, sizeof(h->root), field[3]) ||
 	    str__copy(h->mount, sizeof(h->mount), field[4]))
 		return false;

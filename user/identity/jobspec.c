@@ -67,32 +67,32 @@ static const char *parse_part(const char **at, struct jobspec *s)
 	return take_number(at, UINT32_MAX, &s->part);
 }
 
-/* NULL; or what is wrong with the word, and with which part of it. */
+/* NULL, or what is wrong with the word; *part names the part of it that is wrong. */
 static const char *parse_word(struct jobspec *s, const char **part)
 {
-	const char *at = s->text, *why;
+	const char *at = s->text, *reason;
 
 	s->any_step = true;
 	*part = *at == 's' ? "SLUID" : "JobID";
-	why = *at == 's' ? parse_sluid(&at, s) : take_number(&at, JOB_MAX, &s->job);
-	if (!why && s->kind == JOBSPEC_JOB && !s->job)
-		why = "can not be zero";
-	if (!why && (*at == '_' || *at == '+')) {
+	reason = *at == 's' ? parse_sluid(&at, s) : take_number(&at, JOB_MAX, &s->job);
+	if (!reason && s->kind == JOBSPEC_JOB && !s->job)
+		reason = "can not be zero";
+	if (!reason && (*at == '_' || *at == '+')) {
 		*part = *at == '_' ? "Job Array ID" : "HetJob component";
-		why = parse_part(&at, s);
+		reason = parse_part(&at, s);
 	}
-	if (!why && *at == '.') {
+	if (!reason && *at == '.') {
 		*part = "StepID";
 		s->any_step = false;
 		return stepname__id(at + 1, &s->step) ? wrong_step(at + 1) : NULL;
 	}
-	return why ? why : *at ? NO_NUMBER : NULL;
+	return reason ? reason : *at ? NO_NUMBER : NULL;
 }
 
 int jobspec__parse(struct jobspec **out, unsigned *n, const char *text, char *err, size_t errlen)
 {
 	struct jobspec *list = NULL, *more;
-	const char *why = NULL, *part = "JobID";
+	const char *reason = NULL, *part = "JobID";
 	size_t len;
 
 	*n = 0;
@@ -106,13 +106,13 @@ int jobspec__parse(struct jobspec **out, unsigned *n, const char *text, char *er
 		list = more;
 		list[*n] = (struct jobspec){0};
 		snprintf(list[*n].text, JOBSPEC_TEXT, "%.*s", (int)(len < 4096 ? len : 4096), at);
-		why = len >= JOBSPEC_TEXT ? TOO_LARGE : parse_word(&list[*n], &part);
-		if (why || !at[len])
+		reason = len >= JOBSPEC_TEXT ? TOO_LARGE : parse_word(&list[*n], &part);
+		if (reason || !at[len])
 			break;
 		(*n)++;
 	}
-	if (why) {
-		snprintf(err, errlen, "\"%s\": %s %s", list[*n].text, part, why);
+	if (reason) {
+		snprintf(err, errlen, "\"%s\": %s %s", list[*n].text, part, reason);
 		free(list);
 		return -EINVAL;
 	}

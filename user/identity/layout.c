@@ -11,9 +11,9 @@
 /* clang-format off */
 #define PATH(g)	   {g, JP_KIND_PATH, 0, COMP_NONE}
 #define UID	   {"uid_*", JP_KIND_PATH, 0, COMP_UID}
-#define JOB	   {"job_*", JP_KIND_PATH, JP_NODE_WAKE, COMP_JOB}
-#define SLUID	   {"s*", JP_KIND_PATH, JP_NODE_WAKE, COMP_SLUID}
-#define STEP	   {"step_*", JP_KIND_STEP, JP_NODE_NEED_STEPD, COMP_STEP}
+#define JOB	   {"job_*", JP_KIND_PATH, JP_COMPONENT_WAKE, COMP_JOB}
+#define SLUID	   {"s*", JP_KIND_PATH, JP_COMPONENT_WAKE, COMP_SLUID}
+#define STEP	   {"step_*", JP_KIND_STEP, JP_COMPONENT_NEED_STEPD, COMP_STEP}
 #define USER	   {"user", JP_KIND_GROUP, 0, COMP_NONE}
 #define STEPD	   {"slurm", JP_KIND_STEPD, 0, COMP_STEPD}
 #define SPECIAL	   {"task_special", JP_KIND_GROUP, 0, COMP_SPECIAL}
@@ -71,14 +71,15 @@ static int check_pattern_name(const char *name, char *err, size_t errlen)
 	return 0;
 }
 
-/* The programs wake up where the first name is not known beforehand, at the latest for the step. */
+/* The BPF programs wake up at the first name that is not known beforehand, at the latest at the
+ * step. */
 static void set_wake(struct layout *l, unsigned step)
 {
 	unsigned i = 0;
 
 	while (i < step && !strchr(l->comp[i].glob, '*'))
 		i++;
-	l->comp[i].flags |= JP_NODE_WAKE;
+	l->comp[i].flags |= JP_COMPONENT_WAKE;
 }
 
 /* Cuts text at its slashes into l->comp[].glob. */
@@ -148,8 +149,7 @@ static const struct {
 	{"TBD", STEP_PENDING},
 };
 
-/* As Slurm prints numbers: no leading zero, at most max. */
-static int plain_number(const char *s, uint32_t max, uint32_t *v)
+int layout__number(const char *s, uint32_t max, uint32_t *v)
 {
 	uint32_t n;
 
@@ -177,9 +177,9 @@ int layout__step_id(const char *name, uint32_t *step_id, int32_t *het_comp)
 		return -EINVAL;
 	memcpy(number, name, len);
 	number[len] = '\0';
-	if (plain_number(number, STEP_MAX_NORMAL, &id))
+	if (layout__number(number, STEP_MAX_NORMAL, &id))
 		return -EINVAL;
-	if (plus && plain_number(plus + 1, INT32_MAX, &comp))
+	if (plus && layout__number(plus + 1, INT32_MAX, &comp))
 		return -EINVAL;
 	*step_id = id;
 	*het_comp = plus ? (int32_t)comp : -1;

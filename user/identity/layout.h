@@ -14,7 +14,7 @@
 #include "bpf/jobprof.h"
 #include "identity/sluid.h"
 
-/* What a component of a path says besides its kind. */
+/* The id that a component of a path holds. */
 enum comp_id {
 	COMP_NONE,
 	COMP_NODE,    /* the slurmd's node name where the star is; absent in some builds */
@@ -25,7 +25,7 @@ enum comp_id {
 	COMP_STEPD,   /* slurmstepd's own directory */
 	COMP_SPECIAL, /* processes of the step that belong to no task's directory */
 	COMP_TASK,    /* task_<number>; local to the node or global, see Slurm's task plugins */
-	COMP_NAME,    /* a step of a CgroupPattern: its name is all there is */
+	COMP_NAME,    /* a step of a CgroupPattern, which has a name and no number */
 };
 
 #define LAYOUT_COMPS 8
@@ -43,7 +43,7 @@ struct layout {
 	struct {
 		const char *glob; /* alternatives separated by '|', each with at most one '*' */
 		uint8_t kind;	  /* enum jp_kind */
-		uint8_t flags;	  /* JP_NODE_* */
+		uint8_t flags;	  /* JP_COMPONENT_* */
 		enum comp_id id;
 	} comp[LAYOUT_COMPS];
 };
@@ -63,19 +63,19 @@ unsigned layout__rows(enum layout_family family, const struct layout **out, unsi
 int layout__from_pattern(struct layout *out, char *text, char *err, size_t errlen);
 
 /*
- * Adds one hierarchy to the trie in nodes (all zero at first; node 0 is never used; equal nodes
- * are shared, also between hierarchies). Rows that are not for this cgroup version are left out.
- * prefix is the cgroup below which rows begin ("" or "/": the root); names in it of more than 23
- * characters are matched by their first and last 23. More specific globs come first, so that the
- * first match is the best one. *root becomes the node of the hierarchy's root directory. 0;
- * -E2BIG: more than JP_NODES nodes, or more than JP_NODE_CHILDREN kinds of directory in one place;
- * -EINVAL: two rows disagree on what a directory is, or a name is too long; -ENOENT: no row is for
- * this version. On an error nodes is as before.
+ * Adds one hierarchy to the trie in components (all zero at first; component 0 is never used; equal
+ * components are shared, also between hierarchies). Rows that are not for this cgroup version are
+ * left out. prefix is the cgroup below which rows begin ("" or "/": the root); names in it of more
+ * than 23 characters are matched by their first and last 23. More specific globs come first, so
+ * that the first match is the best one. *root becomes the component of the hierarchy's root
+ * directory. 0; -E2BIG: more than JP_COMPONENTS of them, or more than JP_COMPONENT_CHILDREN kinds
+ * of directory in one place; -EINVAL: two rows disagree on what a directory is, or a name is too
+ * long; -ENOENT: no row is for this version. On an error components is as before.
  */
 int layout__compile(const struct layout *const *rows, unsigned n, const char *prefix, bool v2,
-		    struct jp_node nodes[JP_NODES], unsigned *root);
-/* The child of a node that a directory's name leads to, by the kernel's rule; 0: none. */
-unsigned layout__child(const struct jp_node *nodes, unsigned node, const char *name);
+		    struct jp_component components[JP_COMPONENTS], unsigned *root);
+/* The child of a component that a directory's name leads to, by the kernel's rule; 0: none. */
+unsigned layout__child(const struct jp_component *components, unsigned component, const char *name);
 
 /* Slurm's numbers of steps that have a name. */
 #define STEP_MAX_NORMAL	 0xfffffff0u
@@ -117,6 +117,9 @@ int layout__parse_rows(const struct layout *const *rows, unsigned n, const char 
 /* The same by all built-in rows, from the beginning. */
 int layout__parse(const char *path, struct cgroup_ids *ids);
 
+/* A decimal number up to max, as Slurm and the kernel print one: no sign, no leading zero. 0 or
+ * -EINVAL. */
+int layout__number(const char *s, uint32_t max, uint32_t *v);
 /* "batch", "extern", "interactive", "TBD", "<n>" or "<n>+<comp>" into Slurm's number. -EINVAL */
 int layout__step_id(const char *name, uint32_t *step_id, int32_t *het_comp);
 

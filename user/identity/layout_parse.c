@@ -38,7 +38,7 @@ static int split_path(const char *path, struct span out[COMPS_MAX])
 	return n;
 }
 
-/* Does text match one of the alternatives? What the star stands for goes to *star. */
+/* Whether text matches one of the alternatives; *star becomes the part that the star stands for. */
 static bool match_glob(const char *globs, struct span text, struct span *star)
 {
 	while (globs) {
@@ -66,20 +66,15 @@ static int copy_span(char *dst, size_t size, struct span text)
 	return 0;
 }
 
-/* As Slurm and the kernel print numbers: no sign, no leading zero. */
+/* Reads a number as layout__number() does, from a part of the path. */
 static int span_number(struct span text, uint32_t max, uint32_t *v)
 {
 	char number[16];
-	uint32_t n;
 
-	if (copy_span(number, sizeof(number), text) || (number[0] == '0' && number[1]) ||
-	    parse_u32(number, &n) || n > max)
-		return -EINVAL;
-	*v = n;
-	return 0;
+	return copy_span(number, sizeof(number), text) ? -EINVAL : layout__number(number, max, v);
 }
 
-/* Only as Slurm writes it, so that no run of a job has two names. */
+/* Whether text is a SLUID exactly as Slurm writes one, so that no run of a job has two names. */
 static bool is_sluid(struct span text, char out[SLUID_LEN + 1])
 {
 	char again[SLUID_LEN + 1];
@@ -122,7 +117,7 @@ static void sanitise(struct span text, char out[65])
 	out[n] = '\0';
 }
 
-/* It becomes part of a file's name, where ".h5" is the end. */
+/* The node's name becomes part of a file's name, whose end is ".h5". */
 static void read_node(struct cgroup_ids *ids, struct span name)
 {
 	if (copy_span(ids->node, sizeof(ids->node), name) || !str__safe_name(ids->node) ||

@@ -15,22 +15,22 @@
 #define LITERAL_MAX (JP_NAME_LEN - 1)
 
 struct chain {
-	struct jp_node comp[CHAIN_COMPS]; /* without children */
+	struct jp_component comp[CHAIN_COMPS]; /* without children */
 	unsigned n;
 };
 
 struct compiler {
-	struct jp_node *nodes;
+	struct jp_component *components;
 	struct chain *chains;
 	unsigned n;
 };
 
-static bool exact(const struct jp_node *n)
+static bool exact(const struct jp_component *n)
 {
-	return n->flags & JP_NODE_EXACT;
+	return n->flags & JP_COMPONENT_EXACT;
 }
 
-static bool matches(const struct jp_node *n, const char *name, size_t len)
+static bool matches(const struct jp_component *n, const char *name, size_t len)
 {
 	if (exact(n))
 		return len == n->prefix_len && !memcmp(name, n->prefix, len);
@@ -39,7 +39,7 @@ static bool matches(const struct jp_node *n, const char *name, size_t len)
 	       !memcmp(name + len - n->suffix_len, n->suffix, n->suffix_len);
 }
 
-static bool same_glob(const struct jp_node *a, const struct jp_node *b)
+static bool same_glob(const struct jp_component *a, const struct jp_component *b)
 {
 	return exact(a) == exact(b) && a->prefix_len == b->prefix_len &&
 	       a->suffix_len == b->suffix_len && !memcmp(a->prefix, b->prefix, JP_NAME_LEN) &&
@@ -47,7 +47,7 @@ static bool same_glob(const struct jp_node *a, const struct jp_node *b)
 }
 
 /* Every name that b matches, a matches too. */
-static bool covers(const struct jp_node *a, const struct jp_node *b)
+static bool covers(const struct jp_component *a, const struct jp_component *b)
 {
 	unsigned as = a->suffix_len, bs = b->suffix_len;
 
@@ -58,7 +58,8 @@ static bool covers(const struct jp_node *a, const struct jp_node *b)
 	       !memcmp(a->suffix, b->suffix + bs - as, as);
 }
 
-static int make_glob(struct jp_node *out, const char *glob, size_t len, uint8_t kind, uint8_t flags)
+static int make_glob(struct jp_component *out, const char *glob, size_t len, uint8_t kind,
+		     uint8_t flags)
 {
 	const char *star = memchr(glob, '*', len);
 	size_t prefix = star ? (size_t)(star - glob) : len;
@@ -72,7 +73,7 @@ static int make_glob(struct jp_node *out, const char *glob, size_t len, uint8_t 
 		prefix = LITERAL_MAX;
 		suffix = len - prefix > LITERAL_MAX ? LITERAL_MAX : len - prefix;
 	} else if (!star) {
-		out->flags |= JP_NODE_EXACT;
+		out->flags |= JP_COMPONENT_EXACT;
 	}
 	if (prefix > LITERAL_MAX || suffix > LITERAL_MAX)
 		return -EINVAL;
@@ -101,7 +102,7 @@ static int expand(struct compiler *c, const struct layout *row, unsigned i, stru
 
 		ret = make_glob(&chain->comp[chain->n++], glob, len, row->comp[i].kind,
 				row->comp[i].flags |
-					(row->family == LAYOUT_SLURM ? 0 : JP_NODE_ANYONE));
+					(row->family == LAYOUT_SLURM ? 0 : JP_COMPONENT_ANYONE));
 		if (!ret)
 			ret = expand(c, row, i + 1, chain);
 		chain->n = n;
@@ -125,14 +126,14 @@ static int start_chain(struct chain *chain, const char *prefix)
 			return -EINVAL;
 		if (len)
 			make_glob(&chain->comp[chain->n++], prefix, len, JP_KIND_PATH,
-				  JP_NODE_ANYONE);
+				  JP_COMPONENT_ANYONE);
 		prefix += len + (prefix[len] == '/');
 	}
 	return 0;
 }
 
 /* More literal text first, an exact name before any glob. */
-static bool goes_before(const struct jp_node *a, const struct jp_node *b)
+static bool goes_before(const struct jp_component *a, const struct jp_component *b)
 {
 	if (exact(a) != exact(b))
 		return exact(a);
@@ -141,12 +142,12 @@ static bool goes_before(const struct jp_node *a, const struct jp_node *b)
 
 /* The different globs at this depth, best first. */
 static int collect_globs(const struct compiler *c, uint64_t rows, unsigned depth,
-			 const struct jp_node *globs[JP_NODE_CHILDREN])
+			 const struct jp_component *globs[JP_COMPONENT_CHILDREN])
 {
 	int n = 0;
 
 	for (unsigned i = 0; i < c->n; i++) {
-		const struct jp_node *g = &c->chains[i].comp[depth];
+		const struct jp_component *g = &c->chains[i].comp[depth];
 		int at = 0;
 
 		if (!(rows & 1ull << i) || c->chains[i].n <= depth)
@@ -155,7 +156,7 @@ static int collect_globs(const struct compiler *c, uint64_t rows, unsigned depth
 			at++;
 		if (at < n)
 			continue;
-		if (n == JP_NODE_CHILDREN)
+		if (n == JP_COMPONENT_CHILDREN)
 			return -E2BIG;
 		for (at = n++; at > 0 && goes_before(g, globs[at - 1]); at--)
 			globs[at] = globs[at - 1];
@@ -166,12 +167,13 @@ static int collect_globs(const struct compiler *c, uint64_t rows, unsigned depth
 
 /* The rows that go on below a directory that was taken for glob. */
 static int rows_below(const struct compiler *c, uint64_t rows, unsigned depth,
-		      const struct jp_node *glob, struct jp_node *node, uint64_t *below)
+		      const struct jp_component *glob, struct jp_component *component,
+		      uint64_t *below)
 {
 	uint64_t own = 0, general = 0;
 	bool ends = false;
 
-	*node = *glob;
+	*component = *glob;
 	for (unsigned i = 0; i < c->n; i++) {
 		const struct chain *chain = &c->chains[i];
 
@@ -182,10 +184,10 @@ static int rows_below(const struct compiler *c, uint64_t rows, unsigned depth,
 				general |= 1ull << i;
 			continue;
 		}
-		if (chain->comp[depth].kind != node->kind)
+		if (chain->comp[depth].kind != component->kind)
 			return -EINVAL;
 		own |= 1ull << i;
-		node->flags |= chain->comp[depth].flags;
+		component->flags |= chain->comp[depth].flags;
 		ends |= chain->n == depth + 1;
 	}
 	/* Where a row ends, all that is below belongs to it. */
@@ -193,27 +195,27 @@ static int rows_below(const struct compiler *c, uint64_t rows, unsigned depth,
 	return 0;
 }
 
-static int intern(struct jp_node *nodes, const struct jp_node *node)
+static int intern(struct jp_component *components, const struct jp_component *component)
 {
-	for (int i = 1; i < JP_NODES; i++) {
-		if (nodes[i].kind == JP_KIND_NONE)
-			nodes[i] = *node;
-		if (!memcmp(&nodes[i], node, sizeof(*node)))
+	for (int i = 1; i < JP_COMPONENTS; i++) {
+		if (components[i].kind == JP_KIND_NONE)
+			components[i] = *component;
+		if (!memcmp(&components[i], component, sizeof(*component)))
 			return i;
 	}
 	return -E2BIG;
 }
 
-/* Fills in node's children and stores it; returns its index. */
-static int build(struct compiler *c, uint64_t rows, unsigned depth, struct jp_node *node)
+/* Fills in component's children and stores it; returns its index. */
+static int build(struct compiler *c, uint64_t rows, unsigned depth, struct jp_component *component)
 {
-	const struct jp_node *globs[JP_NODE_CHILDREN];
+	const struct jp_component *globs[JP_COMPONENT_CHILDREN];
 	int n = collect_globs(c, rows, depth, globs);
 
 	if (n < 0)
 		return n;
 	for (int i = 0; i < n; i++) {
-		struct jp_node child;
+		struct jp_component child;
 		uint64_t below;
 		int ret = rows_below(c, rows, depth, globs[i], &child, &below);
 
@@ -221,9 +223,9 @@ static int build(struct compiler *c, uint64_t rows, unsigned depth, struct jp_no
 			ret = build(c, below, depth + 1, &child);
 		if (ret < 0)
 			return ret;
-		node->child[node->nchild++] = (uint8_t)ret;
+		component->child[component->nchild++] = (uint8_t)ret;
 	}
-	return intern(c->nodes, node);
+	return intern(c->components, component);
 }
 
 static int add_rows(struct compiler *c, const struct layout *const *rows, unsigned n,
@@ -245,13 +247,14 @@ static int add_rows(struct compiler *c, const struct layout *const *rows, unsign
 }
 
 int layout__compile(const struct layout *const *rows, unsigned n, const char *prefix, bool v2,
-		    struct jp_node nodes[JP_NODES], unsigned *root)
+		    struct jp_component components[JP_COMPONENTS], unsigned *root)
 {
-	struct compiler c = {.nodes = nodes, .chains = calloc(CHAINS, sizeof(struct chain))};
-	struct jp_node saved[JP_NODES], top;
+	struct compiler c = {.components = components,
+			     .chains = calloc(CHAINS, sizeof(struct chain))};
+	struct jp_component saved[JP_COMPONENTS], top;
 	int ret = -ENOMEM;
 
-	memcpy(saved, nodes, sizeof(saved));
+	memcpy(saved, components, sizeof(saved));
 	if (!c.chains)
 		goto out;
 	ret = add_rows(&c, rows, n, prefix, v2);
@@ -260,7 +263,7 @@ int layout__compile(const struct layout *const *rows, unsigned n, const char *pr
 	make_glob(&top, "", 0, JP_KIND_PATH, 0);
 	ret = build(&c, c.n == CHAINS ? UINT64_MAX : (1ull << c.n) - 1, 0, &top);
 	if (ret < 0) {
-		memcpy(nodes, saved, sizeof(saved));
+		memcpy(components, saved, sizeof(saved));
 		goto out;
 	}
 	*root = (unsigned)ret;
@@ -270,12 +273,12 @@ out:
 	return ret;
 }
 
-unsigned layout__child(const struct jp_node *nodes, unsigned node, const char *name)
+unsigned layout__child(const struct jp_component *components, unsigned component, const char *name)
 {
 	size_t len = strlen(name);
 
-	for (unsigned i = 0; i < nodes[node].nchild; i++)
-		if (matches(&nodes[nodes[node].child[i]], name, len))
-			return nodes[node].child[i];
+	for (unsigned i = 0; i < components[component].nchild; i++)
+		if (matches(&components[components[component].child[i]], name, len))
+			return components[component].child[i];
 	return 0;
 }

@@ -16,8 +16,7 @@
 #include "base/io_full.h"
 #include "base/str.h"
 
-#define STAT_PPID      4 /* fields of /proc/<pid>/stat, from 1 */
-#define STAT_STARTTIME 22
+#define STAT_PPID 4 /* fields of /proc/<pid>/stat, from 1 */
 
 static const char *proc_root = "/proc";
 
@@ -63,11 +62,6 @@ int proc__ppid(pid_t pid, pid_t *ppid)
 		return -EINVAL;
 	*ppid = (pid_t)v;
 	return 0;
-}
-
-int proc__starttime(pid_t pid, uint64_t *ticks)
-{
-	return stat_field(pid, STAT_STARTTIME, ticks);
 }
 
 int proc__comm(pid_t pid, char *buf, size_t size)
@@ -175,7 +169,7 @@ ssize_t proc__args(pid_t pid, char *buf, size_t size)
 
 	if (fd < 0)
 		return fd;
-	len = read_fully(fd, buf, size - 1);
+	len = read_full(fd, buf, size - 1);
 	if (len >= 0)
 		buf[len] = '\0';
 	return len;

@@ -47,8 +47,8 @@ static int env_byte(void *ctx, char c)
 	return 0;
 }
 
-/* The memory that a descriptor of "environ" was opened for is gone once its process has begun
- * another program: what was read by then may be a part, or nothing. */
+/* Whether the memory that a descriptor of "environ" was opened for still exists. It is gone once
+ * the process has begun another program: what was read by then may be a part, or nothing. */
 static bool has_memory(int fd)
 {
 	char c;
@@ -56,7 +56,7 @@ static bool has_memory(int fd)
 	return pread(fd, &c, 1, 0) == 1;
 }
 
-/* Waits for its parent: it has no memory any more, nor what began it. */
+/* Whether the process waits for its parent: it has no memory and no program any more. */
 static bool has_ended(pid_t pid)
 {
 	char exe[PATH_MAX];
@@ -64,8 +64,8 @@ static bool has_ended(pid_t pid)
 	return proc__link(pid, "exe", exe, sizeof(exe)) == -ENOENT;
 }
 
-/* Gives fn each byte of an environment until it says something else than 0, which is returned; 0:
- * that was all of it; -E2BIG: there is more than is read; -EAGAIN: see proc.h. */
+/* Gives fn each byte of an environment until fn returns something else than 0, which is returned.
+ * 0: fn has had all bytes; -E2BIG: there are more than are read; -EAGAIN: see proc.h. */
 static int each_env_byte(pid_t pid, int (*fn)(void *ctx, char c), void *ctx)
 {
 	_cleanup_close_ int fd = proc__open(pid, "environ");

@@ -17,16 +17,16 @@
 #define ARGS_LEN 16384
 #define ARGS_MAX 256
 
-/* Of its command line, "": not given. */
+/* The options of a slurmd's command line; "": not given. */
 struct options {
 	char node[65], conf[SLURMD_PATH];
 	bool server; /* slurmctld has the configuration: --conf-server */
 	bool unclear;
 };
 
-/* <prefix>/sbin/slurmd comes with <prefix>/bin/squeue. Debian's is slurmd-wlm; " (deleted)" follows
- * after an upgrade. Root in a container names paths of the container's, which others may have made
- * here. */
+/* <prefix>/sbin/slurmd comes with <prefix>/bin/squeue. Debian's program is slurmd-wlm; " (deleted)"
+ * follows the name after an upgrade. A process of root in a container has paths of the container,
+ * and other users may have made files of these names here. */
 int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size)
 {
 	char exe[PATH_MAX], comm[64], *slash;
@@ -65,7 +65,7 @@ static void take_option(struct options *o, int option, const char *value)
 	}
 }
 
-/* As slurmd's own of 22.05 to 26.05 are. */
+/* The options of slurmd in Slurm 22.05 to 26.05. */
 static void read_options(struct options *o, int argc, char **argv)
 {
 	static const char short_options[] = ":bcCd:Df:F::GhL:Mn:N:vVZ";
@@ -95,8 +95,8 @@ static int read_command_line(struct options *o, pid_t pid)
 	return o->unclear ? -EINVAL : 0;
 }
 
-/* What slurmctld sends is kept in SlurmdSpoolDir/conf-cache; a link leads there, of several slurmds
- * to the last one's. */
+/* slurmd keeps the files that slurmctld sends in SlurmdSpoolDir/conf-cache. The link leads there;
+ * with several slurmds it leads to the directory of the last one. */
 static void find_cache(struct slurmd *s, pid_t pid)
 {
 	char dir[SLURMD_PATH - sizeof("/slurm.conf")];
@@ -118,11 +118,11 @@ static void find_conf(struct slurmd *s, pid_t pid, const struct options *o)
 struct search {
 	const char *node;
 	struct slurmd found;
-	unsigned n; /* different ones */
+	unsigned n; /* slurmds that differ from the one before */
 };
 
-/* 1: it is this one. */
-static int look_at_process(void *ctx, pid_t pid)
+/* 1: the process is the slurmd that is searched for. */
+static int check_process(void *ctx, pid_t pid)
 {
 	struct search *f = ctx;
 	struct slurmd s = {};
@@ -132,7 +132,7 @@ static int look_at_process(void *ctx, pid_t pid)
 	    read_command_line(&o, pid) || (o.node[0] && strcmp(o.node, f->node) != 0))
 		return 0;
 	find_conf(&s, pid, &o);
-	/* a child that it has just forked is like itself */
+	/* a child that slurmd has just forked looks like slurmd itself */
 	if (!f->n || strcmp(s.squeue, f->found.squeue) != 0 || strcmp(s.conf, f->found.conf) != 0)
 		f->n++;
 	f->found = s;
@@ -142,7 +142,7 @@ static int look_at_process(void *ctx, pid_t pid)
 int slurmd__find(struct slurmd *s, const char *node)
 {
 	struct search f = {.node = node};
-	int ret = proc__each(look_at_process, &f);
+	int ret = proc__each(check_process, &f);
 
 	*s = (struct slurmd){};
 	if (ret < 0)

@@ -19,8 +19,9 @@ struct slurmd {
  * there is none; -ENOTUNIQ: several.
  */
 int slurmd__find(struct slurmd *s, const char *node);
-/* The squeue that belongs to a process of root's called name ("slurmd", "slurmstepd"). -ENOENT: it
- * is none, or has another root directory than we; -E2BIG. Does not wait for the process. */
+/* The path of the squeue that belongs to a process of root called name ("slurmd", "slurmstepd"). 0;
+ * -ENOENT: the process is no such one, or has another root directory; -E2BIG: squeue[size] is too
+ * small. Does not wait for the process. */
 int slurmd__squeue(pid_t pid, const char *name, char *squeue, size_t size);
 
 #endif

@@ -17,7 +17,7 @@
 #define LIMIT_S	   5
 #define ANSWER_LEN (4 << 20) /* an array may have so many elements */
 
-/* Ends the child's life in time: a controller that is away makes the commands wait. */
+/* Reads until the child has ended or the time is over: without a controller the commands wait. */
 static size_t read_answer(int fd, char *text, size_t size)
 {
 	const uint64_t end = clock__mono_ns() + LIMIT_S * NSEC_PER_SEC;
@@ -51,7 +51,8 @@ static void run(char *const argv[], int out)
 	_exit(127);
 }
 
-/* What a command prints: "" if it cannot be run, or says nothing in time. */
+/* Runs a command and stores its output; "": the command cannot be run, or prints nothing in time.
+ * */
 static void ask(char *const argv[], char *text, size_t size)
 {
 	int p[2];
@@ -92,7 +93,7 @@ static bool parse_line(const char *line, struct slurmjob *out)
 
 	if (sscanf(line, "%31[^|]|%31[^|]|%31[^|]", id, j.state, start) < 2 || parse_u32(id, &j.id))
 		return false;
-	/* When a job that waits may begin, is a guess. */
+	/* The start of a job that waits is only a guess. */
 	if (!parse_u32(start, &at) && at && strcmp(j.state, "PENDING"))
 		j.start = at;
 	*out = j;

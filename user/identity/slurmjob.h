@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 struct slurmjob {
-	uint32_t id;	/* of its own, also where it is an array's task */
+	uint32_t id;	/* the job's own, also of a task of an array */
 	char state[32]; /* "RUNNING", "PENDING" ... */
-	int64_t start;	/* unix time of the run that is or was, -1: not begun, or not said */
+	int64_t start;	/* unix time when the run began; -1: it has not, or Slurm does not say */
 };
 
 /*
@@ -18,7 +18,8 @@ struct slurmjob {
  * knows.
  */
 bool slurmjob__ask(const char *job, uint32_t raw, struct slurmjob *out);
-/* The ids of what runs of it, as names of files and cgroups have them: at most max, by squeue. */
+/* The ids of the job's elements that run, as names of files and cgroups have them, by squeue: at
+ * most max to ids; returns how many. */
 unsigned slurmjob__running(const char *job, uint32_t *ids, unsigned max);
 bool slurmjob__runs(const struct slurmjob *j);
 

@@ -12,7 +12,7 @@
 static const struct {
 	uint32_t id;
 	const char *human, *group;
-	const char *spellings[3]; /* besides those two */
+	const char *spellings[3]; /* other than those two */
 } special[] = {
 	{STEP_BATCH, "batch", "batch", {"4294967291", "-5"}},
 	{STEP_EXTERN, "extern", "-4", {"4294967292"}},
@@ -37,15 +37,10 @@ static int find_special(const char *name)
 int stepname__id(const char *name, uint32_t *id)
 {
 	int i = find_special(name);
-	uint32_t n;
 
-	if (i >= 0) {
-		*id = special[i].id;
-		return 0;
-	}
-	if ((name[0] == '0' && name[1]) || parse_u32(name, &n) || n > STEP_MAX_NORMAL)
-		return -EINVAL;
-	*id = n;
+	if (i < 0)
+		return layout__number(name, STEP_MAX_NORMAL, id);
+	*id = special[i].id;
 	return 0;
 }
 

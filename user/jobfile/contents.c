@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a file holds, as `jobprof list` and `sh5util -L` name it: steps, nodes, series and tables.
+ */
 #include "jobfile/contents.h"
 
 #include <errno.h>
@@ -133,7 +136,8 @@ static int add_columns(struct contents_series *s, const struct cursor *c)
 	return err;
 }
 
-static void tell(struct reading *rd, const char *step, const char *node, const char *table, int err)
+static void report_problem(struct reading *rd, const char *step, const char *node,
+			   const char *table, int err)
 {
 	if (rd->problem)
 		rd->problem(rd->ctx, step, node, table, err);
@@ -151,11 +155,11 @@ static int read_columns(struct reading *rd, unsigned at, const struct reader_nod
 		return err;
 	snprintf(name, sizeof(name), "%s%s%s", s->name, s->grouped ? "/" : "",
 		 s->grouped ? table : "");
-	tell(rd, n->step, n->name, name, err);
+	report_problem(rd, n->step, n->name, name, err);
 	return 0;
 }
 
-/* Its tables have columns of their own. */
+/* Whether the tables of the series have columns of their own. */
 static bool is_apart(const struct reader_series *s)
 {
 	return s->grouped && (!strcmp(s->name, "Totals") || !strcmp(s->name, "User"));
@@ -230,7 +234,7 @@ static int read_node(struct reading *rd, const struct reader *r, struct contents
 	if (err == -ENOMEM)
 		return err;
 	if (err) {
-		tell(rd, s->name, s->nodes[node], NULL, err);
+		report_problem(rd, s->name, s->nodes[node], NULL, err);
 		return 0;
 	}
 	for (unsigned i = 0; !err && i < n->nseries; i++)

@@ -55,9 +55,10 @@ struct contents {
 
 /*
  * The columns of all tables are looked at, or of the first one of a series on each node, whose
- * others are as it as a rule; of tables, only those of the tasks selected. series: only this one,
- * as it is called here, or NULL. problem: told of what cannot be read, table being SERIES/TABLE or
- * NULL; may be NULL. 0; -E2BIG: more names than we follow; -ENOMEM.
+ * other tables are as a rule like the first; of tables, only those of the tasks selected. series:
+ * only this one, as it is called here, or NULL. problem is called for everything that cannot be
+ * read, with table SERIES/TABLE or NULL; problem may be NULL. 0; -E2BIG: more names than we follow;
+ * -ENOMEM.
  */
 int contents__read(struct contents **out, const struct reader *r, const struct selection *sel,
 		   const char *series, bool all_tables,

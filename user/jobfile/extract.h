@@ -13,30 +13,26 @@
 #include "jobfile/extract_time.h"
 #include "jobfile/select.h"
 
-#define EXTRACT_THREADS_MAX 64
-
 /*
  * stock: what sh5util prints. Columns are those that all tables have, in the order of the first
- * one; steps are called as their groups are; NaN and integers that are unknown are printed as they
+ * one; steps have the names of their groups; NaN and integers that are unknown are printed as they
  * are stored; totals are those of every column but ElapsedTime, sums in the column's type. Callers
  * set sel.by_name with it. Else: columns are those any table has, what is not known is empty, steps
- * are called as people call them, and totals have Min_, Max_, Avg_ and Sum_ of what is counted per
- * interval, Last_ of what is cumulative. Marks are their texts.
+ * have the names that Slurm prints, and totals have Min_, Max_, Avg_ and Sum_ of what is counted
+ * per interval, Last_ of what is cumulative. Marks are their texts.
  */
 struct extract_options {
 	const char *const *series; /* as select__series takes them, at least one */
 	unsigned nseries;
 	struct selection sel;	    /* a series that names its task overrides the tasks */
-	const char *const *columns; /* of them, in this order; ncolumns 0: all. A total is meant by
-				     * its name and by its column's */
+	const char *const *columns; /* to be written, in this order; ncolumns 0: all. A total can
+				     * be named "Max_RSS", or with all others of its column "RSS" */
 	unsigned ncolumns;
 	struct time_bound from, to; /* not with stock */
 	enum extract_format format;
 	bool totals; /* one row per table, else all its rows */
 	bool stock;
 	bool units; /* a second header line, or a list: units of the columns; not with stock */
-	unsigned threads; /* at most; 0: as many as there are cores and work for, up to 8 */
-	bool leaves;	  /* the process ends now: what it holds is left to its end */
 };
 
 struct extract_result {
@@ -51,13 +47,12 @@ struct extract_result {
 };
 
 /*
- * Writes to fd, from where it stands. A regular file is begun again where tables turn out to have
- * other columns than the first; before anything else is written to, all tables are looked at.
+ * Writes to fd, from where it stands. Each wanted table is read twice: for its columns before the
+ * header of its series is written, and for its rows.
  * CSV and table: series one after the other, each with its header, an empty line between. JSON:
  * one array with an object per table. Nothing is written when no table is found.
  * 0: done, see *result for what was and was not there; else the rest was not written: -EINVAL: a
- * series that cannot be a name; -EMSGSIZE: more columns than we follow; -ECHILD: a process that
- * helped died, as it does when the library crashes on a damaged file; -EBUSY: the file changed
+ * series that cannot be a name; -E2BIG: more columns than we follow; -EBUSY: the file changed
  * meanwhile; -ENOMEM; what reader__open fails with. All of it has been logged, but
  * result->write_error has not.
  */

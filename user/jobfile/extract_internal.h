@@ -1,113 +1,104 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of extraction share. */
+/*
+ * What the files of extraction share. Each series takes two passes over its tables: the first one
+ * collects their columns, of which the output's header is made, and the second one writes rows.
+ */
 #ifndef JP_JOBFILE_EXTRACT_INTERNAL_H
 #define JP_JOBFILE_EXTRACT_INTERNAL_H
 
-#include "hdf5/cursor.h"
 #include "base/progress.h"
+#include "hdf5/cursor.h"
 #include "jobfile/extract.h"
-#include "jobfile/extract_plan.h"
+#include "jobfile/extract_columns.h"
 
 struct totals;
-struct helpers;
 
-/* One series on its way. */
-struct extraction {
-	struct progress progress;
-	const struct extract_options *opt;
-	const char *path;
-	int fd;			 /* of the file */
-	struct helpers *helpers; /* NULL: none were called */
-	struct reader *r;
-	struct cursor *cursor;
-	struct selection sel;
-	struct number_range one; /* the task the series was named with */
-	const char *wanted;	 /* the series as it was named */
-	bool last;		 /* of them */
-	char series[256];
-	struct node_ref *refs;
-	unsigned nrefs;
-	bool looking; /* for columns only, nothing is written */
-	bool glance;  /* the same, and those of one table will do */
-	/* The node it was found in, and the table the cursor is at: they are the first to be read.
-	 */
-	struct reader_node *held;
-	unsigned held_ref;
-	const char *held_table;
-	bool grouped;
-	struct plan_names plan;	  /* the columns that are written */
-	struct plan_names header; /* of what sh5util makes of them */
-	/* Where the columns of the plan are in the tables of this shape. */
-	unsigned shape;
-	bool unknowns; /* some columns of the table are not known */
-	struct text_col *cols;
-	struct time_filter filter;
-	struct totals *totals;
-	struct text text;
-	struct unit_of {
-		char *column, *unit;
-	} * units; /* of all columns that were looked at */
-	unsigned nunits;
-	struct text_names marks; /* of the node at hand */
-	struct extract_result result;
-	uint8_t *lacks; /* per ref: the node does not have the series */
-	uint8_t *found; /* per range of sel.tasks: some table is in it */
+struct column_unit {
+	char *column, *unit;
 };
 
-/* One node: all its tables that are meant. What cannot be read is logged and counted; 0, or what
- * ends the whole: -EAGAIN, -EMSGSIZE, -ENOMEM. */
+struct extraction {
+	const struct extract_options *opt;
+	const char *path;
+	struct reader *r;
+	struct cursor *cursor;
+	struct totals *totals;
+	struct time_filter filter;
+	struct text text;
+	struct extract_result result;
+	struct progress progress;
+	bool collecting; /* the first pass: columns are collected, nothing is written */
+
+	/* The series at hand. */
+	const char *wanted; /* as the user named it */
+	char series[256];   /* as the file has it */
+	struct selection sel;
+	struct number_range one_task; /* the task that the series was named with */
+	struct node_ref *refs;	      /* its nodes */
+	unsigned nrefs;
+	uint8_t *lacks; /* per ref: the node does not have the series */
+	uint8_t *found; /* per range of sel.tasks: some table is in it */
+	bool grouped;
+	struct column_names columns; /* of the output */
+	struct column_names header;  /* what --stock makes of them for totals */
+	struct column_unit *units;   /* of all columns that were collected */
+	unsigned nunits;
+
+	/* The table at hand. */
+	unsigned shape;		 /* of the cursor when cols was made; 0: never */
+	bool unknowns;		 /* some of its columns are not known */
+	struct text_col *cols;	 /* per column of the output: where the table has it */
+	struct text_names marks; /* of the table's node */
+};
+
+/* extract_node.c: one pass over one node. What cannot be read is logged and counted, by the second
+ * pass. 0, or what ends the extraction: -EBUSY (the file changed), -E2BIG (columns), -ENOMEM. */
 int extract__node(struct extraction *x, unsigned ref);
-/* Lets go of the node that is held, before its reader is freed. */
-void extract__release(struct extraction *x);
-/* Names the table (NULL: the node) and why it cannot be read. 0, or err where it ends the whole. */
-int extract__damaged(struct extraction *x, const struct node_ref *ref, const char *table, int err);
+/* The name of a step in the output. */
 const char *extract__step(const struct extraction *x, unsigned step);
 
-/* Folds the names of a table's columns into the plan, or finds where the plan's columns are in it
- * and whether they are known. names and cols describe a row of the output's kind. */
-int extract__map(struct extraction *x, char *const *names, const struct text_col *cols, unsigned n);
+/* extract_layout.c: the columns of the table at hand, with n names and cols, join the output's in
+ * the first pass; in the second one x->cols is set for them. 0, -EBUSY, -E2BIG or -ENOMEM. */
+int extract__map_columns(struct extraction *x, char *const *names, const struct text_col *cols,
+			 unsigned n);
+/* Between the passes: of the collected columns those that the user chose. 0 or -ENOMEM. */
+int extract__choose_columns(struct extraction *x);
+/* Prepares x->text for the second pass; `before` is text before the header. 0 or -ENOMEM. */
+int extract__lay_out(struct extraction *x, struct outbuf *out, const char *before);
 
-/* With the option, the units of the table that the cursor stands at, one of `series`, are kept
- * while columns are looked at, and go into the header. 0 or -ENOMEM. */
-int extract__learn_units(struct extraction *x, const struct cursor *c, const char *series);
+/* extract_units.c, with --units only: keeps what the table of `series` that the cursor stands at
+ * says of its columns; and puts the units of the header into x->text. 0 or -ENOMEM. */
+int extract__collect_units(struct extraction *x);
 int extract__lay_out_units(struct extraction *x);
 void extract__forget_units(struct extraction *x);
 
-/* A column of numbers that stand for texts, which each node has its own of. 0 or -ENOMEM. */
+/* extract_marks.c: a column of numbers that stand for texts, of which each node has its own. */
 bool extract__is_marks(const struct extraction *x, const char *column);
-int extract__load_marks(struct extraction *x, const struct reader_node *n);
+int extract__load_marks(struct extraction *x, const struct reader_node *n); /* 0 or -ENOMEM */
 void extract__forget_marks(struct extraction *x);
 
-/* Totals. The cursor stands at a table. */
+/* extract_totals.c: the row of totals of the table that the cursor stands at. Names are as
+ * text__open() takes them; 0 or an error of extract__node() or of the cursor. */
 int totals__new(struct totals **out);
 void totals__free(struct totals *t);
-int totals__stock(struct extraction *x, const char *node, const char *step, const char *table);
-int totals__computed(struct extraction *x, const char *node, const char *step, const char *table);
-/* Reads the stored totals of a node's series where they can be used. */
-int totals__load(struct extraction *x, const struct node_ref *ref, const struct reader_series *s);
-/* From them: 1, 0: it is not among them, or what ends the whole. */
-int totals__stored(struct extraction *x, const char *node, const char *step, const char *table);
+void totals__begin_series(struct totals *t);
+int totals__of_table(struct extraction *x, const char *node, const char *step, const char *table);
 
-/* Opens the file, which x->fd is. What reader__open fails with, or -ENOMEM; nothing is logged. */
-int extract__begin(struct extraction *x);
-/* The nodes of a series, which has no columns yet. 0; -EINVAL: it cannot be one; -ENOMEM. */
-int extract__prepare(struct extraction *x, const char *series);
-/* The columns of all tables, or of the first one. 0, or what ends the whole. */
-int extract__look(struct extraction *x, bool first_only);
-/* Those that are written; with first_only, where the output can be begun again, the first table's
- * do for now. What is missing is named. 0, or what ends the whole. */
-int extract__plan(struct extraction *x, bool first_only);
-/* With these columns to out; blank comes before the header. 0 or -ENOMEM. */
-int extract__lay_out(struct extraction *x, struct outbuf *out, const char *blank);
+/* Writes a table's one row. 0 or -ENOMEM. */
+int extract__put_row(struct extraction *x, const char *node, const char *step, const char *table,
+		     const struct text_col *cols, const union cell *row);
 
-/* Helpers, as many as are wanted and of use, unless they are there; they open the file themselves.
- * 0; -ECHILD, which is logged; -ENOMEM. */
-int extract__call_helpers(struct extraction *x);
-/* Whether all nodes are to be written with them. */
-bool extract__helped(const struct extraction *x);
-/* All nodes of the series, in order. Whatever goes wrong, no helper is left. */
-int extract__together(struct extraction *x);
-/* Well: they have done all they were told to. */
-void extract__dismiss_helpers(struct extraction *x, bool well);
+/* extract_stock.c: the same row as sh5util prints it; the columns have been mapped. */
+int totals__of_table_stock(struct extraction *x, const char *node, const char *step,
+			   const char *table);
+
+/* extract_missing.c: names the table (NULL: the node) that cannot be read. 0, or err if it ends the
+ * extraction. */
+int extract__name_damaged(struct extraction *x, const struct node_ref *ref, const char *table,
+			  int err);
+void extract__name_missing_column(struct extraction *x, const struct column_names *all,
+				  const char *column);
+/* Names what was wanted of the series at hand and is not there; empty: no table was written. */
+void extract__name_missing(struct extraction *x, bool empty);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the output has: its columns, and how they are laid out. */
+/* The columns of the output: collected from all tables, chosen, and laid out as text. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,75 +8,97 @@
 #include "base/log.h"
 #include "jobfile/extract_internal.h"
 
-int extract__look(struct extraction *x, bool first_only)
+#define COLUMNS_MAX 16384u
+
+static bool is_chosen(const struct extract_options *o, const char *name)
 {
+	for (unsigned i = 0; i < o->ncolumns; i++)
+		if (column_names__is_meant(name, o->columns[i], o->totals && !o->stock))
+			return true;
+	return false;
+}
+
+/* Of more columns than can be side by side, those that the user chose. */
+static int collect_column(struct extraction *x, const char *name)
+{
+	if (x->columns.n < COLUMNS_MAX || is_chosen(x->opt, name))
+		return column_names__append(&x->columns, name);
+	if (x->opt->ncolumns)
+		return 0;
+	log_error("%s: series %s has more columns in all than can be put side by side; "
+		  "choose some with --columns",
+		  x->path, x->series);
+	return -E2BIG;
+}
+
+static int collect_columns(struct extraction *x, char *const *names, unsigned n)
+{
+	struct column_names *c = &x->columns;
+	unsigned hint = 0;
 	int err = 0;
 
-	extract__release(x);
-	plan_names__free(&x->plan);
-	x->shape = 0;
-	x->looking = true;
-	x->glance = first_only;
-	for (unsigned i = 0; !err && i < x->nrefs && !(first_only && x->plan.begun); i++)
-		err = extract__node(x, i);
-	x->looking = x->glance = false;
-	x->shape = 0;
+	if (x->opt->stock && c->begun) {
+		column_names__keep_common(c, names, n);
+		return 0;
+	}
+	for (unsigned i = 0; !err && i < n; i++)
+		if (column_names__find(c->v, c->n, names[i], &hint) < 0)
+			err = collect_column(x, names[i]);
+	c->begun = true;
 	return err;
 }
 
-static void name_missing_column(struct extraction *x, const struct plan_names *all,
-				const char *column)
+/* A column that the first pass has not seen in any table, or not missed, is of a file that has
+ * changed since. */
+static int locate_columns(struct extraction *x, char *const *names, const struct text_col *cols,
+			  unsigned n)
 {
-	const char *near = plan_names__nearest(all, column);
+	static const struct text_col nothing = {.at = -1};
+	unsigned hint = 0, there = 0;
 
-	x->result.missing++;
-	if (near)
-		log_error("%s: series %s has no column \"%s\"; did you mean \"%s\"?", x->path,
-			  x->series, column, near);
-	else
-		log_error("%s: series %s has no column \"%s\"", x->path, x->series, column);
+	for (unsigned i = 0; i < x->columns.n; i++) {
+		int at = column_names__find(names, n, x->columns.v[i], &hint);
+
+		x->cols[i] = at < 0 ? nothing : cols[at];
+		there += at >= 0;
+	}
+	if (x->opt->stock)
+		return there < x->columns.n ? -EBUSY : 0;
+	return there < n && !x->opt->ncolumns ? -EBUSY : 0;
 }
 
-/* 0; -EAGAIN: not all wanted columns are there. */
-static int choose_columns(struct extraction *x, bool name)
+int extract__map_columns(struct extraction *x, char *const *names, const struct text_col *cols,
+			 unsigned n)
+{
+	return x->collecting ? collect_columns(x, names, n) : locate_columns(x, names, cols, n);
+}
+
+int extract__choose_columns(struct extraction *x)
 {
 	const struct extract_options *o = x->opt;
-	struct plan_names all = {0};
+	struct column_names all = {0};
 	const char *missing;
-	int err;
+	int err = 0;
 
-	if (!o->ncolumns || !x->plan.begun)
+	if (!o->ncolumns || !x->columns.begun)
 		return 0;
-	err = plan_names__add(&all, x->plan.v, x->plan.n, false);
+	for (unsigned i = 0; !err && i < x->columns.n; i++)
+		err = column_names__append(&all, x->columns.v[i]);
 	missing = err ? NULL
-		      : plan_names__choose(&x->plan, o->columns, o->ncolumns,
-					   o->totals && !o->stock, &err);
-	if (!err && missing) {
-		err = name ? 0 : -EAGAIN;
-		if (name)
-			name_missing_column(x, &all, missing);
-	}
-	plan_names__free(&all);
+		      : column_names__choose(&x->columns, o->columns, o->ncolumns,
+					     o->totals && !o->stock, &err);
+	if (!err && missing)
+		extract__name_missing_column(x, &all, missing);
+	column_names__free(&all);
 	return err;
 }
 
-int extract__plan(struct extraction *x, bool first_only)
-{
-	int err = extract__look(x, first_only);
-
-	if (!err)
-		err = choose_columns(x, !first_only);
-	if (err == -EAGAIN && first_only)
-		return extract__plan(x, false);
-	return err;
-}
-
-/* What stands in the header of sh5util's totals: names to be freed. */
-static int stock_totals(const struct plan_names *of, struct plan_names *out)
+/* Makes the column names in the header of sh5util's totals. */
+static int make_stock_header(const struct column_names *of, struct column_names *out)
 {
 	static const char *const prefixes[] = {"Min", "Max", "Sum", "Avg"};
-	char *name = (char *)"ElapsedTime";
-	int err = plan_names__add(out, &name, 1, false);
+	int err = column_names__append(out, "ElapsedTime");
+	char *name;
 
 	for (unsigned i = 0; !err && i < of->n; i++) {
 		if (!strcmp(of->v[i], "ElapsedTime"))
@@ -84,14 +106,14 @@ static int stock_totals(const struct plan_names *of, struct plan_names *out)
 		for (unsigned k = 0; !err && k < 4; k++) {
 			if (asprintf(&name, "%s_%s", prefixes[k], of->v[i]) < 0)
 				return -ENOMEM;
-			err = plan_names__add(out, &name, 1, false);
+			err = column_names__append(out, name);
 			free(name);
 		}
 	}
 	return err;
 }
 
-static void widths(struct extraction *x)
+static void measure_names(struct extraction *x)
 {
 	struct text *t = &x->text;
 
@@ -106,17 +128,15 @@ static void widths(struct extraction *x)
 	}
 }
 
-int extract__lay_out(struct extraction *x, struct outbuf *out, const char *blank)
+int extract__lay_out(struct extraction *x, struct outbuf *out, const char *before)
 {
-	bool stock_form = x->opt->stock && x->opt->totals;
-	const struct plan_names *header = stock_form ? &x->header : &x->plan;
-	int err;
+	const bool stock_totals = x->opt->stock && x->opt->totals;
+	const struct column_names *header = stock_totals ? &x->header : &x->columns;
+	int err = stock_totals ? make_stock_header(&x->columns, &x->header) : 0;
 
-	plan_names__free(&x->header);
-	err = stock_form ? stock_totals(&x->plan, &x->header) : 0;
 	free(x->cols);
 	x->shape = 0;
-	x->cols = calloc(x->plan.n + 1, sizeof(*x->cols));
+	x->cols = calloc(x->columns.n + 1, sizeof(*x->cols));
 	if (!err && !x->cols)
 		err = -ENOMEM;
 	x->text.out = out;
@@ -124,8 +144,8 @@ int extract__lay_out(struct extraction *x, struct outbuf *out, const char *blank
 	x->text.ncols = header->n;
 	if (!err)
 		err = extract__lay_out_units(x);
-	x->text.grouped = x->grouped && !(x->opt->stock && x->sel.tasks == &x->one);
-	x->text.blank = blank;
-	widths(x);
+	x->text.grouped = x->grouped && !(x->opt->stock && x->sel.tasks == &x->one_task);
+	x->text.before = before;
+	measure_names(x);
 	return err;
 }

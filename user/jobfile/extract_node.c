@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* One node: its tables, and where the columns of the output are in them. */
+/* One pass over one node: its tables, which the first pass maps and the second one writes. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/str.h"
 #include "identity/stepname.h"
 #include "jobfile/extract_internal.h"
@@ -15,68 +14,6 @@ const char *extract__step(const struct extraction *x, unsigned step)
 	const char *name = x->r->steps[step].name;
 
 	return x->opt->stock ? name : stepname__human(name);
-}
-
-static const char *why(int err)
-{
-	switch (err) {
-	case -EBADMSG:
-		return "damaged, or not a table of numbers";
-	case -EMSGSIZE:
-		return "claims more than its bytes can hold";
-	case -ENOENT:
-		return "cannot be opened";
-	case -ENODATA:
-		return "has no column to tell its rows' time by";
-	default:
-		return strerror(-err);
-	}
-}
-
-int extract__damaged(struct extraction *x, const struct node_ref *ref, const char *table, int err)
-{
-	const struct reader_step *s = &x->r->steps[ref->step];
-	const char *slash = table && strcmp(table, x->series) ? "/" : "";
-
-	if (err == -ENOMEM || err == -EAGAIN)
-		return err;
-	if (x->looking)
-		return 0;
-	x->result.damaged++;
-	log_error("%s: %s%s%s%s%s%s%s%s: %s; it is left out", x->path,
-		  x->r->merged ? "/Steps/" : "", x->r->merged ? s->name : "",
-		  x->r->merged ? "/Nodes/" : "/", s->nodes[ref->node], table ? "/" : "",
-		  table ? x->series : "", slash, *slash ? table : "", why(err));
-	return 0;
-}
-
-static int locate(struct extraction *x, char *const *names, const struct text_col *cols, unsigned n)
-{
-	static const struct text_col nothing = {.at = -1};
-	bool chosen = x->opt->ncolumns;
-	unsigned hint = 0, there = 0;
-
-	for (unsigned i = 0; i < x->plan.n; i++) {
-		int at = plan_names__find(names, n, x->plan.v[i], &hint);
-
-		x->cols[i] = at < 0 ? nothing : cols[at];
-		there += at >= 0;
-	}
-	if (x->opt->stock)
-		return there < x->plan.n ? -EAGAIN : 0;
-	return there < n && !chosen ? -EAGAIN : 0;
-}
-
-int extract__map(struct extraction *x, char *const *names, const struct text_col *cols, unsigned n)
-{
-	int err = x->looking ? plan_names__add(&x->plan, names, n, x->opt->stock)
-			     : locate(x, names, cols, n);
-
-	if (err == -EMSGSIZE)
-		log_error("%s: series %s has more columns in all than can be put side by side; "
-			  "choose some with --columns",
-			  x->path, x->series);
-	return err;
 }
 
 /* The columns of the table the cursor stands at. */
@@ -92,7 +29,7 @@ static int map_table(struct extraction *x)
 		unknowns |= c->cols[i].unknown;
 	/* Tables that the schema does not have may differ in units alone. */
 	if (c->shape != x->shape || !series__find(x->series))
-		err = extract__learn_units(x, c, x->series);
+		err = extract__collect_units(x);
 	if (err || (c->shape == x->shape && !unknowns && !x->unknowns))
 		return err;
 	cols = calloc(c->ncols + 1, sizeof(*cols));
@@ -109,7 +46,7 @@ static int map_table(struct extraction *x)
 	}
 	x->shape = c->shape;
 	x->unknowns = unknowns;
-	return extract__map(x, names, cols, c->ncols);
+	return extract__map_columns(x, names, cols, c->ncols);
 }
 
 static void put_rows(struct extraction *x, const union cell *rows, unsigned n)
@@ -145,58 +82,38 @@ static int put_series(struct extraction *x, const struct reader_node *n, const c
 	return err;
 }
 
-static int go_to_table(struct extraction *x, const struct reader_node *n,
-		       const struct reader_series *s, const char *table)
-{
-	bool there = x->held == n && x->held_table == table;
-	int err = 0;
-
-	if (there)
-		cursor__seek(x->cursor, 0);
-	else
-		err = cursor__open(x->cursor, n, s, table);
-	x->held_table = x->glance && !err ? table : NULL;
-	return err;
-}
-
-/* From the rows of the table. */
 static int read_table(struct extraction *x, const struct reader_node *n, unsigned step,
 		      const struct reader_series *s, const char *table)
 {
 	const char *name = s->grouped ? table : NULL, *human = extract__step(x, step);
-	bool own_totals = x->opt->totals && !x->opt->stock;
-	int err = go_to_table(x, n, s, table);
+	int err = cursor__open(x->cursor, n, s, table);
 
 	if (!err)
 		err = time_filter__table(&x->filter, x->cursor, n);
-	if (!err && own_totals)
-		return totals__computed(x, n->name, human, name);
+	if (!err && x->opt->totals && !x->opt->stock)
+		return totals__of_table(x, n->name, human, name);
 	if (!err)
 		err = map_table(x);
-	if (err || x->looking)
+	if (err || x->collecting)
 		return err;
-	return x->opt->totals ? totals__stock(x, n->name, human, name)
+	return x->opt->totals ? totals__of_table_stock(x, n->name, human, name)
 			      : put_series(x, n, human, name);
 }
 
-static int one_table(struct extraction *x, const struct reader_node *n, const struct node_ref *ref,
-		     const struct reader_series *s, const char *table)
+static int read_or_name_table(struct extraction *x, const struct reader_node *n,
+			      const struct node_ref *ref, const struct reader_series *s,
+			      const char *table)
 {
-	int err = 0;
+	int err = read_table(x, n, ref->step, s, table);
 
-	if (x->opt->totals && !x->opt->stock)
-		err = totals__stored(x, n->name, extract__step(x, ref->step),
-				     s->grouped ? table : NULL);
-	if (!err)
-		err = read_table(x, n, ref->step, s, table);
-	if (err < 0)
-		return extract__damaged(x, ref, table, err);
-	x->result.tables += !x->looking;
+	if (err)
+		return extract__name_damaged(x, ref, table, err);
+	x->result.tables += !x->collecting;
 	return 0;
 }
 
 /* Which of the wanted tasks there are. */
-static void mark_found(struct extraction *x, const struct reader_series *s, const char *table)
+static void mark_tasks_found(struct extraction *x, const struct reader_series *s, const char *table)
 {
 	uint64_t task;
 
@@ -206,46 +123,21 @@ static void mark_found(struct extraction *x, const struct reader_series *s, cons
 			x->found[i] = 1;
 }
 
-static int all_tables(struct extraction *x, const struct reader_node *n, const struct node_ref *ref,
-		      struct reader_series *s)
+static int read_tables(struct extraction *x, const struct reader_node *n,
+		       const struct node_ref *ref, struct reader_series *s)
 {
-	int err = 0;
+	int err;
 
-	if (!x->plan.begun)
+	if (!x->columns.begun)
 		x->grouped = s->grouped;
 	select__order(&x->sel, s);
-	if (x->opt->totals && !x->opt->stock)
-		err = totals__load(x, ref, s);
-	if (!err)
-		err = extract__load_marks(x, n);
-	for (unsigned i = 0; !err && i < s->ntables && !(x->glance && x->plan.begun); i++) {
+	err = extract__load_marks(x, n);
+	for (unsigned i = 0; !err && i < s->ntables; i++) {
 		if (s->grouped && !select__table(&x->sel, s->tables[i]))
 			continue;
-		mark_found(x, s, s->tables[i]);
-		err = one_table(x, n, ref, s, s->tables[i]);
+		mark_tasks_found(x, s, s->tables[i]);
+		err = read_or_name_table(x, n, ref, s, s->tables[i]);
 	}
-	return err;
-}
-
-void extract__release(struct extraction *x)
-{
-	reader_node__free(x->held);
-	x->held = NULL;
-	x->held_table = NULL;
-}
-
-static int go_to_node(struct extraction *x, unsigned ref, struct reader_node **out)
-{
-	const struct node_ref *at = &x->refs[ref];
-	int err = 0;
-
-	if (!x->held || x->held_ref != ref) {
-		extract__release(x);
-		err = reader__node(x->r, at->step, at->node, x->series, out);
-		x->held = err ? NULL : *out;
-		x->held_ref = ref;
-	}
-	*out = x->held;
 	return err;
 }
 
@@ -253,13 +145,15 @@ int extract__node(struct extraction *x, unsigned ref)
 {
 	const struct node_ref *at = &x->refs[ref];
 	struct reader_node *n;
-	int err = go_to_node(x, ref, &n);
+	int err = reader__node(x->r, at->step, at->node, x->series, &n);
 
 	if (err)
-		return extract__damaged(x, at, NULL, err);
+		return extract__name_damaged(x, at, NULL, err);
 	if (n->nseries)
-		err = all_tables(x, n, at, n->series);
+		err = read_tables(x, n, at, n->series);
 	else
 		x->lacks[ref] = 1;
+	cursor__close(x->cursor);
+	reader_node__free(n);
 	return err;
 }

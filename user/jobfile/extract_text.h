@@ -11,7 +11,7 @@
 
 enum extract_format { EXTRACT_CSV, EXTRACT_JSON, EXTRACT_TABLE };
 
-/* Number k stands for v[k - 1]; NULL: nobody says. */
+/* Number k stands for v[k - 1]; NULL: the file does not say for what. */
 struct text_names {
 	char **v;
 	unsigned n;
@@ -32,30 +32,27 @@ struct text {
 	bool grouped;  /* tables have names of their own */
 	const char *job, *series, *level;
 	char *const *names; /* of the columns */
-	const char **units; /* theirs, or NULL */
+	const char **units; /* of the columns, or NULL */
 	unsigned ncols;
 	int step_width, node_width; /* EXTRACT_TABLE */
-	int ns_at;	  /* there: the cell of TimeNS, -1: none, for times with fractions */
-	int64_t start_ns; /* of the step, INT64_MIN: not known */
-	char *prefix;	  /* begins each row of the table at hand */
-	size_t prefix_len;
-	uint64_t rows;	   /* of it so far */
-	bool named;	   /* some column's numbers stand for texts */
-	bool begun;	   /* the header was written, or is another's matter */
-	bool comma;	   /* JSON: some object was written before */
-	const char *blank; /* before the header */
+	int ns_at;	      /* there: the cell of TimeNS, -1: none, for times with fractions */
+	int64_t start_ns;     /* of the step, INT64_MIN: not known */
+	struct outbuf prefix; /* in memory: begins each row of the table at hand */
+	uint64_t rows;	      /* of the table so far */
+	bool named;	      /* some column's numbers stand for texts */
+	bool begun;	      /* the header was written */
+	bool comma;	      /* JSON: some object was written before */
+	const char *before;   /* text before the header */
 };
 
-/* What comes before all tables of a series, the names of the columns; text__open does it itself
- * before the first one. */
-void text__header(struct text *t);
-/* table NULL: the series is one table. 0 or -ENOMEM. */
+/* Begins a table; before the first one of a series, the header with the names of the columns.
+ * table NULL: the series is one table. 0 or -ENOMEM. */
 int text__open(struct text *t, const char *step, const char *node, const char *table,
 	       const struct text_col *cols);
 /* n rows of stride cells. */
 void text__rows(struct text *t, const struct text_col *cols, const union cell *rows, unsigned n,
 		unsigned stride);
-void text__close(struct text *t);
+void text__close(const struct text *t);
 void text__free(struct text *t);
 
 #endif

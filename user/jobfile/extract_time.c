@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads instants as users write them, and tells which rows lie between two of them. */
 #include "jobfile/extract_time.h"
 
 #include <errno.h>

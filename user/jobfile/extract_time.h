@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From when to when: instants as users write them, and the instants of rows. */
+/* The part of the time that a user asked for: two instants, and the rows between them. */
 #ifndef JP_JOBFILE_EXTRACT_TIME_H
 #define JP_JOBFILE_EXTRACT_TIME_H
 
@@ -28,9 +28,10 @@ struct time_filter {
 	int64_t start_ns;
 };
 
-/* Ready for the rows of the table c stands at. 0; -ENODATA: it has no column to go by. */
+/* Prepares the filter for the rows of the table that c stands at. 0; -ENODATA: the table has no
+ * column of times. */
 int time_filter__table(struct time_filter *f, const struct cursor *c, const struct reader_node *n);
-/* Both bounds are in it. TimeNS is preferred to whole seconds. */
+/* Whether the row is between the bounds or at one of them. TimeNS is preferred to whole seconds. */
 bool time_filter__row(const struct time_filter *f, const union cell *row);
 
 #endif

@@ -8,7 +8,7 @@
 #include "schema/describe.h"
 #include "jobfile/extract_internal.h"
 
-static struct unit_of *find_unit(const struct extraction *x, const char *column)
+static struct column_unit *find_unit(const struct extraction *x, const char *column)
 {
 	for (unsigned i = 0; i < x->nunits; i++)
 		if (!strcmp(x->units[i].column, column))
@@ -18,7 +18,7 @@ static struct unit_of *find_unit(const struct extraction *x, const char *column)
 
 static int add_unit(struct extraction *x, const char *column, const char *unit)
 {
-	struct unit_of *u = find_unit(x, column);
+	struct column_unit *u = find_unit(x, column);
 
 	if (u) {
 		if (strcmp(u->unit, unit))
@@ -30,14 +30,15 @@ static int add_unit(struct extraction *x, const char *column, const char *unit)
 		return -ENOMEM;
 	x->units = u;
 	u += x->nunits++;
-	*u = (struct unit_of){strdup(column), strdup(unit)};
+	*u = (struct column_unit){strdup(column), strdup(unit)};
 	return u->column && u->unit ? 0 : -ENOMEM;
 }
 
-int extract__learn_units(struct extraction *x, const struct cursor *c, const char *series)
+int extract__collect_units(struct extraction *x)
 {
 	struct table_columns t = {0};
-	int err = x->opt->units && x->looking ? table_columns__read(&t, c, series) : 0;
+	int err =
+		x->opt->units && x->collecting ? table_columns__read(&t, x->cursor, x->series) : 0;
 
 	for (unsigned i = 0; !err && i < t.ncols; i++)
 		err = add_unit(x, t.cols[i].name, t.cols[i].unit);
@@ -53,7 +54,7 @@ int extract__lay_out_units(struct extraction *x)
 		return 0;
 	x->text.units = calloc(x->text.ncols + 1, sizeof(*x->text.units));
 	for (unsigned i = 0; x->text.units && i < x->text.ncols; i++) {
-		const struct unit_of *u = find_unit(x, x->text.names[i]);
+		const struct column_unit *u = find_unit(x, x->text.names[i]);
 		const char *of = aggregate__column(x->text.names[i], NULL);
 
 		if (!u && of)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The rows of one column of several tables are put side by side by their time. */
 #include "jobfile/items.h"
 
 #include <errno.h>
@@ -205,7 +206,7 @@ static void set_cell(struct items *it, const struct item_table *w, const struct 
 	s->node_seen[w->node] = s->row_no;
 }
 
-/* Its own row where it has one there, else what still holds. */
+/* Takes the table's row of the bin, or else the last row before, where it still holds. */
 static void take_table(struct items *it, struct item_table *w, int64_t bin, uint32_t ord,
 		       struct items_row *row)
 {

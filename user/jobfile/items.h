@@ -29,8 +29,9 @@ struct items_query {
 	bool as_stored; /* integers that are unknown count as they are stored, as for sh5util */
 	double period; /* s; 0: the tables' own: three quarters of the intervals of some of them are
 			  no longer */
-	/* Told of every node or table that cannot take part; table is NULL for a whole node. err:
-	 * -ENODATA lacks the series or the column, else what failed to be read. May be NULL. */
+	/* Called for every node or table that cannot take part; table is NULL for a whole node.
+	 * err: -ENODATA lacks the series or the column, else what failed to be read. May be NULL.
+	 */
 	void (*problem)(void *ctx, const char *step, const char *node, const char *table, int err);
 	void *ctx;
 };
@@ -80,9 +81,9 @@ struct items_row {
  * follow; -ENOMEM.
  */
 int items__open(struct items **out, const struct reader *r, const struct items_query *q);
-/* 1: a row, the cells until the next call; 0: no more; -ENOMEM. A damaged table is told of.
- * Memory: at most 32 MiB or 480 bytes per table of a step, whichever is more, for rows, and 240
- * bytes per table. */
+/* 1: a row, the cells until the next call; 0: no more; -ENOMEM. A damaged table is reported.
+ * Memory: at most 32 MiB or 480 bytes per table of a step, whichever is more, for rows, and
+ * 240 bytes per table. */
 int items__next(struct items *it, struct items_row *row);
 void items__free(struct items *it);
 

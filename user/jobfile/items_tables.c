@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The tables whose rows are put side by side, and the next row of each. */
 #include "jobfile/items_tables.h"
 
 #include <errno.h>
@@ -36,7 +37,7 @@ static int by_column(const void *a, const void *b)
 	return order || !x->table ? order : strcmp(x->table, y->table);
 }
 
-/* The same pointer for the same text. */
+/* Returns the same pointer for the same text. */
 static const char *intern(struct items_tables *t, const char *name)
 {
 	char **at = tsearch(name, &t->names, by_text);
@@ -135,7 +136,7 @@ static int learn_shape(struct items_tables *t)
 	return 0;
 }
 
-/* What is no time is no reason to overflow. */
+/* A value that is no time becomes the nearest time, for the conversion must not overflow. */
 static int64_t to_time(double v)
 {
 	return v >= 0 && v < (double)TIME_MAX ? (int64_t)v : v > 0 ? TIME_MAX : 0;
@@ -184,7 +185,7 @@ static int sample_gaps(struct items_tables *t, const union cell *rows, unsigned 
 }
 
 /* The first row may be of a shorter interval: the second stands for the others. */
-static int look_at_rows(struct items_tables *t, struct item_table *w)
+static int read_first_rows(struct items_tables *t, struct item_table *w)
 {
 	const union cell *rows;
 	unsigned n;
@@ -197,8 +198,8 @@ static int look_at_rows(struct items_tables *t, struct item_table *w)
 	return sample_gaps(t, rows, n);
 }
 
-static int look_at_table(struct items_tables *t, const struct reader_series *s, const char *table,
-			 struct item_table *w)
+static int open_table(struct items_tables *t, const struct reader_series *s, const char *table,
+		      struct item_table *w)
 {
 	int err = cursor__open(t->cursor, t->node, s, table);
 
@@ -212,27 +213,27 @@ static int look_at_table(struct items_tables *t, const struct reader_series *s, 
 		return -EBADMSG;
 	w->type = t->cursor->cols[t->at_value].type;
 	w->nrows = t->cursor->nrows;
-	return look_at_rows(t, w);
+	return read_first_rows(t, w);
 }
 
-static void tell(const struct items_tables *t, const char *table, int err)
+static void report_problem(const struct items_tables *t, const char *table, int err)
 {
 	if (t->q->problem)
 		t->q->problem(t->q->ctx, t->node->step, t->node->name, table, err);
 }
 
-/* What is wrong with one table is told and costs that table only. */
+/* A damaged table is reported, and only that table is left out. */
 static int find_table(struct items_tables *t, const struct reader_series *s, const char *table,
 		      struct item_table *w)
 {
 	struct items_col col = {t->node->name, NULL};
-	int err = look_at_table(t, s, table, w);
+	int err = open_table(t, s, table, w);
 
 	if (err == -ENOMEM)
 		return err;
 	if (err) {
 		t->others += err == -ENODATA;
-		tell(t, s->grouped ? table : NULL, err);
+		report_problem(t, s->grouped ? table : NULL, err);
 		return 0;
 	}
 	w->name = intern(t, table);
@@ -330,7 +331,7 @@ static void take_row(const struct items_tables *t, const union cell *row, struct
 					  : !col->unknown || t->q->as_stored;
 }
 
-/* What was read before it stays; the table ends there. */
+/* The rows before the damage stay; the table ends there. */
 static int damaged(struct items_tables *t, struct item_table *w, int err)
 {
 	const struct reader_step *s = &t->r->steps[w->step];

@@ -58,7 +58,7 @@ struct items_tables {
 /* All tables of the selection, by step. As items__open. */
 int items_tables__find(struct items_tables *t);
 /* Reads up to max rows from w->pos on to w->loaded, which has room for them. Periods are counted
- * from start_ns. A damaged table is told of, and ends where the damage begins. 0 or -ENOMEM. */
+ * from start_ns. A damaged table is reported, and ends where the damage begins. 0 or -ENOMEM. */
 int items_tables__load(struct items_tables *t, struct item_table *w, unsigned max, int64_t start_ns,
 		       int64_t period_ns);
 void items_tables__free(struct items_tables *t);

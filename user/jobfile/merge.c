@@ -59,25 +59,27 @@ struct work {
 	struct outcome *out;
 };
 
-static bool is_full(int dir)
+static bool is_full(const char *output)
 {
+	const char *slash = strrchr(output, '/');
+	_cleanup_free_ char *dir = strndup(output, slash ? slash - output + 1 : 0);
 	struct statvfs fs;
 
-	return !fstatvfs(dir, &fs) && fs.f_bavail * fs.f_bsize < FULL_BYTES;
+	return dir && !statvfs(*dir ? dir : ".", &fs) && fs.f_bavail * fs.f_bsize < FULL_BYTES;
 }
 
 /* After the death of the child. The library may not outlive a write that failed: some paths of it
  * free memory twice. Returns whether something else was the cause, and a file may be to blame. */
 static bool clean_up(const char *output, int death, bool complete)
 {
-	struct merge_place p;
-	bool full;
+	/* While what was written of the file still takes its room. */
+	const bool full = is_full(output);
+	struct merge_output p;
 
 	/* This also removes what was left of the file. */
-	if (merge_place__begin(&p, output))
+	if (merge_output__begin(&p, output))
 		return false;
-	full = is_full(p.dir);
-	merge_place__end(&p);
+	merge_output__end(&p);
 	if (complete)
 		log_error("%s: is complete, but not all that it is made of is deleted", output);
 	else if (full)

@@ -13,12 +13,12 @@ struct merge_opts {
 	const char *user;	     /* the name of one of them */
 	const struct jobspec *specs; /* jobs and steps */
 	unsigned nspecs;
-	const char *output; /* NULL: ./job_<id>.h5; with several jobs it must be NULL */
-	int64_t job_start;  /* unix time: of jobs of one id, which; 0: there must be only one */
-	bool raw;	    /* a job's id alone is not also that of an array */
-	bool says_none;	    /* the caller says so where there is no file at all */
-	bool keep;	    /* node-step files are not deleted */
-	unsigned threads;   /* processes, of which one writes; 0: by CPUs and files */
+	const char *output;    /* NULL: ./job_<id>.h5; with several jobs it must be NULL */
+	int64_t job_start;     /* unix time: of jobs of one id, which; 0: there must be only one */
+	bool raw;	       /* a job's id alone is not also that of an array */
+	bool caller_logs_none; /* the caller says so where there is no file at all */
+	bool keep;	       /* node-step files are not deleted */
+	unsigned threads;      /* processes, of which one writes; 0: by CPUs and files */
 };
 
 struct merge_report {

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Whether a job file is of the job that is asked for, or of an earlier one of that id. */
 #include "jobfile/merge_age.h"
 
 #include <stdio.h>
@@ -47,7 +48,7 @@ static int64_t start_of(const char *path)
 	return start >= 0 || lstat(path, &st) ? start : st.st_mtime;
 }
 
-/* -1 if nobody knows, INT64_MAX if the job has not begun. */
+/* When Slurm began the job; -1: Slurm does not know, INT64_MAX: the job has not begun. */
 static int64_t ask_slurm(uint32_t job)
 {
 	struct slurmjob j;

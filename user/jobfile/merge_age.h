@@ -14,7 +14,8 @@ struct merge_age {
 	int64_t job_start;
 };
 
-/* By the first job of o, and when it began: as o says, or Slurm. False also where nobody knows. */
+/* Whether the file is older than the first job of o, whose begin is in o, or else asked of Slurm.
+ * False also where neither knows the begin. */
 bool merge_age__older(struct merge_age *a, const struct merge_opts *o, const char *path);
 
 #endif

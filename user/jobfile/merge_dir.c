@@ -25,7 +25,7 @@
 struct scan {
 	const struct merge_opts *o;
 	struct merge_sets *sets;
-	struct merge_wants wants;
+	struct matched_jobs matched;
 	char **names;
 	unsigned nnames;
 	int dir;
@@ -111,8 +111,8 @@ static bool wanted(const struct scan *c, uint32_t job, const char *step)
 {
 	bool any = false;
 
-	for (unsigned i = 0; i < c->wants.n; i++) {
-		const struct merge_want *w = &c->wants.v[i];
+	for (unsigned i = 0; i < c->matched.n; i++) {
+		const struct matched_job *w = &c->matched.v[i];
 
 		if (w->job != job || (step && !jobspec__has_step(w->spec, step)))
 			continue;
@@ -246,7 +246,7 @@ static void scan_free(struct scan *c)
 	for (unsigned i = 0; i < c->nnames; i++)
 		free(c->names[i]);
 	free(c->names);
-	free(c->wants.v);
+	free(c->matched.v);
 }
 
 static int scan_dir(const struct merge_opts *o, struct merge_sets *sets, int dir, const char *where,
@@ -281,7 +281,7 @@ static int scan_dir(const struct merge_opts *o, struct merge_sets *sets, int dir
 	if (err)
 		log_error("%s: cannot be listed: %s", where, strerror(-err));
 	if (!err)
-		err = merge_wants__find(&c.wants, o, dir, where, c.names, c.nnames);
+		err = matched_jobs__find(&c.matched, o, dir, where, c.names, c.nnames);
 	for (unsigned i = 0; !err && i < c.nnames; i++)
 		err = add_name(&c, c.names[i]);
 	for (unsigned i = 0; !err && i < c.nnames; i++)
@@ -290,7 +290,7 @@ static int scan_dir(const struct merge_opts *o, struct merge_sets *sets, int dir
 	return err;
 }
 
-static void say_missing(const struct merge_opts *o, const struct jobspec *spec, const char *where)
+static void log_missing(const struct merge_opts *o, const struct jobspec *spec, const char *where)
 {
 	struct slurmjob j;
 	char job[JOBSPEC_TEXT], merged[PATH_MAX];
@@ -313,11 +313,11 @@ static void name_missing(const struct merge_opts *o, struct merge_sets *sets, co
 {
 	for (unsigned i = 0; i < o->nspecs; i++)
 		sets->missing += !sets->found[i];
-	if (o->says_none && sets->missing == o->nspecs)
+	if (o->caller_logs_none && sets->missing == o->nspecs)
 		return;
 	for (unsigned i = 0; i < o->nspecs; i++)
 		if (!sets->found[i])
-			say_missing(o, &o->specs[i], where);
+			log_missing(o, &o->specs[i], where);
 }
 
 static int by_step_node(const void *a, const void *b)

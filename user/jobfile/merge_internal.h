@@ -3,7 +3,7 @@
  * What the files of a merge share. The process of the program finds the files (merge_dir.c) and has
  * a limited child make each job file (merge_job.c). That child has workers scan every node
  * (merge_scan.c), copies the nodes one by one (merge_tree.c), has workers compare the copies with
- * what was scanned (merge_check.c), gives the job file its name (merge_place.c) and deletes the
+ * what was scanned (merge_scan.c), gives the job file its name (merge_output.c) and deletes the
  * node-step files.
  */
 #ifndef JP_JOBFILE_MERGE_INTERNAL_H
@@ -39,7 +39,7 @@ enum merge_state {
 };
 
 /* What a node says of its job; 0 or -1 where it does not. */
-struct merge_origin {
+struct job_identity {
 	bool known;		 /* the node has been read */
 	bool exact;		 /* start is not from rounded times of rows */
 	uint64_t step;		 /* Slurm's number, else a digest of its name */
@@ -60,7 +60,7 @@ struct merge_item {
 	bool *named;		  /* shared by all tries: a message has named the refused file */
 	struct merge_stamp stamp; /* of a file */
 	uint64_t body, totals;	  /* digests; totals 0: it has none of its own */
-	struct merge_origin origin;
+	struct job_identity identity;
 };
 
 /* A node of a step that is running or could not be read: "node is missing". */
@@ -90,21 +90,21 @@ struct merge_set {
  * FILE.restart<N>.h5; -1: the run that counts. */
 char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart);
 
-/* merge_wants.c: the ids of jobs that are meant, each with the spec that it is meant by. */
-struct merge_want {
+/* matched_jobs.c: the ids of jobs that are meant, each with the spec that it is meant by. */
+struct matched_job {
 	const struct jobspec *spec;
 	uint32_t job;
 };
 
-struct merge_wants {
-	struct merge_want *v;
+struct matched_jobs {
+	struct matched_job *v;
 	unsigned n;
 };
 
 /* Of the files with these names in a directory. 0, -ENOMEM or -errno (logged). Frees nothing: w->v
  * is the caller's. */
-int merge_wants__find(struct merge_wants *w, const struct merge_opts *o, int dir, const char *where,
-		      char **names, unsigned nnames);
+int matched_jobs__find(struct matched_jobs *w, const struct merge_opts *o, int dir,
+		       const char *where, char **names, unsigned nnames);
 
 /* merge_dir.c: which files there are. */
 struct merge_sets {
@@ -177,32 +177,34 @@ int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const s
 int merge_tree__number(struct merge_tree *t, const char *step, const char *name, int64_t v,
 		       bool wide);
 int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text);
-/* Copies what users have put next to /Steps into the old file. -ENOTSUP with its name in *what. */
-int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t len);
+/* Copies what users have put next to /Steps into the old file. -ENOTSUP with its name in *object.
+ */
+int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *object, size_t len);
 int merge_tree__close(struct merge_tree *t);
 
 /* merge_metadata.c: attributes of the job and its steps. */
 struct merge_metadata;
 
 int merge_metadata__new(struct merge_metadata **out);
-void merge_metadata__free(struct merge_metadata *m);
-int merge_metadata__add(struct merge_metadata *m, const struct merge_item *i,
+void merge_metadata__free(struct merge_metadata *metadata);
+int merge_metadata__add(struct merge_metadata *metadata, const struct merge_item *i,
 			const struct merge_result *r);
 /* What the old job file says is missing of a step. */
-int merge_metadata__add_missing(struct merge_metadata *m, const char *step, hid_t step_group);
-int merge_metadata__write(struct merge_metadata *m, const struct merge_set *s, const char *user,
-			  struct merge_tree *t);
+int merge_metadata__add_missing(struct merge_metadata *metadata, const char *step,
+				hid_t step_group);
+int merge_metadata__write(struct merge_metadata *metadata, const struct merge_set *s,
+			  const char *user, struct merge_tree *t);
 
-/* merge_origin.c: whether all is of one job. */
-void merge_origin__take(struct merge_item *i, const struct node_info *info);
+/* job_identity.c: whether all is of one job. */
+void job_identity__read(struct merge_item *i, const struct node_info *info);
 /* 0; -EXDEV: the items are of several jobs (logged); -ENOMEM. */
-int merge_origin__check(struct merge_set *s);
+int job_identity__check(struct merge_set *s);
 /* Leaves only the items of the job that began at that unix time. 0; -ENOENT: none did, -EEXIST: the
  * job file is of another one (both logged); -ENOMEM. */
-int merge_origin__choose(struct merge_set *s, int64_t start, const char *output);
+int job_identity__choose(struct merge_set *s, int64_t start, const char *output);
 
-/* merge_place.c: the output's name, and how a file gets there. */
-struct merge_place {
+/* merge_output.c: the output's name, and how a file gets there. */
+struct merge_output {
 	int dir;
 	char *path; /* as asked for, for messages */
 	char base[MERGE_NAME_MAX + 1];
@@ -213,17 +215,17 @@ struct merge_place {
 };
 
 /* Opens what is there and makes the temporary file, which also keeps others off. Logs errors. */
-int merge_place__begin(struct merge_place *p, const char *path);
-int merge_place__sync(struct merge_place *p);
-int merge_place__commit(struct merge_place *p);
-void merge_place__end(struct merge_place *p); /* removes what was not committed */
+int merge_output__begin(struct merge_output *p, const char *path);
+int merge_output__sync(struct merge_output *p);
+int merge_output__commit(struct merge_output *p);
+void merge_output__end(struct merge_output *p); /* removes what was not committed */
 
 /*
- * merge_check.c: scans the nodes in the output that were copied, and compares their digests with
+ * merge_scan.c: scans the nodes in the output that were copied, and compares their digests with
  * those of the inputs. 0; -EIO (logged): they differ, or cannot be read.
  */
-int merge_check__run(const struct merge_set *set, const struct merge_place *place,
-		     struct progress *p, unsigned nworkers);
+int merge_scan__compare(const struct merge_set *set, const struct merge_output *output,
+			struct progress *p, unsigned nworkers);
 
 /* merge_job.c: one job file. 0, 1, or -errno (logged); -EAGAIN (not logged): the file that
  * set->copying names has to be left out. */

@@ -17,7 +17,7 @@ struct job {
 	const struct merge_opts *o;
 	struct merge_set *set;
 	struct merge_report *st;
-	struct merge_place place;
+	struct merge_output output;
 	struct reader *old;
 	struct merge_tree *tree;
 	struct merge_metadata *metadata;
@@ -44,7 +44,7 @@ static int refuse_file(struct job *j, struct merge_item *i, const char *trouble)
 static int write_failed(struct job *j, int err)
 {
 	progress__clear(&j->progress);
-	log_error("%s: cannot be written: %s; nothing was deleted", j->place.path, strerror(-err));
+	log_error("%s: cannot be written: %s; nothing was deleted", j->output.path, strerror(-err));
 	return err;
 }
 
@@ -122,13 +122,13 @@ static int open_old(struct job *j)
 	char path[64];
 	int err;
 
-	if (j->place.old < 0)
+	if (j->output.old < 0)
 		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->place.old);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->output.old);
 	err = reader__open(&j->old, path);
 	if (err || !j->old->merged || is_of_other_job(j->old->file, j->set->job)) {
 		log_error("%s: is there already, and no job file of job %u: it is not touched",
-			  j->place.path, j->set->job);
+			  j->output.path, j->set->job);
 		return -EEXIST;
 	}
 	j->set->extends = true;
@@ -147,7 +147,7 @@ static bool same_content(const struct merge_item *a, const struct merge_item *b)
 	return a->body == b->body && (!a->totals || !b->totals || a->totals == b->totals);
 }
 
-static bool same_place(const struct merge_item *a, const struct merge_item *b)
+static bool same_node(const struct merge_item *a, const struct merge_item *b)
 {
 	return a && !strcmp(a->node, b->node) && !stepname__cmp(a->step, b->step);
 }
@@ -169,7 +169,7 @@ static void begin_copy(struct job *j, const struct merge_item *i)
 
 	snprintf(j->set->copying, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
 	if (!i->file) {
-		pool__note_file(j->place.path);
+		pool__note_file(j->output.path);
 		return;
 	}
 	snprintf(path, sizeof(path), "%s/%s", j->set->where, i->file);
@@ -205,7 +205,7 @@ static int copy_old(struct job *j, struct merge_item *i, const struct merge_resu
 
 static int copy_item(struct job *j, struct merge_item *i, const struct merge_result *r)
 {
-	int err = j->tree ? 0 : merge_tree__create(&j->tree, j->place.fd, r->info.chunks);
+	int err = j->tree ? 0 : merge_tree__create(&j->tree, j->output.fd, r->info.chunks);
 
 	begin_copy(j, i);
 	if (!err)
@@ -230,7 +230,7 @@ static int merge_item(struct job *j, struct merge_item *i, const struct merge_re
 	if (r->err && !i->file) {
 		progress__clear(&j->progress);
 		log_error("%s: step %s, node %s: %s; the file is not touched, and nothing merged",
-			  j->place.path, i->step, i->node, r->trouble);
+			  j->output.path, i->step, i->node, r->trouble);
 		return -EBADMSG;
 	}
 	if (r->err)
@@ -238,25 +238,25 @@ static int merge_item(struct job *j, struct merge_item *i, const struct merge_re
 	i->stamp = r->stamp;
 	i->body = r->info.body;
 	i->totals = r->info.totals;
-	merge_origin__take(i, &r->info);
+	job_identity__read(i, &r->info);
 	/* Before it is said that they are not the same, for they need not be. */
-	err = same_place(j->last, i) && !same_content(j->last, i) ? merge_origin__check(j->set) : 0;
+	err = same_node(j->last, i) && !same_content(j->last, i) ? job_identity__check(j->set) : 0;
 	if (err)
 		return err;
-	return same_place(j->last, i) ? compare_with_last(j, i) : copy_item(j, i, r);
+	return same_node(j->last, i) ? compare_with_last(j, i) : copy_item(j, i, r);
 }
 
 static int start_scan(struct job *j, struct merge_scan **out)
 {
-	int err = merge_scan__start(out, j->set, j->place.old, j->place.path, false,
+	int err = merge_scan__start(out, j->set, j->output.old, j->output.path, false,
 				    j->processes > 1 ? j->processes - 1 : 1);
 
 	if (err)
-		log_error("%s: no process to read with: %s", j->place.path, strerror(-err));
+		log_error("%s: no process to read with: %s", j->output.path, strerror(-err));
 	return err;
 }
 
-/* Of several jobs of the id, the one that is meant. */
+/* Chooses the job that is meant, where several jobs have the id. */
 static int choose_job(struct job *j)
 {
 	const struct merge_result *r;
@@ -268,12 +268,12 @@ static int choose_job(struct job *j)
 	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
 		err = merge_scan__next(scan, &r);
 		if (!err && !r->err)
-			merge_origin__take(&j->set->items[i], &r->info);
+			job_identity__read(&j->set->items[i], &r->info);
 	}
 	merge_scan__free(scan);
 	if (err)
-		log_error("%s: %s", j->place.path, strerror(-err));
-	return err ? err : merge_origin__choose(j->set, j->o->job_start, j->place.path);
+		log_error("%s: %s", j->output.path, strerror(-err));
+	return err ? err : job_identity__choose(j->set, j->o->job_start, j->output.path);
 }
 
 static int copy_all(struct job *j)
@@ -285,7 +285,7 @@ static int copy_all(struct job *j)
 	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
 		err = merge_scan__next(scan, &r);
 		if (err)
-			log_error("%s: %s", j->place.path, strerror(-err));
+			log_error("%s: %s", j->output.path, strerror(-err));
 		else
 			err = merge_item(j, &j->set->items[i], r);
 		progress__at(&j->progress, i + 1);
@@ -296,17 +296,17 @@ static int copy_all(struct job *j)
 
 static int finish_tree(struct job *j)
 {
-	char what[300] = "";
+	char object[300] = "";
 	char path[64];
 	int err = 0, closed;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->place.fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->output.fd);
 	pool__note_file(path);
 	if (j->old)
-		err = merge_tree__keep_others(j->tree, j->old->file, what, sizeof(what));
+		err = merge_tree__keep_others(j->tree, j->old->file, object, sizeof(object));
 	if (err) {
 		log_error("%s: holds %s, which cannot be taken along: it is not touched",
-			  j->place.path, what);
+			  j->output.path, object);
 		return err;
 	}
 	err = merge_metadata__write(j->metadata, j->set, j->o->user, j->tree);
@@ -315,7 +315,7 @@ static int finish_tree(struct job *j)
 	if (!err)
 		err = closed;
 	if (!err)
-		err = merge_place__sync(&j->place);
+		err = merge_output__sync(&j->output);
 	return err ? write_failed(j, err) : 0;
 }
 
@@ -345,12 +345,12 @@ static void delete_inputs(struct job *j)
 	}
 }
 
-/* What is there holds everything already: it only has to be safe on disk. */
+/* The existing job file holds everything already, and only has to be safe on disk. */
 static int keep_old(struct job *j)
 {
-	if (fsync(j->place.old))
+	if (fsync(j->output.old))
 		return write_failed(j, -errno);
-	log_info("%s: has all of it already", j->place.path);
+	log_info("%s: has all of it already", j->output.path);
 	return 0;
 }
 
@@ -359,17 +359,17 @@ static int publish(struct job *j)
 	int err = finish_tree(j);
 
 	if (!err && j->check)
-		err = merge_check__run(j->set, &j->place, &j->progress, j->processes);
+		err = merge_scan__compare(j->set, &j->output, &j->progress, j->processes);
 	if (err)
 		return err;
 	log_debug(j->check ? "%s: read back: every node is as it was scanned"
 			   : "%s: not read back: the inputs stay, and it replaces nothing",
-		  j->place.path);
-	err = merge_place__commit(&j->place);
+		  j->output.path);
+	err = merge_output__commit(&j->output);
 	if (err == -ESTALE || err == -EEXIST) {
 		log_error("%s: was changed by another program meanwhile: given up; nothing was "
 			  "deleted",
-			  j->place.path);
+			  j->output.path);
 		return err;
 	}
 	return err ? write_failed(j, err) : 0;
@@ -383,7 +383,7 @@ static int merge_items(struct job *j)
 		return err;
 	if (!j->last)
 		return 0; /* every file has been named */
-	err = merge_origin__check(j->set);
+	err = job_identity__check(j->set);
 	if (err)
 		return err;
 	if (j->old && !j->copied && !j->set->refused)
@@ -396,7 +396,7 @@ static int merge_items(struct job *j)
 	j->st->outputs++;
 	j->st->nodes += j->copied;
 	if (j->copied)
-		log_info("%s: %u node-step file%s merged%s", j->place.path, j->copied,
+		log_info("%s: %u node-step file%s merged%s", j->output.path, j->copied,
 			 j->copied == 1 ? "" : "s",
 			 j->set->refused ? "; what is named above is not in it" : "");
 	if (!j->o->keep)
@@ -408,12 +408,12 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 		   struct merge_report *st)
 {
 	struct job j = {.o = o, .set = s, .st = st};
-	int err = merge_place__begin(&j.place, output);
+	int err = merge_output__begin(&j.output, output);
 
 	if (err)
 		return err;
 	j.processes = merge_scan__processes(o->threads, s->nitems);
-	j.check = j.place.old >= 0 || !o->keep;
+	j.check = j.output.old >= 0 || !o->keep;
 	h5__init();
 	h5__keep_memory();
 	err = merge_metadata__new(&j.metadata);
@@ -428,6 +428,6 @@ int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *
 	merge_tree__close(j.tree);
 	merge_metadata__free(j.metadata);
 	reader__free(j.old);
-	merge_place__end(&j.place);
+	merge_output__end(&j.output);
 	return err;
 }

@@ -23,7 +23,7 @@ struct step_metadata {
 	char *name;
 	const char **nodes; /* of the items */
 	unsigned nnodes, room;
-	int64_t promised; /* nodes of the step, -1: nobody says */
+	int64_t promised; /* nodes of the step, -1: no file has their number */
 	char *nodelist;	  /* the same by name */
 	char *missing;	  /* what the job file said before, a comma list */
 };
@@ -45,36 +45,36 @@ int merge_metadata__new(struct merge_metadata **out)
 	return 0;
 }
 
-void merge_metadata__free(struct merge_metadata *f)
+void merge_metadata__free(struct merge_metadata *metadata)
 {
-	if (!f)
+	if (!metadata)
 		return;
-	for (unsigned i = 0; i < f->nsteps; i++) {
-		free(f->steps[i].name);
-		free(f->steps[i].nodes);
-		free(f->steps[i].nodelist);
-		free(f->steps[i].missing);
+	for (unsigned i = 0; i < metadata->nsteps; i++) {
+		free(metadata->steps[i].name);
+		free(metadata->steps[i].nodes);
+		free(metadata->steps[i].nodelist);
+		free(metadata->steps[i].missing);
 	}
-	free(f->steps);
-	free(f);
+	free(metadata->steps);
+	free(metadata);
 }
 
-static struct step_metadata *step_of(struct merge_metadata *f, const char *name)
+static struct step_metadata *step_of(struct merge_metadata *metadata, const char *name)
 {
 	struct step_metadata *v;
 
-	for (unsigned i = f->nsteps; i-- > 0;)
-		if (!strcmp(f->steps[i].name, name))
-			return &f->steps[i];
-	v = realloc(f->steps, (f->nsteps + 1) * sizeof(*v));
+	for (unsigned i = metadata->nsteps; i-- > 0;)
+		if (!strcmp(metadata->steps[i].name, name))
+			return &metadata->steps[i];
+	v = realloc(metadata->steps, (metadata->nsteps + 1) * sizeof(*v));
 	if (!v)
 		return NULL;
-	f->steps = v;
-	v += f->nsteps;
+	metadata->steps = v;
+	v += metadata->nsteps;
 	*v = (struct step_metadata){.name = strdup(name), .promised = -1};
 	if (!v->name)
 		return NULL;
-	f->nsteps++;
+	metadata->nsteps++;
 	return v;
 }
 
@@ -90,7 +90,7 @@ static void agree_on_attr(struct agreed_attr *l, enum job_attr which,
 }
 
 static int add_node(struct step_metadata *s, const struct merge_item *i,
-		    const struct merge_result *found)
+		    const struct merge_result *r)
 {
 	const char **v;
 
@@ -102,33 +102,33 @@ static int add_node(struct step_metadata *s, const struct merge_item *i,
 		s->nodes = v;
 	}
 	s->nodes[s->nnodes++] = i->node;
-	if (found->info.nodes > s->promised)
-		s->promised = found->info.nodes;
-	if (!s->nodelist && *found->nodelist)
-		s->nodelist = strdup(found->nodelist);
-	return *found->nodelist && !s->nodelist ? -ENOMEM : 0;
+	if (r->info.nodes > s->promised)
+		s->promised = r->info.nodes;
+	if (!s->nodelist && *r->nodelist)
+		s->nodelist = strdup(r->nodelist);
+	return *r->nodelist && !s->nodelist ? -ENOMEM : 0;
 }
 
-int merge_metadata__add(struct merge_metadata *f, const struct merge_item *i,
-			const struct merge_result *found)
+int merge_metadata__add(struct merge_metadata *metadata, const struct merge_item *i,
+			const struct merge_result *r)
 {
-	const struct node_info *n = &found->info;
-	struct step_metadata *s = step_of(f, i->step);
+	const struct node_info *n = &r->info;
+	struct step_metadata *s = step_of(metadata, i->step);
 
 	for (unsigned k = 0; k < JOB_ATTRS; k++)
-		agree_on_attr(&f->attrs[k], k, &n->attrs[k]);
-	if (n->start_s >= 0 && (f->start_s < 0 || n->start_s < f->start_s))
-		f->start_s = n->start_s;
-	if (n->end_s > f->end_s)
-		f->end_s = n->end_s;
+		agree_on_attr(&metadata->attrs[k], k, &n->attrs[k]);
+	if (n->start_s >= 0 && (metadata->start_s < 0 || n->start_s < metadata->start_s))
+		metadata->start_s = n->start_s;
+	if (n->end_s > metadata->end_s)
+		metadata->end_s = n->end_s;
 	if (n->tasks < 0)
-		f->tasks_unknown = true;
+		metadata->tasks_unknown = true;
 	else
-		f->tasks += n->tasks;
-	return s ? add_node(s, i, found) : -ENOMEM;
+		metadata->tasks += n->tasks;
+	return s ? add_node(s, i, r) : -ENOMEM;
 }
 
-int merge_metadata__add_missing(struct merge_metadata *f, const char *step, hid_t group)
+int merge_metadata__add_missing(struct merge_metadata *metadata, const char *step, hid_t group)
 {
 	hid_t attr = H5Aexists(group, "Missing Nodes") > 0
 			     ? H5Aopen(group, "Missing Nodes", H5P_DEFAULT)
@@ -138,7 +138,7 @@ int merge_metadata__add_missing(struct merge_metadata *f, const char *step, hid_
 	int err = type < 0 ? 0 : h5__get_text(attr, type, TEXT_MAX, &text);
 
 	if (text) {
-		struct step_metadata *s = step_of(f, step);
+		struct step_metadata *s = step_of(metadata, step);
 
 		if (s)
 			s->missing = text;
@@ -201,7 +201,7 @@ static void settle(struct missing *m, const struct step_metadata *s)
 	m->n = n;
 }
 
-/* As much of the list as an attribute holds; the number beside it is right in any case. */
+/* As much of the list as an attribute holds; the attribute with their number is always right. */
 static char *join(const struct missing *m)
 {
 	char *text = calloc(1, TEXT_MAX + 1);
@@ -244,7 +244,7 @@ static int write_missing(const struct merge_set *set, const struct step_metadata
 	return err;
 }
 
-static int write_step(struct merge_metadata *f, const struct merge_set *set,
+static int write_step(struct merge_metadata *metadata, const struct merge_set *set,
 		      struct step_metadata *s, struct merge_tree *t)
 {
 	struct hostlist promised = {0};
@@ -275,7 +275,7 @@ static int write_step(struct merge_metadata *f, const struct merge_set *set,
 	return err;
 }
 
-static int write_time(struct merge_tree *t, const char *what, int64_t at)
+static int write_time(struct merge_tree *t, const char *event, int64_t at)
 {
 	char name[32], text[64];
 	time_t clock = at;
@@ -284,19 +284,19 @@ static int write_time(struct merge_tree *t, const char *what, int64_t at)
 
 	if (at < 0 || !localtime_r(&clock, &tm))
 		return 0;
-	snprintf(name, sizeof(name), "%s Time", what);
+	snprintf(name, sizeof(name), "%s Time", event);
 	strftime(text, sizeof(text), "%a %b %d %T %Y", &tm);
 	err = merge_tree__text(t, NULL, name, text);
-	snprintf(name, sizeof(name), "%s EpochTime", what);
+	snprintf(name, sizeof(name), "%s EpochTime", event);
 	return err ? err : merge_tree__number(t, NULL, name, at, true);
 }
 
-static int write_attrs(struct merge_metadata *f, struct merge_tree *t)
+static int write_attrs(struct merge_metadata *metadata, struct merge_tree *t)
 {
 	int err = 0;
 
 	for (unsigned i = 0; !err && i < JOB_ATTRS; i++) {
-		const struct agreed_attr *l = &f->attrs[i];
+		const struct agreed_attr *l = &metadata->attrs[i];
 		const char *name = job_attrs[i].name;
 
 		if (!l->value.known || l->differs)
@@ -308,20 +308,20 @@ static int write_attrs(struct merge_metadata *f, struct merge_tree *t)
 }
 
 /* A node that several steps used counts once. */
-static int64_t count_nodes(const struct merge_metadata *f)
+static int64_t count_nodes(const struct merge_metadata *metadata)
 {
 	unsigned n = 0, distinct = 0;
 	const char **v;
 
-	for (unsigned i = 0; i < f->nsteps; i++)
-		n += f->steps[i].nnodes;
+	for (unsigned i = 0; i < metadata->nsteps; i++)
+		n += metadata->steps[i].nnodes;
 	v = calloc(n + 1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
 	n = 0;
-	for (unsigned i = 0; i < f->nsteps; i++)
-		for (unsigned k = 0; k < f->steps[i].nnodes; k++)
-			v[n++] = f->steps[i].nodes[k];
+	for (unsigned i = 0; i < metadata->nsteps; i++)
+		for (unsigned k = 0; k < metadata->steps[i].nnodes; k++)
+			v[n++] = metadata->steps[i].nodes[k];
 	qsort(v, n, sizeof(*v), by_text);
 	for (unsigned i = 0; i < n; i++)
 		distinct += !i || strcmp(v[i], v[i - 1]);
@@ -329,11 +329,11 @@ static int64_t count_nodes(const struct merge_metadata *f)
 	return distinct;
 }
 
-static int write_job(struct merge_metadata *f, const struct merge_set *set, const char *user,
+static int write_job(struct merge_metadata *metadata, const struct merge_set *set, const char *user,
 		     struct merge_tree *t)
 {
-	struct agreed_attr *u = &f->attrs[JOB_USER];
-	int64_t nodes = count_nodes(f);
+	struct agreed_attr *u = &metadata->attrs[JOB_USER];
+	int64_t nodes = count_nodes(metadata);
 	int err = nodes < 0 ? (int)nodes : 0;
 
 	/* The directory is the user's, whatever Slurm's files do not say. */
@@ -342,30 +342,30 @@ static int write_job(struct merge_metadata *f, const struct merge_set *set, cons
 		snprintf(u->value.text, sizeof(u->value.text), "%s", user);
 	}
 	if (!err)
-		err = merge_tree__number(t, NULL, "Number of Steps", f->nsteps, false);
+		err = merge_tree__number(t, NULL, "Number of Steps", metadata->nsteps, false);
 	if (!err)
 		err = merge_tree__number(t, NULL, "Job Id", set->job, true);
 	if (!err)
 		err = merge_tree__number(t, NULL, "Nodes", nodes, false);
-	if (!err && !f->tasks_unknown)
-		err = merge_tree__number(t, NULL, "Tasks", f->tasks, true);
+	if (!err && !metadata->tasks_unknown)
+		err = merge_tree__number(t, NULL, "Tasks", metadata->tasks, true);
 	if (!err)
-		err = write_time(t, "Start", f->start_s);
+		err = write_time(t, "Start", metadata->start_s);
 	if (!err)
-		err = write_time(t, "End", f->end_s);
-	return err ? err : write_attrs(f, t);
+		err = write_time(t, "End", metadata->end_s);
+	return err ? err : write_attrs(metadata, t);
 }
 
-int merge_metadata__write(struct merge_metadata *f, const struct merge_set *set, const char *user,
-			  struct merge_tree *t)
+int merge_metadata__write(struct merge_metadata *metadata, const struct merge_set *set,
+			  const char *user, struct merge_tree *t)
 {
 	int err = 0;
 
 	/* Also a step of which no node could be read has its place. */
 	for (unsigned i = 0; i < set->nabsent; i++)
-		if (!step_of(f, set->absent[i].step))
+		if (!step_of(metadata, set->absent[i].step))
 			return -ENOMEM;
-	for (unsigned i = 0; !err && i < f->nsteps; i++)
-		err = write_step(f, set, &f->steps[i], t);
-	return err ? err : write_job(f, set, user, t);
+	for (unsigned i = 0; !err && i < metadata->nsteps; i++)
+		err = write_step(metadata, set, &metadata->steps[i], t);
+	return err ? err : write_job(metadata, set, user, t);
 }

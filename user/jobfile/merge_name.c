@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The parts of a node-step file's name: job, step and node. */
 #include "jobfile/merge_name.h"
 
 #include <stdbool.h>

@@ -82,7 +82,7 @@ static int take_tasks(struct message *m, struct merge_result *r)
 	return 0;
 }
 
-/* What h5__row_type relies on, of column i. */
+/* Whether column i is as h5__row_type relies on. */
 static bool column_ok(const struct nodescan_total *t, unsigned i, unsigned array_end)
 {
 	const struct column *c = &t->cols[i];

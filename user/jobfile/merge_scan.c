@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Scanning the nodes of a merge in workers (pool/pool.h), and what is wrong with those that cannot
- * be merged. */
+/* The nodes of a merge are scanned in workers (pool/pool.h), and after the copying their copies,
+ * whose digests must be the same. */
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
@@ -8,9 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/str.h"
 #include "hdf5/h5util.h"
 #include "hdf5/names.h"
+#include "identity/stepname.h"
 #include "jobfile/merge_internal.h"
 #include "pool/pool.h"
 
@@ -169,7 +171,7 @@ static int scan_merged(struct merge_scan *s, const struct merge_item *item, stru
 	return err;
 }
 
-/* In a worker, before its first item. */
+/* Prepares a worker before its first item. */
 static int prepare(struct merge_scan *s)
 {
 	struct stat st;
@@ -265,4 +267,38 @@ void merge_scan__free(struct merge_scan *s)
 	pool__free(s->pool);
 	merge_result__clear(&s->result);
 	free(s);
+}
+
+static bool is_copy(const struct merge_item *i, const struct merge_result *r)
+{
+	return !r->err && r->info.body == i->body && (!i->totals || r->info.totals == i->totals);
+}
+
+int merge_scan__compare(const struct merge_set *set, const struct merge_output *output,
+			struct progress *p, unsigned nworkers)
+{
+	const struct merge_item *differs = NULL;
+	struct merge_scan *scan = NULL;
+	const struct merge_result *r;
+	int err = merge_scan__start(&scan, set, output->fd, output->path, true, nworkers);
+
+	for (unsigned i = 0; !err && !differs && i < set->nitems; i++) {
+		const struct merge_item *item = &set->items[i];
+
+		err = merge_scan__next(scan, &r);
+		if (!err && item->state == ITEM_COPIED && !is_copy(item, r))
+			differs = item;
+		progress__at(p, set->nitems + i + 1);
+	}
+	merge_scan__free(scan);
+	if (err || differs)
+		progress__clear(p);
+	if (err)
+		log_error("%s: cannot be read back: %s; given up; nothing was deleted",
+			  output->path, strerror(-err));
+	else if (differs)
+		log_error("%s: does not read back as it was written: given up; nothing was "
+			  "deleted; step %s, node %s is not what it was",
+			  output->path, stepname__human(differs->step), differs->node);
+	return err || differs ? -EIO : 0;
 }

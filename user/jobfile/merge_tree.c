@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "hdf5/h5util.h"
-#include "hdf5/h5write.h"
 #include "jobfile/merge_internal.h"
 #include "hdf5/names.h"
 
@@ -45,7 +44,6 @@ static hid_t file_access(void)
 	H5Pset_file_locking(fapl, false, true);
 #endif
 	h5__small_cache(fapl);
-	h5write__set_driver(fapl);
 	return fapl;
 }
 
@@ -135,7 +133,7 @@ static int put_attr(const struct merge_tree *t, hid_t at, const char *name, hid_
 	return err;
 }
 
-/* Where attributes of the job or of a step go. */
+/* Opens the group that has the attributes of the job or of a step. */
 static int attr_place(struct merge_tree *t, const char *step, hid_t *at)
 {
 	int err = step ? open_step(t, step) : 0;
@@ -309,20 +307,20 @@ int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const s
 	return err == -EIO && !h5__of_system() ? -EBADMSG : err;
 }
 
-int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *what, size_t len)
+int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *object, size_t len)
 {
 	struct names all = {0};
 	H5G_info_t info;
 	int err = names__children(old, H5O_TYPE_UNKNOWN, &all);
 
 	if (!err && (H5Gget_info(old, &info) < 0 || info.nlinks != all.n)) {
-		snprintf(what, len, "a link");
+		snprintf(object, len, "a link");
 		err = -ENOTSUP;
 	}
 	for (unsigned i = 0; !err && i < all.n; i++) {
 		if (!strcmp(all.v[i], "Steps"))
 			continue;
-		snprintf(what, len, "/%s", all.v[i]);
+		snprintf(object, len, "/%s", all.v[i]);
 		if (H5Ocopy(old, all.v[i], t->file, all.v[i], H5P_DEFAULT, H5P_DEFAULT) < 0)
 			err = h5__error();
 	}

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Waiting until all node-step files of a job are in place, by their names and what they say. */
 #include "jobfile/merge_wait.h"
 
 #include <dirent.h>
@@ -22,7 +23,7 @@
 
 #define SETTLE_S 3 /* so long the names stay as they are before all is in place */
 #define NOT_READ (-2)
-#define NOT_SAID (-1)
+#define NO_ATTR	 (-1)
 #define TEXT_LEN 700
 
 /* How often names are looked at, by how long it has been. */
@@ -36,8 +37,8 @@ struct name {
 	bool running;
 };
 
-/* Of a file of the step. */
-struct facts {
+/* The attributes of a file of the step. */
+struct step_attrs {
 	int64_t nodes, restart; /* NOT_READ, NOT_SAID */
 };
 
@@ -46,7 +47,7 @@ struct wait_step {
 	unsigned files;		 /* nodes whose file is in place */
 	unsigned running;
 	char running_on[sizeof(((struct merge_name *)0)->node)];
-	struct facts facts;
+	struct step_attrs attrs;
 };
 
 struct wait {
@@ -129,12 +130,12 @@ static int list_names(const struct merge_opts *o, int dir, struct name **out)
 	return (int)n;
 }
 
-static struct facts known_facts(const struct wait *w, const struct merge_name *m)
+static struct step_attrs known_attrs(const struct wait *w, const struct merge_name *m)
 {
 	for (unsigned i = 0; i < w->nsteps; i++)
 		if (!by_step(&w->steps[i].first, m))
-			return w->steps[i].facts;
-	return (struct facts){NOT_READ, NOT_READ};
+			return w->steps[i].attrs;
+	return (struct step_attrs){NOT_READ, NOT_READ};
 }
 
 /* The steps that names make. */
@@ -151,7 +152,7 @@ static int group(struct wait *w, const struct name *names, unsigned n)
 		if (!i || by_step(m, &names[i - 1].m)) {
 			s = &v[nsteps++];
 			s->first = *m;
-			s->facts = known_facts(w, m);
+			s->attrs = known_attrs(w, m);
 		} else if (!strcmp(m->node, names[i - 1].m.node)) {
 			continue; /* its dot file is about to go */
 		}
@@ -168,17 +169,17 @@ static int group(struct wait *w, const struct name *names, unsigned n)
 	return 0;
 }
 
-/* In a child: facts of every step that has a file and has not been read. */
+/* A child reads the attributes of every step that has a file and has not been read. */
 struct reading {
 	const struct wait *w;
 	int dir;
 	unsigned at;
-	struct facts facts[];
+	struct step_attrs attrs[];
 };
 
-static struct facts facts_of(int dir, const char *name)
+static struct step_attrs attrs_of(int dir, const char *name)
 {
-	struct facts f = {NOT_SAID, NOT_SAID};
+	struct step_attrs f = {NO_ATTR, NO_ATTR};
 	int fd = merge_dir__open(dir, name, NULL, NULL);
 	struct reader_node *n = NULL;
 	struct reader *r = NULL;
@@ -201,10 +202,10 @@ static struct facts facts_of(int dir, const char *name)
 
 static bool to_read(const struct wait_step *s)
 {
-	return s->files && s->facts.nodes == NOT_READ;
+	return s->files && s->attrs.nodes == NOT_READ;
 }
 
-static int read_facts(void *arg)
+static int read_attrs(void *arg)
 {
 	struct reading *r = arg;
 	char name[200];
@@ -214,9 +215,9 @@ static int read_facts(void *arg)
 
 		if (!to_read(&r->w->steps[r->at]))
 			continue;
-		r->facts[r->at] = (struct facts){NOT_SAID, NOT_SAID};
+		r->attrs[r->at] = (struct step_attrs){NO_ATTR, NO_ATTR};
 		snprintf(name, sizeof(name), "%u_%s_%s.h5", m->job, m->step, m->node);
-		r->facts[r->at] = facts_of(r->dir, name);
+		r->attrs[r->at] = attrs_of(r->dir, name);
 	}
 	return 0;
 }
@@ -224,7 +225,7 @@ static int read_facts(void *arg)
 /* A file that brings the reader down says nothing: the merge will name it. */
 static int learn(struct wait *w, int dir)
 {
-	size_t size = sizeof(struct reading) + (w->nsteps + 1) * sizeof(struct facts);
+	size_t size = sizeof(struct reading) + (w->nsteps + 1) * sizeof(struct step_attrs);
 	struct reading *r;
 	unsigned i, left = 0;
 	int err = 0;
@@ -236,7 +237,7 @@ static int learn(struct wait *w, int dir)
 		return left ? -ENOMEM : 0;
 	r->w = w;
 	r->dir = dir;
-	while (r->at < w->nsteps && (err = pool__try(read_facts, r, &POOL_STREAM)) < 0) {
+	while (r->at < w->nsteps && (err = pool__try(read_attrs, r, &POOL_STREAM)) < 0) {
 		if (err != -EBADMSG && err != -ETIME && err != -EOWNERDEAD)
 			break;
 		r->at++;
@@ -245,7 +246,7 @@ static int learn(struct wait *w, int dir)
 		pool__follow_signal();
 	for (i = 0; i < w->nsteps && i < r->at; i++)
 		if (to_read(&w->steps[i]))
-			w->steps[i].facts = r->facts[i];
+			w->steps[i].attrs = r->attrs[i];
 	pool__unshare(r, size);
 	return err < 0 && r->at < w->nsteps ? err : 0;
 }
@@ -260,7 +261,7 @@ static bool names_equal(const struct wait *w, const struct name *names, unsigned
 	return true;
 }
 
-static void look(struct wait *w)
+static void check_dir(struct wait *w)
 {
 	_cleanup_close_ int dir = open_dir(w->o);
 	struct name *names = NULL;
@@ -285,12 +286,12 @@ static void look(struct wait *w)
 /* A batch script may have been given the environment of a step it was submitted in. */
 static int64_t nodes_of(const struct wait_step *s)
 {
-	return strcmp(s->first.step, "batch") ? s->facts.nodes : 1;
+	return strcmp(s->first.step, "batch") ? s->attrs.nodes : 1;
 }
 
 static bool in_place(const struct wait_step *s)
 {
-	return s->files && !s->running && s->facts.nodes != NOT_READ &&
+	return s->files && !s->running && s->attrs.nodes != NOT_READ &&
 	       nodes_of(s) <= (int64_t)s->files;
 }
 
@@ -302,7 +303,7 @@ static bool all_in_place(const struct wait *w)
 	return !w->err && w->nsteps;
 }
 
-static void say_missing(const struct wait *w, unsigned seconds)
+static void log_missing(const struct wait *w, unsigned seconds)
 {
 	const char *where = w->o->user;
 	char text[TEXT_LEN] = "";
@@ -319,7 +320,7 @@ static void say_missing(const struct wait *w, unsigned seconds)
 		if (s->running)
 			at += (size_t)snprintf(text + at, sizeof(text) - at, "still runs on %s",
 					       s->running_on);
-		else if (s->facts.nodes == NOT_READ)
+		else if (s->attrs.nodes == NOT_READ)
 			at += (size_t)snprintf(text + at, sizeof(text) - at, "is still written");
 		else
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
@@ -371,7 +372,7 @@ static int await(struct wait *w, unsigned seconds)
 	for (;;) {
 		bool late, settled;
 
-		look(w);
+		check_dir(w);
 		late = clock__mono_ns() >= end;
 		settled = late || clock__mono_ns() - w->settled_ns >= SETTLE_S * NSEC_PER_SEC;
 		if (settled && all_in_place(w))
@@ -379,7 +380,7 @@ static int await(struct wait *w, unsigned seconds)
 		if (settled && !w->err && !w->nsteps && is_there(w))
 			return 1;
 		if (late) {
-			say_missing(w, seconds);
+			log_missing(w, seconds);
 			return -ETIME;
 		}
 		pause_until(end, begun);
@@ -392,34 +393,34 @@ static int64_t run_of_files(const struct wait *w, uint32_t job)
 	int64_t run = 0;
 
 	for (unsigned i = 0; i < w->nsteps; i++)
-		if (w->steps[i].first.job == job && w->steps[i].facts.restart > run)
-			run = w->steps[i].facts.restart;
+		if (w->steps[i].first.job == job && w->steps[i].attrs.restart > run)
+			run = w->steps[i].attrs.restart;
 	return run;
 }
 
 struct old {
 	const char *path;
-	struct facts *facts;
+	struct step_attrs *attrs;
 };
 
 static int read_old(void *arg)
 {
 	struct old *o = arg;
 
-	*o->facts = facts_of(AT_FDCWD, o->path);
+	*o->attrs = attrs_of(AT_FDCWD, o->path);
 	return 0;
 }
 
 static int64_t run_of_output(const char *path)
 {
-	struct old o = {path, pool__share(sizeof(struct facts))};
+	struct old o = {path, pool__share(sizeof(struct step_attrs))};
 	int64_t run = -1;
 
-	if (!o.facts)
+	if (!o.attrs)
 		return -1;
-	if (!pool__call(read_old, &o, &POOL_STREAM) && o.facts->nodes != NOT_READ)
-		run = o.facts->restart > 0 ? o.facts->restart : 0;
-	pool__unshare(o.facts, sizeof(*o.facts));
+	if (!pool__call(read_old, &o, &POOL_STREAM) && o.attrs->nodes != NOT_READ)
+		run = o.attrs->restart > 0 ? o.attrs->restart : 0;
+	pool__unshare(o.attrs, sizeof(*o.attrs));
 	return run;
 }
 

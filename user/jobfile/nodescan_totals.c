@@ -99,14 +99,6 @@ static int sum_rows(struct nodescanner *s, struct sum *sum)
 	return err;
 }
 
-/* A table's number in Totals, as nodestep.c gives it. */
-static uint64_t task_number(const char *name, unsigned position)
-{
-	size_t digits = strspn(name, "0123456789");
-
-	return digits && !name[digits] && digits < 19 ? strtoull(name, NULL, 10) : position;
-}
-
 /* The first table decides on the columns; another shape would need another table. */
 static int add_row(struct nodescan_total *t, const struct sum *s, const struct reader_series *from,
 		   unsigned table)
@@ -133,7 +125,7 @@ static int add_row(struct nodescan_total *t, const struct sum *s, const struct r
 	t->mixed |= !same;
 	if (same)
 		summary__fill(s->cells, s->columns.cols, s->ncols, from->grouped,
-			      task_number(from->tables[table], table),
+			      summary__task_number(from->tables[table], table),
 			      t->rows + (size_t)t->nrows++ * t->ncols);
 	return 0;
 }
@@ -145,7 +137,8 @@ static int by_task(const void *a, const void *b)
 	return x->u < y->u ? -1 : x->u > y->u;
 }
 
-/* What the cursor leaves out may be no part of a profile, nor more than its end be missing. */
+/* Digests the whole table, which fails where the cursor has left out a column that no profile has,
+ * or damaged rows. */
 static int check_table(struct nodescanner *s, hid_t group, const struct reader_series *from,
 		       const char *table)
 {

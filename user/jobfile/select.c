@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Finds the steps, nodes, series and tables that a user named. */
 #include "jobfile/select.h"
 
 #include <errno.h>
@@ -116,7 +117,7 @@ static const char *nearest(const struct reader *r, const struct selection *sel, 
 }
 
 bool select__missing(const struct reader *r, const struct selection *sel,
-		     char what[static SELECT_MISSING])
+		     char missing[static SELECT_MISSING])
 {
 	const char *step = missing_step(r, sel), *node = step ? NULL : missing_node(r, sel);
 	const char *name = step ? stepname__human(step) : node, *near;
@@ -124,7 +125,7 @@ bool select__missing(const struct reader *r, const struct selection *sel,
 	if (!name)
 		return false;
 	near = step ? NULL : nearest(r, sel, name);
-	snprintf(what, SELECT_MISSING, "there is no %s %.150s%s%.150s%s", step ? "step" : "node",
+	snprintf(missing, SELECT_MISSING, "there is no %s %.150s%s%.150s%s", step ? "step" : "node",
 		 name, near ? "; did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 	return true;
 }
@@ -188,7 +189,8 @@ static const char *known_name(const char *name)
 	return strcasecmp(name, "Task") ? name : "Tasks";
 }
 
-/* Where a task's number begins in "Tasks/3", "Task_3", "RunLatency/3"; NULL: there is none. */
+/* The begin of the task's number in "Tasks/3", "Task_3", "RunLatency/3"; NULL: the text has none.
+ * */
 static const char *task_part(const char *text)
 {
 	const char *slash = strchr(text, '/');

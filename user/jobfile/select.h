@@ -40,7 +40,7 @@ int select__nodes(const struct reader *r, const struct selection *sel, struct no
  */
 #define SELECT_MISSING 400
 bool select__missing(const struct reader *r, const struct selection *sel,
-		     char what[static SELECT_MISSING]);
+		     char missing[static SELECT_MISSING]);
 /* Whether a node's attributes say that it is of that task of an array, component or SLUID; with a
  * job's id alone, of any task of the array of that id. */
 bool select__part(const struct reader_node *n, const struct jobspec *part);

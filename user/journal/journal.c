@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Writing a journal. Records are collected in memory as a frame, which one pwrite(2) puts behind
+ * the last one. A frame that the disk has no room for stays in memory and is tried again.
+ */
 #include "journal/journal.h"
 
 #include <errno.h>
@@ -13,20 +17,14 @@
 
 #include "base/utf8.h"
 #include "journal/journal_format.h"
-#include "journal/journal_window.h"
 #include "journal/zero_suppress.h"
 
-/* A journal of that few frames is written; one that goes on is mapped. */
-#define WRITTEN_FRAMES 4
-
 struct journal {
-	int fd;	    /* -1: the file is not there yet */
-	char *path; /* where it is made then */
-	struct journal_window window;
-	unsigned frames; /* written since it was opened */
-	uint64_t size;	 /* end of the last committed frame */
-	char *buf;	 /* frame header and records */
-	size_t len;	 /* of buf in use; 0: nothing to commit */
+	int fd;	       /* -1: the file is not there yet */
+	char *path;    /* where it is made then */
+	uint64_t size; /* end of the last committed frame */
+	char *buf;     /* frame header and records */
+	size_t len;    /* of buf in use; 0: nothing to commit */
 	size_t cap;
 	char *packed; /* the frame without zeros */
 	size_t packed_cap;
@@ -118,8 +116,8 @@ static int make_file(struct journal *j)
 		err = -errno;
 	else
 		err = write_header(fd);
-	/* under its name only now: whoever starts meanwhile would take a journal that nobody
-	 * holds, and has nothing in it, for one that was left behind */
+	/* the file gets its name only now: a jobprofd that starts meanwhile would take an empty
+	 * journal without an owner for one that was left behind */
 	if (!err && link(first, j->path))
 		err = -errno;
 	unlink(first);
@@ -161,7 +159,8 @@ int journal__create(struct journal **out, const char *path)
 	return err;
 }
 
-/* Where the last good frame ends, and how much of the rest is not zeros kept free for more. */
+/* Finds the end of the last good frame, and how many bytes of the rest are no zeros that were kept
+ * free. */
 static int find_end(int fd, uint64_t *end, uint64_t *torn)
 {
 	struct journal_reader *r;
@@ -227,10 +226,8 @@ void journal__free(struct journal *j)
 {
 	if (!j)
 		return;
-	if (j->fd >= 0) {
-		journal_window__close(&j->window, j->fd, j->size);
+	if (j->fd >= 0)
 		close(j->fd);
-	}
 	free(j->path);
 	free(j->buf);
 	free(j->packed);
@@ -420,7 +417,8 @@ static size_t pack_frame(struct journal *j)
 	h = (struct frame_header *)j->packed;
 	at = (uint64_t *)(h + 1);
 	*at = bytes;
-	words = pack__words((const uint64_t *)(plain + 1), bytes / 8, at + 1, bytes / 8 - 1);
+	words = zero_suppress__pack((const uint64_t *)(plain + 1), bytes / 8, at + 1,
+				    bytes / 8 - 1);
 	if (!words)
 		return 0;
 	bytes = (words + 1) * 8;
@@ -434,9 +432,6 @@ static int put_frame(struct journal *j, const char *from, size_t len)
 	ssize_t n;
 	int err;
 
-	if (j->frames++ >= WRITTEN_FRAMES &&
-	    journal_window__put(&j->window, j->fd, j->size, from, len))
-		return 0;
 	/* At an explicit place: whatever an earlier failure left behind is overwritten. */
 	do
 		n = pwrite(j->fd, from, len, j->size);
@@ -482,14 +477,4 @@ size_t journal__mark(const struct journal *j)
 void journal__discard(struct journal *j, size_t mark)
 {
 	j->len = mark;
-}
-
-int journal__fd(const struct journal *j)
-{
-	return j->fd;
-}
-
-uint64_t journal__size(const struct journal *j)
-{
-	return j->size;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The journal: an append-only record of one step's rows on node-local disk, from which the HDF5
- * file can always be made again. A file is a header and frames, then maybe zeros; a frame is one
- * write(2), or copied at once to its place (journal/journal_window.h):
+ * The journal: an append-only record of one step's rows on the node's own disk, from which the HDF5
+ * file can always be made again. jobprofd (as root) writes journals, jobprof-writer (as the job's
+ * user) reads them, and jobprofd reads them after a restart. This header is all that other rooms
+ * include. A file is a header and frames; a frame is one pwrite(2):
  *
  *	header	"JPJOURN1" u32 version u32 byte order mark 0x01020304
  *	frame	u32 length of what follows the crc, u32 crc32 (zlib) of it, records; with the
@@ -11,6 +12,7 @@
  *	record	u16 type, u16 0, u32 payload length, payload, padded to 8 bytes
  *
  * A frame whose length or crc is wrong ends the journal: a kill can tear at most the last one.
+ * Journals of older versions may have zeros behind the last frame, which are no loss.
  * The owner holds an flock on the file while it lives.
  */
 #ifndef JP_JOURNAL_JOURNAL_H
@@ -52,8 +54,8 @@ struct journal;
  */
 #define JOURNAL_UNBORN ".new"
 
-/* Makes PATH (0600, exclusive) and locks it. -EEXIST, or -errno. Nobody else may be making the same
- * PATH: a PATH.new that is there is taken for what a killed maker has left. */
+/* Makes PATH (0600, exclusive) and locks it. -EEXIST, or -errno. No other process may be making the
+ * same PATH: an existing PATH.new is taken for what a killed maker has left. */
 int journal__create(struct journal **out, const char *path);
 /* The same, but PATH is made with the first frame that can be written: until then commit says why
  * it cannot. 0 or -ENOMEM. */
@@ -85,8 +87,6 @@ int journal__commit(struct journal *j);
 /* How far the frame being built is; and back to there: what was appended since is gone. */
 size_t journal__mark(const struct journal *j);
 void journal__discard(struct journal *j, size_t mark);
-int journal__fd(const struct journal *j);
-uint64_t journal__size(const struct journal *j);
 
 /* Reading: hostile input until parsed. Payload pointers live until the next call. */
 struct journal_record {
@@ -110,10 +110,10 @@ int journal_reader__open(struct journal_reader **out, int fd); /* reads by pread
 /* 1: a record; 0: the end; -EBADMSG: not a journal. */
 int journal_reader__next(struct journal_reader *r, struct journal_record *rec);
 uint64_t journal_reader__end(const struct journal_reader *r); /* where the last good frame ends */
-/* Bytes after it, 0 if they are zeros: room that was taken for more. */
+/* Bytes after it; 0 if they are zeros, which older versions left there. */
 uint64_t journal_reader__torn(const struct journal_reader *r);
 /* Row headers recognisable in the frame that ended the journal: how many rows the tail has lost,
- * as far as it can still be told. */
+ * as far as the headers are still readable. */
 uint64_t journal_reader__torn_rows(const struct journal_reader *r);
 void journal_reader__free(struct journal_reader *r);
 

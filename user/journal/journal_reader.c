@@ -189,7 +189,7 @@ static int frame_read(struct journal_reader *r, const struct frame_header *h)
 			r->buf = buf;
 			r->cap = r->len + step;
 		}
-		n = pread_fully(r->fd, r->buf + r->len, step, r->good + sizeof(*h) + r->len);
+		n = pread_full(r->fd, r->buf + r->len, step, r->good + sizeof(*h) + r->len);
 		if (n < 0)
 			return n;
 		r->len += n;
@@ -223,7 +223,7 @@ static int frame_unpack(struct journal_reader *r)
 		r->other = p;
 		r->other_cap = words * 8;
 	}
-	got = pack__open(in + 1, len - 1, (uint64_t *)r->other, words, &used);
+	got = zero_suppress__unpack(in + 1, len - 1, (uint64_t *)r->other, words, &used);
 	r->buf = r->other;
 	r->cap = r->other_cap;
 	r->other = buf;
@@ -261,14 +261,14 @@ static void count_torn_rows(struct journal_reader *r)
 	}
 }
 
-/* Room that a journal which grows has taken beforehand. */
-static bool is_room(const struct journal_reader *r)
+/* Older versions kept zeros behind the last frame while a journal grew. */
+static bool is_zeros(const struct journal_reader *r)
 {
 	char part[4096];
 	uint64_t at = r->good;
 	ssize_t n, i;
 
-	while ((n = pread_fully(r->fd, part, sizeof(part), at)) > 0) {
+	while ((n = pread_full(r->fd, part, sizeof(part), at)) > 0) {
 		for (i = 0; i < n; i++)
 			if (part[i])
 				return false;
@@ -282,7 +282,7 @@ static void note_torn(struct journal_reader *r)
 {
 	struct stat st;
 
-	if (!fstat(r->fd, &st) && (uint64_t)st.st_size > r->good && !is_room(r))
+	if (!fstat(r->fd, &st) && (uint64_t)st.st_size > r->good && !is_zeros(r))
 		r->torn = st.st_size - r->good;
 	count_torn_rows(r);
 }
@@ -297,7 +297,7 @@ static int frame_next(struct journal_reader *r)
 	int err;
 
 	r->len = 0;
-	n = pread_fully(r->fd, &h, sizeof(h), r->good);
+	n = pread_full(r->fd, &h, sizeof(h), r->good);
 	if (n <= 0)
 		return n;
 	len = h.len & ~JOURNAL_PACKED;
@@ -328,7 +328,7 @@ int journal_reader__open(struct journal_reader **out, int fd)
 	struct journal_reader *r;
 	ssize_t n;
 
-	n = pread_fully(fd, &h, sizeof(h), 0);
+	n = pread_full(fd, &h, sizeof(h), 0);
 	if (n < 0)
 		return n;
 	if (n != sizeof(h) || memcmp(h.magic, JOURNAL_MAGIC, sizeof(h.magic)) ||

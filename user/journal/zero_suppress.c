@@ -1,11 +1,12 @@
-// SPDX-License-Identifier: GPL-2.0-only
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Zero words are left out of a frame, and put back. */
 #include "journal/zero_suppress.h"
 
 #include <stdbool.h>
 
 #define GROUP 64
 
-size_t pack__words(const uint64_t *in, size_t n, uint64_t *out, size_t max)
+size_t zero_suppress__pack(const uint64_t *in, size_t n, uint64_t *out, size_t max)
 {
 	size_t used = 0, at = 0;
 
@@ -25,7 +26,7 @@ size_t pack__words(const uint64_t *in, size_t n, uint64_t *out, size_t max)
 	return used;
 }
 
-size_t pack__open(const uint64_t *in, size_t len, uint64_t *out, size_t n, size_t *used)
+size_t zero_suppress__unpack(const uint64_t *in, size_t len, uint64_t *out, size_t n, size_t *used)
 {
 	size_t done = 0, at = 0;
 

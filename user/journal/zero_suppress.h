@@ -11,13 +11,13 @@
 #include <stdint.h>
 
 /* Packs n words; out has room for max. Words used; 0: they do not fit. */
-size_t pack__words(const uint64_t *in, size_t n, uint64_t *out, size_t max);
+size_t zero_suppress__pack(const uint64_t *in, size_t n, uint64_t *out, size_t max);
 
 /*
  * The words from where that packed words lead to, at most n; *used is how many of the packed ones
  * that took. Fewer than n: the packed words are too few, and *used is all of them; or a map has
  * bits beyond n, and what came out of that map is not to be trusted. out has room for n.
  */
-size_t pack__open(const uint64_t *in, size_t len, uint64_t *out, size_t n, size_t *used);
+size_t zero_suppress__unpack(const uint64_t *in, size_t len, uint64_t *out, size_t n, size_t *used);
 
 #endif

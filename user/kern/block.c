@@ -1,5 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the block family must know of the kernel and of this node's disks. */
+/*
+ * The block family: what it must know of the kernel and of this node's disks, and disk requests
+ * that are under way. A process may end before its disk requests are done: its step waits for them,
+ * as bpf/block.bpf.c has them in a table. A request that the table still has and the kernel has not
+ * is over, and no program saw its end.
+ */
+#include <bpf/bpf.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,11 +13,14 @@
 #include "kern/internal.h"
 #include "kern/probe.h"
 
+#define SETS_LEAST 1024u
+#define SETS_MOST  (1u << 20)
+
 #define SYS_BLOCK "/sys/block"
 
 void kern_choose_block(struct kern *k)
 {
-	if (k->btf) { /* else the load will say what is missing */
+	if (k->btf) { /* without BTF the load reports what is missing */
 		if (!kern_tracepoint_args(k->btf, "block_io_start"))
 			k->opts.block_issue = true;
 		k->rq_second = kern_tracepoint_args(k->btf, "block_rq_issue") > 1;
@@ -54,9 +63,6 @@ static unsigned queues(const char *disk)
 	return n;
 }
 
-#define SETS_LEAST 1024u
-#define SETS_MOST  (1u << 20)
-
 /*
  * nr_requests is per hardware queue, of the driver's tags or of the scheduler's where there is one.
  * A set of JP_BLK_WAYS for each request leaves room for disks that come later and for another
@@ -91,4 +97,64 @@ void kern_untimed_disk(char name[32])
 			snprintf(name, 32, "%.31s", e->d_name);
 	if (d)
 		closedir(d);
+}
+
+static bool is_of(const struct kern *k, uint64_t use, uint32_t step)
+{
+	uint32_t slot = use & 0xffff;
+
+	return slot < k->nslots && k->slots[slot].step == step &&
+	       (k->slots[slot].gen & 0xffff) == (use >> 16 & 0xffff);
+}
+
+static bool is_free(const struct kern *k, uint64_t request)
+{
+	LIBBPF_OPTS(bpf_test_run_opts, o, .ctx_in = &request, .ctx_size_in = sizeof(request));
+
+	return k->prog[P_BLK_FREE] >= 0 && !bpf_prog_test_run_opts(k->prog[P_BLK_FREE], &o) &&
+	       o.retval;
+}
+
+static void add_relaxed(__u64 *to, __u64 n)
+{
+	__atomic_fetch_add(to, n, __ATOMIC_RELAXED);
+}
+
+/* User space's twin of count_lost() in bpf/block.bpf.c. */
+static void count_lost(struct kern *k, uint64_t use)
+{
+	struct jp_blk *b = (struct jp_blk *)k->mem[M_BLK] + (use & 0xffff);
+	bool write = use & JP_BLK_WRITE;
+
+	add_relaxed(&k->control->stats.blk_lost, 1);
+	add_relaxed(&b->untimed, 1);
+	add_relaxed(write ? &b->writes : &b->reads, 1);
+	add_relaxed(write ? &b->write_bytes : &b->read_bytes, use >> JP_BLK_SECTORS << 9);
+}
+
+/* The request is under way. */
+static bool is_under_way(struct kern *k, struct jp_blk_request *w, uint32_t step)
+{
+	uint64_t use = __atomic_load_n(&w->use, __ATOMIC_ACQUIRE);
+
+	if (!w->request || (use & JP_BLK_OVER) == JP_BLK_OVER || !is_of(k, use, step))
+		return false;
+	if (!is_free(k, w->request))
+		return true;
+	/* the end may have been seen since */
+	if (__atomic_compare_exchange_n(&w->use, &use, JP_BLK_OVER, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
+		count_lost(k, use);
+	return false;
+}
+
+unsigned kern__requests(struct kern *k, uint32_t step)
+{
+	struct jp_blk_set *sets = k->mem[M_OWNERS];
+	unsigned n = 0;
+
+	for (unsigned i = 0; sets && i < k->blk_sets; i++)
+		for (int way = 0; way < JP_BLK_WAYS; way++)
+			n += is_under_way(k, &sets[i].way[way], step);
+	return n;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The kernel's types, while it is found out what this kernel has. */
+/* The kernel's types (BTF), which are open while the features of this kernel are probed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,7 +25,7 @@ int kern_btf_open(struct kern *k)
 		return 0;
 	}
 	if (!path)
-		return 0; /* the load will say what is missing */
+		return 0; /* the load reports what is missing */
 	libbpf_strerror(err, text, sizeof(text));
 	return kern_fail(-EINVAL, "%s holds no BTF: %s: give the file made for this kernel", path,
 			 text);

@@ -11,7 +11,6 @@
 #include <bpf/libbpf.h>
 
 #include "kern/internal.h"
-#include "kern/link.h"
 #include "kern/probe.h"
 
 struct probe {
@@ -117,7 +116,7 @@ static int has_stats(const struct probe *p, const struct btf *btf, char *detail,
 	return 1;
 }
 
-/* As pmu_open.c will open it. */
+/* The event as pmu_events.c will open it. */
 static int has_cycles(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
 	struct pmu one = {.n = 1};
@@ -146,7 +145,7 @@ static int has_program(const struct probe *p, const struct btf *btf, char *detai
 
 static int has_ask(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
-	return btf ? kern_can_ask(btf) : -ENOENT;
+	return btf ? kern_can_query_tasks(btf) : -ENOENT;
 }
 
 static const struct probe probes[] = {

@@ -2,10 +2,13 @@
 /*
  * The state behind struct kern, for the files of user/kern alone. Functions of this folder that
  * others do not call begin with kern_, those of kern.h with kern__. Their headers by subject:
- * tables.h, probe.h, load.h, link.h, slots.h, pmu.h.
+ * tables.h, probe.h, pmu.h.
  */
 #ifndef JP_KERN_INTERNAL_H
 #define JP_KERN_INTERNAL_H
+
+#include <stdint.h>
+#include <sys/types.h>
 
 #include "kern/kern.h"
 #include "kern/pmu.h"
@@ -15,9 +18,9 @@ struct btf;
 
 struct kern {
 	struct kern_opts opts;
-	struct jp_node nodes[JP_NODES];
+	struct jp_component components[JP_COMPONENTS];
 	char pin_dir[256];
-	bool adopted, readonly;
+	bool taken_over, readonly;
 	int lock;		/* of pin_dir: its maps have one owner */
 	struct btf *btf;	/* while programs are chosen */
 	int ssid[JP_CARRIERS];	/* index of the root's controller in css_set.subsys, -1: v2 */
@@ -43,7 +46,7 @@ struct kern {
 	unsigned blk_sets;   /* elements of jp_owners */
 	bool *released;	     /* by slot: the daemon is done with it */
 	unsigned nreleased;  /* of them */
-	uint64_t *quiet_ns;  /* by slot: since when nothing holds it */
+	uint64_t *unheld_ns; /* by slot: since when nothing holds it */
 	uint64_t *missed_ns; /* by slot: see kern__missed_ns() */
 	uint64_t freed;	     /* slots given back */
 	unsigned unplaced;   /* cgroups without a slot at the last rescan */
@@ -55,9 +58,44 @@ struct kern {
 	void *event_ctx;
 };
 
-/* Keeps the line for kern__error() and returns err. */
+/* Sets the line that kern__error() returns. Returns err. */
 int kern_fail(int err, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Closes it if it is open, and makes it -1. */
+/* Closes the descriptor if it is open, and sets it to -1. */
 void kern_close_fd(int *fd);
+
+/* Takes a free slot, which is active from now on, of that kind (JP_KIND_*) and step (the slot
+ * itself for a step). JP_SLOT_OTHER: no slot is free, or the step has none. */
+uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step);
+/* Zeroes the slot's counters and frees it. JP_SLOT_OTHER and JP_SLOT_NONE are fine. */
+void kern_give_back(struct kern *k, uint32_t slot);
+
+/* Loads maps and programs for the families of k and keeps them as file descriptors. */
+int kern_load(struct kern *k);
+/* A hash of all that must be equal for pinned maps to be taken over. */
+uint64_t kern_shape(const struct kern *k);
+/* Maps the counters into memory; of maps that another process made, the control page says how many
+ * slots and CPUs there are. */
+int kern_mmap(struct kern *k);
+void kern_munmap(struct kern *k);
+/* Pins maps, programs and links below pin_dir. */
+int kern_pin_all(struct kern *k);
+/* Makes this process the owner of pin_dir, if it is there. -EBUSY: another one that lives uses it.
+ */
+int kern_lock_pins(struct kern *k);
+/* Opens what is pinned at pin_dir. -ENOENT; -errno. */
+int kern_open_pins(struct kern *k, bool readonly);
+
+/* Attaches the program to its event; the link is pinned where the others are. */
+int kern_attach_one(struct kern *k, enum kern_program p);
+/* Id of an event "group/name" of tracefs, or -errno. */
+int kern_event_id(const char *event);
+/* A link from the root of cgroup v2 to P_SKB_IN or P_SKB_OUT, loaded; or -errno. */
+int kern_link_packets(enum kern_program p, int prog_fd);
+/* Tells the programs where each CPU's copy of a per-CPU variable is. 0: also where the kernel does
+ * not say. */
+int kern_offsets(struct kern *k);
+/* Records the CPU time that steps have used uncounted: called when the programs have just been
+ * attached. */
+void kern_record_missed(struct kern *k);
 
 #endif

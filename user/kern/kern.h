@@ -28,7 +28,7 @@ struct kern_root {
 			      */
 	char mount[256];     /* directory the walk begins in */
 	char prefix[256];    /* below it, where the layouts begin; "": at once */
-	uint32_t node;	     /* layout component the mounted directory stands for */
+	uint32_t component;  /* layout component the mounted directory stands for */
 };
 
 /* PERF_AUTO: exact where a reading is cheap enough for the budget, else sampled, else off. */
@@ -40,12 +40,12 @@ struct kern_opts {
 	unsigned nslots;
 	struct kern_root roots[JP_CARRIERS];
 	unsigned nroots;
-	const struct jp_node *nodes; /* JP_NODES of them */
-	bool raw_tp;		     /* use the fallback for typed tracepoints */
-	bool block_issue;	     /* use the fallback for block_io_start */
-	bool net_skb;		     /* use the last resort for the socket tracepoints */
-	unsigned ring_bytes;	     /* 0: 256 KiB */
-	unsigned families;	     /* what to load; what this kernel cannot serve is left out */
+	const struct jp_component *components; /* JP_COMPONENTS of them */
+	bool raw_tp;			       /* use the fallback for typed tracepoints */
+	bool block_issue;		       /* use the fallback for block_io_start */
+	bool net_skb;			       /* use the last resort for the socket tracepoints */
+	unsigned ring_bytes;		       /* 0: 256 KiB */
+	unsigned families; /* what to load; what this kernel cannot serve is left out */
 	const struct perf_event *events; /* FAM_PERF: what to count */
 	unsigned nevents;
 	enum kern_perf_mode perf_mode;
@@ -58,12 +58,12 @@ struct kern;
 int kern__open(struct kern **out, const struct kern_opts *opts);
 /* Opens what is pinned at pin_dir for reading only (jobprof-dump). */
 int kern__open_pinned(struct kern **out, const char *pin_dir);
-/* Closes; pinned objects stay. NULL is fine. */
+/* Closes k; pinned objects stay. NULL is fine. */
 void kern__free(struct kern *k);
 /* Removes the pins below pin_dir. */
 void kern__unpin(const char *pin_dir);
+/* One line on the last failure and its remedy. */
 const char *kern__error(void);
-bool kern__adopted(const struct kern *k);
 
 /* Attaches or detaches all but cgroup_mkdir, which stays attached from kern__open() on. */
 int kern__attach(struct kern *k);
@@ -78,7 +78,7 @@ int kern__rescan(struct kern *k, unsigned *found);
 unsigned kern__unplaced(const struct kern *k);
 uint64_t kern__freed(const struct kern *k);
 int kern__sweep(struct kern *k);
-/* A new slot for the processes that descend from root, whose user is uid; JP_SLOT_OTHER: none is
+/* Takes a slot for the processes that descend from root, whose user is uid; JP_SLOT_OTHER: none is
  * free. No process counts there yet: see kern__adopt(). */
 uint32_t kern__lineage(struct kern *k, uint32_t step, int gtid, pid_t root, uid_t uid);
 /* Puts n processes, at most 8192, in the slots of their lineages, in one pass over all tasks. */
@@ -86,7 +86,7 @@ struct kern_adopted {
 	uint32_t tgid, slot;
 };
 int kern__adopt(struct kern *k, const struct kern_adopted *a, unsigned n);
-/* The calling process counts in slot 1. */
+/* Makes the calling process count in slot 1. */
 int kern__track_self(struct kern *k);
 
 /* How many disk requests of the step's slots are under way. Requests that the kernel has freed, and
@@ -95,7 +95,7 @@ unsigned kern__requests(struct kern *k, uint32_t step);
 /* To be called when the slot's last row is read: requests that end later count in slot 0, as late.
  */
 void kern__close(struct kern *k, uint32_t slot);
-/* The slot is no longer wanted: freed by kern__reap() once no task holds it. */
+/* The slot is no longer wanted: kern__reap() frees it once no task holds it. */
 void kern__release(struct kern *k, uint32_t slot);
 bool kern__released(const struct kern *k, uint32_t slot);
 unsigned kern__reap(struct kern *k); /* returns how many are still held */
@@ -108,14 +108,15 @@ int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx
 
 const struct jp_control *kern__control(const struct kern *k);
 const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot);
-/* Slurm's variables in the environment of the step's first program, as its user has set them; each
- * ends with its NUL. 0, -ENOENT: none was seen, or too many were not read. */
+/* Copies Slurm's variables from the environment of the step's first program, as its user has set
+ * them; each ends with its NUL. 0; -ENOENT: no program was seen, or there was no room for more
+ * steps. */
 int kern__env(const struct kern *k, uint32_t step, struct jp_env *env);
 void kern__set_gtid(struct kern *k, uint32_t slot, int gtid, enum jp_gtid_source source);
-/* The first process of a task that began before the programs were attached. */
+/* Sets the first process of a task that began before the programs were attached. */
 void kern__set_root(struct kern *k, uint32_t slot, pid_t pid, uid_t uid);
-/* The slot's counts are no longer needed. Marked before the journal is completed, so that a restart
- * between the two makes no second file. */
+/* Marks that the slot's counts are no longer needed: before the journal is completed, so that a
+ * restart between the two makes no second file. */
 void kern__set_done(struct kern *k, uint32_t slot);
 unsigned kern__nslots(const struct kern *k);
 /* The slots that are not free, those below JP_SLOT_FIRST too, ascending. The table is searched only
@@ -124,11 +125,12 @@ unsigned kern__nslots(const struct kern *k);
 const uint32_t *kern__used(struct kern *k, unsigned *n);
 /*
  * CPU time that a step's processes had used when the programs had just been attached, in a cgroup
- * that was made before: it is in no count. UINT64_MAX: not known, the cgroup had gone, say. 0 also
- * where the cgroup does not say (v1 without cpuacct).
+ * that was made before: it is in no count. UINT64_MAX: not known, for example since the cgroup had
+ * gone. 0 also where the cgroup has no CPU time (v1 without cpuacct).
  */
 uint64_t kern__missed_ns(const struct kern *k, uint32_t slot);
-/* What ended processes have left in the slot is in a row, as of its change seq (struct jp_acct). */
+/* Acknowledges that the counts of ended processes in the slot are in a row, as of change seq
+ * (struct jp_acct). */
 void kern__ack_left(struct kern *k, uint32_t slot, uint64_t seq);
 /* Another process owns the maps. */
 bool kern__is_reader(const struct kern *k);
@@ -136,7 +138,7 @@ bool kern__is_reader(const struct kern *k);
 uint64_t kern__slots_changed(const struct kern *k);
 unsigned kern__ncpus(const struct kern *k);
 const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot);
-/* Of families that may be off, and are NULL then. */
+/* Counters of families that may be off: NULL then. */
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
@@ -150,17 +152,17 @@ void kern__flush(struct kern *k, uint64_t age_ns);
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot);
 
 /* How often tasks have come to slots: while it is unchanged, no unknown task can count. */
-struct kern_comings {
+struct kern_arrivals {
 	uint64_t slots, events;
 };
-/* One per reader, zeroed before the first use. */
+/* The state of one reader of tasks, zeroed before the first use. */
 struct kern_tasks {
 	struct jp_task_rec *rec; /* what living tasks have used since they came to their slots */
 	size_t n, max;
 	struct jp_known_task *known; /* asked for by number the next time */
 	size_t nknown, max_known;
-	struct kern_comings comings; /* before the last pass */
-	uint64_t pass_ns;	     /* 0: the next one must be a pass */
+	struct kern_arrivals arrivals; /* before the last pass */
+	uint64_t pass_ns;	       /* 0: the next one must be a pass */
 };
 /* Fills t->rec, by a pass over all tasks of the node; where the kernel can be asked for single
  * tasks, and none has come since the last pass, by asking for the known ones. On -errno no record
@@ -170,16 +172,14 @@ void kern__tasks_free(struct kern_tasks *t);
 
 /* Families that are loaded. */
 unsigned kern__families(const struct kern *k);
-/* How a family is measured on this node: "exact", or how else and why. The text lives until the
- * next call. */
+/* How a family is measured on this node: "exact", or another way with the reason. The text lives
+ * until the next call. */
 const char *kern__family_mode(const struct kern *k, enum family f);
 
 /* Finds out which transfers the network counters see on this node, by sending a few bytes over
  * loopback. Programs must be attached, and the process tracked. A few ms. */
 void kern__probe_network(struct kern *k);
 
-/* The fallback for typed tracepoints is in use. */
-bool kern__raw_tp(const struct kern *k);
 /* RSS is summed over CPUs, or the kernel does not keep it per CPU. */
 bool kern__rss_exact(const struct kern *k);
 
@@ -201,7 +201,7 @@ int kern__programs(const struct kern *k, struct kern_prog *out, unsigned max);
 uint64_t kern__skipped(const struct kern *k);
 int kern__stats_on(void); /* fd that keeps run statistics enabled while open */
 
-/* What this kernel has, how it was found out, what degrades without it (--check). */
+/* The features of this kernel, how they were found, and what degrades without them (--check). */
 struct kern_feature {
 	const char *name;
 	const char *how;

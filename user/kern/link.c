@@ -1,15 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Links: a program put on its event, pinned while programs are attached. */
+/* Programs on their events: one link per program, pinned while programs are attached; attaching and
+ * detaching all programs that follow steps; tracepoints by their names in tracefs. */
+#include <bpf/bpf.h>
 #include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
+#include "base/clock.h"
 #include "kern/internal.h"
-#include "kern/link.h"
 
-void kern_link_path(const struct kern *k, enum kern_program p, char *out, size_t len)
+int kern_event_id(const char *event)
+{
+	static const char *const mounts[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	char path[160];
+	size_t i;
+	int id;
+
+	for (i = 0; i < sizeof(mounts) / sizeof(mounts[0]); i++) {
+		FILE *f;
+
+		snprintf(path, sizeof(path), "%s/events/%s/id", mounts[i], event);
+		f = fopen(path, "re");
+		if (!f)
+			continue;
+		if (fscanf(f, "%d", &id) != 1)
+			id = -EIO;
+		fclose(f);
+		return id;
+	}
+	return -ENOENT;
+}
+
+/* A link from the event to a loaded program, or -errno. */
+static int link_event(const char *event, int prog_fd)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr)};
+	int id = kern_event_id(event), fd, link;
+
+	if (id < 0)
+		return id;
+	attr.config = id;
+	/* on one CPU, since the interface needs one; the program runs on all */
+	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1, PERF_FLAG_FD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	link = bpf_link_create(prog_fd, fd, BPF_PERF_EVENT, NULL);
+	if (link < 0)
+		link = -errno;
+	close(fd); /* the link holds it */
+	return link;
+}
+
+static void link_path(const struct kern *k, enum kern_program p, char *out, size_t len)
 {
 	snprintf(out, len, "%s/links/%s", k->pin_dir, kern_progs[p].name);
 }
@@ -21,7 +66,7 @@ static int make_link(const struct kern *k, enum kern_program p)
 	int fd;
 
 	if (kern_events[p])
-		return kern_link_event(kern_events[p], k->prog[p]);
+		return link_event(kern_events[p], k->prog[p]);
 	if (p == P_SKB_IN || p == P_SKB_OUT)
 		return kern_link_packets(p, k->prog[p]);
 	fd = bpf_raw_tracepoint_open(name, k->prog[p]);
@@ -42,7 +87,7 @@ int kern_attach_one(struct kern *k, enum kern_program p)
 		return kern_fail(fd, "cannot attach %s: %s", kern_progs[p].name, strerror(-fd));
 	k->link[p] = fd;
 	if (k->pin_dir[0] && k->control->attached_ns) {
-		kern_link_path(k, p, path, sizeof(path));
+		link_path(k, p, path, sizeof(path));
 		unlink(path);
 		if (bpf_obj_pin(k->link[p], path))
 			return kern_fail(-errno, "cannot pin %s: %s", path, strerror(errno));
@@ -53,4 +98,45 @@ int kern_attach_one(struct kern *k, enum kern_program p)
 bool kern__attached(const struct kern *k)
 {
 	return k->link[P_SWITCH] >= 0;
+}
+
+int kern__attach(struct kern *k)
+{
+	bool fresh = !k->control->attached_ns;
+	int i, err = 0;
+
+	if (fresh)
+		k->control->attached_ns = clock__boot_ns();
+	if (fresh)
+		kern_pmu_open_all(k);
+	for (i = 0; !err && i < P_N; i++)
+		if (kern_progs[i].use == USE_TRACED && kern_has_prog(k, i))
+			err = kern_attach_one(k, i);
+	if (err) {
+		kern__detach(k);
+	} else if (fresh) { /* the time of the last link: each takes a while */
+		k->control->attached_ns = clock__boot_ns();
+		kern__sweep(k); /* for tasks that run already; the rescan reports a failure */
+		kern_record_missed(k);
+		kern_pmu_calibrate(k);
+	}
+	return err;
+}
+
+void kern__detach(struct kern *k)
+{
+	char path[384];
+	int i;
+
+	for (i = P_N; i-- > 0;) {
+		if (kern_progs[i].use != USE_TRACED)
+			continue;
+		if (k->pin_dir[0]) {
+			link_path(k, i, path, sizeof(path));
+			unlink(path);
+		}
+		kern_close_fd(&k->link[i]);
+	}
+	kern_pmu_close_all(k);
+	k->control->attached_ns = 0;
 }

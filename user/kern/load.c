@@ -12,25 +12,24 @@
 #include <zlib.h>
 
 #include "kern/internal.h"
-#include "kern/load.h"
 #include "kern/probe.h"
 #include "skel/jobprof.skel.h"
 
-static char libbpf_said[256];
+static char libbpf_error[256];
 
-/* Keeps the first complaint of a load: the later ones only say that the load failed. */
+/* Keeps the first error line of a load: later ones only say that the load failed. */
 static int keep_first(enum libbpf_print_level level, const char *fmt, va_list ap)
 {
 	if (getenv("JOBPROF_LIBBPF_LOG"))
 		return vfprintf(stderr, fmt, ap);
-	if (level == LIBBPF_WARN && !libbpf_said[0]) {
-		vsnprintf(libbpf_said, sizeof(libbpf_said), fmt, ap);
-		libbpf_said[strcspn(libbpf_said, "\n")] = 0;
+	if (level == LIBBPF_WARN && !libbpf_error[0]) {
+		vsnprintf(libbpf_error, sizeof(libbpf_error), fmt, ap);
+		libbpf_error[strcspn(libbpf_error, "\n")] = 0;
 	}
 	return 0;
 }
 
-/* What pinned maps must agree on with this program to be taken over. */
+/* A digest of everything in which pinned maps must agree with this program to be taken over. */
 uint64_t kern_shape(const struct kern *k)
 {
 	size_t len;
@@ -38,7 +37,7 @@ uint64_t kern_shape(const struct kern *k)
 	uLong crc = crc32(0, elf, len);
 	unsigned i;
 
-	crc = crc32(crc, (const Bytef *)k->nodes, sizeof(k->nodes));
+	crc = crc32(crc, (const Bytef *)k->components, sizeof(k->components));
 	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
 	crc = crc32(crc, (const Bytef *)&k->wanted, sizeof(k->wanted));
 	crc = kern_pmu_crc(k, crc);
@@ -158,7 +157,7 @@ int kern_load(struct kern *k)
 	struct jobprof *s;
 	int err;
 
-	libbpf_said[0] = 0;
+	libbpf_error[0] = 0;
 	libbpf_set_print(keep_first);
 	s = jobprof__open_opts(&o);
 	if (!s)
@@ -178,7 +177,7 @@ int kern_load(struct kern *k)
 	err = jobprof__load(s);
 	if (err)
 		kern_fail(err, "cannot load the BPF programs: %s%s%s: %s", strerror(-err),
-			  libbpf_said[0] ? ": " : "", libbpf_said, advice(err));
+			  libbpf_error[0] ? ": " : "", libbpf_error, advice(err));
 	else
 		err = keep_fds(k, s);
 	jobprof__destroy(s);

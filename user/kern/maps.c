@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The maps as memory: mapping them, and finding the counters of a slot on a CPU in them. */
+/* The maps as memory: they are mapped, and the counters of a slot on a CPU are found in them. The
+ * ring buffer of events is one of the maps. */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-
 #include "kern/internal.h"
-#include "kern/load.h"
 
 static void *map_pages(int fd, size_t len, bool ro)
 {
@@ -29,7 +29,7 @@ static size_t map_bytes(const struct kern *k, enum kern_map m)
 	return (size_t)(m == M_OWNERS ? k->blk_sets : kern_map_entries(k, m)) * kern_maps[m].mapped;
 }
 
-/* The table of requests has the size that its maker chose. */
+/* The table of requests has the size that the process which made it chose. */
 static unsigned entries_of(int fd)
 {
 	struct bpf_map_info info = {};
@@ -70,10 +70,10 @@ int kern_mmap(struct kern *k)
 	k->sched = k->mem[M_SCHED];
 	k->acct = k->mem[M_ACCT];
 	k->released = calloc(k->nslots, sizeof(*k->released));
-	k->quiet_ns = calloc(k->nslots, sizeof(*k->quiet_ns));
+	k->unheld_ns = calloc(k->nslots, sizeof(*k->unheld_ns));
 	k->missed_ns = calloc(k->nslots, sizeof(*k->missed_ns));
 	k->used = calloc(k->nslots, sizeof(*k->used));
-	if (!k->released || !k->quiet_ns || !k->missed_ns || !k->used)
+	if (!k->released || !k->unheld_ns || !k->missed_ns || !k->used)
 		return kern_fail(-ENOMEM, "out of memory");
 	return 0;
 }
@@ -90,7 +90,7 @@ void kern_munmap(struct kern *k)
 	}
 	k->control = NULL, k->slots = NULL, k->sched = NULL, k->acct = NULL;
 	free(k->released), k->released = NULL, k->nreleased = 0;
-	free(k->quiet_ns), k->quiet_ns = NULL;
+	free(k->unheld_ns), k->unheld_ns = NULL;
 	free(k->missed_ns), k->missed_ns = NULL;
 	free(k->used), k->used = NULL;
 	k->used_at = 0;
@@ -205,4 +205,35 @@ const struct jp_pmu_cpu *kern__pmu_cpu(const struct kern *k, unsigned cpu)
 const struct jp_acct *kern__acct(const struct kern *k, uint32_t slot)
 {
 	return &k->acct[slot];
+}
+
+static int on_event(void *ctx, void *data, size_t len)
+{
+	struct kern *k = ctx;
+
+	if (len >= sizeof(struct jp_event))
+		k->event_fn(data, k->event_ctx);
+	return 0;
+}
+
+int kern__event_fd(const struct kern *k)
+{
+	return k->map[M_EVENTS] < 0 || !k->ring ? -1 : ring_buffer__epoll_fd(k->ring);
+}
+
+int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx)
+{
+	int n;
+
+	if (!k->ring) {
+		k->ring = ring_buffer__new(k->map[M_EVENTS], on_event, k, NULL);
+		if (!k->ring)
+			return kern_fail(-errno, "cannot read the event ring: %s", strerror(errno));
+	}
+	if (!fn)
+		return 0;
+	k->event_fn = fn;
+	k->event_ctx = ctx;
+	n = ring_buffer__consume(k->ring);
+	return n < 0 ? n : 0;
 }

@@ -17,7 +17,6 @@
 #include "base/io_full.h"
 #include "identity/layout.h"
 #include "kern/internal.h"
-#include "kern/link.h"
 
 #define TRIES 8 /* to read what belongs together */
 
@@ -26,7 +25,7 @@ static bool read_number(int dir, const char *file, const char *key, uint64_t *n)
 	char text[1024];
 	const char *at = text;
 	int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
-	ssize_t got = fd < 0 ? 0 : read_fully(fd, text, sizeof(text) - 1);
+	ssize_t got = fd < 0 ? 0 : read_full(fd, text, sizeof(text) - 1);
 
 	if (fd >= 0)
 		close(fd);
@@ -41,7 +40,7 @@ static bool read_number(int dir, const char *file, const char *key, uint64_t *n)
 	return true;
 }
 
-/* CPU time of the processes that are or were in the directory; false: it does not say. */
+/* CPU time of the processes that are or were in the directory; false: not known. */
 static bool cpu_of(int dir, uint64_t *ns)
 {
 	if (read_number(dir, "cpu.stat", "usage_usec ", ns)) {
@@ -51,8 +50,8 @@ static bool cpu_of(int dir, uint64_t *ns)
 	return read_number(dir, "cpuacct.usage", NULL, ns);
 }
 
-/* CPU time of slurmstepd, in directories of its own below a step's. */
-static uint64_t used_by_stepd(const struct kern *k, DIR *step, unsigned node)
+/* CPU time of slurmstepd, which is in directories of its own below a step's. */
+static uint64_t used_by_stepd(const struct kern *k, DIR *step, unsigned component)
 {
 	uint64_t all = 0, own;
 	struct dirent *d;
@@ -60,10 +59,10 @@ static uint64_t used_by_stepd(const struct kern *k, DIR *step, unsigned node)
 	rewinddir(step);
 	while ((d = readdir(step))) {
 		unsigned child = d->d_type == DT_DIR && d->d_name[0] != '.'
-					 ? layout__child(k->nodes, node, d->d_name)
+					 ? layout__child(k->components, component, d->d_name)
 					 : 0;
 		int fd =
-			child && k->nodes[child].kind == JP_KIND_STEPD
+			child && k->components[child].kind == JP_KIND_STEPD
 				? openat(dirfd(step), d->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
 				: -1;
 
@@ -75,8 +74,8 @@ static uint64_t used_by_stepd(const struct kern *k, DIR *step, unsigned node)
 	return all;
 }
 
-/* Of a step's directory, which is closed, without that of slurmstepd. 0 where it does not say. */
-static uint64_t used_in(const struct kern *k, int fd, unsigned node)
+/* CPU time in a step's directory fd, which is closed, without that of slurmstepd. 0: not known. */
+static uint64_t used_in(const struct kern *k, int fd, unsigned component)
 {
 	uint64_t all = 0, own, was;
 	DIR *dir = fdopendir(fd);
@@ -86,11 +85,11 @@ static uint64_t used_in(const struct kern *k, int fd, unsigned node)
 		return 0;
 	}
 	if (cpu_of(fd, &all)) {
-		own = used_by_stepd(k, dir, node);
+		own = used_by_stepd(k, dir, component);
 		for (unsigned i = 0; i < TRIES; i++) {
 			was = own;
 			cpu_of(fd, &all);
-			own = used_by_stepd(k, dir, node);
+			own = used_by_stepd(k, dir, component);
 			if (own == was)
 				break;
 		}
@@ -118,7 +117,7 @@ static uint64_t used_by(const struct kern *k, const struct jp_slot *s)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? UINT64_MAX : 0;
-	return used_in(k, fd, e.node);
+	return used_in(k, fd, e.component);
 }
 
 static bool is_in(const struct kern *k, uint32_t slot, uint32_t step)
@@ -168,7 +167,7 @@ static uint64_t missed_in(struct kern *k, uint32_t step, struct kern_tasks *t)
 	return used > counted ? used - counted : 0;
 }
 
-void kern_note_missed(struct kern *k)
+void kern_record_missed(struct kern *k)
 {
 	struct kern_tasks tasks = {0};
 	const uint32_t *used;

@@ -1,12 +1,87 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How the network counters come about on this node, and what they see: said in the control page,
- * for files and for other processes. */
+/*
+ * How the network counters come about on this node, and what they see: said in the control page,
+ * for files and for other processes. The last resort are programs on packets, at the root of cgroup
+ * v2: they are put there in addition to other programs (systemd's accounting and filters), and let
+ * every packet pass.
+ */
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <mntent.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kern/internal.h"
 #include "kern/net_paths.h"
 #include "kern/probe.h"
+
+/* Where cgroup v2 is mounted: a descriptor, or -errno. */
+static int open_cgroup2(void)
+{
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	int fd = -ENOENT;
+
+	while (f && fd < 0 && (m = getmntent(f))) {
+		if (strcmp(m->mnt_type, "cgroup2"))
+			continue;
+		fd = open(m->mnt_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			fd = -errno;
+	}
+	if (f)
+		endmntent(f);
+	return fd;
+}
+
+int kern_link_packets(enum kern_program p, int prog_fd)
+{
+	int dir = open_cgroup2(), link;
+
+	if (dir < 0)
+		return dir;
+	link = bpf_link_create(prog_fd, dir,
+			       p == P_SKB_IN ? BPF_CGROUP_INET_INGRESS : BPF_CGROUP_INET_EGRESS,
+			       NULL);
+	if (link < 0)
+		link = -errno;
+	close(dir);
+	return link;
+}
+
+int kern_try_packets(void)
+{
+	static const struct bpf_insn pass[] = {
+		{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1},
+		{.code = BPF_JMP | BPF_EXIT},
+	};
+	LIBBPF_OPTS(bpf_prog_load_opts, o, .expected_attach_type = BPF_CGROUP_INET_INGRESS);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_CGROUP_SKB, "jp_try", "GPL", pass, 2, &o), link;
+
+	if (fd < 0)
+		return -errno;
+	link = kern_link_packets(P_SKB_IN, fd);
+	close(fd);
+	if (link < 0)
+		return link;
+	close(link);
+	return 0;
+}
+
+const char *kern_no_packets(int err)
+{
+	static char text[96];
+
+	if (err == -ENOENT)
+		return "cgroup v2 is not mounted";
+	if (err == -EPERM)
+		return "cgroup_skb needs CAP_NET_ADMIN, or a program at the root of cgroup v2 "
+		       "forbids others";
+	snprintf(text, sizeof(text), "cgroup_skb cannot be attached: %s", strerror(-err));
+	return text;
+}
 
 static bool follows_v1(const struct kern *k)
 {
@@ -18,7 +93,7 @@ static bool follows_v1(const struct kern *k)
 	return false;
 }
 
-static void say_how(const struct kern *k, char *text, size_t len)
+static void print_network_mode(const struct kern *k, char *text, size_t len)
 {
 	if (k->prog[P_SKB_IN] < 0)
 		snprintf(text, len, "exact at sockets (%s)",
@@ -32,14 +107,14 @@ static void say_how(const struct kern *k, char *text, size_t len)
 			 follows_v1(k) ? "; nothing but TCP of steps in cgroup v1" : "");
 }
 
-void kern_say_network(struct kern *k)
+void kern_store_network_text(struct kern *k)
 {
 	struct jp_control *c = k->control;
 
 	if (!(k->opts.families & FAM_NETWORK))
 		return;
 	if (k->families & FAM_NETWORK)
-		say_how(k, c->net_text, sizeof(c->net_text));
+		print_network_mode(k, c->net_text, sizeof(c->net_text));
 	else
 		snprintf(c->net_text, sizeof(c->net_text), "off: %s", k->no_network);
 }
@@ -72,6 +147,6 @@ void kern__probe_network(struct kern *k)
 	if (!(k->families & FAM_NETWORK))
 		return;
 	net_paths__text(paths, net_paths__probe(&p, paths), seen, sizeof(seen));
-	say_how(k, how, sizeof(how));
+	print_network_mode(k, how, sizeof(how));
 	snprintf(k->control->net_text, sizeof(k->control->net_text), "%.400s; %.600s", how, seen);
 }

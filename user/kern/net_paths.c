@@ -24,7 +24,7 @@
 
 enum side { TX = 1, RX = 2 };
 
-/* What a path is known to be where it cannot be tried, or is tried and not taken. */
+/* The answer for a path that cannot be tried, or that the kernel did not take in the trial. */
 struct path {
 	const char *name, *absent;
 	int sides;			      /* of a try: what must be counted */
@@ -46,7 +46,7 @@ static int is_shown(const struct dirent *e)
 	return e->d_name[0] != '.';
 }
 
-/* Their names, up to a number of them. */
+/* Prints the names of paths, at most a number of them. */
 static int has_rdma(const struct net_probe *p, char detail[NET_PATH_DETAIL])
 {
 	struct dirent **list;
@@ -163,13 +163,13 @@ static bool means_absent(int err)
 	       err == -EPROTONOSUPPORT || err == -EAFNOSUPPORT;
 }
 
-static void not_tried(struct net_path *r, const char *why)
+static void not_tried(struct net_path *r, const char *reason)
 {
 	r->verdict = NET_NOT_TRIED;
-	snprintf(r->detail, sizeof(r->detail), "%s", why);
+	snprintf(r->detail, sizeof(r->detail), "%s", reason);
 }
 
-/* What the counters made of the bytes that the try moved. */
+/* Compares the counters with the bytes that the trial moved. */
 static void judge(struct net_path *r, int sides, uint64_t moved, uint64_t tx, uint64_t rx)
 {
 	bool all = (!(sides & TX) || tx == moved) && (!(sides & RX) || rx == moved);
@@ -196,10 +196,10 @@ static int try_on(const struct net_probe *p, const struct path *path, const stru
 	return moved;
 }
 
-/* What a ring of io_uring leaves to be done at its end interrupts the next call that waits. */
+/* A ring of io_uring that is closed may interrupt the next call that waits. */
 #define TRIES 3
 
-/* Each on a pair of its own: one left in the middle of something would spoil the next try. */
+/* Each trial has a pair of its own: a failed trial would spoil the next one. */
 static void try_path(const struct net_probe *p, const struct path *path, struct net_path *r)
 {
 	struct net_pair pair;
@@ -218,18 +218,18 @@ static void try_path(const struct net_probe *p, const struct path *path, struct 
 		not_tried(r, strerror(-err));
 }
 
-/* Ordinary calls are counted: without that no try means anything. */
+/* Ordinary calls must be counted: otherwise no trial has a meaning. */
 static const char *check_counters(const struct net_probe *p)
 {
 	static const struct path plain = {.sides = TX | RX, .try = net_try__plain};
-	static char why[NET_PATH_DETAIL];
+	static char reason[NET_PATH_DETAIL];
 	struct net_path r = {.verdict = NET_NOT_TRIED};
 
 	try_path(p, &plain, &r);
 	if (r.verdict == NET_SEEN)
 		return NULL;
-	snprintf(why, sizeof(why), "%s", r.tried ? "own calls are not counted" : r.detail);
-	return why;
+	snprintf(reason, sizeof(reason), "%s", r.tried ? "own calls are not counted" : r.detail);
+	return reason;
 }
 
 static void probe_path(const struct net_probe *p, const struct path *path, const char *no_try,
@@ -243,7 +243,7 @@ static void probe_path(const struct net_probe *p, const struct path *path, const
 	else if (here < 0)
 		not_tried(r, strerror(-here));
 	else if (!path->try || p->packets)
-		return; /* as stated: packets of a socket are seen, whatever asked for them */
+		return; /* no trial: packets of a socket are seen, whichever call asked for them */
 	else if (no_try)
 		not_tried(r, no_try);
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Ways that data of a program can take to and from the network, and which of them the network
- * counters see on this node. Where it can be tried, it is: own bytes go over loopback, and what the
- * counters made of them is the verdict.
+ * counters see on this node. Where a way can be tried, own bytes go over loopback, and the counters
+ * show whether they are seen.
  */
 #ifndef JP_KERN_NET_PATHS_H
 #define JP_KERN_NET_PATHS_H
@@ -28,14 +28,14 @@ struct net_probe {
 	bool packets;	    /* the counters are those of packets, not of sockets */
 	const char *sysfs;  /* "/sys" */
 	const char *procfs; /* "/proc" */
-	/* What the calling process has sent and received so far, by the counters. */
+	/* The bytes that the calling process has sent and received so far, by the counters. */
 	void (*counted)(void *ctx, uint64_t *tx, uint64_t *rx);
 	void *ctx;
 };
 
-/* Fills out, at least NET_PATHS of them; returns how many. A few ms. */
+/* Tries all paths. out: at least NET_PATHS of them; returns how many. Takes a few ms. */
 unsigned net_paths__probe(const struct net_probe *p, struct net_path *out);
-/* All of it as one line: "probed, seen: A, B; probed, not seen: ...; no RDMA device". */
+/* Prints the result as one line: "probed, seen: A, B; probed, not seen: ...; no RDMA device". */
 void net_paths__text(const struct net_path *paths, unsigned n, char *text, size_t len);
 
 #endif

@@ -1,25 +1,136 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* One function per way of sending or receiving a few bytes over loopback. */
+/* One function per way of sending or receiving a few bytes over loopback; io_uring with a ring of
+ * one entry. */
 #include "kern/net_try.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/io_uring.h>
 #include <linux/tls.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 
-#define FEW	    16
-#define PATIENCE_US 100000
-#define ROOM	    65536
+#define FEW_BYTES  16
+#define TIMEOUT_US 100000
+#define ROOM	   65536
+
+#define FEW_BYTES  16
+#define OP_RECV_ZC 58 /* IORING_OP_RECV_ZC, newer than most headers */
+#define RING_PAGE  4096
+
+struct ring {
+	int fd;
+	struct io_uring_params p;
+	char *sq, *cq;
+	struct io_uring_sqe *sqe;
+};
+
+static void *map_at(int fd, off_t at)
+{
+	void *p = mmap(NULL, RING_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, at);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void ring_close(struct ring *r)
+{
+	if (r->sq)
+		munmap(r->sq, RING_PAGE);
+	if (r->cq)
+		munmap(r->cq, RING_PAGE);
+	if (r->sqe)
+		munmap(r->sqe, RING_PAGE);
+	if (r->fd >= 0)
+		close(r->fd);
+}
+
+static int ring_open(struct ring *r)
+{
+	memset(r, 0, sizeof(*r));
+	r->fd = (int)syscall(SYS_io_uring_setup, 1, &r->p);
+	if (r->fd < 0)
+		return -errno;
+	r->sq = map_at(r->fd, IORING_OFF_SQ_RING);
+	r->cq = map_at(r->fd, IORING_OFF_CQ_RING);
+	r->sqe = map_at(r->fd, IORING_OFF_SQES);
+	if (r->sq && r->cq && r->sqe)
+		return 0;
+	ring_close(r);
+	return -ENOMEM;
+}
+
+/* Submits one request and waits. Requests are made only where they can be served at once. */
+static int ring_do(struct ring *r, int op, int fd, char *buf, unsigned len)
+{
+	unsigned *sq_tail = (unsigned *)(r->sq + r->p.sq_off.tail);
+	unsigned *cq_head = (unsigned *)(r->cq + r->p.cq_off.head);
+	unsigned *cq_tail = (unsigned *)(r->cq + r->p.cq_off.tail);
+	struct io_uring_cqe *cqe = (struct io_uring_cqe *)(r->cq + r->p.cq_off.cqes);
+	unsigned head = *cq_head;
+	int res;
+
+	*r->sqe = (struct io_uring_sqe){
+		.opcode = (uint8_t)op, .fd = fd, .addr = (uintptr_t)buf, .len = len};
+	*(unsigned *)(r->sq + r->p.sq_off.array) = 0;
+	__atomic_store_n(sq_tail, *sq_tail + 1, __ATOMIC_RELEASE);
+	if (syscall(SYS_io_uring_enter, r->fd, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) < 0)
+		return -errno;
+	if (__atomic_load_n(cq_tail, __ATOMIC_ACQUIRE) == head)
+		return -EIO;
+	res = cqe[head & (r->p.cq_entries - 1)].res;
+	__atomic_store_n(cq_head, head + 1, __ATOMIC_RELEASE);
+	return res;
+}
+
+int net_try__uring(const struct net_pair *p)
+{
+	char data[FEW_BYTES] = {};
+	struct ring r;
+	int err = ring_open(&r);
+
+	if (err)
+		return err;
+	err = ring_do(&r, IORING_OP_SEND, p->tx, data, FEW_BYTES);
+	/* a poll has a time limit, a request would have none */
+	if (err == FEW_BYTES && recv(p->rx, data, 1, MSG_PEEK) != 1)
+		err = -errno;
+	if (err == FEW_BYTES)
+		err = ring_do(&r, IORING_OP_RECV, p->rx, data, FEW_BYTES);
+	ring_close(&r);
+	if (err < 0)
+		return err == -EINVAL ? -EOPNOTSUPP : err; /* rings before 5.6 */
+	return err == FEW_BYTES ? FEW_BYTES : -EIO;
+}
+
+int net_uring__has_zero_copy(void)
+{
+	static char room[sizeof(struct io_uring_probe) + 256 * sizeof(struct io_uring_probe_op)]
+		__attribute__((aligned(8)));
+	struct io_uring_probe *ops = (struct io_uring_probe *)room;
+	struct ring r;
+	int err;
+
+	err = ring_open(&r);
+	if (err)
+		return err;
+	memset(room, 0, sizeof(room)); /* the kernel requires it */
+	err = syscall(SYS_io_uring_register, r.fd, IORING_REGISTER_PROBE, ops, 256) ? -errno : 0;
+	ring_close(&r);
+	if (err)
+		return err;
+	return ops->last_op >= OP_RECV_ZC && (ops->ops[OP_RECV_ZC].flags & IO_URING_OP_SUPPORTED);
+}
 
 static int set_option(int fd, int level, int name, const void *value, socklen_t len)
 {
@@ -28,7 +139,7 @@ static int set_option(int fd, int level, int name, const void *value, socklen_t 
 
 static int new_socket(int protocol)
 {
-	const struct timeval patience = {.tv_usec = PATIENCE_US};
+	const struct timeval patience = {.tv_usec = TIMEOUT_US};
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, protocol);
 
 	if (fd < 0)
@@ -55,12 +166,12 @@ static int new_listener(int protocol, struct sockaddr_in *a)
 	return err;
 }
 
-/* Whoever else connects to the port in that moment is not the one. */
+/* The address shows whether another process has connected to the port. */
 static int accept_own(int listener, int tx)
 {
 	struct sockaddr_in own = {}, peer = {};
 	socklen_t len = sizeof(own), plen = sizeof(peer);
-	const struct timeval patience = {.tv_usec = PATIENCE_US};
+	const struct timeval patience = {.tv_usec = TIMEOUT_US};
 	int fd = accept4(listener, (struct sockaddr *)&peer, &plen, SOCK_CLOEXEC);
 
 	if (fd < 0)
@@ -133,7 +244,7 @@ static int receive_all(int fd, size_t n)
 
 static int send_few(int fd, size_t n)
 {
-	static const char data[FEW];
+	static const char data[FEW_BYTES];
 	ssize_t put = send(fd, data, n, MSG_NOSIGNAL);
 
 	if (put < 0)
@@ -143,11 +254,11 @@ static int send_few(int fd, size_t n)
 
 int net_try__plain(const struct net_pair *p)
 {
-	int err = send_few(p->tx, FEW);
+	int err = send_few(p->tx, FEW_BYTES);
 
 	if (!err)
-		err = receive_all(p->rx, FEW);
-	return err ? err : FEW;
+		err = receive_all(p->rx, FEW_BYTES);
+	return err ? err : FEW_BYTES;
 }
 
 /* n bytes from a file in memory; -errno or how many. */
@@ -165,16 +276,16 @@ static int send_file(int fd, size_t n)
 
 int net_try__splice_to(const struct net_pair *p)
 {
-	static const char data[FEW];
+	static const char data[FEW_BYTES];
 	ssize_t moved;
 	int n, err;
 
-	if (write(p->pipe[1], data, FEW) != FEW)
+	if (write(p->pipe[1], data, FEW_BYTES) != FEW_BYTES)
 		return -errno;
-	moved = splice(p->pipe[0], NULL, p->tx, NULL, FEW, 0);
+	moved = splice(p->pipe[0], NULL, p->tx, NULL, FEW_BYTES, 0);
 	if (moved < 0)
 		return -errno;
-	n = send_file(p->tx, FEW);
+	n = send_file(p->tx, FEW_BYTES);
 	if (n < 0)
 		return n;
 	err = receive_all(p->rx, (size_t)(moved + n));
@@ -183,13 +294,13 @@ int net_try__splice_to(const struct net_pair *p)
 
 int net_try__splice_from(const struct net_pair *p)
 {
-	char room[FEW];
+	char room[FEW_BYTES];
 	ssize_t moved;
-	int err = send_few(p->tx, FEW);
+	int err = send_few(p->tx, FEW_BYTES);
 
 	if (err)
 		return err;
-	moved = splice(p->rx, NULL, p->pipe[1], NULL, FEW, 0);
+	moved = splice(p->rx, NULL, p->pipe[1], NULL, FEW_BYTES, 0);
 	if (moved < 0)
 		return -errno;
 	return read(p->pipe[0], room, sizeof(room)) == moved ? (int)moved : -EIO;
@@ -201,7 +312,7 @@ struct map_request { /* what the kernel has always taken of struct tcp_zerocopy_
 	uint32_t rest; /* to be read by calls */
 };
 
-/* Only whole pages that are nobody's can be mapped: those of a pipe are such. */
+/* Only whole pages without an owner can be mapped: the pages of a pipe are such. */
 int net_try__map(const struct net_pair *p)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Small transfers over loopback, each a few bytes (one of them a page) and each by another way into
- * or out of a socket. What the network counters make of them shows which ways they see.
+ * or out of a socket. The network counters then show which ways they see.
  */
 #ifndef JP_KERN_NET_TRY_H
 #define JP_KERN_NET_TRY_H
 
 #include <stdbool.h>
 
-/* A connection to oneself. */
+/* A connection of this process to itself. */
 struct net_pair {
 	int tx, rx;
 	int pipe[2];
 };
 
-/* protocol: 0 is TCP, else one of MPTCP. All calls on it end after 0.1 s at most. 0 or -errno. */
+/* Opens a pair. protocol: 0 is TCP, else that of MPTCP. All calls on the pair end after 0.1 s at
+ * most. 0 or -errno. */
 int net_pair__open(struct net_pair *p, int protocol);
-/* Leaves no connection behind, not even one in TIME_WAIT. */
+/* Closes the pair and leaves no connection behind, not even one in TIME_WAIT. */
 void net_pair__close(struct net_pair *p);
 
 /*

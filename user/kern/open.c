@@ -1,19 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Opening the kernel side: loading it, or taking over what an earlier daemon has pinned. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-
+/* Opening the kernel side: programs and maps are loaded, or taken over from the pins of an earlier
+ * daemon. Here is also the line on the last failure, which kern__error() gives. */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "kern/internal.h"
-#include "kern/link.h"
-#include "kern/load.h"
 #include "kern/probe.h"
+
+static char last_error[512];
+
+const char *kern__error(void)
+{
+	return last_error;
+}
+
+int kern_fail(int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(last_error, sizeof(last_error), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+void kern_close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
 
 /* Writes the first contents of freshly made maps. */
 static int fill_maps(struct kern *k)
@@ -32,11 +56,11 @@ static int fill_maps(struct kern *k)
 	k->control->born_ns = clock__boot_ns();
 	k->control->born_real_ns = clock__real_ns();
 	k->control->shape = kern_shape(k);
-	kern_say_network(k);
+	kern_store_network_text(k);
 	for (i = 0; i < k->opts.nevents && i < JP_PMU_EVENTS; i++)
 		snprintf(k->control->pmu_name[i], JP_PMU_NAME_LEN, "%s", k->opts.events[i].column);
-	for (i = 0; i < JP_NODES; i++)
-		if (bpf_map_update_elem(k->map[M_NODES], &i, &k->nodes[i], BPF_ANY))
+	for (i = 0; i < JP_COMPONENTS; i++)
+		if (bpf_map_update_elem(k->map[M_COMPONENTS], &i, &k->components[i], BPF_ANY))
 			return kern_fail(-errno, "cannot store the cgroup layouts: %s",
 					 strerror(errno));
 	if (kern_pmu_store(k))
@@ -81,7 +105,7 @@ static int take_over(struct kern *k)
 	if (k->nslots != want_slots || k->control->shape != kern_shape(k))
 		return -ESTALE;
 	k->opts.raw_tp = k->control->raw_tp;
-	k->adopted = true;
+	k->taken_over = true;
 	return kern_pmu_restore(k);
 }
 
@@ -89,15 +113,15 @@ static int open_fresh(struct kern *k)
 {
 	int err;
 
-	/* kernels before 5.11 charge maps to RLIMIT_MEMLOCK; raising it may be refused, and then
-	 * the load says so */
+	/* kernels before 5.11 charge maps to RLIMIT_MEMLOCK; if raising it is refused the load
+	 * reports it */
 	struct rlimit rl = {RLIM_INFINITY, RLIM_INFINITY};
 
 	setrlimit(RLIMIT_MEMLOCK, &rl);
 	kern_pmu_choose(k);
 	err = kern_load(k);
 	if (err && !k->opts.raw_tp && err != -EPERM) {
-		/* typed tracepoints want the kernel's own BTF, the raw one does not */
+		/* typed tracepoints need the kernel's own BTF, the raw one does not */
 		k->opts.raw_tp = true;
 		if (!kern_load(k))
 			err = 0;
@@ -168,7 +192,7 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 	k->opts = *opts;
 	k->nslots = opts->nslots;
 	k->ncpus = ncpus;
-	memcpy(k->nodes, opts->nodes, sizeof(k->nodes));
+	memcpy(k->components, opts->components, sizeof(k->components));
 	if (opts->pin_dir)
 		snprintf(k->pin_dir, sizeof(k->pin_dir), "%s", opts->pin_dir);
 	err = probe_kernel(k);
@@ -189,7 +213,7 @@ int kern__open(struct kern **out, const struct kern_opts *opts)
 		err = open_fresh(k);
 	}
 	if (err) {
-		if (!k->adopted && k->pin_dir[0])
+		if (!k->taken_over && k->pin_dir[0])
 			kern__unpin(k->pin_dir);
 		kern__free(k);
 		return err;
@@ -214,7 +238,7 @@ int kern__open_pinned(struct kern **out, const char *pin_dir)
 		kern__free(k);
 		return err;
 	}
-	k->adopted = true;
+	k->taken_over = true;
 	*out = k;
 	return 0;
 }
@@ -229,14 +253,4 @@ void kern__free(struct kern *k)
 	kern_btf_close(k);
 	kern_close_fd(&k->lock);
 	free(k);
-}
-
-bool kern__raw_tp(const struct kern *k)
-{
-	return k->opts.raw_tp;
-}
-
-bool kern__adopted(const struct kern *k)
-{
-	return k->adopted;
 }

@@ -31,7 +31,7 @@ static double nominal_hz(void)
 	return most * 1e6;
 }
 
-/* The fastest CPU's highest clock. */
+/* The highest clock of the fastest CPU, Hz. */
 static double clock_hz(const char *sysfs)
 {
 	_cleanup_closedir_ DIR *d = NULL;
@@ -58,28 +58,28 @@ static double clock_hz(const char *sysfs)
 	return nominal > 0 ? nominal * BOOST : CLOCK_HZ;
 }
 
-static int take_modifiers(struct perf_event *ev, const char *mods, const struct perf_why *why)
+static int take_modifiers(struct perf_event *ev, const char *mods, const struct perf_error *error)
 {
 	if (!strcmp(mods, "u"))
 		ev->exclude_kernel = true;
 	else if (!strcmp(mods, "k"))
 		ev->exclude_user = true;
 	else
-		return perf_why__say(why, -EINVAL, "\"%s\" is not one of the modifiers u and k",
-				     mods);
+		return perf_error__set(error, -EINVAL, "\"%s\" is not one of the modifiers u and k",
+				       mods);
 	return 0;
 }
 
 /* Capitals where words begin: L1-dcache-loads is L1DcacheLoads. */
-static int make_column(struct perf_event *ev, const char *what, const struct perf_why *why)
+static int make_column(struct perf_event *ev, const char *words, const struct perf_error *error)
 {
 	const char *suffix = ev->exclude_kernel ? "User" : ev->exclude_user ? "Kernel" : "";
 	char name[sizeof(ev->text) + 8];
 	size_t len = 0;
 	bool begins = true;
 
-	for (; *what; what++) {
-		unsigned char c = (unsigned char)*what;
+	for (; *words; words++) {
+		unsigned char c = (unsigned char)*words;
 
 		if (isalnum(c))
 			name[len++] = (char)(begins ? toupper(c) : c);
@@ -88,10 +88,11 @@ static int make_column(struct perf_event *ev, const char *what, const struct per
 	snprintf(name + len, sizeof(name) - len, "%s", suffix);
 	if (isalpha((unsigned char)name[0]) && !str__copy(ev->column, sizeof(ev->column), name))
 		return 0;
-	return perf_why__say(why, -EINVAL,
-			     "no column can be called \"%s\": give it a name=, at most %zu letters "
-			     "and digits",
-			     name, sizeof(ev->column) - 1);
+	return perf_error__set(
+		error, -EINVAL,
+		"no column can be called \"%s\": give it a name=, at most %zu letters "
+		"and digits",
+		name, sizeof(ev->column) - 1);
 }
 
 static bool is_raw(const char *name)
@@ -102,14 +103,14 @@ static bool is_raw(const char *name)
 }
 
 static int take_name(struct perf_event *ev, const char *name, double clock,
-		     const struct perf_why *why)
+		     const struct perf_error *error)
 {
 	const struct perf_name *known;
 	const char *near = NULL;
 
 	if (is_raw(name)) {
 		if (strlen(name) > 17)
-			return perf_why__say(why, -EINVAL, "more than 64 bits");
+			return perf_error__set(error, -EINVAL, "more than 64 bits");
 		ev->type = PERF_TYPE_RAW;
 		ev->config = strtoull(name + 1, NULL, 16);
 		ev->max_rate = clock;
@@ -117,11 +118,11 @@ static int take_name(struct perf_event *ev, const char *name, double clock,
 	}
 	known = perf_names__find(name, &near);
 	if (!known && near)
-		return perf_why__say(why, -ENOENT, "no such event; did you mean \"%s\"?", near);
+		return perf_error__set(error, -ENOENT, "no such event; did you mean \"%s\"?", near);
 	if (!known)
-		return perf_why__say(why, -ENOENT,
-				     "no such event: want a hardware, software or cache event of "
-				     "perf list, rHEX, or PMU/TERMS/");
+		return perf_error__set(error, -ENOENT,
+				       "no such event: want a hardware, software or cache event of "
+				       "perf list, rHEX, or PMU/TERMS/");
 	ev->type = known->type;
 	ev->config = known->config;
 	ev->max_rate = known->per_second > 0 ? known->per_second : known->per_cycle * clock;
@@ -130,33 +131,33 @@ static int take_name(struct perf_event *ev, const char *name, double clock,
 
 /* pmu/terms/ with its modifier behind the last slash, after a colon or not. */
 static int take_pmu(struct perf_event *ev, char *text, const char *sysfs, double clock,
-		    const struct perf_why *why)
+		    const struct perf_error *error)
 {
 	char *terms = strchr(text, '/'), *end = strrchr(text, '/'), *mods = end + 1;
 	char cut[sizeof(ev->text)];
 	int err;
 
 	if (end == terms)
-		return perf_why__say(why, -EINVAL, "the slash after the terms is missing");
+		return perf_error__set(error, -EINVAL, "the slash after the terms is missing");
 	*terms++ = '\0';
 	*end = '\0';
 	mods += *mods == ':' && mods[1];
 	str__copy(cut, sizeof(cut), terms);
-	err = perf_pmu__parse(text, cut, sysfs, ev, why);
+	err = perf_pmu__parse(text, cut, sysfs, ev, error);
 	ev->max_rate = clock;
 	if (!err && *mods)
-		err = take_modifiers(ev, mods, why);
+		err = take_modifiers(ev, mods, error);
 	terms[-1] = '/';
 	if (err || ev->column[0])
 		return err;
-	return make_column(ev, text, why);
+	return make_column(ev, text, error);
 }
 
 static int take_event(struct perf_event *ev, const char *sysfs, double clock,
-		      const struct perf_why *why)
+		      const struct perf_error *error)
 {
 	char text[sizeof(ev->text)], reason[384], *mods;
-	const struct perf_why inner = {reason, sizeof(reason)};
+	const struct perf_error inner = {reason, sizeof(reason)};
 	int err;
 
 	str__copy(text, sizeof(text), ev->text);
@@ -172,11 +173,11 @@ static int take_event(struct perf_event *ev, const char *sysfs, double clock,
 		if (!err)
 			err = make_column(ev, text, &inner);
 	}
-	return err ? perf_why__say(why, err, "%s: %s", ev->text, reason) : 0;
+	return err ? perf_error__set(error, err, "%s: %s", ev->text, reason) : 0;
 }
 
 /* Cuts the next item off *list to text: commas between slashes are its own. */
-static int next_item(const char **list, char *text, size_t size, const struct perf_why *why)
+static int next_item(const char **list, char *text, size_t size, const struct perf_error *error)
 {
 	const char *p = *list, *from = p + strspn(p, " \t"), *end;
 	bool in_pmu = false;
@@ -187,16 +188,16 @@ static int next_item(const char **list, char *text, size_t size, const struct pe
 	for (end = p; end > from && (end[-1] == ' ' || end[-1] == '\t'); end--)
 		;
 	if (end <= from)
-		return perf_why__say(why, -EINVAL, "an event is missing");
+		return perf_error__set(error, -EINVAL, "an event is missing");
 	for (p = from; p < end; p++)
 		if (!isgraph((unsigned char)*p))
-			return perf_why__say(why, -EINVAL,
-					     "\"%.*s\" has a blank or a control "
-					     "character in it",
-					     (int)(p - from < 40 ? p - from : 40), from);
+			return perf_error__set(error, -EINVAL,
+					       "\"%.*s\" has a blank or a control "
+					       "character in it",
+					       (int)(p - from < 40 ? p - from : 40), from);
 	if ((size_t)(end - from) >= size)
-		return perf_why__say(why, -EINVAL, "\"%.40s...\" is longer than %zu characters",
-				     from, size - 1);
+		return perf_error__set(error, -EINVAL, "\"%.40s...\" is longer than %zu characters",
+				       from, size - 1);
 	snprintf(text, size, "%.*s", (int)(end - from), from);
 	return 0;
 }
@@ -208,15 +209,16 @@ static bool is_same(const struct perf_event *a, const struct perf_event *b)
 	       a->exclude_kernel == b->exclude_kernel;
 }
 
-static int check_others(const struct perf_event *ev, unsigned n, const struct perf_why *why)
+static int check_others(const struct perf_event *ev, unsigned n, const struct perf_error *error)
 {
 	for (unsigned i = 0; i < n; i++) {
 		if (is_same(&ev[i], &ev[n]))
-			return perf_why__say(why, -EINVAL, "%s is the same event as %s", ev[n].text,
-					     ev[i].text);
+			return perf_error__set(error, -EINVAL, "%s is the same event as %s",
+					       ev[n].text, ev[i].text);
 		if (!strcasecmp(ev[i].column, ev[n].column))
-			return perf_why__say(why, -EINVAL, "%s and %s would both be the column %s",
-					     ev[i].text, ev[n].text, ev[n].column);
+			return perf_error__set(error, -EINVAL,
+					       "%s and %s would both be the column %s", ev[i].text,
+					       ev[n].text, ev[n].column);
 	}
 	return 0;
 }
@@ -224,7 +226,7 @@ static int check_others(const struct perf_event *ev, unsigned n, const struct pe
 int perf_event__parse(const char *list, const char *sysfs, struct perf_event *out, unsigned max,
 		      char *err, size_t errlen)
 {
-	const struct perf_why why = {err, errlen};
+	const struct perf_error error = {err, errlen};
 	double clock = clock_hz(sysfs);
 	unsigned n;
 	int ret;
@@ -235,13 +237,13 @@ int perf_event__parse(const char *list, const char *sysfs, struct perf_event *ou
 		struct perf_event *ev = &out[n];
 
 		if (n == max)
-			return perf_why__say(&why, -EINVAL, "more than %u events", max);
+			return perf_error__set(&error, -EINVAL, "more than %u events", max);
 		memset(ev, 0, sizeof(*ev));
-		ret = next_item(&list, ev->text, sizeof(ev->text), &why);
+		ret = next_item(&list, ev->text, sizeof(ev->text), &error);
 		if (!ret)
-			ret = take_event(ev, sysfs, clock, &why);
+			ret = take_event(ev, sysfs, clock, &error);
 		if (!ret)
-			ret = check_others(out, n, &why);
+			ret = check_others(out, n, &error);
 		if (ret)
 			return ret;
 	}

@@ -23,7 +23,7 @@ struct perf_event {
 	double max_rate;
 };
 
-/* What is counted unless PerfEvents= says otherwise. */
+/* The events that are counted without PerfEvents=. */
 #define PERF_EVENTS_DEFAULT "cycles,instructions,cache-misses"
 
 /*

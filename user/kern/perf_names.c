@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* perf's names of generic events, and how often each can plausibly happen. */
+/* perf's names of generic events, how often each can plausibly happen, and what all parsers of a
+ * list of events share: numbers, and the message on what is wrong with the list. */
+#include <errno.h>
 #include <linux/perf_event.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
@@ -133,4 +137,27 @@ const struct perf_name *perf_names__find(const char *name, const char **near)
 	}
 	*near = str__nearest(name, names, n);
 	return NULL;
+}
+
+int perf_error__set(const struct perf_error *error, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(error->err, error->errlen, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+bool perf_number(const char *text, uint64_t *v)
+{
+	int base = text[0] == '0' && (text[1] == 'x' || text[1] == 'X') ? 16 : 10;
+	const char *digits = base == 16 ? text + 2 : text;
+
+	if (!*digits ||
+	    digits[strspn(digits, base == 16 ? "0123456789abcdefABCDEF" : "0123456789")])
+		return false;
+	errno = 0;
+	*v = strtoull(digits, NULL, base);
+	return !errno;
 }

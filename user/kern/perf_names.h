@@ -14,28 +14,29 @@ struct perf_name {
 	double per_second; /* the same per second and CPU, of events that no clock drives */
 };
 
-/* All of them, aliases too. */
+/* All names, aliases too. */
 const struct perf_name *perf_names__all(unsigned *n);
-/* NULL: no such. *near: the one that was most likely meant, or NULL. */
+/* Finds a name. NULL: there is none; *near: the name that was most likely meant, or NULL. */
 const struct perf_name *perf_names__find(const char *name, const char **near);
 
-/* Where messages go: err is always ended with NUL. */
-struct perf_why {
+/* The buffer of error messages: err always ends with NUL. */
+struct perf_error {
 	char *err;
 	size_t errlen;
 };
-/* Returns code. */
-int perf_why__say(const struct perf_why *why, int code, const char *fmt, ...)
+/* Writes the message. Returns code. */
+int perf_error__set(const struct perf_error *error, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Decimal, or hexadecimal with 0x; the whole string. False: it is not, or has more than 64 bits. */
+/* Parses a whole string as a number, decimal, or hexadecimal with 0x. False: it is not one, or has
+ * more than 64 bits. */
 bool perf_number(const char *text, uint64_t *v);
 
 /*
- * pmu and terms (a copy that is cut up) as between the slashes of pmu/terms/: sets type, config,
- * config1 and config2 of ev, and its column if there is a name= among the terms.
+ * Parses pmu and terms (a copy that is modified) as in pmu/terms/: sets type, config, config1 and
+ * config2 of ev, and its column if the terms have a name=.
  */
 int perf_pmu__parse(const char *pmu, char *terms, const char *sysfs, struct perf_event *ev,
-		    const struct perf_why *why);
+		    const struct perf_error *error);
 
 #endif

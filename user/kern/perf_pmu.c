@@ -25,7 +25,7 @@ struct terms {
 	int dir; /* the PMU's */
 	const char *pmu;
 	struct perf_event *ev;
-	const struct perf_why *why;
+	const struct perf_error *error;
 	const char *seen[TERMS_MAX];
 	unsigned nseen;
 	bool in_alias;
@@ -141,13 +141,13 @@ static int put_value(struct terms *t, const char *term, const char *format, uint
 	if (*p)
 		goto bad;
 	if (value)
-		return perf_why__say(t->why, -EINVAL,
-				     "the value of %s has more bits than %s/%s (%s)", term, t->pmu,
-				     term, format);
+		return perf_error__set(t->error, -EINVAL,
+				       "the value of %s has more bits than %s/%s (%s)", term,
+				       t->pmu, term, format);
 	return 0;
 bad:
-	return perf_why__say(t->why, -EINVAL, "%s/%s has a format that is not known here: %s",
-			     t->pmu, term, format);
+	return perf_error__set(t->error, -EINVAL, "%s/%s has a format that is not known here: %s",
+			       t->pmu, term, format);
 }
 
 static bool is_identifier(const char *s)
@@ -161,9 +161,9 @@ static int take_name(struct terms *t, const char *value)
 {
 	if (!value || !is_identifier(value) ||
 	    str__copy(t->ev->column, sizeof(t->ev->column), value))
-		return perf_why__say(t->why, -EINVAL,
-				     "name=%s: want letters, digits and \"_\", at most %zu",
-				     value ? value : "", sizeof(t->ev->column) - 1);
+		return perf_error__set(t->error, -EINVAL,
+				       "name=%s: want letters, digits and \"_\", at most %zu",
+				       value ? value : "", sizeof(t->ev->column) - 1);
 	return 0;
 }
 
@@ -174,9 +174,9 @@ static int note_term(struct terms *t, const char *term)
 		return 0;
 	for (unsigned i = 0; i < t->nseen; i++)
 		if (!strcmp(t->seen[i], term))
-			return perf_why__say(t->why, -EINVAL, "\"%s\" is given twice", term);
+			return perf_error__set(t->error, -EINVAL, "\"%s\" is given twice", term);
 	if (t->nseen == TERMS_MAX)
-		return perf_why__say(t->why, -EINVAL, "more than %d terms", TERMS_MAX);
+		return perf_error__set(t->error, -EINVAL, "more than %d terms", TERMS_MAX);
 	t->seen[t->nseen++] = term;
 	return 0;
 }
@@ -193,9 +193,9 @@ static bool take_alias(struct terms *t, const char *term, int *err)
 	snprintf(scale, sizeof(scale), "%s.scale", term);
 	snprintf(path, sizeof(path), "events/%s", scale);
 	if (!faccessat(t->dir, path, F_OK, 0)) {
-		*err = perf_why__say(t->why, -EINVAL,
-				     "%s counts in a unit of its own (%s), not in events", term,
-				     scale);
+		*err = perf_error__set(t->error, -EINVAL,
+				       "%s counts in a unit of its own (%s), not in events", term,
+				       scale);
 		return true;
 	}
 	t->in_alias = true;
@@ -209,8 +209,8 @@ static int unknown_term(struct terms *t, const char *term)
 	char near[NAME_LEN + 32];
 
 	hint(term, t->dir, "format", "events", near, sizeof(near));
-	return perf_why__say(t->why, -ENOENT, "PMU %s has no term and no event \"%s\"%s", t->pmu,
-			     term, near);
+	return perf_error__set(t->error, -ENOENT, "PMU %s has no term and no event \"%s\"%s",
+			       t->pmu, term, near);
 }
 
 static int take_term(struct terms *t, char *term)
@@ -223,7 +223,7 @@ static int take_term(struct terms *t, char *term)
 	if (value)
 		*value++ = '\0';
 	if (!is_name(term) || strchr(term, '.'))
-		return perf_why__say(t->why, -EINVAL, "\"%s\" is not the name of a term", term);
+		return perf_error__set(t->error, -EINVAL, "\"%s\" is not the name of a term", term);
 	err = note_term(t, term);
 	if (err)
 		return err;
@@ -232,9 +232,9 @@ static int take_term(struct terms *t, char *term)
 	if (!value && take_alias(t, term, &err))
 		return err;
 	if (value && !perf_number(value, &number))
-		return perf_why__say(t->why, -EINVAL,
-				     "%s=%s: want a number of at most 64 bits, as 194 or 0xc2",
-				     term, value);
+		return perf_error__set(t->error, -EINVAL,
+				       "%s=%s: want a number of at most 64 bits, as 194 or 0xc2",
+				       term, value);
 	if (!read_line(t->dir, "format", term, format, sizeof(format)))
 		return put_value(t, term, format, number);
 	word = value ? config_word(t->ev, term, strlen(term)) : NULL;
@@ -254,7 +254,7 @@ static int take_terms(struct terms *t, char *list)
 	return err;
 }
 
-static int no_pmu(const char *pmu, const char *sysfs, const struct perf_why *why)
+static int no_pmu(const char *pmu, const char *sysfs, const struct perf_error *error)
 {
 	int dir = open(sysfs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char near[NAME_LEN + 32];
@@ -262,7 +262,7 @@ static int no_pmu(const char *pmu, const char *sysfs, const struct perf_why *why
 	hint(pmu, dir, DEVICES, NULL, near, sizeof(near));
 	if (dir >= 0)
 		close(dir);
-	return perf_why__say(why, -ENOENT, "this machine has no PMU \"%s\"%s", pmu, near);
+	return perf_error__set(error, -ENOENT, "this machine has no PMU \"%s\"%s", pmu, near);
 }
 
 /* PMUs whose events are no counts, or not those of the task that runs on a CPU. */
@@ -272,39 +272,39 @@ static int check_kind(const struct terms *t)
 
 	for (size_t i = 0; i < sizeof(no_counter) / sizeof(no_counter[0]); i++)
 		if (!strcmp(t->pmu, no_counter[i]))
-			return perf_why__say(t->why, -EINVAL, "PMU %s has no counters", t->pmu);
+			return perf_error__set(t->error, -EINVAL, "PMU %s has no counters", t->pmu);
 	if (!faccessat(t->dir, "cpumask", F_OK, 0))
-		return perf_why__say(t->why, -EINVAL,
-				     "PMU %s counts for several CPUs at once, not for a task",
-				     t->pmu);
+		return perf_error__set(t->error, -EINVAL,
+				       "PMU %s counts for several CPUs at once, not for a task",
+				       t->pmu);
 	return 0;
 }
 
 int perf_pmu__parse(const char *pmu, char *terms, const char *sysfs, struct perf_event *ev,
-		    const struct perf_why *why)
+		    const struct perf_error *error)
 {
-	struct terms t = {.pmu = pmu, .ev = ev, .why = why};
+	struct terms t = {.pmu = pmu, .ev = ev, .error = error};
 	_cleanup_close_ int dir = -1;
 	char path[PATH_MAX], type[32];
 	int err;
 
 	if (!is_name(pmu))
-		return perf_why__say(why, -EINVAL, "\"%s\" is not the name of a PMU", pmu);
+		return perf_error__set(error, -EINVAL, "\"%s\" is not the name of a PMU", pmu);
 	if (snprintf(path, sizeof(path), "%s/" DEVICES "/%s", sysfs, pmu) >= (int)sizeof(path))
-		return perf_why__say(why, -EINVAL, "the path of sysfs is too long");
+		return perf_error__set(error, -EINVAL, "the path of sysfs is too long");
 	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
-		return no_pmu(pmu, sysfs, why);
+		return no_pmu(pmu, sysfs, error);
 	t.dir = dir;
 	err = check_kind(&t);
 	if (err)
 		return err;
 	if (read_line(dir, ".", "type", type, sizeof(type)) || parse_u32(type, &ev->type))
-		return perf_why__say(why, -ENOENT, "PMU %s does not say its type", pmu);
+		return perf_error__set(error, -ENOENT, "PMU %s does not say its type", pmu);
 	if (!*terms)
-		return perf_why__say(why, -EINVAL,
-				     "PMU %s: which event? Nothing is between the "
-				     "slashes",
-				     pmu);
+		return perf_error__set(error, -EINVAL,
+				       "PMU %s: which event? Nothing is between the "
+				       "slashes",
+				       pmu);
 	return take_terms(&t, terms);
 }

@@ -14,7 +14,6 @@
 #include <bpf/bpf.h>
 
 #include "kern/internal.h"
-#include "kern/load.h"
 
 static void pin_path(const struct kern *k, const char *kind, const char *name, char *out,
 		     size_t len)
@@ -48,7 +47,8 @@ static int ensure_bpffs(const char *pin_dir)
 	return 0;
 }
 
-/* A killed daemon's child may hold its lock for the moment until it has closed it. */
+/* A child of a killed daemon may hold the lock for a moment, until it has closed its
+ * descriptors. */
 #define LOCK_TRIES 100
 
 int kern_lock_pins(struct kern *k)
@@ -121,7 +121,7 @@ int kern_open_pins(struct kern *k, bool readonly)
 	for (i = 0; i < M_N; i++) {
 		pin_path(k, "maps", kern_maps[i].name, path, sizeof(path));
 		k->map[i] = bpf_obj_get(path);
-		/* which families' maps there are the control page says, when it is mapped */
+		/* the control page, once it is mapped, says of which families there are maps */
 		if (k->map[i] < 0 && !kern_maps[i].family)
 			return kern_fail(-errno,
 					 "cannot open %s: %s: is jobprofd running with this "

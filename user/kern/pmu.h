@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The perf family's events: chosen and calibrated before the load (pmu_mode.c, pmu_measure.c),
- * opened on every CPU while the programs are attached (pmu_cpu.c, pmu_events.c), flushed before a
+ * opened on every CPU while the programs are attached (pmu.c, pmu_events.c), flushed before a
  * snapshot (pmu.c, pmu_sampled.c). Part of user/kern.
  */
 #ifndef JP_KERN_PMU_H
@@ -34,13 +34,13 @@ struct pmu {
 	struct pmu_seen *seen;	  /* sampled mode */
 };
 
-/* Which events there are, what they cost, and by that the mode. With none to count FAM_PERF is
- * taken from k->families. The text of the mode says why. */
+/* Finds which events can be opened and what they cost, and chooses the mode. Without events
+ * FAM_PERF is removed from k->families. The text of the mode has the reason. */
 void kern_pmu_choose(struct kern *k);
-/* The choice to the control page, and back from that of maps taken over. */
+/* Stores the choice in the control page; restores it from that of maps that were taken over. */
 int kern_pmu_store(struct kern *k);
 int kern_pmu_restore(struct kern *k);
-/* What pinned maps must agree on. */
+/* Continues the hash of all that must be equal for pinned maps to be taken over. */
 uint32_t kern_pmu_crc(const struct kern *k, uint32_t crc);
 void kern_pmu_free(struct kern *k);
 
@@ -62,7 +62,7 @@ void kern_pmu_close_set(int *fds);
 /* Events that count while a CPU idles, as bits: by their kind; by trying those that are open and
  * enabled on the CPU which we are bound to (fds as above; takes some ms, more when it is busy). */
 uint32_t kern_pmu_clocks(const struct pmu *p);
-uint32_t kern_pmu_moving_in_idle(const int *fds);
+uint32_t kern_pmu_counting_in_idle(const int *fds);
 /* ns that each CPU has been idle, which the kernel brings up to date some milliseconds late;
  * UINT64_MAX: not known. */
 void kern_cpu_idle(uint64_t *ns, unsigned ncpus);
@@ -70,32 +70,28 @@ void kern_cpu_idle(uint64_t *ns, unsigned ncpus);
 /* The map of events can outlive the process that fills it (5.12). */
 bool kern_pmu_keeps_events(void);
 
-/* On every CPU that is online and does not have them yet. */
+/* Opens the events on every CPU that is online and does not have them yet. */
 void kern_pmu_open_all(struct kern *k);
 void kern_pmu_close_all(struct kern *k);
 void kern_pmu_open_cpu(struct kern *k, unsigned cpu);
 void kern_pmu_close_cpu(struct kern *k, unsigned cpu);
 
-/* Remembers when each CPU was read; -ENOMEM. */
-int kern_pmu_new_clocks(struct kern *k);
 struct jp_pmu_cpu *kern_pmu_cpu(const struct kern *k, unsigned cpu);
-/* Reads the CPU's counters for its slot, and finds out which slot has the CPU now. -ENXIO: it is
- * offline. */
-int kern_pmu_read_cpu(struct kern *k, unsigned cpu);
-/* The same, and closes or reopens the events of a CPU that went or came back. */
+/* Reads the CPU's counters for its slot, and closes or reopens the events of a CPU that went or
+ * came back. */
 void kern_pmu_flush_cpu(struct kern *k, unsigned cpu);
 /* The last reading, or flush, of the CPU is more than age_ns old. */
 bool kern_pmu_is_old(const struct kern *k, unsigned cpu, uint64_t age_ns);
-/* Sees to it that no CPU counts for the slot any more; false: not yet. */
-bool kern_pmu_leave(struct kern *k, uint32_t slot);
-/* The cost of a reading as the programs have it, to the control page. */
+/* Makes all CPUs stop counting for the slot; false: some CPU still does. */
+bool kern_pmu_release(struct kern *k, uint32_t slot);
+/* Measures the cost of a reading by the programs and stores it in the control page. */
 void kern_pmu_calibrate(struct kern *k);
 
-/* Sampled mode: longer periods where the kernel now allows too few samples for those in use; it
- * would stop the counters. True: the caller reopens the events. */
-bool kern_pmu_slow_down(struct kern *k);
-/* What samples have missed by the counters, to the slots of the CPU. */
-void kern_pmu_settle(struct kern *k, uint64_t age_ns);
+/* Sampled mode: makes periods longer where the kernel now allows too few samples for them and would
+ * stop the counters. True: the caller reopens the events. */
+bool kern_pmu_lengthen_periods(struct kern *k);
+/* Adds the counts that samples have missed, by the counters, to the slots of the CPU. */
+void kern_pmu_correct(struct kern *k, uint64_t age_ns);
 void kern_pmu_forget(struct kern *k, uint32_t slot);
 void kern_pmu_free_seen(struct kern *k);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What counting costs, and what a budget affords at that: arithmetic only. */
+/* Arithmetic: the cost of counting, and the counting that a budget affords. */
 #ifndef JP_KERN_PMU_COST_H
 #define JP_KERN_PMU_COST_H
 
@@ -9,18 +9,17 @@
 #define PMU_SWITCHES_PER_S 5000.0 /* between slots, on a busy CPU: what exact mode must afford */
 #define PMU_SAMPLES_MIN	   10.0	  /* per second and event: less says nothing */
 
-/* The same work three times, in ns: by itself, interrupted by samples, and by itself again. NaN:
- * not known. */
+/* Times of the same work, in ns: alone, interrupted by samples, and alone again. NaN: not known. */
 struct pmu_round {
 	double before, with, after;
 	uint64_t samples;
 };
 
 /*
- * ns that the work was held up by one sample: the median of the rounds. NaN where they are not to
- * be trusted: fewer than PMU_ROUNDS_MIN that are known and had samples, the middle half of them
- * further apart than half the median, or not what an interrupt can take (PMU_SAMPLE_LEAST to
- * _MOST).
+ * ns by which one sample delayed the work: the median of the rounds. NaN where the rounds cannot be
+ * trusted: fewer than PMU_ROUNDS_MIN that are known and had samples, the middle half of them
+ * further apart than half the median, or a time that no interrupt takes (outside PMU_SAMPLE_LEAST
+ * to _MOST).
  */
 double pmu_cost__sample(const struct pmu_round *rounds, unsigned n);
 #define PMU_ROUNDS_MAX	 11
@@ -28,7 +27,7 @@ double pmu_cost__sample(const struct pmu_round *rounds, unsigned n);
 #define PMU_SAMPLE_LEAST 200
 #define PMU_SAMPLE_MOST	 200000
 
-/* What a sample is taken to cost where that cannot be measured, by what reading n events costs. */
+/* The assumed cost of a sample where it cannot be measured, by the cost of reading n events. */
 double pmu_cost__assumed(double read_ns, unsigned n);
 
 /* A budget of so many percent of a CPU affords a reading at each of PMU_SWITCHES_PER_S. */

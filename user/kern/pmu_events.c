@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Opening the perf family's events. They belong to the CPU, not to a task, and are never pinned, so
- * that whoever else counts gets a turn. The map holds them: our own descriptors are closed at once.
+ * that other programs can count, too. The map holds the events: jobprofd's own descriptors are
+ * closed at once.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -61,8 +62,8 @@ uint32_t kern_pmu_of(const struct perf_event *e)
 }
 
 /*
- * How many of one event the kernel accepts in a group is how many counters a CPU has. Branches:
- * they have no counter of their own, as cycles and instructions do on some processors.
+ * A CPU has as many counters as the kernel accepts events of one kind in a group. Branches are
+ * used: cycles and instructions have counters of their own on some processors.
  */
 static unsigned count_counters(const struct pmu *p, unsigned i, unsigned cpu)
 {
@@ -99,8 +100,8 @@ static unsigned group_max(struct pmu *p, unsigned i, unsigned cpu)
 	return p->group_max;
 }
 
-/* Into the group of an earlier event of the same PMU that has room: events of a group are on the
- * hardware at the same time, so that their ratios are right. */
+/* An event joins the group of an earlier event of the same PMU, if there is room: events of a group
+ * are on the hardware at the same time, so that their ratios are right. */
 static int join(struct pmu *p, unsigned i, unsigned cpu, const int *fds, int *leader)
 {
 	unsigned j, m, size;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Do counters go on while a CPU idles? Clocks do. Those of the processor stand still in a CPU that
- * is halted; but it may be set to wait in a loop (idle=poll), and Arm leaves open whether cycles
- * are counted in WFI. What idle has counted must then not go to the slot before it.
+ * Whether counters go on while a CPU idles. Clocks do. Counters of the processor stand still in a
+ * CPU that is halted; but a CPU may be set to wait in a loop (idle=poll), and Arm leaves open
+ * whether cycles are counted in WFI. Counts of idle time must then not go to the slot that ran
+ * before.
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -17,7 +18,7 @@
 
 #define SPIN_NS	 200000ull
 #define NAP_NS	 1000000
-#define NAPS	 10    /* others may have the CPU while we sleep: the quietest counts */
+#define NAPS	 10    /* other tasks may run while we sleep: the lowest count is used */
 #define MIN_SPUN 10000 /* in SPIN_NS; a slower event says nothing */
 
 static uint64_t msr_type(void)
@@ -84,8 +85,8 @@ static bool try_out(int fd, void (*run)(void), struct trial *t)
 	return true;
 }
 
-/* Half as fast as when busy, or faster, in each nap: whoever takes the CPU from us makes the event
- * look faster, never slower. */
+/* The event counts in idle if it ran at least half as fast as when busy in each nap: another task
+ * on the CPU makes the event look faster, never slower. */
 static bool moves_in_idle(int fd)
 {
 	struct trial busy, idle;
@@ -100,7 +101,7 @@ static bool moves_in_idle(int fd)
 	return true;
 }
 
-uint32_t kern_pmu_moving_in_idle(const int *fds)
+uint32_t kern_pmu_counting_in_idle(const int *fds)
 {
 	uint32_t moving = 0;
 	unsigned i;

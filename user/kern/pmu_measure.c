@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What a reading of the counters and a sample take on the CPU we run on. A sample is an interrupt:
- * nobody sees all of it but the work that it holds up, so a loop is timed with samples and without.
+ * The cost of a reading of the counters and of a sample on this CPU. A sample is an interrupt: only
+ * the work that it delays shows all of its time, so a loop is timed with samples and without.
  */
 #include <linux/perf_event.h>
 #include <math.h>
@@ -58,7 +58,7 @@ static uint64_t time_dummy(unsigned cpu)
 	return ns;
 }
 
-/* Ties us to the CPU we are on; -1: that CPU is not known. */
+/* Binds this process to its CPU; -1: that CPU is not known. */
 static int stay_here(cpu_set_t *before)
 {
 	int cpu = sched_getcpu();
@@ -83,7 +83,7 @@ void kern_pmu_measure_read(struct kern *k)
 		return;
 	kern_pmu_open_set(k, cpu, fds);
 	all = time_reads(fds, JP_PMU_EVENTS);
-	k->pmu.counts_idle |= kern_pmu_moving_in_idle(fds);
+	k->pmu.counts_idle |= kern_pmu_counting_in_idle(fds);
 	kern_pmu_close_set(fds);
 	/* less what the system call takes for an event that is none */
 	call = n * time_dummy(cpu);
@@ -218,7 +218,7 @@ static double sample_of(const struct kern *k, const struct bench *b, unsigned i)
 	return ns;
 }
 
-/* The dearest of one event of each PMU: those of a PMU are alike. */
+/* The highest cost of a sample, by one event of each PMU: events of a PMU cost the same. */
 static double dearest(const struct kern *k, const struct bench *b)
 {
 	const struct pmu *p = &k->pmu;

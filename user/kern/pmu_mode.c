@@ -21,10 +21,10 @@
 
 #define RATE_SYSCTL "/proc/sys/kernel/perf_event_max_sample_rate"
 
-static void say_mode(struct pmu *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void add_text(struct pmu *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Appends to the mode's text. */
-static void say_mode(struct pmu *p, const char *fmt, ...)
+static void add_text(struct pmu *p, const char *fmt, ...)
 {
 	size_t len = strlen(p->text);
 	va_list ap;
@@ -34,7 +34,7 @@ static void say_mode(struct pmu *p, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void name_events(struct pmu *p, uint32_t which)
+static void add_events(struct pmu *p, uint32_t which)
 {
 	const char *sep = "";
 	unsigned i;
@@ -42,7 +42,7 @@ static void name_events(struct pmu *p, uint32_t which)
 	for (i = 0; i < p->n; i++) {
 		if (!(which >> i & 1))
 			continue;
-		say_mode(p, "%s%s", sep, p->events[i].text);
+		add_text(p, "%s%s", sep, p->events[i].text);
 		sep = ", ";
 	}
 }
@@ -65,7 +65,7 @@ static int try_event(const struct kern *k, unsigned i, uint64_t period)
 	return err;
 }
 
-/* 0 or why the last one that is missing is. */
+/* 0, or the error of the last event that cannot be opened. */
 static int find_usable(struct kern *k, bool sampled)
 {
 	struct pmu *p = &k->pmu;
@@ -96,52 +96,52 @@ static double affordable(const struct kern *k)
 			      limit);
 }
 
-static void say_cost(const struct kern *k, struct pmu *p)
+static void add_cost(const struct kern *k, struct pmu *p)
 {
 	unsigned n = __builtin_popcount(p->usable);
 
-	say_mode(p, "one reading of %u event%s costs %.3g us here, PerfBudget %g %% allows %.3g us",
+	add_text(p, "one reading of %u event%s costs %.3g us here, PerfBudget %g %% allows %.3g us",
 		 n, n == 1 ? "" : "s", p->read_ns / 1e3, k->opts.perf_budget,
 		 k->opts.perf_budget / 100 * 1e6 / PMU_SWITCHES_PER_S);
 }
 
-static void say_sample(struct pmu *p)
+static void add_sample_cost(struct pmu *p)
 {
-	say_mode(p, "; a sample costs %.3g us (%s)", p->sample_ns / 1e3,
+	add_text(p, "; a sample costs %.3g us (%s)", p->sample_ns / 1e3,
 		 p->sample_measured ? "measured" : "assumed");
 }
 
-static void use_exact(struct kern *k, uint32_t missing, int why)
+static void use_exact(struct kern *k, uint32_t missing, int err)
 {
 	struct pmu *p = &k->pmu;
 
 	p->mode = JP_PMU_EXACT;
 	p->cost_ns = p->read_ns;
-	say_mode(p, "exact");
+	add_text(p, "exact");
 	if (!missing)
 		return;
-	say_mode(p, ", but this machine has no ");
-	name_events(p, missing);
-	say_mode(p, " (perf_event_open: %s)", strerror(-why));
+	add_text(p, ", but this machine has no ");
+	add_events(p, missing);
+	add_text(p, " (perf_event_open: %s)", strerror(-err));
 }
 
-static void say_periods(struct pmu *p)
+static void add_periods(struct pmu *p)
 {
 	unsigned i;
 
-	say_mode(p, "; periods");
+	add_text(p, "; periods");
 	for (i = 0; i < p->n; i++)
 		if (p->usable >> i & 1)
-			say_mode(p, " %s=%llu", p->events[i].column,
+			add_text(p, " %s=%llu", p->events[i].column,
 				 (unsigned long long)p->period[i]);
-	say_mode(p, ", error about 1/sqrt(n/period)");
+	add_text(p, ", error about 1/sqrt(n/period)");
 	if (p->usable != (1u << p->n) - 1) {
-		say_mode(p, "; cannot be sampled: ");
-		name_events(p, ((1u << p->n) - 1) & ~p->usable);
+		add_text(p, "; cannot be sampled: ");
+		add_events(p, ((1u << p->n) - 1) & ~p->usable);
 	}
 }
 
-bool kern_pmu_slow_down(struct kern *k)
+bool kern_pmu_lengthen_periods(struct kern *k)
 {
 	struct pmu *p = &k->pmu;
 	double most = 0, longer;
@@ -163,7 +163,7 @@ bool kern_pmu_slow_down(struct kern *k)
 	old = strstr(p->text, "; periods");
 	if (old)
 		*old = 0;
-	say_periods(p);
+	add_periods(p);
 	memcpy(k->control->pmu_text, p->text, sizeof(p->text));
 	memcpy(k->control->pmu_period, p->period, sizeof(p->period));
 	log_info("perf: the kernel allows %llu samples per second now: periods %.3g times longer",
@@ -178,16 +178,16 @@ static void use_sampled(struct kern *k, double rate)
 
 	p->mode = JP_PMU_SAMPLED;
 	p->cost_ns = p->sample_ns;
-	say_mode(p, "sampled: ");
+	add_text(p, "sampled: ");
 	if (k->opts.perf_mode == PERF_SAMPLED)
-		say_mode(p, "as configured");
+		add_text(p, "as configured");
 	else
-		say_cost(k, p);
-	say_sample(p);
+		add_cost(k, p);
+	add_sample_cost(p);
 	for (i = 0; i < p->n; i++)
 		if (p->usable >> i & 1)
 			p->period[i] = fmax(1, ceil(p->events[i].max_rate / rate));
-	say_periods(p);
+	add_periods(p);
 }
 
 static bool programs_can_read(struct pmu *p)
@@ -195,7 +195,7 @@ static bool programs_can_read(struct pmu *p)
 	if (libbpf_probe_bpf_helper(BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_FUNC_perf_event_read_value,
 				    NULL))
 		return true;
-	say_mode(p, "off: this kernel's programs cannot read counters");
+	add_text(p, "off: this kernel's programs cannot read counters");
 	return false;
 }
 
@@ -204,13 +204,13 @@ static void choose_mode(struct kern *k)
 	struct pmu *p = &k->pmu;
 	uint32_t all = (1u << p->n) - 1;
 	double rate;
-	int why;
+	int err;
 
-	why = find_usable(k, false);
+	err = find_usable(k, false);
 	if (!p->usable) {
-		say_mode(p, "off: this machine counts no ");
-		name_events(p, all);
-		say_mode(p, " (perf_event_open: %s)", strerror(-why));
+		add_text(p, "off: this machine counts no ");
+		add_events(p, all);
+		add_text(p, " (perf_event_open: %s)", strerror(-err));
 		return;
 	}
 	p->counts_idle = kern_pmu_clocks(p);
@@ -218,14 +218,14 @@ static void choose_mode(struct kern *k)
 	if (k->opts.perf_mode == PERF_EXACT ||
 	    (k->opts.perf_mode == PERF_AUTO &&
 	     pmu_cost__affords_reads(p->read_ns, k->opts.perf_budget))) {
-		use_exact(k, all & ~p->usable, why);
+		use_exact(k, all & ~p->usable, err);
 		return;
 	}
-	why = find_usable(k, true);
+	err = find_usable(k, true);
 	if (!p->usable) {
-		say_mode(p, "off: this machine cannot sample ");
-		name_events(p, all);
-		say_mode(p, " (perf_event_open: %s)", strerror(-why));
+		add_text(p, "off: this machine cannot sample ");
+		add_events(p, all);
+		add_text(p, " (perf_event_open: %s)", strerror(-err));
 		return;
 	}
 	kern_pmu_measure_sample(k);
@@ -234,10 +234,10 @@ static void choose_mode(struct kern *k)
 		use_sampled(k, fmax(rate, PMU_SAMPLES_MIN));
 		return;
 	}
-	say_mode(p, "off: ");
-	say_cost(k, p);
-	say_sample(p);
-	say_mode(p, ", which allows %.3g per second of each", rate);
+	add_text(p, "off: ");
+	add_cost(k, p);
+	add_sample_cost(p);
+	add_text(p, ", which allows %.3g per second of each", rate);
 }
 
 void kern_pmu_choose(struct kern *k)
@@ -251,9 +251,9 @@ void kern_pmu_choose(struct kern *k)
 		return;
 	p->loses_events = !kern_pmu_keeps_events();
 	if (k->opts.perf_mode == PERF_OFF)
-		say_mode(p, "off: as configured");
+		add_text(p, "off: as configured");
 	else if (!p->n)
-		say_mode(p, "off: no events are configured");
+		add_text(p, "off: no events are configured");
 	else if (programs_can_read(p))
 		choose_mode(k);
 	if (p->mode == JP_PMU_OFF)

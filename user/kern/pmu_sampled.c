@@ -20,7 +20,8 @@ struct seen_cpu {
 	uint64_t counter[JP_PMU_EVENTS];
 	uint64_t idle[JP_PMU_EVENTS];
 	uint64_t given[JP_PMU_EVENTS];
-	uint64_t owed[JP_PMU_EVENTS]; /* missed where no sample says by whom: the next ones will */
+	uint64_t owed[JP_PMU_EVENTS]; /* counted before any sample names their slot: the next
+					 samples' slots get them */
 	uint64_t idle_ns;	      /* UINT64_MAX: not known */
 	bool active;		      /* a step has been met there, and there are steps still */
 };
@@ -30,7 +31,7 @@ struct seen_slot {
 	uint64_t counter[JP_PMU_EVENTS];
 };
 
-/* What was shared out by the last time. */
+/* The counts that have been given to slots by the last time. */
 struct pmu_seen {
 	struct seen_cpu *cpus;
 	struct seen_slot *slots; /* CPU x slots */
@@ -242,7 +243,8 @@ static void remember(struct kern *k, unsigned cpu)
 	}
 }
 
-/* Where a step has been met, what samples miss is its own too, until all steps have gone. */
+/* While a step is on the CPU, counts that samples miss are the step's too, until all steps have
+ * gone. */
 static bool is_active(const struct kern *k, unsigned cpu)
 {
 	bool steps = false;
@@ -270,13 +272,13 @@ static bool is_stuck(const struct kern *k, unsigned cpu, unsigned i)
 
 static void reopen_cpu(struct kern *k, unsigned cpu)
 {
-	static bool said;
+	static bool logged;
 
-	if (!said)
+	if (!logged)
 		log_warn("perf: CPU %u counts but sends no samples: its events are opened anew, at "
 			 "each row if need be; the shares of tasks are less exact",
 			 cpu);
-	said = true;
+	logged = true;
 	kern_pmu_close_cpu(k, cpu);
 	kern_pmu_open_cpu(k, cpu);
 }
@@ -302,7 +304,7 @@ static void settle_cpu(struct kern *k, unsigned cpu)
 	remember(k, cpu);
 }
 
-void kern_pmu_settle(struct kern *k, uint64_t age_ns)
+void kern_pmu_correct(struct kern *k, uint64_t age_ns)
 {
 	unsigned cpu;
 
@@ -313,7 +315,7 @@ void kern_pmu_settle(struct kern *k, uint64_t age_ns)
 	for (cpu = 0; cpu < k->ncpus; cpu++)
 		if (kern_pmu_cpu(k, cpu)->open && kern_pmu_is_old(k, cpu, age_ns))
 			settle_cpu(k, cpu);
-	if (kern_pmu_slow_down(k)) {
+	if (kern_pmu_lengthen_periods(k)) {
 		kern_pmu_close_all(k);
 		kern_pmu_open_all(k);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What this kernel has, found out before the load: BTF, families, ways to follow requests and
+/* The features of this kernel, found before the load: BTF, families, ways to follow requests and
  * sockets. Part of user/kern. */
 #ifndef JP_KERN_PROBE_H
 #define JP_KERN_PROBE_H
@@ -9,21 +9,23 @@
 
 struct btf;
 
-/* k->btf, NULL if the kernel has none. -EINVAL: the file given for it is none. */
+/* Opens k->btf, which is NULL if the kernel has no BTF. -EINVAL: the file of the configuration is
+ * not BTF. */
 int kern_btf_open(struct kern *k);
 void kern_btf_close(struct kern *k);
 /* Finds the roots' controllers; -ENOENT. */
 int kern_choose_carriers(struct kern *k);
-/* Arguments of a tracepoint, 0 if there is no such one. */
+/* The number of a tracepoint's arguments, 0 if the kernel has no such tracepoint. */
 unsigned kern_tracepoint_args(const struct btf *btf, const char *tracepoint);
 /* Sets k->families: of those asked for, what this kernel can serve. */
 void kern_probe_families(struct kern *k);
-/* The submitter of a request is known at its start or, before 6.5, only at insert and issue; before
- * 5.11 those tracepoints begin with the queue. */
+/* Chooses the tracepoints of requests: the submitter is known at the start or, before 6.5, only at
+ * insert and issue; before 5.11 those tracepoints begin with the queue. */
 void kern_choose_block(struct kern *k);
-/* Elements for jp_owners, by the requests that this node's disks can have; a power of two. */
+/* The number of elements of jp_owners, by the requests that this node's disks can have; a power of
+ * two. */
 unsigned kern_blk_sets(void);
-/* Name of a disk that keeps no times (iostats = 0), "" without. */
+/* Sets the name of a disk that keeps no times (iostats = 0), "" if there is none. */
 void kern_untimed_disk(char name[32]);
 /* Chooses between programs that do the same work (k->unused), and takes the families out of
  * k->families for which there are none. */
@@ -31,15 +33,12 @@ void kern_choose_hooks(struct kern *k);
 /* Programs can be put on the return of the function: tried. */
 bool kern_can_fexit(const struct btf *btf, const char *function);
 /* Programs that are called can find tasks by number: tried. */
-bool kern_can_ask(const struct btf *btf);
+bool kern_can_query_tasks(const struct btf *btf);
 /* Programs on packets can be put at the root of cgroup v2: tried. 0 or -errno. */
 int kern_try_packets(void);
-/* What that error means. The text lives until the next call. */
+/* The meaning of that error. The text lives until the next call. */
 const char *kern_no_packets(int err);
-/* Says in the control page how the network counters come about, or why not. */
-void kern_say_network(struct kern *k);
-/* What is said of families with a choice, NULL: nothing more than of others. */
-const char *kern_hook_mode(const struct kern *k, enum family f);
-const char *kern_no_hook(const struct kern *k, enum family f);
+/* Stores in the control page how the network counters come about, or why they are off. */
+void kern_store_network_text(struct kern *k);
 
 #endif

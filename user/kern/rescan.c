@@ -16,19 +16,18 @@
 #include "base/clock.h"
 #include "identity/layout.h"
 #include "kern/internal.h"
-#include "kern/slots.h"
 
-/* A new directory is looked for so long, with a millisecond between two tries. */
+/* For that long a new directory is searched, with a millisecond between two tries. */
 #define YOUNG_NS   100000000ull
 #define FIND_TRIES 3
 
 /* User space's twin of make_entry() in bpf/life.bpf.c. */
-static bool make_entry(struct kern *k, const struct jp_cgroup *up, unsigned node,
+static bool make_entry(struct kern *k, const struct jp_cgroup *up, unsigned component,
 		       struct jp_cgroup *e)
 {
-	const struct jp_node *n = node ? &k->nodes[node] : NULL;
+	const struct jp_component *n = component ? &k->components[component] : NULL;
 
-	*e = (struct jp_cgroup){.node = node,
+	*e = (struct jp_cgroup){.component = component,
 				.step = up->step,
 				.flags = up->flags,
 				.kind = n ? n->kind : JP_KIND_GROUP,
@@ -60,10 +59,11 @@ struct walk {
 	unsigned found;
 };
 
-/* As may_be() in bpf/life.bpf.c: one that root has made may have been given away since. */
-static bool may_be(const struct walk *w, unsigned node, const struct stat *st)
+/* Decides as may_have_kind() of bpf/life.bpf.c does: a directory that root has made may have been
+ * given away since. */
+static bool may_have_kind(const struct walk *w, unsigned component, const struct stat *st)
 {
-	return w->k->nodes[node].flags & JP_NODE_ANYONE || !st->st_uid || w->closed;
+	return w->k->components[component].flags & JP_COMPONENT_ANYONE || !st->st_uid || w->closed;
 }
 
 static void describe_slot(struct walk *w, const struct jp_cgroup *e, uint64_t id)
@@ -72,7 +72,7 @@ static void describe_slot(struct walk *w, const struct jp_cgroup *e, uint64_t id
 
 	s->cgroup_id = id;
 	s->hier = w->hier;
-	if (e->flags & JP_NODE_NEED_STEPD)
+	if (e->flags & JP_COMPONENT_NEED_STEPD)
 		s->flags |= JP_SLOT_F_ENV;
 	if (strlen(w->path) < JP_PATH_LEN) {
 		strcpy(s->path, w->path);
@@ -107,7 +107,7 @@ static void place_late(struct walk *w, const struct jp_cgroup *up, const struct 
 		k->unplaced++;
 		return;
 	}
-	if (!make_entry(k, up, e->node, &late) || late.slot == JP_SLOT_OTHER)
+	if (!make_entry(k, up, e->component, &late) || late.slot == JP_SLOT_OTHER)
 		return;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], key, &late, BPF_EXIST)) {
 		*e = late;
@@ -135,23 +135,24 @@ static bool is_late(struct kern *k, int dirfd, const struct jp_cgroup_key *key,
 	return true;
 }
 
-/* The open directory's entry, made if the kernel has not made it; false: none of ours. */
+/* The open directory's entry, made if the kernel has not made it; false: the directory is in no
+ * layout. */
 static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *name, int dirfd,
 		     const struct stat *st, struct jp_cgroup *e)
 {
 	struct jp_cgroup_key key = {.id = st->st_ino, .hier = w->hier};
 	struct kern *k = w->k;
-	unsigned node;
+	unsigned component;
 
 	if (!bpf_map_lookup_elem(k->map[M_CGROUPS], &key, e)) {
 		if (e->slot == JP_SLOT_OTHER)
 			place_late(w, up, &key, e);
 		return true;
 	}
-	node = up->node ? layout__child(k->nodes, up->node, name) : 0;
-	if (node && !may_be(w, node, st))
-		node = 0;
-	if (!make_entry(k, up, node, e))
+	component = up->component ? layout__child(k->components, up->component, name) : 0;
+	if (component && !may_have_kind(w, component, st))
+		component = 0;
+	if (!make_entry(k, up, component, e))
 		return false;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], &key, e, BPF_NOEXIST)) {
 		if (is_late(k, dirfd, &key, e))
@@ -208,8 +209,10 @@ static void walk_dir(struct walk *w, int dirfd, const struct jp_cgroup *up, int 
 static int walk_root(struct kern *k, const struct kern_root *r, unsigned *found)
 {
 	struct jp_cgroup_key key = {.hier = r->hier};
-	struct jp_cgroup e = {
-		.slot = JP_SLOT_NONE, .step = JP_SLOT_NONE, .node = r->node, .kind = JP_KIND_PATH};
+	struct jp_cgroup e = {.slot = JP_SLOT_NONE,
+			      .step = JP_SLOT_NONE,
+			      .component = r->component,
+			      .kind = JP_KIND_PATH};
 	struct walk w = {.k = k, .hier = r->hier};
 	struct stat st;
 	int fd = open(r->mount, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "kern/internal.h"
-#include "kern/slots.h"
 
 /* A task may still be between exit and its last switch when its cgroup has gone. */
 #define QUIET_NS 1000000000ull
@@ -126,7 +125,7 @@ void kern__release(struct kern *k, uint32_t slot)
 	kern__close(k, slot);
 	k->nreleased += !k->released[slot];
 	k->released[slot] = true;
-	k->quiet_ns[slot] = 0;
+	k->unheld_ns[slot] = 0;
 }
 
 bool kern__released(const struct kern *k, uint32_t slot)
@@ -155,12 +154,12 @@ unsigned kern__reap(struct kern *k)
 			continue;
 		left++;
 		if (kern__held(k, i)) {
-			k->quiet_ns[i] = 0;
+			k->unheld_ns[i] = 0;
 			continue;
 		}
-		if (!k->quiet_ns[i])
-			k->quiet_ns[i] = now;
-		if (now - k->quiet_ns[i] < QUIET_NS || !kern_pmu_leave(k, i))
+		if (!k->unheld_ns[i])
+			k->unheld_ns[i] = now;
+		if (now - k->unheld_ns[i] < QUIET_NS || !kern_pmu_release(k, i))
 			continue;
 		k->released[i] = false;
 		k->nreleased--;

@@ -10,7 +10,7 @@ const struct map_info kern_maps[M_N] = {
 	[M_CONTROL] = {"jp_control", 0, SHAPE_ONE, sizeof(struct jp_control)},
 	[M_TASKS] = {"jp_tasks", 0, SHAPE_OWN, 0},
 	[M_CGROUPS] = {"jp_cgroups", 0, SHAPE_OWN, 0},
-	[M_NODES] = {"jp_nodes", 0, SHAPE_OWN, 0},
+	[M_COMPONENTS] = {"jp_components", 0, SHAPE_OWN, 0},
 	[M_SLOTS] = {"jp_slots", 0, SHAPE_SLOT, sizeof(struct jp_slot)},
 	[M_SCHED] = {"jp_sched", 0, SHAPE_CPU_SLOT, sizeof(struct jp_sched)},
 	[M_LAT] = {"jp_lat", FAM_LATENCY, SHAPE_CPU_SLOT, sizeof(struct jp_lat)},
@@ -35,7 +35,7 @@ const struct map_info kern_maps[M_N] = {
 	[M_ENVS] = {"jp_envs", 0, SHAPE_OWN, 0},
 };
 
-/* The switch program first: from then on nothing that a task does is lost, whoever finds it. */
+/* The switch program comes first: from then on nothing that a task does is lost. */
 const struct program_info kern_progs[P_N] = {
 	[P_MKDIR] = {"jp_cgroup_mkdir", 0, USE_ALWAYS},
 	[P_SWITCH] = {"jp_sched_switch", 0, USE_TRACED},

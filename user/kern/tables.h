@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The tables of all maps and programs that the BPF object has (tables.c). Part of user/kern. */
+/* The tables of all maps and programs of the BPF object (tables.c). Part of user/kern. */
 #ifndef JP_KERN_TABLES_H
 #define JP_KERN_TABLES_H
 
@@ -14,7 +14,7 @@ enum kern_map {
 	M_CONTROL,
 	M_TASKS,
 	M_CGROUPS,
-	M_NODES,
+	M_COMPONENTS,
 	M_SLOTS,
 	M_SCHED,
 	M_LAT,
@@ -113,7 +113,7 @@ extern const char *const kern_events[P_N];
 
 /* Elements the map has in k; 0: a number of its own. */
 unsigned kern_map_entries(const struct kern *k, enum kern_map m);
-/* It is there with the families that are loaded. */
+/* The map, or program, is loaded with the families of k. */
 bool kern_has_map(const struct kern *k, enum kern_map m);
 bool kern_has_prog(const struct kern *k, enum kern_program p);
 

@@ -1,26 +1,119 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What living tasks have used: by a pass over all tasks of the node, or, as long as no other can
- * have come, of those the last one found, by number. A node has many that are none of ours. */
+/*
+ * Passes over tasks: iterator programs, the sweep, the offsets of per-CPU variables; and what
+ * living tasks have used. That takes a pass over all tasks of the node or, as long as no other task
+ * can have come, asks for those of the last pass by number: most tasks of a node are in no step.
+ */
+#include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <bpf/bpf.h>
-#include <bpf/btf.h>
-
 #include "base/clock.h"
 #include "kern/internal.h"
-#include "kern/link.h"
 #include "kern/probe.h"
 
 #define READ_SIZE 65536
 /* A task that came in the very moment of a pass is not missed for longer. */
 #define PASS_NS (60 * NSEC_PER_SEC)
 
-/* Functions of the kernel for programs that are called: since when is not for its version to say.
- */
-bool kern_can_ask(const struct btf *btf)
+static int iter_link(int prog_fd)
+{
+	int link;
+
+	if (prog_fd < 0)
+		return -ENOENT;
+	link = bpf_link_create(prog_fd, 0, BPF_TRACE_ITER, NULL);
+	return link < 0 ? -errno : link;
+}
+
+static int iter_pass(int link)
+{
+	int fd = bpf_iter_create(link);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* A new pass of an iterator program: its records are read from the fd. */
+static int iterate(int prog_fd)
+{
+	int fd, link = iter_link(prog_fd);
+
+	if (link < 0)
+		return link;
+	fd = iter_pass(link);
+	close(link);
+	return fd;
+}
+
+/* fd of a fresh pass over the tasks of the node: struct jp_task_rec records. Or -errno. */
+static int iterate_tasks(struct kern *k)
+{
+	if (k->iter < 0)
+		k->iter = iter_link(k->prog[P_ITER]);
+	return k->iter < 0 ? k->iter : iter_pass(k->iter);
+}
+
+static ssize_t read_again(int fd, void *buf, size_t len)
+{
+	ssize_t n;
+
+	do {
+		n = read(fd, buf, len);
+	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
+	return n;
+}
+
+int kern__sweep(struct kern *k)
+{
+	char buf[64];
+	int fd;
+
+	/* set first: a thread that runs for the first time during the sweep is found at its
+	 * switch */
+	k->control->late = 1;
+	fd = iterate(k->prog[P_SWEEP]);
+	if (fd < 0)
+		return kern_fail(fd, "cannot run the task iterator: %s", strerror(-fd));
+	while (read_again(fd, buf, sizeof(buf)) > 0)
+		;
+	close(fd);
+	k->control->late = 0;
+	return 0;
+}
+
+/* Offset of each CPU's copy of a per-CPU variable, for the parts of the memory counters kept per
+ * CPU. Where the kernel cannot tell, the map stays zero and memory columns are off by a batch. */
+int kern_offsets(struct kern *k)
+{
+	struct jp_pcpu_rec rec;
+	int fd = iterate(k->prog[P_PERCPU]);
+
+	if (fd < 0)
+		return 0;
+	while (read_again(fd, &rec, sizeof(rec)) == (ssize_t)sizeof(rec)) {
+		uint32_t cpu = rec.cpu;
+		uint64_t off = rec.addr - rec.base;
+
+		if (rec.addr && cpu < k->ncpus)
+			bpf_map_update_elem(k->map[M_OFFSETS], &cpu, &off, BPF_ANY);
+	}
+	close(fd);
+	return 0;
+}
+
+bool kern__rss_exact(const struct kern *k)
+{
+	uint64_t off = 0;
+	uint32_t cpu = 0;
+
+	return !k->rss_percpu || (!bpf_map_lookup_elem(k->map[M_OFFSETS], &cpu, &off) && off);
+}
+
+/* Programs that are called can use these functions of the kernel: tried, whatever its version. */
+bool kern_can_query_tasks(const struct btf *btf)
 {
 	int from = btf__find_by_name_kind(btf, "bpf_task_from_pid", BTF_KIND_FUNC);
 	int release = btf__find_by_name_kind(btf, "bpf_task_release", BTF_KIND_FUNC);
@@ -45,7 +138,7 @@ bool kern_can_ask(const struct btf *btf)
 	return fd >= 0;
 }
 
-/* Room for so many more. */
+/* Makes room for that many more records. */
 static int make_room(struct kern_tasks *t, size_t more)
 {
 	size_t max = t->max ? t->max : 1024;
@@ -63,9 +156,9 @@ static int make_room(struct kern_tasks *t, size_t more)
 	return 0;
 }
 
-/* Every coming of a task to a slot, and more, counts there. The slots are looked at first: one
- * given back begins at zero. */
-static void count_comings(struct kern *k, struct kern_comings *c)
+/* Sums the life events of all slots: every arrival of a task in a slot is one of them. The list of
+ * slots is read first: a slot that was given back begins at zero. */
+static void count_arrivals(struct kern *k, struct kern_arrivals *c)
 {
 	const uint32_t *used;
 	unsigned n, i;
@@ -77,9 +170,9 @@ static void count_comings(struct kern *k, struct kern_comings *c)
 		c->events += __atomic_load_n(&k->acct[used[i]].life_events, __ATOMIC_ACQUIRE);
 }
 
-static int pass(struct kern *k, struct kern_tasks *t)
+static int pass_all(struct kern *k, struct kern_tasks *t)
 {
-	int fd = kern_iter(k), err = 0;
+	int fd = iterate_tasks(k), err = 0;
 	ssize_t n;
 
 	t->n = 0;
@@ -100,11 +193,11 @@ static int pass(struct kern *k, struct kern_tasks *t)
 }
 
 /*
- * Those of the records; a task that was being moved has two, one of them without a number. The
- * collector itself is not asked for: it has switched since its last turn, and needs no more of
- * itself than what is retired there.
+ * Keeps the tasks of the records for the next query. A task that was being moved has two records,
+ * one of them without a number. The collector is left out: it has switched since its last turn, so
+ * its counts are in its slot.
  */
-static int note_known(struct kern_tasks *t)
+static int keep_known(struct kern_tasks *t)
 {
 	struct jp_known_task *p = t->known;
 	size_t i;
@@ -124,7 +217,7 @@ static int note_known(struct kern_tasks *t)
 	return 0;
 }
 
-static int ask(struct kern *k, struct kern_tasks *t)
+static int query_known(struct kern *k, struct kern_tasks *t)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, o);
 	struct jp_asked *a = k->mem[M_ASKED];
@@ -153,17 +246,17 @@ int kern__tasks(struct kern *k, struct kern_tasks *t)
 {
 	bool can_ask = k->prog[P_ASK] >= 0 && !k->readonly;
 	uint64_t now = clock__mono_ns();
-	struct kern_comings c;
+	struct kern_arrivals c;
 	int err;
 
-	count_comings(k, &c);
+	count_arrivals(k, &c);
 	if (can_ask && t->pass_ns && now - t->pass_ns < PASS_NS &&
-	    !memcmp(&c, &t->comings, sizeof(c)) && !ask(k, t))
+	    !memcmp(&c, &t->arrivals, sizeof(c)) && !query_known(k, t))
 		return 0;
 	t->pass_ns = 0;
-	err = pass(k, t);
-	if (!err && can_ask && !note_known(t)) {
-		t->comings = c;
+	err = pass_all(k, t);
+	if (!err && can_ask && !keep_known(t)) {
+		t->arrivals = c;
 		t->pass_ns = now;
 	}
 	return err;

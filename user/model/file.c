@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A file as a whole: what it is, and how many steps and nodes it has. */
+/* A file as a whole: its job, its kind, and how many steps and nodes it has. */
 #include "model/model.h"
 
 #include <stdlib.h>
 
-#include "hdf5/reader.h"
+#include "hdf5/hdf5.h"
 
 int model_file__open(struct model_file *f, const char *path)
 {

@@ -59,7 +59,7 @@ struct model_attr {
 	double number;
 };
 
-/* A table of numbers. All zeros: there is none. */
+/* A table of numbers. All zeros: there is no table. */
 struct model_table {
 	const char *name; /* of a task "0", "1" ...; of a series that is one table the series' */
 	unsigned ncols;
@@ -135,7 +135,7 @@ double model_node__number(const struct model_node *n, const char *name);
 /* The attribute "Mode FAMILY", or NULL. */
 const char *model_node__mode(const struct model_node *n, enum family family);
 
-/* CPUs that "Allocated CPUs" means, "0-3,8" or a plain number; 0: neither. */
+/* How many CPUs the text of "Allocated CPUs" means, "0-3,8" or a plain number; 0: it is neither. */
 unsigned model__count_cpus(const char *text);
 
 #endif

@@ -8,8 +8,7 @@
 #include <string.h>
 
 #include "base/progress.h"
-#include "hdf5/cursor.h"
-#include "hdf5/reader.h"
+#include "hdf5/hdf5.h"
 
 /* The columns that are summed, by their names among the rows and in Totals. */
 enum { CPU, READ, WRITE, RSS, N_WANTED };
@@ -86,7 +85,8 @@ static double read_number(const struct reader_node *n, const char *name)
 	return v;
 }
 
-/* When a row ended, s since the step's start: by TimeNS, for ElapsedTime has whole seconds only. */
+/* The end of a row in s since the step's start: TimeNS says it, since ElapsedTime has whole seconds
+ * only. */
 static double wall_of(const struct cursor *c, const union cell *row, double start_ns)
 {
 	int at = cursor__column(c, "TimeNS");
@@ -157,7 +157,7 @@ static int read_walls(struct cursor *c, const struct reader_node *n, struct amou
 	return err;
 }
 
-/* As in a model_node. */
+/* CPUs that the step has on the node, as in a model_node. */
 static double allocated_cpus(const struct reader_node *n, double tasks)
 {
 	struct reader_attr a;
@@ -170,7 +170,7 @@ static double allocated_cpus(const struct reader_node *n, double tasks)
 	return v > 0 ? v : read_number(n, "CPUs per Task") * tasks;
 }
 
-/* One for each shape of table, for a cursor keeps what it has learned of the last shape. */
+/* A cursor for each shape of table, since a cursor keeps the last shape that it has read. */
 struct cursors {
 	struct cursor *sums, *walls;
 };

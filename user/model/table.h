@@ -3,7 +3,7 @@
 #ifndef JP_MODEL_TABLE_H
 #define JP_MODEL_TABLE_H
 
-#include "hdf5/reader.h"
+#include "hdf5/hdf5.h"
 #include "model/model.h"
 
 /* start_ns: unix time of the step's start, NaN: not known. name must live as long as the table.

@@ -116,7 +116,8 @@ int pool_child__result(int status)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : signal_error(WTERMSIG(status));
 }
 
-void pool_child__log_death(int err, int sig, struct pool_note *n)
+/* One line: how the process ended whose note it is. */
+static void log_death(int err, int sig, struct pool_note *n)
 {
 	const char *file = *n->file ? n->file : "no file yet";
 
@@ -201,7 +202,7 @@ static int run_and_await(int (*fn)(void *), void *arg, const struct pool_limits 
 	}
 	close(alive[1]);
 	status = pid < 0 ? (int)pid : await_child(pid, &blocked);
-	if (pid > 0) {
+	if (c.note) {
 		await_descendants(alive[0]);
 		*where = *c.note;
 		pool_child__forget(&c);
@@ -238,7 +239,7 @@ int pool__call(int (*fn)(void *), void *arg, const struct pool_limits *l)
 
 int pool__call_verb(int (*fn)(void *), void *arg, const struct pool_limits *l)
 {
-	struct pool_note where;
+	struct pool_note where = {0};
 	int status = run_and_await(fn, arg, l, &where);
 	int result = status < 0 ? status : pool_child__result(status);
 
@@ -249,6 +250,6 @@ int pool__call_verb(int (*fn)(void *), void *arg, const struct pool_limits *l)
 	else if (result == -EINTR)
 		pool__follow_signal();
 	else
-		pool_child__log_death(result, WTERMSIG(status), &where);
+		log_death(result, WTERMSIG(status), &where);
 	return 1;
 }

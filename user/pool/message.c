@@ -87,15 +87,15 @@ const char *message__take_text(struct message *m)
 int message__send(int fd, const struct message *m)
 {
 	uint32_t n = m->len;
-	int err = m->bad ? -ENOMEM : write_fully(fd, &n, sizeof(n));
+	int err = m->bad ? -ENOMEM : write_full(fd, &n, sizeof(n));
 
-	return err ? err : write_fully(fd, m->p, n);
+	return err ? err : write_full(fd, m->p, n);
 }
 
 int message__receive(int fd, struct message *m)
 {
 	uint32_t n;
-	ssize_t got = read_fully(fd, &n, sizeof(n));
+	ssize_t got = read_full(fd, &n, sizeof(n));
 
 	message__begin(m);
 	if (got < (ssize_t)sizeof(n))
@@ -104,15 +104,7 @@ int message__receive(int fd, struct message *m)
 		return 0;
 	if (!make_room(m, n))
 		return -ENOMEM;
-	got = read_fully(fd, m->p, n);
+	got = read_full(fd, m->p, n);
 	m->len = n;
 	return got < 0 ? (int)got : got == n;
-}
-
-int message__send_socket(int fd, const struct message *m)
-{
-	uint32_t n = m->len;
-	int err = m->bad ? -ENOMEM : send_fully(fd, &n, sizeof(n));
-
-	return err ? err : send_fully(fd, m->p, n);
 }

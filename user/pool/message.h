@@ -29,7 +29,6 @@ const char *message__take_text(struct message *m);
 
 /* 0 or -errno; -ENOMEM for a bad message. */
 int message__send(int fd, const struct message *m);
-int message__send_socket(int fd, const struct message *m);
 /* 1: a message is in *m; 0: the other end is closed, or what came is cut short; -errno. */
 int message__receive(int fd, struct message *m);
 

@@ -14,11 +14,6 @@
 static struct pool_note of_first_process;
 static struct pool_note *note = &of_first_process;
 
-struct pool_note *pool_note__own(void)
-{
-	return note;
-}
-
 /* SIGPROF ends a process that has no handler for it. 0 stops the clock. */
 static void start_clock(unsigned seconds)
 {

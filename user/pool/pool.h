@@ -8,7 +8,7 @@
  *
  * pool__call and its kin run one child for one piece of work; pool__start runs several that work on
  * the items of a list. None of them may be called in a process with several threads; all of them
- * may be called in a child. Who has begun an output removes it when its child has died.
+ * may be called in a child. The caller removes an output that its child began and did not finish.
  */
 #ifndef JP_POOL_POOL_H
 #define JP_POOL_POOL_H
@@ -98,16 +98,5 @@ uint64_t pool__file_bytes(const struct stat *st);
 /* Zeroed memory that parent and child both see. NULL: there is none. */
 void *pool__share(size_t size);
 void pool__unshare(void *p, size_t size);
-
-/* Of extraction's helpers, until those are gone. */
-struct pool_beside {
-	pid_t pid;
-	struct pool_note *note;
-};
-#define POOL_BESIDE_MAX 64
-pid_t pool__beside(struct pool_beside *b);
-void pool__beside_failed(struct pool_beside *b);
-void pool__beside_done(struct pool_beside *b);
-void pool__beside_end(struct pool_beside *b);
 
 #endif

@@ -15,9 +15,7 @@ struct pool_note {
 	unsigned seconds_more;	      /* for the size of this one */
 };
 
-/* note.c: the note of this process. */
-struct pool_note *pool_note__own(void);
-/* From now on this process keeps its note in n, and its clock of processor time begins. */
+/* note.c: from now on this process keeps its note in n, and its clock of processor time begins. */
 void pool_note__keep_in(struct pool_note *n);
 
 /* child.c: one child process. */
@@ -33,7 +31,5 @@ pid_t pool_child__fork(struct pool_child *c, const struct pool_limits *l, int pa
 void pool_child__forget(struct pool_child *c);
 /* What a status of wait(2) means, as pool__try returns it. */
 int pool_child__result(int status);
-/* One line: how the process ended whose note it is. */
-void pool_child__log_death(int err, int sig, struct pool_note *n);
 
 #endif

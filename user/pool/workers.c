@@ -25,7 +25,7 @@ struct pool {
 	struct message message;
 };
 
-/* In a worker: all its items from that one on. */
+/* Runs in a worker: works on all its items from the item `from` on. */
 static void work_on_items(const struct pool *p, unsigned from, int fd)
 {
 	struct message m = {0};
@@ -61,8 +61,8 @@ static int start_worker(struct pool *p, struct worker *w, unsigned from)
 	return 0;
 }
 
-/* Its status of wait(2), which killing does not change for a worker that has closed its pipe by
- * ending; 0 where it is not known. */
+/* Kills the worker and returns its status of wait(2), which is still that of its end if the worker
+ * had ended before; 0: not known. */
 static int end_worker(struct worker *w)
 {
 	int status = 0;
@@ -110,7 +110,8 @@ static int receive_result(struct pool *p, struct worker *w, unsigned item)
 	return got < 0 ? got : of && *of == item;
 }
 
-/* What the worker died of while it had that item; another one has the items that follow. */
+/* Returns the error by which the worker died at the item; another worker gets the items that
+ * follow. */
 static int replace_worker(struct pool *p, struct worker *w, unsigned item)
 {
 	int result = pool_child__result(end_worker(w)), err = 0;

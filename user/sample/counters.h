@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Counters of a slot in maps of their own, summed over CPUs; histograms. */
 #ifndef JP_SAMPLE_COUNTERS_H
 #define JP_SAMPLE_COUNTERS_H
 
@@ -8,8 +9,8 @@
 /* Adds what the families with maps of their own (block, network, files, perf) have counted for the
  * slot on all CPUs. */
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t);
-/* The slot's histogram summed over CPUs; cells it does not use, and all where its family is off,
- * are 0. */
+/* The slot's histogram, summed over CPUs. Cells that the histogram does not use are 0, and so are
+ * all cells if its family is off. */
 void counters__hist(const struct kern *k, enum hist h, uint32_t slot, uint64_t out[HIST_CELLS]);
 
 #endif

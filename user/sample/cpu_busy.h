@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How long each CPU was not idle, as the kernel accounts it (ticks of 10 ms). */
+/* How long each CPU was not idle, by the kernel's own account in /proc/stat (ticks of 10 ms). */
 #ifndef JP_SAMPLE_CPU_BUSY_H
 #define JP_SAMPLE_CPU_BUSY_H
 
 struct cpu_busy;
 
-/* Reads PROC/stat, kept open. NULL: out of memory, or it is not there. */
+/* Opens PROC/stat and keeps it open. NULL: out of memory, or there is no such file. */
 struct cpu_busy *cpu_busy__new(const char *proc, unsigned ncpus);
 void cpu_busy__free(struct cpu_busy *b);
-/* busy_s[ncpus]: since the last call, s; 0 for CPUs that are not there, and for all of them in the
- * first call. 0 or -errno. Time that a hypervisor took away is not busy. */
+/* Sets busy_s[ncpus] to the seconds since the last call in which each CPU was busy; 0 for CPUs that
+ * are not there, and for all CPUs in the first call. Time that a hypervisor took is not busy. 0 or
+ * -errno. */
 int cpu_busy__take(struct cpu_busy *b, double *busy_s);
 
 #endif

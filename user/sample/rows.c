@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The cells of a row: what each column makes of two readings. */
+/* The cells of a row: each column's value of two readings. */
 #include <math.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ static double utilization(const struct reading *prev, const struct reading *now)
 		     : 0;
 }
 
-/* kHz; 0 where nothing ran to completion of a slice or the clock is unknown. */
+/* The run-time weighted clock, kHz; 0: no slice has ended, or the clock is not known. */
 static uint64_t frequency(const struct reading *prev, const struct reading *now)
 {
 	uint64_t cycles = now->totals.v[T_NOMINAL_CYCLES] - prev->totals.v[T_NOMINAL_CYCLES];
@@ -48,7 +48,7 @@ static uint64_t frequency(const struct reading *prev, const struct reading *now)
 	return ran ? (uint64_t)((double)cycles / (double)ran * 1e6 + 0.5) : 0;
 }
 
-/* Part of the time an event was on the hardware; 1 where it was not wanted. */
+/* The part of the time that an event was on the hardware; 1 if it was not wanted. */
 static double running_fraction(const struct reading *prev, const struct reading *now, int event)
 {
 	uint64_t wanted = now->totals.v[T_PMU_ENABLED] - prev->totals.v[T_PMU_ENABLED];
@@ -69,7 +69,7 @@ static double scaled_count(const struct row_context *c, const struct reading *pr
 	return part < 1 ? n / part : n;
 }
 
-/* The same part, of the event that had least. */
+/* running_fraction() of the event that had the least. */
 static double least_running(const struct row_context *c, const struct reading *prev,
 			    const struct reading *now)
 {
@@ -87,7 +87,7 @@ static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
 	return v[T_PROBES] * c->probe_ns + v[T_PMU_READS] * c->pmu_ns;
 }
 
-/* Columns whose family is not loaded, or that this machine cannot give. */
+/* Whether a column's family is not loaded, or the machine cannot measure the column. */
 static bool is_unknown(const struct row_context *c, const struct column *col)
 {
 	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY;
@@ -97,7 +97,7 @@ static bool is_unknown(const struct row_context *c, const struct column *col)
 	return col->arg == T_NET_RETRANS && col->how == HOW_DELTA && (c->blind & JP_BLIND_RETRANS);
 }
 
-/* Whether a process lives that the gauge can be of. One that is ending may have no memory left. */
+/* Whether a living process can have the gauge. A process that is ending may have no memory left. */
 static bool has_processes(const struct totals *t, int gauge)
 {
 	return gauge == T_THREADS ? t->v[T_THREADS] > 0 : totals__rss(t) > 0;
@@ -121,7 +121,7 @@ static double float_cell(const struct row_context *c, const struct reading *prev
 		return has_processes(&now->totals, col->arg) ? (double)n[col->arg] * col->scale
 							     : NAN;
 	case HOW_GPU:
-		if (!c->gpus || (col->arg == T_GPU_UTIL && n[T_GPU_UNTOLD]))
+		if (!c->gpus || (col->arg == T_GPU_UTIL && n[T_GPU_UNKNOWN]))
 			return NAN;
 		return (double)n[col->arg] * col->scale;
 	case HOW_PEAK:
@@ -200,7 +200,8 @@ static void raise_to(uint64_t *to, uint64_t n)
 		*to = n;
 }
 
-/* Of the gauges T_THREADS to T_HUGETLB, or their counterparts. */
+/* The resident set of an array with the gauges T_THREADS to T_HUGETLB, or their T_LEFT_
+ * counterparts. */
 static uint64_t rss_of(const uint64_t *gauges)
 {
 	return gauges[T_ANON - T_THREADS] + gauges[T_FILE - T_THREADS] +

@@ -10,7 +10,7 @@
 #include "sensor/node/cgroup_value.h"
 #include "schema/series.h"
 
-/* A table's knowledge at one instant. */
+/* All values that a table's rows are made from, at one instant. */
 struct reading {
 	uint64_t boot_ns;
 	struct totals totals;
@@ -18,7 +18,7 @@ struct reading {
 	uint64_t hist[HIST_CELLS];
 };
 
-/* What snapshots since a table's last row have seen that its next row says. Bytes. */
+/* Memory seen by the snapshots since a table's last row, for its next row. Bytes. */
 struct between {
 	uint64_t peak;		 /* highest RSS */
 	uint64_t left[T_LEFT_N]; /* T_THREADS to T_HUGETLB of processes that have ended */
@@ -28,28 +28,29 @@ struct row_context {
 	uint64_t start_boot_ns; /* of the step */
 	uint64_t start_real_ns;
 	uint64_t peak;	    /* highest RSS in bytes seen since the last row; 0: no process lived */
-	uint64_t ended_rss; /* of what has ended since, should nothing live now; 0: not known */
+	uint64_t ended_rss; /* bytes, of processes that have ended since; used if none lives now; 0:
+			     * not known */
 	uint64_t probe_ns;  /* calibrated cost of one program run; 0: unknown */
-	uint64_t pmu_ns;    /* of one reading of the counters */
+	uint64_t pmu_ns;    /* cost of one reading of the hardware counters */
 	unsigned families;  /* that are loaded: columns of others are unknown */
 	unsigned npmu;	    /* events counted */
-	unsigned missing;   /* of these, which this machine cannot count: bits */
+	unsigned missing;   /* bits: events that this machine cannot count */
 	unsigned blind;	    /* JP_BLIND_* */
-	bool gpus;	    /* it is known which process uses which */
+	bool gpus;	    /* the processes that use GPUs are known */
 };
 
-/* Takes from the control page what rows depend on. */
+/* Copies the fields of the control page that rows depend on. */
 void rows__context(struct row_context *c, const struct jp_control *control);
 
 /* Cells of the given columns: out[ncols]. A column without a source is NaN, or 0 if it is U64. */
 void rows__fill(const struct row_context *c, const struct reading *prev, const struct reading *now,
 		const struct column *const *cols, unsigned ncols, union cell *out);
 
-/* After a row of those totals. */
+/* The state after a row of those totals. */
 struct between rows__between(const struct totals *last);
-/* Adds what a snapshot says. */
+/* Adds the memory that a snapshot has seen. */
 void rows__note(struct between *b, const struct totals *now);
-/* Gauges of an instant in which no process lives: what those had that ended before it. */
+/* Sets the gauges of an instant in which no process lives to those of processes that have ended. */
 void rows__use_left(const struct between *b, struct totals *now);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define PASSES	   3
 #define TORN_NS	   4000000ull /* a slice longer than a tick moved between map and iterator */
-#define FLUSH_PART 100	      /* of the interval: what counters may lag behind */
+#define FLUSH_PART 100	      /* part of the interval that counters may lag behind */
 
 struct snapshot *snapshot__new(struct kern *k)
 {
@@ -150,8 +150,8 @@ static void read_slot(struct snapshot *s, uint32_t i)
 	s->prev[i].v[T_HARVESTED] = t->v[T_HARVESTED];
 }
 
-/* Everything retired. What free slots say stays as it is while they stay free: half a megabyte that
- * need not be touched. */
+/* Reads all retired totals. Free slots are read only after a change of slots: that saves half a
+ * megabyte of reading. */
 static void read_maps(struct snapshot *s)
 {
 	uint64_t changed = kern__slots_changed(s->k) + 1;

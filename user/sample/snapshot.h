@@ -25,19 +25,19 @@ void snapshot__free(struct snapshot *s);
  */
 int snapshot__take(struct snapshot *s);
 
-/* What GPUs are used for, for the snapshots to come: use[n] must live until the next call of this.
- * NULL: that is not known. */
+/* Sets the uses of GPUs for the snapshots to come; use[n] must live until the next call. NULL: they
+ * are not known. */
 void snapshot__set_gpus(struct snapshot *s, const struct gpu_use *use, unsigned n);
 bool snapshot__has_gpus(const struct snapshot *s);
-/* The slot of the process of that number among them; JP_SLOT_NONE: of no step. */
+/* The slot of the process of use[i]; JP_SLOT_NONE: the process belongs to no step. */
 uint32_t snapshot__gpu_slot(const struct snapshot *s, unsigned i);
 
 uint64_t snapshot__boot_ns(const struct snapshot *s);
 const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
-/* What processes have left in the slot (T_LEFT_THREADS ..., T_EXIT_MAXRSS) is in all rows that say
- * it: the next snapshot begins at zero. */
+/* Says that all rows have the values of ended processes (T_LEFT_THREADS ..., T_EXIT_MAXRSS) of the
+ * slot: the next snapshot begins at zero. */
 void snapshot__ack_left(struct snapshot *s, uint32_t slot);
-/* Passes that stayed torn, and the records of the last pass. */
+/* How many snapshots stayed torn; the *n records of living tasks in the last pass. */
 uint64_t snapshot__torn(const struct snapshot *s);
 const struct jp_task_rec *snapshot__tasks(const struct snapshot *s, unsigned *n);
 

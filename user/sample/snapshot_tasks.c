@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "sample/snapshot_internal.h"
-#include "sensor/gpu/nvml.h"
+#include "sensor/gpu/gpu.h"
 
 static struct peak *find_peak(struct peaks *t, uint64_t mm)
 {
@@ -119,7 +119,7 @@ static void add_gpu(struct snapshot *s, unsigned i)
 	if (u->util >= 0)
 		s->now[slot].v[T_GPU_UTIL] += (uint64_t)(u->util * 1000);
 	else
-		s->now[slot].v[T_GPU_UNTOLD]++;
+		s->now[slot].v[T_GPU_UNKNOWN]++;
 }
 
 void snapshot__set_gpus(struct snapshot *s, const struct gpu_use *use, unsigned n)

@@ -21,7 +21,7 @@ uint64_t totals__rss(const struct totals *t)
 	return t->v[T_ANON] + t->v[T_FILE] + t->v[T_SHMEM];
 }
 
-/* What run_ns were in the kernel, by the ticks of both modes; without any, as the kernel says. */
+/* The part of run_ns in the kernel, by the ticks of both modes; 0 without ticks in the kernel. */
 static uint64_t system_part(uint64_t user_ticks, uint64_t system_ticks, uint64_t run_ns)
 {
 	if (!system_ticks)

@@ -39,9 +39,9 @@ enum col_how {
 	HOW_GIVEN,	  /* the caller fills the cell: a series declared at run time */
 };
 
-/* Where the description of a column is from. */
+/* The source of a column's description. */
 enum col_source {
-	COL_UNDESCRIBED, /* neither schemas/ nor the table describe it */
+	COL_UNDESCRIBED, /* neither schemas/ nor the table describe the column */
 	COL_STORED,	 /* the attributes of its table */
 	COL_BUILTIN,	 /* schemas/ */
 };
@@ -49,18 +49,30 @@ enum col_source {
 struct column {
 	const char *name;
 	enum col_type type;
-	unsigned array;	  /* in the file's rows, this column and those after it, so many in all, are
-			   * one array, which has their name without the number; 0: not so */
+	unsigned array;	  /* how many columns, this one first, are one array in the file's rows; the
+			   * array has their name without the number; 0: a column of its own */
 	const char *unit; /* "" for a plain number */
 	enum col_kind kind;
 	enum family family;
 	enum col_how how;
 	int arg; /* of `how`: enum total unless said there (schema/quantities.h) */
 	double scale;
-	const char *doc;   /* what it is, one sentence */
-	const char *blind; /* what it does not see, "" if nothing */
+	const char *doc;   /* one sentence on what the column is */
+	const char *blind; /* what the column leaves out, "" if nothing */
 	enum col_source source;
 };
+
+/* A column of the time at the end of each row, for a series declared at run time. */
+static inline struct column column__of_time(const char *name, enum col_how how, const char *unit)
+{
+	return (struct column){.name = name,
+			       .type = COL_U64,
+			       .unit = unit,
+			       .kind = COL_TIME,
+			       .family = FAM_BASE,
+			       .how = how,
+			       .scale = 1};
+}
 
 union cell {
 	uint64_t u;

@@ -51,15 +51,16 @@ struct column column__describe(const char *series, const char *name,
 			       const struct column_stored *stored)
 {
 	static const char totals[] = "Totals/";
+	enum aggregate a = AGGREGATES; /* AGGREGATES: name has no such prefix */
 	const char *of = NULL;
 	const struct column *builtin;
 	struct column c = {.unit = "", .kind = COL_GAUGE, .how = HOW_GIVEN, .doc = "", .blind = ""};
 
 	if (str__starts(series, totals)) {
 		series += strlen(totals);
-		of = aggregate__column(name, NULL);
+		of = aggregate__column(name, &a);
 	}
-	builtin = find_builtin(series, of ? of : name);
+	builtin = find_builtin(series, a < AGGREGATES ? of : name);
 	if (builtin) {
 		c = *builtin;
 	} else if (stored && (stored->unit || stored->has_kind)) {

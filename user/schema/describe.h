@@ -30,12 +30,13 @@ struct column column__describe(const char *series, const char *name,
 enum aggregate { AGGREGATE_MIN, AGGREGATE_MAX, AGGREGATE_AVG, AGGREGATE_SUM, AGGREGATE_LAST };
 #define AGGREGATES (AGGREGATE_LAST + 1)
 
-/* The total of a column of that kind has that value: lowest, highest and mean of all but time
- * columns, the sum of amounts per interval, the last value of cumulative ones. */
+/* Whether totals of columns of that kind have that value. All but time columns have the lowest, the
+ * highest and the mean; amounts per interval have the sum, cumulative columns the last value. */
 bool aggregate__is_of(enum aggregate a, enum col_kind kind);
 const char *aggregate__prefix(enum aggregate a); /* "Min_" */
 const char *aggregate__doc(enum aggregate a);	 /* "lowest" */
-/* "Min_X": X, and *a if a is not NULL. NULL: the name begins with no such prefix. */
+/* The name behind a prefix, X of "Min_X"; *a, if a is not NULL, becomes the prefix's aggregate.
+ * NULL: the name begins with no such prefix. */
 const char *aggregate__column(const char *name, enum aggregate *a);
 
 #endif

@@ -15,7 +15,7 @@ const struct family_info family_infos[] = {
 };
 const unsigned n_family_infos = sizeof(family_infos) / sizeof(family_infos[0]);
 
-/* What Slurm's word "task" asks for: the table, with all that costs nothing more. */
+/* Slurm's word "task" asks for the table, with all families that cost nothing more. */
 #define FAM_TABLES (FAM_BASE | FAM_SCHED | FAM_MEMORY | FAM_FILE | FAM_SELF | FAM_CGROUP)
 
 /* Families come first: family__name() looks for an exact bit. */
@@ -91,7 +91,7 @@ int family__parse(const char *list, unsigned *mask, char *bad, size_t badlen)
 	return 0;
 }
 
-/* An earlier word is the same, in any case. */
+/* Whether an earlier word is the same but for upper and lower case. */
 static bool is_repeated(size_t word)
 {
 	for (size_t i = 0; i < word; i++)

@@ -72,9 +72,9 @@ enum total {
 	T_LEFT_SWAP,
 	T_LEFT_VM,
 	T_LEFT_HUGETLB,
-	T_GPU_MEM,     /* of all GPUs */
+	T_GPU_MEM,     /* bytes on all GPUs together */
 	T_GPU_UTIL,    /* thousandths of a percent, of all GPUs together */
-	T_GPU_UNTOLD,  /* processes whose GPU use is not known */
+	T_GPU_UNKNOWN, /* processes whose GPU use is not known */
 	T_RISE,	       /* largest peak of a living process that rose since the last snapshot */
 	T_EXIT_MAXRSS, /* largest peak of a process that has ended, likewise; where
 			* the maps are only read, since the slot began */
@@ -89,7 +89,7 @@ enum hist {
 };
 #define HIST_CELLS (2 * JP_LAT_BUCKETS)
 
-/* What a step's cgroup says of itself (sensor/node/cgroup_value.h). Bytes and seconds. */
+/* Values in the files of a step's cgroup (sensor/node/cgroup_value.h). Bytes and seconds. */
 enum cg_value {
 	CG_MEM,
 	CG_MEM_PEAK,

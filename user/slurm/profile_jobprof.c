@@ -70,10 +70,10 @@ static void log_line(const char *line)
 		slurm_info("jobprof: %s", line);
 }
 
-static void log_problem(const char *object, const char *why)
+static void log_problem(const char *object, const char *reason)
 {
 	if (slurm_error)
-		slurm_error("jobprof: %s: %s", object, why);
+		slurm_error("jobprof: %s: %s", object, reason);
 }
 
 /* The version of another plugin, and so of the Slurm that runs; 0: the file is no plugin, or one
@@ -144,18 +144,18 @@ static const char *format_version(uint32_t v, char *buf, size_t size)
 __attribute__((constructor)) static void adopt_slurm_version(void)
 {
 	uint32_t v = loaded_version();
-	char found[32], why[160];
+	char found[32], reason[160];
 
 	if (!v)
 		v = neighbours_version();
 	if (v >= API_OLDEST && v <= API_NEWEST)
 		plugin_version = v;
 	else if (v && v != plugin_version) {
-		snprintf(why, sizeof(why),
+		snprintf(reason, sizeof(reason),
 			 "built for %s, this is %s: build it for this one (make SLURM=PREFIX)",
 			 format_version(plugin_version, release, sizeof(release)),
 			 format_version(v, found, sizeof(found)));
-		log_problem("the AcctGatherProfile plugin", why);
+		log_problem("the AcctGatherProfile plugin", reason);
 	}
 	format_version(plugin_version, release, sizeof(release));
 }
@@ -208,7 +208,7 @@ static void read_option(const void *table, const char *key, char *buf, size_t si
 
 void acct_gather_profile_p_conf_set(const void *table)
 {
-	char bad[64] = "", words[512], why[640];
+	char bad[64] = "", words[512], reason[640];
 
 	read_option(table, "ProfileHDF5Dir", conf.dir, sizeof(conf.dir));
 	read_option(table, "ProfileJobprofSocket", conf.socket, sizeof(conf.socket));
@@ -219,9 +219,9 @@ void acct_gather_profile_p_conf_set(const void *table)
 		return;
 	conf.default_text[0] = '\0';
 	family__words(words, sizeof(words));
-	snprintf(why, sizeof(why), "\"%s\" in acct_gather.conf is none of %s; none is used instead",
-		 bad, words);
-	log_problem("ProfileHDF5Default", why);
+	snprintf(reason, sizeof(reason),
+		 "\"%s\" in acct_gather.conf is none of %s; none is used instead", bad, words);
+	log_problem("ProfileHDF5Default", reason);
 }
 
 void acct_gather_profile_p_conf_values(void **list)
@@ -293,15 +293,15 @@ static uint32_t read_request(const void *record)
 {
 	const struct jpc_step *m = &step.message;
 	struct profile_ids ids = {m->job_id, m->step_id, m->node_name};
-	char why[256], line[512];
+	char reason[256], line[512];
 
-	step.has_request = !profile_step__find(record, &ids, &step.request, why, sizeof(why));
+	step.has_request = !profile_step__find(record, &ids, &step.request, reason, sizeof(reason));
 	if (step.has_request)
 		return step.request.mask;
 	snprintf(
 		line, sizeof(line),
 		"--profile is taken as not given: %s (Slurm %s); use --jobprof, or a later jobprof",
-		why, release);
+		reason, release);
 	log_line(line);
 	return PROFILE_NOT_SET;
 }
@@ -366,9 +366,7 @@ int acct_gather_profile_p_node_step_start(const void *record)
 		sink__new(client__path(conf.socket[0] ? conf.socket : NULL), START_MS, log_line);
 	if (!step.sink) {
 		log_line("ProfileJobprofSocket is no path of a socket, or memory is short: the "
-			 "step is "
-			 "not "
-			 "told of");
+			 "step is not told of");
 		return SLURM_SUCCESS;
 	}
 	step.wait = step.message.asked && asked != PROFILE_NONE;

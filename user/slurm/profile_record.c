@@ -74,7 +74,7 @@ static int peek_text(const char *text, char *buf, size_t size)
 	return -E2BIG;
 }
 
-/* As far as memory is mapped, and zeros after that. */
+/* Copies as far as memory is mapped, and puts zeros after that. */
 static void peek_all(const void *base, char *to, size_t size)
 {
 	size_t at = 0;

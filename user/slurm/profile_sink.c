@@ -14,11 +14,12 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/str.h"
 #include "client/client.h"
 #include "slurm/profile_columns.h"
 
-#define NSEC	   1000000000ll
+#define NSEC	   ((int64_t)NSEC_PER_SEC)
 #define GROUPS_MAX 64
 #define TABLES_MAX 65536
 #define ANSWERS	   256 /* read at once */
@@ -53,14 +54,6 @@ struct sink {
 	int nheld;
 	uint64_t rows, lost;
 };
-
-static int64_t clock_ns(clockid_t id)
-{
-	struct timespec ts;
-
-	clock_gettime(id, &ts);
-	return ts.tv_sec * NSEC + ts.tv_nsec;
-}
 
 __attribute__((format(printf, 2, 3))) static void log_text(struct sink *s, const char *fmt, ...)
 {
@@ -185,7 +178,7 @@ static int open_socket(struct sink *s)
 	int err = client__open(&s->client, s->path);
 
 	s->client.seq = seq; /* numbers go on, so that answers of two connections differ */
-	s->retry_ns = clock_ns(CLOCK_MONOTONIC) + NSEC;
+	s->retry_ns = (int64_t)clock__mono_ns() + NSEC;
 	return err;
 }
 
@@ -195,7 +188,7 @@ static int ensure_connected(struct sink *s)
 
 	if (s->client.fd >= 0)
 		return 0;
-	if (clock_ns(CLOCK_MONOTONIC) < s->retry_ns || geteuid() != s->uid)
+	if ((int64_t)clock__mono_ns() < s->retry_ns || geteuid() != s->uid)
 		return -ENOTCONN;
 	err = open_socket(s);
 	if (!err)
@@ -259,7 +252,7 @@ void sink__open(struct sink *s)
  * a new connection, over which nothing was sent. */
 static int ask_step(struct sink *s)
 {
-	int64_t began = clock_ns(CLOCK_MONOTONIC);
+	int64_t began = (int64_t)clock__mono_ns();
 	unsigned used_ms, may_ms = s->wait_ms;
 	struct jpc_reply r;
 	int err;
@@ -267,7 +260,7 @@ static int ask_step(struct sink *s)
 	client__head(&s->client, &s->step, JPC_STEP, sizeof(s->step));
 	s->step_seq = s->step.head.seq;
 	err = client__call(&s->client, &s->step, &r, may_ms);
-	used_ms = (clock_ns(CLOCK_MONOTONIC) - began) / 1000000;
+	used_ms = ((int64_t)clock__mono_ns() - began) / 1000000;
 	s->wait_ms = used_ms < may_ms ? may_ms - used_ms : 0;
 	if (err == -ETIMEDOUT)
 		log_text(s, "jobprofd did not answer at %s within %u ms: the step goes on without",
@@ -386,7 +379,7 @@ int sink__table(struct sink *s, int64_t group, const char *name, const struct si
 /* Slurm gives whole seconds: a sample of the present second is a sample of this instant. */
 static int64_t sample_ns(time_t when)
 {
-	int64_t now = clock_ns(CLOCK_REALTIME), ns = (int64_t)when * NSEC;
+	int64_t now = (int64_t)clock__real_ns(), ns = (int64_t)when * NSEC;
 
 	if (now <= ns)
 		return ns;

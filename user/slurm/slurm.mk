@@ -18,8 +18,6 @@ install: install-slurm
 install-slurm: slurm
 
 ifeq ($(SLURM_NUMBER),)
-# For lint, which cannot read them without.
-SLURM_UNSEEN := ':!user/slurm/*_jobprof.c'
 slurm:
 	$(call msg,SKIP,the plugins of Slurm: no slurm/spank.h (Debian: libslurm-dev; else SLURM=PREFIX))
 else
@@ -35,13 +33,13 @@ $(SLURM_B)/%.o: user/slurm/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(SLURM_FLAGS) $(CFLAGS) -fPIC -MD -MP -c $< -o $@
 
 $(SLURM_B)/spank_jobprof.so: user/slurm/spank_jobprof.map $(SLURM_B)/spank_jobprof.o $(addprefix $(B)/pic/user/, \
-		slurm/spank_ids.o slurm/spank_link.o client/client.o schema/family.o base/freq.o base/str.o)
+		slurm/spank_ids.o slurm/spank_link.o client/client.o schema/family.o base/clock.o base/freq.o base/str.o)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,--version-script=$< -o $@ $(filter %.o,$^)
 
 $(SLURM_B)/acct_gather_profile_jobprof.so: user/slurm/profile_jobprof.map $(SLURM_B)/profile_jobprof.o \
 		$(addprefix $(B)/pic/user/,slurm/profile_sink.o slurm/profile_record.o slurm/profile_mask.o slurm/profile_columns.o \
-		client/client.o schema/family.o base/freq.o schema/series.o schema/describe.o base/io_full.o base/str.o identity/proc.o identity/stepd.o identity/layout.o identity/hetjob.o)
+		client/client.o schema/family.o base/clock.o base/freq.o schema/series.o schema/describe.o base/io_full.o base/str.o identity/proc.o identity/stepd.o identity/layout.o identity/hetjob.o)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -shared -Wl,-z,defs -Wl,--version-script=$< -o $@ $(filter %.o,$^) -lpthread
 

@@ -63,25 +63,25 @@ static void log_line(const char *line, bool serious)
 }
 
 /* Writes to why what is wrong with the value of --jobprof, or "". */
-static void check_families(const char *value, char *why, size_t size)
+static void check_families(const char *value, char *reason, size_t size)
 {
 	char bad[64], words[320];
 	unsigned mask;
 
-	why[0] = '\0';
+	reason[0] = '\0';
 	if (!family__parse(value, &mask, bad, sizeof(bad)))
 		return;
 	family__words(words, sizeof(words));
-	snprintf(why, size, "\"%s\" is none of: %s", bad, words);
+	snprintf(reason, size, "\"%s\" is none of: %s", bad, words);
 }
 
-static void check_freq(const char *value, char *why, size_t size)
+static void check_freq(const char *value, char *reason, size_t size)
 {
 	struct freq f;
 
 	freq__init(&f);
-	why[0] = '\0';
-	freq__parse(value, &f, why, size);
+	reason[0] = '\0';
+	freq__parse(value, &f, reason, size);
 }
 
 /* Called for what the batch job was given and again for what its step is: the last one counts.
@@ -89,23 +89,24 @@ static void check_freq(const char *value, char *why, size_t size)
 static int take_option(int option, const char *value, int remote)
 {
 	static const struct {
-		void (*check)(const char *value, char *why, size_t size);
+		void (*check)(const char *value, char *reason, size_t size);
 		size_t room;
 	} kinds[N_OPTIONS] = {
 		[OPTION_FAMILIES] = {check_families, sizeof(me.link.step.families)},
 		[OPTION_FREQ] = {check_freq, sizeof(me.link.step.freq)},
 	};
 	char *to[N_OPTIONS] = {me.link.step.families, me.link.step.freq};
-	char why[512];
+	char reason[512];
 
 	if (!value)
 		value = "";
-	kinds[option].check(value, why, sizeof(why));
-	if (!*why && strlen(value) >= kinds[option].room)
-		snprintf(why, sizeof(why), "longer than %zu characters", kinds[option].room - 1);
-	if (*why) {
-		spank_ids__plain(why);
-		slurm_error("--%s: %s", options[option].name, why);
+	kinds[option].check(value, reason, sizeof(reason));
+	if (!*reason && strlen(value) >= kinds[option].room)
+		snprintf(reason, sizeof(reason), "longer than %zu characters",
+			 kinds[option].room - 1);
+	if (*reason) {
+		spank_ids__plain(reason);
+		slurm_error("--%s: %s", options[option].name, reason);
 		return remote ? 0 : -1;
 	}
 	memset(to[option], 0, kinds[option].room);
@@ -138,7 +139,7 @@ static uint32_t item_u32(spank_t sp, spank_item_t item)
 	return spank_get_item(sp, item, &v) == ESPANK_SUCCESS && v != NO_VAL ? v : JPC_UNKNOWN;
 }
 
-/* Of counts, 0 is unknown: Slurm says so of the batch step. */
+/* A count of 0 is unknown: Slurm has 0 for the batch step. */
 static uint32_t item_count(spank_t sp, spank_item_t item)
 {
 	uint32_t v = item_u32(sp, item);
@@ -275,7 +276,8 @@ int slurm_spank_init_post_opt(spank_t sp, int argc, char **argv)
 	return 0;
 }
 
-/* In the parent, while the task waits before its exec. The extern step calls it without a task. */
+/* Slurm calls this in the parent, while the task waits before its exec; in the extern step, without
+ * a task. */
 int slurm_spank_task_post_fork(spank_t sp, int argc, char **argv)
 {
 	struct jpc_task t = {.gtid = JPC_UNKNOWN, .local_id = item_u32(sp, S_TASK_ID)};

@@ -8,22 +8,23 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "slurm/spank_ids.h"
 
 __attribute__((format(printf, 2, 3))) static void log_once(struct spank_link *l, const char *fmt,
 							   ...)
 {
-	char why[320], line[512];
+	char reason[320], line[512];
 	va_list args;
 
 	if (l->logged || !l->log)
 		return;
 	l->logged = true;
 	va_start(args, fmt);
-	vsnprintf(why, sizeof(why), fmt, args);
+	vsnprintf(reason, sizeof(reason), fmt, args);
 	va_end(args);
 	snprintf(line, sizeof(line), "jobprof: step %u.%s: %s", l->step.job_id, l->step.step_name,
-		 why);
+		 reason);
 	l->log(line, l->step.asked);
 }
 
@@ -37,21 +38,13 @@ static void log_unreachable(struct spank_link *l, int err)
 			 strerror(-err));
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000 + (uint64_t)ts.tv_nsec / 1000;
-}
-
 /* Sends the message and waits for its answer, as long as the budget lasts. */
 static int call_jobprofd(struct spank_link *l, void *message, struct jpc_reply *reply)
 {
-	uint64_t start = now_us(), took;
+	uint64_t start = clock__mono_ns() / 1000, took;
 	int err = client__call(&l->client, message, reply, l->left_us / 1000);
 
-	took = now_us() - start;
+	took = clock__mono_ns() / 1000 - start;
 	l->left_us -= took < l->left_us ? (unsigned)took : l->left_us;
 	l->answered = !err;
 	return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The line on energy: what the step took of the node's, and how sure that is. */
+/* The line on energy: the step's part of the node's, with its bounds. */
 #include <math.h>
 
 #include "analysis/analysis.h"

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Names and numbers as fields of CSV and JSON. */
 #include "view/fields.h"
 
 #include <math.h>

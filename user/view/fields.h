@@ -8,7 +8,7 @@
 /* One field of CSV: what does not print comes as \xNN, quoted if need be. */
 void csv__name(struct outbuf *o, const char *name);
 void json__put_text(struct outbuf *o, const char *text);
-/* Digits that read back as the same number; null for what is none. */
+/* Digits that read back as the same number; null if v is not finite. */
 void json__put_number(struct outbuf *o, double v);
 
 #endif

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The forms of "jobprof items": CSV, JSON and a table. */
 #include "view/items_print.h"
 
 #include <inttypes.h>
@@ -115,7 +116,7 @@ static void json_value(struct outbuf *o, bool known, struct items_number v, enum
 
 static void json_begin(struct outbuf *o, const struct items *it, const char *series)
 {
-	static const char *const kinds[] = {
+	static const char *const names[] = {
 		[COL_TIME] = "time",
 		[COL_GAUGE] = "gauge",
 		[COL_DELTA] = "per interval",
@@ -127,7 +128,7 @@ static void json_begin(struct outbuf *o, const struct items *it, const char *ser
 	json_key(o, "column");
 	json__put_text(o, it->column);
 	json_key(o, "kind");
-	json__put_text(o, kinds[it->kind]);
+	json__put_text(o, names[it->kind]);
 	json_key(o, "period");
 	json__put_number(o, it->period);
 	json_key(o, "columns");
@@ -264,9 +265,9 @@ static void table_row(struct outbuf *o, const struct items *it, const struct ite
 }
 
 static const struct items_format formats[] = {
-	{"csv", csv_begin, csv_row, NULL, NULL},
-	{"table", table_begin, table_row, NULL, NULL},
-	{"json", json_begin, json_row, json_end_step, json_end},
+	{"csv", csv_begin, csv_row, NULL, NULL, items__summary},
+	{"table", table_begin, table_row, NULL, NULL, items__summary},
+	{"json", json_begin, json_row, json_end_step, json_end, NULL},
 };
 
 const struct items_format *items_format__find(const char *name)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The forms of "jobprof items". */
+/* The forms of "jobprof items" and "sh5util -I". */
 #ifndef JP_VIEW_ITEMS_PRINT_H
 #define JP_VIEW_ITEMS_PRINT_H
+
+#include <stdio.h>
 
 #include "base/outbuf.h"
 #include "jobfile/items.h"
@@ -13,10 +15,29 @@ struct items_format {
 	void (*end_step)(struct outbuf *o, const struct items *it, const char *step,
 			 const struct items_totals *t);
 	void (*end)(struct outbuf *o);
+	/* Where end_step is NULL: what is printed of a step, apart from the rows. */
+	void (*summary)(FILE *out, const struct items *it, const char *step, const char *column,
+			const struct items_totals *t);
+};
+
+extern const struct items_format items_stock; /* of Slurm's sh5util */
+
+/* How items are written. */
+struct items_text {
+	const struct items_format *format;
+	const char *series, *column; /* their names, as the file or the user has them */
+	FILE *summary;
 };
 
 /* "csv", "json", "table"; NULL: no such. */
 const struct items_format *items_format__find(const char *name);
+/* Writes every row to fd. 0; -errno: the rows cannot be read or written. */
+int items__write(struct items *it, const struct items_text *text, int fd);
+/* "Step S Maximum accumulated COLUMN Value ...", and with the extremes and the sum. */
+void items__highest_sum(FILE *out, const struct items *it, const char *step, const char *column,
+			const struct items_totals *t);
+void items__summary(FILE *out, const struct items *it, const char *step, const char *column,
+		    const struct items_totals *t);
 /* A cell, or a sum of them, as text: integers exactly, else six decimals. */
 void items__print(struct outbuf *o, struct items_number v, enum col_type type);
 /* NODE or NODE/TASK. */

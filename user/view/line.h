@@ -5,12 +5,12 @@
 
 #include <stdio.h>
 
-/* As schemas/show.def has them; U_ANY: as many places as it needs. */
+/* Units of schemas/show.def; U_ANY: as many decimal places as the number needs. */
 enum unit { U_COUNT, U_P1, U_P2, U_P3, U_SIZE, U_TIME, U_SI, U_ANY };
 
 #define NUMBER_SIZE 32
 
-/* Returns buf, "?" for NaN. */
+/* A number with its unit. Returns buf, or "?" for NaN. */
 const char *number__text(double v, enum unit unit, char buf[static NUMBER_SIZE]);
 
 /* Parts with commas between, broken before the page's edge. Zeroed but for out and label; nothing
@@ -25,7 +25,7 @@ struct line {
 
 /* Adds to the part under way: text as it is, at most 64 bytes of it. */
 void line__text(struct line *l, const char *text);
-/* The same, of a format of ours with a %s for the number. */
+/* Adds a number to the part under way; text is a format with one %s for it. */
 void line__add(struct line *l, const char *text, double v, enum unit unit);
 /* The part is whole; what is added next is another one. */
 void line__end_part(struct line *l);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The line on marks: what the job's programs have marked, and when. */
+/* The line on marks: names that the job's programs have set, with their times. */
 #include <math.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "view/line.h"
 #include "view/page.h"
 
-/* More are counted only. */
+/* Marks beyond these are only counted. */
 #define MARKS_SHOWN 24
 
 static const char *mark_name(const struct model_node *n, double number)

@@ -19,7 +19,7 @@ void page__print_attr(const struct page *p, const struct model_attr *a)
 		fprintf(p->out, "%g", a->number);
 }
 
-/* Names after a heading, with line breaks where they are due. */
+/* Names after a heading, broken into lines. */
 struct names {
 	FILE *out;
 	const char *heading;
@@ -51,7 +51,7 @@ static bool is_mode(const struct model_attr *a)
 	return !strncmp(a->name, "Mode ", 5) && a->text;
 }
 
-/* Families of these modes share a line; each of the others says why it is as it is. */
+/* Families of these modes share a line; each of the others has a line with its reason. */
 static const struct {
 	const char *mode, *heading;
 } shared[] = {
@@ -114,7 +114,7 @@ static void print_modes(const struct page *p)
 	}
 }
 
-/* What was lost or went to nobody; said where it is not 0. */
+/* Counts of lost or unattributed amounts; those that are not 0 are printed. */
 static const struct {
 	const char *attr, *meaning;
 } losses[] = {
@@ -146,7 +146,7 @@ static void print_losses(const struct page *p)
 	}
 }
 
-/* Its family is off: the family's mode has said why. */
+/* Whether the column's family is off: then the line of the family's mode gives the reason. */
 static bool is_off(const struct model_node *n, const struct model_table *t, unsigned col)
 {
 	enum family f = model_table__family(t, col);
@@ -155,12 +155,12 @@ static bool is_off(const struct model_node *n, const struct model_table *t, unsi
 	return mode && !strncmp(mode, "off", 3);
 }
 
-/* Columns without one known value: what this node, or its kernel, does not give. */
+/* Columns without one known value: this node, or its kernel, does not measure them. */
 static void print_unknown(const struct page *p)
 {
 	const struct model_node *n = p->node;
 	const struct model_table *t =
-		n->all.rows.cols || !n->ntasks ? &n->all.rows : &n->tasks[0].rows;
+		n->all.rows.ncols || !n->ntasks ? &n->all.rows : &n->tasks[0].rows;
 	struct names l = {.out = p->out, .heading = "Unknown Columns"};
 
 	for (unsigned c = 0; c < t->ncols; c++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a file has and schemas/show.def does not name: other columns, other series. */
+/* Columns and series of a file that schemas/show.def does not name. */
 #include <math.h>
 #include <string.h>
 
@@ -31,8 +31,8 @@ static bool is_in(const char *const *names, size_t n, const char *name)
 	return false;
 }
 
-/* The lines before have said it, or it is not to be said. */
-static bool is_said(const struct page *p, const struct model_task *t, unsigned c)
+/* Whether the lines before have the column, or it is not printed at all. */
+static bool is_printed(const struct page *p, const struct model_task *t, unsigned c)
 {
 	const struct model_node *n = p->node;
 	const char *name = t->rows.cols[c].name;
@@ -75,7 +75,7 @@ void page__print_other_columns(const struct page *p, const struct model_task *t)
 	struct line l = {.out = p->out, .label = "other"};
 
 	for (unsigned c = 0; c < t->rows.ncols; c++)
-		if (!is_said(p, t, c))
+		if (!is_printed(p, t, c))
 			add_column(&l, &t->rows, c, p->all);
 	line__end(&l);
 }

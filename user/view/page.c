@@ -52,7 +52,7 @@ static void print_head(const struct page *p)
 		putc('\n', out);
 }
 
-/* What is drawn over time. */
+/* Columns that are drawn over time. */
 static const struct spark {
 	const char *label, *unit;
 	double scale;

@@ -22,7 +22,7 @@ void page__print_other_series(const struct page *p);
 void page__print_energy(const struct page *p);
 /* The marks of the job's programs, and when they were set. */
 void page__print_marks(const struct page *p);
-/* What qualifies the numbers: modes, losses, what is unknown, the cost of the collector. */
+/* Notes that qualify the numbers: modes, losses, unknown columns, the cost of the collector. */
 void page__print_notes(const struct page *p);
 /* The value of an attribute. */
 void page__print_attr(const struct page *p, const struct model_attr *a);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* A row of values as a row of characters, and the terminal's width and character set. */
 #include "view/spark.h"
 
 #include <math.h>
@@ -41,7 +42,7 @@ unsigned spark__width(FILE *out)
 	return w.ws_col < 40 ? 40 : w.ws_col > 200 ? 200 : w.ws_col;
 }
 
-/* The first that says something, as in locale(7). */
+/* The first variable that is set, as in locale(7). */
 static const char *locale_name(void)
 {
 	static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
@@ -52,8 +53,8 @@ static const char *locale_name(void)
 	return v ? v : "";
 }
 
-/* language_territory.codeset@modifier: as it is named, for of a user who has come from elsewhere
- * the terminal is known by it, though such a locale may not be installed. */
+/* language_territory.codeset@modifier. Only the name counts: it tells the terminal of a user of
+ * another machine, though such a locale may not be installed here. */
 bool spark__utf8(void)
 {
 	const char *codeset = strchr(locale_name(), '.');

@@ -82,7 +82,7 @@ static void print_items(const struct page *p, const struct model_task *t,
 			const struct element *line)
 {
 	struct line l = {.out = p->out, .label = line->label};
-	bool said = false, known = false;
+	bool shown = false, known = false;
 
 	if ((line->flags & SOME) && all_items_are_0(p, t, line))
 		return;
@@ -94,9 +94,9 @@ static void print_items(const struct page *p, const struct model_task *t,
 		known = !isnan(n);
 		if (!(e->flags & WITH)) {
 			line__end_part(&l);
-			said = known && !((e->flags & SOME) && n == 0);
+			shown = known && !((e->flags & SOME) && n == 0);
 		}
-		if (said && known)
+		if (shown && known)
 			line__add(&l, e->text, n, e->unit);
 	}
 	line__end(&l);

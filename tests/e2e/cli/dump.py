@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # timeout: 170
-# beside: nobody
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprof-dump: what it shows of running steps against the kernel's own accounts, bpftool's view of
 the maps, and jobprofd dead or alive."""

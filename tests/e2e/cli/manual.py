@@ -1,27 +1,16 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""The manual pages: clean for mandoc, and they name every option and key that the programs name.
-The README's Python example reads a file."""
+"""The manual pages: clean for mandoc, and they name every option and key that the programs name."""
 
 import glob
 import os
 import re
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from lib import *
 
 MAN = os.path.join(ROOT, "man")
-PAGES = (("jobprofd.8", ["jobprofd", "--help"]), ("jobprof-dump.8", ["jobprof-dump", "--help"]),
-         ("jobprof.1", ["jobprof", "run", "--help"]), ("jobprof.1", ["jobprof", "show", "--help"]),
-         ("jobprof.1", ["jobprof", "list", "--help"]),
-         ("jobprof.1", ["jobprof", "items", "--help"]),
-         ("jobprof.1", ["jobprof", "mark", "--help"]), ("jobprof.1", ["jobprof", "emit", "--help"]),
-         ("jobprof.1", ["jobprof", "live", "--help"]),
-         ("jobprof.1", ["jobprof", "merge", "--help"]),
-         ("jobprof.1", ["jobprof", "sensors", "--help"]),
-         ("sh5util.1", ["sh5util", "--help"]))
 
 
 def says(cmd):
@@ -45,11 +34,20 @@ def lint():
     is_equal("manual: mandoc has nothing to say", p.stdout, "")
 
 
+def verbs():
+    return re.findall(r"^  (\w+) ", says(["jobprof", "--help"]), re.M)
+
+
 def options():
-    for name, cmd in PAGES:
+    pages = [("jobprofd.8", ["jobprofd"]), ("jobprof-dump.8", ["jobprof-dump"]), ("sh5util.1", ["sh5util"])]
+    for name, cmd in pages + [("jobprof.1", ["jobprof", v]) for v in verbs()]:
+        cmd = cmd + ["--help"]
         wanted = set(re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", says(cmd), re.M)) - {"--help"}
         text = page(name)
         missing = [o for o in wanted if not re.search(re.escape(o) + r"(?![\w-])", text)]
+        if cmd[0] == "jobprof":
+            is_true("manual: %s has a section on %s" % (name, cmd[1]),
+                    re.search(r"^\.S[SH] .*\b%s\b" % cmd[1], text, re.M | re.I), "no .SS")
         is_equal("manual: %s has the options of %s" % (name, " ".join(cmd[:-1])),
                  [len(wanted) > 0, missing], [True, []])
 
@@ -79,15 +77,14 @@ def completed(program, *words):
 
 
 def completion():
-    verbs = re.findall(r"^  (\w+) ", says(["jobprof", "--help"]), re.M)
-    is_equal("completion: verbs", set(completed("jobprof", "")), set(verbs) | {"help", "--help", "--version"})
+    is_equal("completion: verbs", set(completed("jobprof", "")), set(verbs()) | {"help", "--help", "--version"})
     is_equal("completion: after help", completed("jobprof", "help", "s"), ["sensors", "show"])
     is_equal("completion: files are not its business", completed("jobprof", "show", "x"), [])
     is_equal("completion: options of a command are not, either",
              completed("jobprof", "run", "--", "ls", "-"), [])
     for args in (["help", "help"], ["help", "--help"]):
         is_equal(" ".join(args), says(["jobprof"] + args), says(["jobprof", "help"]))
-    for verb in verbs:
+    for verb in verbs():
         text = says(["jobprof", verb, "--help"])
         wanted = set(re.findall(r"^  (?:-\w, |    )(--[a-z-]+)", text, re.M))
         is_equal("completion: options of " + verb, set(completed("jobprof", verb, "--")), wanted)
@@ -99,22 +96,5 @@ def completion():
         is_equal("completion: options of " + program, [w for w in words if w[:2] == "--"], wanted)
 
 
-def readme():
-    with open(os.path.join(ROOT, "README.md")) as f:
-        example = re.search(r"```python\n(.*?)```", f.read(), re.S).group(1)
-    if os.geteuid() or not os.access("/sys/kernel/btf/vmlinux", os.R_OK):
-        raise Skipped("making a profile needs root and BPF")
-    _, path = run_jobprof(["true"], env=dict(os.environ, SLURM_JOB_ID="42"))
-    with tempfile.TemporaryDirectory() as d:
-        os.mkdir(os.path.join(d, "root"))
-        shutil.copy(path, os.path.join(d, "root"))
-        subprocess.run([os.path.join(BUILD, "jobprof"), "merge", "-j", "42", "-p", d, "-u", "root"],
-                       cwd=d, check=True, capture_output=True)
-        p = subprocess.run([sys.executable, "-c", example], cwd=d, capture_output=True, text=True)
-    is_true("README: the Python example works",
-            p.returncode == 0 and re.search(r"Steps/0/Nodes/.*/Tasks/0 +[0-9.]+", p.stdout),
-            p.stderr[-300:])
-
-
 if __name__ == "__main__":
-    run_tests([lint, options, columns, keys, completion, readme])
+    run_tests([lint, options, columns, keys, completion])

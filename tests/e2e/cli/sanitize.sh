@@ -1,5 +1,4 @@
 #!/bin/bash
-# beside: others
 # timeout: 500
 # The programs and units built with the address, leak and undefined behaviour sanitizers: a run, a
 # service with a step, and every unit test must end without a word from them.
@@ -21,14 +20,18 @@ quiet() { # NAME LOG
 	fi
 }
 
-if ! make -s -C "$ROOT" -j2 SAN=1 all >"$TMP/build" 2>&1; then
+make="make -s -C $ROOT -j$(nproc) SAN=1"
+! command -v ccache >/dev/null || make="$make CC='ccache gcc'"
+
+programs="$(printf "build-san/%s " jobprof jobprofd jobprof-writer)"
+if ! eval "$make $programs" >"$TMP/build" 2>&1; then
 	tail -n 5 "$TMP/build"
 	not_ok "build with sanitizers" "make SAN=1 failed"
 	exit 1
 fi
 ok "build with sanitizers"
 
-make -s -C "$ROOT" -j2 SAN=1 test >"$TMP/units" 2>&1
+eval "$make test" >"$TMP/units" 2>&1
 is "units end well" $? 0
 quiet "units: no sanitizer speaks" "$TMP/units"
 

@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # SPDX-License-Identifier: GPL-2.0-only
 """AutoMerge: a job's files become one when it has ended, as its user, on its first node, and not
 before all are there. And the users' directories, where root has no rights."""
@@ -9,17 +8,14 @@ import pwd
 import re
 import sys
 
-from control import Step
-
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from daemonlib import *
+from controllib import *
 import socketlib as c
 import h5make
 
 USER = pwd.getpwnam("nobody")
 OTHER = pwd.getpwnam("daemon")
 SETTLED = 3  # seconds that names must stay the same
-tree = Trees()
 in_vain = {}  # jobs that many() leaves
 
 

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # timeout: 300
-# beside: nobody
 # SPDX-License-Identifier: GPL-2.0-only
 """kill -9 of any of the programs at any instant: every file opens, at all times; a row is missing
 only where nobody was there to write it; no count is lost.
@@ -19,7 +18,6 @@ SEED = int(os.environ.get("JP_CRASH_SEED", str(random.randrange(1 << 30))))
 INTERVAL = 0.1
 # How late a row may be on a machine that has more to do than CPUs.
 SLACK_NS = 400_000_000
-NOBODY = 65534
 
 
 HEARTBEAT = """
@@ -76,7 +74,7 @@ class DaemonLane(Lane):
     def __init__(self, tag, kills, seed, v1):
         super().__init__(kills, seed)
         # A daemon that lives for less than a second frees no slot.
-        self.daemon = Daemon(tag, INTERVAL, MaxSlots="1024")
+        self.daemon = RootedDaemon(tag, INTERVAL, MaxSlots="1024")
         self.uid = NOBODY if v1 else None
         self.user = "nobody" if v1 else "root"
         self.job = 70000 + serial()
@@ -116,7 +114,7 @@ class DaemonLane(Lane):
         self.daemon.spawn()
         while self.kills < self.wanted and self.random.random() < 0.25:
             time.sleep(0.012 * self.random.random())
-            self.daemon.kill()
+            self.daemon.end(signal.SIGKILL)
             self.kills += 1
             self.daemon.spawn()
         self.daemon.ready()
@@ -126,7 +124,7 @@ class DaemonLane(Lane):
     def kill_daemon(self):
         self.nap(0.7)
         began = time.time_ns()
-        self.daemon.kill()
+        self.daemon.end(signal.SIGKILL)
         self.kills += 1
         self.nap(0.1)
         self.restart(began)
@@ -164,7 +162,7 @@ class DaemonLane(Lane):
         self.long.wait(20)
         for step in [0] + self.short:
             try:
-                self.daemon.wait_file(self.job, step, self.user, 30)
+                self.daemon.file(self.job, step, self.user, 30)
             except Failed as e:
                 self.problems.append(str(e))
         try:
@@ -172,7 +170,7 @@ class DaemonLane(Lane):
             wait_until(lambda: not self.daemon.used_slots(), 8, "the slots to be free again")
         except Failed:
             self.slots = self.daemon.used_slots()
-        status = self.daemon.stop(70)
+        status = self.daemon.end(seconds=70)
         if status:
             self.problems.append("jobprofd ended with %d" % status)
 
@@ -221,7 +219,7 @@ class DaemonLane(Lane):
         self.merge_outages(machine)
         for step in [0] + self.short:
             try:
-                tables = read_all(self.daemon.file(self.job, step, self.user))
+                tables = read_all(self.daemon.path(self.job, step, self.user))
             except OSError as e:
                 self.problems.append("step %s: %s" % (step, e))
                 continue
@@ -248,7 +246,7 @@ class RunLane(Lane):
     def __init__(self, kills, seed):
         super().__init__(kills, seed)
         self.out = tmpdir("runs")
-        self.daemon = Daemon("r", INTERVAL)
+        self.daemon = RootedDaemon("r", INTERVAL)
         self.state = self.daemon.state
         self.expected = {}  # name: instant of the kill
         self.at_once = []  # files that the next run did not finish
@@ -296,7 +294,7 @@ class RunLane(Lane):
         self.kill_run()
         self.daemon.start()
         wait_until(lambda: not self.journals(), 30, "jobprofd to finish %s" % self.journals())
-        self.daemon.stop(70)
+        self.daemon.end(seconds=70)
 
     def check(self, machine):
         rows, left = [], []

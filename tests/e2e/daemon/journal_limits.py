@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # SPDX-License-Identifier: GPL-2.0-only
 """How much journals may take: those that cannot become files are removed, the oldest first, and
 running steps write fewer rows, which have all that the others would have had."""
@@ -7,14 +6,13 @@ running steps write fewer rows, which have all that the others would have had.""
 import os
 import sys
 
-if os.geteuid() == 0 and "JP_JOURNALS_NS" not in os.environ:
-    os.environ["JP_JOURNALS_NS"] = "1"
+if os.geteuid() == 0 and "JP_OWN_MOUNTS" not in os.environ:
+    os.environ["JP_OWN_MOUNTS"] = "1"
     os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, "-u"] + sys.argv)
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from faultlib import *
 
-NOBODY = 65534
 KIB = 1024
 COPIES, COPY = 6, 300 * KIB
 
@@ -24,14 +22,9 @@ def spinning(d, job, uid=0):
     return d.step(job, 0, [tool("jpduty"), "0.002", "0.02"], extra=["-u", str(uid)])
 
 
-def end_of(p):
-    p.terminate()
-    p.wait()
-
-
 def refusing(d):
     """The directory of a user that the user may not write to."""
-    path = os.path.join(d.h5, "nobody")
+    path = os.path.join(d.hdf5, "nobody")
     os.mkdir(path, 0o700)
     return path
 
@@ -59,8 +52,7 @@ def removed():
     """By the floor of free space, by the user's limit, by that of all; what is left becomes a file."""
     state = tmpdir("small")
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m,mode=0755", "tmpfs", state], check=True)
-    d = Daemon("jr", StateDir=state, PublishInterval="0")
-    d.state = state
+    d = RootedDaemon("jr", StateDir=state, PublishInterval="0")
     theirs = refusing(d)
     d.start()
     p = spinning(d, 91001, NOBODY)
@@ -68,7 +60,7 @@ def removed():
     time.sleep(0.3)
     end_of(p)
     d.wait_said("cannot write 91001_0_")
-    d.stop()
+    d.end()
     left = copies_of(d.journals()[0])
     d.start()
     time.sleep(8)
@@ -80,28 +72,28 @@ def removed():
     time.sleep(6)
     is_equal("JournalMinFree: the oldest goes, and no more than need be", d.journals(), left[1:])
     os.unlink(os.path.join(state, "filler"))
-    d.write_config(JournalUserMax="1")
+    d.configure(JournalUserMax="1")
     d.proc.send_signal(signal.SIGHUP)
     wait_until(lambda: d.journals() == left[3:], 20, "JournalUserMax: %s" % d.said()[-400:])
     ok("JournalUserMax: the oldest go")
-    d.write_config(JournalUserMax="0", JournalMax="0.5")
+    d.configure(JournalUserMax="0", JournalMax="0.5")
     d.proc.send_signal(signal.SIGHUP)
     wait_until(lambda: d.journals() == left[5:], 20, "JournalMax: %s" % d.said()[-400:])
     ok("JournalMax: the oldest go")
     said = re.findall("91001_0_.*its journal of 0.3 MB is removed: journals of user 65534 have", d.said())
     is_equal("each is said", len(said), COPIES - 1)
     os.chown(theirs, NOBODY, NOBODY)
-    d.stop()  # the next one tries at once
+    d.end()  # the next one tries at once
     d.start()
-    path = d.wait_file(91001, 0, "nobody")
+    path = d.file(91001, 0, "nobody")
     is_true("what is left becomes a file", len(read_all(path)["Step"]) > 0, path)
-    is_equal("a clean end", d.stop(), 0)
+    is_equal("a clean end", d.end(), 0)
     subprocess.run(["umount", "-l", state])
 
 
 def thinned():
     """A running step of a user with too much writes a row a minute; another's does not."""
-    d = Daemon("jt", JournalUserMax="0.05", JournalMinFree="0", PublishInterval="0")
+    d = RootedDaemon("jt", JournalUserMax="0.05", JournalMinFree="0", PublishInterval="0")
     d.start()
     p = spinning(d, 92001, NOBODY)
     d.wait_said("92001_0_.*rows are left out", 20)
@@ -110,7 +102,7 @@ def thinned():
     end_of(p)
     end_of(q)
     cgroup = os.path.dirname(d.v2_step(92001, 0))
-    path = d.wait_file(92001, 0, "nobody")
+    path = d.file(92001, 0, "nobody")
     tables, attrs, wanted = read_all(path), attributes(path), cpu_stat_ns(cgroup) / 1e9
     for name in ("Tasks/0", "Step"):
         got = tables[name]["CPUTime"].sum()
@@ -119,7 +111,7 @@ def thinned():
     gaps = numpy.diff(tables["Step"]["TimeNS"].astype(float)) / 1e9
     is_true("thinned: rows are left out, and counted", gaps.max() > 2 and int(attrs["Lost"][0]) > 10,
             "longest %s s, Lost %s" % (gaps.max(), attrs["Lost"]))
-    is_equal("a clean end", d.stop(), 0)
+    is_equal("a clean end", d.end(), 0)
 
 
 if __name__ == "__main__":

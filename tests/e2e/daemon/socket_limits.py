@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
-# beside: nobody
 """What users may take of jobprofd's socket: memory of answers they do not read, connections,
 messages a second. And that root is heard meanwhile."""
 
@@ -15,7 +14,7 @@ from daemonlib import *
 import socketlib as c
 
 NOBODY = pwd.getpwnam("nobody").pw_uid
-RATE, BURST = 4000, 8000  # messages of a user (user/daemon/share.c)
+RATE, BURST = 4000, 8000  # messages of a user (user/daemon/socket/quota.c)
 MANY = 512
 
 

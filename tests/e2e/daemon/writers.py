@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # SPDX-License-Identifier: GPL-2.0-only
 """What jobprofd runs as a job's user: the user can end or stop it, but not get into it, and it has
 nothing of the daemon's. One user's cannot hold up the others' files."""
@@ -98,7 +97,7 @@ def own_groups(d):
     groups[""] = mkcg(name)
     for controller in ("memory", "pids"):
         try:
-            groups[controller] = mkcg(name, cgroup1_mount(controller))
+            groups[controller] = mkcg(name, need_cgroup1(controller))
         except Skipped:
             pass
     for g in groups.values():  # if it fails to remove them

@@ -4,7 +4,6 @@
 """jobprof extract: against CSVs and the tool of Slurm byte for byte, and against h5py and numpy."""
 
 import csv
-import ctypes
 import datetime
 import fcntl
 import io
@@ -19,7 +18,6 @@ import struct
 import subprocess
 import sys
 import termios
-import time
 
 import h5py
 import numpy
@@ -85,9 +83,15 @@ def units():
         names = lines[0].decode().split(",")[3:]
         is_equal("units: of Slurm's columns, " + level, lines[1].decode(), ",,," + ",".join(
             want[n if level == "timeseries" else n.split("_")[1]] for n in names))
-    doc = json.loads(must("-i", file, "-s", "Tasks", "-l", "timeseries", "-o", "-", "--units",
+    doc = json.loads(must("-i", file, "-s", "Tasks", "-l", "timeseries", "-o", "-", "--threads", "3", "--units",
                           "--format", "json"))
-    is_equal("units: JSON", doc[0]["units"], [want[c] for c in doc[0]["columns"]])
+    is_true("units: JSON, of every table of every node", len({t["node"] for t in doc}) > 1 and all(
+        t["units"] == [want[c] for c in t["columns"]] for t in doc), doc[-1])
+    for level in ("timeseries", "totals"):
+        args = ("-i", file, "-l", level, "-o", "-", "--units")
+        one = must(*args, "-s", "Tasks")
+        is_equal("units: of a series named twice, " + level, must(*args, "-s", "Tasks,Tasks"),
+                 one + b"\n" + one)
     p = extract("-i", file, "-s", "Tasks", "--stock", "--units")
     is_true("units: not with --stock", p.returncode == 2 and p.stderr.count(b"\n") == 1, p)
 
@@ -292,41 +296,28 @@ def own_totals():
                  (a["TimeNS"] <= numpy.uint64(START_NS + 20500000000)))
 
 
-def stored_totals():
-    """They are taken where they cover what is asked for; these are made to be told from real ones."""
+def totals_by_their_name():
+    """Totals/Tasks are the totals of Tasks, computed from its rows: what a file stores as such is
+    not believed."""
     file, _ = own_file()
-    cols = ["Min_CPUTime", "Max_CPUTime", "Avg_CPUTime", "Sum_CPUTime", "Min_Cycles", "Max_Cycles",
-            "Avg_Cycles"]
+    plain = must("-i", file, "-s", "Tasks", "-o", "-")
     with h5py.File(file, "a") as f:
         for node in ("n1", "n2"):
-            a = numpy.zeros(3, [("Task", "<u8")] + [(c, "<f8") for c in cols])
-            a["Task"] = [0, 1, 10]
-            for i, c in enumerate(cols):
-                a[c] = [1000 * i + 1, 1000 * i + 2, NAN]
-            if node == "n2":
-                a = a[:2]  # not one per table: not to be trusted
+            a = numpy.zeros(3, [("Task", "<u8"), ("Min_CPUTime", "<f8"), ("Sum_CPUTime", "<f8")])
+            a["Task"], a["Sum_CPUTime"] = [0, 1, 10], 3001
             put(f["/Steps/0/Nodes/" + node].create_group("Totals"), "Tasks", a, False)
-    got = by_name(must("-i", file, "-s", "Tasks", "--columns", "CPUTime,Min_Cycles", "-j", "1.0",
-                       "-o", "-").decode())
-    is_equal("stored totals are taken", [got["0", "n1", t]["Sum_CPUTime"] for t in ("0", "1", "10")],
-             ["3001.000000", "3002.000000", ""])
-    data = {(s, n, t): a for s, n, t, a in tables(file, "Tasks")}
-    want = data["0", "n2", "10"]["CPUTime"].sum()
-    is_true("incomplete ones are not",
-            abs(float(got["0", "n2", "10"]["Sum_CPUTime"]) - want) < 1e-4, got["0", "n2", "10"])
-    got = by_name(must("-i", file, "-s", "Tasks", "--from", "0", "-j", "1.0", "-N", "n1", "-o",
-                       "-").decode())
-    is_true("nor for a part", abs(float(got["0", "n1", "0"]["Sum_CPUTime"])
-            - data["0", "n1", "0"]["CPUTime"].sum()) < 1e-4, got["0", "n1", "0"])
-    got = by_name(must("-i", file, "-s", "Task_1", "-j", "1.0", "-N", "n1", "-o", "-").decode())
-    is_equal("one task of them", {k: v["Max_CPUTime"] for k, v in got.items()},
-             {("0", "n1", "1"): "1002.000000"})
+    is_equal("totals are those of the rows", must("-i", file, "-s", "Tasks", "-o", "-"), plain)
     for args in (("Tasks",), ("Tasks/1", "--columns", "CPUTime"), ("Tasks", "--format", "json")):
         of = lambda prefix: must("-i", file, "-s", prefix + args[0], *args[1:], "-o", "-")
         is_equal("Totals/%s are its totals" % " ".join(args), of("Totals/"), of(""))
     p = extract("-i", file, "-s", "Totals/Tasks", "-l", "timeseries", "-o", "-")
     is_true("but no time series", p.returncode == 2 and b"totals are no time series" in p.stderr,
             p.stderr)
+    file = written_file()  # the tables of Totals have no column in common
+    p = [extract("-i", file, "-s", "Totals", "--stock", "-o", o) for o in ("-", path("totals.csv"))]
+    is_true("--stock has no series Totals, in any output", all(
+        (x.returncode, x.stdout) == (1, b"") and b"nothing of series Totals is there" in x.stderr
+        for x in p) and not os.path.exists(path("totals.csv")), p)
 
 
 def unknown_columns():
@@ -411,8 +402,9 @@ def totals_of_histograms():
 
 
 def totals_of_older_files():
-    """They have but sums of buckets, each a member of its own."""
+    """They store but sums of buckets, each a member of its own: the rows have all of them."""
     file = written_file()
+    wanted = must("-i", file, "-s", "RunLatency", "-o", "-")
     with h5py.File(file, "r+") as f:
         t = f["n1/Totals/RunLatency"][()]
         old = numpy.zeros(len(t), [("Task", "<u8")] + [("Sum_B%d" % k, "<f8") for k in range(40)])
@@ -421,10 +413,8 @@ def totals_of_older_files():
             old["Sum_B%d" % k] = t["Sum_B"][:, k]
         del f["n1/Totals/RunLatency"]
         put(f["n1/Totals"], "RunLatency", old, False)
-    got = list(csv.reader(io.StringIO(must("-i", file, "-s", "RunLatency", "-o", "-").decode())))
-    is_equal("totals of older files: columns", got[0][3:], ["Sum_B%d" % k for k in range(40)])
-    is_equal("totals of older files: values", [r[3:] for r in got[1:]],
-             [["%f" % v for v in list(r)[1:]] for r in old.tolist()])
+    is_equal("totals of older files are those of today's", must("-i", file, "-s", "RunLatency", "-o", "-"),
+             wanted)
 
 
 def elapsed(*args):
@@ -534,7 +524,7 @@ def lacking_and_damaged():
         f.seek(at.byte_offset + at.size // 2)
         f.write(b"\xff" * 64)
     for level in ("totals", "timeseries"):
-        p = extract("-i", file, "-s", "Tasks", "-o", "-", "-l", level, "--threads", "2")
+        p = extract("-i", file, "-s", "Tasks", "-o", "-", "-l", level)
         said = p.stderr.decode()
         is_true("damaged tables: %s" % level, p.returncode == 1 and said.count("\n") == 2
                 and file + ": /Steps/0/Nodes/n2/Tasks/2: damaged" in said
@@ -544,57 +534,134 @@ def lacking_and_damaged():
     is_true("all other tables are there", len(got) == 43 and ("0", "n2", "2") not in got, len(got))
 
 
-def threads():
-    files = [job_file(path("job_5.h5")), own_file()[0]]
+def many_columns():
+    """Tables that differ in columns, early and late; more columns than can be side by side."""
     rng = numpy.random.default_rng(9)
     with h5py.File(path("many.h5"), "w") as f:
         for i in range(101):  # the 60th has a column more, the 80th one less
             cols = TASK + ([("More", "<f8")] if i == 60 else [])
             g = f.create_group("/Steps/0/Nodes/n%d/Tasks" % i)
             put(g, "0", rows(cols[:-1] if i == 80 else cols, 30 + i % 7, rng))
-    files.append(path("many.h5"))
-    for file in files:
-        wrong = []
-        for args in (("-l", "timeseries"), ("-l", "totals"), ("-l", "timeseries", "--stock"),
-                     ("-l", "totals", "--stock"), ("-l", "timeseries", "--format", "json"),
-                     ("-l", "totals", "--format", "table"),
-                     ("-l", "timeseries", "--format", "json", "-s", "Tasks,Tasks"),
-                     ("-l", "totals", "-s", "Tasks,Tasks"),
-                     ("-l", "timeseries", "--columns", "RSS,VMSize,RSS")):
-            one = must("-i", file, "-s", "Tasks", "--threads", "1", "-o", "-", *args)
-            for n in ("2", "3", "7"):
-                must("-i", file, "-s", "Tasks", "--threads", n, "-o", path("n.out"), *args)
-                with open(path("n.out"), "rb") as f:
-                    if f.read() != one or not one:
-                        wrong.append((args, n, "file"))
-                if must("-i", file, "-s", "Tasks", "--threads", n, "-o", "-", *args) != one:
-                    wrong.append((args, n, "pipe"))
-            if "json" in args:
-                json.loads(one)
-        is_true("any number of processes writes the same: %s" % os.path.basename(file), not wrong,
-                wrong)
-    of_two = [must("-i", files[0], "-s", "Tasks,Network,Energy,Network", "--threads", n, "-o", "-",
-                   "--format", "json") for n in "12"]
-    is_true("series after series", of_two[0] == of_two[1] and len(json.loads(of_two[0])) > 60,
-            len(of_two[0]))
+    out = must("-i", path("many.h5"), "-s", "Tasks", "-o", "-", "-l", "timeseries")
+    is_equal("columns of all tables", out.split(b"\n")[0].decode().split(",")[3:],
+             [n for n, _ in TASK] + ["More"])
     out = must("-i", path("many.h5"), "-s", "Tasks", "-o", "-", "-l", "timeseries", "--stock")
     if Stock.there():
         same_bytes("columns that differ late", out,
                    Stock().extract(path("many.h5"), "-j", "1", "-s", "Tasks", "-l",
                                    "Node:TimeSeries"))
+    job_file(path("job_5.h5"))
+    of = lambda *more: must("-i", path("job_5.h5"), "-s", "Tasks", "--stock", "-o", "-", *more).decode()
+    head, first = of("--columns", "RSS,RSS,VMSize").split("\n")[:2]
+    one = [c + "_" + n for n in ("RSS", "RSS", "VMSize") for c in ("Min", "Max", "Sum", "Avg")]
+    is_equal("--stock: a column named twice is there twice", head.split(",")[4:], one)
+    wanted = dict(zip(*[line.split(",") for line in of().split("\n")[:2]]))
+    is_equal("--stock: with its own values", first.split(",")[4:], [wanted[c] for c in one])
+    with h5py.File(path("wide.h5"), "w") as f:
+        for i in range(5):
+            cols = [("ElapsedTime", "<u8"), ("EpochTime", "<u8"), ("RSS", "<u8"), ("c%d_" % i, "<u8", 4000)]
+            put(f.create_group("/Steps/0/Nodes/n%d/Tasks" % i), "0", numpy.ones(2, cols))
+    args = ("-i", path("wide.h5"), "-s", "Tasks", "-l", "timeseries", "-o", "-")
+    p = extract(*args)
+    is_true("more columns than can be side by side", (p.returncode, p.stdout) == (1, b"")
+            and p.stderr.count(b"\n") == 1 and b"choose some with --columns" in p.stderr, p.stderr)
+    is_equal("some of them", must(*args, "--columns", "c4_3999,RSS", "-N", "n[0,4]").decode().split(),
+             ["Step,Node,Series,c4_3999,RSS"] + ["0,n0,0,,1"] * 2 + ["0,n4,0,1,1"] * 2)
+    is_equal("some of them, of all nodes", len(must(*args, "--columns", "c4_3999,RSS").split()), 11)
+
+
+def outputs_are_equal():
+    """Files and pipes; --threads, which has no effect; series after series."""
+    file, _ = own_file()
+    for args in (("-l", "timeseries"), ("-l", "totals", "--stock"), ("-l", "totals", "--format", "table"),
+                 ("-l", "timeseries", "--format", "json", "-s", "Tasks,Tasks"),
+                 ("-l", "timeseries", "--columns", "RSS,VMSize,RSS")):
+        one = must("-i", file, "-s", "Tasks", "-o", "-", *args)
+        for n in ("1", "7", "64"):
+            must("-i", file, "-s", "Tasks", "--threads", n, "-o", path("n.out"), *args)
+            with open(path("n.out"), "rb") as f:
+                same_bytes("to a file: %s %s" % (" ".join(args), n), f.read(), one)
+    for n in ("0", "65", "x"):
+        p = extract("-i", file, "-s", "Tasks", "--threads", n, "-o", "-")
+        is_true("--threads %s" % n, p.returncode == 2 and b"not a number from 1 to 64" in p.stderr, p)
+    job_file(path("job_5.h5"))
+    series = ("Tasks", "Network", "Energy", "Network")
+    of = lambda s, *form: must("-i", path("job_5.h5"), "-s", s, "-o", "-", *form)
+    is_equal("series after series: CSV", of(",".join(series)), b"\n".join(of(s) for s in series))
+    is_equal("series after series: JSON", json.loads(of(",".join(series), "--format", "json")),
+             [t for s in series for t in json.loads(of(s, "--format", "json"))])
+
+
+def node_files(top):
+    """Of three nodes, as jobprof's writer makes them, with all series and marks."""
+    made = []
+    for node in ("n1", "n2", "n3"):
+        made.append(os.path.join(top, "7_0_%s.h5" % node))
+        shutil.copy(written_file(), made[-1])
+        with h5py.File(made[-1], "r+") as f:
+            if node != "n1":
+                f.move("n1", node)
+            g = f[node]
+            g.attrs["Node Name"] = numpy.bytes_(node)
+            marks = rows([("ElapsedTime", "<u8"), ("EpochTime", "<u8"), ("Mark", "<u8")], 3,
+                         numpy.random.default_rng(1))
+            marks["Mark"] = [1, 2, 1]
+            put(g, "Marks", marks, False)
+            g.attrs["Mark 1"], g.attrs["Mark 2"] = numpy.bytes_("begin"), numpy.bytes_("end")
+    return made
+
+
+def same_before_a_merge_and_after():
+    """For every series and option."""
+    top = path("merged")
+    os.makedirs(os.path.join(top, "root"))
+    files = node_files(os.path.join(top, "root"))
+    subprocess.run([JOBPROF, "merge", "-j", "7", "-u", "root", "-S", "-o", "m.h5", top], cwd=top,
+                   check=True, capture_output=True)
+    with h5py.File(files[0], "r") as f:
+        series = sorted(f["n1"])
+    series.remove("Totals")
+    is_true("all series are there", len(series) >= 14 and "Marks" in series, series)
+    for args in (("-l", "timeseries"), ("-l", "totals"), ("-l", "timeseries", "--stock"),
+                 ("-l", "totals", "--stock"), ("-l", "timeseries", "--units"), ("-l", "totals", "--units"),
+                 ("-l", "timeseries", "--format", "table"), ("-l", "totals", "--format", "table", "--units"),
+                 ("-l", "timeseries", "--from", "1", "--to", "2"), ("-l", "totals", "--from", "1"),
+                 ("-l", "timeseries", "--columns", "EpochTime,ElapsedTime"),
+                 ("-s", "Tasks", "--tasks", "0", "--columns", "RSS,CPUTime"), ("-s", "Tasks/0")):
+        of = [s for s in series if s != "Marks" or "timeseries" in args]
+        args = args if "-s" in args else args + ("-s", ",".join(of))
+        run = lambda file: [t.splitlines(True) for t in must("-i", file, *args, "-o", "-").split(b"\n\n")]
+        before, after = [run(f) for f in files], run(os.path.join(top, "m.h5"))
+        nhead = 2 if "--units" in args else 1
+        joined = [parts[0][:nhead] + [line.rstrip(b"\n") for p in parts for line in p[nhead:]]
+                  for parts in zip(*before)]
+        after = [t[:nhead] + [line.rstrip(b"\n") for line in t[nhead:]] for t in after]
+        is_true("before a merge and after: %s" % " ".join(args), joined == after and len(after[0]) > 3,
+                [x for t in zip(joined, after) for x in zip(*t) if x[0] != x[1]][:2])
+    for args in (("-l", "timeseries"), ("-l", "totals"), ("-l", "timeseries", "--units")):
+        of = ("-s", ",".join(s for s in series if s != "Marks" or "timeseries" in args), *args)
+        run = lambda file: json.loads(must("-i", file, *of, "--format", "json", "-o", "-"))
+        before = [t for f in files for t in run(f)]
+        before.sort(key=lambda t: series.index(t["series"]))
+        is_equal("before a merge and after: JSON %s" % " ".join(args), run(os.path.join(top, "m.h5")), before)
+
+
+PEAK = """import os, sys
+pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ,
+                     file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
+_, status, used = os.wait4(pid, 0)
+sys.exit(status and 1 or sys.stderr.write(str(used.ru_maxrss)) * 0)
+"""
 
 
 def peak_kib(*args):
-    """Highest RSS of jobprof and of its helpers."""
-    pid = os.fork()
-    if not pid:
-        null = os.open("/dev/null", os.O_RDWR)
-        os.dup2(null, 1)
-        os.execv(JOBPROF, [JOBPROF, "extract"] + [str(a) for a in args])
-    _, status, used = os.wait4(pid, 0)
-    if status:
-        raise Failed("%s: wait status %d" % (args, status))
-    return used.ru_maxrss
+    """Highest RSS of jobprof and of its reader. A process begins with its parent's: a small one starts
+    it, not this one."""
+    p = subprocess.run([sys.executable, "-c", PEAK, JOBPROF, "extract"] + [str(a) for a in args],
+                       capture_output=True, text=True)
+    if p.returncode:
+        raise Failed("%s: %s" % (args, p.stderr))
+    return int(p.stderr)
 
 
 def memory():
@@ -616,14 +683,13 @@ def memory():
             if i % 40 == 0:
                 d.id.write_direct_chunk((i * 16384,), raw)
     for level in ("totals", "timeseries"):
-        for n in (1, 2):
-            args = ("-s", "Tasks", "-l", level, "--columns", "RSS", "-o", "-", "--threads", n, "-i")
-            base = peak_kib(*args, few)
-            nodes = peak_kib(*args, path("nodes.h5"))
-            long = peak_kib(*args, path("long.h5"))
-            is_true("memory: %s, %d at work" % (level, n),
-                    nodes < base + 12288 and long < base + 16384 and max(nodes, long) < 65536,
-                    "16 nodes %d KiB, 2048 nodes %d, 1 GB of rows %d" % (base, nodes, long))
+        args = ("-s", "Tasks", "-l", level, "--columns", "RSS", "-o", "-", "-i")
+        base = peak_kib(*args, few)
+        nodes = peak_kib(*args, path("nodes.h5"))
+        long = peak_kib(*args, path("long.h5"))
+        is_true("memory: %s" % level,
+                nodes < base + 12288 and long < base + 16384 and max(nodes, long) < 65536,
+                "16 nodes %d KiB, 2048 nodes %d, 1 GB of rows %d" % (base, nodes, long))
 
 
 def stored(data):
@@ -748,10 +814,9 @@ def outputs():
                 why in p.stderr.decode(), (p.returncode, p.stderr))
     p = extract("-i", path("job_5.h5"), "-s", "Tasks", "-o", path("job_5.h5"))
     is_true("the input stays", p.returncode == 1 and h5py.is_hdf5(path("job_5.h5")), p.stderr)
-    for n in ("1", "2"):
-        p = extract("-i", path("job_5.h5"), "-s", "Tasks", "-o", "/dev/full", "--threads", n)
-        is_true("a full disk, %s at work" % n,
-                p.returncode == 1 and b"No space left" in p.stderr, (p.returncode, p.stderr))
+    p = extract("-i", path("job_5.h5"), "-s", "Tasks", "-o", "/dev/full")
+    is_true("a full disk", p.returncode == 1 and b"No space left" in p.stderr,
+            (p.returncode, p.stderr))
     p = extract("-i", path("job_5.h5"), "-s", "Tasks", "-o", path("no/such/dir.csv"))
     is_true("no directory", p.returncode == 1 and b"no/such" in p.stderr, p.stderr)
     with h5py.File(path("names.h5"), "w") as f:
@@ -771,11 +836,6 @@ def children(pid):
             return [int(x) for x in f.read().split()]
     except FileNotFoundError:
         return []
-
-
-def helpers(pid):
-    """Of the one that reads for it."""
-    return [k for reader in children(pid) for k in children(reader)]
 
 
 def signal_while_the_output_is_made():
@@ -812,29 +872,28 @@ def drained(fd):
         return 0
 
 
-def read_by(pid):
-    """Bytes."""
-    with open("/proc/%d/io" % pid) as f:
-        return int(re.search(r"rchar: (\d+)", f.read()).group(1))
+def has_open(pid, file):
+    try:
+        return any(os.path.realpath("/proc/%d/fd/%s" % (pid, fd)) == file
+                   for fd in os.listdir("/proc/%d/fd" % pid))
+    except OSError:
+        return False
 
 
-def a_helper_dies(args, held, nprocs, nhelpers, sig, says, when):
-    """Early: maybe before it knows of a file. Late: when the output is under way."""
-    p = start(args + ["--threads", str(nprocs)], stderr=subprocess.PIPE)
-    kids = wait_until(lambda: len(helpers(p.pid)) == nhelpers and helpers(p.pid), 20, "helpers")
-    if when == "late":
-        wait_until(lambda: unread(held) > 60000 and read_by(kids[1]) > 1 << 20, 20, "output")
-    os.kill(kids[1], sig)
-    while p.poll() is None:
-        if not drained(held):
-            time.sleep(0.002)
+def the_reader_dies(args, held, sig, says, late):
+    """Early: it has just opened the file. Late: the output is under way."""
+    p = start(args, stderr=subprocess.PIPE)
+    reader = wait_until(lambda: children(p.pid), 20, "the reader")[0]
+    wait_until(lambda: unread(held) > 60000 if late else has_open(reader, path("big.h5")), 20,
+               "the reader at work")
+    os.kill(reader, sig)
+    said = p.communicate(timeout=20)[1].decode()
     while drained(held):
         pass
-    said = p.stderr.read().decode()
-    at = "big.h5: /Steps/0" if when == "late" else "jobprof extract: "
-    is_true("one of %d helpers, %s: %s" % (nhelpers, when, says), p.returncode == 1
-            and said.count("\n") == 1 and at in said and says in said, (p.returncode, said))
-    is_true("none is left", not any(os.path.exists("/proc/%d" % k) for k in kids), kids)
+    at = "jobprof extract: %s: %s" % (path("big.h5"), "/Steps/0/Nodes/" if late else "")
+    is_true("the reader dies %s: %s" % ("late" if late else "early", says), p.returncode == 1
+            and said.count("\n") == 1 and said.startswith(at) and says in said, (p.returncode, said))
+    is_true("it is gone", not os.path.exists("/proc/%d" % reader), reader)
 
 
 def chunk_tree_in_itself(file, table):
@@ -854,91 +913,29 @@ def chunk_tree_in_itself(file, table):
 
 
 def crashes():
-    """A helper's crash is told as that of the one that it helps."""
-    for node in ("n0", "n2", "n9", "n15"):
+    """The line names the file and the table."""
+    for node in ("n0", "n9", "n15"):
         file = job_file(path("crash.h5"), steps=("0",), nodes=["n%d" % i for i in range(16)],
                         tasks=(0,), nrows=601, slurm=False)
         table = "/Steps/0/Nodes/%s/Tasks/0" % node
         chunk_tree_in_itself(file, table)
-        said = {n: extract("-i", file, "-s", "Tasks", "-l", "timeseries", "--threads", n,
-                             "-o", path("crash.csv")) for n in ("1", "2", "7")}
-        said = {n: (p.returncode, p.stderr.decode()) for n, p in said.items()}
-        is_true("%s crashes the library" % table, len(set(said.values())) == 1
-                and said["1"][1].startswith("jobprof extract: %s: %s: damaged: reading it crashed"
-                                            % (file, table)), said)
+        p = extract("-i", file, "-s", "Tasks", "-l", "timeseries", "-o", path("crash.csv"))
+        is_true("%s crashes the library" % table, p.returncode == 1 and p.stderr.count(b"\n") == 1
+                and p.stderr.decode().startswith("jobprof extract: %s: %s: damaged: reading it crashed"
+                                                 % (file, table)), (p.returncode, p.stderr))
 
 
-def nobody_is_left_behind():
-    """Not to this process either, which takes whoever is."""
-    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER
-    file, left = job_file(path("left.h5")), []
-    for n in ("2", "3", "7"):
-        for _ in range(20):
-            p = subprocess.run([JOBPROF, "extract", "-i", file, "-s", "Tasks", "--threads", n, "-o",
-                                path("left.csv")], check=True)
-            try:
-                left.append((n, os.waitpid(-1, 0)))
-            except ChildProcessError:
-                pass
-    ctypes.CDLL(None).prctl(36, 0, 0, 0, 0)
-    is_equal("nobody is left behind", left, [])
-
-
-def a_helper_is_held_up():
-    """The one it helps goes on meanwhile, and keeps what it makes until its turn has come."""
-    nodes = ["n%d" % i for i in range(48)]
-    file = job_file(path("held.h5"), steps=("0",), nodes=nodes, nrows=1500)
-    with h5py.File(file, "a") as f:
-        for n in nodes[:20]:
-            del f["/Steps/0/Nodes/%s/Tasks" % n]
-    wrong, held = [], 0
-    for form in ("csv", "json"):
-        args = ["-i", file, "-s", "Tasks", "-l", "timeseries", "--format", form]
-        one = extract(*args, "--threads", "1", "-o", "-").stdout
-        for n in ("2", "3"):
-            for delay in range(8):
-                p = start([JOBPROF, "extract", *args, "--threads", n, "-o", path("held.out")],
-                          stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL)
-                wait_until(lambda: helpers(p.pid) or p.poll() is not None, 20, "helpers")
-                kids = helpers(p.pid)
-                time.sleep(delay / 500)
-                for k in kids if p.poll() is None else ():
-                    os.kill(k, signal.SIGSTOP)
-                time.sleep(0.1)
-                held += p.poll() is None
-                for k in kids if p.poll() is None else ():
-                    os.kill(k, signal.SIGCONT)
-                p.wait(20)
-                with open(path("held.out"), "rb") as f:
-                    if f.read() != one:
-                        wrong.append((form, n, delay))
-                os.unlink(path("held.out"))
-    is_true("a helper is held up", held > 8 and not wrong, (held, wrong))
-
-
-def helpers_and_signals():
-    job_file(path("big.h5"), steps=("0",), nodes=["n%d" % i for i in range(48)], nrows=4000)
+def signals():
+    file = job_file(path("big.h5"), steps=("0",), nodes=["n%d" % i for i in range(48)], nrows=4000)
     fifo = path("fifo")
     os.mkfifo(fifo)
-    held = os.open(fifo, os.O_RDWR)  # a reader that does not read
-    args = [JOBPROF, "extract", "-i", path("big.h5"), "-s", "Tasks", "-l", "timeseries"]
-    for when in ("early", "late"):
-        for nprocs, nhelpers in ((3, 2), (5, 5)):  # of three the parent is one
-            a_helper_dies(args + ["-o", fifo], held, nprocs, nhelpers, signal.SIGKILL,
-                          "the process that read it was killed", when)
-    a_helper_dies(args + ["-o", fifo], held, 3, 2, signal.SIGSEGV, "crashed the HDF5 library", "late")
-    a_helper_dies(args + ["-o", fifo], held, 3, 2, signal.SIGPROF, "takes too long", "late")
-    os.set_blocking(held, True)
-    args += ["--threads", "3"]
-    p = start(args + ["-o", fifo], stderr=subprocess.PIPE)
-    kids = wait_until(lambda: len(helpers(p.pid)) == 2 and helpers(p.pid), 20, "helpers")
-    os.kill(children(p.pid)[0], signal.SIGSEGV)
-    said = p.communicate(timeout=20)[1]
-    is_true("a crash of the library is told", p.returncode == 1 and b"crashed the HDF5 library" in said,
-            (p.returncode, said))
-    wait_until(lambda: not any(os.path.exists("/proc/%d" % k) for k in kids), 20,
-               "helpers whose parent is gone")
+    held = os.open(fifo, os.O_RDWR)  # its reader does not read
+    args = [JOBPROF, "extract", "-i", file, "-s", "Tasks", "-l", "timeseries"]
+    for late in (False, True):
+        for sig, says in ((signal.SIGKILL, "the process that read it was killed"),
+                          (signal.SIGSEGV, "crashed the HDF5 library"), (signal.SIGPROF, "takes too long")):
+            the_reader_dies(args + ["-o", fifo], held, sig, says, late)
+    os.close(held)
     d = tmpdir("sig")
     p = start(args + ["-o", os.path.join(d, "x.csv")])
     wait_until(lambda: os.listdir(d) or p.poll() is not None, 20, "the output")
@@ -950,17 +947,17 @@ def helpers_and_signals():
             (p.returncode == 0 and left == ["x.csv"]), (p.returncode, left))
     p = start(args + ["-o", "-"], stdout=subprocess.PIPE)
     p.stdout.readline()
-    kids = children(p.pid) + helpers(p.pid)
+    reader = children(p.pid)
     p.stdout.close()
     p.wait(20)
-    wait_until(lambda: not any(os.path.exists("/proc/%d" % k) for k in kids), 20,
-               "helpers whose parent is gone")
+    is_true("the reader does not outlive an output that nobody reads", len(reader) == 1 and
+            not os.path.exists("/proc/%d" % reader[0]), reader)
     is_equal("nobody reads any more", p.returncode, -signal.SIGPIPE)
 
 
-run_tests([golden, units, stock_live, array_tasks, files_of_other_names, hostile_values, columns_in_another_order,
-           highest_of_negatives, own_timeseries, own_totals,
-           stored_totals, unknown_columns, times_for_people, totals_of_histograms, totals_of_older_files, times,
-           selection, what_is_not_there, lacking_and_damaged, threads, memory,
-           outputs, signal_while_the_output_is_made, a_helper_is_held_up,
-           helpers_and_signals, crashes, nobody_is_left_behind])
+run_tests([golden, units, stock_live, array_tasks, files_of_other_names, hostile_values,
+           columns_in_another_order, highest_of_negatives, own_timeseries, own_totals,
+           totals_by_their_name, unknown_columns, times_for_people, totals_of_histograms,
+           totals_of_older_files, times, selection, what_is_not_there, lacking_and_damaged,
+           many_columns, outputs_are_equal, same_before_a_merge_and_after, memory, outputs,
+           signal_while_the_output_is_made, signals, crashes])

@@ -1,33 +1,20 @@
 #!/usr/bin/python3
+# timeout: 180
 # SPDX-License-Identifier: GPL-2.0-only
-# timeout: 240
-"""The file: journal -> jobprof-writer -> HDF5, looked at by a journal parser of its own, h5py, the
-HDF5 tools and Slurm's sh5util; jobprof show and list."""
+"""The file that jobprof-writer makes of a journal, read by a journal parser of the test's own, h5py,
+the HDF5 tools and Slurm's sh5util."""
 
 import csv
-import fcntl
 import os
-import random
 import re
-import shutil
-import signal
 import struct
-import subprocess
 import sys
-import time
 import zlib
 
-import h5py
-import numpy
-
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import (BUILD, Failed, Skipped, is_equal, is_true, ok, not_ok, run_tests, start, tmpdir, totalled,
-                 NODE_SERIES, ROOT, JOBPROF, wait_until)
+from storelib import *
 from slurm_release import STOCK
 
-WRITER = os.path.join(BUILD, "jobprof-writer")
-DATA = os.path.join(ROOT, "tests", "data", "slurm")
-SRC = tmpdir("journals")
 SLURM_CONF = """ClusterName=t
 SlurmctldHost=localhost
 AuthType=auth/none
@@ -35,10 +22,6 @@ AcctGatherProfileType=acct_gather_profile/hdf5
 NodeName=n[1-2] CPUs=2
 PartitionName=x Nodes=n[1-2] Default=YES
 """
-
-
-def sh(*args, **kw):
-    return subprocess.run(args, capture_output=True, text=True, **kw)
 
 
 def unpacked(frame):
@@ -102,36 +85,6 @@ def journal_rows(path):
                 tid, n = struct.unpack_from("=II", p)
                 rows[tables[tid]].append(p[8:8 + 8 * n])
     return rows, {n: (c, g) for n, c, g in series.values()}, attrs
-
-
-def writer(journal, directory, name, mode, *more, pre=(), **kw):
-    """Runs jobprof-writer as jobprofd would: the journal and the directory as descriptors."""
-    j = os.open(os.path.join(SRC, journal), os.O_RDONLY)
-    d = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        return subprocess.run([*pre, WRITER, "-j", str(j), "-d", str(d), "-n", name, "-m", mode,
-                               *more], pass_fds=(j, d), capture_output=True, text=True, **kw)
-    finally:
-        os.close(j)
-        os.close(d)
-
-
-def writer_start(journal, directory, name, mode, *more):
-    j = os.open(os.path.join(SRC, journal), os.O_RDONLY)
-    d = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    p = start([WRITER, "-j", str(j), "-d", str(d), "-n", name, "-m", mode, *more],
-              pass_fds=(j, d), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    os.close(j)
-    os.close(d)
-    return p
-
-
-def published(journal="n1.journal", name="7_0_n1.h5"):
-    d = tmpdir()
-    r = writer(journal, d, name, "final")
-    if r.returncode or r.stdout or r.stderr:
-        raise Failed("writer: %d %s %s" % (r.returncode, r.stdout, r.stderr))
-    return os.path.join(d, name)
 
 
 def every_cell_as_in_the_journal():
@@ -363,286 +316,7 @@ def totals(env, d, merged, f):
     is_true("stock totals are h5py's", not bad, ", ".join(bad))
 
 
-def writer_publishes_live_then_final():
-    d = tmpdir()
-    r = writer("live.journal", d, "7_0_n1.h5", "live")
-    is_equal("live file has a dot", (r.returncode, r.stderr, os.listdir(d)),
-             (0, "", [".7_0_n1.h5"]))
-    with h5py.File(os.path.join(d, ".7_0_n1.h5"), "r") as f:
-        is_equal("live file is complete", f["n1/Tasks/0"].shape, (20,))
-    r = writer("n1.journal", d, "7_0_n1.h5", "final")
-    is_equal("the final one replaces it", (r.returncode, r.stdout, os.listdir(d)),
-             (0, "", ["7_0_n1.h5"]))
-    r = writer("n1.journal", d, "7_0_n1.h5", "final")
-    is_equal("publishing again replaces it", (r.returncode, r.stdout, os.listdir(d)),
-             (0, "", ["7_0_n1.h5"]))
-    r = writer("again.journal", d, "7_0_n1.h5", "final")
-    is_equal("an earlier run is kept", (r.returncode, r.stderr), (0, (
-        "jobprof-writer: 7_0_n1.h5: the file of the earlier run is restart0/7_0_n1.h5\n")))
-    with h5py.File(os.path.join(d, "restart0", "7_0_n1.h5"), "r") as f:
-        is_equal("under its own name", f["n1/Tasks/0"].shape, (300,))
-    is_equal("restart directory is private",
-             os.stat(os.path.join(d, "restart0")).st_mode & 0o777, 0o700)
-
-
-def writer_leaves_slurms_file():
-    """Also one that Slurm is writing: it has it locked."""
-    golden = os.path.join(ROOT, "tests", "data", "golden", "7_0_p1.h5")
-    for held in (False, True):
-        d = tmpdir()
-        path = os.path.join(d, "7_0_n1.h5")
-        with open(golden, "rb") as f, open(path, "wb") as g:
-            g.write(f.read()[:100 if held else None])
-        with open(path, "rb") as f:
-            was = f.read()
-            if held:
-                fcntl.flock(f, fcntl.LOCK_EX)
-            r = writer("n1.journal", d, "7_0_n1.h5", "final")
-        is_equal("Slurm's file stays, %s" % held, (r.returncode, r.stderr), (0, (
-            "jobprof-writer: 7_0_n1.h5: is a file of Slurm's own plugin, which stays: jobprof's is "
-            "restart0/7_0_n1.h5\n")))
-        with open(path, "rb") as f:
-            is_true("as it was, %s" % held, f.read() == was, "")
-        with h5py.File(os.path.join(d, "restart0", "7_0_n1.h5"), "r") as f:
-            is_equal("ours, %s" % held, f["n1/Tasks/0"].shape, (300,))
-
-
-def writer_wrong_usage():
-    for args in ((), ("-j", "0"), ("-j", "x", "-d", "3", "-n", "a.h5", "-m", "live"),
-                 ("-j", "0", "-d", "3", "-n", "a.h5", "-m", "later"),
-                 ("-j", "0", "-d", "3", "-n", "a.h5", "-m", "live", "more")):
-        r = sh(WRITER, *args)
-        if r.returncode != 2 or "usage" not in r.stderr:
-            raise Failed("%s: %d %s" % (args, r.returncode, r.stderr))
-    ok("writer_wrong_usage")
-
-
-def writer_failures_are_one_line():
-    d = tmpdir()
-    for name in ("../x.h5", ".x.h5", ""):
-        r = writer("n1.journal", d, name, "final")
-        if r.returncode != 1 or r.stderr.count("\n") != 1:
-            raise Failed("name %r: %d %s" % (name, r.returncode, r.stderr))
-    open(os.path.join(SRC, "no.journal"), "w").write("this is not a journal at all\n")
-    r = writer("no.journal", d, "a.h5", "final")
-    is_true("writer on another file", r.returncode == 1 and r.stderr.count("\n") == 1 and
-            not os.listdir(d), r.stderr)
-    if os.geteuid():
-        raise Skipped("another user's directory needs root")
-    os.chmod(d, 0o755)
-    os.chmod(os.path.dirname(d), 0o755)
-    r = writer("n1.journal", d, "7_0_n1.h5", "final",
-               pre=("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"))
-    is_true("writer without rights", r.returncode == 1 and "Permission denied" in r.stderr and
-            r.stderr.count("\n") == 1 and not os.listdir(d), r.stderr)
-
-
-def status_field(pid, field):
-    m = re.search(r"^%s:\s*(\S+)" % field, open("/proc/%d/status" % pid).read(), re.M)
-    return m.group(1) if m else ""
-
-
-def writer_gives_up_its_rights():
-    d = tmpdir()
-    p = writer_start("long.journal", d, "7_0_n1.h5", "final")
-    wait_until(lambda: os.listdir(d) or p.poll() is not None, 10, "the writer")
-    p.send_signal(signal.SIGSTOP)
-    try:
-        sets = [status_field(p.pid, "Cap" + s) for s in ("Inh", "Prm", "Eff", "Amb")]
-        is_equal("no capability", {int(s, 16) for s in sets}, {0})
-        is_equal("no new privileges", status_field(p.pid, "NoNewPrivs"), "1")
-        limits = open("/proc/%d/limits" % p.pid).read()
-        is_true("no core dumps", re.search(r"^Max core file size +0 +0 ", limits, re.M), limits)
-    finally:
-        p.send_signal(signal.SIGCONT)
-        p.wait()
-    is_equal("writer ends well", p.returncode, 0)
-
-
-def writer_ends_at_its_deadline():
-    d = tmpdir()
-    p = writer_start("long.journal", d, "7_0_n1.h5", "final", "-D", "1")
-    wait_until(lambda: os.listdir(d) or p.poll() is not None, 10, "the writer")
-    p.send_signal(signal.SIGSTOP)
-    time.sleep(1.3)
-    p.send_signal(signal.SIGCONT)
-    err = p.communicate()[1]
-    is_true("writer_ends_at_its_deadline", p.returncode == 1 and "deadline" in err and
-            not os.path.exists(os.path.join(d, "7_0_n1.h5")), "%d %s" % (p.returncode, err))
-
-
-def writer_killed_at_random():
-    d = tmpdir()
-    path = os.path.join(d, "7_0_n1.h5")
-    random.seed(5)
-    seen = 0
-    for i in range(60):
-        p = writer_start("n1.journal", d, "7_0_n1.h5", "final")
-        time.sleep(random.uniform(0, 0.08))
-        p.kill()
-        p.wait()
-        if os.path.exists(path):
-            seen += 1
-            with h5py.File(path, "r") as f:
-                if f["n1/Tasks/1"].shape != (300,) or "Totals" not in f["n1"]:
-                    raise Failed("kill %d left half a file" % i)
-            if i % 2:
-                os.unlink(path)
-    r = writer("n1.journal", d, "7_0_n1.h5", "final")
-    is_equal("a last writer leaves one file", (r.returncode, os.listdir(d)), (0, ["7_0_n1.h5"]))
-    is_true("writer_killed_at_random", seen, "no kill came late enough to see a file")
-
-
-def show_says_what_h5py_says():
-    import json
-    path = published()
-    r = sh(JOBPROF, "show", "--json", path)
-    if r.returncode:
-        raise Failed(r.stderr)
-    node = json.loads(r.stdout)["nodes"][0]
-    with h5py.File(path, "r") as f:
-        for t in node["tasks"]:
-            rows = f["n1/Tasks"][t["task"]][:]
-            for c, v in t["sum"].items():
-                if not numpy.isclose(v, numpy.nansum(rows[c]), rtol=1e-12):
-                    raise Failed("sum of " + c)
-            for c, v in t["max"].items():
-                want = None if c.startswith("GPU") else float(numpy.nanmax(rows[c]))
-                if v != want:
-                    raise Failed("max of %s: %s" % (c, v))
-            counts = [f["n1/RunLatency"][t["task"]]["B%d" % k].sum() for k in range(40)]
-            below = numpy.cumsum(counts)
-            for q in (50, 90, 99):
-                k = int(numpy.searchsorted(below, q / 100 * below[-1]))
-                if t["run_latency"]["p%d_below_ns" % q] != 2.0 ** (k + 1):
-                    raise Failed("p%d" % q)
-            end = (rows["TimeNS"][-1] - f["n1"].attrs["Start TimeNS"][0]) / 1e9
-            lived = rows["TimeNS"][rows["Threads"] > 0]
-            lived = (lived[-1] - f["n1"].attrs["Start TimeNS"][0]) / 1e9 if len(lived) else end
-            if abs(t["wall_s"] - lived) > 1e-5:
-                raise Failed("wall")
-            if not numpy.isclose(t["cpu_efficiency"], rows["CPUTime"].sum() / end / 2, rtol=1e-6):
-                raise Failed("efficiency")
-    is_equal("show --json, node", (node["job"], node["step"], node["node"]), ("7", "0", "n1"))
-    is_equal("show --json, attributes", node["attributes"]["Start TimeNS"], 1795226680123456789)
-    ok("show_says_what_h5py_says")
-
-
-def show_prints_a_page():
-    path = published()
-    text = sh(JOBPROF, "show", path, env=dict(os.environ, LC_ALL="C.UTF-8")).stdout
-    for word in ("job 7 step 0 on n1", "task 0:", "task 1:", "run queue", "step: all processes",
-                 "Mode exact: ", "Unknown Columns: GPUMemMB", "collector:", "█"):
-        if word not in text:
-            raise Failed("no %r in the page" % word)
-    is_true("page fits 80 columns", max(map(len, text.splitlines())) <= 80, text)
-    text = sh(JOBPROF, "show", path, env=dict(os.environ, LC_ALL="C")).stdout
-    is_true("page without UTF-8 is ASCII", text.isascii() and "@" in text, text)
-    for wide, names in ((True, {"LANG": "ab_CD.utf8@x"}), (True, {"LC_ALL": "", "LC_CTYPE": "C.UTF-8"}),
-                        (False, {"LC_CTYPE": "C", "LANG": "C.UTF-8"}), (False, {"LANG": "de_DE"}),
-                        (False, {"LANG": "ab_CD.UTF-16"}), (False, {})):
-        env = {k: v for k, v in os.environ.items() if k not in ("LC_ALL", "LC_CTYPE", "LANG")}
-        text = sh(JOBPROF, "show", path, env=dict(env, **names)).stdout
-        is_true("drawn for %s" % names, ("█" in text) == wide == (not text.isascii()), text)
-    for name, words in (("7_0_p1.h5", ("job 7 step 0 on p1", "task 1:")),
-                        ("2_0_p1.h5", ("job 2 step 0 on p1",)),
-                        ("job_7.h5", ("step 0 on p2", "step batch on p1", "step 1 on p1"))):
-        r = sh(JOBPROF, "show", os.path.join(DATA, name))
-        is_true("page of Slurm's " + name, not r.returncode and all(w in r.stdout for w in words),
-                r.stdout + r.stderr)
-
-
-def show_does_not_trust_the_file():
-    d = tmpdir()
-    evil = os.path.join(d, "1_0_x.h5")
-    t = numpy.dtype([("ElapsedTime", "<u8"), ("CPUTime", "<f8")])
-    with h5py.File(evil, "w") as f:
-        n = f.create_group("x\x1b]0;owned\x07\n")
-        n.attrs["User"] = numpy.array([b"\x1b[31mred\xff"], "S9")
-        n.attrs["End Reason"] = "variable length"
-        n.attrs["Number of Tasks"] = numpy.arange(5)
-        tasks = n.create_group("Tasks")
-        tasks.create_dataset("0", data=numpy.zeros(2, t))
-        tasks["1"] = h5py.ExternalLink("/etc/passwd", "/x")
-        tasks["2"] = h5py.SoftLink("/nowhere")
-        f["y"] = h5py.ExternalLink(os.path.join(DATA, "7_0_p1.h5"), "/p1")
-    r = sh(JOBPROF, "show", evil)
-    is_true("control characters of the file are shown, not sent", not r.returncode and
-            "\x1b" not in r.stdout and "\\x1b" in r.stdout and "\x07" not in r.stdout, r.stderr)
-    is_true("links out of the file are not followed", "on p1" not in r.stdout and
-            "task 1" not in r.stdout, r.stdout)
-    outside = os.path.join(d, "2_0_x.h5")
-    dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    dcpl.set_external(b"/etc/passwd", 0, h5py.h5f.UNLIMITED)
-    with h5py.File(outside, "w") as f:
-        g = f.create_group("x/Tasks")
-        h5py.h5d.create(g.id, b"0", h5py.h5t.py_create(t), h5py.h5s.create_simple((10,)), dcpl)
-    r = sh(JOBPROF, "show", outside)
-    is_true("bytes of another file are not read", r.returncode == 1 and
-            r.stderr.count("\n") == 1, r.stdout + r.stderr)
-    huge = os.path.join(d, "3_0_x.h5")
-    with h5py.File(huge, "w") as f:
-        f.create_dataset("x/Tasks/0", shape=(1 << 40,), maxshape=(None,), chunks=(10,), dtype=t)
-    r = sh(JOBPROF, "show", huge)
-    is_true("rows that cannot be there are not believed", r.returncode == 1 and
-            "claims more than the file can hold" in r.stderr, r.stdout + r.stderr)
-    for path in ("/nonexistent.h5", "/etc/passwd", "/tmp", "/dev/null"):
-        r = sh(JOBPROF, "show", path)
-        if r.returncode != 1 or r.stderr.count("\n") != 1:
-            raise Failed("show %s: %d %s" % (path, r.returncode, r.stderr))
-    ok("other files get one line")
-
-
-def verbs():
-    r = sh(JOBPROF, "shwo")
-    is_equal("unknown verb names the nearest", (r.returncode, '"show"' in r.stderr), (2, True))
-    is_equal("no verb", sh(JOBPROF).returncode, 2)
-    is_equal("help", (sh(JOBPROF, "help").returncode, sh(JOBPROF, "--help").returncode), (0, 0))
-    is_true("version", sh(JOBPROF, "--version").stdout.startswith("jobprof "), "")
-    is_equal("show without a file", sh(JOBPROF, "show").returncode, 2)
-
-
-def list_is_the_schema():
-    import json
-    every = json.loads(sh(JOBPROF, "list", "--json").stdout)
-    is_equal("series", [s["name"] for s in every],
-             ["Tasks", "Step", "RunLatency", "BlkLatency"] + NODE_SERIES)
-    with h5py.File(published(), "r") as f:
-        for s in every:
-            d = f["n1"][s["name"]]
-            names = (d["0"] if s["grouped"] else d).dtype.names
-            is_equal("columns of " + s["name"], [c["name"] for c in s["columns"]], list(names))
-    text = sh(JOBPROF, "list", "-s", "step").stdout
-    is_true("list of one series", "MemLimitMB" in text and "B0" not in text, text)
-    r = sh(JOBPROF, "list", "-s", "Tsks")
-    is_equal("unknown series", (r.returncode, '"Tasks"' in r.stderr), (2, True))
-
-
-def manual_page_is_clean():
-    page = sh(JOBPROF, "list", "--man").stdout
-    for cmd in (["groff", "-man", "-ww", "-Tutf8", "-z"], ["mandoc", "-T", "lint", "-W", "warning"]):
-        if not shutil.which(cmd[0]):
-            print("# no " + cmd[0])
-            continue
-        r = subprocess.run(cmd, input=page, capture_output=True, text=True)
-        is_true("manual page: " + cmd[0], not r.returncode and not (r.stdout + r.stderr).strip(),
-                r.stdout + r.stderr)
-    text = subprocess.run(["man", "-l", "-"], input=page, capture_output=True, text=True,
-                          env=dict(os.environ, MANWIDTH="80", LC_ALL="C.UTF-8")).stdout
-    is_true("manual page has every kind of thing", all(w in text for w in (
-        "RunDelay", "Blind spot", "B0 ... B39", "2^k")), text[:200])
-
-
 if __name__ == "__main__":
-    r = sh(os.path.join(BUILD, "tests", "unit", "test_nodestep"), "--make", SRC)
-    if r.returncode:
-        not_ok("store", "cannot make journals: " + r.stderr)
-        sys.exit(1)
-    run_tests((every_cell_as_in_the_journal, layout_as_slurms, tables_describe_themselves,
-               totals_as_numpy_says,
-               totals_of_histograms_are_arrays,
-               hdf5_tools_read_it, stock_sh5util_merges_and_extracts,
-               writer_publishes_live_then_final, writer_leaves_slurms_file, writer_wrong_usage, writer_failures_are_one_line,
-               writer_gives_up_its_rights, writer_ends_at_its_deadline, writer_killed_at_random,
-               show_says_what_h5py_says, show_prints_a_page, show_does_not_trust_the_file, verbs,
-               list_is_the_schema, manual_page_is_clean))
+    run_store_tests([every_cell_as_in_the_journal, layout_as_slurms, tables_describe_themselves,
+                      totals_as_numpy_says, totals_of_histograms_are_arrays, hdf5_tools_read_it,
+                      stock_sh5util_merges_and_extracts])

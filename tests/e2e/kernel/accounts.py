@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 170
+# timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
 """What jobprof counts against the kernel's own accounts, on the real kernel, through `jobprof run`.
 
@@ -17,8 +17,6 @@ from lib import *
 
 INTERVAL = 0.2
 SETTLE = 2.5 * INTERVAL
-HUGE_PAGE = next((int(l.split()[1]) * 1024 for l in open("/proc/meminfo")
-                  if l.startswith("Hugepagesize:")), 2 * MB)
 
 
 def noise(n, seconds):
@@ -45,11 +43,6 @@ def compare_io(name, p, rows):
                                ("DiskReadMB", "io_read_bytes", MB),
                                ("DiskWriteMB", "io_write_bytes", MB)):
         is_equal("%s: %s is %s" % (name, column, key), p.ours(rows, column) * scale, p.kernel(key))
-
-
-def compare_faults(name, p, rows):
-    is_equal(name + ": minor faults", p.ours(rows, "MinorFaults"), p.kernel("minflt"))
-    is_equal(name + ": major faults", p.ours(rows, "MajorFaults"), p.kernel("majflt"))
 
 
 def sched():
@@ -176,72 +169,6 @@ def disk_wait():
             p.kernel("blkio_ns") / 1e9, 0.02, 0.012)
 
 
-def memory():
-    path = os.path.join(tmpdir(), "mapped")
-    h = Hold()
-    run = Run(h.cmd("park", "anon=96", "park", "shmem=24", "file=%s:12" % path, "park", "free",
-                    "park", "anon=150", "free", "park", "drop=" + path, "file=%s:12" % path,
-                    "park"), INTERVAL)
-    h.wait()
-    names = ("anonymous", "shared and file", "freed", "a peak between two rows", "major faults")
-    phases = [(name, Phase(h, SETTLE)) for name in names]
-    h.go()
-    rows = task_table(run.end())
-    for name, p in phases:
-        compare_faults(name, p, rows)
-        compare_memory(name, p, rows)
-    p = phases[3][1]
-    pick = (rows["TimeNS"] > p.start_ns) & (rows["TimeNS"] <= p.end_ns)
-    is_near("a peak between two rows: PeakMB shows it", float(rows["PeakMB"][pick].max()) * MB,
-            p.after["VmHWM"], 0.002, 65536)
-    if not phases[4][1].kernel("majflt"):
-        skip("major faults: there were some", "the mapped file could not be dropped from memory")
-    is_equal("Pages counts the major faults since the start", last(rows, "Pages"),
-             total(rows, "MajorFaults"))
-
-
-def compare_memory(name, p, rows):
-    """smaps_rollup walks the page tables, so it is exact; status may lag by the per-CPU parts."""
-    a = p.after
-    # Pages of a private mapping that were only read count as file in both.
-    is_near(name + ": AnonMB is smaps_rollup's", p.now(rows, "AnonMB") * MB, a["smaps_Anonymous"],
-            0, 4096)
-    is_near(name + ": RSS is smaps_rollup's", p.now(rows, "RSS") * 1024, a["smaps_Rss"], 0, 8192)
-    is_near(name + ": FileMB is status'", p.now(rows, "FileMB") * MB, a["RssFile"], 0.002, 300000)
-    is_near(name + ": ShmemMB is status'", p.now(rows, "ShmemMB") * MB, a["RssShmem"],
-            0.002, 300000)
-    is_equal(name + ": SwapMB is status'", p.now(rows, "SwapMB") * MB, a["VmSwap"])
-    is_equal(name + ": VMSize is status'", p.now(rows, "VMSize") * 1024, a["VmSize"])
-
-
-def huge_pages():
-    """Pages of hugetlbfs, taken from the machine for the time of the test."""
-    pool = "/proc/sys/vm/nr_hugepages"
-    try:
-        was = int(open(pool).read())
-    except OSError:
-        raise Skipped("the kernel has no huge pages")
-    h = Hold()
-    try:
-        with open(pool, "w") as f:
-            f.write(str(was + 8))
-        if int(open(pool).read()) < was + 8:
-            raise Skipped("no memory for 8 huge pages")
-        run = Run(h.cmd("park", "huge=%d" % (8 * HUGE_PAGE // MB), "park", "free", "park"), INTERVAL)
-        h.wait()
-        phases = [("huge pages", Phase(h, SETTLE)), ("huge pages let go", Phase(h, SETTLE))]
-        h.go()
-        rows = task_table(run.end())
-    finally:
-        with open(pool, "w") as f:
-            f.write(str(was))
-    for name, p in phases:
-        is_equal(name + ": HugetlbMB is status'", p.now(rows, "HugetlbMB") * MB,
-                 p.after["HugetlbPages"])
-        compare_memory(name, p, rows)
-    is_equal("huge pages: there were some", phases[0][1].after["HugetlbPages"], 8 * HUGE_PAGE)
-
-
 def forks():
     """The parent has reaped all: its own account holds everything its children used."""
     n = 400
@@ -322,69 +249,6 @@ def spinner():
     is_true("spinner: the lag does not add up", drift <= limit + 0.002, "%.4f s in all" % drift)
 
 
-def memory_of_the_last_row():
-    """Of an instant in which no process lives any more: what the last one had. Between its account
-    and its end nothing is touched."""
-    out = os.path.join(tmpdir(), "account")
-    run, path = run_jobprof([tool("jpmem"), "-a", "30", "-t", "0.4", "-o", out], 0.3)
-    a = read_account(out)
-    for name in ("Tasks/0", "Step"):
-        rows = table(path, name)
-        is_near(name + ": RSS of the last row", float(rows["RSS"][-1]), a["status.VmRSS"], 0.01, 64)
-        parts = sum(rows[c][-1] for c in ("AnonMB", "FileMB", "ShmemMB"))
-        is_near(name + ": its parts", parts * 1024, float(rows["RSS"][-1]), 0, 1)
-        is_near(name + ": VMSize is that of the row before", float(rows["VMSize"][-1]),
-                float(rows["VMSize"][-2]), 0.01)
-        is_equal(name + ": Threads", rows["Threads"][-1], 1)
-        totals = table(path, "Totals/" + name.split("/")[0])[0]
-        lived = rows["RSS"][rows["RSS"] > 0]
-        is_true(name + ": Min_RSS and Avg_RSS are of rows in which a process lived",
-                totals["Min_RSS"] == lived.min() > 0 and approx(totals["Avg_RSS"], lived.mean(), 1e-9),
-                "%g, %g: %s" % (totals["Min_RSS"], totals["Avg_RSS"], rows["RSS"]))
-    run, path = run_jobprof(["true"], 1)
-    rows = task_table(path)
-    is_true("a process without a row of its life: RSS and PeakMB", 0.5 * MB
-            < rows["RSS"].max() * 1024 <= rows["PeakMB"].max() * MB < 8 * MB,
-            "%s, %s" % (rows["RSS"], rows["PeakMB"]))
-    lines = [l for l in run.out().splitlines() if l.split()[:1] == ["RSS"]]
-    is_true("the page says the same", lines and not any(" max 0 MB" in l for l in lines), lines)
-
-
-def peak_before_exec():
-    """It goes with the program's memory, and comes between two rows."""
-    out = os.path.join(tmpdir(), "peak")
-    script = """
-import mmap, os
-m = mmap.mmap(-1, 120 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-for i in range(0, len(m), 4096): m[i] = 1
-line = [l for l in open("/proc/self/status") if l.startswith("VmHWM")][0]
-open(%r, "w").write("VmHWM=%%d\\n" %% int(line.split()[1]))
-os.execv("/bin/sleep", ["sleep", "1.6"])""" % out
-    run, path = run_jobprof(["/usr/bin/python3", "-SEc", script], 1.5)
-    rows = task_table(path)
-    is_near("PeakMB has what was there before exec", rows["PeakMB"].max() * 1024,
-            read_account(out)["VmHWM"], 0.01, 512)
-    is_true("the rows after it have not", rows["PeakMB"][-1] < 10, rows["PeakMB"])
-
-
-def vfork_lends_memory():
-    """The peak of a process that has shrunk is not that of the children it makes with vfork."""
-    script = """
-import mmap, os, time
-m = mmap.mmap(-1, 120 << 20, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-for i in range(0, len(m), 4096): m[i] = 1
-m.close()
-time.sleep(0.7)
-for i in range(20):
-    os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0)
-time.sleep(0.3)"""
-    run, path = run_jobprof(["/usr/bin/python3", "-SEc", script], 0.2)
-    rows = task_table(path)
-    forked = rows["PeakMB"][rows["Forks"] > 1]
-    is_true("vfork: children's rows are without the parent's old peak",
-            len(forked) and forked.max() < 60 < rows["PeakMB"].max(), rows["PeakMB"])
-
-
 def cost_of_probes():
     """One for every switch, and some more at the beginning and end."""
     n = 20000
@@ -413,154 +277,6 @@ def setsid_daemon():
             daemon + 0.008, 0.001, 0.008)
 
 
-# Each says at its end what the kernel has scaled its ticks to.
-SENDER = """
-import resource, socket, time
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.connect(("127.0.0.1", 9))
-while time.process_time() < 1:
-    for _ in range(1000):
-        try:
-            s.send(b"x" * 64)
-        except OSError:
-            pass
-r = resource.getrusage(resource.RUSAGE_SELF)
-open(%r, "w").write("user=%%f\\nsystem=%%f\\n" %% (r.ru_utime, r.ru_stime))
-"""
-# A timeout of recv() ends in the tick: it meets what comes after only where that is late. The parent
-# spins, and each of its ticks is there.
-MISSED = """
-import os, resource, socket, sys, time
-tick = time.clock_getres(6)  # CLOCK_MONOTONIC_COARSE
-zero, data = os.open("/dev/zero", os.O_RDONLY), [bytearray(1 << 16)]
-
-def read(ticks):
-    end = time.monotonic() + ticks * tick
-    while time.monotonic() < end:
-        os.readv(zero, data)
-
-def spin(seconds):
-    while time.process_time() < seconds:
-        for _ in range(10000):
-            pass
-
-if not os.fork():
-    s, other = socket.socketpair()
-    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, bytes(8) + (1).to_bytes(8, sys.byteorder))
-    read(5)
-    while time.process_time() < .3:
-        try:
-            s.recv(1)
-        except OSError:
-            pass
-        read(.3)
-    os._exit(0)
-os.wait()
-spin(.5)
-r = [resource.getrusage(w) for w in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-open(%r, "w").write("user=%%f\\nsystem=%%f\\n" %% (sum(x.ru_utime for x in r),
-                                                sum(x.ru_stime for x in r)))
-"""
-SQL = ("with recursive n(i) as (select 1 union all select i + 1 from n where i < 1500000) "
-       "select count(distinct i * 7919 % 100003) from n;\n")
-
-
-def script(d, text):
-    out = os.path.join(d, "account")
-    run, path = run_jobprof(["/usr/bin/python3", "-SEc", text % out], INTERVAL)
-    a = read_account(out)
-    return path, a["user"], a["system"]
-
-
-def sender(d):
-    return script(d, SENDER)
-
-
-def missed_by_ticks(d):
-    return script(d, MISSED)
-
-
-def sqlite(d):
-    if not shutil.which("sqlite3"):
-        raise Skipped("there is no sqlite3")
-    with open(os.path.join(d, "sql"), "w") as f:
-        f.write(SQL)
-    run, path = run_jobprof(["sqlite3", ":memory:", ".timer on", ".read " + f.name], INTERVAL)
-    words = [l for l in run.out().splitlines() if l.startswith("Run Time:")][0].split()
-    return path, float(words[words.index("user") + 1]), float(words[words.index("sys") + 1])
-
-
-def seconds(minutes):
-    m, s = minutes.rstrip("s").split("m")
-    return 60 * float(m) + float(s)
-
-
-def fio(d):
-    """A shell says what it has reaped: fio and its job, a process of its own."""
-    run, path = run_jobprof(
-        ["sh", "-c", "fio --name=x --filename=%s/data --size=8M --rw=randread --bs=4k "
-         "--ioengine=io_uring --time_based --runtime=1 --output=%s/fio || exit 9; times" % (d, d)],
-        INTERVAL)
-    if run.proc.returncode:
-        raise Skipped("fio cannot use io_uring here")
-    own, reaped = [l.split() for l in run.out().splitlines()[:2]]
-    return path, seconds(own[0]) + seconds(reaped[0]), seconds(own[1]) + seconds(reaped[1])
-
-
-def compare_modes(name, rows):
-    off = abs(rows["UserTime"] + rows["SystemTime"] - rows["CPUTime"]).max()
-    is_true(name + ": UserTime + SystemTime is CPUTime, in every row", off < 2.0**-19,
-            "off by up to %g s" % off)
-
-
-def user_and_system():
-    """The tick samples the mode; what it says is scaled to the run time as the kernel does."""
-    h = Hold()
-    run = Run(h.cmd("park", "spin=1", "park"), INTERVAL)
-    h.wait()
-    p = Phase(h, SETTLE)
-    h.go()
-    path = run.end()
-    rows = task_table(path)
-    compare_modes("a spinner", rows)
-    compare_modes("a spinner's step", table(path, "Step"))
-    is_near("a spinner: UserTime", p.ours(rows, "UserTime"), p.kernel("run_ns") / 1e9, 0.05, 0.01)
-    dt = numpy.diff(rows["TimeNS"].astype("f8")) / 1e9
-    off = abs(rows["CPUUtilization"][1:] - 100 * rows["CPUTime"][1:] / dt).max()
-    is_true("CPUUtilization is CPU time over the row's real length", off < 0.5, "off by %g %%" % off)
-
-
-def modes_of_programs():
-    for program in (sender, missed_by_ticks, sqlite, fio):
-        name = program.__name__
-        try:
-            path, user, system = program(tmpdir())
-        except Skipped as e:
-            skip(name + ": user and system time", e)
-            continue
-        rows = task_table(path)
-        compare_modes(name, rows)
-        for column, wanted in (("UserTime", user), ("SystemTime", system)):
-            is_near("%s: %s is what getrusage says" % (name, column), total(rows, column), wanted,
-                    0.05, 0.04)
-
-
-def kernel_threads():
-    """A polling thread that io_uring makes for the process is of the process, and costs a CPU."""
-    d = tmpdir("uring")
-    stat = os.path.join(d, "cpu.stat")
-    fio = ("fio --name=x --filename=%s/data --size=4M --rw=randread --bs=4k --ioengine=io_uring "
-           "--sqthread_poll=1 --time_based --runtime=1 --output=%s/fio" % (d, d))
-    script = "%s || exit 9; cat %s$(grep ^0:: /proc/self/cgroup | cut -c4-)/cpu.stat >%s" % (
-        fio, cgroup2_mount(), stat)
-    run, path = run_jobprof(["sh", "-c", script], 0.2)
-    if run.proc.returncode == 9:
-        skip("io_uring's threads", "fio cannot use io_uring with a polling thread here")
-        return
-    is_near("io_uring's threads: CPU time is cpu.stat's",
-            total(task_table(path), "CPUTime"), cpu_stat_ns(d) / 1e9, 0.005, 0.01)
-
-
 def whole_table():
     """Columns a reader relies on: first and last ones, time rising, nothing below zero."""
     run, path = run_jobprof([tool("jpspin"), "0.5"], 0.1)
@@ -580,6 +296,5 @@ def whole_table():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests((sched, files, ways_to_read, disk_wait, memory, huge_pages, forks, short_step, spinner,
-               memory_of_the_last_row, peak_before_exec, vfork_lends_memory, cost_of_probes,
-               setsid_daemon, user_and_system, modes_of_programs, kernel_threads, whole_table))
+    run_tests([sched, files, ways_to_read, disk_wait, forks, short_step, spinner, cost_of_probes,
+                setsid_daemon, whole_table])

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 170
-# beside: nobody
+# runs: alone
 # SPDX-License-Identifier: GPL-2.0-only
 """The perf family against perf stat, /proc and the CPUs' own counters. Machines without hardware
 counters have clocks and software events, which go the same way but for the groups."""

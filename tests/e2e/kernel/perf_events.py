@@ -111,17 +111,17 @@ def bad_lists_are_refused():
 
 def a_restart_with_other_events_keeps_the_file():
     """What a running step's rows are made of stays; the next step has the new columns."""
-    d = Daemon("ev", PerfEvents="cpu-clock,page-faults").start()
+    d = RootedDaemon("ev", PerfEvents="cpu-clock,page-faults").start()
     p = d.step(8101, 0, ["sleep", "3"])
-    path = d.file(8101, 0)
+    path = d.path(8101, 0)
     live = os.path.join(os.path.dirname(path), "." + os.path.basename(path))
     wait_until(lambda: os.path.exists(live), 10, "the live file; " + d.said()[-300:])
-    d.kill(signal.SIGUSR1)
-    d.write_config(PerfEvents="context-switches")
+    d.end(signal.SIGUSR1)
+    d.configure(PerfEvents="context-switches")
     restarted = time.time_ns()
     d.start()
     p.wait()
-    d.wait_file(8101, 0)
+    d.file(8101, 0)
     rows = task_table(path)
     is_equal("other events after a restart: the file has the old columns", perf_columns(path),
              ["CpuClock", "PageFaults"])
@@ -132,10 +132,10 @@ def a_restart_with_other_events_keeps_the_file():
             rows["PageFaults"])
     d.step(8102, 0, ["true"]).wait()
     is_equal("other events after a restart: the next step has them",
-             perf_columns(d.wait_file(8102, 0)), ["ContextSwitches"])
+             perf_columns(d.file(8102, 0)), ["ContextSwitches"])
     is_true("other events after a restart: no row is rejected", "rejected" not in d.said(),
             d.said()[-300:])
-    d.stop()
+    d.end()
 
 
 if __name__ == "__main__":

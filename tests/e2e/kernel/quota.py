@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: alone
 # SPDX-License-Identifier: GPL-2.0-only
 """What CPU quotas keep from steps, against what the kernel's cpu.stat says of who has the quota."""
 
@@ -27,9 +28,9 @@ class Job:
     def __init__(self, tree):
         self.job = new_job()
         self.base = tree.v1(0, self.job)
-        path = self.base[len(cgroup1_mount("freezer")):]
-        self.cpu = mkcg(path, cgroup1_mount("cpu"))
-        self.steps = [mkcg(path + "/step_%d" % i, cgroup1_mount("cpu")) for i in (0, 1)]
+        path = self.base[len(need_cgroup1("freezer")):]
+        self.cpu = mkcg(path, need_cgroup1("cpu"))
+        self.steps = [mkcg(path + "/step_%d" % i, need_cgroup1("cpu")) for i in (0, 1)]
 
     def limit(self, directory):
         with open(directory + "/cpu.cfs_period_us", "w") as f:
@@ -87,7 +88,7 @@ def restarted():
 if __name__ == "__main__":
     need_bpf()
     try:
-        cgroup1_mount("freezer"), cgroup1_mount("cpu")
+        need_cgroup1("freezer"), need_cgroup1("cpu")
     except Skipped as e:
         skip("quota", e)
         sys.exit(0)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # timeout: 240
-# beside: nobody
+# runs: alone
 # SPDX-License-Identifier: GPL-2.0-only
 """Many cgroups, many processes, more than there is room for, and a jobprofd that cannot keep up."""
 

@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # SPDX-License-Identifier: GPL-2.0-only
 """Energy of steps in their files: a machine made of files, whose counters follow what the steps'
 processes do at a power that only this test knows."""
@@ -162,7 +161,7 @@ def restart_with(root):
 
 def confine(path, cpus):
     """A cpuset for what is at path in the freezer hierarchy, from the top down."""
-    mount = cgroup1_mount("cpuset")
+    mount = need_cgroup1("cpuset")
     made = ""
     for part in path.strip("/").split("/"):
         made += "/" + part
@@ -178,7 +177,7 @@ def a_cpuset_says_whose_cores():
         d = Daemon(interval=0.25, **roots(root)).start()
         job, h = new_job(), Holds(["0"])
         base = tree.v1(0, job)
-        confine(base[len(cgroup1_mount("freezer")):] + "/step_0", "1")
+        confine(base[len(need_cgroup1("freezer")):] + "/step_0", "1")
         s = Stepd(job, 0, h.cmd("park", "spin=0.3", "park"),
                   ["-d", base, "-S", "-c", base + "/step_0"])
         h.wait()

@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # SPDX-License-Identifier: GPL-2.0-only
 """What passes the node, in the files of its steps: a machine made of files whose counters move while
 a step runs."""

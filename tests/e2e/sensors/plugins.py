@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # SPDX-License-Identifier: GPL-2.0-only
 """Sensors of a site's own: which are loaded, what they say, and what is said of those refused."""
 

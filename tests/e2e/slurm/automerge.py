@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
 """AutoMerge with real jobs: a job of two nodes and several steps becomes one file of its user's, and

@@ -1,6 +1,5 @@
 #!/usr/bin/python3
 # timeout: 150
-# beside: others
 # SPDX-License-Identifier: GPL-2.0-only
 """End Reason of steps that Slurm ends, or that only look like it. No slurm.conf is where Slurm's
 programs look for it; with our SPANK plugin, which says where it is, without, and where slurmctld has

@@ -13,10 +13,11 @@ import sys
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from featurelib import *
 import compatlib
+import reporting
 import slurm_setups
 
 _lines = []
-_say = lib._say
+_say = reporting._say
 
 
 def _heard(line):
@@ -24,7 +25,7 @@ def _heard(line):
     _say(line)
 
 
-lib._say = _heard
+reporting._say = _heard
 
 
 def srun(name, c, d):

@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # SPDX-License-Identifier: GPL-2.0-only
 """The node's network beside Slurm's own gatherer (acct_gather_interconnect/sysfs) and profile, on an
 interface made of files that both read: Slurm's daemons find it in the place of /sys/class/net."""

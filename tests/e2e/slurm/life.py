@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # timeout: 170
 # SPDX-License-Identifier: GPL-2.0-only
 """How jobs end and what becomes of them: cancelled, out of time or memory, requeued, suspended; and
@@ -94,7 +93,7 @@ def out_of_memory(name, c, d):
 
 def other_memory(c, node):
     """Where the memory controller is bound to v1, a v2 step gets its limit there."""
-    mem = mkcg("jptest%d-oom" % PID, cgroup1_mount("memory"))
+    mem = mkcg("jptest%d-oom" % PID, need_cgroup1("memory"))
     with open(mem + "/memory.limit_in_bytes", "w") as f:
         f.write(str(50 * MB))
     d = public_dir()
@@ -175,7 +174,7 @@ def suspend(name, c, d):
 
 def extern_cgroup(c, job, node):
     """Where slurmstepd takes processes in that pam_slurm_adopt gives to it."""
-    top = cgroup1_mount("freezer") + "/slurm_%s/uid_0" % node if c.mode == "v1" else \
+    top = need_cgroup1("freezer") + "/slurm_%s/uid_0" % node if c.mode == "v1" else \
         "%s/system.slice/%s_slurmstepd.scope" % (cgroup2_mount(), node)
     tail = "" if c.mode == "v1" else "/user" if EMPTY_EXTERN else "/user/task_*"
     wanted = ["%s/%s/step_extern%s" % (top, n, tail) for n in c.cgroup_names(job)]

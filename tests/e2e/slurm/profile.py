@@ -13,6 +13,8 @@ sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from slurmlib import *
 import slurmlib
 import serverlib
+from machinelib import Msr, WATTS
+from serverlib import Heard, closed
 
 PLUGIN = plugin("acct_gather_profile_jobprof.so")
 BATCH = 4294967291
@@ -20,7 +22,6 @@ UNKNOWN = serverlib.UNKNOWN
 ENERGY, TASK, LUSTRE, NETWORK = 2, 4, 8, 16
 U64, F64 = 0, 1
 GAUGE, DELTA, CUMULATIVE = 0, 1, 2
-WATTS = 150
 TASKS = [("CPUFrequency", "kHz", U64, GAUGE), ("CPUTime", "s", F64, DELTA),
          ("CPUUtilization", "%", F64, GAUGE), ("RSS", "KiB", U64, GAUGE),
          ("VMSize", "KiB", U64, GAUGE), ("Pages", "", U64, CUMULATIVE),
@@ -29,46 +30,6 @@ if RELEASE >= (23, 2):  # without GPUs these hold what was on the stack
     TASKS[3:3] = [("GPUMemMB", "MB", U64, GAUGE), ("GPUUtilization", "%", F64, GAUGE)]
 # How the daemon answers, by an interval that no gatherer uses here.
 NOTHING, TASK_ONLY, ALL_OF_IT, LATE, REFUSES, PLACELESS = 0, 11, 12, 13, 14, 15
-
-
-class Msr:
-    """Counters in files, which grow like those of a package that draws WATTS; bound over /dev/cpu
-    for the daemons of the test's clusters only."""
-
-    def __init__(self):
-        self.dir = tmpdir("msr")
-        self.start = time.monotonic()
-        for cpu in os.listdir("/dev/cpu") if os.path.isdir("/dev/cpu") else []:
-            if cpu.isdigit():
-                os.mkdir(os.path.join(self.dir, cpu))
-        self._write()
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def _write(self):
-        joules = int(WATTS * (time.monotonic() - self.start) * 65536)
-        for cpu in os.listdir(self.dir):
-            fd = os.open("%s/%s/msr" % (self.dir, cpu), os.O_WRONLY | os.O_CREAT, 0o600)
-            for register, v in ((0x606, 16 << 8), (0x611, joules), (0x619, 0)):
-                os.pwrite(fd, struct.pack("=Q", v), register)
-            os.close(fd)
-
-    def _run(self):
-        while os.path.isdir(self.dir):
-            try:
-                self._write()
-            except OSError:
-                return
-            time.sleep(0.05)
-
-    def testbed(self):
-        """scripts/testbed with it."""
-        path = os.path.join(tmpdir("testbed"), "testbed")
-        with open(path, "w") as f:
-            f.write("#!/bin/sh\nexec unshare -m --propagation private sh -c '\n"
-                    "mount --bind %s /dev/cpu && exec \"$@\"' sh %s \"$@\"\n" % (
-                        self.dir, slurmlib.TESTBED))
-        os.chmod(path, 0o755)
-        return path
 
 
 def of_another_release():
@@ -129,32 +90,6 @@ def answer(server, c, m):
     return [serverlib.reply(m["seq"])] if m["type"] == "TABLE" else []
 
 
-class Heard:
-    """What was said of one step: its STEPs, its tables by name with their rows."""
-
-    def __init__(self, server, job, name="0"):
-        conns = {m["conn"] for m in server.of("STEP")
-                 if m["job_id"] == job and m["step_name"] == name}
-        self.messages = [m for m in list(server.log) if m["conn"] in conns]
-        self.steps = [m for m in self.messages if m["type"] == "STEP"]
-        self.order = [m["type"] for m in self.messages]
-        self.tables, numbers = {}, {}
-        for m in self.messages:
-            if m["type"] == "TABLE":
-                label = "/".join(x for x in (m["group"], m["name"]) if x)
-                numbers[m["conn"], m["table"]] = label
-                self.tables.setdefault(label, (m["cols"], []))
-            elif m["type"] == "ROWS":
-                cols, rows = self.tables[numbers[m["conn"], m["table"]]]
-                form = "=q" + "".join("d" if c[2] else "Q" for c in cols)
-                rows += struct.iter_unpack(form, m["cells"])
-
-    def column(self, table, name):
-        cols, rows = self.tables[table]
-        at = [c[0] for c in cols].index(name) + 1
-        return [r[at] for r in rows]
-
-
 def job(site, args, script, kind=NOTHING, user=None, freq="task=1,energy=1,network=1"):
     """An srun that ended: it, its status, how long it took."""
     if kind:
@@ -172,12 +107,6 @@ def answered_job(site, *args):
         if not any("did not answer" in line for line in site.logged(ended[0].id)):
             break
     return ended
-
-
-def closed(server, s, name="0"):
-    """What was heard of a job's step once it has hung up."""
-    wait_until(lambda: "CLOSE" in Heard(server, s.id, name).order, 10, "the step's end")
-    return Heard(server, s.id, name)
 
 
 def pick(m, *names):
@@ -534,7 +463,7 @@ def main():
     msr = Msr()
     energy = os.path.isdir("/dev/cpu/0")
     if energy:
-        slurmlib.TESTBED = msr.testbed()
+        slurmlib.TESTBED = msr.testbed(slurmlib.TESTBED)
     first = threading.Thread(target=lambda: run_one(named(on_first, energy)))
     first.start()
     time.sleep(0.1)

@@ -1,5 +1,4 @@
 #!/usr/bin/python3
-# beside: others
 # timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
 """Steps that begin and end while jobprofd is away: the kernel side has counted them and knows whose
@@ -120,7 +119,7 @@ def extern_dir(c, job):
 
     path = wait_until(find, 20, "slurmstepd of the extern step")
     if c.mode == "v1":
-        return cgroup1_mount("freezer") + "/slurm_%s/uid_%d/job_%d/step_extern" % (
+        return need_cgroup1("freezer") + "/slurm_%s/uid_%d/job_%d/step_extern" % (
             c.nodes[0], UID, job)
     user = cgroup2_mount() + os.path.dirname(path) + "/user"
     return (glob.glob(user + "/task_special") + [user])[0]

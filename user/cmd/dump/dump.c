@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* jobprof-dump: what is in the pinned maps right now, with or without a living jobprofd. */
+/* jobprof-dump: prints the steps and tasks of the pinned maps, with or without a living jobprofd.
+ */
 #include <errno.h>
 #include <math.h>
 #include <signal.h>
@@ -74,7 +75,7 @@ static int set_count(const char *text, uint32_t *n)
 	return 2;
 }
 
-static int take(void *ctx, int c, const char *arg)
+static int set_option(void *ctx, int c, const char *arg)
 {
 	struct args *a = ctx;
 
@@ -109,7 +110,7 @@ static int take(void *ctx, int c, const char *arg)
 	}
 }
 
-static int check(struct args *a, int argc, char **argv)
+static int check_args(struct args *a, int argc, char **argv)
 {
 	if (optind != argc)
 		return options__wrong(&cmd, "\"%s\" means nothing here", argv[optind]);
@@ -120,7 +121,7 @@ static int check(struct args *a, int argc, char **argv)
 	return 0;
 }
 
-/* A configuration that is broken must not keep anybody from looking: said, and the default used. */
+/* A broken configuration is reported, and the default PinDir is read then. */
 static int find_pins(const struct args *a, struct config *cfg)
 {
 	const char *file = a->config ? a->config : DEFAULT_CONFIG;
@@ -183,7 +184,7 @@ static void print_text(const struct args *a, const struct dump *d, const struct 
 		text__tables(d, stdout);
 }
 
-/* Which columns there are the maps tell: counters have names of their own. */
+/* The columns are known once the maps are read: hardware counters have names of their own. */
 static int choose_columns(const struct args *a, const struct dump *d)
 {
 	char bad[64];
@@ -196,8 +197,9 @@ static int choose_columns(const struct args *a, const struct dump *d)
 	return 2;
 }
 
-/* 0, -errno, or what to exit with. */
-static int round_of(const struct args *a, struct kern *k, struct dump *d, const struct dump *prev)
+/* 0, -errno, or the exit status. */
+static int print_round(const struct args *a, struct kern *k, struct dump *d,
+		       const struct dump *prev)
 {
 	static struct self self;
 	int err = a->self ? self__sample(&self, k, a->time, wait_s) : 0;
@@ -244,7 +246,8 @@ static int watch(const struct args *a, const char *pin_dir)
 			break;
 		}
 		dump__free(now);
-		err = round_of(a, k, now, round && kern__control(k)->born_ns == born ? prev : NULL);
+		err = print_round(a, k, now,
+				  round && kern__control(k)->born_ns == born ? prev : NULL);
 		born = kern__control(k)->born_ns;
 		kern__free(k);
 	} while (!err && !ended && a->watch > 0 && (++round < a->count || !a->count));
@@ -265,10 +268,10 @@ int main(int argc, char **argv)
 		options__completion(&cmd, stdout);
 		return 0;
 	}
-	status = options__read(&cmd, argc, argv, take, &a);
+	status = options__read(&cmd, argc, argv, set_option, &a);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	status = check(&a, argc, argv);
+	status = check_args(&a, argc, argv);
 	if (status)
 		return status;
 	if (geteuid()) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What jobprof-dump reads off the pinned maps, and the ways it shows it. */
+/* jobprof-dump: the steps and tasks of the pinned maps, and the forms in which they are printed. */
 #ifndef JP_CMD_DUMP_DUMP_H
 #define JP_CMD_DUMP_DUMP_H
 
@@ -23,7 +23,7 @@ struct dump_columns {
 	unsigned n;
 };
 
-/* One line: a step, a task or a slot of the collector's own. Of several slots the sum. */
+/* One line: a step, a task or a slot of the collector's own. Several slots are summed. */
 struct dump_row {
 	const struct dump_columns *cols;
 	uint32_t slot, gen; /* the first one */
@@ -66,7 +66,7 @@ void dump__free(struct dump *d);
 /* Index of a column by name, whatever its case, or -1. */
 int dump__column(const struct dump_columns *c, const char *name);
 const char *dump__state(const struct jp_slot *s);
-/* Who a step's slot is, by its path and, where that does not say the job, slurmstepd's title. */
+/* The job and step of a slot, from its path and, where the path has no job, slurmstepd's title. */
 bool dump__identify(const struct jp_slot *info, struct cgroup_ids *ids);
 
 /* A table with columns as wide as they need to be; text beyond a cell's size is cut. */
@@ -92,7 +92,7 @@ json_t *json__columns(const struct dump_row *r, bool rates);
 /* Every slot in use and CPU as the maps hold it. */
 json_t *raw__json(const struct dump *d);
 void raw__text(const struct dump *d, FILE *out);
-/* Counters of the collector by name; as text only those that are not zero, with what they mean. */
+/* Counters of the collector by name; as text only those that are not zero, with their meaning. */
 json_t *raw__counters(const struct dump *d);
 void raw__print_counters(const struct dump *d, FILE *out);
 

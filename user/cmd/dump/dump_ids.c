@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whose a step's slot is. Paths hold names that users choose: they are only ever shown. */
+/* The job and step of a slot. Paths hold names that users choose: they are only ever shown. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,8 @@ static size_t run_begin(const char *path)
 	return at ? (size_t)(at - path) : 0;
 }
 
-static bool parse(const char *path, enum layout_family family, size_t from, struct cgroup_ids *ids)
+static bool parse_path(const char *path, enum layout_family family, size_t from,
+		       struct cgroup_ids *ids)
 {
 	const struct layout *rows[32];
 	unsigned n = layout__rows(family, rows, 32);
@@ -37,7 +38,7 @@ static const char *mount_of(uint32_t id)
 	return NULL;
 }
 
-static bool take_title(const char *title, struct cgroup_ids *ids)
+static bool set_from_title(const char *title, struct cgroup_ids *ids)
 {
 	char step[sizeof(ids->step_name)];
 	uint32_t job;
@@ -49,23 +50,23 @@ static bool take_title(const char *title, struct cgroup_ids *ids)
 	return true;
 }
 
-/* As jobprofd does: SLUID paths do not tell the job, slurmstepd's title does. The kernel has it if
- * it saw the step begin. */
-static void ask_stepd(const struct jp_slot *info, struct cgroup_ids *ids)
+/* As jobprofd does: SLUID paths have no job, slurmstepd's title has one. The kernel side keeps the
+ * title of a step whose begin it saw. */
+static void find_title(const struct jp_slot *info, struct cgroup_ids *ids)
 {
 	const char *mount = mount_of(info->hier);
 	char path[768], title[256];
 	FILE *f;
 	int pid;
 
-	if (take_title(info->title, ids) || !mount)
+	if (set_from_title(info->title, ids) || !mount)
 		return;
 	snprintf(path, sizeof(path), "%s%s/slurm/cgroup.procs", mount, info->path);
 	f = fopen(path, "re");
 	while (f && !ids->has_job && fscanf(f, "%d", &pid) == 1) {
 		/* a user's process may keep its title to itself for ever */
 		if (proc__is_stepd(pid) > 0 && proc__title(pid, title, sizeof(title)) >= 0)
-			take_title(title, ids);
+			set_from_title(title, ids);
 	}
 	if (f)
 		fclose(f);
@@ -73,13 +74,13 @@ static void ask_stepd(const struct jp_slot *info, struct cgroup_ids *ids)
 
 bool dump__identify(const struct jp_slot *info, struct cgroup_ids *ids)
 {
-	if (!parse(info->path, LAYOUT_RUN, run_begin(info->path), ids) &&
-	    !parse(info->path, LAYOUT_SLURM, 0, ids)) {
+	if (!parse_path(info->path, LAYOUT_RUN, run_begin(info->path), ids) &&
+	    !parse_path(info->path, LAYOUT_SLURM, 0, ids)) {
 		memset(ids, 0, sizeof(*ids));
 		ids->step_id = STEP_NONE;
 		return false;
 	}
 	if (!ids->has_job)
-		ask_stepd(info, ids);
+		find_title(info, ids);
 	return true;
 }

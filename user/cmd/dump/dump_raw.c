@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The maps as they are: every slot in use, every CPU. */
+/* Every field of every slot in use, per CPU, as the maps hold them. */
 #include <stddef.h>
 #include <string.h>
 
@@ -9,7 +9,7 @@
 struct field {
 	const char *name;
 	size_t offset;
-	const char *meaning; /* of the collector's counters; NULL: nothing to be told */
+	const char *meaning; /* of the collector's counters; NULL: no loss, not printed as text */
 };
 
 /* clang-format off */
@@ -96,7 +96,7 @@ static const struct field stat_fields[] = {
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-static uint64_t get(const void *base, const struct field *f)
+static uint64_t field_value(const void *base, const struct field *f)
 {
 	uint64_t v;
 
@@ -105,14 +105,14 @@ static uint64_t get(const void *base, const struct field *f)
 }
 
 /* Fields that are not zero. */
-static json_t *fields(const void *base, const struct field *f, size_t n)
+static json_t *fields_json(const void *base, const struct field *f, size_t n)
 {
 	json_t *obj = json_object();
 
 	for (size_t i = 0; i < n; i++)
-		if (get(base, &f[i]))
+		if (field_value(base, &f[i]))
 			json_object_set_new(obj, f[i].name,
-					    json_integer((json_int_t)get(base, &f[i])));
+					    json_integer((json_int_t)field_value(base, &f[i])));
 	return obj;
 }
 
@@ -122,11 +122,11 @@ static void print_fields(FILE *out, const char *label, const void *base, const s
 	unsigned printed = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!get(base, &f[i]))
+		if (!field_value(base, &f[i]))
 			continue;
 		if (!printed++)
 			fprintf(out, "  %s:", label);
-		fprintf(out, " %s=%llu", f[i].name, (unsigned long long)get(base, &f[i]));
+		fprintf(out, " %s=%llu", f[i].name, (unsigned long long)field_value(base, &f[i]));
 	}
 	if (printed)
 		putc('\n', out);
@@ -148,7 +148,7 @@ static const char *gtid_source(uint32_t source)
 	static const char *const names[] = {
 		[JP_GTID_UNKNOWN] = "unknown", [JP_GTID_PATH] = "path",
 		[JP_GTID_ENVIRON] = "environ", [JP_GTID_EXEC] = "exec",
-		[JP_GTID_TOLD] = "told",
+		[JP_GTID_SLURM] = "Slurm",
 	};
 
 	return source < N(names) ? names[source] : "?";
@@ -192,11 +192,11 @@ static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 		json__text(s->path));
 }
 
-/* What a slot has on every CPU. Families that are off have none. */
-#define ELEMENT(what)                                                                    \
-	static const void *get_##what(const struct kern *k, unsigned cpu, uint32_t slot) \
-	{                                                                                \
-		return kern__##what(k, cpu, slot);                                       \
+/* A slot's element of each map on one CPU; NULL for families that are off. */
+#define ELEMENT(map)                                                                    \
+	static const void *get_##map(const struct kern *k, unsigned cpu, uint32_t slot) \
+	{                                                                               \
+		return kern__##map(k, cpu, slot);                                       \
 	}
 ELEMENT(sched)
 ELEMENT(blk)
@@ -253,7 +253,7 @@ static json_t *cpu_json(const struct dump *d, unsigned cpu, uint32_t slot)
 
 	for (size_t i = 0; i < N(elements); i++) {
 		const void *e = elements[i].get(d->k, cpu, slot);
-		json_t *f = e ? fields(e, elements[i].fields, elements[i].n) : NULL;
+		json_t *f = e ? fields_json(e, elements[i].fields, elements[i].n) : NULL;
 
 		if (f && !elements[i].name) {
 			json_object_update(obj, f);
@@ -299,7 +299,7 @@ static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_sl
 	}
 	json_object_set_new(obj, "cpus", cpus);
 	json_object_set_new(obj, "acct",
-			    fields(kern__acct(d->k, slot), acct_fields, N(acct_fields)));
+			    fields_json(kern__acct(d->k, slot), acct_fields, N(acct_fields)));
 	for (size_t h = 0; h < N(hists); h++)
 		add_hist(obj, d, slot, h);
 	return obj;
@@ -402,8 +402,9 @@ json_t *raw__counters(const struct dump *d)
 	json_t *obj = json_object();
 
 	for (size_t i = 0; i < N(stat_fields); i++)
-		json_object_set_new(obj, stat_fields[i].name,
-				    json_integer((json_int_t)get(&c->stats, &stat_fields[i])));
+		json_object_set_new(
+			obj, stat_fields[i].name,
+			json_integer((json_int_t)field_value(&c->stats, &stat_fields[i])));
 	return obj;
 }
 
@@ -412,8 +413,8 @@ void raw__print_counters(const struct dump *d, FILE *out)
 	const struct jp_control *c = kern__control(d->k);
 
 	for (size_t i = 0; i < N(stat_fields); i++)
-		if (stat_fields[i].meaning && get(&c->stats, &stat_fields[i]))
+		if (stat_fields[i].meaning && field_value(&c->stats, &stat_fields[i]))
 			fprintf(out, "%s: %llu %s\n", stat_fields[i].name,
-				(unsigned long long)get(&c->stats, &stat_fields[i]),
+				(unsigned long long)field_value(&c->stats, &stat_fields[i]),
 				stat_fields[i].meaning);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the collector itself costs: its programs over a while, its memory, its daemon's slot. */
+/* Cost of the collector: its programs over a sampling time, its memory, the daemon's own slot. */
 #include <dirent.h>
 #include <errno.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "cmd/dump/dump.h"
 
-/* All BPF maps that this process has open are the collector's; the kernel tells their memory. */
+/* All BPF maps that this process has open are the collector's; fdinfo has their memory. */
 static void add_up_maps(struct self *s)
 {
 	DIR *dir = opendir("/proc/self/fdinfo");
@@ -89,7 +89,7 @@ static double load(const struct self *s, double ns)
 	return cpus > 0 && s->seconds > 0 ? ns / (s->seconds * 1e9 * (double)cpus) * 100 : NAN;
 }
 
-static void put(char *cell, const char *fmt, double v)
+static void put_number(char *cell, const char *fmt, double v)
 {
 	if (isnan(v))
 		snprintf(cell, GRID_CELL, "-");
@@ -113,12 +113,12 @@ static void put_program(struct grid *g, const struct self *s, int i, bool attach
 		 p->attached ? "yes"
 		 : attached  ? "called"
 			     : "no");
-	put(row[C_RUNS], "%.0f", c.runs);
-	put(row[C_RATE], "%.1f", c.runs / s->seconds);
-	put(row[C_NS], "%.0f", c.runs > 0 ? c.ns / c.runs : NAN);
-	put(row[C_LOAD], "%.4f", load(s, c.ns));
+	put_number(row[C_RUNS], "%.0f", c.runs);
+	put_number(row[C_RATE], "%.1f", c.runs / s->seconds);
+	put_number(row[C_NS], "%.0f", c.runs > 0 ? c.ns / c.runs : NAN);
+	put_number(row[C_LOAD], "%.4f", load(s, c.ns));
 	snprintf(row[C_MISSED], GRID_CELL, "%llu", (unsigned long long)p->missed);
-	put(row[C_INSNS], "%.0f", p->insns ? p->insns : NAN);
+	put_number(row[C_INSNS], "%.0f", p->insns ? p->insns : NAN);
 }
 
 static double value_of(const struct dump_row *r, const char *column)
@@ -139,7 +139,7 @@ static const char *pmu_mode(const struct jp_control *c)
 	return c->pmu_mode < sizeof(names) / sizeof(names[0]) ? names[c->pmu_mode] : "?";
 }
 
-/* What families that are loaded cannot see here. */
+/* Counts that loaded families lack on this machine. */
 static const struct {
 	uint32_t bit;
 	const char *text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The tables for people. */
+/* Steps and tasks as a table in text. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static void name_step(const struct dump_step *s, char (*row)[GRID_CELL])
 		snprintf(row[LEAD_STEP], GRID_CELL, "slot %u", s->row.slot);
 }
 
-/* Its new line, or NULL. */
+/* The new row, or NULL. */
 static char (*put_row(struct grid *g, const struct dump_row *r, const char *task,
 		      bool rate))[GRID_CELL]
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Slots into steps and tasks, totals into columns. */
+/* Slots become rows of steps and tasks, and their totals values of columns. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -173,7 +173,7 @@ static double cell_value(const struct column *c, union cell cell)
 	return c->type == COL_U64 ? (double)cell.u : cell.f;
 }
 
-/* By the formulas of the files' rows, over the time since the slot began. */
+/* The cells are computed as those of a file's rows are, over the time since the slot began. */
 static void fill_values(const struct dump *d, struct dump_row *r)
 {
 	struct reading from = {.boot_ns = r->start_ns}, to = {.boot_ns = d->boot_ns};
@@ -268,7 +268,7 @@ static void fill_own(struct dump *d, const struct snapshot *snap, uint32_t slot,
 	fill_values(d, r);
 }
 
-static int fill(struct dump *d, const struct snapshot *snap)
+static int fill_dump(struct dump *d, const struct snapshot *snap)
 {
 	int err = 0;
 
@@ -305,7 +305,7 @@ int dump__take(struct dump *d, struct kern *k, const struct dump *prev)
 		return -ENOMEM;
 	err = snapshot__take(snap);
 	if (!err)
-		err = fill(d, snap);
+		err = fill_dump(d, snap);
 	if (!err && prev)
 		add_rates(d, prev);
 	snapshot__free(snap);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Output files that a child process with limits writes; this process puts them in place. */
 #include "cmd/jobprof/child_output.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The connection of mark, emit and live to jobprofd, and its errors as text. */
 #include "cmd/jobprof/client_conn.h"
 
 #include <errno.h>
@@ -36,12 +37,12 @@ static const char *explained(int err)
 
 int client_conn__failed(int err, const char *text)
 {
-	const char *why = explained(err);
+	const char *reason = explained(err);
 
 	if (text && *text)
 		log_error("%s", text);
-	else if (why)
-		log_error("%s (%s)", why, client__path(NULL));
+	else if (reason)
+		log_error("%s (%s)", reason, client__path(NULL));
 	else
 		log_error("%s: %s", client__path(NULL), strerror(-err));
 	return 1;

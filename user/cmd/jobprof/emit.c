@@ -118,7 +118,7 @@ static int send_row(struct emission *e)
 	return status;
 }
 
-static int take(void *ctx, int letter, const char *arg)
+static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct emission *e = ctx;
 
@@ -129,7 +129,7 @@ static int take(void *ctx, int letter, const char *arg)
 int verb_emit(int argc, char **argv)
 {
 	struct emission e = {.row.time_ns = client_conn__now_ns()};
-	int status = options__read(&cmd_emit, argc, argv, take, &e);
+	int status = options__read(&cmd_emit, argc, argv, set_option, &e);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

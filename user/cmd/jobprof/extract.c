@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof extract: tables of a profile as CSV, JSON or text. */
-#include "jobfile/extract.h"
+#include "jobfile/jobfile.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -21,7 +21,8 @@
 #include "identity/jobspec.h"
 #include "pool/pool.h"
 
-#define WORDS_MAX 4096u
+#define WORDS_MAX   4096u
+#define THREADS_MAX 64u
 
 /* A comma list, cut up. */
 struct words {
@@ -58,7 +59,7 @@ static const struct opt opts[] = {
 	 "default: here, extract_<JOB>.csv or .json, or named after FILE, of several series as CSV "
 	 "one "
 	 "each; \"-\" is standard output, the default of --format table"},
-	{OPT_LONG + 'p', "threads", "N", "processes at work; default: by cores and size"},
+	{OPT_LONG + 'p', "threads", "N", "1 to 64, without effect: one process extracts"},
 	{OPT_LONG + 'U', "units", NULL, "a second header line: the units of the columns"},
 	{OPT_LONG + 'S', "stock", NULL, "exactly the columns and rows of Slurm's sh5util"},
 	{0},
@@ -159,19 +160,17 @@ static int set_bound(struct time_bound *b, const char *option, const char *text)
 	return 2;
 }
 
-static int set_threads(struct args *a, const char *text)
+static int check_threads(const char *text)
 {
 	uint32_t n;
 
-	if (!parse_u32(text, &n) && n && n <= EXTRACT_THREADS_MAX) {
-		a->opt.threads = n;
+	if (!parse_u32(text, &n) && n && n <= THREADS_MAX)
 		return 0;
-	}
-	log_error("--threads %s: not a number from 1 to %u", text, EXTRACT_THREADS_MAX);
+	log_error("--threads %s: not a number from 1 to %u", text, THREADS_MAX);
 	return 2;
 }
 
-static int take(void *ctx, int c, const char *arg)
+static int set_option(void *ctx, int c, const char *arg)
 {
 	struct args *a = ctx;
 
@@ -201,7 +200,7 @@ static int take(void *ctx, int c, const char *arg)
 		a->output = arg;
 		return 0;
 	case OPT_LONG + 'p':
-		return set_threads(a, arg);
+		return check_threads(arg);
 	case OPT_LONG + 'U':
 		a->opt.units = true;
 		return 0;
@@ -231,20 +230,20 @@ static unsigned count_jobs(const struct args *a)
 
 static int check(const struct args *a)
 {
-	const char *problem = NULL;
+	const char *reason = NULL;
 	unsigned jobs = count_jobs(a);
 
 	if (!a->input && !jobs)
-		problem = "which file: FILE, or -j JOB";
+		reason = "which file: FILE, or -j JOB";
 	else if (!a->series.n)
-		problem = "which series: -s SERIES";
+		reason = "which series: -s SERIES";
 	else if (jobs > 1 && (a->input || a->output))
-		problem = "--input and --output go with one job only";
+		reason = "--input and --output go with one job only";
 	else if (a->opt.stock && (a->opt.from.set || a->opt.to.set))
-		problem = "sh5util knows no --from and --to, and --stock none";
+		reason = "sh5util knows no --from and --to, and --stock none";
 	else if (a->opt.stock && a->opt.units)
-		problem = "sh5util writes no units: --units does not go with --stock";
-	return problem ? options__wrong(&cmd_extract, "%s", problem) : 0;
+		reason = "sh5util writes no units: --units does not go with --stock";
+	return reason ? options__wrong(&cmd_extract, "%s", reason) : 0;
 }
 
 /* extract_<what the input is called by>[_<series>].<format> */
@@ -272,7 +271,7 @@ struct work {
 	struct extract_result *result; /* of parent and child */
 };
 
-/* In a child. */
+/* Runs in a limited child. */
 static int write_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
@@ -342,7 +341,7 @@ static int choose(const struct args *a, unsigned job, struct input_files *f)
 			same[n++] = a->jobs[i];
 	err = same ? input_files__of(f, same, n, a->input) : -ENOMEM;
 	if (err == -ENOENT)
-		input_file__say_none(&a->jobs[job]);
+		input_file__log_none(&a->jobs[job]);
 	else if (err)
 		log_error("%s: %s", a->jobs[job].text, strerror(-err));
 	return err;
@@ -425,7 +424,6 @@ static int extract_all(struct args *a)
 	a->opt.nseries = a->series.n;
 	a->opt.columns = a->columns.v;
 	a->opt.ncolumns = a->columns.n;
-	a->opt.leaves = true; /* each file is written by a child of its own */
 	if (!a->njobs)
 		return extract_input(a);
 	for (unsigned i = 0; i < a->njobs; i++)
@@ -448,7 +446,7 @@ static void free_args(struct args *a)
 int verb_extract(int argc, char **argv)
 {
 	struct args a = {.opt.totals = true};
-	int status = options__read(&cmd_extract, argc, argv, take, &a);
+	int status = options__read(&cmd_extract, argc, argv, set_option, &a);
 
 	if (status == OPTIONS_GO_ON) {
 		status = input_args__word(&cmd_extract, argc, argv, &a.input);

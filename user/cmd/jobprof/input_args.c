@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The one FILE argument that several verbs take. */
 #include "cmd/jobprof/input_args.h"
 
 #include <unistd.h>

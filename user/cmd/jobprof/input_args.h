@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How the verbs that read profiles are told which: the same options everywhere. */
+/* The options by which the verbs that read profiles find them, the same for all of these verbs. */
 #ifndef JP_CMD_JOBPROF_INPUT_ARGS_H
 #define JP_CMD_JOBPROF_INPUT_ARGS_H
 

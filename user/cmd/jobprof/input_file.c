@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Finds the profile that -j, FILE or DIR means. */
 #include "cmd/jobprof/input_file.h"
 
 #include <dirent.h>
@@ -16,7 +17,7 @@
 #include "base/str.h"
 #include "cmd/jobprof/select_args.h"
 #include "pool/pool.h"
-#include "hdf5/reader.h"
+#include "hdf5/hdf5.h"
 
 /* A file of the directory, and what its reader said of it. */
 struct candidate {
@@ -112,7 +113,8 @@ static unsigned count_files(DIR *dir)
 	return n;
 }
 
-/* In a child, for files may be damaged; one that brings it down is not of the job. */
+/* Files are read in a child, since they may be damaged; a file that kills the child is not of the
+ * job. */
 static struct search *find(const struct jobspec *spec, const char *where, bool usual,
 			   unsigned *room)
 {
@@ -204,7 +206,7 @@ struct question {
 	const struct jobspec *spec;
 };
 
-/* In a child. */
+/* Runs in a limited child. */
 static int is_of_array(void *arg)
 {
 	const struct question *q = arg;
@@ -229,7 +231,7 @@ static bool is_the_only(const char *path, const char *dir, const struct jobspec 
 	       (!others_in(dir) || pool__call(is_of_array, &q, &POOL_STREAM) != 1);
 }
 
-/* Of the id alone, job_<id>.h5, unless that is one of an array's tasks, or there is none. */
+/* Finds job_<id>.h5, unless the id is that of an array's task or the file does not exist. */
 static int find_meant(struct input_files *f, const struct jobspec *spec, const char *dir, bool raw)
 {
 	char name[32];
@@ -305,7 +307,7 @@ int input_file__of(struct input_file *out, const struct jobspec *specs, unsigned
 	return err;
 }
 
-void input_file__say_none(const struct jobspec *spec)
+void input_file__log_none(const struct jobspec *spec)
 {
 	log_error("%s: no job file here says that it is of it; name the file, or its directory",
 		  spec->text);
@@ -326,7 +328,7 @@ static int of_specs(struct input_file *out, const struct jobspec *specs, unsigne
 	}
 	err = input_files__of(&all, specs, n, input);
 	if (err == -ENOENT)
-		input_file__say_none(specs);
+		input_file__log_none(specs);
 	else if (err)
 		log_error("%s", strerror(-err));
 	if (err)
@@ -341,7 +343,7 @@ static int of_specs(struct input_file *out, const struct jobspec *specs, unsigne
 	return 0;
 }
 
-/* Of a directory without a job: the only profile in it. */
+/* Finds the only profile in a directory, where no job is named. */
 static int only_file(struct input_file *out, const char *where)
 {
 	_cleanup_closedir_ DIR *dir = opendir(where);

@@ -4,7 +4,7 @@
 #define JP_CMD_JOBPROF_INPUT_FILE_H
 
 #include "identity/jobspec.h"
-#include "jobfile/select.h"
+#include "jobfile/jobfile.h"
 
 struct input_file {
 	char *path;
@@ -32,7 +32,7 @@ int input_files__of(struct input_files *out, const struct jobspec *specs, unsign
 		    const char *input);
 void input_files__free(struct input_files *f);
 /* Logs -ENOENT. */
-void input_file__say_none(const struct jobspec *spec);
+void input_file__log_none(const struct jobspec *spec);
 /* For verbs: parses jobs (NULL: none) and wants one file of it. 0, or the exit status and it has
  * said why. */
 int input_file__choose(struct input_file *out, const char *jobs, const char *input);

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof items: one column over all nodes, side by side and by time. */
 #include <errno.h>
-#include <unistd.h>
-#include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "base/escape.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/select_args.h"
@@ -16,11 +12,8 @@
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/read_errors.h"
-#include "hdf5/reader.h"
+#include "hdf5/hdf5.h"
 #include "cmd/jobprof/verbs.h"
-#include "identity/stepname.h"
-
-#define NS INT64_C(1000000000)
 
 struct options {
 	const char *series, *column, *jobs, *input, *nodes, *output;
@@ -39,98 +32,16 @@ struct work {
 	struct read_errors errors;
 };
 
-static void number_text(char text[static 400], struct items_number v, enum col_type type)
-{
-	if (v.big || type == COL_F64)
-		snprintf(text, 400, "%f", v.v.f);
-	else if (type == COL_I64)
-		snprintf(text, 400, "%" PRId64, v.v.i);
-	else
-		snprintf(text, 400, "%" PRIu64, v.v.u);
-}
-
-static void say_extreme(FILE *out, const struct items *it, const char *what, union cell v,
-			unsigned at, int64_t when_ns)
-{
-	const struct items_col *c = &it->cols[at];
-	char text[400];
-
-	number_text(text, (struct items_number){v, false}, it->type);
-	fprintf(out, "    %s %s on ", what, text);
-	print__escaped(out, c->node);
-	if (c->table) {
-		fputs(", task ", out);
-		print__escaped(out, c->table);
-	}
-	fprintf(out, " at %" PRId64 ".%03d\n", when_ns / NS, (int)(when_ns % NS / 1000000));
-}
-
-static void say_step(FILE *out, const struct items *it, const char *step,
-		     const struct items_totals *t)
-{
-	char text[400];
-
-	number_text(text, t->best, it->type);
-	fputs("    Step ", out);
-	print__escaped(out, stepname__human(step));
-	fputs(" Maximum accumulated ", out);
-	print__escaped(out, it->column);
-	fprintf(out, " Value (%s) occurred at Time=%" PRIu64 ", Ave Node %f\n", text,
-		t->best_elapsed, t->best_avg);
-	if (!t->n)
-		return;
-	say_extreme(out, it, "Minimum", t->min, t->min_at, t->min_ns);
-	say_extreme(out, it, "Maximum", t->max, t->max_at, t->max_ns);
-	number_text(text, t->sum, it->type);
-	fprintf(out, "    Sum %s, average %f\n", text,
-		items__double(t->sum, it->type) / (double)t->n);
-}
-
-static void end_step(const struct work *w, struct outbuf *text, const struct items *it,
-		     const char *step, const struct items_totals *t)
-{
-	const struct items_format *f = w->o->format;
-
-	if (f->end_step)
-		f->end_step(text, it, step, t);
-	else
-		say_step(strcmp(w->o->output, "-") ? stdout : stderr, it, step, t);
-}
-
-static int print_rows(const struct work *w, struct outbuf *text, struct items *it)
-{
-	const struct items_format *f = w->o->format;
-	struct items_totals totals = {0};
-	struct items_row row;
-	const char *step = NULL;
-	int got;
-
-	f->begin(text, it, w->series);
-	while ((got = items__next(it, &row)) > 0) {
-		if (row.first && step)
-			end_step(w, text, it, step, &totals);
-		if (row.first)
-			totals = (struct items_totals){0};
-		step = row.step;
-		f->row(text, it, &row);
-		items__total(&totals, it, &row);
-	}
-	if (step)
-		end_step(w, text, it, step, &totals);
-	if (f->end)
-		f->end(text);
-	return got;
-}
-
 static int print_items(const struct work *w, struct items *it, int fd)
 {
-	struct outbuf text;
-	int err = outbuf__init(&text, fd), ended;
+	const struct items_text text = {
+		.format = w->o->format,
+		.series = w->series,
+		.column = it->column,
+		.summary = strcmp(w->o->output, "-") ? stdout : stderr,
+	};
+	int err = items__write(it, &text, fd);
 
-	if (!err)
-		err = print_rows(w, &text, it);
-	ended = outbuf__end(&text);
-	err = err ? err : ended;
 	if (err)
 		log_error("%s: %s", w->o->output, strerror(-err));
 	return err;
@@ -165,7 +76,7 @@ static int write_items(struct work *w, const struct reader *r, int fd, bool miss
 	return err;
 }
 
-/* In a child. */
+/* Runs in a limited child. */
 static int write_file(void *arg, int fd, bool *keep)
 {
 	struct work *w = arg;
@@ -235,7 +146,7 @@ const struct command cmd_items = {
 	.opts = opts,
 };
 
-static int take(void *ctx, int c, const char *arg)
+static int set_option(void *ctx, int c, const char *arg)
 {
 	struct options *o = ctx;
 
@@ -276,7 +187,7 @@ static int take(void *ctx, int c, const char *arg)
 int verb_items(int argc, char **argv)
 {
 	struct options o = {.format = items_format__find("csv"), .output = "-"};
-	int status = options__read(&cmd_items, argc, argv, take, &o);
+	int status = options__read(&cmd_items, argc, argv, set_option, &o);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

@@ -156,7 +156,8 @@ int main(int argc, char **argv)
 {
 	int status;
 
-	/* jobprofd starts a merge as the job's user, who must not get into its cgroup that way */
+	/* jobprofd starts a merge as the job's user: by tracing the merge, that user could get into
+	 * the cgroup of jobprofd */
 	program__close_to_user();
 	status = run(argc, argv);
 

@@ -185,7 +185,7 @@ struct options {
 	bool json, man;
 };
 
-static int take_option(void *ctx, int letter, const char *arg)
+static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct options *o = ctx;
 
@@ -214,7 +214,7 @@ static int take_option(void *ctx, int letter, const char *arg)
 int verb_list(int argc, char **argv)
 {
 	struct options o = {0};
-	int status = options__read(&cmd_list, argc, argv, take_option, &o);
+	int status = options__read(&cmd_list, argc, argv, set_option, &o);
 
 	if (status == OPTIONS_GO_ON)
 		status = input_args__word(&cmd_list, argc, argv, &o.input);

@@ -16,9 +16,9 @@
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/list_man.h"
 #include "cmd/jobprof/read_errors.h"
-#include "hdf5/reader.h"
+#include "hdf5/hdf5.h"
 #include "identity/stepname.h"
-#include "jobfile/contents.h"
+#include "jobfile/jobfile.h"
 #include "schema/schema.h"
 #include "pool/pool.h"
 
@@ -307,7 +307,7 @@ struct work {
 	FILE *out;
 };
 
-/* In a child. */
+/* Runs in a limited child. */
 static int list_path(void *arg)
 {
 	const struct work *w = arg;
@@ -323,7 +323,7 @@ static int list_path(void *arg)
 	return status;
 }
 
-/* Of "Tasks/3" that task; "Totals/Tasks" is a series here. */
+/* "Tasks/3" chooses task 3; "Totals/Tasks" is a series here. */
 static int choose_series(struct work *w, const char *text)
 {
 	static const char totals[] = "Totals/";

@@ -62,7 +62,7 @@ static void put_line(FILE *out, const char *s)
 	putc('\n', out);
 }
 
-/* Columns of Tasks are in Step, too: only those of other series name theirs. */
+/* Columns of Tasks are in Step, too, so their series is not printed; that of other columns is. */
 static void put_column(FILE *out, const struct series *s, const struct column *c,
 		       const char *last_bucket)
 {

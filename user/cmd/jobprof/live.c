@@ -113,7 +113,7 @@ static int set_format(struct args *a, const char *text)
 	return 2;
 }
 
-static int take(void *ctx, int letter, const char *arg)
+static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct args *a = ctx;
 
@@ -154,14 +154,15 @@ static void show_table(const struct jobprof_table *t, void *arg)
 	r->args->format->table(r->out, t);
 }
 
-/* Of all jobs: how many tables, or why there is none. Others' tasks may be on other nodes. */
-static int ask_jobs(const struct args *a, struct round *r, char why[static 256])
+/* Shows the rows of all jobs. The number of their tables, or -errno; -ESRCH only if no job is known
+ * here, for a job may have all its tasks on other nodes. */
+static int ask_jobs(const struct args *a, struct round *r, char reason[static 256])
 {
 	int sum = -ESRCH;
 
 	for (unsigned i = 0; i < a->njobs; i++) {
 		int n = jobprof_live(a->jobs[i], a->step, CLIENT_CONN_TIMEOUT_MS, show_table, r,
-				     why, 256);
+				     reason, 256);
 
 		if (n < 0 && n != -ESRCH)
 			return n;
@@ -174,21 +175,21 @@ static int ask_jobs(const struct args *a, struct round *r, char why[static 256])
 static int one_round(struct args *a, struct live_out *out)
 {
 	struct round r = {.args = a, .out = out};
-	char why[256] = "";
+	char reason[256] = "";
 	int n;
 
 	if (a->format->begin)
 		a->format->begin(out);
-	n = ask_jobs(a, &r, why);
+	n = ask_jobs(a, &r, reason);
 	if (n == -ESRCH && a->text[0]) {
 		a->njobs = slurmjob__running(a->text, a->jobs + 1, JOBS_MAX - 1) + 1;
 		a->text[0] = 0;
-		n = a->njobs > 1 ? ask_jobs(a, &r, why) : n;
+		n = a->njobs > 1 ? ask_jobs(a, &r, reason) : n;
 	}
 	if (a->format->end)
 		a->format->end(out, n >= 0);
 	if (n < 0)
-		return client_conn__failed(n, why);
+		return client_conn__failed(n, reason);
 	if (r.shown)
 		return 0;
 	if (a->series && n)
@@ -211,7 +212,7 @@ int verb_live(int argc, char **argv)
 	struct args a = {.njobs = 1, .format = live_format__find("table")};
 	struct sigaction sa = {.sa_handler = on_signal};
 	struct live_out out = {.file = stdout};
-	int status = options__read(&cmd_live, argc, argv, take, &a);
+	int status = options__read(&cmd_live, argc, argv, set_option, &a);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

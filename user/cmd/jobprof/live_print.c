@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The forms of "jobprof live": table, CSV and JSON. */
 #include "cmd/jobprof/live.h"
 
 #include <inttypes.h>

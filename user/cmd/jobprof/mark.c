@@ -33,7 +33,7 @@ static int send_mark(struct jpc_mark *m)
 	return status;
 }
 
-static int take(void *ctx, int letter, const char *arg)
+static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct jpc_mark *m = ctx;
 
@@ -44,7 +44,7 @@ static int take(void *ctx, int letter, const char *arg)
 int verb_mark(int argc, char **argv)
 {
 	struct jpc_mark m = {.time_ns = client_conn__now_ns()};
-	int status = options__read(&cmd_mark, argc, argv, take, &m);
+	int status = options__read(&cmd_mark, argc, argv, set_option, &m);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

@@ -13,9 +13,7 @@
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/profile_dir.h"
 #include "cmd/jobprof/verbs.h"
-#include "jobfile/extract_time.h"
-#include "jobfile/merge.h"
-#include "jobfile/merge_wait.h"
+#include "jobfile/jobfile.h"
 
 #define WAIT_MAX_S (7 * 24 * 3600)
 
@@ -82,7 +80,7 @@ static int parse_number(const char *option, const char *text, uint32_t least, ui
 	return 2;
 }
 
-static int take(void *ctx, int letter, const char *arg)
+static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct options *o = ctx;
 
@@ -189,7 +187,7 @@ static int merge(struct options *o)
 int verb_merge(int argc, char **argv)
 {
 	struct options o = {0};
-	int status = options__read(&cmd_merge, argc, argv, take, &o);
+	int status = options__read(&cmd_merge, argc, argv, set_option, &o);
 
 	if (status != OPTIONS_GO_ON)
 		return status;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* An output file: written under another name, and renamed when it is whole. */
 #include "cmd/jobprof/output_file.h"
 
 #include <errno.h>
@@ -63,7 +64,7 @@ static int make_watched(char *template)
 }
 
 /* was: what is replaced, NULL: nothing. */
-static int make_beside(struct output_file *o, const struct stat *was)
+static int make_temporary(struct output_file *o, const struct stat *was)
 {
 	mode_t mask = umask(0), mode = was ? was->st_mode & 0777 : 0666 & ~mask;
 
@@ -105,11 +106,11 @@ int output_file__open(struct output_file *o, const char *path, const char *from)
 	else if (!*path)
 		err = -ENOENT;
 	else if (stat(path, &st))
-		err = make_beside(o, NULL);
+		err = make_temporary(o, NULL);
 	else if (same_file(&st, from))
 		err = -EEXIST;
 	else if (S_ISREG(st.st_mode))
-		err = make_beside(o, &st);
+		err = make_temporary(o, &st);
 	else if ((o->fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)) < 0)
 		err = -errno;
 	if (err) {

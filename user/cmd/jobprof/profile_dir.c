@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Finds ProfileHDF5Dir in the configuration of jobprof or Slurm. */
 #include "cmd/jobprof/profile_dir.h"
 
 #include <errno.h>

@@ -3,9 +3,10 @@
 #define JP_CMD_JOBPROF_PROFILE_DIR_H
 
 /*
- * Where the profiles of all users are, when nobody says: ProfileHDF5Dir of jobprof.conf, else of
- * acct_gather.conf beside $SLURM_CONF or in /etc/slurm. *out is to be freed. 0; -ENOENT: no
- * configuration says (logged); -EINVAL: one is wrong (logged); -ENOMEM.
+ * The directory with the profiles of all users, when no option names it: ProfileHDF5Dir of
+ * jobprof.conf, else of acct_gather.conf in the directory of $SLURM_CONF or in /etc/slurm. *out is
+ * to be freed. 0; -ENOENT: no configuration has the key (logged); -EINVAL: a configuration is wrong
+ * (logged); -ENOMEM.
  */
 int profile_dir__find(char **out);
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* Collects what cannot be read of a file, and prints the first of it. */
 #include "cmd/jobprof/read_errors.h"
 
 #include <errno.h>
@@ -7,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "hdf5/reader.h"
+#include "hdf5/hdf5.h"
 #include "identity/stepname.h"
 
 static void name(struct read_errors *p, bool hold, const char *text)

@@ -21,9 +21,9 @@
 #include "cmd/jobprof/show.h"
 #include "cmd/jobprof/verbs.h"
 #include "daemon/daemon.h"
-#include "daemon/perf_columns.h"
-#include "daemon/publication.h"
-#include "daemon/step.h"
+#include "daemon/config/perf_columns.h"
+#include "daemon/child/publication.h"
+#include "daemon/step/step.h"
 #include "schema/series.h"
 
 #define SOCKET_DIR    "/run/jobprof"
@@ -207,10 +207,9 @@ static const struct opt opts[] = {
 	{'w', "wait-all", NULL, "wait for background processes of CMD too"},
 	{OPT_PIN, "pin", "DIR", "pin the maps there, so that jobprof-dump can look"},
 	{OPT_BTF, "btf", "FILE", "kernel type information instead of the running kernel's"},
-	{OPT_RAW, "raw-tp", NULL, "use the raw sched_switch tracepoint, the fallback"},
-	{OPT_BLOCK_ISSUE, "block-issue", NULL,
-	 "find a disk request's owner without block_io_start, the fallback"},
-	{OPT_NET_SKB, "net-skb", NULL, "count the network by packets, the fallback"},
+	{OPT_RAW, "raw-tp", NULL, NULL},
+	{OPT_BLOCK_ISSUE, "block-issue", NULL, NULL},
+	{OPT_NET_SKB, "net-skb", NULL, NULL},
 	{OPT_STATE, "state-dir", "DIR", "where the journal is kept (default /var/lib/jobprof)"},
 	{0},
 };
@@ -249,7 +248,7 @@ struct run_options {
 	struct args *a;
 };
 
-static int take(void *ctx, int letter, const char *arg)
+static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct run_options *to = ctx;
 
@@ -302,10 +301,10 @@ static int take(void *ctx, int letter, const char *arg)
 
 static int apply_events(struct config *cfg, const struct args *a)
 {
-	char why[512];
+	char reason[512];
 
-	if (perf_columns__parse(NULL, cfg->perf_events, why, sizeof(why)) < 0) {
-		log_error("--events %s: %s", cfg->perf_events, why);
+	if (perf_columns__parse(NULL, cfg->perf_events, reason, sizeof(reason)) < 0) {
+		log_error("--events %s: %s", cfg->perf_events, reason);
 		return -EINVAL;
 	}
 	if (a->perf_mode && config__parse_perf(a->perf_mode, &cfg->perf_mode)) {
@@ -317,6 +316,7 @@ static int apply_events(struct config *cfg, const struct args *a)
 
 static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const struct args *a)
 {
+	const char *interval = a->interval ? a->interval : "1";
 	char bad[64], err[160];
 
 	o->families = FAM_ALL;
@@ -328,11 +328,11 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 		log_error("--series %s: nothing of it is measured here", a->series);
 		return 2;
 	}
-	if (freq__parse(a->interval ? a->interval : "1", &cfg->freq, err, sizeof(err))) {
-		if (strchr(a->interval, '='))
-			log_error("--interval %s: %s", a->interval, err);
+	if (freq__parse(interval, &cfg->freq, err, sizeof(err))) {
+		if (strchr(interval, '='))
+			log_error("--interval %s: %s", interval, err);
 		else
-			log_error("--interval %s: want 0.1 to 86400 seconds", a->interval);
+			log_error("--interval %s: want 0.1 to 86400 seconds", interval);
 		return 2;
 	}
 	if (!freq__interval(&cfg->freq, FREQ_TASK) && !freq__interval(&cfg->freq, FREQ_STEP) &&
@@ -352,7 +352,7 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 	return run_user__output(&r->user, a->out ? a->out : ".", r->out_dir) ? 1 : 0;
 }
 
-/* Of runs that were killed. */
+/* Removes the sockets of runs that were killed. */
 static void remove_stale_sockets(void)
 {
 	_cleanup_closedir_ DIR *d = opendir(SOCKET_DIR);
@@ -388,7 +388,8 @@ int verb_run(int argc, char **argv)
 	set_string(&cfg.socket, r.socket);
 	log__set_level(LOGL_WARN);
 	getrlimit(RLIMIT_NOFILE, &r.files);
-	status = options__read(&cmd_run, argc, argv, take, &(struct run_options){&r, &o, &cfg, &a});
+	status = options__read(&cmd_run, argc, argv, set_option,
+			       &(struct run_options){&r, &o, &cfg, &a});
 	if (status == OPTIONS_GO_ON)
 		status = optind < argc ? apply(&r, &o, &cfg, &a)
 				       : options__wrong(&cmd_run, "there is no command to run");

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The cgroup in which "jobprof run" runs its command. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

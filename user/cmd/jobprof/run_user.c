@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* The user that "jobprof run" gives to its command, and the output directory of that user. */
 #include "cmd/jobprof/run_user.h"
 
 #include <fcntl.h>
@@ -113,7 +114,7 @@ static int try_as_writer(const char *dir)
 
 int run_user__output(const struct run_user *u, const char *dir, char path[static 4096])
 {
-	const char *who = u->name[0] ? u->name : "the user";
+	const char *name = u->name[0] ? u->name : "the user";
 	int err = act_as(u);
 
 	if (err)
@@ -127,7 +128,7 @@ int run_user__output(const struct run_user *u, const char *dir, char path[static
 		return -EPERM;
 	if (err == -EACCES)
 		log_error("output directory %s: %s may not write there: choose another with -o",
-			  dir, who);
+			  dir, name);
 	else if (err)
 		log_error("output directory %s: %s: choose another with -o", dir, strerror(-err));
 	return err;
@@ -142,8 +143,9 @@ static int may_run(const char *path)
 	return S_ISREG(st.st_mode) ? 0 : -EACCES;
 }
 
-/* As execvp(3) looks: the first that may be run; one that may not outranks none. */
-static int look_in(const char *dirs, const char *command)
+/* Searches as execvp(3) does: the first file that may be run, else the error of one that may not.
+ * */
+static int search_path(const char *dirs, const char *command)
 {
 	_cleanup_free_ char *list = strdup(dirs);
 	char *rest = list, *dir, path[4096];
@@ -172,7 +174,7 @@ int run_user__command(const struct run_user *u, const char *command)
 	else if (strchr(command, '/'))
 		err = may_run(command);
 	else
-		err = look_in(dirs ? dirs : "/bin:/usr/bin", command);
+		err = search_path(dirs ? dirs : "/bin:/usr/bin", command);
 	if (act_as_ourselves())
 		return 126;
 	if (!err)

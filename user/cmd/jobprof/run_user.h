@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* As whom CMD runs, and what that user may do: found out before anything is started. */
+/* The user of CMD, and what that user may do: both are found before anything is started. */
 #ifndef JP_CMD_JOBPROF_RUN_USER_H
 #define JP_CMD_JOBPROF_RUN_USER_H
 
@@ -15,7 +15,7 @@ struct run_user {
 /* The exit status of shells for a command that cannot be run. */
 #define RUN_STATUS(err) ((err) == ENOENT ? 127 : 126)
 
-/* name, else who called sudo, else the caller. Logs. 0 or -EINVAL. */
+/* Finds the user `name`, else the caller of sudo, else the caller. Logs. 0 or -EINVAL. */
 int run_user__find(struct run_user *u, const char *name);
 /* For a child: becomes the user. Logs. 0 or -errno. */
 int run_user__become(const struct run_user *u);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* The values of -j and -N, and which steps and nodes of them a file lacks. */
 #include "cmd/jobprof/select_args.h"
 
 #include <errno.h>
@@ -8,13 +9,13 @@
 
 int select_args__jobs(struct jobspec **out, unsigned *n, const char *text)
 {
-	char why[256];
-	int err = jobspec__parse(out, n, text, why, sizeof(why));
+	char reason[256];
+	int err = jobspec__parse(out, n, text, reason, sizeof(reason));
 
 	if (err == -EINVAL)
 		log_error("-j %s; a job is JOB, ARRAY_TASK, HETJOB+OFFSET or a SLUID, and may have "
 			  ".STEP",
-			  why);
+			  reason);
 	else if (err)
 		log_error("-j: %s", strerror(-err));
 	return !err ? 0 : err == -EINVAL ? 2 : 1;
@@ -42,10 +43,10 @@ int select_args__nodes(struct selection *sel, struct hostlist *l, const char *te
 
 bool select_args__missing(const struct reader *r, const struct selection *sel, const char *path)
 {
-	char what[SELECT_MISSING];
+	char missing[SELECT_MISSING];
 
-	if (!select__missing(r, sel, what))
+	if (!select__missing(r, sel, missing))
 		return false;
-	log_error("%s: %s", path, what);
+	log_error("%s: %s", path, missing);
 	return true;
 }

@@ -6,7 +6,7 @@
 
 #include "base/hostlist.h"
 #include "identity/jobspec.h"
-#include "jobfile/select.h"
+#include "jobfile/jobfile.h"
 
 /* -j: the caller frees *out. 0, or the exit status. */
 int select_args__jobs(struct jobspec **out, unsigned *n, const char *text);

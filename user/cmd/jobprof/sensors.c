@@ -110,7 +110,7 @@ static int load_plugins(const struct args *a, const struct sensor_ops *const **o
 	return a->plugins_needed ? -1 : 0;
 }
 
-static int take(void *ctx, int letter, const char *arg)
+static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct args *a = ctx;
 
@@ -133,7 +133,7 @@ static int take(void *ctx, int letter, const char *arg)
 
 static void close_source(struct source *s)
 {
-	s->ops->close(s->fast);
+	sensor__close(s->ops, s->fast);
 	async__stop(s->slow);
 	free(s->now);
 	free(s->before);
@@ -164,21 +164,21 @@ static void open_source(struct source *s, const struct args *a)
 
 	/* Once: so that each of the two rounds has a value of its own. */
 	slow.period_ns = (uint64_t)((a->watch > 0 ? a->watch : ONCE_S / 2) * 1e9);
-	s->err = s->ops->probe(&a->roots, s->why, sizeof(s->why));
+	s->err = sensor__probe(s->ops, &a->roots, s->detail, sizeof(s->detail));
 	s->absent = s->err == -ENOENT;
 	if (s->err)
 		return;
 	if (s->ops->slow)
 		s->err = async__start(&s->slow, s->ops, &a->roots, &slow);
 	else
-		s->err = s->ops->open(&s->fast, &a->roots);
+		s->err = sensor__open(s->ops, &s->fast, &a->roots);
 	if (s->err)
-		snprintf(s->why, sizeof(s->why), "cannot be opened: %s", strerror(-s->err));
+		snprintf(s->detail, sizeof(s->detail), "cannot be opened: %s", strerror(-s->err));
 	else if (s->fast)
 		take_channels(s);
 }
 
-static void read_slow(struct source *s)
+static void read_async(struct source *s)
 {
 	const struct sensor_channel *ch;
 
@@ -195,7 +195,7 @@ static void read_source(struct source *s)
 	if (s->n)
 		memcpy(s->before, s->now, s->n * sizeof(*s->now));
 	if (s->slow)
-		read_slow(s);
+		read_async(s);
 	else if (s->fast)
 		s->ops->read(s->fast, s->now);
 }
@@ -286,7 +286,7 @@ int verb_sensors(int argc, char **argv)
 	struct args a = {.format = &sensors_text,
 			 .roots = {"/sys", "/proc", "/dev", NULL},
 			 .plugins = PLUGINS_DIR};
-	int status = options__read(&cmd_sensors, argc, argv, take, &a), n;
+	int status = options__read(&cmd_sensors, argc, argv, set_option, &a), n;
 
 	if (status != OPTIONS_GO_ON)
 		return status;

@@ -10,9 +10,9 @@
 
 struct source {
 	const struct sensor_ops *ops;
-	int err;       /* of probing, opening or reading; 0: it has values */
-	bool absent;   /* there is no such thing on this node */
-	char why[256]; /* the way it is read, or what is missing */
+	int err;	  /* of probing, opening or reading; 0: it has values */
+	bool absent;	  /* there is no such thing on this node */
+	char detail[256]; /* the way it is read, or what is missing */
 	struct sensor *fast;
 	struct async *slow;
 	unsigned n;

@@ -79,8 +79,8 @@ static void print_source(FILE *out, const struct source *s)
 {
 	fprintf(out, "%s: ", s->ops->name);
 	if (s->err)
-		fprintf(out, "%s%s", state_name(s), s->why[0] ? ": " : "");
-	print__escaped(out, s->why);
+		fprintf(out, "%s%s", state_name(s), s->detail[0] ? ": " : "");
+	print__escaped(out, s->detail);
 	fputs("\n", out);
 	for (unsigned i = 0; i < s->n; i++)
 		print_channel(out, s, i);
@@ -147,7 +147,7 @@ static json_t *json_source(const struct source *s)
 		json_array_append_new(channels, json_channel(s, i));
 	return json_pack("{s:s, s:s, s:s, s:b, s:o, s:o}", "name", s->ops->name, "doc", s->ops->doc,
 			 "state", state_name(s), "slow", s->ops->slow, s->err ? "why" : "way",
-			 json__text(s->why), "channels", channels);
+			 json__text(s->detail), "channels", channels);
 }
 
 static int print_json(FILE *out, const struct source *s, unsigned n, bool all, bool compact)

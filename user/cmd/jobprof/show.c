@@ -13,7 +13,7 @@
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/verbs.h"
 #include "pool/pool.h"
-#include "jobfile/select.h"
+#include "jobfile/jobfile.h"
 #include "view/spark.h"
 #include "view/view.h"
 
@@ -205,7 +205,7 @@ struct args {
 	const char *jobs, *input;
 };
 
-static int take(void *ctx, int letter, const char *arg)
+static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct args *a = ctx;
 	int status = 0;
@@ -260,7 +260,7 @@ static int show_words(struct args *a, int argc, char **argv)
 int verb_show(int argc, char **argv)
 {
 	struct args a = {0};
-	int status = options__read(&cmd_show, argc, argv, take, &a);
+	int status = options__read(&cmd_show, argc, argv, set_option, &a);
 
 	if (status == OPTIONS_GO_ON)
 		status = show_words(&a, argc, argv);

@@ -9,7 +9,7 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "cmd/jobprofd/jobprofd.h"
-#include "daemon/perf_columns.h"
+#include "daemon/config/perf_columns.h"
 #include "identity/hierarchy.h"
 #include "kern/kern.h"
 #include "sensor/plugin/plugin.h"
@@ -42,13 +42,13 @@ static void check_hierarchies(void)
 static void check_sensor(const struct sensor_ops *ops)
 {
 	static const struct sensor_roots roots = {"/sys", "/proc", "/dev", NULL};
-	char why[256];
-	int err = ops->probe(&roots, why, sizeof(why));
+	char reason[256];
+	int err = sensor__probe(ops, &roots, reason, sizeof(reason));
 
 	if (err == -ENOENT)
 		return;
 	printf("sensor %-13s %-5s ", ops->name, err ? "no" : "yes");
-	print__escaped(stdout, why);
+	print__escaped(stdout, reason);
 	printf("  %s\n", ops->doc);
 }
 
@@ -127,16 +127,18 @@ static void print_programs(const struct kern *k, const char *note)
 
 int jobprofd__check_bpf(const struct config *c)
 {
-	static struct jp_node nodes[JP_NODES];
-	struct kern_opts o = {
-		.nslots = 64, .nodes = nodes, .btf = c->btf, .families = FAM_ALL | FAM_FILES};
+	static struct jp_component components[JP_COMPONENTS];
+	struct kern_opts o = {.nslots = 64,
+			      .components = components,
+			      .btf = c->btf,
+			      .families = FAM_ALL | FAM_FILES};
 	struct perf_columns perf = {};
 	struct kern *k;
-	char why[512];
+	char reason[512];
 	size_t v;
 
-	if (perf_columns__parse(&perf, CHECK_EVENTS, why, sizeof(why)) < 0) {
-		log_error("%s", why);
+	if (perf_columns__parse(&perf, CHECK_EVENTS, reason, sizeof(reason)) < 0) {
+		log_error("%s", reason);
 		return 1;
 	}
 	o.events = perf.ev;

@@ -17,10 +17,10 @@
 #include "base/options.h"
 #include "base/str.h"
 #include "cmd/jobprofd/jobprofd.h"
-#include "daemon/check.h"
+#include "daemon/config/check.h"
 #include "daemon/daemon.h"
-#include "daemon/perf_columns.h"
-#include "daemon/publication.h"
+#include "daemon/config/perf_columns.h"
+#include "daemon/child/publication.h"
 #include "identity/layout.h"
 #include "schema/series.h"
 
@@ -62,8 +62,8 @@ static const struct opt opts[] = {
 	{OPT_PIN, "pin", "DIR", "instead of PinDir="},
 	{OPT_STATE, "state-dir", "DIR", "instead of StateDir="},
 	{OPT_BTF, "btf", "FILE", "instead of BTF="},
-	{OPT_RAW, "raw-tp", NULL, "use the raw sched_switch tracepoint, the fallback"},
-	{OPT_NET_SKB, "net-skb", NULL, "count the network by packets, the fallback"},
+	{OPT_RAW, "raw-tp", NULL, NULL},
+	{OPT_NET_SKB, "net-skb", NULL, NULL},
 	{'v', "verbose", NULL, "say more"},
 	{OPT_VERSION, "version", NULL, "print the version"},
 	{0},
@@ -87,7 +87,7 @@ static const struct command cmd = {
 	.more = print_keys,
 };
 
-static int take(void *ctx, int letter, const char *arg)
+static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct args *a = ctx;
 
@@ -138,7 +138,7 @@ static int take(void *ctx, int letter, const char *arg)
 
 static int check_patterns(const struct config *c)
 {
-	char why[160], *copy;
+	char reason[160], *copy;
 	struct layout l;
 	unsigned i;
 	int err = 0;
@@ -147,8 +147,8 @@ static int check_patterns(const struct config *c)
 		copy = strdup(c->cgroup_patterns[i]);
 		if (!copy)
 			return -ENOMEM;
-		if (layout__from_pattern(&l, copy, why, sizeof(why))) {
-			log_error("CgroupPattern=%s: %s", c->cgroup_patterns[i], why);
+		if (layout__from_pattern(&l, copy, reason, sizeof(reason))) {
+			log_error("CgroupPattern=%s: %s", c->cgroup_patterns[i], reason);
 			err = -EINVAL;
 		}
 		free(copy);
@@ -158,11 +158,11 @@ static int check_patterns(const struct config *c)
 
 static int check_events(const struct config *c)
 {
-	char why[512];
+	char reason[512];
 
-	if (perf_columns__parse(NULL, c->perf_events, why, sizeof(why)) >= 0)
+	if (perf_columns__parse(NULL, c->perf_events, reason, sizeof(reason)) >= 0)
 		return 0;
-	log_error("%s: PerfEvents: %s", config__where(c, "PerfEvents"), why);
+	log_error("%s: PerfEvents: %s", config__where(c, "PerfEvents"), reason);
 	return -EINVAL;
 }
 
@@ -237,7 +237,7 @@ static int daemonize(void)
 
 /* In the background the log goes to syslog from here on; where there is none, to stderr as it was
  * given. fd: the parent's, 0: jobprofd stays in the foreground. */
-static void say_ready(int fd)
+static void report_ready(int fd)
 {
 	char ok = 0;
 
@@ -286,7 +286,7 @@ static int serve(const struct args *a, struct config *c, unsigned families, unsi
 		log_warn("ProfileHDF5Dir is not set: no step can be profiled");
 	else if (!c->hdf5_default || !strcasecmp(c->hdf5_default, "none"))
 		log_info("ProfileHDF5Default is None: only steps that ask for it are profiled");
-	say_ready(ready);
+	report_ready(ready);
 	err = daemon__loop(d);
 	sd_notify(0, "STOPPING=1");
 	daemon__finish(d, "jobprofd was stopped", FINISH_S);
@@ -313,7 +313,7 @@ int main(int argc, char **argv)
 		options__completion(&cmd, stdout);
 		return 0;
 	}
-	status = options__read(&cmd, argc, argv, take, &a);
+	status = options__read(&cmd, argc, argv, set_option, &a);
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (optind != argc)

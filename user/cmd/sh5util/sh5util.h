@@ -9,8 +9,8 @@
 #include "base/hostlist.h"
 #include "cmd/jobprof/input_file.h"
 #include "identity/jobspec.h"
-#include "hdf5/reader.h"
-#include "jobfile/select.h"
+#include "hdf5/hdf5.h"
+#include "jobfile/jobfile.h"
 
 enum sh5_mode { SH5_MERGE, SH5_EXTRACT, SH5_ITEMS, SH5_LIST };
 
@@ -20,7 +20,7 @@ enum {
 	SH5_FAILED = 1,
 	SH5_NO_SERIES = 237,
 	SH5_USAGE = 255,
-	SH5_UNRESOLVED = -1, /* none: no file says that it is of the array, job or SLUID meant */
+	SH5_UNRESOLVED = -1, /* no exit status: no file is of the array, the job or the SLUID */
 };
 
 struct sh5_options {
@@ -28,8 +28,8 @@ struct sh5_options {
 	struct jobspec *specs;
 	unsigned nspecs;
 	const char *input, *output, *dir, *item;
-	const char *series_text;  /* as it was typed; NULL: not given */
-	char series[64];	  /* its name in the file */
+	const char *series_text;  /* as typed; NULL: not given */
+	char series[64];	  /* name in the file */
 	struct number_range task; /* selection.tasks, if one was named */
 	struct selection sel;
 	struct hostlist nodes;
@@ -41,22 +41,23 @@ struct sh5_options {
 
 int sh5util__main(int argc, char **argv);
 
-/* One job each. They say what they do and what fails, and return the exit status. */
+/* False: the program ends with *status: help was printed, or an option is wrong, which was said. */
+bool sh5__options(int argc, char **argv, struct sh5_options *o, int *status);
+
+/* Each works on one job, says what it does and what fails, and returns the exit status. */
 int sh5__merge(const struct sh5_options *o, const struct jobspec *specs, unsigned n);
 int sh5__extract(const struct sh5_options *o, const struct input_file *f);
 int sh5__items(const struct sh5_options *o, const struct input_file *f);
 int sh5__list(const struct sh5_options *o, const struct input_file *f);
 
-/* Prints help on standard output. */
-void sh5__help(void);
 /* child_output__write, with the stock tool's words and status where the output cannot be made. */
 int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
 	       void *arg);
 /* Opens the job file, or says that it failed. */
 struct reader *sh5__open(const char *path);
-/* Whether what -j and -N name is in the file; says what is not. */
+/* Whether every step of -j and node of -N is in the file; says which one is not. */
 bool sh5__all_there(const struct reader *r, const char *path, const struct selection *sel);
-/* The text of ids that no file has, of a job array, a heterogeneous job, a SLUID. */
-void sh5__say_unresolved(const struct jobspec *spec);
+/* Says that no file is of this job array, heterogeneous job or SLUID. */
+void sh5__log_unresolved(const struct jobspec *spec);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cmd/sh5util/sh5util.h"
-#include "jobfile/extract.h"
+#include "jobfile/jobfile.h"
 
 struct work {
 	const struct sh5_options *o;
@@ -32,7 +32,7 @@ static int judge(const struct work *w, const struct extract_result *res)
 	return SH5_NO_SERIES;
 }
 
-/* In a child. */
+/* Runs in a limited child. */
 static int write_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
@@ -45,7 +45,6 @@ static int write_file(void *arg, int fd, bool *keep)
 		.format = EXTRACT_CSV,
 		.totals = o->totals,
 		.stock = true,
-		.leaves = true,
 	};
 	struct extract_result res = {0};
 	int err = extract__run(w->from, &opt, fd, &res), status;

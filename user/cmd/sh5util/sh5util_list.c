@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* sh5util -L: the columns that all tables of a series have. And --help. */
+/* sh5util -L: the columns that all tables of a series have. */
 #include <errno.h>
 #include <stdio.h>
 
@@ -7,8 +7,8 @@
 #include "base/log.h"
 #include "cmd/jobprof/read_errors.h"
 #include "cmd/sh5util/sh5util.h"
-#include "hdf5/reader.h"
-#include "jobfile/contents.h"
+#include "hdf5/hdf5.h"
+#include "jobfile/jobfile.h"
 #include "pool/pool.h"
 
 static void print_common(const struct contents_series *s)
@@ -65,32 +65,4 @@ int sh5__list(const struct sh5_options *o, const struct input_file *f)
 
 	log_info("Listing items from %s", f->path);
 	return pool__call_verb(list_file, &w, &POOL_STREAM);
-}
-
-void sh5__help(void)
-{
-	printf("Usage: sh5util [OPTION]... -j JOB[.STEP][,JOB[.STEP]]...\n\n"
-	       "Merges the node-step files of a job into one file, which is the default, or makes\n"
-	       "text of such a file. This is jobprof under Slurm's name; \"man sh5util\" tells "
-	       "what\n"
-	       "it does otherwise than Slurm's own.\n\n"
-	       "  -j, --jobs=LIST        the job, or steps of it: 42, 42.0,42.batch; needed\n"
-	       "  -u, --user=USER        whose node-step files; a name or a number\n"
-	       "  -p, --profiledir=DIR   where the users' directories are; else ProfileHDF5Dir of\n"
-	       "                         acct_gather.conf\n"
-	       "  -S, --savefiles        leaves the node-step files where they are\n"
-	       "  -E, --extract          a series as CSV\n"
-	       "  -I, --item-extract     one item of a series, all nodes side by side, as CSV\n"
-	       "  -L, --list             the items of a series\n"
-	       "  -i, --input=FILE       for -E, -I and -L; else ./job_JOB.h5\n"
-	       "  -o, --output=FILE      else ./job_JOB.h5, ./extract_JOB.csv or\n"
-	       "                         ./SERIES_ITEM_JOB.csv\n"
-	       "  -s, --series=SERIES    Energy, Filesystem, Network, Tasks; Tasks/3 and Task_3\n"
-	       "                         are one task\n"
-	       "  -d, --data=ITEM        the item for -I\n"
-	       "  -l, --level=LEVEL      Node:Totals, which is the default, or Node:TimeSeries\n"
-	       "  -N, --node=NODES       only these: n1, n[1-3,7]\n"
-	       "  -v, --verbose          says more\n"
-	       "  -V, --version          says which version this is\n"
-	       "  -h, --help, --usage    says this\n");
 }

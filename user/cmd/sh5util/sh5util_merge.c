@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "cmd/jobprof/profile_dir.h"
 #include "cmd/sh5util/sh5util.h"
-#include "jobfile/merge.h"
+#include "jobfile/jobfile.h"
 
-static void say_output(const struct sh5_options *o, const struct jobspec *spec)
+static void log_output(const struct sh5_options *o, const struct jobspec *spec)
 {
 	if (o->output)
 		log_info("Merging node-step files into %s", o->output);
@@ -51,7 +51,7 @@ static int merge(const struct sh5_options *o, const char *dir, const struct jobs
 		.nspecs = n,
 		.output = o->output,
 		.raw = true,
-		.says_none = specs->kind != JOBSPEC_JOB, /* Slurm may know it yet */
+		.caller_logs_none = specs->kind != JOBSPEC_JOB, /* Slurm may know it yet */
 		.keep = o->keep,
 	};
 	int err = merge__run(&opts, NULL);
@@ -71,7 +71,7 @@ int sh5__merge(const struct sh5_options *o, const struct jobspec *specs, unsigne
 	if (!dir)
 		profile_dir__find(&dir);
 	if (!dir && specs->kind != JOBSPEC_JOB)
-		sh5__say_unresolved(specs);
+		sh5__log_unresolved(specs);
 	if (!dir) {
 		log_error("error: Cannot read/parse acct_gather.conf");
 		return SH5_USAGE;
@@ -80,10 +80,10 @@ int sh5__merge(const struct sh5_options *o, const struct jobspec *specs, unsigne
 		log_error("error: user %u has no name; name one with -u", (unsigned)getuid());
 		return SH5_USAGE;
 	}
-	say_output(o, specs);
+	log_output(o, specs);
 	status = check_dir(dir, o->user);
 	/* An id of an array or of a heterogeneous job might be one of another user. */
 	if (status && specs->kind != JOBSPEC_JOB)
-		sh5__say_unresolved(specs);
+		sh5__log_unresolved(specs);
 	return status ? status : merge(o, dir, specs, n);
 }

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/program.h"
-#include "hdf5/publish.h"
+#include "hdf5/hdf5.h"
 
 #define FILES_MAX 64
 
@@ -124,8 +124,8 @@ static int publish(const struct options *o)
 		err = publish__final(o->journal_fd, o->dir_fd, o->name, &st, &kept);
 	if (*kept.path)
 		fprintf(stderr, "jobprof-writer: %s: %s is %s\n", o->name,
-			kept.slurms ? "is a file of Slurm's own plugin, which stays: jobprof's"
-				    : "the file of the earlier run",
+			kept.by_slurm ? "is a file of Slurm's own plugin, which stays: jobprof's"
+				      : "the file of the earlier run",
 			kept.path);
 	if (err) {
 		fprintf(stderr, "jobprof-writer: %s: %s\n", o->name,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A source on a thread of its own: the side of the reader, and what it does about calls that hang.
- */
+/* A source on a thread of its own: the reader's side, which gives up calls that hang. */
 #include "sensor/core/async.h"
 
 #include <errno.h>
@@ -13,21 +12,26 @@
 
 #define PERIOD_MIN_NS 1000000
 
+/* What the reader knows of a channel. */
+struct reader {
+	int from;    /* channel of the worker, -1: the worker does not have it */
+	double base; /* what was counted before the source was opened again */
+	double last; /* value that was given last */
+	bool again;  /* no value was given since the source was opened again */
+};
+
 struct async {
 	struct async_opts opts;
 	const struct sensor_ops *ops;
 	struct sensor_roots roots;
-	struct worker *worker; /* NULL: it waits for the next try */
+	struct worker *worker; /* NULL: the next try is waited for */
 	struct worker *hung[ASYNC_HUNG_MAX];
 	uint64_t retry_at_ns;
-	uint64_t seen; /* seq that was given to the reader */
-	int err;       /* as async__read() returned it last: what is new is named */
-	struct sensor_channel *channels;
+	uint64_t seen;			 /* seq of the reading that the reader got last */
+	int err;			 /* that async__read() returned last: a new one is logged */
+	struct sensor_channel *channels; /* [n] */
+	struct reader *readers;		 /* [n] */
 	unsigned n;
-	int *from;    /* [n] channel of the worker, -1: it has it not */
-	double *base; /* [n] what was counted before the source was opened again */
-	double *last; /* [n] value that was given last */
-	bool *again;  /* [n] none was given since it was opened again */
 };
 
 static int begin_worker(struct async *s)
@@ -65,30 +69,16 @@ int async__start(struct async **out, const struct sensor_ops *ops, const struct 
 	return 0;
 }
 
-static void free_kept(struct async *s)
-{
-	free(s->channels);
-	free(s->from);
-	free(s->base);
-	free(s->last);
-	free(s->again);
-	s->channels = NULL;
-	s->from = NULL;
-	s->base = s->last = NULL;
-	s->again = NULL;
-	s->n = 0;
-}
-
-/* The first worker's channels are the ones for good. Its lock is held. */
+/* The channels of the first worker, whose lock is held, stay for good. */
 static int keep_first(struct async *s, const struct worker *w)
 {
 	s->channels = calloc(w->n + 1, sizeof(*s->channels));
-	s->from = calloc(w->n + 1, sizeof(*s->from));
-	s->base = calloc(w->n + 1, sizeof(*s->base));
-	s->last = calloc(w->n + 1, sizeof(*s->last));
-	s->again = calloc(w->n + 1, sizeof(*s->again));
-	if (!s->channels || !s->from || !s->base || !s->last || !s->again) {
-		free_kept(s);
+	s->readers = calloc(w->n + 1, sizeof(*s->readers));
+	if (!s->channels || !s->readers) {
+		free(s->channels);
+		free(s->readers);
+		s->channels = NULL;
+		s->readers = NULL;
 		return -ENOMEM;
 	}
 	memcpy(s->channels, w->channels, w->n * sizeof(*s->channels));
@@ -99,10 +89,10 @@ static int keep_first(struct async *s, const struct worker *w)
 static void map_channels(struct async *s, const struct worker *w)
 {
 	for (unsigned i = 0; i < s->n; i++) {
-		s->from[i] = -1;
+		s->readers[i].from = -1;
 		for (unsigned k = 0; k < w->n; k++)
 			if (!strcmp(s->channels[i].name, w->channels[k].name))
-				s->from[i] = (int)k;
+				s->readers[i].from = (int)k;
 	}
 }
 
@@ -126,24 +116,25 @@ static void no_values(const struct async *s, struct sensor_value *values, enum s
 		values[i] = sensor__no_value(q);
 }
 
-/* Counters of a source that was opened again begin again: they go on from where they were, and
- * what passed meanwhile is not known. */
+/* Counters of a source that was opened again begin at 0. Here they go on from where they were; what
+ * they counted meanwhile is not known. */
 static void go_on(struct async *s, unsigned i, struct sensor_value *v)
 {
+	struct reader *r = &s->readers[i];
 	enum sensor_quantity q = s->channels[i].quantity;
 
 	if (isnan(v->value) || (q != QUANTITY_ENERGY && q != QUANTITY_COUNT))
 		return;
-	if (s->again[i]) {
-		s->again[i] = false;
-		s->base[i] = s->last[i] - v->value;
+	if (r->again) {
+		r->again = false;
+		r->base = r->last - v->value;
 		v->quality = READING_GAP;
 	}
-	v->value += s->base[i];
-	s->last[i] = v->value;
+	v->value += r->base;
+	r->last = v->value;
 }
 
-/* With the worker's lock held. */
+/* The values of the worker's last reading. Its lock is held. */
 static int take_values(struct async *s, struct worker *w, struct sensor_value *values)
 {
 	bool fresh = w->seq != s->seen, mapped = s->seen;
@@ -156,9 +147,9 @@ static int take_values(struct async *s, struct worker *w, struct sensor_value *v
 		map_channels(s, w);
 	for (unsigned i = 0; i < s->n; i++) {
 		values[i] = sensor__no_value(READING_NONE);
-		if (s->from[i] < 0)
+		if (s->readers[i].from < 0)
 			continue;
-		values[i] = w->values[s->from[i]];
+		values[i] = w->values[s->readers[i].from];
 		go_on(s, i, &values[i]);
 		if (!fresh && values[i].quality <= READING_GAP)
 			values[i].quality = READING_REPEATED;
@@ -168,7 +159,8 @@ static int take_values(struct async *s, struct worker *w, struct sensor_value *v
 	return w->err;
 }
 
-/* Threads that came back have ended by themselves. False: no place for another one. */
+/* Keeps a worker that hangs; its thread ends by itself when the call comes back. False: there is no
+ * place for one more. */
 static bool put_aside(struct async *s, struct worker *w)
 {
 	for (unsigned i = 0; i < ASYNC_HUNG_MAX; i++) {
@@ -197,8 +189,8 @@ static void forget_returned(struct async *s)
 	}
 }
 
-/* The state of the worker: as async__read(). With its lock held. */
-static int look_at_worker(struct async *s, struct worker *w, struct sensor_value *values)
+/* Does what async__read() does, for a worker whose lock is held. */
+static int check_worker(struct async *s, struct worker *w, struct sensor_value *values)
 {
 	uint64_t now = s->opts.now();
 
@@ -227,7 +219,7 @@ static void name_error(struct async *s, int err)
 	s->err = err;
 }
 
-/* Opens it again when it is time. */
+/* Opens the source again when it is time. */
 static void retry_open(struct async *s)
 {
 	bool room = false;
@@ -239,7 +231,7 @@ static void retry_open(struct async *s)
 		room |= !s->hung[i];
 	if (room && !begin_worker(s))
 		for (unsigned i = 0; i < s->n; i++)
-			s->again[i] = true;
+			s->readers[i].again = true;
 	s->retry_at_ns = s->opts.now() + s->opts.retry_ns;
 }
 
@@ -257,7 +249,7 @@ int async__read(struct async *s, struct sensor_value *values)
 		return s->err;
 	}
 	pthread_mutex_lock(&w->lock);
-	err = look_at_worker(s, w, values);
+	err = check_worker(s, w, values);
 	ended = w->ended;
 	pthread_mutex_unlock(&w->lock);
 	if (err == -ETIMEDOUT || ended) {
@@ -266,7 +258,7 @@ int async__read(struct async *s, struct sensor_value *values)
 		s->worker = NULL;
 		s->retry_at_ns = s->opts.now() + s->opts.retry_ns;
 	}
-	/* What was wrong goes on until there is a value. */
+	/* An error lasts until there is a value. */
 	if (err == -EAGAIN && s->err)
 		err = s->err;
 	if (err)
@@ -292,6 +284,7 @@ void async__stop(struct async *s)
 	for (unsigned i = 0; i < ASYNC_HUNG_MAX; i++)
 		worker__put(s->hung[i]);
 	sensor_roots__free(&s->roots);
-	free_kept(s);
+	free(s->channels);
+	free(s->readers);
 	free(s);
 }

@@ -33,21 +33,23 @@ struct async_opts {
 /* Starts the thread, which opens the source. Copies roots and opts. 0 or -errno. */
 int async__start(struct async **out, const struct sensor_ops *ops, const struct sensor_roots *roots,
 		 const struct async_opts *opts);
-/* How many channels; 0 until the source has been opened for the first time. From then on they stay
- * as they are until async__stop(): what the source no longer has after it was opened again has no
- * values, and what it has more is not shown. */
+/* How many channels the source has; 0 until it has been opened for the first time. From then on
+ * they stay as they are until async__stop(): after the source was opened again, a channel that it
+ * no longer has is without values, and a new one is left out. */
 unsigned async__channels(struct async *s, const struct sensor_channel **out);
 /*
- * The last values, as many as async__channels() said last; those that were given before are
- * READING_REPEATED. 0; -EAGAIN: there are none yet, or async__channels() has not said how many;
- * -ETIMEDOUT: it hangs; else why it could not be opened or read. Never waits for the source. It is
- * also what notices that a call takes too long, and what tries again: one thread calls it, now and
- * then.
+ * Writes the last values, as many as async__channels() returned last; those of a reading that the
+ * caller had before are READING_REPEATED. 0; -EAGAIN: there are none yet, or async__channels() was
+ * not called since; -ETIMEDOUT: the source hangs; else the error of its open or read. Never waits
+ * for the source. One thread calls this function, now and then: it also finds a call that takes too
+ * long, and opens the source again.
  */
 int async__read(struct async *s, struct sensor_value *values);
-/* From one reading to the next, from now on. */
+/* Sets the time from one reading to the next, ns. */
 void async__set_period(struct async *s, uint64_t ns);
-/* Ends the thread and frees all; waits for it at most 1 s, and if it hangs, not at all. */
+/* Ends the thread and frees all. Waits for the thread at most 1 s, and not at all if the source
+ * hangs.
+ */
 void async__stop(struct async *s);
 
 #endif

@@ -48,7 +48,7 @@ void worker__put(struct worker *w)
 	free(w);
 }
 
-/* With the lock held, before a call of the source: false: it shall not be made. */
+/* Before a call of the source; the lock, which is held, is let go. False: the thread is to end. */
 static bool enter(struct worker *w)
 {
 	if (w->stop)
@@ -96,7 +96,7 @@ void sensor_thread__rest(pthread_mutex_t *lock, pthread_cond_t *change, const ui
 
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	while (!*stop && !err) {
-		until = after(begin, *period_ns); /* it may have been changed */
+		until = after(begin, *period_ns); /* another thread may have changed it */
 		err = pthread_cond_timedwait(change, lock, &until);
 	}
 }
@@ -109,7 +109,7 @@ void worker__set_period(struct worker *w, uint64_t ns)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* What the reader has not seen of the reading before is not lost by this one. */
+/* A gap that the reader has not seen yet stays one in the reading after it. */
 static void keep_quality(const struct worker *w, struct sensor_value *values)
 {
 	for (unsigned i = 0; i < w->n && w->seq && !w->taken; i++) {
@@ -150,7 +150,7 @@ static void *run_worker(void *arg)
 
 	pthread_mutex_lock(&w->lock);
 	if (enter(w)) {
-		err = w->ops->open(&s, &w->roots);
+		err = sensor__open(w->ops, &s, &w->roots);
 		leave(w);
 	}
 	if (!err)
@@ -161,8 +161,7 @@ static void *run_worker(void *arg)
 	while (values && read_once(w, s, values))
 		sensor_thread__rest(&w->lock, &w->change, &w->period_ns, &w->stop);
 	pthread_mutex_unlock(&w->lock);
-	if (s)
-		w->ops->close(s);
+	sensor__close(w->ops, s);
 	free(values);
 	pthread_mutex_lock(&w->lock);
 	w->ended = true;
@@ -235,7 +234,7 @@ void worker__stop(struct worker *w)
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_broadcast(&w->change);
-	/* In a call: it ends by itself when that comes back. */
+	/* A thread that is in a call ends by itself when the call comes back. */
 	while (!w->ended && !w->call_ns && !pthread_cond_timedwait(&w->change, &w->lock, &until))
 		;
 	pthread_mutex_unlock(&w->lock);

@@ -13,11 +13,11 @@
 #include "base/str.h"
 #include "sensor/core/file.h"
 
-/* A counter that ran past its range has moved by less than this part of it since the last
- * reading; by more, it jumped back. */
+/* A counter that ran past its range has moved by less than this part of the range since the last
+ * reading. One that would have moved by more has jumped back. */
 #define WRAP_PART 256
 
-/* Of FNV-1a, 32 bits: names that are cut or taken stay different, and the same on all nodes. */
+/* FNV-1a of 32 bits: names that are cut, or are in use, stay different and equal on all nodes. */
 static uint32_t hash_name(const char *s)
 {
 	uint32_t h = 2166136261u;
@@ -62,7 +62,7 @@ void counter_set__table_name(char out[COUNTER_SET_TABLE], const char *name)
 		out[0] = '_';
 }
 
-/* Room for one more thing of size bytes in *list. */
+/* Makes room for one more element of size bytes in *list. */
 static int make_room(void *list, unsigned n, unsigned *room, size_t size)
 {
 	unsigned more = *room ? *room * 2 : 16;
@@ -98,7 +98,7 @@ int counter_set__add_device(struct counter_set *c, const char *name, const char 
 	counter_set__table_name(d.table, name);
 	if (name_taken(c, d.table) && !strchr(d.table, '~'))
 		add_hash(d.table, name);
-	/* The same name twice: by order. */
+	/* The same name twice: a number tells them apart. */
 	for (unsigned i = 2; name_taken(c, d.table); i++) {
 		snprintf(again, sizeof(again), "%u~%.20s", i, d.table);
 		memcpy(d.table, again, sizeof(again));
@@ -253,7 +253,7 @@ void counter_set__set_err(struct counter_set *c, unsigned device, int err)
 		c->counter[i].err = err;
 }
 
-/* How far it moved, over its range too. False: it jumped back. */
+/* How far a counter moved, also past the end of its range. False: it jumped back. */
 static bool moved(const struct counter *t, uint64_t *by)
 {
 	*by = t->raw - t->last;
@@ -270,7 +270,7 @@ static bool is_full(const struct counter *t)
 	return t->top && t->raw == t->top;
 }
 
-/* Whether it says that the device is not what it was. */
+/* Whether a counter shows that the device was reset or is another one. */
 static bool jumped(const struct counter *t)
 {
 	uint64_t by;
@@ -299,7 +299,7 @@ static enum sensor_quality take_one(struct counter *t, bool gap)
 	return gap ? READING_GAP : READING_GOOD;
 }
 
-/* One more part of a sum: it is as good as the worst of them. */
+/* Adds a part to a sum, which is as good as the worst of its parts. */
 static void add_part(struct sensor_value *v, enum sensor_quality q, double total)
 {
 	if (v->quality == READING_DENIED || v->quality == READING_NONE)
@@ -358,6 +358,14 @@ int sensor__each_entry(const char *dir, int (*fn)(void *arg, const char *dir, co
 	}
 	free(entries);
 	return err == -ENOTDIR ? -ENOENT : err;
+}
+
+unsigned counter_set__channels(const struct sensor *s, const struct sensor_channel **out)
+{
+	const struct counter_set *c = (const struct counter_set *)s;
+
+	*out = c->channel;
+	return c->nchannels;
 }
 
 void counter_set__free(struct counter_set *c)

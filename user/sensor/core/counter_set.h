@@ -16,14 +16,15 @@
 #define COUNTER_SET_TABLE   32	/* bytes of a table's name */
 #define COUNTER_SET_DEVICES 256 /* of one source; more are left out, and counted */
 
-/* One raw counter. Where it is found is the source's: path (owned) or field. */
+/* One raw counter. The source finds it by path (owned) or by field. */
 struct counter {
-	unsigned channel; /* it is part of */
+	unsigned channel; /* that it is a part of */
 	char *path;
 	unsigned field;
 	double unit;	/* what 1 of it is in the channel's unit */
-	uint64_t range; /* the count that is 0 again; 0: it has 64 bits and never gets there */
-	uint64_t top;	/* where it stays when it is full, and says nothing more; 0: it does not */
+	uint64_t range; /* the count at which it begins again at 0; 0: it has 64 bits and never does
+			 */
+	uint64_t top;	/* the count at which it stays when it is full; 0: it never is */
 	uint64_t last;
 	double total;
 	bool started, full, away;
@@ -39,7 +40,7 @@ struct counter_device {
 	unsigned channel, k; /* channels */
 };
 
-/* Zero-initialised. Pointers into it are good until the next thing is added. */
+/* Zero-initialised. Pointers into a set are good until something is added. */
 struct counter_set {
 	const char *series; /* "Port": set by the source */
 	enum sensor_part part;
@@ -51,12 +52,15 @@ struct counter_set {
 	unsigned left_out; /* devices */
 };
 
+/* sensor_ops.channels of a struct sensor that begins with a struct counter_set. */
+unsigned counter_set__channels(const struct sensor *s, const struct sensor_channel **out);
 void counter_set__free(struct counter_set *c); /* what it owns, not *c itself */
 
 /*
- * A device; what is added next belongs to it. Its table is named after it, fit for a link of HDF5,
- * not by a number alone, and different from those before. about: for people, NULL or cut. 0;
- * -ENOSPC: there are COUNTER_SET_DEVICES, this one was counted as left out; -ENOMEM.
+ * Adds a device, to which the channels and counters that are added next belong. Its table is named
+ * after the device: fit for a link of HDF5, not a number alone, and different from other tables.
+ * about: for people, cut if it is long, or NULL. 0; -ENOSPC: there are COUNTER_SET_DEVICES, and
+ * this device was counted as left out; -ENOMEM.
  */
 int counter_set__add_device(struct counter_set *c, const char *name, const char *about);
 /* A channel of the last device, without counters yet: *out is its number. 0, -ENOMEM. */
@@ -66,9 +70,9 @@ int counter_set__add_channel(struct counter_set *c, const char *column, const ch
 int counter_set__add_counter(struct counter_set *c, const struct counter *counter);
 
 /*
- * A column and the file, or one of the files, it is read from. "+" joins files that are added up,
- * "#" stands for 0 to 7; those that are not there are none. Of rows with the same column the first
- * that has a file counts.
+ * A column and the files that it is read from. "+" joins files that are added up, "#" stands for 0
+ * to 7; a file that is not there counts nothing. Of rows with the same column the first that has a
+ * file is used.
  */
 struct counter_file {
 	const char *column;
@@ -95,7 +99,7 @@ void counter_set__take(struct counter_set *c, unsigned device, uint64_t time_ns,
 int sensor__each_entry(const char *dir, int (*fn)(void *arg, const char *dir, const char *name),
 		       void *arg);
 
-/* name as a table's, as counter_set__add_device() makes it but for being different from others. */
+/* The table's name that counter_set__add_device() makes of name, if no other table has it. */
 void counter_set__table_name(char out[COUNTER_SET_TABLE], const char *name);
 
 #endif

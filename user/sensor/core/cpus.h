@@ -16,23 +16,23 @@ struct cpu_place {
 
 enum cpu_vendor { VENDOR_OTHER, VENDOR_INTEL, VENDOR_AMD };
 
-/* Of the CPUs that were online. */
+/* The CPUs that were online when they were read. */
 struct cpus {
 	struct cpu_place *at; /* [n], by rising number */
 	unsigned n;
-	int packages; /* how many there are; 0: the tree does not say */
+	int packages; /* how many packages; 0: the tree does not say */
 	int dies;     /* most dies of one package, 1 at least; AMD's packages count as one die */
 	enum cpu_vendor vendor; /* AMD: Hygon too */
 	unsigned family, model;
 };
 
-/* From sysfs and /proc/cpuinfo. 0 or -ENOMEM; what the trees do not say is 0. */
+/* Reads sysfs and /proc/cpuinfo. 0 or -ENOMEM; a field that the trees do not give is 0. */
 int cpus__read(struct cpus *c, const struct sensor_roots *roots);
 void cpus__free(struct cpus *c);
-/* The first CPU at or after position *from that is in the package and die (-1: any); *from is one
- * past it. -1: no more. */
+/* The first CPU at or after position *from of c->at that is in the package and die (-1: any die);
+ * *from becomes the position behind it. -1: there are no more. */
 int cpus__next(const struct cpus *c, int package, int die, unsigned *from);
-/* NULL: not online when they were read. */
+/* The place of a CPU; NULL: it was not online. */
 const struct cpu_place *cpus__find(const struct cpus *c, int cpu);
 
 #endif

@@ -26,6 +26,21 @@ enum sensor_quality sensor_count__add(struct sensor_count *c, uint64_t raw, doub
 	return gap ? READING_GAP : READING_GOOD;
 }
 
+struct sensor_value sensor_count__value(struct sensor_count *c, enum sensor_quantity quantity,
+					int err, int64_t raw, double unit)
+{
+	struct sensor_value v = {.value = (double)raw * unit, .quality = READING_GOOD};
+
+	if (err) {
+		v = sensor__no_value(sensor__quality_of(err));
+		c->away = true;
+	} else if (quantity == QUANTITY_ENERGY || quantity == QUANTITY_COUNT) {
+		v.quality = sensor_count__add(c, (uint64_t)raw, unit, &v.value);
+	}
+	v.time_ns = clock__boot_ns();
+	return v;
+}
+
 struct sensor_channel sensor__channel(const char *name)
 {
 	struct sensor_channel c = {
@@ -110,7 +125,6 @@ int sensor__first_u64(const char *text, uint64_t *v, const char **rest)
 void sensor_files__read(struct sensor_files *f, unsigned i, struct sensor_value *v, char *rest,
 			size_t restlen)
 {
-	const struct sensor_channel *c = &f->channel[i];
 	struct sensor_file *file = &f->file[i];
 	const char *behind = "";
 	char buf[128];
@@ -120,16 +134,16 @@ void sensor_files__read(struct sensor_files *f, unsigned i, struct sensor_value 
 
 	if (rest)
 		snprintf(rest, restlen, "%s", err ? "" : behind);
-	if (err) {
-		*v = sensor__no_value(sensor__quality_of(err));
-		file->count.away = true;
-	} else if (c->quantity == QUANTITY_ENERGY || c->quantity == QUANTITY_COUNT) {
-		v->quality = sensor_count__add(&file->count, raw, file->unit, &v->value);
-	} else {
-		v->quality = READING_GOOD;
-		v->value = (double)raw * file->unit;
-	}
-	v->time_ns = clock__boot_ns();
+	*v = sensor_count__value(&file->count, f->channel[i].quantity, err, (int64_t)raw,
+				 file->unit);
+}
+
+unsigned sensor_files__channels(const struct sensor *s, const struct sensor_channel **out)
+{
+	const struct sensor_files *f = (const struct sensor_files *)s;
+
+	*out = f->channel;
+	return f->n;
 }
 
 void sensor_files__free(struct sensor_files *f)

@@ -13,13 +13,18 @@ struct sensor_count {
 	uint64_t last;
 	double total;
 	bool started;
-	bool away; /* it had no value since */
+	bool away; /* it has had no value since last */
 };
 
-/* One more reading of it, unit is what one count stands for. The total goes to *total. READING_GAP:
- * it jumped back or was away; nothing was added. */
+/* Adds a reading; one count stands for unit. *total becomes the total. READING_GAP: the counter
+ * jumped back or was away, and nothing was added. */
 enum sensor_quality sensor_count__add(struct sensor_count *c, uint64_t raw, double unit,
 				      double *total);
+
+/* The value of a channel of that quantity now: raw x unit, of energy and counts the total since the
+ * first reading. err, if not 0: there was no reading, for that reason. The time is now. */
+struct sensor_value sensor_count__value(struct sensor_count *c, enum sensor_quantity quantity,
+					int err, int64_t raw, double unit);
 
 struct sensor_file {
 	char *path;  /* owned */
@@ -38,10 +43,10 @@ struct sensor_files {
 
 /* A channel of which nothing but the name is known: "" and PART_OTHER, -1, NAN. */
 struct sensor_channel sensor__channel(const char *name);
-/* Copies both. 0, -ENOMEM, -E2BIG: there are SENSOR_FILES_MAX. */
+/* Adds a file and its channel, copies of both. 0, -ENOMEM; -E2BIG: there are SENSOR_FILES_MAX. */
 int sensor_files__add(struct sensor_files *f, const struct sensor_channel *c, const char *path,
 		      double unit);
-/* Of the files there are, how many may be read. */
+/* How many of the files may be read. */
 unsigned sensor_files__readable(const struct sensor_files *f);
 /*
  * Reads file i: a number, a blank and anything, of which rest[restlen] gets a copy ("" if there is
@@ -50,15 +55,18 @@ unsigned sensor_files__readable(const struct sensor_files *f);
  */
 void sensor_files__read(struct sensor_files *f, unsigned i, struct sensor_value *v, char *rest,
 			size_t restlen);
+/* sensor_ops.channels of a struct sensor that begins with a struct sensor_files. */
+unsigned sensor_files__channels(const struct sensor *s, const struct sensor_channel **out);
 void sensor_files__free(struct sensor_files *f); /* what it owns, not *f itself */
 
 /* What an error of a file, device or call means for a reading. */
 enum sensor_quality sensor__quality_of(int err);
-/* 0 when one of them has a value, else -EACCES if all were denied, else -ENODATA. */
+/* What sensor_ops.read returns for v[n]: 0 if one has a value, else -EACCES if all were denied,
+ * else -ENODATA. */
 int sensor__any_value(const struct sensor_value *v, unsigned n);
 
-/* The unsigned number text begins with, which a blank, a newline or the end must follow; *rest is
- * behind the blanks that do. -EINVAL, -ERANGE. */
+/* Reads the unsigned number that text begins with; a blank, a newline or the end must follow.
+ * *rest, if rest is not NULL, becomes what is behind these blanks. 0, -EINVAL, -ERANGE. */
 int sensor__first_u64(const char *text, uint64_t *v, const char **rest);
 
 #endif

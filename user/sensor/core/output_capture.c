@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Keeps aside what libraries print to stdout and stderr. */
+/* Captures what libraries print to stdout and stderr. */
 #include "sensor/core/output_capture.h"
 
 #include <fcntl.h>
@@ -13,19 +13,19 @@
 void output_capture__begin(struct output_capture *q)
 {
 	fflush(stdout);
-	q->said = memfd_create("said", MFD_CLOEXEC);
+	q->captured = memfd_create("said", MFD_CLOEXEC);
 	q->out = q->err = -1;
-	if (q->said < 0)
+	if (q->captured < 0)
 		return;
 	q->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	q->err = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (q->out >= 0)
-		dup2(q->said, STDOUT_FILENO);
+		dup2(q->captured, STDOUT_FILENO);
 	if (q->err >= 0)
-		dup2(q->said, STDERR_FILENO);
+		dup2(q->captured, STDERR_FILENO);
 }
 
-static void log_said(int fd)
+static void log_captured(int fd)
 {
 	char text[2048], *rest = text, *line;
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
@@ -50,8 +50,8 @@ void output_capture__end(struct output_capture *q)
 	fflush(stdout);
 	put_back(&q->out, STDOUT_FILENO);
 	put_back(&q->err, STDERR_FILENO);
-	if (q->said < 0)
+	if (q->captured < 0)
 		return;
-	log_said(q->said);
-	close(q->said);
+	log_captured(q->captured);
+	close(q->captured);
 }

@@ -4,12 +4,12 @@
 #define JP_SENSOR_CORE_OUTPUT_CAPTURE_H
 
 struct output_capture {
-	int out, err; /* what stdout and stderr were */
-	int said;     /* what was printed meanwhile */
+	int out, err; /* duplicates of stdout and stderr */
+	int captured; /* what was printed meanwhile */
 };
 
-/* Between the two, what the process prints to stdout and stderr is kept from both, and logged for
- * LogLevel=debug. For moments only: other threads print there too. */
+/* Between the two calls the process's stdout and stderr are captured, and then logged for
+ * LogLevel=debug. For moments only: the output of other threads is captured as well. */
 void output_capture__begin(struct output_capture *q);
 void output_capture__end(struct output_capture *q);
 

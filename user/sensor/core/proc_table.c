@@ -13,15 +13,15 @@
 #include "base/clock.h"
 #include "sensor/core/file.h"
 
-bool proc_table__has(const char *dir, const char *name, const char *what)
+bool proc_table__has(const char *dir, const char *name, const char *file)
 {
 	char path[PATH_MAX];
 
-	return snprintf(path, sizeof(path), "%s/%s/%s", dir, name, what) < (int)sizeof(path) &&
+	return snprintf(path, sizeof(path), "%s/%s/%s", dir, name, file) < (int)sizeof(path) &&
 	       !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
 }
 
-/* The device of a line and its numbers, how many in *n; -1: it is none of ours. */
+/* The device of a line, with its *n numbers; -1: the line is of no device in the table. */
 static int parse_line(const struct proc_table *s, const char *line, size_t len,
 		      uint64_t numbers[PROC_TABLE_FIELDS], unsigned *n)
 {
@@ -40,7 +40,7 @@ static int parse_line(const struct proc_table *s, const char *line, size_t len,
 	return -1;
 }
 
-/* How many numbers the line of that name has: newer kernels have more. */
+/* How many numbers the line of a device has: newer kernels print more. */
 static unsigned numbers_of(const struct proc_table *s, const char *wanted)
 {
 	const char *at = s->text.buf, *line, *name, *from;
@@ -82,7 +82,7 @@ static void name_in_file(char out[PROC_TABLE_NAME], const char *dir)
 		*bang = '/';
 }
 
-/* What has no line has no numbers: it is no device yet. */
+/* Adds a device; one without a line is left out, since it has no numbers. */
 static int add_device(void *arg, const char *dir, const char *entry)
 {
 	struct proc_table *s = arg;
@@ -108,9 +108,10 @@ static int add_device(void *arg, const char *dir, const char *entry)
 	return add_columns(s, there);
 }
 
-int proc_table__open(struct proc_table *s, const struct proc_table_format *format,
+int proc_table__open(struct sensor *sensor, const struct proc_table_format *format,
 		     const struct sensor_roots *roots)
 {
+	struct proc_table *s = (struct proc_table *)sensor;
 	char dir[PATH_MAX];
 	int err;
 
@@ -154,8 +155,9 @@ static void take_line(struct proc_table *s, const char *line, size_t len, uint64
 	s->seen[i] = true;
 }
 
-int proc_table__read(struct proc_table *s, struct sensor_value *values)
+int proc_table__read(struct sensor *sensor, struct sensor_value *values)
 {
+	struct proc_table *s = (struct proc_table *)sensor;
 	int err = sensor_text__read(&s->text);
 	const char *at = s->text.buf, *line;
 	uint64_t now = clock__boot_ns();
@@ -173,8 +175,33 @@ int proc_table__read(struct proc_table *s, struct sensor_value *values)
 	return err ? err : sensor__any_value(values, s->c.nchannels);
 }
 
-void proc_table__close(struct proc_table *s)
+void proc_table__describe(const struct sensor *sensor, const struct sensor_roots *roots, int err,
+			  char *text, size_t len)
 {
+	const struct proc_table *s = (const struct proc_table *)sensor;
+	const struct proc_table_format *f = s->format;
+
+	if (err == -ENOENT)
+		snprintf(text, len, "no %s with a device in %s/%s", f->noun, roots->sys, f->class);
+	else if (err)
+		snprintf(text, len, "%s/%s: %s", roots->proc, f->file, strerror(-err));
+	else
+		snprintf(text, len, "%u with a device in %s/%s%s", s->c.ndevices, roots->sys,
+			 f->class, s->c.left_out ? ", more are left out" : "");
+}
+
+unsigned proc_table__channels(const struct sensor *sensor, const struct sensor_channel **out)
+{
+	const struct proc_table *s = (const struct proc_table *)sensor;
+
+	*out = s->c.channel;
+	return s->c.nchannels;
+}
+
+void proc_table__close(struct sensor *sensor)
+{
+	struct proc_table *s = (struct proc_table *)sensor;
+
 	sensor_text__free(&s->text);
 	counter_set__free(&s->c);
 	free(s->name);

@@ -15,20 +15,21 @@
 struct proc_table_column {
 	const char *column;
 	const char *unit;
-	unsigned field; /* the number of the line's numbers that it is */
+	unsigned field; /* which of the line's numbers, from 0 */
 	double scale;	/* as counter.unit and range */
 	uint64_t range;
 };
 
 struct proc_table_format {
+	const char *noun; /* what a device is called: "disk" */
 	const char *series;
 	enum sensor_part part;
 	const char *class; /* directory below sys: "class/net" */
 	const char *file;  /* below proc: "net/dev" */
 	/* Whether the directory DIR/NAME is a device that is counted. */
 	bool (*is_counted)(const char *dir, const char *name);
-	/* The name in a line, which ends at line[len], and where its numbers begin; NULL: it is of
-	 * no device. */
+	/* The name in a line, which ends at line[len]. Returns where the numbers begin; NULL: the
+	 * line is of no device. */
 	const char *(*split)(const char *line, size_t len, const char **name, size_t *name_len);
 	const struct proc_table_column *column;
 	unsigned n;
@@ -43,14 +44,17 @@ struct proc_table {
 	char *path;
 };
 
-/* Finds the devices there are, and those of their columns that their line has. s is
- * zero-initialised, and to be closed in any case. 0, -ENOENT: none, or no such file; -errno. */
-int proc_table__open(struct proc_table *s, const struct proc_table_format *format,
+/* Finds the devices there are, and those of their columns that their line has: what sensor_ops.open
+ * calls with s and a format. The other functions are of struct sensor_ops, for a struct sensor that
+ * is a struct proc_table. */
+int proc_table__open(struct sensor *s, const struct proc_table_format *format,
 		     const struct sensor_roots *roots);
-int proc_table__read(struct proc_table *s, struct sensor_value *values); /* as sensor_ops.read */
-void proc_table__close(struct proc_table *s); /* frees what it owns, not *s itself */
-
-/* Whether there is a DIR/NAME/WHAT. */
-bool proc_table__has(const char *dir, const char *name, const char *what);
+void proc_table__describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			  char *text, size_t len);
+unsigned proc_table__channels(const struct sensor *s, const struct sensor_channel **out);
+int proc_table__read(struct sensor *s, struct sensor_value *values);
+void proc_table__close(struct sensor *s);
+/* Whether there is a DIR/NAME/FILE. */
+bool proc_table__has(const char *dir, const char *name, const char *file);
 
 #endif

@@ -1,6 +1,52 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Names of the parts of a node, and of the qualities of a reading. */
+/* Sources are opened and closed here; names of the parts of a node and of the qualities of a
+ * reading. */
 #include "sensor/core/sensor.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int sensor__open(const struct sensor_ops *ops, struct sensor **out,
+		 const struct sensor_roots *roots)
+{
+	struct sensor *s = calloc(1, ops->size);
+	int err = s ? ops->open(s, ops, roots) : -ENOMEM;
+
+	if (err) {
+		sensor__close(ops, s);
+		return err;
+	}
+	*out = s;
+	return 0;
+}
+
+int sensor__probe(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,
+		  size_t len)
+{
+	struct sensor *s;
+	int err;
+
+	if (ops->probe)
+		return ops->probe(ops, roots, text, len);
+	s = calloc(1, ops->size);
+	err = s ? ops->open(s, ops, roots) : -ENOMEM;
+	if (s)
+		ops->describe(s, roots, err, text, len);
+	else
+		snprintf(text, len, "%s", strerror(ENOMEM));
+	sensor__close(ops, s);
+	return err;
+}
+
+void sensor__close(const struct sensor_ops *ops, struct sensor *s)
+{
+	if (!s)
+		return;
+	ops->close(s);
+	free(s);
+}
 
 const char *sensor__part_name(enum sensor_part part)
 {

@@ -99,27 +99,47 @@ struct sensor_value {
 
 struct sensor;
 
+/*
+ * A source. Each defines its own struct sensor, which only its own functions look into; the
+ * functions below allocate and free one.
+ */
 struct sensor_ops {
 	const char *name; /* "rapl", "ipmi" */
 	const char *doc;  /* one line */
 	bool slow;	  /* reading may take longer than 100 us, or hang */
-	bool grows;	  /* of slow ones: parts come while the node runs (mounts), so that it is
-			   * opened again now and then to look for more */
-	/*
-	 * Whether there is anything to open. 0; -ENOENT: not on this node (no error, not listed);
-	 * -EACCES: it is there and may not be read; other -errno: it is there and does not work.
-	 * why[len] says which way it would be read, or what is missing and what to do.
+	bool grows;  /* of a slow source: parts come while the node runs (mounts), so the source is
+		      * opened again now and then to look for more */
+	size_t size; /* of its struct sensor */
+	/* Makes s, which is all zeros, ready to be read. 0; -ENOENT: the node has nothing of this
+	 * kind; -EACCES: it may not be read; other -errno: it does not work. The roots outlive s.
 	 */
-	int (*probe)(const struct sensor_roots *roots, char *why, size_t len);
-	/* As probe; *out is ready to be read. The roots must outlive it. */
-	int (*open)(struct sensor **out, const struct sensor_roots *roots);
-	/* Of an open one; both stay as they are until it is closed. */
+	int (*open)(struct sensor *s, const struct sensor_ops *ops,
+		    const struct sensor_roots *roots);
+	/* Writes to text[len] what open, which returned err, has found, or what is missing and what
+	 * to do about it. */
+	void (*describe)(const struct sensor *s, const struct sensor_roots *roots, int err,
+			 char *text, size_t len);
+	/* Open and describe in one, of a source whose open takes long; else NULL. */
+	int (*probe)(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,
+		     size_t len);
+	/* The channels of an open source, which stay as they are until it is closed; how many. */
 	unsigned (*channels)(const struct sensor *s, const struct sensor_channel **out);
 	/* Reads all channels: as many values as there are channels. 0, or -errno when there is not
 	 * one good value. */
 	int (*read)(struct sensor *s, struct sensor_value *values);
-	void (*close)(struct sensor *s); /* NULL is fine */
+	/* Frees what s owns and not s itself, also after open has failed. */
+	void (*close)(struct sensor *s);
 };
+
+/* Whether the node has such a source, as open; text[len] says how it is read, or what is missing.
+ */
+int sensor__probe(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,
+		  size_t len);
+/* Opens a source: as open, or -ENOMEM. The roots must outlive *out. */
+int sensor__open(const struct sensor_ops *ops, struct sensor **out,
+		 const struct sensor_roots *roots);
+/* Closes and frees a source. NULL is fine. */
+void sensor__close(const struct sensor_ops *ops, struct sensor *s);
 
 const char *sensor__part_name(enum sensor_part part);
 const char *sensor__quality_name(enum sensor_quality q);

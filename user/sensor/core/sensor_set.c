@@ -12,11 +12,11 @@
 #include "sensor/core/async_worker.h"
 
 /* How often sources that grow are opened again. */
-#define LOOK_NS (60 * NSEC_PER_SEC)
-/* How often slow sources are read that are not wanted. */
+#define RESCAN_NS (60 * NSEC_PER_SEC)
+/* How often slow sources that are not wanted are read. */
 #define IDLE_NS (3600 * NSEC_PER_SEC)
-/* One that has not answered by then is not waited for. */
-#define LOOKS_MAX_NS (30 * NSEC_PER_SEC)
+/* A rescan that has not answered by then is given up. */
+#define RESCAN_MAX_NS (30 * NSEC_PER_SEC)
 
 struct source {
 	const struct sensor_ops *ops;
@@ -26,7 +26,7 @@ struct source {
 	int *at;		     /* [n] which of the set's channels; -1: another's */
 	unsigned n;
 	bool idle;  /* none of its channels is wanted */
-	bool stale; /* it has been idle, and has said nothing new since */
+	bool stale; /* it has been idle, and has no new reading since */
 };
 
 struct sensor_set {
@@ -38,8 +38,8 @@ struct sensor_set {
 	unsigned n;
 	const struct sensor_ops **growing; /* [ngrowing] */
 	unsigned ngrowing, next_growing;
-	struct source look; /* a growing one that has been opened to see whether there is more */
-	uint64_t look_ns, looked_ns;
+	struct source rescan; /* a growing one that has been opened to see whether there is more */
+	uint64_t rescan_ns, rescanned_ns;
 };
 
 static bool is_word(const char *word, size_t len, const char *name)
@@ -75,7 +75,8 @@ static bool has_channel(const struct sensor_set *set, const struct sensor_ops *o
 	return false;
 }
 
-/* Its channels are known now: those that the set does not have yet. How many, or -ENOMEM. */
+/* Adds the channels of a source, which are known now, but those that the set has. How many,
+ * -ENOMEM. */
 static int take_channels(struct sensor_set *set, struct source *s, const struct sensor_channel *ch,
 			 unsigned n)
 {
@@ -101,7 +102,7 @@ static int take_channels(struct sensor_set *set, struct source *s, const struct 
 	return (int)(set->n - had);
 }
 
-/* Room for one more source. */
+/* Makes room for one more source. */
 static int reserve_source(struct sensor_set *set)
 {
 	struct source *more = realloc(set->sources, (set->nsources + 1) * sizeof(*more));
@@ -115,7 +116,7 @@ static int reserve_source(struct sensor_set *set)
 static void close_source(struct source *s)
 {
 	if (s->ops)
-		s->ops->close(s->fast);
+		sensor__close(s->ops, s->fast);
 	async__stop(s->slow);
 	free(s->values);
 	free(s->at);
@@ -126,9 +127,9 @@ static int open_source(struct sensor_set *set, const struct sensor_ops *ops)
 {
 	const struct sensor_channel *ch;
 	struct source s = {.ops = ops};
-	char why[256] = "";
+	char reason[256] = "";
 	unsigned n;
-	int err = ops->probe(&set->roots, why, sizeof(why));
+	int err = sensor__probe(ops, &set->roots, reason, sizeof(reason));
 
 	if (ops->grows)
 		set->growing[set->ngrowing++] = ops;
@@ -137,10 +138,10 @@ static int open_source(struct sensor_set *set, const struct sensor_ops *ops)
 	if (!err && ops->slow)
 		err = async__start(&s.slow, ops, &set->roots, &set->slow);
 	else if (!err)
-		err = ops->open(&s.fast, &set->roots);
+		err = sensor__open(ops, &s.fast, &set->roots);
 	if (err) {
 		log_warn("sensor %s is there and cannot be used: %s%s%s", ops->name, strerror(-err),
-			 why[0] ? ": " : "", why);
+			 reason[0] ? ": " : "", reason);
 		return 0;
 	}
 	if (s.fast) {
@@ -171,8 +172,8 @@ int sensor_set__open(struct sensor_set **out, const struct sensor_ops *const *so
 		set->slow = (struct async_opts)ASYNC_DEFAULTS;
 		if (opts->slow_period_ns)
 			set->slow.period_ns = opts->slow_period_ns;
-		set->look_ns = opts->look_ns ? opts->look_ns : LOOK_NS;
-		set->looked_ns = clock__boot_ns();
+		set->rescan_ns = opts->rescan_ns ? opts->rescan_ns : RESCAN_NS;
+		set->rescanned_ns = clock__boot_ns();
 	}
 	for (unsigned i = 0; !err && i < n; i++)
 		if (sensor_set__means(opts->only, sources[i]->name))
@@ -191,7 +192,7 @@ void sensor_set__close(struct sensor_set *set)
 		return;
 	for (unsigned i = 0; i < set->nsources; i++)
 		close_source(&set->sources[i]);
-	close_source(&set->look);
+	close_source(&set->rescan);
 	free(set->growing);
 	sensor_roots__free(&set->roots);
 	free(set->sources);
@@ -219,11 +220,11 @@ static void read_source(struct sensor_set *set, struct source *s)
 	if (s->slow && !s->values && (n = async__channels(s->slow, &ch)))
 		take_channels(set, s, ch, n);
 	if (!s->values) {
-		if (s->slow) /* which tries again, and says what is wrong */
+		if (s->slow) /* it tries again, and logs what is wrong */
 			async__read(s->slow, NULL);
 		return;
 	}
-	/* the values say for themselves what is wrong */
+	/* the qualities of the values say what is wrong */
 	(void)(s->slow ? async__read(s->slow, s->values) : s->ops->read(s->fast, s->values));
 	for (unsigned i = 0; s->stale && i < s->n; i++)
 		s->stale = s->values[i].quality > READING_GAP;
@@ -236,49 +237,49 @@ static void read_source(struct sensor_set *set, struct source *s)
 }
 
 /* Opens the next source that grows a second time, while the first stays open. */
-static void begin_look(struct sensor_set *set)
+static void begin_rescan(struct sensor_set *set)
 {
 	const struct sensor_ops *ops = set->growing[set->next_growing++ % set->ngrowing];
-	char why[256];
+	char reason[256];
 
-	if (ops->probe(&set->roots, why, sizeof(why)) ||
-	    async__start(&set->look.slow, ops, &set->roots, &set->slow))
+	if (sensor__probe(ops, &set->roots, reason, sizeof(reason)) ||
+	    async__start(&set->rescan.slow, ops, &set->roots, &set->slow))
 		return;
-	set->look.ops = ops;
+	set->rescan.ops = ops;
 }
 
-/* It has answered, or will not. What it has more is kept. */
-static void end_look(struct sensor_set *set, uint64_t now)
+/* Ends a rescan that has answered, or will not. Its new channels are kept. */
+static void end_rescan(struct sensor_set *set, uint64_t now)
 {
 	const struct sensor_channel *ch;
-	unsigned n = async__channels(set->look.slow, &ch);
+	unsigned n = async__channels(set->rescan.slow, &ch);
 
-	if (!n && now < set->looked_ns + LOOKS_MAX_NS) {
-		async__read(set->look.slow, NULL);
+	if (!n && now < set->rescanned_ns + RESCAN_MAX_NS) {
+		async__read(set->rescan.slow, NULL);
 		return;
 	}
-	if (n && !reserve_source(set) && take_channels(set, &set->look, ch, n) > 0) {
-		set->sources[set->nsources++] = set->look;
-		set->look = (struct source){};
+	if (n && !reserve_source(set) && take_channels(set, &set->rescan, ch, n) > 0) {
+		set->sources[set->nsources++] = set->rescan;
+		set->rescan = (struct source){};
 	}
-	close_source(&set->look);
+	close_source(&set->rescan);
 }
 
-static void look_for_more(struct sensor_set *set)
+static void rescan_growing(struct sensor_set *set)
 {
 	uint64_t now = clock__boot_ns();
 
-	if (set->look.slow) {
-		end_look(set, now);
-	} else if (set->ngrowing && now > set->looked_ns + set->look_ns) {
-		set->looked_ns = now;
-		begin_look(set);
+	if (set->rescan.slow) {
+		end_rescan(set, now);
+	} else if (set->ngrowing && now > set->rescanned_ns + set->rescan_ns) {
+		set->rescanned_ns = now;
+		begin_rescan(set);
 	}
 }
 
 static void read_some(struct sensor_set *set, bool idle_too)
 {
-	look_for_more(set);
+	rescan_growing(set);
 	for (unsigned i = 0; i < set->nsources; i++)
 		if (!set->sources[i].idle || (idle_too && set->sources[i].fast))
 			read_source(set, &set->sources[i]);
@@ -298,7 +299,7 @@ static void set_idle(struct sensor_set *set, struct source *s, bool idle)
 {
 	const struct sensor_value none = sensor__no_value(READING_NONE);
 
-	/* what is not read must not look as if it stood still */
+	/* a channel that is not read must not look as if its value stood still */
 	for (unsigned i = 0; idle && !s->idle && i < s->n; i++)
 		if (s->at[i] >= 0)
 			put_value(&set->channels[s->at[i]], &none);

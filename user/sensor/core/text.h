@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TEXT_MAX (4u << 20) /* bytes of a file; more is none of these */
+#define TEXT_MAX (4u << 20) /* bytes of a file; larger ones are refused */
 
 /* {.path = ..., .fd = -1}. The file is kept open, unless it was removed or cannot be read. */
 struct sensor_text {
@@ -17,20 +17,20 @@ struct sensor_text {
 	size_t len, room;
 };
 
-/* Reads all of the file. 0, -EFBIG, -ENOMEM, or why it cannot be read. */
+/* Reads all of the file. 0, -EFBIG, -ENOMEM, or another -errno. */
 int sensor_text__read(struct sensor_text *t);
-/* The next reading opens it, or another path. */
+/* Closes the file: the next reading opens path, which may be another one then. */
 void sensor_text__close(struct sensor_text *t);
-/* Closes and frees; the path stays. NULL is fine. */
+/* Closes the file and frees the buffer; path stays. NULL is fine. */
 void sensor_text__free(struct sensor_text *t);
 
-/* The line at *at without its newline, or its end of it all: its length goes to *len, and *at
- * behind it. NULL: there is none. */
+/* The line at *at; *len becomes its length without the newline, and *at the line after it. NULL:
+ * the text has ended. */
 const char *text__line(const char **at, size_t *len);
-/* The unsigned number at *at, behind blanks, with a blank, a newline or the end after it; *at goes
- * behind it. False: there is none, or it has more than 64 bits. */
+/* Reads the unsigned number at *at; blanks may stand before it, a blank, a newline or the end must
+ * follow. *at becomes what is behind it. False: there is no number, or it has more than 64 bits. */
 bool text__u64(const char **at, uint64_t *v);
-/* Numbers until the line's end or what is none; how many were found, at most max. */
+/* Reads numbers up to the line's end, or to something that is none, to v[max]; returns how many. */
 unsigned text__numbers(const char *at, uint64_t *v, unsigned max);
 
 #endif

@@ -21,7 +21,8 @@
 #define WORD  4.0
 #define BITS4 15u
 #define BITS8 255u
-/* Counters of 64 bits have the same name: they say nothing only while they are just there. */
+/* Counters of 64 bits have the same names: a count of just these values is taken for a full
+ * counter. */
 #define BITS16 65535u
 #define BITS32 4294967295u
 
@@ -82,7 +83,7 @@ struct sensor {
 	unsigned nports;
 };
 
-/* One line of PORT/NAME, "" if it cannot be read. */
+/* The first line of PORT/NAME, "" if it cannot be read. 0 or -errno. */
 static int read_line(const char *port, const char *name, char *buf, size_t size)
 {
 	char path[PATH_MAX];
@@ -105,7 +106,7 @@ static int add_level(struct sensor *s, const char *column, const char *unit, uns
 	return err;
 }
 
-/* The port PORTS/NUMBER, PORTS being SYS/class/infiniband/DEVICE/ports. */
+/* Adds the port PORTS/NUMBER; PORTS is SYS/class/infiniband/DEVICE/ports. */
 static int add_port(void *arg, const char *ports, const char *number)
 {
 	struct sensor *s = arg;
@@ -138,7 +139,7 @@ static int add_port(void *arg, const char *ports, const char *number)
 	return err ? err : add_level(s, "Rate", "Gb/s", &p->rate);
 }
 
-/* One that has no ports, or goes while it is looked at, is none. */
+/* Adds the ports of a device. A device without ports, or one that goes meanwhile, is no error. */
 static int add_ports(void *s, const char *class, const char *device)
 {
 	_cleanup_free_ char *ports = NULL;
@@ -154,56 +155,35 @@ static int add_ports(void *s, const char *class, const char *device)
 
 static void ports_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	for (unsigned i = 0; i < s->nports; i++)
 		free(s->port[i].dir);
 	free(s->port);
 	counter_set__free(&s->c);
-	free(s);
 }
 
-static int ports_open(struct sensor **out, const struct sensor_roots *roots)
+static int ports_open(struct sensor *s, const struct sensor_ops *ops,
+		      const struct sensor_roots *roots)
 {
-	struct sensor *s = calloc(1, sizeof(*s));
 	char dir[PATH_MAX];
-	int err = -ENAMETOOLONG;
+	int err;
 
-	if (!s)
-		return -ENOMEM;
 	s->c = (struct counter_set){.series = "Port", .part = PART_PORT};
-	if (snprintf(dir, sizeof(dir), "%s/class/infiniband", roots->sys) < (int)sizeof(dir))
-		err = sensor__each_entry(dir, add_ports, s);
-	if (!err && !s->nports)
-		err = -ENOENT;
-	if (err) {
-		ports_close(s);
-		return err;
-	}
-	*out = s;
-	return 0;
+	if (snprintf(dir, sizeof(dir), "%s/class/infiniband", roots->sys) >= (int)sizeof(dir))
+		return -ENAMETOOLONG;
+	err = sensor__each_entry(dir, add_ports, s);
+	return err ? err : s->nports ? 0 : -ENOENT;
 }
 
-static int ports_probe(const struct sensor_roots *roots, char *why, size_t len)
+static void ports_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			   char *text, size_t len)
 {
-	struct sensor *s = NULL;
-	int err = ports_open(&s, roots);
-
 	if (err == -ENOENT)
-		snprintf(why, len, "no port in %s/class/infiniband", roots->sys);
+		snprintf(text, len, "no port in %s/class/infiniband", roots->sys);
 	else if (err)
-		snprintf(why, len, "%s/class/infiniband: %s", roots->sys, strerror(-err));
+		snprintf(text, len, "%s/class/infiniband: %s", roots->sys, strerror(-err));
 	else
-		snprintf(why, len, "%u in %s/class/infiniband%s", s->nports, roots->sys,
+		snprintf(text, len, "%u in %s/class/infiniband%s", s->nports, roots->sys,
 			 s->c.left_out ? ", more are left out" : "");
-	ports_close(s);
-	return err;
-}
-
-static unsigned ports_channels(const struct sensor *s, const struct sensor_channel **out)
-{
-	*out = s->c.channel;
-	return s->c.nchannels;
 }
 
 static void set_level(struct sensor_value *v, int err, double value, uint64_t now)
@@ -247,9 +227,10 @@ const struct sensor_ops sensor_ports = {
 	.name = "ports",
 	.doc = "ports of InfiniBand, Omni-Path and RoCE",
 	.slow = true, /* each file may be a question to the firmware */
-	.probe = ports_probe,
+	.size = sizeof(struct sensor),
 	.open = ports_open,
-	.channels = ports_channels,
+	.describe = ports_describe,
+	.channels = counter_set__channels,
 	.read = ports_read,
 	.close = ports_close,
 };

@@ -59,52 +59,31 @@ static int add_device(void *arg, const char *class, const char *name)
 
 static void slingshot_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	counter_set__free(&s->c);
-	free(s);
 }
 
-static int slingshot_open(struct sensor **out, const struct sensor_roots *roots)
+static int slingshot_open(struct sensor *s, const struct sensor_ops *ops,
+			  const struct sensor_roots *roots)
 {
-	struct sensor *s = calloc(1, sizeof(*s));
 	char dir[PATH_MAX];
-	int err = -ENAMETOOLONG;
+	int err;
 
-	if (!s)
-		return -ENOMEM;
 	s->c = (struct counter_set){.series = "Port", .part = PART_PORT};
-	if (snprintf(dir, sizeof(dir), "%s/class/cxi", roots->sys) < (int)sizeof(dir))
-		err = sensor__each_entry(dir, add_device, s);
-	if (!err && !s->c.ndevices)
-		err = -ENOENT;
-	if (err) {
-		slingshot_close(s);
-		return err;
-	}
-	*out = s;
-	return 0;
+	if (snprintf(dir, sizeof(dir), "%s/class/cxi", roots->sys) >= (int)sizeof(dir))
+		return -ENAMETOOLONG;
+	err = sensor__each_entry(dir, add_device, s);
+	return err ? err : s->c.ndevices ? 0 : -ENOENT;
 }
 
-static int slingshot_probe(const struct sensor_roots *roots, char *why, size_t len)
+static void slingshot_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			       char *text, size_t len)
 {
-	struct sensor *s = NULL;
-	int err = slingshot_open(&s, roots);
-
 	if (err == -ENOENT)
-		snprintf(why, len, "no telemetry in %s/class/cxi", roots->sys);
+		snprintf(text, len, "no telemetry in %s/class/cxi", roots->sys);
 	else if (err)
-		snprintf(why, len, "%s/class/cxi: %s", roots->sys, strerror(-err));
+		snprintf(text, len, "%s/class/cxi: %s", roots->sys, strerror(-err));
 	else
-		snprintf(why, len, "%u in %s/class/cxi", s->c.ndevices, roots->sys);
-	slingshot_close(s);
-	return err;
-}
-
-static unsigned slingshot_channels(const struct sensor *s, const struct sensor_channel **out)
-{
-	*out = s->c.channel;
-	return s->c.nchannels;
+		snprintf(text, len, "%u in %s/class/cxi", s->c.ndevices, roots->sys);
 }
 
 static int slingshot_read(struct sensor *s, struct sensor_value *values)
@@ -122,9 +101,10 @@ const struct sensor_ops sensor_slingshot = {
 	.name = "slingshot",
 	.doc = "adapters of HPE Slingshot",
 	.slow = true, /* 40 and more files for each, read over PCI */
-	.probe = slingshot_probe,
+	.size = sizeof(struct sensor),
 	.open = slingshot_open,
-	.channels = slingshot_channels,
+	.describe = slingshot_describe,
+	.channels = counter_set__channels,
 	.read = slingshot_read,
 	.close = slingshot_close,
 };

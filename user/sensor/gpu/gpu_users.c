@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The thread that asks the makers' libraries which processes use the GPUs. */
-#include "sensor/gpu/gpu_users.h"
+#include "sensor/gpu/gpu_internal.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "sensor/gpu/rsmi.h"
 #include "sensor/core/async_worker.h"
 
 #define PERIODS_KEPT 10
@@ -27,14 +26,14 @@ struct gpu_users {
 	bool stop;
 	struct sensor_roots roots;
 	uint64_t period_ns;
-	struct gpu_use *heard; /* the thread's last answer, not taken yet */
+	struct gpu_use *answer; /* the thread's last answer, not taken yet */
 	int n;
-	uint64_t heard_ns; /* 0: nothing yet */
+	uint64_t answered_ns; /* 0: nothing yet */
 	struct gpu_use *taken;
 	int ntaken;
 };
 
-/* Whoever lets go last frees it. */
+/* Gives up a reference; the last one frees u. */
 static void put_users(struct gpu_users *u)
 {
 	bool last;
@@ -47,22 +46,22 @@ static void put_users(struct gpu_users *u)
 	pthread_mutex_destroy(&u->lock);
 	pthread_cond_destroy(&u->changed);
 	sensor_roots__free(&u->roots);
-	free(u->heard);
+	free(u->answer);
 	free(u->taken);
 	free(u);
 }
 
-static void hear(struct gpu_users *u, struct gpu_use *use, int n)
+static void keep_answer(struct gpu_users *u, struct gpu_use *use, int n)
 {
 	pthread_mutex_lock(&u->lock);
-	free(u->heard);
-	u->heard = use;
+	free(u->answer);
+	u->answer = use;
 	u->n = n;
-	u->heard_ns = clock__boot_ns();
+	u->answered_ns = clock__boot_ns();
 	pthread_mutex_unlock(&u->lock);
 }
 
-/* False: it is to stop. */
+/* Waits for a period. False: the thread is to stop. */
 static bool rest(struct gpu_users *u)
 {
 	bool stop;
@@ -74,7 +73,7 @@ static bool rest(struct gpu_users *u)
 	return !stop;
 }
 
-/* Those of all makers in one list. */
+/* The uses of all makers' GPUs in one list; how many, or -ENODATA. */
 static int ask(struct sensor *const *s, struct gpu_use **out)
 {
 	int sum = -ENODATA;
@@ -104,19 +103,19 @@ static void *run_worker(void *arg)
 	struct sensor *s[N_MAKERS] = {};
 
 	for (unsigned i = 0; i < N_MAKERS; i++)
-		if (makers[i].ops->open(&s[i], &u->roots))
+		if (sensor__open(makers[i].ops, &s[i], &u->roots))
 			s[i] = NULL;
 	do {
 		struct gpu_use *use;
 		int n = ask(s, &use);
 
 		if (n >= 0)
-			hear(u, use, n);
+			keep_answer(u, use, n);
 		else
 			free(use);
 	} while (rest(u));
 	for (unsigned i = 0; i < N_MAKERS; i++)
-		makers[i].ops->close(s[i]);
+		sensor__close(makers[i].ops, s[i]);
 	put_users(u);
 	return NULL;
 }
@@ -139,10 +138,10 @@ int gpu_users__start(struct gpu_users **out, const struct sensor_roots *roots, u
 {
 	struct gpu_users *u;
 	int err = -ENOENT;
-	char why[256];
+	char reason[256];
 
 	for (unsigned i = 0; err && i < N_MAKERS; i++)
-		err = makers[i].ops->probe(roots, why, sizeof(why));
+		err = sensor__probe(makers[i].ops, roots, reason, sizeof(reason));
 	if (err)
 		return err;
 	u = calloc(1, sizeof(*u));
@@ -173,13 +172,13 @@ int gpu_users__take(struct gpu_users *u, const struct gpu_use **out)
 	bool old;
 
 	pthread_mutex_lock(&u->lock);
-	if (u->heard) {
+	if (u->answer) {
 		free(u->taken);
-		u->taken = u->heard;
-		u->heard = NULL;
+		u->taken = u->answer;
+		u->answer = NULL;
 	}
 	u->ntaken = u->n;
-	old = !u->heard_ns || clock__boot_ns() > u->heard_ns + PERIODS_KEPT * u->period_ns;
+	old = !u->answered_ns || clock__boot_ns() > u->answered_ns + PERIODS_KEPT * u->period_ns;
 	pthread_mutex_unlock(&u->lock);
 	*out = u->taken;
 	return old ? -EAGAIN : u->ntaken;

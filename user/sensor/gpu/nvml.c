@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sensor nvml: channels of NVIDIA's GPUs and their readings. */
-#include "sensor/gpu/nvml.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "sensor/core/file.h"
 #include "sensor/gpu/nvml_api.h"
 
 /* Of power, as the library's documentation has it; energy is the sum of it. */
 #define POWER_ERROR 0.05
 
-/* Readings of a GPU in the library's own units. Each function returns the library's error. */
+/* Reads a quantity of a GPU in the library's own unit. Returns the library's error. */
 typedef int (*read_fn)(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw);
 
 struct nvml_reader {
@@ -23,143 +20,57 @@ struct nvml_reader {
 	struct sensor_count count;
 };
 
-static int read_energy(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	unsigned long long mj = 0;
-	int err = api->energy ? api->energy(dev, &mj) : NVML_NO_FUNCTION;
+/* A read_fn: the library's call, and the part of what it has written that is the reading. */
+#define READER(name, type, call, args, value)                                                      \
+	static int read_##name(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw) \
+	{                                                                                          \
+		type v = {0};                                                                      \
+		int err = api->call ? api->call args : NVML_NO_FUNCTION;                           \
+                                                                                                   \
+		*raw = value;                                                                      \
+		return err;                                                                        \
+	}
 
-	*raw = mj;
-	return err;
-}
+struct mig_mode {
+	unsigned now, after_reset;
+};
 
-static int read_power(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	unsigned mw = 0;
-	int err = api->power ? api->power(dev, &mw) : NVML_NO_FUNCTION;
-
-	*raw = mw;
-	return err;
-}
-
-static int read_busy(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	struct nvml_utilization u = {0};
-	int err = api->utilization ? api->utilization(dev, &u) : NVML_NO_FUNCTION;
-
-	*raw = u.gpu;
-	return err;
-}
-
-static int read_memory_busy(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	struct nvml_utilization u = {0};
-	int err = api->utilization ? api->utilization(dev, &u) : NVML_NO_FUNCTION;
-
-	*raw = u.memory;
-	return err;
-}
-
-static int read_memory(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	struct nvml_memory m = {0};
-	int err = api->memory ? api->memory(dev, &m) : NVML_NO_FUNCTION;
-
-	*raw = m.used;
-	return err;
-}
-
-static int read_memory_size(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	struct nvml_memory m = {0};
-	int err = api->memory ? api->memory(dev, &m) : NVML_NO_FUNCTION;
-
-	*raw = m.total;
-	return err;
-}
-
-static int read_temperature(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	unsigned c = 0;
-	int err = api->temperature ? api->temperature(dev, NVML_TEMPERATURE_GPU, &c)
-				   : NVML_NO_FUNCTION;
-
-	*raw = c;
-	return err;
-}
-
-static int read_clock(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	unsigned mhz = 0;
-	int err = api->clock ? api->clock(dev, NVML_CLOCK_SM, &mhz) : NVML_NO_FUNCTION;
-
-	*raw = mhz;
-	return err;
-}
-
-static int read_memory_clock(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	unsigned mhz = 0;
-	int err = api->clock ? api->clock(dev, NVML_CLOCK_MEM, &mhz) : NVML_NO_FUNCTION;
-
-	*raw = mhz;
-	return err;
-}
-
-static int read_throttle(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	unsigned long long bits = 0;
-	int err = api->throttle ? api->throttle(dev, &bits) : NVML_NO_FUNCTION;
-
-	*raw = bits;
-	return err;
-}
-
-static int read_mig(const struct nvml_api *api, struct nvml_device *dev, uint64_t *raw)
-{
-	unsigned now = 0, later;
-	int err = api->mig ? api->mig(dev, &now, &later) : NVML_NO_FUNCTION;
-
-	*raw = now;
-	return err;
-}
+READER(energy, unsigned long long, energy, (dev, &v), v)
+READER(power, unsigned, power, (dev, &v), v)
+READER(busy, struct nvml_utilization, utilization, (dev, &v), v.gpu)
+READER(memory_busy, struct nvml_utilization, utilization, (dev, &v), v.memory)
+READER(memory, struct nvml_memory, memory, (dev, &v), v.used)
+READER(memory_size, struct nvml_memory, memory, (dev, &v), v.total)
+READER(temperature, unsigned, temperature, (dev, NVML_TEMPERATURE_GPU, &v), v)
+READER(clock, unsigned, clock, (dev, NVML_CLOCK_SM, &v), v)
+READER(memory_clock, unsigned, clock, (dev, NVML_CLOCK_MEM, &v), v)
+READER(throttle, unsigned long long, throttle, (dev, &v), v)
+READER(mig, struct mig_mode, mig, (dev, &v.now, &v.after_reset), v.now)
 
 static const struct {
-	const char *name, *unit, *column;
-	enum sensor_quantity quantity;
-	double scale; /* from the library's number to the unit */
+	struct gpu_kind kind;
 	double error;
 	read_fn read;
 } kinds[] = {
-	{"energy", "J", "Energy", QUANTITY_ENERGY, 1e-3, POWER_ERROR, read_energy},
-	{"power", "W", "Power", QUANTITY_POWER, 1e-3, POWER_ERROR, read_power},
-	{"utilisation", "%", "Utilization", QUANTITY_LEVEL, 1, NAN, read_busy},
-	{"memory utilisation", "%", "MemUtilization", QUANTITY_LEVEL, 1, NAN, read_memory_busy},
-	{"memory", "B", "MemMB", QUANTITY_LEVEL, 1, NAN, read_memory},
-	{"memory size", "B", "MemTotalMB", QUANTITY_LEVEL, 1, NAN, read_memory_size},
-	{"temperature", "C", "Temperature", QUANTITY_LEVEL, 1, NAN, read_temperature},
-	{"clock", "MHz", "Clock", QUANTITY_LEVEL, 1, NAN, read_clock},
-	{"memory clock", "MHz", "MemClock", QUANTITY_LEVEL, 1, NAN, read_memory_clock},
-	{"throttle reasons", "", "ThrottleReasons", QUANTITY_LEVEL, 1, NAN, read_throttle},
-	{"mig", "", "Split", QUANTITY_LEVEL, 1, NAN, read_mig},
+	{{"energy", "J", "Energy", QUANTITY_ENERGY, 1e-3}, POWER_ERROR, read_energy},
+	{{"power", "W", "Power", QUANTITY_POWER, 1e-3}, POWER_ERROR, read_power},
+	{{"utilisation", "%", "Utilization", QUANTITY_LEVEL, 1}, NAN, read_busy},
+	{{"memory utilisation", "%", "MemUtilization", QUANTITY_LEVEL, 1}, NAN, read_memory_busy},
+	{{"memory", "B", "MemMB", QUANTITY_LEVEL, 1}, NAN, read_memory},
+	{{"memory size", "B", "MemTotalMB", QUANTITY_LEVEL, 1}, NAN, read_memory_size},
+	{{"temperature", "C", "Temperature", QUANTITY_LEVEL, 1}, NAN, read_temperature},
+	{{"clock", "MHz", "Clock", QUANTITY_LEVEL, 1}, NAN, read_clock},
+	{{"memory clock", "MHz", "MemClock", QUANTITY_LEVEL, 1}, NAN, read_memory_clock},
+	{{"throttle reasons", "", "ThrottleReasons", QUANTITY_LEVEL, 1}, NAN, read_throttle},
+	{{"mig", "", "Split", QUANTITY_LEVEL, 1}, NAN, read_mig},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static void add_channel(struct sensor *s, unsigned gpu, unsigned kind)
 {
-	struct sensor_channel *c = &s->channel[s->n];
-	char name[SENSOR_NAME];
-
-	snprintf(name, sizeof(name), "gpu-%u %s", gpu, kinds[kind].name);
-	*c = sensor__channel(name);
-	snprintf(c->unit, sizeof(c->unit), "%s", kinds[kind].unit);
-	snprintf(c->series, sizeof(c->series), "GPU/%u", gpu);
-	snprintf(c->column, sizeof(c->column), "%s", kinds[kind].column);
-	c->part = PART_GPU;
-	c->index = (int)gpu;
-	c->quantity = kinds[kind].quantity;
-	c->step = kinds[kind].scale;
-	c->error = kinds[kind].error;
+	s->channel[s->n] = gpu__channel(gpu, &kinds[kind].kind);
+	s->channel[s->n].error = kinds[kind].error;
 	s->reader[s->n++] = (struct nvml_reader){.gpu = gpu, .kind = kind};
 }
 
@@ -201,39 +112,26 @@ static int add_gpus(struct sensor *s)
 
 static void nvml_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	if (s->api.handle)
 		s->api.shutdown();
 	nvml_api__unload(&s->api);
 	free(s->channel);
 	free(s->reader);
-	free(s);
 }
 
-static int nvml_open(struct sensor **out, const struct sensor_roots *roots)
+static int nvml_open(struct sensor *s, const struct sensor_ops *ops,
+		     const struct sensor_roots *roots)
 {
-	struct sensor *s = calloc(1, sizeof(*s));
-	int err;
+	int err = nvml_api__load(&s->api, roots->lib);
 
-	if (!s)
-		return -ENOMEM;
-	err = nvml_api__load(&s->api, roots->lib);
 	if (err)
-		goto fail;
+		return err;
 	err = nvml_api__errno(s->api.init());
 	if (err) {
-		nvml_api__unload(&s->api);
-		goto fail;
+		nvml_api__unload(&s->api); /* nothing to shut down */
+		return err;
 	}
-	err = add_gpus(s);
-	if (err)
-		goto fail;
-	*out = s;
-	return 0;
-fail:
-	nvml_close(s);
-	return err;
+	return add_gpus(s);
 }
 
 unsigned nvml__count(const char *dir)
@@ -264,19 +162,15 @@ static const struct {
 	 "libnvidia-ml.so.1 is not of the version of the driver that is loaded; restart it"},
 };
 
-static int nvml_probe(const struct sensor_roots *roots, char *why, size_t len)
+static void nvml_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			  char *text, size_t len)
 {
-	struct sensor *s = NULL;
-	int err = nvml_open(&s, roots);
-
-	snprintf(why, len, "libnvidia-ml.so.1: %s", err ? strerror(-err) : "");
+	snprintf(text, len, "libnvidia-ml.so.1: %s", err ? strerror(-err) : "");
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (reasons[i].err == err)
-			snprintf(why, len, "%s", reasons[i].text);
+			snprintf(text, len, "%s", reasons[i].text);
 	if (!err)
-		snprintf(why, len, "libnvidia-ml.so.1, %u GPUs", s->ngpus);
-	nvml_close(s);
-	return err;
+		snprintf(text, len, "libnvidia-ml.so.1, %u GPUs", s->ngpus);
 }
 
 static unsigned nvml_channels(const struct sensor *s, const struct sensor_channel **out)
@@ -289,21 +183,13 @@ static void read_channel(struct sensor *s, unsigned i, struct sensor_value *v)
 {
 	struct nvml_reader *r = &s->reader[i];
 	struct nvml_gpu *gpu = &s->gpu[r->gpu];
-	uint64_t raw;
+	uint64_t raw = 0;
 	int err = gpu->dev ? kinds[r->kind].read(&s->api, gpu->dev, &raw) : NVML_GPU_LOST;
 
 	if (err == NVML_GPU_LOST)
 		gpu->dev = NULL;
-	if (err) {
-		*v = sensor__no_value(sensor__quality_of(nvml_api__errno(err)));
-		r->count.away = true;
-	} else if (kinds[r->kind].quantity == QUANTITY_ENERGY) {
-		v->quality = sensor_count__add(&r->count, raw, kinds[r->kind].scale, &v->value);
-	} else {
-		v->quality = READING_GOOD;
-		v->value = (double)raw * kinds[r->kind].scale;
-	}
-	v->time_ns = clock__boot_ns();
+	*v = sensor_count__value(&r->count, s->channel[i].quantity, nvml_api__errno(err),
+				 (int64_t)raw, kinds[r->kind].kind.scale);
 }
 
 static int nvml_read(struct sensor *s, struct sensor_value *values)
@@ -320,8 +206,9 @@ const struct sensor_ops sensor_nvml = {
 	.name = "nvml",
 	.doc = "NVIDIA GPUs: energy, power, use, memory, temperature, clocks",
 	.slow = true,
-	.probe = nvml_probe,
+	.size = sizeof(struct sensor),
 	.open = nvml_open,
+	.describe = nvml_describe,
 	.channels = nvml_channels,
 	.read = nvml_read,
 	.close = nvml_close,

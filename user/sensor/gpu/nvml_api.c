@@ -13,11 +13,7 @@
 #define OF(member) offsetof(struct nvml_api, member)
 
 /* Where to find each function: newer names first. Only those whose binary interface is the same. */
-static const struct {
-	size_t offset;
-	bool needed;
-	const char *name[3];
-} functions[] = {
+static const struct gpu_function functions[] = {
 	{OF(init), true, {"nvmlInit_v2", "nvmlInit"}},
 	{OF(shutdown), true, {"nvmlShutdown"}},
 	{OF(error_string), false, {"nvmlErrorString"}},
@@ -42,19 +38,7 @@ static const struct {
 	{OF(samples), false, {"nvmlDeviceGetProcessUtilization"}},
 };
 
-static int find_functions(struct nvml_api *api)
-{
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		void *f = NULL;
-
-		for (unsigned k = 0; k < 3 && functions[i].name[k] && !f; k++)
-			f = dlsym(api->handle, functions[i].name[k]);
-		if (!f && functions[i].needed)
-			return -ELIBBAD;
-		memcpy((char *)api + functions[i].offset, &f, sizeof(f));
-	}
-	return 0;
-}
+#define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
 int nvml_api__load(struct nvml_api *api, const char *dir)
 {
@@ -70,7 +54,7 @@ int nvml_api__load(struct nvml_api *api, const char *dir)
 	api->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!api->handle)
 		return dir ? -ELIBBAD : -ENOENT;
-	err = find_functions(api);
+	err = gpu__find_functions(api, api->handle, functions, N_FUNCTIONS);
 	if (err)
 		nvml_api__unload(api);
 	return err;
@@ -85,9 +69,7 @@ void nvml_api__unload(struct nvml_api *api)
 
 int nvml_api__errno(int err)
 {
-	static const struct {
-		int nvml, err;
-	} table[] = {
+	static const struct gpu_error table[] = {
 		{NVML_SUCCESS, 0},
 		{NVML_NOT_SUPPORTED, -EOPNOTSUPP},
 		{NVML_NO_PERMISSION, -EACCES},
@@ -99,8 +81,5 @@ int nvml_api__errno(int err)
 		{NVML_TOO_SMALL, -ENOBUFS},
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (table[i].nvml == err)
-			return table[i].err;
-	return -EIO;
+	return gpu__errno(table, sizeof(table) / sizeof(table[0]), err);
 }

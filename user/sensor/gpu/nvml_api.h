@@ -7,7 +7,7 @@
 #ifndef JP_SENSOR_GPU_NVML_API_H
 #define JP_SENSOR_GPU_NVML_API_H
 
-#include "sensor/core/sensor.h"
+#include "sensor/gpu/gpu_internal.h"
 
 enum nvml_error {
 	NVML_SUCCESS = 0,

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which process has how much of which GPU. */
+/* Processes on NVIDIA's GPUs: memory and utilisation of each. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "sensor/gpu/nvml.h"
 #include "sensor/gpu/nvml_api.h"
 
 #define FIRST_ROOM 256
 #define TRIES	   4 /* the lists may grow between two calls */
 
 struct uses {
-	struct gpu_use *use;
-	unsigned n, room;
-	unsigned first; /* of the GPU that is being listed */
+	struct gpu_uses all;
+	unsigned first; /* in all: of the GPU that is being listed */
 	unsigned gpu;
 };
 
@@ -49,25 +47,15 @@ static int list_processes(list_fn list, struct nvml_device *dev, struct nvml_pro
 
 static struct gpu_use *use_of(struct uses *u, uint32_t pid)
 {
-	for (unsigned i = u->first; i < u->n; i++)
-		if (u->use[i].pid == pid)
-			return &u->use[i];
-	if (u->n == GPU_USE_MAX)
-		return NULL;
-	if (u->n == u->room) {
-		unsigned room = u->room ? u->room * 2 : 64;
-		void *p = realloc(u->use, room * sizeof(*u->use));
+	const struct gpu_use new = {.pid = pid, .gpu = u->gpu, .util = NAN};
 
-		if (!p)
-			return NULL;
-		u->use = p;
-		u->room = room;
-	}
-	u->use[u->n] = (struct gpu_use){.pid = pid, .gpu = u->gpu, .util = NAN};
-	return &u->use[u->n++];
+	for (unsigned i = u->first; i < u->all.n; i++)
+		if (u->all.use[i].pid == pid)
+			return &u->all.use[i];
+	return gpu_uses__add(&u->all, &new) ? NULL : &u->all.use[u->all.n - 1];
 }
 
-/* Memory of one process in several instances adds up; what is not known of one is not known of all.
+/* Adds a process. Its memory in several instances adds up, and is not known if that of one is not.
  */
 static int add_process(struct uses *u, const struct nvml_process *p)
 {
@@ -92,7 +80,7 @@ static bool is_listed(const struct nvml_process *list, unsigned n, const struct 
 	return false;
 }
 
-/* Who both computes and draws is in both lists, with the same memory. */
+/* A process that both computes and draws is in both lists, with the same memory. */
 static int add_lists(struct sensor *s, struct uses *u)
 {
 	_cleanup_free_ struct nvml_process *compute = NULL, *graphics = NULL;
@@ -144,15 +132,15 @@ static void add_samples(struct sensor *s, struct uses *u)
 
 	if (read_samples(s, u->gpu, &sample, &n) || !n)
 		return;
-	for (unsigned k = u->first; k < u->n; k++) {
+	for (unsigned k = u->first; k < u->all.n; k++) {
 		unsigned long long at = 0;
 
-		u->use[k].util = 0;
+		u->all.use[k].util = 0;
 		for (unsigned i = 0; i < n; i++) {
-			if (sample[i].pid != u->use[k].pid || sample[i].time_us < at)
+			if (sample[i].pid != u->all.use[k].pid || sample[i].time_us < at)
 				continue;
 			at = sample[i].time_us;
-			u->use[k].util = sample[i].sm <= 100 ? sample[i].sm : NAN;
+			u->all.use[k].util = sample[i].sm <= 100 ? sample[i].sm : NAN;
 		}
 	}
 	for (unsigned i = 0; i < n; i++)
@@ -171,10 +159,10 @@ int nvml__processes(struct sensor *s, struct gpu_use **out)
 	for (u.gpu = 0; u.gpu < s->ngpus; u.gpu++) {
 		int e = s->gpu[u.gpu].dev ? 0 : -ENODEV;
 
-		u.first = u.n;
+		u.first = u.all.n;
 		e = e ? e : add_lists(s, &u);
 		if (e == -ENOMEM) {
-			free(u.use);
+			free(u.all.use);
 			return e;
 		}
 		err = e ? e : err;
@@ -183,9 +171,9 @@ int nvml__processes(struct sensor *s, struct gpu_use **out)
 			add_samples(s, &u);
 	}
 	if (!any) {
-		free(u.use);
+		free(u.all.use);
 		return err;
 	}
-	*out = u.use;
-	return (int)u.n;
+	*out = u.all.use;
+	return (int)u.all.n;
 }

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The sensor rsmi: channels of AMD's GPUs and their readings. */
-#include "sensor/gpu/rsmi.h"
-
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "sensor/core/file.h"
 #include "sensor/core/output_capture.h"
 #include "sensor/gpu/rsmi_api.h"
@@ -26,7 +23,7 @@ struct rsmi_reader {
 	struct sensor_count count;
 };
 
-/* What cannot be a value is none. */
+/* Refuses a value above most, which cannot be true. */
 static int check_value(int err, uint64_t v, uint64_t most, int64_t *raw)
 {
 	if (!err && v > most)
@@ -59,38 +56,21 @@ static int read_power(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, do
 	return !err && !uw ? RSMI_NO_DATA : check_value(err, uw, INT64_MAX, raw);
 }
 
-static int read_busy(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
-{
-	uint32_t percent = 0;
-	int err = api->busy ? api->busy(gpu, &percent) : RSMI_NOT_SUPPORTED;
+/* A read_fn: the library's call, and the highest value that can be true. */
+#define READER(name, type, args, most)                                                 \
+	static int read_##name(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, \
+			       double *unit)                                           \
+	{                                                                              \
+		type v = 0;                                                            \
+		int err = api->name ? api->name args : RSMI_NOT_SUPPORTED;             \
+                                                                                       \
+		return check_value(err, v, most, raw);                                 \
+	}
 
-	return check_value(err, percent, 100, raw);
-}
-
-static int read_memory_busy(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
-{
-	uint32_t percent = 0;
-	int err = api->memory_busy ? api->memory_busy(gpu, &percent) : RSMI_NOT_SUPPORTED;
-
-	return check_value(err, percent, 100, raw);
-}
-
-static int read_memory(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
-{
-	uint64_t bytes = 0;
-	int err = api->memory ? api->memory(gpu, RSMI_MEMORY_VRAM, &bytes) : RSMI_NOT_SUPPORTED;
-
-	return check_value(err, bytes, INT64_MAX, raw);
-}
-
-static int read_memory_size(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
-{
-	uint64_t bytes = 0;
-	int err = api->memory_size ? api->memory_size(gpu, RSMI_MEMORY_VRAM, &bytes)
-				   : RSMI_NOT_SUPPORTED;
-
-	return check_value(err, bytes, INT64_MAX, raw);
-}
+READER(busy, uint32_t, (gpu, &v), 100)
+READER(memory_busy, uint32_t, (gpu, &v), 100)
+READER(memory, uint64_t, (gpu, RSMI_MEMORY_VRAM, &v), INT64_MAX)
+READER(memory_size, uint64_t, (gpu, RSMI_MEMORY_VRAM, &v), INT64_MAX)
 
 static int read_temperature(const struct rsmi_api *api, uint32_t gpu, int64_t *raw, double *unit)
 {
@@ -123,39 +103,26 @@ static int read_memory_clock(const struct rsmi_api *api, uint32_t gpu, int64_t *
 }
 
 static const struct {
-	const char *name, *unit, *column;
-	enum sensor_quantity quantity;
-	double scale; /* from the library's number to the unit */
+	struct gpu_kind kind;
 	read_fn read;
 } kinds[] = {
-	{"energy", "J", "Energy", QUANTITY_ENERGY, 1e-6, read_energy},
-	{"power", "W", "Power", QUANTITY_POWER, 1e-6, read_power},
-	{"utilisation", "%", "Utilization", QUANTITY_LEVEL, 1, read_busy},
-	{"memory utilisation", "%", "MemUtilization", QUANTITY_LEVEL, 1, read_memory_busy},
-	{"memory", "B", "MemMB", QUANTITY_LEVEL, 1, read_memory},
-	{"memory size", "B", "MemTotalMB", QUANTITY_LEVEL, 1, read_memory_size},
-	{"temperature", "C", "Temperature", QUANTITY_LEVEL, 1e-3, read_temperature},
-	{"clock", "MHz", "Clock", QUANTITY_LEVEL, 1e-6, read_clock},
-	{"memory clock", "MHz", "MemClock", QUANTITY_LEVEL, 1e-6, read_memory_clock},
+	{{"energy", "J", "Energy", QUANTITY_ENERGY, 1e-6}, read_energy},
+	{{"power", "W", "Power", QUANTITY_POWER, 1e-6}, read_power},
+	{{"utilisation", "%", "Utilization", QUANTITY_LEVEL, 1}, read_busy},
+	{{"memory utilisation", "%", "MemUtilization", QUANTITY_LEVEL, 1}, read_memory_busy},
+	{{"memory", "B", "MemMB", QUANTITY_LEVEL, 1}, read_memory},
+	{{"memory size", "B", "MemTotalMB", QUANTITY_LEVEL, 1}, read_memory_size},
+	{{"temperature", "C", "Temperature", QUANTITY_LEVEL, 1e-3}, read_temperature},
+	{{"clock", "MHz", "Clock", QUANTITY_LEVEL, 1e-6}, read_clock},
+	{{"memory clock", "MHz", "MemClock", QUANTITY_LEVEL, 1e-6}, read_memory_clock},
 };
 
 #define N_KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static void add_channel(struct sensor *s, uint32_t gpu, unsigned kind, double unit)
 {
-	struct sensor_channel *c = &s->channel[s->n];
-	unsigned number = s->first + gpu;
-	char name[SENSOR_NAME];
-
-	snprintf(name, sizeof(name), "gpu-%u %s", number, kinds[kind].name);
-	*c = sensor__channel(name);
-	snprintf(c->unit, sizeof(c->unit), "%s", kinds[kind].unit);
-	snprintf(c->series, sizeof(c->series), "GPU/%u", number);
-	snprintf(c->column, sizeof(c->column), "%s", kinds[kind].column);
-	c->part = PART_GPU;
-	c->index = (int)number;
-	c->quantity = kinds[kind].quantity;
-	c->step = unit;
+	s->channel[s->n] = gpu__channel(s->first + gpu, &kinds[kind].kind);
+	s->channel[s->n].step = unit;
 	s->reader[s->n++] = (struct rsmi_reader){.gpu = gpu, .kind = kind};
 }
 
@@ -163,7 +130,7 @@ static void add_channel(struct sensor *s, uint32_t gpu, unsigned kind, double un
 static void add_gpu(struct sensor *s, uint32_t gpu)
 {
 	for (unsigned kind = 0; kind < N_KINDS; kind++) {
-		double unit = kinds[kind].scale;
+		double unit = kinds[kind].kind.scale;
 		int64_t raw;
 		int err = kinds[kind].read(&s->api, gpu, &raw, &unit);
 
@@ -194,14 +161,11 @@ static int add_gpus(struct sensor *s, const struct sensor_roots *roots)
 
 static void rsmi_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	if (s->api.handle)
 		s->api.shutdown();
 	rsmi_api__unload(&s->api);
 	free(s->channel);
 	free(s->reader);
-	free(s);
 }
 
 /* Without a driver the library prints a message for all to see. */
@@ -220,24 +184,12 @@ static int begin_library(struct rsmi_api *api, const char *dir)
 	return err;
 }
 
-static int rsmi_open(struct sensor **out, const struct sensor_roots *roots)
+static int rsmi_open(struct sensor *s, const struct sensor_ops *ops,
+		     const struct sensor_roots *roots)
 {
-	struct sensor *s = calloc(1, sizeof(*s));
-	int err;
+	int err = begin_library(&s->api, roots->lib);
 
-	if (!s)
-		return -ENOMEM;
-	err = begin_library(&s->api, roots->lib);
-	if (err)
-		goto fail;
-	err = add_gpus(s, roots);
-	if (err)
-		goto fail;
-	*out = s;
-	return 0;
-fail:
-	rsmi_close(s);
-	return err;
+	return err ? err : add_gpus(s, roots);
 }
 
 static const struct {
@@ -249,19 +201,15 @@ static const struct {
 	{-ELIBBAD, "librocm_smi64.so cannot be loaded, or lacks functions; install ROCm's own"},
 };
 
-static int rsmi_probe(const struct sensor_roots *roots, char *why, size_t len)
+static void rsmi_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			  char *text, size_t len)
 {
-	struct sensor *s = NULL;
-	int err = rsmi_open(&s, roots);
-
-	snprintf(why, len, "librocm_smi64.so: %s", err ? strerror(-err) : "");
+	snprintf(text, len, "librocm_smi64.so: %s", err ? strerror(-err) : "");
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (reasons[i].err == err)
-			snprintf(why, len, "%s", reasons[i].text);
+			snprintf(text, len, "%s", reasons[i].text);
 	if (!err)
-		snprintf(why, len, "librocm_smi64.so, %u GPUs", s->ngpus);
-	rsmi_close(s);
-	return err;
+		snprintf(text, len, "librocm_smi64.so, %u GPUs", s->ngpus);
 }
 
 static unsigned rsmi_channels(const struct sensor *s, const struct sensor_channel **out)
@@ -273,20 +221,12 @@ static unsigned rsmi_channels(const struct sensor *s, const struct sensor_channe
 static void read_channel(struct sensor *s, unsigned i, struct sensor_value *v)
 {
 	struct rsmi_reader *r = &s->reader[i];
-	double unit = kinds[r->kind].scale;
+	double unit = kinds[r->kind].kind.scale;
 	int64_t raw = 0;
 	int err = kinds[r->kind].read(&s->api, r->gpu, &raw, &unit);
 
-	if (err) {
-		*v = sensor__no_value(sensor__quality_of(rsmi_api__errno(err)));
-		r->count.away = true;
-	} else if (kinds[r->kind].quantity == QUANTITY_ENERGY) {
-		v->quality = sensor_count__add(&r->count, (uint64_t)raw, unit, &v->value);
-	} else {
-		v->quality = READING_GOOD;
-		v->value = (double)raw * unit;
-	}
-	v->time_ns = clock__boot_ns();
+	*v = sensor_count__value(&r->count, s->channel[i].quantity, rsmi_api__errno(err), raw,
+				 unit);
 }
 
 static int rsmi_read(struct sensor *s, struct sensor_value *values)
@@ -300,8 +240,9 @@ const struct sensor_ops sensor_rsmi = {
 	.name = "rsmi",
 	.doc = "AMD GPUs: energy, power, use, memory, temperature, clocks",
 	.slow = true,
-	.probe = rsmi_probe,
+	.size = sizeof(struct sensor),
 	.open = rsmi_open,
+	.describe = rsmi_describe,
 	.channels = rsmi_channels,
 	.read = rsmi_read,
 	.close = rsmi_close,

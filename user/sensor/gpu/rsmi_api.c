@@ -19,42 +19,28 @@ static const char *const libraries[] = {
 	"librocm_smi64.so.6", "librocm_smi64.so.5", "librocm_smi64.so.1",
 };
 
-/* Where ROCm's packages put it, which the loader need not know of. */
+/* Directories of the library: the loader may not know the one of ROCm's packages. */
 static const char *const places[] = {"", "/opt/rocm/lib/"};
 
-static const struct {
-	size_t offset;
-	bool needed;
-	const char *name;
-} functions[] = {
-	{OF(init), true, "rsmi_init"},
-	{OF(shutdown), true, "rsmi_shut_down"},
-	{OF(count), true, "rsmi_num_monitor_devices"},
-	{OF(power), false, "rsmi_dev_power_get"},
-	{OF(power_average), false, "rsmi_dev_power_ave_get"},
-	{OF(energy), false, "rsmi_dev_energy_count_get"},
-	{OF(busy), false, "rsmi_dev_busy_percent_get"},
-	{OF(memory_busy), false, "rsmi_dev_memory_busy_percent_get"},
-	{OF(memory), false, "rsmi_dev_memory_usage_get"},
-	{OF(memory_size), false, "rsmi_dev_memory_total_get"},
-	{OF(temperature), false, "rsmi_dev_temp_metric_get"},
-	{OF(clock), false, "rsmi_dev_gpu_clk_freq_get"},
-	{OF(processes), false, "rsmi_compute_process_info_get"},
-	{OF(process_gpus), false, "rsmi_compute_process_gpus_get"},
-	{OF(process_on), false, "rsmi_compute_process_info_by_device_get"},
+static const struct gpu_function functions[] = {
+	{OF(init), true, {"rsmi_init"}},
+	{OF(shutdown), true, {"rsmi_shut_down"}},
+	{OF(count), true, {"rsmi_num_monitor_devices"}},
+	{OF(power), false, {"rsmi_dev_power_get"}},
+	{OF(power_average), false, {"rsmi_dev_power_ave_get"}},
+	{OF(energy), false, {"rsmi_dev_energy_count_get"}},
+	{OF(busy), false, {"rsmi_dev_busy_percent_get"}},
+	{OF(memory_busy), false, {"rsmi_dev_memory_busy_percent_get"}},
+	{OF(memory), false, {"rsmi_dev_memory_usage_get"}},
+	{OF(memory_size), false, {"rsmi_dev_memory_total_get"}},
+	{OF(temperature), false, {"rsmi_dev_temp_metric_get"}},
+	{OF(clock), false, {"rsmi_dev_gpu_clk_freq_get"}},
+	{OF(processes), false, {"rsmi_compute_process_info_get"}},
+	{OF(process_gpus), false, {"rsmi_compute_process_gpus_get"}},
+	{OF(process_on), false, {"rsmi_compute_process_info_by_device_get"}},
 };
 
-static int find_functions(struct rsmi_api *api)
-{
-	for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
-		void *f = dlsym(api->handle, functions[i].name);
-
-		if (!f && functions[i].needed)
-			return -ELIBBAD;
-		memcpy((char *)api + functions[i].offset, &f, sizeof(f));
-	}
-	return 0;
-}
+#define N_FUNCTIONS (sizeof(functions) / sizeof(functions[0]))
 
 /* -ENOENT: none of that name there. */
 static int try_library(struct rsmi_api *api, const char *dir, const char *name)
@@ -92,7 +78,7 @@ int rsmi_api__load(struct rsmi_api *api, const char *dir)
 	*api = (struct rsmi_api){0};
 	err = find_library(api, dir);
 	if (!err)
-		err = find_functions(api);
+		err = gpu__find_functions(api, api->handle, functions, N_FUNCTIONS);
 	if (err)
 		rsmi_api__unload(api);
 	return err;
@@ -107,9 +93,7 @@ void rsmi_api__unload(struct rsmi_api *api)
 
 int rsmi_api__errno(int err)
 {
-	static const struct {
-		int rsmi, err;
-	} table[] = {
+	static const struct gpu_error table[] = {
 		{RSMI_SUCCESS, 0},
 		{RSMI_INVALID, -ENODEV},
 		{RSMI_NOT_SUPPORTED, -EOPNOTSUPP},
@@ -122,10 +106,7 @@ int rsmi_api__errno(int err)
 		{RSMI_TOO_SMALL, -ENOBUFS},
 	};
 
-	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
-		if (table[i].rsmi == err)
-			return table[i].err;
-	return -EIO;
+	return gpu__errno(table, sizeof(table) / sizeof(table[0]), err);
 }
 
 static uint64_t pick(const uint64_t *hz, uint32_t room, uint32_t n, uint32_t now)

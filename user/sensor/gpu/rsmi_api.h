@@ -7,7 +7,7 @@
 #ifndef JP_SENSOR_GPU_RSMI_API_H
 #define JP_SENSOR_GPU_RSMI_API_H
 
-#include "sensor/core/sensor.h"
+#include "sensor/gpu/gpu_internal.h"
 
 enum rsmi_error {
 	RSMI_SUCCESS = 0,

@@ -1,19 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which process has how much of which AMD GPU. */
+/* Processes on AMD's GPUs: memory and utilisation of each. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "sensor/gpu/rsmi.h"
 #include "sensor/gpu/rsmi_api.h"
 
 #define MORE  64 /* processes that may come between two calls, and room for longer structures */
 #define TRIES 4
-
-struct uses {
-	struct gpu_use *use;
-	unsigned n, room;
-};
 
 static int list_processes(const struct rsmi_api *api, struct rsmi_process **out, uint32_t *n)
 {
@@ -44,23 +38,6 @@ static int list_processes(const struct rsmi_api *api, struct rsmi_process **out,
 	return rsmi_api__errno(err);
 }
 
-static int add_use(struct uses *u, const struct gpu_use *use)
-{
-	if (u->n == GPU_USE_MAX)
-		return -E2BIG;
-	if (u->n == u->room) {
-		unsigned room = u->room ? u->room * 2 : 64;
-		void *p = realloc(u->use, room * sizeof(*u->use));
-
-		if (!p)
-			return -ENOMEM;
-		u->use = p;
-		u->room = room;
-	}
-	u->use[u->n++] = *use;
-	return 0;
-}
-
 /* Without a function for one GPU, the parts of a process that uses several are not known. */
 static struct gpu_use use_on(struct sensor *s, const struct rsmi_process *p, uint32_t gpu,
 			     bool only)
@@ -76,8 +53,8 @@ static struct gpu_use use_on(struct sensor *s, const struct rsmi_process *p, uin
 	return use;
 }
 
-/* A process that has ended since is none. */
-static int add_process(struct sensor *s, struct uses *u, const struct rsmi_process *p)
+/* Adds a process, unless it has ended since it was listed. */
+static int add_process(struct sensor *s, struct gpu_uses *u, const struct rsmi_process *p)
 {
 	uint32_t gpus[RSMI_MAX_GPUS], n = RSMI_MAX_GPUS;
 	int err = s->api.process_gpus(p->pid, gpus, &n) || n > RSMI_MAX_GPUS ? -ESRCH : 0;
@@ -88,7 +65,7 @@ static int add_process(struct sensor *s, struct uses *u, const struct rsmi_proce
 		if (gpus[i] >= s->ngpus)
 			continue;
 		use = use_on(s, p, gpus[i], n == 1);
-		err = add_use(u, &use);
+		err = gpu_uses__add(u, &use);
 	}
 	return err == -ESRCH ? 0 : err;
 }
@@ -96,7 +73,7 @@ static int add_process(struct sensor *s, struct uses *u, const struct rsmi_proce
 int rsmi__processes(struct sensor *s, struct gpu_use **out)
 {
 	_cleanup_free_ struct rsmi_process *list = NULL;
-	struct uses u = {0};
+	struct gpu_uses u = {0};
 	uint32_t n = 0;
 	int err;
 

@@ -20,7 +20,7 @@
 #define LEARN_NS    (2 * NSEC_PER_SEC)
 #define LEARN_PAUSE (NSEC_PER_SEC / 20)
 
-/* One thing to ask the BMC for; several labels may count it. */
+/* One question to the BMC; several labels may count its answer. */
 struct source {
 	enum ipmi_way way;
 	uint16_t record;
@@ -171,7 +171,7 @@ static int choose_source(struct sensor *s)
 	return src->found ? 0 : err && err != -EOPNOTSUPP ? err : -ENOENT;
 }
 
-/* What the configuration names must be there: a sum without one of its parts is no power. */
+/* Finds all sources that the configuration names; a sum without one of its parts is no power. */
 static int find_sources(struct sensor *s)
 {
 	bool records = false;
@@ -229,7 +229,7 @@ static bool same_power(const struct dcmi_power *a, const struct dcmi_power *b)
 	       a->most == b->most && a->average == b->average;
 }
 
-/* A machine that runs takes power: 0 W is what a BMC says that does not know. */
+/* A machine that runs takes power: 0 W is the answer of a BMC that does not know. */
 static int read_dcmi(struct sensor *s, struct source *src, double *watts, bool *repeated,
 		     uint64_t deadline_ns)
 {
@@ -299,19 +299,12 @@ static struct sensor_value sum_of(const struct sensor *s, const struct label *l)
 	return sum;
 }
 
-/* For readers of slow sources -ETIMEDOUT is a call that hangs and is given up: this one came back.
- */
-static int own_error(int err)
-{
-	return err == -ETIMEDOUT ? -ETIME : err;
-}
-
 static int ipmi_read(struct sensor *s, struct sensor_value *values)
 {
 	uint64_t deadline_ns = deadline_of(s);
 	int err = 0;
 
-	/* Who does not answer one question is not asked the next. */
+	/* A BMC that does not answer one question is not asked the next. */
 	for (unsigned i = 0; i < s->nsources; i++) {
 		if (err == -ETIMEDOUT)
 			s->source[i].value = sensor__no_value(READING_NONE);
@@ -323,10 +316,10 @@ static int ipmi_read(struct sensor *s, struct sensor_value *values)
 		if (isnan(values[i].value))
 			values[i].time_ns = clock__boot_ns();
 	}
-	return sensor__any_value(values, s->nlabels) ? (err ? own_error(err) : -ENODATA) : 0;
+	return sensor__any_value(values, s->nlabels) ? (err ? ipmi_link__error(err) : -ENODATA) : 0;
 }
 
-/* The least time between changes: of the first label's first source, which is asked in a row. */
+/* Sets the period: the least time between two changes of the first label's first source. */
 static void learn_period(struct sensor *s, uint64_t learn_ns)
 {
 	const struct timespec pause = {.tv_nsec = LEARN_PAUSE};
@@ -350,64 +343,62 @@ static void learn_period(struct sensor *s, uint64_t learn_ns)
 
 static void ipmi_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	ipmi_link__close(&s->link);
-	free(s);
+}
+
+static int begin(struct sensor *s, const struct ipmi_link *link,
+		 const struct ipmi_settings *settings, uint64_t learn_ns)
+{
+	int err;
+
+	s->link = *link;
+	s->settings = *settings;
+	err = s->settings.nlabels ? find_sources(s) : choose_source(s);
+	if (err)
+		return ipmi_link__error(err);
+	describe_channels(s);
+	learn_period(s, learn_ns);
+	return 0;
 }
 
 int ipmi__open_link(struct sensor **out, struct ipmi_link *link,
 		    const struct ipmi_settings *settings, uint64_t learn_ns)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err;
+	int err = s ? begin(s, link, settings, learn_ns) : -ENOMEM;
 
-	if (!s) {
+	if (!s)
 		ipmi_link__close(link);
-		return -ENOMEM;
-	}
-	s->link = *link;
-	s->settings = *settings;
-	err = s->settings.nlabels ? find_sources(s) : choose_source(s);
-	if (err) {
-		ipmi_close(s);
-		return own_error(err);
-	}
-	describe_channels(s);
-	learn_period(s, learn_ns);
-	*out = s;
-	return 0;
-}
-
-static int ipmi_open(struct sensor **out, const struct sensor_roots *roots)
-{
-	struct ipmi_settings settings = ipmi__settings();
-	struct ipmi_link link;
-	int err = ipmi_link__open(&link, roots->dev, *settings.device ? settings.device : NULL,
-				  NULL, 0);
-
-	return err ? err : ipmi__open_link(out, &link, &settings, LEARN_NS);
-}
-
-/* Asks the BMC nothing: it may be slow. */
-static int ipmi_probe(const struct sensor_roots *roots, char *why, size_t len)
-{
-	struct ipmi_settings settings = ipmi__settings();
-	struct ipmi_link link;
-	char where[128];
-	int err = ipmi_link__open(&link, roots->dev, *settings.device ? settings.device : NULL,
-				  where, sizeof(where));
-
-	if (err == -ENOENT)
-		snprintf(why, len, "no %s; with a BMC: modprobe ipmi_si ipmi_devintf", where);
-	else if (err == -EACCES)
-		snprintf(why, len, "%s: not permitted; needs root", where);
-	else if (err)
-		snprintf(why, len, "%s: %s", where, strerror(-err));
+	if (err)
+		sensor__close(&sensor_ipmi, s);
 	else
-		snprintf(why, len, "the BMC behind %s", where);
-	ipmi_link__close(&link);
+		*out = s;
 	return err;
+}
+
+/* The device that the settings name; NULL: the first. */
+static const char *device_of(const struct ipmi_settings *s)
+{
+	return *s->device ? s->device : NULL;
+}
+
+static int ipmi_open(struct sensor *s, const struct sensor_ops *ops,
+		     const struct sensor_roots *roots)
+{
+	struct ipmi_settings settings = ipmi__settings();
+	struct ipmi_link link;
+	int err = ipmi_link__open(&link, roots->dev, device_of(&settings), NULL, 0);
+
+	return err ? err : begin(s, &link, &settings, LEARN_NS);
+}
+
+static int ipmi_probe(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,
+		      size_t len)
+{
+	struct ipmi_settings settings = ipmi__settings();
+
+	return ipmi_link__probe(roots->dev, device_of(&settings),
+				"with a BMC: modprobe ipmi_si ipmi_devintf", text, len);
 }
 
 static unsigned ipmi_channels(const struct sensor *s, const struct sensor_channel **out)
@@ -420,8 +411,9 @@ const struct sensor_ops sensor_ipmi = {
 	.name = "ipmi",
 	.doc = "node power as the BMC measures it (DCMI, or sensors in watts)",
 	.slow = true,
-	.probe = ipmi_probe,
+	.size = sizeof(struct sensor),
 	.open = ipmi_open,
+	.probe = ipmi_probe,
 	.channels = ipmi_channels,
 	.read = ipmi_read,
 	.close = ipmi_close,

@@ -22,13 +22,15 @@
  * here: lag_ns is 0.
  */
 
+extern const struct sensor_ops sensor_ipmi;
+
 /* Settings for sensors opened from now on; copies them. Before threads are started. */
 void ipmi__use(const struct ipmi_settings *s);
-/* Those, or the defaults. */
+/* The settings of ipmi__use(), or the defaults. */
 struct ipmi_settings ipmi__settings(void);
 
-/* For tests: as sensor_ipmi.open, of a made-up BMC, whose link it takes over in any case. learn_ns:
- * how long to look for the period. */
+/* For tests: opens a source of a made-up BMC, whose link it takes over in any case. learn_ns: how
+ * long changes are waited for to find the period. As sensor__open(). */
 int ipmi__open_link(struct sensor **out, struct ipmi_link *link, const struct ipmi_settings *s,
 		    uint64_t learn_ns);
 

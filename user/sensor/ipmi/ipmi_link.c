@@ -54,7 +54,8 @@ static int send_request(struct device *d, const struct ipmi_request *req)
 	return ioctl(d->fd, IPMICTL_SEND_COMMAND, &r) ? -errno : 0;
 }
 
-/* 0: it was not the answer to what was asked last (but one that was given up, an event). */
+/* Receives a message: its length, or -errno. 0: it was not the answer to the last question, but an
+ * event or the answer to a question that was given up. */
 static int receive(struct device *d, uint8_t *answer)
 {
 	struct ipmi_addr from;
@@ -152,6 +153,29 @@ void ipmi_link__close(struct ipmi_link *link)
 	if (link->close)
 		link->close(link->context);
 	*link = (struct ipmi_link){0};
+}
+
+int ipmi_link__probe(const char *dev, const char *path, const char *hint, char *text, size_t len)
+{
+	struct ipmi_link link;
+	char tried[128];
+	int err = ipmi_link__open(&link, dev, path, tried, sizeof(tried));
+
+	if (err == -ENOENT)
+		snprintf(text, len, "no %s; %s", tried, hint);
+	else if (err == -EACCES)
+		snprintf(text, len, "%s: not permitted; needs root", tried);
+	else if (err)
+		snprintf(text, len, "%s: %s", tried, strerror(-err));
+	else
+		snprintf(text, len, "the BMC behind %s", tried);
+	ipmi_link__close(&link);
+	return err;
+}
+
+int ipmi_link__error(int err)
+{
+	return err == -ETIMEDOUT ? -ETIME : err;
 }
 
 /* Completion codes that mean more than "it did not work". */

@@ -8,7 +8,7 @@
 
 #include "sensor/core/sensor.h"
 
-#define IPMI_MAX_ANSWER 64 /* what we ask for is shorter */
+#define IPMI_MAX_ANSWER 64 /* bytes; the answers to all our questions are shorter */
 
 struct ipmi_request {
 	uint8_t netfn, lun, cmd;
@@ -16,7 +16,7 @@ struct ipmi_request {
 	uint8_t data[8];
 };
 
-/* Who answers: the device, or a made-up BMC in tests. */
+/* The BMC: the kernel's device, or a made-up one in tests. */
 struct ipmi_link {
 	void *context;
 	/*
@@ -37,10 +37,19 @@ int ipmi_link__open(struct ipmi_link *link, const char *dev, const char *path, c
 void ipmi_link__close(struct ipmi_link *link);
 
 /*
- * A call whose answer must be good: asks again while the BMC is busy. Returns the length of what
- * follows the completion code, which goes to data[IPMI_MAX_ANSWER]. -EBUSY: busy to the end;
- * -ETIMEDOUT; -EOPNOTSUPP: it does not know the command, or not for this; -ESTALE: the reservation
- * was lost; -EACCES: not permitted; -EIO: any other completion code.
+ * The same for sensor_ops.probe, by the device that IPMI's settings name. The BMC is asked nothing,
+ * for it may be slow. text[len] says which device it is, or what is missing, with the hint if there
+ * is no device.
+ */
+int ipmi_link__probe(const char *dev, const char *path, const char *hint, char *text, size_t len);
+/* For readers of slow sources -ETIMEDOUT is a call that hangs and is given up. A call that came
+ * back with a timeout of its own is -ETIME; any other err stays. */
+int ipmi_link__error(int err);
+/*
+ * Sends a request and checks the completion code; asks again while the BMC is busy. What follows
+ * the code goes to data[IPMI_MAX_ANSWER], and its length is returned. -EBUSY: the BMC was busy to
+ * the end; -ETIMEDOUT; -EOPNOTSUPP: the BMC does not know the command, or not for this sensor;
+ * -ESTALE: the reservation was lost; -EACCES: not permitted; -EIO: any other completion code.
  */
 int ipmi_link__ask(struct ipmi_link *link, const struct ipmi_request *req, uint8_t *data,
 		   uint64_t deadline_ns);

@@ -76,7 +76,7 @@ int dcmi__parse_window(const uint8_t *data, int len, uint8_t *window)
 	return data[4] ? 0 : -ENOENT;
 }
 
-/* Of a record's bytes, those that are text in the common encoding; others become '?'. */
+/* Copies the name of a record; bytes that are not text of the common encoding become '?'. */
 static void copy_name(const uint8_t *text, size_t len, char *name, size_t size)
 {
 	size_t n = len < size - 1 ? len : size - 1;

@@ -7,7 +7,7 @@
 
 /* DCMI 6.6.1, Get Power Reading. */
 struct dcmi_power {
-	unsigned now, least, most, average; /* W; the last three over period */
+	unsigned now, least, most, average; /* W; the last three over period_ms */
 	uint32_t time;			    /* unix time by the BMC's clock */
 	uint32_t period_ms;
 	bool active;
@@ -17,7 +17,7 @@ enum dcmi_mode { DCMI_SYSTEM = 1, DCMI_ENHANCED = 2 };
 
 /* window: of the enhanced mode, as dcmi__window() found it. */
 struct ipmi_request dcmi__power_request(enum dcmi_mode mode, uint8_t window);
-/* data[len]: the answer behind its completion code. -EPROTO: too short, or none of DCMI. */
+/* data[len]: the answer behind its completion code. 0; -EPROTO: it is too short, or not of DCMI. */
 int dcmi__parse_power(const uint8_t *data, int len, struct dcmi_power *p);
 struct ipmi_request dcmi__window_request(void);
 /* The shortest time that the BMC averages over, as the enhanced mode wants it. -EPROTO, -ENOENT. */
@@ -44,9 +44,9 @@ struct ipmi_sensor {
 
 /* A whole record of type SDR_FULL. -EPROTO: it is shorter than it says or than it must be. */
 int ipmi__parse_sensor(const uint8_t *record, size_t len, struct ipmi_sensor *s);
-/* What a raw value means (IPMI 36.3), NAN if that is not known. */
+/* A raw value in the sensor's unit (IPMI 36.3); NAN: the conversion is not known. */
 double ipmi__convert(const struct ipmi_sensor *s, uint8_t raw);
-/* Least difference of two values of a linear sensor, else NAN. */
+/* The least difference of two values of a linear sensor; NAN: the sensor is not linear. */
 double ipmi__step(const struct ipmi_sensor *s);
 struct ipmi_request ipmi__reading_request(const struct ipmi_sensor *s);
 /* -ENODATA: the BMC says that there is no reading now; -EPROTO. unscanned: take one of a sensor

@@ -26,7 +26,7 @@ static int reserve_repository(struct walk *w)
 	uint8_t data[IPMI_MAX_ANSWER];
 	int n = ipmi_link__ask(w->link, &req, data, w->deadline_ns);
 
-	/* A repository in one piece needs none. */
+	/* A repository in one piece needs no reservation. */
 	if (n == -EOPNOTSUPP) {
 		w->reservation = 0;
 		return 0;

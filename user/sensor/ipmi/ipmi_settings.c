@@ -174,7 +174,8 @@ static int set_device(struct ipmi_settings *s, const char *value, char *err, siz
 	return -EINVAL;
 }
 
-/* Without set: about libraries and networks that are not between us and the BMC. */
+/* The keys; those without set are about libraries and networks that in-band reading does not use.
+ */
 static const struct {
 	const char *name;
 	int (*set)(struct ipmi_settings *s, const char *value, char *err, size_t errlen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What Slurm's acct_gather.conf says of IPMI: the keys that begin with EnergyIPMI. */
+/* The settings of IPMI in Slurm's acct_gather.conf: the keys that begin with EnergyIPMI. */
 #ifndef JP_SENSOR_IPMI_IPMI_SETTINGS_H
 #define JP_SENSOR_IPMI_IPMI_SETTINGS_H
 

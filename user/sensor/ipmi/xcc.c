@@ -21,7 +21,7 @@
 #define CMD_XCC	      0x32
 #define LENOVO	      19046 /* its enterprise number (IANA) */
 #define VENDOR	      "Lenovo"
-#define ROUND_MJ      (1000ull << 32) /* the count of J comes round */
+#define ROUND_MJ      (1000ull << 32) /* at which the count of J begins again */
 #define MAX_W	      50000	      /* more is no node's power */
 
 struct sensor {
@@ -31,7 +31,7 @@ struct sensor {
 	bool energy;
 	bool seen; /* last is of an earlier reading */
 	struct xcc_reading last;
-	uint64_t rounds_mj; /* what came before the count came round */
+	uint64_t rounds_mj; /* counted before the count began again */
 	uint64_t time_ns;   /* when last was measured */
 };
 
@@ -110,40 +110,34 @@ static int first_answer(struct sensor *s)
 	return 0;
 }
 
-/* For readers of slow sources -ETIMEDOUT is a call that hangs and is given up: this one came back.
- */
-static int own_error(int err)
-{
-	return err == -ETIMEDOUT ? -ETIME : err;
-}
-
 static void xcc_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	ipmi_link__close(&s->link);
-	free(s);
+}
+
+static int begin(struct sensor *s, const struct ipmi_link *link)
+{
+	int err;
+
+	s->link = *link;
+	err = check_maker(s);
+	if (!err)
+		err = first_answer(s);
+	return ipmi_link__error(err);
 }
 
 int xcc__open_link(struct sensor **out, struct ipmi_link *link)
 {
 	struct sensor *s = calloc(1, sizeof(*s));
-	int err;
+	int err = s ? begin(s, link) : -ENOMEM;
 
-	if (!s) {
+	if (!s)
 		ipmi_link__close(link);
-		return -ENOMEM;
-	}
-	s->link = *link;
-	err = check_maker(s);
-	if (!err)
-		err = first_answer(s);
-	if (err) {
-		xcc_close(s);
-		return own_error(err);
-	}
-	*out = s;
-	return 0;
+	if (err)
+		sensor__close(&sensor_xcc, s);
+	else
+		*out = s;
+	return err;
 }
 
 static bool is_lenovo(const struct sensor_roots *roots)
@@ -158,46 +152,30 @@ static bool is_lenovo(const struct sensor_roots *roots)
 	return !strcasecmp(vendor, VENDOR);
 }
 
-/* The BMC that IPMI's settings say, or the first. */
-static int open_bmc(struct ipmi_link *link, const struct sensor_roots *roots, char *where,
-		    size_t len)
+static int xcc_open(struct sensor *s, const struct sensor_ops *ops,
+		    const struct sensor_roots *roots)
+{
+	const struct ipmi_settings settings = ipmi__settings();
+	struct ipmi_link link = {0};
+	int err = -ENOENT;
+
+	if (is_lenovo(roots))
+		err = ipmi_link__open(&link, roots->dev, *settings.device ? settings.device : NULL,
+				      NULL, 0);
+	return err ? err : begin(s, &link);
+}
+
+static int xcc_probe(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,
+		     size_t len)
 {
 	const struct ipmi_settings settings = ipmi__settings();
 
-	return ipmi_link__open(link, roots->dev, *settings.device ? settings.device : NULL, where,
-			       len);
-}
-
-static int xcc_open(struct sensor **out, const struct sensor_roots *roots)
-{
-	struct ipmi_link link;
-	int err = is_lenovo(roots) ? open_bmc(&link, roots, NULL, 0) : -ENOENT;
-
-	return err ? err : xcc__open_link(out, &link);
-}
-
-/* Asks the BMC nothing: it may be slow. */
-static int xcc_probe(const struct sensor_roots *roots, char *why, size_t len)
-{
-	struct ipmi_link link = {0};
-	char where[128];
-	int err;
-
 	if (!is_lenovo(roots)) {
-		snprintf(why, len, "the system's vendor is not " VENDOR);
+		snprintf(text, len, "the system's vendor is not " VENDOR);
 		return -ENOENT;
 	}
-	err = open_bmc(&link, roots, where, sizeof(where));
-	if (err == -ENOENT)
-		snprintf(why, len, "no %s; modprobe ipmi_si ipmi_devintf", where);
-	else if (err == -EACCES)
-		snprintf(why, len, "%s: not permitted; needs root", where);
-	else if (err)
-		snprintf(why, len, "%s: %s", where, strerror(-err));
-	else
-		snprintf(why, len, "the BMC behind %s", where);
-	ipmi_link__close(&link);
-	return err;
+	return ipmi_link__probe(roots->dev, *settings.device ? settings.device : NULL,
+				"modprobe ipmi_si ipmi_devintf", text, len);
 }
 
 static unsigned xcc_channels(const struct sensor *s, const struct sensor_channel **out)
@@ -206,7 +184,7 @@ static unsigned xcc_channels(const struct sensor *s, const struct sensor_channel
 	return 1;
 }
 
-/* Whether a count that is lower than the last one can have come round since. */
+/* Whether a count that is lower than the last one can have run past its range since. */
 static bool came_round(const struct sensor *s, uint64_t mj, uint64_t now)
 {
 	double seconds = (double)(now - s->time_ns) / NSEC_PER_SEC;
@@ -256,15 +234,16 @@ static int xcc_read(struct sensor *s, struct sensor_value *values)
 		return 0;
 	*values = sensor__no_value(sensor__quality_of(err));
 	values->time_ns = clock__boot_ns();
-	return own_error(err);
+	return ipmi_link__error(err);
 }
 
 const struct sensor_ops sensor_xcc = {
 	.name = "xcc",
 	.doc = "node energy or power as Lenovo's BMC measures it",
 	.slow = true,
-	.probe = xcc_probe,
+	.size = sizeof(struct sensor),
 	.open = xcc_open,
+	.probe = xcc_probe,
 	.channels = xcc_channels,
 	.read = xcc_read,
 	.close = xcc_close,

@@ -30,7 +30,8 @@ struct xcc_reading {
 /* data[len]: the answer behind its completion code. -EPROTO: it is neither of the two. */
 int xcc__parse(const uint8_t *data, int len, struct xcc_reading *r);
 
-/* For tests: as sensor_xcc.open, of a made-up BMC, whose link it takes over in any case. */
+/* For tests: opens a source of a made-up BMC, whose link it takes over in any case. As
+ * sensor__open(). */
 int xcc__open_link(struct sensor **out, struct ipmi_link *link);
 
 #endif

@@ -20,7 +20,7 @@
 /* More targets of a mount take too long to read every second. */
 #define TARGETS_MAX 128
 
-/* Where the directories llite, osc and mdc are: below proc, and below sys. */
+/* The two places of the directories llite, osc and mdc: below proc, and below sys. */
 struct places {
 	char dir[2][PATH_MAX];
 	bool denied;
@@ -93,7 +93,7 @@ static int add_path(char ***list, unsigned *n, const char *dir, const char *name
 	return 0;
 }
 
-/* "-ffff8f5b4d8a3000": what names of one instance end with. */
+/* The end of the names of one instance: "-ffff8f5b4d8a3000". */
 static const char *instance_of(const char *name)
 {
 	const char *dash = strrchr(name, '-');
@@ -101,7 +101,7 @@ static const char *instance_of(const char *name)
 	return dash ? dash : "";
 }
 
-/* Statistics of the targets of an instance, KIND osc or mdc. */
+/* Lists the statistics of an instance's targets; kind is osc or mdc. */
 static int find_targets(const struct places *at, const char *kind, const char *instance,
 			char ***list, unsigned *n)
 {
@@ -149,9 +149,9 @@ static void name_instance(const struct mount_lines *lines, const char *instance,
 		if (!is_of(&lines->line[i], instance, len))
 			continue;
 		snprintf(name, size, "%s", lines->line[i].point);
-		mount__unescape(name);
+		str__unescape(name);
 		snprintf(about, about_size, "lustre %s at %s", lines->line[i].source, name);
-		mount__unescape(about);
+		str__unescape(about);
 		return;
 	}
 }
@@ -208,7 +208,7 @@ static bool same_fs(const char *a, const char *b)
 	return len == (size_t)(instance_of(b) - b) && !strncmp(a, b, len);
 }
 
-/* The instances of one place. */
+/* Adds the instances of one place. */
 static int find_instances(struct lustre_mounts *l, struct counter_set *c, struct places *at,
 			  const char *place, const struct mount_lines *lines)
 {
@@ -249,7 +249,6 @@ int lustre__open(struct lustre_mounts *l, struct counter_set *c, const struct se
 	struct places at = {.denied = false};
 	int err;
 
-	l->text.fd = -1;
 	if (snprintf(at.dir[0], PATH_MAX, "%s/fs/lustre", roots->proc) >= PATH_MAX ||
 	    snprintf(at.dir[1], PATH_MAX, "%s/kernel/debug/lustre", roots->sys) >= PATH_MAX)
 		return -ENAMETOOLONG;
@@ -271,7 +270,7 @@ void lustre__close(struct lustre_mounts *l)
 	sensor_text__free(&l->text);
 }
 
-/* Behind the name: COUNT samples [UNIT] MIN MAX SUM. Without a sum it is 0. */
+/* Behind the name stands COUNT samples [UNIT] MIN MAX SUM. Without SUM, *sum is 0. */
 static bool parse_counts(const char *at, uint64_t *count, uint64_t *sum)
 {
 	uint64_t v[3];

@@ -21,7 +21,7 @@ enum {
 };
 enum { OP_DONE, OP_SENT, OP_RTT_MS = 6, N_OP };
 
-/* Requests for data, and what their counts go to. */
+/* Requests that are not all metadata, and the value that their counts are added to. */
 static const struct {
 	const char *name;
 	int value; /* -1: to none */
@@ -65,8 +65,8 @@ static int add_mount(struct nfs_mounts *n, struct counter_set *c, struct mount_l
 		return -ENOMEM;
 	}
 	n->mount = p;
-	mount__unescape(line->point);
-	mount__unescape(line->source);
+	str__unescape(line->point);
+	str__unescape(line->source);
 	snprintf(about, sizeof(about), "%s %s at %s", line->type, line->source, line->point);
 	err = mounts__add(c, line->point, about, (1u << N_MOUNT_VALUES) - 1, 1e-3);
 	if (err) {

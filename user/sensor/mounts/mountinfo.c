@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Which file systems of some types are mounted where. */
+/* Mounts of some types of file systems, read from mountinfo. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,25 +87,4 @@ void mount_lines__free(struct mount_lines *m)
 	free(m->line);
 	free(m->text);
 	*m = (struct mount_lines){0};
-}
-
-static bool is_octal(const char *s)
-{
-	return s[0] >= '0' && s[0] <= '3' && s[1] >= '0' && s[1] <= '7' && s[2] >= '0' &&
-	       s[2] <= '7';
-}
-
-void mount__unescape(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (*s == '\\' && is_octal(s + 1)) {
-			*to++ = (char)((s[1] - '0') << 6 | (s[2] - '0') << 3 | (s[3] - '0'));
-			s += 3;
-		} else {
-			*to++ = *s;
-		}
-	}
-	*to = '\0';
 }

@@ -22,7 +22,7 @@ enum mount_value {
 	N_MOUNT_VALUES,
 };
 
-/* Of one reading: what is not known has an error. */
+/* The values of one reading; err[i], if not 0, says that v[i] is not known. */
 struct mount_values {
 	uint64_t v[N_MOUNT_VALUES];
 	int err[N_MOUNT_VALUES];
@@ -44,8 +44,6 @@ struct mount_lines {
  * else where any of it is. 0 or -errno. */
 int mount_lines__read(struct mount_lines *m, const char *proc, const char *const *types);
 void mount_lines__free(struct mount_lines *m);
-/* \ooo as the bytes they are, in place. */
-void mount__unescape(char *s);
 
 /* Adds a device to c with the channels of the values in mask (1 << MOUNT_READS ...); time_unit is
  * that of MOUNT_REQUEST_TIME in s. As counter_set__add_device(). */
@@ -92,7 +90,7 @@ int lustre__open(struct lustre_mounts *l, struct counter_set *c, const struct se
 void lustre__read(struct lustre_mounts *l, struct counter_set *c, struct sensor_value *values);
 void lustre__close(struct lustre_mounts *l);
 
-/* Gives a device its values. */
+/* Sets the values of a device's channels. */
 void mounts__take(struct counter_set *c, unsigned device, const struct mount_values *m,
 		  struct sensor_value *values);
 

@@ -15,9 +15,9 @@
 /* "max" and v1's page-aligned LONG_MAX both mean: no limit. */
 #define NO_LIMIT 9.0e18
 
-#define YOUNG_NS      (3 * NSEC_PER_SEC)
-#define YOUNG_LOOK_NS (NSEC_PER_SEC / 5)
-#define LOOK_NS	      (30 * NSEC_PER_SEC)
+#define YOUNG_NS	(3 * NSEC_PER_SEC)
+#define YOUNG_RESCAN_NS (NSEC_PER_SEC / 5)
+#define RESCAN_NS	(30 * NSEC_PER_SEC)
 /* Descriptors that all steps together may keep. */
 #define KEPT_MAX 1024
 
@@ -126,7 +126,7 @@ static void keep(struct cgroup_files *f, size_t i, const char *dir)
 	kept += f->fd[i] >= 0;
 }
 
-void cgroup_files__look(struct cgroup_files *f, const struct cgroup_dirs *d, uint64_t now_ns)
+void cgroup_files__rescan(struct cgroup_files *f, const struct cgroup_dirs *d, uint64_t now_ns)
 {
 	const char *const dirs[PLACES] = {d->v2, d->v1_memory};
 	size_t i;
@@ -134,13 +134,13 @@ void cgroup_files__look(struct cgroup_files *f, const struct cgroup_dirs *d, uin
 	for (i = 0; i < SOURCES; i++)
 		if (f->fd[i] < 0 && dirs[sources[i].place])
 			keep(f, i, dirs[sources[i].place]);
-	kept += throttled__look(&f->throttled, d);
+	kept += throttled__open(&f->throttled, d);
 	f->limit = lowest_limit(d->v2, d->v2_mount, "memory.max");
 	if (isnan(f->limit))
 		f->limit = lowest_limit(d->v1_memory, d->v1_mount, "memory.limit_in_bytes");
 	if (!f->first_ns)
 		f->first_ns = now_ns;
-	f->next_ns = now_ns + (now_ns < f->first_ns + YOUNG_NS ? YOUNG_LOOK_NS : LOOK_NS);
+	f->next_ns = now_ns + (now_ns < f->first_ns + YOUNG_NS ? YOUNG_RESCAN_NS : RESCAN_NS);
 }
 
 void cgroup_files__read(struct cgroup_files *f, double v[CG_N])

@@ -29,10 +29,10 @@ struct cgroup_files;
 struct cgroup_files *cgroup_files__new(double base);
 double cgroup_files__base(const struct cgroup_files *f); /* NaN: not known yet, or NULL */
 void cgroup_files__free(struct cgroup_files *f);
-/* cgroup_files__look() is due, at this instant of CLOCK_BOOTTIME. */
+/* Whether cgroup_files__rescan() is due at this instant of CLOCK_BOOTTIME. */
 bool cgroup_files__stale(const struct cgroup_files *f, uint64_t now_ns);
-/* Opens what is not open yet, and reads the limits. d is not needed after it. */
-void cgroup_files__look(struct cgroup_files *f, const struct cgroup_dirs *d, uint64_t now_ns);
+/* Opens the files that are not open yet, and reads the limits. d is not kept. */
+void cgroup_files__rescan(struct cgroup_files *f, const struct cgroup_dirs *d, uint64_t now_ns);
 /* Reads every value into v[CG_N]; NaN where a file is missing, unreadable or holds no number, or
  * its cgroup has gone. */
 void cgroup_files__read(struct cgroup_files *f, double v[CG_N]);

@@ -46,7 +46,7 @@ static const struct {
 	[HEAT] = {"temperature", "C", "PkgTemperature", NULL, 1, QUANTITY_LEVEL, false},
 };
 
-/* Counters of several CPUs that are one when added. */
+/* Counters of several CPUs whose sum is a channel. */
 struct sum {
 	struct {
 		int cpu;
@@ -120,7 +120,7 @@ static int read_of(const struct sensor *s, int cpu, const char *dir, const char 
 	return n < 0 ? (int)n : sensor__first_u64(text, v, NULL);
 }
 
-/* MHz; CPUs that are off line have none. */
+/* Mean, lowest and highest clock of the CPUs that are online, MHz. */
 static int read_clocks(const struct sensor *s, double clock[3])
 {
 	double sum = 0;
@@ -236,54 +236,41 @@ static int find_all(struct sensor *s, const struct sensor_roots *roots)
 
 static void cpu_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	if (s->dir >= 0)
 		close(s->dir);
 	for (unsigned k = 0; k < N_SUMS; k++)
 		free(s->sum[k].at);
 	cpu_heat__free(&s->heat);
 	free(s->cpu);
-	free(s);
 }
 
-static int cpu_open(struct sensor **out, const struct sensor_roots *roots)
+static int cpu_open(struct sensor *s, const struct sensor_ops *ops,
+		    const struct sensor_roots *roots)
 {
-	struct sensor *s = calloc(1, sizeof(*s));
 	int err;
 
-	if (!s)
-		return -ENOMEM;
 	s->dir = -1;
 	err = find_all(s, roots);
-	if (err) {
-		cpu_close(s);
-		return err == -ENOTDIR ? -ENOENT : err;
-	}
-	*out = s;
-	return 0;
+	return err == -ENOTDIR ? -ENOENT : err;
 }
 
-static int cpu_probe(const struct sensor_roots *roots, char *why, size_t len)
+static void cpu_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			 char *text, size_t len)
 {
-	struct sensor *s = NULL;
-	int err = cpu_open(&s, roots);
 	size_t at = 0;
 
 	if (err == -ENOENT)
-		snprintf(why, len,
+		snprintf(text, len,
 			 "no cpufreq and thermal_throttle in %s/devices/system/cpu, no temperature "
 			 "that is known",
 			 roots->sys);
 	else if (err)
-		snprintf(why, len, "%s/devices/system/cpu: %s", roots->sys, strerror(-err));
+		snprintf(text, len, "%s/devices/system/cpu: %s", roots->sys, strerror(-err));
 	else
-		at = (size_t)snprintf(why, len, "%u CPUs", s->ncpus);
+		at = (size_t)snprintf(text, len, "%u CPUs", s->ncpus);
 	for (unsigned i = 0; !err && i < s->n && at < len; i++)
-		at += (size_t)snprintf(why + at, len - at, "%s %s", i ? "," : ":",
+		at += (size_t)snprintf(text + at, len - at, "%s %s", i ? "," : ":",
 				       s->channel[i].column);
-	cpu_close(s);
-	return err;
 }
 
 static unsigned cpu_channels(const struct sensor *s, const struct sensor_channel **out)
@@ -320,8 +307,9 @@ const struct sensor_ops sensor_cpu = {
 	.name = "cpu",
 	.doc = "clocks, throttling and temperature of the processors",
 	.slow = true,
-	.probe = cpu_probe,
+	.size = sizeof(struct sensor),
 	.open = cpu_open,
+	.describe = cpu_describe,
 	.channels = cpu_channels,
 	.read = cpu_read,
 	.close = cpu_close,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Clocks, heat and pressure of the processors, and memory, as the kernel's small files tell them:
- * the table CPU. */
+/* Clocks, heat and pressure of the processors, and memory, of the kernel's small files: the table
+ * CPU. */
 #ifndef JP_SENSOR_NODE_CPU_H
 #define JP_SENSOR_NODE_CPU_H
 
@@ -24,9 +24,10 @@ struct cpu_heat {
 	unsigned n;
 };
 
-/* By drivers whose sensors are known. 0 or -ENOMEM; n is 0 where there is none. */
+/* Finds the files of drivers whose sensors are known. 0 or -ENOMEM; n is 0 if there are none. */
 int cpu_heat__find(struct cpu_heat *h, const struct sensor_roots *roots);
-/* The hottest of those that can be read, C. -errno of the last one when none can be. */
+/* The highest temperature that can be read, C. 0, or -errno of the last file if none can be read.
+ */
 int cpu_heat__read(const struct cpu_heat *h, double *celsius);
 void cpu_heat__free(struct cpu_heat *h);
 

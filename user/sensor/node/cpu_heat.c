@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "sensor/core/counter_set.h"
 #include "sensor/node/cpu.h"
 
 #define FILES_MAX 64
@@ -54,81 +55,72 @@ static int add_file(struct cpu_heat *h, const char *path)
 	return 0;
 }
 
-/* path: ".../hwmon3/temp1_label"; its value is in ".../hwmon3/temp1_input". */
-static int try_label(struct cpu_heat *h, const char *path, unsigned line)
-{
-	char chip[64], label[64], other[PATH_MAX];
+/* A search below a directory. */
+struct search {
+	struct cpu_heat *heat;
+	unsigned line; /* of known[] */
+};
 
-	if (!sibling_path(other, path, '/', "name"))
+/* DIR/temp1_label of a chip's directory: the value is in DIR/temp1_input. */
+static int try_label(void *arg, const char *dir, const char *file)
+{
+	struct search *s = arg;
+	char chip[64], label[64], path[PATH_MAX], other[PATH_MAX];
+
+	if (!str__glob1("temp*_label", file) || s->heat->n == FILES_MAX ||
+	    snprintf(path, PATH_MAX, "%s/%s", dir, file) >= PATH_MAX ||
+	    !sibling_path(other, path, '/', "name"))
 		return 0;
 	read_line(other, chip, sizeof(chip));
 	read_line(path, label, sizeof(label));
-	if (strcmp(chip, known[line].chip) != 0 || !str__glob1(known[line].label, label) ||
+	if (strcmp(chip, known[s->line].chip) != 0 || !str__glob1(known[s->line].label, label) ||
 	    !sibling_path(other, path, '_', "input"))
 		return 0;
-	return add_file(h, other);
+	return add_file(s->heat, other);
 }
 
-/* path: ".../thermal_zone0/type" */
-static int try_zone(struct cpu_heat *h, const char *path, unsigned line)
+static int try_chip(void *arg, const char *class, const char *chip)
 {
-	char type[64], other[PATH_MAX];
+	char dir[PATH_MAX];
+	int err = 0;
 
+	if (str__glob1("hwmon*", chip) && snprintf(dir, PATH_MAX, "%s/%s", class, chip) < PATH_MAX)
+		err = sensor__each_entry(dir, try_label, arg);
+	return err == -ENOMEM ? err : 0;
+}
+
+/* DIR/thermal_zone0/type: the value is in DIR/thermal_zone0/temp. */
+static int try_zone(void *arg, const char *class, const char *zone)
+{
+	struct search *s = arg;
+	char type[64], path[PATH_MAX], other[PATH_MAX];
+
+	if (!str__glob1("thermal_zone*", zone) || s->heat->n == FILES_MAX ||
+	    snprintf(path, PATH_MAX, "%s/%s/type", class, zone) >= PATH_MAX)
+		return 0;
 	read_line(path, type, sizeof(type));
 	if (strcmp(type, "x86_pkg_temp") != 0 || !sibling_path(other, path, '/', "temp"))
 		return 0;
-	return add_file(h, other);
-}
-
-static int compare_names(const struct dirent **a, const struct dirent **b)
-{
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
-
-/* Visits everything in dir whose name fits, in the order of names. */
-static int each(struct cpu_heat *h, const char *dir, const char *pattern, unsigned line,
-		int (*visit)(struct cpu_heat *h, const char *path, unsigned line))
-{
-	struct dirent **entries = NULL;
-	int n = scandir(dir, &entries, NULL, compare_names), err = 0;
-
-	for (int i = 0; i < n; i++) {
-		char path[PATH_MAX];
-
-		if (!err && h->n < FILES_MAX && str__glob1(pattern, entries[i]->d_name) &&
-		    snprintf(path, sizeof(path), "%s/%s", dir, entries[i]->d_name) < PATH_MAX)
-			err = visit(h, path, line);
-		free(entries[i]);
-	}
-	free(entries);
-	return err;
-}
-
-static int visit_chip(struct cpu_heat *h, const char *path, unsigned line)
-{
-	return each(h, path, "temp*_label", line, try_label);
-}
-
-static int visit_zone(struct cpu_heat *h, const char *path, unsigned line)
-{
-	return each(h, path, "type", line, try_zone);
+	return add_file(s->heat, other);
 }
 
 int cpu_heat__find(struct cpu_heat *h, const struct sensor_roots *roots)
 {
+	struct search s = {.heat = h};
 	char dir[PATH_MAX];
 	int err = 0;
 
 	*h = (struct cpu_heat){0};
 	if (snprintf(dir, sizeof(dir), "%s/class/hwmon", roots->sys) >= PATH_MAX)
 		return 0;
-	for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]) && !h->n && !err; i++)
-		err = each(h, dir, "hwmon*", i, visit_chip);
-	if (!h->n && !err && snprintf(dir, sizeof(dir), "%s/class/thermal", roots->sys) < PATH_MAX)
-		err = each(h, dir, "thermal_zone*", 0, visit_zone);
-	if (err)
+	for (; s.line < sizeof(known) / sizeof(known[0]) && !h->n && err != -ENOMEM; s.line++)
+		err = sensor__each_entry(dir, try_chip, &s);
+	if (!h->n && err != -ENOMEM &&
+	    snprintf(dir, sizeof(dir), "%s/class/thermal", roots->sys) < PATH_MAX)
+		err = sensor__each_entry(dir, try_zone, &s);
+	if (err == -ENOMEM)
 		cpu_heat__free(h);
-	return err;
+	return err == -ENOMEM ? err : 0;
 }
 
 /* Thousandths of a degree, with a sign. */

@@ -11,10 +11,6 @@
 #include "base/str.h"
 #include "sensor/core/proc_table.h"
 
-struct sensor {
-	struct proc_table table;
-};
-
 #define SECTOR	 512.0
 #define MS	 1e-3
 #define MS_RANGE (1ull << 32) /* times are printed modulo that */
@@ -55,6 +51,7 @@ static const char *split_line(const char *line, size_t len, const char **name, s
 }
 
 static const struct proc_table_format format = {
+	.noun = "disk",
 	.series = "Disk",
 	.part = PART_DISK,
 	.class = "block",
@@ -65,60 +62,19 @@ static const struct proc_table_format format = {
 	.n = sizeof(columns) / sizeof(columns[0]),
 };
 
-static void disks_close(struct sensor *s)
+static int disks_open(struct sensor *s, const struct sensor_ops *ops,
+		      const struct sensor_roots *roots)
 {
-	if (!s)
-		return;
-	proc_table__close(&s->table);
-	free(s);
-}
-
-static int disks_open(struct sensor **out, const struct sensor_roots *roots)
-{
-	struct sensor *s = calloc(1, sizeof(*s));
-	int err = s ? proc_table__open(&s->table, &format, roots) : -ENOMEM;
-
-	if (err) {
-		disks_close(s);
-		return err;
-	}
-	*out = s;
-	return 0;
-}
-
-static int disks_probe(const struct sensor_roots *roots, char *why, size_t len)
-{
-	struct sensor *s = NULL;
-	int err = disks_open(&s, roots);
-
-	if (err == -ENOENT)
-		snprintf(why, len, "no disk with a device in %s/block", roots->sys);
-	else if (err)
-		snprintf(why, len, "%s/diskstats: %s", roots->proc, strerror(-err));
-	else
-		snprintf(why, len, "%u with a device in %s/block%s", s->table.c.ndevices,
-			 roots->sys, s->table.c.left_out ? ", more are left out" : "");
-	disks_close(s);
-	return err;
-}
-
-static unsigned disks_channels(const struct sensor *s, const struct sensor_channel **out)
-{
-	*out = s->table.c.channel;
-	return s->table.c.nchannels;
-}
-
-static int disks_read(struct sensor *s, struct sensor_value *values)
-{
-	return proc_table__read(&s->table, values);
+	return proc_table__open(s, &format, roots);
 }
 
 const struct sensor_ops sensor_disks = {
 	.name = "disks",
 	.doc = "local disks, whole ones",
-	.probe = disks_probe,
+	.size = sizeof(struct proc_table),
 	.open = disks_open,
-	.channels = disks_channels,
-	.read = disks_read,
-	.close = disks_close,
+	.describe = proc_table__describe,
+	.channels = proc_table__channels,
+	.read = proc_table__read,
+	.close = proc_table__close,
 };

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
+#include "sensor/core/counter_set.h"
 #include "sensor/core/file.h"
 
 #define LABEL_LEN 64
@@ -21,7 +22,8 @@ struct sensor {
 	char dir[PATH_MAX];
 };
 
-/* What is known of names. A '#' stands for the index of the part. The first that fits counts. */
+/* The parts that chips and labels stand for. '#' is the index of the part. The first row that fits
+ * counts. */
 static const struct {
 	const char *chip;
 	const char *label;
@@ -60,14 +62,15 @@ static bool label_fits(const char *pattern, const char *text, int *index)
 	return true;
 }
 
-/* A path too long is none: its file is not found. */
+/* Joins a path. One that is too long becomes "", so that no file is found. */
 static void join(char path[PATH_MAX], const char *dir, const char *name, const char *suffix)
 {
 	if (snprintf(path, PATH_MAX, "%s/%s%s", dir, name, suffix) >= PATH_MAX)
 		path[0] = '\0';
 }
 
-static void tell_part(const char *chip, const char *label, struct sensor_channel *c)
+/* Sets part and index of a channel by the chip's name and the label. */
+static void set_part(const char *chip, const char *label, struct sensor_channel *c)
 {
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (!strcmp(known[i].chip, chip) && label_fits(known[i].label, label, &c->index)) {
@@ -89,7 +92,8 @@ static void read_line(const char *dir, const char *name, char *buf, size_t size)
 		buf[len - 1] = '\0';
 }
 
-/* "90.0%" of an ACPI meter: how much of a reading is right. */
+/* The relative error of a meter: an ACPI meter's accuracy of "90.0%" is 0.1. NAN: not documented.
+ */
 static double documented_error(const char *dir, const char *kind)
 {
 	char name[64], text[32];
@@ -113,7 +117,7 @@ static uint64_t averaged_over(const char *dir, const char *kind)
 	return parse_u64(text, &ms) || ms > UINT64_MAX / 1000000 ? 0 : ms * 1000000;
 }
 
-/* The label that drivers give, NVIDIA's way to say it, or none. */
+/* The label of a driver, else the file that NVIDIA uses for labels, else "". */
 static void read_label(const char *dir, const char *kind, char *label, size_t len)
 {
 	char name[64];
@@ -141,7 +145,7 @@ static int add_channel(struct sensor *s, const char *dir, const char *chip, cons
 	c.step = 1e-6;
 	c.error = documented_error(dir, kind);
 	c.period_ns = averaged_over(dir, kind);
-	tell_part(chip, label, &c);
+	set_part(chip, label, &c);
 	join(path, dir, file, "");
 	return sensor_files__add(&s->files, &c, path, 1e-6);
 }
@@ -151,10 +155,10 @@ static bool value_file(const char *file, char *kind, size_t len)
 {
 	size_t word = str__starts(file, "power") ? 5 : str__starts(file, "energy") ? 6 : 0;
 	size_t digits = strspn(file + word, "0123456789");
-	const char *what = file + word + digits;
+	const char *suffix = file + word + digits;
 
 	if (!word || !digits || word + digits >= len ||
-	    (strcmp(what, "_input") != 0 && (word != 5 || strcmp(what, "_average") != 0)))
+	    (strcmp(suffix, "_input") != 0 && (word != 5 || strcmp(suffix, "_average") != 0)))
 		return false;
 	memcpy(kind, file, word + digits);
 	kind[word + digits] = '\0';
@@ -169,32 +173,24 @@ static bool has_file(const char *dir, const char *kind, const char *suffix)
 	return !faccessat(AT_FDCWD, path, F_OK, AT_EACCESS);
 }
 
-static int compare_names(const struct dirent **a, const struct dirent **b)
+/* The channels of a directory with values. */
+struct scan {
+	struct sensor *s;
+	const char *chip;
+	unsigned found;
+};
+
+static int scan_file(void *arg, const char *dir, const char *file)
 {
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
+	struct scan *scan = arg;
+	char kind[32];
 
-/* The channels of one directory with values; how many in *found. */
-static int scan_values(struct sensor *s, const char *dir, const char *chip, unsigned *found)
-{
-	struct dirent **entries = NULL;
-	int n = scandir(dir, &entries, NULL, compare_names), err = 0;
-
-	for (int i = 0; i < n; i++) {
-		const char *file = entries[i]->d_name;
-		char kind[32];
-
-		/* The average where there is one: it misses nothing in between. */
-		if (!err && value_file(file, kind, sizeof(kind)) &&
-		    (strcmp(file + strlen(kind), "_input") != 0 ||
-		     !has_file(dir, kind, "_average"))) {
-			err = add_channel(s, dir, chip, kind, file);
-			++*found;
-		}
-		free(entries[i]);
-	}
-	free(entries);
-	return err;
+	/* The average where there is one: it misses nothing in between. */
+	if (!value_file(file, kind, sizeof(kind)) ||
+	    (!strcmp(file + strlen(kind), "_input") && has_file(dir, kind, "_average")))
+		return 0;
+	scan->found++;
+	return add_channel(scan->s, dir, scan->chip, kind, file);
 }
 
 static bool is_ignored(const char *chip)
@@ -206,24 +202,28 @@ static bool is_ignored(const char *chip)
 }
 
 /* Old drivers have their files, and the name, on the device. */
-static int scan_chip(struct sensor *s, const char *hwmon)
+static int scan_chip(void *arg, const char *class, const char *hwmon)
 {
 	char dir[2][PATH_MAX], chip[LABEL_LEN] = "";
-	unsigned found = 0;
+	struct scan scan = {.s = arg};
 	int err = 0;
 
-	join(dir[0], s->dir, hwmon, "");
-	join(dir[1], s->dir, hwmon, "/device");
+	join(dir[0], class, hwmon, "");
+	join(dir[1], class, hwmon, "/device");
 	for (unsigned i = 0; i < 2 && !*chip; i++)
 		read_line(dir[i], "name", chip, sizeof(chip));
 	if (is_ignored(chip))
 		return 0;
-	for (unsigned i = 0; i < 2 && !found && !err; i++)
-		err = scan_values(s, dir[i], *chip ? chip : hwmon, &found);
+	scan.chip = *chip ? chip : hwmon;
+	for (unsigned i = 0; i < 2 && !scan.found && !err; i++) {
+		err = sensor__each_entry(dir[i], scan_file, &scan);
+		if (err != -ENOMEM && err != -E2BIG) /* a directory that is not there has none */
+			err = 0;
+	}
 	return err;
 }
 
-/* A meter of all there is has no label, and its chip no second one. */
+/* The meter of the whole node has no label, and its chip has no second meter. */
 static void find_node_meter(struct sensor_files *f)
 {
 	struct sensor_channel *alone = NULL;
@@ -241,7 +241,7 @@ static void find_node_meter(struct sensor_files *f)
 		alone->part = PART_NODE;
 }
 
-/* GPUs have no number of their own here: the order of the chips is it. */
+/* Numbers GPUs in the order of their chips, for they have no number of their own here. */
 static void number_gpus(struct sensor_files *f)
 {
 	const char *chip = NULL;
@@ -260,8 +260,9 @@ static void number_gpus(struct sensor_files *f)
 	}
 }
 
-/* Chips of one kind have labels in common, and a channel is known by its name. */
-static void tell_apart(struct sensor_files *f)
+/* Numbers channels of one name: chips of one kind have the same labels, and channels are known by
+ * their names. */
+static void number_equal_names(struct sensor_files *f)
 {
 	for (unsigned i = f->n; i-- > 1;) {
 		char *name = f->channel[i].name;
@@ -279,72 +280,43 @@ static void tell_apart(struct sensor_files *f)
 
 static int scan_all(struct sensor *s)
 {
-	struct dirent **entries = NULL;
-	int n = scandir(s->dir, &entries, NULL, compare_names), err = n < 0 ? -errno : 0;
+	int err = sensor__each_entry(s->dir, scan_chip, s);
 
-	for (int i = 0; i < n; i++) {
-		if (!err && entries[i]->d_name[0] != '.')
-			err = scan_chip(s, entries[i]->d_name);
-		free(entries[i]);
-	}
-	free(entries);
 	find_node_meter(&s->files);
 	number_gpus(&s->files);
-	tell_apart(&s->files);
+	number_equal_names(&s->files);
 	return err ? err : s->files.n ? 0 : -ENOENT;
 }
 
 static void hwmon_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	sensor_files__free(&s->files);
-	free(s);
 }
 
-static int hwmon_open(struct sensor **out, const struct sensor_roots *roots)
+static int hwmon_open(struct sensor *s, const struct sensor_ops *ops,
+		      const struct sensor_roots *roots)
 {
-	struct sensor *s = calloc(1, sizeof(*s));
 	int err;
 
-	if (!s)
-		return -ENOMEM;
-	err = snprintf(s->dir, sizeof(s->dir), "%s/class/hwmon", roots->sys) >= (int)sizeof(s->dir)
-		      ? -ENAMETOOLONG
-		      : scan_all(s);
-	if (!err && !sensor_files__readable(&s->files))
-		err = -EACCES;
-	if (err) {
-		hwmon_close(s);
-		return err;
-	}
-	*out = s;
-	return 0;
+	if (snprintf(s->dir, sizeof(s->dir), "%s/class/hwmon", roots->sys) >= (int)sizeof(s->dir))
+		return -ENAMETOOLONG;
+	err = scan_all(s);
+	return err ? err : sensor_files__readable(&s->files) ? 0 : -EACCES;
 }
 
-static int hwmon_probe(const struct sensor_roots *roots, char *why, size_t len)
+static void hwmon_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			   char *text, size_t len)
 {
-	struct sensor *s = NULL;
-	int err = hwmon_open(&s, roots);
-
 	if (err == -EACCES)
-		snprintf(why, len, "power and energy in %s/class/hwmon: not permitted; needs root",
+		snprintf(text, len, "power and energy in %s/class/hwmon: not permitted; needs root",
 			 roots->sys);
 	else if (err == -ENOENT)
-		snprintf(why, len, "no power or energy in %s/class/hwmon", roots->sys);
+		snprintf(text, len, "no power or energy in %s/class/hwmon", roots->sys);
 	else if (err)
-		snprintf(why, len, "%s/class/hwmon: %s", roots->sys, strerror(-err));
+		snprintf(text, len, "%s/class/hwmon: %s", roots->sys, strerror(-err));
 	else
-		snprintf(why, len, "%u channels in %s, %u readable", s->files.n, s->dir,
+		snprintf(text, len, "%u channels in %s, %u readable", s->files.n, s->dir,
 			 sensor_files__readable(&s->files));
-	hwmon_close(s);
-	return err;
-}
-
-static unsigned hwmon_channels(const struct sensor *s, const struct sensor_channel **out)
-{
-	*out = s->files.channel;
-	return s->files.n;
 }
 
 static int hwmon_read(struct sensor *s, struct sensor_value *values)
@@ -358,9 +330,10 @@ const struct sensor_ops sensor_hwmon = {
 	.name = "hwmon",
 	.doc = "power and energy that drivers of meters, processors and GPUs show",
 	.slow = true,
-	.probe = hwmon_probe,
+	.size = sizeof(struct sensor),
 	.open = hwmon_open,
-	.channels = hwmon_channels,
+	.describe = hwmon_describe,
+	.channels = sensor_files__channels,
 	.read = hwmon_read,
 	.close = hwmon_close,
 };

@@ -15,10 +15,6 @@
 #include "base/str.h"
 #include "sensor/core/proc_table.h"
 
-struct sensor {
-	struct proc_table table;
-};
-
 /* Numbers of a line of /proc/net/dev. */
 static const struct proc_table_column columns[] = {
 	{"RxMB", "B", 0, 1, 0},	    {"TxMB", "B", 8, 1, 0},    {"RxPackets", "", 1, 1, 0},
@@ -58,6 +54,7 @@ static const char *split_line(const char *line, size_t len, const char **name, s
 }
 
 static const struct proc_table_format format = {
+	.noun = "network interface",
 	.series = "NetDev",
 	.part = PART_PORT,
 	.class = "class/net",
@@ -68,61 +65,19 @@ static const struct proc_table_format format = {
 	.n = sizeof(columns) / sizeof(columns[0]),
 };
 
-static void netdev_close(struct sensor *s)
+static int netdev_open(struct sensor *s, const struct sensor_ops *ops,
+		       const struct sensor_roots *roots)
 {
-	if (!s)
-		return;
-	proc_table__close(&s->table);
-	free(s);
-}
-
-static int netdev_open(struct sensor **out, const struct sensor_roots *roots)
-{
-	struct sensor *s = calloc(1, sizeof(*s));
-	int err = s ? proc_table__open(&s->table, &format, roots) : -ENOMEM;
-
-	if (err) {
-		netdev_close(s);
-		return err;
-	}
-	*out = s;
-	return 0;
-}
-
-static int netdev_probe(const struct sensor_roots *roots, char *why, size_t len)
-{
-	struct sensor *s = NULL;
-	int err = netdev_open(&s, roots);
-
-	if (err == -ENOENT)
-		snprintf(why, len, "no network interface with a device in %s/class/net",
-			 roots->sys);
-	else if (err)
-		snprintf(why, len, "%s/net/dev: %s", roots->proc, strerror(-err));
-	else
-		snprintf(why, len, "%u with a device in %s/class/net%s", s->table.c.ndevices,
-			 roots->sys, s->table.c.left_out ? ", more are left out" : "");
-	netdev_close(s);
-	return err;
-}
-
-static unsigned netdev_channels(const struct sensor *s, const struct sensor_channel **out)
-{
-	*out = s->table.c.channel;
-	return s->table.c.nchannels;
-}
-
-static int netdev_read(struct sensor *s, struct sensor_value *values)
-{
-	return proc_table__read(&s->table, values);
+	return proc_table__open(s, &format, roots);
 }
 
 const struct sensor_ops sensor_netdev = {
 	.name = "netdev",
 	.doc = "network interfaces that have a device",
-	.probe = netdev_probe,
+	.size = sizeof(struct proc_table),
 	.open = netdev_open,
-	.channels = netdev_channels,
-	.read = netdev_read,
-	.close = netdev_close,
+	.describe = proc_table__describe,
+	.channels = proc_table__channels,
+	.read = proc_table__read,
+	.close = proc_table__close,
 };

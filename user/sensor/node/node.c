@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/str.h"
 #include "sensor/node/cpu.h"
 #include "sensor/core/file.h"
@@ -41,7 +40,8 @@ struct sensor {
 	char path[N_KINDS][PATH_MAX];
 };
 
-/* The digits behind word, which begins a line unless it is in one. */
+/* The number behind word in the text. 0, -ENODATA: the text does not have word; -EINVAL, -ERANGE.
+ */
 static int number_behind(const char *text, const char *word, uint64_t *v)
 {
 	const char *at = strstr(text, word);
@@ -85,7 +85,7 @@ static int read_memory(struct sensor_text *text, uint64_t *kib)
 	return 0;
 }
 
-/* Where the kernel has none, or it is switched off (psi=0), it is no channel. */
+/* Adds the channel of a kind, unless the kernel does not have it or it is switched off (psi=0). */
 static void add_kind(struct sensor *s, const struct sensor_roots *roots, unsigned kind)
 {
 	struct sensor_channel *c = &s->channel[s->n];
@@ -112,41 +112,29 @@ static void add_kind(struct sensor *s, const struct sensor_roots *roots, unsigne
 
 static void node_close(struct sensor *s)
 {
-	for (unsigned i = 0; s && i < s->n; i++)
+	for (unsigned i = 0; i < s->n; i++)
 		sensor_text__free(&s->text[i]);
-	free(s);
 }
 
-static int node_open(struct sensor **out, const struct sensor_roots *roots)
+static int node_open(struct sensor *s, const struct sensor_ops *ops,
+		     const struct sensor_roots *roots)
 {
-	struct sensor *s = calloc(1, sizeof(*s));
-
-	if (!s)
-		return -ENOMEM;
 	for (unsigned kind = 0; kind < N_KINDS; kind++)
 		add_kind(s, roots, kind);
-	if (!s->n) {
-		node_close(s);
-		return -ENOENT;
-	}
-	*out = s;
-	return 0;
+	return s->n ? 0 : -ENOENT;
 }
 
-static int node_probe(const struct sensor_roots *roots, char *why, size_t len)
+static void node_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			  char *text, size_t len)
 {
-	struct sensor *s = NULL;
-	int err = node_open(&s, roots);
 	size_t at = 0;
 
 	if (err)
-		snprintf(why, len, "no %s/pressure, and no memory in %s/meminfo", roots->proc,
+		snprintf(text, len, "no %s/pressure, and no memory in %s/meminfo", roots->proc,
 			 roots->proc);
 	for (unsigned i = 0; !err && i < s->n && at < len; i++)
-		at += (size_t)snprintf(why + at, len - at, "%s%s", i ? ", " : "",
+		at += (size_t)snprintf(text + at, len - at, "%s%s", i ? ", " : "",
 				       kinds[s->kind[i]].file);
-	node_close(s);
-	return err;
 }
 
 static unsigned node_channels(const struct sensor *s, const struct sensor_channel **out)
@@ -158,21 +146,11 @@ static unsigned node_channels(const struct sensor *s, const struct sensor_channe
 static int node_read(struct sensor *s, struct sensor_value *values)
 {
 	for (unsigned i = 0; i < s->n; i++) {
-		struct sensor_value *v = &values[i];
-		double scale = kinds[s->kind[i]].scale;
 		uint64_t raw = 0;
 		int err = kinds[s->kind[i]].read(&s->text[i], &raw);
 
-		if (err) {
-			*v = sensor__no_value(sensor__quality_of(err));
-			s->count[i].away = true;
-		} else if (s->channel[i].quantity == QUANTITY_COUNT) {
-			v->quality = sensor_count__add(&s->count[i], raw, scale, &v->value);
-		} else {
-			v->quality = READING_GOOD;
-			v->value = (double)raw * scale;
-		}
-		v->time_ns = clock__boot_ns();
+		values[i] = sensor_count__value(&s->count[i], s->channel[i].quantity, err,
+						(int64_t)raw, kinds[s->kind[i]].scale);
 	}
 	return sensor__any_value(values, s->n);
 }
@@ -180,8 +158,9 @@ static int node_read(struct sensor *s, struct sensor_value *values)
 const struct sensor_ops sensor_node = {
 	.name = "node",
 	.doc = "pressure (PSI) and memory of the whole node",
-	.probe = node_probe,
+	.size = sizeof(struct sensor),
 	.open = node_open,
+	.describe = node_describe,
 	.channels = node_channels,
 	.read = node_read,
 	.close = node_close,

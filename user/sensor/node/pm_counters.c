@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/str.h"
+#include "sensor/core/counter_set.h"
 #include "sensor/core/file.h"
 
 #define SCAN_HZ	  10	       /* where the blade does not say its own rate */
@@ -28,11 +29,12 @@ struct marks {
 struct sensor {
 	struct sensor_files files;
 	char dir[PATH_MAX];
+	uint64_t period_ns; /* of the controller's scans */
 	struct marks marks;
 	bool read_once;
 };
 
-/* What a file's name is made of: the part, a number where there are several, the quantity. */
+/* A file's name is made of the part, a number where there are several, and the quantity. */
 static const struct {
 	const char *part_name;
 	const char *name;
@@ -45,7 +47,7 @@ static const struct {
 };
 
 static const struct {
-	const char *what;
+	const char *suffix;
 	const char *unit;
 	enum sensor_quantity quantity;
 } quantities[] = {
@@ -95,12 +97,12 @@ static bool known_file(const char *file, struct sensor_channel *c)
 		for (size_t q = 0; q < sizeof(quantities) / sizeof(quantities[0]); q++) {
 			char name[SENSOR_NAME], number[16] = "";
 
-			if (strcmp(file + len, quantities[q].what) != 0)
+			if (strcmp(file + len, quantities[q].suffix) != 0)
 				continue;
 			if (index >= 0)
 				snprintf(number, sizeof(number), "-%d", index);
 			snprintf(name, sizeof(name), "%s%s %s", measured[i].name, number,
-				 quantities[q].what);
+				 quantities[q].suffix);
 			*c = sensor__channel(name);
 			snprintf(c->unit, sizeof(c->unit), "%s", quantities[q].unit);
 			c->part = measured[i].part;
@@ -124,84 +126,49 @@ static int read_mark(const struct sensor *s, const char *name, uint64_t *v)
 	return n < 0 ? (int)n : sensor__first_u64(buf, v, NULL);
 }
 
-static int compare_names(const struct dirent **a, const struct dirent **b)
+static int add_file(void *arg, const char *dir, const char *file)
 {
-	return strverscmp((*a)->d_name, (*b)->d_name);
-}
+	struct sensor *s = arg;
+	char path[PATH_MAX + NAME_MAX + 2];
+	struct sensor_channel c;
 
-static int find_files(struct sensor *s)
-{
-	struct dirent **entries = NULL;
-	uint64_t hz, period;
-	int n = scandir(s->dir, &entries, NULL, compare_names), err = n < 0 ? -errno : 0;
-
-	if (err)
-		return err == -ENOTDIR ? -ENOENT : err;
-	period = NSEC_PER_SEC /
-		 (!read_mark(s, "raw_scan_hz", &hz) && hz && hz <= 1000 ? hz : SCAN_HZ);
-	for (int i = 0; i < n; i++) {
-		char path[PATH_MAX + NAME_MAX + 2];
-		struct sensor_channel c;
-
-		if (!err && known_file(entries[i]->d_name, &c)) {
-			c.period_ns = period;
-			snprintf(path, sizeof(path), "%s/%s", s->dir, entries[i]->d_name);
-			err = sensor_files__add(&s->files, &c, path, 1);
-		}
-		free(entries[i]);
-	}
-	free(entries);
-	return err ? err : s->files.n ? 0 : -ENOENT;
+	if (!known_file(file, &c))
+		return 0;
+	c.period_ns = s->period_ns;
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	return sensor_files__add(&s->files, &c, path, 1);
 }
 
 static void pm_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	sensor_files__free(&s->files);
-	free(s);
 }
 
-static int pm_open(struct sensor **out, const struct sensor_roots *roots)
+static int pm_open(struct sensor *s, const struct sensor_ops *ops, const struct sensor_roots *roots)
 {
-	struct sensor *s = calloc(1, sizeof(*s));
+	uint64_t hz;
 	int err;
 
-	if (!s)
-		return -ENOMEM;
-	err = snprintf(s->dir, sizeof(s->dir), "%s/cray/pm_counters", roots->sys) >=
-			      (int)sizeof(s->dir)
-		      ? -ENAMETOOLONG
-		      : find_files(s);
-	if (!err && !sensor_files__readable(&s->files))
-		err = -EACCES;
-	if (err) {
-		pm_close(s);
+	if (snprintf(s->dir, sizeof(s->dir), "%s/cray/pm_counters", roots->sys) >=
+	    (int)sizeof(s->dir))
+		return -ENAMETOOLONG;
+	s->period_ns = NSEC_PER_SEC /
+		       (!read_mark(s, "raw_scan_hz", &hz) && hz && hz <= 1000 ? hz : SCAN_HZ);
+	err = sensor__each_entry(s->dir, add_file, s);
+	if (err)
 		return err;
-	}
-	*out = s;
-	return 0;
+	return !s->files.n ? -ENOENT : sensor_files__readable(&s->files) ? 0 : -EACCES;
 }
 
-static int pm_probe(const struct sensor_roots *roots, char *why, size_t len)
+static void pm_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			char *text, size_t len)
 {
-	struct sensor *s = NULL;
-	int err = pm_open(&s, roots);
-
 	if (err == -EACCES)
-		snprintf(why, len, "%s/cray/pm_counters: not permitted", roots->sys);
+		snprintf(text, len, "%s/cray/pm_counters: not permitted", roots->sys);
 	else if (err)
-		snprintf(why, len, "no %s/cray/pm_counters", roots->sys);
+		snprintf(text, len, "no %s/cray/pm_counters", roots->sys);
 	else
-		snprintf(why, len, "%u files in %s", s->files.n, s->dir);
-	pm_close(s);
-	return err;
-}
-
-static unsigned pm_channels(const struct sensor *s, const struct sensor_channel **out)
-{
-	*out = s->files.channel;
-	return s->files.n;
+		snprintf(text, len, "%u files in %s", s->files.n, s->dir);
 }
 
 /* "1628682402124528 us", of the wall clock; now if it has none or one that cannot be. */
@@ -286,9 +253,10 @@ const struct sensor_ops sensor_pm_counters = {
 	.name = "pm_counters",
 	.doc = "node, processor, memory and accelerator energy of HPE/Cray blades",
 	.slow = true, /* 5 us for each of up to 40 files */
-	.probe = pm_probe,
+	.size = sizeof(struct sensor),
 	.open = pm_open,
-	.channels = pm_channels,
+	.describe = pm_describe,
+	.channels = sensor_files__channels,
 	.read = pm_read,
 	.close = pm_close,
 };

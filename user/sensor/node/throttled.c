@@ -58,7 +58,7 @@ static void open_way(struct throttled *t, const struct throttled_way *way,
 	t->way = way;
 }
 
-unsigned throttled__look(struct throttled *t, const struct cgroup_dirs *d)
+unsigned throttled__open(struct throttled *t, const struct cgroup_dirs *d)
 {
 	size_t i;
 

@@ -21,9 +21,9 @@ struct throttled {
 	double base; /* s, taken off; NaN: not known yet */
 };
 
-/* Opens what there is, unless that is done; a base that is known stays. Returns how many files were
- * opened. */
-unsigned throttled__look(struct throttled *t, const struct cgroup_dirs *d);
+/* Opens the files there are, unless some are open; a base that is known stays. Returns how many
+ * files were opened. */
+unsigned throttled__open(struct throttled *t, const struct cgroup_dirs *d);
 /* Seconds, or NaN. */
 double throttled__read(const struct throttled *t);
 /* Returns how many files were closed. */

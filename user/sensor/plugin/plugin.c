@@ -23,31 +23,32 @@ static const struct sensor_ops *loaded[PLUGINS_MAX + 1];
 static unsigned nloaded, nopened;
 static const struct sensor_ops *const *builtins; /* as plugins__load() got them */
 
-/* False: another user could have changed it. */
-static bool check_owner(int fd, bool dir, char *why, size_t len)
+/* Whether only root, or the caller, can have changed the object or the directory. False:
+ * reason[len] says why not. */
+static bool check_owner(int fd, bool dir, char *reason, size_t len)
 {
 	struct stat st;
 
 	if (fstat(fd, &st))
-		snprintf(why, len, "%s", strerror(errno));
+		snprintf(reason, len, "%s", strerror(errno));
 	else if (dir ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode))
-		snprintf(why, len, "it is no %s", dir ? "directory" : "regular file");
+		snprintf(reason, len, "it is no %s", dir ? "directory" : "regular file");
 	else if (st.st_uid && st.st_uid != geteuid())
-		snprintf(why, len, "it belongs to uid %u; chown root it", st.st_uid);
+		snprintf(reason, len, "it belongs to uid %u; chown root it", st.st_uid);
 	else if (st.st_mode & (S_IWGRP | S_IWOTH))
-		snprintf(why, len, "others may write to it (mode %04o); chmod go-w it",
+		snprintf(reason, len, "others may write to it (mode %04o); chmod go-w it",
 			 st.st_mode & 07777);
 	else
 		return true;
 	return false;
 }
 
-/* Neither a name nor a series is there twice. */
-static bool is_new_name(const struct jobprof_sensor *p, char *why, size_t len)
+/* Whether no other source has the plug-in's name or series. */
+static bool is_new_name(const struct jobprof_sensor *p, char *reason, size_t len)
 {
 	for (const struct sensor_ops *const *o = builtins; *o; o++)
 		if (!strcmp((*o)->name, p->name)) {
-			snprintf(why, len, "jobprof has a source %s itself", p->name);
+			snprintf(reason, len, "jobprof has a source %s itself", p->name);
 			return false;
 		}
 	for (unsigned i = 0; i < nloaded; i++) {
@@ -55,7 +56,7 @@ static bool is_new_name(const struct jobprof_sensor *p, char *why, size_t len)
 
 		if (strcmp(other->name, p->name) != 0 && strcasecmp(other->series, p->series) != 0)
 			continue;
-		snprintf(why, len, "another plug-in is called %s or has the series %s", p->name,
+		snprintf(reason, len, "another plug-in is called %s or has the series %s", p->name,
 			 p->series);
 		return false;
 	}
@@ -70,16 +71,16 @@ static bool is_loaded(const struct jobprof_sensor *p)
 	return false;
 }
 
-/* Makes a source of it, unless it is refused: why[] says so. */
-static bool take_plugin(const struct jobprof_sensor *p, char *why, size_t len)
+/* Makes a source of a plug-in. False: it is refused, for reason[len]. */
+static bool take_plugin(const struct jobprof_sensor *p, char *reason, size_t len)
 {
 	const struct sensor_ops *ops;
 
-	if (plugin__check(p, why, len) || !is_new_name(p, why, len))
+	if (plugin__check(p, reason, len) || !is_new_name(p, reason, len))
 		return false;
 	ops = plugin__source(p);
 	if (!ops) {
-		snprintf(why, len, "there are %d already", PLUGINS_MAX);
+		snprintf(reason, len, "there are %d already", PLUGINS_MAX);
 		return false;
 	}
 	loaded[nloaded++] = ops;
@@ -87,23 +88,23 @@ static bool take_plugin(const struct jobprof_sensor *p, char *why, size_t len)
 }
 
 /*
- * By its descriptor: what was looked at is what is loaded. The loader knows it by that name from
- * now on, so that the descriptor stays open.
+ * Loads an object by its descriptor, so that the file that was checked is the file that is loaded.
+ * The loader knows the object by the descriptor's path from then on, so the descriptor stays open.
  */
-static bool load_object(int *fd, char *why, size_t len)
+static bool load_object(int *fd, char *reason, size_t len)
 {
 	const struct jobprof_sensor *p;
 	char path[32];
 	void *handle;
 
 	if (nopened == OPENED_MAX) {
-		snprintf(why, len, "%d objects have been opened already", OPENED_MAX);
+		snprintf(reason, len, "%d objects have been opened already", OPENED_MAX);
 		return false;
 	}
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", *fd);
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!handle) {
-		snprintf(why, len, "%s", dlerror());
+		snprintf(reason, len, "%s", dlerror());
 		return false;
 	}
 	*fd = -1;
@@ -112,8 +113,8 @@ static bool load_object(int *fd, char *why, size_t len)
 	if (p && is_loaded(p))
 		return true;
 	if (!p)
-		snprintf(why, len, "it defines no jobprof_sensor: see jobprof-sensor(7)");
-	else if (take_plugin(p, why, len))
+		snprintf(reason, len, "it defines no jobprof_sensor: see jobprof-sensor(7)");
+	else if (take_plugin(p, reason, len))
 		return true;
 	dlclose(handle);
 	return false;
@@ -122,13 +123,14 @@ static bool load_object(int *fd, char *why, size_t len)
 static void load_file(int dir, const char *dirname, const char *file)
 {
 	_cleanup_close_ int fd = openat(dir, file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	char why[512];
+	char reason[512];
 
 	if (fd < 0)
-		snprintf(why, sizeof(why), "%s", strerror(errno));
-	else if (check_owner(fd, false, why, sizeof(why)) && load_object(&fd, why, sizeof(why)))
+		snprintf(reason, sizeof(reason), "%s", strerror(errno));
+	else if (check_owner(fd, false, reason, sizeof(reason)) &&
+		 load_object(&fd, reason, sizeof(reason)))
 		return;
-	log_error("sensor plug-in %s/%s is not loaded: %s", dirname, file, why);
+	log_error("sensor plug-in %s/%s is not loaded: %s", dirname, file, reason);
 }
 
 static int is_plugin(const struct dirent *e)
@@ -146,15 +148,15 @@ int plugins__load(const char *dir, const struct sensor_ops *const *builtin,
 {
 	_cleanup_close_ int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent **entries = NULL;
-	char why[160];
+	char reason[160];
 	int n;
 
 	*out = loaded;
 	builtins = builtin;
 	if (fd < 0)
 		return -errno;
-	if (!check_owner(fd, true, why, sizeof(why))) {
-		log_error("sensor plug-ins of %s are not loaded: %s", dir, why);
+	if (!check_owner(fd, true, reason, sizeof(reason))) {
+		log_error("sensor plug-ins of %s are not loaded: %s", dir, reason);
 		return -EPERM;
 	}
 	n = scandirat(fd, ".", &entries, is_plugin, compare_names);

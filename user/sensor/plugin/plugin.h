@@ -10,10 +10,10 @@
 
 /*
  * Loads all sensor_*.so of the directory, in the order of their names. Those that are refused are
- * logged, each with a line that says why: the file or the directory belongs to another than root
- * (or the caller, who then is not root), or others may write to it; it is no plug-in, or of
- * another ABI; names that are no good or are taken (builtin: sources of jobprof itself, NULL ends
- * them). Loaded code is trusted as this program is.
+ * logged, each with a line that says why: the file or the directory belongs to another user than
+ * root (or than the caller, where that is not root), or others may write to it; the file is no
+ * plug-in, or of another ABI; its names are not valid or are taken (builtin: sources of jobprof
+ * itself, NULL ends them). Loaded code is trusted as this program is.
  *
  * Returns how many there are now, of all calls together, and in *out their sources, which live
  * until the program ends: to be used like built-in ones, slow ones on threads of their own.
@@ -32,8 +32,8 @@ const struct jobprof_sensor *plugins__of(const struct sensor_ops *ops);
 #define PLUGINS_DIR JOBPROF_SENSORDIR
 
 /* For plugin.c and tests: 0, or -EINVAL (of another ABI: -EPROTONOSUPPORT) with the reason in
- * why[len]. */
-int plugin__check(const struct jobprof_sensor *p, char *why, size_t len);
+ * reason[len]. */
+int plugin__check(const struct jobprof_sensor *p, char *reason, size_t len);
 /* The name of a series that the files have already, or of one of their other parts. */
 bool plugin__is_reserved(const char *series);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Whether what an object declares can be a source. Its strings are its own: none is trusted to end.
- */
+/* Checks what a plug-in declares. Its strings are not trusted to end. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -56,75 +55,76 @@ static bool is_text(const char *s, size_t least, size_t most)
 	return true;
 }
 
-static int check_column(const struct jobprof_sensor *p, unsigned i, char *why, size_t len)
+static int check_column(const struct jobprof_sensor *p, unsigned i, char *reason, size_t len)
 {
 	const struct jobprof_sensor_column *c = &p->columns[i];
 
 	if (!is_name(c->name, JOBPROF_SENSOR_COLUMN_MAX, UPPER LOWER, UPPER LOWER DIGITS "_")) {
-		snprintf(why, len, "column %u has no name of 1 to %d letters, digits and \"_\"", i,
-			 JOBPROF_SENSOR_COLUMN_MAX);
+		snprintf(reason, len, "column %u has no name of 1 to %d letters, digits and \"_\"",
+			 i, JOBPROF_SENSOR_COLUMN_MAX);
 		return -EINVAL;
 	}
 	if (is_in(times, 3, c->name)) {
-		snprintf(why, len, "column %s: every table has that already", c->name);
+		snprintf(reason, len, "column %s: every table has that already", c->name);
 		return -EINVAL;
 	}
 	for (unsigned k = 0; k < i; k++)
 		if (!strcasecmp(p->columns[k].name, c->name)) {
-			snprintf(why, len, "column %s is there twice", c->name);
+			snprintf(reason, len, "column %s is there twice", c->name);
 			return -EINVAL;
 		}
 	if (is_text(c->unit, 0, JOBPROF_SENSOR_UNIT_MAX) &&
 	    is_text(c->doc, 1, JOBPROF_SENSOR_DOC_MAX) && c->kind <= JOBPROF_SENSOR_COUNT)
 		return 0;
-	snprintf(why, len, "column %s: its unit, doc or kind is none", c->name);
+	snprintf(reason, len, "column %s: its unit, doc or kind is none", c->name);
 	return -EINVAL;
 }
 
-static int check_names(const struct jobprof_sensor *p, char *why, size_t len)
+static int check_names(const struct jobprof_sensor *p, char *reason, size_t len)
 {
 	if (!is_name(p->name, JOBPROF_SENSOR_NAME_MAX, LOWER, LOWER DIGITS "_-"))
-		snprintf(why, len, "its name is not 1 to %d of a-z, 0-9, \"_\" and \"-\"",
+		snprintf(reason, len, "its name is not 1 to %d of a-z, 0-9, \"_\" and \"-\"",
 			 JOBPROF_SENSOR_NAME_MAX);
 	else if (!is_text(p->doc, 1, JOBPROF_SENSOR_DOC_MAX))
-		snprintf(why, len, "its doc is no line of 1 to %d characters",
+		snprintf(reason, len, "its doc is no line of 1 to %d characters",
 			 JOBPROF_SENSOR_DOC_MAX);
 	else if (!is_name(p->series, JOBPROF_SENSOR_SERIES_MAX, UPPER LOWER,
 			  UPPER LOWER DIGITS "_"))
-		snprintf(why, len, "its series has no name of 1 to %d letters, digits and \"_\"",
+		snprintf(reason, len, "its series has no name of 1 to %d letters, digits and \"_\"",
 			 JOBPROF_SENSOR_SERIES_MAX);
 	else if (plugin__is_reserved(p->series))
-		snprintf(why, len, "its series is called %s, which jobprof has itself", p->series);
+		snprintf(reason, len, "its series is called %s, which jobprof has itself",
+			 p->series);
 	else
 		return 0;
 	return -EINVAL;
 }
 
-int plugin__check(const struct jobprof_sensor *p, char *why, size_t len)
+int plugin__check(const struct jobprof_sensor *p, char *reason, size_t len)
 {
 	int err;
 
 	if (p->abi != JOBPROF_SENSOR_ABI || p->size < sizeof(*p)) {
-		snprintf(why, len,
+		snprintf(reason, len,
 			 "it is made for ABI %u (%u bytes), this program has %d (%zu): compile it "
 			 "with this version's jobprof-sensor.h",
 			 p->abi, p->size, JOBPROF_SENSOR_ABI, sizeof(*p));
 		return -EPROTONOSUPPORT;
 	}
-	err = check_names(p, why, len);
+	err = check_names(p, reason, len);
 	if (err)
 		return err;
 	if (p->flags & ~KNOWN_FLAGS) {
-		snprintf(why, len, "flags 0x%x are not known", p->flags);
+		snprintf(reason, len, "flags 0x%x are not known", p->flags);
 		return -EINVAL;
 	}
 	if (!p->open || !p->read || !p->close || !p->columns || !p->ncolumns ||
 	    p->ncolumns > JOBPROF_SENSOR_COLUMNS_MAX) {
-		snprintf(why, len, "it has no open, read or close, or not 1 to %d columns",
+		snprintf(reason, len, "it has no open, read or close, or not 1 to %d columns",
 			 JOBPROF_SENSOR_COLUMNS_MAX);
 		return -EINVAL;
 	}
 	for (unsigned i = 0; i < p->ncolumns && !err; i++)
-		err = check_column(p, i, why, len);
+		err = check_column(p, i, reason, len);
 	return err;
 }

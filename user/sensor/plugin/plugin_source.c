@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A plug-in as a source like any other: what it says is checked at each call. */
+/* A plug-in as a source like any other: its answers are checked at each call. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #define MAX_ERRNO 4095
 
-/* On its way from the plug-in's count to "since opened". */
+/* A counter, from the plug-in's count to the total since the source was opened. */
 struct plugin_count {
 	double last, total;
 	bool started, away;
@@ -28,9 +28,13 @@ struct sensor {
 	struct jobprof_sensor_value *value; /* [n] */
 };
 
+/* Plug-ins, and the source that each has become. */
 static const struct jobprof_sensor *plugins[PLUGINS_MAX];
+static struct sensor_ops sources[PLUGINS_MAX];
+static unsigned nplugins;
 
-/* Who reads slow sources has a meaning of its own for two of them. */
+/* A plug-in's error as one of this program, in which -ETIMEDOUT and -EAGAIN of a read mean that the
+ * source hangs and that there is no reading yet. */
 static int own_error(int err)
 {
 	if (err > 0 || err < -MAX_ERRNO)
@@ -95,54 +99,40 @@ static int add_channels(struct sensor *s)
 
 static void plugin_close(struct sensor *s)
 {
-	if (!s)
-		return;
 	if (s->open)
 		s->plugin->close(s->state);
 	free(s->channel);
 	free(s->count);
 	free(s->value);
-	free(s);
 }
 
-static int plugin_open(const struct jobprof_sensor *p, struct sensor **out,
+static int plugin_open(struct sensor *s, const struct sensor_ops *ops,
 		       const struct sensor_roots *roots)
 {
-	struct sensor *s = calloc(1, sizeof(*s));
 	int err;
 
-	if (!s)
-		return -ENOMEM;
-	s->plugin = p;
+	s->plugin = plugins__of(ops);
 	s->roots = (struct jobprof_sensor_roots){roots->sys, roots->proc, roots->dev};
-	err = own_error(p->open(&s->state, &s->roots));
+	err = own_error(s->plugin->open(&s->state, &s->roots));
 	s->open = !err;
-	if (!err)
-		err = add_channels(s);
-	if (err) {
-		plugin_close(s);
-		return err;
-	}
-	*out = s;
-	return 0;
+	return err ? err : add_channels(s);
 }
 
-static int plugin_probe(const struct jobprof_sensor *p, const struct sensor_roots *roots, char *why,
+static void plugin_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			    char *text, size_t len)
+{
+	snprintf(text, len, "%s", err ? strerror(-err) : s->plugin->doc);
+}
+
+static int plugin_probe(const struct sensor_ops *ops, const struct sensor_roots *roots, char *text,
 			size_t len)
 {
 	const struct jobprof_sensor_roots r = {roots->sys, roots->proc, roots->dev};
-	struct sensor *s = NULL;
 	int err;
 
-	why[0] = '\0';
-	if (p->probe) {
-		err = own_error(p->probe(&r, why, len));
-		why[len - 1] = '\0';
-		return err;
-	}
-	err = plugin_open(p, &s, roots);
-	plugin_close(s);
-	snprintf(why, len, "%s", err ? strerror(-err) : p->doc);
+	text[0] = '\0';
+	err = own_error(plugins__of(ops)->probe(&r, text, len));
+	text[len - 1] = '\0';
 	return err;
 }
 
@@ -219,50 +209,32 @@ static int plugin_read(struct sensor *s, struct sensor_value *values)
 	return err ? err : sensor__any_value(values, s->n);
 }
 
-/* Functions of struct sensor_ops do not get the source that is asked: each has its own two. */
-#define SLOT(k)                                                                       \
-	static int probe_##k(const struct sensor_roots *roots, char *why, size_t len) \
-	{                                                                             \
-		return plugin_probe(plugins[k], roots, why, len);                     \
-	}                                                                             \
-	static int open_##k(struct sensor **out, const struct sensor_roots *roots)    \
-	{                                                                             \
-		return plugin_open(plugins[k], out, roots);                           \
-	}
-#define EACH_SLOT(f) \
-	f(0) f(1) f(2) f(3) f(4) f(5) f(6) f(7) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15)
-EACH_SLOT(SLOT)
-
-#define OPS(k)                               \
-	{                                    \
-		.probe = probe_##k,          \
-		.open = open_##k,            \
-		.channels = plugin_channels, \
-		.read = plugin_read,         \
-		.close = plugin_close,       \
-	},
-static struct sensor_ops ops[] = {EACH_SLOT(OPS)};
-_Static_assert(sizeof(ops) / sizeof(ops[0]) == PLUGINS_MAX, "a slot for each");
-
 const struct sensor_ops *plugin__source(const struct jobprof_sensor *p)
 {
-	unsigned k = 0;
+	struct sensor_ops *o = &sources[nplugins];
 
-	while (k < PLUGINS_MAX && plugins[k])
-		k++;
-	if (k == PLUGINS_MAX)
+	if (nplugins == PLUGINS_MAX)
 		return NULL;
-	plugins[k] = p;
-	ops[k].name = p->name;
-	ops[k].doc = p->doc;
-	ops[k].slow = p->flags & JOBPROF_SENSOR_SLOW;
-	return &ops[k];
+	plugins[nplugins++] = p;
+	*o = (struct sensor_ops){
+		.name = p->name,
+		.doc = p->doc,
+		.slow = p->flags & JOBPROF_SENSOR_SLOW,
+		.size = sizeof(struct sensor),
+		.open = plugin_open,
+		.describe = plugin_describe,
+		.probe = p->probe ? plugin_probe : NULL,
+		.channels = plugin_channels,
+		.read = plugin_read,
+		.close = plugin_close,
+	};
+	return o;
 }
 
-const struct jobprof_sensor *plugins__of(const struct sensor_ops *o)
+const struct jobprof_sensor *plugins__of(const struct sensor_ops *ops)
 {
-	for (unsigned k = 0; k < PLUGINS_MAX; k++)
-		if (o == &ops[k])
+	for (unsigned k = 0; k < nplugins; k++)
+		if (ops == &sources[k])
 			return plugins[k];
 	return NULL;
 }

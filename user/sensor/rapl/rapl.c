@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Energy counters of the processors: which way leads to them, and their channels. */
+/* The sources rapl and rapl-cores: energy counters of processors by the best of three ways. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,13 +8,13 @@
 
 #include "sensor/rapl/rapl.h"
 
-/* Perf first: the kernel folds wraps. MSRs last: which of them mean anything is documented nowhere.
- */
+/* Perf comes first, for the kernel folds wraps. MSRs come last: it is documented nowhere which of
+ * them mean anything. */
 static const struct rapl_way *const ways[] = {&rapl_perf, &rapl_powercap, &rapl_msr};
 
 #define N_WAYS (sizeof(ways) / sizeof(ways[0]))
 
-/* Nothing is left of what a way has opened. */
+/* Closes and frees all that a way has opened. */
 static void close_all(struct rapl *r)
 {
 	for (unsigned i = 0; i < r->n; i++)
@@ -36,14 +36,11 @@ static void rapl_close(struct sensor *s)
 {
 	struct rapl *r = (struct rapl *)s;
 
-	if (!r)
-		return;
 	close_all(r);
 	cpus__free(&r->cpus);
-	free(r);
 }
 
-/* What is counted from here on. */
+/* Reads all counters once: energy counts from this reading on. */
 static int set_base(struct rapl *r)
 {
 	r->raw = calloc(r->n, sizeof(*r->raw));
@@ -55,15 +52,17 @@ static int set_base(struct rapl *r)
 	return 0;
 }
 
-static void say_why(char *why, size_t len, const char *way, const char *text)
+static void add_reason(struct rapl *r, const char *way, const char *text)
 {
-	size_t used = strlen(why);
+	size_t used = strlen(r->reason);
 
-	if (used < len)
-		snprintf(why + used, len - used, "%s%s: %s", used ? "; " : "", way, text);
+	if (used < sizeof(r->reason))
+		snprintf(r->reason + used, sizeof(r->reason) - used, "%s%s: %s", used ? "; " : "",
+			 way, text);
 }
 
-/* "not permitted" is said before "does not work", and that before "not there". */
+/* The error that is reported: "not permitted" before "does not work", and that before "not there".
+ */
 static int worse(int was, int err)
 {
 	if (was == -EACCES || err == -ENOENT)
@@ -71,7 +70,7 @@ static int worse(int was, int err)
 	return err;
 }
 
-static int choose_way(struct rapl *r, char *why, size_t len)
+static int choose_way(struct rapl *r)
 {
 	char one[160];
 	int err, all = -ENOENT;
@@ -86,9 +85,9 @@ static int choose_way(struct rapl *r, char *why, size_t len)
 		if (err == -EPERM)
 			err = -EACCES;
 		if (err == -EACCES && all != -EACCES)
-			why[0] = '\0'; /* without permission nothing else matters */
+			r->reason[0] = '\0'; /* without permission nothing else matters */
 		if (err == -EACCES || all != -EACCES)
-			say_why(why, len, ways[i]->name, one);
+			add_reason(r, ways[i]->name, one);
 		all = worse(all, err);
 		if (err == -ENOMEM)
 			break;
@@ -96,80 +95,35 @@ static int choose_way(struct rapl *r, char *why, size_t len)
 	return all;
 }
 
-static int open_source(struct rapl **out, const struct sensor_roots *roots, bool cores, char *why,
-		       size_t len)
+static int rapl_open(struct sensor *s, const struct sensor_ops *ops,
+		     const struct sensor_roots *roots)
 {
-	struct rapl *r = calloc(1, sizeof(*r));
-	int err;
+	struct rapl *r = (struct rapl *)s;
+	int err = cpus__read(&r->cpus, roots);
 
-	why[0] = '\0';
-	if (!r)
-		return -ENOMEM;
 	r->roots = *roots;
-	r->cores = cores;
-	err = cpus__read(&r->cpus, roots);
-	if (!err)
-		err = choose_way(r, why, len);
-	if (err) {
-		rapl_close((struct sensor *)r);
-		return err;
-	}
-	*out = r;
-	return 0;
+	r->cores = ops == &sensor_rapl_cores;
+	return err ? err : choose_way(r);
 }
 
 /* "perf power PMU: 2 package, 2 dram" */
-static void describe_parts(const struct rapl *r, char *why, size_t len)
+static void rapl_describe(const struct sensor *s, const struct sensor_roots *roots, int err,
+			  char *text, size_t len)
 {
+	const struct rapl *r = (const struct rapl *)s;
 	unsigned count[PART_OTHER + 1] = {};
 	size_t used;
 
-	for (unsigned i = 0; i < r->n; i++)
+	snprintf(text, len, "%s%s", err ? r->reason : r->way->name, err ? "" : ":");
+	for (unsigned i = 0; !err && i < r->n; i++)
 		count[r->channels[i].part]++;
-	snprintf(why, len, "%s:", r->way->name);
 	for (unsigned p = 0; p <= PART_OTHER; p++) {
-		used = strlen(why);
+		used = strlen(text);
 		if (count[p])
-			snprintf(why + used, len - used, "%s%u %s",
-				 why[used - 1] == ':' ? " " : ", ", count[p], sensor__part_name(p));
+			snprintf(text + used, len - used, "%s%u %s",
+				 text[used - 1] == ':' ? " " : ", ", count[p],
+				 sensor__part_name(p));
 	}
-}
-
-static int probe_way(const struct sensor_roots *roots, bool cores, char *why, size_t len)
-{
-	struct rapl *r = NULL;
-	char text[512];
-	int err = open_source(&r, roots, cores, text, sizeof(text));
-
-	if (!err)
-		describe_parts(r, text, sizeof(text));
-	snprintf(why, len, "%s", text);
-	rapl_close((struct sensor *)r);
-	return err;
-}
-
-static int probe_packages(const struct sensor_roots *roots, char *why, size_t len)
-{
-	return probe_way(roots, false, why, len);
-}
-
-static int probe_cores(const struct sensor_roots *roots, char *why, size_t len)
-{
-	return probe_way(roots, true, why, len);
-}
-
-static int open_packages(struct sensor **out, const struct sensor_roots *roots)
-{
-	char why[512];
-
-	return open_source((struct rapl **)out, roots, false, why, sizeof(why));
-}
-
-static int open_cores(struct sensor **out, const struct sensor_roots *roots)
-{
-	char why[512];
-
-	return open_source((struct rapl **)out, roots, true, why, sizeof(why));
 }
 
 static unsigned rapl_channels(const struct sensor *s, const struct sensor_channel **out)
@@ -199,8 +153,9 @@ static int rapl_read(struct sensor *s, struct sensor_value *values)
 const struct sensor_ops sensor_rapl = {
 	.name = "rapl",
 	.doc = "energy of processor packages, their DRAM and the platform (RAPL)",
-	.probe = probe_packages,
-	.open = open_packages,
+	.size = sizeof(struct rapl),
+	.open = rapl_open,
+	.describe = rapl_describe,
 	.channels = rapl_channels,
 	.read = rapl_read,
 	.close = rapl_close,
@@ -211,8 +166,9 @@ const struct sensor_ops sensor_rapl_cores = {
 	.name = "rapl-cores",
 	.doc = "energy of single cores (RAPL of AMD)",
 	.slow = true,
-	.probe = probe_cores,
-	.open = open_cores,
+	.size = sizeof(struct rapl),
+	.open = rapl_open,
+	.describe = rapl_describe,
 	.channels = rapl_channels,
 	.read = rapl_read,
 	.close = rapl_close,

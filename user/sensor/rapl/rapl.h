@@ -12,7 +12,10 @@
 #include "sensor/core/cpus.h"
 #include "sensor/core/sensor.h"
 
-/* One reading of a counter by whatever way. */
+/* The second has single cores, the first all else. */
+extern const struct sensor_ops sensor_rapl, sensor_rapl_cores;
+
+/* One reading of a counter, by any way. */
 struct rapl_raw {
 	uint64_t count;
 	uint64_t time_ns; /* boot clock */
@@ -21,9 +24,9 @@ struct rapl_raw {
 
 struct rapl_counter {
 	double unit;	/* J per count */
-	uint64_t range; /* counts after which it begins again at 0; 0: 2^64 */
-	double pmax_w;	/* the part takes less than that for any time that matters */
-	double late_j;	/* more than 0.8 of that between two readings may be misread; 0: never */
+	uint64_t range; /* the count at which it begins again at 0; 0: 2^64 */
+	double pmax_w;	/* W; the part takes less than that for any time that matters */
+	double late_j;	/* J; more than 0.8 of it between two readings may be misread; 0: never */
 	/* What has been read: rapl_counter__take() keeps it. */
 	double joules;
 	uint64_t last, last_ns;
@@ -48,7 +51,7 @@ struct rapl_way;
 struct rapl {
 	struct sensor_roots roots; /* strings are the caller's */
 	struct cpus cpus;
-	bool cores; /* single cores are what is wanted; else everything but those */
+	bool cores; /* single cores are read; else everything but single cores */
 	const struct rapl_way *way;
 	unsigned n;
 	struct sensor_channel *channels; /* [n] */
@@ -57,32 +60,33 @@ struct rapl {
 	struct rapl_group *groups;	 /* perf */
 	unsigned ngroups;
 	uint32_t perf_type;
+	char reason[512]; /* of each way that leads to no counter */
 };
 
 struct rapl_way {
 	const char *name; /* as in "read by NAME" */
 	/*
-	 * Adds the counters there are. 0, there is one at least that can be read; -ENOENT: this way
-	 * leads to none; -EACCES: not permitted; other -errno. why[] says what is missing and what
-	 * to do, for all but 0.
+	 * Adds the counters there are. 0: at least one can be read; -ENOENT: this way leads to
+	 * none; -EACCES: not permitted; other -errno. reason[len] says what is missing and
+	 * what to do, for all but 0.
 	 */
-	int (*open)(struct rapl *r, char *why, size_t len);
-	/* All of r->raw. Tries again to open what is closed. */
+	int (*open)(struct rapl *r, char *reason, size_t len);
+	/* Reads all counters to r->raw. Tries again to open those that are closed. */
 	void (*read)(struct rapl *r);
 };
 
 extern const struct rapl_way rapl_perf, rapl_powercap, rapl_msr;
 
 /*
- * A counter of a part of this package and die (-1: of all its dies) that is read at cpu (-1: none
- * in particular), with its channel, all set but unit, range and what is the way's own. NULL:
- * there is one of this part already, or *err is -ENOMEM.
+ * Adds a counter of a part of this package and die (-1: of all its dies) that is read at cpu (-1:
+ * at any), with its channel. The caller sets unit, range and the way's own fields. NULL: the part
+ * has a counter already, or *err is -ENOMEM or -E2BIG.
  */
 struct rapl_counter *rapl__add(struct rapl *r, enum sensor_part part, int package, int die, int cpu,
 			       int *err);
 
 /*
- * What one reading says: joules since the counter was opened. READING_GAP, with the joules as they
+ * The value of a reading: joules since the counter was opened. READING_GAP, with the joules as they
  * were, when what came between cannot be known: it is the first reading after there was none, it
  * came too late (at the highest power, more than 0.8 of late_j may have passed), or the counter
  * jumped, back or on, by more than the part can have taken.
@@ -97,13 +101,13 @@ struct rapl_model {
 };
 
 void rapl_model__find(struct rapl_model *m, const struct cpus *c);
-/* Relative, as documented; NAN: not documented. */
+/* The documented largest relative error of a part's counter; NAN: not documented. */
 double rapl_model__error(const struct cpus *c, enum sensor_part part);
-/* W; no part of today takes more. packages: of the node. */
+/* The power, W, that no such part of today's machines exceeds. packages: of the node. */
 double rapl_model__pmax(enum sensor_part part, int packages);
 
-/* perf_event_open(2) for a CPU's all: an fd or -errno. Tests put their own here; the kernel's own
- * is not asked about trees other than /sys. */
+/* perf_event_open(2) for all processes of a CPU: an fd or -errno. Tests set a function of their
+ * own; the kernel's own is not called for trees other than /sys. */
 typedef int rapl_event_open_fn(struct perf_event_attr *attr, int cpu, int group_fd);
 extern rapl_event_open_fn *rapl_event_open;
 /* clock__boot_ns(), or a test's. */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What raw values of an energy counter mean. */
+/* From raw values of an energy counter to joules. */
 #include <errno.h>
 
 #include "base/clock.h"
 #include "sensor/rapl/rapl.h"
 
-/* Part of late_j that may pass between two readings at the highest power: what is left is for what
- * that power is wrong by. */
+/* The part of late_j that may pass between two readings at the highest power. The rest allows for
+ * an error of that power. */
 #define LATE 0.8
 /* The hardware makes a new value every 1 ms with jitter, so a short time may hold the energy of a
  * longer one. */
@@ -14,7 +14,7 @@
 
 uint64_t (*rapl_clock)(void) = clock__boot_ns;
 
-/* What was counted since the last reading; false: not known. */
+/* The joules counted since the last reading; false: they are not known. */
 static bool passed(const struct rapl_counter *c, const struct rapl_raw *raw, double *joules)
 {
 	double seconds = (double)(raw->time_ns - c->last_ns) / NSEC_PER_SEC;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What is documented of the energy counters of processor models. */
+/* Documented units, errors and powers of processor models. */
 #include "sensor/rapl/rapl.h"
 
 #define INTEL_FAMILY 6

@@ -54,7 +54,7 @@ static int read_msr(const struct rapl *r, int fd, uint32_t reg, uint64_t *v)
 	return n == sizeof(*v) ? 0 : -EIO;
 }
 
-/* J per count by the unit register. 0: it is none. */
+/* J per count by the unit register; 0: the register has no unit. */
 static double energy_unit(uint64_t v, const struct rapl_model *m)
 {
 	unsigned n = v >> 8 & 0x1f;
@@ -71,7 +71,7 @@ static double unit_of(enum sensor_part part, double unit, const struct rapl_mode
 	return isnan(own) ? unit : own;
 }
 
-/* The highest power that the package's own register names, where it is more than is known. */
+/* Raises pmax_w to the highest power that the package's own register names. */
 static void set_pmax(const struct rapl *r, struct rapl_counter *c, int fd, uint64_t units)
 {
 	uint64_t info;
@@ -84,7 +84,7 @@ static void set_pmax(const struct rapl *r, struct rapl_counter *c, int fd, uint6
 		c->pmax_w = w;
 }
 
-/* One counter, whose fd becomes its own. 0: there is none, 1, or -ENOMEM. */
+/* Adds a counter, with a duplicate of fd. 1; 0: there is no counter; -ENOMEM. */
 static int add_counter(struct rapl *r, const struct msr_counter *reg, const struct cpu_place *p,
 		       int fd, uint64_t units)
 {
@@ -110,7 +110,8 @@ static int add_counter(struct rapl *r, const struct msr_counter *reg, const stru
 	return 1;
 }
 
-/* Counters that this CPU is the first to be able to read. As add_counter(). */
+/* Adds the counters that this CPU is the first to read. Returns as add_counter(), or another
+ * -errno. */
 static int add_counters(struct rapl *r, const struct cpu_place *p)
 {
 	uint32_t unit_reg = r->cpus.vendor == VENDOR_AMD ? AMD_UNIT : INTEL_UNIT;
@@ -137,7 +138,7 @@ static int add_counters(struct rapl *r, const struct cpu_place *p)
 	return one < 0 ? one : added;
 }
 
-/* The package and die, or core, has had its CPU. */
+/* Whether the package and die, or the core, of this CPU has its counters. */
 static bool is_done(const struct rapl *r, const struct cpu_place *p)
 {
 	for (unsigned i = 0; i < r->n; i++) {
@@ -150,26 +151,26 @@ static bool is_done(const struct rapl *r, const struct cpu_place *p)
 	return false;
 }
 
-static int say_error(char *why, size_t len, int err)
+static int error_text(char *reason, size_t len, int err)
 {
 	if (err == -EACCES || err == -EPERM)
-		snprintf(why, len,
+		snprintf(reason, len,
 			 "/dev/cpu/*/msr: not permitted: run as root (CAP_SYS_RAWIO; kernel "
 			 "lockdown forbids it)");
 	else if (err == -ENOENT)
-		snprintf(why, len, "no /dev/cpu/*/msr: \"modprobe msr\" makes it");
+		snprintf(reason, len, "no /dev/cpu/*/msr: \"modprobe msr\" makes it");
 	else
-		snprintf(why, len, "/dev/cpu/*/msr: %s", strerror(-err));
+		snprintf(reason, len, "/dev/cpu/*/msr: %s", strerror(-err));
 	return err;
 }
 
-static int msr_open(struct rapl *r, char *why, size_t len)
+static int msr_open(struct rapl *r, char *reason, size_t len)
 {
 	int err = -ENOENT, one;
 	bool opened = false;
 
 	if (r->cpus.vendor == VENDOR_OTHER || (r->cores && r->cpus.vendor != VENDOR_AMD)) {
-		snprintf(why, len, "this processor has no such registers");
+		snprintf(reason, len, "this processor has no such registers");
 		return -ENOENT;
 	}
 	for (unsigned i = 0; i < r->cpus.n; i++) {
@@ -187,12 +188,12 @@ static int msr_open(struct rapl *r, char *why, size_t len)
 	if (r->n)
 		return 0;
 	if (!opened)
-		return say_error(why, len, err);
-	snprintf(why, len, "the registers read 0 or do not exist, as in a virtual machine");
+		return error_text(reason, len, err);
+	snprintf(reason, len, "the registers read 0 or do not exist, as in a virtual machine");
 	return -ENOENT;
 }
 
-/* Another CPU of the same part may be there when the first has gone. */
+/* Opens the counter at another CPU of the same part, where the first has gone. */
 static int reopen(struct rapl *r, struct rapl_counter *c)
 {
 	unsigned from = 0;

@@ -126,7 +126,7 @@ static unsigned find_events(const struct rapl *r, struct found_event found[stati
 	return n;
 }
 
-/* One event into the group, whose fd is the first one's. 0 or -errno. */
+/* Opens an event into the group, whose fd is that of its first event. 0 or -errno. */
 static int open_event(struct rapl *r, struct rapl_group *g, struct rapl_counter *c)
 {
 	struct perf_event_attr attr = {
@@ -154,7 +154,7 @@ static void close_group(struct rapl *r, struct rapl_group *g)
 	g->fd = -1;
 }
 
-/* All or nothing: a group's values come in the order in which its events were opened. */
+/* Opens all events of a group or none: values come in the order in which events were opened. */
 static int open_group(struct rapl *r, struct rapl_group *g)
 {
 	int err = 0;
@@ -166,7 +166,7 @@ static int open_group(struct rapl *r, struct rapl_group *g)
 	return err;
 }
 
-/* What this CPU counts for: its package, die or core. */
+/* Adds the counters of the package, die or core that this CPU counts for. */
 static int add_cpu(struct rapl *r, int cpu, const struct found_event *ev, unsigned n)
 {
 	const struct cpu_place *p = cpus__find(&r->cpus, cpu);
@@ -205,14 +205,14 @@ static int open_groups(struct rapl *r)
 	return open ? 0 : err;
 }
 
-static int say_error(char *why, size_t len, int err, const char *pmu)
+static int error_text(char *reason, size_t len, int err, const char *pmu)
 {
 	if (err == -EACCES || err == -EPERM)
-		snprintf(why, len,
+		snprintf(reason, len,
 			 "not permitted: run as root, with CAP_PERFMON, or with "
 			 "kernel.perf_event_paranoid=0");
 	else
-		snprintf(why, len, "events of the PMU \"%s\": %s", pmu, strerror(-err));
+		snprintf(reason, len, "events of the PMU \"%s\": %s", pmu, strerror(-err));
 	return err;
 }
 
@@ -231,7 +231,7 @@ static int add_cpus(struct rapl *r, const struct found_event *ev, unsigned n, ch
 	return ncpus < 0 ? ncpus : err;
 }
 
-static int perf_open(struct rapl *r, char *why, size_t len)
+static int perf_open(struct rapl *r, char *reason, size_t len)
 {
 	const char *pmu = r->cores ? "power_core" : "power";
 	struct found_event ev[N_EVENTS];
@@ -240,16 +240,16 @@ static int perf_open(struct rapl *r, char *why, size_t len)
 	int err;
 
 	if (read_text(r, "type", text, sizeof(text)) || parse_u32(text, &r->perf_type)) {
-		snprintf(why, len, "no PMU \"%s\"", pmu);
+		snprintf(reason, len, "no PMU \"%s\"", pmu);
 		return -ENOENT;
 	}
 	n = find_events(r, ev);
 	if (!n) {
-		snprintf(why, len, "the PMU \"%s\" has no events of energy here", pmu);
+		snprintf(reason, len, "the PMU \"%s\" has no events of energy here", pmu);
 		return -ENOENT;
 	}
 	if (rapl_event_open == kernel_event && strcmp(r->roots.sys, "/sys")) {
-		snprintf(why, len, "the events of another machine cannot be opened");
+		snprintf(reason, len, "the events of another machine cannot be opened");
 		return -ENOENT;
 	}
 	err = read_text(r, "cpumask", list, sizeof(list));
@@ -257,7 +257,7 @@ static int perf_open(struct rapl *r, char *why, size_t len)
 		err = add_cpus(r, ev, n, list);
 	if (!err)
 		err = open_groups(r);
-	return err ? say_error(why, len, err, pmu) : 0;
+	return err ? error_text(reason, len, err, pmu) : 0;
 }
 
 static void read_group(struct rapl *r, struct rapl_group *g)

@@ -86,7 +86,7 @@ static int identify_subzone(const struct rapl *r, struct zone *z)
 	return -ENOENT;
 }
 
-/* 0; -ENOENT: it is none of ours. */
+/* Fills in the zone of a directory. 0; -ENOENT: the directory is no zone of a part that is read. */
 static int identify(const struct rapl *r, const char *dir, struct zone *z)
 {
 	const char *rest = dir + strlen(PREFIX);
@@ -131,7 +131,7 @@ static int find_zones(const struct rapl *r, struct zone **out, unsigned *n)
 	return 0;
 }
 
-/* What the zone itself says of its limits, where it is more than is known of the part. */
+/* Raises pmax_w to the highest power that the zone itself names. */
 static void set_pmax(const struct rapl *r, struct rapl_counter *c)
 {
 	char text[32];
@@ -157,7 +157,7 @@ static int open_zone(const struct rapl *r, struct rapl_counter *c)
 	return c->fd < 0 ? -errno : 0;
 }
 
-/* 0 or -ENOMEM; *err: whether it can be read. */
+/* Adds a zone's counter. 0 or -ENOMEM; *err is 0 if the counter can be read, else the reason. */
 static int add_zone(struct rapl *r, const struct zone *z, int *err)
 {
 	unsigned from = 0;
@@ -184,18 +184,18 @@ static int add_zone(struct rapl *r, const struct zone *z, int *err)
 	return 0;
 }
 
-static int say_error(char *why, size_t len, int err)
+static int error_text(char *reason, size_t len, int err)
 {
 	if (err == -ENOENT)
-		snprintf(why, len, "no zones of energy in /sys/" CLASS);
+		snprintf(reason, len, "no zones of energy in /sys/" CLASS);
 	else if (err == -EACCES || err == -EPERM)
-		snprintf(why, len, "energy_uj: not permitted: run as root");
+		snprintf(reason, len, "energy_uj: not permitted: run as root");
 	else
-		snprintf(why, len, "energy_uj: %s", strerror(-err));
+		snprintf(reason, len, "energy_uj: %s", strerror(-err));
 	return err;
 }
 
-/* Dies that the zones name, where the topology does not say how many there are. */
+/* Counts the dies that the zones name, where the topology does not say how many there are. */
 static void count_dies(struct rapl *r, const struct zone *zones, unsigned n)
 {
 	/* AMD's kernels of 2024 have a zone for every die, all of one package's counter. */
@@ -204,7 +204,7 @@ static void count_dies(struct rapl *r, const struct zone *zones, unsigned n)
 			r->cpus.dies = zones[i].die + 1;
 }
 
-static int powercap_open(struct rapl *r, char *why, size_t len)
+static int powercap_open(struct rapl *r, char *reason, size_t len)
 {
 	int err, failed, all = -ENOENT;
 	struct rapl_model m;
@@ -212,12 +212,12 @@ static int powercap_open(struct rapl *r, char *why, size_t len)
 	unsigned n;
 
 	if (r->cores) {
-		snprintf(why, len, "has no single cores");
+		snprintf(reason, len, "has no single cores");
 		return -ENOENT;
 	}
 	err = find_zones(r, &zones, &n);
 	if (err)
-		return say_error(why, len, err);
+		return error_text(reason, len, err);
 	rapl_model__find(&m, &r->cpus);
 	count_dies(r, zones, n);
 	for (unsigned i = 0; !err && i < n; i++) {
@@ -229,7 +229,7 @@ static int powercap_open(struct rapl *r, char *why, size_t len)
 	}
 	free(zones);
 	err = err ? err : all;
-	return err ? say_error(why, len, err) : 0;
+	return err ? error_text(reason, len, err) : 0;
 }
 
 static int read_count(struct rapl_counter *c, uint64_t *count)

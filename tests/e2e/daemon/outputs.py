@@ -1,0 +1,304 @@
+#!/usr/bin/python3
+# timeout: 120
+# SPDX-License-Identifier: GPL-2.0-only
+"""Files and journals that cannot be written: directories of other users, full ones, links, names
+that are taken. The tests run in a mount namespace of their own, with small file systems."""
+
+import os
+import stat
+import sys
+
+if os.geteuid() == 0 and "JP_OWN_MOUNTS" not in os.environ:
+    os.environ["JP_OWN_MOUNTS"] = "1"
+    os.execvp("unshare", ["unshare", "-m", "--propagation", "private", sys.executable, "-u"] + sys.argv)
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from faultlib import *
+
+
+def tmpfs(size):
+    d = tmpdir("small")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=%s,mode=0755" % size, "tmpfs", d], check=True)
+    return d
+
+
+def fill(d):
+    """Takes the last byte of a file system. Returns the file to remove."""
+    path = os.path.join(d, "filler")
+    with open(path, "wb", buffering=0) as f:
+        for size in (1 << 16, 4096, 1):
+            try:
+                while True:
+                    f.write(b"\0" * size)
+            except OSError:
+                pass
+    return path
+
+
+def unwritable_output():
+    mark = marker()
+    env = plain_env(SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY), SUDO_USER="nobody")
+    out = tmpdir("out")
+    os.chmod(out, 0o755)
+    says("output directory not the user's", sh(run_cmd("touch", mark, out=out), env=env), 1,
+         "output directory .*nobody may not write.*-o")
+    is_true("output directory not the user's: CMD is not run", not os.path.exists(mark), "it was")
+    os.chown(out, NOBODY, NOBODY)
+    says("output directory another user's", sh(run_cmd("touch", mark, out=out)), 1,
+         "output directory .*root may not write there")
+    is_true("output directory another user's: CMD is not run", not os.path.exists(mark), "it was")
+    for what, path in (("of procfs", "/proc"), ("that cannot be made", "/proc/x/y")):
+        says("output directory " + what, sh(run_cmd("touch", mark, out=path)), 1,
+             "output directory %s: No such" % path)
+        is_true("output directory %s: CMD is not run" % what, not os.path.exists(mark), "it was")
+    made = os.path.join(out, "a", "b")
+    os.chmod(TMP, 0o755)
+    os.chmod(out, 0o777)
+    p = sh(run_cmd("true", out=made), env=env)
+    is_equal("output directory missing: it is made, and the user's",
+             (p.returncode, len(h5_files(made)), os.stat(made).st_uid), (0, 1, NOBODY))
+    d = RootedDaemon("uw")
+    theirs = os.path.join(d.hdf5, "nobody")
+    os.mkdir(theirs, 0o700)
+    d.start()
+    job = new_job()
+    d.step(job, 0, ["setpriv", "--reuid=%d" % NOBODY, tool("jphold"), "spin=0.05"], v1_uid=NOBODY).wait()
+    d.wait_said("cannot write %d_0_.* as uid %d: .*Permission denied" % (job, NOBODY))
+    is_equal("user's directory not writable: the journal is kept", len(d.journals()), 1)
+    works(d, "user's directory not writable: other steps go on")
+    is_true("user's directory not writable: it is left as it was",
+            os.stat(theirs).st_uid == 0 and stat.S_IMODE(os.stat(theirs).st_mode) == 0o700, "changed")
+    os.chown(theirs, NOBODY, NOBODY)
+    path = d.file(job, 0, "nobody", 30)
+    wait_until(lambda: not d.journals(), 10, "the journal to go: its writer has ended")
+    is_true("user's directory writable again: the file is finished",
+            len(task_rows(path)) and os.stat(path).st_uid == NOBODY and not d.journals(),
+            "journals %s" % d.journals())
+    os.chown(theirs, 0, 0)
+    job = new_job()
+    p = d.step(job, 0, ["setpriv", "--reuid=%d" % NOBODY, tool("jphold"), "sleep=30"], v1_uid=NOBODY)
+    wait_until(lambda: len(d.journals()) == 1, 10, "the step's journal")
+    is_equal("SIGTERM with a file that cannot be written: a clean end within 10 s", d.end(seconds=10), 0)
+    is_true("SIGTERM with a file that cannot be written: its journal is kept, and that is said",
+            len(d.journals()) == 1 and "some files are not finished" in d.said(), d.said()[-400:])
+    p.kill()
+    p.wait()
+
+
+def status(d):
+    return sh([JOBPROFD, "--status", "-c", d.conf])
+
+
+def one_line_says_why():
+    """However many files wait for the same reason, and the reason is the right one."""
+    d = RootedDaemon("ol", LogLevel="info")
+    d.configure(ProfileHDF5Dir=os.path.join(d.dir, "not-mounted"))
+    d.start()
+    jobs = [new_job() for _ in range(3)]
+    for job in jobs:
+        d.step(job, 0, [tool("jphold"), "spin=0.02"]).wait()
+    d.wait_said("cannot write .*/not-mounted: No such file or directory: mount")
+    wait_until(lambda: len(d.journals()) == 3, 10, "three journals")
+    wait_until(lambda: "problem: since 20" in status(d).stdout and " 3 files cannot" in status(d).stdout,
+               10, "three files to fail")
+    p = status(d)
+    is_true("--status: what is wrong, and since when", p.returncode == 1 and
+            re.search(r"^problem: since [\d-]+ [\d:]+: 3 files cannot be written, as \d+_0_.*/not-mounted: No such",
+                      p.stdout, re.M) and "status: there are problems" in p.stdout, p.stdout + p.stderr)
+    is_true("--status: the last error", re.search(r"^errors since the start: 1; .*cannot write", p.stdout, re.M),
+            p.stdout)
+    who = sh(["setpriv", "--reuid=%d" % NOBODY, "--clear-groups"] + [JOBPROFD, "--status", "-c", d.conf])
+    is_true("--status: for root and administrators", who.returncode == 1 and
+            who.stderr == "jobprofd: root and AdminGroup may ask for this\n" and not who.stdout, who)
+    time.sleep(1.5)
+    said = [l for l in d.said().splitlines() if "cannot write" in l]
+    is_equal("three files in a directory that is not there: one line", len(said), 1)
+    os.makedirs(d.settings["ProfileHDF5Dir"])
+    wait_until(lambda: not d.journals(), 15, "the files to be written")
+    ok("three files in a directory that is not there: written when it is")
+    is_equal("they are written again: said", len(re.findall("is written again", d.said())), 3)
+    p = status(d)
+    is_true("--status: healthy", p.returncode == 0 and "problem" not in p.stdout and
+            p.stdout.endswith("status: healthy\n"), p.stdout + p.stderr)
+    d.end()
+    p = status(d)
+    is_true("--status: none runs", p.returncode == 1 and "no jobprofd listens at" in p.stderr, p.stderr)
+
+
+def runs_do_not_speak_for_others():
+    """What an earlier run could not write is no later run's error."""
+    state, out = tmpdir("state"), tmpdir("out")
+    run = start(run_cmd("sleep", "30", out=out, state=state), stderr=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL)
+    wait_until(lambda: glob.glob(state + "/runs/*.journal"), 20, "its journal")
+    time.sleep(0.5)
+    for pid in children(run.pid) + [run.pid]:
+        os.kill(pid, signal.SIGKILL)
+    run.wait()
+    shutil.rmtree(out)
+    left = glob.glob("/run/jobprof/run-%d.sock*" % run.pid)
+    p = sh(run_cmd("true", out=tmpdir("other"), state=state))
+    is_equal("a later run removes the sockets of a killed one",
+             (len(left) > 0, glob.glob("/run/jobprof/run-%d.sock*" % run.pid)), (True, []))
+    is_equal("a later run says nothing of an earlier one's directory", (p.returncode, p.stderr),
+             (0, ""))
+    is_equal("the earlier one's journal stays", len(glob.glob(state + "/runs/*.journal")), 1)
+
+
+def full_output():
+    small, state, mark = tmpfs("256k"), tmpdir("state"), marker()
+    filler = fill(small)
+    p = sh(run_cmd("sh", "-c", "touch %s; exit 7" % mark, out=small, state=state))
+    is_equal("output directory full: CMD's status", p.returncode, 7)
+    is_true("output directory full: CMD runs", os.path.exists(mark), "it did not")
+    is_true("output directory full: said", "No space left" in p.stderr and "journal stays" in p.stderr,
+            p.stderr)
+    journals = glob.glob(state + "/runs/*.journal")
+    is_equal("output directory full: the journal is kept", len(journals), 1)
+    is_equal("output directory full: nothing half is left",
+             [n for n in os.listdir(small) if n != "filler"], [])
+    os.unlink(filler)
+    sh(run_cmd("true", state=state))
+    is_true("output directory full: the next run finishes it", len(h5_files(small)) == 1 and
+            not glob.glob(state + "/runs/*.journal"), "%s" % os.listdir(small))
+    for path in h5_files(small):
+        read_all(path)
+    subprocess.run(["umount", "-l", small])
+
+
+def is_whole(name, d, job, cgroup):
+    """The file has all that the job's cgroup used, from the first instruction to the last."""
+    path = d.file(job, 0)
+    tables, wanted = read_all(path), cpu_stat_ns(cgroup) / 1e9
+    for table in ("Tasks/0", "Step"):
+        got = tables[table]["CPUTime"].sum() if table in tables else -1
+        is_true("%s: %s has what cpu.stat says" % (name, table), approx(got, wanted, 0.002, 0.006),
+                "CPUTime %s, cpu.stat %s" % (got, wanted))
+    return tables, attributes(path)
+
+
+def full_state():
+    d = RootedDaemon("fs", StateDir=tmpfs("512k"))
+    d.start()
+    state = d.settings["StateDir"]
+    # Full before its first row: the journal cannot even be made.
+    early, during, late, ending = (new_job() for _ in range(4))
+    filler = fill(state)
+    p, cgroup = spinning(d, early)
+    d.wait_said("cannot begin journal .*%d_0_.*No space left.*make room" % early)
+    q, cgroup_during = spinning(d, during)
+    time.sleep(0.5)
+    end_of(q)
+    time.sleep(0.3)
+    os.unlink(filler)
+    d.wait_said("%d_0_.*: its journal is written again" % early)
+    end_of(p)
+    is_whole("StateDir full at a step's start", d, early, cgroup)
+    attrs = is_whole("StateDir full all of a step's life", d, during, cgroup_during)[1]
+    is_true("StateDir full all of a step's life: attributes", "whole" in str(attrs["Job Name"]),
+            attrs["Job Name"])
+    # Full for a while, and full at the end.
+    p, cgroup = spinning(d, late)
+    q, cgroup_ending = spinning(d, ending)
+    for job in (late, ending):
+        d.wait_said("profiling %d_0_" % job)
+    time.sleep(0.05)
+    filler = fill(state)
+    d.wait_said("%d_0_.*rows are left out.*make room" % late)
+    time.sleep(0.5)
+    end_of(q)
+    time.sleep(0.3)
+    is_equal("StateDir full at a step's end: no file yet", os.path.exists(d.path(ending, 0)), False)
+    os.unlink(filler)
+    before = time.time_ns()
+    time.sleep(0.5)
+    end_of(p)
+    tables, attrs = is_whole("StateDir full for a while", d, late, cgroup)
+    is_true("StateDir full: rows left out are counted", attrs["Lost"][0] > 0, "Lost %s" % attrs["Lost"])
+    for name in ("Tasks/0", "Step"):
+        n = int((tables[name]["TimeNS"] > numpy.uint64(before)).sum())
+        is_true("StateDir full: %s goes on when there is room" % name, n >= 3, "%d rows" % n)
+    is_true("StateDir full: said once", len(re.findall("%d_0_.*rows are left out," % late,
+                                                       d.said())) == 1, "more often")
+    attrs = is_whole("StateDir full at a step's end", d, ending, cgroup_ending)[1]
+    is_true("StateDir full at a step's end: why it ended", "End Reason" in attrs, list(attrs))
+    works(d, "StateDir was full: the next step works")
+    d.end()
+    subprocess.run(["umount", "-l", state])
+
+
+def same_name():
+    out, state = tmpdir("out"), tmpdir("state")
+    env = plain_env(SLURM_JOB_ID="4711")
+    for _ in range(3):
+        sh(run_cmd("true", out=out, state=state), env=env)
+    names = sorted(os.path.relpath(os.path.join(d, n), out) for d, _, files in os.walk(out)
+                   for n in files)
+    node = names[-1].split("/")[-1]
+    is_equal("a file of that name: earlier ones are kept", names,
+             sorted([node, "restart0/" + node, "restart1/" + node]))
+    starts = {int(attributes(os.path.join(out, n))["Start TimeNS"][0]) for n in names}
+    is_equal("a file of that name: three runs", len(starts), 3)
+    with open(os.path.join(out, node), "w") as f:
+        f.write("somebody's notes")
+    p = sh(run_cmd("true", out=out, state=state), env=env)
+    kept = [os.path.join(d, n) for d, _, files in os.walk(out) for n in files
+            if open(os.path.join(d, n), "rb").read() == b"somebody's notes"]
+    is_true("a foreign file of that name is kept", p.returncode == 0 and len(kept) == 1 and
+            "/restart" in kept[0] and read_all(os.path.join(out, node)), "%s %s" % (kept, p.stderr))
+
+
+def symlinks():
+    d = RootedDaemon("ln")
+    target = tmpdir("target")
+    os.chmod(target, 0o700)
+    secret = os.path.join(target, "secret")
+    with open(secret, "w") as f:
+        f.write("secret")
+    os.symlink(target, os.path.join(d.hdf5, "nobody"))
+    d.start()
+    job = new_job()
+    cmd = ["setpriv", "--reuid=%d" % NOBODY, tool("jphold"), "spin=0.05"]
+    d.step(job, 0, cmd, v1_uid=NOBODY).wait()
+    d.wait_said("cannot write %d_0_" % job)
+    st = os.stat(target)
+    is_true("link at the user's directory is not followed", (st.st_uid, stat.S_IMODE(st.st_mode)) ==
+            (0, 0o700) and os.listdir(target) == ["secret"], "%s %s" % (st, os.listdir(target)))
+    os.unlink(os.path.join(d.hdf5, "nobody"))
+    d.file(job, 0, "nobody", 30)
+    # Now the user owns his directory, and plants links where the writer will write.
+    theirs, job = os.path.join(d.hdf5, "nobody"), new_job()
+    name = "%d_0_%s.h5" % (job, d.name)
+    for link in (name, "." + name, "." + name + ".tmp", "restart0"):
+        os.symlink(target if link == "restart0" else secret, os.path.join(theirs, link))
+    d.step(job, 0, cmd, v1_uid=NOBODY).wait()
+    path = os.path.join(theirs, name)
+    wait_until(lambda: not os.path.islink(path) and os.path.exists(path), 20, "the file at %s" % path)
+    read_all(path)
+    st = os.stat(secret)
+    is_true("links at the output's names are not followed", open(secret).read() == "secret" and
+            st.st_uid == 0 and os.listdir(target) == ["secret"], "%s" % os.listdir(target))
+    d.end()
+    # The same where root profiles for a user.
+    out = tmpdir("out")
+    os.chown(out, NOBODY, NOBODY)
+    node = None
+    for _ in range(2):
+        if node:
+            for link in (node, "." + node, "." + node + ".tmp"):
+                path = os.path.join(out, link)
+                if os.path.lexists(path):
+                    os.unlink(path)
+                os.symlink(secret, path)
+        p = sh(run_cmd("true", out=out), env=plain_env(
+            SUDO_UID=str(NOBODY), SUDO_GID=str(NOBODY), SLURM_JOB_ID="4712"))
+        node = node or os.path.basename(h5_files(out)[0])
+    is_true("links at the output of jobprof run are not followed", p.returncode == 0 and
+            open(secret).read() == "secret" and not os.path.islink(os.path.join(out, node)) and
+            os.stat(os.path.join(out, node)).st_uid == NOBODY, "%s %s" % (p.stderr, os.listdir(out)))
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_five_at_a_time([full_output, unwritable_output, one_line_says_why,
+                        runs_do_not_speak_for_others, symlinks, full_state, same_name])

@@ -1,0 +1,346 @@
+#!/usr/bin/python3
+# timeout: 120
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is refused, with one line that says why and with its exit status: a machine that lacks
+something, wrong usage, a bad configuration, a second jobprofd."""
+
+import os
+import shutil
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from faultlib import *
+
+UNCAPPED = ["setpriv", "--bounding-set=-bpf,-perfmon,-sys_admin"]
+
+
+def not_root():
+    user = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
+    if sh(user + ["test", "-x", JOBPROF]).returncode:
+        raise Skipped("nobody cannot reach the programs in %s" % BUILD)
+    mark = marker()
+    out = tmpdir("out")
+    os.chmod(TMP, 0o755)
+    os.chmod(out, 0o777)
+    says("not root: jobprof run", sh(user + run_cmd("touch", mark, out=out)), 1, "needs root.*sudo")
+    is_true("not root: CMD is not run", not os.path.exists(mark), "it was")
+    d = RootedDaemon()
+    says("not root: jobprofd", sh(user + [JOBPROFD, "-f", "-c", d.conf]), 1, "must run as root")
+    if not os.path.exists(DUMP):
+        skip("not root: jobprof-dump", "it is not built")
+        return
+    p = sh(user + [DUMP, "--pin", BPFFS + "/jobprof"])
+    says("not root: jobprof-dump", p, 1, "jobprof-dump: .*")
+
+
+def no_bpf():
+    if sh(UNCAPPED + ["true"]).returncode:
+        raise Skipped("setpriv cannot drop CAP_BPF")
+    says("no BPF: jobprof run", sh(UNCAPPED + run_cmd("true")), 1, "BPF programs: .*CAP_BPF")
+    d = RootedDaemon()
+    says("no BPF: jobprofd", sh(UNCAPPED + [JOBPROFD, "-f", "-c", d.conf]), 1,
+         "BPF programs: .*CAP_BPF")
+    p = sh(UNCAPPED + [JOBPROFD, "--check"])
+    is_true("no BPF: --check says what is missing", p.returncode == 1 and "NO" in p.stdout and
+            "required" in p.stderr, "%d %s" % (p.returncode, p.stderr))
+
+
+def no_btf():
+    garbage = os.path.join(tmpdir("btf"), "garbage")
+    with open(garbage, "wb") as f:
+        f.write(os.urandom(4096))
+    for what, path in (("missing", "/nonexistent"), ("garbage", garbage), ("a directory", "/")):
+        cmd = run_cmd("true")
+        cmd[2:2] = ["--btf", path]
+        says("no BTF: file is %s" % what, sh(cmd), 1, "BTF")
+        d = RootedDaemon()
+        says("no BTF: jobprofd, file is %s" % what,
+             sh([JOBPROFD, "-f", "-c", d.conf, "--btf", path]), 1, "BTF")
+
+
+UMOUNT_CGROUPS = ("awk '$0 ~ / - cgroup2? / { print $5 }' /proc/self/mountinfo | sort -r |"
+                  " while read -r m; do umount -l \"$m\"; done")
+
+
+def no_cgroup():
+    says("no cgroup mounted: jobprof run", sh(in_namespace(UMOUNT_CGROUPS, run_cmd("true"))), 1,
+         "no cgroup hierarchy.*mount -t cgroup2")
+    d = RootedDaemon()
+    says("no cgroup mounted: jobprofd",
+         sh(in_namespace(UMOUNT_CGROUPS, [JOBPROFD, "-f", "-c", d.conf])), 1,
+         "no cgroup hierarchy.*mount -t cgroup2")
+
+
+def no_cgroup2():
+    if not cgroup1_mount("freezer") or not cgroup2_mount():
+        raise Skipped("v1 and v2 are not mounted side by side here")
+    out = tmpdir("out")
+    account = out + "/account"
+    p = sh(in_namespace("umount -l " + cgroup2_mount(),
+                        run_cmd(tool("jphold"), "-o", account, "spin=0.1", out=out)))
+    files = h5_files(out)
+    is_true("no cgroup2: jobprof run takes v1", p.returncode == 0 and len(files) == 1 and
+            approx(read_all(files[0])["Tasks/0"]["CPUTime"].sum(),
+                   read_account(account)["schedstat.run_ns"] / 1e9, 0.001, 0.004),
+            "%d %s %s" % (p.returncode, files, p.stderr))
+
+
+def bpffs():
+    d = RootedDaemon()
+    d.wrap = in_namespace("umount -l %s; ! grep -q ' - bpf ' /proc/self/mountinfo" % BPFFS, [])
+    d.start()
+    seen = os.path.isdir("/proc/%d/root%s/maps" % (d.proc.pid, d.pin))
+    works(d, "bpffs missing: jobprofd mounts it and works")
+    is_true("bpffs missing: the pins are there", seen, "no %s" % d.pin)
+    is_equal("bpffs missing: a clean end", d.end(), 0)
+    e = RootedDaemon(PinDir=os.path.join(tmpdir("pins"), "x"))
+    says("PinDir not on a bpffs", sh([JOBPROFD, "-f", "-c", e.conf]), 1,
+         "PinDir .* not a bpffs: mount")
+    e.configure(PinDir=BPFFS + "/jptest_none/x")
+    says("PinDir in no directory", sh([JOBPROFD, "-f", "-c", e.conf]), 1, "PinDir .*No such file")
+
+
+def state_dir():
+    says("StateDir cannot be made", sh(run_cmd("true", state="/proc/nothing")), 1,
+         "StateDir /proc/nothing: ")
+    d = RootedDaemon(StateDir="/proc/nothing")
+    says("StateDir cannot be made: jobprofd", sh([JOBPROFD, "-f", "-c", d.conf]), 1,
+         "StateDir /proc/nothing: ")
+
+
+def wrong_usage():
+    for prog, args in ((JOBPROF, []), (JOBPROF, ["frob"]), (JOBPROF, ["run"]), (JOBPROF, ["run", "--"]),
+                       (JOBPROF, ["run", "--frob", "true"]), (JOBPROF, ["run", "-o", "/tmp", "-i", "0", "true"]),
+                       (JOBPROF, ["run", "-i", "x", "true"]), (JOBPROF, ["run", "-i", "-1", "true"]),
+                       (JOBPROF, ["run", "-s", "frob", "true"]), (JOBPROF, ["run", "-u", "frob", "true"]),
+                       (JOBPROF, ["run", "-o"]), (JOBPROF, ["show"]), (JOBPROF, ["show", "--frob"]),
+                       (JOBPROF, ["list", "--frob"]), (JOBPROF, ["list", "x", "y"]), (JOBPROFD, ["--frob"]),
+                       (JOBPROFD, ["x"]), (JOBPROFD, ["-c"]), (WRITER, []), (WRITER, ["-j", "x"]),
+                       (WRITER, ["-j", "3", "-d", "4", "-n", "x.h5", "-m", "frob"]),
+                       (DUMP, ["--frob"]), (DUMP, ["x"])):
+        name = "wrong usage: %s" % " ".join([os.path.basename(prog)] + args)
+        if not os.path.exists(prog):
+            skip(name, "it is not built")
+            continue
+        p = sh([prog] + args)
+        is_true(name, p.returncode == 2 and p.stderr and not p.stdout and
+                (prog == WRITER or not args or p.stderr.count("\n") == 1),
+                "status %d, stdout %s, stderr %s" % (p.returncode, p.stdout[:80], p.stderr[:80]))
+    says("an option that is not there", sh([JOBPROF, "run", "--frob", "true"]), 2,
+         "there is no option --frob;")
+    says("options that begin alike", sh([JOBPROF, "run", "--s", "x", "true"]), 2,
+         "more than one option begins with --s;")
+    says("no interval", sh([JOBPROF, "run", "-i", "0.01", "true"]), 2, "want 0.1 to 86400 seconds")
+    p = sh([JOBPROF, "shwo"])
+    is_true("a verb that is nearly one is named", '"show"' in p.stderr, p.stderr)
+
+
+def bad_configuration():
+    d = tmpdir("conf")
+    good = "ProfileHDF5Dir=/tmp\n"
+    for name, text, pattern in (
+            ("unknown key", good + "ProfilHDF5Default=All\n", r"bad\.conf:2: .*ProfilHDF5Default.*ProfileHDF5Default"),
+            ("bad number", good + "\n\nMaxSlots=many\n", r"bad\.conf:4: .*MaxSlots.*many"),
+            ("out of range", good + "MaxSlots=1\n", r"bad\.conf:2: .*MaxSlots.*16 to 4096"),
+            ("bad frequency", "JobAcctGatherFrequency=task=0.01\n", r"bad\.conf:1: .*JobAcctGatherFrequency"),
+            ("unknown series", "JobAcctGatherFrequency=taks=1\n", r"bad\.conf:1: .*taks"),
+            ("relative path", "StateDir=state\n", r"bad\.conf:1: .*absolute"),
+            ("no value", good + "StateDir\n", r"bad\.conf:2: "),
+            ("name with a slash", "NodeName=a/b\n", r"bad\.conf:1: .*NodeName"),
+            ("bad level", "LogLevel=loud\n", r"bad\.conf:1: .*error, warn, info, debug"),
+            ("missing include", "Include /nonexistent/x\n", r"bad\.conf:1: .*|/nonexistent/x"),
+            ("unknown family", good + "ProfileHDF5Default=All,frob\n", "frob")):
+        path = os.path.join(d, "bad.conf")
+        with open(path, "w") as f:
+            f.write(text)
+        says("configuration: " + name, sh([JOBPROFD, "--check-config", "-c", path]), 1, pattern)
+    good_path = os.path.join(d, "good.conf")
+    with open(good_path, "w") as f:
+        f.write(good)
+    os.chmod(good_path, 0o666)
+    says("configuration: world-writable is refused", sh([JOBPROFD, "--check-config", "-c", good_path]), 1,
+         "good.conf.*writ")
+    os.chmod(good_path, 0o644)
+    is_equal("configuration: a good one", sh([JOBPROFD, "--check-config", "-c", good_path]).returncode, 0)
+    says("configuration: missing file", sh([JOBPROFD, "--check-config", "-c", "/nonexistent/c"]), 1,
+         "/nonexistent/c: .*No such file")
+    says("configuration: a directory", sh([JOBPROFD, "--check-config", "-c", d]), 1, "directory|regular")
+    with open(good_path, "wb") as f:
+        f.write(b"\x7fELF\0\1\2" * 100)
+    says("configuration: binary", sh([JOBPROFD, "--check-config", "-c", good_path]), 1, r"good\.conf:1: ")
+    with open(good_path, "w") as f:
+        f.write("ProfileHDF5Default=All\n")
+    says("configuration: no ProfileHDF5Dir", sh([JOBPROFD, "-f", "-c", good_path]), 1,
+         "ProfileHDF5Dir is not set")
+    e = RootedDaemon("nd", LogLevel="info")
+    del e.settings["ProfileHDF5Dir"]
+    e.configure(ProfileHDF5Default="None")
+    e.start()
+    e.wait_said("ProfileHDF5Dir is not set: no step can be profiled")
+    e.end()
+    ok("no ProfileHDF5Dir where nothing is profiled by default: said at the start")
+    e = RootedDaemon("cf").start()
+    job = new_job()
+    e.configure(MaxSlots="many")
+    e.proc.send_signal(signal.SIGHUP)
+    e.wait_said("old settings stay in force")
+    works(e, "configuration: a bad one at SIGHUP leaves the old in force")
+    e.configure(MaxSlots="64", Socket=e.settings["Socket"] + "2", LogLevel="info")
+    e.proc.send_signal(signal.SIGHUP)
+    e.wait_said(r"jobprofd: MaxSlots, Socket: the new value is in force after a restart")
+    e.end()
+
+
+def checked_configuration():
+    """--check-config: what the daemon would refuse, and what does not fit the node or Slurm."""
+    d = tmpdir("site")
+    h5, etc, lib = [os.path.join(d, n) for n in ("h5", "etc", "lib")]
+    for path in (h5, etc, lib):
+        os.mkdir(path, 0o755)
+    host = os.uname().nodename.split(".")[0]
+
+    def check(keys, slurm, acct="", plugstack="optional spank_jobprof.so\n"):
+        for name, text in (("jobprof.conf", keys), ("slurm.conf", slurm), ("acct_gather.conf", acct),
+                           ("plugstack.conf", plugstack)):
+            with open(os.path.join(etc, name), "w") as f:
+                f.write(text)
+        return sh([JOBPROFD, "--check-config", "-c", os.path.join(etc, "jobprof.conf")],
+                  env=plain_env(SLURM_CONF=os.path.join(etc, "slurm.conf")))
+    good = "ProfileHDF5Default=All\nInclude slurm.conf\nNodeName=%s\n" % "c7"
+    slurm = "ClusterName=blue\nPluginDir=/nowhere:%s\nNodeName=DEFAULT CPUs=2\nNodeName=c[1-9] State=UNKNOWN\n" % lib
+    jobprof = good + "ProfileHDF5Dir=%s\n" % h5
+    for name in ("spank_jobprof.so", "acct_gather_profile_jobprof.so"):
+        with open(sorted(glob.glob(os.path.join(BUILD, "slurm-*", name)))[0], "rb") as f:
+            data = f.read()
+        with open(os.path.join(lib, name), "wb") as f:
+            f.write(data)
+    shutil.copy(os.path.join(lib, name), os.path.join(lib, "jobacct_gather_linux.so"))  # has its version
+    p = check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n")
+    is_equal("check: all is well", (p.returncode, p.stderr), (0, ""))
+    is_true("check: what was looked at", all(re.search("^# .*" + w, p.stdout, re.M) for w in (
+        h5, "NodeName c7", "spank_jobprof.so is of version", "spank_jobprof.so is built for Slurm",
+        "acct_gather_profile_jobprof.so is of")),
+        p.stdout[-400:])
+    with open(os.path.join(etc, "again.conf"), "w") as f:
+        f.write(p.stdout)
+    again = sh([JOBPROFD, "--check-config", "-c", os.path.join(etc, "again.conf")])
+    is_equal("check: what is printed is a configuration",
+             [l for l in again.stdout.splitlines() if l[0] != "#"],
+             [l for l in p.stdout.splitlines() if l[0] != "#"])
+    says("check: no ProfileHDF5Dir", check(good, slurm), 1, "ProfileHDF5Dir is not set")
+    says("check: no ProfileHDF5Dir, and no step that would need it",
+         check(good.replace("=All", "=None"), slurm), 1, "ProfileHDF5Dir is not set")
+    says("check: it is not there", check(good + "ProfileHDF5Dir=%s/a/b\n" % d, slurm), 1,
+         "/a/b: No such file or directory: mount")
+    says("check: nobody may write in it", check(good + "ProfileHDF5Dir=/sys/kernel\n", slurm), 1,
+         "/sys/kernel.*neither root nor users may")
+    says("check: it is a file", check(good + "ProfileHDF5Dir=%s/slurm.conf\n" % etc, slurm), 1,
+         "slurm.conf.*Not a directory")
+    for line, status, wanted in (
+            ("ProctrackType=proctrack/linuxproc", 1, "linuxproc: steps have no cgroups"),
+            ("ProctrackType=proctrack/linuxproc\nTaskPlugin=task/affinity,task/cgroup", 0,
+             "linuxproc: steps are found with cgroup v2 only")):
+        says("check: " + line.replace("\n", ", "), check(jobprof, slurm + line + "\n"), status,
+             "slurm.conf: ProctrackType=proctrack/" + wanted)
+    says("check: another NodeName", check(jobprof.replace("c7", "d7"), slurm +
+                                          "NodeName=x1 NodeHostname=%s\n" % host), 1,
+         "NodeName d7 .*is in no line of .*slurm.conf, which calls this host x1:")
+    says("check: several nodes are of this host", check(
+        jobprof.replace("c7", "d7"), slurm + "".join("NodeName=x%d NodeHostname=%s\n" % (i, host)
+                                                     for i in range(50))), 1, "this host x0, x1, x2, ")
+    says("check: another cluster", check(jobprof + "ClusterName=red\n", slurm), 1,
+         "ClusterName=red, but .*slurm.conf has ClusterName=blue")
+    both = slurm + "AcctGatherProfileType=acct_gather_profile/jobprof\n"
+    elsewhere = jobprof + "Socket=/run/x/s\n"
+    looks = re.compile(r"(\S+) looks for jobprofd at (\S+), and Socket is /run/x/s: ")
+    default = "/run/jobprof/jobprofd.sock"
+    for acct, plugstack, wanted in (
+            ("", "", [("spank_jobprof.so", default), ("acct_gather_profile_jobprof.so", default)]),
+            ("ProfileJobprofSocket=/run/x/s\n", " timeout=9 socket=/run/x/s", []),
+            ("ProfileJobprofSocket=/run/y\n", "\tsocket=/run/x/s # socket=/run/z",
+             [("acct_gather_profile_jobprof.so", "/run/y")])):
+        p = check(elsewhere, both, acct, "optional spank_jobprof.so%s\n" % plugstack)
+        is_equal("check: where plugins look for jobprofd: %s" % acct, looks.findall(p.stderr), wanted)
+    p = check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
+              "ProfileHDF5Dir=%s\n" % h5)
+    says("check: Slurm's plugin writes to the same place", p, 0, "acct_gather_profile/hdf5 writes files")
+    e = RootedDaemon("slurms", root=False)
+    os.symlink(e.hdf5, os.path.join(d, "link"))
+    e.env["SLURM_CONF"] = os.path.join(etc, "slurm.conf")
+    check(jobprof, slurm + "AcctGatherProfileType=acct_gather_profile/hdf5\n",
+          "ProfileHDF5Dir=%s/link\n" % d)
+    e.start()
+    e.wait_said("acct_gather_profile/hdf5 writes files of the same names to " + e.hdf5)
+    e.end()
+    ok("jobprofd warns at its start, too")
+    with open(os.path.join(lib, "spank_jobprof.so"), "wb") as f:
+        f.write(re.sub(rb"jobprof version: [0-9]", b"jobprof version: 9", data))
+    says("check: a plugin of another version", check(jobprof, slurm), 1,
+         "spank_jobprof.so is of 9.*install both")
+    os.unlink(os.path.join(lib, "spank_jobprof.so"))
+    os.mkfifo(os.path.join(lib, "spank_jobprof.so"))
+    is_equal("check: a plugin that is a FIFO", check(jobprof, slurm).returncode, 1)
+    os.unlink(os.path.join(lib, "spank_jobprof.so"))
+    says("check: a plugin that is not there", check(jobprof, slurm), 1,
+         "plugstack.conf uses spank_jobprof.so, which is not in PluginDir")
+    says("check: no writer", check(jobprof + "Writer=/nowhere/w\n", slurm, plugstack=""), 1,
+         "Writer /nowhere/w: No such file")
+
+
+DEV_LOG = """
+mount -t tmpfs none "$1/dev" && cp -a /dev/null "$1/dev" && ln -s "$1/log" "$1/dev/log" &&
+mount --bind "$1/dev" /dev && shift && exec "$@"
+"""
+
+
+def syslog():
+    """In the background and without systemd, where a syslogd listens: here, at a /dev/log of a mount
+    namespace of its own."""
+    d = RootedDaemon("sl")
+    os.mkdir(os.path.join(d.dir, "dev"))
+    log = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    log.bind(os.path.join(d.dir, "log"))
+    log.settimeout(20)
+    p = sh(["unshare", "-m", "--propagation", "private", "sh", "-c", DEV_LOG, "sh", d.dir, JOBPROFD,
+            "-c", d.conf])
+    is_equal("in the background: ready, and stderr is left alone", (p.returncode, p.stderr),
+             (0, ""))
+    d.configure(MaxSlots="64")
+    pid = [int(n) for n in os.listdir("/proc") if n.isdigit() and d.conf.encode() in cmdline(n)][0]
+    os.kill(pid, signal.SIGHUP)
+    said = [log.recv(4096).decode(), log.recv(4096).decode()]
+    os.kill(pid, signal.SIGTERM)
+    form = r"<(\d+)>[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d jobprofd\[(\d+)\]: "
+    is_equal("in the background: syslog has the priority, the pid and the text",
+             [re.sub(form, r"\1 \2 ", x).split()[:3] for x in said],
+             [["30", str(pid), "settings"], ["28", str(pid), "MaxSlots:"]])
+    wait_until(lambda: d.conf.encode() not in cmdline(pid), 20, "jobprofd to end")
+
+
+def cmdline(pid):
+    try:
+        with open("/proc/%s/cmdline" % pid, "rb") as f:
+            return f.read()
+    except OSError:
+        return b""
+
+
+def second_daemon():
+    a = RootedDaemon("sa").start()
+    b = RootedDaemon("sb", StateDir=a.state)
+    says("same StateDir: the second refuses", sh([JOBPROFD, "-f", "-c", b.conf]), 1,
+         "another jobprofd uses StateDir")
+    b.configure(StateDir=os.path.join(b.dir, "state"), PinDir=a.pin)
+    try:
+        says("same PinDir: the second refuses", sh([JOBPROFD, "-f", "-c", b.conf], timeout=5), 1,
+             "another .*PinDir|PinDir .*another")
+    except subprocess.TimeoutExpired:
+        not_ok("same PinDir: the second refuses", "it runs")
+    works(a, "the first goes on beside them")
+    is_equal("the first: a clean end", a.end(), 0)
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_five_at_a_time([bpffs, second_daemon, bad_configuration, checked_configuration, syslog,
+                        no_btf, no_bpf, no_cgroup, no_cgroup2, not_root, state_dir, wrong_usage])

@@ -1,0 +1,267 @@
+#!/usr/bin/python3
+# timeout: 200
+# SPDX-License-Identifier: GPL-2.0-only
+"""A jobprofd that is restarted, comes late to steps, or gets other settings: what the kernel counted
+meanwhile is in the files, and rows have the instants that were asked for."""
+
+import os
+import re
+import sys
+import time
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from daemonlib import *
+
+INTERVAL = 0.2
+SETTLE = 6 * INTERVAL  # beside many others jobprofd waits half a second for a CPU at times
+tree = None
+
+
+class Restarted:
+    """Four steps that run before jobprofd does, each two tasks in one of the layouts."""
+
+    def __init__(self):
+        self.d = Daemon(INTERVAL)
+        self.kinds = ("task cgroups", "task_special", "v1 freezer", "no SLURM_PROCID")
+        self.jobs = [new_job() for _ in self.kinds]
+        self.hs = [Holds("01") for _ in self.kinds]
+        self.ss = [self.step(i) for i in range(4)]
+        for h in self.hs:
+            h.wait()
+            h.go()
+        for h in self.hs:
+            h.wait()
+
+    def step(self, i):
+        if i == 2:
+            base = tree.v1(0, self.jobs[i])
+            args = ["-d", base, "-S", "-c", base + "/step_0"]
+        else:
+            args = (v2_task, v2_shared, None, v2_shared)[i](tree.job(self.jobs[i]) + "/step_0")
+        steps = ["park", "spin=0.3", "park"]
+        for n in range(4):
+            steps += ["spin=%g" % (0.3 + 0.1 * i), "sleep=0.2", "naps=%d" % (20 + i),
+                      "write=/dev/null:1", "park"]
+        return Stepd(self.jobs[i], 0, self.hs[i].cmd(*steps), args + ["-P"] * (i == 3), n=2,
+                     first=3)
+
+    def window(self, between=None):
+        return Window([h for hs in self.hs for h in hs.all], SETTLE, between)
+
+    def check(self, name, w, i, path):
+        for t in (0, 1) if i < 3 else ():
+            compare("%s, %s, task %d" % (name, self.kinds[i], 3 + t), w,
+                    task_table(path, 3 + t), [2 * i + t])
+        compare("%s, %s, Step" % (name, self.kinds[i]), w, table(path, "Step"),
+                [2 * i, 2 * i + 1])
+
+
+def baseline_and_restarts():
+    """Taken up while they run, then three ways for jobprofd to go, with work at every moment."""
+    r = Restarted()
+    d = r.d.start()
+    away = {"job": new_job()}
+    windows = [("running already", r.window())]
+    windows.append(("jobprofd killed", r.window(lambda: kill_and_return(d, away))))
+    windows.append(("jobprofd handed over", r.window(lambda: hand_over(d))))
+    before = [[kernel_account(h.pid)["run_ns"] for h in hs.all] for hs in r.hs]
+    for h in r.hs[0].all:
+        h.go()
+    time.sleep(0.4)
+    is_equal("jobprofd stopped: exit status", d.end(), 0)
+    for i, kind in enumerate(r.kinds):
+        path = d.path(r.jobs[i], 0)
+        if not os.path.exists(path):
+            not_ok("jobprofd stopped, %s" % kind, "no file: " + d.said()[-1500:])
+            continue
+        is_equal("running already, %s: tables" % kind, tasks_of(path), [3, 4] * (i < 3))
+        for name, w in windows:
+            r.check(name, w, i, path)
+        check_restarted(kind, path, i, windows, before)
+    check_away(d, away)
+    for hs in r.hs:
+        for h in hs.all:
+            os.kill(h.pid, signal.SIGKILL)
+    for s in r.ss:
+        s.end()
+
+
+def kill_and_return(d, away):
+    """Meanwhile a step of which only slurmstepd's title said the job begins and ends."""
+    time.sleep(0.2)
+    d.end(signal.SIGKILL)
+    base = tree.job(away["job"], new_sluid(2)) + "/step_0"
+    s = Stepd(away["job"], 0, [tool("jpspin"), "0.1"], v2_task(base, ["-w", "0.5"]))
+    away["ns"] = wait_until(lambda: used_and_left(base + "/user/task_0"), 5, "the task to end")
+    s.end()
+    d.start()
+
+
+def hand_over(d):
+    time.sleep(0.2)
+    d.end(signal.SIGUSR1)
+    time.sleep(0.2)
+    d.start()
+
+
+def check_restarted(kind, path, i, windows, before):
+    attrs = attrs_of(path)
+    is_true("running already, %s: it says so" % kind, "Baseline" in attrs, sorted(attrs))
+    is_true("restarts, %s: it says so" % kind, "no count is lost" in attrs.get("Restarted", ""),
+            attrs.get("Restarted"))
+    is_equal("jobprofd stopped, %s: it says so" % kind, attrs["End Reason"],
+             "jobprofd was stopped")
+    step = table(path, "Step")
+    first = windows[0][1].before
+    if i:  # the others work while it is stopped
+        is_near("restarts, %s: all from the baseline on, nothing twice" % kind,
+                total(step, "CPUTime"),
+                (sum(before[i]) - first[2 * i]["run_ns"] - first[2 * i + 1]["run_ns"]) / 1e9,
+                0.001, 0.002)
+    t = step["TimeNS"].astype("int64")
+    is_true("restarts, %s: one series in time" % kind, (t[1:] > t[:-1]).all(), t)
+
+
+def check_away(d, away):
+    """A step that began and ended while no jobprofd was there; the kernel has counted."""
+    path = d.path(away["job"], 0)
+    if not os.path.exists(path):
+        not_ok("a step while jobprofd was away", "no file: " + d.said()[-1500:])
+        return
+    is_near("a step while jobprofd was away: its CPU time is cpu.stat's",
+            whole(path, "Tasks/0", "CPUTime"), away["ns"] / 1e9, 0.001, 0.0001)
+
+
+def counted_and_missed(path):
+    """s of CPU time; and what the file says of before."""
+    a = attrs_of(path)
+    missed = a.get("Missed CPU Time", 0.0)
+    return whole(path, "Step", "CPUTime") + missed, ("Baseline" in a, missed > 0)
+
+
+def late_programs(delay, spin):
+    """No program is attached yet, and jobprofd is kept from it until the task has used delay s:
+    what it does not count it tells. Another step says whose the job is."""
+    d, job = Daemon(INTERVAL).start(), new_job()
+    d.tell(signal.SIGSTOP)
+    other = Stepd(job, 1, ["sleep", "3"], v2_task(tree.job(job) + "/step_1"))
+    base = tree.job(job) + "/step_0"
+    s = Stepd(job, 0, [tool("jpspin"), spin], v2_task(base, ["-w", "1.5"]))
+    wait_until(lambda: os.path.isdir(base + "/user/task_0") and
+               cpu_stat_ns(base + "/user/task_0") > delay * 1e9, 20, "the task to run")
+    d.tell(signal.SIGCONT)
+    used = wait_until(lambda: used_and_left(base + "/user/task_0"), 20, "the task to end")
+    s.end()
+    path = d.file(job, 0)
+    other.end()
+    what = "a task of %g s, programs after %g s: " % (spin, delay)
+    cpu, told = counted_and_missed(path)
+    is_near(what + "CPU time is all there, or told", cpu, used / 1e9, 0.001, 0.001)
+    is_equal(what + "the file says so", told, (True, True))
+    return path, d
+
+
+def gone_before_the_programs():
+    """How much was missed, nobody knows any more; that it was, the file says. Of a v2 path nobody
+    knows either whose the step was."""
+    d, job, job1 = Daemon(INTERVAL).start(), new_job(), new_job()
+    spin = [tool("jpspin"), "0.02"]
+    try:
+        base = tree.v1(0, job1)
+    except Skipped as e:
+        skip("a step that was over before the programs: the file says so", e)
+        base = None
+    d.tell(signal.SIGSTOP)
+    Stepd(job, 0, spin, v2_task(tree.job(job) + "/step_0")).end()
+    if base:
+        Stepd(job1, 0, spin, ["-d", base, "-S", "-c", base + "/step_0"]).end()
+    d.tell(signal.SIGCONT)
+    if base:
+        cpu, told = counted_and_missed(d.file(job1, 0))
+        is_equal("a step that was over before the programs: the file says so", (cpu, told),
+                 (0.0, (True, False)))
+    wait_until(lambda: "job_%d/step_0 is not profiled: it was over" % job in d.said(), 20,
+               "the step of nobody knows whom")
+    d.end()
+    is_true("a step of nobody knows whom: it is not root's",
+            not glob.glob(d.hdf5 + "/*/%d_*" % job), os.listdir(d.hdf5))
+
+
+def programs_attached_late():
+    gone_before_the_programs()
+    path, d = late_programs(0.003, 0.03)
+    d.end()
+    path, d = late_programs(0.1, 0.8)  # of these 0.2 on an overloaded machine
+    is_equal("a task that goes on: it has its table", tasks_of(path), [0])
+    is_true("a task that goes on: counted from then on", whole(path, "Tasks/0", "CPUTime") > 0.05,
+            whole(path, "Tasks/0", "CPUTime"))
+    is_true("a task that goes on: not what was before",
+            attrs_of(path)["Missed CPU Time"] >= 0.1, attrs_of(path)["Missed CPU Time"])
+    shown = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True).stdout
+    is_true("show names what was missed",
+            re.search(r"^Missed CPU Time: 0\.\d", shown, re.M) and "Baseline" in shown, shown[-600:])
+    d.end()
+
+
+def settings_and_instants():
+    """None first, then All and 0.1 s by SIGHUP; rows on aligned instants."""
+    d = Daemon(INTERVAL, nice=-10, ProfileHDF5Default="None").start()
+    jobs = [new_job() for _ in range(2)]
+    Stepd(jobs[0], 0, [tool("jpspin"), "0.5"], v2_task(tree.job(jobs[0]) + "/step_0")).end()
+    time.sleep(0.5)
+    is_equal("ProfileHDF5Default=None: no file", glob.glob(d.hdf5 + "/**/*.h5", recursive=True), [])
+    d.configure(ProfileHDF5Default="All", JobAcctGatherFrequency="task=0.1,step=0.5")
+    d.tell(signal.SIGHUP)
+    wait_until(lambda: "settings read again" in d.said(), 5, "the new settings")
+    base = tree.job(jobs[1]) + "/step_0"
+    s = Stepd(jobs[1], 0, [tool("jpspin"), "0.02"], v2_task(base, ["-w", "1.5"]))
+    used = wait_until(lambda: used_and_left(base + "/user/task_0"), 5, "the task to end")
+    s.end()
+    # the programs were attached only when its job's directory was made; on a busy machine too late
+    is_near("SIGHUP: the first step is profiled from its beginning",
+            counted_and_missed(d.file(jobs[1], 0))[0], used / 1e9, 0.001, 0.0001)
+    path = aligned_run(d)
+    for name, interval in (("Tasks/0", 0.1), ("Step", 0.5)):
+        check_instants(path, name, interval)
+    d.end()
+
+
+def lateness(path, name, interval):
+    """ns after the instants, all but the last row, which the step's end makes."""
+    return table(path, name)["TimeNS"].astype("int64")[:-1] % int(interval * 1e9)
+
+
+def aligned_run(d):
+    """A step of 3 s. What else runs on the machine may make a row late now and then, the same in
+    three runs one after the other only jobprofd does."""
+    for _ in range(3):
+        job = new_job()
+        Stepd(job, 0, [tool("jpspin"), "3"], v2_task(tree.job(job) + "/step_0")).end()
+        path = d.file(job, 0)
+        if (lateness(path, "Tasks/0", 0.1) < 20e6).all():
+            break
+    return path
+
+
+def check_instants(path, name, interval):
+    rows, attrs = table(path, name), attrs_of(path)
+    t = rows["TimeNS"].astype("int64")
+    late = lateness(path, name, interval)
+    what = "every %g s, %s" % (interval, name)
+    is_true(what + ": rows are there", len(t) >= 2.9 / interval, "%d rows" % len(t))
+    is_true(what + ": rows fall on multiples of the interval", (late < 20e6).all(), late)
+    is_true(what + ": none is left out",
+            (numpy.diff(t[:-1] // int(interval * 1e9)) == 1).all(), numpy.diff(t))
+    is_true(what + ": EpochTime is TimeNS in seconds", (rows["EpochTime"] == t // 10**9).all(),
+            rows["EpochTime"])
+    is_true(what + ": ElapsedTime is EpochTime from the start's on",
+            (rows["ElapsedTime"] == t // 10**9 - attrs["Start TimeNS"] // 10**9).all(),
+            rows["ElapsedTime"])
+
+
+if __name__ == "__main__":
+    need_bpf()
+    tree = Trees()
+    run_together([baseline_and_restarts])
+    run_together([settings_and_instants])
+    run_together([programs_attached_late])

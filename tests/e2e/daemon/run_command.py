@@ -1,0 +1,223 @@
+#!/usr/bin/python3
+# timeout: 150
+# SPDX-License-Identifier: GPL-2.0-only
+"""jobprof run and its command: what the command inherits, how it ends, signals, runs at the same
+time, clocks that are set, and that nothing is left in memory or in the kernel."""
+
+import os
+import pty
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from faultlib import *
+
+
+def limits_of_command():
+    p = sh(["prlimit", "--nofile=1000:"] + run_cmd("sh", "-c", "ulimit -n"))
+    is_equal("CMD has the caller's limit of open files", p.stdout.split("\n")[0], "1000")
+
+
+def inherits_nothing():
+    """CMD may be anybody's: no map, program, journal or lock of ours reaches it."""
+    fds = os.path.join(tmpdir("fds"), "fds")
+    sh(run_cmd("sh", "-c", "for f in /proc/$$/fd/*; do readlink $f; done > " + fds))
+    ours = [l for l in open(fds).read().split("\n") if re.search("bpf|journal|anon_inode|lock", l)]
+    is_equal("CMD inherits no file descriptor of ours", ours, [])
+
+
+def command_ends():
+    plain = os.path.join(tmpdir("cmd"), "plain")
+    with open(plain, "w") as f:
+        f.write("no program")
+    for name, cmd, status, text in (
+            ("not found", ["/nonexistent/cmd"], 127, "cannot run /nonexistent/cmd: No such file"),
+            ("not in PATH", ["jp-no-such-command"], 127, "cannot run jp-no-such-command: No such"),
+            ("not executable", [plain], 126, "cannot run .*plain: Permission denied"),
+            ("a directory", ["/tmp"], 126, "cannot run /tmp: "),
+            ("empty", [""], 127, "cannot run")):
+        says("CMD %s: %d" % (name, status), sh(run_cmd(*cmd)), status, text)
+    for name, script, status in (("its own status", "exit 42", 42), ("SIGTERM", "kill -TERM $$", 143),
+                                 ("SIGKILL", "kill -KILL $$", 137), ("SIGSEGV", "kill -SEGV $$", 139)):
+        p = sh(run_cmd("sh", "-c", script))
+        is_true("CMD ends by %s: %d" % (name, status), p.returncode == status and not p.stderr,
+                "%d %s" % (p.returncode, p.stderr))
+    p = sh([a for a in run_cmd("sh", "-c", "sleep 0.5 & exit 3") if a != "-q"])
+    is_true("a process of it ran on", p.returncode == 3 and "\n1 background process ran on after "
+            "the command's end, not counted (--wait-all waits)\n" in p.stdout, p.stdout[-300:])
+
+
+COUNTER = """import os, signal, sys, time
+n = 0
+def count(sig, frame):
+    global n
+    n += 1
+for s in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(s, count)
+open(sys.argv[1], "w").close()
+end = time.time() + 20
+while not n and time.time() < end:
+    time.sleep(0.05)
+time.sleep(0.4)
+open(sys.argv[2], "w").write(str(n))
+sys.exit(30 + n)
+"""
+
+
+def signals():
+    """Each to jobprof run alone, and typed at its terminal."""
+    started = []
+    for sig in (signal.SIGINT, signal.SIGTERM):
+        d = tmpdir("sig")
+        p = start(run_cmd(sys.executable, "-c", COUNTER, d + "/up", d + "/n"), env=plain_env(),
+                  stdin=subprocess.DEVNULL, start_new_session=True)
+        started.append((sig, d, p))
+    d = tmpdir("pty")
+    cmd = run_cmd(sys.executable, "-c", COUNTER, d + "/up", d + "/n")
+    pid, tty = pty.fork()
+    if pid == 0:
+        os.execve(cmd[0], cmd, plain_env())
+    wait_until(lambda: os.path.exists(d + "/up"), 20, "CMD to begin at the terminal")
+    os.write(tty, b"\x03")
+    for sig, where, p in started:
+        wait_until(lambda: os.path.exists(where + "/up"), 20, "CMD to begin")
+        p.send_signal(sig)
+    for sig, where, p in started:
+        is_equal("%s to jobprof run reaches CMD once" % signal.Signals(sig).name,
+                 (p.wait(30), open(where + "/n").read()), (31, "1"))
+    wait_until(lambda: os.path.exists(d + "/n"), 20, "CMD to end at the terminal")
+    try:
+        while os.read(tty, 4096):
+            pass
+    except OSError:
+        pass
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    is_equal("Ctrl-C at the terminal reaches CMD once", (status, open(d + "/n").read()), (31, "1"))
+
+
+def side_by_side():
+    """Two at once know nothing of each other."""
+    a, b = tmpdir("a"), tmpdir("b")
+    state = tmpdir("state")
+    long = start(run_cmd(tool("jphold"), "sleep=3", out=a, state=state), env=plain_env(),
+                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    time.sleep(0.8)
+    began = time.monotonic()
+    p = sh(run_cmd(tool("jphold"), "spin=0.1", out=b, state=state))
+    took = time.monotonic() - began
+    is_true("a short jobprof run does not wait for a long one", p.returncode == 0 and long.poll() is None,
+            "took %.1f s" % took)
+    is_equal("a jobprof run writes no other's file", len(h5_files(b)), 1)
+    long.wait(30)
+    is_equal("a jobprof run keeps its own file", len(h5_files(a)), 1)
+
+
+def clock_steps():
+    """The clock is set to what it shows: the kernel calls that a step, and nobody else is hurt."""
+    begun = os.path.join(tmpdir("clock"), "begun")
+    r = Run(["sh", "-c", 'sleep 0.2; : >"$0"; sleep 0.6', begun], interval=0.1)
+    wait_until(lambda: os.path.exists(begun), 20, "the command to begin")
+    try:
+        time.clock_settime_ns(time.CLOCK_REALTIME, time.clock_gettime_ns(time.CLOCK_REALTIME))
+    except PermissionError:
+        r.end()
+        raise Skipped("this machine's clock may not be set")
+    path = r.end()
+    rows, attrs = task_table(path), attributes(path)
+    is_true("clock step: counted in the file", attrs.get("Clock Steps", [0])[0] >= 1, attrs)
+    span = int(rows["TimeNS"][-1]) - int(attrs["Start TimeNS"][0])
+    is_true("clock step: rows go on by the steady clock",
+                all(int(b) > int(a) for a, b in zip(rows["TimeNS"], rows["TimeNS"][1:]))
+                and 0.8e9 <= span < 3e9, list(rows["TimeNS"]))
+    is_true("clock step: EpochTime - ElapsedTime stays",
+                len(set(rows["EpochTime"] - rows["ElapsedTime"])) == 1, list(rows["EpochTime"]))
+
+
+def valgrind():
+    if sh(["sh", "-c", "command -v valgrind"]).returncode:
+        raise Skipped("there is no valgrind")
+    if b"__asan_init" in open(JOBPROF, "rb").read():
+        raise Skipped("built with sanitizers")
+    r, good = run_jobprof([tool("jphold"), "spin=0.3"], 0.1)
+    cmds = {"jobprof show": [JOBPROF, "show", good],
+            "jobprof show --json": [JOBPROF, "show", "--json", good],
+            "jobprof list": [JOBPROF, "list"], "jobprof list --json": [JOBPROF, "list", "--json"]}
+    for unit in ("test_journal", "test_journal_damage", "test_journal_owner", "test_nodestep"):
+        path = os.path.join(BUILD, "tests", "unit", unit)
+        if os.path.exists(path):
+            cmds[unit] = [path]
+        else:
+            skip("valgrind: " + unit, "it is not built")
+    for name, cmd in cmds.items():
+        p = sh(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--num-callers=40",
+                "--errors-for-leak-kinds=definite",
+                "--suppressions=" + os.path.join(ROOT, "tests", "data", "valgrind.supp")] + cmd,
+               timeout=120)
+        is_true("valgrind: " + name, p.returncode == 0,
+                "status %d: %s" % (p.returncode, " ".join(p.stderr.split())[:600]))
+
+
+def programs_of(pid):
+    """Ids of the BPF programs and maps that a process holds."""
+    ids = set()
+    for fd in glob.glob("/proc/%d/fdinfo/*" % pid):
+        try:
+            text = open(fd).read()
+        except OSError:
+            continue
+        for kind in ("prog", "map", "link"):
+            m = re.search(r"^%s_id:\s*(\d+)" % kind, text, re.M)
+            if m:
+                ids.add((kind, int(m.group(1))))
+    return ids
+
+
+def alive(ids):
+    left = []
+    for kind, i in ids:
+        if not sh(["bpftool", kind, "show", "id", str(i)]).returncode:
+            left.append("%s %d" % (kind, i))
+    return left
+
+
+def nothing_left():
+    def gone(name, ids):
+        try:
+            wait_until(lambda: not alive(ids), 8, "kernel objects to go")
+            ok(name)
+        except Failed:
+            not_ok(name, "left: %s" % alive(ids)[:5])
+    def tops(pid):
+        return [t for m in {cgroup2_mount(), cgroup1_mount("freezer")} - {None}
+                for t in glob.glob("%s/**/jobprof_%d" % (m, pid), recursive=True)]
+
+    def begin(seconds):
+        p = start(run_cmd(tool("jphold"), "sleep=%g" % seconds), env=plain_env(),
+                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        return p, wait_until(lambda: tops(p.pid), 20, "the cgroup of jobprof run"), programs_of(p.pid)
+
+    p, made, ids = begin(0.5)
+    is_true("jobprof run: it has programs, maps and a cgroup", len(ids) > 10 and len(made) == 1,
+            "%d %s" % (len(ids), made))
+    p.wait(20)
+    is_equal("jobprof run: no cgroup is left", [t for t in made if os.path.exists(t)], [])
+    gone("jobprof run: no program and no map is left", ids)
+    p, made, ids = begin(20)
+    p.kill()
+    p.wait()
+    gone("jobprof run killed: no program and no map is left", ids)
+    for top in made:
+        rmtree_cgroup(top)
+    d = RootedDaemon("nl").start()
+    works(d, "jobprofd works")
+    ids = programs_of(d.proc.pid)
+    pinned = os.path.isdir(d.pin)
+    d.end()
+    is_true("jobprofd: pinned while it ran", pinned and len(ids) > 10, "%d" % len(ids))
+    is_true("jobprofd: no pin is left", not os.path.exists(d.pin), "%s" % d.pin)
+    gone("jobprofd: no program, no map and no link is left", ids)
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_five_at_a_time([limits_of_command, valgrind, nothing_left, signals, side_by_side,
+                        inherits_nothing, command_ends, clock_steps])

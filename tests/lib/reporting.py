@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests are functions that report one line per result on stdout:
+    ok NAME | not ok NAME: why | skip NAME: why
+"""
+
+import sys
+import time
+import traceback
+
+
+def _say(line):
+    # one write: several threads may report
+    sys.stdout.write(line + "\n")
+    sys.stdout.flush()
+
+
+def ok(name):
+    _say("ok " + name)
+
+
+def not_ok(name, why):
+    _say("not ok %s: %s" % (name, " ".join(str(why).split())))
+
+
+def skip(name, why):
+    _say("skip %s: %s" % (name, " ".join(str(why).split())))
+
+
+class Failed(Exception):
+    """A test says why it failed."""
+
+
+class Skipped(Exception):
+    """A test says what the machine lacks."""
+
+
+def run_one(test):
+    """Runs one function: an exception is a failure, never an end of the others."""
+    began = time.monotonic()
+    try:
+        test()
+    except Skipped as e:
+        skip(test.__name__, e)
+    except Failed as e:
+        not_ok(test.__name__, e)
+    except Exception as e:
+        traceback.print_exc()
+        not_ok(test.__name__, "%s: %s" % (type(e).__name__, e))
+    _say("took %.1f %s" % (time.monotonic() - began, test.__name__))
+
+
+def chosen(tests):
+    """Those named on the command line, or all."""
+    return [t for t in tests if not sys.argv[1:] or t.__name__ in sys.argv[1:]]
+
+
+def run_tests(tests):
+    """Runs functions, each a test of its own or the maker of several lines."""
+    for test in chosen(tests):
+        run_one(test)
+
+
+def approx(got, wanted, rel=0.0, abs_=0.0):
+    return abs(got - wanted) <= rel * abs(wanted) + abs_
+
+
+def is_near(name, got, wanted, rel=0.0, abs_=0.0):
+    if approx(got, wanted, rel, abs_):
+        ok(name)
+    else:
+        not_ok(name, "got %.9g, wanted %.9g within %g + %g %%"
+               % (got, wanted, abs_, rel * 100))
+
+
+def is_equal(name, got, wanted):
+    if got == wanted:
+        ok(name)
+    else:
+        not_ok(name, "got %s, wanted %s" % (got, wanted))
+
+
+def is_true(name, cond, why):
+    if cond:
+        ok(name)
+    else:
+        not_ok(name, why)
+
+
+def wait_until(cond, seconds, what):
+    end = time.monotonic() + seconds
+    while True:
+        v = cond()
+        if v:
+            return v
+        if time.monotonic() > end:
+            raise Failed("waited %g s for %s" % (seconds, what))
+        time.sleep(0.01)

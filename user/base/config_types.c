@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The values in jobprof.conf: paths, names, intervals, sizes, words. */
+#include "base/config_types.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/config.h"
+#include "base/str.h"
+
+static int set_string(char **field, const char *text, char *err, size_t errlen)
+{
+	char *copy = strdup(text);
+
+	if (!copy) {
+		snprintf(err, errlen, "out of memory");
+		return -ENOMEM;
+	}
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+static int parse_path(const char *text, void *field, char *err, size_t errlen)
+{
+	if (text[0] != '/') {
+		snprintf(err, errlen, "\"%s\" is not an absolute path", text);
+		return -EINVAL;
+	}
+	return set_string(field, text, err, errlen);
+}
+
+static int parse_name(const char *text, void *field, char *err, size_t errlen)
+{
+	if (!str__safe_name(text)) {
+		snprintf(err, errlen, "\"%s\" is not a name: 1 to 128 characters without \"/\"",
+			 text);
+		return -EINVAL;
+	}
+	return set_string(field, text, err, errlen);
+}
+
+static int parse_words(const char *text, void *field, char *err, size_t errlen)
+{
+	return set_string(field, text, err, errlen);
+}
+
+static void print_string(const char *key, const void *field, FILE *f)
+{
+	const char *s = *(char *const *)field;
+
+	if (s)
+		fprintf(f, strpbrk(s, " \t") ? "%s=\"%s\"\n" : "%s=%s\n", key, s);
+}
+
+static int parse_freq(const char *text, void *field, char *err, size_t errlen)
+{
+	struct freq f;
+	int ret;
+
+	freq__init(&f);
+	ret = freq__parse(text, &f, err, errlen);
+	if (!ret)
+		*(struct freq *)field = f;
+	return ret;
+}
+
+static void print_freq(const char *key, const void *field, FILE *f)
+{
+	const struct freq *freq = field;
+
+	fprintf(f, "%s=", key);
+	for (unsigned i = 0; i < FREQ_N; i++)
+		fprintf(f, "%s%s=%g", i ? "," : "", freq__name(i), freq__interval(freq, i));
+	fputc('\n', f);
+}
+
+#define SLOTS_MIN 16
+#define SLOTS_MAX 4096
+
+static int parse_slots(const char *text, void *field, char *err, size_t errlen)
+{
+	uint32_t n;
+
+	if (parse_u32(text, &n) || n < SLOTS_MIN || n > SLOTS_MAX) {
+		snprintf(err, errlen, "\"%s\" is not a number from %d to %d", text, SLOTS_MIN,
+			 SLOTS_MAX);
+		return -EINVAL;
+	}
+	*(unsigned *)field = n;
+	return 0;
+}
+
+static void print_slots(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%u\n", key, *(const unsigned *)field);
+}
+
+#define PUBLISH_MIN 1.0
+#define PUBLISH_MAX 86400.0
+
+static int parse_publish(const char *text, void *field, char *err, size_t errlen)
+{
+	double s;
+
+	if (parse_double(text, &s) || (s != 0 && (s < PUBLISH_MIN || s > PUBLISH_MAX))) {
+		snprintf(err, errlen, "\"%s\": seconds are 0 (only at the end) or %g to %g", text,
+			 PUBLISH_MIN, PUBLISH_MAX);
+		return -EINVAL;
+	}
+	*(double *)field = s;
+	return 0;
+}
+
+static void print_double(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%g\n", key, *(const double *)field);
+}
+
+#define MEGABYTES_MAX 1e9
+
+static int parse_megabytes(const char *text, void *field, char *err, size_t errlen)
+{
+	double mb;
+
+	if (parse_double(text, &mb) || mb < 0 || mb > MEGABYTES_MAX) {
+		snprintf(err, errlen, "\"%s\" is not a number of MB from 0 to %g", text,
+			 MEGABYTES_MAX);
+		return -EINVAL;
+	}
+	*(double *)field = mb;
+	return 0;
+}
+
+static int parse_pattern(const char *text, void *field, char *err, size_t errlen)
+{
+	struct config *c = field;
+	int ret;
+
+	if (c->n_cgroup_patterns == CONFIG_PATTERNS) {
+		snprintf(err, errlen, "at most %d patterns", CONFIG_PATTERNS);
+		return -EINVAL;
+	}
+	ret = parse_path(text, &c->cgroup_patterns[c->n_cgroup_patterns], err, errlen);
+	if (!ret)
+		c->n_cgroup_patterns++;
+	return ret;
+}
+
+static void print_patterns(const char *key, const void *field, FILE *f)
+{
+	const struct config *c = field;
+
+	for (unsigned i = 0; i < c->n_cgroup_patterns; i++)
+		print_string(key, &c->cgroup_patterns[i], f);
+}
+
+static const char *const perf_names[] = {
+	[PERF_MODE_AUTO] = "auto",
+	[PERF_MODE_EXACT] = "exact",
+	[PERF_MODE_SAMPLED] = "sampled",
+	[PERF_MODE_OFF] = "off",
+};
+
+int config__parse_perf(const char *text, enum config_perf *mode)
+{
+	for (unsigned i = 0; i < sizeof(perf_names) / sizeof(perf_names[0]); i++) {
+		if (!strcasecmp(text, perf_names[i])) {
+			*mode = (enum config_perf)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int parse_perf(const char *text, void *field, char *err, size_t errlen)
+{
+	if (!config__parse_perf(text, field))
+		return 0;
+	snprintf(err, errlen, "\"%s\" is not one of auto, exact, sampled, off", text);
+	return -EINVAL;
+}
+
+static void print_perf(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, perf_names[*(const enum config_perf *)field]);
+}
+
+static int parse_bool(const char *text, void *field, char *err, size_t errlen)
+{
+	bool yes = !strcasecmp(text, "yes");
+
+	if (!yes && strcasecmp(text, "no")) {
+		snprintf(err, errlen, "\"%s\" is not one of yes, no", text);
+		return -EINVAL;
+	}
+	*(bool *)field = yes;
+	return 0;
+}
+
+static void print_bool(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, *(const bool *)field ? "yes" : "no");
+}
+
+#define BUDGET_MIN 0.01
+#define BUDGET_MAX 20.0
+
+static int parse_budget(const char *text, void *field, char *err, size_t errlen)
+{
+	double percent;
+
+	if (parse_double(text, &percent) || percent < BUDGET_MIN || percent > BUDGET_MAX) {
+		snprintf(err, errlen, "\"%s\" is not a percentage from %g to %g", text, BUDGET_MIN,
+			 BUDGET_MAX);
+		return -EINVAL;
+	}
+	*(double *)field = percent;
+	return 0;
+}
+
+static int parse_level(const char *text, void *field, char *err, size_t errlen)
+{
+	for (enum log_level l = LOGL_ERROR; l <= LOGL_DEBUG; l++) {
+		if (!strcasecmp(text, log__level_name(l))) {
+			*(enum log_level *)field = l;
+			return 0;
+		}
+	}
+	snprintf(err, errlen, "\"%s\" is not one of error, warn, info, debug", text);
+	return -EINVAL;
+}
+
+static void print_level(const char *key, const void *field, FILE *f)
+{
+	fprintf(f, "%s=%s\n", key, log__level_name(*(const enum log_level *)field));
+}
+
+const struct config_type config_type_path = {parse_path, print_string};
+const struct config_type config_type_name = {parse_name, print_string};
+const struct config_type config_type_words = {parse_words, print_string};
+const struct config_type config_type_freq = {parse_freq, print_freq};
+const struct config_type config_type_slots = {parse_slots, print_slots};
+const struct config_type config_type_publish = {parse_publish, print_double};
+const struct config_type config_type_megabytes = {parse_megabytes, print_double};
+const struct config_type config_type_pattern = {parse_pattern, print_patterns};
+const struct config_type config_type_perf = {parse_perf, print_perf};
+const struct config_type config_type_budget = {parse_budget, print_double};
+const struct config_type config_type_bool = {parse_bool, print_bool};
+const struct config_type config_type_level = {parse_level, print_level};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Types of values in jobprof.conf: how a text becomes a field of struct config, and is printed. */
+#ifndef JP_BASE_CONFIG_TYPES_H
+#define JP_BASE_CONFIG_TYPES_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+struct config_type {
+	/* 0; -EINVAL: the reason is in err; -ENOMEM. */
+	int (*parse)(const char *text, void *field, char *err, size_t errlen);
+	/* Prints "Key=value" lines; nothing when the field is unset. */
+	void (*print)(const char *key, const void *field, FILE *f);
+};
+
+extern const struct config_type config_type_path, config_type_name, config_type_words,
+	config_type_freq, config_type_slots, config_type_publish, config_type_megabytes,
+	config_type_pattern, config_type_perf, config_type_budget, config_type_bool,
+	config_type_level;
+
+#endif

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One journal's way to its file: a writer is started, watched and tried again. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/program.h"
+#include "daemon/child/child.h"
+#include "daemon/child/publication.h"
+
+#define DEADLINE_S   120
+#define RETRY_MIN_NS (1 * NSEC_PER_SEC)
+#define RETRY_MAX_NS (60 * NSEC_PER_SEC)
+#define JOURNAL_FD   3
+#define DIR_FD	     4
+#define CAUSES	     16
+#define AGAIN_NS     (3600 * NSEC_PER_SEC)
+
+/* The files of jobs go to a directory per user; the file of jobprof run goes to a directory that
+ * exists. */
+static int open_dir(const struct publication *p, const struct child_user *u, int made)
+{
+	char error[1200];
+	int fd;
+
+	if (p->user[0])
+		fd = user_dir__open(p->dir, u, made, error, sizeof(error));
+	else if ((fd = open(p->dir, O_RDONLY | O_DIRECTORY)) < 0)
+		snprintf(error, sizeof(error), "%s: %s", p->dir, strerror(errno));
+	if (fd < 0)
+		log_error("%s", error);
+	return fd;
+}
+
+/* Runs in the child, as the user from child__become() on. Never returns. */
+static void run_writer(const struct publication *p, const char *writer, bool final, pid_t parent)
+{
+	struct child_user u = {p->user, p->uid, p->gid};
+	char jfd[16], dfd[16], deadline[16];
+	int journal, dir, made = 0;
+
+	/* this comes before any call that may hang: it closes the locks of StateDir and of the
+	 * journals */
+	child__begin();
+	journal = open(p->journal, O_RDONLY | O_CLOEXEC);
+	if (journal < 0) {
+		log_error("cannot read journal %s: %s", p->journal, strerror(errno));
+		_exit(1);
+	}
+	if (p->user[0] && !geteuid())
+		made = user_dir__make(p->dir, &u);
+	if (child__become(&u)) {
+		log_error("cannot become uid %u: %s", p->uid, strerror(errno));
+		_exit(1);
+	}
+	/* The next daemon starts a writer of its own: two would share one temporary name. */
+	if (child__end_with(parent, SIGKILL))
+		_exit(1);
+	dir = open_dir(p, &u, made);
+	if (dir < 0)
+		_exit(1);
+	/* moved to high numbers first: dup2() of a descriptor onto itself would leave it
+	 * close-on-exec */
+	journal = fcntl(journal, F_DUPFD, 16);
+	dir = fcntl(dir, F_DUPFD, 16);
+	child__silence();
+	if (dup2(journal, JOURNAL_FD) < 0 || dup2(dir, DIR_FD) < 0)
+		_exit(1);
+	close_range(DIR_FD + 1, ~0u, 0);
+	snprintf(jfd, sizeof(jfd), "%d", JOURNAL_FD);
+	snprintf(dfd, sizeof(dfd), "%d", DIR_FD);
+	snprintf(deadline, sizeof(deadline), "%d", DEADLINE_S);
+	execl(writer, "jobprof-writer", "-j", jfd, "-d", dfd, "-n", p->name, "-m",
+	      final ? "final" : "live", "-D", deadline, (char *)NULL);
+	log_error("cannot run %s: %s: set Writer= in jobprof.conf", writer, strerror(errno));
+	_exit(1);
+}
+
+/* The writer's stderr is read when the writer has ended: neither of us waits for the other. */
+static int open_stderr_pipe(int p[2])
+{
+	return pipe2(p, O_CLOEXEC | O_NONBLOCK) ? -errno : 0;
+}
+
+int publication__start(struct publication *p, const char *writer, bool final, uint64_t now_ns)
+{
+	pid_t pid, parent = getpid();
+	int pipe_fds[2], err;
+
+	if (p->pid || p->done || now_ns < p->next_ns)
+		return -EAGAIN;
+	err = open_stderr_pipe(pipe_fds);
+	if (err)
+		return err;
+	pid = fork();
+	if (!pid) {
+		dup2(pipe_fds[1], STDERR_FILENO);
+		log__init("jobprof-writer", LOGL_INFO);
+		run_writer(p, writer, final, parent);
+	}
+	close(pipe_fds[1]);
+	if (pid < 0) {
+		close(pipe_fds[0]);
+		return -errno;
+	}
+	p->stderr_fd = pipe_fds[0];
+	p->pid = pid;
+	p->final = final;
+	p->started_ns = now_ns;
+	p->deadline_ns = now_ns + (DEADLINE_S + 5) * NSEC_PER_SEC;
+	return 0;
+}
+
+/* Returns a line of the writer without the prefix that all its lines have. */
+static const char *skip_prefix(const char *line, const char *prefix)
+{
+	size_t len = strlen(prefix);
+
+	return !strncmp(line, prefix, len) && !strncmp(line + len, ": ", 2) ? line + len + 2 : line;
+}
+
+/* Lines of a writer that succeeded go to the log; of a failed writer the last line is the cause. */
+static void read_writer_output(struct publication *p, bool done)
+{
+	char text[2048], *rest = text, *line;
+	ssize_t n = read(p->stderr_fd, text, sizeof(text) - 1);
+
+	close(p->stderr_fd);
+	text[n > 0 ? n : 0] = '\0';
+	if (!done)
+		p->error[0] = '\0';
+	while ((line = strsep(&rest, "\n"))) {
+		if (!*line)
+			continue;
+		if (done && !p->unlogged)
+			log_info("%s", skip_prefix(line, "jobprof-writer"));
+		if (!done)
+			snprintf(p->error, sizeof(p->error), "%s",
+				 skip_prefix(skip_prefix(line, "jobprof-writer"), p->name));
+	}
+}
+
+/* Causes that were logged within the hour: when many files fail alike the log names one. */
+static bool was_logged(const char *error, uint64_t now_ns)
+{
+	static struct {
+		char error[PUBLISH_ERROR];
+		uint64_t again_ns;
+	} logged[CAUSES];
+	unsigned i, oldest = 0;
+
+	for (i = 0; i < CAUSES; i++) {
+		if (!strcmp(logged[i].error, error) && now_ns < logged[i].again_ns)
+			return true;
+		if (logged[i].again_ns < logged[oldest].again_ns)
+			oldest = i;
+	}
+	snprintf(logged[oldest].error, sizeof(logged[oldest].error), "%s", error);
+	logged[oldest].again_ns = now_ns + AGAIN_NS;
+	return false;
+}
+
+/* The log has each cause once an hour, however often the file is tried. */
+static void log_failure(struct publication *p, uint64_t now_ns)
+{
+	bool first = !p->failures, silent = p->unlogged || was_logged(p->error, now_ns);
+
+	if (first)
+		p->failing_ns = now_ns;
+	if (first || !silent)
+		log__print(silent ? LOGL_DEBUG : LOGL_ERROR,
+			   "cannot write %s as uid %u: %s; its rows stay in the journal, and "
+			   "writing is tried again",
+			   p->name, p->uid, p->error);
+}
+
+static void count_failure(struct publication *p, int status, uint64_t now_ns)
+{
+	uint64_t wait = RETRY_MIN_NS << (p->failures < 6 ? p->failures : 6);
+
+	if (!p->error[0] && WIFSIGNALED(status))
+		snprintf(p->error, sizeof(p->error), "its writer was killed by signal %d",
+			 WTERMSIG(status));
+	else if (!p->error[0])
+		snprintf(p->error, sizeof(p->error), "its writer ended with status %d",
+			 WEXITSTATUS(status));
+	log_failure(p, now_ns);
+	p->failures++;
+	p->next_ns = now_ns + (wait < RETRY_MAX_NS ? wait : RETRY_MAX_NS);
+}
+
+bool publication__reaped(struct publication *p, pid_t pid, int status, uint64_t now_ns)
+{
+	bool done = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+
+	if (!p->pid || p->pid != pid)
+		return false;
+	p->pid = 0;
+	p->cost_ns = now_ns - p->started_ns;
+	read_writer_output(p, done);
+	if (!done) {
+		count_failure(p, status, now_ns);
+		return true;
+	}
+	if (p->failures)
+		log_info("%s is written again", p->name);
+	p->failures = 0;
+	p->published++;
+	p->done = p->final;
+	p->next_ns = now_ns;
+	return true;
+}
+
+void publication__check(struct publication *p, uint64_t now_ns)
+{
+	if (!p->pid || now_ns < p->deadline_ns)
+		return;
+	log_error("the writer of %s hangs: killing it; the journal keeps the rows", p->name);
+	kill(p->pid, SIGKILL);
+	p->kills++;
+	p->deadline_ns = now_ns + DEADLINE_S * NSEC_PER_SEC;
+}
+
+void publication__find_writer(const char *configured, char *buf, size_t len)
+{
+	if (configured)
+		snprintf(buf, len, "%s", configured);
+	else
+		program__find("jobprof-writer", "../libexec/jobprof", buf, len);
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * One journal on its way to one HDF5 file. A child process with the user's ids (jobprof-writer)
+ * does the work, so that a hung or hostile file system costs its own file only. The functions here
+ * decide when the writer starts, how long it may take, and when it is tried again.
+ */
+#ifndef JP_DAEMON_CHILD_PUBLICATION_H
+#define JP_DAEMON_CHILD_PUBLICATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define PUBLISH_PATH  512
+#define PUBLISH_ERROR 512
+
+struct publication {
+	char journal[PUBLISH_PATH];
+	char dir[PUBLISH_PATH]; /* where the file goes */
+	char user[64];		/* not "": dir gets a directory of that name */
+	char name[256];		/* <job>_<step>_<node>.h5 */
+	uid_t uid;
+	gid_t gid;
+	pid_t pid;  /* the writer, 0: none runs */
+	bool final; /* what the running one was asked for */
+	bool done;  /* the final file is in place */
+	uint64_t started_ns;
+	uint64_t deadline_ns;	   /* when it is killed */
+	uint64_t next_ns;	   /* not before */
+	uint64_t cost_ns;	   /* of the last one */
+	unsigned failures;	   /* in a row */
+	uint64_t failing_ns;	   /* of the first of them */
+	char error[PUBLISH_ERROR]; /* of the last one */
+	bool unlogged;		   /* the file is of another run: failures are not logged */
+	int stderr_fd;		   /* the running writer's stderr */
+	unsigned kills;
+	uint64_t published; /* files put in place */
+};
+
+/* Starts a writer. 0, -EAGAIN (one runs, or it is too early), -errno. */
+int publication__start(struct publication *p, const char *writer, bool final, uint64_t now_ns);
+/* The writer has ended with that wait status. True if it was p's. */
+bool publication__reaped(struct publication *p, pid_t pid, int status, uint64_t now_ns);
+/* Kills a writer that is past its deadline. */
+void publication__check(struct publication *p, uint64_t now_ns);
+
+/* Finds the writer's path: the configured one, else in the directory of this program or in its
+ * libexec. */
+void publication__find_writer(const char *configured, char *buf, size_t len);
+
+#endif

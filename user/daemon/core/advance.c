@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Every step goes forward as far as it can: what each of its states waits for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/core/core.h"
+#include "daemon/files/automerge.h"
+#include "daemon/files/files.h"
+#include "daemon/follow/daemon_state.h"
+#include "daemon/follow/request_match.h"
+#include "daemon/follow/sampling.h"
+#include "daemon/follow/step_identity.h"
+#include "daemon/follow/step_list.h"
+#include "daemon/node/node.h"
+#include "daemon/node/step_sensors.h"
+#include "daemon/record/step_attrs.h"
+#include "daemon/record/step_journal.h"
+#include "daemon/record/step_rows.h"
+#include "daemon/socket/control.h"
+#include "daemon/step/step_ask.h"
+
+/* How long the last tasks of a removed cgroup may take to leave the CPU, and its disk requests to
+ * come back. */
+#define QUIET_MAX_NS (2 * NSEC_PER_SEC)
+
+void step__close(struct step *s, struct kern *k)
+{
+	uint32_t slot;
+
+	step__collect_slots(s, k);
+	for_each_slot(slot, s) kern__close(k, slot);
+	s->late_requests = kern__requests(k, s->slot);
+	if (s->asking_env && !s->job_env) /* an answer would come too late */
+		step__use_kept_env(s, k);
+}
+
+void step__last_rows(struct step *s, const struct step_env *env)
+{
+	s->closing = true;
+	if (s->families & FAM_SENSORS)
+		node__tick(env->node, *env->steps, env, snapshot__boot_ns(env->snap));
+	if (s->req)
+		step__journal_external(s);
+	step__rows(s, env, true);
+}
+
+static void ask_squeue(struct step *s, const struct step_env *env, uint64_t now_ns)
+{
+	end_reason__begin(&s->end_reason, s->req ? &s->req->slurmd : NULL,
+			  step__node_name(s, env->node_name), s->ids.job_id, now_ns);
+}
+
+void step__finish(struct step *s, const struct step_env *env, const char *reason)
+{
+	step__put_end_attrs(s, env, reason);
+	kern__set_done(env->k, s->slot);
+	journal__end(s->journal);
+	step__commit(s, 0, 0);
+	step__write_rest(s);
+	s->state = STEP_FINISHING;
+}
+
+static bool cgroup_gone(struct kern *k, const struct step *s)
+{
+	const struct jp_slot *info = kern__slot(k, s->slot);
+
+	return info->gen == s->gen && info->state != JP_SLOT_ACTIVE;
+}
+
+/* Messages that slurmstepd sent before its end have arrived by now. */
+static void read_last_messages(struct daemon *d, const struct step *s, uint64_t now)
+{
+	if (!d->control || s->state != STEP_NEW || (s->req && s->req->spank))
+		return;
+	control__turn(d->control, now);
+	daemon_claim_requests(d, now);
+}
+
+static void begin_end(struct daemon *d, struct step *s, uint64_t now)
+{
+	if (!s->end_boot_ns)
+		s->end_boot_ns = now;
+	read_last_messages(d, s, now);
+	step__identify(s, &d->env, d->steps, true);
+	if (s->state == STEP_ACTIVE) {
+		s->state = STEP_ENDING;
+		s->end_boot_ns = now;
+	}
+}
+
+static void close_step(struct daemon *d, struct step *s, const char *reason)
+{
+	step__finish(s, &d->env, reason);
+	step__release(s, d->env.k);
+	s->pub.next_ns = 0;
+}
+
+static void end_step(struct daemon *d, struct step *s, uint64_t now)
+{
+	int err;
+
+	step__close(s, d->env.k);
+	err = sampling__snapshot(&d->env);
+	if (err)
+		log_error("cannot read the counters: %s: the last row of %s is lost",
+			  strerror(-err), s->pub.name);
+	step__last_rows(s, &d->env);
+	if (step__must_ask_squeue(s, &d->env)) {
+		ask_squeue(s, &d->env, now);
+		s->state = STEP_ASKING;
+	} else {
+		close_step(d, s, NULL);
+	}
+}
+
+static void advance_step(struct daemon *d, struct step *s, uint64_t now)
+{
+	if (now >= step_sensors__settle_due(s->sensors))
+		step_sensors__settle(s->sensors, s->families, now);
+	switch (s->state) {
+	case STEP_NEW:
+	case STEP_ACTIVE:
+		if (cgroup_gone(d->env.k, s))
+			begin_end(d, s, now);
+		else if (s->state == STEP_ACTIVE)
+			daemon_publish_live(d, s, now);
+		publication__check(&s->pub, now);
+		break;
+	case STEP_ENDING:
+		if ((step__quiet(s, d->env.k) && !step__asks(s)) ||
+		    now - s->end_boot_ns > QUIET_MAX_NS)
+			end_step(d, s, now);
+		break;
+	case STEP_ASKING:
+		if (end_reason__advance(&s->end_reason, now))
+			close_step(d, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
+		break;
+	case STEP_FINISHING:
+		if (step__write_rest(s))
+			daemon_finish_file(d, &s->pub, now);
+		break;
+	case STEP_IGNORED:
+		if (!cgroup_gone(d->env.k, s))
+			break;
+		step__release(s, d->env.k);
+		s->state = STEP_DONE;
+		break;
+	case STEP_DONE:
+		break;
+	}
+}
+
+static void drop_done(struct daemon *d)
+{
+	struct pending_file **o = &d->pending_files;
+	struct step **p = &d->steps;
+
+	while (*p) {
+		struct step *s = *p;
+
+		if (s->state != STEP_DONE) {
+			p = &s->next;
+			continue;
+		}
+		*p = s->next;
+		d->journals.left_out += s->lost_rows;
+		step__free(s);
+	}
+	while (*o) {
+		struct pending_file *done = *o;
+
+		if (!done->pub.done) {
+			o = &done->next;
+			continue;
+		}
+		*o = done->next;
+		free(done);
+	}
+}
+
+/* Some step is profiled, or may be. */
+static bool any_wanted(const struct step *s)
+{
+	for (; s; s = s->next)
+		if (s->state != STEP_IGNORED)
+			return true;
+	return false;
+}
+
+void daemon_advance(struct daemon *d, uint64_t now)
+{
+	struct pending_file *o;
+	struct step *s;
+	bool again = true;
+
+	while (again) { /* a step may go through several states at once */
+		again = false;
+		for (s = d->steps; s; s = s->next) {
+			enum step_state was = s->state;
+
+			advance_step(d, s, now);
+			again |= s->state != was;
+		}
+	}
+	for (o = d->pending_files; o; o = o->next)
+		daemon_finish_file(d, &o->pub, now);
+	daemon_limit_journals(d, now);
+	kern__reap(d->env.k);
+	drop_done(d);
+	if (d->automerge)
+		automerge__advance(d->automerge, d, now);
+	if (any_wanted(d->steps))
+		d->idle_since_ns = 0;
+	else if (!d->idle_since_ns)
+		d->idle_since_ns = now;
+}
+
+bool step_list__busy(const struct step *s, uint64_t now)
+{
+	for (; s; s = s->next)
+		if (s->state == STEP_ENDING || s->state == STEP_ASKING ||
+		    (s->state == STEP_NEW && now < s->start_boot_ns + STEP_YOUNG_NS))
+			return true;
+	return false;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The parts of a turn that deal with steps and settings: for the files of this folder. */
+#ifndef JP_DAEMON_CORE_CORE_H
+#define JP_DAEMON_CORE_CORE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "daemon/step/step.h"
+
+struct daemon;
+struct step;
+
+/* Moves every step on as far as possible, from NEW to DONE (step.h). */
+void daemon_advance(struct daemon *d, uint64_t now);
+/* Some step waits for an event that comes within milliseconds. */
+bool step_list__busy(const struct step *steps, uint64_t now);
+
+/* SIGHUP: reads the configuration again. Errors are logged, and the old settings stay. */
+void daemon_reload(struct daemon *d);
+
+/* To be called before the snapshot of the step's last rows: disk requests that end later are not
+ * counted for the step. */
+void step__close(struct step *s, struct kern *k);
+/* Writes the last row of every table, and of external series. */
+void step__last_rows(struct step *s, const struct step_env *env);
+/* Writes the end attributes and completes the journal, -> FINISHING. reason may be NULL: found from
+ * the tasks. */
+void step__finish(struct step *s, const struct step_env *env, const char *reason);
+
+#endif

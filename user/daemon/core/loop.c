@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The event loop: what it waits for, the order in which a turn does what is due, and the end. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/core/core.h"
+#include "daemon/daemon.h"
+#include "daemon/files/automerge.h"
+#include "daemon/files/files.h"
+#include "daemon/follow/daemon_state.h"
+#include "daemon/follow/kernel.h"
+#include "daemon/follow/request_match.h"
+#include "daemon/follow/sampling.h"
+#include "daemon/follow/step_identity.h"
+#include "daemon/follow/step_list.h"
+#include "daemon/node/node.h"
+#include "daemon/node/step_sensors.h"
+#include "daemon/socket/control.h"
+#include "daemon/step/step_ask.h"
+
+#define ANSWERS_NS (NSEC_PER_SEC / 2)
+
+#define BUSY_NS	 (5 * 1000 * 1000ull) /* while a step ends */
+#define CHECK_NS (1 * NSEC_PER_SEC)   /* while anything runs */
+
+static void reap_child(struct daemon *d, pid_t pid, int status, uint64_t now)
+{
+	struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (end_reason__reaped(&s->end_reason, pid))
+			return;
+	if (daemon_writer_reaped(d, pid, status, now) || lookups__reaped(d->env.lookups, pid))
+		return;
+	if (d->automerge && automerge__reaped(d->automerge, pid, status))
+		return;
+	if (d->opts.child)
+		d->opts.child(d->opts.ctx, pid, status);
+}
+
+static void reap_children(struct daemon *d, uint64_t now)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		reap_child(d, pid, status, now);
+}
+
+static void take_signals(struct daemon *d, uint64_t now)
+{
+	struct signalfd_siginfo si;
+
+	while (read(d->sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si)) {
+		switch (si.ssi_signo) {
+		case SIGCHLD:
+			reap_children(d, now);
+			break;
+		case SIGHUP:
+			daemon_reload(d);
+			break;
+		case SIGUSR1:
+			d->handover = d->stop = true;
+			break;
+		default:
+			if (d->opts.interrupt) {
+				d->opts.interrupt(d->opts.ctx, si.ssi_signo,
+						  si.ssi_code == SI_KERNEL);
+			} else {
+				d->stop = true;
+				d->stop_signal = si.ssi_signo;
+			}
+		}
+	}
+}
+
+/* The wall clock was set: rows keep the time of their step, and new steps use the grid of the new
+ * clock. */
+static void take_clock_step(struct daemon *d)
+{
+	struct itimerspec far = {.it_value = {.tv_sec = 1ll << 40}};
+	uint64_t n;
+
+	if (read(d->clockfd, &n, sizeof(n)) < 0 && errno == ECANCELED)
+		d->env.clock_steps++;
+	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
+}
+
+static uint64_t next_wake(const struct daemon *d, uint64_t now)
+{
+	uint64_t t = UINT64_MAX;
+	const struct step *s;
+
+	if (d->steps || d->pending_files)
+		t = now + (step_list__busy(d->steps, now) ? BUSY_NS : CHECK_NS);
+	else if (kern__attached(d->env.k) || automerge__busy(d->automerge))
+		t = now + CHECK_NS;
+	if (d->steps && d->next_sample_ns < t)
+		t = d->next_sample_ns;
+	for (s = d->steps; s; s = s->next)
+		if (step_sensors__settle_due(s->sensors) < t)
+			t = step_sensors__settle_due(s->sensors);
+	if (node__due(d->env.node, d->steps != NULL) < t)
+		t = node__due(d->env.node, d->steps != NULL);
+	if (lookups__due(d->env.lookups) < t)
+		t = lookups__due(d->env.lookups);
+	if (control__due(d->control) < t)
+		t = control__due(d->control);
+	return t;
+}
+
+/*
+ * Waits until the next instant at which something is due, at most timeout_ms (-1: no limit).
+ * epoll_pwait2() has a timeout in ns from 5.11 on: a timerfd would have to be set and read in each
+ * turn. The timeout's clock stands still while the machine sleeps, so a sample after that is late
+ * by the rest of its wait.
+ */
+static int wait_for(struct daemon *d, struct epoll_event *ev, int max, uint64_t now, int timeout_ms)
+{
+	uint64_t until = next_wake(d, now), wait = until > now ? until - now : 0;
+	bool forever = until == UINT64_MAX && timeout_ms < 0;
+	struct timespec ts;
+	int got;
+
+	if (timeout_ms >= 0 && wait > timeout_ms * NSEC_PER_MSEC)
+		wait = timeout_ms * NSEC_PER_MSEC;
+	ts = (struct timespec){.tv_sec = wait / NSEC_PER_SEC, .tv_nsec = wait % NSEC_PER_SEC};
+	got = syscall(SYS_epoll_pwait2, d->epfd, ev, max, forever ? NULL : &ts, NULL, 0);
+	if (got < 0 && (errno == ENOSYS || errno == EPERM))
+		got = epoll_wait(d->epfd, ev, max,
+				 forever ? -1 : (int)((wait + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC));
+	return got;
+}
+
+/* Waits for events, at most timeout_ms (-1: until something is due), and does what is due. 0 or
+ * -errno. */
+static int run_turn(struct daemon *d, int timeout_ms)
+{
+	struct epoll_event ev[8];
+	uint64_t now = clock__boot_ns();
+	bool control_ready = false;
+	int i, got;
+
+	if (sampling__least_interval(d->steps) != d->least_ns)
+		daemon_schedule_sample(d, now);
+	got = wait_for(d, ev, 8, now, timeout_ms);
+	if (got < 0 && errno != EINTR)
+		return -errno;
+	now = clock__boot_ns();
+	for (i = 0; i < got; i++) {
+		if (ev[i].data.fd == d->sigfd)
+			take_signals(d, now);
+		else if (ev[i].data.fd == d->clockfd)
+			take_clock_step(d);
+		else if (ev[i].data.fd == control__fd(d->control))
+			control_ready = true;
+	}
+	lookups__turn(d->env.lookups, now);
+	if (control_ready || now >= control__due(d->control))
+		control__turn(d->control, now);
+	daemon_take_events(d, now);
+	if (d->external_rows)
+		request_match__journal_external(d->steps);
+	d->external_rows = false;
+	if (now >= d->next_sample_ns) {
+		daemon_sample(d, now);
+		daemon_schedule_sample(d, clock__boot_ns());
+	}
+	daemon_watch_node(d, now);
+	daemon_advance(d, clock__boot_ns());
+	if (kern__attached(d->env.k) && now >= d->next_rescan_ns)
+		daemon_rescan(d, now);
+	daemon_place_late(d, now);
+	daemon_detach_idle(d, now);
+	return 0;
+}
+
+int daemon__loop(struct daemon *d)
+{
+	int err = 0;
+
+	while (!err && !d->stop && !(d->opts.done && d->opts.done(d->opts.ctx)))
+		err = run_turn(d, -1);
+	return err;
+}
+
+/* A file that cannot be written now is not awaited: the journal stays, and the next start takes it
+ * up. */
+static bool is_awaited(const struct publication *p)
+{
+	return p->pid || !p->failures;
+}
+
+static bool still_writing(const struct daemon *d)
+{
+	const struct pending_file *o = d->pending_files;
+	const struct step *s = d->steps;
+
+	while (s && !is_awaited(&s->pub))
+		s = s->next;
+	while (o && !is_awaited(&o->pub))
+		o = o->next;
+	return s || o;
+}
+
+static bool any_asks(const struct step *s)
+{
+	for (; s; s = s->next)
+		if (step__asks(s))
+			return true;
+	return false;
+}
+
+/* Waits, for a short time, for answers about steps that end with the daemon. */
+static void wait_for_answers(struct daemon *d)
+{
+	uint64_t now = clock__boot_ns(), end = now + ANSWERS_NS;
+
+	while (now < end && any_asks(d->steps)) {
+		struct pollfd p = {.fd = lookups__fd(d->env.lookups), .events = POLLIN};
+
+		lookups__turn(d->env.lookups, now);
+		daemon_sync_steps(d);
+		poll(&p, 1, 20);
+		now = clock__boot_ns();
+	}
+}
+
+/* Ends one step with the counts of the snapshot. */
+static void finish_step(struct step *s, const struct daemon *d, const char *reason)
+{
+	step__identify(s, &d->env, d->steps, true);
+	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
+		step__last_rows(s, &d->env);
+	if (s->state == STEP_ACTIVE || s->state == STEP_ENDING || s->state == STEP_ASKING) {
+		step__finish(s, &d->env, s->state == STEP_ASKING ? NULL : reason);
+		step__release(s, d->env.k);
+		s->pub.next_ns = s->pub.failures = 0;
+	} else if (s->state == STEP_NEW || s->state == STEP_IGNORED) {
+		step__release(s, d->env.k);
+		s->state = STEP_DONE;
+	}
+}
+
+void daemon__finish(struct daemon *d, const char *reason, unsigned seconds)
+{
+	uint64_t end = clock__boot_ns() + seconds * NSEC_PER_SEC;
+	struct step *s;
+
+	if (d->handover)
+		return;
+	daemon_sync_steps(d);
+	d->finishing = true;
+	for (s = d->steps; s; s = s->next)
+		step__identify(s, &d->env, d->steps, true);
+	wait_for_answers(d);
+	d->env.leaving = true;
+	for (s = d->steps; s; s = s->next)
+		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
+			step__close(s, d->env.k);
+	if (!snapshot__take(d->env.snap))
+		for (s = d->steps; s; s = s->next)
+			finish_step(s, d, reason);
+	while (still_writing(d) && clock__boot_ns() < end)
+		run_turn(d, 50);
+	if (d->steps || d->pending_files)
+		log_warn("some files are not finished: their journals stay in %s and are taken up "
+			 "by the next start",
+			 d->env.state_dir);
+}

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprofd's start, in order: limits, locks, cgroups, programs, sensors, socket, earlier journals.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/config/check.h"
+#include "daemon/child/child.h"
+#include "daemon/socket/control.h"
+#include "daemon/follow/daemon_state.h"
+#include "daemon/follow/kernel.h"
+#include "daemon/files/automerge.h"
+#include "daemon/config/cgroup_roots.h"
+#include "daemon/node/node.h"
+#include "daemon/follow/resume.h"
+#include "daemon/follow/sampling.h"
+#include "daemon/follow/step_list.h"
+#include "sensor/ipmi/ipmi.h"
+
+#define LOCK_FD	     1000 /* below the usual limit, above what is usually open */
+#define LOCK_WAIT_MS 1000
+#define FILES_LEAST  256
+#define FILES_WANTED 8192 /* users' connections take up to a quarter */
+
+static int watch_fd(struct daemon *d, int fd)
+{
+	struct epoll_event ev = {.events = EPOLLIN, .data.fd = fd};
+
+	return fd < 0 || epoll_ctl(d->epfd, EPOLL_CTL_ADD, fd, &ev) ? -errno : 0;
+}
+
+/* Raises the limit of open descriptors. This comes first: later calls would fail without
+ * descriptors. */
+static int raise_limit(struct daemon *d)
+{
+	struct rlimit lim;
+
+	if (getrlimit(RLIMIT_NOFILE, &lim))
+		return -errno;
+	if (lim.rlim_cur < FILES_WANTED) {
+		lim.rlim_cur = lim.rlim_max < FILES_WANTED ? lim.rlim_max : FILES_WANTED;
+		setrlimit(RLIMIT_NOFILE, &lim);
+	}
+	d->files = lim.rlim_cur;
+	if (d->files >= FILES_LEAST)
+		return 0;
+	log_error("%zu files may be open at once (ulimit -n, LimitNOFILE=): %d are needed, %d "
+		  "wanted",
+		  d->files, FILES_LEAST, FILES_WANTED);
+	return -EMFILE;
+}
+
+/* The daemon also works without a socket: steps are found by their cgroups. */
+static void open_control(struct daemon *d)
+{
+	if (control__open(&d->control, d))
+		return;
+	if (watch_fd(d, control__fd(d->control))) {
+		control__free(d->control, false);
+		d->control = NULL;
+	}
+	/* jobprof run knows what is asked for */
+	d->env.can_ask = d->control && !d->opts.embedded;
+}
+
+static int open_fds(struct daemon *d)
+{
+	struct itimerspec far = {.it_value = {.tv_sec = 1ll << 40}};
+	sigset_t set;
+	int err;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGUSR1);
+	if (d->opts.embedded) {
+		sigaddset(&set, SIGQUIT);
+		sigdelset(&set, SIGUSR1);
+	}
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	d->epfd = epoll_create1(EPOLL_CLOEXEC);
+	d->clockfd = timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+	d->sigfd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	kern__events(d->env.k, NULL, NULL);
+	timerfd_settime(d->clockfd, TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET, &far, NULL);
+	err = d->epfd < 0 ? -errno : 0;
+	if (!err)
+		err = watch_fd(d, d->clockfd);
+	if (!err)
+		err = watch_fd(d, d->sigfd);
+	if (!err)
+		err = watch_fd(d, kern__event_fd(d->env.k));
+	if (!err)
+		err = lookups__new(&d->env.lookups, daemon_answered, d);
+	if (!err)
+		err = watch_fd(d, lookups__fd(d->env.lookups));
+	if (err)
+		log_error("cannot set up the event loop: %s", strerror(-err));
+	return err;
+}
+
+/*
+ * A child that a killed daemon has just forked holds the daemon's locks until it closes them, from
+ * the lowest descriptor up. This lock has the highest descriptor: when it is free, so are those of
+ * the journals.
+ */
+static int last_fd(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, LOCK_FD);
+
+	if (high < 0)
+		return fd;
+	close(fd);
+	return high;
+}
+
+static int wait_lock(int fd)
+{
+	unsigned i;
+
+	for (i = 0; i < LOCK_WAIT_MS; i += 10) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return 0;
+		usleep(10000);
+	}
+	return -EBUSY;
+}
+
+/* There is one daemon per state directory. Journals of jobprof run are in the same directory, each
+ * with a lock of its own. */
+static int lock_state(struct daemon *d)
+{
+	char path[PUBLISH_PATH];
+
+	if (mkdir(d->env.state_dir, 0700) && errno != EEXIST) {
+		log_error("cannot make StateDir %s: %s", d->env.state_dir, strerror(errno));
+		return -errno;
+	}
+	if (d->opts.embedded)
+		return 0;
+	snprintf(path, sizeof(path), "%s/lock", d->env.state_dir);
+	d->lockfd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (d->lockfd < 0) {
+		log_error("cannot open %s: %s", path, strerror(errno));
+		return -errno;
+	}
+	d->lockfd = last_fd(d->lockfd);
+	if (wait_lock(d->lockfd)) {
+		log_error("another jobprofd uses StateDir %s: give this one its own StateDir and "
+			  "PinDir",
+			  d->env.state_dir);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int find_perf_events(struct daemon *d)
+{
+	const char *list = d->opts.cfg->perf_events;
+	char err[512];
+	int n = perf_columns__parse(&d->perf, list, err, sizeof(err));
+
+	if (n < 0) {
+		log_error("events %s: %s", list, err);
+		return n;
+	}
+	d->env.npmu = d->perf.n;
+	memcpy(d->env.pmu_cols, d->perf.cols, sizeof(d->env.pmu_cols));
+	return 0;
+}
+
+static int open_kern(struct daemon *d)
+{
+	static const enum kern_perf_mode modes[] = {[PERF_MODE_AUTO] = PERF_AUTO,
+						    [PERF_MODE_EXACT] = PERF_EXACT,
+						    [PERF_MODE_SAMPLED] = PERF_SAMPLED,
+						    [PERF_MODE_OFF] = PERF_OFF};
+	struct kern_opts o = {.pin_dir = d->opts.pin_dir,
+			      .btf = d->opts.cfg->btf,
+			      .nslots = d->opts.cfg->max_slots,
+			      .nroots = d->cgroups.nroots,
+			      .components = d->cgroups.components,
+			      .families = d->opts.families | d->opts.may_ask,
+			      .events = d->perf.ev,
+			      .nevents = d->perf.n,
+			      .perf_mode = modes[d->opts.cfg->perf_mode],
+			      .perf_budget = d->opts.cfg->perf_budget,
+			      .raw_tp = d->opts.raw_tp,
+			      .block_issue = d->opts.block_issue,
+			      .net_skb = d->opts.net_skb};
+	int err;
+
+	memcpy(o.roots, d->cgroups.root, sizeof(o.roots));
+	err = kern__open(&d->env.k, &o);
+	if (err)
+		log_error("%s", kern__error());
+	return err;
+}
+
+static void fill_env(struct daemon *d)
+{
+	const struct config *c = d->opts.cfg;
+
+	d->env.node_name = c->node_name;
+	d->env.state_dir = c->state_dir;
+	d->env.hdf5_dir = d->opts.embedded ? d->opts.out_dir : c->hdf5_dir;
+	d->env.cluster = c->cluster;
+	d->env.families = d->opts.families;
+	d->env.embedded = d->opts.embedded;
+	d->env.uid = d->opts.uid;
+	d->env.gid = d->opts.gid;
+	d->env.cgroups = &d->cgroups;
+	d->env.steps = &d->steps;
+	d->env.users = &d->users;
+}
+
+static int use_ipmi(const struct config *c)
+{
+	struct ipmi_settings s;
+	int err = check__ipmi(c, &s);
+
+	if (!err)
+		ipmi__use(&s);
+	return err;
+}
+
+/* The sensors are opened only where steps may ask for one of their families. */
+static int open_node(struct daemon *d)
+{
+	const struct config *c = d->opts.cfg;
+	struct node_opts o = {.roots = {c->sys_root, c->proc_root, c->dev_root, NULL},
+			      .only = c->sensors,
+			      .plugins = c->sensor_dir,
+			      .state_dir = d->opts.embedded ? NULL : c->state_dir};
+	int err;
+
+	if (!((d->opts.families | d->opts.may_ask) & FAM_SENSORS))
+		return 0;
+	err = node__open(&d->env.node, &o);
+	if (err)
+		log_error("cannot open the sensors: %s", strerror(-err));
+	return err;
+}
+
+/* Finds steps that run already, and journals of earlier runs. */
+static int find_running_steps(struct daemon *d)
+{
+	unsigned found = 0;
+	int err = 0;
+
+	kern__track_self(d->env.k);
+	if (!kern__control(d->env.k)->probe_ns && kern__calibrate(d->env.k))
+		log_debug("the cost of a probe could not be measured: ProbeTime is unknown");
+	if (kern__rescan(d->env.k, &found)) {
+		log_error("%s", kern__error());
+		return -EIO;
+	}
+	daemon_resume(d);
+	if (d->opts.embedded || ((found || d->steps) && d->opts.families)) {
+		err = daemon_attach(d->env.k);
+		if (!err && kern__rescan(d->env.k, NULL))
+			err = -EIO;
+	}
+	d->sync = true;
+	return err;
+}
+
+/* The check runs in a child, and the daemon does not wait: it reads the shared file system, which
+ * may hang. */
+static void check_slurm(const struct config *c)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid)
+		return;
+	child__begin();
+	if (!child__end_with(parent, SIGKILL))
+		check__slurm(c);
+	_exit(0);
+}
+
+int daemon__open(struct daemon **out, const struct daemon_opts *opts)
+{
+	struct daemon *d = calloc(1, sizeof(*d));
+	int err;
+
+	*out = NULL;
+	if (!d)
+		return -ENOMEM;
+	d->opts = *opts;
+	d->started_ns = clock__boot_ns();
+	d->epfd = d->clockfd = d->sigfd = d->lockfd = -1;
+	fill_env(d);
+	err = raise_limit(d);
+	if (!err)
+		err = find_perf_events(d);
+	if (!err)
+		err = use_ipmi(d->opts.cfg);
+	if (!err)
+		err = lock_state(d);
+	if (!err && !d->opts.embedded) {
+		child_group__make();
+		check_slurm(d->opts.cfg);
+	}
+	if (!err)
+		err = cgroup_roots__find(&d->cgroups, d->opts.cfg, d->opts.embedded);
+	if (!err)
+		err = open_kern(d);
+	if (!err)
+		err = open_fds(d);
+	if (!err && !(d->env.snap = snapshot__new(d->env.k)))
+		err = -ENOMEM;
+	if (!err)
+		err = open_node(d);
+	if (!err) {
+		daemon_set_intervals(d);
+		open_control(d);
+		if (d->opts.cfg->auto_merge && !d->opts.embedded)
+			automerge__new(&d->automerge, d->env.state_dir);
+		err = find_running_steps(d);
+	}
+	if (!err)
+		node__begin(d->env.node, d->steps, &d->env);
+	if (err) {
+		daemon__free(d);
+		return err;
+	}
+	*out = d;
+	return 0;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void daemon__free(struct daemon *d)
+{
+	if (!d)
+		return;
+	control__free(d->control, d->handover);
+	lookups__free(d->env.lookups);
+	automerge__free(d->automerge);
+	while (d->requests) {
+		struct request *r = d->requests;
+
+		d->requests = r->next;
+		request__free(r);
+	}
+	while (d->steps) {
+		struct step *s = d->steps;
+
+		d->steps = s->next;
+		step__free(s);
+	}
+	while (d->pending_files) {
+		struct pending_file *o = d->pending_files;
+
+		d->pending_files = o->next;
+		free(o);
+	}
+	snapshot__free(d->env.snap);
+	node__free(d->env.node);
+	kern__free(d->env.k);
+	if (d->opts.pin_dir && !d->handover && (d->stop || d->opts.embedded))
+		kern__unpin(d->opts.pin_dir);
+	child_group__remove();
+	cgroup_roots__free(&d->cgroups);
+	close_fd(d->epfd);
+	close_fd(d->clockfd);
+	close_fd(d->sigfd);
+	close_fd(d->lockfd);
+	free(d);
+}
+
+const struct kern_root *daemon__root(const struct daemon *d)
+{
+	return &d->cgroups.root[0];
+}

@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The jobs that are merged when they have ended on this node, and the merges that run. */
+#include "daemon/files/automerge.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/program.h"
+#include "base/str.h"
+#include "daemon/files/automerge_record.h"
+#include "daemon/child/child.h"
+#include "daemon/follow/daemon_state.h"
+
+/* How many merges run at once, most of them waiting: of all users, and of one user. A user's merge
+ * may wait in vain until its deadline. */
+#define RUNNING_MAX	 64
+#define OF_USER_MAX	 16
+#define JOBS_MAX	 4096
+#define JOBS_OF_USER_MAX 1024
+#define CHECK_NS	 (NSEC_PER_SEC / 2) /* between two looks for jobs that have ended */
+/* How long a merge waits for the other nodes' files, and how long merging thousands of files may
+ * take. */
+#define WAIT_S	    900
+#define DEADLINE_NS ((WAIT_S + 4 * 3600) * NSEC_PER_SEC)
+#define NICE	    19
+
+struct merge {
+	struct merge *next;
+	struct merge_record job;
+	pid_t pid;  /* 0: the job has not ended, or waits for its turn */
+	bool again; /* a step has come since it was started */
+	bool killed;
+	uint64_t deadline_ns;
+};
+
+struct automerge {
+	struct merge *merges; /* the oldest first */
+	unsigned n;
+	const struct merge *running[RUNNING_MAX]; /* NULL: room for one */
+	uint64_t next_ns;
+	char dir[PUBLISH_PATH]; /* of the records */
+	char program[PUBLISH_PATH + 64];
+	struct log_limit full;
+};
+
+static void job_file(const struct merge *m, char *buf, size_t len)
+{
+	snprintf(buf, len, "%s/%s/job_%u.h5", m->job.dir, m->job.user, m->job.job_id);
+}
+
+static struct merge *find_merge(const struct automerge *a, uint32_t job_id)
+{
+	struct merge *m;
+
+	for (m = a->merges; m && m->job.job_id != job_id; m = m->next)
+		;
+	return m;
+}
+
+static struct merge *add_merge(struct automerge *a, const struct merge_record *job)
+{
+	struct merge **at = &a->merges, *m;
+	unsigned of_user = 0;
+
+	for (; *at; at = &(*at)->next)
+		of_user += (*at)->job.uid == job->uid;
+	if (a->n >= JOBS_MAX || of_user >= JOBS_OF_USER_MAX) {
+		if (log_every(&a->full, 600))
+			log_warn("%u jobs wait to be merged, %u of uid %u: job %u is left to its "
+				 "user",
+				 a->n, of_user, job->uid, job->job_id);
+		return NULL;
+	}
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return NULL;
+	m->job = *job;
+	*at = m;
+	a->n++;
+	return m;
+}
+
+static void remove_merge(struct automerge *a, struct merge *m)
+{
+	struct merge **at = &a->merges;
+
+	while (*at != m)
+		at = &(*at)->next;
+	*at = m->next;
+	a->n--;
+	merge_record__remove(a->dir, m->job.job_id);
+	free(m);
+}
+
+static int read_records(struct automerge *a)
+{
+	_cleanup_closedir_ DIR *list = opendir(a->dir);
+	struct merge_record job;
+	struct dirent *e;
+	uint32_t id;
+
+	if (!list)
+		return -errno;
+	while ((e = readdir(list))) {
+		if (parse_u32(e->d_name, &id))
+			continue;
+		if (!merge_record__read(a->dir, id, &job)) {
+			add_merge(a, &job);
+			continue;
+		}
+		log_warn("job %u: what was written down of its merge is lost: its user can, with "
+			 "\"jobprof merge -j %u\"",
+			 id, id);
+		merge_record__remove(a->dir, id);
+	}
+	return 0;
+}
+
+int automerge__new(struct automerge **out, const char *state_dir)
+{
+	struct automerge *a = calloc(1, sizeof(*a));
+	int err = 0;
+
+	*out = NULL;
+	if (!a)
+		return -ENOMEM;
+	snprintf(a->dir, sizeof(a->dir), "%s/merges", state_dir);
+	/* the program is installed so that users may run but not read it: they cannot trace it
+	 * then */
+	program__find("jobprof", "../bin", a->program, sizeof(a->program));
+	if (access(a->program, X_OK)) {
+		err = -errno;
+		log_error("AutoMerge: cannot run %s: %s: no job is merged", a->program,
+			  strerror(errno));
+		goto out;
+	}
+	err = mkdir(a->dir, 0700) && errno != EEXIST ? -errno : read_records(a);
+	if (err)
+		log_error("AutoMerge: %s: %s: no job is merged", a->dir, strerror(-err));
+out:
+	if (err)
+		automerge__free(a);
+	else
+		*out = a;
+	return err;
+}
+
+void automerge__free(struct automerge *a)
+{
+	while (a && a->merges) {
+		struct merge *m = a->merges;
+
+		a->merges = m->next;
+		free(m);
+	}
+	free(a);
+}
+
+/* The path of the job's cgroup directory on this node. 0; -E2BIG; -ENOENT. */
+static int job_cgroup(const struct step *s, const struct daemon *d, char *buf, size_t len)
+{
+	uint32_t hier = kern__slot(d->env.k, s->slot)->hier;
+	unsigned i;
+	int n;
+
+	for (i = 0; i < d->cgroups.nroots; i++) {
+		if (d->cgroups.root[i].hier != hier)
+			continue;
+		n = snprintf(buf, len, "%s%.*s", d->cgroups.root[i].mount, (int)s->ids.job_end,
+			     s->path);
+		return n < (int)len ? 0 : -E2BIG;
+	}
+	return -ENOENT;
+}
+
+static void note_job_of_step(struct automerge *a, const struct daemon *d, const struct step *s)
+{
+	struct merge_record job = {.job_id = s->ids.job_id, .uid = s->uid, .gid = s->gid};
+	struct merge *m = find_merge(a, s->ids.job_id);
+	int err;
+
+	if (m && m->pid)
+		m->again = true;
+	if (m)
+		return;
+	err = job_cgroup(s, d, job.cgroup, sizeof(job.cgroup));
+	if (!err)
+		err = str__copy(job.user, sizeof(job.user), s->pub.user);
+	if (!err)
+		err = str__copy(job.dir, sizeof(job.dir), s->pub.dir);
+	if (!err && add_merge(a, &job)) {
+		log_debug("job %u will be merged here", job.job_id);
+		err = merge_record__write(a->dir, &job);
+	}
+	if (err)
+		log_warn("job %u: it is not written down that it is to be merged: %s", job.job_id,
+			 strerror(-err));
+}
+
+static void note_steps(struct automerge *a, const struct daemon *d)
+{
+	struct step *s;
+
+	for (s = d->steps; s; s = s->next) {
+		if (s->merge_noted || s->state == STEP_NEW || s->state == STEP_IGNORED ||
+		    !s->ids.has_job || !s->pub.user[0] || !s->ids.row ||
+		    s->ids.row->family != LAYOUT_SLURM)
+			continue;
+		if (!s->job_host[0] && s->state != STEP_FINISHING)
+			continue;
+		s->merge_noted = true;
+		if (!s->job_host[0])
+			log_debug("%s: nobody has told the job's first node: it is not merged for "
+				  "this step",
+				  s->pub.name);
+		else if (!strcmp(s->job_host, step__node_name(s, d->env.node_name)))
+			note_job_of_step(a, d, s);
+	}
+}
+
+/* The job's cgroup directory is gone, and all files of the job on this node are in place. */
+static bool has_ended(const struct merge *m, const struct daemon *d)
+{
+	const struct pending_file *o;
+	const struct step *s;
+	char begin[16];
+
+	for (s = d->steps; s; s = s->next)
+		if (s->state != STEP_IGNORED && s->ids.has_job && s->ids.job_id == m->job.job_id)
+			return false;
+	snprintf(begin, sizeof(begin), "%u_", m->job.job_id);
+	for (o = d->pending_files; o; o = o->next)
+		if (str__starts(o->pub.name, begin))
+			return false;
+	return access(m->job.cgroup, F_OK) && errno == ENOENT;
+}
+
+/* The node may have other jobs by now: they have precedence for CPUs and memory. */
+static void lower_priority(void)
+{
+	static const char most[] = "1000";
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, most, sizeof(most) - 1) < 0)
+		log_debug("a merge is as safe from the OOM killer as jobprofd is: %s",
+			  strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	setpriority(PRIO_PROCESS, 0, NICE);
+}
+
+/* A merge of root's own job needs no capability either: it only reads and writes files. */
+static int drop_capabilities(void)
+{
+	struct rlimit none = {0, 0};
+	cap_t caps = cap_init();
+	int err = !caps || cap_set_proc(caps) ? -errno : 0;
+
+	cap_free(caps);
+	if (!err && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || setrlimit(RLIMIT_CORE, &none)))
+		err = -errno;
+	return err;
+}
+
+/* Runs in the child. Never returns. */
+static void run_merge(const struct automerge *a, const struct merge *m, pid_t parent)
+{
+	struct child_user u = {m->job.user, m->job.uid, m->job.gid};
+	char id[16], output[PUBLISH_PATH + 128], wait[16];
+	int err;
+
+	child__begin();
+	child__silence();
+	lower_priority();
+	err = child__become(&u);
+	if (!err)
+		err = drop_capabilities();
+	if (!err)
+		err = child__end_with(parent, SIGTERM);
+	if (!err && chdir("/"))
+		err = -errno;
+	if (err) {
+		log_error("cannot become uid %u to merge job %u: %s", u.uid, m->job.job_id,
+			  strerror(-err));
+		_exit(1);
+	}
+	job_file(m, output, sizeof(output));
+	snprintf(id, sizeof(id), "%u", m->job.job_id);
+	snprintf(wait, sizeof(wait), "%d", WAIT_S);
+	execl(a->program, "jobprof", "merge", "-j", id, "-p", m->job.dir, "-u", m->job.user, "-o",
+	      output, "--wait", wait, "--threads", "1", (char *)NULL);
+	log_error("cannot run %s: %s", a->program, strerror(errno));
+	_exit(1);
+}
+
+static void start_merge(struct automerge *a, struct merge *m, const struct merge **entry,
+			uint64_t now)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (!pid)
+		run_merge(a, m, parent);
+	if (pid < 0) {
+		log_error("cannot start a merge: %s", strerror(errno));
+		return;
+	}
+	log_debug("job %u has ended: its merge is process %d", m->job.job_id, pid);
+	m->pid = pid;
+	m->deadline_ns = now + DEADLINE_NS;
+	*entry = m;
+}
+
+/* A free entry of the table of running merges. NULL: no merge of that user may start now. */
+static const struct merge **free_running_entry(struct automerge *a, uid_t uid)
+{
+	const struct merge **entry = NULL;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < RUNNING_MAX; i++) {
+		if (!a->running[i])
+			entry = &a->running[i];
+		else
+			n += a->running[i]->job.uid == uid;
+	}
+	return n < OF_USER_MAX ? entry : NULL;
+}
+
+void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t now_ns)
+{
+	struct merge *m;
+
+	note_steps(a, d);
+	if (now_ns < a->next_ns)
+		return;
+	a->next_ns = now_ns + CHECK_NS;
+	for (m = a->merges; m && !d->finishing; m = m->next) {
+		const struct merge **entry = m->pid ? NULL : free_running_entry(a, m->job.uid);
+
+		if (entry && has_ended(m, d)) {
+			start_merge(a, m, entry, now_ns);
+		} else if (m->pid && now_ns > m->deadline_ns && !m->killed) {
+			log_error("the merge of job %u hangs: killing it", m->job.job_id);
+			m->killed = true;
+			kill(m->pid, SIGKILL);
+		}
+	}
+}
+
+bool automerge__reaped(struct automerge *a, pid_t pid, int status)
+{
+	char path[PUBLISH_PATH + 128];
+	struct merge *m;
+
+	for (m = a->merges; m && m->pid != pid; m = m->next)
+		;
+	if (!m)
+		return false;
+	job_file(m, path, sizeof(path));
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		log_info("merged %s", path);
+	else
+		log_warn("job %u is not merged, or not all of it (%s %d): its user can, with "
+			 "\"jobprof merge -j %u\"",
+			 m->job.job_id, WIFSIGNALED(status) ? "signal" : "status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status),
+			 m->job.job_id);
+	for (unsigned i = 0; i < RUNNING_MAX; i++)
+		if (a->running[i] == m)
+			a->running[i] = NULL;
+	m->pid = 0;
+	m->killed = false;
+	if (!m->again)
+		remove_merge(a, m);
+	else
+		m->again = false;
+	return true;
+}
+
+bool automerge__busy(const struct automerge *a)
+{
+	return a && a->merges;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * AutoMerge: jobs whose first node this is are merged when they have ended here, each by a "jobprof
+ * merge --wait" that runs as the job's user. A merge that is due is also a file per job in
+ * StateDir/merges, from the job's first step on to the end of the merge: a later jobprofd goes on
+ * with it.
+ */
+#ifndef JP_DAEMON_FILES_AUTOMERGE_H
+#define JP_DAEMON_FILES_AUTOMERGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct automerge;
+struct daemon;
+
+/* Takes up the merges of earlier runs. 0; -errno (logged): nothing is merged. */
+int automerge__new(struct automerge **out, const char *state_dir);
+/* Merges that run end with this process. NULL is fine. */
+void automerge__free(struct automerge *a);
+/* Notes the jobs of new steps, and starts merges of jobs that have ended. */
+void automerge__advance(struct automerge *a, const struct daemon *d, uint64_t now_ns);
+/* A child has ended with that wait status. True if it was a merge. */
+bool automerge__reaped(struct automerge *a, pid_t pid, int status);
+/* Some merge is due or runs. */
+bool automerge__busy(const struct automerge *a);
+
+#endif

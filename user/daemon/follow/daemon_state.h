@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The state of jobprofd: for the files of user/daemon only. */
+#ifndef JP_DAEMON_FOLLOW_DAEMON_STATE_H
+#define JP_DAEMON_FOLLOW_DAEMON_STATE_H
+
+#include "daemon/config/cgroup_roots.h"
+#include "daemon/daemon.h"
+#include "daemon/config/perf_columns.h"
+#include "daemon/step/request.h"
+#include "daemon/step/step.h"
+#include "identity/layout.h"
+
+#define ENDED_MAX 64
+
+/* For the status: journals at the last check, and sums since the start. */
+struct journal_stats {
+	uint64_t bytes;	   /* in StateDir, of steps that run or whose file is not written yet */
+	unsigned journals; /* so many are these */
+	unsigned waiting;  /* of them, with a file that could not be written so far */
+	unsigned reduced;  /* running steps that write a row a minute */
+	uint64_t removed;  /* journals, and with them files, since the start */
+	uint64_t removed_bytes;
+	uint64_t left_out; /* rows of steps that have ended since the start: their Lost */
+	uint64_t next_ns;  /* of the next look */
+};
+
+/* A journal whose step has ended in an earlier run: only its file is missing. */
+struct pending_file {
+	struct publication pub;
+	struct pending_file *next;
+};
+
+struct daemon {
+	struct daemon_opts opts;
+	struct step_env env;
+	struct cgroup_roots cgroups;
+	struct perf_columns perf;
+	struct step *steps;
+	struct request *requests;    /* of steps that are not there yet */
+	struct control *control;     /* NULL: no socket */
+	struct automerge *automerge; /* NULL: users merge */
+	struct pending_file *pending_files;
+	struct journal_stats journals;
+	struct users users;
+	int epfd, sigfd, clockfd, lockfd;
+	size_t files;	    /* that may be open at once */
+	bool external_rows; /* rows of external series have come */
+	bool stop, finishing, handover, sync, sweep, wake;
+	uint32_t ended[ENDED_MAX]; /* slots of the steps of which a task has ended in this turn */
+	unsigned nended;	   /* more: of any of them */
+	int stop_signal;
+	uint64_t rb_lost_seen, exhausted_seen, slots_seen;
+	uint64_t next_exhausted_ns;
+	uint64_t exhausted_placed, freed_seen, next_late_ns; /* of those that found no slot */
+	bool unplaced;					     /* there are some */
+	uint64_t started_ns;
+	uint64_t least_ns; /* shortest interval of the active steps */
+	uint64_t next_sample_ns, next_rescan_ns, idle_since_ns;
+	char last_file[PUBLISH_PATH + 400];
+};
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The kernel side as the daemon follows it: programs are attached while a step needs them, cgroups
+ * that they have not seen are looked for, and their events are taken. */
+#include "daemon/follow/kernel.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/follow/daemon_state.h"
+#include "daemon/follow/step_list.h"
+#include "daemon/step/step_cgroup.h"
+
+#define RESCAN_NS  (300 * NSEC_PER_SEC)
+#define LATE_NS	   (1 * NSEC_PER_SEC)  /* between two looks for those that found no slot, */
+#define LATE_SHARE 50		       /* and so many times as long as one takes */
+#define DETACH_NS  (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
+
+int daemon_attach(struct kern *k)
+{
+	int err;
+
+	if (kern__attached(k))
+		return 0;
+	err = kern__attach(k);
+	if (err) {
+		log_error("%s", kern__error());
+		return err;
+	}
+	kern__probe_network(k);
+	return 0;
+}
+
+void daemon_rescan(struct daemon *d, uint64_t now)
+{
+	uint64_t began = clock__boot_ns();
+
+	d->freed_seen = kern__freed(d->env.k);
+	if (kern__rescan(d->env.k, NULL))
+		log_error("%s", kern__error());
+	d->next_rescan_ns = now + RESCAN_NS;
+	d->next_late_ns = now + LATE_NS + LATE_SHARE * (clock__boot_ns() - began);
+	d->unplaced = kern__unplaced(d->env.k) > 0;
+	d->sync = true;
+}
+
+/* Cgroups that found all slots taken are looked for when some have been given back. */
+void daemon_place_late(struct daemon *d, uint64_t now)
+{
+	uint64_t exhausted = kern__control(d->env.k)->stats.slots_exhausted;
+
+	d->unplaced |= exhausted != d->exhausted_placed;
+	d->exhausted_placed = exhausted;
+	if (d->unplaced && kern__attached(d->env.k) && now >= d->next_late_ns &&
+	    kern__freed(d->env.k) != d->freed_seen)
+		daemon_rescan(d, now);
+}
+
+static bool is_ignored(const struct step *s, uint32_t slot)
+{
+	for (; s; s = s->next)
+		if (s->slot == slot)
+			return s->state == STEP_IGNORED;
+	return false;
+}
+
+/* Some slot counts for a step that is not ignored. */
+static bool counts_any(const struct daemon *d)
+{
+	const uint32_t *used;
+	unsigned n, i;
+
+	used = kern__used(d->env.k, &n);
+	for (i = 0; i < n; i++)
+		if (used[i] >= JP_SLOT_FIRST &&
+		    kern__slot(d->env.k, used[i])->state == JP_SLOT_ACTIVE &&
+		    !is_ignored(d->steps, kern__slot(d->env.k, used[i])->step))
+			return true;
+	return false;
+}
+
+void daemon_detach_idle(struct daemon *d, uint64_t now)
+{
+	if (!kern__attached(d->env.k) || d->opts.embedded || !d->idle_since_ns ||
+	    now < d->idle_since_ns + DETACH_NS || counts_any(d))
+		return;
+	kern__detach(d->env.k);
+	log_debug("no step: the programs are detached");
+}
+
+static void task_ended(struct daemon *d, uint32_t slot)
+{
+	const struct jp_slot *info = kern__slot(d->env.k, slot);
+
+	if (info && d->nended < ENDED_MAX)
+		d->ended[d->nended] = info->step;
+	d->nended += info != NULL;
+}
+
+static bool has_ended_task(const struct daemon *d, const struct step *s)
+{
+	for (unsigned i = 0; i < d->nended && i < ENDED_MAX; i++)
+		if (d->ended[i] == s->slot)
+			return true;
+	return d->nended > ENDED_MAX;
+}
+
+/* Keeps the cgroup's values of steps of which a task has ended. only_new: of steps that have
+ * none. */
+static void remember_ended(struct daemon *d, bool only_new)
+{
+	for (struct step *s = d->nended ? d->steps : NULL; s; s = s->next)
+		if (has_ended_task(d, s) && !(only_new && s->have_last_cg))
+			step__remember_cgroup(s, &d->env);
+}
+
+static void on_event(const struct jp_event *ev, void *ctx)
+{
+	struct daemon *d = ctx;
+
+	if (ev->type == JP_EV_WAKE)
+		d->wake = true;
+	else if (ev->type == JP_EV_LATE)
+		d->sweep = true;
+	else
+		d->sync = true;
+	if (ev->type == JP_EV_EXIT)
+		task_ended(d, ev->slot);
+}
+
+/* Events are read in every turn, woken or not: a reader that has just caught up may miss a
+ * wake-up. */
+void daemon_take_events(struct daemon *d, uint64_t now)
+{
+	uint64_t lost;
+
+	kern__events(d->env.k, on_event, d);
+	remember_ended(d, false); /* first: directories are removed within a millisecond */
+	lost = kern__control(d->env.k)->stats.rb_lost;
+	if ((d->wake || (d->sync && counts_any(d))) && d->opts.families &&
+	    !kern__attached(d->env.k)) {
+		d->idle_since_ns = 0;
+		if (!daemon_attach(d->env.k))
+			daemon_rescan(d, now);
+	}
+	if (lost != d->rb_lost_seen) {
+		log_warn("%llu events did not fit the ring: looking at the cgroups instead",
+			 (unsigned long long)(lost - d->rb_lost_seen));
+		d->rb_lost_seen = lost;
+		daemon_rescan(d, now);
+	}
+	if (d->sweep && kern__attached(d->env.k) && kern__sweep(d->env.k))
+		log_error("%s", kern__error());
+	if (d->sync || !daemon_in_sync(d))
+		daemon_sync_steps(d);
+	remember_ended(d, true);
+	d->wake = d->sweep = d->sync = false;
+	d->nended = 0;
+}

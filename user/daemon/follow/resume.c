@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Journals of earlier runs: the steps of this boot go on, of all others the files are finished. */
+#include "daemon/follow/resume.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "daemon/follow/daemon_state.h"
+#include "daemon/follow/step_list.h"
+#include "daemon/node/sensor_rows.h"
+#include "daemon/record/step_journal.h"
+#include "daemon/record/step_kinds.h"
+#include "daemon/record/step_state.h"
+#include "journal/journal.h"
+
+#define JOURNAL		 ".journal"
+#define UNFINISHED_MAX_S 60
+
+struct scan {
+	struct saved *saved; /* last J_STATE */
+	size_t saved_len;
+	char boot[64];
+	bool ended;
+	bool foreign; /* has series that we do not know */
+	struct column_set sets[COUNTED_KINDS];
+	struct external_series external; /* what of them must go on as it was */
+	struct sensor_ids node;
+};
+
+static void scan_meta(const struct journal_record *r, struct publication *p, struct scan *sc)
+{
+	uint32_t n;
+
+	if (!strcmp(r->name, "dir"))
+		str__copy(p->dir, sizeof(p->dir), r->str);
+	else if (!strcmp(r->name, "user"))
+		str__copy(p->user, sizeof(p->user), r->str);
+	else if (!strcmp(r->name, "name"))
+		str__copy(p->name, sizeof(p->name), r->str);
+	else if (!strcmp(r->name, "boot"))
+		str__copy(sc->boot, sizeof(sc->boot), r->str);
+	else if (!strcmp(r->name, "uid") && !parse_u32(r->str, &n))
+		p->uid = n;
+	else if (!strcmp(r->name, "gid") && !parse_u32(r->str, &n))
+		p->gid = n;
+}
+
+static int scan_journal(const struct step_env *env, const char *path, struct publication *p,
+			struct scan *sc)
+{
+	struct journal_reader *r = NULL;
+	struct journal_record rec;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW), err;
+
+	if (fd < 0)
+		return -errno;
+	err = journal_reader__open(&r, fd);
+	while (!err && (err = journal_reader__next(r, &rec)) == 1) {
+		err = 0;
+		if (rec.type == J_META)
+			scan_meta(&rec, p, sc);
+		else if (rec.type == J_SERIES &&
+			 (external_series__reserve_id(&sc->external, rec.id) ||
+			  sensor_ids__series(&sc->node, rec.id)))
+			;
+		else if (rec.type == J_TABLE)
+			sensor_ids__table(&sc->node, rec.id);
+		else if (rec.type == J_SERIES)
+			sc->foreign |= step__restore_columns(env, &rec, sc->sets) != 0;
+		else if (rec.type == J_ATTR && rec.str)
+			external_series__remember_mark(&sc->external, rec.name, rec.str);
+		else if (rec.type == J_END)
+			sc->ended = true;
+		else if (rec.type == J_STATE && rec.blob_len >= sizeof(struct saved)) {
+			free(sc->saved);
+			sc->saved = malloc(rec.blob_len);
+			if (!sc->saved)
+				err = -ENOMEM;
+			else
+				memcpy(sc->saved, rec.blob, rec.blob_len);
+			sc->saved_len = rec.blob_len;
+		}
+	}
+	if (!err && (!p->name[0] || !p->dir[0] || !str__safe_name(p->name)))
+		err = -EBADMSG;
+	journal_reader__free(r);
+	close(fd);
+	return err;
+}
+
+/* The slot that counts for the saved step now: the same slot or, after the programs were loaded
+ * once more, another slot of the cgroup. */
+static uint32_t find_slot(struct kern *k, const struct saved *v, bool *same)
+{
+	uint32_t i;
+
+	for (i = JP_SLOT_FIRST; i < kern__nslots(k); i++) {
+		const struct jp_slot *info = kern__slot(k, i);
+
+		if (info->state == JP_SLOT_FREE || info->kind != JP_KIND_STEP ||
+		    info->cgroup_id != v->cgroup_id || info->hier != v->hier)
+			continue;
+		*same = i == v->slot && info->gen == v->gen &&
+			kern__control(k)->born_ns == v->maps_born_ns;
+		return i;
+	}
+	return UINT32_MAX;
+}
+
+/* External series of the step go on under series numbers that are free. */
+static struct request *earlier_request(const struct step *s, struct kern *k,
+				       const struct external_series *g)
+{
+	struct step_key p;
+	struct request *r;
+
+	step__key(s, k, &p);
+	r = request__new(&p);
+	if (r)
+		r->external = *g;
+	return r;
+}
+
+static struct step *resume_step(const struct step_env *env, const char *path, struct publication *p,
+				const struct scan *sc)
+{
+	const struct saved *v = sc->saved;
+	bool same = false;
+	uint32_t slot = find_slot(env->k, v, &same);
+	struct step *s;
+	uint64_t cut = 0;
+
+	if (slot == UINT32_MAX)
+		return NULL;
+	s = step__new(env, slot);
+	if (!s || step_state__restore(s, v, sc->saved_len, same) ||
+	    journal__reopen(&s->journal, path, &cut)) {
+		step__free(s);
+		return NULL;
+	}
+	sensor_rows__resume(s->sensors, &sc->node);
+	if (sc->external.next_id)
+		s->req = earlier_request(s, env->k, &sc->external);
+	/* settings may have changed; the columns of the step's tables stay */
+	memcpy(s->sets, sc->sets, sizeof(s->sets));
+	memcpy(s->path, v->path, sizeof(s->path));
+	s->pub = *p;
+	s->uid_known = true;
+	s->uid = p->uid;
+	s->gid = p->gid;
+	s->state = STEP_ACTIVE;
+	journal__attr_str(
+		s->journal, "Restarted",
+		same ? "jobprofd was restarted; no count is lost"
+		     : "jobprofd was restarted with other programs; counts between are lost");
+	log_info("%s goes on after a restart%s", p->name,
+		 same ? "" : " (counts in between are lost)");
+	return s;
+}
+
+/* Completes a journal that will not be continued, with the reason, so that its file can be made. */
+static void close_journal(const char *path, const char *reason)
+{
+	struct journal *j;
+	uint64_t cut;
+
+	if (journal__reopen(&j, path, &cut))
+		return;
+	journal__attr_str(j, "End Reason", reason);
+	if (cut)
+		journal__attr_i64(j, "Lost Bytes", cut);
+	journal__end(j);
+	journal__commit(j);
+	journal__free(j);
+}
+
+/* Another daemon, or a jobprof run, is writing the journal. */
+static bool is_locked(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	bool taken = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return taken;
+}
+
+/* The journal has no record: the process that made it was killed before the first one. */
+static bool is_empty(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISREG(st.st_mode) && st.st_size <= JOURNAL_HEADER_SIZE;
+}
+
+static struct step *take_up_journal(const struct step_env *env, const char *path,
+				    struct publication *p)
+{
+	struct scan sc = {};
+	struct step *s = NULL;
+	char boot[64];
+	int err;
+
+	memset(p, 0, sizeof(*p));
+	str__copy(p->journal, sizeof(p->journal), path);
+	if (is_locked(path))
+		return NULL;
+	err = scan_journal(env, path, p, &sc);
+	if (err && is_empty(path)) {
+		unlink(path);
+		p->name[0] = 0;
+	} else if (err) {
+		log_error("%s is not a usable journal: %s: left where it is", path, strerror(-err));
+		p->name[0] = 0;
+	} else if (!sc.ended) {
+		step_journal__boot_id(boot, sizeof(boot));
+		if (!strcmp(boot, sc.boot) && sc.saved && step_state__fits_build(sc.saved) &&
+		    !sc.foreign)
+			s = resume_step(env, path, p, &sc);
+		if (!s)
+			close_journal(path, strcmp(boot, sc.boot)
+						    ? "node rebooted"
+						    : "ended while jobprofd was away");
+	}
+	free(sc.saved);
+	return s;
+}
+
+static bool is_named(const char *name, const char *suffix)
+{
+	size_t len = strlen(name), n = strlen(suffix);
+
+	return name[0] != '.' && len > n && !strcmp(name + len - n, suffix);
+}
+
+/* Removes an unfinished journal of a killed process. A jobprof run may be making one right now, but
+ * takes less than UNFINISHED_MAX_S. */
+static void remove_unfinished(int dir, const char *name, bool own_dir)
+{
+	struct stat st;
+
+	if (!fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    (own_dir || st.st_mtime < time(NULL) - UNFINISHED_MAX_S))
+		unlinkat(dir, name, 0);
+}
+
+static void resume_journal(struct daemon *d, const char *path)
+{
+	struct pending_file *o = calloc(1, sizeof(*o));
+	struct step *s;
+
+	if (!o)
+		return;
+	s = take_up_journal(&d->env, path, &o->pub);
+	if (s) {
+		s->next = d->steps;
+		d->steps = s;
+	} else if (o->pub.name[0]) {
+		o->pub.unlogged = d->opts.embedded;
+		log_info("finishing %s from the journal of an earlier run", o->pub.name);
+		o->next = d->pending_files;
+		d->pending_files = o;
+		return;
+	}
+	free(o);
+}
+
+/* Releases the slots of steps that ended, and whose journals were complete, before this start. An
+ * ended step without a complete journal still becomes a step, with a file. */
+static void release_done_slots(struct kern *k, const struct step *steps)
+{
+	uint32_t i, j;
+
+	for (i = JP_SLOT_FIRST; i < kern__nslots(k); i++) {
+		const struct jp_slot *info = kern__slot(k, i);
+		const struct step *s;
+
+		if (info->kind != JP_KIND_STEP || info->state == JP_SLOT_ACTIVE ||
+		    !(info->flags & JP_SLOT_F_DONE))
+			continue;
+		for (s = steps; s && s->slot != i; s = s->next)
+			;
+		for (j = JP_SLOT_FIRST; !s && j < kern__nslots(k); j++)
+			if (kern__slot(k, j)->step == i && kern__slot(k, j)->state != JP_SLOT_FREE)
+				kern__release(k, j);
+	}
+}
+
+static void resume_dir(struct daemon *d, const char *sub)
+{
+	char dir[PUBLISH_PATH], path[PUBLISH_PATH + 300];
+	_cleanup_closedir_ DIR *list = NULL;
+	struct dirent *e;
+
+	snprintf(dir, sizeof(dir), "%s/%s", d->env.state_dir, sub);
+	list = opendir(dir);
+	while (list && (e = readdir(list))) {
+		if (is_named(e->d_name, JOURNAL JOURNAL_UNBORN))
+			remove_unfinished(dirfd(list), e->d_name, !strcmp(sub, JOURNALS_STEP));
+		if (!is_named(e->d_name, JOURNAL))
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+		resume_journal(d, path);
+	}
+}
+
+void daemon_resume(struct daemon *d)
+{
+	if (!d->opts.embedded)
+		resume_dir(d, JOURNALS_STEP);
+	resume_dir(d, JOURNALS_RUN);
+	release_done_slots(d->env.k, d->steps);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Snapshots of all slots, and the rows that steps have of them. */
+#include "daemon/follow/sampling.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/follow/daemon_state.h"
+#include "daemon/node/node.h"
+#include "daemon/record/step_kinds.h"
+#include "daemon/record/step_rows.h"
+
+int sampling__snapshot(const struct step_env *env)
+{
+	node_gpus__mark(env->node, env->snap);
+	return snapshot__take(env->snap);
+}
+
+/* Reads the sensors at the snapshot's instant if some step is due a row of their values. */
+static void tick_node(struct daemon *d)
+{
+	const struct step *s;
+
+	for (s = d->steps; s; s = s->next)
+		if (step__wants_sensors(s, &d->env))
+			break;
+	if (s)
+		node__tick(d->env.node, d->steps, &d->env, snapshot__boot_ns(d->env.snap));
+}
+
+/* Some counters must be read now and then, whether rows are due or not. */
+void daemon_watch_node(struct daemon *d, uint64_t now)
+{
+	if (now < node__due(d->env.node, d->steps != NULL))
+		return;
+	if (d->steps && !sampling__snapshot(&d->env))
+		now = snapshot__boot_ns(d->env.snap);
+	node__tick(d->env.node, d->steps, &d->env, now);
+}
+
+void daemon_sample(struct daemon *d, uint64_t now)
+{
+	bool any = false;
+	struct step *s;
+	int err;
+
+	for (s = d->steps; s; s = s->next)
+		any |= s->state == STEP_ACTIVE;
+	if (!any)
+		return;
+	err = sampling__snapshot(&d->env);
+	if (err) {
+		log_error("cannot read the counters: %s: this interval's rows are late",
+			  strerror(-err));
+		return;
+	}
+	tick_node(d);
+	for (s = d->steps; s; s = s->next) {
+		step__watch_peak(s, &d->env);
+		step__rows(s, &d->env, false);
+	}
+}
+
+uint64_t sampling__least_interval(const struct step *s)
+{
+	uint64_t least = UINT64_MAX;
+	int i;
+
+	for (; s; s = s->next)
+		for (i = 0; s->state == STEP_ACTIVE && i < ALL_KINDS; i++)
+			if (s->interval_ns[i] && s->interval_ns[i] < least)
+				least = s->interval_ns[i];
+	return least;
+}
+
+void daemon_schedule_sample(struct daemon *d, uint64_t now)
+{
+	uint64_t least = sampling__least_interval(d->steps);
+
+	d->least_ns = least;
+	d->next_sample_ns = least == UINT64_MAX ? UINT64_MAX
+						: clock__next_aligned(now, d->env.boot0_ns,
+								      d->env.real0_ns, least);
+}
+
+void daemon_set_intervals(struct daemon *d)
+{
+	struct step *s;
+
+	d->env.freq = d->opts.cfg->freq;
+	for (s = d->steps; s; s = s->next)
+		if (!s->own_freq)
+			step__set_freq(s, &d->env.freq);
+	d->env.boot0_ns = clock__boot_ns();
+	d->env.real0_ns = clock__real_ns();
+	daemon_schedule_sample(d, d->env.boot0_ns);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Lookups whose duration others control: the environment and title of a process (its user may lock
+ * its memory map for ever), the processes of a cgroup (as many as its user makes), the name
+ * service. Helper processes do them, one question each at a time, and answers come through the
+ * event loop. A helper that gives no answer is killed and left behind; the question is then
+ * answered with -ETIMEDOUT. A user's processes keep one helper busy at most, and after several such
+ * answers no questions about them are asked for a while.
+ */
+#ifndef JP_DAEMON_LOOKUP_LOOKUP_H
+#define JP_DAEMON_LOOKUP_LOOKUP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "identity/hetjob.h"
+
+#define LOOKUP_PIDS 4096
+#define ENV_ATTRS   12
+#define LOOKUP_TEXT 512
+
+/* ENV and TASK_NUMBER read the environment of pid: for the step's attributes, for a task's number.
+ */
+enum lookup_kind { LOOKUP_STEPD, LOOKUP_TASKS, LOOKUP_ENV, LOOKUP_TASK_NUMBER, LOOKUP_USER };
+
+struct lookup {
+	enum lookup_kind kind;
+	uint32_t slot, gen; /* of the step that asks */
+	uint32_t of;	    /* TASKS, TASK_NUMBER: the slot that it is about */
+	uint32_t job_id;    /* ENV: whose component of a heterogeneous job is looked for */
+	pid_t pid;
+	uid_t uid;	/* USER: the user; else the owner of the processes, -1: not known */
+	bool below;	/* TASKS: and those of the cgroups in it that count with it */
+	bool again;	/* a helper was lost with it */
+	char path[512]; /* STEPD, TASKS: the cgroup */
+};
+
+/* Variables of Slurm's that become attributes. The user may have changed them. */
+struct env_attr {
+	const char *env, *attr;
+	bool number;
+};
+extern const struct env_attr env_attrs[ENV_ATTRS];
+
+struct lookup_env {
+	uid_t uid;
+	int32_t procid; /* SLURM_PROCID, -1: none */
+	bool het;	/* het_leader and het_offset are known */
+	uint32_t het_leader, het_offset;
+	char job_host[256];		     /* first of the job's nodes, "": not known */
+	char values[ENV_ATTRS][LOOKUP_TEXT]; /* "": not set, or too long */
+};
+
+/* Takes the strings of an environment, "NAME=VALUE", one by one; then lookup_env__finish(). */
+struct lookup_env_parser {
+	struct lookup_env *env;
+	struct hetjob het;
+};
+void lookup_env__add(void *ctx, const char *text);
+/* The value of a variable that has a row in env_attrs. */
+char *lookup_env__value(struct lookup_env *env, const char *name);
+void lookup_env__finish(struct lookup_env_parser *t);
+/* Takes all strings at once, each with its NUL. job_id: whose component of a heterogeneous job is
+ * wanted. env must be zero. */
+void lookup_env__parse(const char *text, size_t len, uint32_t job_id, struct lookup_env *env);
+
+struct lookup_pid {
+	pid_t pid, root; /* root: of its lineage, 0: none is known */
+	uid_t uid;
+	bool stepd; /* has slurmstepd's name, as its children have before their exec */
+};
+
+/* The question's kind says which fields are set; none is after an error. */
+struct lookup_answer {
+	int err; /* 0 or -errno; -ETIMEDOUT, -EBUSY: it was not to be had */
+	uint32_t job_id;
+	gid_t gid;
+	char name[64];
+	struct lookup_env env;
+	unsigned npids;
+	struct lookup_pid pids[LOOKUP_PIDS]; /* ordered by root */
+};
+
+typedef void lookup_answered_fn(void *ctx, const struct lookup *q, const struct lookup_answer *a);
+
+struct lookups;
+
+/* answered() is called from lookups__turn() only. 0 or -errno. */
+int lookups__new(struct lookups **out, lookup_answered_fn *answered, void *ctx);
+void lookups__free(struct lookups *l);
+int lookups__fd(const struct lookups *l);
+/* Forks a helper before it is needed: a process that will be asked about may be gone soon. */
+void lookups__prepare(struct lookups *l);
+/* Every question that is taken is answered. 0, -EBUSY (too many wait), -ENOMEM. */
+int lookups__ask(struct lookups *l, const struct lookup *q);
+void lookups__turn(struct lookups *l, uint64_t now_ns);
+/* When lookups__turn() is due; UINT64_MAX: only when the descriptor is ready. */
+uint64_t lookups__due(const struct lookups *l);
+/* A child has ended. True if it was one of the helpers. */
+bool lookups__reaped(struct lookups *l, pid_t pid);
+
+/* The work of a helper process, until the other end of fd is closed. */
+void lookup__serve(int fd) __attribute__((noreturn));
+/* Bytes of an answer that are sent. */
+size_t lookup_answer__size(const struct lookup_answer *a);
+
+#endif

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The work of a helper process (lookup.h): every read here may hang for ever. */
+#include <errno.h>
+#include <poll.h>
+#include <pwd.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/hostlist.h"
+#include "base/str.h"
+#include "daemon/lookup/lookup.h"
+#include "identity/hetjob.h"
+#include "identity/proc.h"
+
+#define STEPDS_MAX    16
+#define NODE_LIST_LEN (256 * 1024) /* the longest list of nodes */
+/* While a process begins another program, as a shell does at "exec", it has no environment. */
+#define EXEC_TRIES    100
+#define EXEC_PAUSE_US 2000
+
+size_t lookup_answer__size(const struct lookup_answer *a)
+{
+	unsigned n = a->npids < LOOKUP_PIDS ? a->npids : LOOKUP_PIDS;
+
+	return offsetof(struct lookup_answer, pids) + n * sizeof(a->pids[0]);
+}
+
+static unsigned read_pids(const char *dir, pid_t *pids, unsigned max)
+{
+	char path[768];
+	unsigned n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
+	f = fopen(path, "re");
+	while (f && n < max && fscanf(f, "%d", &pids[n]) == 1)
+		n++;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+/* Paths with a SLUID do not contain the job id; the title of the step's slurmstepd does. */
+static int find_stepd(const struct lookup *q, struct lookup_answer *a)
+{
+	char title[256], step[65];
+	pid_t pids[STEPDS_MAX];
+	unsigned i, n = read_pids(q->path, pids, STEPDS_MAX);
+
+	for (i = 0; i < n; i++)
+		if (proc__is_stepd(pids[i]) > 0 &&
+		    proc__title(pids[i], title, sizeof(title)) >= 0 &&
+		    !proc__stepd_title(title, &a->job_id, step, sizeof(step)))
+			return 0;
+	return -ENOENT;
+}
+
+static int by_root(const void *a, const void *b)
+{
+	const struct lookup_pid *x = a, *y = b;
+
+	return (x->root > y->root) - (x->root < y->root);
+}
+
+/* Processes of a slot's cgroup and of the directories in it that count with it. */
+static int find_tasks(const struct lookup *q, struct lookup_answer *a)
+{
+	static const char *const below[] = {"", "/user", "/user/task_special", "/task_special"};
+	static pid_t pids[LOOKUP_PIDS];
+	unsigned i, n = 0;
+	char dir[640];
+
+	for (i = 0; i < (q->below ? sizeof(below) / sizeof(below[0]) : 1); i++) {
+		snprintf(dir, sizeof(dir), "%s%s", q->path, below[i]);
+		n += read_pids(dir, pids + n, LOOKUP_PIDS - n);
+	}
+	for (i = 0; i < n; i++) {
+		struct lookup_pid *p = &a->pids[a->npids];
+		char comm[64] = "";
+
+		*p = (struct lookup_pid){.pid = pids[i]};
+		if (pids[i] <= 0 || proc__comm(pids[i], comm, sizeof(comm)) ||
+		    proc__uid(pids[i], &p->uid))
+			continue;
+		p->stepd = !strcmp(comm, "slurmstepd");
+		if (proc__root_of(pids[i], &p->root))
+			p->root = 0;
+		a->npids++;
+	}
+	qsort(a->pids, a->npids, sizeof(a->pids[0]), by_root);
+	return 0;
+}
+
+static bool read_list(pid_t pid, const char *name, char *list)
+{
+	return proc__environ(pid, name, list, NODE_LIST_LEN) >= 0;
+}
+
+static bool read_component(pid_t pid, uint32_t offset, char *list)
+{
+	static const char *const formats[] = {HETJOB_NODELIST_FMTS};
+	char name[48];
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		snprintf(name, sizeof(name), formats[i], offset);
+		if (read_list(pid, name, list))
+			return true;
+	}
+	return false;
+}
+
+/* Counts the nodes that the step's list and the component's list have in common. */
+static void put_common(const struct hostlist *step, const struct hostlist *own, const char *list,
+		       struct lookup_env *env)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < step->n; i++)
+		n += hostlist__has(own, step->names[i]);
+	if (n)
+		snprintf(lookup_env__value(env, "SLURM_STEP_NUM_NODES"), LOOKUP_TEXT, "%u", n);
+	if (n && n == own->n)
+		str__copy(lookup_env__value(env, "SLURM_STEP_NODELIST"), LOOKUP_TEXT, list);
+}
+
+/* The environment of a heterogeneous job's tasks has the nodes of all components, for the job and
+ * for the step. The file of a component has its own nodes only. */
+static void narrow_to_component(pid_t pid, struct lookup_env *env)
+{
+	static char list[NODE_LIST_LEN], step_list[NODE_LIST_LEN];
+	struct hostlist step = {0}, own = {0};
+	char bad[64];
+
+	env->job_host[0] = '\0';
+	lookup_env__value(env, "SLURM_STEP_NUM_NODES")[0] = '\0';
+	lookup_env__value(env, "SLURM_STEP_NODELIST")[0] = '\0';
+	if (!read_component(pid, env->het_offset, list))
+		return;
+	if (hostlist__first(list, env->job_host, sizeof(env->job_host)))
+		env->job_host[0] = '\0';
+	if (read_list(pid, "SLURM_STEP_NODELIST", step_list) &&
+	    !hostlist__parse(&step, step_list, bad, sizeof(bad)) &&
+	    !hostlist__parse(&own, list, bad, sizeof(bad)))
+		put_common(&step, &own, list, env);
+	hostlist__free(&step);
+	hostlist__free(&own);
+}
+
+static int read_env(const struct lookup *q, struct lookup_env *env)
+{
+	static char list[NODE_LIST_LEN];
+	struct lookup_env_parser t = {.env = env, .het = {.job_id = q->job_id}};
+	int err = proc__environ_each(q->pid, lookup_env__add, &t);
+
+	if (!err && (!read_list(q->pid, "SLURM_JOB_NODELIST", list) ||
+		     hostlist__first(list, env->job_host, sizeof(env->job_host))))
+		env->job_host[0] = '\0';
+	lookup_env__finish(&t);
+	if (!err && env->het)
+		narrow_to_component(q->pid, env);
+	return err;
+}
+
+static int find_user(uid_t uid, struct lookup_answer *a)
+{
+	struct passwd *pw = getpwuid(uid);
+
+	if (!pw)
+		return -ENOENT;
+	a->gid = pw->pw_gid;
+	return str__copy(a->name, sizeof(a->name), pw->pw_name) ? -E2BIG : 0;
+}
+
+static int answer_question(const struct lookup *q, struct lookup_answer *a)
+{
+	int err = 0;
+
+	a->env.procid = -1;
+	switch (q->kind) {
+	case LOOKUP_STEPD:
+		return find_stepd(q, a);
+	case LOOKUP_TASKS:
+		return find_tasks(q, a);
+	case LOOKUP_ENV:
+		err = read_env(q, &a->env);
+		break;
+	case LOOKUP_TASK_NUMBER:
+		err = proc__procid(q->pid, &a->env.procid);
+		break;
+	case LOOKUP_USER:
+		return find_user(q->uid, a);
+	}
+	return err ? err : proc__uid(q->pid, &a->env.uid);
+}
+
+static void answer_when_exec_is_done(const struct lookup *q, struct lookup_answer *a)
+{
+	for (unsigned i = 0; i < EXEC_TRIES; i++) {
+		memset(a, 0, offsetof(struct lookup_answer, pids));
+		a->err = answer_question(q, a);
+		if (a->err != -EAGAIN)
+			return;
+		usleep(EXEC_PAUSE_US);
+	}
+}
+
+void lookup__serve(int fd)
+{
+	static struct lookup_answer a;
+	struct lookup q;
+
+	while (recv(fd, &q, sizeof(q), 0) == sizeof(q)) {
+		answer_when_exec_is_done(&q, &a);
+		if (send(fd, &a, lookup_answer__size(&a), MSG_NOSIGNAL) < 0)
+			break;
+	}
+	_exit(0);
+}

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The sensors of the node: opened once, read in ticks, their energy split among the steps. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/node/node_internal.h"
+#include "sensor/plugin/plugin.h"
+#include "sensor/sensors.h"
+
+/* A counter of energy may wrap in minutes: counters are read that often whether rows are due or
+ * not. */
+#define TICK_NS (55 * NSEC_PER_SEC)
+/* Idle power is not known at the start: so many short ticks measure it while no step runs. */
+#define FIRST_TICKS 12
+#define FIRST_NS    (1 * NSEC_PER_SEC)
+/* Idle power is saved that often. */
+#define SAVE_NS (600 * NSEC_PER_SEC)
+/* Intervals at which slow sources are read: for steps with long intervals, and without steps. */
+#define SLOW_STEP_NS (5 * NSEC_PER_SEC)
+#define SLOW_IDLE_NS (30 * NSEC_PER_SEC)
+
+void node_read__sensors(struct node *n, uint64_t now_ns, bool all)
+{
+	if (all)
+		sensor_set__read_all(n->sensors);
+	else
+		sensor_set__read(n->sensors);
+	n->read_ns = now_ns;
+	if ((n->energy && node_energy__find_channels(n->energy, n->sensors)) ||
+	    sensor_tables__update(n))
+		log_error("out of memory: some sensors are in no table");
+}
+
+/* Channels that no wanted table has are not read. */
+void node_read__want(struct node *n, unsigned families, uint64_t period_ns)
+{
+	const struct channel_state *c;
+	unsigned nc = sensor_set__channels(n->sensors, &c);
+	bool *wanted;
+
+	if (families == n->asked && period_ns == n->period_ns && n->version == n->wanted_version)
+		return;
+	wanted = calloc(nc + 1, sizeof(*wanted));
+	if (!wanted)
+		return;
+	for (unsigned i = 0; i < n->ntables; i++)
+		for (unsigned k = 0; n->tables[i].family & families && k < n->tables[i].ncols; k++)
+			for (unsigned j = 0; j < n->tables[i].cols[k].nchannels; j++)
+				wanted[n->tables[i].cols[k].channel[j]] = true;
+	/* idle power is measured while no step asks */
+	for (unsigned i = 0; n->energy && i < nc; i++)
+		wanted[i] = wanted[i] || node_energy__uses(n->energy, i);
+	sensor_set__want(n->sensors, wanted, nc, period_ns);
+	free(wanted);
+	if (n->gpu_users)
+		gpu_users__set_period(n->gpu_users, period_ns);
+	n->asked = families;
+	n->period_ns = period_ns;
+	n->wanted_version = n->version;
+}
+
+static int open_energy(struct node *n, const struct node_opts *opts)
+{
+	int err = node_energy__new(&n->energy, &opts->roots);
+	unsigned ncpus;
+
+	if (err == -ENOMEM)
+		return err;
+	if (err) {
+		log_warn("energy is not split: %s/devices/system/cpu does not say where CPUs are",
+			 opts->roots.sys);
+		return 0;
+	}
+	ncpus = node_energy__ncpus(n->energy);
+	n->busy = cpu_busy__new("/proc", ncpus);
+	n->busy_s = calloc(ncpus, sizeof(*n->busy_s));
+	if (!n->busy || !n->busy_s)
+		return -ENOMEM;
+	if (opts->state_dir &&
+	    asprintf(&n->idle_power_file, "%s/energy.learnt", opts->state_dir) < 0)
+		n->idle_power_file = NULL;
+	if (n->idle_power_file)
+		node_energy__load(n->energy, n->idle_power_file);
+	return 0;
+}
+
+/* A plug-in that fails, or a missing directory, does not keep the other sources from being used. */
+static unsigned load_plugins(const char *dir, const struct sensor_ops *const **out)
+{
+	int n = dir ? plugins__load(dir, sensor_sources, out) : 0;
+
+	if (n < 0 && n != -ENOENT && n != -EPERM)
+		log_error("sensor plug-ins of %s are not loaded: %s", dir, strerror(-n));
+	return n > 0 ? (unsigned)n : 0;
+}
+
+/* All built-in sources, then those of the site. */
+static int open_sensors(struct node *n, const struct node_opts *opts)
+{
+	const struct sensor_set_opts set_opts = {.roots = opts->roots, .only = opts->only};
+	const struct sensor_ops *const *plugins = NULL;
+	unsigned nplugins = load_plugins(opts->plugins, &plugins);
+	_cleanup_free_ const struct sensor_ops **all =
+		calloc(n_sensor_sources + nplugins, sizeof(struct sensor_ops *));
+
+	if (!all)
+		return -ENOMEM;
+	memcpy(all, sensor_sources, n_sensor_sources * sizeof(struct sensor_ops *));
+	for (unsigned i = 0; i < nplugins; i++)
+		all[n_sensor_sources + i] = plugins[i];
+	return sensor_set__open(&n->sensors, all, n_sensor_sources + nplugins, &set_opts);
+}
+
+int node__open(struct node **out, const struct node_opts *opts)
+{
+	struct node *n = calloc(1, sizeof(*n));
+	int err;
+
+	if (!n)
+		return -ENOMEM;
+	err = open_sensors(n, opts);
+	if (!err)
+		err = open_energy(n, opts);
+	if (!err && (sensor_set__means(opts->only, sensor_nvml.name) ||
+		     sensor_set__means(opts->only, sensor_rsmi.name)))
+		gpu_users__start(&n->gpu_users, &opts->roots, NSEC_PER_SEC);
+	if (err) {
+		node__free(n);
+		return err;
+	}
+	*out = n;
+	return 0;
+}
+
+static void save_idle_power(struct node *n, uint64_t now_ns)
+{
+	n->saved_ns = now_ns;
+	if (!n->idle_power_file || !node_energy__any(n->energy))
+		return;
+	if (node_energy__save(n->energy, n->idle_power_file))
+		log_warn("cannot write %s: what was learnt of idle power will be learnt again",
+			 n->idle_power_file);
+}
+
+void node__free(struct node *n)
+{
+	if (!n)
+		return;
+	if (n->energy && n->last_ns)
+		save_idle_power(n, n->last_ns);
+	sensor_tables__free(n);
+	gpu_users__stop(n->gpu_users);
+	sensor_set__close(n->sensors);
+	node_energy__free(n->energy);
+	cpu_busy__free(n->busy);
+	free(n->busy_s);
+	free(n->idle_power_file);
+	free(n);
+}
+
+void node__begin(struct node *n, struct step *steps, const struct step_env *env)
+{
+	uint64_t now = clock__boot_ns();
+
+	if (!n)
+		return;
+	node_read__sensors(n, now, true);
+	n->last_ns = n->energy_ns = now;
+	if (!n->energy)
+		return;
+	cpu_busy__take(n->busy, n->busy_s);
+	node_energy__begin(n->energy, n->sensors, now);
+	for (struct step *s = steps; s; s = s->next)
+		if (step__uses_node(s))
+			step_use__skip(s, env);
+}
+
+/* Sets the families and intervals that steps ask for now. */
+static void want_for_steps(struct node *n, const struct step *steps)
+{
+	uint64_t least = UINT64_MAX;
+	unsigned asked = 0;
+
+	for (const struct step *s = steps; s; s = s->next) {
+		if (!step__uses_node(s))
+			continue;
+		asked |= s->families & FAM_SENSORS;
+		for (int kind = COUNTED_KINDS; kind < ALL_KINDS; kind++)
+			if (s->interval_ns[kind] && s->interval_ns[kind] < least)
+				least = s->interval_ns[kind];
+	}
+	node_read__want(n, asked,
+			!asked		       ? SLOW_IDLE_NS
+			: least < SLOW_STEP_NS ? NODE_SLOW_NS
+					       : SLOW_STEP_NS);
+}
+
+void node__tick(struct node *n, struct step *steps, const struct step_env *env, uint64_t now_ns)
+{
+	if (!n || now_ns <= n->last_ns)
+		return;
+	want_for_steps(n, steps);
+	node_read__sensors(n, now_ns, false);
+	if (n->energy && (n->asked & FAM_ENERGY || now_ns >= node__due(n, steps != NULL))) {
+		node_split__run(n, steps, env, now_ns);
+		n->energy_ns = now_ns;
+	}
+	n->last_ns = now_ns;
+	n->idle_ticks = node_split__count_steps(steps) ? 0 : n->idle_ticks + 1;
+	if (n->energy && now_ns > n->saved_ns + SAVE_NS)
+		save_idle_power(n, now_ns);
+}
+
+uint64_t node__due(const struct node *n, bool any_step)
+{
+	if (!n || !n->energy || !node_energy__any(n->energy))
+		return UINT64_MAX;
+	if (!any_step && !n->saved_ns && n->idle_ticks < FIRST_TICKS)
+		return n->energy_ns + FIRST_NS;
+	return n->energy_ns + TICK_NS;
+}
+
+unsigned node__families(const struct node *n)
+{
+	return n ? n->families : 0;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a step did between two ticks: CPU time by CPU, events by package; and which CPUs it holds.
+ */
+#include "daemon/node/node_internal.h"
+
+#include <fcntl.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "identity/cpulist.h"
+
+#define CHECK_NS (10 * NSEC_PER_SEC)
+
+static const char *const events[NODE_EVENTS] = {
+	[NODE_CYCLES] = "Cycles", [NODE_MISSES] = "CacheMisses"};
+
+static int event_number(const struct step_env *env, const char *name)
+{
+	for (unsigned i = 0; i < env->npmu; i++)
+		if (!strcmp(env->pmu_cols[i].name, name))
+			return (int)i;
+	return -1;
+}
+
+static struct event_count read_event(const struct step *s, struct kern *k, int event, int package)
+{
+	const struct node_energy *e = s->sensors->node->energy;
+	struct event_count sum = {};
+	uint32_t slot;
+
+	for (unsigned cpu = 0; cpu < kern__ncpus(k); cpu++) {
+		if (node_energy__package(e, cpu) != package)
+			continue;
+		for_each_slot(slot, s)
+		{
+			const struct jp_pmu *p = kern__pmu(k, cpu, slot);
+
+			if (!p)
+				continue;
+			sum.count += (double)p->ev[event].counter;
+			sum.enabled += p->enabled;
+			sum.running += p->ev[event].running;
+		}
+	}
+	return sum;
+}
+
+/* The count is scaled to the time that the event was enabled, as perf does. */
+static double scaled_count(const struct event_count *before, const struct event_count *now)
+{
+	double wanted = (double)(now->enabled - before->enabled);
+	double ran = (double)(now->running - before->running);
+
+	if (!(now->enabled > before->enabled))
+		return 0;
+	return now->running > before->running ? (now->count - before->count) * (wanted / ran) : NAN;
+}
+
+static void update_events(struct step *s, const struct step_env *env)
+{
+	struct step_sensors *ss = s->sensors;
+	unsigned np = node_energy__npackages(ss->node->energy);
+
+	for (unsigned i = 0; i < NODE_EVENTS; i++) {
+		int event = event_number(env, events[i]);
+
+		for (unsigned p = 0; p < np; p++) {
+			struct event_count *was = &ss->pmu[i * np + p], now;
+
+			ss->events[i * np + p] = NAN;
+			if (event < 0 || !kern__pmu(env->k, 0, s->slot))
+				continue;
+			now = read_event(s, env->k, event, (int)p);
+			ss->events[i * np + p] = scaled_count(was, &now);
+			*was = now;
+		}
+	}
+}
+
+/* Run time since the last switch of running tasks is counted for the CPU on which they run. */
+static void add_in_flight(const struct step *s, const struct step_env *env, uint64_t *ns,
+			  unsigned ncpus)
+{
+	unsigned n;
+	const struct jp_task_rec *r = snapshot__tasks(env->snap, &n);
+
+	for (unsigned i = 0; i < n; i++)
+		if (r[i].cpu < ncpus && r[i].sched_slot < kern__nslots(env->k) &&
+		    (int64_t)r[i].runtime_ns > 0 &&
+		    kern__slot(env->k, r[i].sched_slot)->step == s->slot)
+			ns[r[i].cpu] += r[i].runtime_ns;
+}
+
+/* Sets the part of each CPU in the interval's run time: by the counts of this interval or, without
+ * any, as in the last interval or, without that, all CPUs alike. */
+static void update_parts(struct step_sensors *ss, const uint64_t *fresh, uint64_t sum,
+			 unsigned ncpus)
+{
+	double all = 0;
+
+	for (unsigned i = 0; sum && i < ncpus; i++)
+		ss->part[i] = (double)fresh[i] / (double)sum;
+	for (unsigned i = 0; i < ncpus; i++)
+		all += ss->part[i];
+	for (unsigned i = 0; all < 0.5 && i < ncpus; i++)
+		ss->part[i] = node_energy__package(ss->node->energy, i) >= 0;
+}
+
+static void update_run_time(struct step *s, const struct step_env *env, uint64_t *fresh)
+{
+	struct step_sensors *ss = s->sensors;
+	unsigned ncpus = node_energy__ncpus(ss->node->energy);
+	uint64_t total = 0, sum = 0, ran;
+	double parts = 0;
+	uint32_t slot;
+
+	for_each_slot(slot, s)
+	{
+		total += snapshot__totals(env->snap, slot)->v[T_RUNTIME];
+		for (unsigned cpu = 0; cpu < ncpus && cpu < kern__ncpus(env->k); cpu++)
+			fresh[cpu] += kern__sched(env->k, cpu, slot)->runtime_ns;
+	}
+	add_in_flight(s, env, fresh, ncpus);
+	for (unsigned i = 0; i < ncpus; i++) {
+		uint64_t now = fresh[i];
+
+		fresh[i] = now > ss->cpu_ns[i] ? now - ss->cpu_ns[i] : 0;
+		ss->cpu_ns[i] = now;
+		sum += fresh[i];
+	}
+	ran = total > ss->run_ns ? total - ss->run_ns : 0;
+	ss->run_ns = total > ss->run_ns ? total : ss->run_ns;
+	update_parts(ss, fresh, sum, ncpus);
+	for (unsigned i = 0; i < ncpus; i++)
+		parts += ss->part[i];
+	for (unsigned i = 0; i < ncpus; i++)
+		ss->run_s[i] = parts > 0 ? (double)ran * 1e-9 * ss->part[i] / parts : 0;
+}
+
+static int alloc_counts(struct step_sensors *ss)
+{
+	unsigned ncpus = node_energy__ncpus(ss->node->energy);
+	unsigned ncounts = NODE_EVENTS * node_energy__npackages(ss->node->energy);
+
+	ss->cpu_ns = calloc(ncpus, sizeof(*ss->cpu_ns));
+	ss->run_s = calloc(ncpus, sizeof(*ss->run_s));
+	ss->part = calloc(ncpus, sizeof(*ss->part));
+	ss->pmu = calloc(ncounts, sizeof(*ss->pmu));
+	ss->events = calloc(ncounts, sizeof(*ss->events));
+	ss->started = ss->cpu_ns && ss->run_s && ss->part && ss->pmu && ss->events;
+	return ss->started ? 0 : -1;
+}
+
+int step_use__update(struct step *s, const struct step_env *env)
+{
+	struct step_sensors *ss = s->sensors;
+	uint64_t *fresh;
+
+	if (!ss->started && alloc_counts(ss))
+		return -1;
+	fresh = calloc(node_energy__ncpus(ss->node->energy), sizeof(*fresh));
+	if (!fresh)
+		return -1;
+	step__collect_slots(s, env->k);
+	update_run_time(s, env, fresh);
+	update_events(s, env);
+	free(fresh);
+	return 0;
+}
+
+void step_use__skip(struct step *s, const struct step_env *env)
+{
+	if (s->sensors->node->energy)
+		step_use__update(s, env);
+}
+
+/* The cpuset as it was written: on v2 the file is empty unless the cgroup is confined. */
+static bool read_list(struct step_sensors *ss, const char *dir, unsigned ncpus)
+{
+	char path[700], text[4096];
+
+	snprintf(path, sizeof(path), "%s/cpuset.cpus", dir);
+	if (read_file(AT_FDCWD, path, text, sizeof(text)) <= 0)
+		return false;
+	text[strcspn(text, "\n")] = '\0';
+	return text[0] && cpulist__read(text, ss->held, ncpus) > 0;
+}
+
+static bool find_cpuset(struct step *s, const struct step_env *env, unsigned ncpus)
+{
+	const struct kern_root *r = step__cgroup_root(s, env);
+	char dir[600], *slash;
+
+	if (!r)
+		return false;
+	snprintf(dir, sizeof(dir), "%s", r->mount);
+	slash = strrchr(dir, '/');
+	if (r->controller[0] && slash) /* controllers of v1 are mounted side by side */
+		strcpy(slash, "/cpuset");
+	snprintf(dir + strlen(dir), sizeof(dir) - strlen(dir), "%s", s->path);
+	/* the step's cpuset, else the job's: directories above are not for the job alone */
+	for (unsigned i = 0; i < 2; i++) {
+		if (read_list(s->sensors, dir, ncpus))
+			return true;
+		slash = strrchr(dir, '/');
+		if (!slash)
+			break;
+		*slash = '\0';
+	}
+	return false;
+}
+
+/* jobprof run: the command has the CPUs of this process. */
+static bool find_own(struct step_sensors *ss, unsigned ncpus)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return false;
+	for (unsigned i = 0; i < ncpus && i < CPU_SETSIZE; i++)
+		if (CPU_ISSET(i, &set))
+			ss->held[i / 64] |= 1ull << (i % 64);
+	return true;
+}
+
+void step_cpus__find(struct step *s, const struct step_env *env, uint64_t now_ns)
+{
+	struct step_sensors *ss = s->sensors;
+	const struct node_energy *e = ss->node->energy;
+	unsigned ncpus = node_energy__ncpus(e), words = (ncpus + 63) / 64;
+
+	if (ss->held && now_ns < ss->held_ns + (ss->held_known ? CHECK_NS : CHECK_NS / 10))
+		return;
+	if (!ss->held && !(ss->held = malloc((words + 1) * sizeof(*ss->held))))
+		return;
+	memset(ss->held, 0, (words + 1) * sizeof(*ss->held));
+	ss->held_ns = now_ns;
+	ss->by_core = s->req && s->req->known && s->req->info.cpus[0];
+	if (ss->by_core)
+		ss->held_known =
+			cpulist__read(s->req->info.cpus, ss->held, node_energy__ncores(e)) > 0;
+	else if (env->embedded)
+		ss->held_known = find_own(ss, ncpus);
+	else
+		ss->held_known = find_cpuset(s, env, ncpus);
+	ss->held_by = !ss->held_known ? "not known"
+		      : ss->by_core   ? "cores as Slurm said"
+		      : env->embedded ? "the CPUs of jobprof run"
+				      : "the CPUs of its cpuset";
+}

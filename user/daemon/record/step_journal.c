@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The journal of a step: its file and header, and the frame that is being built. */
+#include "daemon/record/step_journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "daemon/node/sensor_rows.h"
+#include "daemon/record/step_attrs.h"
+#include "daemon/record/step_state.h"
+
+/* Time between rows of a step while journals take too much of the disk. */
+#define REDUCED_NS (60 * NSEC_PER_SEC)
+
+int step__declare_table(struct step *s, struct table *t)
+{
+	char name[32];
+	int err;
+
+	snprintf(name, sizeof(name), "%d", t->gtid);
+	err = journal__table(s->journal, t->id, t->kind, t->kind == KIND_STEP ? "Step" : name);
+	if (!err)
+		t->journaled = JOURNALED_PENDING;
+	return err;
+}
+
+static struct table *new_table(struct step *s, int kind, int gtid)
+{
+	struct table *t;
+
+	if (s->ntables == s->max_tables) {
+		unsigned max = s->max_tables ? 2 * s->max_tables : 8;
+
+		t = realloc(s->tables, max * sizeof(*t));
+		if (!t)
+			return NULL;
+		s->tables = t;
+		s->max_tables = max;
+	}
+	t = &s->tables[s->ntables];
+	memset(t, 0, sizeof(*t));
+	t->id = s->ntables;
+	t->kind = kind;
+	t->gtid = gtid;
+	t->prev.boot_ns = s->start_boot_ns;
+	if (step__declare_table(s, t))
+		return NULL;
+	s->ntables++;
+	return t;
+}
+
+struct table *step__table(struct step *s, int kind, int gtid)
+{
+	unsigned i, at = s->next_table;
+
+	for (i = 0; i < s->ntables; i++, at++) {
+		struct table *t;
+
+		if (at >= s->ntables)
+			at = 0;
+		t = &s->tables[at];
+		if (t->kind == kind && t->gtid == gtid) {
+			s->next_table = at + 1;
+			return t;
+		}
+	}
+	return new_table(s, kind, gtid);
+}
+
+void step__settle_frame(struct step *s, bool kept)
+{
+	unsigned i;
+
+	for (i = 0; i < s->ntables; i++) {
+		struct table *t = &s->tables[i];
+
+		if (t->journaled == JOURNALED_PENDING)
+			t->journaled = kept ? JOURNALED_YES : JOURNALED_NO;
+		if (t->in_frame && kept) {
+			t->prev = t->now;
+			t->between = rows__between(&t->prev.totals);
+		}
+		t->in_frame = false;
+	}
+	sensor_rows__settle_frame(s->sensors, kept);
+}
+
+static void log_failure(struct step *s, int err)
+{
+	if (s->full || !log_every(&s->log_full, FULL_AGAIN_S))
+		return;
+	log_error("%s: cannot append to the journal %s: %s: rows are left out, and the next ones "
+		  "count what they would have; make room in StateDir, or see JournalUserMax",
+		  s->pub.name, s->pub.journal, strerror(-err));
+	s->full = true;
+	s->full_ns = clock__boot_ns();
+}
+
+static void log_recovery(struct step *s)
+{
+	if (s->full)
+		log_info("%s: its journal is written again; %llu rows were left out", s->pub.name,
+			 (unsigned long long)s->lost_rows);
+	s->full = false;
+}
+
+/* -EDQUOT: journals take too much of the disk, and this frame is left out. */
+static int write_frame(struct step *s)
+{
+	uint64_t now = s->reduced ? clock__boot_ns() : 0;
+	int err;
+
+	if (s->reduced && !s->closing && now < s->next_row_ns)
+		return -EDQUOT;
+	err = journal__commit(s->journal);
+	if (!err && s->reduced)
+		s->next_row_ns = now + REDUCED_NS;
+	return err;
+}
+
+bool step__commit(struct step *s, size_t mark, unsigned rows)
+{
+	int err = write_frame(s);
+	bool kept = !err || s->closing;
+
+	if (err)
+		log_failure(s, err);
+	else if (!s->reduced)
+		log_recovery(s);
+	if (!kept) {
+		journal__discard(s->journal, mark);
+		s->lost_rows += rows;
+	}
+	step__settle_frame(s, kept);
+	return kept;
+}
+
+bool step__write_rest(struct step *s)
+{
+	if (!s->journal)
+		return true;
+	if (journal__commit(s->journal)) {
+		s->pub.failures = 1; /* the end of the daemon does not wait for the file */
+		return false;
+	}
+	if (s->full)
+		s->pub.failures = 0;
+	log_recovery(s);
+	journal__free(s->journal);
+	s->journal = NULL;
+	return true;
+}
+
+void step_journal__boot_id(char *buf, size_t len)
+{
+	if (read_file(AT_FDCWD, "/proc/sys/kernel/random/boot_id", buf, len) < 0)
+		snprintf(buf, len, "unknown");
+	buf[strcspn(buf, "\n")] = 0;
+}
+
+static int put_header(struct step *s)
+{
+	struct journal *j = s->journal;
+	char number[32], boot[64];
+	int i, err = 0;
+
+	err |= journal__meta(j, "dir", s->pub.dir);
+	err |= journal__meta(j, "user", s->pub.user);
+	err |= journal__meta(j, "name", s->pub.name);
+	snprintf(number, sizeof(number), "%u", s->pub.uid);
+	err |= journal__meta(j, "uid", number);
+	snprintf(number, sizeof(number), "%u", s->pub.gid);
+	err |= journal__meta(j, "gid", number);
+	step_journal__boot_id(boot, sizeof(boot));
+	err |= journal__meta(j, "boot", boot);
+	for (i = 0; i < COUNTED_KINDS; i++)
+		if (s->sets[i].ncols)
+			err |= journal__series(j, i, s->sets[i].series->name,
+					       s->sets[i].series->grouped, s->sets[i].cols,
+					       s->sets[i].ncols);
+	return err;
+}
+
+int step__open_journal(struct step *s, const struct step_env *env)
+{
+	const char *sub = env->embedded ? JOURNALS_RUN : JOURNALS_STEP;
+	int err, i;
+
+	snprintf(s->pub.journal, sizeof(s->pub.journal), "%s/%s", env->state_dir, sub);
+	mkdir(s->pub.journal, 0700);
+	snprintf(s->pub.journal, sizeof(s->pub.journal), "%s/%s/%.200s.%llu.journal",
+		 env->state_dir, sub, s->pub.name, (unsigned long long)s->start_real_ns);
+	/* jobprof run reports at once that there will be no file */
+	err = env->embedded ? journal__create(&s->journal, s->pub.journal)
+			    : journal__prepare(&s->journal, s->pub.journal);
+	if (err) {
+		log_error("cannot make journal %s: %s: the step is not profiled; check StateDir",
+			  s->pub.journal, strerror(-err));
+		return err;
+	}
+	if (put_header(s)) {
+		log_error("cannot describe %s in its journal: out of memory", s->pub.name);
+		return -ENOMEM;
+	}
+	step__put_start_attrs(s, env);
+	for (i = 0; i < COUNTED_KINDS; i++)
+		if (s->sets[i].ncols && !s->sets[i].series->grouped)
+			step__table(s, i, JP_GTID_NONE);
+	step__put_state(s, env->k);
+	err = journal__commit(s->journal);
+	step__settle_frame(s, true);
+	if (!err)
+		return 0;
+	log_error("cannot begin journal %s: %s: %s; make room in StateDir", s->pub.journal,
+		  strerror(-err),
+		  env->embedded ? "the step is not profiled"
+				: "its first rows wait, and nothing that they count is lost");
+	if (env->embedded)
+		unlink(s->pub.journal);
+	else
+		s->full = log_every(&s->log_full, FULL_AGAIN_S);
+	s->full_ns = s->full ? clock__boot_ns() : 0;
+	return env->embedded ? err : 0;
+}

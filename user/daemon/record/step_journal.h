@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The journal of a step: its file, its header, and the frame that is being built. A frame is
+ * written as a whole or left out. */
+#ifndef JP_DAEMON_RECORD_STEP_JOURNAL_H
+#define JP_DAEMON_RECORD_STEP_JOURNAL_H
+
+#include "daemon/step/step.h"
+
+/* Makes the journal with its header, the first attributes and tables. 0; -errno: logged, the step
+ * is not profiled. */
+int step__open_journal(struct step *s, const struct step_env *env);
+/* The id of this boot of the machine. */
+void step_journal__boot_id(char *buf, size_t len);
+
+/* Seconds between two log lines that the journal of a step cannot be written. */
+#define FULL_AGAIN_S 600
+
+/* The table of that kind and task (JP_GTID_NONE: the step's), which is made if it is not there.
+ * NULL: no memory. */
+struct table *step__table(struct step *s, int kind, int gtid);
+/* Declares a table whose declaration was left out with an earlier frame. 0 or -errno. */
+int step__declare_table(struct step *s, struct table *t);
+/* Writes the frame. False: the frame cannot be written, which is counted and logged, and the rows
+ * after the mark are left out: their counts are in the next rows. Records before the mark stay in
+ * memory. */
+bool step__commit(struct step *s, size_t mark, unsigned rows);
+/* The frame is in the journal (kept), or was left out, with its rows and declarations. */
+void step__settle_frame(struct step *s, bool kept);
+/* Writes the last frame, if it could not be written at the end. False: it still cannot. */
+bool step__write_rest(struct step *s);
+
+#endif

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rows of a step: slots are added up per task, tables remember their last reading. */
+#include "daemon/record/step_rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/node/sensor_rows.h"
+#include "daemon/record/step_attrs.h"
+#include "daemon/step/step_cgroup.h"
+#include "daemon/record/step_kinds.h"
+#include "daemon/record/step_journal.h"
+#include "daemon/record/step_state.h"
+#include "daemon/record/step_tasks.h"
+#include "sample/counters.h"
+
+/* Sums the slots of a task, or of the step. False: there is no slot. */
+static bool sum_slots(const struct step *s, const struct step_env *env, int kind, int gtid,
+		      struct reading *now, uint64_t *began)
+{
+	uint64_t hist[HIST_CELLS];
+	bool any = false;
+	unsigned i, b;
+
+	memset(now, 0, sizeof(*now));
+	*began = UINT64_MAX;
+	for (i = 0; i < s->nslots; i++) {
+		const struct jp_slot *info;
+
+		if (gtid != JP_GTID_NONE && s->slot_gtids[i] != gtid)
+			continue;
+		any = true;
+		info = kern__slot(env->k, s->slots[i]);
+		if (info->start_ns < *began)
+			*began = info->start_ns;
+		totals__add(&now->totals, snapshot__totals(env->snap, s->slots[i]));
+		if (!step_kinds[kind].is_hist)
+			continue;
+		counters__hist(env->k, step_kinds[kind].hist, s->slots[i], hist);
+		for (b = 0; b < HIST_CELLS; b++)
+			now->hist[b] += hist[b];
+	}
+	now->boot_ns = snapshot__boot_ns(env->snap);
+	return any;
+}
+
+/* Counts of a slot that was freed and taken again begin at 0: the row begins no earlier than the
+ * slot, or its differences would be negative. */
+static void put_row(struct step *s, const struct step_env *env, struct table *t,
+		    struct reading *now, uint64_t began)
+{
+	const struct column_set *set = &s->sets[t->kind];
+	union cell cells[MAX_COLUMNS];
+	struct row_context c = {.start_boot_ns = s->start_boot_ns,
+				.start_real_ns = s->start_real_ns};
+	struct reading shown;
+
+	if (t->journaled == JOURNALED_NO && step__declare_table(s, t))
+		return;
+	if (began != UINT64_MAX && began > t->prev.boot_ns)
+		t->prev.boot_ns = began;
+	totals__clamp(&now->totals, &t->prev.totals);
+	rows__context(&c, kern__control(env->k));
+	c.gpus = snapshot__has_gpus(env->snap);
+	rows__note(&t->between, &now->totals);
+	c.peak = c.ended_rss = t->between.peak;
+	shown = *now;
+	rows__use_left(&t->between, &shown.totals);
+	rows__fill(&c, &t->prev, &shown, set->cols, set->ncols, cells);
+	if (journal__row(s->journal, t->id, cells, set->ncols))
+		return;
+	s->rows++;
+	if (!t->last)
+		t->last = malloc(set->ncols * sizeof(*t->last));
+	if (t->last)
+		memcpy(t->last, cells, set->ncols * sizeof(*t->last));
+	t->now = *now;
+	t->in_frame = true;
+}
+
+/* A table that gets a row of this snapshot takes the peak from the row. */
+void step__watch_peak(struct step *s, const struct step_env *env)
+{
+	bool between[COUNTED_KINDS], any = false;
+	struct reading now;
+	uint64_t began;
+	unsigned i;
+
+	for (i = 0; i < COUNTED_KINDS; i++) {
+		between[i] = !step_kinds[i].is_hist && !step__is_due(s, env, i);
+		any |= between[i];
+	}
+	if (!any)
+		return;
+	step__collect_slots(s, env->k);
+	for (i = 0; i < s->ntables; i++) {
+		struct table *t = &s->tables[i];
+
+		if (!between[t->kind] || !sum_slots(s, env, t->kind, t->gtid, &now, &began))
+			continue;
+		rows__note(&t->between, &now.totals);
+	}
+}
+
+static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
+{
+	struct reading now;
+	struct table *t;
+	uint64_t began;
+	unsigned n = 0, i;
+
+	if (kind == KIND_STEP) {
+		t = step__table(s, kind, JP_GTID_NONE);
+		if (!t || !sum_slots(s, env, kind, JP_GTID_NONE, &now, &began))
+			return 0;
+		step__read_cgroup(s, env, &now.totals, now.cg);
+		put_row(s, env, t, &now, began);
+		return 1;
+	}
+	for (i = 0; i < s->nslots; i++) {
+		int gtid = s->slot_gtids[i];
+
+		if (gtid < 0)
+			continue;
+		t = step__table(s, kind, gtid);
+		if (!t || t->in_frame || t->prev.boot_ns == snapshot__boot_ns(env->snap) ||
+		    !sum_slots(s, env, kind, gtid, &now, &began))
+			continue;
+		put_row(s, env, t, &now, began);
+		n++;
+	}
+	return n;
+}
+
+/* The step's table acknowledges ended processes at every snapshot. A task's table may be made with
+ * its first row, and acknowledges them then. */
+static void ack_ended(const struct step *s, struct snapshot *snap, int kind)
+{
+	for (unsigned i = 0; i < s->nslots; i++) {
+		bool of_task = s->slot_gtids[i] >= 0 && step__has_kind(s, KIND_TASKS);
+
+		if (kind == (of_task ? KIND_TASKS : KIND_STEP))
+			snapshot__ack_left(snap, s->slots[i]);
+	}
+}
+
+void step__rows(struct step *s, const struct step_env *env, bool all)
+{
+	uint64_t rows = s->rows;
+	unsigned n = 0;
+	size_t mark;
+	int kind;
+
+	if (s->state != STEP_ACTIVE && s->state != STEP_ENDING)
+		return;
+	step__collect_slots(s, env->k);
+	step__find_tasks(s, env);
+	step__collect_slots(s, env->k);
+	mark = journal__mark(s->journal);
+	for (kind = 0; kind < ALL_KINDS; kind++) {
+		if (!(all ? step__has_kind(s, kind) : step__is_due(s, env, kind)))
+			continue;
+		n += kind < COUNTED_KINDS ? kind_rows(s, env, kind)
+					  : sensor_rows__put(s, kind, snapshot__boot_ns(env->snap));
+		ack_ended(s, env->snap, kind);
+		step__mark_written(s, env, kind);
+	}
+	if (!n)
+		return;
+	s->intervals++;
+	step__put_state(s, env->k);
+	if (step__commit(s, mark, n))
+		return;
+	s->rows = rows;
+	s->intervals--;
+}
+
+void step__journal_external(struct step *s)
+{
+	struct external_series *g = &s->req->external;
+	unsigned rows;
+	size_t mark;
+
+	if (s->req->unjournaled)
+		step__put_slurm_attrs(s);
+	s->req->unjournaled = false;
+	if (!external_series__has_new(g))
+		return;
+	mark = journal__mark(s->journal);
+	rows = external_series__flush(g, s->journal, s->start_real_ns);
+	external_series__settle_frame(g, step__commit(s, mark, rows));
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* J_STATE of a step's journal, with which a later jobprofd goes on. Only the same build on the same
+ * boot reads it. */
+#ifndef JP_DAEMON_RECORD_STEP_STATE_H
+#define JP_DAEMON_RECORD_STEP_STATE_H
+
+#include "daemon/step/step.h"
+
+#define STATE_VERSION 7
+
+/* The content of J_STATE: this, then for every table its head and the reading from which its next
+ * row counts. */
+struct saved {
+	uint32_t version;
+	uint32_t shape; /* of what follows: see saved_shape() */
+	uint32_t slot, gen;
+	uint64_t maps_born_ns;
+	uint64_t cgroup_id;
+	uint64_t start_boot_ns, start_real_ns;
+	uint64_t rows, intervals, lost_rows;
+	uint32_t ntables;
+	uint32_t hier;
+	uint32_t families;
+	uint32_t own_freq;
+	uint32_t unread;
+	uint32_t asked; /* and all answers have come */
+	uint64_t interval_ns[ALL_KINDS];
+	struct cgroup_ids ids;
+	struct totals others0;
+	double throttled_base; /* see cgroup_files__base() */
+	char path[JP_PATH_LEN];
+};
+
+void step__put_state(struct step *s, struct kern *k);
+/* This build has written the state. */
+bool step_state__fits_build(const struct saved *v);
+/* Restores the step with its tables. same: the maps are the same, else counts in between are in no
+ * row. 0; -EBADMSG: the state is not whole; -ENOMEM. */
+int step_state__restore(struct step *s, const struct saved *v, size_t len, bool same);
+
+#endif

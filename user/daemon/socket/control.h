@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprofd's socket. client/protocol.h has its messages. */
+#ifndef JP_DAEMON_SOCKET_CONTROL_H
+#define JP_DAEMON_SOCKET_CONTROL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct control;
+struct daemon;
+
+/* Listens at the configured path, in place of a dead jobprofd's socket. Logs. -EADDRINUSE: another
+ * one lives; -errno. */
+int control__open(struct control **out, struct daemon *d);
+/* A descriptor that is readable when control__turn() has work. */
+int control__fd(const struct control *c);
+/* When a turn is due though the descriptor is not readable; UINT64_MAX: never. NULL is fine. */
+uint64_t control__due(const struct control *c);
+/* Handles messages that have come, at most some of each peer. */
+void control__turn(struct control *c, uint64_t now_ns);
+/* leave: the socket's file stays, for the jobprofd that takes over. NULL is fine. */
+void control__free(struct control *c, bool leave);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The socket's listeners and peers, and what becomes of one message of a peer: for the files of
+ * this folder only. */
+#ifndef JP_DAEMON_SOCKET_CONTROL_INTERNAL_H
+#define JP_DAEMON_SOCKET_CONTROL_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/log.h"
+#include "client/protocol.h"
+#include "daemon/follow/daemon_state.h"
+#include "daemon/socket/listener.h"
+#include "daemon/socket/peer.h"
+
+enum { LISTENER_ROOT, LISTENER_ALL, LISTENERS }; /* in the order in which they are served */
+
+struct control {
+	struct daemon *d;
+	struct listener listeners[LISTENERS];
+	int epfd; /* readable when a listener's is */
+	struct peer *peers;
+	struct quotas quotas;
+	uint64_t resume_ns; /* peers wait, or no connection is accepted, until then */
+	uint64_t check_ns;  /* of the next check for peers to remove */
+	gid_t admin_gid;
+	struct log_limit log_full, log_refused, log_unread, log_busy, log_paused;
+	char buf[JPC_MAX];
+};
+
+/* One message of a peer, and the reply to it. */
+struct call {
+	struct control *c;
+	struct peer *p;
+	uint64_t now;
+	struct jpc_reply reply;
+};
+
+/* Puts the text in the reply. Returns err. */
+int control_call__refuse(struct call *k, int err, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+bool control_call__is_terminated(const char *text, size_t size);
+
+#define TERMINATED(field) control_call__is_terminated(field, sizeof(field))
+
+/* Handles one message of whole length, and answers it if an answer is asked for. */
+void control_messages__handle(struct control *c, struct peer *p, const struct jpc_head *h,
+			      uint64_t now);
+
+/* Messages that bring external series: tables, rows and marks, of Slurm's gatherers and of the
+ * job's own programs. 0, or -errno of the reply. */
+int control_rows__table(struct call *k, const struct jpc_head *h);
+int control_rows__rows(struct call *k, const struct jpc_head *h);
+int control_rows__mark(struct call *k, const struct jpc_head *h);
+
+/* Begins the answer with the last rows of the steps that are asked for and that the peer may see.
+ * 0; -ESRCH: there are none. */
+int control_live__begin(struct control *c, struct peer *p, const struct jpc_live *question);
+/* Continues the answer as far as the peer reads and its user's quota allows; a REPLY ends it. */
+void control_live__continue(struct control *c, struct peer *p, uint64_t now);
+
+/* Sends the text of --status; *nproblems: how many there are. 0 or -errno. */
+int control_status__send(struct control *c, struct peer *p, unsigned *nproblems, uint64_t now);
+
+#endif

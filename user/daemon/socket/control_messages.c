@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The messages of the socket: their sizes, the users that may send them, and their effect. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/str.h"
+#include "daemon/follow/kernel.h"
+#include "daemon/follow/request_match.h"
+#include "daemon/node/node.h"
+#include "daemon/socket/control_internal.h"
+#include "identity/proc.h"
+
+#define ANY_SIZE  1 /* the size is the least one */
+#define ROOT_ONLY 2
+#define ANSWER	  4 /* an answer is always sent */
+
+int control_call__refuse(struct call *k, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(k->reply.text, sizeof(k->reply.text), fmt, ap);
+	va_end(ap);
+	return err;
+}
+
+bool control_call__is_terminated(const char *text, size_t size)
+{
+	return memchr(text, 0, size) != NULL;
+}
+
+static bool step_texts_end(const struct jpc_step *m)
+{
+	return TERMINATED(m->step_name) && TERMINATED(m->families) && TERMINATED(m->freq) &&
+	       TERMINATED(m->node_name) && TERMINATED(m->cluster) && TERMINATED(m->job_name) &&
+	       TERMINATED(m->account) && TERMINATED(m->partition) && TERMINATED(m->user) &&
+	       TERMINATED(m->cpus) && TERMINATED(m->node_list) && TERMINATED(m->job_node_list);
+}
+
+/* The step to which a message of slurmstepd belongs, as the message says. */
+struct stepd_step {
+	uint32_t job_id, step_id;
+	const char *step_name, *node;
+};
+
+/* slurmstepd is in no cgroup of its job at first, and on v1 in the job's directory only: its
+ * message has the rest of the key. */
+static void stepd_key(const struct call *k, const struct stepd_step *t, struct step_key *key)
+{
+	uint32_t number;
+
+	memset(key, 0, sizeof(*key));
+	key->step_id = STEP_NONE;
+	key->het_comp = -1;
+	key->job_id = JPC_UNKNOWN;
+	if (k->p->located)
+		*key = k->p->key;
+	if (key->job_id == JPC_UNKNOWN)
+		key->job_id = t->job_id;
+	if (key->step_id == STEP_NONE) {
+		key->step_id = t->step_id;
+		if (layout__step_id(t->step_name, &number, &key->het_comp))
+			key->het_comp = -1;
+	}
+	if (!key->node[0])
+		str__copy(key->node, sizeof(key->node), t->node);
+}
+
+static struct request *stepd_request(struct call *k, const struct stepd_step *t, bool make)
+{
+	struct request *r = daemon_find_request(k->c->d, k->p->request);
+	struct step_key key;
+
+	if (!r) {
+		stepd_key(k, t, &key);
+		r = daemon_request_of(k->c->d, &key, make);
+		k->p->request = r ? r->serial : 0;
+	}
+	return r;
+}
+
+/* The families that the step gets by what is known now; 0 is possible: the step is then profiled
+ * with external series only. */
+static bool is_profiled(const struct daemon *d, const struct request *r, unsigned *families)
+{
+	*families = r->asked_by ? r->families : d->opts.families;
+	return r->asked_by ? !r->none : *families != 0;
+}
+
+/* Attaches the programs: they must count before the tasks begin. */
+static int attach_programs(struct call *k)
+{
+	struct daemon *d = k->c->d;
+
+	d->sync = true;
+	if (kern__attached(d->env.k))
+		return 0;
+	d->idle_since_ns = 0;
+	if (daemon_attach(d->env.k) || kern__rescan(d->env.k, NULL))
+		return control_call__refuse(k, -EIO, "%s", kern__error());
+	return 0;
+}
+
+/* The series that jobprofd measures for the step: Slurm's gatherers need not. */
+static uint32_t measured_series(const struct node *node, unsigned families)
+{
+	static const struct {
+		enum family family;
+		const char *series;
+		uint32_t bit;
+	} gatherers[] = {
+		{FAM_ENERGY, "Energy", JPC_MEASURES_ENERGY},
+		{FAM_INTERCONNECT, "Network", JPC_MEASURES_NETWORK},
+		{FAM_FILESYSTEM, "Filesystem", JPC_MEASURES_LUSTRE},
+	};
+	uint32_t mask = families & FAM_BASE ? JPC_MEASURES_TASK : 0;
+
+	for (unsigned i = 0; i < sizeof(gatherers) / sizeof(gatherers[0]); i++)
+		if (families & gatherers[i].family && node__has_series(node, gatherers[i].series))
+			mask |= gatherers[i].bit;
+	return mask;
+}
+
+static int on_step(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_step *m = (const void *)h;
+	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, m->node_name};
+	struct daemon *d = k->c->d;
+	unsigned families;
+	struct request *r;
+	bool wanted;
+	int err, bad;
+
+	if (!step_texts_end(m))
+		return control_call__refuse(k, -EINVAL, "a text does not end");
+	k->p->request = 0; /* this message says to which step the peer belongs */
+	r = stepd_request(k, &step, true);
+	if (!r)
+		return -ENOMEM;
+	end_reason__find_squeue(&r->slurmd, k->p->pid);
+	bad = request__update(r, m, &d->opts.cfg->freq, k->reply.text, sizeof(k->reply.text));
+	wanted = is_profiled(d, r, &families);
+	if (wanted && !d->env.hdf5_dir)
+		return control_call__refuse(
+			k, -ENOTDIR, "ProfileHDF5Dir is not set in jobprofd's configuration");
+	k->reply.number = wanted;
+	k->reply.measures = measured_series(d->env.node, families);
+	r->external.measures = k->reply.measures;
+	err = wanted && families ? attach_programs(k) : 0;
+	d->sync = true;
+	return err ? err : bad;
+}
+
+static int on_conf(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_conf *m = (const void *)h;
+	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, ""};
+	struct request *r;
+
+	if (!TERMINATED(m->path) || !TERMINATED(m->step_name))
+		return control_call__refuse(k, -EINVAL, "a text does not end");
+	if (m->path[0] != '/')
+		return control_call__refuse(k, -EINVAL, "the path of slurm.conf is not absolute");
+	if (!proc__has_our_root(k->p->pid))
+		return control_call__refuse(k, -EPERM,
+					    "the path of slurm.conf is another root directory's");
+	r = stepd_request(k, &step, false);
+	if (!r)
+		return control_call__refuse(k, -ESRCH, "this step is not known");
+	memcpy(r->slurmd.conf, m->path, sizeof(r->slurmd.conf));
+	return 0;
+}
+
+static int on_step_end(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_step_end *m = (const void *)h;
+	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, ""};
+	struct request *r;
+
+	if (!TERMINATED(m->reason) || !TERMINATED(m->step_name))
+		return control_call__refuse(k, -EINVAL, "a text does not end");
+	r = stepd_request(k, &step, false);
+	if (!r)
+		return control_call__refuse(k, -ESRCH, "this step is not known");
+	memcpy(r->reason, m->reason, sizeof(r->reason));
+	r->updated_ns = k->now;
+	return 0;
+}
+
+static int on_task(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_task *m = (const void *)h;
+	const struct stepd_step step = {m->job_id, m->step_id, m->step_name, ""};
+	struct request *r;
+
+	if (!TERMINATED(m->step_name))
+		return control_call__refuse(k, -EINVAL, "a text does not end");
+	r = stepd_request(k, &step, false);
+	if (!r)
+		return control_call__refuse(k, -ESRCH, "this step is not known");
+	if (m->gtid == JPC_UNKNOWN)
+		return 0;
+	if (m->gtid > INT32_MAX)
+		return control_call__refuse(k, -EINVAL, "there is no task %u", m->gtid);
+	k->c->d->sync = true;
+	return request__update_task(r, m);
+}
+
+static int on_live(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_live *m = (const void *)h;
+	int err;
+
+	if (!TERMINATED(m->step_name))
+		return control_call__refuse(k, -EINVAL, "a text does not end");
+	err = control_live__begin(k->c, k->p, m);
+	if (err == -ESRCH && m->job_id != JPC_UNKNOWN)
+		return control_call__refuse(
+			k, err, "no step of job %u that runs on this node is profiled%s", m->job_id,
+			m->step_name[0] ? ", or none of that name" : "");
+	if (err == -ESRCH)
+		return control_call__refuse(
+			k, err,
+			"this process is in no step that is profiled: ask for a profile, "
+			"as in srun --jobprof=all");
+	return err;
+}
+
+static int on_status(struct call *k, const struct jpc_head *h)
+{
+	(void)h;
+	if (k->p->uid && !k->p->admin)
+		return control_call__refuse(k, -EPERM, "root and AdminGroup may ask for this");
+	return control_status__send(k->c, k->p, &k->reply.number, k->now);
+}
+
+static const struct {
+	size_t size;
+	unsigned flags;
+	int (*handle)(struct call *k, const struct jpc_head *h);
+} messages[] = {
+	[JPC_STEP] = {sizeof(struct jpc_step), ROOT_ONLY | ANSWER, on_step},
+	[JPC_CONF] = {sizeof(struct jpc_conf), ROOT_ONLY, on_conf},
+	[JPC_STEP_END] = {sizeof(struct jpc_step_end), ROOT_ONLY | ANSWER, on_step_end},
+	[JPC_TASK] = {sizeof(struct jpc_task), ROOT_ONLY, on_task},
+	[JPC_TASK_END] = {sizeof(struct jpc_task), ROOT_ONLY, on_task},
+	[JPC_TABLE] = {sizeof(struct jpc_table), ANY_SIZE | ANSWER, control_rows__table},
+	[JPC_ROWS] = {sizeof(struct jpc_rows), ANY_SIZE, control_rows__rows},
+	[JPC_MARK] = {sizeof(struct jpc_mark), 0, control_rows__mark},
+	[JPC_LIVE] = {sizeof(struct jpc_live), ANSWER, on_live},
+	[JPC_STATUS] = {sizeof(struct jpc_status), ANSWER, on_status},
+};
+
+static int handle_message(struct call *k, const struct jpc_head *h)
+{
+	size_t size;
+	unsigned flags;
+
+	if (h->type >= sizeof(messages) / sizeof(messages[0]) || !messages[h->type].handle)
+		return control_call__refuse(k, -EOPNOTSUPP, "there is no message %u", h->type);
+	size = messages[h->type].size;
+	flags = messages[h->type].flags;
+	if (h->length < size || (h->length > size && !(flags & ANY_SIZE)))
+		return control_call__refuse(k, -EBADMSG, "a message %u is not of %u bytes", h->type,
+					    h->length);
+	if ((flags & ROOT_ONLY) && k->p->uid)
+		return control_call__refuse(k, -EPERM, "only root may say this");
+	return messages[h->type].handle(k, h);
+}
+
+void control_messages__handle(struct control *c, struct peer *p, const struct jpc_head *h,
+			      uint64_t now)
+{
+	struct call k = {.c = c, .p = p, .now = now};
+	uint16_t seq = h->seq; /* the buffer may be used for the answer */
+	bool answer =
+		(h->flags & JPC_F_REPLY) || (h->type < sizeof(messages) / sizeof(messages[0]) &&
+					     messages[h->type].flags & ANSWER);
+
+	k.reply.error = handle_message(&k, h);
+	if (p->live.on) /* the answer ends with its REPLY */
+		control_live__continue(c, p, now);
+	else if (answer)
+		peer__reply(p, seq, &k.reply, now);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A listening socket. There is one for all users, and one for root alone, so that no number of
+ * users' connections is in root's way. */
+#ifndef JP_DAEMON_SOCKET_LISTENER_H
+#define JP_DAEMON_SOCKET_LISTENER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct listener {
+	char path[108]; /* "": not there */
+	int fd;
+	int epfd;    /* the listener's data is NULL */
+	bool paused; /* no connection is accepted for a while */
+};
+
+/* Listens at path, in place of a dead jobprofd's socket. -ENAMETOOLONG; -EADDRINUSE: another one
+ * lives; -errno. listener__close() is due in any case. */
+int listener__open(struct listener *l, const char *path, mode_t mode);
+void listener__pause(struct listener *l, bool paused);
+/* leave: the socket's file stays. */
+void listener__close(struct listener *l, bool leave);
+
+#endif

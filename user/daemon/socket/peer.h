@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One connection to the socket: its user and step, its tables, and messages that it has yet to
+ * read. */
+#ifndef JP_DAEMON_SOCKET_PEER_H
+#define JP_DAEMON_SOCKET_PEER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/clock.h"
+#include "daemon/step/request.h"
+#include "daemon/socket/quota.h"
+
+#define PEER_TABLES    128
+#define PEER_UNREAD_NS (5 * NSEC_PER_SEC)
+#define PEER_IDLE_NS   (10 * NSEC_PER_SEC) /* of a user's that is in no job */
+
+/* How far the answer to a LIVE is. */
+struct live_at {
+	bool on;
+	uint16_t seq;
+	struct jpc_live question;
+	uint32_t slot, gen;  /* the step whose tables are sent */
+	unsigned part, next; /* of it */
+	unsigned tables;     /* sent */
+};
+
+struct peer {
+	struct peer *next;
+	int fd;
+	uid_t uid;    /* of all its messages, or it is put out */
+	bool admin;   /* in the configured group */
+	pid_t pid;    /* of the last message */
+	bool located; /* its cgroup is in a step, or in a job's directory */
+	bool in_step;
+	bool in_task; /* one of the job's own programs, not slurmstepd */
+	struct step_key key;
+	uint64_t request;	     /* serial, 0: none yet */
+	int16_t tables[PEER_TABLES]; /* its numbers to those of the request, -1: not declared */
+	struct quota *quota;	     /* its user's; NULL: root */
+	struct live_at live;
+	char *out; /* messages with their lengths in the heads */
+	size_t out_len, out_at;
+	uint64_t sent_ns;     /* when it last read something */
+	uint64_t received_ns; /* of its last message */
+	uint32_t watched;     /* events; 0: not in the epoll set */
+	bool read_paused;     /* not read from until its user's quota has filled again */
+	bool write_closed;    /* it has gone; its messages are still read */
+	bool unread;	      /* more waits for it than may */
+	bool closing;
+};
+
+/* Takes over the socket. NULL: no memory; the socket is closed. admin_gid (gid_t)-1: none. */
+struct peer *peer__new(int fd, gid_t admin_gid);
+void peer__free(struct peer *p);
+
+struct cgroup_roots;
+/* Finds the step or job that the process which sent the message is in. */
+void peer__locate(struct peer *p, const struct cgroup_roots *roots, pid_t pid);
+
+/* The peer has read all messages, and no answer to it is under way. */
+bool peer__has_read_all(const struct peer *p);
+/* Sends a message, or keeps it until the peer reads. -EDQUOT: too much waits for this user, or for
+ * all. */
+int peer__send(struct peer *p, const void *message, uint64_t now_ns);
+/* Sends the answer to the message of that number. If that fails the peer is closed. */
+void peer__reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now_ns);
+/* Sends messages that wait, until none does or the peer must read first. -errno: the peer is
+ * gone. */
+int peer__flush(struct peer *p, uint64_t now_ns);
+/* Drops messages that wait; nothing more is sent to the peer. */
+void peer__close_write(struct peer *p);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What one user, and all users together, may take of the socket: connections, memory for answers
+ * that wait, and work. Root has no quota and no limit. */
+#ifndef JP_DAEMON_SOCKET_QUOTA_H
+#define JP_DAEMON_SOCKET_QUOTA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Work is counted in messages; an accepted connection and a search for a cgroup cost as much as so
+ * many of them. */
+#define QUOTA_ACCEPT 3
+#define QUOTA_LOCATE 10
+
+struct quota_limits {
+	unsigned peers;
+	size_t pending;
+	double rate, burst; /* messages per second, and at once */
+};
+
+struct quota {
+	const struct quota_limits *limits;
+	struct quota *all, *next; /* all: NULL in that of all users */
+	uid_t uid;
+	unsigned peers;
+	size_t pending; /* bytes */
+	double tokens;	/* below 0: what was done is not paid for yet */
+	uint64_t tokens_ns;
+};
+
+struct quotas {
+	struct quota all, accepts; /* accepts: of connections by the socket for everybody */
+	struct quota *users;
+	struct quota_limits of_all, of_user;
+};
+
+/* files: how many this process may have open; connections get a quarter of that at the most. */
+void quotas__init(struct quotas *s, size_t files, uint64_t now_ns);
+void quotas__free(struct quotas *s);
+/* A user's quota, which lives until quotas__tidy(). NULL: no memory. */
+struct quota *quotas__of_user(struct quotas *s, uid_t uid, uint64_t now_ns);
+/* Frees the quotas of users that have no connection and have used nothing lately. */
+void quotas__tidy(struct quotas *s, uint64_t now_ns);
+
+/* Counts one connection more; false: there are too many. */
+bool quota__connect(struct quota *u);
+void quota__disconnect(struct quota *u);
+/* Counts bytes more that wait for a reader; false: there are too many. u NULL: root. */
+bool quota__hold(struct quota *u, size_t bytes);
+void quota__release(struct quota *u, size_t bytes);
+/* The user's work may be done now; and work that was done is charged. u NULL: root. */
+bool quota__may_work(struct quota *u, uint64_t now_ns);
+void quota__charge(struct quota *u, double messages);
+
+#endif

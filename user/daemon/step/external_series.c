@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tables and rows that other programs send for a step, until the journal has them. */
+#include "daemon/step/external_series.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "daemon/step/journal_numbers.h"
+#include "journal/journal.h"
+
+/* The journal's numbers: away from those of the built-in series and their tables. */
+#define EXTERNAL_IDS (JOURNAL_SERIES_MAX - EXTERNAL_SERIES_FIRST)
+
+#define TIMES 3 /* ElapsedTime, EpochTime, TimeNS */
+
+/* Tables that are Slurm's where jobprofd does not measure them. */
+static const struct {
+	const char *name;
+	uint32_t measures;
+} shared_names[] = {{"Energy", JPC_MEASURES_ENERGY},
+		    {"Network", JPC_MEASURES_NETWORK},
+		    {"Filesystem", JPC_MEASURES_LUSTRE}};
+
+static bool is_reserved(const struct external_series *g, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(shared_names) / sizeof(shared_names[0]); i++)
+		if (!strcasecmp(shared_names[i].name, name))
+			return g->measures & shared_names[i].measures;
+	return series__is_reserved(name);
+}
+
+static bool printable_name(const char *s)
+{
+	const char *p;
+
+	for (p = s; *p; p++)
+		if (!isascii(*p) || !isprint(*p))
+			return false;
+	return str__safe_name(s);
+}
+
+/* A unit may be any printable text, as "m/s". */
+static bool unit_ok(const char *s)
+{
+	unsigned replaced;
+	char *clean = utf8__clean(s, sizeof(((struct jpc_column *)0)->unit), &replaced);
+	bool ok = clean && !replaced;
+
+	free(clean);
+	return ok;
+}
+
+static bool columns_ok(const struct jpc_table *m)
+{
+	static const char *const times[TIMES] = {"ElapsedTime", "EpochTime", "TimeNS"};
+	unsigned i, k;
+
+	if (!m->ncols || m->ncols > JPC_COLUMNS)
+		return false;
+	for (i = 0; i < m->ncols; i++) {
+		const struct jpc_column *c = &m->col[i];
+
+		if (!memchr(c->name, 0, sizeof(c->name)) || !memchr(c->unit, 0, sizeof(c->unit)) ||
+		    !printable_name(c->name) || !unit_ok(c->unit) || c->cell > JPC_F64 ||
+		    c->kind > JPC_CUMULATIVE)
+			return false;
+		for (k = 0; k < TIMES; k++)
+			if (!strcmp(c->name, times[k]))
+				return false;
+		for (k = 0; k < i; k++)
+			if (!strcmp(c->name, m->col[k].name))
+				return false;
+	}
+	return true;
+}
+
+/* Sets the names of the table and its series in the file. */
+static int name_table(const struct external_series *g, const struct jpc_table *m, bool user,
+		      char series[72], char name[64])
+{
+	if (!memchr(m->group, 0, sizeof(m->group)) || !memchr(m->name, 0, sizeof(m->name)) ||
+	    !printable_name(m->name) || (m->group[0] && !printable_name(m->group)))
+		return -EINVAL;
+	if (user && m->group[0] && strcmp(m->group, "User"))
+		return -EINVAL;
+	name[0] = 0;
+	if (user) {
+		strcpy(series, "User");
+		strcpy(name, m->name);
+		return 0;
+	}
+	if (m->group[0])
+		strcpy(name, m->name);
+	snprintf(series, 72, "%s%s",
+		 is_reserved(g, m->group[0] ? m->group : m->name) ? "Slurm_" : "",
+		 m->group[0] ? m->group : m->name);
+	return 0;
+}
+
+static bool same_table(const struct external_table *t, const struct jpc_table *m)
+{
+	return t->ncols == m->ncols && !memcmp(t->col, m->col, m->ncols * sizeof(*m->col));
+}
+
+static void free_table(struct external_table *t)
+{
+	if (!t)
+		return;
+	free(t->col);
+	free(t->last);
+	free(t);
+}
+
+static int add_table(struct external_series *g, const struct external_table *like,
+		     const struct jpc_column *col)
+{
+	struct external_table *t = malloc(sizeof(*t));
+
+	if (!t)
+		return -ENOMEM;
+	*t = *like;
+	t->col = malloc(t->ncols * sizeof(*col));
+	if (!t->col) {
+		free(t);
+		return -ENOMEM;
+	}
+	memcpy(t->col, col, t->ncols * sizeof(*col));
+	t->id = g->next_id++;
+	g->nuser += t->user;
+	g->table[g->ntables] = t;
+	return (int)g->ntables++;
+}
+
+int external_series__declare(struct external_series *g, const struct jpc_table *m, bool user)
+{
+	struct external_table t = {.user = user, .ncols = m->ncols};
+	unsigned i;
+	int err = name_table(g, m, user, t.series, t.name);
+
+	if (err || !columns_ok(m))
+		return -EINVAL;
+	for (i = 0; i < g->ntables; i++)
+		if (!strcmp(g->table[i]->series, t.series) && !strcmp(g->table[i]->name, t.name))
+			return same_table(g->table[i], m) ? (int)i : -EEXIST;
+	if (g->ntables == EXTERNAL_TABLES || g->next_id == EXTERNAL_IDS ||
+	    (user && g->nuser == EXTERNAL_USER_TABLES))
+		return -EDQUOT;
+	return add_table(g, &t, m->col);
+}
+
+static bool may_store_row(struct external_series *g, unsigned words)
+{
+	uint64_t now = clock__boot_ns();
+
+	if (!g->tokens_ns)
+		g->tokens = EXTERNAL_ROWS_BURST;
+	else
+		g->tokens += (double)(now - g->tokens_ns) * 1e-9 * EXTERNAL_ROWS_RATE;
+	g->tokens_ns = now;
+	if (g->tokens > EXTERNAL_ROWS_BURST)
+		g->tokens = EXTERNAL_ROWS_BURST;
+	if (g->tokens < 1 || g->bytes + 8ull * words > EXTERNAL_BYTES_MAX)
+		return false;
+	g->tokens -= 1;
+	g->bytes += 8ull * words;
+	return true;
+}
+
+static int grow_pending(struct external_series *g, unsigned words)
+{
+	unsigned max = g->max_pending ? g->max_pending : 64;
+	uint64_t *p;
+
+	if (8ull * (g->npending + words) > EXTERNAL_PENDING_MAX)
+		return -EDQUOT;
+	while (max < g->npending + words)
+		max *= 2;
+	if (max == g->max_pending)
+		return 0;
+	p = realloc(g->pending, max * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	g->pending = p;
+	g->max_pending = max;
+	return 0;
+}
+
+int external_series__row(struct external_series *g, unsigned index, int64_t time_ns,
+			 const uint64_t *cells)
+{
+	const struct external_table *t = g->table[index];
+	unsigned words = 2 + t->ncols;
+	int err = t->user && !may_store_row(g, words) ? -EDQUOT : grow_pending(g, words);
+
+	if (err) {
+		g->refused++;
+		return err;
+	}
+	g->pending[g->npending] = index;
+	g->pending[g->npending + 1] = (uint64_t)time_ns;
+	memcpy(&g->pending[g->npending + 2], cells, t->ncols * sizeof(*cells));
+	g->npending += words;
+	return 0;
+}
+
+static int marks_table(struct external_series *g)
+{
+	struct external_table t = {.series = "Marks", .user = true, .ncols = 1};
+	struct jpc_column col = {.name = "Mark", .cell = JPC_U64, .kind = JPC_GAUGE};
+	unsigned i;
+
+	for (i = 0; i < g->ntables; i++)
+		if (!strcmp(g->table[i]->series, t.series))
+			return (int)i;
+	if (g->ntables == EXTERNAL_TABLES || g->next_id == EXTERNAL_IDS)
+		return -EDQUOT;
+	return add_table(g, &t, &col);
+}
+
+int external_series__mark(struct external_series *g, int64_t time_ns, const char *name)
+{
+	int index = marks_table(g);
+	uint64_t number;
+	unsigned i;
+
+	if (index < 0)
+		return index;
+	if (!name[0])
+		return -EINVAL;
+	for (i = 0; i < g->nmarks && strcmp(g->marks[i], name); i++)
+		;
+	if (i == EXTERNAL_MARKS) {
+		g->refused++;
+		return -EDQUOT;
+	}
+	if (i == g->nmarks)
+		str__copy(g->marks[g->nmarks++], sizeof(g->marks[0]), name);
+	number = i + 1;
+	return external_series__row(g, index, time_ns, &number);
+}
+
+void external_series__free(struct external_series *g)
+{
+	unsigned i;
+
+	for (i = 0; i < g->ntables; i++)
+		free_table(g->table[i]);
+	free(g->pending);
+	memset(g, 0, sizeof(*g));
+}
+
+/* Declares the table, with times first and last as in the other tables of the file. */
+static int declare_table(struct external_table *t, struct journal *j)
+{
+	static const enum col_kind kinds[] = {[JPC_GAUGE] = COL_GAUGE,
+					      [JPC_DELTA] = COL_DELTA,
+					      [JPC_CUMULATIVE] = COL_CUMULATIVE};
+	struct column cols[JPC_COLUMNS + TIMES];
+	const struct column *list[JPC_COLUMNS + TIMES];
+	unsigned i, n = 0;
+	int err;
+
+	cols[n++] = column__of_time("ElapsedTime", HOW_ELAPSED, "s");
+	cols[n++] = column__of_time("EpochTime", HOW_EPOCH, "s");
+	for (i = 0; i < t->ncols; i++)
+		cols[n++] = (struct column){.name = t->col[i].name,
+					    .type = t->col[i].cell == JPC_F64 ? COL_F64 : COL_U64,
+					    .unit = t->col[i].unit,
+					    .kind = kinds[t->col[i].kind],
+					    .family = FAM_BASE,
+					    .how = HOW_GIVEN,
+					    .scale = 1};
+	cols[n++] = column__of_time("TimeNS", HOW_TIME_NS, "ns");
+	for (i = 0; i < n; i++)
+		list[i] = &cols[i];
+	err = journal__series(j, EXTERNAL_SERIES_FIRST + t->id, t->series, t->name[0], list, n);
+	if (!err)
+		err = journal__table(j, EXTERNAL_TABLE_LAST - t->id, EXTERNAL_SERIES_FIRST + t->id,
+				     t->name[0] ? t->name : t->series);
+	t->journaled = !err;
+	return err;
+}
+
+static void put_mark_names(struct external_series *g, struct journal *j)
+{
+	char name[32];
+
+	for (; g->marks_journaled < g->nmarks; g->marks_journaled++) {
+		snprintf(name, sizeof(name), "Mark %u", g->marks_journaled + 1);
+		if (journal__attr_str(j, name, g->marks[g->marks_journaled]))
+			return;
+	}
+}
+
+static int put_row(struct external_table *t, struct journal *j, uint64_t start_real_ns,
+		   const uint64_t *row)
+{
+	uint64_t time = row[0], second = time / NSEC_PER_SEC, start = start_real_ns / NSEC_PER_SEC;
+
+	if (!t->last)
+		t->last = malloc((t->ncols + TIMES) * sizeof(*t->last));
+	if (!t->last)
+		return -ENOMEM;
+	t->last[0] = second > start ? second - start : 0;
+	t->last[1] = second;
+	memcpy(&t->last[2], row + 1, t->ncols * sizeof(*row));
+	t->last[2 + t->ncols] = time;
+	return journal__row(j, EXTERNAL_TABLE_LAST - t->id, (const union cell *)t->last,
+			    t->ncols + TIMES);
+}
+
+unsigned external_series__flush(struct external_series *g, struct journal *j,
+				uint64_t start_real_ns)
+{
+	unsigned at = 0, rows = 0;
+
+	put_mark_names(g, j);
+	while (at < g->npending) {
+		struct external_table *t = g->table[g->pending[at]];
+
+		if ((!t->journaled && declare_table(t, j)) ||
+		    put_row(t, j, start_real_ns, &g->pending[at + 1]))
+			g->refused++;
+		else
+			rows++;
+		at += 2 + t->ncols;
+	}
+	return rows;
+}
+
+bool external_series__reserve_id(struct external_series *g, uint32_t series_id)
+{
+	if (series_id < EXTERNAL_SERIES_FIRST)
+		return false;
+	if (series_id - EXTERNAL_SERIES_FIRST >= g->next_id)
+		g->next_id = series_id - EXTERNAL_SERIES_FIRST + 1;
+	return true;
+}
+
+void external_series__remember_mark(struct external_series *g, const char *attr, const char *text)
+{
+	uint32_t n;
+
+	if (!str__starts(attr, "Mark ") || parse_u32(attr + 5, &n) || n != g->nmarks + 1 ||
+	    n > EXTERNAL_MARKS)
+		return;
+	str__copy(g->marks[g->nmarks++], sizeof(g->marks[0]), text);
+	g->marks_journaled = g->nmarks;
+}
+
+bool external_series__has_new(const struct external_series *g)
+{
+	return g->npending || g->marks_journaled < g->nmarks;
+}
+
+void external_series__settle_frame(struct external_series *g, bool kept)
+{
+	unsigned i;
+
+	if (kept) {
+		g->npending = 0;
+		return;
+	}
+	for (i = 0; i < g->ntables; i++)
+		g->table[i]->journaled = false;
+	g->marks_journaled = 0;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Tables of a step whose rows Slurm's gatherers and the job's own programs send. Declarations and
+ * rows are kept here until the step's journal takes them. Their number and size is limited, since a
+ * job may send anything.
+ */
+#ifndef JP_DAEMON_STEP_EXTERNAL_SERIES_H
+#define JP_DAEMON_STEP_EXTERNAL_SERIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "client/protocol.h"
+#include "schema/series.h"
+
+#define EXTERNAL_TABLES	     128
+#define EXTERNAL_USER_TABLES 64
+#define EXTERNAL_MARKS	     100	  /* different names */
+#define EXTERNAL_ROWS_BURST  10000.0	  /* of a job's own programs, at once, */
+#define EXTERNAL_ROWS_RATE   2000.0	  /* and per second */
+#define EXTERNAL_BYTES_MAX   (256u << 20) /* of a step's own programs in all */
+#define EXTERNAL_PENDING_MAX (1u << 20)	  /* bytes that wait for the journal */
+
+struct external_table {
+	char series[72]; /* as in the file; that of users is "User" */
+	char name[64];	 /* of the table in it; "" for a series that is one table */
+	bool user;
+	bool journaled; /* the journal knows it */
+	unsigned id;	/* below EXTERNAL_IDS: the journal's numbers are made of it */
+	unsigned ncols; /* of those that came */
+	struct jpc_column *col;
+	uint64_t *last; /* cells of the last row with its time columns; NULL: none yet */
+};
+
+struct external_series {
+	struct external_table *table[EXTERNAL_TABLES];
+	unsigned ntables, nuser;
+	unsigned next_id; /* goes on over restarts of jobprofd */
+	char marks[EXTERNAL_MARKS][64];
+	unsigned nmarks, marks_journaled;
+	uint64_t *pending;		/* rows: table, unix time in ns, cells */
+	unsigned npending, max_pending; /* words */
+	uint32_t measures;		/* JPC_MEASURES_*: these tables are ours */
+	uint64_t refused;		/* rows */
+	uint64_t bytes;
+	double tokens;
+	uint64_t tokens_ns; /* when they were counted; 0: never */
+};
+
+/* Finds or makes the table that the message declares; user: the message is from a job's program.
+ * Returns the table's index, -EINVAL (names, columns), -EEXIST (it is there with other columns),
+ * -EDQUOT (too many), -ENOMEM. */
+int external_series__declare(struct external_series *g, const struct jpc_table *m, bool user);
+/* Adds a row at that unix time. 0; -EDQUOT: refused, and counted; -ENOMEM. */
+int external_series__row(struct external_series *g, unsigned index, int64_t time_ns,
+			 const uint64_t *cells);
+/* Adds a row to Marks. */
+int external_series__mark(struct external_series *g, int64_t time_ns, const char *name);
+void external_series__free(struct external_series *g); /* what it holds */
+
+/* There are rows or marks that the journal has not. */
+bool external_series__has_new(const struct external_series *g);
+
+struct journal;
+/* Appends new rows and marks to the journal of a step that began at that unix time; a table is
+ * declared with its first row. Returns the number of rows. */
+unsigned external_series__flush(struct external_series *g, struct journal *j,
+				uint64_t start_real_ns);
+/* After a restart: the journal's series of that number is external; new series get other numbers.
+ * False: it is not external. */
+bool external_series__reserve_id(struct external_series *g, uint32_t series_id);
+/* After a restart: takes an attribute of the journal, which may be the name of a mark. */
+void external_series__remember_mark(struct external_series *g, const char *attr, const char *text);
+/* kept: the appended rows are in the journal; else they are left out, and are appended again the
+ * next time. */
+void external_series__settle_frame(struct external_series *g, bool kept);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What peers send about a step through the socket: families and intervals that are asked for, ids,
+ * tasks, and external tables. A request is kept from the first message, which may come before the
+ * step's cgroup is seen, to the end of the step.
+ */
+#ifndef JP_DAEMON_STEP_REQUEST_H
+#define JP_DAEMON_STEP_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/freq.h"
+#include "daemon/step/external_series.h"
+#include "daemon/child/end_reason.h"
+#include "identity/layout.h"
+
+/*
+ * The key of a step: its job's directory in one hierarchy, and its number there. slurmstepd is in
+ * no cgroup of its job yet when it begins: then job_path is "" and the job's id and node are
+ * compared.
+ */
+struct step_key {
+	uint32_t hier;
+	char job_path[JP_PATH_LEN];
+	uint32_t step_id;
+	int32_t het_comp; /* of "<n>+<comp>", else -1 */
+	uint32_t job_id;  /* JPC_UNKNOWN: not known */
+	char node[65];	  /* "": not known, or the only one of this host */
+};
+
+struct slurm_task {
+	uint32_t gtid;
+	pid_t pid;
+	int status; /* wait status, valid when ended */
+	bool ended;
+};
+
+struct request {
+	struct request *next;
+	uint64_t serial; /* of all requests: a peer finds its request by it, or finds that it has
+			    gone */
+	struct step_key key;
+	uint64_t updated_ns;  /* boot time of the last word */
+	bool known;	      /* info is filled */
+	struct jpc_step info; /* the messages of Slurm's plugins, the last value of each field */
+	bool unjournaled;     /* facts that the journal has not */
+	bool spank;	      /* SPANK has spoken: nothing more will be asked for */
+	uint32_t asked_by;    /* enum jpc_source; 0: nothing was asked for */
+	bool none;	      /* "none" was */
+	unsigned families;
+	bool own_freq;
+	struct freq freq;
+	struct slurm_task *tasks;
+	unsigned ntasks, max_tasks;
+	struct slurmd slurmd; /* where Slurm can be asked, as slurmstepd has sent it */
+	char reason[64];      /* of the end, "": not known */
+	struct external_series external;
+};
+
+struct request *request__new(const struct step_key *p);
+void request__free(struct request *r);
+/* Merges a message of root about the step; freq is the configuration's. -EINVAL with the reason in
+ * err: there are no such families or intervals; all else is merged. */
+int request__update(struct request *r, const struct jpc_step *m, const struct freq *freq, char *err,
+		    size_t errlen);
+/* Merges a message about a task. 0 or -ENOMEM, -E2BIG. */
+int request__update_task(struct request *r, const struct jpc_task *m);
+const struct slurm_task *request__find_task(const struct request *r, pid_t pid);
+/* Both keys stand for the same step, as far as both are known. */
+bool step_key__equal(const struct step_key *a, const struct step_key *b);
+
+#endif

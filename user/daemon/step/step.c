@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a step's slots and the path of its cgroup say. */
+#include "daemon/step/step.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "identity/proc.h"
+
+/* CPU time that a task may take on its way from slurmstepd to its program. */
+#define STARTING_NS NSEC_PER_MSEC
+
+static int grow_slots(struct step *s)
+{
+	unsigned max = s->max_slots ? 2 * s->max_slots : 16;
+	uint32_t *own = realloc(s->slots, max * sizeof(*own));
+	int *gtid;
+
+	if (!own)
+		return -ENOMEM;
+	s->slots = own;
+	gtid = realloc(s->slot_gtids, max * sizeof(*gtid));
+	if (!gtid)
+		return -ENOMEM;
+	s->slot_gtids = gtid;
+	s->max_slots = max;
+	return 0;
+}
+
+/* The slots that count for the step are looked up once per turn, and walked many times. */
+void step__collect_slots(struct step *s, struct kern *k)
+{
+	const uint32_t *used;
+	unsigned n, i;
+
+	s->nslots = 0;
+	used = kern__used(k, &n);
+	for (i = 0; i < n; i++) {
+		uint32_t slot = used[i];
+		const struct jp_slot *info = kern__slot(k, slot);
+
+		if (info->step != s->slot)
+			continue;
+		/* still held by a task of the step that had our slot before */
+		if (slot != s->slot && (info->flags & JP_SLOT_F_DONE))
+			continue;
+		if (s->nslots == s->max_slots && grow_slots(s))
+			return;
+		s->slot_gtids[s->nslots] = info->gtid;
+		s->slots[s->nslots++] = slot;
+	}
+}
+
+const struct kern_root *step__cgroup_root(const struct step *s, const struct step_env *env)
+{
+	const struct jp_slot *info = kern__slot(env->k, s->slot);
+	unsigned i;
+
+	for (i = 0; i < env->cgroups->nroots; i++)
+		if (env->cgroups->root[i].hier == info->hier)
+			return &env->cgroups->root[i];
+	return NULL;
+}
+
+/* The path is parsed by the layouts that are followed: a jobprof run inside a Slurm job is not a
+ * step of Slurm. */
+int step__parse_cgroup(const struct step *s, const struct step_env *env, const char *path,
+		       struct cgroup_ids *ids)
+{
+	const struct kern_root *r = step__cgroup_root(s, env);
+
+	return layout__parse_rows(env->cgroups->layout, env->cgroups->nlayouts, path,
+				  r ? strlen(r->prefix) : 0, ids);
+}
+
+/* Paths with a SLUID do not contain the job id; slurmstepd's title does. The kernel side has kept
+ * the title if it saw the step begin, also when the step is over or slurmstepd hangs. */
+static void take_title(struct step *s, struct kern *k)
+{
+	char step[sizeof(s->ids.step_name)];
+
+	if (!s->ids.has_job && s->ids.row->family == LAYOUT_SLURM)
+		s->ids.has_job = !proc__stepd_title(kern__slot(k, s->slot)->title, &s->ids.job_id,
+						    step, sizeof(step));
+}
+
+int step__parse_path(struct step *s, const struct step_env *env)
+{
+	int err = s->ids.has_step ? 0 : step__parse_cgroup(s, env, s->path, &s->ids);
+
+	if (err || !s->ids.has_step)
+		return err ? err : -EINVAL;
+	take_title(s, env->k);
+	return 0;
+}
+
+/* Several slurmds on one host have a name each. slurmstepd sends it, and paths may contain it. */
+const char *step__node_name(const struct step *s, const char *host_name)
+{
+	const struct request *r = s->req;
+
+	/* the name becomes part of a file's name, which ends at ".h5" */
+	if (r && r->known && str__safe_name(r->info.node_name) && !strstr(r->info.node_name, ".h5"))
+		return r->info.node_name;
+	return s->ids.node[0] ? s->ids.node : host_name;
+}
+
+void step__key(const struct step *s, struct kern *k, struct step_key *p)
+{
+	memset(p, 0, sizeof(*p));
+	p->hier = kern__slot(k, s->slot)->hier;
+	memcpy(p->job_path, s->path, s->ids.job_end);
+	p->step_id = s->ids.step_id;
+	p->het_comp = s->ids.het_comp;
+	p->job_id = s->ids.has_job ? s->ids.job_id : JPC_UNKNOWN;
+	str__copy(p->node, sizeof(p->node), s->ids.node);
+}
+
+/* Root has processes in the extern step of every user: the sleep of Slurm 22.05, an sshd that has
+ * not become its user yet. */
+bool step__may_own(const struct step *s, uid_t uid)
+{
+	return uid || s->ids.step_id != STEP_EXTERN;
+}
+
+bool step__began_before(const struct step *s, struct kern *k)
+{
+	return (kern__slot(k, s->slot)->flags & JP_SLOT_F_BASE) ||
+	       kern__missed_ns(k, s->slot) > STARTING_NS;
+}
+
+bool step__uses_node(const struct step *s)
+{
+	return s->sensors && (s->state == STEP_NEW || s->state == STEP_ACTIVE ||
+			      s->state == STEP_ENDING || s->state == STEP_IGNORED);
+}
+
+bool step__quiet(struct step *s, struct kern *k)
+{
+	uint32_t slot;
+
+	step__collect_slots(s, k);
+	for_each_slot(slot, s) if (kern__held(k, slot)) return false;
+	return !kern__requests(k, s->slot);
+}
+
+void step__release(struct step *s, struct kern *k)
+{
+	uint32_t slot;
+
+	step__collect_slots(s, k);
+	for_each_slot(slot, s) kern__release(k, slot);
+}

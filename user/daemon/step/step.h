@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A step of a job on this node: its ids, its owner, its slots in the kernel's maps, its journal and
+ * tables. The functions here say what the cgroup's path and the slots say; what becomes of a step
+ * is in follow/step_identity.h (job, owner), record/step_tasks.h, record/step_rows.h and
+ * core/core.h (states).
+ */
+#ifndef JP_DAEMON_STEP_STEP_H
+#define JP_DAEMON_STEP_STEP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/freq.h"
+#include "base/log.h"
+#include "daemon/config/cgroup_roots.h"
+#include "daemon/lookup/lookup.h"
+#include "daemon/child/publication.h"
+#include "daemon/step/request.h"
+#include "daemon/lookup/users.h"
+#include "daemon/child/end_reason.h"
+#include "sample/sample.h"
+#include "identity/layout.h"
+#include "journal/journal.h"
+
+/*
+ * NEW: its cgroup is there, its job or user not known yet (the kernel counts already).
+ * ACTIVE: rows go to the journal. ENDING: its cgroup is gone, the last tasks leave the CPU.
+ * ASKING: the last row is written, only why it ended is missing.
+ * FINISHING: the journal is complete, the file is being written. DONE: to be forgotten.
+ * IGNORED: not to be profiled.
+ */
+enum step_state {
+	STEP_NEW,
+	STEP_ACTIVE,
+	STEP_ENDING,
+	STEP_ASKING,
+	STEP_FINISHING,
+	STEP_DONE,
+	STEP_IGNORED
+};
+
+/* For that long the identity of a new step is searched often; then its processes decide. */
+#define STEP_YOUNG_NS (500 * 1000 * 1000ull)
+
+/* Directories of journals below StateDir: jobprofd resumes its own journals; any jobprofd or
+ * jobprof run finishes those of jobprof run. */
+#define JOURNALS_STEP "steps"
+#define JOURNALS_RUN  "runs"
+
+enum {
+	KIND_TASKS,
+	KIND_STEP,
+	KIND_RUN_LATENCY,
+	KIND_BLK_LATENCY,
+	COUNTED_KINDS,
+	/* tables of the node's sensors: each kind has an interval, and any number of tables
+	 * (node.h) */
+	KIND_ENERGY = COUNTED_KINDS,
+	KIND_NETWORK,
+	KIND_FILESYSTEM,
+	KIND_NODE,
+	ALL_KINDS
+};
+
+#define MAX_COLUMNS 96 /* of one table */
+
+/* Whether the journal knows a table: declared in the frame being built, or in one that was written.
+ */
+enum journaled { JOURNALED_NO, JOURNALED_PENDING, JOURNALED_YES };
+
+struct table {
+	uint32_t id;
+	enum journaled journaled;
+	int kind; /* KIND_* */
+	int gtid; /* JP_GTID_NONE: Step */
+	struct between between;
+	union cell *last;    /* its last row, NULL: none yet */
+	struct reading prev; /* what the next row counts from */
+	struct reading now;  /* the same once the frame is written, */
+	bool in_frame;	     /* if it has a row of this table */
+};
+
+struct column_set {
+	const struct series *series;
+	const struct column *cols[MAX_COLUMNS];
+	unsigned ncols;
+};
+
+struct node;
+struct step_sensors;
+
+/* What all steps share. */
+struct step_env {
+	struct kern *k;
+	struct snapshot *snap;
+	struct lookups *lookups;
+	struct users *users;
+	struct node *node;   /* NULL: its sensors are not read */
+	struct step **steps; /* all of them */
+	const char *node_name;
+	const char *state_dir;
+	const char *hdf5_dir; /* NULL: not configured */
+	const char *cluster;
+	struct freq freq;	     /* of steps that did not ask for their own */
+	uint64_t boot0_ns, real0_ns; /* one instant on both clocks: rows fall on its multiples */
+	unsigned families;	     /* of steps that ask for nothing; 0: they are not profiled */
+	struct column pmu_cols[JP_PMU_EVENTS]; /* of the events that are counted */
+	unsigned npmu;
+	bool can_ask;  /* there is a socket to ask through */
+	bool leaving;  /* what is not known now will not be */
+	bool embedded; /* jobprof run: the file goes to hdf5_dir itself, as uid:gid */
+	uid_t uid;
+	gid_t gid;
+	const struct cgroup_roots *cgroups;
+	uint64_t clock_steps; /* times the wall clock was set since we began */
+};
+
+struct step {
+	enum step_state state;
+	uint32_t slot, gen;
+	struct cgroup_ids ids;
+	char path[JP_PATH_LEN];
+	char job_host[256];		    /* first node of its job, "": not known */
+	uint64_t next_ask_ns, ask_every_ns; /* its processes, whose they are */
+	uid_t uid;
+	gid_t gid;
+	bool uid_known;
+	bool merge_noted; /* automerge.c has read job_host */
+	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
+	uint64_t clock_steps0;
+	struct totals others0; /* of slot 0 when the step began */
+	struct journal *journal;
+	unsigned families; /* what its tables hold */
+	bool own_freq;	   /* the intervals were asked for: a change of the configuration's is not
+			    * for it */
+	uint64_t interval_ns[ALL_KINDS]; /* 0: off */
+	struct column_set sets[COUNTED_KINDS];
+	uint32_t *slots; /* its slots, see step__collect_slots() */
+	int *slot_gtids; /* of each: what they count for */
+	unsigned nslots, max_slots;
+	struct table *tables;
+	unsigned ntables, max_tables;
+	unsigned next_table;	  /* where the next one asked for is likely to be */
+	uint64_t grid[ALL_KINDS]; /* number of the interval the last row was in */
+	uint64_t rows, intervals, lost_rows;
+	unsigned late_requests; /* under way when its last row was taken */
+	int tasks_seen;
+	unsigned unanswered; /* questions that are not answered yet: step_ask.c */
+	bool asking_stepd, asking_env, asking_name;
+	uint64_t asking_ns; /* since then answers are what its last row waits for, 0: it does not */
+	unsigned asking_tasks;
+	uint64_t next_stepd_ns, next_tasks_ns; /* not asked before */
+	struct lineage *lineages; /* first processes of lineages that were there before us */
+	unsigned nlineages, lineages_known;
+	unsigned unread;	    /* processes that were not to be read */
+	struct lookup_env *job_env; /* from the environment; NULL: no answer yet */
+	int allocated_cpus;	    /* 0: not known */
+	double memory_limit;	    /* bytes, NAN: not known */
+	bool have_last_cg;	    /* last_cg, below */
+	bool asked;		    /* processes that ran before this daemon have been read */
+	bool env_journaled;	    /* attributes of the job's environment are in */
+	bool given_up;		    /* IGNORED for a reason that was logged */
+	bool closing; /* what is in its frame is not left out any more: there is no next row */
+	bool full;    /* the journal could not be written, which was logged */
+	bool reduced; /* its user's journals, or all, take too much: */
+	uint64_t next_row_ns; /* no row before that */
+	uint64_t full_ns;     /* since then */
+	struct log_limit log_full;
+	struct end_reason end_reason;
+	struct request *req;	 /* messages of peers about it, or NULL */
+	struct cgroup_files *cg; /* NULL: not read yet */
+	/* values of cg when a task had ended or no process was alive: slurmstepd then removes one
+	 * directory after the other */
+	double last_cg[CG_N];
+	uint64_t last_cg_runtime;     /* of all processes then, if known: none may have run since */
+	struct step_sensors *sensors; /* what the node's sensors say to it; NULL: nothing */
+	struct publication pub;
+	struct step *next;
+};
+
+/* Collects the slots that count for the step now in s->slots: once per turn, to be walked many
+ * times. */
+void step__collect_slots(struct step *s, struct kern *k);
+#define for_each_slot(slot, s) \
+	for (unsigned i_ = 0; i_ < (s)->nslots && ((slot) = (s)->slots[i_], true); i_++)
+
+/* Sets the step's ids, as far as its cgroup's path and slurmstepd's title have them. 0 or
+ * -errno. */
+int step__parse_path(struct step *s, const struct step_env *env);
+/* Reads ids from the path of a cgroup of the step. 0 or -errno. */
+int step__parse_cgroup(const struct step *s, const struct step_env *env, const char *path,
+		       struct cgroup_ids *ids);
+/* The hierarchy of the step's cgroup, or NULL. */
+const struct kern_root *step__cgroup_root(const struct step *s, const struct step_env *env);
+/* Slurm's name of the node that the step runs on. */
+const char *step__node_name(const struct step *s, const char *host_name);
+/* Sets the key that no other step of this host has; the step's ids must be known. */
+void step__key(const struct step *s, struct kern *k, struct step_key *p);
+/* A process of that user proves that the step is the user's. */
+bool step__may_own(const struct step *s, uid_t uid);
+/* The step's processes ran before they could be counted. */
+bool step__began_before(const struct step *s, struct kern *k);
+/* A part of the node's energy may be the step's. */
+bool step__uses_node(const struct step *s);
+/* No task of the step and no disk request can write its slots any more. */
+bool step__quiet(struct step *s, struct kern *k);
+/* Releases the step's slots. */
+void step__release(struct step *s, struct kern *k);
+
+#endif

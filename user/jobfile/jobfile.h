@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The room jobfile does what users ask of the files of a job: node-step files are waited for
+ * (merge_wait.h) and merged into one job file (merge.h); a file's steps, series and tables are
+ * listed (contents.h) and chosen from (select.h); its rows are extracted as text (extract.h,
+ * extract_time.h), or those of one column are put side by side (items.h). A merge has worker
+ * processes scan the inputs, copies with H5Ocopy, and deletes inputs only after the digests of the
+ * copies were the same. Rooms behind this one include this header.
+ */
+#ifndef JP_JOBFILE_JOBFILE_H
+#define JP_JOBFILE_JOBFILE_H
+
+#include "jobfile/contents.h"
+#include "jobfile/extract.h"
+#include "jobfile/extract_time.h"
+#include "jobfile/items.h"
+#include "jobfile/merge.h"
+#include "jobfile/merge_wait.h"
+#include "jobfile/select.h"
+
+#endif

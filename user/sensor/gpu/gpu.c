@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What the two makers' libraries have in common: channels, functions found by name, lists of uses.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sensor/core/file.h"
+#include "sensor/gpu/gpu_internal.h"
+
+struct sensor_channel gpu__channel(unsigned gpu, const struct gpu_kind *kind)
+{
+	struct sensor_channel c;
+	char name[SENSOR_NAME];
+
+	snprintf(name, sizeof(name), "gpu-%u %s", gpu, kind->name);
+	c = sensor__channel(name);
+	snprintf(c.unit, sizeof(c.unit), "%s", kind->unit);
+	snprintf(c.series, sizeof(c.series), "GPU/%u", gpu);
+	snprintf(c.column, sizeof(c.column), "%s", kind->column);
+	c.part = PART_GPU;
+	c.index = (int)gpu;
+	c.quantity = kind->quantity;
+	c.step = kind->scale;
+	return c;
+}
+
+int gpu__find_functions(void *api, void *library, const struct gpu_function *f, size_t n)
+{
+	for (; n--; f++) {
+		void *p = NULL;
+
+		for (unsigned k = 0; k < 3 && f->name[k] && !p; k++)
+			p = dlsym(library, f->name[k]);
+		if (!p && f->needed)
+			return -ELIBBAD;
+		memcpy((char *)api + f->offset, &p, sizeof(p));
+	}
+	return 0;
+}
+
+int gpu__errno(const struct gpu_error *table, size_t n, int code)
+{
+	for (; n--; table++)
+		if (table->code == code)
+			return table->err;
+	return -EIO;
+}
+
+int gpu_uses__add(struct gpu_uses *u, const struct gpu_use *use)
+{
+	if (u->n == GPU_USE_MAX)
+		return -E2BIG;
+	if (u->n == u->room) {
+		unsigned room = u->room ? u->room * 2 : 64;
+		void *p = realloc(u->use, room * sizeof(*u->use));
+
+		if (!p)
+			return -ENOMEM;
+		u->use = p;
+		u->room = room;
+	}
+	u->use[u->n++] = *use;
+	return 0;
+}
