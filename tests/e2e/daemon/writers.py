@@ -112,24 +112,39 @@ def children(d):
         return [int(p) for p in f.read().split()]
 
 
+def text_of(path):
+    with open(path) as f:
+        return f.read().strip()
+
+
+def state_of(pid):
+    try:
+        return text_of("/proc/%d/stat" % pid).rpartition(")")[2].split()[0]
+    except OSError:
+        return "gone"
+
+
+def stops(pid):
+    """Within a tenth of a second of SIGSTOP."""
+    end = time.time() + 0.1
+    while time.time() < end and state_of(pid) != "T":
+        pass
+    return state_of(pid) == "T"
+
+
 def stopped_writer(d, seconds=20):
-    """Somewhere in a writer's life, after it has set its limits."""
+    """Somewhere in a writer's life, after it has set its limits. A writer that exits does not stop."""
     end = time.time() + seconds
     while time.time() < end:
         for pid in children(d):
             try:
                 os.kill(pid, signal.SIGSTOP)
-                if limits_of(pid)["Max open files"] == "64":
+                if stops(pid) and limits_of(pid)["Max open files"] == "64":
                     return pid
                 os.kill(pid, signal.SIGCONT)
             except OSError:
                 pass
     raise Failed("no writer could be caught in %d s" % seconds)
-
-
-def text_of(path):
-    with open(path) as f:
-        return f.read().strip()
 
 
 def limits_of(pid):
@@ -219,13 +234,6 @@ def guarded():
     is_equal("its cgroups go with jobprofd",
              [os.listdir(g) for g in groups.values() if os.path.exists(g + "/children") or
               os.path.exists(g + "/daemon")], [])
-
-
-def state_of(pid):
-    try:
-        return text_of("/proc/%d/stat" % pid).rpartition(")")[2].split()[0]
-    except OSError:
-        return "gone"
 
 
 def shared():
