@@ -75,12 +75,12 @@ struct jobprof_table {
  * The last rows of a job's steps on this node: of the step of the caller with job 0, else of the
  * job with that id (its user's, or any for administrators), all of its steps or the one of that
  * name. fn is called for each table, which lasts until fn returns. Waits at most
- * timeout_ms. Returns the number of tables, or a negative errno with jobprofd's reason in why (may
+ * timeout_ms. Returns the number of tables, or a negative errno with jobprofd's reason there (may
  * be NULL): -ENOTCONN, -ESRCH, -EACCES, -ETIMEDOUT, -EPROTO.
  */
 int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
-		 void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *why,
-		 size_t whylen);
+		 void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
+		 size_t len);
 
 #ifdef __cplusplus
 }

@@ -83,7 +83,7 @@ static int read_rows(struct live *l, size_t n)
 }
 
 /* 1: the message was the REPLY, *result is its number or error. */
-static int read_message(struct live *l, size_t n, int *result, char *why, size_t whylen)
+static int read_message(struct live *l, size_t n, int *result, char *reason, size_t len)
 {
 	struct jpc_reply *r = (struct jpc_reply *)l->buf;
 
@@ -97,15 +97,15 @@ static int read_message(struct live *l, size_t n, int *result, char *why, size_t
 			return -EPROTO;
 		*result = r->error < 0 ? r->error : (int)(r->number & INT32_MAX);
 		if (r->error < 0)
-			snprintf(why, whylen, "%s", r->text);
+			snprintf(reason, len, "%s", r->text);
 		return 1;
 	default:
 		return -EPROTO;
 	}
 }
 
-static int ask_live(struct live *l, struct jpc_live *m, unsigned timeout_ms, char *why,
-		    size_t whylen)
+static int ask_live(struct live *l, struct jpc_live *m, unsigned timeout_ms, char *reason,
+		    size_t len)
 {
 	int64_t end_ms = client__now_ms() + timeout_ms;
 	int ret, result = 0;
@@ -117,7 +117,7 @@ static int ask_live(struct live *l, struct jpc_live *m, unsigned timeout_ms, cha
 
 		ret = client__receive(&l->client, l->buf, JPC_MAX, left < 0 ? 0 : (unsigned)left);
 		if (ret > 0)
-			ret = read_message(l, (size_t)ret, &result, why, whylen);
+			ret = read_message(l, (size_t)ret, &result, reason, len);
 	}
 	return ret < 0 ? ret : result;
 }
@@ -139,22 +139,22 @@ static int open_live(struct live *l, struct jpc_live *m, uint32_t job, const cha
 }
 
 int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
-		 void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *why,
-		 size_t whylen)
+		 void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
+		 size_t len)
 {
 	struct live l = {.client.fd = -1, .fn = fn, .arg = arg};
 	char none[1];
 	struct jpc_live m;
 	int ret;
 
-	if (!why || !whylen) {
-		why = none;
-		whylen = sizeof(none);
+	if (!reason || !len) {
+		reason = none;
+		len = sizeof(none);
 	}
-	why[0] = '\0';
+	reason[0] = '\0';
 	ret = open_live(&l, &m, job, step);
 	if (!ret)
-		ret = ask_live(&l, &m, timeout_ms, why, whylen);
+		ret = ask_live(&l, &m, timeout_ms, reason, len);
 	client__close(&l.client);
 	free(l.table);
 	free(l.buf);

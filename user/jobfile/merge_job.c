@@ -362,8 +362,8 @@ static int publish(struct job *j)
 		err = merge_scan__compare(j->set, &j->output, &j->progress, j->processes);
 	if (err)
 		return err;
-	log_debug(j->check ? "%s: read back: every node is as it was scanned"
-			   : "%s: not read back: the inputs stay, and it replaces nothing",
+	log_debug(j->check ? "%s: compared: every node is as it was scanned"
+			   : "%s: not compared: the inputs stay, and it replaces nothing",
 		  j->output.path);
 	err = merge_output__commit(&j->output);
 	if (err == -ESTALE || err == -EEXIST) {

@@ -294,10 +294,10 @@ int merge_scan__compare(const struct merge_set *set, const struct merge_output *
 	if (err || differs)
 		progress__clear(p);
 	if (err)
-		log_error("%s: cannot be read back: %s; given up; nothing was deleted",
+		log_error("%s: the copy cannot be read: %s; given up; nothing was deleted",
 			  output->path, strerror(-err));
 	else if (differs)
-		log_error("%s: does not read back as it was written: given up; nothing was "
+		log_error("%s: the copy differs from its inputs: given up; nothing was "
 			  "deleted; step %s, node %s is not what it was",
 			  output->path, stepname__human(differs->step), differs->node);
 	return err || differs ? -EIO : 0;

@@ -87,10 +87,11 @@ struct jobprof_sensor {
 	const struct jobprof_sensor_column *columns; /* [ncolumns] */
 	/*
 	 * Whether there is anything to open: -ENOENT: not on this node, which is no error; -EACCES:
-	 * it may not be read. why[len] gets one line: how it is read, or what is missing. Must not
-	 * wait for anything, also if the source is slow. NULL: it is opened and closed to find out.
+	 * it may not be read. reason[len] gets one line: how it is read, or what is missing. Must
+	 * not wait for anything, also if the source is slow. NULL: it is opened and closed to find
+	 * out.
 	 */
-	int (*probe)(const struct jobprof_sensor_roots *roots, char *why, size_t len);
+	int (*probe)(const struct jobprof_sensor_roots *roots, char *reason, size_t len);
 	/* *state is handed to the others. As probe. The roots outlive it. */
 	int (*open)(void **state, const struct jobprof_sensor_roots *roots);
 	/* Names of the tables below the series, when there are several parts of one kind; how many.
