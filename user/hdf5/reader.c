@@ -227,7 +227,7 @@ static hid_t open_file(const char *path)
 int reader__open(struct reader **out, const char *path)
 {
 	struct reader *r;
-	uint64_t bytes;
+	uint64_t bytes = 0;
 	int err = check_file(path, &bytes);
 
 	if (err)
