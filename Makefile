@@ -48,6 +48,7 @@ find_h5    = $(shell echo 'int H5open(void); int main(void) { return H5open(); }
 	echo '$(H5_ARCHIVE)' || echo '$(H5_LIBS)')
 # Once, when something is linked.
 H5_PROGRAM_LIBS = $(eval H5_PROGRAM_LIBS := $(if $(filter 1,$(H5_STATIC)),$(find_h5),$(H5_LIBS)))$(H5_PROGRAM_LIBS)
+LUA_CFLAGS := $(shell $(PKG_CONFIG) --cflags lua5.4 2>/dev/null || echo -I=/usr/include/lua5.4)
 CPPFLAGS += -D_GNU_SOURCE -DJOBPROF_VERSION='"$(VERSION)"' -DJOBPROF_SYSCONFDIR='"$(SYSCONFDIR)"' -I. -Iuser -I$(B)
 CFLAGS ?=
 CFLAGS += -std=gnu11 $(OPT) -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
@@ -76,6 +77,7 @@ VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof/*.c user/cmd/sh5
 PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
+CASE_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tests/analysis/*.c))
 BENCH    := $(addprefix $(B)/bench/,jpbench jpfiles jph5size jprusage jpsensors jpwork)
 MAN      := $(wildcard man/*.[1-8]) $(B)/man/jobprof-metrics.7
 
@@ -102,7 +104,7 @@ help:
 	@echo 'V=1 shows the commands. SAN=1 builds with sanitizers, in build-san/. H5_STATIC=0 links'
 	@echo 'the shared HDF5. SLURM=PREFIX is the Slurm that the plugins are for, where it is not the one whose headers'
 	@echo 'the compiler finds; SLURM_PLUGINDIR=DIR takes them, else the directory where that Slurm has its own.'
-tools: $(TOOLS) $(B)/tests/stub/cgself.so $(B)/tests/stub/nss_jptest.so
+tools: $(TOOLS) $(B)/tests/analysis-case $(B)/tests/judge $(B)/tests/stub/cgself.so $(B)/tests/stub/nss_jptest.so
 bench: $(BENCH)
 
 -include $(wildcard $(B)/*/*.d $(B)/*/*/*.d $(B)/*/*/*/*.d $(B)/*/*/*/*/*.d $(B)/pic/*/*/*.d $(B)/pic/*/*/*/*.d)
@@ -130,7 +132,10 @@ H5_ROOMS := user/hdf5 user/pool user/jobfile user/model user/cmd tests/unit benc
 $(B)/%.o: %.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter $(addsuffix /%,$(H5_ROOMS)),$<),$(H5_CFLAGS)) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(if $(filter $(addsuffix /%,$(H5_ROOMS)),$<),$(H5_CFLAGS)) \
+		$(if $(filter user/findings/%,$<),$(LUA_CFLAGS)) -MMD -MP -c $< -o $@
+# The assembler includes them.
+$(B)/user/findings/rules_text.o: $(wildcard user/findings/*.lua)
 
 # What is made with other directories than those of this call is made again.
 $(patsubst %.c,$(B)/%.o,$(shell grep -lE "JOBPROF_(SYSCONF|SENSOR)DIR|PLUGINS_DIR" user/*/*.c user/*/*/*.c)): $(B)/directories
@@ -150,6 +155,10 @@ $(LIB): $(LIB_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 BPF_LIBS := -lbpf -lelf -lz -ldeflate
+# What the room analysis needs, for programs that compute.
+ANALYSIS_LIBS := -Wl,--as-needed -lfftw3 -lm
+# What the room findings needs.
+FINDINGS_LIBS := -Wl,--as-needed -llua5.4 -lm
 $(B)/jobprofd: $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprofd/*.c)) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(BPF_LIBS) -lcap -lsystemd -lm
@@ -165,7 +174,7 @@ $(B)/jobprof-writer: $(B)/user/cmd/writer/writer.o $(LIB)
 	$(Q)$(UNREADABLE)
 $(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS)
 	$(Q)$(UNREADABLE)
 
 # The same program under Slurm's name.
@@ -194,7 +203,13 @@ docs: $(B)/jobprof
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap -lm
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS)
+$(B)/tests/analysis-case: $(CASE_OBJ) $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -ljansson $(ANALYSIS_LIBS)
+$(B)/tests/judge: $(B)/tests/findings/judge.o $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -ljansson $(FINDINGS_LIBS)
 $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
@@ -229,7 +244,7 @@ $(RUNS): %.run: %
 	$(Q)$<
 
 include tests/fuzz/fuzz.mk tests/stub/stub.mk
-include user/client/lib.mk user/slurm/slurm.mk user/sensor/plugin/plugin.mk
+include user/client/lib.mk user/slurm/slurm.mk user/sensor/plugin/plugin.mk web/web.mk
 
 check-bpf: $(B)/jobprofd
 	$(Q)$(B)/jobprofd --check-bpf
@@ -246,7 +261,7 @@ check-tidy:
 	$(Q)scripts/lint --all --only tidy
 # For scripts/lint: how user/ is compiled, and what cannot be without headers of Slurm.
 lint-flags: $(SKEL)
-	$(info $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(SLURM_FLAGS) -std=gnu11)
+	$(info $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(LUA_CFLAGS) $(SLURM_FLAGS) -std=gnu11)
 	$(info unseen:$(if $(SLURM_NUMBER),,user/slurm/.*_jobprof\.c))
 
 install: all
@@ -258,6 +273,9 @@ install: all
 	ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/sh5util
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -d $(DESTDIR)$(PREFIX)/share/jobprof
+	install -m 644 user/findings/rules.lua $(DESTDIR)$(PREFIX)/share/jobprof
+	if [ -f $(PAGE) ]; then install -m 644 $(PAGE) $(DESTDIR)$(PREFIX)/share/jobprof; fi
 	install -m 644 $(COMPLETED) $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	sed 's|@PREFIX@|$(PREFIX)|g' conf/jobprofd.service.in > $(DESTDIR)$(UNITDIR)/jobprofd.service
 	install -m 644 conf/jobprof.conf.example $(DESTDIR)$(SYSCONFDIR)/jobprof/jobprof.conf.example

@@ -81,6 +81,21 @@ static __always_inline void fill_acct(struct task_struct *p, struct jp_task *t,
 	rec->write_bytes = p->ioac.write_bytes - t->write_bytes;
 }
 
+static __always_inline void fill_command(struct task_struct *p, struct jp_task *t,
+					 struct jp_task_rec *rec)
+{
+	__builtin_memcpy(rec->comm, t->comm, sizeof(rec->comm));
+	/* bases first, as in fill_sched() */
+	rec->command_runtime_ns = t->comm_runtime_ns;
+	rec->command_run_delay_ns = t->comm_run_delay_ns;
+	rec->command_rchar = t->comm_rchar;
+	rec->command_wchar = t->comm_wchar;
+	rec->command_runtime_ns = p->se.sum_exec_runtime - rec->command_runtime_ns;
+	rec->command_run_delay_ns = p->sched_info.run_delay - rec->command_run_delay_ns;
+	rec->command_rchar = p->ioac.rchar - rec->command_rchar;
+	rec->command_wchar = p->ioac.wchar - rec->command_wchar;
+}
+
 /* Run time before a move that the next switch will carry out: it stays where the task was. */
 static __always_inline u64 left_behind(const struct jp_task *t)
 {
@@ -106,7 +121,11 @@ static __always_inline void fill(struct task_struct *p, struct jp_task *t, struc
 	rec->cpu = cpu_of(p);
 	rec->start_ns = p->start_boottime;
 	fill_sched(p, t, rec);
+	fill_command(p, t, rec);
+	rec->ended = (t->flags & JP_TASK_EXITED) != 0;
 	if (rec->slot != JP_SLOT_NONE && !(t->flags & JP_TASK_EXITED)) {
+		rec->runnable = !task_state(p);
+		rec->cpus = p->nr_cpus_allowed;
 		fill_acct(p, t, rec);
 		fill_memory(p, rec);
 	}
@@ -226,7 +245,7 @@ int jp_sweep(struct bpf_iter__task *ctx)
 	tgid = p->tgid;
 	slot = bpf_map_lookup_elem(&jp_adopt, &tgid);
 	if (slot) {
-		place(p, *slot, JP_TASK_LINEAGE, false);
+		place(p, *slot, JP_TASK_LINEAGE, false, NULL);
 		return 0;
 	}
 	e = resolve(p);

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	      12
+#define JP_ABI_VERSION	      15
 #define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
@@ -26,6 +26,9 @@
 #define JP_PMU_NAME_LEN	      40
 #define JP_PMU_TEXT	      512
 #define JP_NET_TEXT	      1024
+#define JP_COMM_LEN	      16   /* of a program's name, with its NUL, as the kernel keeps it */
+#define JP_COMMANDS	      64   /* names of a step; the rest count together */
+#define JP_COMMANDS_ALL	      4096 /* of all steps */
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
@@ -74,6 +77,7 @@ enum jp_kind {
 	JP_KIND_LINEAGE, /* slot only: a task among others of one cgroup */
 	JP_KIND_GROUP,	 /* below a step, counts with its parent */
 	JP_KIND_STEPD,	 /* slurmstepd's own: not counted */
+	JP_KIND_RANK,	 /* slot only: a rank of an MPI launcher within a task */
 };
 
 /* Where a slot's global task id comes from, best last. */
@@ -145,6 +149,10 @@ struct jp_slot {
 	char path[JP_PATH_LEN]; /* below the hierarchy's root */
 	/* STEP: the command line of the process that made its cgroup, "": not seen */
 	char title[JP_TITLE_LEN];
+	/* RANK: its number, and the slot that its launcher counts in, as it was then */
+	__s32 rank;
+	__u32 task, task_gen;
+	__u32 rank_pid; /* its first program, of several launchers' the last; 0: has exited */
 };
 #define JP_SLOT_F_EXITED 1 /* the lineage root has exited */
 #define JP_SLOT_F_ENV	 4 /* tasks are known by SLURM_PROCID, as children of slurmstepd */
@@ -293,6 +301,19 @@ struct jp_left {
 	__u64 threads; /* living ones of the process that had most when one of them ended */
 };
 
+/* What was used under a program's name, by threads that have ended or whose process has become
+ * another program. Any CPU: atomic adds, but for the peak and the times. */
+struct jp_command {
+	__u64 processes; /* that ended under it, or left the step */
+	__u64 runtime_ns;
+	__u64 run_delay_ns;
+	__u64 rchar;
+	__u64 wchar;
+	__u64 peak;	/* pages: of one process */
+	__u64 first_ns; /* CLOCK_BOOTTIME */
+	__u64 last_ns;
+};
+
 /* Totals of tasks that ended or left; process context on any CPU, so all adds are atomic. */
 struct jp_acct {
 	__u64 utime_ns;
@@ -309,10 +330,32 @@ struct jp_acct {
 	__u64 exits;	   /* tasks whose totals were retired */
 	__u64 tasks_in;	   /* tasks ever given this slot */
 	__u64 life_events; /* fork, exec, exit, attach programs run for this slot */
+	__u64 commands;	   /* STEP: names of programs that have an account */
 	__u64 exit_maxrss; /* pages: largest peak of a process that has ended */
 	__u64 left_seq;	   /* of changes of left */
 	__u64 left_acked;  /* user space: it has taken what left was then */
 	struct jp_left left;
+	/* STEP: of all names that have no account of their own, so there is always one */
+	struct jp_command other;
+};
+
+/* A rank: its launcher's slot, which may be given again, and its number. */
+struct jp_rank_key {
+	__u32 task, gen;
+	__s32 rank;
+};
+
+/* Variables in which launchers say a rank's number: "NAME=". */
+#define JP_RANK_NAMES 4
+struct jp_rank_name {
+	char name[28];
+	__u32 len;
+};
+
+/* A program's name in a step. */
+struct jp_command_key {
+	__u32 step; /* its slot */
+	char comm[JP_COMM_LEN];
 };
 
 /* Counters of the collector, one writer field each, atomic adds. */
@@ -333,7 +376,9 @@ struct jp_stats {
 	__u64 pmu_missed; /* switches to a task that were not seen, while counters are read there */
 	__u64 slots_changed; /* a slot was taken or given back, after its state says so */
 	__u64 blk_lost;	     /* requests whose end no program saw: counted without their time */
-	__u64 blk_late; /* requests that ended after their slot's last row: counted in slot 0 */
+	__u64 blk_late;	  /* requests that ended after their slot's last row: counted in slot 0 */
+	__u64 ranks_lost; /* ranks that found no slot: they count in their task only */
+	__u64 commands_full; /* steps whose names found jp_commands full: these count together */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -395,9 +440,9 @@ struct jp_task_rec {
 	__u32 sched_slot; /* open run time and delay */
 	__u32 pid;
 	__u32 tgid;
-	__u32 cpu; /* where it runs or ran last: of the run time below; JP_CPU_NONE: not known */
-	__u32 pad;
-	__u64 mm; /* identity only; 0: no memory, or reported by another thread */
+	__u32 cpu;   /* where it runs or ran last: of the run time below; JP_CPU_NONE: not known */
+	__u32 ended; /* only its last switch is to come */
+	__u64 mm;    /* identity only; 0: no memory, or reported by another thread */
 	__u64 start_ns;
 	__u64 runtime_ns; /* not yet harvested */
 	__u64 run_delay_ns;
@@ -422,6 +467,14 @@ struct jp_task_rec {
 	__u64 total_vm;
 	__u64 hiwater_rss;
 	__u64 hugetlb; /* pages of the base size */
+	/* since the process has that name */
+	char comm[JP_COMM_LEN];
+	__u64 command_runtime_ns;
+	__u64 command_run_delay_ns;
+	__u64 command_rchar;
+	__u64 command_wchar;
+	__u32 runnable; /* it runs, or waits for a CPU */
+	__u32 cpus;	/* that it may run on */
 };
 
 /* A task that user space knows: its number, and when it began, for numbers are given again. */
@@ -451,11 +504,11 @@ struct jp_asked {
 _Static_assert(sizeof(struct jp_component) == 64, "jp_component");
 _Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
 _Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
-_Static_assert(sizeof(struct jp_slot) == 80 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
+_Static_assert(sizeof(struct jp_slot) == 96 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");
-_Static_assert(sizeof(struct jp_acct) == 200, "jp_acct");
+_Static_assert(sizeof(struct jp_acct) == 272, "jp_acct");
 _Static_assert(sizeof(struct jp_blk) == 64, "jp_blk");
 _Static_assert(sizeof(struct jp_blk_lat) == 640, "jp_blk_lat");
 _Static_assert(sizeof(struct jp_blk_set) == 64, "jp_blk_set");
@@ -464,10 +517,12 @@ _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
-_Static_assert(sizeof(struct jp_stats) == 136, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 616 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 632 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
-_Static_assert(sizeof(struct jp_task_rec) == 224, "jp_task_rec");
+_Static_assert(sizeof(struct jp_task_rec) == 280, "jp_task_rec");
+_Static_assert(sizeof(struct jp_command_key) == 20, "jp_command_key");
+_Static_assert(sizeof(struct jp_command) == 64, "jp_command");
 _Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");
 _Static_assert(sizeof(struct jp_env) == 8 + JP_ENV_LEN + JP_ENV_STRING, "jp_env");
 _Static_assert(sizeof(struct jp_asked) == 8 + JP_ASK_MAX * (16 + 2 * sizeof(struct jp_task_rec)),

@@ -7,17 +7,11 @@
  * cgroup_mkdir fires for every hierarchy under one global lock, so these programs never run in
  * parallel with themselves; all fire with the target's cgroup settled.
  */
+#include "bpf/env.bpf.h"
 #include "bpf/left.bpf.h"
 #include "bpf/task.bpf.h"
 
 #define NAME_MAX_MATCH 128 /* container runtimes put 64 hex digits between prefix and suffix */
-
-static __always_inline struct jp_scratch *scratch(void)
-{
-	u32 zero = 0;
-
-	return bpf_map_lookup_elem(&jp_pcpu, &zero);
-}
 
 /* prefix*suffix, or the whole name; len is the name's length without its NUL. */
 static __noinline bool name_matches(const struct jp_component *n, const char *name, u32 len)
@@ -81,7 +75,8 @@ static __always_inline bool may_have_kind(u32 component)
 }
 
 /* Takes a free slot, which user space does not see before slot_publish(). Slot 0: no slot is free,
- * so the cgroup or lineage counts in slot 0; slots_exhausted says so. */
+ * so the cgroup or lineage counts in slot 0, and slots_exhausted says so; a rank counts in its
+ * task, and ranks_lost says so. */
 static __noinline u32 slot_alloc(u32 kind, u32 step)
 {
 	struct jp_slot *info;
@@ -101,7 +96,10 @@ static __noinline u32 slot_alloc(u32 kind, u32 step)
 	info->start_ns = bpf_ktime_get_boot_ns();
 	return slot;
 none:
-	JP_COUNT(slots_exhausted);
+	if (kind == JP_KIND_RANK)
+		JP_COUNT(ranks_lost);
+	else
+		JP_COUNT(slots_exhausted);
 	return JP_SLOT_OTHER;
 }
 
@@ -275,7 +273,7 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 
 	if (pt && pt->next_slot != JP_SLOT_SELF) {
 		slot = pt->next_slot;
-		flags = pt->flags & (JP_TASK_LINEAGE | JP_TASK_MEMORY);
+		flags = pt->flags & (JP_TASK_LINEAGE | JP_TASK_RANK | JP_TASK_MEMORY);
 		if ((clone_flags & (CLONE_VM | CLONE_THREAD)) == CLONE_VM)
 			flags &= ~JP_TASK_MEMORY;
 	}
@@ -291,22 +289,11 @@ int BPF_PROG(jp_fork, struct task_struct *child, u64 clone_flags)
 	}
 	if (slot == JP_SLOT_NONE)
 		return 0;
-	place(child, slot, flags, true);
+	place(child, slot, flags, true, pt);
 	a = pt ? slot_acct(pt->next_slot) : NULL; /* of its maker, wherever it begins */
 	if (a && child->pid == child->tgid)
 		ADD(a, forks, 1);
 	return 0;
-}
-
-/* The first n characters of a setting; not a literal, which would need a section of its own. */
-static __always_inline bool same(const char *a, const volatile char *b, int n)
-{
-	int i;
-
-	for (i = 0; i < n; i++)
-		if (a[i] != b[i])
-			return false;
-	return true;
 }
 
 static __always_inline bool is_stepd(struct task_struct *p)
@@ -318,132 +305,6 @@ static __always_inline bool is_stepd(struct task_struct *p)
 		return false;
 	BPF_CORE_READ_STR_INTO(&comm, p, comm);
 	return same(comm, jp_stepd_comm, sizeof("slurmstepd"));
-}
-
-#define ENV_STRINGS 1024
-#define PROCID_LEN  13
-
-/*
- * The verifier walks loops turn by turn and a global function once, whenever jobprofd or "jobprof
- * run" starts: what is done with one string is a global function, and so is each loop. No pointer
- * goes to a global function, as kernels before 5.12 take none: strings are in the scratch memory.
- */
-static __always_inline bool is_procid(const char *env)
-{
-	const u64 *have = (const u64 *)env;
-	const volatile u64 *key = (const volatile u64 *)jp_procid_key;
-	const volatile u64 *mask = (const volatile u64 *)jp_procid_mask;
-
-	return !(((have[0] ^ key[0]) & mask[0]) | ((have[1] ^ key[1]) & mask[1]));
-}
-
-static __always_inline int parse_procid(const char *digits)
-{
-	int i, v = 0;
-
-	for (i = 0; i < 9; i++) {
-		char c = digits[i];
-
-		if (!c)
-			return i ? v : JP_GTID_NONE;
-		if (c < '0' || c > '9')
-			return JP_GTID_NONE;
-		v = v * 10 + (c - '0');
-	}
-	return JP_GTID_NONE;
-}
-
-/*
- * Looks at one string of an environment; rest: it is the rest of a long one, and no new variable.
- * Returns its length with its NUL, 0 after SLURM_PROCID, whose value is in the scratch memory then.
- */
-__noinline int find_procid(u64 at, u64 rest)
-{
-	struct jp_scratch *s = scratch();
-	long n;
-
-	if (!s)
-		return 0;
-	n = bpf_probe_read_user_str(s->env, sizeof(s->env), (void *)at);
-	if (n <= 0 || rest || !is_procid(s->env))
-		return n;
-	s->gtid = parse_procid(s->env + PROCID_LEN);
-	return 0;
-}
-
-/* SLURM_PROCID of a new program's environment, JP_GTID_NONE: not there or no number. */
-__noinline int env_procid(u64 at, u64 end)
-{
-	struct jp_scratch *s = scratch();
-	u64 rest = 0;
-	int i;
-
-	if (!s)
-		return JP_GTID_NONE;
-	s->gtid = JP_GTID_NONE;
-	for (i = 0; i < ENV_STRINGS && at < end; i++) {
-		int n = find_procid(at, rest);
-
-		if (n <= 0)
-			return s->gtid;
-		rest = n == sizeof(s->env);
-		at += n - rest;
-	}
-	if (at < end)
-		JP_COUNT(env_long);
-	return JP_GTID_NONE;
-}
-
-/* "SLURM_", as it begins jp_procid_key. */
-static __always_inline bool is_slurms(const char *env)
-{
-	return *(const u32 *)env == *(const volatile u32 *)jp_procid_key &&
-	       *(const u16 *)(env + 4) == *(const volatile u16 *)(jp_procid_key + 4);
-}
-
-/* Keeps one string of an environment if it is Slurm's; rest and result are find_procid()'s. */
-__noinline int keep_if_slurms(u64 at, u64 rest)
-{
-	struct jp_scratch *s = scratch();
-	u32 len;
-	long n;
-
-	if (!s)
-		return 0;
-	n = bpf_probe_read_user_str(s->env, sizeof(s->env), (void *)at);
-	len = s->kept.len;
-	if (n <= 0 || len >= JP_ENV_LEN)
-		return 0;
-	if (!rest && n < JP_ENV_STRING && is_slurms(s->env))
-		s->kept.len =
-			len + bpf_probe_read_kernel_str(s->kept.text + len, JP_ENV_STRING, s->env);
-	return n;
-}
-
-/*
- * Slurm's variables in the environment of a step's first program: user space may read them when the
- * program has ended, has become another one, or cannot be read.
- */
-__noinline int keep_env(u64 at, u64 end, u32 step)
-{
-	struct jp_scratch *s = scratch();
-	u64 rest = 0;
-	int i;
-
-	if (!s || bpf_map_lookup_elem(&jp_envs, &step))
-		return 0;
-	s->kept.len = 0;
-	for (i = 0; i < ENV_STRINGS && at < end; i++) {
-		int n = keep_if_slurms(at, rest);
-
-		if (n <= 0)
-			break;
-		rest = n == sizeof(s->env);
-		at += n - rest;
-	}
-	if (s->kept.len)
-		bpf_map_update_elem(&jp_envs, &step, &s->kept, BPF_NOEXIST);
-	return 0;
 }
 
 /* The first program of a task: it names the lineage. */
@@ -475,8 +336,90 @@ static __always_inline void begin_lineage(struct task_struct *p, struct jp_task 
 	info->uid = BPF_CORE_READ(p, cred, uid.val);
 	if (fresh)
 		slot_publish(info);
-	place(p, slot, JP_TASK_LINEAGE, true);
+	place(p, slot, JP_TASK_LINEAGE, true, NULL);
 	emit(JP_EV_TASK, slot, info->gen, p->tgid);
+}
+
+/* Anyone can set the variable to any number: ranks have room in jp_ranks for half of the slots, so
+ * that the steps and tasks of other jobs always find some. */
+static __noinline u32 make_rank(const struct jp_slot *task, const struct jp_rank_key *key)
+{
+	u32 slot = slot_alloc(JP_KIND_RANK, task->step), *faster;
+	struct jp_slot *info = slot_info(slot);
+
+	if (slot == JP_SLOT_OTHER || !info)
+		return JP_SLOT_OTHER;
+	if (bpf_map_update_elem(&jp_ranks, key, &slot, BPF_NOEXIST)) {
+		/* not published yet, so it has no counts */
+		bpf_map_push_elem(&jp_free, &slot, BPF_ANY);
+		faster = bpf_map_lookup_elem(&jp_ranks, key);
+		if (faster)
+			return *faster;
+		JP_COUNT(ranks_lost);
+		return JP_SLOT_OTHER;
+	}
+	info->cgroup_id = task->cgroup_id;
+	info->hier = task->hier;
+	info->uid = task->uid;
+	info->rank = key->rank;
+	info->task = key->task;
+	info->task_gen = key->gen;
+	slot_publish(info);
+	return slot;
+}
+
+/* The first program of a rank. Ranks of one number below one task share a slot: a job may start a
+ * launcher many times. */
+static __noinline int begin_rank(struct task_struct *p, struct jp_task *t, int rank)
+{
+	struct jp_slot *task = slot_info(t->next_slot), *info;
+	struct jp_rank_key key = {.task = t->next_slot, .rank = rank};
+	u32 slot, *had;
+
+	if (!task)
+		return 0;
+	key.gen = task->gen;
+	had = bpf_map_lookup_elem(&jp_ranks, &key);
+	slot = had ? *had : make_rank(task, &key);
+	info = slot_info(slot);
+	if (slot == JP_SLOT_OTHER || !info) {
+		t->flags |= JP_TASK_RANK;
+		return 0;
+	}
+	info->rank_pid = p->tgid;
+	place(p, slot, JP_TASK_LINEAGE | JP_TASK_RANK, true, NULL);
+	return 0;
+}
+
+/*
+ * A rank begins where a program's environment names one and that of the program before it, in its
+ * process or the process that made it, named none or another. first: there is no program before it
+ * in the step: a task that is a rank itself, of srun. What ran before it was seen has no ranks.
+ * Returns whether the environment was looked at, and names no rank.
+ */
+static __noinline bool note_rank(struct task_struct *p, struct jp_task *t, u32 step, bool first)
+{
+	struct jp_slot *info = slot_info(step);
+	u64 launched, before = t->launched;
+
+	if ((t->flags & JP_TASK_RANK) || !info || (info->flags & JP_SLOT_F_BASE))
+		return false;
+	launched = env_rank(BPF_CORE_READ(p, mm, env_start), BPF_CORE_READ(p, mm, env_end));
+	t->launched = launched;
+	if (!first && launched && launched != before)
+		begin_rank(p, t, (int)launched);
+	return !launched;
+}
+
+/* A launcher adds variables: a program that has as many as an earlier one of the same parent, which
+ * was no rank, is none either. That saves a shell's commands the search, 90 ns per variable. */
+static __always_inline void find_ranks(struct task_struct *p, struct jp_task *t, struct jp_task *up,
+				       u32 step, bool first, u32 envc)
+{
+	if (up && envc && up->envc == envc)
+		t->launched = 0;
+	else if (note_rank(p, t, step, first) && up)
+		up->envc = envc;
 }
 
 /* The user of a step without tasks (extern): that of a program in the step that is not root's. Only
@@ -497,6 +440,28 @@ static __always_inline void note_first(struct task_struct *p, u32 slot, struct j
 	emit(JP_EV_TASK, slot, info->gen, p->tgid);
 }
 
+/* A task's first program: its parent is not of its step. */
+static __always_inline void begin_task(struct task_struct *p, struct jp_task *t,
+				       struct task_struct *parent, struct jp_slot *info)
+{
+	u64 env = BPF_CORE_READ(p, mm, env_start), env_end = BPF_CORE_READ(p, mm, env_end);
+	int gtid;
+
+	if (!(info->flags & JP_SLOT_F_ENV)) {
+		keep_env(env, env_end, info->step);
+		note_first(p, t->next_slot, info);
+		return;
+	}
+	if (!is_stepd(parent))
+		return;
+	keep_env(env, env_end, info->step);
+	gtid = env_procid(env, env_end);
+	if (gtid >= 0)
+		begin_lineage(p, t, gtid);
+	else
+		note_first(p, t->next_slot, info);
+}
+
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
@@ -504,9 +469,8 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	struct task_struct *parent = p->real_parent;
 	struct jp_slot *info, *above;
 	struct jp_task *up;
-	u64 env, env_end;
 	struct jp_acct *a;
-	int gtid;
+	bool first, was_program;
 
 	if (!t || t->next_slot == JP_SLOT_NONE || t->next_slot == JP_SLOT_SELF)
 		return 0;
@@ -515,31 +479,22 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 		ADD(a, life_events, 1);
 		left_by_exec(p, t, a);
 	}
+	command_exec(p, t);
+	was_program = t->flags & JP_TASK_MEMORY;
 	t->maxrss = BPF_CORE_READ(p, signal, maxrss);
 	t->flags |= JP_TASK_MEMORY;
 	info = slot_info(t->next_slot);
-	if (!info || (t->flags & JP_TASK_LINEAGE) || t->next_slot == JP_SLOT_OTHER)
+	if (!info || t->next_slot == JP_SLOT_OTHER)
 		return 0;
-	note_user(p, info);
 	up = bpf_task_storage_get(&jp_tasks, parent, 0, 0);
 	above = up ? slot_info(up->next_slot) : NULL;
-	if (above && above->step == info->step)
-		return 0; /* its parent is of this step already: not a task's first program */
-	env = BPF_CORE_READ(p, mm, env_start);
-	env_end = BPF_CORE_READ(p, mm, env_end);
-	if (!(info->flags & JP_SLOT_F_ENV)) {
-		keep_env(env, env_end, info->step);
-		note_first(p, t->next_slot, info);
-		return 0;
+	first = !above || above->step != info->step;
+	if (!(t->flags & JP_TASK_LINEAGE)) {
+		note_user(p, info);
+		if (first)
+			begin_task(p, t, parent, info);
 	}
-	if (!is_stepd(parent))
-		return 0;
-	keep_env(env, env_end, info->step);
-	gtid = env_procid(env, env_end);
-	if (gtid >= 0)
-		begin_lineage(p, t, gtid);
-	else
-		note_first(p, t->next_slot, info);
+	find_ranks(p, t, up, info->step, first && !was_program, bprm->envc);
 	return 0;
 }
 
@@ -564,10 +519,13 @@ int BPF_PROG(jp_exit, struct task_struct *p)
 	ADD(a, exits, 1);
 	ADD(a, life_events, 1);
 	left_by_exit(p, t, a);
+	command_exit(p, t);
 	if (!group_exits(p))
 		return 0;
 	if (BPF_CORE_READ(sig, oom_mm))
 		ADD(info, oom, 1);
+	if (info->rank_pid == (u32)p->tgid)
+		info->rank_pid = 0;
 	if (info->root_pid == (u32)p->tgid) {
 		int code = BPF_CORE_READ(sig, group_exit_code);
 

@@ -38,15 +38,28 @@ struct jp_task {
 	u64 read_bytes;
 	u64 write_bytes;
 	u64 maxrss; /* signal_struct.maxrss at the last exec: the peak of the programs before it */
+	/* the program that the task counts for in Commands, and what it counts from; process
+	 * context and, at the end, the last switch */
+	char comm[JP_COMM_LEN];
+	u64 comm_runtime_ns;
+	u64 comm_run_delay_ns;
+	u64 comm_rchar;
+	u64 comm_wchar;
+	u64 launched; /* what the program's environment said of its rank, 0: nothing */
+	u32 envc;     /* variables of a child whose environment named no rank, 0: none was seen */
+	u32 pad;
 };
 #define JP_TASK_LINEAGE 1 /* its slot follows descent, not the cgroup, inside its step */
 #define JP_TASK_EXITED	2 /* accounting retired at exit; only the last switch is to come */
 #define JP_TASK_MEMORY	4 /* its memory is of a program of its step, and not lent to it by vfork */
+#define JP_TASK_RANK	8 /* of a rank: another launcher below does not count apart */
 
 struct jp_scratch {
 	char env[4096];
 	char name[128];
 	int gtid;
+	u32 rank_name; /* of jp_rank_names: which one the rank is from; JP_RANK_NAMES: none */
+	int rank;
 	struct jp_env kept;
 };
 
@@ -225,6 +238,18 @@ struct jp_map_envs {
 	__type(key, u32); /* slot of the step */
 	__type(value, struct jp_env);
 };
+struct jp_map_ranks {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1); /* half as many as slots */
+	__type(key, struct jp_rank_key);
+	__type(value, u32); /* slot */
+};
+struct jp_map_commands {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, JP_COMMANDS_ALL);
+	__type(key, struct jp_command_key);
+	__type(value, struct jp_command);
+};
 
 JP_MAP struct jp_map_control jp_control SEC(".maps");
 JP_MAP struct jp_map_tasks jp_tasks SEC(".maps");
@@ -252,6 +277,8 @@ JP_MAP struct jp_map_pmu_cpu jp_pmu_cpu SEC(".maps");
 JP_MAP struct jp_map_pmu_fds jp_pmu_fds SEC(".maps");
 JP_MAP struct jp_map_asked jp_asked SEC(".maps");
 JP_MAP struct jp_map_envs jp_envs SEC(".maps");
+JP_MAP struct jp_map_ranks jp_ranks SEC(".maps");
+JP_MAP struct jp_map_commands jp_commands SEC(".maps");
 
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE
@@ -269,10 +296,19 @@ const volatile char jp_stepd_comm[16] = "slurmstepd";
 const volatile char jp_procid_key[16] __attribute__((aligned(8))) = "SLURM_PROCID=";
 const volatile char jp_procid_mask[16]
 	__attribute__((aligned(8))) = {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+/* Of Open MPI, MVAPICH, PMIx and PMI (MPICH, Intel MPI), best first: a launcher that was started
+ * by another one may leave the other's variable there. */
+const volatile struct jp_rank_name jp_rank_names[JP_RANK_NAMES] = {
+	{"OMPI_COMM_WORLD_RANK=", 21},
+	{"MV2_COMM_WORLD_RANK=", 20},
+	{"PMIX_RANK=", 10},
+	{"PMI_RANK=", 9},
+};
 #else
 extern const volatile char jp_stepd_comm[16];
 extern const volatile char jp_procid_key[16];
 extern const volatile char jp_procid_mask[16];
+extern const volatile struct jp_rank_name jp_rank_names[JP_RANK_NAMES];
 extern const volatile __u32 jp_nslots;
 extern const volatile __u32 jp_ncpus;
 extern const volatile __u32 jp_families;

@@ -97,6 +97,7 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t)
 	sched_bases(p, t);
 	if (state & TASK_DEAD) {
 		acct_retire(p, t);
+		command_end(p, t);
 		s->tasks_out++;
 		t->slot = t->next_slot = JP_SLOT_NONE;
 	}

@@ -3,6 +3,7 @@
 #ifndef JP_TASK_BPF_H
 #define JP_TASK_BPF_H
 
+#include "bpf/command.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/pmu.bpf.h"
 
@@ -160,24 +161,34 @@ static __always_inline u32 cpu_of(struct task_struct *p)
 	return BPF_CORE_READ((struct task_struct___cpu *)p, cpu);
 }
 
+/* A task that carries nothing yet. Its own function, for the stack that it takes. */
+static __noinline int place_new(struct task_struct *p, const struct jp_task *from, u32 slot,
+				u32 flags, bool born)
+{
+	struct jp_task init = {.slot = slot, .next_slot = slot, .flags = flags};
+
+	if (!born) {
+		sched_bases(p, &init);
+		acct_bases(p, &init);
+		command_bases(p, &init);
+	}
+	command_begin(p, &init, from);
+	if (!bpf_task_storage_get(&jp_tasks, p, &init, BPF_LOCAL_STORAGE_GET_F_CREATE))
+		JP_COUNT(storage_fail);
+	else
+		enter(slot);
+	return 0;
+}
+
 /* place() without the counters that belong to the CPU. */
-static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flags, bool born)
+static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flags, bool born,
+				       const struct jp_task *from)
 {
 	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
 
 	if (!t) {
-		struct jp_task init = {.slot = slot, .next_slot = slot, .flags = flags};
-
-		if (slot == JP_SLOT_NONE)
-			return;
-		if (!born) {
-			sched_bases(p, &init);
-			acct_bases(p, &init);
-		}
-		if (!bpf_task_storage_get(&jp_tasks, p, &init, BPF_LOCAL_STORAGE_GET_F_CREATE))
-			JP_COUNT(storage_fail);
-		else
-			enter(slot);
+		if (slot != JP_SLOT_NONE)
+			place_new(p, from, slot, flags, born);
 		return;
 	}
 	flags |= t->flags & JP_TASK_MEMORY;
@@ -186,6 +197,7 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 		return;
 	}
 	acct_retire(p, t);
+	command_move(p, t, slot);
 	if (t->next_slot != t->slot) {
 		/* asked for twice before a switch: the slot between never had it */
 		struct jp_acct *a = slot_acct(t->next_slot);
@@ -231,11 +243,13 @@ static __noinline int pmu_moved(struct task_struct *p, u32 slot)
 
 /*
  * Makes the task count in slot from now on (JP_SLOT_NONE: nowhere). born: it began after the slot
- * did, so everything it has ever used belongs there; else its present values are the bases.
+ * did, so everything it has ever used belongs there; else its present values are the bases. from:
+ * its maker's, of a task that begins; NULL: none of ours, or not known.
  */
-static __always_inline void place(struct task_struct *p, u32 slot, u32 flags, bool born)
+static __always_inline void place(struct task_struct *p, u32 slot, u32 flags, bool born,
+				  const struct jp_task *from)
 {
-	place_task(p, slot, flags, born);
+	place_task(p, slot, flags, born, from);
 	if (jp_npmu)
 		pmu_moved(p, slot_valid(slot) ? slot : JP_SLOT_OTHER);
 }
@@ -262,7 +276,7 @@ static __always_inline void settle(struct task_struct *p, struct jp_cgroup *e, b
 		if (own && own->step == e->step)
 			return;
 	}
-	place(p, slot, 0, born);
+	place(p, slot, 0, born, NULL);
 }
 
 #endif

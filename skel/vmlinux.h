@@ -168,6 +168,7 @@ struct task_struct {
 	struct thread_info thread_info;
 	unsigned int on_cpu; /* unsigned: its size differs between kernels */
 	unsigned int flags;
+	int nr_cpus_allowed;
 	unsigned int __state;
 	int exit_code;
 	unsigned int in_iowait : 1;
@@ -242,6 +243,7 @@ enum rqf_flags { __RQF_FLUSH_SEQ = 1 };
 
 struct linux_binprm {
 	struct mm_struct *mm;
+	int envc;
 };
 
 struct bpf_map {

@@ -5,26 +5,26 @@ FUZZ_B   := build-fuzz
 FUZZ_CC  := $(CLANG)
 FUZZ_OPT := -O1 -g -U_FORTIFY_SOURCE -fno-omit-frame-pointer -fsanitize=address,undefined \
 	-fno-sanitize-recover=undefined
-FUZZ_LIB := $(wildcard $(foreach r,base schema identity journal hdf5 pool jobfile model analysis view,user/$(r)/*.c)) \
+FUZZ_LIB := $(wildcard $(foreach r,base schema identity journal hdf5 pool jobfile model analysis analysis/* findings view,user/$(r)/*.c)) \
 	$(addprefix user/cmd/jobprof/,show.c select_args.c input_file.c input_args.c)
 FUZZ_OBJ := $(FUZZ_LIB:%.c=$(FUZZ_B)/%.o)
 FUZZ_DATA := -DFUZZ_DATA='"$(CURDIR)/tests/data"'
-FUZZ_HARNESS := reader.o tools.o tools_merge.o libfault.o
+FUZZ_HARNESS := reader.o tools.o tools_merge.o tools_report.o tools_plot.o libfault.o
 REPLAY_B := build/fuzz
 REPLAY_LIB := $(FUZZ_LIB:%.c=$(REPLAY_B)/%.o)
 REPLAY_OBJ := $(addprefix $(REPLAY_B)/tests/fuzz/,$(FUZZ_HARNESS) h5mutate.o replay.o)
-FUZZ_LIBS := $(H5_LIBS) -ldeflate -ljansson -lcap -lz -lm
+FUZZ_LIBS := $(H5_LIBS) -ldeflate -ljansson -lcap -lz -lfftw3 -llua5.4 -lm
 
 .PHONY: fuzz replay
 fuzz: $(FUZZ_B)/reader $(FUZZ_B)/structure
 replay: $(REPLAY_B)/replay $(REPLAY_B)/rows
 
--include $(wildcard $(FUZZ_B)/*/*/*.d $(REPLAY_B)/*/*/*.d)
+-include $(wildcard $(foreach b,$(FUZZ_B) $(REPLAY_B),$(b)/*/*/*.d $(b)/*/*/*/*.d))
 
 $(FUZZ_B)/%.o: %.c
 	$(call msg,FUZZ-CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(FUZZ_CC) $(CPPFLAGS) $(FUZZ_DATA) -D__SANITIZE_ADDRESS__ -std=gnu11 $(FUZZ_OPT) -fsanitize=fuzzer-no-link $(H5_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(FUZZ_CC) $(CPPFLAGS) $(FUZZ_DATA) -D__SANITIZE_ADDRESS__ -std=gnu11 $(FUZZ_OPT) -fsanitize=fuzzer-no-link $(H5_CFLAGS) $(LUA_CFLAGS) -MMD -MP -c $< -o $@
 $(FUZZ_B)/reader: $(FUZZ_OBJ) $(addprefix $(FUZZ_B)/tests/fuzz/,$(FUZZ_HARNESS))
 	$(call msg,LINK,$@)
 	$(Q)$(FUZZ_CC) $(FUZZ_OPT) -fsanitize=fuzzer -o $@ $^ $(FUZZ_LIBS)
@@ -35,7 +35,7 @@ $(FUZZ_B)/structure: $(FUZZ_OBJ) $(addprefix $(FUZZ_B)/tests/fuzz/,$(FUZZ_HARNES
 $(REPLAY_B)/%.o: %.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(FUZZ_DATA) $(CFLAGS) $(FUZZ_OPT) $(H5_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(CPPFLAGS) $(FUZZ_DATA) $(CFLAGS) $(FUZZ_OPT) $(H5_CFLAGS) $(LUA_CFLAGS) -MMD -MP -c $< -o $@
 $(REPLAY_B)/rows: $(REPLAY_B)/tests/fuzz/rows.o
 $(REPLAY_B)/replay: $(REPLAY_OBJ)
 $(REPLAY_B)/replay $(REPLAY_B)/rows: $(REPLAY_LIB)

@@ -69,11 +69,11 @@ static void read_series(struct cursor *c, const struct reader *r, unsigned step,
 		return;
 	read_attrs(n);
 	for (unsigned s = 0; s < n->nseries; s++) {
-		for (unsigned i = 0; i < n->series[s].ntables; i++) {
+		for (unsigned i = 0; i < n->series[s].tables.n; i++) {
 			if (name)
-				read_by_cursor(c, n, &n->series[s], n->series[s].tables[i]);
+				read_by_cursor(c, n, &n->series[s], n->series[s].tables.v[i]);
 			else
-				read_whole(n, &n->series[s], n->series[s].tables[i]);
+				read_whole(n, &n->series[s], n->series[s].tables.v[i]);
 		}
 	}
 	reader_node__free(n);
@@ -87,7 +87,7 @@ static void read_nodes(const struct reader *r)
 	if (cursor__new(&c))
 		return;
 	for (unsigned s = 0; s < r->nsteps; s++)
-		for (unsigned n = 0; n < r->steps[s].nnodes; n++)
+		for (unsigned n = 0; n < r->steps[s].nodes.n; n++)
 			for (unsigned i = 0; i < sizeof(names) / sizeof(*names); i++)
 				read_series(c, r, s, n, names[i]);
 	cursor__free(c);
@@ -135,8 +135,10 @@ static void read_file(const char *path)
 		return;
 	read_nodes(r);
 	tools__read(path, r);
+	tools__plot(r);
 	tools__merge(r, input.data, input.size);
 	reader__free(r);
+	tools__report(path);
 	show(path, SHOW_ALL);
 	show(path, SHOW_JSON);
 }

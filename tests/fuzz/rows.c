@@ -76,8 +76,8 @@ static int print_node(struct cursor *c, const struct reader *r, unsigned step, u
 	if (err)
 		return err;
 	for (unsigned s = 0; !err && s < n->nseries; s++)
-		for (unsigned i = 0; !err && i < n->series[s].ntables; i++)
-			err = print_table(c, n, &n->series[s], n->series[s].tables[i]);
+		for (unsigned i = 0; !err && i < n->series[s].tables.n; i++)
+			err = print_table(c, n, &n->series[s], n->series[s].tables.v[i]);
 	reader_node__free(n);
 	return err;
 }
@@ -94,7 +94,7 @@ int main(int argc, char **argv)
 	if (!err)
 		err = cursor__new(&c);
 	for (unsigned s = 0; !err && s < r->nsteps; s++)
-		for (unsigned i = 0; !err && i < r->steps[s].nnodes; i++)
+		for (unsigned i = 0; !err && i < r->steps[s].nodes.n; i++)
 			err = print_node(c, r, s, i);
 	if (err)
 		fprintf(stderr, "%s: %s\n", argv[1], strerror(-err));

@@ -11,6 +11,14 @@
 /* Extraction in all its forms, items, the list of contents; in this process. */
 void tools__read(const char *path, const struct reader *r);
 
+/* The report on a file, as page and as JSON, in this process; and its job compared with itself. */
+void tools__report(const char *path);
+struct model_job;
+void tools__compare(const struct model_job *j);
+
+/* Some columns over time, in all forms. */
+void tools__plot(const struct reader *r);
+
 /*
  * Merges a file, as r has it open, under a name that suits what it holds, together with a sound
  * one. First it is looked through as a merge's readers do, in this process; if that ends well, a

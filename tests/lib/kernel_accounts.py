@@ -12,6 +12,13 @@ def read_account(path):
         return {k: float(v) for k, v in (line.strip().split("=", 1) for line in f if "=" in line)}
 
 
+def own_cpu(account, rel, slack):
+    """What is_near() and approx() compare with: CPU time of a tool by its account, and the tolerances.
+    The time before its main() may count or not (of what started it, of loading it; on a slow machine
+    10 ms), and as much again for its end."""
+    return account["schedstat.run_ns"] / 1e9, rel, slack + account["start.run_ns"] / 1e9
+
+
 def slurp(path):
     with open(path) as f:
         return f.read()

@@ -77,8 +77,8 @@ def adopted(name, c, d):
              [job, "extern", USER.pw_name, 0])
     with open(before) as f:
         earlier = int(f.read().split()[0])
-    is_near(name + ": CPU time", whole(path, "Step", "CPUTime"),
-            (read_account(account)["schedstat.run_ns"] - earlier) / 1e9, 0.01, 0.01)
+    wanted, rel, slack = own_cpu(read_account(account), 0.01, 0.01)
+    is_near(name + ": CPU time", whole(path, "Step", "CPUTime"), wanted - earlier / 1e9, rel, slack)
 
 
 def interactive(name, c, d):
@@ -140,7 +140,7 @@ def parking(c, node, *steps):
 
 
 def cpu_in(account):
-    return read_account(account)["schedstat.run_ns"] / 1e9
+    return own_cpu(read_account(account), 0.002, 0.004)
 
 
 def attached(c, node):
@@ -179,7 +179,7 @@ def killed(name, c, d):
     path = e.get(s.id, 0, node)
     is_equal(name + ": files", [f for f in e.of_job(s.id) if str(EXTERN) not in f],
              [name_of(s.id, 0, node)])
-    is_near(name + ": CPU time", whole(path, "Tasks/0", "CPUTime"), cpu_in(account), 0.002, 0.004)
+    is_near(name + ": CPU time", whole(path, "Tasks/0", "CPUTime"), *cpu_in(account))
     is_equal(name + ": jobprofd's exit status", e.end(), 0)
 
 
@@ -207,7 +207,7 @@ def stopped(name, c, d):
              [[[0], "jobprofd was stopped", None], [[0], "exited", 0]])
     is_true(name + ": Baseline of the second", picked(file, "Baseline")[0], sorted(attrs_of(file)))
     is_near(name + ": CPU time of both", sum(whole(p, "Tasks/0", "CPUTime") for p in both),
-            cpu_in(account), 0.002, 0.004)
+            *cpu_in(account))
     e.end()
 
 
@@ -228,7 +228,7 @@ def away(name, c, d):
     path = e.get(s.id, 0, node)
     is_equal(name + ": ids", [tasks_of(path)] + picked(path, "Job Id", "Step", "User"),
              [[0], s.id, "0", "root"])
-    is_near(name + ": CPU time", whole(path, "Tasks/0", "CPUTime"), cpu_in(account), 0.002, 0.004)
+    is_near(name + ": CPU time", whole(path, "Tasks/0", "CPUTime"), *cpu_in(account))
     is_equal(name + ": jobprofd's exit status", e.end(), 0)
 
 

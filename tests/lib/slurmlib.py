@@ -304,11 +304,26 @@ def steps_in(path):
                     for n in f["Steps"][s]["Nodes"]} for s in f["Steps"]}
 
 
+def steps_end(d, job, user="root"):
+    """Waits until no step of the job is running."""
+    live = os.path.join(d.hdf5, user, ".%s_*" % job)
+    wait_until(lambda: not glob.glob(live), 30, "the job's steps to end")
+
+
+def requeue_job(cluster, d, job):
+    """The job, whose steps run now, runs again. Slurm may take the old extern step for one of the
+    second run, and its end for that run's, unless the steps of the first have ended."""
+    cluster.command("scontrol", "requeue", job)
+    cluster.wait_state(job, "PENDING")
+    steps_end(d, job)
+    # Slurm waits for two minutes otherwise
+    cluster.command("scontrol", "update", "JobId=%d" % job, "StartTime=now")
+
+
 def merges(name, cluster, d, job, wanted, user="root"):
     """Stock sh5util and ours make the same tree of the job's files, once none is of a running step.
     wanted: as steps_in()."""
-    live = os.path.join(d.hdf5, user, ".%s_*" % job)
-    wait_until(lambda: not glob.glob(live), 20, "the job's steps to end")
+    steps_end(d, job, user)
     for who, program in (("Slurm's", STOCK), ("our", OURS)):
         out = os.path.join(tmpdir("merge"), "job.h5")
         p = subprocess.run([program, "-S", "-j", str(job), "-u", user, "-p", d.hdf5, "-o", out],

@@ -10,6 +10,7 @@ import sys
 MAGIC, VERSION, UNKNOWN, REPLY_FLAG = 0x314A5043, 1, 0xFFFFFFFF, 1
 STEP, STEP_END, TASK, TASK_END, TABLE, ROWS, MARK, LIVE, REPLY = range(1, 10)
 CONF = 11
+TOTALS = 12
 SPANK, PROFILE = 1, 2
 U64, F64 = 0, 1
 GAUGE, DELTA, CUMULATIVE = 0, 1, 2
@@ -74,6 +75,10 @@ def mark(name, time_ns=0):
 
 def live(job=UNKNOWN, step_name=""):
     return message(LIVE, struct.pack("<II", job, 0) + text(step_name, 32))
+
+
+def totals(task=UNKNOWN):
+    return message(TOTALS, struct.pack("<II", task, 0))
 
 
 def decode(raw):

@@ -27,9 +27,10 @@ $(B)/tests/stub/plugin-%.so: tests/stub/plugin.c user/sensor/plugin/jobprof-sens
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(stub_$*) $(CFLAGS) -fPIC -shared -o $@ $<
 
-$(B)/tests/stub/closelate.so: tests/stub/closelate.c
+PRELOADED := $(B)/tests/stub/closelate.so $(B)/tests/stub/nodirect.so
+$(PRELOADED): $(B)/tests/stub/%.so: tests/stub/%.c
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -fPIC -shared -o $@ $<
 
-tools: $(STUBS) $(PLUGIN_STUBS) $(B)/tests/stub/closelate.so
+tools: $(STUBS) $(PLUGIN_STUBS) $(PRELOADED)

@@ -268,7 +268,20 @@ static inline void account__rusage(FILE *out, int who, const char *prefix)
 		prefix, r.ru_maxrss);
 }
 
-static long account_waits; /* before the program began: of who has started it, and of loading it */
+/* Before the program began: of the process that started it, and of loading it. */
+static long account_waits;
+static unsigned long long account_run;
+
+/* CPU time and time of waiting for a CPU of this thread, ns. */
+static inline bool account__schedstat(unsigned long long *run, unsigned long long *delay)
+{
+	FILE *f = fopen("/proc/self/schedstat", "re");
+	bool known = f && fscanf(f, "%llu %llu", run, delay) == 2;
+
+	if (f)
+		fclose(f);
+	return known;
+}
 
 __attribute__((constructor)) static void account__begin(void)
 {
@@ -276,12 +289,12 @@ __attribute__((constructor)) static void account__begin(void)
 
 	getrusage(RUSAGE_SELF, &r);
 	account_waits = r.ru_nvcsw;
+	account__schedstat(&account_run, &(unsigned long long){0});
 }
 
 static inline void account__print(FILE *out)
 {
-	unsigned long long run, delay, slices;
-	FILE *f;
+	unsigned long long run, delay;
 
 	fprintf(out, "pid=%d\n", (int)getpid());
 	account__file(out, "/proc/self/smaps_rollup", "smaps.", NULL);
@@ -292,13 +305,9 @@ static inline void account__print(FILE *out)
 	account__rusage(out, RUSAGE_CHILDREN, "children.");
 	account__rusage(out, RUSAGE_SELF, "self.");
 	fprintf(out, "start.nvcsw=%ld\n", account_waits);
-	f = fopen("/proc/self/schedstat", "re");
-	if (f) {
-		if (fscanf(f, "%llu %llu %llu", &run, &delay, &slices) == 3)
-			fprintf(out, "schedstat.run_ns=%llu\nschedstat.delay_ns=%llu\n", run,
-				delay);
-		fclose(f);
-	}
+	fprintf(out, "start.run_ns=%llu\n", account_run);
+	if (account__schedstat(&run, &delay))
+		fprintf(out, "schedstat.run_ns=%llu\nschedstat.delay_ns=%llu\n", run, delay);
 }
 
 /* PATH NULL: on stdout. Written under another name first, so that a reader sees all or nothing. */

@@ -248,24 +248,29 @@ TEST(pressure_and_memory)
 	    "full avg10=0.00 avg60=0.00 avg300=0.00 total=7\n");
 	put(dir, "proc/pressure/io",
 	    "some avg10=0.00 avg60=0.00 avg300=0.00 total=100\nfull total=1\n");
+	put(dir, "proc/stat", "cpu  100 20 300 4000 500 6 7 80 9 0\ncpu0 1 2 3 4 5 6 7 8 9 0\n");
 	put(dir, "proc/meminfo",
 	    "MemTotal:       24684084 kB\nMemFree:  1 kB\nMemAvailable:   24109140 kB\n");
 	open_it(&sensor_node);
-	assert_int_equal(n, 3); /* this kernel tells nothing of memory's pressure */
+	assert_int_equal(n, 5); /* this kernel tells nothing of memory's pressure */
 	read_it(0);
 	expect("PSICpu", READING_GOOD, 0);
 	expect("MemUsedMB", READING_GOOD, (24684084 - 24109140) * 1024.0);
 	put(dir, "proc/pressure/cpu",
 	    "some avg10=0.14 avg60=0.47 avg300=2.08 total=9447230251\nfull total=9\n");
 	put(dir, "proc/pressure/io", "full total=1\n");
+	put(dir, "proc/stat", "cpu  100 20 300 4100 550 6 7 100 9 0\n");
 	put(dir, "proc/meminfo", "MemTotal: 10 kB\nMemAvailable: 11 kB\n");
 	read_it(0);
 	expect("PSICpu", READING_GOOD, 1.5);
 	expect("PSIIO", READING_NONE, NAN);
+	expect("IdleTime", READING_GOOD, 1.5);
+	expect("StolenTime", READING_GOOD, 0.2);
 	expect("MemUsedMB", READING_NONE, NAN);
 	put(dir, "proc/pressure/cpu", "some total=99999999999999999999999999\n");
 	put(dir, "proc/pressure/io", "some avg10=0 total=300\n");
 	take_away("proc/meminfo");
+	put(dir, "proc/stat", "cpu 1 2\n");
 	read_it(0);
 	expect("PSICpu", READING_NONE, NAN);
 	expect("PSIIO", READING_GAP, 0);
@@ -305,6 +310,7 @@ TEST(every_column_of_the_table_has_its_channel)
 	put(dir, "proc/pressure/cpu", "some avg10=0 total=1\n");
 	put(dir, "proc/pressure/memory", "some avg10=0 total=1\n");
 	put(dir, "proc/pressure/io", "some avg10=0 total=1\n");
+	put(dir, "proc/stat", "cpu 1 2 3 4 5 6 7 8 9 0\n");
 	put(dir, "proc/meminfo", "MemTotal: 10 kB\nMemAvailable: 5 kB\n");
 	for (unsigned k = 0; k < 2; k++) {
 		open_it(k ? &sensor_node : &sensor_cpu);
@@ -317,6 +323,40 @@ TEST(every_column_of_the_table_has_its_channel)
 		s = NULL;
 	}
 	assert_int_equal(filled, table->ncols - 3);
+}
+
+/* Idle seconds of all CPUs by the second number of /proc/uptime, which leaves waiting for I/O out.
+ */
+static double kernels_idle(void)
+{
+	FILE *f = fopen("/proc/uptime", "r");
+	double up, idle = NAN;
+
+	if (!f || fscanf(f, "%lf %lf", &up, &idle) != 2)
+		idle = NAN;
+	if (f)
+		fclose(f);
+	return idle;
+}
+
+TEST(idle_is_the_kernels)
+{
+	double idle, read = 0;
+
+	strcpy(proc, "/proc");
+	open_it(&sensor_node);
+	idle = kernels_idle();
+	read_it(0);
+	for (unsigned i = 0; i < 10; i++) {
+		usleep(100000);
+		read_it(0);
+		for (unsigned k = 0; k < n; k++)
+			if (!strcmp(channel[k].column, "IdleTime"))
+				read = value[k].value; /* since the first reading */
+	}
+	/* Waiting for I/O counts here, and not there. */
+	assert_true(read >= kernels_idle() - idle - 0.1);
+	assert_true(read <= 1.5 * sysconf(_SC_NPROCESSORS_ONLN));
 }
 
 /* Read by a way of our own: "some" of /proc/pressure/cpu in us. */
@@ -358,7 +398,7 @@ TEST(this_machines_pressure_and_memory)
 	if (isnan(before[0]))
 		skip();
 	open_it(&sensor_node);
-	assert_int_equal(n, 4);
+	assert_int_equal(n, 6);
 	read_it(0);
 	after[0] = kernels_pressure();
 	for (unsigned i = 0; i < 20; i++) {
@@ -373,7 +413,7 @@ TEST(this_machines_pressure_and_memory)
 		memory[1] = kernels_memory();
 		assert_true(value[0].value >= before[1] - after[0] - 1e-9);
 		assert_true(value[0].value <= after[1] - before[0] + 1e-9);
-		assert_float_equal(value[3].value, (memory[0] + memory[1]) / 2,
+		assert_float_equal(value[5].value, (memory[0] + memory[1]) / 2,
 				   fabs(memory[0] - memory[1]) + (256 << 20));
 	}
 }

@@ -38,7 +38,7 @@ TEST(lines_of_squeue)
 	assert_false(may_change("7 CANCELLEDX None\n"));
 	assert_false(may_change(""));
 	assert_false(may_change("\n"));
-	assert_false(may_change("NO_SQUEUE\n"));
+	assert_false(may_change("NO_SLURM\n"));
 	assert_false(may_change("4294967303 COMPLETING None\n"));
 }
 
@@ -80,10 +80,10 @@ TEST(nobody_to_ask)
 
 	end_reason__begin(&w, &none, "n1", 1, 1000);
 	assert_false(end_reason__advance(&w, 1000));
-	assert_true(w.pid > 0);
-	assert_int_equal(waitpid(w.pid, NULL, 0), w.pid);
-	assert_false(end_reason__reaped(&w, w.pid + 1));
-	assert_true(end_reason__reaped(&w, w.pid));
+	assert_true(w.squeue.pid > 0);
+	assert_int_equal(waitpid(w.squeue.pid, NULL, 0), w.squeue.pid);
+	assert_false(end_reason__reaped(&w, w.squeue.pid + 1));
+	assert_true(end_reason__reaped(&w, w.squeue.pid));
 	assert_true(end_reason__advance(&w, 1001));
 	assert_string_equal(w.answer, "");
 	assert_false(end_reason__reaped(&w, 1));

@@ -109,10 +109,10 @@ static void read_node(const struct reader *r, unsigned step, unsigned node)
 	if (reader__node(r, step, node, NULL, &n))
 		return;
 	for (unsigned s = 0; s < n->nseries; s++) {
-		for (unsigned i = 0; i < n->series[s].ntables; i++) {
+		for (unsigned i = 0; i < n->series[s].tables.n; i++) {
 			struct table *t;
 
-			if (!reader__table(n, &n->series[s], n->series[s].tables[i], &t))
+			if (!reader__table(n, &n->series[s], n->series[s].tables.v[i], &t))
 				table__free(t);
 		}
 	}
@@ -126,7 +126,7 @@ static void read_all(const char *path)
 	if (reader__open(&r, path))
 		return;
 	for (unsigned s = 0; s < r->nsteps; s++)
-		for (unsigned i = 0; i < r->steps[s].nnodes; i++)
+		for (unsigned i = 0; i < r->steps[s].nodes.n; i++)
 			read_node(r, s, i);
 	reader__free(r);
 }

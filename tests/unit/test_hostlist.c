@@ -37,40 +37,40 @@ static const char *const bad_lists[] = {
 	"n[+1]",  "n[0x10]", "n[1..3]",	 "a,n[",  "n[1]2]", "n[99999999999999999999]",
 };
 
-static void joined(const struct hostlist *l, char *out, size_t size)
+static void joined(const struct string_list *l, char *out, size_t size)
 {
 	size_t at = 0;
 
 	out[0] = '\0';
 	for (unsigned i = 0; i < l->n; i++)
-		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? " " : "", l->names[i]);
+		at += (size_t)snprintf(out + at, size - at, "%s%s", i ? " " : "", l->v[i]);
 }
 
 TEST(lists_are_expanded_as_slurm_does)
 {
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		struct hostlist l;
+		struct string_list l;
 		char names[512], bad[64];
 
 		assert_int_equal(hostlist__parse(&l, lists[i].text, bad, sizeof(bad)), 0);
 		joined(&l, names, sizeof(names));
 		assert_string_equal(names, lists[i].names);
 		for (unsigned k = 0; k < l.n; k++)
-			assert_true(hostlist__has(&l, l.names[k]));
+			assert_true(hostlist__has(&l, l.v[k]));
 		assert_false(hostlist__has(&l, "n"));
 		assert_false(hostlist__has(&l, ""));
-		hostlist__free(&l);
+		string_list__free(&l);
 	}
 }
 
 TEST(what_is_no_list_is_refused)
 {
 	char bad[16];
-	struct hostlist l;
+	struct string_list l;
 
 	for (size_t i = 0; i < sizeof(bad_lists) / sizeof(bad_lists[0]); i++) {
 		assert_int_equal(hostlist__parse(&l, bad_lists[i], bad, sizeof(bad)), -EINVAL);
-		assert_null(l.names);
+		assert_null(l.v);
 	}
 	assert_int_equal(hostlist__parse(&l, "a,n[2-1],b", bad, sizeof(bad)), -EINVAL);
 	assert_string_equal(bad, "n[2-1]");
@@ -126,7 +126,7 @@ TEST(the_same_as_the_installed_slurm)
 	fputs("ClusterName=x\nSlurmctldHost=localhost\n", f);
 	fclose(f);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
-		struct hostlist l;
+		struct string_list l;
 		bool newline = strchr(lists[i].text, '\n');
 
 		if (newline)
@@ -141,13 +141,13 @@ TEST(the_same_as_the_installed_slurm)
 		for (n = 0; fgets(line, sizeof(line), f); n++) {
 			line[strcspn(line, "\n")] = '\0';
 			assert_true(n < l.n);
-			assert_string_equal(line, l.names[n]);
+			assert_string_equal(line, l.v[n]);
 		}
 		pclose(f);
 		if (!n)
 			break; /* it is not installed */
 		assert_int_equal(n, l.n);
-		hostlist__free(&l);
+		string_list__free(&l);
 	}
 	unlink(path);
 	rmdir(dir);
@@ -158,12 +158,12 @@ TEST(the_same_as_the_installed_slurm)
 TEST(size_is_bounded)
 {
 	char name[300], bad[16];
-	struct hostlist l;
+	struct string_list l;
 
 	assert_int_equal(hostlist__parse(&l, "n[0-262143]", bad, sizeof(bad)), 0);
 	assert_int_equal(l.n, 262144);
 	assert_true(hostlist__has(&l, "n262143"));
-	hostlist__free(&l);
+	string_list__free(&l);
 	assert_int_equal(hostlist__parse(&l, "n[0-262144]", bad, sizeof(bad)), -E2BIG);
 	assert_int_equal(hostlist__parse(&l, "n[0-999999999999]", bad, sizeof(bad)), -E2BIG);
 	assert_int_equal(hostlist__parse(&l, "a[1-9999]b[1-9999]c[1-9999]", bad, sizeof(bad)),
@@ -171,7 +171,7 @@ TEST(size_is_bounded)
 	memset(name, 'n', sizeof(name));
 	name[255] = '\0';
 	assert_int_equal(hostlist__parse(&l, name, bad, sizeof(bad)), 0);
-	hostlist__free(&l);
+	string_list__free(&l);
 	strcpy(name + 254, "[10]");
 	assert_int_equal(hostlist__parse(&l, name, bad, sizeof(bad)), -EINVAL);
 	name[255] = 'n';

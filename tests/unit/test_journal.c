@@ -28,6 +28,8 @@ TEST(every_kind_of_record_comes_back)
 	journal__series(j, 3, "S", true, two_ptr, 2);
 	journal__table(j, 7, 3, "12");
 	journal__row(j, 7, row, 2);
+	journal__table_attr_i32(j, 7, "n", -3);
+	journal__table_attr_str(j, 7, "s", "\xff");
 	journal__state(j, "\0\1\2", 3);
 	journal__end(j);
 	assert_int_equal(journal__commit(j), 0);
@@ -60,6 +62,13 @@ TEST(every_kind_of_record_comes_back)
 	assert_string_equal(rec.name, "12");
 	next(r, &rec, J_ROW);
 	assert_memory_equal(rec.cells, row, sizeof(row));
+	next(r, &rec, J_TABLE_ATTR);
+	assert_int_equal(rec.id, 7);
+	assert_string_equal(rec.name, "n");
+	assert_int_equal((int64_t)rec.value.u, -3);
+	next(r, &rec, J_TABLE_ATTR);
+	assert_int_equal(rec.id, 7);
+	assert_string_equal(rec.str, "\xef\xbf\xbd");
 	next(r, &rec, J_STATE);
 	assert_int_equal(rec.blob_len, 3);
 	assert_memory_equal(rec.blob, "\0\1\2", 3);

@@ -3,6 +3,8 @@
 
 #include <zlib.h>
 
+#include "base/clock.h"
+
 #include "tests/unit/journal_file.h"
 
 #define OLD_ROOM (64 * 1024) /* of zeros, which older versions kept behind the last frame */
@@ -91,6 +93,78 @@ TEST(rows_of_a_torn_end_are_counted)
 	assert_int_equal(journal_reader__torn_rows(r), 10);
 	journal_reader__free(r);
 	close(fd);
+}
+
+static uint64_t torn_rows(void)
+{
+	struct journal_record rec;
+	struct journal_reader *r;
+	uint64_t n;
+	int fd;
+
+	r = open_reader(&fd);
+	while (journal_reader__next(r, &rec) > 0)
+		;
+	n = journal_reader__torn_rows(r);
+	journal_reader__free(r);
+	close(fd);
+	return n;
+}
+
+/* A damaged header, a damaged length and damaged cells: what follows is found again. */
+TEST(rows_of_all_frames_behind_a_bad_one_are_counted)
+{
+	union cell c[2] = {{.u = 1}, {.f = 1.5}};
+	static const struct {
+		unsigned at, own; /* byte of the frame; its rows that can still be told */
+	} bad[] = {{0, 0}, {1, 8}, {3, 0}, {5, 8}, {200, 8}};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct journal *j = small(3);
+		uint64_t from = file_size(), n;
+		uint8_t byte;
+		int fd;
+
+		for (int k = 0; k < 64; k++) {
+			/* cells without zeros: the frame is stored as it is */
+			c[0].u = 0x0101010101010101ull * (k + 1);
+			journal__row(j, 7, c, 2);
+			if (k % 8 == 7)
+				assert_int_equal(journal__commit(j), 0);
+		}
+		journal__free(j);
+		fd = open(path, O_RDWR);
+		assert_int_equal(pread(fd, &byte, 1, from + bad[i].at), 1);
+		byte ^= 0x55;
+		assert_int_equal(pwrite(fd, &byte, 1, from + bad[i].at), 1);
+		close(fd);
+		n = torn_rows();
+		assert_in_range(n, 56 + (bad[i].own ? 1 : 0), 56 + bad[i].own);
+		/* zeros in place of a part, as a cut and a later write leave them */
+		fd = open(path, O_RDWR);
+		assert_int_equal(pwrite(fd, (char[64]){0}, 64, from), 64);
+		close(fd);
+		assert_int_equal(torn_rows(), 56);
+		unlink(path);
+	}
+}
+
+/* Every 8 bytes claim to be a frame as long as the rest: the search ends, and soon. */
+TEST(lengths_that_lie_cost_no_time)
+{
+	uint64_t words[4096], began = clock__boot_ns();
+	struct journal *j = small(1);
+	int fd;
+
+	journal__free(j);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		words[i] = 0x0000000000100000ull;
+	fd = open(path, O_WRONLY | O_APPEND);
+	for (int i = 0; i < 256; i++)
+		assert_int_equal(write(fd, words, sizeof(words)), sizeof(words));
+	close(fd);
+	assert_int_equal(torn_rows(), 0);
+	assert_true(clock__boot_ns() - began < 5 * NSEC_PER_SEC);
 }
 
 static uint8_t *slurp(size_t *len)

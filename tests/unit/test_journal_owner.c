@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A journal has one owner, which may die, or have no room on its disk. */
 
+#include <sys/file.h>
 #include <sys/resource.h>
 
 #include "tests/unit/journal_file.h"
 
+static char unborn[sizeof(path) + 8];
+
 /* Killed before the journal had its name, and before or after that. */
 TEST(what_a_killed_maker_left_is_in_nobodys_way)
 {
-	char unborn[sizeof(path) + 8];
 	struct journal *j;
 
 	snprintf(unborn, sizeof(unborn), "%s" JOURNAL_UNBORN, path);
@@ -125,6 +127,66 @@ TEST(a_journal_that_is_cut_under_its_owner_ends_there)
 	journal__free(j);
 	assert_int_equal(count_rows(NULL), -1);
 	assert_int_equal(journal__reopen(&j, path, &cut), -EBADMSG);
+}
+
+TEST(a_journal_that_is_replaced_is_put_back_with_all_rows)
+{
+	struct journal *j = small(5);
+	uint64_t cut, torn;
+	int other;
+
+	assert_int_equal(journal__secure(j, &cut), 0);
+	for (int gone = 0; gone < 2; gone++) {
+		unlink(path);
+		if (!gone) {
+			other = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
+			assert_int_equal(write(other, "something else", 14), 14);
+			close(other);
+		}
+		assert_int_equal(journal__secure(j, &cut), 1);
+		assert_int_equal(cut, 0);
+		put_row(j, 5 + gone);
+		assert_int_equal(count_rows(&torn), 6 + gone);
+		assert_int_equal(torn, 0);
+		/* it has its owner's lock again */
+		other = open(path, O_RDONLY);
+		assert_int_equal(flock(other, LOCK_EX | LOCK_NB), -1);
+		close(other);
+	}
+	/* where it cannot be put, the open file has the rows */
+	unlink(path);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(journal__secure(j, &cut), -EISDIR);
+	other = journal__take_fd(j);
+	journal__free(j);
+	assert_int_equal(rmdir(path), 0);
+	snprintf(unborn, sizeof(unborn), "/proc/self/fd/%d", other);
+	assert_int_equal(symlink(unborn, path), 0);
+	assert_int_equal(count_rows(&torn), 7);
+	close(other);
+}
+
+TEST(a_journal_that_is_cut_goes_on_behind_its_last_good_frame)
+{
+	struct journal *j = small(5);
+	uint64_t size = file_size(), cut, torn;
+
+	assert_int_equal(truncate(path, size - 4), 0);
+	assert_int_equal(journal__secure(j, &cut), 0);
+	assert_in_range(cut, 5, size / 5);
+	put_row(j, 4);
+	assert_int_equal(count_rows(&torn), 5);
+	assert_int_equal(torn, 0);
+	for (unsigned left = 0; left < 20; left += 10) {
+		assert_int_equal(truncate(path, left), 0);
+		assert_int_equal(journal__secure(j, &cut), 0);
+		assert_true(cut > 0);
+		assert_int_equal(file_size(), JOURNAL_HEADER_SIZE);
+		put_row(j, 0);
+		assert_int_equal(count_rows(&torn), 1);
+		assert_int_equal(torn, 0);
+	}
+	journal__free(j);
 }
 
 int main(void)

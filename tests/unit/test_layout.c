@@ -188,7 +188,7 @@ TEST(paths_of_others_are_nobodys)
 	struct cgroup_ids ids;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		if (layout__parse(paths[i], &ids) != -ENOENT)
+		if (parse_path(paths[i], &ids) != -ENOENT)
 			fail_msg("%s is somebody's", paths[i]);
 }
 
@@ -243,7 +243,7 @@ TEST(hostile_names_are_refused)
 	struct cgroup_ids ids;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
-		if (layout__parse(paths[i], &ids) != -EINVAL)
+		if (parse_path(paths[i], &ids) != -EINVAL)
 			fail_msg("\"%s\" was taken", paths[i]);
 }
 
@@ -265,12 +265,12 @@ TEST(very_deep_and_long_paths)
 
 	for (size_t n = strlen(path); n < sizeof(path) - 3; n += 2)
 		strcpy(path + n, "/x");
-	assert_int_equal(layout__parse(path, &ids), 0);
+	assert_int_equal(parse_path(path, &ids), 0);
 	assert_int_equal(ids.task, 0);
 	memset(path, 'x', sizeof(path) - 1);
 	path[0] = '/';
 	path[sizeof(path) - 1] = '\0';
-	assert_int_equal(layout__parse(path, &ids), -ENOENT);
+	assert_int_equal(parse_path(path, &ids), -ENOENT);
 }
 
 TEST(sluid_digits)

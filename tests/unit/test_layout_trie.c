@@ -171,8 +171,8 @@ static unsigned check_samples(const char *file, bool v2, unsigned kinds[JP_KIND_
 		if (!path || word[0] < '0' || word[0] > '9')
 			continue;
 		path++;
-		if (layout__parse(path, &ids)) {
-			assert_int_equal(layout__parse(path, &ids), -ENOENT);
+		if (parse_path(path, &ids)) {
+			assert_int_equal(parse_path(path, &ids), -ENOENT);
 			continue;
 		}
 		assert_int_equal(kind_of(components, root, path), ids.kind);
@@ -454,7 +454,7 @@ TEST(parser_and_trie_agree)
 			depth++;
 		if (components[at].kind == JP_KIND_PATH)
 			continue;
-		err = layout__parse(path, &ids);
+		err = parse_path(path, &ids);
 		if (odd ? !err : err || ids.kind != components[at].kind)
 			fail_msg("%s: %d, kind %d and %d", path, err, ids.kind,
 				 components[at].kind);

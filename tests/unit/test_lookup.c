@@ -135,6 +135,45 @@ TEST(one_user_leaves_a_few_behind)
 	lookups__free(l);
 }
 
+static void ask_kind(struct lookups *l, enum lookup_kind kind, uid_t uid, const char *dir)
+{
+	struct lookup q = {.kind = kind, .uid = uid, .pid = getpid()};
+
+	snprintf(q.path, sizeof(q.path), "%s", dir);
+	assert_int_equal(lookups__ask(l, &q), 0);
+}
+
+static void turn(struct lookups *l, unsigned ms)
+{
+	for (unsigned i = 0; i < ms; i++) {
+		lookups__turn(l, clock__boot_ns());
+		usleep(1000);
+		reap(l);
+	}
+}
+
+/* Users' task numbers are read while one user's program is not to be had; other programs wait. */
+TEST(a_program_hangs)
+{
+	int before = answered;
+	struct lookups *l;
+
+	assert_int_equal(lookups__new(&l, on_answer, NULL), 0);
+	ask_kind(l, LOOKUP_PROGRAM, USER, fifo_dir);
+	turn(l, 20);
+	ask_kind(l, LOOKUP_TASKS, USER, file_dir);
+	ask_kind(l, LOOKUP_TASKS, OTHER, file_dir);
+	turn(l, 200);
+	assert_int_equal(answered, before + 2);
+	ask_kind(l, LOOKUP_PROGRAM, OTHER, file_dir);
+	turn(l, 100);
+	assert_int_equal(answered, before + 2);
+	lookups__turn(l, clock__boot_ns() + PATIENCE_NS);
+	turn(l, 200);
+	assert_int_equal(answered, before + 4);
+	lookups__free(l);
+}
+
 static int make(char *dir, bool fifo)
 {
 	char path[64];

@@ -43,11 +43,11 @@ static int spin(void *arg)
 static int take_memory(void *arg)
 {
 	for (unsigned i = 0; i < 512; i++) {
-		char *p = malloc(1u << 20);
+		volatile char *p = malloc(1u << 20);
 
 		if (!p)
 			return 7;
-		memset(p, i, 1u << 20);
+		*p = 1;
 	}
 	return 0;
 }

@@ -9,11 +9,11 @@
 #include "jobfile/select.h"
 
 static char *nodes0[] = {"n1", "n2", "n10"}, *nodes1[] = {"n2"}, *nodes2[] = {"n1"};
-static struct reader_step steps[] = {{"0", nodes0, 3},
-				     {"2", nodes1, 1},
-				     {"10", nodes1, 1},
-				     {"batch", nodes2, 1},
-				     {"-4", nodes2, 1}};
+static struct reader_step steps[] = {{"0", {nodes0, 3, 3}},
+				     {"2", {nodes1, 1, 1}},
+				     {"10", {nodes1, 1, 1}},
+				     {"batch", {nodes2, 1, 1}},
+				     {"-4", {nodes2, 1, 1}}};
 static const struct reader r = {.steps = steps, .nsteps = 5, .nnodes = 7};
 
 static const char *chosen(const struct selection *sel)
@@ -28,7 +28,7 @@ static const char *chosen(const struct selection *sel)
 	for (unsigned i = 0; i < n; i++)
 		at += (size_t)snprintf(out + at, sizeof(out) - at, "%s%s/%s", i ? " " : "",
 				       r.steps[refs[i].step].name,
-				       r.steps[refs[i].step].nodes[refs[i].node]);
+				       r.steps[refs[i].step].nodes.v[refs[i].node]);
 	free(refs);
 	return out;
 }
@@ -37,7 +37,7 @@ TEST(nodes_in_order)
 {
 	const char *const few[] = {"batch", "0"}, *const extern_step[] = {"extern"},
 			  *const numbers[] = {"4294967291", "4294967292", "10"};
-	struct hostlist hosts;
+	struct string_list hosts;
 	struct selection sel = {0};
 
 	assert_string_equal(chosen(&sel), "0/n1 0/n2 0/n10 2/n2 10/n2 batch/n1 -4/n1");
@@ -50,7 +50,7 @@ TEST(nodes_in_order)
 	assert_int_equal(hostlist__parse(&hosts, "n[1,10]", NULL, 0), 0);
 	sel.nodes = &hosts;
 	assert_string_equal(chosen(&sel), "0/n1 0/n10 batch/n1");
-	hostlist__free(&hosts);
+	string_list__free(&hosts);
 	sel = (struct selection){.steps = extern_step, .nsteps = 1};
 	assert_string_equal(chosen(&sel), "-4/n1");
 	sel = (struct selection){.steps = numbers, .nsteps = 3};
@@ -61,7 +61,7 @@ TEST(what_is_not_there_is_named)
 {
 	const char *const there[] = {"extern", "2"}, *const absent[] = {"2", "7"};
 	struct selection sel = {.steps = there, .nsteps = 2};
-	struct hostlist hosts;
+	struct string_list hosts;
 	char what[SELECT_MISSING];
 
 	assert_false(select__missing(&r, &sel, what));
@@ -75,14 +75,14 @@ TEST(what_is_not_there_is_named)
 	sel.nsteps = 1; /* n1 is not in step 2 */
 	assert_true(select__missing(&r, &sel, what));
 	assert_string_equal(what, "there is no node n1; did you mean \"n2\"?");
-	hostlist__free(&hosts);
+	string_list__free(&hosts);
 }
 
 TEST(tables_by_task)
 {
 	struct number_range *ranges;
 	char *tables[] = {"0", "1", "2", "10", "x"};
-	struct reader_series s = {.name = "Tasks", .grouped = true, .tables = tables, .ntables = 5};
+	struct reader_series s = {.name = "Tasks", .grouped = true, .tables = {tables, 5, 5}};
 	struct selection sel = {0};
 
 	assert_true(select__table(&sel, "x"));
@@ -95,11 +95,11 @@ TEST(tables_by_task)
 	assert_false(select__table(&sel, "x"));
 	free(ranges);
 	select__order(&sel, &s);
-	assert_string_equal(s.tables[3], "10");
+	assert_string_equal(s.tables.v[3], "10");
 	sel.by_name = true;
 	select__order(&sel, &s);
-	assert_string_equal(s.tables[2], "10");
-	assert_string_equal(s.tables[3], "2");
+	assert_string_equal(s.tables.v[2], "10");
+	assert_string_equal(s.tables.v[3], "2");
 }
 
 TEST(lists_of_tasks)

@@ -51,6 +51,7 @@ struct config {
 	char *socket;		    /* Socket; absolute */
 	char *admin_group;	    /* AdminGroup */
 	bool auto_merge;	    /* AutoMerge */
+	bool auto_report;	    /* AutoReport */
 	char *sensors;		    /* Sensors: which sources are read */
 	char *sys_root;		    /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;
@@ -87,6 +88,7 @@ void config__print(const struct config *c, FILE *f);
 void config__print_restart(const struct config *old, const struct config *fresh, FILE *f);
 
 /* The words of PerfMode. -EINVAL: it is none of them. */
+void config__print_perf_words(FILE *out); /* with a space after each */
 int config__parse_perf(const char *text, enum config_perf *mode);
 
 /* For the reader: sets one key. -ENOENT: no such key (*near: the nearest, or NULL); -EINVAL: the

@@ -164,6 +164,12 @@ static const char *const perf_names[] = {
 	[PERF_MODE_OFF] = "off",
 };
 
+void config__print_perf_words(FILE *out)
+{
+	for (unsigned i = 0; i < sizeof(perf_names) / sizeof(perf_names[0]); i++)
+		fprintf(out, "%s ", perf_names[i]);
+}
+
 int config__parse_perf(const char *text, enum config_perf *mode)
 {
 	for (unsigned i = 0; i < sizeof(perf_names) / sizeof(perf_names[0]); i++) {

@@ -14,30 +14,13 @@
 #define SEPARATORS    ", \t\n"
 
 struct expansion {
-	struct hostlist *out;
-	unsigned room;
+	struct string_list *out;
 	char name[HOST_NAME_LEN + 1];
 };
 
 static int add_name(struct expansion *x)
 {
-	struct hostlist *l = x->out;
-	char **names;
-
-	if (l->n == HOSTS_MAX)
-		return -E2BIG;
-	if (l->n == x->room) {
-		x->room = x->room ? 2 * x->room : 64;
-		names = realloc(l->names, x->room * sizeof(*names));
-		if (!names)
-			return -ENOMEM;
-		l->names = names;
-	}
-	l->names[l->n] = strdup(x->name);
-	if (!l->names[l->n])
-		return -ENOMEM;
-	l->n++;
-	return 0;
+	return x->out->n == HOSTS_MAX ? -E2BIG : string_list__append(x->out, x->name);
 }
 
 /* One number: digits at *p, before end. Its width, or -EINVAL. */
@@ -126,27 +109,27 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void sort_unique(struct hostlist *l)
+static void sort_unique(struct string_list *l)
 {
 	unsigned n = 0;
 
-	qsort(l->names, l->n, sizeof(*l->names), by_name);
+	qsort(l->v, l->n, sizeof(*l->v), by_name);
 	for (unsigned i = 0; i < l->n; i++) {
-		if (n && !strcmp(l->names[n - 1], l->names[i]))
-			free(l->names[i]);
+		if (n && !strcmp(l->v[n - 1], l->v[i]))
+			free(l->v[i]);
 		else
-			l->names[n++] = l->names[i];
+			l->v[n++] = l->v[i];
 	}
 	l->n = n;
 }
 
-int hostlist__parse(struct hostlist *out, const char *text, char *bad, size_t badlen)
+int hostlist__parse(struct string_list *out, const char *text, char *bad, size_t badlen)
 {
 	struct expansion x = {.out = out};
 	const char *end = text;
 	int err = 0;
 
-	*out = (struct hostlist){0};
+	*out = (struct string_list){0};
 	for (;;) {
 		text += strspn(text, SEPARATORS);
 		if (!*text)
@@ -165,23 +148,13 @@ int hostlist__parse(struct hostlist *out, const char *text, char *bad, size_t ba
 	}
 	if (badlen)
 		snprintf(bad, badlen, "%.*s", (int)(end > text ? end - text : 0), text);
-	hostlist__free(out);
+	string_list__free(out);
 	return err;
 }
 
-bool hostlist__has(const struct hostlist *l, const char *name)
+bool hostlist__has(const struct string_list *l, const char *name)
 {
-	return l->n && bsearch(&name, l->names, l->n, sizeof(*l->names), by_name);
-}
-
-void hostlist__free(struct hostlist *l)
-{
-	if (!l)
-		return;
-	for (unsigned i = 0; i < l->n; i++)
-		free(l->names[i]);
-	free(l->names);
-	*l = (struct hostlist){0};
+	return l->n && bsearch(&name, l->v, l->n, sizeof(*l->v), by_name);
 }
 
 /* The first number of a bracket whose '[' is at *p, and past its ']'. */

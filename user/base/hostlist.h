@@ -6,18 +6,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct hostlist {
-	char **names; /* in the order of strcmp, each once */
-	unsigned n;
-};
+#include "base/string_list.h"
 
-/* A number keeps the width of its range's first number. 0; -EINVAL: not a host list, the bad part
- * in bad[badlen]; -E2BIG: more than 262,144 names; -ENOMEM. */
-int hostlist__parse(struct hostlist *out, const char *text, char *bad, size_t badlen);
+/* The names, in the order of strcmp, each once. A number keeps the width of its range's first
+ * number. 0; -EINVAL: not a host list, the bad part in bad[badlen]; -E2BIG: more than 262,144
+ * names; -ENOMEM. */
+int hostlist__parse(struct string_list *out, const char *text, char *bad, size_t badlen);
 /* The first host as the list is written, which Slurm begins with the node a batch script runs on;
  * only that much of the list need be one. 0; -EINVAL: there is none, or it does not fit. */
 int hostlist__first(const char *text, char *name, size_t size);
-bool hostlist__has(const struct hostlist *l, const char *name);
-void hostlist__free(struct hostlist *l);
+bool hostlist__has(const struct string_list *l, const char *name);
 
 #endif

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Values for jansson that are always valid JSON. */
+/* Values for jansson that are always valid JSON, and its output with short numbers. */
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/escape.h"
 #include "base/json.h"
@@ -28,4 +30,59 @@ json_t *json__text(const char *s)
 	j = json_string(text);
 	free(text);
 	return j ? j : json_null();
+}
+
+/* The number at text, of which jansson has printed 17 digits: 1e-06, not 9.9999999999999995e-07. */
+static void put_number(const char *text, size_t len, FILE *out)
+{
+	double v = strtod(text, NULL);
+	char number[40];
+
+	for (int digits = 15; digits < 17; digits++) {
+		snprintf(number, sizeof(number), "%.*g", digits, v);
+		if (strtod(number, NULL) == v) {
+			fputs(number, out);
+			/* it stays a real number to other readers, too */
+			if (!strpbrk(number, ".e"))
+				fputs(".0", out);
+			return;
+		}
+	}
+	fwrite(text, 1, len, out);
+}
+
+double json__number_of(const json_t *object, const char *key)
+{
+	const json_t *v = json_object_get(object, key);
+
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+const char *json__text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "?";
+}
+
+int json__dump(const json_t *j, FILE *out, size_t flags)
+{
+	char *text = json_dumps(j, flags);
+	bool in_string = false;
+	size_t n;
+
+	if (!text)
+		return -1;
+	for (const char *p = text; *p; p += n) {
+		n = in_string ? 0 : strspn(p, "+-.0123456789eE");
+		if (n && strcspn(p, ".eE") < n && strchr("-0123456789", *p)) {
+			put_number(p, n, out);
+			continue;
+		}
+		n = n ? n : in_string && *p == '\\' && p[1] ? 2 : 1;
+		in_string ^= *p == '"';
+		fwrite(p, 1, n, out);
+	}
+	free(text);
+	return ferror(out) ? -1 : 0;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What jansson refuses: numbers that are none, and text that is not UTF-8. */
+/* What jansson refuses: numbers that are none, and text that is not UTF-8; and short numbers. */
 #ifndef JP_BASE_JSON_H
 #define JP_BASE_JSON_H
+
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -9,5 +11,11 @@
 json_t *json__number(double v);
 /* Text that is not UTF-8 comes escaped (base/escape.h). */
 json_t *json__text(const char *s);
+/* A number of an object; NaN: it is not known. */
+double json__number_of(const json_t *object, const char *key);
+/* A text of an object; "?": it is not known. */
+const char *json__text_of(const json_t *object, const char *key);
+/* json_dumpf(), but numbers are as short as they can be and still read back equal. 0 or -1. */
+int json__dump(const json_t *j, FILE *out, size_t flags);
 
 #endif

@@ -168,17 +168,28 @@ static void print_option(FILE *out, const struct opt *o, int at)
 	print_words(out, o->help, at, col);
 }
 
-void options__help(const struct command *c, FILE *out)
+/* A line for each form; what is too long for it goes on below the first argument. */
+static void print_usage(const struct command *c, FILE *out)
 {
 	const char *form = c->usage;
+	char one[256];
+
+	for (const char *begin = "usage:"; *form; begin = "      ") {
+		int len = (int)strcspn(form, "\n"), col;
+
+		snprintf(one, sizeof(one), "%.*s", len, form);
+		col = fprintf(out, "%s %s", begin, c->name);
+		print_words(out, one, col + 1, col);
+		form += len + (form[len] == '\n');
+	}
+}
+
+void options__help(const struct command *c, FILE *out)
+{
 	int at = 0, len;
 	char left[64];
 
-	for (const char *begin = "usage:"; *form; begin = "      ") {
-		len = (int)strcspn(form, "\n");
-		fprintf(out, "%s %s %.*s\n", begin, c->name, len, form);
-		form += len + (form[len] == '\n');
-	}
+	print_usage(c, out);
 	fprintf(out, "\n%s\n\n", c->about);
 	for (const struct opt *o = c->opts; o->name; o++) {
 		if (!o->help)
@@ -207,6 +218,24 @@ void options__words(const struct command *c, FILE *out)
 		fprintf(out, "--%s%s", opt->name, opt == &help_opt ? "" : " ");
 		if (opt == &help_opt)
 			break;
+	}
+}
+
+void options__value_cases(const struct command *c, const char *verb, FILE *out)
+{
+	for (const struct opt_values *v = c->values; v && v->print; v++) {
+		const struct opt *o = c->opts;
+
+		while (o->name && o->letter != v->letter)
+			o++;
+		if (!o->name)
+			continue;
+		fprintf(out, "\t'%s --%s'", verb, o->name);
+		if (o->letter < OPT_LONG)
+			fprintf(out, "|'%s -%c'", verb, o->letter);
+		fputs(") values='", out);
+		v->print(out);
+		fputs("' ;;\n", out);
 	}
 }
 

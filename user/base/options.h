@@ -19,13 +19,20 @@ struct opt {
 	const char *help; /* NULL: the option is for tests, and left out of help and completion */
 };
 
+/* What an option takes, for completion. */
+struct opt_values {
+	int letter;
+	void (*print)(FILE *out); /* words with a space after each; also the items of a list */
+};
+
 struct command {
-	const char *name;	 /* as it is called: "jobprof extract" */
-	const char *usage;	 /* what may follow the name, a line for each form */
-	const char *about;	 /* what it does, in lines */
-	const struct opt *opts;	 /* ends with a name of NULL; --help is in none of them */
-	void (*more)(FILE *out); /* printed after the options; NULL: nothing */
-	bool runs_another;	 /* options end at the first word that is none */
+	const char *name;		 /* as it is called: "jobprof extract" */
+	const char *usage;		 /* what may follow the name, a line for each form */
+	const char *about;		 /* what it does, in lines */
+	const struct opt *opts;		 /* ends with a name of NULL; --help is in none of them */
+	const struct opt_values *values; /* ends with a print of NULL; NULL: there are none */
+	void (*more)(FILE *out);	 /* printed after the options; NULL: nothing */
+	bool runs_another;		 /* options end at the first word that is none */
 };
 
 #define OPTIONS_GO_ON (-1)
@@ -43,6 +50,8 @@ int options__wrong(const struct command *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 /* The options, long and short, in one line: for completion. */
 void options__words(const struct command *c, FILE *out);
+/* Branches of a case in bash, of the word `verb` and an option: they set values='...'. */
+void options__value_cases(const struct command *c, const char *verb, FILE *out);
 /* A script for bash that completes a program without verbs. */
 void options__completion(const struct command *c, FILE *out);
 

@@ -8,16 +8,33 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+/* Puts the path of a file that may be used so (see access()) beside this program, else elsewhere,
+ * into buf. Both paths are relative to this program's directory. */
+static void find(const char *beside, const char *elsewhere, int mode, char *buf, size_t len)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	self[n > 0 ? n : 0] = 0;
+	slash = strrchr(self, '/');
+	*(slash ? slash : self) = 0;
+	snprintf(buf, len, "%s/%s", self, beside);
+	if (access(buf, mode))
+		snprintf(buf, len, "%s/%s", self, elsewhere);
+}
+
 void program__find(const char *name, const char *elsewhere, char *buf, size_t len)
 {
-	char self[PATH_MAX] = "", *slash;
+	char other[PATH_MAX];
 
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || !(slash = strrchr(self, '/')))
-		slash = self;
-	*slash = 0;
-	snprintf(buf, len, "%s/%s", self, name);
-	if (access(buf, X_OK))
-		snprintf(buf, len, "%s/%s/%s", self, elsewhere, name);
+	snprintf(other, sizeof(other), "%s/%s", elsewhere, name);
+	find(name, other, X_OK, buf, len);
+}
+
+void program__find_data(const char *beside, const char *elsewhere, char *buf, size_t len)
+{
+	find(beside, elsewhere, R_OK, buf, len);
 }
 
 void program__close_to_user(void)

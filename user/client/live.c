@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* jobprof_live(): asks jobprofd for the last rows of a step. */
+/* jobprof_live() and totals__ask(): tables of a step, asked of jobprofd. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +7,7 @@
 
 #include "client/client.h"
 #include "client/libjobprof.h"
+#include "client/totals.h"
 
 _Static_assert(sizeof(union jobprof_cell) == 8, "cells are sent as they are");
 
@@ -104,14 +105,13 @@ static int read_message(struct live *l, size_t n, int *result, char *reason, siz
 	}
 }
 
-static int ask_live(struct live *l, struct jpc_live *m, unsigned timeout_ms, char *reason,
-		    size_t len)
+/* Sends a question whose head is filled in, and reads the answer. */
+static int ask(struct live *l, const void *question, unsigned timeout_ms, char *reason, size_t len)
 {
 	int64_t end_ms = client__now_ms() + timeout_ms;
 	int ret, result = 0;
 
-	client__head(&l->client, m, JPC_LIVE, sizeof(*m));
-	ret = client__send(&l->client, m);
+	ret = client__send(&l->client, question);
 	while (!ret) {
 		int64_t left = end_ms - client__now_ms();
 
@@ -122,20 +122,32 @@ static int ask_live(struct live *l, struct jpc_live *m, unsigned timeout_ms, cha
 	return ret < 0 ? ret : result;
 }
 
-static int open_live(struct live *l, struct jpc_live *m, uint32_t job, const char *step)
+static int open_live(struct live *l)
 {
 	int err;
 
-	*m = (struct jpc_live){.job_id = job ? job : JPC_UNKNOWN};
-	if (step && strlen(step) >= sizeof(m->step_name))
-		return -EINVAL;
-	if (step)
-		memcpy(m->step_name, step, strlen(step));
 	l->buf = malloc(JPC_MAX);
 	if (!l->buf)
 		return -ENOMEM;
 	err = client__open(&l->client, client__path(NULL));
 	return err == -ENOENT || err == -ECONNREFUSED ? -ENOTCONN : err;
+}
+
+static void close_live(struct live *l)
+{
+	client__close(&l->client);
+	free(l->table);
+	free(l->buf);
+}
+
+static int name_step(struct jpc_live *m, uint32_t job, const char *step)
+{
+	*m = (struct jpc_live){.job_id = job ? job : JPC_UNKNOWN};
+	if (step && strlen(step) >= sizeof(m->step_name))
+		return -EINVAL;
+	if (step)
+		memcpy(m->step_name, step, strlen(step));
+	return 0;
 }
 
 int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
@@ -152,11 +164,30 @@ int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
 		len = sizeof(none);
 	}
 	reason[0] = '\0';
-	ret = open_live(&l, &m, job, step);
+	ret = name_step(&m, job, step);
 	if (!ret)
-		ret = ask_live(&l, &m, timeout_ms, reason, len);
-	client__close(&l.client);
-	free(l.table);
-	free(l.buf);
+		ret = open_live(&l);
+	if (!ret) {
+		client__head(&l.client, &m, JPC_LIVE, sizeof(m));
+		ret = ask(&l, &m, timeout_ms, reason, len);
+	}
+	close_live(&l);
+	return ret;
+}
+
+int totals__ask(uint32_t task, unsigned timeout_ms,
+		void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
+		size_t len)
+{
+	struct live l = {.client.fd = -1, .fn = fn, .arg = arg};
+	struct jpc_totals m = {.task = task};
+	int ret = open_live(&l);
+
+	reason[0] = '\0';
+	if (!ret) {
+		client__head(&l.client, &m, JPC_TOTALS, sizeof(m));
+		ret = ask(&l, &m, timeout_ms, reason, len);
+	}
+	close_live(&l);
 	return ret;
 }

@@ -11,6 +11,7 @@
  *	job's owner	TABLE			REPLY always
  *	and root	ROWS MARK		REPLY with JPC_F_REPLY
  *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
+ *	job's owner	TOTALS			the same, of the sender's own step
  *	root, admins	STATUS			STATUS with a text, then REPLY
  *
  * A sender's step is the one whose cgroup it is in; root's slurmstepd may be in the job's directory
@@ -54,6 +55,7 @@ enum jpc_type {
 	JPC_REPLY,
 	JPC_STATUS,
 	JPC_CONF,
+	JPC_TOTALS,
 };
 
 #define JPC_F_REPLY 1 /* a REPLY is wanted */
@@ -187,6 +189,16 @@ struct jpc_live {
 	char step_name[32]; /* "": all of the job's */
 };
 
+/* What the sender's own step, and one task of it, have used up to this instant. The answer's tables
+ * are Step and Tasks/<task>, with one row each: columns of JPC_DELTA are sums since the step's
+ * start, and PeakMB is the highest so far. No row of the profile comes of it. -EAGAIN: the step has
+ * just begun. */
+struct jpc_totals {
+	struct jpc_head head;
+	uint32_t task; /* JPC_UNKNOWN: none */
+	uint32_t pad;
+};
+
 /* The state of jobprofd. The question has no text; that of the answer ends with NUL. */
 struct jpc_status {
 	struct jpc_head head;
@@ -219,6 +231,7 @@ _Static_assert(sizeof(struct jpc_table) == 136, "jpc_table");
 _Static_assert(sizeof(struct jpc_rows) == 24, "jpc_rows");
 _Static_assert(sizeof(struct jpc_mark) == 88, "jpc_mark");
 _Static_assert(sizeof(struct jpc_live) == 56, "jpc_live");
+_Static_assert(sizeof(struct jpc_totals) == 24, "jpc_totals");
 _Static_assert(sizeof(struct jpc_reply) == 256, "jpc_reply");
 
 #endif

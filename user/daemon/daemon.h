@@ -64,6 +64,8 @@ void daemon__free(struct daemon *d);
 
 /* The steps that are profiled, or whose files are written. */
 const struct step *daemon__steps(const struct daemon *d);
+/* Processes that were taken out of a step's cgroup go on: the step's end does not wait for them. */
+void daemon__leave_behind(struct daemon *d);
 /* A writer is at work on the file of an earlier run. */
 bool daemon__finishing(const struct daemon *d);
 /* Path of the last file put in place, "" if none. */

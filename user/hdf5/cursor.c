@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "hdf5/cursor_chunk.h"
 #include "hdf5/cursor_columns.h"
@@ -364,4 +365,14 @@ int cursor__column(const struct cursor *c, const char *name)
 		if (!strcmp(c->cols[i].name, name))
 			return (int)i;
 	return -1;
+}
+
+int cursor__column_like(const struct cursor *c, const char *name)
+{
+	int at = cursor__column(c, name);
+
+	for (unsigned i = 0; at < 0 && i < c->ncols; i++)
+		if (!strcasecmp(c->cols[i].name, name))
+			at = (int)i;
+	return at;
 }

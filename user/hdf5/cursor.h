@@ -41,8 +41,8 @@ void cursor__close(struct cursor *c);
 /*
  * Goes to the first row of a table: SERIES/TABLE of a grouped series, else SERIES. The node must
  * stay until the next one is opened or the cursor is freed. 0; -ENOENT: no such table; -EBADMSG:
- * not a table of numbers, or damaged; -EMSGSIZE: it claims more rows than its bytes can hold;
- * -ENOMEM.
+ * not a table, or damaged; -ENOTSUP: none of its columns is of numbers; -EMSGSIZE: it claims more
+ * rows than its bytes can hold; -ENOMEM.
  */
 int cursor__open(struct cursor *c, const struct reader_node *n, const struct reader_series *s,
 		 const char *table);
@@ -57,5 +57,7 @@ hid_t cursor__dataset(const struct cursor *c);
 hid_t cursor__row_type(const struct cursor *c);
 /* Position of a column, -1: no such. */
 int cursor__column(const struct cursor *c, const char *name);
+/* The same, also where only the case of letters differs, if no column has exactly that name. */
+int cursor__column_like(const struct cursor *c, const char *name);
 
 #endif

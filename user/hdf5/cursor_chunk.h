@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 struct chunks;
+struct h5chunk;
 
 struct chunk_shape {
 	unsigned rows; /* of a chunk */
@@ -32,5 +33,9 @@ int chunks__shape(hid_t dcpl, size_t row_bytes, struct chunk_shape *s);
  * never written, or cannot be found; -EBADMSG: damaged; -ENOMEM. */
 int chunks__read(struct chunks *c, hid_t dset, const struct chunk_shape *s, hsize_t at,
 		 const void **rows);
+
+/* Whether a chunk that was read as it is stored can be decoded to its rows. 0; -EBADMSG: it cannot,
+ * or not to the number that was written (zlib's checksum); -ENOMEM. */
+int chunks__check(struct chunks *c, const struct chunk_shape *s, const struct h5chunk *stored);
 
 #endif

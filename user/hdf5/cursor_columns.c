@@ -163,7 +163,7 @@ int cursor_columns__read(hid_t type, struct cursor *c)
 	}
 	if (!err && m.arrays)
 		err = check_names(c);
-	return err ? err : c->ncols ? 0 : -EBADMSG;
+	return err ? err : c->ncols ? 0 : -ENOTSUP;
 }
 
 int cursor_columns__memory(const struct cursor *c, hid_t *out)

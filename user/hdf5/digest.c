@@ -15,8 +15,11 @@
 #define ATTR_BYTES  (1u << 20)
 #define CHUNK_MAX   (72u << 20) /* what the reader takes, and deflate's overhead */
 #define PIECE_BYTES (64u << 10)
+/* Deflate cannot do better than 1:1032. */
+#define DEFLATE_RATIO 1040u
 
 struct digester {
+	bool decode; /* what is compressed */
 	struct type_cache *types;
 	hid_t dapl;
 	struct h5chunk chunk;
@@ -36,6 +39,8 @@ struct one {
 	uint64_t digest;
 	uint64_t chunks;
 	size_t filled; /* of the piece */
+	bool decode;   /* chunks are decoded, to see whether they can be */
+	struct chunk_shape shape;
 };
 
 static uint64_t mix(uint64_t a, uint64_t b)
@@ -131,6 +136,11 @@ void digester__free(struct digester *d)
 	free(d);
 }
 
+void digester__decode(struct digester *d, bool decode)
+{
+	d->decode = decode;
+}
+
 static int make_room(struct digester *d, size_t n)
 {
 	uint8_t *p;
@@ -167,6 +177,8 @@ static int add_chunk(struct one *o, hsize_t at)
 
 	if (err == -ENODATA)
 		return is_absent(o, at) ? 0 : -EBADMSG;
+	if (!err && o->decode)
+		err = chunks__check(o->d->chunks, &o->shape, c);
 	if (err)
 		return err;
 	o->digest = add_number(add_number(o->digest, at), c->mask);
@@ -192,6 +204,37 @@ static int add_filters(struct one *o)
 	return n < 0 ? -EBADMSG : 0;
 }
 
+/* The library decodes rows into the buffer. */
+static int read_block(struct one *o, hsize_t at, hsize_t n)
+{
+	hid_t mem = H5Screate_simple(1, &n, NULL);
+	int err = 0;
+
+	if (mem < 0 || H5Sselect_hyperslab(o->space, H5S_SELECT_SET, &at, NULL, &n, NULL) < 0 ||
+	    H5Dread(o->dset, o->type, mem, o->space, H5P_DEFAULT, o->d->buf) < 0)
+		err = -EBADMSG;
+	if (mem >= 0)
+		H5Sclose(mem);
+	return err;
+}
+
+/* Whether the library can decode what we do not, a chunk at a time. */
+static int try_rows(struct one *o, hsize_t chunk_rows)
+{
+	int err = make_room(o->d, chunk_rows * o->row_bytes);
+
+	for (hsize_t at = 0; !err && at < o->rows; at += chunk_rows)
+		err = read_block(o, at, o->rows - at < chunk_rows ? o->rows - at : chunk_rows);
+	return err;
+}
+
+/* Whether the file's bytes could be so many rows. */
+static bool may_be_stored(const struct one *o)
+{
+	return o->rows * (unsigned __int128)o->row_bytes <=
+	       o->file_size * (unsigned __int128)DEFLATE_RATIO;
+}
+
 static int add_chunks(struct one *o)
 {
 	hsize_t chunk_rows = 0, absent = 0;
@@ -204,7 +247,15 @@ static int add_chunks(struct one *o)
 		return -EMSGSIZE;
 	o->digest = add_number(o->digest, chunk_rows);
 	err = add_filters(o);
-	/* Only the last chunk, where it is not full, or the only one may be absent. */
+	if (!err && o->decode) {
+		err = chunks__shape(o->dcpl, o->row_bytes, &o->shape);
+		if (err == -ENOTSUP) {
+			o->decode = false;
+			err = try_rows(o, chunk_rows);
+		}
+	}
+	/* Only the last chunk, where it is not full, or the only one may be absent: the rows of
+	 * others would read as zeros that nobody has measured. */
 	for (hsize_t at = 0; !err && at < o->rows && absent <= 1; at += chunk_rows) {
 		uint64_t before = o->chunks;
 
@@ -212,7 +263,7 @@ static int add_chunks(struct one *o)
 		absent += o->chunks == before;
 	}
 	if (!err && absent && o->rows > chunk_rows && (absent > 1 || !(o->rows % chunk_rows)))
-		err = -EMSGSIZE;
+		err = may_be_stored(o) ? -ENODATA : -EMSGSIZE;
 	return err;
 }
 
@@ -282,16 +333,10 @@ static int add_chunked(struct one *o)
 
 static int add_block(struct one *o, hsize_t at, hsize_t n)
 {
-	hid_t mem = H5Screate_simple(1, &n, NULL);
-	int err = 0;
+	int err = read_block(o, at, n);
 
-	if (mem < 0 || H5Sselect_hyperslab(o->space, H5S_SELECT_SET, &at, NULL, &n, NULL) < 0 ||
-	    H5Dread(o->dset, o->type, mem, o->space, H5P_DEFAULT, o->d->buf) < 0)
-		err = -EBADMSG;
-	else
+	if (!err)
 		add_bytes(o, o->d->buf, n * o->row_bytes);
-	if (mem >= 0)
-		H5Sclose(mem);
 	return err;
 }
 
@@ -311,6 +356,24 @@ static int add_rows(struct one *o)
 	return err;
 }
 
+/* Rows that were never written have this value; the default one is all zeros. */
+static int add_fill(struct one *o)
+{
+	H5D_fill_value_t fill;
+
+	if (H5Pfill_value_defined(o->dcpl, &fill) < 0)
+		return -EBADMSG;
+	if (fill != H5D_FILL_VALUE_USER_DEFINED)
+		return 0;
+	if (make_room(o->d, o->row_bytes))
+		return -ENOMEM;
+	memset(o->d->buf, 0, o->row_bytes);
+	if (H5Pget_fill_value(o->dcpl, o->type, o->d->buf) < 0)
+		return -EBADMSG;
+	o->digest = digest__add(o->digest, o->d->buf, o->row_bytes);
+	return 0;
+}
+
 static int add_table(struct one *o)
 {
 	H5D_layout_t layout;
@@ -324,6 +387,9 @@ static int add_table(struct one *o)
 	if (!o->row_bytes || o->row_bytes > BLOCK_BYTES)
 		return -ENOTSUP;
 	err = type_cache__digest(o->d->types, o->type, &o->digest);
+	if (err)
+		return err;
+	err = add_fill(o);
 	if (err)
 		return err;
 	layout = H5Pget_layout(o->dcpl);
@@ -340,7 +406,8 @@ hid_t digester__open_table(struct digester *d, hid_t at, const char *name)
 
 int digester__table(struct digester *d, hid_t dset, uint64_t file_size, struct digest_table *out)
 {
-	struct one o = {.d = d, .dset = dset, .file_size = file_size, .digest = 1};
+	struct one o = {
+		.d = d, .dset = dset, .file_size = file_size, .digest = 1, .decode = d->decode};
 	int err;
 
 	o.type = H5Dget_type(o.dset);
@@ -371,6 +438,16 @@ static int add_strings(struct digester *d, hid_t attr, hid_t type, hid_t space, 
 	return 0;
 }
 
+/* One value is not an array of one. */
+static uint64_t add_shape(hid_t space, uint64_t digest)
+{
+	hsize_t dims[H5S_MAX_RANK] = {0};
+	int rank = H5Sget_simple_extent_dims(space, dims, NULL);
+
+	return digest__add(add_number(digest, H5Sget_simple_extent_type(space)), dims,
+			   rank > 0 ? rank * sizeof(*dims) : 0);
+}
+
 static int add_attr(struct digester *d, hid_t attr, hid_t type, hid_t space, uint64_t *digest)
 {
 	hssize_t n = H5Sget_simple_extent_npoints(space);
@@ -378,6 +455,9 @@ static int add_attr(struct digester *d, hid_t attr, hid_t type, hid_t space, uin
 	size_t size = H5Tget_size(type);
 	int err = variable ? 0 : type__digest(type, digest);
 
+	*digest = add_shape(space, *digest);
+	if (variable)
+		*digest = add_number(*digest, H5Tget_cset(type));
 	if (err)
 		return err;
 	if (n < 0 || !size)

@@ -8,6 +8,7 @@
 #define JP_HDF5_DIGEST_H
 
 #include <hdf5.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,6 +28,9 @@ struct digest_table {
 /* 0 or -ENOMEM. */
 int digester__new(struct digester **out);
 void digester__free(struct digester *d);
+/* Whether the compressed chunks of the next tables are decoded too: one that cannot be is damaged.
+ * The digest is the same. */
+void digester__decode(struct digester *d, bool decode);
 
 /* Opens a dataset as it is best read here; < 0 on failure. */
 hid_t digester__open_table(struct digester *d, hid_t at, const char *name);
@@ -34,7 +38,8 @@ hid_t digester__open_table(struct digester *d, hid_t at, const char *name);
 /*
  * Reads a dataset: of rank 1, its rows compound of numbers, fixed strings and the like, its bytes
  * in this file of file_size bytes. 0; -EBADMSG: damaged; -ENOTSUP: no table of that kind;
- * -EMSGSIZE: it claims more rows than its bytes can hold; -ENOMEM.
+ * -EMSGSIZE: it claims more rows than its bytes can hold; -ENODATA: some of its rows were never
+ * written; -ENOMEM.
  */
 int digester__table(struct digester *d, hid_t dset, uint64_t file_size, struct digest_table *out);
 /* The same of an attribute: numbers and strings, up to a MiB of them. */

@@ -11,6 +11,7 @@
 #define ENTRIES	    32
 #define MEMBERS_MAX 4096
 #define ENCODED_MAX (1u << 20)
+#define ENUM_BYTES  64 /* of a value */
 
 struct entry {
 	uint8_t *encoded;
@@ -52,21 +53,100 @@ static int add_dims(hid_t type, uint64_t *digest)
 	return 0;
 }
 
+static uint64_t add_number(uint64_t digest, uint64_t v)
+{
+	return digest__add(digest, &v, sizeof(v));
+}
+
+/* Which bits of its bytes are the number. */
+static uint64_t add_bits(hid_t type, uint64_t digest)
+{
+	H5T_pad_t low = H5T_PAD_ERROR, high = H5T_PAD_ERROR;
+	uint64_t v[4] = {H5Tget_order(type), H5Tget_precision(type), 0, 0};
+
+	v[2] = (uint64_t)H5Tget_offset(type);
+	H5Tget_pad(type, &low, &high);
+	v[3] = (uint64_t)low << 8 | high;
+	return digest__add(digest, v, sizeof(v));
+}
+
+static uint64_t add_float(hid_t type, uint64_t digest)
+{
+	size_t f[5] = {0};
+	uint64_t v[3] = {H5Tget_ebias(type), H5Tget_norm(type), H5Tget_inpad(type)};
+
+	H5Tget_fields(type, &f[0], &f[1], &f[2], &f[3], &f[4]);
+	return digest__add(digest__add(digest, f, sizeof(f)), v, sizeof(v));
+}
+
+/* The names and values of an enumeration, in the order of the type. */
+static int add_enum(hid_t type, uint64_t *digest)
+{
+	const int n = H5Tget_nmembers(type);
+	const size_t size = H5Tget_size(type);
+	uint8_t value[ENUM_BYTES];
+
+	if (n < 0 || !size)
+		return -EBADMSG;
+	if (n > MEMBERS_MAX || size > sizeof(value))
+		return -ENOTSUP;
+	*digest = add_number(*digest, n);
+	for (int i = 0; i < n; i++) {
+		char *name = H5Tget_member_name(type, i);
+
+		if (!name || H5Tget_member_value(type, i, value) < 0) {
+			H5free_memory(name);
+			return -EBADMSG;
+		}
+		*digest = digest__add(digest__text(*digest, name), value, size);
+		H5free_memory(name);
+	}
+	return 0;
+}
+
+static int add_opaque(hid_t type, uint64_t *digest)
+{
+	char *tag = H5Tget_tag(type);
+
+	if (!tag)
+		return -EBADMSG;
+	*digest = digest__text(*digest, tag);
+	H5free_memory(tag);
+	return 0;
+}
+
+static int simple_digest(hid_t type, uint64_t *digest);
+
+/* What an enumeration or an array is made of. */
+static int add_super(hid_t type, uint64_t *digest)
+{
+	hid_t super = H5Tget_super(type);
+	int err = super < 0 || H5Tget_class(super) == H5T_ARRAY ? -ENOTSUP
+								: simple_digest(super, digest);
+
+	if (super >= 0)
+		H5Tclose(super);
+	return err;
+}
+
 /* Numbers and fixed strings, and arrays of numbers. */
 static int simple_digest(hid_t type, uint64_t *digest)
 {
 	H5T_class_t class = H5Tget_class(type);
 	uint64_t v[3] = {class, H5Tget_size(type), 0};
-	hid_t super;
 	int err = 0;
 
 	switch (class) {
 	case H5T_INTEGER:
-		v[2] = (uint64_t)H5Tget_order(type) << 8 | H5Tget_sign(type);
+		v[2] = H5Tget_sign(type);
+		*digest = add_bits(type, *digest);
 		break;
 	case H5T_FLOAT:
+		*digest = add_float(type, *digest);
+		*digest = add_bits(type, *digest);
+		break;
 	case H5T_BITFIELD:
-		v[2] = H5Tget_order(type);
+		*digest = add_bits(type, *digest);
 		break;
 	case H5T_STRING:
 		if (H5Tis_variable_str(type))
@@ -74,17 +154,17 @@ static int simple_digest(hid_t type, uint64_t *digest)
 		v[2] = (uint64_t)H5Tget_cset(type) << 8 | H5Tget_strpad(type);
 		break;
 	case H5T_OPAQUE:
+		err = add_opaque(type, digest);
 		break;
 	case H5T_ENUM:
+		err = add_enum(type, digest);
+		if (!err)
+			err = add_super(type, digest);
+		break;
 	case H5T_ARRAY:
-		err = class == H5T_ARRAY ? add_dims(type, digest) : 0;
-		if (err)
-			return err;
-		super = H5Tget_super(type);
-		err = super < 0 || H5Tget_class(super) == H5T_ARRAY ? -ENOTSUP
-								    : simple_digest(super, digest);
-		if (super >= 0)
-			H5Tclose(super);
+		err = add_dims(type, digest);
+		if (!err)
+			err = add_super(type, digest);
 		break;
 	default:
 		return class < 0 ? -EBADMSG : -ENOTSUP;

@@ -179,14 +179,19 @@ int h5__share_texts(hid_t fcpl)
 		       : 0;
 }
 
-/* Up to so many links stay in the header, as 64 attributes do: the indexed forms take kilobytes.
- * Moving to them takes the square of it. */
+herr_t h5__plain_attrs(hid_t ocpl)
+{
+	return H5Pset_attr_phase_change(ocpl, UINT16_MAX, 0);
+}
+
+/* Up to so many links stay in the header: the indexed form takes kilobytes, and to move to it takes
+ * the square of them. */
 static hid_t create_group(hid_t at, const char *name, unsigned links, hid_t *gcpl)
 {
 	if (*gcpl < 0) {
 		*gcpl = H5Pcreate(H5P_GROUP_CREATE);
 		H5Pset_link_phase_change(*gcpl, links, links * 3 / 4);
-		H5Pset_attr_phase_change(*gcpl, 64, 48);
+		h5__plain_attrs(*gcpl);
 		H5Pset_obj_track_times(*gcpl, false);
 	}
 	return H5Gcreate2(at, name, H5P_DEFAULT, *gcpl, H5P_DEFAULT);

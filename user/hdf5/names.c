@@ -12,14 +12,6 @@
 #define NAMES_MAX  65536
 #define NAME_BYTES 255 /* bytes: a damaged group can give all its children the same long one */
 
-void names__free(struct names *l)
-{
-	for (unsigned i = 0; i < l->n; i++)
-		free(l->v[i]);
-	free(l->v);
-	*l = (struct names){0};
-}
-
 /* Decimal numbers by value and before everything else, the rest in natural order. */
 static int by_number(const void *a, const void *b)
 {
@@ -34,14 +26,14 @@ static int by_number(const void *a, const void *b)
 	return dx ? strcmp(x, y) : strverscmp(x, y);
 }
 
-bool names__has(const struct names *l, const char *name)
+bool names__has(const struct string_list *l, const char *name)
 {
 	return l->n && bsearch(&name, l->v, l->n, sizeof(*l->v), by_number);
 }
 
 struct walk {
-	struct names *names;
-	unsigned room, seen;
+	struct string_list *names;
+	unsigned seen;
 	H5O_type_t type;
 	int err;
 };
@@ -61,25 +53,6 @@ static int is_type(hid_t group, const char *name, H5O_type_t type)
 	return -EBADMSG;
 }
 
-static int add_name(struct walk *w, const char *name)
-{
-	struct names *l = w->names;
-	char **v;
-
-	if (l->n == w->room) {
-		w->room = w->room ? 2 * w->room : 16;
-		v = realloc(l->v, w->room * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		l->v = v;
-	}
-	l->v[l->n] = strdup(name);
-	if (!l->v[l->n])
-		return -ENOMEM;
-	l->n++;
-	return 0;
-}
-
 static bool can_follow(const char *name, const H5L_info_t *link)
 {
 	return link->type == H5L_TYPE_HARD && h5__name_ok(name) && strlen(name) <= NAME_BYTES;
@@ -96,17 +69,17 @@ static herr_t on_link(hid_t group, const char *name, const H5L_info_t *link, voi
 		return -1;
 	}
 	is = can_follow(name, link) ? is_type(group, name, w->type) : 0;
-	w->err = is > 0 ? add_name(w, name) : is;
+	w->err = is > 0 ? string_list__append(w->names, name) : is;
 	return w->err ? -1 : 0;
 }
 
-int names__children(hid_t group, H5O_type_t type, struct names *out)
+int names__children(hid_t group, H5O_type_t type, struct string_list *out)
 {
 	struct walk w = {.names = out, .type = type};
 
-	*out = (struct names){0};
+	*out = (struct string_list){0};
 	if (H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, on_link, &w) < 0) {
-		names__free(out);
+		string_list__free(out);
 		return w.err ? w.err : -EBADMSG;
 	}
 	if (out->n)

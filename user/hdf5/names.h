@@ -6,10 +6,7 @@
 #include <hdf5.h>
 #include <stdbool.h>
 
-struct names {
-	char **v;
-	unsigned n;
-};
+#include "base/string_list.h"
 
 /*
  * The hard links of a group that lead to objects of that type (H5O_TYPE_UNKNOWN: of any, without
@@ -18,9 +15,8 @@ struct names {
  * -ENOMEM.
  * *out is empty after an error.
  */
-int names__children(hid_t group, H5O_type_t type, struct names *out);
+int names__children(hid_t group, H5O_type_t type, struct string_list *out);
 /* l is in that order. */
-bool names__has(const struct names *l, const char *name);
-void names__free(struct names *l);
+bool names__has(const struct string_list *l, const char *name);
 
 #endif

@@ -13,6 +13,7 @@
 #include "hdf5/nodestep_attrs.h"
 #include "hdf5/nodestep_layout.h"
 #include "hdf5/summary.h"
+#include "schema/series.h"
 
 #define CHUNK_ROWS    128u
 #define DEFLATE_LEVEL 4
@@ -90,7 +91,7 @@ static hid_t create_table(hid_t at, const char *name, hid_t type, uint64_t rows,
 	/* Whole chunks are written at once: a cache would only copy them. */
 	if (H5Pset_chunk(dcpl, 1, &cdims) >= 0 && H5Pset_shuffle(dcpl) >= 0 &&
 	    H5Pset_deflate(dcpl, DEFLATE_LEVEL) >= 0 && H5Pset_obj_track_times(dcpl, false) >= 0 &&
-	    H5Pset_chunk_cache(dapl, 1, 0, 1) >= 0)
+	    h5__plain_attrs(dcpl) >= 0 && H5Pset_chunk_cache(dapl, 1, 0, 1) >= 0)
 		dset = H5Dcreate2(at, name, type, space, H5P_DEFAULT, dcpl, dapl);
 	H5Sclose(space);
 	H5Pclose(dapl);
@@ -135,12 +136,22 @@ static hid_t open_group(struct build *b, unsigned i)
 	return h5__create_group(b->node, b->layout->series[i].name);
 }
 
+/* Of what most steps have none of there is no empty group. */
+static bool is_left_out(const struct nodestep_series *ps)
+{
+	const struct series *s = ps->ntables ? NULL : series__find(ps->name);
+
+	return s && s->of_parts;
+}
+
 static int open_series(struct build *b, unsigned i)
 {
 	const struct nodestep_series *ps = &b->layout->series[i];
 	const struct nodestep_attr *unknown = nodestep_layout__attr(b->layout, "Unknown Columns");
 	struct out_series *s = &b->series[i];
 
+	if (is_left_out(ps))
+		return 0;
 	s->unknown = calloc(ps->ncols, sizeof(*s->unknown));
 	if (!s->unknown)
 		return -ENOMEM;
@@ -167,6 +178,8 @@ static int open_table(struct build *b, unsigned i, unsigned limit)
 	if (t->dset < 0)
 		return h5__error();
 	err = column_attrs__write(t->dset, ps->cols, ps->ncols);
+	if (!err)
+		err = nodestep_attrs__write_table(t->dset, pt);
 	if (err || !pt->rows)
 		return err;
 	t->buf = calloc((size_t)t->chunk * ps->ncols, sizeof(*t->buf));
@@ -261,7 +274,7 @@ static struct totals_row *totals_order(const struct build *b, unsigned series)
 /* Marks are numbers of names; tables in one group with columns of their own have no common row. */
 static bool has_totals(const struct nodestep_series *ps)
 {
-	return strcmp(ps->name, "User") && strcmp(ps->name, "Marks");
+	return strcmp(ps->name, "User") && strcmp(ps->name, "Marks") && !is_left_out(ps);
 }
 
 static int write_totals(const struct build *b, hid_t group, unsigned series)

@@ -12,7 +12,7 @@ struct nodestep_stats {
 	uint64_t rows;
 	uint64_t rejected;   /* records the journal's own declarations do not cover */
 	uint64_t torn_bytes; /* after the last good frame */
-	uint64_t torn_rows;  /* rows recognisable in them */
+	uint64_t torn_rows;  /* rows in them, at least */
 	bool complete;	     /* the journal says that the step has ended */
 };
 
@@ -20,8 +20,8 @@ struct nodestep_stats {
  * Makes NAME in the directory dir_fd from the journal: group /<Node Name>, its attributes, every
  * declared series with every declared table (also without rows), and Totals/<series>. An existing
  * NAME is removed first, links are not followed. The journal is read by pread, as far as it
- * reaches now; the attribute "Torn Rows" counts the rows of a torn end. The file is complete and
- * closed on return, but not synced.
+ * reaches now; the attribute "Torn Rows" counts the rows of a torn end, at least. The file is
+ * complete and closed on return, but not synced.
  *
  * 0; -EBADMSG: not a journal; -ENODATA: it names no node; -EINVAL: the node's name cannot be a
  * group; -EIO and other -errno of the file system. After an error NAME does not exist.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The attributes of the node's group are written. */
+/* The attributes of the node's group and of its tables are written. */
 #include "hdf5/nodestep_attrs.h"
 
 #include <string.h>
@@ -59,6 +59,15 @@ static int write_attr(hid_t node, const struct nodestep_attr *a)
 	return write_slurm_attr(node, a);
 }
 
+int nodestep_attrs__write_table(hid_t dset, const struct nodestep_table *t)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < t->attrs.n; i++)
+		err = write_attr(dset, &t->attrs.at[i]);
+	return err;
+}
+
 int nodestep_attrs__write(hid_t node, const struct nodestep_layout *p)
 {
 	struct nodestep_attr torn = {
@@ -68,8 +77,8 @@ int nodestep_attrs__write(hid_t node, const struct nodestep_layout *p)
 	};
 	int err = h5__put_text(node, "Units", "MB is 2^20 bytes, KiB is 2^10.");
 
-	for (unsigned i = 0; !err && i < p->nattrs; i++)
-		err = write_attr(node, &p->attrs[i]);
+	for (unsigned i = 0; !err && i < p->attrs.n; i++)
+		err = write_attr(node, &p->attrs.at[i]);
 	if (err)
 		return err;
 	return p->torn_bytes && !nodestep_layout__attr(p, torn.name) ? write_attr(node, &torn) : 0;

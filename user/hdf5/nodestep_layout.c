@@ -9,7 +9,8 @@
 #include "schema/describe.h"
 #include "hdf5/h5util.h"
 
-#define ATTRS_MAX 256
+#define ATTRS_MAX	256
+#define TABLE_ATTRS_MAX 32
 
 /* The group of the summaries, in the group that the series are in. */
 static const char reserved_series[] = "Totals";
@@ -28,25 +29,25 @@ static int grow(void **array, unsigned n, size_t size)
 	return 0;
 }
 
-static struct nodestep_attr *attr_find(const struct nodestep_layout *p, const char *name)
+static struct nodestep_attr *attr_find(const struct nodestep_attrs *attrs, const char *name)
 {
-	for (unsigned i = 0; i < p->nattrs; i++)
-		if (!strcmp(p->attrs[i].name, name))
-			return &p->attrs[i];
+	for (unsigned i = 0; i < attrs->n; i++)
+		if (!strcmp(attrs->at[i].name, name))
+			return &attrs->at[i];
 	return NULL;
 }
 
 const struct nodestep_attr *nodestep_layout__attr(const struct nodestep_layout *p, const char *name)
 {
-	return attr_find(p, name);
+	return attr_find(&p->attrs, name);
 }
 
-static int add_attr(struct nodestep_layout *p, const struct journal_record *rec)
+static int add_attr(struct nodestep_attrs *attrs, unsigned max, const struct journal_record *rec)
 {
-	struct nodestep_attr *a = attr_find(p, rec->name);
+	struct nodestep_attr *a = attr_find(attrs, rec->name);
 	char *str = NULL;
 
-	if (!a && p->nattrs == ATTRS_MAX)
+	if (!a && attrs->n == max)
 		return -EINVAL;
 	if (rec->str) {
 		str = strdup(rec->str);
@@ -56,12 +57,12 @@ static int add_attr(struct nodestep_layout *p, const struct journal_record *rec)
 	if (!a) {
 		char *name = strdup(rec->name);
 
-		if (!name || grow((void **)&p->attrs, p->nattrs, sizeof(*a))) {
+		if (!name || grow((void **)&attrs->at, attrs->n, sizeof(*a))) {
 			free(name);
 			free(str);
 			return -ENOMEM;
 		}
-		a = &p->attrs[p->nattrs++];
+		a = &attrs->at[attrs->n++];
 		*a = (struct nodestep_attr){.name = name};
 	}
 	free(a->str);
@@ -69,6 +70,15 @@ static int add_attr(struct nodestep_layout *p, const struct journal_record *rec)
 	a->type = rec->attr_type;
 	a->value = rec->value;
 	return 0;
+}
+
+static void attrs_clear(struct nodestep_attrs *attrs)
+{
+	for (unsigned i = 0; i < attrs->n; i++) {
+		free(attrs->at[i].name);
+		free(attrs->at[i].str);
+	}
+	free(attrs->at);
 }
 
 static bool same_columns(const struct nodestep_series *s, const struct journal_record *rec)
@@ -209,6 +219,16 @@ static int add_table(struct nodestep_layout *p, const struct journal_record *rec
 	return 0;
 }
 
+static int add_table_attr(struct nodestep_layout *p, const struct journal_record *rec)
+{
+	int t = p->table_of[rec->id];
+
+	/* that name is the file's own: hdf5/column_attrs.h */
+	if (t < 0 || !p->tables || !strncmp(rec->name, "Column ", strlen("Column ")))
+		return -EINVAL;
+	return add_attr(&p->tables[t].attrs, TABLE_ATTRS_MAX, rec);
+}
+
 int nodestep_layout__row_table(const struct nodestep_layout *p, const struct journal_record *rec)
 {
 	int t = p->table_of[rec->id];
@@ -234,7 +254,9 @@ static int add_record(struct nodestep_layout *p, const struct journal_record *re
 {
 	switch (rec->type) {
 	case J_ATTR:
-		return add_attr(p, rec);
+		return add_attr(&p->attrs, ATTRS_MAX, rec);
+	case J_TABLE_ATTR:
+		return add_table_attr(p, rec);
 	case J_SERIES:
 		return add_series(p, rec);
 	case J_TABLE:
@@ -312,15 +334,13 @@ void nodestep_layout__free(struct nodestep_layout *p)
 {
 	if (!p)
 		return;
-	for (unsigned i = 0; i < p->nattrs; i++) {
-		free(p->attrs[i].name);
-		free(p->attrs[i].str);
-	}
+	attrs_clear(&p->attrs);
 	for (unsigned i = 0; i < p->nseries; i++)
 		series_clear(&p->series[i]);
-	for (unsigned i = 0; i < p->ntables; i++)
+	for (unsigned i = 0; i < p->ntables; i++) {
+		attrs_clear(&p->tables[i].attrs);
 		free(p->tables[i].name);
-	free(p->attrs);
+	}
 	free(p->series);
 	free(p->tables);
 	free(p);

@@ -15,6 +15,11 @@ struct nodestep_attr {
 	char *str; /* ATTR_STR */
 };
 
+struct nodestep_attrs {
+	struct nodestep_attr *at;
+	unsigned n;
+};
+
 struct nodestep_series {
 	char *name;
 	bool grouped;
@@ -27,11 +32,11 @@ struct nodestep_table {
 	char *name; /* of its series when that is not grouped */
 	unsigned series;
 	uint64_t rows;
+	struct nodestep_attrs attrs;
 };
 
 struct nodestep_layout {
-	struct nodestep_attr *attrs;
-	unsigned nattrs;
+	struct nodestep_attrs attrs;
 	struct nodestep_series *series;
 	unsigned nseries;
 	struct nodestep_table *tables;

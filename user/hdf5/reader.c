@@ -21,7 +21,7 @@
 #define NODES_MAX   (1u << 20) /* of all steps together */
 
 /* Takes the names over. */
-static int add_step(struct reader *r, const char *name, struct names *nodes)
+static int add_step(struct reader *r, const char *name, struct string_list *nodes)
 {
 	struct reader_step *steps, *s;
 
@@ -30,12 +30,12 @@ static int add_step(struct reader *r, const char *name, struct names *nodes)
 		return -ENOMEM;
 	r->steps = steps;
 	s = &steps[r->nsteps];
-	*s = (struct reader_step){strdup(name), nodes->v, nodes->n};
+	*s = (struct reader_step){strdup(name), *nodes};
 	if (!s->name)
 		return -ENOMEM;
-	*nodes = (struct names){0};
+	*nodes = (struct string_list){0};
 	r->nsteps++;
-	r->nnodes += s->nnodes;
+	r->nnodes += s->nodes.n;
 	return r->nnodes > NODES_MAX ? -EMSGSIZE : 0;
 }
 
@@ -43,7 +43,7 @@ static int add_step(struct reader *r, const char *name, struct names *nodes)
 static int read_step(struct reader *r, hid_t steps, const char *name)
 {
 	hid_t s = H5Gopen2(steps, name, H5P_DEFAULT), g = H5I_INVALID_HID;
-	struct names groups = {0}, nodes = {0};
+	struct string_list groups = {0}, nodes = {0};
 	int err;
 
 	pool__note_object("/Steps/%s", name);
@@ -56,8 +56,8 @@ static int read_step(struct reader *r, hid_t steps, const char *name)
 		if (!err)
 			err = add_step(r, name, &nodes);
 	}
-	names__free(&nodes);
-	names__free(&groups);
+	string_list__free(&nodes);
+	string_list__free(&groups);
 	if (g >= 0)
 		H5Gclose(g);
 	if (s >= 0)
@@ -75,14 +75,14 @@ static int by_step(const void *a, const void *b)
 static int read_steps(struct reader *r, hid_t root)
 {
 	hid_t g = H5Gopen2(root, "Steps", H5P_DEFAULT);
-	struct names steps = {0};
+	struct string_list steps = {0};
 	int err = g < 0 ? -EBADMSG : names__children(g, H5O_TYPE_GROUP, &steps);
 
 	for (unsigned i = 0; !err && i < steps.n; i++)
 		err = read_step(r, g, steps.v[i]);
 	if (r->nsteps)
 		qsort(r->steps, r->nsteps, sizeof(*r->steps), by_step);
-	names__free(&steps);
+	string_list__free(&steps);
 	if (g >= 0)
 		H5Gclose(g);
 	return err;
@@ -111,7 +111,7 @@ static int parse_name(struct reader *r, const char *path, char **step)
 static int take_job(struct reader *r, hid_t root)
 {
 	hid_t node =
-		r->merged || *r->job ? root : H5Gopen2(root, r->steps[0].nodes[0], H5P_DEFAULT);
+		r->merged || *r->job ? root : H5Gopen2(root, r->steps[0].nodes.v[0], H5P_DEFAULT);
 	int64_t job;
 	char *text;
 
@@ -127,7 +127,7 @@ static int take_job(struct reader *r, hid_t root)
 }
 
 /* Node_<node> with "Time Series" in it, or Step_<step> with "Nodes". */
-static bool is_old_layout(hid_t root, const struct names *groups)
+static bool is_old_layout(hid_t root, const struct string_list *groups)
 {
 	static const struct {
 		const char *begins, *has;
@@ -149,7 +149,7 @@ static bool is_old_layout(hid_t root, const struct names *groups)
 
 static int read_tree(struct reader *r, const char *path)
 {
-	struct names groups = {0};
+	struct string_list groups = {0};
 	char *step = NULL;
 	hid_t root = H5Gopen2(r->file, "/", H5P_DEFAULT);
 	int err;
@@ -167,7 +167,7 @@ static int read_tree(struct reader *r, const char *path)
 		err = -EBADMSG;
 	if (!err)
 		err = take_job(r, root);
-	names__free(&groups);
+	string_list__free(&groups);
 	free(step);
 	if (root >= 0)
 		H5Gclose(root);
@@ -253,9 +253,7 @@ void reader__free(struct reader *r)
 	if (!r)
 		return;
 	for (unsigned i = 0; i < r->nsteps; i++) {
-		struct names nodes = {r->steps[i].nodes, r->steps[i].nnodes};
-
-		names__free(&nodes);
+		string_list__free(&r->steps[i].nodes);
 		free(r->steps[i].name);
 	}
 	if (r->place && r->place->group > 0)
@@ -273,6 +271,8 @@ const char *reader__strerror(int err)
 	switch (err) {
 	case -EBADMSG:
 		return "not a profile, or damaged";
+	case -ENOTSUP:
+		return "it has no column of numbers";
 	case -EPROTONOSUPPORT:
 		return "laid out as Slurm's files were before 15.08, which only the sh5util of "
 		       "that time reads";

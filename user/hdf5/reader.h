@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/string_list.h"
 #include "journal/journal.h"
 
 struct reader_step {
-	char *name;   /* as the merged file or the file name has it; "" when neither does */
-	char **nodes; /* in natural order: n2 before n10 */
-	unsigned nnodes;
+	char *name; /* as the merged file or the file name has it; "" when neither does */
+	struct string_list nodes; /* in natural order: n2 before n10 */
 };
 
 /* The group of the nodes that were read last. */
@@ -53,8 +53,8 @@ struct reader_attr {
 struct reader_series {
 	char *name;
 	bool grouped;
-	char **tables; /* numbers in numeric order; one, of the series' name, when not grouped */
-	unsigned ntables;
+	struct string_list tables; /* numbers in numeric order; one, of the series' name, when not
+				    * grouped */
 	int64_t group; /* hid_t of a series the node was read with, when grouped; 0: not open */
 };
 
@@ -87,6 +87,9 @@ bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v)
 /* The same of any group (hid_t). */
 bool reader__i64(int64_t group, const char *name, int64_t *v);
 
+/* A text of any group or table (hid_t), the caller's to free; NULL: there is none. */
+char *reader__text(int64_t object, const char *name);
+
 /* One attribute, read from the file: all of them take longer than a table. a->str is the caller's
  * to free, a->name is not set. 0; -ENOENT: no such; -EBADMSG: damaged, or of another shape;
  * -ENOMEM. */
@@ -112,8 +115,6 @@ struct table {
  * more rows than its bytes can hold; -ENOMEM. */
 int reader__table(const struct reader_node *n, const struct reader_series *s, const char *table,
 		  struct table **out);
-/* nrows cells, NULL when there is no such column. */
-const double *table__column(const struct table *t, const char *name);
 void table__free(struct table *t);
 
 #endif

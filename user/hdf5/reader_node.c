@@ -129,6 +129,23 @@ bool reader__i64(int64_t group, const char *name, int64_t *v)
 	return ok;
 }
 
+char *reader__text(int64_t object, const char *name)
+{
+	struct reader_attr a = {0};
+	hid_t attr =
+		H5Aexists(object, name) > 0 ? H5Aopen(object, name, H5P_DEFAULT) : H5I_INVALID_HID;
+	bool ok;
+
+	if (attr < 0)
+		return NULL;
+	ok = !read_value(attr, &a) && a.type == ATTR_STR;
+	H5Aclose(attr);
+	if (ok)
+		return a.str;
+	free(a.str);
+	return NULL;
+}
+
 bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v)
 {
 	return reader__i64(n->group, name, v);
@@ -137,7 +154,7 @@ bool reader_node__i64(const struct reader_node *n, const char *name, int64_t *v)
 static int add_group_series(hid_t node, const char *name, bool hold, struct reader_series *s)
 {
 	hid_t g = H5Gopen2(node, name, H5P_DEFAULT);
-	struct names tables = {0};
+	struct string_list tables = {0};
 	int err;
 
 	if (g < 0)
@@ -147,23 +164,19 @@ static int add_group_series(hid_t node, const char *name, bool hold, struct read
 		H5Gclose(g);
 	if (err)
 		return err;
-	*s = (struct reader_series){strdup(name), true, tables.v, tables.n, hold ? g : 0};
+	*s = (struct reader_series){strdup(name), true, tables, hold ? g : 0};
 	return s->name ? 0 : -ENOMEM;
 }
 
 static int add_table_series(const char *name, struct reader_series *s)
 {
-	*s = (struct reader_series){strdup(name), false, calloc(1, sizeof(*s->tables)), 0, 0};
-	if (!s->name || !s->tables)
-		return -ENOMEM;
-	s->tables[0] = strdup(name);
-	s->ntables = s->tables[0] != NULL;
-	return s->ntables ? 0 : -ENOMEM;
+	*s = (struct reader_series){.name = strdup(name)};
+	return s->name ? string_list__append(&s->tables, name) : -ENOMEM;
 }
 
 static int read_series(struct reader_node *n)
 {
-	struct names groups = {0}, tables = {0};
+	struct string_list groups = {0}, tables = {0};
 	unsigned ntables = 0;
 	int err;
 
@@ -176,14 +189,14 @@ static int read_series(struct reader_node *n)
 	}
 	for (unsigned i = 0; !err && i < groups.n; i++) {
 		err = add_group_series(n->group, groups.v[i], false, &n->series[n->nseries++]);
-		ntables += n->series[i].ntables;
+		ntables += n->series[i].tables.n;
 		if (!err && ntables > TABLES_MAX)
 			err = -EMSGSIZE;
 	}
 	for (unsigned i = 0; !err && i < tables.n; i++)
 		err = add_table_series(tables.v[i], &n->series[n->nseries++]);
-	names__free(&groups);
-	names__free(&tables);
+	string_list__free(&groups);
+	string_list__free(&tables);
 	return err;
 }
 
@@ -268,13 +281,13 @@ int reader__node(const struct reader *r, unsigned step, unsigned node, const cha
 	struct reader_node *n;
 	int err;
 
-	if (step >= r->nsteps || node >= r->steps[step].nnodes)
+	if (step >= r->nsteps || node >= r->steps[step].nodes.n)
 		return -ENOENT;
 	n = calloc(1, sizeof(*n));
 	if (!n)
 		return -ENOMEM;
 	n->step = r->steps[step].name;
-	n->name = r->steps[step].nodes[node];
+	n->name = r->steps[step].nodes.v[node];
 	n->group = H5I_INVALID_HID;
 	err = open_node(n, r, step);
 	if (!err && !series)
@@ -298,9 +311,7 @@ void reader_node__free(struct reader_node *n)
 		free(n->attrs[i].str);
 	}
 	for (unsigned i = 0; i < n->nseries; i++) {
-		struct names tables = {n->series[i].tables, n->series[i].ntables};
-
-		names__free(&tables);
+		string_list__free(&n->series[i].tables);
 		free(n->series[i].name);
 		if (n->series[i].group > 0)
 			H5Gclose(n->series[i].group);

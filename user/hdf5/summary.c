@@ -283,7 +283,7 @@ void summary__fill(const struct summary_cell *cells, const struct column *cols, 
 
 uint64_t summary__task_number(const char *name, unsigned position)
 {
-	size_t digits = strspn(name, "0123456789");
+	uint64_t task;
 
-	return digits && !name[digits] && digits < 19 ? strtoull(name, NULL, 10) : position;
+	return parse_u64(name, &task) ? position : task;
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Reading lists of CPUs: "0-3,8". */
+/* Reading and writing lists of CPUs: "0-3,8". */
 #include "identity/cpulist.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,4 +90,33 @@ int cpulist__read(const char *list, uint64_t *bits, unsigned n)
 {
 	memset(bits, 0, ((size_t)n + 63) / 64 * sizeof(*bits));
 	return walk(list, &(struct target){.bits = bits, .limit = n});
+}
+
+static bool has(const uint64_t *bits, unsigned cpu)
+{
+	return bits[cpu / 64] >> (cpu % 64) & 1;
+}
+
+int cpulist__format(const uint64_t *bits, unsigned n, char *text, size_t size)
+{
+	size_t len = 0;
+
+	*text = '\0';
+	for (unsigned first = 0, last; first < n; first = last + 1) {
+		int more;
+
+		last = first;
+		if (!has(bits, first))
+			continue;
+		while (last + 1 < n && has(bits, last + 1))
+			last++;
+		more = snprintf(text + len, size - len, last > first ? "%s%u-%u" : "%s%u",
+				len ? "," : "", first, last);
+		if (more >= (int)(size - len)) {
+			*text = '\0';
+			return -E2BIG;
+		}
+		len += (size_t)more;
+	}
+	return 0;
 }

@@ -194,26 +194,6 @@ unsigned hierarchy__carriers(const struct hierarchy *h, unsigned n, unsigned *ou
 	return found;
 }
 
-int hierarchy__cgroup_id(const char *path, uint64_t *id)
-{
-	struct {
-		struct file_handle h;
-		uint64_t id;
-	} fh = {.h.handle_bytes = sizeof(fh.id)};
-	struct stat st;
-	int mount_id;
-
-	if (!name_to_handle_at(AT_FDCWD, path, &fh.h, &mount_id, 0) &&
-	    fh.h.handle_bytes == sizeof(fh.id)) {
-		memcpy(id, fh.h.f_handle, sizeof(*id));
-		return 0;
-	}
-	if (stat(path, &st))
-		return -errno;
-	*id = st.st_ino;
-	return 0;
-}
-
 int hierarchy__cgroup_of(const char *pid, const struct hierarchy *h, char *out, size_t len)
 {
 	char file[64], text[8192], *line, *save;

@@ -38,11 +38,4 @@ int hierarchy__cgroup_of(const char *pid, const struct hierarchy *h, char *out, 
  */
 unsigned hierarchy__carriers(const struct hierarchy *h, unsigned n, unsigned *out, unsigned max);
 
-/*
- * The kernel's id of a cgroup, which is what BPF sees: the inode's number. Before Linux 5.5 that
- * was only its lower half, so the file handle, which has always held the whole id, is asked first.
- * path is the directory below a cgroup mount. 0 or -errno.
- */
-int hierarchy__cgroup_id(const char *path, uint64_t *id);
-
 #endif

@@ -4,17 +4,20 @@
  * the hierarchies that hierarchy.h finds), a process by its files in /proc (proc.h), a step by the
  * spellings that Slurm and users have for it (stepname.h, jobspec.h, sluid.h), a component of a
  * heterogeneous job by the environment of its tasks (hetjob.h). slurmd.h finds this node's Slurm,
- * slurmjob.h asks its commands. cpulist.h reads lists of CPUs.
+ * slurmjob.h asks its commands. proc_program.h says what a process executes and where it may run,
+ * elf.h what a file of a program is called by its linker. cpulist.h reads lists of CPUs.
  */
 #ifndef JP_IDENTITY_IDENTITY_H
 #define JP_IDENTITY_IDENTITY_H
 
 #include "identity/cpulist.h"
+#include "identity/elf.h"
 #include "identity/hetjob.h"
 #include "identity/hierarchy.h"
 #include "identity/jobspec.h"
 #include "identity/layout.h"
 #include "identity/proc.h"
+#include "identity/proc_program.h"
 #include "identity/slurmd.h"
 #include "identity/slurmjob.h"
 #include "identity/sluid.h"

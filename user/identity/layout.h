@@ -2,7 +2,7 @@
 /*
  * Which job, step and task a cgroup is, by its path. One table of layouts serves three readers:
  * layout__compile makes the trie that the kernel walks as directories appear, layout__child walks
- * the same trie here, layout__parse reads the ids off a whole path.
+ * the same trie here, layout__parse_rows reads the ids off a whole path.
  */
 #ifndef JP_IDENTITY_LAYOUT_H
 #define JP_IDENTITY_LAYOUT_H
@@ -114,8 +114,6 @@ struct cgroup_ids {
  */
 int layout__parse_rows(const struct layout *const *rows, unsigned n, const char *path, size_t from,
 		       struct cgroup_ids *ids);
-/* The same by all built-in rows, from the beginning. */
-int layout__parse(const char *path, struct cgroup_ids *ids);
 
 /* A decimal number up to max, as Slurm and the kernel print one: no sign, no leading zero. 0 or
  * -EINVAL. */

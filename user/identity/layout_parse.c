@@ -239,13 +239,3 @@ int layout__parse_rows(const struct layout *const *rows, unsigned n, const char 
 	}
 	return -ENOENT;
 }
-
-int layout__parse(const char *path, struct cgroup_ids *ids)
-{
-	const struct layout *rows[16];
-	unsigned n = 0;
-
-	for (; n < n_layouts && n < sizeof(rows) / sizeof(rows[0]); n++)
-		rows[n] = &layouts[n];
-	return layout__parse_rows(rows, n, path, 0, ids);
-}

@@ -16,7 +16,10 @@
 #include "base/io_full.h"
 #include "base/str.h"
 
-#define STAT_PPID 4 /* fields of /proc/<pid>/stat, from 1 */
+/* Fields of /proc/<pid>/stat, from 1. */
+#define STAT_PPID  4
+#define STAT_UTIME 14
+#define STAT_STIME 15
 
 static const char *proc_root = "/proc";
 
@@ -62,6 +65,18 @@ int proc__ppid(pid_t pid, pid_t *ppid)
 		return -EINVAL;
 	*ppid = (pid_t)v;
 	return 0;
+}
+
+int proc__cpu_ticks(pid_t pid, uint64_t *ticks)
+{
+	uint64_t user, system;
+	int err = stat_field(pid, STAT_UTIME, &user);
+
+	if (!err)
+		err = stat_field(pid, STAT_STIME, &system);
+	if (!err)
+		*ticks = user + system;
+	return err;
 }
 
 int proc__comm(pid_t pid, char *buf, size_t size)

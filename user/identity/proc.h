@@ -28,6 +28,8 @@ bool proc__has_our_root(pid_t pid);
 /* Calls fn with every process until it returns something else than 0, which is returned; 0 or
  * -errno. */
 int proc__each(int (*fn)(void *ctx, pid_t pid), void *ctx);
+/* CPU time of the process and of its threads that have ended, in clock ticks. */
+int proc__cpu_ticks(pid_t pid, uint64_t *ticks);
 /* The real user id. */
 int proc__uid(pid_t pid, uid_t *uid);
 /* The next five functions need the lock of the process's memory map, which its user may keep for

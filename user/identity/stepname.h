@@ -9,8 +9,6 @@
 
 #include <stdint.h>
 
-#define STEPNAME_SIZE 72
-
 /* Slurm's number of a step in any of its spellings. -EINVAL: none of them, as the names of steps
  * of a CgroupPattern are not. */
 int stepname__id(const char *name, uint32_t *id);

@@ -89,15 +89,12 @@ static int add_table(struct contents_place *p, const char *name)
 		p->tasks[p->ntasks++] = task;
 		return 0;
 	}
-	for (unsigned i = 0; i < p->nothers; i++)
-		if (!strcmp(p->others[i], name))
+	for (unsigned i = 0; i < p->others.n; i++)
+		if (!strcmp(p->others.v[i], name))
 			return 0;
-	if (p->nothers == OTHERS_MAX)
+	if (p->others.n == OTHERS_MAX)
 		return -E2BIG;
-	if (grow(&p->others, p->nothers, sizeof(*p->others)))
-		return -ENOMEM;
-	p->others[p->nothers] = strdup(name);
-	return p->others[p->nothers++] ? 0 : -ENOMEM;
+	return string_list__append(&p->others, name);
 }
 
 static int add_column(struct contents_series *s, const struct column *c)
@@ -195,14 +192,14 @@ static int read_series(struct reading *rd, struct contents_step *step, const str
 	int err = 0;
 
 	for (unsigned i = from; !err && i < from + ntables; i++) {
-		if (!is_meant(rd, s, s->tables[i]))
+		if (!is_meant(rd, s, s->tables.v[i]))
 			continue;
 		if (!meant++)
 			err = begin_place(rd, step, name, grouped, &at, &p);
 		if (!err && grouped)
-			err = add_table(p, s->tables[i]);
+			err = add_table(p, s->tables.v[i]);
 		if (!err && (meant == 1 || rd->all_tables))
-			err = read_columns(rd, at, n, s, s->tables[i]);
+			err = read_columns(rd, at, n, s, s->tables.v[i]);
 	}
 	return err;
 }
@@ -214,9 +211,9 @@ static int read_node_series(struct reading *rd, struct contents_step *step,
 	int err = 0;
 
 	if (!is_apart(s))
-		return read_series(rd, step, n, s, s->name, 0, s->ntables);
-	for (unsigned i = 0; !err && i < s->ntables; i++) {
-		snprintf(name, sizeof(name), "%s/%s", s->name, s->tables[i]);
+		return read_series(rd, step, n, s, s->name, 0, s->tables.n);
+	for (unsigned i = 0; !err && i < s->tables.n; i++) {
+		snprintf(name, sizeof(name), "%s/%s", s->name, s->tables.v[i]);
 		if (!rd->series || !strchr(rd->series, '/') || !strcmp(rd->series, name))
 			err = read_series(rd, step, n, s, name, i, 1);
 	}
@@ -234,7 +231,7 @@ static int read_node(struct reading *rd, const struct reader *r, struct contents
 	if (err == -ENOMEM)
 		return err;
 	if (err) {
-		report_problem(rd, s->name, s->nodes[node], NULL, err);
+		report_problem(rd, s->name, s->nodes.v[node], NULL, err);
 		return 0;
 	}
 	for (unsigned i = 0; !err && i < n->nseries; i++)
@@ -331,9 +328,7 @@ int contents__read(struct contents **out, const struct reader *r, const struct s
 static void free_step(struct contents_step *s)
 {
 	for (unsigned i = 0; i < s->nplaces; i++) {
-		for (unsigned k = 0; k < s->places[i].nothers; k++)
-			free(s->places[i].others[k]);
-		free(s->places[i].others);
+		string_list__free(&s->places[i].others);
 		free(s->places[i].tasks);
 	}
 	free(s->places);

@@ -9,6 +9,7 @@
 
 #include "hdf5/reader.h"
 #include "jobfile/select.h"
+#include "base/string_list.h"
 #include "schema/series.h"
 
 struct contents_column {
@@ -34,8 +35,7 @@ struct contents_place {
 	unsigned nodes;
 	uint64_t *tasks; /* sorted, each once */
 	unsigned ntasks;
-	char **others; /* tables that are not named by a number, each once */
-	unsigned nothers;
+	struct string_list others; /* tables that are not named by a number, each once */
 };
 
 struct contents_step {

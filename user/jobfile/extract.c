@@ -62,8 +62,9 @@ static int begin_series(struct extraction *x, const char *series)
 	x->text.series = x->series;
 	x->text.begun = false;
 	x->shape = 0;
-	column_names__free(&x->columns);
-	column_names__free(&x->header);
+	string_list__free(&x->columns);
+	x->has_columns = false;
+	string_list__free(&x->header);
 	extract__forget_units(x);
 	totals__begin_series(x->totals);
 	return x->lacks && x->found ? 0 : -ENOMEM;
@@ -95,7 +96,7 @@ static int write_rows(struct extraction *x, struct outbuf *out, const char *befo
 {
 	int err;
 
-	if (x->columns.begun && !x->columns.n)
+	if (x->has_columns && !x->columns.n)
 		return 0;
 	err = extract__lay_out(x, out, before);
 	return err ? err : read_nodes(x, x->nrefs);
@@ -104,7 +105,7 @@ static int write_rows(struct extraction *x, struct outbuf *out, const char *befo
 static int write_series(struct extraction *x, struct outbuf *out, const char *series,
 			const char *before)
 {
-	const uint64_t tables = x->result.tables;
+	const uint64_t tables = x->result.tables, rows = x->result.rows;
 	int err = begin_series(x, series);
 
 	if (err)
@@ -116,7 +117,9 @@ static int write_series(struct extraction *x, struct outbuf *out, const char *se
 	if (!err)
 		err = write_rows(x, out, before);
 	progress__clear(&x->progress);
-	if (!err)
+	if (!err && x->filter.on && x->result.tables > tables && x->result.rows == rows)
+		extract__name_no_rows(x);
+	else if (!err)
 		extract__name_missing(x, x->result.tables == tables);
 	return err;
 }
@@ -128,15 +131,13 @@ static int write_all_series(struct extraction *x, struct outbuf *out)
 	int err = 0;
 
 	for (unsigned i = 0; !err && !out->err && i < o->nseries; i++) {
-		const char *before = json ? "[\n" : "\n";
+		const char *before = x->result.tables ? "\n" : "";
 
-		if (x->result.tables)
-			before = json ? "" : "\n";
-		else if (!json)
-			before = "";
+		if (json)
+			before = x->text.comma ? "" : "[\n";
 		err = write_series(x, out, o->series[i], before);
 	}
-	if (json && x->result.tables)
+	if (json && x->text.comma)
 		outbuf__str(out, "\n]\n");
 	return err;
 }
@@ -171,11 +172,11 @@ static void free_all(struct extraction *x)
 	totals__free(x->totals);
 	cursor__free(x->cursor);
 	reader__free(x->r);
-	column_names__free(&x->columns);
-	column_names__free(&x->header);
+	string_list__free(&x->columns);
+	string_list__free(&x->header);
 	text__free(&x->text);
 	extract__forget_units(x);
-	extract__forget_marks(x);
+	string_list__free(&x->marks);
 	free(x->refs);
 	free(x->cols);
 	free(x->lacks);

@@ -21,25 +21,7 @@ int column_names__find(char *const *names, unsigned n, const char *name, unsigne
 	return -1;
 }
 
-int column_names__append(struct column_names *c, const char *name)
-{
-	char **v;
-
-	if (c->n == c->room) {
-		c->room = c->room ? 2 * c->room : 64;
-		v = realloc(c->v, c->room * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		c->v = v;
-	}
-	c->v[c->n] = strdup(name);
-	if (!c->v[c->n])
-		return -ENOMEM;
-	c->n++;
-	return 0;
-}
-
-void column_names__keep_common(struct column_names *c, char *const *names, unsigned n)
+void column_names__keep_common(struct string_list *c, char *const *names, unsigned n)
 {
 	unsigned kept = 0, hint = 0;
 
@@ -65,10 +47,10 @@ bool column_names__is_meant(const char *name, const char *wanted, bool totals)
 	return !strcmp(name, wanted) || (totals && !strcmp(base_name(name), wanted));
 }
 
-const char *column_names__choose(struct column_names *c, const char *const *wanted, unsigned n,
+const char *column_names__choose(struct string_list *c, const char *const *wanted, unsigned n,
 				 bool totals, int *err)
 {
-	struct column_names chosen = {.begun = true};
+	struct string_list chosen = {0};
 	const char *missing = NULL;
 
 	*err = 0;
@@ -78,18 +60,18 @@ const char *column_names__choose(struct column_names *c, const char *const *want
 		for (unsigned k = 0; !*err && k < c->n; k++) {
 			if (!column_names__is_meant(c->v[k], wanted[i], totals))
 				continue;
-			*err = column_names__append(&chosen, c->v[k]);
+			*err = string_list__append(&chosen, c->v[k]);
 			found = true;
 		}
 		if (!found && !missing)
 			missing = wanted[i];
 	}
-	column_names__free(c);
+	string_list__free(c);
 	*c = chosen;
 	return missing;
 }
 
-const char *column_names__nearest(const struct column_names *c, const char *word)
+const char *column_names__nearest(const struct string_list *c, const char *word)
 {
 	const char *best = str__nearest(word, (const char *const *)c->v, c->n);
 
@@ -99,12 +81,4 @@ const char *column_names__nearest(const struct column_names *c, const char *word
 		best = str__nearest(word, &name, 1);
 	}
 	return best;
-}
-
-void column_names__free(struct column_names *c)
-{
-	for (unsigned i = 0; i < c->n; i++)
-		free(c->v[i]);
-	free(c->v);
-	*c = (struct column_names){0};
 }

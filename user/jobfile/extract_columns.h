@@ -5,17 +5,10 @@
 
 #include <stdbool.h>
 
-/* Begins zeroed. */
-struct column_names {
-	char **v;
-	unsigned n, room;
-	bool begun; /* some table was added */
-};
+#include "base/string_list.h"
 
-/* Adds a copy of the name. 0 or -ENOMEM. */
-int column_names__append(struct column_names *c, const char *name);
 /* Only those stay that are among names. */
-void column_names__keep_common(struct column_names *c, char *const *names, unsigned n);
+void column_names__keep_common(struct string_list *c, char *const *names, unsigned n);
 /* Position of a name in names, looked for from *hint on, which is left behind it; -1: none. */
 int column_names__find(char *const *names, unsigned n, const char *name, unsigned *hint);
 /* Whether a user who asks for column `wanted` means `name`: with totals also "RSS" for "Max_RSS".
@@ -23,10 +16,9 @@ int column_names__find(char *const *names, unsigned n, const char *name, unsigne
 bool column_names__is_meant(const char *name, const char *wanted, bool totals);
 /* Only those stay that wanted[n] mean, in that order. Returns the first wanted one that is not
  * there, or NULL; *err is 0 or -ENOMEM. */
-const char *column_names__choose(struct column_names *c, const char *const *wanted, unsigned n,
+const char *column_names__choose(struct string_list *c, const char *const *wanted, unsigned n,
 				 bool totals, int *err);
 /* The one that was most likely meant, or NULL. */
-const char *column_names__nearest(const struct column_names *c, const char *word);
-void column_names__free(struct column_names *c);
+const char *column_names__nearest(const struct string_list *c, const char *word);
 
 #endif

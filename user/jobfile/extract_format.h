@@ -21,7 +21,7 @@ static inline const char *text_col__name(const struct text_col *col, const union
 {
 	const uint64_t k = col->names && col->at >= 0 ? row[col->at].u : 0;
 
-	return k && k <= col->names->n ? col->names->v[k - 1] : NULL;
+	return k && k <= col->names->n && *col->names->v[k - 1] ? col->names->v[k - 1] : NULL;
 }
 
 #endif

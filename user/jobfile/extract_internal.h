@@ -36,19 +36,19 @@ struct extraction {
 	struct number_range one_task; /* the task that the series was named with */
 	struct node_ref *refs;	      /* its nodes */
 	unsigned nrefs;
-	uint8_t *lacks; /* per ref: the node does not have the series */
-	uint8_t *found; /* per range of sel.tasks: some table is in it */
-	bool grouped;
-	struct column_names columns; /* of the output */
-	struct column_names header;  /* what --stock makes of them for totals */
-	struct column_unit *units;   /* of all columns that were collected */
+	uint8_t *lacks;		    /* per ref: the node does not have the series */
+	uint8_t *found;		    /* per range of sel.tasks: some table is in it */
+	bool grouped, has_columns;  /* has_columns: a table's columns were added */
+	struct string_list columns; /* of the output */
+	struct string_list header;  /* what --stock makes of them for totals */
+	struct column_unit *units;  /* of all columns that were collected */
 	unsigned nunits;
 
 	/* The table at hand. */
-	unsigned shape;		 /* of the cursor when cols was made; 0: never */
-	bool unknowns;		 /* some of its columns are not known */
-	struct text_col *cols;	 /* per column of the output: where the table has it */
-	struct text_names marks; /* of the table's node */
+	unsigned shape;		  /* of the cursor when cols was made; 0: never */
+	bool unknowns;		  /* some of its columns are not known */
+	struct text_col *cols;	  /* per column of the output: where the table has it */
+	struct string_list marks; /* of the table's node */
 };
 
 /* extract_node.c: one pass over one node. What cannot be read is logged and counted, by the second
@@ -75,7 +75,6 @@ void extract__forget_units(struct extraction *x);
 /* extract_marks.c: a column of numbers that stand for texts, of which each node has its own. */
 bool extract__is_marks(const struct extraction *x, const char *column);
 int extract__load_marks(struct extraction *x, const struct reader_node *n); /* 0 or -ENOMEM */
-void extract__forget_marks(struct extraction *x);
 
 /* extract_totals.c: the row of totals of the table that the cursor stands at. Names are as
  * text__open() takes them; 0 or an error of extract__node() or of the cursor. */
@@ -96,8 +95,10 @@ int totals__of_table_stock(struct extraction *x, const char *node, const char *s
  * extraction. */
 int extract__name_damaged(struct extraction *x, const struct node_ref *ref, const char *table,
 			  int err);
-void extract__name_missing_column(struct extraction *x, const struct column_names *all,
+void extract__name_missing_column(struct extraction *x, const struct string_list *all,
 				  const char *column);
+/* The wanted tables are there, and none has a row in the wanted time. */
+void extract__name_no_rows(struct extraction *x);
 /* Names what was wanted of the series at hand and is not there; empty: no table was written. */
 void extract__name_missing(struct extraction *x, bool empty);
 

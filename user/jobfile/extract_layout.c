@@ -22,7 +22,7 @@ static bool is_chosen(const struct extract_options *o, const char *name)
 static int collect_column(struct extraction *x, const char *name)
 {
 	if (x->columns.n < COLUMNS_MAX || is_chosen(x->opt, name))
-		return column_names__append(&x->columns, name);
+		return string_list__append(&x->columns, name);
 	if (x->opt->ncolumns)
 		return 0;
 	log_error("%s: series %s has more columns in all than can be put side by side; "
@@ -33,18 +33,18 @@ static int collect_column(struct extraction *x, const char *name)
 
 static int collect_columns(struct extraction *x, char *const *names, unsigned n)
 {
-	struct column_names *c = &x->columns;
+	struct string_list *c = &x->columns;
 	unsigned hint = 0;
 	int err = 0;
 
-	if (x->opt->stock && c->begun) {
+	if (x->opt->stock && x->has_columns) {
 		column_names__keep_common(c, names, n);
 		return 0;
 	}
 	for (unsigned i = 0; !err && i < n; i++)
 		if (column_names__find(c->v, c->n, names[i], &hint) < 0)
 			err = collect_column(x, names[i]);
-	c->begun = true;
+	x->has_columns = true;
 	return err;
 }
 
@@ -76,28 +76,28 @@ int extract__map_columns(struct extraction *x, char *const *names, const struct 
 int extract__choose_columns(struct extraction *x)
 {
 	const struct extract_options *o = x->opt;
-	struct column_names all = {0};
+	struct string_list all = {0};
 	const char *missing;
 	int err = 0;
 
-	if (!o->ncolumns || !x->columns.begun)
+	if (!o->ncolumns || !x->has_columns)
 		return 0;
 	for (unsigned i = 0; !err && i < x->columns.n; i++)
-		err = column_names__append(&all, x->columns.v[i]);
+		err = string_list__append(&all, x->columns.v[i]);
 	missing = err ? NULL
 		      : column_names__choose(&x->columns, o->columns, o->ncolumns,
 					     o->totals && !o->stock, &err);
 	if (!err && missing)
 		extract__name_missing_column(x, &all, missing);
-	column_names__free(&all);
+	string_list__free(&all);
 	return err;
 }
 
 /* Makes the column names in the header of sh5util's totals. */
-static int make_stock_header(const struct column_names *of, struct column_names *out)
+static int make_stock_header(const struct string_list *of, struct string_list *out)
 {
 	static const char *const prefixes[] = {"Min", "Max", "Sum", "Avg"};
-	int err = column_names__append(out, "ElapsedTime");
+	int err = string_list__append(out, "ElapsedTime");
 	char *name;
 
 	for (unsigned i = 0; !err && i < of->n; i++) {
@@ -106,7 +106,7 @@ static int make_stock_header(const struct column_names *of, struct column_names 
 		for (unsigned k = 0; !err && k < 4; k++) {
 			if (asprintf(&name, "%s_%s", prefixes[k], of->v[i]) < 0)
 				return -ENOMEM;
-			err = column_names__append(out, name);
+			err = string_list__append(out, name);
 			free(name);
 		}
 	}
@@ -121,7 +121,7 @@ static void measure_names(struct extraction *x)
 	for (unsigned i = 0; i < x->nrefs; i++) {
 		const struct node_ref *ref = &x->refs[i];
 		size_t step = strlen(extract__step(x, ref->step));
-		size_t node = strlen(x->r->steps[ref->step].nodes[ref->node]);
+		size_t node = strlen(x->r->steps[ref->step].nodes.v[ref->node]);
 
 		t->step_width = step < 64 && (int)step > t->step_width ? (int)step : t->step_width;
 		t->node_width = node < 64 && (int)node > t->node_width ? (int)node : t->node_width;
@@ -131,7 +131,7 @@ static void measure_names(struct extraction *x)
 int extract__lay_out(struct extraction *x, struct outbuf *out, const char *before)
 {
 	const bool stock_totals = x->opt->stock && x->opt->totals;
-	const struct column_names *header = stock_totals ? &x->header : &x->columns;
+	const struct string_list *header = stock_totals ? &x->header : &x->columns;
 	int err = stock_totals ? make_stock_header(&x->columns, &x->header) : 0;
 
 	free(x->cols);

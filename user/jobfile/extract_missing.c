@@ -14,7 +14,9 @@ static const char *error_text(int err)
 {
 	switch (err) {
 	case -EBADMSG:
-		return "damaged, or not a table of numbers";
+		return "damaged, or not a table";
+	case -ENOTSUP:
+		return "has no column of numbers";
 	case -EMSGSIZE:
 		return "claims more than its bytes can hold";
 	case -ENOENT:
@@ -39,12 +41,12 @@ int extract__name_damaged(struct extraction *x, const struct node_ref *ref, cons
 	x->result.damaged++;
 	log_error("%s: %s%s%s%s%s%s%s%s: %s; it is left out", x->path,
 		  x->r->merged ? "/Steps/" : "", x->r->merged ? s->name : "",
-		  x->r->merged ? "/Nodes/" : "/", s->nodes[ref->node], table ? "/" : "",
+		  x->r->merged ? "/Nodes/" : "/", s->nodes.v[ref->node], table ? "/" : "",
 		  table ? x->series : "", slash, *slash ? table : "", error_text(err));
 	return 0;
 }
 
-void extract__name_missing_column(struct extraction *x, const struct column_names *all,
+void extract__name_missing_column(struct extraction *x, const struct string_list *all,
 				  const char *column)
 {
 	const char *near = column_names__nearest(all, column);
@@ -72,7 +74,7 @@ static void name_lacking_nodes(struct extraction *x)
 		if (++n <= NODES_NAMED && len < 300)
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s/%.40s",
 						n > 1 ? ", " : "", extract__step(x, ref->step),
-						x->r->steps[ref->step].nodes[ref->node]);
+						x->r->steps[ref->step].nodes.v[ref->node]);
 		len = len < sizeof(text) ? len : sizeof(text) - 1;
 	}
 	x->result.lacking += n;
@@ -118,6 +120,12 @@ static void name_missing_tasks(struct extraction *x)
 	}
 }
 
+void extract__name_no_rows(struct extraction *x)
+{
+	x->result.missing++;
+	log_error("%s: series %s has no rows in the time of --from and --to", x->path, x->wanted);
+}
+
 void extract__name_missing(struct extraction *x, bool empty)
 {
 	unsigned lacking = 0;
@@ -131,6 +139,12 @@ void extract__name_missing(struct extraction *x, bool empty)
 	}
 	name_lacking_nodes(x);
 	name_missing_tasks(x);
-	if (empty && !x->result.damaged && !x->result.missing)
+	if (!empty || x->result.damaged || x->result.missing)
+		return;
+	if (x->opt->totals && !x->opt->stock && x->has_columns && !x->columns.n)
+		log_error("%s: series %s has no column to make totals of; -l timeseries has its "
+			  "rows",
+			  x->path, x->wanted);
+	else
 		log_error("%s: nothing of series %s is there", x->path, x->wanted);
 }

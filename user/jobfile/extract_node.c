@@ -128,15 +128,15 @@ static int read_tables(struct extraction *x, const struct reader_node *n,
 {
 	int err;
 
-	if (!x->columns.begun)
+	if (!x->has_columns)
 		x->grouped = s->grouped;
 	select__order(&x->sel, s);
 	err = extract__load_marks(x, n);
-	for (unsigned i = 0; !err && i < s->ntables; i++) {
-		if (s->grouped && !select__table(&x->sel, s->tables[i]))
+	for (unsigned i = 0; !err && i < s->tables.n; i++) {
+		if (s->grouped && !select__table(&x->sel, s->tables.v[i]))
 			continue;
-		mark_tasks_found(x, s, s->tables[i]);
-		err = read_or_name_table(x, n, ref, s, s->tables[i]);
+		mark_tasks_found(x, s, s->tables.v[i]);
+		err = read_or_name_table(x, n, ref, s, s->tables.v[i]);
 	}
 	return err;
 }

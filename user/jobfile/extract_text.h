@@ -7,22 +7,18 @@
 #include <stdint.h>
 
 #include "base/outbuf.h"
+#include "base/string_list.h"
 #include "schema/series.h"
 
 enum extract_format { EXTRACT_CSV, EXTRACT_JSON, EXTRACT_TABLE };
-
-/* Number k stands for v[k - 1]; NULL: the file does not say for what. */
-struct text_names {
-	char **v;
-	unsigned n;
-};
 
 /* Where a column's cells are in a row. */
 struct text_col {
 	int at; /* -1: this table does not have it, or it is not known */
 	enum col_type type;
-	bool there;			/* the table has it */
-	const struct text_names *names; /* COL_U64: what its numbers stand for, or NULL */
+	bool there; /* the table has it */
+	/* COL_U64: number k stands for v[k - 1], "": the file does not say for what; or NULL */
+	const struct string_list *names;
 };
 
 struct text {

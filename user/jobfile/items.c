@@ -125,7 +125,7 @@ static int begin_step(struct items *it)
 	s->row_no = 0;
 	set_phases(s);
 	free(s->node_seen);
-	s->node_seen = calloc(s->tables.r->steps[v[s->lo].step].nnodes, sizeof(*s->node_seen));
+	s->node_seen = calloc(s->tables.r->steps[v[s->lo].step].nodes.n, sizeof(*s->node_seen));
 	err = s->node_seen ? share_pool(s) : -ENOMEM;
 	return err ? err : 1;
 }
@@ -251,7 +251,7 @@ static void make_row(struct items *it, const struct item *first, struct items_ro
 	s->row_no++;
 	for (unsigned i = s->lo; i < s->hi; i++)
 		take_table(it, &s->tables.v[i], bin, ord, row);
-	for (unsigned i = 0; i < s->tables.r->steps[step].nnodes; i++)
+	for (unsigned i = 0; i < s->tables.r->steps[step].nodes.n; i++)
 		row->nodes += s->node_seen[i] == s->row_no;
 }
 
@@ -262,7 +262,7 @@ static bool less(union cell a, union cell b, enum col_type type)
 	return type == COL_I64 ? a.i < b.i : a.u < b.u;
 }
 
-static void add(struct items_number *sum, union cell v, enum col_type type)
+static void add_number(struct items_number *sum, union cell v, enum col_type type)
 {
 	union cell next;
 
@@ -294,7 +294,7 @@ static void sum_up(const struct items *it, struct items_row *row)
 			row->min_at = i;
 		if (!row->n || less(row->cells[row->max_at], row->cells[i], it->type))
 			row->max_at = i;
-		add(&row->sum, row->cells[i], it->type);
+		add_number(&row->sum, row->cells[i], it->type);
 		row->n++;
 	}
 	row->avg = row->n ? items__double(row->sum, it->type) / row->n : NAN;
@@ -396,5 +396,5 @@ void items__total(struct items_totals *t, const struct items *it, const struct i
 	t->n += row->n;
 	if (row->sum.big && !t->sum.big)
 		t->sum = (struct items_number){{.f = items__double(t->sum, it->type)}, true};
-	add(&t->sum, row->sum.v, row->sum.big ? COL_F64 : it->type);
+	add_number(&t->sum, row->sum.v, row->sum.big ? COL_F64 : it->type);
 }

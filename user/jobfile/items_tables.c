@@ -97,16 +97,6 @@ static int add_table(struct items_tables *t, const struct item_table *w)
 	return 0;
 }
 
-static int find_column(const struct cursor *c, const char *name)
-{
-	int at = cursor__column(c, name);
-
-	for (unsigned i = 0; at < 0 && i < c->ncols; i++)
-		if (!strcasecmp(c->cols[i].name, name))
-			at = (int)i;
-	return at;
-}
-
 static int learn_kind(struct items_tables *t)
 {
 	struct table_columns columns = {0};
@@ -125,7 +115,7 @@ static int learn_shape(struct items_tables *t)
 	if (t->shape == c->shape)
 		return 0;
 	t->shape = c->shape;
-	t->at_value = find_column(c, t->q->column);
+	t->at_value = cursor__column_like(c, t->q->column);
 	t->at_ns = cursor__column(c, "TimeNS");
 	t->at_epoch = cursor__column(c, "EpochTime");
 	t->at_elapsed = cursor__column(c, "ElapsedTime");
@@ -249,7 +239,7 @@ static int go_to_node(struct items_tables *t, unsigned step, unsigned node)
 {
 	const struct reader_node *n = t->node;
 
-	if (n && n->step == t->r->steps[step].name && n->name == t->r->steps[step].nodes[node])
+	if (n && n->step == t->r->steps[step].name && n->name == t->r->steps[step].nodes.v[node])
 		return 0;
 	reader_node__free(t->before);
 	t->before = t->node;
@@ -267,17 +257,17 @@ static int find_in_node(struct items_tables *t, unsigned step, unsigned node)
 		return err;
 	if (err || !t->node->nseries) {
 		if (t->q->problem)
-			t->q->problem(t->q->ctx, s->name, s->nodes[node], NULL,
+			t->q->problem(t->q->ctx, s->name, s->nodes.v[node], NULL,
 				      err ? err : -ENODATA);
 		return 0;
 	}
 	series = t->node->series;
 	select__order(t->q->sel, series);
-	for (unsigned i = 0; !err && i < series->ntables; i++) {
+	for (unsigned i = 0; !err && i < series->tables.n; i++) {
 		struct item_table w = {.step = step, .node = node};
 
-		if (!series->grouped || select__table(t->q->sel, series->tables[i]))
-			err = find_table(t, series, series->tables[i], &w);
+		if (!series->grouped || select__table(t->q->sel, series->tables.v[i]))
+			err = find_table(t, series, series->tables.v[i], &w);
 	}
 	return err;
 }
@@ -339,7 +329,7 @@ static int damaged(struct items_tables *t, struct item_table *w, int err)
 	if (err == -ENOMEM)
 		return err;
 	if (t->q->problem)
-		t->q->problem(t->q->ctx, s->name, s->nodes[w->node], t->grouped ? w->name : NULL,
+		t->q->problem(t->q->ctx, s->name, s->nodes.v[w->node], t->grouped ? w->name : NULL,
 			      err);
 	w->nrows = w->pos + w->nloaded;
 	return 0;

@@ -21,8 +21,7 @@ struct search {
 	bool *asked; /* of each spec, whether files are asked for it */
 	int dir;
 	const char *where;
-	char **names;
-	unsigned nnames;
+	const struct string_list *names;
 };
 
 static int add_matched(struct matched_jobs *w, const struct jobspec *spec, uint32_t job)
@@ -51,7 +50,7 @@ struct match {
 static void match_file(struct match *m)
 {
 	const struct merge_opts *o = m->c->o;
-	int fd = merge_dir__open(m->c->dir, m->c->names[m->at], NULL, NULL);
+	int fd = merge_dir__open(m->c->dir, m->c->names->v[m->at], NULL, NULL);
 	struct reader_node *n = NULL;
 	struct reader *r = NULL;
 	char path[64];
@@ -82,7 +81,7 @@ static int match_files(void *arg)
 	struct merge_name name;
 
 	for (; m->at < m->end; m->at++)
-		if (is_file(m->c->names[m->at], &name))
+		if (is_file(m->c->names->v[m->at], &name))
 			match_file(m);
 	return 0;
 }
@@ -93,10 +92,10 @@ static int take_match(struct search *c, const struct match *m)
 	struct merge_name name;
 	int err = 0;
 
-	for (unsigned i = 0; !err && i < c->nnames * nspecs; i++) {
+	for (unsigned i = 0; !err && i < c->names->n * nspecs; i++) {
 		if (!m->is[i])
 			continue;
-		merge_name__parse(c->names[i / nspecs], &name);
+		merge_name__parse(c->names->v[i / nspecs], &name);
 		err = add_matched(c->matched, &c->o->specs[i % nspecs], name.job);
 	}
 	return err;
@@ -105,7 +104,7 @@ static int take_match(struct search *c, const struct match *m)
 /* Asks files for the specs that c->asked says. */
 static int ask_files(struct search *c, unsigned from, unsigned end)
 {
-	size_t size = sizeof(struct match) + (size_t)c->nnames * c->o->nspecs;
+	size_t size = sizeof(struct match) + (size_t)c->names->n * c->o->nspecs;
 	struct match *m = pool__share(size);
 	int err;
 
@@ -134,13 +133,13 @@ static int ask_files(struct search *c, unsigned from, unsigned end)
  */
 static int may_be_array(struct search *c, unsigned spec)
 {
-	unsigned own = c->nnames, others = 0;
+	unsigned own = c->names->n, others = 0;
 	struct merge_name name;
 	bool telling = false;
 	int err;
 
-	for (unsigned i = 0; i < c->nnames; i++) {
-		if (!is_file(c->names[i], &name))
+	for (unsigned i = 0; i < c->names->n; i++) {
+		if (!is_file(c->names->v[i], &name))
 			continue;
 		if (name.job != c->o->specs[spec].job) {
 			others++;
@@ -149,7 +148,7 @@ static int may_be_array(struct search *c, unsigned spec)
 			own = i;
 		}
 	}
-	if (!others || own == c->nnames)
+	if (!others || own == c->names->n)
 		return others > 0;
 	c->asked[spec] = true;
 	err = ask_files(c, own, own + 1);
@@ -178,14 +177,13 @@ static int find_all(struct search *c)
 	if (!err)
 		memcpy(c->asked, array, c->o->nspecs * sizeof(*array));
 	free(array);
-	return !err && any ? ask_files(c, 0, c->nnames) : err;
+	return !err && any ? ask_files(c, 0, c->names->n) : err;
 }
 
 int matched_jobs__find(struct matched_jobs *w, const struct merge_opts *o, int dir,
-		       const char *where, char **names, unsigned nnames)
+		       const char *where, const struct string_list *names)
 {
-	struct search c = {
-		.o = o, .matched = w, .dir = dir, .where = where, .names = names, .nnames = nnames};
+	struct search c = {.o = o, .matched = w, .dir = dir, .where = where, .names = names};
 	int err;
 
 	c.asked = calloc(o->nspecs + 1, sizeof(*c.asked));

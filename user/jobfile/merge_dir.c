@@ -26,8 +26,7 @@ struct scan {
 	const struct merge_opts *o;
 	struct merge_sets *sets;
 	struct matched_jobs matched;
-	char **names;
-	unsigned nnames;
+	struct string_list names;
 	int dir;
 	const char *where;
 	int restart;
@@ -40,14 +39,20 @@ struct merge_stamp merge_dir__stamp(const struct stat *st)
 		.ino = st->st_ino,
 		.size = st->st_size,
 		.mtime = st->st_mtim,
+		.ctime = st->st_ctim,
 		.bytes = pool__file_bytes(st),
 	};
 }
 
-static bool stamp_equal(const struct merge_stamp *a, const struct merge_stamp *b)
+static bool time_equal(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool merge_dir__same(const struct merge_stamp *a, const struct merge_stamp *b)
 {
 	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
-	       a->mtime.tv_sec == b->mtime.tv_sec && a->mtime.tv_nsec == b->mtime.tv_nsec;
+	       time_equal(&a->mtime, &b->mtime) && time_equal(&a->ctime, &b->ctime);
 }
 
 /* Slurm's step daemon has its file locked as long as the step runs. */
@@ -61,7 +66,7 @@ static int check_open_file(int fd, const struct merge_stamp *was, struct merge_s
 	if (!S_ISREG(st.st_mode))
 		return -EBADMSG;
 	stamp = merge_dir__stamp(&st);
-	if (was && !stamp_equal(was, &stamp))
+	if (was && !merge_dir__same(was, &stamp))
 		return -ESTALE;
 	if (is)
 		*is = stamp;
@@ -189,12 +194,33 @@ static int add_running(struct scan *c, struct merge_set *s, const char *file,
 	return merge_set__add_absent(s, stepname__group(m->step), m->node);
 }
 
+/* One that could not be given its name back. */
+static int add_leftover(struct scan *c, const char *name, const char *plain)
+{
+	struct merge_name m;
+	struct merge_set *s;
+
+	merge_name__parse(plain, &m);
+	if (!wanted(c, m.job, m.step))
+		return 0;
+	s = set_of(c, m.job);
+	if (!s)
+		return -ENOMEM;
+	log_warn("%s/%s: left by a merge that was killed, and cannot be %s again: rename it",
+		 c->where, name, plain);
+	s->refused++;
+	return 0;
+}
+
 static int add_name(struct scan *c, const char *name)
 {
+	char plain[MERGE_NAME_MAX + 1];
 	struct merge_name m;
 	enum merge_name_kind kind = merge_name__parse(name, &m);
 	struct merge_set *s;
 
+	if (kind == NAME_OTHER && merge_delete__is_leftover(name, plain))
+		return add_leftover(c, name, plain);
 	if (kind == NAME_OTHER || !wanted(c, m.job, kind == NAME_FOREIGN ? NULL : m.step))
 		return 0;
 	s = set_of(c, m.job);
@@ -224,28 +250,21 @@ static int list_names(struct scan *c)
 	if (!d)
 		return -errno;
 	while ((errno = 0, e = readdir(d))) {
-		if (!(c->nnames & (c->nnames - 1))) {
-			char **v = realloc(c->names, (c->nnames ? 2 * c->nnames : 1) * sizeof(*v));
+		char plain[MERGE_NAME_MAX + 1];
 
-			if (!v)
-				return -ENOMEM;
-			c->names = v;
-		}
-		c->names[c->nnames] = strdup(e->d_name);
-		if (!c->names[c->nnames++])
-			return -ENOMEM;
+		err = string_list__append(&c->names, merge_delete__name(c->dir, e->d_name, plain));
+		if (err)
+			return err;
 	}
 	err = -errno;
-	if (c->nnames)
-		qsort(c->names, c->nnames, sizeof(*c->names), by_name);
+	if (c->names.n)
+		qsort(c->names.v, c->names.n, sizeof(*c->names.v), by_name);
 	return err;
 }
 
 static void scan_free(struct scan *c)
 {
-	for (unsigned i = 0; i < c->nnames; i++)
-		free(c->names[i]);
-	free(c->names);
+	string_list__free(&c->names);
 	free(c->matched.v);
 }
 
@@ -281,11 +300,11 @@ static int scan_dir(const struct merge_opts *o, struct merge_sets *sets, int dir
 	if (err)
 		log_error("%s: cannot be listed: %s", where, strerror(-err));
 	if (!err)
-		err = matched_jobs__find(&c.matched, o, dir, where, c.names, c.nnames);
-	for (unsigned i = 0; !err && i < c.nnames; i++)
-		err = add_name(&c, c.names[i]);
-	for (unsigned i = 0; !err && i < c.nnames; i++)
-		err = scan_restart(&c, c.names[i]);
+		err = matched_jobs__find(&c.matched, o, dir, where, &c.names);
+	for (unsigned i = 0; !err && i < c.names.n; i++)
+		err = add_name(&c, c.names.v[i]);
+	for (unsigned i = 0; !err && i < c.names.n; i++)
+		err = scan_restart(&c, c.names.v[i]);
 	scan_free(&c);
 	return err;
 }

@@ -17,6 +17,7 @@
 #include "base/progress.h"
 #include "identity/jobspec.h"
 #include "jobfile/merge.h"
+#include "jobfile/merge_name.h"
 #include "jobfile/nodescan.h"
 #include "pool/message.h"
 
@@ -27,7 +28,7 @@ struct merge_stamp {
 	dev_t dev;
 	ino_t ino;
 	off_t size;
-	struct timespec mtime;
+	struct timespec mtime, ctime;
 	uint64_t bytes; /* pool__file_bytes() */
 };
 
@@ -104,7 +105,7 @@ struct matched_jobs {
 /* Of the files with these names in a directory. 0, -ENOMEM or -errno (logged). Frees nothing: w->v
  * is the caller's. */
 int matched_jobs__find(struct matched_jobs *w, const struct merge_opts *o, int dir,
-		       const char *where, char **names, unsigned nnames);
+		       const char *where, const struct string_list *names);
 
 /* merge_dir.c: which files there are. */
 struct merge_sets {
@@ -124,6 +125,17 @@ int merge_dir__open(int dir, const char *name, const struct merge_stamp *was,
 		    struct merge_stamp *is);
 hid_t merge_dir__open_h5(int fd);
 struct merge_stamp merge_dir__stamp(const struct stat *st);
+/* Whether both are of one file that nobody has written to in between. */
+bool merge_dir__same(const struct merge_stamp *a, const struct merge_stamp *b);
+
+/* merge_delete.c: deletes a file that is merged. 0; -ESTALE: another one has the name, and keeps
+ * it; -EXDEV: another one has lost its name, and is .NAME.merged; else -errno. */
+int merge_delete__file(int dir, const char *name, const struct merge_stamp *was);
+/* Whether a merge that was killed has left it; plain: the name that it had. */
+bool merge_delete__is_leftover(const char *name, char plain[MERGE_NAME_MAX + 1]);
+/* The name of a file in a directory; a leftover gets the name back that it had. "": another merge
+ * is just deleting it. */
+const char *merge_delete__name(int dir, const char *name, char plain[MERGE_NAME_MAX + 1]);
 
 /* merge_result.c: what a worker found of an item; pointers are good until the next one. */
 struct merge_result {
@@ -177,13 +189,22 @@ int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const s
 int merge_tree__number(struct merge_tree *t, const char *step, const char *name, int64_t v,
 		       bool wide);
 int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text);
-/* Copies what users have put next to /Steps into the old file. -ENOTSUP with its name in *object.
- */
+/* Keeps what users have put into the old file (merge_keep.c): after all else is written. */
 int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *object, size_t len);
 int merge_tree__close(struct merge_tree *t);
 
+/*
+ * merge_keep.c: copies every attribute, object and link that the new file does not have. 0; else
+ * *object says what cannot be kept: -EEXIST: the new file has another thing of that name;
+ * -ENOTSUP: it is of a kind that no copy keeps.
+ */
+int merge_keep__others(hid_t old, hid_t into, char *object, size_t len);
+
 /* merge_metadata.c: attributes of the job and its steps. */
 struct merge_metadata;
+
+/* Whether an attribute of a step, or else of the root, is one that a merge writes. */
+bool merge_metadata__writes(bool step, const char *name);
 
 int merge_metadata__new(struct merge_metadata **out);
 void merge_metadata__free(struct merge_metadata *metadata);
@@ -217,7 +238,11 @@ struct merge_output {
 /* Opens what is there and makes the temporary file, which also keeps others off. Logs errors. */
 int merge_output__begin(struct merge_output *p, const char *path);
 int merge_output__sync(struct merge_output *p);
+/* The file that was there is the output: it goes to the disk. -ESTALE: another one is there now. */
+int merge_output__keep(const struct merge_output *p);
 int merge_output__commit(struct merge_output *p);
+/* Like rename within a directory, but -EEXIST where something is there. */
+int merge_output__rename_new(int dir, const char *from, const char *to);
 void merge_output__end(struct merge_output *p); /* removes what was not committed */
 
 /*

@@ -59,11 +59,11 @@ static int add_old_nodes(struct job *j)
 	for (unsigned s = 0; s < j->old->nsteps; s++) {
 		const struct reader_step *step = &j->old->steps[s];
 
-		for (unsigned n = 0; n < step->nnodes; n++) {
+		for (unsigned n = 0; n < step->nodes.n; n++) {
 			v = &set->items[set->nitems++];
 			*v = (struct merge_item){
 				.step = strdup(step->name),
-				.node = strdup(step->nodes[n]),
+				.node = strdup(step->nodes.v[n]),
 			};
 			if (!v->step || !v->node)
 				return -ENOMEM;
@@ -294,6 +294,25 @@ static int copy_all(struct job *j)
 	return err;
 }
 
+/* Not the disk, but what the old file holds. */
+static bool is_refusal(int err)
+{
+	return err == -EBADMSG || err == -EEXIST || err == -ENOTSUP || err == -EMSGSIZE;
+}
+
+static int not_kept(struct job *j, const char *object, int err)
+{
+	progress__clear(&j->progress);
+	log_error("%s: holds %s, which cannot be kept, as %s; the file is not touched, and "
+		  "nothing merged",
+		  j->output.path, object,
+		  err == -EEXIST    ? "a merge writes another object of that name"
+		  : err == -ENOTSUP ? "a copy of it would be another thing"
+		  : err == -EBADMSG ? "it is damaged"
+				    : "it is too large");
+	return err;
+}
+
 static int finish_tree(struct job *j)
 {
 	char object[300] = "";
@@ -302,14 +321,12 @@ static int finish_tree(struct job *j)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->output.fd);
 	pool__note_file(path);
-	if (j->old)
-		err = merge_tree__keep_others(j->tree, j->old->file, object, sizeof(object));
-	if (err) {
-		log_error("%s: holds %s, which cannot be taken along: it is not touched",
-			  j->output.path, object);
-		return err;
-	}
 	err = merge_metadata__write(j->metadata, j->set, j->o->user, j->tree);
+	if (!err && j->old) {
+		err = merge_tree__keep_others(j->tree, j->old->file, object, sizeof(object));
+		if (is_refusal(err))
+			return not_kept(j, object, err);
+	}
 	closed = merge_tree__close(j->tree);
 	j->tree = NULL;
 	if (!err)
@@ -319,19 +336,24 @@ static int finish_tree(struct job *j)
 	return err ? write_failed(j, err) : 0;
 }
 
+static const char *deletion_trouble(int err)
+{
+	return err == -ESTALE	? "it has changed meanwhile"
+	       : err == -EXDEV	? "another file came meanwhile; that is now .NAME.merged"
+	       : err == -EEXIST ? "a killed merge has left .NAME.merged, which is another file"
+				: strerror(-err);
+}
+
 static void delete_input(struct job *j, struct merge_item *i)
 {
-	int fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL);
-	int err = fd < 0 ? fd : unlinkat(j->set->dir, i->file, 0) ? -errno : 0;
+	int err = merge_delete__file(j->set->dir, i->file, &i->stamp);
 
-	if (fd >= 0)
-		close(fd);
 	if (!err) {
 		j->st->deleted++;
 		return;
 	}
 	log_warn("%s/%s: is merged, but cannot be deleted: %s", j->set->where, i->file,
-		 err == -ESTALE ? "it has changed meanwhile" : strerror(-err));
+		 deletion_trouble(err));
 	j->set->refused++;
 }
 
@@ -345,11 +367,23 @@ static void delete_inputs(struct job *j)
 	}
 }
 
+/* The output could not be put in its place. Returns err. */
+static int give_up(struct job *j, int err)
+{
+	if (err != -ESTALE && err != -EEXIST)
+		return write_failed(j, err);
+	log_error("%s: was changed by another program meanwhile: given up; nothing was deleted",
+		  j->output.path);
+	return err;
+}
+
 /* The existing job file holds everything already, and only has to be safe on disk. */
 static int keep_old(struct job *j)
 {
-	if (fsync(j->output.old))
-		return write_failed(j, -errno);
+	int err = merge_output__keep(&j->output);
+
+	if (err)
+		return give_up(j, err);
 	log_info("%s: has all of it already", j->output.path);
 	return 0;
 }
@@ -366,13 +400,7 @@ static int publish(struct job *j)
 			   : "%s: not compared: the inputs stay, and it replaces nothing",
 		  j->output.path);
 	err = merge_output__commit(&j->output);
-	if (err == -ESTALE || err == -EEXIST) {
-		log_error("%s: was changed by another program meanwhile: given up; nothing was "
-			  "deleted",
-			  j->output.path);
-		return err;
-	}
-	return err ? write_failed(j, err) : 0;
+	return err ? give_up(j, err) : 0;
 }
 
 static int merge_items(struct job *j)

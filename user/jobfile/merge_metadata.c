@@ -21,8 +21,7 @@ struct agreed_attr {
 
 struct step_metadata {
 	char *name;
-	const char **nodes; /* of the items */
-	unsigned nnodes, room;
+	struct string_list nodes;
 	int64_t promised; /* nodes of the step, -1: no file has their number */
 	char *nodelist;	  /* the same by name */
 	char *missing;	  /* what the job file said before, a comma list */
@@ -35,6 +34,25 @@ struct merge_metadata {
 	struct step_metadata *steps;
 	unsigned nsteps;
 };
+
+bool merge_metadata__writes(bool step, const char *name)
+{
+	static const char *const of_job[] = {"Number of Steps", "Job Id",	"Nodes",
+					     "Tasks",		"Start Time",	"Start EpochTime",
+					     "End Time",	"End EpochTime"};
+	static const char *const of_step[] = {"Number of Nodes", "Missing Nodes",
+					      "Number of Missing Nodes"};
+	const char *const *names = step ? of_step : of_job;
+	const unsigned n =
+		step ? sizeof(of_step) / sizeof(*of_step) : sizeof(of_job) / sizeof(*of_job);
+	bool does = false;
+
+	for (unsigned i = 0; i < n; i++)
+		does |= !strcmp(names[i], name);
+	for (unsigned i = 0; !step && i < JOB_ATTRS; i++)
+		does |= !strcmp(job_attrs[i].name, name);
+	return does;
+}
 
 int merge_metadata__new(struct merge_metadata **out)
 {
@@ -51,7 +69,7 @@ void merge_metadata__free(struct merge_metadata *metadata)
 		return;
 	for (unsigned i = 0; i < metadata->nsteps; i++) {
 		free(metadata->steps[i].name);
-		free(metadata->steps[i].nodes);
+		string_list__free(&metadata->steps[i].nodes);
 		free(metadata->steps[i].nodelist);
 		free(metadata->steps[i].missing);
 	}
@@ -92,16 +110,8 @@ static void agree_on_attr(struct agreed_attr *l, enum job_attr which,
 static int add_node(struct step_metadata *s, const struct merge_item *i,
 		    const struct merge_result *r)
 {
-	const char **v;
-
-	if (s->nnodes == s->room) {
-		s->room = s->room ? 2 * s->room : 16;
-		v = realloc(s->nodes, s->room * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		s->nodes = v;
-	}
-	s->nodes[s->nnodes++] = i->node;
+	if (string_list__append(&s->nodes, i->node))
+		return -ENOMEM;
 	if (r->info.nodes > s->promised)
 		s->promised = r->info.nodes;
 	if (!s->nodelist && *r->nodelist)
@@ -163,46 +173,24 @@ static int by_nature(const void *a, const void *b)
 	return strverscmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names that may be missing; they are borrowed. */
-struct missing {
-	const char **v;
-	unsigned n, room;
-};
-
-static int maybe_missing(struct missing *m, const char *name)
-{
-	const char **v;
-
-	if (m->n == m->room) {
-		m->room = m->room ? 2 * m->room : 16;
-		v = realloc(m->v, m->room * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		m->v = v;
-	}
-	m->v[m->n++] = name;
-	return 0;
-}
-
 /* Sorts, and drops what is there after all and what comes twice. s->nodes is sorted. */
-static void settle(struct missing *m, const struct step_metadata *s)
+static void settle(struct string_list *m, const struct step_metadata *s)
 {
 	unsigned n = 0;
 
 	if (m->n)
 		qsort(m->v, m->n, sizeof(*m->v), by_nature);
 	for (unsigned i = 0; i < m->n; i++) {
-		if (n && !strcmp(m->v[n - 1], m->v[i]))
-			continue;
-		if (!s->nnodes ||
-		    !bsearch(&m->v[i], s->nodes, s->nnodes, sizeof(*s->nodes), by_text))
+		if ((n && !strcmp(m->v[n - 1], m->v[i])) || hostlist__has(&s->nodes, m->v[i]))
+			free(m->v[i]);
+		else
 			m->v[n++] = m->v[i];
 	}
 	m->n = n;
 }
 
 /* As much of the list as an attribute holds; the attribute with their number is always right. */
-static char *join(const struct missing *m)
+static char *join(const struct string_list *m)
 {
 	char *text = calloc(1, TEXT_MAX + 1);
 	size_t at = 0;
@@ -221,14 +209,14 @@ static char *join(const struct missing *m)
 }
 
 static int write_missing(const struct merge_set *set, const struct step_metadata *s,
-			 const struct missing *m, struct merge_tree *t)
+			 const struct string_list *m, struct merge_tree *t)
 {
 	int64_t n = m->n;
 	char *text;
 	int err;
 
-	if (s->promised > (int64_t)s->nnodes + n)
-		n = s->promised - s->nnodes;
+	if (s->promised > (int64_t)s->nodes.n + n)
+		n = s->promised - s->nodes.n;
 	if (n <= 0)
 		return 0;
 	text = join(m);
@@ -247,31 +235,31 @@ static int write_missing(const struct merge_set *set, const struct step_metadata
 static int write_step(struct merge_metadata *metadata, const struct merge_set *set,
 		      struct step_metadata *s, struct merge_tree *t)
 {
-	struct hostlist promised = {0};
-	struct missing m = {0};
+	struct string_list promised = {0};
+	struct string_list m = {0};
 	char bad[64], *save = NULL;
 	int err = 0;
 
-	if (s->nnodes)
-		qsort(s->nodes, s->nnodes, sizeof(*s->nodes), by_text);
+	if (s->nodes.n)
+		qsort(s->nodes.v, s->nodes.n, sizeof(*s->nodes.v), by_text);
 	if (s->nodelist && hostlist__parse(&promised, s->nodelist, bad, sizeof(bad)))
-		promised = (struct hostlist){0};
+		promised = (struct string_list){0};
 	for (unsigned i = 0; !err && i < promised.n; i++)
-		err = maybe_missing(&m, promised.names[i]);
+		err = string_list__append(&m, promised.v[i]);
 	for (unsigned i = 0; !err && i < set->nabsent; i++)
 		if (!strcmp(set->absent[i].step, s->name))
-			err = maybe_missing(&m, set->absent[i].node);
+			err = string_list__append(&m, set->absent[i].node);
 	for (char *w = s->missing ? strtok_r(s->missing, ",", &save) : NULL; !err && w;
 	     w = strtok_r(NULL, ",", &save))
-		err = maybe_missing(&m, w);
+		err = string_list__append(&m, w);
 	if (!err) {
 		settle(&m, s);
-		err = merge_tree__number(t, s->name, "Number of Nodes", s->nnodes, false);
+		err = merge_tree__number(t, s->name, "Number of Nodes", s->nodes.n, false);
 	}
 	if (!err)
 		err = write_missing(set, s, &m, t);
-	hostlist__free(&promised);
-	free(m.v);
+	string_list__free(&promised);
+	string_list__free(&m);
 	return err;
 }
 
@@ -314,14 +302,14 @@ static int64_t count_nodes(const struct merge_metadata *metadata)
 	const char **v;
 
 	for (unsigned i = 0; i < metadata->nsteps; i++)
-		n += metadata->steps[i].nnodes;
+		n += metadata->steps[i].nodes.n;
 	v = calloc(n + 1, sizeof(*v));
 	if (!v)
 		return -ENOMEM;
 	n = 0;
 	for (unsigned i = 0; i < metadata->nsteps; i++)
-		for (unsigned k = 0; k < metadata->steps[i].nnodes; k++)
-			v[n++] = metadata->steps[i].nodes[k];
+		for (unsigned k = 0; k < metadata->steps[i].nodes.n; k++)
+			v[n++] = metadata->steps[i].nodes.v[k];
 	qsort(v, n, sizeof(*v), by_text);
 	for (unsigned i = 0; i < n; i++)
 		distinct += !i || strcmp(v[i], v[i - 1]);

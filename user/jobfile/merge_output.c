@@ -177,27 +177,34 @@ static int sync_dir(const struct merge_output *p)
 	return fsync(p->dir) && errno != EINVAL ? -errno : 0;
 }
 
-/* Like rename, but -EEXIST where something is there. */
-static int rename_new(const struct merge_output *p)
+int merge_output__rename_new(int dir, const char *from, const char *to)
 {
-	if (!renameat2(p->dir, p->tmp, p->dir, p->base, RENAME_NOREPLACE))
+	if (!renameat2(dir, from, dir, to, RENAME_NOREPLACE))
 		return 0;
 	/* Some network file systems know no flags. */
 	if (errno != EINVAL && errno != ENOSYS)
 		return -errno;
-	if (!faccessat(p->dir, p->base, F_OK, AT_SYMLINK_NOFOLLOW))
+	if (!faccessat(dir, to, F_OK, AT_SYMLINK_NOFOLLOW))
 		return -EEXIST;
-	return renameat(p->dir, p->tmp, p->dir, p->base) ? -errno : 0;
+	return renameat(dir, from, dir, to) ? -errno : 0;
 }
 
 static bool old_unchanged(const struct merge_output *p)
 {
-	const struct merge_stamp *was = &p->old_stamp;
+	struct merge_stamp is;
 	struct stat st;
 
-	return !fstatat(p->dir, p->base, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == was->dev &&
-	       st.st_ino == was->ino && st.st_size == was->size &&
-	       st.st_mtim.tv_sec == was->mtime.tv_sec && st.st_mtim.tv_nsec == was->mtime.tv_nsec;
+	if (fstatat(p->dir, p->base, &st, AT_SYMLINK_NOFOLLOW))
+		return false;
+	is = merge_dir__stamp(&st);
+	return merge_dir__same(&is, &p->old_stamp);
+}
+
+int merge_output__keep(const struct merge_output *p)
+{
+	int err = fsync(p->old) ? -errno : sync_dir(p);
+
+	return err ? err : old_unchanged(p) ? 0 : -ESTALE;
 }
 
 /* A job file that is extended keeps its owner and its mode. */
@@ -225,7 +232,7 @@ int merge_output__commit(struct merge_output *p)
 	if (fstat(p->fd, &st) || !is_at(p->dir, p->tmp, st.st_dev, st.st_ino))
 		return -ESTALE;
 	if (p->old < 0)
-		err = rename_new(p);
+		err = merge_output__rename_new(p->dir, p->tmp, p->base);
 	else if (!old_unchanged(p))
 		err = -ESTALE;
 	else

@@ -75,15 +75,16 @@ static void take_tasks(struct merge_result *r, const struct nodescan *n)
 	for (unsigned i = 0; i < n->nseries; i++) {
 		if (strcmp(n->series[i].name, "Tasks") || !n->series[i].grouped)
 			continue;
-		r->tasks = n->series[i].tables;
-		r->ntasks = n->series[i].ntables;
+		r->tasks = n->series[i].tables.v;
+		r->ntasks = n->series[i].tables.n;
 	}
 }
 
-static int scan_group(struct merge_scan *s, hid_t group, uint64_t file_size, struct merge_result *r)
+static int scan_group(struct merge_scan *s, hid_t group, uint64_t file_size, bool decode,
+		      struct merge_result *r)
 {
 	struct nodescan *n;
-	int err = nodescan__read(s->scanner, group, file_size, &n);
+	int err = nodescan__read(s->scanner, group, file_size, decode, &n);
 
 	if (!err && !s->copies && !n->info.totals)
 		err = nodescan__totals(s->scanner, group, &r->totals, &r->ntotals);
@@ -100,13 +101,21 @@ static int scan_group(struct merge_scan *s, hid_t group, uint64_t file_size, str
 	return err;
 }
 
+/* Links of any kind and attributes of the root count: with the file they would be gone. */
+static bool holds_more(hid_t root)
+{
+	H5G_info_t info;
+
+	return H5Gget_info(root, &info) < 0 || info.nlinks > 1 || H5Aget_num_attrs(root);
+}
+
 /* The file must hold its node and nothing else. */
 static int scan_file(struct merge_scan *s, const struct merge_item *item, hid_t file,
 		     struct merge_result *r)
 {
 	hid_t root = H5Gopen2(file, "/", H5P_DEFAULT), group = H5I_INVALID_HID;
 	const char *node = item->node;
-	struct names groups = {0};
+	struct string_list groups = {0};
 	int err = root < 0 ? -EBADMSG : names__children(root, H5O_TYPE_UNKNOWN, &groups);
 
 	if (err) {
@@ -114,6 +123,10 @@ static int scan_file(struct merge_scan *s, const struct merge_item *item, hid_t 
 	} else if (groups.n && str__starts(groups.v[0], "Node_") &&
 		   !strcmp(groups.v[0] + 5, node)) {
 		err = fail(s, -EBADMSG, reader__strerror(-EPROTONOSUPPORT));
+	} else if (names__has(&groups, node) && holds_more(root)) {
+		err = -EBADMSG;
+		snprintf(s->trouble, sizeof(s->trouble),
+			 "holds more than the node %s, and a job file has no place for that", node);
 	} else if (groups.n != 1 || strcmp(groups.v[0], node)) {
 		err = -EBADMSG;
 		snprintf(s->trouble, sizeof(s->trouble), "%s%s, not the node %s of its name",
@@ -121,13 +134,13 @@ static int scan_file(struct merge_scan *s, const struct merge_item *item, hid_t 
 	} else {
 		group = H5Gopen2(root, node, H5P_DEFAULT);
 		err = group < 0 ? fail(s, -EBADMSG, "damaged")
-				: scan_group(s, group, r->stamp.size, r);
+				: scan_group(s, group, r->stamp.size, true, r);
 	}
 	if (group >= 0)
 		H5Gclose(group);
 	if (root >= 0)
 		H5Gclose(root);
-	names__free(&groups);
+	string_list__free(&groups);
 	return err;
 }
 
@@ -166,7 +179,8 @@ static int scan_merged(struct merge_scan *s, const struct merge_item *item, stru
 	free(path);
 	if (group < 0)
 		return fail(s, -EBADMSG, "damaged");
-	err = scan_group(s, group, s->file_size, r);
+	/* What is in the job file cannot be refused any more, and a copy has the same bytes. */
+	err = scan_group(s, group, s->file_size, false, r);
 	H5Gclose(group);
 	return err;
 }

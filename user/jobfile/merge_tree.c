@@ -8,7 +8,6 @@
 #include "base/log.h"
 #include "hdf5/h5util.h"
 #include "jobfile/merge_internal.h"
-#include "hdf5/names.h"
 
 /* Metadata and chunks are laid out in blocks of these sizes; what is left of the last is given
  * back.
@@ -309,23 +308,7 @@ int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const s
 
 int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *object, size_t len)
 {
-	struct names all = {0};
-	H5G_info_t info;
-	int err = names__children(old, H5O_TYPE_UNKNOWN, &all);
-
-	if (!err && (H5Gget_info(old, &info) < 0 || info.nlinks != all.n)) {
-		snprintf(object, len, "a link");
-		err = -ENOTSUP;
-	}
-	for (unsigned i = 0; !err && i < all.n; i++) {
-		if (!strcmp(all.v[i], "Steps"))
-			continue;
-		snprintf(object, len, "/%s", all.v[i]);
-		if (H5Ocopy(old, all.v[i], t->file, all.v[i], H5P_DEFAULT, H5P_DEFAULT) < 0)
-			err = h5__error();
-	}
-	names__free(&all);
-	return err;
+	return merge_keep__others(old, t->file, object, len);
 }
 
 int merge_tree__close(struct merge_tree *t)

@@ -25,7 +25,6 @@ struct walk {
 	uint64_t *digest;
 	const char *group;	    /* its name below the node, NULL: the node itself */
 	struct reader_series *into; /* the series that its tables belong to, or NULL */
-	unsigned room;		    /* for names of tables in it */
 	bool totals;		    /* it is Totals */
 	unsigned children;
 	int err;
@@ -51,9 +50,7 @@ static void clear_scan(struct nodescanner *s)
 
 	nodescan_totals__clear(s);
 	for (unsigned i = 0; i < n->nseries; i++) {
-		struct names tables = {n->series[i].tables, n->series[i].ntables};
-
-		names__free(&tables);
+		string_list__free(&n->series[i].tables);
 		free(n->series[i].name);
 	}
 	free(n->series);
@@ -96,6 +93,8 @@ static const char *table_trouble(int err)
 		return "no table of a profile";
 	case -EMSGSIZE:
 		return "claims more rows than the file can hold";
+	case -ENODATA:
+		return "has rows that were never written";
 	case -ENOMEM:
 		return "not enough memory";
 	default:
@@ -136,22 +135,6 @@ static int add_attrs(struct walk *w, hid_t object)
 	return w->err ? w->err : nodescan__fail(w->n, -EBADMSG, w->group, NULL, "damaged");
 }
 
-static int remember_table(struct walk *w, const char *name)
-{
-	struct reader_series *s = w->into;
-	char **v;
-
-	if (s->ntables == w->room) {
-		w->room = w->room ? 2 * w->room : 4;
-		v = realloc(s->tables, w->room * sizeof(*v));
-		if (!v)
-			return -ENOMEM;
-		s->tables = v;
-	}
-	s->tables[s->ntables] = strdup(name);
-	return s->tables[s->ntables++] ? 0 : -ENOMEM;
-}
-
 /* Totals follow from the rows: their names are in the digest, and opening them would take as long
  * as all the rest. Of a chunked table the header says whether its bytes are in this file: external
  * files have a message in it, virtual tables a heap. */
@@ -181,7 +164,7 @@ static int add_table(struct walk *w, hid_t group, const char *name, const H5O_in
 {
 	struct walk table = *w;
 	hid_t dset;
-	int err = w->into ? remember_table(w, name) : 0;
+	int err = w->into ? string_list__append(&w->into->tables, name) : 0;
 
 	if (err || is_unopened_total(w, obj))
 		return err;
@@ -220,6 +203,9 @@ static int add_child(struct walk *w, hid_t group, const char *name, const H5O_in
 
 	if (obj->rc != 1)
 		return nodescan__fail(w->n, -EBADMSG, w->group, name, "an object with two names");
+	if (!w->group && obj->type != H5O_TYPE_GROUP && !strcmp(name, TOTALS))
+		return nodescan__fail(w->n, -EBADMSG, NULL, name,
+				      "not a group, as the totals of a job file are");
 	if (obj->type == H5O_TYPE_GROUP && !w->group)
 		return add_group(w, group, name);
 	if (obj->type != H5O_TYPE_DATASET)
@@ -227,7 +213,6 @@ static int add_child(struct walk *w, hid_t group, const char *name, const H5O_in
 	if (w->group)
 		return add_table(w, group, name, obj);
 	series.into = add_series(w->n, name, false);
-	series.room = 0;
 	return series.into ? add_table(&series, group, name, obj) : -ENOMEM;
 }
 
@@ -270,7 +255,6 @@ static int add_group(struct walk *w, hid_t node, const char *name)
 	int err;
 
 	sub.group = name;
-	sub.room = 0;
 	sub.totals = !strcmp(name, TOTALS);
 	if (sub.totals) {
 		w->n->info.totals = 1;
@@ -291,7 +275,8 @@ static int add_group(struct walk *w, hid_t node, const char *name)
 	return err;
 }
 
-int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, struct nodescan **out)
+int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, bool decode,
+		   struct nodescan **out)
 {
 	struct walk w = {.s = s, .n = &s->scan, .digest = &s->scan.info.body};
 	int err;
@@ -299,6 +284,8 @@ int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, struc
 	*out = &s->scan;
 	clear_scan(s);
 	s->file_size = file_size;
+	/* Without totals, they are computed from the rows, which shows whether these are whole. */
+	digester__decode(s->digester, decode && H5Lexists(group, TOTALS, H5P_DEFAULT) > 0);
 	err = add_attrs(&w, group);
 	if (!err)
 		err = add_links(&w, group);

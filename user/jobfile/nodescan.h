@@ -74,11 +74,13 @@ int nodescanner__new(struct nodescanner **out);
 void nodescanner__free(struct nodescanner *s);
 
 /*
- * Reads a group that lies in a file of file_size bytes. *out stays the scanner's and is good until
+ * Reads a group that lies in a file of file_size bytes; with `decode`, rows that cannot be decoded
+ * are damage even where nodescan__totals is not needed. *out stays the scanner's and is good until
  * the next call. 0; -EBADMSG: damaged, or it holds what no node does (out->object and out->trouble
  * say what); -ENOMEM.
  */
-int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, struct nodescan **out);
+int nodescan__read(struct nodescanner *s, hid_t group, uint64_t file_size, bool decode,
+		   struct nodescan **out);
 
 /*
  * The totals of all series of the node just read: for each the name, columns and rows of a table

@@ -116,7 +116,7 @@ static int add_row(struct nodescan_total *t, const struct sum *s, const struct r
 	if (!t->cols) {
 		t->cols = cols;
 		t->ncols = ncols;
-		t->rows = calloc((size_t)from->ntables * ncols + 1, sizeof(*t->rows));
+		t->rows = calloc((size_t)from->tables.n * ncols + 1, sizeof(*t->rows));
 	} else {
 		summary__free_columns(cols, ncols);
 	}
@@ -125,7 +125,7 @@ static int add_row(struct nodescan_total *t, const struct sum *s, const struct r
 	t->mixed |= !same;
 	if (same)
 		summary__fill(s->cells, s->columns.cols, s->ncols, from->grouped,
-			      summary__task_number(from->tables[table], table),
+			      summary__task_number(from->tables.v[table], table),
 			      t->rows + (size_t)t->nrows++ * t->ncols);
 	return 0;
 }
@@ -159,6 +159,20 @@ static int check_table(struct nodescanner *s, hid_t group, const struct reader_s
 	return err;
 }
 
+static const char *trouble_of(int err)
+{
+	switch (err) {
+	case -EMSGSIZE:
+		return "claims more rows than the file can hold";
+	case -ENODATA:
+		return "has rows that were never written";
+	case -ENOTSUP:
+		return "has no column of numbers";
+	default:
+		return "rows that cannot be decoded";
+	}
+}
+
 static int total_series(struct nodescanner *s, const struct reader_node *node,
 			const struct reader_series *from, struct nodescan_total *t)
 {
@@ -168,10 +182,10 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 	t->name = strdup(from->name);
 	if (!t->name)
 		return -ENOMEM;
-	for (unsigned i = 0; !err && i < from->ntables; i++) {
-		err = cursor__open(s->cursor, node, from, from->tables[i]);
+	for (unsigned i = 0; !err && i < from->tables.n; i++) {
+		err = cursor__open(s->cursor, node, from, from->tables.v[i]);
 		if (!err && s->cursor->others)
-			err = check_table(s, node->group, from, from->tables[i]);
+			err = check_table(s, node->group, from, from->tables.v[i]);
 		if (!err && s->cursor->chunks > s->scan.info.chunks)
 			s->scan.info.chunks = s->cursor->chunks;
 		if (!err)
@@ -179,15 +193,12 @@ static int total_series(struct nodescanner *s, const struct reader_node *node,
 		if (!err)
 			err = sum_rows(s, &sum);
 		if (!err && s->cursor->gaps)
-			err = check_table(s, node->group, from, from->tables[i]);
+			err = check_table(s, node->group, from, from->tables.v[i]);
 		if (!err)
 			err = add_row(t, &sum, from, i);
 		if (err && err != -ENOMEM)
 			err = nodescan__fail(&s->scan, -EBADMSG, from->grouped ? from->name : NULL,
-					     from->tables[i],
-					     err == -EMSGSIZE
-						     ? "claims more rows than the file can hold"
-						     : "rows that cannot be decoded");
+					     from->tables.v[i], trouble_of(err));
 	}
 	if (!err && from->grouped && t->nrows && t->ncols)
 		qsort(t->rows, t->nrows, t->ncols * sizeof(*t->rows), by_task);

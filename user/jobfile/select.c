@@ -30,7 +30,7 @@ static int by_name(const void *a, const void *b, void *arg)
 	const struct reader_step *s = &r->steps[x->step], *t = &r->steps[y->step];
 	int order = strcmp(s->name, t->name);
 
-	return order ? order : strcmp(s->nodes[x->node], t->nodes[y->node]);
+	return order ? order : strcmp(s->nodes.v[x->node], t->nodes.v[y->node]);
 }
 
 int select__nodes(const struct reader *r, const struct selection *sel, struct node_ref **out,
@@ -46,8 +46,8 @@ int select__nodes(const struct reader *r, const struct selection *sel, struct no
 
 		if (!step_wanted(sel, s->name))
 			continue;
-		for (unsigned k = 0; k < s->nnodes; k++)
-			if (!sel->nodes || hostlist__has(sel->nodes, s->nodes[k]))
+		for (unsigned k = 0; k < s->nodes.n; k++)
+			if (!sel->nodes || hostlist__has(sel->nodes, s->nodes.v[k]))
 				refs[(*n)++] = (struct node_ref){i, k};
 	}
 	if (sel->by_name)
@@ -74,19 +74,19 @@ static int compare(const void *key, const void *item)
 	return strcmp(key, *(char *const *)item);
 }
 
-static void mark_nodes(const struct reader_step *s, const struct hostlist *l, bool *there)
+static void mark_nodes(const struct reader_step *s, const struct string_list *l, bool *there)
 {
-	for (unsigned i = 0; i < s->nnodes; i++) {
-		char **at = bsearch(s->nodes[i], l->names, l->n, sizeof(*l->names), compare);
+	for (unsigned i = 0; i < s->nodes.n; i++) {
+		char **at = bsearch(s->nodes.v[i], l->v, l->n, sizeof(*l->v), compare);
 
 		if (at)
-			there[at - l->names] = true;
+			there[at - l->v] = true;
 	}
 }
 
 static const char *missing_node(const struct reader *r, const struct selection *sel)
 {
-	const struct hostlist *l = sel->nodes;
+	const struct string_list *l = sel->nodes;
 	const char *name = NULL;
 	bool *there;
 
@@ -94,12 +94,12 @@ static const char *missing_node(const struct reader *r, const struct selection *
 		return NULL;
 	there = calloc(l->n, sizeof(*there));
 	if (!there)
-		return l->names[0];
+		return l->v[0];
 	for (unsigned i = 0; i < r->nsteps; i++)
 		if (step_wanted(sel, r->steps[i].name))
 			mark_nodes(&r->steps[i], l, there);
 	for (unsigned i = 0; i < l->n && !name; i++)
-		name = there[i] ? NULL : l->names[i];
+		name = there[i] ? NULL : l->v[i];
 	free(there);
 	return name;
 }
@@ -111,8 +111,8 @@ static const char *nearest(const struct reader *r, const struct selection *sel, 
 
 	for (unsigned i = 0; !best && i < r->nsteps; i++)
 		if (step_wanted(sel, r->steps[i].name))
-			best = str__nearest(word, (const char *const *)r->steps[i].nodes,
-					    r->steps[i].nnodes);
+			best = str__nearest(word, (const char *const *)r->steps[i].nodes.v,
+					    r->steps[i].nodes.n);
 	return best;
 }
 
@@ -175,8 +175,8 @@ static int by_table(const void *a, const void *b)
 void select__order(const struct selection *sel, struct reader_series *s)
 {
 	/* The reader's own order is the natural one. */
-	if (sel->by_name && s->ntables)
-		qsort(s->tables, s->ntables, sizeof(*s->tables), by_table);
+	if (sel->by_name && s->tables.n)
+		qsort(s->tables.v, s->tables.n, sizeof(*s->tables.v), by_table);
 }
 
 /* The name as the file has it, of a series that is known beforehand. */
@@ -206,7 +206,7 @@ static bool is_of_tasks(const char *series)
 {
 	const struct series *s = series__find(series);
 
-	return s && !s->of_node;
+	return s && !s->of_node && !s->of_parts;
 }
 
 int select__series(const char *text, char *name, size_t len, int64_t *task, const char **table)

@@ -18,7 +18,7 @@ struct number_range {
 struct selection {
 	const char *const *steps; /* in any spelling; nsteps 0: all */
 	unsigned nsteps;
-	const struct hostlist *nodes;	  /* NULL: all */
+	const struct string_list *nodes;  /* NULL: all */
 	const struct number_range *tasks; /* ntasks 0: all */
 	unsigned ntasks;
 	const char *table; /* the one of that name; NULL: all */

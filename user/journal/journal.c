@@ -16,12 +16,13 @@
 #include <libdeflate.h>
 
 #include "base/utf8.h"
+#include "journal/journal_file.h"
 #include "journal/journal_format.h"
 #include "journal/zero_suppress.h"
 
 struct journal {
 	int fd;	       /* -1: the file is not there yet */
-	char *path;    /* where it is made then */
+	char *path;    /* its name, or where it will be made */
 	uint64_t size; /* end of the last committed frame */
 	char *buf;     /* frame header and records */
 	size_t len;    /* of buf in use; 0: nothing to commit */
@@ -76,13 +77,18 @@ static int record_new(struct journal *j, enum journal_type type, size_t len, voi
 	return 0;
 }
 
-/* Takes fd over. */
-static int journal_new(struct journal **out, int fd, uint64_t size)
+/* Takes fd over, if it succeeds. */
+static int journal_new(struct journal **out, const char *path, int fd, uint64_t size)
 {
 	struct journal *j = calloc(1, sizeof(*j));
 
 	if (!j)
 		return -ENOMEM;
+	j->path = strdup(path);
+	if (!j->path) {
+		free(j);
+		return -ENOMEM;
+	}
 	j->fd = fd;
 	j->size = size;
 	*out = j;
@@ -130,18 +136,7 @@ static int make_file(struct journal *j)
 
 int journal__prepare(struct journal **out, const char *path)
 {
-	struct journal *j;
-	int err = journal_new(&j, -1, sizeof(struct journal_header));
-
-	if (err)
-		return err;
-	j->path = strdup(path);
-	if (!j->path) {
-		journal__free(j);
-		return -ENOMEM;
-	}
-	*out = j;
-	return 0;
+	return journal_new(out, path, -1, sizeof(struct journal_header));
 }
 
 int journal__create(struct journal **out, const char *path)
@@ -216,10 +211,54 @@ int journal__reopen(struct journal **out, const char *path, uint64_t *cut)
 	else
 		err = repair(fd, &size, cut);
 	if (!err)
-		err = journal_new(out, fd, size);
+		err = journal_new(out, path, fd, size);
 	if (err)
 		close(fd);
 	return err;
+}
+
+/* The file has become shorter than what was committed: its good frames stay. */
+static int cut_to_good(struct journal *j, uint64_t *cut)
+{
+	uint64_t was = j->size, torn;
+	int err = repair(j->fd, &j->size, &torn);
+
+	if (err == -EBADMSG) { /* not even the header is left */
+		j->size = sizeof(struct journal_header);
+		err = ftruncate(j->fd, 0) ? -errno : write_header(j->fd);
+	}
+	*cut = was - j->size;
+	return err;
+}
+
+int journal__secure(struct journal *j, uint64_t *cut)
+{
+	struct stat st;
+	int fd, err = 0;
+
+	*cut = 0;
+	if (j->fd < 0)
+		return 0;
+	if (fstat(j->fd, &st))
+		return -errno;
+	if ((uint64_t)st.st_size < j->size)
+		err = cut_to_good(j, cut);
+	if (err || journal_file__is_at(j->fd, j->path))
+		return err;
+	fd = journal_file__put_back(j->fd, j->path, j->size);
+	if (fd < 0)
+		return fd;
+	close(j->fd);
+	j->fd = fd;
+	return 1;
+}
+
+int journal__take_fd(struct journal *j)
+{
+	int fd = j->fd;
+
+	j->fd = -1;
+	return fd;
 }
 
 void journal__free(struct journal *j)
@@ -242,21 +281,24 @@ static char *put_str(char *p, const char *s)
 	return p + n;
 }
 
-static int put_attr(struct journal *j, enum journal_type rec, enum attr_type type, const char *name,
-		    uint64_t value, const char *str)
+/* table: for J_TABLE_ATTR, else 0. */
+static int put_attr(struct journal *j, enum journal_type rec, uint32_t table, enum attr_type type,
+		    const char *name, uint64_t value, const char *str)
 {
 	size_t nlen = strlen(name), slen = str ? strlen(str) + 1 : 0;
 	struct attr_payload *a;
 	void *p;
 	int err;
 
-	if (!nlen || nlen > JOURNAL_NAME_MAX || slen > JOURNAL_STR_MAX + 1)
+	if (!nlen || nlen > JOURNAL_NAME_MAX || slen > JOURNAL_STR_MAX + 1 ||
+	    table >= JOURNAL_TABLES_MAX)
 		return -EINVAL;
 	err = record_new(j, rec, sizeof(*a) + nlen + 1 + slen, &p);
 	if (err)
 		return err;
 	a = p;
 	a->type = type;
+	a->table = table;
 	a->value = value;
 	p = put_str((char *)(a + 1), name);
 	if (str)
@@ -266,22 +308,23 @@ static int put_attr(struct journal *j, enum journal_type rec, enum attr_type typ
 
 int journal__attr_i32(struct journal *j, const char *name, int32_t v)
 {
-	return put_attr(j, J_ATTR, ATTR_I32, name, (uint64_t)(int64_t)v, NULL);
+	return put_attr(j, J_ATTR, 0, ATTR_I32, name, (uint64_t)(int64_t)v, NULL);
 }
 
 int journal__attr_i64(struct journal *j, const char *name, int64_t v)
 {
-	return put_attr(j, J_ATTR, ATTR_I64, name, (uint64_t)v, NULL);
+	return put_attr(j, J_ATTR, 0, ATTR_I64, name, (uint64_t)v, NULL);
 }
 
 int journal__attr_f64(struct journal *j, const char *name, double v)
 {
 	union cell c = {.f = v};
 
-	return put_attr(j, J_ATTR, ATTR_F64, name, c.u, NULL);
+	return put_attr(j, J_ATTR, 0, ATTR_F64, name, c.u, NULL);
 }
 
-int journal__attr_str(struct journal *j, const char *name, const char *v)
+static int put_text(struct journal *j, enum journal_type rec, uint32_t table, const char *name,
+		    const char *v)
 {
 	unsigned replaced;
 	char *text;
@@ -290,11 +333,26 @@ int journal__attr_str(struct journal *j, const char *name, const char *v)
 	if (strlen(v) > JOURNAL_STR_MAX)
 		return -EINVAL;
 	text = utf8__clean(v, JOURNAL_STR_MAX, &replaced);
-	err = text ? put_attr(j, J_ATTR, ATTR_STR, name, 0, text) : -ENOMEM;
+	err = text ? put_attr(j, rec, table, ATTR_STR, name, 0, text) : -ENOMEM;
 	if (!err)
 		j->replaced += replaced;
 	free(text);
 	return err;
+}
+
+int journal__attr_str(struct journal *j, const char *name, const char *v)
+{
+	return put_text(j, J_ATTR, 0, name, v);
+}
+
+int journal__table_attr_i32(struct journal *j, uint32_t table, const char *name, int32_t v)
+{
+	return put_attr(j, J_TABLE_ATTR, table, ATTR_I32, name, (uint64_t)(int64_t)v, NULL);
+}
+
+int journal__table_attr_str(struct journal *j, uint32_t table, const char *name, const char *v)
+{
+	return put_text(j, J_TABLE_ATTR, table, name, v);
 }
 
 uint64_t journal__replaced(const struct journal *j)
@@ -304,7 +362,7 @@ uint64_t journal__replaced(const struct journal *j)
 
 int journal__meta(struct journal *j, const char *key, const char *v)
 {
-	return put_attr(j, J_META, ATTR_STR, key, 0, v);
+	return put_attr(j, J_META, 0, ATTR_STR, key, 0, v);
 }
 
 int journal__series(struct journal *j, uint16_t id, const char *name, bool grouped,

@@ -32,6 +32,7 @@ enum journal_type {
 	J_STATE,    /* opaque bytes for the owner's restart; the last one counts */
 	J_META,	    /* where the file goes: key=value strings for the writer, not stored in HDF5 */
 	J_END,	    /* the step is complete */
+	J_TABLE_ATTR, /* attribute of a table; a later one of the same name replaces it */
 };
 
 enum attr_type { ATTR_I32, ATTR_I64, ATTR_F64, ATTR_STR };
@@ -63,6 +64,13 @@ int journal__prepare(struct journal **out, const char *path);
 /* Opens an existing journal for appending: locks it (-EWOULDBLOCK: its owner lives), cuts a torn
  * tail off. *cut is how many bytes that was. */
 int journal__reopen(struct journal **out, const char *path, uint64_t *cut);
+/* Looks whether another program has replaced, removed or cut the file since. 0: no; 1: PATH was
+ * another file, or none, and is a copy of the open one again; -errno: the open file is not at PATH
+ * and cannot be put there. *cut: how many committed bytes the file has lost; declarations may be
+ * among them. */
+int journal__secure(struct journal *j, uint64_t *cut);
+/* The open file, which is the caller's from now on; nothing can be committed any more. */
+int journal__take_fd(struct journal *j);
 void journal__free(struct journal *j); /* closes; uncommitted records are lost; NULL is fine */
 
 /* Append records to the frame being built. 0, or -ENOMEM, -EINVAL, -EMSGSIZE: the record is not
@@ -72,6 +80,9 @@ int journal__attr_i64(struct journal *j, const char *name, int64_t v);
 int journal__attr_f64(struct journal *j, const char *name, double v);
 /* Bytes that are not UTF-8 and control characters become U+FFFD: users choose some of the texts. */
 int journal__attr_str(struct journal *j, const char *name, const char *v);
+/* The same of a table. */
+int journal__table_attr_i32(struct journal *j, uint32_t table, const char *name, int32_t v);
+int journal__table_attr_str(struct journal *j, uint32_t table, const char *name, const char *v);
 int journal__meta(struct journal *j, const char *key, const char *v);
 int journal__series(struct journal *j, uint16_t id, const char *name, bool grouped,
 		    const struct column *const *cols, unsigned ncols);
@@ -91,17 +102,17 @@ void journal__discard(struct journal *j, size_t mark);
 /* Reading: hostile input until parsed. Payload pointers live until the next call. */
 struct journal_record {
 	enum journal_type type;
-	enum attr_type attr_type; /* J_ATTR */
-	const char *name;	  /* J_ATTR, J_META key, J_SERIES, J_TABLE */
-	union cell value;	  /* J_ATTR numbers: I32 and I64 sign-extended in .u */
-	const char *str;	  /* J_ATTR string, J_META value */
-	uint32_t id;		  /* series or table */
-	uint16_t series;	  /* J_TABLE */
-	bool grouped;		  /* J_SERIES */
-	unsigned ncols;		  /* J_SERIES, J_ROW */
-	struct column *cols;	  /* J_SERIES: name, type, kind, unit are set */
-	const union cell *cells;  /* J_ROW */
-	const void *blob;	  /* J_STATE */
+	enum attr_type attr_type; /* J_ATTR, J_TABLE_ATTR */
+	const char *name;	  /* J_ATTR, J_TABLE_ATTR, J_META key, J_SERIES, J_TABLE */
+	union cell value;    /* of attributes that are numbers: I32 and I64 sign-extended in .u */
+	const char *str;     /* of attributes that are strings, J_META value */
+	uint32_t id;	     /* series or table; J_TABLE_ATTR: table */
+	uint16_t series;     /* J_TABLE */
+	bool grouped;	     /* J_SERIES */
+	unsigned ncols;	     /* J_SERIES, J_ROW */
+	struct column *cols; /* J_SERIES: name, type, kind, unit are set */
+	const union cell *cells; /* J_ROW */
+	const void *blob;	 /* J_STATE */
 	size_t blob_len;
 };
 
@@ -112,8 +123,8 @@ int journal_reader__next(struct journal_reader *r, struct journal_record *rec);
 uint64_t journal_reader__end(const struct journal_reader *r); /* where the last good frame ends */
 /* Bytes after it; 0 if they are zeros, which older versions left there. */
 uint64_t journal_reader__torn(const struct journal_reader *r);
-/* Row headers recognisable in the frame that ended the journal: how many rows the tail has lost,
- * as far as the headers are still readable. */
+/* Rows in these bytes, at least: of the frame that ended the journal as far as its headers are
+ * readable, and of all frames that are found behind it. */
 uint64_t journal_reader__torn_rows(const struct journal_reader *r);
 void journal_reader__free(struct journal_reader *r);
 

@@ -31,10 +31,10 @@ struct record_header {
 	uint32_t len;
 };
 
-/* J_ATTR and J_META: then name NUL, and for strings value NUL. */
+/* J_ATTR, J_TABLE_ATTR and J_META: then name NUL, and for strings value NUL. */
 struct attr_payload {
-	uint32_t type; /* enum attr_type */
-	uint32_t zero;
+	uint32_t type;	/* enum attr_type */
+	uint32_t table; /* J_TABLE_ATTR; else 0 */
 	uint64_t value;
 };
 

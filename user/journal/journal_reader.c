@@ -18,6 +18,11 @@
 /* A hostile length must not cost memory that the file does not back. */
 #define READ_STEP (1u << 20)
 
+/* Bytes that are read in search of frames behind a bad one: so many, and so many times what is
+ * there. */
+#define SEARCH_MIN   (64ull << 20)
+#define SEARCH_SHARE 4
+
 struct journal_reader {
 	int fd;
 	uint64_t good; /* file offset after the last good frame */
@@ -39,7 +44,7 @@ struct cursor {
 	size_t left;
 };
 
-static const void *take(struct cursor *c, size_t n)
+static const void *take_bytes(struct cursor *c, size_t n)
 {
 	const void *p = c->p;
 
@@ -56,29 +61,30 @@ static const char *take_str(struct cursor *c, size_t max)
 
 	if (n == c->left || n > max)
 		return NULL;
-	return take(c, n + 1);
+	return take_bytes(c, n + 1);
 }
 
 static bool parse_attr(struct cursor *c, struct journal_record *rec)
 {
-	const struct attr_payload *a = take(c, sizeof(*a));
+	const struct attr_payload *a = take_bytes(c, sizeof(*a));
 
-	if (!a || a->type > ATTR_STR)
+	if (!a || a->type > ATTR_STR || a->table >= JOURNAL_TABLES_MAX)
 		return false;
+	rec->id = a->table;
 	rec->attr_type = a->type;
 	rec->value.u = a->value;
 	rec->name = take_str(c, JOURNAL_NAME_MAX);
 	if (!rec->name || !*rec->name)
 		return false;
 	if (a->type != ATTR_STR)
-		return rec->type == J_ATTR;
+		return rec->type != J_META;
 	rec->str = take_str(c, JOURNAL_STR_MAX);
 	return rec->str != NULL;
 }
 
 static bool parse_series(struct journal_reader *r, struct cursor *c, struct journal_record *rec)
 {
-	const struct series_payload *s = take(c, sizeof(*s));
+	const struct series_payload *s = take_bytes(c, sizeof(*s));
 
 	if (!s || !s->ncols || s->ncols > JOURNAL_COLS_MAX || s->id >= JOURNAL_SERIES_MAX)
 		return false;
@@ -90,7 +96,7 @@ static bool parse_series(struct journal_reader *r, struct cursor *c, struct jour
 	if (!rec->name || !*rec->name)
 		return false;
 	for (unsigned i = 0; i < s->ncols; i++) {
-		const uint8_t *b = take(c, 2);
+		const uint8_t *b = take_bytes(c, 2);
 		struct column *col = &r->cols[i];
 
 		if (!b || b[0] > COL_F64 || b[1] > COL_CUMULATIVE)
@@ -109,7 +115,7 @@ static bool parse_series(struct journal_reader *r, struct cursor *c, struct jour
 
 static bool parse_table(struct cursor *c, struct journal_record *rec)
 {
-	const struct table_payload *t = take(c, sizeof(*t));
+	const struct table_payload *t = take_bytes(c, sizeof(*t));
 
 	if (!t || t->id >= JOURNAL_TABLES_MAX || t->series >= JOURNAL_SERIES_MAX)
 		return false;
@@ -121,13 +127,13 @@ static bool parse_table(struct cursor *c, struct journal_record *rec)
 
 static bool parse_row(struct cursor *c, struct journal_record *rec)
 {
-	const struct row_payload *r = take(c, sizeof(*r));
+	const struct row_payload *r = take_bytes(c, sizeof(*r));
 
 	if (!r || !r->ncells || r->ncells > JOURNAL_COLS_MAX || r->table >= JOURNAL_TABLES_MAX)
 		return false;
 	rec->id = r->table;
 	rec->ncols = r->ncells;
-	rec->cells = take(c, r->ncells * sizeof(union cell));
+	rec->cells = take_bytes(c, r->ncells * sizeof(union cell));
 	return rec->cells != NULL;
 }
 
@@ -135,6 +141,7 @@ static bool parse(struct journal_reader *r, struct cursor c, struct journal_reco
 {
 	switch (rec->type) {
 	case J_ATTR:
+	case J_TABLE_ATTR:
 	case J_META:
 		return parse_attr(&c, rec);
 	case J_SERIES:
@@ -157,7 +164,7 @@ static bool parse(struct journal_reader *r, struct cursor c, struct journal_reco
 static bool next_record(struct journal_reader *r, struct journal_record *rec)
 {
 	struct cursor c = {r->buf + r->pos, r->len - r->pos};
-	const struct record_header *h = take(&c, sizeof(*h));
+	const struct record_header *h = take_bytes(&c, sizeof(*h));
 	size_t padded;
 
 	memset(rec, 0, sizeof(*rec));
@@ -249,16 +256,19 @@ static bool records_valid(struct journal_reader *r)
 	return true;
 }
 
-static void count_torn_rows(struct journal_reader *r)
+/* Row headers in the frame in hand, up to the first header that is none. */
+static uint64_t count_rows(const struct journal_reader *r)
 {
 	struct record_header h;
+	uint64_t rows = 0;
 
 	for (size_t pos = 0; pos + sizeof(h) <= r->len; pos += ((size_t)h.len + 15) & ~(size_t)7) {
 		memcpy(&h, r->buf + pos, sizeof(h));
-		if (h.type < J_ATTR || h.type > J_END || h.zero || h.len > JOURNAL_FRAME_MAX)
+		if (h.type < J_ATTR || h.type > J_TABLE_ATTR || h.zero || h.len > JOURNAL_FRAME_MAX)
 			break;
-		r->torn_rows += h.type == J_ROW;
+		rows += h.type == J_ROW;
 	}
+	return rows;
 }
 
 /* Older versions kept zeros behind the last frame while a journal grew. */
@@ -277,18 +287,16 @@ static bool is_zeros(const struct journal_reader *r)
 	return !n;
 }
 
-/* Bytes behind the last good frame; only asked when there are some. */
-static void note_torn(struct journal_reader *r)
+static bool length_possible(const struct frame_header *h)
 {
-	struct stat st;
+	uint32_t len = h->len & ~JOURNAL_PACKED;
 
-	if (!fstat(r->fd, &st) && (uint64_t)st.st_size > r->good && !is_zeros(r))
-		r->torn = st.st_size - r->good;
-	count_torn_rows(r);
+	return len && len % 8 == 0 && len <= JOURNAL_FRAME_MAX;
 }
 
-/* 1: a good frame in r->buf; 0: the end. */
-static int frame_next(struct journal_reader *r)
+/* The frame at r->good. 1: it is good, and r->good is behind it; 0: it is not; -ENODATA: the file
+ * ends there; -errno. */
+static int frame_load(struct journal_reader *r)
 {
 	struct frame_header h;
 	uint32_t len;
@@ -299,12 +307,10 @@ static int frame_next(struct journal_reader *r)
 	r->len = 0;
 	n = pread_full(r->fd, &h, sizeof(h), r->good);
 	if (n <= 0)
-		return n;
-	len = h.len & ~JOURNAL_PACKED;
-	if (n != sizeof(h) || !len || len % 8 || len > JOURNAL_FRAME_MAX) {
-		note_torn(r);
+		return n ? (int)n : -ENODATA;
+	if (n != sizeof(h) || !length_possible(&h))
 		return 0;
-	}
+	len = h.len & ~JOURNAL_PACKED;
 	err = frame_read(r, &h);
 	if (err)
 		return err;
@@ -313,13 +319,83 @@ static int frame_next(struct journal_reader *r)
 		err = frame_unpack(r);
 	if (err && err != -EBADMSG)
 		return err;
-	if (err || !intact || !records_valid(r)) {
-		note_torn(r);
+	if (err || !intact || !records_valid(r))
 		return 0;
-	}
 	r->good += sizeof(h) + len;
 	r->pos = 0;
 	return 1;
+}
+
+/*
+ * The next place at or behind r->good, before end, where a good frame may begin: all frames begin
+ * at a multiple of 8. *budget is how many bytes may still be read in search of frames.
+ */
+static bool find_frame(struct journal_reader *r, uint64_t end, uint64_t *budget)
+{
+	struct frame_header part[512];
+
+	for (;;) {
+		ssize_t n = pread_full(r->fd, part, sizeof(part), r->good);
+
+		if (n < (ssize_t)sizeof(*part) || *budget < sizeof(part))
+			return false;
+		*budget -= sizeof(part);
+		for (size_t i = 0; i < n / sizeof(*part); i++, r->good += sizeof(*part)) {
+			uint64_t len = part[i].len & ~JOURNAL_PACKED;
+
+			if (!length_possible(&part[i]) || r->good + sizeof(*part) + len > end)
+				continue;
+			if (*budget < len)
+				return false;
+			*budget -= len;
+			return true;
+		}
+	}
+}
+
+/* Rows of the bad frame at r->good, which is in hand, and of the frames behind it, as far as they
+ * can be found. */
+static uint64_t count_lost_rows(struct journal_reader *r, uint64_t end)
+{
+	/* lengths that lie must not cost more time than reading the file does */
+	uint64_t budget = SEARCH_MIN + SEARCH_SHARE * (end - r->good), rows = count_rows(r);
+
+	r->good += sizeof(struct frame_header);
+	while (find_frame(r, end, &budget)) {
+		int got = frame_load(r);
+
+		if (got < 0)
+			break;
+		if (got)
+			rows += count_rows(r);
+		else
+			r->good += sizeof(struct frame_header);
+	}
+	return rows;
+}
+
+/* What the file has behind the last good frame; only asked when there is something. */
+static void note_torn(struct journal_reader *r)
+{
+	uint64_t good = r->good;
+	struct stat st;
+
+	if (fstat(r->fd, &st) || (uint64_t)st.st_size <= good || is_zeros(r))
+		return;
+	r->torn = st.st_size - good;
+	r->torn_rows = count_lost_rows(r, st.st_size);
+	r->good = good;
+	r->len = 0;
+}
+
+/* 1: a good frame in r->buf; 0: the end. */
+static int frame_next(struct journal_reader *r)
+{
+	int got = frame_load(r);
+
+	if (!got)
+		note_torn(r);
+	return got == -ENODATA ? 0 : got;
 }
 
 int journal_reader__open(struct journal_reader **out, int fd)

@@ -11,6 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "kern/internal.h"
+#include "kern/perf_names.h"
 #include "kern/probe.h"
 
 struct probe {
@@ -117,16 +118,19 @@ static int has_stats(const struct probe *p, const struct btf *btf, char *detail,
 }
 
 /* The event as pmu_events.c will open it. */
-static int has_cycles(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+/* An event by its name. */
+static int has_counter(const struct probe *p, const struct btf *btf, char *detail, size_t len)
 {
+	const char *near;
+	const struct perf_name *event = perf_names__find(p->text, &near);
 	struct pmu one = {.n = 1};
 	int fd;
 
-	one.events[0].type = PERF_TYPE_HARDWARE;
-	one.events[0].config = PERF_COUNT_HW_CPU_CYCLES;
+	one.events[0].type = event->type;
+	one.events[0].config = event->config;
 	fd = kern_pmu_event(&one, 0, 0, -1, 0);
 	if (fd < 0) {
-		snprintf(detail, len, "cycles: %s", strerror(-fd));
+		snprintf(detail, len, "%s: %s", p->text, strerror(-fd));
 		return fd == -EACCES || fd == -EPERM ? -EPERM : 0;
 	}
 	close(fd);
@@ -180,8 +184,12 @@ static const struct probe probes[] = {
 	{"block_io_start", "BTF of the tracepoint",
 	 "a request's owner is who inserts or issues it, at times a kernel thread (before 6.5)",
 	 false, has_tracepoint, 0, 0, "block_io_start"},
-	{"hardware counters", "perf_event_open tried", "Cycles, Instructions and the like", false,
-	 has_cycles, 0, 0, NULL},
+	{"hardware counters", "perf_event_open tried",
+	 "Cycles, Instructions and the like; of PIKA's tags compute-bound", false, has_counter, 0,
+	 0, "cycles"},
+	{"node loads", "perf_event_open tried",
+	 "PerfEvents=node-loads,node-load-misses, and the finding numa.remote", false, has_counter,
+	 0, 0, "node-load-misses"},
 	{"counters in programs", "helper probed", "family perf", false, has_helper,
 	 BPF_FUNC_perf_event_read_value, BPF_PROG_TYPE_RAW_TRACEPOINT, NULL},
 	{"sampling programs", "program type probed", "family perf where reading is dear", false,

@@ -69,6 +69,9 @@ uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step);
 /* Zeroes the slot's counters and frees it. JP_SLOT_OTHER and JP_SLOT_NONE are fine. */
 void kern_give_back(struct kern *k, uint32_t slot);
 
+/* Ends the accounts that the step's programs have by their names. */
+void kern_forget_commands(struct kern *k, uint32_t step);
+
 /* Loads maps and programs for the families of k and keeps them as file descriptors. */
 int kern_load(struct kern *k);
 /* A hash of all that must be equal for pinned maps to be taken over. */

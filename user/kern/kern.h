@@ -170,6 +170,17 @@ struct kern_tasks {
 int kern__tasks(struct kern *k, struct kern_tasks *t);
 void kern__tasks_free(struct kern_tasks *t);
 
+/* What steps used under their programs' names: key[n] and use[n]. Zeroed before the first use. */
+struct kern_commands {
+	struct jp_command_key *key;
+	struct jp_command *use;
+	unsigned n, max;
+};
+/* Reads the accounts of all steps; living processes add to them when they end or exec. On -errno
+ * none is valid. */
+int kern__commands(const struct kern *k, struct kern_commands *c);
+void kern__commands_free(struct kern_commands *c);
+
 /* Families that are loaded. */
 unsigned kern__families(const struct kern *k);
 /* How a family is measured on this node: "exact", or another way with the reason. The text lives

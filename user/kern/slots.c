@@ -66,12 +66,27 @@ static void zero_slot(struct kern *k, uint32_t slot)
 	k->slots[slot].gen = gen + 1;
 }
 
+/* Another slot may have the rank: they began at the same time. */
+static void forget_rank(struct kern *k, uint32_t slot)
+{
+	const struct jp_slot *s = &k->slots[slot];
+	struct jp_rank_key key = {.task = s->task, .gen = s->task_gen, .rank = s->rank};
+	uint32_t has;
+
+	if (!bpf_map_lookup_elem(k->map[M_RANKS], &key, &has) && has == slot)
+		bpf_map_delete_elem(k->map[M_RANKS], &key);
+}
+
 void kern_give_back(struct kern *k, uint32_t slot)
 {
 	if (slot == JP_SLOT_OTHER || slot == JP_SLOT_NONE)
 		return;
-	if (k->slots[slot].kind == JP_KIND_STEP)
+	if (k->slots[slot].kind == JP_KIND_STEP) {
 		bpf_map_delete_elem(k->map[M_ENVS], &slot);
+		kern_forget_commands(k, slot);
+	} else if (k->slots[slot].kind == JP_KIND_RANK) {
+		forget_rank(k, slot);
+	}
 	zero_slot(k, slot);
 	k->missed_ns[slot] = 0;
 	k->slots[slot].state = JP_SLOT_FREE;

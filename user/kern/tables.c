@@ -33,6 +33,8 @@ const struct map_info kern_maps[M_N] = {
 	[M_PMU_FDS] = {"jp_pmu_fds", FAM_PERF, SHAPE_OWN, 0},
 	[M_ASKED] = {"jp_asked", 0, SHAPE_ONE, sizeof(struct jp_asked)},
 	[M_ENVS] = {"jp_envs", 0, SHAPE_OWN, 0},
+	[M_RANKS] = {"jp_ranks", 0, SHAPE_HALF, 0},
+	[M_COMMANDS] = {"jp_commands", 0, SHAPE_OWN, 0},
 };
 
 /* The switch program comes first: from then on nothing that a task does is lost. */
@@ -104,6 +106,8 @@ unsigned kern_map_entries(const struct kern *k, enum kern_map m)
 		return k->ncpus;
 	case SHAPE_SLOT:
 		return k->nslots;
+	case SHAPE_HALF:
+		return k->nslots / 2;
 	case SHAPE_CPU_SLOT:
 		return k->nslots * k->ncpus;
 	default:

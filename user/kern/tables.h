@@ -37,6 +37,8 @@ enum kern_map {
 	M_PMU_FDS,
 	M_ASKED,
 	M_ENVS,
+	M_RANKS,
+	M_COMMANDS,
 	M_N
 };
 
@@ -84,8 +86,8 @@ enum kern_program {
 	P_N
 };
 
-/* How many elements a map has. */
-enum map_shape { SHAPE_OWN, SHAPE_ONE, SHAPE_CPU, SHAPE_SLOT, SHAPE_CPU_SLOT };
+/* How many elements a map has; half: of the number of slots. */
+enum map_shape { SHAPE_OWN, SHAPE_ONE, SHAPE_CPU, SHAPE_SLOT, SHAPE_HALF, SHAPE_CPU_SLOT };
 
 struct map_info {
 	const char *name;

@@ -29,7 +29,7 @@ static int read_histograms(const struct model_node *n, struct model_task *t)
 	for (unsigned i = 0; !err && i < n_builtin_series; i++) {
 		const struct series *s = &builtin_series[i];
 
-		if (strcmp(s->name, "Tasks") && !s->of_node)
+		if (strcmp(s->name, "Tasks") && !s->of_node && !s->of_parts)
 			err = read_grouped(n, s->name, t->rows.name, &t->histograms[i]);
 	}
 	return err;
@@ -42,13 +42,13 @@ static int read_tasks(struct model_node *n, double start_ns)
 
 	if (!s || !s->grouped)
 		return 0;
-	n->tasks = calloc(s->ntables + 1, sizeof(*n->tasks));
+	n->tasks = calloc(s->tables.n + 1, sizeof(*n->tasks));
 	if (!n->tasks)
 		return -ENOMEM;
-	for (unsigned i = 0; !err && i < s->ntables; i++) {
+	for (unsigned i = 0; !err && i < s->tables.n; i++) {
 		struct model_task *t = &n->tasks[n->ntasks++];
 
-		err = model_table__read(&t->rows, n->stored, s, s->tables[i], start_ns);
+		err = model_table__read(&t->rows, n->stored, s, s->tables.v[i], start_ns);
 		if (!err)
 			err = read_histograms(n, t);
 	}
@@ -69,7 +69,7 @@ static bool is_other(const struct reader_series *s)
 {
 	const struct series *known = series__find(s->name);
 
-	return strcmp(s->name, "Totals") && (!known || known->of_node);
+	return strcmp(s->name, "Totals") && (!known || known->of_node || known->of_parts);
 }
 
 static int list_others(struct model_node *n)
@@ -84,7 +84,7 @@ static int list_others(struct model_node *n)
 			n->others[n->nothers++] = (struct model_series){
 				.name = s->name,
 				.grouped = s->grouped,
-				.ntables = s->ntables,
+				.ntables = s->tables.n,
 				.stored = s,
 			};
 	}
@@ -202,7 +202,7 @@ void model_node__free(struct model_node *n)
 void model_node__read_other(const struct model_node *n, const struct model_series *s, unsigned i,
 			    struct model_table *t)
 {
-	const char *name = s->stored->tables[i];
+	const char *name = s->stored->tables.v[i];
 
 	if (!model_table__read(t, n->stored, s->stored, name, NAN))
 		return;

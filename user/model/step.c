@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/known.h"
 #include "base/progress.h"
 #include "hdf5/hdf5.h"
 
@@ -30,21 +31,11 @@ struct amounts {
 
 static const struct amounts unknown = {{NAN, NAN, NAN, NAN}, NAN};
 
-static double max_of(double a, double b)
-{
-	return isnan(a) || b > a ? b : a;
-}
-
-static double sum_of(double a, double b)
-{
-	return isnan(a) ? b : isnan(b) ? a : a + b;
-}
-
 static void add_amounts(struct amounts *a, const struct amounts *b)
 {
 	for (int i = 0; i < N_WANTED; i++)
-		a->v[i] = wanted[i].max ? max_of(a->v[i], b->v[i]) : sum_of(a->v[i], b->v[i]);
-	a->wall = max_of(a->wall, b->wall);
+		a->v[i] = wanted[i].max ? fmax(a->v[i], b->v[i]) : known__sum(a->v[i], b->v[i]);
+	a->wall = fmax(a->wall, b->wall);
 }
 
 static void add_row(const struct cursor *c, const int at[N_WANTED], const union cell *row,
@@ -109,14 +100,14 @@ static int read_wall(struct cursor *c, double start_ns, struct amounts *a)
 	cursor__seek(c, c->nrows - 1);
 	err = cursor__next(c, &rows, &n);
 	if (err > 0)
-		a->wall = max_of(a->wall, wall_of(c, rows, start_ns));
+		a->wall = fmax(a->wall, wall_of(c, rows, start_ns));
 	return err < 0 ? err : 0;
 }
 
 static bool has_table(const struct reader_series *s, const char *name)
 {
-	for (unsigned i = 0; s && i < s->ntables; i++)
-		if (!strcmp(s->tables[i], name))
+	for (unsigned i = 0; s && i < s->tables.n; i++)
+		if (!strcmp(s->tables.v[i], name))
 			return true;
 	return false;
 }
@@ -132,8 +123,8 @@ static int read_sums(struct cursor *c, const struct reader_node *n, struct amoun
 		return err ? err : read_rows(c, true, a);
 	}
 	s = node__series(n, "Tasks");
-	for (unsigned i = 0; !err && s && s->grouped && i < s->ntables; i++) {
-		err = cursor__open(c, n, s, s->tables[i]);
+	for (unsigned i = 0; !err && s && s->grouped && i < s->tables.n; i++) {
+		err = cursor__open(c, n, s, s->tables.v[i]);
 		if (!err)
 			err = read_rows(c, false, a);
 	}
@@ -149,8 +140,8 @@ static int read_walls(struct cursor *c, const struct reader_node *n, struct amou
 
 	if (!s || s->grouped)
 		s = node__series(n, "Tasks");
-	for (unsigned i = 0; !err && s && i < s->ntables; i++) {
-		err = cursor__open(c, n, s, s->tables[i]);
+	for (unsigned i = 0; !err && s && i < s->tables.n; i++) {
+		err = cursor__open(c, n, s, s->tables.v[i]);
 		if (!err)
 			err = read_wall(c, start_ns, a);
 	}
@@ -187,13 +178,13 @@ static int read_node(const struct cursors *c, const struct reader_node *n, struc
 		return err;
 	tasks = read_number(n, "Number of Tasks");
 	cpus = allocated_cpus(n, tasks);
-	out->tasks = sum_of(out->tasks, tasks);
-	out->wall_s = max_of(out->wall_s, a.wall);
-	out->cpu_s = sum_of(out->cpu_s, a.v[CPU]);
-	out->offered_s = sum_of(out->offered_s, cpus * a.wall);
-	out->max_rss_mb = max_of(out->max_rss_mb, a.v[RSS] / 1024);
-	out->read_mb = sum_of(out->read_mb, a.v[READ]);
-	out->write_mb = sum_of(out->write_mb, a.v[WRITE]);
+	out->tasks = known__sum(out->tasks, tasks);
+	out->wall_s = fmax(out->wall_s, a.wall);
+	out->cpu_s = known__sum(out->cpu_s, a.v[CPU]);
+	out->offered_s = known__sum(out->offered_s, cpus * a.wall);
+	out->max_rss_mb = fmax(out->max_rss_mb, a.v[RSS] / 1024);
+	out->read_mb = known__sum(out->read_mb, a.v[READ]);
+	out->write_mb = known__sum(out->write_mb, a.v[WRITE]);
 	return 0;
 }
 
@@ -223,7 +214,7 @@ int model_file__sum_step(const struct model_file *f, unsigned step, struct model
 
 	if (!err)
 		err = cursor__new(&c.walls);
-	*out = (struct model_step){s->name, s->nnodes, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+	*out = (struct model_step){s->name, s->nodes.n, 0, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
 	progress__begin(&progress, "reading nodes", out->nodes);
 	for (unsigned i = 0; !err && i < out->nodes; i++) {
 		progress__at(&progress, i);

@@ -124,6 +124,12 @@ static double float_cell(const struct row_context *c, const struct reading *prev
 		if (!c->gpus || (col->arg == T_GPU_UTIL && n[T_GPU_UNKNOWN]))
 			return NAN;
 		return (double)n[col->arg] * col->scale;
+	case HOW_RUNNING:
+		return n[T_CPUS] ? (double)n[col->arg] * col->scale : NAN;
+	case HOW_KNOWN:
+		return n[col->arg] ? (double)n[col->arg] * col->scale : NAN;
+	case HOW_SINCE:
+		return (double)(int64_t)(n[col->arg] - c->start_boot_ns) / 1e9;
 	case HOW_PEAK:
 		return c->peak ? (double)c->peak * col->scale : NAN;
 	case HOW_UTIL:

@@ -53,6 +53,7 @@ void snapshot__free(struct snapshot *s)
 	kern__tasks_free(&s->tasks);
 	free(s->old.p);
 	free(s->cur.p);
+	snapshot_free_commands(s);
 	free(s);
 }
 
@@ -218,7 +219,9 @@ int snapshot__take(struct snapshot *s)
 	for (pass = 0; pass < PASSES; pass++) {
 		s->boot_ns = clock__boot_ns();
 		read_maps(s);
-		err = kern__tasks(s->k, &s->tasks);
+		err = snapshot_read_commands(s);
+		if (!err)
+			err = kern__tasks(s->k, &s->tasks);
 		if (err)
 			return err;
 		if (!is_torn(s))
@@ -229,6 +232,7 @@ int snapshot__take(struct snapshot *s)
 	if (err)
 		return err;
 	settle_gauges(s);
+	snapshot_add_living(s);
 	used = kern__used(s->k, &n);
 	for (i = 0; i < n; i++) {
 		totals__clamp(&s->now[used[i]], &s->prev[used[i]]);

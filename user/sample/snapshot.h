@@ -37,6 +37,20 @@ const struct totals *snapshot__totals(const struct snapshot *s, uint32_t slot);
 /* Says that all rows have the values of ended processes (T_LEFT_THREADS ..., T_EXIT_MAXRSS) of the
  * slot: the next snapshot begins at zero. */
 void snapshot__ack_left(struct snapshot *s, uint32_t slot);
+
+/* What a step used under a program's name. Bytes, and boot times. */
+struct command_use {
+	uint32_t step; /* its slot */
+	char name[JP_COMM_LEN];
+	uint64_t processes; /* that have ended */
+	uint64_t living;
+	uint64_t runtime_ns, run_delay_ns, rchar, wchar; /* of both */
+	uint64_t peak;					 /* 0: not known */
+	uint64_t first_ns, last_ns;
+};
+/* Of all steps. Names are of printable ASCII, without '/'. */
+const struct command_use *snapshot__commands(const struct snapshot *s, unsigned *n);
+
 /* How many snapshots stayed torn; the *n records of living tasks in the last pass. */
 uint64_t snapshot__torn(const struct snapshot *s);
 const struct jp_task_rec *snapshot__tasks(const struct snapshot *s, unsigned *n);

@@ -18,6 +18,13 @@ struct peaks {
 	size_t size; /* power of two */
 };
 
+struct commands {
+	struct kern_commands maps; /* as read */
+	struct command_use *use;
+	unsigned n, max;
+	unsigned sorted; /* by step and name; the rest are of living processes alone */
+};
+
 struct snapshot {
 	struct kern *k;
 	uint64_t boot_ns;
@@ -32,6 +39,7 @@ struct snapshot {
 	uint64_t *left_seq;	   /* by slot: the change of jp_acct's left that was read */
 	struct kern_tasks tasks;
 	struct peaks old, cur;
+	struct commands commands;
 	const struct gpu_use *gpu; /* NULL: their users are not known */
 	unsigned ngpu;
 };
@@ -39,6 +47,12 @@ struct snapshot {
 /* snapshot_tasks.c: adds what living tasks have not retired yet, and what GPUs are used for, to
  * s->now. 0 or -ENOMEM. */
 int snapshot_add_tasks(struct snapshot *s);
+
+/* snapshot_commands.c: the accounts of programs' names, then what living processes add. 0 or
+ * -errno. */
+int snapshot_read_commands(struct snapshot *s);
+void snapshot_add_living(struct snapshot *s);
+void snapshot_free_commands(struct snapshot *s);
 
 /* A sum of signed parts, which may dip below zero for a moment: 0 then. */
 static inline uint64_t snapshot_positive(uint64_t v)

@@ -86,6 +86,9 @@ static void add_task(struct snapshot *s, const struct jp_task_rec *r)
 		return;
 	t = &s->now[r->slot];
 	t->v[T_THREADS]++;
+	t->v[T_RUNNABLE] += r->runnable;
+	if (r->cpus > t->v[T_CPUS])
+		t->v[T_CPUS] = r->cpus;
 	t->v[T_UTIME] += snapshot_positive(r->utime_ns);
 	t->v[T_STIME] += snapshot_positive(r->stime_ns);
 	t->v[T_MIN_FLT] += snapshot_positive(r->min_flt);

@@ -7,7 +7,7 @@ void totals__add(struct totals *sum, const struct totals *add)
 	int i;
 
 	for (i = 0; i < T_N; i++) {
-		if (i == T_RISE || i == T_EXIT_MAXRSS) {
+		if (i == T_RISE || i == T_EXIT_MAXRSS || i == T_CPUS) {
 			if (add->v[i] > sum->v[i])
 				sum->v[i] = add->v[i];
 		} else {

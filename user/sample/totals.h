@@ -11,7 +11,7 @@ struct totals {
 	uint64_t v[T_N];
 };
 
-/* sum += add; of T_RISE and T_EXIT_MAXRSS the larger of the two. */
+/* sum += add; of T_RISE, T_EXIT_MAXRSS and T_CPUS the larger of the two. */
 void totals__add(struct totals *sum, const struct totals *add);
 
 /* Anonymous + file + shared, bytes. */

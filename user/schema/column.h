@@ -34,6 +34,9 @@ enum col_how {
 	HOW_PMU_RUNNING,  /* least part of the interval an event was on the hardware, 0..1 */
 	HOW_UNKNOWN,	  /* no source on this node: NaN, or 0 and listed as unknown */
 	HOW_GPU,	  /* gauge x scale, where there are GPUs */
+	HOW_RUNNING,	  /* gauge x scale, where threads live */
+	HOW_KNOWN,	  /* gauge x scale, 0: not known */
+	HOW_SINCE,	  /* boot time in ns, as s since the step's start */
 	HOW_SENSOR,	  /* the channel of that name (sensor/core/sensor.h) x scale */
 	HOW_ENERGY,	  /* energy, arg = enum energy_column */
 	HOW_GIVEN,	  /* the caller fills the cell: a series declared at run time */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a column of a file is, and which values its total has. */
+/* Decides what a column of a file is, and which values its total has. */
 #include "schema/describe.h"
 
 #include <string.h>
@@ -51,7 +51,7 @@ struct column column__describe(const char *series, const char *name,
 			       const struct column_stored *stored)
 {
 	static const char totals[] = "Totals/";
-	enum aggregate a = AGGREGATES; /* AGGREGATES: name has no such prefix */
+	enum aggregate a = AGGREGATES; /* AGGREGATES: the name has no prefix of one */
 	const char *of = NULL;
 	const struct column *builtin;
 	struct column c = {.unit = "", .kind = COL_GAUGE, .how = HOW_GIVEN, .doc = "", .blind = ""};

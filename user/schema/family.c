@@ -110,3 +110,10 @@ void family__words(char *buf, size_t size)
 			at += snprintf(buf + at, size - at, "%s%s", i ? ", " : "",
 				       family_words[i].word);
 }
+
+void family__print_words(FILE *out)
+{
+	for (size_t i = 0; i < N_WORDS; i++)
+		if (!is_repeated(i))
+			fprintf(out, "%s ", family_words[i].word);
+}

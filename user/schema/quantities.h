@@ -54,6 +54,7 @@ enum total {
 	T_PMU,	       /* JP_PMU_EVENTS of them: counts while on the hardware */
 	T_PMU_RUNNING = T_PMU + JP_PMU_EVENTS, /* as many: ns on the hardware */
 	T_PMU_END = T_PMU_RUNNING + JP_PMU_EVENTS - 1,
+	T_PROCESSES,	  /* of a program's name, that have ended */
 	T_NOMINAL_CYCLES, /* run time x CPU frequency, in 10^6 cycles of 1 kHz x 1 ns */
 	T_HARVESTED,	  /* the run time T_NOMINAL_CYCLES is about */
 	T_COUNTERS,	  /* gauges from here on */
@@ -72,6 +73,11 @@ enum total {
 	T_LEFT_SWAP,
 	T_LEFT_VM,
 	T_LEFT_HUGETLB,
+	T_RUNNABLE,    /* threads that run or wait for a CPU */
+	T_CPUS,	       /* largest number of CPUs that one thread may run on */
+	T_PEAK,	       /* of a program's name: largest peak of a process; 0: not known */
+	T_FIRST_NS,    /* of a program's name: boot time when it was first seen, */
+	T_LAST_NS,     /* and last */
 	T_GPU_MEM,     /* bytes on all GPUs together */
 	T_GPU_UTIL,    /* thousandths of a percent, of all GPUs together */
 	T_GPU_UNKNOWN, /* processes whose GPU use is not known */
@@ -89,12 +95,20 @@ enum hist {
 };
 #define HIST_CELLS (2 * JP_LAT_BUCKETS)
 
-/* Values in the files of a step's cgroup (sensor/node/cgroup_value.h). Bytes and seconds. */
+/* Values in the files of a step's cgroup (sensor/node/cgroup.h). Bytes and seconds. */
 enum cg_value {
 	CG_MEM,
 	CG_MEM_PEAK,
 	CG_MEM_LIMIT,
+	CG_MEM_ANON,
+	CG_MEM_SHMEM,
+	CG_MEM_KERNEL,
+	CG_REFAULT_ANON, /* pages */
+	CG_REFAULT_FILE,
+	CG_MEM_HIGH, /* times */
+	CG_MEM_MAX,
 	CG_THROTTLED,
+	CG_THROTTLED_PERIODS,
 	CG_PSI_CPU,
 	CG_PSI_MEM,
 	CG_PSI_IO,

@@ -33,7 +33,7 @@
 _Static_assert(JP_LAT_BUCKETS == 40, "schemas/buckets.def has one column per bucket");
 
 enum { SINGLE, GROUPED };
-enum { OF_STEP, OF_NODE };
+enum { OF_STEP, OF_PARTS, OF_NODE };
 
 const struct series builtin_series[] = {
 #define SERIES(name_, tables_, source_, doc_)      \
@@ -44,6 +44,7 @@ const struct series builtin_series[] = {
 		.ncols = ARRAY_SIZE(name_##_cols), \
 		.grouped = tables_ == GROUPED,     \
 		.of_node = source_ == OF_NODE,     \
+		.of_parts = source_ == OF_PARTS,   \
 	},
 #include "schemas/series.def"
 };
@@ -99,4 +100,10 @@ unsigned series__select(const struct series *s, unsigned mask, const struct colu
 		values += s->cols[i].kind != COL_TIME;
 	}
 	return values ? n : 0;
+}
+
+void series__print_names(FILE *out)
+{
+	for (unsigned i = 0; i < n_builtin_series; i++)
+		fprintf(out, "%s ", builtin_series[i].name);
 }

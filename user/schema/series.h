@@ -3,6 +3,8 @@
 #ifndef JP_SCHEMA_SERIES_H
 #define JP_SCHEMA_SERIES_H
 
+#include <stdio.h>
+
 #include "schema/column.h"
 
 struct series {
@@ -10,14 +12,15 @@ struct series {
 	const char *doc;
 	const struct column *cols;
 	unsigned ncols;
-	bool grouped; /* a group of tables: Tasks/<gtid>, Port/<name> */
-	bool of_node; /* readings of the node's sensors, not what the step's processes did */
+	bool grouped;  /* a group of tables: Tasks/<gtid>, Port/<name> */
+	bool of_node;  /* readings of the node's sensors, not what the step's processes did */
+	bool of_parts; /* what they did, by something else than tasks */
 };
 
 /* What follows the name of a series in the names of its tables. */
 static inline const char *series__tables(const struct series *s)
 {
-	return !s->grouped ? "" : s->of_node ? "/<name>" : "/<task>";
+	return !s->grouped ? "" : s->of_node || s->of_parts ? "/<name>" : "/<task>";
 }
 
 /* The built-in series, made from schemas/. */
@@ -25,6 +28,8 @@ extern const struct series builtin_series[];
 extern const unsigned n_builtin_series;
 const struct series *series__find(const char *name); /* case-insensitive; NULL: no such */
 
+/* The names of the built-in ones, with a space after each. */
+void series__print_names(FILE *out);
 /* A built-in series or another table or group of a node's (any case): no other may have that name.
  */
 bool series__is_reserved(const char *name);

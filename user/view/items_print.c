@@ -22,7 +22,8 @@ void items__print(struct outbuf *o, struct items_number v, enum col_type type)
 		outbuf__u64(o, v.v.u);
 }
 
-void items__print_label(struct outbuf *o, const struct items_col *col)
+/* NODE or NODE/TASK. */
+static void print_label(struct outbuf *o, const struct items_col *col)
 {
 	csv__name(o, col->node);
 	if (!col->table)
@@ -60,7 +61,7 @@ static void csv_begin(struct outbuf *o, const struct items *it, const char *seri
 	outbuf__str(o, it->grouped ? ",Sum,Avg,NumNodes,NumTasks" : ",Sum,Avg,NumNodes");
 	for (unsigned i = 0; i < it->ncols; i++) {
 		outbuf__char(o, ',');
-		items__print_label(o, &it->cols[i]);
+		print_label(o, &it->cols[i]);
 	}
 	outbuf__char(o, '\n');
 }
@@ -260,7 +261,7 @@ static void table_row(struct outbuf *o, const struct items *it, const struct ite
 	snprintf(text, sizeof(text), " %6u  ", row->nodes);
 	outbuf__str(o, text);
 	if (row->n)
-		items__print_label(o, &it->cols[row->max_at]);
+		print_label(o, &it->cols[row->max_at]);
 	outbuf__char(o, '\n');
 }
 
@@ -269,6 +270,12 @@ static const struct items_format formats[] = {
 	{"table", table_begin, table_row, NULL, NULL, items__summary},
 	{"json", json_begin, json_row, json_end_step, json_end, NULL},
 };
+
+void items_format__print_names(FILE *out)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		fprintf(out, "%s ", formats[i].name);
+}
 
 const struct items_format *items_format__find(const char *name)
 {

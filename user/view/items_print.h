@@ -31,6 +31,7 @@ struct items_text {
 
 /* "csv", "json", "table"; NULL: no such. */
 const struct items_format *items_format__find(const char *name);
+void items_format__print_names(FILE *out); /* with a space after each */
 /* Writes every row to fd. 0; -errno: the rows cannot be read or written. */
 int items__write(struct items *it, const struct items_text *text, int fd);
 /* "Step S Maximum accumulated COLUMN Value ...", and with the extremes and the sum. */
@@ -40,7 +41,5 @@ void items__summary(FILE *out, const struct items *it, const char *step, const c
 		    const struct items_totals *t);
 /* A cell, or a sum of them, as text: integers exactly, else six decimals. */
 void items__print(struct outbuf *o, struct items_number v, enum col_type type);
-/* NODE or NODE/TASK. */
-void items__print_label(struct outbuf *o, const struct items_col *col);
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/escape.h"
 #include "identity/stepname.h"
@@ -38,16 +39,20 @@ static void print_extreme(FILE *out, const struct items *it, const char *label, 
 			  unsigned at, int64_t when_ns)
 {
 	const struct items_col *c = &it->cols[at];
-	char text[400];
+	time_t second = when_ns / NS;
+	char text[400], when[64];
+	struct tm tm;
 
 	number_text(text, (struct items_number){v, false}, it->type);
 	fprintf(out, "    %s %s on ", label, text);
 	print__escaped(out, c->node);
 	if (c->table) {
-		fputs(", task ", out);
+		/* tables of tasks are numbers, those of disks and the like are names */
+		fputs(strspn(c->table, "0123456789") == strlen(c->table) ? ", task " : ", ", out);
 		print__escaped(out, c->table);
 	}
-	fprintf(out, " at %" PRId64 ".%03d\n", when_ns / NS, (int)(when_ns % NS / 1000000));
+	strftime(when, sizeof(when), "%F %T", localtime_r(&second, &tm));
+	fprintf(out, " at %s.%03d\n", when, (int)(when_ns % NS / 1000000));
 }
 
 void items__summary(FILE *out, const struct items *it, const char *step, const char *column,
@@ -60,9 +65,13 @@ void items__summary(FILE *out, const struct items *it, const char *step, const c
 		return;
 	print_extreme(out, it, "Minimum", t->min, t->min_at, t->min_ns);
 	print_extreme(out, it, "Maximum", t->max, t->max_at, t->max_ns);
+	fputs("    ", out);
 	number_text(text, t->sum, it->type);
-	fprintf(out, "    Sum %s, average %f\n", text,
-		items__double(t->sum, it->type) / (double)t->n);
+	if (it->kind == COL_DELTA) /* a sum of levels over time means nothing */
+		fprintf(out, "Sum %s, average ", text);
+	else
+		fputs("Average ", out);
+	fprintf(out, "%f\n", items__double(t->sum, it->type) / (double)t->n);
 }
 
 static void end_step(const struct items_text *text, struct outbuf *o, const struct items *it,

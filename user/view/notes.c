@@ -5,6 +5,7 @@
 
 #include "analysis/analysis.h"
 #include "base/escape.h"
+#include "base/str.h"
 #include "view/page.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
@@ -20,13 +21,13 @@ void page__print_attr(const struct page *p, const struct model_attr *a)
 }
 
 /* Names after a heading, broken into lines. */
-struct names {
+struct string_list {
 	FILE *out;
 	const char *heading;
 	int column;
 };
 
-static void add_name(struct names *l, const char *name)
+static void add_name(struct string_list *l, const char *name)
 {
 	int len = strlen(name) + 2;
 
@@ -40,7 +41,7 @@ static void add_name(struct names *l, const char *name)
 	l->column += len;
 }
 
-static void end_names(const struct names *l)
+static void end_names(const struct string_list *l)
 {
 	if (l->column)
 		putc('\n', l->out);
@@ -92,7 +93,7 @@ static void print_modes(const struct page *p)
 	const struct model_node *n = p->node;
 
 	for (size_t s = 0; s < N(shared); s++) {
-		struct names l = {.out = p->out, .heading = shared[s].heading};
+		struct string_list l = {.out = p->out, .heading = shared[s].heading};
 
 		for (unsigned i = 0; i < n->nattrs; i++) {
 			const struct model_attr *a = &n->attrs[i];
@@ -119,10 +120,18 @@ static const struct {
 	const char *attr, *meaning;
 } losses[] = {
 	{"Lost", "rows left out for lack of room; the next ones count for them"},
-	{"Unattributed", "steps, tasks or threads that found no slot on this node"},
+	{"Unattributed", "on this node since its programs were loaded: found no slot, of any step"},
+	{"Lost Ranks", "ranks that found no slot on this node: they count in their task"},
+	{"Lost Commands",
+	 "steps on this node whose programs count as (other), as there was no room for more names"},
+	{"Uncounted Tasks",
+	 "on this node since its programs were loaded: got no storage, of any step"},
+	{"Uncounted Cgroups",
+	 "on this node since its programs were loaded: did not fit the table, of any step"},
 	{"Baseline", "what was before is in no table"},
 	{"Missed CPU Time", "s, used before"},
-	{"Torn Rows", "at the journal's end"},
+	{"Lost Bytes", "cut off the journal in a crash, or by another program"},
+	{"Torn Rows", "at least, behind the place where the journal is damaged"},
 	{"Unowned Requests", "on this node: disk requests nobody was seen to submit"},
 	{"Other BlkWriteMB", "written meanwhile on this node by no step: delayed writes too"},
 	{"Missed Switches", "on this node: the counters of those slices are by their run time"},
@@ -149,7 +158,9 @@ static void print_losses(const struct page *p)
 /* Whether the column's family is off: then the line of the family's mode gives the reason. */
 static bool is_off(const struct model_node *n, const struct model_table *t, unsigned col)
 {
-	enum family f = model_table__family(t, col);
+	/* Slurm's columns of GPUs are in every table, and known where the sensors of GPUs are */
+	enum family f =
+		str__starts(t->cols[col].name, "GPU") ? FAM_GPU : model_table__family(t, col);
 	const char *mode = f ? model_node__mode(n, f) : NULL;
 
 	return mode && !strncmp(mode, "off", 3);
@@ -161,7 +172,7 @@ static void print_unknown(const struct page *p)
 	const struct model_node *n = p->node;
 	const struct model_table *t =
 		n->all.rows.ncols || !n->ntasks ? &n->all.rows : &n->tasks[0].rows;
-	struct names l = {.out = p->out, .heading = "Unknown Columns"};
+	struct string_list l = {.out = p->out, .heading = "Unknown Columns"};
 
 	for (unsigned c = 0; c < t->ncols; c++)
 		if (column_stats__is_unknown(t, c) && !is_off(n, t, c))
@@ -169,12 +180,23 @@ static void print_unknown(const struct page *p)
 	end_names(&l);
 }
 
+/* The page has a line on the series. */
+static bool has_line(const char *series)
+{
+	static const char *const names[] = {"Marks", "Commands", "Ranks"};
+
+	for (size_t i = 0; i < N(names); i++)
+		if (!strcmp(names[i], series))
+			return true;
+	return false;
+}
+
 static void print_series(const struct page *p)
 {
-	struct names l = {.out = p->out, .heading = "Other Series (see --all)"};
+	struct string_list l = {.out = p->out, .heading = "Other Series (see --all)"};
 
 	for (unsigned i = 0; !p->all && i < p->node->nothers; i++)
-		if (strcmp(p->node->others[i].name, "Marks"))
+		if (!has_line(p->node->others[i].name))
 			add_name(&l, p->node->others[i].name);
 	end_names(&l);
 }
@@ -193,9 +215,11 @@ static void print_cost(const struct page *p)
 
 void page__print_notes(const struct page *p)
 {
-	print_modes(p);
+	if (p->all)
+		print_modes(p);
 	print_losses(p);
-	print_unknown(p);
+	if (p->all)
+		print_unknown(p);
 	print_series(p);
 	print_cost(p);
 }

@@ -178,6 +178,8 @@ static void print_step(const struct page *p)
 		return;
 	fputs("step: all processes\n", p->out);
 	page__print_task_lines(p, &n->all);
+	page__print_ranks(p);
+	page__print_commands(p);
 	if (n->ntasks != 1)
 		print_sparks(p, &n->all);
 }

@@ -20,6 +20,10 @@ void page__print_other_columns(const struct page *p, const struct model_task *t)
 void page__print_other_series(const struct page *p);
 /* The line on energy, if the step has any. */
 void page__print_energy(const struct page *p);
+/* The programs that used most CPU time, and how many processes of each ended; the CPU time of the
+ * ranks of MPI launchers. */
+void page__print_commands(const struct page *p);
+void page__print_ranks(const struct page *p);
 /* The marks of the job's programs, and when they were set. */
 void page__print_marks(const struct page *p);
 /* Notes that qualify the numbers: modes, losses, unknown columns, the cost of the collector. */

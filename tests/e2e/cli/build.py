@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import ROOT, is_equal, run_tests, tmpdir
+from lib import ROOT, is_equal, is_true, run_tests, tmpdir
 
 
 def directories():
@@ -30,5 +30,17 @@ def directories():
     is_equal("called alike, nothing is made", sensor_dir("PREFIX=/srv/y")[1], then)
 
 
+PAGE = "web: no template was made"  # what is said where making the page fails
+
+
+def without_node():
+    """The pages of --html are what needs node; without it `make` does all else and asks for no page."""
+    def commands(*args):
+        return subprocess.run(["make", "-n", "all", *args], cwd=ROOT, check=True, capture_output=True, text=True, timeout=120).stdout
+
+    is_true("with node a page is made", PAGE in commands("NODE=/bin/node", "NPM=/bin/npm"), "none is")
+    is_true("without node none is asked for", PAGE not in commands("NODE=", "NPM="), "one is")
+
+
 if __name__ == "__main__":
-    run_tests([directories])
+    run_tests([directories, without_node])

@@ -136,6 +136,21 @@ def lives():
     s.stop()
 
 
+def lives_of_histograms():
+    """Sixty columns, of which a person wants those that are not 0."""
+    cols = TIME + [("B%d" % i, "", 1, 1) for i in range(40)]
+
+    def answer(server, c, m):
+        return [serverlib.table(0, "0/RunLatency", "0", cols),
+                serverlib.rows(0, cols, [(2, 2 * 10**9) + tuple(5.0 * (i in (3, 17)) for i in range(40))]),
+                serverlib.reply(m["seq"], number=1)]
+    s = listening(answer)
+    status, out, _ = jobprof("live")
+    is_true("live: a histogram is one line", status == 0 and len(out.split("\n")) < 6 and
+            re.search(r"^  not 0: +B3 5, B17 5$", out, re.M), out)
+    s.stop()
+
+
 def lives_of_arrays():
     """jobprofd knows ids of jobs; squeue says which those of an array are."""
     here = {}
@@ -245,4 +260,4 @@ def names():
                                                    for n in found), found)
 
 
-run_tests([marks, emissions, refusals, usages, lives, lives_of_arrays, libraries, names])
+run_tests([marks, emissions, refusals, usages, lives, lives_of_histograms, lives_of_arrays, libraries, names])

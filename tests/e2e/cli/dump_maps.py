@@ -14,7 +14,7 @@ import h5py
 import numpy
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
-from lib import (BUILD, Failed, Hold, Run, is_equal, is_true, need_bpf, plain_env, run_tests,
+from lib import (BUILD, JOBPROF, Failed, Hold, Run, is_equal, is_true, need_bpf, plain_env, run_tests,
                  skip, start)
 from maplib import Maps
 
@@ -151,12 +151,12 @@ def poked_control(p, slot):
         skip("dump: events by their names", "the family perf is not loaded here")
         return
     raw = p.maps.get("jp_control", 0)
-    npmu = max(2, struct.unpack_from("<I", raw, 212)[0])
-    control_put(p, 208, struct.pack("<2I", 2, npmu))
-    control_put(p, 220, struct.pack("<I", 0))
-    control_put(p, 224, struct.pack("<3Q", 777, 1000, 2000))
+    npmu = max(2, struct.unpack_from("<I", raw, 228)[0])
+    control_put(p, 224, struct.pack("<2I", 2, npmu))
+    control_put(p, 236, struct.pack("<I", 0))
+    control_put(p, 240, struct.pack("<3Q", 777, 1000, 2000))
     names = raw.find(b"CpuClock".ljust(40, b"\0"))
-    control_put(p, names if names > 0 else 296,
+    control_put(p, names if names > 0 else 312,
                 b"PokedA".ljust(40, b"\0") + b"PokedB".ljust(40, b"\0"))
     poked_events(p, slot)
 
@@ -220,9 +220,10 @@ def dump_shows_what_the_maps_hold():
         is_equal("file: what was put in " + name,
                  ["%s: %g < %g" % (c, t[c].sum(), n) for c, n in WANT[name].items()
                   if not numpy.isnan(t[c]).all() and t[c].sum() < n - 1e-6], [])
+    page = subprocess.run([JOBPROF, "show", path], capture_output=True, text=True).stdout
     labels = {"jp_blk": "block", "jp_net": "network", "jp_files": "files"}
     is_equal("file: lines of the page that are not there",
-             [labels[n] for n in put if not line_of(p.run.out(), labels[n])], [])
+             [labels[n] for n in put if not line_of(page, labels[n])], [])
 
 
 if __name__ == "__main__":

@@ -29,6 +29,7 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
     (r"Incompatible Slurm plugin", "is said by a Slurm of another release"),
     (r"Step,(Node\[|Elasped)", "tests/e2e/slurm/sh5golden.py compares these with the stock tool's"),
     (r"#include <(stdio|jobprof-sensor).h>", "tests/e2e/sensors/plugins.py compiles and loads it"),
+    (r"rule|-- |local |return |function ", "is Lua of rules: tests/e2e/cli/rules_site.py tests it"),
     (r"PerfEvents", "needs hardware counters: scripts/vm-arm64"),
     (r"#include <jobprof.h>", "is no C as it stands: tests/e2e/cli/client.py calls the functions"),
     (r"bpf/ ", "is a list of folders: paths() looks for them"),
@@ -60,7 +61,7 @@ def plain(text):
         font, text = text.split(" ", 1)
         text = "".join(shlex.split(text)) if len(font) == 3 else text
     text = "" if text.startswith(".") else re.sub(r"\\f[BIPR]", "", text)
-    return text.replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\")
+    return text.replace("\\-", "-").replace("\\(aq", "'").replace("\\e", "\\").replace("\\&", "")
 
 
 def blocks(path):
@@ -170,6 +171,14 @@ def check_config(name, block, cwd):
     check_command(name, "jobprofd --check-config -c " + conf, [], cwd)
 
 
+def check_peaks(name, block, cwd):
+    """A file of peaks that is read before another section is added."""
+    conf = os.path.join(cwd, "peaks.conf")
+    with open(conf, "w") as f:
+        f.write("\n".join(block) + "\n")
+    check_command(name, "jobprof calibrate --quick --only flops --nodes x -w " + conf, [], cwd)
+
+
 def check_c(name, block, cwd):
     """Statements for the body of a function."""
     text = "#include <jobprof.h>\nvoid f(double residual)\n{\n%s\n}\n" % "\n".join(block)
@@ -197,6 +206,7 @@ def check_keys(name, block, cwd):
 KINDS = (  # blocks that are no commands, by how they begin
     (r"import h5py", check_python),
     (r"Include|# Slurm says|ProfileHDF5|CgroupPattern", check_config),
+    (r"IpcPeak", check_peaks),
     (r"static const char", check_c),
     (r"/<node>|/Steps", check_layout),
     (r'\{"job"', check_keys),

@@ -3,6 +3,7 @@
 """The manual pages: clean for mandoc, and they name every option and key that the programs name."""
 
 import glob
+import json
 import os
 import re
 import sys
@@ -52,6 +53,12 @@ def options():
                  [len(wanted) > 0, missing], [True, []])
 
 
+def width():
+    for cmd in [["sh5util"], ["jobprof-dump"], ["jobprof"]] + [["jobprof", v] for v in verbs()]:
+        is_equal("manual: %s --help is 80 columns wide" % " ".join(cmd),
+                 [line for line in says(cmd + ["--help"]).splitlines() if len(line) > 80], [])
+
+
 def columns():
     with open(os.path.join(ROOT, "docs/columns.md")) as f:
         text = f.read()
@@ -67,11 +74,17 @@ def keys():
              [len(names) > 10, [k for k in names if "\n.BI %s= " % k not in text]], [True, []])
 
 
+def sensors():
+    names = [s["name"] for s in json.loads(says(["jobprof", "sensors", "--all", "--json"]))["sources"]]
+    section = page("jobprof.1").split("\n.SS sensors\n")[1]
+    is_equal("manual: jobprof.1 has every sensor", [s for s in names if "\n.BR %s :\n" % s not in section], [])
+
+
 def completed(program, *words):
     """What bash offers after these words, by the script that is installed."""
     script = (". %s; COMP_WORDS=(%s); COMP_CWORD=%d; %s; echo ${COMPREPLY[*]}" % (
         os.path.join(BUILD, "completion", program), " ".join("'%s'" % w for w in (program,) + words),
-        len(words), "_%s %s '%s' '%s'" % (program, program, words[-1], (program,) + words[-2:][:1])))
+        len(words), "_%s %s '%s' '%s'" % (program, program, words[-1], ((program,) + words)[-2])))
     p = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     return p.stdout.split()
 
@@ -82,6 +95,26 @@ def completion():
     is_equal("completion: files are not its business", completed("jobprof", "show", "x"), [])
     is_equal("completion: options of a command are not, either",
              completed("jobprof", "run", "--", "ls", "-"), [])
+    with open(os.path.join(ROOT, "docs/columns.md")) as f:
+        text = f.read()
+    for args, wanted in (
+            (("extract", "--format", ""), {"csv", "json", "table"}),
+            (("items", "--format", "j"), {"json"}), (("live", "--format", "t"), {"table"}),
+            (("extract", "--format", "=", "t"), {"table"}), (("extract", "--format", "="), {"csv", "json", "table"}),
+            (("extract", "-l", ""), {"totals", "timeseries"}),
+            (("extract", "--level", "to"), {"totals"}),
+            (("run", "--perf-mode", ""), {"auto", "exact", "sampled", "off"}),
+            (("run", "--series", "me"), {"memory"}), (("run", "-s", "block,me"), {"block,memory"}),
+            (("extract", "-s", "Tasks,En"), {"Tasks,Energy"})):
+        is_equal("completion: values of " + " ".join(args), set(completed("jobprof", *args)), wanted)
+    for verb in ("extract", "items", "list", "live"):
+        names = set(completed("jobprof", verb, "--series", ""))
+        is_true("completion: series of " + verb, {"Tasks", "Step", "Energy"} <= names and
+                all(n in text for n in names), names)
+    is_equal("completion: run takes each family", [
+        f for f in completed("jobprof", "run", "--series", "") if "no family" in subprocess.run(
+            [JOBPROF, "run", "--series", f, "--interval", "x", "true"], capture_output=True,
+            text=True).stderr], [])
     for args in (["help", "help"], ["help", "--help"]):
         is_equal(" ".join(args), says(["jobprof"] + args), says(["jobprof", "help"]))
     for verb in verbs():
@@ -97,4 +130,4 @@ def completion():
 
 
 if __name__ == "__main__":
-    run_tests([lint, options, columns, keys, completion])
+    run_tests([lint, options, width, columns, keys, sensors, completion])

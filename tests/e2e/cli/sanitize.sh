@@ -1,5 +1,5 @@
 #!/bin/bash
-# timeout: 500
+# timeout: 1000
 # The programs and units built with the address, leak and undefined behaviour sanitizers: a run, a
 # service with a step, and every unit test must end without a word from them.
 . "$(dirname "$(readlink -f "$0")")/../../lib/lib.sh"

@@ -233,11 +233,13 @@ def page_leaves_out_what_is_not():
     is_equal("page: lines of unknown numbers are left out",
              [line_of(text, l) for l in LINES], [None] * len(LINES))
     given = dict(full, TcpRetrans=NAN, Cycles=NAN)
-    text = show(make("6_0_n1.h5", given=given)[0])
+    path = make("6_0_n1.h5", given=given)[0]
+    text = show(path)
     is_equal("page: what is unknown is left out of a line",
              [line_of(text, "network"), line_of(text, "counters").split(",")[0]],
              [LINES["network"].replace(", retransmits 21", ""), "instructions 8.75 G"])
-    is_true("page: and named", re.search(r"^Unknown Columns: .*\bTcpRetrans\b", text, re.M), text)
+    text = show(path, "--all")
+    is_true("page: and named with --all", re.search(r"^Unknown Columns: .*\bTcpRetrans\b", text, re.M), text)
     text = show(make("7_0_n1.h5", without=(), given=dict(PLAIN, Opens=2, Closes=1 / 7))[0])
     is_equal("page: files", line_of(text, "files"), "opened 14, closed 1")
 
@@ -323,7 +325,10 @@ def notes_say_why():
                  block="exact: but dearly", memory=" ".join(["exact", "at", "sockets"] * 12))
     unknown = {n: NAN for n in EVENTS + ["PerfRunning", "NetTxMB", "BlkReads"]}
     lost = {"Lost Samples": 12, "Counter Failures": 0, "Unowned Requests": 3}
-    text = show(make("8_0_n1.h5", modes=modes, given=unknown, attrs=lost)[0])
+    path = make("8_0_n1.h5", modes=modes, given=unknown, attrs=lost)[0]
+    is_true("notes: no modes on the first page", not re.search("^Mode|^Not asked|^Unknown C", show(path), re.M),
+            show(path))
+    text = show(path, "--all")
     lines = text.splitlines()
     for want in ("Mode exact: sched", "Not asked for: network, files",
                  "Mode block: exact: but dearly", "Mode self: estimated",
@@ -358,7 +363,7 @@ def list_has_every_family():
     text = sh(JOBPROF, "list").stdout
     page = sh(JOBPROF, "list", "--man").stdout
     families = {c["family"] for cols in SCHEMA.values() for c in cols}
-    is_equal("list: series", list(SCHEMA), ["Tasks", "Step", "RunLatency", "BlkLatency"] +
+    is_equal("list: series", list(SCHEMA), ["Tasks", "Step", "RunLatency", "BlkLatency", "Ranks", "Commands"] +
              NODE_SERIES)
     is_equal("list: families that are not told of",
              [f for f in families if not re.search(r"^  %s +\S.*\n +\+ " % f, text, re.M)], [])

@@ -50,11 +50,12 @@ def show_says_what_h5py_says():
 
 def show_prints_a_page():
     path = published()
-    text = sh(JOBPROF, "show", path, env=dict(os.environ, LC_ALL="C.UTF-8")).stdout
+    text = sh(JOBPROF, "show", "--all", path, env=dict(os.environ, LC_ALL="C.UTF-8")).stdout
     for word in ("job 7 step 0 on n1", "task 0:", "task 1:", "run queue", "step: all processes",
                  "Mode exact: ", "Unknown Columns: GPUMemMB", "collector:", "█"):
         if word not in text:
             raise Failed("no %r in the page" % word)
+    text = sh(JOBPROF, "show", path, env=dict(os.environ, LC_ALL="C.UTF-8")).stdout
     is_true("page fits 80 columns", max(map(len, text.splitlines())) <= 80, text)
     text = sh(JOBPROF, "show", path, env=dict(os.environ, LC_ALL="C")).stdout
     is_true("page without UTF-8 is ASCII", text.isascii() and "@" in text, text)
@@ -126,7 +127,7 @@ def list_is_the_schema():
     import json
     every = json.loads(sh(JOBPROF, "list", "--json").stdout)
     is_equal("series", [s["name"] for s in every],
-             ["Tasks", "Step", "RunLatency", "BlkLatency"] + NODE_SERIES)
+             ["Tasks", "Step", "RunLatency", "BlkLatency", "Ranks", "Commands"] + NODE_SERIES)
     with h5py.File(published(), "r") as f:
         for s in every:
             d = f["n1"][s["name"]]

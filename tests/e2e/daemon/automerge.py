@@ -248,6 +248,30 @@ def restarted():
              {"0": [NODE, "zz1"]})
 
 
+def stored_report():
+    """AutoReport: the job file has the report, too, and is its user's."""
+    d = Daemon(0.2, -10, AutoMerge="yes", AutoReport="yes")
+    d.start()
+    job = new_job()
+    run_step(job)
+    end_job(job)
+    path = job_file(d, job)
+    wait_until(lambda: "analysis" in contents_of_root(path), 30, "the report in " + path)
+    with h5py.File(path) as f:
+        text = f["analysis/report"][()]
+    is_true("AutoReport: the report is in the file", b'"findings"' in bytes(text), text[:80])
+    is_equal("AutoReport: the file is its user's", os.stat(path).st_uid, USER.pw_uid)
+    d.end()
+
+
+def contents_of_root(path):
+    try:
+        with h5py.File(path) as f:
+            return list(f)
+    except OSError:
+        return []
+
+
 def wait_option():
     """jobprof merge --wait, when it is in vain and when it need not be."""
     top = tmpdir("wait")
@@ -404,4 +428,4 @@ if __name__ == "__main__":
     for d in (main, off, again):
         d.start()
     run_together([merged, told, elsewhere, waits, requeued, of_an_earlier_job, restarted, wait_option, directories, many])
-    run_tests([end, a_crowd])
+    run_tests([end, a_crowd, stored_report])

@@ -50,7 +50,8 @@ def asked_for(d):
     s.run(["sleep", "1.3"], n=2)
     is_equal("asked for: the step's status", s.end(), 0)
     path = d.file(job, 0)
-    is_equal("asked for: tables", tables(path), ["BlkLatency", "Step", "Tasks", "Totals"])
+    is_equal("asked for: tables", tables(path),
+             ["BlkLatency", "Commands", "Step", "Tasks", "Totals"])
     names = columns(path, "Tasks/0")
     is_equal("asked for: families", ["BlkReads" in names, "RunDelay" in names,
                                      "NetRxMB" in names, "Cycles" in names],
@@ -169,6 +170,15 @@ def own_programs(d):
     no = outside.call(c.live())
     is_true("live rows from outside of a step", no["error"] == -3 and
             no["text"].startswith("this process is in no step that is profiled: ask"), no)
+    used = read_live(mine, c.totals(0))
+    is_equal("totals: of the own step and one task",
+             sorted((g, sorted(t)) for g, t in used.items()),
+             [("%d.0" % job, ["Step"]), ("%d.0/Tasks" % job, ["0"])])
+    is_equal("totals: of a task that is not there", sorted(read_live(mine, c.totals(7))),
+             ["%d.0" % job])
+    is_equal("totals: of another user's step, from outside, a longer question",
+             [p.call(m)["error"] for p, m in ((theirs, c.totals()), (outside, c.totals()), (
+                 mine, c.message(c.TOTALS, bytes(16))))], [-13, -3, -74])
     for p in (mine, theirs, outside):
         p.end()
     h.go()
@@ -321,7 +331,7 @@ def slow():
     h.go()
     s.end()
     is_equal("a slow jobprofd: tables", tables(d.file(job, 0)),
-             ["BlkLatency", "Step", "Tasks", "Totals"])
+             ["BlkLatency", "Commands", "Step", "Tasks", "Totals"])
     d.end()
 
 

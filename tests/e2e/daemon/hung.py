@@ -53,10 +53,10 @@ class Hung:
         self.kill()
 
 
-def is_locked(pid):
+def is_locked(pid, file="environ"):
     """By cat, which can be killed."""
     try:
-        subprocess.run(["cat", "/proc/%d/environ" % pid], stdout=subprocess.DEVNULL, timeout=0.5)
+        subprocess.run(["cat", "/proc/%d/%s" % (pid, file)], stdout=subprocess.DEVNULL, timeout=0.5)
     except subprocess.TimeoutExpired:
         return True
     return False
@@ -73,7 +73,7 @@ def others_go_on(name, rows_min=3):
     rows = task_table(path)
     is_true(name + ": another job has its rows", len(rows) >= rows_min, len(rows))
     is_near(name + ": and its CPU time", whole(path, "Tasks/0", "CPUTime"),
-            read_account(account)["schedstat.run_ns"] / 1e9, 0.01, 0.01)
+            *own_cpu(read_account(account), 0.01, 0.01))
     is_equal(name + ": and its name", attrs_of(path).get("Job Name"), "beside")
 
 
@@ -113,6 +113,25 @@ def restart():
         is_equal("restart: whose it was is not known", attrs["Number of Tasks"], 0)
         is_true("restart: it has rows", len(table(path, "Step")) >= 5, len(table(path, "Step")))
     ends("restart")
+
+
+def libraries():
+    """They cannot be read before Linux 6.17; the program, and where it may run, can."""
+    d.start()
+    with Hung(v2_task) as h:
+        if is_locked(h.pid, "maps"):
+            wait_until(lambda: "are missing" in d.said(), 15, "jobprofd to give up")
+        others_go_on("libraries")
+        time.sleep(1)
+        h.kill()
+        with h5py.File(d.file(h.job, 0), "r") as f:
+            attrs = dict(f[d.name]["Tasks/0"].attrs)
+        is_equal("libraries: the program is known", os.path.basename(attrs.get("Executable", "")),
+                 "jphang")
+        is_true("libraries: its CPUs are known", attrs.get("Allowed CPUs", [0])[0] > 0, attrs)
+    with Hung(v2_task):
+        time.sleep(1)
+        ends("libraries")
 
 
 def bytes_read(pid):
@@ -173,4 +192,4 @@ if __name__ == "__main__":
     need_bpf()
     tree = Trees()
     d = Daemon()
-    run_tests((first_step, restart, large_environments, name_service))
+    run_tests((first_step, restart, libraries, large_environments, name_service))

@@ -6,6 +6,7 @@ that are taken. The tests run in a mount namespace of their own, with small file
 
 import os
 import stat
+import struct
 import sys
 
 if os.geteuid() == 0 and "JP_OWN_MOUNTS" not in os.environ:
@@ -14,6 +15,7 @@ if os.geteuid() == 0 and "JP_OWN_MOUNTS" not in os.environ:
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from faultlib import *
+from maplib import Maps
 
 
 def tmpfs(size):
@@ -125,6 +127,33 @@ def one_line_says_why():
     is_true("--status: none runs", p.returncode == 1 and "no jobprofd listens at" in p.stderr, p.stderr)
 
 
+def kernel_losses_are_said():
+    """Tasks without storage, as the pinned map has them: their own words, in status, log and file."""
+    d = RootedDaemon("kl", LogLevel="info").start()
+    job = new_job()
+    d.step(job, 0, [tool("jphold"), "spin=0.02"]).wait()
+    before = attributes(d.file(job, 0))
+    p = status(d)
+    is_true("no loss: healthy", p.returncode == 0 and "Uncounted Tasks" not in before, p.stdout)
+    for n, text in ((1, "1 task got no storage in the kernel and is not counted: "),
+                    (3, "3 tasks got no storage in the kernel and are not counted: ")):
+        maps = Maps(d.pin)
+        raw = bytearray(maps.get("jp_control", 0))
+        struct.pack_into("<Q", raw, 48 + 3 * 8, n)
+        is_equal("the count is that of storage_fail, %d" % n,
+                 (maps.put("jp_control", 0, bytes(raw)), d.stats()["storage_fail"])[1], n)
+        job = new_job()
+        d.step(job, 0, [tool("jphold"), "spin=0.02"]).wait()
+        attrs = attributes(d.file(job, 0))
+        is_equal("no storage, %d: the file has it, and not as unattributed" % n,
+                 [int(attrs[a][0]) for a in ("Uncounted Tasks", "Unattributed")], [n, 0])
+        p = status(d)
+        is_true("no storage, %d: --status names it" % n, p.returncode == 1 and
+                re.search("^problem: since 20.*: " + text, p.stdout, re.M), p.stdout)
+    is_equal("no storage: logged once in a while", d.said().count("got no storage"), 1)
+    d.end()
+
+
 def runs_do_not_speak_for_others():
     """What an earlier run could not write is no later run's error."""
     state, out = tmpdir("state"), tmpdir("out")
@@ -230,8 +259,10 @@ def full_state():
 def same_name():
     out, state = tmpdir("out"), tmpdir("state")
     env = plain_env(SLURM_JOB_ID="4711")
-    for _ in range(3):
-        sh(run_cmd("true", out=out, state=state), env=env)
+    said = [sh(run_cmd("true", out=out, state=state), env=env).stderr for _ in range(3)]
+    is_true("a file of that name: one line says where the earlier one is", not said[0] and
+            all(t.count("\n") == 1 and "earlier run is restart%d/4711_0_" % i in t
+                for i, t in enumerate(said[1:])), said)
     names = sorted(os.path.relpath(os.path.join(d, n), out) for d, _, files in os.walk(out)
                    for n in files)
     node = names[-1].split("/")[-1]
@@ -300,5 +331,5 @@ def symlinks():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([full_output, unwritable_output, one_line_says_why,
+    run_five_at_a_time([full_output, unwritable_output, one_line_says_why, kernel_losses_are_said,
                         runs_do_not_speak_for_others, symlinks, full_state, same_name])

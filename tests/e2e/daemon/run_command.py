@@ -17,6 +17,17 @@ def limits_of_command():
     is_equal("CMD has the caller's limit of open files", p.stdout.split("\n")[0], "1000")
 
 
+def cpus_of_command():
+    """CMD was given the CPUs of jobprof run, also where it binds itself to one as soon as it begins."""
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        skip("CPUs of CMD", "there is one CPU")
+        return
+    runs = [Run(["taskset", "-c", str(cpus[0]), tool("jphold"), "sleep=0.3"]) for _ in range(4)]
+    given = [attrs_of(r.end())["Allocated CPUs"] for r in runs]
+    is_equal("CPUs that CMD was given, which binds itself to one", given, [len(cpus)] * 4)
+
+
 def inherits_nothing():
     """CMD may be anybody's: no map, program, journal or lock of ours reaches it."""
     fds = os.path.join(tmpdir("fds"), "fds")
@@ -43,7 +54,39 @@ def command_ends():
                 "%d %s" % (p.returncode, p.stderr))
     p = sh([a for a in run_cmd("sh", "-c", "sleep 0.5 & exit 3") if a != "-q"])
     is_true("a process of it ran on", p.returncode == 3 and "\n1 background process ran on after "
-            "the command's end, not counted (--wait-all waits)\n" in p.stdout, p.stdout[-300:])
+            "the command's end, not counted (--wait-all waits): sleep\n" in p.stderr, p.stderr[-300:])
+
+
+def processes_that_run_on():
+    """The profile ends with the command, whatever its processes do: wall by the file's own rows."""
+    for name, script in (("asleep", "sleep 4 & :"), ("at work", "timeout 4 yes >/dev/null & :"),
+                         ("two", "sleep 4 & sleep 4 & sleep 0.05")):
+        walls = []
+        for _ in range(4):
+            out = tmpdir("on")
+            sh(run_cmd("sh", "-c", script, out=out))
+            path = h5_files(out)[0]
+            walls.append(1e-9 * (int(task_table(path)["TimeNS"][-1])
+                                 - int(attributes(path)["Start TimeNS"][0])))
+        is_true("a process runs on, %s: the profile ends with the command" % name,
+                max(walls) < 0.6, walls)
+
+
+def output_is_the_commands():
+    """Standard output is CMD's alone, also where it ends early."""
+    args = [a for a in run_cmd("sh", "-c", "seq 3; exit 4") if a != "-q"]
+    p = sh(args)
+    is_equal("stdout is that of CMD", (p.returncode, p.stdout), (4, "1\n2\n3\n"))
+    is_true("the page is on stderr", re.search(r"^job .*^Where the time went.*^file: /", p.stderr, re.M | re.S),
+            p.stderr)
+    p = sh([args[0], "run", "--json"] + args[2:])
+    is_true("JSON is on stderr", p.stdout == "1\n2\n3\n" and json.loads(p.stderr)["units"]["nodes"], p.stderr)
+    quoted = " ".join("'%s'" % a for a in args)
+    p = sh(["bash", "-c", quoted + " | head -n 1; echo ${PIPESTATUS[0]}"])
+    is_equal("a reader that leaves changes nothing", p.stdout.split(), ["1", "4"])
+    is_true("nor does it add an error", "cannot write" not in p.stderr, p.stderr)
+    p = sh(["bash", "-c", quoted + " 2>&1 | head -n 1; echo ${PIPESTATUS[0]}"])
+    is_equal("nor one that leaves both", p.stdout.split(), ["1", "4"])
 
 
 COUNTER = """import os, signal, sys, time
@@ -61,6 +104,50 @@ time.sleep(0.4)
 open(sys.argv[2], "w").write(str(n))
 sys.exit(30 + n)
 """
+
+
+def taken_journal():
+    """Another program replaces, removes or cuts the journal of a run: the rows that are not cut off
+    are in the file, as many as the step has second tenths, and what is said is true."""
+    def swap(j):
+        shutil.copy(j, j + ".copy")
+        os.rename(j + ".copy", j)
+
+    def bar(j):
+        os.unlink(j)
+        os.mkdir(j)
+
+    def run(name, take):
+        state, out = tmpdir("state"), tmpdir("out")
+        p = start(run_cmd(tool("jphold"), "sleep=2", out=out, state=state), env=plain_env(),
+                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                  text=True)
+        j = wait_until(lambda: glob.glob(state + "/**/*.journal", recursive=True), 20, "a journal")[0]
+        wait_until(lambda: os.path.getsize(j) > 25000, 20, "some rows")
+        take(j)
+        text = p.communicate(timeout=30)[1]
+        files = h5_files(out)
+        is_true(name + ": there is a file", p.returncode == 0 and len(files) == 1, text)
+        return text, task_table(files[0]), attributes(files[0]), state
+
+    for name, take in (("replaced by a copy", swap), ("removed", os.unlink)):
+        text, rows, attrs, state = run(name, take)
+        is_true(name + ": every row is in the file", len(rows) >= 20 and "Lost Bytes" not in attrs,
+                len(rows))
+        is_true(name + ": that is said", text.count("\n") == 1 and "no row is lost" in text, text)
+        is_equal(name + ": nothing stays", glob.glob(state + "/**/*.journal*", recursive=True), [])
+    text, rows, attrs, state = run("cannot be put back", bar)
+    is_true("cannot be put back: the file is made of the open journal", len(rows) >= 20, len(rows))
+    is_true("cannot be put back: that is said", text.count("\n") == 1 and "cannot be put back: Is a "
+            "directory" in text, text)
+    for name, size in (("cut to nothing", 0), ("cut in a frame", 6500)):
+        text, rows, attrs, state = run(name, lambda j: os.truncate(j, size))
+        is_true(name + ": rows since then are in the file", 5 <= len(rows) < 20, len(rows))
+        lost = re.search(r"cut its journal \S+: (\d+) bytes of rows are lost", text)
+        is_true(name + ": the loss is said and stored", lost and text.count("\n") == 1
+                and attrs["Lost Bytes"][0] == int(lost[1]) > 1000, (text, attrs.get("Lost Bytes")))
+        is_true(name + ": attributes are in the file", attrs["End Reason"] == b"exited" or
+                attrs["End Reason"] == "exited", attrs)
 
 
 def signals():
@@ -109,6 +196,37 @@ def side_by_side():
     is_equal("a jobprof run writes no other's file", len(h5_files(b)), 1)
     long.wait(30)
     is_equal("a jobprof run keeps its own file", len(h5_files(a)), 1)
+
+
+def many_side_by_side():
+    """The journal of a run that ends is no leftover to a run that begins: each makes its own file."""
+    state, outs, failed = tmpdir("state"), [], []
+    for _ in range(10):
+        new = [tmpdir("out") for _ in range(4)]
+        runs = [start(run_cmd("true", out=o, state=state), env=plain_env(), stdin=subprocess.DEVNULL,
+                      stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for o in new]
+        failed += [r.stderr.read() for r in runs if r.wait(60)]
+        outs += new
+    is_equal("40 jobprof runs, four at a time: each ends well", failed, [])
+    is_equal("each has its file", [len(h5_files(o)) for o in outs], [1] * 40)
+
+
+def leftovers_that_stay():
+    """Journals of killed runs whose directory is gone wait, and none of them needs a descriptor."""
+    state, gone, out = tmpdir("state"), tmpdir("gone"), tmpdir("out")
+    p = start(run_cmd(tool("jphold"), "sleep=60", out=gone, state=state), env=plain_env(), stdin=subprocess.DEVNULL,
+              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    j = wait_until(lambda: glob.glob(state + "/runs/*.journal"), 20, "a journal")[0]
+    wait_until(lambda: os.path.getsize(j) > 10000, 20, "some rows")
+    p.kill()
+    p.wait()
+    shutil.rmtree(gone)
+    for i in range(300):
+        shutil.copy(j, "%s%d.journal" % (j[:-len("journal")], i))
+    p = sh(["prlimit", "--nofile=256:256"] + run_cmd("true", out=out, state=state))
+    is_equal("300 leftovers, 256 descriptors: jobprof run ends well", (p.returncode, p.stderr), (0, ""))
+    is_equal("and has its file", len(h5_files(out)), 1)
+    is_equal("the leftovers stay", len(glob.glob(state + "/runs/*.journal")), 301)
 
 
 def clock_steps():
@@ -219,5 +337,6 @@ def nothing_left():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([limits_of_command, valgrind, nothing_left, signals, side_by_side,
-                        inherits_nothing, command_ends, clock_steps])
+    run_five_at_a_time([limits_of_command, cpus_of_command, valgrind, nothing_left, signals, side_by_side,
+                        many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
+                        taken_journal, processes_that_run_on, output_is_the_commands])

@@ -45,7 +45,7 @@ def finish_repaired(what, d, job, p):
     wait_until(lambda: not d.journals(), 10, "the journal to go: its writer has ended")
     rows = task_rows(path)
     is_true("%s: the journal finishes the file" % what, approx(
-        rows["CPUTime"].sum(), read_account(d.dir + "/account")["schedstat.run_ns"] / 1e9, 0.001, 0.004)
+        rows["CPUTime"].sum(), *own_cpu(read_account(d.dir + "/account"), 0.001, 0.004))
         and not d.journals(), "CPUTime %s, schedstat %s, journals %s" % (
             rows["CPUTime"].sum(), read_account(d.dir + "/account")["schedstat.run_ns"], d.journals()))
     is_equal("%s: no temporary file is left" % what, d.temporaries(), [])

@@ -3,6 +3,7 @@
 """What jobprofd runs as a job's user: the user can end or stop it, but not get into it, and it has
 nothing of the daemon's. One user's cannot hold up the others' files."""
 
+import contextlib
 import os
 import pwd
 import re
@@ -215,7 +216,8 @@ def guarded():
     is_equal("a writer's user cannot get into it", entered, "")
     check_bare(d, stopped_writer(d), groups)
     for pid in children(d):
-        os.kill(pid, signal.SIGCONT)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
     for s in steps:
         s.proc.terminate()
     for i, s in enumerate(steps):
@@ -263,6 +265,31 @@ def shared():
     is_equal("a clean end", d.end(), 0)
 
 
+def waiting():
+    """Files that cannot be written may be many: none of them holds a descriptor, and all come later."""
+    d = Daemon(CgroupRoot=CGROUP_ROOT, PublishInterval=0)
+    os.rmdir(d.hdf5)
+    open(d.hdf5, "w").close()
+    d.start()
+    jobs = [new_job() for _ in range(8)]
+    for p in [run_step(j, seconds=1.5) for j in jobs]:  # the first of them has the programs attached
+        p.end()
+    wait_until(lambda: "cannot write" in d.said(), 20, "a failure")
+    open_journals = lambda: [f for f in (os.readlink("/proc/%d/fd/%s" % (d.proc.pid, n)) for n in
+                                         os.listdir("/proc/%d/fd" % d.proc.pid))
+                             if ".journal" in f and any("/%d_" % j in f for j in jobs)]
+    try:
+        wait_until(lambda: not open_journals(), 10, "closed journals")
+    except Failed:
+        pass
+    is_equal("files that wait: no descriptor", open_journals(), [])
+    os.unlink(d.hdf5)
+    os.mkdir(d.hdf5, 0o755)
+    for j in jobs:
+        d.file(j, 0, USER.pw_name, 30)
+    is_equal("files that wait: each comes, and the end is clean", d.end(), 0)
+
+
 if __name__ == "__main__":
     need_bpf()
-    run_tests([guarded, shared])
+    run_tests([guarded, shared, waiting])

@@ -364,6 +364,21 @@ def times_for_people():
     is_true("times of CSV are as they are stored", "." not in whole.decode(), whole[:80])
 
 
+def totals_of_times_and_texts():
+    """A table without a column that has totals is not one that is missing."""
+    file = path("7_0_texts.h5")
+    with h5py.File(file, "w") as f:
+        f.create_dataset("n1/Notes", data=numpy.array([(1, b"a"), (2, b"b")],
+                                                      [("ElapsedTime", "<u8"), ("s", "S4")]))
+        f.create_dataset("n1/Texts", data=numpy.array([(b"a",), (b"b",)], [("s", "S4")]))
+    is_equal("its rows", must("-i", file, "-s", "Notes", "-l", "timeseries", "-o", "-").count(b"\n"), 3)
+    for series, reason in (("Notes", b"series Notes has no column to make totals of"),
+                           ("Texts", b"/n1/Texts: has no column of numbers")):
+        x = extract("-i", file, "-s", series, "-o", "-")
+        is_true("%s: the reason" % series, (x.returncode, x.stdout) == (1, b"") and
+                reason in x.stderr and x.stderr.count(b"\n") == 1, x)
+
+
 def totals_of_histograms():
     """Arrays in the file are columns, and the same ones as where they are computed."""
     file = written_file()
@@ -417,6 +432,16 @@ def totals_of_older_files():
              wanted)
 
 
+def steps_that_are_not_there():
+    """show prints no other step in place of one that the file does not have."""
+    job_file(path("job_5.h5"))
+    for form in ((), ("--json",)):
+        p = subprocess.run([JOBPROF, "show", *form, "-j", "5.77", path("job_5.h5")],
+                           capture_output=True)
+        is_true("show -j of no step %s" % " ".join(form), p.returncode == 1 and not p.stdout and
+                b"there is no step 77" in p.stderr and p.stderr.count(b"\n") == 1, p)
+
+
 def elapsed(*args):
     out = must("-l", "timeseries", "-o", "-", "--columns", "ElapsedTime,TimeNS", *args).decode()
     return [(int(r["ElapsedTime"]), int(r["TimeNS"] or 0)) for r in csv.DictReader(io.StringIO(out))]
@@ -439,6 +464,11 @@ def times():
     at = datetime.datetime.utcfromtimestamp(EPOCH + 30)
     is_equal("a date of UTC", elapsed(*one, "--from", at.strftime("%Y-%m-%d %H:%M:%SZ")),
              [r for r in every if r[1] // 10**9 >= EPOCH + 30])
+    to = path("none.csv")
+    p = extract("-i", file, "-s", "Tasks", "-l", "timeseries", "--from", "90000", "-o", to)
+    is_true("no row in that time: said, and no file", p.returncode == 1 and not p.stdout and
+            b"Tasks has no rows in the time of --from and --to" in p.stderr and
+            not os.path.exists(to), p)
     job_file(path("job_5.h5"))
     out = must("-i", path("job_5.h5"), "-s", "Network", "-j", "5.2", "-l", "timeseries", "--from",
                "3", "--to", "4", "--columns", "ElapsedTime", "-o", "-").decode().split()
@@ -955,9 +985,29 @@ def signals():
     is_equal("nobody reads any more", p.returncode, -signal.SIGPIPE)
 
 
+def json_of_a_damaged_table():
+    """What can be read is JSON; the status says that something is missing."""
+    d = tmpdir()
+    rows = numpy.zeros(50, [("ElapsedTime", "<u8"), ("RSS", "<u8")])
+    with h5py.File(os.path.join(d, "5_0_n2.h5"), "w") as f:
+        f.create_group("n2/Tasks").create_dataset("0", data=rows, chunks=(10,), compression="lzf")
+    for args in (["show", "--json"], ["extract", "-s", "Tasks", "-l", "timeseries", "--format", "json",
+                                      "-o", "-"]):
+        p = subprocess.run([JOBPROF, *args, "5_0_n2.h5"], cwd=d, capture_output=True, text=True)
+        try:
+            json.loads(p.stdout)
+            whole = True
+        except ValueError:
+            whole = False
+        is_true("a damaged table: JSON of " + args[0], whole and p.returncode == 1 and
+                "damaged" in p.stderr, p)
+
+
 run_tests([golden, units, stock_live, array_tasks, files_of_other_names, hostile_values,
            columns_in_another_order, highest_of_negatives, own_timeseries, own_totals,
-           totals_by_their_name, unknown_columns, times_for_people, totals_of_histograms,
-           totals_of_older_files, times, selection, what_is_not_there, lacking_and_damaged,
+           totals_by_their_name, unknown_columns, times_for_people, totals_of_times_and_texts,
+           totals_of_histograms, totals_of_older_files, steps_that_are_not_there, times, selection,
+           what_is_not_there, lacking_and_damaged,
+           json_of_a_damaged_table,
            many_columns, outputs_are_equal, same_before_a_merge_and_after, memory, outputs,
            signal_while_the_output_is_made, signals, crashes])

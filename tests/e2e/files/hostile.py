@@ -34,7 +34,7 @@ WANTED = {
     "odd names": None,
     "node named ..": NUMBERS, "node with a slash": NUMBERS, "node without a name": NUMBERS,
     "huge attributes": (1, 1), "odd attributes": (1, 1 << 63),
-    "other members": (1, 1), "no numbers": TASK + NUMBERS, "variable strings": (1, 1),
+    "other members": (1, 1), "no numbers": TASK + "it has no column of numbers", "variable strings": (1, 1),
     "references": (1, 1), "1000 columns": (1, 1), "2100 columns": (1, 1), "odd columns": (1, 1),
     "same columns": TASK + NUMBERS, "different columns": (4, 4),
     "arrays": (1, 1), "arrays of no numbers": (1, 1), "largest array": (1, 1),

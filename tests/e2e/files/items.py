@@ -6,6 +6,7 @@ import csv
 import io
 import os
 import sys
+import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from lib import *
@@ -115,6 +116,14 @@ def gauges():
     is_equal("gauge: the last known value holds", [r["b/1"] for r in got],
              ["", "20", "20", "22", "23", ""])
     is_equal("gauge: and counts", [r["Sum"] for r in got], ["10", "31", "32", "35", "37", "15"])
+    for column, line in (("RSS", "    Average %f" % numpy.mean([10, 11, 12, 13, 14, 15, 20, 20, 22, 23])),
+                         ("ReadMB", "    Sum 12.000000, average %f" % numpy.mean([1] * 6 + [2] * 3))):
+        p = subprocess.run([JOBPROF, "items", "-i", path, "-s", "Tasks", "-d", column],
+                           capture_output=True, text=True)
+        is_true("summary of " + column, line in p.stderr.split("\n"), p.stderr)
+        is_true("summary of %s: when, as people say it" % column, "Maximum %s on b, task 1 at %s.000\n" % (
+            ("23", time.strftime("%F %T", time.localtime(EPOCH + 4))) if column == "RSS" else
+            ("2.000000", time.strftime("%F %T", time.localtime(EPOCH + 1)))) in p.stderr, p.stderr)
     got, _ = items(path, "Tasks", "ReadMB")
     is_equal("per interval: nothing where there is no row", [r["b/1"] for r in got],
              ["", "2.000000", "", "2.000000", "2.000000", ""])

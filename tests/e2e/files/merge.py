@@ -571,6 +571,82 @@ def notes_in_a_job_file_stay():
                                              sorted(f["Steps/0/Nodes"])), ("of any length", ["p1", "p2"]))
 
 
+def extended_with_what_users_put(put_there):
+    """The job file after a user has put something into it, and another node was merged."""
+    prof, d = world("7_0_p1.h5"), tmpdir()
+    out = os.path.join(d, "job_7.h5")
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    with h5py.File(out, "r+") as f:
+        put_there(f)
+    shutil.copy(os.path.join(GOLDEN, "7_0_p2.h5"), os.path.join(prof, ME))
+    st, err = merge(prof, "-j", "7", cwd=d)
+    return prof, out, st, err
+
+
+def all_that_users_put_into_a_job_file_stays():
+    places = ("/", "Steps", "Steps/0", "Steps/0/Nodes", "Steps/0/Tasks", "Steps/0/Tasks/0")
+    rows = numpy.array([(1, 2.5, b"text")], [("n", "<u8"), ("x", "<f4"), ("s", "S8")])
+
+    def put_there(f):
+        f["mytype"] = numpy.dtype("<i2")
+        for p in places:
+            f[p].attrs["note"] = "of any length"
+            f[p].attrs["rows"] = rows
+            f[p].attrs["texts"] = numpy.array(["a", "bc"], h5py.string_dtype())
+            f[p].attrs.create("typed", 5, dtype=f["mytype"])
+            f[p].attrs["nothing"] = h5py.Empty("f")
+            if p == "Steps/0/Nodes":
+                continue  # what is there is a node
+            f[p].create_dataset("mine", data=rows, fillvalue=rows[0]).attrs["by"] = 3
+            f[p].create_group("deep/er").attrs["by"] = 4
+            f[p]["soft"] = h5py.SoftLink("/Steps/0/Nodes/p1")
+            f[p]["extern"] = h5py.ExternalLink("other.h5", "/x")
+        del f["Steps/0"].attrs["Number of Nodes"]
+        f["Steps/0"].attrs["Missing Nodes"] = "p2"
+        f["Steps/0"].attrs["Number of Missing Nodes"] = 1
+
+    prof, out, st, err = extended_with_what_users_put(put_there)
+    is_equal("extended: status, inputs, lines", (st, inputs(prof), err.count("\n")), (0, [], 1))
+    with h5py.File(out, "r") as f:
+        for p in places:
+            a = f[p].attrs
+            is_equal("attributes of " + p, (a["note"], a["rows"].tobytes(), list(a["texts"]), a["typed"],
+                                            a["nothing"]),
+                     ("of any length", rows.tobytes(), ["a", "bc"], 5, h5py.Empty("f")))
+            if p == "Steps/0/Nodes":
+                continue
+            is_equal("objects of " + p,
+                     (f[p]["mine"][()].tobytes(), f[p]["mine"].fillvalue, f[p]["mine"].attrs["by"],
+                      f[p]["deep/er"].attrs["by"], f[p].get("soft", getlink=True).path,
+                      f[p].get("extern", getlink=True).filename),
+                     (rows.tobytes(), rows[0], 3, 4, "/Steps/0/Nodes/p1", "other.h5"))
+        is_equal("what merge says of the step is new", (f["Steps/0"].attrs["Number of Nodes"][0],
+                                                        [a for a in f["Steps/0"].attrs if "Miss" in a]),
+                 (2, []))
+
+
+def what_cannot_stay_in_a_job_file_is_named():
+    def reference(f):
+        f["Steps/0"].attrs["where"] = f["Steps/0/Nodes/p1"].ref
+
+    def deep_reference(f):
+        f["Analysis/a"] = numpy.zeros(3)
+        f["Analysis/b"] = numpy.zeros(3)
+        f["Analysis/a"].make_scale("x")
+        f["Analysis/b"].dims[0].attach_scale(f["Analysis/a"])
+
+    def table_for_group(f):
+        del f["Steps/0/Tasks"]
+        f["Steps/0/Tasks"] = numpy.zeros(3)
+
+    for put_there, name in ((reference, "the attribute /Steps/0/where"), (deep_reference, "/Analysis"),
+                            (table_for_group, "/Steps/0/Tasks")):
+        prof, out, st, err = extended_with_what_users_put(put_there)
+        is_true("%s: refused by name" % put_there.__name__, st == 1 and name in err and
+                err.count("\n") == 1 and inputs(prof) == ["7_0_p2.h5"] and
+                steps(out) == {"0": ["p1"]}, (st, err))
+
+
 def stocks_job_file_is_extended():
     prof, d = world("7_1_p1.h5"), tmpdir()
     out = os.path.join(d, "job_7.h5")
@@ -610,6 +686,28 @@ def the_same_in_another_layout_is_the_same():
             "7_0_p1.h5" not in inputs(prof), err)
 
 
+def what_else_a_file_holds_is_not_deleted():
+    """An attribute, a soft link, a table and a long name beside the node."""
+    def attribute(f):
+        f.attrs["Comment"] = "precious"
+
+    def link(f):
+        f["s"] = h5py.SoftLink("/p1")
+
+    def table(f):
+        f["z"] = numpy.zeros(5)
+
+    def long_name(f):
+        f["L" * 300] = numpy.zeros(5)
+
+    for add in attribute, link, table, long_name:
+        prof, d = job7(), tmpdir()
+        edit(prof, "7_0_p1.h5", add)
+        status, err = merge(prof, "-j", "7", cwd=d)
+        is_true(add.__name__ + ": is refused and stays", status == 1 and
+                "holds more than the node p1" in err and inputs(prof) == ["7_0_p1.h5"], (status, err))
+
+
 def other_content_is_refused_and_kept():
     prof, d = job7(), tmpdir()
     out = os.path.join(d, "job_7.h5")
@@ -617,7 +715,8 @@ def other_content_is_refused_and_kept():
     changes = [lambda f: f["p1/Network"].write_direct(f["p1/Network"][()][::-1].copy()),
                lambda f: f["p1"].attrs.modify("Node Index", numpy.array([9], "<i4")),
                lambda f: f.move("p1/Tasks/0", "p1/Tasks/9"),
-               lambda f: f["p1"].attrs.create("More", [1], dtype="<i4")]
+               lambda f: f["p1"].attrs.create("More", [1], dtype="<i4"),
+               lambda f: f["p1"].attrs.create("Node Index", f["p1"].attrs["Node Index"].reshape(()))]
     for i, change in enumerate(changes):
         shutil.copy(os.path.join(GOLDEN, "7_0_p1.h5"), os.path.join(prof, ME))
         edit(prof, "7_0_p1.h5", change)
@@ -626,6 +725,84 @@ def other_content_is_refused_and_kept():
                 "7_0_p1.h5" in inputs(prof), err)
         is_true("and the job file is as it was", holds(out, os.path.join(GOLDEN, "7_0_p1.h5"), "0",
                                                        "p1"), "")
+
+
+def what_a_table_differs_in_besides_rows_is_content():
+    """Two tables of the same bytes: the second one's file is no copy, and must not be deleted."""
+    enum = h5py.enum_dtype
+
+    def floats(bias, fields=(31, 23, 8, 0, 23), precision=32, pad=0):
+        t = h5py.h5t.IEEE_F32LE.copy()
+        t.set_fields(*fields)
+        t.set_ebias(bias)
+        t.set_precision(precision)
+        t.set_inpad(pad)
+        return t
+
+    def integers(precision, offset=0):
+        t = h5py.h5t.STD_U32LE.copy()
+        t.set_precision(precision)
+        t.set_offset(offset)
+        return t
+
+    def opaque(tag):
+        t = h5py.h5t.create(h5py.h5t.OPAQUE, 4)
+        t.set_tag(tag)
+        return t
+
+    def member(of):
+        t = h5py.h5t.create(h5py.h5t.COMPOUND, 12)
+        t.insert(b"x", 0, of)
+        t.insert(b"n", 4, h5py.h5t.STD_U64LE)
+        return t, None
+
+    def array(of):
+        return member(h5py.h5t.array_create(of, (1,)))
+
+    def enumeration(names):
+        return member(h5py.h5t.py_create(enum(names, "<i4"), logical=True))
+
+    u32 = h5py.h5t.STD_U32LE
+    pairs = {
+        "fill value": ((member(u32)[0], bytes(12)), (member(u32)[0], bytes([2] * 12))),
+        "fill value or none": (member(u32), (member(u32)[0], bytes([2] * 12))),
+        "an enumeration's names": (enumeration({"A": 0, "B": 1}), enumeration({"A": 0, "C": 1})),
+        "an enumeration's values": (enumeration({"A": 0, "B": 1}), enumeration({"A": 0, "B": 2})),
+        "a float's bias": (member(floats(127)), member(floats(120))),
+        "a float's fields": (member(floats(127)), member(floats(127, (31, 22, 9, 0, 22)))),
+        "a float's padding": (member(floats(127, (15, 10, 5, 0, 10), 16)),
+                              member(floats(127, (15, 10, 5, 0, 10), 16, 1))),
+        "an integer's precision": (member(integers(32)), member(integers(20))),
+        "an integer's offset": (member(integers(20)), member(integers(20, 4))),
+        "an opaque type's tag": (member(opaque(b"a")), member(opaque(b"b"))),
+        "an array's floats": (array(floats(127)), array(floats(120))),
+    }
+
+    def table(of, chunks):
+        def add(f):
+            dcpl = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+            if chunks:
+                dcpl.set_chunk((2,))
+            if of[1]:
+                dcpl.set_fill_value(numpy.frombuffer(of[1], [("x", "<u4"), ("n", "<u8")]).reshape(()))
+            space = h5py.h5s.create_simple((3,), (3,))
+            d = h5py.h5d.create(f["p1"].id, b"extra", of[0], space, dcpl)
+            d.write(h5py.h5s.ALL, h5py.h5s.ALL, numpy.ones(3, "V12"), of[0])
+        return add
+
+    for (what, (a, b)) in pairs.items():
+        for chunks in (False, True):
+            prof, d = world("7_0_p1.h5"), tmpdir()
+            edit(prof, "7_0_p1.h5", table(a, chunks))
+            first = merge(prof, "-j", "7", "-S", cwd=d)
+            again = merge(prof, "-j", "7", cwd=d)
+            is_equal("%s, chunks %s: itself" % (what, chunks), (first[0], again[0], inputs(prof)),
+                     (0, 0, []))
+            shutil.copy(os.path.join(GOLDEN, "7_0_p1.h5"), os.path.join(prof, ME))
+            edit(prof, "7_0_p1.h5", table(b, chunks))
+            st, err = merge(prof, "-j", "7", cwd=d)
+            is_true("%s, chunks %s: another" % (what, chunks), st == 1 and inputs(prof) == [
+                "7_0_p1.h5"] and "other content" in err, (st, err))
 
 
 def what_is_no_job_file_is_not_touched():
@@ -784,7 +961,7 @@ def bad_inputs_are_named_and_the_rest_merged():
 
 
 def what_only_copying_shows_is_named_too():
-    """With -S, files that have Totals are copied without being read before."""
+    """A chunk that the library cannot find, in a file that has Totals."""
     prof, d = world("7_0_p2.h5"), tmpdir()
     path = os.path.join(prof, ME, "7_0_n1.h5")
     is_equal("made", write_ours(os.path.join(our_journals(), "n1.journal"),
@@ -801,6 +978,62 @@ def what_only_copying_shows_is_named_too():
         st, err = merge(prof, "-j", "7", *args, out=out)
         is_true("a chunk beyond the end %s" % " ".join(args), st == 1 and steps(out) == {
             "0": ["p2"]} and err.count("7_0_n1.h5") == 1, "%s %s" % (st, err))
+
+
+def what_is_sound_is_refused_for_the_right_reason():
+    def totals(f):
+        f["p1"].create_dataset("Totals", data=numpy.ones(3, [("x", "<u8")]))
+
+    def gaps(f, **more):
+        d = f["p1"].create_dataset("gaps", (50,), dtype=[("ElapsedTime", "<u8")], chunks=(10,), **more)
+        d[0:10] = d[40:50] = numpy.ones(10, d.dtype)
+
+    def texts(f):
+        f["p1"].create_dataset("S", data=numpy.array([(b"a",), (b"b",)], [("s", "S4")]))
+
+    reasons = {
+        "a table named Totals": (totals, "Totals: not a group"),
+        "rows that were never written": (gaps, "gaps: has rows that were never written"),
+        "the same, deflated": (lambda f: gaps(f, compression="gzip"),
+                               "gaps: has rows that were never written"),
+        "a table of texts alone": (texts, "S: has no column of numbers"),
+    }
+    for what, (change, reason) in reasons.items():
+        prof, d = world("7_0_p1.h5", "7_0_p2.h5"), tmpdir()
+        edit(prof, "7_0_p1.h5", change)
+        st, err = merge(prof, "-j", "7", cwd=d)
+        is_true(what, st == 1 and "7_0_p1.h5: " + reason in err and inputs(prof) == ["7_0_p1.h5"] and
+                steps(os.path.join(d, "job_7.h5")) == {"0": ["p2"]}, err)
+
+
+def our_damaged_rows_are_named():
+    """Files that have Totals: their chunks are copied as they are stored, but not without a look."""
+    def with_fletcher(f):
+        rows = f["n1/Tasks/1"][()]
+        del f["n1/Tasks/1"]
+        f["n1/Tasks"].create_dataset("1", data=rows, chunks=(len(rows),), fletcher32=True)
+
+    for how, change in (("deflate", None), ("fletcher32", with_fletcher)):
+        for damage in (False, True):
+            prof, d = world("7_0_p2.h5"), tmpdir()
+            path = os.path.join(prof, ME, "7_0_n1.h5")
+            is_equal("made", write_ours(os.path.join(our_journals(), "n1.journal"),
+                                        os.path.join(prof, ME), "7_0_n1.h5"), 0)
+            if change:
+                edit(prof, "7_0_n1.h5", change)
+            with h5py.File(path, "r") as f:
+                chunk = f["n1/Tasks/1"].id.get_chunk_info(0)
+                is_true("Totals", "n1/Totals/Tasks" in f, list(f["n1"]))
+            with open(path, "r+b") as f:
+                f.seek(chunk.byte_offset + chunk.size // 2)
+                byte = f.read(1)[0]
+                f.seek(-1, 1)
+                f.write(bytes([byte ^ 0x10 if damage else byte]))
+            for args in (("-S",), ()):
+                st, err = merge(prof, "-j", "7", *args, out=os.path.join(d, "out%d.h5" % len(args)))
+                what = (st, err.count("7_0_n1.h5: Tasks/1: damaged"), inputs(prof).count("7_0_n1.h5"))
+                is_equal("%s, %s %s" % (how, "damaged" if damage else "whole", " ".join(args)), what,
+                         (1, 1, 1) if damage else (0, 0, len(args)))
 
 
 def only_the_library_stumbles_over(path, table):
@@ -880,6 +1113,31 @@ def from_its_name_on_it_can_be_read():
     steps(out)
     is_true("read before its maker went on", p.poll() is None, "too late")
     is_equal("its maker's status", p.wait(20), 0)
+
+
+def a_job_file_that_goes_meanwhile_deletes_nothing():
+    """It has all of the inputs, but is removed or replaced before these are deleted."""
+    if not shutil.which("strace"):
+        raise Skipped("no strace")
+    for what in "removed", "replaced":
+        prof, d = job7(), tmpdir()
+        out = os.path.join(d, "job_7.h5")
+        expect(0, *merge(prof, "-j", "7", "-S", cwd=d))
+        were = inputs(prof)
+        p = start(["strace", "-f", "-o", "/dev/null", "-e", "trace=fsync", "-e",
+                   "inject=fsync:delay_enter=2000000", JOBPROF, "merge", "-j", "7", "-p", prof],
+                  cwd=d, stderr=subprocess.PIPE, text=True)
+        time.sleep(1)
+        if what == "removed":
+            os.unlink(out)
+        else:
+            shutil.copy(out, out + ".new")
+            os.rename(out + ".new", out)
+        err = p.communicate()[1]
+        if "ptrace" in err:
+            raise Skipped("strace cannot trace here")
+        is_true(what + ": it is said", p.returncode == 1 and "changed by another program" in err, err)
+        is_equal(what + ": the inputs are there", inputs(prof), were)
 
 
 def what_does_not_read_back_deletes_nothing():
@@ -1000,7 +1258,7 @@ def all_there(prof, d):
         have = steps(out)
     for name in ("7_0_p1.h5", "7_0_p2.h5", "7_1_p1.h5", "7_batch_p1.h5"):
         _, step, node = name[:-3].split("_")
-        if name in inputs(prof):
+        if name in inputs(prof) or "." + name + ".merged" in inputs(prof):
             continue
         if node not in have.get(step, ()) or not holds(out, os.path.join(GOLDEN, name), step, node):
             return "%s is gone" % name
@@ -1010,7 +1268,7 @@ def all_there(prof, d):
 def killed_at_any_call_nothing_is_lost():
     if not shutil.which("strace"):
         raise Skipped("no strace")
-    calls = [("pwrite64", 40), ("fsync", 2), ("renameat2", 1), ("unlinkat", 4), ("pread64", 30),
+    calls = [("pwrite64", 40), ("fsync", 2), ("renameat2", 5), ("unlinkat", 4), ("pread64", 30),
              ("openat", 60), ("ftruncate", 2)]
     tries, bad, hit = 0, [], 0
     for call, most in calls:
@@ -1102,6 +1360,64 @@ def leftovers_are_removed_only_if_surely_ours():
     is_equal("a dead one's", os.listdir(d), ["job_7.h5"])
 
 
+def a_file_that_comes_before_the_deletion_stays():
+    """It gets the name between the last look at the merged file and the call that deletes it."""
+    prof, d = job7(), tmpdir()
+    top, out = os.path.join(prof, ME), os.path.join(d, "job_7.h5")
+    for n in inputs(prof)[1:]:
+        os.unlink(os.path.join(top, n))
+    new = os.path.join(top, "new")
+    shutil.copy(os.path.join(GOLDEN, "7_0_p2.h5"), new)
+    late = "delay_enter=1000000"
+    p = start(["strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat2,unlinkat", "-e",
+               "inject=renameat2:%s:when=2" % late, "-e", "inject=unlinkat:%s:when=1" % late,
+               JOBPROF, "merge", "-j", "7", "-p", prof, *READERS], cwd=d, stderr=subprocess.PIPE, text=True)
+    for _ in range(2000):
+        if os.path.exists(out):
+            break
+        time.sleep(0.005)
+    time.sleep(0.3)
+    os.rename(new, os.path.join(top, "7_0_p1.h5"))
+    err = p.communicate()[1]
+    if "ptrace" in err:
+        raise Skipped("strace cannot trace here")
+    stays = os.path.join(top, "7_0_p1.h5")
+    is_true("the other file stays", inputs(prof) == ["7_0_p1.h5"] and open(stays, "rb").read() ==
+            open(os.path.join(GOLDEN, "7_0_p2.h5"), "rb").read(), inputs(prof))
+    is_true("and it is said", p.returncode == 1 and "changed meanwhile" in err and
+            steps(out) == {"0": ["p1"]}, err)
+
+
+def what_a_killed_deletion_leaves_is_found():
+    prof, d = job7(), tmpdir()
+    top = os.path.join(prof, ME)
+    path, left = os.path.join(top, "7_0_p1.h5"), os.path.join(top, ".7_0_p1.h5.merged")
+    os.rename(path, left)
+    with open(left, "rb") as f:
+        fcntl.flock(f, fcntl.LOCK_SH)
+        expect(0, *merge(prof, "-j", "7", "-S", cwd=d))
+        is_true("one that is being deleted is left alone", os.path.exists(left) and
+                steps(os.path.join(d, "job_7.h5"))["0"] == ["p2"], inputs(prof))
+    shutil.copy(os.path.join(GOLDEN, "7_0_p2.h5"), path)
+    st, err = merge(prof, "-j", "7.0", cwd=d)
+    is_true("where another file has its name, both stay", st == 1 and err.count(left) == 1 and
+            {"7_0_p1.h5", ".7_0_p1.h5.merged"} <= set(inputs(prof)), err)
+    os.unlink(path)
+    expect(0, *merge(prof, "-j", "7", cwd=d))
+    is_equal("it is merged, and goes", (inputs(prof), sorted(steps(os.path.join(d, "job_7.h5"))["0"])),
+             ([], ["p1", "p2"]))
+    put(prof, "7_0_p1.h5", ".8_0_p1.h5.merged", "p1")
+    expect(0, *merge(prof, "-j", "8", "--wait", "10", cwd=d))
+    is_equal("--wait knows it as a file in place", (inputs(prof), list(steps(os.path.join(d, "job_8.h5")))),
+             ([], ["0"]))
+    link = os.path.join(top, ".7_1_p9.h5.merged")
+    os.symlink("/etc/passwd", link)
+    put(prof, "7_0_p1.h5", "7_2_p1.h5")
+    st, err = merge(prof, "-j", "7", cwd=d)
+    is_true("a link is no leftover", st == 1 and err.count(link) == 1 and
+            inputs(prof) == [".7_1_p9.h5.merged"] and os.path.islink(link), err)
+
+
 def two_at_once_lose_nothing():
     for i in range(5):
         prof, d = job7(), tmpdir()
@@ -1157,17 +1473,21 @@ run_tests([merged_file_is_the_stock_tree_and_more, totals_are_what_the_rows_say,
            restarted_runs_have_files_of_their_own, two_jobs_of_one_id_are_not_one,
            a_long_job_is_one, job_start_chooses,
            a_later_job_is_not_merged_into_the_file_of_an_earlier_one, a_job_file_is_extended,
-           notes_in_a_job_file_stay, stocks_job_file_is_extended, the_same_again_is_fine,
+           notes_in_a_job_file_stay, all_that_users_put_into_a_job_file_stays,
+           what_cannot_stay_in_a_job_file_is_named, what_else_a_file_holds_is_not_deleted,
+           a_job_file_that_goes_meanwhile_deletes_nothing, stocks_job_file_is_extended, the_same_again_is_fine,
            the_same_in_another_layout_is_the_same, other_content_is_refused_and_kept,
+           what_a_table_differs_in_besides_rows_is_content,
            what_is_no_job_file_is_not_touched, running_steps_are_left_alone,
            a_file_that_slurm_has_open_is_left_alone, promised_nodes_are_missing,
            counts_that_no_job_has_are_unknown,
            bad_inputs_are_named_and_the_rest_merged, what_only_copying_shows_is_named_too,
-           a_refused_file_is_named_once,
+           what_is_sound_is_refused_for_the_right_reason, our_damaged_rows_are_named, a_refused_file_is_named_once,
            it_is_read_back_if_something_is_at_stake, from_its_name_on_it_can_be_read,
            what_does_not_read_back_deletes_nothing,
            links_and_foreign_names_are_left_alone,
            nothing_good_makes_no_file, full_disk_loses_nothing, unwritable_directory_loses_nothing,
            killed_at_any_call_nothing_is_lost, killed_at_any_time_nothing_is_lost,
            a_signal_that_ends_the_writer_ends_the_merge,  leftovers_are_removed_only_if_surely_ours,
+           a_file_that_comes_before_the_deletion_stays, what_a_killed_deletion_leaves_is_found,
            two_at_once_lose_nothing, many_nodes_and_threads, with_processes_that_read])

@@ -18,6 +18,11 @@ def stat_s(directory):
     return int(words["throttled_time"]) / 1e9
 
 
+def periods(directory):
+    with open(directory + "/cpu.stat") as f:
+        return dict((k, int(v)) for k, v in (l.split() for l in f))["nr_throttled"]
+
+
 def spin(seconds):
     return [tool("jphold"), "spin=%g" % seconds]
 
@@ -48,13 +53,18 @@ def quotas():
     own.limit(own.steps[0])
     above.limit(above.cpu)
     start_in([above.cpu], spin(0.5)).wait(60)  # before the steps begin
-    before = stat_s(above.cpu)
+    before, periods0 = stat_s(above.cpu), periods(above.cpu)
     steps = [own.step(0, spin(1)), above.step(0, spin(1)), above.step(1, ["sleep", "1.5"])]
     for s in steps:
         s.end()
     got = [total(table(service.file(j.job, i), "Step"), "Throttled")
            for j, i in ((own, 0), (above, 0), (above, 1))]
     held = stat_s(own.steps[0])
+    n = [total(table(service.file(j.job, i), "Step"), "ThrottledPeriods")
+         for j, i in ((own, 0), (above, 0))]
+    is_equal("its own periods", n[0], periods(own.steps[0]))
+    is_true("there were such periods before", periods0 > 0, periods0)
+    is_near("the job's periods", n[1], periods(above.cpu) - periods0, 0, 1)
     is_true("the quotas held", before > 0.05 and held > 0.1, "%g s before, %g s" % (before, held))
     is_near("its own quota", got[0], held, 0.02, 0.02)
     # an interval that has just begun when the step ends
@@ -70,7 +80,7 @@ def restarted():
     job, h = Job(trees), Holds("0")
     job.limit(job.cpu)
     start_in([job.cpu], spin(0.3)).wait(60)
-    before = stat_s(job.cpu)
+    before, periods0 = stat_s(job.cpu), periods(job.cpu)
     s = job.step(0, h.cmd("spin=0.2", "park", "spin=0.2", "park"))
     h.wait()
     time.sleep(0.5)
@@ -81,8 +91,10 @@ def restarted():
     time.sleep(0.5)
     h.go()
     s.end()
-    is_near("over a restart", total(table(service.file(job.job, 0), "Step"), "Throttled"),
-            stat_s(job.cpu) - before, 0.05, 0.1)
+    rows = table(service.file(job.job, 0), "Step")
+    is_near("over a restart", total(rows, "Throttled"), stat_s(job.cpu) - before, 0.05, 0.1)
+    is_near("periods over a restart", total(rows, "ThrottledPeriods"),
+            periods(job.cpu) - periods0, 0, 1)
 
 
 if __name__ == "__main__":

@@ -195,6 +195,49 @@ def jobprofd_checks_sensors():
             line[0].split()[2] == "yes" and "powercap: 2 package, 2 dram" in line[0], p.stdout)
 
 
+def jobprofd_checks_controllers():
+    """Of cgroup v2, by the kernel's own two files; then with made-up ones, seen by this process alone."""
+    if os.geteuid():
+        raise Skipped("needs root, for mounts of its own")
+    with open("/proc/self/mounts") as f:
+        mount = [l.split()[1] for l in f if l.split()[2] == "cgroup2"]
+    if not mount:
+        raise Skipped("there is no cgroup v2")
+    there, on = (os.path.join(mount[0], "cgroup." + n) for n in ("controllers", "subtree_control"))
+    fake = [os.path.join(tmpdir(), n) for n in ("there", "on")]
+    for path, text in zip(fake, ("cpuset cpu io memory\n", "cpuset memory_not memory\n")):
+        with open(path, "w") as f:
+            f.write(text)
+    script = 'mount --bind "$1" "$2" && mount --bind "$3" "$4" && exec "$5" --check'
+    jobprofd = os.path.join(BUILD, "jobprofd")
+    for name, files, cmd in (
+            ("this machine's", (there, on), [jobprofd, "--check"]),
+            ("made up", fake, ["unshare", "-m", "sh", "-c", script, "sh", fake[0], there, fake[1], on,
+                               jobprofd])):
+        p = subprocess.run(cmd, capture_output=True, text=True, timeout=60)
+        words = [open(f).read().split() for f in files]
+        for c, column in (("memory", "MemMB"), ("cpu", "Throttled")):
+            line = [l for l in p.stdout.splitlines() if l.startswith("v2 controller %s " % c)]
+            is_true("check_controllers_%s_%s" % (name, c), len(line) == 1 and column in line[0] and
+                    line[0].split()[3] == ("yes" if c in words[0] and c in words[1] else "no"),
+                    (line, words, p.stderr))
+
+
+def columns_are_aligned():
+    """Each word of quality begins in one column, whatever the units and names are."""
+    for args in ([], ["--root", machine("intel-2s")]):
+        lines = [l for l in sensors(*args).splitlines() if l.startswith("  ")]
+        at = {re.search(r"\S+$", l).start() for l in lines}
+        is_true("columns_are_aligned %d" % len(args), len(lines) > 1 and len(at) == 1, (at, lines[:9]))
+
+
+def json_numbers_are_short():
+    texts = []
+    json.loads(sensors("--json"), parse_float=lambda t: texts.append(t) or float(t))
+    is_equal("json_numbers_are_short", [t for t in texts if float(t) != 0 and
+                                        len(t) > len(repr(float(t)))], [])
+
+
 def wrong_words_are_refused():
     for args, status, why in (
             (["--watch", "0"], 2, "--watch: \"0\" is not a number of seconds"),
@@ -216,5 +259,8 @@ run_tests([
     lenovos_own_command_is_for_lenovos,
     this_machine,
     jobprofd_checks_sensors,
+    jobprofd_checks_controllers,
+    columns_are_aligned,
+    json_numbers_are_short,
     wrong_words_are_refused,
 ])

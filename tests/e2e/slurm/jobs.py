@@ -4,6 +4,7 @@
 """What the files of real jobs are: names, owners, ids, attributes, and what sh5util makes of them.
 With cgroup v1 and v2, all jobs at the same time."""
 
+import json
 import os
 import sys
 
@@ -129,8 +130,8 @@ def array(name, c, d):
     for t, job in tasks.items():
         path = d.get(job, "batch", c.nodes[0])
         is_equal("%s, %d: ids" % (name, t), picked(path, "Job Id", "Array Job Id",
-                                                   "Array Task Id", "Het Job Id"),
-                 [job, first, t, None])
+                                                   "Array Task Id", "Array Task Count", "Het Job Id"),
+                 [job, first, t, 2, None])
 
 
 def het_job(name, c, d):
@@ -183,6 +184,26 @@ def another_user(name, c, d):
              [USER.pw_uid, {"0": {node: ["0"]}}, []])
 
 
+def run_inside(name, c, d):
+    """jobprof run of a user, as the first thing that a task does."""
+    line = "exec %s run --json -- %s -o own.$SLURM_PROCID 0.3 2>page.$SLURM_PROCID" % (
+        public_copy(JOBPROF), public_copy(tool("jpspin")))
+    s = c.srun(["-n2", "-w", c.nodes[0]], ["sh", "-c", line], user=USER.pw_name,
+               env={"JOBPROF_SOCKET": d.settings["Socket"]})
+    is_equal(name + ": srun's status", s.end(), 0)
+    for task in "01":
+        with open(os.path.join(s.dir, "page." + task)) as f:
+            text = f.read()
+        is_true("%s, task %s: there is a page" % (name, task), text.startswith("{"), text)
+        page = json.loads(text)
+        is_equal("%s, task %s: its step" % (name, task), page["step"], "%d.0" % s.id)
+        used = page["series"]["Tasks/" + task]["cpu_s"]
+        is_near("%s, task %s: CPU time is schedstat's" % (name, task), used,
+                *own_cpu(read_account(os.path.join(s.dir, "own." + task)), 0.01, 0.02))
+        is_true("%s, task %s: the step's is more" % (name, task),
+                page["series"]["Step"]["cpu_s"] > used, page["series"])
+
+
 def interactive(name, c, d):
     """salloc without a command: Slurm runs the shell as a step."""
     job = c.salloc(["-n1", "-w", c.nodes[0]], "sleep 0.6; exit 4")
@@ -199,7 +220,7 @@ def main():
         return
     d = Profiler().start()
     in_modes((serial, two_nodes, by_sluid, several_steps, array, het_job, het_batch, another_user,
-              interactive), clusters, d)
+              interactive, run_inside), clusters, d)
     is_equal("jobs: jobprofd's exit status", d.end(), 0)
 
 

@@ -113,10 +113,7 @@ def requeue(name, c, d):
     script = "srun sh -c ': >up; exec sleep ${SLURM_RESTART_COUNT:+0.}6'"
     j = c.sbatch(script, ["--requeue", "-w", node])
     started(j, d, 0, node)
-    c.command("scontrol", "requeue", j.id)
-    c.wait_state(j.id, "PENDING")
-    # Slurm waits for two minutes otherwise
-    c.command("scontrol", "update", "JobId=%d" % j.id, "StartTime=now")
+    requeue_job(c, d, j.id)
     is_equal(name + ": state", j.end(), "COMPLETED")
     wanted = [run + name_of(j.id, s, node) for s in (0, "batch") for run in ("", "restart0/")]
     for s in (0, "batch"):
@@ -134,7 +131,9 @@ def requeue(name, c, d):
             picked(first, "Restart Count", "End Reason"))
     is_equal(name + ": owner and mode of what is kept", owned(first),
              [0, 0, 0o644, 0, 0, 0o700])
-    merges(name, c, d, j.id, {"batch": {node: ["0"]}, "0": {node: ["0"]}, "-4": {node: []}})
+    steps_end(d, j.id)
+    extern = {"-4": {node: []}} if os.path.exists(d.path_of(j.id, EXTERN, node)) else {}
+    merges(name, c, d, j.id, {"batch": {node: ["0"]}, "0": {node: ["0"]}, **extern})
 
 
 def rests(pid):
@@ -146,7 +145,7 @@ def rests(pid):
 
 def suspend(name, c, d):
     node = c.nodes[0]
-    work = ["write=up:0"] + ["spin=0.05", "sleep=0.05"] * 40
+    work = ["write=up:0"] + ["spin=0.05", "sleep=0.05"] * 80
     s = c.srun(["-w", node], of_task("/proc/self/cwd", [tool("jphold"), "-o", "{}"] + work,
                                      first="echo $$; "))
     started(s, d, 0, node)
@@ -163,7 +162,7 @@ def suspend(name, c, d):
     rows = task_table(path)
     account = read_account(s.dir + "/account.0")
     is_near(name + ": CPU time is the task's own", rows["CPUTime"].sum(),
-            account["schedstat.run_ns"] / 1e9, 0.002, 0.004)
+            *own_cpu(account, 0.002, 0.004))
     # the row that began before is not among them
     still = rows[(rows["TimeNS"] > begin + 300000000) & (rows["TimeNS"] <= end)]
     is_true(name + ": rows while it is suspended", len(still) >= 1, rows["TimeNS"])
@@ -199,7 +198,7 @@ def extern(name, c, d):
     path = d.path_of(s.id, EXTERN, node)
     is_equal(name + ": ids", picked(path, "Job Id", "Step", "Node Name"), [s.id, "extern", node])
     is_near(name + ": CPU time of a process that was adopted", whole(path, "Step", "CPUTime"),
-            read_account(account)["schedstat.run_ns"] / 1e9, 0.01, 0.03)
+            *own_cpu(read_account(account), 0.01, 0.03))
     # Slurm always kills what holds the step open: that is no end to report
     is_equal(name + ": end", picked(path, "End Reason", "Exit Status"), ["cgroup removed", None])
 
@@ -245,7 +244,7 @@ def daemon_gone(name, c, d):
     path = other.get(short.id, 0, node)
     account = read_account(short.dir + "/account.0")
     is_near(name + ": a step while it was away", whole(path, "Tasks/0", "CPUTime"),
-            account["schedstat.run_ns"] / 1e9, 0.002, 0.004)
+            *own_cpu(account, 0.002, 0.004))
     is_equal(name + ": nothing asked for, no file", nothing.of_job(job), [])
 
 

@@ -56,7 +56,7 @@ def jobprof_option(name, c, d):
     is_equal(name + ": srun's status", s.end(), 0)
     path = d.get(s.id, 0, c.nodes[0])
     is_equal(name + ": series", all_of(path),
-             ["BlkLatency", "RunLatency", "Step", "Tasks", "Totals"])
+             ["BlkLatency", "Commands", "RunLatency", "Step", "Tasks", "Totals"])
     rows, off = off_grid(path, "Tasks/0", 0.5)
     is_true(name + ": a row every 0.5 s", rows >= 4 and off < 0.1, (rows, off))
     is_equal(name + ": what Slurm said", picked(path, "Job Name", "Nodes in Step", "Node Index",
@@ -78,7 +78,7 @@ def profile_option(name, c, d):
     s = c.srun(["--profile=task", "--acctg-freq=task=1", "-w", c.nodes[1]], ["sleep", "4.4"])
     is_equal(name + ": srun's status", s.end(), 0)
     path = d.get(s.id, 0, c.nodes[1])
-    is_equal(name + ": series", measured(c, c.nodes[1], s, path), ["Step", "Tasks", "Totals"])
+    is_equal(name + ": series", measured(c, c.nodes[1], s, path), ["Commands", "Step", "Tasks", "Totals"])
     rows, off = off_grid(path, "Tasks/0", 1)
     is_true(name + ": a row every second", 4 <= rows <= 6 and off < 0.1, (rows, off))
 
@@ -90,7 +90,7 @@ def gatherers(name, c, d):
     is_equal(name + ": srun's status", s.end(), 0)
     path = d.get(s.id, 0, c.nodes[0])
     is_equal(name + ": series", measured(c, c.nodes[0], s, path),
-             ["Network", "Step", "Tasks", "Totals"])
+             ["Commands", "Network", "Step", "Tasks", "Totals"])
     with h5py.File(path, "r") as f:
         net = f[c.nodes[0]]["Network"]
         is_equal(name + ": the gatherer's columns", net.dtype.names,

@@ -25,12 +25,14 @@ def shell_work(spin):
     return " ".join("'%s'" % w for w in work(spin))
 
 
-def seconds_in(path):
-    """Of CPU, in a tool's account or in what a shell's times says of itself and its children."""
+def used_in(path):
+    """CPU time with its tolerances, of a tool's account or of what a shell's times says of itself and
+    its children."""
     if not path.endswith("times"):
-        return read_account(path)["schedstat.run_ns"] / 1e9
+        # of the extern step with its own sleep and what slurmstepd forks for that
+        return own_cpu(read_account(path), 0.01, 0.06)
     with open(path) as f:
-        return sum(60 * int(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", f.read()))
+        return sum(60 * int(m) + float(s) for m, s in re.findall(r"(\d+)m([\d.]+)s", f.read())), 0.01, 0.02
 
 
 class Away:
@@ -68,7 +70,7 @@ class Away:
             path = self.d.path_of(self.job, step, self.node, USER)
             is_near("%s: CPU time of step %s, %s" % (self.name, step, what),
                     whole(path, what, "CPUTime"),
-                    seconds_in(os.path.join(self.dir, account)), 0.01, 0.02)
+                    *used_in(os.path.join(self.dir, account)))
 
 
 def ordinary(a, more):

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/config.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/str.h"
@@ -54,8 +55,7 @@ static const struct opt opts[] = {
 static const struct command cmd = {
 	.name = "jobprof-dump",
 	.usage = "[OPTION]...",
-	.about =
-		"Shows what jobprofd's pinned maps hold: steps and tasks, and what they have used.",
+	.about = "Shows what jobprofd's pinned maps hold: steps, tasks, and what they have used.",
 	.opts = opts,
 };
 
@@ -162,7 +162,7 @@ static int print_json(const struct args *a, json_t *j)
 	if (!j)
 		return -ENOMEM;
 	/* one line per round, so that a reader of --watch knows where each ends */
-	err = json_dumpf(j, stdout, flags | (a->watch > 0 ? JSON_COMPACT : JSON_INDENT(2)));
+	err = json__dump(j, stdout, flags | (a->watch > 0 ? JSON_COMPACT : JSON_INDENT(2)));
 	json_decref(j);
 	putchar('\n');
 	return err ? -EIO : 0;

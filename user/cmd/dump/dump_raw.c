@@ -63,34 +63,39 @@ static const struct field acct_fields[] = {
 	F(jp_acct, utime_ns), F(jp_acct, stime_ns), F(jp_acct, min_flt), F(jp_acct, maj_flt),
 	F(jp_acct, rchar), F(jp_acct, wchar), F(jp_acct, syscr), F(jp_acct, syscw),
 	F(jp_acct, read_bytes), F(jp_acct, write_bytes), F(jp_acct, forks), F(jp_acct, exits),
-	F(jp_acct, tasks_in), F(jp_acct, life_events), F(jp_acct, exit_maxrss),
+	F(jp_acct, tasks_in), F(jp_acct, life_events), F(jp_acct, commands), F(jp_acct, exit_maxrss),
 	F(jp_acct, left_seq), F(jp_acct, left_acked), F(jp_acct, left.peak), F(jp_acct, left.anon), F(jp_acct, left.file),
 	F(jp_acct, left.shmem), F(jp_acct, left.swap), F(jp_acct, left.vm),
-	F(jp_acct, left.hugetlb), F(jp_acct, left.threads),
+	F(jp_acct, left.hugetlb), F(jp_acct, left.threads), F(jp_acct, other.processes),
+	F(jp_acct, other.runtime_ns), F(jp_acct, other.run_delay_ns),
+	F(jp_acct, other.rchar), F(jp_acct, other.wchar), F(jp_acct, other.peak),
+	F(jp_acct, other.first_ns), F(jp_acct, other.last_ns),
 };
 
 #define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}
 static const struct field stat_fields[] = {
-	STAT(rb_lost, "events found the ring full; jobprofd looked at the cgroups instead"),
+	STAT(rb_lost, "events that found the ring full; jobprofd looked at the cgroups instead"),
 	STAT(slots_exhausted,
-	     "steps or tasks found no slot and count as unattributed: raise MaxSlots"),
-	STAT(cgroups_full, "cgroups did not fit the table of cgroups; their tasks are not counted"),
-	STAT(storage_fail, "tasks got no storage in the kernel and were not counted"),
-	STAT(env_long, "environments were too long to find SLURM_PROCID in"),
-	STAT(path_long, "cgroup paths were too long to keep"),
+	     "steps or tasks that found no slot and count as unattributed: raise MaxSlots"),
+	STAT(ranks_lost, "ranks that found no slot and count in their task only: raise MaxSlots"),
+	STAT(commands_full, "steps whose programs' names found no room: these count in (other)"),
+	STAT(cgroups_full, "cgroups that did not fit the table of cgroups; their tasks are not counted"),
+	STAT(storage_fail, "tasks that got no storage in the kernel and are not counted"),
+	STAT(env_long, "environments that were too long to find SLURM_PROCID in"),
+	STAT(path_long, "cgroup paths that were too long to keep"),
 	/* no loss: the record comes again with the next read */
 	STAT(iter_fail, NULL),
-	STAT(late_tasks, "tasks were already running when they were first seen"),
-	STAT(blk_full, "disk requests had no room for their owner and count as unattributed"),
+	STAT(late_tasks, "tasks that were already running when they were first seen"),
+	STAT(blk_full, "disk requests that had no room for their owner and count as unattributed"),
 	STAT(blk_unowned,
-	     "disk requests were submitted by nobody that was seen and count as unattributed"),
-	STAT(blk_lost, "disk requests ended where no program saw it and count without their time"),
-	STAT(blk_late, "disk requests ended after their step's last row and count as unattributed"),
-	STAT(sock_fail, "sockets got no storage; their retransmits count as unattributed"),
-	STAT(pmu_fail, "readings of the hardware counters failed"),
+	     "disk requests that were submitted by nobody that was seen and count as unattributed"),
+	STAT(blk_lost, "disk requests that ended where no program saw it and count without their time"),
+	STAT(blk_late, "disk requests that ended after their step's last row and count as unattributed"),
+	STAT(sock_fail, "sockets that got no storage; their retransmits count as unattributed"),
+	STAT(pmu_fail, "readings of the hardware counters that failed"),
 	STAT(pmu_missed,
-	     "switches to a task were not seen: its counts of that slice are by its run time"),
-	STAT(pmu_lost, "samples were throttled by the kernel; the counts are scaled for them"),
+	     "switches to a task that were not seen: its counts of that slice are by its run time"),
+	STAT(pmu_lost, "samples that were throttled by the kernel; the counts are scaled for them"),
 };
 /* clang-format on */
 
@@ -137,7 +142,7 @@ static const char *kind_name(uint32_t kind)
 	static const char *const names[] = {
 		[JP_KIND_NONE] = "none",   [JP_KIND_PATH] = "path",	  [JP_KIND_STEP] = "step",
 		[JP_KIND_TASK] = "task",   [JP_KIND_LINEAGE] = "lineage", [JP_KIND_GROUP] = "group",
-		[JP_KIND_STEPD] = "stepd",
+		[JP_KIND_STEPD] = "stepd", [JP_KIND_RANK] = "rank",
 	};
 
 	return kind < N(names) ? names[kind] : "?";
@@ -414,7 +419,7 @@ void raw__print_counters(const struct dump *d, FILE *out)
 
 	for (size_t i = 0; i < N(stat_fields); i++)
 		if (stat_fields[i].meaning && field_value(&c->stats, &stat_fields[i]))
-			fprintf(out, "%s: %llu %s\n", stat_fields[i].name,
+			fprintf(out, "%s: %llu (%s)\n", stat_fields[i].name,
 				(unsigned long long)field_value(&c->stats, &stat_fields[i]),
 				stat_fields[i].meaning);
 }

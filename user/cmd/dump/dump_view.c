@@ -159,6 +159,8 @@ static int add_slot(struct dump *d, const struct snapshot *snap, uint32_t slot)
 	totals__add(&s->row.totals, t);
 	if (info.kind == JP_KIND_STEP)
 		return 0;
+	if (info.kind == JP_KIND_RANK && info.task < kern__nslots(d->k))
+		info.gtid = kern__slot(d->k, info.task)->gtid;
 	task = find_task(d, s, slot, &info);
 	if (!task)
 		return -ENOMEM;

@@ -20,6 +20,7 @@
 #include "cmd/jobprof/verbs.h"
 #include "identity/jobspec.h"
 #include "pool/pool.h"
+#include "schema/series.h"
 
 #define WORDS_MAX   4096u
 #define THREADS_MAX 64u
@@ -36,7 +37,7 @@ struct args {
 	struct jobspec *jobs;
 	unsigned njobs;
 	struct words series, columns;
-	struct hostlist nodes;
+	struct string_list nodes;
 	struct number_range *tasks;
 	struct extract_options opt;
 	bool level; /* was given */
@@ -65,11 +66,39 @@ static const struct opt opts[] = {
 	{0},
 };
 
+static const char *const levels[] = {"totals", "timeseries", NULL};
+static const char *const formats[] = {
+	[EXTRACT_CSV] = "csv",
+	[EXTRACT_JSON] = "json",
+	[EXTRACT_TABLE] = "table",
+	NULL,
+};
+
+static void print_levels(FILE *out)
+{
+	for (const char *const *l = levels; *l; l++)
+		fprintf(out, "%s ", *l);
+}
+
+static void print_formats(FILE *out)
+{
+	for (const char *const *f = formats; *f; f++)
+		fprintf(out, "%s ", *f);
+}
+
+static const struct opt_values values[] = {
+	{'s', series__print_names},
+	{'l', print_levels},
+	{OPT_LONG + 'F', print_formats},
+	{0},
+};
+
 const struct command cmd_extract = {
 	.name = "jobprof extract",
-	.usage = "(FILE | -j JOB[.STEP][,...] [DIR]) -s SERIES[,SERIES...] [OPTION]...",
+	.usage = "(FILE | -j JOB[.STEP][,...] [DIR]) -s SERIES[,...] [OPTION]...",
 	.about = "Writes tables of a job file or node-step file as text.",
 	.opts = opts,
+	.values = values,
 };
 
 static int split(struct words *w, const char *text)
@@ -125,8 +154,8 @@ static int set_level(struct args *a, const char *text)
 	const char *level = strncasecmp(text, "node:", 5) ? text : text + 5;
 
 	a->level = true;
-	a->opt.totals = !strcasecmp(level, "totals");
-	if (a->opt.totals || !strcasecmp(level, "timeseries"))
+	a->opt.totals = !strcasecmp(level, levels[0]);
+	if (a->opt.totals || !strcasecmp(level, levels[1]))
 		return 0;
 	log_error("--level %s: neither totals nor timeseries", text);
 	return 2;
@@ -134,14 +163,8 @@ static int set_level(struct args *a, const char *text)
 
 static int set_format(struct args *a, const char *text)
 {
-	static const char *const names[] = {
-		[EXTRACT_CSV] = "csv",
-		[EXTRACT_JSON] = "json",
-		[EXTRACT_TABLE] = "table",
-	};
-
-	for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (!strcasecmp(text, names[i])) {
+	for (unsigned i = 0; formats[i]; i++) {
+		if (!strcasecmp(text, formats[i])) {
 			a->opt.format = i;
 			return 0;
 		}
@@ -280,7 +303,7 @@ static int write_file(void *arg, int fd, bool *keep)
 
 	if (r->write_error)
 		log_error("%s: cannot be written: %s", w->to, strerror(-r->write_error));
-	*keep = !err && r->tables;
+	*keep = !err && r->tables && (r->rows || !r->missing);
 	return err || !r->tables || r->damaged || r->missing;
 }
 
@@ -294,7 +317,8 @@ static int write_output(const struct extract_options *opt, const char *input, co
 		return 1;
 	}
 	status = child_output__write(path, input, write_file, &w) != 0;
-	if (w.result->tables && !w.result->write_error && strcmp(path, "-"))
+	if (w.result->tables && (w.result->rows || !status) && !w.result->write_error &&
+	    strcmp(path, "-"))
 		printf("%s: %" PRIu64 " row%s of %" PRIu64 " table%s\n", path, w.result->rows,
 		       w.result->rows == 1 ? "" : "s", w.result->tables,
 		       w.result->tables == 1 ? "" : "s");
@@ -434,7 +458,7 @@ static int extract_all(struct args *a)
 
 static void free_args(struct args *a)
 {
-	hostlist__free(&a->nodes);
+	string_list__free(&a->nodes);
 	free(a->jobs);
 	free(a->tasks);
 	free(a->series.text);

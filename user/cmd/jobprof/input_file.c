@@ -51,7 +51,7 @@ static int by_name(const void *a, const void *b)
 static bool first_node(const struct reader *r, struct reader_node **n)
 {
 	for (unsigned s = 0; s < r->nsteps && !*n; s++)
-		if (r->steps[s].nnodes)
+		if (r->steps[s].nodes.n)
 			(void)reader__node(r, s, 0, NULL, n);
 	return *n;
 }

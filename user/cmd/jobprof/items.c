@@ -14,6 +14,7 @@
 #include "cmd/jobprof/read_errors.h"
 #include "hdf5/hdf5.h"
 #include "cmd/jobprof/verbs.h"
+#include "schema/series.h"
 
 struct options {
 	const char *series, *column, *jobs, *input, *nodes, *output;
@@ -26,7 +27,7 @@ struct work {
 	const struct options *o;
 	struct input_file file;
 	struct selection sel;
-	struct hostlist nodes;
+	struct string_list nodes;
 	struct number_range task; /* the one the series was named with */
 	char series[128];
 	struct read_errors errors;
@@ -121,7 +122,7 @@ static int run_options(const struct options *o)
 	if (!status)
 		status = child_output__write(o->output, w.file.path, write_file, &w);
 	input_file__free(&w.file);
-	hostlist__free(&w.nodes);
+	string_list__free(&w.nodes);
 	return status < 0 ? 1 : status;
 }
 
@@ -137,6 +138,12 @@ static const struct opt opts[] = {
 	{0},
 };
 
+static const struct opt_values values[] = {
+	{'s', series__print_names},
+	{OPT_LONG + 'f', items_format__print_names},
+	{0},
+};
+
 const struct command cmd_items = {
 	.name = "jobprof items",
 	.usage = "-s SERIES -d COLUMN " USAGE_INPUT " [OPTION]...",
@@ -144,6 +151,7 @@ const struct command cmd_items = {
 		 "period, with minimum, maximum and where, sum, average and number of nodes; and\n"
 		 "when the sum was highest.",
 	.opts = opts,
+	.values = values,
 };
 
 static int set_option(void *ctx, int c, const char *arg)

@@ -20,6 +20,9 @@ struct verb {
 };
 
 static const struct verb verbs[] = {
+	{"calibrate", verb_calibrate, &cmd_calibrate,
+	 "the most that this node can do: memory, arithmetic, disk, network"},
+	{"compare", verb_compare, &cmd_compare, "why one run took longer than another"},
 	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
 	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
 	{"items", verb_items, &cmd_items, "one column over all nodes, side by side and by time"},
@@ -27,6 +30,9 @@ static const struct verb verbs[] = {
 	{"live", verb_live, &cmd_live, "the last rows of steps that run on this node"},
 	{"mark", verb_mark, &cmd_mark, "a named instant into the profile of this step"},
 	{"merge", verb_merge, &cmd_merge, "the node-step files of a job into one job file"},
+	{"plot", verb_plot, &cmd_plot, "a column over time, in the terminal or as SVG"},
+	{"report", verb_report, &cmd_report,
+	 "what held a job back, what that cost, what to change"},
 	{"run", verb_run, &cmd_run, "run a command and profile it"},
 	{"sensors", verb_sensors, &cmd_sensors,
 	 "what this node measures of energy, power and the like"},
@@ -93,14 +99,31 @@ static int help_verb(const char *name)
 	return v ? start(v, 2, args) : unknown_verb(name);
 }
 
+/* What an option takes, after it and after "=", and behind the last comma of a list. */
+static void print_value_completion(void)
+{
+	printf("\t[ \"$before\" != = ] || before=${COMP_WORDS[COMP_CWORD-2]}\n"
+	       "\t[ \"$word\" != = ] || word=\n"
+	       "\tcase \"${COMP_WORDS[1]} $before\" in\n");
+	for (size_t i = 0; i < N_VERBS; i++)
+		options__value_cases(verbs[i].command, verbs[i].name, stdout);
+	printf("\tesac\n"
+	       "\tcase $word in *,*) list=${word%%,*}, ;; esac\n"
+	       "\tif [ -n \"$values\" ]; then\n"
+	       "\t\tCOMPREPLY=($(compgen -P \"$list\" -W \"$values\" -- \"${word##*,}\"))\n"
+	       "\t\treturn\n"
+	       "\tfi\n");
+}
+
 /* A script for bash, of all verbs and their options. */
 static int print_completion(void)
 {
 	printf("_jobprof()\n{\n"
-	       "\tlocal words\n\n"
+	       "\tlocal words values before=$3 word=$2 list=\n\n"
 	       "\tCOMPREPLY=()\n"
-	       "\tcase \" ${COMP_WORDS[*]:1:COMP_CWORD-1} \" in *' -- '*) return ;; esac\n"
-	       "\tcase ${COMP_WORDS[1]} in\n");
+	       "\tcase \" ${COMP_WORDS[*]:1:COMP_CWORD-1} \" in *' -- '*) return ;; esac\n");
+	print_value_completion();
+	printf("\tcase ${COMP_WORDS[1]} in\n");
 	for (size_t i = 0; i < N_VERBS; i++) {
 		printf("\t%s) words='", verbs[i].name);
 		options__words(verbs[i].command, stdout);

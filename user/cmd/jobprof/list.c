@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/input_args.h"
@@ -113,7 +114,7 @@ static int print_json(const struct series *only)
 	for (unsigned i = 0; i < n_builtin_series; i++)
 		if (!only || only == &builtin_series[i])
 			json_array_append_new(all, series_json(&builtin_series[i]));
-	err = json_dumpf(all, stdout, JSON_INDENT(2));
+	err = json__dump(all, stdout, JSON_INDENT(2));
 	json_decref(all);
 	putchar('\n');
 	return err ? 1 : 0;
@@ -148,6 +149,11 @@ static const struct opt opts[] = {
 	{0},
 };
 
+static const struct opt_values values[] = {
+	{'s', series__print_names},
+	{0},
+};
+
 const struct command cmd_list = {
 	.name = "jobprof list",
 	.usage = "[-s SERIES] [--json | --man]\n" USAGE_INPUT " [-s SERIES] [-N HOSTLIST] [--json]",
@@ -157,6 +163,7 @@ const struct command cmd_list = {
 		"how each is switched on.\n\n"
 		"Of a file: its steps, nodes, series and tasks, and the columns of each series.",
 	.opts = opts,
+	.values = values,
 };
 
 static int list_builtin(const char *series, bool json, bool man)

@@ -65,7 +65,7 @@ static void print_nodes(FILE *out, const struct reader_step *s, const struct con
 	fprintf(out, ": %u node%s", meant->nnodes, meant->nnodes == 1 ? "" : "s");
 	for (unsigned i = 0; i < meant->nnodes; i++) {
 		fputs(i ? ", " : ": ", out);
-		print__escaped(out, s->nodes[meant->nodes[i]]);
+		print__escaped(out, s->nodes.v[meant->nodes[i]]);
 	}
 	putc('\n', out);
 }
@@ -83,9 +83,9 @@ static void print_tasks(FILE *out, const struct contents_place *p)
 			fprintf(out, "-%" PRIu64, p->tasks[k]);
 		comma = ",";
 	}
-	for (unsigned i = 0; i < p->nothers; i++) {
+	for (unsigned i = 0; i < p->others.n; i++) {
 		fputs(comma, out);
-		print__escaped(out, p->others[i]);
+		print__escaped(out, p->others.v[i]);
 		comma = ",";
 	}
 }
@@ -98,8 +98,8 @@ static void print_place(FILE *out, const struct contents *c, const struct conten
 	print__escaped(out, s->name);
 	fprintf(out, ": %u node%s", p->nodes, p->nodes == 1 ? "" : "s");
 	if (s->grouped) {
-		fprintf(out, ", %u table%s: ", p->ntasks + p->nothers,
-			p->ntasks + p->nothers == 1 ? "" : "s");
+		fprintf(out, ", %u table%s: ", p->ntasks + p->others.n,
+			p->ntasks + p->others.n == 1 ? "" : "s");
 		print_tasks(out, p);
 	}
 	putc('\n', out);
@@ -229,8 +229,8 @@ static json_t *place_json(const struct contents *c, const struct contents_place 
 	others = json_array();
 	for (unsigned i = 0; i < p->ntasks; i++)
 		json_array_append_new(tasks, json_integer((json_int_t)p->tasks[i]));
-	for (unsigned i = 0; i < p->nothers; i++)
-		json_array_append_new(others, json__text(p->others[i]));
+	for (unsigned i = 0; i < p->others.n; i++)
+		json_array_append_new(others, json__text(p->others.v[i]));
 	json_object_set_new(j, "tasks", tasks);
 	json_object_set_new(j, "other_tables", others);
 	return j;
@@ -243,7 +243,7 @@ static json_t *step_json(const struct reader *r, const struct contents *c,
 	json_t *nodes = json_array(), *places = json_array();
 
 	for (unsigned i = 0; i < step->nnodes; i++)
-		json_array_append_new(nodes, json__text(s->nodes[step->nodes[i]]));
+		json_array_append_new(nodes, json__text(s->nodes.v[step->nodes[i]]));
 	for (unsigned i = 0; i < step->nplaces; i++)
 		json_array_append_new(places, place_json(c, &step->places[i]));
 	return json_pack("{s:o, s:o, s:o}", "step", json__text(stepname__human(s->name)), "nodes",
@@ -261,7 +261,7 @@ static int print_json(FILE *out, const struct reader *r, const struct contents *
 		json_array_append_new(series, series_json(&c->series[i]));
 	all = json_pack("{s:s, s:b, s:o, s:o}", "job", r->job, "merged", r->merged, "steps", steps,
 			"series", series);
-	err = all ? json_dumpf(all, out, JSON_INDENT(2)) : -1;
+	err = all ? json__dump(all, out, JSON_INDENT(2)) : -1;
 	json_decref(all);
 	putc('\n', out);
 	return err ? -ENOMEM : 0;
@@ -299,7 +299,7 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 struct work {
 	struct input_file file;
 	struct selection sel;
-	struct hostlist hosts;
+	struct string_list hosts;
 	const char *series;
 	char name[128]; /* of the series */
 	struct number_range task;
@@ -363,6 +363,6 @@ int list__file(const char *jobs, const char *input, const char *series, const ch
 	if (!status)
 		status = pool__call_verb(list_path, &w, &POOL_STREAM);
 	input_file__free(&w.file);
-	hostlist__free(&w.hosts);
+	string_list__free(&w.hosts);
 	return status;
 }

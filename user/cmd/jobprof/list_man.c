@@ -198,18 +198,29 @@ static const char *const head[] = {
 	".SH SERIES",
 };
 
+/* doc NULL: the next ones' heading */
 static const struct {
 	const char *name, *doc;
 } attributes[] = {
 #define ATTR(name_, doc_) {name_, doc_},
+	{"Of the node's group, beside those that say who and when:", NULL},
 #include "schemas/attributes.def"
+	{"Of the node's group, on what the job had asked for:", NULL},
+#include "schemas/job_attributes.def"
+	{"Of a table Tasks/<task> or Ranks/<rank>:", NULL},
+#include "schemas/task_attributes.def"
 #undef ATTR
 };
 
 static void put_attributes(FILE *out)
 {
-	fputs(".SH ATTRIBUTES\nOf the node's group, beside those that say who and when:\n", out);
+	fputs(".SH ATTRIBUTES\n", out);
 	for (size_t i = 0; i < sizeof(attributes) / sizeof(attributes[0]); i++) {
+		if (!attributes[i].doc) {
+			fputs(i ? ".PP\n" : "", out);
+			put_line(out, attributes[i].name);
+			continue;
+		}
 		fputs(".TP\n.B \"", out);
 		put_text(out, attributes[i].name);
 		fputs("\"\n", out);

@@ -15,6 +15,7 @@
 #include "cmd/jobprof/client_conn.h"
 #include "cmd/jobprof/verbs.h"
 #include "identity/identity.h"
+#include "schema/series.h"
 
 #define WATCH_MIN 0.1
 #define WATCH_MAX 86400.0
@@ -46,11 +47,18 @@ static const struct opt opts[] = {
 	{0},
 };
 
+static const struct opt_values values[] = {
+	{'s', series__print_names},
+	{OPT_LONG + 'f', live_format__print_names},
+	{0},
+};
+
 const struct command cmd_live = {
 	.name = "jobprof live",
 	.usage = "[-j JOB[.STEP]] [-s SERIES] [--watch S] [--format F]",
 	.about = "The last rows of a job's steps on this node, while they run.",
 	.opts = opts,
+	.values = values,
 };
 
 /* jobprofd knows jobs by their own ids; which a task of an array or a component has, squeue knows.

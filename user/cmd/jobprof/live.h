@@ -24,6 +24,7 @@ struct live_format {
 
 /* NULL: there is no such format. */
 const struct live_format *live_format__find(const char *name);
+void live_format__print_names(FILE *out); /* with a space after each */
 void live_out__free(struct live_out *out);
 
 #endif

@@ -23,6 +23,33 @@ static void print_cell(FILE *f, const struct jobprof_table *t, unsigned row, uns
 		fprintf(f, "%.9g", c.d);
 }
 
+/* A count of a histogram: B0 to B63, W0 to W63. */
+static bool is_bucket(const char *name)
+{
+	return (*name == 'B' || *name == 'W') && name[1] &&
+	       strspn(name + 1, "0123456789") == strlen(name + 1);
+}
+
+/* The buckets from column i on, in one line: those that are not 0. Returns the column after them.
+ */
+static unsigned print_buckets(FILE *f, const struct jobprof_table *t, unsigned i)
+{
+	const union jobprof_cell *row = t->cells + (size_t)(t->nrows - 1) * t->ncols;
+	unsigned n = 0;
+
+	fprintf(f, "  %-20s", "not 0:");
+	for (; i < t->ncols && is_bucket(t->columns[i].name); i++) {
+		bool zero = t->columns[i].is_double ? row[i].d == 0 : row[i].u == 0;
+
+		if (zero)
+			continue;
+		fprintf(f, "%s%s ", n++ ? ", " : "", t->columns[i].name);
+		print_cell(f, t, t->nrows - 1, i);
+	}
+	fputs(n ? "\n" : "none\n", f);
+	return i;
+}
+
 /* The last row, a line per column: tables are wider than terminals. */
 static void table_table(struct live_out *out, const struct jobprof_table *t)
 {
@@ -34,6 +61,10 @@ static void table_table(struct live_out *out, const struct jobprof_table *t)
 	print__escaped(out->file, t->series);
 	fputc('\n', out->file);
 	for (unsigned i = 0; i < t->ncols; i++) {
+		if (is_bucket(t->columns[i].name)) {
+			i = print_buckets(out->file, t, i) - 1;
+			continue;
+		}
 		int width = 20 - (int)strlen(t->columns[i].name);
 
 		fputs("  ", out->file);
@@ -124,7 +155,7 @@ static void json_table(struct live_out *out, const struct jobprof_table *t)
 static void json_end(struct live_out *out, bool complete)
 {
 	if (complete) {
-		json_dumpf(out->json, out->file, out->compact ? JSON_COMPACT : JSON_INDENT(2));
+		json__dump(out->json, out->file, out->compact ? JSON_COMPACT : JSON_INDENT(2));
 		fputc('\n', out->file);
 	}
 	json_decref(out->json);
@@ -136,6 +167,12 @@ static const struct live_format formats[] = {
 	{"csv", NULL, csv_table, NULL},
 	{"json", json_begin, json_table, json_end},
 };
+
+void live_format__print_names(FILE *out)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		fprintf(out, "%s ", formats[i].name);
+}
 
 const struct live_format *live_format__find(const char *name)
 {

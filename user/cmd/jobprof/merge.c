@@ -12,6 +12,7 @@
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/profile_dir.h"
+#include "cmd/jobprof/report.h"
 #include "cmd/jobprof/verbs.h"
 #include "jobfile/jobfile.h"
 
@@ -33,6 +34,8 @@ static const struct opt opts[] = {
 	 "until all files are in place; nothing is merged if not"},
 	{OPT_LONG + 't', "threads", "N",
 	 "processes that read; default: by files and CPUs, at most 8"},
+	{OPT_LONG + 'r', "report", NULL,
+	 "then store the report in the job file, as report --store does; for one job"},
 	{'v', "verbose", NULL, "say more"},
 	{0},
 };
@@ -49,7 +52,7 @@ const struct command cmd_merge = {
 struct options {
 	struct merge_opts merge;
 	const char *jobs, *user;
-	bool wait;
+	bool wait, report;
 	uint32_t wait_s;
 	char *dir; /* found in a configuration */
 	char *name;
@@ -99,6 +102,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 		return 0;
 	case 'S':
 		o->merge.keep = true;
+		return 0;
+	case OPT_LONG + 'r':
+		o->report = true;
 		return 0;
 	case OPT_LONG + 't':
 		return parse_number("threads", arg, 1, UINT32_MAX, &o->merge.threads);
@@ -163,6 +169,28 @@ static int find_user(struct options *o)
 	return err;
 }
 
+/* In the file that the merge has made or extended. 0, or the exit status. */
+static int store_report(const struct options *o)
+{
+	const struct report_opts how = {.form = REPORT_STORE};
+	struct job_input in = {.path = o->merge.output};
+	char name[32];
+
+	snprintf(name, sizeof(name), "job_%u.h5", o->specs->job);
+	if (!in.path)
+		in.path = name;
+	return report__files(&in, 1, &how, stdout);
+}
+
+static int check_report(const struct options *o)
+{
+	if (!o->report ||
+	    (o->merge.nspecs == 1 && (o->merge.output || o->specs->kind == JOBSPEC_JOB)))
+		return 0;
+	log_error("--report is for one job, by its own id or with -o");
+	return 2;
+}
+
 static int merge(struct options *o)
 {
 	int err = find_user(o);
@@ -181,7 +209,9 @@ static int merge(struct options *o)
 	if (err)
 		return err == 1 ? 0 : 1;
 	err = merge__run(&o->merge, NULL);
-	return err == -EINVAL ? 2 : err ? 1 : 0;
+	if (err)
+		return err == -EINVAL ? 2 : 1;
+	return o->report ? store_report(o) : 0;
 }
 
 int verb_merge(int argc, char **argv)
@@ -196,6 +226,8 @@ int verb_merge(int argc, char **argv)
 		status = options__wrong(&cmd_merge, "-j says which jobs to merge");
 	if (!status)
 		status = parse_jobs(&o);
+	if (!status)
+		status = check_report(&o);
 	if (!status)
 		status = merge(&o);
 	free(o.specs);

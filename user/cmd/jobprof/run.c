@@ -14,11 +14,13 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/escape.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/run_cgroup.h"
 #include "cmd/jobprof/run_user.h"
-#include "cmd/jobprof/show.h"
+#include "cmd/jobprof/run_window.h"
+#include "cmd/jobprof/report.h"
 #include "cmd/jobprof/verbs.h"
 #include "daemon/daemon.h"
 #include "daemon/config/perf_columns.h"
@@ -36,15 +38,15 @@ struct run {
 	struct run_cgroup cgroup;
 	char **argv;
 	struct run_user user;
-	char out_dir[4096];
+	char out_dir[4096], writer[4200];
 	char socket[64];
 	struct rlimit files; /* what CMD gets: ours is raised */
 	bool json, quiet, wait_all;
 	pid_t pid;
 	int status;
-	bool ended, removed, failed;
-	uint64_t written_ns; /* when there was nothing more to do for CMD */
-	unsigned evicted;
+	bool ended, removed;
+	const struct step *failed; /* its file cannot be written */
+	uint64_t written_ns;	   /* when there was nothing more to do for CMD */
 };
 
 static uint32_t job_id(void)
@@ -94,14 +96,14 @@ static void on_interrupt(void *ctx, int sig, bool from_terminal)
 		kill(r->pid, sig);
 }
 
-static bool writers_failed(const struct run *r)
+/* The step whose file could not be written, or NULL. */
+static const struct step *find_failed(const struct run *r)
 {
-	const struct step *s;
+	const struct step *s = daemon__steps(r->d);
 
-	for (s = daemon__steps(r->d); s; s = s->next)
-		if (s->state == STEP_FINISHING && s->pub.failures >= GIVE_UP_AFTER)
-			return true;
-	return false;
+	while (s && (s->state != STEP_FINISHING || s->pub.failures < GIVE_UP_AFTER))
+		s = s->next;
+	return s;
 }
 
 static bool is_done(void *ctx)
@@ -111,12 +113,12 @@ static bool is_done(void *ctx)
 	if (!r->ended)
 		return false;
 	if (!r->removed) {
-		if (!r->wait_all)
-			r->evicted += run_cgroup__evict(&r->cgroup);
+		if (!r->wait_all && run_cgroup__evict(&r->cgroup))
+			daemon__leave_behind(r->d);
 		r->removed = !run_cgroup__remove(&r->cgroup);
 		return false;
 	}
-	r->failed = writers_failed(r);
+	r->failed = find_failed(r);
 	if (!r->failed && daemon__steps(r->d))
 		return false;
 	if (!r->written_ns)
@@ -130,33 +132,49 @@ static int exit_status(const struct run *r)
 	return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
 }
 
+static void print_evicted(const struct run_cgroup *c)
+{
+	fprintf(stderr,
+		"%u background process%s ran on after the command's end, not counted "
+		"(--wait-all waits): ",
+		c->evicted, c->evicted == 1 ? "" : "es");
+	print__escaped(stderr, c->names);
+	fputs(c->more_names ? ", ...\n" : "\n", stderr);
+}
+
+/* Of a run that has no file. */
+static const char *what_remains(const struct run *r)
+{
+	if (!r->failed)
+		return "";
+	if (r->failed->pub.unnamed || r->failed->pub.unreadable)
+		return ", and its rows are lost, as another program has changed the journal";
+	return ": the journal stays in StateDir and is finished by the next start";
+}
+
 static void summary(const struct run *r)
 {
-	const struct show_opts how = {.form = r->json ? SHOW_JSON : SHOW_PAGE};
+	const struct report_opts how = {
+		.form = r->json ? REPORT_JSON : REPORT_PAGE, .is_short = true, .is_run = true};
 	const char *path = daemon__last_file(r->d);
 	struct rusage self;
 
 	if (!path[0]) {
-		log_error("no file was written%s",
-			  r->failed ? ": the journal stays in StateDir and is "
-				      "finished by the next start"
-				    : "");
+		log_error("no file was written%s", what_remains(r));
 		return;
 	}
 	if (!r->quiet)
-		show__in_child(path, &how);
+		report__on_stderr(path, &how);
 	if (r->json || r->quiet)
 		return;
-	if (r->evicted)
-		printf("%u background process%s ran on after the command's end, not counted "
-		       "(--wait-all waits)\n",
-		       r->evicted, r->evicted == 1 ? "" : "es");
+	if (r->cgroup.evicted)
+		print_evicted(&r->cgroup);
 	if (!getrusage(RUSAGE_SELF, &self))
-		printf("jobprof itself: %.3f s of CPU, %.1f MB, its start included\n",
-		       self.ru_utime.tv_sec + self.ru_stime.tv_sec +
-			       (self.ru_utime.tv_usec + self.ru_stime.tv_usec) / 1e6,
-		       self.ru_maxrss / 1024.0);
-	printf("file: %s\n", path);
+		fprintf(stderr, "jobprof itself: %.3f s of CPU, %.1f MB, its start included\n",
+			self.ru_utime.tv_sec + self.ru_stime.tv_sec +
+				(self.ru_utime.tv_usec + self.ru_stime.tv_usec) / 1e6,
+			self.ru_maxrss / 1024.0);
+	fprintf(stderr, "file: %s\n", path);
 }
 
 static int profile(struct run *r, struct daemon_opts *o)
@@ -183,7 +201,7 @@ static int profile(struct run *r, struct daemon_opts *o)
 	daemon__free(r->d);
 	if (err)
 		return 1;
-	return exit_status(r) ? exit_status(r) : r->failed;
+	return exit_status(r) ? exit_status(r) : r->failed != NULL;
 }
 
 enum { OPT_PIN = OPT_LONG, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_NET_SKB, OPT_PERF };
@@ -214,20 +232,28 @@ static const struct opt opts[] = {
 	{0},
 };
 
+static const struct opt_values values[] = {
+	{'s', family__print_words},
+	{OPT_PERF, config__print_perf_words},
+	{0},
+};
+
 const struct command cmd_run = {
 	.name = "jobprof run",
 	.usage = "[OPTION]... [--] CMD [ARG]...",
-	.about = "Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and "
-		 "prints a\n"
-		 "summary. The exit status is CMD's (127: not found, 126: cannot be run, 128+n: "
-		 "killed\n"
-		 "by signal n).",
+	.about = "Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and\n"
+		 "prints on standard error what held it back, as jobprof report --short does.\n"
+		 "The exit status is CMD's (127: not found, 126: cannot be run, 128+n: killed by\n"
+		 "signal n). Without root, in a step that jobprofd profiles: prints what the step\n"
+		 "used meanwhile.",
 	.opts = opts,
+	.values = values,
 	.runs_another = true,
 };
 
 struct args {
 	const char *interval, *series, *out, *user, *perf_mode;
+	const char *rooted; /* the first option that needs root */
 };
 
 static int set_string(char **field, const char *value)
@@ -248,10 +274,21 @@ struct run_options {
 	struct args *a;
 };
 
+static const char *long_name(int letter)
+{
+	const struct opt *o = opts;
+
+	while (o->letter != letter)
+		o++;
+	return o->name;
+}
+
 static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct run_options *to = ctx;
 
+	if (!to->a->rooted && letter != 'j' && letter != 'q')
+		to->a->rooted = long_name(letter);
 	switch (letter) {
 	case 'i':
 		to->a->interval = arg;
@@ -343,10 +380,11 @@ static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const
 	}
 	if (apply_events(cfg, a))
 		return 2;
-	if (geteuid()) {
-		log_error("profiling needs root to load BPF programs: sudo jobprof run ...");
-		return 1;
-	}
+	return 0;
+}
+
+static int apply_user(struct run *r, const struct args *a)
+{
 	if (run_user__find(&r->user, a->user))
 		return 2;
 	return run_user__output(&r->user, a->out ? a->out : ".", r->out_dir) ? 1 : 0;
@@ -365,6 +403,21 @@ static void remove_stale_sockets(void)
 			unlinkat(dirfd(d), e->d_name, 0);
 }
 
+static int run_as_root(struct run *r, struct daemon_opts *o, const struct args *a)
+{
+	int status = apply_user(r, a);
+
+	if (status)
+		return status;
+	publication__find_writer(o->cfg->writer, r->writer, sizeof(r->writer));
+	o->writer = r->writer;
+	o->out_dir = r->out_dir;
+	o->uid = r->user.uid;
+	o->gid = r->user.gid;
+	status = run_user__command(&r->user, r->argv[0]);
+	return status ? status : profile(r, o);
+}
+
 int verb_run(int argc, char **argv)
 {
 	struct run r = {};
@@ -376,13 +429,12 @@ int verb_run(int argc, char **argv)
 				.child = on_child,
 				.interrupt = on_interrupt,
 				.done = is_done};
-	char writer[4200];
 	bool done = false; /* with --help */
 	int status;
 
 	if (config__init(&cfg))
 		return 1;
-	cfg.max_slots = 64;
+	cfg.max_slots = 128; /* half of them for ranks */
 	remove_stale_sockets();
 	snprintf(r.socket, sizeof(r.socket), SOCKET_DIR "/" SOCKET_FORM, getpid());
 	set_string(&cfg.socket, r.socket);
@@ -390,22 +442,15 @@ int verb_run(int argc, char **argv)
 	getrlimit(RLIMIT_NOFILE, &r.files);
 	status = options__read(&cmd_run, argc, argv, set_option,
 			       &(struct run_options){&r, &o, &cfg, &a});
+	r.argv = argv + optind;
 	if (status == OPTIONS_GO_ON)
 		status = optind < argc ? apply(&r, &o, &cfg, &a)
 				       : options__wrong(&cmd_run, "there is no command to run");
 	else
 		done = true;
-	if (!done && !status) {
-		publication__find_writer(cfg.writer, writer, sizeof(writer));
-		r.argv = argv + optind;
-		o.writer = writer;
-		o.out_dir = r.out_dir;
-		o.uid = r.user.uid;
-		o.gid = r.user.gid;
-		status = run_user__command(&r.user, r.argv[0]);
-		if (!status)
-			status = profile(&r, &o);
-	}
+	if (!done && !status)
+		status = geteuid() ? run_window__run(r.argv, a.rooted, r.json, r.quiet)
+				   : run_as_root(&r, &o, &a);
 	config__free(&cfg);
 	return status;
 }

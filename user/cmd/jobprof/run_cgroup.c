@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cmd/jobprof/run_cgroup.h"
 
 /* Below the task's directory CMD may have made its own. */
@@ -104,10 +105,28 @@ pid_t run_cgroup__fork(const struct run_cgroup *c)
 	return pid;
 }
 
-static unsigned evict_dir(const char *dir, const char *to)
+static void note_name(struct run_cgroup *c, int pid)
+{
+	size_t len = strlen(c->names), left = sizeof(c->names) - len;
+	char path[32], name[32], quoted[40], all[sizeof(c->names) + 4];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	if (read_file(AT_FDCWD, path, name, sizeof(name)) < 0)
+		return;
+	name[strcspn(name, "\n")] = '\0';
+	snprintf(quoted, sizeof(quoted), ", %s, ", name);
+	snprintf(all, sizeof(all), ", %s, ", c->names);
+	if (strstr(all, quoted))
+		return;
+	if (strlen(name) + 3 > left)
+		c->more_names = true;
+	else
+		snprintf(c->names + len, left, "%s%s", len ? ", " : "", name);
+}
+
+static void evict_dir(struct run_cgroup *c, const char *dir)
 {
 	char path[1024];
-	unsigned n = 0;
 	struct dirent *e;
 	_cleanup_closedir_ DIR *d = opendir(dir);
 	_cleanup_fclose_ FILE *f = NULL;
@@ -117,19 +136,21 @@ static unsigned evict_dir(const char *dir, const char *to)
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
-		n += evict_dir(path, to);
+		evict_dir(c, path);
 	}
 	snprintf(path, sizeof(path), "%s/cgroup.procs", dir);
 	f = fopen(path, "re");
 	while (f && fscanf(f, "%d", &pid) == 1)
-		if (pid > 0 && !move_pid(to, pid))
-			n++;
-	return n;
+		if (pid > 0 && !move_pid(c->home, pid)) {
+			c->evicted++;
+			note_name(c, pid);
+		}
 }
 
 unsigned run_cgroup__evict(struct run_cgroup *c)
 {
-	return evict_dir(c->dir[0], c->home);
+	evict_dir(c, c->dir[0]);
+	return c->evicted;
 }
 
 int run_cgroup__remove(struct run_cgroup *c)

@@ -21,12 +21,12 @@ int select_args__jobs(struct jobspec **out, unsigned *n, const char *text)
 	return !err ? 0 : err == -EINVAL ? 2 : 1;
 }
 
-int select_args__nodes(struct selection *sel, struct hostlist *l, const char *text)
+int select_args__nodes(struct selection *sel, struct string_list *l, const char *text)
 {
 	char bad[128];
 	int err;
 
-	hostlist__free(l);
+	string_list__free(l);
 	sel->nodes = NULL;
 	if (!text || !strcmp(text, "*"))
 		return 0;

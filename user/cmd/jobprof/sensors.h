@@ -20,9 +20,6 @@ struct source {
 	struct sensor_value *now, *before;
 };
 
-/* Per second, of what counts up; NAN where that is not known. */
-double source__rate(const struct source *s, unsigned i);
-
 struct sensors_format {
 	/* What one round has found; all: also sources that are absent. compact: on one line. */
 	int (*print)(FILE *out, const struct source *s, unsigned n, bool all, bool compact);

@@ -8,12 +8,15 @@
 #include "base/json.h"
 #include "cmd/jobprof/sensors.h"
 
+#define NAME_WIDTH_MAX 40
+
 static bool counts_up(const struct sensor_channel *ch)
 {
 	return ch->quantity == QUANTITY_ENERGY || ch->quantity == QUANTITY_COUNT;
 }
 
-double source__rate(const struct source *s, unsigned i)
+/* Per second, of what counts up; NAN where that is not known. */
+static double rate_of(const struct source *s, unsigned i)
 {
 	const struct sensor_value *now = &s->now[i], *before = &s->before[i];
 
@@ -44,7 +47,23 @@ static const char *state_name(const struct source *s)
 	return s->err == -EAGAIN || s->err == -ETIMEDOUT ? "no answer yet" : "does not work";
 }
 
-static void print_number(FILE *out, double v, const char *unit)
+/* Columns that text takes at the terminal. */
+static int width_of(const char *text)
+{
+	int n = 0;
+
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80; /* of a character of UTF-8 the first byte */
+	return n;
+}
+
+static void print_padded(FILE *out, const char *text, int width)
+{
+	print__escaped(out, text);
+	fprintf(out, "%*s", width > width_of(text) ? width - width_of(text) : 0, "");
+}
+
+static void print_number(FILE *out, double v, const char *unit, int unit_width)
 {
 	char text[40];
 
@@ -55,27 +74,51 @@ static void print_number(FILE *out, double v, const char *unit)
 	else
 		snprintf(text, sizeof(text), "%.*f", fabs(v) < 100 ? 3 : 1, v);
 	fprintf(out, " %14s ", text);
-	print__escaped(out, isnan(v) ? "" : unit);
-	fprintf(out, "%*s", 5 - (int)strlen(isnan(v) ? "" : unit), "");
+	print_padded(out, isnan(v) ? "" : unit, unit_width);
 }
 
-static void print_channel(FILE *out, const struct source *s, unsigned i)
+/* Of the columns of names and units, for all sources that are printed. */
+struct widths {
+	int name, unit, rate;
+};
+
+static void widen(int *width, const char *text)
+{
+	int n = width_of(text);
+
+	if (n > *width)
+		*width = n < NAME_WIDTH_MAX ? n : NAME_WIDTH_MAX;
+}
+
+static void add_widths(struct widths *w, const struct source *s)
+{
+	char unit[16];
+
+	for (unsigned i = 0; i < s->n; i++) {
+		widen(&w->name, s->ch[i].name);
+		widen(&w->unit, s->ch[i].unit);
+		rate_unit(unit, &s->ch[i]);
+		if (counts_up(&s->ch[i]))
+			widen(&w->rate, unit);
+	}
+}
+
+static void print_channel(FILE *out, const struct source *s, unsigned i, const struct widths *w)
 {
 	const struct sensor_channel *ch = &s->ch[i];
-	int pad = 24 - (int)strlen(ch->name);
 	char unit[16];
 
 	rate_unit(unit, ch);
 	fputs("  ", out);
-	print__escaped(out, ch->name);
-	fprintf(out, "%*s %-9s", pad > 0 ? pad : 0, "", sensor__part_name(ch->part));
-	print_number(out, s->now[i].value, ch->unit);
-	print_number(out, source__rate(s, i), unit);
+	print_padded(out, ch->name, w->name);
+	fprintf(out, " %-9s", sensor__part_name(ch->part));
+	print_number(out, s->now[i].value, ch->unit, w->unit);
+	print_number(out, rate_of(s, i), unit, w->rate);
 	fprintf(out, "  %s\n", sensor__quality_name(s->now[i].quality));
 }
 
 /* "rapl: powercap: 2 package", "ipmi: not permitted: run as root" */
-static void print_source(FILE *out, const struct source *s)
+static void print_source(FILE *out, const struct source *s, const struct widths *w)
 {
 	fprintf(out, "%s: ", s->ops->name);
 	if (s->err)
@@ -83,19 +126,23 @@ static void print_source(FILE *out, const struct source *s)
 	print__escaped(out, s->detail);
 	fputs("\n", out);
 	for (unsigned i = 0; i < s->n; i++)
-		print_channel(out, s, i);
+		print_channel(out, s, i, w);
 }
 
 static int print_text(FILE *out, const struct source *s, unsigned n, bool all, bool compact)
 {
+	struct widths w = {0};
 	unsigned shown = 0, there = 0;
 
+	for (unsigned i = 0; i < n; i++)
+		if (all || !s[i].absent)
+			add_widths(&w, &s[i]);
 	for (unsigned i = 0; i < n; i++) {
 		there += !s[i].absent;
 		if (s[i].absent && !all)
 			continue;
 		shown++;
-		print_source(out, &s[i]);
+		print_source(out, &s[i], &w);
 	}
 	if (!there)
 		fprintf(out, "%s%s\n", "none of the sensors that jobprof knows is on this node",
@@ -127,8 +174,8 @@ static json_t *json_channel(const struct source *s, unsigned i)
 			 ch->index < 0 ? json_null() : json_integer(ch->index), "cpu",
 			 ch->cpu < 0 ? json_null() : json_integer(ch->cpu), "quantity",
 			 quantities[ch->quantity], "unit", json__text(ch->unit), "value",
-			 json__number(v->value), "rate", json__number(source__rate(s, i)),
-			 "rate_unit", counts_up(ch) ? json__text(unit) : json_null(), "quality",
+			 json__number(v->value), "rate", json__number(rate_of(s, i)), "rate_unit",
+			 counts_up(ch) ? json__text(unit) : json_null(), "quality",
 			 sensor__quality_name(v->quality), "boot_ns",
 			 v->time_ns ? json_integer((json_int_t)v->time_ns) : json_null(), "step",
 			 json__number(ch->step), "error", json__number(ch->error), "period_s",
@@ -159,7 +206,7 @@ static int print_json(FILE *out, const struct source *s, unsigned n, bool all, b
 		if (all || !s[i].absent)
 			json_array_append_new(sources, json_source(&s[i]));
 	root = json_pack("{s:o}", "sources", sources);
-	err = root ? json_dumpf(root, out, compact ? JSON_COMPACT : JSON_INDENT(2)) : -1;
+	err = root ? json__dump(root, out, compact ? JSON_COMPACT : JSON_INDENT(2)) : -1;
 	json_decref(root);
 	fputs("\n", out);
 	return err ? -ENOMEM : 0;

@@ -53,12 +53,15 @@ static int print_json(json_t *json, FILE *out)
 	return err;
 }
 
+/* before: what stands between it and the node before; a node that cannot be read has none. */
 static int show_node(const struct model_file *f, const struct node_ref *ref, enum show_form form,
-		     FILE *out)
+		     const char *before, FILE *out)
 {
 	struct model_node n;
 	int err = model_node__read(&n, f, ref->step, ref->node);
 
+	if (!err)
+		fputs(before, out);
 	if (!err && form == SHOW_JSON)
 		err = print_json(page__json(&n), out);
 	else if (!err)
@@ -76,11 +79,12 @@ static int show_nodes(const struct model_file *f, const struct show_opts *o, FIL
 	unsigned n = 0;
 	int err = select__nodes(f->reader, &sel, &refs, &n);
 
-	for (unsigned i = 0; !err && i < n; i++) {
-		if (i)
-			fputs(o->form == SHOW_JSON ? ",\n" : "\n", out);
-		err = show_node(f, &refs[i], o->form, out);
-	}
+	for (unsigned i = 0; !err && i < n; i++)
+		err = show_node(f, &refs[i], o->form,
+				!i		       ? ""
+				: o->form == SHOW_JSON ? ",\n"
+						       : "\n",
+				out);
 	free(refs);
 	return err;
 }
@@ -120,8 +124,7 @@ static int show_json(const struct model_file *f, const struct show_opts *o, FILE
 	fputs("\"nodes\": [\n", out);
 	if (!err)
 		err = show_nodes(f, o, out);
-	if (!err)
-		fputs("]}\n", out);
+	fputs("]}\n", out); /* what was printed before an error is JSON, too */
 	return err;
 }
 
@@ -141,6 +144,17 @@ static int show_text(const struct model_file *f, const struct show_opts *o, FILE
 	return err ? err : show_nodes(f, o, out);
 }
 
+/* Then the lines of other steps are no answer. */
+static bool selects_nothing(const struct model_file *f, const struct selection *sel)
+{
+	struct node_ref *refs = NULL;
+	unsigned n = 0;
+	int err = select__nodes(f->reader, sel, &refs, &n);
+
+	free(refs);
+	return !err && !n;
+}
+
 int show__file(const char *path, const struct show_opts *o, FILE *out)
 {
 	const struct selection sel = {.nodes = o->nodes, .steps = o->steps, .nsteps = o->nsteps};
@@ -148,7 +162,7 @@ int show__file(const char *path, const struct show_opts *o, FILE *out)
 	int err = model_file__open(&f, path);
 	bool missing = !err && select_args__missing(f.reader, &sel, path);
 
-	if (!err)
+	if (!err && !(missing && selects_nothing(&f, &sel)))
 		err = o->form == SHOW_JSON ? show_json(&f, o, out) : show_text(&f, o, out);
 	if (err && !ferror(out))
 		log_error("%s: %s%s", path, pool__noted_object(), reader__strerror(err));
@@ -161,24 +175,25 @@ struct shown {
 	const struct show_opts *opts;
 };
 
-static int show_in_child(void *arg)
+static int print_shown(void *arg)
 {
 	const struct shown *s = arg;
 
 	return show__file(s->path, s->opts, stdout);
 }
 
-int show__in_child(const char *path, const struct show_opts *opts)
+/* The pages about one file to stdout, from a child that a damaged file cannot take down with it. */
+static int show_in_child(const char *path, const struct show_opts *opts)
 {
 	struct shown s = {path, opts};
 
-	return pool__call_verb(show_in_child, &s, &POOL_LOAD);
+	return pool__call_verb(print_shown, &s, &POOL_LOAD);
 }
 
 static const struct opt opts[] = {
 	{'a', "all", NULL,
-	 "every column, also those without a line of their own, and the tables of all other "
-	 "series"},
+	 "every column, also those without a line of their own, the tables of all other "
+	 "series, and how the numbers came about"},
 	OPT_JOBS,
 	OPT_INPUT,
 	OPT_NODES,
@@ -190,17 +205,15 @@ const struct command cmd_show = {
 	.name = "jobprof show",
 	.usage = "[--all | --json] [-N HOSTLIST] FILE...\n"
 		 "[--all | --json] [-N HOSTLIST] -j JOB[.STEP] [DIR]",
-	.about = "One page about each node-step: time, memory and I/O of every task, the whole "
-		 "step,\n"
-		 "and how they went over time. Before them, about a job file, a line for each "
-		 "step;\n"
-		 "of more than 16 nodes there are pages only with -N or --all.",
+	.about = "One page about each node-step: time, memory and I/O of every task, the whole\n"
+		 "step, and how they went over time. Before them, about a job file, a line for\n"
+		 "each step; of more than 16 nodes there are pages only with -N or --all.",
 	.opts = opts,
 };
 
 struct args {
 	struct show_opts opts;
-	struct hostlist nodes;
+	struct string_list nodes;
 	struct selection sel;
 	const char *jobs, *input;
 };
@@ -237,7 +250,7 @@ static int show_job_file(struct args *a)
 
 	a->opts.steps = f.steps;
 	a->opts.nsteps = f.nsteps;
-	if (!status && show__in_child(f.path, &a->opts))
+	if (!status && show_in_child(f.path, &a->opts))
 		status = 1;
 	input_file__free(&f);
 	return status;
@@ -252,7 +265,7 @@ static int show_words(struct args *a, int argc, char **argv)
 		return status ? status : show_job_file(a);
 	}
 	for (int i = optind; i < argc; i++)
-		if (show__in_child(argv[i], &a->opts))
+		if (show_in_child(argv[i], &a->opts))
 			status = 1;
 	return status;
 }
@@ -264,6 +277,6 @@ int verb_show(int argc, char **argv)
 
 	if (status == OPTIONS_GO_ON)
 		status = show_words(&a, argc, argv);
-	hostlist__free(&a.nodes);
+	string_list__free(&a.nodes);
 	return status;
 }

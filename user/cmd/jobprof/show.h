@@ -14,17 +14,13 @@ enum show_form {
 
 struct show_opts {
 	enum show_form form;
-	const struct hostlist *nodes; /* NULL: all, or none of a large job */
-	const char *const *steps;     /* pages of these; nsteps 0: of all */
+	const struct string_list *nodes; /* NULL: all, or none of a large job */
+	const char *const *steps;	 /* pages of these; nsteps 0: of all */
 	unsigned nsteps;
 };
 
 /* The pages about one file, by this process. Tells the user what fails; the pages of the nodes
  * before are printed then. Returns the exit status. */
 int show__file(const char *path, const struct show_opts *opts, FILE *out);
-
-/* The same to stdout, from a child that a damaged file cannot take us down with; also the summary
- * of "jobprof run". */
-int show__in_child(const char *path, const struct show_opts *opts);
 
 #endif

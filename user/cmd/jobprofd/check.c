@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprofd --check and --check-bpf: what this kernel and node support. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 
 #include "base/escape.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "cmd/jobprofd/jobprofd.h"
 #include "daemon/config/perf_columns.h"
 #include "identity/hierarchy.h"
@@ -20,6 +22,68 @@ static const char *state_name(const struct kern_feature *f)
 	if (f->state == 1)
 		return "yes";
 	return f->state == 0 ? "no" : strerror(-f->state);
+}
+
+static bool has_controller(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (const char *p = list; (p = strstr(p, name)); p += len)
+		if ((p == list || p[-1] == ' ') && (!p[len] || p[len] == ' ' || p[len] == '\n'))
+			return true;
+	return false;
+}
+
+static bool v1_has_controller(const struct hierarchy *h, int n, const char *name)
+{
+	char list[sizeof(h->controllers)];
+
+	for (int i = 0; i < n; i++) {
+		memcpy(list, h[i].controllers, sizeof(list));
+		for (char *c = list; *c; c++)
+			*c = *c == ',' ? ' ' : *c;
+		if (!h[i].v2 && has_controller(list, name))
+			return true;
+	}
+	return false;
+}
+
+/* Controllers without which columns of v2 stay empty. Slurm's cgroup/v2 switches them on below the
+ * root, where the root lets it. */
+static void check_controllers(const struct hierarchy *h, int n)
+{
+	static const struct {
+		const char *name, *without;
+	} wanted[] = {
+		{"memory", "MemMB, MemPeakMB, MemLimitMB stay unknown"},
+		{"cpu", "Throttled stays unknown"},
+	};
+	const struct hierarchy *v2 = h;
+	char path[300], there[512], on[512];
+
+	while (v2 < h + n && !v2->v2)
+		v2++;
+	if (v2 == h + n)
+		return;
+	snprintf(path, sizeof(path), "%s/cgroup.controllers", v2->mount);
+	if (read_file(AT_FDCWD, path, there, sizeof(there)) < 0)
+		return;
+	snprintf(path, sizeof(path), "%s/cgroup.subtree_control", v2->mount);
+	if (read_file(AT_FDCWD, path, on, sizeof(on)) < 0)
+		on[0] = '\0';
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		const char *name = wanted[i].name;
+		bool has = has_controller(there, name), v1 = v1_has_controller(h, n, name);
+
+		printf("v2 controller %-6s %-5s %-34s ", name,
+		       has && has_controller(on, name) ? "yes" : "no",
+		       has ? "cgroup.subtree_control" : "cgroup.controllers");
+		if (v1)
+			printf("nothing for steps in v1, which has it; in v2 %s\n",
+			       wanted[i].without);
+		else
+			printf("%s\n", wanted[i].without);
+	}
 }
 
 static void check_hierarchies(void)
@@ -36,6 +100,7 @@ static void check_hierarchies(void)
 	if (!n)
 		printf("%-20s %-5s %-34s %s\n", "cgroup", "NO", "mountinfo",
 		       "nothing can be followed");
+	check_controllers(h, found > 0 ? found : 0);
 	free(h);
 }
 
@@ -49,7 +114,7 @@ static void check_sensor(const struct sensor_ops *ops)
 		return;
 	printf("sensor %-13s %-5s ", ops->name, err ? "no" : "yes");
 	print__escaped(stdout, reason);
-	printf("  %s\n", ops->doc);
+	printf("%*s %s\n", (int)(strlen(reason) < 34 ? 34 - strlen(reason) : 0), "", ops->doc);
 }
 
 /* Sources of readings that are there; those that may not be read say what to do. */

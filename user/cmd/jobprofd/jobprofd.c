@@ -78,11 +78,9 @@ static void print_keys(FILE *out)
 static const struct command cmd = {
 	.name = "jobprofd",
 	.usage = "[OPTION]...",
-	.about = "Profiles the steps of this node, see jobprofd(8). SIGHUP reads the settings "
-		 "again;\n"
-		 "SIGTERM ends every file and leaves; SIGUSR1 leaves everything to the next "
-		 "jobprofd,\n"
-		 "which goes on without losing a count.",
+	.about = "Profiles the steps of this node, see jobprofd(8). SIGHUP reads the settings\n"
+		 "again; SIGTERM ends every file and leaves; SIGUSR1 leaves everything to the\n"
+		 "next jobprofd, which goes on without losing a count.",
 	.opts = opts,
 	.more = print_keys,
 };

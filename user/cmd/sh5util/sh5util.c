@@ -102,7 +102,7 @@ int sh5util__main(int argc, char **argv)
 	log__init("sh5util", LOGL_INFO);
 	if (sh5__options(argc, argv, &o, &status))
 		status = do_jobs(&o);
-	hostlist__free(&o.nodes);
+	string_list__free(&o.nodes);
 	free(o.specs);
 	free(o.user);
 	return status;

@@ -32,7 +32,7 @@ struct sh5_options {
 	char series[64];	  /* name in the file */
 	struct number_range task; /* selection.tasks, if one was named */
 	struct selection sel;
-	struct hostlist nodes;
+	struct string_list nodes;
 	char *user;
 	bool totals;
 	bool keep;    /* node-step files */

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/program.h"
+#include "daemon/child/publication.h"
 #include "hdf5/hdf5.h"
 
 #define FILES_MAX 64
@@ -132,13 +133,12 @@ static int publish(const struct options *o)
 			err == -EBADMSG	  ? "the journal is not one"
 			: err == -ENODATA ? "the journal names no node"
 					  : strerror(-err));
-		return 1;
+		return err == -EBADMSG || err == -ENODATA ? WRITER_NO_JOURNAL : 1;
 	}
 	if (st.rejected || st.torn_bytes)
 		fprintf(stderr,
-			"jobprof-writer: %s: %llu records rejected, %llu bytes (%llu rows) cut off "
-			"at "
-			"the journal's end\n",
+			"jobprof-writer: %s: %llu records rejected, %llu bytes (at least %llu "
+			"rows) cut off at the journal's end\n",
 			o->name, (unsigned long long)st.rejected, (unsigned long long)st.torn_bytes,
 			(unsigned long long)st.torn_rows);
 	return 0;

@@ -13,14 +13,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "identity/slurmd.h"
+#include "daemon/child/slurm_command.h"
 
 struct end_reason {
-	struct slurmd slurmd; /* where Slurm can be asked, as far as slurmstepd has sent it */
-	char node[65];
+	struct slurm_command squeue;
 	uint32_t job_id;
-	pid_t pid; /* squeue, 0: does not run */
-	int fd;	   /* what it says */
 	unsigned asked;
 	uint64_t next_ns, end_ns; /* when to ask again, and when to give up */
 	char answer[64];	  /* the reason, "" as long as none is known */

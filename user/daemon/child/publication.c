@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +40,21 @@ static int open_dir(const struct publication *p, const struct child_user *u, int
 	return fd;
 }
 
+/* A journal that has no name goes to the one number that child__begin() leaves open. It is opened
+ * anew, since the daemon's own descriptor can be written. */
+static void keep_as_stdin(int fd)
+{
+	char path[32];
+	int copy;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	copy = open(path, O_RDONLY | O_CLOEXEC);
+	if (copy < 0 || dup2(copy, STDIN_FILENO) < 0) {
+		log_error("cannot read the open journal: %s", strerror(errno));
+		_exit(1);
+	}
+}
+
 /* Runs in the child, as the user from child__become() on. Never returns. */
 static void run_writer(const struct publication *p, const char *writer, bool final, pid_t parent)
 {
@@ -45,10 +62,12 @@ static void run_writer(const struct publication *p, const char *writer, bool fin
 	char jfd[16], dfd[16], deadline[16];
 	int journal, dir, made = 0;
 
+	if (p->unnamed)
+		keep_as_stdin(p->journal_fd);
 	/* this comes before any call that may hang: it closes the locks of StateDir and of the
 	 * journals */
 	child__begin();
-	journal = open(p->journal, O_RDONLY | O_CLOEXEC);
+	journal = p->unnamed ? STDIN_FILENO : open(p->journal, O_RDONLY | O_CLOEXEC);
 	if (journal < 0) {
 		log_error("cannot read journal %s: %s", p->journal, strerror(errno));
 		_exit(1);
@@ -88,6 +107,33 @@ static int open_stderr_pipe(int p[2])
 	return pipe2(p, O_CLOEXEC | O_NONBLOCK) ? -errno : 0;
 }
 
+int publication__lock(struct publication *p)
+{
+	int fd = open(p->journal, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK), err = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) || fstat(fd, &st))
+		err = -errno;
+	else if (!st.st_nlink)
+		err = -ENOENT;
+	if (err)
+		close(fd);
+	else
+		p->journal_fd = fd;
+	return err;
+}
+
+/* Every jobprof run finishes the journals that killed ones have left: one of them at a time. */
+static int lock_leftover(struct publication *p, bool final)
+{
+	int err = !final || p->user[0] || p->journal_fd ? 0 : publication__lock(p);
+
+	p->done = err == -EWOULDBLOCK || err == -ENOENT; /* another process makes the file */
+	return p->done ? -EAGAIN : err;
+}
+
 int publication__start(struct publication *p, const char *writer, bool final, uint64_t now_ns)
 {
 	pid_t pid, parent = getpid();
@@ -95,7 +141,9 @@ int publication__start(struct publication *p, const char *writer, bool final, ui
 
 	if (p->pid || p->done || now_ns < p->next_ns)
 		return -EAGAIN;
-	err = open_stderr_pipe(pipe_fds);
+	err = lock_leftover(p, final);
+	if (!err)
+		err = open_stderr_pipe(pipe_fds);
 	if (err)
 		return err;
 	pid = fork();
@@ -139,7 +187,9 @@ static void read_writer_output(struct publication *p, bool done)
 		if (!*line)
 			continue;
 		if (done && !p->unlogged)
-			log_info("%s", skip_prefix(line, "jobprof-writer"));
+			/* jobprof run has no log of what goes well */
+			log__print(p->user[0] ? LOGL_INFO : LOGL_WARN, "%s",
+				   skip_prefix(line, "jobprof-writer"));
 		if (!done)
 			snprintf(p->error, sizeof(p->error), "%s",
 				 skip_prefix(skip_prefix(line, "jobprof-writer"), p->name));
@@ -166,6 +216,16 @@ static bool was_logged(const char *error, uint64_t now_ns)
 	return false;
 }
 
+/* Where the rows of a file that is not written are. */
+static const char *rows_are(const struct publication *p)
+{
+	if (p->unreadable)
+		return "its rows are lost, as another program has changed the journal";
+	if (p->unnamed)
+		return "its rows are lost if this process ends, as the journal was removed";
+	return "its rows stay in the journal";
+}
+
 /* The log has each cause once an hour, however often the file is tried. */
 static void log_failure(struct publication *p, uint64_t now_ns)
 {
@@ -175,9 +235,15 @@ static void log_failure(struct publication *p, uint64_t now_ns)
 		p->failing_ns = now_ns;
 	if (first || !silent)
 		log__print(silent ? LOGL_DEBUG : LOGL_ERROR,
-			   "cannot write %s as uid %u: %s; its rows stay in the journal, and "
-			   "writing is tried again",
-			   p->name, p->uid, p->error);
+			   "cannot write %s as uid %u: %s; %s, and writing is tried again", p->name,
+			   p->uid, p->error, rows_are(p));
+}
+
+void publication__end(struct publication *p)
+{
+	if (p->journal_fd > 0)
+		close(p->journal_fd);
+	p->journal_fd = 0;
 }
 
 static void count_failure(struct publication *p, int status, uint64_t now_ns)
@@ -190,6 +256,7 @@ static void count_failure(struct publication *p, int status, uint64_t now_ns)
 	else if (!p->error[0])
 		snprintf(p->error, sizeof(p->error), "its writer ended with status %d",
 			 WEXITSTATUS(status));
+	p->unreadable = WIFEXITED(status) && WEXITSTATUS(status) == WRITER_NO_JOURNAL;
 	log_failure(p, now_ns);
 	p->failures++;
 	p->next_ns = now_ns + (wait < RETRY_MAX_NS ? wait : RETRY_MAX_NS);

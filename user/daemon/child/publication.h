@@ -15,8 +15,14 @@
 #define PUBLISH_PATH  512
 #define PUBLISH_ERROR 512
 
+/* Exit status of a writer that could not make anything of the journal. */
+#define WRITER_NO_JOURNAL 3
+
 struct publication {
 	char journal[PUBLISH_PATH];
+	int journal_fd; /* 0, or the complete journal of a run: its lock keeps others from writing
+			 * the file */
+	bool unnamed;	/* the journal is not at its path any more, and is read by journal_fd */
 	char dir[PUBLISH_PATH]; /* where the file goes */
 	char user[64];		/* not "": dir gets a directory of that name */
 	char name[256];		/* <job>_<step>_<node>.h5 */
@@ -32,18 +38,27 @@ struct publication {
 	unsigned failures;	   /* in a row */
 	uint64_t failing_ns;	   /* of the first of them */
 	char error[PUBLISH_ERROR]; /* of the last one */
+	bool unreadable;	   /* the last one could not make anything of the journal */
 	bool unlogged;		   /* the file is of another run: failures are not logged */
 	int stderr_fd;		   /* the running writer's stderr */
 	unsigned kills;
 	uint64_t published; /* files put in place */
 };
 
-/* Starts a writer. 0, -EAGAIN (one runs, or it is too early), -errno. */
+/* Locks the journal, which must be at its path, until publication__end(). 0; -ENOENT: it is not
+ * there any more; -EWOULDBLOCK: another process is writing it or its file; -errno. */
+int publication__lock(struct publication *p);
+
+/* Starts a writer. 0, -EAGAIN (one runs, it is too early, or another process makes the file: then
+ * p is done), -errno. */
 int publication__start(struct publication *p, const char *writer, bool final, uint64_t now_ns);
 /* The writer has ended with that wait status. True if it was p's. */
 bool publication__reaped(struct publication *p, pid_t pid, int status, uint64_t now_ns);
 /* Kills a writer that is past its deadline. */
 void publication__check(struct publication *p, uint64_t now_ns);
+
+/* Gives the journal up. */
+void publication__end(struct publication *p);
 
 /* Finds the writer's path: the configured one, else in the directory of this program or in its
  * libexec. */

@@ -29,10 +29,10 @@ struct reading {
 
 static bool in_list(const char *list, const char *name)
 {
-	struct hostlist l = {0};
+	struct string_list l = {0};
 	bool has = !hostlist__parse(&l, list, NULL, 0) && hostlist__has(&l, name);
 
-	hostlist__free(&l);
+	string_list__free(&l);
 	return has;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/child/job_infos.h"
 #include "daemon/core/core.h"
 #include "daemon/files/automerge.h"
 #include "daemon/files/files.h"
@@ -15,15 +16,20 @@
 #include "daemon/follow/step_list.h"
 #include "daemon/node/node.h"
 #include "daemon/node/step_sensors.h"
+#include "daemon/record/job_attrs.h"
 #include "daemon/record/step_attrs.h"
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_rows.h"
 #include "daemon/socket/control.h"
 #include "daemon/step/step_ask.h"
+#include "daemon/step/task_about.h"
 
 /* How long the last tasks of a removed cgroup may take to leave the CPU, and its disk requests to
  * come back. */
 #define QUIET_MAX_NS (2 * NSEC_PER_SEC)
+
+/* The same where processes go on outside: those never leave, and the others take no longer. */
+#define QUIET_LEFT_NS (20 * NSEC_PER_MSEC)
 
 void step__close(struct step *s, struct kern *k)
 {
@@ -42,7 +48,7 @@ void step__last_rows(struct step *s, const struct step_env *env)
 	if (s->families & FAM_SENSORS)
 		node__tick(env->node, *env->steps, env, snapshot__boot_ns(env->snap));
 	if (s->req)
-		step__journal_external(s);
+		step__journal_external(s, env);
 	step__rows(s, env, true);
 }
 
@@ -54,6 +60,7 @@ static void ask_squeue(struct step *s, const struct step_env *env, uint64_t now_
 
 void step__finish(struct step *s, const struct step_env *env, const char *reason)
 {
+	step_journal__check(s, env);
 	step__put_end_attrs(s, env, reason);
 	kern__set_done(env->k, s->slot);
 	journal__end(s->journal);
@@ -107,12 +114,50 @@ static void end_step(struct daemon *d, struct step *s, uint64_t now)
 		log_error("cannot read the counters: %s: the last row of %s is lost",
 			  strerror(-err), s->pub.name);
 	step__last_rows(s, &d->env);
-	if (step__must_ask_squeue(s, &d->env)) {
+	s->asks_reason = step__must_ask_squeue(s, &d->env);
+	if (s->asks_reason)
 		ask_squeue(s, &d->env, now);
+	s->asks_state = job_attrs__ask_end(s, &d->env, now);
+	if (s->asks_reason || s->asks_state)
 		s->state = STEP_ASKING;
-	} else {
+	else
 		close_step(d, s, NULL);
+}
+
+static void take_slurms_answers(struct daemon *d, struct step *s, uint64_t now)
+{
+	if (s->asks_reason && end_reason__advance(&s->end_reason, now))
+		s->asks_reason = false;
+	if (s->asks_state && !job_infos__pending(d->env.jobs, s->ids.job_id)) {
+		job_attrs__put_end(s, &d->env, now);
+		s->asks_state = false;
 	}
+	if (!s->asks_reason && !s->asks_state)
+		close_step(d, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
+}
+
+/* What is no row: of the step's job, and of its tasks' programs. */
+static void learn_more(struct daemon *d, struct step *s, uint64_t now)
+{
+	job_attrs__take(s, &d->env, now);
+	if (now < task_about__due(s))
+		return;
+	step__collect_slots(s, d->env.k);
+	task_about__ask(s, &d->env, now);
+}
+
+/* Nothing that belongs to the step comes any more, or it has been waited for long enough. */
+static bool has_come_to_rest(const struct daemon *d, struct step *s, uint64_t now)
+{
+	uint64_t waited = now - s->end_boot_ns;
+	bool quiet = step__quiet(s, d->env.k) || (d->left_behind && waited > QUIET_LEFT_NS);
+
+	return (quiet && !step__asks(s) && !job_attrs__waits(s, &d->env)) || waited > QUIET_MAX_NS;
+}
+
+void daemon__leave_behind(struct daemon *d)
+{
+	d->left_behind = true;
 }
 
 static void advance_step(struct daemon *d, struct step *s, uint64_t now)
@@ -126,16 +171,17 @@ static void advance_step(struct daemon *d, struct step *s, uint64_t now)
 			begin_end(d, s, now);
 		else if (s->state == STEP_ACTIVE)
 			daemon_publish_live(d, s, now);
+		if (s->state == STEP_ACTIVE)
+			learn_more(d, s, now);
 		publication__check(&s->pub, now);
 		break;
 	case STEP_ENDING:
-		if ((step__quiet(s, d->env.k) && !step__asks(s)) ||
-		    now - s->end_boot_ns > QUIET_MAX_NS)
+		job_attrs__take(s, &d->env, now);
+		if (has_come_to_rest(d, s, now))
 			end_step(d, s, now);
 		break;
 	case STEP_ASKING:
-		if (end_reason__advance(&s->end_reason, now))
-			close_step(d, s, s->end_reason.answer[0] ? s->end_reason.answer : NULL);
+		take_slurms_answers(d, s, now);
 		break;
 	case STEP_FINISHING:
 		if (step__write_rest(s))
@@ -176,6 +222,7 @@ static void drop_done(struct daemon *d)
 			continue;
 		}
 		*o = done->next;
+		publication__end(&done->pub);
 		free(done);
 	}
 }
@@ -195,6 +242,7 @@ void daemon_advance(struct daemon *d, uint64_t now)
 	struct step *s;
 	bool again = true;
 
+	job_infos__turn(d->env.jobs, now);
 	while (again) { /* a step may go through several states at once */
 		again = false;
 		for (s = d->steps; s; s = s->next) {

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "daemon/child/job_infos.h"
 #include "daemon/core/core.h"
 #include "daemon/daemon.h"
 #include "daemon/files/automerge.h"
@@ -40,6 +41,8 @@ static void reap_child(struct daemon *d, pid_t pid, int status, uint64_t now)
 	for (s = d->steps; s; s = s->next)
 		if (end_reason__reaped(&s->end_reason, pid))
 			return;
+	if (job_infos__reaped(d->env.jobs, pid, now))
+		return;
 	if (daemon_writer_reaped(d, pid, status, now) || lookups__reaped(d->env.lookups, pid))
 		return;
 	if (d->automerge && automerge__reaped(d->automerge, pid, status))
@@ -169,8 +172,9 @@ static int run_turn(struct daemon *d, int timeout_ms)
 	if (control_ready || now >= control__due(d->control))
 		control__turn(d->control, now);
 	daemon_take_events(d, now);
+	daemon_note_losses(d, now);
 	if (d->external_rows)
-		request_match__journal_external(d->steps);
+		request_match__journal_external(d->steps, &d->env);
 	d->external_rows = false;
 	if (now >= d->next_sample_ns) {
 		daemon_sample(d, now);

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "daemon/config/check.h"
 #include "daemon/child/child.h"
+#include "daemon/child/job_infos.h"
 #include "daemon/socket/control.h"
 #include "daemon/follow/daemon_state.h"
 #include "daemon/follow/kernel.h"
@@ -109,6 +110,8 @@ static int open_fds(struct daemon *d)
 		err = lookups__new(&d->env.lookups, daemon_answered, d);
 	if (!err)
 		err = watch_fd(d, lookups__fd(d->env.lookups));
+	if (!d->env.embedded)
+		d->env.jobs = job_infos__new();
 	if (err)
 		log_error("cannot set up the event loop: %s", strerror(-err));
 	return err;
@@ -331,7 +334,7 @@ int daemon__open(struct daemon **out, const struct daemon_opts *opts)
 		daemon_set_intervals(d);
 		open_control(d);
 		if (d->opts.cfg->auto_merge && !d->opts.embedded)
-			automerge__new(&d->automerge, d->env.state_dir);
+			automerge__new(&d->automerge, d->env.state_dir, d->opts.cfg->auto_report);
 		err = find_running_steps(d);
 	}
 	if (!err)
@@ -356,6 +359,7 @@ void daemon__free(struct daemon *d)
 		return;
 	control__free(d->control, d->handover);
 	lookups__free(d->env.lookups);
+	job_infos__free(d->env.jobs);
 	automerge__free(d->automerge);
 	while (d->requests) {
 		struct request *r = d->requests;
@@ -373,6 +377,7 @@ void daemon__free(struct daemon *d)
 		struct pending_file *o = d->pending_files;
 
 		d->pending_files = o->next;
+		publication__end(&o->pub);
 		free(o);
 	}
 	snapshot__free(d->env.snap);

@@ -52,6 +52,7 @@ struct automerge {
 	unsigned n;
 	const struct merge *running[RUNNING_MAX]; /* NULL: room for one */
 	uint64_t next_ns;
+	bool report;		/* is stored in the job file */
 	char dir[PUBLISH_PATH]; /* of the records */
 	char program[PUBLISH_PATH + 64];
 	struct log_limit full;
@@ -130,7 +131,7 @@ static int read_records(struct automerge *a)
 	return 0;
 }
 
-int automerge__new(struct automerge **out, const char *state_dir)
+int automerge__new(struct automerge **out, const char *state_dir, bool report)
 {
 	struct automerge *a = calloc(1, sizeof(*a));
 	int err = 0;
@@ -138,6 +139,7 @@ int automerge__new(struct automerge **out, const char *state_dir)
 	*out = NULL;
 	if (!a)
 		return -ENOMEM;
+	a->report = report;
 	snprintf(a->dir, sizeof(a->dir), "%s/merges", state_dir);
 	/* the program is installed so that users may run but not read it: they cannot trace it
 	 * then */
@@ -302,7 +304,8 @@ static void run_merge(const struct automerge *a, const struct merge *m, pid_t pa
 	snprintf(id, sizeof(id), "%u", m->job.job_id);
 	snprintf(wait, sizeof(wait), "%d", WAIT_S);
 	execl(a->program, "jobprof", "merge", "-j", id, "-p", m->job.dir, "-u", m->job.user, "-o",
-	      output, "--wait", wait, "--threads", "1", (char *)NULL);
+	      output, "--wait", wait, "--threads", "1", a->report ? "--report" : (char *)NULL,
+	      (char *)NULL);
 	log_error("cannot run %s: %s", a->program, strerror(errno));
 	_exit(1);
 }

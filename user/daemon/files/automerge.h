@@ -15,8 +15,9 @@
 struct automerge;
 struct daemon;
 
-/* Takes up the merges of earlier runs. 0; -errno (logged): nothing is merged. */
-int automerge__new(struct automerge **out, const char *state_dir);
+/* Takes up the merges of earlier runs. With report, each merge stores the report in its file. 0;
+ * -errno (logged): nothing is merged. */
+int automerge__new(struct automerge **out, const char *state_dir, bool report);
 /* Merges that run end with this process. NULL is fine. */
 void automerge__free(struct automerge *a);
 /* Notes the jobs of new steps, and starts merges of jobs that have ended. */

@@ -86,7 +86,8 @@ void daemon_finish_file(struct daemon *d, struct publication *p, uint64_t now)
 static void remove_written_journal(const struct publication *p, char *path, size_t len)
 {
 	snprintf(path, len, "%s%s%s/%s", p->dir, p->user[0] ? "/" : "", p->user, p->name);
-	unlink(p->journal);
+	if (!p->unnamed) /* else that name is another file's, or nobody's */
+		unlink(p->journal);
 	log_info("wrote %s", path);
 }
 
@@ -110,6 +111,8 @@ bool daemon_writer_reaped(struct daemon *d, pid_t pid, int status, uint64_t now)
 			continue;
 		if (o->pub.done)
 			remove_written_journal(&o->pub, path, sizeof(path));
+		else
+			publication__end(&o->pub); /* many may wait */
 		return true;
 	}
 	return false;

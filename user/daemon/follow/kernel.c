@@ -3,16 +3,67 @@
  * that they have not seen are looked for, and their events are taken. */
 #include "daemon/follow/kernel.h"
 
+#include <stddef.h>
+
 #include "base/clock.h"
 #include "base/log.h"
 #include "daemon/follow/daemon_state.h"
 #include "daemon/follow/step_list.h"
 #include "daemon/step/step_cgroup.h"
 
-#define RESCAN_NS  (300 * NSEC_PER_SEC)
-#define LATE_NS	   (1 * NSEC_PER_SEC)  /* between two looks for those that found no slot, */
-#define LATE_SHARE 50		       /* and so many times as long as one takes */
-#define DETACH_NS  (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
+#define RESCAN_NS    (300 * NSEC_PER_SEC)
+#define LATE_NS	     (1 * NSEC_PER_SEC) /* between two looks for those that found no slot, */
+#define LATE_SHARE   50			/* and so many times as long as one takes */
+#define LOSS_AGAIN_S 600
+#define DETACH_NS    (60 * NSEC_PER_SEC) /* idle that long: nothing stays on the switch path */
+
+/* What is in no slot, not even in that of what is unattributed. */
+static const struct {
+	size_t offset;
+	const char *one, *many;
+} losses[KERNEL_LOSSES] = {
+	{offsetof(struct jp_stats, storage_fail),
+	 "task got no storage in the kernel and is not counted: it may be of any program of the "
+	 "node; see whether its memory is full",
+	 "tasks got no storage in the kernel and are not counted: they may be of any program of "
+	 "the "
+	 "node; see whether its memory is full"},
+	{offsetof(struct jp_stats, cgroups_full),
+	 "cgroup did not fit the table of cgroups, and its tasks are not counted: remove empty "
+	 "cgroups",
+	 "cgroups did not fit the table of cgroups, and their tasks are not counted: remove empty "
+	 "cgroups"},
+};
+
+/* How much of that kind of loss there was, on this node since the programs were loaded. */
+static uint64_t count_loss(const struct kern *k, unsigned kind)
+{
+	const struct jp_stats *stats = &kern__control(k)->stats;
+
+	return *(const uint64_t *)((const char *)stats + losses[kind].offset);
+}
+
+const char *kernel_loss__text(unsigned kind, uint64_t n)
+{
+	return n == 1 ? losses[kind].one : losses[kind].many;
+}
+
+void daemon_note_losses(struct daemon *d, uint64_t now)
+{
+	for (unsigned i = 0; i < KERNEL_LOSSES; i++) {
+		struct kernel_loss *l = &d->losses[i];
+		uint64_t n = count_loss(d->env.k, i);
+
+		if (n <= l->seen)
+			continue;
+		if (!l->last_ns || now - l->last_ns > KERNEL_LOSS_NS)
+			l->since_ns = now;
+		l->last_ns = now;
+		l->seen = n;
+		if (log_every(&l->log, LOSS_AGAIN_S))
+			log_error("%llu %s", (unsigned long long)n, kernel_loss__text(i, n));
+	}
+}
 
 int daemon_attach(struct kern *k)
 {

@@ -16,6 +16,10 @@ int daemon_attach(struct kern *k);
 void daemon_rescan(struct daemon *d, uint64_t now);
 /* Walks over all cgroups when some found no slot and slots have been given back since. */
 void daemon_place_late(struct daemon *d, uint64_t now);
+/* Logs what the kernel side could not count, when it becomes more. */
+void daemon_note_losses(struct daemon *d, uint64_t now);
+/* Text of the kind of loss, for n of it: what is not counted, and what to do. */
+const char *kernel_loss__text(unsigned kind, uint64_t n);
 /* Detaches the programs when there has been no step for a while. */
 void daemon_detach_idle(struct daemon *d, uint64_t now);
 /* Takes what the kernel side has reported since the last turn: steps that begin, tasks that end.

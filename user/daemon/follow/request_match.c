@@ -116,9 +116,9 @@ void daemon_claim_requests(struct daemon *d, uint64_t now)
 	}
 }
 
-void request_match__journal_external(struct step *s)
+void request_match__journal_external(struct step *s, const struct step_env *env)
 {
 	for (; s; s = s->next)
 		if (s->state == STEP_ACTIVE && s->req)
-			step__journal_external(s);
+			step__journal_external(s, env);
 }

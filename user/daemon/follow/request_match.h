@@ -9,6 +9,7 @@
 struct daemon;
 struct kern;
 struct step;
+struct step_env;
 
 /* The step of the list that has the key and has not ended, or NULL. */
 struct step *request_match__find_step(struct step *steps, struct kern *k, const struct step_key *p);
@@ -20,6 +21,6 @@ struct request *daemon_request_of(struct daemon *d, const struct step_key *p, bo
 /* Gives steps their requests, and frees requests whose steps have not come. */
 void daemon_claim_requests(struct daemon *d, uint64_t now);
 /* Journals the rows of external series that requests have. */
-void request_match__journal_external(struct step *steps);
+void request_match__journal_external(struct step *steps, const struct step_env *env);
 
 #endif

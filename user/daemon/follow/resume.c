@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -184,17 +183,6 @@ static void close_journal(const char *path, const char *reason)
 	journal__free(j);
 }
 
-/* Another daemon, or a jobprof run, is writing the journal. */
-static bool is_locked(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	bool taken = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK;
-
-	if (fd >= 0)
-		close(fd);
-	return taken;
-}
-
 /* The journal has no record: the process that made it was killed before the first one. */
 static bool is_empty(const char *path)
 {
@@ -213,8 +201,9 @@ static struct step *take_up_journal(const struct step_env *env, const char *path
 
 	memset(p, 0, sizeof(*p));
 	str__copy(p->journal, sizeof(p->journal), path);
-	if (is_locked(path))
-		return NULL;
+	if (publication__lock(p))
+		return NULL; /* another daemon, or a jobprof run, is at work on it */
+	publication__end(p); /* what continues or completes the journal locks it for itself */
 	err = scan_journal(env, path, p, &sc);
 	if (err && is_empty(path)) {
 		unlink(path);

@@ -17,6 +17,17 @@ int sampling__snapshot(const struct step_env *env)
 	return snapshot__take(env->snap);
 }
 
+int sampling__look(struct daemon *d)
+{
+	int err = sampling__snapshot(&d->env);
+	struct step *s;
+
+	for (s = err ? NULL : d->steps; s; s = s->next)
+		if (s->state == STEP_ACTIVE || s->state == STEP_ENDING)
+			step__watch_peak(s, &d->env, false);
+	return err;
+}
+
 /* Reads the sensors at the snapshot's instant if some step is due a row of their values. */
 static void tick_node(struct daemon *d)
 {
@@ -34,7 +45,7 @@ void daemon_watch_node(struct daemon *d, uint64_t now)
 {
 	if (now < node__due(d->env.node, d->steps != NULL))
 		return;
-	if (d->steps && !sampling__snapshot(&d->env))
+	if (d->steps && !sampling__look(d))
 		now = snapshot__boot_ns(d->env.snap);
 	node__tick(d->env.node, d->steps, &d->env, now);
 }
@@ -57,7 +68,7 @@ void daemon_sample(struct daemon *d, uint64_t now)
 	}
 	tick_node(d);
 	for (s = d->steps; s; s = s->next) {
-		step__watch_peak(s, &d->env);
+		step__watch_peak(s, &d->env, true);
 		step__rows(s, &d->env, false);
 	}
 }

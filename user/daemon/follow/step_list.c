@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -57,6 +58,7 @@ void step__free(struct step *s)
 		log_error("%s: the end of its journal %s could not be written: it has no last rows",
 			  s->pub.name, s->pub.journal);
 	journal__free(s->journal);
+	publication__end(&s->pub);
 	for (i = 0; i < s->ntables; i++)
 		free(s->tables[i].last);
 	request__free(s->req);
@@ -64,9 +66,10 @@ void step__free(struct step *s)
 	step_sensors__free(s->sensors);
 	free(s->tables);
 	free(s->slots);
-	free(s->slot_gtids);
+	free(s->slot_owners);
 	free(s->job_env);
 	free(s->lineages);
+	free(s->about);
 	free(s);
 }
 

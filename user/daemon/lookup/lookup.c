@@ -253,12 +253,21 @@ static void receive_answer(struct lookups *l, struct helper *h, uint64_t now)
 	l->answered(l->ctx, &q, &l->answer);
 }
 
+/* Questions about programs, of whichever users, have one helper in all, and wait for answers about
+ * tasks: so a short step needs one helper. */
+static bool must_wait(const struct lookup_target *asked, const struct lookup_target *p)
+{
+	return lookup_target__equal(asked, p) ||
+	       (p->kind == TARGET_PROGRAM &&
+		(asked->kind == TARGET_PROGRAM || asked->kind == TARGET_USER));
+}
+
 static bool is_served(const struct lookups *l, const struct lookup_target *p)
 {
 	for (unsigned i = 0; i < HELPERS_MAX; i++) {
 		struct lookup_target other = lookup_target__of(&l->helpers[i].q);
 
-		if (l->helpers[i].fd >= 0 && l->helpers[i].busy && lookup_target__equal(&other, p))
+		if (l->helpers[i].fd >= 0 && l->helpers[i].busy && must_wait(&other, p))
 			return true;
 	}
 	return false;

@@ -15,25 +15,37 @@
 #include <sys/types.h>
 
 #include "identity/hetjob.h"
+#include "identity/proc_program.h"
 
 #define LOOKUP_PIDS 4096
-#define ENV_ATTRS   12
+#define ENV_ATTRS   14
 #define LOOKUP_TEXT 512
 
 /* ENV and TASK_NUMBER read the environment of pid: for the step's attributes, for a task's number.
  */
-enum lookup_kind { LOOKUP_STEPD, LOOKUP_TASKS, LOOKUP_ENV, LOOKUP_TASK_NUMBER, LOOKUP_USER };
+/* PROGRAM: what the process of a task executes that has used most CPU time, and where the task's
+ * main process pid may run; LIBRARIES: what such a process has mapped. */
+enum lookup_kind {
+	LOOKUP_STEPD,
+	LOOKUP_TASKS,
+	LOOKUP_ENV,
+	LOOKUP_TASK_NUMBER,
+	LOOKUP_USER,
+	LOOKUP_PROGRAM,
+	LOOKUP_LIBRARIES
+};
 
 struct lookup {
 	enum lookup_kind kind;
 	uint32_t slot, gen; /* of the step that asks */
-	uint32_t of;	    /* TASKS, TASK_NUMBER: the slot that it is about */
+	uint32_t of;	    /* the slot that it is about, but for STEPD and USER */
 	uint32_t job_id;    /* ENV: whose component of a heterogeneous job is looked for */
 	pid_t pid;
 	uid_t uid;	/* USER: the user; else the owner of the processes, -1: not known */
-	bool below;	/* TASKS: and those of the cgroups in it that count with it */
+	bool below;	/* TASKS, PROGRAM: and those of the cgroups in it that count with it */
+	bool lineage;	/* PROGRAM: of the processes in the cgroup only descendants of pid */
 	bool again;	/* a helper was lost with it */
-	char path[512]; /* STEPD, TASKS: the cgroup */
+	char path[512]; /* STEPD, TASKS, PROGRAM: the cgroup */
 };
 
 /* Variables of Slurm's that become attributes. The user may have changed them. */
@@ -71,6 +83,13 @@ struct lookup_pid {
 	bool stepd; /* has slurmstepd's name, as its children have before their exec */
 };
 
+struct lookup_program {
+	pid_t pid; /* of the process that has used most CPU time of those that live; 0: none */
+	uint64_t ticks;
+	struct proc_program program;
+	struct proc_cpus cpus; /* of the main process; cpus 0: not known */
+};
+
 /* The question's kind says which fields are set; none is after an error. */
 struct lookup_answer {
 	int err; /* 0 or -errno; -ETIMEDOUT, -EBUSY: it was not to be had */
@@ -78,6 +97,8 @@ struct lookup_answer {
 	gid_t gid;
 	char name[64];
 	struct lookup_env env;
+	struct lookup_program program;
+	struct proc_libraries libraries;
 	unsigned npids;
 	struct lookup_pid pids[LOOKUP_PIDS]; /* ordered by root */
 };
@@ -102,6 +123,10 @@ bool lookups__reaped(struct lookups *l, pid_t pid);
 
 /* The work of a helper process, until the other end of fd is closed. */
 void lookup__serve(int fd) __attribute__((noreturn));
+/* Reads the processes of a question's cgroup. Returns how many: max at most. */
+unsigned lookup__read_all(const struct lookup *q, pid_t *pids, unsigned max);
+/* The answer to PROGRAM. 0 or -errno. */
+int lookup__program(const struct lookup *q, struct lookup_program *p);
 /* Bytes of an answer that are sent. */
 size_t lookup_answer__size(const struct lookup_answer *a);
 

@@ -66,18 +66,25 @@ static int by_root(const void *a, const void *b)
 	return (x->root > y->root) - (x->root < y->root);
 }
 
+unsigned lookup__read_all(const struct lookup *q, pid_t *pids, unsigned max)
+{
+	static const char *const below[] = {"", "/user", "/user/task_special", "/task_special"};
+	unsigned n = 0;
+	char dir[640];
+
+	for (unsigned i = 0; i < (q->below ? sizeof(below) / sizeof(below[0]) : 1); i++) {
+		snprintf(dir, sizeof(dir), "%s%s", q->path, below[i]);
+		n += read_pids(dir, pids + n, max - n);
+	}
+	return n;
+}
+
 /* Processes of a slot's cgroup and of the directories in it that count with it. */
 static int find_tasks(const struct lookup *q, struct lookup_answer *a)
 {
-	static const char *const below[] = {"", "/user", "/user/task_special", "/task_special"};
 	static pid_t pids[LOOKUP_PIDS];
-	unsigned i, n = 0;
-	char dir[640];
+	unsigned i, n = lookup__read_all(q, pids, LOOKUP_PIDS);
 
-	for (i = 0; i < (q->below ? sizeof(below) / sizeof(below[0]) : 1); i++) {
-		snprintf(dir, sizeof(dir), "%s%s", q->path, below[i]);
-		n += read_pids(dir, pids + n, LOOKUP_PIDS - n);
-	}
 	for (i = 0; i < n; i++) {
 		struct lookup_pid *p = &a->pids[a->npids];
 		char comm[64] = "";
@@ -114,13 +121,13 @@ static bool read_component(pid_t pid, uint32_t offset, char *list)
 }
 
 /* Counts the nodes that the step's list and the component's list have in common. */
-static void put_common(const struct hostlist *step, const struct hostlist *own, const char *list,
-		       struct lookup_env *env)
+static void put_common(const struct string_list *step, const struct string_list *own,
+		       const char *list, struct lookup_env *env)
 {
 	unsigned n = 0;
 
 	for (unsigned i = 0; i < step->n; i++)
-		n += hostlist__has(own, step->names[i]);
+		n += hostlist__has(own, step->v[i]);
 	if (n)
 		snprintf(lookup_env__value(env, "SLURM_STEP_NUM_NODES"), LOOKUP_TEXT, "%u", n);
 	if (n && n == own->n)
@@ -132,7 +139,7 @@ static void put_common(const struct hostlist *step, const struct hostlist *own, 
 static void narrow_to_component(pid_t pid, struct lookup_env *env)
 {
 	static char list[NODE_LIST_LEN], step_list[NODE_LIST_LEN];
-	struct hostlist step = {0}, own = {0};
+	struct string_list step = {0}, own = {0};
 	char bad[64];
 
 	env->job_host[0] = '\0';
@@ -146,8 +153,8 @@ static void narrow_to_component(pid_t pid, struct lookup_env *env)
 	    !hostlist__parse(&step, step_list, bad, sizeof(bad)) &&
 	    !hostlist__parse(&own, list, bad, sizeof(bad)))
 		put_common(&step, &own, list, env);
-	hostlist__free(&step);
-	hostlist__free(&own);
+	string_list__free(&step);
+	string_list__free(&own);
 }
 
 static int read_env(const struct lookup *q, struct lookup_env *env)
@@ -193,6 +200,10 @@ static int answer_question(const struct lookup *q, struct lookup_answer *a)
 		break;
 	case LOOKUP_USER:
 		return find_user(q->uid, a);
+	case LOOKUP_PROGRAM:
+		return lookup__program(q, &a->program);
+	case LOOKUP_LIBRARIES:
+		return proc_libraries__read(q->pid, &a->libraries);
 	}
 	return err ? err : proc__uid(q->pid, &a->env.uid);
 }

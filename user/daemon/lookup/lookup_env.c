@@ -14,12 +14,14 @@ const struct env_attr env_attrs[ENV_ATTRS] = {
 	{"SLURM_CLUSTER_NAME", "Cluster", false},
 	{"SLURM_ARRAY_JOB_ID", "Array Job Id", true},
 	{"SLURM_ARRAY_TASK_ID", "Array Task Id", true},
+	{"SLURM_ARRAY_TASK_COUNT", "Array Task Count", true},
 	{"SLURM_RESTART_COUNT", "Restart Count", true},
 	{"SLURM_JOB_START_TIME", "Job Start EpochTime", true},
 	{"SLURM_STEP_NUM_NODES", "Nodes in Step", true},
 	{"SLURM_STEP_NODELIST", "Step Node List", false},
 	{"SLURM_NODEID", "Node Index", true},
 	{"SLURM_CPUS_PER_TASK", "CPUs per Task", true},
+	{"SLURM_GPUS_ON_NODE", "Allocated GPUs", true},
 };
 
 void lookup_env__add(void *ctx, const char *text)

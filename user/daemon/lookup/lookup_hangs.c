@@ -15,6 +15,9 @@ struct lookup_target lookup_target__of(const struct lookup *q)
 		return (struct lookup_target){TARGET_STEPD, 0};
 	case LOOKUP_USER:
 		return (struct lookup_target){TARGET_NAMES, 0};
+	case LOOKUP_PROGRAM:
+	case LOOKUP_LIBRARIES:
+		return (struct lookup_target){TARGET_PROGRAM, q->uid};
 	default:
 		return (struct lookup_target){TARGET_USER, q->uid};
 	}
@@ -49,6 +52,11 @@ void lookup_hangs__count(struct lookup_hangs *h, const struct lookup_target *p, 
 	if (p->kind == TARGET_NAMES)
 		log_warn("the name service gives no answer: directories have numbers of users "
 			 "where their names are not known");
+	else if (p->kind == TARGET_PROGRAM)
+		log_warn("a process of uid %u cannot be read, its memory map is locked or the file "
+			 "system of its program does not answer: the attributes Executable and "
+			 "... Libraries of its task are missing",
+			 p->uid);
 	else
 		log_warn("a process of %s%u cannot be read, its memory map is locked: its task "
 			 "has no number and its step no attributes from there",

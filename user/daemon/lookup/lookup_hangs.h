@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Targets that may hang a helper: a user's processes, Slurm's, the name service. A target that has
+ * Targets that may hang a helper: a user's processes, their programs and libraries (these must not
+ * keep task numbers from being read), Slurm's processes, the name service. A target that has
  * hung several helpers gets no questions for a while.
  */
 #ifndef JP_DAEMON_LOOKUP_LOOKUP_HANGS_H
@@ -15,7 +16,7 @@
 #define LOOKUP_BLOCKED_MAX 64
 
 struct lookup_target {
-	enum { TARGET_NONE, TARGET_USER, TARGET_STEPD, TARGET_NAMES } kind;
+	enum { TARGET_NONE, TARGET_USER, TARGET_PROGRAM, TARGET_STEPD, TARGET_NAMES } kind;
 	uid_t uid;
 };
 

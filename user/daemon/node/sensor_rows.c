@@ -222,6 +222,12 @@ void sensor_rows__settle_frame(struct step_sensors *ss, bool kept)
 	ss->in_frame = 0;
 }
 
+void sensor_rows__redeclare(struct step_sensors *ss)
+{
+	for (unsigned i = 0; ss && i < ss->ntables; i++)
+		ss->journaled[i] = JOURNALED_NO;
+}
+
 bool sensor_ids__series(struct sensor_ids *ids, uint32_t series_id)
 {
 	if (series_id < SENSOR_SERIES_FIRST || series_id >= SENSOR_SERIES_END)

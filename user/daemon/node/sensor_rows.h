@@ -10,6 +10,8 @@
 unsigned sensor_rows__put(struct step *s, int kind, uint64_t now_ns);
 /* The frame with the rows is kept, so that the next ones count from there, or left out. */
 void sensor_rows__settle_frame(struct step_sensors *ss, bool kept);
+/* Tables are declared again with their next rows. */
+void sensor_rows__redeclare(struct step_sensors *ss);
 /* Journals attributes on how the step's energy was measured and split. */
 void sensor_rows__put_attrs(struct step *s);
 

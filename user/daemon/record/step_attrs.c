@@ -2,6 +2,7 @@
 /* Attributes that a step has from its start, from Slurm's plugins and from the environment. */
 #include "daemon/record/step_attrs.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <sched.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include "base/hostlist.h"
 #include "base/str.h"
 #include "daemon/node/node.h"
+#include "daemon/record/node_attrs.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/step/step.h"
 #include "identity/cpulist.h"
@@ -181,6 +183,7 @@ void step__put_start_attrs(struct step *s, const struct step_env *env)
 		journal__attr_str(j, "Cluster", env->cluster);
 	if (s->ids.sluid[0])
 		journal__attr_str(j, "SLUID", s->ids.sluid);
+	node_attrs__put(s->journal);
 	put_modes(s, env);
 	step__put_slurm_attrs(s);
 	put_unknown(s, env->node);

@@ -15,6 +15,8 @@ void step__put_env_attrs(struct step *s);
 void step__put_end_attrs(struct step *s, const struct step_env *env, const char *reason);
 /* Slurm has ended the step by a signal, and only Slurm knows why. */
 bool step__must_ask_squeue(const struct step *s, const struct step_env *env);
+/* The node is the step's first one: it asks Slurm on behalf of all. */
+bool step__on_first_node(const struct step *s);
 /* Journals the attributes that Slurm's plugins have sent: they outrank those from the
  * environment. */
 void step__put_slurm_attrs(struct step *s);

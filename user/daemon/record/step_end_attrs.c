@@ -54,7 +54,7 @@ static uint32_t oom_kills(const struct step *s, struct kern *k)
 
 /* Slurm's plugins say in a message whether this is the step's first node, else a variable of
  * Slurm's in the environment of a task does. */
-static bool on_first_node(const struct step *s)
+bool step__on_first_node(const struct step *s)
 {
 	size_t i;
 
@@ -71,7 +71,7 @@ bool step__must_ask_squeue(const struct step *s, const struct step_env *env)
 	int status;
 
 	if (env->embedded || (s->req && s->req->reason[0]) || s->ids.step_id == STEP_EXTERN ||
-	    !on_first_node(s) || oom_kills(s, env->k) || !worst_exit(s, env->k, &status))
+	    !step__on_first_node(s) || oom_kills(s, env->k) || !worst_exit(s, env->k, &status))
 		return false;
 	return WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
 }
@@ -110,7 +110,11 @@ static void put_losses(struct step *s, const struct step_env *env)
 		uint64_t n;
 	} lost[] = {
 		{"Lost", s->lost_rows},
-		{"Unattributed", st->slots_exhausted + st->cgroups_full + st->storage_fail},
+		{"Unattributed", st->slots_exhausted},
+		{"Lost Ranks", st->ranks_lost},
+		{"Lost Commands", st->commands_full},
+		{"Uncounted Tasks", st->storage_fail},
+		{"Uncounted Cgroups", st->cgroups_full},
 		{"Lost Events", st->rb_lost},
 		{"Late Tasks", st->late_tasks},
 		{"Torn Snapshots", snapshot__torn(env->snap)},

@@ -25,14 +25,17 @@ int step__declare_table(struct step *s, struct table *t)
 	char name[32];
 	int err;
 
-	snprintf(name, sizeof(name), "%d", t->gtid);
+	if (t->kind == KIND_COMMANDS)
+		str__copy(name, sizeof(name), t->name);
+	else
+		snprintf(name, sizeof(name), "%d", t->gtid);
 	err = journal__table(s->journal, t->id, t->kind, t->kind == KIND_STEP ? "Step" : name);
 	if (!err)
 		t->journaled = JOURNALED_PENDING;
 	return err;
 }
 
-static struct table *new_table(struct step *s, int kind, int gtid)
+static struct table *new_table(struct step *s, int kind, int gtid, const char *name)
 {
 	struct table *t;
 
@@ -50,6 +53,7 @@ static struct table *new_table(struct step *s, int kind, int gtid)
 	t->id = s->ntables;
 	t->kind = kind;
 	t->gtid = gtid;
+	str__copy(t->name, sizeof(t->name), name);
 	t->prev.boot_ns = s->start_boot_ns;
 	if (step__declare_table(s, t))
 		return NULL;
@@ -72,10 +76,19 @@ struct table *step__table(struct step *s, int kind, int gtid)
 			return t;
 		}
 	}
-	return new_table(s, kind, gtid);
+	return new_table(s, kind, gtid, "");
 }
 
-void step__settle_frame(struct step *s, bool kept)
+struct table *step__command_table(struct step *s, const char *name)
+{
+	for (unsigned i = 0; i < s->ntables; i++)
+		if (s->tables[i].kind == KIND_COMMANDS && !strcmp(s->tables[i].name, name))
+			return &s->tables[i];
+	return new_table(s, KIND_COMMANDS, JP_GTID_NONE, name);
+}
+
+/* The frame is in the journal (kept), or was left out, with its rows and declarations. */
+static void settle_frame(struct step *s, bool kept)
 {
 	unsigned i;
 
@@ -139,24 +152,8 @@ bool step__commit(struct step *s, size_t mark, unsigned rows)
 		journal__discard(s->journal, mark);
 		s->lost_rows += rows;
 	}
-	step__settle_frame(s, kept);
+	settle_frame(s, kept);
 	return kept;
-}
-
-bool step__write_rest(struct step *s)
-{
-	if (!s->journal)
-		return true;
-	if (journal__commit(s->journal)) {
-		s->pub.failures = 1; /* the end of the daemon does not wait for the file */
-		return false;
-	}
-	if (s->full)
-		s->pub.failures = 0;
-	log_recovery(s);
-	journal__free(s->journal);
-	s->journal = NULL;
-	return true;
 }
 
 void step_journal__boot_id(char *buf, size_t len)
@@ -189,6 +186,66 @@ static int put_header(struct step *s)
 	return err;
 }
 
+/* What is declared once in a journal is declared again. */
+static void redeclare(struct step *s, const struct step_env *env)
+{
+	put_header(s);
+	step__put_start_attrs(s, env);
+	for (unsigned i = 0; i < s->ntables; i++)
+		s->tables[i].journaled = JOURNALED_NO;
+	sensor_rows__redeclare(s->sensors);
+	s->env_journaled = false;
+	if (s->req) {
+		s->req->unjournaled = true;
+		external_series__redeclare(&s->req->external);
+	}
+	journal__attr_i64(s->journal, "Lost Bytes", s->cut_bytes);
+}
+
+void step_journal__check(struct step *s, const struct step_env *env)
+{
+	uint64_t cut;
+	int err = journal__secure(s->journal, &cut);
+
+	if (err > 0)
+		log_warn("%s: another program has replaced or removed its journal %s, which is put "
+			 "back; no row is lost",
+			 s->pub.name, s->pub.journal);
+	if (err < 0 && !s->unnamed)
+		log_error("%s: another program has replaced or removed its journal %s, and it "
+			  "cannot be put back: %s: its rows are lost if this process is killed; "
+			  "check StateDir",
+			  s->pub.name, s->pub.journal, strerror(-err));
+	s->unnamed = err < 0;
+	if (!cut)
+		return;
+	s->cut_bytes += cut;
+	log_error("%s: another program has cut its journal %s: %llu bytes of rows are lost; the "
+		  "file will have the other rows, and Lost Bytes",
+		  s->pub.name, s->pub.journal, (unsigned long long)cut);
+	redeclare(s, env);
+}
+
+bool step__write_rest(struct step *s)
+{
+	if (!s->journal)
+		return true;
+	if (journal__commit(s->journal)) {
+		s->pub.failures = 1; /* the end of the daemon does not wait for the file */
+		return false;
+	}
+	if (s->full)
+		s->pub.failures = 0;
+	log_recovery(s);
+	s->pub.unnamed = s->unnamed;
+	/* No other process reads the journals of jobs, of which many may wait for their files. */
+	if (s->unnamed || !s->pub.user[0])
+		s->pub.journal_fd = journal__take_fd(s->journal);
+	journal__free(s->journal);
+	s->journal = NULL;
+	return true;
+}
+
 int step__open_journal(struct step *s, const struct step_env *env)
 {
 	const char *sub = env->embedded ? JOURNALS_RUN : JOURNALS_STEP;
@@ -216,7 +273,7 @@ int step__open_journal(struct step *s, const struct step_env *env)
 			step__table(s, i, JP_GTID_NONE);
 	step__put_state(s, env->k);
 	err = journal__commit(s->journal);
-	step__settle_frame(s, true);
+	settle_frame(s, true);
 	if (!err)
 		return 0;
 	log_error("cannot begin journal %s: %s: %s; make room in StateDir", s->pub.journal,

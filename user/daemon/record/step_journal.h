@@ -18,14 +18,17 @@ void step_journal__boot_id(char *buf, size_t len);
 /* The table of that kind and task (JP_GTID_NONE: the step's), which is made if it is not there.
  * NULL: no memory. */
 struct table *step__table(struct step *s, int kind, int gtid);
+/* The table of that name of Commands, likewise. */
+struct table *step__command_table(struct step *s, const char *name);
 /* Declares a table whose declaration was left out with an earlier frame. 0 or -errno. */
 int step__declare_table(struct step *s, struct table *t);
+/* Looks whether another program has replaced, removed or cut the journal, and mends and logs that.
+ * To be called before the records of a frame are put. */
+void step_journal__check(struct step *s, const struct step_env *env);
 /* Writes the frame. False: the frame cannot be written, which is counted and logged, and the rows
  * after the mark are left out: their counts are in the next rows. Records before the mark stay in
  * memory. */
 bool step__commit(struct step *s, size_t mark, unsigned rows);
-/* The frame is in the journal (kept), or was left out, with its rows and declarations. */
-void step__settle_frame(struct step *s, bool kept);
 /* Writes the last frame, if it could not be written at the end. False: it still cannot. */
 bool step__write_rest(struct step *s);
 

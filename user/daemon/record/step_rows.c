@@ -12,9 +12,16 @@
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_state.h"
 #include "daemon/record/step_tasks.h"
+#include "daemon/record/task_attrs.h"
 #include "sample/counters.h"
 
-/* Sums the slots of a task, or of the step. False: there is no slot. */
+/* The number of the table of that kind that a slot counts for. */
+static int number_of(const struct step *s, int kind, unsigned i)
+{
+	return kind == KIND_RANKS ? s->slot_owners[i].rank : s->slot_owners[i].gtid;
+}
+
+/* Sums the slots of a task or rank, or of the step. False: there is no slot. */
 static bool sum_slots(const struct step *s, const struct step_env *env, int kind, int gtid,
 		      struct reading *now, uint64_t *began)
 {
@@ -27,7 +34,7 @@ static bool sum_slots(const struct step *s, const struct step_env *env, int kind
 	for (i = 0; i < s->nslots; i++) {
 		const struct jp_slot *info;
 
-		if (gtid != JP_GTID_NONE && s->slot_gtids[i] != gtid)
+		if (gtid != JP_GTID_NONE && number_of(s, kind, i) != gtid)
 			continue;
 		any = true;
 		info = kern__slot(env->k, s->slots[i]);
@@ -64,6 +71,8 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	c.gpus = snapshot__has_gpus(env->snap);
 	rows__note(&t->between, &now->totals);
 	c.peak = c.ended_rss = t->between.peak;
+	if (t->peak < c.peak)
+		t->peak = c.peak;
 	shown = *now;
 	rows__use_left(&t->between, &shown.totals);
 	rows__fill(&c, &t->prev, &shown, set->cols, set->ncols, cells);
@@ -79,7 +88,7 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 }
 
 /* A table that gets a row of this snapshot takes the peak from the row. */
-void step__watch_peak(struct step *s, const struct step_env *env)
+void step__watch_peak(struct step *s, const struct step_env *env, bool rows_follow)
 {
 	bool between[COUNTED_KINDS], any = false;
 	struct reading now;
@@ -87,7 +96,8 @@ void step__watch_peak(struct step *s, const struct step_env *env)
 	unsigned i;
 
 	for (i = 0; i < COUNTED_KINDS; i++) {
-		between[i] = !step_kinds[i].is_hist && !step__is_due(s, env, i);
+		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS &&
+			     !(rows_follow && step__is_due(s, env, i));
 		any |= between[i];
 	}
 	if (!any)
@@ -102,6 +112,101 @@ void step__watch_peak(struct step *s, const struct step_env *env)
 	}
 }
 
+/* A table that has no row yet counts from nothing. */
+static const struct table *find_table(const struct step *s, int kind, int gtid)
+{
+	static const struct table none;
+	unsigned i;
+
+	for (i = 0; i < s->ntables; i++)
+		if (s->tables[i].kind == kind && s->tables[i].gtid == gtid)
+			return &s->tables[i];
+	return &none;
+}
+
+bool step__totals(struct step *s, const struct step_env *env, int kind, int gtid,
+		  union cell cells[MAX_COLUMNS])
+{
+	const struct column_set *set = &s->sets[kind];
+	const struct table *t = find_table(s, kind, gtid);
+	const struct reading begin = {.boot_ns = s->start_boot_ns};
+	struct row_context c = {.start_boot_ns = s->start_boot_ns,
+				.start_real_ns = s->start_real_ns};
+	struct between seen = t->between;
+	struct reading now;
+	uint64_t began;
+
+	step__collect_slots(s, env->k);
+	if (!set->ncols || !sum_slots(s, env, kind, gtid, &now, &began))
+		return false;
+	if (kind == KIND_STEP)
+		step__read_cgroup(s, env, &now.totals, now.cg);
+	totals__clamp(&now.totals, &t->prev.totals);
+	rows__context(&c, kern__control(env->k));
+	c.gpus = snapshot__has_gpus(env->snap);
+	rows__note(&seen, &now.totals);
+	c.peak = seen.peak > t->peak ? seen.peak : t->peak;
+	c.ended_rss = seen.peak;
+	rows__fill(&c, &begin, &now, set->cols, set->ncols, cells);
+	return true;
+}
+
+/* What the step used under a name so far, as totals. */
+static struct totals command_totals(const struct step *s, const struct command_use *c)
+{
+	struct totals t = {};
+
+	/* in the last row living processes are not left out */
+	t.v[T_PROCESSES] = c->processes + (s->closing ? c->living : 0);
+	t.v[T_RUNTIME] = c->runtime_ns;
+	t.v[T_RUN_DELAY] = c->run_delay_ns;
+	t.v[T_RCHAR] = c->rchar;
+	t.v[T_WCHAR] = c->wchar;
+	t.v[T_PEAK] = c->peak;
+	t.v[T_FIRST_NS] = c->first_ns;
+	t.v[T_LAST_NS] = c->last_ns;
+	return t;
+}
+
+static bool has_used(const struct totals *now, const struct totals *prev)
+{
+	static const enum total counters[] = {T_PROCESSES, T_RUNTIME, T_RUN_DELAY, T_RCHAR,
+					      T_WCHAR};
+	size_t i;
+
+	for (i = 0; i < sizeof(counters) / sizeof(counters[0]); i++)
+		if (now->v[counters[i]] > prev->v[counters[i]])
+			return true;
+	return false;
+}
+
+/* A row of each program that used anything since its last one. */
+static unsigned command_rows(struct step *s, const struct step_env *env)
+{
+	const struct command_use *c;
+	unsigned n, i, rows = 0;
+
+	c = snapshot__commands(env->snap, &n);
+	for (i = 0; i < n; i++) {
+		struct reading now = {.boot_ns = snapshot__boot_ns(env->snap)};
+		struct table *t;
+
+		if (c[i].step != s->slot)
+			continue;
+		t = step__command_table(s, c[i].name);
+		now.totals = command_totals(s, &c[i]);
+		if (!t || t->prev.boot_ns == now.boot_ns ||
+		    (t->last && !has_used(&now.totals, &t->prev.totals)))
+			continue;
+		/* of a process that has ended the kernel keeps a coarser value */
+		if (now.totals.v[T_PEAK] < t->prev.totals.v[T_PEAK])
+			now.totals.v[T_PEAK] = t->prev.totals.v[T_PEAK];
+		put_row(s, env, t, &now, UINT64_MAX);
+		rows++;
+	}
+	return rows;
+}
+
 static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 {
 	struct reading now;
@@ -109,6 +214,8 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 	uint64_t began;
 	unsigned n = 0, i;
 
+	if (kind == KIND_COMMANDS)
+		return command_rows(s, env);
 	if (kind == KIND_STEP) {
 		t = step__table(s, kind, JP_GTID_NONE);
 		if (!t || !sum_slots(s, env, kind, JP_GTID_NONE, &now, &began))
@@ -118,7 +225,7 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 		return 1;
 	}
 	for (i = 0; i < s->nslots; i++) {
-		int gtid = s->slot_gtids[i];
+		int gtid = number_of(s, kind, i);
 
 		if (gtid < 0)
 			continue;
@@ -137,7 +244,7 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 static void ack_ended(const struct step *s, struct snapshot *snap, int kind)
 {
 	for (unsigned i = 0; i < s->nslots; i++) {
-		bool of_task = s->slot_gtids[i] >= 0 && step__has_kind(s, KIND_TASKS);
+		bool of_task = s->slot_owners[i].gtid >= 0 && step__has_kind(s, KIND_TASKS);
 
 		if (kind == (of_task ? KIND_TASKS : KIND_STEP))
 			snapshot__ack_left(snap, s->slots[i]);
@@ -156,6 +263,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step__collect_slots(s, env->k);
 	step__find_tasks(s, env);
 	step__collect_slots(s, env->k);
+	step_journal__check(s, env);
 	mark = journal__mark(s->journal);
 	for (kind = 0; kind < ALL_KINDS; kind++) {
 		if (!(all ? step__has_kind(s, kind) : step__is_due(s, env, kind)))
@@ -168,19 +276,25 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	if (!n)
 		return;
 	s->intervals++;
+	task_attrs__put(s);
 	step__put_state(s, env->k);
-	if (step__commit(s, mark, n))
+	if (step__commit(s, mark, n)) {
+		task_attrs__written(s);
 		return;
+	}
 	s->rows = rows;
 	s->intervals--;
 }
 
-void step__journal_external(struct step *s)
+void step__journal_external(struct step *s, const struct step_env *env)
 {
 	struct external_series *g = &s->req->external;
 	unsigned rows;
 	size_t mark;
 
+	if (!s->req->unjournaled && !external_series__has_new(g))
+		return;
+	step_journal__check(s, env);
 	if (s->req->unjournaled)
 		step__put_slurm_attrs(s);
 	s->req->unjournaled = false;

@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
 #include "daemon/record/step_kinds.h"
-#include "sensor/node/cgroup.h"
 
 struct saved_table {
 	uint32_t id;
 	uint32_t journaled;
 	int32_t kind, gtid;
+	char name[JP_COMM_LEN];
 	struct between between;
 	uint64_t prev_boot_ns;
 };
@@ -43,6 +44,7 @@ static char *save_table(char *to, const struct table *t)
 				.between = t->in_frame ? rows__between(&prev->totals) : t->between,
 				.prev_boot_ns = prev->boot_ns};
 
+	memcpy(h.name, t->name, sizeof(h.name));
 	memcpy(to, &h, sizeof(h));
 	to += sizeof(h);
 	if (step_kinds[t->kind].is_hist)
@@ -70,6 +72,7 @@ static const char *load_table(const char *from, const char *end, struct table *t
 	t->journaled = h.journaled;
 	t->kind = h.kind;
 	t->gtid = h.gtid;
+	str__copy(t->name, sizeof(t->name), h.name);
 	t->between = h.between;
 	t->prev.boot_ns = h.prev_boot_ns;
 	if (step_kinds[t->kind].is_hist)
@@ -114,7 +117,7 @@ void step__put_state(struct step *s, struct kern *k)
 	memcpy(v->interval_ns, s->interval_ns, sizeof(v->interval_ns));
 	v->ids = s->ids;
 	v->others0 = s->others0;
-	v->throttled_base = cgroup_files__base(s->cg);
+	cgroup_files__base(s->cg, &v->cgroup_base);
 	memcpy(v->path, s->path, sizeof(v->path));
 	to = (char *)(v + 1);
 	for (i = 0; i < s->ntables; i++)
@@ -149,7 +152,7 @@ int step_state__restore(struct step *s, const struct saved *v, size_t len, bool 
 	if (s->own_freq)
 		memcpy(s->interval_ns, v->interval_ns, sizeof(s->interval_ns));
 	if (!s->cg)
-		s->cg = cgroup_files__new(v->throttled_base);
+		s->cg = cgroup_files__new(&v->cgroup_base);
 	if (same) /* new maps began at zero: earlier counts of slot 0 are lost too */
 		s->others0 = v->others0;
 	else

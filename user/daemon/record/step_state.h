@@ -5,8 +5,9 @@
 #define JP_DAEMON_RECORD_STEP_STATE_H
 
 #include "daemon/step/step.h"
+#include "sensor/node/cgroup.h"
 
-#define STATE_VERSION 7
+#define STATE_VERSION 8
 
 /* The content of J_STATE: this, then for every table its head and the reading from which its next
  * row counts. */
@@ -27,7 +28,7 @@ struct saved {
 	uint64_t interval_ns[ALL_KINDS];
 	struct cgroup_ids ids;
 	struct totals others0;
-	double throttled_base; /* see cgroup_files__base() */
+	struct cgroup_base cgroup_base;
 	char path[JP_PATH_LEN];
 };
 

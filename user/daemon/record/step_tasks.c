@@ -2,8 +2,10 @@
 /* Which tasks a step has, and whose environment its attributes are from. */
 #include "daemon/record/step_tasks.h"
 
+#include "base/clock.h"
 #include "daemon/record/step_attrs.h"
 #include "daemon/step/step_ask.h"
+#include "daemon/step/task_about.h"
 
 /* An earlier slot of the step has that number: a task may have several slots. */
 static bool is_counted(const struct step *s, struct kern *k, unsigned at, int32_t gtid)
@@ -71,6 +73,7 @@ void step__find_tasks(struct step *s, const struct step_env *env)
 	}
 	step__ask_tasks(s, env);
 	find_env(s, env);
+	task_about__ask(s, env, clock__boot_ns());
 	if (s->job_env && !s->env_journaled) {
 		step__put_env_attrs(s);
 		step__put_slurm_attrs(s);

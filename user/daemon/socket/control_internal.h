@@ -54,6 +54,17 @@ int control_rows__table(struct call *k, const struct jpc_head *h);
 int control_rows__rows(struct call *k, const struct jpc_head *h);
 int control_rows__mark(struct call *k, const struct jpc_head *h);
 
+/* The peer's own step, also one of which the kernel's events have not been read yet; NULL: there is
+ * none, or it is not known. */
+struct step *control_rows__own_step(const struct call *k);
+
+/* Sends a table of the step with one row of these cells, as the tables-th of the answer. 0 or
+ * -errno. */
+int control_live__send(struct control *c, struct peer *p, const struct step *s,
+		       const struct table *t, const union cell *cells, uint64_t now);
+/* Sends the totals of the peer's own step, and of one task of it. 0 or -errno. */
+int control_totals__send(struct call *k, const struct jpc_totals *question);
+
 /* Begins the answer with the last rows of the steps that are asked for and that the peer may see.
  * 0; -ESRCH: there are none. */
 int control_live__begin(struct control *c, struct peer *p, const struct jpc_live *question);

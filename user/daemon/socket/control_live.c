@@ -75,7 +75,7 @@ static int send_table(struct live *l, struct jpc_table *t, const void *cells)
 	return err ? err : 1;
 }
 
-static int send_counted(struct live *l, const struct table *t)
+static int send_cells(struct live *l, const struct table *t, const union cell *row)
 {
 	const struct column_set *set = &l->s->sets[t->kind];
 	union cell cells[JPC_COLUMNS];
@@ -83,21 +83,37 @@ static int send_counted(struct live *l, const struct table *t)
 	char name[16] = "";
 	unsigned i;
 
-	if (!t->last || set->ncols > JPC_COLUMNS)
+	if (set->ncols > JPC_COLUMNS)
 		return 0;
-	if (t->gtid != JP_GTID_NONE)
+	if (t->kind == KIND_COMMANDS)
+		str__copy(name, sizeof(name), t->name);
+	else if (t->gtid != JP_GTID_NONE)
 		snprintf(name, sizeof(name), "%d", t->gtid);
 	m = describe_table(l, set->series->name, name);
 	for (i = 0; i < set->ncols; i++) {
 		const struct column *c = set->cols[i];
 		bool unknown = step__column_unknown(l->s, l->c->d->env.node, c->name);
 
-		cells[i] = t->last[i];
+		cells[i] = row[i];
 		if (unknown)
 			cells[i].f = NAN;
 		add_column(m, c->name, c->unit, unknown ? COL_F64 : c->type, c->kind);
 	}
 	return send_table(l, m, cells);
+}
+
+static int send_counted(struct live *l, const struct table *t)
+{
+	return t->last ? send_cells(l, t, t->last) : 0;
+}
+
+int control_live__send(struct control *c, struct peer *p, const struct step *s,
+		       const struct table *t, const union cell *cells, uint64_t now)
+{
+	struct live l = {.c = c, .p = p, .s = s, .now = now};
+	int sent = send_cells(&l, t, cells);
+
+	return sent < 0 ? sent : 0;
 }
 
 static int send_external(struct live *l, const struct external_table *t)

@@ -108,20 +108,11 @@ static int attach_programs(struct call *k)
 /* The series that jobprofd measures for the step: Slurm's gatherers need not. */
 static uint32_t measured_series(const struct node *node, unsigned families)
 {
-	static const struct {
-		enum family family;
-		const char *series;
-		uint32_t bit;
-	} gatherers[] = {
-		{FAM_ENERGY, "Energy", JPC_MEASURES_ENERGY},
-		{FAM_INTERCONNECT, "Network", JPC_MEASURES_NETWORK},
-		{FAM_FILESYSTEM, "Filesystem", JPC_MEASURES_LUSTRE},
-	};
 	uint32_t mask = families & FAM_BASE ? JPC_MEASURES_TASK : 0;
 
-	for (unsigned i = 0; i < sizeof(gatherers) / sizeof(gatherers[0]); i++)
+	for (int i = 0; i < GATHERERS; i++)
 		if (families & gatherers[i].family && node__has_series(node, gatherers[i].series))
-			mask |= gatherers[i].bit;
+			mask |= gatherers[i].measures;
 	return mask;
 }
 
@@ -230,6 +221,11 @@ static int on_live(struct call *k, const struct jpc_head *h)
 	return err;
 }
 
+static int on_totals(struct call *k, const struct jpc_head *h)
+{
+	return control_totals__send(k, (const void *)h);
+}
+
 static int on_status(struct call *k, const struct jpc_head *h)
 {
 	(void)h;
@@ -252,6 +248,7 @@ static const struct {
 	[JPC_ROWS] = {sizeof(struct jpc_rows), ANY_SIZE, control_rows__rows},
 	[JPC_MARK] = {sizeof(struct jpc_mark), 0, control_rows__mark},
 	[JPC_LIVE] = {sizeof(struct jpc_live), ANSWER, on_live},
+	[JPC_TOTALS] = {sizeof(struct jpc_totals), ANSWER, on_totals},
 	[JPC_STATUS] = {sizeof(struct jpc_status), ANSWER, on_status},
 };
 

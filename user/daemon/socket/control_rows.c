@@ -11,9 +11,8 @@
 /* How far the time of a row from a job's own program may be from now. */
 #define AHEAD_NS NSEC_PER_SEC
 
-/* The peer's step. A task's first message may come before the events of the kernel have been
- * read. */
-static struct step *own_step(const struct call *k)
+/* A task's first message may come before the events of the kernel have been read. */
+struct step *control_rows__own_step(const struct call *k)
 {
 	const struct peer *p = k->p;
 	struct step *s = p->in_step
@@ -36,7 +35,7 @@ static struct request *rows_request(struct call *k, int *err)
 
 	if (r && !p->in_task)
 		return r;
-	s = own_step(k);
+	s = control_rows__own_step(k);
 	if (!s || s->state == STEP_IGNORED) {
 		*err = control_call__refuse(
 			k, -ESRCH,

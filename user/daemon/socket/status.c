@@ -12,6 +12,7 @@
 #include "base/escape.h"
 #include "base/log.h"
 #include "daemon/follow/daemon_state.h"
+#include "daemon/follow/kernel.h"
 #include "daemon/socket/control_internal.h"
 
 #define MB	   1048576.0
@@ -148,6 +149,17 @@ static void print_slots(struct status *s)
 			"ProfileHDF5Dir is not set: no step can be profiled\n");
 }
 
+static void print_losses(struct status *s)
+{
+	for (unsigned i = 0; i < KERNEL_LOSSES; i++) {
+		const struct kernel_loss *l = &s->d->losses[i];
+
+		if (l->last_ns && s->now - l->last_ns <= KERNEL_LOSS_NS)
+			fprintf(begin_problem(s, l->since_ns), "%llu %s\n",
+				(unsigned long long)l->seen, kernel_loss__text(i, l->seen));
+	}
+}
+
 static void print_numbers(const struct status *s)
 {
 	const struct journal_stats *j = &s->d->journals;
@@ -186,6 +198,7 @@ static unsigned print_status(const struct daemon *d, uint64_t now, FILE *out)
 	print_unwritable(&s);
 	print_journals(&s);
 	print_slots(&s);
+	print_losses(&s);
 	print_numbers(&s);
 	return s.nproblems;
 }

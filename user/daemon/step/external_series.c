@@ -20,21 +20,17 @@
 
 #define TIMES 3 /* ElapsedTime, EpochTime, TimeNS */
 
-/* Tables that are Slurm's where jobprofd does not measure them. */
-static const struct {
-	const char *name;
-	uint32_t measures;
-} shared_names[] = {{"Energy", JPC_MEASURES_ENERGY},
-		    {"Network", JPC_MEASURES_NETWORK},
-		    {"Filesystem", JPC_MEASURES_LUSTRE}};
+const struct gatherer gatherers[GATHERERS] = {
+	{"Energy", FAM_ENERGY, JPC_MEASURES_ENERGY},
+	{"Network", FAM_INTERCONNECT, JPC_MEASURES_NETWORK},
+	{"Filesystem", FAM_FILESYSTEM, JPC_MEASURES_LUSTRE},
+};
 
 static bool is_reserved(const struct external_series *g, const char *name)
 {
-	size_t i;
-
-	for (i = 0; i < sizeof(shared_names) / sizeof(shared_names[0]); i++)
-		if (!strcasecmp(shared_names[i].name, name))
-			return g->measures & shared_names[i].measures;
+	for (int i = 0; i < GATHERERS; i++)
+		if (!strcasecmp(gatherers[i].series, name))
+			return g->measures & gatherers[i].measures;
 	return series__is_reserved(name);
 }
 
@@ -362,15 +358,17 @@ bool external_series__has_new(const struct external_series *g)
 	return g->npending || g->marks_journaled < g->nmarks;
 }
 
-void external_series__settle_frame(struct external_series *g, bool kept)
+void external_series__redeclare(struct external_series *g)
 {
-	unsigned i;
-
-	if (kept) {
-		g->npending = 0;
-		return;
-	}
-	for (i = 0; i < g->ntables; i++)
+	for (unsigned i = 0; i < g->ntables; i++)
 		g->table[i]->journaled = false;
 	g->marks_journaled = 0;
+}
+
+void external_series__settle_frame(struct external_series *g, bool kept)
+{
+	if (kept)
+		g->npending = 0;
+	else
+		external_series__redeclare(g);
 }

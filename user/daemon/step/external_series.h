@@ -21,6 +21,14 @@
 #define EXTERNAL_BYTES_MAX   (256u << 20) /* of a step's own programs in all */
 #define EXTERNAL_PENDING_MAX (1u << 20)	  /* bytes that wait for the journal */
 
+/* What Slurm's gatherers send where jobprofd does not measure it. */
+#define GATHERERS 3
+extern const struct gatherer {
+	const char *series;
+	enum family family;
+	uint32_t measures; /* JPC_MEASURES_* */
+} gatherers[GATHERERS];
+
 struct external_table {
 	char series[72]; /* as in the file; that of users is "User" */
 	char name[64];	 /* of the table in it; "" for a series that is one table */
@@ -74,5 +82,7 @@ void external_series__remember_mark(struct external_series *g, const char *attr,
 /* kept: the appended rows are in the journal; else they are left out, and are appended again the
  * next time. */
 void external_series__settle_frame(struct external_series *g, bool kept);
+/* Tables and marks are declared again with the next rows. */
+void external_series__redeclare(struct external_series *g);
 
 #endif

@@ -17,17 +17,29 @@ static int grow_slots(struct step *s)
 {
 	unsigned max = s->max_slots ? 2 * s->max_slots : 16;
 	uint32_t *own = realloc(s->slots, max * sizeof(*own));
-	int *gtid;
+	struct slot_owner *owners;
 
 	if (!own)
 		return -ENOMEM;
 	s->slots = own;
-	gtid = realloc(s->slot_gtids, max * sizeof(*gtid));
-	if (!gtid)
+	owners = realloc(s->slot_owners, max * sizeof(*owners));
+	if (!owners)
 		return -ENOMEM;
-	s->slot_gtids = gtid;
+	s->slot_owners = owners;
 	s->max_slots = max;
 	return 0;
+}
+
+/* A task's number may be found after its ranks have begun. */
+static struct slot_owner owner_of(const struct jp_slot *info, const struct kern *k)
+{
+	const struct jp_slot *task;
+
+	if (info->kind != JP_KIND_RANK)
+		return (struct slot_owner){info->gtid, JP_GTID_NONE};
+	task = kern__slot(k, info->task);
+	return (struct slot_owner){task && task->step == info->step ? task->gtid : JP_GTID_NONE,
+				   info->rank};
 }
 
 /* The slots that count for the step are looked up once per turn, and walked many times. */
@@ -49,7 +61,7 @@ void step__collect_slots(struct step *s, struct kern *k)
 			continue;
 		if (s->nslots == s->max_slots && grow_slots(s))
 			return;
-		s->slot_gtids[s->nslots] = info->gtid;
+		s->slot_owners[s->nslots] = owner_of(info, k);
 		s->slots[s->nslots++] = slot;
 	}
 }

@@ -27,7 +27,7 @@
 /*
  * NEW: its cgroup is there, its job or user not known yet (the kernel counts already).
  * ACTIVE: rows go to the journal. ENDING: its cgroup is gone, the last tasks leave the CPU.
- * ASKING: the last row is written, only why it ended is missing.
+ * ASKING: the last row is written, only why it ended, or its job's final state, is missing.
  * FINISHING: the journal is complete, the file is being written. DONE: to be forgotten.
  * IGNORED: not to be profiled.
  */
@@ -54,6 +54,8 @@ enum {
 	KIND_STEP,
 	KIND_RUN_LATENCY,
 	KIND_BLK_LATENCY,
+	KIND_RANKS,
+	KIND_COMMANDS, /* of names, not of slots: step_commands.c */
 	COUNTED_KINDS,
 	/* tables of the node's sensors: each kind has an interval, and any number of tables
 	 * (node.h) */
@@ -73,13 +75,20 @@ enum journaled { JOURNALED_NO, JOURNALED_PENDING, JOURNALED_YES };
 struct table {
 	uint32_t id;
 	enum journaled journaled;
-	int kind; /* KIND_* */
-	int gtid; /* JP_GTID_NONE: Step */
+	int kind;		/* KIND_* */
+	int gtid;		/* JP_GTID_NONE: Step, Commands; of Ranks the rank */
+	char name[JP_COMM_LEN]; /* of Commands */
 	struct between between;
+	uint64_t peak;	     /* highest RSS in bytes of the rows so far */
 	union cell *last;    /* its last row, NULL: none yet */
 	struct reading prev; /* what the next row counts from */
 	struct reading now;  /* the same once the frame is written, */
 	bool in_frame;	     /* if it has a row of this table */
+};
+
+/* What a slot counts for; JP_GTID_NONE: none. A rank's slot counts for its launcher's task, too. */
+struct slot_owner {
+	int gtid, rank;
 };
 
 struct column_set {
@@ -88,6 +97,7 @@ struct column_set {
 	unsigned ncols;
 };
 
+struct job_infos;
 struct node;
 struct step_sensors;
 
@@ -97,8 +107,9 @@ struct step_env {
 	struct snapshot *snap;
 	struct lookups *lookups;
 	struct users *users;
-	struct node *node;   /* NULL: its sensors are not read */
-	struct step **steps; /* all of them */
+	struct node *node;	/* NULL: its sensors are not read */
+	struct job_infos *jobs; /* NULL: Slurm is not asked about them */
+	struct step **steps;	/* all of them */
 	const char *node_name;
 	const char *state_dir;
 	const char *hdf5_dir; /* NULL: not configured */
@@ -127,7 +138,9 @@ struct step {
 	uid_t uid;
 	gid_t gid;
 	bool uid_known;
-	bool merge_noted; /* automerge.c has read job_host */
+	bool merge_noted;	      /* automerge.c has read job_host */
+	bool asks_reason, asks_state; /* ASKING: what for */
+	bool facts_journaled;	      /* those that Slurm's controller knows are in */
 	uint64_t start_boot_ns, start_real_ns, end_boot_ns;
 	uint64_t clock_steps0;
 	struct totals others0; /* of slot 0 when the step began */
@@ -137,14 +150,15 @@ struct step {
 			    * for it */
 	uint64_t interval_ns[ALL_KINDS]; /* 0: off */
 	struct column_set sets[COUNTED_KINDS];
-	uint32_t *slots; /* its slots, see step__collect_slots() */
-	int *slot_gtids; /* of each: what they count for */
+	uint32_t *slots;		/* its slots, see step__collect_slots() */
+	struct slot_owner *slot_owners; /* of each: what they count for */
 	unsigned nslots, max_slots;
 	struct table *tables;
 	unsigned ntables, max_tables;
 	unsigned next_table;	  /* where the next one asked for is likely to be */
 	uint64_t grid[ALL_KINDS]; /* number of the interval the last row was in */
 	uint64_t rows, intervals, lost_rows;
+	uint64_t cut_bytes;	/* of the journal, by another program */
 	unsigned late_requests; /* under way when its last row was taken */
 	int tasks_seen;
 	unsigned unanswered; /* questions that are not answered yet: step_ask.c */
@@ -153,7 +167,8 @@ struct step {
 	unsigned asking_tasks;
 	uint64_t next_stepd_ns, next_tasks_ns; /* not asked before */
 	struct lineage *lineages; /* first processes of lineages that were there before us */
-	unsigned nlineages, lineages_known;
+	struct task_about *about; /* of each task: task_about.h */
+	unsigned nlineages, lineages_known, nabout;
 	unsigned unread;	    /* processes that were not to be read */
 	struct lookup_env *job_env; /* from the environment; NULL: no answer yet */
 	int allocated_cpus;	    /* 0: not known */
@@ -164,6 +179,7 @@ struct step {
 	bool given_up;		    /* IGNORED for a reason that was logged */
 	bool closing; /* what is in its frame is not left out any more: there is no next row */
 	bool full;    /* the journal could not be written, which was logged */
+	bool unnamed; /* the journal is open, and not at its path */
 	bool reduced; /* its user's journals, or all, take too much: */
 	uint64_t next_row_ns; /* no row before that */
 	uint64_t full_ns;     /* since then */

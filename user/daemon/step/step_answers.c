@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What becomes of the helpers' answers: owners, task numbers, environments. */
 #include "daemon/step/step_ask.h"
+#include "daemon/step/task_about.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -164,6 +165,10 @@ void step__answered(struct step *s, const struct step_env *env, const struct loo
 {
 	bool own = kern__slot(env->k, q->of)->step == s->slot;
 
+	if (q->kind == LOOKUP_PROGRAM || q->kind == LOOKUP_LIBRARIES) {
+		task_about__answered(s, env, q, a);
+		return;
+	}
 	s->unanswered--;
 	if (q->kind != LOOKUP_STEPD && (a->err == -ETIMEDOUT || a->err == -EBUSY))
 		s->unread++;
@@ -188,6 +193,8 @@ void step__answered(struct step *s, const struct step_env *env, const struct loo
 		take_env(s, env->k, a);
 		break;
 	case LOOKUP_USER:
+	case LOOKUP_PROGRAM:
+	case LOOKUP_LIBRARIES:
 		break;
 	}
 }

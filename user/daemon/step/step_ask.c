@@ -92,13 +92,14 @@ void step__ask_tasks(struct step *s, const struct step_env *env)
 }
 
 /* Reads the CPUs and the memory limit, which the environment does not have and which are gone with
- * the process. */
+ * the process. A command of jobprof run may have bound itself by now (taskset): its CPUs are those
+ * of jobprof run. */
 static void read_limits(struct step *s, const struct step_env *env, pid_t pid)
 {
 	double cg[CG_N];
 	cpu_set_t cpus;
 
-	if (!sched_getaffinity(pid, sizeof(cpus), &cpus))
+	if (!env->embedded && !sched_getaffinity(pid, sizeof(cpus), &cpus))
 		s->allocated_cpus = CPU_COUNT(&cpus);
 	step__read_cgroup(s, env, NULL, cg);
 	s->memory_limit = cg[CG_MEM_LIMIT];

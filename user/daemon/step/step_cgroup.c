@@ -53,7 +53,7 @@ static void read_cgroup_files(struct step *s, const struct step_env *env, double
 	for (i = 0; i < CG_N; i++)
 		cg[i] = NAN;
 	if (!s->cg)
-		s->cg = cgroup_files__new(NAN);
+		s->cg = cgroup_files__new(NULL);
 	if (s->cg && cgroup_files__stale(s->cg, now))
 		find_cgroup_files(s, env, now);
 	if (s->cg)

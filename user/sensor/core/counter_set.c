@@ -12,6 +12,7 @@
 
 #include "base/str.h"
 #include "sensor/core/file.h"
+#include "sensor/core/text.h"
 
 /* A counter that ran past its range has moved by less than this part of the range since the last
  * reading. One that would have moved by more has jumped back. */
@@ -225,6 +226,7 @@ int counter_set__add_files(struct counter_set *c, const char *dir, const struct 
 static void read_one(struct counter *t)
 {
 	char buf[128], *end;
+	const char *at = buf;
 	ssize_t n = read_file(AT_FDCWD, t->path, buf, sizeof(buf));
 
 	if (n < 0) {
@@ -234,7 +236,7 @@ static void read_one(struct counter *t)
 	end = strchr(buf, '@');
 	if (end)
 		*end = '\0';
-	t->err = sensor__first_u64(buf, &t->raw, NULL);
+	t->err = text__u64(&at, &t->raw) ? 0 : -EINVAL;
 }
 
 void counter_set__read_files(struct counter_set *c, unsigned device)

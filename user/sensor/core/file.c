@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/str.h"
+#include "sensor/core/text.h"
 
 enum sensor_quality sensor_count__add(struct sensor_count *c, uint64_t raw, double unit,
 				      double *total)
@@ -106,31 +107,16 @@ enum sensor_quality sensor__quality_of(int err)
 	return err == -EACCES || err == -EPERM ? READING_DENIED : READING_NONE;
 }
 
-int sensor__first_u64(const char *text, uint64_t *v, const char **rest)
-{
-	size_t len = strcspn(text, " \t\n");
-	char word[24];
-	int err;
-
-	if (len >= sizeof(word))
-		return -ERANGE;
-	memcpy(word, text, len);
-	word[len] = '\0';
-	err = parse_u64(word, v);
-	if (!err && rest)
-		*rest = text + len + strspn(text + len, " \t\n");
-	return err;
-}
-
 void sensor_files__read(struct sensor_files *f, unsigned i, struct sensor_value *v, char *rest,
 			size_t restlen)
 {
 	struct sensor_file *file = &f->file[i];
-	const char *behind = "";
 	char buf[128];
+	const char *behind = buf;
 	uint64_t raw = 0;
 	ssize_t n = read_file(AT_FDCWD, file->path, buf, sizeof(buf));
-	int err = n < 0 ? (int)n : sensor__first_u64(buf, &raw, &behind);
+	bool is_number = n > 0 && *buf != ' ' && text__u64(&behind, &raw);
+	int err = n < 0 ? (int)n : is_number ? 0 : -EINVAL;
 
 	if (rest)
 		snprintf(rest, restlen, "%s", err ? "" : behind);

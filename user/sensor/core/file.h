@@ -49,9 +49,9 @@ int sensor_files__add(struct sensor_files *f, const struct sensor_channel *c, co
 /* How many of the files may be read. */
 unsigned sensor_files__readable(const struct sensor_files *f);
 /*
- * Reads file i: a number, a blank and anything, of which rest[restlen] gets a copy ("" if there is
- * nothing; rest may be NULL). Sets value, quality, and the time to now. Energy and counts are since
- * the first reading.
+ * Reads file i: a number, and behind a blank anything, of which rest[restlen] gets a copy ("" if
+ * there is nothing; rest may be NULL). Sets value, quality, and the time to now. Energy and counts
+ * are since the first reading.
  */
 void sensor_files__read(struct sensor_files *f, unsigned i, struct sensor_value *v, char *rest,
 			size_t restlen);
@@ -64,9 +64,5 @@ enum sensor_quality sensor__quality_of(int err);
 /* What sensor_ops.read returns for v[n]: 0 if one has a value, else -EACCES if all were denied,
  * else -ENODATA. */
 int sensor__any_value(const struct sensor_value *v, unsigned n);
-
-/* Reads the unsigned number that text begins with; a blank, a newline or the end must follow.
- * *rest, if rest is not NULL, becomes what is behind these blanks. 0, -EINVAL, -ERANGE. */
-int sensor__first_u64(const char *text, uint64_t *v, const char **rest);
 
 #endif

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Ports of InfiniBand, Omni-Path and RoCE in /sys/class/infiniband. The files of counters/ are the
- * same for all drivers: data in words of 4 bytes, errors with as few bits as the packets of the
- * subnet manager have for them. Counters stay where they are when they are full. hw_counters/ is
- * the driver's own; some have nothing else.
+ * Reads ports of InfiniBand, Omni-Path and RoCE in /sys/class/infiniband. The files of counters/
+ * are the same for all drivers: they count data in words of 4 bytes, and errors with as few bits as
+ * the packets of the subnet manager have for them. A counter that is full stays as it is.
+ * hw_counters/ is the driver's own; some drivers have nothing else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,8 +21,8 @@
 #define WORD  4.0
 #define BITS4 15u
 #define BITS8 255u
-/* Counters of 64 bits have the same names: a count of just these values is taken for a full
- * counter. */
+/* Counters of 64 bits have the same names as these: a count of just these values is taken for a
+ * full counter. */
 #define BITS16 65535u
 #define BITS32 4294967295u
 
@@ -83,7 +83,7 @@ struct sensor {
 	unsigned nports;
 };
 
-/* The first line of PORT/NAME, "" if it cannot be read. 0 or -errno. */
+/* Reads the first line of PORT/NAME; buf is "" if the line cannot be read. 0 or -errno. */
 static int read_line(const char *port, const char *name, char *buf, size_t size)
 {
 	char path[PATH_MAX];
@@ -192,7 +192,7 @@ static void set_level(struct sensor_value *v, int err, double value, uint64_t no
 		 : (struct sensor_value){value, now, READING_GOOD};
 }
 
-/* "4: ACTIVE", and "2.5 Gb/sec (1X SDR)" */
+/* The files hold "4: ACTIVE" and "2.5 Gb/sec (1X SDR)". */
 static void read_levels(const struct port *p, uint64_t now, struct sensor_value *values)
 {
 	double rate = NAN;

@@ -66,30 +66,15 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
 	return strverscmp((*a)->d_name, (*b)->d_name);
 }
 
-static void free_list(char **list, unsigned n)
+static int add_path(struct string_list *list, const char *dir, const char *name)
 {
-	for (unsigned i = 0; i < n; i++)
-		free(list[i]);
-	free(list);
-}
-
-static int add_path(char ***list, unsigned *n, const char *dir, const char *name)
-{
-	char *path, **p;
+	char *path;
 
 	if (asprintf(&path, "%s/%s/stats", dir, name) < 0)
 		return -ENOMEM;
-	if (access(path, F_OK)) {
-		free(path);
-		return 0;
-	}
-	p = realloc(*list, (*n + 1) * sizeof(*p));
-	if (!p) {
-		free(path);
-		return -ENOMEM;
-	}
-	*list = p;
-	p[(*n)++] = path;
+	if (!access(path, F_OK))
+		return string_list__take(list, path);
+	free(path);
 	return 0;
 }
 
@@ -103,11 +88,11 @@ static const char *instance_of(const char *name)
 
 /* Lists the statistics of an instance's targets; kind is osc or mdc. */
 static int find_targets(const struct places *at, const char *kind, const char *instance,
-			char ***list, unsigned *n)
+			struct string_list *list)
 {
 	int err = 0;
 
-	for (unsigned i = 0; i < 2 && !err && !*n; i++) {
+	for (unsigned i = 0; i < 2 && !err && !list->n; i++) {
 		_cleanup_closedir_ DIR *d = NULL;
 		_cleanup_free_ char *dir = NULL;
 		struct dirent *e;
@@ -119,7 +104,7 @@ static int find_targets(const struct places *at, const char *kind, const char *i
 		d = opendir(dir);
 		while (d && !err && (e = readdir(d)))
 			if (no_dots(e) && !strcmp(instance_of(e->d_name), instance))
-				err = add_path(list, n, dir, e->d_name);
+				err = add_path(list, dir, e->d_name);
 	}
 	return err;
 }
@@ -159,8 +144,8 @@ static void name_instance(const struct mount_lines *lines, const char *instance,
 static void free_mount(struct lustre_mount *m)
 {
 	free(m->stats);
-	free_list(m->osc, m->n_osc);
-	free_list(m->mdc, m->n_mdc);
+	string_list__free(&m->osc);
+	string_list__free(&m->mdc);
 }
 
 static int add_instance(struct lustre_mounts *l, struct counter_set *c, const struct places *at,
@@ -169,12 +154,12 @@ static int add_instance(struct lustre_mounts *l, struct counter_set *c, const st
 {
 	struct lustre_mount m = {.stats = strdup(stats)}, *p;
 	unsigned mask = OF_LLITE;
-	int err = m.stats ? find_targets(at, "osc", instance, &m.osc, &m.n_osc) : -ENOMEM;
+	int err = m.stats ? find_targets(at, "osc", instance, &m.osc) : -ENOMEM;
 
 	if (!err)
-		err = find_targets(at, "mdc", instance, &m.mdc, &m.n_mdc);
-	mask |= m.n_mdc ? OF_MDC : 0;
-	mask |= m.n_mdc && m.n_osc && m.n_osc + m.n_mdc <= TARGETS_MAX ? OF_ALL : 0;
+		err = find_targets(at, "mdc", instance, &m.mdc);
+	mask |= m.mdc.n ? OF_MDC : 0;
+	mask |= m.mdc.n && m.osc.n && m.osc.n + m.mdc.n <= TARGETS_MAX ? OF_ALL : 0;
 	p = err ? NULL : realloc(l->mount, (l->n + 1) * sizeof(*p));
 	if (!p)
 		goto fail;
@@ -331,13 +316,14 @@ void lustre__read(struct lustre_mounts *l, struct counter_set *c, struct sensor_
 	for (unsigned i = 0; i < l->n; i++) {
 		const struct lustre_mount *p = &l->mount[i];
 		struct mount_values m = {0};
-		bool all = p->n_osc + p->n_mdc <= TARGETS_MAX;
+		bool all = p->osc.n + p->mdc.n <= TARGETS_MAX;
 
 		set_err(&m, OF_LLITE, ADD_LINES(&l->text, p->stats, llite_lines, &m));
-		for (unsigned k = 0; k < p->n_mdc; k++)
-			set_err(&m, OF_MDC | OF_ALL, ADD_LINES(&l->text, p->mdc[k], mdc_lines, &m));
-		for (unsigned k = 0; all && k < p->n_osc; k++)
-			set_err(&m, OF_ALL, ADD_LINES(&l->text, p->osc[k], osc_lines, &m));
+		for (unsigned k = 0; k < p->mdc.n; k++)
+			set_err(&m, OF_MDC | OF_ALL,
+				ADD_LINES(&l->text, p->mdc.v[k], mdc_lines, &m));
+		for (unsigned k = 0; all && k < p->osc.n; k++)
+			set_err(&m, OF_ALL, ADD_LINES(&l->text, p->osc.v[k], osc_lines, &m));
 		m.v[MOUNT_REQUESTS] += m.v[MOUNT_META_REQUESTS];
 		mounts__take(c, p->device, &m, values);
 	}

@@ -3,6 +3,7 @@
 #ifndef JP_SENSOR_MOUNTS_MOUNTS_H
 #define JP_SENSOR_MOUNTS_MOUNTS_H
 
+#include "base/string_list.h"
 #include "sensor/core/counter_set.h"
 #include "sensor/core/text.h"
 
@@ -73,10 +74,9 @@ void nfs__close(struct nfs_mounts *n);
 /* One instance of Lustre's client. */
 struct lustre_mount {
 	unsigned device;
-	char *stats; /* path of llite's; owned */
-	char **osc;  /* paths of the targets' statistics; owned */
-	char **mdc;  /* of the metadata targets' */
-	unsigned n_osc, n_mdc;
+	char *stats;		/* path of llite's; owned */
+	struct string_list osc; /* paths of the targets' statistics */
+	struct string_list mdc; /* of the metadata targets' */
 };
 
 struct lustre_mounts {

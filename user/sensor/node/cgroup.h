@@ -7,6 +7,10 @@
 #include <stdint.h>
 
 #include "sensor/node/cgroup_value.h"
+#include "sensor/node/levels.h"
+
+/* "max" and v1's page-aligned LONG_MAX both mean: no limit. */
+#define CGROUP_NO_LIMIT 9.0e18
 
 /* The step's directories: NULL where there is none. */
 struct cgroup_dirs {
@@ -24,10 +28,15 @@ struct cgroup_dirs {
  */
 struct cgroup_files;
 
-/* base: NaN, or cgroup_files__base() of the same step before: what CG_THROTTLED is counted from.
- * NULL: out of memory. */
-struct cgroup_files *cgroup_files__new(double base);
-double cgroup_files__base(const struct cgroup_files *f); /* NaN: not known yet, or NULL */
+/* What the counts of cgroups above the step are counted from. */
+struct cgroup_base {
+	double throttled; /* NaN: not known yet */
+	struct levels_base levels[LEVELS_KINDS];
+};
+
+/* base: NULL, or cgroup_files__base() of the same step before. NULL: out of memory. */
+struct cgroup_files *cgroup_files__new(const struct cgroup_base *base);
+void cgroup_files__base(const struct cgroup_files *f, struct cgroup_base *base); /* f may be NULL */
 void cgroup_files__free(struct cgroup_files *f);
 /* Whether cgroup_files__rescan() is due at this instant of CLOCK_BOOTTIME. */
 bool cgroup_files__stale(const struct cgroup_files *f, uint64_t now_ns);

@@ -112,12 +112,10 @@ static int list_cpus(struct sensor *s)
 
 static int read_of(const struct sensor *s, int cpu, const char *dir, const char *file, uint64_t *v)
 {
-	char path[128], text[32];
-	ssize_t n;
+	char path[128];
 
 	snprintf(path, sizeof(path), "cpu%d/%s/%s", cpu, dir, file);
-	n = read_file(s->dir, path, text, sizeof(text));
-	return n < 0 ? (int)n : sensor__first_u64(text, v, NULL);
+	return read_file_u64(s->dir, path, v);
 }
 
 /* Mean, lowest and highest clock of the CPUs that are online, MHz. */

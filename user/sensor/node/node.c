@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Pressure and memory of the whole node. */
+/* Pressure, memory and idle CPUs of the whole node. */
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +12,15 @@
 #include "sensor/core/file.h"
 #include "sensor/core/text.h"
 
+#define TICKS 100 /* a second of /proc/stat, as user space is told of times on Linux */
+
 /* One file and what is in it. */
 typedef int (*read_fn)(struct sensor_text *text, uint64_t *v);
 
 static int read_pressure(struct sensor_text *text, uint64_t *us);
 static int read_memory(struct sensor_text *text, uint64_t *kib);
+static int read_idle(struct sensor_text *text, uint64_t *ticks);
+static int read_stolen(struct sensor_text *text, uint64_t *ticks);
 
 static const struct {
 	const char *file, *name, *unit, *column;
@@ -26,6 +31,8 @@ static const struct {
 	{"pressure/cpu", "waits for CPU", "s", "PSICpu", QUANTITY_COUNT, 1e-6, read_pressure},
 	{"pressure/memory", "waits for memory", "s", "PSIMem", QUANTITY_COUNT, 1e-6, read_pressure},
 	{"pressure/io", "waits for I/O", "s", "PSIIO", QUANTITY_COUNT, 1e-6, read_pressure},
+	{"stat", "idle CPUs", "s", "IdleTime", QUANTITY_COUNT, 1.0 / TICKS, read_idle},
+	{"stat", "stolen CPUs", "s", "StolenTime", QUANTITY_COUNT, 1.0 / TICKS, read_stolen},
 	{"meminfo", "memory in use", "B", "MemUsedMB", QUANTITY_LEVEL, 1024, read_memory},
 };
 
@@ -85,6 +92,43 @@ static int read_memory(struct sensor_text *text, uint64_t *kib)
 	return 0;
 }
 
+/* The fields of the first line, "cpu", from the first on: user, nice, system, idle, iowait, irq,
+ * softirq and steal. 0, -ENODATA or an error of the file. */
+static int read_ticks(struct sensor_text *text, uint64_t ticks[static 8])
+{
+	int err = sensor_text__read(text);
+
+	if (err)
+		return err;
+	return sscanf(text->buf,
+		      "cpu %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+		      " %" SCNu64 " %" SCNu64,
+		      &ticks[0], &ticks[1], &ticks[2], &ticks[3], &ticks[4], &ticks[5], &ticks[6],
+		      &ticks[7]) == 8
+		       ? 0
+		       : -ENODATA;
+}
+
+static int read_idle(struct sensor_text *text, uint64_t *ticks)
+{
+	uint64_t all[8];
+	int err = read_ticks(text, all);
+
+	if (!err)
+		*ticks = all[3] + all[4];
+	return err;
+}
+
+static int read_stolen(struct sensor_text *text, uint64_t *ticks)
+{
+	uint64_t all[8];
+	int err = read_ticks(text, all);
+
+	if (!err)
+		*ticks = all[7];
+	return err;
+}
+
 /* Adds the channel of a kind, unless the kernel does not have it or it is switched off (psi=0). */
 static void add_kind(struct sensor *s, const struct sensor_roots *roots, unsigned kind)
 {
@@ -130,8 +174,8 @@ static void node_describe(const struct sensor *s, const struct sensor_roots *roo
 	size_t at = 0;
 
 	if (err)
-		snprintf(text, len, "no %s/pressure, and no memory in %s/meminfo", roots->proc,
-			 roots->proc);
+		snprintf(text, len, "no %s/pressure, %s/stat, and no memory in %s/meminfo",
+			 roots->proc, roots->proc, roots->proc);
 	for (unsigned i = 0; !err && i < s->n && at < len; i++)
 		at += (size_t)snprintf(text + at, len - at, "%s%s", i ? ", " : "",
 				       kinds[s->kind[i]].file);
@@ -157,7 +201,7 @@ static int node_read(struct sensor *s, struct sensor_value *values)
 
 const struct sensor_ops sensor_node = {
 	.name = "node",
-	.doc = "pressure (PSI) and memory of the whole node",
+	.doc = "pressure (PSI), memory and idle CPUs of the whole node",
 	.size = sizeof(struct sensor),
 	.open = node_open,
 	.describe = node_describe,

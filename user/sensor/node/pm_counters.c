@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "sensor/core/counter_set.h"
 #include "sensor/core/file.h"
+#include "sensor/core/text.h"
 
 #define SCAN_HZ	  10	       /* where the blade does not say its own rate */
 #define MAX_TRIES 3	       /* to read all files within one scan */
@@ -118,12 +119,13 @@ static bool known_file(const char *file, struct sensor_channel *c)
 static int read_mark(const struct sensor *s, const char *name, uint64_t *v)
 {
 	char path[PATH_MAX + 32], buf[64];
+	const char *at = buf;
 	ssize_t n;
 
 	*v = UINT64_MAX;
 	snprintf(path, sizeof(path), "%s/%s", s->dir, name);
 	n = read_file(AT_FDCWD, path, buf, sizeof(buf));
-	return n < 0 ? (int)n : sensor__first_u64(buf, v, NULL);
+	return n < 0 ? (int)n : text__u64(&at, v) ? 0 : -EINVAL;
 }
 
 static int add_file(void *arg, const char *dir, const char *file)
@@ -174,10 +176,10 @@ static void pm_describe(const struct sensor *s, const struct sensor_roots *roots
 /* "1628682402124528 us", of the wall clock; now if it has none or one that cannot be. */
 static uint64_t stamp_time(const char *rest, uint64_t boot_now, uint64_t real_now)
 {
-	const char *number = strpbrk(rest, "0123456789"), *unit;
+	const char *at = strpbrk(rest, "0123456789");
 	uint64_t us, age;
 
-	if (!number || sensor__first_u64(number, &us, &unit) || strncmp(unit, "us", 2) != 0 ||
+	if (!at || !text__u64(&at, &us) || !str__starts(at + strspn(at, " "), "us") ||
 	    us > real_now / 1000)
 		return boot_now;
 	age = real_now - us * 1000;

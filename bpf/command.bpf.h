@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a step used under each program's name. Nothing is counted while a program runs: the kernel's
+ * own sums of a thread are added when it ends, and when its process becomes another program by
+ * exec. A name is the kernel's comm as exec sets it; threads and children without an exec have that
+ * of their process, whatever they call themselves.
+ */
+#ifndef JP_COMMAND_BPF_H
+#define JP_COMMAND_BPF_H
+
+#include "bpf/maps.bpf.h"
+
+/* The step that a slot's tasks have their names in, JP_SLOT_NONE: none, or its last row is
+ * written. */
+static __always_inline u32 command_step(u32 slot)
+{
+	struct jp_slot *info;
+
+	if (slot < JP_SLOT_FIRST)
+		return JP_SLOT_NONE;
+	info = bpf_map_lookup_elem(&jp_slots, &slot);
+	return info && !(info->flags & JP_SLOT_F_DONE) ? info->step : JP_SLOT_NONE;
+}
+
+/* The account of the name that the task has, or that of all names without one. */
+static __noinline struct jp_command *command_find(const struct jp_task *t, u32 step)
+{
+	struct jp_acct *a = bpf_map_lookup_elem(&jp_acct, &step);
+	struct jp_command_key key = {.step = step};
+	struct jp_command *c;
+
+	__builtin_memcpy(key.comm, t->comm, sizeof(key.comm));
+	c = bpf_map_lookup_elem(&jp_commands, &key);
+	return c ? c : a ? &a->other : NULL;
+}
+
+/* Where exec or the first thread to end makes an account, in process context. Another user's steps
+ * may have taken all room: then this step's names get no more accounts, as its 65th does. */
+static __noinline struct jp_command *command_make(const struct jp_task *t, u32 step)
+{
+	struct jp_acct *a = bpf_map_lookup_elem(&jp_acct, &step);
+	struct jp_command_key key = {.step = step};
+	struct jp_command *c, none = {};
+
+	if (!a)
+		return NULL;
+	__builtin_memcpy(key.comm, t->comm, sizeof(key.comm));
+	c = bpf_map_lookup_elem(&jp_commands, &key);
+	if (c)
+		return c;
+	none.first_ns = none.last_ns = bpf_ktime_get_boot_ns();
+	/* names that come at the same time may be a few more: that does no harm */
+	if (a->commands < JP_COMMANDS) {
+		if (!bpf_map_update_elem(&jp_commands, &key, &none, BPF_NOEXIST))
+			__sync_fetch_and_add(&a->commands, 1);
+		c = bpf_map_lookup_elem(&jp_commands, &key);
+		if (c)
+			return c;
+		a->commands = JP_COMMANDS;
+		JP_COUNT(commands_full);
+	}
+	if (!a->other.first_ns)
+		a->other.first_ns = none.first_ns;
+	return &a->other;
+}
+
+static __always_inline void command_bases(struct task_struct *p, struct jp_task *t)
+{
+	t->comm_runtime_ns = p->se.sum_exec_runtime;
+	t->comm_run_delay_ns = p->sched_info.run_delay;
+	t->comm_rchar = p->ioac.rchar;
+	t->comm_wchar = p->ioac.wchar;
+}
+
+static __always_inline void command_add(struct task_struct *p, struct jp_task *t,
+					struct jp_command *c)
+{
+	if (c) {
+		__sync_fetch_and_add(&c->runtime_ns, p->se.sum_exec_runtime - t->comm_runtime_ns);
+		__sync_fetch_and_add(&c->run_delay_ns,
+				     p->sched_info.run_delay - t->comm_run_delay_ns);
+		__sync_fetch_and_add(&c->rchar, p->ioac.rchar - t->comm_rchar);
+		__sync_fetch_and_add(&c->wchar, p->ioac.wchar - t->comm_wchar);
+	}
+	command_bases(p, t);
+}
+
+/* The name of the process: its leader's, for a thread may have one of its own. */
+static __always_inline void command_name(struct task_struct *p, struct jp_task *t)
+{
+	__builtin_memset(t->comm, 0, sizeof(t->comm));
+	BPF_CORE_READ_STR_INTO(&t->comm, p, group_leader, comm);
+}
+
+/* A task comes to a slot: by birth from a task of ours, which has a name, or from elsewhere. */
+static __always_inline void command_begin(struct task_struct *p, struct jp_task *t,
+					  const struct jp_task *from)
+{
+	if (!from || !from->comm[0]) {
+		command_name(p, t);
+		return;
+	}
+	__builtin_memcpy(t->comm, from->comm, sizeof(t->comm));
+	t->launched = from->launched;
+}
+
+/* The task goes from one slot to another, maybe of another step, or of none. */
+static __noinline int command_move(struct task_struct *p, struct jp_task *t, u32 to)
+{
+	u32 was = command_step(t->next_slot), will = command_step(to);
+	struct jp_command *c;
+
+	if (was == will)
+		return 0;
+	c = was != JP_SLOT_NONE ? command_make(t, was) : NULL;
+	command_add(p, t, c);
+	if (c && p->pid == p->tgid)
+		__sync_fetch_and_add(&c->processes, 1);
+	command_name(p, t);
+	return 0;
+}
+
+static __always_inline void command_saw(struct jp_command *c, u64 pages)
+{
+	if (pages > c->peak)
+		c->peak = pages;
+	c->last_ns = bpf_ktime_get_boot_ns();
+}
+
+/* p has become another program. Memory as in left_by_exec(). */
+static __always_inline int command_exec(struct task_struct *p, struct jp_task *t)
+{
+	u64 maxrss = BPF_CORE_READ(p, signal, maxrss);
+	u32 step = command_step(t->next_slot);
+	struct jp_command *c;
+
+	if (step == JP_SLOT_NONE)
+		return 0;
+	c = command_make(t, step);
+	command_add(p, t, c);
+	if (c)
+		command_saw(c, (t->flags & JP_TASK_MEMORY) && maxrss > t->maxrss ? maxrss : 0);
+	command_name(p, t);
+	c = command_make(t, step);
+	if (c)
+		command_saw(c, 0);
+	return 0;
+}
+
+/* A thread is ending; its times are added when it has left the CPU. Memory as in left_by_exit(). */
+static __always_inline int command_exit(struct task_struct *p, struct jp_task *t)
+{
+	u64 maxrss = BPF_CORE_READ(p, signal, maxrss), pages = 0;
+	u32 step = command_step(t->next_slot);
+	struct mm_struct *mm = p->mm;
+	struct jp_command *c;
+
+	if (step == JP_SLOT_NONE)
+		return 0;
+	c = command_make(t, step);
+	if (!c)
+		return 0;
+	if (BPF_CORE_READ(p, signal, live.counter) == 0) {
+		__sync_fetch_and_add(&c->processes, 1);
+		if (maxrss > t->maxrss)
+			pages = maxrss;
+		else if (mm && !p->vfork_done)
+			pages = BPF_CORE_READ(mm, hiwater_rss);
+	}
+	command_saw(c, pages);
+	return 0;
+}
+
+/* The last switch of a thread: the run queue's lock is held, so no account is made here. */
+static __always_inline int command_end(struct task_struct *p, struct jp_task *t)
+{
+	u32 step = command_step(t->slot);
+
+	if (step != JP_SLOT_NONE)
+		command_add(p, t, command_find(t, step));
+	return 0;
+}
+
+#endif

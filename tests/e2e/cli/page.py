@@ -1,0 +1,243 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+# timeout: 600
+"""jobprof report --html: the page in Debian's Chromium shows the numbers of --json and of the file, whatever is
+missing or strange, and is written whole or not at all. Modules: tests/web/modules.test.js; what is looked at in
+the browser: tests/web/browser.js."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
+import h5py
+import numpy
+from jobs import Job
+from lib import Failed, JOBPROF, ROOT, Skipped, is_equal, is_true, run_tests, tmpdir
+
+TEMPLATE = os.path.join(os.path.dirname(JOBPROF), "web/report.html")
+WEB = os.path.join(ROOT, "tests/web")
+# Sections that are not there without a family's columns.
+ABSENT = {"ENERGY": ["energy"], "LATENCY": ["run-latency"], "BLOCK": ["blk-latency"]}
+FAMILIES = "SCHED MEMORY FILES SELF CGROUP LATENCY BLOCK NETWORK PERF ENERGY GPU INTERCONNECT NODE".split()
+MARKUP = "<img src=x onerror=hacked=1></script><script>hacked=1</script><!--"
+STRANGE = MARKUP + " \u202eevil\u2066 \u05d0\u05d1 ]]> &amp; \u2028 \"'"
+LARGE_MAX = 2 << 20
+
+
+def need(*programs):
+    for p in programs:
+        if not shutil.which(p):
+            raise Skipped("there is no %s: scripts/install-deps test" % p)
+    if not os.path.exists(TEMPLATE):
+        raise Skipped("make made no template: node and npm were not there")
+
+
+def report(*args):
+    return subprocess.run([JOBPROF, "report", *args], capture_output=True, text=True, timeout=300)
+
+
+def page(folder, name, path):
+    for form, out in (("--html", name + ".html"), ("--json", name + ".json")):
+        out = os.path.join(folder, out)
+        p = report(*([form, out] if form == "--html" else [form]), path)
+        if p.returncode:
+            raise Failed("report %s of %s: %s" % (form, name, p.stderr.strip()))
+        if form == "--json":
+            with open(out, "w") as f:
+                f.write(p.stdout)
+
+
+def sick():
+    """Unequal ranks, one that writes alone, and half an hour without work at the end."""
+    j = Job(nodes=4, tasks=16, cores=4, wall=7200, row=30)
+    j.put(CPUTime=numpy.where(numpy.arange(16) < 4, 0.97, 0.5)[:, None] * (j.t < 5400))
+    j.put(ReadMB=0.0, WriteMB=numpy.where(numpy.arange(16) == 0, 40.0, 0.0)[:, None] * ((j.t // 600) % 2 == 1) * (j.t < 5400))
+    j.put(ReadCalls=0.0, WriteCalls=1.0 * (j.t < 5400))
+    j.put(NetTxMB=3.0, NetRxMB=2.0)
+    return j
+
+
+def rows_of(path, series, column):
+    """[table][row] of the tables of a series, as h5py reads them, and the length of the rows."""
+    with h5py.File(path) as f:
+        found = []
+        f.visititems(lambda n, o: found.append(o[column]) if isinstance(o, h5py.Dataset) and "/%s/" % series in n else None)
+    return numpy.array(found)
+
+
+def numbers_of(path, report):
+    """Where on the page which number is, from the tables themselves: [value, what it may differ by]."""
+    cpu, rss = rows_of(path, "Tasks", "CPUTime"), rows_of(path, "Tasks", "RSS")
+    moved = rows_of(path, "Tasks", "ReadMB") + rows_of(path, "Tasks", "WriteMB")
+    facts, shares = report["facts"], {s["name"]: s["share"] for s in report["time_budget"]["shares"]}
+    out = {
+        "[data-value='cpu highest']": [cpu.max() / 30, 0.006],
+        "[data-value='cpu lowest']": [cpu.min() / 30, 0.006],
+        "[data-value='memory highest']": [rss.max() / 1024, 0],
+        "[data-value='memory median']": [numpy.median(numpy.median(rss, axis=0)) / 1024, 0],
+        "[data-value='io highest']": [moved.max() / 30, 0],
+        "[data-spread=cpu_s] td:nth-child(3)": [numpy.median(cpu.sum(axis=1)), 0.6],
+        "[data-energy=all] b": [facts["energy_j"], 0],
+        "[data-given=cpu] .share": [rows_of(path, "Tasks", "CPUTime").sum() / facts["core_s"], 0.005],
+        "[data-given=memory] .share": [facts["own_peak_mb"] / facts["limit_mb"], 0.005],
+        "[data-given=time] .share": [facts["job_elapsed_s"] / facts["limit_s"], 0.005],
+    }
+    for name, share in shares.items():
+        out["[data-share='%s']" % name] = [100 * share, 0.051]
+    return out
+
+
+def absurd(path):
+    """A job whose numbers no machine has."""
+    sick().write(path)
+    rng = numpy.random.default_rng(1)
+    strange = numpy.array([numpy.nan, numpy.inf, -numpy.inf, 1e308, -1e308, -1.0, 0.0, 1e-308, 3.0])
+
+    def spoil(_, item):
+        if not isinstance(item, h5py.Dataset) or not item.dtype.names:
+            return
+        rows = item[()]
+        for name in rows.dtype.names:
+            if rows.dtype[name].kind == "f" and name not in ("ElapsedTime", "EpochTime"):
+                at = rng.random(len(rows)) < 0.3
+                rows[name][at] = rng.choice(strange, at.sum())
+        item[()] = rows
+
+    with h5py.File(path, "r+") as f:
+        f.visititems(spoil)
+
+
+def cases_of(folder):
+    cases = []
+
+    def add(name, job, **more):
+        path = os.path.join(folder, name + ".h5")
+        job.write(path)
+        page(folder, name, path)
+        cases.append({"name": name, **more})
+        return path
+
+    path = add("sick", sick(), sections=["findings", "went", "time", "spread", "heat", "more", "io", "energy", "missing", "method", "run-latency"])
+    with open(os.path.join(folder, "sick.json")) as f:
+        cases[0]["numbers"] = numbers_of(path, json.load(f))
+    healthy = Job(nodes=1, tasks=1, cores=4, wall=1800)
+    add("healthy", healthy, sections=["findings", "went", "time", "heat"], without=["spread", "gpus"])
+    gpu = Job(nodes=2, tasks=4, cores=4)
+    gpu.gpus(2, numpy.where(gpu.t < 600, 90.0, 0.0))
+    add("gpu", gpu, sections=["gpus"])
+    for family in FAMILIES:
+        less = sick()
+        less.without = {"FILES", family}
+        add("no " + family, less, without=ABSENT.get(family, []))
+    nothing = sick()
+    nothing.without = set(FAMILIES) - {"SCHED"}
+    add("only SCHED", nothing, without=["energy", "blk-latency"])
+    hostile = sick()
+    hostile.attrs.update(user=STRANGE, job_name=STRANGE + "x" * 10000, partition=MARKUP, account="\x1b[31m\x07")
+    hostile.program = MARKUP.replace("/", "")
+    add("hostile", hostile)
+    absurd(os.path.join(folder, "absurd.h5"))
+    page(folder, "absurd", os.path.join(folder, "absurd.h5"))
+    cases.append({"name": "absurd"})
+    page(folder, "of Slurm's own plugin", os.path.join(ROOT, "tests/data/golden/job_7.h5"))
+    cases.append({"name": "of Slurm's own plugin", "without": ["energy", "run-latency", "blk-latency"]})
+    return cases
+
+
+def add_large(folder, cases):
+    path = os.path.join(folder, "large.h5")
+    subprocess.run([os.path.join(ROOT, "tests/findings/large.py"), "--nodes", "1000", "--hours", "24", "--period", "300", path], check=True)
+    page(folder, "large", path)
+    os.unlink(path)
+    cases.append({"name": "large"})
+    size = os.path.getsize(os.path.join(folder, "large.html"))
+    is_true("the page of 1,000 nodes for a day is below 2 MB", size < LARGE_MAX, "%d bytes" % size)
+
+
+def modules():
+    need("node")
+    p = subprocess.run(["node", "--test", "--test-reporter=tap", os.path.join(WEB, "modules.test.js")], capture_output=True, text=True, timeout=120)
+    lines = re.findall(r"^(not ok|ok) \d+ - (.*)$", p.stdout, re.M)
+    for verdict, name in lines:
+        is_true(name, verdict == "ok", p.stdout[-600:])
+    is_true("modules are tested", lines and p.returncode == 0, p.stderr[-400:])
+
+
+def in_a_browser():
+    need("node", "chromium", "pdftotext")
+    if not os.path.isdir(os.path.join(WEB, "node_modules/playwright-core")):
+        raise Skipped("playwright-core is not installed: scripts/install-deps test")
+    folder = tmpdir("page")
+    cases = cases_of(folder)
+    add_large(folder, cases)
+    with open(os.path.join(folder, "cases.json"), "w") as f:
+        json.dump(cases, f)
+    p = subprocess.run(["node", os.path.join(WEB, "browser.js"), folder], capture_output=True, text=True, timeout=500)
+    print(p.stdout, end="", flush=True)
+    is_true("the browser's tests came to their end", p.returncode == 0, p.stderr[-400:])
+    for name in ("sick", "hostile"):
+        printed(folder, name)
+
+
+def printed(folder, name):
+    text = subprocess.run(["pdftotext", "-layout", "-nopgbrk", os.path.join(folder, name + ".pdf"), "-"], capture_output=True, text=True).stdout
+    with open(os.path.join(folder, name + ".json")) as f:
+        findings = json.load(f)["findings"]
+    # Columns beside a paragraph come between its lines: the words are there in their order.
+    words = iter(re.findall(r"\w+", text))
+    is_true("%s has findings" % name, findings, "none")
+    lost = [w for f in findings for w in re.findall(r"\w+", f["text"]) if w not in words]
+    is_equal("printed, %s: all findings are there" % name, lost, [])
+
+
+def whole_or_not():
+    need()
+    folder = tmpdir("whole")
+    path = os.path.join(folder, "job.h5")
+    Job(nodes=1, tasks=2, cores=2, wall=600).write(path)
+    out = os.path.join(folder, "out.html")
+    with open(out, "w") as f:
+        f.write("before")
+    bad = os.path.join(folder, "bad.h5")
+    with open(path, "rb") as f, open(bad, "wb") as g:
+        g.write(f.read(3000))
+    p = report("--html", out, bad)
+    is_true("of a damaged file no page is written", p.returncode == 1 and open(out).read() == "before", p.stderr)
+    is_equal("nothing else is left", sorted(os.listdir(folder)), ["bad.h5", "job.h5", "out.html"])
+    p = report("--html", path, path)
+    is_true("an input is not written over", p.returncode == 1 and "what is read" in p.stderr and h5py.is_hdf5(path), p.stderr)
+    p = report("--html", os.path.join(folder, "no/out.html"), path)
+    is_true("a directory that is not there is one line", p.returncode == 1 and len(p.stderr.splitlines()) == 1, p.stderr)
+    p = report("--html", "/dev/full", path)
+    is_true("a full disk is one line", p.returncode == 1 and len(p.stderr.splitlines()) == 1, p.stderr)
+    p = report("--html", out, path)
+    is_true("an older page is replaced", p.returncode == 0 and not p.stdout and not p.stderr and open(out).read().endswith("</html>\n"), p.stderr)
+    q = report("--html", "-", path)
+    is_true("- is standard output", q.stdout == open(out).read(), q.stderr)
+    inside = re.search(r'<script type="application/json" id="data">(.*?)</script>', q.stdout, re.S).group(1)
+    is_true("nothing in the data is markup", not set(inside) & set("<>&") and inside.isascii(), inside[:200])
+    drawn, told = json.loads(inside), json.loads(report("--json", path).stdout)
+    is_equal("the page's data are those of --json", {k: v for k, v in drawn.items() if k != "page"},
+             {k: v for k, v in told.items() if k not in ("units", "bins")})
+
+
+def without_a_template():
+    """As of a build on a machine without node."""
+    folder = tmpdir("bare")
+    shutil.copy(JOBPROF, folder)
+    path, out = os.path.join(folder, "job.h5"), os.path.join(folder, "out.html")
+    Job(nodes=1, tasks=2, cores=2, wall=600).write(path)
+    p = subprocess.run([os.path.join(folder, "jobprof"), "report", "--html", out, path], capture_output=True, text=True)
+    is_true("without the template one line says what to install",
+            p.returncode == 1 and len(p.stderr.splitlines()) == 1 and "install node" in p.stderr and not os.path.exists(out), p.stderr)
+    p = subprocess.run([os.path.join(folder, "jobprof"), "report", path], capture_output=True, text=True)
+    is_true("the page in a terminal is there", p.returncode == 0 and "Where the time went" in p.stdout, p.stderr)
+
+
+if __name__ == "__main__":
+    run_tests([modules, whole_or_not, without_a_template, in_a_browser])

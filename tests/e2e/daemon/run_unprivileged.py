@@ -1,0 +1,244 @@
+#!/usr/bin/python3
+# timeout: 180
+# SPDX-License-Identifier: GPL-2.0-only
+"""jobprof run as a user: in a step that jobprofd profiles it reports on the time in which its command
+ran; elsewhere it says what is possible."""
+
+import json
+import os
+import pwd
+import shutil
+import signal
+import sys
+
+import h5py
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from daemonlib import *
+
+NOBODY = pwd.getpwnam("nobody").pw_uid
+AS_NOBODY = ["setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups"]
+tree = Trees()
+
+
+def public_jobprof():
+    path = os.path.join(os.path.dirname(public_tool("jpspin")), "jobprof")
+    if not os.path.exists(path):
+        shutil.copy(JOBPROF, path)
+    return path
+
+
+class Step:
+    """A step of nobody whose tasks execute a shell script; $1 is the task's number, $JP is jobprof."""
+
+    def __init__(self, d, script, n=1):
+        self.d, self.job = d, new_job()
+        self.dir = tmpdir("job")
+        os.chmod(self.dir, 0o777)
+        base = tree.job(self.job) + "/step_0"
+        for tool_name in ("jpspin", "jpmem"):
+            public_tool(tool_name)
+        env = {"JOBPROF_SOCKET": d.settings["Socket"], "JP": public_jobprof(), "DIR": self.dir,
+               "BIN": os.path.dirname(public_jobprof())}
+        extra = ["-u", NOBODY, "-w", 0.3] + [x for k, v in env.items()
+                                             for x in ("-e", "%s=%s" % (k, v))]
+        self.stepd = Stepd(self.job, 0, ["sh", "-c", "cd $DIR\n" + script, "sh", "%d"],
+                           v2_task(base, extra), n=n)
+
+    def end(self):
+        status = self.stepd.end(60)
+        if status:
+            raise Failed("the step ended with %d: %s" % (status, self.stepd.out()[-500:]))
+        return self
+
+    def text(self, name):
+        with open(os.path.join(self.dir, name)) as f:
+            return f.read()
+
+    def number(self, name):
+        return int(self.text(name))
+
+    def page(self, name):
+        try:
+            return json.loads(self.text(name))
+        except ValueError:
+            raise Failed("%s is no JSON: %s" % (name, self.text(name)[-300:]))
+
+    def account(self, name):
+        return read_account(os.path.join(self.dir, name))
+
+    def touch(self, name):
+        open(os.path.join(self.dir, name), "w").close()
+
+    def wait_for(self, name):
+        wait_until(lambda: os.path.exists(os.path.join(self.dir, name)), 20, name)
+
+
+WINDOW = """
+until_there() { while [ ! -e $1 ]; do sleep 0.02; done; }
+if [ $1 = 1 ]; then
+    until_there begun
+    $BIN/jpspin -o other 0.3
+    touch spun
+    until_there over
+    exit 0
+fi
+$BIN/jpspin 0.4 >/dev/null
+dd if=/dev/zero of=early bs=1M count=5 2>/dev/null
+cat >work <<EOF
+touch begun
+$BIN/jpspin -o own 0.5
+dd if=/dev/zero of=late bs=1M count=8 2>/dev/null
+while [ ! -e spun ]; do sleep 0.02; done
+exit 7
+EOF
+$JP run --json -- sh ./work 2>page
+echo $? >status
+touch over
+$BIN/jpspin 0.3 >/dev/null
+"""
+
+
+def a_window(d):
+    """What went before and after in the step is not in it; the other task is in Step alone."""
+    s = Step(d, WINDOW, n=2).end()
+    page = s.page("page")
+    task, step = page["series"]["Tasks/0"], page["series"]["Step"]
+    own, other = (s.account(n)["schedstat.run_ns"] / 1e9 for n in ("own", "other"))
+    is_equal("window: the command's exit status", (s.number("status"), page["exit_status"]), (7, 7))
+    is_equal("window: the step", page["step"], "%d.0" % s.job)
+    # the shell, dd and sleeps use some more than the two that keep an account
+    is_true("window: CPU time of the task is schedstat's", own <= task["cpu_s"] < own + 0.12,
+            (own, task["cpu_s"]))
+    is_near("window: CPU time of the task is getrusage's", task["cpu_s"],
+            page["command_use"]["user_s"] + page["command_use"]["system_s"], 0.02, 0.03)
+    is_true("window: CPU time of the step has the other task's",
+            own + other <= step["cpu_s"] < own + other + 0.2, (own, other, step["cpu_s"]))
+    is_near("window: user and kernel mode are the CPU time", task["user_s"] + task["system_s"],
+            task["cpu_s"], 0.001)
+    is_true("window: 8 MB were written, not 13", 8 <= task["write_mb"] < 8.1, task["write_mb"])
+    marks_of_window(d.file(s.job, 0, "nobody"), page)
+
+
+def marks_of_window(path, page):
+    with h5py.File(path, "r") as f:
+        rows = f[NODE]["Marks"][()]
+    attrs = attrs_of(path)
+    is_equal("window: its marks", [attrs["Mark %d" % m] for m in rows["Mark"]],
+             ["run begin: sh", "run end"])
+    begin, end = (int(r["TimeNS"]) for r in rows)
+    is_near("window: its length is that between the marks", page["wall_s"], (end - begin) / 1e9, 0,
+            0.1)
+    tasks = task_table(path)
+    is_true("window: no row was added for it", len(tasks) <= (tasks["TimeNS"][-1] -
+            tasks["TimeNS"][0]) / 0.2e9 + 3, len(tasks))
+
+
+PAGES = """
+$JP run -q -- $BIN/jpspin -o spun 0.1 2>quiet
+$JP run -- $BIN/jpmem -a 100 -t 0.1 -o big 2>page
+$JP run --json -- $BIN/jpmem -a 150 -o bigger 2>bigger.json
+$JP run --json -- $BIN/jpmem -a 40 -t 0.3 -o small 2>small.json
+"""
+
+
+def pages(d):
+    s = Step(d, PAGES).end()
+    is_equal("page: none with -q", s.text("quiet"), "")
+    page = s.text("page")
+    is_true("page: what it says", all(re.search(p, page, re.M) for p in (
+        r"^step %d\.0, .* exit status 0: \S*jpmem -a 100 -t 0.1 -o big$" % s.job,
+        r"^Where the time went: \d+ cores? x .* core-s$", r"^  own code +\d+\.\d %",
+        r"^What was used +step +task 0$", r"^  CPU time +[0-9.]+ s +[0-9.]+ s$",
+        r"^  memory peak +1\d\d MB +1\d\d MB$", r"largest process 10\d MB", r"other processes")), page)
+    bigger, small = s.page("bigger.json"), s.page("small.json")
+    is_near("page: the peak is the program's own account", bigger["series"]["Tasks/0"]["peak_mb"],
+            s.account("bigger")["status.VmHWM"] / 1024, 0.05, 8)
+    is_equal("page: a peak below an earlier one is not known", small["series"]["Step"]["peak_mb"],
+             None)
+    is_near("page: the earlier peak", small["series"]["Step"]["earlier_peak_mb"],
+            bigger["series"]["Step"]["peak_mb"], 0.001)
+
+
+STATUSES = """
+$JP run -q -- sh -c 'kill -9 $$' 2>e1; echo $? >killed
+$JP run -q -- ./nothing 2>e2; echo $? >missing
+echo >plain; $JP run -q -- ./plain 2>e3; echo $? >forbidden
+$JP run -q -- sleep 30 2>e4 & pid=$!
+sleep 0.5; kill -TERM $pid; wait $pid; echo $? >ended
+for o in --series=all --output=. --interval=1 --wait-all --user=root --events=cycles; do
+    $JP run $o -- touch ran 2>"r$o"; echo $? >"s$o"
+done 2>/dev/null
+"""
+
+
+def statuses(d):
+    s = Step(d, STATUSES.replace("--output=.", "--output=x")).end()
+    is_equal("statuses: killed, not found, not to be run, ended by a signal that is passed on",
+             [s.number(n) for n in ("killed", "missing", "forbidden", "ended")],
+             [137, 127, 126, 143])
+    for o in ("series=all", "output=x", "interval=1", "wait-all", "user=root", "events=cycles"):
+        said = s.text("r--" + o)
+        is_true("statuses: --%s is refused by name" % o.split("=")[0], s.number("s--" + o) == 2 and
+                said.count("\n") == 1 and "--%s needs root" % o.split("=")[0] in said, said)
+    is_true("statuses: CMD was not run", not os.path.exists(s.dir + "/ran"), "it was")
+
+
+HELD = """
+$JP run --json -- sh -c 'touch begun; $BIN/jpspin -o own 0.3; while [ ! -e go ]; do sleep 0.02; done
+    exit 5' 2>page
+echo $? >status
+"""
+
+
+def without_daemon():
+    """jobprofd ends while the command runs, for good or to be restarted."""
+    d = Daemon().start()
+    gone, back = Step(d, HELD), Step(d, HELD)
+    gone.wait_for("own")
+    back.wait_for("own")
+    d.end(signal.SIGKILL)
+    gone.touch("go")
+    gone.wait_for("status")
+    said = gone.text("page")
+    is_true("jobprofd is gone: one line, the command's status", gone.number("status") == 5 and
+            said.count("\n") == 1 and "has gone" in said, said)
+    d.start()
+    time.sleep(0.5)
+    back.touch("go")
+    back.wait_for("status")
+    page = back.page("page")
+    is_equal("jobprofd is back: the command's status", back.number("status"), 5)
+    is_true("jobprofd is back: nothing is lost", back.account("own")["schedstat.run_ns"] / 1e9 <=
+            page["series"]["Tasks/0"]["cpu_s"] < back.account("own")["schedstat.run_ns"] / 1e9 + 0.3,
+            page["series"])
+    for s in (gone, back):
+        s.end()
+    is_equal("jobprofd is back: it ends well", d.end(), 0)
+
+
+def elsewhere(d):
+    for name, socket_path, why in (("no jobprofd", "/nowhere/socket", "no jobprofd runs"),
+                                   ("no step", d.settings["Socket"], "profiles no step")):
+        p = subprocess.run(AS_NOBODY + [public_jobprof(), "run", "--", "touch", TMP + "/ran"],
+                           env=plain_env(JOBPROF_SOCKET=socket_path), capture_output=True,
+                           text=True, timeout=30)
+        is_true("elsewhere: %s: one line says what is possible" % name, p.returncode == 1 and
+                p.stderr.count("\n") == 1 and "sudo jobprof run" in p.stderr and
+                "srun --jobprof" in p.stderr and why in p.stderr, (p.returncode, p.stderr))
+    is_true("elsewhere: CMD was not run", not os.path.exists(TMP + "/ran"), "it was")
+
+
+def main():
+    d = Daemon().start()
+    for test in (a_window, pages, statuses, elsewhere):
+        try:
+            test(d)
+        except (Failed, OSError, KeyError) as e:
+            not_ok(test.__name__, "%s: %s; jobprofd: %s" % (type(e).__name__, e, d.said()[-800:]))
+    is_equal("jobprofd ends well", d.end(), 0)
+    run_tests([without_daemon])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,414 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""jobprof compare: numpy splits the same files, made slower in one way each, into the same terms; earlier runs
+judge them; what cannot be compared is refused in one line."""
+
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
+import h5py
+import numpy
+from cases import job
+from lib import *
+
+GOLDEN = os.path.join(ROOT, "tests/data/golden")
+LONG, LONGER = 7200.0, 7920.0  # s: runs of the two
+TERMS = ("work", "ipc", "clock", "cores", "balance", "wait", "disk", "blocked", "tail", "unknown")
+
+
+def compare(*args):
+    p = subprocess.run([JOBPROF, "compare"] + [str(a) for a in args], capture_output=True, text=True)
+    return p.returncode, p.stdout, p.stderr
+
+
+def as_json(*args):
+    status, out, err = compare("--json", *args)
+    if status:
+        raise Failed("compare --json %s: status %d, %s" % (" ".join(map(str, args)), status, err))
+    return json.loads(out)
+
+
+def terms(r, key="s"):
+    return {t["id"]: t[key] for t in r["terms"]}
+
+
+# ---- the truth
+
+class Run:
+    """What numpy makes of a file whose rows are as long as bins."""
+
+    def __init__(self, path):
+        with h5py.File(path) as f:
+            nodes = list(f["Steps/0/Nodes"].values())
+            # What several CPUs of a task did at the same time is one second of its path.
+            cpus = numpy.array([int(n.attrs["Allocated CPUs"]) for n in nodes for t in n["Tasks"]])[:, None]
+            tasks = {int(name): t for n in nodes for name, t in n["Tasks"].items()}
+            tables = [tasks[number][()] for number in sorted(tasks)]
+            steps = [n["Step"][()] for n in nodes]
+            self.cores = sum(int(n.attrs["Allocated Cores"]) for n in nodes)
+        ends = tables[0]["ElapsedTime"].astype(float)
+        self.dt = numpy.diff(ends, prepend=0.0)
+        self.wall = ends[-1]
+        self.c, self.q, self.d = (numpy.array([t[column] for t in tables]) for column in
+                                  ("CPUTime", "RunDelay", "OffCPUDisk"))
+        self.cpu, self.work, self.cycles = (sum(s[column] for s in steps) for column in
+                                            ("CPUTime", "Instructions", "Cycles"))
+        busy = numpy.minimum((self.c + self.q + self.d) / self.dt, cpus)
+        self.busy = busy.sum(axis=0)
+        lanes = numpy.maximum(1, busy)
+        self.c = numpy.minimum(self.c / lanes, self.dt)
+        self.q = numpy.minimum(self.q / lanes, self.dt - self.c)
+        self.d = numpy.minimum(self.d / lanes, self.dt - self.c - self.q)
+
+    def walk(self, serial):
+        known = ~numpy.isnan(self.busy)
+        c, q, d = (numpy.nan_to_num(v) for v in (self.c, self.q, self.d))
+        path = numpy.argmax(numpy.where(numpy.isnan(self.c), -1, numpy.round((c + q + d) / self.dt, 9)), axis=0)
+        at = path, numpy.arange(len(path))
+        tail = numpy.zeros(len(path), bool)
+        for k in range(len(path))[::-1]:
+            if not (known[k] and self.busy[k] <= serial):
+                break
+            tail[k] = True
+        if tail.all():
+            tail[:] = False
+        main = known & ~tail
+        self.seconds = {"cpu": c[at][main].sum(), "wait": q[at][known].sum(), "disk": d[at][known].sum(),
+                        "tail": (self.dt - q[at] - d[at])[tail].sum(), "unknown": self.dt[~known].sum()}
+        self.seconds["blocked"] = self.wall - sum(self.seconds.values())
+        self.of_cpu = {"work": self.work[main].sum(), "ipc": self.cycles[main].sum() / self.work[main].sum(),
+                       "clock": self.cpu[main].sum() / self.cycles[main].sum(), "cores": 1 / self.cores,
+                       "balance": self.cores * self.seconds["cpu"] / self.cpu[main].sum()}
+
+
+def log_mean(a, b):
+    return a if a == b else (b - a) / numpy.log(b / a)
+
+
+def truth(a, b):
+    """The seconds of each term, by the names that --json has."""
+    a, b = Run(a), Run(b)
+    share = max(numpy.sort(r.busy[~numpy.isnan(r.busy)])[int(0.75 * (numpy.sum(~numpy.isnan(r.busy)) - 1))] / r.cores
+                for r in (a, b))
+    for run in (a, b):
+        serial = max(1.1, share * run.cores / 4)
+        run.walk(serial if share * run.cores >= 1.5 * serial else 0)
+    weight = log_mean(a.seconds["cpu"], b.seconds["cpu"])
+    out = {t: weight * numpy.log(b.of_cpu[t] / a.of_cpu[t]) for t in a.of_cpu}
+    out.update({t: b.seconds[t] - a.seconds[t] for t in a.seconds if t != "cpu"})
+    return out, a.wall, b.wall
+
+
+# ---- jobs that are slower in one way
+
+def like_a(number=2, wall=LONGER, **more):
+    """As A, but it takes longer and its tasks do what those of A do in all."""
+    j = job("some", number, wall=wall, **more)
+    if wall != LONG:
+        j.put(CPUTime=0.97 * LONG / wall, RunDelay=0.003 * 0.97 * LONG / wall, OffCPUDisk=0.001 * LONG / wall)
+    return j
+
+
+def more_work():
+    return job("some", 2, wall=LONGER)
+
+
+def lower_ipc():
+    j = job("some", 2, wall=LONGER)
+    j.put(ipc=1.4 * LONG / LONGER)
+    return j
+
+
+def lower_clock():
+    j = job("some", 2, wall=LONGER)
+    j.put(CPUFrequency=2800e3 * LONG / LONGER)
+    return j
+
+
+def fewer_cores():
+    return job("some", 2, wall=4 * LONG, nodes=1, tasks=4)
+
+
+def imbalance():
+    j = job("some", 2, wall=LONGER)
+    share = numpy.where(numpy.arange(j.tasks) % 2, 1, 2 * LONG / LONGER - 1)
+    j.put(CPUTime=(0.97 * share)[:, None])
+    return j
+
+
+def waiting():
+    j = like_a()
+    j.put(RunDelay=(LONGER - LONG) / LONGER)
+    return j
+
+
+def slow_disk():
+    j = like_a()
+    j.put(OffCPUDisk=(LONGER - LONG) / LONGER)
+    return j
+
+
+def blocked():
+    return like_a()
+
+
+def tail():
+    j = job("some", 2, wall=LONGER)
+    late = j.t > LONG
+    alone = (numpy.arange(j.tasks) == 3)[:, None]
+    j.put(CPUTime=numpy.where(late & ~alone, 0.0, 0.97), RunDelay=numpy.where(late & ~alone, 0.0, 0.003))
+    return j
+
+
+def write(name, j):
+    path = os.path.join(tmpdir("compare"), name + ".h5")
+    j.attrs["job"] = abs(hash(name)) % 10**6
+    j.write(path)
+    return path
+
+
+def not_recorded():
+    """The CPU time of 24 rows of A's way through its run is not known."""
+    path = write("unknown", job("some", 2, wall=LONGER))
+    with h5py.File(path, "r+") as f:
+        for n in f["Steps/0/Nodes"].values():
+            for table in [n["Step"]] + list(n["Tasks"].values()):
+                rows = table[()]
+                for column in ("CPUTime", "Instructions", "Cycles"):
+                    rows[column][100:124] = numpy.nan
+                table[...] = rows
+    return path
+
+
+def each_term():
+    a = write("a", job("some", 1, wall=LONG))
+    slow = {"work": more_work, "ipc": lower_ipc, "clock": lower_clock, "cores": fewer_cores, "balance": imbalance,
+            "wait": waiting, "disk": slow_disk, "blocked": blocked, "tail": tail}
+    paths = {t: write(t, make()) for t, make in slow.items()}
+    paths["unknown"] = not_recorded()
+    for term, b in paths.items():
+        r = as_json(a, b)
+        got, (want, wall_a, wall_b) = terms(r), truth(a, b)
+        is_equal("compare: %s is named" % term, r["cause"], term)
+        is_near("compare: %s: terms add up to the difference" % term, sum(got.values()), wall_b - wall_a, 0, 1e-9 * wall_a)
+        is_near("compare: %s: logarithms add up" % term, sum(terms(r, "ln").values()), numpy.log(wall_b / wall_a), 0, 1e-9)
+        for t in TERMS:
+            is_near("compare: %s: %s as numpy has it" % (term, t), got[t], want[t], 1e-6, 1e-4)
+        is_near("compare: %s: it explains the difference" % term, got[term], wall_b - wall_a, 0.12)
+        others = {t: round(s) for t, s in got.items() if t != term and abs(s) > 0.012 * max(wall_a, wall_b)}
+        is_equal("compare: %s: all others are near 0" % term, others, {})
+        back = terms(as_json(b, a))
+        is_true("compare: %s: B and A have the other sign" % term,
+                all(abs(got[t] + back[t]) < 1e-6 * wall_a for t in TERMS), "%s %s" % (got, back))
+        page = compare(a, b)[1]
+        is_true("compare: %s: the page has 80 columns of ASCII" % term,
+                all(len(line) <= 80 and line.isascii() for line in page.splitlines()), page)
+
+
+def threads():
+    """One task with eight threads: the term is the same as of eight tasks."""
+    a, b = job("threads", 1), job("threads", 2, wall=3960)
+    b.put(CPUTime=0.97 * 8 * 3600 / 3960, RunDelay=8 * 360 / 3960)
+    r = as_json(write("threads-a", a), write("threads-b", b))
+    is_equal("compare: waiting threads of one task", r["cause"], "wait")
+    is_near("compare: waiting threads: how long", terms(r)["wait"], 360, 0.06)
+
+
+def never_parallel():
+    """A run of one thread has no serial end: that it was serial throughout is its balance."""
+    a, b = job("threads", 1), job("threads", 2, wall=3 * 3600)
+    b.put(CPUTime=0.97, RunDelay=0.0)
+    r = as_json(write("parallel", a), write("serial", b))
+    is_equal("compare: a serial run has no serial end", [t["b"] for t in r["terms"] if t["id"] == "tail"], [0])
+    is_true("compare: a serial run: fewer CPUs are busy", r["cause"] == "balance", terms(r))
+
+
+def which_node():
+    """The node that waits, or whose clock is low, is named."""
+    a = write("nodes-a", job("some", 1, wall=LONG))
+    j = like_a()
+    third = (j.node_of == 2)[:, None]
+    j.put(RunDelay=numpy.where(third, (LONGER - LONG) / LONGER, 0.003), CPUTime=numpy.where(third, 0.8818, 0.87))
+    b = write("nodes-wait", j)
+    r = as_json(a, b)
+    is_equal("compare: where B waits", (r["cause"], r["b"]["waits_for_cpu"]["node"]), ("wait", "n3"))
+    is_true("compare: the page names it", "mostly on n3" in " ".join(compare(a, b)[1].split()), "")
+    j = job("some", 2, wall=LONGER)
+    j.put(CPUFrequency=numpy.where(third, 2800e3 * 0.7, 2800e3))
+    b = write("nodes-clock", j)
+    r = as_json(a, b)
+    is_equal("compare: whose clock is low", (r["a"]["low_clock"], r["b"]["low_clock"]["node"]), (None, "n3"))
+    is_near("compare: how low", r["b"]["low_clock"]["ratio"], 0.7, 0.01)
+    is_true("compare: the page names it, too", "n3 at 70 % of the others" in " ".join(compare(a, b)[1].split()),
+            compare(a, b)[1])
+
+
+# ---- columns that are missing
+
+def merged():
+    r = as_json("-p", GOLDEN, "7.0", "7.1")
+    part = {t["id"]: t["part_of"] for t in r["terms"] if t["part_of"]}
+    is_equal("compare: Slurm's files have no waiting and no counters, and these steps had no CPU time", part,
+             {"ipc": "work", "clock": "work", "cores": "work", "balance": "work", "wait": "blocked", "disk": "blocked"})
+    is_true("compare: what is part of another term is not 0", all(t["s"] is None for t in r["terms"] if t["part_of"]), "")
+    is_near("compare: terms that are left add up", sum(t["s"] or 0 for t in r["terms"]), r["s"], 0, 1e-9)
+    page = compare("-p", GOLDEN, "7.0", "7.1")[1]
+    is_true("compare: the page says why", "Slurm's own profiles have no RunDelay" in " ".join(page.split()), page)
+    a, b = job("some", 1, wall=LONG), waiting()
+    b.without = {"FILES", "SCHED"}
+    r = as_json(write("with", a), write("without", b))
+    is_equal("compare: waiting that only A knows is part of other waiting",
+             [(t["s"], t["part_of"]) for t in r["terms"] if t["id"] == "wait"], [(None, "blocked")])
+    is_near("compare: and that term has it all", terms(r)["blocked"], LONGER - LONG, 0.08)
+
+
+# ---- the baseline
+
+def baseline():
+    d = tmpdir("earlier")
+    walls = LONG * (1 + 0.01 * numpy.array([0.3, -0.7, 1.1, 0.0, -0.2, 0.9]))
+    for i, wall in enumerate(walls):
+        j = like_a(10 + i, wall=round(wall / 30) * 30)
+        j.attrs["job"] = 100 + i
+        j.write("%s/job_%d.h5" % (d, 100 + i))
+    other = job("node", 3)
+    other.attrs["job"] = 200
+    other.write(d + "/job_200.h5")
+    a, b = d + "/job_100.h5", write("today", waiting())
+    r = as_json("--baseline", d, a, b)
+    is_equal("compare: runs of the baseline, and one that is of another size", r["baseline"],
+             {"runs": 6, "left_out": 1, "is_judged": True})
+    for t in r["terms"]:
+        values = numpy.array([next(x["ln"] for x in as_json(a, "%s/job_%d.h5" % (d, i))["terms"] if x["id"] == t["id"])
+                              for i in range(101, 106)] + [0.0])
+        median = numpy.median(values)
+        mad = 1.4826 * numpy.median(abs(values - median))
+        is_near("compare: median of " + t["id"], t["usual"]["median"], median, 1e-6, 1e-9)
+        is_near("compare: MAD of " + t["id"], t["usual"]["mad"], mad, 1e-6, 1e-9)
+        if mad > 0:
+            is_near("compare: z of " + t["id"], t["usual"]["z"], (t["ln"] - median) / mad, 1e-4, 1e-4)
+    is_equal("compare: the term that is unusual", [t["id"] for t in r["terms"] if t["usual"]["unusual"]], ["wait"])
+    page = compare("--baseline", d, a, b)[1]
+    is_true("compare: the page marks it", "Against 6 earlier runs" in page and "! waiting for CPU" in page, page)
+    usual = as_json("--baseline", d, a, d + "/job_103.h5")
+    is_equal("compare: a run as all others has nothing unusual",
+             [t["id"] for t in usual["terms"] if t["usual"]["unusual"]], [])
+    is_equal("compare: B is not in its own baseline", usual["baseline"]["runs"], 5)
+    few = as_json("-p", d, "--baseline", "101,102", "--baseline", "103", "100", "104")
+    is_equal("compare: three runs judge nothing", few["baseline"], {"runs": 3, "left_out": 0, "is_judged": False})
+    is_equal("compare: three runs: no term is called usual", {t["usual"]["unusual"] for t in few["terms"]}, {None})
+    is_true("compare: three runs: the page says so", "Two runs only" in
+            compare("-p", d, "--baseline", "101,102,103", "100", "104")[1], "")
+    is_true("compare: no baseline: the page says so", "Two runs only" in compare(a, b)[1], "")
+
+
+# ---- what cannot be compared
+
+def refused():
+    d = tmpdir("bad")
+    a = write("good", job("some", 1))
+    with open(d + "/text.h5", "w") as f:
+        f.write("no profile")
+    lacks = job("some", 1)
+    path = write("lacks", lacks)
+    with h5py.File(path, "r+") as f:
+        for n in f["Steps/0/Nodes"].values():
+            for table in [n["Step"]] + list(n["Tasks"].values()):
+                rows = table[()]
+                rows["CPUTime"] = numpy.nan
+                table[...] = rows
+    os.mkdir(d + "/several")
+    for i in (5, 6):
+        shutil.copy(GOLDEN + "/7_0_p1.h5", "%s/several/%d_0_p1.h5" % (d, i))
+    for name, args, word in (("no CPU time", (a, path), "its CPU time is not known"),
+                             ("no profile", (a, d + "/text.h5"), "text.h5"),
+                             ("no file", (a, d + "/none"), "none"),
+                             ("the same twice", (a, a), "the same run"),
+                             ("files of several jobs", (a, d + "/several"), "several jobs"),
+                             ("a baseline without profiles", ("--baseline", d + "/nothing", a, path), ""),
+                             ("one word", (a,), "which two runs"),
+                             ("three words", (a, a, a), "which two runs")):
+        status, out, err = compare(*args)
+        is_true("compare: %s: refused in one line" % name, status and not out and len(err.splitlines()) == 1 and
+                word in err, "%d %s %s" % (status, out, err))
+
+
+def hostile():
+    j = job("some", 1)
+    j.program = "a\x1b[31m<b>\n" + "x" * 300
+    a = write("hostile", j)
+    page = compare(a, write("plain", more_work()))[1]
+    is_true("compare: names of files stay text", page and page.isascii() and "\x1b" not in page and
+            all(len(line) < 1500 for line in page.splitlines()), page)
+    as_json(a, write("plain2", more_work()))
+
+
+def strange():
+    """Values that no computer has: the terms that are left add up, and no number is none."""
+    base = write("base", job("fine", 3))
+    for column, value in (("CPUTime", numpy.inf), ("CPUTime", 1e308), ("CPUTime", -5.0), ("Cycles", -1.0),
+                          ("Instructions", 1e308), ("RunDelay", 1e300), ("OffCPUDisk", numpy.inf)):
+        path = write("strange", job("fine", 3, wall=900))
+        with h5py.File(path, "r+") as f:
+            for n in f["Steps/0/Nodes"].values():
+                for table in [n["Step"]] + list(n["Tasks"].values()):
+                    rows = table[()]
+                    rows[column][10:20] = value
+                    table[...] = rows
+        for a, b in ((base, path), (path, base)):
+            r = as_json(a, b)
+            name = "compare: %s of %s: " % (column, value)
+            is_equal(name + "only what is part of another term is null",
+                     [t["id"] for t in r["terms"] if (t["s"] is None) != (t["part_of"] is not None)], [])
+            is_near(name + "terms add up", sum(t["s"] or 0 for t in r["terms"]), r["s"], 0, 1e-9 * 1200)
+            page = compare(a, b)[1]
+            is_true(name + "a page", page and max(map(len, page.splitlines())) <= 80, page)
+
+
+# ---- real programs
+
+LOOP = "i=0; while [ $i -lt %d ]; do i=$((i+1)); done; "
+
+
+def profiled(name, script, cpu, first):
+    """first: before all others that the machine may be busy with."""
+    d = tmpdir("real-" + name)
+    os.chmod(d, 0o777)
+    subprocess.run(["taskset", "-c", str(cpu), JOBPROF, "run", "-q", "--interval", "0.1", "-o", d, "--"] +
+                   ["chrt", "-f", "1"] * first + ["sh", "-c", script % {"dir": d}], check=True)
+    return d
+
+
+def busy_neighbour(cpu):
+    return subprocess.Popen(["taskset", "-c", str(cpu), "sh", "-c", "while :; do :; done"])
+
+
+def attempt(term, script, neighbour):
+    cpu = max(os.sched_getaffinity(0))
+    a = profiled("before", "sleep 0.3; " + LOOP % 300000, cpu, True)
+    p = busy_neighbour(cpu) if neighbour else None
+    try:
+        b = profiled("after", script, cpu, not neighbour)
+    finally:
+        if p:
+            p.kill()
+            p.wait()
+    return as_json(a, b)
+
+
+def real_programs():
+    for term, script, neighbour in (
+            ("work", "sleep 0.3; " + LOOP % 1500000, False),
+            ("wait", "sleep 0.3; " + LOOP % 300000, True),
+            ("blocked", "sleep 2.3; " + LOOP % 300000, False),
+            ("disk", "sleep 0.3; " + LOOP % 300000 + "dd if=/dev/zero of=%(dir)s/w bs=4k count=8000 "
+             "oflag=dsync 2>/dev/null; rm %(dir)s/w", False)):
+        r = attempt(term, script, neighbour)
+        is_true("compare: real programs: " + term, r["cause"] == term, "%s: %s" % (r["cause"], terms(r)))
+        is_near("compare: real programs: %s: the terms add up" % term, sum(t["s"] or 0 for t in r["terms"]), r["s"], 0, 1e-9)
+
+
+run_tests([each_term, threads, never_parallel, which_node, merged, baseline, refused, hostile, strange, real_programs])

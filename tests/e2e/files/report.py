@@ -1,0 +1,219 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""jobprof report: its numbers are those of the tables, as h5py and numpy read them; bad files are named."""
+
+import json
+import os
+import re
+import shutil
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+import h5py
+import numpy
+from lib import *
+
+GOLDEN = os.path.join(ROOT, "tests/data/golden")
+
+
+def report(*args):
+    p = subprocess.run([JOBPROF, "report"] + list(args), capture_output=True, text=True)
+    return p.returncode, p.stdout, p.stderr
+
+
+def as_json(*args):
+    status, out, err = report("--json", *args)
+    if status:
+        raise Failed("report --json %s: status %d, %s" % (" ".join(args), status, err))
+    return json.loads(out)
+
+
+def profiled():
+    """A real run of a command that computes, sleeps and writes."""
+    d = tmpdir("report")
+    os.chmod(d, 0o777)
+    subprocess.run([JOBPROF, "run", "-q", "--interval", "0.2", "-o", d, "--", "sh", "-c",
+                    "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; sleep 0.7; "
+                    "dd if=/dev/zero of=%s/w bs=4k count=2000 2>/dev/null; sleep 0.5" % d], check=True)
+    return [os.path.join(d, f) for f in os.listdir(d) if f.endswith(".h5")][0]
+
+
+def in_bins(ends, start, values, width, n):
+    """An amount per row, spread evenly over the row's interval, as bins."""
+    begins = numpy.concatenate([[start], ends[:-1]])
+    edges = numpy.minimum(numpy.arange(n + 1) * width, ends[-1])
+    total = numpy.concatenate([[0], numpy.cumsum(values)])
+    at = numpy.concatenate([[begins[0]], ends])
+    return numpy.diff(numpy.interp(edges, at, total))
+
+
+def bins_are_rows():
+    path = profiled()
+    r = as_json("--short", path)
+    with h5py.File(path) as f:
+        node = f[list(f)[0]]
+        step = node["Step"][:]
+        start = int(node.attrs["Start TimeNS"])
+        task = node["Tasks/0"][:]
+        cores = int(node.attrs["Allocated CPUs"])
+        cpu = node["CPU"][:]
+    ends = (step["TimeNS"].astype(numpy.int64) - start) / 1e9
+    n, width = len(r["bins"]["start_s"]), r["coverage"]["bin_s"]
+    for fact, column in (("cpu_s", "CPUTime"), ("wait_s", "RunDelay"), ("write_mb", "WriteMB"),
+                         ("minor_faults", "MinorFaults"), ("vol_switches", "VolSwitches")):
+        is_near("report: %s is the sum of %s" % (fact, column), r["facts"].get(fact, r["facts"].get(fact)),
+                step[column].sum(), 1e-9)
+        wrong = numpy.abs(numpy.array(r["bins"][fact]) - in_bins(ends, 0, step[column], width, n)).max()
+        is_near("report: bins of %s are its rows" % fact, wrong, 0, 0, 1e-5 * max(1, step[column].sum()))
+    rows = numpy.diff(numpy.concatenate([[0], ends]))
+    wanted = numpy.minimum(step["RunDelay"], numpy.maximum(0, cores * rows - step["CPUTime"]))
+    idle = in_bins((cpu["TimeNS"].astype(numpy.int64) - start) / 1e9, 0, numpy.nan_to_num(cpu["IdleTime"]),
+                   width, n)
+    wanted = numpy.minimum(in_bins(ends, 0, wanted, width, n), idle).sum()
+    is_near("report: avoidable waiting", r["facts"]["avoidable_s"], wanted, 1e-4, 1e-7)
+    is_near("report: a task's CPU time", r["units"]["tasks"]["cpu_s"][0], task["CPUTime"].sum(), 1e-9)
+    is_near("report: memory without page cache", r["facts"]["own_peak_mb"],
+            numpy.nanmax(step["AnonMB"] + step["ShmemMB"]), 1e-9)
+    is_near("report: the same in bins that are longer than rows", as_json(path)["facts"]["own_peak_mb"],
+            numpy.nanmax(step["AnonMB"] + step["ShmemMB"]), 1e-9)
+    page = report("--short", path)[1].splitlines()
+    is_equal("report: 80 columns, no blanks at the end", [line for line in page if len(line) > 80 or
+                                                         line != line.rstrip()], [])
+    is_near("report: shares of the time add up", sum(s["share"] for s in r["time_budget"]["shares"]), 1, 1e-9)
+    is_near("report: cores x wall", r["time_budget"]["core_s"], cores * ends[-1], 1e-6)
+
+
+def slurms_files():
+    whole = as_json(GOLDEN + "/job_7.h5")
+    parts = as_json(*[GOLDEN + "/7_%s.h5" % p for p in ("0_p1", "0_p2", "1_p1", "batch_p1")])
+    whole["job"]["id"] = parts["job"]["id"] = ""
+    is_equal("report: a job file says what its node-step files say", whole["facts"], parts["facts"])
+    with h5py.File(GOLDEN + "/job_7.h5") as f:
+        mb = sum(t["ReadMB"].sum() for s in f["Steps"].values() for n in s["Nodes"].values()
+                 for t in n["Tasks"].values())
+        main = [s["name"] for s in whole["job"]["steps"] if s["main"]][0]
+        peak = max(t["RSS"].max() for n in f["Steps"][main]["Nodes"].values()
+                   for t in n["Tasks"].values()) / 1024
+    is_near("report: Slurm's ReadMB", whole["facts"]["read_mb"], mb, 1e-9)
+    is_near("report: Slurm's RSS, of the main step", max(whole["units"]["tasks"]["peak_mb"]), peak, 1e-9)
+    is_true("report: what Slurm's files do not have is missing, with a reason",
+            "RunDelay" in (whole["missing"]["wait_s"] or "") and "wait_s" not in whole["facts"],
+            str(whole["missing"].get("wait_s")))
+    is_equal("report: no finding from what is missing", [f["id"] for f in whole["findings"]
+                                                         if f["severity"] != "note"], [])
+    step = as_json("-j", "7.1", GOLDEN)
+    is_equal("report: -j 7.1 is that step", [s["name"] for s in step["job"]["steps"]], ["1"])
+
+
+def how_it_ended():
+    d = tmpdir("ends")
+    os.chmod(d, 0o777)
+    for n, (script, word) in enumerate((("exit 3", "exit status 3"), ("kill -9 $$", "signal 9 (Killed)"),
+                                        ("true", "exited"))):
+        p = subprocess.run([JOBPROF, "run", "-o", "%s/%d" % (d, n), "--", "sh", "-c", script],
+                           capture_output=True, text=True)
+        is_true("report: %s: %s" % (script, word), p.stderr.lstrip().splitlines()[0].endswith("  " + word), p.stderr)
+
+
+def bad_input():
+    d = tmpdir("bad")
+    with open(d + "/empty.h5", "w"):
+        pass
+    whole = open(GOLDEN + "/job_7.h5", "rb").read()
+    with open(d + "/half.h5", "wb") as f:
+        f.write(whole[:len(whole) // 2])
+    for name in ("empty.h5", "half.h5", "absent.h5"):
+        status, out, err = report(d + "/" + name)
+        is_equal("report: %s: status 1, one line and no page" % name,
+                 [status, out, len(err.splitlines())], [1, "", 1])
+    status, _, err = report("--facts", GOLDEN + "/7_0_p1.h5", GOLDEN + "/2_0_p1.h5")
+    is_true("report: facts of two jobs are refused", status == 1 and "several jobs" in err, err)
+    status, _, err = report("--why", "no.such", GOLDEN + "/job_7.h5")
+    is_true("report: --why of a rule that is not there", status == 1 and "no such rule" in err, err)
+
+
+def the_page():
+    status, out, err = report(GOLDEN + "/job_7.h5")
+    is_equal("report: the page", [status, err], [0, ""])
+    is_equal("report: 80 columns", [line for line in out.splitlines() if len(line) > 80], [])
+    status, facts, _ = report("--facts", GOLDEN + "/job_7.h5")
+    is_true("report: --facts has units", status == 0 and "job.read_mb" in facts and " MB" in facts, facts[:200])
+
+
+def memory_between_rows():
+    """Memory that was given back before the row ended is in no row: the page tells of the process's own peak."""
+    d = tmpdir("between")
+    subprocess.run([JOBPROF, "run", "-q", "-o", d, "--", "/usr/bin/python3", "-c",
+                    "a = b'x' * (300 << 20); del a; print(open('/proc/self/status').read())"],
+                   check=True, stdout=open(d + "/status", "w"))
+    peak = int(re.search(r"VmHWM:\s*([0-9]+) kB", open(d + "/status").read()).group(1)) / 1024
+    line = [x for x in report(d)[1].splitlines() if x.startswith("  memory ")][0]
+    said = re.search(r"at the ends of rows, .*largest process ([0-9]+) MB$", line)
+    is_true("report: the largest process, where no row has its memory", said and abs(int(said.group(1)) - peak) < 8,
+            [line, peak])
+    is_true("report: that line keeps to 80 columns", len(line) <= 80, line)
+
+
+def odd_numbers():
+    """Numbers that no job has, as a damaged file may: there is a page, or a line that says why not."""
+    path = os.path.join(tmpdir("odd"), "job_7.h5")
+    for column in ("CPUTime", "RSS", "ReadMB", "WriteMB"):
+        for value in (1e300, 1e60, -1e60, numpy.inf, 2.0 ** 63):
+            shutil.copy(GOLDEN + "/job_7.h5", path)
+            with h5py.File(path, "r+") as f:
+                for t in (t for s in f["Steps"].values() for n in s["Nodes"].values()
+                          for t in n["Tasks"].values()):
+                    rows = t[()]
+                    if rows.dtype[column].kind == "u":
+                        rows[column] = 2 ** 63
+                    else:
+                        rows[column] = value
+                    t[...] = rows
+            status, out, err = report("--all", path)
+            is_true("report: %s of %g" % (column, value), status == (1 if err else 0) and
+                    bool(out) != bool(err) and max(map(len, (out + err).splitlines())) < 400, err + out)
+            as_json(path)
+
+
+def hostile_names():
+    """A user may write anything into a file: on the page names are printable ASCII, in JSON they are valid."""
+    path = profiled()
+    name = "\x1b[31mX\x07\x9b\u202e\x85\n<b>"
+    with h5py.File(path, "r+") as f:
+        node = f[list(f)[0]]
+        for a in ("Job Name", "User", "Partition", "Account", "Cluster", "End Reason", "Final State"):
+            node.attrs[a] = name
+        for a in ("Executable", "MPI Libraries"):
+            node["Tasks/0"].attrs[a] = name
+        for k in list(node["Commands"]):
+            node["Commands"].move(k, k + name)
+        f.move(node.name, "n" + name)
+    for args in ((), ("--all",), ("--facts",), ("--why", "cpu.unused")):
+        status, out, err = report(*args, path)
+        is_equal("report: names are text, %s" % " ".join(args or ("the page",)),
+                 [status, sorted({c for c in out + err if not (" " <= c <= "~" or c == "\n")} & set(name))],
+                 [0, []])
+    r = as_json(path)
+    is_true("report: JSON has them as they are", r["job"]["name"] == name and
+            all(c["name"].endswith(name) for c in r["commands"]), r["job"])
+
+
+def no_rules():
+    """What --rules names is a file of the reader's or root's, or a line says why it is not used."""
+    d = tmpdir("rules")
+    os.mkfifo(d + "/fifo")
+    for name, mode in (("writable", 0o666), ("foreign", 0o644)):
+        with open(d + "/" + name, "w"):
+            pass
+        os.chmod(d + "/" + name, mode)
+    os.chown(d + "/foreign", 65534, 65534)
+    for name, why in (("fifo", "not a regular file"), (".", "not a regular file"),
+                      ("absent", "No such file"), ("writable", "chmod go-w"), ("foreign", "another user")):
+        status, out, err = report("--rules", d + "/" + name, GOLDEN + "/job_7.h5")
+        is_true("report: --rules of %s: one line says why" % name,
+                status == 1 and not out and len(err.splitlines()) == 1 and why in err, err)
+
+
+if __name__ == "__main__":
+    run_tests((bins_are_rows, slurms_files, how_it_ended, bad_input, the_page, memory_between_rows, odd_numbers,
+               hostile_names, no_rules))

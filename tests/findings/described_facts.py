@@ -1,0 +1,147 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""The facts of jobprof report are those of the job as it was described, but for a noise of a few per cent."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../lib"))
+sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import numpy
+import sick_cpu
+import sick_io
+import sick_memory
+import sick_tasks
+from cases import SHAPES, job
+from lib import JOBPROF, Failed, is_equal, is_near, run_tests, tmpdir
+
+LINE = re.compile(r"job\.(\w+) +([-+.\de]+)")
+DEMAND = re.compile(r"task\.cpus_demand +([-+.\de]+)\.\.([-+.\de]+),")
+SICK = {
+    "threads": [sick_cpu.tail, 0.4], "fine": [sick_cpu.stacked, 0.5], "fine shared": [sick_tasks.sync_fine, 20000],
+    "node": [sick_tasks.imbalance, 0.4], "shared": [sick_memory.near_limit, 0.95], "long": [sick_memory.thrash, 0.3],
+    "pair": [sick_io.ethernet, 200], "pair fine": [sick_cpu.throttled, 0.2], "hybrid": [sick_io.gpu_idle, 9],
+    "some": [sick_io.one_rank, 0.25], "many": [sick_io.small, 0.2], "wide": [sick_cpu.oversubscribed, 2],
+}
+
+
+def sums(j):
+    """By the facts' names: the column whose rates they sum."""
+    amounts = {"cpu_s": "CPUTime", "wait_s": "RunDelay", "disk_wait_s": "OffCPUDisk", "vol_switches": "VolSwitches",
+               "invol_switches": "InvolSwitches", "migrations": "Migrations", "minor_faults": "MinorFaults",
+               "major_faults": "MajorFaults", "read_mb": "ReadMB", "write_mb": "WriteMB", "read_calls": "ReadCalls",
+               "write_calls": "WriteCalls", "net_tx_mb": "NetTxMB", "tcp_retrans": "TcpRetrans"}
+    return {fact: (j.d[column] * j.dt).sum() for fact, column in amounts.items()}
+
+
+def described(j):
+    node_memory = [(j.d["AnonMB"] + j.d["ShmemMB"])[j.node_of == n].sum(axis=0) for n in range(j.nodes)]
+    own = [(m + j.step["MemKernelMB"][n]).max() for n, m in enumerate(node_memory)]
+    cpu = j.d["CPUTime"] * j.dt
+    return {**sums(j), "wall_s": j.wall, "core_s": j.core_s, "nodes": j.nodes, "tasks": j.tasks,
+            "cores": j.nodes * j.cores, "limit_s": j.limit_s, "limit_mb": j.limit_mb, "row_s": j.row,
+            "cores_per_node": j.node_cores, "is_exclusive": int(j.exclusive), "own_peak_mb": max(own),
+            "system_s": (cpu * j.d["system"]).sum(), "cpu_share": cpu.sum() / j.core_s,
+            "throttled_s": (j.step["Throttled"] * j.dt).sum(), "probe_s": (cpu * j.d["probe"]).sum(),
+            "energy_j": (j.node["Energy"]["StepEnergy"] * j.dt).sum(),
+            "task_balance": cpu.sum(axis=1).mean() / cpu.sum(axis=1).max(), "coverage": 1}
+
+
+def demands(j):
+    """Of the tasks, on the CPUs where they may run: the least and the most."""
+    work = ((j.d["CPUTime"] + j.d["RunDelay"]) * j.dt).sum(axis=1) / j.wall
+    ends = [list(map(int, j.cpu_list(t).split("-"))) for t in range(j.tasks)]
+    cpus = [set(range(e[0], e[-1] + 1)) for e in ends]
+    found = [sum(work[k] for k in range(j.tasks) if j.node_of[k] == j.node_of[t] and cpus[k] <= cpus[t]) /
+             len(cpus[t]) for t in range(j.tasks)]
+    return min(found), max(found)
+
+
+def facts_of(path):
+    p = subprocess.run([JOBPROF, "report", "--facts", path], capture_output=True, text=True)
+    if p.returncode:
+        raise Failed(p.stderr)
+    least, most = DEMAND.search(p.stdout).groups()
+    return {"least demand": float(least), "most demand": float(most),
+            **{name: float(value) for name, value in LINE.findall(p.stdout)}}
+
+
+def compare(shape, **more):
+    sick, strength = SICK[shape]
+    j = job(shape, 11, **more)
+    sick(j, strength)
+    path = os.path.join(tmpdir(), "job_4711.h5")
+    j.write(path)
+    facts = facts_of(path)
+    least, most = demands(j)
+    for name, want in {**described(j), "least demand": least, "most demand": most}.items():
+        is_near("%s: %s" % (shape, name), facts.get(name, numpy.nan), want, 0.03, 0.5 if want > 100 else 1e-3)
+
+
+def sleeper(shape, threads, cpu, disk):
+    """Of its cores' time, so much is used and spent waiting for disks; there are so many threads for a core."""
+    j = job(shape, 12)
+    j.put(CPUTime=cpu * j.threads, RunDelay=0, OffCPUDisk=disk * j.threads, Threads=threads * j.threads)
+    return j
+
+
+def asleep(j, with_batch=False):
+    if with_batch:
+        batch = job("threads", 13, tasks=1, cores=j.cores, wall=j.wall)
+        batch.put(CPUTime=0.001, Threads=9)
+        j.extra.append(("batch", batch, 0))
+    path = os.path.join(tmpdir(), "asleep.h5")
+    j.write(path)
+    p = subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True)
+    r = json.loads(p.stdout)
+    return r["facts"]["asleep_s"] / j.core_s, {s["name"]: s["share"] for s in r["time_budget"]["shares"]}
+
+
+def idle_cores_of_threads_that_sleep():
+    for shape in ("fine", "pair", "threads", "many"):
+        share, budget = asleep(sleeper(shape, 1, 0.3, 0.1))
+        is_near("%s: threads sleep" % shape, share, 0.6, 0.02)
+        is_near("%s: asleep is a part of the time" % shape, budget["asleep"], share, 1e-9)
+        is_near("%s: and nothing is idle" % shape, budget["idle"], 0, 0, 0.01)
+    is_near("threads for half of the cores", asleep(sleeper("many", 0.5, 0.3, 0.1))[0], 0.1, 0.05)
+    is_near("more threads than cores", asleep(sleeper("many", 5, 0.3, 0.1))[0], 0.6, 0.02)
+    is_near("busy threads do not sleep", asleep(sleeper("many", 1, 1, 0))[0], 0, 0, 0.015)
+    is_near("a batch step that waits for another one", asleep(sleeper("fine", 0.5, 0.3, 0.1), True)[0], 0.1, 0.05)
+
+
+def every_shape():
+    for shape in SHAPES:
+        compare(shape)
+
+
+def ranks():
+    """A launcher's ranks are the tasks of these facts."""
+    compare("fine", launched=True)
+
+
+def units_of(j):
+    """The numbers of the units, their nodes, and how many have values over time."""
+    path = os.path.join(tmpdir(), "job_4711.h5")
+    j.write(path)
+    p = subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True)
+    units = json.loads(p.stdout)["units"]
+    nodes = [units["nodes"]["name"][int(i) - 1] for i in units["tasks"]["node"]]
+    return units["tasks"]["number"], nodes, len(units["task_bins"]["CPU"])
+
+
+def ranks_of_several_steps():
+    """Those that an mpirun of the batch script has on other nodes are in a step."""
+    for first, want in ((8, ([*range(16)], ["n1"] * 8 + ["n2"] * 8, 16)), (0, ([*range(8)], ["n1"] * 8, 8)),
+                        (9, ([*range(8)], ["n1"] * 8, 8))):
+        j, other = job("fine", 11, launched=True), job("fine", 12, launched=True)
+        other.first_rank = first
+        other.put(CPUTime=0.9)
+        j.extra.append(("0", other, 1))
+        numbers, nodes, bins = units_of(j)
+        is_equal("ranks from %d on in another step" % first, (numbers, nodes, bins), want)
+
+
+run_tests([every_shape, idle_cores_of_threads_that_sleep, ranks, ranks_of_several_steps])

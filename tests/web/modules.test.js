@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The page's modules that need no browser: node --test tests/web
+import assert from 'node:assert/strict';
+import test from 'node:test';
+import { Clock } from '../../web/src/clock.js';
+import { LEVELS, UNKNOWN, cell, quantile, read, rowsOf, stateOf } from '../../web/src/data.js';
+import * as format from '../../web/src/format.js';
+import { steps } from '../../web/src/compare.js';
+import { choose, summary } from '../../web/src/lines.js';
+import { lanesOf } from '../../web/src/marks.js';
+import { View } from '../../web/src/view.js';
+
+const floats = (...v) => Buffer.from(Float32Array.from(v).buffer).toString('base64');
+const bytes = (...v) => Buffer.from(v).toString('base64');
+
+function reportOf(lines, rows = {}) {
+	return read({ page: { lines: { dt_s: 10, n: 3, end_s: 25, of: lines }, rows } });
+}
+
+test('sizes and times have units, and what is not known is a question mark', () => {
+	for (const [got, wanted] of [[format.mb(290 / 1024), '290 KB'], [format.mb(1024), '1 GB'], [format.mb(1500), '1.46 GB'], [format.mb(0), '0 B'],
+		[format.mb(1e300), /TB$/], [format.rate(1945.6), '1.90 GB/s'], [format.time(0.084), '84 ms'], [format.time(0.21), '0.21 s'], [format.time(84), '84 s'],
+		[format.time(312), '5:12'], [format.time(4990), '1:23:10'], [format.time(273600), '3-04:00:00'], [format.time(-1), '?'], [format.time(3e-6), '3 \u00b5s'],
+		[format.time(null), '?'], [format.mb(NaN), '?'], [format.share(undefined), '?'], [format.share(0.31), '31 %'], [format.share(0.021), '2.1 %'],
+		[format.cores(77040), '21.4 core-h'], [format.count(1204), '1,204'], [format.count(1234567), '1,234,567'], [format.count(999), '999'], [format.plural(1, 'node'), '1 node'],
+		[format.plural(2, 'node'), '2 nodes'], [format.energy(14760000), '4.10 kWh'], [format.spoken(1800), '30 min'], [format.spoken(42), '42 s'], [format.spoken(0.5), '0.50 s']])
+		if (wanted instanceof RegExp)
+			assert.match(got, wanted);
+		else
+			assert.equal(got, wanted);
+});
+
+test('the end of an axis is above the highest value, and not far', () => {
+	for (let v = 1e-6; v < 1e9; v *= 1.37)
+		for (const up of [format.roundUp, format.roundUpSize])
+			assert.ok(up(v) >= v && up(v) <= 1.7 * v, `${v}: ${up(v)}`);
+	assert.ok(format.roundUp(0) > 0 && format.roundUp(NaN) > 0 && format.roundUpSize(0) > 0);
+});
+
+test('control characters and those that turn the direction of text are shown', () => {
+	assert.equal(format.plain('a\u202eb\u0007c\u2028d\u200f'), 'a\\u202eb\\u0007c\\u2028d\\u200f');
+	assert.equal(format.plain('Gr\u00fc\u00dfe, \u05d0\u05d1'), 'Gr\u00fc\u00dfe, \u05d0\u05d1');
+});
+
+test('lines are unpacked; one unit is its own lowest and highest', () => {
+	const one = reportOf([{ key: 'cpu', of: 'task', units: 1, median: floats(1, NaN, 3) }]).page.lines.of[0];
+
+	assert.deepEqual([...one.highest], [1, NaN, 3]);
+	assert.deepEqual(summary(one, 0, 3), { highest: 3, median: 2, lowest: 1 });
+	assert.ok(Number.isNaN(summary(one, 1, 2).highest));
+});
+
+test('the fourth line is what the job used: GPU, network, fabric, disk', () => {
+	const line = (key, v) => ({ key, of: 'node', units: 1, median: floats(v, v, v) });
+	const keys = (...l) => choose(reportOf(l).page.lines.of).map((ls) => ls.map((x) => x.key));
+
+	assert.deepEqual(keys(line('cpu', 1), line('net', 0), line('fabric', 2), line('blk', 3)), [['cpu', 'fabric'], ['blk']]);
+	assert.deepEqual(keys(line('cpu', 1), line('gpu', 0), line('net', 1)), [['cpu', 'gpu'], ['net']]);
+	assert.deepEqual(keys(), [[], []]);
+});
+
+const rows = reportOf([], { of: 'task', name: ['0', '1', '2', '3'], node: ['n1', 'n1', 'n2', 'n02'], cells: 2, dt_s: 10,
+	of_time: { cpu: { max: 2, bytes: bytes(0, 250, 125, UNKNOWN, 25, 100, 0, 0) }, wait: { max: 1, bytes: bytes(0, 250, 100, 0, 225, 50, UNKNOWN, 0) } } }).page.rows;
+
+test('a cell is a part of the highest value, and may be not known', () => {
+	assert.equal(LEVELS, 250);
+	assert.equal(cell(rows, 'cpu', 0, 1), 2);
+	assert.equal(cell(rows, 'cpu', 1, 0), 1);
+	assert.ok(Number.isNaN(cell(rows, 'cpu', 1, 1)) && Number.isNaN(cell(rows, 'io', 0, 0)));
+});
+
+test('the state of a cell is what had most of the cores: CPU, wait, disk, idle', () => {
+	assert.deepEqual(stateOf(rows, 0, 0), [3, 1]);
+	assert.deepEqual(stateOf(rows, 0, 1), [0, 1]);
+	assert.equal(stateOf(rows, 1, 1)[0], -1);
+	assert.deepEqual(stateOf(rows, 2, 0), [1, 0.8]);
+	assert.deepEqual(stateOf(rows, 1, 0), [0, 1]);
+	assert.deepEqual(stateOf(rows, 3, 0), [3, 1]);
+});
+
+test('the rows that a finding names', () => {
+	const of = (where) => { const s = rowsOf(rows, where); return s && [...s]; };
+
+	assert.deepEqual(of('ranks 0-1 on n1'), [0, 1]);
+	assert.deepEqual(of('rank 2'), [2]);
+	assert.deepEqual(of('ranks 0,2-3'), [0, 2, 3]);
+	assert.deepEqual(of('n1'), [0, 1]);
+	assert.deepEqual(of('n1-n2'), null); // all are none in particular
+	assert.deepEqual(of(''), null);
+	assert.deepEqual(of('x[(*\\'), null);
+	const gpus = { of: 'GPU', n: 4, name: ['0', '1', '0', '1'], node: ['n1', 'n1', 'n2', 'n2'] };
+
+	assert.deepEqual([...rowsOf(gpus, 'GPU 1 on n2')], [3]);
+	assert.deepEqual([...rowsOf(gpus, 'GPUs 0-1 on n1')], [0, 1]);
+});
+
+test('quantiles of a histogram are upper bounds of its buckets', () => {
+	const counts = new Array(40).fill(0);
+
+	counts[10] = 98;
+	counts[20] = 2;
+	assert.equal(quantile(counts, 0.5), 2 ** 11 / 1e9);
+	assert.equal(quantile(counts, 0.99), 2 ** 21 / 1e9);
+	assert.ok(Number.isNaN(quantile(new Array(40).fill(0), 0.5)));
+});
+
+test('a finding zooms to its time, again goes back, and the address keeps it', () => {
+	const v = new View(1000), f = { when: [100, 200] };
+	let shown = 0;
+
+	v.onShow(() => shown++);
+	v.pick(0, f);
+	assert.deepEqual([v.finding, v.from, v.to, shown], [0, 90, 210, 1]);
+	const other = new View(1000);
+
+	other.load(`#${v.address()}`, 1, 1);
+	assert.deepEqual([other.finding, other.from, other.to], [0, 90, 210]);
+	v.pick(0, f);
+	assert.deepEqual([v.finding, v.from, v.to, v.address()], [-1, 0, 1000, '']);
+	v.pick(0, { when: null });
+	assert.ok(v.isWhole && v.finding === 0);
+});
+
+test('what an address says that is not true of the job is ignored', () => {
+	for (const bad of ['#finding=7&row=9&from=-5&to=1e9', '#finding=x', '#from=9&to=3', '#%%%', '#at=NaN&row=-1', '#finding=1e300']) {
+		const v = new View(100);
+
+		v.load(bad, 2, 3);
+		assert.deepEqual([v.finding, v.row, v.from, v.to, Number.isNaN(v.pin)], [-1, -1, 0, 100, true], bad);
+	}
+});
+
+test('a window is never narrower than can be drawn', () => {
+	const v = new View(1000);
+
+	v.zoom(10, 10.01);
+	assert.ok(v.isWhole);
+	v.zoom(300, 100);
+	assert.deepEqual([v.from, v.to], [100, 300]);
+	v.zoom(-50, 5000);
+	assert.ok(v.isWhole);
+});
+
+test('ticks are round and few', () => {
+	const c = new Clock({ job: { start: null }, facts: {}, page: { lines: { end_s: 5000 } } });
+
+	for (const [from, to] of [[0, 5000], [0, 20], [100, 101], [0, 1e7]]) {
+		const { ticks } = c.ticks(from, to, 8);
+
+		assert.ok(ticks.length <= 9 && ticks.every((t) => t >= from && t <= to), `${from} to ${to}: ${ticks}`);
+	}
+	assert.equal(c.text(90), '90 s');
+});
+
+test('a waterfall goes from term to term, and leaves out what is part of another or not there', () => {
+	const term = (id, s, more = {}) => ({ id, s, a: 0, b: 0, part_of: null, ...more });
+	const rows = steps([term('work', 5), term('ipc', null, { part_of: 'work' }), term('cores', 0), term('disk', -2), term('tail', 0, { a: 1 })]);
+
+	assert.deepEqual(rows.map((r) => [r.term.id, r.from, r.to]), [['work', 0, 5], ['disk', 5, 3], ['tail', 3, 3]]);
+});
+
+test('a phase ends with the next mark of its step, the last one with the step', () => {
+	const marks = [[1, 'a', '0'], [2, 'b', '1'], [4, 'c', '0'], [30, 'd', '1']].map(([at_s, name, step]) => ({ at_s, name, step }));
+	const lanes = lanesOf({ page: { lines: { end_s: 25 } }, job: { steps: [{ name: '0', end_s: 9 }, { name: '1', end_s: null }] }, marks: { of: marks } });
+
+	assert.deepEqual(lanes.map((l) => [l.step, l.phases.map((p) => [p.mark.name, p.from, p.to])]), [['0', [['a', 1, 4], ['c', 4, 9]]], ['1', [['b', 2, 30], ['d', 30, 30]]]]);
+	assert.deepEqual(lanesOf({ page: { lines: { end_s: 25 } }, job: { steps: [] } }), []);
+});

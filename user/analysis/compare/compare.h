@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Why one run took longer than another. The wall time of a run is that of its critical path, cut
+ * into seconds of CPU time, of waiting and of the serial tail; the change of each of these is a
+ * change in seconds, and they add up to that of the wall time. The CPU time of the path is
+ * instructions / (IPC x clock x cores x busy CPUs per core), and its change is split among these
+ * factors by the logarithmic mean (B. W. Ang, "The LMDI approach to decomposition analysis: a
+ * practical guide", Energy Policy 33, 2005): what did not change has a term of 0, the terms add up,
+ * and those of B and A are those of A and B with the other sign.
+ */
+#ifndef JP_ANALYSIS_COMPARE_H
+#define JP_ANALYSIS_COMPARE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum compare_term {
+	TERM_WORK,    /* instructions; without counters the CPU time */
+	TERM_IPC,     /* instructions per cycle */
+	TERM_CLOCK,   /* cycles per CPU second */
+	TERM_CORES,   /* that were given */
+	TERM_BALANCE, /* how many CPUs were busy at the same time */
+	TERM_WAIT,    /* runnable without a CPU */
+	TERM_DISK,    /* blocked on a disk */
+	TERM_BLOCKED, /* blocked on something else */
+	TERM_TAIL,    /* the end, in which one core works and the others are idle */
+	TERM_UNKNOWN, /* time of which there are no rows */
+	N_TERMS
+};
+
+/* One run. NaN: not known. */
+struct compare_run {
+	double wall_s, cores;
+	/* Of the whole job, until the tail begins: */
+	double cpu_s, instructions, cycles;
+	/* Of the critical path: */
+	double path_cpu_s, path_wait_s, path_disk_s, tail_s, unknown_s;
+};
+
+/* What a term says: seconds of the wall time, and its part of ln(T2 / T1). */
+struct compare_change {
+	double s, ln;		 /* NaN: it is part of another term */
+	double before, after;	 /* the quantity behind it, in its own unit; NaN: not known */
+	enum compare_term is_in; /* itself, or the term that it is part of */
+};
+
+struct comparison {
+	double s, ln; /* of the wall time */
+	struct compare_change change[N_TERMS];
+	enum compare_term cause; /* the term that explains most of it; N_TERMS: nothing changed */
+};
+
+#define COMPARE_SAME 0.02 /* a smaller part of the wall time is called no change */
+
+/* Both need wall_s and path_cpu_s. */
+void compare__of(struct comparison *out, const struct compare_run *a, const struct compare_run *b);
+
+#define COMPARE_RUNS_LEAST 5 /* fewer do not tell how much runs differ */
+#define COMPARE_Z	   3.5 /* B. Iglewicz, D. Hoaglin, "How to detect and handle outliers", 1993 */
+#define COMPARE_LEAST	   0.01 /* of ln(T2 / T1): less is not called unusual */
+
+/* A term among those of k earlier runs. */
+struct compare_spread {
+	double median, mad; /* of their ln, against the same run A; MAD by 1.4826 as a deviation */
+	double z;	    /* of run B; NaN: not judged; infinite where all earlier ones agree */
+	bool is_unusual;
+};
+
+/* earlier[k]: comparisons of A with each of them. Of terms that are parts of others nothing is
+ * known. 0 or -ENOMEM. */
+int compare__spread(struct compare_spread out[N_TERMS], const struct comparison *b,
+		    const struct comparison *earlier, size_t k);
+
+#endif

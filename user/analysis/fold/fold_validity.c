@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Folding: figures that say whether a folded region can be trusted. */
+#include "analysis/fold/fold.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/order.h"
+#include "base/cleanup.h"
+
+static double max_gap(const double *sorted, size_t n)
+{
+	double gap = 0, before = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		gap = fmax(gap, sorted[i] - before);
+		before = fmax(before, sorted[i]);
+	}
+	return fmax(gap, 1 - before);
+}
+
+/* Of the empirical distribution, above and below each of its steps. */
+static double kolmogorov_distance(const double *sorted, size_t n)
+{
+	double d = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		double x = fmin(fmax(sorted[i], 0), 1);
+
+		d = fmax(d, (double)(i + 1) / (double)n - x);
+		d = fmax(d, x - (double)i / (double)n);
+	}
+	return d;
+}
+
+static void residuals(const double *x, const double *y, size_t n, const struct fold_spline *s,
+		      struct fold_validity *v)
+{
+	double count = (double)v->n_samples, mean = 0, all = 0, squares = 0, sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		mean += isnan(x[i]) || isnan(y[i]) ? 0 : y[i] / count;
+	for (size_t i = 0; i < n; i++) {
+		double e = y[i] - fold_spline__at(s, x[i]);
+
+		if (isnan(x[i]) || isnan(y[i]))
+			continue;
+		sum += fabs(e);
+		squares += e * e;
+		all += (y[i] - mean) * (y[i] - mean);
+	}
+	v->rms = sqrt(squares / count);
+	v->mean_abs = sum / count;
+	v->r2 = all > 0 ? 1 - squares / all : NAN;
+}
+
+enum analysis_status fold__validity(const double *x, const double *y, size_t n,
+				    const struct fold_spline *s, size_t n_instances, size_t n_kept,
+				    struct fold_validity *v)
+{
+	_cleanup_free_ double *sorted = calloc(n + 1, sizeof(*sorted));
+	size_t known = 0;
+
+	*v = (struct fold_validity){0, NAN, NAN, NAN, NAN, NAN, NAN, NAN, false, false};
+	if (!sorted)
+		return ANALYSIS_NO_MEMORY;
+	if (n_instances)
+		v->kept_fraction = (double)n_kept / (double)n_instances;
+	for (size_t i = 0; i < n; i++) {
+		if (!isnan(x[i]) && !isnan(y[i]))
+			sorted[known++] = x[i];
+	}
+	v->n_samples = known;
+	if (!known)
+		return ANALYSIS_INSUFFICIENT;
+	qsort(sorted, known, sizeof(*sorted), order__doubles);
+	v->max_gap = max_gap(sorted, known);
+	v->ks_d = kolmogorov_distance(sorted, known);
+	v->ks_limit = 1.358 / sqrt((double)known);
+	v->uniform = v->ks_d <= v->ks_limit;
+	residuals(x, y, n, s, v);
+	v->good = n_kept >= 10 && known >= 30 && v->max_gap <= 0.05 && v->uniform && v->rms <= 0.05;
+	return ANALYSIS_OK;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The critical path of a job, in numbers that analysis/compare/compare.h compares. In each bin the
+ * path is that of the task that was busy the longest: with CPU time, with waiting for a CPU, with
+ * waiting for a disk. Of a task that has several CPUs busy at the same time, a second of the path
+ * is one of all of them.
+ */
+#ifndef JP_ANALYSIS_COMPARE_JOB_H
+#define JP_ANALYSIS_COMPARE_JOB_H
+
+#include "analysis/compare/compare.h"
+#include "model/job.h"
+
+/* How the runs that are compared are looked at, all in the same way. */
+struct compare_how {
+	bool wait, disk;   /* known of all of them */
+	double busy_share; /* CPUs that are typically busy, by cores: the highest of the runs */
+};
+
+/* A run, for people. */
+struct compared_job {
+	char *id, *step, *program; /* "": not known; step "": it has several */
+	double start_s;		   /* Unix time; NaN: not known */
+	unsigned nodes, tasks;
+	char *wait_node, *disk_node;   /* where the path waited the longest; NULL: it did not */
+	double wait_share, disk_share; /* of that waiting */
+	/* The node whose CPUs are slower than those of the others, by their median; NULL: none. */
+	struct compare_slow {
+		char *node;
+		double ratio;
+	} clock, ipc;
+	struct compare_run run;
+};
+
+/* Why a job cannot be compared with any; NULL: it can. */
+const char *compare_job__refuse(const struct model_job *j);
+/* n jobs, whose bins are equally long. */
+struct compare_how compare_job__how(const struct model_job *const *jobs, unsigned n);
+/* 0 or -ENOMEM; compared_job__free() in both cases. */
+int compare_job__of(struct compared_job *out, const struct model_job *j,
+		    const struct compare_how *how);
+void compared_job__free(struct compared_job *c);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The facts that are sums over nodes, of the job and of its bins; the others are filled in by
+ * subject. */
+#include "analysis/job/facts_fill.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/analysis.h"
+#include "base/known.h"
+
+/* Facts that are sums of a quantity's totals over nodes, and the same in each bin. */
+static const struct {
+	enum fact fact;
+	enum quantity q;
+} sums[] = {
+	{FACT_JOB_cpu_s, Q_CPU},
+	{FACT_JOB_user_s, Q_USER},
+	{FACT_JOB_system_s, Q_SYSTEM},
+	{FACT_JOB_wait_s, Q_WAIT},
+	{FACT_JOB_disk_wait_s, Q_DISK_WAIT},
+	{FACT_JOB_avoidable_s, Q_AVOIDABLE},
+	{FACT_JOB_stolen_s, Q_NODE_STOLEN},
+	{FACT_JOB_throttled_s, Q_THROTTLED},
+	{FACT_JOB_probe_s, Q_PROBE},
+	{FACT_JOB_oom_kills, Q_OOM_KILLS},
+	{FACT_JOB_vol_switches, Q_VOL_SWITCHES},
+	{FACT_JOB_invol_switches, Q_INVOL_SWITCHES},
+	{FACT_JOB_migrations, Q_MIGRATIONS},
+	{FACT_JOB_forks, Q_FORKS},
+	{FACT_JOB_minor_faults, Q_MINOR_FAULTS},
+	{FACT_JOB_major_faults, Q_MAJOR_FAULTS},
+	{FACT_JOB_read_mb, Q_READ},
+	{FACT_JOB_write_mb, Q_WRITE},
+	{FACT_JOB_read_calls, Q_READ_CALLS},
+	{FACT_JOB_write_calls, Q_WRITE_CALLS},
+	{FACT_JOB_disk_read_mb, Q_DISK_READ},
+	{FACT_JOB_disk_write_mb, Q_DISK_WRITE},
+	{FACT_JOB_blk_ops, Q_BLK_OPS},
+	{FACT_JOB_blk_time_s, Q_BLK_TIME},
+	{FACT_JOB_mount_requests, Q_MOUNT_REQUESTS},
+	{FACT_JOB_mount_meta_requests, Q_MOUNT_META},
+	{FACT_JOB_mount_request_s, Q_MOUNT_TIME},
+	{FACT_JOB_net_tx_mb, Q_NET_TX},
+	{FACT_JOB_net_rx_mb, Q_NET_RX},
+	{FACT_JOB_net_ops, Q_NET_OPS},
+	{FACT_JOB_tcp_retrans, Q_TCP_RETRANS},
+	{FACT_JOB_port_tx_mb, Q_PORT_TX},
+	{FACT_JOB_cycles, Q_CYCLES},
+	{FACT_JOB_instructions, Q_INSTRUCTIONS},
+	{FACT_JOB_node_loads, Q_NODE_LOADS},
+	{FACT_JOB_remote_loads, Q_NODE_LOAD_MISSES}, /* by loads: fill_job() */
+	{FACT_JOB_energy_j, Q_STEP_ENERGY},
+	{FACT_JOB_energy_low_j, Q_ENERGY_LOW},
+	{FACT_JOB_energy_high_j, Q_ENERGY_HIGH},
+	{FACT_JOB_energy_static_j, Q_ENERGY_STATIC},
+	{FACT_BIN_cpu_s, Q_CPU},
+	{FACT_BIN_wait_s, Q_WAIT},
+	{FACT_BIN_avoidable_s, Q_AVOIDABLE},
+	{FACT_BIN_disk_wait_s, Q_DISK_WAIT},
+	{FACT_BIN_throttled_s, Q_THROTTLED},
+	{FACT_BIN_own_mb, Q_OWN},
+	{FACT_BIN_oom_kills, Q_OOM_KILLS},
+	{FACT_BIN_swap_mb, Q_SWAP},
+	{FACT_BIN_major_faults, Q_MAJOR_FAULTS},
+	{FACT_BIN_minor_faults, Q_MINOR_FAULTS},
+	{FACT_BIN_refaults, Q_REFAULTS},
+	{FACT_BIN_read_mb, Q_READ},
+	{FACT_BIN_write_mb, Q_WRITE},
+	{FACT_BIN_blk_mb, Q_BLK_MB},
+	{FACT_BIN_tcp_retrans, Q_TCP_RETRANS},
+	{FACT_BIN_forks, Q_FORKS},
+	{FACT_BIN_migrations, Q_MIGRATIONS},
+	{FACT_BIN_vol_switches, Q_VOL_SWITCHES},
+	{FACT_BIN_invol_switches, Q_INVOL_SWITCHES},
+	{FACT_BIN_energy_j, Q_STEP_ENERGY},
+};
+
+double facts__sum(const struct model_job *j, enum quantity q)
+{
+	double sum = NAN;
+
+	for (unsigned i = 0; i < j->nnodes; i++)
+		sum = known__sum(sum, j->nodes[i].unit.total[q]);
+	return sum;
+}
+
+double facts__max(const struct model_job *j, enum quantity q)
+{
+	double max = NAN;
+
+	for (unsigned i = 0; i < j->nnodes; i++)
+		max = fmax(max, j->nodes[i].unit.total[q]);
+	return max;
+}
+
+double facts__bin_sum(const struct model_job *j, enum quantity q, unsigned bin)
+{
+	double sum = NAN;
+
+	for (unsigned i = 0; i < j->nnodes; i++) {
+		const double *bins = job_unit__bins(&j->nodes[i].unit, q, &j->grid);
+
+		if (bins)
+			sum = known__sum(sum, bins[bin]);
+	}
+	return sum;
+}
+
+static int cmp(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+double facts__median(double *v, size_t n)
+{
+	if (!n)
+		return NAN;
+	qsort(v, n, sizeof(*v), cmp);
+	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
+}
+
+static int add_sum(struct facts *f, const struct model_job *j, enum fact fact, enum quantity q)
+{
+	char reason[160];
+
+	if (fact_infos[fact].scope == SCOPE_JOB)
+		f->values[fact][0] = facts__sum(j, q);
+	else
+		for (unsigned k = 0; k < j->grid.n; k++)
+			f->values[fact][k] = facts__bin_sum(j, q, k);
+	if (!isnan(facts__sum(j, q)))
+		return 0;
+	model_job__why_unknown(j, q, reason, sizeof(reason));
+	return facts__miss(f, fact, reason);
+}
+
+/* Files opened and closed in a bin: of the tasks where they are counted, else of the mounts of a
+ * node that no other job uses. */
+static double opens_in(const struct facts *f, const struct model_job *j, unsigned bin)
+{
+	double own = facts__bin_sum(j, Q_OPENS, bin);
+
+	if (!isnan(own))
+		return own;
+	return facts__job(f, FACT_JOB_is_exclusive) == 1 ? facts__bin_sum(j, Q_MOUNT_OPENS, bin)
+							 : NAN;
+}
+
+static void add_bins(struct facts *f, const struct model_job *j)
+{
+	for (unsigned k = 0; k < j->grid.n; k++) {
+		double cores_s = 0, psi = NAN, share = NAN;
+
+		for (unsigned i = 0; i < j->nnodes; i++) {
+			const struct job_node *n = &j->nodes[i];
+			const double *covered = job_unit__bins(&n->unit, Q_COVERED, &j->grid);
+			const double *stall = job_unit__bins(&n->unit, Q_PSI_MEM, &j->grid);
+			const double *charged = job_unit__bins(&n->unit, Q_CHARGED, &j->grid);
+
+			if (!covered)
+				continue;
+			if (covered[k] > 0)
+				cores_s +=
+					n->cores * fmin(covered[k], time_grid__span_s(&j->grid, k));
+			psi = fmax(psi, stall[k]);
+			share = fmax(share, charged[k] / facts__limit_mb(n));
+		}
+		f->values[FACT_BIN_start_s][k] = k * j->grid.dt_s;
+		f->values[FACT_BIN_span_s][k] = time_grid__span_s(&j->grid, k);
+		f->values[FACT_BIN_cores_s][k] = cores_s;
+		f->values[FACT_BIN_psi_mem_s][k] = psi;
+		f->values[FACT_BIN_charged_share][k] = share;
+		f->values[FACT_BIN_calls][k] = known__sum(facts__bin_sum(j, Q_READ_CALLS, k),
+							  facts__bin_sum(j, Q_WRITE_CALLS, k));
+		f->values[FACT_BIN_net_mb][k] =
+			facts__bin_sum(j, Q_NET_TX, k) + facts__bin_sum(j, Q_NET_RX, k);
+		f->values[FACT_BIN_port_mb][k] =
+			facts__bin_sum(j, Q_PORT_TX, k) + facts__bin_sum(j, Q_PORT_RX, k);
+		f->values[FACT_BIN_opens][k] = opens_in(f, j, k);
+	}
+}
+
+double facts__limit_mb(const struct job_node *n)
+{
+	double charged = n->unit.total[Q_LIMIT];
+
+	return isnan(n->limit_mb) ? charged
+	       : isnan(charged)	  ? n->limit_mb
+				  : fmin(n->limit_mb, charged);
+}
+
+static double quantile_s(const struct job_histogram *h, double q)
+{
+	return h->is_known ? histogram__quantile_ns(h->counts, q) / 1e9 : NAN;
+}
+
+static double coverage_of(const struct model_job *j)
+{
+	double covered = 0, all = 0;
+	unsigned good = 0;
+
+	for (unsigned i = 0; i < j->nparts; i++) {
+		const struct job_part *p = &j->parts[i];
+		double s = (p->end_ns - p->start_ns) / 1e9;
+
+		if (p->trouble || !(s > 0) || isnan(p->covered_s))
+			continue;
+		good++;
+		covered += fmin(p->covered_s, s);
+		all += s;
+	}
+	return all > 0 ? covered / all * good / j->nparts : NAN;
+}
+
+static double cores_of(const struct model_job *j, bool threads)
+{
+	double sum = NAN;
+
+	for (unsigned i = 0; i < j->nnodes; i++)
+		sum = known__sum(sum, threads ? j->nodes[i].cpus : j->nodes[i].cores);
+	return sum;
+}
+
+static double largest_of(const struct model_job *j)
+{
+	double most = NAN;
+
+	for (unsigned i = 0; i < j->nnodes; i++)
+		most = fmax(most, j->nodes[i].cores_in_all);
+	return most;
+}
+
+/* What is neither idle nor the job's on a node all of whose cores are the job's. */
+static double used_by_others(const struct job_node *n)
+{
+	double threads = n->threads_per_core, wall = n->unit.end_s - n->unit.begin_s;
+	double idle = n->unit.total[Q_NODE_IDLE], stolen = n->unit.total[Q_NODE_STOLEN];
+
+	if (!(n->cores >= n->cores_in_all) || !(threads > 0))
+		return NAN;
+	return known__not_negative(n->cores_in_all * threads * wall - idle - stolen -
+				   n->unit.total[Q_CPU]) /
+	       threads;
+}
+
+static double others_of(const struct model_job *j)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < j->nnodes; i++)
+		sum += used_by_others(&j->nodes[i]);
+	return j->nnodes ? sum : NAN;
+}
+
+static double least_memory(const struct model_job *j)
+{
+	double least = NAN;
+
+	for (unsigned i = 0; i < j->nnodes; i++)
+		least = fmin(least, j->nodes[i].memory_in_all_mb);
+	return least;
+}
+
+static void fill_job(struct facts *f, const struct model_job *j)
+{
+	double *v[N_FACTS];
+	double opens = NAN;
+
+	memcpy(v, f->values, sizeof(v));
+	*v[FACT_JOB_wall_s] = j->grid.end_s;
+	*v[FACT_JOB_dt_s] = j->grid.dt_s;
+	*v[FACT_JOB_row_s] = j->row_s;
+	*v[FACT_JOB_steps] = j->nsteps;
+	*v[FACT_JOB_nodes] = j->nnodes;
+	*v[FACT_JOB_cores] = cores_of(j, false);
+	*v[FACT_JOB_cpus] = cores_of(j, true);
+	*v[FACT_JOB_cores_per_node] = largest_of(j);
+	*v[FACT_JOB_others_s] = others_of(j);
+	*v[FACT_JOB_node_mb] = least_memory(j);
+	*v[FACT_JOB_core_s] = *v[FACT_JOB_cores] * j->grid.end_s;
+	*v[FACT_JOB_coverage] = coverage_of(j);
+	*v[FACT_JOB_cpu_share] = *v[FACT_JOB_cpu_s] / *v[FACT_JOB_core_s];
+	*v[FACT_JOB_wait_share] = *v[FACT_JOB_wait_s] / (*v[FACT_JOB_wait_s] + *v[FACT_JOB_cpu_s]);
+	*v[FACT_JOB_demand] = (*v[FACT_JOB_wait_s] + *v[FACT_JOB_cpu_s]) / j->grid.end_s;
+	*v[FACT_JOB_blk_p99_s] = quantile_s(&j->blk_latency, 0.99);
+	*v[FACT_JOB_run_p50_s] = quantile_s(&j->run_latency, 0.5);
+	for (unsigned k = 0; k < j->grid.n; k++)
+		opens = known__sum(opens, f->values[FACT_BIN_opens][k]);
+	*v[FACT_JOB_opens] = opens;
+	*v[FACT_JOB_remote_loads] /= *v[FACT_JOB_node_loads];
+	*v[FACT_JOB_commands] = j->ncommands ? j->ncommands : NAN;
+	*v[FACT_JOB_ports_up] = facts__sum(j, Q_PORT_UP);
+	*v[FACT_JOB_ipoib_mb] = facts__sum(j, Q_IPOIB_TX);
+	*v[FACT_JOB_swap_peak_mb] = NAN;
+	for (unsigned k = 0; k < j->grid.n; k++)
+		*v[FACT_JOB_swap_peak_mb] =
+			fmax(*v[FACT_JOB_swap_peak_mb], f->values[FACT_BIN_swap_mb][k]);
+}
+
+static int make_names(struct facts *f, enum fact_scope scope)
+{
+	f->names[scope] = calloc(f->count[scope] + 1, sizeof(char *));
+	return f->names[scope] ? 0 : -ENOMEM;
+}
+
+static int set_name(struct facts *f, enum fact_scope scope, size_t i, const char *name)
+{
+	f->names[scope][i] = strdup(name);
+	return f->names[scope][i] ? 0 : -ENOMEM;
+}
+
+static const struct job_unit *units_of(const struct model_job *j, bool ranks, unsigned *n)
+{
+	const struct job_unit *first = NULL;
+
+	*n = 0;
+	for (unsigned i = 0; i < j->ntasks; i++)
+		if (j->tasks[i].step == j->main_step && j->tasks[i].is_rank == ranks) {
+			first = first ? first : &j->tasks[i];
+			++*n;
+		}
+	return first;
+}
+
+/* They lie together. */
+const struct job_unit *facts__main_tasks(const struct model_job *j, unsigned *n)
+{
+	unsigned ntasks, nranks;
+	const struct job_unit *tasks = units_of(j, false, &ntasks),
+			      *ranks = units_of(j, true, &nranks);
+
+	if (nranks && j->world > nranks && j->world > ntasks) {
+		*n = j->world;
+		return &j->tasks[j->ntasks - j->world];
+	}
+	*n = nranks > ntasks ? nranks : ntasks;
+	return nranks > ntasks ? ranks : tasks;
+}
+
+static int set_names(struct facts *f, const struct model_job *j)
+{
+	unsigned ntasks;
+	const struct job_unit *tasks = facts__main_tasks(j, &ntasks);
+	int err = make_names(f, SCOPE_NODE);
+
+	if (!err)
+		err = make_names(f, SCOPE_TASK);
+	if (!err)
+		err = make_names(f, SCOPE_GPU);
+	for (unsigned i = 0; !err && i < j->nnodes; i++)
+		err = set_name(f, SCOPE_NODE, i, j->nodes[i].unit.name);
+	for (unsigned i = 0; !err && i < ntasks; i++)
+		err = set_name(f, SCOPE_TASK, i, tasks[i].name);
+	for (unsigned i = 0; !err && i < j->ngpus; i++)
+		err = set_name(f, SCOPE_GPU, i, j->gpus[i].name);
+	return err;
+}
+
+/* A short run is judged as if it had taken an hour, and its bins half a minute. */
+static double scale_of(const struct model_job *j)
+{
+	return fmin(1, fmin(j->grid.dt_s / 30, j->grid.end_s / 3600));
+}
+
+int facts__of(struct facts *f, const struct model_job *j, bool is_short)
+{
+	size_t count[N_SCOPES] = {1, j->nnodes, 0, j->ngpus, j->grid.n};
+	unsigned ntasks;
+	int err;
+
+	facts__main_tasks(j, &ntasks);
+	count[SCOPE_TASK] = ntasks;
+	err = facts__alloc(f, count);
+	if (!err)
+		err = set_names(f, j);
+	if (err)
+		return err;
+	f->start_ns = j->grid.t0_ns;
+	f->scale = is_short ? scale_of(j) : 1;
+	for (size_t i = 0; !err && i < sizeof(sums) / sizeof(*sums); i++)
+		err = add_sum(f, j, sums[i].fact, sums[i].q);
+	if (err)
+		return err;
+	facts_slurm__fill(f, j);
+	add_bins(f, j);
+	fill_job(f, j);
+	err = facts_nodes__fill(f, j);
+	if (!err)
+		err = facts_tasks__fill(f, j);
+	if (!err)
+		err = facts_asleep__fill(f, j);
+	if (!err)
+		err = facts_memory__fill(f, j);
+	if (!err)
+		err = facts_gpus__fill(f, j);
+	if (!err)
+		err = facts_periods__fill(f, j);
+	return err ? err : facts_missing__fill(f, j);
+}

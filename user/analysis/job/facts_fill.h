@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The facts of a job, by subject. */
+#ifndef JP_ANALYSIS_FACTS_FILL_H
+#define JP_ANALYSIS_FACTS_FILL_H
+
+#include "analysis/job/facts.h"
+#include "model/job.h"
+
+/* All facts of a job. is_short: the least durations of rules are scaled to the length of its bins.
+ * 0 or -ENOMEM; facts__free() in both cases. */
+int facts__of(struct facts *f, const struct model_job *j, bool is_short);
+
+/* Parts of it; they need the sums that facts__of() makes first. 0 or -ENOMEM. */
+int facts_tasks__fill(struct facts *f, const struct model_job *j);
+/* Of tasks[n], facts_tasks__fill()'s: how many CPUs they need where they may run. */
+int facts_cpus__fill(struct facts *f, const struct job_unit *tasks, unsigned n);
+int facts_nodes__fill(struct facts *f, const struct model_job *j);
+int facts_asleep__fill(struct facts *f, const struct model_job *j);
+int facts_memory__fill(struct facts *f, const struct model_job *j);
+int facts_gpus__fill(struct facts *f, const struct model_job *j);
+int facts_periods__fill(struct facts *f, const struct model_job *j);
+/* After all others: why facts are not known. */
+int facts_missing__fill(struct facts *f, const struct model_job *j);
+void facts_slurm__fill(struct facts *f, const struct model_job *j);
+
+/* Sum and maximum over nodes of a quantity's totals, and in a bin; NaN: of none is it known. */
+double facts__sum(const struct model_job *j, enum quantity q);
+double facts__max(const struct model_job *j, enum quantity q);
+double facts__bin_sum(const struct model_job *j, enum quantity q, unsigned bin);
+/* Core-seconds that a node's cores were idle while its threads were blocked, in a bin; NaN: its
+ * threads are not known, or none lived. */
+double facts__asleep_in(const struct model_job *j, const struct job_node *n, unsigned bin);
+/* Memory that is the job's own, without page cache: what is charged to its cgroups, where pages
+ * that processes share count once; else what its processes map. Slurm's profiles have only RSS,
+ * which is more. */
+enum quantity facts__own_memory(const struct model_job *j);
+/* The memory limit of a node, MB: the least that is known. */
+double facts__limit_mb(const struct job_node *n);
+/* The tasks of the main step: *n of them. Where MPI's launcher runs inside a task and has more
+ * ranks than the step has tasks, they are the ranks, with those that it has in other steps. */
+const struct job_unit *facts__main_tasks(const struct model_job *j, unsigned *n);
+/* The median of v[n], which is sorted by it; NaN: n is 0. */
+double facts__median(double *v, size_t n);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Facts of tasks, and how evenly they work. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/job/facts_fill.h"
+#include "analysis/pika/pika.h"
+
+static const struct {
+	enum fact fact;
+	enum quantity q;
+} totals[] = {
+	{FACT_TASK_cpu_s, Q_CPU},
+	{FACT_TASK_user_s, Q_USER},
+	{FACT_TASK_system_s, Q_SYSTEM},
+	{FACT_TASK_wait_s, Q_WAIT},
+	{FACT_TASK_disk_wait_s, Q_DISK_WAIT},
+	{FACT_TASK_read_mb, Q_READ},
+	{FACT_TASK_write_mb, Q_WRITE},
+	{FACT_TASK_io_mb, Q_IO},
+	{FACT_TASK_threads, Q_THREADS},
+	{FACT_TASK_invol_switches, Q_INVOL_SWITCHES},
+	{FACT_TASK_migrations, Q_MIGRATIONS},
+};
+
+static void fill_task(struct facts *f, const struct model_job *j, const struct job_unit *t,
+		      unsigned i)
+{
+	const struct job_step *step = &j->steps[j->main_step];
+
+	for (size_t k = 0; k < sizeof(totals) / sizeof(*totals); k++)
+		f->values[totals[k].fact][i] = t->total[totals[k].q];
+	f->values[FACT_TASK_node][i] = t->node + 1;
+	f->values[FACT_TASK_number][i] = atof(t->name);
+	f->values[FACT_TASK_wall_s][i] = t->end_s - t->begin_s;
+	f->values[FACT_TASK_peak_mb][i] = fmax(t->total[Q_PEAK], t->total[Q_RSS]);
+	f->values[FACT_TASK_calls][i] = t->total[Q_READ_CALLS] + t->total[Q_WRITE_CALLS];
+	f->values[FACT_TASK_cpus_allowed][i] = t->about.cpus_allowed;
+	f->values[FACT_TASK_numa_nodes][i] = t->about.numa_nodes;
+	f->values[FACT_TASK_busy][i] = t->total[Q_CPU] / (step->end_s - step->begin_s);
+}
+
+static bool is_same(const char *a, const char *b)
+{
+	return a && b && !strcmp(a, b);
+}
+
+/* Tasks with the same executable, by build id where there is one, have the same number. */
+static void fill_programs(struct facts *f, const struct job_unit *tasks, unsigned n)
+{
+	double *number = f->values[FACT_TASK_program], programs = 0, mpi = NAN;
+
+	for (unsigned i = 0; i < n; i++) {
+		char *const *own = tasks[i].about.texts;
+
+		for (unsigned k = i; k-- > 0 && isnan(number[i]) && own[ABOUT_PROGRAM];) {
+			char *const *other = tasks[k].about.texts;
+
+			if (own[ABOUT_BUILD_ID]
+				    ? is_same(own[ABOUT_BUILD_ID], other[ABOUT_BUILD_ID])
+				    : is_same(own[ABOUT_PROGRAM], other[ABOUT_PROGRAM]))
+				number[i] = number[k];
+		}
+		if (own[ABOUT_PROGRAM] && isnan(number[i]))
+			number[i] = ++programs;
+		if (own[ABOUT_PROGRAM])
+			mpi = fmax(mpi, own[ABOUT_MPI] != NULL);
+	}
+	*f->values[FACT_JOB_programs] = programs ? programs : NAN;
+	*f->values[FACT_JOB_has_mpi] = mpi;
+}
+
+/* The unit with the most CPU time of those whose program is known; NULL: there is none. */
+static const struct job_unit *busiest(const struct job_unit *units, unsigned n, unsigned step)
+{
+	const struct job_unit *most = NULL;
+
+	for (unsigned i = 0; i < n; i++)
+		if (units[i].step == step && units[i].about.texts[ABOUT_PROGRAM] &&
+		    (!most || units[i].total[Q_CPU] > most->total[Q_CPU]))
+			most = &units[i];
+	return most;
+}
+
+/* Of ranks, files of earlier versions do not say the programs, and then their launcher's is the
+ * name. */
+static int name_program(struct facts *f, const struct model_job *j, const struct job_unit *tasks,
+			unsigned n)
+{
+	const struct job_unit *most = busiest(tasks, n, j->main_step);
+	const char *path, *slash;
+
+	if (!most)
+		most = busiest(j->tasks, j->ntasks, j->main_step);
+	if (!most)
+		return 0;
+	path = most->about.texts[ABOUT_PROGRAM];
+	slash = strrchr(path, '/');
+	f->program = strdup(slash && slash[1] ? slash + 1 : path);
+	return f->program ? 0 : -ENOMEM;
+}
+
+/* Mean and maximum of the tasks' CPU time in each bin, and what they say of the whole. */
+static void fill_balance(struct facts *f, const struct model_job *j, const struct job_unit *tasks,
+			 unsigned n)
+{
+	double means = 0, maxima = 0, sum = 0, max = 0;
+
+	for (unsigned k = 0; k < j->grid.n; k++) {
+		double total = 0, most = NAN;
+
+		for (unsigned i = 0; i < n; i++) {
+			double v = job_unit__bins(&tasks[i], Q_CPU, &j->grid)[k];
+
+			total += isnan(v) ? 0 : v;
+			most = fmax(most, v);
+		}
+		if (isnan(most))
+			continue;
+		f->values[FACT_BIN_task_mean_s][k] = total / n;
+		f->values[FACT_BIN_task_max_s][k] = most;
+		means += total / n;
+		maxima += most;
+	}
+	for (unsigned i = 0; i < n; i++) {
+		sum += tasks[i].total[Q_CPU];
+		max = fmax(max, tasks[i].total[Q_CPU]);
+	}
+	*f->values[FACT_JOB_task_balance] = max > 0 ? sum / n / max : NAN;
+	*f->values[FACT_JOB_balance_saving] = maxima > 0 ? 1 - means / maxima : NAN;
+}
+
+/* PIKA's issues of load: a unit is a task, whose load is 1 when it uses the cores that are its. */
+static int fill_pika(struct facts *f, const struct model_job *j, const struct job_unit *tasks,
+		     unsigned n)
+{
+	unsigned bins = (unsigned)floor(j->grid.end_s / j->grid.dt_s + 1e-9);
+	double *load = calloc((size_t)n * bins + 1, sizeof(*load));
+	struct matrix m = {n, bins, load};
+	double cores = facts__job(f, FACT_JOB_cores) / n;
+	struct imbalance imbalance;
+	struct idle idle;
+
+	if (!load)
+		return -ENOMEM;
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = 0; k < bins; k++)
+			load[(size_t)i * bins + k] = job_unit__bins(&tasks[i], Q_CPU, &j->grid)[k] /
+						     j->grid.dt_s / cores;
+	imbalance__of(&m, &imbalance);
+	idle__of(&m, IDLE_CPU_LOAD, j->grid.dt_s, NULL, &idle);
+	*f->values[FACT_JOB_imbalance_sd] = imbalance.mean_sd;
+	*f->values[FACT_JOB_idle_ratio] = idle.idle_ratio;
+	*f->values[FACT_JOB_unused_ratio] = idle.unused_ratio;
+	free(load);
+	return 0;
+}
+
+int facts_tasks__fill(struct facts *f, const struct model_job *j)
+{
+	unsigned n;
+	const struct job_unit *tasks = facts__main_tasks(j, &n);
+
+	*f->values[FACT_JOB_tasks] = n;
+	for (unsigned i = 0; i < n; i++)
+		fill_task(f, j, &tasks[i], i);
+	if (!n)
+		return 0;
+	fill_balance(f, j, tasks, n);
+	fill_programs(f, tasks, n);
+	if (name_program(f, j, tasks, n) || facts_cpus__fill(f, tasks, n))
+		return -ENOMEM;
+	return fill_pika(f, j, tasks, n);
+}

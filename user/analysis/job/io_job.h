@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The character of a job's I/O, with its nodes, file systems or disks as servers. */
+#ifndef JP_ANALYSIS_IO_JOB_H
+#define JP_ANALYSIS_IO_JOB_H
+
+#include "analysis/io/io.h"
+#include "analysis/job/facts.h"
+#include "model/job.h"
+
+enum io_direction { IO_READ, IO_WRITE, IO_DIRECTIONS };
+
+/*
+ * IO_NODE: each node, by the calls of the job's programs. IO_MOUNT: each network file system, over
+ * all nodes. IO_BLKDEV: each disk of a node. The counters of the latter two are the node's, so that
+ * they are the job's only where no other job uses the nodes.
+ */
+enum io_kind { IO_NODE, IO_MOUNT, IO_BLKDEV, IO_KINDS };
+
+struct io_kind_info {
+	const char *name;  /* "node" */
+	const char *level; /* where bytes are counted: "vfs", "fs", "blk" */
+	bool is_of_nodes;  /* and not of the job */
+	enum quantity bytes[IO_DIRECTIONS], ops[IO_DIRECTIONS];
+};
+extern const struct io_kind_info io_kinds[IO_KINDS];
+
+#define IO_CUTOFFS 3
+extern const double io_cutoffs[IO_CUTOFFS]; /* bytes per interval and server */
+
+/* Of intervals of one length. missing: intervals of servers of which nothing is known. */
+struct io_job {
+	double dt_s;
+	unsigned intervals, missing[IO_DIRECTIONS];
+	struct io_character of[IO_DIRECTIONS][IO_CUTOFFS];
+};
+
+/* Of the bins, and of the paper's 120 s where bins make them up and are others. */
+#define IO_INTERVALS 2
+struct io_of_kind {
+	/* UNSUITABLE: not_exclusive; UNAVAILABLE: no_servers. Then nothing of it is known. */
+	struct analysis_verdict verdict;
+	unsigned servers; /* that moved a byte; all, where none did */
+	struct io_job of[IO_INTERVALS];
+};
+
+struct io_jobs {
+	unsigned n; /* of the intervals */
+	struct io_of_kind of[IO_KINDS];
+};
+
+/* 0 or -ENOMEM. Nothing of it is to be freed. */
+int io_jobs__of(struct io_jobs *out, const struct model_job *j, const struct facts *f);
+
+#endif

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* PIKA's footprint, tags and issues of a job, from the bins of its nodes, tasks and GPUs. */
+#include "analysis/job/pika_job.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/job/facts_fill.h"
+#include "analysis/grid.h"
+#include "analysis/job/job_matrix.h"
+
+#define MB 1048576.0
+
+const char *const pika_vector_names[PIKA_IO_VECTORS] = {
+	[PIKA_READ_BW] = "read_bw",
+	[PIKA_WRITE_BW] = "write_bw",
+	[PIKA_METADATA] = "metadata",
+};
+
+struct job_series {
+	const struct model_job *j;
+	const struct facts *f;
+	struct footprint_series s;
+	struct matrix opens; /* 1/s, of nodes */
+};
+
+/* ---- the series */
+
+/* Tasks of the main step, or nodes where there are more: their load is CPU time by time of the
+ * cores that are theirs. */
+static int fill_load(struct job_series *s, struct pika_job *out)
+{
+	const struct model_job *j = s->j;
+	struct job_units units = job_units__nodes(j);
+	double cores = facts__job(s->f, FACT_JOB_cores);
+	unsigned ntasks;
+	const struct job_unit *tasks = facts__main_tasks(j, &ntasks);
+	double *v;
+	int err;
+
+	out->unit = ntasks >= j->nnodes && ntasks ? "task" : "node";
+	if (*out->unit == 't')
+		units = (struct job_units){tasks, sizeof(*tasks), ntasks};
+	err = job_matrix__of(&s->s.cpu_usage, &units, Q_CPU, 1 / out->dt_s, &j->grid, out->bins);
+	out->units = s->s.cpu_usage.units;
+	v = (double *)s->s.cpu_usage.v;
+	for (unsigned u = 0; v && u < out->units; u++) {
+		double own = *out->unit == 't' ? cores / ntasks : j->nodes[u].cores;
+
+		for (unsigned k = 0; k < out->bins; k++, v++) {
+			*v /= own;
+			out->missing_bins += isnan(*v);
+		}
+	}
+	return err;
+}
+
+/* The busier direction of each node and bin: of the ports of the fabric where no other job uses
+ * them, else what the job's sockets moved. */
+static int fill_net(struct job_series *s, const struct pika_job *out)
+{
+	const struct job_units nodes = job_units__nodes(s->j);
+	bool ports =
+		facts__job(s->f, FACT_JOB_is_exclusive) == 1 && job_units__know(&nodes, Q_PORT_TX);
+	struct matrix rx;
+	double *v;
+	int err = job_matrix__of(&s->s.net_bw, &nodes, ports ? Q_PORT_TX : Q_NET_TX, MB / out->dt_s,
+				 &s->j->grid, out->bins);
+
+	if (!err)
+		err = job_matrix__of(&rx, &nodes, ports ? Q_PORT_RX : Q_NET_RX, MB / out->dt_s,
+				     &s->j->grid, out->bins);
+	if (err)
+		return err;
+	v = (double *)s->s.net_bw.v;
+	for (size_t i = 0; v && rx.v && i < (size_t)rx.units * rx.bins; i++)
+		v[i] = isnan(v[i]) || rx.v[i] > v[i] ? rx.v[i] : v[i];
+	job_matrix__free(&rx);
+	return 0;
+}
+
+/* Opens and closes are the job's own, else those of the mounts of nodes that no other job uses. */
+static enum quantity opens_of(const struct job_series *s)
+{
+	return isnan(facts__sum(s->j, Q_OPENS)) && facts__job(s->f, FACT_JOB_is_exclusive) == 1
+		       ? Q_MOUNT_OPENS
+		       : Q_OPENS;
+}
+
+static int fill_series(struct job_series *s, struct pika_job *out)
+{
+	const struct job_units nodes = job_units__nodes(s->j), gpus = job_units__gpus(s->j);
+	const struct {
+		struct matrix *m;
+		const struct job_units *units;
+		enum quantity q;
+		double scale;
+	} all[] = {
+		{&s->s.gpu_usage, &gpus, Q_GPU_UTIL, 1},
+		{&s->s.gpu_mem_used, &gpus, Q_GPU_MEM, MB},
+		{&s->s.gpu_power, &gpus, Q_GPU_ENERGY, 1 / out->dt_s},
+		{&s->s.instructions, &nodes, Q_INSTRUCTIONS, 1},
+		{&s->s.cycles, &nodes, Q_CYCLES, 1},
+		{&s->s.cpu_power, &nodes, Q_STEP_ENERGY, 1 / out->dt_s},
+		{&s->s.read_bytes, &nodes, Q_READ, MB},
+		{&s->s.write_bytes, &nodes, Q_WRITE, MB},
+		{&s->s.mem_used, &nodes, facts__own_memory(s->j), MB},
+		{&s->opens, &nodes, opens_of(s), 1 / out->dt_s},
+	};
+	int err = fill_load(s, out);
+
+	for (size_t i = 0; !err && i < sizeof(all) / sizeof(*all); i++)
+		err = job_matrix__of(all[i].m, all[i].units, all[i].q, all[i].scale, &s->j->grid,
+				     out->bins);
+	return err ? err : fill_net(s, out);
+}
+
+static void free_series(struct job_series *s)
+{
+	struct matrix *const all[] = {
+		&s->s.cpu_usage,   &s->s.gpu_usage, &s->s.instructions, &s->s.cycles,
+		&s->s.net_bw,	   &s->s.cpu_power, &s->s.gpu_power,	&s->s.read_bytes,
+		&s->s.write_bytes, &s->s.mem_used,  &s->s.gpu_mem_used, &s->opens,
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		job_matrix__free(all[i]);
+}
+
+/* ---- issues */
+
+static void fill_means(const struct matrix *m, double scale, double *mean)
+{
+	for (unsigned k = 0; k < m->bins; k++)
+		mean[k] = matrix__mean_known(m, k) * scale;
+}
+
+/* Each vector with the load, whose means are the first of the room. 0 or -ENOMEM. */
+static int judge_io(const struct job_series *s, struct pika_job *out, double *room)
+{
+	const struct {
+		const struct matrix *m;
+		enum periodic_kind kind;
+		double scale;
+	} vectors[PIKA_IO_VECTORS] = {
+		[PIKA_READ_BW] = {&s->s.read_bytes, PERIODIC_BANDWIDTH, 1 / out->dt_s},
+		[PIKA_WRITE_BW] = {&s->s.write_bytes, PERIODIC_BANDWIDTH, 1 / out->dt_s},
+		[PIKA_METADATA] = {&s->opens, PERIODIC_METADATA, 1},
+	};
+	double *v = room + out->bins;
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < PIKA_IO_VECTORS; i++) {
+		const struct periodic_vector one = {vectors[i].kind, v};
+		unsigned which;
+
+		fill_means(vectors[i].m, vectors[i].scale, v);
+		err = periodic__strongest(room, &one, vectors[i].m->units && out->units ? 1 : 0,
+					  out->bins, out->dt_s, out->duration_s, &out->io[i],
+					  &which);
+	}
+	return err;
+}
+
+static void compare_strongest(struct pika_job *out, const struct periodic *io, const char *mount)
+{
+	for (int i = 0; i < PIKA_IO_VECTORS; i++) {
+		if (!io[i].is_detected ||
+		    (out->strongest && io[i].period_num <= out->strongest->period_num))
+			continue;
+		out->strongest = &io[i];
+		out->strongest_vector = pika_vector_names[i];
+		out->strongest_mount = mount;
+	}
+}
+
+static void find_strongest(struct pika_job *out)
+{
+	compare_strongest(out, out->io, NULL);
+	for (unsigned i = 0; i < out->nmounts; i++)
+		compare_strongest(out, out->mounts[i].io, out->mounts[i].name);
+}
+
+static int judge_rhythm(const struct job_series *s, struct pika_job *out)
+{
+	double *room = calloc(2 * (size_t)out->bins + 1, sizeof(*room));
+	struct periodic_vector gpu = {.kind = PERIODIC_GPU};
+	unsigned which;
+	int err;
+
+	if (!room)
+		return -ENOMEM;
+	gpu.v = room + out->bins;
+	fill_means(&s->s.cpu_usage, 1, room);
+	err = judge_io(s, out, room);
+	if (!err && facts__job(s->f, FACT_JOB_is_exclusive) == 1)
+		err = pika_mounts__judge(out, s->j, room);
+	find_strongest(out);
+	fill_means(&s->s.gpu_usage, 1, room + out->bins);
+	if (!err)
+		err = periodic__strongest(room, &gpu, s->s.gpu_usage.units && out->units ? 1 : 0,
+					  out->bins, out->dt_s, out->duration_s, &out->offload,
+					  &which);
+	free(room);
+	return err;
+}
+
+static int judge_leak(const struct job_series *s, struct pika_job *out)
+{
+	double *t = calloc(2 * (size_t)out->bins + 1, sizeof(*t)), *v;
+	const struct matrix *m = &s->s.mem_used;
+	struct memleak one;
+
+	if (!t)
+		return -ENOMEM;
+	v = t + out->bins;
+	for (unsigned k = 0; k < out->bins; k++) {
+		t[k] = (k + 0.5) * out->dt_s;
+		v[k] = matrix__total(m, k);
+	}
+	memleak__of(t, v, out->bins, &out->leak);
+	if (!m->units)
+		out->leak.verdict = (struct analysis_verdict){ANALYSIS_UNAVAILABLE, "no_values"};
+	for (unsigned u = 0; u < m->units; u++) {
+		memleak__of(t, m->v + (size_t)u * m->bins, m->bins, &one);
+		out->leaking_nodes += one.is_suspected;
+	}
+	free(t);
+	return 0;
+}
+
+/* What was not collected has no units, and is not a matter of too little of it. */
+static void set_unavailable(const struct matrix *load, struct analysis_verdict *a,
+			    struct analysis_verdict *b)
+{
+	if (!load->units)
+		*a = *b = (struct analysis_verdict){ANALYSIS_UNAVAILABLE, "no_values"};
+}
+
+static int judge_issues(const struct job_series *s, struct pika_job *out)
+{
+	const struct matrix *cpu = &s->s.cpu_usage, *gpu = &s->s.gpu_usage;
+	int err;
+
+	idle__of(cpu, IDLE_CPU_LOAD, out->dt_s, NULL, &out->cpu_idle);
+	idle__of(gpu, 0, out->dt_s, NULL, &out->gpu_idle);
+	imbalance__of(cpu, &out->cpu_imbalance);
+	imbalance__of(gpu, &out->gpu_imbalance);
+	set_unavailable(cpu, &out->cpu_idle.verdict, &out->cpu_imbalance.verdict);
+	set_unavailable(gpu, &out->gpu_idle.verdict, &out->gpu_imbalance.verdict);
+	io_congestion__of(&s->opens, &out->congestion);
+	err = judge_rhythm(s, out);
+	return err ? err : judge_leak(s, out);
+}
+
+/* ---- all */
+
+static struct analysis_verdict verdict_of(const struct model_job *j, const struct pika_options *o,
+					  unsigned bins)
+{
+	if (!o->any_bins && fabs(j->grid.dt_s - GRID_DT_S) > 1e-9)
+		return (struct analysis_verdict){ANALYSIS_UNSUITABLE, "bin_length"};
+	if (!bins)
+		return (struct analysis_verdict){ANALYSIS_INSUFFICIENT, "no_bins"};
+	return (struct analysis_verdict){ANALYSIS_OK, ""};
+}
+
+static void judge_eligibility(struct pika_job *out, const struct facts *f, bool force)
+{
+	out->ineligible = eligibility__of(out->duration_s, facts__job(f, FACT_JOB_cores), f->state);
+	out->issues = out->verdict;
+	if (out->verdict.status == ANALYSIS_OK && out->ineligible && !force)
+		out->issues = (struct analysis_verdict){ANALYSIS_UNSUITABLE, "not_eligible"};
+}
+
+int pika_job__of(struct pika_job *out, const struct model_job *j, const struct facts *f,
+		 const struct pika_options *o)
+{
+	struct job_series s = {.j = j, .f = f};
+	int err;
+
+	*out = (struct pika_job){
+		.bins = grid__bins(0, j->grid.end_s, j->grid.dt_s),
+		.dt_s = j->grid.dt_s,
+		.duration_s = facts__job(f, FACT_JOB_job_elapsed_s),
+		.unit = "",
+	};
+	out->verdict = verdict_of(j, o, out->bins);
+	judge_eligibility(out, f, o->force);
+	if (out->verdict.status != ANALYSIS_OK)
+		return 0;
+	err = fill_series(&s, out);
+	if (!err) {
+		footprint__of(&s.s, &out->footprint);
+		pika_peaks__of(out, j, o->peaks);
+		if (out->issues.status == ANALYSIS_OK)
+			err = judge_issues(&s, out);
+	}
+	free_series(&s);
+	return err;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The order of doubles and of indices by doubles, for qsort(). */
+#ifndef JP_ANALYSIS_ORDER_H
+#define JP_ANALYSIS_ORDER_H
+
+#include <stddef.h>
+
+/* A value and where it was. */
+struct ranked {
+	double v;
+	size_t at;
+};
+
+/* Ascending; no NaN. */
+int order__doubles(const void *a, const void *b);
+/* struct ranked, ascending, equal values by their place; no NaN. */
+int order__ranked(const void *a, const void *b);
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The footprint of a job: one number per quantity, over all units and bins. */
+#include "analysis/pika/pika.h"
+
+#include <math.h>
+
+/* Sum and number of the known values. */
+struct account {
+	double sum;
+	size_t known;
+};
+
+static double sum_of(struct account a)
+{
+	return a.known ? a.sum : NAN;
+}
+
+static double mean_of(struct account a)
+{
+	return a.known ? a.sum / a.known : NAN;
+}
+
+static void count(struct account *a, double v)
+{
+	if (isnan(v))
+		return;
+	a->sum += v;
+	a->known++;
+}
+
+static struct account all_values(const struct matrix *m)
+{
+	struct account a = {0};
+
+	for (size_t i = 0; i < (size_t)m->units * m->bins; i++)
+		count(&a, m->v[i]);
+	return a;
+}
+
+static double mean_total(const struct matrix *m)
+{
+	struct account a = {0};
+
+	for (unsigned b = 0; b < m->bins; b++)
+		count(&a, matrix__total(m, b));
+	return mean_of(a);
+}
+
+static double max_value(const struct matrix *m)
+{
+	double max = NAN;
+
+	for (size_t i = 0; i < (size_t)m->units * m->bins; i++)
+		max = fmax(max, m->v[i]);
+	return max;
+}
+
+static double max_total(const struct matrix *m)
+{
+	double max = NAN;
+
+	for (unsigned b = 0; b < m->bins; b++)
+		max = fmax(max, matrix__total(m, b));
+	return max;
+}
+
+static double mean_flops(const struct footprint_series *s)
+{
+	struct account a = {0};
+
+	if (s->flops.units)
+		return mean_total(&s->flops);
+	for (unsigned b = 0; b < s->flops_sp.bins && b < s->flops_dp.bins; b++)
+		count(&a, matrix__total(&s->flops_sp, b) + 2 * matrix__total(&s->flops_dp, b));
+	return mean_of(a);
+}
+
+/* A ratio of sums: bins in which a core idles do not count more than their cycles. */
+static double ipc_of(const struct matrix *ins, const struct matrix *cyc)
+{
+	double instructions = 0, cycles = 0;
+
+	for (unsigned u = 0; u < ins->units && u < cyc->units; u++)
+		for (unsigned b = 0; b < ins->bins && b < cyc->bins; b++) {
+			double i = matrix__at(ins, u, b), c = matrix__at(cyc, u, b);
+
+			if (isnan(i) || isnan(c))
+				continue;
+			instructions += i;
+			cycles += c;
+		}
+	return cycles > 0 ? instructions / cycles : NAN;
+}
+
+static struct analysis_verdict verdict_of(const struct footprint_series *s)
+{
+	const struct matrix *const all[] = {
+		&s->cpu_usage, &s->gpu_usage, &s->instructions, &s->cycles,	 &s->flops,
+		&s->flops_sp,  &s->flops_dp,  &s->mem_bw,	&s->net_bw,	 &s->cpu_power,
+		&s->gpu_power, &s->mem_used,  &s->read_bytes,	&s->write_bytes, &s->gpu_mem_used,
+	};
+	unsigned bins = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+		if (all_values(all[i]).known)
+			return (struct analysis_verdict){ANALYSIS_OK, ""};
+		bins = all[i]->bins > bins ? all[i]->bins : bins;
+	}
+	if (bins)
+		return (struct analysis_verdict){ANALYSIS_UNAVAILABLE, "no_values"};
+	return (struct analysis_verdict){ANALYSIS_INSUFFICIENT, "no_bins"};
+}
+
+void footprint__of(const struct footprint_series *s, struct footprint *out)
+{
+	*out = (struct footprint){
+		.verdict = verdict_of(s),
+		.cpu_usage = mean_of(all_values(&s->cpu_usage)),
+		.gpu_usage = mean_of(all_values(&s->gpu_usage)),
+		.ipc = ipc_of(&s->instructions, &s->cycles),
+		.flops = mean_flops(s),
+		.mem_bw = mean_total(&s->mem_bw),
+		.net_bw = mean_total(&s->net_bw),
+		.cpu_power = mean_total(&s->cpu_power),
+		.gpu_power = mean_total(&s->gpu_power),
+		.read_bytes = sum_of(all_values(&s->read_bytes)),
+		.write_bytes = sum_of(all_values(&s->write_bytes)),
+		.mem_used_max_unit = max_value(&s->mem_used),
+		.mem_used_max_total = max_total(&s->mem_used),
+		.gpu_mem_used_max_unit = max_value(&s->gpu_mem_used),
+		.gpu_mem_used_max_total = max_total(&s->gpu_mem_used),
+	};
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The names of how an analysis ended. */
+#include "analysis/status.h"
+
+const char *analysis_status__name(enum analysis_status status)
+{
+	static const char *const names[] = {
+		[ANALYSIS_OK] = "OK",
+		[ANALYSIS_INSUFFICIENT] = "INSUFFICIENT",
+		[ANALYSIS_UNSUITABLE] = "UNSUITABLE",
+		[ANALYSIS_UNAVAILABLE] = "UNAVAILABLE",
+		[ANALYSIS_NO_MEMORY] = "NO_MEMORY",
+	};
+
+	return names[status];
+}

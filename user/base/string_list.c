@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A list of texts that grows. */
+#include "base/string_list.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int string_list__take(struct string_list *l, char *text)
+{
+	if (text && l->n == l->room) {
+		unsigned room = l->room ? 2 * l->room : 16;
+		char **v = realloc(l->v, room * sizeof(*v));
+
+		if (!v) {
+			free(text);
+			return -ENOMEM;
+		}
+		l->v = v;
+		l->room = room;
+	}
+	if (!text)
+		return -ENOMEM;
+	l->v[l->n++] = text;
+	return 0;
+}
+
+int string_list__append(struct string_list *l, const char *text)
+{
+	return string_list__take(l, strdup(text));
+}
+
+void string_list__free(struct string_list *l)
+{
+	for (unsigned i = 0; i < l->n; i++)
+		free(l->v[i]);
+	free(l->v);
+	*l = (struct string_list){0};
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A list of texts. */
+#ifndef JP_BASE_STRING_LIST_H
+#define JP_BASE_STRING_LIST_H
+
+/* Begins zeroed. The texts belong to the list. */
+struct string_list {
+	char **v;
+	unsigned n, room;
+};
+
+/* Adds a text, which the list owns from then on, also after an error. 0; -ENOMEM, also of NULL. */
+int string_list__take(struct string_list *l, char *text);
+/* Adds a copy of the text. 0 or -ENOMEM. */
+int string_list__append(struct string_list *l, const char *text);
+/* The list is empty then. */
+void string_list__free(struct string_list *l);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the step of this process has used up to now, asked of jobprofd. */
+#ifndef JP_CLIENT_TOTALS_H
+#define JP_CLIENT_TOTALS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/libjobprof.h"
+
+/* Gives fn the tables Step and Tasks/<task> (JPC_UNKNOWN: no task) with one row each, see struct
+ * jpc_totals. Returns and waits as jobprof_live() does; -EAGAIN: the step has just begun, or
+ * jobprofd is too busy. */
+int totals__ask(uint32_t task, unsigned timeout_ms,
+		void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
+		size_t len);
+
+#endif

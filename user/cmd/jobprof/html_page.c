@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Pages for a browser: JSON inside of the template that make builds from web/, which draws by what
+ * it is given. */
+#include "cmd/jobprof/html_page.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "base/outbuf.h"
+#include "base/program.h"
+#include "cmd/jobprof/output_file.h"
+
+#define TEMPLATE_MAX (4u << 20)
+#define PLACE	     "<!--data-->" /* in the template, once: the JSON takes its place */
+
+char *html_page__template(void)
+{
+	char path[PATH_MAX], *text = NULL;
+	size_t n = 0;
+	FILE *f;
+
+	program__find_data("web/report.html", "../share/jobprof/report.html", path, sizeof(path));
+	f = fopen(path, "re");
+	if (f)
+		text = calloc(1, TEMPLATE_MAX + 1);
+	if (text)
+		n = fread(text, 1, TEMPLATE_MAX, f);
+	if (f)
+		fclose(f);
+	if (n && strstr(text, PLACE))
+		return text;
+	log_error(
+		"--html: %s: the page's template is not there: install node and npm, then \"make\" "
+		"and \"make install\" make it",
+		path);
+	free(text);
+	return NULL;
+}
+
+/* No byte of it ends the script element or begins a comment: markup is escaped as JSON can, and all
+ * that is not ASCII, line separators among it, already is. */
+static void put_json(struct outbuf *out, const char *json)
+{
+	for (const char *p = json; *p; p++)
+		switch (*p) {
+		case '<':
+			outbuf__str(out, "\\u003c");
+			break;
+		case '>':
+			outbuf__str(out, "\\u003e");
+			break;
+		case '&':
+			outbuf__str(out, "\\u0026");
+			break;
+		default:
+			outbuf__char(out, *p);
+		}
+}
+
+int html_page__put(int fd, const char *template, json_t *json)
+{
+	const char *place = strstr(template, PLACE);
+	char *text =
+		json ? json_dumps(json, JSON_COMPACT | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15))
+		     : NULL;
+	struct outbuf out;
+	int err = text ? outbuf__init(&out, fd) : -ENOMEM;
+
+	json_decref(json);
+	if (!err) {
+		outbuf__mem(&out, template, (size_t)(place - template));
+		put_json(&out, text);
+		outbuf__str(&out, place + strlen(PLACE));
+		err = outbuf__end(&out);
+	}
+	free(text);
+	return err;
+}
+
+/* output_file__open() looks at one of them. */
+static bool is_input(const char *path, const struct job_input *inputs, unsigned n)
+{
+	struct stat a, b;
+
+	for (unsigned i = 0; i < n; i++)
+		if (!stat(path, &a) && !stat(inputs[i].path, &b) && a.st_dev == b.st_dev &&
+		    a.st_ino == b.st_ino) {
+			log_error("%s: cannot be written: it is what is read", path);
+			return true;
+		}
+	return false;
+}
+
+int html_page__write(const char *path, const char *template, json_t *json,
+		     const struct job_input *inputs, unsigned n)
+{
+	struct output_file out;
+	int err;
+
+	if (is_input(path, inputs, n) || output_file__open(&out, path, inputs[0].path)) {
+		json_decref(json);
+		return 1;
+	}
+	err = html_page__put(out.fd, template, json);
+	if (err)
+		log_error("%s: cannot be written: %s", path, strerror(-err));
+	if (output_file__close(&out, !err))
+		err = -1;
+	return err ? 1 : 0;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Pages for a browser: JSON inside of the template that make builds from web/, which draws by what
+ * it is given. */
+#ifndef JP_CMD_JOBPROF_HTML_PAGE_H
+#define JP_CMD_JOBPROF_HTML_PAGE_H
+
+#include <jansson.h>
+
+#include "model/job.h"
+
+/* The caller frees it; NULL: it is not there, or not whole, which has been said. */
+char *html_page__template(void);
+/* Writes the page of a JSON object, which it takes; NULL is out of memory. 0 or -errno. */
+int html_page__put(int fd, const char *template, json_t *json);
+/* The same to path, "-" is standard output; over one of the inputs nothing is written. 0, or 1 and
+ * it has said what is wrong; then nothing is left of the page, and what was at path is there. */
+int html_page__write(const char *path, const char *template, json_t *json,
+		     const struct job_input *inputs, unsigned n);
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof plot: one column of one series over time, of one file or of several over each other. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cmd/jobprof/child_output.h"
+#include "cmd/jobprof/html_page.h"
+#include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/read_errors.h"
+#include "cmd/jobprof/report_inputs.h"
+#include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/verbs.h"
+#include "hdf5/hdf5.h"
+#include "view/plot.h"
+#include "view/spark.h"
+
+enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_ASCII };
+
+static const struct opt opts[] = {
+	{'s', "series", "SERIES", "Tasks, Step, Energy, ...; Tasks/3, User/solver: one table"},
+	{'d', "data", "COLUMN", "the column, in any case"},
+	OPT_JOBS,
+	OPT_INPUT,
+	OPT_NODES,
+	{OPT_SVG, "svg", "FILE", "writes it there as SVG, for papers; \"-\": standard output"},
+	{OPT_HTML, "html", "FILE",
+	 "as one file for a browser, which needs no network; - is standard output"},
+	{OPT_ASCII, "ascii", NULL, "draws with ASCII characters alone"},
+	{0},
+};
+
+static const struct opt_values values[] = {
+	{'s', series__print_names},
+	{0},
+};
+
+const struct command cmd_plot = {
+	.name = "jobprof plot",
+	.usage = "-s SERIES -d COLUMN [OPTION]... FILE...\n"
+		 "-s SERIES -d COLUMN [OPTION]... -j JOB[.STEP] [DIR]",
+	.about = "Draws one column of one series over time: of one table, or of all tables their\n"
+		 "median between the lowest and the highest; of several files over each other, by\n"
+		 "the time since the start of each. Amounts per interval are drawn per second.",
+	.opts = opts,
+	.values = values,
+};
+
+#define TERMINAL_WIDTH	80
+#define TERMINAL_HEIGHT 24
+#define WIDTH_MAX	1000
+#define HEIGHT_MAX	500
+#define SVG_INTERVALS	800
+#define HTML_INTERVALS	2000
+
+struct options {
+	const char *series, *column, *jobs, *input, *nodes, *svg, *html;
+	bool ascii;
+};
+
+struct work {
+	const struct options *o;
+	struct string_list nodes;
+	struct selection sel; /* but for steps */
+	struct number_range task;
+	char series[128];
+	struct job_input files[PLOT_CURVES];
+	char *labels[PLOT_CURVES];
+	unsigned n;
+	char *template; /* of --html */
+	/* In the child: */
+	struct curve curves[PLOT_CURVES];
+	struct plot_curve plotted[PLOT_CURVES];
+};
+
+/* ---- in a limited child */
+
+static int read_curve(struct work *w, unsigned i, unsigned intervals)
+{
+	struct read_errors errors = {.path = w->files[i].path, .series = w->series, .hold = true};
+	struct selection sel = w->sel;
+	const struct curve_query q = {.series = w->series,
+				      .column = w->o->column,
+				      .sel = &sel,
+				      .intervals = intervals,
+				      .problem = read_errors__add,
+				      .ctx = &errors};
+	struct reader *r = NULL;
+	bool missing = false;
+	int err = reader__open(&r, w->files[i].path);
+
+	sel.steps = w->files[i].steps;
+	sel.nsteps = w->files[i].nsteps;
+	if (!err)
+		missing = select_args__missing(r, &sel, w->files[i].path);
+	if (!err)
+		err = curve__read(&w->curves[i], r, &q);
+	if (err == -ENOENT && r)
+		log_error("%s: no such series: %s; \"jobprof list -i FILE\" shows what is there",
+			  w->files[i].path, w->o->series);
+	else if (err == -ENODATA)
+		log_error(
+			"%s: no column %s, or no row whose time is known; \"jobprof list -i FILE\" "
+			"shows what is there",
+			w->files[i].path, w->o->column);
+	else if (err)
+		log_error("%s: %s", w->files[i].path, reader__strerror(err));
+	read_errors__end(&errors, err == -ENOENT || err == -ENODATA);
+	reader__free(r);
+	return err || missing || errors.damaged ? 1 : 0;
+}
+
+/* Curves share an axis. */
+static bool have_one_unit(const struct work *w)
+{
+	const struct curve *first = &w->curves[0];
+
+	for (unsigned i = 1; i < w->n; i++)
+		if (strcmp(w->curves[i].unit, first->unit) ||
+		    w->curves[i].is_rate != first->is_rate) {
+			log_error("%s: %s has another unit there than in %s, and no axis fits both",
+				  w->files[i].path, w->o->column, w->files[0].path);
+			return false;
+		}
+	return true;
+}
+
+static struct plot_text terminal_of(const struct options *o, int fd)
+{
+	struct plot_text t = {TERMINAL_WIDTH, TERMINAL_HEIGHT, spark__utf8() && !o->ascii,
+			      isatty(fd) && !getenv("NO_COLOR")};
+	struct winsize size;
+
+	if (isatty(fd) && !ioctl(fd, TIOCGWINSZ, &size) && size.ws_col && size.ws_row) {
+		t.width = size.ws_col < WIDTH_MAX ? size.ws_col : WIDTH_MAX;
+		t.height = size.ws_row < HEIGHT_MAX ? size.ws_row : HEIGHT_MAX;
+	}
+	return t;
+}
+
+static int write_text(const struct plot *plot, const struct options *o, int fd,
+		      const struct plot_text *how)
+{
+	FILE *out = fdopen(dup(fd), "w");
+	int err = out ? 0 : -errno;
+
+	errno = 0;
+	if (!err && o->svg)
+		plot__svg(plot, out);
+	else if (!err)
+		err = plot__print(plot, how, out);
+	if (!err && ferror(out))
+		err = errno ? -errno : -EIO;
+	if (out && fclose(out) && !err)
+		err = -errno;
+	return err;
+}
+
+/* Where the plot is written; NULL: to standard output, as text. */
+static const char *file_of(const struct options *o)
+{
+	return o->html ? o->html : o->svg;
+}
+
+/* 0, or the exit status. */
+static int draw(const struct work *w, int fd, const struct plot_text *how)
+{
+	const struct plot plot = {w->o->series, w->plotted, w->n};
+	int err = w->template ? html_page__put(fd, w->template, plot__json(&plot))
+			      : write_text(&plot, w->o, fd, how);
+
+	if (err)
+		log_error("%s: cannot be written: %s", file_of(w->o) ? file_of(w->o) : "the plot",
+			  strerror(-err));
+	return err ? 1 : 0;
+}
+
+static int plot_files(void *arg, int fd, bool *keep)
+{
+	struct work *w = arg;
+	struct plot_text how = terminal_of(w->o, fd);
+	unsigned intervals = w->o->html	 ? HTML_INTERVALS
+			     : w->o->svg ? SVG_INTERVALS
+					 : 2 * how.width;
+	int status = 0, drawn = 1;
+
+	for (unsigned i = 0; i < w->n; i++) {
+		status |= read_curve(w, i, intervals);
+		if (!w->curves[i].n)
+			return 1;
+		w->plotted[i] = (struct plot_curve){&w->curves[i], w->labels[i]};
+	}
+	if (have_one_unit(w))
+		drawn = draw(w, fd, &how);
+	*keep = !drawn;
+	for (unsigned i = 0; i < w->n; i++)
+		curve__free(&w->curves[i]);
+	return drawn ? drawn : status;
+}
+
+/* ---- the verb */
+
+/* The name without its directory and ".h5", or the path where two names are the same. */
+static int set_labels(struct work *w)
+{
+	for (unsigned i = 0; i < w->n; i++) {
+		const char *path = w->files[i].path, *slash = strrchr(path, '/');
+		const char *name = slash ? slash + 1 : path;
+		bool twice = false;
+		size_t len;
+
+		for (unsigned k = 0; k < w->n; k++) {
+			const char *other = strrchr(w->files[k].path, '/');
+
+			twice |= k != i && !strcmp(other ? other + 1 : w->files[k].path, name);
+		}
+		name = twice ? path : name;
+		len = strlen(name);
+		w->labels[i] = len > 3 && !strcmp(name + len - 3, ".h5") ? strndup(name, len - 3)
+									 : strdup(name);
+		if (!w->labels[i])
+			return 1;
+	}
+	return 0;
+}
+
+static bool is_input(const struct work *w, const char *path)
+{
+	struct stat a, b;
+
+	if (stat(path, &a))
+		return false;
+	for (unsigned i = 0; i < w->n; i++)
+		if (!stat(w->files[i].path, &b) && a.st_dev == b.st_dev && a.st_ino == b.st_ino)
+			return true;
+	return false;
+}
+
+static int add_files(struct work *w, const struct report_inputs *in)
+{
+	for (unsigned i = 0; i < in->n; i++) {
+		if (w->n == PLOT_CURVES) {
+			log_error("no more than %d files can be told from each other: jobprof "
+				  "merge makes "
+				  "one file of those of a job",
+				  PLOT_CURVES);
+			return 2;
+		}
+		w->files[w->n++] = in->v[i];
+	}
+	return 0;
+}
+
+static int find_and_plot(struct work *w, char **words, unsigned n)
+{
+	struct report_inputs in[PLOT_CURVES] = {{0}};
+	const char *output = file_of(w->o) ? file_of(w->o) : "-";
+	unsigned found = n ? n : 1;
+	int status = found > PLOT_CURVES ? 2 : 0;
+
+	if (status)
+		log_error("%u files: no more than %d can be told from each other", n, PLOT_CURVES);
+	for (unsigned i = 0; !status && i < found; i++) {
+		status = report_inputs__of(&in[i], w->o->jobs, n ? words[i] : w->o->input,
+					   w->sel.nodes);
+		if (!status)
+			status = add_files(w, &in[i]);
+	}
+	if (!status)
+		status = set_labels(w);
+	if (!status && strcmp(output, "-") && is_input(w, output)) {
+		log_error("%s: cannot be written: it is what is read", output);
+		status = 1;
+	}
+	if (!status && w->o->html) {
+		w->template = html_page__template();
+		status = w->template ? 0 : 1;
+	}
+	if (!status)
+		status = child_output__write(output, w->files[0].path, plot_files, w);
+	for (unsigned i = 0; i < found && i < PLOT_CURVES; i++)
+		report_inputs__free(&in[i]);
+	return status < 0 ? 1 : status;
+}
+
+static int run_options(const struct options *o, char **words, unsigned n)
+{
+	struct work w = {.o = o};
+	int64_t task;
+	int status;
+
+	if (select__series(o->series, w.series, sizeof(w.series), &task, &w.sel.table)) {
+		log_error("-s: \"%s\" is not the name of a series", o->series);
+		return 2;
+	}
+	if (task >= 0) {
+		w.task = (struct number_range){(uint64_t)task, (uint64_t)task};
+		w.sel.tasks = &w.task;
+		w.sel.ntasks = 1;
+	}
+	status = select_args__nodes(&w.sel, &w.nodes, o->nodes);
+	if (!status)
+		status = find_and_plot(&w, words, n);
+	for (unsigned i = 0; i < w.n; i++)
+		free(w.labels[i]);
+	free(w.template);
+	string_list__free(&w.nodes);
+	return status;
+}
+
+static int set_option(void *ctx, int letter, const char *arg)
+{
+	struct options *o = ctx;
+
+	switch (letter) {
+	case 's':
+		o->series = arg;
+		break;
+	case 'd':
+		o->column = arg;
+		break;
+	case 'j':
+		o->jobs = arg;
+		break;
+	case 'i':
+		o->input = arg;
+		break;
+	case 'N':
+		o->nodes = arg;
+		break;
+	case OPT_SVG:
+		o->svg = arg;
+		break;
+	case OPT_HTML:
+		o->html = arg;
+		break;
+	case OPT_ASCII:
+		o->ascii = true;
+		break;
+	}
+	return 0;
+}
+
+int verb_plot(int argc, char **argv)
+{
+	struct options o = {0};
+	int status = options__read(&cmd_plot, argc, argv, set_option, &o);
+
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (!o.series || !o.column)
+		return options__wrong(&cmd_plot, "which series and column: -s SERIES -d COLUMN");
+	if (o.svg && o.html)
+		return options__wrong(&cmd_plot, "one of --svg and --html");
+	if (o.jobs || o.input) {
+		status = input_args__word(&cmd_plot, argc, argv, &o.input);
+		return status ? status : run_options(&o, NULL, 0);
+	}
+	if (optind == argc)
+		return options__wrong(&cmd_plot, "which file: FILE or -j JOB");
+	return run_options(&o, argv + optind, (unsigned)(argc - optind));
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* "jobprof run" without root: the window of a profiled step in which the command ran. */
+#ifndef JP_CMD_JOBPROF_RUN_WINDOW_H
+#define JP_CMD_JOBPROF_RUN_WINDOW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+/* Columns of Step and Tasks/<n> that are asked for; the order is that of their names. */
+enum window_column {
+	WINDOW_TIME_NS,
+	WINDOW_CPU,
+	WINDOW_USER,
+	WINDOW_SYSTEM,
+	WINDOW_WAIT,
+	WINDOW_DISK_WAIT,
+	WINDOW_VOLUNTARY,
+	WINDOW_FORCED,
+	WINDOW_READ,
+	WINDOW_WRITE,
+	WINDOW_DISK_READ,
+	WINDOW_DISK_WRITE,
+	WINDOW_NET_RX,
+	WINDOW_NET_TX,
+	WINDOW_PEAK,
+	N_WINDOW_COLUMNS
+};
+
+enum window_table { WINDOW_STEP, WINDOW_TASK, N_WINDOW_TABLES };
+
+/* What a step and this process's task of it have used since the step's start; NaN: not known. */
+struct window_totals {
+	char step[64]; /* "42.0" */
+	double v[N_WINDOW_TABLES][N_WINDOW_COLUMNS];
+};
+
+struct window {
+	char **argv;
+	uint32_t task; /* JPC_UNKNOWN: not known */
+	double cores;  /* that this process may use; NaN: not known */
+	int64_t begin_ns;
+	int status; /* exit status as a shell has it */
+	struct window_totals before, after;
+	struct rusage use; /* of the command */
+};
+
+/* How much of a column was used in the window. Of WINDOW_PEAK: the highest memory; NaN where it was
+ * not above what the step had used before. */
+double window__used(const struct window *w, enum window_table t, enum window_column c);
+
+void window__print(const struct window *w);
+void window__print_json(const struct window *w);
+
+/*
+ * Runs the command between two marks in the step that this process is in, and prints what the step
+ * used meanwhile. option: one that needs root and was given, or NULL. Returns the exit status of
+ * "jobprof run".
+ */
+int run_window__run(char **argv, const char *option, bool json, bool quiet);
+
+#endif

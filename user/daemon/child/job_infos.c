@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The jobs that the controller was asked about, and the commands that ask. */
+#include "daemon/child/job_infos.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "daemon/child/slurm_command.h"
+
+#define GIVE_UP_NS (8 * NSEC_PER_SEC)
+#define AGAIN_NS   (NSEC_PER_SEC / 5) /* while a job ends: 0.2, 0.4, 0.8 ... s */
+/* How long a job is kept that is known, that is not, and that has ended: its id may run again. */
+#define KNOWN_NS    (600 * NSEC_PER_SEC)
+#define UNKNOWN_NS  (60 * NSEC_PER_SEC)
+#define ENDED_NS    (5 * NSEC_PER_SEC)
+#define RUNNING_MAX 4  /* commands at once */
+#define BURST	    20 /* commands that may be started without a pause */
+
+struct job_info {
+	struct job_info *next;
+	uint32_t job_id;
+	bool wants;  /* a command is to be started, or runs */
+	bool ending; /* the state is to be one that ends a job */
+	bool known;
+	unsigned asked; /* while it ends */
+	uint64_t next_ns, end_ns, forget_ns;
+	struct slurm_command scontrol;
+	struct job_facts facts;
+};
+
+struct job_infos {
+	struct job_info *first;
+	unsigned running;
+	uint64_t credit_ns; /* time in which nothing was asked, BURST seconds at most */
+	uint64_t turned_ns;
+};
+
+struct job_infos *job_infos__new(void)
+{
+	struct job_infos *j = calloc(1, sizeof(*j));
+
+	if (j)
+		j->credit_ns = BURST * NSEC_PER_SEC;
+	return j;
+}
+
+static void stop(struct job_infos *j, struct job_info *i)
+{
+	j->running -= i->scontrol.pid != 0;
+	slurm_command__stop(&i->scontrol);
+	i->wants = i->ending = false;
+}
+
+void job_infos__free(struct job_infos *j)
+{
+	while (j && j->first) {
+		struct job_info *i = j->first;
+
+		j->first = i->next;
+		stop(j, i);
+		free(i);
+	}
+	free(j);
+}
+
+static struct job_info *find(const struct job_infos *j, uint32_t job_id)
+{
+	struct job_info *i = j ? j->first : NULL;
+
+	while (i && i->job_id != job_id)
+		i = i->next;
+	return i;
+}
+
+void job_infos__ask(struct job_infos *j, uint32_t job_id, const struct slurmd *slurmd,
+		    const char *node, uint64_t now_ns)
+{
+	struct job_info *i = find(j, job_id);
+
+	if (i || !j)
+		return;
+	i = calloc(1, sizeof(*i));
+	if (!i)
+		return;
+	*i = (struct job_info){.job_id = job_id,
+			       .wants = true,
+			       .next_ns = now_ns,
+			       .end_ns = now_ns + GIVE_UP_NS,
+			       .forget_ns = now_ns + UNKNOWN_NS,
+			       .next = j->first};
+	slurm_command__init(&i->scontrol, slurmd, node);
+	j->first = i;
+}
+
+void job_infos__ask_end(struct job_infos *j, uint32_t job_id, uint64_t now_ns)
+{
+	struct job_info *i = find(j, job_id);
+
+	if (!i || !i->known || i->ending)
+		return;
+	i->wants = i->ending = true;
+	i->asked = 0;
+	i->next_ns = now_ns;
+	i->end_ns = now_ns + GIVE_UP_NS;
+}
+
+const struct job_facts *job_infos__get(struct job_infos *j, uint32_t job_id, uint64_t now_ns)
+{
+	struct job_info *i = find(j, job_id);
+
+	if (i && i->known && !job_facts__ended(&i->facts))
+		i->forget_ns = now_ns + KNOWN_NS;
+	return i && i->known ? &i->facts : NULL;
+}
+
+bool job_infos__pending(const struct job_infos *j, uint32_t job_id)
+{
+	const struct job_info *i = find(j, job_id);
+
+	return i && i->wants;
+}
+
+static void start(struct job_infos *j, struct job_info *i, uint64_t now_ns)
+{
+	char job[16];
+	const char *const argv[] = {"scontrol", "-o", "show", "job", job, NULL};
+
+	snprintf(job, sizeof(job), "%u", i->job_id);
+	i->next_ns = now_ns + (AGAIN_NS << i->asked++);
+	if (!slurm_command__start(&i->scontrol, argv))
+		return;
+	log_debug("scontrol is asked about job %u", i->job_id);
+	j->running++;
+	j->credit_ns -= NSEC_PER_SEC;
+}
+
+static void earn(struct job_infos *j, uint64_t now_ns)
+{
+	j->credit_ns += now_ns - j->turned_ns;
+	if (j->credit_ns > BURST * NSEC_PER_SEC)
+		j->credit_ns = BURST * NSEC_PER_SEC;
+	j->turned_ns = now_ns;
+}
+
+void job_infos__turn(struct job_infos *j, uint64_t now_ns)
+{
+	struct job_info **at = j ? &j->first : NULL;
+
+	if (j)
+		earn(j, now_ns);
+	while (at && *at) {
+		struct job_info *i = *at;
+
+		if (i->wants && now_ns >= i->end_ns) {
+			stop(j, i);
+			i->forget_ns = now_ns + UNKNOWN_NS;
+		}
+		if (i->wants && !i->scontrol.pid && now_ns >= i->next_ns &&
+		    j->running < RUNNING_MAX && j->credit_ns >= NSEC_PER_SEC)
+			start(j, i, now_ns);
+		if (i->wants || now_ns < i->forget_ns) {
+			at = &i->next;
+			continue;
+		}
+		*at = i->next;
+		free(i);
+	}
+}
+
+/* Any other state is one of the end, or the job waits for its next run. */
+static bool goes_on(const struct job_facts *f)
+{
+	return !strcmp(f->state, "RUNNING") || !strcmp(f->state, "COMPLETING");
+}
+
+static void take_answer(struct job_info *i, const char *text, uint64_t now_ns)
+{
+	struct job_facts facts;
+
+	if (!text || !job_facts__parse(text, i->job_id, &facts)) {
+		i->wants = i->ending = false;
+		return;
+	}
+	i->facts = facts;
+	i->known = true;
+	i->forget_ns = now_ns + (i->ending ? ENDED_NS : KNOWN_NS);
+	if (!i->ending || !goes_on(&facts))
+		i->wants = i->ending = false;
+}
+
+bool job_infos__reaped(struct job_infos *j, pid_t pid, uint64_t now_ns)
+{
+	for (struct job_info *i = j ? j->first : NULL; i; i = i->next) {
+		char *text;
+
+		if (!slurm_command__reaped(&i->scontrol, pid, &text))
+			continue;
+		j->running--;
+		take_answer(i, text, now_ns);
+		free(text);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Attributes of the node itself. */
+#include "daemon/record/node_attrs.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/str.h"
+#include "identity/cpulist.h"
+#include "journal/journal.h"
+
+/* Hardware threads per core, of the first CPU that is online; 0: not known. */
+static int threads_per_core(void)
+{
+	char path[96], list[256];
+
+	for (int cpu = 0; cpu < 64; cpu++) {
+		snprintf(path, sizeof(path),
+			 "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+		if (read_file(AT_FDCWD, path, list, sizeof(list)) < 0)
+			continue;
+		list[strcspn(list, "\n")] = '\0';
+		return cpulist__count(list) > 0 ? cpulist__count(list) : 0;
+	}
+	return 0;
+}
+
+/* "model name : ..." of x86; other processors do not say theirs there. */
+static void put_model(struct journal *j)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/cpuinfo", "re");
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		const char *model = strchr(line, ':');
+
+		if (strncmp(line, "model name", 10) || !model)
+			continue;
+		line[strcspn(line, "\n")] = '\0';
+		model++;
+		journal__attr_str(j, "CPU Model", model + strspn(model, " "));
+		return;
+	}
+}
+
+void node_attrs__put(struct journal *j)
+{
+	int threads = threads_per_core();
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	struct sysinfo info;
+
+	if (threads > 0) {
+		journal__attr_i32(j, "Threads per Core", threads);
+		journal__attr_i32(j, "Node Cores", (int)((cpus + threads - 1) / threads));
+	}
+	if (!sysinfo(&info))
+		journal__attr_f64(j, "Node Memory",
+				  (double)info.totalram * info.mem_unit / 1048576);
+	put_model(j);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The room findings: what held a job back. Rules, written in Lua (rules.lua, and a site's own in
+ * /etc/jobprof/rules.lua), judge the facts of a report (analysis/facts.h); each finding has its
+ * cost, what was observed, how to read that and what to change. Nothing here reads a profile.
+ */
+#ifndef JP_FINDINGS_FINDINGS_H
+#define JP_FINDINGS_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "analysis/job/facts.h"
+#include "base/string_list.h"
+
+enum severity { SEVERITY_NOTE, SEVERITY_WARN, SEVERITY_BAD };
+
+const char *severity__name(enum severity s); /* "note" */
+
+struct finding {
+	char *id; /* "cpu.stacked" */
+	enum severity severity;
+	double cost_core_s; /* core-seconds lost; NaN: a finding that costs none of these */
+	double saving;	    /* share of the wall time that could be saved at best; NaN: not known */
+	char *text;	    /* what was observed and how to read that, one paragraph */
+	char *remedy;	    /* what to change; "": nothing in the job */
+	char *where;	    /* "ranks 0-15 on n1"; "": the whole job */
+	double from_s, to_s; /* since the start; NaN: all the time */
+	char *source;	     /* of the threshold */
+};
+
+/* A rule that gave no finding. */
+struct rule_verdict {
+	char *id;
+	bool judged;  /* else what it needs is missing */
+	char *reason; /* "cpu_share 0.93 is not below 0.8", "needs wait_s: no family sched" */
+};
+
+struct verdict {
+	struct finding *findings; /* by cost, the dearest first; notes without cost last */
+	size_t nfindings;
+	struct rule_verdict *others;
+	size_t nothers;
+	unsigned nrules;	   /* all that are not switched off */
+	struct string_list errors; /* of broken rules: "FILE:LINE: what"; one line each */
+};
+
+struct rules_options {
+	const char *builtin; /* a file; NULL: rules.lua as it was when the program was built */
+	const char *site;    /* NULL: /etc/jobprof/rules.lua where it is; "": none */
+};
+
+/* Judges the facts. 0; -ENOMEM; -errno: a file named in the options cannot be read. A broken rule
+ * is an error of the verdict and hides no other. verdict__free() in all cases. */
+int rules__judge(struct verdict *out, const struct facts *f, const struct rules_options *o);
+/* For people: why a file of rules was not read. */
+const char *rules_file__reason(int err);
+void verdict__free(struct verdict *v);
+
+#endif

@@ -1,0 +1,1372 @@
+-- SPDX-License-Identifier: GPL-2.0-only
+-- The built-in rules of jobprof report. jobprof-rules(5) says how a rule is written and how a site
+-- changes one in a file of its own; a change here has an effect only when the program is built.
+--
+-- A rule goes on only while only_if() is true, and what is not known makes every comparison false:
+-- conditions are written so that true speaks for the finding. Where that would hide a finding for
+-- want of a fact that only excludes something, the condition is "not (fact > limit)".
+-- Of each rule a comment says which core-seconds are its cost; without one it costs none.
+
+---------------------------------------------------------------------- what several rules use
+
+local function known(a, otherwise) return a == a and a or otherwise end
+
+-- Core-seconds in which allocated cores were idle: no programs of others used them, as far as that is known.
+local function idle_s() return higher(0, job.core_s - job.cpu_s - known(job.others_s, 0)) end
+
+-- Core-seconds in which the job's threads could have used its cores, and did not.
+local function unused_s() return higher(0, job.core_s - job.cpu_s) end
+
+-- Share of the cores that each bin used.
+local function load() return bin.cpu_s / bin.cores_s end
+
+-- Share of the core-seconds, which is the share of the wall time where all cores wait together.
+local function share(cost) return ratio(cost, job.core_s) end
+
+-- Share of the wall time that threads would save at best if they did not wait for so long: on average
+-- so many of them run or wait at the same time.
+local function saved(cost)
+	local threads = (job.cpu_s + known(job.wait_s, 0) + known(job.disk_wait_s, 0)) / job.wall_s
+	return ratio(cost, job.wall_s * math.max(1, known(math.min(job.cores, threads), job.cores)))
+end
+
+local function no_shell()
+	only_if(not (job.is_interactive == 1), "it is an interactive shell")
+end
+
+-- Where a rule knows first that it does not concern the job.
+local function long_enough(limits)
+	only_if(job.wall_s >= at_least(limits.run_s), "it ran for %s, not for %s", duration(job.wall_s),
+		duration(at_least(limits.run_s)))
+end
+
+local function has_cores()
+	only_if(job.cores > 1, "there is only one core")
+end
+
+-- Cores that came with memory the job needs are not wasted.
+local function not_for_memory(limits)
+	local used = ratio(job.own_peak_mb, job.limit_mb)
+	only_if(not (used >= limits.memory), "%s of the memory that came with the cores were used", percent(used))
+end
+
+local function no_gpus()
+	only_if(not (job.gpus > 0), "a job with GPUs is judged by those")
+end
+
+-- Outside of a job nothing was asked for, so nothing was given in vain.
+local function asked(severity) return job.is_slurm == 0 and "note" or severity end
+
+-- What to change in a job, and where there is none: there options of Slurm say nothing.
+local function advice(in_job, outside) return job.is_slurm == 0 and outside or in_job end
+
+-- Ranks with a share of waiting in their runnable time.
+local function waiting_ranks(limit)
+	local list = indexes(mask(task.wait_s / (task.wait_s + task.cpu_s), ">=", limit))
+	return #list > 0 and ranks(list) or ""
+end
+
+-- "2.4 times"
+local function short_factor(x) return number(math.floor(x * 10 + 0.5) / 10) .. " times" end
+
+-- The elements at these places.
+local function array_of(a, list)
+	local values = {}
+	for i, k in ipairs(list) do values[i] = a[k] end
+	return array(values)
+end
+
+local function energy(j)
+	return j >= 3.6e5 and number(j / 3.6e6) .. " kWh" or number(j / 1000) .. " kJ"
+end
+
+local function capital(text) return text:sub(1, 1):upper() .. text:sub(2) end
+
+local function per_second(a) return a / bin.span_s end
+
+---------------------------------------------------------------------- processors
+
+-- Cost: idle core-seconds.
+rules["cpu.unused"] = {
+	needs = {"job.cpu_share", "job.core_s", "job.cpu_s", "job.cores"},
+	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5},
+	suppressed_by = {"cpu.nodes_unused", "cpu.serial", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.tail",
+		"job.stopped", "mpi.imbalance", "mpi.straggler", "io.wait", "io.one_rank", "io.periodic", "sync.fine",
+		"mem.thrash"},
+	source = "jobstats 0.65 and 0.80",
+	judge = function(limits)
+		no_shell()
+		has_cores()
+		no_gpus()
+		only_if(job.cpu_share < limits.warn, "%.2f of the core time was used, not below %.2f", job.cpu_share,
+			limits.warn)
+		only_if(job.cpu_share + known(share(job.others_s), 0) < limits.warn,
+			"programs outside of the job used the other cores")
+		not_for_memory(limits)
+		local used = job.cpu_share * job.cores
+		local remedy = "Ask for fewer cores (#SBATCH --ntasks or --cpus-per-task)."
+		if job.tasks == 1 and job.nodes == 1 and used > 0.5 then
+			remedy = format("Ask for fewer cores: #SBATCH --cpus-per-task=%d", math.ceil(used))
+		end
+		remedy = advice(remedy, "More threads or processes could use them, where the program has work for more.")
+		local asleep = ratio(lower(job.asleep_s, idle_s()), idle_s())
+		if asleep >= limits.asleep then
+			remedy = "Look what its threads wait for: a sleep, a lock, another process, the network."
+		end
+		return {
+			severity = asked(job.cpu_share < limits.bad and "bad" or "warn"),
+			cost = idle_s(),
+			text = format("%s of %s were in use on average; %s were idle%s.",
+				used < 0.05 and "Almost none" or number(used), plural(job.cores, "core"), core_time(idle_s()),
+				asleep >= limits.asleep and format(", in %s of which its threads slept or waited for something other " ..
+				"than a CPU or a disk", percent(asleep)) or ""),
+			remedy = remedy,
+		}
+	end,
+}
+
+-- Cost: idle core-seconds.
+rules["cpu.serial"] = {
+	needs = {"bin.cpu_s", "bin.span_s", "job.cores", "job.nodes", "job.core_s", "job.cpu_s", "job.wait_share"},
+	limits = {least_s = 300, low = 0.85, high = 1.05, bins = 0.80, wait = 0.10, memory = 0.85, idle = 0.05},
+	suppressed_by = {"cpu.stacked", "cpu.throttled", "mpi.imbalance", "mpi.straggler"},
+	source = "jobstats 0.85 to 1.01, job_defense_shield 0.85",
+	judge = function(limits)
+		no_shell()
+		has_cores()
+		no_gpus()
+		only_if(job.nodes == 1, "it has %s", plural(job.nodes, "node"))
+		local used = per_second(bin.cpu_s)
+		local serial = mean(mask(used, ">=", limits.low) * mask(used, "<=", limits.high))
+		only_if(serial >= limits.bins, "one core was in use for %s of the time, not for %s", percent(serial),
+			percent(limits.bins))
+		only_if(job.wait_share < limits.wait, "threads waited for a core")
+		only_if(not (share(idle_s()) < limits.idle), "programs outside of the job used the other cores")
+		not_for_memory(limits)
+		return {
+			severity = asked("bad"),
+			cost = idle_s(),
+			text = format("One core of %d was in use throughout; %s were idle.", job.cores,
+				core_time(idle_s())),
+			remedy = advice("Ask for one core (#SBATCH --cpus-per-task=1), or start the parallel version " ..
+				"(OMP_NUM_THREADS, srun --ntasks).", "Start the parallel version, where there is one (OMP_NUM_THREADS, mpirun -n)."),
+		}
+	end,
+}
+
+-- Cost: core-seconds of the unused nodes.
+rules["cpu.nodes_unused"] = {
+	needs = {"node.active_bins", "node.cores", "node.wall_s", "node.cpu_s", "node.coverage", "job.dt_s"},
+	limits = {least_s = 300, bins = 1, node_coverage = 0.9},
+	source = "PIKA unused: busy in at most one bin",
+	judge = function(limits)
+		no_shell()
+		only_if(#node > 1, "there is only one node")
+		local judged = mask(node.coverage, ">=", limits.node_coverage) * mask(node.wall_s, ">=",
+			math.max(at_least(limits.least_s), 3 * job.dt_s))
+		local list, cost, longest_s = {}, 0, 0
+		for _, i in ipairs(indexes(judged * mask(node.active_bins, "<=", limits.bins))) do
+			if not (node.gpus[i] > 0) then
+				list[#list + 1] = i
+				cost = cost + known(node.cores[i] * node.wall_s[i] - node.cpu_s[i], 0)
+				longest_s = math.max(longest_s, node.wall_s[i])
+			end
+		end
+		only_if(#list > 0, "every node worked in more than %d of its bins", limits.bins)
+		only_if(#list < #node and max(node.active_bins) > limits.bins, "no node worked")
+		local names = nodes(list)
+		return {
+			severity = "bad",
+			cost = math.max(0, cost),
+			where = names,
+			text = format("%d of %s did nothing: %s had no work for %s, which is %s.", #list,
+				plural(#node, "node"), names, duration(longest_s), core_time(cost)),
+			remedy = format("Start the tasks with srun (mpirun needs the list of hosts), or ask for fewer: " ..
+				"#SBATCH --nodes=%d", #node - #list),
+		}
+	end,
+}
+
+-- Cost: core-seconds idle while threads waited, and what the switches between threads take.
+rules["cpu.oversubscribed"] = {
+	needs = {"job.wait_share", "job.demand", "job.cores", "job.cpu_share", "job.core_s"},
+	limits = {least_s = 120, warn = 0.10, bad = 0.25, lost = 0.05, demand = 1.1, busy = 0.8, burst_s = 0.001, switch_s = 5e-6,
+		yields = 10000},
+	suppressed_by = {"cpu.spin_yield", "cpu.stacked", "cpu.throttled"},
+	source = "ClusterCockpit: load above 1.2 of the cores",
+	judge = function(limits)
+		no_shell()
+		local cpus = math.max(job.cores, known(job.cpus, 0))
+		only_if(job.wait_share >= limits.warn, "%s of the runnable time was waiting, not %s",
+			percent(job.wait_share), percent(limits.warn))
+		only_if(job.demand > limits.demand * cpus, "%s CPUs were in demand, not more than %s",
+			number(job.demand), number(limits.demand * cpus))
+		only_if(job.cpu_share >= limits.busy, "the cores were busy for %s of the time only",
+			percent(job.cpu_share))
+		only_if(not (job.run_p50_s < limits.burst_s), "half of the waits were shorter than %s: bursts of processes",
+			duration(limits.burst_s))
+		local yields = ratio(job.invol_switches, job.cpu_s)
+		only_if(not (yields >= limits.yields), "threads gave their CPU away %s times per CPU second: they yield",
+			number(known(yields, 0)))
+		local cost = known(job.avoidable_s, 0) + known(job.invol_switches, 0) * limits.switch_s
+		local per_task = ratio(job.cores, job.tasks)
+		return {
+			severity = job.wait_share >= limits.bad and not (share(cost) < limits.lost) and "bad" or "warn",
+			cost = math.min(cost, job.core_s),
+			saving = share(cost),
+			text = format("Threads waited for a CPU in %s of the time they could run: they had work for %s " ..
+				"and got %s.", percent(job.wait_share), plural(job.demand, "CPU"), number(cpus)),
+			remedy = per_task >= 1 and format("Start no more threads than cores: OMP_NUM_THREADS=%d, " ..
+				"OPENBLAS_NUM_THREADS=%d%s", math.floor(per_task), math.floor(per_task),
+				advice(format(", #SBATCH --cpus-per-task=%d", math.floor(per_task)), ""))
+				or "Start no more threads than cores (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS).",
+		}
+	end,
+}
+
+-- Cost: waiting while own cores were idle.
+rules["cpu.stacked"] = {
+	needs = {"job.avoidable_s", "job.core_s", "job.cpu_share", "job.wait_share", "job.cores", "bin.avoidable_s",
+		"bin.cores_s"},
+	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, rank_wait = 0.3, demand = 1.1,
+		others = 0.05},
+	suppressed_by = {"cpu.throttled"},
+	source = "work conservation: no core is idle while a thread waits",
+	judge = function(limits)
+		has_cores()
+		-- Tasks that are bound to some cores, too few for them, could not have used the others, whoever did.
+		local crowded = indexes(mask(task.cpus_demand, ">", limits.demand) *
+			mask(task.cpus_allowed, "<", (min(node.cores))))
+		local avoidable = bin.avoidable_s
+		if #crowded > 0 and #node == 1 then
+			need("bin.wait_s")
+			need("bin.cpu_s")
+			local free = bin.cores_s - bin.cpu_s
+			local less = mask(bin.wait_s, "<", free)
+			avoidable = (bin.wait_s * less + free * (1 - less)) * mask(free, ">", 0)
+		end
+		local cost = #crowded > 0 and #node == 1 and sum(avoidable) or job.avoidable_s
+		local lost = share(cost)
+		only_if(lost >= limits.share, "threads waited beside idle cores for %s of the core time, not %s",
+			percent(lost), percent(limits.share))
+		local often = mean(mask(avoidable / bin.cores_s, ">=", limits.share))
+		only_if(often >= limits.bins, "that was so in %s of the time, not in %s", percent(often),
+			percent(limits.bins))
+		-- Outside of a job others may have used the idle cores; only bound threads show that they did not.
+		only_if(job.is_slurm == 1 or job.is_exclusive == 1 or #crowded > 0 or share(job.others_s) < limits.others,
+			"outside of a job other programs may use the same cores")
+		local who = #crowded > 0 and ranks(crowded) or waiting_ranks(limits.rank_wait)
+		return {
+			severity = lost >= limits.bad and "bad" or "warn",
+			cost = math.min(cost, job.core_s),
+			saving = lost,
+			where = who,
+			text = format("%s%s waited for a core in %s of the time they could run, while %.1f of %s did nothing for it.",
+				who == "" and "Threads" or capital(who), #crowded > 0 and format(" may run on %s and",
+				plural(max(array_of(task.cpus_allowed, crowded)), "CPU")) or "", percent(job.wait_share),
+				math.max(0, (1 - job.cpu_share) * job.cores), plural(job.cores, "core")),
+			remedy = advice("Give each task its cores: srun --cpus-per-task=N --cpu-bind=cores (srun does not take " ..
+				"N from sbatch since 22.05); mpirun --bind-to none.",
+				"Let threads use all cores: look for taskset, OMP_PLACES, mpirun --bind-to none."),
+		}
+	end,
+}
+
+-- Cost: the stopped time, as far as cores were idle.
+rules["cpu.throttled"] = {
+	needs = {"job.throttled_s", "job.cpu_s", "job.core_s"},
+	limits = {least_s = 60, warn = 0.02, bad = 0.10},
+	source = "cgroup cpu.stat",
+	judge = function(limits)
+		-- Stopped threads are runnable, so the kernel may count the same time as waiting.
+		local runnable = job.cpu_s + math.max(job.throttled_s, known(job.wait_s, 0))
+		local lost = ratio(job.throttled_s, runnable)
+		only_if(lost >= limits.warn, "a CPU quota stopped it for %s of the time it could run, not for %s",
+			percent(lost), percent(limits.warn))
+		local cost = lower(job.throttled_s, unused_s())
+		return {
+			severity = lost >= limits.bad and "bad" or "warn",
+			cost = cost,
+			saving = share(cost),
+			text = format("A CPU quota stopped it for %s of the time it could run (%s).", percent(lost),
+				plural(job.throttled_s, "CPU-second")),
+			remedy = "Raise the quota of the container (--cpus) or of the service (CPUQuota), or start fewer threads.",
+		}
+	end,
+}
+
+-- Cost: waiting, as far as others used the cores where that is known.
+rules["cpu.neighbour"] = {
+	needs = {"job.wait_share", "job.demand", "job.cores", "job.core_s", "job.wait_s"},
+	limits = {least_s = 120, warn = 0.05, bad = 0.3, lost = 0.1, least = 0.02, seen = 0.1, demand = 1.0,
+		burst_s = 0.001},
+	suppressed_by = {"cpu.stacked", "cpu.throttled"},
+	source = "bcc #2973; its threshold is jobprof's own",
+	judge = function(limits)
+		no_shell()
+		only_if(job.wait_share >= limits.warn, "%s of the runnable time was waiting, not %s",
+			percent(job.wait_share), percent(limits.warn))
+		only_if(not (saved(job.wait_s) < limits.least), "its threads could run so rarely that waiting took %s of the time",
+			percent(known(saved(job.wait_s), 0)))
+		local others = known(job.others_s, 0)
+		local list = indexes(mask(node.wait_s / (node.wait_s + node.cpu_s), ">=", limits.warn))
+		local where = #node > 1 and #list > 0 and nodes(list) or ""
+		if others > 0 and share(others) >= limits.seen then
+			local cost = lower(job.wait_s, others)
+			return {
+				severity = share(others) >= limits.bad and not (saved(cost) < limits.lost) and "bad" or "warn",
+				cost = cost,
+				saving = saved(cost),
+				where = where,
+				text = format("Programs outside of the job used %s of its cores' time, and its threads waited " ..
+					"for a CPU in %s of the time they could run.", percent(share(others)),
+					percent(job.wait_share)),
+				remedy = advice("Ask for whole nodes (#SBATCH --exclusive), and look what else runs there.",
+					"Look what else runs there (top), and measure again when the machine is idle."),
+			}
+		end
+		only_if(job.demand <= limits.demand * job.cores, "more CPUs were in demand than there were")
+		only_if(not (job.run_p50_s < limits.burst_s), "half of the waits were shorter than %s",
+			duration(limits.burst_s))
+		only_if(not (job.is_exclusive == 1), "no other job may use the nodes")
+		return {
+			severity = asked("warn"),
+			cost = job.wait_s,
+			saving = job.wait_share,
+			where = where,
+			text = format("Threads waited for a CPU in %s of the time they could run, though there was one for " ..
+				"each (%s in demand, %s). The cause is unknown: other programs, or a narrow binding.",
+				percent(job.wait_share), number(job.demand), plural(job.cores, "core")),
+			remedy = advice("Bind tasks to cores (srun --cpu-bind=cores), or ask for whole nodes: #SBATCH --exclusive",
+				"Look what else runs there (top), and whether taskset or a container binds it to few CPUs."),
+		}
+	end,
+}
+
+-- Cost: what the slow clock took from the node's own work.
+rules["cpu.slow_clock"] = {
+	needs = {"node.clock_slow", "node.clock_mhz", "node.cpu_s", "node.wall_s"},
+	limits = {least_s = 300, bins = 0.5, throttled = 0.02, hot_c = 95},
+	source = "half of the busy time below 0.9 of like nodes' clock; PCP's thermal rule",
+	judge = function(limits)
+		only_if(#node > 1, "there is no other node to compare with")
+		local list = indexes(mask(node.clock_slow, ">=", limits.bins))
+		only_if(#list > 0, "no node's clock was low for %s of its busy time", percent(limits.bins))
+		only_if(#list < #node, "all nodes are alike")
+		local usual, cost, is_hot, slowest = quantile(node.clock_mhz, 0.9), 0, false, list[1]
+		for _, i in ipairs(list) do
+			cost = cost + known((1 - ratio(node.clock_mhz[i], usual)) * node.cpu_s[i], 0)
+			is_hot = is_hot or ratio(node.pkg_throttle_s[i], node.wall_s[i]) >= limits.throttled or
+				node.temperature_max[i] >= limits.hot_c
+			slowest = node.clock_mhz[i] < node.clock_mhz[slowest] and i or slowest
+		end
+		return {
+			severity = is_hot and "warn" or "note",
+			cost = math.max(0, cost),
+			where = nodes(list),
+			text = format("%s ran at %.1f GHz while busy, like nodes at %.1f GHz: %s.", nodes({slowest}),
+				node.clock_mhz[slowest] / 1000, usual / 1000,
+				is_hot and "its processors were slowed by heat or power" or "its clock is limited"),
+			remedy = is_hot and "Nothing in the job: tell the administrator." or "",
+		}
+	end,
+}
+
+-- Cost: what the slow node lost of its own work.
+rules["node.slow"] = {
+	needs = {"node.speed", "node.speed_slow", "node.speed_z", "node.tasks", "node.cpu_s", "node.model"},
+	limits = {least_s = 300, speed = 0.9, bins = 0.8, z = -5, work = 0.2, nodes = 3},
+	suppressed_by = {"cpu.slow_clock"},
+	source = "omnistat: deviation above 0.05; robust z of 5",
+	judge = function(limits)
+		only_if(#node >= limits.nodes, "there are fewer than %d nodes", limits.nodes)
+		only_if(not (job.programs > 1), "tasks run different programs")
+		local list = indexes(mask(node.speed, "<", limits.speed) * mask(node.speed_slow, ">=", limits.bins) *
+			mask(node.speed_z, "<", limits.z))
+		only_if(#list > 0, "no node was below %.2f of the others' speed for %s of the time", limits.speed,
+			percent(limits.bins))
+		local tasks, work = median(node.tasks), median(node.cpu_s)
+		local slow, cost, slowest = {}, 0, nil
+		for _, i in ipairs(list) do
+			local like = sum(mask(node.model, "==", node.model[i])) >= limits.nodes
+			local same_work = math.abs(ratio(node.cpu_s[i], work) - 1) <= limits.work
+			if like and same_work and node.tasks[i] == tasks then
+				slow[#slow + 1] = i
+				cost = cost + (1 - node.speed[i]) * node.cpu_s[i]
+				slowest = slowest and node.speed[slowest] <= node.speed[i] and slowest or i
+			end
+		end
+		only_if(#slow > 0, "slow nodes are of another model or do other work")
+		only_if(#slow <= #node / 2, "more than half of the nodes are slow")
+		return {
+			severity = "warn",
+			cost = cost,
+			saving = 1 - node.speed[slowest],
+			where = nodes(slow),
+			text = format("%s did %s less per CPU second than the %s, nearly all the time.", nodes({slowest}),
+				percent(1 - node.speed[slowest]), plural(#node - #slow, "other node")),
+			remedy = format("Leave it out next time (#SBATCH --exclude=%s), and tell the administrator.",
+				nodes(slow)),
+		}
+	end,
+}
+
+---------------------------------------------------------------------- tasks
+
+-- The smaller part of the ranks, those with more than their share of CPU time or those with less.
+local function unequal_ranks()
+	local usual = mean(task.cpu_s)
+	local above, below = mask(task.cpu_s, ">", 1.1 * usual), mask(task.cpu_s, "<", 0.9 * usual)
+	local few = sum(above) <= sum(below) and above or below
+	local rest = mean(only(task.cpu_s, mask(few, "==", 0)))
+	return indexes(few), ratio(mean(only(task.cpu_s, few)), rest)
+end
+
+-- Cost: core-seconds that equal work would save.
+rules["mpi.imbalance"] = {
+	needs = {"job.task_balance", "job.balance_saving", "job.core_s", "task.cpu_s"},
+	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95},
+	suppressed_by = {"mpi.straggler", "cpu.stacked", "cpu.tail", "cpu.nodes_unused", "io.one_rank", "job.stopped"},
+	source = "POP: load balance below 0.85; Scalasca",
+	judge = function(limits)
+		only_if(#task > 1, "there is only one task")
+		only_if(job.task_balance < limits.balance, "the load balance is %.2f, not below %.2f", job.task_balance,
+			limits.balance)
+		only_if(job.balance_saving >= limits.saving, "equal work would save %s, not %s",
+			percent(job.balance_saving), percent(limits.saving))
+		only_if(not (job.programs > 1), "tasks run different programs")
+		local saving, severity = job.balance_saving, job.balance_saving >= limits.bad and "bad" or "warn"
+		local list, factor = unequal_ranks()
+		only_if(#list > 0, "no rank differs by a tenth")
+		local who = ranks(list)
+		local low = select(2, min(task.cpu_s))
+		local others = only(task.cpu_s, mask(task.cpu_s, "~=", task.cpu_s[low]))
+		-- One rank that hands out work is a choice; it is one of n cores.
+		if #task > 2 and #list == 1 and factor < 1 and ratio(mean(others), (max(others))) >= limits.rest then
+			severity = "note"
+		end
+		local rest = #task - #list == 1 and "the other" or "the " .. plural(#task - #list, "other")
+		local text = format("%s used %s the CPU time of %s.", capital(who), short_factor(factor), rest)
+		if factor < 0.05 then
+			text = format("%s did almost nothing: %s did the work.", capital(who), rest)
+		elseif not (factor <= 20) then
+			text = format("%s did the work: %s did almost nothing.", capital(who), rest)
+		elseif factor < 1 then
+			text = format("%s used %s of the CPU time that %s used.", capital(who), percent(factor), rest)
+		end
+		return {
+			severity = severity,
+			cost = saving * job.core_s,
+			saving = saving,
+			where = who,
+			text = format("%s With equal work in every moment it would take %s less.", text, percent(saving)),
+			remedy = (factor < 0.05 or not (factor <= 20)) and
+				"Look whether the program was started in parallel and has work for each rank, or start fewer (srun --ntasks)." or
+				"Share the work by cost, or let the program balance it while it runs (decomposition, dynamic scheduling).",
+		}
+	end,
+}
+
+-- Cost: core-seconds that the others waited for one rank.
+rules["mpi.straggler"] = {
+	needs = {"task.cpu_s", "job.core_s", "job.cpu_s", "job.wall_s"},
+	limits = {least_s = 120, factor = 1.3, rest = 0.1, tasks = 4, busy = 0.95, wait = 0.1},
+	suppressed_by = {"io.one_rank", "cpu.tail", "cpu.stacked"},
+	source = "Darshan's slowest rank",
+	judge = function(limits)
+		only_if(#task >= limits.tasks, "there are fewer than %d tasks", limits.tasks)
+		only_if(not (job.programs > 1), "tasks run different programs")
+		local usual, most, at = median(task.cpu_s), max(task.cpu_s)
+		only_if(usual > 0, "most ranks used no CPU time")
+		only_if(most >= limits.factor * usual, "the highest rank used %.2f of the median CPU time, not %.2f",
+			most / usual, limits.factor)
+		local near = sum(mask(task.cpu_s, ">=", (1 - limits.rest) * usual) *
+			mask(task.cpu_s, "<=", (1 + limits.rest) * usual))
+		only_if(near >= #task - 1, "%s differ from the median too", plural(#task - 1 - near, "other rank"))
+		only_if(not (job.wait_share >= limits.wait), "threads waited for a core")
+		local others_busy = ratio(sum(task.cpu_s) - most, (#task - 1) * job.wall_s)
+		only_if(not (others_busy >= limits.busy), "the other ranks were busy all the time")
+		local cost = lower((most - usual) * (math.min(#task, known(job.cores, #task)) - 1), idle_s())
+		local who = ranks({at})
+		return {
+			severity = "warn",
+			cost = cost,
+			saving = share(cost),
+			where = who,
+			text = format("%s used %s of CPU time, %s the median of the %s, which waited.", capital(who),
+				duration(most), short_factor(most / usual), plural(#task - 1, "other")),
+			remedy = "Look at what this rank does more than others (its data, output, or its node), and share that.",
+		}
+	end,
+}
+
+-- Cost: idle core-seconds in the tail.
+rules["cpu.tail"] = {
+	needs = {"bin.cpu_s", "bin.cores_s", "bin.start_s", "bin.span_s", "job.cores", "job.wall_s"},
+	limits = {load = 0.25, one = 1.05, before = 0.5, rise = 1.5, least_s = 300, share = 0.10, io_mb_s = 10, disk = 0.5,
+		gpu = 0.05},
+	suppressed_by = {"job.stopped"},
+	source = "XDMoD homogeneity; its threshold is jobprof's own",
+	judge = function(limits)
+		no_shell()
+		has_cores()
+		local used = load()
+		-- Of few cores one is much.
+		local few = job.cores <= 4 and limits.one / job.cores or limits.load
+		local first = tail(mask(used, "<", few))
+		only_if(first, "the last bin used more than %s of the cores", percent(few))
+		only_if(first > 1, "it never used more than %s of the cores", percent(few))
+		local length = sum(slice(bin.span_s, first))
+		only_if(length >= at_least(limits.least_s), "the end with few cores in use took %s, not %s",
+			duration(length), duration(at_least(limits.least_s)))
+		only_if(length >= limits.share * job.wall_s, "the end with few cores in use took %s of the time, not %s",
+			percent(length / job.wall_s), percent(limits.share))
+		local before = mean(slice(used, 1, first - 1))
+		local wanted = math.max(limits.before, limits.rise * few)
+		only_if(before >= wanted, "before that %s of the cores were used, not %s", percent(before), percent(wanted))
+		local io = sum(slice(bin.read_mb, first)) + sum(slice(bin.write_mb, first))
+		only_if(not (io / length >= limits.io_mb_s), "the end is input or output of %s a second", size(io / length))
+		only_if(not (sum(slice(bin.disk_wait_s, first)) / length >= limits.disk), "tasks waited for a disk at the end")
+		only_if(not (mean(slice(bin.gpu, first)) >= limits.gpu), "GPUs worked at the end")
+		local cost = higher(0, sum(slice(bin.cores_s, first)) - sum(slice(bin.cpu_s, first)))
+		local cores = sum(slice(bin.cpu_s, first)) / length
+		return {
+			severity = "bad",
+			cost = cost,
+			from = bin.start_s[first],
+			to = bin.start_s[#bin] + bin.span_s[#bin],
+			text = format("The last %s used %s of %s; %s were idle.", duration(length), number(cores),
+				plural(job.cores, "core"), core_time(cost)),
+			remedy = "Do this part in a small job of its own: sbatch --dependency=afterok:JOBID --ntasks=1",
+		}
+	end,
+}
+
+-- Cost: idle core-seconds since it stopped.
+rules["job.stopped"] = {
+	needs = {"bin.cpu_s", "bin.cores_s", "bin.span_s", "bin.start_s", "bin.read_mb", "bin.write_mb"},
+	limits = {load = 0.005, busy = 0.05, bins = 10, least_s = 300, io_mb_s = 0.01},
+	source = "XDMoD catastrophe, job_defense_shield: no CPU use",
+	judge = function(limits)
+		no_shell()
+		local used, io = load(), per_second(bin.read_mb + bin.write_mb)
+		local first = tail(mask(used, "<", limits.load) * mask(io, "<", limits.io_mb_s))
+		only_if(first, "it was active at the end")
+		only_if(#bin - first + 1 >= limits.bins, "it was idle in the last %s, not in %d",
+			plural(#bin - first + 1, "bin"), limits.bins)
+		local length = sum(slice(bin.span_s, first))
+		only_if(length >= at_least(limits.least_s), "it was idle for the last %s, not %s", duration(length),
+			duration(at_least(limits.least_s)))
+		only_if(first > 1 and sum(mask(slice(used, 1, first - 1), ">=", limits.busy)) >= limits.bins,
+			"it was never busy for %d bins", limits.bins)
+		only_if(not (sum(slice(bin.net_mb, first)) / length >= limits.io_mb_s), "it used the network at the end")
+		only_if(not (sum(slice(bin.port_mb, first)) / length >= 1), "its nodes used the fabric at the end")
+		if not (job.gpus == 0) then
+			need("bin.gpu")
+			only_if(max(slice(bin.gpu, first)) == 0, "GPUs worked at the end")
+		end
+		local cost = higher(0, sum(slice(bin.cores_s, first)) - sum(slice(bin.cpu_s, first)))
+		return {
+			severity = job.is_completed == 1 and "note" or "bad",
+			cost = cost,
+			from = bin.start_s[first],
+			to = bin.start_s[#bin] + bin.span_s[#bin],
+			text = format("No CPU, no input, no output%s for the last %s; %s held meanwhile: %s.",
+				job.gpus > 0 and ", no GPU" or "", duration(length), job.is_running == 1 and
+				plural(#node, "node is", "nodes are") or plural(#node, "node was", "nodes were"),
+				core_time(cost)),
+			remedy = job.is_running == 1 and "Look at its output; scancel it if it hangs." or
+				"Look at the end of its output: it may have waited for another process or a service.",
+		}
+	end,
+}
+
+---------------------------------------------------------------------- memory
+
+rules["mem.over"] = {
+	needs = {"job.own_peak_mb", "job.request_mb", "job.nodes", "job.cores", "job.cores_per_node", "job.wall_s",
+		"job.is_request_default", "job.is_completed"},
+	limits = {used = 0.2, gb_h = 100, cores = 0.85},
+	source = "job_defense_shield 0.35, jobstats 0.7",
+	judge = function(limits)
+		only_if(job.is_completed == 1, "it did not complete")
+		only_if(job.is_request_default == 0, "it did not ask for memory")
+		only_if(not (job.is_exclusive == 1), "whole nodes come with their memory")
+		local cores = ratio(job.cores, job.nodes * job.cores_per_node)
+		only_if(cores < limits.cores, "%s of the cores come with the memory", percent(cores))
+		local used = ratio(job.own_peak_mb, job.request_mb)
+		only_if(used < limits.used, "%s of the memory was used, not below %s", percent(used), percent(limits.used))
+		local gb_h = (job.request_mb - job.own_peak_mb) / 1024 * job.nodes * job.wall_s / 3600
+		only_if(gb_h > limits.gb_h, "%s GB-hours were not used, not more than %s", number(gb_h),
+			number(limits.gb_h))
+		return {
+			severity = "note",
+			text = format("%s of %s were used%s; %s GB-hours were not.", size(job.own_peak_mb),
+				size(job.request_mb), job.nodes > 1 and " on the fullest node" or "", number(gb_h)),
+			remedy = format("A smaller request starts earlier: #SBATCH --mem=%s", mem_option(1.2 * job.own_peak_mb)),
+		}
+	end,
+}
+
+rules["mem.near_limit"] = {
+	needs = {"node.own_peak_mb", "node.limit_mb"},
+	limits = {used = 0.9},
+	suppressed_by = {"mem.oom"},
+	source = "ClusterCockpit 0.9",
+	judge = function(limits)
+		local used, at = max(node.own_peak_mb / node.limit_mb)
+		only_if(used > limits.used, "%s of the limit were used, not above %s", percent(used), percent(limits.used))
+		local list = indexes(mask(node.own_peak_mb / node.limit_mb, ">", limits.used))
+		return {
+			severity = "warn",
+			where = #node > 1 and nodes(list) or "",
+			text = format("%s of %s%s were used by the job's own data, without page cache: little more and it is killed.",
+				size(node.own_peak_mb[at]), size(node.limit_mb[at]),
+				#node > 1 and " on " .. nodes({at}) or ""),
+			remedy = format("#SBATCH --mem=%s", mem_option(1.25 * node.own_peak_mb[at])),
+		}
+	end,
+}
+
+rules["mem.leak"] = {
+	needs = {"job.own_peak_mb"},
+	limits = {least_s = 3600, growth = 0.1, part = 0.2, grown_mb = 64},
+	source = "PIKA: memory lies within a tenth of a rising line",
+	judge = function(limits)
+		only_if(job.leak_mb_s > 0 and job.leak_low_mb_s > 0, "memory does not rise steadily")
+		only_if(job.leak_m >= limits.growth, "memory grew by %s of its peak, not by %s", percent(job.leak_m),
+			percent(limits.growth))
+		-- The least that is worth a word, but for a limit that is as small.
+		local grown = job.leak_m * job.own_peak_mb
+		only_if(grown >= math.min(limits.grown_mb, known(limits.growth * job.leak_limit_mb, limits.grown_mb)),
+			"memory grew by %s in all", size(grown))
+		local room = job.leak_limit_mb - job.leak_now_mb
+		local left, eta = job.limit_s - job.job_elapsed_s, ratio(room, job.leak_mb_s)
+		local rate = job.wall_s < 600 and size(job.leak_mb_s) .. " a second" or size(job.leak_mb_s * 3600) .. " an hour"
+		if job.is_running == 1 then
+			only_if(not (job.job_elapsed_s < limits.part * job.limit_s), "it has run for less than %s of its limit",
+				percent(limits.part))
+			if eta < left then
+				return {
+					severity = "bad",
+					text = format("Memory grows by %s: at the limit of %s in %s (%s to %s), before the time limit.",
+						rate, size(job.leak_limit_mb), duration(eta),
+						duration(room / job.leak_high_mb_s), duration(room / job.leak_low_mb_s)),
+					remedy = "Write a checkpoint now. Then look which data grows, or ask for more: #SBATCH --mem",
+				}
+			end
+		end
+		return {
+			severity = "note",
+			text = format("Memory grew by %s all the time, to %s: growing data, or memory that is never freed.%s",
+				rate, size(job.leak_now_mb), eta > 0 and format(" At this rate it is at the limit of %s %s later.",
+				size(job.leak_limit_mb), duration(eta)) or ""),
+			remedy = "A longer run needs more memory" .. advice(" (#SBATCH --mem)", "") .. ", unless the program frees what it no longer needs.",
+		}
+	end,
+}
+
+rules["mem.oom"] = {
+	needs = {"job.oom_kills"},
+	limits = {coverage = 0},
+	source = "the kernel's count",
+	judge = function(limits)
+		only_if(job.oom_kills >= 1, "no process was killed for want of memory")
+		local list = indexes(mask(node.oom_kills, ">", 0))
+		local at = list[1]
+		local full = at and node.limit_mb[at] == node.limit_mb[at] and
+			format(" at a limit of %s", size(node.limit_mb[at])) or ""
+		local wanted = known(at and node.limit_mb[at] or NAN, known(job.limit_mb, NAN))
+		local when = indexes(mask(bin.oom_kills, ">", 0))
+		return {
+			from = when[1] and bin.start_s[when[1]],
+			to = when[1] and bin.start_s[when[#when]] + bin.span_s[when[#when]],
+			severity = job.is_completed == 1 and "note" or "bad",
+			where = #node > 1 and #list > 0 and nodes(list) or "",
+			text = format("The kernel killed %s for want of memory%s%s.", plural(job.oom_kills, "process", "processes"),
+				#list > 0 and " on " .. nodes(list) or "", full),
+			remedy = wanted == wanted and format("#SBATCH --mem=%s or more, or fewer tasks on each node " ..
+				"(#SBATCH --ntasks-per-node).", mem_option(1.25 * wanted)) or
+				advice("Ask for more memory (#SBATCH --mem), or fewer tasks on each node (#SBATCH --ntasks-per-node).",
+					"It needs more memory, or fewer processes at the same time."),
+		}
+	end,
+}
+
+-- Cost: waiting for disks in these bins, as far as cores were idle.
+rules["mem.thrash"] = {
+	needs = {"bin.major_faults", "bin.charged_share", "bin.span_s", "bin.start_s"},
+	limits = {least_s = 120, start_s = 60, faults = 100, full = 0.95, stall = 0.05, disk = 0.1, refaults = 0.5,
+		share = 0.1},
+	source = "USE method: saturation of memory",
+	judge = function(limits)
+		local full = mask(bin.charged_share, ">=", limits.full) * mask(bin.start_s, ">=", at_least(limits.start_s)) *
+			mask(per_second(bin.major_faults), ">=", limits.faults)
+		local length = sum(only(bin.span_s, full))
+		only_if(length >= limits.share * job.wall_s, "pages were read again at full memory for %s of the time, not %s",
+			percent(known(length, 0) / job.wall_s), percent(limits.share))
+		local disk = sum(only(bin.disk_wait_s, full))
+		local stalled = sum(only(bin.psi_mem_s, full)) / length
+		local waited = disk / (disk + sum(only(bin.cpu_s, full)) + sum(only(bin.wait_s, full)))
+		only_if(stalled >= limits.stall or waited >= limits.disk, "tasks waited little for these pages")
+		local faults, again = sum(only(bin.major_faults, full)), sum(only(bin.refaults, full))
+		only_if(not (again < limits.refaults * faults), "most pages had not been there before: a large input")
+		local idle = sum(only(bin.cores_s, full)) - sum(only(bin.cpu_s, full))
+		local cost = higher(0, lower(disk, idle))
+		return {
+			severity = "bad",
+			cost = cost,
+			saving = share(cost),
+			text = format("It read the same pages of files from disk again, %s a second for %s, since memory was full.",
+				plural(faults / length, "page"), duration(length)),
+			remedy = advice("Ask for more memory (#SBATCH --mem), or read the file in parts instead of mapping it.",
+				"It needs more memory; or read the file in parts instead of mapping it."),
+		}
+	end,
+}
+
+rules["mem.swap"] = {
+	needs = {"job.swap_peak_mb", "bin.swap_mb"},
+	limits = {least_s = 60, bins = 0.3, mb = 100},
+	source = "PCP: swaps out in 0.3 of the samples",
+	judge = function(limits)
+		only_if(job.swap_peak_mb >= limits.mb, "%s were in swap, not %s", size(job.swap_peak_mb), size(limits.mb))
+		local growing = mean(mask(diff(bin.swap_mb), ">", 0))
+		only_if(growing >= limits.bins, "swapped memory grew in %s of the time, not in %s", percent(growing),
+			percent(limits.bins))
+		return {
+			severity = "warn",
+			text = format("Up to %s were in swap, and more was swapped in %s of the time: memory is too small.",
+				size(job.swap_peak_mb), percent(growing)),
+			remedy = advice("Ask for more memory (#SBATCH --mem), or fewer tasks on each node (#SBATCH --ntasks-per-node).",
+				"It needs more memory, or fewer processes at the same time."),
+		}
+	end,
+}
+
+-- Cost: kernel time, or what the switches take where the split is not known; the rest of the waiting looks like work.
+rules["cpu.spin_yield"] = {
+	needs = {"job.invol_switches", "job.cpu_s"},
+	limits = {least_s = 60, cpu_s = 60, per_s = 5000, slice_s = 0.0001, switch_s = 5e-6},
+	source = "measured: yielding counts as an involuntary switch",
+	judge = function(limits)
+		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
+			duration(at_least(limits.cpu_s)))
+		-- A thread that wakes may take the CPU of the one that woke it, and goes to sleep again: of the forced
+		-- switches as many as the sleeps can be that.
+		local yields = job.invol_switches - known(job.vol_switches, 0)
+		only_if(yields > 0.5 * job.invol_switches, "threads slept about as often as they were switched: they wake each other")
+		local rate, slice_s = ratio(yields, job.cpu_s), ratio(job.cpu_s, yields)
+		only_if(rate > limits.per_s and slice_s < limits.slice_s,
+			"threads ran for %s at a time, not for less than %s", duration(slice_s), duration(limits.slice_s))
+		local cost = lower(known(job.system_s, yields * limits.switch_s), job.cpu_s)
+		return {
+			severity = "warn",
+			cost = cost,
+			saving = share(cost),
+			text = format("Threads gave their CPU away %s times per CPU second, after %s each: they wait by " ..
+				"yielding (sched_yield), on cores that ranks share.", number(rate), duration(slice_s)),
+			remedy = "Start one rank per core: srun --ntasks, --cpu-bind=cores",
+		}
+	end,
+}
+
+---------------------------------------------------------------------- input and output
+
+-- Cost: waiting for disks, as far as cores were idle.
+rules["io.wait"] = {
+	needs = {"job.disk_wait_s", "job.wall_s", "job.tasks", "job.core_s", "job.cpu_s", "job.cpu_share"},
+	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95},
+	suppressed_by = {"mem.thrash", "io.periodic"},
+	source = "jobprof's own",
+	judge = function(limits)
+		-- Several threads of a task may wait at the same time; and a task that sleeps does not wait.
+		local waited = lower(ratio(job.disk_wait_s, job.wall_s * job.tasks),
+			ratio(job.disk_wait_s, job.disk_wait_s + job.cpu_s + known(job.wait_s, 0)))
+		only_if(waited >= limits.warn, "tasks waited for a disk for %s of the time, not %s", percent(waited),
+			percent(limits.warn))
+		only_if(job.cpu_share <= limits.busy, "the cores were busy meanwhile")
+		local cost = lower(job.disk_wait_s, unused_s())
+		return {
+			severity = waited >= limits.bad and "bad" or "warn",
+			cost = cost,
+			saving = saved(cost),
+			text = format("%s waited for a disk for %s of the time, %s in all%s.",
+				job.tasks == 1 and "The task" or "Tasks", percent(waited), duration(job.disk_wait_s),
+				job.blk_p99_s >= 0 and format("; 99 of 100 requests took less than %s",
+				duration(job.blk_p99_s)) or ""),
+			remedy = "Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
+				"read, fewer fsync() or commits.",
+		}
+	end,
+}
+
+-- Calls of one direction that went to storage: pipes, sockets and terminals do not.
+local function small_calls(calls, mb, storage_mb, limits)
+	local kb = ratio(mb * 1024, calls)
+	local limit = job.mount_requests > 0 and job.is_exclusive == 1 and limits.mount_kb or limits.kb
+	if calls >= limits.calls and kb < limit and storage_mb >= limits.storage * mb and mb > 0 then
+		return calls, kb
+	end
+	return 0, kb
+end
+
+-- Cost: kernel time of the calls without that of copying, at most call_s each, and waiting for disks as far as
+-- cores were idle.
+rules["io.small"] = {
+	needs = {"job.read_calls", "job.write_calls", "job.read_mb", "job.write_mb", "job.disk_read_mb",
+		"job.disk_write_mb", "job.net_ops", "job.system_s", "job.cpu_s", "bin.calls", "bin.span_s"},
+	limits = {least_s = 60, kb = 3.5, mount_kb = 64, calls = 1000, per_s = 100, share = 0.05, storage = 0.3,
+		call_s = 5e-6, copy_s = 0.0008, usual = 0.01, cost = 0.01},
+	source = "Drishti: small requests, more than 1000",
+	judge = function(limits)
+		local net = job.net_ops / 2
+		local writes, write_kb = small_calls(higher(0, job.write_calls - net), job.write_mb, job.disk_write_mb, limits)
+		local reads, read_kb = small_calls(higher(0, job.read_calls - net), job.read_mb, job.disk_read_mb, limits)
+		local calls = writes + reads
+		only_if(calls > 0, "no %d calls to storage are small on average (reads %s KB, writes %s KB)", limits.calls,
+			number(read_kb), number(write_kb))
+		local active = mask(bin.calls, ">", 0)
+		local rate = sum(only(bin.calls, active)) / sum(only(bin.span_s, active))
+		only_if(rate >= limits.per_s, "%s calls a second, not %s", number(rate), number(limits.per_s))
+		local disk = known(job.disk_wait_s, 0)
+		local spent = ratio(job.system_s + disk, job.cpu_s + disk)
+		only_if(spent >= limits.share, "the kernel and the disks took %s of the tasks' time, not %s", percent(spent),
+			percent(limits.share))
+		-- Large calls copy the same bytes, and a disk that is asked once for many calls is as fast for large ones.
+		local copying = limits.copy_s * ((writes > 0 and job.write_mb or 0) + (reads > 0 and job.read_mb or 0))
+		local kernel = math.max(0, job.system_s - limits.usual * job.cpu_s - copying)
+		local asked_each = lower(1, known(ratio(job.blk_ops, calls), 1))
+		local cost = lower(kernel, calls * limits.call_s) + lower(disk * asked_each, known(unused_s(), 0))
+		only_if(not (cost < limits.cost * job.cpu_s), "these calls took %s of the CPU time at most",
+			percent(ratio(cost, job.cpu_s)))
+		return {
+			severity = "warn",
+			cost = cost,
+			saving = saved(cost),
+			text = format("%s moved %s each on average; kernel and disks took %s of the tasks' time.",
+				plural(calls, writes == 0 and "read call" or reads == 0 and "write call" or "read and write call"),
+				size((writes > 0 and write_kb or read_kb) / 1024), percent(spent)),
+			remedy = "Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records.",
+		}
+	end,
+}
+
+-- Cost: requests about metadata, as far as cores were idle.
+rules["io.metadata"] = {
+	limits = {least_s = 60, start_s = 120, note = 40, warn = 1000, bins = 3, meta = 0.5, time = 0.1},
+	source = "PIKA 40/s; opendatacube #241",
+	judge = function(limits)
+		local meta = ratio(job.mount_meta_requests, job.mount_requests)
+		local mounts = job.is_exclusive == 1 and meta >= limits.meta and
+			ratio(job.mount_request_s, job.wall_s) >= limits.time
+		local busy, rate, length
+		if not mounts then
+			need("bin.opens")
+			need("bin.span_s")
+			local rates = per_second(bin.opens)
+			busy = mask(rates, ">=", limits.note) * mask(bin.start_s, ">=", at_least(limits.start_s))
+			only_if(sum(busy) >= limits.bins, "files were opened and closed %s times a second at most, not %d for %d bins",
+				number(known(max(rates), 0)), limits.note, limits.bins)
+			length = sum(only(bin.span_s, busy))
+			rate = sum(only(bin.opens, busy)) / length
+		end
+		local cost = mounts and lower(job.mount_request_s * meta, unused_s()) or nil
+		return {
+			severity = (mounts or rate >= limits.warn) and "warn" or "note",
+			cost = cost,
+			saving = mounts and share(cost) or nil,
+			text = mounts and format("%s of the requests to file servers were about metadata (opens, stats); requests " ..
+				"took %s in all.", percent(meta),
+				duration(job.mount_request_s)) or format("Files were opened and closed %s times a second for %s.",
+				number(rate), duration(length)),
+			remedy = "Keep files open, pack many into one (tar, HDF5), or copy them to the node's own disk first.",
+		}
+	end,
+}
+
+-- Cost: idle core-seconds while the one rank read or wrote.
+rules["io.one_rank"] = {
+	needs = {"task.io_mb", "bin.read_mb", "bin.write_mb", "bin.cpu_s", "bin.cores_s", "bin.span_s", "job.core_s"},
+	limits = {least_s = 60, share = 0.9, tasks = 4, mb = 1024, active = 0.1, load = 0.5, own = 1.2, cost = 0.05},
+	source = "Drishti 0.3; El Sayed 0.2",
+	judge = function(limits)
+		only_if(#task >= limits.tasks, "there are fewer than %d tasks", limits.tasks)
+		local all, most, at = sum(task.io_mb), max(task.io_mb)
+		local least = at_least(limits.mb)
+		only_if(all >= least, "%s were read and written, not %s", size(all), size(least))
+		only_if(most >= limits.share * all, "one rank read and wrote %s, not %s", percent(most / all),
+			percent(limits.share))
+		local rate = per_second(bin.read_mb + bin.write_mb)
+		-- Of few cores the writer's own is much.
+		local waiting = mask(rate, ">=", limits.active * max(rate)) *
+			mask(load(), "<", math.max(limits.load, ratio(limits.own, job.cores)))
+		local cost = higher(0, sum(only(bin.cores_s, waiting)) - sum(only(bin.cpu_s, waiting)))
+		only_if(cost >= limits.cost * job.core_s, "cores were idle meanwhile for %s of the core time, not %s",
+			percent(known(share(cost), 0)), percent(limits.cost))
+		local who = ranks({at})
+		return {
+			severity = "warn",
+			cost = cost,
+			saving = share(cost),
+			where = who,
+			text = format("%s read and wrote %s alone while the %s waited: %s of the time.", capital(who), size(most),
+				plural(#task - 1, "other"), percent(sum(only(bin.span_s, waiting)) / sum(bin.span_s))),
+			remedy = "Let all ranks write (parallel HDF5, MPI-IO), or write while the others compute on.",
+		}
+	end,
+}
+
+-- Cost: core-seconds that cores were idle in these stops.
+rules["io.periodic"] = {
+	needs = {"job.io_periods", "job.core_s", "job.cores"},
+	limits = {least_s = 3600, periods = 10, cost = 0.02},
+	source = "PIKA: I/O blocking",
+	judge = function(limits)
+		only_if(job.io_periods >= limits.periods, "it stopped for input or output %s in a period, not %d",
+			plural(job.io_periods, "time"), limits.periods)
+		need("job.io_period_s")
+		need("job.io_period_idle_s")
+		local cost = lower(job.io_period_idle_s, job.core_s)
+		local lost = share(cost)
+		return {
+			severity = lost >= limits.cost and "warn" or "note",
+			cost = cost,
+			saving = lost,
+			text = format("It stopped for input or output %s, every %s, for %s each: %s of the core time.",
+				plural(job.io_periods, "time"), duration(job.io_period_s),
+				duration(cost / job.cores / job.io_periods), percent(lost)),
+			remedy = "Write checkpoints while it computes on (asynchronous output), or less often.",
+		}
+	end,
+}
+
+---------------------------------------------------------------------- networks
+
+rules["net.errors"] = {
+	limits = {least_s = 60, retrans = 100, per_s = 10, per_mb = 0.5, errors = 10, rate = 0.9},
+	source = "PCP; retransmissions above 0.05 % of segments",
+	judge = function(limits)
+		local slow = indexes(mask(node.port_rate, "<", limits.rate * median(node.port_rate)))
+		if #slow > 0 and #slow <= #node / 2 then
+			return {
+				severity = "warn",
+				where = nodes(slow),
+				text = format("%s: a fabric port runs at %s Gb/s, those of other nodes at %s.", nodes(slow),
+					number(node.port_rate[slow[1]]), number(median(node.port_rate))),
+				remedy = "Nothing in the job: tell the administrator.",
+			}
+		end
+		local down = indexes(mask(node.links_down, ">=", 1))
+		if #down > 0 then
+			return {
+				severity = "warn",
+				where = nodes(down),
+				text = format("%s: the link of a fabric port went down %s while it ran.", nodes(down),
+					plural(max(node.links_down), "time")),
+				remedy = "Nothing in the job: tell the administrator.",
+			}
+		end
+		local bad = indexes(mask(node.port_errors, ">=", limits.errors))
+		if #bad > 0 then
+			return {
+				severity = "note",
+				where = nodes(bad),
+				text = format("%s: fabric ports counted %s while it ran.", nodes(bad),
+					plural(max(node.port_errors), "error")),
+				remedy = "Nothing in the job: tell the administrator.",
+			}
+		end
+		need("job.tcp_retrans")
+		need("bin.tcp_retrans")
+		need("bin.net_mb")
+		need("bin.span_s")
+		only_if(job.tcp_retrans >= limits.retrans, "%s were sent again, not %d",
+			plural(job.tcp_retrans, "TCP segment"), limits.retrans)
+		local active = mask(bin.net_mb, ">", 0)
+		local again = sum(only(bin.tcp_retrans, active))
+		local rate, per_mb = again / sum(only(bin.span_s, active)), again / sum(only(bin.net_mb, active))
+		only_if(rate >= limits.per_s and per_mb >= limits.per_mb,
+			"%s TCP segments a second were sent again, %s of each MB", number(rate), number(per_mb))
+		local list = indexes(mask(node.tcp_retrans, ">=", limits.retrans))
+		return {
+			severity = "warn",
+			where = #list > 0 and nodes(list) or "",
+			text = format("%s were sent again, %s a second while the network was in use.",
+				plural(job.tcp_retrans, "TCP segment"), number(rate)),
+			remedy = "Nothing in the job: tell the administrator.",
+		}
+	end,
+}
+
+rules["numa.remote"] = {
+	needs = {"job.remote_loads", "job.cpu_s", "task.numa_nodes"},
+	limits = {least_s = 60, remote = 0.3, loads = 1e5},
+	source = "HPCPerfStats numa_remote",
+	judge = function(limits)
+		local rate = ratio(job.node_loads, job.cpu_s)
+		only_if(not (rate < limits.loads), "%s loads per CPU second went to memory, not %s: caches have the data",
+			number(known(rate, 0)), number(limits.loads))
+		only_if(job.remote_loads > limits.remote, "%s of the loads went to another NUMA node, not more than %s",
+			percent(job.remote_loads), percent(limits.remote))
+		local wide = indexes(mask(task.numa_nodes, ">", 1))
+		only_if(#wide > 0, "each task is bound to one NUMA node")
+		only_if(#task > #node, "one task on each node uses all of it")
+		return {
+			severity = "warn",
+			where = ranks(wide),
+			text = format("%s of the loads from memory went to another NUMA node; %s may run on several of them.",
+				percent(job.remote_loads), plural(#wide, "task")),
+			remedy = "Bind tasks: srun --cpu-bind=ldoms --mem-bind=local; let each thread write its data first.",
+		}
+	end,
+}
+
+rules["net.not_fabric"] = {
+	needs = {"job.nodes", "job.net_tx_mb", "job.net_rx_mb", "job.port_tx_mb", "job.ports_up", "job.wall_s",
+		"node.net_tx_mb"},
+	limits = {least_s = 60, mb_s = 50, fabric = 0.01, ipoib = 0.1, even = 0.2, ways = 0.5},
+	source = "ompi #10734, ucx #10049",
+	judge = function(limits)
+		only_if(job.nodes >= 2, "there is only one node")
+		only_if(job.ports_up >= 1, "no fabric port is up")
+		local rate = ratio(job.net_tx_mb, job.nodes * job.wall_s)
+		only_if(rate > limits.mb_s, "%s a second and node went through sockets, not more than %s", size(rate),
+			size(limits.mb_s))
+		only_if(job.port_tx_mb < limits.fabric * job.net_tx_mb, "the fabric sent %s", size(job.port_tx_mb))
+		only_if(not (job.ipoib_mb >= limits.ipoib * job.net_tx_mb), "it went over IP on the fabric")
+		only_if(not (job.has_mpi == 0), "it does not use MPI")
+		only_if(min(node.net_tx_mb) >= limits.even * mean(node.net_tx_mb) and
+			job.net_rx_mb >= limits.ways * job.net_tx_mb and job.net_tx_mb >= limits.ways * job.net_rx_mb,
+			"it goes one way: data to or from a server")
+		return {
+			severity = "warn",
+			text = format("Tasks sent %s through IP sockets, the fabric's ports sent %s: MPI may not use the fabric.",
+				size(job.net_tx_mb), size(job.port_tx_mb)),
+			remedy = "Load the MPI module of this cluster, or name the device: UCX_NET_DEVICES, OMPI_MCA_pml=ucx.",
+		}
+	end,
+}
+
+---------------------------------------------------------------------- GPUs
+
+-- Cost: idle core-seconds of the cores that come with the GPUs, each with an equal part, while these were idle.
+rules["gpu.idle"] = {
+	needs = {"job.gpus"},
+	limits = {run_s = 1800, bad = 0.15, warn = 0.25, start_s = 1800, pause_s = 3600, held_mb = 1024},
+	source = "jobstats 0.15 and 0.25; job_defense_shield 60 minutes",
+	judge = function(limits)
+		no_shell()
+		only_if(job.gpus > 0, "it has no GPU")
+		long_enough(limits)
+		need("gpu.util")
+		local list, severity, lowest, pause, held = {}, "warn", 1, 0, 0
+		for i = 1, #gpu do
+			local long = gpu.idle_from_start_s[i] >= at_least(limits.start_s) or
+				gpu.idle_longest_s[i] >= at_least(limits.pause_s)
+			if not (gpu.is_split[i] == 1) and (gpu.util[i] < limits.warn or long) then
+				list[#list + 1] = i
+				lowest = math.min(lowest, known(gpu.util[i], 1))
+				pause = math.max(pause, known(gpu.idle_longest_s[i], 0))
+				held = math.max(held, known(gpu.mem_peak_mb[i], 0))
+			end
+		end
+		only_if(#list > 0, "every GPU was used for %s of the time or more", percent(limits.warn))
+		-- A server holds its model in memory and waits for requests.
+		if lowest < limits.bad and held < limits.held_mb then severity = "bad" end
+		local part = lower(1, ratio(sum(1 - array_of(gpu.util, list)), job.gpus))
+		local cost, used = part * idle_s(), mean(array_of(gpu.util, list))
+		local busy = #gpu - #list
+		return {
+			severity = severity,
+			cost = cost,
+			where = gpus(list),
+			text = format("%s %s used for %s of the time%s%s.", capital(gpus(list)), #list == 1 and "was" or "were",
+				percent(used), pause >= 60 and format(", and idle for up to %s at once", duration(pause)) or "",
+				held >= limits.held_mb and format("; up to %s of memory were in use", size(held)) or ""),
+			remedy = busy > 0 and format("Ask for fewer GPUs (#SBATCH --gpus=%d), or look whether each process gets " ..
+				"its own (CUDA_VISIBLE_DEVICES).", busy) or
+				"Look whether the program was built for GPUs and finds them; the data may come too slowly.",
+		}
+	end,
+}
+
+-- Cost: core-seconds of the time that overlap would save at best.
+rules["gpu.offload"] = {
+	needs = {"job.gpus"},
+	limits = {run_s = 3600, periods = 10},
+	source = "PIKA: synchronous offloading",
+	judge = function(limits)
+		only_if(job.gpus > 0, "it has no GPU")
+		long_enough(limits)
+		for _, fact in ipairs({"job.gpu_periods", "job.gpu_period_s", "bin.gpu", "job.core_s"}) do need(fact) end
+		only_if(job.gpu_periods >= limits.periods, "CPU and GPU took turns %s, not %d",
+			plural(job.gpu_periods, "time"), limits.periods)
+		local busy = mean(bin.gpu)
+		local saving = lower(busy, 1 - busy)
+		return {
+			severity = "warn",
+			cost = saving * job.core_s,
+			saving = saving,
+			text = format("CPU and GPU took turns %s, every %s; if they worked at the same time it would take up to " ..
+				"%s less.", plural(job.gpu_periods, "time"), duration(job.gpu_period_s), percent(saving)),
+			remedy = "Start kernels asynchronously (streams), and prepare the next data meanwhile (more workers).",
+		}
+	end,
+}
+
+rules["gpu.throttled"] = {
+	needs = {"job.gpus"},
+	limits = {run_s = 300, share = 0.05},
+	source = "LLview, HPCPerfStats",
+	judge = function(limits)
+		only_if(job.gpus > 0, "it has no GPU")
+		long_enough(limits)
+		need("gpu.throttled")
+		local list = indexes(mask(gpu.throttled, ">=", limits.share))
+		only_if(#list > 0, "no GPU was held back for %s of its busy time", percent(limits.share))
+		local most = max(array_of(gpu.throttled, list))
+		return {
+			severity = "warn",
+			where = gpus(list),
+			text = format("%s %s slowed by heat or hardware for up to %s of the busy time.", capital(gpus(list)),
+				#list == 1 and "was" or "were", percent(most)),
+			remedy = "Nothing in the job: tell the administrator.",
+		}
+	end,
+}
+
+---------------------------------------------------------------------- the request
+
+rules["time.over"] = {
+	needs = {"job.job_elapsed_s", "job.limit_s", "job.is_completed"},
+	limits = {coverage = 0, warn = 0.10, note = 0.60, limit_s = 3600},
+	source = "jobstats 0.1 and 0.6",
+	judge = function(limits)
+		only_if(job.is_completed == 1, "it did not complete")
+		only_if(not (job.is_interactive == 1), "it is an interactive shell")
+		local used = ratio(job.job_elapsed_s, job.limit_s)
+		only_if(used < limits.note, "%s of the time limit were used, not below %s", percent(used),
+			percent(limits.note))
+		local wanted = time_option(1.2 * job.job_elapsed_s)
+		return {
+			severity = used < limits.warn and job.limit_s >= limits.limit_s and "warn" or "note",
+			text = format("It used %s of its time limit of %s.", percent(used), duration(job.limit_s)),
+			remedy = format("A shorter limit may start earlier: #SBATCH --time=%s", wanted),
+		}
+	end,
+}
+
+-- The tasks of a job array are jobs like it that the file tells of; of others an index would.
+rules["time.short"] = {
+	needs = {"job.wall_s"},
+	limits = {coverage = 0, per_day = 100, short_s = 30},
+	source = "XDMoD",
+	judge = function(limits)
+		local tasks, runs = known(job.array_tasks, 0), known(job.runs_per_day, 0)
+		if tasks == 0 then need("job.runs_per_day") end
+		only_if(math.max(tasks, runs) >= limits.per_day, "there are %s like it, not %d",
+			plural(math.max(tasks, runs), "job"), limits.per_day)
+		only_if(job.wall_s < limits.short_s, "it took %s, not less than %s", duration(job.wall_s),
+			duration(limits.short_s))
+		only_if(not (job.is_running == 1), "it has not ended")
+		local text = runs > tasks and format("%s like this one ran in a day; it took", plural(runs, "job")) or
+			format("It is one of the %s of a job array, and took", plural(tasks, "task"))
+		return {
+			severity = "warn",
+			text = format("%s %s. Starting a job takes about as long.", text, duration(job.wall_s)),
+			remedy = "Pack many into one job: a loop of srun, xargs -P, HyperQueue" ..
+				(runs > tasks and "." or "; with fewer, longer tasks: #SBATCH --array."),
+		}
+	end,
+}
+
+rules["job.fragmented"] = {
+	needs = {"job.nodes", "job.cores", "job.cores_per_node", "job.own_sum_peak_mb", "job.node_mb"},
+	limits = {least_s = 60, memory = 0.8},
+	source = "job_defense_shield",
+	judge = function(limits)
+		no_gpus()
+		local enough = math.ceil(ratio(job.cores, job.cores_per_node))
+		only_if(enough >= 1 and job.nodes > enough, "its cores need %s", plural(enough, "node"))
+		only_if(job.own_sum_peak_mb <= limits.memory * enough * job.node_mb, "its memory needs more nodes")
+		return {
+			severity = "note",
+			text = format("%s were spread over %s; %s %s as many. Fewer nodes often start earlier and talk less; a " ..
+				"program that lives of memory bandwidth may want to be spread.", plural(job.cores, "core"),
+				plural(job.nodes, "node"), plural(enough, "node"), enough == 1 and "has" or "have"),
+			remedy = job.tasks >= enough and format("#SBATCH --nodes=%d --ntasks-per-node=%d", enough,
+				math.ceil(job.tasks / enough)) or format("#SBATCH --nodes=%d", enough),
+		}
+	end,
+}
+
+---------------------------------------------------------------------- the kernel
+
+-- Cost: kernel time beyond what many programs need and what copying takes.
+rules["cpu.system"] = {
+	needs = {"job.system_s", "job.user_s", "job.cpu_s"},
+	limits = {least_s = 60, cpu_s = 100, warn = 0.3, bad = 0.6, of_cpu = 0.1, usual = 0.02, copy_s = 0.0008, part = 0.3},
+	suppressed_by = {"cpu.spin_yield", "proc.forks", "io.small", "mem.thrash"},
+	source = "PCP: system time",
+	judge = function(limits)
+		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
+			duration(at_least(limits.cpu_s)))
+		local part = ratio(job.system_s, job.user_s + job.system_s)
+		-- Bytes that are read and written are copied, which is work.
+		local copying = ratio(limits.copy_s * known(job.read_mb + job.write_mb, 0), job.user_s + job.system_s)
+		only_if(part - copying >= limits.warn and job.system_s >= limits.of_cpu * job.cpu_s,
+			"%s of the CPU time was the kernel's without copying of data, not %s", percent(higher(0, part - copying)),
+			percent(limits.warn))
+		-- What each of them takes of the kernel at most, by which it may be a cause.
+		local companions = {
+			{job.minor_faults, 2e-5, "page fault", "page faults", "Keep memory (MALLOC_TRIM_THRESHOLD_, huge pages)."},
+			{job.read_calls + job.write_calls, 5e-6, "read or write call", "read or write calls", "Buffer what is read and written."},
+			{job.forks, 2e-3, "new process", "new processes", "Start fewer processes."},
+			{job.vol_switches, 1e-5, "sleep", "sleeps", "Wait less often: larger pieces of work, larger messages."},
+			{job.net_ops, 2e-5, "socket call", "socket calls", "Send larger messages."},
+		}
+		local most, with, remedy = limits.part, "", "Look which system calls it makes: strace -cf, perf trace -s."
+		for _, c in ipairs(companions) do
+			local part_of = ratio(c[1] * c[2], job.system_s)
+			if part_of > most then
+				most = part_of
+				with = format("; it comes with %s per CPU second", plural(ratio(c[1], job.cpu_s), c[3], c[4]))
+				remedy = c[5]
+			end
+		end
+		return {
+			severity = part >= limits.bad and "bad" or "warn",
+			cost = higher(0, (part - copying - limits.usual) * job.cpu_s),
+			text = format("%s of the CPU time was the kernel's%s.", percent(part), with),
+			remedy = remedy,
+		}
+	end,
+}
+
+-- Cost: starting the processes, as kernel time and user time at most: a program is linked when it starts.
+rules["proc.forks"] = {
+	needs = {"bin.forks", "bin.span_s", "job.forks", "job.cpu_s", "job.nodes"},
+	limits = {per_s = 20, least_s = 300, fork_s = 0.001, link_s = 0.0002, bins = 2},
+	source = "jobprof's own",
+	judge = function(limits)
+		local builds = {"make", "ninja", "cmake", "ctest", "configure", "cargo", "bazel", "scons", "pytest", "cc1",
+			"clang", "rustc"}
+		for _, name in ipairs(builds) do
+			only_if(not (job.program and contains(job.program, name)), "%s starts many processes by design", name)
+		end
+		local busy = mask(per_second(bin.forks) / job.nodes, ">=", limits.per_s)
+		local length = sum(only(bin.span_s, busy))
+		only_if(length >= at_least(limits.least_s), "%d processes a second on each node were started for %s, not for %s",
+			limits.per_s, duration(known(length, 0)), duration(at_least(limits.least_s)))
+		-- Of a short run one bin is as long as the start of a program, which may be a script that calls others.
+		only_if(sum(busy) >= math.min(limits.bins, #bin), "that was so in %s, not in %d", plural(sum(busy), "bin"),
+			limits.bins)
+		only_if(job.forks >= 1, "no process was started")
+		local cost = lower(known(job.system_s, job.cpu_s), job.forks * limits.fork_s) +
+			lower(known(job.user_s, 0), job.forks * limits.link_s)
+		return {
+			severity = "warn",
+			cost = cost,
+			saving = saved(cost),
+			text = format("%s were started, %s of CPU time each.", plural(job.forks, "process", "processes"),
+				duration(ratio(job.cpu_s, job.forks))),
+			remedy = "Do the loop inside of one program (one python or awk, not one per line).",
+		}
+	end,
+}
+
+-- Cost: idle core-seconds.
+rules["sync.fine"] = {
+	needs = {"job.vol_switches", "job.cpu_s", "job.cpu_share", "job.core_s", "job.cores", "job.disk_wait_s",
+		"job.read_calls", "job.write_calls", "job.net_ops"},
+	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30},
+	suppressed_by = {"io.wait", "io.small", "cpu.stacked", "cpu.throttled"},
+	source = "PCP: 4000 switches a second and CPU",
+	judge = function(limits)
+		no_shell()
+		has_cores()
+		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
+			duration(at_least(limits.cpu_s)))
+		only_if(not (job.gpus > 0), "CPUs wait for GPUs")
+		local rate = ratio(job.vol_switches, job.cpu_s)
+		only_if(rate > limits.per_s, "threads slept %s times per CPU second, not more than %s", number(rate),
+			number(limits.per_s))
+		only_if(job.cpu_share < limits.used, "%s of the core time was used", percent(job.cpu_share))
+		only_if(job.disk_wait_s < limits.disk * job.core_s, "tasks waited for a disk")
+		only_if(job.read_calls + job.write_calls + job.net_ops < limits.calls * job.vol_switches,
+			"it reads, writes or talks about as often as it sleeps")
+		return {
+			severity = "warn",
+			cost = idle_s(),
+			text = format("Threads slept %s times per CPU second and %s of the core time was not used: they wait for " ..
+				"locks or for each other.", number(rate), percent(math.max(0, 1 - job.cpu_share))),
+			remedy = "Give threads larger pieces of work, or let them wait a little before they sleep (OMP_WAIT_POLICY=active).",
+		}
+	end,
+}
+
+rules["cpu.migrates"] = {
+	needs = {"job.migrations", "job.cpu_s", "job.demand", "job.cores", "job.tasks", "job.vol_switches"},
+	limits = {least_s = 60, per_s = 10, sleeps = 4000, demand = 1.1, cpu_s = 30},
+	suppressed_by = {"cpu.oversubscribed", "cpu.stacked", "cpu.spin_yield", "cpu.neighbour", "sync.fine", "proc.forks"},
+	source = "jobprof's own",
+	judge = function(limits)
+		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
+			duration(at_least(limits.cpu_s)))
+		local rate = ratio(job.migrations, job.cpu_s)
+		only_if(rate > limits.per_s, "threads moved %s per CPU second, not more than %d",
+			plural(rate, "time"), limits.per_s)
+		only_if(job.tasks <= job.cores and job.demand <= limits.demand * math.max(job.cores, known(job.cpus, 0)),
+			"there were more threads than cores")
+		only_if(ratio(job.vol_switches, job.cpu_s) <= limits.sleeps, "threads sleep often, and wake where a core is free")
+		return {
+			severity = "note",
+			text = format("Threads moved %s per CPU second from one core to another, and lost their caches.",
+				plural(rate, "time")),
+			remedy = "Bind them: " .. advice("srun --cpu-bind=cores", "taskset, mpirun --bind-to core") ..
+				", OMP_PROC_BIND=close OMP_PLACES=cores",
+		}
+	end,
+}
+
+rules["energy.idle"] = {
+	needs = {"job.energy_j", "job.energy_low_j", "job.energy_high_j", "job.energy_static_j", "job.cpu_share"},
+	limits = {least_s = 300, static = 0.6, width = 0.3, used = 0.8},
+	source = "jobprof's own",
+	judge = function(limits)
+		local static = ratio(job.energy_static_j, job.energy_j)
+		only_if(static >= limits.static, "%s of the energy went to idle cores' needs, not %s", percent(static),
+			percent(limits.static))
+		local width = ratio(job.energy_high_j - job.energy_low_j, job.energy_j)
+		only_if(width < limits.width, "the energy is known within %s only", percent(width))
+		only_if(job.cpu_share < limits.used, "%s of the core time was used", percent(job.cpu_share))
+		return {
+			severity = "note",
+			text = format("%s of %s is what the cores take when they are idle; %s of the core time was used.",
+				percent(static), energy(job.energy_j), percent(job.cpu_share)),
+			remedy = "Fewer cores (#SBATCH --ntasks, --cpus-per-task) take less.",
+		}
+	end,
+}
+
+-- Cost: CPU time of jobprof's own programs.
+rules["self.cost"] = {
+	needs = {"job.probe_s", "job.cpu_s"},
+	limits = {share = 0.005, cpu_s = 10, warn = 0.02},
+	source = "jobprof's own",
+	judge = function(limits)
+		only_if(job.cpu_s >= at_least(limits.cpu_s), "it used %s of CPU time, not %s", duration(job.cpu_s),
+			duration(at_least(limits.cpu_s)))
+		local part = ratio(job.probe_s, job.cpu_s)
+		only_if(part > limits.share, "the profile took %s of the CPU time, not more than %s", percent(part),
+			percent(limits.share))
+		return {
+			severity = part > limits.warn and "warn" or "note",
+			cost = job.probe_s,
+			saving = part,
+			text = format("The profile itself took %s of the CPU time.", percent(part)),
+			remedy = "Nothing in the job: tell the administrator.",
+		}
+	end,
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Makes a curve of the rows of one or of many tables. */
+#include "jobfile/curve.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "jobfile/curve_tables.h"
+
+#define ROWS_MAX  2000	       /* of one table, that are steps of their own */
+#define BYTES_MAX (256u << 20) /* of the intervals of all tables */
+#define LEAST	  16	       /* intervals */
+
+struct making {
+	struct curve *out;
+	struct curve_tables tables;
+	struct curve_query quiet; /* for the second walk: what is wrong is said once */
+	double t0, t1;		  /* of all rows */
+	double row_s;		  /* the least mean length of a table's rows */
+	struct curve_row all;	  /* the first walk's table at hand: its time; value: its rows */
+	double dt;
+	unsigned n;	/* intervals */
+	double *means;	/* [tables][n] */
+	double *weight; /* of the table at hand, [n] */
+	unsigned table; /* tables before that one */
+	unsigned room;	/* of means */
+};
+
+/* ---- the first walk: how much there is */
+
+static int measure_table(void *ctx)
+{
+	struct making *m = ctx;
+
+	if (m->all.value > 0)
+		m->row_s = fmin(m->row_s, (m->all.to - m->all.from) / m->all.value);
+	m->all = (struct curve_row){NAN, NAN, 0};
+	return 0;
+}
+
+static void measure_row(void *ctx, const struct curve_row *row)
+{
+	struct making *m = ctx;
+
+	m->out->rows++;
+	m->all.from = fmin(m->all.from, row->from);
+	m->all.to = row->to;
+	m->all.value++;
+	m->t0 = fmin(m->t0, row->from);
+	m->t1 = fmax(m->t1, row->to);
+}
+
+/* ---- the second one, of one table */
+
+static void take_row(void *ctx, const struct curve_row *row)
+{
+	struct making *m = ctx;
+	struct curve *c = m->out;
+
+	if (c->n == m->n)
+		return;
+	c->begin_s[c->n] = row->from - m->t0;
+	c->end_s[c->n] = row->to - m->t0;
+	c->low[c->n] = c->middle[c->n] = c->high[c->n] = row->value;
+	c->n++;
+}
+
+/* ---- the second one, of intervals */
+
+static int next_table(void *ctx)
+{
+	struct making *m = ctx;
+	double *means;
+
+	if (m->table == m->room) /* a table that was damaged before */
+		return -EBADMSG;
+	means = m->means + (size_t)m->table++ * m->n;
+	for (unsigned k = 0; k < m->n; k++)
+		means[k] = m->weight[k] = 0;
+	return 0;
+}
+
+static void add_row(void *ctx, const struct curve_row *row)
+{
+	struct making *m = ctx;
+	double *means = m->means + (size_t)(m->table - 1) * m->n;
+	double from = (row->from - m->t0) / m->dt, to = (row->to - m->t0) / m->dt;
+
+	if (isnan(row->value))
+		return;
+	for (unsigned k = from > 0 ? (unsigned)from : 0; k < m->n && k < to; k++) {
+		double part = fmin(to, k + 1) - fmax(from, k);
+
+		if (!(part > 0))
+			continue;
+		/* The mean so far, moved towards the row: no sum that may overflow. */
+		m->weight[k] += part;
+		means[k] += (row->value - means[k]) * (part / m->weight[k]);
+		if (m->room > 1)
+			continue;
+		m->out->low[k] = fmin(m->out->low[k], row->value);
+		m->out->high[k] = fmax(m->out->high[k], row->value);
+	}
+}
+
+/* What a table says nothing of is not known. */
+static void end_table(struct making *m)
+{
+	double *means = m->means + (size_t)(m->table ? m->table - 1 : 0) * m->n;
+
+	for (unsigned k = 0; m->table && k < m->n; k++)
+		if (!(m->weight[k] > 0))
+			means[k] = NAN;
+}
+
+static int begin_table(void *ctx)
+{
+	end_table(ctx);
+	return next_table(ctx);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+static void sum_up_interval(struct making *m, unsigned k, double *v)
+{
+	struct curve *c = m->out;
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < m->table; i++) {
+		double mean = m->means[(size_t)i * m->n + k];
+
+		if (!isnan(mean))
+			v[n++] = mean;
+	}
+	c->begin_s[k] = k * m->dt;
+	c->end_s[k] = (k + 1) * m->dt;
+	if (!n)
+		return;
+	qsort(v, n, sizeof(*v), ascending);
+	c->middle[k] = n % 2 ? v[n / 2] : v[n / 2 - 1] + (v[n / 2] - v[n / 2 - 1]) / 2;
+	if (m->room > 1) {
+		c->low[k] = v[0];
+		c->high[k] = v[n - 1];
+	}
+}
+
+static int make_intervals(struct making *m)
+{
+	double *v;
+	int err;
+
+	m->means = calloc((size_t)m->room * m->n, sizeof(*m->means));
+	m->weight = calloc(m->n, sizeof(*m->weight));
+	v = calloc(m->room, sizeof(*v));
+	err = m->means && m->weight && v ? curve_tables__walk(&m->tables, begin_table, add_row, m)
+					 : -ENOMEM;
+	if (!err)
+		end_table(m);
+	for (unsigned k = 0; !err && k < m->n; k++)
+		sum_up_interval(m, k, v);
+	m->out->n = err ? 0 : m->n;
+	m->out->has_range = true;
+	free(v);
+	return err;
+}
+
+/* ---- both */
+
+static int make_room(struct making *m, unsigned n)
+{
+	double **const arrays[] = {&m->out->begin_s, &m->out->end_s, &m->out->low, &m->out->middle,
+				   &m->out->high};
+
+	m->n = n;
+	for (size_t i = 0; i < sizeof(arrays) / sizeof(*arrays); i++) {
+		*arrays[i] = malloc((n + 1) * sizeof(double));
+		if (!*arrays[i])
+			return -ENOMEM;
+		for (unsigned k = 0; k < n; k++)
+			(*arrays[i])[k] = NAN;
+	}
+	return 0;
+}
+
+/* No more than a table has rows in that time. */
+static unsigned intervals_of(const struct making *m)
+{
+	unsigned n = m->tables.q->intervals;
+	double rows = rint((m->t1 - m->t0) / m->row_s);
+
+	if (rows >= 1 && rows < n)
+		n = (unsigned)rows;
+	while (n > LEAST && (size_t)n * m->room * sizeof(double) > BYTES_MAX)
+		n /= 2;
+	return n;
+}
+
+static int make_curve(struct making *m)
+{
+	struct curve *c = m->out;
+	int err = curve_tables__walk(&m->tables, measure_table, measure_row, m);
+
+	if (err)
+		return err;
+	measure_table(m);
+	m->quiet = *m->tables.q;
+	m->quiet.problem = NULL;
+	m->tables.q = &m->quiet;
+	if (!m->tables.has_series)
+		return -ENOENT;
+	if (!m->tables.tables || !(m->t1 > m->t0))
+		return -ENODATA;
+	m->room = c->tables = m->tables.tables;
+	if (c->tables == 1 && c->rows <= ROWS_MAX) {
+		err = make_room(m, (unsigned)c->rows);
+		return err ? err : curve_tables__walk(&m->tables, NULL, take_row, m);
+	}
+	err = make_room(m, intervals_of(m));
+	m->dt = (m->t1 - m->t0) / m->n;
+	return err ? err : make_intervals(m);
+}
+
+int curve__read(struct curve *out, const struct reader *r, const struct curve_query *q)
+{
+	struct making m = {.out = out,
+			   .tables = {.r = r, .q = q, .start = NAN},
+			   .t0 = NAN,
+			   .t1 = NAN,
+			   .row_s = NAN,
+			   .all = {NAN, NAN, 0}};
+	int err = cursor__new(&m.tables.cursor);
+
+	*out = (struct curve){0};
+	if (!err)
+		err = make_curve(&m);
+	out->column = m.tables.column;
+	memcpy(out->unit, m.tables.unit, sizeof(out->unit));
+	out->is_rate = m.tables.kind == COL_DELTA;
+	cursor__free(m.tables.cursor);
+	free(m.means);
+	free(m.weight);
+	return err;
+}
+
+void curve__free(struct curve *c)
+{
+	free(c->begin_s);
+	free(c->end_s);
+	free(c->low);
+	free(c->middle);
+	free(c->high);
+	free(c->column);
+	*c = (struct curve){0};
+}

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Results of analyses are written into a copy of the job file, which then takes its place. */
+#include "jobfile/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "hdf5/h5util.h"
+#include "jobfile/merge_internal.h"
+#include "jobfile/store_table.h"
+#include "pool/pool.h"
+
+#define DEPTH_MAX 8
+
+struct storing {
+	char path[64]; /* of the copy */
+	const struct store_results *results;
+};
+
+static int put_number(hid_t at, const char *name, double v)
+{
+	hid_t space = H5Screate(H5S_SCALAR);
+	hid_t attr = H5Acreate2(at, name, H5T_IEEE_F64LE, space, H5P_DEFAULT, H5P_DEFAULT);
+	int err = attr < 0 || H5Awrite(attr, H5T_NATIVE_DOUBLE, &v) < 0 ? h5__error() : 0;
+
+	if (attr >= 0)
+		H5Aclose(attr);
+	H5Sclose(space);
+	return err;
+}
+
+/* The texts of an array, with ", " between them. */
+static int put_list(hid_t at, const char *name, const json_t *list)
+{
+	char text[512] = "";
+	size_t i, n = 0;
+	json_t *one;
+
+	json_array_foreach(list, i, one) if (json_is_string(one) && n < sizeof(text)) n +=
+		(size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? ", " : "",
+				 json_string_value(one));
+	return h5__put_text(at, name, text);
+}
+
+static int put_object(hid_t at, const char *name, const json_t *object, const json_t *common,
+		      unsigned depth);
+
+static int put_value(hid_t g, const char *key, const json_t *v, const json_t *common,
+		     unsigned depth)
+{
+	if (json_is_number(v))
+		return put_number(g, key, json_number_value(v));
+	if (json_is_boolean(v))
+		return put_number(g, key, json_is_true(v));
+	if (json_is_string(v))
+		return h5__put_text(g, key, json_string_value(v));
+	if (json_is_array(v))
+		return put_list(g, key, v);
+	return json_is_object(v) ? put_object(g, key, v, common, depth + 1) : 0;
+}
+
+static int put_object(hid_t at, const char *name, const json_t *object, const json_t *common,
+		      unsigned depth)
+{
+	hid_t g = depth < DEPTH_MAX ? h5__create_list(at, name) : H5I_INVALID_HID;
+	const char *key;
+	json_t *v;
+	int err = g < 0 ? h5__error() : 0;
+
+	json_object_foreach((json_t *)object, key, v) if (!err) err =
+		put_value(g, key, v, common, depth);
+	json_object_foreach((json_t *)common, key, v) if (!err && !json_object_get(object, key))
+		err = put_value(g, key, v, NULL, depth);
+	if (g >= 0)
+		H5Gclose(g);
+	return err;
+}
+
+static int put_report(hid_t at, const char *text)
+{
+	hid_t space = H5Screate(H5S_SCALAR), type = H5Tcopy(H5T_C_S1), set;
+	int err;
+
+	H5Tset_size(type, H5T_VARIABLE);
+	H5Tset_cset(type, H5T_CSET_UTF8);
+	set = H5Dcreate2(at, "report", type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+	err = set < 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, &text) < 0 ? h5__error()
+										       : 0;
+	if (set >= 0)
+		H5Dclose(set);
+	H5Tclose(type);
+	H5Sclose(space);
+	return err;
+}
+
+static int put_table(hid_t at, const struct store_table *t, const json_t *common)
+{
+	hid_t set = store_table__create(at, t);
+	int err = set < 0 ? h5__error() : 0;
+	const char *key;
+	json_t *v;
+
+	json_object_foreach((json_t *)common, key, v)
+	{
+		if (!err)
+			err = put_value(set, key, v, NULL, 0);
+	}
+	if (set >= 0)
+		H5Dclose(set);
+	return err;
+}
+
+/* /analysis as a group of this file that has no other name. 0, -EEXIST: another program has put
+ * something else there. */
+static int open_root(hid_t *root, hid_t file)
+{
+	H5L_info_t link;
+	H5O_info_t object;
+
+	if (H5Lexists(file, "analysis", H5P_DEFAULT) <= 0) {
+		*root = h5__create_list(file, "analysis");
+		return *root < 0 ? h5__error() : 0;
+	}
+	if (H5Lget_info(file, "analysis", &link, H5P_DEFAULT) < 0 || link.type != H5L_TYPE_HARD ||
+	    H5Oget_info_by_name(file, "analysis", &object, H5P_DEFAULT) < 0 ||
+	    object.type != H5O_TYPE_GROUP || object.rc != 1)
+		return -EEXIST;
+	*root = H5Gopen2(file, "analysis", H5P_DEFAULT);
+	return *root < 0 ? h5__error() : 0;
+}
+
+static int remove_earlier(hid_t root, const char *name)
+{
+	return H5Lexists(root, name, H5P_DEFAULT) > 0 && H5Ldelete(root, name, H5P_DEFAULT) < 0
+		       ? h5__error()
+		       : 0;
+}
+
+static int put_all(hid_t file, const struct store_results *r)
+{
+	hid_t root = H5I_INVALID_HID;
+	int err;
+
+	if (H5Lexists(file, "Steps", H5P_DEFAULT) <= 0)
+		return -EINVAL;
+	err = open_root(&root, file);
+	if (!err)
+		err = remove_earlier(root, "report");
+	if (!err)
+		err = remove_earlier(root, r->table.name);
+	for (unsigned i = 0; !err && i < r->ngroups; i++)
+		err = remove_earlier(root, r->groups[i].path);
+	if (!err)
+		err = put_report(root, r->report);
+	for (unsigned i = 0; !err && i < r->ngroups; i++)
+		err = put_object(root, r->groups[i].path, r->groups[i].object, r->common, 0);
+	if (!err)
+		err = put_table(root, &r->table, r->common);
+	if (root >= 0)
+		H5Gclose(root);
+	return err;
+}
+
+/* In a child: the file may be anything. */
+static int write_copy(void *arg)
+{
+	const struct storing *s = arg;
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS), file;
+	int err;
+
+	h5__init();
+	H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_LATEST);
+	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
+#if H5_VERSION_GE(1, 10, 7)
+	H5Pset_file_locking(fapl, false, true);
+#endif
+	file = H5Fopen(s->path, H5F_ACC_RDWR, fapl);
+	err = file < 0 ? -EBADMSG : put_all(file, s->results);
+	if (file >= 0 && H5Fclose(file) < 0 && !err)
+		err = h5__error();
+	H5Pclose(fapl);
+	return -err;
+}
+
+static int copy_bytes(int from, int to)
+{
+	static char block[1 << 16];
+	ssize_t n;
+
+	while ((n = read(from, block, sizeof(block))) > 0)
+		for (ssize_t at = 0, done; at < n; at += done) {
+			done = write(to, block + at, (size_t)(n - at));
+			if (done < 0)
+				return -errno;
+		}
+	return n < 0 ? -errno : 0;
+}
+
+int store__analysis(const char *path, const struct store_results *results)
+{
+	struct storing s = {.results = results};
+	struct merge_output p;
+	int err = merge_output__begin(&p, path);
+
+	if (err)
+		return err;
+	snprintf(s.path, sizeof(s.path), "/proc/self/fd/%d", p.fd);
+	err = p.old < 0 ? -ENOENT : copy_bytes(p.old, p.fd);
+	if (!err)
+		err = pool__try(write_copy, &s, &POOL_STREAM);
+	if (err > 0)
+		err = -err;
+	if (!err)
+		err = merge_output__sync(&p);
+	if (!err)
+		err = merge_output__commit(&p);
+	if (err && err != -EINTR)
+		log_error("%s: results cannot be stored: %s; the file is as it was", path,
+			  err == -EINVAL   ? "it is no job file: jobprof merge makes one"
+			  : err == -EEXIST ? "another program's /analysis is in it: rename that"
+			  : err == -ESTALE ? "another program changed it meanwhile"
+					   : strerror(-err));
+	merge_output__end(&p);
+	if (err == -EINTR)
+		pool__follow_signal();
+	return err;
+}

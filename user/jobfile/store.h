@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Stores results in a job file, below /analysis. */
+#ifndef JP_JOBFILE_STORE_H
+#define JP_JOBFILE_STORE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* An object that becomes a group: its numbers, texts and truth values are attributes, its objects
+ * are groups, a NULL is left out. */
+struct store_group {
+	const char *path; /* below /analysis: "pika" */
+	const json_t *object;
+};
+
+struct store_column {
+	const char *name;
+	bool is_number; /* else a text */
+};
+
+/* A table; rows[] are objects by the columns' names. What is absent or null is NaN or "". */
+struct store_table {
+	const char *name; /* below /analysis: "findings" */
+	const struct store_column *cols;
+	unsigned ncols;
+	const json_t *rows;
+};
+
+struct store_results {
+	const struct store_group *groups;
+	unsigned ngroups;
+	struct store_table table;
+	const char *report;   /* a text */
+	const json_t *common; /* attributes of all groups, and of the table */
+};
+
+/*
+ * Puts these results into /analysis of a job file in place of earlier ones; the report is
+ * /analysis/report. What other programs have put there stays. The file is copied, and the copy
+ * renamed when it is complete and on the disk; owner and mode stay. 0, or -errno and it has said
+ * why.
+ */
+int store__analysis(const char *path, const struct store_results *results);
+
+#endif

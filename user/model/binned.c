@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Puts rows into bins of time. */
+#include "model/binned.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/known.h"
+
+#define COLS(...)   {__VA_ARGS__}, .any = false
+#define ANY_OF(...) {__VA_ARGS__}, .any = true
+#define KEPT	    true
+#define SUMMED	    false
+
+const struct quantity_info quantity_infos[N_QUANTITIES] = {
+#define BINNED(i, s, h, of_task, scaled, cols) \
+	[Q_##i] = {.id = #i,                   \
+		   .series = #s,               \
+		   .how = BINNED_##h,          \
+		   .is_kept = of_task,         \
+		   .scale = scaled,            \
+		   .columns = cols},
+#include "schemas/binned.def"
+#undef BINNED
+};
+
+bool quantity__is_kept(enum quantity q, const char *series)
+{
+	return !series || (quantity_infos[q].is_kept && !strcmp(quantity_infos[q].series, series));
+}
+
+/* A row's part of a bin. */
+struct bin_span {
+	unsigned row, bin;
+	double share; /* of the row's interval */
+	double s;
+};
+
+struct time_grid time_grid__of(double t0_ns, double t1_ns, double dt_s, unsigned n_max)
+{
+	double end_s = (t1_ns - t0_ns) / 1e9;
+
+	if (!(end_s > 0))
+		return (struct time_grid){t0_ns, dt_s, 0, 0};
+	while (ceil(end_s / dt_s - 1e-9) > n_max)
+		dt_s *= 2;
+	return (struct time_grid){t0_ns, dt_s, end_s, (unsigned)fmax(1, ceil(end_s / dt_s - 1e-9))};
+}
+
+double time_grid__span_s(const struct time_grid *g, unsigned bin)
+{
+	return fmin(g->dt_s, g->end_s - bin * g->dt_s);
+}
+
+int binner__init(struct binner *b, const struct time_grid *grid)
+{
+	size_t cells = (size_t)N_QUANTITIES * (grid->n + 1);
+
+	*b = (struct binner){.grid = grid, .cores = NAN};
+	b->bins = calloc(cells, sizeof(*b->bins));
+	b->weights = calloc(cells, sizeof(*b->weights));
+	if (!b->bins || !b->weights)
+		return -ENOMEM;
+	binner__clear(b);
+	return 0;
+}
+
+void binner__free(struct binner *b)
+{
+	free(b->bins);
+	free(b->weights);
+	free(b->spans);
+	*b = (struct binner){0};
+}
+
+void binner__clear(struct binner *b)
+{
+	size_t cells = (size_t)N_QUANTITIES * b->grid->n;
+
+	for (size_t i = 0; i < cells; i++)
+		b->bins[i] = NAN;
+	memset(b->weights, 0, cells * sizeof(*b->weights));
+	for (int q = 0; q < N_QUANTITIES; q++)
+		b->total[q] = NAN;
+	b->rows = 0;
+	b->begin_s = b->end_s = NAN;
+}
+
+static int add_span(struct binner *b, unsigned row, unsigned bin, double share, double s)
+{
+	if (b->nspans == b->room) {
+		size_t room = 2 * b->room + 256;
+		struct bin_span *more = realloc(b->spans, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		b->spans = more;
+		b->room = room;
+	}
+	b->spans[b->nspans++] = (struct bin_span){row, bin, share, s};
+	return 0;
+}
+
+/* The bins of a row that lasted from `from` to `to`; one without length lies in the bin of its
+ * end. */
+static int span_row(struct binner *b, unsigned row, double from, double to)
+{
+	const struct time_grid *g = b->grid;
+	double first = floor(fmax(from, 0) / g->dt_s), length = to - from;
+	int err = 0;
+
+	if (!(to >= 0) || !(from < g->end_s) || !g->n)
+		return 0;
+	if (!(length > 0))
+		return add_span(b, row, (unsigned)fmin(first, g->n - 1), 1, 0);
+	for (unsigned k = (unsigned)fmin(first, g->n - 1); !err && k < g->n && k * g->dt_s < to;
+	     k++) {
+		double s = fmin(fmin(to, g->end_s), (k + 1) * g->dt_s) - fmax(from, k * g->dt_s);
+
+		if (s > 0)
+			err = add_span(b, row, k, s / length, s);
+	}
+	return err;
+}
+
+#define BLOCK_ROWS 32 /* few enough that they stay in the nearest cache for all quantities */
+
+/* Some rows of a table, and their intervals. */
+struct block {
+	const struct binner_columns *c;
+	const union cell *rows;
+	unsigned stride, n;
+	double begin[BLOCK_ROWS];
+	const double *end;
+};
+
+static void column_values(const struct block *k, enum quantity q, unsigned column, double *v)
+{
+	int at = k->c->at[q][column];
+
+	for (unsigned i = 0; i < k->n; i++)
+		v[i] = at < 0 ? NAN
+			      : cell__number(k->rows[(size_t)i * k->stride + at],
+					     k->c->type[q][column]);
+}
+
+/* Of each row the sum of a quantity's columns. */
+static void sum_values(const struct block *k, enum quantity q, double *v)
+{
+	const struct quantity_info *info = &quantity_infos[q];
+	double more[BLOCK_ROWS];
+
+	column_values(k, q, 0, v);
+	for (unsigned c = 1; c < BINNED_COLUMNS && info->columns[c]; c++) {
+		column_values(k, q, c, more);
+		for (unsigned i = 0; i < k->n; i++)
+			v[i] = info->any ? known__sum(v[i], more[i]) : v[i] + more[i];
+	}
+}
+
+/* Wait that idle cores of the step could have taken; the columns are RunDelay, CPUTime. */
+static void avoidable_values(const struct block *k, double cores, double *v)
+{
+	double cpu[BLOCK_ROWS];
+
+	column_values(k, Q_AVOIDABLE, 0, v);
+	column_values(k, Q_AVOIDABLE, 1, cpu);
+	for (unsigned i = 0; i < k->n; i++) {
+		double idle = cores * (k->end[i] - k->begin[i]) - cpu[i];
+
+		v[i] = isnan(v[i]) || isnan(idle) ? NAN : fmin(v[i], fmax(0, idle));
+	}
+}
+
+static double flag_of(double v, double bits)
+{
+	return isnan(v) ? NAN : v >= 0 && v < 1e18 && ((uint64_t)v & (uint64_t)bits);
+}
+
+static void values_of(const struct block *k, double cores, enum quantity q, double *v)
+{
+	const struct quantity_info *info = &quantity_infos[q];
+
+	if (info->how == BINNED_COVERED) {
+		for (unsigned i = 0; i < k->n; i++)
+			v[i] = k->end[i] - k->begin[i];
+		return;
+	}
+	if (info->how == BINNED_AVOIDABLE) {
+		avoidable_values(k, cores, v);
+		return;
+	}
+	sum_values(k, q, v);
+	for (unsigned i = 0; i < k->n; i++)
+		v[i] = info->how == BINNED_FLAGS ? flag_of(v[i], info->scale) : v[i] * info->scale;
+}
+
+static bool is_known(const struct binner_columns *c, enum quantity q)
+{
+	const struct quantity_info *info = &quantity_infos[q];
+	bool all = true, some = false;
+
+	if (strcmp(info->series, c->series))
+		return false;
+	for (unsigned i = 0; i < BINNED_COLUMNS && info->columns[i]; i++) {
+		all &= c->at[q][i] >= 0;
+		some |= c->at[q][i] >= 0;
+	}
+	return info->any ? some : all;
+}
+
+static void add_gauge(struct binner *b, enum quantity q, const double *v)
+{
+	double *bins = b->bins + (size_t)q * b->grid->n,
+	       *weights = b->weights + (size_t)q * b->grid->n;
+
+	for (size_t i = 0; i < b->nspans; i++) {
+		const struct bin_span *s = &b->spans[i];
+		double w = s->s > 0 ? s->s : 1e-9;
+
+		if (isnan(v[s->row]))
+			continue;
+		bins[s->bin] = known__sum(bins[s->bin], v[s->row] * w);
+		weights[s->bin] += w;
+	}
+}
+
+static void add_amount(struct binner *b, enum quantity q, const double *v)
+{
+	double *bins = b->bins + (size_t)q * b->grid->n;
+
+	for (size_t i = 0; i < b->nspans; i++) {
+		const struct bin_span *s = &b->spans[i];
+
+		bins[s->bin] = known__sum(bins[s->bin], v[s->row] * s->share);
+	}
+}
+
+static void add_quantity(struct binner *b, const struct block *k, enum quantity q)
+{
+	bool gauge = quantity__is_gauge(q);
+	double v[BLOCK_ROWS];
+
+	values_of(k, b->cores, q, v);
+	for (unsigned i = 0; i < k->n; i++)
+		b->total[q] = gauge ? fmax(b->total[q], v[i]) : known__sum(b->total[q], v[i]);
+	if (gauge)
+		add_gauge(b, q, v);
+	else
+		add_amount(b, q, v);
+}
+
+static int add_block(struct binner *b, struct block *k, double begin_s)
+{
+	int err = 0;
+
+	b->nspans = 0;
+	for (unsigned i = 0; !err && i < k->n; i++) {
+		k->begin[i] = fmin(i ? k->end[i - 1] : begin_s, k->end[i]);
+		err = span_row(b, i, k->begin[i], k->end[i]);
+	}
+	for (int q = 0; !err && q < N_QUANTITIES; q++)
+		if (is_known(k->c, q))
+			add_quantity(b, k, q);
+	return err;
+}
+
+int binner__add(struct binner *b, const struct binner_columns *c, const union cell *rows,
+		unsigned stride, unsigned n, double begin_s, const double *end_s)
+{
+	int err = 0;
+
+	if (n)
+		b->begin_s = fmin(fmin(begin_s, end_s[0]), b->begin_s);
+	for (unsigned i = 0; !err && i < n; i += BLOCK_ROWS) {
+		struct block k = {.c = c,
+				  .rows = rows + (size_t)i * stride,
+				  .stride = stride,
+				  .n = n - i < BLOCK_ROWS ? n - i : BLOCK_ROWS,
+				  .end = end_s + i};
+
+		err = add_block(b, &k, i ? end_s[i - 1] : begin_s);
+	}
+	if (n)
+		b->end_s = fmax(end_s[n - 1], b->end_s);
+	b->rows += n;
+	return err;
+}
+
+void binner__end_table(struct binner *b)
+{
+	for (int q = 0; q < N_QUANTITIES; q++)
+		for (unsigned k = 0; quantity__is_gauge(q) && k < b->grid->n; k++) {
+			size_t at = (size_t)q * b->grid->n + k;
+
+			if (b->weights[at] > 0)
+				b->bins[at] /= b->weights[at];
+			b->weights[at] = 0;
+		}
+}
+
+/* Gauges of two steps in a bin, of which each step covers a part: the mean over the bin of their
+ * sum, or of what there was where one followed the other. */
+static double join_gauge(const struct binner *b, const struct binner *other, size_t at,
+			 unsigned bin)
+{
+	double wa = b->bins[(size_t)Q_COVERED * b->grid->n + bin];
+	double wb = other->bins[(size_t)Q_COVERED * b->grid->n + bin];
+	double va = b->bins[at], vb = other->bins[at];
+
+	if (isnan(va) || isnan(vb) || !(wa > 0) || !(wb > 0))
+		return known__sum(va, vb);
+	return (va * wa + vb * wb) /
+	       fmax(fmax(wa, wb), fmin(time_grid__span_s(b->grid, bin), wa + wb));
+}
+
+enum merge_how { MERGE_SUM, MERGE_MAX, MERGE_JOIN };
+
+static void merge_bins(struct binner *b, const struct binner *other, enum quantity q,
+		       enum merge_how how)
+{
+	bool gauge = quantity__is_gauge(q), max = how == MERGE_MAX;
+	double peak = NAN;
+
+	for (unsigned k = 0; k < b->grid->n; k++) {
+		size_t at = (size_t)q * b->grid->n + k;
+
+		b->bins[at] = max ? fmax(b->bins[at], other->bins[at])
+			      : how == MERGE_JOIN && gauge
+				      ? join_gauge(b, other, at, k)
+				      : known__sum(b->bins[at], other->bins[at]);
+		peak = fmax(peak, b->bins[at]);
+	}
+	if (q == Q_PORT_RATE) /* the slowest matters */
+		b->total[q] = fmin(b->total[q], other->total[q]);
+	else if (max)
+		b->total[q] = fmax(b->total[q], other->total[q]);
+	else if (gauge) /* the highest row may be higher than the mean of its bin */
+		b->total[q] = fmax(fmax(b->total[q], other->total[q]), peak);
+	else
+		b->total[q] = known__sum(b->total[q], other->total[q]);
+}
+
+void binner__merge(struct binner *b, const struct binner *other)
+{
+	for (int q = 0; q < N_QUANTITIES; q++)
+		merge_bins(b, other, q,
+			   quantity_infos[q].how == BINNED_COVERED ? MERGE_MAX : MERGE_SUM);
+	b->rows += other->rows;
+	b->begin_s = fmin(b->begin_s, other->begin_s);
+	b->end_s = fmax(b->end_s, other->end_s);
+}
+
+/* Sensors of a node are in the file of each step; so are its limit and its clock. */
+static bool is_of_node(enum quantity q)
+{
+	const char *series = quantity_infos[q].series;
+
+	if (q == Q_CLOCK || q == Q_LIMIT)
+		return true;
+	return strcmp(series, "STEP") && strcmp(series, "Energy");
+}
+
+void binner__join_step(struct binner *b, const struct binner *other)
+{
+	double *covered = b->bins + (size_t)Q_COVERED * b->grid->n;
+
+	for (int q = 0; q < N_QUANTITIES; q++)
+		if (q != Q_COVERED)
+			merge_bins(b, other, q, is_of_node(q) ? MERGE_MAX : MERGE_JOIN);
+	merge_bins(b, other, Q_COVERED, MERGE_SUM);
+	for (unsigned k = 0; k < b->grid->n; k++)
+		covered[k] = fmin(covered[k], time_grid__span_s(b->grid, k));
+	b->rows += other->rows;
+	b->begin_s = fmin(b->begin_s, other->begin_s);
+	b->end_s = fmax(b->end_s, other->end_s);
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The quantities of schemas/binned.def, and the bins that rows of tables are put into. */
+#ifndef JP_MODEL_BINNED_H
+#define JP_MODEL_BINNED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "schema/column.h"
+
+/* Q_CPU ... */
+enum quantity {
+#define BINNED(id, series, how, of_task, scale, columns) Q_##id,
+#include "schemas/binned.def"
+#undef BINNED
+	N_QUANTITIES
+};
+
+enum binned_how { BINNED_AMOUNT, BINNED_GAUGE, BINNED_COVERED, BINNED_AVOIDABLE, BINNED_FLAGS };
+
+#define BINNED_COLUMNS 4
+
+struct quantity_info {
+	const char *id, *series; /* "CPU", "STEP" */
+	enum binned_how how;
+	bool is_kept; /* of the units of its series, too: of tasks, GPUs, mounts, disks */
+	bool any;     /* columns that are not known count as none */
+	double scale;
+	const char *columns[BINNED_COLUMNS]; /* NULL: no more */
+};
+extern const struct quantity_info quantity_infos[N_QUANTITIES];
+
+/* Whether a unit of a series keeps bins of it; series NULL: a node, which has all. */
+bool quantity__is_kept(enum quantity q, const char *series);
+
+static inline bool quantity__is_gauge(enum quantity q)
+{
+	return quantity_infos[q].how == BINNED_GAUGE || quantity_infos[q].how == BINNED_FLAGS;
+}
+
+/* Bin k is [k dt_s, (k + 1) dt_s) since the job's start; the last bin may be shorter. */
+struct time_grid {
+	double t0_ns; /* Unix time of the job's start */
+	double dt_s, end_s;
+	unsigned n;
+};
+
+/* The grid of a job from t0_ns to t1_ns whose bins are at least dt_s long, and at most n_max: the
+ * length is doubled until they are. */
+struct time_grid time_grid__of(double t0_ns, double t1_ns, double dt_s, unsigned n_max);
+double time_grid__span_s(const struct time_grid *g, unsigned bin);
+
+/*
+ * Rows of tables as bins. An amount is spread evenly over its row's interval; a gauge holds during
+ * that interval, and its bin is the mean weighted by time. (Bins of the analyses, analysis/grid.h,
+ * are means of samples, of which each counts the same.) What is outside of the grid is in the total
+ * alone.
+ */
+struct binner {
+	const struct time_grid *grid;
+	double cores;		    /* for AVOIDABLE */
+	double total[N_QUANTITIES]; /* sum of amounts, highest row of gauges; NaN: not known */
+	double *bins;		    /* [N_QUANTITIES][n]; NaN: not known */
+	double *weights;	    /* [N_QUANTITIES][n]: seconds in which a gauge was known */
+	uint64_t rows;
+	double begin_s, end_s;	/* of all rows; NaN: there were none */
+	struct bin_span *spans; /* of the rows that are being added */
+	size_t nspans, room;
+};
+
+/* 0 or -ENOMEM; binner__free() in both cases. */
+int binner__init(struct binner *b, const struct time_grid *grid);
+void binner__free(struct binner *b);
+/* Empties it. */
+void binner__clear(struct binner *b);
+
+/* Where the columns of a table are among the cells of its rows; -1: there is no such column, or the
+ * table says that it is not known. */
+struct binner_columns {
+	const char *series;
+	int at[N_QUANTITIES][BINNED_COLUMNS];
+	enum col_type type[N_QUANTITIES][BINNED_COLUMNS];
+};
+
+/* Adds rows[n] of `stride` cells. end_s[n]: when each row ended, since the job's start; begin_s:
+ * when the first of them began. 0 or -ENOMEM. */
+int binner__add(struct binner *b, const struct binner_columns *c, const union cell *rows,
+		unsigned stride, unsigned n, double begin_s, const double *end_s);
+/* Ends a table: its gauges are means. Tables of a group are added up: amounts and gauges alike. */
+void binner__end_table(struct binner *b);
+/* Adds another unit to this one: a task to its step. Where gauges of several are added, their total
+ * is the highest bin, since their rows do not meet. */
+void binner__merge(struct binner *b, const struct binner *other);
+/* The same of another step of the node: what is of the node and not of its steps counts once. */
+void binner__join_step(struct binner *b, const struct binner *other);
+
+#endif

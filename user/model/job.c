@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reads a job in three rounds, and what can be asked of it. */
+#include "model/job.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/progress.h"
+#include "base/str.h"
+#include "hdf5/hdf5.h"
+#include "identity/stepname.h"
+#include "model/job_internal.h"
+
+#define DT_USUAL_S     30
+#define SHORT_BINS     120 /* a short run has about so many */
+#define BINS_MAX       8192
+#define NODE_BYTES_MAX (160u << 20) /* of all nodes: bins of 30 s of 1,000 nodes and two hours */
+#define TASK_BYTES_MAX (128u << 20)
+#define PART_BYTES_MAX (24u << 20)
+
+static const struct pool_limits limits = {UINT64_C(1) << 30, 60};
+
+static unsigned processes(const struct job_options *o)
+{
+	cpu_set_t set;
+
+	if (o->here)
+		return 0;
+	if (o->processes)
+		return o->processes;
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+}
+
+struct round {
+	const char *what; /* for the user who waits */
+	int (*work)(void *reading, unsigned item, struct message *m);
+	int (*take)(struct job_reading *r, unsigned item, struct message *m);
+	/* What a failed item is; none: the round fails. */
+	int (*fail)(struct job_reading *r, unsigned item, int err);
+	unsigned nitems;
+};
+
+static int take_next(struct job_reading *r, const struct round *round, struct pool *pool,
+		     unsigned i)
+{
+	struct message *m;
+	int err = pool__next(pool, &m);
+
+	if (err == -EINTR) {
+		pool__follow_signal();
+		return err;
+	}
+	if (!err)
+		err = round->take(r, i, m);
+	return err && err != -ENOMEM && err != -EINVAL ? round->fail(r, i, err) : err;
+}
+
+/* Without workers. */
+static int run_here(struct job_reading *r, const struct round *round)
+{
+	struct message m = {0};
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < round->nitems; i++) {
+		message__begin(&m);
+		err = round->work(r, i, &m);
+		if (!err)
+			err = m.bad ? -EBADMSG : round->take(r, i, &m);
+		if (err && err != -ENOMEM && err != -EINVAL)
+			err = round->fail(r, i, err);
+	}
+	message__free(&m);
+	return err;
+}
+
+static int run_round(struct job_reading *r, const struct round *round, unsigned workers)
+{
+	const struct pool_work work = {round->work, r, round->nitems};
+	struct progress progress;
+	struct pool *pool;
+	int err;
+
+	if (!workers)
+		return run_here(r, round);
+	err = pool__start(&pool, &work, workers, &limits);
+	if (err)
+		return err;
+	progress__begin(&progress, round->what, round->nitems);
+	for (unsigned i = 0; !err && i < round->nitems; i++) {
+		progress__at(&progress, i);
+		err = take_next(r, round, pool, i);
+	}
+	progress__clear(&progress);
+	pool__free(pool);
+	return err;
+}
+
+static int fail_input(struct job_reading *r, unsigned item, int err)
+{
+	log_error("%s: %s", r->inputs[item].path, reader__strerror(err));
+	r->unread++;
+	return 0;
+}
+
+static int fail_part(struct job_reading *r, unsigned item, int err)
+{
+	struct job_part *part = &r->job->parts[item];
+
+	if (part->trouble)
+		return 0;
+	part->trouble = strdup(err == -ETIME	    ? "reading takes too long"
+			       : err == -ERANGE	    ? "the clock of the node jumped"
+			       : err == -EOWNERDEAD ? "a program that read this was killed"
+						    : reader__strerror(err));
+	return part->trouble ? 0 : -ENOMEM;
+}
+
+const char *const about_attrs[ABOUT_TEXTS] = {
+	[ABOUT_PROGRAM] = "Executable",	   [ABOUT_BUILD_ID] = "Build Id",
+	[ABOUT_MPI] = "MPI Libraries",	   [ABOUT_GPU] = "GPU Libraries",
+	[ABOUT_CPUS] = "Allowed CPU List",
+};
+
+/* ---- what the attributes say of nodes */
+
+static const struct model_attr *part_attr(const struct job_part *p, const char *name)
+{
+	for (unsigned i = 0; i < p->nattrs; i++)
+		if (!strcmp(p->attrs[i].name, name))
+			return &p->attrs[i];
+	return NULL;
+}
+
+static double part_number(const struct job_part *p, const char *name)
+{
+	const struct model_attr *a = part_attr(p, name);
+
+	return a ? a->number : NAN;
+}
+
+static double allocated_cpus(const struct job_part *p)
+{
+	const struct model_attr *a = part_attr(p, "Allocated CPUs");
+	unsigned listed = a && a->text ? model__count_cpus(a->text) : 0;
+
+	if (a && a->number > 0)
+		return a->number;
+	if (listed)
+		return listed;
+	return part_number(p, "CPUs per Task") * part_number(p, "Number of Tasks");
+}
+
+static double requested_mb(const struct job_part *p, double cpus)
+{
+	double node = part_number(p, "Requested Memory per Node");
+
+	return isnan(node) ? part_number(p, "Requested Memory per CPU") * cpus : node;
+}
+
+static void set_node(struct job_node *n, const struct job_part *p)
+{
+	const struct model_attr *model;
+	double cpus = allocated_cpus(p), threads = part_number(p, "Threads per Core");
+	double cores = part_number(p, "Allocated Cores");
+
+	if (isnan(cores))
+		cores = threads > 0 ? ceil(cpus / threads) : cpus;
+	n->cpus = fmax(n->cpus, cpus);
+	n->cores = fmax(n->cores, cores);
+	n->threads_per_core = fmax(n->threads_per_core, threads);
+	n->cores_in_all = fmax(n->cores_in_all, part_number(p, "Node Cores"));
+	n->memory_in_all_mb = fmax(n->memory_in_all_mb, part_number(p, "Node Memory"));
+	n->limit_mb = fmax(n->limit_mb, part_number(p, "Memory Limit"));
+	n->request_mb = fmax(n->request_mb, requested_mb(p, cpus));
+	model = part_attr(p, "CPU Model");
+	n->model = model ? model->text : n->model;
+}
+
+static void set_nodes(struct model_job *j)
+{
+	for (unsigned i = 0; i < j->nnodes; i++)
+		j->nodes[i].cores = j->nodes[i].cpus = j->nodes[i].threads_per_core =
+			j->nodes[i].cores_in_all = j->nodes[i].memory_in_all_mb =
+				j->nodes[i].limit_mb = j->nodes[i].request_mb = NAN;
+	for (unsigned i = 0; i < j->nparts; i++)
+		if (!j->parts[i].trouble)
+			set_node(&j->nodes[j->parts[i].node], &j->parts[i]);
+}
+
+/* ---- the axis of time */
+
+static double nice_dt(double s)
+{
+	static const double nice[] = {0.1, 0.2, 0.3, 0.5, 1, 2, 3, 5, 10, 15, DT_USUAL_S};
+
+	for (unsigned i = 0; i < sizeof(nice) / sizeof(*nice); i++)
+		if (nice[i] >= s)
+			return nice[i];
+	return DT_USUAL_S;
+}
+
+static unsigned bins_max(const struct model_job *j)
+{
+	size_t kept = 0, tasks = 0, most = 1;
+	size_t n;
+
+	for (int q = 0; q < N_QUANTITIES; q++)
+		kept += quantity__is_kept(q, "STEP");
+	for (unsigned i = 0; i < j->nparts; i++) {
+		tasks += j->parts[i].tasks;
+		most = j->parts[i].tasks > most ? j->parts[i].tasks : most;
+	}
+	n = TASK_BYTES_MAX / sizeof(double) / (tasks * kept + 1);
+	if (NODE_BYTES_MAX / sizeof(double) / N_QUANTITIES / (j->nnodes + 1) < n)
+		n = NODE_BYTES_MAX / sizeof(double) / N_QUANTITIES / (j->nnodes + 1);
+	if (PART_BYTES_MAX / sizeof(double) / (most * kept + N_QUANTITIES) < n)
+		n = PART_BYTES_MAX / sizeof(double) / (most * kept + N_QUANTITIES);
+	return n < 16 ? 16 : n > BINS_MAX ? BINS_MAX : (unsigned)n;
+}
+
+/* -ENODATA: no part has rows. */
+static int set_grid(struct model_job *j, double dt_s)
+{
+	double t0 = NAN, t1 = NAN, longest = 0;
+
+	for (unsigned i = 0; i < j->nparts; i++) {
+		const struct job_part *p = &j->parts[i];
+		double s = (p->end_ns - p->start_ns) / 1e9;
+
+		if (p->trouble || isnan(p->start_ns) || isnan(p->end_ns))
+			continue;
+		t0 = fmin(t0, p->start_ns);
+		t1 = fmax(t1, p->end_ns);
+		if (s > longest && p->rows) {
+			longest = s;
+			j->row_s = s / p->rows;
+		}
+	}
+	if (!(t1 > t0))
+		return -ENODATA;
+	if (!(dt_s > 0))
+		dt_s = nice_dt(fmax(0.9 * j->row_s, (t1 - t0) / 1e9 / SHORT_BINS));
+	j->grid = time_grid__of(t0, t1, dt_s, bins_max(j));
+	return 0;
+}
+
+/* ---- the end */
+
+static int cmp_tasks(const void *a, const void *b)
+{
+	const struct job_unit *x = a, *y = b;
+	double nx = atof(x->name), ny = atof(y->name);
+
+	if (x->is_rank != y->is_rank)
+		return y->is_rank ? -1 : 1;
+	if (x->step != y->step)
+		return x->step < y->step ? -1 : 1;
+	return (nx > ny) - (nx < ny);
+}
+
+static bool is_better(const struct job_step *a, const struct job_step *b)
+{
+	if (!a->nodes || !b->nodes)
+		return a->nodes;
+	if (isnan(b->cpu_s))
+		return !isnan(a->cpu_s);
+	return a->cpu_s > b->cpu_s;
+}
+
+static int cmp_commands(const void *a, const void *b)
+{
+	const struct job_command *x = a, *y = b;
+	double nx = isnan(x->cpu_s) ? -1 : x->cpu_s, ny = isnan(y->cpu_s) ? -1 : y->cpu_s;
+
+	return nx != ny ? (nx < ny) - (nx > ny) : strcmp(x->name, y->name);
+}
+
+static int cmp_numbers(const void *a, const void *b)
+{
+	double x = atof(((const struct job_unit *)a)->name),
+	       y = atof(((const struct job_unit *)b)->name);
+
+	return (x > y) - (x < y);
+}
+
+/* A launcher of the batch script starts ranks of other nodes in a step: all of them together are
+ * numbers from 0 on, each once. 0 or -ENOMEM. */
+static int find_world(struct model_job *j)
+{
+	unsigned first = 0, n;
+	bool *seen;
+
+	while (first < j->ntasks && !j->tasks[first].is_rank)
+		first++;
+	n = j->ntasks - first;
+	seen = calloc(n + 1, sizeof(*seen));
+	if (!seen)
+		return -ENOMEM;
+	j->world = n;
+	for (unsigned i = first; i < j->ntasks && j->world; i++) {
+		double number = atof(j->tasks[i].name);
+
+		if (!(number >= 0) || number >= n || seen[(unsigned)number])
+			j->world = 0;
+		else
+			seen[(unsigned)number] = true;
+	}
+	free(seen);
+	if (j->world)
+		qsort(j->tasks + first, n, sizeof(*j->tasks), cmp_numbers);
+	return 0;
+}
+
+static int set_main_step(struct model_job *j)
+{
+	for (unsigned i = 1; i < j->nsteps; i++)
+		if (is_better(&j->steps[i], &j->steps[j->main_step]))
+			j->main_step = i;
+	if (j->ntasks)
+		qsort(j->tasks, j->ntasks, sizeof(*j->tasks), cmp_tasks);
+	if (j->ncommands)
+		qsort(j->commands, j->ncommands, sizeof(*j->commands), cmp_commands);
+	return find_world(j);
+}
+
+static bool is_slurms(const struct model_job *j)
+{
+	for (unsigned i = 0; i < j->nparts; i++)
+		if (part_attr(&j->parts[i], "Start TimeNS"))
+			return false;
+	return j->nparts > 0;
+}
+
+/* Where the node had no idle CPU, no thread waited in vain: others used the step's cores. */
+static void cap_avoidable(struct job_unit *u, const struct time_grid *g)
+{
+	double *avoidable = (double *)job_unit__bins(u, Q_AVOIDABLE, g);
+	const double *idle = job_unit__bins(u, Q_NODE_IDLE, g);
+	double sum = NAN;
+
+	for (unsigned k = 0; avoidable && idle && k < g->n; k++) {
+		if (!isnan(avoidable[k]) && !isnan(idle[k]))
+			avoidable[k] = fmin(avoidable[k], idle[k]);
+		sum = isnan(sum) ? avoidable[k] : isnan(avoidable[k]) ? sum : sum + avoidable[k];
+	}
+	if (!isnan(u->total[Q_NODE_IDLE]))
+		u->total[Q_AVOIDABLE] = sum;
+}
+
+static int make_parts(struct job_reading *r)
+{
+	struct model_job *j = r->job;
+
+	j->parts = calloc(j->nparts, sizeof(*j->parts));
+	if (!j->parts)
+		return -ENOMEM;
+	for (unsigned i = 0; r->places && i < j->nparts; i++)
+		j->parts[i] = (struct job_part){.step = r->places[i].of_step,
+						.node = r->places[i].of_node,
+						.start_ns = NAN,
+						.end_ns = NAN,
+						.covered_s = NAN};
+	return 0;
+}
+
+/* What a node could do is not known where its rows are not. */
+static void end_node(struct job_node *n, const struct time_grid *g)
+{
+	if (n->unit.bins)
+		cap_avoidable(&n->unit, g);
+	else
+		n->cores = n->cpus = n->limit_mb = n->request_mb = NAN;
+}
+
+static int read_all(struct job_reading *r, const struct job_options *o)
+{
+	struct model_job *j = r->job;
+	struct round list = {"looking for nodes", job_list__work, job_list__take, fail_input,
+			     r->ninputs};
+	struct round head = {"reading attributes", job_head__work, job_head__take, fail_part, 0};
+	struct round rows = {"reading rows", job_rows__work, job_rows__take, fail_part, 0};
+	int err = run_round(r, &list, o->here ? 0 : 1);
+
+	if (err)
+		return err;
+	if (!j->nparts)
+		return r->unread ? -EIO : -ENODATA;
+	err = make_parts(r);
+	if (err)
+		return err;
+	head.nitems = rows.nitems = j->nparts;
+	err = run_round(r, &head, processes(o));
+	if (err)
+		return err;
+	err = job_clock__judge(j);
+	set_nodes(j);
+	j->is_slurms = is_slurms(j);
+	if (!err)
+		err = set_grid(j, o->dt_s);
+	if (!err)
+		err = run_round(r, &rows, processes(o));
+	for (unsigned i = 0; !err && i < j->nnodes; i++)
+		end_node(&j->nodes[i], &j->grid);
+	if (!err)
+		err = set_main_step(j);
+	return err;
+}
+
+int model_job__read(struct model_job *out, const struct job_input *inputs, unsigned ninputs,
+		    const struct job_options *o)
+{
+	struct job_reading r = {.inputs = inputs, .ninputs = ninputs, .job = out};
+	int err;
+
+	*out = (struct model_job){.row_s = NAN};
+	err = read_all(&r, o);
+	if (!err && !out->id)
+		err = -ENOMEM;
+	job_reading__close(&r);
+	free(r.places);
+	return err;
+}
+
+static void free_attrs(struct job_part *p)
+{
+	for (unsigned i = 0; i < p->nattrs; i++) {
+		free((char *)p->attrs[i].name);
+		free((char *)p->attrs[i].text);
+	}
+	free(p->attrs);
+	free(p->trouble);
+}
+
+static void free_units(struct job_unit *u, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		free(u[i].name);
+		free(u[i].bins);
+		for (int k = 0; k < ABOUT_TEXTS; k++)
+			free(u[i].about.texts[k]);
+	}
+	free(u);
+}
+
+void model_job__free(struct model_job *j)
+{
+	for (unsigned i = 0; j->parts && i < j->nparts; i++)
+		free_attrs(&j->parts[i]);
+	for (unsigned i = 0; i < j->nnodes; i++) {
+		free(j->nodes[i].unit.name);
+		free(j->nodes[i].unit.bins);
+	}
+	for (unsigned i = 0; i < j->nsteps; i++)
+		free(j->steps[i].name);
+	free_units(j->tasks, j->ntasks);
+	free_units(j->gpus, j->ngpus);
+	free_units(j->mounts, j->nmounts);
+	free_units(j->disks, j->ndisks);
+	for (unsigned i = 0; i < j->ncommands; i++)
+		free(j->commands[i].name);
+	free(j->commands);
+	free(j->marks);
+	free(j->parts);
+	free(j->nodes);
+	free(j->steps);
+	free(j->id);
+	*j = (struct model_job){0};
+}
+
+/* ---- questions */
+
+const double *job_unit__bins(const struct job_unit *u, enum quantity q, const struct time_grid *g)
+{
+	unsigned slot = 0;
+
+	if (!u->bins || !quantity__is_kept(q, u->series))
+		return NULL;
+	for (int i = 0; i < (int)q; i++)
+		slot += quantity__is_kept(i, u->series);
+	return u->bins + (size_t)slot * g->n;
+}
+
+const struct model_attr *model_job__attr(const struct model_job *j, const char *name)
+{
+	for (unsigned i = 0; i < j->nparts; i++) {
+		const struct model_attr *a = part_attr(&j->parts[i], name);
+
+		if (a)
+			return a;
+	}
+	return NULL;
+}
+
+/* Of a quantity's first column; NULL: no schema has it, and it is of an event. */
+static const struct column *column_of(enum quantity q)
+{
+	const struct quantity_info *info = &quantity_infos[q];
+	const struct series *s = series__find(strcmp(info->series, "STEP") ? info->series : "Step");
+
+	for (unsigned i = 0; s && i < s->ncols; i++)
+		if (info->columns[0] && !strcmp(s->cols[i].name, info->columns[0]))
+			return &s->cols[i];
+	return NULL;
+}
+
+void model_job__why_unknown(const struct model_job *j, enum quantity q, char *text, size_t size)
+{
+	const char *column = quantity_infos[q].columns[0];
+	const struct column *known = column_of(q);
+	const struct model_attr *mode;
+	char name[32];
+
+	snprintf(name, sizeof(name), "Mode %s", family__name(known ? known->family : FAM_PERF));
+	mode = model_job__attr(j, name);
+	if (j->is_slurms)
+		snprintf(text, size, "Slurm's own profiles have no %s", column);
+	else if (mode && mode->text &&
+		 (str__starts(mode->text, "off") || str__starts(mode->text, "absent")))
+		snprintf(text, size, "family %s: %s", name + 5, mode->text);
+	else if (!mode)
+		snprintf(text, size, "the family %s was not asked for", name + 5);
+	else if (!known)
+		snprintf(text, size,
+			 "PerfEvents= in jobprof.conf names no event with the column %s", column);
+	else if (strcmp(quantity_infos[q].series, "STEP"))
+		snprintf(text, size, "no sensor of the node gave %s of %s", column,
+			 quantity_infos[q].series);
+	else
+		snprintf(text, size, "the node could not tell %s", column);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A job as a whole: units (nodes, tasks, GPUs, mounts, disks) by bins on one axis of time, made
+ * from a job file or from node-step files. Rows are read once, in limited children (pool/pool.h),
+ * and only their bins and totals are kept: memory does not grow with the number of rows.
+ */
+#ifndef JP_MODEL_JOB_H
+#define JP_MODEL_JOB_H
+
+#include "model/binned.h"
+#include "model/model.h"
+#include "schema/series.h"
+
+/* A file, and which of its node-steps are meant. */
+struct job_input {
+	const char *path;
+	const char *const *steps; /* in any spelling; nsteps 0: all */
+	unsigned nsteps;
+	const struct string_list *nodes; /* NULL: all */
+};
+
+/* A histogram of 2^k ns over all rows. */
+struct job_histogram {
+	double counts[JP_LAT_BUCKETS];
+	bool is_known;
+};
+
+/* What one node-step file, or group of a job file, says. Texts are the job's. */
+struct job_part {
+	unsigned node, step; /* indices */
+	struct model_attr *attrs;
+	unsigned nattrs;
+	double start_ns, end_ns; /* Unix time; NaN: not known */
+	uint64_t rows;
+	unsigned tasks;
+	double covered_s; /* of its rows; NaN: not known */
+	char *trouble;	  /* why the part could not be read; NULL: it could */
+};
+
+/* What the attributes of a task's or rank's table say of its program; NULL and NaN: not known. */
+enum about_text { ABOUT_PROGRAM, ABOUT_BUILD_ID, ABOUT_MPI, ABOUT_GPU, ABOUT_CPUS, ABOUT_TEXTS };
+struct job_about {
+	char *texts[ABOUT_TEXTS];
+	double cpus_allowed, numa_nodes;
+};
+extern const char *const about_attrs[ABOUT_TEXTS]; /* names of the attributes */
+
+struct job_unit {
+	char *name;	     /* "n1", "5", "0" */
+	unsigned node, step; /* indices; step only of tasks */
+	uint64_t rows;
+	double begin_s, end_s;	    /* of its rows, since the job's start */
+	double total[N_QUANTITIES]; /* sum of amounts; highest row of gauges; NaN: not known */
+	double *bins;		    /* see job_unit__bins() */
+	struct job_about about;
+	bool is_rank;	    /* of a launcher of MPI inside a task */
+	const char *series; /* the one whose kept quantities have bins; NULL: all have, of a node */
+};
+
+struct job_node {
+	struct job_unit unit;
+	/* NaN: not known */
+	double cores, cpus, threads_per_core;  /* allocated; and of one core */
+	double cores_in_all, memory_in_all_mb; /* of the node, allocated or not */
+	double limit_mb, request_mb;	       /* per node */
+	const char *model;		       /* of its processors; NULL: not known */
+};
+
+struct job_step {
+	char *name; /* as in the file */
+	unsigned nodes, tasks;
+	double cpu_s; /* NaN: not known */
+	double begin_s, end_s;
+};
+
+/* What the processes of all steps used as a program of that name; NaN: not known. */
+struct job_command {
+	char *name;
+	double processes, cpu_s, wait_s, peak_mb, read_mb, write_mb;
+};
+
+/* An instant that a program of the job named. */
+struct job_mark {
+	double at_s, number;
+	const char *name; /* the part's; NULL: not known */
+	unsigned part;
+};
+
+struct model_job {
+	char *id;	/* "": not known */
+	bool is_slurms; /* Slurm's own plugin wrote the files */
+	struct time_grid grid;
+	struct job_part *parts;
+	unsigned nparts;
+	struct job_node *nodes;
+	unsigned nnodes;
+	struct job_step *steps;
+	unsigned nsteps;
+	unsigned main_step;	/* with the most CPU time, extern and batch after others */
+	struct job_unit *tasks; /* then ranks; by step, and those of a step by number */
+	unsigned ntasks;
+	/* All ranks, of all steps, if they are those of one launcher: then by number; else 0. */
+	unsigned world;
+	/* Of each node, with all that used them; mounts are those of network file systems. */
+	struct job_unit *gpus, *mounts, *disks;
+	unsigned ngpus, nmounts, ndisks;
+	struct job_command *commands; /* by CPU time, the highest first */
+	unsigned ncommands;
+	struct job_mark *marks; /* part by part, as they were set */
+	unsigned nmarks;
+	struct job_histogram run_latency, blk_latency;
+	double row_s; /* the usual time between rows; NaN: not known */
+};
+
+struct job_options {
+	double dt_s;	    /* least length of a bin; 0: made for the run, for runs of seconds */
+	unsigned processes; /* 0: as many as there are CPUs */
+	bool here;	    /* reads in this process, without limits: for tests */
+};
+
+/*
+ * Reads all inputs. Parts that cannot be read are named in parts[].trouble and are no error. 0;
+ * -EIO: no input can be read; -ENODATA: they have no rows that can be read; -EINVAL: the inputs are
+ * of several jobs; -ENOMEM; -errno: no children, or a signal ended them. Errors of files are
+ * logged. model_job__free() in all cases.
+ */
+int model_job__read(struct model_job *out, const struct job_input *inputs, unsigned ninputs,
+		    const struct job_options *o);
+void model_job__free(struct model_job *j);
+
+/* grid.n bins of a quantity; NULL: it is not kept of such units. */
+const double *job_unit__bins(const struct job_unit *u, enum quantity q, const struct time_grid *g);
+/* Of the first part that has it; NULL: none has. */
+const struct model_attr *model_job__attr(const struct model_job *j, const char *name);
+/* Why a quantity is not known of any node, as a few words: "Slurm's profiles have no RunDelay". */
+void model_job__why_unknown(const struct model_job *j, enum quantity q, char *text, size_t size);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How a job is read, in three rounds of workers: which parts there are, what their attributes say,
+ * and their rows. */
+#ifndef JP_MODEL_JOB_INTERNAL_H
+#define JP_MODEL_JOB_INTERNAL_H
+
+#include "hdf5/hdf5.h"
+#include "model/job.h"
+#include "pool/pool.h"
+
+/* Where a part is. */
+struct job_place {
+	unsigned input, step, node; /* step and node: indices of the reader of that input */
+	unsigned of_step, of_node;  /* the same of the job */
+};
+
+/* What the workers know. */
+struct job_reading {
+	const struct job_input *inputs;
+	unsigned ninputs;
+	struct job_place *places; /* as many as there are parts */
+	struct model_job *job;
+	unsigned unread; /* inputs */
+	/* Of a worker: */
+	struct reader *reader; /* of the input last used */
+	unsigned input;
+	struct cursor *cursor; /* its memory serves all parts */
+};
+
+/* Of a worker: the reader of an input, and the cursor. Errors as reader__open(). */
+int job_reading__open(struct job_reading *r, unsigned input);
+/* Gives both back. */
+void job_reading__close(struct job_reading *r);
+
+/* The work of each round, as struct pool_work has it: item is an input, or a part. What the message
+ * holds begins with an error, 0 or -errno; no more follows an error. */
+int job_list__work(void *reading, unsigned item, struct message *m);
+int job_head__work(void *reading, unsigned item, struct message *m);
+int job_rows__work(void *reading, unsigned item, struct message *m);
+
+/* They take what the work of a round put. 0; -EBADMSG; -ENOMEM. */
+int job_list__take(struct job_reading *r, unsigned item, struct message *m);
+int job_head__take(struct job_reading *r, unsigned item, struct message *m);
+int job_rows__take(struct job_reading *r, unsigned item, struct message *m);
+
+/* Gives parts a trouble whose times are far from those of the others. 0 or -ENOMEM. */
+int job_clock__judge(struct model_job *j);
+
+#endif

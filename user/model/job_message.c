@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A unit of a job as a message. */
+#include "model/job_message.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+/* Whether there is anything in a quantity's bins. */
+static bool has_bins(const struct binner *b, enum quantity q)
+{
+	for (unsigned k = 0; k < b->grid->n; k++)
+		if (!isnan(b->bins[(size_t)q * b->grid->n + k]))
+			return true;
+	return false;
+}
+
+void job_message__put_unit(struct message *m, const struct binner *b, bool all)
+{
+	size_t row = b->grid->n * sizeof(*b->bins);
+
+	message__put(m, b->total, sizeof(b->total));
+	message__put(m, &b->rows, sizeof(b->rows));
+	message__put(m, &b->begin_s, sizeof(b->begin_s));
+	message__put(m, &b->end_s, sizeof(b->end_s));
+	for (int q = 0; q < N_QUANTITIES; q++) {
+		int there = (all || quantity_infos[q].is_kept) && has_bins(b, q);
+
+		message__put(m, &there, sizeof(there));
+		if (there)
+			message__put(m, b->bins + (size_t)q * b->grid->n, row);
+	}
+}
+
+static int take_value(struct message *m, void *to, size_t n)
+{
+	const void *p = message__take(m, n);
+
+	if (!p)
+		return -EBADMSG;
+	memcpy(to, p, n);
+	return 0;
+}
+
+int job_message__take_unit(struct message *m, struct binner *b)
+{
+	size_t row = b->grid->n * sizeof(*b->bins);
+	int err, there;
+
+	binner__clear(b);
+	err = take_value(m, b->total, sizeof(b->total));
+	if (!err)
+		err = take_value(m, &b->rows, sizeof(b->rows));
+	if (!err)
+		err = take_value(m, &b->begin_s, sizeof(b->begin_s));
+	if (!err)
+		err = take_value(m, &b->end_s, sizeof(b->end_s));
+	for (int q = 0; !err && q < N_QUANTITIES; q++) {
+		err = take_value(m, &there, sizeof(there));
+		if (!err && there)
+			err = take_value(m, b->bins + (size_t)q * b->grid->n, row);
+	}
+	return err;
+}

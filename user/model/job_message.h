@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A unit of a job as a message: its totals, and the bins that are kept of it. */
+#ifndef JP_MODEL_JOB_MESSAGE_H
+#define JP_MODEL_JOB_MESSAGE_H
+
+#include "model/binned.h"
+#include "pool/pool.h"
+
+/* With all set, the bins of all quantities, else of those that are kept of tasks and GPUs. */
+void job_message__put_unit(struct message *m, const struct binner *b, bool all);
+
+/* Makes a binner of it, which has been made for the grid. 0; -EBADMSG. */
+int job_message__take_unit(struct message *m, struct binner *b);
+
+#endif

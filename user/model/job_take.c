@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Puts the bins of parts, as workers send them, together to nodes, steps, tasks and GPUs. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/known.h"
+#include "identity/stepname.h"
+#include "model/job_commands.h"
+#include "model/job_internal.h"
+#include "model/job_marks.h"
+#include "model/job_message.h"
+
+/* Copies what is kept of a unit that is no node. */
+static int keep(struct job_unit *u, const struct binner *b)
+{
+	size_t n = b->grid->n, kept = 0;
+
+	memcpy(u->total, b->total, sizeof(u->total));
+	u->rows = b->rows;
+	u->begin_s = b->begin_s;
+	u->end_s = b->end_s;
+	for (int q = 0; q < N_QUANTITIES; q++)
+		kept += quantity__is_kept(q, u->series);
+	u->bins = malloc((kept * n + 1) * sizeof(*u->bins));
+	if (!u->bins)
+		return -ENOMEM;
+	kept = 0;
+	for (int q = 0; q < N_QUANTITIES; q++)
+		if (quantity__is_kept(q, u->series))
+			memcpy(u->bins + n * kept++, b->bins + (size_t)q * n, n * sizeof(*u->bins));
+	return 0;
+}
+
+static int take_about(struct job_about *about, struct message *m)
+{
+	const double *number;
+
+	for (int i = 0; i < ABOUT_TEXTS; i++) {
+		const char *text = message__take_text(m);
+
+		about->texts[i] = *text ? strdup(text) : NULL;
+		if (*text && !about->texts[i])
+			return -ENOMEM;
+	}
+	number = message__take(m, sizeof(*number));
+	about->cpus_allowed = number ? *number : NAN;
+	number = message__take(m, sizeof(*number));
+	about->numa_nodes = number ? *number : NAN;
+	return m->bad ? -EBADMSG : 0;
+}
+
+/* Units of a group into an array. */
+static int take_units(struct job_unit **units, unsigned *nunits, const struct job_part *part,
+		      const char *series, struct binner *b, struct message *m)
+{
+	const unsigned *n = message__take(m, sizeof(*n));
+	struct job_unit *more;
+	int err = 0;
+
+	if (!n || *n > 1u << 20)
+		return -EBADMSG;
+	more = realloc(*units, (*nunits + *n + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	*units = more;
+	for (unsigned i = 0; !err && i < *n; i++) {
+		const char *name = message__take_text(m);
+		struct job_unit *u = &more[*nunits];
+
+		err = job_message__take_unit(m, b);
+		if (err)
+			break;
+		*u = (struct job_unit){
+			.name = strdup(name),
+			.node = part->node,
+			.step = part->step,
+			.series = series,
+			.about = {.cpus_allowed = NAN, .numa_nodes = NAN},
+		};
+		++*nunits;
+		err = u->name ? keep(u, b) : -ENOMEM;
+		if (!err && !strcmp(series, "STEP"))
+			err = take_about(&u->about, m);
+	}
+	return err;
+}
+
+/* Two steps have rows of one device. Where both cover a bin they say the same of it, or one of them
+ * covers less of it. */
+static void join_device(struct job_unit *u, const struct job_unit *other, const struct time_grid *g)
+{
+	double *bins = u->bins;
+	const double *more = other->bins;
+
+	u->rows = u->rows > other->rows ? u->rows : other->rows;
+	u->begin_s = fmin(u->begin_s, other->begin_s);
+	u->end_s = fmax(u->end_s, other->end_s);
+	for (int q = 0; q < N_QUANTITIES; q++) {
+		double sum = NAN;
+
+		u->total[q] = fmax(u->total[q], other->total[q]);
+		if (!quantity__is_kept(q, u->series))
+			continue;
+		for (unsigned k = 0; k < g->n; k++, bins++, more++) {
+			*bins = fmax(*bins, *more);
+			sum = known__sum(sum, *bins);
+		}
+		if (!quantity__is_gauge(q))
+			u->total[q] = fmax(u->total[q], sum);
+	}
+}
+
+/* The unit of a node and name among v[n], of which v[from] is looked at first: steps have the same
+ * order. n: there is none. */
+static unsigned find_unit(const struct job_unit *v, unsigned n, unsigned from,
+			  const struct job_unit *u)
+{
+	for (unsigned i = 0; i < n; i++) {
+		unsigned at = (from + i) % n;
+
+		if (v[at].node == u->node && !strcmp(v[at].name, u->name))
+			return at;
+	}
+	return n;
+}
+
+/* Devices of a node are in the file of each step. */
+static int take_devices(struct job_unit **units, unsigned *n, const struct job_part *part,
+			bool is_first, struct binner *b, const char *series, struct message *m)
+{
+	unsigned before = *n, last = 0;
+	int err = take_units(units, n, part, series, b, m);
+
+	for (unsigned i = before; !err && !is_first && i < *n; i++) {
+		struct job_unit *u = &(*units)[i];
+		unsigned at = find_unit(*units, before, last, u);
+
+		if (at == before)
+			continue;
+		last = at + 1;
+		join_device(&(*units)[at], u, b->grid);
+		free(u->name);
+		free(u->bins);
+		*u = (*units)[--*n];
+		i--;
+	}
+	return err;
+}
+
+static void take_histogram(struct job_histogram *h, struct message *m)
+{
+	const struct job_histogram *one = message__take(m, sizeof(*one));
+
+	for (int k = 0; one && one->is_known && k < JP_LAT_BUCKETS; k++)
+		h->counts[k] += one->counts[k];
+	h->is_known |= one && one->is_known;
+}
+
+/* A step of a node is added to the node. */
+static int join_node(struct job_unit *u, struct binner *step)
+{
+	struct binner all = {.grid = step->grid,
+			     .bins = u->bins,
+			     .rows = u->rows,
+			     .begin_s = u->begin_s,
+			     .end_s = u->end_s};
+
+	if (!u->bins) {
+		u->bins = step->bins;
+		step->bins = NULL;
+		memcpy(u->total, step->total, sizeof(u->total));
+		u->rows = step->rows;
+		u->begin_s = step->begin_s;
+		u->end_s = step->end_s;
+		return 0;
+	}
+	memcpy(all.total, u->total, sizeof(u->total));
+	binner__join_step(&all, step);
+	memcpy(u->total, all.total, sizeof(u->total));
+	u->rows = all.rows;
+	u->begin_s = all.begin_s;
+	u->end_s = all.end_s;
+	return 0;
+}
+
+static void join_step(struct job_step *s, const struct job_part *part, const struct binner *b)
+{
+	s->nodes++;
+	s->tasks += part->tasks;
+	s->cpu_s = known__sum(s->cpu_s, b->total[Q_CPU]);
+	s->begin_s = fmin(s->begin_s, b->begin_s);
+	s->end_s = fmax(s->end_s, b->end_s);
+}
+
+/* The processes of a step of a lower rank wait for those of steps of a higher one. */
+static int rank_of(const struct job_step *s)
+{
+	static const char *const low[] = {"extern", "interactive", "batch"};
+	const char *name = stepname__human(s->name);
+	int n = sizeof(low) / sizeof(*low);
+
+	for (int i = 0; i < n; i++)
+		if (!strcmp(name, low[i]))
+			return i;
+	return n;
+}
+
+/* A shell and its srun are no threads that sleep beside idle cores: their job works in other steps.
+ */
+static void forget_waiting_threads(const struct model_job *j, const struct job_part *part,
+				   struct binner *b)
+{
+	for (unsigned i = 0; i < j->nsteps; i++)
+		if (rank_of(&j->steps[i]) > rank_of(&j->steps[part->step]))
+			for (unsigned k = 0; k < j->grid.n; k++)
+				b->bins[(size_t)Q_THREADS * j->grid.n + k] = NAN;
+}
+
+int job_rows__take(struct job_reading *r, unsigned item, struct message *m)
+{
+	struct model_job *j = r->job;
+	struct job_part *part = &j->parts[item];
+	const int *failed = message__take(m, sizeof(*failed));
+	bool is_first = !j->nodes[part->node].unit.bins; /* of the node */
+	unsigned ntasks;
+	struct binner b;
+	int err = failed ? *failed : -EBADMSG;
+
+	if (err)
+		return err;
+	err = binner__init(&b, &j->grid);
+	if (!err)
+		err = take_units(&j->tasks, &j->ntasks, part, "STEP", &b, m);
+	ntasks = j->ntasks;
+	if (!err)
+		err = take_units(&j->tasks, &j->ntasks, part, "STEP", &b, m);
+	for (unsigned i = ntasks; !err && i < j->ntasks; i++)
+		j->tasks[i].is_rank = true;
+	if (!err)
+		err = take_devices(&j->gpus, &j->ngpus, part, is_first, &b, "GPU", m);
+	if (!err)
+		err = take_devices(&j->mounts, &j->nmounts, part, is_first, &b, "Mount", m);
+	if (!err)
+		err = take_devices(&j->disks, &j->ndisks, part, is_first, &b, "Disk", m);
+	if (!err)
+		err = job_commands__take(j, m);
+	if (!err)
+		err = job_marks__take(j, item, m);
+	if (!err) {
+		take_histogram(&j->run_latency, m);
+		take_histogram(&j->blk_latency, m);
+		err = job_message__take_unit(m, &b);
+	}
+	if (!err) {
+		part->covered_s = b.total[Q_COVERED];
+		join_step(&j->steps[part->step], part, &b);
+		forget_waiting_threads(j, part, &b);
+		err = join_node(&j->nodes[part->node].unit, &b);
+	}
+	binner__free(&b);
+	return err;
+}

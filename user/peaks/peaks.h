@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The room peaks: the most that a node can do. jobprof calibrate measures it (measure.h) and writes
+ * it into a file (peaks_file.h); analyses read it here and compare what a job did with it.
+ *
+ * The file has the syntax of base/conf_file.h. "Nodes=LIST" begins the keys of the nodes in LIST, a
+ * host list or names with a '*'; keys before the first Nodes are those of all nodes. Of a key that
+ * is given several times for a node the last one counts. A peak is VALUE or VALUE,MIN,MAX, numbers
+ * with an SI prefix: 41.5G.
+ */
+#ifndef JP_PEAKS_PEAKS_H
+#define JP_PEAKS_PEAKS_H
+
+#include <stdbool.h>
+
+enum peak_kind {
+	PEAK_MEMORY,	    /* MemBandwidthPeak, B/s */
+	PEAK_FLOPS,	    /* FlopsPeak, FLOP/s in double precision */
+	PEAK_DISK_WRITE,    /* DiskWritePeak, B/s */
+	PEAK_DISK_READ,	    /* DiskReadPeak, B/s */
+	PEAK_DISK_READ_OPS, /* DiskReadOpsPeak, random reads of 4 KiB in a second */
+	PEAK_NETWORK,	    /* NetworkPeak, B/s in one direction */
+	PEAK_IPC,	    /* IpcPeak, instructions per cycle; by hand only */
+	PEAK_CPUS,	    /* CPUs, Cores, Sockets: how many the first two were measured with */
+	PEAK_CORES,
+	PEAK_SOCKETS,
+	PEAK_KINDS
+};
+
+/* NaN: not known. */
+struct peak {
+	double value;	 /* the median of the passes that were measured, or as given by hand */
+	double min, max; /* of the passes; NaN where the value alone is given */
+};
+
+struct peaks {
+	struct peak of[PEAK_KINDS];
+};
+
+/* The key in the file, and its unit; "" has none. */
+const char *peak__key(enum peak_kind kind);
+const char *peak__unit(enum peak_kind kind);
+
+/* The file that is read and written unless another is asked for: $JOBPROF_PEAKS, else the one of
+ * the installation. */
+const char *peaks__default_path(void);
+/* All is unknown. */
+void peaks__init(struct peaks *p);
+/*
+ * The peaks of a node; path NULL: of the default file. 0; -ENOENT: there is no such file, which is
+ * not logged; -EINVAL: something in it is wrong; -EPERM and other -errno: it cannot be read, as
+ * conf_file__read() says. All these are logged, and all is unknown then.
+ */
+int peaks__read(struct peaks *p, const char *path, const char *node);
+
+#endif

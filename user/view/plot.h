@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Curves over time, one over the other, as text for a terminal, as SVG for print and as JSON, which
+ * the page in a browser draws. */
+#ifndef JP_VIEW_PLOT_H
+#define JP_VIEW_PLOT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "jobfile/curve.h"
+
+#define PLOT_CURVES 8 /* that can be told from each other */
+
+struct plot_curve {
+	const struct curve *curve;
+	const char *label; /* of its file */
+};
+
+struct plot {
+	const char *series;
+	const struct plot_curve *curves; /* of the same column */
+	unsigned n;
+};
+
+/* How a terminal shows it. */
+struct plot_text {
+	unsigned width, height; /* columns and lines, all of which are used at most */
+	bool utf8, colour;
+};
+
+/* 0 or -ENOMEM. */
+int plot__print(const struct plot *p, const struct plot_text *how, FILE *out);
+/* A whole file. Text of files is escaped. */
+void plot__svg(const struct plot *p, FILE *out);
+/* docs/report-json.md has the schema. NULL: no memory. */
+json_t *plot__json(const struct plot *p);
+
+/* ---- for the files of the room */
+
+#define PLOT_LABEL 48
+
+/* An axis from low to high; value * factor is what its labels say. */
+struct plot_axis {
+	double low, high, step, factor; /* step: between ticks, in labels' numbers */
+	char unit[64];			/* of the labels */
+};
+
+/* ticks: about so many. */
+struct plot_axis plot_axis__of_values(const struct plot *p, unsigned ticks);
+struct plot_axis plot_axis__of_time(const struct plot *p, unsigned ticks);
+/* The k-th tick, from 0: where it is, and its label. false: there are no more. */
+bool plot_axis__tick(const struct plot_axis *a, unsigned k, double *at, char label[static 32]);
+/* "RSS of Tasks, GB" */
+void plot__title(const struct plot *p, const struct plot_axis *values, char *text, size_t size);
+/* "a.h5: 16 tables: median, lowest to highest"; printable ASCII, at most `size` - 1 bytes. */
+void plot__legend(const struct plot *p, unsigned i, char *text, size_t size);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The report on a job: what held it back, where its time went, how much of what it was given it
+ * used. */
+#ifndef JP_VIEW_REPORT_H
+#define JP_VIEW_REPORT_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "analysis/job/facts.h"
+#include "analysis/job/io_job.h"
+#include "analysis/job/pika_job.h"
+#include "findings/findings.h"
+#include "model/job.h"
+
+struct report {
+	const struct model_job *job;
+	const struct model_job
+		*drawn; /* the same with shorter bins, for what is drawn; NULL: job */
+	const struct facts *facts;
+	const struct verdict *verdict;
+	const struct pika_job *pika;
+	const struct io_jobs *io;
+	bool all; /* also findings beyond the fifth, modes, losses, and files that could not be read
+		   */
+	bool utf8, colour;
+	bool is_run; /* of `jobprof run`: at most 30 lines */
+};
+
+/* The page, 80 columns wide. */
+void report__print(const struct report *r, FILE *out);
+/* docs/report-json.md has the schema. NULL: no memory. */
+json_t *report__json(const struct report *r);
+/* All facts with their units, or the reason why they are not known. */
+void report__print_facts(const struct facts *f, FILE *out);
+/* What a rule says: its finding, or why it gave none. false: there is no such rule. */
+bool report__print_why(const struct verdict *v, const char *rule, FILE *out);
+/* The same of a tag of PIKA's, "memory-bound". false: there is no such tag. */
+bool report__print_tag_why(const struct pika_job *p, const char *tag, FILE *out);
+
+#endif

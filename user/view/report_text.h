@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How a report writes numbers and paragraphs. */
+#ifndef JP_VIEW_REPORT_TEXT_H
+#define JP_VIEW_REPORT_TEXT_H
+
+#include <stdio.h>
+
+#define REPORT_WIDTH  80
+#define REPORT_NUMBER 48
+
+/* Each writes to buf and returns it; "?" where the number is not known. */
+typedef char report_number[REPORT_NUMBER];
+/* "84 ms", "0.21 s", "84 s", "5:12", "1:23:10", "3-04:00:00". */
+const char *report_text__time(double s, report_number buf);
+/* Time of cores: "2.1 core-s", "84 core-s", "21.4 core-h". */
+const char *report_text__cores(double core_s, report_number buf);
+/* Three digits: "290 KB", "1.2 GB"; MB is 2^20 bytes. */
+const char *report_text__mb(double mb, report_number buf);
+/* "1.9 GB/s". */
+const char *report_text__rate(double mb_per_s, report_number buf);
+/* "4.1 kWh", "12.3 kJ". */
+const char *report_text__energy(double j, report_number buf);
+/* Thousands have commas: "1,204". */
+const char *report_text__count(double v, report_number buf);
+/* "31 %", below 10 with a decimal place: "2.1 %". */
+const char *report_text__share(double v, report_number buf);
+
+/* "s" unless n is 1. */
+const char *report_text__s(double n);
+
+/* A paragraph, broken between words before column REPORT_WIDTH; the first line begins at column
+ * `at`, where the cursor is, all others are indented by `indent`. Text of files is escaped. */
+void report_text__paragraph(FILE *out, const char *text, int at, int indent);
+
+/* A bar of `width` cells for a share of 0..1. */
+void report_text__bar(FILE *out, double share, int width, char full, char empty);
+
+#endif

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Elements. Text never becomes markup: children that are strings are text nodes of plain text.
+import { plain } from './format.js';
+
+// el('td', { class: 'num', onclick: f }, 'text', child, [children])
+export function el(tag, attributes = {}, ...children) {
+	const e = document.createElement(tag);
+
+	for (const [name, value] of Object.entries(attributes)) {
+		if (value === undefined || value === null || value === false)
+			continue;
+		if (name.startsWith('on'))
+			e.addEventListener(name.slice(2), value);
+		else
+			e.setAttribute(name, value === true ? '' : plain(value));
+	}
+	e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined)
+		.map((c) => (c instanceof Node ? c : document.createTextNode(plain(c)))));
+	return e;
+}
+
+// A name that a user chose: its direction is its own, and what is long is cut (with all of it as title).
+export function name(text, most = 80) {
+	const s = plain(text), chars = [...s];
+
+	if (chars.length <= most)
+		return el('bdi', {}, s);
+	return el('bdi', { title: chars.slice(0, 2000).join('') }, `${chars.slice(0, most).join('')}\u2026`);
+}
+
+export const soft = (...children) => el('span', { class: 'soft' }, ...children);
+export const num = (...children) => el('td', { class: 'num' }, ...children);
+
+export function colour(variable) {
+	return getComputedStyle(document.documentElement).getPropertyValue(variable).trim();
+}
+
+// A section with its heading and a note at the right; its children follow.
+export function section(id, title, note, ...children) {
+	return el('section', { id, 'aria-labelledby': `h-${id}` },
+		el('div', { class: 'head' }, el('h2', { id: `h-${id}` }, title), note instanceof Node ? note : soft(note ?? '')),
+		...children);
+}
+
+const ROWS = 100; // of a table; --json has the others
+
+// The table behind a chart, made when it is opened: head is texts, rows() gives arrays of cells.
+export function table(summary, head, rows, source, label) {
+	const inside = el('div', { class: 'in', tabindex: 0, role: 'region', 'aria-label': `Table: ${label ?? summary}` });
+	const d = el('details', {}, el('summary', {}, summary), inside);
+
+	d.addEventListener('toggle', () => {
+		if (!d.open || inside.childNodes.length)
+			return;
+		const all = rows();
+
+		inside.append(el('table', { class: 'dt' },
+			el('thead', {}, el('tr', {}, head.map((h) => el('th', { scope: 'col' }, h)))),
+			el('tbody', {}, all.slice(0, ROWS).map((r) => el('tr', {}, r.map((c) => el('td', {}, c)))))));
+		if (all.length > ROWS)
+			inside.append(el('p', { class: 'soft' }, `${all.length - ROWS} more rows: jobprof report --json`));
+		if (source)
+			inside.append(el('p', { class: 'soft' }, source));
+	});
+	return d;
+}
+
+// A canvas as large as its box in device pixels; draw(g, width, height) in CSS pixels.
+export function canvas(label, draw, attributes = {}) {
+	const c = el('canvas', { role: 'img', 'aria-label': label, ...attributes });
+
+	c.redraw = () => {
+		const ratio = window.devicePixelRatio || 1, w = c.clientWidth, h = c.clientHeight, g = c.getContext('2d');
+
+		if (!w || !h)
+			return;
+		c.width = Math.round(w * ratio);
+		c.height = Math.round(h * ratio);
+		g.setTransform(c.width / w, 0, 0, c.height / h, 0, 0);
+		draw(g, w, h);
+	};
+	return c;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// Energy: the best estimate of the job, its bounds, and the part that idle cores would take, too.
+import { el, section } from './dom.js';
+import { energy as text, roundUp } from './format.js';
+
+function line(label, key, value, low, high, top) {
+	const range = el('i'), tick = el('b');
+
+	if (low !== null && high !== null) {
+		range.style.left = `${100 * low / top}%`;
+		range.style.width = `${100 * (high - low) / top}%`;
+	}
+	tick.style.left = `${100 * value / top}%`;
+	return [el('span', {}, label), el('span', { class: 'rg', 'aria-hidden': 'true' }, range, tick),
+		el('span', { class: 'num', 'data-energy': key }, el('b', {}, text(value)), low !== null ? el('span', { class: 'soft' }, ` (${text(low)} to ${text(high)})`) : '')];
+}
+
+export function energy(report) {
+	const f = report.facts;
+
+	if (f.energy_j === undefined)
+		return null;
+	const low = f.energy_low_j ?? null, high = f.energy_high_j ?? null;
+	// Of the unit that the number is shown in, so that the axis ends at a round one.
+	const most = high ?? f.energy_j, by = most >= 360000 ? 3.6e6 : 1000, top = roundUp(most / by) * by;
+	const rows = [line('Whole job', 'all', f.energy_j, low, high, top)];
+
+	if (f.energy_static_j !== undefined)
+		rows.push(line('idle cores', 'static', f.energy_static_j, null, null, top), line('running work', 'dynamic', f.energy_j - f.energy_static_j, null, null, top));
+	const part = section('energy', 'Energy', 'best estimate (grey: its bounds)', el('div', { class: 'en' }, rows, el('span'),
+		el('span', { class: 'pct' }, el('span', {}, '0'), el('span', { class: 'z' }, text(top))), el('span')));
+
+	part.classList.add('low');
+	return part;
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// The verdict: what held the job back, the dearest first. A click zooms to a finding's time.
+import { el, section, soft } from './dom.js';
+import { cores, plural, share, spoken } from './format.js';
+
+const FIRST = 3; // on the first screen; a button shows the others, and paper has all
+
+const WORDS = { note: 'NOTE', warn: 'WARN', bad: 'BAD' };
+
+// What was observed is the first sentence, how to read it the others.
+export function sentences(text) {
+	const m = /^(.*?[^.\d]\.|.*?\d\.) (?=[A-Z0-9])(.*)$/s.exec(text);
+
+	return m ? [m[1].replace(/\.$/, ''), m[2]] : [text.replace(/\.$/, ''), ''];
+}
+
+function cost(f, report) {
+	const wall = report.facts.wall_s, all = report.time_budget.core_s, c = f.cost.core_s;
+	const less = f.cost.saving > 0.0005;
+
+	if (less)
+		return [`${spoken(f.cost.saving * wall)}`,
+			`${share(f.cost.saving)} of the time${c > 0 ? ` \u00b7 ${cores(c)}` : ''}`];
+	if (c > 0)
+		return [cores(c), all > 0 ? `${share(c / all)} of the core time` : ''];
+	return ['', ''];
+}
+
+function when(f, clock) {
+	if (!f.when)
+		return '';
+	const seconds = clock.isOfDay && f.when[1] - f.when[0] < 600;
+
+	return `From ${clock.text(f.when[0], seconds)} to ${clock.text(f.when[1], seconds)}${clock.isOfDay ? '' : ' of the run'}.`;
+}
+
+function finding(f, i, report, view, clock) {
+	const [observed, reading] = sentences(f.text), [big, sub] = cost(f, report);
+	const evidence = [reading, when(f, clock)].filter(Boolean).join(' ');
+
+	return el('li', { class: `${f.severity}${i >= FIRST ? ' later' : ''}`, 'data-rule': f.id },
+		el('button', { type: 'button', 'aria-pressed': 'false', onclick: () => view.pick(i, f) },
+			el('span', { class: 'no' }, i + 1), el('span', { class: 'sev' }, WORDS[f.severity] ?? f.severity),
+			el('span', { class: 'tx' }, el('b', {}, observed),
+				evidence ? el('span', { class: 'ev' }, evidence) : null,
+				f.remedy ? el('span', { class: 'do' }, f.remedy) : null),
+			el('span', { class: 'cost' }, el('span', { class: 'big' }, big), el('span', { class: 'sub' }, sub))));
+}
+
+function none(report) {
+	const others = report.not_given, judged = others.filter((r) => r.judged).length, left = others.length - judged;
+	const need = left ? ` ${left === 1 ? 'One needs' : `${left} need`} what is missing or longer runs.` : '';
+
+	return el('p', { class: 'none' }, el('b', {}, 'Nothing held it back that jobprof can see.'),
+		` ${judged} of ${others.length} rules were judged.${need}`);
+}
+
+// How far the verdict reaches, where something was found.
+function others(report) {
+	const n = report.not_given.length, not = report.not_given.filter((r) => !r.judged).length, more = n - not;
+
+	return el('p', { class: 'soft reach' }, `${plural(more, 'other rule')} found nothing`, not ? `; ${not} were not judged, as what they need is missing or the run was short` : '', '.');
+}
+
+function best(report) {
+	const saving = Math.max(0, ...report.findings.map((f) => f.cost.saving ?? 0)), wall = report.facts.wall_s;
+
+	if (!(saving > 0.005))
+		return null;
+	return soft('at best ', el('b', {}, `${share(saving)} less time`),
+		`: ${spoken(wall * (1 - saving))} instead of ${spoken(wall)}`);
+}
+
+export function findings(report, view, clock) {
+	const list = el('ol', { class: 'find' }, report.findings.map((f, i) => finding(f, i, report, view, clock)));
+	const s = section('findings', 'What held it back', best(report));
+	const left = report.findings.length - FIRST;
+
+	for (const e of report.rule_errors)
+		s.append(el('p', { class: 'wrong' }, e));
+	s.append(report.findings.length ? list : none(report));
+	if (left > 0)
+		s.append(el('button', { type: 'button', class: 'more', 'aria-expanded': 'false', onclick: (e) => {
+			const open = list.classList.toggle('all');
+
+			e.currentTarget.textContent = open ? 'Fewer' : `${left} more`;
+			e.currentTarget.setAttribute('aria-expanded', open);
+		} }, `${left} more`));
+	if (report.findings.length)
+		s.append(others(report));
+	view.onShow(() => {
+		list.querySelectorAll('button').forEach((b, i) => b.setAttribute('aria-pressed', i === view.finding));
+		if (view.finding >= FIRST && !list.classList.contains('all'))
+			s.querySelector('.more')?.click();
+	});
+	return s;
+}
+

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// What the report is about: job, place, time, and how much of it is known.
+import { el, name, soft } from './dom.js';
+import { count, plural, share, time } from './format.js';
+
+const jobName = (report) => report.job.name || report.job.program || report.commands[0]?.name || '';
+
+export function title(report) {
+	const id = report.job.id ? `Job ${report.job.id}` : 'A job';
+
+	return report.job.steps.length === 1 && report.job.steps[0].name ? `${id} step ${report.job.steps[0].name}` : id;
+}
+
+function nodes(report) {
+	const n = report.facts.nodes, [first, last] = report.page.nodes;
+
+	return el('span', {}, plural(n, 'node'), ' (', name(first, 40), n > 1 ? [n > 2 ? ' to ' : ', ', name(last, 40)] : '', ')');
+}
+
+function coverage(report) {
+	const c = report.coverage, bad = c.not_readable.length;
+	const parts = [`a row every ${time(c.row_s)}`];
+
+	if (c.share > 0.995)
+		parts.push('none missing');
+	else if (c.share !== null)
+		parts.push(el('b', {}, `${share(c.share)} of the time recorded`));
+	if (bad)
+		parts.push(el('b', { class: 'bad' }, `${plural(bad, 'file')} not readable`));
+	return parts;
+}
+
+function between(parts, separator) {
+	return parts.filter((p) => p !== null && p !== '').flatMap((p, i) => (i ? [separator, p] : [p]));
+}
+
+export function head(report, clock) {
+	const f = report.facts, j = report.job;
+	const has = (v, word) => (v > 0 ? plural(v, word) : null);
+	const who = [j.user, j.partition].filter(Boolean).map((s) => name(s, 40));
+	const span = clock.isOfDay ? `${clock.date()} ${clock.text(0, true)} to ${clock.text(clock.wall, true)}` : clock.date();
+	const ran = `ran ${time(f.wall_s)}${f.limit_s ? ` of ${time(f.limit_s)}` : ''}`;
+
+	return el('header', {},
+		el('h1', {}, name(title(report), 60), ' ', el('code', {}, name(jobName(report)))),
+		el('p', { class: 'st' }, name(j.state ?? j.end_reason ?? '', 60)),
+		el('p', { class: 'about' }, ...between([
+			el('span', {}, ...between(who, ', ')), nodes(report),
+			between([has(f.cores, 'core'), has(f.tasks, 'task'), has(f.gpus, 'GPU')], ', ').join(''),
+			j.steps.length > 1 ? `${count(j.steps.length)} steps` : null, span, ran,
+			...coverage(report)].filter((p) => !(p instanceof Node) || p.childNodes.length), ' \u00b7 ')),
+		el('p', { class: 'keys' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next, previous finding  ',
+			el('kbd', {}, 'esc'), ' whole job'));
+}
+
+export function foot(report) {
+	const id = report.job.id || 'FILE';
+
+	return el('footer', {}, `jobprof ${report.page.version} \u00b7 every number on this page comes from `,
+		el('code', {}, report.job.id ? `jobprof report -j ${id} --json` : 'jobprof report --json FILE'),
+		' \u00b7 charts: uPlot (MIT)', soft());
+}

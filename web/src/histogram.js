@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// How long single waits took: buckets of powers of two, counted and not sampled.
+import { el, section, table } from './dom.js';
+import { count, share, time } from './format.js';
+import { quantile } from './data.js';
+
+const SIDE = 2; // empty buckets shown on both sides
+
+const upper = (k) => 2 ** (k + 1) / 1e9;
+
+function mark(value, text, first, n, side) {
+	const k = Math.log2(value * 1e9), line = el('span', { class: `p ${side}` }, el('span', {}, text));
+
+	line.style.left = `${100 * (k - first) / n}%`;
+	return line;
+}
+
+export function range(counts) {
+	const known = counts.map((n, k) => [n, k]).filter(([n]) => n > 0).map(([, k]) => k);
+	const first = Math.max(0, known[0] - SIDE), last = Math.min(counts.length - 1, known.at(-1) + SIDE);
+
+	return [first, Math.max(last, first + 9)];
+}
+
+// noun: "waits"; about: what stands beside the heading
+export function histogram(id, heading, counts, noun, source) {
+	const all = counts.reduce((a, n) => a + n, 0);
+
+	if (!counts.length)
+		return null;
+	if (!(all > 0)) {
+		const none = section(id, heading, '', el('p', { class: 'none' }, `No ${noun} were counted.`));
+
+		none.classList.add('low');
+		return none;
+	}
+	const [first, last] = range(counts), n = last - first + 1, most = Math.max(...counts);
+	const p50 = quantile(counts, 0.5), p99 = quantile(counts, 0.99);
+	const bars = el('div', { class: 'hist', role: 'img', 'aria-label': `${heading}: half below ${time(p50)}, 99 of 100 below ${time(p99)}` });
+	const line = el('div', { class: 'hx', 'aria-hidden': 'true' });
+
+	for (let k = first; k <= last; k++) {
+		const bar = el('div', { title: `${count(counts[k] ?? 0)} below ${time(upper(k))}` });
+
+		bar.style.height = counts[k] > 0 ? `${Math.max(1.5, 100 * counts[k] / most)}%` : '0';
+		bars.append(bar);
+		if ((k - first) % 3 === 1) {
+			const tick = el('span', {}, time(upper(k)));
+
+			tick.style.left = `${100 * (k + 1 - first) / n}%`;
+			line.append(tick);
+		}
+	}
+	const side = (v) => (Math.log2(v * 1e9) - first > n * 0.6 ? 'r' : '');
+	const near = Math.log2(p99 / p50) < n * 0.5 ? ' under' : '';
+
+	bars.append(mark(p50, `half below ${time(p50)}`, first, n, side(p50)),
+		mark(p99, `1 in 100 above ${time(p99)}`, first, n, side(p99) + near));
+	const part = section(id, heading, `${count(all)} ${noun}`, bars, line,
+		table('Table: buckets', ['below', 'count', 'share'], () => counts.map((c, k) => [c, k]).filter(([c]) => c > 0)
+			.map(([c, k]) => [time(upper(k)), count(c), share(c / all)]), source, `buckets, ${heading}`));
+
+	part.classList.add('low');
+	return part;
+}

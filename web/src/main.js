@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: GPL-2.0-only
+// One template for all pages: what the JSON in it has says which page it is.
+import { compare } from './compare.js';
+import { el } from './dom.js';
+import { plot } from './plot.js';
+import { report } from './report.js';
+
+const text = document.getElementById('data').textContent;
+
+if (!text.trim().startsWith('{')) {
+	document.body.append(el('p', {}, 'This is the template of jobprof\u2019s pages, without numbers.'));
+} else {
+	const data = JSON.parse(text);
+
+	window.jobprof = (data.terms ? compare : data.curves ? plot : report)(data);
+}
