@@ -129,7 +129,7 @@ rules["cpu.unused"] = {
 rules["cpu.serial"] = {
 	needs = {"bin.cpu_s", "bin.span_s", "job.cores", "job.nodes", "job.core_s", "job.cpu_s", "job.wait_share"},
 	limits = {least_s = 300, low = 0.85, high = 1.05, bins = 0.80, wait = 0.10, memory = 0.85, idle = 0.05},
-	suppressed_by = {"cpu.stacked", "cpu.throttled", "mpi.imbalance", "mpi.straggler"},
+	suppressed_by = {"cpu.stacked", "cpu.throttled", "mpi.imbalance", "mpi.straggler", "proc.forks"},
 	source = "jobstats 0.85 to 1.01, job_defense_shield 0.85",
 	judge = function(limits)
 		no_shell()
