@@ -73,7 +73,7 @@ SKEL     := $(B)/skel/jobprof.skel.h
 LIB_SRC  := $(filter-out user/cmd/% user/slurm/%_jobprof.c,$(wildcard user/*/*.c user/*/*/*.c))
 LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
-VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof/*.c user/cmd/sh5util/*.c))
+VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof/*.c user/cmd/jobprof/*/*.c user/cmd/sh5util/*.c))
 PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
@@ -138,7 +138,7 @@ $(B)/%.o: %.c
 $(B)/user/findings/rules_text.o: $(wildcard user/findings/*.lua)
 
 # What is made with other directories than those of this call is made again.
-$(patsubst %.c,$(B)/%.o,$(shell grep -lE "JOBPROF_(SYSCONF|SENSOR)DIR|PLUGINS_DIR" user/*/*.c user/*/*/*.c)): $(B)/directories
+$(patsubst %.c,$(B)/%.o,$(shell grep -lE "JOBPROF_(SYSCONF|SENSOR)DIR|PLUGINS_DIR" user/*/*.c user/*/*/*.c user/*/*/*/*.c)): $(B)/directories
 $(B)/directories: FORCE
 	@mkdir -p $(@D)
 	@said='$(SYSCONFDIR) $(SENSORDIR)'; [ "$$(cat $@ 2>/dev/null)" = "$$said" ] || echo "$$said" >$@

@@ -7,10 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "view/items_print.h"
 #include "jobfile/contents.h"
-#include "jobfile/extract.h"
+#include "jobfile/extract/extract.h"
 #include "jobfile/items.h"
+#include "view/items/items_print.h"
 
 /* A file to write to; one for all, since a fault leaves it behind. */
 static int scratch(void)

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
-#include "jobfile/merge_internal.h"
+#include "jobfile/merge/merge_internal.h"
 #include "pool/message.h"
 #include "tests/fuzz/libfault.h"
 #include "tests/fuzz/tools.h"

@@ -6,8 +6,8 @@
 
 #include "analysis/job/compare_job.h"
 #include "tests/fuzz/tools.h"
-#include "view/compare.h"
-#include "view/plot.h"
+#include "view/compare/compare.h"
+#include "view/plot/plot.h"
 
 static void draw(const struct plot *p)
 {

@@ -6,8 +6,8 @@
 
 #include "analysis/job/facts_fill.h"
 #include "tests/fuzz/tools.h"
-#include "view/report_jobs.h"
-#include "view/report_series.h"
+#include "view/report/report_jobs.h"
+#include "view/report/report_series.h"
 
 /* As a row of the table of several jobs. */
 static void print_row(const struct report *r, FILE *out)

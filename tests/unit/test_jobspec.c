@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/unit/unit.h"
 #include "identity/jobspec.h"
 #include "identity/layout.h"
-#include "jobfile/merge_name.h"
+#include "jobfile/merge/merge_name.h"
+#include "tests/unit/unit.h"
 
 TEST(one_of_each_kind)
 {

@@ -13,11 +13,11 @@
 
 #include "jobfile/contents.h"
 #include "jobfile/curve.h"
-#include "jobfile/extract.h"
-#include "jobfile/extract_time.h"
+#include "jobfile/extract/extract.h"
+#include "jobfile/extract/extract_time.h"
 #include "jobfile/items.h"
-#include "jobfile/merge.h"
-#include "jobfile/merge_wait.h"
+#include "jobfile/merge/merge.h"
+#include "jobfile/merge/merge_wait.h"
 #include "jobfile/select.h"
 
 #endif

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "hdf5/h5util.h"
-#include "jobfile/nodescan_internal.h"
+#include "jobfile/merge/nodescan_internal.h"
 
 const struct job_attr_info job_attrs[JOB_ATTRS] = {
 	[JOB_USER] = {"User", false},

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "hdf5/h5util.h"
-#include "jobfile/merge_internal.h"
+#include "jobfile/merge/merge_internal.h"
 #include "jobfile/store_table.h"
 #include "pool/pool.h"
 

@@ -9,7 +9,7 @@
 #include "identity/stepname.h"
 #include "view/line.h"
 #include "view/page.h"
-#include "view/spark.h"
+#include "view/report/spark.h"
 
 #define N(a)	      (sizeof(a) / sizeof((a)[0]))
 #define DETAIL_TASKS  2 /* more tasks than these get a line each */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Numbers with their units, as the report prints them in a terminal (user/view/report_text.c).
+// Numbers with their units, as the report prints them in a terminal (user/view/report/report_text.c).
 
 const unknown = (v) => v === null || v === undefined || Number.isNaN(v);
 

@@ -6,15 +6,15 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/jobprof/select_args.h"
-#include "cmd/jobprof/child_output.h"
-#include "view/items_print.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/read_errors.h"
-#include "hdf5/hdf5.h"
+#include "cmd/jobprof/run/child_output.h"
+#include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
+#include "hdf5/hdf5.h"
 #include "schema/series.h"
+#include "view/items/items_print.h"
 
 struct options {
 	const char *series, *column, *jobs, *input, *nodes, *output;

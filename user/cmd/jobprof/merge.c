@@ -8,11 +8,11 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "cmd/jobprof/user_name.h"
-#include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/profile_dir.h"
-#include "cmd/jobprof/report.h"
+#include "cmd/jobprof/report/report.h"
+#include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/user_name.h"
 #include "cmd/jobprof/verbs.h"
 #include "jobfile/jobfile.h"
 

@@ -9,16 +9,16 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "cmd/jobprof/child_output.h"
 #include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/read_errors.h"
-#include "cmd/jobprof/report_inputs.h"
+#include "cmd/jobprof/report/report_inputs.h"
+#include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
 #include "hdf5/hdf5.h"
-#include "view/plot.h"
-#include "view/spark.h"
+#include "view/plot/plot.h"
+#include "view/report/spark.h"
 
 enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_ASCII };
 

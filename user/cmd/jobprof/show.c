@@ -8,13 +8,13 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
+#include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "pool/pool.h"
 #include "jobfile/jobfile.h"
-#include "view/spark.h"
+#include "pool/pool.h"
+#include "view/report/spark.h"
 #include "view/view.h"
 
 #define PAGES_MAX 16 /* --help says so too */

@@ -8,10 +8,10 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "view/items_print.h"
 #include "cmd/jobprof/read_errors.h"
 #include "cmd/sh5util/sh5util.h"
 #include "hdf5/hdf5.h"
+#include "view/items/items_print.h"
 
 struct work {
 	const struct sh5_options *o;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "cmd/jobprof/child_output.h"
+#include "cmd/jobprof/run/child_output.h"
 #include "cmd/sh5util/sh5util.h"
 #include "hdf5/hdf5.h"
 

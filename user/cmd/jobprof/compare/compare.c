@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof compare: why one run of a job took longer than another. */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cmd/jobprof/compare/compare_runs.h"
+#include "cmd/jobprof/html_page.h"
+#include "cmd/jobprof/verbs.h"
+#include "view/compare/compare.h"
+
+enum { OPT_JSON = OPT_LONG, OPT_HTML, OPT_BASELINE };
+
+static const struct opt opts[] = {
+	{'p', "profiledir", "DIR", "where A, B and the jobs of --baseline are, if named by job id"},
+	{OPT_BASELINE, "baseline", "DIR|JOBS",
+	 "earlier runs like A, 5 at least, that tell what is usual: a directory, or a comma list "
+	 "of "
+	 "jobs and files; may be given several times"},
+	{OPT_JSON, "json", NULL, "as JSON"},
+	{OPT_HTML, "html", "FILE",
+	 "as one file for a browser, which needs no network; - is standard output"},
+	{0},
+};
+
+const struct command cmd_compare = {
+	.name = "jobprof compare",
+	.usage = "[OPTION]... A B",
+	.about =
+		"Says why run B took longer than run A, or less time: more work, slower CPUs,\n"
+		"less balance, waiting for a CPU or a disk, a longer serial end. The terms add up\n"
+		"to the whole. A and B are job files, node-step files, directories with the files\n"
+		"of one job, or JOB[.STEP] in a directory.",
+	.opts = opts,
+};
+
+#define NOTES 5
+#define NOTE  256
+
+struct args {
+	const char *dir, *html;
+	const char **baseline;
+	unsigned nbaseline;
+	bool json;
+};
+
+/* One that is compared, while it is in memory. */
+struct run {
+	const char *word;
+	struct report_inputs in;
+	struct model_job job;
+};
+
+struct work {
+	const struct args *args;
+	struct run run[2];
+	struct compared_job side[2];
+	struct comparison c;
+	struct compare_how how;
+	struct comparison *earlier;
+	unsigned nearlier, left_out;
+	struct compare_spread spread[N_TERMS];
+	char why[N_TERMS][160];
+	char notes[NOTES][NOTE];
+	const char *note_list[NOTES + 1];
+	unsigned nnotes;
+};
+
+/* ---- reading */
+
+/* 0, or the exit status. */
+static int read_job(struct run *r, double dt_s)
+{
+	const struct job_options how = {.dt_s = dt_s};
+	const char *refused;
+	int err;
+
+	model_job__free(&r->job);
+	err = model_job__read(&r->job, r->in.v, r->in.n, &how);
+	if (err == -ENODATA)
+		log_error("%s: it has no rows, or all of one instant", r->word);
+	else if (err == -EINVAL)
+		log_error("%s: the files are of several jobs", r->word);
+	else if (err && err != -EIO) /* which has been said */
+		log_error("%s: %s", r->word, strerror(-err));
+	refused = err ? NULL : compare_job__refuse(&r->job);
+	if (refused)
+		log_error("%s: it cannot be compared: %s", r->word, refused);
+	return err || refused ? 1 : 0;
+}
+
+/* With bins of one length, that of the one whose bins are longer. */
+static int read_both(struct work *w)
+{
+	struct run *a = &w->run[0], *b = &w->run[1];
+	int status = read_job(a, 0);
+
+	if (!status)
+		status = read_job(b, 0);
+	/* A third time only where a job is so large that its bins are longer than was asked for. */
+	for (int i = 0; !status && i < 3 && a->job.grid.dt_s != b->job.grid.dt_s; i++)
+		status = a->job.grid.dt_s < b->job.grid.dt_s ? read_job(a, b->job.grid.dt_s)
+							     : read_job(b, a->job.grid.dt_s);
+	return status;
+}
+
+static bool is_same_input(const struct report_inputs *a, const struct report_inputs *b)
+{
+	if (a->n != b->n || !a->n || a->v->nsteps != b->v->nsteps || strcmp(a->v->path, b->v->path))
+		return false;
+	for (unsigned i = 0; i < a->v->nsteps; i++)
+		if (strcmp(a->v->steps[i], b->v->steps[i]))
+			return false;
+	return true;
+}
+
+static int find_both(struct work *w, char **words)
+{
+	int status = 0;
+
+	for (int i = 0; !status && i < 2; i++) {
+		const struct compare_word word = {words[i], (char *)w->args->dir};
+
+		w->run[i].word = words[i];
+		status = compare_runs__inputs(&w->run[i].in, &word);
+	}
+	if (!status && is_same_input(&w->run[0].in, &w->run[1].in)) {
+		log_error("%s and %s are the same run: a comparison needs two", words[0], words[1]);
+		status = 2;
+	}
+	return status;
+}
+
+/* ---- what a reader should know */
+
+__attribute__((format(printf, 2, 3))) static void note(struct work *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (w->nnotes == NOTES)
+		return;
+	va_start(ap, fmt);
+	vsnprintf(w->notes[w->nnotes], NOTE, fmt, ap);
+	va_end(ap);
+	w->note_list[w->nnotes] = w->notes[w->nnotes];
+	w->nnotes++;
+}
+
+static unsigned count_unread(const struct model_job *j)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < j->nparts; i++)
+		n += j->parts[i].trouble != NULL;
+	return n;
+}
+
+static void add_notes(struct work *w)
+{
+	const struct compared_job *a = &w->side[0], *b = &w->side[1];
+
+	if (strcmp(a->program, b->program))
+		note(w, "The programs differ: %.64s and %.64s.", *a->program ? a->program : "?",
+		     *b->program ? b->program : "?");
+	if (a->nodes != b->nodes || a->tasks != b->tasks)
+		note(w, "The sizes differ: %u node%s with %u task%s, and %u with %u.", a->nodes,
+		     a->nodes == 1 ? "" : "s", a->tasks, a->tasks == 1 ? "" : "s", b->nodes,
+		     b->tasks);
+	for (int i = 0; i < 2; i++) {
+		unsigned unread = count_unread(&w->run[i].job);
+
+		if (unread)
+			note(w, "%c: %u of its files cannot be read and are missing here.", "AB"[i],
+			     unread);
+	}
+}
+
+static void why(struct work *w, enum compare_term term, enum quantity q)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct model_job *j = &w->run[i].job;
+		bool known = false;
+
+		for (unsigned n = 0; n < j->nnodes; n++)
+			known |= !isnan(j->nodes[n].unit.total[q]);
+		if (known)
+			continue;
+		snprintf(w->why[term], sizeof(w->why[term]), "%c: ", "AB"[i]);
+		model_job__why_unknown(j, q, w->why[term] + 3, sizeof(w->why[term]) - 3);
+		return;
+	}
+}
+
+static void explain(struct work *w)
+{
+	why(w, TERM_WAIT, Q_WAIT);
+	why(w, TERM_DISK, Q_DISK_WAIT);
+	why(w, TERM_IPC, Q_INSTRUCTIONS);
+	if (!*w->why[TERM_IPC])
+		why(w, TERM_IPC, Q_CYCLES);
+	memcpy(w->why[TERM_CLOCK], w->why[TERM_IPC], sizeof(w->why[TERM_CLOCK]));
+}
+
+/* ---- the baseline */
+
+static bool is_same_run(const struct compared_job *a, const struct compared_job *b)
+{
+	return !strcmp(a->id, b->id) && !strcmp(a->step, b->step) && a->start_s == b->start_s;
+}
+
+/* Whether it is like A, and its terms are those of A and B. */
+static bool is_like(const struct work *w, const struct compared_job *r, const struct comparison *c)
+{
+	const struct compared_job *a = &w->side[0];
+
+	for (int i = 0; i < N_TERMS; i++)
+		if (c->change[i].is_in != w->c.change[i].is_in)
+			return false;
+	return !strcmp(r->program, a->program) && r->nodes == a->nodes && r->tasks == a->tasks;
+}
+
+static int judge_earlier(struct work *w, const struct model_job *j)
+{
+	const struct model_job *one[] = {j};
+	struct compare_how of_it = compare_job__how(one, 1);
+	bool lacks = (w->how.wait && !of_it.wait) || (w->how.disk && !of_it.disk) ||
+		     j->grid.dt_s != w->run[0].job.grid.dt_s;
+	struct compared_job r = {0};
+	struct comparison c;
+	int err = lacks ? 0 : compare_job__of(&r, j, &w->how);
+
+	if (!err && !lacks && is_same_run(&r, &w->side[1])) {
+		compared_job__free(&r);
+		return 0;
+	}
+	if (!err && !lacks)
+		compare__of(&c, &w->side[0].run, &r.run);
+	if (!err && (lacks || !is_like(w, &r, &c)))
+		w->left_out++;
+	else if (!err)
+		w->earlier[w->nearlier++] = c;
+	compared_job__free(&r);
+	return err;
+}
+
+static int read_earlier(struct work *w, const struct compare_word *word)
+{
+	struct run r = {.word = word->text};
+	int status = compare_runs__inputs(&r.in, word);
+
+	if (!status)
+		status = read_job(&r, w->run[0].job.grid.dt_s);
+	if (!status && judge_earlier(w, &r.job)) {
+		log_error("%s", strerror(ENOMEM));
+		status = 1;
+	}
+	model_job__free(&r.job);
+	report_inputs__free(&r.in);
+	return status;
+}
+
+/* Of "41.0" and "41.batch", if that is no file. */
+static const char *step_of(const char *word)
+{
+	const char *dot = strchr(word, '.');
+
+	return dot && access(word, F_OK) ? dot : "";
+}
+
+static int find_baseline(struct work *w, struct compare_runs *runs)
+{
+	for (unsigned i = 0; i < w->args->nbaseline; i++) {
+		const char *word = w->args->baseline[i];
+		int err = compare_runs__add(runs, word, w->args->dir, step_of(w->run[0].word));
+
+		if (err) {
+			log_error("--baseline %s: %s", word, strerror(-err));
+			return 1;
+		}
+	}
+	if (runs->n)
+		return 0;
+	log_error("--baseline: there is no profile in %s", w->args->baseline[0]);
+	return 1;
+}
+
+/* A run that cannot be read has been named, and is left out. */
+static int judge_by_baseline(struct work *w)
+{
+	struct compare_runs runs = {0};
+	int status = find_baseline(w, &runs);
+
+	w->earlier = status ? NULL : calloc(runs.n, sizeof(*w->earlier));
+	for (unsigned i = 0; w->earlier && i < runs.n; i++)
+		w->left_out += read_earlier(w, &runs.v[i]) != 0;
+	if (!status &&
+	    (!w->earlier || compare__spread(w->spread, &w->c, w->earlier, w->nearlier))) {
+		log_error("%s", strerror(ENOMEM));
+		status = 1;
+	}
+	compare_runs__free(&runs);
+	return status;
+}
+
+/* ---- the verb */
+
+/* The comparison's JSON, which the page draws. 0, or the exit status. */
+static int write_html(const struct work *w, const struct compare_page *page)
+{
+	const struct report_inputs *a = &w->run[0].in, *b = &w->run[1].in;
+	struct job_input *inputs = calloc(a->n + b->n, sizeof(*inputs));
+	char *template = inputs ? html_page__template() : NULL;
+	json_t *json = template ? compare__json(page) : NULL;
+	int status = 1;
+
+	if (template) {
+		memcpy(inputs, a->v, a->n * sizeof(*inputs));
+		memcpy(inputs + a->n, b->v, b->n * sizeof(*inputs));
+		json_object_set_new(json, "version", json_string(JOBPROF_VERSION));
+		status = html_page__write(w->args->html, template, json, inputs, a->n + b->n);
+	}
+	free(template);
+	free(inputs);
+	return status;
+}
+
+static int print(const struct work *w)
+{
+	const struct compare_page page = {
+		.a = &w->side[0],
+		.b = &w->side[1],
+		.c = &w->c,
+		.spread = w->args->nbaseline ? w->spread : NULL,
+		.earlier = w->nearlier,
+		.left_out = w->left_out,
+		.why = w->why,
+		.notes = w->note_list,
+	};
+	json_t *json;
+	int err;
+
+	if (w->args->html)
+		return write_html(w, &page);
+	if (!w->args->json) {
+		compare__print(&page, stdout);
+		return 0;
+	}
+	json = compare__json(&page);
+	err = json ? json__dump(json, stdout, JSON_COMPACT) : -1;
+	putchar('\n');
+	json_decref(json);
+	if (err)
+		log_error("the comparison could not be written as JSON");
+	return err ? 1 : 0;
+}
+
+static int compare(struct work *w)
+{
+	const struct model_job *jobs[] = {&w->run[0].job, &w->run[1].job};
+	int err = 0;
+
+	w->how = compare_job__how(jobs, 2);
+	for (int i = 0; !err && i < 2; i++)
+		err = compare_job__of(&w->side[i], jobs[i], &w->how);
+	if (err) {
+		log_error("%s", strerror(-err));
+		return 1;
+	}
+	compare__of(&w->c, &w->side[0].run, &w->side[1].run);
+	explain(w);
+	add_notes(w);
+	return 0;
+}
+
+static int compare_words_given(const struct args *args, char **words)
+{
+	struct work *w = calloc(1, sizeof(*w));
+	int status = w ? 0 : 1;
+
+	if (!status) {
+		w->args = args;
+		status = find_both(w, words);
+	}
+	if (!status)
+		status = read_both(w);
+	if (!status)
+		status = compare(w);
+	if (!status && args->nbaseline)
+		status = judge_by_baseline(w);
+	if (!status)
+		status = print(w);
+	for (int i = 0; w && i < 2; i++) {
+		report_inputs__free(&w->run[i].in);
+		model_job__free(&w->run[i].job);
+		compared_job__free(&w->side[i]);
+	}
+	free(w ? w->earlier : NULL);
+	free(w);
+	return status;
+}
+
+static int set_option(void *ctx, int letter, const char *arg)
+{
+	struct args *a = ctx;
+	const char **more;
+
+	switch (letter) {
+	case 'p':
+		a->dir = arg;
+		break;
+	case OPT_JSON:
+		a->json = true;
+		break;
+	case OPT_HTML:
+		a->html = arg;
+		break;
+	case OPT_BASELINE:
+		more = realloc(a->baseline, (a->nbaseline + 1) * sizeof(*more));
+		if (!more)
+			return 1;
+		a->baseline = more;
+		more[a->nbaseline++] = arg;
+		break;
+	}
+	return 0;
+}
+
+int verb_compare(int argc, char **argv)
+{
+	struct args a = {0};
+	int status = options__read(&cmd_compare, argc, argv, set_option, &a);
+
+	if (status == OPTIONS_GO_ON && argc - optind != 2)
+		status = options__wrong(&cmd_compare, "which two runs: A B");
+	else if (status == OPTIONS_GO_ON && a.json && a.html)
+		status = options__wrong(&cmd_compare, "one of --json and --html");
+	else if (status == OPTIONS_GO_ON)
+		status = compare_words_given(&a, argv + optind);
+	free(a.baseline);
+	return status;
+}

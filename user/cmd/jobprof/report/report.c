@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof report: one page that says why a job is slow, what it cost and what to change. */
+#include "cmd/jobprof/report/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "analysis/job/facts_fill.h"
+#include "base/log.h"
+#include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/report/report_html.h"
+#include "cmd/jobprof/report/report_inputs.h"
+#include "cmd/jobprof/report/report_jobs.h"
+#include "cmd/jobprof/report/report_store.h"
+#include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/verbs.h"
+#include "view/report/report.h"
+#include "view/report/spark.h"
+
+enum {
+	OPT_JSON = OPT_LONG,
+	OPT_FACTS,
+	OPT_WHY,
+	OPT_SHORT,
+	OPT_FORCE,
+	OPT_STORE,
+	OPT_RULES,
+	OPT_BY,
+	OPT_HTML
+};
+
+static const struct opt opts[] = {
+	{'a', "all", NULL, "every finding, and what is known of the profile itself"},
+	OPT_JOBS,
+	OPT_INPUT,
+	OPT_NODES,
+	{'p', "profiledir", "DIR",
+	 "looks there, and in the directories of users below; the same as DIR without -p"},
+	{OPT_JSON, "json", NULL, "as JSON"},
+	{OPT_HTML, "html", "FILE",
+	 "as one file for a browser, which needs no network; - is standard output"},
+	{OPT_FACTS, "facts", NULL, "the quantities that the rules judge, with their units"},
+	{OPT_WHY, "why", "RULE", "why the rule gave no finding, or PIKA's tag was not given"},
+	{OPT_SHORT, "short", NULL,
+	 "judges runs of seconds, too: least durations are scaled to the run"},
+	{OPT_FORCE, "force", NULL, "judges PIKA's issues of short, serial and failed jobs, too"},
+	{OPT_STORE, "store", NULL, "stores the report and its analyses in the job file"},
+	{OPT_RULES, "rules", "FILE",
+	 "rules of a site, instead of " JOBPROF_SYSCONFDIR "/jobprof/rules.lua"},
+	{OPT_BY, "by", "WORD,...",
+	 "sums of several jobs by user, account, partition or name (user)"},
+	{0},
+};
+
+const struct command cmd_report = {
+	.name = "jobprof report",
+	.usage = "[OPTION]... FILE...\n"
+		 "[OPTION]... -j JOB[.STEP] [DIR]",
+	.about = "Says on one page what held a job back, what that cost and what to change, where\n"
+		 "the time went, and how much of what the job was given was used. Of several\n"
+		 "node-step files the page is about all of them together; of several jobs it is a\n"
+		 "table with a line for each.",
+	.opts = opts,
+};
+
+static int print_json(const struct report *r, FILE *out)
+{
+	json_t *json = report__json(r);
+	int err = json && !json_dumpf(json, out, JSON_COMPACT | JSON_REAL_PRECISION(15)) ? 0 : 1;
+
+	putc('\n', out);
+	json_decref(json);
+	if (err)
+		log_error("the report could not be written as JSON");
+	return err;
+}
+
+static int print_why(const struct report *r, const char *rule, FILE *out)
+{
+	if (report__print_why(r->verdict, rule, out) || report__print_tag_why(r->pika, rule, out))
+		return 0;
+	log_error(
+		"--why %s: there is no such rule or tag; --json lists all rules under findings and "
+		"not_given, all tags under pika",
+		rule);
+	return 1;
+}
+
+struct printing {
+	const struct report_opts *opts;
+	FILE *out;
+	const struct job_input *inputs;
+	unsigned n;
+};
+
+/* The bins that rules judge are long. What is drawn of a job has about a thousand points, as far as
+ * it has rows: such a length of bins, or 0 where the usual bins are as short. */
+static double drawn_bin_s(const struct model_job *j)
+{
+	static const double lengths[] = {0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15};
+	double least = fmax(0.99 * j->row_s, j->grid.end_s / 1000);
+
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++)
+		if (lengths[i] >= least)
+			return lengths[i] < j->grid.dt_s * 0.9 ? lengths[i] : 0;
+	return 0;
+}
+
+/* Its page; the job is read once more where shorter bins are drawn. 0, or the exit status. */
+static int write_html(const struct report *r, const struct report_opts *o,
+		      const struct job_input *inputs, unsigned n)
+{
+	const struct job_options how = {.dt_s = drawn_bin_s(r->job)};
+	struct model_job drawn = {0};
+	struct report with = *r;
+	int status;
+
+	if (how.dt_s > 0 && !model_job__read(&drawn, inputs, n, &how))
+		with.drawn = &drawn;
+	status = report_html__write(&with, o->html, inputs, n);
+	model_job__free(&drawn);
+	return status;
+}
+
+/* 0, or the exit status. */
+static int print(const struct report *r, const struct printing *p)
+{
+	const struct report_opts *o = p->opts;
+	FILE *out = p->out;
+
+	switch (o->form) {
+	case REPORT_FACTS:
+		report__print_facts(r->facts, out);
+		return 0;
+	case REPORT_WHY:
+		return print_why(r, o->why, out);
+	case REPORT_STORE:
+		return report_store__write(r, o->store);
+	case REPORT_HTML:
+		return write_html(r, o, p->inputs, p->n);
+	case REPORT_JSON:
+		return print_json(r, out);
+	default:
+		report__print(r, out);
+		return 0;
+	}
+}
+
+/* Of each node; what a file that is wrong says is not known, which has been said. */
+static struct peaks *read_peaks(const struct model_job *j)
+{
+	struct peaks *p = calloc(j->nnodes + 1, sizeof(*p));
+	int err = 0;
+
+	for (unsigned i = 0; p && i < j->nnodes; i++) {
+		peaks__init(&p[i]);
+		if (!err)
+			err = peaks__read(&p[i], NULL, j->nodes[i].unit.name);
+	}
+	return p;
+}
+
+/* 0 or -ENOMEM. */
+static int judge_pika(struct pika_job *pika, const struct model_job *j, const struct facts *f,
+		      const struct report_opts *o)
+{
+	struct peaks *peaks = read_peaks(j);
+	const struct pika_options how = {peaks, o->is_short, o->force};
+	int err = peaks ? pika_job__of(pika, j, f, &how) : -ENOMEM;
+
+	free(peaks);
+	return err;
+}
+
+/* 0, or the exit status. */
+static int judge(const struct model_job *j, const struct report_opts *o, report_use *use, void *ctx)
+{
+	struct facts facts;
+	struct verdict verdict = {0};
+	struct pika_job pika = {0};
+	struct io_jobs io;
+	struct report r = {
+		.job = j,
+		.facts = &facts,
+		.verdict = &verdict,
+		.pika = &pika,
+		.io = &io,
+		.all = o->all,
+		.utf8 = spark__utf8(),
+		.is_run = o->is_run,
+	};
+	const struct rules_options rules = {.site = o->rules};
+	int err = facts__of(&facts, j, o->is_short), status = 1;
+
+	if (!err)
+		err = rules__judge(&verdict, &facts, &rules);
+	if (!err)
+		err = judge_pika(&pika, j, &facts, o);
+	if (!err)
+		err = io_jobs__of(&io, j, &facts);
+	if (!err)
+		status = use(&r, ctx);
+	else if (err == -ENOMEM)
+		log_error("%s", strerror(ENOMEM));
+	else if (o->rules)
+		log_error("%s: the rules cannot be used: %s", o->rules, rules_file__reason(err));
+	pika_job__free(&pika);
+	verdict__free(&verdict);
+	facts__free(&facts);
+	return status;
+}
+
+/* With the first trouble, which is likely the reason. */
+static void log_no_rows(const struct model_job *j, const char *path)
+{
+	for (unsigned i = 0; j->parts && i < j->nparts; i++)
+		if (j->parts[i].trouble) {
+			log_error("%s: node %s: %s", path, j->nodes[j->parts[i].node].unit.name,
+				  j->parts[i].trouble);
+			return;
+		}
+	log_error("%s: it has no rows, or all of one instant", path);
+}
+
+int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
+		  report_use *use, void *ctx)
+{
+	const struct job_options how = {.dt_s = o->is_short ? 0 : 30};
+	struct model_job job;
+	int err = model_job__read(&job, inputs, n, &how);
+	int status = 1;
+
+	if (!err)
+		status = judge(&job, o, use, ctx);
+	else if (err == -EINVAL)
+		status = REPORT_SEVERAL;
+	else if (err == -ENODATA)
+		log_no_rows(&job, n ? inputs[0].path : "");
+	else if (err != -EIO) /* which has been said */
+		log_error("%s: %s", n ? inputs[0].path : "", strerror(-err));
+	model_job__free(&job);
+	return status;
+}
+
+static int print_one(const struct report *r, void *ctx)
+{
+	return print(r, ctx);
+}
+
+int report__files(const struct job_input *inputs, unsigned n, const struct report_opts *o,
+		  FILE *out)
+{
+	struct report_opts own = *o;
+	struct printing p = {&own, out, inputs, n};
+	bool can_be_several = o->form == REPORT_PAGE || o->form == REPORT_JSON;
+	int status;
+
+	own.store = inputs[0].path;
+	if (n > 1 && o->form == REPORT_STORE) {
+		log_error("--store needs one job file: jobprof merge makes it of node-step files");
+		return 2;
+	}
+	if (can_be_several && report_jobs__are_several(inputs, n))
+		return report_jobs__files(inputs, n, o, out);
+	status = report__judge(inputs, n, o, print_one, &p);
+	if (status != REPORT_SEVERAL)
+		return status;
+	if (can_be_several)
+		return report_jobs__files(inputs, n, o, out);
+	log_error("%s: the files are of several jobs: this is about one", inputs[0].path);
+	return 1;
+}
+
+int report__on_stderr(const char *path, const struct report_opts *o)
+{
+	const struct job_input in = {.path = path};
+	FILE *out = fdopen(dup(STDERR_FILENO), "w"); /* stderr itself has no buffer */
+	int status = out ? report__files(&in, 1, o, out) : 1;
+
+	return out && fclose(out) ? 1 : status;
+}
+
+struct args {
+	struct report_opts opts;
+	struct string_list nodes;
+	struct selection sel;
+	const char *jobs, *input;
+};
+
+static int set_option(void *ctx, int letter, const char *arg)
+{
+	struct args *a = ctx;
+
+	switch (letter) {
+	case 'a':
+		a->opts.all = true;
+		break;
+	case 'j':
+		a->jobs = arg;
+		break;
+	case 'i':
+	case 'p':
+		a->input = arg;
+		break;
+	case 'N':
+		return select_args__nodes(&a->sel, &a->nodes, arg);
+	case OPT_JSON:
+		a->opts.form = REPORT_JSON;
+		break;
+	case OPT_FACTS:
+		a->opts.form = REPORT_FACTS;
+		break;
+	case OPT_WHY:
+		a->opts.why = arg;
+		a->opts.form = REPORT_WHY;
+		break;
+	case OPT_SHORT:
+		a->opts.is_short = true;
+		break;
+	case OPT_FORCE:
+		a->opts.force = true;
+		break;
+	case OPT_STORE:
+		a->opts.form = REPORT_STORE;
+		break;
+	case OPT_RULES:
+		a->opts.rules = arg;
+		break;
+	case OPT_HTML:
+		a->opts.form = REPORT_HTML;
+		a->opts.html = arg;
+		break;
+	case OPT_BY:
+		return report_jobs__parse_by(arg, &a->opts.by);
+	}
+	return 0;
+}
+
+static int report_found(struct args *a)
+{
+	struct report_inputs in;
+	int status = report_inputs__of(&in, a->jobs, a->input, a->sel.nodes);
+
+	if (!status)
+		status = report__files(in.v, in.n, &a->opts, stdout);
+	report_inputs__free(&in);
+	return status;
+}
+
+static int report_words(struct args *a, int argc, char **argv)
+{
+	unsigned n = (unsigned)(argc - optind);
+	struct job_input *in;
+	int status;
+
+	if (a->jobs || a->input || n <= 1) {
+		status = input_args__word(&cmd_report, argc, argv, &a->input);
+		return status ? status : report_found(a);
+	}
+	in = calloc(n, sizeof(*in));
+	if (!in)
+		return 1;
+	for (unsigned i = 0; i < n; i++)
+		in[i] = (struct job_input){.path = argv[optind + (int)i], .nodes = a->sel.nodes};
+	status = report__files(in, n, &a->opts, stdout);
+	free(in);
+	return status;
+}
+
+int verb_report(int argc, char **argv)
+{
+	struct args a = {0};
+	int status = options__read(&cmd_report, argc, argv, set_option, &a);
+
+	if (status == OPTIONS_GO_ON)
+		status = report_words(&a, argc, argv);
+	string_list__free(&a.nodes);
+	return status;
+}

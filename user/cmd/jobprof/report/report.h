@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The report on files, for the verbs that print one. */
+#ifndef JP_CMD_JOBPROF_REPORT_H
+#define JP_CMD_JOBPROF_REPORT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "model/job.h"
+#include "view/report/report.h"
+
+enum report_form { REPORT_PAGE, REPORT_JSON, REPORT_FACTS, REPORT_WHY, REPORT_STORE, REPORT_HTML };
+
+struct report_opts {
+	enum report_form form;
+	bool all, is_short, is_run;
+	const char *store; /* a job file; the report is stored there instead of printed */
+	const char *html;  /* where the page for a browser is written */
+	bool force;	   /* issues of PIKA of any job */
+	const char *why;   /* a rule's id */
+	const char *rules; /* the site's; NULL: the installed ones */
+	unsigned by;	   /* what sums of several jobs are about; 0: the usual */
+};
+
+/* What is done with a report. 0, or the exit status. */
+typedef int report_use(const struct report *r, void *ctx);
+
+#define REPORT_SEVERAL (-1)
+
+/* Reads and judges files of one job. What the use returns; 1, and it has said what is wrong;
+ * REPORT_SEVERAL: the files are of several jobs. */
+int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
+		  report_use *use, void *ctx);
+
+/* The report, or of several jobs their table. 0, or the exit status and it has said what is wrong.
+ */
+int report__files(const struct job_input *inputs, unsigned n, const struct report_opts *o,
+		  FILE *out);
+
+/* The report on one file, on standard error, of which no more than 30 lines are printed. The same.
+ */
+int report__on_stderr(const char *path, const struct report_opts *o);
+
+#endif

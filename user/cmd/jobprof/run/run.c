@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprof run -- CMD: the service's loop around one command, in a cgroup of its own. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/config.h"
+#include "base/escape.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/report/report.h"
+#include "cmd/jobprof/run/run_cgroup.h"
+#include "cmd/jobprof/run/run_user.h"
+#include "cmd/jobprof/run/run_window.h"
+#include "cmd/jobprof/verbs.h"
+#include "daemon/child/publication.h"
+#include "daemon/config/perf_columns.h"
+#include "daemon/daemon.h"
+#include "daemon/step/step.h"
+#include "schema/series.h"
+
+#define SOCKET_DIR    "/run/jobprof"
+#define SOCKET_FORM   "run-%d.sock"
+#define GIVE_UP_AFTER 3 /* failed writers */
+#define COURTESY_NS   (3 * NSEC_PER_SEC)
+
+struct run {
+	struct daemon *d;
+	struct run_cgroup cgroup;
+	char **argv;
+	struct run_user user;
+	char out_dir[4096], writer[4200];
+	char socket[64];
+	struct rlimit files; /* what CMD gets: ours is raised */
+	bool json, quiet, wait_all;
+	pid_t pid;
+	int status;
+	bool ended, removed;
+	const struct step *failed; /* its file cannot be written */
+	uint64_t written_ns;	   /* when there was nothing more to do for CMD */
+};
+
+static uint32_t job_id(void)
+{
+	const char *slurm = getenv("SLURM_JOB_ID");
+	uint32_t id;
+
+	return slurm && !parse_u32(slurm, &id) && id ? id : (uint32_t)getpid();
+}
+
+static void exec_command(const struct run *r)
+{
+	sigset_t none;
+	int s, err;
+
+	for (s = 1; s < 32; s++)
+		signal(s, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setrlimit(RLIMIT_NOFILE, &r->files);
+	if (run_user__become(&r->user))
+		_exit(126);
+	/* for jobprof mark and emit, and programs that are linked with libjobprof */
+	setenv("JOBPROF_SOCKET", r->socket, 1);
+	execvp(r->argv[0], r->argv);
+	err = errno;
+	log_error("cannot run %s: %s", r->argv[0], strerror(err));
+	_exit(RUN_STATUS(err));
+}
+
+static void on_child(void *ctx, pid_t pid, int status)
+{
+	struct run *r = ctx;
+
+	if (pid != r->pid)
+		return;
+	r->status = status;
+	r->ended = true;
+}
+
+/* A signal typed at the terminal has reached CMD already; one sent to us alone is passed on. */
+static void on_interrupt(void *ctx, int sig, bool from_terminal)
+{
+	struct run *r = ctx;
+
+	if (!from_terminal && !r->ended && r->pid > 0)
+		kill(r->pid, sig);
+}
+
+/* The step whose file could not be written, or NULL. */
+static const struct step *find_failed(const struct run *r)
+{
+	const struct step *s = daemon__steps(r->d);
+
+	while (s && (s->state != STEP_FINISHING || s->pub.failures < GIVE_UP_AFTER))
+		s = s->next;
+	return s;
+}
+
+static bool is_done(void *ctx)
+{
+	struct run *r = ctx;
+
+	if (!r->ended)
+		return false;
+	if (!r->removed) {
+		if (!r->wait_all && run_cgroup__evict(&r->cgroup))
+			daemon__leave_behind(r->d);
+		r->removed = !run_cgroup__remove(&r->cgroup);
+		return false;
+	}
+	r->failed = find_failed(r);
+	if (!r->failed && daemon__steps(r->d))
+		return false;
+	if (!r->written_ns)
+		r->written_ns = clock__boot_ns();
+	/* what a killed run has left is a courtesy: not for long */
+	return !daemon__finishing(r->d) || clock__boot_ns() > r->written_ns + COURTESY_NS;
+}
+
+static int exit_status(const struct run *r)
+{
+	return WIFSIGNALED(r->status) ? 128 + WTERMSIG(r->status) : WEXITSTATUS(r->status);
+}
+
+static void print_evicted(const struct run_cgroup *c)
+{
+	fprintf(stderr,
+		"%u background process%s ran on after the command's end, not counted "
+		"(--wait-all waits): ",
+		c->evicted, c->evicted == 1 ? "" : "es");
+	print__escaped(stderr, c->names);
+	fputs(c->more_names ? ", ...\n" : "\n", stderr);
+}
+
+/* Of a run that has no file. */
+static const char *what_remains(const struct run *r)
+{
+	if (!r->failed)
+		return "";
+	if (r->failed->pub.unnamed || r->failed->pub.unreadable)
+		return ", and its rows are lost, as another program has changed the journal";
+	return ": the journal stays in StateDir and is finished by the next start";
+}
+
+static void summary(const struct run *r)
+{
+	const struct report_opts how = {
+		.form = r->json ? REPORT_JSON : REPORT_PAGE, .is_short = true, .is_run = true};
+	const char *path = daemon__last_file(r->d);
+	struct rusage self;
+
+	if (!path[0]) {
+		log_error("no file was written%s", what_remains(r));
+		return;
+	}
+	if (!r->quiet)
+		report__on_stderr(path, &how);
+	if (r->json || r->quiet)
+		return;
+	if (r->cgroup.evicted)
+		print_evicted(&r->cgroup);
+	if (!getrusage(RUSAGE_SELF, &self))
+		fprintf(stderr, "jobprof itself: %.3f s of CPU, %.1f MB, its start included\n",
+			self.ru_utime.tv_sec + self.ru_stime.tv_sec +
+				(self.ru_utime.tv_usec + self.ru_stime.tv_usec) / 1e6,
+			self.ru_maxrss / 1024.0);
+	fprintf(stderr, "file: %s\n", path);
+}
+
+static int profile(struct run *r, struct daemon_opts *o)
+{
+	int err = daemon__open(&r->d, o);
+
+	if (err)
+		return 1;
+	err = run_cgroup__make(&r->cgroup, daemon__root(r->d), job_id());
+	if (!err) {
+		r->pid = run_cgroup__fork(&r->cgroup);
+		if (!r->pid)
+			exec_command(r);
+		if (r->pid < 0) {
+			log_error("cannot start %s: %s", r->argv[0], strerror(errno));
+			run_cgroup__remove(&r->cgroup);
+			err = -errno;
+		}
+	}
+	if (!err)
+		err = daemon__loop(r->d);
+	if (!err)
+		summary(r);
+	daemon__free(r->d);
+	if (err)
+		return 1;
+	return exit_status(r) ? exit_status(r) : r->failed != NULL;
+}
+
+enum { OPT_PIN = OPT_LONG, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_NET_SKB, OPT_PERF };
+
+static const struct opt opts[] = {
+	{'i', "interval", "S", "seconds between rows, 0.1 to 86400 (default 1)"},
+	{'s', "series", "LIST",
+	 "families to record: base, sched, memory, file, self, cgroup, latency, block, network, "
+	 "perf, files, energy, gpu, interconnect, filesystem, node; default all, which is every "
+	 "one but files; see jobprof list"},
+	{'e', "events", "LIST",
+	 "hardware events to count, by perf's names, rHEX or PMU/TERMS/ "
+	 "(default " PERF_EVENTS_DEFAULT ")"},
+	{OPT_PERF, "perf-mode", "MODE",
+	 "exact, sampled, off, or auto (the default): the first of them that costs at most a "
+	 "hundredth of a CPU"},
+	{'o', "output", "DIR", "where the file goes; made if it is not there (default: here)"},
+	{'j', "json", NULL, "print the summary as JSON"},
+	{'q', "quiet", NULL, "print no summary"},
+	{'u', "user", "USER", "run CMD as USER (default: who called sudo)"},
+	{'w', "wait-all", NULL, "wait for background processes of CMD too"},
+	{OPT_PIN, "pin", "DIR", "pin the maps there, so that jobprof-dump can look"},
+	{OPT_BTF, "btf", "FILE", "kernel type information instead of the running kernel's"},
+	{OPT_RAW, "raw-tp", NULL, NULL},
+	{OPT_BLOCK_ISSUE, "block-issue", NULL, NULL},
+	{OPT_NET_SKB, "net-skb", NULL, NULL},
+	{OPT_STATE, "state-dir", "DIR", "where the journal is kept (default /var/lib/jobprof)"},
+	{0},
+};
+
+static const struct opt_values values[] = {
+	{'s', family__print_words},
+	{OPT_PERF, config__print_perf_words},
+	{0},
+};
+
+const struct command cmd_run = {
+	.name = "jobprof run",
+	.usage = "[OPTION]... [--] CMD [ARG]...",
+	.about = "Runs CMD, profiles it and all its children, writes <jobid>_0_<node>.h5 and\n"
+		 "prints on standard error what held it back, as jobprof report --short does.\n"
+		 "The exit status is CMD's (127: not found, 126: cannot be run, 128+n: killed by\n"
+		 "signal n). Without root, in a step that jobprofd profiles: prints what the step\n"
+		 "used meanwhile.",
+	.opts = opts,
+	.values = values,
+	.runs_another = true,
+};
+
+struct args {
+	const char *interval, *series, *out, *user, *perf_mode;
+	const char *rooted; /* the first option that needs root */
+};
+
+static int set_string(char **field, const char *value)
+{
+	char *copy = strdup(value);
+
+	if (!copy)
+		return -ENOMEM;
+	free(*field);
+	*field = copy;
+	return 0;
+}
+
+struct run_options {
+	struct run *r;
+	struct daemon_opts *o;
+	struct config *cfg;
+	struct args *a;
+};
+
+static const char *long_name(int letter)
+{
+	const struct opt *o = opts;
+
+	while (o->letter != letter)
+		o++;
+	return o->name;
+}
+
+static int set_option(void *ctx, int letter, const char *arg)
+{
+	struct run_options *to = ctx;
+
+	if (!to->a->rooted && letter != 'j' && letter != 'q')
+		to->a->rooted = long_name(letter);
+	switch (letter) {
+	case 'i':
+		to->a->interval = arg;
+		break;
+	case 's':
+		to->a->series = arg;
+		break;
+	case 'e':
+		return set_string(&to->cfg->perf_events, arg) ? 1 : 0;
+	case OPT_PERF:
+		to->a->perf_mode = arg;
+		break;
+	case 'o':
+		to->a->out = arg;
+		break;
+	case 'u':
+		to->a->user = arg;
+		break;
+	case 'j':
+		to->r->json = true;
+		break;
+	case 'q':
+		to->r->quiet = true;
+		break;
+	case 'w':
+		to->r->wait_all = true;
+		break;
+	case OPT_PIN:
+		to->o->pin_dir = arg;
+		break;
+	case OPT_BTF:
+		return set_string(&to->cfg->btf, arg) ? 1 : 0;
+	case OPT_STATE:
+		return set_string(&to->cfg->state_dir, arg) ? 1 : 0;
+	case OPT_RAW:
+		to->o->raw_tp = true;
+		break;
+	case OPT_BLOCK_ISSUE:
+		to->o->block_issue = true;
+		break;
+	case OPT_NET_SKB:
+		to->o->net_skb = true;
+		break;
+	}
+	return 0;
+}
+
+static int apply_events(struct config *cfg, const struct args *a)
+{
+	char reason[512];
+
+	if (perf_columns__parse(NULL, cfg->perf_events, reason, sizeof(reason)) < 0) {
+		log_error("--events %s: %s", cfg->perf_events, reason);
+		return -EINVAL;
+	}
+	if (a->perf_mode && config__parse_perf(a->perf_mode, &cfg->perf_mode)) {
+		log_error("--perf-mode %s: want auto, exact, sampled or off", a->perf_mode);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int apply(struct run *r, struct daemon_opts *o, struct config *cfg, const struct args *a)
+{
+	const char *interval = a->interval ? a->interval : "1";
+	char bad[64], err[160];
+
+	o->families = FAM_ALL;
+	if (a->series && family__parse(a->series, &o->families, bad, sizeof(bad))) {
+		log_error("--series %s: no family \"%s\"; jobprof list shows them", a->series, bad);
+		return 2;
+	}
+	if (!o->families) {
+		log_error("--series %s: nothing of it is measured here", a->series);
+		return 2;
+	}
+	if (freq__parse(interval, &cfg->freq, err, sizeof(err))) {
+		if (strchr(interval, '='))
+			log_error("--interval %s: %s", interval, err);
+		else
+			log_error("--interval %s: want 0.1 to 86400 seconds", interval);
+		return 2;
+	}
+	if (!freq__interval(&cfg->freq, FREQ_TASK) && !freq__interval(&cfg->freq, FREQ_STEP) &&
+	    !freq__interval(&cfg->freq, FREQ_LATENCY)) {
+		log_error("--interval %s: no row would be written: want 0.1 to 86400 seconds",
+			  a->interval);
+		return 2;
+	}
+	if (apply_events(cfg, a))
+		return 2;
+	return 0;
+}
+
+static int apply_user(struct run *r, const struct args *a)
+{
+	if (run_user__find(&r->user, a->user))
+		return 2;
+	return run_user__output(&r->user, a->out ? a->out : ".", r->out_dir) ? 1 : 0;
+}
+
+/* Removes the sockets of runs that were killed. */
+static void remove_stale_sockets(void)
+{
+	_cleanup_closedir_ DIR *d = opendir(SOCKET_DIR);
+	struct dirent *e;
+	int pid;
+
+	while (d && (e = readdir(d)))
+		if (sscanf(e->d_name, SOCKET_FORM, &pid) == 1 && pid > 0 && kill(pid, 0) &&
+		    errno == ESRCH)
+			unlinkat(dirfd(d), e->d_name, 0);
+}
+
+static int run_as_root(struct run *r, struct daemon_opts *o, const struct args *a)
+{
+	int status = apply_user(r, a);
+
+	if (status)
+		return status;
+	publication__find_writer(o->cfg->writer, r->writer, sizeof(r->writer));
+	o->writer = r->writer;
+	o->out_dir = r->out_dir;
+	o->uid = r->user.uid;
+	o->gid = r->user.gid;
+	status = run_user__command(&r->user, r->argv[0]);
+	return status ? status : profile(r, o);
+}
+
+int verb_run(int argc, char **argv)
+{
+	struct run r = {};
+	struct args a = {};
+	struct config cfg = {};
+	struct daemon_opts o = {.cfg = &cfg,
+				.embedded = true,
+				.ctx = &r,
+				.child = on_child,
+				.interrupt = on_interrupt,
+				.done = is_done};
+	bool done = false; /* with --help */
+	int status;
+
+	if (config__init(&cfg))
+		return 1;
+	cfg.max_slots = 128; /* half of them for ranks */
+	remove_stale_sockets();
+	snprintf(r.socket, sizeof(r.socket), SOCKET_DIR "/" SOCKET_FORM, getpid());
+	set_string(&cfg.socket, r.socket);
+	log__set_level(LOGL_WARN);
+	getrlimit(RLIMIT_NOFILE, &r.files);
+	status = options__read(&cmd_run, argc, argv, set_option,
+			       &(struct run_options){&r, &o, &cfg, &a});
+	r.argv = argv + optind;
+	if (status == OPTIONS_GO_ON)
+		status = optind < argc ? apply(&r, &o, &cfg, &a)
+				       : options__wrong(&cmd_run, "there is no command to run");
+	else
+		done = true;
+	if (!done && !status)
+		status = geteuid() ? run_window__run(r.argv, a.rooted, r.json, r.quiet)
+				   : run_as_root(&r, &o, &a);
+	config__free(&cfg);
+	return status;
+}

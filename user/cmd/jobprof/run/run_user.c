@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The user that "jobprof run" gives to its command, and the output directory of that user. */
+#include "cmd/jobprof/run/run_user.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+
+int run_user__find(struct run_user *u, const char *name)
+{
+	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
+	struct passwd *pw = NULL;
+	uint32_t id, group;
+
+	u->uid = getuid();
+	u->gid = getgid();
+	if (name) {
+		pw = getpwnam(name);
+		if (!pw) {
+			log_error("no such user \"%s\"", name);
+			return -EINVAL;
+		}
+		u->uid = pw->pw_uid;
+		u->gid = pw->pw_gid;
+	} else if (!getuid() && uid && gid && !parse_u32(uid, &id) && !parse_u32(gid, &group)) {
+		u->uid = id;
+		u->gid = group;
+	}
+	pw = getpwuid(u->uid);
+	if (pw)
+		str__copy(u->name, sizeof(u->name), pw->pw_name);
+	return 0;
+}
+
+int run_user__become(const struct run_user *u)
+{
+	if (u->uid == getuid() && u->gid == getgid())
+		return 0;
+	if (initgroups(u->name[0] ? u->name : "nobody", u->gid) || setgid(u->gid) ||
+	    setuid(u->uid)) {
+		log_error("cannot become uid %u: %s", u->uid, strerror(errno));
+		return -errno;
+	}
+	return 0;
+}
+
+static int act_as(const struct run_user *u)
+{
+	return setegid(u->gid) || seteuid(u->uid) ? -errno : 0;
+}
+
+static int act_as_ourselves(void)
+{
+	return seteuid(getuid()) || setegid(getgid()) ? -EPERM : 0;
+}
+
+static int make_dirs(const char *dir)
+{
+	_cleanup_free_ char *path = strdup(dir);
+
+	if (!path)
+		return -ENOMEM;
+	for (char *p = path + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(path, 0777) && errno != EEXIST)
+			return -errno;
+		*p = '/';
+	}
+	return mkdir(path, 0777) && errno != EEXIST ? -errno : 0;
+}
+
+/* Rights say too little: of a full disk, of /proc. */
+static int try_file(const char *dir)
+{
+	_cleanup_free_ char *path = NULL;
+	int fd;
+
+	if (asprintf(&path, "%s/.jobprof-XXXXXX", dir) < 0)
+		return -ENOMEM;
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	unlink(path);
+	return 0;
+}
+
+/* The writer has no capabilities: root's too goes by owner and mode. */
+static int try_as_writer(const char *dir)
+{
+	cap_t own = cap_get_proc(), less = own ? cap_dup(own) : NULL;
+	int err = -ENOMEM;
+
+	if (less && !cap_clear_flag(less, CAP_EFFECTIVE))
+		err = cap_set_proc(less) ? -errno : try_file(dir);
+	if (own && cap_set_proc(own))
+		err = -errno;
+	cap_free(less);
+	cap_free(own);
+	return err;
+}
+
+int run_user__output(const struct run_user *u, const char *dir, char path[static 4096])
+{
+	const char *name = u->name[0] ? u->name : "the user";
+	int err = act_as(u);
+
+	if (err)
+		return err;
+	err = make_dirs(dir);
+	if (!err && !realpath(dir, path))
+		err = -errno;
+	if (!err)
+		err = try_as_writer(path);
+	if (act_as_ourselves())
+		return -EPERM;
+	if (err == -EACCES)
+		log_error("output directory %s: %s may not write there: choose another with -o",
+			  dir, name);
+	else if (err)
+		log_error("output directory %s: %s: choose another with -o", dir, strerror(-err));
+	return err;
+}
+
+static int may_run(const char *path)
+{
+	struct stat st;
+
+	if (faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) || stat(path, &st))
+		return -errno;
+	return S_ISREG(st.st_mode) ? 0 : -EACCES;
+}
+
+/* Searches as execvp(3) does: the first file that may be run, else the error of one that may not.
+ * */
+static int search_path(const char *dirs, const char *command)
+{
+	_cleanup_free_ char *list = strdup(dirs);
+	char *rest = list, *dir, path[4096];
+	int best = -ENOENT, err;
+
+	while (rest && (dir = strsep(&rest, ":"))) {
+		snprintf(path, sizeof(path), "%s/%s", *dir ? dir : ".", command);
+		err = may_run(path);
+		if (!err)
+			return 0;
+		if (err == -EACCES)
+			best = err;
+	}
+	return best;
+}
+
+int run_user__command(const struct run_user *u, const char *command)
+{
+	const char *dirs = getenv("PATH");
+	int err = act_as(u);
+
+	if (err)
+		return 126;
+	if (!*command)
+		err = -ENOENT;
+	else if (strchr(command, '/'))
+		err = may_run(command);
+	else
+		err = search_path(dirs ? dirs : "/bin:/usr/bin", command);
+	if (act_as_ourselves())
+		return 126;
+	if (!err)
+		return 0;
+	log_error("cannot run %s: %s", command, strerror(-err));
+	return RUN_STATUS(-err);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Rows as CSV. */
+#include <math.h>
+#include <string.h>
+
+#include "jobfile/extract/extract_format.h"
+
+/* s as a field of CSV: in quotes if it needs them. */
+static void put_field(struct outbuf *o, const char *s)
+{
+	if (!strpbrk(s, ",\"\r\n")) {
+		outbuf__str(o, s);
+		return;
+	}
+	outbuf__char(o, '"');
+	for (; *s; s++) {
+		if (*s == '"')
+			outbuf__char(o, '"');
+		outbuf__char(o, *s);
+	}
+	outbuf__char(o, '"');
+}
+
+static void put_header(struct text *t)
+{
+	outbuf__str(t->out, t->grouped ? "Step,Node,Series" : "Step,Node");
+	for (unsigned i = 0; i < t->ncols; i++) {
+		outbuf__char(t->out, ',');
+		put_field(t->out, t->names[i]);
+	}
+	outbuf__char(t->out, '\n');
+	if (!t->units)
+		return;
+	outbuf__str(t->out, t->grouped ? ",," : ",");
+	for (unsigned i = 0; i < t->ncols; i++) {
+		outbuf__char(t->out, ',');
+		put_field(t->out, t->units[i]);
+	}
+	outbuf__char(t->out, '\n');
+}
+
+static void open_table(struct text *t, const char *step, const char *node, const char *table,
+		       const struct text_col *cols)
+{
+	struct outbuf *o = &t->prefix;
+
+	put_field(o, step);
+	outbuf__char(o, ',');
+	put_field(o, node);
+	if (t->grouped) {
+		outbuf__char(o, ',');
+		put_field(o, table ? table : "");
+	}
+}
+
+static char *put_cell(char *p, const struct text_col *col, const union cell *row, bool keep_nan)
+{
+	if (col->at < 0)
+		return p;
+	row += col->at;
+	if (col->type == COL_U64)
+		return format_number__u64(p, row->u);
+	if (col->type == COL_F64)
+		return keep_nan || !isnan(row->f) ? format_number__f6(p, row->f) : p;
+	if (row->i < 0)
+		*p++ = '-';
+	return format_number__u64(p, row->i < 0 ? -row->u : row->u);
+}
+
+/* Writes a row with texts among its cells. Texts may be of any length. */
+static void put_named_row(const struct text *t, const struct text_col *cols, const union cell *row)
+{
+	outbuf__mem(t->out, t->prefix.buf, t->prefix.len);
+	for (unsigned i = 0; i < t->ncols; i++) {
+		const char *name = text_col__name(&cols[i], row);
+		char *p;
+
+		outbuf__char(t->out, ',');
+		if (name)
+			put_field(t->out, name);
+		else if ((p = outbuf__room(t->out)))
+			outbuf__filled(t->out, put_cell(p, &cols[i], row, t->keep_nan));
+	}
+	outbuf__char(t->out, '\n');
+}
+
+static void put_plain_row(const struct text *t, const struct text_col *cols, const union cell *row)
+{
+	struct outbuf *o = t->out;
+	char *p, *last;
+
+	outbuf__mem(o, t->prefix.buf, t->prefix.len);
+	p = outbuf__room(o);
+	if (!p)
+		return;
+	last = o->buf + o->size - OUTBUF_ROOM;
+	for (unsigned i = 0; i < t->ncols; i++) {
+		if (p > last) {
+			outbuf__filled(o, p);
+			p = outbuf__room(o);
+		}
+		*p++ = ',';
+		p = put_cell(p, &cols[i], row, t->keep_nan);
+	}
+	*p++ = '\n';
+	outbuf__filled(o, p);
+}
+
+static void put_row(const struct text *t, const struct text_col *cols, const union cell *row)
+{
+	if (t->named)
+		put_named_row(t, cols, row);
+	else
+		put_plain_row(t, cols, row);
+}
+
+const struct text_format text_csv = {
+	.put_header = put_header,
+	.open_table = open_table,
+	.put_row = put_row,
+};

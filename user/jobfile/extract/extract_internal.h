@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of extraction share. Each series takes two passes over its tables: the first one
+ * collects their columns, of which the output's header is made, and the second one writes rows.
+ */
+#ifndef JP_JOBFILE_EXTRACT_INTERNAL_H
+#define JP_JOBFILE_EXTRACT_INTERNAL_H
+
+#include "base/progress.h"
+#include "hdf5/cursor.h"
+#include "jobfile/extract/extract.h"
+#include "jobfile/extract/extract_columns.h"
+
+struct totals;
+
+struct column_unit {
+	char *column, *unit;
+};
+
+struct extraction {
+	const struct extract_options *opt;
+	const char *path;
+	struct reader *r;
+	struct cursor *cursor;
+	struct totals *totals;
+	struct time_filter filter;
+	struct text text;
+	struct extract_result result;
+	struct progress progress;
+	bool collecting; /* the first pass: columns are collected, nothing is written */
+
+	/* The series at hand. */
+	const char *wanted; /* as the user named it */
+	char series[256];   /* as the file has it */
+	struct selection sel;
+	struct number_range one_task; /* the task that the series was named with */
+	struct node_ref *refs;	      /* its nodes */
+	unsigned nrefs;
+	uint8_t *lacks;		    /* per ref: the node does not have the series */
+	uint8_t *found;		    /* per range of sel.tasks: some table is in it */
+	bool grouped, has_columns;  /* has_columns: a table's columns were added */
+	struct string_list columns; /* of the output */
+	struct string_list header;  /* what --stock makes of them for totals */
+	struct column_unit *units;  /* of all columns that were collected */
+	unsigned nunits;
+
+	/* The table at hand. */
+	unsigned shape;		  /* of the cursor when cols was made; 0: never */
+	bool unknowns;		  /* some of its columns are not known */
+	struct text_col *cols;	  /* per column of the output: where the table has it */
+	struct string_list marks; /* of the table's node */
+};
+
+/* extract_node.c: one pass over one node. What cannot be read is logged and counted, by the second
+ * pass. 0, or what ends the extraction: -EBUSY (the file changed), -E2BIG (columns), -ENOMEM. */
+int extract__node(struct extraction *x, unsigned ref);
+/* The name of a step in the output. */
+const char *extract__step(const struct extraction *x, unsigned step);
+
+/* extract_layout.c: the columns of the table at hand, with n names and cols, join the output's in
+ * the first pass; in the second one x->cols is set for them. 0, -EBUSY, -E2BIG or -ENOMEM. */
+int extract__map_columns(struct extraction *x, char *const *names, const struct text_col *cols,
+			 unsigned n);
+/* Between the passes: of the collected columns those that the user chose. 0 or -ENOMEM. */
+int extract__choose_columns(struct extraction *x);
+/* Prepares x->text for the second pass; `before` is text before the header. 0 or -ENOMEM. */
+int extract__lay_out(struct extraction *x, struct outbuf *out, const char *before);
+
+/* extract_units.c, with --units only: keeps what the table of `series` that the cursor stands at
+ * says of its columns; and puts the units of the header into x->text. 0 or -ENOMEM. */
+int extract__collect_units(struct extraction *x);
+int extract__lay_out_units(struct extraction *x);
+void extract__forget_units(struct extraction *x);
+
+/* extract_marks.c: a column of numbers that stand for texts, of which each node has its own. */
+bool extract__is_marks(const struct extraction *x, const char *column);
+int extract__load_marks(struct extraction *x, const struct reader_node *n); /* 0 or -ENOMEM */
+
+/* extract_totals.c: the row of totals of the table that the cursor stands at. Names are as
+ * text__open() takes them; 0 or an error of extract__node() or of the cursor. */
+int totals__new(struct totals **out);
+void totals__free(struct totals *t);
+void totals__begin_series(struct totals *t);
+int totals__of_table(struct extraction *x, const char *node, const char *step, const char *table);
+
+/* Writes a table's one row. 0 or -ENOMEM. */
+int extract__put_row(struct extraction *x, const char *node, const char *step, const char *table,
+		     const struct text_col *cols, const union cell *row);
+
+/* extract_stock.c: the same row as sh5util prints it; the columns have been mapped. */
+int totals__of_table_stock(struct extraction *x, const char *node, const char *step,
+			   const char *table);
+
+/* extract_missing.c: names the table (NULL: the node) that cannot be read. 0, or err if it ends the
+ * extraction. */
+int extract__name_damaged(struct extraction *x, const struct node_ref *ref, const char *table,
+			  int err);
+void extract__name_missing_column(struct extraction *x, const struct string_list *all,
+				  const char *column);
+/* The wanted tables are there, and none has a row in the wanted time. */
+void extract__name_no_rows(struct extraction *x);
+/* Names what was wanted of the series at hand and is not there; empty: no table was written. */
+void extract__name_missing(struct extraction *x, bool empty);
+
+#endif

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Which node-step files a user's directory holds, and opening them without following anything. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "hdf5/h5file.h"
+#include "hdf5/h5util.h"
+#include "identity/slurmjob.h"
+#include "identity/stepname.h"
+#include "jobfile/merge/merge_internal.h"
+#include "jobfile/merge/merge_name.h"
+#include "jobfile/select.h"
+#include "pool/pool.h"
+
+struct scan {
+	const struct merge_opts *o;
+	struct merge_sets *sets;
+	struct matched_jobs matched;
+	struct string_list names;
+	int dir;
+	const char *where;
+	int restart;
+};
+
+struct merge_stamp merge_dir__stamp(const struct stat *st)
+{
+	return (struct merge_stamp){
+		.dev = st->st_dev,
+		.ino = st->st_ino,
+		.size = st->st_size,
+		.mtime = st->st_mtim,
+		.ctime = st->st_ctim,
+		.bytes = pool__file_bytes(st),
+	};
+}
+
+static bool time_equal(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool merge_dir__same(const struct merge_stamp *a, const struct merge_stamp *b)
+{
+	return a->dev == b->dev && a->ino == b->ino && a->size == b->size &&
+	       time_equal(&a->mtime, &b->mtime) && time_equal(&a->ctime, &b->ctime);
+}
+
+/* Slurm's step daemon has its file locked as long as the step runs. */
+static int check_open_file(int fd, const struct merge_stamp *was, struct merge_stamp *is)
+{
+	struct merge_stamp stamp;
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EBADMSG;
+	stamp = merge_dir__stamp(&st);
+	if (was && !merge_dir__same(was, &stamp))
+		return -ESTALE;
+	if (is)
+		*is = stamp;
+	return flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK ? -EBUSY : 0;
+}
+
+int merge_dir__open(int dir, const char *name, const struct merge_stamp *was,
+		    struct merge_stamp *is)
+{
+	int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY), err;
+
+	if (fd < 0)
+		return -errno;
+	err = check_open_file(fd, was, is);
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+static hid_t input_access(void)
+{
+	hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+
+	H5Pset_fclose_degree(fapl, H5F_CLOSE_STRONG);
+	h5__small_cache(fapl);
+	h5file__set_driver(fapl);
+#if H5_VERSION_GE(1, 10, 7)
+	H5Pset_file_locking(fapl, false, true);
+#endif
+	return fapl;
+}
+
+hid_t merge_dir__open_h5(int fd)
+{
+	static hid_t access = H5I_INVALID_HID; /* of the process */
+	char path[64];
+
+	if (access < 0)
+		access = input_access();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return H5Fopen(path, H5F_ACC_RDONLY, access);
+}
+
+/* A file of a name that is none counts for no spec. */
+static bool wanted(const struct scan *c, uint32_t job, const char *step)
+{
+	bool any = false;
+
+	for (unsigned i = 0; i < c->matched.n; i++) {
+		const struct matched_job *w = &c->matched.v[i];
+
+		if (w->job != job || (step && !jobspec__has_step(w->spec, step)))
+			continue;
+		any = true;
+		if (step)
+			c->sets->found[w->spec - c->o->specs] = true;
+	}
+	return any;
+}
+
+static struct merge_set *set_of(struct scan *c, uint32_t job)
+{
+	struct merge_sets *sets = c->sets;
+	struct merge_set *v;
+
+	for (unsigned i = 0; i < sets->n; i++)
+		if (sets->v[i].job == job && sets->v[i].restart == c->restart)
+			return &sets->v[i];
+	v = realloc(sets->v, (sets->n + 1) * sizeof(*v));
+	if (!v)
+		return NULL;
+	sets->v = v;
+	v += sets->n;
+	*v = (struct merge_set){.job = job, .restart = c->restart};
+	v->dir = fcntl(c->dir, F_DUPFD_CLOEXEC, 3);
+	v->where = strdup(c->where);
+	sets->n++;
+	return v->dir < 0 || !v->where ? NULL : v;
+}
+
+int merge_set__add_absent(struct merge_set *s, const char *step, const char *node)
+{
+	struct merge_absent *v = realloc(s->absent, (s->nabsent + 1) * sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	s->absent = v;
+	v += s->nabsent++;
+	*v = (struct merge_absent){strdup(step), strdup(node)};
+	return v->step && v->node ? 0 : -ENOMEM;
+}
+
+static int add_file(struct merge_set *s, const char *file, const struct merge_name *m)
+{
+	struct merge_item *v;
+
+	if (!(s->nitems & (s->nitems - 1))) {
+		v = realloc(s->items, (s->nitems ? 2 * s->nitems : 1) * sizeof(*v));
+		if (!v)
+			return -ENOMEM;
+		s->items = v;
+	}
+	v = &s->items[s->nitems++];
+	*v = (struct merge_item){
+		.file = strdup(file),
+		.step = strdup(stepname__group(m->step)),
+		.node = strdup(m->node),
+	};
+	return v->file && v->step && v->node ? 0 : -ENOMEM;
+}
+
+static int add_running(struct scan *c, struct merge_set *s, const char *file,
+		       const struct merge_name *m)
+{
+	struct stat st;
+
+	/* The writer publishes the whole file before it takes the dot file away. */
+	if (!fstatat(c->dir, file + 1, &st, AT_SYMLINK_NOFOLLOW))
+		return 0;
+	log_warn("%s/%s: step %s on %s is still running: left alone", c->where, file,
+		 stepname__human(m->step), m->node);
+	s->refused++;
+	s->running = true;
+	return merge_set__add_absent(s, stepname__group(m->step), m->node);
+}
+
+/* One that could not be given its name back. */
+static int add_leftover(struct scan *c, const char *name, const char *plain)
+{
+	struct merge_name m;
+	struct merge_set *s;
+
+	merge_name__parse(plain, &m);
+	if (!wanted(c, m.job, m.step))
+		return 0;
+	s = set_of(c, m.job);
+	if (!s)
+		return -ENOMEM;
+	log_warn("%s/%s: left by a merge that was killed, and cannot be %s again: rename it",
+		 c->where, name, plain);
+	s->refused++;
+	return 0;
+}
+
+static int add_name(struct scan *c, const char *name)
+{
+	char plain[MERGE_NAME_MAX + 1];
+	struct merge_name m;
+	enum merge_name_kind kind = merge_name__parse(name, &m);
+	struct merge_set *s;
+
+	if (kind == NAME_OTHER && merge_delete__is_leftover(name, plain))
+		return add_leftover(c, name, plain);
+	if (kind == NAME_OTHER || !wanted(c, m.job, kind == NAME_FOREIGN ? NULL : m.step))
+		return 0;
+	s = set_of(c, m.job);
+	if (!s)
+		return -ENOMEM;
+	if (kind == NAME_RUNNING)
+		return add_running(c, s, name, &m);
+	if (kind == NAME_FILE)
+		return add_file(s, name, &m);
+	log_warn("%s/%s: not the name of a node-step file: left alone", c->where, name);
+	s->refused++;
+	return 0;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_names(struct scan *c)
+{
+	_cleanup_closedir_ DIR *d = NULL;
+	const struct dirent *e;
+	int fd = openat(c->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), err;
+
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d)
+		return -errno;
+	while ((errno = 0, e = readdir(d))) {
+		char plain[MERGE_NAME_MAX + 1];
+
+		err = string_list__append(&c->names, merge_delete__name(c->dir, e->d_name, plain));
+		if (err)
+			return err;
+	}
+	err = -errno;
+	if (c->names.n)
+		qsort(c->names.v, c->names.n, sizeof(*c->names.v), by_name);
+	return err;
+}
+
+static void scan_free(struct scan *c)
+{
+	string_list__free(&c->names);
+	free(c->matched.v);
+}
+
+static int scan_dir(const struct merge_opts *o, struct merge_sets *sets, int dir, const char *where,
+		    int restart);
+
+static int scan_restart(struct scan *c, const char *name)
+{
+	_cleanup_close_ int fd = -1;
+	_cleanup_free_ char *where = NULL;
+	uint32_t n;
+
+	if (c->restart >= 0 || !str__starts(name, "restart") || parse_u32(name + 7, &n) ||
+	    n > INT32_MAX)
+		return 0;
+	fd = openat(c->dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) {
+		log_warn("%s/%s: %s: left alone", c->where, name,
+			 errno == ENOTDIR || errno == ELOOP ? "no directory" : strerror(errno));
+		return 0;
+	}
+	if (asprintf(&where, "%s/%s", c->where, name) < 0)
+		return -ENOMEM;
+	return scan_dir(c->o, c->sets, fd, where, (int)n);
+}
+
+static int scan_dir(const struct merge_opts *o, struct merge_sets *sets, int dir, const char *where,
+		    int restart)
+{
+	struct scan c = {.o = o, .sets = sets, .dir = dir, .where = where, .restart = restart};
+	int err = list_names(&c);
+
+	if (err)
+		log_error("%s: cannot be listed: %s", where, strerror(-err));
+	if (!err)
+		err = matched_jobs__find(&c.matched, o, dir, where, &c.names);
+	for (unsigned i = 0; !err && i < c.names.n; i++)
+		err = add_name(&c, c.names.v[i]);
+	for (unsigned i = 0; !err && i < c.names.n; i++)
+		err = scan_restart(&c, c.names.v[i]);
+	scan_free(&c);
+	return err;
+}
+
+static void log_missing(const struct merge_opts *o, const struct jobspec *spec, const char *where)
+{
+	struct slurmjob j;
+	char job[JOBSPEC_TEXT], merged[PATH_MAX];
+
+	snprintf(merged, sizeof(merged), "%s/job_%u.h5", where, spec->job);
+	snprintf(job, sizeof(job), "%.*s", (int)strcspn(spec->text, "."), spec->text);
+	if (!o->raw && slurmjob__ask(job, 0, &j) && slurmjob__runs(&j))
+		log_error("job %s still runs (%s): no node-step files in %s yet; --wait SECONDS "
+			  "waits",
+			  spec->text, j.state, where);
+	else if (spec->kind == JOBSPEC_JOB && !access(merged, R_OK))
+		log_error(
+			"job %s: no node-step files in %s; what was merged is there, in job_%u.h5",
+			spec->text, where, spec->job);
+	else
+		log_error("job %s: no node-step files in %s", spec->text, where);
+}
+
+static void name_missing(const struct merge_opts *o, struct merge_sets *sets, const char *where)
+{
+	for (unsigned i = 0; i < o->nspecs; i++)
+		sets->missing += !sets->found[i];
+	if (o->caller_logs_none && sets->missing == o->nspecs)
+		return;
+	for (unsigned i = 0; i < o->nspecs; i++)
+		if (!sets->found[i])
+			log_missing(o, &o->specs[i], where);
+}
+
+static int by_step_node(const void *a, const void *b)
+{
+	const struct merge_item *x = a, *y = b;
+	int d = stepname__cmp(x->step, y->step);
+
+	return d ? d : strverscmp(x->node, y->node);
+}
+
+static int by_job(const void *a, const void *b)
+{
+	const struct merge_set *x = a, *y = b;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return x->restart < y->restart ? -1 : x->restart > y->restart;
+}
+
+int merge_dir__find(const struct merge_opts *o, struct merge_sets *out)
+{
+	_cleanup_close_ int root = -1, dir = -1;
+	_cleanup_free_ char *where = NULL;
+	int err;
+
+	*out = (struct merge_sets){0};
+	if (!str__safe_name(o->user)) {
+		log_error("\"%s\" cannot be the name of a user's directory", o->user);
+		return -EINVAL;
+	}
+	if (asprintf(&where, "%s/%s", o->profile_dir, o->user) < 0) {
+		where = NULL;
+		return -ENOMEM;
+	}
+	root = open(o->profile_dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = root < 0 ? -1
+		       : openat(root, o->user, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0) {
+		err = -errno;
+		log_error("%s: %s; -p says where the profiles are, -u whose",
+			  root < 0 ? o->profile_dir : where,
+			  err == -ELOOP || err == -ENOTDIR ? "no directory" : strerror(-err));
+		return err;
+	}
+	out->found = calloc(o->nspecs + 1, sizeof(*out->found));
+	err = out->found ? scan_dir(o, out, dir, where, -1) : -ENOMEM;
+	if (!err)
+		name_missing(o, out, where);
+	for (unsigned i = 0; i < out->n; i++)
+		if (out->v[i].nitems)
+			qsort(out->v[i].items, out->v[i].nitems, sizeof(*out->v[i].items),
+			      by_step_node);
+	if (out->n)
+		qsort(out->v, out->n, sizeof(*out->v), by_job);
+	return err;
+}
+
+void merge_dir__free(struct merge_sets *sets)
+{
+	for (unsigned i = 0; i < sets->n; i++) {
+		struct merge_set *s = &sets->v[i];
+
+		for (unsigned k = 0; k < s->nitems + s->nothers; k++) {
+			free(s->items[k].file);
+			free(s->items[k].step);
+			free(s->items[k].node);
+		}
+		for (unsigned k = 0; k < s->nabsent; k++) {
+			free(s->absent[k].step);
+			free(s->absent[k].node);
+		}
+		if (s->dir >= 0)
+			close(s->dir);
+		free(s->items);
+		free(s->absent);
+		free(s->where);
+	}
+	free(sets->v);
+	free(sets->found);
+	*sets = (struct merge_sets){0};
+}

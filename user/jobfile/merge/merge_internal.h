@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the files of a merge share. The process of the program finds the files (merge_dir.c) and has
+ * a limited child make each job file (merge_job.c). That child has workers scan every node
+ * (merge_scan.c), copies the nodes one by one (merge_tree.c), has workers compare the copies with
+ * what was scanned (merge_scan.c), gives the job file its name (merge_output.c) and deletes the
+ * node-step files.
+ */
+#ifndef JP_JOBFILE_MERGE_INTERNAL_H
+#define JP_JOBFILE_MERGE_INTERNAL_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/progress.h"
+#include "identity/jobspec.h"
+#include "jobfile/merge/merge.h"
+#include "jobfile/merge/merge_name.h"
+#include "jobfile/merge/nodescan.h"
+#include "pool/message.h"
+
+#define MERGE_NAME_MAX 255
+
+/* Identity of a file: it is deleted only while it is still the one that was copied. */
+struct merge_stamp {
+	dev_t dev;
+	ino_t ino;
+	off_t size;
+	struct timespec mtime, ctime;
+	uint64_t bytes; /* pool__file_bytes() */
+};
+
+enum merge_state {
+	ITEM_NEW,     /* has not been scanned yet */
+	ITEM_COPIED,  /* is in the output */
+	ITEM_KNOWN,   /* the output has the same under that name already */
+	ITEM_REFUSED, /* is named in a message, and stays where it is */
+};
+
+/* What a node says of its job; 0 or -1 where it does not. */
+struct job_identity {
+	bool known;		 /* the node has been read */
+	bool exact;		 /* start is not from rounded times of rows */
+	uint64_t step;		 /* Slurm's number, else a digest of its name */
+	uint64_t cluster, sluid; /* digests */
+	int64_t uid;
+	int64_t restart;   /* the run of a job that is requeued, from 0 on */
+	int64_t job_start; /* unix time, as Slurm has it */
+	int64_t start;	   /* of the step on this node */
+	unsigned job;	   /* out: which of the jobs that the files of the id are of */
+};
+
+/* One node of one step: in a node-step file, or in the job file that is extended. */
+struct merge_item {
+	char *file; /* name in the directory, NULL: of the old job file */
+	char *step; /* the group's name, as in the job file */
+	char *node;
+	enum merge_state state;
+	bool *named;		  /* shared by all tries: a message has named the refused file */
+	struct merge_stamp stamp; /* of a file */
+	uint64_t body, totals;	  /* digests; totals 0: it has none of its own */
+	struct job_identity identity;
+};
+
+/* A node of a step that is running or could not be read: "node is missing". */
+struct merge_absent {
+	char *step, *node;
+};
+
+/* Everything of one job and run in one directory. */
+struct merge_set {
+	int dir;     /* the directory's fd */
+	char *where; /* its path, for messages */
+	uint32_t job;
+	int restart; /* -1: the run that counts */
+	struct merge_item *items;
+	unsigned nitems;
+	unsigned nothers; /* items behind these, of another job */
+	bool extends;	  /* a job file that is there */
+	struct merge_absent *absent;
+	unsigned nabsent;
+	unsigned refused;
+	bool running;  /* a step of it */
+	char *copying; /* shared by parent and child: the file that is copied now, or "";
+			* MERGE_NAME_MAX + 1 bytes */
+};
+
+/* merge.c: the job file's name; NULL: no memory. FILE.h5 of run N that a requeue has ended is
+ * FILE.restart<N>.h5; -1: the run that counts. */
+char *merge__output_name(const struct merge_opts *o, uint32_t job, int restart);
+
+/* matched_jobs.c: the ids of jobs that are meant, each with the spec that it is meant by. */
+struct matched_job {
+	const struct jobspec *spec;
+	uint32_t job;
+};
+
+struct matched_jobs {
+	struct matched_job *v;
+	unsigned n;
+};
+
+/* Of the files with these names in a directory. 0, -ENOMEM or -errno (logged). Frees nothing: w->v
+ * is the caller's. */
+int matched_jobs__find(struct matched_jobs *w, const struct merge_opts *o, int dir,
+		       const char *where, const struct string_list *names);
+
+/* merge_dir.c: which files there are. */
+struct merge_sets {
+	struct merge_set *v;
+	unsigned n;
+	bool *found;	  /* of each spec, whether there was any file */
+	unsigned missing; /* specs without */
+};
+
+/* Finds the sets of all specs. 0, -ENOMEM or -errno (logged). */
+int merge_dir__find(const struct merge_opts *o, struct merge_sets *out);
+void merge_dir__free(struct merge_sets *sets);
+int merge_set__add_absent(struct merge_set *s, const char *step, const char *node);
+/* Opens a file of the set for reading; *is if not NULL. -ELOOP: a link; -EBADMSG: no regular file;
+ * -EBUSY: its writer has it open; -ESTALE: not the file that `was` describes. */
+int merge_dir__open(int dir, const char *name, const struct merge_stamp *was,
+		    struct merge_stamp *is);
+hid_t merge_dir__open_h5(int fd);
+struct merge_stamp merge_dir__stamp(const struct stat *st);
+/* Whether both are of one file that nobody has written to in between. */
+bool merge_dir__same(const struct merge_stamp *a, const struct merge_stamp *b);
+
+/* merge_delete.c: deletes a file that is merged. 0; -ESTALE: another one has the name, and keeps
+ * it; -EXDEV: another one has lost its name, and is .NAME.merged; else -errno. */
+int merge_delete__file(int dir, const char *name, const struct merge_stamp *was);
+/* Whether a merge that was killed has left it; plain: the name that it had. */
+bool merge_delete__is_leftover(const char *name, char plain[MERGE_NAME_MAX + 1]);
+/* The name of a file in a directory; a leftover gets the name back that it had. "": another merge
+ * is just deleting it. */
+const char *merge_delete__name(int dir, const char *name, char plain[MERGE_NAME_MAX + 1]);
+
+/* merge_result.c: what a worker found of an item; pointers are good until the next one. */
+struct merge_result {
+	int err; /* -EBADMSG with trouble, or -errno of opening */
+	struct merge_stamp stamp;
+	struct node_info info;
+	const char *trouble;
+	const char *nodelist;
+	char **tasks; /* tables of the series Tasks */
+	unsigned ntasks;
+	struct nodescan_total *totals; /* where the node has none of its own */
+	unsigned ntotals;
+};
+
+/* The way of a result through a message. The workers are ours, but what they read may have
+ * overwritten their memory: nothing is taken that is not there. 0, -EBADMSG or -ENOMEM; in every
+ * case the result is to be cleared. */
+void merge_result__put(struct message *m, const struct merge_result *r);
+int merge_result__take(struct merge_result *r, struct message *m);
+void merge_result__clear(struct merge_result *r);
+
+/* merge_scan.c: workers scan the items of a set. */
+struct merge_scan;
+
+/* How many processes merge that many items; wanted by the user, 0: as many as are of use. */
+unsigned merge_scan__processes(unsigned wanted, unsigned nitems);
+
+/*
+ * fd, path: a job file, or -1. Without `copies`, it holds the items that have no file; with it, the
+ * items that were copied are scanned there, and no others. 0 or -errno.
+ */
+int merge_scan__start(struct merge_scan **out, const struct merge_set *set, int fd,
+		      const char *path, bool copies, unsigned nworkers);
+/* The next item's result, in the order of the set; that of an item that is not scanned has err
+ * -ENOENT. 0 or -errno: no worker can be had. */
+int merge_scan__next(struct merge_scan *s, const struct merge_result **result);
+void merge_scan__free(struct merge_scan *s);
+/* What a worker does with an item that has a file, in this process. 0 or -errno. */
+int merge_scan__here(const struct merge_set *set, unsigned item, struct message *result);
+
+/* merge_tree.c: the job file while it is made. */
+struct merge_tree;
+
+/* chunks: of the longest table that is to be expected. */
+int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks);
+/* Copies a node from a group of another file: everything in it, its totals where it has none.
+ * -EBADMSG: the library cannot copy it. */
+int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
+		     const struct merge_result *r);
+/* Of the root or, with a step's group name, of that step. */
+int merge_tree__number(struct merge_tree *t, const char *step, const char *name, int64_t v,
+		       bool wide);
+int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text);
+/* Keeps what users have put into the old file (merge_keep.c): after all else is written. */
+int merge_tree__keep_others(struct merge_tree *t, hid_t old, char *object, size_t len);
+int merge_tree__close(struct merge_tree *t);
+
+/*
+ * merge_keep.c: copies every attribute, object and link that the new file does not have. 0; else
+ * *object says what cannot be kept: -EEXIST: the new file has another thing of that name;
+ * -ENOTSUP: it is of a kind that no copy keeps.
+ */
+int merge_keep__others(hid_t old, hid_t into, char *object, size_t len);
+
+/* merge_metadata.c: attributes of the job and its steps. */
+struct merge_metadata;
+
+/* Whether an attribute of a step, or else of the root, is one that a merge writes. */
+bool merge_metadata__writes(bool step, const char *name);
+
+int merge_metadata__new(struct merge_metadata **out);
+void merge_metadata__free(struct merge_metadata *metadata);
+int merge_metadata__add(struct merge_metadata *metadata, const struct merge_item *i,
+			const struct merge_result *r);
+/* What the old job file says is missing of a step. */
+int merge_metadata__add_missing(struct merge_metadata *metadata, const char *step,
+				hid_t step_group);
+int merge_metadata__write(struct merge_metadata *metadata, const struct merge_set *s,
+			  const char *user, struct merge_tree *t);
+
+/* job_identity.c: whether all is of one job. */
+void job_identity__read(struct merge_item *i, const struct node_info *info);
+/* 0; -EXDEV: the items are of several jobs (logged); -ENOMEM. */
+int job_identity__check(struct merge_set *s);
+/* Leaves only the items of the job that began at that unix time. 0; -ENOENT: none did, -EEXIST: the
+ * job file is of another one (both logged); -ENOMEM. */
+int job_identity__choose(struct merge_set *s, int64_t start, const char *output);
+
+/* merge_output.c: the output's name, and how a file gets there. */
+struct merge_output {
+	int dir;
+	char *path; /* as asked for, for messages */
+	char base[MERGE_NAME_MAX + 1];
+	char tmp[MERGE_NAME_MAX + 1];
+	int fd;	 /* of the temporary file, -1 */
+	int old; /* of what has the name now, -1: nothing */
+	struct merge_stamp old_stamp;
+};
+
+/* Opens what is there and makes the temporary file, which also keeps others off. Logs errors. */
+int merge_output__begin(struct merge_output *p, const char *path);
+int merge_output__sync(struct merge_output *p);
+/* The file that was there is the output: it goes to the disk. -ESTALE: another one is there now. */
+int merge_output__keep(const struct merge_output *p);
+int merge_output__commit(struct merge_output *p);
+/* Like rename within a directory, but -EEXIST where something is there. */
+int merge_output__rename_new(int dir, const char *from, const char *to);
+void merge_output__end(struct merge_output *p); /* removes what was not committed */
+
+/*
+ * merge_scan.c: scans the nodes in the output that were copied, and compares their digests with
+ * those of the inputs. 0; -EIO (logged): they differ, or cannot be read.
+ */
+int merge_scan__compare(const struct merge_set *set, const struct merge_output *output,
+			struct progress *p, unsigned nworkers);
+
+/* merge_job.c: one job file. 0, 1, or -errno (logged); -EAGAIN (not logged): the file that
+ * set->copying names has to be left out. */
+int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
+		   struct merge_report *st);
+
+#endif

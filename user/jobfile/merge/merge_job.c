@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* One job file, from scanning its inputs to deleting them. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/progress.h"
+#include "hdf5/h5util.h"
+#include "identity/stepname.h"
+#include "jobfile/merge/merge_internal.h"
+#include "pool/pool.h"
+
+struct job {
+	const struct merge_opts *o;
+	struct merge_set *set;
+	struct merge_report *st;
+	struct merge_output output;
+	struct reader *old;
+	struct merge_tree *tree;
+	struct merge_metadata *metadata;
+	struct progress progress;
+	bool check; /* something is lost if the output is not what was copied */
+	unsigned processes;
+	struct merge_item *last; /* that was copied */
+	unsigned copied;	 /* files, not what was in the job file before */
+};
+
+/* Says what is wrong with a file, which stays where it is. */
+static int refuse_file(struct job *j, struct merge_item *i, const char *trouble)
+{
+	if (!*i->named) {
+		progress__clear(&j->progress);
+		log_warn("%s/%s: %s: left alone", j->set->where, i->file, trouble);
+	}
+	*i->named = true;
+	i->state = ITEM_REFUSED;
+	j->set->refused++;
+	return merge_set__add_absent(j->set, i->step, i->node);
+}
+
+static int write_failed(struct job *j, int err)
+{
+	progress__clear(&j->progress);
+	log_error("%s: cannot be written: %s; nothing was deleted", j->output.path, strerror(-err));
+	return err;
+}
+
+static int add_old_nodes(struct job *j)
+{
+	struct merge_set *set = j->set;
+	struct merge_item *v = realloc(set->items, (set->nitems + j->old->nnodes) * sizeof(*v));
+
+	if (!v)
+		return -ENOMEM;
+	set->items = v;
+	for (unsigned s = 0; s < j->old->nsteps; s++) {
+		const struct reader_step *step = &j->old->steps[s];
+
+		for (unsigned n = 0; n < step->nodes.n; n++) {
+			v = &set->items[set->nitems++];
+			*v = (struct merge_item){
+				.step = strdup(step->name),
+				.node = strdup(step->nodes.v[n]),
+			};
+			if (!v->step || !v->node)
+				return -ENOMEM;
+		}
+	}
+	return 0;
+}
+
+static bool is_of_other_job(hid_t file, uint32_t job)
+{
+	hid_t attr = H5Aexists(file, "Job Id") > 0 ? H5Aopen(file, "Job Id", H5P_DEFAULT)
+						   : H5I_INVALID_HID;
+	int64_t id = job;
+
+	if (attr < 0)
+		return false;
+	if (H5Aread(attr, H5T_NATIVE_INT64, &id) < 0)
+		id = -1;
+	H5Aclose(attr);
+	return id != job;
+}
+
+static int add_old_missing(struct job *j)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < j->old->nsteps; i++) {
+		char *path;
+		hid_t g;
+
+		if (asprintf(&path, "/Steps/%s", j->old->steps[i].name) < 0)
+			return -ENOMEM;
+		g = H5Gopen2(j->old->file, path, H5P_DEFAULT);
+		free(path);
+		if (g < 0)
+			continue;
+		err = merge_metadata__add_missing(j->metadata, j->old->steps[i].name, g);
+		H5Gclose(g);
+	}
+	return err;
+}
+
+/* The nodes of the job file that is there come first; files of the same name are compared. */
+static int by_step_node(const void *a, const void *b)
+{
+	const struct merge_item *x = a, *y = b;
+	int d = stepname__cmp(x->step, y->step);
+
+	if (!d)
+		d = strverscmp(x->node, y->node);
+	return d ? d : (x->file != NULL) - (y->file != NULL);
+}
+
+static int open_old(struct job *j)
+{
+	char path[64];
+	int err;
+
+	if (j->output.old < 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->output.old);
+	err = reader__open(&j->old, path);
+	if (err || !j->old->merged || is_of_other_job(j->old->file, j->set->job)) {
+		log_error("%s: is there already, and no job file of job %u: it is not touched",
+			  j->output.path, j->set->job);
+		return -EEXIST;
+	}
+	j->set->extends = true;
+	err = add_old_nodes(j);
+	if (!err)
+		err = add_old_missing(j);
+	if (!err)
+		qsort(j->set->items, j->set->nitems, sizeof(*j->set->items), by_step_node);
+	return err;
+}
+
+/* Whether two are copies of each other. Only one may have totals: an earlier merge computed them.
+ */
+static bool same_content(const struct merge_item *a, const struct merge_item *b)
+{
+	return a->body == b->body && (!a->totals || !b->totals || a->totals == b->totals);
+}
+
+static bool same_node(const struct merge_item *a, const struct merge_item *b)
+{
+	return a && !strcmp(a->node, b->node) && !stepname__cmp(a->step, b->step);
+}
+
+/* The output has a node of that name already. */
+static int compare_with_last(struct job *j, struct merge_item *i)
+{
+	if (!same_content(j->last, i))
+		return refuse_file(j, i, "the job file has other content under this step and node");
+	i->state = ITEM_KNOWN;
+	j->st->known++;
+	return 0;
+}
+
+/* If this process does not survive the copying, the merge is done again without that file. */
+static void begin_copy(struct job *j, const struct merge_item *i)
+{
+	char path[1024];
+
+	snprintf(j->set->copying, MERGE_NAME_MAX + 1, "%s", i->file ? i->file : "");
+	if (!i->file) {
+		pool__note_file(j->output.path);
+		return;
+	}
+	snprintf(path, sizeof(path), "%s/%s", j->set->where, i->file);
+	pool__note_file_of(path, i->stamp.bytes);
+}
+
+static int copy_file(struct job *j, struct merge_item *i, const struct merge_result *r)
+{
+	int fd = merge_dir__open(j->set->dir, i->file, &i->stamp, NULL), err;
+	hid_t file;
+
+	if (fd < 0)
+		return fd == -ENOMEM ? fd : -ESTALE;
+	file = merge_dir__open_h5(fd);
+	err = file < 0 ? -ESTALE : merge_tree__copy(j->tree, file, i->node, i, r);
+	if (file >= 0)
+		H5Fclose(file);
+	close(fd);
+	return err;
+}
+
+static int copy_old(struct job *j, struct merge_item *i, const struct merge_result *r)
+{
+	char *path;
+	int err;
+
+	if (asprintf(&path, "/Steps/%s/Nodes/%s", i->step, i->node) < 0)
+		return -ENOMEM;
+	err = merge_tree__copy(j->tree, j->old->file, path, i, r);
+	free(path);
+	return err;
+}
+
+static int copy_item(struct job *j, struct merge_item *i, const struct merge_result *r)
+{
+	int err = j->tree ? 0 : merge_tree__create(&j->tree, j->output.fd, r->info.chunks);
+
+	begin_copy(j, i);
+	if (!err)
+		err = i->file ? copy_file(j, i, r) : copy_old(j, i, r);
+	if (err == -EBADMSG && i->file)
+		return -EAGAIN;
+	*j->set->copying = 0;
+	if (err == -ESTALE && i->file)
+		return refuse_file(j, i, "changed while it was read, or damaged");
+	if (err)
+		return write_failed(j, err == -EBADMSG ? -EIO : err);
+	i->state = ITEM_COPIED;
+	j->last = i;
+	j->copied += i->file != NULL;
+	return merge_metadata__add(j->metadata, i, r);
+}
+
+static int merge_item(struct job *j, struct merge_item *i, const struct merge_result *r)
+{
+	int err;
+
+	if (r->err && !i->file) {
+		progress__clear(&j->progress);
+		log_error("%s: step %s, node %s: %s; the file is not touched, and nothing merged",
+			  j->output.path, i->step, i->node, r->trouble);
+		return -EBADMSG;
+	}
+	if (r->err)
+		return refuse_file(j, i, r->trouble);
+	i->stamp = r->stamp;
+	i->body = r->info.body;
+	i->totals = r->info.totals;
+	job_identity__read(i, &r->info);
+	/* Before it is said that they are not the same, for they need not be. */
+	err = same_node(j->last, i) && !same_content(j->last, i) ? job_identity__check(j->set) : 0;
+	if (err)
+		return err;
+	return same_node(j->last, i) ? compare_with_last(j, i) : copy_item(j, i, r);
+}
+
+static int start_scan(struct job *j, struct merge_scan **out)
+{
+	int err = merge_scan__start(out, j->set, j->output.old, j->output.path, false,
+				    j->processes > 1 ? j->processes - 1 : 1);
+
+	if (err)
+		log_error("%s: no process to read with: %s", j->output.path, strerror(-err));
+	return err;
+}
+
+/* Chooses the job that is meant, where several jobs have the id. */
+static int choose_job(struct job *j)
+{
+	const struct merge_result *r;
+	struct merge_scan *scan = NULL;
+	int err = j->o->job_start ? start_scan(j, &scan) : 0;
+
+	if (err || !scan)
+		return err;
+	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
+		err = merge_scan__next(scan, &r);
+		if (!err && !r->err)
+			job_identity__read(&j->set->items[i], &r->info);
+	}
+	merge_scan__free(scan);
+	if (err)
+		log_error("%s: %s", j->output.path, strerror(-err));
+	return err ? err : job_identity__choose(j->set, j->o->job_start, j->output.path);
+}
+
+static int copy_all(struct job *j)
+{
+	const struct merge_result *r;
+	struct merge_scan *scan = NULL;
+	int err = start_scan(j, &scan);
+
+	for (unsigned i = 0; !err && i < j->set->nitems; i++) {
+		err = merge_scan__next(scan, &r);
+		if (err)
+			log_error("%s: %s", j->output.path, strerror(-err));
+		else
+			err = merge_item(j, &j->set->items[i], r);
+		progress__at(&j->progress, i + 1);
+	}
+	merge_scan__free(scan);
+	return err;
+}
+
+/* Not the disk, but what the old file holds. */
+static bool is_refusal(int err)
+{
+	return err == -EBADMSG || err == -EEXIST || err == -ENOTSUP || err == -EMSGSIZE;
+}
+
+static int not_kept(struct job *j, const char *object, int err)
+{
+	progress__clear(&j->progress);
+	log_error("%s: holds %s, which cannot be kept, as %s; the file is not touched, and "
+		  "nothing merged",
+		  j->output.path, object,
+		  err == -EEXIST    ? "a merge writes another object of that name"
+		  : err == -ENOTSUP ? "a copy of it would be another thing"
+		  : err == -EBADMSG ? "it is damaged"
+				    : "it is too large");
+	return err;
+}
+
+static int finish_tree(struct job *j)
+{
+	char object[300] = "";
+	char path[64];
+	int err = 0, closed;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", j->output.fd);
+	pool__note_file(path);
+	err = merge_metadata__write(j->metadata, j->set, j->o->user, j->tree);
+	if (!err && j->old) {
+		err = merge_tree__keep_others(j->tree, j->old->file, object, sizeof(object));
+		if (is_refusal(err))
+			return not_kept(j, object, err);
+	}
+	closed = merge_tree__close(j->tree);
+	j->tree = NULL;
+	if (!err)
+		err = closed;
+	if (!err)
+		err = merge_output__sync(&j->output);
+	return err ? write_failed(j, err) : 0;
+}
+
+static const char *deletion_trouble(int err)
+{
+	return err == -ESTALE	? "it has changed meanwhile"
+	       : err == -EXDEV	? "another file came meanwhile; that is now .NAME.merged"
+	       : err == -EEXIST ? "a killed merge has left .NAME.merged, which is another file"
+				: strerror(-err);
+}
+
+static void delete_input(struct job *j, struct merge_item *i)
+{
+	int err = merge_delete__file(j->set->dir, i->file, &i->stamp);
+
+	if (!err) {
+		j->st->deleted++;
+		return;
+	}
+	log_warn("%s/%s: is merged, but cannot be deleted: %s", j->set->where, i->file,
+		 deletion_trouble(err));
+	j->set->refused++;
+}
+
+static void delete_inputs(struct job *j)
+{
+	for (unsigned i = 0; i < j->set->nitems; i++) {
+		struct merge_item *item = &j->set->items[i];
+
+		if (item->file && (item->state == ITEM_COPIED || item->state == ITEM_KNOWN))
+			delete_input(j, item);
+	}
+}
+
+/* The output could not be put in its place. Returns err. */
+static int give_up(struct job *j, int err)
+{
+	if (err != -ESTALE && err != -EEXIST)
+		return write_failed(j, err);
+	log_error("%s: was changed by another program meanwhile: given up; nothing was deleted",
+		  j->output.path);
+	return err;
+}
+
+/* The existing job file holds everything already, and only has to be safe on disk. */
+static int keep_old(struct job *j)
+{
+	int err = merge_output__keep(&j->output);
+
+	if (err)
+		return give_up(j, err);
+	log_info("%s: has all of it already", j->output.path);
+	return 0;
+}
+
+static int publish(struct job *j)
+{
+	int err = finish_tree(j);
+
+	if (!err && j->check)
+		err = merge_scan__compare(j->set, &j->output, &j->progress, j->processes);
+	if (err)
+		return err;
+	log_debug(j->check ? "%s: compared: every node is as it was scanned"
+			   : "%s: not compared: the inputs stay, and it replaces nothing",
+		  j->output.path);
+	err = merge_output__commit(&j->output);
+	return err ? give_up(j, err) : 0;
+}
+
+static int merge_items(struct job *j)
+{
+	int err = copy_all(j);
+
+	if (err)
+		return err;
+	if (!j->last)
+		return 0; /* every file has been named */
+	err = job_identity__check(j->set);
+	if (err)
+		return err;
+	if (j->old && !j->copied && !j->set->refused)
+		err = keep_old(j);
+	else
+		err = publish(j);
+	progress__clear(&j->progress);
+	if (err)
+		return err;
+	j->st->outputs++;
+	j->st->nodes += j->copied;
+	if (j->copied)
+		log_info("%s: %u node-step file%s merged%s", j->output.path, j->copied,
+			 j->copied == 1 ? "" : "s",
+			 j->set->refused ? "; what is named above is not in it" : "");
+	if (!j->o->keep)
+		delete_inputs(j);
+	return 0;
+}
+
+int merge_job__run(const struct merge_opts *o, struct merge_set *s, const char *output,
+		   struct merge_report *st)
+{
+	struct job j = {.o = o, .set = s, .st = st};
+	int err = merge_output__begin(&j.output, output);
+
+	if (err)
+		return err;
+	j.processes = merge_scan__processes(o->threads, s->nitems);
+	j.check = j.output.old >= 0 || !o->keep;
+	h5__init();
+	h5__keep_memory();
+	err = merge_metadata__new(&j.metadata);
+	if (!err)
+		err = open_old(&j);
+	if (!err)
+		err = choose_job(&j);
+	progress__begin(&j.progress, "merging", (j.check ? 2 : 1) * (uint64_t)s->nitems);
+	if (!err)
+		err = merge_items(&j);
+	progress__clear(&j.progress);
+	merge_tree__close(j.tree);
+	merge_metadata__free(j.metadata);
+	reader__free(j.old);
+	merge_output__end(&j.output);
+	return err;
+}

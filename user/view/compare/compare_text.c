@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A comparison as a page: a sentence, a waterfall of the terms, and how usual they are. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/escape.h"
+#include "view/compare/compare.h"
+#include "view/line.h"
+#include "view/report/report_text.h"
+
+#define CELLS	   19	/* of the waterfall */
+#define SAID_SHARE 0.01 /* smaller terms are not in the sentence */
+#define MOSTLY	   0.6	/* of the waiting, on one node */
+#define NOTHING	   1e-6 /* of the wall time: rounding */
+#define SENTENCE   COMPARE_SENTENCE
+
+/* ---- the two runs */
+
+static void print_run(const char *letter, const struct compared_job *r, FILE *out)
+{
+	report_number wall, tasks;
+	char day[32] = "";
+	time_t t = (time_t)r->start_s;
+	struct tm tm;
+
+	if (r->start_s > 0 && r->start_s < 1e11 && localtime_r(&t, &tm))
+		strftime(day, sizeof(day), "%Y-%m-%d %H:%M", &tm);
+	fprintf(out, "%s  %-16s  ran %s, %u node%s", letter, day,
+		report_text__time(r->run.wall_s, wall), r->nodes, report_text__s(r->nodes));
+	if (r->run.cores > 0)
+		fprintf(out, ", %.0f core%s", r->run.cores, report_text__s(r->run.cores));
+	if (r->tasks)
+		fprintf(out, ", %s task%s", report_text__count(r->tasks, tasks),
+			report_text__s(r->tasks));
+	fputs("\n   ", out);
+	fputs(*r->id ? "job " : "a job", out);
+	print__escaped(out, r->id);
+	fputs(*r->step ? " step " : "", out);
+	print__escaped(out, r->step);
+	if (*r->program) {
+		fputs(" \"", out);
+		print__escaped(out, r->program);
+		putc('"', out);
+	}
+	putc('\n', out);
+}
+
+/* ---- the sentence */
+
+struct sentence {
+	char *text; /* SENTENCE bytes */
+	size_t len;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct sentence *s, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(s->text + s->len, SENTENCE - s->len, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		s->len = s->len + (size_t)n < SENTENCE ? s->len + (size_t)n : SENTENCE - 1;
+}
+
+struct sized_term {
+	double s;
+	enum compare_term term;
+};
+
+static int by_size(const void *a, const void *b)
+{
+	double x = fabs(((const struct sized_term *)a)->s),
+	       y = fabs(((const struct sized_term *)b)->s);
+
+	return (x < y) - (x > y);
+}
+
+/* Of waiting that grew, where there are several nodes. */
+static void say_where(const struct compare_page *p, enum compare_term term, struct sentence *s)
+{
+	const char *node = term == TERM_WAIT ? p->b->wait_node : p->b->disk_node;
+	double share = term == TERM_WAIT ? p->b->wait_share : p->b->disk_share;
+
+	if ((term == TERM_WAIT || term == TERM_DISK) && p->b->nodes > 1 && node &&
+	    share >= MOSTLY && p->c->change[term].s > 0)
+		say(s, ", mostly on %.64s", node);
+}
+
+/* Of a slower clock or IPC. */
+static void say_slow(const struct compare_page *p, enum compare_term term, struct sentence *s)
+{
+	const struct compare_slow *slow = term == TERM_CLOCK ? &p->b->clock : &p->b->ipc;
+	report_number share;
+
+	if ((term == TERM_CLOCK || term == TERM_IPC) && slow->node && p->c->change[term].s > 0)
+		say(s, ", %.64s at %s of the others", slow->node,
+		    report_text__share(slow->ratio, share));
+}
+
+/* The terms that matter, the largest first. Returns how many. */
+static unsigned say_terms(const struct compare_page *p, struct sentence *s, bool *work)
+{
+	struct sized_term sorted[N_TERMS];
+	unsigned said = 0;
+	report_number share;
+
+	for (int i = 0; i < N_TERMS; i++)
+		sorted[i] =
+			(struct sized_term){isnan(p->c->change[i].s) ? 0 : p->c->change[i].s, i};
+	qsort(sorted, N_TERMS, sizeof(*sorted), by_size);
+	for (int i = 0; i < N_TERMS; i++) {
+		enum compare_term term = sorted[i].term;
+		struct compare_words words = compare_words__of(p->c, term);
+		double of_a = sorted[i].s / p->a->run.wall_s;
+
+		if (!(fabs(of_a) >= SAID_SHARE) || fabs(sorted[i].s) < 0.1 * fabs(p->c->s))
+			continue;
+		*work |= term == TERM_WORK;
+		say(s, "%s%s%s%s for %s", said++ ? "; " : "",
+		    of_a * p->c->s < 0 ? "against it " : "", report_text__share(fabs(of_a), share),
+		    of_a * p->c->s >= 0 ? ""
+		    : of_a > 0		? " more"
+					: " less",
+		    of_a > 0 ? words.more : words.less);
+		say_where(p, term, s);
+		say_slow(p, term, s);
+	}
+	return said;
+}
+
+static void say_work(const struct compare_page *p, struct sentence *s)
+{
+	const struct compare_change *work = &p->c->change[TERM_WORK];
+	double ratio = work->after / work->before - 1;
+
+	if (!(fabs(ratio) < COMPARE_SAME))
+		return;
+	say(s, " The %s is the same (%+.1f %%%s).", compare_words__of(p->c, TERM_WORK).name,
+	    100 * ratio, p->c->change[TERM_IPC].is_in == TERM_WORK ? "" : " instructions");
+}
+
+void compare__sentence(const struct compare_page *p, char text[static COMPARE_SENTENCE])
+{
+	double of_a = p->c->s / p->a->run.wall_s;
+	struct sentence s = {.text = text};
+	report_number share, time;
+	bool work = false;
+
+	if (fabs(of_a) < COMPARE_SAME)
+		say(&s, "B took as long as A (%+.1f %%)", 100 * of_a);
+	else if (of_a >= 1)
+		say(&s, "B took %.3g times as long as A (+%s)", 1 + of_a,
+		    report_text__time(p->c->s, time));
+	else
+		say(&s, "B took %s %s than A (%s)", report_text__share(fabs(of_a), share),
+		    of_a > 0 ? "longer" : "less time", report_text__time(fabs(p->c->s), time));
+	say(&s, ": ");
+	if (!say_terms(p, &s, &work))
+		s.len -= 2;
+	say(&s, ".");
+	if (!work)
+		say_work(p, &s);
+}
+
+static void print_sentence(const struct compare_page *p, FILE *out)
+{
+	char text[COMPARE_SENTENCE];
+
+	compare__sentence(p, text);
+	putc('\n', out);
+	report_text__paragraph(out, text, 0, 0);
+}
+
+/* ---- the waterfall */
+
+struct waterfall {
+	double low, high; /* of the seconds on the way from A to B */
+};
+
+static struct waterfall waterfall_of(const struct comparison *c)
+{
+	struct waterfall w = {0, 0};
+	double at = 0;
+
+	for (int i = 0; i < N_TERMS; i++) {
+		at += isnan(c->change[i].s) ? 0 : c->change[i].s;
+		w.low = fmin(w.low, at);
+		w.high = fmax(w.high, at);
+	}
+	return w;
+}
+
+static int cell_of(const struct waterfall *w, double s)
+{
+	double span = w->high - w->low;
+
+	return span > 0 ? (int)lrint((s - w->low) / span * (CELLS - 1)) : 0;
+}
+
+/* From one instant to another: + adds, - takes, | is where it stays. */
+static void print_bar(const struct waterfall *w, double from, double to, FILE *out)
+{
+	int a = cell_of(w, from), b = cell_of(w, to);
+	int low = a < b ? a : b, high = a < b ? b : a;
+
+	for (int i = 0; i < CELLS; i++)
+		putc(i < low || i > high ? ' ' : low == high ? '|' : to > from ? '+' : '-', out);
+}
+
+static void print_quantity(const struct compare_change *c, enum compare_term term, bool counters,
+			   char *text, size_t size)
+{
+	report_number a, b;
+	char x[NUMBER_SIZE], y[NUMBER_SIZE];
+
+	if (isnan(c->before) || isnan(c->after))
+		snprintf(text, size, "?");
+	else if (term == TERM_WORK && counters)
+		snprintf(text, size, "%s -> %s", number__text(c->before, U_SI, x),
+			 number__text(c->after, U_SI, y));
+	else if (term == TERM_IPC || term == TERM_BALANCE)
+		snprintf(text, size, "%.3g -> %.3g%s", c->before, c->after,
+			 term == TERM_IPC ? "" : " busy");
+	else if (term == TERM_CLOCK)
+		snprintf(text, size, "%.2f -> %.2f GHz", c->before / 1e9, c->after / 1e9);
+	else if (term == TERM_CORES)
+		snprintf(text, size, "%.0f -> %.0f", c->before, c->after);
+	else
+		snprintf(text, size, "%s -> %s", report_text__time(fmax(0, c->before), a),
+			 report_text__time(fmax(0, c->after), b));
+}
+
+/* "+14 s", "-0.21 s" */
+static void put_signed(double s, char *text, size_t size)
+{
+	report_number buf;
+
+	snprintf(text, size, "%s%s",
+		 s > 0	 ? "+"
+		 : s < 0 ? "-"
+			 : "",
+		 report_text__time(fabs(s), buf));
+}
+
+static bool is_shown(const struct compare_page *p, enum compare_term term)
+{
+	const struct compare_change *c = &p->c->change[term];
+
+	if (c->is_in != term)
+		return false;
+	/* These are for the few runs that have them. */
+	if (term == TERM_CORES || term == TERM_UNKNOWN || term == TERM_TAIL)
+		return c->s != 0 || (term == TERM_TAIL && c->before > 0);
+	return true;
+}
+
+static void print_term(const struct compare_page *p, enum compare_term term,
+		       const struct waterfall *w, double at, FILE *out)
+{
+	const struct compare_change *c = &p->c->change[term];
+	bool counters = p->c->change[TERM_IPC].is_in != TERM_WORK;
+	char change[64], quantity[96];
+
+	put_signed(fabs(c->s) < NOTHING * p->a->run.wall_s ? 0 : c->s, change, sizeof(change));
+	print_quantity(c, term, counters, quantity, sizeof(quantity));
+	fprintf(out, "  %-16s %9s %+7.1f %% %s ", compare_words__of(p->c, term).name, change,
+		100 * c->s / p->a->run.wall_s, p->spread && p->spread[term].is_unusual ? "!" : " ");
+	print_bar(w, at, at + c->s, out);
+	fprintf(out, "  %.*s\n", REPORT_WIDTH - 43 - CELLS, quantity);
+}
+
+static void print_end(const char *name, double wall_s, const struct waterfall *w, double at,
+		      FILE *out)
+{
+	report_number wall;
+
+	fprintf(out, "  %-16s %9s %12s", name, report_text__time(wall_s, wall), "");
+	fprintf(out, "%*s|\n", cell_of(w, at), "");
+}
+
+static void print_waterfall(const struct compare_page *p, FILE *out)
+{
+	struct waterfall w = waterfall_of(p->c);
+	double at = 0;
+
+	fprintf(out, "\nWhy%25s %9s   %-*s  A -> B\n", "change", "of A", CELLS, "- less   + more");
+	print_end("A", p->a->run.wall_s, &w, 0, out);
+	for (int i = 0; i < N_TERMS; i++) {
+		if (is_shown(p, i))
+			print_term(p, i, &w, at, out);
+		at += isnan(p->c->change[i].s) ? 0 : p->c->change[i].s;
+	}
+	print_end("B", p->b->run.wall_s, &w, p->c->s, out);
+}
+
+/* ---- how usual that is */
+
+static void print_unusual(const struct compare_page *p, FILE *out)
+{
+	unsigned n = 0;
+
+	fprintf(out, "\nAgainst %u earlier runs%34s\n", p->earlier, "usual            B");
+	for (int i = 0; i < N_TERMS; i++) {
+		const struct compare_spread *s = &p->spread[i];
+
+		if (!s->is_unusual)
+			continue;
+		n++;
+		fprintf(out, "! %-24s %+9.1f %% +- %4.1f %% %+9.1f %%\n",
+			compare_words__of(p->c, i).name, 100 * s->median, 100 * s->mad,
+			100 * p->c->change[i].ln);
+	}
+	fprintf(out, "  %s\n", n ? "all other terms are as usual" : "all terms are as usual");
+}
+
+static void print_judgement(const struct compare_page *p, FILE *out)
+{
+	char text[256];
+
+	if (p->spread && p->earlier >= COMPARE_RUNS_LEAST) {
+		print_unusual(p, out);
+		return;
+	}
+	if (p->spread)
+		snprintf(text, sizeof(text),
+			 "Two runs only: the baseline has %u like A, and %d are needed to tell "
+			 "what is "
+			 "usual.",
+			 p->earlier, COMPARE_RUNS_LEAST);
+	else
+		snprintf(text, sizeof(text),
+			 "Two runs only: how much such runs differ anyway is not known; --baseline "
+			 "with "
+			 "%d earlier ones tells.",
+			 COMPARE_RUNS_LEAST);
+	putc('\n', out);
+	report_text__paragraph(out, text, 0, 0);
+}
+
+static void print_merged(const struct compare_page *p, enum compare_term term, FILE *out)
+{
+	enum compare_term in = p->c->change[term].is_in;
+	const char *name = compare_words[term].name;
+	char text[400];
+
+	/* IPC and clock lack the same. */
+	if (in == term || term == TERM_CLOCK || !*p->why[term])
+		return;
+	if (term == TERM_IPC)
+		name = "IPC and clock";
+	snprintf(text, sizeof(text), "%c%s %s part of \"%s\": %s.", name[0] == 'w' ? 'W' : name[0],
+		 name + 1, term == TERM_IPC ? "are" : "is", compare_words__of(p->c, in).name,
+		 p->why[term]);
+	report_text__paragraph(out, text, 0, 2);
+}
+
+static void print_notes(const struct compare_page *p, FILE *out)
+{
+	char text[400];
+
+	for (int i = 0; i < N_TERMS; i++)
+		print_merged(p, i, out);
+	for (const char *const *n = p->notes; *n; n++)
+		report_text__paragraph(out, *n, 0, 2);
+	if (!p->left_out)
+		return;
+	snprintf(text, sizeof(text),
+		 "%u other run%s of the baseline: not like A in program, nodes, tasks or columns.",
+		 p->left_out, report_text__s(p->left_out));
+	report_text__paragraph(out, text, 0, 2);
+}
+
+void compare__print(const struct compare_page *p, FILE *out)
+{
+	print_run("A", p->a, out);
+	print_run("B", p->b, out);
+	print_sentence(p, out);
+	print_waterfall(p, out);
+	print_judgement(p, out);
+	print_notes(p, out);
+}

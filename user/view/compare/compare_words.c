@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The words for the terms of a comparison. */
+#include "view/compare/compare.h"
+
+const struct compare_words compare_words[N_TERMS] = {
+	[TERM_WORK] = {"work", "work", "instructions", "more work", "less work"},
+	[TERM_IPC] = {"ipc", "IPC", "1", "fewer instructions per cycle",
+		      "more instructions per cycle"},
+	[TERM_CLOCK] = {"clock", "clock", "Hz", "a lower clock", "a higher clock"},
+	[TERM_CORES] = {"cores", "cores", "cores", "fewer cores", "more cores"},
+	[TERM_BALANCE] = {"balance", "balance", "CPUs", "fewer CPUs busy at the same time",
+			  "more CPUs busy at the same time"},
+	[TERM_WAIT] = {"wait", "waiting for CPU", "s", "more waiting for a CPU",
+		       "less waiting for a CPU"},
+	[TERM_DISK] = {"disk", "waiting for disk", "s", "more waiting for a disk",
+		       "less waiting for a disk"},
+	[TERM_BLOCKED] = {"blocked", "other waiting", "s", "more waiting for something else",
+			  "less waiting for something else"},
+	[TERM_TAIL] = {"tail", "serial end", "s", "a longer serial end", "a shorter serial end"},
+	[TERM_UNKNOWN] = {"unknown", "not recorded", "s", "more time that was not recorded",
+			  "less time that was not recorded"},
+};
+
+struct compare_words compare_words__of(const struct comparison *c, enum compare_term term)
+{
+	static const struct compare_words cpu = {"work", "CPU time", "s", "more CPU time",
+						 "less CPU time"};
+
+	return term == TERM_WORK && c->change[TERM_IPC].is_in == TERM_WORK ? cpu
+									   : compare_words[term];
+}

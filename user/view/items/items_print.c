@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The forms of "jobprof items": CSV, JSON and a table. */
+#include "view/items/items_print.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "identity/stepname.h"
+#include "view/fields.h"
+
+#define NS INT64_C(1000000000)
+
+void items__print(struct outbuf *o, struct items_number v, enum col_type type)
+{
+	if (v.big || type == COL_F64)
+		outbuf__f6(o, v.v.f);
+	else if (type == COL_I64)
+		outbuf__i64(o, v.v.i);
+	else
+		outbuf__u64(o, v.v.u);
+}
+
+/* NODE or NODE/TASK. */
+static void print_label(struct outbuf *o, const struct items_col *col)
+{
+	csv__name(o, col->node);
+	if (!col->table)
+		return;
+	outbuf__char(o, '/');
+	csv__name(o, col->table);
+}
+
+/* CSV: a field that is not known is empty. */
+static void csv_place(struct outbuf *o, const struct items *it, const struct items_row *row,
+		      unsigned at)
+{
+	outbuf__char(o, ',');
+	if (row->n)
+		csv__name(o, it->cols[at].node);
+	if (!it->grouped)
+		return;
+	outbuf__char(o, ',');
+	if (row->n && it->cols[at].table)
+		csv__name(o, it->cols[at].table);
+}
+
+static void csv_number(struct outbuf *o, bool known, struct items_number v, enum col_type type)
+{
+	outbuf__char(o, ',');
+	if (known)
+		items__print(o, v, type);
+}
+
+static void csv_begin(struct outbuf *o, const struct items *it, const char *series)
+{
+	outbuf__str(o, "Step,ElapsedTime,EpochTime,TimeNS");
+	outbuf__str(o, it->grouped ? ",MinNode,MinTask,Min,MaxNode,MaxTask,Max"
+				   : ",MinNode,Min,MaxNode,Max");
+	outbuf__str(o, it->grouped ? ",Sum,Avg,NumNodes,NumTasks" : ",Sum,Avg,NumNodes");
+	for (unsigned i = 0; i < it->ncols; i++) {
+		outbuf__char(o, ',');
+		print_label(o, &it->cols[i]);
+	}
+	outbuf__char(o, '\n');
+}
+
+static void csv_time(struct outbuf *o, const struct items_row *row)
+{
+	csv__name(o, stepname__human(row->step));
+	outbuf__char(o, ',');
+	outbuf__u64(o, row->elapsed);
+	outbuf__char(o, ',');
+	outbuf__i64(o, row->time_ns / NS);
+	outbuf__char(o, ',');
+	outbuf__i64(o, row->time_ns);
+}
+
+static void csv_row(struct outbuf *o, const struct items *it, const struct items_row *row)
+{
+	csv_time(o, row);
+	csv_place(o, it, row, row->min_at);
+	csv_number(o, row->n, (struct items_number){row->cells[row->min_at], false}, it->type);
+	csv_place(o, it, row, row->max_at);
+	csv_number(o, row->n, (struct items_number){row->cells[row->max_at], false}, it->type);
+	csv_number(o, row->n, row->sum, it->type);
+	csv_number(o, row->n, (struct items_number){{.f = row->avg}, false}, COL_F64);
+	outbuf__char(o, ',');
+	outbuf__u64(o, row->nodes);
+	if (it->grouped) {
+		outbuf__char(o, ',');
+		outbuf__u64(o, row->n);
+	}
+	for (unsigned i = 0; i < it->ncols; i++)
+		csv_number(o, row->known[i], (struct items_number){row->cells[i], false}, it->type);
+	outbuf__char(o, '\n');
+}
+
+/* JSON: what is known of a step stands after its rows. */
+static void json_key(struct outbuf *o, const char *key)
+{
+	outbuf__str(o, ", \"");
+	outbuf__str(o, key);
+	outbuf__str(o, "\": ");
+}
+
+static void json_value(struct outbuf *o, bool known, struct items_number v, enum col_type type)
+{
+	if (!known)
+		outbuf__str(o, "null");
+	else if (v.big || type == COL_F64)
+		json__put_number(o, v.v.f);
+	else
+		items__print(o, v, type);
+}
+
+static void json_begin(struct outbuf *o, const struct items *it, const char *series)
+{
+	static const char *const names[] = {
+		[COL_TIME] = "time",
+		[COL_GAUGE] = "gauge",
+		[COL_DELTA] = "per interval",
+		[COL_CUMULATIVE] = "cumulative",
+	};
+
+	outbuf__str(o, "{\"series\": ");
+	json__put_text(o, series);
+	json_key(o, "column");
+	json__put_text(o, it->column);
+	json_key(o, "kind");
+	json__put_text(o, names[it->kind]);
+	json_key(o, "period");
+	json__put_number(o, it->period);
+	json_key(o, "columns");
+	for (unsigned i = 0; i < it->ncols; i++) {
+		outbuf__str(o, i ? ",\n {\"node\": " : "[\n {\"node\": ");
+		json__put_text(o, it->cols[i].node);
+		if (it->cols[i].table) {
+			json_key(o, "task");
+			json__put_text(o, it->cols[i].table);
+		}
+		outbuf__char(o, '}');
+	}
+	outbuf__str(o, "],\n \"steps\": [");
+}
+
+static void json_row(struct outbuf *o, const struct items *it, const struct items_row *row)
+{
+	if (row->first) {
+		outbuf__str(o, row->nth ? ",\n {\"step\": " : "\n {\"step\": ");
+		json__put_text(o, stepname__human(row->step));
+		json_key(o, "rows");
+		outbuf__char(o, '[');
+	}
+	outbuf__str(o, row->first ? "\n  {\"elapsed\": " : ",\n  {\"elapsed\": ");
+	outbuf__u64(o, row->elapsed);
+	json_key(o, "time_ns");
+	outbuf__i64(o, row->time_ns);
+	json_key(o, "min");
+	json_value(o, row->n, (struct items_number){row->cells[row->min_at], false}, it->type);
+	json_key(o, "max");
+	json_value(o, row->n, (struct items_number){row->cells[row->max_at], false}, it->type);
+	if (row->n) {
+		json_key(o, "min_at");
+		outbuf__u64(o, row->min_at);
+		json_key(o, "max_at");
+		outbuf__u64(o, row->max_at);
+	}
+	json_key(o, "sum");
+	json_value(o, row->n, row->sum, it->type);
+	json_key(o, "avg");
+	json__put_number(o, row->avg);
+	json_key(o, "nodes");
+	outbuf__u64(o, row->nodes);
+	json_key(o, "values");
+	for (unsigned i = 0; i < it->ncols; i++) {
+		outbuf__str(o, i ? ", " : "[");
+		json_value(o, row->known[i], (struct items_number){row->cells[i], false}, it->type);
+	}
+	outbuf__str(o, "]}");
+}
+
+static void json_end_step(struct outbuf *o, const struct items *it, const char *step,
+			  const struct items_totals *t)
+{
+	outbuf__str(o, "],\n  \"min\": ");
+	json_value(o, t->n, (struct items_number){t->min, false}, it->type);
+	json_key(o, "max");
+	json_value(o, t->n, (struct items_number){t->max, false}, it->type);
+	if (t->n) {
+		json_key(o, "min_at");
+		outbuf__u64(o, t->min_at);
+		json_key(o, "min_time_ns");
+		outbuf__i64(o, t->min_ns);
+		json_key(o, "max_at");
+		outbuf__u64(o, t->max_at);
+		json_key(o, "max_time_ns");
+		outbuf__i64(o, t->max_ns);
+		json_key(o, "highest_sum");
+		json_value(o, true, t->best, it->type);
+		json_key(o, "highest_sum_time_ns");
+		outbuf__i64(o, t->best_ns);
+		json_key(o, "highest_sum_elapsed");
+		outbuf__u64(o, t->best_elapsed);
+	}
+	json_key(o, "sum");
+	json_value(o, t->n, t->sum, it->type);
+	json_key(o, "avg");
+	json__put_number(o, t->n ? items__double(t->sum, it->type) / (double)t->n : NAN);
+	outbuf__char(o, '}');
+}
+
+static void json_end(struct outbuf *o)
+{
+	outbuf__str(o, "]}\n");
+}
+
+/* Table: without the single cells, which may be thousands. */
+static void table_begin(struct outbuf *o, const struct items *it, const char *series)
+{
+	char line[160];
+
+	snprintf(line, sizeof(line), "%-12s %9s %16s %16s %18s %16s %6s  %s\n", "step", "elapsed",
+		 "min", "max", "sum", "avg", "nodes", "max at");
+	outbuf__str(o, line);
+}
+
+static void table_number(struct outbuf *o, bool known, struct items_number v, enum col_type type,
+			 int width)
+{
+	char text[512];
+
+	if (!known)
+		snprintf(text, sizeof(text), " %*s", width, "-");
+	else if (v.big || type == COL_F64)
+		snprintf(text, sizeof(text), " %*.6g", width, v.v.f);
+	else if (type == COL_I64)
+		snprintf(text, sizeof(text), " %*" PRId64, width, v.v.i);
+	else
+		snprintf(text, sizeof(text), " %*" PRIu64, width, v.v.u);
+	outbuf__str(o, text);
+}
+
+static void table_row(struct outbuf *o, const struct items *it, const struct items_row *row)
+{
+	const char *step = stepname__human(row->step);
+	char text[64];
+
+	csv__name(o, step);
+	for (size_t i = strlen(step); i < 12; i++)
+		outbuf__char(o, ' ');
+	snprintf(text, sizeof(text), " %9" PRIu64, row->elapsed);
+	outbuf__str(o, text);
+	table_number(o, row->n, (struct items_number){row->cells[row->min_at], false}, it->type,
+		     16);
+	table_number(o, row->n, (struct items_number){row->cells[row->max_at], false}, it->type,
+		     16);
+	table_number(o, row->n, row->sum, it->type, 18);
+	table_number(o, row->n, (struct items_number){{.f = row->avg}, false}, COL_F64, 16);
+	snprintf(text, sizeof(text), " %6u  ", row->nodes);
+	outbuf__str(o, text);
+	if (row->n)
+		print_label(o, &it->cols[row->max_at]);
+	outbuf__char(o, '\n');
+}
+
+static const struct items_format formats[] = {
+	{"csv", csv_begin, csv_row, NULL, NULL, items__summary},
+	{"table", table_begin, table_row, NULL, NULL, items__summary},
+	{"json", json_begin, json_row, json_end_step, json_end, NULL},
+};
+
+void items_format__print_names(FILE *out)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		fprintf(out, "%s ", formats[i].name);
+}
+
+const struct items_format *items_format__find(const char *name)
+{
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+		if (!strcmp(formats[i].name, name))
+			return &formats[i];
+	return NULL;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The form of "sh5util -I": CSV as Slurm's own tool writes it. */
+#include "view/fields.h"
+#include "view/items/items_print.h"
+
+static void print_header(struct outbuf *out, const struct items *it, const char *series)
+{
+	/* The second word is spelt as scripts know it. */
+	outbuf__str(out, "Step,ElaspedTime,MinNode,MinValue,MaxNode,MaxValue,Sum,Avg,NumNodes");
+	for (unsigned i = 0; i < it->ncols; i++) {
+		outbuf__char(out, ',');
+		if (!it->grouped) {
+			outbuf__str(out, series);
+			outbuf__char(out, ' ');
+		}
+		csv__name(out, it->cols[i].node);
+	}
+	outbuf__char(out, '\n');
+}
+
+static void print_extreme(struct outbuf *out, const struct items *it, const struct items_row *row,
+			  unsigned at)
+{
+	const struct items_col *c = &it->cols[at];
+
+	outbuf__char(out, ',');
+	if (row->n && c->table) {
+		csv__name(out, c->table);
+		outbuf__char(out, ' ');
+	}
+	if (row->n)
+		csv__name(out, c->node);
+	outbuf__char(out, ',');
+	if (row->n)
+		items__print(out, (struct items_number){row->cells[at], false}, it->type);
+}
+
+static void print_row(struct outbuf *out, const struct items *it, const struct items_row *row)
+{
+	csv__name(out, row->step);
+	outbuf__char(out, ',');
+	outbuf__u64(out, row->elapsed);
+	print_extreme(out, it, row, row->min_at);
+	print_extreme(out, it, row, row->max_at);
+	outbuf__char(out, ',');
+	if (row->n)
+		items__print(out, row->sum, it->type);
+	outbuf__char(out, ',');
+	if (row->n)
+		outbuf__f6(out, row->avg);
+	outbuf__char(out, ',');
+	outbuf__u64(out, row->tables);
+	for (unsigned i = 0; i < it->ncols; i++) {
+		outbuf__char(out, ',');
+		if (row->known[i])
+			items__print(out, (struct items_number){row->cells[i], false}, it->type);
+	}
+	outbuf__char(out, '\n');
+}
+
+const struct items_format items_stock = {
+	"stock", print_header, print_row, NULL, NULL, items__highest_sum,
+};

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A plot as JSON, which its page in a browser draws: docs/report-json.md, "In the page of plot". */
+#include "base/json.h"
+#include "view/plot/plot.h"
+
+static int set(json_t *o, const char *key, json_t *value)
+{
+	return json_object_set_new(o, key, value);
+}
+
+static json_t *numbers_json(const double *v, unsigned n)
+{
+	json_t *a = json_array();
+
+	for (unsigned i = 0; i < n; i++)
+		json_array_append_new(a, json__number(v[i]));
+	return a;
+}
+
+static json_t *curve_json(const struct plot_curve *p)
+{
+	const struct curve *c = p->curve;
+	json_t *o = json_object();
+
+	set(o, "label", json__text(p->label));
+	set(o, "tables", json_integer(c->tables));
+	set(o, "rows", json_integer((json_int_t)c->rows));
+	set(o, "begin_s", numbers_json(c->begin_s, c->n));
+	set(o, "end_s", numbers_json(c->end_s, c->n));
+	set(o, "middle", numbers_json(c->middle, c->n));
+	if (c->has_range) {
+		set(o, "low", numbers_json(c->low, c->n));
+		set(o, "high", numbers_json(c->high, c->n));
+	}
+	return o;
+}
+
+static json_t *axis_json(const struct plot_axis *a)
+{
+	json_t *o = json_object();
+
+	set(o, "low", json__number(a->low));
+	set(o, "high", json__number(a->high));
+	set(o, "step", json__number(a->step));
+	set(o, "factor", json__number(a->factor));
+	set(o, "unit", json__text(a->unit));
+	return o;
+}
+
+json_t *plot__json(const struct plot *p)
+{
+	struct plot_axis values = plot_axis__of_values(p, 6), time = plot_axis__of_time(p, 6);
+	json_t *o = json_object(), *curves = json_array();
+
+	for (unsigned i = 0; i < p->n; i++)
+		json_array_append_new(curves, curve_json(&p->curves[i]));
+	set(o, "version", json_string(JOBPROF_VERSION));
+	set(o, "series", json__text(p->series));
+	set(o, "column", json__text(p->curves[0].curve->column));
+	set(o, "values", axis_json(&values));
+	set(o, "end_s", json__number(time.high));
+	set(o, "curves", curves);
+	return o;
+}

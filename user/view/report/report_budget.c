@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Computes and prints where the time of the cores went. */
+#include <math.h>
+
+#include "view/report/report_page.h"
+#include "view/report/report_text.h"
+
+const char *const budget_names[N_BUDGET] = {
+	[BUDGET_USER] = "own code",
+	[BUDGET_KERNEL] = "kernel",
+	[BUDGET_OTHERS] = "other programs",
+	[BUDGET_WAIT] = "wait for CPU",
+	[BUDGET_DISK] = "wait for disk",
+	[BUDGET_ASLEEP] = "asleep",
+	[BUDGET_IDLE] = "idle",
+};
+
+/* Says in words what a name means, for readers who meet it the first time. */
+static const char *const meanings[N_BUDGET] = {
+	[BUDGET_OTHERS] = "used these cores as well",
+	[BUDGET_WAIT] = "idle beside waiting threads",
+	[BUDGET_DISK] = "idle, threads wait for disk",
+	[BUDGET_ASLEEP] = "idle, threads sleep or wait",
+};
+
+#define CELLS 24 /* A bar is so long: with the longest meaning behind it, it fits 80 columns. */
+
+static double known(double v)
+{
+	return isnan(v) ? 0 : v;
+}
+
+/* Idle time of cores is put down to what the threads waited for meanwhile: to CPUs first, then to
+ * disks, each no more than there is idle time. */
+struct report_budget report_budget__split(const struct budget_times *t)
+{
+	double system = known(t->system), all = fmax(t->core_s, t->cpu);
+	double idle = all - t->cpu, others, wait, disk, asleep;
+	struct report_budget b = {.core_s = all};
+
+	if (isnan(t->cpu) || isnan(t->core_s) || !(all > 0))
+		return (struct report_budget){.core_s = NAN};
+	/* The kernel's split is by ticks, and may not add up to the last digit. */
+	system = isnan(t->user)		? system
+		 : t->user + system > 0 ? t->cpu * system / (t->user + system)
+					: 0;
+	others = fmin(idle, known(t->others));
+	idle -= others;
+	wait = fmin(idle, known(t->wait));
+	disk = fmin(idle - wait, known(t->disk));
+	asleep = fmin(idle - wait - disk, known(t->asleep));
+	b.share[BUDGET_USER] = (t->cpu - system) / all;
+	b.share[BUDGET_KERNEL] = system / all;
+	b.share[BUDGET_OTHERS] = others / all;
+	b.share[BUDGET_WAIT] = wait / all;
+	b.share[BUDGET_DISK] = disk / all;
+	b.share[BUDGET_ASLEEP] = asleep / all;
+	b.share[BUDGET_IDLE] = (idle - wait - disk - asleep) / all;
+	return b;
+}
+
+struct report_budget report_budget__of(const struct facts *f)
+{
+	const struct budget_times t = {
+		.cpu = facts__job(f, FACT_JOB_cpu_s),
+		.user = facts__job(f, FACT_JOB_user_s),
+		.system = facts__job(f, FACT_JOB_system_s),
+		.others = known(facts__job(f, FACT_JOB_others_s)) +
+			  known(facts__job(f, FACT_JOB_stolen_s)),
+		.wait = facts__job(f, FACT_JOB_avoidable_s),
+		.disk = facts__job(f, FACT_JOB_disk_wait_s),
+		.asleep = facts__job(f, FACT_JOB_asleep_s),
+		.core_s = facts__job(f, FACT_JOB_core_s),
+	};
+
+	return report_budget__split(&t);
+}
+
+void report_budget__print(const struct report *r, FILE *out)
+{
+	struct report_budget b = report_budget__of(r->facts);
+	double cores = facts__job(r->facts, FACT_JOB_cores);
+	report_number wall, all;
+	int at;
+
+	if (isnan(b.core_s))
+		return;
+	at = fprintf(out, "\nWhere the time went") - 1;
+	fprintf(out, "%*s%.0f core%s x %s = %s\n", 45 - at, "", cores, report_text__s(cores),
+		report_text__time(facts__job(r->facts, FACT_JOB_wall_s), wall),
+		report_text__cores(facts__job(r->facts, FACT_JOB_core_s), all));
+	for (int i = 0; i < N_BUDGET; i++) {
+		int cells = (int)lrint(b.share[i] * CELLS);
+
+		if (b.share[i] < 0.0005 && i != BUDGET_USER && i != BUDGET_IDLE)
+			continue;
+		fprintf(out, "  %-14s %5.1f %%", budget_names[i], 100 * b.share[i]);
+		fputs(cells ? "  " : "", out);
+		for (int k = 0; k < cells; k++)
+			putc('#', out);
+		if (meanings[i])
+			fprintf(out, "  %s", meanings[i]);
+		putc('\n', out);
+	}
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The verdict: what held the job back, the dearest first. */
+#include <math.h>
+#include <string.h>
+
+#include "view/report/report_page.h"
+#include "view/report/report_text.h"
+
+#define FIRST_PAGE 5   /* findings; --all has the others */
+#define SHORT_S	   300 /* many rules need longer runs */
+#define AFTER_RUN  3   /* the same on the page of jobprof run */
+
+static const char *const words[] = {
+	[SEVERITY_NOTE] = "note",
+	[SEVERITY_WARN] = "WARN",
+	[SEVERITY_BAD] = "BAD",
+};
+static const char *const colours[] = {
+	[SEVERITY_NOTE] = "",
+	[SEVERITY_WARN] = "\033[33m",
+	[SEVERITY_BAD] = "\033[31m",
+};
+
+/* What could be saved by mending the finding that saves most: others may be about the same time. */
+static double best_saving(const struct verdict *v)
+{
+	double best = 0;
+
+	for (size_t i = 0; i < v->nfindings; i++)
+		best = fmax(best, v->findings[i].saving);
+	return best;
+}
+
+static void print_cost(const struct finding *f, FILE *out)
+{
+	report_number cost, from, to;
+
+	if (f->cost_core_s > 0)
+		fprintf(out, "        costs %s", report_text__cores(f->cost_core_s, cost));
+	if (f->cost_core_s > 0 && f->saving > 0.0005)
+		fprintf(out, ", at best %s less time", report_text__share(f->saving, from));
+	if (!isnan(f->from_s) && !isnan(f->to_s))
+		fprintf(out, "%s from %s to %s", f->cost_core_s > 0 ? "," : "       ",
+			report_text__time(f->from_s, from), report_text__time(f->to_s, to));
+	if (f->cost_core_s > 0 || (!isnan(f->from_s) && !isnan(f->to_s)))
+		putc('\n', out);
+}
+
+static void print_finding(const struct report *r, const struct finding *f, size_t number, FILE *out)
+{
+	const char *colour = r->colour ? colours[f->severity] : "";
+
+	fprintf(out, "%zu %s%-5s%s ", number, colour, words[f->severity], *colour ? "\033[0m" : "");
+	report_text__paragraph(out, f->text, 8, 8);
+	print_cost(f, out);
+	if (*f->remedy) {
+		fputs("        ", out);
+		report_text__paragraph(out, f->remedy, 8, 8);
+	}
+	if (r->all)
+		fprintf(out, "        [%s; %s]\n", f->id, f->source);
+}
+
+static void print_none(const struct report *r, FILE *out)
+{
+	const struct verdict *v = r->verdict;
+	unsigned judged = v->nrules;
+
+	for (size_t i = 0; i < v->nothers; i++)
+		judged -= !v->others[i].judged;
+	fprintf(out, "\nNothing held it back that jobprof can see: %u of %u rules were judged",
+		judged, v->nrules);
+	if (judged < v->nrules)
+		fprintf(out, ";\n%u need%s what is missing or longer runs (--why RULE says what)",
+			v->nrules - judged, v->nrules - judged == 1 ? "s" : "");
+	fputs(".\n", out);
+	if (r->facts->scale == 1 && facts__job(r->facts, FACT_JOB_wall_s) < SHORT_S)
+		fputs("With --short rules that need longer runs are judged, too.\n", out);
+}
+
+void report_findings__print(const struct report *r, FILE *out)
+{
+	const struct verdict *v = r->verdict;
+	double saving = best_saving(v);
+	size_t most = r->all ? v->nfindings : r->is_run ? AFTER_RUN : FIRST_PAGE;
+	size_t shown = v->nfindings < most ? v->nfindings : most;
+	report_number share;
+
+	for (size_t i = 0; i < v->errors.n; i++) {
+		fputs(i ? "" : "\n", out);
+		report_text__paragraph(out, v->errors.v[i], 0, 2);
+	}
+	if (!v->nfindings) {
+		print_none(r, out);
+		return;
+	}
+	fputs("\nWhat held it back", out);
+	if (saving > 0.005)
+		fprintf(out, "%*sat best %s less time", 28, "", report_text__share(saving, share));
+	putc('\n', out);
+	for (size_t i = 0; i < shown; i++)
+		print_finding(r, &v->findings[i], i + 1, out);
+	if (shown < v->nfindings)
+		fprintf(out, "%zu more: %s--all\n", v->nfindings - shown,
+			r->is_run ? "jobprof report --short " : "");
+}
+
+bool report__print_why(const struct verdict *v, const char *rule, FILE *out)
+{
+	const struct report r = {.all = true};
+
+	for (size_t i = 0; i < v->nfindings; i++)
+		if (!strcmp(v->findings[i].id, rule)) {
+			print_finding(&r, &v->findings[i], i + 1, out);
+			return true;
+		}
+	for (size_t i = 0; i < v->nothers; i++)
+		if (!strcmp(v->others[i].id, rule)) {
+			int at =
+				fprintf(out, "%s %s: ", rule,
+					v->others[i].judged ? "gave no finding" : "was not judged");
+
+			report_text__paragraph(out, v->others[i].reason, at, 4);
+			return true;
+		}
+	return false;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How much was used of what the job was given: four bars. */
+#include <math.h>
+
+#include "view/report/report_page.h"
+#include "view/report/report_text.h"
+
+/* A process's peak has files that it maps, which the job's memory has not. */
+#define FAR_ABOVE 1.1
+#define MAPPED_MB 32
+
+static void print_bar(FILE *out, const char *name, double share, const char *detail)
+{
+	report_number text;
+
+	fprintf(out, "  %-8s %6s  ", name, report_text__share(share, text));
+	report_text__bar(out, share, 28, '#', '-');
+	fprintf(out, "  %s\n", detail);
+}
+
+/* The largest process of the job where that is known to be more: memory between two rows is in no
+ * row. */
+static const char *largest_process(const struct report *r, double peak, char *buf, size_t size)
+{
+	double most = 0;
+	report_number text;
+
+	for (unsigned i = 0; i < r->job->ncommands; i++)
+		if (r->job->commands[i].peak_mb > most)
+			most = r->job->commands[i].peak_mb;
+	buf[0] = 0;
+	if (most > FAR_ABOVE * peak && most > peak + MAPPED_MB)
+		snprintf(buf, size, "; largest process %s", report_text__mb(most, text));
+	return buf;
+}
+
+static void print_memory(const struct report *r, FILE *out)
+{
+	const struct facts *f = r->facts;
+	bool one = r->job->nnodes == 1;
+	double peak = facts__job(f, FACT_JOB_own_peak_mb), limit = facts__job(f, FACT_JOB_limit_mb);
+	char detail[160], largest[48];
+	report_number used, of;
+
+	if (isnan(peak))
+		return;
+	largest_process(r, peak, largest, sizeof(largest));
+	if (isnan(limit)) {
+		fprintf(out, "  memory   %s %s, no limit known%s\n", report_text__mb(peak, used),
+			!one	     ? "on the fullest node"
+			: largest[0] ? "at the ends of rows"
+				     : "at most",
+			largest);
+		return;
+	}
+	snprintf(detail, sizeof(detail), "%s of %s%s%s", report_text__mb(peak, used),
+		 report_text__mb(limit, of), one ? "" : ", fullest node", largest);
+	print_bar(out, "memory", peak / limit, detail);
+}
+
+double report_given__gpu_use(const struct facts *f)
+{
+	double sum = 0, n = 0;
+
+	for (size_t i = 0; i < f->count[SCOPE_GPU]; i++)
+		if (!isnan(f->values[FACT_GPU_util][i])) {
+			sum += f->values[FACT_GPU_util][i];
+			n++;
+		}
+	return n ? sum / n : NAN;
+}
+
+void report_given__print(const struct report *r, FILE *out)
+{
+	const struct facts *f = r->facts;
+	double cpu = facts__job(f, FACT_JOB_cpu_share), limit = facts__job(f, FACT_JOB_limit_s);
+	double elapsed = facts__job(f, FACT_JOB_job_elapsed_s), gpus = facts__job(f, FACT_JOB_gpus);
+	char detail[160];
+	report_number used, of;
+
+	fputs("\nUsed of what was given\n", out);
+	if (!isnan(cpu)) {
+		snprintf(detail, sizeof(detail), "%.*f of %.0f core%s", cpu < 0.05 ? 2 : 1,
+			 facts__job(f, FACT_JOB_cpu_s) / facts__job(f, FACT_JOB_wall_s),
+			 facts__job(f, FACT_JOB_cores),
+			 report_text__s(facts__job(f, FACT_JOB_cores)));
+		print_bar(out, "CPU", cpu, detail);
+	}
+	print_memory(r, out);
+	if (!isnan(limit)) {
+		snprintf(detail, sizeof(detail), "%s of %s", report_text__time(elapsed, used),
+			 report_text__time(limit, of));
+		print_bar(out, "time", elapsed / limit, detail);
+	}
+	if (gpus > 0) {
+		snprintf(detail, sizeof(detail), "mean of %.0f GPU%s", gpus, report_text__s(gpus));
+		print_bar(out, "GPU", report_given__gpu_use(f), detail);
+	}
+}

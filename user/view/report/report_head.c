@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a report is about: job, place, time, and how much of it is known. */
+#include <math.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "identity/stepname.h"
+#include "view/report/report_page.h"
+#include "view/report/report_text.h"
+
+static const char *text(const struct report *r, const char *name)
+{
+	const struct model_attr *a = model_job__attr(r->job, name);
+
+	return a && a->text && *a->text ? a->text : NULL;
+}
+
+/* "exit status 3", "signal 9 (Killed)", or the reason as it is. */
+static const char *end_of(const struct report *r, char *buf, size_t size)
+{
+	const struct model_attr *status = model_job__attr(r->job, "Exit Status");
+	const char *reason = text(r, "End Reason");
+	double code = !status || status->text ? NAN
+		      : status->is_integer    ? (double)status->integer
+					      : status->number;
+	int number;
+
+	if (!reason)
+		return NULL;
+	if (!strcmp(reason, "exited") && code > 0) {
+		snprintf(buf, size, "exit status %.0f", code);
+		return buf;
+	}
+	if (sscanf(reason, "signal %d", &number) == 1) {
+		snprintf(buf, size, "%s (%s)", reason, strsignal(number));
+		return buf;
+	}
+	return reason;
+}
+
+static void print_words(const struct report *r, FILE *out)
+{
+	char end[128];
+	const char *const words[] = {text(r, "User"), text(r, "Partition"),
+				     r->facts->state ? r->facts->state
+						     : end_of(r, end, sizeof(end))};
+	const char *before = "  ";
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+		if (words[i]) {
+			fputs(before, out);
+			print__escaped(out, words[i]);
+			before = ", ";
+		}
+	putc('\n', out);
+}
+
+static void print_job(const struct report *r, FILE *out)
+{
+	const struct model_job *j = r->job;
+	const char *name = text(r, "Job Name") ? text(r, "Job Name") : r->facts->program;
+
+	/* Of what is too short to be seen as a task's program, and of mpirun. */
+	if (!name && j->ncommands)
+		name = j->commands[0].name;
+
+	if (*j->id) {
+		fputs("job ", out);
+		print__escaped(out, j->id);
+	} else {
+		fputs("a job", out);
+	}
+	if (j->nsteps == 1) {
+		fputs(" step ", out);
+		print__escaped(out, stepname__human(j->steps[0].name));
+	} else {
+		fprintf(out, ", %u steps", j->nsteps);
+	}
+	if (name) {
+		fputs(" \"", out);
+		print__escaped(out, name);
+		putc('"', out);
+	}
+	print_words(r, out);
+}
+
+static void print_nodes(const struct report *r, FILE *out)
+{
+	const struct model_job *j = r->job;
+
+	fprintf(out, "%u node%s (", j->nnodes, report_text__s(j->nnodes));
+	print__escaped(out, j->nodes[0].unit.name);
+	if (j->nnodes > 1) {
+		fputs(j->nnodes > 2 ? " ... " : ", ", out);
+		print__escaped(out, j->nodes[j->nnodes - 1].unit.name);
+	}
+	putc(')', out);
+}
+
+static void print_count(double n, const char *what, FILE *out)
+{
+	report_number buf;
+
+	if (!isnan(n))
+		fprintf(out, ", %s %s%s", report_text__count(n, buf), what, report_text__s(n));
+}
+
+static void print_coverage(const struct report *r, FILE *out)
+{
+	double coverage = facts__job(r->facts, FACT_JOB_coverage);
+	unsigned bad = 0;
+	report_number row, share;
+
+	for (unsigned i = 0; i < r->job->nparts; i++)
+		bad += r->job->parts[i].trouble != NULL;
+	fprintf(out, ", a row every %s",
+		report_text__time(facts__job(r->facts, FACT_JOB_row_s), row));
+	if (coverage > 0.995)
+		fputs(", none missing", out);
+	else if (!isnan(coverage))
+		fprintf(out, ", %s of the time recorded", report_text__share(coverage, share));
+	if (bad)
+		fprintf(out, ", %u file%s not readable", bad, report_text__s(bad));
+}
+
+void report_head__print(const struct report *r, FILE *out)
+{
+	double limit = facts__job(r->facts, FACT_JOB_limit_s);
+	report_number wall, most;
+
+	print_job(r, out);
+	print_nodes(r, out);
+	print_count(facts__job(r->facts, FACT_JOB_cores), "core", out);
+	print_count(facts__job(r->facts, FACT_JOB_tasks), "task", out);
+	if (facts__job(r->facts, FACT_JOB_gpus) > 0)
+		print_count(facts__job(r->facts, FACT_JOB_gpus), "GPU", out);
+	fprintf(out, "\nran %s", report_text__time(facts__job(r->facts, FACT_JOB_wall_s), wall));
+	if (!isnan(limit))
+		fprintf(out, " of %s", report_text__time(limit, most));
+	print_coverage(r, out);
+	putc('\n', out);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The character of a job's I/O as JSON and on the page. */
+#include <math.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "view/report/report_page.h"
+#include "view/report/report_pika.h"
+#include "view/report/report_text.h"
+
+static const char *const cutoff_names[IO_CUTOFFS] = {"c0", "c128k", "c1m"};
+static const char *const direction_names[IO_DIRECTIONS] = {"read", "write"};
+
+static json_t *character_json(const struct io_job *io, const struct io_character *c, double cutoff)
+{
+	json_t *o = json_object();
+
+	report_pika__put_verdict(o, c->verdict);
+	NAMED_NUMBERS(o, {"c", cutoff}, {"dt_s", io->dt_s});
+	if (c->verdict.status != ANALYSIS_OK)
+		return o;
+	json_object_set_new(o, "io_active", json_boolean(c->is_active));
+	NAMED_NUMBERS(o, {"volume", c->volume}, {"bw_max", c->bw_max}, {"bw_mean", c->bw_mean},
+		      {"bw_max_server", c->bw_max_server}, {"iops_max", c->iops_max},
+		      {"intensity", c->intensity}, {"l_io", c->l_io}, {"l_noio", c->l_noio},
+		      {"burstiness", c->burstiness}, {"parallel", c->parallel},
+		      {"parallel_norm", c->parallel_norm});
+	return o;
+}
+
+static json_t *job_json(const struct io_job *io, unsigned servers)
+{
+	json_t *o = json_object(), *one;
+
+	NAMED_NUMBERS(o, {"dt_s", io->dt_s}, {"servers", servers}, {"intervals", io->intervals});
+	for (int d = 0; d < IO_DIRECTIONS; d++) {
+		one = json_object();
+		NAMED_NUMBERS(one, {"missing", io->missing[d]});
+		for (int c = 0; c < IO_CUTOFFS; c++)
+			json_object_set_new(one, cutoff_names[c],
+					    character_json(io, &io->of[d][c], io_cutoffs[c]));
+		json_object_set_new(o, direction_names[d], one);
+	}
+	return o;
+}
+
+json_t *report_io__json(const struct io_jobs *io)
+{
+	json_t *o = json_object(), *one;
+	char name[32];
+
+	for (int k = 0; k < IO_KINDS; k++) {
+		const struct io_of_kind *kind = &io->of[k];
+
+		one = json_object();
+		report_pika__put_verdict(one, kind->verdict);
+		json_object_set_new(one, "level", json__text(io_kinds[k].level));
+		for (unsigned i = 0; i < io->n && kind->verdict.status == ANALYSIS_OK; i++) {
+			snprintf(name, sizeof(name), "%g", kind->of[i].dt_s);
+			json_object_set_new(one, name, job_json(&kind->of[i], kind->servers));
+		}
+		json_object_set_new(o, io_kinds[k].name, one);
+	}
+	return o;
+}
+
+/* ---- the page */
+
+enum share { SHARE_ACTIVE, SHARE_BURSTY, SHARE_PARALLEL };
+
+/* A share of each cut-off, as ".28 .15 1.0"; "-" where it is not known, or says nothing. */
+static void print_shares(const struct io_character *c, enum share share, FILE *out)
+{
+	for (int i = 0; i < IO_CUTOFFS; i++) {
+		double v = share == SHARE_ACTIVE   ? c[i].intensity
+			   : share == SHARE_BURSTY ? c[i].burstiness
+						   : c[i].parallel;
+		char text[16];
+
+		if (isnan(v) || (!c[i].is_active && v > 0))
+			snprintf(text, sizeof(text), "-");
+		else
+			snprintf(text, sizeof(text), v < 0.995 ? "%.2f" : "%.1f", v);
+		fprintf(out, " %3s", text[1] == '.' && *text == '0' ? text + 1 : text);
+	}
+}
+
+static void print_direction(const struct io_job *io, enum io_direction d, FILE *out)
+{
+	const struct io_character *c = io->of[d];
+	report_number volume, peak;
+
+	if (c->verdict.status != ANALYSIS_OK)
+		return;
+	fprintf(out, "    %-5s %3g s  %8s %10s ", direction_names[d], io->dt_s,
+		report_text__mb(c->volume / 1048576, volume),
+		report_text__rate(c->bw_max / 1048576, peak));
+	print_shares(c, SHARE_ACTIVE, out);
+	putc(' ', out);
+	print_shares(c, SHARE_BURSTY, out);
+	putc(' ', out);
+	print_shares(c, SHARE_PARALLEL, out);
+	putc('\n', out);
+}
+
+void report_io__print(const struct report *r, FILE *out)
+{
+	static const char *const servers[IO_KINDS] = {"node", "file system", "disk"};
+
+	if (!r->all || r->is_run)
+		return;
+	fputs("\nIntervals with I/O above 0, 128 KB and 1 MB\n"
+	      "                   volume     highest     active       bursty      parallel\n",
+	      out);
+	for (int k = 0; k < IO_KINDS; k++) {
+		const struct io_of_kind *kind = &r->io->of[k];
+
+		if (kind->verdict.status == ANALYSIS_OK)
+			fprintf(out, "  %u %s%s\n", kind->servers, servers[k],
+				report_text__s(kind->servers));
+		else
+			fprintf(out, "  %ss not judged: %s\n", servers[k], kind->verdict.reason);
+		for (unsigned i = 0; kind->verdict.status == ANALYSIS_OK && i < r->io->n; i++)
+			for (int d = 0; d < IO_DIRECTIONS; d++)
+				print_direction(&kind->of[i], d, out);
+	}
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A table of several jobs: a row per job, and PIKA's sums of jobs that have something in common. */
+#ifndef JP_VIEW_REPORT_JOBS_H
+#define JP_VIEW_REPORT_JOBS_H
+
+#include "view/report/report.h"
+
+struct report_job {
+	json_t *json; /* the row; docs/report-json.md has its keys */
+	struct issue_job issues;
+	struct project_job size;
+};
+
+/* What jobs have in common: bits 1 << enum; 0: nothing, all are one group. */
+enum report_by {
+	REPORT_BY_USER,
+	REPORT_BY_ACCOUNT,
+	REPORT_BY_NAME,
+	REPORT_BY_PARTITION,
+	REPORT_BYS
+};
+extern const char *const report_by_names[REPORT_BYS]; /* "user", which is a key of a row */
+
+struct report_jobs {
+	struct report_job *v;
+	size_t n;
+	unsigned by;
+};
+
+/* Copies what the row needs. file: where the job is, or the first of several; id: the job's where
+ * the file does not say. 0 or -ENOMEM. */
+int report_jobs__add(struct report_jobs *jobs, const struct report *r, const char *file,
+		     const char *id);
+/* The dearest job first, then by what they used. */
+void report_jobs__sort(struct report_jobs *jobs);
+void report_jobs__free(struct report_jobs *jobs);
+
+/* docs/report-json.md has the schema. NULL: no memory. */
+json_t *report_jobs__json(const struct report_jobs *jobs);
+/* What that gave as a page, 80 columns wide. */
+void report_jobs__print(const json_t *jobs, FILE *out);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The report as JSON: docs/report-json.md has the schema. */
+#include <math.h>
+#include <string.h>
+
+#include "analysis/job/facts_fill.h"
+#include "base/json.h"
+#include "identity/stepname.h"
+#include "view/report/report_page.h"
+#include "view/report/report_pika.h"
+#include "view/report/report_series.h"
+
+#define TASK_BINS_MAX (256u << 10) /* of a quantity: about 20 MB of text in all */
+#define FORMAT	      1		   /* grows when something changes its meaning or goes */
+
+static int set(json_t *o, const char *key, json_t *value)
+{
+	return json_object_set_new(o, key, value);
+}
+
+static json_t *text_or_null(const char *s)
+{
+	return s ? json__text(s) : json_null();
+}
+
+static json_t *array_of(const double *v, size_t n)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; a && i < n; i++)
+		json_array_append_new(a, json__number(v[i]));
+	return a;
+}
+
+static json_t *cost_json(const struct finding *f)
+{
+	json_t *o = json_object();
+
+	set(o, "core_s", json__number(f->cost_core_s));
+	set(o, "saving", json__number(f->saving));
+	return o;
+}
+
+static json_t *finding_json(const struct finding *f)
+{
+	json_t *o = json_object(), *when = json_array();
+
+	json_array_append_new(when, json__number(f->from_s));
+	json_array_append_new(when, json__number(f->to_s));
+	set(o, "id", json__text(f->id));
+	set(o, "severity", json__text(severity__name(f->severity)));
+	set(o, "cost", cost_json(f));
+	set(o, "text", json__text(f->text));
+	set(o, "remedy", json__text(f->remedy));
+	set(o, "where", json__text(f->where));
+	set(o, "when", isnan(f->from_s) ? json_null() : json_incref(when));
+	set(o, "source", json__text(f->source));
+	json_decref(when);
+	return o;
+}
+
+static json_t *findings_json(const struct verdict *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < v->nfindings; i++)
+		json_array_append_new(a, finding_json(&v->findings[i]));
+	return a;
+}
+
+static json_t *rules_json(const struct verdict *v)
+{
+	json_t *a = json_array(), *o;
+
+	for (size_t i = 0; i < v->nothers; i++) {
+		o = json_object();
+		set(o, "id", json__text(v->others[i].id));
+		set(o, "judged", json_boolean(v->others[i].judged));
+		set(o, "reason", json__text(v->others[i].reason));
+		json_array_append_new(a, o);
+	}
+	return a;
+}
+
+static json_t *errors_json(const struct verdict *v)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < v->errors.n; i++)
+		json_array_append_new(a, json__text(v->errors.v[i]));
+	return a;
+}
+
+/* All facts of a scope: numbers of the job, arrays of the others. Those of which nothing is known
+ * are in `missing` alone. */
+static json_t *facts_json(const struct facts *f, enum fact_scope scope)
+{
+	json_t *o = json_object();
+
+	for (int i = 0; i < N_FACTS; i++) {
+		size_t n = f->count[scope], known = 0;
+
+		if (fact_infos[i].scope != scope)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			known += !isnan(f->values[i][k]);
+		if (!known)
+			continue;
+		set(o, fact_infos[i].name,
+		    scope == SCOPE_JOB ? json__number(f->values[i][0]) : array_of(f->values[i], n));
+	}
+	return o;
+}
+
+static json_t *missing_json(const struct facts *f)
+{
+	json_t *o = json_object();
+
+	for (int i = 0; i < N_FACTS; i++)
+		if (fact_infos[i].scope == SCOPE_JOB && isnan(f->values[i][0]))
+			set(o, fact_infos[i].name,
+			    f->missing[i] ? json__text(f->missing[i]) : json_null());
+	return o;
+}
+
+static json_t *names_json(const struct facts *f, enum fact_scope scope)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < f->count[scope]; i++)
+		json_array_append_new(a, json__text(f->names[scope][i]));
+	return a;
+}
+
+static json_t *units_json(const struct facts *f, enum fact_scope scope)
+{
+	json_t *o = facts_json(f, scope);
+
+	set(o, "name", names_json(f, scope));
+	return o;
+}
+
+/* The kept bins of each of units.tasks, an array per quantity: task_bins.CPU[task][bin]. */
+static json_t *task_bins_json(const struct model_job *j)
+{
+	json_t *o = json_object();
+	unsigned n;
+	const struct job_unit *units = facts__main_tasks(j, &n);
+
+	if ((uint64_t)n * j->grid.n > TASK_BINS_MAX)
+		return o;
+	for (int q = 0; q < N_QUANTITIES; q++) {
+		json_t *tasks = json_array();
+		bool known = false;
+
+		for (unsigned i = 0; quantity__is_kept(q, "STEP") && i < n; i++) {
+			const double *bins = job_unit__bins(&units[i], q, &j->grid);
+
+			known |= !isnan(units[i].total[q]);
+			json_array_append_new(tasks, array_of(bins, j->grid.n));
+		}
+		if (known)
+			set(o, quantity_infos[q].id, json_incref(tasks));
+		json_decref(tasks);
+	}
+	return o;
+}
+
+static json_t *commands_json(const struct model_job *j)
+{
+	json_t *a = json_array(), *o;
+
+	for (unsigned i = 0; i < j->ncommands; i++) {
+		const struct job_command *c = &j->commands[i];
+
+		o = json_object();
+		set(o, "name", json__text(c->name));
+		set(o, "processes", json__number(c->processes));
+		set(o, "cpu_s", json__number(c->cpu_s));
+		set(o, "wait_s", json__number(c->wait_s));
+		set(o, "peak_mb", json__number(c->peak_mb));
+		set(o, "read_mb", json__number(c->read_mb));
+		set(o, "write_mb", json__number(c->write_mb));
+		json_array_append_new(a, o);
+	}
+	return a;
+}
+
+static json_t *budget_json(const struct facts *f)
+{
+	struct report_budget b = report_budget__of(f);
+	json_t *o = json_object(), *shares = json_array(), *one;
+
+	for (int i = 0; !isnan(b.core_s) && i < N_BUDGET; i++) {
+		one = json_object();
+		set(one, "name", json__text(budget_names[i]));
+		set(one, "share", json__number(b.share[i]));
+		json_array_append_new(shares, one);
+	}
+	set(o, "core_s", json__number(b.core_s));
+	set(o, "shares", shares);
+	return o;
+}
+
+static json_t *steps_json(const struct model_job *j)
+{
+	json_t *a = json_array(), *o;
+
+	for (unsigned i = 0; i < j->nsteps; i++) {
+		o = json_object();
+		set(o, "name", json__text(stepname__human(j->steps[i].name)));
+		set(o, "nodes", json_integer(j->steps[i].nodes));
+		set(o, "tasks", json_integer(j->steps[i].tasks));
+		set(o, "cpu_s", json__number(j->steps[i].cpu_s));
+		set(o, "begin_s", json__number(j->steps[i].begin_s));
+		set(o, "end_s", json__number(j->steps[i].end_s));
+		set(o, "main", json_boolean(i == j->main_step));
+		json_array_append_new(a, o);
+	}
+	return a;
+}
+
+static json_t *job_json(const struct report *r)
+{
+	static const char *const texts[][2] = {
+		{"user", "User"},	{"name", "Job Name"},	{"partition", "Partition"},
+		{"account", "Account"}, {"cluster", "Cluster"}, {"end_reason", "End Reason"}};
+	json_t *o = json_object();
+
+	set(o, "id", json__text(r->job->id));
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		const struct model_attr *a = model_job__attr(r->job, texts[i][1]);
+
+		set(o, texts[i][0], text_or_null(a ? a->text : NULL));
+	}
+	set(o, "state", text_or_null(r->facts->state));
+	set(o, "program", text_or_null(r->facts->program));
+	set(o, "start", json__number(r->facts->start_ns / 1e9));
+	set(o, "steps", steps_json(r->job));
+	return o;
+}
+
+static json_t *coverage_json(const struct report *r)
+{
+	json_t *o = json_object(), *troubles = json_array(), *one;
+
+	for (unsigned i = 0; i < r->job->nparts; i++) {
+		if (!r->job->parts[i].trouble)
+			continue;
+		one = json_object();
+		set(one, "part", json_integer(i + 1));
+		set(one, "step",
+		    json__text(stepname__human(r->job->steps[r->job->parts[i].step].name)));
+		set(one, "node", json__text(r->job->nodes[r->job->parts[i].node].unit.name));
+		set(one, "trouble", json__text(r->job->parts[i].trouble));
+		json_array_append_new(troubles, one);
+	}
+	set(o, "share", json__number(facts__job(r->facts, FACT_JOB_coverage)));
+	set(o, "row_s", json__number(facts__job(r->facts, FACT_JOB_row_s)));
+	set(o, "bin_s", json__number(r->job->grid.dt_s));
+	set(o, "parts", json_integer(r->job->nparts));
+	set(o, "not_readable", troubles);
+	return o;
+}
+
+json_t *report__json(const struct report *r)
+{
+	json_t *o = json_object(), *units = json_object();
+
+	set(units, "nodes", units_json(r->facts, SCOPE_NODE));
+	set(units, "tasks", units_json(r->facts, SCOPE_TASK));
+	set(units, "gpus", units_json(r->facts, SCOPE_GPU));
+	set(units, "task_bins", task_bins_json(r->job));
+	set(o, "format", json_integer(FORMAT));
+	set(o, "job", job_json(r));
+	set(o, "findings", findings_json(r->verdict));
+	set(o, "not_given", rules_json(r->verdict));
+	set(o, "rule_errors", errors_json(r->verdict));
+	set(o, "facts", facts_json(r->facts, SCOPE_JOB));
+	set(o, "bins", facts_json(r->facts, SCOPE_BIN));
+	set(o, "time_budget", budget_json(r->facts));
+	set(o, "units", units);
+	set(o, "commands", commands_json(r->job));
+	set(o, "marks", report_marks__json(r->job));
+	set(o, "pika", report_pika__json(r->pika));
+	set(o, "io", report_io__json(r->io));
+	set(o, "coverage", coverage_json(r));
+	set(o, "missing", missing_json(r->facts));
+	return o;
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The lowest, the median and the highest unit of a job at each point of time. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/job/facts_fill.h"
+#include "base/json.h"
+#include "view/report/report_series.h"
+
+#define POINTS_MAX 3000 /* of a line: more than a screen has pixels */
+
+/* Where a key is there twice, the first of which something is known. */
+static const struct line {
+	const char *key;
+	enum series_unit of;
+	enum quantity q, and; /* added up; `and` is `q`: only that */
+} lines[] = {
+	{"cpu", SERIES_TASKS, Q_CPU, Q_CPU},
+	{"cpu", SERIES_NODES, Q_CPU, Q_CPU},
+	{"memory", SERIES_TASKS, Q_RSS, Q_RSS},
+	{"memory", SERIES_NODES, Q_CHARGED_OWN, Q_CHARGED_OWN},
+	{"memory", SERIES_NODES, Q_RSS, Q_RSS},
+	{"io", SERIES_TASKS, Q_IO, Q_IO},
+	{"io", SERIES_NODES, Q_IO, Q_IO},
+	{"gpu", SERIES_GPUS, Q_GPU_UTIL, Q_GPU_UTIL},
+	{"net", SERIES_NODES, Q_NET_TX, Q_NET_RX},
+	{"fabric", SERIES_NODES, Q_PORT_TX, Q_PORT_RX},
+	{"wait", SERIES_TASKS, Q_WAIT, Q_WAIT},
+	{"wait", SERIES_NODES, Q_WAIT, Q_WAIT},
+	{"disk_wait", SERIES_TASKS, Q_DISK_WAIT, Q_DISK_WAIT},
+	{"disk_wait", SERIES_NODES, Q_DISK_WAIT, Q_DISK_WAIT},
+	{"blk", SERIES_NODES, Q_BLK_MB, Q_BLK_MB},
+	{"power", SERIES_NODES, Q_STEP_ENERGY, Q_STEP_ENERGY},
+};
+
+/* A line while it is made: points of `factor` bins. */
+struct points {
+	unsigned n, factor;
+	float *lo, *mid, *hi;
+	double *room; /* for the units of a bin */
+};
+
+static double value(const struct line *l, const struct job_unit *u, const struct time_grid *g,
+		    unsigned bin)
+{
+	const double *v = job_unit__bins(u, l->q, g), *w = job_unit__bins(u, l->and, g);
+	double span = quantity__is_gauge(l->q) ? 1 : time_grid__span_s(g, bin);
+
+	if (!v || !w || !(span > 0))
+		return NAN;
+	return (l->q == l->and ? v[bin] : v[bin] + w[bin]) / span;
+}
+
+/* Damaged files have numbers that no float has. */
+static float drawable(double v)
+{
+	return fabs(v) < 1e30 ? (float)v : NAN;
+}
+
+static void fill(struct points *p, const struct line *l, const struct job_units *u,
+		 const struct time_grid *g)
+{
+	for (unsigned i = 0; i < p->n; i++) {
+		double lo = NAN, hi = NAN, sum = 0, medians = 0;
+
+		for (unsigned k = i * p->factor; k < g->n && k < (i + 1) * p->factor; k++) {
+			size_t n = 0;
+
+			for (unsigned m = 0; m < u->n; m++) {
+				double v = value(l, job_units__at(u, m), g, k);
+
+				if (!isnan(v))
+					p->room[n++] = v;
+			}
+			if (!n)
+				continue;
+			sum += facts__median(p->room, n); /* which sorts them */
+			medians++;
+			lo = fmin(lo, p->room[0]);
+			hi = fmax(hi, p->room[n - 1]);
+		}
+		p->lo[i] = drawable(lo);
+		p->hi[i] = drawable(hi);
+		p->mid[i] = drawable(sum / medians);
+	}
+}
+
+static json_t *line_json(const struct points *p, const struct line *l, const struct job_units *u)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "key", json__text(l->key));
+	json_object_set_new(o, "of", json__text(series_unit_names[l->of]));
+	json_object_set_new(o, "units", json_integer(u->n));
+	json_object_set_new(o, "median", report_series__floats(p->mid, p->n));
+	if (u->n > 1 || p->factor > 1) {
+		json_object_set_new(o, "lowest", report_series__floats(p->lo, p->n));
+		json_object_set_new(o, "highest", report_series__floats(p->hi, p->n));
+	}
+	return o;
+}
+
+static bool is_known(const struct line *l, const struct job_units *u)
+{
+	return u->n && job_units__know(u, l->q) && job_units__know(u, l->and);
+}
+
+static json_t *all_lines(const struct model_job *j, struct points *p)
+{
+	json_t *a = json_array();
+	const char *last = "";
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++) {
+		struct job_units u = report_series__units(j, lines[i].of);
+
+		if (!strcmp(last, lines[i].key) || !is_known(&lines[i], &u))
+			continue;
+		fill(p, &lines[i], &u, &j->grid);
+		json_array_append_new(a, line_json(p, &lines[i], &u));
+		last = lines[i].key;
+	}
+	return a;
+}
+
+json_t *report_lines__json(const struct report *r)
+{
+	const struct model_job *j = r->drawn ? r->drawn : r->job;
+	unsigned factor = (j->grid.n + POINTS_MAX - 1) / POINTS_MAX;
+	unsigned n = (j->grid.n + factor - 1) / (factor ? factor : 1);
+	struct points p = {.n = n, .factor = factor};
+	json_t *o = json_object();
+
+	p.lo = calloc(3 * (size_t)n + 1, sizeof(*p.lo));
+	p.room = calloc((size_t)j->ntasks + j->nnodes + j->ngpus + 1, sizeof(*p.room));
+	if (p.lo && p.room) {
+		p.mid = p.lo + n;
+		p.hi = p.mid + n;
+		json_object_set_new(o, "dt_s", json__number(j->grid.dt_s * factor));
+		json_object_set_new(o, "end_s", json__number(j->grid.end_s));
+		json_object_set_new(o, "n", json_integer(n));
+		json_object_set_new(o, "of", all_lines(j, &p));
+	}
+	free(p.lo);
+	free(p.room);
+	return o;
+}

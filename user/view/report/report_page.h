@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The parts of the page of a report, in their order. Each prints its heading, or nothing. */
+#ifndef JP_VIEW_REPORT_PAGE_H
+#define JP_VIEW_REPORT_PAGE_H
+
+#include "view/report/report.h"
+
+void report_head__print(const struct report *r, FILE *out);
+void report_findings__print(const struct report *r, FILE *out);
+void report_budget__print(const struct report *r, FILE *out);
+void report_given__print(const struct report *r, FILE *out);
+void report_tasks__print(const struct report *r, FILE *out);
+void report_commands__print(const struct report *r, FILE *out);
+void report_time__print(const struct report *r, FILE *out);
+void report_pika__print(const struct report *r, FILE *out); /* with `all` only */
+void report_io__print(const struct report *r, FILE *out);   /* likewise */
+void report_end__print(const struct report *r, FILE *out);
+
+/*
+ * Where the time of the allocated cores went, in shares that add up to 1. Where the job used more
+ * CPU time than it has core time, as on both threads of cores, the shares are of the CPU time.
+ */
+enum budget {
+	BUDGET_USER,
+	BUDGET_KERNEL,
+	BUDGET_OTHERS,
+	BUDGET_WAIT,
+	BUDGET_DISK,
+	BUDGET_ASLEEP,
+	BUDGET_IDLE,
+	N_BUDGET
+};
+
+struct report_budget {
+	double core_s; /* of which the shares are; NaN: not known */
+	double share[N_BUDGET];
+};
+/* Seconds; NaN: not known, which counts as none but for cpu and core_s. */
+struct budget_times {
+	double cpu, user, system, others, wait, disk, asleep, core_s;
+};
+struct report_budget report_budget__split(const struct budget_times *t);
+struct report_budget report_budget__of(const struct facts *f);
+extern const char *const budget_names[N_BUDGET]; /* "user code" */
+
+/* Mean use of the GPUs, 0 to 1; NaN: not known. */
+double report_given__gpu_use(const struct facts *f);
+
+#endif

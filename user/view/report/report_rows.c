@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Units of a job by time, a byte for each quantity; many nodes are grouped. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/job/facts_fill.h"
+#include "base/json.h"
+#include "base/known.h"
+#include "view/report/report_page.h"
+#include "view/report/report_series.h"
+
+#define ROWS_MAX  512
+#define CELLS_MAX 120000 /* of a quantity */
+#define LEVELS	  250	 /* of a byte: 0 is 0, LEVELS the highest value */
+#define UNKNOWN	  255
+
+/* What a row has over time: shares of its cores or GPUs, MB, MB/s. */
+enum cell_of { OF_CORES, OF_GPUS, OF_ALL };
+static const struct cell_kind {
+	const char *key;
+	enum quantity q;
+	enum cell_of of;
+	bool of_gpus; /* of rows that are GPUs, else of tasks and nodes */
+} kinds[] = {
+	{"cpu", Q_CPU, OF_CORES, false},
+	{"wait", Q_WAIT, OF_CORES, false},
+	{"disk", Q_DISK_WAIT, OF_CORES, false},
+	{"memory", Q_RSS, OF_ALL, false},
+	{"io", Q_IO, OF_ALL, false},
+	{"gpu", Q_GPU_UTIL, OF_GPUS, true},
+	{"gpu_memory", Q_GPU_MEM, OF_ALL, true},
+};
+
+struct rows {
+	const struct model_job *j;
+	const struct facts *f;
+	struct job_units u;
+	enum series_unit of;
+	unsigned group, n;	/* units of a row, rows */
+	unsigned factor, cells; /* bins of a cell, cells of a row */
+	double *cores;		/* of each row */
+	double *v;		/* [n][cells], of a quantity at a time */
+	unsigned char *bytes;
+};
+
+static double known(double v, double otherwise)
+{
+	return isnan(v) ? otherwise : v;
+}
+
+/* Of a task: its part of the node's cores. */
+static double cores_of(const struct rows *r, const struct job_unit *u)
+{
+	double all = facts__job(r->f, FACT_JOB_cores), beside = 0;
+	double node = r->j->nodes[u->node].cores;
+
+	if (r->of == SERIES_NODES)
+		return known(node, all / r->u.n);
+	for (unsigned i = 0; i < r->u.n; i++)
+		beside += job_units__at(&r->u, i)->node == u->node;
+	return known(node, all * beside / r->u.n) / beside;
+}
+
+static unsigned end_of(const struct rows *r, unsigned row)
+{
+	unsigned end = (row + 1) * r->group;
+
+	return end < r->u.n ? end : r->u.n;
+}
+
+/* The mean of a unit over the bins of a cell, per second where it is an amount. */
+static double cell_of(const struct rows *r, const struct job_unit *u, enum quantity q,
+		      unsigned cell)
+{
+	const double *v = job_unit__bins(u, q, &r->j->grid);
+	unsigned end = (cell + 1) * r->factor;
+	double sum = 0, span = 0;
+
+	for (unsigned k = cell * r->factor; v && k < end && k < r->j->grid.n; k++) {
+		double s = time_grid__span_s(&r->j->grid, k);
+
+		if (isnan(v[k]))
+			continue;
+		sum += quantity__is_gauge(q) ? v[k] * s : v[k];
+		span += s;
+	}
+	return span > 0 ? sum / span : NAN;
+}
+
+static double value_of(const struct rows *r, const struct cell_kind *kind, unsigned row,
+		       unsigned cell)
+{
+	double sum = NAN, units = 0;
+
+	for (unsigned i = row * r->group; i < end_of(r, row); i++) {
+		double v = cell_of(r, job_units__at(&r->u, i), kind->q, cell);
+
+		if (isnan(v))
+			continue;
+		sum = known(sum, 0) + v;
+		units++;
+	}
+	return kind->of == OF_CORES ? sum / r->cores[row] : kind->of == OF_GPUS ? sum / units : sum;
+}
+
+static json_t *cells_json(const struct rows *r, const struct cell_kind *kind)
+{
+	size_t n = (size_t)r->n * r->cells;
+	double max = 0;
+	json_t *o;
+
+	for (size_t i = 0; i < n; i++) {
+		r->v[i] = value_of(r, kind, (unsigned)(i / r->cells), (unsigned)(i % r->cells));
+		max = isfinite(r->v[i]) ? fmax(max, r->v[i]) : max;
+	}
+	for (size_t i = 0; i < n; i++)
+		r->bytes[i] = !isfinite(r->v[i]) || r->v[i] < 0 ? UNKNOWN
+			      : max > 0 ? (unsigned char)lrint(r->v[i] / max * LEVELS)
+					: 0;
+	o = json_object();
+	json_object_set_new(o, "max", report_series__rounded(max));
+	json_object_set_new(o, "bytes", report_series__bytes(r->bytes, n));
+	return o;
+}
+
+static json_t *all_cells(const struct rows *r)
+{
+	json_t *o = json_object();
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+		if (kinds[i].of_gpus == (r->of == SERIES_GPUS) &&
+		    job_units__know(&r->u, kinds[i].q))
+			json_object_set_new(o, kinds[i].key, cells_json(r, &kinds[i]));
+	}
+	return o;
+}
+
+/* "n1", or "n1 to n4" of a group. */
+static json_t *name_of(const struct rows *r, unsigned row)
+{
+	const char *first = job_units__at(&r->u, row * r->group)->name;
+	const char *last = job_units__at(&r->u, end_of(r, row) - 1)->name;
+	char text[600];
+
+	if (first == last)
+		return json__text(first);
+	snprintf(text, sizeof(text), "%.256s to %.256s", first, last);
+	return json__text(text);
+}
+
+static double total_of(const struct rows *r, unsigned row, enum quantity q)
+{
+	double sum = 0;
+
+	for (unsigned i = row * r->group; i < end_of(r, row); i++)
+		sum += job_units__at(&r->u, i)->total[q];
+	return sum;
+}
+
+/* Of a task: at least one of its threads lives from its begin to its end, and is blocked where none
+ * works or waits. */
+static double asleep_of(const struct rows *r, unsigned row)
+{
+	double sum = NAN;
+
+	if (isnan(facts__job(r->f, FACT_JOB_asleep_s)))
+		return NAN;
+	for (unsigned i = row * r->group; i < end_of(r, row); i++) {
+		const struct job_unit *u = job_units__at(&r->u, i);
+
+		if (r->of == SERIES_TASKS)
+			sum = known__sum(sum, fmax(0, u->end_s - u->begin_s - u->total[Q_CPU] -
+							      known(u->total[Q_WAIT], 0) -
+							      known(u->total[Q_DISK_WAIT], 0)));
+		for (unsigned k = 0; r->of == SERIES_NODES && k < r->j->grid.n; k++)
+			sum = known__sum(sum, facts__asleep_in(r->j, &r->j->nodes[i], k));
+	}
+	return sum;
+}
+
+/* Where the time of a row went, as report_budget__of() has it of the job. */
+static void add_shares(const struct rows *r, unsigned row, json_t **shares)
+{
+	double wall = facts__job(r->f, FACT_JOB_wall_s);
+	struct budget_times t = {
+		.cpu = total_of(r, row, Q_CPU),
+		.user = total_of(r, row, Q_USER),
+		.system = total_of(r, row, Q_SYSTEM),
+		.wait = total_of(r, row, r->of == SERIES_TASKS ? Q_WAIT : Q_AVOIDABLE),
+		.disk = total_of(r, row, Q_DISK_WAIT),
+		.asleep = asleep_of(r, row),
+		.core_s = wall * r->cores[row],
+	};
+	struct report_budget b = report_budget__split(&t);
+
+	for (int i = 0; i < N_BUDGET; i++)
+		json_array_append_new(shares[i],
+				      report_series__rounded(isnan(b.core_s) ? NAN : b.share[i]));
+}
+
+static json_t *shares_json(const struct rows *r)
+{
+	json_t *a = json_array(), *shares[N_BUDGET];
+
+	for (int i = 0; i < N_BUDGET; i++) {
+		shares[i] = json_array();
+		json_array_append_new(a, shares[i]);
+	}
+	for (unsigned row = 0; row < r->n; row++)
+		add_shares(r, row, shares);
+	return a;
+}
+
+static void put_rows(const struct rows *r, json_t *o)
+{
+	json_t *names = json_array(), *nodes = json_array(), *cores = json_array();
+
+	for (unsigned row = 0; row < r->n; row++) {
+		unsigned node = job_units__at(&r->u, row * r->group)->node;
+
+		json_array_append_new(names, name_of(r, row));
+		json_array_append_new(nodes, r->of == SERIES_NODES
+						     ? json_null()
+						     : json__text(r->j->nodes[node].unit.name));
+		json_array_append_new(cores, report_series__rounded(r->cores[row]));
+	}
+	json_object_set_new(o, "of", json__text(series_unit_names[r->of]));
+	json_object_set_new(o, "units", json_integer(r->u.n));
+	json_object_set_new(o, "group", json_integer(r->group));
+	json_object_set_new(o, "name", names);
+	json_object_set_new(o, "node", nodes);
+	if (r->of != SERIES_GPUS) {
+		json_object_set_new(o, "cores", json_incref(cores));
+		json_object_set_new(o, "shares", shares_json(r));
+	}
+	json_decref(cores);
+	json_object_set_new(o, "dt_s", json__number(r->j->grid.dt_s * r->factor));
+	json_object_set_new(o, "cells", json_integer(r->cells));
+	json_object_set_new(o, "of_time", all_cells(r));
+}
+
+/* Tasks where they are not too many, else nodes. */
+static void choose(struct rows *r)
+{
+	r->of = SERIES_TASKS;
+	r->u = report_series__units(r->j, r->of);
+	if (!r->u.n || r->u.n > ROWS_MAX) {
+		r->of = SERIES_NODES;
+		r->u = report_series__units(r->j, r->of);
+	}
+}
+
+/* Units are grouped where they are too many, and so are bins. */
+static void divide(struct rows *r)
+{
+	unsigned most;
+
+	r->group = (r->u.n + ROWS_MAX - 1) / ROWS_MAX;
+	r->n = (r->u.n + r->group - 1) / r->group;
+	most = CELLS_MAX / r->n;
+	r->factor = (r->j->grid.n + most - 1) / most;
+	r->cells = (r->j->grid.n + r->factor - 1) / r->factor;
+}
+
+/* Of the units that r->u has. */
+static json_t *rows_json(struct rows *r)
+{
+	json_t *o = json_object();
+
+	if (!r->u.n || !r->j->grid.n)
+		return o;
+	divide(r);
+	r->cores = calloc(r->n, sizeof(*r->cores));
+	r->v = calloc((size_t)r->n * r->cells, sizeof(*r->v));
+	r->bytes = calloc((size_t)r->n * r->cells, 1);
+	if (r->cores && r->v && r->bytes) {
+		for (unsigned row = 0; row < r->n && r->of != SERIES_GPUS; row++)
+			for (unsigned i = row * r->group; i < end_of(r, row); i++)
+				r->cores[row] += cores_of(r, job_units__at(&r->u, i));
+		put_rows(r, o);
+	}
+	free(r->cores);
+	free(r->v);
+	free(r->bytes);
+	return o;
+}
+
+json_t *report_rows__json(const struct report *report)
+{
+	struct rows r = {.j = report->drawn ? report->drawn : report->job, .f = report->facts};
+
+	choose(&r);
+	return rows_json(&r);
+}
+
+json_t *report_rows__gpus_json(const struct report *report)
+{
+	struct rows r = {.j = report->drawn ? report->drawn : report->job,
+			 .f = report->facts,
+			 .of = SERIES_GPUS};
+
+	r.u = report_series__units(r.j, r.of);
+	return rows_json(&r);
+}

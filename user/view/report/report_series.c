@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The series of the page in a browser: what its parts share, and histograms. */
+#include "view/report/report_series.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analysis/job/facts_fill.h"
+#include "base/base64.h"
+#include "base/json.h"
+#include "view/report/report_page.h"
+
+const char *const series_unit_names[SERIES_UNITS] = {
+	[SERIES_TASKS] = "task",
+	[SERIES_NODES] = "node",
+	[SERIES_GPUS] = "GPU",
+};
+
+struct job_units report_series__units(const struct model_job *j, enum series_unit kind)
+{
+	const struct job_unit *tasks;
+	unsigned n;
+
+	if (kind == SERIES_NODES)
+		return job_units__nodes(j);
+	if (kind == SERIES_GPUS)
+		return job_units__gpus(j);
+	tasks = facts__main_tasks(j, &n);
+	if (n < 2 && j->nnodes > 1)
+		n = 0;
+	return (struct job_units){tasks, sizeof(*tasks), n};
+}
+
+json_t *report_series__bytes(const unsigned char *v, size_t n)
+{
+	char *text = base64__encode(v, n);
+	json_t *o = text ? json_string(text) : NULL;
+
+	free(text);
+	return o;
+}
+
+json_t *report_series__floats(const float *v, size_t n)
+{
+	return report_series__bytes((const unsigned char *)v, n * sizeof(*v));
+}
+
+json_t *report_series__rounded(double v)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.4g", v);
+	return json__number(strtod(text, NULL));
+}
+
+static json_t *histogram_json(const struct job_histogram *h)
+{
+	json_t *a = json_array();
+
+	for (int k = 0; h->is_known && k < JP_LAT_BUCKETS; k++)
+		json_array_append_new(a, json__number(h->counts[k]));
+	return a;
+}
+
+/* The first and the last. */
+static json_t *nodes_json(const struct model_job *j)
+{
+	json_t *a = json_array();
+
+	json_array_append_new(a, json__text(j->nodes[0].unit.name));
+	json_array_append_new(a, json__text(j->nodes[j->nnodes - 1].unit.name));
+	return a;
+}
+
+json_t *report_series__json(const struct report *r)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "version", json_string(JOBPROF_VERSION));
+	json_object_set_new(o, "is_slurms", json_boolean(r->job->is_slurms));
+	json_object_set_new(o, "nodes", nodes_json(r->job));
+	json_object_set_new(o, "gpu_use", json__number(report_given__gpu_use(r->facts)));
+	json_object_set_new(o, "lines", report_lines__json(r));
+	json_object_set_new(o, "rows", report_rows__json(r));
+	json_object_set_new(o, "gpu_rows", report_rows__gpus_json(r));
+	json_object_set_new(o, "spread", report_spread__json(r));
+	json_object_set_new(o, "run_latency", histogram_json(&r->job->run_latency));
+	json_object_set_new(o, "blk_latency", histogram_json(&r->job->blk_latency));
+	return o;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Who differs from whom: the tasks with the least, the median and the most of each quantity. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "analysis/job/facts_fill.h"
+#include "view/report/report_page.h"
+#include "view/report/report_text.h"
+
+static const struct {
+	enum fact fact;
+	const char *name;
+	const char *(*text)(double v, report_number buf);
+} lines[] = {
+	{FACT_TASK_cpu_s, "CPU", report_text__time},
+	{FACT_TASK_wait_s, "wait CPU", report_text__time},
+	{FACT_TASK_disk_wait_s, "wait disk", report_text__time},
+	{FACT_TASK_peak_mb, "peak", report_text__mb},
+	{FACT_TASK_read_mb, "read", report_text__mb},
+	{FACT_TASK_write_mb, "written", report_text__mb},
+};
+
+struct ranked {
+	double v;
+	size_t task;
+};
+
+static int cmp(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	return x->v != y->v ? (x->v > y->v) - (x->v < y->v)
+			    : (x->task > y->task) - (x->task < y->task);
+}
+
+/* "1,204 s (17 n2)" in 21 columns. */
+static void print_extreme(const struct facts *f, const struct ranked *t, size_t line, int width,
+			  FILE *out)
+{
+	size_t node = (size_t)f->values[FACT_TASK_node][t->task] - 1;
+	report_number v;
+	char text[80];
+
+	snprintf(text, sizeof(text), "%s (%.10s %.12s)", lines[line].text(t->v, v),
+		 f->names[SCOPE_TASK][t->task], f->names[SCOPE_NODE][node]);
+	for (char *c = text; *c; c++)
+		*c = *c < 32 || *c > 126 ? '?' : *c;
+	fprintf(out, "%-*s", width, text);
+}
+
+static void print_line(const struct facts *f, size_t line, struct ranked *t, FILE *out)
+{
+	size_t n = 0;
+	double median, sum = 0;
+	report_number v;
+
+	for (size_t i = 0; i < f->count[SCOPE_TASK]; i++)
+		if (!isnan(f->values[lines[line].fact][i])) {
+			t[n++] = (struct ranked){f->values[lines[line].fact][i], i};
+			sum += t[n - 1].v;
+		}
+	if (!n)
+		return;
+	qsort(t, n, sizeof(*t), cmp);
+	if (!(t[n - 1].v > 0))
+		return;
+	median = n % 2 ? t[n / 2].v : (t[n / 2 - 1].v + t[n / 2].v) / 2;
+	fprintf(out, "  %-10s ", lines[line].name);
+	print_extreme(f, &t[0], line, 22, out);
+	fprintf(out, "%-11s", lines[line].text(median, v));
+	print_extreme(f, &t[n - 1], line, line == 0 ? 22 : 0, out);
+	if (line == 0)
+		fprintf(out, "balance %.2f", sum / n / t[n - 1].v);
+	putc('\n', out);
+}
+
+/* Of a launcher inside a task. */
+static bool are_ranks(const struct model_job *j)
+{
+	unsigned n;
+	const struct job_unit *units = facts__main_tasks(j, &n);
+
+	return n && units->is_rank;
+}
+
+void report_tasks__print(const struct report *r, FILE *out)
+{
+	const struct facts *f = r->facts;
+	struct ranked *room;
+
+	if (f->count[SCOPE_TASK] < 2)
+		return;
+	room = calloc(f->count[SCOPE_TASK], sizeof(*room));
+	if (!room)
+		return;
+	fprintf(out, "\n%-12s lowest                median     highest\n",
+		facts__job(f, FACT_JOB_has_mpi) == 1 || are_ranks(r->job) ? "Ranks" : "Tasks");
+	for (size_t i = 0; i < sizeof(lines) / sizeof(*lines); i++)
+		print_line(f, i, room, out);
+	free(room);
+}

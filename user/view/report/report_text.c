@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Numbers with their units, and paragraphs, as a report prints them. */
+#include "view/report/report_text.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/escape.h"
+
+const char *report_text__time(double s, report_number buf)
+{
+	double whole = floor(s + 0.5), days = floor(whole / 86400);
+	int h = (int)fmod(whole / 3600, 24), m = (int)fmod(whole / 60, 60),
+	    sec = (int)fmod(whole, 60);
+
+	if (isnan(s) || s < 0 || s > 1e11)
+		snprintf(buf, REPORT_NUMBER, "?");
+	else if (s == 0)
+		snprintf(buf, REPORT_NUMBER, "0 s");
+	else if (s > 0 && s < 0.0995)
+		snprintf(buf, REPORT_NUMBER, "%.*f ms", s < 0.00995 ? 2 : 0, 1000 * s);
+	else if (s < 9.995)
+		snprintf(buf, REPORT_NUMBER, "%.2f s", s);
+	else if (s < 99.95)
+		snprintf(buf, REPORT_NUMBER, "%.1f s", s);
+	else if (whole < 3600)
+		snprintf(buf, REPORT_NUMBER, "%d:%02d", m, sec);
+	else if (!days)
+		snprintf(buf, REPORT_NUMBER, "%d:%02d:%02d", h, m, sec);
+	else
+		snprintf(buf, REPORT_NUMBER, "%.0f-%02d:%02d:%02d", days, h, m, sec);
+	return buf;
+}
+
+#define DIGITS_MAX 1e15 /* a damaged file may have any number: longer ones are rounded */
+
+/* A number with about three digits. Returns its length. */
+static int put_digits(double v, report_number buf)
+{
+	int places = fabs(v) < 9.995 ? 2 : fabs(v) < 99.95 ? 1 : 0;
+
+	if (fabs(v) > DIGITS_MAX)
+		return snprintf(buf, REPORT_NUMBER, "%.3g", v);
+	if (v == floor(v) && fabs(v) < 1000)
+		places = 0;
+	return snprintf(buf, REPORT_NUMBER, "%.*f", places, v);
+}
+
+struct scale {
+	double from, by;
+	const char *unit;
+};
+
+/* By the last scale whose least value is reached. */
+static const char *put_scaled(double v, const struct scale *scales, size_t n, report_number buf)
+{
+	size_t i = 0;
+	int len;
+
+	if (isnan(v) || isinf(v)) {
+		snprintf(buf, REPORT_NUMBER, "?");
+		return buf;
+	}
+	while (i + 1 < n && fabs(v) >= scales[i + 1].from)
+		i++;
+	len = put_digits(v / scales[i].by, buf);
+	snprintf(buf + len, REPORT_NUMBER - (size_t)len, " %s", scales[i].unit);
+	return buf;
+}
+
+#define SCALED(v, scales, buf) put_scaled(v, scales, sizeof(scales) / sizeof(*(scales)), buf)
+
+const char *report_text__cores(double core_s, report_number buf)
+{
+	static const struct scale scales[] = {{0, 1, "core-s"}, {3600, 3600, "core-h"}};
+
+	return SCALED(core_s, scales, buf);
+}
+
+static const struct scale sizes[] = {
+	{0, 1.0 / 1048576, "B"}, {1000 / 1048576.0, 1 / 1024.0, "KB"}, {1000 / 1024.0, 1, "MB"},
+	{1000, 1024, "GB"},	 {1000 * 1024, 1048576, "TB"},
+};
+
+const char *report_text__mb(double mb, report_number buf)
+{
+	return SCALED(mb, sizes, buf);
+}
+
+const char *report_text__rate(double mb_per_s, report_number buf)
+{
+	size_t len;
+
+	SCALED(mb_per_s, sizes, buf);
+	len = strlen(buf);
+	if (*buf != '?')
+		snprintf(buf + len, REPORT_NUMBER - len, "/s");
+	return buf;
+}
+
+const char *report_text__energy(double j, report_number buf)
+{
+	static const struct scale scales[] = {
+		{0, 1, "J"}, {1000, 1000, "kJ"}, {360000, 3.6e6, "kWh"}, {3.6e9, 3.6e9, "MWh"}};
+
+	return SCALED(j, scales, buf);
+}
+
+const char *report_text__count(double v, report_number buf)
+{
+	char digits[REPORT_NUMBER];
+	int n, at = 0;
+
+	if (isnan(v) || fabs(v) > DIGITS_MAX) {
+		snprintf(buf, REPORT_NUMBER, isnan(v) ? "?" : "%.3g", v);
+		return buf;
+	}
+	n = snprintf(digits, sizeof(digits), "%.0f", v);
+	for (int i = 0; i < n && at < REPORT_NUMBER - 2; i++) {
+		if (i && (n - i) % 3 == 0 && digits[i - 1] != '-')
+			buf[at++] = ',';
+		buf[at++] = digits[i];
+	}
+	buf[at] = 0;
+	return buf;
+}
+
+const char *report_text__share(double v, report_number buf)
+{
+	if (isnan(v))
+		snprintf(buf, REPORT_NUMBER, "?");
+	else if (fabs(v) > DIGITS_MAX)
+		snprintf(buf, REPORT_NUMBER, "%.3g %%", 100 * v);
+	else
+		snprintf(buf, REPORT_NUMBER, "%.*f %%", v < 0.0995 && v > 0 ? 1 : 0, 100 * v);
+	return buf;
+}
+
+const char *report_text__s(double n)
+{
+	return n == 1 ? "" : "s";
+}
+
+void report_text__paragraph(FILE *out, const char *text, int at, int indent)
+{
+	int begin = at;
+
+	while (*text) {
+		size_t len = strcspn(text, " \n");
+		char word[512];
+
+		if (!len) {
+			text++;
+			continue;
+		}
+		if (text[len] == ' ' && text[len + 1] == '%') /* stays with its number */
+			len += 1 + strcspn(text + len + 1, " \n");
+		snprintf(word, sizeof(word), "%.*s", (int)len, text);
+		if (at > begin && at + 1 + (int)len > REPORT_WIDTH) {
+			fprintf(out, "\n%*s", indent, "");
+			at = begin = indent;
+		} else if (at > begin) {
+			putc(' ', out);
+			at++;
+		}
+		print__escaped(out, word);
+		at += (int)len;
+		text += len;
+	}
+	putc('\n', out);
+}
+
+void report_text__bar(FILE *out, double share, int width, char full, char empty)
+{
+	int n = isnan(share) ? 0 : (int)lrint(fmin(fmax(share, 0), 1) * width);
+
+	for (int i = 0; i < width; i++)
+		putc(i < n ? full : empty, out);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* When: rows of blocks on fixed scales over one axis of time. */
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "view/report/report_page.h"
+#include "view/report/report_text.h"
+#include "view/report/spark.h"
+
+#define COLUMNS 44
+
+/* Amounts per second and gauges of a fact over the columns: bins that a column covers are weighted
+ * by how much of them that is. */
+static void resample(const struct facts *f, enum fact fact, bool amount, double *columns)
+{
+	const double *start = f->values[FACT_BIN_start_s], *span = f->values[FACT_BIN_span_s];
+	size_t n = f->count[SCOPE_BIN];
+	double wall = start[n - 1] + span[n - 1];
+
+	for (int c = 0; c < COLUMNS; c++) {
+		double from = wall * c / COLUMNS, to = wall * (c + 1) / COLUMNS, sum = 0,
+		       weight = 0;
+
+		for (size_t k = 0; k < n; k++) {
+			double v = f->values[fact][k],
+			       s = fmin(to, start[k] + span[k]) - fmax(from, start[k]);
+
+			if (s <= 0 || isnan(v))
+				continue;
+			sum += (amount ? v / span[k] : v) * s;
+			weight += s;
+		}
+		columns[c] = weight > 0 ? sum / weight : NAN;
+	}
+}
+
+static double max_of(const double *v)
+{
+	double max = 0;
+
+	for (int c = 0; c < COLUMNS; c++)
+		max = fmax(max, v[c]);
+	return max;
+}
+
+/* scale: the top of the row; NaN: the highest value is. */
+static void print_row(const struct report *r, const char *name, enum fact fact, bool amount,
+		      double scale, const char *detail, FILE *out)
+{
+	double columns[COLUMNS], max;
+	report_number text;
+
+	resample(r->facts, fact, amount, columns);
+	max = max_of(columns);
+	if (!(max > 0))
+		return;
+	fprintf(out, "  %-10s ", name);
+	spark__print(out, columns, COLUMNS, isnan(scale) ? max : scale, r->utf8);
+	if (detail)
+		fprintf(out, "  %s\n", detail);
+	else
+		fprintf(out, "  max %s\n", report_text__rate(max, text));
+}
+
+/* Times of day where the start is known and a day is enough, else since the start. */
+static void print_instant(const struct facts *f, double s, char *text, size_t size)
+{
+	double wall = facts__job(f, FACT_JOB_wall_s);
+	time_t t = (time_t)(f->start_ns / 1e9 + s);
+	struct tm tm;
+	report_number buf;
+
+	if (wall >= 600 && wall < 86400 && f->start_ns > 0 && f->start_ns < 1e19 &&
+	    localtime_r(&t, &tm))
+		strftime(text, size, "%H:%M", &tm);
+	else
+		snprintf(text, size, "%s", report_text__time(s, buf));
+}
+
+static void print_axis(const struct facts *f, FILE *out)
+{
+	double wall = facts__job(f, FACT_JOB_wall_s);
+	char first[REPORT_NUMBER], middle[REPORT_NUMBER], last[REPORT_NUMBER];
+	int gap;
+
+	print_instant(f, 0, first, sizeof(first));
+	print_instant(f, wall / 2, middle, sizeof(middle));
+	print_instant(f, wall, last, sizeof(last));
+	gap = COLUMNS / 2 - (int)strlen(first) - (int)strlen(middle) / 2;
+	fprintf(out, "\n%-13s%s%*s%s%*s\n", "Over time", first, gap > 1 ? gap : 1, "", middle,
+		COLUMNS - COLUMNS / 2 - (int)strlen(middle) / 2, last);
+}
+
+void report_time__print(const struct report *r, FILE *out)
+{
+	const struct facts *f = r->facts;
+	double cores = facts__job(f, FACT_JOB_cores), limit = facts__job(f, FACT_JOB_limit_mb);
+	double gpus = facts__job(f, FACT_JOB_gpus), nodes = facts__job(f, FACT_JOB_nodes);
+	char cpu[64], memory[96];
+	report_number size;
+
+	if (f->count[SCOPE_BIN] < 2)
+		return;
+	print_axis(f, out);
+	snprintf(cpu, sizeof(cpu), "of %.0f core%s", cores, report_text__s(cores));
+	print_row(r, "CPU", FACT_BIN_cpu_s, true, cores, cpu, out);
+	if (isnan(limit))
+		snprintf(memory, sizeof(memory), "max %s",
+			 report_text__mb(facts__job(f, FACT_JOB_own_sum_peak_mb), size));
+	else
+		snprintf(memory, sizeof(memory), "of %s", report_text__mb(limit * nodes, size));
+	print_row(r, "memory", FACT_BIN_own_mb, false, isnan(limit) ? NAN : limit * nodes, memory,
+		  out);
+	if (gpus > 0)
+		print_row(r, "GPU", FACT_BIN_gpu, false, 1, "of its use", out);
+	if (r->is_run)
+		return;
+	print_row(r, "read", FACT_BIN_read_mb, true, NAN, NULL, out);
+	print_row(r, "written", FACT_BIN_write_mb, true, NAN, NULL, out);
+	print_row(r, "block", FACT_BIN_blk_mb, true, NAN, NULL, out);
+	print_row(r, "network", FACT_BIN_net_mb, true, NAN, NULL, out);
+	print_row(r, "fabric", FACT_BIN_port_mb, true, NAN, NULL, out);
+}
