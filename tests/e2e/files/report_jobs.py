@@ -210,6 +210,12 @@ def which_files():
     shutil.copyfile(made()[0] + "/job_104.h5", odd)
     with h5py.File(odd, "a") as f:
         f.attrs["Job Id"] = 104
+    other = tmpdir("other")
+    shutil.copyfile(odd, os.path.join(other, "job_104.h5"))
+    is_equal("several directories", sorted(r["id"] for r in as_json(other, d)["jobs"]), ["104", "7", "8"])
+    empty = report(d, tmpdir("empty"))
+    is_true("one that has no profile", empty.returncode == 1 and empty.stderr.endswith("no profile in this directory\n")
+            and empty.stderr.count("\n") == 1, empty.stderr)
     names = [r["id"] for r in as_json(odd, os.path.join(d, "job_7.h5"))["jobs"]]
     is_equal("a file of any name", sorted(names), ["104", "7"])
 

@@ -339,34 +339,22 @@ static int set_option(void *ctx, int letter, const char *arg)
 	return 0;
 }
 
-static int report_found(struct args *a)
-{
-	struct report_inputs in;
-	int status = report_inputs__of(&in, a->jobs, a->input, a->sel.nodes);
-
-	if (!status)
-		status = report__files(in.v, in.n, &a->opts, stdout);
-	report_inputs__free(&in);
-	return status;
-}
-
 static int report_words(struct args *a, int argc, char **argv)
 {
 	unsigned n = (unsigned)(argc - optind);
-	struct job_input *in;
-	int status;
+	struct report_inputs in = {0};
+	int status = 0;
 
-	if (a->jobs || a->input || n <= 1) {
+	if (!a->jobs && !a->input && n > 1) {
+		status = report_inputs__words(&in, argv + optind, n, a->sel.nodes);
+	} else {
 		status = input_args__word(&cmd_report, argc, argv, &a->input);
-		return status ? status : report_found(a);
+		if (!status)
+			status = report_inputs__of(&in, a->jobs, a->input, a->sel.nodes);
 	}
-	in = calloc(n, sizeof(*in));
-	if (!in)
-		return 1;
-	for (unsigned i = 0; i < n; i++)
-		in[i] = (struct job_input){.path = argv[optind + (int)i], .nodes = a->sel.nodes};
-	status = report__files(in, n, &a->opts, stdout);
-	free(in);
+	if (!status)
+		status = report__files(in.v, in.n, &a->opts, stdout);
+	report_inputs__free(&in);
 	return status;
 }
 

@@ -225,6 +225,40 @@ int report_inputs__of(struct report_inputs *in, const char *jobs, const char *in
 	return status || in->n ? status : use_job_file(in, jobs, input, nodes);
 }
 
+/* Appends the files in a directory, as search_files() chooses them. */
+static int add_dir(struct report_inputs *in, const char *dir)
+{
+	struct report_inputs found = {0};
+	struct search s = {.in = &found};
+	int err = search_dir(&s, dir, true);
+
+	if (!err)
+		choose_paths(&found.paths);
+	if (!err && !found.paths.n)
+		err = -ENOENT;
+	for (unsigned i = 0; !err && i < found.paths.n; i++)
+		err = string_list__append(&in->paths, found.paths.v[i]);
+	report_inputs__free(&found);
+	return err;
+}
+
+int report_inputs__words(struct report_inputs *in, char *const *words, unsigned n,
+			 const struct string_list *nodes)
+{
+	int err = 0;
+
+	*in = (struct report_inputs){0};
+	for (unsigned i = 0; !err && i < n; i++) {
+		err = is_dir(words[i]) ? add_dir(in, words[i])
+				       : string_list__append(&in->paths, words[i]);
+		if (err == -ENOENT)
+			log_error("%s: there is no profile in this directory", words[i]);
+		else if (err)
+			log_error("%s: %s", words[i], strerror(-err));
+	}
+	return err || use_paths(in, nodes) ? 1 : 0;
+}
+
 void report_inputs__free(struct report_inputs *in)
 {
 	string_list__free(&in->paths);

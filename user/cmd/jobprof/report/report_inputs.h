@@ -10,7 +10,7 @@
 struct report_inputs {
 	struct job_input *v;
 	unsigned n;
-	struct string_list paths; /* of v, where they were found in a directory */
+	struct string_list paths; /* of v, where they were named or found in a directory */
 	struct input_file file;	  /* a job file */
 };
 
@@ -22,6 +22,10 @@ struct report_inputs {
  */
 int report_inputs__of(struct report_inputs *in, const char *jobs, const char *input,
 		      const struct string_list *nodes);
+/* The files that words name: files, and directories, of which those are meant that are above without
+ * -j. 0, or the exit status and it has said why. */
+int report_inputs__words(struct report_inputs *in, char *const *words, unsigned n,
+			 const struct string_list *nodes);
 /* The job that a file is of by its name, that of a node-step file or job_<id>.h5; 0: the name does
  * not say. */
 uint32_t report_inputs__job(const char *path);
