@@ -127,9 +127,9 @@ static int by_job(const void *a, const void *b)
 	return is_job_file(y) - is_job_file(x);
 }
 
-/* Of each of several jobs the job file stays where there is one. Where all files are of one job the
- * node-step files do; a job file alone is found in another way. */
-static void choose_paths(struct string_list *paths)
+/* Of each job its job file stays where there is one; or with prefer_nodes, where all files are of
+ * one job, the node-step files, for a job file alone is found in another way. */
+static void choose_paths(struct string_list *paths, bool prefer_nodes)
 {
 	unsigned n = 0;
 	bool several, has_job_file = false;
@@ -137,8 +137,9 @@ static void choose_paths(struct string_list *paths)
 
 	if (paths->n)
 		qsort(paths->v, paths->n, sizeof(*paths->v), by_job);
-	several = paths->n &&
-		  report_inputs__job(paths->v[0]) != report_inputs__job(paths->v[paths->n - 1]);
+	several = !prefer_nodes ||
+		  (paths->n &&
+		   report_inputs__job(paths->v[0]) != report_inputs__job(paths->v[paths->n - 1]));
 	for (unsigned i = 0; i < paths->n; i++) {
 		char *path = paths->v[i];
 		bool is_first = report_inputs__job(path) != job;
@@ -197,7 +198,7 @@ static int search_files(struct report_inputs *in, const struct jobspec *specs, u
 	int err = search_dir(&s, input, true);
 
 	if (!err)
-		choose_paths(&in->paths);
+		choose_paths(&in->paths, true);
 	if (!err && in->paths.n)
 		err = use_paths(in, nodes);
 	if (err)
@@ -225,7 +226,7 @@ int report_inputs__of(struct report_inputs *in, const char *jobs, const char *in
 	return status || in->n ? status : use_job_file(in, jobs, input, nodes);
 }
 
-/* Appends the files in a directory, as search_files() chooses them. */
+/* Appends the files in a directory: the job file of each job, or its node-step files. */
 static int add_dir(struct report_inputs *in, const char *dir)
 {
 	struct report_inputs found = {0};
@@ -233,7 +234,7 @@ static int add_dir(struct report_inputs *in, const char *dir)
 	int err = search_dir(&s, dir, true);
 
 	if (!err)
-		choose_paths(&found.paths);
+		choose_paths(&found.paths, false);
 	if (!err && !found.paths.n)
 		err = -ENOENT;
 	for (unsigned i = 0; !err && i < found.paths.n; i++)
