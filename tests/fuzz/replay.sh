@@ -1,5 +1,6 @@
 #!/bin/bash
 # timeout: 800
+# runs: in full
 # Damaged files, a few thousand of them and always the same ones, read by the fuzzers' own code with
 # the sanitizers on; scripts/fuzz looks further. What once went wrong is in tests/data/hostile.
 . "$(dirname "$(readlink -f "$0")")/../lib/lib.sh"

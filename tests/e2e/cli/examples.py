@@ -1,7 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
-# runs: alone
 """Every example of README.md, docs and man is executed, and every path that they name exists.
 
 An example is a code block. This script runs again below a layer over /, which is thrown away: there

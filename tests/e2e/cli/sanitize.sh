@@ -1,5 +1,6 @@
 #!/bin/bash
 # timeout: 1000
+# runs: in full
 # The programs and units built with the address, leak and undefined behaviour sanitizers: a run, a
 # service with a step, and every unit test must end without a word from them.
 . "$(dirname "$(readlink -f "$0")")/../../lib/lib.sh"

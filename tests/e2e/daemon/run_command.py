@@ -250,30 +250,6 @@ def clock_steps():
                 len(set(rows["EpochTime"] - rows["ElapsedTime"])) == 1, list(rows["EpochTime"]))
 
 
-def valgrind():
-    if sh(["sh", "-c", "command -v valgrind"]).returncode:
-        raise Skipped("there is no valgrind")
-    if b"__asan_init" in open(JOBPROF, "rb").read():
-        raise Skipped("built with sanitizers")
-    r, good = run_jobprof([tool("jphold"), "spin=0.3"], 0.1)
-    cmds = {"jobprof show": [JOBPROF, "show", good],
-            "jobprof show --json": [JOBPROF, "show", "--json", good],
-            "jobprof list": [JOBPROF, "list"], "jobprof list --json": [JOBPROF, "list", "--json"]}
-    for unit in ("test_journal", "test_journal_damage", "test_journal_owner", "test_nodestep"):
-        path = os.path.join(BUILD, "tests", "unit", unit)
-        if os.path.exists(path):
-            cmds[unit] = [path]
-        else:
-            skip("valgrind: " + unit, "it is not built")
-    for name, cmd in cmds.items():
-        p = sh(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--num-callers=40",
-                "--errors-for-leak-kinds=definite",
-                "--suppressions=" + os.path.join(ROOT, "tests", "data", "valgrind.supp")] + cmd,
-               timeout=120)
-        is_true("valgrind: " + name, p.returncode == 0,
-                "status %d: %s" % (p.returncode, " ".join(p.stderr.split())[:600]))
-
-
 def programs_of(pid):
     """Ids of the BPF programs and maps that a process holds."""
     ids = set()
@@ -337,6 +313,6 @@ def nothing_left():
 
 if __name__ == "__main__":
     need_bpf()
-    run_five_at_a_time([limits_of_command, cpus_of_command, valgrind, nothing_left, signals, side_by_side,
+    run_five_at_a_time([limits_of_command, cpus_of_command, nothing_left, signals, side_by_side,
                         many_side_by_side, leftovers_that_stay, inherits_nothing, command_ends, clock_steps,
                         taken_journal, processes_that_run_on, output_is_the_commands])

@@ -1,0 +1,40 @@
+#!/usr/bin/python3
+# timeout: 300
+# runs: in full
+# SPDX-License-Identifier: GPL-2.0-only
+"""valgrind finds nothing in the verbs that read files, nor in the units of journals and of files."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from faultlib import *
+
+
+def valgrind():
+    if sh(["sh", "-c", "command -v valgrind"]).returncode:
+        raise Skipped("there is no valgrind")
+    if b"__asan_init" in open(JOBPROF, "rb").read():
+        raise Skipped("built with sanitizers")
+    r, good = run_jobprof([tool("jphold"), "spin=0.3"], 0.1)
+    cmds = {"jobprof show": [JOBPROF, "show", good],
+            "jobprof show --json": [JOBPROF, "show", "--json", good],
+            "jobprof list": [JOBPROF, "list"], "jobprof list --json": [JOBPROF, "list", "--json"]}
+    for unit in ("test_journal", "test_journal_damage", "test_journal_owner", "test_nodestep"):
+        path = os.path.join(BUILD, "tests", "unit", unit)
+        if os.path.exists(path):
+            cmds[unit] = [path]
+        else:
+            skip("valgrind: " + unit, "it is not built")
+    for name, cmd in cmds.items():
+        p = sh(["valgrind", "-q", "--error-exitcode=99", "--leak-check=full", "--num-callers=40",
+                "--errors-for-leak-kinds=definite",
+                "--suppressions=" + os.path.join(ROOT, "tests", "data", "valgrind.supp")] + cmd,
+               timeout=120)
+        is_true("valgrind: " + name, p.returncode == 0,
+                "status %d: %s" % (p.returncode, " ".join(p.stderr.split())[:600]))
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests([valgrind])
