@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 300
+# runs: in full
 # runs: alone
 """Pathologies that programs really have, under jobprof run: what `jobprof report --short` names first, what
 it says to do, and whether its cost is what the same work takes less without the pathology. Healthy

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
+# runs: in full
 """The quality of the findings of jobprof report, over job files with known pathologies, near misses, jobs
 that only look sick, and healthy ones:
     quality.py [--only RULE] [--keep DIR] [--list] [--seed N]

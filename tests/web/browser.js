@@ -64,7 +64,15 @@ async function drags(browser) {
 	const map = await page.locator('#heat .plot').boundingBox();
 
 	await page.mouse.click(map.x + map.width / 2, map.y + 5);
-	return await page.evaluate(() => jobprof.view.row) === 0 ? page.troubles.join('; ') : 'a click on the first row does not choose it';
+	if (await page.evaluate(() => jobprof.view.row) !== 0)
+		return 'a click on the first row does not choose it';
+	await page.keyboard.press('Escape');
+	await page.locator('#heat .plot').focus();
+	for (const key of ['ArrowDown', 'ArrowDown', 'ArrowUp', 'ArrowUp', 'ArrowDown'])
+		await page.keyboard.press(key);
+	const [row, said] = await page.evaluate(() => [jobprof.view.row, document.querySelector('[aria-live]').textContent]);
+
+	return row === 1 && /^task 1\. /.test(said) ? page.troubles.join('; ') : `Up and Down choose row ${row} and say "${said}"`;
 }
 
 // The pixels of the first line's canvas: its median is where the data say.

@@ -73,13 +73,13 @@ function onKeys(report, view) {
 	});
 }
 
-function tell(report, view, clock) {
+function tell(view, clock, hot) {
 	const said = el('p', { class: 'sr', 'aria-live': 'polite' });
 	let first = true;
 
 	view.onShow(() => {
-		const f = report.findings[view.finding];
-		const text = `${f ? `Finding ${view.finding + 1}. ` : ''}${view.isWhole ? 'Whole job' : `${clock.text(view.from, true)} to ${clock.text(view.to, true)}`}`;
+		const what = view.finding >= 0 ? `Finding ${view.finding + 1}. ` : view.row >= 0 ? `${hot().text}. ` : '';
+		const text = `${what}${view.isWhole ? 'Whole job' : `${clock.text(view.from, true)} to ${clock.text(view.to, true)}`}`;
 
 		if (!first)
 			said.textContent = text;
@@ -120,7 +120,7 @@ function build(report) {
 
 	more?.part.classList.add('low');
 	document.title = plain(`${title(report)}: jobprof report`).slice(0, 200);
-	document.body.append(head(report, clock), main, foot(report), tell(report, view, clock));
+	document.body.append(head(report, clock), main, foot(report), tell(view, clock, hot));
 	time.start();
 	more?.start();
 	onKeys(report, view);
