@@ -48,6 +48,7 @@ export function histogram(id, heading, counts, noun, source) {
 			const tick = el('span', {}, time(upper(k)));
 
 			tick.style.left = `${100 * (k + 1 - first) / n}%`;
+			tick.classList.toggle('end', k === last);
 			line.append(tick);
 		}
 	}
