@@ -53,7 +53,9 @@ export function io(report) {
 }
 
 export function programs(report) {
-	const c = report.commands, all = report.facts.cpu_s;
+	const all = report.facts.cpu_s;
+	// A name that no process ended under is that of a moment between fork and exec.
+	const c = report.commands.filter((p) => p.processes > 0 || !(p.cpu_s < 0.01 * all));
 
 	if (!c.length)
 		return null;
