@@ -102,19 +102,11 @@ static int write_file(void *arg, int fd, bool *keep)
 static int run_options(const struct options *o)
 {
 	struct work w = {.o = o};
-	int64_t task;
 	int status;
 
-	if (select__series(o->series, w.series, sizeof(w.series), &task, &w.sel.table)) {
-		log_error("-s: \"%s\" is not the name of a series", o->series);
-		return 2;
-	}
-	if (task >= 0) {
-		w.task = (struct number_range){(uint64_t)task, (uint64_t)task};
-		w.sel.tasks = &w.task;
-		w.sel.ntasks = 1;
-	}
-	status = select_args__nodes(&w.sel, &w.nodes, o->nodes);
+	status = select_args__series(&w.sel, &w.task, w.series, sizeof(w.series), o->series);
+	if (!status)
+		status = select_args__nodes(&w.sel, &w.nodes, o->nodes);
 	if (!status)
 		status = input_file__choose(&w.file, o->jobs, o->input);
 	w.sel.steps = w.file.steps;

@@ -291,19 +291,11 @@ static int find_and_plot(struct work *w, char **words, unsigned n)
 static int run_options(const struct options *o, char **words, unsigned n)
 {
 	struct work w = {.o = o};
-	int64_t task;
 	int status;
 
-	if (select__series(o->series, w.series, sizeof(w.series), &task, &w.sel.table)) {
-		log_error("-s: \"%s\" is not the name of a series", o->series);
-		return 2;
-	}
-	if (task >= 0) {
-		w.task = (struct number_range){(uint64_t)task, (uint64_t)task};
-		w.sel.tasks = &w.task;
-		w.sel.ntasks = 1;
-	}
-	status = select_args__nodes(&w.sel, &w.nodes, o->nodes);
+	status = select_args__series(&w.sel, &w.task, w.series, sizeof(w.series), o->series);
+	if (!status)
+		status = select_args__nodes(&w.sel, &w.nodes, o->nodes);
 	if (!status)
 		status = find_and_plot(&w, words, n);
 	for (unsigned i = 0; i < w.n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The values of -j and -N, and which steps and nodes of them a file lacks. */
+/* The values of -j, -N and -s, and which steps and nodes of them a file lacks. */
 #include "cmd/jobprof/select_args.h"
 
 #include <errno.h>
@@ -39,6 +39,23 @@ int select_args__nodes(struct selection *sel, struct string_list *l, const char 
 	else
 		sel->nodes = l;
 	return !err ? 0 : err == -ENOMEM ? 1 : 2;
+}
+
+int select_args__series(struct selection *sel, struct number_range *task, char *series, size_t size,
+			const char *text)
+{
+	int64_t number;
+
+	if (select__series(text, series, size, &number, &sel->table)) {
+		log_error("-s: \"%s\" is not the name of a series", text);
+		return 2;
+	}
+	if (number >= 0) {
+		*task = (struct number_range){(uint64_t)number, (uint64_t)number};
+		sel->tasks = task;
+		sel->ntasks = 1;
+	}
+	return 0;
 }
 
 bool select_args__missing(const struct reader *r, const struct selection *sel, const char *path)
