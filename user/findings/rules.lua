@@ -504,7 +504,7 @@ rules["mpi.straggler"] = {
 rules["cpu.tail"] = {
 	needs = {"bin.cpu_s", "bin.cores_s", "bin.start_s", "bin.span_s", "job.cores", "job.wall_s"},
 	limits = {load = 0.25, one = 1.05, before = 0.5, rise = 1.5, least_s = 300, share = 0.10, io_mb_s = 10, disk = 0.5,
-		gpu = 0.05},
+		wait = 0.3, gpu = 0.05},
 	suppressed_by = {"job.stopped"},
 	source = "XDMoD homogeneity; its threshold is jobprof's own",
 	judge = function(limits)
@@ -527,6 +527,7 @@ rules["cpu.tail"] = {
 		local io = sum(slice(bin.read_mb, first)) + sum(slice(bin.write_mb, first))
 		only_if(not (io / length >= limits.io_mb_s), "the end is input or output of %s a second", size(io / length))
 		only_if(not (sum(slice(bin.disk_wait_s, first)) / length >= limits.disk), "tasks waited for a disk at the end")
+		only_if(not (sum(slice(bin.wait_s, first)) / length >= limits.wait), "threads waited for a core at the end")
 		only_if(not (mean(slice(bin.gpu, first)) >= limits.gpu), "GPUs worked at the end")
 		local cost = higher(0, sum(slice(bin.cores_s, first)) - sum(slice(bin.cpu_s, first)))
 		local cores = sum(slice(bin.cpu_s, first)) / length
@@ -834,7 +835,8 @@ rules["io.small"] = {
 		only_if(spent >= limits.share, "the kernel and the disks took %s of the tasks' time, not %s", percent(spent),
 			percent(limits.share))
 		-- Large calls copy the same bytes, and a disk that is asked once for many calls is as fast for large ones.
-		local copying = limits.copy_s * ((writes > 0 and job.write_mb or 0) + (reads > 0 and job.read_mb or 0))
+		local moved = (writes > 0 and job.write_mb or 0) + (reads > 0 and job.read_mb or 0)
+		local copying = limits.copy_s * moved
 		local kernel = math.max(0, job.system_s - limits.usual * job.cpu_s - copying)
 		local asked_each = lower(1, known(ratio(job.blk_ops, calls), 1))
 		local cost = lower(kernel, calls * limits.call_s) + lower(disk * asked_each, known(unused_s(), 0))
@@ -846,7 +848,7 @@ rules["io.small"] = {
 			saving = saved(cost),
 			text = format("%s moved %s each on average; kernel and disks took %s of the tasks' time.",
 				plural(calls, writes == 0 and "read call" or reads == 0 and "write call" or "read and write call"),
-				size((writes > 0 and write_kb or read_kb) / 1024), percent(spent)),
+				size(moved / calls), percent(spent)),
 			remedy = "Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records.",
 		}
 	end,

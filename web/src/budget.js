@@ -128,7 +128,7 @@ export function budget(report, view, chosen) {
 	const about = `${plural(f.cores, 'core')} \u00d7 ${time(f.wall_s)} = ${cores(f.core_s)}`;
 	const many = rows.n > 1, per = rows.group > 1 ? `${rows.group} nodes` : `a ${rows.of}`;
 	// A row's waiting is all of it; of the job it is what its own idle cores could have taken.
-	const waits = rows.of === 'task' && shares.find((s) => s.name === 'other programs').share > 0.01 ? ' They wait for cores of other programs, too.' : '';
+	const waits = rows.of === 'task' && shares.find((s) => s.name === 'other programs')?.share > 0.01 ? ' They wait for cores of other programs, too.' : '';
 	const grid = el('div', { class: 'went' }, el('span', { class: 'jl' }, 'job'), jobBar(shares, states));
 
 	if (many)

@@ -30,9 +30,19 @@ function unpackRows(rows) {
 	return { ...rows, n: rows.name?.length ?? 0, of_time: cells };
 }
 
+// The parts of the time budget that are known, of the job and of its rows alike.
+function keepKnown(report) {
+	const { time_budget: budget, page } = report, all = budget.shares;
+
+	budget.shares = all.filter((s) => s.share !== null);
+	page.rows.shares = page.rows.shares?.filter((_, i) => all[i]?.share !== null);
+}
+
 // Unpacks the arrays of a report in place.
 export function read(report) {
 	const { page } = report;
+
+	keepKnown(report);
 
 	page.lines.of = page.lines.of.map(unpackLine);
 	page.rows = unpackRows(page.rows);

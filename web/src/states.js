@@ -9,6 +9,9 @@ const STATES = [
 	{ name: 'wait for disk', colour: '--s4', about: 'idle, threads wait for disk' },
 	{ name: 'asleep', colour: '--s5', about: 'idle, threads sleep or wait for others' },
 	{ name: 'idle', colour: '--s6' },
+	// where others are not known
+	{ name: 'CPU', colour: '--s0', about: 'own code and kernel' },
+	{ name: 'not used', colour: '--s6', about: 'asleep, waiting or idle' },
 ];
 
 // Those of a time budget, in its order.

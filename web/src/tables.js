@@ -145,8 +145,9 @@ export function method(report, clock) {
 	const zone = clock.isOfDay ? Intl.DateTimeFormat().resolvedOptions().timeZone : '';
 	const list = [['Resolution', `rows every ${time(c.row_s)}; the lines have points of ${time(lines.dt_s)}, findings are judged on ${time(c.bin_s)}`],
 		['Coverage', `${c.share === null ? '?' : share(c.share)} of the time, ${count(c.parts)} part${c.parts === 1 ? '' : 's'} (a node\u2019s rows of a step)`],
-		['Exact', 'CPU time, waits for a CPU, bytes, calls and requests are counted at each event'],
-		['Estimated', 'user and kernel time by ticks; energy within its bounds']];
+		...(c.collector === 'slurm' ? [['Source', 'Slurm\u2019s own profile: what the kernel said of the tasks\u2019 processes at each row']]
+			: [['Exact', 'CPU time, waits for a CPU, bytes, calls and requests are counted at each event'],
+				['Estimated', `user and kernel time by ticks${f.energy_j === undefined ? '' : '; energy within its bounds'}`]])];
 
 	if (f.probe_s >= 0 && f.cpu_s > 0)
 		list.push(['Own cost', `${(100 * f.probe_s / f.cpu_s).toFixed(3)} % of the CPU time of the job`]);

@@ -248,6 +248,7 @@ CASES = {
         ("near miss: length", False, tail(BINS - 11)),
         ("near miss: load", False, tail(80, 0.26)),
         ("it writes", False, both(tail(80), {"bin.write_mb": at(80, 2000, 0)})),
+        ("threads wait for a core", False, both(tail(80), {"bin.wait_s": at(80, 15, 0)})),
         ("GPUs work", False, changed(gpus(0.9), tail(80))),
         ("never busy", False, used(0.1)),
         ("a shell", False, both(tail(80), {"job.is_interactive": 1})),

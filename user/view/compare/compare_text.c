@@ -68,16 +68,18 @@ __attribute__((format(printf, 2, 3))) static void say(struct sentence *s, const 
 }
 
 struct sized_term {
-	double s;
+	double s; /* > 0: it adds to what the whole changed by */
 	enum compare_term term;
 };
 
+/* Those that add to the change come first, the largest of them before the others. */
 static int by_size(const void *a, const void *b)
 {
-	double x = fabs(((const struct sized_term *)a)->s),
-	       y = fabs(((const struct sized_term *)b)->s);
+	double x = ((const struct sized_term *)a)->s, y = ((const struct sized_term *)b)->s;
 
-	return (x < y) - (x > y);
+	if ((x > 0) != (y > 0))
+		return (y > 0) - (x > 0);
+	return (fabs(x) < fabs(y)) - (fabs(x) > fabs(y));
 }
 
 /* Of waiting that grew, where there are several nodes. */
@@ -102,30 +104,40 @@ static void say_slow(const struct compare_page *p, enum compare_term term, struc
 		    report_text__share(slow->ratio, share));
 }
 
-/* The terms that matter, the largest first. Returns how many. */
+static void sort_terms(const struct comparison *c, struct sized_term sorted[static N_TERMS])
+{
+	double sign = c->s < 0 ? -1 : 1;
+
+	for (int i = 0; i < N_TERMS; i++)
+		sorted[i] = (struct sized_term){
+			isnan(c->change[i].s) ? 0 : sign * c->change[i].s, i};
+	qsort(sorted, N_TERMS, sizeof(*sorted), by_size);
+}
+
+/* The terms that matter. Returns how many. */
 static unsigned say_terms(const struct compare_page *p, struct sentence *s, bool *work)
 {
+	bool is_same = fabs(p->c->s / p->a->run.wall_s) < COMPARE_SAME, against = false;
 	struct sized_term sorted[N_TERMS];
 	unsigned said = 0;
 	report_number share;
 
-	for (int i = 0; i < N_TERMS; i++)
-		sorted[i] =
-			(struct sized_term){isnan(p->c->change[i].s) ? 0 : p->c->change[i].s, i};
-	qsort(sorted, N_TERMS, sizeof(*sorted), by_size);
+	sort_terms(p->c, sorted);
 	for (int i = 0; i < N_TERMS; i++) {
 		enum compare_term term = sorted[i].term;
 		struct compare_words words = compare_words__of(p->c, term);
-		double of_a = sorted[i].s / p->a->run.wall_s;
+		double of_a = p->c->change[term].s / p->a->run.wall_s;
+		bool turns = sorted[i].s < 0 && !against;
 
 		if (!(fabs(of_a) >= SAID_SHARE) || fabs(sorted[i].s) < 0.1 * fabs(p->c->s))
 			continue;
 		*work |= term == TERM_WORK;
-		say(s, "%s%s%s%s for %s", said++ ? "; " : "",
-		    of_a * p->c->s < 0 ? "against it " : "", report_text__share(fabs(of_a), share),
-		    of_a * p->c->s >= 0 ? ""
-		    : of_a > 0		? " more"
-					: " less",
+		against |= turns;
+		say(s, "%s%s%s%s for %s", said++ ? "; " : "", turns && !is_same ? "against it " : "",
+		    report_text__share(fabs(of_a), share),
+		    !is_same && !against ? ""
+		    : of_a > 0		 ? " more"
+					 : " less",
 		    of_a > 0 ? words.more : words.less);
 		say_where(p, term, s);
 		say_slow(p, term, s);
@@ -154,8 +166,9 @@ void compare__sentence(const struct compare_page *p, char text[static COMPARE_SE
 	if (fabs(of_a) < COMPARE_SAME)
 		say(&s, "B took as long as A (%+.1f %%)", 100 * of_a);
 	else if (of_a >= 1)
-		say(&s, "B took %.3g times as long as A (+%s)", 1 + of_a,
-		    report_text__time(p->c->s, time));
+		say(&s, of_a < 999 ? "B took %.3g times as long as A (+%s)"
+				   : "B took %.0f times as long as A (+%s)",
+		    1 + of_a, report_text__time(p->c->s, time));
 	else
 		say(&s, "B took %s %s than A (%s)", report_text__share(fabs(of_a), share),
 		    of_a > 0 ? "longer" : "less time", report_text__time(fabs(p->c->s), time));

@@ -26,6 +26,7 @@ struct report {
 		   */
 	bool utf8, colour;
 	bool is_run; /* of `jobprof run`: at most 30 lines */
+	bool is_short; /* rules judge runs of seconds */
 };
 
 /* The page, 80 columns wide. */

@@ -5,7 +5,7 @@
 #include "view/report/report_page.h"
 #include "view/report/report_text.h"
 
-const char *const budget_names[N_BUDGET] = {
+static const char *const names[N_BUDGET] = {
 	[BUDGET_USER] = "own code",
 	[BUDGET_KERNEL] = "kernel",
 	[BUDGET_OTHERS] = "other programs",
@@ -30,6 +30,21 @@ static double known(double v)
 	return isnan(v) ? 0 : v;
 }
 
+const char *report_budget__name(const struct report_budget *b, enum budget i)
+{
+	if (i == BUDGET_USER && isnan(b->share[BUDGET_KERNEL]))
+		return "CPU";
+	if (i == BUDGET_IDLE && isnan(b->share[BUDGET_WAIT]) && isnan(b->share[BUDGET_ASLEEP]))
+		return "not used";
+	return names[i];
+}
+
+/* Of what is known. */
+static double share_of(double part, double time, double all)
+{
+	return isnan(time) ? NAN : part / all;
+}
+
 /* Idle time of cores is put down to what the threads waited for meanwhile: to CPUs first, then to
  * disks, each no more than there is idle time. */
 struct report_budget report_budget__split(const struct budget_times *t)
@@ -50,13 +65,21 @@ struct report_budget report_budget__split(const struct budget_times *t)
 	disk = fmin(idle - wait, known(t->disk));
 	asleep = fmin(idle - wait - disk, known(t->asleep));
 	b.share[BUDGET_USER] = (t->cpu - system) / all;
-	b.share[BUDGET_KERNEL] = system / all;
-	b.share[BUDGET_OTHERS] = others / all;
-	b.share[BUDGET_WAIT] = wait / all;
-	b.share[BUDGET_DISK] = disk / all;
-	b.share[BUDGET_ASLEEP] = asleep / all;
+	b.share[BUDGET_KERNEL] = share_of(system, t->system, all);
+	b.share[BUDGET_OTHERS] = share_of(others, t->others, all);
+	b.share[BUDGET_WAIT] = share_of(wait, t->wait, all);
+	b.share[BUDGET_DISK] = share_of(disk, t->disk, all);
+	b.share[BUDGET_ASLEEP] = share_of(asleep, t->asleep, all);
 	b.share[BUDGET_IDLE] = (idle - wait - disk - asleep) / all;
 	return b;
+}
+
+/* Other programs and the hypervisor; NaN: neither is known. */
+static double others_of(const struct facts *f)
+{
+	double others = facts__job(f, FACT_JOB_others_s), stolen = facts__job(f, FACT_JOB_stolen_s);
+
+	return isnan(others) && isnan(stolen) ? NAN : known(others) + known(stolen);
 }
 
 struct report_budget report_budget__of(const struct facts *f)
@@ -65,8 +88,7 @@ struct report_budget report_budget__of(const struct facts *f)
 		.cpu = facts__job(f, FACT_JOB_cpu_s),
 		.user = facts__job(f, FACT_JOB_user_s),
 		.system = facts__job(f, FACT_JOB_system_s),
-		.others = known(facts__job(f, FACT_JOB_others_s)) +
-			  known(facts__job(f, FACT_JOB_stolen_s)),
+		.others = others_of(f),
 		.wait = facts__job(f, FACT_JOB_avoidable_s),
 		.disk = facts__job(f, FACT_JOB_disk_wait_s),
 		.asleep = facts__job(f, FACT_JOB_asleep_s),
@@ -90,11 +112,11 @@ void report_budget__print(const struct report *r, FILE *out)
 		report_text__time(facts__job(r->facts, FACT_JOB_wall_s), wall),
 		report_text__cores(facts__job(r->facts, FACT_JOB_core_s), all));
 	for (int i = 0; i < N_BUDGET; i++) {
-		int cells = (int)lrint(b.share[i] * CELLS);
+		int cells = isnan(b.share[i]) ? 0 : (int)lrint(b.share[i] * CELLS);
 
-		if (b.share[i] < 0.0005 && i != BUDGET_USER && i != BUDGET_IDLE)
+		if (!(b.share[i] >= 0.0005) && i != BUDGET_USER && i != BUDGET_IDLE)
 			continue;
-		fprintf(out, "  %-14s %5.1f %%", budget_names[i], 100 * b.share[i]);
+		fprintf(out, "  %-14s %5.1f %%", report_budget__name(&b, i), 100 * b.share[i]);
 		fputs(cells ? "  " : "", out);
 		for (int k = 0; k < cells; k++)
 			putc('#', out);

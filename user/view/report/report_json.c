@@ -193,7 +193,7 @@ static json_t *budget_json(const struct facts *f)
 
 	for (int i = 0; !isnan(b.core_s) && i < N_BUDGET; i++) {
 		one = json_object();
-		set(one, "name", json__text(budget_names[i]));
+		set(one, "name", json__text(report_budget__name(&b, i)));
 		set(one, "share", json__number(b.share[i]));
 		json_array_append_new(shares, one);
 	}
@@ -259,6 +259,8 @@ static json_t *coverage_json(const struct report *r)
 	set(o, "row_s", json__number(facts__job(r->facts, FACT_JOB_row_s)));
 	set(o, "bin_s", json__number(r->job->grid.dt_s));
 	set(o, "parts", json_integer(r->job->nparts));
+	set(o, "collector", json__text(r->job->is_slurms ? "slurm" : "jobprof"));
+	set(o, "is_short", json_boolean(r->is_short));
 	set(o, "not_readable", troubles);
 	return o;
 }

@@ -33,15 +33,16 @@ enum budget {
 
 struct report_budget {
 	double core_s; /* of which the shares are; NaN: not known */
-	double share[N_BUDGET];
+	double share[N_BUDGET]; /* NaN: not known; "idle" has that part then */
 };
-/* Seconds; NaN: not known, which counts as none but for cpu and core_s. */
+/* Seconds; NaN: not known, so that the share is not; of cpu and core_s, so that no share is. */
 struct budget_times {
 	double cpu, user, system, others, wait, disk, asleep, core_s;
 };
 struct report_budget report_budget__split(const struct budget_times *t);
 struct report_budget report_budget__of(const struct facts *f);
-extern const char *const budget_names[N_BUDGET]; /* "user code" */
+/* "own code"; of shares that hold others which are not known, a wider word. */
+const char *report_budget__name(const struct report_budget *b, enum budget i);
 
 /* Mean use of the GPUs, 0 to 1; NaN: not known. */
 double report_given__gpu_use(const struct facts *f);

@@ -191,6 +191,7 @@ static int judge(const struct model_job *j, const struct report_opts *o, report_
 		.all = o->all,
 		.utf8 = spark__utf8(),
 		.is_run = o->is_run,
+		.is_short = o->is_short,
 	};
 	const struct rules_options rules = {.site = o->rules};
 	int err = facts__of(&facts, j, o->is_short), status = 1;
