@@ -87,12 +87,13 @@ local function mem_option(mb)
 	return format("%dM", math.max(64, math.ceil(mb / 64) * 64))
 end
 
--- For --time: D-HH:MM:SS, a whole number of five minutes.
+-- For --time: D-HH:MM:SS, a whole number of five minutes; and its seconds.
 local function time_option(s)
 	local minutes = math.max(5, math.ceil(s / 300) * 5)
+	local seconds = 60 * minutes
 	local days, hours = minutes // 1440, minutes % 1440 // 60
-	if days >= 1 then return format("%d-%02.0f:%02.0f:00", days, hours, minutes % 60) end
-	return format("%d:%02.0f:00", hours, minutes % 60)
+	if days >= 1 then return format("%d-%02.0f:%02.0f:00", days, hours, minutes % 60), seconds end
+	return format("%d:%02.0f:00", hours, minutes % 60), seconds
 end
 
 -- Runs of numbers in a table in ascending order: "0-15,17"; more than five runs are cut.

@@ -1150,7 +1150,8 @@ rules["time.over"] = {
 		local used = ratio(job.job_elapsed_s, job.limit_s)
 		only_if(used < limits.note, "%s of the time limit were used, not below %s", percent(used),
 			percent(limits.note))
-		local wanted = time_option(1.2 * job.job_elapsed_s)
+		local wanted, wanted_s = time_option(1.2 * job.job_elapsed_s)
+		only_if(wanted_s < job.limit_s, "a limit in steps of five minutes could not be shorter")
 		return {
 			severity = used < limits.warn and job.limit_s >= limits.limit_s and "warn" or "note",
 			text = format("It used %s of its time limit of %s.", percent(used), duration(job.limit_s)),

@@ -402,6 +402,7 @@ CASES = {
     "time.over": [
         ("5 % of a day", True, {"job.limit_s": 20 * WALL}),
         ("near miss", False, {"job.limit_s": WALL / 0.605}),
+        ("five minutes are the least", False, {"job.limit_s": 300, "job.job_elapsed_s": 60}),
         ("failed", False, {"job.limit_s": 20 * WALL, "job.is_completed": 0}),
         ("a shell", False, {"job.limit_s": 20 * WALL, "job.is_interactive": 1}),
         ("no limit", False, {"job.limit_s": None}),

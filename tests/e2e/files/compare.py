@@ -297,6 +297,14 @@ def baseline():
     is_equal("compare: a run as all others has nothing unusual",
              [t["id"] for t in usual["terms"] if t["usual"]["unusual"]], [])
     is_equal("compare: B is not in its own baseline", usual["baseline"]["runs"], 5)
+    os.symlink(".", d + "/latest")
+    shutil.copyfile(d + "/job_103.h5", d + "/a copy.h5")
+    is_equal("compare: a run counts once, also by a link and a copy", as_json("--baseline", d, a, b)["baseline"], r["baseline"])
+    os.unlink(d + "/latest")
+    os.unlink(d + "/a copy.h5")
+    status, _, err = compare("--baseline", d, "--html", d + "/job_103.h5", a, b)
+    is_true("compare: the page does not replace a run of the baseline", status == 1 and "it is what is read" in err and
+            h5py.is_hdf5(d + "/job_103.h5"), err)
     few = as_json("-p", d, "--baseline", "101,102", "--baseline", "103", "100", "104")
     is_equal("compare: three runs judge nothing", few["baseline"], {"runs": 3, "left_out": 0, "is_judged": False})
     is_equal("compare: three runs: no term is called usual", {t["usual"]["unusual"] for t in few["terms"]}, {None})

@@ -230,6 +230,8 @@ def bad_files():
     is_equal("and the others", sorted(r["id"] for r in json.loads(p.stdout)["jobs"]), ["101", "102", "103", "104"])
     p = report("--store", d)
     is_true("--store of several is refused", p.returncode == 2 and p.stderr.count("\n") == 1, p.stderr)
+    p = report("--html", "x.html", "--json", d)
+    is_true("one form at a time", p.returncode == 2 and p.stderr.startswith("jobprof report: one of --json"), p.stderr)
     with h5py.File(os.path.join(d, "job_101.h5"), "a") as f:
         for node in f["Steps/0/Nodes"].values():
             node.attrs["Job Name"] = "\x1b[31m" + "x" * 300

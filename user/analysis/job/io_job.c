@@ -149,7 +149,8 @@ static int character_of(struct io_job *out, const struct servers *s, enum io_kin
 {
 	int err = 0;
 
-	*out = (struct io_job){.dt_s = in->factor * in->grid->dt_s, .intervals = in->n};
+	*out = (struct io_job){.dt_s = fmin(in->factor * in->grid->dt_s, in->grid->end_s),
+			       .intervals = in->n};
 	for (int d = 0; !err && d < IO_DIRECTIONS; d++) {
 		enum quantity q = io_kinds[kind].bytes[d];
 		struct matrix bytes, ops = {0};
@@ -171,12 +172,14 @@ static int character_of(struct io_job *out, const struct servers *s, enum io_kin
 
 /* ---- all */
 
-/* How many bins make the paper's interval; 0: no whole number does. */
+/* How many bins make the paper's interval; 0: no whole number does, or the job is shorter. */
 static unsigned usual_factor(const struct time_grid *g)
 {
 	double factor = rint(IO_DT_S / g->dt_s);
 
-	return factor >= 1 && fabs(factor * g->dt_s - IO_DT_S) < 1e-9 ? (unsigned)factor : 0;
+	if (g->end_s < IO_DT_S || fabs(factor * g->dt_s - IO_DT_S) > 1e-9)
+		return 0;
+	return (unsigned)factor;
 }
 
 static int judge_kind(struct io_of_kind *out, enum io_kind kind, const struct model_job *j,

@@ -81,8 +81,7 @@ int html_page__put(int fd, const char *template, json_t *json)
 	return err;
 }
 
-/* output_file__open() looks at one of them. */
-static bool is_input(const char *path, const struct job_input *inputs, unsigned n)
+bool html_page__is_input(const char *path, const struct job_input *inputs, unsigned n)
 {
 	struct stat a, b;
 
@@ -101,7 +100,7 @@ int html_page__write(const char *path, const char *template, json_t *json,
 	struct output_file out;
 	int err;
 
-	if (is_input(path, inputs, n) || output_file__open(&out, path, inputs[0].path)) {
+	if (html_page__is_input(path, inputs, n) || output_file__open(&out, path, inputs[0].path)) {
 		json_decref(json);
 		return 1;
 	}

@@ -13,9 +13,11 @@
 
 #include "base/log.h"
 
-static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+#define SIGNALS 9
+static const int signals[SIGNALS] = {SIGINT,  SIGTERM, SIGHUP,	SIGQUIT, SIGPIPE,
+				     SIGALRM, SIGUSR1, SIGUSR2, SIGXCPU};
 static const char *volatile doomed;
-static struct sigaction before[3];
+static struct sigaction before[SIGNALS], before_xfsz;
 
 static void on_signal(int sig)
 {
@@ -28,9 +30,11 @@ static void on_signal(int sig)
 static void watch(const char *path)
 {
 	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_NODEFER};
+	struct sigaction ignore = {.sa_handler = SIG_IGN};
 
 	doomed = path;
-	for (unsigned i = 0; i < 3; i++) {
+	sigaction(SIGXFSZ, &ignore, &before_xfsz); /* the write says EFBIG then */
+	for (unsigned i = 0; i < SIGNALS; i++) {
 		sigaction(signals[i], NULL, &before[i]);
 		if (before[i].sa_handler != SIG_IGN)
 			sigaction(signals[i], &sa, NULL);
@@ -39,8 +43,9 @@ static void watch(const char *path)
 
 static void unwatch(void)
 {
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < SIGNALS; i++)
 		sigaction(signals[i], &before[i], NULL);
+	sigaction(SIGXFSZ, &before_xfsz, NULL);
 	doomed = NULL;
 }
 
@@ -51,7 +56,7 @@ static int make_watched(char *template)
 	int fd;
 
 	sigemptyset(&set);
-	for (unsigned i = 0; i < 3; i++)
+	for (unsigned i = 0; i < SIGNALS; i++)
 		sigaddset(&set, signals[i]);
 	sigprocmask(SIG_BLOCK, &set, &mask);
 	fd = mkostemp(template, O_CLOEXEC);
@@ -81,6 +86,9 @@ static int make_temporary(struct output_file *o, const struct stat *was)
 		o->tmp = NULL;
 		return err;
 	}
+	/* Root leaves a user's file the user's. */
+	if (was && !geteuid() && fchown(o->fd, was->st_uid, was->st_gid))
+		return -errno;
 	return fchmod(o->fd, mode) ? -errno : 0;
 }
 

@@ -101,8 +101,8 @@ void report_findings__print(const struct report *r, FILE *out)
 	for (size_t i = 0; i < shown; i++)
 		print_finding(r, &v->findings[i], i + 1, out);
 	if (shown < v->nfindings)
-		fprintf(out, "%zu more: %s--all\n", v->nfindings - shown,
-			r->is_run ? "jobprof report --short " : "");
+		fprintf(out, "%zu more: %s--all%s\n", v->nfindings - shown,
+			r->is_run ? "jobprof report --short " : "", r->is_run ? " FILE" : "");
 }
 
 bool report__print_why(const struct verdict *v, const char *rule, FILE *out)

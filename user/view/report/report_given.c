@@ -46,11 +46,10 @@ static void print_memory(const struct report *r, FILE *out)
 		return;
 	largest_process(r, peak, largest, sizeof(largest));
 	if (isnan(limit)) {
-		fprintf(out, "  memory   %s %s, no limit known%s\n", report_text__mb(peak, used),
-			!one	     ? "on the fullest node"
-			: largest[0] ? "at the ends of rows"
-				     : "at most",
-			largest);
+		fprintf(out, "  memory   %s %s%s%s\n", report_text__mb(peak, used),
+			one ? "at the ends of rows" : "on the fullest node",
+			r->job->is_slurms ? "" : ", without files",
+			largest[0] ? largest : "; no limit known");
 		return;
 	}
 	snprintf(detail, sizeof(detail), "%s of %s%s%s", report_text__mb(peak, used),

@@ -2,6 +2,7 @@
 /* Who differs from whom: the tasks with the least, the median and the most of each quantity. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analysis/job/facts_fill.h"
 #include "view/report/report_page.h"
@@ -33,16 +34,22 @@ static int cmp(const void *a, const void *b)
 			    : (x->task > y->task) - (x->task < y->task);
 }
 
-/* "1,204 s (17 n2)" in 21 columns. */
+#define EXTREME 21 /* columns */
+
+/* "1,204 s (17 n2)"; of a name that is too long the end is left, by which nodes differ. */
 static void print_extreme(const struct facts *f, const struct ranked *t, size_t line, int width,
 			  FILE *out)
 {
 	size_t node = (size_t)f->values[FACT_TASK_node][t->task] - 1;
+	const char *name = f->names[SCOPE_NODE][node];
 	report_number v;
 	char text[80];
+	int n = snprintf(text, sizeof(text), "%s (%.10s ", lines[line].text(t->v, v),
+			 f->names[SCOPE_TASK][t->task]);
+	size_t room = n < EXTREME - 3 ? (size_t)(EXTREME - 1 - n) : 2, length = strlen(name);
 
-	snprintf(text, sizeof(text), "%s (%.10s %.12s)", lines[line].text(t->v, v),
-		 f->names[SCOPE_TASK][t->task], f->names[SCOPE_NODE][node]);
+	snprintf(text + n, sizeof(text) - (size_t)n, "%s%s)", length > room ? "~" : "",
+		 length > room ? name + length - (room - 1) : name);
 	for (char *c = text; *c; c++)
 		*c = *c < 32 || *c > 126 ? '?' : *c;
 	fprintf(out, "%-*s", width, text);

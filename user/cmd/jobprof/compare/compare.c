@@ -65,6 +65,8 @@ struct work {
 	struct compare_how how;
 	struct comparison *earlier;
 	unsigned nearlier, left_out;
+	struct compared_job *seen; /* all of the baseline that were read */
+	unsigned nseen;
 	struct compare_spread spread[N_TERMS];
 	char why[N_TERMS][160];
 	char notes[NOTES][NOTE];
@@ -225,35 +227,54 @@ static bool is_like(const struct work *w, const struct compared_job *r, const st
 	return !strcmp(r->program, a->program) && r->nodes == a->nodes && r->tasks == a->tasks;
 }
 
+/* B, a run that began after it, or one that has been counted, perhaps from a copy of its file. */
+static bool is_no_earlier_run(const struct work *w, const struct compared_job *r)
+{
+	const struct compared_job *b = &w->side[1];
+
+	for (unsigned i = 0; i < w->nseen; i++)
+		if (is_same_run(r, &w->seen[i]))
+			return true;
+	return is_same_run(r, b) || r->start_s > b->start_s;
+}
+
+/* Takes the run. */
 static int judge_earlier(struct work *w, const struct model_job *j)
 {
 	const struct model_job *one[] = {j};
 	struct compare_how of_it = compare_job__how(one, 1);
 	bool lacks = (w->how.wait && !of_it.wait) || (w->how.disk && !of_it.disk) ||
 		     j->grid.dt_s != w->run[0].job.grid.dt_s;
-	struct compared_job r = {0};
+	struct compared_job *r = &w->seen[w->nseen];
 	struct comparison c;
-	int err = lacks ? 0 : compare_job__of(&r, j, &w->how);
+	int err;
 
-	if (!err && !lacks && is_same_run(&r, &w->side[1])) {
-		compared_job__free(&r);
+	if (lacks) {
+		w->left_out++;
 		return 0;
 	}
-	if (!err && !lacks)
-		compare__of(&c, &w->side[0].run, &r.run);
-	if (!err && (lacks || !is_like(w, &r, &c)))
-		w->left_out++;
-	else if (!err)
+	err = compare_job__of(r, j, &w->how);
+	if (err || is_no_earlier_run(w, r)) {
+		compared_job__free(r);
+		return err;
+	}
+	w->nseen++;
+	compare__of(&c, &w->side[0].run, &r->run);
+	if (is_like(w, r, &c))
 		w->earlier[w->nearlier++] = c;
-	compared_job__free(&r);
-	return err;
+	else
+		w->left_out++;
+	return 0;
 }
 
+/* 0, or the exit status; -1: the page would replace it, which has been said. */
 static int read_earlier(struct work *w, const struct compare_word *word)
 {
 	struct run r = {.word = word->text};
 	int status = compare_runs__inputs(&r.in, word);
 
+	if (!status && w->args->html && html_page__is_input(w->args->html, r.in.v, r.in.n))
+		status = -1;
 	if (!status)
 		status = read_job(&r, w->run[0].job.grid.dt_s);
 	if (!status && judge_earlier(w, &r.job)) {
@@ -290,17 +311,40 @@ static int find_baseline(struct work *w, struct compare_runs *runs)
 	return 1;
 }
 
-/* A run that cannot be read has been named, and is left out. */
+static void free_earlier(struct work *w)
+{
+	for (unsigned i = 0; i < w->nseen; i++)
+		compared_job__free(&w->seen[i]);
+	free(w->seen);
+	free(w->earlier);
+}
+
+/* A run that cannot be read has been named, and is left out. 0, or the exit status. */
+static int read_baseline(struct work *w, const struct compare_runs *runs)
+{
+	int status = 0;
+
+	w->earlier = calloc(runs->n, sizeof(*w->earlier));
+	w->seen = calloc(runs->n, sizeof(*w->seen));
+	if (!w->earlier || !w->seen) {
+		log_error("%s", strerror(ENOMEM));
+		return 1;
+	}
+	for (unsigned i = 0; status >= 0 && i < runs->n; i++) {
+		status = read_earlier(w, &runs->v[i]);
+		w->left_out += status > 0;
+	}
+	return status < 0;
+}
+
 static int judge_by_baseline(struct work *w)
 {
 	struct compare_runs runs = {0};
 	int status = find_baseline(w, &runs);
 
-	w->earlier = status ? NULL : calloc(runs.n, sizeof(*w->earlier));
-	for (unsigned i = 0; w->earlier && i < runs.n; i++)
-		w->left_out += read_earlier(w, &runs.v[i]) != 0;
-	if (!status &&
-	    (!w->earlier || compare__spread(w->spread, &w->c, w->earlier, w->nearlier))) {
+	if (!status)
+		status = read_baseline(w, &runs);
+	if (!status && compare__spread(w->spread, &w->c, w->earlier, w->nearlier)) {
 		log_error("%s", strerror(ENOMEM));
 		status = 1;
 	}
@@ -400,7 +444,8 @@ static int compare_words_given(const struct args *args, char **words)
 		model_job__free(&w->run[i].job);
 		compared_job__free(&w->side[i]);
 	}
-	free(w ? w->earlier : NULL);
+	if (w)
+		free_earlier(w);
 	free(w);
 	return status;
 }

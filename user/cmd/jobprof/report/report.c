@@ -10,6 +10,7 @@
 
 #include "analysis/job/facts_fill.h"
 #include "base/log.h"
+#include "cmd/jobprof/html_page.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/report/report_html.h"
 #include "cmd/jobprof/report/report_inputs.h"
@@ -89,6 +90,11 @@ static int print_why(const struct report *r, const char *rule, FILE *out)
 	return 1;
 }
 
+static const char *const form_options[] = {
+	[REPORT_PAGE] = "",	   [REPORT_JSON] = "--json",   [REPORT_FACTS] = "--facts",
+	[REPORT_WHY] = "--why",	   [REPORT_STORE] = "--store", [REPORT_HTML] = "--html",
+};
+
 struct printing {
 	const struct report_opts *opts;
 	FILE *out;
@@ -116,8 +122,11 @@ static int write_html(const struct report *r, const struct report_opts *o,
 	const struct job_options how = {.dt_s = drawn_bin_s(r->job)};
 	struct model_job drawn = {0};
 	struct report with = *r;
+	const struct job_input rules = {.path = o->rules};
 	int status;
 
+	if (o->rules && html_page__is_input(o->html, &rules, 1))
+		return 1;
 	if (how.dt_s > 0 && !model_job__read(&drawn, inputs, n, &how))
 		with.drawn = &drawn;
 	status = report_html__write(&with, o->html, inputs, n);
@@ -271,7 +280,8 @@ int report__files(const struct job_input *inputs, unsigned n, const struct repor
 		return status;
 	if (can_be_several)
 		return report_jobs__files(inputs, n, o, out);
-	log_error("%s: the files are of several jobs: this is about one", inputs[0].path);
+	log_error("%s: the files are of several jobs, and %s is about one: name it by -j JOB",
+		  inputs[0].path, form_options[o->form]);
 	return 1;
 }
 
@@ -291,6 +301,16 @@ struct args {
 	const char *jobs, *input;
 };
 
+/* 0, or the status of a second form. */
+static int set_form(struct args *a, enum report_form form)
+{
+	if (a->opts.form != REPORT_PAGE && a->opts.form != form)
+		return options__wrong(&cmd_report,
+				      "one of --json, --facts, --why, --store and --html");
+	a->opts.form = form;
+	return 0;
+}
+
 static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct args *a = ctx;
@@ -309,15 +329,12 @@ static int set_option(void *ctx, int letter, const char *arg)
 	case 'N':
 		return select_args__nodes(&a->sel, &a->nodes, arg);
 	case OPT_JSON:
-		a->opts.form = REPORT_JSON;
-		break;
+		return set_form(a, REPORT_JSON);
 	case OPT_FACTS:
-		a->opts.form = REPORT_FACTS;
-		break;
+		return set_form(a, REPORT_FACTS);
 	case OPT_WHY:
 		a->opts.why = arg;
-		a->opts.form = REPORT_WHY;
-		break;
+		return set_form(a, REPORT_WHY);
 	case OPT_SHORT:
 		a->opts.is_short = true;
 		break;
@@ -325,15 +342,13 @@ static int set_option(void *ctx, int letter, const char *arg)
 		a->opts.force = true;
 		break;
 	case OPT_STORE:
-		a->opts.form = REPORT_STORE;
-		break;
+		return set_form(a, REPORT_STORE);
 	case OPT_RULES:
 		a->opts.rules = arg;
 		break;
 	case OPT_HTML:
-		a->opts.form = REPORT_HTML;
 		a->opts.html = arg;
-		break;
+		return set_form(a, REPORT_HTML);
 	case OPT_BY:
 		return report_jobs__parse_by(arg, &a->opts.by);
 	}

@@ -37,8 +37,7 @@ int report__judge(const struct job_input *inputs, unsigned n, const struct repor
 int report__files(const struct job_input *inputs, unsigned n, const struct report_opts *o,
 		  FILE *out);
 
-/* The report on one file, on standard error, of which no more than 30 lines are printed. The same.
- */
+/* The report on one file, on standard error. The same. */
 int report__on_stderr(const char *path, const struct report_opts *o);
 
 #endif
