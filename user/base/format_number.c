@@ -33,7 +33,7 @@ static const uint64_t powers[] = {
 };
 
 /* 1233 / 4096 is a little more than log10(2): what it finds is right or one too few. */
-static unsigned count(uint64_t v)
+static unsigned count_digits(uint64_t v)
 {
 	unsigned n = (64 - (unsigned)__builtin_clzll(v | 1)) * 1233 >> 12;
 
@@ -49,7 +49,7 @@ static char *four_before(char *end, uint32_t v)
 
 char *format_number__u64(char *p, uint64_t v)
 {
-	char *end = p + count(v), *at = end;
+	char *end = p + count_digits(v), *at = end;
 
 	for (; v >= 10000; v /= 10000)
 		at = four_before(at, (uint32_t)(v % 10000));

@@ -52,6 +52,11 @@ static void put_number(const char *text, size_t len, FILE *out)
 	fwrite(text, 1, len, out);
 }
 
+void json__set(json_t *object, const char *key, json_t *value)
+{
+	json_object_set_new(object, key, value);
+}
+
 double json__number_of(const json_t *object, const char *key)
 {
 	const json_t *v = json_object_get(object, key);

@@ -11,6 +11,8 @@
 json_t *json__number(double v);
 /* Text that is not UTF-8 comes escaped (base/escape.h). */
 json_t *json__text(const char *s);
+/* json_object_set_new(), whose result nobody needs: without memory the whole is not whole. */
+void json__set(json_t *object, const char *key, json_t *value);
 /* A number of an object; NaN: it is not known. */
 double json__number_of(const json_t *object, const char *key);
 /* A text of an object; "?": it is not known. */

@@ -18,7 +18,7 @@ int outbuf__init(struct outbuf *o, int fd)
 	return o->err;
 }
 
-static void put(struct outbuf *o, const void *from, size_t len)
+static void put_bytes(struct outbuf *o, const void *from, size_t len)
 {
 	const char *p = from;
 
@@ -51,7 +51,7 @@ static void grow(struct outbuf *o)
 
 static void flush(struct outbuf *o)
 {
-	put(o, o->buf, o->len);
+	put_bytes(o, o->buf, o->len);
 	o->len = 0;
 }
 
@@ -83,7 +83,7 @@ void outbuf__mem(struct outbuf *o, const void *from, size_t left)
 		return;
 	if (left >= DIRECT && o->fd >= 0) {
 		flush(o);
-		put(o, from, left);
+		put_bytes(o, from, left);
 		return;
 	}
 	while (left) {

@@ -10,7 +10,7 @@
 
 /* Puts the path of a file that may be used so (see access()) beside this program, else elsewhere,
  * into buf. Both paths are relative to this program's directory. */
-static void find(const char *beside, const char *elsewhere, int mode, char *buf, size_t len)
+static void find_program(const char *beside, const char *elsewhere, int mode, char *buf, size_t len)
 {
 	char self[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -29,12 +29,12 @@ void program__find(const char *name, const char *elsewhere, char *buf, size_t le
 	char other[PATH_MAX];
 
 	snprintf(other, sizeof(other), "%s/%s", elsewhere, name);
-	find(name, other, X_OK, buf, len);
+	find_program(name, other, X_OK, buf, len);
 }
 
 void program__find_data(const char *beside, const char *elsewhere, char *buf, size_t len)
 {
-	find(beside, elsewhere, R_OK, buf, len);
+	find_program(beside, elsewhere, R_OK, buf, len);
 }
 
 void program__close_to_user(void)

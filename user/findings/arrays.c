@@ -21,7 +21,7 @@ struct array {
 	double own[];
 };
 
-static struct array *make(lua_State *L, size_t n)
+static struct array *make_array(lua_State *L, size_t n)
 {
 	struct array *a;
 
@@ -113,7 +113,7 @@ static int combine(lua_State *L, double (*f)(double, double))
 	if (x.a && y.a && x.a->n != y.a->n)
 		return luaL_error(L, "arrays of %d and %d elements cannot be combined", (int)x.a->n,
 				  (int)y.a->n);
-	to = make(L, n);
+	to = make_array(L, n);
 	for (size_t i = 0; i < n; i++)
 		to->own[i] = f(at(&x, i), at(&y, i));
 	return 1;
@@ -224,7 +224,7 @@ static int array_quantile(lua_State *L)
 		return 1;
 	}
 	engine__charge(L, 4 * n);
-	v = make(L, n)->own;
+	v = make_array(L, n)->own;
 	for (size_t i = 0; i < a->n; i++)
 		if (!isnan(a->v[i]))
 			v[k++] = a->v[i];
@@ -335,7 +335,7 @@ static int array_only(lua_State *L)
 	luaL_argcheck(L, a->n == mask->n, 2, "a mask of another length");
 	for (size_t i = 0; i < a->n; i++)
 		n += mask->v[i] == 1;
-	v = make(L, n)->own;
+	v = make_array(L, n)->own;
 	n = 0;
 	for (size_t i = 0; i < a->n; i++)
 		if (mask->v[i] == 1)
@@ -354,7 +354,7 @@ static int array_slice(lua_State *L)
 
 	luaL_argcheck(L, first >= 1, 2, "below 1");
 	luaL_argcheck(L, last <= (lua_Integer)a->n, 3, "beyond the end");
-	to = make(L, n);
+	to = make_array(L, n);
 	if (n)
 		memcpy(to->own, a->v + first - 1, n * sizeof(double));
 	return 1;
@@ -364,7 +364,7 @@ static int array_slice(lua_State *L)
 static int array_diff(lua_State *L)
 {
 	const struct array *a = take_array(L, 1);
-	struct array *to = make(L, a->n ? a->n - 1 : 0);
+	struct array *to = make_array(L, a->n ? a->n - 1 : 0);
 
 	for (size_t i = 0; i < to->n; i++)
 		to->own[i] = a->v[i + 1] - a->v[i];
@@ -379,7 +379,7 @@ static int array_new(lua_State *L)
 
 	luaL_checktype(L, 1, LUA_TTABLE);
 	n = lua_rawlen(L, 1);
-	to = make(L, n);
+	to = make_array(L, n);
 	for (lua_Unsigned i = 0; i < n; i++) {
 		int is_number;
 

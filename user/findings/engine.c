@@ -49,7 +49,7 @@ void engine__charge(lua_State *L, size_t n)
 	e->steps -= (unsigned)n;
 }
 
-static void count(lua_State *L, lua_Debug *ar)
+static void count_steps(lua_State *L, lua_Debug *ar)
 {
 	(void)ar;
 	engine__charge(L, HOOK_EVERY);
@@ -225,7 +225,7 @@ static int run_work(lua_State *L)
 	struct work *w = lua_touserdata(L, 1);
 
 	open_libraries(L);
-	lua_sethook(L, count, LUA_MASKCOUNT, HOOK_EVERY);
+	lua_sethook(L, count_steps, LUA_MASKCOUNT, HOOK_EVERY);
 	w->err = run_prelude(w->e);
 	if (!w->err)
 		w->err = w->function(w->e, w->ctx);

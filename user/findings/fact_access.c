@@ -13,7 +13,7 @@
 static const char *const scope_names[N_SCOPES] = {"job", "node", "task", "gpu", "bin"};
 
 /* The fact of that name, -1: there is none. */
-static int find(enum fact_scope scope, const char *name, size_t len)
+static int find_fact(enum fact_scope scope, const char *name, size_t len)
 {
 	for (int i = 0; i < N_FACTS; i++)
 		if (fact_infos[i].scope == scope && strlen(fact_infos[i].name) == len &&
@@ -32,7 +32,7 @@ static int job_index(lua_State *L)
 	const struct facts *f = engine__of(L)->facts;
 	size_t len;
 	const char *name = luaL_checklstring(L, 2, &len);
-	int fact = find(SCOPE_JOB, name, len);
+	int fact = find_fact(SCOPE_JOB, name, len);
 
 	if (fact >= 0)
 		lua_pushnumber(L, facts__job(f, (enum fact)fact));
@@ -92,7 +92,7 @@ static int scope_index(lua_State *L)
 	enum fact_scope scope = (enum fact_scope)lua_tointeger(L, lua_upvalueindex(1));
 	size_t len;
 	const char *name = luaL_checklstring(L, 2, &len);
-	int fact = find(scope, name, len);
+	int fact = find_fact(scope, name, len);
 
 	lua_pushvalue(L, 2);
 	if (lua_rawget(L, lua_upvalueindex(2)) != LUA_TNIL)
@@ -127,7 +127,7 @@ static int fact_missing(lua_State *L)
 	for (int s = 0; dot && s < N_SCOPES; s++)
 		if (strlen(scope_names[s]) == (size_t)(dot - whole) &&
 		    !strncmp(whole, scope_names[s], (size_t)(dot - whole)))
-			fact = find((enum fact_scope)s, dot + 1, strlen(dot + 1));
+			fact = find_fact((enum fact_scope)s, dot + 1, strlen(dot + 1));
 	if (fact < 0)
 		return luaL_error(L, "there is no fact %s", whole);
 	if (is_known(f, fact))

@@ -846,7 +846,7 @@ rules["io.small"] = {
 			severity = "warn",
 			cost = cost,
 			saving = saved(cost),
-			text = format("%s moved %s each on average; kernel and disks took %s of the tasks' time.",
+			text = format("%s moved %s each on average; kernel and disks took %s of the CPU and disk time.",
 				plural(calls, writes == 0 and "read call" or reads == 0 and "write call" or "read and write call"),
 				size(moved / calls), percent(spent)),
 			remedy = "Buffer: setvbuf, the chunk cache of HDF5, collective MPI-IO, or fewer and larger records.",

@@ -97,7 +97,8 @@ static int complain(struct engine *e, const char *chunk, const char *path)
 	return err;
 }
 
-static int run(struct engine *e, const char *text, size_t len, const char *chunk, const char *path)
+static int run_chunk(struct engine *e, const char *text, size_t len, const char *chunk,
+		     const char *path)
 {
 	char name[16] = "=";
 
@@ -118,11 +119,11 @@ static int load_builtin(struct engine *e, const char *path)
 	int err;
 
 	if (!path)
-		return run(e, rules_text_builtin, strlen(rules_text_builtin), "builtin",
-			   e->builtin);
+		return run_chunk(e, rules_text_builtin, strlen(rules_text_builtin), "builtin",
+				 e->builtin);
 	e->builtin = path;
 	err = read_rules(path, &text, &len);
-	return err ? err : run(e, text, len, "builtin", path);
+	return err ? err : run_chunk(e, text, len, "builtin", path);
 }
 
 static int load_site(struct engine *e, const char *path)
@@ -145,7 +146,7 @@ static int load_site(struct engine *e, const char *path)
 		snprintf(line, sizeof(line), ": it is not used: %s", rules_file__reason(err));
 		return engine__complain(e, path, line);
 	}
-	return err ? err : run(e, text, len, "site", path);
+	return err ? err : run_chunk(e, text, len, "site", path);
 }
 
 int rules_file__load(struct engine *e, const struct rules_options *o)

@@ -39,7 +39,7 @@ static size_t read_answer(int fd, char *text, size_t size)
 	return len;
 }
 
-static void run(char *const argv[], int out)
+static void run_squeue(char *const argv[], int out)
 {
 	int null = open("/dev/null", O_RDWR);
 
@@ -63,7 +63,7 @@ static void ask(char *const argv[], char *text, size_t size)
 		return;
 	pid = fork();
 	if (!pid)
-		run(argv, p[1]);
+		run_squeue(argv, p[1]);
 	close(p[1]);
 	if (pid > 0) {
 		read_answer(p[0], text, size);

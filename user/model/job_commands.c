@@ -82,7 +82,7 @@ int job_commands__put(const struct reader_node *n, struct cursor *c, struct mess
 }
 
 /* The command of a name, which is added where it is new; NULL: no memory. */
-static struct job_command *find(struct model_job *j, const char *name)
+static struct job_command *find_command(struct model_job *j, const char *name)
 {
 	struct job_command *more;
 
@@ -107,7 +107,7 @@ int job_commands__take(struct model_job *j, struct message *m)
 	if (!n || *n > COMMANDS_MAX)
 		return -EBADMSG;
 	for (unsigned i = 0; i < *n; i++) {
-		struct job_command *c = find(j, message__take_text(m));
+		struct job_command *c = find_command(j, message__take_text(m));
 
 		if (!c)
 			return -ENOMEM;

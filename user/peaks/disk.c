@@ -158,7 +158,7 @@ static int make_buffers(struct disk *d)
 }
 
 /* Writes the file for the first time. 0 or -errno. */
-static int fill(struct disk *d, const struct measure_opts *o)
+static int fill_scratch(struct disk *d, const struct measure_opts *o)
 {
 	struct statvfs st;
 	uint64_t bytes = o->file_bytes, room;
@@ -217,7 +217,7 @@ void disk__measure(const struct measure_opts *o, struct measure *m)
 	if (!err)
 		err = make_buffers(&d);
 	if (!err)
-		err = fill(&d, o);
+		err = fill_scratch(&d, o);
 	for (unsigned i = 0; i < KINDS; i++) {
 		if (err)
 			measure__fail(&m[i], "%s: a scratch file cannot be written: %s", o->dir,

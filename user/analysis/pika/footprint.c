@@ -20,7 +20,7 @@ static double mean_of(struct account a)
 	return a.known ? a.sum / a.known : NAN;
 }
 
-static void count(struct account *a, double v)
+static void count_value(struct account *a, double v)
 {
 	if (isnan(v))
 		return;
@@ -33,7 +33,7 @@ static struct account all_values(const struct matrix *m)
 	struct account a = {0};
 
 	for (size_t i = 0; i < (size_t)m->units * m->bins; i++)
-		count(&a, m->v[i]);
+		count_value(&a, m->v[i]);
 	return a;
 }
 
@@ -42,7 +42,7 @@ static double mean_total(const struct matrix *m)
 	struct account a = {0};
 
 	for (unsigned b = 0; b < m->bins; b++)
-		count(&a, matrix__total(m, b));
+		count_value(&a, matrix__total(m, b));
 	return mean_of(a);
 }
 
@@ -71,7 +71,8 @@ static double mean_flops(const struct footprint_series *s)
 	if (s->flops.units)
 		return mean_total(&s->flops);
 	for (unsigned b = 0; b < s->flops_sp.bins && b < s->flops_dp.bins; b++)
-		count(&a, matrix__total(&s->flops_sp, b) + 2 * matrix__total(&s->flops_dp, b));
+		count_value(&a,
+			    matrix__total(&s->flops_sp, b) + 2 * matrix__total(&s->flops_dp, b));
 	return mean_of(a);
 }
 

@@ -83,7 +83,7 @@ static int add_column(struct emission *e, const char *word)
 	return 0;
 }
 
-static int fill(struct emission *e, char **words, int n)
+static int fill_emission(struct emission *e, char **words, int n)
 {
 	int status = 0;
 
@@ -137,6 +137,6 @@ int verb_emit(int argc, char **argv)
 		return options__wrong(&cmd_emit, optind == argc
 							 ? "a row needs a series and its values"
 							 : "a row needs values: COLUMN=VALUE");
-	status = fill(&e, argv + optind, argc - optind);
+	status = fill_emission(&e, argv + optind, argc - optind);
 	return status ? status : send_row(&e);
 }

@@ -251,7 +251,7 @@ static unsigned count_jobs(const struct args *a)
 	return n;
 }
 
-static int check(const struct args *a)
+static int check_args(const struct args *a)
 {
 	const char *reason = NULL;
 	unsigned jobs = count_jobs(a);
@@ -475,7 +475,7 @@ int verb_extract(int argc, char **argv)
 	if (status == OPTIONS_GO_ON) {
 		status = input_args__word(&cmd_extract, argc, argv, &a.input);
 		if (!status)
-			status = check(&a);
+			status = check_args(&a);
 		if (!status)
 			status = take_totals(&a);
 		if (!status)

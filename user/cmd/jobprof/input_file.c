@@ -115,8 +115,8 @@ static unsigned count_files(DIR *dir)
 
 /* Files are read in a child, since they may be damaged; a file that kills the child is not of the
  * job. */
-static struct search *find(const struct jobspec *spec, const char *where, bool usual,
-			   unsigned *room)
+static struct search *find_job_files(const struct jobspec *spec, const char *where, bool usual,
+				     unsigned *room)
 {
 	_cleanup_closedir_ DIR *dir = opendir(where);
 	struct search *s;
@@ -162,7 +162,7 @@ static int find_files(struct input_files *f, const struct jobspec *spec, const c
 
 	for (int usual = 1; !err && usual >= 0 && !f->n; usual--) {
 		unsigned room;
-		struct search *s = find(spec, dir, usual, &room);
+		struct search *s = find_job_files(spec, dir, usual, &room);
 
 		err = s ? 0 : -ENOMEM;
 		for (unsigned i = 0; !err && i < s->n; i++)

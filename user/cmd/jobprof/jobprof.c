@@ -82,7 +82,7 @@ static int start(const struct verb *v, int argc, char **argv)
 	return v->fn(argc, argv);
 }
 
-static const struct verb *find(const char *name)
+static const struct verb *find_verb(const char *name)
 {
 	for (size_t i = 0; i < N_VERBS; i++)
 		if (!strcmp(name, verbs[i].name))
@@ -94,7 +94,7 @@ static const struct verb *find(const char *name)
 static int help_verb(const char *name)
 {
 	char *args[] = {(char *)name, "--help", NULL};
-	const struct verb *v = find(name);
+	const struct verb *v = find_verb(name);
 
 	return v ? start(v, 2, args) : unknown_verb(name);
 }
@@ -171,7 +171,7 @@ static int run(int argc, char **argv)
 		printf("jobprof %s\n", JOBPROF_VERSION);
 		return 0;
 	}
-	v = find(argv[1]);
+	v = find_verb(argv[1]);
 	return v ? start(v, argc - 1, argv + 1) : unknown_verb(argv[1]);
 }
 

@@ -66,7 +66,7 @@ void job_infos__free(struct job_infos *j)
 	free(j);
 }
 
-static struct job_info *find(const struct job_infos *j, uint32_t job_id)
+static struct job_info *find_info(const struct job_infos *j, uint32_t job_id)
 {
 	struct job_info *i = j ? j->first : NULL;
 
@@ -78,7 +78,7 @@ static struct job_info *find(const struct job_infos *j, uint32_t job_id)
 void job_infos__ask(struct job_infos *j, uint32_t job_id, const struct slurmd *slurmd,
 		    const char *node, uint64_t now_ns)
 {
-	struct job_info *i = find(j, job_id);
+	struct job_info *i = find_info(j, job_id);
 
 	if (i || !j)
 		return;
@@ -97,7 +97,7 @@ void job_infos__ask(struct job_infos *j, uint32_t job_id, const struct slurmd *s
 
 void job_infos__ask_end(struct job_infos *j, uint32_t job_id, uint64_t now_ns)
 {
-	struct job_info *i = find(j, job_id);
+	struct job_info *i = find_info(j, job_id);
 
 	if (!i || !i->known || i->ending)
 		return;
@@ -109,7 +109,7 @@ void job_infos__ask_end(struct job_infos *j, uint32_t job_id, uint64_t now_ns)
 
 const struct job_facts *job_infos__get(struct job_infos *j, uint32_t job_id, uint64_t now_ns)
 {
-	struct job_info *i = find(j, job_id);
+	struct job_info *i = find_info(j, job_id);
 
 	if (i && i->known && !job_facts__ended(&i->facts))
 		i->forget_ns = now_ns + KNOWN_NS;
@@ -118,7 +118,7 @@ const struct job_facts *job_infos__get(struct job_infos *j, uint32_t job_id, uin
 
 bool job_infos__pending(const struct job_infos *j, uint32_t job_id)
 {
-	const struct job_info *i = find(j, job_id);
+	const struct job_info *i = find_info(j, job_id);
 
 	return i && i->wants;
 }

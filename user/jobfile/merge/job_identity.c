@@ -217,7 +217,7 @@ static struct group *add_group(struct groups *gs)
 }
 
 /* Puts an item into the group of its job: of several possible jobs, the one that began last. */
-static int put(struct groups *gs, struct merge_item *i)
+static int put_item(struct groups *gs, struct merge_item *i)
 {
 	struct group *g = NULL;
 
@@ -244,7 +244,7 @@ static int make_groups(struct groups *gs, struct merge_set *s)
 	if (n)
 		qsort(order, n, sizeof(void *), by_start);
 	for (unsigned i = 0; !err && i < n; i++)
-		err = put(gs, order[i]);
+		err = put_item(gs, order[i]);
 	free(order);
 	return err;
 }

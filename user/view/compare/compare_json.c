@@ -7,11 +7,6 @@
 
 #define FORMAT 1 /* grows when something changes its meaning or goes */
 
-static int set(json_t *o, const char *key, json_t *value)
-{
-	return json_object_set_new(o, key, value);
-}
-
 static json_t *text_or_null(const char *s)
 {
 	return s && *s ? json__text(s) : json_null();
@@ -25,8 +20,8 @@ static json_t *place_json(const char *node, double share)
 		json_decref(o);
 		return json_null();
 	}
-	set(o, "node", json__text(node));
-	set(o, "share", json__number(share));
+	json__set(o, "node", json__text(node));
+	json__set(o, "share", json__number(share));
 	return o;
 }
 
@@ -41,18 +36,18 @@ static json_t *run_json(const struct compared_job *r)
 {
 	json_t *o = json_object();
 
-	set(o, "job", text_or_null(r->id));
-	set(o, "step", text_or_null(r->step));
-	set(o, "program", text_or_null(r->program));
-	set(o, "start", json__number(r->start_s));
-	set(o, "wall_s", json__number(r->run.wall_s));
-	set(o, "nodes", json_integer(r->nodes));
-	set(o, "tasks", json_integer(r->tasks));
-	set(o, "cores", json__number(r->run.cores));
-	set(o, "waits_for_cpu", place_json(r->wait_node, r->wait_share));
-	set(o, "waits_for_disk", place_json(r->disk_node, r->disk_share));
-	set(o, "low_clock", slow_json(&r->clock));
-	set(o, "low_ipc", slow_json(&r->ipc));
+	json__set(o, "job", text_or_null(r->id));
+	json__set(o, "step", text_or_null(r->step));
+	json__set(o, "program", text_or_null(r->program));
+	json__set(o, "start", json__number(r->start_s));
+	json__set(o, "wall_s", json__number(r->run.wall_s));
+	json__set(o, "nodes", json_integer(r->nodes));
+	json__set(o, "tasks", json_integer(r->tasks));
+	json__set(o, "cores", json__number(r->run.cores));
+	json__set(o, "waits_for_cpu", place_json(r->wait_node, r->wait_share));
+	json__set(o, "waits_for_disk", place_json(r->disk_node, r->disk_share));
+	json__set(o, "low_clock", slow_json(&r->clock));
+	json__set(o, "low_ipc", slow_json(&r->ipc));
 	return o;
 }
 
@@ -64,10 +59,10 @@ static json_t *usual_json(const struct compare_spread *s)
 		json_decref(o);
 		return json_null();
 	}
-	set(o, "median", json__number(s->median));
-	set(o, "mad", json__number(s->mad));
-	set(o, "z", json__number(s->z));
-	set(o, "unusual", isnan(s->z) ? json_null() : json_boolean(s->is_unusual));
+	json__set(o, "median", json__number(s->median));
+	json__set(o, "mad", json__number(s->mad));
+	json__set(o, "z", json__number(s->z));
+	json__set(o, "unusual", isnan(s->z) ? json_null() : json_boolean(s->is_unusual));
 	return o;
 }
 
@@ -78,17 +73,17 @@ static json_t *term_json(const struct compare_page *p, enum compare_term term)
 	bool own = change->is_in == term;
 	json_t *o = json_object();
 
-	set(o, "id", json_string(words.id));
-	set(o, "name", json_string(words.name));
-	set(o, "s", json__number(change->s));
-	set(o, "ln", json__number(change->ln));
-	set(o, "share", json__number(change->s / p->a->run.wall_s));
-	set(o, "a", json__number(change->before));
-	set(o, "b", json__number(change->after));
-	set(o, "unit", json_string(words.unit));
-	set(o, "part_of", own ? json_null() : json_string(compare_words[change->is_in].id));
-	set(o, "reason", own ? json_null() : text_or_null(p->why[term]));
-	set(o, "usual", usual_json(p->spread ? &p->spread[term] : NULL));
+	json__set(o, "id", json_string(words.id));
+	json__set(o, "name", json_string(words.name));
+	json__set(o, "s", json__number(change->s));
+	json__set(o, "ln", json__number(change->ln));
+	json__set(o, "share", json__number(change->s / p->a->run.wall_s));
+	json__set(o, "a", json__number(change->before));
+	json__set(o, "b", json__number(change->after));
+	json__set(o, "unit", json_string(words.unit));
+	json__set(o, "part_of", own ? json_null() : json_string(compare_words[change->is_in].id));
+	json__set(o, "reason", own ? json_null() : text_or_null(p->why[term]));
+	json__set(o, "usual", usual_json(p->spread ? &p->spread[term] : NULL));
 	return o;
 }
 
@@ -96,9 +91,9 @@ static json_t *baseline_json(const struct compare_page *p)
 {
 	json_t *o = json_object();
 
-	set(o, "runs", json_integer(p->earlier));
-	set(o, "left_out", json_integer(p->left_out));
-	set(o, "is_judged", json_boolean(p->earlier >= COMPARE_RUNS_LEAST));
+	json__set(o, "runs", json_integer(p->earlier));
+	json__set(o, "left_out", json_integer(p->left_out));
+	json__set(o, "is_judged", json_boolean(p->earlier >= COMPARE_RUNS_LEAST));
 	return o;
 }
 
@@ -112,16 +107,17 @@ json_t *compare__json(const struct compare_page *p)
 	for (const char *const *n = p->notes; *n; n++)
 		json_array_append_new(notes, json__text(*n));
 	compare__sentence(p, sentence);
-	set(o, "format", json_integer(FORMAT));
-	set(o, "sentence", json__text(sentence));
-	set(o, "a", run_json(p->a));
-	set(o, "b", run_json(p->b));
-	set(o, "s", json__number(p->c->s));
-	set(o, "ln", json__number(p->c->ln));
-	set(o, "cause",
-	    p->c->cause == N_TERMS ? json_null() : json_string(compare_words[p->c->cause].id));
-	set(o, "terms", terms);
-	set(o, "baseline", baseline_json(p));
-	set(o, "notes", notes);
+	json__set(o, "format", json_integer(FORMAT));
+	json__set(o, "sentence", json__text(sentence));
+	json__set(o, "a", run_json(p->a));
+	json__set(o, "b", run_json(p->b));
+	json__set(o, "s", json__number(p->c->s));
+	json__set(o, "ln", json__number(p->c->ln));
+	json__set(o, "cause",
+		  p->c->cause == N_TERMS ? json_null()
+					 : json_string(compare_words[p->c->cause].id));
+	json__set(o, "terms", terms);
+	json__set(o, "baseline", baseline_json(p));
+	json__set(o, "notes", notes);
 	return o;
 }

@@ -3,11 +3,6 @@
 #include "base/json.h"
 #include "view/plot/plot.h"
 
-static int set(json_t *o, const char *key, json_t *value)
-{
-	return json_object_set_new(o, key, value);
-}
-
 static json_t *numbers_json(const double *v, unsigned n)
 {
 	json_t *a = json_array();
@@ -22,15 +17,15 @@ static json_t *curve_json(const struct plot_curve *p)
 	const struct curve *c = p->curve;
 	json_t *o = json_object();
 
-	set(o, "label", json__text(p->label));
-	set(o, "tables", json_integer(c->tables));
-	set(o, "rows", json_integer((json_int_t)c->rows));
-	set(o, "begin_s", numbers_json(c->begin_s, c->n));
-	set(o, "end_s", numbers_json(c->end_s, c->n));
-	set(o, "middle", numbers_json(c->middle, c->n));
+	json__set(o, "label", json__text(p->label));
+	json__set(o, "tables", json_integer(c->tables));
+	json__set(o, "rows", json_integer((json_int_t)c->rows));
+	json__set(o, "begin_s", numbers_json(c->begin_s, c->n));
+	json__set(o, "end_s", numbers_json(c->end_s, c->n));
+	json__set(o, "middle", numbers_json(c->middle, c->n));
 	if (c->has_range) {
-		set(o, "low", numbers_json(c->low, c->n));
-		set(o, "high", numbers_json(c->high, c->n));
+		json__set(o, "low", numbers_json(c->low, c->n));
+		json__set(o, "high", numbers_json(c->high, c->n));
 	}
 	return o;
 }
@@ -39,11 +34,11 @@ static json_t *axis_json(const struct plot_axis *a)
 {
 	json_t *o = json_object();
 
-	set(o, "low", json__number(a->low));
-	set(o, "high", json__number(a->high));
-	set(o, "step", json__number(a->step));
-	set(o, "factor", json__number(a->factor));
-	set(o, "unit", json__text(a->unit));
+	json__set(o, "low", json__number(a->low));
+	json__set(o, "high", json__number(a->high));
+	json__set(o, "step", json__number(a->step));
+	json__set(o, "factor", json__number(a->factor));
+	json__set(o, "unit", json__text(a->unit));
 	return o;
 }
 
@@ -54,11 +49,11 @@ json_t *plot__json(const struct plot *p)
 
 	for (unsigned i = 0; i < p->n; i++)
 		json_array_append_new(curves, curve_json(&p->curves[i]));
-	set(o, "version", json_string(JOBPROF_VERSION));
-	set(o, "series", json__text(p->series));
-	set(o, "column", json__text(p->curves[0].curve->column));
-	set(o, "values", axis_json(&values));
-	set(o, "end_s", json__number(time.high));
-	set(o, "curves", curves);
+	json__set(o, "version", json_string(JOBPROF_VERSION));
+	json__set(o, "series", json__text(p->series));
+	json__set(o, "column", json__text(p->curves[0].curve->column));
+	json__set(o, "values", axis_json(&values));
+	json__set(o, "end_s", json__number(time.high));
+	json__set(o, "curves", curves);
 	return o;
 }

@@ -13,11 +13,6 @@
 #define TASK_BINS_MAX (256u << 10) /* of a quantity: about 20 MB of text in all */
 #define FORMAT	      1		   /* grows when something changes its meaning or goes */
 
-static int set(json_t *o, const char *key, json_t *value)
-{
-	return json_object_set_new(o, key, value);
-}
-
 static json_t *text_or_null(const char *s)
 {
 	return s ? json__text(s) : json_null();
@@ -36,8 +31,8 @@ static json_t *cost_json(const struct finding *f)
 {
 	json_t *o = json_object();
 
-	set(o, "core_s", json__number(f->cost_core_s));
-	set(o, "saving", json__number(f->saving));
+	json__set(o, "core_s", json__number(f->cost_core_s));
+	json__set(o, "saving", json__number(f->saving));
 	return o;
 }
 
@@ -47,14 +42,14 @@ static json_t *finding_json(const struct finding *f)
 
 	json_array_append_new(when, json__number(f->from_s));
 	json_array_append_new(when, json__number(f->to_s));
-	set(o, "id", json__text(f->id));
-	set(o, "severity", json__text(severity__name(f->severity)));
-	set(o, "cost", cost_json(f));
-	set(o, "text", json__text(f->text));
-	set(o, "remedy", json__text(f->remedy));
-	set(o, "where", json__text(f->where));
-	set(o, "when", isnan(f->from_s) ? json_null() : json_incref(when));
-	set(o, "source", json__text(f->source));
+	json__set(o, "id", json__text(f->id));
+	json__set(o, "severity", json__text(severity__name(f->severity)));
+	json__set(o, "cost", cost_json(f));
+	json__set(o, "text", json__text(f->text));
+	json__set(o, "remedy", json__text(f->remedy));
+	json__set(o, "where", json__text(f->where));
+	json__set(o, "when", isnan(f->from_s) ? json_null() : json_incref(when));
+	json__set(o, "source", json__text(f->source));
 	json_decref(when);
 	return o;
 }
@@ -74,9 +69,9 @@ static json_t *rules_json(const struct verdict *v)
 
 	for (size_t i = 0; i < v->nothers; i++) {
 		o = json_object();
-		set(o, "id", json__text(v->others[i].id));
-		set(o, "judged", json_boolean(v->others[i].judged));
-		set(o, "reason", json__text(v->others[i].reason));
+		json__set(o, "id", json__text(v->others[i].id));
+		json__set(o, "judged", json_boolean(v->others[i].judged));
+		json__set(o, "reason", json__text(v->others[i].reason));
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -106,8 +101,9 @@ static json_t *facts_json(const struct facts *f, enum fact_scope scope)
 			known += !isnan(f->values[i][k]);
 		if (!known)
 			continue;
-		set(o, fact_infos[i].name,
-		    scope == SCOPE_JOB ? json__number(f->values[i][0]) : array_of(f->values[i], n));
+		json__set(o, fact_infos[i].name,
+			  scope == SCOPE_JOB ? json__number(f->values[i][0])
+					     : array_of(f->values[i], n));
 	}
 	return o;
 }
@@ -118,8 +114,8 @@ static json_t *missing_json(const struct facts *f)
 
 	for (int i = 0; i < N_FACTS; i++)
 		if (fact_infos[i].scope == SCOPE_JOB && isnan(f->values[i][0]))
-			set(o, fact_infos[i].name,
-			    f->missing[i] ? json__text(f->missing[i]) : json_null());
+			json__set(o, fact_infos[i].name,
+				  f->missing[i] ? json__text(f->missing[i]) : json_null());
 	return o;
 }
 
@@ -136,7 +132,7 @@ static json_t *units_json(const struct facts *f, enum fact_scope scope)
 {
 	json_t *o = facts_json(f, scope);
 
-	set(o, "name", names_json(f, scope));
+	json__set(o, "name", names_json(f, scope));
 	return o;
 }
 
@@ -160,7 +156,7 @@ static json_t *task_bins_json(const struct model_job *j)
 			json_array_append_new(tasks, array_of(bins, j->grid.n));
 		}
 		if (known)
-			set(o, quantity_infos[q].id, json_incref(tasks));
+			json__set(o, quantity_infos[q].id, json_incref(tasks));
 		json_decref(tasks);
 	}
 	return o;
@@ -174,13 +170,13 @@ static json_t *commands_json(const struct model_job *j)
 		const struct job_command *c = &j->commands[i];
 
 		o = json_object();
-		set(o, "name", json__text(c->name));
-		set(o, "processes", json__number(c->processes));
-		set(o, "cpu_s", json__number(c->cpu_s));
-		set(o, "wait_s", json__number(c->wait_s));
-		set(o, "peak_mb", json__number(c->peak_mb));
-		set(o, "read_mb", json__number(c->read_mb));
-		set(o, "write_mb", json__number(c->write_mb));
+		json__set(o, "name", json__text(c->name));
+		json__set(o, "processes", json__number(c->processes));
+		json__set(o, "cpu_s", json__number(c->cpu_s));
+		json__set(o, "wait_s", json__number(c->wait_s));
+		json__set(o, "peak_mb", json__number(c->peak_mb));
+		json__set(o, "read_mb", json__number(c->read_mb));
+		json__set(o, "write_mb", json__number(c->write_mb));
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -193,12 +189,12 @@ static json_t *budget_json(const struct facts *f)
 
 	for (int i = 0; !isnan(b.core_s) && i < N_BUDGET; i++) {
 		one = json_object();
-		set(one, "name", json__text(report_budget__name(&b, i)));
-		set(one, "share", json__number(b.share[i]));
+		json__set(one, "name", json__text(report_budget__name(&b, i)));
+		json__set(one, "share", json__number(b.share[i]));
 		json_array_append_new(shares, one);
 	}
-	set(o, "core_s", json__number(b.core_s));
-	set(o, "shares", shares);
+	json__set(o, "core_s", json__number(b.core_s));
+	json__set(o, "shares", shares);
 	return o;
 }
 
@@ -208,13 +204,13 @@ static json_t *steps_json(const struct model_job *j)
 
 	for (unsigned i = 0; i < j->nsteps; i++) {
 		o = json_object();
-		set(o, "name", json__text(stepname__human(j->steps[i].name)));
-		set(o, "nodes", json_integer(j->steps[i].nodes));
-		set(o, "tasks", json_integer(j->steps[i].tasks));
-		set(o, "cpu_s", json__number(j->steps[i].cpu_s));
-		set(o, "begin_s", json__number(j->steps[i].begin_s));
-		set(o, "end_s", json__number(j->steps[i].end_s));
-		set(o, "main", json_boolean(i == j->main_step));
+		json__set(o, "name", json__text(stepname__human(j->steps[i].name)));
+		json__set(o, "nodes", json_integer(j->steps[i].nodes));
+		json__set(o, "tasks", json_integer(j->steps[i].tasks));
+		json__set(o, "cpu_s", json__number(j->steps[i].cpu_s));
+		json__set(o, "begin_s", json__number(j->steps[i].begin_s));
+		json__set(o, "end_s", json__number(j->steps[i].end_s));
+		json__set(o, "main", json_boolean(i == j->main_step));
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -227,16 +223,16 @@ static json_t *job_json(const struct report *r)
 		{"account", "Account"}, {"cluster", "Cluster"}, {"end_reason", "End Reason"}};
 	json_t *o = json_object();
 
-	set(o, "id", json__text(r->job->id));
+	json__set(o, "id", json__text(r->job->id));
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
 		const struct model_attr *a = model_job__attr(r->job, texts[i][1]);
 
-		set(o, texts[i][0], text_or_null(a ? a->text : NULL));
+		json__set(o, texts[i][0], text_or_null(a ? a->text : NULL));
 	}
-	set(o, "state", text_or_null(r->facts->state));
-	set(o, "program", text_or_null(r->facts->program));
-	set(o, "start", json__number(r->facts->start_ns / 1e9));
-	set(o, "steps", steps_json(r->job));
+	json__set(o, "state", text_or_null(r->facts->state));
+	json__set(o, "program", text_or_null(r->facts->program));
+	json__set(o, "start", json__number(r->facts->start_ns / 1e9));
+	json__set(o, "steps", steps_json(r->job));
 	return o;
 }
 
@@ -248,20 +244,20 @@ static json_t *coverage_json(const struct report *r)
 		if (!r->job->parts[i].trouble)
 			continue;
 		one = json_object();
-		set(one, "part", json_integer(i + 1));
-		set(one, "step",
-		    json__text(stepname__human(r->job->steps[r->job->parts[i].step].name)));
-		set(one, "node", json__text(r->job->nodes[r->job->parts[i].node].unit.name));
-		set(one, "trouble", json__text(r->job->parts[i].trouble));
+		json__set(one, "part", json_integer(i + 1));
+		json__set(one, "step",
+			  json__text(stepname__human(r->job->steps[r->job->parts[i].step].name)));
+		json__set(one, "node", json__text(r->job->nodes[r->job->parts[i].node].unit.name));
+		json__set(one, "trouble", json__text(r->job->parts[i].trouble));
 		json_array_append_new(troubles, one);
 	}
-	set(o, "share", json__number(facts__job(r->facts, FACT_JOB_coverage)));
-	set(o, "row_s", json__number(facts__job(r->facts, FACT_JOB_row_s)));
-	set(o, "bin_s", json__number(r->job->grid.dt_s));
-	set(o, "parts", json_integer(r->job->nparts));
-	set(o, "collector", json__text(r->job->is_slurms ? "slurm" : "jobprof"));
-	set(o, "is_short", json_boolean(r->is_short));
-	set(o, "not_readable", troubles);
+	json__set(o, "share", json__number(facts__job(r->facts, FACT_JOB_coverage)));
+	json__set(o, "row_s", json__number(facts__job(r->facts, FACT_JOB_row_s)));
+	json__set(o, "bin_s", json__number(r->job->grid.dt_s));
+	json__set(o, "parts", json_integer(r->job->nparts));
+	json__set(o, "collector", json__text(r->job->is_slurms ? "slurm" : "jobprof"));
+	json__set(o, "is_short", json_boolean(r->is_short));
+	json__set(o, "not_readable", troubles);
 	return o;
 }
 
@@ -269,24 +265,24 @@ json_t *report__json(const struct report *r)
 {
 	json_t *o = json_object(), *units = json_object();
 
-	set(units, "nodes", units_json(r->facts, SCOPE_NODE));
-	set(units, "tasks", units_json(r->facts, SCOPE_TASK));
-	set(units, "gpus", units_json(r->facts, SCOPE_GPU));
-	set(units, "task_bins", task_bins_json(r->job));
-	set(o, "format", json_integer(FORMAT));
-	set(o, "job", job_json(r));
-	set(o, "findings", findings_json(r->verdict));
-	set(o, "not_given", rules_json(r->verdict));
-	set(o, "rule_errors", errors_json(r->verdict));
-	set(o, "facts", facts_json(r->facts, SCOPE_JOB));
-	set(o, "bins", facts_json(r->facts, SCOPE_BIN));
-	set(o, "time_budget", budget_json(r->facts));
-	set(o, "units", units);
-	set(o, "commands", commands_json(r->job));
-	set(o, "marks", report_marks__json(r->job));
-	set(o, "pika", report_pika__json(r->pika));
-	set(o, "io", report_io__json(r->io));
-	set(o, "coverage", coverage_json(r));
-	set(o, "missing", missing_json(r->facts));
+	json__set(units, "nodes", units_json(r->facts, SCOPE_NODE));
+	json__set(units, "tasks", units_json(r->facts, SCOPE_TASK));
+	json__set(units, "gpus", units_json(r->facts, SCOPE_GPU));
+	json__set(units, "task_bins", task_bins_json(r->job));
+	json__set(o, "format", json_integer(FORMAT));
+	json__set(o, "job", job_json(r));
+	json__set(o, "findings", findings_json(r->verdict));
+	json__set(o, "not_given", rules_json(r->verdict));
+	json__set(o, "rule_errors", errors_json(r->verdict));
+	json__set(o, "facts", facts_json(r->facts, SCOPE_JOB));
+	json__set(o, "bins", facts_json(r->facts, SCOPE_BIN));
+	json__set(o, "time_budget", budget_json(r->facts));
+	json__set(o, "units", units);
+	json__set(o, "commands", commands_json(r->job));
+	json__set(o, "marks", report_marks__json(r->job));
+	json__set(o, "pika", report_pika__json(r->pika));
+	json__set(o, "io", report_io__json(r->io));
+	json__set(o, "coverage", coverage_json(r));
+	json__set(o, "missing", missing_json(r->facts));
 	return o;
 }

@@ -58,8 +58,8 @@ static float drawable(double v)
 	return fabs(v) < 1e30 ? (float)v : NAN;
 }
 
-static void fill(struct points *p, const struct line *l, const struct job_units *u,
-		 const struct time_grid *g)
+static void fill_points(struct points *p, const struct line *l, const struct job_units *u,
+			const struct time_grid *g)
 {
 	for (unsigned i = 0; i < p->n; i++) {
 		double lo = NAN, hi = NAN, sum = 0, medians = 0;
@@ -116,7 +116,7 @@ static json_t *all_lines(const struct model_job *j, struct points *p)
 
 		if (!strcmp(last, lines[i].key) || !is_known(&lines[i], &u))
 			continue;
-		fill(p, &lines[i], &u, &j->grid);
+		fill_points(p, &lines[i], &u, &j->grid);
 		json_array_append_new(a, line_json(p, &lines[i], &u));
 		last = lines[i].key;
 	}

@@ -374,7 +374,7 @@ static int write_html(const struct work *w, const struct compare_page *page)
 	return status;
 }
 
-static int print(const struct work *w)
+static int print_comparison(const struct work *w)
 {
 	const struct compare_page page = {
 		.a = &w->side[0],
@@ -438,7 +438,7 @@ static int compare_words_given(const struct args *args, char **words)
 	if (!status && args->nbaseline)
 		status = judge_by_baseline(w);
 	if (!status)
-		status = print(w);
+		status = print_comparison(w);
 	for (int i = 0; w && i < 2; i++) {
 		report_inputs__free(&w->run[i].in);
 		model_job__free(&w->run[i].job);

@@ -50,7 +50,7 @@ static bool is_same(const char *a, const char *b)
 	return !a || !b ? a == b : !strcmp(a, b);
 }
 
-static int add(struct compare_runs *r, const char *text, const char *dir)
+static int add_run(struct compare_runs *r, const char *text, const char *dir)
 {
 	struct compare_word *v, own;
 
@@ -82,7 +82,7 @@ static int add_name(struct compare_runs *r, const char *where, const char *name,
 		job = 0;
 	if (job) {
 		snprintf(word, sizeof(word), "%u%.32s", job, step);
-		return add(r, word, where);
+		return add_run(r, word, where);
 	}
 	if (len < 4 || strcmp(name + len - 3, ".h5"))
 		return 0;
@@ -90,7 +90,7 @@ static int add_name(struct compare_runs *r, const char *where, const char *name,
 		path = NULL;
 		return -ENOMEM;
 	}
-	return add(r, path, NULL);
+	return add_run(r, path, NULL);
 }
 
 static int add_dir(struct compare_runs *r, const char *where, const char *step, bool deeper)
@@ -125,12 +125,12 @@ int compare_runs__add(struct compare_runs *r, const char *word, const char *dir,
 	if (is_dir(word))
 		return add_dir(r, word, step, true);
 	if (!access(word, F_OK))
-		return add(r, word, NULL);
+		return add_run(r, word, NULL);
 	copy = rest = strdup(word);
 	if (!copy)
 		return -ENOMEM;
 	while (!err && (item = strsep(&rest, ",")))
-		err = add(r, item, access(item, F_OK) ? dir : NULL);
+		err = add_run(r, item, access(item, F_OK) ? dir : NULL);
 	return err;
 }
 

@@ -91,8 +91,8 @@ static int print_why(const struct report *r, const char *rule, FILE *out)
 }
 
 static const char *const form_options[] = {
-	[REPORT_PAGE] = "",	   [REPORT_JSON] = "--json",   [REPORT_FACTS] = "--facts",
-	[REPORT_WHY] = "--why",	   [REPORT_STORE] = "--store", [REPORT_HTML] = "--html",
+	[REPORT_PAGE] = "",	[REPORT_JSON] = "--json",   [REPORT_FACTS] = "--facts",
+	[REPORT_WHY] = "--why", [REPORT_STORE] = "--store", [REPORT_HTML] = "--html",
 };
 
 struct printing {
@@ -135,7 +135,7 @@ static int write_html(const struct report *r, const struct report_opts *o,
 }
 
 /* 0, or the exit status. */
-static int print(const struct report *r, const struct printing *p)
+static int print_form(const struct report *r, const struct printing *p)
 {
 	const struct report_opts *o = p->opts;
 	FILE *out = p->out;
@@ -224,15 +224,19 @@ static int judge(const struct model_job *j, const struct report_opts *o, report_
 }
 
 /* With the first trouble, which is likely the reason. */
-static void log_no_rows(const struct model_job *j, const char *path)
+static void log_no_rows(const struct model_job *j, const struct job_input *in)
 {
+	const char *path = in->path;
+
 	for (unsigned i = 0; j->parts && i < j->nparts; i++)
 		if (j->parts[i].trouble) {
 			log_error("%s: node %s: %s", path, j->nodes[j->parts[i].node].unit.name,
 				  j->parts[i].trouble);
 			return;
 		}
-	log_error("%s: it has no rows, or all of one instant", path);
+	log_error("%s: %s", path,
+		  !j->nparts && in->nodes ? "it has no node that -N names"
+					  : "it has no rows, or all of one instant");
 }
 
 int report__judge(const struct job_input *inputs, unsigned n, const struct report_opts *o,
@@ -248,7 +252,7 @@ int report__judge(const struct job_input *inputs, unsigned n, const struct repor
 	else if (err == -EINVAL)
 		status = REPORT_SEVERAL;
 	else if (err == -ENODATA)
-		log_no_rows(&job, n ? inputs[0].path : "");
+		log_no_rows(&job, &inputs[0]);
 	else if (err != -EIO) /* which has been said */
 		log_error("%s: %s", n ? inputs[0].path : "", strerror(-err));
 	model_job__free(&job);
@@ -257,7 +261,7 @@ int report__judge(const struct job_input *inputs, unsigned n, const struct repor
 
 static int print_one(const struct report *r, void *ctx)
 {
-	return print(r, ctx);
+	return print_form(r, ctx);
 }
 
 int report__files(const struct job_input *inputs, unsigned n, const struct report_opts *o,

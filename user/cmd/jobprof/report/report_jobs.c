@@ -37,7 +37,7 @@ struct adding {
 	const struct file *file;
 };
 
-static int add(const struct report *r, void *ctx)
+static int add_job(const struct report *r, void *ctx)
 {
 	const struct adding *a = ctx;
 	char id[16] = "";
@@ -74,7 +74,7 @@ static int judge_all(struct report_jobs *jobs, const struct job_input *inputs, u
 	for (unsigned i = 0; files && group && i < n; i++) {
 		unsigned size = files[i].done ? 0 : take_job(files, n, i, group);
 		struct adding a = {jobs, &files[i]};
-		int one = size ? report__judge(group, size, o, add, &a) : 0;
+		int one = size ? report__judge(group, size, o, add_job, &a) : 0;
 
 		if (one == REPORT_SEVERAL)
 			log_error("%s: its name is that of files of another job", group[0].path);
