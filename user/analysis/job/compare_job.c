@@ -21,7 +21,7 @@
 
 const char *compare_job__refuse(const struct model_job *j)
 {
-	if (!(j->grid.end_s > 0))
+	if (!(j->grid.end_s > 0) || isinf(j->grid.end_s))
 		return "how long it ran is not known";
 	return isnan(facts__sum(j, Q_CPU)) ? "its CPU time is not known" : NULL;
 }

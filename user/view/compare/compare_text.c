@@ -21,7 +21,7 @@
 
 static void print_run(const char *letter, const struct compared_job *r, FILE *out)
 {
-	report_number wall, tasks;
+	report_number wall, tasks, cores;
 	char day[32] = "";
 	time_t t = (time_t)r->start_s;
 	struct tm tm;
@@ -31,7 +31,8 @@ static void print_run(const char *letter, const struct compared_job *r, FILE *ou
 	fprintf(out, "%s  %-16s  ran %s, %u node%s", letter, day,
 		report_text__time(r->run.wall_s, wall), r->nodes, report_text__s(r->nodes));
 	if (r->run.cores > 0)
-		fprintf(out, ", %.0f core%s", r->run.cores, report_text__s(r->run.cores));
+		fprintf(out, ", %s core%s", report_text__count(r->run.cores, cores),
+			report_text__s(r->run.cores));
 	if (r->tasks)
 		fprintf(out, ", %s task%s", report_text__count(r->tasks, tasks),
 			report_text__s(r->tasks));

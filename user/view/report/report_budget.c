@@ -53,7 +53,7 @@ struct report_budget report_budget__split(const struct budget_times *t)
 	double idle = all - t->cpu, others, wait, disk, asleep;
 	struct report_budget b = {.core_s = all};
 
-	if (isnan(t->cpu) || isnan(t->core_s) || !(all > 0))
+	if (isnan(t->cpu) || isnan(t->core_s) || !(all > 0) || isinf(all))
 		return (struct report_budget){.core_s = NAN};
 	/* The kernel's split is by ticks, and may not add up to the last digit. */
 	system = isnan(t->user)		? system

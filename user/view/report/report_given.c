@@ -78,7 +78,7 @@ void report_given__print(const struct report *r, FILE *out)
 	report_number used, of;
 
 	fputs("\nUsed of what was given\n", out);
-	if (!isnan(cpu)) {
+	if (isfinite(cpu)) {
 		snprintf(detail, sizeof(detail), "%.*f of %.0f core%s", cpu < 0.05 ? 2 : 1,
 			 facts__job(f, FACT_JOB_cpu_s) / facts__job(f, FACT_JOB_wall_s),
 			 facts__job(f, FACT_JOB_cores),

@@ -57,7 +57,7 @@ static const char *put_scaled(double v, const struct scale *scales, size_t n, re
 	size_t i = 0;
 	int len;
 
-	if (isnan(v) || isinf(v)) {
+	if (!isfinite(v) || isinf(v)) {
 		snprintf(buf, REPORT_NUMBER, "?");
 		return buf;
 	}
@@ -111,8 +111,8 @@ const char *report_text__count(double v, report_number buf)
 	char digits[REPORT_NUMBER];
 	int n, at = 0;
 
-	if (isnan(v) || fabs(v) > DIGITS_MAX) {
-		snprintf(buf, REPORT_NUMBER, isnan(v) ? "?" : "%.3g", v);
+	if (!isfinite(v) || fabs(v) > DIGITS_MAX) {
+		snprintf(buf, REPORT_NUMBER, !isfinite(v) ? "?" : "%.3g", v);
 		return buf;
 	}
 	n = snprintf(digits, sizeof(digits), "%.0f", v);
@@ -127,7 +127,7 @@ const char *report_text__count(double v, report_number buf)
 
 const char *report_text__share(double v, report_number buf)
 {
-	if (isnan(v))
+	if (!isfinite(v))
 		snprintf(buf, REPORT_NUMBER, "?");
 	else if (fabs(v) > DIGITS_MAX)
 		snprintf(buf, REPORT_NUMBER, "%.3g %%", 100 * v);
