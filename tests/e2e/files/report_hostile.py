@@ -273,6 +273,16 @@ def names():
             json.loads(out, parse_constant=no_constant)
 
 
+def names_that_say_nothing():
+    """Where the file's name has no job and no step, its attributes have."""
+    path = os.path.join(tmpdir("unnamed"), "x.h5")
+    for step, said in (("0", "0"), ("batch", "batch"), ("4294967292", "extern"), ("a/b", ""), ("..", "")):
+        with h5py.File(path, "w") as f:
+            write(f, "n1", {"Tasks/0": rows()}, attrs={"Job Id": numpy.array([7], "<i4"), "Step": step})
+        r = as_json(path)
+        is_equal("a file without a name: step %s" % step, [r["job"]["id"], r["job"]["steps"][0]["name"]], ["7", said])
+
+
 def made(name, make):
     def test():
         path = os.path.join(tmpdir("hostile"), "7_0_n1.h5")
@@ -301,5 +311,5 @@ def what_the_fuzzers_found():
 
 if __name__ == "__main__":
     run_tests([no_reports, as_small_as_can_be, wrong_clocks, given_twice, missing, strange_values,
-               strange_attributes, many, names, what_the_fuzzers_found] +
+               strange_attributes, many, names, names_that_say_nothing, what_the_fuzzers_found] +
               [made(*c) for c in hostilelib.CASES.items() if c[0] != "65000 names of one table"])  # it takes minutes
