@@ -95,7 +95,8 @@ static double longest_interval(const double *end_s, unsigned n)
 
 /*
  * When the first row of a table began. A table that begins after the first row of its part (of a
- * late task, or of all where the step was first seen late) has a first row as long as the others.
+ * late task, or of all where the step was first seen late) has a first row as long as the others,
+ * but none begins before the job.
  */
 static double first_begin(struct part_reading *p, unsigned n)
 {
@@ -110,7 +111,7 @@ static double first_begin(struct part_reading *p, unsigned n)
 			p->start_ns = NAN; /* for all its tables */
 	}
 	if (isnan(start) || late)
-		return first - (usual > 0 ? usual : 0);
+		return fmax(fmax(start, 0), first - (usual > 0 ? usual : 0));
 	return start;
 }
 

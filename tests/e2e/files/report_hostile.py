@@ -283,6 +283,15 @@ def names_that_say_nothing():
         is_equal("a file without a name: step %s" % step, [r["job"]["id"], r["job"]["steps"][0]["name"]], ["7", said])
 
 
+def rows_left_out():
+    """A rank that comes late and lacks rows: its first row does not begin before the job."""
+    late = numpy.delete(rows(), [0, *range(20, 30)])
+    r = as_json("--short", node_file(tmpdir("late"), tables={"Tasks/0": rows(), "Ranks/0": late, "Ranks/1": rows()}))
+    is_near("a late rank without some rows: it lived in the job's time", r["units"]["tasks"]["wall_s"][0], 60, 1e-9)
+    is_near("a late rank without some rows: its bins are all of its CPU time", sum(r["units"]["task_bins"]["CPU"][0]),
+            r["units"]["tasks"]["cpu_s"][0], 1e-9)
+
+
 def made(name, make):
     def test():
         path = os.path.join(tmpdir("hostile"), "7_0_n1.h5")
@@ -311,5 +320,5 @@ def what_the_fuzzers_found():
 
 if __name__ == "__main__":
     run_tests([no_reports, as_small_as_can_be, wrong_clocks, given_twice, missing, strange_values,
-               strange_attributes, many, names, names_that_say_nothing, what_the_fuzzers_found] +
+               strange_attributes, many, names, names_that_say_nothing, rows_left_out, what_the_fuzzers_found] +
               [made(*c) for c in hostilelib.CASES.items() if c[0] != "65000 names of one table"])  # it takes minutes
