@@ -86,6 +86,7 @@ void binner__clear(struct binner *b)
 		b->total[q] = NAN;
 	b->rows = 0;
 	b->begin_s = b->end_s = NAN;
+	b->lived_s[0] = b->lived_s[1] = NAN;
 }
 
 static int add_span(struct binner *b, unsigned row, unsigned bin, double share, double s)
@@ -252,6 +253,20 @@ static void add_quantity(struct binner *b, const struct block *k, enum quantity 
 		add_amount(b, q, v);
 }
 
+/* What has ended goes on to have rows, without threads. */
+static void add_lived(struct binner *b, const struct block *k)
+{
+	double threads[BLOCK_ROWS];
+
+	column_values(k, Q_THREADS, 0, threads);
+	for (unsigned i = 0; i < k->n; i++) {
+		if (!(threads[i] > 0))
+			continue;
+		b->lived_s[0] = fmin(b->lived_s[0], k->begin[i]);
+		b->lived_s[1] = fmax(b->lived_s[1], k->end[i]);
+	}
+}
+
 static int add_block(struct binner *b, struct block *k, double begin_s)
 {
 	int err = 0;
@@ -264,6 +279,7 @@ static int add_block(struct binner *b, struct block *k, double begin_s)
 	for (int q = 0; !err && q < N_QUANTITIES; q++)
 		if (is_known(k->c, q))
 			add_quantity(b, k, q);
+	add_lived(b, k);
 	return err;
 }
 

@@ -65,6 +65,7 @@ struct binner {
 	double *weights;	    /* [N_QUANTITIES][n]: seconds in which a gauge was known */
 	uint64_t rows;
 	double begin_s, end_s;	/* of all rows; NaN: there were none */
+	double lived_s[2];	/* of the rows added to it in which there was a thread; NaN: none */
 	struct bin_span *spans; /* of the rows that are being added */
 	size_t nspans, room;
 };

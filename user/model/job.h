@@ -49,7 +49,9 @@ struct job_unit {
 	char *name;	     /* "n1", "5", "0" */
 	unsigned node, step; /* indices; step only of tasks */
 	uint64_t rows;
-	double begin_s, end_s;	    /* of its rows, since the job's start */
+	/* Of its rows, since the job's start; of a task or rank, of those in which it had a thread,
+	 * where that is known. */
+	double begin_s, end_s;
 	double total[N_QUANTITIES]; /* sum of amounts; highest row of gauges; NaN: not known */
 	double *bins;		    /* see job_unit__bins() */
 	struct job_about about;

@@ -23,6 +23,7 @@ void job_message__put_unit(struct message *m, const struct binner *b, bool all)
 	message__put(m, &b->rows, sizeof(b->rows));
 	message__put(m, &b->begin_s, sizeof(b->begin_s));
 	message__put(m, &b->end_s, sizeof(b->end_s));
+	message__put(m, b->lived_s, sizeof(b->lived_s));
 	for (int q = 0; q < N_QUANTITIES; q++) {
 		int there = (all || quantity_infos[q].is_kept) && has_bins(b, q);
 
@@ -55,6 +56,8 @@ int job_message__take_unit(struct message *m, struct binner *b)
 		err = take_value(m, &b->begin_s, sizeof(b->begin_s));
 	if (!err)
 		err = take_value(m, &b->end_s, sizeof(b->end_s));
+	if (!err)
+		err = take_value(m, b->lived_s, sizeof(b->lived_s));
 	for (int q = 0; !err && q < N_QUANTITIES; q++) {
 		err = take_value(m, &there, sizeof(there));
 		if (!err && there)

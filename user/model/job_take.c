@@ -19,8 +19,8 @@ static int keep(struct job_unit *u, const struct binner *b)
 
 	memcpy(u->total, b->total, sizeof(u->total));
 	u->rows = b->rows;
-	u->begin_s = b->begin_s;
-	u->end_s = b->end_s;
+	u->begin_s = isnan(b->lived_s[0]) ? b->begin_s : b->lived_s[0];
+	u->end_s = isnan(b->lived_s[1]) ? b->end_s : b->lived_s[1];
 	for (int q = 0; q < N_QUANTITIES; q++)
 		kept += quantity__is_kept(q, u->series);
 	u->bins = malloc((kept * n + 1) * sizeof(*u->bins));

@@ -292,6 +292,20 @@ def rows_left_out():
             r["units"]["tasks"]["cpu_s"][0], 1e-9)
 
 
+def ranks_that_end():
+    """A rank has rows until its step ends: it lived in those in which it had a thread."""
+    threads, cpu = numpy.full(60, 2.0), numpy.full(60, 0.9)
+    threads[20:] = numpy.nan
+    threads[:10] = numpy.nan
+    cpu[20:] = cpu[:10] = 0
+    columns = COLUMNS + [("Threads", F)]
+    tables = {"Tasks/0": rows(columns=columns, Threads=4), "Ranks/0": rows(columns=columns, Threads=threads, CPUTime=cpu),
+              "Ranks/1": rows(columns=columns, Threads=2), "Ranks/2": rows(columns=columns, Threads=numpy.nan)}
+    r = as_json(node_file(tmpdir("ended"), tables=tables))
+    is_equal("ranks that end: their time", r["units"]["tasks"]["wall_s"], [10, 60, 60])
+    is_equal("ranks that end: the node's time", r["units"]["nodes"]["wall_s"], [60])
+
+
 def made(name, make):
     def test():
         path = os.path.join(tmpdir("hostile"), "7_0_n1.h5")
@@ -320,5 +334,5 @@ def what_the_fuzzers_found():
 
 if __name__ == "__main__":
     run_tests([no_reports, as_small_as_can_be, wrong_clocks, given_twice, missing, strange_values,
-               strange_attributes, many, names, names_that_say_nothing, rows_left_out, what_the_fuzzers_found] +
+               strange_attributes, many, names, names_that_say_nothing, rows_left_out, ranks_that_end, what_the_fuzzers_found] +
               [made(*c) for c in hostilelib.CASES.items() if c[0] != "65000 names of one table"])  # it takes minutes
