@@ -158,6 +158,36 @@ TEST(steps_of_a_node_add_their_amounts_and_share_its_time)
 	binner__free(&b);
 }
 
+TEST(where_no_step_of_a_node_has_rows_nothing_is_covered)
+{
+	const double row[][3] = {{4, 0, 1024}}, end[] = {5};
+	struct binner a = new_binner(), b = new_binner();
+
+	add(&a, 1, row, 0, end);
+	add(&b, 1, row, 0, end);
+	binner__join_step(&a, &b);
+	assert_true(isnan(bin(&a, Q_COVERED, 1)));
+	near(a.total[Q_COVERED], 10);
+	binner__free(&a);
+	binner__free(&b);
+}
+
+TEST(a_row_over_a_gap_is_in_the_total_alone)
+{
+	const double rows[][3] = {{1, 0, 1024}, {2, 1, 2048}, {3, 0, 1024}}, end[] = {1, 21, 22};
+	struct binner b = new_binner();
+
+	b.gap_s = 10;
+	add(&b, 3, rows, 0, end);
+	near(b.total[Q_CPU], 6);
+	near(b.total[Q_RSS], 2);
+	near(b.total[Q_COVERED], 2);
+	near(bin(&b, Q_CPU, 0), 1);
+	assert_true(isnan(bin(&b, Q_CPU, 1)) && isnan(bin(&b, Q_COVERED, 1)));
+	near(bin(&b, Q_CPU, 2), 3);
+	binner__free(&b);
+}
+
 TEST(flags_are_the_share_of_the_time_in_which_a_bit_was_set)
 {
 	const double reasons[] = {0x8, 0x100}, end[] = {4, 10};

@@ -58,7 +58,7 @@ int binner__init(struct binner *b, const struct time_grid *grid)
 {
 	size_t cells = (size_t)N_QUANTITIES * (grid->n + 1);
 
-	*b = (struct binner){.grid = grid, .cores = NAN};
+	*b = (struct binner){.grid = grid, .cores = NAN, .gap_s = INFINITY};
 	b->bins = calloc(cells, sizeof(*b->bins));
 	b->weights = calloc(cells, sizeof(*b->weights));
 	if (!b->bins || !b->weights)
@@ -274,7 +274,10 @@ static int add_block(struct binner *b, struct block *k, double begin_s)
 	b->nspans = 0;
 	for (unsigned i = 0; !err && i < k->n; i++) {
 		k->begin[i] = fmin(i ? k->end[i - 1] : begin_s, k->end[i]);
-		err = span_row(b, i, k->begin[i], k->end[i]);
+		if (k->end[i] - k->begin[i] > b->gap_s)
+			k->begin[i] = k->end[i];
+		else
+			err = span_row(b, i, k->begin[i], k->end[i]);
 	}
 	for (int q = 0; !err && q < N_QUANTITIES; q++)
 		if (is_known(k->c, q))
@@ -387,8 +390,12 @@ void binner__join_step(struct binner *b, const struct binner *other)
 		if (q != Q_COVERED)
 			merge_bins(b, other, q, is_of_node(q) ? MERGE_MAX : MERGE_JOIN);
 	merge_bins(b, other, Q_COVERED, MERGE_SUM);
-	for (unsigned k = 0; k < b->grid->n; k++)
-		covered[k] = fmin(covered[k], time_grid__span_s(b->grid, k));
+	b->total[Q_COVERED] = NAN;
+	for (unsigned k = 0; k < b->grid->n; k++) {
+		if (!isnan(covered[k]))
+			covered[k] = fmin(covered[k], time_grid__span_s(b->grid, k));
+		b->total[Q_COVERED] = known__sum(b->total[Q_COVERED], covered[k]);
+	}
 	b->rows += other->rows;
 	b->begin_s = fmin(b->begin_s, other->begin_s);
 	b->end_s = fmax(b->end_s, other->end_s);

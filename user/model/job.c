@@ -238,7 +238,7 @@ static int set_grid(struct model_job *j, double dt_s)
 		t1 = fmax(t1, p->end_ns);
 		if (s > longest && p->rows) {
 			longest = s;
-			j->row_s = s / p->rows;
+			j->row_s = isnan(p->row_s) ? s / p->rows : p->row_s;
 		}
 	}
 	if (!(t1 > t0))
@@ -364,6 +364,7 @@ static int make_parts(struct job_reading *r)
 						.node = r->places[i].of_node,
 						.start_ns = NAN,
 						.end_ns = NAN,
+						.row_s = NAN,
 						.covered_s = NAN};
 	return 0;
 }

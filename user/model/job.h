@@ -32,6 +32,7 @@ struct job_part {
 	unsigned nattrs;
 	double start_ns, end_ns; /* Unix time; NaN: not known */
 	uint64_t rows;
+	double row_s; /* the usual time between rows; NaN: not known */
 	unsigned tasks;
 	double covered_s; /* of its rows; NaN: not known */
 	char *trouble;	  /* why the part could not be read; NULL: it could */
