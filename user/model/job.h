@@ -55,6 +55,7 @@ struct job_unit {
 	double begin_s, end_s;
 	double total[N_QUANTITIES]; /* sum of amounts; highest row of gauges; NaN: not known */
 	double *bins;		    /* see job_unit__bins() */
+	double *held;		    /* see job_unit__held(); NULL: of a task or a device */
 	struct job_about about;
 	bool is_rank;	    /* of a launcher of MPI inside a task */
 	const char *series; /* the one whose kept quantities have bins; NULL: all have, of a node */
@@ -133,6 +134,9 @@ void model_job__free(struct model_job *j);
 
 /* grid.n bins of a quantity; NULL: it is not kept of such units. */
 const double *job_unit__bins(const struct job_unit *u, enum quantity q, const struct time_grid *g);
+/* Of a node, and of a HELD quantity: what its steps held at each of grid.n x grid.instants times.
+ */
+const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g);
 /* Of the first part that has it; NULL: none has. */
 const struct model_attr *model_job__attr(const struct model_job *j, const char *name);
 /* Why a quantity is not known of any node, as a few words: "Slurm's profiles have no RunDelay". */
