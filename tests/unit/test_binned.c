@@ -158,6 +158,74 @@ TEST(steps_of_a_node_add_their_amounts_and_share_its_time)
 	binner__free(&b);
 }
 
+TEST(a_step_that_has_ended_adds_nothing_to_the_one_after_it)
+{
+	const double one[][3] = {{4, 0, 3072}, {0, 0, 3072}}, two[][3] = {{6, 0, 1024}},
+		     end_one[] = {10, 10}, end_two[] = {20};
+	struct binner a = new_binner(), b = new_binner();
+
+	add(&a, 2, one, 0, end_one);
+	add(&b, 1, two, 10, end_two);
+	binner__join_step(&a, &b);
+	near(bin(&a, Q_RSS, 0), 3);
+	near(bin(&a, Q_RSS, 1), 1);
+	near(a.total[Q_RSS], 3);
+	binner__free(&a);
+	binner__free(&b);
+}
+
+/* Rows of 2 s, in which each of two tasks has its highest memory at another time of a bin. */
+TEST(what_units_hold_together_is_of_one_time)
+{
+	const struct time_grid fine = {.dt_s = 10, .end_s = 25, .n = 3, .instants = 5};
+	const double
+		end[] = {2, 4, 6, 8, 10},
+		one[][3] = {{0, 0, 1024}, {0, 0, 5120}, {0, 0, 1024}, {0, 0, 1024}, {0, 0, 1024}},
+		two[][3] = {{0, 0, 2048}, {0, 0, 2048}, {0, 0, 2048}, {0, 0, 7168}, {0, 0, 2048}};
+	struct binner a = new_binner(), b = new_binner();
+
+	binner__free(&a);
+	binner__free(&b);
+	assert_int_equal(binner__init(&a, &fine) | binner__init(&b, &fine), 0);
+	add(&a, 5, one, 0, end);
+	add(&b, 5, two, 0, end);
+	binner__merge(&a, &b);
+	near(a.total[Q_RSS], 1 + 7);
+	near(bin(&a, Q_RSS, 0), 9 / 5.0 + 15 / 5.0);
+	binner__free(&a);
+	binner__free(&b);
+}
+
+TEST(where_no_step_of_a_node_has_rows_nothing_is_covered)
+{
+	const double row[][3] = {{4, 0, 1024}}, end[] = {5};
+	struct binner a = new_binner(), b = new_binner();
+
+	add(&a, 1, row, 0, end);
+	add(&b, 1, row, 0, end);
+	binner__join_step(&a, &b);
+	assert_true(isnan(bin(&a, Q_COVERED, 1)));
+	near(a.total[Q_COVERED], 10);
+	binner__free(&a);
+	binner__free(&b);
+}
+
+TEST(a_row_over_a_gap_is_in_the_total_alone)
+{
+	const double rows[][3] = {{1, 0, 1024}, {2, 1, 2048}, {3, 0, 1024}}, end[] = {1, 21, 22};
+	struct binner b = new_binner();
+
+	b.gap_s = 10;
+	add(&b, 3, rows, 0, end);
+	near(b.total[Q_CPU], 6);
+	near(b.total[Q_RSS], 2);
+	near(b.total[Q_COVERED], 2);
+	near(bin(&b, Q_CPU, 0), 1);
+	assert_true(isnan(bin(&b, Q_CPU, 1)) && isnan(bin(&b, Q_COVERED, 1)));
+	near(bin(&b, Q_CPU, 2), 3);
+	binner__free(&b);
+}
+
 TEST(flags_are_the_share_of_the_time_in_which_a_bit_was_set)
 {
 	const double reasons[] = {0x8, 0x100}, end[] = {4, 10};

@@ -106,24 +106,50 @@ static int parse_name(struct reader *r, const char *path, char **step)
 	return r->job && *step ? 0 : -ENOMEM;
 }
 
-/* What a job file says of itself counts more than its name, which users choose; what a node-step
- * file says, where the name says nothing. */
-static int take_job(struct reader *r, hid_t root)
+/* 0 or -ENOMEM. */
+static int take_job(struct reader *r, hid_t from)
 {
-	hid_t node =
-		r->merged || *r->job ? root : H5Gopen2(root, r->steps[0].nodes.v[0], H5P_DEFAULT);
 	int64_t job;
 	char *text;
 
-	if (node >= 0 && reader__i64(node, "Job Id", &job) && job > 0 && job <= INT32_MAX) {
-		if (asprintf(&text, "%d", (int)job) < 0)
-			return -ENOMEM;
-		free(r->job);
-		r->job = text;
-	}
-	if (node >= 0 && node != root)
-		H5Gclose(node);
+	if (!reader__i64(from, "Job Id", &job) || job <= 0 || job > INT32_MAX)
+		return 0;
+	if (asprintf(&text, "%d", (int)job) < 0)
+		return -ENOMEM;
+	free(r->job);
+	r->job = text;
 	return 0;
+}
+
+static void take_step(struct reader_step *s, hid_t node)
+{
+	char *text = reader__text(node, "Step");
+
+	if (!text || !h5__name_ok(text)) {
+		free(text);
+		return;
+	}
+	free(s->name);
+	s->name = text;
+}
+
+/* What a job file says of itself counts more than its name, which users choose; what a node-step
+ * file says, where the name says nothing. */
+static int take_ids(struct reader *r, hid_t root)
+{
+	struct reader_step *first = &r->steps[0];
+	hid_t node;
+	int err;
+
+	if (r->merged)
+		return take_job(r, root);
+	node = H5Gopen2(root, first->nodes.v[0], H5P_DEFAULT);
+	err = node < 0 || *r->job ? 0 : take_job(r, node);
+	if (node >= 0 && !*first->name)
+		take_step(first, node);
+	if (node >= 0)
+		H5Gclose(node);
+	return err;
 }
 
 /* Node_<node> with "Time Series" in it, or Step_<step> with "Nodes". */
@@ -166,7 +192,7 @@ static int read_tree(struct reader *r, const char *path)
 	if (!err && !r->nnodes)
 		err = -EBADMSG;
 	if (!err)
-		err = take_job(r, root);
+		err = take_ids(r, root);
 	string_list__free(&groups);
 	free(step);
 	if (root >= 0)

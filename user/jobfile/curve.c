@@ -17,7 +17,7 @@ struct making {
 	struct curve *out;
 	struct curve_tables tables;
 	struct curve_query quiet; /* for the second walk: what is wrong is said once */
-	double t0, t1;		  /* of all rows */
+	double t0, t1;		  /* of all rows; then t0 is when the first step started */
 	double row_s;		  /* the least mean length of a table's rows */
 	struct curve_row all;	  /* the first walk's table at hand: its time; value: its rows */
 	double dt;
@@ -217,6 +217,7 @@ static int make_curve(struct making *m)
 		return -ENOENT;
 	if (!m->tables.tables || !(m->t1 > m->t0))
 		return -ENODATA;
+	m->t0 = fmin(m->t0, m->tables.first_start);
 	m->room = c->tables = m->tables.tables;
 	if (c->tables == 1 && c->rows <= ROWS_MAX) {
 		err = make_room(m, (unsigned)c->rows);
@@ -230,7 +231,7 @@ static int make_curve(struct making *m)
 int curve__read(struct curve *out, const struct reader *r, const struct curve_query *q)
 {
 	struct making m = {.out = out,
-			   .tables = {.r = r, .q = q, .start = NAN},
+			   .tables = {.r = r, .q = q, .start = NAN, .first_start = NAN},
 			   .t0 = NAN,
 			   .t1 = NAN,
 			   .row_s = NAN,

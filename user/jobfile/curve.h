@@ -29,7 +29,8 @@ struct curve_query {
 
 struct curve {
 	unsigned n;
-	double *begin_s, *end_s; /* of each step, since the first of the file's chosen rows began */
+	double *begin_s, *end_s;     /* of each step, since the first of the file's chosen steps (of
+				      * the job) started */
 	double *low, *middle, *high; /* NaN: not known */
 	char *column;		     /* its name in the file */
 	char unit[CURVE_UNIT];	     /* of the column, not of the rate; "": a plain number */

@@ -63,15 +63,21 @@ static double time_of(const struct curve_tables *t, const union cell *row)
 	return isnan(s) ? cell(t, row, t->elapsed) : s;
 }
 
+/* When the node's step started; NaN: the node does not say. */
+static double said_start(const struct reader_node *n)
+{
+	int64_t ns;
+
+	return reader_node__i64(n, "Start TimeNS", &ns) ? (double)ns / 1e9 : NAN;
+}
+
 /* When the table's step started. */
 static double start_of(const struct curve_tables *t, const struct reader_node *n,
 		       const union cell *row)
 {
-	int64_t ns;
+	double said = t->ns >= 0 ? said_start(n) : NAN;
 
-	if (t->ns >= 0 && reader_node__i64(n, "Start TimeNS", &ns))
-		return (double)ns / 1e9;
-	return time_of(t, row) - cell(t, row, t->elapsed);
+	return isnan(said) ? time_of(t, row) - cell(t, row, t->elapsed) : said;
 }
 
 /* A table that begins with its step has its first row since then; one that begins later, or of
@@ -118,6 +124,7 @@ static int walk_rows(struct walk *w)
 	while ((got = cursor__next(t->cursor, &rows, &n)) > 0) {
 		if (isnan(before) && n) {
 			t->start = start_of(t, w->node, rows);
+			t->first_start = fmin(t->first_start, t->start);
 			before = first_begin(t, rows, n);
 		}
 		put_rows(w, rows, n, &before);
@@ -164,6 +171,8 @@ static int walk_node(struct walk *w, const struct node_ref *ref)
 	int err = reader__node(t->r, ref->step, ref->node, t->q->series, &n);
 	const struct reader_series *s = err ? NULL : node__series(n, t->q->series);
 
+	if (!err)
+		t->first_start = fmin(t->first_start, said_start(n));
 	if (err || !s) {
 		if (err != -ENOMEM && t->q->problem)
 			t->q->problem(t->q->ctx, step->name, step->nodes.v[ref->node], NULL,

@@ -21,6 +21,7 @@ struct curve_tables {
 	enum col_kind kind;
 	unsigned tables; /* that were called so far */
 	bool has_series;
+	double first_start; /* of all chosen steps; NaN: no start is known */
 	/* The table at hand: */
 	unsigned shape;
 	int value, ns, epoch, elapsed;

@@ -31,6 +31,15 @@ bool quantity__is_kept(enum quantity q, const char *series)
 	return !series || (quantity_infos[q].is_kept && !strcmp(quantity_infos[q].series, series));
 }
 
+unsigned quantity__held_before(int q)
+{
+	unsigned n = 0;
+
+	while (q-- > 0)
+		n += quantity_infos[q].how == BINNED_HELD;
+	return n;
+}
+
 /* A row's part of a bin. */
 struct bin_span {
 	unsigned row, bin;
@@ -43,10 +52,11 @@ struct time_grid time_grid__of(double t0_ns, double t1_ns, double dt_s, unsigned
 	double end_s = (t1_ns - t0_ns) / 1e9;
 
 	if (!(end_s > 0))
-		return (struct time_grid){t0_ns, dt_s, 0, 0};
+		return (struct time_grid){t0_ns, dt_s, 0, 0, 0};
 	while (ceil(end_s / dt_s - 1e-9) > n_max)
 		dt_s *= 2;
-	return (struct time_grid){t0_ns, dt_s, end_s, (unsigned)fmax(1, ceil(end_s / dt_s - 1e-9))};
+	return (struct time_grid){t0_ns, dt_s, end_s, (unsigned)fmax(1, ceil(end_s / dt_s - 1e-9)),
+				  0};
 }
 
 double time_grid__span_s(const struct time_grid *g, unsigned bin)
@@ -54,14 +64,30 @@ double time_grid__span_s(const struct time_grid *g, unsigned bin)
 	return fmin(g->dt_s, g->end_s - bin * g->dt_s);
 }
 
+static size_t instants_of(const struct time_grid *g)
+{
+	return (size_t)g->n * g->instants;
+}
+
+static double *held_of(const struct binner *b, enum quantity q)
+{
+	return b->held + quantity__held_before(q) * instants_of(b->grid);
+}
+
+static size_t held_size(const struct time_grid *g)
+{
+	return quantity__held_before(N_QUANTITIES) * instants_of(g);
+}
+
 int binner__init(struct binner *b, const struct time_grid *grid)
 {
 	size_t cells = (size_t)N_QUANTITIES * (grid->n + 1);
 
-	*b = (struct binner){.grid = grid, .cores = NAN};
+	*b = (struct binner){.grid = grid, .cores = NAN, .gap_s = INFINITY};
 	b->bins = calloc(cells, sizeof(*b->bins));
 	b->weights = calloc(cells, sizeof(*b->weights));
-	if (!b->bins || !b->weights)
+	b->held = calloc(held_size(grid) + 1, sizeof(*b->held));
+	if (!b->bins || !b->weights || !b->held)
 		return -ENOMEM;
 	binner__clear(b);
 	return 0;
@@ -71,6 +97,7 @@ void binner__free(struct binner *b)
 {
 	free(b->bins);
 	free(b->weights);
+	free(b->held);
 	free(b->spans);
 	*b = (struct binner){0};
 }
@@ -81,11 +108,14 @@ void binner__clear(struct binner *b)
 
 	for (size_t i = 0; i < cells; i++)
 		b->bins[i] = NAN;
+	for (size_t i = 0; i < held_size(b->grid); i++)
+		b->held[i] = NAN;
 	memset(b->weights, 0, cells * sizeof(*b->weights));
 	for (int q = 0; q < N_QUANTITIES; q++)
 		b->total[q] = NAN;
 	b->rows = 0;
 	b->begin_s = b->end_s = NAN;
+	b->lived_s[0] = b->lived_s[1] = NAN;
 }
 
 static int add_span(struct binner *b, unsigned row, unsigned bin, double share, double s)
@@ -132,6 +162,7 @@ struct block {
 	const struct binner_columns *c;
 	const union cell *rows;
 	unsigned stride, n;
+	bool is_first; /* of its table */
 	double begin[BLOCK_ROWS];
 	const double *end;
 };
@@ -227,6 +258,27 @@ static void add_gauge(struct binner *b, enum quantity q, const double *v)
 	}
 }
 
+/*
+ * A row holds from after its begin to its end; one without length, where that is an instant. A
+ * table's first row without length is of a step that only begins.
+ */
+static void add_held(struct binner *b, const struct block *k, enum quantity q, const double *v)
+{
+	double part_s = b->grid->dt_s / b->grid->instants, *held = held_of(b, q);
+
+	for (unsigned i = 0; i < k->n; i++) {
+		bool has_length = k->end[i] > k->begin[i];
+		double from = has_length ? floor(k->begin[i] / part_s + 1e-6) + 1
+					 : ceil(k->end[i] / part_s - 1e-6);
+		double to = fmin(floor(k->end[i] / part_s + 1e-6), instants_of(b->grid));
+
+		if (!(from <= to) || to < 1 || (!has_length && !i && k->is_first))
+			continue;
+		for (size_t at = (size_t)fmax(from, 1) - 1; at < (size_t)to; at++)
+			held[at] = fmax(held[at], v[i]);
+	}
+}
+
 static void add_amount(struct binner *b, enum quantity q, const double *v)
 {
 	double *bins = b->bins + (size_t)q * b->grid->n;
@@ -250,6 +302,22 @@ static void add_quantity(struct binner *b, const struct block *k, enum quantity 
 		add_gauge(b, q, v);
 	else
 		add_amount(b, q, v);
+	if (quantity_infos[q].how == BINNED_HELD && b->grid->instants)
+		add_held(b, k, q, v);
+}
+
+/* What has ended goes on to have rows, without threads. */
+static void add_lived(struct binner *b, const struct block *k)
+{
+	double threads[BLOCK_ROWS];
+
+	column_values(k, Q_THREADS, 0, threads);
+	for (unsigned i = 0; i < k->n; i++) {
+		if (!(threads[i] > 0))
+			continue;
+		b->lived_s[0] = fmin(b->lived_s[0], k->begin[i]);
+		b->lived_s[1] = fmax(b->lived_s[1], k->end[i]);
+	}
 }
 
 static int add_block(struct binner *b, struct block *k, double begin_s)
@@ -259,11 +327,15 @@ static int add_block(struct binner *b, struct block *k, double begin_s)
 	b->nspans = 0;
 	for (unsigned i = 0; !err && i < k->n; i++) {
 		k->begin[i] = fmin(i ? k->end[i - 1] : begin_s, k->end[i]);
-		err = span_row(b, i, k->begin[i], k->end[i]);
+		if (k->end[i] - k->begin[i] > b->gap_s)
+			k->begin[i] = k->end[i];
+		else
+			err = span_row(b, i, k->begin[i], k->end[i]);
 	}
 	for (int q = 0; !err && q < N_QUANTITIES; q++)
 		if (is_known(k->c, q))
 			add_quantity(b, k, q);
+	add_lived(b, k);
 	return err;
 }
 
@@ -279,6 +351,7 @@ int binner__add(struct binner *b, const struct binner_columns *c, const union ce
 				  .rows = rows + (size_t)i * stride,
 				  .stride = stride,
 				  .n = n - i < BLOCK_ROWS ? n - i : BLOCK_ROWS,
+				  .is_first = !i && !b->rows,
 				  .end = end_s + i};
 
 		err = add_block(b, &k, i ? end_s[i - 1] : begin_s);
@@ -302,7 +375,8 @@ void binner__end_table(struct binner *b)
 }
 
 /* Gauges of two steps in a bin, of which each step covers a part: the mean over the bin of their
- * sum, or of what there was where one followed the other. */
+ * sum, or of what there was where one followed the other: of one alone, where the other only had a
+ * row without length. */
 static double join_gauge(const struct binner *b, const struct binner *other, size_t at,
 			 unsigned bin)
 {
@@ -310,10 +384,23 @@ static double join_gauge(const struct binner *b, const struct binner *other, siz
 	double wb = other->bins[(size_t)Q_COVERED * b->grid->n + bin];
 	double va = b->bins[at], vb = other->bins[at];
 
-	if (isnan(va) || isnan(vb) || !(wa > 0) || !(wb > 0))
+	if (isnan(va) || isnan(vb) || !(wa + wb > 0))
 		return known__sum(va, vb);
 	return (va * wa + vb * wb) /
 	       fmax(fmax(wa, wb), fmin(time_grid__span_s(b->grid, bin), wa + wb));
+}
+
+/* The highest sum at an instant; NaN: none is known. */
+static double add_up_held(struct binner *b, const struct binner *other, enum quantity q)
+{
+	double *held = held_of(b, q), peak = NAN;
+	const double *more = held_of(other, q);
+
+	for (size_t i = 0; i < instants_of(b->grid); i++) {
+		held[i] = known__sum(held[i], more[i]);
+		peak = fmax(peak, held[i]);
+	}
+	return peak;
 }
 
 enum merge_how { MERGE_SUM, MERGE_MAX, MERGE_JOIN };
@@ -322,7 +409,7 @@ static void merge_bins(struct binner *b, const struct binner *other, enum quanti
 		       enum merge_how how)
 {
 	bool gauge = quantity__is_gauge(q), max = how == MERGE_MAX;
-	double peak = NAN;
+	double peak = NAN, held = NAN;
 
 	for (unsigned k = 0; k < b->grid->n; k++) {
 		size_t at = (size_t)q * b->grid->n + k;
@@ -333,12 +420,14 @@ static void merge_bins(struct binner *b, const struct binner *other, enum quanti
 				      : known__sum(b->bins[at], other->bins[at]);
 		peak = fmax(peak, b->bins[at]);
 	}
+	if (quantity_infos[q].how == BINNED_HELD)
+		held = add_up_held(b, other, q);
 	if (q == Q_PORT_RATE) /* the slowest matters */
 		b->total[q] = fmin(b->total[q], other->total[q]);
 	else if (max)
 		b->total[q] = fmax(b->total[q], other->total[q]);
 	else if (gauge) /* the highest row may be higher than the mean of its bin */
-		b->total[q] = fmax(fmax(b->total[q], other->total[q]), peak);
+		b->total[q] = fmax(fmax(b->total[q], other->total[q]), isnan(held) ? peak : held);
 	else
 		b->total[q] = known__sum(b->total[q], other->total[q]);
 }
@@ -371,8 +460,12 @@ void binner__join_step(struct binner *b, const struct binner *other)
 		if (q != Q_COVERED)
 			merge_bins(b, other, q, is_of_node(q) ? MERGE_MAX : MERGE_JOIN);
 	merge_bins(b, other, Q_COVERED, MERGE_SUM);
-	for (unsigned k = 0; k < b->grid->n; k++)
-		covered[k] = fmin(covered[k], time_grid__span_s(b->grid, k));
+	b->total[Q_COVERED] = NAN;
+	for (unsigned k = 0; k < b->grid->n; k++) {
+		if (!isnan(covered[k]))
+			covered[k] = fmin(covered[k], time_grid__span_s(b->grid, k));
+		b->total[Q_COVERED] = known__sum(b->total[Q_COVERED], covered[k]);
+	}
 	b->rows += other->rows;
 	b->begin_s = fmin(b->begin_s, other->begin_s);
 	b->end_s = fmax(b->end_s, other->end_s);

@@ -17,7 +17,14 @@ enum quantity {
 	N_QUANTITIES
 };
 
-enum binned_how { BINNED_AMOUNT, BINNED_GAUGE, BINNED_COVERED, BINNED_AVOIDABLE, BINNED_FLAGS };
+enum binned_how {
+	BINNED_AMOUNT,
+	BINNED_GAUGE,
+	BINNED_HELD,
+	BINNED_COVERED,
+	BINNED_AVOIDABLE,
+	BINNED_FLAGS
+};
 
 #define BINNED_COLUMNS 4
 
@@ -36,14 +43,19 @@ bool quantity__is_kept(enum quantity q, const char *series);
 
 static inline bool quantity__is_gauge(enum quantity q)
 {
-	return quantity_infos[q].how == BINNED_GAUGE || quantity_infos[q].how == BINNED_FLAGS;
+	return quantity_infos[q].how == BINNED_GAUGE || quantity_infos[q].how == BINNED_HELD ||
+	       quantity_infos[q].how == BINNED_FLAGS;
 }
+
+/* How many quantities before q are HELD; of N_QUANTITIES: how many are. */
+unsigned quantity__held_before(int q);
 
 /* Bin k is [k dt_s, (k + 1) dt_s) since the job's start; the last bin may be shorter. */
 struct time_grid {
 	double t0_ns; /* Unix time of the job's start */
 	double dt_s, end_s;
 	unsigned n;
+	unsigned instants; /* of each bin: the ends of as many equal parts; 0: none */
 };
 
 /* The grid of a job from t0_ns to t1_ns whose bins are at least dt_s long, and at most n_max: the
@@ -59,12 +71,15 @@ double time_grid__span_s(const struct time_grid *g, unsigned bin);
  */
 struct binner {
 	const struct time_grid *grid;
-	double cores;		    /* for AVOIDABLE */
+	double cores; /* for AVOIDABLE */
+	double gap_s; /* a longer row is over a gap, and in the total alone; binner__init(): none */
 	double total[N_QUANTITIES]; /* sum of amounts, highest row of gauges; NaN: not known */
 	double *bins;		    /* [N_QUANTITIES][n]; NaN: not known */
 	double *weights;	    /* [N_QUANTITIES][n]: seconds in which a gauge was known */
+	double *held; /* [HELD quantities][n x instants]: of the row at that time; NaN: none */
 	uint64_t rows;
 	double begin_s, end_s;	/* of all rows; NaN: there were none */
+	double lived_s[2];	/* of the rows added to it in which there was a thread; NaN: none */
 	struct bin_span *spans; /* of the rows that are being added */
 	size_t nspans, room;
 };
@@ -90,7 +105,7 @@ int binner__add(struct binner *b, const struct binner_columns *c, const union ce
 /* Ends a table: its gauges are means. Tables of a group are added up: amounts and gauges alike. */
 void binner__end_table(struct binner *b);
 /* Adds another unit to this one: a task to its step. Where gauges of several are added, their total
- * is the highest bin, since their rows do not meet. */
+ * is the highest sum at an instant of those that are HELD, else the highest bin. */
 void binner__merge(struct binner *b, const struct binner *other);
 /* The same of another step of the node: what is of the node and not of its steps counts once. */
 void binner__join_step(struct binner *b, const struct binner *other);

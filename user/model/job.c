@@ -22,6 +22,8 @@
 #define NODE_BYTES_MAX (160u << 20) /* of all nodes: bins of 30 s of 1,000 nodes and two hours */
 #define TASK_BYTES_MAX (128u << 20)
 #define PART_BYTES_MAX (24u << 20)
+#define HELD_BYTES_MAX (64u << 20) /* of all nodes */
+#define INSTANTS_MAX   (2 * BINS_MAX)
 
 static const struct pool_limits limits = {UINT64_C(1) << 30, 60};
 
@@ -223,6 +225,18 @@ static unsigned bins_max(const struct model_job *j)
 	return n < 16 ? 16 : n > BINS_MAX ? BINS_MAX : (unsigned)n;
 }
 
+/* Two for each row, so that rows of steps and tasks meet there that overlap in time, or as many as
+ * there is memory for. */
+static unsigned instants_of_bin(const struct model_job *j)
+{
+	size_t held = quantity__held_before(N_QUANTITIES) * sizeof(double);
+	size_t most = HELD_BYTES_MAX / held / (j->nnodes + 1);
+	double wanted = fmax(1, ceil(2 * j->grid.dt_s / j->row_s - 1e-9));
+
+	most = (most < INSTANTS_MAX ? most : INSTANTS_MAX) / j->grid.n;
+	return wanted < (double)most ? (unsigned)wanted : (unsigned)most;
+}
+
 /* -ENODATA: no part has rows. */
 static int set_grid(struct model_job *j, double dt_s)
 {
@@ -238,7 +252,7 @@ static int set_grid(struct model_job *j, double dt_s)
 		t1 = fmax(t1, p->end_ns);
 		if (s > longest && p->rows) {
 			longest = s;
-			j->row_s = s / p->rows;
+			j->row_s = isnan(p->row_s) ? s / p->rows : p->row_s;
 		}
 	}
 	if (!(t1 > t0))
@@ -246,6 +260,7 @@ static int set_grid(struct model_job *j, double dt_s)
 	if (!(dt_s > 0))
 		dt_s = nice_dt(fmax(0.9 * j->row_s, (t1 - t0) / 1e9 / SHORT_BINS));
 	j->grid = time_grid__of(t0, t1, dt_s, bins_max(j));
+	j->grid.instants = instants_of_bin(j);
 	return 0;
 }
 
@@ -364,6 +379,7 @@ static int make_parts(struct job_reading *r)
 						.node = r->places[i].of_node,
 						.start_ns = NAN,
 						.end_ns = NAN,
+						.row_s = NAN,
 						.covered_s = NAN};
 	return 0;
 }
@@ -454,6 +470,7 @@ void model_job__free(struct model_job *j)
 	for (unsigned i = 0; i < j->nnodes; i++) {
 		free(j->nodes[i].unit.name);
 		free(j->nodes[i].unit.bins);
+		free(j->nodes[i].unit.held);
 	}
 	for (unsigned i = 0; i < j->nsteps; i++)
 		free(j->steps[i].name);
@@ -483,6 +500,11 @@ const double *job_unit__bins(const struct job_unit *u, enum quantity q, const st
 	for (int i = 0; i < (int)q; i++)
 		slot += quantity__is_kept(i, u->series);
 	return u->bins + (size_t)slot * g->n;
+}
+
+const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g)
+{
+	return u->held ? u->held + (size_t)quantity__held_before(q) * g->n * g->instants : NULL;
 }
 
 const struct model_attr *model_job__attr(const struct model_job *j, const char *name)

@@ -32,6 +32,7 @@ struct job_part {
 	unsigned nattrs;
 	double start_ns, end_ns; /* Unix time; NaN: not known */
 	uint64_t rows;
+	double row_s; /* the usual time between rows; NaN: not known */
 	unsigned tasks;
 	double covered_s; /* of its rows; NaN: not known */
 	char *trouble;	  /* why the part could not be read; NULL: it could */
@@ -49,9 +50,12 @@ struct job_unit {
 	char *name;	     /* "n1", "5", "0" */
 	unsigned node, step; /* indices; step only of tasks */
 	uint64_t rows;
-	double begin_s, end_s;	    /* of its rows, since the job's start */
+	/* Of its rows, since the job's start; of a task or rank, of those in which it had a thread,
+	 * where that is known. */
+	double begin_s, end_s;
 	double total[N_QUANTITIES]; /* sum of amounts; highest row of gauges; NaN: not known */
 	double *bins;		    /* see job_unit__bins() */
+	double *held;		    /* see job_unit__held(); NULL: of a task or a device */
 	struct job_about about;
 	bool is_rank;	    /* of a launcher of MPI inside a task */
 	const char *series; /* the one whose kept quantities have bins; NULL: all have, of a node */
@@ -130,6 +134,9 @@ void model_job__free(struct model_job *j);
 
 /* grid.n bins of a quantity; NULL: it is not kept of such units. */
 const double *job_unit__bins(const struct job_unit *u, enum quantity q, const struct time_grid *g);
+/* Of a node, and of a HELD quantity: what its steps held at each of grid.n x grid.instants times.
+ */
+const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g);
 /* Of the first part that has it; NULL: none has. */
 const struct model_attr *model_job__attr(const struct model_job *j, const char *name);
 /* Why a quantity is not known of any node, as a few words: "Slurm's profiles have no RunDelay". */

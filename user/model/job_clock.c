@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Finds parts of a job whose node had a wrong clock: they would hide all others. */
+/* The usual time between rows; and parts of a job whose node had a wrong clock: they would hide all
+ * others. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +25,22 @@ static int cmp(const void *a, const void *b)
 	const double *x = a, *y = b;
 
 	return (*x > *y) - (*x < *y);
+}
+
+#define SAMPLE 512
+
+double job_clock__usual_s(const double *end_s, size_t n, size_t least)
+{
+	double v[SAMPLE];
+	size_t count = 0;
+
+	for (size_t i = 1; i < n && count < SAMPLE; i++)
+		if (end_s[i] > end_s[i - 1])
+			v[count++] = end_s[i] - end_s[i - 1];
+	if (!count || count < least)
+		return NAN;
+	qsort(v, count, sizeof(*v), cmp);
+	return v[count / 2];
 }
 
 /* The median; of an even number the lower one, and of clocks that were set where there are some. */

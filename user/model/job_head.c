@@ -8,9 +8,12 @@
 #include "hdf5/hdf5.h"
 #include "model/job_internal.h"
 
+#define FIRST_ROWS 256 /* of a table, that say what is usual */
+
 struct part_times {
 	double start_ns, end_ns;
 	uint64_t rows;
+	double row_s;	/* the usual time between rows; NaN: not known */
 	unsigned tasks; /* tables */
 };
 
@@ -29,6 +32,20 @@ static double time_of(const struct cursor *c, const union cell *row)
 	return ns > 0 ? ns : cell_of(c, row, "EpochTime") * 1e9;
 }
 
+/* Of the first rows of a table. */
+static void add_first_rows(const struct cursor *c, const union cell *rows, unsigned n,
+			   struct part_times *t)
+{
+	double end_s[FIRST_ROWS];
+	unsigned count = n < FIRST_ROWS ? n : FIRST_ROWS;
+
+	for (unsigned i = 0; i < count; i++)
+		end_s[i] = time_of(c, rows + (size_t)i * c->ncols) / 1e9;
+	t->row_s = job_clock__usual_s(end_s, count, 1);
+	if (isnan(t->start_ns))
+		t->start_ns = time_of(c, rows) - cell_of(c, rows, "ElapsedTime") * 1e9;
+}
+
 static int add_table_times(struct cursor *c, struct part_times *t)
 {
 	const union cell *rows;
@@ -38,11 +55,11 @@ static int add_table_times(struct cursor *c, struct part_times *t)
 	if (!c->nrows)
 		return 0;
 	t->rows = c->nrows > t->rows ? c->nrows : t->rows;
-	if (isnan(t->start_ns)) {
+	if (isnan(t->start_ns) || isnan(t->row_s)) {
 		err = cursor__next(c, &rows, &n);
 		if (err <= 0)
 			return err;
-		t->start_ns = time_of(c, rows) - cell_of(c, rows, "ElapsedTime") * 1e9;
+		add_first_rows(c, rows, n, t);
 	}
 	cursor__seek(c, c->nrows - 1);
 	err = cursor__next(c, &rows, &n);
@@ -57,7 +74,10 @@ static int read_times(const struct reader_node *n, struct cursor *c, struct part
 	const struct reader_series *s = node__series(n, "Step"), *tasks = node__series(n, "Tasks");
 	int err = 0;
 
-	*t = (struct part_times){NAN, NAN, 0, tasks && tasks->grouped ? tasks->tables.n : 0};
+	*t = (struct part_times){.start_ns = NAN,
+				 .end_ns = NAN,
+				 .row_s = NAN,
+				 .tasks = tasks && tasks->grouped ? tasks->tables.n : 0};
 	node__number(n, "Start TimeNS", &t->start_ns);
 	if (!s || s->grouped)
 		s = tasks;
@@ -148,6 +168,7 @@ int job_head__take(struct job_reading *r, unsigned item, struct message *m)
 	part->start_ns = t->start_ns;
 	part->end_ns = t->end_ns;
 	part->rows = t->rows;
+	part->row_s = t->row_s;
 	part->tasks = t->tasks;
 	for (unsigned i = 0; !err && i < *n; i++)
 		err = take_attr(part, m);

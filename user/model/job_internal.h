@@ -43,6 +43,9 @@ int job_list__take(struct job_reading *r, unsigned item, struct message *m);
 int job_head__take(struct job_reading *r, unsigned item, struct message *m);
 int job_rows__take(struct job_reading *r, unsigned item, struct message *m);
 
+/* The usual time between rows of which end_s[n] is when each ended: the median of the first
+ * intervals; NaN: there are fewer than `least`. A step's last row may have no length. */
+double job_clock__usual_s(const double *end_s, size_t n, size_t least);
 /* Gives parts a trouble whose times are far from those of the others. 0 or -ENOMEM. */
 int job_clock__judge(struct model_job *j);
 

@@ -15,6 +15,12 @@ static bool has_bins(const struct binner *b, enum quantity q)
 	return false;
 }
 
+/* Of all HELD quantities. */
+static size_t held_bytes(const struct time_grid *g)
+{
+	return quantity__held_before(N_QUANTITIES) * g->n * g->instants * sizeof(double);
+}
+
 void job_message__put_unit(struct message *m, const struct binner *b, bool all)
 {
 	size_t row = b->grid->n * sizeof(*b->bins);
@@ -23,6 +29,7 @@ void job_message__put_unit(struct message *m, const struct binner *b, bool all)
 	message__put(m, &b->rows, sizeof(b->rows));
 	message__put(m, &b->begin_s, sizeof(b->begin_s));
 	message__put(m, &b->end_s, sizeof(b->end_s));
+	message__put(m, b->lived_s, sizeof(b->lived_s));
 	for (int q = 0; q < N_QUANTITIES; q++) {
 		int there = (all || quantity_infos[q].is_kept) && has_bins(b, q);
 
@@ -30,6 +37,8 @@ void job_message__put_unit(struct message *m, const struct binner *b, bool all)
 		if (there)
 			message__put(m, b->bins + (size_t)q * b->grid->n, row);
 	}
+	if (all)
+		message__put(m, b->held, held_bytes(b->grid));
 }
 
 static int take_value(struct message *m, void *to, size_t n)
@@ -42,7 +51,7 @@ static int take_value(struct message *m, void *to, size_t n)
 	return 0;
 }
 
-int job_message__take_unit(struct message *m, struct binner *b)
+int job_message__take_unit(struct message *m, struct binner *b, bool all)
 {
 	size_t row = b->grid->n * sizeof(*b->bins);
 	int err, there;
@@ -55,10 +64,14 @@ int job_message__take_unit(struct message *m, struct binner *b)
 		err = take_value(m, &b->begin_s, sizeof(b->begin_s));
 	if (!err)
 		err = take_value(m, &b->end_s, sizeof(b->end_s));
+	if (!err)
+		err = take_value(m, b->lived_s, sizeof(b->lived_s));
 	for (int q = 0; !err && q < N_QUANTITIES; q++) {
 		err = take_value(m, &there, sizeof(there));
 		if (!err && there)
 			err = take_value(m, b->bins + (size_t)q * b->grid->n, row);
 	}
+	if (!err && all)
+		err = take_value(m, b->held, held_bytes(b->grid));
 	return err;
 }

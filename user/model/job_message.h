@@ -10,6 +10,6 @@
 void job_message__put_unit(struct message *m, const struct binner *b, bool all);
 
 /* Makes a binner of it, which has been made for the grid. 0; -EBADMSG. */
-int job_message__take_unit(struct message *m, struct binner *b);
+int job_message__take_unit(struct message *m, struct binner *b, bool all);
 
 #endif

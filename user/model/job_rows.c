@@ -15,6 +15,11 @@
 
 #define FAR_S 3600 /* off the job's time: then a clock is wrong */
 
+/* A row is over a gap that is longer than both; fewer intervals do not say what is usual. */
+#define GAP_USUAL     10
+#define GAP_S	      60
+#define GAP_INTERVALS 4
+
 /* A worker reads a part. */
 struct part_reading {
 	struct reader_node *node;
@@ -95,14 +100,16 @@ static double longest_interval(const double *end_s, unsigned n)
 
 /*
  * When the first row of a table began. A table that begins after the first row of its part (of a
- * late task, or of all where the step was first seen late) has a first row as long as the others.
+ * late task, or of all where the step was first seen late) has a first row as long as the others,
+ * but none begins before the job.
  */
 static double first_begin(struct part_reading *p, unsigned n)
 {
 	double start = (p->start_ns - p->grid->t0_ns) / 1e9, first = p->end_s[0];
-	double usual = longest_interval(p->end_s, n);
-	bool late = isnan(p->first_end_s) ? n > 3 && first - start > 1.5 * usual
-					  : first > p->first_end_s + 1e-3;
+	double usual = job_clock__usual_s(p->end_s, n, 1);
+	bool late = isnan(p->first_end_s)
+			    ? n > 3 && first - start > 1.5 * longest_interval(p->end_s, n)
+			    : first > p->first_end_s + 1e-3;
 
 	if (isnan(p->first_end_s)) {
 		p->first_end_s = first;
@@ -110,8 +117,16 @@ static double first_begin(struct part_reading *p, unsigned n)
 			p->start_ns = NAN; /* for all its tables */
 	}
 	if (isnan(start) || late)
-		return first - (usual > 0 ? usual : 0);
+		return fmax(fmax(start, 0), first - (usual > 0 ? usual : 0));
 	return start;
+}
+
+/* The length from which on a row of a table is over a gap. */
+static double gap_of(const struct part_reading *p, unsigned n)
+{
+	double usual = job_clock__usual_s(p->end_s, n, GAP_INTERVALS);
+
+	return isnan(usual) ? INFINITY : fmax(GAP_USUAL * usual, GAP_S);
 }
 
 /* Adds the rows of a table to b. */
@@ -131,8 +146,10 @@ static int bin_table(struct part_reading *p, const struct reader_series *s, cons
 		err = set_ends(p, c, rows, n);
 		if (err)
 			return err;
-		if (isnan(begin))
+		if (isnan(begin)) {
 			begin = first_begin(p, n);
+			b->gap_s = gap_of(p, n);
+		}
 		err = binner__add(b, &p->columns, rows, c->ncols, n, begin, p->end_s);
 		if (err)
 			return err;

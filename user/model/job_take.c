@@ -19,8 +19,8 @@ static int keep(struct job_unit *u, const struct binner *b)
 
 	memcpy(u->total, b->total, sizeof(u->total));
 	u->rows = b->rows;
-	u->begin_s = b->begin_s;
-	u->end_s = b->end_s;
+	u->begin_s = isnan(b->lived_s[0]) ? b->begin_s : b->lived_s[0];
+	u->end_s = isnan(b->lived_s[1]) ? b->end_s : b->lived_s[1];
 	for (int q = 0; q < N_QUANTITIES; q++)
 		kept += quantity__is_kept(q, u->series);
 	u->bins = malloc((kept * n + 1) * sizeof(*u->bins));
@@ -69,7 +69,7 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 		const char *name = message__take_text(m);
 		struct job_unit *u = &more[*nunits];
 
-		err = job_message__take_unit(m, b);
+		err = job_message__take_unit(m, b, false);
 		if (err)
 			break;
 		*u = (struct job_unit){
@@ -163,13 +163,15 @@ static int join_node(struct job_unit *u, struct binner *step)
 {
 	struct binner all = {.grid = step->grid,
 			     .bins = u->bins,
+			     .held = u->held,
 			     .rows = u->rows,
 			     .begin_s = u->begin_s,
 			     .end_s = u->end_s};
 
 	if (!u->bins) {
 		u->bins = step->bins;
-		step->bins = NULL;
+		u->held = step->held;
+		step->bins = step->held = NULL;
 		memcpy(u->total, step->total, sizeof(u->total));
 		u->rows = step->rows;
 		u->begin_s = step->begin_s;
@@ -251,7 +253,7 @@ int job_rows__take(struct job_reading *r, unsigned item, struct message *m)
 	if (!err) {
 		take_histogram(&j->run_latency, m);
 		take_histogram(&j->blk_latency, m);
-		err = job_message__take_unit(m, &b);
+		err = job_message__take_unit(m, &b, true);
 	}
 	if (!err) {
 		part->covered_s = b.total[Q_COVERED];

@@ -177,6 +177,26 @@ def several_files():
     is_true("plot: and in a terminal without colours", "* first" in text and "o second" in text, text)
 
 
+def late_tables():
+    """The axis begins with the job's first step, though the table's rows, or its own step, begin later."""
+    path = write("job_7", job("fine", 3))
+    with h5py.File(path, "r+") as f:
+        steps = f["Steps"]
+        node = steps["0/Nodes/n1"]
+        rows = node["Tasks/0"][500:]
+        ends = (rows["TimeNS"].astype("i8") - node.attrs["Start TimeNS"]) / 1e9
+        del node["Tasks/0"]
+        node["Tasks/0"] = rows
+        other = steps.create_group("batch/Nodes/n1")
+        other.attrs["Start TimeNS"] = node.attrs["Start TimeNS"] - 10**11
+        f.copy(node["Tasks/1"], other.create_group("Tasks"))
+    for name, args, before in (("the step", ["-j", "7.0", os.path.dirname(path)], 0), ("the job", [path], 100)):
+        (x, _), = picture(["-s", "Tasks/0", "-d", "CPUTime"] + args, 60, 1).curve(0)
+        are_near("plot: a late table: times since the start of " + name, x[1::2], ends + before, 0.5)
+        curves = picture(["-s", "Tasks", "-d", "RSS"] + args, 60, 1024**2).curve(0)
+        is_near("plot: late tables: their end since the start of " + name, curves[-1][0][-1], ends[-1] + before, 0, 0.5)
+
+
 def gaps():
     path = write("gap", job("fine", 3))
     with h5py.File(path, "r+") as f:
@@ -369,5 +389,5 @@ def full_disk():
 
 
 if __name__ == "__main__":
-    run_tests([one_table, many_tables, many_rows, several_files, gaps, slurms, ascii_rows, sizes, complete_or_not, refused,
+    run_tests([one_table, many_tables, many_rows, several_files, late_tables, gaps, slurms, ascii_rows, sizes, complete_or_not, refused,
                hostile, values_without_a_middle, full_disk])

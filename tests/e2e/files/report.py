@@ -105,6 +105,35 @@ def slurms_files():
     is_equal("report: -j 7.1 is that step", [s["name"] for s in step["job"]["steps"]], ["1"])
 
 
+def held_at(x, ends, values):
+    """Of a task's rows at a time: a row holds from after the end of the one before to its own. The first one of
+    Slurm's plugin has no length, before the task has done anything."""
+    begins = numpy.concatenate([ends[:1], ends[:-1]])
+    there = ((begins < x) & (x <= ends)) | ((begins == x) & (x == ends))
+    there[0] = False
+    return values[there].max(initial=0)
+
+
+def memory_of_rows():
+    """The highest memory is that of units at the same time, whatever the length of bins."""
+    for number in (1, 2, 3):
+        path, tables = GOLDEN + "/real/job_%d.h5" % number, {}
+        with h5py.File(path) as f:
+            for s in f["Steps"].values():
+                for name, node in s["Nodes"].items():
+                    tables.setdefault(name, []).extend((t["EpochTime"].astype(float), t["RSS"] / 1024)
+                                                       for t in node["Tasks"].values())
+        times = numpy.unique(numpy.concatenate([t for v in tables.values() for t, _ in v]))
+        times = numpy.sort(numpy.concatenate([times, times - 0.5]))
+        sums = [numpy.array([sum(held_at(x, *t) for t in v) for x in times]) for v in tables.values()]
+        for args in ([], ["--short"]):
+            facts = as_json(*args, path)["facts"]
+            is_near("report: job %d%s: the fullest node's memory" % (number, " ".join([""] + args)), facts["own_peak_mb"],
+                    max(s.max() for s in sums), 1e-9)
+            is_near("report: job %d%s: all nodes' memory" % (number, " ".join([""] + args)), facts["own_sum_peak_mb"],
+                    sum(sums).max(), 1e-9)
+
+
 def how_it_ended():
     d = tmpdir("ends")
     os.chmod(d, 0o777)
@@ -215,5 +244,5 @@ def no_rules():
 
 
 if __name__ == "__main__":
-    run_tests((bins_are_rows, slurms_files, how_it_ended, bad_input, the_page, memory_between_rows, odd_numbers,
+    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, bad_input, the_page, memory_between_rows, odd_numbers,
                hostile_names, no_rules))

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 
@@ -180,6 +181,27 @@ def wrong_clocks():
     is_near("clock that is set back by 2 s: also in bins", sum(r["bins"]["cpu_s"]), 54, 1e-9)
 
 
+def jump_of_slurms():
+    """Slurm's own files, of a node whose clock jumped by 10,000 s: what is between two rows is not covered."""
+    path = os.path.join(tmpdir("jump"), "job_3.h5")
+    shutil.copy(GOLDEN + "/real/job_3.h5", path)
+    want = as_json(path)["facts"]["cpu_s"]
+    with h5py.File(path, "r+") as f:
+        for t in (t for s in f["Steps"].values() for n in s["Nodes"].values() for t in n["Tasks"].values()):
+            data = t[()]
+            for name in ("EpochTime", "ElapsedTime"):
+                data[name][len(data) // 2:] += 10000
+            t[...] = data
+    r = as_json(path)
+    is_equal("a jump of Slurm's clock: no finding", r["findings"], [])
+    is_near("a jump of Slurm's clock: rows have their usual length", r["coverage"]["row_s"], 1, 1e-9)
+    covered = [r["coverage"]["share"], *r["units"]["nodes"]["coverage"]]
+    is_true("a jump of Slurm's clock: what rows cover", all(0 < v < 0.003 for v in covered), covered)
+    is_near("a jump of Slurm's clock: all CPU time", r["facts"]["cpu_s"], want, 1e-9)
+    out = report(path)[1]
+    is_true("a jump of Slurm's clock: the page says it", "a row every 1.00 s, 0.1 % of the time recorded" in out, out)
+
+
 def given_twice():
     d = tmpdir("twice")
     a, b = node_file(d, "n1"), node_file(d, "n2")
@@ -273,6 +295,40 @@ def names():
             json.loads(out, parse_constant=no_constant)
 
 
+def names_that_say_nothing():
+    """Where the file's name has no job and no step, its attributes have."""
+    path = os.path.join(tmpdir("unnamed"), "x.h5")
+    for step, said in (("0", "0"), ("batch", "batch"), ("4294967292", "extern"), ("a/b", ""), ("..", "")):
+        with h5py.File(path, "w") as f:
+            write(f, "n1", {"Tasks/0": rows()}, attrs={"Job Id": numpy.array([7], "<i4"), "Step": step})
+        r = as_json(path)
+        is_equal("a file without a name: step %s" % step, [r["job"]["id"], r["job"]["steps"][0]["name"]], ["7", said])
+
+
+def rows_left_out():
+    """A rank that comes late and has few rows: its first row does not begin before the job."""
+    late = rows()[1::5]
+    r = as_json("--short", node_file(tmpdir("late"), tables={"Tasks/0": rows(), "Ranks/0": late, "Ranks/1": rows()}))
+    is_near("a late rank of few rows: it lived in the job's time", r["units"]["tasks"]["wall_s"][0], 57, 1e-9)
+    is_near("a late rank of few rows: its bins are all of its CPU time",
+            sum(v or 0 for v in r["units"]["task_bins"]["CPU"][0]),
+            r["units"]["tasks"]["cpu_s"][0], 1e-9)
+
+
+def ranks_that_end():
+    """A rank has rows until its step ends: it lived in those in which it had a thread."""
+    threads, cpu = numpy.full(60, 2.0), numpy.full(60, 0.9)
+    threads[20:] = numpy.nan
+    threads[:10] = numpy.nan
+    cpu[20:] = cpu[:10] = 0
+    columns = COLUMNS + [("Threads", F)]
+    tables = {"Tasks/0": rows(columns=columns, Threads=4), "Ranks/0": rows(columns=columns, Threads=threads, CPUTime=cpu),
+              "Ranks/1": rows(columns=columns, Threads=2), "Ranks/2": rows(columns=columns, Threads=numpy.nan)}
+    r = as_json(node_file(tmpdir("ended"), tables=tables))
+    is_equal("ranks that end: their time", r["units"]["tasks"]["wall_s"], [10, 60, 60])
+    is_equal("ranks that end: the node's time", r["units"]["nodes"]["wall_s"], [60])
+
+
 def made(name, make):
     def test():
         path = os.path.join(tmpdir("hostile"), "7_0_n1.h5")
@@ -300,6 +356,6 @@ def what_the_fuzzers_found():
 
 
 if __name__ == "__main__":
-    run_tests([no_reports, as_small_as_can_be, wrong_clocks, given_twice, missing, strange_values,
-               strange_attributes, many, names, what_the_fuzzers_found] +
+    run_tests([no_reports, as_small_as_can_be, wrong_clocks, jump_of_slurms, given_twice, missing, strange_values,
+               strange_attributes, many, names, names_that_say_nothing, rows_left_out, ranks_that_end, what_the_fuzzers_found] +
               [made(*c) for c in hostilelib.CASES.items() if c[0] != "65000 names of one table"])  # it takes minutes

@@ -6,6 +6,7 @@
 
 #include "analysis/job/facts_fill.h"
 #include "analysis/pika/pika.h"
+#include "base/known.h"
 
 #define MB 1048576.0
 
@@ -78,11 +79,29 @@ static int fill_leak(struct facts *f, const struct model_job *j, const struct jo
 	return 0;
 }
 
+/* Over all nodes at one instant, at most; NaN: not known. */
+static double highest_sum(const struct model_job *j, enum quantity own)
+{
+	double highest = NAN;
+
+	for (size_t k = 0; k < (size_t)j->grid.n * j->grid.instants; k++) {
+		double sum = NAN;
+
+		for (unsigned i = 0; i < j->nnodes; i++) {
+			const double *held = job_unit__held(&j->nodes[i].unit, own, &j->grid);
+
+			sum = held ? known__sum(sum, held[k]) : sum;
+		}
+		highest = fmax(highest, sum);
+	}
+	return highest;
+}
+
 int facts_memory__fill(struct facts *f, const struct model_job *j)
 {
 	enum quantity own = facts__own_memory(j);
 	const struct job_node *fullest = NULL;
-	double limit = NAN, sum_peak = NAN;
+	double limit = NAN, sum_peak = highest_sum(j, own);
 
 	for (unsigned i = 0; i < j->nnodes; i++) {
 		const struct job_node *n = &j->nodes[i];
@@ -92,10 +111,10 @@ int facts_memory__fill(struct facts *f, const struct model_job *j)
 		if (n->unit.bins && (!fullest || n->unit.total[own] > fullest->unit.total[own]))
 			fullest = n;
 	}
-	for (unsigned k = 0; k < j->grid.n; k++) {
+	for (unsigned k = 0; k < j->grid.n; k++)
 		f->values[FACT_BIN_own_mb][k] = facts__bin_sum(j, own, k);
+	for (unsigned k = 0; isnan(sum_peak) && k < j->grid.n; k++)
 		sum_peak = fmax(sum_peak, f->values[FACT_BIN_own_mb][k]);
-	}
 	*f->values[FACT_JOB_own_peak_mb] = facts__max(j, own);
 	*f->values[FACT_JOB_own_sum_peak_mb] = fmax(sum_peak, facts__max(j, own));
 	*f->values[FACT_JOB_limit_mb] = limit;
