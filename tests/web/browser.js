@@ -4,6 +4,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { LAPTOP, PHONE, accessible, cases, folder, launch, numbers, open, tried, whole } from './common.js';
+import { LOOKS, LOOKS_OF_LARGE } from './looks.js';
 
 async function findingsAreThose(page, report) {
 	const shown = await page.evaluate(() => [...document.querySelectorAll('.find li')].map((li) => li.textContent.replace(/\s+/g, ' ')));
@@ -167,6 +168,8 @@ await tried('a drag zooms, a click on a row chooses it', () => drags(browser));
 await tried('a line is drawn where its values are', () => draws(browser));
 await tried('hostile names stay text', () => stays(browser));
 await tried('the policy lets no other script run', () => refuses(browser));
+for (const [what, look] of cases.some((c) => c.name === 'large') ? [...LOOKS, ...LOOKS_OF_LARGE] : LOOKS)
+	await tried(what, () => look(browser));
 await tried('all to the axis of time is on the first screen of a laptop', () => firstScreen(browser));
 for (const [what, viewport, scheme] of [['light', LAPTOP, 'light'], ['dark', LAPTOP, 'dark'], ['on a phone', PHONE, 'light']])
 	await tried(`axe-core finds nothing serious, ${what}`, () => accessible(browser, 'sick', viewport, scheme));

@@ -2,11 +2,12 @@
 // The page's modules that need no browser: node --test tests/web
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { Clock } from '../../web/src/clock.js';
+import { Clock, spacing } from '../../web/src/clock.js';
 import { LEVELS, UNKNOWN, cell, quantile, read, rowsOf, stateOf } from '../../web/src/data.js';
 import * as format from '../../web/src/format.js';
 import { steps } from '../../web/src/compare.js';
-import { choose, summary } from '../../web/src/lines.js';
+import { tooShort } from '../../web/src/findings.js';
+import { choose, inside, summary } from '../../web/src/lines.js';
 import { lanesOf } from '../../web/src/marks.js';
 import { View } from '../../web/src/view.js';
 
@@ -14,12 +15,12 @@ const floats = (...v) => Buffer.from(Float32Array.from(v).buffer).toString('base
 const bytes = (...v) => Buffer.from(v).toString('base64');
 
 function reportOf(lines, rows = {}) {
-	return read({ page: { lines: { dt_s: 10, n: 3, end_s: 25, of: lines }, rows } });
+	return read({ time_budget: { shares: [] }, page: { lines: { dt_s: 10, n: 3, end_s: 25, of: lines }, rows } });
 }
 
 test('sizes and times have units, and what is not known is a question mark', () => {
 	for (const [got, wanted] of [[format.mb(290 / 1024), '290 KB'], [format.mb(1024), '1 GB'], [format.mb(1500), '1.46 GB'], [format.mb(0), '0 B'],
-		[format.mb(1e300), /TB$/], [format.rate(1945.6), '1.90 GB/s'], [format.time(0.084), '84 ms'], [format.time(0.21), '0.21 s'], [format.time(84), '84 s'],
+		[format.mb(1e300), /TB$/], [format.rate(1945.6), '1.90 GB/s'], [format.time(0.084), '84 ms'], [format.time(0.21), '0.21 s'], [format.time(84), '84 s'], [format.time(17.107), '17.1 s'], [format.time(99.97), '1:40'],
 		[format.time(312), '5:12'], [format.time(4990), '1:23:10'], [format.time(273600), '3-04:00:00'], [format.time(-1), '?'], [format.time(3e-6), '3 \u00b5s'],
 		[format.time(null), '?'], [format.mb(NaN), '?'], [format.share(undefined), '?'], [format.share(0.31), '31 %'], [format.share(0.021), '2.1 %'],
 		[format.cores(77040), '21.4 core-h'], [format.count(1204), '1,204'], [format.count(1234567), '1,234,567'], [format.count(999), '999'], [format.plural(1, 'node'), '1 node'],
@@ -48,6 +49,14 @@ test('lines are unpacked; one unit is its own lowest and highest', () => {
 	assert.deepEqual([...one.highest], [1, NaN, 3]);
 	assert.deepEqual(summary(one, 0, 3), { highest: 3, median: 2, lowest: 1 });
 	assert.ok(Number.isNaN(summary(one, 1, 2).highest));
+});
+
+test('a part of the time budget that is not known has no bar, neither of the job nor of rows', () => {
+	const of = (name, share) => ({ name, share });
+	const r = read({ time_budget: { shares: [of('own code', 0.4), of('kernel', null), of('idle', 0.6)] }, page: { lines: { of: [] }, rows: { name: ['0'], shares: [[0.4], [null], [0.6]] } } });
+
+	assert.deepEqual(r.time_budget.shares.map((s) => s.name), ['own code', 'idle']);
+	assert.deepEqual(r.page.rows.shares, [[0.4], [0.6]]);
 });
 
 test('the fourth line is what the job used: GPU, network, fabric, disk', () => {
@@ -141,8 +150,17 @@ test('a window is never narrower than can be drawn', () => {
 	assert.ok(v.isWhole);
 });
 
+const clockOf = (end_s, dt_s) => new Clock({ job: { start: null }, facts: {}, page: { lines: { end_s, dt_s } } });
+
+// Of "17.25 s", "2.5 ms" and "1:02:05.5".
+function secondsOf(text) {
+	const [, number, unit] = /^([\d.:]+)(?: (m?s))?$/.exec(text);
+
+	return number.split(':').reduce((all, part) => 60 * all + Number(part), 0) * (unit === 'ms' ? 1e-3 : 1);
+}
+
 test('ticks are round and few', () => {
-	const c = new Clock({ job: { start: null }, facts: {}, page: { lines: { end_s: 5000 } } });
+	const c = clockOf(5000, 10);
 
 	for (const [from, to] of [[0, 5000], [0, 20], [100, 101], [0, 1e7]]) {
 		const { ticks } = c.ticks(from, to, 8);
@@ -150,6 +168,46 @@ test('ticks are round and few', () => {
 		assert.ok(ticks.length <= 9 && ticks.every((t) => t >= from && t <= to), `${from} to ${to}: ${ticks}`);
 	}
 	assert.equal(c.text(90), '90 s');
+});
+
+test('labels of an axis are all different, and as near to their instants as the step tells', () => {
+	for (const [from, to] of [[0, 25], [10.9, 11.6], [11.01, 11.09], [98.7, 101.3], [0, 0.0059], [3599, 3600.8], [5, 7000]])
+		for (const most of [2, 5, 13]) {
+			const c = clockOf(7200, 1), { ticks, step } = c.ticks(from, to, most), texts = ticks.map((t) => c.text(t, step));
+
+			assert.equal(new Set(texts).size, texts.length, `${from} to ${to}: ${texts}`);
+			for (const [i, t] of ticks.entries())
+				assert.ok(Math.abs(secondsOf(texts[i]) - t) < 1e-3 * step, `${texts[i]} is not ${t}`);
+		}
+});
+
+test('an instant has the digits of what it is told from', () => {
+	for (const [s, step, wanted] of [[11.25, 0.25, '11.25 s'], [11.25, 1, '11 s'], [11.96, 0.1, '12.0 s'], [125.5, 0.5, '2:05.5'], [119.999, 0.1, '2:00.0'], [3725, 1, '1:02:05'],
+		[0, 0.1, '0 s'], [0.0025, 0.0005, '2.5 ms'], [3, 1.5, '3.0 s'], [NaN, 1, '?'], [17.1, NaN, '17.1 s']])
+		assert.equal(format.instant(s, step), wanted);
+	const c = clockOf(20, 1), day = new Clock({ job: { start: Date.parse('2026-03-02T10:00:00') / 1000 }, facts: {}, page: { lines: { end_s: 7200, dt_s: 2 } } });
+
+	assert.deepEqual([c.text(12), c.at(7.1692), c.span(10.87, 11.13), c.at(5, 0)], ['12 s', '7.2 s', '10.87 s to 11.13 s', '5.0 s']);
+	assert.deepEqual([day.text(125.26, 0.1), day.text(125.26, 1), day.text(125, 60), day.text(59.96, 0.1)], ['10:02:05.3', '10:02:05', '10:02', '10:01:00.0']);
+	assert.equal(spacing([{ begin_s: [0, 0.1, 0.2], end_s: [0.1, 0.2, 5] }, { begin_s: [0], end_s: [30] }, { begin_s: [], end_s: [] }]), 0.1);
+});
+
+test('lines at the ends of an axis are a pixel and more inside of the plot', () => {
+	for (const [low, high, height] of [[0, 1, 52], [0, 4096, 300], [-5, 5, 84]]) {
+		const [bottom, top] = inside(low, high, height), pixels = (v) => v / (top - bottom) * height;
+
+		assert.ok(pixels(low - bottom) >= 1 && pixels(low - bottom) < 2 && pixels(top - high) >= 1 && pixels(top - high) < 2);
+	}
+});
+
+test('where a longer run would judge most rules, it is said how many, unless --short was given', () => {
+	const rule = (reason, judged = false) => ({ judged, reason }), longer = rule('17.1 s are too short: it needs 60 s');
+	const of = (not_given, is_short = false) => tooShort({ findings: [], not_given, coverage: { is_short } });
+
+	assert.equal(of([longer, longer, rule('needs job#gpus'), rule('none', true)]), 0);
+	assert.equal(of([longer, longer, longer, rule('none', true)]), 3);
+	assert.equal(of([longer, longer, longer, rule('none', true)], true), 0);
+	assert.equal(of([longer, rule('17.1 s are too short: it needs 60 s; needs job#gpus'), rule('none', true)]), 0);
 });
 
 test('a waterfall goes from term to term, and leaves out what is part of another or not there', () => {

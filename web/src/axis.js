@@ -3,6 +3,7 @@
 import { el } from './dom.js';
 
 const ROOM = 100; // pixels of a tick with its text
+const GAP = 4; // between a tick's text and the instant's
 
 export function axis(view, clock) {
 	const line = el('div', { class: 'ax', 'aria-hidden': 'true' });
@@ -13,28 +14,39 @@ export function axis(view, clock) {
 		s.style.left = `${100 * place}%`;
 		line.append(s);
 	};
+	// Ticks that the instant would cover in part are not shown.
+	const clear = () => {
+		const over = now.getBoundingClientRect();
+
+		for (const s of line.children) {
+			const box = s.getBoundingClientRect(), isUnder = !now.hidden && box.right > over.left - GAP && box.left < over.right + GAP;
+
+			s.classList.toggle('off', s !== now && isUnder);
+		}
+	};
 
 	view.onShow(() => {
 		const width = line.clientWidth || 800;
-		const { ticks, withSeconds } = clock.ticks(view.from, view.to, Math.max(2, Math.floor(width / ROOM)));
-		const side = 66 / width, ends = withSeconds || !clock.isOfDay || view.to - view.from < 1200;
+		const { ticks, step } = clock.ticks(view.from, view.to, Math.max(2, Math.floor(width / ROOM)));
+		const side = 66 / width, ofEnds = step / 10; // the ends are no round instants
 
 		line.replaceChildren();
-		put(0, clock.text(view.from, ends), 'a');
+		put(0, clock.text(view.from, ofEnds), 'a');
 		for (const t of ticks)
 			if (view.place(t) > side && view.place(t) < 1 - side)
-				put(view.place(t), clock.text(t, withSeconds));
-		put(1, clock.text(view.to, ends), 'z');
+				put(view.place(t), clock.text(t, step));
+		put(1, clock.text(view.to, ofEnds), 'z');
 		line.append(now);
 	});
 	view.onMove(() => {
-		const at = view.place(view.at), on = at >= 0 && at <= 1;
+		const at = view.place(view.at);
 
-		now.hidden = !on;
-		if (!on)
-			return;
-		now.textContent = clock.text(view.at, true);
-		now.style.left = `${100 * Math.min(0.97, Math.max(0.03, at))}%`;
+		now.hidden = !(at >= 0 && at <= 1);
+		if (!now.hidden) {
+			now.textContent = clock.at(view.at);
+			now.style.left = `${100 * Math.min(0.97, Math.max(0.03, at))}%`;
+		}
+		clear();
 	});
 	return line;
 }

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Where the time went: a bar of the job, a row per task or node on the same scale, and the numbers.
-import { canvas, colour, el, name, section, soft, table } from './dom.js';
+import { canvas, colour, el, fits, name, section, soft, table, widthOf } from './dom.js';
 import { cores, count, plural, share, time } from './format.js';
+import { onArrows } from './pointer.js';
 import { statesOf } from './states.js';
 
 const LABELS = 14; // names beside rows, at most
+const SIDE = 5; // pixels beside a text in a bar
 
 function jobBar(shares, states) {
 	const text = shares.map((s) => `${s.name} ${share(s.share)}`).join(', ');
 	const bar = el('div', { class: 'jobbar', role: 'img', 'aria-label': `The job: ${text}` });
 
 	shares.forEach((s, i) => {
-		const part = el('i', {}, s.share > 0.2 ? `${s.name} ${share(s.share)}` : '');
+		const texts = [`${s.name} ${share(s.share)}`, share(s.share)], [all, short] = texts.map((t) => widthOf(t) + 2 * SIDE);
+		const part = el('i', {}, fits(el('span', {}, texts[0]), all), fits(el('span', {}, texts[1]), short, all));
 
 		part.style.width = `${100 * s.share}%`;
 		part.classList.add(`b${states[i].colour.slice(3)}`);
@@ -66,7 +69,7 @@ export function labels(rows, lay, height) {
 	return box;
 }
 
-function strip(rows, states, view, chosen, height) {
+function strip(rows, states, view, chosen, pick, height) {
 	const lay = layout(rows, height, 4);
 	const c = canvas(`A bar per ${rows.of}, with the states and the order of the bar of the job`, (g, w, h) => {
 		const hot = chosen(), k = h / height;
@@ -84,17 +87,19 @@ function strip(rows, states, view, chosen, height) {
 				x += v;
 			});
 		}
-	}, { class: 'strip', title: `Click a ${rows.of} to follow it` });
+	}, { title: `Click a ${rows.of} to follow it` });
+	const box = el('div', { class: 'strip' }, c);
 
 	c.style.height = `${height}px`;
+	onArrows(box, rows, view, pick);
 	c.addEventListener('click', (e) => {
 		const row = lay.row(e.offsetY * height / c.clientHeight);
 
 		if (row >= 0)
-			view.set({ row: view.row === row ? -1 : row });
+			pick(row);
 	});
 	view.onShow(() => c.redraw());
-	return [labels(rows, lay, height), c];
+	return [labels(rows, lay, height), box];
 }
 
 function key(shares, states, all) {
@@ -120,7 +125,8 @@ function behind(rows, states) {
 		'Source: CPUTime, UserTime, SystemTime, RunDelay, OffCPUDisk, of the whole job; shares of the row\u2019s part of the cores.');
 }
 
-export function budget(report, view, chosen) {
+// pick(row): what a click on a row does
+export function budget(report, view, chosen, pick) {
 	const { shares, core_s: all } = report.time_budget, f = report.facts, rows = report.page.rows, states = statesOf(shares);
 
 	if (!shares.length)
@@ -132,7 +138,7 @@ export function budget(report, view, chosen) {
 	const grid = el('div', { class: 'went' }, el('span', { class: 'jl' }, 'job'), jobBar(shares, states));
 
 	if (many)
-		grid.append(...strip(rows, states, view, chosen, Math.min(196, Math.max(40, rows.n * 14))));
+		grid.append(...strip(rows, states, view, chosen, pick, Math.min(196, Math.max(40, rows.n * 14))));
 	grid.append(el('div', { class: 'pct' }, [0, 25, 50, 100].map((p) => {
 		const s = el('span', {}, p === 100 ? '100 % of the time' : p);
 
@@ -140,7 +146,7 @@ export function budget(report, view, chosen) {
 		return s;
 	})));
 	grid.append(el('div', { class: 'side' }, key(shares, states, all),
-		many ? el('p', { class: 'soft' }, `Thick bar: the job. Thin rows: each is ${per}; click one to follow it.${waits}`) : ''));
+		many ? el('p', { class: 'soft' }, `Thick bar: the job. Thin rows: each is ${per}`, el('span', { class: 'screen' }, '; click one, or press Up and Down, to follow it'), `.${waits}`) : ''));
 	if (many)
 		grid.append(behind(rows, states));
 	return section('went', 'Where the time went', about, grid);

@@ -1,25 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // Instants: times of day where the start is known and a day is enough, else since the start.
-import { time } from './format.js';
+import { instant, places } from './format.js';
 
-const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
+const STEPS = [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400];
 
 const two = (n) => String(n).padStart(2, '0');
+
+// Of the curves of a plot: the median length of a step, of the curve whose steps are shortest.
+export function spacing(curves) {
+	const mids = curves.map((c) => c.end_s.map((t, i) => t - c.begin_s[i]).sort((a, b) => a - b)[c.end_s.length >> 1]).filter((s) => s > 0);
+
+	return mids.length ? Math.min(...mids) : 1;
+}
 
 export class Clock {
 	constructor(report) {
 		this.start = report.job.start;
 		this.wall = report.page.lines.end_s ?? report.facts.wall_s ?? 0;
+		this.dt = Math.min(report.page.lines.dt_s, this.wall || Infinity); // between points
 		this.isOfDay = this.start > 0 && this.wall >= 600 && this.wall < 86400;
 	}
 
-	// s: seconds since the start
-	text(s, withSeconds) {
+	// s: seconds since the start, told from others that are `step` apart
+	text(s, step = this.dt) {
 		if (!this.isOfDay)
-			return time(Math.max(0, s));
-		const d = new Date((this.start + s) * 1000);
+			return instant(Math.max(0, s), step);
+		const p = places(step), at = Number((this.start + s).toFixed(p)), d = new Date(at * 1000);
+		const seconds = `:${two(d.getSeconds())}${p ? (at % 1).toFixed(p).slice(1) : ''}`;
 
-		return `${two(d.getHours())}:${two(d.getMinutes())}${withSeconds ? `:${two(d.getSeconds())}` : ''}`;
+		return `${two(d.getHours())}:${two(d.getMinutes())}${step < 60 ? seconds : ''}`;
+	}
+
+	// An instant between points: to a tenth of their distance, or of a window that is shorter.
+	at(s, window = this.dt) {
+		return this.text(s, 10 ** Math.min(0, Math.floor(Math.log10(Math.min(this.dt, Math.abs(window) || Infinity)) + 1e-9) - 1));
+	}
+
+	span(from, to) {
+		return `${this.at(from, to - from)} to ${this.at(to, to - from)}`;
 	}
 
 	// Instants between from and to that are round, at most `most` of them.
@@ -31,7 +49,7 @@ export class Clock {
 
 		for (let k = first; k * step - base <= to; k++)
 			ticks.push(Number((k * step - base).toFixed(6)));
-		return { ticks, withSeconds: step < 60 };
+		return { ticks, step };
 	}
 
 	date() {

@@ -42,6 +42,21 @@ export function section(id, title, note, ...children) {
 		...children);
 }
 
+// How wide a text is in a chart's font, in pixels.
+export function widthOf(text) {
+	const g = widthOf.g ??= document.createElement('canvas').getContext('2d');
+
+	g.font = `11px ${getComputedStyle(document.body).fontFamily}`;
+	return g.measureText(plain(text)).width;
+}
+
+// Shows e only where the box around it has so many pixels, and less than `below`: on paper, too.
+export function fits(e, pixels, below = 1e6) {
+	e.style.maxWidth = `clamp(0px, 1000 * min(100% - ${Math.ceil(pixels)}px, ${Math.ceil(below)}px - 100%), 1000px)`;
+	e.classList.add('fits');
+	return e;
+}
+
 const ROWS = 100; // of a table; --json has the others
 
 // The table behind a chart, made when it is opened: head is texts, rows() gives arrays of cells.

@@ -41,7 +41,7 @@ export const mega = (v) => scaled(v, SI); // "2.40 G"
 
 const two = (n) => String(n).padStart(2, '0');
 
-// "84 ms", "0.21 s", "84 s", "5:12", "1:23:10", "3-04:00:00".
+// A length of time: "84 ms", "0.21 s", "17.1 s", "5:12", "1:23:10", "3-04:00:00".
 export function time(s) {
 	if (unknown(s) || s < 0 || s > 1e11)
 		return '?';
@@ -55,14 +55,36 @@ export function time(s) {
 		return `${(1000 * s).toFixed(s < 0.00995 ? 2 : 0)} ms`;
 	if (s < 9.995)
 		return Number.isInteger(s) ? `${s} s` : `${s.toFixed(2)} s`;
-	if (s < 99.5)
-		return `${s.toFixed(0)} s`;
+	if (s < 99.95)
+		return `${s.toFixed(Number.isInteger(s) ? 0 : 1)} s`;
 	const whole = Math.floor(s + 0.5), days = Math.floor(whole / 86400);
 	const h = Math.floor(whole / 3600) % 24, m = Math.floor(whole / 60) % 60, sec = whole % 60;
 
 	if (whole < 3600)
 		return `${m}:${two(sec)}`;
 	return days ? `${days}-${two(h)}:${two(m)}:${two(sec)}` : `${h}:${two(m)}:${two(sec)}`;
+}
+
+// The decimal places that tell instants apart which are `step` apart: 0 of 5, 1 of 0.5, 2 of 0.25.
+export function places(step) {
+	const least = Math.min(9, Math.max(0, Math.ceil(-Math.log10(step) - 1e-9))), parts = step * 10 ** least;
+
+	return Math.abs(parts - Math.round(parts)) < 1e-6 ? least : least + 1;
+}
+
+// An instant, with the digits that a step has: "17 s" and "17.25 s", "2:05" and "2:05.5", below 10 ms "2.5 ms".
+export function instant(s, step) {
+	if (unknown(s) || s < 0 || s > 1e11 || !(step > 0))
+		return time(s);
+	if (step < 0.01 && s < 1)
+		return s === 0 ? '0 s' : `${(1000 * s).toFixed(places(1000 * step))} ms`;
+	const p = places(step), v = Number(s.toFixed(p));
+
+	if (v < 100)
+		return v === 0 ? '0 s' : `${v.toFixed(p)} s`;
+	const whole = Math.floor(v);
+
+	return `${time(whole)}${p ? (v - whole).toFixed(p).slice(1) : ''}`;
 }
 
 // A difference: "+14 s", "\u22120.21 s".

@@ -38,7 +38,7 @@ export function head(report, clock) {
 	const f = report.facts, j = report.job;
 	const has = (v, word) => (v > 0 ? plural(v, word) : null);
 	const who = [j.user, j.partition].filter(Boolean).map((s) => name(s, 40));
-	const span = clock.isOfDay ? `${clock.date()} ${clock.text(0, true)} to ${clock.text(clock.wall, true)}` : clock.date();
+	const span = clock.isOfDay ? `${clock.date()} ${clock.text(0, 1)} to ${clock.text(clock.wall, 1)}` : clock.date();
 	const ran = `ran ${time(f.wall_s)}${f.limit_s ? ` of ${time(f.limit_s)}` : ''}`;
 
 	return el('header', {},
@@ -49,14 +49,14 @@ export function head(report, clock) {
 			between([has(f.cores, 'core'), has(f.tasks, 'task'), has(f.gpus, 'GPU')], ', ').join(''),
 			j.steps.length > 1 ? `${count(j.steps.length)} steps` : null, span, ran,
 			...coverage(report)].filter((p) => !(p instanceof Node) || p.childNodes.length), ' \u00b7 ')),
-		el('p', { class: 'keys' }, el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next, previous finding  ',
+		el('p', { class: 'keys' }, report.findings.length ? [el('kbd', {}, 'j'), ' ', el('kbd', {}, 'k'), ' next, previous finding  '] : '',
 			el('kbd', {}, 'esc'), ' whole job'));
 }
 
 export function foot(report) {
-	const id = report.job.id || 'FILE';
+	const short = report.coverage.is_short ? ' --short' : '';
 
 	return el('footer', {}, `jobprof ${report.page.version} \u00b7 every number on this page comes from `,
-		el('code', {}, report.job.id ? `jobprof report -j ${id} --json` : 'jobprof report --json FILE'),
+		el('code', {}, report.job.id ? `jobprof report -j ${report.job.id}${short} --json` : `jobprof report${short} --json FILE`),
 		' \u00b7 charts: uPlot (MIT)', soft());
 }

@@ -5,7 +5,7 @@ import { labels, layout } from './budget.js';
 import { LEVELS, UNKNOWN, cell, stateOf } from './data.js';
 import { colour, el, name, section, soft, table } from './dom.js';
 import { mb, rate, share, time } from './format.js';
-import { pin, pointAt } from './pointer.js';
+import { onArrows, pin, pointAt } from './pointer.js';
 import { OVER_TIME } from './states.js';
 
 const KINDS = [
@@ -61,7 +61,7 @@ function draw(c, rows, kind, view, hot) {
 	c.height = rows.n;
 	c.getContext('2d').putImageData(image, 0, 0);
 	c.style.left = `${100 * view.place(first * rows.dt_s)}%`;
-	c.style.width = `${100 * (view.place(Math.min(view.end, last * rows.dt_s)) - view.place(first * rows.dt_s))}%`;
+	c.style.width = `${100 * (last - first) * rows.dt_s / (view.to - view.from)}%`;
 }
 
 function legendOf(kind, rows) {
@@ -123,24 +123,6 @@ function behind(rows) {
 		() => rows.name.map((_, i) => [called(rows, i), ...kinds.map((k) => k.text(meanOf(rows, k.key, i)))]), 'Source: Utilization and MemMB of GPU.');
 }
 
-// Up and Down choose the row before or after the one that is chosen, where the map has the focus.
-function onArrows(plot, rows, view, pick) {
-	plot.tabIndex = 0;
-	plot.setAttribute('role', 'group');
-	plot.setAttribute('aria-label', `Up and Down choose a ${rows.of}`);
-	plot.addEventListener('keydown', (e) => {
-		const by = { ArrowUp: -1, ArrowDown: 1 }[e.key];
-
-		if (!by || e.ctrlKey || e.metaKey || e.altKey)
-			return;
-		const row = Math.min(rows.n - 1, Math.max(0, view.row + by));
-
-		if (row !== view.row)
-			pick(row);
-		e.preventDefault();
-	});
-}
-
 // Of page.rows or page.gpu_rows; pick(row): what a click on a row does, if anything.
 export function heat(rows, id, view, clock, chosen, pick) {
 	const kinds = KINDS.filter((k) => (k.base ? rows.of_time[k.key]?.max > 0 : rows.of_time.cpu));
@@ -188,7 +170,7 @@ export function heat(rows, id, view, clock, chosen, pick) {
 	view.onShow(redraw);
 	const what = rows.group > 1 ? `${rows.group} ${rows.of}s a row` : `a row per ${rows.of}`;
 	const part = section(id, rows.n > 1 || rows.of === 'GPU' ? `Each ${rows.of} over time` : 'States over time',
-		`${what}, each cell ${time(rows.dt_s)}${pick && rows.n > 1 ? `; a click on a ${rows.of}, or Up and Down, show its lines above` : ''}`,
+		soft(`${what}, each cell ${time(rows.dt_s)}`, pick && rows.n > 1 ? el('span', { class: 'screen' }, `; a click on a ${rows.of}, or Up and Down, show its lines above`) : ''),
 		el('div', { class: 'bar2' }, buttons, legend),
 		el('div', { class: 'tl hm' }, el('div', { class: 'lab' }, names), plot, val, el('span'), axis(view, clock), el('span')),
 		behind(rows));

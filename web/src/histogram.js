@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // How long single waits took: buckets of powers of two, counted and not sampled.
-import { el, section, table } from './dom.js';
+import { el, fits, section, table, widthOf } from './dom.js';
 import { count, share, time } from './format.js';
 import { quantile } from './data.js';
 
 const SIDE = 2; // empty buckets shown on both sides
+const GAP = 8; // pixels between texts of the axis
 
 const upper = (k) => 2 ** (k + 1) / 1e9;
 
@@ -20,6 +21,24 @@ export function range(counts) {
 	const first = Math.max(0, known[0] - SIDE), last = Math.min(counts.length - 1, known.at(-1) + SIDE);
 
 	return [first, Math.max(last, first + 9)];
+}
+
+// Every third bucket's bound, where there is room; else every sixth, and so on.
+function ticks(first, last) {
+	const n = last - first + 1, at = [];
+
+	for (let k = first + 1; k <= last; k += 3)
+		at.push(k);
+	const texts = at.map((k) => time(upper(k))), wide = Math.max(...texts.map(widthOf)) + GAP;
+
+	return at.map((k, i) => {
+		// How many buckets are between this one and the next that is shown with it. The last one's text is left of its place.
+		const tick = el('span', {}, texts[i]), every = k === last ? 2 : 3 * (i & -i);
+
+		tick.style.left = `${100 * (k + 1 - first) / n}%`;
+		tick.classList.toggle('end', k === last);
+		return i ? fits(tick, n / every * wide) : tick;
+	});
 }
 
 // noun: "waits"; about: what stands beside the heading
@@ -44,19 +63,13 @@ export function histogram(id, heading, counts, noun, source) {
 
 		bar.style.height = counts[k] > 0 ? `${Math.max(1.5, 100 * counts[k] / most)}%` : '0';
 		bars.append(bar);
-		if ((k - first) % 3 === 1) {
-			const tick = el('span', {}, time(upper(k)));
-
-			tick.style.left = `${100 * (k + 1 - first) / n}%`;
-			tick.classList.toggle('end', k === last);
-			line.append(tick);
-		}
 	}
+	line.append(...ticks(first, last));
 	const side = (v) => (Math.log2(v * 1e9) - first > n * 0.6 ? 'r' : '');
 	const near = Math.log2(p99 / p50) < n * 0.5 ? ' under' : '';
 
 	bars.append(mark(p50, `half below ${time(p50)}`, first, n, side(p50)),
-		mark(p99, `1 in 100 above ${time(p99)}`, first, n, side(p99) + near));
+		mark(p99, `99 of 100 below ${time(p99)}`, first, n, side(p99) + near));
 	const part = section(id, heading, `${count(all)} ${noun}`, bars, line,
 		table('Table: buckets', ['below', 'count', 'share'], () => counts.map((c, k) => [c, k]).filter(([c]) => c > 0)
 			.map(([c, k]) => [time(upper(k)), count(c), share(c / all)]), source, `buckets, ${heading}`));

@@ -18,6 +18,15 @@ export const LINES = {
 	power: { name: 'Power', each: (of) => `each ${of}`, text: power, top: roundUp, source: 'StepEnergy' },
 };
 
+const ROOM = 1.5; // pixels
+
+// The axis of a plot of so many pixels, on which lines at its ends are inside and not cut.
+export function inside(low, high, height) {
+	const room = (high - low) * ROOM / Math.max(20, height - 2 * ROOM);
+
+	return [low - room, high + room];
+}
+
 const LEAST = 1e-9;
 
 export function highest(line, from = 0, to = line.highest.length) {

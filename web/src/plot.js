@@ -3,9 +3,10 @@
 // and its range, which uPlot draws.
 import uPlot from 'uplot';
 import { axis } from './axis.js';
-import { Clock } from './clock.js';
+import { Clock, spacing } from './clock.js';
 import { canvas, colour, el, name, section, table } from './dom.js';
 import { count, plain, plural, time } from './format.js';
+import { inside } from './lines.js';
 import { paper } from './paper.js';
 import { pointAt } from './pointer.js';
 import { View } from './view.js';
@@ -81,9 +82,9 @@ function makePlot(p, box, view) {
 		u.ctx.restore();
 	};
 	const u = new uPlot({
-		width: Math.max(40, box.clientWidth), height: Math.max(40, box.clientHeight), padding: [1, 0, 1, 0],
+		width: Math.max(40, box.clientWidth), height: Math.max(40, box.clientHeight), padding: [0, 0, 0, 0],
 		legend: { show: false }, cursor: { show: false }, axes: [{ show: false }, { show: false }],
-		scales: { x: { time: false, range: () => [view.from, view.to] }, y: { range: () => [low, high] } },
+		scales: { x: { time: false, range: () => [view.from, view.to] }, y: { range: () => inside(low, high, box.clientHeight) } },
 		series: [{}, ...p.curves.flatMap((c, i) => [edge(), edge(), { stroke: () => (isOne ? colour('--ink') : colourOf(i)), width: 1.5, dash: DASHES[i], points: { show: false } }])],
 		bands: p.curves.flatMap((c, i) => (c.low ? [{ series: [3 * i + 1, 3 * i + 2], fill: () => (isOne ? colour('--band') : `${colourOf(i)}38`) }] : [])),
 		hooks: { drawClear: [grid] },
@@ -144,7 +145,7 @@ function legend(p, view, clock, redraws) {
 	view.onMove(() => {
 		const on = view.place(view.at) >= 0 && view.place(view.at) <= 1;
 
-		when.replaceChildren(on ? `at ${clock.text(view.at, true)}` : view.isWhole ? 'of all the time' : `of ${clock.text(view.from, true)} to ${clock.text(view.to, true)}`,
+		when.replaceChildren(on ? `at ${clock.at(view.at)}` : view.isWhole ? 'of all the time' : `of ${clock.span(view.from, view.to)}`,
 			view.isWhole ? '' : el('button', { type: 'button', class: 'whole', onclick: () => view.reset() }, 'all the time'));
 	});
 	return section('values', 'Values', when, el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: values' }, el('table', { class: 'rk' },
@@ -158,14 +159,14 @@ function behind(p, clock) {
 		for (let i = 0; i < c.middle.length; i += step) {
 			const last = Math.min(c.middle.length, i + step) - 1, s = within(c, c.begin_s[i], c.end_s[last]);
 
-			out.push([clock.text(c.begin_s[i], true), clock.text(c.end_s[last], true), text(p, s.lowest), text(p, s.median), text(p, s.highest)]);
+			out.push([clock.text(c.begin_s[i]), clock.text(c.end_s[last]), text(p, s.lowest), text(p, s.median), text(p, s.highest)]);
 		}
 		return out;
 	})));
 }
 
 export function plot(p) {
-	const view = new View(p.end_s), clock = new Clock({ job: {}, page: { lines: { end_s: p.end_s } } }), redraws = [];
+	const view = new View(p.end_s), clock = new Clock({ job: {}, page: { lines: { end_s: p.end_s, dt_s: spacing(p.curves) } } }), redraws = [];
 	const what = `${p.column} of ${p.series}`, unit = p.values.unit;
 	const box = el('div', { class: 'plot', role: 'img', 'aria-label': `${what} over time${unit ? `, ${unit}` : ''}; tables below have the values` });
 	const values = legend(p, view, clock, redraws);

@@ -58,6 +58,24 @@ export function pointAt(plot, view, { click, hover, leave } = {}) {
 	});
 }
 
+// Up and Down choose the row before or after the one that is chosen, where the box of rows has the focus.
+export function onArrows(box, rows, view, pick) {
+	box.tabIndex = 0;
+	box.setAttribute('role', 'group');
+	box.setAttribute('aria-label', `Up and Down choose a ${rows.of}`);
+	box.addEventListener('keydown', (e) => {
+		const by = { ArrowUp: -1, ArrowDown: 1 }[e.key];
+
+		if (!by || e.ctrlKey || e.metaKey || e.altKey)
+			return;
+		const row = Math.min(rows.n - 1, Math.max(0, view.row + by));
+
+		if (row !== view.row)
+			pick(row);
+		e.preventDefault();
+	});
+}
+
 export function pin(view, t) {
 	const same = Math.abs(view.place(view.pin) - view.place(t)) < 0.004;
 

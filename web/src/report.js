@@ -79,7 +79,7 @@ function tell(view, clock, hot) {
 
 	view.onShow(() => {
 		const what = view.finding >= 0 ? `Finding ${view.finding + 1}. ` : view.row >= 0 ? `${hot().text}. ` : '';
-		const text = `${what}${view.isWhole ? 'Whole job' : `${clock.text(view.from, true)} to ${clock.text(view.to, true)}`}`;
+		const text = `${what}${view.isWhole ? 'Whole job' : clock.span(view.from, view.to)}`;
 
 		if (!first)
 			said.textContent = text;
@@ -109,10 +109,10 @@ function build(report) {
 	const time = timelines(report, first, view, clock, hot, 'time', 'Over time');
 	const more = others.length ? timelines(report, others, view, clock, hot, 'more', 'More over time') : null;
 	const { rows, gpu_rows: gpus } = report.page, ofGpus = report.findings.map((f) => rowsOf(gpus, f.where));
-	const map = heat(rows, 'heat', view, clock, chosen, (row) => view.set({ row: view.row === row ? -1 : row, finding: -1 }));
+	const pick = (row) => view.set({ row: view.row === row ? -1 : row, finding: -1 }), map = heat(rows, 'heat', view, clock, chosen, pick);
 	const gpuMap = heat(gpus, 'gpus', view, clock, () => (/^GPU/.test(report.findings[view.finding]?.where ?? '') ? ofGpus[view.finding] : null)), who = spread(report, view);
 	const main = el('main', {},
-		el('div', { class: 'top' }, findings(report, view, clock), budget(report, view, chosen)),
+		el('div', { class: 'top' }, findings(report, view, clock), budget(report, view, chosen, pick)),
 		given(report), time.part, who?.part, map?.part, gpuMap?.part, more?.part,
 		pair(histogram('run-latency', 'Waits for a CPU', report.page.run_latency, 'waits', 'Source: RunLatency, counted at each switch.'),
 			histogram('blk-latency', 'Disk requests', report.page.blk_latency, 'requests', 'Source: BlkLatency, counted at each request.')),

@@ -57,7 +57,8 @@ export function spread(report, view) {
 		return el('tr', { 'data-spread': q.key }, el('th', { scope: 'row' }, label), who(q.lowest, text), el('td', {}, text(q.median)), who(q.highest, text),
 			el('td', { class: 'dist' }, c), el('td', { class: 'sp soft' }, spoken(q, s.of)));
 	});
-	const part = section('spread', 'Who differs from whom', `${count(s.quantities[0].units)} ${s.of}s; each tick is one, or one of ${s.quantities[0].sample.length} that stand for all`,
+	const { units, sample: { length: sample } } = s.quantities[0];
+	const part = section('spread', 'Who differs from whom', [`${count(units)} ${s.of}s`, sample < units ? `; ${sample} of them are drawn as ticks, evenly from the lowest to the highest` : ''].join(''),
 		el('div', { class: 'wide' }, el('table', { class: 'rk' }, el('thead', {}, el('tr', {}, el('td'), ['lowest', 'median', 'highest'].map((h) => el('th', { scope: 'col' }, h)),
 			el('th', { scope: 'col', class: 'dist' }, '0 to highest'), el('th', { scope: 'col', class: 'sp' }, 'spread'))), el('tbody', {}, rows))));
 

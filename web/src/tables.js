@@ -84,7 +84,7 @@ export function phases(report, view, clock) {
 		});
 		return box;
 	};
-	const row = (head, from, to, more) => el('tr', {}, el('th', { scope: 'row' }, head), el('td', {}, `${clock.text(from, true)} to ${clock.text(to, true)}`), el('td', {}, more), el('td', { class: 'dist' }, bar(from, to)));
+	const row = (head, from, to, more) => el('tr', {}, el('th', { scope: 'row' }, head), el('td', {}, clock.span(from, to)), el('td', {}, more), el('td', { class: 'dist' }, bar(from, to)));
 	const left = Math.max(0, marked.length - PHASES) + (report.marks?.left_out ?? 0), note = [plural(steps.length), marks ? `${count(marks)} mark${marks === 1 ? '' : 's'}` : ''].filter(Boolean).join(', ');
 
 	return low(section('phases', 'Phases', note,

@@ -6,7 +6,7 @@ import { axis } from './axis.js';
 import { cell } from './data.js';
 import { colour, el, section, soft, table } from './dom.js';
 import { time } from './format.js';
-import { LINES, highest, summary } from './lines.js';
+import { LINES, highest, inside, summary } from './lines.js';
 import { drawMarks, lanes as phaseLanes } from './marks.js';
 import { pointAt } from './pointer.js';
 
@@ -74,9 +74,9 @@ function makePlot(line, box, report, view, hot) {
 	const fixed = [xs, points(line.highest), points(line.lowest), points(line.median)];
 	const plain = { paths: stepped, points: { show: false } };
 	const u = new uPlot({
-		width: Math.max(40, box.clientWidth), height: Math.max(20, box.clientHeight), padding: [1, 0, 0, 0],
+		width: Math.max(40, box.clientWidth), height: Math.max(20, box.clientHeight), padding: [0, 0, 0, 0],
 		legend: { show: false }, cursor: { show: false }, axes: [{ show: false }, { show: false }],
-		scales: { x: { time: false, range: () => [view.from, view.to] }, y: { range: () => [0, top] } },
+		scales: { x: { time: false, range: () => [view.from, view.to] }, y: { range: () => inside(0, top, box.clientHeight) } },
 		series: [{}, { ...plain, stroke: () => colour('--band'), width: 1 }, { ...plain, stroke: () => colour('--band'), width: 1 },
 			{ ...plain, stroke: () => colour('--ink'), width: 1.25 }, { ...plain, stroke: () => colour(hot().colour), width: 1.75 }],
 		bands: [{ series: [1, 2], fill: () => colour('--band') }],
@@ -122,7 +122,7 @@ function rowsBehind(line, lines, clock) {
 	for (let i = 0; i < lines.n; i += step) {
 		const s = summary(line, i, Math.min(lines.n, i + step));
 
-		out.push([clock.text(i * lines.dt_s, true), kind.text(s.lowest), kind.text(s.median), kind.text(s.highest)]);
+		out.push([clock.text(i * lines.dt_s), kind.text(s.lowest), kind.text(s.median), kind.text(s.highest)]);
 	}
 	return out;
 }
@@ -135,6 +135,7 @@ function row(line, report, view, clock, hot, plots) {
 	const box = el('div', { class: 'plot', role: 'img', 'aria-label': `${kind.name} over time, ${label}` });
 	const top = el('span', { class: 'y hi' });
 
+	box.append(top, el('span', { class: 'y lo' }, '0'));
 	pointAt(box, view);
 	plots.push(() => {
 		const u = makePlot(line, box, report, view, hot);
@@ -142,7 +143,7 @@ function row(line, report, view, clock, hot, plots) {
 		top.textContent = kind.text(u.top);
 		return [u, box];
 	});
-	return el('div', { class: 'row' }, el('div', { class: 'lab' }, el('b', {}, kind.name), ' ', soft(each), top, el('span', { class: 'y lo' }, '0')),
+	return el('div', { class: 'row' }, el('div', { class: 'lab' }, el('b', {}, kind.name), ' ', soft(each)),
 		box, values(line, lines, view));
 }
 
@@ -173,8 +174,23 @@ function lanes(report, view) {
 	return shown.length ? [numbers, plot, el('span', { class: 'val e' })] : [];
 }
 
-function legend(report, view, hot, of) {
-	const { lines } = report.page, box = el('span', { class: 'soft lk' });
+// What the values beside the lines are of: means, not peaks. Of more than half as many points as there may be, the
+// page does not say how long the bins are of which the highest is shown.
+const POINTS = 3000;
+
+function about(lines, view, clock) {
+	const box = el('span', { class: 'when' }), mean = `${lines.n <= POINTS / 2 ? 'means' : 'points'} of ${time(Math.min(lines.dt_s, lines.end_s))}`;
+
+	view.onMove(() => {
+		const on = view.place(view.at) >= 0 && view.place(view.at) <= 1;
+
+		box.textContent = on ? `${mean.replace('s of', ' of')}, at ${clock.at(view.at)}` : view.isWhole ? mean : `${mean}, ${clock.span(view.from, view.to)}`;
+	});
+	return box;
+}
+
+function legend(report, view, clock, hot, of) {
+	const box = el('span', { class: 'soft lk' }), when = about(report.page.lines, view, clock);
 	const many = report.page.lines.of.some((l) => l.units > 1);
 
 	view.onShow(() => {
@@ -184,8 +200,8 @@ function legend(report, view, hot, of) {
 			many ? el('span', {}, el('i', { class: 'k' }), `lowest to highest ${of}`) : null,
 			el('span', {}, el('i', { class: 'k l' }), many ? `median ${of}` : 'value'),
 			h.rows ? el('span', { class: h.class }, el('i', { class: 'k h' }), el('b', {}, h.text)) : null,
-			el('span', {}, `each point ${time(lines.dt_s)}`),
 			view.isWhole ? null : el('button', { type: 'button', class: 'whole', onclick: () => view.reset() }, 'whole job'),
+			when,
 		].filter(Boolean));
 	});
 	return box;
@@ -205,7 +221,7 @@ export function timelines(report, shown, view, clock, hot, id, heading) {
 	const made = [];
 
 	return {
-		part: section(id, heading, legend(report, view, hot, of), grid, tables),
+		part: section(id, heading, legend(report, view, clock, hot, of), grid, tables),
 		start() {
 			made.push(...plots.map((make) => make()));
 			const resize = new ResizeObserver(() => this.resize());

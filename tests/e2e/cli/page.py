@@ -3,7 +3,7 @@
 # timeout: 600
 """jobprof report --html: the page in Debian's Chromium shows the numbers of --json and of the file, whatever is
 missing or strange, and is written whole or not at all. Modules: tests/web/modules.test.js; what is looked at in
-the browser: tests/web/browser.js."""
+the browser: tests/web/browser.js and looks.js."""
 
 import json
 import os
@@ -41,10 +41,10 @@ def report(*args):
     return subprocess.run([JOBPROF, "report", *args], capture_output=True, text=True, timeout=300)
 
 
-def page(folder, name, path):
+def page(folder, name, path, *options):
     for form, out in (("--html", name + ".html"), ("--json", name + ".json")):
         out = os.path.join(folder, out)
-        p = report(*([form, out] if form == "--html" else [form]), path)
+        p = report(*options, *([form, out] if form == "--html" else [form]), path)
         if p.returncode:
             raise Failed("report %s of %s: %s" % (form, name, p.stderr.strip()))
         if form == "--json":
@@ -59,6 +59,13 @@ def sick():
     j.put(ReadMB=0.0, WriteMB=numpy.where(numpy.arange(16) == 0, 40.0, 0.0)[:, None] * ((j.t // 600) % 2 == 1) * (j.t < 5400))
     j.put(ReadCalls=0.0, WriteCalls=1.0 * (j.t < 5400))
     j.put(NetTxMB=3.0, NetRxMB=2.0)
+    return j
+
+
+def short():
+    """17.4 s with rows of a second: the last one is not whole. Task 0 works in every other second; nothing is read or written."""
+    j = Job(nodes=1, tasks=2, cores=2, wall=17.4, row=1)
+    j.put(CPUTime=numpy.where(numpy.arange(2)[:, None] == 0, numpy.where(j.t % 2 < 1, 0.9, 0.05), 0.5), ReadMB=0.0, WriteMB=0.0, ReadCalls=0.0, WriteCalls=0.0)
     return j
 
 
@@ -127,6 +134,9 @@ def cases_of(folder):
         cases[0]["numbers"] = numbers_of(path, json.load(f))
     healthy = Job(nodes=1, tasks=1, cores=4, wall=1800)
     add("healthy", healthy, sections=["findings", "went", "time", "heat"], without=["spread", "gpus"])
+    path = add("short", short(), sections=["heat", "run-latency"])
+    page(folder, "judged", path, "--short")
+    cases.append({"name": "judged"})
     gpu = Job(nodes=2, tasks=4, cores=4)
     gpu.gpus(2, numpy.where(gpu.t < 600, 90.0, 0.0))
     add("gpu", gpu, sections=["gpus"])
