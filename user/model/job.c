@@ -246,7 +246,7 @@ static int set_grid(struct model_job *j, double dt_s)
 		const struct job_part *p = &j->parts[i];
 		double s = (p->end_ns - p->start_ns) / 1e9;
 
-		if (p->trouble || isnan(p->start_ns) || isnan(p->end_ns))
+		if (p->trouble || !isfinite(p->start_ns) || !isfinite(p->end_ns))
 			continue;
 		t0 = fmin(t0, p->start_ns);
 		t1 = fmax(t1, p->end_ns);

@@ -148,6 +148,6 @@ export function roundUpSize(v) {
 // Names come from users: characters that are no text, or that turn its direction, are shown as \uXXXX.
 export function plain(text) {
 	// eslint-disable-next-line no-control-regex
-	return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g,
+	return String(text).replace(/[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb]/g,
 		(c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
