@@ -110,8 +110,8 @@ static void sort_terms(const struct comparison *c, struct sized_term sorted[stat
 	double sign = c->s < 0 ? -1 : 1;
 
 	for (int i = 0; i < N_TERMS; i++)
-		sorted[i] = (struct sized_term){
-			isnan(c->change[i].s) ? 0 : sign * c->change[i].s, i};
+		sorted[i] =
+			(struct sized_term){isnan(c->change[i].s) ? 0 : sign * c->change[i].s, i};
 	qsort(sorted, N_TERMS, sizeof(*sorted), by_size);
 }
 
@@ -134,8 +134,8 @@ static unsigned say_terms(const struct compare_page *p, struct sentence *s, bool
 			continue;
 		*work |= term == TERM_WORK;
 		against |= turns;
-		say(s, "%s%s%s%s for %s", said++ ? "; " : "", turns && !is_same ? "against it " : "",
-		    report_text__share(fabs(of_a), share),
+		say(s, "%s%s%s%s for %s", said++ ? "; " : "",
+		    turns && !is_same ? "against it " : "", report_text__share(fabs(of_a), share),
 		    !is_same && !against ? ""
 		    : of_a > 0		 ? " more"
 					 : " less",
@@ -167,8 +167,9 @@ void compare__sentence(const struct compare_page *p, char text[static COMPARE_SE
 	if (fabs(of_a) < COMPARE_SAME)
 		say(&s, "B took as long as A (%+.1f %%)", 100 * of_a);
 	else if (of_a >= 1)
-		say(&s, of_a < 999 ? "B took %.3g times as long as A (+%s)"
-				   : "B took %.0f times as long as A (+%s)",
+		say(&s,
+		    of_a < 999 ? "B took %.3g times as long as A (+%s)"
+			       : "B took %.0f times as long as A (+%s)",
 		    1 + of_a, report_text__time(p->c->s, time));
 	else
 		say(&s, "B took %s %s than A (%s)", report_text__share(fabs(of_a), share),

@@ -25,7 +25,7 @@ struct report {
 	bool all; /* also findings beyond the fifth, modes, losses, and files that could not be read
 		   */
 	bool utf8, colour;
-	bool is_run; /* of `jobprof run`: without the foot, and with fewer findings */
+	bool is_run;   /* of `jobprof run`: without the foot, and with fewer findings */
 	bool is_short; /* rules judge runs of seconds */
 };
 

@@ -32,7 +32,7 @@ enum budget {
 };
 
 struct report_budget {
-	double core_s; /* of which the shares are; NaN: not known */
+	double core_s;		/* of which the shares are; NaN: not known */
 	double share[N_BUDGET]; /* NaN: not known; "idle" has that part then */
 };
 /* Seconds; NaN: not known, so that the share is not; of cpu and core_s, so that no share is. */

@@ -137,9 +137,8 @@ static void choose_paths(struct string_list *paths, bool prefer_nodes)
 
 	if (paths->n)
 		qsort(paths->v, paths->n, sizeof(*paths->v), by_job);
-	several = !prefer_nodes ||
-		  (paths->n &&
-		   report_inputs__job(paths->v[0]) != report_inputs__job(paths->v[paths->n - 1]));
+	several = !prefer_nodes || (paths->n && report_inputs__job(paths->v[0]) !=
+							report_inputs__job(paths->v[paths->n - 1]));
 	for (unsigned i = 0; i < paths->n; i++) {
 		char *path = paths->v[i];
 		bool is_first = report_inputs__job(path) != job;

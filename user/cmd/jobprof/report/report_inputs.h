@@ -22,8 +22,8 @@ struct report_inputs {
  */
 int report_inputs__of(struct report_inputs *in, const char *jobs, const char *input,
 		      const struct string_list *nodes);
-/* The files that words name: files, and directories, of which those are meant that are above without
- * -j. 0, or the exit status and it has said why. */
+/* The files that words name: files, and directories, of which those are meant that are above
+ * without -j. 0, or the exit status and it has said why. */
 int report_inputs__words(struct report_inputs *in, char *const *words, unsigned n,
 			 const struct string_list *nodes);
 /* The job that a file is of by its name, that of a node-step file or job_<id>.h5; 0: the name does
