@@ -65,6 +65,37 @@ static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
 	rec->migrations = p->se.nr_migrations - rec->migrations;
 }
 
+/*
+ * The bases and run time up to now: a tick brings the latter up to date, and with it the clocks of
+ * the run queue; from the tick on the thread has run all the time, or been stolen from, which the
+ * next tick says.
+ */
+static __always_inline void fill_open(struct task_struct *p, struct jp_task *t,
+				      struct jp_task_rec *rec)
+{
+	struct rq *rq = p->se.cfs_rq->rq;
+	struct jp_open *o = &rec->open;
+	u64 clock = rq->clock;
+
+	rec->wait_slot = t->slot;
+	o->out = t->out;
+	barrier();
+	o->cause = t->cause;
+	o->delay = p->sched_info.run_delay - t->run_delay_ns;
+	o->ran = p->se.sum_exec_runtime - t->runtime_ns;
+	o->arrived = p->sched_info.last_arrival;
+	o->queued = p->sched_info.last_queued;
+	o->held = o->cause == JP_CAUSE_THROTTLED ? held_for(p, t) : 0;
+	o->running = p->on_cpu;
+	o->now = queue_clock();
+	if (o->running)
+		o->ran += o->now - clock + rq->clock_task - p->se.exec_start;
+	if (t->slot == t->next_slot)
+		return;
+	o->move = t->move_clock;
+	o->moved = t->move_runtime_ns - t->runtime_ns;
+}
+
 static __always_inline void fill_acct(struct task_struct *p, struct jp_task *t,
 				      struct jp_task_rec *rec)
 {
@@ -109,6 +140,7 @@ static __always_inline void fill_left(struct jp_task *t, u64 ran, struct jp_task
 {
 	rec->cpu = JP_CPU_NONE;
 	rec->slot = JP_SLOT_NONE;
+	rec->wait_slot = JP_SLOT_NONE;
 	rec->sched_slot = t->slot;
 	rec->runtime_ns = ran;
 }
@@ -122,6 +154,8 @@ static __always_inline void fill(struct task_struct *p, struct jp_task *t, struc
 	rec->start_ns = p->start_boottime;
 	fill_sched(p, t, rec);
 	fill_command(p, t, rec);
+	if (jp_families & FAM_WAIT)
+		fill_open(p, t, rec);
 	rec->ended = (t->flags & JP_TASK_EXITED) != 0;
 	if (rec->slot != JP_SLOT_NONE && !(t->flags & JP_TASK_EXITED)) {
 		rec->runnable = !task_state(p);
@@ -136,12 +170,23 @@ static __always_inline bool counts_somewhere(const struct jp_task *t)
 	return t->next_slot != JP_SLOT_NONE || t->slot != JP_SLOT_NONE;
 }
 
+#define REC_HEAD __builtin_offsetof(struct jp_task_rec, wait)
+
+/* The record, of which the stack has room for all but the account at its end. */
+static __always_inline void put_rec(struct seq_file *seq, struct jp_task_rec *rec,
+				    struct jp_task *t)
+{
+	if (bpf_seq_write(seq, rec, REC_HEAD) || bpf_seq_write(seq, &t->wait, sizeof(t->wait)))
+		JP_COUNT(iter_fail);
+}
+
 SEC("?iter/task")
 int jp_iter(struct bpf_iter__task *ctx)
 {
 	struct seq_file *seq = ctx->meta->seq;
 	struct task_struct *p = ctx->task;
-	struct jp_task_rec rec = {};
+	u64 head[REC_HEAD / sizeof(u64)] = {};
+	struct jp_task_rec *rec = (void *)head;
 	struct jp_task *t;
 	u64 left;
 
@@ -152,14 +197,13 @@ int jp_iter(struct bpf_iter__task *ctx)
 		return 0;
 	left = left_behind(t);
 	if (left) {
-		fill_left(t, left, &rec);
-		if (bpf_seq_write(seq, &rec, sizeof(rec)))
-			JP_COUNT(iter_fail);
-		rec.runtime_ns = 0;
+		fill_left(t, left, rec);
+		put_rec(seq, rec, t);
+		rec->runtime_ns = 0;
+		rec->wait_slot = 0;
 	}
-	fill(p, t, &rec);
-	if (bpf_seq_write(seq, &rec, sizeof(rec)))
-		JP_COUNT(iter_fail);
+	fill(p, t, rec);
+	put_rec(seq, rec, t);
 	return 0;
 }
 
@@ -198,8 +242,10 @@ static __always_inline void answer(struct jp_asked *a, struct task_struct *p)
 	if (rec)
 		fill_left(t, left, rec);
 	rec = next_rec(a);
-	if (rec)
-		fill(p, t, rec);
+	if (!rec)
+		return;
+	fill(p, t, rec);
+	__builtin_memcpy(&rec->wait, &t->wait, sizeof(rec->wait));
 }
 
 static long ask_one(u32 i, void *ctx)

@@ -47,7 +47,13 @@ struct jp_task {
 	u64 comm_wchar;
 	u64 launched; /* what the program's environment said of its rank, 0: nothing */
 	u32 envc;     /* variables of a child whose environment named no rank, 0: none was seen */
-	u32 pad;
+	/* the rest is of the family wait; written where the task leaves a CPU, but for the move */
+	u32 cause; /* enum jp_cause, of the gap that began then */
+	u64 out;   /* when that was, by the run queue's clock; 0: never, or it is being written */
+	u64 move_clock; /* when next_slot was asked for */
+	u64 held_queue; /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
+	u64 held_ns;	/* and how long that had been throttled ever */
+	struct jp_wait wait;
 };
 #define JP_TASK_LINEAGE 1 /* its slot follows descent, not the cgroup, inside its step */
 #define JP_TASK_EXITED	2 /* accounting retired at exit; only the last switch is to come */
@@ -116,6 +122,13 @@ struct jp_map_lat {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct jp_lat);
+};
+struct jp_map_wait {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_wait);
 };
 struct jp_map_acct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -258,6 +271,7 @@ JP_MAP struct jp_map_components jp_components SEC(".maps");
 JP_MAP struct jp_map_slots jp_slots SEC(".maps");
 JP_MAP struct jp_map_sched jp_sched SEC(".maps");
 JP_MAP struct jp_map_lat jp_lat SEC(".maps");
+JP_MAP struct jp_map_wait jp_wait SEC(".maps");
 JP_MAP struct jp_map_acct jp_acct SEC(".maps");
 JP_MAP struct jp_map_free jp_free SEC(".maps");
 JP_MAP struct jp_map_events jp_events SEC(".maps");
@@ -290,6 +304,7 @@ const volatile bool jp_rq_second = false; /* tracepoints of requests begin with 
 const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0: none */
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
 const volatile bool jp_pmu_idle = false;  /* an event counts while a CPU idles */
+const volatile bool jp_regs = false;	  /* a task's registers can be had (5.15) */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
 const volatile char jp_stepd_comm[16] = "slurmstepd";
@@ -317,6 +332,7 @@ extern const volatile __u32 jp_blk_sets;
 extern const volatile bool jp_rq_second;
 extern const volatile __u32 jp_nsampled;
 extern const volatile bool jp_pmu_idle;
+extern const volatile bool jp_regs;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];
 #endif

@@ -3,6 +3,8 @@
 #ifndef JP_TASK_BPF_H
 #define JP_TASK_BPF_H
 
+#include "bpf/cause.bpf.h"
+#include "bpf/clock.bpf.h"
 #include "bpf/command.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/pmu.bpf.h"
@@ -173,6 +175,10 @@ static __noinline int place_new(struct task_struct *p, const struct jp_task *fro
 		command_bases(p, &init);
 	}
 	command_begin(p, &init, from);
+	if (jp_families & FAM_WAIT) {
+		init.out = queue_clock();
+		init.cause = born ? JP_CAUSE_OTHER : cause_of(p, task_state(p), false);
+	}
 	if (!bpf_task_storage_get(&jp_tasks, p, &init, BPF_LOCAL_STORAGE_GET_F_CREATE))
 		JP_COUNT(storage_fail);
 	else
@@ -208,6 +214,8 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 	if (slot != t->slot)
 		enter(slot);
 	t->move_runtime_ns = p->se.sum_exec_runtime;
+	if (jp_families & FAM_WAIT)
+		t->move_clock = queue_clock();
 	t->flags = flags;
 	t->next_slot = slot;
 }
