@@ -62,7 +62,7 @@ def causes(name, rounds, seconds, extra=()):
         is_true("%s: %s is what its threads measured" % (name, column), s - late <= got <= s + 0.005,
                 "%.4f s, measured %.4f s, late by up to %.4f s" % (got, s, late))
     others = {c: total(rows, c) for c in blocked(rows) if c not in wanted}
-    is_true(name + ": nothing else", sum(others.values()) < 0.05, others)
+    is_true(name + ": nothing else", sum(others.values()) < 0.02 * sum(wanted.values()), others)
     return rows, task_table(path)
 
 
@@ -76,7 +76,8 @@ def all_wait(name, rows, tasks):
     """In rows between which no thread runs, all is known by the clock alone."""
     dt = numpy.diff(rows["TimeNS"].astype(float)) / 1e9
     threads = tasks["Threads"]
-    whole = [i for i in range(1, len(rows)) if threads[i] == threads[i - 1] == THREADS]
+    # one row later, for a thread that has just begun does not wait yet
+    whole = [i for i in range(2, len(rows)) if (threads[i - 2:i + 1] == THREADS).all()]
     is_true(name + ": rows in which all wait", len(whole) >= 2, threads)
     for i in whole:
         is_near("%s: row %d: ThreadTime is that of %d threads" % (name, i, THREADS), rows["ThreadTime"][i],
@@ -87,7 +88,7 @@ def all_wait(name, rows, tasks):
 
 
 def long_waits():
-    all_wait("one long wait each", *causes("one long wait each", 1, 2.6))
+    all_wait("one long wait each", *causes("one long wait each", 1, 3.6))
 
 
 def short_waits():
@@ -98,7 +99,7 @@ def short_waits():
 def adopted():
     """All wait already when jobprofd begins."""
     d, job = Daemon(INTERVAL), new_job()
-    s = Stepd(job, 0, [tool("jpwait"), "4", *KINDS], v2_task(Trees().job(job) + "/step_0"))
+    s = Stepd(job, 0, [tool("jpwait"), "7", *KINDS], v2_task(Trees().job(job) + "/step_0"))
     time.sleep(1)
     d.start()
     s.end()
@@ -107,24 +108,33 @@ def adopted():
     all_wait("waiting already", budget(path), task_table(path))
 
 
+def has_ended(pid):
+    try:
+        return slurp("/proc/%d/stat" % pid).rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:
+        return True
+
+
 def moved():
     """A process that sleeps goes to another step: each step has its part."""
     d, jobs, trees = Daemon(INTERVAL).start(), [new_job(), new_job()], Trees()
     bases = [trees.job(j) + "/step_0" for j in jobs]
     pid = os.path.join(tmpdir(), "pid")
-    began = time.time()
     steps = [Stepd(jobs[0], 0, ["sh", "-c", "echo $$ >%s; exec sleep 3" % pid], v2_task(bases[0])),
              Stepd(jobs[1], 0, ["sleep", "4"], v2_task(bases[1]))]
     time.sleep(1.2)
-    move(int(slurp(pid)), bases[1] + "/user/task_0")
-    first = time.time() - began
+    pid = int(slurp(pid))
+    since = time.monotonic()
+    move(pid, bases[1] + "/user/task_0")
+    wait_until(lambda: has_ended(pid), 10, "the sleep to end")
+    first = 3 - (time.monotonic() - since)
     for s in steps:
         s.end()
     rows = [table(d.file(j, 0), "TimeBudget/0") for j in jobs]
     for i in (0, 1):
         adds_up("moved, step %d" % i, rows[i])
     sleeps = [total(r, "BlockedSleep") for r in rows]
-    is_near("moved: the first step has the time up to then", sleeps[0], first, 0, 0.15)
+    is_near("moved: the first step has the time up to then", sleeps[0], first, 0, 0.1)
     is_near("moved: both have all of it", sum(sleeps), 7, 0.002)
 
 
@@ -140,10 +150,13 @@ def queue():
     accounts = [read_account(o) for o in outs]
     delay = sum(a["schedstat.delay_ns"] for a in accounts) / 1e9
     ran = sum(a["schedstat.run_ns"] for a in accounts) / 1e9
-    is_near("two spinners on a CPU: CPUWait is schedstat's", total(rows, "CPUWait"), delay, 0.005, 0.03)
-    is_near("two spinners on a CPU: Running is schedstat's", total(rows, "Running"), ran, 0.005, 0.03)
-    is_near("two spinners on a CPU: Running is CPUTime", total(rows, "Running"),
-            total(task_table(path), "CPUTime"), 0.002, 0.002)
+    # what started them is in the rows, too
+    for column, wanted in (("CPUWait", delay), ("Running", ran)):
+        is_true("two spinners on a CPU: %s is schedstat's" % column,
+                wanted - 0.01 <= total(rows, column) <= wanted + 0.2, "%g s, %g s" % (total(rows, column), wanted))
+    for column, same in (("CPUWait", "RunDelay"), ("Running", "CPUTime")):
+        is_near("two spinners on a CPU: %s is %s in the end" % (column, same), total(rows, column),
+                total(task_table(path), same), 0.001, 0.002)
     inner = slice(1, -1)
     is_true("two spinners on a CPU: it had to wait in every row", (rows["CPUWait"][inner] > 0.2).all(),
             rows["CPUWait"])
@@ -166,7 +179,7 @@ def throttled():
     if numpy.isnan(rows["Throttled"]).all():
         skip("quota: Throttled is cpu.stat's", "this kernel does not tell it from a wait")
         return
-    is_true("quota: it held", held > 0.3, held)
+    is_true("quota: it held", held > 0.05, held)
     is_near("quota: Throttled is cpu.stat's", total(rows, "Throttled"), held, 0.02, 0.01)
 
 
@@ -201,6 +214,21 @@ def disk():
     is_near("disk: BlockedDisk is delay accounting's", p.ours(rows, "BlockedDisk"), wanted, 0.02, 0.012)
 
 
+def network_file_system():
+    """FUSE stands in for them."""
+    if not os.path.exists("/dev/fuse"):
+        raise Skipped("this kernel has no FUSE")
+    run, path = run_jobprof(["/usr/bin/python3", ROOT + "/tests/lib/slowfs.py", tmpdir(), "0.05", "30"], INTERVAL)
+    said = [l.split()[1] for l in run.out().splitlines() if l.startswith("netfs")]
+    if not said:
+        raise Skipped("no file system of FUSE: " + run.out()[:200])
+    rows, wanted = budget(path), float(said[0])
+    adds_up("FUSE", rows)
+    got, late = total(rows, "BlockedNetFS"), total(rows, "CPUWait") + 0.01
+    is_true("FUSE: BlockedNetFS is what the reader measured", wanted - late <= got <= wanted + 0.005,
+            "%g s, measured %g s" % (got, wanted))
+
+
 def stopped():
     h = Hold()
     run = Run(h.cmd("park", "park"), INTERVAL)
@@ -220,4 +248,5 @@ def stopped():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([long_waits, short_waits, adopted, moved, queue, throttled, disk, stopped])
+    run_tests([long_waits, short_waits, adopted, moved, queue, throttled, disk, network_file_system,
+               stopped])
