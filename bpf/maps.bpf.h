@@ -27,6 +27,14 @@ struct jp_task {
 	u64 nivcsw;
 	u64 migrations;
 	u64 iowait_from; /* rq clock when it blocked on disk, 0: it did not */
+	/* of the family wait; written where the task leaves a CPU, but for the move */
+	u64 out; /* when it left last, by the run queue's clock; 0: never, or it is being written */
+	u32 cause; /* enum jp_cause, of the gap that began then */
+	u32 pad0;
+	struct jp_wait wait;
+	u64 move_clock; /* when next_slot was asked for */
+	u64 held_queue; /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
+	u64 held_ns;	/* and how long that had been throttled ever */
 	u64 utime_ns;
 	u64 stime_ns;
 	u64 min_flt;
@@ -47,13 +55,7 @@ struct jp_task {
 	u64 comm_wchar;
 	u64 launched; /* what the program's environment said of its rank, 0: nothing */
 	u32 envc;     /* variables of a child whose environment named no rank, 0: none was seen */
-	/* the rest is of the family wait; written where the task leaves a CPU, but for the move */
-	u32 cause; /* enum jp_cause, of the gap that began then */
-	u64 out;   /* when that was, by the run queue's clock; 0: never, or it is being written */
-	u64 move_clock; /* when next_slot was asked for */
-	u64 held_queue; /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
-	u64 held_ns;	/* and how long that had been throttled ever */
-	struct jp_wait wait;
+	u32 pad;
 };
 #define JP_TASK_LINEAGE 1 /* its slot follows descent, not the cgroup, inside its step */
 #define JP_TASK_EXITED	2 /* accounting retired at exit; only the last switch is to come */
