@@ -17,6 +17,7 @@ const struct step_kind step_kinds[ALL_KINDS] = {
 	[KIND_RANKS] = {"Ranks", FREQ_TASK, false, 0},
 	[KIND_COMMANDS] = {"Commands", FREQ_TASK, false, 0},
 	[KIND_TIME_BUDGET] = {"TimeBudget", FREQ_TASK, false, 0},
+	[KIND_RANK_BUDGET] = {"RankBudget", FREQ_TASK, false, 0},
 	[KIND_ENERGY] = {NULL, FREQ_ENERGY, false, 0},
 	[KIND_NETWORK] = {NULL, FREQ_NETWORK, false, 0},
 	[KIND_FILESYSTEM] = {NULL, FREQ_FILESYSTEM, false, 0},
