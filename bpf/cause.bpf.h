@@ -8,23 +8,18 @@
 #ifndef JP_CAUSE_BPF_H
 #define JP_CAUSE_BPF_H
 
+#include "bpf/call.bpf.h"
 #include "bpf/maps.bpf.h"
 
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_HALTED	     0x800c   /* stopped, traced, frozen */
 #define PF_NO_REGISTERS	     0x204010 /* of the kernel: KTHREAD, USER_WORKER, IO_WORKER */
 
-enum { CALL_FILE = 0x40, CALL_SPAWN, CALL_NONE_FAULT };
+enum { CALL_FILE = 0x40, CALL_SPAWN, CALL_FAULT };
 
 #define CALL_NUMBERS 512 /* a power of two */
 
-#if defined(__TARGET_ARCH_x86) || defined(__TARGET_ARCH_arm64)
-#define KNOWS_CALLS true
-#else
-#define KNOWS_CALLS false
-#endif
-
-/* A number without an entry is 0, which no call is: JP_CAUSE_THROTTLED. */
+/* By number; 0: no entry, for that is JP_CAUSE_THROTTLED. */
 static const volatile u8 jp_calls[CALL_NUMBERS] = {
 #if defined(__TARGET_ARCH_x86)
 #define CALL(name, cause, x86, arm64) [x86] = cause,
@@ -36,37 +31,20 @@ static const volatile u8 jp_calls[CALL_NUMBERS] = {
 #endif
 };
 
-/* Programs of 32 bits have other numbers. */
-static __always_inline bool is_compat(struct task_struct *p)
-{
-#if defined(__TARGET_ARCH_x86)
-	return p->thread_info.status & 2; /* TS_COMPAT */
-#elif defined(__TARGET_ARCH_arm64)
-	return p->thread_info.flags >> 22 & 1; /* TIF_32BIT */
-#else
-	return true;
-#endif
-}
-
 /* What a call is about: enum jp_cause or CALL_*. */
 static __always_inline u32 call_of(struct task_struct *p, u64 *first)
 {
 	struct pt_regs *regs;
-	s32 number = -1;
+	s32 number;
 	u32 cause;
 
-	if (!KNOWS_CALLS || !jp_regs || (p->flags & PF_NO_REGISTERS) || is_compat(p))
+	if (!jp_regs || (p->flags & PF_NO_REGISTERS) || is_compat(p))
 		return JP_CAUSE_OTHER;
 	regs = (struct pt_regs *)bpf_task_pt_regs(p);
-#if defined(__TARGET_ARCH_x86)
-	number = regs->orig_ax;
-	*first = regs->di;
-#elif defined(__TARGET_ARCH_arm64)
-	number = regs->syscallno;
-	*first = regs->orig_x0;
-#endif
+	number = call_number(regs);
 	if (number < 0)
-		return CALL_NONE_FAULT;
+		return CALL_FAULT;
+	*first = call_first(regs);
 	cause = number < CALL_NUMBERS ? jp_calls[number & (CALL_NUMBERS - 1)] : 0;
 	return cause ? cause : JP_CAUSE_OTHER;
 }
@@ -188,7 +166,7 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 	if (!(state & TASK_UNINTERRUPTIBLE))
 		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;
 	if (in_iowait(p))
-		return call == CALL_NONE_FAULT ? JP_CAUSE_FAULT : JP_CAUSE_DISK;
+		return call == CALL_FAULT ? JP_CAUSE_FAULT : JP_CAUSE_DISK;
 	return call == CALL_SPAWN ? JP_CAUSE_CHILD : JP_CAUSE_KERNEL;
 }
 
