@@ -129,6 +129,14 @@ static __always_inline bool in_iowait(struct task_struct *task)
 	return BPF_CORE_READ_BITFIELD(task, in_iowait);
 }
 
+/* How long a group's run queue has been throttled ever (6.6). */
+static __always_inline u64 throttled_for(struct cfs_rq *queue)
+{
+	return bpf_core_field_exists(queue->throttled_clock_self_time)
+		       ? queue->throttled_clock_self_time
+		       : 0;
+}
+
 /* Known from 6.18 on, where threads are throttled one by one. */
 static __always_inline bool is_throttled(struct task_struct *p)
 {
@@ -142,10 +150,9 @@ static __always_inline u64 held_for(struct task_struct *p, const struct jp_task 
 {
 	struct cfs_rq *queue = p->se.cfs_rq;
 
-	if (!bpf_core_field_exists(queue->throttled_clock_self_time) || is_throttled(p) ||
-	    (u64)queue != t->held_queue)
+	if (is_throttled(p) || (u64)queue != t->held_queue)
 		return ~0ull;
-	return queue->throttled_clock_self_time - t->held_ns;
+	return throttled_for(queue) - t->held_ns;
 }
 
 /* enum jp_cause of the gap that begins, or has begun. cast: see inode_of(). */

@@ -70,14 +70,11 @@ static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
  * the run queue; from the tick on the thread has run all the time, or been stolen from, which the
  * next tick says.
  */
-static __always_inline void fill_open(struct task_struct *p, struct jp_task *t,
-				      struct jp_task_rec *rec)
+static __always_inline void fill_open(struct task_struct *p, struct jp_task *t, struct jp_open *o)
 {
 	struct rq *rq = p->se.cfs_rq->rq;
-	struct jp_open *o = &rec->open;
 	u64 clock = rq->clock;
 
-	rec->wait_slot = t->slot;
 	o->out = t->out;
 	barrier();
 	o->cause = t->cause;
@@ -140,7 +137,6 @@ static __always_inline void fill_left(struct jp_task *t, u64 ran, struct jp_task
 {
 	rec->cpu = JP_CPU_NONE;
 	rec->slot = JP_SLOT_NONE;
-	rec->wait_slot = JP_SLOT_NONE;
 	rec->sched_slot = t->slot;
 	rec->runtime_ns = ran;
 }
@@ -154,8 +150,7 @@ static __always_inline void fill(struct task_struct *p, struct jp_task *t, struc
 	rec->start_ns = p->start_boottime;
 	fill_sched(p, t, rec);
 	fill_command(p, t, rec);
-	if (jp_families & FAM_WAIT)
-		fill_open(p, t, rec);
+	rec->wait_slot = t->slot;
 	rec->ended = (t->flags & JP_TASK_EXITED) != 0;
 	if (rec->slot != JP_SLOT_NONE && !(t->flags & JP_TASK_EXITED)) {
 		rec->runnable = !task_state(p);
@@ -170,13 +165,21 @@ static __always_inline bool counts_somewhere(const struct jp_task *t)
 	return t->next_slot != JP_SLOT_NONE || t->slot != JP_SLOT_NONE;
 }
 
-#define REC_HEAD __builtin_offsetof(struct jp_task_rec, wait)
+#define REC_HEAD __builtin_offsetof(struct jp_task_rec, open)
+_Static_assert(sizeof(struct jp_open) <= REC_HEAD, "the buffer of put_rec()");
 
-/* The record, of which the stack has room for all but the account at its end. */
+/* The record, of which the stack has room for its head alone: the other parts follow one by one. */
 static __always_inline void put_rec(struct seq_file *seq, struct jp_task_rec *rec,
-				    struct jp_task *t)
+				    struct task_struct *p, struct jp_task *t)
 {
-	if (bpf_seq_write(seq, rec, REC_HEAD) || bpf_seq_write(seq, &t->wait, sizeof(t->wait)))
+	struct jp_open *open = (void *)rec;
+	long err = bpf_seq_write(seq, rec, REC_HEAD);
+
+	__builtin_memset(open, 0, sizeof(*open));
+	if (jp_families & FAM_WAIT)
+		fill_open(p, t, open);
+	if (err || bpf_seq_write(seq, open, sizeof(*open)) ||
+	    bpf_seq_write(seq, &t->wait, sizeof(t->wait)))
 		JP_COUNT(iter_fail);
 }
 
@@ -192,18 +195,17 @@ int jp_iter(struct bpf_iter__task *ctx)
 
 	if (!p)
 		return 0;
-	t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	t = carried(p);
 	if (!t || !counts_somewhere(t))
 		return 0;
 	left = left_behind(t);
 	if (left) {
 		fill_left(t, left, rec);
-		put_rec(seq, rec, t);
-		rec->runtime_ns = 0;
-		rec->wait_slot = 0;
+		put_rec(seq, rec, p, t);
+		__builtin_memset(head, 0, sizeof(head));
 	}
 	fill(p, t, rec);
-	put_rec(seq, rec, t);
+	put_rec(seq, rec, p, t);
 	return 0;
 }
 
@@ -245,6 +247,8 @@ static __always_inline void answer(struct jp_asked *a, struct task_struct *p)
 	if (!rec)
 		return;
 	fill(p, t, rec);
+	if (jp_families & FAM_WAIT)
+		fill_open(p, t, &rec->open);
 	__builtin_memcpy(&rec->wait, &t->wait, sizeof(rec->wait));
 }
 
@@ -295,7 +299,7 @@ int jp_sweep(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	e = resolve(p);
-	if (!e && !bpf_task_storage_get(&jp_tasks, p, 0, 0))
+	if (!e && !carried(p))
 		return 0;
 	info = e ? slot_info(e->slot) : NULL;
 	settle(p, e, info && p->start_boottime >= info->start_ns);

@@ -18,7 +18,8 @@
 struct jp_task {
 	u32 slot;
 	u32 next_slot;
-	u32 flags;
+	u16 flags;
+	u16 ready; /* all else is filled in; 0: its first place is just being given */
 	u32 pcount;
 	u64 runtime_ns;
 	u64 move_runtime_ns; /* run time when next_slot was asked for */
@@ -349,9 +350,12 @@ static __always_inline struct jp_control *control(void)
 /* What the task carries, NULL for most of the node's: that is seen without a call. */
 static __always_inline struct jp_task *carried(struct task_struct *p)
 {
+	struct jp_task *t;
+
 	if (bpf_core_field_exists(p->bpf_storage) && !p->bpf_storage)
 		return NULL;
-	return bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	return t && t->ready ? t : NULL;
 }
 
 #define JP_COUNT(field)                                             \

@@ -113,7 +113,7 @@ static __noinline int adopt_late(struct task_struct *next)
 	struct jp_cgroup *e = resolve(next);
 
 	if (e) {
-		if (!bpf_task_storage_get(&jp_tasks, next, 0, 0))
+		if (!carried(next))
 			JP_COUNT(late_tasks);
 		settle(next, e, false);
 	}

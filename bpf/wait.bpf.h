@@ -112,7 +112,7 @@ static __always_inline void wait_leave(struct task_struct *p, struct jp_task *t,
 	t->cause = cause_of(p, state, cast);
 	if (t->cause == JP_CAUSE_THROTTLED) {
 		t->held_queue = (u64)p->se.cfs_rq;
-		t->held_ns = p->se.cfs_rq->throttled_clock_self_time;
+		t->held_ns = throttled_for(p->se.cfs_rq);
 	}
 	barrier();
 	t->out = end;

@@ -22,7 +22,8 @@ static int set_up(void **state)
 /* A thread that left its CPU at 100 to sleep, and is asleep at 1000. */
 static struct jp_task_rec asleep(void)
 {
-	return (struct jp_task_rec){.sched_slot = FIRST,
+	return (struct jp_task_rec){.pid = 1,
+				    .sched_slot = FIRST,
 				    .wait_slot = FIRST,
 				    .open = {.out = 100, .now = 1000, .cause = JP_CAUSE_SLEEP}};
 }

@@ -74,6 +74,8 @@ void snapshot_add_wait(struct snapshot *s, const struct jp_task_rec *r)
 	uint64_t end = least(o->now, s->queue_ns);
 	struct span span;
 
+	if (!r->pid) /* a second record of a task that moves: what it left behind */
+		return;
 	if (was)
 		add_account(was, &r->wait);
 	if (!o->out || end <= o->out)
