@@ -61,44 +61,20 @@ int jp_close(struct trace_event_raw_sys_exit *ctx)
 	return count_close(ctx->ret);
 }
 
-/*
- * Numbers are the native ones; calls of 32-bit programs have others and are left out, as the
- * tracepoints above leave them out.
- */
-enum { CALL_NONE = -1 };
-
+/* Calls of 32-bit programs are left out, as the tracepoints above leave them out. */
 #if defined(__TARGET_ARCH_x86)
 enum { NR_OPEN = 2, NR_CLOSE = 3, NR_CREAT = 85, NR_OPENAT = 257, NR_OPENAT2 = 437 };
-#define TS_COMPAT 2
-
-static __always_inline long call_number(struct pt_regs *regs)
-{
-	struct task_struct *p = bpf_get_current_task_btf();
-
-	return BPF_CORE_READ(p, thread_info.status) & TS_COMPAT ? CALL_NONE : (long)regs->orig_ax;
-}
 #elif defined(__TARGET_ARCH_arm64)
 enum { NR_OPEN = -2, NR_CLOSE = 57, NR_CREAT = -3, NR_OPENAT = 56, NR_OPENAT2 = 437 };
-#define TIF_32BIT 22
-
-static __always_inline long call_number(struct pt_regs *regs)
-{
-	struct task_struct *p = bpf_get_current_task_btf();
-
-	return BPF_CORE_READ(p, thread_info.flags) >> TIF_32BIT & 1 ? CALL_NONE : regs->syscallno;
-}
 #else
 enum { NR_OPEN = -2, NR_CLOSE = -3, NR_CREAT = -4, NR_OPENAT = -5, NR_OPENAT2 = -6 };
-
-static __always_inline long call_number(struct pt_regs *regs)
-{
-	return CALL_NONE;
-}
 #endif
 
 SEC("?tp_btf/sys_exit")
 int BPF_PROG(jp_sys_exit, struct pt_regs *regs, long ret)
 {
+	if (is_compat(bpf_get_current_task_btf()))
+		return 0;
 	switch (call_number(regs)) {
 	case NR_CLOSE:
 		return count_close(ret);

@@ -65,6 +65,34 @@ static __always_inline void fill_sched(struct task_struct *p, struct jp_task *t,
 	rec->migrations = p->se.nr_migrations - rec->migrations;
 }
 
+/*
+ * The bases and run time up to now: a tick brings the latter up to date, and with it the clocks of
+ * the run queue; from the tick on the thread has run all the time, or been stolen from, which the
+ * next tick says.
+ */
+static __always_inline void fill_open(struct task_struct *p, struct jp_task *t, struct jp_open *o)
+{
+	struct rq *rq = p->se.cfs_rq->rq;
+	u64 clock = rq->clock;
+
+	o->out = t->out;
+	barrier();
+	o->cause = t->cause;
+	o->delay = p->sched_info.run_delay - t->run_delay_ns;
+	o->ran = p->se.sum_exec_runtime - t->runtime_ns;
+	o->arrived = p->sched_info.last_arrival;
+	o->queued = p->sched_info.last_queued;
+	o->held = o->cause == JP_CAUSE_THROTTLED ? held_for(p, t) : 0;
+	o->running = p->on_cpu;
+	o->now = queue_clock();
+	if (o->running)
+		o->ran += o->now - clock + rq->clock_task - p->se.exec_start;
+	if (t->slot == t->next_slot)
+		return;
+	o->move = t->move_clock;
+	o->moved = t->move_runtime_ns - t->runtime_ns;
+}
+
 static __always_inline void fill_acct(struct task_struct *p, struct jp_task *t,
 				      struct jp_task_rec *rec)
 {
@@ -122,6 +150,7 @@ static __always_inline void fill(struct task_struct *p, struct jp_task *t, struc
 	rec->start_ns = p->start_boottime;
 	fill_sched(p, t, rec);
 	fill_command(p, t, rec);
+	rec->wait_slot = t->slot;
 	rec->ended = (t->flags & JP_TASK_EXITED) != 0;
 	if (rec->slot != JP_SLOT_NONE && !(t->flags & JP_TASK_EXITED)) {
 		rec->runnable = !task_state(p);
@@ -136,30 +165,47 @@ static __always_inline bool counts_somewhere(const struct jp_task *t)
 	return t->next_slot != JP_SLOT_NONE || t->slot != JP_SLOT_NONE;
 }
 
+#define REC_HEAD __builtin_offsetof(struct jp_task_rec, open)
+_Static_assert(sizeof(struct jp_open) <= REC_HEAD, "the buffer of put_rec()");
+
+/* The record, of which the stack has room for its head alone: the other parts follow one by one. */
+static __always_inline void put_rec(struct seq_file *seq, struct jp_task_rec *rec,
+				    struct task_struct *p, struct jp_task *t)
+{
+	struct jp_open *open = (void *)rec;
+	long err = bpf_seq_write(seq, rec, REC_HEAD);
+
+	__builtin_memset(open, 0, sizeof(*open));
+	if (jp_families & FAM_WAIT)
+		fill_open(p, t, open);
+	if (err || bpf_seq_write(seq, open, sizeof(*open)) ||
+	    bpf_seq_write(seq, &t->wait, sizeof(t->wait)))
+		JP_COUNT(iter_fail);
+}
+
 SEC("?iter/task")
 int jp_iter(struct bpf_iter__task *ctx)
 {
 	struct seq_file *seq = ctx->meta->seq;
 	struct task_struct *p = ctx->task;
-	struct jp_task_rec rec = {};
+	u64 head[REC_HEAD / sizeof(u64)] = {};
+	struct jp_task_rec *rec = (void *)head;
 	struct jp_task *t;
 	u64 left;
 
 	if (!p)
 		return 0;
-	t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	t = carried(p);
 	if (!t || !counts_somewhere(t))
 		return 0;
 	left = left_behind(t);
 	if (left) {
-		fill_left(t, left, &rec);
-		if (bpf_seq_write(seq, &rec, sizeof(rec)))
-			JP_COUNT(iter_fail);
-		rec.runtime_ns = 0;
+		fill_left(t, left, rec);
+		put_rec(seq, rec, p, t);
+		__builtin_memset(head, 0, sizeof(head));
 	}
-	fill(p, t, &rec);
-	if (bpf_seq_write(seq, &rec, sizeof(rec)))
-		JP_COUNT(iter_fail);
+	fill(p, t, rec);
+	put_rec(seq, rec, p, t);
 	return 0;
 }
 
@@ -198,8 +244,12 @@ static __always_inline void answer(struct jp_asked *a, struct task_struct *p)
 	if (rec)
 		fill_left(t, left, rec);
 	rec = next_rec(a);
-	if (rec)
-		fill(p, t, rec);
+	if (!rec)
+		return;
+	fill(p, t, rec);
+	if (jp_families & FAM_WAIT)
+		fill_open(p, t, &rec->open);
+	__builtin_memcpy(&rec->wait, &t->wait, sizeof(rec->wait));
 }
 
 static long ask_one(u32 i, void *ctx)
@@ -249,7 +299,7 @@ int jp_sweep(struct bpf_iter__task *ctx)
 		return 0;
 	}
 	e = resolve(p);
-	if (!e && !bpf_task_storage_get(&jp_tasks, p, 0, 0))
+	if (!e && !carried(p))
 		return 0;
 	info = e ? slot_info(e->slot) : NULL;
 	settle(p, e, info && p->start_boottime >= info->start_ns);

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	      15
+#define JP_ABI_VERSION	      16
 #define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
@@ -50,9 +50,10 @@ enum family {
 	FAM_INTERCONNECT = 1 << 13, /* ports and interfaces */
 	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
+	FAM_WAIT = 1 << 16,	    /* TimeBudget */
 };
-#define FAM_SENSORS 0xf800		  /* read by jobprofd */
-#define FAM_ALL	    (FAM_SENSORS | 0x3ff) /* what "all" means: not FAM_FILES */
+#define FAM_SENSORS 0xf800			     /* read by jobprofd */
+#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means: not FAM_FILES */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
 #define JP_SLOT_OTHER 0u
@@ -170,6 +171,37 @@ struct jp_sched {
 	__u64 iowait_ns;
 	__u64 tasks_out; /* tasks that will never write this slot again */
 	__u64 harvests;	 /* program runs that did work here */
+};
+
+/* Why a thread was off its CPU without waiting for one (bpf/wait.bpf.h). */
+enum jp_cause {
+	JP_CAUSE_THROTTLED,
+	JP_CAUSE_DISK,
+	JP_CAUSE_FAULT,	 /* a page that a disk has to bring */
+	JP_CAUSE_NET_FS, /* a file of a network file system */
+	JP_CAUSE_KERNEL, /* a lock of the kernel, or the process's memory map */
+	JP_CAUSE_FUTEX,
+	JP_CAUSE_PIPE,
+	JP_CAUSE_SOCKET,
+	JP_CAUSE_POLL,
+	JP_CAUSE_SLEEP,
+	JP_CAUSE_CHILD,
+	JP_CAUSE_SIGNAL, /* or stopped */
+	JP_CAUSE_OTHER,
+	JP_CAUSES,
+	JP_CAUSE_NONE = JP_CAUSES /* runnable: it only waits for a CPU */
+};
+
+/*
+ * The whole time of threads, ns; two cache lines. A thread carries its own, so that a record of it
+ * holds at one instant; per slot are those of threads that have ended or left (any CPU: atomic
+ * adds).
+ */
+struct jp_wait {
+	__u64 on_ns;	 /* on a CPU, by the clock of its run queue */
+	__u64 stolen_ns; /* of that, not in its run time: interrupts, and what a hypervisor took */
+	__u64 queued_ns; /* runnable, waiting for a CPU */
+	__u64 gap_ns[JP_CAUSES];
 };
 
 struct jp_lat {
@@ -405,9 +437,13 @@ struct jp_control {
 	char pmu_name[JP_PMU_EVENTS][JP_PMU_NAME_LEN]; /* columns of the events */
 	char pmu_text[JP_PMU_TEXT]; /* the mode in words, "": counters were not asked for */
 	char net_text[JP_NET_TEXT]; /* network family: how, and what it sees; "": not asked for */
+	/* written where the collector leaves its CPU */
+	__u64 clock_ns;	       /* the run queues' clock when the next was read; 0: not yet */
+	__s64 clock_behind_ns; /* how far CLOCK_MONOTONIC is ahead of it */
 };
 
-#define JP_BLIND_RETRANS 1
+#define JP_BLIND_RETRANS  1
+#define JP_BLIND_THROTTLE 2 /* a throttled thread waits for a CPU, for all the kernel says */
 
 enum jp_event_type {
 	JP_EV_STEP = 1, /* a step's cgroup was made */
@@ -431,6 +467,22 @@ struct jp_pcpu_rec {
 	__u64 base;
 	__u64 cpu;
 	__u64 addr;
+};
+
+/* What a thread has done since it was last off a CPU, which no account has yet. Clock: that of the
+ * run queues, ns. */
+struct jp_open {
+	__u64 out;     /* since then; 0: not known */
+	__u64 move;    /* it counts in its next slot from then on; 0: it has none */
+	__u64 arrived; /* on its CPU, if it runs */
+	__u64 queued;  /* it waits for a CPU since; 0: it does not */
+	__u64 delay;   /* waits for a CPU that have ended, ns */
+	__u64 held;    /* JP_CAUSE_THROTTLED: by the quota, ns; the rest is a wait for a CPU */
+	__u64 ran;     /* run time, ns, */
+	__u64 moved;   /* and that before the move */
+	__u64 now;
+	__u32 running;
+	__u32 cause; /* enum jp_cause, if it is blocked or was */
 };
 
 /* What a living task has used. Counts are since the task came to its slot. */
@@ -473,8 +525,12 @@ struct jp_task_rec {
 	__u64 command_run_delay_ns;
 	__u64 command_rchar;
 	__u64 command_wchar;
-	__u32 runnable; /* it runs, or waits for a CPU */
-	__u32 cpus;	/* that it may run on */
+	__u32 runnable;	 /* it runs, or waits for a CPU */
+	__u32 cpus;	 /* that it may run on */
+	__u32 wait_slot; /* of wait, and of open before its move */
+	__u32 pad;
+	struct jp_open open;
+	struct jp_wait wait;
 };
 
 /* A task that user space knows: its number, and when it began, for numbers are given again. */
@@ -506,6 +562,7 @@ _Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
 _Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
 _Static_assert(sizeof(struct jp_slot) == 96 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
+_Static_assert(sizeof(struct jp_wait) == 128, "jp_wait");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");
 _Static_assert(sizeof(struct jp_acct) == 272, "jp_acct");
@@ -518,9 +575,10 @@ _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
 _Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 632 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 648 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
-_Static_assert(sizeof(struct jp_task_rec) == 280, "jp_task_rec");
+_Static_assert(sizeof(struct jp_task_rec) == 496, "jp_task_rec");
+_Static_assert(sizeof(struct jp_open) == 80, "jp_open");
 _Static_assert(sizeof(struct jp_command_key) == 20, "jp_command_key");
 _Static_assert(sizeof(struct jp_command) == 64, "jp_command");
 _Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");

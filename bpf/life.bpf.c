@@ -240,7 +240,7 @@ int BPF_PROG(jp_cgroup_attach, struct cgroup *dst, const char *path, struct task
 {
 	struct jp_cgroup_key key = {.id = dst->kn->id, .hier = dst->root->hierarchy_id};
 	struct jp_cgroup *e = bpf_map_lookup_elem(&jp_cgroups, &key);
-	struct jp_task *t = bpf_task_storage_get(&jp_tasks, task, 0, 0);
+	struct jp_task *t = carried(task);
 	struct jp_slot *own = t ? slot_info(t->next_slot) : NULL;
 	struct jp_control *c = control();
 
@@ -465,7 +465,7 @@ static __always_inline void begin_task(struct task_struct *p, struct jp_task *t,
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm *bprm)
 {
-	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	struct jp_task *t = carried(p);
 	struct task_struct *parent = p->real_parent;
 	struct jp_slot *info, *above;
 	struct jp_task *up;
@@ -486,7 +486,7 @@ int BPF_PROG(jp_exec, struct task_struct *p, pid_t old_pid, struct linux_binprm 
 	info = slot_info(t->next_slot);
 	if (!info || t->next_slot == JP_SLOT_OTHER)
 		return 0;
-	up = bpf_task_storage_get(&jp_tasks, parent, 0, 0);
+	up = carried(parent);
 	above = up ? slot_info(up->next_slot) : NULL;
 	first = !above || above->step != info->step;
 	if (!(t->flags & JP_TASK_LINEAGE)) {

@@ -18,7 +18,8 @@
 struct jp_task {
 	u32 slot;
 	u32 next_slot;
-	u32 flags;
+	u16 flags;
+	u16 ready; /* all else is filled in; 0: its first place is just being given */
 	u32 pcount;
 	u64 runtime_ns;
 	u64 move_runtime_ns; /* run time when next_slot was asked for */
@@ -27,6 +28,14 @@ struct jp_task {
 	u64 nivcsw;
 	u64 migrations;
 	u64 iowait_from; /* rq clock when it blocked on disk, 0: it did not */
+	/* of the family wait; written where the task leaves a CPU, but for the move */
+	u64 out; /* when it left last, by the run queue's clock; 0: never, or it is being written */
+	u32 cause; /* enum jp_cause, of the gap that began then */
+	u32 pad0;
+	struct jp_wait wait;
+	u64 move_clock; /* when next_slot was asked for */
+	u64 held_queue; /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
+	u64 held_ns;	/* and how long that had been throttled ever */
 	u64 utime_ns;
 	u64 stime_ns;
 	u64 min_flt;
@@ -116,6 +125,13 @@ struct jp_map_lat {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct jp_lat);
+};
+struct jp_map_wait {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_wait);
 };
 struct jp_map_acct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -258,6 +274,7 @@ JP_MAP struct jp_map_components jp_components SEC(".maps");
 JP_MAP struct jp_map_slots jp_slots SEC(".maps");
 JP_MAP struct jp_map_sched jp_sched SEC(".maps");
 JP_MAP struct jp_map_lat jp_lat SEC(".maps");
+JP_MAP struct jp_map_wait jp_wait SEC(".maps");
 JP_MAP struct jp_map_acct jp_acct SEC(".maps");
 JP_MAP struct jp_map_free jp_free SEC(".maps");
 JP_MAP struct jp_map_events jp_events SEC(".maps");
@@ -290,6 +307,7 @@ const volatile bool jp_rq_second = false; /* tracepoints of requests begin with 
 const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0: none */
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
 const volatile bool jp_pmu_idle = false;  /* an event counts while a CPU idles */
+const volatile bool jp_regs = false;	  /* a task's registers can be had (5.15) */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
 const volatile char jp_stepd_comm[16] = "slurmstepd";
@@ -317,6 +335,7 @@ extern const volatile __u32 jp_blk_sets;
 extern const volatile bool jp_rq_second;
 extern const volatile __u32 jp_nsampled;
 extern const volatile bool jp_pmu_idle;
+extern const volatile bool jp_regs;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];
 #endif
@@ -331,9 +350,12 @@ static __always_inline struct jp_control *control(void)
 /* What the task carries, NULL for most of the node's: that is seen without a call. */
 static __always_inline struct jp_task *carried(struct task_struct *p)
 {
+	struct jp_task *t;
+
 	if (bpf_core_field_exists(p->bpf_storage) && !p->bpf_storage)
 		return NULL;
-	return bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	return t && t->ready ? t : NULL;
 }
 
 #define JP_COUNT(field)                                             \

@@ -3,8 +3,8 @@
  * The switch path. The kernel already keeps run time, run-queue delay, switches and migrations
  * per task; here only the difference since the task's last switch is added to its slot. At the
  * tracepoint prev's values are final for the slice that ends: update_curr() has run and the switch
- * is counted. No clock is read: the two times needed for OffCPUDisk are the run queue's own clock
- * and sched_info.last_arrival, which is taken from it.
+ * is counted. No clock is read: the two times needed for OffCPUDisk and the family wait are the run
+ * queue's own clock and sched_info.last_arrival, which is taken from it.
  *
  * A task that is not ours costs one load, unless other programs have given it storage: then a
  * lookup that misses.
@@ -12,6 +12,7 @@
 #include "bpf/log2.bpf.h"
 #include "bpf/pmu.bpf.h"
 #include "bpf/task.bpf.h"
+#include "bpf/wait.bpf.h"
 
 static __always_inline struct jp_sched *sched_of(u32 slot)
 {
@@ -55,12 +56,8 @@ static __noinline int move_slot(struct jp_task *t, u64 runtime)
 	return 0;
 }
 
-static __always_inline bool in_iowait(struct task_struct *task)
-{
-	return BPF_CORE_READ_BITFIELD(task, in_iowait);
-}
-
-static __always_inline void harvest(struct task_struct *p, struct jp_task *t)
+/* cast: see inode_of(). */
+static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bool cast)
 {
 	u64 runtime = p->se.sum_exec_runtime;
 	u64 delay = p->sched_info.run_delay - t->run_delay_ns;
@@ -68,8 +65,13 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t)
 	u64 state = task_state(p);
 	struct jp_sched *s;
 
-	if (t->slot != t->next_slot)
+	if (t->slot != t->next_slot) {
+		if (jp_families & FAM_WAIT)
+			wait_move(p, t);
 		move_slot(t, runtime);
+	}
+	if (jp_families & FAM_WAIT)
+		wait_leave(p, t, delay, state, cast);
 	if (!slot_valid(t->slot)) {
 		sched_bases(p, t);
 		return;
@@ -98,6 +100,8 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t)
 	if (state & TASK_DEAD) {
 		acct_retire(p, t);
 		command_end(p, t);
+		if (jp_families & FAM_WAIT)
+			wait_retire(t);
 		s->tasks_out++;
 		t->slot = t->next_slot = JP_SLOT_NONE;
 	}
@@ -109,7 +113,7 @@ static __noinline int adopt_late(struct task_struct *next)
 	struct jp_cgroup *e = resolve(next);
 
 	if (e) {
-		if (!bpf_task_storage_get(&jp_tasks, next, 0, 0))
+		if (!carried(next))
 			JP_COUNT(late_tasks);
 		settle(next, e, false);
 	}
@@ -117,12 +121,12 @@ static __noinline int adopt_late(struct task_struct *next)
 }
 
 static __always_inline void count_switch(struct task_struct *prev, struct jp_task *t,
-					 struct task_struct *next)
+					 struct task_struct *next, bool cast)
 {
 	struct jp_control *c;
 
 	if (t)
-		harvest(prev, t);
+		harvest(prev, t, cast);
 	c = control();
 	if (c && c->late)
 		adopt_late(next);
@@ -131,7 +135,16 @@ static __always_inline void count_switch(struct task_struct *prev, struct jp_tas
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	count_switch(prev, carried(prev), next);
+	count_switch(prev, carried(prev), next, false);
+	return 0;
+}
+
+/* In its place for the family wait, where bpf_rdonly_cast is: a kernel without it refuses a program
+ * that names it. */
+SEC("?tp_btf/sched_switch")
+int BPF_PROG(jp_sched_switch_cast, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	count_switch(prev, carried(prev), next, true);
 	return 0;
 }
 
@@ -144,7 +157,7 @@ int BPF_PROG(jp_sched_switch_pmu, bool preempt, struct task_struct *prev, struct
 	u64 ran = t ? prev->se.sum_exec_runtime - t->runtime_ns : PMU_ALL;
 	u32 slot = t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
-	count_switch(prev, t, next);
+	count_switch(prev, t, next, false);
 	pmu_switch(prev, slot, ran, next);
 	return 0;
 }
@@ -159,7 +172,7 @@ int jp_sched_switch_raw(struct bpf_raw_tracepoint_args *ctx)
 	u32 slot = jp_npmu && t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
 	if (t)
-		harvest(prev, t);
+		harvest(prev, t, false);
 	if (jp_npmu)
 		pmu_switch_raw(slot, prev, (struct task_struct *)ctx->args[2]);
 	return 0;

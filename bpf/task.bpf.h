@@ -3,6 +3,8 @@
 #ifndef JP_TASK_BPF_H
 #define JP_TASK_BPF_H
 
+#include "bpf/cause.bpf.h"
+#include "bpf/clock.bpf.h"
 #include "bpf/command.bpf.h"
 #include "bpf/maps.bpf.h"
 #include "bpf/pmu.bpf.h"
@@ -161,22 +163,33 @@ static __always_inline u32 cpu_of(struct task_struct *p)
 	return BPF_CORE_READ((struct task_struct___cpu *)p, cpu);
 }
 
-/* A task that carries nothing yet. Its own function, for the stack that it takes. */
+/* A task that carries nothing yet. It may run meanwhile, and counts when all is filled in: the
+ * stack has no room for a value to begin with. */
 static __noinline int place_new(struct task_struct *p, const struct jp_task *from, u32 slot,
 				u32 flags, bool born)
 {
-	struct jp_task init = {.slot = slot, .next_slot = slot, .flags = flags};
+	struct jp_task *t =
+		bpf_task_storage_get(&jp_tasks, p, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
-	if (!born) {
-		sched_bases(p, &init);
-		acct_bases(p, &init);
-		command_bases(p, &init);
-	}
-	command_begin(p, &init, from);
-	if (!bpf_task_storage_get(&jp_tasks, p, &init, BPF_LOCAL_STORAGE_GET_F_CREATE))
+	if (!t) {
 		JP_COUNT(storage_fail);
-	else
-		enter(slot);
+		return 0;
+	}
+	t->slot = t->next_slot = slot;
+	t->flags = flags;
+	if (!born) {
+		sched_bases(p, t);
+		acct_bases(p, t);
+		command_bases(p, t);
+	}
+	command_begin(p, t, from);
+	if (jp_families & FAM_WAIT) {
+		t->cause = born ? JP_CAUSE_OTHER : cause_of(p, task_state(p), false);
+		t->out = queue_clock();
+	}
+	barrier();
+	t->ready = 1;
+	enter(slot);
 	return 0;
 }
 
@@ -184,7 +197,7 @@ static __noinline int place_new(struct task_struct *p, const struct jp_task *fro
 static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flags, bool born,
 				       const struct jp_task *from)
 {
-	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	struct jp_task *t = carried(p);
 
 	if (!t) {
 		if (slot != JP_SLOT_NONE)
@@ -208,6 +221,8 @@ static __always_inline void place_task(struct task_struct *p, u32 slot, u32 flag
 	if (slot != t->slot)
 		enter(slot);
 	t->move_runtime_ns = p->se.sum_exec_runtime;
+	if (jp_families & FAM_WAIT)
+		t->move_clock = queue_clock();
 	t->flags = flags;
 	t->next_slot = slot;
 }
@@ -265,7 +280,7 @@ static __always_inline bool is_exiting(struct task_struct *p)
 /* Where a task of cgroup entry e (NULL: outside) belongs, given what it carries. */
 static __always_inline void settle(struct task_struct *p, struct jp_cgroup *e, bool born)
 {
-	struct jp_task *t = bpf_task_storage_get(&jp_tasks, p, 0, 0);
+	struct jp_task *t = carried(p);
 	u32 slot = e ? e->slot : JP_SLOT_NONE;
 
 	if ((t && t->next_slot == JP_SLOT_SELF) || is_exiting(p))

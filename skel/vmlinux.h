@@ -76,13 +76,16 @@ struct css_set {
 
 struct rq {
 	u64 clock;
+	u64 clock_task;
 };
 
 struct cfs_rq {
 	struct rq *rq;
+	u64 throttled_clock_self_time;
 };
 
 struct sched_entity {
+	u64 exec_start;
 	u64 sum_exec_runtime;
 	u64 nr_migrations;
 	struct cfs_rq *cfs_rq;
@@ -92,6 +95,7 @@ struct sched_info {
 	unsigned long pcount;
 	unsigned long long run_delay;
 	unsigned long long last_arrival;
+	unsigned long long last_queued;
 };
 
 struct task_io_accounting {
@@ -154,6 +158,33 @@ struct cred {
 	struct kuid___jp fsuid;
 };
 
+/* Open files. */
+struct super_block {
+	unsigned long s_magic;
+};
+
+struct inode {
+	u16 i_mode;
+	struct super_block *i_sb;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct fdtable {
+	unsigned int max_fds;
+	struct file **fd;
+};
+
+struct files_struct {
+	struct fdtable *fdt;
+};
+
+struct callback_head {
+	struct callback_head *next;
+};
+
 struct bpf_local_storage;
 struct thread_info {
 	u32 cpu;
@@ -172,6 +203,7 @@ struct task_struct {
 	unsigned int __state;
 	int exit_code;
 	unsigned int in_iowait : 1;
+	bool throttled;
 	pid_t pid;
 	pid_t tgid;
 	struct task_struct *real_parent;
@@ -188,6 +220,7 @@ struct task_struct {
 	unsigned long maj_flt;
 	const struct cred *cred;
 	char comm[16];
+	struct files_struct *files;
 	struct signal_struct *signal;
 	struct completion *vfork_done;
 	struct task_io_accounting ioac;
@@ -332,10 +365,12 @@ struct trace_event_raw_sys_exit {
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
 	unsigned long orig_ax;
+	unsigned long di;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
 	s32 syscallno;
+	u64 orig_x0;
 };
 #else
 struct pt_regs;

@@ -152,6 +152,16 @@ static int has_ask(const struct probe *p, const struct btf *btf, char *detail, s
 	return btf ? kern_can_query_tasks(btf) : -ENOENT;
 }
 
+static int has_registers(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return kern_has_registers();
+}
+
+static int has_cast(const struct probe *p, const struct btf *btf, char *detail, size_t len)
+{
+	return btf ? kern_can_cast(btf) : -ENOENT;
+}
+
 static const struct probe probes[] = {
 	{"kernel BTF", "/sys/kernel/btf/vmlinux or --btf", "nothing works", true, has_btf, 0, 0,
 	 NULL},
@@ -170,6 +180,15 @@ static const struct probe probes[] = {
 	 "cgroup_attach_task"},
 	{"run-queue delay", "BTF of sched_info", "RunDelay, RunLatency", true, has_member, 0, 0,
 	 "task_struct.sched_info"},
+	{"registers of tasks", "helper probed",
+	 "causes in TimeBudget by system call: disk, kernel and other only (before 5.15)", false,
+	 has_registers, 0, 0, NULL},
+	{"typed pointers", "program tried",
+	 "some 50 ns more for TimeBudget where a thread blocks in read or write (before 6.2)",
+	 false, has_cast, 0, 0, NULL},
+	{"throttled threads", "BTF of task_struct",
+	 "Throttled in TimeBudget; such time is CPUWait (before 6.18)", false, has_member, 0, 0,
+	 "task_struct.throttled"},
 	{"I/O accounting", "BTF of task_struct.ioac", "ReadMB, WriteMB, file family", true,
 	 has_member, 0, 0, "task_struct.ioac"},
 	{"tasks by number", "program tried",

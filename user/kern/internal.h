@@ -28,6 +28,8 @@ struct kern {
 	bool rq_second;		/* tracepoints of requests begin with the queue */
 	unsigned families;	/* loaded: enum family */
 	uint32_t blind;		/* JP_BLIND_* of the families that are loaded */
+	bool has_regs;		/* programs can read the registers of tasks, */
+	bool can_cast;		/* and make typed pointers of addresses */
 	bool retrans_err;	/* tcp_retransmit_skb has a third argument */
 	const char *no_network; /* why the network family is off */
 	bool unused[P_N];	/* another program does its work here, or none can */

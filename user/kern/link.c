@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "kern/internal.h"
+#include "kern/probe.h"
 
 int kern_event_id(const char *event)
 {
@@ -109,9 +110,13 @@ int kern__attach(struct kern *k)
 		k->control->attached_ns = clock__boot_ns();
 	if (fresh)
 		kern_pmu_open_all(k);
-	for (i = 0; !err && i < P_N; i++)
-		if (kern_progs[i].use == USE_TRACED && kern_has_prog(k, i))
-			err = kern_attach_one(k, i);
+	for (i = 0; !err && i < P_N; i++) {
+		if (kern_progs[i].use != USE_TRACED || !kern_has_prog(k, i))
+			continue;
+		err = kern_attach_one(k, i);
+		if (!err && i == P_SWITCH && (k->families & FAM_WAIT))
+			kern_wait_clock();
+	}
 	if (err) {
 		kern__detach(k);
 	} else if (fresh) { /* the time of the last link: each takes a while */

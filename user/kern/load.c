@@ -86,14 +86,16 @@ static void choose_maps(struct kern *k, struct jobprof *s)
 
 /* One of them is loaded. */
 static const char *const switches[] = {"jp_sched_switch", "jp_sched_switch_raw",
-				       "jp_sched_switch_pmu"};
+				       "jp_sched_switch_pmu", "jp_sched_switch_cast"};
 #define N_SWITCHES (sizeof(switches) / sizeof(switches[0]))
 
 static const char *switch_name(const struct kern *k)
 {
 	if (k->opts.raw_tp)
 		return "jp_sched_switch_raw";
-	return k->pmu.mode == JP_PMU_EXACT ? "jp_sched_switch_pmu" : "jp_sched_switch";
+	if (k->pmu.mode == JP_PMU_EXACT)
+		return "jp_sched_switch_pmu";
+	return k->can_cast ? "jp_sched_switch_cast" : "jp_sched_switch";
 }
 
 static void choose_programs(struct kern *k, struct jobprof *s)
@@ -170,6 +172,7 @@ int kern_load(struct kern *k)
 	s->rodata->jp_retrans_err = k->retrans_err;
 	s->rodata->jp_npmu = k->pmu.mode == JP_PMU_EXACT ? k->pmu.n : 0;
 	s->rodata->jp_nsampled = k->pmu.mode == JP_PMU_SAMPLED ? k->pmu.n : 0;
+	s->rodata->jp_regs = k->has_regs;
 	s->rodata->jp_pmu_idle = k->pmu.counts_idle != 0;
 	choose_maps(k, s);
 	choose_programs(k, s);

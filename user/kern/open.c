@@ -169,6 +169,7 @@ static int probe_kernel(struct kern *k)
 	kern_probe_families(k);
 	kern_choose_block(k);
 	kern_choose_hooks(k);
+	kern_choose_wait(k);
 	kern_btf_close(k); /* libbpf holds another one during the load */
 	k->wanted = k->families;
 	k->pmu.n = k->opts.nevents < JP_PMU_EVENTS ? k->opts.nevents : JP_PMU_EVENTS;

@@ -34,6 +34,15 @@ void kern_choose_hooks(struct kern *k);
 bool kern_can_fexit(const struct btf *btf, const char *function);
 /* Programs that are called can find tasks by number: tried. */
 bool kern_can_query_tasks(const struct btf *btf);
+/* Programs can read the registers of a task (bpf_task_pt_regs). */
+bool kern_has_registers(void);
+/* Programs can make a typed pointer of an address (bpf_rdonly_cast): tried. */
+bool kern_can_cast(const struct btf *btf);
+/* Sets what the family wait finds here: k->has_regs, k->can_cast, k->blind. */
+void kern_choose_wait(struct kern *k);
+const char *kern_wait_mode(const struct kern *k);
+/* The collector leaves its CPU, so that the run queues' clock is read. */
+void kern_wait_clock(void);
 /* Programs on packets can be put at the root of cgroup v2: tried. 0 or -errno. */
 int kern_try_packets(void);
 /* The meaning of that error. The text lives until the next call. */

@@ -75,7 +75,9 @@ static int track_pid(struct kern *k, pid_t pid)
 
 	if (bpf_obj_get_info_by_fd(k->map[M_TASKS], &info, &len) || info.value_size > sizeof(value))
 		return -EINVAL;
-	v[0] = v[1] = JP_SLOT_SELF; /* slot, next_slot; bases 0: from the process's beginning */
+	/* slot, next_slot; flags and ready; bases 0: from the process's beginning */
+	v[0] = v[1] = JP_SLOT_SELF;
+	v[2] = 1u << 16;
 	fd = syscall(SYS_pidfd_open, pid, 0);
 	if (fd < 0)
 		return -errno;

@@ -14,6 +14,7 @@ const struct map_info kern_maps[M_N] = {
 	[M_SLOTS] = {"jp_slots", 0, SHAPE_SLOT, sizeof(struct jp_slot)},
 	[M_SCHED] = {"jp_sched", 0, SHAPE_CPU_SLOT, sizeof(struct jp_sched)},
 	[M_LAT] = {"jp_lat", FAM_LATENCY, SHAPE_CPU_SLOT, sizeof(struct jp_lat)},
+	[M_WAIT] = {"jp_wait", FAM_WAIT, SHAPE_SLOT, sizeof(struct jp_wait)},
 	[M_ACCT] = {"jp_acct", 0, SHAPE_SLOT, sizeof(struct jp_acct)},
 	[M_FREE] = {"jp_free", 0, SHAPE_SLOT, 0},
 	[M_EVENTS] = {"jp_events", 0, SHAPE_OWN, 0},

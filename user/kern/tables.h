@@ -18,6 +18,7 @@ enum kern_map {
 	M_SLOTS,
 	M_SCHED,
 	M_LAT,
+	M_WAIT,
 	M_ACCT,
 	M_FREE,
 	M_EVENTS,

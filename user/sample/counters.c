@@ -73,8 +73,11 @@ static void add_pmu(const struct jp_pmu *p, struct totals *t)
 
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 {
-	unsigned cpu;
+	const uint64_t *wait = (const uint64_t *)kern__wait(k, slot);
+	unsigned cpu, i;
 
+	for (i = 0; wait && i < sizeof(struct jp_wait) / sizeof(*wait); i++)
+		t->v[T_WAIT + i] += wait[i];
 	for (cpu = 0; cpu < kern__ncpus(k); cpu++) {
 		ADD_FIELDS(kern__blk(k, cpu, slot), blk_fields, t);
 		ADD_FIELDS(kern__net(k, cpu, slot), net_fields, t);

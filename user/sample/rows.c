@@ -90,10 +90,12 @@ static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
 /* Whether a column's family is not loaded, or the machine cannot measure the column. */
 static bool is_unknown(const struct row_context *c, const struct column *col)
 {
-	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY;
+	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY | FAM_WAIT;
 
 	if ((col->family & own) && !(col->family & c->families))
 		return true;
+	if (col->arg == T_BLOCKED + JP_CAUSE_THROTTLED && col->how == HOW_SECONDS)
+		return c->blind & JP_BLIND_THROTTLE;
 	return col->arg == T_NET_RETRANS && col->how == HOW_DELTA && (c->blind & JP_BLIND_RETRANS);
 }
 

@@ -29,10 +29,11 @@ struct snapshot *snapshot__new(struct kern *k)
 	s->gen = calloc(n, sizeof(*s->gen));
 	s->runtime = calloc(n, sizeof(*s->runtime));
 	s->exits = calloc(n, sizeof(*s->exits));
+	s->gone = calloc(n, sizeof(*s->gone));
 	s->left_seq = calloc(n, sizeof(*s->left_seq));
 	s->cpu_runtime = calloc(n * s->ncpus, sizeof(*s->cpu_runtime));
-	if (!s->now || !s->prev || !s->gen || !s->runtime || !s->exits || !s->left_seq ||
-	    !s->cpu_runtime) {
+	if (!s->now || !s->prev || !s->gen || !s->runtime || !s->exits || !s->gone ||
+	    !s->left_seq || !s->cpu_runtime) {
 		snapshot__free(s);
 		return NULL;
 	}
@@ -48,6 +49,7 @@ void snapshot__free(struct snapshot *s)
 	free(s->gen);
 	free(s->runtime);
 	free(s->exits);
+	free(s->gone);
 	free(s->left_seq);
 	free(s->cpu_runtime);
 	kern__tasks_free(&s->tasks);
@@ -66,6 +68,7 @@ static void add_sched(struct snapshot *s, uint32_t slot, struct totals *t)
 {
 	unsigned cpu;
 
+	s->gone[slot] = 0;
 	for (cpu = 0; cpu < s->ncpus; cpu++) {
 		const struct jp_sched *c = kern__sched(s->k, cpu, slot);
 		uint64_t *last = &s->cpu_runtime[(size_t)cpu * s->nslots + slot];
@@ -78,6 +81,7 @@ static void add_sched(struct snapshot *s, uint32_t slot, struct totals *t)
 		t->v[T_MIGRATIONS] += c->migrations;
 		t->v[T_IOWAIT] += c->iowait_ns;
 		t->v[T_PROBES] += c->harvests;
+		s->gone[slot] += c->tasks_out;
 		if (ran && runtime > *last) {
 			unsigned khz = cpufreq__khz(cpu, s->boot_ns);
 
@@ -178,7 +182,7 @@ static bool is_torn(const struct snapshot *s)
 
 	used = kern__used(s->k, &n);
 	for (at = 0; at < n; at++) {
-		uint64_t runtime = 0;
+		uint64_t runtime = 0, gone = 0;
 		uint32_t i = used[at];
 		unsigned cpu;
 
@@ -186,9 +190,11 @@ static bool is_torn(const struct snapshot *s)
 			continue;
 		if (kern__acct(s->k, i)->exits != s->exits[i])
 			return true;
-		for (cpu = 0; cpu < s->ncpus; cpu++)
+		for (cpu = 0; cpu < s->ncpus; cpu++) {
 			runtime += kern__sched(s->k, cpu, i)->runtime_ns;
-		if (runtime - s->runtime[i] > TORN_NS)
+			gone += kern__sched(s->k, cpu, i)->tasks_out;
+		}
+		if (runtime - s->runtime[i] > TORN_NS || gone != s->gone[i])
 			return true;
 	}
 	return false;
@@ -218,6 +224,7 @@ int snapshot__take(struct snapshot *s)
 	kern__flush(s->k, s->boot_ns ? (clock__boot_ns() - s->boot_ns) / FLUSH_PART : 0);
 	for (pass = 0; pass < PASSES; pass++) {
 		s->boot_ns = clock__boot_ns();
+		s->queue_ns = clock__mono_ns() - kern__control(s->k)->clock_behind_ns;
 		read_maps(s);
 		err = snapshot_read_commands(s);
 		if (!err)
@@ -235,6 +242,7 @@ int snapshot__take(struct snapshot *s)
 	snapshot_add_living(s);
 	used = kern__used(s->k, &n);
 	for (i = 0; i < n; i++) {
+		snapshot_sum_wait(&s->now[used[i]]);
 		totals__clamp(&s->now[used[i]], &s->prev[used[i]]);
 		s->prev[used[i]] = s->now[used[i]];
 	}

@@ -28,15 +28,17 @@ struct commands {
 struct snapshot {
 	struct kern *k;
 	uint64_t boot_ns;
+	uint64_t queue_ns; /* the same instant by the run queues' clock */
 	uint64_t torn;
 	long page;
 	unsigned nslots, ncpus;
 	uint64_t slots_seen; /* kern__slots_changed() when all slots were read, and one */
 	struct totals *now, *prev;
-	uint32_t *gen;		   /* of prev */
-	uint64_t *cpu_runtime;	   /* [cpu][slot] at the last snapshot, for the frequency */
-	uint64_t *runtime, *exits; /* by slot, before a pass */
-	uint64_t *left_seq;	   /* by slot: the change of jp_acct's left that was read */
+	uint32_t *gen;	       /* of prev */
+	uint64_t *cpu_runtime; /* [cpu][slot] at the last snapshot, for the frequency */
+	/* by slot, before a pass: run time, and threads that ended or left */
+	uint64_t *runtime, *exits, *gone;
+	uint64_t *left_seq; /* by slot: the change of jp_acct's left that was read */
 	struct kern_tasks tasks;
 	struct peaks old, cur;
 	struct commands commands;
@@ -47,6 +49,11 @@ struct snapshot {
 /* snapshot_tasks.c: adds what living tasks have not retired yet, and what GPUs are used for, to
  * s->now. 0 or -ENOMEM. */
 int snapshot_add_tasks(struct snapshot *s);
+
+/* snapshot_wait.c: adds a thread's whole time to the slots that it was and is in; then the sums of
+ * a slot. */
+void snapshot_add_wait(struct snapshot *s, const struct jp_task_rec *r);
+void snapshot_sum_wait(struct totals *t);
 
 /* snapshot_commands.c: the accounts of programs' names, then what living processes add. 0 or
  * -errno. */

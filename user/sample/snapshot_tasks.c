@@ -73,6 +73,7 @@ static void add_task(struct snapshot *s, const struct jp_task_rec *r)
 {
 	struct totals *t;
 
+	snapshot_add_wait(s, r);
 	if (r->sched_slot < s->nslots) {
 		t = &s->now[r->sched_slot];
 		/* a switch while the record was made can leave a difference below zero */

@@ -49,6 +49,14 @@ enum total {
 	T_NET_RETRANS,
 	T_OPENS,
 	T_CLOSES,
+	T_WAIT, /* the numbers of struct jp_wait: */
+	T_ON_CPU = T_WAIT,
+	T_STOLEN,
+	T_CPU_WAIT,
+	T_BLOCKED, /* JP_CAUSES of them */
+	T_WAIT_END = T_BLOCKED + JP_CAUSES - 1,
+	T_RUNNING,     /* T_ON_CPU without T_STOLEN */
+	T_THREAD_TIME, /* T_ON_CPU, T_CPU_WAIT and all T_BLOCKED */
 	T_PMU_READS,   /* readings or samples */
 	T_PMU_ENABLED, /* ns the events were wanted */
 	T_PMU,	       /* JP_PMU_EVENTS of them: counts while on the hardware */

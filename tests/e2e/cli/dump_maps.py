@@ -128,6 +128,15 @@ def poked_latency(p, slot):
         p.dump("--raw"))
 
 
+def poked_budget(p, slot):
+    at = 3 + 5  # after the three sums the sixth cause: the futex
+    p.maps.add("jp_wait", slot, [7 * 10**9 * (i == at) for i in range(16)])
+    raw = next(s for s in p.json("--raw") if s["slot"] == slot)["wait"]
+    is_true("dump: --raw has the time budget", 7e9 <= raw["futex_ns"] < 8e9, raw)
+    is_true("dump: --raw says it as text", re.search(r"^  wait: .*\bfutex_ns=7\d{9}\b", p.dump("--raw"), re.M),
+            p.dump("--raw"))
+
+
 def control_put(p, offset, raw):
     all_of_it = bytearray(p.maps.get("jp_control", 0))
     all_of_it[offset:offset + len(raw)] = raw
@@ -210,6 +219,7 @@ def dump_shows_what_the_maps_hold():
             skip("dump: what was put in " + name, "its family is not loaded here")
     if p.maps.has("jp_blk_lat"):
         poked_latency(p, slot)
+        poked_budget(p, slot)
     poked_control(p, slot)
     path = p.end()
     with h5py.File(path, "r") as f:

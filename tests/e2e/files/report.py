@@ -57,6 +57,7 @@ def bins_are_rows():
         task = node["Tasks/0"][:]
         cores = int(node.attrs["Allocated CPUs"])
         cpu = node["CPU"][:]
+        budget = node["TimeBudget/0"][:]
     ends = (step["TimeNS"].astype(numpy.int64) - start) / 1e9
     n, width = len(r["bins"]["start_s"]), r["coverage"]["bin_s"]
     for fact, column in (("cpu_s", "CPUTime"), ("wait_s", "RunDelay"), ("write_mb", "WriteMB"),
@@ -76,7 +77,13 @@ def bins_are_rows():
             numpy.nanmax(step["AnonMB"] + step["ShmemMB"]), 1e-9)
     is_near("report: the same in bins that are longer than rows", as_json(path)["facts"]["own_peak_mb"],
             numpy.nanmax(step["AnonMB"] + step["ShmemMB"]), 1e-9)
+    for fact, column in (("thread_s", "ThreadTime"), ("blocked_sleep_s", "BlockedSleep"), ("blocked_child_s", "BlockedChild")):
+        is_near("report: %s is the sum of %s" % (fact, column), r["facts"][fact], budget[column].sum(), 1e-9)
+    all_causes = {c[7:].lower(): budget[c].sum() for c in budget.dtype.names if c.startswith("Blocked")}
+    most = max(all_causes, key=all_causes.get)
     page = report("--short", path)[1].splitlines()
+    is_equal("report: the cause that blocked threads most, first", [l for l in page if l.startswith("  blocked in     %s %.0f %%" % (
+        most, 100 * all_causes[most] / sum(all_causes.values())))] != [], True)
     is_equal("report: 80 columns, no blanks at the end", [line for line in page if len(line) > 80 or
                                                          line != line.rstrip()], [])
     is_near("report: shares of the time add up", sum(s["share"] for s in r["time_budget"]["shares"]), 1, 1e-9)

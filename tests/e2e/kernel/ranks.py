@@ -57,6 +57,11 @@ def launched(name, mpirun, variable):
     r, path = run_jobprof(["bash", "-c", cmd], env=plain_env(**OMPI), timeout=90)
     is_equal("%s: ranks" % name, groups(path), {"Ranks": [0, 1, 2, 3], "Tasks": [0]})
     for n in range(4):
+        budget = table(path, "RankBudget/%d" % n)
+        is_near("%s: rank %d: its budget has its CPU time" % (name, n), budget["Running"].sum(),
+                rank_table(path, n)["CPUTime"].sum(), 0.002, 0.005)
+        is_near("%s: rank %d: its budget adds up" % (name, n), budget["ThreadTime"].sum(),
+                sum(budget[c].sum() for c in budget.dtype.names[2:-1]) / 2, 0, 1e-4)
         is_near("%s: rank %d has its own CPU time" % (name, n), rank_table(path, n)["CPUTime"].sum(),
                 *own(d, "?.%d" % n))
     check_sum(name, path)

@@ -72,6 +72,16 @@ static const struct field acct_fields[] = {
 	F(jp_acct, other.first_ns), F(jp_acct, other.last_ns),
 };
 
+#define GAP(name, cause) {name, offsetof(struct jp_wait, gap_ns[JP_CAUSE_##cause]), NULL}
+static const struct field wait_fields[] = {
+	F(jp_wait, on_ns), F(jp_wait, stolen_ns), F(jp_wait, queued_ns),
+	GAP("throttled_ns", THROTTLED), GAP("disk_ns", DISK), GAP("fault_ns", FAULT),
+	GAP("net_fs_ns", NET_FS), GAP("kernel_ns", KERNEL), GAP("futex_ns", FUTEX),
+	GAP("pipe_ns", PIPE), GAP("socket_ns", SOCKET), GAP("poll_ns", POLL),
+	GAP("sleep_ns", SLEEP), GAP("child_ns", CHILD), GAP("signal_ns", SIGNAL),
+	GAP("other_ns", OTHER),
+};
+
 #define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}
 static const struct field stat_fields[] = {
 	STAT(rb_lost, "events that found the ring full; jobprofd looked at the cgroups instead"),
@@ -305,6 +315,9 @@ static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_sl
 	json_object_set_new(obj, "cpus", cpus);
 	json_object_set_new(obj, "acct",
 			    fields_json(kern__acct(d->k, slot), acct_fields, N(acct_fields)));
+	if (kern__wait(d->k, slot))
+		set_filled(obj, "wait",
+			   fields_json(kern__wait(d->k, slot), wait_fields, N(wait_fields)));
 	for (size_t h = 0; h < N(hists); h++)
 		add_hist(obj, d, slot, h);
 	return obj;
@@ -395,6 +408,8 @@ void raw__text(const struct dump *d, FILE *out)
 		for (unsigned cpu = 0; cpu < kern__ncpus(d->k); cpu++)
 			print_cpu(d, cpu, i, out);
 		print_fields(out, "acct", kern__acct(d->k, i), acct_fields, N(acct_fields));
+		if (kern__wait(d->k, i))
+			print_fields(out, "wait", kern__wait(d->k, i), wait_fields, N(wait_fields));
 		for (size_t h = 0; h < N(hists); h++)
 			print_hist(d, i, h, out);
 	}

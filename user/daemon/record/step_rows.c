@@ -18,7 +18,9 @@
 /* The number of the table of that kind that a slot counts for. */
 static int number_of(const struct step *s, int kind, unsigned i)
 {
-	return kind == KIND_RANKS ? s->slot_owners[i].rank : s->slot_owners[i].gtid;
+	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET;
+
+	return of_rank ? s->slot_owners[i].rank : s->slot_owners[i].gtid;
 }
 
 /* Sums the slots of a task or rank, or of the step. False: there is no slot. */
@@ -97,6 +99,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 
 	for (i = 0; i < COUNTED_KINDS; i++) {
 		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS &&
+			     i != KIND_TIME_BUDGET && i != KIND_RANK_BUDGET &&
 			     !(rows_follow && step__is_due(s, env, i));
 		any |= between[i];
 	}

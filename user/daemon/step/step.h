@@ -56,6 +56,8 @@ enum {
 	KIND_BLK_LATENCY,
 	KIND_RANKS,
 	KIND_COMMANDS, /* of names, not of slots: step_commands.c */
+	KIND_TIME_BUDGET,
+	KIND_RANK_BUDGET,
 	COUNTED_KINDS,
 	/* tables of the node's sensors: each kind has an interval, and any number of tables
 	 * (node.h) */

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What a thread that leaves its CPU waits for, from what it shows then: its state, the system call
+ * it is in, and the file that the call is about. A fault inside a system call (of rseq, or while
+ * data is copied) waits in the uninterruptible state, whatever the call: so the state is asked
+ * first.
+ */
+#ifndef JP_CAUSE_BPF_H
+#define JP_CAUSE_BPF_H
+
+#include "bpf/call.bpf.h"
+#include "bpf/maps.bpf.h"
+
+#define TASK_UNINTERRUPTIBLE 0x2
+#define TASK_HALTED	     0x800c   /* stopped, traced, frozen */
+#define PF_NO_REGISTERS	     0x204010 /* of the kernel: KTHREAD, USER_WORKER, IO_WORKER */
+
+enum { CALL_FILE = 0x40, CALL_SPAWN, CALL_FAULT };
+
+#define CALL_NUMBERS 512 /* a power of two */
+
+/* By number; 0: no entry, for that is JP_CAUSE_THROTTLED. */
+static const volatile u8 jp_calls[CALL_NUMBERS] = {
+#if defined(__TARGET_ARCH_x86)
+#define CALL(name, cause, x86, arm64) [x86] = cause,
+#define CALL_X86(name, cause, x86)    [x86] = cause,
+#include "bpf/calls.def"
+#elif defined(__TARGET_ARCH_arm64)
+#define CALL(name, cause, x86, arm64) [arm64] = cause,
+#include "bpf/calls.def"
+#endif
+};
+
+/* What a call is about: enum jp_cause or CALL_*. */
+static __always_inline u32 call_of(struct task_struct *p, u64 *first)
+{
+	struct pt_regs *regs;
+	s32 number;
+	u32 cause;
+
+	if (!jp_regs || (p->flags & PF_NO_REGISTERS) || is_compat(p))
+		return JP_CAUSE_OTHER;
+	regs = (struct pt_regs *)bpf_task_pt_regs(p);
+	number = call_number(regs);
+	if (number < 0)
+		return CALL_FAULT;
+	*first = call_first(regs);
+	cause = number < CALL_NUMBERS ? jp_calls[number & (CALL_NUMBERS - 1)] : 0;
+	return cause ? cause : JP_CAUSE_OTHER;
+}
+
+extern void *bpf_rdonly_cast(const void *obj, u32 btf_id) __ksym __weak;
+
+/* The file behind a descriptor of the task that runs. cast: by plain loads (6.2), else by a helper
+ * per pointer. */
+static __always_inline struct inode *inode_of(struct task_struct *p, u64 fd, bool cast)
+{
+	struct files_struct *files = p->files;
+	struct fdtable *fdt;
+	struct file *file = NULL;
+
+	if (!files)
+		return NULL;
+	fdt = files->fdt;
+	if ((u32)fd >= fdt->max_fds)
+		return NULL;
+	if (cast) {
+		/* any type that begins with a pointer */
+		struct callback_head *at =
+			bpf_rdonly_cast((void *)fdt->fd + 8 * (u32)fd,
+					bpf_core_type_id_kernel(struct callback_head));
+
+		file = bpf_rdonly_cast(at->next, bpf_core_type_id_kernel(struct file));
+		return file->f_inode;
+	}
+	bpf_probe_read_kernel(&file, sizeof(file), (void *)fdt->fd + 8 * (u32)fd);
+	return BPF_CORE_READ(file, f_inode);
+}
+
+/* As statfs(2) has them. Local ones of FUSE count, too. */
+static __always_inline bool is_net_fs(u32 magic)
+{
+	switch (magic) {
+	case 0x6969:	 /* NFS */
+	case 0x0bd00bd0: /* Lustre */
+	case 0x47504653: /* GPFS */
+	case 0x19830326: /* BeeGFS */
+	case 0x00c36400: /* CephFS */
+	case 0x65735546: /* FUSE */
+	case 0x517b:	 /* SMB */
+	case 0xff534d42: /* CIFS */
+	case 0xfe534d42: /* SMB2 */
+	case 0x20030528: /* OrangeFS */
+	case 0x01021997: /* 9P */
+	case 0x5346414f: /* AFS */
+	case 0x6b414653: /* kAFS */
+		return true;
+	default:
+		return false;
+	}
+}
+
+#define MODE_TYPE 0170000
+#define MODE_PIPE 0010000
+#define MODE_DIR  0040000
+#define MODE_FILE 0100000
+#define MODE_SOCK 0140000
+
+static __always_inline u32 file_cause(struct task_struct *p, u64 fd, bool cast)
+{
+	struct inode *inode = inode_of(p, fd, cast);
+	u32 magic = 0;
+	u16 mode;
+
+	if (!inode)
+		return JP_CAUSE_OTHER;
+	mode = (cast ? inode->i_mode : BPF_CORE_READ(inode, i_mode)) & MODE_TYPE;
+	if (mode == MODE_PIPE)
+		return JP_CAUSE_PIPE;
+	if (mode == MODE_SOCK)
+		return JP_CAUSE_SOCKET;
+	if (mode == MODE_FILE || mode == MODE_DIR)
+		magic = cast ? inode->i_sb->s_magic : BPF_CORE_READ(inode, i_sb, s_magic);
+	return is_net_fs(magic) ? JP_CAUSE_NET_FS : JP_CAUSE_OTHER;
+}
+
+static __always_inline bool in_iowait(struct task_struct *task)
+{
+	return BPF_CORE_READ_BITFIELD(task, in_iowait);
+}
+
+/* How long a group's run queue has been throttled ever (6.6). */
+static __always_inline u64 throttled_for(struct cfs_rq *queue)
+{
+	return bpf_core_field_exists(queue->throttled_clock_self_time)
+		       ? queue->throttled_clock_self_time
+		       : 0;
+}
+
+/* Known from 6.18 on, where threads are throttled one by one. */
+static __always_inline bool is_throttled(struct task_struct *p)
+{
+	return bpf_core_field_exists(p->throttled) &&
+	       bpf_core_field_exists(p->se.cfs_rq->throttled_clock_self_time) && p->throttled;
+}
+
+/* Of a gap that began throttled: how long the quota lasted, if it is over. Where the thread has
+ * gone to another CPU since, nothing says when; then it is all of the gap. */
+static __always_inline u64 held_for(struct task_struct *p, const struct jp_task *t)
+{
+	struct cfs_rq *queue = p->se.cfs_rq;
+
+	if (is_throttled(p) || (u64)queue != t->held_queue)
+		return ~0ull;
+	return throttled_for(queue) - t->held_ns;
+}
+
+/* enum jp_cause of the gap that begins, or has begun. cast: see inode_of(). */
+static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
+{
+	u32 cause, call;
+	u64 first = 0;
+
+	if (!state)
+		return is_throttled(p) ? JP_CAUSE_THROTTLED : JP_CAUSE_NONE;
+	if (state & TASK_HALTED)
+		return JP_CAUSE_SIGNAL;
+	call = cause = call_of(p, &first);
+	if (call == CALL_FILE)
+		cause = file_cause(p, first, cast);
+	if (cause == JP_CAUSE_NET_FS)
+		return cause;
+	if (!(state & TASK_UNINTERRUPTIBLE))
+		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;
+	if (in_iowait(p))
+		return call == CALL_FAULT ? JP_CAUSE_FAULT : JP_CAUSE_DISK;
+	return call == CALL_SPAWN ? JP_CAUSE_CHILD : JP_CAUSE_KERNEL;
+}
+
+#endif

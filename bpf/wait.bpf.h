@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Where all of a thread's time goes. At its own switch-out the run queue's clock T and its
+ * last arrival A say all: it was on its CPU from A to T, and before that off it since it last left;
+ * the end of that gap was run-queue delay, the rest had the cause it showed when it left. Nothing
+ * is done at a wakeup or when it arrives.
+ *
+ * A thread's account is with the thread, so that user space finds it whole in a record of the
+ * thread (bpf/iter.bpf.c), and goes to its slot when the thread ends or moves.
+ */
+#ifndef JP_WAIT_BPF_H
+#define JP_WAIT_BPF_H
+
+#include "bpf/cause.bpf.h"
+#include "bpf/clock.bpf.h"
+#include "bpf/task.bpf.h"
+
+static __always_inline u64 least(u64 a, u64 b)
+{
+	return a < b ? a : b;
+}
+
+/* Of a gap, the wait for a CPU at its end; delay: all of the task's new run-queue delay. */
+static __always_inline u64 queued_for(struct task_struct *p, const struct jp_task *t, u64 gap,
+				      u64 delay)
+{
+	if (t->cause == JP_CAUSE_NONE)
+		return gap;
+	if (t->cause == JP_CAUSE_THROTTLED)
+		return gap - least(held_for(p, t), gap);
+	return least(delay, gap);
+}
+
+static __always_inline void wait_add(struct jp_task *t, u64 gap, u64 queued, u64 on, u64 ran)
+{
+	struct jp_wait *w = &t->wait;
+
+	w->on_ns += on;
+	if (on > ran)
+		w->stolen_ns += on - ran;
+	w->queued_ns += queued;
+	if (t->cause < JP_CAUSES)
+		w->gap_ns[t->cause] += gap - queued;
+}
+
+/* The thread's account goes to its slot, and begins again. */
+static __noinline int wait_retire(struct jp_task *t)
+{
+	u32 slot = t->slot, i;
+	struct jp_wait *to = bpf_map_lookup_elem(&jp_wait, &slot);
+
+	if (to) {
+		__sync_fetch_and_add(&to->on_ns, t->wait.on_ns);
+		__sync_fetch_and_add(&to->stolen_ns, t->wait.stolen_ns);
+		__sync_fetch_and_add(&to->queued_ns, t->wait.queued_ns);
+		for (i = 0; i < JP_CAUSES; i++)
+			if (t->wait.gap_ns[i])
+				__sync_fetch_and_add(&to->gap_ns[i], t->wait.gap_ns[i]);
+	}
+	__builtin_memset(&t->wait, 0, sizeof(t->wait));
+	return 0;
+}
+
+/* How much of [from, to] lies before at. */
+static __always_inline u64 before(u64 from, u64 to, u64 at)
+{
+	return least(to, at) - least(from, at);
+}
+
+/* What was before the task's move stays in the old slot, and its time begins again with the move.
+ */
+static __noinline int wait_move(struct task_struct *p, struct jp_task *t)
+{
+	u64 out = t->out, end = p->se.cfs_rq->rq->clock, on = p->sched_info.last_arrival;
+	u64 at = t->move_clock, ran = 0, gap, queued;
+
+	if (!out || at < out)
+		at = out;
+	at = least(at, end);
+	if (on < out)
+		on = out;
+	queued = on - queued_for(p, t, on - out, p->sched_info.run_delay - t->run_delay_ns);
+	if (t->move_runtime_ns > t->runtime_ns)
+		ran = t->move_runtime_ns - t->runtime_ns;
+	gap = before(out, on, at);
+	t->out = 0;
+	barrier();
+	wait_add(t, gap, before(queued, on, at), before(on, end, at), ran);
+	wait_retire(t);
+	if (t->cause == JP_CAUSE_THROTTLED)
+		t->held_ns += least(queued - out, gap);
+	t->out = at;
+	return 0;
+}
+
+/* The time since the task last left its CPU, and why it leaves now. A reader sees by out that the
+ * account is being changed. */
+static __always_inline void wait_leave(struct task_struct *p, struct jp_task *t, u64 delay,
+				       u32 state, bool cast)
+{
+	u64 end = p->se.cfs_rq->rq->clock, on = p->sched_info.last_arrival;
+	u64 out = t->out ? t->out : end, gap;
+
+	t->out = 0;
+	barrier();
+	if (on < out) /* it ran when it was first seen */
+		on = out;
+	gap = on - out;
+	if (slot_valid(t->slot))
+		wait_add(t, gap, queued_for(p, t, gap, delay), end - on,
+			 p->se.sum_exec_runtime - t->runtime_ns);
+	t->cause = cause_of(p, state, cast);
+	if (t->cause == JP_CAUSE_THROTTLED) {
+		t->held_queue = (u64)p->se.cfs_rq;
+		t->held_ns = throttled_for(p->se.cfs_rq);
+	}
+	barrier();
+	t->out = end;
+	if (t->slot == JP_SLOT_SELF)
+		clock_compare(end);
+}
+
+#endif
