@@ -12,7 +12,7 @@
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
+#include "model/items.h"
 #include "schema/series.h"
 #include "view/items/items_print.h"
 
@@ -49,18 +49,18 @@ static int print_items(const struct work *w, struct items *it, int fd)
 }
 
 /* missing: what there is none of has been named. */
-static int write_items(struct work *w, const struct reader *r, int fd, bool missing)
+static int write_items(struct work *w, const struct model_file *f, int fd, bool missing)
 {
 	const struct items_query q = {
-		.series = w->series,
-		.column = w->o->column,
-		.sel = &w->sel,
+		.of = {.series = w->series,
+		       .column = w->o->column,
+		       .sel = &w->sel,
+		       .problem = read_errors__add,
+		       .ctx = &w->errors},
 		.period = w->o->period,
-		.problem = read_errors__add,
-		.ctx = &w->errors,
 	};
 	struct items *it = NULL;
-	int err = items__open(&it, r, &q);
+	int err = items__open(&it, f, &q);
 
 	if (err == -ENOENT && missing)
 		;
@@ -69,7 +69,7 @@ static int write_items(struct work *w, const struct reader *r, int fd, bool miss
 			  w->file.path, err == -ENOENT ? "series" : "column",
 			  err == -ENOENT ? w->o->series : w->o->column);
 	else if (err)
-		log_error("%s: %s", w->file.path, reader__strerror(err));
+		log_error("%s: %s", w->file.path, model_file__strerror(err));
 	else
 		err = print_items(w, it, fd);
 	read_errors__end(&w->errors, err == -ENOENT || err == -ENODATA);
@@ -81,21 +81,21 @@ static int write_items(struct work *w, const struct reader *r, int fd, bool miss
 static int write_file(void *arg, int fd, bool *keep)
 {
 	struct work *w = arg;
-	struct reader *r = NULL;
-	int err = reader__open(&r, w->file.path);
+	struct model_file f;
+	int err = model_file__open(&f, w->file.path);
 	bool missing;
 
 	if (err) {
-		log_error("%s: %s", w->file.path, reader__strerror(err));
+		log_error("%s: %s", w->file.path, model_file__strerror(err));
 		return 1;
 	}
-	missing = select_args__missing(r, &w->sel, w->file.path);
+	missing = select_args__missing(&f, &w->sel, w->file.path);
 	w->errors.path = w->file.path;
 	w->errors.series = w->series;
 	w->errors.hold = true;
-	err = write_items(w, r, fd, missing);
+	err = write_items(w, &f, fd, missing);
 	*keep = !err;
-	reader__free(r);
+	model_file__close(&f);
 	return err || missing || w->errors.damaged ? 1 : 0;
 }
 

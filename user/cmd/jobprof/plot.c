@@ -16,7 +16,7 @@
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
+#include "model/curve.h"
 #include "view/plot/plot.h"
 #include "view/report/spark.h"
 
@@ -84,23 +84,22 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 {
 	struct read_errors errors = {.path = w->files[i].path, .series = w->series, .hold = true};
 	struct selection sel = w->sel;
-	const struct curve_query q = {.series = w->series,
-				      .column = w->o->column,
-				      .sel = &sel,
-				      .intervals = intervals,
-				      .problem = read_errors__add,
-				      .ctx = &errors};
-	struct reader *r = NULL;
+	const struct column_query q = {.series = w->series,
+				       .column = w->o->column,
+				       .sel = &sel,
+				       .problem = read_errors__add,
+				       .ctx = &errors};
+	struct model_file f;
+	int opened = model_file__open(&f, w->files[i].path), err = opened;
 	bool missing = false;
-	int err = reader__open(&r, w->files[i].path);
 
 	sel.steps = w->files[i].steps;
 	sel.nsteps = w->files[i].nsteps;
 	if (!err)
-		missing = select_args__missing(r, &sel, w->files[i].path);
+		missing = select_args__missing(&f, &sel, w->files[i].path);
 	if (!err)
-		err = curve__read(&w->curves[i], r, &q);
-	if (err == -ENOENT && r)
+		err = curve__read(&w->curves[i], &f, &q, intervals);
+	if (err == -ENOENT && !opened)
 		log_error("%s: no such series: %s; \"jobprof list -i FILE\" shows what is there",
 			  w->files[i].path, w->o->series);
 	else if (err == -ENODATA)
@@ -109,9 +108,9 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 			"shows what is there",
 			w->files[i].path, w->o->column);
 	else if (err)
-		log_error("%s: %s", w->files[i].path, reader__strerror(err));
+		log_error("%s: %s", w->files[i].path, model_file__strerror(err));
 	read_errors__end(&errors, err == -ENOENT || err == -ENODATA);
-	reader__free(r);
+	model_file__close(&f);
 	return err || missing || errors.damaged ? 1 : 0;
 }
 

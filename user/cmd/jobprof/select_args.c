@@ -58,11 +58,11 @@ int select_args__series(struct selection *sel, struct number_range *task, char *
 	return 0;
 }
 
-bool select_args__missing(const struct reader *r, const struct selection *sel, const char *path)
+bool select_args__missing(const struct model_file *f, const struct selection *sel, const char *path)
 {
 	char missing[SELECT_MISSING];
 
-	if (!select__missing(r, sel, missing))
+	if (!select__missing(f->reader, sel, missing))
 		return false;
 	log_error("%s: %s", path, missing);
 	return true;

@@ -6,7 +6,8 @@
 
 #include "base/hostlist.h"
 #include "identity/jobspec.h"
-#include "jobfile/jobfile.h"
+#include "jobfile/select.h"
+#include "model/model.h"
 
 /* -j: the caller frees *out. 0, or the exit status. */
 int select_args__jobs(struct jobspec **out, unsigned *n, const char *text);
@@ -19,6 +20,7 @@ int select_args__series(struct selection *sel, struct number_range *task, char *
 			const char *text);
 /* Names, as an error, the first wanted step or node that the file does not have. Whether there is
  * one. */
-bool select_args__missing(const struct reader *r, const struct selection *sel, const char *path);
+bool select_args__missing(const struct model_file *f, const struct selection *sel,
+			  const char *path);
 
 #endif
