@@ -346,16 +346,15 @@ static int choose_series(struct work *w, const char *text)
 	return 0;
 }
 
-int list__file(const char *jobs, const char *input, const char *series, const char *nodes,
-	       bool json, FILE *out)
+int list__file(const struct select_words *words, bool json, FILE *out)
 {
 	struct work w = {.json = json, .out = out};
-	int status = series ? choose_series(&w, series) : 0;
+	int status = words->series ? choose_series(&w, words->series) : 0;
 
 	if (!status)
-		status = select_args__nodes(&w.sel, &w.hosts, nodes);
+		status = select_args__nodes(&w.sel, &w.hosts, words->nodes);
 	if (!status)
-		status = input_file__choose(&w.file, jobs, input);
+		status = input_file__choose(&w.file, words->jobs, words->input);
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
 	if (!status)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the options that several verbs have mean: -j, -N, -s. Each says what is wrong with its word.
- */
+/* The options by which several verbs choose: -s, -d, -j, -i, -N, and what their words mean. Each
+ * function says what is wrong with a word. */
 #ifndef JP_CMD_JOBPROF_SELECT_ARGS_H
 #define JP_CMD_JOBPROF_SELECT_ARGS_H
 
@@ -8,6 +8,14 @@
 #include "identity/jobspec.h"
 #include "jobfile/select.h"
 #include "model/model.h"
+
+/* The words of these options, as they were given; NULL: it was not. */
+struct select_words {
+	const char *series, *column, *jobs, *input, *nodes;
+};
+
+/* Takes one of these options. false: the letter is another's. */
+bool select_words__take(struct select_words *w, int letter, const char *arg);
 
 /* -j: the caller frees *out. 0, or the exit status. */
 int select_args__jobs(struct jobspec **out, unsigned *n, const char *text);
