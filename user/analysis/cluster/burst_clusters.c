@@ -19,13 +19,18 @@ const struct burst_feature_info burst_features[BURST_FEATURES] = {
 	[FEATURE_SHARE] = {"share", "part of that time on a CPU", false},
 };
 
+/* A thread's first burst has no gap before it: such bursts are like each other, and at a distance
+ * from all that have one. */
+#define NO_GAP	    1e-9
+#define NO_GAP_PLACE (-0.2)
+
 double burst_clusters__feature(const struct burst_columns *b, size_t i, enum burst_feature f)
 {
 	switch (f) {
 	case FEATURE_RUN:
 		return b->run[i];
 	case FEATURE_GAP:
-		return b->gap[i];
+		return b->gap[i] > NO_GAP ? b->gap[i] : NO_GAP;
 	case FEATURE_DURATION:
 		return b->wall[i];
 	default:
@@ -81,6 +86,29 @@ static enum analysis_status choose(struct burst_clusters *c, struct points *p)
 	return ANALYSIS_OK;
 }
 
+/* cluster__range() of the gaps that there are. */
+static void range_gaps(const struct points *p, unsigned d, double *lo, double *hi)
+{
+	*lo = *hi = NAN;
+	for (size_t i = 0; i < p->n; i++) {
+		double v = p->v[i * p->q->dims + d];
+
+		if (!(v > NO_GAP))
+			continue;
+		*lo = fmin(*lo, log10(v));
+		*hi = fmax(*hi, log10(v));
+	}
+	if (isnan(*lo))
+		*lo = *hi = 0;
+}
+
+static void place_gaps(const struct points *p, unsigned d)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (p->v[i * p->q->dims + d] < 0)
+			p->v[i * p->q->dims + d] = NO_GAP_PLACE;
+}
+
 /* Times that are all within a factor of 10 are no further apart than they would be in a wider range:
  * else the noise of times that are all the same would be their features. */
 #define LEAST_DECADES 1.0
@@ -92,6 +120,8 @@ static enum analysis_status scale(struct points *p)
 	enum analysis_status s = cluster__range(p->v, p->n, p->q->dims, p->features, lo, hi);
 
 	for (unsigned d = 0; d < p->q->dims; d++) {
+		if (p->q->by[d] == FEATURE_GAP)
+			range_gaps(p, d, &lo[d], &hi[d]);
 		if (!p->features[d].log) {
 			lo[d] = 0;
 			hi[d] = 1;
@@ -101,6 +131,9 @@ static enum analysis_status scale(struct points *p)
 	}
 	if (s == ANALYSIS_OK)
 		cluster__normalise(p->v, p->n, p->q->dims, p->features, lo, hi, p->v);
+	for (unsigned d = 0; s == ANALYSIS_OK && d < p->q->dims; d++)
+		if (p->q->by[d] == FEATURE_GAP)
+			place_gaps(p, d);
 	return s;
 }
 

@@ -97,11 +97,13 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 	double *room = malloc((size_t)cells * (v->clusters->k + 1) * sizeof(*room));
 	char *line = calloc(cells + 1, 1);
 	double last = last_end(b);
+	static const char head[] = "Over time, the cluster with most run time";
+	char range[40];
 	cluster_time end;
 
+	snprintf(range, sizeof(range), "0 to %s", cluster_time__of(last, end));
 	if (room && line)
-		fprintf(out, "\nOver time, the cluster with most run time%*s%s\n",
-			(int)cells - 19, "0 to ", cluster_time__of(last, end));
+		fprintf(out, "\n%s%*s\n", head, (int)(NAME_WIDTH + 4 + cells - strlen(head)), range);
 	for (unsigned p = 0; room && line && p < b->nplaces && p < MOST_PLACES; p++) {
 		char name[64];
 
@@ -131,7 +133,7 @@ static void print_cluster(const struct burst_cluster *c, unsigned k, FILE *out)
 	fprintf(out, "  %-6s%10s%9s%12s%10s%12s%9s\n", cluster_name__of(k, name),
 		report_text__count((double)c->n, n), report_text__share(c->share, share),
 		cluster_time__of(c->run, run), k ? report_text__share(c->spread, spread) : "",
-		cluster_time__of(c->gap, gap), report_text__share(c->on_cpu, cpu));
+		isnan(c->gap) ? "none" : cluster_time__of(c->gap, gap), report_text__share(c->on_cpu, cpu));
 }
 
 static void print_head(const struct cluster_view *v, FILE *out)
@@ -183,7 +185,7 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 		print_cluster(&c->clusters[k], k, out);
 	print_cluster(&c->clusters[0], 0, out);
 	if (c->used < c->n)
-		fprintf(out, "  %s without a known gap or with none: in no cluster\n",
+		fprintf(out, "  %s cannot be compared: in no cluster\n",
 			report_text__count((double)(c->n - c->used), n));
 	print_lines(v, width, out);
 }

@@ -22,6 +22,8 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 json_t *cluster_view__json(const struct cluster_view *v);
 /* A scatter plot of the first two features. */
 void cluster_view__svg(const struct cluster_view *v, FILE *out);
+/* A line per burst; Thread is a number of this file's threads. */
+void cluster_view__csv(const struct cluster_view *v, FILE *out);
 /* The plot and the table as one page. */
 void cluster_view__html(const struct cluster_view *v, FILE *out);
 

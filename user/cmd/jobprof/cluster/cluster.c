@@ -16,7 +16,7 @@
 #include "view/cluster/cluster_view.h"
 #include "view/report/spark.h"
 
-enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_JSON, OPT_WINDOW, OPT_WHOLE };
+enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_JSON, OPT_WINDOW, OPT_WHOLE, OPT_CSV };
 
 static const struct opt opts[] = {
 	OPT_JOBS,
@@ -25,6 +25,7 @@ static const struct opt opts[] = {
 	{OPT_WINDOW, "window", "S", "follows the clusters over windows of S seconds, too"},
 	{OPT_WHOLE, "whole", NULL, "clusters all bursts, however long that takes"},
 	{OPT_JSON, "json", NULL, "as JSON"},
+	{OPT_CSV, "csv", NULL, "as CSV, a line per burst with its cluster"},
 	{OPT_SVG, "svg", "FILE", "writes a scatter plot there; \"-\": standard output"},
 	{OPT_HTML, "html", "FILE", "writes plot and table as a page; \"-\": standard output"},
 	{0},
@@ -48,7 +49,7 @@ const struct command cmd_cluster = {
 struct options {
 	struct cluster_args args;
 	const char *jobs, *input, *svg, *html;
-	bool json;
+	bool json, csv;
 };
 
 struct work {
@@ -83,13 +84,15 @@ static int print(const struct work *w, const struct cluster_view *v, FILE *out)
 	json_t *json = o->json ? cluster_view__json(v) : NULL;
 	int err = o->json && !json ? -ENOMEM : 0;
 
-	if (o->svg)
+	if (o->csv)
+		cluster_view__csv(v, out);
+	else if (o->svg)
 		cluster_view__svg(v, out);
 	else if (o->html)
 		cluster_view__html(v, out);
 	else if (!o->json)
 		cluster_view__print(v, spark__width(out), out);
-	if (!err && o->args.window > 0 && !o->svg && !o->html)
+	if (!err && o->args.window > 0 && !o->svg && !o->html && !o->csv)
 		err = follow(o, v->bursts, out, json);
 	if (json && !err && json__dump(json, out, JSON_INDENT(2)))
 		err = -EIO;
@@ -162,6 +165,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 	case OPT_JSON:
 		o->json = true;
 		break;
+	case OPT_CSV:
+		o->csv = true;
+		break;
 	case OPT_WHOLE:
 		o->args.request.whole = true;
 		break;
@@ -182,8 +188,8 @@ int verb_cluster(int argc, char **argv)
 	status = options__read(&cmd_cluster, argc, argv, set_option, &o);
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (!!o.svg + !!o.html + o.json > 1)
-		return options__wrong(&cmd_cluster, "one of --json, --svg and --html");
+	if (!!o.svg + !!o.html + o.json + o.csv > 1)
+		return options__wrong(&cmd_cluster, "one of --json, --csv, --svg and --html");
 	status = input_args__word(&cmd_cluster, argc, argv, &o.input);
 	if (status)
 		return status;

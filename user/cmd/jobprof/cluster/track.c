@@ -33,8 +33,8 @@ static const struct opt_values values[] = {
 const struct command cmd_track = {
 	.name = "jobprof track",
 	.usage = "[OPTION]... FILE...",
-	.about = "Follows the clusters of bursts (jobprof cluster) over several runs, of which each\n"
-		 "FILE is one, or over the windows of one FILE: which clusters are the same, how\n"
+	.about = "Follows the clusters of bursts (jobprof cluster) over several runs, each FILE\n"
+		 "being one, or over the windows of one FILE: which clusters are the same, how\n"
 		 "their run times and shares change, and whether the run has become stable.",
 	.opts = opts,
 	.values = values,
