@@ -51,7 +51,7 @@ enum family {
 	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 	FAM_WAIT = 1 << 16,	    /* TimeBudget */
-	FAM_BURST = 1 << 20, /* Bursts, BurstLength, GapLength: must be asked for */
+	FAM_BURST = 1 << 20,	    /* Bursts, BurstLength, GapLength: must be asked for */
 };
 #define FAM_SENSORS 0xf800			     /* read by jobprofd */
 #define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means: not FAM_FILES, FAM_BURST */
@@ -225,10 +225,10 @@ struct jp_burst {
 	__u64 ran_ns;  /* of that run time */
 	__u64 gap_ns;  /* blocked before it; JP_GAP_UNKNOWN */
 };
-#define JP_GAP_UNKNOWN	 (~0ull)
-#define JP_BURST_RING	 (4u << 20)
-#define JP_BURST_WAKE	 (JP_BURST_RING / 4) /* user space is woken beyond so many bytes */
-#define JP_BURST_MIN_NS	 1000000
+#define JP_GAP_UNKNOWN	(~0ull)
+#define JP_BURST_RING	(4u << 20)
+#define JP_BURST_WAKE	(JP_BURST_RING / 4) /* user space is woken beyond so many bytes */
+#define JP_BURST_MIN_NS 1000000
 
 struct jp_lat {
 	__u64 bucket[JP_LAT_BUCKETS];

@@ -319,10 +319,10 @@ JP_MAP struct jp_map_commands jp_commands SEC(".maps");
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE
 const volatile __u32 jp_nslots = 256;
-const volatile __u32 jp_ncpus = 1;	  /* possible CPUs */
-const volatile __u32 jp_families = 0;	  /* enum family */
+const volatile __u32 jp_ncpus = 1;			/* possible CPUs */
+const volatile __u32 jp_families = 0;			/* enum family */
 const volatile __u64 jp_burst_min_ns = JP_BURST_MIN_NS; /* shorter bursts are no records */
-const volatile __u32 jp_blk_sets = 1;	  /* elements of jp_owners */
+const volatile __u32 jp_blk_sets = 1;			/* elements of jp_owners */
 const volatile bool jp_rq_second = false; /* tracepoints of requests begin with the queue (5.10) */
 const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0: none */
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */

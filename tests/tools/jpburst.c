@@ -9,7 +9,8 @@
 static const char help[] =
 	"[-n ROUNDS] [-t THREADS] [-g MS] MS...\n"
 	"Each thread computes for MS milliseconds of its CPU time and sleeps for 2 ms\n"
-	"(-g), of each MS, ROUNDS times, then prints \"TID RAN GAP\" in seconds of each as measured:\n"
+	"(-g), of each MS, ROUNDS times, then prints \"TID RAN GAP\" in seconds of each as "
+	"measured:\n"
 	"GAP is before it, 0 of the first.\n";
 
 #define MAX_NOTES 100000

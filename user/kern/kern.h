@@ -50,7 +50,7 @@ struct kern_opts {
 	unsigned nevents;
 	enum kern_perf_mode perf_mode;
 	uint64_t burst_min_ns; /* FAM_BURST: shorter ones are no records; 0: JP_BURST_MIN_NS */
-	double perf_budget; /* percent of each CPU that counting may cost */
+	double perf_budget;    /* percent of each CPU that counting may cost */
 };
 
 struct kern;
@@ -107,7 +107,8 @@ bool kern__held(const struct kern *k, uint32_t slot);
 int kern__event_fd(const struct kern *k);
 int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx);
 
-/* Bursts that the kernel side has reported and nobody has dropped yet, in the order of their ends. */
+/* Bursts that the kernel side has reported and nobody has dropped yet, in the order of their ends.
+ */
 struct kern_bursts {
 	struct jp_burst *b;
 	size_t n, max;

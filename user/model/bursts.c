@@ -94,7 +94,8 @@ static int thread_of(struct reading *r, unsigned place, double tid, unsigned *nu
 
 /* ---- places */
 
-static int add_place(struct model_bursts *b, const struct reader_node *n, const char *task, int rank)
+static int add_place(struct model_bursts *b, const struct reader_node *n, const char *task,
+		     int rank)
 {
 	struct burst_place *p = realloc(b->places, (b->nplaces + 1) * sizeof(*p));
 

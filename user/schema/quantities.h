@@ -101,14 +101,21 @@ enum total {
 
 /* Histograms of a slot: counts since it began. */
 enum hist {
-	HIST_RUN, /* JP_LAT_BUCKETS: waits for a CPU */
-	HIST_BLK, /* twice as many: all requests, then writes */
+	HIST_RUN,   /* JP_LAT_BUCKETS: waits for a CPU */
+	HIST_BLK,   /* twice as many: all requests, then writes */
 	HIST_BURST, /* as many: bursts, then gaps */
 };
 #define HIST_CELLS (2 * JP_LAT_BUCKETS)
 
 /* A burst (daemon/record/step_bursts.c). */
-enum burst_value { BURST_THREAD, BURST_RANK, BURST_DURATION, BURST_ON_CPU, BURST_RUN_TIME, BURST_GAP };
+enum burst_value {
+	BURST_THREAD,
+	BURST_RANK,
+	BURST_DURATION,
+	BURST_ON_CPU,
+	BURST_RUN_TIME,
+	BURST_GAP
+};
 
 /* Values in the files of a step's cgroup (sensor/node/cgroup.h). Bytes and seconds. */
 enum cg_value {

@@ -21,7 +21,7 @@ const struct burst_feature_info burst_features[BURST_FEATURES] = {
 
 /* A thread's first burst has no gap before it: such bursts are like each other, and at a distance
  * from all that have one. */
-#define NO_GAP	    1e-9
+#define NO_GAP	     1e-9
 #define NO_GAP_PLACE (-0.2)
 
 double burst_clusters__feature(const struct burst_columns *b, size_t i, enum burst_feature f)
@@ -109,8 +109,8 @@ static void place_gaps(const struct points *p, unsigned d)
 			p->v[i * p->q->dims + d] = NO_GAP_PLACE;
 }
 
-/* Times that are all within a factor of 10 are no further apart than they would be in a wider range:
- * else the noise of times that are all the same would be their features. */
+/* Times that are all within a factor of 10 are no further apart than they would be in a wider
+ * range: else the noise of times that are all the same would be their features. */
 #define LEAST_DECADES 1.0
 
 /* What has a scale of its own keeps it. */
@@ -167,16 +167,13 @@ static enum analysis_status take_subset(struct burst_clusters *c, const struct p
 	return *out ? ANALYSIS_OK : ANALYSIS_NO_MEMORY;
 }
 
-static enum analysis_status choose_eps(struct burst_clusters *c, const struct points *p,
-				       const double *v)
+static enum analysis_status measure_eps(struct burst_clusters *c, const struct points *p,
+					const double *v)
 {
 	_cleanup_free_ double *kdist = calloc(c->subset + 1, sizeof(*kdist));
 	struct cluster_kdist r;
 	enum analysis_status s;
 
-	c->eps = p->q->eps;
-	if (c->eps > 0)
-		return ANALYSIS_OK;
 	if (!kdist)
 		return ANALYSIS_NO_MEMORY;
 	s = cluster__kdist(v, c->subset, p->q->dims, c->min_pts, kdist, &r);
@@ -190,8 +187,9 @@ static enum analysis_status label(struct burst_clusters *c, const struct points 
 	_cleanup_free_ unsigned *of_subset = NULL;
 	enum analysis_status s = take_subset(c, p, &v);
 
-	if (s == ANALYSIS_OK)
-		s = choose_eps(c, p, v);
+	c->eps = p->q->eps;
+	if (s == ANALYSIS_OK && !(c->eps > 0))
+		s = measure_eps(c, p, v);
 	if (s != ANALYSIS_OK)
 		return s;
 	of_subset = calloc(c->subset + 1, sizeof(*of_subset));
@@ -275,9 +273,9 @@ static enum analysis_status find(struct burst_clusters *c, struct points *p)
 
 	if (s != ANALYSIS_OK)
 		return verdict(c, s, "");
-	c->min_pts = p->q->min_pts	     ? p->q->min_pts
+	c->min_pts = p->q->min_pts	  ? p->q->min_pts
 		     : p->n < CLUSTER_FEW ? CLUSTER_FEW_MIN_PTS
-					     : CLUSTER_MIN_PTS;
+					  : CLUSTER_MIN_PTS;
 	if (p->n < c->min_pts)
 		return verdict(c, ANALYSIS_INSUFFICIENT, "too_few_bursts");
 	s = scale(p);

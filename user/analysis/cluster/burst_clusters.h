@@ -34,11 +34,11 @@ struct burst_columns {
 /* A line of the table: cluster 0 is noise. */
 struct burst_cluster {
 	size_t n;
-	double share;		   /* of the run time of all that were used */
-	double run, spread;	   /* median, and standard deviation over mean */
-	double gap;		   /* median of those that are known */
-	double on_cpu, used;	   /* on_cpu over wall, run over on_cpu, of the sums */
-	double low_run, high_run;  /* extremes */
+	double share;		  /* of the run time of all that were used */
+	double run, spread;	  /* median, and standard deviation over mean */
+	double gap;		  /* median of those that are known */
+	double on_cpu, used;	  /* on_cpu over wall, run over on_cpu, of the sums */
+	double low_run, high_run; /* extremes */
 };
 
 struct burst_clusters {

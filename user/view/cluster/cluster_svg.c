@@ -66,8 +66,8 @@ static struct axis axis_of_time(const struct cluster_view *v)
 
 static double x_of(const struct plane *p, double v)
 {
-	return LEFT + (scaled(&p->x, v) - p->x.low) / (p->x.high - p->x.low) *
-			      (WIDTH - LEFT - RIGHT);
+	return LEFT +
+	       (scaled(&p->x, v) - p->x.low) / (p->x.high - p->x.low) * (WIDTH - LEFT - RIGHT);
 }
 
 static double y_of(const struct plane *p, double v)
@@ -110,7 +110,9 @@ static void put_axes(const struct plane *p)
 			continue;
 		label_of(&p->x, v, text);
 		fprintf(p->out, "<path class=\"axis\" d=\"M%.2f %.2fv4\"/>\n", x_of(p, v), base);
-		fprintf(p->out, "<text class=\"x\" x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%s</text>\n",
+		fprintf(p->out,
+			"<text class=\"x\" x=\"%.2f\" y=\"%.2f\" "
+			"text-anchor=\"middle\">%s</text>\n",
 			x_of(p, v), base + 14, text);
 	}
 	for (unsigned k = 0; tick(&p->y, k, &v); k++) {
@@ -118,7 +120,8 @@ static void put_axes(const struct plane *p)
 			continue;
 		label_of(&p->y, v, text);
 		fprintf(p->out, "<path class=\"axis\" d=\"M%.2f %.2fh-4\"/>\n", LEFT, y_of(p, v));
-		fprintf(p->out, "<text class=\"y\" x=\"%.2f\" y=\"%.2f\" text-anchor=\"end\">%s</text>\n",
+		fprintf(p->out,
+			"<text class=\"y\" x=\"%.2f\" y=\"%.2f\" text-anchor=\"end\">%s</text>\n",
 			LEFT - 7, y_of(p, v) + 3.2, text);
 	}
 	fprintf(p->out, "<path class=\"axis\" d=\"M%.2f %.2fV%.2fH%.2f\"/>\n", LEFT, TOP, base,
@@ -143,8 +146,9 @@ static void put_points(const struct plane *p)
 
 		if (k == CLUSTER_UNUSED || seen++ % each)
 			continue;
-		fprintf(p->out, "<circle class=\"c%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\" fill=\"%s\"/>\n", k,
-			x_of(p, c->v[i * p->dims]), y_of(p, other(p, i)),
+		fprintf(p->out,
+			"<circle class=\"c%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\" fill=\"%s\"/>\n",
+			k, x_of(p, c->v[i * p->dims]), y_of(p, other(p, i)),
 			k ? colours[(k - 1) % (sizeof(colours) / sizeof(*colours))] : NOISE);
 	}
 }
@@ -166,7 +170,9 @@ static void put_names(const struct plane *p)
 			n++;
 		}
 		if (n)
-			fprintf(p->out, "<text class=\"name\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%c</text>\n",
+			fprintf(p->out,
+				"<text class=\"name\" x=\"%.1f\" y=\"%.1f\" "
+				"text-anchor=\"middle\">%c</text>\n",
 				x / (double)n, fmax(top - 5, 10), cluster_name__letter(k));
 	}
 }
@@ -198,9 +204,11 @@ void cluster_view__html(const struct cluster_view *v, FILE *out)
 	cluster_name name;
 
 	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
-	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src "
 	      "'unsafe-inline'\">\n<title>Clusters of bursts</title>\n"
-	      "<style>body{font:14px sans-serif;margin:2em}td,th{padding:.2em .8em;text-align:right}"
+	      "<style>body{font:14px sans-serif;margin:2em}td,th{padding:.2em "
+	      ".8em;text-align:right}"
 	      "</style></head><body>\n<h1>Clusters of bursts</h1>\n<table>\n<tr><th>cluster</th>"
 	      "<th>bursts</th><th>share of run time</th><th>run time, median</th>"
 	      "<th>gap before, median</th></tr>\n",
@@ -211,7 +219,8 @@ void cluster_view__html(const struct cluster_view *v, FILE *out)
 
 		if (one->n)
 			fprintf(out,
-				"<tr><th>%s</th><td>%zu</td><td>%.1f %%</td><td>%s</td><td>%s</td></tr>\n",
+				"<tr><th>%s</th><td>%zu</td><td>%.1f "
+				"%%</td><td>%s</td><td>%s</td></tr>\n",
 				cluster_name__of(k, name), one->n, 100 * one->share,
 				cluster_time__of(one->run, run), cluster_time__of(one->gap, gap));
 	}

@@ -103,7 +103,8 @@ static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 
 	snprintf(range, sizeof(range), "0 to %s", cluster_time__of(last, end));
 	if (room && line)
-		fprintf(out, "\n%s%*s\n", head, (int)(NAME_WIDTH + 4 + cells - strlen(head)), range);
+		fprintf(out, "\n%s%*s\n", head, (int)(NAME_WIDTH + 4 + cells - strlen(head)),
+			range);
 	for (unsigned p = 0; room && line && p < b->nplaces && p < MOST_PLACES; p++) {
 		char name[64];
 
@@ -133,7 +134,8 @@ static void print_cluster(const struct burst_cluster *c, unsigned k, FILE *out)
 	fprintf(out, "  %-6s%10s%9s%12s%10s%12s%9s\n", cluster_name__of(k, name),
 		report_text__count((double)c->n, n), report_text__share(c->share, share),
 		cluster_time__of(c->run, run), k ? report_text__share(c->spread, spread) : "",
-		isnan(c->gap) ? "none" : cluster_time__of(c->gap, gap), report_text__share(c->on_cpu, cpu));
+		isnan(c->gap) ? "none" : cluster_time__of(c->gap, gap),
+		report_text__share(c->on_cpu, cpu));
 }
 
 static void print_head(const struct cluster_view *v, FILE *out)
@@ -146,9 +148,9 @@ static void print_head(const struct cluster_view *v, FILE *out)
 	for (size_t i = 0; i < b->n; i++)
 		run += b->run[i];
 	print__escaped(out, v->path);
-	fprintf(out, ": %s long burst%s of %s thread%s",
-		report_text__count((double)b->n, n), report_text__s((double)b->n),
-		report_text__count(b->nthreads, threads), report_text__s(b->nthreads));
+	fprintf(out, ": %s long burst%s of %s thread%s", report_text__count((double)b->n, n),
+		report_text__s((double)b->n), report_text__count(b->nthreads, threads),
+		report_text__s(b->nthreads));
 	if (b->all_s > 0)
 		fprintf(out, ", %s of the run time of all bursts",
 			report_text__share(fmin(run / b->all_s, 1), share));

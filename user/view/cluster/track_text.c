@@ -115,8 +115,8 @@ json_t *track_view__json(const struct track_view *v)
 		json_array_append_new(list, piece_json(&v->pieces[i], v->labels[i]));
 	json__set(o, "pieces", list);
 	json__set(o, "names", json_integer(v->track->names));
-	json__set(o, "stable", v->track->stable < v->n
-				       ? json_integer((json_int_t)v->track->stable)
-				       : json_null());
+	json__set(o, "stable",
+		  v->track->stable < v->n ? json_integer((json_int_t)v->track->stable)
+					  : json_null());
 	return o;
 }

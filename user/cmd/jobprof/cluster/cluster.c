@@ -199,8 +199,10 @@ int verb_cluster(int argc, char **argv)
 	if (status)
 		return status;
 	w.path = in.path;
-	status = child_output__write(o.svg ? o.svg : o.html ? o.html : "-", in.path, cluster_file,
-				     &w);
+	status = child_output__write(o.svg    ? o.svg
+				     : o.html ? o.html
+					      : "-",
+				     in.path, cluster_file, &w);
 	input_file__free(&in);
 	return status < 0 ? 1 : status;
 }

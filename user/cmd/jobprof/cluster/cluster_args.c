@@ -96,7 +96,7 @@ void cluster_args__print_by(FILE *out)
 
 struct burst_columns cluster_args__columns(const struct model_bursts *b)
 {
-	return (struct burst_columns){b->run,	 b->wall, b->on_cpu,   b->gap,
+	return (struct burst_columns){b->run,	 b->wall, b->on_cpu,  b->gap,
 				      b->thread, b->n,	  b->nthreads};
 }
 
@@ -164,9 +164,12 @@ int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
 		free(name);
 		return -ENOMEM;
 	}
-	cols = (struct burst_columns){columns,		 columns + b->n,
-				      columns + 2 * b->n, columns + 3 * b->n,
-				      thread,		 cut(b, from, to, columns, thread),
+	cols = (struct burst_columns){columns,
+				      columns + b->n,
+				      columns + 2 * b->n,
+				      columns + 3 * b->n,
+				      thread,
+				      cut(b, from, to, columns, thread),
 				      b->nthreads};
 	p->v[p->n] = (struct burst_piece){.run = columns};
 	p->columns[p->n] = columns;

@@ -9,13 +9,18 @@
 
 enum { OPT_BY = OPT_LONG + 64, OPT_EPS, OPT_MIN_PTS };
 
-#define OPTS_CLUSTER                                                                              \
-	{OPT_BY, "by", "LIST", "compares bursts by run, gap, duration, share: up to three of them "  \
-			       "(default run,gap)"},                                              \
-	{OPT_EPS, "eps", "X", "neighbours are so near, each range being 1 (default: by the "       \
-			      "distances that there are)"},                                       \
-	{OPT_MIN_PTS, "min-pts", "N", "bursts that make a cluster's core (default 10; of fewer "   \
-				      "than 200 bursts 4)"}
+#define OPTS_CLUSTER                                                               \
+	{OPT_BY, "by", "LIST",                                                     \
+	 "compares bursts by run, gap, duration, share: up to three of them "      \
+	 "(default run,gap)"},                                                     \
+		{OPT_EPS, "eps", "X",                                              \
+		 "neighbours are so near, each range being 1 (default: by the "    \
+		 "distances that there are)"},                                     \
+	{                                                                          \
+		OPT_MIN_PTS, "min-pts", "N",                                       \
+			"bursts that make a cluster's core (default 10; of fewer " \
+			"than 200 bursts 4)"                                       \
+	}
 
 struct cluster_args {
 	struct cluster_request request;

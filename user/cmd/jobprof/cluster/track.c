@@ -98,8 +98,9 @@ static int track_files(void *arg, int fd, bool *keep)
 	for (size_t i = 0; !status && i < o->n; i++)
 		status = add_file(o, o->files[i], &p);
 	if (!status && p.n < 2) {
-		log_error("%s: INSUFFICIENT: it has one window of %g s: --window gives shorter ones",
-			  o->files[0], o->args.window);
+		log_error(
+			"%s: INSUFFICIENT: it has one window of %g s: --window gives shorter ones",
+			o->files[0], o->args.window);
 		status = 1;
 	}
 	if (!status)
