@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	      16
+#define JP_ABI_VERSION	      17
 #define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
@@ -51,9 +51,10 @@ enum family {
 	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 	FAM_WAIT = 1 << 16,	    /* TimeBudget */
+	FAM_BURST = 1 << 20,	    /* Bursts, BurstLength, GapLength: must be asked for */
 };
 #define FAM_SENSORS 0xf800			     /* read by jobprofd */
-#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means: not FAM_FILES */
+#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means: not FAM_FILES, FAM_BURST */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
 #define JP_SLOT_OTHER 0u
@@ -203,6 +204,31 @@ struct jp_wait {
 	__u64 queued_ns; /* runnable, waiting for a CPU */
 	__u64 gap_ns[JP_CAUSES];
 };
+
+/* Bursts and gaps, one writer per CPU and slot as of jp_sched. Buckets as those of jp_lat. */
+struct jp_burst_use {
+	__u64 burst[JP_LAT_BUCKETS]; /* by run time */
+	__u64 gap[JP_LAT_BUCKETS];   /* off the CPU, without the wait for it */
+	__u64 burst_ns, gap_ns;	     /* their sums */
+	__u64 lost;		     /* long bursts that found the ring full */
+	__u64 pad[5];
+};
+
+/* A long burst, in a ring of its own. */
+struct jp_burst {
+	__u32 slot, gen;
+	__u32 tid;
+	__u32 pad;
+	__u64 end_ns;  /* CLOCK_BOOTTIME */
+	__u64 wall_ns; /* since it began */
+	__u64 on_ns;   /* of that on a CPU */
+	__u64 ran_ns;  /* of that run time */
+	__u64 gap_ns;  /* blocked before it; JP_GAP_UNKNOWN */
+};
+#define JP_GAP_UNKNOWN	(~0ull)
+#define JP_BURST_RING	(4u << 20)
+#define JP_BURST_WAKE	(JP_BURST_RING / 4) /* user space is woken beyond so many bytes */
+#define JP_BURST_MIN_NS 1000000
 
 struct jp_lat {
 	__u64 bucket[JP_LAT_BUCKETS];
@@ -564,6 +590,8 @@ _Static_assert(sizeof(struct jp_slot) == 96 + JP_PATH_LEN + JP_TITLE_LEN, "jp_sl
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_wait) == 128, "jp_wait");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
+_Static_assert(sizeof(struct jp_burst_use) == 704, "jp_burst_use");
+_Static_assert(sizeof(struct jp_burst) == 56, "jp_burst");
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");
 _Static_assert(sizeof(struct jp_acct) == 272, "jp_acct");
 _Static_assert(sizeof(struct jp_blk) == 64, "jp_blk");

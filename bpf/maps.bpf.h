@@ -36,6 +36,12 @@ struct jp_task {
 	u64 move_clock; /* when next_slot was asked for */
 	u64 held_queue; /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
 	u64 held_ns;	/* and how long that had been throttled ever */
+	/* of the family burst; written where the task leaves a CPU */
+	u64 burst_from; /* its burst began, by the run queue's clock; 0: none has */
+	u64 burst_on;
+	u64 burst_ran; /* run time when it began */
+	u64 burst_gap; /* blocked before it */
+	u64 burst_out; /* the burst before it ended; 0: not seen */
 	u64 utime_ns;
 	u64 stime_ns;
 	u64 min_flt;
@@ -260,6 +266,17 @@ struct jp_map_ranks {
 	__type(key, struct jp_rank_key);
 	__type(value, u32); /* slot */
 };
+struct jp_map_burst_use {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_burst_use);
+};
+struct jp_map_bursts {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, JP_BURST_RING);
+};
 struct jp_map_commands {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, JP_COMMANDS_ALL);
@@ -295,14 +312,17 @@ JP_MAP struct jp_map_pmu_fds jp_pmu_fds SEC(".maps");
 JP_MAP struct jp_map_asked jp_asked SEC(".maps");
 JP_MAP struct jp_map_envs jp_envs SEC(".maps");
 JP_MAP struct jp_map_ranks jp_ranks SEC(".maps");
+JP_MAP struct jp_map_burst_use jp_burst_use SEC(".maps");
+JP_MAP struct jp_map_bursts jp_bursts SEC(".maps");
 JP_MAP struct jp_map_commands jp_commands SEC(".maps");
 
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE
 const volatile __u32 jp_nslots = 256;
-const volatile __u32 jp_ncpus = 1;	  /* possible CPUs */
-const volatile __u32 jp_families = 0;	  /* enum family */
-const volatile __u32 jp_blk_sets = 1;	  /* elements of jp_owners */
+const volatile __u32 jp_ncpus = 1;			/* possible CPUs */
+const volatile __u32 jp_families = 0;			/* enum family */
+const volatile __u64 jp_burst_min_ns = JP_BURST_MIN_NS; /* shorter bursts are no records */
+const volatile __u32 jp_blk_sets = 1;			/* elements of jp_owners */
 const volatile bool jp_rq_second = false; /* tracepoints of requests begin with the queue (5.10) */
 const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0: none */
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
@@ -331,6 +351,7 @@ extern const volatile __u32 jp_nslots;
 extern const volatile __u32 jp_ncpus;
 extern const volatile __u32 jp_families;
 extern const volatile __u32 jp_npmu;
+extern const volatile __u64 jp_burst_min_ns;
 extern const volatile __u32 jp_blk_sets;
 extern const volatile bool jp_rq_second;
 extern const volatile __u32 jp_nsampled;

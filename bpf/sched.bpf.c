@@ -9,6 +9,7 @@
  * A task that is not ours costs one load, unless other programs have given it storage: then a
  * lookup that misses.
  */
+#include "bpf/burst.bpf.h"
 #include "bpf/log2.bpf.h"
 #include "bpf/pmu.bpf.h"
 #include "bpf/task.bpf.h"
@@ -68,6 +69,8 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bo
 	if (t->slot != t->next_slot) {
 		if (jp_families & FAM_WAIT)
 			wait_move(p, t);
+		if (jp_families & FAM_BURST)
+			burst_move(p, t);
 		move_slot(t, runtime);
 	}
 	if (jp_families & FAM_WAIT)
@@ -87,6 +90,8 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bo
 	s->harvests++;
 	if ((jp_families & FAM_LATENCY) && pcount - t->pcount == 1)
 		count_wait(t->slot, delay);
+	if (jp_families & FAM_BURST)
+		burst_leave(p, t, delay, p->nvcsw != t->nvcsw);
 	if (t->iowait_from) {
 		u64 off = p->sched_info.last_arrival - t->iowait_from;
 

@@ -45,6 +45,7 @@ struct bpf_perf_event_value {
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024, BPF_F_PRESERVE_ELEMS = 2048 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 

@@ -77,6 +77,8 @@ static const struct config_key keys[] = {
 	 "What the family perf counts: up to 8 events by perf's names, rHEX, or PMU/TERMS/."},
 	{"PerfMode", &config_type_perf, offsetof(struct config, perf_mode), "auto", NULL, 0,
 	 "How events are counted: exact, sampled, off; auto is the first of them that fits PerfBudget."},
+	{"BurstMin", &config_type_burst, offsetof(struct config, burst_min), "1", NULL, 0,
+	 "Milliseconds of run time from which a burst has a row of Bursts, 0.01 to 60000; all are in BurstLength."},
 	{"PerfBudget", &config_type_budget, offsetof(struct config, perf_budget), "1", NULL, 0,
 	 "Percent of each CPU that counting events may cost, 0.01 to 20."},
 	{"Families", &config_type_words, offsetof(struct config, families), "all", NULL, 0,

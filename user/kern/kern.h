@@ -49,7 +49,8 @@ struct kern_opts {
 	const struct perf_event *events; /* FAM_PERF: what to count */
 	unsigned nevents;
 	enum kern_perf_mode perf_mode;
-	double perf_budget; /* percent of each CPU that counting may cost */
+	uint64_t burst_min_ns; /* FAM_BURST: shorter ones are no records; 0: JP_BURST_MIN_NS */
+	double perf_budget;    /* percent of each CPU that counting may cost */
 };
 
 struct kern;
@@ -106,6 +107,18 @@ bool kern__held(const struct kern *k, uint32_t slot);
 int kern__event_fd(const struct kern *k);
 int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx);
 
+/* Bursts that the kernel side has reported and nobody has dropped yet, in the order of their ends.
+ */
+struct kern_bursts {
+	struct jp_burst *b;
+	size_t n, max;
+};
+/* Takes what the ring holds; where there is no more room the ring fills up, and counts what it
+ * loses. 0 or -errno. */
+int kern__read_bursts(struct kern *k);
+/* Whoever has used a burst sets its slot to JP_SLOT_NONE: it is dropped by the next reading. */
+struct kern_bursts *kern__bursts(struct kern *k);
+
 const struct jp_control *kern__control(const struct kern *k);
 const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot);
 /* Copies Slurm's variables from the environment of the step's first program, as its user has set
@@ -140,6 +153,7 @@ unsigned kern__ncpus(const struct kern *k);
 const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot);
 /* Counters of families that may be off: NULL then. */
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
+const struct jp_burst_use *kern__burst_use(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);

@@ -40,6 +40,7 @@ uint64_t kern_shape(const struct kern *k)
 	crc = crc32(crc, (const Bytef *)k->components, sizeof(k->components));
 	crc = crc32(crc, (const Bytef *)&k->nslots, sizeof(k->nslots));
 	crc = crc32(crc, (const Bytef *)&k->wanted, sizeof(k->wanted));
+	crc = crc32(crc, (const Bytef *)&k->opts.burst_min_ns, sizeof(k->opts.burst_min_ns));
 	crc = kern_pmu_crc(k, crc);
 	crc = crc32(crc, (const Bytef *)k->unused, sizeof(k->unused));
 	for (i = 0; i < k->opts.nroots; i++) {
@@ -168,6 +169,7 @@ int kern_load(struct kern *k)
 	s->rodata->jp_ncpus = k->ncpus;
 	s->rodata->jp_families = k->families;
 	s->rodata->jp_blk_sets = kern_blk_sets();
+	s->rodata->jp_burst_min_ns = k->opts.burst_min_ns ? k->opts.burst_min_ns : JP_BURST_MIN_NS;
 	s->rodata->jp_rq_second = k->rq_second;
 	s->rodata->jp_retrans_err = k->retrans_err;
 	s->rodata->jp_npmu = k->pmu.mode == JP_PMU_EXACT ? k->pmu.n : 0;

@@ -170,6 +170,11 @@ const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot
 	return element(k, M_LAT, cpu, slot);
 }
 
+const struct jp_burst_use *kern__burst_use(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_BURST_USE, cpu, slot);
+}
+
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot)
 {
 	return element(k, M_WAIT, 0, slot);
@@ -240,5 +245,7 @@ int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx
 	k->event_fn = fn;
 	k->event_ctx = ctx;
 	n = ring_buffer__consume(k->ring);
+	if (n >= 0)
+		n = kern__read_bursts(k);
 	return n < 0 ? n : 0;
 }

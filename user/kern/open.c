@@ -250,6 +250,7 @@ void kern__free(struct kern *k)
 		return;
 	if (k->ring)
 		ring_buffer__free(k->ring);
+	kern_free_bursts(k);
 	drop_all(k);
 	kern_btf_close(k);
 	kern_close_fd(&k->lock);

@@ -36,6 +36,8 @@ const struct map_info kern_maps[M_N] = {
 	[M_ENVS] = {"jp_envs", 0, SHAPE_OWN, 0},
 	[M_RANKS] = {"jp_ranks", 0, SHAPE_HALF, 0},
 	[M_COMMANDS] = {"jp_commands", 0, SHAPE_OWN, 0},
+	[M_BURST_USE] = {"jp_burst_use", FAM_BURST, SHAPE_CPU_SLOT, sizeof(struct jp_burst_use)},
+	[M_BURSTS] = {"jp_bursts", FAM_BURST, SHAPE_OWN, 0},
 };
 
 /* The switch program comes first: from then on nothing that a task does is lost. */

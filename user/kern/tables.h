@@ -40,6 +40,8 @@ enum kern_map {
 	M_ENVS,
 	M_RANKS,
 	M_COMMANDS,
+	M_BURST_USE,
+	M_BURSTS,
 	M_N
 };
 

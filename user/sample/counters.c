@@ -83,6 +83,12 @@ void counters__add_wait(struct totals *t, const struct jp_wait *w)
 		t->v[T_WAIT + i] += v[i];
 }
 
+static const struct field burst_fields[] = {
+	{offsetof(struct jp_burst_use, burst_ns), T_BURST},
+	{offsetof(struct jp_burst_use, gap_ns), T_GAP},
+	{offsetof(struct jp_burst_use, lost), T_BURST_LOST},
+};
+
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 {
 	const struct jp_wait *wait = kern__wait(k, slot);
@@ -94,6 +100,7 @@ void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 		ADD_FIELDS(kern__blk(k, cpu, slot), blk_fields, t);
 		ADD_FIELDS(kern__net(k, cpu, slot), net_fields, t);
 		ADD_FIELDS(kern__files(k, cpu, slot), files_fields, t);
+		ADD_FIELDS(kern__burst_use(k, cpu, slot), burst_fields, t);
 		add_pmu(kern__pmu(k, cpu, slot), t);
 	}
 }
@@ -106,6 +113,14 @@ void counters__hist(const struct kern *k, enum hist h, uint32_t slot, uint64_t o
 	memset(out, 0, HIST_CELLS * sizeof(*out));
 	if (h == HIST_BLK && kern__blk_lat(k, slot))
 		memcpy(out, kern__blk_lat(k, slot), sizeof(struct jp_blk_lat));
+	for (cpu = 0; h == HIST_BURST && cpu < kern__ncpus(k); cpu++) {
+		const struct jp_burst_use *u = kern__burst_use(k, cpu, slot);
+
+		for (b = 0; u && b < JP_LAT_BUCKETS; b++) {
+			out[b] += u->burst[b];
+			out[JP_LAT_BUCKETS + b] += u->gap[b];
+		}
+	}
 	for (cpu = 0; h == HIST_RUN && cpu < kern__ncpus(k); cpu++) {
 		const struct jp_lat *l = kern__lat(k, cpu, slot);
 

@@ -31,6 +31,10 @@ static const struct field net_fields[] = {
 	F(jp_net, loop_tx_ops), F(jp_net, retrans),
 };
 
+static const struct field burst_fields[] = {
+	F(jp_burst_use, burst_ns), F(jp_burst_use, gap_ns), F(jp_burst_use, lost),
+};
+
 static const struct field files_fields[] = {
 	F(jp_files, opens), F(jp_files, closes),
 };
@@ -217,6 +221,7 @@ ELEMENT(sched)
 ELEMENT(blk)
 ELEMENT(net)
 ELEMENT(files)
+ELEMENT(burst_use)
 ELEMENT(pmu)
 
 /* The counters of the CPU as they were read last, for the slot they count for since. */
@@ -237,6 +242,7 @@ static const struct {
 	{"blk", get_blk, blk_fields, N(blk_fields)},
 	{"net", get_net, net_fields, N(net_fields)},
 	{"files", get_files, files_fields, N(files_fields)},
+	{"bursts", get_burst_use, burst_fields, N(burst_fields)},
 	{"pmu", get_pmu, pmu_fields, N(pmu_fields)},
 	{"pmu_cpu", get_pmu_cpu, pmu_cpu_fields, N(pmu_cpu_fields)},
 };
@@ -251,6 +257,8 @@ static const struct {
 	{"latency", HIST_RUN, 0, 'B'},
 	{"blk_latency", HIST_BLK, 0, 'B'},
 	{"blk_latency", HIST_BLK, JP_LAT_BUCKETS, 'W'},
+	{"burst_length", HIST_BURST, 0, 'B'},
+	{"gap_length", HIST_BURST, JP_LAT_BUCKETS, 'B'},
 };
 
 /* Takes value, unless it is empty. */

@@ -7,6 +7,7 @@
 
 #include "daemon/node/sensor_rows.h"
 #include "daemon/record/step_attrs.h"
+#include "daemon/record/step_bursts.h"
 #include "daemon/step/step_cgroup.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_journal.h"
@@ -99,7 +100,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 
 	for (i = 0; i < COUNTED_KINDS; i++) {
 		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS &&
-			     i != KIND_TIME_BUDGET && i != KIND_RANK_BUDGET &&
+			     i != KIND_TIME_BUDGET && i != KIND_RANK_BUDGET && i != KIND_BURSTS &&
 			     !(rows_follow && step__is_due(s, env, i));
 		any |= between[i];
 	}
@@ -219,6 +220,8 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 
 	if (kind == KIND_COMMANDS)
 		return command_rows(s, env);
+	if (kind == KIND_BURSTS)
+		return step_bursts__rows(s, env);
 	if (kind == KIND_STEP) {
 		t = step__table(s, kind, JP_GTID_NONE);
 		if (!t || !sum_slots(s, env, kind, JP_GTID_NONE, &now, &began))
@@ -283,6 +286,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step__put_state(s, env->k);
 	if (step__commit(s, mark, n)) {
 		task_attrs__written(s);
+		step_bursts__written(s, env->k);
 		return;
 	}
 	s->rows = rows;
