@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	      16
+#define JP_ABI_VERSION	      17
 #define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
@@ -29,6 +29,8 @@
 #define JP_COMM_LEN	      16   /* of a program's name, with its NUL, as the kernel keeps it */
 #define JP_COMMANDS	      64   /* names of a step; the rest count together */
 #define JP_COMMANDS_ALL	      4096 /* of all steps */
+#define JP_STACK_KERNEL	      32   /* frames of a stack in the kernel, and */
+#define JP_STACK_USER	      96   /* in the program; outer ones are cut off */
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
@@ -51,6 +53,7 @@ enum family {
 	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 	FAM_WAIT = 1 << 16,	    /* TimeBudget */
+	FAM_STACK = 1 << 19,	    /* Stacks, CallTree: must be asked for */
 };
 #define FAM_SENSORS 0xf800			     /* read by jobprofd */
 #define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means: not FAM_FILES */
@@ -190,6 +193,27 @@ enum jp_cause {
 	JP_CAUSE_OTHER,
 	JP_CAUSES,
 	JP_CAUSE_NONE = JP_CAUSES /* runnable: it only waits for a CPU */
+};
+
+/* Where a thread was, and of which process: another exec, or another process of the same number,
+ * has other addresses. */
+struct jp_stack_key {
+	__u64 hash; /* of the frames; 0: they were not taken */
+	__u64 start_ns;
+	__u32 tgid;
+	__u32 exec;
+	__u32 slot;
+	__u32 cause; /* enum jp_cause that it was blocked by; JP_CAUSE_NONE: it ran */
+};
+
+/* How often, and for how long. Any CPU: atomic adds; user space takes it away. */
+struct jp_stack {
+	__u64 n;       /* samples, or gaps of a millisecond and more */
+	__u64 ns;      /* of gaps */
+	__u32 nkernel; /* both 0: user space has the frames already */
+	__u32 nuser;
+	__u64 kernel[JP_STACK_KERNEL]; /* the innermost first */
+	__u64 user[JP_STACK_USER];
 };
 
 /*
@@ -411,6 +435,7 @@ struct jp_stats {
 	__u64 blk_late;	  /* requests that ended after their slot's last row: counted in slot 0 */
 	__u64 ranks_lost; /* ranks that found no slot: they count in their task only */
 	__u64 commands_full; /* steps whose names found jp_commands full: these count together */
+	__u64 stacks_lost;   /* samples and gaps that found jp_stacks full */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -452,6 +477,7 @@ enum jp_event_type {
 	JP_EV_EXIT,	/* a lineage root exited */
 	JP_EV_LATE,	/* a process with several threads moved: sweep */
 	JP_EV_WAKE,	/* a job directory appeared */
+	JP_EV_MAPS,	/* a process is being sampled: where is its code? gen: self_exec_id */
 };
 
 struct jp_event {
@@ -563,6 +589,8 @@ _Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
 _Static_assert(sizeof(struct jp_slot) == 96 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_wait) == 128, "jp_wait");
+_Static_assert(sizeof(struct jp_stack_key) == 32, "jp_stack_key");
+_Static_assert(sizeof(struct jp_stack) == 24 + 8 * (JP_STACK_KERNEL + JP_STACK_USER), "jp_stack");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");
 _Static_assert(sizeof(struct jp_acct) == 272, "jp_acct");
@@ -574,8 +602,8 @@ _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
-_Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 648 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 160, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 656 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 496, "jp_task_rec");
 _Static_assert(sizeof(struct jp_open) == 80, "jp_open");

@@ -34,6 +34,10 @@ struct jp_task {
 	u32 pad0;
 	struct jp_wait wait;
 	u64 move_clock; /* when next_slot was asked for */
+	/* of the family stack (bpf/stack.bpf.h) */
+	u64 stack;	 /* jp_stack_key.hash of the gap that began last */
+	u32 short_gaps;	 /* causes of which the last gap was short, as bits */
+	u32 maps_wanted; /* self_exec_id of the program whose maps were asked for, and one */
 	u64 held_queue; /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
 	u64 held_ns;	/* and how long that had been throttled ever */
 	u64 utime_ns;
@@ -132,6 +136,20 @@ struct jp_map_wait {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct jp_wait);
+};
+/* As many as user space says. No allocation in interrupts. */
+struct jp_map_stacks {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct jp_stack_key);
+	__type(value, struct jp_stack);
+};
+/* A stack that is being taken: at a switch, in an interrupt. */
+struct jp_map_stack_room {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, struct jp_stack);
 };
 struct jp_map_acct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -275,6 +293,8 @@ JP_MAP struct jp_map_slots jp_slots SEC(".maps");
 JP_MAP struct jp_map_sched jp_sched SEC(".maps");
 JP_MAP struct jp_map_lat jp_lat SEC(".maps");
 JP_MAP struct jp_map_wait jp_wait SEC(".maps");
+JP_MAP struct jp_map_stacks jp_stacks SEC(".maps");
+JP_MAP struct jp_map_stack_room jp_stack_room SEC(".maps");
 JP_MAP struct jp_map_acct jp_acct SEC(".maps");
 JP_MAP struct jp_map_free jp_free SEC(".maps");
 JP_MAP struct jp_map_events jp_events SEC(".maps");

@@ -43,6 +43,7 @@ struct bpf_perf_event_value {
 	u64 running;
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
+enum { BPF_F_USER_STACK = 256 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024, BPF_F_PRESERVE_ELEMS = 2048 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 
@@ -216,6 +217,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_boottime;
+	u32 self_exec_id;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	const struct cred *cred;

@@ -44,6 +44,7 @@ struct kern {
 	struct jp_sched *sched;
 	struct jp_acct *acct;
 	struct pmu pmu;
+	int *stack_clock; /* by CPU: events that take stacks, -1: none; NULL: none at all */
 	unsigned nslots, ncpus;
 	unsigned blk_sets;   /* elements of jp_owners */
 	bool *released;	     /* by slot: the daemon is done with it */
@@ -70,6 +71,12 @@ void kern_close_fd(int *fd);
 uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step);
 /* Zeroes the slot's counters and frees it. JP_SLOT_OTHER and JP_SLOT_NONE are fine. */
 void kern_give_back(struct kern *k, uint32_t slot);
+
+/* How many stacks are kept in the kernel until they are read. */
+unsigned kern_stack_entries(const struct kern *k);
+/* Opens the clocks of the family stack on CPUs that have none yet. 0 or -errno, with kern_fail(). */
+int kern_stack_start(struct kern *k);
+void kern_stack_stop(struct kern *k);
 
 /* Ends the accounts that the step's programs have by their names. */
 void kern_forget_commands(struct kern *k, uint32_t step);

@@ -10,10 +10,12 @@
 #include "daemon/node/node.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_rows.h"
+#include "daemon/record/step_stacks.h"
 
 int sampling__snapshot(const struct step_env *env)
 {
 	node_gpus__mark(env->node, env->snap);
+	step_stacks__take(env);
 	return snapshot__take(env->snap);
 }
 

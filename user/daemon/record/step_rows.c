@@ -10,6 +10,7 @@
 #include "daemon/step/step_cgroup.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_journal.h"
+#include "daemon/record/step_stacks.h"
 #include "daemon/record/step_state.h"
 #include "daemon/record/step_tasks.h"
 #include "daemon/record/task_attrs.h"
@@ -98,8 +99,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 	unsigned i;
 
 	for (i = 0; i < COUNTED_KINDS; i++) {
-		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS &&
-			     i != KIND_TIME_BUDGET && i != KIND_RANK_BUDGET &&
+		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS && i < KIND_TIME_BUDGET &&
 			     !(rows_follow && step__is_due(s, env, i));
 		any |= between[i];
 	}
@@ -219,6 +219,10 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 
 	if (kind == KIND_COMMANDS)
 		return command_rows(s, env);
+	if (kind == KIND_STACKS)
+		return step_stacks__rows(s, env);
+	if (kind == KIND_CALL_TREE)
+		return 0; /* with the stacks */
 	if (kind == KIND_STEP) {
 		t = step__table(s, kind, JP_GTID_NONE);
 		if (!t || !sum_slots(s, env, kind, JP_GTID_NONE, &now, &began))
