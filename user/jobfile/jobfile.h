@@ -19,5 +19,7 @@
 #include "jobfile/merge/merge.h"
 #include "jobfile/merge/merge_wait.h"
 #include "jobfile/select.h"
+#include "jobfile/stacks.h"
+#include "jobfile/symbols.h"
 
 #endif

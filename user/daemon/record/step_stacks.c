@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/id_table.h"
+#include "base/utf8.h"
 #include "daemon/record/call_tree.h"
 #include "daemon/record/step_journal.h"
 #include "identity/kallsyms.h"
@@ -385,6 +386,7 @@ void step_stacks__answered(struct step *s, const struct step_env *env, const str
 {
 	struct step_stacks *st = s->stacks;
 	struct program *p = st ? program_of(st, (uint32_t)q->pid, q->job_id) : NULL;
+	unsigned replaced;
 	struct code *code;
 
 	if (!p)
@@ -395,10 +397,14 @@ void step_stacks__answered(struct step *s, const struct step_env *env, const str
 	for (unsigned i = 0; code && i < a->nmaps; i++) {
 		const struct proc_map *m = &a->maps[i];
 
+		/* as attributes of files have it */
+		char *name = utf8__clean(m->name, 3 * PROC_MAP_NAME, &replaced);
+
 		code[i] = (struct code){m->start, m->end, m->offset,
-					call_tree__name(st->tree, m->name)};
+					name ? call_tree__name(st->tree, name) : NULL};
 		if (!code[i].name)
 			code[i].name = NOT_KNOWN;
+		free(name);
 	}
 	if (code) {
 		free(p->code);
