@@ -147,9 +147,10 @@ static int add_count(struct stacks *s, uint64_t id, const struct stack_count *co
 	return 0;
 }
 
-static int read_counts(struct stacks *s, struct cursor *c, const char *table)
+/* start_ns: of the step, the unix time. */
+static int read_counts(struct stacks *s, struct cursor *c, const char *table, uint64_t start_ns)
 {
-	static const char *const names[] = {"ElapsedTime", "Stack", "Samples", "Seconds"};
+	static const char *const names[] = {"TimeNS", "Stack", "Samples", "Seconds"};
 	static const enum col_type types[] = {COL_U64, COL_U64, COL_F64, COL_F64};
 	const union cell *rows;
 	uint32_t task = 0;
@@ -162,10 +163,12 @@ static int read_counts(struct stacks *s, struct cursor *c, const char *table)
 		task = 0;
 	while (!err && (more = cursor__next(c, &rows, &n)) > 0)
 		for (unsigned i = 0; !err && i < n; i++, rows += c->ncols) {
-			const struct stack_count count = {.task = (int)task,
-							  .end_s = (double)rows[at[0]].u,
-							  .samples = rows[at[2]].f,
-							  .seconds = rows[at[3]].f};
+			uint64_t end_ns = rows[at[0]].u;
+			const struct stack_count count = {
+				.task = (int)task,
+				.end_s = (double)(int64_t)(end_ns - start_ns) / 1e9,
+				.samples = rows[at[2]].f,
+				.seconds = rows[at[3]].f};
 
 			err = add_count(s, rows[at[1]].u, &count);
 		}
@@ -178,10 +181,13 @@ static int read_node(struct stacks *s, const struct reader_node *n, const struct
 {
 	const struct reader_series *tree = node__series(n, "CallTree");
 	const struct reader_series *stacks = node__series(n, "Stacks");
+	int64_t start_ns;
 	int err;
 
 	if (!tree || !stacks || tree->grouped || !stacks->grouped)
 		return 0;
+	if (!reader_node__i64(n, "Start TimeNS", &start_ns))
+		return -EBADMSG;
 	err = cursor__open(c, n, tree, "CallTree");
 	if (!err)
 		err = read_tree(s, c);
@@ -191,7 +197,7 @@ static int read_node(struct stacks *s, const struct reader_node *n, const struct
 		*any = true;
 		err = cursor__open(c, n, stacks, stacks->tables.v[i]);
 		if (!err)
-			err = read_counts(s, c, stacks->tables.v[i]);
+			err = read_counts(s, c, stacks->tables.v[i], (uint64_t)start_ns);
 	}
 	cursor__close(c);
 	return err;
