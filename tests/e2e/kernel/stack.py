@@ -117,7 +117,7 @@ def forms():
     directory = tmpdir()
     name = os.path.join(directory, "a<b>\"&' .x")
     shutil.copy(built("plain"), name)
-    run, path = run_jobprof([name, "1.5"], 1, SERIES)
+    run, path = run_jobprof([name, "12"], 1, SERIES)  # more than one interval
     svg = flame(path, "--svg", "-")
     tree = ElementTree.fromstring(svg)
     tags = {e.tag.rsplit("}")[-1] for e in tree.iter()}
@@ -142,8 +142,22 @@ def forms():
     is_true("pprof: names", all(t in raw for t in (b"hot_9", HOSTILE.encode(), b"nanoseconds", name.encode())), raw)
     values = pprof_samples(raw)
     is_equal("pprof: samples", sum(v[0] for v in values), samples)
+    in_a_browser(path)
     same = flame(path, "--diff", path)
     is_true("a run does not differ from itself", not re.search(r"[+-]0\.0[1-9]s|[+-][1-9]", same), same)
+
+
+def in_a_browser(path):
+    web = os.path.join(ROOT, "tests/web")
+    if not all(shutil.which(w) for w in ("node", "chromium")) or not os.path.isdir(web + "/node_modules/playwright-core"):
+        return skip("the page in a browser", "node, chromium or playwright-core is not there")
+    folder = tmpdir()
+    flame(path, "--html", os.path.join(folder, "flame.html"))
+    with open(os.path.join(folder, "cases.json"), "w") as f:
+        json.dump([{"name": "flame", "sections": ["flame"], "intervals": 2}], f)
+    p = subprocess.run(["node", web + "/flame.js", folder], capture_output=True, text=True, timeout=100)
+    print(p.stdout, end="", flush=True)
+    is_true("the browser's tests came to their end", p.returncode == 0, p.stderr[-400:])
 
 
 def varint(raw, at):
