@@ -16,6 +16,7 @@ export function tree(data) {
 	for (const [parent, at, kind] of data.nodes)
 		nodes.push({ name: String(data.names[at] ?? '?'), kind: KINDS[kind] ?? 'user', parent, children: [] });
 	nodes.forEach((n, i) => { if (i && n.parent < i) nodes[n.parent].children.push(i); });
+	nodes.forEach((n) => n.children.sort((a, b) => (nodes[a].name < nodes[b].name ? -1 : 1)));
 	return nodes;
 }
 
