@@ -220,16 +220,11 @@ static int op_cgroup(struct workload_state *s)
 }
 
 static const struct workload workloads[] = {
-	{"switch", 250, 2, 0, NULL, op_switch},
-	{"getpid", 5000, 1, 0, NULL, op_getpid},
-	{"open", 1000, 1, 0, NULL, op_open},
-	{"compute", 1, 1, 0, NULL, op_compute},
-	{"udp", 300, 2, 0, open_udp, op_message},
-	{"tcp", 200, 2, 0, open_tcp, op_message},
-	{"read", 20, 1, 0, open_read, op_read},
-	{"reads", 4, DEPTH, 0, open_reads, op_reads},
-	{"fork", 10, 1, 0, NULL, op_fork},
-	{"exec", 4, 1, 0, NULL, op_exec},
+	{"switch", 250, 2, 0, NULL, op_switch},	  {"getpid", 5000, 1, 0, NULL, op_getpid},
+	{"open", 1000, 1, 0, NULL, op_open},	  {"compute", 1, 1, 0, NULL, op_compute},
+	{"udp", 300, 2, 0, open_udp, op_message}, {"tcp", 200, 2, 0, open_tcp, op_message},
+	{"read", 20, 1, 0, open_read, op_read},	  {"reads", 4, DEPTH, 0, open_reads, op_reads},
+	{"fork", 10, 1, 0, NULL, op_fork},	  {"exec", 4, 1, 0, NULL, op_exec},
 	{"cgroup", 1, 1, 8, NULL, op_cgroup},
 };
 

@@ -26,11 +26,11 @@
 #define JP_PMU_NAME_LEN	      40
 #define JP_PMU_TEXT	      512
 #define JP_NET_TEXT	      1024
-#define JP_COMM_LEN	      16   /* of a program's name, with its NUL, as the kernel keeps it */
-#define JP_COMMANDS	      64   /* names of a step; the rest count together */
-#define JP_COMMANDS_ALL	      4096 /* of all steps */
+#define JP_COMM_LEN	      16    /* of a program's name, with its NUL, as the kernel keeps it */
+#define JP_COMMANDS	      64    /* names of a step; the rest count together */
+#define JP_COMMANDS_ALL	      4096  /* of all steps */
 #define JP_PAGES	      16384 /* of programs' code whose module is known */
-#define JP_STACK_WORDS	      16   /* of a sample's stack, from its top */
+#define JP_STACK_WORDS	      16    /* of a sample's stack, from its top */
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {

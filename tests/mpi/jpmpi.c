@@ -2,10 +2,9 @@
 /*
  * Ranks with unequal work, which wait for each other in MPI, and measure both: its wrappers of
  * MPI's functions (PMPI) take the thread's CPU clock around each call. Each rank writes
- * "useful cpu wall waited", seconds, to DIR/RANK: CPU time outside of MPI, all of it, the life of the
- * process, and how long it was runnable without a CPU.
- * jpmpi DIR SECONDS WORK...: of rank i WORK[i], in parts of the others', until each has used that
- * much CPU time, or LIMIT_S are over.
+ * "useful cpu wall waited", seconds, to DIR/RANK: CPU time outside of MPI, all of it, the life of
+ * the process, and how long it was runnable without a CPU. jpmpi DIR SECONDS WORK...: of rank i
+ * WORK[i], in parts of the others', until each has used that much CPU time, or LIMIT_S are over.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -26,7 +25,8 @@ extern char ompi_mpi_comm_world[], ompi_mpi_double[], ompi_mpi_int[], ompi_mpi_o
 int PMPI_Init(int *argc, char ***argv);
 int PMPI_Finalize(void);
 int PMPI_Barrier(MPI_Comm comm);
-int PMPI_Allreduce(const void *from_buf, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+int PMPI_Allreduce(const void *from_buf, void *to, int n, MPI_Datatype type, MPI_Op op,
+		   MPI_Comm comm);
 int PMPI_Sendrecv(const void *out, int n, MPI_Datatype type, int to, int tag, void *in, int m,
 		  MPI_Datatype in_type, int of, int in_tag, MPI_Comm comm, MPI_Status *status);
 int MPI_Comm_rank(MPI_Comm comm, int *rank);
@@ -44,11 +44,11 @@ static double clock_s(clockid_t id)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-#define TIMED(call)                                             \
-	double from = clock_s(CLOCK_THREAD_CPUTIME_ID);         \
-	int err = call;                                         \
-                                                                \
-	in_mpi += clock_s(CLOCK_THREAD_CPUTIME_ID) - from;      \
+#define TIMED(call)                                        \
+	double from = clock_s(CLOCK_THREAD_CPUTIME_ID);    \
+	int err = call;                                    \
+                                                           \
+	in_mpi += clock_s(CLOCK_THREAD_CPUTIME_ID) - from; \
 	return err
 
 int MPI_Init(int *argc, char ***argv)
@@ -66,7 +66,8 @@ int MPI_Barrier(MPI_Comm comm)
 	TIMED(PMPI_Barrier(comm));
 }
 
-int MPI_Allreduce(const void *from_buf, void *to, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+int MPI_Allreduce(const void *from_buf, void *to, int n, MPI_Datatype type, MPI_Op op,
+		  MPI_Comm comm)
 {
 	TIMED(PMPI_Allreduce(from_buf, to, n, type, op, comm));
 }
@@ -88,8 +89,10 @@ static double since_start_s(void)
 			if (*p == ')')
 				break;
 	if (p && *p)
-		sscanf(p, ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-			  "%*s %lf", &ticks);
+		sscanf(p,
+		       ") %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		       "%*s %lf",
+		       &ticks);
 	if (f)
 		fclose(f);
 	return clock_s(CLOCK_BOOTTIME) - ticks / (double)sysconf(_SC_CLK_TCK);

@@ -455,8 +455,8 @@ static bool is_of_node(enum quantity q)
 
 	if (q == Q_CLOCK || q == Q_LIMIT)
 		return true;
-	return strcmp(series, "STEP") && strcmp(series, "Energy") &&
-	       strcmp(series, "TimeBudget") && strcmp(series, "Samples");
+	return strcmp(series, "STEP") && strcmp(series, "Energy") && strcmp(series, "TimeBudget") &&
+	       strcmp(series, "Samples");
 }
 
 void binner__join_step(struct binner *b, const struct binner *other)

@@ -54,7 +54,7 @@ static void find_columns(struct part_reading *p, const struct cursor *c, const c
 	p->series = series;
 	p->time_ns = cursor__column(c, "TimeNS");
 	p->epoch = cursor__column(c, "EpochTime");
-	out->series = is_step_series(series)		 ? "STEP"
+	out->series = is_step_series(series)	       ? "STEP"
 		      : !strcmp(series, "RankSamples") ? "Samples"
 						       : series;
 	for (int q = 0; q < N_QUANTITIES; q++)

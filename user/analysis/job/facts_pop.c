@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The efficiencies of POP (pop-coe.eu): load balance x communication = parallel. Useful time of a rank is
- * its CPU time outside of MPI: CPU time x (1 - its share of samples in MPI). Without samples it is all
- * CPU time, which is right where ranks block while they wait, and says nothing where they spin. The
- * time of a rank is that in which it ran or was blocked: waits for a CPU are not the program's.
+ * The efficiencies of POP (pop-coe.eu): load balance x communication = parallel. Useful time of a
+ * rank is its CPU time outside of MPI: CPU time x (1 - its share of samples in MPI). Without
+ * samples it is all CPU time, which is right where ranks block while they wait, and says nothing
+ * where they spin. The time of a rank is that in which it ran or was blocked: waits for a CPU are
+ * not the program's.
  */
 #include <math.h>
 #include <string.h>
@@ -64,7 +65,8 @@ static void put(const struct pop *p, double *lb, double *comm, double *pe)
 	*pe = p->sum / p->n / p->time;
 }
 
-static double bin_of(const struct job_unit *u, enum quantity q, const struct time_grid *g, unsigned k)
+static double bin_of(const struct job_unit *u, enum quantity q, const struct time_grid *g,
+		     unsigned k)
 {
 	const double *bins = job_unit__bins(u, q, g);
 

@@ -11,10 +11,10 @@ static const struct {
 	enum fact fact;
 	const char *name;
 } modules[] = {
-	{FACT_JOB_sampled_own, "own program"},	  {FACT_JOB_sampled_mpi, "MPI"},
-	{FACT_JOB_sampled_gpu, "GPU library"},	  {FACT_JOB_sampled_blas, "BLAS"},
-	{FACT_JOB_sampled_openmp, "OpenMP"},	  {FACT_JOB_sampled_interpreter, "interpreter"},
-	{FACT_JOB_sampled_libc, "C library"},	  {FACT_JOB_sampled_library, "other libraries"},
+	{FACT_JOB_sampled_own, "own program"},	   {FACT_JOB_sampled_mpi, "MPI"},
+	{FACT_JOB_sampled_gpu, "GPU library"},	   {FACT_JOB_sampled_blas, "BLAS"},
+	{FACT_JOB_sampled_openmp, "OpenMP"},	   {FACT_JOB_sampled_interpreter, "interpreter"},
+	{FACT_JOB_sampled_libc, "C library"},	   {FACT_JOB_sampled_library, "other libraries"},
 	{FACT_JOB_sampled_generated, "generated"}, {FACT_JOB_sampled_kernel, "kernel"},
 	{FACT_JOB_sampled_unknown, "not known"},
 };
