@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The family stack: where threads are in their programs, while they run (bpf/stack.bpf.c) and while
- * they are blocked for a millisecond and more. How long a gap lasts is known at the thread's next
- * switch-out, when its stack is another one. So the stack is taken when the thread leaves, but only
- * where its last gap of that cause was long, or it had none yet; a long gap without a stack counts
- * under its cause alone, so that times stay exact.
+ * The family stack: where threads are in their programs, while they run (bpf/sample.bpf.c) and
+ * while they are blocked for a millisecond and more. How long a gap lasts is known at the thread's
+ * next switch-out, when its stack is another one. So the stack is taken when the thread leaves, but
+ * only where its last gap of that cause was long, or it had none yet; a long gap without a stack
+ * counts under its cause alone, so that times stay exact.
  */
 #ifndef JP_STACK_BPF_H
 #define JP_STACK_BPF_H

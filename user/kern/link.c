@@ -118,7 +118,7 @@ int kern__attach(struct kern *k)
 			kern_wait_clock();
 	}
 	if (!err)
-		err = kern_stack_start(k);
+		err = kern_sample_start(k);
 	if (err) {
 		kern__detach(k);
 	} else if (fresh) { /* the time of the last link: each takes a while */
@@ -145,6 +145,6 @@ void kern__detach(struct kern *k)
 		kern_close_fd(&k->link[i]);
 	}
 	kern_pmu_close_all(k);
-	kern_stack_stop(k);
+	kern_sample_stop(k);
 	k->control->attached_ns = 0;
 }

@@ -19,7 +19,7 @@
 /* The number of the table of that kind that a slot counts for. */
 static int number_of(const struct step *s, int kind, unsigned i)
 {
-	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET;
+	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET || kind == KIND_RANK_SAMPLES;
 
 	return of_rank ? s->slot_owners[i].rank : s->slot_owners[i].gtid;
 }

@@ -292,7 +292,7 @@ static void count(struct step_stacks *st, const struct jp_stack_key *key, uint64
 		return;
 	}
 	c->n += s->n;
-	c->ns += key->cause < JP_CAUSES ? s->ns : s->n * (NSEC_PER_SEC / STACK_HZ);
+	c->ns += key->cause < JP_CAUSES ? s->ns : s->n * (NSEC_PER_SEC / SAMPLE_HZ);
 }
 
 static bool hold(struct step_stacks *st, const struct jp_stack_key *key, const struct jp_stack *s)
