@@ -46,7 +46,8 @@ def own_variants(helper):
     variants, lost = [("empty program", Attached(helper, "empty"))], {}
     for name, families in (("jobprof sched", SCHED), ("jobprof sched, latency", SCHED + ",latency"),
                            ("jobprof sched, wait", SCHED + ",wait"),
-                           ("jobprof sched, sample", SCHED + ",sample")):
+                           ("jobprof sched, sample", SCHED + ",sample"),
+                           ("jobprof sched, stack", SCHED + ",wait,stack")):
         key = name.replace(" ", "_").replace(",", "")
         try:
             helper.open(key, families)
