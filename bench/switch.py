@@ -46,6 +46,8 @@ def own_variants(helper):
     variants, lost = [("empty program", Attached(helper, "empty"))], {}
     for name, families in (("jobprof sched", SCHED), ("jobprof sched, latency", SCHED + ",latency"),
                            ("jobprof sched, wait", SCHED + ",wait"),
+                           ("jobprof sched, sample", SCHED + ",sample"),
+                           ("jobprof sched, stack", SCHED + ",wait,stack"),
                            ("jobprof sched, burst", SCHED + ",burst")):
         key = name.replace(" ", "_").replace(",", "")
         try:

@@ -34,7 +34,7 @@ struct jp_task {
 	u32 pad0;
 	struct jp_wait wait;
 	u64 move_clock; /* when next_slot was asked for */
-	u64 held_queue; /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
+	u64 held_queue;	/* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
 	u64 held_ns;	/* and how long that had been throttled ever */
 	/* of the family burst; written where the task leaves a CPU */
 	u64 burst_from; /* its burst began, by the run queue's clock; 0: none has */
@@ -42,6 +42,10 @@ struct jp_task {
 	u64 burst_ran; /* run time when it began */
 	u64 burst_gap; /* blocked before it */
 	u64 burst_out; /* the burst before it ended; 0: not seen */
+	/* of the family stack (bpf/stack.bpf.h) */
+	u64 stack;	 /* jp_stack_key.hash of the gap that began last */
+	u32 short_gaps;	 /* causes of which the last gap was short, as bits */
+	u32 maps_wanted; /* self_exec_id of the program whose maps were asked for, and one */
 	u64 utime_ns;
 	u64 stime_ns;
 	u64 min_flt;
@@ -138,6 +142,37 @@ struct jp_map_wait {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct jp_wait);
+};
+struct jp_map_samples {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_samples);
+};
+struct jp_map_pages {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, JP_PAGES);
+	__type(key, struct jp_page_key);
+	__type(value, u32); /* enum jp_module */
+};
+struct jp_map_unbooked {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+};
+/* As many as user space says. No allocation in interrupts. */
+struct jp_map_stacks {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct jp_stack_key);
+	__type(value, struct jp_stack);
+};
+/* A stack that is being taken: at a switch, in an interrupt. */
+struct jp_map_stack_room {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, struct jp_stack);
 };
 struct jp_map_acct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -292,6 +327,11 @@ JP_MAP struct jp_map_slots jp_slots SEC(".maps");
 JP_MAP struct jp_map_sched jp_sched SEC(".maps");
 JP_MAP struct jp_map_lat jp_lat SEC(".maps");
 JP_MAP struct jp_map_wait jp_wait SEC(".maps");
+JP_MAP struct jp_map_samples jp_samples SEC(".maps");
+JP_MAP struct jp_map_pages jp_pages SEC(".maps");
+JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
+JP_MAP struct jp_map_stacks jp_stacks SEC(".maps");
+JP_MAP struct jp_map_stack_room jp_stack_room SEC(".maps");
 JP_MAP struct jp_map_acct jp_acct SEC(".maps");
 JP_MAP struct jp_map_free jp_free SEC(".maps");
 JP_MAP struct jp_map_events jp_events SEC(".maps");

@@ -58,7 +58,7 @@ static __noinline int move_slot(struct jp_task *t, u64 runtime)
 }
 
 /* cast: see inode_of(). */
-static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bool cast)
+static __always_inline void harvest(void *ctx, struct task_struct *p, struct jp_task *t, bool cast)
 {
 	u64 runtime = p->se.sum_exec_runtime;
 	u64 delay = p->sched_info.run_delay - t->run_delay_ns;
@@ -74,7 +74,7 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bo
 		move_slot(t, runtime);
 	}
 	if (jp_families & FAM_WAIT)
-		wait_leave(p, t, delay, state, cast);
+		wait_leave(ctx, p, t, delay, state, cast);
 	if (!slot_valid(t->slot)) {
 		sched_bases(p, t);
 		return;
@@ -125,13 +125,13 @@ static __noinline int adopt_late(struct task_struct *next)
 	return 0;
 }
 
-static __always_inline void count_switch(struct task_struct *prev, struct jp_task *t,
+static __always_inline void count_switch(void *ctx, struct task_struct *prev, struct jp_task *t,
 					 struct task_struct *next, bool cast)
 {
 	struct jp_control *c;
 
 	if (t)
-		harvest(prev, t, cast);
+		harvest(ctx, prev, t, cast);
 	c = control();
 	if (c && c->late)
 		adopt_late(next);
@@ -140,7 +140,7 @@ static __always_inline void count_switch(struct task_struct *prev, struct jp_tas
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	count_switch(prev, carried(prev), next, false);
+	count_switch(ctx, prev, carried(prev), next, false);
 	return 0;
 }
 
@@ -149,7 +149,7 @@ int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct tas
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch_cast, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	count_switch(prev, carried(prev), next, true);
+	count_switch(ctx, prev, carried(prev), next, true);
 	return 0;
 }
 
@@ -162,7 +162,7 @@ int BPF_PROG(jp_sched_switch_pmu, bool preempt, struct task_struct *prev, struct
 	u64 ran = t ? prev->se.sum_exec_runtime - t->runtime_ns : PMU_ALL;
 	u32 slot = t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
-	count_switch(prev, t, next, false);
+	count_switch(ctx, prev, t, next, false);
 	pmu_switch(prev, slot, ran, next);
 	return 0;
 }
@@ -177,7 +177,7 @@ int jp_sched_switch_raw(struct bpf_raw_tracepoint_args *ctx)
 	u32 slot = jp_npmu && t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
 	if (t)
-		harvest(prev, t, false);
+		harvest(ctx, prev, t, false);
 	if (jp_npmu)
 		pmu_switch_raw(slot, prev, (struct task_struct *)ctx->args[2]);
 	return 0;

@@ -7,6 +7,7 @@ import { LEVELS, UNKNOWN, cell, quantile, read, rowsOf, stateOf } from '../../we
 import * as format from '../../web/src/format.js';
 import { steps } from '../../web/src/compare.js';
 import { tooShort } from '../../web/src/findings.js';
+import { boxes, ends, found, functions, tree, weigh } from '../../web/src/flame.js';
 import { choose, inside, summary } from '../../web/src/lines.js';
 import { lanesOf } from '../../web/src/marks.js';
 import { View } from '../../web/src/view.js';
@@ -223,4 +224,30 @@ test('a phase ends with the next mark of its step, the last one with the step', 
 
 	assert.deepEqual(lanes.map((l) => [l.step, l.phases.map((p) => [p.mark.name, p.from, p.to])]), [['0', [['a', 1, 4], ['c', 4, 9]]], ['1', [['b', 2, 30], ['d', 30, 30]]]]);
 	assert.deepEqual(lanesOf({ page: { lines: { end_s: 25 } }, job: { steps: [] } }), []);
+});
+
+const FLAME = { labels: ['x'], names: ['main', 'f', 'g'], nodes: [[0, 0, 0], [1, 1, 0], [1, 2, 0], [2, 1, 0]],
+	counts: [[0, 10, 2, 3], [0, 10, 3, 1], [0, 20, 4, 4], [0, 20, 1, 2]] };
+
+test('a flame graph: time is that of the interval, and a function that calls itself counts once', () => {
+	const nodes = tree(FLAME), [all] = weigh(FLAME, nodes, -1, Infinity), [late] = weigh(FLAME, nodes, 10, 20);
+
+	assert.deepEqual(ends(FLAME), [10, 20]);
+	assert.deepEqual(all.total, [10, 10, 7, 1, 4]);
+	assert.deepEqual(late.total, [6, 6, 4, 0, 4]);
+	assert.deepEqual(functions(nodes, all).map((f) => [f.name, f.self, f.total]), [['f', 7, 7], ['main', 2, 10], ['g', 1, 1]]);
+	assert.equal(found(nodes, all, 'F').seconds, 7);
+	assert.deepEqual([...found(nodes, all, ' G ').hits], [3]);
+	assert.equal(found(nodes, all, ' ').hits.size, 0);
+});
+
+test('a flame graph: boxes lie in that of their caller, and what is zoomed to is as wide as the page', () => {
+	const nodes = tree(FLAME), runs = weigh(FLAME, nodes, -1, Infinity), at = (list) => Object.fromEntries(list.map((b) => [b.node, b]));
+	const whole = at(boxes(nodes, runs, 0)), zoomed = at(boxes(nodes, runs, 2));
+
+	[1, 1, 0.7, 0.1, 0.4].forEach((w, i) => assert.ok(Math.abs(whole[i].width - w) < 1e-9, `${i}: ${whole[i].width}`));
+	assert.ok(Math.abs(whole[3].left - 0.7) < 1e-9);
+	assert.deepEqual([whole[0].row, whole[1].row, whole[2].row, whole[4].row], [0, 1, 2, 3]);
+	assert.deepEqual([zoomed[0].width, zoomed[2].width, zoomed[3]], [1, 1, undefined]);
+	assert.ok(Math.abs(zoomed[4].width - 4 / 7) < 1e-9);
 });

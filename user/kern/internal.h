@@ -12,6 +12,7 @@
 
 #include "kern/kern.h"
 #include "kern/pmu.h"
+#include "kern/sample.h"
 #include "kern/tables.h"
 
 struct btf;
@@ -44,6 +45,9 @@ struct kern {
 	struct jp_sched *sched;
 	struct jp_acct *acct;
 	struct pmu pmu;
+	int *clock; /* by CPU: events of the families sample and stack, -1 or below: none; NULL: all
+		     */
+	struct booker *booker;
 	unsigned nslots, ncpus;
 	unsigned blk_sets;   /* elements of jp_owners */
 	bool *released;	     /* by slot: the daemon is done with it */
@@ -74,6 +78,9 @@ void kern_give_back(struct kern *k, uint32_t slot);
 
 /* Closes the ring of bursts. */
 void kern_free_bursts(struct kern *k);
+
+/* How many stacks are kept in the kernel until they are read. */
+unsigned kern_stack_entries(const struct kern *k);
 
 /* Ends the accounts that the step's programs have by their names. */
 void kern_forget_commands(struct kern *k, uint32_t step);

@@ -155,6 +155,14 @@ const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t 
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_burst_use *kern__burst_use(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
+const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot);
+/* Takes all stacks out of the kernel, fn is called with each. 0 or -errno. */
+int kern__take_stacks(struct kern *k,
+		      void (*fn)(void *ctx, const struct jp_stack_key *key,
+				 const struct jp_stack *s),
+		      void *ctx);
+/* Samples per second and CPU: a prime, so that there is no beat with loops of a tick. */
+#define SAMPLE_HZ 97
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
 const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot);

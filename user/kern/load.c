@@ -73,6 +73,7 @@ static void choose_maps(struct kern *k, struct jobprof *s)
 		if (kern_map_entries(k, i))
 			bpf_map__set_max_entries(m, kern_map_entries(k, i));
 	}
+	bpf_map__set_max_entries(s->maps.jp_stacks, kern_stack_entries(k));
 	if (k->opts.ring_bytes)
 		bpf_map__set_max_entries(s->maps.jp_events, k->opts.ring_bytes);
 	bpf_map__set_max_entries(s->maps.jp_owners, s->rodata->jp_blk_sets);

@@ -89,6 +89,16 @@ static const struct field burst_fields[] = {
 	{offsetof(struct jp_burst_use, lost), T_BURST_LOST},
 };
 
+
+static void add_samples(const struct jp_samples *s, struct totals *t)
+{
+	for (int i = 0; s && i < JP_MODULES; i++) {
+		t->v[T_SAMPLED + i] += s->module[i];
+		t->v[T_SAMPLES] += s->module[i];
+	}
+	t->v[T_FOR_MPI] += s ? s->for_mpi : 0;
+}
+
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 {
 	const struct jp_wait *wait = kern__wait(k, slot);
@@ -96,6 +106,7 @@ void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 
 	if (wait)
 		counters__add_wait(t, wait);
+	add_samples(kern__samples(k, slot), t);
 	for (cpu = 0; cpu < kern__ncpus(k); cpu++) {
 		ADD_FIELDS(kern__blk(k, cpu, slot), blk_fields, t);
 		ADD_FIELDS(kern__net(k, cpu, slot), net_fields, t);

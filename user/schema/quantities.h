@@ -57,6 +57,9 @@ enum total {
 	T_WAIT_END = T_BLOCKED + JP_CAUSES - 1,
 	T_RUNNING,     /* T_ON_CPU without T_STOLEN */
 	T_THREAD_TIME, /* T_ON_CPU, T_CPU_WAIT and all T_BLOCKED */
+	T_SAMPLES,     /* all of them, and JP_MODULES of them: */
+	T_SAMPLED,
+	T_FOR_MPI = T_SAMPLED + JP_MODULES,
 	T_BURST,       /* run time of bursts that ended */
 	T_GAP,	       /* time blocked between bursts */
 	T_BURST_LOST,  /* long bursts that the ring had no room for */

@@ -26,6 +26,7 @@ static const struct verb verbs[] = {
 	{"compare", verb_compare, &cmd_compare, "why one run took longer than another"},
 	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
 	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
+	{"flame", verb_flame, &cmd_flame, "the functions that a profile's tasks were in, as a flame graph"},
 	{"items", verb_items, &cmd_items, "one column over all nodes, side by side and by time"},
 	{"list", verb_list, &cmd_list, "the columns of a profile, and what each does not see"},
 	{"live", verb_live, &cmd_live, "the last rows of steps that run on this node"},

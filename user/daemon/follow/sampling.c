@@ -11,12 +11,14 @@
 #include "daemon/record/step_bursts.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_rows.h"
+#include "daemon/record/step_stacks.h"
 
 int sampling__snapshot(const struct step_env *env)
 {
 	int err;
 
 	node_gpus__mark(env->node, env->snap);
+	step_stacks__take(env);
 	err = snapshot__take(env->snap);
 	if (!err)
 		kern__read_bursts(env->k); /* what stays in a ring that is full is counted there */

@@ -11,6 +11,7 @@
 #include "daemon/step/step_cgroup.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_journal.h"
+#include "daemon/record/step_stacks.h"
 #include "daemon/record/step_state.h"
 #include "daemon/record/step_tasks.h"
 #include "daemon/record/task_attrs.h"
@@ -19,7 +20,7 @@
 /* The number of the table of that kind that a slot counts for. */
 static int number_of(const struct step *s, int kind, unsigned i)
 {
-	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET;
+	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET || kind == KIND_RANK_SAMPLES;
 
 	return of_rank ? s->slot_owners[i].rank : s->slot_owners[i].gtid;
 }
@@ -99,8 +100,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 	unsigned i;
 
 	for (i = 0; i < COUNTED_KINDS; i++) {
-		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS &&
-			     i != KIND_TIME_BUDGET && i != KIND_RANK_BUDGET && i != KIND_BURSTS &&
+		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS && i < KIND_TIME_BUDGET &&
 			     !(rows_follow && step__is_due(s, env, i));
 		any |= between[i];
 	}
@@ -220,6 +220,10 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 
 	if (kind == KIND_COMMANDS)
 		return command_rows(s, env);
+	if (kind == KIND_STACKS)
+		return step_stacks__rows(s, env);
+	if (kind == KIND_CALL_TREE)
+		return 0; /* with the stacks */
 	if (kind == KIND_BURSTS)
 		return step_bursts__rows(s, env);
 	if (kind == KIND_STEP) {

@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/str.h"
-#include "hdf5/hdf5.h"
+#include "model/model.h"
 
 #define WINDOWS_MAX 1000
 
@@ -109,7 +109,7 @@ int cluster_args__cannot(const char *path, int err)
 	else if (err == -ENOMEM)
 		log_error("%s: no memory", path);
 	else
-		log_error("%s: %s", path, reader__strerror(err));
+		log_error("%s: %s", path, model_file__strerror(err));
 	return 1;
 }
 
