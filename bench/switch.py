@@ -45,7 +45,8 @@ def own_variants(helper):
     """Variants of jobprof that load, and why others do not."""
     variants, lost = [("empty program", Attached(helper, "empty"))], {}
     for name, families in (("jobprof sched", SCHED), ("jobprof sched, latency", SCHED + ",latency"),
-                           ("jobprof sched, wait", SCHED + ",wait")):
+                           ("jobprof sched, wait", SCHED + ",wait"),
+                           ("jobprof sched, wait, culprit", SCHED + ",wait,culprit")):
         key = name.replace(" ", "_").replace(",", "")
         try:
             helper.open(key, families)
@@ -100,5 +101,5 @@ def run(helper, opts):
     for ours in ("jobprof sched", "jobprof all but perf"):
         for p, where in (PLACES[0], PLACES[2]):
             yield from compare("switch", ours, [o.name for o in others], p, where, added, lost)
-    for key in ("jobprof_sched", "jobprof_sched_latency", "jobprof_sched_wait", "all"):
+    for key in ("jobprof_sched", "jobprof_sched_latency", "jobprof_sched_wait", "jobprof_sched_wait_culprit", "all"):
         helper.tell("close", key)

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	      16
+#define JP_ABI_VERSION	      17
 #define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
@@ -51,9 +51,10 @@ enum family {
 	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 	FAM_WAIT = 1 << 16,	    /* TimeBudget */
+	FAM_CULPRIT = 1 << 17,	    /* Culprits */
 };
-#define FAM_SENSORS 0xf800			     /* read by jobprofd */
-#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means: not FAM_FILES */
+#define FAM_SENSORS 0xf800 /* read by jobprofd */
+#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT | FAM_CULPRIT) /* what "all" means: not FAM_FILES */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
 #define JP_SLOT_OTHER 0u
@@ -126,6 +127,7 @@ struct jp_cgroup {
 	__u8 kind;	 /* enum jp_kind */
 	__u8 flags;	 /* JP_COMPONENT_* of the step's layout */
 	__u32 pad;
+	__u64 job; /* id of the directory in which its job begins, 0: above one */
 };
 
 /* What a slot stands for. Writer: the program that gave it, then user space (state, gtid). */
@@ -150,6 +152,7 @@ struct jp_slot {
 	char path[JP_PATH_LEN]; /* below the hierarchy's root */
 	/* STEP: the command line of the process that made its cgroup, "": not seen */
 	char title[JP_TITLE_LEN];
+	__u64 job; /* STEP: id of the job's directory, in its hierarchy */
 	/* RANK: its number, and the slot that its launcher counts in, as it was then */
 	__s32 rank;
 	__u32 task, task_gen;
@@ -202,6 +205,48 @@ struct jp_wait {
 	__u64 stolen_ns; /* of that, not in its run time: interrupts, and what a hypervisor took */
 	__u64 queued_ns; /* runnable, waiting for a CPU */
 	__u64 gap_ns[JP_CAUSES];
+};
+
+/* What had the CPU that a thread of a slot waited for (bpf/culprit.bpf.h). */
+enum jp_culprit {
+	JP_BY_SLOT,    /* the slot itself */
+	JP_BY_TASK,    /* another slot of its task: a rank, or the launcher of ranks */
+	JP_BY_STEP,    /* another task of its step */
+	JP_BY_JOB,     /* another step of its job */
+	JP_BY_OTHERS,  /* another job */
+	JP_BY_SYSTEM,  /* what no slot counts, and the collector */
+	JP_BY_IDLE,    /* nothing: the CPU had to wake up */
+	JP_BY_UNKNOWN, /* it waited on another CPU before, or too much has run since */
+	JP_CULPRITS    /* a power of two */
+};
+
+/* One cache line per CPU and slot; ns, their sum is run_delay_ns of jp_sched. Only writer: that
+ * CPU's sched_switch. */
+struct jp_culprits {
+	__u64 ns[JP_CULPRITS];
+};
+
+/* What ran on a CPU, the newest at head - 1: it left at end, and came when the one before left.
+ * What ran in a row for one slot is one. */
+#define JP_RAN	       256
+#define JP_RAN_IDLE    0xfffffffeu /* JP_SLOT_NONE: what no slot counts */
+#define JP_RAN_UNKNOWN 0xfffffffdu
+struct jp_ran {
+	__u64 end; /* by the run queue's clock */
+	__u32 slot;
+	__u32 pad;
+};
+struct jp_ring {
+	__u64 head;
+	__u64 pad[7];
+	struct jp_ran ran[JP_RAN];
+};
+
+/* Who waited for whom: slots as they were. */
+#define JP_PAIRS 16384
+struct jp_pair_key {
+	__u32 waits, waits_gen;
+	__u32 ran, ran_gen; /* or JP_SLOT_NONE, JP_RAN_* */
 };
 
 struct jp_lat {
@@ -411,6 +456,7 @@ struct jp_stats {
 	__u64 blk_late;	  /* requests that ended after their slot's last row: counted in slot 0 */
 	__u64 ranks_lost; /* ranks that found no slot: they count in their task only */
 	__u64 commands_full; /* steps whose names found jp_commands full: these count together */
+	__u64 pairs_lost;    /* waits that found no room in jp_pairs */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -531,6 +577,7 @@ struct jp_task_rec {
 	__u32 pad;
 	struct jp_open open;
 	struct jp_wait wait;
+	struct jp_culprits culprits; /* of run_delay_ns */
 };
 
 /* A task that user space knows: its number, and when it began, for numbers are given again. */
@@ -559,10 +606,13 @@ struct jp_asked {
 
 _Static_assert(sizeof(struct jp_component) == 64, "jp_component");
 _Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
-_Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
-_Static_assert(sizeof(struct jp_slot) == 96 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
+_Static_assert(sizeof(struct jp_cgroup) == 24, "jp_cgroup");
+_Static_assert(sizeof(struct jp_slot) == 104 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_wait) == 128, "jp_wait");
+_Static_assert(sizeof(struct jp_culprits) == 64, "jp_culprits");
+_Static_assert(sizeof(struct jp_ring) == 64 + 16 * JP_RAN, "jp_ring");
+_Static_assert(sizeof(struct jp_pair_key) == 16, "jp_pair_key");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");
 _Static_assert(sizeof(struct jp_acct) == 272, "jp_acct");
@@ -574,10 +624,10 @@ _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
-_Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 648 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 160, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 656 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
-_Static_assert(sizeof(struct jp_task_rec) == 496, "jp_task_rec");
+_Static_assert(sizeof(struct jp_task_rec) == 560, "jp_task_rec");
 _Static_assert(sizeof(struct jp_open) == 80, "jp_open");
 _Static_assert(sizeof(struct jp_command_key) == 20, "jp_command_key");
 _Static_assert(sizeof(struct jp_command) == 64, "jp_command");

@@ -9,6 +9,7 @@
  * A task that is not ours costs one load, unless other programs have given it storage: then a
  * lookup that misses.
  */
+#include "bpf/culprit.bpf.h"
 #include "bpf/log2.bpf.h"
 #include "bpf/pmu.bpf.h"
 #include "bpf/task.bpf.h"
@@ -70,6 +71,8 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bo
 			wait_move(p, t);
 		move_slot(t, runtime);
 	}
+	if ((jp_families & FAM_CULPRIT) && delay && slot_valid(t->slot))
+		culprits_leave(p, t, delay);
 	if (jp_families & FAM_WAIT)
 		wait_leave(p, t, delay, state, cast);
 	if (!slot_valid(t->slot)) {
@@ -123,10 +126,13 @@ static __noinline int adopt_late(struct task_struct *next)
 static __always_inline void count_switch(struct task_struct *prev, struct jp_task *t,
 					 struct task_struct *next, bool cast)
 {
+	u32 slot = t ? t->next_slot : JP_SLOT_NONE;
 	struct jp_control *c;
 
 	if (t)
 		harvest(prev, t, cast);
+	if (jp_families & FAM_CULPRIT)
+		ring_note(prev, slot);
 	c = control();
 	if (c && c->late)
 		adopt_late(next);

@@ -32,6 +32,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -198,6 +199,7 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int on_cpu; /* unsigned: its size differs between kernels */
+	int on_rq;
 	unsigned int flags;
 	int nr_cpus_allowed;
 	unsigned int __state;

@@ -42,6 +42,7 @@ struct kern_opts {
 	unsigned nroots;
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
+	bool culprit_matrix;		       /* count who waits for whom, too */
 	bool block_issue;		       /* use the fallback for block_io_start */
 	bool net_skb;			       /* use the last resort for the socket tracepoints */
 	unsigned ring_bytes;		       /* 0: 256 KiB */
@@ -141,6 +142,7 @@ const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t 
 /* Counters of families that may be off: NULL then. */
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
+const struct jp_culprits *kern__culprits(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
 const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot);
