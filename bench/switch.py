@@ -47,7 +47,7 @@ def own_variants(helper):
     for name, families in (("jobprof sched", SCHED), ("jobprof sched, latency", SCHED + ",latency"),
                            ("jobprof sched, wait", SCHED + ",wait"),
                            ("jobprof sched, wait, culprit", SCHED + ",wait,culprit")):
-        key = name.replace(" ", "_").replace(",", "")
+        key = name[len("jobprof "):].replace(", ", "_")
         try:
             helper.open(key, families)
             variants.append((name, Attached(helper, key)))
@@ -101,5 +101,5 @@ def run(helper, opts):
     for ours in ("jobprof sched", "jobprof all but perf"):
         for p, where in (PLACES[0], PLACES[2]):
             yield from compare("switch", ours, [o.name for o in others], p, where, added, lost)
-    for key in ("jobprof_sched", "jobprof_sched_latency", "jobprof_sched_wait", "jobprof_sched_wait_culprit", "all"):
+    for key in ("sched", "sched_latency", "sched_wait", "sched_wait_culprit", "all"):
         helper.tell("close", key)

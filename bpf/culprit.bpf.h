@@ -31,14 +31,11 @@ static __always_inline void ring_push(struct jp_ring *r, u32 slot, u64 end)
 }
 
 /* The slice of prev ends here; slot: where it counts. What ran before the first one is not known. */
-static __always_inline void ring_note(struct task_struct *prev, u32 slot)
+static __always_inline void ring_note(struct jp_ring *r, struct task_struct *prev, u32 slot)
 {
-	struct jp_ring *r = ring_of(bpf_get_smp_processor_id());
 	u64 end = prev->se.cfs_rq->rq->clock;
 	struct jp_ran *newest;
 
-	if (!r)
-		return;
 	if (slot == JP_SLOT_NONE && !prev->pid)
 		slot = JP_RAN_IDLE;
 	newest = &r->ran[(r->head - 1) & RAN_MASK];
@@ -53,7 +50,7 @@ u32 culprit_of(u32 waits, u32 ran);
 
 /* A wait for a CPU that ended when its thread arrived there. */
 struct waited {
-	u64 from, to;
+	u64 ns, to;
 	u32 slot;
 	u32 pairs; /* it counts in the matrix of pairs */
 };
@@ -80,7 +77,7 @@ static __noinline int count_pair(u32 waits, u32 ran, u64 ns)
  * differences of times, for the verifier does not keep their bounds apart. */
 static __noinline int divide(struct jp_ring *r, const struct waited *w, struct jp_culprits *c)
 {
-	u64 head = r->head, at = r->ran[(head - 1) & RAN_MASK].end, left = w->to - w->from;
+	u64 head = r->head, at = r->ran[(head - 1) & RAN_MASK].end, left = w->ns;
 
 	if ((s64)(w->to - at) > 0) { /* the program missed a switch */
 		u64 piece = w->to - at < left ? w->to - at : left;
@@ -121,24 +118,38 @@ static __always_inline void divide_delay(struct jp_ring *r, const struct jp_task
 					 u64 delay, u32 slot, u32 pairs, struct jp_culprits *c)
 {
 	u64 lost = lost_of(t, delay);
-	struct waited w = {
-		.from = arrived - (delay - lost), .to = arrived, .slot = slot, .pairs = pairs};
+	struct waited w = {.ns = delay - lost, .to = arrived, .slot = slot, .pairs = pairs};
 
 	c->ns[JP_BY_UNKNOWN] += lost;
-	if (lost < delay)
+	if (w.ns)
 		divide(r, &w, c);
 }
 
-/* At the thread's switch-out, before its slice goes into the ring. */
-static __always_inline void culprits_leave(struct task_struct *p, const struct jp_task *t,
-					   u64 delay)
+/* The wait was for the last slice alone, of the same slot: most are. */
+static __always_inline bool is_own(const struct jp_ring *r, const struct jp_task *t, u64 arrived,
+				   u64 delay)
 {
-	u32 cpu = bpf_get_smp_processor_id(), key = cpu * jp_nslots + t->slot;
-	struct jp_culprits *c = bpf_map_lookup_elem(&jp_culprits, &key);
-	struct jp_ring *r = ring_of(cpu);
+	u64 newest = r->head - 1;
 
-	if (c && r)
-		divide_delay(r, t, p->sched_info.last_arrival, delay, t->slot, 1, c);
+	return r->ran[newest & RAN_MASK].slot == t->slot && !lost_of(t, delay) &&
+	       r->ran[newest & RAN_MASK].end >= arrived &&
+	       r->ran[(newest - 1) & RAN_MASK].end <= arrived - delay;
+}
+
+/* At the thread's switch-out, before its slice goes into the ring. */
+static __always_inline void culprits_leave(struct jp_ring *r, struct task_struct *p,
+					   const struct jp_task *t, u64 delay)
+{
+	u32 key = bpf_get_smp_processor_id() * jp_nslots + t->slot;
+	struct jp_culprits *c = bpf_map_lookup_elem(&jp_culprits, &key);
+	u64 arrived = p->sched_info.last_arrival;
+
+	if (!c)
+		return;
+	if (!jp_count_pairs && is_own(r, t, arrived, delay))
+		c->ns[JP_BY_SLOT] += delay;
+	else
+		divide_delay(r, t, arrived, delay, t->slot, 1, c);
 }
 
 /* The same of a thread that runs now, for a record of it: its CPU's ring stays until it leaves.

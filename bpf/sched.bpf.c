@@ -57,8 +57,9 @@ static __noinline int move_slot(struct jp_task *t, u64 runtime)
 	return 0;
 }
 
-/* cast: see inode_of(). */
-static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bool cast)
+/* r: NULL without the family culprit. cast: see inode_of(). */
+static __always_inline void harvest(struct task_struct *p, struct jp_task *t, struct jp_ring *r,
+				    bool cast)
 {
 	u64 runtime = p->se.sum_exec_runtime;
 	u64 delay = p->sched_info.run_delay - t->run_delay_ns;
@@ -71,8 +72,8 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bo
 			wait_move(p, t);
 		move_slot(t, runtime);
 	}
-	if ((jp_families & FAM_CULPRIT) && delay && slot_valid(t->slot))
-		culprits_leave(p, t, delay);
+	if (r && delay && slot_valid(t->slot))
+		culprits_leave(r, p, t, delay);
 	if (jp_families & FAM_WAIT)
 		wait_leave(p, t, delay, state, cast);
 	if (!slot_valid(t->slot)) {
@@ -127,12 +128,15 @@ static __always_inline void count_switch(struct task_struct *prev, struct jp_tas
 					 struct task_struct *next, bool cast)
 {
 	u32 slot = t ? t->next_slot : JP_SLOT_NONE;
+	struct jp_ring *r = NULL;
 	struct jp_control *c;
 
-	if (t)
-		harvest(prev, t, cast);
 	if (jp_families & FAM_CULPRIT)
-		ring_note(prev, slot);
+		r = ring_of(bpf_get_smp_processor_id());
+	if (t)
+		harvest(prev, t, r, cast);
+	if (r)
+		ring_note(r, prev, slot);
 	c = control();
 	if (c && c->late)
 		adopt_late(next);
@@ -178,7 +182,7 @@ int jp_sched_switch_raw(struct bpf_raw_tracepoint_args *ctx)
 	u32 slot = jp_npmu && t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
 	if (t)
-		harvest(prev, t, false);
+		harvest(prev, t, NULL, false);
 	if (jp_npmu)
 		pmu_switch_raw(slot, prev, (struct task_struct *)ctx->args[2]);
 	return 0;
