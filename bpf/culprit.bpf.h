@@ -30,7 +30,8 @@ static __always_inline void ring_push(struct jp_ring *r, u32 slot, u64 end)
 	r->head++;
 }
 
-/* The slice of prev ends here; slot: where it counts. What ran before the first one is not known. */
+/* The slice of prev ends here; slot: where it counts. What ran before the first one is not known, nor
+ * what ran between the newest and its arrival: for some switches no program runs. */
 static __always_inline void ring_note(struct jp_ring *r, struct task_struct *prev, u32 slot)
 {
 	u64 end = prev->se.cfs_rq->rq->clock;
@@ -39,10 +40,15 @@ static __always_inline void ring_note(struct jp_ring *r, struct task_struct *pre
 	if (slot == JP_SLOT_NONE && !prev->pid)
 		slot = JP_RAN_IDLE;
 	newest = &r->ran[(r->head - 1) & RAN_MASK];
-	if (newest->slot == slot && r->head)
+	if (!r->head)
+		slot = JP_RAN_UNKNOWN;
+	else if (prev->sched_info.last_arrival > newest->end)
+		ring_push(r, JP_RAN_UNKNOWN, prev->sched_info.last_arrival);
+	else if (newest->slot == slot) {
 		newest->end = end;
-	else
-		ring_push(r, r->head ? slot : JP_RAN_UNKNOWN, end);
+		return;
+	}
+	ring_push(r, slot, end);
 }
 
 /* bpf/culprit.bpf.c: what a slot is to another one that waits, enum jp_culprit. */
@@ -79,7 +85,7 @@ static __noinline int divide(struct jp_ring *r, const struct waited *w, struct j
 {
 	u64 head = r->head, at = r->ran[(head - 1) & RAN_MASK].end, left = w->ns;
 
-	if ((s64)(w->to - at) > 0) { /* the program missed a switch */
+	if ((s64)(w->to - at) > 0) { /* no program ran at a switch before */
 		u64 piece = w->to - at < left ? w->to - at : left;
 
 		c->ns[JP_BY_UNKNOWN] += piece;
