@@ -25,11 +25,31 @@ static __always_inline bool is_same_job(struct jp_slot *a, struct jp_slot *b)
 	return a && b && a->job && a->job == b->job && a->hier == b->hier;
 }
 
+static __noinline int count_pair(u32 waits, u32 ran, u64 ns)
+{
+	struct jp_slot *own = slot_info(waits), *other = slot_info(ran);
+	struct jp_pair_key key = {.waits = waits, .ran = ran};
+	u64 *v;
+
+	if (own)
+		key.waits_gen = own->gen;
+	if (other)
+		key.ran_gen = other->gen;
+	v = bpf_map_lookup_elem(&jp_pairs, &key);
+	if (v)
+		__sync_fetch_and_add(v, ns);
+	else if (bpf_map_update_elem(&jp_pairs, &key, &ns, BPF_NOEXIST))
+		JP_COUNT(pairs_lost);
+	return 0;
+}
+
 /* Not static: the verifier looks at it once, not at each call. */
-__noinline u32 culprit_of(u32 waits, u32 ran)
+__noinline u32 culprit_of(u32 waits, u32 ran, u64 ns)
 {
 	struct jp_slot *own, *other;
 
+	if (jp_count_pairs && ns)
+		count_pair(waits, ran, ns);
 	if (ran == waits)
 		return JP_BY_SLOT;
 	if (ran == JP_SLOT_NONE || ran == JP_SLOT_SELF)

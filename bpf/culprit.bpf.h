@@ -51,33 +51,16 @@ static __always_inline void ring_note(struct jp_ring *r, struct task_struct *pre
 	ring_push(r, slot, end);
 }
 
-/* bpf/culprit.bpf.c: what a slot is to another one that waits, enum jp_culprit. */
-u32 culprit_of(u32 waits, u32 ran);
+/* bpf/culprit.bpf.c: what a slot is to another one that waits, enum jp_culprit; the pair of them gets ns,
+ * if pairs are counted. */
+u32 culprit_of(u32 waits, u32 ran, u64 ns);
 
 /* A wait for a CPU that ended when its thread arrived there. */
 struct waited {
 	u64 ns, to;
 	u32 slot;
-	u32 pairs; /* it counts in the matrix of pairs */
+	u32 pairs; /* 1: it counts in the matrix of pairs, else 0 */
 };
-
-static __noinline int count_pair(u32 waits, u32 ran, u64 ns)
-{
-	struct jp_slot *own = slot_info(waits), *other = slot_info(ran);
-	struct jp_pair_key key = {.waits = waits, .ran = ran};
-	u64 *v;
-
-	if (own)
-		key.waits_gen = own->gen;
-	if (other)
-		key.ran_gen = other->gen;
-	v = bpf_map_lookup_elem(&jp_pairs, &key);
-	if (v)
-		__sync_fetch_and_add(v, ns);
-	else if (bpf_map_update_elem(&jp_pairs, &key, &ns, BPF_NOEXIST))
-		JP_COUNT(pairs_lost);
-	return 0;
-}
 
 /* Divides the wait among those that ran meanwhile; what the ring does not hold is unknown. Only
  * differences of times, for the verifier does not keep their bounds apart. */
@@ -99,9 +82,7 @@ static __noinline int divide(struct jp_ring *r, const struct waited *w, struct j
 			continue;
 		if (piece > left)
 			piece = left;
-		c->ns[culprit_of(w->slot, ran) & (JP_CULPRITS - 1)] += piece;
-		if (jp_count_pairs && w->pairs)
-			count_pair(w->slot, ran, piece);
+		c->ns[culprit_of(w->slot, ran, piece * w->pairs) & (JP_CULPRITS - 1)] += piece;
 		at -= piece;
 		left -= piece;
 	}

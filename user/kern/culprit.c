@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The family culprit: where it can be had, and its rings. */
-#include <string.h>
-
+#include <bpf/bpf.h>
 #include <bpf/btf.h>
+#include <errno.h>
+#include <string.h>
 
 #include "kern/internal.h"
 #include "kern/probe.h"
@@ -28,4 +29,23 @@ void kern_reset_rings(struct kern *k)
 {
 	if (k->mem[M_RINGS])
 		memset(k->mem[M_RINGS], 0, (size_t)k->ncpus * sizeof(struct jp_ring));
+}
+
+int kern__pairs(const struct kern *k,
+		void (*fn)(const struct jp_pair_key *pair, uint64_t ns, void *ctx), void *ctx)
+{
+	struct jp_pair_key key, next;
+	uint64_t ns;
+
+	if (k->map[M_PAIRS] < 0)
+		return -ENOENT;
+	/* a pair that is forgotten meanwhile begins the walk again: it ends all the same */
+	for (unsigned i = 0; i < 2 * JP_PAIRS; i++) {
+		if (bpf_map_get_next_key(k->map[M_PAIRS], i ? &key : NULL, &next))
+			break;
+		key = next;
+		if (!bpf_map_lookup_elem(k->map[M_PAIRS], &key, &ns))
+			fn(&key, ns, ctx);
+	}
+	return 0;
 }

@@ -25,6 +25,13 @@ static const struct field blk_fields[] = {
 	F(jp_blk, read_ns), F(jp_blk, write_ns), F(jp_blk, untimed), F(jp_blk, others),
 };
 
+#define BY(name, culprit) {name, offsetof(struct jp_culprits, ns[JP_BY_##culprit]), NULL}
+static const struct field culprits_fields[] = {
+	BY("slot_ns", SLOT), BY("task_ns", TASK), BY("step_ns", STEP), BY("job_ns", JOB),
+	BY("others_ns", OTHERS), BY("system_ns", SYSTEM), BY("idle_ns", IDLE),
+	BY("unknown_ns", UNKNOWN),
+};
+
 static const struct field net_fields[] = {
 	F(jp_net, rx_bytes), F(jp_net, tx_bytes), F(jp_net, rx_ops), F(jp_net, tx_ops),
 	F(jp_net, loop_rx_bytes), F(jp_net, loop_tx_bytes), F(jp_net, loop_rx_ops),
@@ -88,6 +95,7 @@ static const struct field stat_fields[] = {
 	STAT(slots_exhausted,
 	     "steps or tasks that found no slot and count as unattributed: raise MaxSlots"),
 	STAT(ranks_lost, "ranks that found no slot and count in their task only: raise MaxSlots"),
+	STAT(pairs_lost, "waits that are in no pair of --culprits: there was no room"),
 	STAT(commands_full, "steps whose programs' names found no room: these count in (other)"),
 	STAT(cgroups_full, "cgroups that did not fit the table of cgroups; their tasks are not counted"),
 	STAT(storage_fail, "tasks that got no storage in the kernel and are not counted"),
@@ -216,6 +224,7 @@ static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 ELEMENT(sched)
 ELEMENT(blk)
 ELEMENT(net)
+ELEMENT(culprits)
 ELEMENT(files)
 ELEMENT(pmu)
 
@@ -236,6 +245,7 @@ static const struct {
 	{NULL, get_sched, sched_fields, N(sched_fields)},
 	{"blk", get_blk, blk_fields, N(blk_fields)},
 	{"net", get_net, net_fields, N(net_fields)},
+	{"culprits", get_culprits, culprits_fields, N(culprits_fields)},
 	{"files", get_files, files_fields, N(files_fields)},
 	{"pmu", get_pmu, pmu_fields, N(pmu_fields)},
 	{"pmu_cpu", get_pmu_cpu, pmu_cpu_fields, N(pmu_cpu_fields)},

@@ -204,6 +204,7 @@ static int open_kern(struct daemon *d)
 			      .perf_mode = modes[d->opts.cfg->perf_mode],
 			      .perf_budget = d->opts.cfg->perf_budget,
 			      .raw_tp = d->opts.raw_tp,
+			      .culprit_matrix = d->opts.cfg->culprit_matrix,
 			      .block_issue = d->opts.block_issue,
 			      .net_skb = d->opts.net_skb};
 	int err;
