@@ -38,8 +38,8 @@ static __noinline int count_pair(u32 waits, u32 ran, u64 ns)
 	v = bpf_map_lookup_elem(&jp_pairs, &key);
 	if (v)
 		__sync_fetch_and_add(v, ns);
-	else if (bpf_map_update_elem(&jp_pairs, &key, &ns, BPF_NOEXIST))
-		JP_COUNT(pairs_lost);
+	else
+		bpf_map_update_elem(&jp_pairs, &key, &ns, BPF_NOEXIST);
 	return 0;
 }
 

@@ -242,7 +242,7 @@ struct jp_ring {
 	struct jp_ran ran[JP_RAN];
 };
 
-/* Who waited for whom: slots as they were. */
+/* Who waited for whom: slots as they were. The oldest pairs make room for new ones. */
 #define JP_PAIRS 16384
 struct jp_pair_key {
 	__u32 waits, waits_gen;
@@ -456,7 +456,6 @@ struct jp_stats {
 	__u64 blk_late;	  /* requests that ended after their slot's last row: counted in slot 0 */
 	__u64 ranks_lost; /* ranks that found no slot: they count in their task only */
 	__u64 commands_full; /* steps whose names found jp_commands full: these count together */
-	__u64 pairs_lost;    /* waits that found no room in jp_pairs */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -624,8 +623,8 @@ _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
-_Static_assert(sizeof(struct jp_stats) == 160, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 656 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 648 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 560, "jp_task_rec");
 _Static_assert(sizeof(struct jp_open) == 80, "jp_open");

@@ -95,7 +95,6 @@ static const struct field stat_fields[] = {
 	STAT(slots_exhausted,
 	     "steps or tasks that found no slot and count as unattributed: raise MaxSlots"),
 	STAT(ranks_lost, "ranks that found no slot and count in their task only: raise MaxSlots"),
-	STAT(pairs_lost, "waits that are in no pair of --culprits: there was no room"),
 	STAT(commands_full, "steps whose programs' names found no room: these count in (other)"),
 	STAT(cgroups_full, "cgroups that did not fit the table of cgroups; their tasks are not counted"),
 	STAT(storage_fail, "tasks that got no storage in the kernel and are not counted"),
