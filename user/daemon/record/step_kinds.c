@@ -7,7 +7,10 @@
 
 #include "base/clock.h"
 #include "daemon/node/node.h"
+#include "daemon/step/journal_numbers.h"
 #include "sample/cpufreq.h"
+
+_Static_assert(COUNTED_KINDS <= SENSOR_SERIES_FIRST, "numbers of series");
 
 const struct step_kind step_kinds[ALL_KINDS] = {
 	[KIND_TASKS] = {"Tasks", FREQ_TASK, false, 0},
