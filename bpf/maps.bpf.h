@@ -36,6 +36,7 @@ struct jp_task {
 	u64 move_clock; /* when next_slot was asked for */
 	u64 held_queue;	/* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
 	u64 held_ns;	/* and how long that had been throttled ever */
+	u64 lost_delay_ns; /* of the family culprit: run_delay at its last move to another CPU */
 	/* of the family burst; written where the task leaves a CPU */
 	u64 burst_from; /* its burst began, by the run queue's clock; 0: none has */
 	u64 burst_on;
@@ -142,6 +143,26 @@ struct jp_map_wait {
 	__uint(max_entries, 1);
 	__type(key, u32);
 	__type(value, struct jp_wait);
+};
+struct jp_map_culprits {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_culprits);
+};
+struct jp_map_rings {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_ring);
+};
+struct jp_map_pairs {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, JP_PAIRS);
+	__type(key, struct jp_pair_key);
+	__type(value, u64);
 };
 struct jp_map_samples {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -327,6 +348,9 @@ JP_MAP struct jp_map_slots jp_slots SEC(".maps");
 JP_MAP struct jp_map_sched jp_sched SEC(".maps");
 JP_MAP struct jp_map_lat jp_lat SEC(".maps");
 JP_MAP struct jp_map_wait jp_wait SEC(".maps");
+JP_MAP struct jp_map_culprits jp_culprits SEC(".maps");
+JP_MAP struct jp_map_rings jp_rings SEC(".maps");
+JP_MAP struct jp_map_pairs jp_pairs SEC(".maps");
 JP_MAP struct jp_map_samples jp_samples SEC(".maps");
 JP_MAP struct jp_map_pages jp_pages SEC(".maps");
 JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
@@ -368,6 +392,7 @@ const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0:
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
 const volatile bool jp_pmu_idle = false;  /* an event counts while a CPU idles */
 const volatile bool jp_regs = false;	  /* a task's registers can be had (5.15) */
+const volatile bool jp_count_pairs = false; /* who waited for whom */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
 const volatile char jp_stepd_comm[16] = "slurmstepd";
@@ -397,6 +422,7 @@ extern const volatile bool jp_rq_second;
 extern const volatile __u32 jp_nsampled;
 extern const volatile bool jp_pmu_idle;
 extern const volatile bool jp_regs;
+extern const volatile bool jp_count_pairs;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];
 #endif

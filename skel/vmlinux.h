@@ -201,6 +201,7 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int on_cpu; /* unsigned: its size differs between kernels */
+	int on_rq;
 	unsigned int flags;
 	int nr_cpus_allowed;
 	unsigned int __state;

@@ -91,6 +91,8 @@ static const struct config_key keys[] = {
 	 "The group whose members may see every user's rows through the socket."},
 	{"AutoMerge", &config_type_bool, offsetof(struct config, auto_merge), "no", NULL, 0,
 	 "yes: a job's files are merged when it has ended, as its user, on its first node."},
+	{"CulpritMatrix", &config_type_bool, offsetof(struct config, culprit_matrix), "no", NULL, 0,
+	 "yes: the family culprit also counts which step waited for which, for jobprof-dump --culprits."},
 	{"AutoReport", &config_type_bool, offsetof(struct config, auto_report), "no", NULL, 0,
 	 "yes: AutoMerge stores what jobprof report finds in the job's file, too."},
 	{"Sensors", &config_type_words, offsetof(struct config, sensors), "all", NULL, 0,

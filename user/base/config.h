@@ -53,6 +53,7 @@ struct config {
 	char *admin_group;	    /* AdminGroup */
 	bool auto_merge;	    /* AutoMerge */
 	bool auto_report;	    /* AutoReport */
+	bool culprit_matrix;	    /* CulpritMatrix */
 	char *sensors;		    /* Sensors: which sources are read */
 	char *sys_root;		    /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;

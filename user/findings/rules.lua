@@ -14,6 +14,15 @@ local function known(a, otherwise) return a == a and a or otherwise end
 -- Core-seconds in which allocated cores were idle: no programs of others used them, as far as that is known.
 local function idle_s() return higher(0, job.core_s - job.cpu_s - known(job.others_s, 0)) end
 
+-- Waits for a CPU that the job itself had, that others had, and all (series Culprits).
+local function waited_own_s() return job.waited_own_task_s + job.waited_own_step_s + job.waited_own_job_s end
+
+local function waited_foreign_s() return job.waited_other_jobs_s + job.waited_system_s end
+
+local function waited_s()
+	return waited_own_s() + waited_foreign_s() + job.waited_idle_s + job.waited_unknown_s
+end
+
 -- Core-seconds in which the job's threads could have used its cores, and did not.
 local function unused_s() return higher(0, job.core_s - job.cpu_s) end
 
@@ -229,7 +238,7 @@ rules["cpu.stacked"] = {
 	needs = {"job.avoidable_s", "job.core_s", "job.cpu_share", "job.wait_share", "job.cores", "bin.avoidable_s",
 		"bin.cores_s"},
 	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, rank_wait = 0.3, demand = 1.1,
-		others = 0.05},
+		others = 0.05, own = 0.5},
 	suppressed_by = {"cpu.throttled"},
 	source = "work conservation: no core is idle while a thread waits",
 	judge = function(limits)
@@ -252,9 +261,11 @@ rules["cpu.stacked"] = {
 		local often = mean(mask(avoidable / bin.cores_s, ">=", limits.share))
 		only_if(often >= limits.bins, "that was so in %s of the time, not in %s", percent(often),
 			percent(limits.bins))
-		-- Outside of a job others may have used the idle cores; only bound threads show that they did not.
-		only_if(job.is_slurm == 1 or job.is_exclusive == 1 or #crowded > 0 or share(job.others_s) < limits.others,
-			"outside of a job other programs may use the same cores")
+		local own = ratio(waited_own_s(), waited_s())
+		only_if(not (own < limits.own), "%s of the waits only were for the job itself", percent(known(own, 0)))
+		-- Outside of a job others may have used the idle cores; only bound threads and known waits show that they did not.
+		only_if(own >= limits.own or job.is_slurm == 1 or job.is_exclusive == 1 or #crowded > 0 or
+			share(job.others_s) < limits.others, "outside of a job other programs may use the same cores")
 		local who = #crowded > 0 and ranks(crowded) or waiting_ranks(limits.rank_wait)
 		return {
 			severity = lost >= limits.bad and "bad" or "warn",
@@ -299,7 +310,7 @@ rules["cpu.throttled"] = {
 rules["cpu.neighbour"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.core_s", "job.wait_s"},
 	limits = {least_s = 120, warn = 0.05, bad = 0.3, lost = 0.1, least = 0.02, seen = 0.1, demand = 1.0,
-		burst_s = 0.001},
+		burst_s = 0.001, foreign = 0.5},
 	suppressed_by = {"cpu.stacked", "cpu.throttled"},
 	source = "bcc #2973; its threshold is jobprof's own",
 	judge = function(limits)
@@ -308,9 +319,25 @@ rules["cpu.neighbour"] = {
 			percent(job.wait_share), percent(limits.warn))
 		only_if(not (saved(job.wait_s) < limits.least), "its threads could run so rarely that waiting took %s of the time",
 			percent(known(saved(job.wait_s), 0)))
+		local foreign = ratio(waited_foreign_s(), waited_s())
+		only_if(not (foreign < limits.foreign), "%s of the waits only were for others' programs", percent(known(foreign, 0)))
 		local others = known(job.others_s, 0)
 		local list = indexes(mask(node.wait_s / (node.wait_s + node.cpu_s), ">=", limits.warn))
 		local where = #node > 1 and #list > 0 and nodes(list) or ""
+		if foreign >= limits.foreign then
+			local cost = lower(job.wait_s, waited_foreign_s())
+			return {
+				severity = share(cost) >= limits.bad and not (saved(cost) < limits.lost) and "bad" or "warn",
+				cost = cost,
+				saving = saved(cost),
+				where = where,
+				text = format("Threads waited for a CPU in %s of the time they could run; other jobs had it for %s of " ..
+					"that, programs that are not profiled for %s.", percent(job.wait_share),
+					percent(job.waited_other_jobs_s / waited_s()), percent(job.waited_system_s / waited_s())),
+				remedy = advice("Ask for whole nodes (#SBATCH --exclusive), and look what else runs there.",
+					"Look what else runs there (top), and measure again when the machine is idle."),
+			}
+		end
 		if others > 0 and share(others) >= limits.seen then
 			local cost = lower(job.wait_s, others)
 			return {

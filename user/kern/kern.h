@@ -42,6 +42,7 @@ struct kern_opts {
 	unsigned nroots;
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
+	bool culprit_matrix;		       /* count who waits for whom, too */
 	bool block_issue;		       /* use the fallback for block_io_start */
 	bool net_skb;			       /* use the last resort for the socket tracepoints */
 	unsigned ring_bytes;		       /* 0: 256 KiB */
@@ -155,6 +156,7 @@ const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t 
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_burst_use *kern__burst_use(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
+const struct jp_culprits *kern__culprits(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot);
 /* Takes all stacks out of the kernel, fn is called with each. 0 or -errno. */
 int kern__take_stacks(struct kern *k,
@@ -208,6 +210,10 @@ void kern__commands_free(struct kern_commands *c);
 unsigned kern__families(const struct kern *k);
 /* How a family is measured on this node: "exact", or another way with the reason. The text lives
  * until the next call. */
+/* Calls fn for each pair of slots of which one has waited for the other, in ns. -ENOENT: they are not
+ * counted. */
+int kern__pairs(const struct kern *k, void (*fn)(const struct jp_pair_key *pair, uint64_t ns, void *ctx),
+		void *ctx);
 const char *kern__family_mode(const struct kern *k, enum family f);
 
 /* Finds out which transfers the network counters see on this node, by sending a few bytes over

@@ -180,6 +180,11 @@ const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot)
 	return element(k, M_WAIT, 0, slot);
 }
 
+const struct jp_culprits *kern__culprits(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_CULPRITS, cpu, slot);
+}
+
 const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot)
 {
 	return element(k, M_SAMPLES, 0, slot);

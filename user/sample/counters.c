@@ -116,6 +116,38 @@ void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 	}
 }
 
+/* A wait that is just being added is in some of the numbers only. */
+#define TRIES 64
+
+static uint64_t read_delay(const struct jp_sched *s, const struct jp_culprits *c,
+			   uint64_t by[JP_CULPRITS])
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < JP_CULPRITS; i++) {
+		by[i] = __atomic_load_n(&c->ns[i], __ATOMIC_ACQUIRE);
+		sum += by[i];
+	}
+	return __atomic_load_n(&s->run_delay_ns, __ATOMIC_ACQUIRE) - sum;
+}
+
+uint64_t counters__delay(const struct kern *k, unsigned cpu, uint32_t slot, struct totals *t)
+{
+	const struct jp_culprits *c = kern__culprits(k, cpu, slot);
+	const struct jp_sched *s = kern__sched(k, cpu, slot);
+	uint64_t by[JP_CULPRITS], delay = 0;
+
+	if (!c)
+		return s->run_delay_ns;
+	for (int i = 0; i < TRIES && read_delay(s, c, by); i++)
+		;
+	for (int i = 0; i < JP_CULPRITS; i++) {
+		t->v[T_CULPRITS + i] += by[i];
+		delay += by[i];
+	}
+	return delay;
+}
+
 void counters__hist(const struct kern *k, enum hist h, uint32_t slot, uint64_t out[HIST_CELLS])
 {
 	unsigned cpu, b;

@@ -57,6 +57,16 @@ enum total {
 	T_WAIT_END = T_BLOCKED + JP_CAUSES - 1,
 	T_RUNNING,     /* T_ON_CPU without T_STOLEN */
 	T_THREAD_TIME, /* T_ON_CPU, T_CPU_WAIT and all T_BLOCKED */
+	T_CULPRITS,    /* the numbers of struct jp_culprits: */
+	T_BY_SLOT = T_CULPRITS,
+	T_BY_TASK,
+	T_BY_STEP,
+	T_BY_JOB,
+	T_BY_OTHERS,
+	T_BY_SYSTEM,
+	T_BY_IDLE,
+	T_BY_UNKNOWN,
+	T_BY_OWN_TASK, /* T_BY_SLOT and T_BY_TASK */
 	T_SAMPLES,     /* all of them, and JP_MODULES of them: */
 	T_SAMPLED,
 	T_FOR_MPI = T_SAMPLED + JP_MODULES,

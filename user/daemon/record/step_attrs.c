@@ -95,9 +95,11 @@ static void put_modes(struct step *s, const struct step_env *env)
 {
 	unsigned f;
 
-	for (f = FAM_SCHED; f <= FAM_FILES; f <<= 1) {
+	for (f = FAM_SCHED; f <= FAM_CULPRIT; f <<= 1) {
 		char name[32];
 
+		if (f & FAM_SENSORS)
+			continue;
 		snprintf(name, sizeof(name), "Mode %s", family__name(f));
 		journal__attr_str(s->journal, name,
 				  s->families & f ? kern__family_mode(env->k, f)

@@ -58,6 +58,8 @@ enum {
 	KIND_COMMANDS, /* of names, not of slots: step_commands.c */
 	KIND_TIME_BUDGET,
 	KIND_RANK_BUDGET,
+	KIND_CULPRITS,
+	KIND_RANK_CULPRITS,
 	KIND_SAMPLES,
 	KIND_RANK_SAMPLES,
 	KIND_STACKS, /* record/step_stacks.h */
