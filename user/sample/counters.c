@@ -75,6 +75,12 @@ static void add_pmu(const struct jp_pmu *p, struct totals *t)
 	}
 }
 
+static const struct field burst_fields[] = {
+	{offsetof(struct jp_burst_use, burst_ns), T_BURST},
+	{offsetof(struct jp_burst_use, gap_ns), T_GAP},
+	{offsetof(struct jp_burst_use, lost), T_BURST_LOST},
+};
+
 void counters__add_wait(struct totals *t, const struct jp_wait *w)
 {
 	const uint64_t *v = (const uint64_t *)w;
@@ -82,13 +88,6 @@ void counters__add_wait(struct totals *t, const struct jp_wait *w)
 	for (size_t i = 0; i < WAIT_NUMBERS; i++)
 		t->v[T_WAIT + i] += v[i];
 }
-
-static const struct field burst_fields[] = {
-	{offsetof(struct jp_burst_use, burst_ns), T_BURST},
-	{offsetof(struct jp_burst_use, gap_ns), T_GAP},
-	{offsetof(struct jp_burst_use, lost), T_BURST_LOST},
-};
-
 
 static void add_samples(const struct jp_samples *s, struct totals *t)
 {

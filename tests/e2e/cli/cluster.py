@@ -135,7 +135,7 @@ def a_build():
     if not shutil.which("gcc"):
         raise Skipped("there is no gcc")
     d = tmpdir("build")
-    for name, n in (("small", 400), ("large", 2400)):
+    for name, n in (("small", 150), ("large", 900)):
         with open("%s/%s.c" % (d, name), "w") as f:
             f.writelines("int %s%d(int a) { int s = 0; for (int i = 0; i < a; i++) s += i * %d; return s; }\n"
                          % (name, i, i) for i in range(n))
