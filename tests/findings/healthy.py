@@ -114,7 +114,7 @@ def few_families(rng, seed):
     j = job(rng.choice(["some", "pair", "node", "shared", "threads"]), seed)
     families = ["SCHED", "MEMORY", "FILE", "SELF", "CGROUP", "LATENCY", "BLOCK", "NETWORK", "PERF", "ENERGY",
                 "INTERCONNECT", "NODE"]
-    j.without = {"FILES"} | set(rng.choice(families, 4, replace=False).tolist())
+    j.without = {"FILES", "WAIT"} | set(rng.choice(families, 4, replace=False).tolist())
     return j
 
 
