@@ -13,6 +13,8 @@
 
 #define TASK_UNINTERRUPTIBLE 0x2
 #define TASK_HALTED	     0x800c   /* stopped, traced, frozen */
+#define TASK_FREEZABLE	     0x2000
+#define PF_FREEZER_SKIP	     0x40000000
 #define PF_NO_REGISTERS	     0x204010 /* of the kernel: KTHREAD, USER_WORKER, IO_WORKER */
 
 enum { CALL_FILE = 0x40, CALL_SPAWN, CALL_FAULT };
@@ -155,6 +157,13 @@ static __always_inline u64 held_for(struct task_struct *p, const struct jp_task 
 	return throttled_for(queue) - t->held_ns;
 }
 
+/* In clone and the like: waits for the child that has the caller's memory, which a freezer may
+ * freeze, and not for a lock of the kernel. The state says so (6.1), or a flag that was there before. */
+static __always_inline bool is_vfork(struct task_struct *p, u32 state)
+{
+	return state & TASK_FREEZABLE || p->flags & PF_FREEZER_SKIP;
+}
+
 /* enum jp_cause of the gap that begins, or has begun. cast: see inode_of(). */
 static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 {
@@ -174,7 +183,7 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;
 	if (in_iowait(p))
 		return call == CALL_FAULT ? JP_CAUSE_FAULT : JP_CAUSE_DISK;
-	return call == CALL_SPAWN ? JP_CAUSE_CHILD : JP_CAUSE_KERNEL;
+	return call == CALL_SPAWN && is_vfork(p, state) ? JP_CAUSE_CHILD : JP_CAUSE_KERNEL;
 }
 
 #endif
