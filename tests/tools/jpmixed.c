@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A program of which each thread blocks in another way, again and again, for lengths that differ. */
+/* A program of which each thread blocks in another way, again and again, for lengths that differ.
+ */
 #include "tests/tools/tool.h"
 
 #include <poll.h>
@@ -239,10 +240,9 @@ static void *maps(void *seed)
 	return NULL;
 }
 
-static void *(*const ways[])(void *) = {sleeps, locks,	     locks,  locks,    pipes,
-					sockets, sockets,    polls,  syncs,    direct_reads,
-					faults, children,    signals, maps,    maps,
-					maps};
+static void *(*const ways[])(void *) = {sleeps,	 locks, locks, locks,	     pipes,  sockets,
+					sockets, polls, syncs, direct_reads, faults, children,
+					signals, maps,	maps,  maps};
 
 int main(int argc, char **argv)
 {

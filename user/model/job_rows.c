@@ -412,9 +412,10 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 {
 	struct job_reading *r = reading;
 	const struct job_part *part = &r->job->parts[item];
-	struct part_reading p = {
-		.grid = &r->job->grid, .of_tasks = r->of_tasks, .start_ns = part->start_ns,
-		.first_end_s = NAN};
+	struct part_reading p = {.grid = &r->job->grid,
+				 .of_tasks = r->of_tasks,
+				 .start_ns = part->start_ns,
+				 .first_end_s = NAN};
 	int err = part->trouble ? -EBADMSG : job_reading__open(r, r->places[item].input);
 	size_t begin;
 

@@ -12,12 +12,12 @@
 #include "view/line.h"
 #include "view/report/report_text.h"
 
-#define CELLS	   19	/* of the waterfall */
-#define SAID_SHARE 0.01 /* smaller terms are not in the sentence */
-#define MOSTLY	   0.6	/* of the waiting, on one node */
-#define NOTHING	   1e-6 /* of the wall time: rounding */
+#define CELLS	    19	 /* of the waterfall */
+#define SAID_SHARE  0.01 /* smaller terms are not in the sentence */
+#define MOSTLY	    0.6	 /* of the waiting, on one node */
+#define NOTHING	    1e-6 /* of the wall time: rounding */
 #define CAUSE_LEAST 1e-3 /* likewise: what a cause has to have to be named */
-#define SENTENCE   COMPARE_SENTENCE
+#define SENTENCE    COMPARE_SENTENCE
 
 /* ---- the two runs */
 
@@ -376,9 +376,9 @@ static void print_merged(const struct compare_page *p, enum compare_term term, F
 		name = "IPC and clock";
 	if (term == TERM_QUOTA)
 		name = "causes (futex, pipe, socket ...)";
-	snprintf(text, sizeof(text), "%c%s %s part of \"%s\": %s.", toupper(name[0]),
-		 name + 1, term == TERM_IPC || term == TERM_QUOTA ? "are" : "is", compare_words__of(p->c, in).name,
-		 p->why[term]);
+	snprintf(text, sizeof(text), "%c%s %s part of \"%s\": %s.", toupper(name[0]), name + 1,
+		 term == TERM_IPC || term == TERM_QUOTA ? "are" : "is",
+		 compare_words__of(p->c, in).name, p->why[term]);
 	report_text__paragraph(out, text, 0, 2);
 }
 
