@@ -114,7 +114,7 @@ const struct job_unit *compare_units__path(const struct compare_units *u, const 
 }
 
 static const enum quantity of_cause[COMPARE_CAUSES] = {
-	[TERM_QUOTA - TERM_QUOTA] = Q_HELD,
+	[0] = Q_HELD,
 	[TERM_NET_FS - TERM_QUOTA] = Q_BLOCKED_NET_FS,
 	[TERM_KERNEL - TERM_QUOTA] = Q_BLOCKED_KERNEL,
 	[TERM_FUTEX - TERM_QUOTA] = Q_BLOCKED_FUTEX,
