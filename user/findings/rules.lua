@@ -89,6 +89,39 @@ local function energy(j)
 	return j >= 3.6e5 and number(j / 3.6e6) .. " kWh" or number(j / 1000) .. " kJ"
 end
 
+-- What blocks threads, by the facts of TimeBudget: what it is, said as what they wait for, and what to look at.
+local BLOCKED = {
+	blocked_disk_s = {"a disk", "Look at its reads, writes and fsync()."},
+	blocked_fault_s = {"a disk in page faults", "Look at mapped files, and whether memory is short."},
+	blocked_net_fs_s = {"a network file system", "Use the node's own disk ($TMPDIR) for files that only this node needs."},
+	blocked_kernel_s = {"locks of the kernel or a driver", "Look for threads that map and unmap memory all the time."},
+	blocked_futex_s = {"other threads (futex: locks, conditions, barriers)",
+		"Look which lock or barrier its threads meet at: perf record -e sched:sched_switch -g"},
+	blocked_pipe_s = {"another process (a pipe)", "Look at the slower side of the pipe, or use more of it."},
+	blocked_socket_s = {"messages (a socket)", "Look which peer or server answers late, and ask it for more at once."},
+	blocked_poll_s = {"events (poll, select, epoll)", "Look whose messages or events it waits for: strace -f -e trace=poll,epoll_wait"},
+	blocked_sleep_s = {"the time (sleep)", "Look for sleep() and usleep() in the program and its scripts: wait for the event itself."},
+	blocked_signal_s = {"a signal", "Look who sends the signal, or who stopped it."},
+}
+
+-- What threads are blocked by for most of their time, of all tasks of the main step or of those in the list: an entry of
+-- BLOCKED, and its share of their time. nil: it is not known, or nothing is clear. Who waits for a child does not count:
+-- the child's own waiting says why.
+local function blocked_by(list, least)
+	local function all(name)
+		local a = task[name]
+		return known(sum(list and array_of(a, list) or a), 0)
+	end
+	if #task == 0 or not (all("thread_s") > 0) then return nil end
+	local time, most, name = all("thread_s") - all("blocked_child_s"), 0, nil
+	for key in pairs(BLOCKED) do
+		local s = all(key)
+		if s > most then most, name = s, key end
+	end
+	if not (time > 0 and ratio(most, time) >= least) then return nil end
+	return BLOCKED[name], math.min(1, ratio(most, time))
+end
+
 local function capital(text) return text:sub(1, 1):upper() .. text:sub(2) end
 
 local function per_second(a) return a / bin.span_s end
@@ -98,7 +131,7 @@ local function per_second(a) return a / bin.span_s end
 -- Cost: idle core-seconds.
 rules["cpu.unused"] = {
 	needs = {"job.cpu_share", "job.core_s", "job.cpu_s", "job.cores"},
-	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5},
+	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5, blocked = 0.5},
 	suppressed_by = {"cpu.nodes_unused", "cpu.serial", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.tail",
 		"job.stopped", "mpi.imbalance", "mpi.straggler", "io.wait", "io.one_rank", "io.periodic", "sync.fine",
 		"mem.thrash"},
@@ -122,11 +155,14 @@ rules["cpu.unused"] = {
 		if asleep >= limits.asleep then
 			remedy = "Look what its threads wait for: a sleep, a lock, another process, the network."
 		end
+		local cause, part = blocked_by(nil, limits.blocked)
+		if cause and asleep >= limits.asleep then remedy = cause[2] end
 		return {
 			severity = asked(job.cpu_share < limits.bad and "bad" or "warn"),
 			cost = idle_s(),
 			text = format("%s of %s were in use on average; %s were idle%s.",
 				used < 0.05 and "Almost none" or number(used), plural(job.cores, "core"), core_time(idle_s()),
+				cause and format(": its threads waited for %s in %s of their time", cause[1], percent(part)) or
 				asleep >= limits.asleep and format(", in %s of which its threads slept or waited for something other " ..
 				"than a CPU or a disk", percent(asleep)) or ""),
 			remedy = remedy,
@@ -295,10 +331,13 @@ rules["cpu.throttled"] = {
 		only_if(lost >= limits.warn, "a CPU quota stopped it for %s of the time it could run, not for %s",
 			percent(lost), percent(limits.warn))
 		local cost = lower(job.throttled_s, unused_s())
+		local held = indexes(mask(task.thread_held_s / (task.thread_held_s + task.thread_run_s), ">=", limits.warn))
+		local where = #held > 0 and #held < #task and ranks(held) or ""
 		return {
 			severity = lost >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
+			where = where,
 			text = format("A CPU quota stopped it for %s of the time it could run (%s).", percent(lost),
 				plural(job.throttled_s, "CPU-second")),
 			remedy = "Raise the quota of the container (--cpus) or of the service (CPUQuota), or start fewer threads.",
@@ -452,7 +491,7 @@ end
 -- Cost: core-seconds that equal work would save.
 rules["mpi.imbalance"] = {
 	needs = {"job.task_balance", "job.balance_saving", "job.core_s", "task.cpu_s"},
-	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95},
+	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15},
 	suppressed_by = {"mpi.straggler", "cpu.stacked", "cpu.tail", "cpu.nodes_unused", "io.one_rank", "job.stopped"},
 	source = "POP: load balance below 0.85; Scalasca",
 	judge = function(limits)
@@ -481,6 +520,8 @@ rules["mpi.imbalance"] = {
 		elseif factor < 1 then
 			text = format("%s used %s of the CPU time that %s used.", capital(who), percent(factor), rest)
 		end
+		local cause, part = blocked_by(indexes(mask(task.cpu_s, "<", mean(task.cpu_s))), limits.blocked)
+		if cause then text = format("%s Ranks with less waited for %s in %s of their time.", text, cause[1], percent(part)) end
 		return {
 			severity = severity,
 			cost = saving * job.core_s,
@@ -497,7 +538,7 @@ rules["mpi.imbalance"] = {
 -- Cost: core-seconds that the others waited for one rank.
 rules["mpi.straggler"] = {
 	needs = {"task.cpu_s", "job.core_s", "job.cpu_s", "job.wall_s"},
-	limits = {least_s = 120, factor = 1.3, rest = 0.1, tasks = 4, busy = 0.95, wait = 0.1},
+	limits = {least_s = 120, factor = 1.3, rest = 0.1, tasks = 4, busy = 0.95, wait = 0.1, blocked = 0.15},
 	suppressed_by = {"io.one_rank", "cpu.tail", "cpu.stacked"},
 	source = "Darshan's slowest rank",
 	judge = function(limits)
@@ -513,6 +554,7 @@ rules["mpi.straggler"] = {
 		only_if(not (job.wait_share >= limits.wait), "threads waited for a core")
 		local others_busy = ratio(sum(task.cpu_s) - most, (#task - 1) * job.wall_s)
 		only_if(not (others_busy >= limits.busy), "the other ranks were busy all the time")
+		local cause = blocked_by(indexes(mask(task.cpu_s, "<", most)), limits.blocked)
 		local cost = lower((most - usual) * (math.min(#task, known(job.cores, #task)) - 1), idle_s())
 		local who = ranks({at})
 		return {
@@ -520,8 +562,8 @@ rules["mpi.straggler"] = {
 			cost = cost,
 			saving = share(cost),
 			where = who,
-			text = format("%s used %s of CPU time, %s the median of the %s, which waited.", capital(who),
-				duration(most), short_factor(most / usual), plural(#task - 1, "other")),
+			text = format("%s used %s of CPU time, %s the median of the %s, which waited%s.", capital(who),
+				duration(most), short_factor(most / usual), plural(#task - 1, "other"), cause and format(" for %s", cause[1]) or ""),
 			remedy = "Look at what this rank does more than others (its data, output, or its node), and share that.",
 		}
 	end,
@@ -804,26 +846,33 @@ rules["cpu.spin_yield"] = {
 -- Cost: waiting for disks, as far as cores were idle.
 rules["io.wait"] = {
 	needs = {"job.disk_wait_s", "job.wall_s", "job.tasks", "job.core_s", "job.cpu_s", "job.cpu_share"},
-	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95},
+	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5},
 	suppressed_by = {"mem.thrash", "io.periodic"},
 	source = "jobprof's own",
 	judge = function(limits)
 		-- Several threads of a task may wait at the same time; and a task that sleeps does not wait.
-		local waited = lower(ratio(job.disk_wait_s, job.wall_s * job.tasks),
-			ratio(job.disk_wait_s, job.disk_wait_s + job.cpu_s + known(job.wait_s, 0)))
+		local disk_s, net_s = job.disk_wait_s, known(job.blocked_net_fs_s, 0)
+		local wait_s = disk_s + net_s
+		local waited = lower(ratio(wait_s, job.wall_s * job.tasks),
+			ratio(wait_s, wait_s + job.cpu_s + known(job.wait_s, 0)))
 		only_if(waited >= limits.warn, "tasks waited for a disk for %s of the time, not %s", percent(waited),
 			percent(limits.warn))
 		only_if(job.cpu_share <= limits.busy, "the cores were busy meanwhile")
-		local cost = lower(job.disk_wait_s, unused_s())
+		local cost = lower(wait_s, unused_s())
+		local is_net = net_s > disk_s
+		local by_faults = not is_net and job.blocked_fault_s >= limits.mostly * (job.blocked_fault_s + job.blocked_disk_s)
+		local what = is_net and "a network file system" or net_s > limits.warn * wait_s and "a disk or a network file system" or "a disk"
 		return {
 			severity = waited >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = saved(cost),
-			text = format("%s waited for a disk for %s of the time, %s in all%s.",
-				job.tasks == 1 and "The task" or "Tasks", percent(waited), duration(job.disk_wait_s),
-				job.blk_p99_s >= 0 and format("; 99 of 100 requests took less than %s",
+			text = format("%s waited for %s for %s of the time, %s in all%s%s.",
+				job.tasks == 1 and "The task" or "Tasks", what, percent(waited), duration(wait_s),
+				by_faults and ", mostly in page faults: mapped files and programs" or "",
+				not is_net and job.blk_p99_s >= 0 and format("; 99 of 100 requests took less than %s",
 				duration(job.blk_p99_s)) or ""),
-			remedy = "Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
+			remedy = by_faults and "Read files that are mapped once and in order (madvise, MAP_POPULATE), keep programs and libraries on " ..
+				"the node's own disk, and look whether memory is short." or "Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
 				"read, fewer fsync() or commits.",
 		}
 	end,
@@ -1310,7 +1359,7 @@ rules["proc.forks"] = {
 rules["sync.fine"] = {
 	needs = {"job.vol_switches", "job.cpu_s", "job.cpu_share", "job.core_s", "job.cores", "job.disk_wait_s",
 		"job.read_calls", "job.write_calls", "job.net_ops"},
-	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30},
+	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30, blocked = 0.3},
 	suppressed_by = {"io.wait", "io.small", "cpu.stacked", "cpu.throttled"},
 	source = "PCP: 4000 switches a second and CPU",
 	judge = function(limits)
@@ -1326,12 +1375,14 @@ rules["sync.fine"] = {
 		only_if(job.disk_wait_s < limits.disk * job.core_s, "tasks waited for a disk")
 		only_if(job.read_calls + job.write_calls + job.net_ops < limits.calls * job.vol_switches,
 			"it reads, writes or talks about as often as it sleeps")
+		local cause, part = blocked_by(nil, limits.blocked)
 		return {
 			severity = "warn",
 			cost = idle_s(),
-			text = format("Threads slept %s times per CPU second and %s of the core time was not used: they wait for " ..
-				"locks or for each other.", number(rate), percent(math.max(0, 1 - job.cpu_share))),
-			remedy = "Give threads larger pieces of work, or let them wait a little before they sleep (OMP_WAIT_POLICY=active).",
+			text = format("Threads slept %s times per CPU second and %s of the core time was not used: they wait for %s.",
+				number(rate), percent(math.max(0, 1 - job.cpu_share)), cause and format("%s in %s of their time", cause[1],
+				percent(part)) or "locks or for each other"),
+			remedy = cause and cause ~= BLOCKED.blocked_futex_s and cause[2] or "Give threads larger pieces of work, or let them wait a little before they sleep (OMP_WAIT_POLICY=active).",
 		}
 	end,
 }

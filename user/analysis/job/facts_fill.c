@@ -26,6 +26,7 @@ static const struct {
 	{FACT_JOB_throttled_s, Q_THROTTLED},
 	{FACT_JOB_probe_s, Q_PROBE},
 	{FACT_JOB_thread_s, Q_THREAD_TIME},
+	{FACT_JOB_thread_run_s, Q_RUNNING},
 	{FACT_JOB_thread_wait_s, Q_CPU_WAIT},
 	{FACT_JOB_thread_held_s, Q_HELD},
 	{FACT_JOB_thread_stolen_s, Q_INTERRUPTED},
