@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 420
+# timeout: 600
 # SPDX-License-Identifier: GPL-2.0-only
 """Samples: what threads execute, against programs that measure it by their own clocks."""
 
