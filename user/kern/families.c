@@ -251,6 +251,8 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 		return block_mode(k);
 	case FAM_SELF:
 		return "estimated";
+	case FAM_SAMPLE:
+		return "sampled: 97 times a second of each CPU";
 	case FAM_WAIT:
 		return kern_wait_mode(k);
 	case FAM_NETWORK:

@@ -7,8 +7,10 @@ import json
 import math
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *
@@ -117,12 +119,43 @@ def yielding():
     ranks("yielding", "--mca", "mpi_yield_when_idle", "1")
 
 
+def said_of_balance(path):
+    out = subprocess.run([JOBPROF, "report", "--facts", path], capture_output=True, text=True).stdout
+    return next((l for l in out.splitlines() if l.startswith("job.load_balance")), out)
+
+
+def not_sampled():
+    """Ranks that spin run all the time: their CPU time says nothing."""
+    run, path = run_jobprof(["mpirun.openmpi", "--oversubscribe", "-n", "2", built_with_mpi(), tmpdir("ranks"), "4", "2", "1"], 1,
+                            timeout=110, env=plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+    line = said_of_balance(path)
+    is_true("not sampled: UNSUITABLE, may spin", "not known: UNSUITABLE" in line and "spinning" in line, line)
+
+
 def without_mpi():
     run, path = run_jobprof(["sh", "-c", "for i in 0 1; do PMI_RANK=$i %s 3 >/dev/null & done; wait" % tool("jpmix")], 1,
                             series="all,sample")
-    out = subprocess.run([JOBPROF, "report", "--facts", path], capture_output=True, text=True).stdout
-    lines = [l for l in out.splitlines() if l.startswith("job.load_balance")]
-    is_true("without MPI: UNSUITABLE", len(lines) == 1 and "not known" in lines[0] and "UNSUITABLE" in lines[0], lines)
+    line = said_of_balance(path)
+    is_true("without MPI: UNSUITABLE", "not known: UNSUITABLE" in line and "MPI library" in line, line)
+
+
+def restarted():
+    """The clock and the thread that books begin again with jobprofd; meanwhile nothing is sampled."""
+    d, job = Daemon(0.5, ProfileHDF5Default="all,sample").start(), new_job()
+    s = Stepd(job, 0, [tool("jpmix"), "8"], v2_task(Trees().job(job) + "/step_0"))
+    time.sleep(2)
+    d.end(signal.SIGKILL)
+    gone = time.monotonic()
+    d.start()
+    gone = time.monotonic() - gone + 0.5
+    s.end()
+    path = d.file(job, 0)
+    got, cpu = sampled(path), total(task_table(path), "CPUTime")
+    n = got["Samples"]
+    is_true("restarted: samples", HZ * (cpu - gone) - 3 * math.sqrt(HZ * cpu) <= n <= HZ * cpu + 3 * math.sqrt(HZ * cpu),
+            "%d in %.2f s, without %.2f s" % (n, cpu, gone))
+    is_share("restarted: Library", got["Library"], n, 0.4, 0.02)
+    is_true("restarted: nothing unknown", got["Unknown"] <= 0.01 * n, got)
 
 
 def not_asked():
@@ -134,4 +167,4 @@ def not_asked():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([mixed, short_lived, in_kernel, interpreter, spinning, yielding, without_mpi, not_asked])
+    run_tests([mixed, short_lived, in_kernel, interpreter, spinning, yielding, not_sampled, without_mpi, restarted, not_asked])
