@@ -104,10 +104,12 @@ static int read_run(struct work *w, unsigned i)
 				.steps = w->files[i].steps,
 				.nsteps = w->files[i].nsteps};
 	const char *path = w->files[i].path, *slash = strrchr(path, '/');
+	char missing[SELECT_MISSING];
 	struct reader *r = NULL;
 	int err = reader__open(&r, path);
 
-	if (!err && select_args__missing(r, &sel, path)) {
+	if (!err && select__missing(r, &sel, missing)) {
+		log_error("%s: %s", path, missing);
 		reader__free(r);
 		return 1;
 	}
