@@ -119,7 +119,7 @@ def forms():
     directory = tmpdir()
     name = os.path.join(directory, "a<b>\"&' .x")
     shutil.copy(built("plain"), name)
-    run, path = run_jobprof([name, "12"], 1, SERIES)  # more than one interval
+    run, path = run_jobprof(["timeout", "12", name, "100"], 1, SERIES)  # more than one interval
     svg = flame(path, "--svg", "-")
     tree = ElementTree.fromstring(svg)
     tags = {e.tag.rsplit("}")[-1] for e in tree.iter()}
