@@ -53,8 +53,9 @@ enum family {
 	FAM_WAIT = 1 << 16,	    /* TimeBudget */
 	FAM_CULPRIT = 1 << 17,	    /* Culprits */
 };
-#define FAM_SENSORS 0xf800 /* read by jobprofd */
-#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT | FAM_CULPRIT) /* what "all" means: not FAM_FILES */
+#define FAM_SENSORS 0xf800					   /* read by jobprofd */
+#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT | FAM_CULPRIT) /* what "all" means: not FAM_FILES \
+								    */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
 #define JP_SLOT_OTHER 0u

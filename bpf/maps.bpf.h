@@ -33,9 +33,9 @@ struct jp_task {
 	u32 cause; /* enum jp_cause, of the gap that began then */
 	u32 pad0;
 	struct jp_wait wait;
-	u64 move_clock; /* when next_slot was asked for */
-	u64 held_queue; /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
-	u64 held_ns;	/* and how long that had been throttled ever */
+	u64 move_clock;	   /* when next_slot was asked for */
+	u64 held_queue;	   /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
+	u64 held_ns;	   /* and how long that had been throttled ever */
 	u64 lost_delay_ns; /* of the family culprit: run_delay at its last move to another CPU */
 	u64 utime_ns;
 	u64 stime_ns;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Prints what threads were blocked by, and what had the CPU that they waited for: most first, as shares
- * of all that time. */
+/* Prints what threads were blocked by, and what had the CPU that they waited for: most first, as
+ * shares of all that time. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,12 +30,9 @@ static const struct part causes[] = {
 #define N_CAUSES (sizeof(causes) / sizeof(causes[0]))
 
 static const struct part culprits[] = {
-	{FACT_JOB_waited_own_task_s, "own task"},
-	{FACT_JOB_waited_own_step_s, "own step"},
-	{FACT_JOB_waited_own_job_s, "own job"},
-	{FACT_JOB_waited_other_jobs_s, "other jobs"},
-	{FACT_JOB_waited_system_s, "not profiled"},
-	{FACT_JOB_waited_idle_s, "wake-up"},
+	{FACT_JOB_waited_own_task_s, "own task"},   {FACT_JOB_waited_own_step_s, "own step"},
+	{FACT_JOB_waited_own_job_s, "own job"},	    {FACT_JOB_waited_other_jobs_s, "other jobs"},
+	{FACT_JOB_waited_system_s, "not profiled"}, {FACT_JOB_waited_idle_s, "wake-up"},
 	{FACT_JOB_waited_unknown_s, "unknown"},
 };
 #define N_CULPRITS (sizeof(culprits) / sizeof(culprits[0]))
