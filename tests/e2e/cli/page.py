@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 600
 """jobprof report --html: the page in Debian's Chromium shows the numbers of --json and of the file, whatever is

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # timeout: 300
 # SPDX-License-Identifier: GPL-2.0-only
 """kill -9 of any of the programs at any instant: every file opens, at all times; a row is missing

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # timeout: 240
 # runs: alone
 # SPDX-License-Identifier: GPL-2.0-only

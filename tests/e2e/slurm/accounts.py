@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # timeout: 120
 # SPDX-License-Identifier: GPL-2.0-only
 """Numbers of real jobs, against the programs' own accounts, the kernel's, and those of Slurm's own

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # timeout: 300
 # SPDX-License-Identifier: GPL-2.0-only
 """What jobprof does with each feature of Slurm: one function per row of docs/compatibility.md. The
