@@ -5,6 +5,7 @@ import test from 'node:test';
 import { Clock, spacing } from '../../web/src/clock.js';
 import { LEVELS, UNKNOWN, cell, quantile, read, rowsOf, stateOf } from '../../web/src/data.js';
 import * as format from '../../web/src/format.js';
+import { shown } from '../../web/src/budget.js';
 import { steps } from '../../web/src/compare.js';
 import { tooShort } from '../../web/src/findings.js';
 import { boxes, ends, found, functions, tree, weigh } from '../../web/src/flame.js';
@@ -50,6 +51,17 @@ test('lines are unpacked; one unit is its own lowest and highest', () => {
 	assert.deepEqual([...one.highest], [1, NaN, 3]);
 	assert.deepEqual(summary(one, 0, 3), { highest: 3, median: 2, lowest: 1 });
 	assert.ok(Number.isNaN(summary(one, 1, 2).highest));
+});
+
+test('causes that are rare are one, of the job and of its rows alike, but what one row has much of is shown', () => {
+	const of = (kind, name, share) => ({ kind, name, share });
+	const { shares, rows } = shown([of('run', 'own code', 0.8), of('stolen', 'stolen', 0), of('quota', 'CPU quota', null), of('blocked', 'futex', 0.17), of('blocked', 'pipe', 0.009), of('blocked', 'poll', 0.006), of('blocked', 'child', 0.005), of('blocked', 'other', 0.01)],
+		[[0.8, 0.8], [0, 0], [null, null], [0.19, 0.07], [0, 0.11], [0.004, 0], [0.003, 0.01], [0.003, 0.01]]);
+
+	assert.deepEqual(shares.map((s) => s.name), ['own code', 'futex', 'pipe', 'other']);
+	assert.ok(Math.abs(shares.reduce((a, s) => a + s.share, 0) - 1) < 1e-9);
+	assert.deepEqual(rows.map((r) => r.length), [2, 2, 2, 2]);
+	rows[0].forEach((_, k) => assert.ok(Math.abs(rows.reduce((a, r) => a + r[k], 0) - 1) < 1e-9));
 });
 
 test('a part of the time budget that is not known has no bar, neither of the job nor of rows', () => {
@@ -213,7 +225,7 @@ test('where a longer run would judge most rules, it is said how many, unless --s
 
 test('a waterfall goes from term to term, and leaves out what is part of another or not there', () => {
 	const term = (id, s, more = {}) => ({ id, s, a: 0, b: 0, part_of: null, ...more });
-	const rows = steps([term('work', 5), term('ipc', null, { part_of: 'work' }), term('cores', 0), term('disk', -2), term('tail', 0, { a: 1 })]);
+	const rows = steps([term('work', 5), term('ipc', null, { part_of: 'work' }), term('cores', 0), term('disk', -2), term('futex', 0, { a: 0.05, b: 0.05 }), term('tail', 0, { a: 1 })], 100);
 
 	assert.deepEqual(rows.map((r) => [r.term.id, r.from, r.to]), [['work', 0, 5], ['disk', 5, 3], ['tail', 3, 3]]);
 });

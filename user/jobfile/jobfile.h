@@ -15,7 +15,5 @@
 #include "jobfile/merge/merge.h"
 #include "jobfile/merge/merge_wait.h"
 #include "jobfile/select.h"
-#include "jobfile/stacks.h"
-#include "jobfile/symbols.h"
 
 #endif

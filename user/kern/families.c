@@ -238,6 +238,8 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 {
 	if (f == FAM_PERF && k->control->pmu_text[0])
 		return k->control->pmu_text;
+	if (f == FAM_CULPRIT)
+		return kern_culprit_mode(k);
 	if (!(k->families & f))
 		return missing(k, f);
 	switch (f) {

@@ -16,8 +16,7 @@
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
-#include "jobfile/jobfile.h"
+#include "model/model.h"
 #include "view/flame/flame.h"
 
 enum {
@@ -104,18 +103,16 @@ static int read_run(struct work *w, unsigned i)
 				.steps = w->files[i].steps,
 				.nsteps = w->files[i].nsteps};
 	const char *path = w->files[i].path, *slash = strrchr(path, '/');
-	char missing[SELECT_MISSING];
-	struct reader *r = NULL;
-	int err = reader__open(&r, path);
+	struct model_file f;
+	int err = model_file__open(&f, path);
 
-	if (!err && select__missing(r, &sel, missing)) {
-		log_error("%s: %s", path, missing);
-		reader__free(r);
+	if (!err && select_args__missing(&f, &sel, path)) {
+		model_file__close(&f);
 		return 1;
 	}
 	if (!err)
-		err = stacks__read(&w->stacks[i], r, &sel);
-	reader__free(r);
+		err = stacks__read(&w->stacks[i], &f, &sel);
+	model_file__close(&f);
 	if (err == -ENOENT) {
 		log_error(
 			"%s: it has no stacks%s: they are recorded where the family stack is asked "
@@ -126,7 +123,7 @@ static int read_run(struct work *w, unsigned i)
 	if (!err)
 		err = flame__add(&w->flame, &w->stacks[i], w->symbols, slash ? slash + 1 : path);
 	if (err)
-		log_error("%s: %s", path, reader__strerror(err));
+		log_error("%s: %s", path, model_file__strerror(err));
 	return err ? 1 : 0;
 }
 

@@ -58,10 +58,15 @@ enum {
 	KIND_COMMANDS, /* of names, not of slots: step_commands.c */
 	KIND_TIME_BUDGET,
 	KIND_RANK_BUDGET,
+	KIND_CULPRITS,
+	KIND_RANK_CULPRITS,
 	KIND_SAMPLES,
 	KIND_RANK_SAMPLES,
 	KIND_STACKS, /* record/step_stacks.h */
 	KIND_CALL_TREE,
+	KIND_BURSTS, /* of bursts, not of slots: step_bursts.c */
+	KIND_BURST_LENGTH,
+	KIND_GAP_LENGTH,
 	COUNTED_KINDS,
 	/* tables of the node's sensors: each kind has an interval, and any number of tables
 	 * (node.h) */

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "jobfile/stacks.h"
-#include "jobfile/symbols.h"
+#include "model/stacks.h"
+#include "model/symbols.h"
 
 enum { FLAME_ROOT = 0, FLAME_RUNS = 2 };
 

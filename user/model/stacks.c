@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Reads stacks. The file is not trusted: nodes may be missing, or their own ancestors. */
-#include "jobfile/stacks.h"
+#include "model/stacks.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 
 #include "base/str.h"
 #include "hdf5/hdf5.h"
+#include "model/model.h"
 
 #define NODES_MAX   (1u << 22)
 #define COUNTS_MAX  (1u << 25)
@@ -203,13 +204,13 @@ static int read_node(struct stacks *s, const struct reader_node *n, const struct
 	return err;
 }
 
-int stacks__read(struct stacks *out, const struct reader *r, const struct selection *sel)
+int stacks__read(struct stacks *out, const struct model_file *f, const struct selection *sel)
 {
 	struct node_ref *refs = NULL;
 	struct cursor *c = NULL;
 	unsigned n = 0;
 	bool any = false;
-	int err = select__nodes(r, sel, &refs, &n);
+	int err = select__nodes(f->reader, sel, &refs, &n);
 
 	*out = (struct stacks){};
 	if (!err)
@@ -217,7 +218,7 @@ int stacks__read(struct stacks *out, const struct reader *r, const struct select
 	for (unsigned i = 0; !err && i < n; i++) {
 		struct reader_node *node = NULL;
 
-		err = reader__node(r, refs[i].step, refs[i].node, "Stacks", &node);
+		err = reader__node(f->reader, refs[i].step, refs[i].node, "Stacks", &node);
 		if (!err)
 			err = reader_node__series(node, "CallTree");
 		if (!err)

@@ -4,8 +4,8 @@
  * it has the build id. debuginfod is asked where DEBUGINFOD_URLS is set, as all of elfutils does.
  * Files are parsed: for limited children (pool/pool.h).
  */
-#ifndef JP_JOBFILE_SYMBOLS_H
-#define JP_JOBFILE_SYMBOLS_H
+#ifndef JP_MODEL_SYMBOLS_H
+#define JP_MODEL_SYMBOLS_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* libdw finds symbols, also in files of debug information. */
-#include "jobfile/symbols.h"
+#include "model/symbols.h"
 
 #include <ctype.h>
 #include <elfutils/libdwfl.h>

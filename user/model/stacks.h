@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The stacks of a file (tables Stacks and CallTree), of all nodes and steps together. */
-#ifndef JP_JOBFILE_STACKS_H
-#define JP_JOBFILE_STACKS_H
+#ifndef JP_MODEL_STACKS_H
+#define JP_MODEL_STACKS_H
 
 #include "base/id_table.h"
 #include "jobfile/select.h"
+
+struct model_file;
 
 struct stack_node {
 	uint64_t id, parent; /* 0: none */
@@ -31,7 +33,7 @@ struct stacks {
 
 /* Reads the steps, nodes and tasks that sel means. 0; -ENOENT: the file has no stacks; -EBADMSG:
  * damaged; -EMSGSIZE: more than we follow; -ENOMEM. stacks__free() in all cases. */
-int stacks__read(struct stacks *out, const struct reader *r, const struct selection *sel);
+int stacks__read(struct stacks *out, const struct model_file *f, const struct selection *sel);
 void stacks__free(struct stacks *s);
 /* The name of a node's module, "?": the file does not say. */
 const char *stacks__module(const struct stacks *s, const struct stack_node *n);
