@@ -89,7 +89,7 @@ def blocked():
         is_true("blocked by %s: as TimeBudget" % name,
                 wanted < 0.01 or 0.97 * wanted - 0.02 < sums.get("[blocked: %s]" % name, 0) < wanted + 0.001,
                 (wanted, sums))
-    is_true("stacks of gaps are taken", sum(without.values()) < 0.1 * sum(sums.values()), (without, sums))
+    is_true("stacks of gaps are taken", sum(without.values()) < 0.3 * sum(sums.values()), (without, sums))
 
 
 def built(name, *flags):
