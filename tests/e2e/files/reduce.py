@@ -258,14 +258,23 @@ def rank_of(pid):
     return None
 
 
-def kill_rank(mpi, rank):
-    """Its first process, which mpirun started."""
-    def found():
-        with open("/proc/%d/task/%d/children" % (mpi, mpi)) as f:
-            return [int(p) for p in f.read().split() if rank_of(int(p)) == b"%d" % rank]
-    wait_until(found, 10, "rank %d" % rank)
-    pid = found()[0]
-    time.sleep(1)  # it has joined the others, and reads
+def children(pid):
+    with contextlib.suppress(OSError):
+        with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+            return [int(p) for p in f.read().split()]
+    return []
+
+
+def kill_rank(mpi, rank, others):
+    """A process that mpirun started. What reads its files is stopped first, so that it has not ended when `others` are
+    there, parts with all that the other processes have."""
+    def readers():
+        return [(p, child) for p in children(mpi) if rank_of(p) == b"%d" % rank for child in children(p)]
+    wait_until(readers, 10, "what reads for rank %d" % rank)
+    pid, reader = readers()[0]
+    os.kill(reader, signal.SIGSTOP)
+    wait_until(lambda: all(os.path.exists(p) for p in others), 20, "the parts of the others")
+    time.sleep(1)  # they are written file by file
     os.kill(pid, signal.SIGKILL)
 
 
@@ -274,9 +283,9 @@ def lost_rank():
     them too, they have left it in parts."""
     need_mpi()
     d, _ = make_files(8, 40)
-    for i in range(2, 8, 4):  # of rank 2: takes longer than a second
+    for i in range(2, 8, 4):  # of rank 2: large enough for it to be seen while it reads
         with h5py.File("%s/7_0_n%d.h5" % (d, i), "a") as f:
-            for t in range(40):
+            for t in range(20):
                 dataset(f["n%d" % i], "Tasks/%d" % (100 + t), rows_of_task(numpy.random.default_rng(t), 60000))
     whole = as_json(*[p for i, p in enumerate(paths_of(d)) if i % 4 != 2])
     for more in ([], ["--enable-recovery"]):
@@ -284,7 +293,7 @@ def lost_rank():
         p = subprocess.Popen(mpirun(4, *more) + [JOBPROF, "reduce", "--json", "-k", str(K), "--keep", keep, d], text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              env=plain_env(OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
-        kill_rank(p.pid, 2)
+        kill_rank(p.pid, 2, ["%s/rank-%d.part" % (keep, i) for i in (0, 1, 3)])
         out, err = p.communicate(timeout=100)
         kept = sorted(f for f in os.listdir(keep) if f.endswith(".part"))
         name = "a killed process" + "".join(" " + m for m in more)
