@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
+/* The numbers of struct jp_wait are T_WAIT and those after it. */
+#define WAIT_NUMBERS (sizeof(struct jp_wait) / sizeof(uint64_t))
+_Static_assert(T_WAIT + WAIT_NUMBERS == T_WAIT_END + 1, "T_WAIT");
+
 struct field {
 	size_t offset;
 	enum total total;
@@ -71,13 +75,21 @@ static void add_pmu(const struct jp_pmu *p, struct totals *t)
 	}
 }
 
+void counters__add_wait(struct totals *t, const struct jp_wait *w)
+{
+	const uint64_t *v = (const uint64_t *)w;
+
+	for (size_t i = 0; i < WAIT_NUMBERS; i++)
+		t->v[T_WAIT + i] += v[i];
+}
+
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 {
-	const uint64_t *wait = (const uint64_t *)kern__wait(k, slot);
-	unsigned cpu, i;
+	const struct jp_wait *wait = kern__wait(k, slot);
+	unsigned cpu;
 
-	for (i = 0; wait && i < sizeof(struct jp_wait) / sizeof(*wait); i++)
-		t->v[T_WAIT + i] += wait[i];
+	if (wait)
+		counters__add_wait(t, wait);
 	for (cpu = 0; cpu < kern__ncpus(k); cpu++) {
 		ADD_FIELDS(kern__blk(k, cpu, slot), blk_fields, t);
 		ADD_FIELDS(kern__net(k, cpu, slot), net_fields, t);
