@@ -342,4 +342,53 @@ def words():
     is_equal("the text has 80 columns", [x for x in text.splitlines() if len(x) > 80], [])
 
 
-run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words])
+KINDS = ((0.002, 0.0005, 3000), (0.030, 0.004, 1500), (0.4, 0.0005, 900))  # run time, gap, bursts
+
+
+def make_bursts():
+    """Three kinds of bursts on six nodes, far from each other and alike among themselves; some that are like none."""
+    d, _ = make_files(1, 3)
+    rng = numpy.random.default_rng(8)
+    rows = numpy.concatenate([numpy.column_stack([run * rng.normal(1, 0.01, n), gap * rng.normal(1, 0.01, n), numpy.full(n, i + 1)])
+                              for i, (run, gap, n) in enumerate(KINDS)]
+                             + [numpy.array([[5, 3, 0], [1e-3, 10, 0], [0.01, numpy.nan, -1], [0.02, 0, -1]])])
+    rng.shuffle(rows)
+    parts = numpy.array_split(rows, 6)
+    for i, part in enumerate(parts):
+        node_file("%s/7_0_n%d.h5" % (d, i), "n%d" % i,
+                  {"Bursts/%d" % i: rows_of(numpy.arange(len(part)), [("RunTime", F), ("Gap", F)], [part[:, 0], part[:, 1]])}, index=i)
+    return d, rows
+
+
+def clusters():
+    """All bursts are in the cluster of their kind, also when a third of them was sampled; by any number of processes."""
+    d, rows = make_bursts()
+    by_share = sorted(KINDS, key=lambda k: -k[0] * k[2])
+    for k in ("20000", "1800"):
+        j = json.loads(reduced("--clusters", "--json", "-k", k, d).stdout)
+        got = j["clusters"][1:]
+        is_equal("clusters of %s: bursts of each kind" % k, [c["n"] for c in got], [n for _, _, n in by_share])
+        is_equal("clusters of %s: noise" % k, j["clusters"][0]["n"], 2)
+        for c, kind in zip(got, by_share):
+            mine = rows[rows[:, 2] == KINDS.index(kind) + 1]
+            for name, v in (("RunTime", mine[:, 0]), ("Gap", mine[:, 1])):
+                is_near("clusters of %s: mean %s of %d" % (k, name, c["cluster"]), c[name + "_mean"], v.mean(), rel=1e-12)
+                is_near("clusters of %s: deviation %s of %d" % (k, name, c["cluster"]), c[name + "_std"], v.std(ddof=1), rel=1e-10)
+            is_near("clusters of %s: share of %d" % (k, c["cluster"]), c["share"],
+                    mine[:, 0].sum() / rows[rows[:, 2] >= 0][:, 0].sum(), rel=1e-12)
+    for n in (2, 8):
+        need_mpi()
+        other = json.loads(reduced("--clusters", "--json", "-k", "1800", d, before=mpirun(n)).stdout)
+        is_equal("clusters: %d processes, the same model" % n, other["model"], j["model"])
+        is_true("clusters: %d processes, the same table" % n, all(
+            approx(a[key], b[key], rel=1e-12) for a, b in zip(other["clusters"], j["clusters"]) for key in a if a[key] is not None),
+            [other["clusters"], j["clusters"]])
+    path = merged(d)
+    reduced("--clusters", "--store", path)
+    with h5py.File(path) as f:
+        g = f["analysis/clusters/0"]
+        is_equal("clusters: stored", [int(r["n"]) for r in g["table"]], [2] + [n for _, _, n in by_share])
+        is_equal("clusters: the model's points are stored", len(g["model"]), len(rows) - 2)
+
+
+run_tests([moments, sample, any_order, any_ranks, parts, damaged_parts, damaged_file, lost_rank, stored, words, clusters])

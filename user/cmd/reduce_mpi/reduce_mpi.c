@@ -99,14 +99,13 @@ static bool hear(unsigned from, MPI_Status *status, MPI_Request *pending)
 	return false;
 }
 
-static void send_part(const void *bytes, size_t n)
+static void send_part(unsigned to, const void *bytes, size_t n)
 {
-	unsigned parent = reduce_tree__parent(world.rank);
 	MPI_Request request;
 	MPI_Status status;
 
-	if (!MPI_Isend(bytes, (int)n, MPI_BYTE, (int)parent, TAG_PART, MPI_COMM_WORLD, &request))
-		hear(parent, &status, &request);
+	if (!MPI_Isend(bytes, (int)n, MPI_BYTE, (int)to, TAG_PART, MPI_COMM_WORLD, &request))
+		hear(to, &status, &request);
 }
 
 static bool receive(unsigned from, struct message *m)

@@ -3,6 +3,7 @@
 #include "cmd/jobprof/reduce/reduce.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,8 @@ static const struct opt opts[] = {
 	OPT_INPUT,
 	OPT_NODES,
 	{'k', "sample", "ROWS", "of the sample, 0 to 50000; default 100"},
+	{OPT_LONG + 'c', "clusters", NULL,
+	 "which kinds of bursts there are: those of series Bursts"},
 	{OPT_LONG + 'j', "json", NULL, "as JSON, with histograms and the sample"},
 	{OPT_LONG + 's', "store", NULL, "puts the result into the job file, which is one"},
 	{OPT_LONG + 'k', "keep", "DIR",
@@ -79,6 +82,10 @@ static int set_option(void *ctx, int letter, const char *arg)
 		return set_sample(o, arg);
 	case OPT_LONG + 'j':
 		o->json = true;
+		return 0;
+	case OPT_LONG + 'c':
+		o->clusters = true;
+		o->series = MODEL_SERIES;
 		return 0;
 	case OPT_LONG + 's':
 		o->store = true;
@@ -162,6 +169,11 @@ static int prepare(struct reduce_work *w, char **words, unsigned n)
 					   w->sel.nodes);
 	else if (!status)
 		status = find_files(w, words, n);
+	if (!status && o->clusters && w->parts.n) {
+		log_error("--clusters: %s: bursts are read twice, and a part has a sample of them",
+			  w->parts.v[0]);
+		status = 2;
+	}
 	if (!status && o->store && w->files.n != 1) {
 		log_error("--store: a result is put into one job file, and these are %u files: "
 			  "jobprof merge makes one",
@@ -174,27 +186,33 @@ static int prepare(struct reduce_work *w, char **words, unsigned n)
 
 static int reduce(struct reduce_work *w, const struct reduce_world *world)
 {
-	struct reduction r = {0};
+	struct reduce_result r = {0};
 	int status = reduce_tree__collect(w, world, &r);
 
 	if (!status && !world->rank)
 		status = reduce_result__put(w, &r);
 	if (world->leave)
-		world->leave(r.processes == world->size, status);
-	reduction__free(&r);
+		world->leave(r.rows.processes == world->size, status);
+	reduce_result__free(&r);
 	return status;
 }
 
 int reduce__run(int argc, char **argv, const struct reduce_world *world)
 {
-	struct reduce_options o = {.series = "Tasks", .k = REDUCTION_K};
+	struct reduce_options o = {.series = "Tasks", .k = UINT_MAX};
 	struct reduce_work w = {.o = &o};
 	int status = options__read(&cmd_reduce, argc, argv, set_option, &o);
 
 	if (status != OPTIONS_GO_ON)
 		return status;
+	if (o.k == UINT_MAX)
+		o.k = o.clusters ? MODEL_SAMPLE : REDUCTION_K;
 	if (!o.jobs && !o.input && optind == argc)
 		return options__wrong(&cmd_reduce, "which files: FILE, DIR or -j JOB");
+	if (o.clusters && strcmp(o.series, MODEL_SERIES))
+		return options__wrong(&cmd_reduce, "--clusters is of bursts: without -s");
+	if (o.clusters && o.columns)
+		return options__wrong(&cmd_reduce, "--clusters needs all columns: without -d");
 	if ((o.jobs && argc - optind > 1) || (o.input && optind < argc))
 		return options__wrong(&cmd_reduce, "\"%s\" means nothing here", argv[argc - 1]);
 	status = prepare(&w, argv + optind, (unsigned)(argc - optind));

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/jobprof/reduce/reduce.h"
@@ -26,6 +27,16 @@ struct reading {
 	unsigned shape, n;
 	int *from, *to; /* columns of the cursor, and of the reduction */
 	double *values;
+	struct burst_buffer *bursts; /* with a model */
+};
+
+/* Bursts are classified many at a time. */
+#define BUFFER_BURSTS 65536
+
+struct burst_buffer {
+	double v[BUFFER_BURSTS][MODEL_DIMS];
+	unsigned labels[BUFFER_BURSTS];
+	size_t n;
 };
 
 static void damage(struct reading *d, const struct reader_node *n, const char *table, int err)
@@ -93,6 +104,62 @@ static int learn_shape(struct reading *d)
 	return err;
 }
 
+/* Adds a burst to the columns of its cluster. */
+static int add_burst(struct reading *d, const double *v, unsigned label)
+{
+	int columns[MODEL_DIMS];
+	const struct reduction_table t = {"", "", columns, MODEL_DIMS, 0};
+	char name[40];
+
+	for (unsigned f = 0; f < MODEL_DIMS; f++) {
+		reduce_model__column(name, sizeof(name), label, f);
+		columns[f] = reduction__column(d->out, name, "s");
+		if (columns[f] < 0)
+			return columns[f];
+	}
+	return reduction__row(d->out, &t, 0, v);
+}
+
+static int flush_bursts(struct reading *d)
+{
+	struct burst_buffer *b = d->bursts;
+	int err = 0;
+
+	if (b->n && reduce_model__classify(d->w->model, b->v[0], b->n, b->labels) != ANALYSIS_OK)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < b->n; i++)
+		if (b->labels[i] != MODEL_UNUSED)
+			err = add_burst(d, b->v[i], b->labels[i]);
+	b->n = 0;
+	return err;
+}
+
+static int buffer_row(struct reading *d, const union cell *row, const int at[MODEL_DIMS])
+{
+	double *v = d->bursts->v[d->bursts->n++];
+
+	for (unsigned f = 0; f < MODEL_DIMS; f++)
+		v[f] = at[f] < 0 ? NAN : cell__number(row[at[f]], d->cursor->cols[at[f]].type);
+	return d->bursts->n == BUFFER_BURSTS ? flush_bursts(d) : 0;
+}
+
+static int add_bursts(struct reading *d)
+{
+	const union cell *rows;
+	int at[MODEL_DIMS], got, err = 0;
+	unsigned n;
+
+	for (unsigned f = 0; f < MODEL_DIMS; f++)
+		at[f] = cursor__column(d->cursor, model_features[f]);
+	while (!err && (got = cursor__next(d->cursor, &rows, &n)) != 0) {
+		if (got < 0)
+			return got;
+		for (unsigned i = 0; !err && i < n; i++)
+			err = buffer_row(d, rows + (size_t)i * d->cursor->ncols, at);
+	}
+	return err;
+}
+
 static int add_rows(struct reading *d, const struct reduction_table *t)
 {
 	const union cell *rows;
@@ -120,12 +187,12 @@ static int read_table(struct reading *d, const struct reader_node *n, const stru
 	struct reduction_table t = {place, name, NULL, 0, reduction__unit(place, name)};
 	int err = cursor__open(d->cursor, n, s, name);
 
-	if (!err)
+	if (!err && !d->bursts)
 		err = learn_shape(d);
 	t.columns = d->to;
 	t.n = d->n;
 	if (!err)
-		err = add_rows(d, &t);
+		err = d->bursts ? add_bursts(d) : add_rows(d, &t);
 	if (!err)
 		d->out->tables++;
 	if (err && err != -ENOMEM && err != -E2BIG) {
@@ -186,14 +253,21 @@ static int read_file_of(const struct reduce_work *w, unsigned file, struct reduc
 	d.r = r;
 	if (!err)
 		err = cursor__new(&d.cursor);
+	if (!err && w->model) {
+		d.bursts = calloc(1, sizeof(*d.bursts));
+		err = d.bursts ? 0 : -ENOMEM;
+	}
 	if (!err)
 		err = read_nodes(&d, &sel);
+	if (!err && d.bursts)
+		err = flush_bursts(&d);
 	if (err)
 		log_error("%s: %s", in->path, reader__strerror(err));
 	if (!err)
 		err = reduction__file(out, w->list, w->files.n, file, d.damaged);
 	cursor__free(d.cursor);
 	reader__free(r);
+	free(d.bursts);
 	free(d.from);
 	free(d.to);
 	free(d.values);
@@ -210,13 +284,15 @@ struct share {
 double reduce_read__cpu_s(void)
 {
 	static double before;
+	static pid_t of;
 	struct rusage u;
 	double now, since;
 
 	getrusage(RUSAGE_SELF, &u);
 	now = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
 	      (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
-	since = now - before;
+	since = of == getpid() ? now - before : now; /* a child begins at 0 */
+	of = getpid();
 	before = now;
 	return since;
 }
@@ -227,7 +303,7 @@ static int work_on(void *arg, unsigned item, struct message *result)
 	const struct share *s = arg;
 	struct reduction r;
 	struct message m = {0};
-	int err = reduction__init(&r, s->w->series, REDUCTION_SEED, s->w->o->k);
+	int err = reduction__init(&r, s->w->series, REDUCTION_SEED, s->w->model ? 0 : s->w->o->k);
 
 	if (!err && !read_file_of(s->w, item * s->size + s->rank, &r)) {
 		r.cpu_s = reduce_read__cpu_s();
@@ -285,7 +361,7 @@ int reduce_read__files(struct reduce_work *w, unsigned rank, unsigned size, stru
 		log_error("files cannot be read: %s", strerror(-err));
 	for (unsigned i = 0; !err && i < n; i++) {
 		err = take_result(w, pool, i * size + rank, out);
-		if (!err && w->o->keep)
+		if (!err && w->o->keep && !w->model)
 			err = reduce_parts__keep(w, rank, out);
 	}
 	pool__free(pool);

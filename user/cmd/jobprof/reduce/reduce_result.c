@@ -39,16 +39,35 @@ static bool is_there(const struct reduce_work *w, const struct reduction *r)
 	return all;
 }
 
-static int print(const struct reduce_work *w, const struct reduction *r)
+static json_t *json_of(const struct reduce_work *w, const struct reduce_result *r)
+{
+	json_t *json = reduce_print__json(&r->rows);
+
+	if (json && w->o->clusters) {
+		json_object_del(json, "sample"); /* the model's points */
+		json__set(json, "model",
+			  json_pack("{s:s, s:[s, s], s:o, s:I, s:I}", "status",
+				    analysis_status__name(r->clustered), "by", model_features[0],
+				    model_features[1], "eps", json__number(r->model.eps), "min_pts",
+				    (json_int_t)r->model.min_pts, "points",
+				    (json_int_t)r->model.n));
+		json__set(json, "clusters", reduce_clusters__json(r));
+	}
+	return json;
+}
+
+static int print(const struct reduce_work *w, const struct reduce_result *r)
 {
 	json_t *json;
 	int err;
 
+	if (!w->o->json && w->o->clusters)
+		reduce_clusters__print(r, stdout);
 	if (!w->o->json) {
-		reduce_print__text(r, stdout);
+		reduce_print__text(&r->rows, stdout);
 		return 0;
 	}
-	json = reduce_print__json(r);
+	json = json_of(w, r);
 	err = json ? json__dump(json, stdout, JSON_INDENT(1)) : -1;
 	putchar('\n');
 	json_decref(json);
@@ -57,20 +76,27 @@ static int print(const struct reduce_work *w, const struct reduction *r)
 	return err ? 1 : 0;
 }
 
-int reduce_result__put(const struct reduce_work *w, struct reduction *r)
+int reduce_result__put(const struct reduce_work *w, struct reduce_result *r)
 {
 	struct reduction_coverage c;
 	bool all;
 	int status;
 
-	reduction__order(r);
-	c = reduction__coverage(r);
-	all = is_there(w, r);
-	if (!r->tables)
+	reduction__order(&r->rows);
+	c = reduction__coverage(&r->rows);
+	all = is_there(w, &r->rows);
+	if (!r->rows.tables)
 		return 1;
+	r->rows.cpu_s += r->clusters.cpu_s;
 	status = w->o->store ? reduce_store__write(r, w->files.v[0].path) : print(w, r);
-	if (w->o->store || w->o->json)
-		if (c.part < 1)
-			reduce_print__coverage(r, stderr);
+	if ((w->o->store || w->o->json) && c.part < 1)
+		reduce_print__coverage(&r->rows, stderr);
 	return status || !all || w->failed || c.part < 1 ? 1 : 0;
+}
+
+void reduce_result__free(struct reduce_result *r)
+{
+	reduction__free(&r->rows);
+	reduction__free(&r->clusters);
+	reduce_model__free(&r->model);
 }

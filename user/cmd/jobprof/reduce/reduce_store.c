@@ -86,19 +86,45 @@ static json_t *group_of(const struct reduction *r)
 	return group;
 }
 
-int reduce_store__write(const struct reduction *r, const char *path)
+/* The points of the model, and the table of clusters: of the one window that a whole job is. */
+static json_t *window_of(const struct reduce_result *r)
+{
+	json_t *points = json_array();
+
+	for (uint64_t i = 0; i < r->model.n; i++) {
+		json_t *row = json_object();
+
+		for (unsigned d = 0; d < MODEL_DIMS; d++)
+			json__set(row, model_features[d],
+				  json__number(r->model.points[MODEL_DIMS * i + d]));
+		json__set(row, "label", json_integer(r->model.labels[i]));
+		json_array_append_new(points, row);
+	}
+	return json_pack("{s:o, s:o, s:o, s:I, s:s, s:{s:o, s:o, s:o, s:o}}", "model", points,
+			 "table", reduce_clusters__json(r), "eps", json__number(r->model.eps),
+			 "min_pts", (json_int_t)r->model.min_pts, "status",
+			 analysis_status__name(r->clustered), "range", "run_lo",
+			 json__number(r->model.lo[0]), "run_hi", json__number(r->model.hi[0]),
+			 "gap_lo", json__number(r->model.lo[1]), "gap_hi",
+			 json__number(r->model.hi[1]));
+}
+
+int reduce_store__write(const struct reduce_result *r, const char *path)
 {
 	char name[128];
-	json_t *series = json_object();
-	const struct store_group group = {"reduce", series};
-	json_t *common = json_pack("{s:i, s:I}", "version", 1, "seed", (json_int_t)r->seed);
-	const struct store_results results = {.groups = &group, .ngroups = 1, .common = common};
+	json_t *series = json_object(), *windows = json_object();
+	const struct store_group groups[] = {{"reduce", series}, {"clusters", windows}};
+	json_t *common = json_pack("{s:i, s:I}", "version", 1, "seed", (json_int_t)r->rows.seed);
+	const struct store_results results = {
+		.groups = groups, .ngroups = r->clusters.series ? 2 : 1, .common = common};
 	int err;
 
-	snprintf(name, sizeof(name), "%s", r->series);
+	snprintf(name, sizeof(name), "%s", r->rows.series);
 	for (char *slash = name; (slash = strchr(slash, '/'));)
 		*slash = '.';
-	json__set(series, name, group_of(r));
+	json__set(series, name, group_of(&r->rows));
+	if (r->clusters.series)
+		json__set(windows, "0", window_of(r));
 	if (!common || !json_object_get(series, name)) {
 		log_error("%s", strerror(ENOMEM));
 		err = -ENOMEM;
@@ -107,5 +133,6 @@ int reduce_store__write(const struct reduction *r, const char *path)
 	}
 	json_decref(common);
 	json_decref(series);
+	json_decref(windows);
 	return err ? 1 : 0;
 }

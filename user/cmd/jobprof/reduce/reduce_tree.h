@@ -13,9 +13,9 @@ static inline unsigned reduce_tree__parent(unsigned rank)
 	return (rank - 1) / REDUCE_FANOUT;
 }
 
-/* In process 0 *out is the reduction of all. reduction__free() in all cases. 0, or the exit status
- * and it has said why. */
+/* In process 0 *out, which is zeroed, is of all files. reduce_result__free() in all cases. 0, or
+ * the exit status and it has said why. */
 int reduce_tree__collect(struct reduce_work *w, const struct reduce_world *world,
-			 struct reduction *out);
+			 struct reduce_result *out);
 
 #endif

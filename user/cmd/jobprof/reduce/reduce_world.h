@@ -13,11 +13,12 @@ struct reduce_world {
 	unsigned rank, size;
 	/* Begins to talk to the others: children are started before. 0 or -errno. */
 	int (*join)(void);
-	/* One message to the parent in the tree, which need not be alive. */
-	void (*send)(const void *bytes, size_t n);
+	/* One message to parent or child in the tree, which need not be alive. */
+	void (*send)(unsigned to, const void *bytes, size_t n);
 	/* Tells parent and children that this process lives: to be called every second or so. */
 	void (*beat)(void);
-	/* What a child in the tree sent, in *m. false: it has not been heard of for too long. */
+	/* What parent or child in the tree sent, in *m. false: it has not been heard of for too
+	 * long. */
 	bool (*receive)(unsigned from, struct message *m);
 	/* The end; is_whole, in process 0: no process was lost. */
 	void (*leave)(bool is_whole, int status);
