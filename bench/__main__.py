@@ -18,6 +18,7 @@ import large
 import launch
 import perf
 import programs
+import reduce
 import report
 import sensors
 import switch
@@ -26,8 +27,8 @@ import table
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "energy": energy, "sensors": sensors}
-ONLY_ASKED = {"large", "report", "energy"}
+            "report": report, "reduce": reduce, "energy": energy, "sensors": sensors}
+ONLY_ASKED = {"large", "report", "reduce", "energy"}
 
 
 def parse():

@@ -40,7 +40,11 @@ static int join(void)
 	MPI_Comm_size(MPI_COMM_WORLD, &size);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	/* The files were shared out by what the launcher said. */
-	return (unsigned)size == world.size && (unsigned)rank == world.rank ? 0 : -EPROTO;
+	if ((unsigned)size == world.size && (unsigned)rank == world.rank)
+		return 0;
+	log_error("process %u of %u knows of %d: start them as srun --mpi=pmix does, or mpirun",
+		  world.rank, world.size, size);
+	return -EPROTO;
 }
 
 /* A word without content, which nobody waits for. */

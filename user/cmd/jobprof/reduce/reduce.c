@@ -26,6 +26,10 @@ static const struct opt opts[] = {
 	{'k', "sample", "ROWS", "of the sample, 0 to 50000; default 100"},
 	{OPT_LONG + 'c', "clusters", NULL,
 	 "which kinds of bursts there are: those of series Bursts"},
+	{OPT_LONG + 'f', "follow", NULL,
+	 "a job that runs: what jobprofd of each node has; -j JOB, or inside of the job"},
+	{OPT_LONG + 'w', "window", "S", "of --follow: a result every S seconds, default 60"},
+	{OPT_LONG + 'n', "windows", "N", "of --follow: ends after N; default: when it is stopped"},
 	{OPT_LONG + 'j', "json", NULL, "as JSON, with histograms and the sample"},
 	{OPT_LONG + 's', "store", NULL, "puts the result into the job file, which is one"},
 	{OPT_LONG + 'k', "keep", "DIR",
@@ -42,6 +46,7 @@ const struct command cmd_reduce = {
 	.name = "jobprof reduce",
 	.usage = "[OPTION]... (FILE | DIR | PART)...\n"
 		 "[OPTION]... -j JOB[.STEP] [DIR]\n"
+		 "--follow [OPTION]... [-j JOB[.STEP]]\n"
 		 "mpirun|srun: jobprof reduce ..., by as many processes",
 	.about = "Per column of a series: moments, a histogram and quantiles over the rows of all\n"
 		 "nodes, and a sample of the rows. The result is the same for any order of files\n"
@@ -55,6 +60,14 @@ static int set_sample(struct reduce_options *o, const char *text)
 	if (!parse_u32(text, &o->k) && o->k <= REDUCTION_K_MAX)
 		return 0;
 	log_error("--sample: \"%s\" is no number from 0 to %u", text, REDUCTION_K_MAX);
+	return 2;
+}
+
+static int set_window(struct reduce_options *o, const char *text)
+{
+	if (!parse_double(text, &o->window_s) && o->window_s >= 1 && o->window_s <= 86400)
+		return 0;
+	log_error("--window: \"%s\" is not a number of seconds from 1 to 86400", text);
 	return 2;
 }
 
@@ -87,6 +100,16 @@ static int set_option(void *ctx, int letter, const char *arg)
 		o->clusters = true;
 		o->series = MODEL_SERIES;
 		return 0;
+	case OPT_LONG + 'f':
+		o->follow = true;
+		return 0;
+	case OPT_LONG + 'w':
+		return set_window(o, arg);
+	case OPT_LONG + 'n':
+		if (!parse_u32(arg, &o->windows) && o->windows)
+			return 0;
+		log_error("--windows: \"%s\" is no number from 1", arg);
+		return 2;
 	case OPT_LONG + 's':
 		o->store = true;
 		return 0;
@@ -164,17 +187,17 @@ static int prepare(struct reduce_work *w, char **words, unsigned n)
 		status = select_args__nodes(&w->sel, &w->nodes, o->nodes);
 	if (!status)
 		status = split_columns(w, o->columns);
-	if (!status && (o->jobs || !n))
+	if (!status && !o->follow && (o->jobs || !n))
 		status = report_inputs__of(&w->files, o->jobs, n ? words[0] : o->input,
 					   w->sel.nodes);
-	else if (!status)
+	else if (!status && !o->follow)
 		status = find_files(w, words, n);
 	if (!status && o->clusters && w->parts.n) {
 		log_error("--clusters: %s: bursts are read twice, and a part has a sample of them",
 			  w->parts.v[0]);
 		status = 2;
 	}
-	if (!status && o->store && w->files.n != 1) {
+	if (!status && o->store && !o->follow && w->files.n != 1) {
 		log_error("--store: a result is put into one job file, and these are %u files: "
 			  "jobprof merge makes one",
 			  w->files.n);
@@ -199,7 +222,7 @@ static int reduce(struct reduce_work *w, const struct reduce_world *world)
 
 int reduce__run(int argc, char **argv, const struct reduce_world *world)
 {
-	struct reduce_options o = {.series = "Tasks", .k = UINT_MAX};
+	struct reduce_options o = {.series = "Tasks", .k = UINT_MAX, .window_s = 60};
 	struct reduce_work w = {.o = &o};
 	int status = options__read(&cmd_reduce, argc, argv, set_option, &o);
 
@@ -207,7 +230,10 @@ int reduce__run(int argc, char **argv, const struct reduce_world *world)
 		return status;
 	if (o.k == UINT_MAX)
 		o.k = o.clusters ? MODEL_SAMPLE : REDUCTION_K;
-	if (!o.jobs && !o.input && optind == argc)
+	if (o.follow && (optind < argc || o.clusters || o.store || o.keep || o.nodes || o.input))
+		return options__wrong(&cmd_reduce, "--follow takes -j, -s, -d, -k, --window, "
+						   "--windows and --json");
+	if (!o.follow && !o.jobs && !o.input && optind == argc)
 		return options__wrong(&cmd_reduce, "which files: FILE, DIR or -j JOB");
 	if (o.clusters && strcmp(o.series, MODEL_SERIES))
 		return options__wrong(&cmd_reduce, "--clusters is of bursts: without -s");
@@ -217,7 +243,7 @@ int reduce__run(int argc, char **argv, const struct reduce_world *world)
 		return options__wrong(&cmd_reduce, "\"%s\" means nothing here", argv[argc - 1]);
 	status = prepare(&w, argv + optind, (unsigned)(argc - optind));
 	if (!status)
-		status = reduce(&w, world);
+		status = o.follow ? reduce_follow__run(&w, world) : reduce(&w, world);
 	report_inputs__free(&w.files);
 	string_list__free(&w.parts);
 	string_list__free(&w.columns);

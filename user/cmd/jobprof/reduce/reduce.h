@@ -17,7 +17,9 @@
 struct reduce_options {
 	const char *series, *columns, *jobs, *input, *nodes, *keep;
 	unsigned k;
-	bool json, store, clusters;
+	bool json, store, clusters, follow;
+	double window_s;
+	unsigned windows; /* 0: until a signal comes */
 };
 
 struct reduce_work {
@@ -62,6 +64,9 @@ json_t *reduce_clusters__json(const struct reduce_result *r);
 void reduce_clusters__print(const struct reduce_result *r, FILE *out);
 /* Puts it into the job file, below /analysis/reduce. 0, or 1 and it has said why. */
 int reduce_store__write(const struct reduce_result *r, const char *path);
+
+/* Follows a job that runs. The exit status. */
+int reduce_follow__run(struct reduce_work *w, const struct reduce_world *world);
 
 /* The verb as one process of a world. The exit status. */
 int reduce__run(int argc, char **argv, const struct reduce_world *world);

@@ -167,17 +167,15 @@ static unsigned end_of_children(const struct reduce_world *world)
 	return end < world->size ? end : world->size;
 }
 
-/* What the child read and what the processes below have goes up. */
-static int collect(const struct reader_child *c, struct reduce_work *w,
-		   const struct reduce_world *world, struct reduction *out)
+int reduce_tree__up(struct reduce_work *w, const struct reduce_world *world, struct reduction *out)
 {
 	struct message m = {0};
-	int err = hear_child(c, w, world, out);
+	int err = 0;
 
-	for (unsigned i = first_child(world); !err && i < end_of_children(world); i++)
+	for (unsigned i = first_child(world); i < end_of_children(world); i++)
 		add_other(w, world, i, out);
 	out->cpu_s += reduce_read__cpu_s();
-	if (!err && world->rank) {
+	if (world->rank) {
 		err = payload__write(&m, out);
 		if (err)
 			log_error("process %u: %s", world->rank, strerror(-err));
@@ -186,6 +184,15 @@ static int collect(const struct reader_child *c, struct reduce_work *w,
 	}
 	message__free(&m);
 	return err;
+}
+
+/* What the child read and what the processes below have goes up. */
+static int collect(const struct reader_child *c, struct reduce_work *w,
+		   const struct reduce_world *world, struct reduction *out)
+{
+	int err = hear_child(c, w, world, out);
+
+	return err ? err : reduce_tree__up(w, world, out);
 }
 
 /* The model of process 0 goes down; *own is this process's copy. */
