@@ -273,10 +273,10 @@ coverage:
 	$(Q)scripts/coverage
 check-tidy:
 	$(Q)scripts/lint --all --only tidy
-# For scripts/lint: how user/ is compiled, and what cannot be without headers of Slurm.
+# For scripts/lint: how user/ is compiled, and what cannot be without headers of Slurm or of MPI.
 lint-flags: $(SKEL)
-	$(info $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(LUA_CFLAGS) $(SLURM_FLAGS) -std=gnu11)
-	$(info unseen:$(if $(SLURM_NUMBER),,user/slurm/.*_jobprof\.c))
+	$(info $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(LUA_CFLAGS) $(SLURM_FLAGS) $(MPI_CFLAGS:-I%=-isystem %) -std=gnu11)
+	$(info unseen:$(if $(SLURM_NUMBER),,user/slurm/.*_jobprof\.c)$(if $(MPI_LIBS),,|user/cmd/reduce_mpi/.*))
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \

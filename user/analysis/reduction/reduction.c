@@ -310,7 +310,7 @@ void reduction__order(struct reduction *r)
 			at[p[i].at] = (int)i;
 		}
 		if (!reduction_items__move(r, at))
-			memcpy(r->columns, columns, r->ncolumns * sizeof(*columns));
+			memcpy(r->columns, columns, r->ncolumns * sizeof(void *));
 	}
 	free(at);
 	free(columns);

@@ -8,8 +8,8 @@
 /* 0 or -ENOMEM, all of them. */
 int reduction_items__row(struct reduction *r, const struct reduction_table *t, uint64_t row,
 			 const double *values);
-/* A copy of the item; column i of its values is column at[i] here. */
-int reduction_items__add(struct reduction *r, const struct reduction_item *item, const int *at);
+/* A copy of an item; column i of its values is column at[i] here. */
+int reduction_items__add(struct reduction *r, const struct reduction_item *from, const int *at);
 int reduction_items__merge(struct reduction *r, const struct reduction *from, const int *at);
 /* Column i of all values becomes column at[i]; after -ENOMEM they are as they were. */
 int reduction_items__move(struct reduction *r, const int *at);

@@ -76,38 +76,58 @@ static void widen(struct reduce_model *m, const struct reduction *r)
 	}
 }
 
+/* DBSCAN over the normalised points. */
+static enum analysis_status find_clusters(struct reduce_model *m)
+{
+	_cleanup_free_ double *kdist = malloc((m->n + 1) * sizeof(*kdist));
+	struct cluster_kdist knee;
+	enum analysis_status status =
+		kdist ? cluster__kdist(m->points, m->n, MODEL_DIMS, m->min_pts, kdist, &knee)
+		      : ANALYSIS_NO_MEMORY;
+
+	if (status == ANALYSIS_OK) {
+		m->eps = knee.eps;
+		status = cluster__dbscan(m->points, m->n, MODEL_DIMS, m->eps, m->min_pts, m->labels,
+					 &m->k);
+	}
+	return status;
+}
+
+/* The clusters with the most run time come first, and too many are none. */
+static enum analysis_status name_clusters(struct reduce_model *m, const double *v)
+{
+	_cleanup_free_ double *run = malloc((m->n + 1) * sizeof(*run));
+	enum analysis_status status = run ? ANALYSIS_OK : ANALYSIS_NO_MEMORY;
+
+	for (size_t i = 0; run && i < m->n; i++)
+		run[i] = v[MODEL_DIMS * i];
+	if (run)
+		status = cluster__relabel(m->labels, run, m->n, m->k);
+	for (size_t i = 0; i < m->n; i++)
+		m->labels[i] = m->labels[i] > MODEL_CLUSTERS ? 0 : m->labels[i];
+	m->k = m->k > MODEL_CLUSTERS ? MODEL_CLUSTERS : m->k;
+	return status;
+}
+
 enum analysis_status reduce_model__of(struct reduce_model *m, const struct reduction *r)
 {
 	size_t n = 0;
-	_cleanup_free_ double *v = sample_of(r, &n), *kdist = malloc((n + 1) * sizeof(*kdist));
-	_cleanup_free_ double *run = malloc((n + 1) * sizeof(*run));
-	struct cluster_kdist knee;
+	_cleanup_free_ double *v = sample_of(r, &n);
 	enum analysis_status status;
 
-	*m = (struct reduce_model){.n = n};
+	*m = (struct reduce_model){.n = n, .eps = CLUSTER_EPS};
 	m->min_pts = n < CLUSTER_FEW ? CLUSTER_FEW_MIN_PTS : CLUSTER_MIN_PTS;
 	m->points = malloc((n + 1) * MODEL_DIMS * sizeof(*m->points));
 	m->labels = calloc(n + 1, sizeof(*m->labels));
-	if (!v || !kdist || !run || !m->points || !m->labels)
+	if (!v || !m->points || !m->labels)
 		return ANALYSIS_NO_MEMORY;
 	status = cluster__range(v, n, MODEL_DIMS, features, m->lo, m->hi);
 	if (status != ANALYSIS_OK)
 		return status;
 	widen(m, r);
 	cluster__normalise(v, n, MODEL_DIMS, features, m->lo, m->hi, m->points);
-	status = cluster__kdist(m->points, n, MODEL_DIMS, m->min_pts, kdist, &knee);
-	m->eps = knee.eps;
-	if (status == ANALYSIS_OK)
-		status = cluster__dbscan(m->points, n, MODEL_DIMS, m->eps, m->min_pts, m->labels,
-					 &m->k);
-	for (size_t i = 0; i < n; i++)
-		run[i] = v[MODEL_DIMS * i];
-	if (status == ANALYSIS_OK)
-		status = cluster__relabel(m->labels, run, n, m->k);
-	for (size_t i = 0; i < n && m->k > MODEL_CLUSTERS; i++)
-		m->labels[i] = m->labels[i] > MODEL_CLUSTERS ? 0 : m->labels[i];
-	m->k = m->k > MODEL_CLUSTERS ? MODEL_CLUSTERS : m->k;
-	return status;
+	status = find_clusters(m);
+	return status == ANALYSIS_OK ? name_clusters(m, v) : status;
 }
 
 /* ---- as a message */

@@ -67,7 +67,7 @@ static int read_and_send(struct reduce_work *w, const struct reduce_world *world
 /* Reads once for the rows; then, when it is given a model, for its clusters. */
 static void read_in_child(struct reduce_work *w, const struct reduce_world *world, int fd)
 {
-	struct reduce_model model;
+	static struct reduce_model model;
 	struct message m = {0};
 	int err;
 
