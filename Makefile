@@ -160,6 +160,8 @@ $(LIB): $(LIB_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 BPF_LIBS := -lbpf -lelf -lz -ldeflate
+# What the room jobfile needs to name functions: libdw, and the C++ runtime's demangler.
+SYMBOL_LIBS := -Wl,--as-needed -ldw -lelf -lstdc++
 # What the room analysis needs, for programs that compute.
 ANALYSIS_LIBS := -Wl,--as-needed -lfftw3 -lm
 # What the room findings needs.
@@ -177,9 +179,10 @@ $(B)/jobprof-writer: $(B)/user/cmd/writer/writer.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -ldeflate -lcap -lm
 	$(Q)$(UNREADABLE)
+JOBPROF_LIBS = $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS)
 $(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(JOBPROF_LIBS)
 	$(Q)$(UNREADABLE)
 
 $(B)/user/cmd/reduce_mpi/%.o: user/cmd/reduce_mpi/%.c
@@ -188,7 +191,7 @@ $(B)/user/cmd/reduce_mpi/%.o: user/cmd/reduce_mpi/%.c
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(H5_CFLAGS) $(MPI_CFLAGS:-I%=-isystem %) -MMD -MP -c $< -o $@
 $(B)/jobprof-reduce-mpi: $(B)/user/cmd/reduce_mpi/reduce_mpi.o $(filter-out %/jobprof.o,$(VERB_OBJ)) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(MPI_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(JOBPROF_LIBS) $(MPI_LIBS)
 	$(Q)$(UNREADABLE)
 
 # The same program under Slurm's name.
@@ -217,7 +220,7 @@ docs: $(B)/jobprof
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS)
 $(B)/tests/analysis-case: $(CASE_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -ljansson $(ANALYSIS_LIBS)
@@ -227,7 +230,7 @@ $(B)/tests/judge: $(B)/tests/findings/judge.o $(LIB)
 $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lpthread
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lpthread -lm
 $(B)/tests/tools/jpenergy: $(patsubst %.c,$(B)/%.o,tests/tools/jpenergy.c $(wildcard tests/energysim/*.c)) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm

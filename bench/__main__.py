@@ -9,6 +9,7 @@ import sys
 import time
 
 import calls
+import cluster
 import collector
 import daemon
 import energy
@@ -20,14 +21,15 @@ import perf
 import programs
 import reduce
 import report
+import sampling
 import sensors
 import switch
 import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
-SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "daemon": daemon,
+SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "reduce": reduce, "energy": energy, "sensors": sensors}
+            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors}
 ONLY_ASKED = {"large", "report", "reduce", "energy"}
 
 

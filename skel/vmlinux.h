@@ -32,6 +32,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -43,8 +44,10 @@ struct bpf_perf_event_value {
 	u64 running;
 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
+enum { BPF_F_USER_STACK = 256 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024, BPF_F_PRESERVE_ELEMS = 2048 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -198,6 +201,7 @@ struct thread_info {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int on_cpu; /* unsigned: its size differs between kernels */
+	int on_rq;
 	unsigned int flags;
 	int nr_cpus_allowed;
 	unsigned int __state;
@@ -216,6 +220,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_boottime;
+	u32 self_exec_id;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	const struct cred *cred;
@@ -366,9 +371,14 @@ struct trace_event_raw_sys_exit {
 struct pt_regs {
 	unsigned long orig_ax;
 	unsigned long di;
+	unsigned long ip;
+	unsigned long sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
 	s32 syscallno;
 	u64 orig_x0;
 };

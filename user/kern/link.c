@@ -110,6 +110,8 @@ int kern__attach(struct kern *k)
 		k->control->attached_ns = clock__boot_ns();
 	if (fresh)
 		kern_pmu_open_all(k);
+	if (!kern__attached(k))
+		kern_reset_rings(k);
 	for (i = 0; !err && i < P_N; i++) {
 		if (kern_progs[i].use != USE_TRACED || !kern_has_prog(k, i))
 			continue;
@@ -117,6 +119,8 @@ int kern__attach(struct kern *k)
 		if (!err && i == P_SWITCH && (k->families & FAM_WAIT))
 			kern_wait_clock();
 	}
+	if (!err)
+		err = kern_sample_start(k);
 	if (err) {
 		kern__detach(k);
 	} else if (fresh) { /* the time of the last link: each takes a while */
@@ -143,5 +147,6 @@ void kern__detach(struct kern *k)
 		kern_close_fd(&k->link[i]);
 	}
 	kern_pmu_close_all(k);
+	kern_sample_stop(k);
 	k->control->attached_ns = 0;
 }

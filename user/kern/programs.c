@@ -67,7 +67,7 @@ int kern__stats_on(void)
 /* The process counts for the collector, from the beginning of the process on. */
 static int track_pid(struct kern *k, pid_t pid)
 {
-	char value[512] = {};
+	char value[1024] = {};
 	uint32_t *v = (uint32_t *)value;
 	struct bpf_map_info info = {};
 	uint32_t len = sizeof(info);
@@ -198,6 +198,7 @@ int kern__calibrate(struct kern *k)
 	if (!err)
 		err = compare(k, &p);
 	end_pair(&p);
+	kern_sample_calibrate(k);
 	sched_setaffinity(0, sizeof(all), &all);
 	return err;
 }

@@ -19,6 +19,14 @@ enum kern_map {
 	M_SCHED,
 	M_LAT,
 	M_WAIT,
+	M_CULPRITS,
+	M_RINGS,
+	M_PAIRS,
+	M_SAMPLES,
+	M_PAGES,
+	M_UNBOOKED,
+	M_STACKS,
+	M_STACK_ROOM,
 	M_ACCT,
 	M_FREE,
 	M_EVENTS,
@@ -40,12 +48,15 @@ enum kern_map {
 	M_ENVS,
 	M_RANKS,
 	M_COMMANDS,
+	M_BURST_USE,
+	M_BURSTS,
 	M_N
 };
 
 enum kern_program {
 	P_MKDIR,
 	P_SWITCH,
+	P_MIGRATE,
 	P_EXIT,
 	P_EXEC,
 	P_FORK,
@@ -81,6 +92,7 @@ enum kern_program {
 	P_CREAT,
 	P_CLOSE,
 	P_SYS_EXIT,
+	P_CLOCK,
 	P_FLUSH,
 	P_SAMPLE, /* JP_PMU_EVENTS of them, the last */
 	P_SAMPLE_END = P_SAMPLE + JP_PMU_EVENTS - 1,

@@ -25,10 +25,21 @@ static const struct field blk_fields[] = {
 	F(jp_blk, read_ns), F(jp_blk, write_ns), F(jp_blk, untimed), F(jp_blk, others),
 };
 
+#define BY(name, culprit) {name, offsetof(struct jp_culprits, ns[JP_BY_##culprit]), NULL}
+static const struct field culprits_fields[] = {
+	BY("slot_ns", SLOT), BY("task_ns", TASK), BY("step_ns", STEP), BY("job_ns", JOB),
+	BY("others_ns", OTHERS), BY("system_ns", SYSTEM), BY("idle_ns", IDLE),
+	BY("unknown_ns", UNKNOWN),
+};
+
 static const struct field net_fields[] = {
 	F(jp_net, rx_bytes), F(jp_net, tx_bytes), F(jp_net, rx_ops), F(jp_net, tx_ops),
 	F(jp_net, loop_rx_bytes), F(jp_net, loop_tx_bytes), F(jp_net, loop_rx_ops),
 	F(jp_net, loop_tx_ops), F(jp_net, retrans),
+};
+
+static const struct field burst_fields[] = {
+	F(jp_burst_use, burst_ns), F(jp_burst_use, gap_ns), F(jp_burst_use, lost),
 };
 
 static const struct field files_fields[] = {
@@ -82,6 +93,14 @@ static const struct field wait_fields[] = {
 	GAP("other_ns", OTHER),
 };
 
+#define MODULE_OF(name, kind) {name, offsetof(struct jp_samples, module[JP_MODULE_##kind]), NULL}
+static const struct field sample_fields[] = {
+	MODULE_OF("own", OWN), MODULE_OF("mpi", MPI), MODULE_OF("gpu", GPU), MODULE_OF("blas", BLAS),
+	MODULE_OF("openmp", OPENMP), MODULE_OF("interpreter", INTERPRETER), MODULE_OF("libc", LIBC),
+	MODULE_OF("library", LIBRARY), MODULE_OF("made", MADE), MODULE_OF("kernel", KERNEL),
+	MODULE_OF("unknown", UNKNOWN), F(jp_samples, for_mpi),
+};
+
 #define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}
 static const struct field stat_fields[] = {
 	STAT(rb_lost, "events that found the ring full; jobprofd looked at the cgroups instead"),
@@ -89,6 +108,8 @@ static const struct field stat_fields[] = {
 	     "steps or tasks that found no slot and count as unattributed: raise MaxSlots"),
 	STAT(ranks_lost, "ranks that found no slot and count in their task only: raise MaxSlots"),
 	STAT(commands_full, "steps whose programs' names found no room: these count in (other)"),
+	STAT(samples_lost, "samples that found the ring full and count as kernel or unknown"),
+	STAT(samples_late, "samples of slots that had ended; they count nowhere"),
 	STAT(cgroups_full, "cgroups that did not fit the table of cgroups; their tasks are not counted"),
 	STAT(storage_fail, "tasks that got no storage in the kernel and are not counted"),
 	STAT(env_long, "environments that were too long to find SLURM_PROCID in"),
@@ -216,7 +237,9 @@ static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 ELEMENT(sched)
 ELEMENT(blk)
 ELEMENT(net)
+ELEMENT(culprits)
 ELEMENT(files)
+ELEMENT(burst_use)
 ELEMENT(pmu)
 
 /* The counters of the CPU as they were read last, for the slot they count for since. */
@@ -236,7 +259,9 @@ static const struct {
 	{NULL, get_sched, sched_fields, N(sched_fields)},
 	{"blk", get_blk, blk_fields, N(blk_fields)},
 	{"net", get_net, net_fields, N(net_fields)},
+	{"culprits", get_culprits, culprits_fields, N(culprits_fields)},
 	{"files", get_files, files_fields, N(files_fields)},
+	{"bursts", get_burst_use, burst_fields, N(burst_fields)},
 	{"pmu", get_pmu, pmu_fields, N(pmu_fields)},
 	{"pmu_cpu", get_pmu_cpu, pmu_cpu_fields, N(pmu_cpu_fields)},
 };
@@ -251,6 +276,8 @@ static const struct {
 	{"latency", HIST_RUN, 0, 'B'},
 	{"blk_latency", HIST_BLK, 0, 'B'},
 	{"blk_latency", HIST_BLK, JP_LAT_BUCKETS, 'W'},
+	{"burst_length", HIST_BURST, 0, 'B'},
+	{"gap_length", HIST_BURST, JP_LAT_BUCKETS, 'B'},
 };
 
 /* Takes value, unless it is empty. */
@@ -318,6 +345,9 @@ static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_sl
 	if (kern__wait(d->k, slot))
 		set_filled(obj, "wait",
 			   fields_json(kern__wait(d->k, slot), wait_fields, N(wait_fields)));
+	if (kern__samples(d->k, slot))
+		set_filled(obj, "samples",
+			   fields_json(kern__samples(d->k, slot), sample_fields, N(sample_fields)));
 	for (size_t h = 0; h < N(hists); h++)
 		add_hist(obj, d, slot, h);
 	return obj;
@@ -410,6 +440,9 @@ void raw__text(const struct dump *d, FILE *out)
 		print_fields(out, "acct", kern__acct(d->k, i), acct_fields, N(acct_fields));
 		if (kern__wait(d->k, i))
 			print_fields(out, "wait", kern__wait(d->k, i), wait_fields, N(wait_fields));
+		if (kern__samples(d->k, i))
+			print_fields(out, "samples", kern__samples(d->k, i), sample_fields,
+				     N(sample_fields));
 		for (size_t h = 0; h < N(hists); h++)
 			print_hist(d, i, h, out);
 	}
