@@ -53,7 +53,7 @@ static size_t keep_used(double *v, size_t n)
 /* The raw features of the sample; NULL: a column is not there. */
 static double *sample_of(const struct reduction *r, size_t *n)
 {
-	double *v = malloc((r->nitems + 1) * MODEL_DIMS * sizeof(*v));
+	double *v = calloc(r->nitems + 1, MODEL_DIMS * sizeof(*v));
 	int at[MODEL_DIMS];
 
 	for (unsigned d = 0; d < MODEL_DIMS; d++)
