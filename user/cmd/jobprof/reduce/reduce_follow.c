@@ -44,6 +44,7 @@ struct follow {
 	uint64_t window;    /* number of the window since 1970 */
 	struct reduction r; /* of the window */
 	bool is_whole;	    /* no process was lost */
+	int64_t end_ns;	    /* of the window; 0: there is none yet */
 	int err;
 };
 
@@ -160,7 +161,8 @@ static void take_table(const struct jobprof_table *t, void *arg)
 		f->err = -ENOMEM;
 		return;
 	}
-	if (known->last_ns >= at)
+	/* One that is later than the window is seen again in the next. */
+	if (known->last_ns >= at || (f->end_ns && at >= f->end_ns))
 		return;
 	/* What came before this process began is of no window of it. */
 	if (known->last_ns == INT64_MIN && !f->window) {
@@ -257,6 +259,7 @@ static int one_window(struct reduce_work *w, struct follow *f)
 	int err = begin_window(f);
 
 	f->window = (uint64_t)(begin / length);
+	f->end_ns = end;
 	if (!err) {
 		poll_until(f, end);
 		end_rows(f);
