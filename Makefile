@@ -75,6 +75,11 @@ LIB_OBJ  := $(LIB_SRC:%.c=$(B)/%.o)
 LIB      := $(B)/libjp.a
 VERB_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard user/cmd/jobprof/*.c user/cmd/jobprof/*/*.c user/cmd/sh5util/*.c))
 PROGRAMS := $(addprefix $(B)/,jobprofd jobprof-writer jobprof-dump jobprof)
+# Where Open MPI's compiler is: what `jobprof reduce` becomes when mpirun or srun starts several.
+MPICC ?= $(firstword $(shell command -v mpicc.openmpi || command -v mpicc))
+MPI_CFLAGS = $(shell $(MPICC) --showme:compile 2>/dev/null)
+MPI_LIBS := $(if $(MPICC),$(shell $(MPICC) --showme:link 2>/dev/null))
+PROGRAMS += $(if $(strip $(MPI_LIBS)),$(B)/jobprof-reduce-mpi)
 UNIT     := $(patsubst tests/unit/%.c,$(B)/tests/unit/%,$(wildcard tests/unit/test_*.c))
 TOOLS    := $(patsubst tests/tools/%.c,$(B)/tests/tools/%,$(wildcard tests/tools/*.c))
 CASE_OBJ := $(patsubst %.c,$(B)/%.o,$(wildcard tests/analysis/*.c))
@@ -174,9 +179,19 @@ $(B)/jobprof-writer: $(B)/user/cmd/writer/writer.o $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) -lz -ldeflate -lcap -lm
 	$(Q)$(UNREADABLE)
+JOBPROF_LIBS = $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS)
 $(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(JOBPROF_LIBS)
+	$(Q)$(UNREADABLE)
+
+$(B)/user/cmd/reduce_mpi/%.o: user/cmd/reduce_mpi/%.c
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(H5_CFLAGS) $(MPI_CFLAGS:-I%=-isystem %) -MMD -MP -c $< -o $@
+$(B)/jobprof-reduce-mpi: $(B)/user/cmd/reduce_mpi/reduce_mpi.o $(filter-out %/jobprof.o,$(VERB_OBJ)) $(LIB)
+	$(call msg,LINK,$@)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(JOBPROF_LIBS) $(MPI_LIBS)
 	$(Q)$(UNREADABLE)
 
 # The same program under Slurm's name.
@@ -261,10 +276,10 @@ coverage:
 	$(Q)scripts/coverage
 check-tidy:
 	$(Q)scripts/lint --all --only tidy
-# For scripts/lint: how user/ is compiled, and what cannot be without headers of Slurm.
+# For scripts/lint: how user/ is compiled, and what cannot be without headers of Slurm or of MPI.
 lint-flags: $(SKEL)
-	$(info $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(LUA_CFLAGS) $(SLURM_FLAGS) -std=gnu11)
-	$(info unseen:$(if $(SLURM_NUMBER),,user/slurm/.*_jobprof\.c))
+	$(info $(CPPFLAGS) -Iuser/sensor/plugin $(H5_CFLAGS) $(LUA_CFLAGS) $(SLURM_FLAGS) $(MPI_CFLAGS:-I%=-isystem %) -std=gnu11)
+	$(info unseen:$(if $(SLURM_NUMBER),,user/slurm/.*_jobprof\.c)$(if $(MPI_LIBS),,|user/cmd/reduce_mpi/.*))
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec/jobprof \
@@ -272,6 +287,7 @@ install: all
 	install -m 755 $(B)/jobprofd $(B)/jobprof-dump $(DESTDIR)$(PREFIX)/sbin
 	install -m 711 $(B)/jobprof $(DESTDIR)$(PREFIX)/bin
 	install -m 711 $(B)/jobprof-writer $(DESTDIR)$(PREFIX)/libexec/jobprof
+	if [ -f $(B)/jobprof-reduce-mpi ]; then install -m 711 $(B)/jobprof-reduce-mpi $(DESTDIR)$(PREFIX)/libexec/jobprof; fi
 	ln -sf ../../bin/jobprof $(DESTDIR)$(PREFIX)/libexec/jobprof/sh5util
 	for m in $(MAN); do d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; install -d $$d && install -m 644 $$m $$d; done
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions

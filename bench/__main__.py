@@ -19,6 +19,7 @@ import large
 import launch
 import perf
 import programs
+import reduce
 import report
 import sampling
 import sensors
@@ -28,8 +29,8 @@ import table
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "cluster": cluster, "energy": energy, "sensors": sensors}
-ONLY_ASKED = {"large", "report", "energy"}
+            "report": report, "cluster": cluster, "reduce": reduce, "energy": energy, "sensors": sensors}
+ONLY_ASKED = {"large", "report", "reduce", "energy"}
 
 
 def parse():

@@ -203,8 +203,9 @@ static json_t *moments(const json_t *params, const json_t *inputs)
 		free(v);
 	}
 	return json_pack("{s:I, s:o, s:o, s:o, s:o, s:o}", "n", (json_int_t)all.n, "mean",
-			 case_real(all.mean), "m2", case_real(all.m2), "min", case_real(all.min),
-			 "max", case_real(all.max), "std", case_real(moments__std(&all)));
+			 case_real(moments__mean(&all)), "m2", case_real(moments__m2(&all)), "min",
+			 case_real(all.min), "max", case_real(all.max), "std",
+			 case_real(moments__std(&all)));
 }
 
 /* Every node makes its own sample, and these are merged. false: bad input. */

@@ -13,7 +13,8 @@
 #include "jobfile/store_table.h"
 #include "pool/pool.h"
 
-#define DEPTH_MAX 8
+#define DEPTH_MAX   8
+#define COLUMNS_MAX 512 /* of a table, the first ones */
 
 struct storing {
 	char path[64]; /* of the copy */
@@ -48,6 +49,24 @@ static int put_list(hid_t at, const char *name, const json_t *list)
 static int put_object(hid_t at, const char *name, const json_t *object, const json_t *common,
 		      unsigned depth);
 
+/* A table of objects. */
+static int put_rows(hid_t at, const char *name, const json_t *rows)
+{
+	json_t *first = json_array_get(rows, 0), *v;
+	struct store_column cols[COLUMNS_MAX];
+	struct store_table t = {name, cols, 0, rows};
+	const char *key;
+	hid_t set;
+
+	json_object_foreach(first, key, v)
+	{
+		if (t.ncols < COLUMNS_MAX)
+			cols[t.ncols++] = (struct store_column){key, !json_is_string(v)};
+	}
+	set = store_table__create(at, &t);
+	return set < 0 || H5Dclose(set) < 0 ? h5__error() : 0;
+}
+
 static int put_value(hid_t g, const char *key, const json_t *v, const json_t *common,
 		     unsigned depth)
 {
@@ -57,6 +76,8 @@ static int put_value(hid_t g, const char *key, const json_t *v, const json_t *co
 		return put_number(g, key, json_is_true(v));
 	if (json_is_string(v))
 		return h5__put_text(g, key, json_string_value(v));
+	if (json_is_object(json_array_get(v, 0)))
+		return put_rows(g, key, v);
 	if (json_is_array(v))
 		return put_list(g, key, v);
 	return json_is_object(v) ? put_object(g, key, v, common, depth + 1) : 0;
@@ -147,17 +168,17 @@ static int put_all(hid_t file, const struct store_results *r)
 	if (H5Lexists(file, "Steps", H5P_DEFAULT) <= 0)
 		return -EINVAL;
 	err = open_root(&root, file);
-	if (!err)
+	if (!err && r->report)
 		err = remove_earlier(root, "report");
-	if (!err)
+	if (!err && r->table.rows)
 		err = remove_earlier(root, r->table.name);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
 		err = remove_earlier(root, r->groups[i].path);
-	if (!err)
+	if (!err && r->report)
 		err = put_report(root, r->report);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
 		err = put_object(root, r->groups[i].path, r->groups[i].object, r->common, 0);
-	if (!err)
+	if (!err && r->table.rows)
 		err = put_table(root, &r->table, r->common);
 	if (root >= 0)
 		H5Gclose(root);

@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 /* An object that becomes a group: its numbers, texts and truth values are attributes, its objects
- * are groups, a NULL is left out. */
+ * are groups, its arrays of objects tables, its arrays of texts lists with commas; a NULL is left
+ * out. A table has the columns of its first row, which are texts there or else numbers. */
 struct store_group {
 	const char *path; /* below /analysis: "pika" */
 	const json_t *object;
@@ -29,16 +30,16 @@ struct store_table {
 struct store_results {
 	const struct store_group *groups;
 	unsigned ngroups;
-	struct store_table table;
-	const char *report;   /* a text */
-	const json_t *common; /* attributes of all groups, and of the table */
+	struct store_table table; /* rows NULL: there is none */
+	const char *report;	  /* a text; NULL: there is none */
+	const json_t *common;	  /* attributes of all groups, and of the table */
 };
 
 /*
- * Puts these results into /analysis of a job file in place of earlier ones; the report is
- * /analysis/report. What other programs have put there stays. The file is copied, and the copy
- * renamed when it is complete and on the disk; owner and mode stay. 0, or -errno and it has said
- * why.
+ * Puts these results into /analysis of a job file in place of earlier ones of the same names; the
+ * report is /analysis/report. What other programs have put there stays. The file is copied, and the
+ * copy renamed when it is complete and on the disk; owner and mode stay. 0, or -errno and it has
+ * said why.
  */
 int store__analysis(const char *path, const struct store_results *results);
 

@@ -234,7 +234,7 @@ static void fill_cluster(struct burst_cluster *c, const struct points *p, unsign
 	c->run = median(room, c->n);
 	c->low_run = m.min;
 	c->high_run = m.max;
-	c->spread = moments__std(&m) / m.mean;
+	c->spread = moments__std(&m) / moments__mean(&m);
 	c->share = all_run > 0 ? run / all_run : NAN;
 	c->on_cpu = wall > 0 ? on_cpu / wall : NAN;
 	c->used = on_cpu > 0 ? run / on_cpu : NAN;

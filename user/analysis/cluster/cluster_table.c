@@ -82,7 +82,7 @@ static void fill_means(const unsigned *labels, const double *v, size_t n, size_t
 	for (size_t i = 0; i < n; i++)
 		moments__add(&m[labels[i]], v[i * ncols]);
 	for (unsigned c = 0; c <= k; c++)
-		means[c * ncols] = m[c].mean;
+		means[c * ncols] = moments__mean(&m[c]);
 }
 
 enum analysis_status cluster__table(const unsigned *labels, const double *dur, const double *v,

@@ -34,6 +34,8 @@ static const struct verb verbs[] = {
 	{"mark", verb_mark, &cmd_mark, "a named instant into the profile of this step"},
 	{"merge", verb_merge, &cmd_merge, "the node-step files of a job into one job file"},
 	{"plot", verb_plot, &cmd_plot, "a column over time, in the terminal or as SVG"},
+	{"reduce", verb_reduce, &cmd_reduce,
+	 "a series of all nodes as moments, histograms and a sample"},
 	{"report", verb_report, &cmd_report,
 	 "what held a job back, what that cost, what to change"},
 	{"run", verb_run, &cmd_run, "run a command and profile it"},

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: GPL-2.0-only
+"""jobprof reduce --follow beside a step that runs: its windows have the rows that the step's file has in the end, by
+numpy; by one process and by two, as root and as the job's user, and nobody else gets any."""
+
+import json
+import pwd
+
+import sys
+import os
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+import daemonlib
+from daemonlib import *
+import numpy
+
+INTERVAL = 0.5
+WINDOW = 2
+NOBODY = "nobody"
+
+
+def public_jobprof():
+    path = os.path.join(os.path.dirname(public_tool("jpspin")), "jobprof")
+    if not os.path.exists(path):
+        shutil.copy(JOBPROF, path)
+    return path
+
+
+def followed(d, job, *more, before=(), user=()):
+    env = plain_env(JOBPROF_SOCKET=d.settings["Socket"], OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+    jobprof = public_jobprof() if user else JOBPROF
+    return subprocess.Popen([*user, *before, jobprof, "reduce", "--follow", "--json", "-j", str(job), "--window", str(WINDOW), *more],
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
+
+
+def two_nodes(d, job):
+    """Two processes that each take this node for one of their own: the same rows twice."""
+    cmd = ["mpirun.openmpi", "--oversubscribe"]
+    for node in ("n1", "n2"):
+        cmd += ["-n", "1", "-x", "SLURMD_NODENAME=" + node, JOBPROF, "reduce", "--follow", "--json", "-j", str(job), "--window",
+                str(WINDOW), "--windows", "2", ":"]
+    return subprocess.Popen(cmd[:-1], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                            env=plain_env(JOBPROF_SOCKET=d.settings["Socket"], OMPI_ALLOW_RUN_AS_ROOT="1",
+                                          OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+
+
+def windows():
+    d, job = main, new_job()
+    step = Stepd(job, 0, [public_tool("jphold"), "spin=14"], v2_task(tree.job(job) + "/step_0", ["-u", pwd.getpwnam(NOBODY).pw_uid]), n=2)
+    time.sleep(3 * INTERVAL)
+    alone = followed(d, job, "--windows", "3")
+    user = followed(d, job, "--windows", "2", user=("runuser", "-u", NOBODY, "--"))
+    other = followed(d, job, "--windows", "1", user=("runuser", "-u", "daemon", "--"))
+    two = None
+    if os.path.exists(BUILD + "/jobprof-reduce-mpi") and shutil.which("mpirun.openmpi"):
+        two = two_nodes(d, job)
+    ran = {name: (p.communicate(timeout=60), p.returncode) for name, p in
+           (("root", alone), ("user", user), ("other", other), ("two", two)) if p}
+    step.end()
+    rows = [table(d.file(job, 0, NOBODY), "Tasks/%d" % t) for t in range(2)]
+    for name, count in (("root", 3), ("user", 2)):
+        (out, err), code = ran[name]
+        is_equal("%s: ends well" % name, [code, err], [0, ""])
+        judged(name, [json.loads(x) for x in out.splitlines()], rows, count)
+    (out, err), code = ran["other"]
+    is_equal("another user gets nothing", [code, out], [1, ""])
+    is_true("another user is told why", "no step" in err, err)
+    if not two:
+        skip("two processes", "jobprof-reduce-mpi is not built")
+        return
+    (out, err), code = ran["two"]
+    got = [json.loads(x) for x in out.splitlines()]
+    is_equal("two processes: end well", [code, err], [0, ""])
+    judged("two processes", got, rows, 2, ranks=2)
+    for w in got[1:]:
+        at = [sorted((s["table"], s["row"]) for s in w["sample"] if s["node"].endswith(n)) for n in ("/n1", "/n2")]
+        is_true("two processes, window %d: both have rows" % w["window"], all(at), at)
+
+
+def judged(name, got, rows, count, ranks=1):
+    is_equal("%s: windows" % name, len(got), count)
+    taken = sum(w["coverage"]["rows"] for w in got)
+    is_true("%s: most rows of both tasks" % name, taken >= 0.8 * 2 * (count - 1) * WINDOW / INTERVAL, taken)
+    for w in got:
+        if w["end_s"] - w["begin_s"] < 3 * INTERVAL:  # the first one, as long as is left of it
+            continue
+        names = [c["name"] for c in w["columns"]]
+        wrong = [s for s in w["sample"] if not matches(s, names, rows[int(s["table"])])]
+        is_equal("%s, window %d: rows are those of the file" % (name, w["window"]), wrong, [])
+        is_true("%s, window %d: within it, but for late ones" % (name, w["window"]), all(
+            w["begin_s"] - 2 * INTERVAL <= s["row"] / 1e9 <= w["end_s"] for s in w["sample"]), w["sample"])
+        cpu = w["columns"][names.index("CPUTime")]
+        used = [s["values"][names.index("CPUTime")] for s in w["sample"]]
+        is_near("%s, window %d: mean of CPUTime" % (name, w["window"]), cpu["mean"], numpy.mean(used), rel=1e-12)
+        is_true("%s, window %d: what it costs is said" % (name, w["window"]), 0 < w["cost"]["cpu_s"] < WINDOW, w["cost"])
+        is_equal("%s, window %d: coverage" % (name, w["window"]), [w["coverage"]["files"], w["coverage"]["read"], w["cost"]["processes"]], [ranks] * 3)
+
+
+def matches(s, names, rows):
+    at = numpy.nonzero(rows["TimeNS"] == s["row"])[0]
+    return len(at) == 1 and all(v is None or n not in rows.dtype.names or float(rows[n][at[0]]) == v
+                                for n, v in zip(names, s["values"]))
+
+
+need_bpf()
+tree = Trees()
+main = Daemon(INTERVAL).start()
+run_tests([windows])

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Columns, rows and files are added to a reduction. */
+#include "analysis/reduction/reduction.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/reduction/reduction_items.h"
+#include "schema/series.h"
+
+int reduction__init(struct reduction *r, const char *series, uint64_t seed, unsigned k)
+{
+	*r = (struct reduction){.series = strdup(series), .seed = seed, .k = k};
+	return r->series ? 0 : -ENOMEM;
+}
+
+void reduction__free(struct reduction *r)
+{
+	for (unsigned i = 0; i < r->ncolumns; i++) {
+		free(r->columns[i]->name);
+		free(r->columns[i]->unit);
+		free(r->columns[i]);
+	}
+	free(r->columns);
+	for (unsigned i = 0; i < r->nitems; i++)
+		reduction_item__clear(&r->items[i]);
+	free(r->items);
+	for (unsigned i = 0; i < r->nlists; i++) {
+		free(r->lists[i].read);
+		free(r->lists[i].damaged);
+	}
+	free(r->lists);
+	string_list__free(&r->places);
+	free(r->series);
+	*r = (struct reduction){0};
+}
+
+static struct reduction_column *new_column(const char *name, const char *unit)
+{
+	struct reduction_column *c = calloc(1, sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->moments = MOMENTS_NONE;
+	c->name = strdup(name);
+	c->unit = strdup(unit);
+	if (c->name && c->unit)
+		return c;
+	free(c->name);
+	free(c->unit);
+	free(c);
+	return NULL;
+}
+
+int reduction__column(struct reduction *r, const char *name, const char *unit)
+{
+	struct reduction_column **columns;
+
+	for (unsigned i = 0; i < r->ncolumns; i++)
+		if (!strcmp(r->columns[i]->name, name) && !strcmp(r->columns[i]->unit, unit))
+			return (int)i;
+	if (r->ncolumns == REDUCTION_COLUMNS)
+		return -E2BIG;
+	columns = realloc(r->columns, (r->ncolumns + 1) * sizeof(struct reduction_column *));
+	if (!columns)
+		return -ENOMEM;
+	r->columns = columns;
+	columns[r->ncolumns] = new_column(name, unit);
+	return columns[r->ncolumns] ? (int)r->ncolumns++ : -ENOMEM;
+}
+
+int reduction__place(struct reduction *r, const char *place)
+{
+	unsigned from = 0, to = r->places.n;
+	char *added;
+	int err;
+
+	while (from < to) {
+		unsigned middle = from + (to - from) / 2;
+		int order = strcmp(r->places.v[middle], place);
+
+		if (!order)
+			return -EEXIST;
+		if (order < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	err = string_list__append(&r->places, place);
+	if (err)
+		return err;
+	added = r->places.v[r->places.n - 1];
+	memmove(r->places.v + from + 1, r->places.v + from,
+		(r->places.n - 1 - from) * sizeof(char *));
+	r->places.v[from] = added;
+	return 0;
+}
+
+static size_t bytes_of(uint64_t files)
+{
+	return (size_t)(files / 8 + 1);
+}
+
+/* The list of that id; a new one if there is none. NULL: no memory. */
+static struct reduction_list *find_list(struct reduction *r, uint64_t id, uint64_t n)
+{
+	struct reduction_list *l;
+
+	for (unsigned i = 0; i < r->nlists; i++)
+		if (r->lists[i].id == id && r->lists[i].n == n)
+			return &r->lists[i];
+	l = realloc(r->lists, (r->nlists + 1) * sizeof(*l));
+	if (!l)
+		return NULL;
+	r->lists = l;
+	l += r->nlists;
+	*l = (struct reduction_list){id, n, calloc(bytes_of(n), 1), calloc(bytes_of(n), 1)};
+	r->nlists++;
+	return l->read && l->damaged ? l : NULL;
+}
+
+int reduction__list(struct reduction *r, uint64_t list, uint64_t n)
+{
+	return find_list(r, list, n) ? 0 : -ENOMEM;
+}
+
+int reduction__file(struct reduction *r, uint64_t list, uint64_t n, uint64_t i, bool damaged)
+{
+	struct reduction_list *l = find_list(r, list, n);
+
+	if (!l)
+		return -ENOMEM;
+	l->read[i / 8] |= (uint8_t)(1u << i % 8);
+	if (damaged)
+		l->damaged[i / 8] |= (uint8_t)(1u << i % 8);
+	return 0;
+}
+
+uint64_t reduction__unit(const char *place, const char *table)
+{
+	uint64_t h = 0;
+
+	for (const char *s = place; *s; s++)
+		h = splitmix64(h ^ (unsigned char)*s);
+	h = splitmix64(h ^ 256);
+	for (const char *s = table; *s; s++)
+		h = splitmix64(h ^ (unsigned char)*s);
+	return h;
+}
+
+int reduction__row(struct reduction *r, const struct reduction_table *t, uint64_t row,
+		   const double *values)
+{
+	for (unsigned i = 0; i < t->n; i++) {
+		struct reduction_column *c = r->columns[t->columns[i]];
+
+		if (!isfinite(values[i])) {
+			c->unknown++;
+			continue;
+		}
+		moments__add(&c->moments, values[i]);
+		log_histogram__add(&c->histogram, values[i]);
+	}
+	r->rows++;
+	return reduction_items__row(r, t, row, values);
+}
+
+static int merge_columns(struct reduction *r, const struct reduction *from, int *at)
+{
+	for (unsigned i = 0; i < from->ncolumns; i++) {
+		const struct reduction_column *c = from->columns[i];
+
+		at[i] = reduction__column(r, c->name, c->unit);
+		if (at[i] < 0)
+			return at[i];
+		moments__merge(&r->columns[at[i]]->moments, &c->moments);
+		log_histogram__merge(&r->columns[at[i]]->histogram, &c->histogram);
+		r->columns[at[i]]->unknown += c->unknown;
+	}
+	return 0;
+}
+
+static int merge_lists(struct reduction *r, const struct reduction *from)
+{
+	for (unsigned i = 0; i < from->nlists; i++) {
+		const struct reduction_list *f = &from->lists[i];
+		struct reduction_list *l = find_list(r, f->id, f->n);
+
+		for (size_t k = 0; l && k < bytes_of(f->n); k++) {
+			l->read[k] |= f->read[k];
+			l->damaged[k] |= f->damaged[k];
+		}
+		if (!l)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* NULL: no place is in both. */
+static const char *common_place(const struct reduction *a, const struct reduction *b)
+{
+	for (unsigned i = 0, k = 0; i < a->places.n && k < b->places.n;) {
+		int order = strcmp(a->places.v[i], b->places.v[k]);
+
+		if (!order)
+			return a->places.v[i];
+		i += order < 0;
+		k += order > 0;
+	}
+	return NULL;
+}
+
+static int merge_places(struct reduction *r, const struct reduction *from)
+{
+	int err = 0;
+
+	for (unsigned i = 0; !err && i < from->places.n; i++)
+		err = reduction__place(r, from->places.v[i]);
+	return err;
+}
+
+int reduction__merge(struct reduction *r, const struct reduction *from, const char **place)
+{
+	int *at;
+	int err;
+
+	if (strcmp(r->series, from->series) || r->seed != from->seed || r->k != from->k)
+		return -EINVAL;
+	*place = common_place(r, from);
+	if (*place)
+		return -EEXIST;
+	at = malloc((from->ncolumns + 1) * sizeof(*at));
+	err = at ? merge_columns(r, from, at) : -ENOMEM;
+	if (!err)
+		err = reduction_items__merge(r, from, at);
+	if (!err)
+		err = merge_lists(r, from);
+	if (!err)
+		err = merge_places(r, from);
+	r->tables += from->tables;
+	r->rows += from->rows;
+	r->processes += from->processes;
+	r->cpu_s += from->cpu_s;
+	free(at);
+	return err;
+}
+
+struct reduction_coverage reduction__coverage(const struct reduction *r)
+{
+	struct reduction_coverage c = {0};
+
+	for (unsigned i = 0; i < r->nlists; i++) {
+		const struct reduction_list *l = &r->lists[i];
+
+		c.files += l->n;
+		for (uint64_t k = 0; k < l->n; k++) {
+			c.read += l->read[k / 8] >> k % 8 & 1;
+			c.damaged += l->damaged[k / 8] >> k % 8 & 1;
+		}
+	}
+	c.part = c.files ? (double)(c.read - c.damaged) / (double)c.files : NAN;
+	c.is_enough = !(c.part < REDUCTION_ENOUGH);
+	return c;
+}
+
+/* ---- the order of columns */
+
+struct place_of_column {
+	unsigned schema; /* its place in schemas/ */
+	unsigned at;
+	const struct reduction_column *column;
+};
+
+static int by_schema(const void *a, const void *b)
+{
+	const struct place_of_column *x = a, *y = b;
+	int order = strcmp(x->column->name, y->column->name);
+
+	if (x->schema != y->schema)
+		return x->schema < y->schema ? -1 : 1;
+	return order ? order : strcmp(x->column->unit, y->column->unit);
+}
+
+static unsigned place_in_schema(const struct series *s, const char *column)
+{
+	unsigned i = 0;
+
+	while (s && i < s->ncols && strcmp(s->cols[i].name, column))
+		i++;
+	return s ? i : 0;
+}
+
+void reduction__order(struct reduction *r)
+{
+	const struct series *s = series__find(r->series);
+	struct place_of_column *p = malloc((r->ncolumns + 1) * sizeof(*p));
+	struct reduction_column **columns =
+		malloc((r->ncolumns + 1) * sizeof(struct reduction_column *));
+	int *at = malloc((r->ncolumns + 1) * sizeof(*at));
+
+	reduction_items__cut(r);
+	for (unsigned i = 0; p && columns && at && i < r->ncolumns; i++)
+		p[i] = (struct place_of_column){place_in_schema(s, r->columns[i]->name), i,
+						r->columns[i]};
+	if (p && columns && at) {
+		qsort(p, r->ncolumns, sizeof(*p), by_schema);
+		for (unsigned i = 0; i < r->ncolumns; i++) {
+			columns[i] = r->columns[p[i].at];
+			at[p[i].at] = (int)i;
+		}
+		if (!reduction_items__move(r, at))
+			memcpy(r->columns, columns, r->ncolumns * sizeof(void *));
+	}
+	free(at);
+	free(columns);
+	free(p);
+}

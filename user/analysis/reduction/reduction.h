@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What is kept of the rows of one series over any number of nodes: per column moments and a
+ * histogram, a sample of rows, and which files and nodes it is of. Its size does not grow with the
+ * number of rows. Reductions are merged in any order with the same result, and travel as bytes
+ * (payload.h) from process to process and into files.
+ */
+#ifndef JP_ANALYSIS_REDUCTION_REDUCTION_H
+#define JP_ANALYSIS_REDUCTION_REDUCTION_H
+
+#include <stdbool.h>
+
+#include "analysis/reduce.h"
+#include "analysis/reduction/log_histogram.h"
+#include "base/string_list.h"
+
+#define REDUCTION_COLUMNS 4096u	 /* at most; so many columns of a file come to no more */
+#define REDUCTION_K	  100u	 /* rows of a sample */
+#define REDUCTION_K_MAX	  50000u /* and at most */
+#define REDUCTION_SEED	  0u
+#define REDUCTION_ENOUGH  0.9 /* with a smaller part of the files, a result is called degraded */
+
+struct reduction_column {
+	char *name, *unit;
+	struct moments moments;
+	uint64_t unknown; /* rows without a value */
+	struct log_histogram histogram;
+};
+
+/* A row of the sample. */
+struct reduction_item {
+	uint64_t key;
+	char *place, *table; /* "42.0/n1", "3" */
+	uint64_t row;	     /* in its table, from 0 */
+	double *values;	     /* of the first nvalues columns; the others are not known */
+	unsigned nvalues;
+};
+
+/* A list of files, part of which this reduction is of. */
+struct reduction_list {
+	uint64_t id;
+	uint64_t n;
+	uint8_t *read, *damaged; /* a bit per file: it was read, wholly or in part; not wholly */
+};
+
+struct reduction {
+	char *series;
+	uint64_t seed;
+	unsigned k;
+	struct reduction_column **columns; /* see reduction__order() */
+	unsigned ncolumns;
+	/* Up to 2 k while rows are added; the k with the smallest keys after reduction__order(). */
+	struct reduction_item *items;
+	unsigned nitems, room;
+	struct reduction_list *lists;
+	unsigned nlists;
+	struct string_list places; /* steps of nodes with rows, ascending */
+	uint64_t tables, rows;
+	uint64_t processes; /* that made it, */
+	double cpu_s;	    /* and their CPU time */
+};
+
+/* 0 or -ENOMEM; reduction__free() in both cases. */
+int reduction__init(struct reduction *r, const char *series, uint64_t seed, unsigned k);
+void reduction__free(struct reduction *r);
+
+/* Which column that is; a new one if there is none. -ENOMEM; -E2BIG: too many. */
+int reduction__column(struct reduction *r, const char *name, const char *unit);
+/* A step of a node is part of it. 0; -EEXIST: it is already; -ENOMEM. */
+int reduction__place(struct reduction *r, const char *place);
+/* It is of files of a list of n, none of which was read so far. 0 or -ENOMEM. */
+int reduction__list(struct reduction *r, uint64_t list, uint64_t n);
+/* File i of a list of n was read. 0 or -ENOMEM. */
+int reduction__file(struct reduction *r, uint64_t list, uint64_t n, uint64_t i, bool damaged);
+
+/* Where rows come from. */
+struct reduction_table {
+	const char *place, *name;
+	const int *columns; /* of the reduction, for each value of a row */
+	unsigned n;
+	uint64_t unit; /* of reduction__unit() */
+};
+
+/* A hash of what a row belongs to, for sample_item__of(seed ^ unit, 0, row). */
+uint64_t reduction__unit(const char *place, const char *table);
+/* A value that is not finite is not known. 0 or -ENOMEM. */
+int reduction__row(struct reduction *r, const struct reduction_table *t, uint64_t row,
+		   const double *values);
+
+/* Adds what from is of. 0; -EINVAL: it is of another series, seed or k; -EEXIST: both have rows of
+ * *place, nothing is merged; -E2BIG; -ENOMEM: parts may be merged. */
+int reduction__merge(struct reduction *r, const struct reduction *from, const char **place);
+
+/* Columns as schemas/ have them, others behind by name; items ascending, k of them. */
+void reduction__order(struct reduction *r);
+
+struct reduction_coverage {
+	uint64_t files, read, damaged;
+	double part; /* of the files, those that were read wholly; NaN: there is no list */
+	bool is_enough;
+};
+struct reduction_coverage reduction__coverage(const struct reduction *r);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Numbers of two doubles, with some 105 bits: sums of them hardly depend on their order. Y. Hida,
+ * X. Li, D. Bailey, "Algorithms for quad-double precision floating point arithmetic", 2001. */
+#ifndef JP_ANALYSIS_WIDE_H
+#define JP_ANALYSIS_WIDE_H
+
+/* hi + lo; hi is what a double can hold of it. */
+struct wide {
+	double hi, lo;
+};
+
+/* The square of a double, exactly. */
+struct wide wide__square_of(double v);
+struct wide wide__add(struct wide a, struct wide b);
+struct wide wide__subtract(struct wide a, struct wide b);
+struct wide wide__multiply(struct wide a, struct wide b);
+struct wide wide__divide(struct wide a, double b);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof reduce: moments, histograms and a sample of the rows of any number of nodes. */
+#include "cmd/jobprof/reduce/reduce.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/reduce/reduce_tree.h"
+#include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/verbs.h"
+
+static const struct opt opts[] = {
+	{'s', "series", "SERIES",
+	 "Tasks (default), Step, Energy, ...; Tasks/3, User/solver: one table"},
+	{'d', "data", "COLUMN,...", "only these columns, in any case; default: all but times"},
+	OPT_JOBS,
+	OPT_INPUT,
+	OPT_NODES,
+	{'k', "sample", "ROWS", "of the sample, 0 to 50000; default 100"},
+	{OPT_LONG + 'c', "clusters", NULL,
+	 "which kinds of bursts there are: those of series Bursts"},
+	{OPT_LONG + 'f', "follow", NULL,
+	 "a job that runs: what jobprofd of each node has; -j JOB, or inside of the job"},
+	{OPT_LONG + 'w', "window", "S", "of --follow: a result every S seconds, default 60"},
+	{OPT_LONG + 'n', "windows", "N", "of --follow: ends after N; default: when it is stopped"},
+	{OPT_LONG + 'j', "json", NULL, "as JSON, with histograms and the sample"},
+	{OPT_LONG + 's', "store", NULL, "puts the result into the job file, which is one"},
+	{OPT_LONG + 'k', "keep", "DIR",
+	 "also writes what each process found there, as rank-N.part, for a later reduce"},
+	{0},
+};
+
+static const struct opt_values values[] = {
+	{'s', series__print_names},
+	{0},
+};
+
+const struct command cmd_reduce = {
+	.name = "jobprof reduce",
+	.usage = "[OPTION]... (FILE | DIR | PART)...\n"
+		 "[OPTION]... -j JOB[.STEP] [DIR]\n"
+		 "--follow [OPTION]... [-j JOB[.STEP]]\n"
+		 "mpirun|srun: jobprof reduce ..., by as many processes",
+	.about = "Per column of a series: moments, a histogram and quantiles over the rows of all\n"
+		 "nodes, and a sample of the rows. The result is the same for any order of files\n"
+		 "and number of processes.",
+	.opts = opts,
+	.values = values,
+};
+
+static int set_sample(struct reduce_options *o, const char *text)
+{
+	if (!parse_u32(text, &o->k) && o->k <= REDUCTION_K_MAX)
+		return 0;
+	log_error("--sample: \"%s\" is no number from 0 to %u", text, REDUCTION_K_MAX);
+	return 2;
+}
+
+static int set_window(struct reduce_options *o, const char *text)
+{
+	if (!parse_double(text, &o->window_s) && o->window_s >= 1 && o->window_s <= 86400)
+		return 0;
+	log_error("--window: \"%s\" is not a number of seconds from 1 to 86400", text);
+	return 2;
+}
+
+static int set_option(void *ctx, int letter, const char *arg)
+{
+	struct reduce_options *o = ctx;
+
+	switch (letter) {
+	case 's':
+		o->series = arg;
+		return 0;
+	case 'd':
+		o->columns = arg;
+		return 0;
+	case 'j':
+		o->jobs = arg;
+		return 0;
+	case 'i':
+		o->input = arg;
+		return 0;
+	case 'N':
+		o->nodes = arg;
+		return 0;
+	case 'k':
+		return set_sample(o, arg);
+	case OPT_LONG + 'j':
+		o->json = true;
+		return 0;
+	case OPT_LONG + 'c':
+		o->clusters = true;
+		o->series = MODEL_SERIES;
+		return 0;
+	case OPT_LONG + 'f':
+		o->follow = true;
+		return 0;
+	case OPT_LONG + 'w':
+		return set_window(o, arg);
+	case OPT_LONG + 'n':
+		if (!parse_u32(arg, &o->windows) && o->windows)
+			return 0;
+		log_error("--windows: \"%s\" is no number from 1", arg);
+		return 2;
+	case OPT_LONG + 's':
+		o->store = true;
+		return 0;
+	default:
+		o->keep = arg;
+		return 0;
+	}
+}
+
+static int split_columns(struct reduce_work *w, const char *text)
+{
+	while (text) {
+		size_t n = strcspn(text, ",");
+		char *column = strndup(text, n);
+
+		if (!n) {
+			free(column);
+			log_error("-d: \"%s\" is no list of columns, as in CPUTime,RSS",
+				  w->o->columns);
+			return 2;
+		}
+		if (string_list__take(&w->columns, column))
+			return 1;
+		text = text[n] ? text + n + 1 : NULL;
+	}
+	return 0;
+}
+
+static bool is_part(const char *path)
+{
+	size_t n = strlen(path);
+
+	return n > strlen(REDUCE_PART) && !strcmp(path + n - strlen(REDUCE_PART), REDUCE_PART);
+}
+
+/* Files of profiles, and parts of earlier reductions. */
+static int find_files(struct reduce_work *w, char **words, unsigned n)
+{
+	char **others = calloc(n + 1, sizeof(char *));
+	unsigned nothers = 0;
+	int status = others ? 0 : 1;
+
+	for (unsigned i = 0; !status && i < n; i++) {
+		if (is_part(words[i]))
+			status = string_list__append(&w->parts, words[i]) ? 1 : 0;
+		else
+			others[nothers++] = words[i];
+	}
+	if (!status && nothers)
+		status = report_inputs__words(&w->files, others, nothers, w->sel.nodes);
+	free(others);
+	return status;
+}
+
+/* What makes two lists the same: files, and what is read of them. */
+static void name_list(struct reduce_work *w)
+{
+	const struct reduce_options *o = w->o;
+	const char *const texts[] = {o->series, o->columns ? o->columns : "",
+				     o->jobs ? o->jobs : "", o->nodes ? o->nodes : ""};
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
+		w->list ^= splitmix64(w->list ^ reduction__unit(texts[i], ""));
+	for (unsigned i = 0; i < w->files.n; i++)
+		w->list ^= splitmix64(w->list ^ reduction__unit(w->files.v[i].path, ""));
+}
+
+static int prepare(struct reduce_work *w, char **words, unsigned n)
+{
+	const struct reduce_options *o = w->o;
+	int status =
+		select_args__series(&w->sel, &w->task, w->series, sizeof(w->series), o->series);
+
+	if (!status)
+		status = select_args__nodes(&w->sel, &w->nodes, o->nodes);
+	if (!status)
+		status = split_columns(w, o->columns);
+	if (!status && !o->follow && (o->jobs || !n))
+		status = report_inputs__of(&w->files, o->jobs, n ? words[0] : o->input,
+					   w->sel.nodes);
+	else if (!status && !o->follow)
+		status = find_files(w, words, n);
+	if (!status && o->clusters && w->parts.n) {
+		log_error("--clusters: %s: bursts are read twice, and a part has a sample of them",
+			  w->parts.v[0]);
+		status = 2;
+	}
+	if (!status && o->store && !o->follow && w->files.n != 1) {
+		log_error("--store: a result is put into one job file, and these are %u files: "
+			  "jobprof merge makes one",
+			  w->files.n);
+		status = 2;
+	}
+	name_list(w);
+	return status;
+}
+
+static int reduce(struct reduce_work *w, const struct reduce_world *world)
+{
+	struct reduce_result r = {0};
+	int status = reduce_tree__collect(w, world, &r);
+
+	if (!status && !world->rank)
+		status = reduce_result__put(w, &r);
+	if (world->leave)
+		world->leave(r.rows.processes == world->size, status);
+	reduce_result__free(&r);
+	return status;
+}
+
+int reduce__run(int argc, char **argv, const struct reduce_world *world)
+{
+	struct reduce_options o = {.series = "Tasks", .k = UINT_MAX, .window_s = 60};
+	struct reduce_work w = {.o = &o};
+	int status = options__read(&cmd_reduce, argc, argv, set_option, &o);
+
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (o.k == UINT_MAX)
+		o.k = o.clusters ? MODEL_SAMPLE : REDUCTION_K;
+	if (o.follow && (optind < argc || o.clusters || o.store || o.keep || o.nodes || o.input))
+		return options__wrong(&cmd_reduce, "--follow takes -j, -s, -d, -k, --window, "
+						   "--windows and --json");
+	if (!o.follow && !o.jobs && !o.input && optind == argc)
+		return options__wrong(&cmd_reduce, "which files: FILE, DIR or -j JOB");
+	if (o.clusters && strcmp(o.series, MODEL_SERIES))
+		return options__wrong(&cmd_reduce, "--clusters is of bursts: without -s");
+	if (o.clusters && o.columns)
+		return options__wrong(&cmd_reduce, "--clusters needs all columns: without -d");
+	if ((o.jobs && argc - optind > 1) || (o.input && optind < argc))
+		return options__wrong(&cmd_reduce, "\"%s\" means nothing here", argv[argc - 1]);
+	status = prepare(&w, argv + optind, (unsigned)(argc - optind));
+	if (!status)
+		status = o.follow ? reduce_follow__run(&w, world) : reduce(&w, world);
+	report_inputs__free(&w.files);
+	string_list__free(&w.parts);
+	string_list__free(&w.columns);
+	string_list__free(&w.nodes);
+	return status;
+}
+
+int verb_reduce(int argc, char **argv)
+{
+	int status = reduce_world__elsewhere(argv);
+
+	return status ? status : reduce__run(argc, argv, &reduce_world__alone);
+}

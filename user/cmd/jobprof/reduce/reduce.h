@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof reduce: what is asked for, and its parts. */
+#ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_H
+#define JP_CMD_JOBPROF_REDUCE_REDUCE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "analysis/reduction/payload.h"
+#include "cmd/jobprof/reduce/reduce_model.h"
+#include "cmd/jobprof/reduce/reduce_world.h"
+#include "cmd/jobprof/report/report_inputs.h"
+#include "jobfile/jobfile.h"
+
+#define REDUCE_PART ".part" /* how names of files with parts of a reduction end */
+
+struct reduce_options {
+	const char *series, *columns, *jobs, *input, *nodes, *keep;
+	unsigned k;
+	bool json, store, clusters, follow;
+	double window_s;
+	unsigned windows; /* 0: until a signal comes */
+};
+
+struct reduce_work {
+	const struct reduce_options *o;
+	char series[128];	    /* as in the file */
+	struct string_list columns; /* none: all but times */
+	struct string_list nodes;
+	struct number_range task;
+	struct selection sel; /* but for steps */
+	struct report_inputs files;
+	struct string_list parts;	  /* files of earlier reductions */
+	uint64_t list;			  /* a hash of files and of what is read of them */
+	const struct reduce_model *model; /* bursts are reduced by its clusters; NULL: rows are */
+	bool failed;			  /* something could not be read; it has been said */
+};
+
+/* Reads the files of process `rank` of `size`, every size-th one, in children with limits. 0 or
+ * -errno: nothing can be reduced, said. */
+int reduce_read__files(struct reduce_work *w, unsigned rank, unsigned size, struct reduction *out);
+/* CPU time of this process since it was last asked, or began. */
+double reduce_read__cpu_s(void);
+/* Adds the parts in files, of process rank of size as above. 0 or -errno, said. */
+int reduce_parts__add(struct reduce_work *w, unsigned rank, unsigned size, struct reduction *out);
+/* Writes the part of process `rank` into the directory w->o->keep. 0 or -errno, said. */
+int reduce_parts__keep(const struct reduce_work *w, unsigned rank, struct reduction *r);
+/* Merges from, which came from `where`, and says why if it cannot. 0 or -errno. */
+int reduce_parts__merge(struct reduction *r, const struct reduction *from, const char *where);
+/* What is known of all files in the end. */
+struct reduce_result {
+	struct reduction rows;
+	/* With o->clusters: */
+	struct reduce_model model;
+	enum analysis_status clustered;
+	struct reduction clusters; /* a column per cluster and feature */
+};
+
+void reduce_result__free(struct reduce_result *r);
+/* Prints the result, or stores it. The exit status. */
+int reduce_result__put(const struct reduce_work *w, struct reduce_result *r);
+/* The table of clusters as JSON: an array of objects, the first of noise. */
+json_t *reduce_clusters__json(const struct reduce_result *r);
+void reduce_clusters__print(const struct reduce_result *r, FILE *out);
+/* Puts it into the job file, below /analysis/reduce. 0, or 1 and it has said why. */
+int reduce_store__write(const struct reduce_result *r, const char *path);
+
+/* Follows a job that runs. The exit status. */
+int reduce_follow__run(struct reduce_work *w, const struct reduce_world *world);
+
+/* The verb as one process of a world. The exit status. */
+int reduce__run(int argc, char **argv, const struct reduce_world *world);
+
+#endif

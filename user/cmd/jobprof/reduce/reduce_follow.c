@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof reduce --follow: the rows of a job that runs, as jobprofd of each node has them, reduced
+ * window after window. */
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "client/libjobprof.h"
+#include "cmd/jobprof/client_conn.h"
+#include "cmd/jobprof/reduce/reduce.h"
+#include "cmd/jobprof/reduce/reduce_tree.h"
+#include "cmd/jobprof/select_args.h"
+#include "identity/stepname.h"
+#include "view/reduce/reduce_print.h"
+
+#define POLL_NS	   200000000
+#define SECOND_NS  INT64_C(1000000000)
+#define TABLES_MAX 65536u
+
+/* A table of a step, and the time of its row that was taken last. */
+struct followed {
+	char *place, *name;
+	int64_t last_ns;
+	bool is_in_window; /* it has a row there */
+};
+
+struct follow {
+	const struct reduce_work *w;
+	const struct reduce_world *world;
+	uint32_t job;	  /* 0: that of this process */
+	const char *step; /* NULL: all, but for the one of this process */
+	char own[64];	  /* "42.7": that one; "": none */
+	char host[64];
+	struct followed *tables;
+	unsigned ntables;
+	uint64_t window;    /* number of the window since 1970 */
+	struct reduction r; /* of the window */
+	bool is_whole;	    /* no process was lost */
+	int64_t end_ns;	    /* of the window; 0: there is none yet */
+	int err;
+};
+
+static volatile sig_atomic_t ended;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	ended = 1;
+}
+
+static int64_t now_ns(void)
+{
+	return client_conn__now_ns();
+}
+
+/* ---- rows */
+
+static struct followed *find_table(struct follow *f, const char *place, const char *name)
+{
+	struct followed *t;
+
+	for (unsigned i = 0; i < f->ntables; i++)
+		if (!strcmp(f->tables[i].name, name) && !strcmp(f->tables[i].place, place))
+			return &f->tables[i];
+	t = f->ntables < TABLES_MAX ? realloc(f->tables, (f->ntables + 1) * sizeof(*f->tables))
+				    : NULL;
+	if (!t)
+		return NULL;
+	f->tables = t;
+	t += f->ntables;
+	*t = (struct followed){strdup(place), strdup(name), INT64_MIN, false};
+	if (t->place && t->name) {
+		f->ntables++;
+		return t;
+	}
+	free(t->place);
+	free(t->name);
+	return NULL;
+}
+
+static bool is_time(const char *column)
+{
+	return !strcmp(column, "ElapsedTime") || !strcmp(column, "EpochTime") ||
+	       !strcmp(column, "TimeNS");
+}
+
+static bool is_wanted(const struct reduce_work *w, const char *column)
+{
+	if (is_time(column))
+		return false;
+	for (unsigned i = 0; i < w->columns.n; i++)
+		if (!strcasecmp(w->columns.v[i], column))
+			return true;
+	return !w->columns.n;
+}
+
+/* The last row's time; 0: the table has none. */
+static int64_t time_of(const struct jobprof_table *t)
+{
+	const union jobprof_cell *row = t->cells + (size_t)(t->nrows - 1) * t->ncols;
+
+	for (unsigned i = 0; t->nrows && i < t->ncols; i++)
+		if (!strcmp(t->columns[i].name, "TimeNS") && !t->columns[i].is_double)
+			return (int64_t)row[i].u;
+	return 0;
+}
+
+static int add_row(struct follow *f, const struct jobprof_table *t, const char *place,
+		   const char *name, int64_t at_ns)
+{
+	const union jobprof_cell *row = t->cells + (size_t)(t->nrows - 1) * t->ncols;
+	int columns[JOBPROF_COLUMNS_MAX];
+	double values[JOBPROF_COLUMNS_MAX];
+	struct reduction_table to = {place, name, columns, 0, reduction__unit(place, name)};
+
+	for (unsigned i = 0; i < t->ncols && to.n < JOBPROF_COLUMNS_MAX; i++) {
+		if (!is_wanted(f->w, t->columns[i].name))
+			continue;
+		columns[to.n] = reduction__column(&f->r, t->columns[i].name, t->columns[i].unit);
+		if (columns[to.n] < 0)
+			return columns[to.n];
+		values[to.n++] = t->columns[i].is_double ? row[i].d : (double)row[i].u;
+	}
+	return reduction__row(&f->r, &to, (uint64_t)at_ns, values);
+}
+
+/* "Tasks" and "3" of "Tasks/3"; whether the table is of the series that is asked for. */
+static bool is_of_series(const struct follow *f, const char *series, const char **table)
+{
+	size_t n = strlen(f->w->series);
+
+	if (strncmp(series, f->w->series, n) || (series[n] && series[n] != '/'))
+		return false;
+	*table = series[n] ? series + n + 1 : series;
+	return !series[n] || select__table(&f->w->sel, *table);
+}
+
+static void take_table(const struct jobprof_table *t, void *arg)
+{
+	struct follow *f = arg;
+	const char *name;
+	char place[256];
+	struct followed *known;
+	int64_t at = time_of(t);
+	int err;
+
+	if (f->err || !at || !is_of_series(f, t->series, &name) ||
+	    (!f->step && *f->own && !strcmp(t->step, f->own)))
+		return;
+	snprintf(place, sizeof(place), "%s/%s", t->step, f->host);
+	known = find_table(f, place, name);
+	if (!known) {
+		f->err = -ENOMEM;
+		return;
+	}
+	/* One that is later than the window is seen again in the next. */
+	if (known->last_ns >= at || (f->end_ns && at >= f->end_ns))
+		return;
+	/* What came before this process began is of no window of it. */
+	if (known->last_ns == INT64_MIN && !f->window) {
+		known->last_ns = at;
+		return;
+	}
+	known->last_ns = at;
+	known->is_in_window = true;
+	err = reduction__place(&f->r, place);
+	f->err = err && err != -EEXIST ? err : add_row(f, t, place, name, at);
+}
+
+/* ---- windows */
+
+/* There is no other node where the job may be. */
+static bool is_only(const struct follow *f)
+{
+	return f->world->size == 1 && !f->window;
+}
+
+/* One question to this node's jobprofd: as the user of this process. 0, or -errno, said. */
+static int ask(struct follow *f)
+{
+	char reason[256] = "";
+	int n = jobprof_live(f->job, f->step, CLIENT_CONN_TIMEOUT_MS, take_table, f, reason,
+			     sizeof(reason));
+
+	if (f->err)
+		log_error("%s", strerror(-f->err));
+	else if (n < 0 && n != -ETIMEDOUT && (n != -ESRCH || is_only(f)))
+		client_conn__failed(n, reason);
+	return f->err ? f->err : n < 0 ? n : 0;
+}
+
+static int begin_window(struct follow *f)
+{
+	unsigned size = f->world->size;
+	int err = reduction__init(&f->r, f->w->series, REDUCTION_SEED, f->w->o->k);
+
+	f->r.processes = 1;
+	return err ? err : reduction__list(&f->r, f->w->list, size);
+}
+
+static void end_rows(struct follow *f)
+{
+	for (unsigned i = 0; i < f->ntables; i++) {
+		f->r.tables += f->tables[i].is_in_window;
+		f->tables[i].is_in_window = false;
+	}
+	f->r.cpu_s = reduce_read__cpu_s();
+}
+
+static void print_window(const struct follow *f, int64_t begin_ns, int64_t end_ns)
+{
+	const double begin = (double)begin_ns / 1e9, end = (double)end_ns / 1e9;
+	json_t *json;
+
+	if (!f->w->o->json) {
+		printf("Window %llu: %.1f s from %.1f\n", (unsigned long long)f->window,
+		       end - begin, begin);
+		reduce_print__text(&f->r, stdout);
+		putchar('\n');
+	} else {
+		json = reduce_print__json(&f->r);
+		json__set(json, "window", json_integer((json_int_t)f->window));
+		json__set(json, "begin_s", json__number(begin));
+		json__set(json, "end_s", json__number(end));
+		json__dump(json, stdout, JSON_COMPACT);
+		putchar('\n');
+		json_decref(json);
+	}
+	fflush(stdout);
+}
+
+static void poll_until(struct follow *f, int64_t end_ns)
+{
+	bool answered = false;
+
+	while (!ended && !f->err && now_ns() < end_ns) {
+		answered |= !ask(f);
+		if (f->world->beat)
+			f->world->beat();
+		nanosleep(&(struct timespec){.tv_nsec = POLL_NS}, NULL);
+	}
+	/* A node whose jobprofd did not answer is not covered. */
+	if (answered && !f->err)
+		f->err = reduction__file(&f->r, f->w->list, f->world->size, f->world->rank, false);
+}
+
+static int one_window(struct reduce_work *w, struct follow *f)
+{
+	int64_t length = (int64_t)(w->o->window_s * 1e9), begin = now_ns();
+	int64_t end = (begin / length + 1) * length;
+	int err = begin_window(f);
+
+	f->window = (uint64_t)(begin / length);
+	f->end_ns = end;
+	if (!err) {
+		poll_until(f, end);
+		end_rows(f);
+		err = f->err ? f->err : reduce_tree__up(w, f->world, &f->r);
+	}
+	if (!err && !f->world->rank) {
+		reduction__order(&f->r);
+		print_window(f, begin, ended ? now_ns() : end);
+	}
+	f->is_whole = f->r.processes == f->world->size;
+	reduction__free(&f->r);
+	return err;
+}
+
+/* ---- the verb */
+
+static int name_job(struct follow *f, const struct reduce_options *o, char step[static 32])
+{
+	struct jobspec *jobs = NULL;
+	unsigned n = 0;
+	int status = 0;
+	const char *job = getenv("SLURM_JOB_ID"), *id = getenv("SLURM_STEP_ID");
+
+	if (job && id)
+		snprintf(f->own, sizeof(f->own), "%s.%s", job, id);
+	if (!o->jobs)
+		return job && parse_u32(job, &f->job) ? 2 : 0;
+	status = select_args__jobs(&jobs, &n, o->jobs);
+	if (!status && (n != 1 || jobs[0].kind != JOBSPEC_JOB)) {
+		log_error("-j: \"%s\" is not one job or step, as in 42 or 42.0", o->jobs);
+		status = 2;
+	}
+	if (!status) {
+		char number[16];
+
+		f->job = jobs[0].job;
+		snprintf(number, sizeof(number), "%u", jobs[0].step);
+		snprintf(step, 32, "%s", jobs[0].any_step ? "" : stepname__human(number));
+		f->step = *step ? step : NULL;
+	}
+	free(jobs);
+	return status;
+}
+
+static int follow(struct reduce_work *w, struct follow *f)
+{
+	int err = f->world->join ? f->world->join() : 0;
+
+	if (!err) {
+		int asked = ask(f);
+
+		err = f->err ? f->err : is_only(f) ? asked : 0;
+	}
+	f->window = 1; /* rows that are known from here on are of a window */
+	for (unsigned i = 0; !err && !ended && (!w->o->windows || i < w->o->windows); i++)
+		err = one_window(w, f);
+	return err;
+}
+
+int reduce_follow__run(struct reduce_work *w, const struct reduce_world *world)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+	struct follow f = {.w = w, .world = world, .is_whole = true};
+	char step[32] = "";
+	int status = name_job(&f, w->o, step);
+
+	if (status)
+		return status;
+	if (getenv("SLURMD_NODENAME"))
+		snprintf(f.host, sizeof(f.host), "%s", getenv("SLURMD_NODENAME"));
+	else
+		gethostname(f.host, sizeof(f.host) - 1);
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	status = follow(w, &f) ? 1 : 0;
+	for (unsigned i = 0; i < f.ntables; i++) {
+		free(f.tables[i].place);
+		free(f.tables[i].name);
+	}
+	free(f.tables);
+	if (world->leave)
+		world->leave(f.is_whole, status);
+	return status || w->failed ? 1 : 0;
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Reduces the rows of files, each in a child with limits, whose reductions are merged in the order
+ * of the files. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "cmd/jobprof/reduce/reduce.h"
+#include "hdf5/hdf5.h"
+#include "hdf5/table_columns.h"
+#include "pool/pool.h"
+
+/* One file. */
+struct reading {
+	const struct reduce_work *w;
+	const char *path;
+	const struct reader *r;
+	struct cursor *cursor;
+	struct reduction *out;
+	bool damaged;
+	/* Of tables of one shape: */
+	unsigned shape, n;
+	int *from, *to; /* columns of the cursor, and of the reduction */
+	double *values;
+	struct burst_buffer *bursts; /* with a model */
+};
+
+/* Bursts are classified many at a time. */
+#define BUFFER_BURSTS 65536
+
+struct burst_buffer {
+	double v[BUFFER_BURSTS][MODEL_DIMS];
+	unsigned labels[BUFFER_BURSTS];
+	size_t n;
+};
+
+static void damage(struct reading *d, const struct reader_node *n, const char *table, int err)
+{
+	log_error("%s: %s%s%s%s%s: %s", d->path, *n->step ? n->step : "", *n->step ? "/" : "",
+		  n->name, table ? "/" : "", table ? table : "", reader__strerror(err));
+	d->damaged = true;
+}
+
+static int add_column(struct reading *d, const struct column *c, int at)
+{
+	int to;
+
+	if (d->cursor->cols[at].unknown)
+		return 0;
+	to = reduction__column(d->out, c->name, c->unit ? c->unit : "");
+	if (to < 0)
+		return to;
+	for (unsigned i = 0; i < d->n; i++)
+		if (d->to[i] == to)
+			return 0;
+	d->from[d->n] = at;
+	d->to[d->n++] = to;
+	return 0;
+}
+
+static int add_columns(struct reading *d, const struct table_columns *columns)
+{
+	const struct string_list *wanted = &d->w->columns;
+	int err = 0;
+
+	for (unsigned i = 0; !err && !wanted->n && i < columns->ncols; i++)
+		if (columns->cols[i].kind != COL_TIME)
+			err = add_column(d, &columns->cols[i], (int)i);
+	for (unsigned i = 0; !err && i < wanted->n; i++) {
+		int at = cursor__column_like(d->cursor, wanted->v[i]);
+
+		err = at < 0 ? 0 : add_column(d, &columns->cols[at], at);
+	}
+	return err;
+}
+
+static int learn_shape(struct reading *d)
+{
+	struct table_columns columns = {0};
+	size_t n = d->cursor->ncols + 1;
+	int err;
+
+	if (d->shape == d->cursor->shape && d->from)
+		return 0;
+	free(d->from);
+	free(d->to);
+	free(d->values);
+	d->n = 0;
+	d->shape = d->cursor->shape;
+	d->from = malloc(n * sizeof(*d->from));
+	d->to = malloc(n * sizeof(*d->to));
+	d->values = malloc(n * sizeof(*d->values));
+	if (!d->from || !d->to || !d->values)
+		return -ENOMEM;
+	err = table_columns__read(&columns, d->cursor, d->w->series);
+	if (!err)
+		err = add_columns(d, &columns);
+	table_columns__clear(&columns);
+	return err;
+}
+
+/* Adds a burst to the columns of its cluster. */
+static int add_burst(struct reading *d, const double *v, unsigned label)
+{
+	int columns[MODEL_DIMS];
+	const struct reduction_table t = {"", "", columns, MODEL_DIMS, 0};
+	char name[40];
+
+	for (unsigned f = 0; f < MODEL_DIMS; f++) {
+		reduce_model__column(name, sizeof(name), label, f);
+		columns[f] = reduction__column(d->out, name, "s");
+		if (columns[f] < 0)
+			return columns[f];
+	}
+	return reduction__row(d->out, &t, 0, v);
+}
+
+static int flush_bursts(struct reading *d)
+{
+	struct burst_buffer *b = d->bursts;
+	int err = 0;
+
+	if (b->n && reduce_model__classify(d->w->model, b->v[0], b->n, b->labels) != ANALYSIS_OK)
+		return -ENOMEM;
+	for (size_t i = 0; !err && i < b->n; i++)
+		if (b->labels[i] != MODEL_UNUSED)
+			err = add_burst(d, b->v[i], b->labels[i]);
+	b->n = 0;
+	return err;
+}
+
+static int buffer_row(struct reading *d, const union cell *row, const int at[MODEL_DIMS])
+{
+	double *v = d->bursts->v[d->bursts->n++];
+
+	for (unsigned f = 0; f < MODEL_DIMS; f++)
+		v[f] = at[f] < 0 ? NAN : cell__number(row[at[f]], d->cursor->cols[at[f]].type);
+	return d->bursts->n == BUFFER_BURSTS ? flush_bursts(d) : 0;
+}
+
+static int add_bursts(struct reading *d)
+{
+	const union cell *rows;
+	int at[MODEL_DIMS], got, err = 0;
+	unsigned n;
+
+	for (unsigned f = 0; f < MODEL_DIMS; f++)
+		at[f] = cursor__column(d->cursor, model_features[f]);
+	while (!err && (got = cursor__next(d->cursor, &rows, &n)) != 0) {
+		if (got < 0)
+			return got;
+		for (unsigned i = 0; !err && i < n; i++)
+			err = buffer_row(d, rows + (size_t)i * d->cursor->ncols, at);
+	}
+	return err;
+}
+
+static int add_rows(struct reading *d, const struct reduction_table *t)
+{
+	const union cell *rows;
+	uint64_t row = 0;
+	unsigned n;
+	int got, err = 0;
+
+	while (!err && (got = cursor__next(d->cursor, &rows, &n)) != 0) {
+		if (got < 0)
+			return got;
+		for (unsigned i = 0; !err && i < n; i++, rows += d->cursor->ncols) {
+			for (unsigned c = 0; c < d->n; c++)
+				d->values[c] = cell__number(rows[d->from[c]],
+							    d->cursor->cols[d->from[c]].type);
+			err = reduction__row(d->out, t, row++, d->values);
+		}
+	}
+	return err;
+}
+
+/* Rows before the damage count. */
+static int read_table(struct reading *d, const struct reader_node *n, const struct reader_series *s,
+		      const char *name, const char *place)
+{
+	struct reduction_table t = {place, name, NULL, 0, reduction__unit(place, name)};
+	int err = cursor__open(d->cursor, n, s, name);
+
+	if (!err && !d->bursts)
+		err = learn_shape(d);
+	t.columns = d->to;
+	t.n = d->n;
+	if (!err)
+		err = d->bursts ? add_bursts(d) : add_rows(d, &t);
+	if (!err)
+		d->out->tables++;
+	if (err && err != -ENOMEM && err != -E2BIG) {
+		damage(d, n, s->grouped ? name : s->name, err);
+		err = 0;
+	}
+	return err;
+}
+
+static int read_node(struct reading *d, const struct node_ref *ref)
+{
+	struct reader_node *n = NULL;
+	const struct reader_step *step = &d->r->steps[ref->step];
+	int err = reader__node(d->r, ref->step, ref->node, d->w->series, &n);
+	const struct reader_series *s = err ? NULL : node__series(n, d->w->series);
+	char place[600];
+
+	snprintf(place, sizeof(place), "%s%s%s/%s", d->r->job, *d->r->job ? "." : "", step->name,
+		 step->nodes.v[ref->node]);
+	if (err && err != -ENOMEM) {
+		log_error("%s: %s/%s: %s", d->path, step->name, step->nodes.v[ref->node],
+			  reader__strerror(err));
+		d->damaged = true;
+		return 0;
+	}
+	if (!err && s)
+		err = reduction__place(d->out, place);
+	for (unsigned i = 0; !err && s && i < s->tables.n; i++)
+		if (!s->grouped || select__table(&d->w->sel, s->tables.v[i]))
+			err = read_table(d, n, s, s->tables.v[i], place);
+	cursor__close(d->cursor);
+	reader_node__free(n);
+	return err;
+}
+
+static int read_nodes(struct reading *d, const struct selection *sel)
+{
+	struct node_ref *refs = NULL;
+	unsigned n = 0;
+	int err = select__nodes(d->r, sel, &refs, &n);
+
+	for (unsigned i = 0; !err && i < n; i++)
+		err = read_node(d, &refs[i]);
+	free(refs);
+	return err;
+}
+
+static int read_file_of(const struct reduce_work *w, unsigned file, struct reduction *out)
+{
+	const struct job_input *in = &w->files.v[file];
+	struct reading d = {.w = w, .path = in->path, .out = out};
+	struct selection sel = w->sel;
+	struct reader *r = NULL;
+	int err = reader__open(&r, in->path);
+
+	sel.steps = in->steps;
+	sel.nsteps = in->nsteps;
+	d.r = r;
+	if (!err)
+		err = cursor__new(&d.cursor);
+	if (!err && w->model) {
+		d.bursts = calloc(1, sizeof(*d.bursts));
+		err = d.bursts ? 0 : -ENOMEM;
+	}
+	if (!err)
+		err = read_nodes(&d, &sel);
+	if (!err && d.bursts)
+		err = flush_bursts(&d);
+	if (err)
+		log_error("%s: %s", in->path, reader__strerror(err));
+	if (!err)
+		err = reduction__file(out, w->list, w->files.n, file, d.damaged);
+	cursor__free(d.cursor);
+	reader__free(r);
+	free(d.bursts);
+	free(d.from);
+	free(d.to);
+	free(d.values);
+	return err;
+}
+
+/* ---- in children */
+
+struct share {
+	struct reduce_work *w;
+	unsigned rank, size;
+};
+
+double reduce_read__cpu_s(void)
+{
+	static double before;
+	static pid_t of;
+	struct rusage u;
+	double now, since;
+
+	getrusage(RUSAGE_SELF, &u);
+	now = (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+	      (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+	since = of == getpid() ? now - before : now; /* a child begins at 0 */
+	of = getpid();
+	before = now;
+	return since;
+}
+
+/* A file that cannot be read is an empty result. */
+static int work_on(void *arg, unsigned item, struct message *result)
+{
+	const struct share *s = arg;
+	struct reduction r;
+	struct message m = {0};
+	int err = reduction__init(&r, s->w->series, REDUCTION_SEED, s->w->model ? 0 : s->w->o->k);
+
+	if (!err && !read_file_of(s->w, item * s->size + s->rank, &r)) {
+		r.cpu_s = reduce_read__cpu_s();
+		err = payload__write(&m, &r);
+		message__put(result, m.p, m.len);
+	}
+	message__free(&m);
+	reduction__free(&r);
+	return err;
+}
+
+static int take_result(struct reduce_work *w, struct pool *pool, unsigned file,
+		       struct reduction *out)
+{
+	const char *path = w->files.v[file].path;
+	struct reduction r = {0};
+	struct message *m = NULL;
+	int err = pool__next(pool, &m);
+
+	if (!err && m->at < m->len) {
+		err = payload__read(&r, m->p + m->at, m->len - m->at);
+		if (err)
+			log_error("%s: %s", path, payload__strerror(err));
+		else
+			err = reduce_parts__merge(out, &r, path);
+		reduction__free(&r);
+		return err;
+	}
+	w->failed = true;
+	if (err == -EBADMSG || err == -ETIME || err == -EOWNERDEAD) {
+		log_error("%s: %s", path,
+			  err == -ETIME	       ? "reading takes too long"
+			  : err == -EOWNERDEAD ? "a program that read this was killed"
+					       : "damaged: reading it crashed");
+		return 0;
+	}
+	if (err == -EINTR)
+		pool__follow_signal();
+	if (err)
+		log_error("%s: %s", path, strerror(-err));
+	return err;
+}
+
+int reduce_read__files(struct reduce_work *w, unsigned rank, unsigned size, struct reduction *out)
+{
+	struct share s = {w, rank, size};
+	unsigned n = w->files.n > rank ? (w->files.n - rank - 1) / size + 1 : 0;
+	const struct pool_work work = {work_on, &s, n};
+	struct pool *pool = NULL;
+	int err = w->files.n ? reduction__list(out, w->list, w->files.n) : 0;
+
+	if (!err && n)
+		err = pool__start(&pool, &work, 1, &POOL_STREAM);
+	if (err)
+		log_error("files cannot be read: %s", strerror(-err));
+	for (unsigned i = 0; !err && i < n; i++) {
+		err = take_result(w, pool, i * size + rank, out);
+		if (!err && w->o->keep && !w->model)
+			err = reduce_parts__keep(w, rank, out);
+	}
+	pool__free(pool);
+	return err;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof reduce --store: the result goes into the job file. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cmd/jobprof/reduce/reduce.h"
+#include "jobfile/store.h"
+#include "view/reduce/reduce_print.h"
+
+static double number_at(const json_t *array, size_t i)
+{
+	return json_is_number(json_array_get(array, i))
+		       ? json_number_value(json_array_get(array, i))
+		       : NAN;
+}
+
+/* A column without its lists, and with the quantiles' upper bounds. */
+static json_t *column_row(const json_t *column)
+{
+	json_t *row = json_object(), *v;
+	const char *key;
+
+	json_object_foreach((json_t *)column, key, v)
+	{
+		if (!json_is_object(v) && !json_is_array(v))
+			json_object_set(row, key, v);
+	}
+	json_object_foreach(json_object_get(column, "quantiles"), key, v)
+	{
+		json__set(row, key, json__number(number_at(v, 1)));
+	}
+	return row;
+}
+
+static void add_bins(json_t *rows, const json_t *column)
+{
+	const json_t *bins = json_object_get(column, "histogram");
+
+	for (size_t i = 0; i < json_array_size(bins); i++) {
+		const json_t *b = json_array_get(bins, i);
+
+		json_array_append_new(rows, json_pack("{s:O, s:o, s:o, s:o}", "column",
+						      json_object_get(column, "name"), "low",
+						      json__number(number_at(b, 0)), "high",
+						      json__number(number_at(b, 1)), "n",
+						      json__number(number_at(b, 2))));
+	}
+}
+
+/* Names of columns are names of the table's, but for those that it has already. */
+static json_t *sample_row(const json_t *item, const json_t *columns)
+{
+	json_t *row = json_pack("{s:O, s:O, s:O, s:O}", "node", json_object_get(item, "node"),
+				"table", json_object_get(item, "table"), "row",
+				json_object_get(item, "row"), "key", json_object_get(item, "key"));
+	const json_t *values = json_object_get(item, "values");
+
+	for (size_t i = 0; i < json_array_size(columns); i++) {
+		const char *name = json__text_of(json_array_get(columns, i), "name");
+
+		if (!json_object_get(row, name))
+			json__set(row, name, json__number(number_at(values, i)));
+	}
+	return row;
+}
+
+static json_t *group_of(const struct reduction *r)
+{
+	json_t *json = reduce_print__json(r), *columns = json_object_get(json, "columns");
+	json_t *rows = json_array(), *bins = json_array(), *sample = json_array();
+	json_t *group;
+
+	for (size_t i = 0; i < json_array_size(columns); i++) {
+		json_array_append_new(rows, column_row(json_array_get(columns, i)));
+		add_bins(bins, json_array_get(columns, i));
+	}
+	for (size_t i = 0; i < json_array_size(json_object_get(json, "sample")); i++)
+		json_array_append_new(
+			sample,
+			sample_row(json_array_get(json_object_get(json, "sample"), i), columns));
+	group = json ? json_pack("{s:O, s:O, s:o, s:o, s:o}", "coverage",
+				 json_object_get(json, "coverage"), "cost",
+				 json_object_get(json, "cost"), "columns", rows, "histograms", bins,
+				 "sample", sample)
+		     : NULL;
+	json_decref(json);
+	return group;
+}
+
+/* The points of the model, and the table of clusters: of the one window that a whole job is. */
+static json_t *window_of(const struct reduce_result *r)
+{
+	json_t *points = json_array();
+
+	for (uint64_t i = 0; i < r->model.n; i++) {
+		json_t *row = json_object();
+
+		for (unsigned d = 0; d < MODEL_DIMS; d++)
+			json__set(row, model_features[d],
+				  json__number(r->model.points[MODEL_DIMS * i + d]));
+		json__set(row, "label", json_integer(r->model.labels[i]));
+		json_array_append_new(points, row);
+	}
+	return json_pack("{s:o, s:o, s:o, s:I, s:s, s:{s:o, s:o, s:o, s:o}}", "model", points,
+			 "table", reduce_clusters__json(r), "eps", json__number(r->model.eps),
+			 "min_pts", (json_int_t)r->model.min_pts, "status",
+			 analysis_status__name(r->clustered), "range", "run_lo",
+			 json__number(r->model.lo[0]), "run_hi", json__number(r->model.hi[0]),
+			 "gap_lo", json__number(r->model.lo[1]), "gap_hi",
+			 json__number(r->model.hi[1]));
+}
+
+int reduce_store__write(const struct reduce_result *r, const char *path)
+{
+	char name[128];
+	json_t *series = json_object(), *windows = json_object();
+	const struct store_group groups[] = {{"reduce", series}, {"clusters", windows}};
+	json_t *common = json_pack("{s:i, s:I}", "version", 1, "seed", (json_int_t)r->rows.seed);
+	const struct store_results results = {
+		.groups = groups, .ngroups = r->clusters.series ? 2 : 1, .common = common};
+	int err;
+
+	snprintf(name, sizeof(name), "%s", r->rows.series);
+	for (char *slash = name; (slash = strchr(slash, '/'));)
+		*slash = '.';
+	json__set(series, name, group_of(&r->rows));
+	if (r->clusters.series)
+		json__set(windows, "0", window_of(r));
+	if (!common || !json_object_get(series, name)) {
+		log_error("%s", strerror(ENOMEM));
+		err = -ENOMEM;
+	} else {
+		err = store__analysis(path, &results);
+	}
+	json_decref(common);
+	json_decref(series);
+	json_decref(windows);
+	return err ? 1 : 0;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Collects the parts of all processes. The files are read in a child: it is started before there is
+ * MPI, and what goes wrong there does not end this process, which MPI would take for the end of
+ * all. */
+#include "cmd/jobprof/reduce/reduce_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/log.h"
+
+#define BEAT_MS 1000
+
+static int begin(struct reduce_work *w, struct reduction *out)
+{
+	int err = reduction__init(out, w->series, REDUCTION_SEED, w->model ? 0 : w->o->k);
+
+	out->processes = 1;
+	return err;
+}
+
+/* What this process itself reads; with w->model, by clusters. 0 or -errno. */
+static int read_own(struct reduce_work *w, const struct reduce_world *world, struct reduction *out)
+{
+	int err = begin(w, out);
+
+	if (!err)
+		err = reduce_read__files(w, world->rank, world->size, out);
+	if (!err && !w->model)
+		err = reduce_parts__add(w, world->rank, world->size, out);
+	out->cpu_s += reduce_read__cpu_s();
+	if (!err && w->o->keep && !w->model)
+		err = reduce_parts__keep(w, world->rank, out);
+	return err;
+}
+
+/* ---- the child that reads */
+
+struct reader_child {
+	pid_t pid;
+	int fd;
+};
+
+static int read_and_send(struct reduce_work *w, const struct reduce_world *world, int fd)
+{
+	struct message m = {0};
+	struct reduction r;
+	int err = read_own(w, world, &r);
+
+	if (!err)
+		err = payload__write(&m, &r);
+	if (!err)
+		err = message__send(fd, &m);
+	reduction__free(&r);
+	message__free(&m);
+	return err;
+}
+
+/* Reads once for the rows; then, when it is given a model, for its clusters. */
+static void read_in_child(struct reduce_work *w, const struct reduce_world *world, int fd)
+{
+	static struct reduce_model model;
+	struct message m = {0};
+	int err;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	err = read_and_send(w, world, fd);
+	if (!err && w->o->clusters && message__receive(fd, &m) > 0) {
+		err = reduce_model__take(&m, &model);
+		w->model = &model;
+		if (!err)
+			err = read_and_send(w, world, fd);
+	}
+	_exit(err ? 1 : 0);
+}
+
+static int start_child(struct reader_child *c, struct reduce_work *w,
+		       const struct reduce_world *world)
+{
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	fflush(NULL);
+	c->pid = fork();
+	if (!c->pid) {
+		close(fds[0]);
+		read_in_child(w, world, fds[1]);
+	}
+	close(fds[1]);
+	c->fd = fds[0];
+	return c->pid < 0 ? -errno : 0;
+}
+
+/* The part that the child sends; an empty one if there is none. */
+static int hear_child(const struct reader_child *c, struct reduce_work *w,
+		      const struct reduce_world *world, struct reduction *out)
+{
+	struct pollfd p = {c->fd, POLLIN, 0};
+	struct message m = {0};
+	int err, got;
+
+	while (poll(&p, 1, BEAT_MS) <= 0)
+		world->beat();
+	got = message__receive(c->fd, &m);
+	err = got > 0 ? payload__read(out, m.p, m.len) : 0;
+	if (got <= 0 || err) {
+		log_error("process %u has no part: its files were not reduced", world->rank);
+		w->failed = true;
+		reduction__free(out);
+		err = begin(w, out);
+		if (!err && w->files.n)
+			err = reduction__list(out, w->list, w->files.n);
+	}
+	message__free(&m);
+	return err;
+}
+
+static void end_child(const struct reader_child *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->pid > 0)
+		waitpid(c->pid, NULL, 0);
+}
+
+/* ---- up the tree and down */
+
+static void add_other(struct reduce_work *w, const struct reduce_world *world, unsigned rank,
+		      struct reduction *out)
+{
+	struct message m = {0};
+	struct reduction r = {0};
+	char where[48];
+	bool came = world->receive(rank, &m);
+	int err = came ? payload__read(&r, m.p, m.len) : 0;
+
+	snprintf(where, sizeof(where), "process %u", rank);
+	if (!came)
+		log_error("%s is lost, with what it would have added", where);
+	else if (err)
+		log_error("%s: %s", where, payload__strerror(err));
+	else
+		err = reduce_parts__merge(out, &r, where);
+	w->failed |= !came || err;
+	reduction__free(&r);
+	message__free(&m);
+}
+
+static unsigned first_child(const struct reduce_world *world)
+{
+	return world->rank * REDUCE_FANOUT + 1;
+}
+
+static unsigned end_of_children(const struct reduce_world *world)
+{
+	unsigned end = first_child(world) + REDUCE_FANOUT;
+
+	return end < world->size ? end : world->size;
+}
+
+int reduce_tree__up(struct reduce_work *w, const struct reduce_world *world, struct reduction *out)
+{
+	struct message m = {0};
+	int err = 0;
+
+	for (unsigned i = first_child(world); i < end_of_children(world); i++)
+		add_other(w, world, i, out);
+	out->cpu_s += reduce_read__cpu_s();
+	if (world->rank) {
+		err = payload__write(&m, out);
+		if (err)
+			log_error("process %u: %s", world->rank, strerror(-err));
+		else
+			world->send(reduce_tree__parent(world->rank), m.p, m.len);
+	}
+	message__free(&m);
+	return err;
+}
+
+/* What the child read and what the processes below have goes up. */
+static int collect(const struct reader_child *c, struct reduce_work *w,
+		   const struct reduce_world *world, struct reduction *out)
+{
+	int err = hear_child(c, w, world, out);
+
+	return err ? err : reduce_tree__up(w, world, out);
+}
+
+/* The model of process 0 goes down; *own is this process's copy. */
+static int share_model(const struct reader_child *c, const struct reduce_world *world,
+		       struct reduce_model *own)
+{
+	struct message m = {0};
+	int err = 0;
+
+	if (!world->rank)
+		reduce_model__put(&m, own);
+	else if (!world->receive(reduce_tree__parent(world->rank), &m))
+		err = -ECONNRESET;
+	for (unsigned i = first_child(world); !err && i < end_of_children(world); i++)
+		world->send(i, m.p, m.len);
+	if (!err)
+		err = message__send(c->fd, &m);
+	if (!err && world->rank)
+		err = reduce_model__take(&m, own);
+	message__free(&m);
+	return err;
+}
+
+static void make_model(struct reduce_result *out)
+{
+	reduction__order(&out->rows);
+	out->clustered = reduce_model__of(&out->model, &out->rows);
+}
+
+static int reduce_together(struct reduce_work *w, const struct reduce_world *world,
+			   struct reduce_result *out)
+{
+	struct reader_child c = {0, -1};
+	int err = start_child(&c, w, world);
+
+	if (!err)
+		err = world->join();
+	if (!err)
+		err = collect(&c, w, world, &out->rows);
+	if (!err && w->o->clusters) {
+		if (!world->rank)
+			make_model(out);
+		err = share_model(&c, world, &out->model);
+		w->model = &out->model;
+		if (!err)
+			err = collect(&c, w, world, &out->clusters);
+	}
+	if (err)
+		log_error("process %u cannot go on: %s", world->rank, strerror(-err));
+	end_child(&c);
+	return err;
+}
+
+static int reduce_alone(struct reduce_work *w, const struct reduce_world *world,
+			struct reduce_result *out)
+{
+	int err = read_own(w, world, &out->rows);
+
+	if (err || !w->o->clusters)
+		return err;
+	make_model(out);
+	w->model = &out->model;
+	return read_own(w, world, &out->clusters);
+}
+
+int reduce_tree__collect(struct reduce_work *w, const struct reduce_world *world,
+			 struct reduce_result *out)
+{
+	return (world->size > 1 ? reduce_together(w, world, out) : reduce_alone(w, world, out)) ? 1
+												: 0;
+}
