@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	      16
+#define JP_ABI_VERSION	      17
 #define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
@@ -29,6 +29,8 @@
 #define JP_COMM_LEN	      16   /* of a program's name, with its NUL, as the kernel keeps it */
 #define JP_COMMANDS	      64   /* names of a step; the rest count together */
 #define JP_COMMANDS_ALL	      4096 /* of all steps */
+#define JP_PAGES	      16384 /* of programs' code whose module is known */
+#define JP_STACK_WORDS	      16   /* of a sample's stack, from its top */
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
@@ -51,9 +53,10 @@ enum family {
 	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 	FAM_WAIT = 1 << 16,	    /* TimeBudget */
+	FAM_SAMPLE = 1 << 18,	    /* Samples: an interrupt 97 times a second on every CPU */
 };
 #define FAM_SENSORS 0xf800			     /* read by jobprofd */
-#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means: not FAM_FILES */
+#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means */
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
 #define JP_SLOT_OTHER 0u
@@ -202,6 +205,48 @@ struct jp_wait {
 	__u64 stolen_ns; /* of that, not in its run time: interrupts, and what a hypervisor took */
 	__u64 queued_ns; /* runnable, waiting for a CPU */
 	__u64 gap_ns[JP_CAUSES];
+};
+
+/* What a thread executes: the kind of the file that its code is from (schemas/modules.def). */
+enum jp_module {
+	JP_MODULE_OWN, /* the program's own file */
+	JP_MODULE_MPI, /* MPI, with all that it calls to wait and to send */
+	JP_MODULE_GPU,
+	JP_MODULE_BLAS,
+	JP_MODULE_OPENMP,
+	JP_MODULE_INTERPRETER,
+	JP_MODULE_LIBC,
+	JP_MODULE_LIBRARY,
+	JP_MODULE_MADE, /* no file: made by the program at run time */
+	JP_MODULE_KERNEL,
+	JP_MODULE_UNKNOWN,
+	JP_MODULES
+};
+
+/* Samples of a slot: one cache line and a half. Interrupts, and the collector: atomic adds. */
+struct jp_samples {
+	__u64 module[JP_MODULES];
+	__u64 for_mpi; /* of JP_MODULE_LIBC and _KERNEL, those that MPI had called */
+};
+
+/* A page of a program's code. Another exec of the process, or another process of its number, has
+ * other pages. */
+struct jp_page_key {
+	__u64 page; /* of 4 KiB */
+	__u64 start_ns;
+	__u32 tgid;
+	__u32 exec;
+};
+
+/* A sample that user space books: its page is not known, or its caller says more. */
+struct jp_sample {
+	struct jp_page_key at; /* of the user's code, also for a sample in the kernel */
+	__u32 slot;
+	__u32 gen;
+	__u32 kernel;
+	__u32 pad;
+	__u64 ip;
+	__u64 stack[JP_STACK_WORDS]; /* from its top; what a CPU keeps in a register comes first */
 };
 
 struct jp_lat {
@@ -411,6 +456,8 @@ struct jp_stats {
 	__u64 blk_late;	  /* requests that ended after their slot's last row: counted in slot 0 */
 	__u64 ranks_lost; /* ranks that found no slot: they count in their task only */
 	__u64 commands_full; /* steps whose names found jp_commands full: these count together */
+	__u64 samples_lost;  /* samples that found the ring full: their module is unknown */
+	__u64 samples_late;  /* booked after their slot had ended: in none */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -563,6 +610,9 @@ _Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
 _Static_assert(sizeof(struct jp_slot) == 96 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_wait) == 128, "jp_wait");
+_Static_assert(sizeof(struct jp_samples) == 96, "jp_samples");
+_Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
+_Static_assert(sizeof(struct jp_sample) == 48 + 8 * JP_STACK_WORDS, "jp_sample");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");
 _Static_assert(sizeof(struct jp_acct) == 272, "jp_acct");
@@ -574,8 +624,8 @@ _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
-_Static_assert(sizeof(struct jp_stats) == 152, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 648 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 168, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 664 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 496, "jp_task_rec");
 _Static_assert(sizeof(struct jp_open) == 80, "jp_open");

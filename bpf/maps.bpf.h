@@ -133,6 +133,23 @@ struct jp_map_wait {
 	__type(key, u32);
 	__type(value, struct jp_wait);
 };
+struct jp_map_samples {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_samples);
+};
+struct jp_map_pages {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, JP_PAGES);
+	__type(key, struct jp_page_key);
+	__type(value, u32); /* enum jp_module */
+};
+struct jp_map_unbooked {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 256 * 1024);
+};
 struct jp_map_acct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -275,6 +292,9 @@ JP_MAP struct jp_map_slots jp_slots SEC(".maps");
 JP_MAP struct jp_map_sched jp_sched SEC(".maps");
 JP_MAP struct jp_map_lat jp_lat SEC(".maps");
 JP_MAP struct jp_map_wait jp_wait SEC(".maps");
+JP_MAP struct jp_map_samples jp_samples SEC(".maps");
+JP_MAP struct jp_map_pages jp_pages SEC(".maps");
+JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
 JP_MAP struct jp_map_acct jp_acct SEC(".maps");
 JP_MAP struct jp_map_free jp_free SEC(".maps");
 JP_MAP struct jp_map_events jp_events SEC(".maps");

@@ -32,6 +32,7 @@ enum bpf_map_type {
 	BPF_MAP_TYPE_ARRAY = 2,
 	BPF_MAP_TYPE_PERF_EVENT_ARRAY = 4,
 	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_LRU_HASH = 9,
 	BPF_MAP_TYPE_QUEUE = 22,
 	BPF_MAP_TYPE_SK_STORAGE = 24,
 	BPF_MAP_TYPE_RINGBUF = 27,
@@ -42,6 +43,7 @@ struct bpf_perf_event_value {
 	u64 enabled;
 	u64 running;
 };
+enum { BPF_RB_NO_WAKEUP = 1 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024, BPF_F_PRESERVE_ELEMS = 2048 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
@@ -216,6 +218,7 @@ struct task_struct {
 	unsigned long nvcsw;
 	unsigned long nivcsw;
 	u64 start_boottime;
+	u32 self_exec_id;
 	unsigned long min_flt;
 	unsigned long maj_flt;
 	const struct cred *cred;
@@ -366,9 +369,14 @@ struct trace_event_raw_sys_exit {
 struct pt_regs {
 	unsigned long orig_ax;
 	unsigned long di;
+	unsigned long ip;
+	unsigned long sp;
 };
 #elif defined(__TARGET_ARCH_arm64)
 struct pt_regs {
+	u64 regs[31];
+	u64 sp;
+	u64 pc;
 	s32 syscallno;
 	u64 orig_x0;
 };

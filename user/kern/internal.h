@@ -12,6 +12,7 @@
 
 #include "kern/kern.h"
 #include "kern/pmu.h"
+#include "kern/sample.h"
 #include "kern/tables.h"
 
 struct btf;
@@ -44,6 +45,8 @@ struct kern {
 	struct jp_sched *sched;
 	struct jp_acct *acct;
 	struct pmu pmu;
+	int *clock; /* by CPU: events of the family sample, -1 or below: none; NULL: all */
+	struct booker *booker;
 	unsigned nslots, ncpus;
 	unsigned blk_sets;   /* elements of jp_owners */
 	bool *released;	     /* by slot: the daemon is done with it */

@@ -141,6 +141,7 @@ const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t 
 /* Counters of families that may be off: NULL then. */
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
+const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot);
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
 const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot);

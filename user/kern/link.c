@@ -117,6 +117,8 @@ int kern__attach(struct kern *k)
 		if (!err && i == P_SWITCH && (k->families & FAM_WAIT))
 			kern_wait_clock();
 	}
+	if (!err)
+		err = kern_sample_start(k);
 	if (err) {
 		kern__detach(k);
 	} else if (fresh) { /* the time of the last link: each takes a while */
@@ -143,5 +145,6 @@ void kern__detach(struct kern *k)
 		kern_close_fd(&k->link[i]);
 	}
 	kern_pmu_close_all(k);
+	kern_sample_stop(k);
 	k->control->attached_ns = 0;
 }

@@ -175,6 +175,11 @@ const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot)
 	return element(k, M_WAIT, 0, slot);
 }
 
+const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot)
+{
+	return element(k, M_SAMPLES, 0, slot);
+}
+
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot)
 {
 	return element(k, M_BLK, cpu, slot);

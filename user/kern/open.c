@@ -143,6 +143,7 @@ static void drop_all(struct kern *k)
 {
 	int i;
 
+	kern_sample_stop(k);
 	kern_munmap(k);
 	kern_pmu_free(k);
 	kern_close_fd(&k->iter);

@@ -19,6 +19,9 @@ enum kern_map {
 	M_SCHED,
 	M_LAT,
 	M_WAIT,
+	M_SAMPLES,
+	M_PAGES,
+	M_UNBOOKED,
 	M_ACCT,
 	M_FREE,
 	M_EVENTS,
@@ -81,6 +84,7 @@ enum kern_program {
 	P_CREAT,
 	P_CLOSE,
 	P_SYS_EXIT,
+	P_CLOCK,
 	P_FLUSH,
 	P_SAMPLE, /* JP_PMU_EVENTS of them, the last */
 	P_SAMPLE_END = P_SAMPLE + JP_PMU_EVENTS - 1,

@@ -52,7 +52,7 @@ static bool has_member(const struct btf *btf, const char *type, const char *memb
 
 void kern_choose_wait(struct kern *k)
 {
-	if (!(k->families & FAM_WAIT) || !k->btf)
+	if (!(k->families & (FAM_WAIT | FAM_SAMPLE)) || !k->btf)
 		return;
 	k->has_regs = kern_has_registers();
 	k->can_cast = kern_can_cast(k->btf);

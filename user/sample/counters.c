@@ -71,6 +71,15 @@ static void add_pmu(const struct jp_pmu *p, struct totals *t)
 	}
 }
 
+static void add_samples(const struct jp_samples *s, struct totals *t)
+{
+	for (int i = 0; s && i < JP_MODULES; i++) {
+		t->v[T_SAMPLED + i] += s->module[i];
+		t->v[T_SAMPLES] += s->module[i];
+	}
+	t->v[T_FOR_MPI] += s ? s->for_mpi : 0;
+}
+
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 {
 	const uint64_t *wait = (const uint64_t *)kern__wait(k, slot);
@@ -78,6 +87,7 @@ void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 
 	for (i = 0; wait && i < sizeof(struct jp_wait) / sizeof(*wait); i++)
 		t->v[T_WAIT + i] += wait[i];
+	add_samples(kern__samples(k, slot), t);
 	for (cpu = 0; cpu < kern__ncpus(k); cpu++) {
 		ADD_FIELDS(kern__blk(k, cpu, slot), blk_fields, t);
 		ADD_FIELDS(kern__net(k, cpu, slot), net_fields, t);

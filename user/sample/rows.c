@@ -90,7 +90,8 @@ static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
 /* Whether a column's family is not loaded, or the machine cannot measure the column. */
 static bool is_unknown(const struct row_context *c, const struct column *col)
 {
-	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY | FAM_WAIT;
+	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY | FAM_WAIT |
+		       FAM_SAMPLE;
 
 	if ((col->family & own) && !(col->family & c->families))
 		return true;

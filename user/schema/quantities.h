@@ -57,6 +57,9 @@ enum total {
 	T_WAIT_END = T_BLOCKED + JP_CAUSES - 1,
 	T_RUNNING,     /* T_ON_CPU without T_STOLEN */
 	T_THREAD_TIME, /* T_ON_CPU, T_CPU_WAIT and all T_BLOCKED */
+	T_SAMPLES,     /* all of them, and JP_MODULES of them: */
+	T_SAMPLED,
+	T_FOR_MPI = T_SAMPLED + JP_MODULES,
 	T_PMU_READS,   /* readings or samples */
 	T_PMU_ENABLED, /* ns the events were wanted */
 	T_PMU,	       /* JP_PMU_EVENTS of them: counts while on the hardware */

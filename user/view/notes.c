@@ -124,6 +124,8 @@ static const struct {
 	{"Lost Ranks", "ranks that found no slot on this node: they count in their task"},
 	{"Lost Commands",
 	 "steps on this node whose programs count as (other), as there was no room for more names"},
+	{"Unbooked Samples", "on this node were not looked at in time: they count as kernel or unknown"},
+	{"Late Samples", "on this node of steps that had ended: no table has them"},
 	{"Uncounted Tasks",
 	 "on this node since its programs were loaded: got no storage, of any step"},
 	{"Uncounted Cgroups",

@@ -363,7 +363,7 @@ def list_has_every_family():
     text = sh(JOBPROF, "list").stdout
     page = sh(JOBPROF, "list", "--man").stdout
     families = {c["family"] for cols in SCHEMA.values() for c in cols}
-    is_equal("list: series", list(SCHEMA), ["Tasks", "Step", "RunLatency", "BlkLatency", "Ranks", "Commands", "TimeBudget", "RankBudget"] +
+    is_equal("list: series", list(SCHEMA), ["Tasks", "Step", "RunLatency", "BlkLatency", "Ranks", "Commands", "TimeBudget", "RankBudget", "Samples", "RankSamples"] +
              NODE_SERIES)
     is_equal("list: families that are not told of",
              [f for f in families if not re.search(r"^  %s +\S.*\n +\+ " % f, text, re.M)], [])

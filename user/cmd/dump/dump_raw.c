@@ -82,6 +82,14 @@ static const struct field wait_fields[] = {
 	GAP("other_ns", OTHER),
 };
 
+#define MODULE_OF(name, kind) {name, offsetof(struct jp_samples, module[JP_MODULE_##kind]), NULL}
+static const struct field sample_fields[] = {
+	MODULE_OF("own", OWN), MODULE_OF("mpi", MPI), MODULE_OF("gpu", GPU), MODULE_OF("blas", BLAS),
+	MODULE_OF("openmp", OPENMP), MODULE_OF("interpreter", INTERPRETER), MODULE_OF("libc", LIBC),
+	MODULE_OF("library", LIBRARY), MODULE_OF("made", MADE), MODULE_OF("kernel", KERNEL),
+	MODULE_OF("unknown", UNKNOWN), F(jp_samples, for_mpi),
+};
+
 #define STAT(f, meaning) {#f, offsetof(struct jp_stats, f), meaning}
 static const struct field stat_fields[] = {
 	STAT(rb_lost, "events that found the ring full; jobprofd looked at the cgroups instead"),
@@ -89,6 +97,8 @@ static const struct field stat_fields[] = {
 	     "steps or tasks that found no slot and count as unattributed: raise MaxSlots"),
 	STAT(ranks_lost, "ranks that found no slot and count in their task only: raise MaxSlots"),
 	STAT(commands_full, "steps whose programs' names found no room: these count in (other)"),
+	STAT(samples_lost, "samples that found the ring full and count as kernel or unknown"),
+	STAT(samples_late, "samples of slots that had ended; they count nowhere"),
 	STAT(cgroups_full, "cgroups that did not fit the table of cgroups; their tasks are not counted"),
 	STAT(storage_fail, "tasks that got no storage in the kernel and are not counted"),
 	STAT(env_long, "environments that were too long to find SLURM_PROCID in"),
@@ -318,6 +328,9 @@ static json_t *slot_json(const struct dump *d, uint32_t slot, const struct jp_sl
 	if (kern__wait(d->k, slot))
 		set_filled(obj, "wait",
 			   fields_json(kern__wait(d->k, slot), wait_fields, N(wait_fields)));
+	if (kern__samples(d->k, slot))
+		set_filled(obj, "samples",
+			   fields_json(kern__samples(d->k, slot), sample_fields, N(sample_fields)));
 	for (size_t h = 0; h < N(hists); h++)
 		add_hist(obj, d, slot, h);
 	return obj;
@@ -410,6 +423,9 @@ void raw__text(const struct dump *d, FILE *out)
 		print_fields(out, "acct", kern__acct(d->k, i), acct_fields, N(acct_fields));
 		if (kern__wait(d->k, i))
 			print_fields(out, "wait", kern__wait(d->k, i), wait_fields, N(wait_fields));
+		if (kern__samples(d->k, i))
+			print_fields(out, "samples", kern__samples(d->k, i), sample_fields,
+				     N(sample_fields));
 		for (size_t h = 0; h < N(hists); h++)
 			print_hist(d, i, h, out);
 	}

@@ -113,6 +113,8 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Unattributed", st->slots_exhausted},
 		{"Lost Ranks", st->ranks_lost},
 		{"Lost Commands", st->commands_full},
+		{"Unbooked Samples", st->samples_lost},
+		{"Late Samples", st->samples_late},
 		{"Uncounted Tasks", st->storage_fail},
 		{"Uncounted Cgroups", st->cgroups_full},
 		{"Lost Events", st->rb_lost},

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "daemon/node/node.h"
+#include "daemon/step/journal_numbers.h"
 #include "sample/cpufreq.h"
 
 const struct step_kind step_kinds[ALL_KINDS] = {
@@ -18,11 +19,15 @@ const struct step_kind step_kinds[ALL_KINDS] = {
 	[KIND_COMMANDS] = {"Commands", FREQ_TASK, false, 0},
 	[KIND_TIME_BUDGET] = {"TimeBudget", FREQ_TASK, false, 0},
 	[KIND_RANK_BUDGET] = {"RankBudget", FREQ_TASK, false, 0},
+	[KIND_SAMPLES] = {"Samples", FREQ_TASK, false, 0},
+	[KIND_RANK_SAMPLES] = {"RankSamples", FREQ_TASK, false, 0},
 	[KIND_ENERGY] = {NULL, FREQ_ENERGY, false, 0},
 	[KIND_NETWORK] = {NULL, FREQ_NETWORK, false, 0},
 	[KIND_FILESYSTEM] = {NULL, FREQ_FILESYSTEM, false, 0},
 	[KIND_NODE] = {NULL, FREQ_TASK, false, 0},
 };
+
+_Static_assert(COUNTED_KINDS <= SENSOR_SERIES_FIRST, "numbers of series");
 
 static const struct series *series_of_kind(int kind)
 {

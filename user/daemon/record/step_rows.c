@@ -18,7 +18,7 @@
 /* The number of the table of that kind that a slot counts for. */
 static int number_of(const struct step *s, int kind, unsigned i)
 {
-	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET;
+	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET || kind == KIND_RANK_SAMPLES;
 
 	return of_rank ? s->slot_owners[i].rank : s->slot_owners[i].gtid;
 }
@@ -99,7 +99,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 
 	for (i = 0; i < COUNTED_KINDS; i++) {
 		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS &&
-			     i != KIND_TIME_BUDGET && i != KIND_RANK_BUDGET &&
+			     i < KIND_TIME_BUDGET &&
 			     !(rows_follow && step__is_due(s, env, i));
 		any |= between[i];
 	}

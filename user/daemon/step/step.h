@@ -58,6 +58,8 @@ enum {
 	KIND_COMMANDS, /* of names, not of slots: step_commands.c */
 	KIND_TIME_BUDGET,
 	KIND_RANK_BUDGET,
+	KIND_SAMPLES,
+	KIND_RANK_SAMPLES,
 	COUNTED_KINDS,
 	/* tables of the node's sensors: each kind has an interval, and any number of tables
 	 * (node.h) */

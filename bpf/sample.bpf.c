@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Samples of what threads execute: a software clock on every CPU. The page of the code says the
+ * kind of its file, once user space has read the process's memory map; till then, and where only
+ * the caller says for whom it works (in the C library and in the kernel), the sample goes to user
+ * space with the top of its stack.
+ */
+#include "bpf/task.bpf.h"
+
+#define PAGE_SHIFT 12
+
+/* What the kernel gives to programs of a perf event: the registers where it interrupted. */
+#if defined(__TARGET_ARCH_x86)
+struct sample_context {
+	u64 regs[16];
+	u64 ip, cs, flags, sp, ss;
+};
+#define LINK(regs) 0
+#elif defined(__TARGET_ARCH_arm64)
+struct sample_context {
+	u64 regs[31];
+	u64 sp, ip, pstate;
+};
+#define LINK(r) ((r)->regs[30])
+#endif
+
+/* Where a thread is in its program. */
+struct place {
+	u64 ip, sp, link;
+	bool kernel;
+};
+
+#if defined(LINK)
+static __always_inline bool find_place(struct sample_context *ctx, struct task_struct *p,
+				       struct place *at)
+{
+	struct pt_regs *regs;
+
+	/* once: the compiler must not make a pointer into the context of it */
+	at->ip = *(volatile u64 *)&ctx->ip;
+	at->kernel = (s64)at->ip < 0;
+	if (!at->kernel) {
+		at->sp = *(volatile u64 *)&ctx->sp;
+#if defined(__TARGET_ARCH_arm64)
+		at->link = *(volatile u64 *)&ctx->regs[30];
+#endif
+		return true;
+	}
+	if (!jp_regs || (p->flags & PF_NO_REGISTERS) || !p->mm)
+		return false;
+	regs = (struct pt_regs *)bpf_task_pt_regs(p);
+#if defined(__TARGET_ARCH_arm64)
+	at->ip = regs->pc;
+	at->link = regs->regs[30];
+#else
+	at->ip = regs->ip;
+#endif
+	at->sp = regs->sp;
+	return true;
+}
+#else
+struct sample_context;
+static __always_inline bool find_place(struct sample_context *ctx, struct task_struct *p,
+				       struct place *at)
+{
+	return false;
+}
+#endif
+
+static __always_inline void count(u32 slot, u32 module)
+{
+	struct jp_samples *s = bpf_map_lookup_elem(&jp_samples, &slot);
+
+	if (s && module < JP_MODULES)
+		__sync_fetch_and_add(&s->module[module], 1);
+}
+
+static __always_inline void hand_over(const struct jp_page_key *key, const struct place *at,
+				      u32 slot, u64 flags)
+{
+	struct jp_sample s = {.at = *key, .slot = slot, .kernel = at->kernel, .ip = at->ip};
+	struct jp_slot *info = slot_info(slot);
+
+	if (!info)
+		return;
+	s.gen = info->gen;
+	s.stack[0] = at->link;
+	bpf_probe_read_user(&s.stack[1], sizeof(s.stack) - sizeof(s.stack[0]), (void *)at->sp);
+	if (bpf_ringbuf_output(&jp_unbooked, &s, sizeof(s), flags)) {
+		JP_COUNT(samples_lost);
+		count(slot, at->kernel ? JP_MODULE_KERNEL : JP_MODULE_UNKNOWN);
+	}
+}
+
+SEC("?perf_event")
+int jp_clock(struct sample_context *ctx)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct jp_task *t = p->pid ? carried(p) : NULL;
+	struct jp_page_key key = {};
+	struct place at = {};
+	u32 slot, *module;
+
+	if (!t || !slot_valid(t->next_slot))
+		return 0;
+	slot = t->next_slot;
+	if (!find_place(ctx, p, &at)) {
+		count(slot, JP_MODULE_KERNEL);
+		return 0;
+	}
+	key.page = at.ip >> PAGE_SHIFT;
+	key.start_ns = p->group_leader->start_boottime;
+	key.tgid = p->tgid;
+	key.exec = p->self_exec_id;
+	module = bpf_map_lookup_elem(&jp_pages, &key);
+	if (!module)
+		hand_over(&key, &at, slot, 0);
+	else if (*module == JP_MODULE_LIBC || (at.kernel && *module == JP_MODULE_MPI))
+		hand_over(&key, &at, slot, BPF_RB_NO_WAKEUP);
+	else
+		count(slot, at.kernel ? JP_MODULE_KERNEL : *module);
+	return 0;
+}

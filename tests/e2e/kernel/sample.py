@@ -1,0 +1,76 @@
+#!/usr/bin/python3
+# timeout: 180
+# SPDX-License-Identifier: GPL-2.0-only
+"""Samples: what threads execute, against programs that measure it by their own clocks."""
+
+import math
+import os
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from daemonlib import *
+
+HZ = 97
+KINDS = ("Own", "MPI", "GPULibrary", "BLAS", "OpenMP", "Interpreter", "LibC", "Library", "Generated", "Kernel", "Unknown")
+
+
+def sampled(path, name="Samples/0"):
+    """The sums of the columns; every row adds up and takes nothing back."""
+    rows = table(path, name)
+    sums = sum(rows[c] for c in KINDS)
+    is_true(name + ": the columns add up to Samples", (sums == rows["Samples"]).all(), sums - rows["Samples"])
+    is_true(name + ": nothing is below zero", all((rows[c] >= 0).all() for c in KINDS + ("ForMPI",)), rows)
+    return {c: float(rows[c].sum()) for c in KINDS + ("Samples", "ForMPI")}
+
+
+def is_share(name, got, n, share, more=0.0):
+    """Three standard errors of a share of n samples."""
+    error = 3 * math.sqrt(share * (1 - share) / n) + more
+    is_true(name, abs(got / n - share) <= error, "%.4f of %d samples, want %.4f +- %.4f" % (got / n, n, share, error))
+
+
+def mixed():
+    run, path = run_jobprof([tool("jpmix"), "12"], 1, series="all,sample")
+    wanted = {w[0]: float(w[1]) for w in map(str.split, run.out().splitlines()) if len(w) == 2 and w[0] in KINDS}
+    got, cpu, seconds = sampled(path), total(task_table(path), "CPUTime"), sum(wanted.values())
+    is_true("mixed: as many samples as the clock ticked", abs(got["Samples"] - HZ * cpu) < 0.02 * HZ * cpu + 3,
+            "%d in %.2f s" % (got["Samples"], cpu))
+    for k, s in wanted.items():
+        is_share("mixed: " + k, got[k], got["Samples"], s / seconds, 0.004)
+    is_true("mixed: nothing unknown", got["Unknown"] <= 0.01 * got["Samples"], got)
+    is_true("mixed: little else", got["Kernel"] < 0.05 * got["Samples"] and got["MPI"] == 0 and got["BLAS"] == 0, got)
+    is_equal("mixed: none is for MPI", got["ForMPI"], 0)
+
+
+def short_lived():
+    """Their memory maps can be read only while they live."""
+    run, path = run_jobprof(["sh", "-c", "for i in $(seq 60); do %s 0.1 >/dev/null; done" % tool("jpmix")], 1,
+                            series="all,sample")
+    got, cpu = sampled(path), total(task_table(path), "CPUTime")
+    is_true("short: samples", abs(got["Samples"] - HZ * cpu) < 0.05 * HZ * cpu + 10, (got["Samples"], cpu))
+    is_true("short: nearly all are known", got["Unknown"] < 0.03 * got["Samples"], got)
+    is_share("short: Library", got["Library"], got["Samples"] - got["Kernel"], 0.4, 0.05)
+
+
+def in_kernel():
+    run, path = run_jobprof(["dd", "if=/dev/zero", "of=/dev/null", "bs=4M", "count=20000"], 1, series="all,sample")
+    got, tasks = sampled(path), task_table(path)
+    is_share("kernel", got["Kernel"], got["Samples"], total(tasks, "SystemTime") / total(tasks, "CPUTime"), 0.02)
+
+
+def interpreter():
+    run, path = run_jobprof(["/usr/bin/python3", "-c", "x = 0\nfor i in range(40000000): x += i"], 1, series="all,sample")
+    got = sampled(path)
+    is_true("python: it is an interpreter", got["Interpreter"] > 0.9 * got["Samples"] > 50, got)
+
+
+def not_asked():
+    run, path = run_jobprof(["true"], 1)
+    with h5py.File(path, "r") as f:
+        node = next(k for k in f if isinstance(f[k], h5py.Group))
+        is_equal("not in \"all\"", [k for k in f[node] if "Samples" in k], [])
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests([mixed, short_lived, in_kernel, interpreter, not_asked])

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The clock of the family sample: an event on every CPU, of which the program is called. */
+#include "kern/sample.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "kern/internal.h"
+#include "kern/probe.h"
+
+#define SAMPLE_HZ 97 /* a prime: no beat with loops of a tick */
+#define PERIOD_NS (NSEC_PER_SEC / SAMPLE_HZ)
+
+static int open_clock(const struct kern *k, unsigned cpu)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = PERIOD_NS,
+		.exclude_idle = 1,
+		.disabled = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, k->prog[P_CLOCK]) ||
+	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+/* CPUs begin one after another, so that they are not interrupted together. */
+static int open_clocks(struct kern *k)
+{
+	const struct timespec pause = {.tv_nsec = (long)(PERIOD_NS / k->ncpus)};
+
+	for (unsigned cpu = 0; cpu < k->ncpus; cpu++) {
+		if (k->clock[cpu] >= 0)
+			continue;
+		k->clock[cpu] = open_clock(k, cpu);
+		if (k->clock[cpu] < 0 && k->clock[cpu] != -ENODEV) /* a CPU that is not there */
+			return kern_fail(k->clock[cpu], "cannot sample CPU %u: %s", cpu,
+					 strerror(-k->clock[cpu]));
+		nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+int kern_sample_start(struct kern *k)
+{
+	int err;
+
+	if (!(k->families & FAM_SAMPLE))
+		return 0;
+	if (!k->clock) {
+		k->clock = malloc(k->ncpus * sizeof(*k->clock));
+		if (!k->clock)
+			return kern_fail(-ENOMEM, "out of memory");
+		for (unsigned cpu = 0; cpu < k->ncpus; cpu++)
+			k->clock[cpu] = -1;
+	}
+	if (!k->booker) {
+		err = booker__start(&k->booker, k);
+		if (err)
+			return kern_fail(err, "cannot start a thread for samples: %s",
+					 strerror(-err));
+	}
+	return open_clocks(k);
+}
+
+void kern_sample_stop(struct kern *k)
+{
+	for (unsigned cpu = 0; k->clock && cpu < k->ncpus; cpu++)
+		kern_close_fd(&k->clock[cpu]);
+	free(k->clock), k->clock = NULL;
+	booker__stop(k->booker), k->booker = NULL;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The family sample: the clock on every CPU (sample.c), and a thread that books what the kernel
+ * side cannot (sample_book.c). The memory maps of processes are read by further threads
+ * (sample_maps.c), for a user can keep a reader of one for ever. Part of user/kern.
+ */
+#ifndef JP_KERN_SAMPLE_H
+#define JP_KERN_SAMPLE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct kern;
+struct proc_modules;
+struct booker;
+
+/* Opens the clocks of CPUs that have none yet, and starts to book. Without clocks there are no
+ * samples: 0 or -errno, with kern_fail(). */
+int kern_sample_start(struct kern *k);
+void kern_sample_stop(struct kern *k);
+
+/* Starts the thread; it works on descriptors and mappings of its own. 0 or -errno. */
+int booker__start(struct booker **out, const struct kern *k);
+/* Ends the thread. One that hangs is left behind. NULL is fine. */
+void booker__stop(struct booker *b);
+
+/* A thread that reads memory maps. */
+struct maps_reader;
+/* Reads the memory map of the process: 0 or -errno. -ETIMEDOUT: that took more than a fifth of a
+ * second; *r, which begins as NULL, is another thread then. -EAGAIN: too many threads hang. */
+int maps_reader__read(struct maps_reader **r, pid_t pid, struct proc_modules *m);
+void maps_reader__stop(struct maps_reader *r);
+
+#endif
