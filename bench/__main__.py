@@ -19,12 +19,13 @@ import launch
 import perf
 import programs
 import report
+import sampling
 import sensors
 import switch
 import table
 
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
-SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "daemon": daemon,
+SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
             "report": report, "energy": energy, "sensors": sensors}
 ONLY_ASKED = {"large", "report", "energy"}

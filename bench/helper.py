@@ -14,7 +14,7 @@ SCHED = "base,sched,memory,file,self,cgroup"
 ALL = SCHED + ",latency,wait,block,network"
 
 FAMILY_BITS = {"latency": 1 << 6, "block": 1 << 7, "network": 1 << 8, "perf": 1 << 9,
-               "files": 1 << 10, "wait": 1 << 16}
+               "files": 1 << 10, "wait": 1 << 16, "sample": 1 << 18}
 
 
 class Missing(Exception):

@@ -303,7 +303,8 @@ static void cmd_calibrate(struct bench *b, char **arg)
 	if (err)
 		fail("calibrate", err);
 	else
-		printf("ok %llu\n", (unsigned long long)kern__control(n->k)->probe_ns);
+		printf("ok %llu %llu\n", (unsigned long long)kern__control(n->k)->probe_ns,
+		       (unsigned long long)kern__control(n->k)->sample_ns);
 }
 
 static int place_of(const char *name)

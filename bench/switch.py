@@ -45,7 +45,8 @@ def own_variants(helper):
     """Variants of jobprof that load, and why others do not."""
     variants, lost = [("empty program", Attached(helper, "empty"))], {}
     for name, families in (("jobprof sched", SCHED), ("jobprof sched, latency", SCHED + ",latency"),
-                           ("jobprof sched, wait", SCHED + ",wait")):
+                           ("jobprof sched, wait", SCHED + ",wait"),
+                           ("jobprof sched, sample", SCHED + ",sample")):
         key = name.replace(" ", "_").replace(",", "")
         try:
             helper.open(key, families)

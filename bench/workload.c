@@ -152,6 +152,16 @@ static int op_reads(struct workload_state *s)
 	return 0;
 }
 
+/* Longer than two periods of the sampling clock. */
+static int op_compute(struct workload_state *s)
+{
+	volatile uint64_t x = 0;
+
+	for (uint64_t i = 0; i < 20000000; i++)
+		x += i;
+	return x ? 0 : -EIO;
+}
+
 static int await(pid_t pid)
 {
 	int status;
@@ -210,15 +220,11 @@ static int op_cgroup(struct workload_state *s)
 }
 
 static const struct workload workloads[] = {
-	{"switch", 250, 2, 0, NULL, op_switch},
-	{"getpid", 5000, 1, 0, NULL, op_getpid},
-	{"open", 1000, 1, 0, NULL, op_open},
-	{"udp", 300, 2, 0, open_udp, op_message},
-	{"tcp", 200, 2, 0, open_tcp, op_message},
-	{"read", 20, 1, 0, open_read, op_read},
-	{"reads", 4, DEPTH, 0, open_reads, op_reads},
-	{"fork", 10, 1, 0, NULL, op_fork},
-	{"exec", 4, 1, 0, NULL, op_exec},
+	{"switch", 250, 2, 0, NULL, op_switch},	  {"getpid", 5000, 1, 0, NULL, op_getpid},
+	{"open", 1000, 1, 0, NULL, op_open},	  {"compute", 1, 1, 0, NULL, op_compute},
+	{"udp", 300, 2, 0, open_udp, op_message}, {"tcp", 200, 2, 0, open_tcp, op_message},
+	{"read", 20, 1, 0, open_read, op_read},	  {"reads", 4, DEPTH, 0, open_reads, op_reads},
+	{"fork", 10, 1, 0, NULL, op_fork},	  {"exec", 4, 1, 0, NULL, op_exec},
 	{"cgroup", 1, 1, 8, NULL, op_cgroup},
 };
 

@@ -26,11 +26,11 @@
 #define JP_PMU_NAME_LEN	      40
 #define JP_PMU_TEXT	      512
 #define JP_NET_TEXT	      1024
-#define JP_COMM_LEN	      16   /* of a program's name, with its NUL, as the kernel keeps it */
-#define JP_COMMANDS	      64   /* names of a step; the rest count together */
-#define JP_COMMANDS_ALL	      4096 /* of all steps */
+#define JP_COMM_LEN	      16    /* of a program's name, with its NUL, as the kernel keeps it */
+#define JP_COMMANDS	      64    /* names of a step; the rest count together */
+#define JP_COMMANDS_ALL	      4096  /* of all steps */
 #define JP_PAGES	      16384 /* of programs' code whose module is known */
-#define JP_STACK_WORDS	      16   /* of a sample's stack, from its top */
+#define JP_STACK_WORDS	      16    /* of a sample's stack, from its top */
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
@@ -487,6 +487,7 @@ struct jp_control {
 	/* written where the collector leaves its CPU */
 	__u64 clock_ns;	       /* the run queues' clock when the next was read; 0: not yet */
 	__s64 clock_behind_ns; /* how far CLOCK_MONOTONIC is ahead of it */
+	__u64 sample_ns;       /* calibrated cost of one sample, with its interrupt; 0: unknown */
 };
 
 #define JP_BLIND_RETRANS  1
@@ -625,7 +626,7 @@ _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
 _Static_assert(sizeof(struct jp_stats) == 168, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 664 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_control) == 672 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 496, "jp_task_rec");
 _Static_assert(sizeof(struct jp_open) == 80, "jp_open");

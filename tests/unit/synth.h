@@ -15,7 +15,7 @@
 
 #define SYNTH_START_NS 1795226680123456789LL /* 2026-11-21 */
 #define SYNTH_COLS     128
-#define SYNTH_FAMILIES (FAM_ALL | FAM_FILES)
+#define SYNTH_FAMILIES (FAM_ALL | FAM_FILES | FAM_SAMPLE)
 
 struct synth {
 	const char *node;

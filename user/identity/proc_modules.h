@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The kinds of files that a process has mapped as code, by address. Paths are its user's choice, and
- * parsed as hostile. */
+/* The kinds of files that a process has mapped as code, by address. Paths are its user's choice,
+ * and parsed as hostile. */
 #ifndef JP_IDENTITY_PROC_MODULES_H
 #define JP_IDENTITY_PROC_MODULES_H
 
@@ -23,7 +23,8 @@ struct proc_modules {
 
 /* 0 or -errno. Needs the lock of the process's memory map, which its user may keep for ever. */
 int proc_modules__read(pid_t pid, struct proc_modules *m);
-/* Adds a line of /proc/<pid>/maps, if it is of code. program: where its exe leads, "": not known. */
+/* Adds a line of /proc/<pid>/maps, if it is of code. program: where its exe leads, "": not known.
+ */
 void proc_modules__take(struct proc_modules *m, const char *line, const char *program);
 /* JP_MODULE_UNKNOWN: no code is mapped there. */
 enum jp_module proc_modules__at(const struct proc_modules *m, uint64_t address);

@@ -198,6 +198,7 @@ int kern__calibrate(struct kern *k)
 	if (!err)
 		err = compare(k, &p);
 	end_pair(&p);
+	kern_sample_calibrate(k);
 	sched_setaffinity(0, sizeof(all), &all);
 	return err;
 }

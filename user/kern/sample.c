@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -18,13 +19,13 @@
 #define SAMPLE_HZ 97 /* a prime: no beat with loops of a tick */
 #define PERIOD_NS (NSEC_PER_SEC / SAMPLE_HZ)
 
-static int open_clock(const struct kern *k, unsigned cpu)
+static int open_clock(const struct kern *k, unsigned cpu, uint64_t period_ns)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE,
 		.size = sizeof(attr),
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = PERIOD_NS,
+		.sample_period = period_ns,
 		.exclude_idle = 1,
 		.disabled = 1,
 	};
@@ -50,7 +51,7 @@ static int open_clocks(struct kern *k)
 	for (unsigned cpu = 0; cpu < k->ncpus; cpu++) {
 		if (k->clock[cpu] >= 0)
 			continue;
-		k->clock[cpu] = open_clock(k, cpu);
+		k->clock[cpu] = open_clock(k, cpu, PERIOD_NS);
 		if (k->clock[cpu] < 0 && k->clock[cpu] != -ENODEV) /* a CPU that is not there */
 			return kern_fail(k->clock[cpu], "cannot sample CPU %u: %s", cpu,
 					 strerror(-k->clock[cpu]));
@@ -87,4 +88,51 @@ void kern_sample_stop(struct kern *k)
 		kern_close_fd(&k->clock[cpu]);
 	free(k->clock), k->clock = NULL;
 	booker__stop(k->booker), k->booker = NULL;
+}
+
+#define TRIAL_PERIOD_NS 50000 /* many samples in a short time */
+#define TRIAL_NS	1500000
+#define TRIALS		12
+
+/* Computes that many rounds. ns */
+static uint64_t compute_ns(uint64_t rounds)
+{
+	uint64_t from = clock__mono_ns();
+	volatile uint64_t x = 0;
+
+	for (uint64_t i = 0; i < rounds; i++)
+		x += i;
+	return clock__mono_ns() - from;
+}
+
+/* The quickest of several trials: others disturb the rest. */
+static uint64_t quickest_ns(uint64_t rounds)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (int i = 0; i < TRIALS; i++) {
+		uint64_t ns = compute_ns(rounds);
+
+		least = ns < least ? ns : least;
+	}
+	return least;
+}
+
+void kern_sample_calibrate(struct kern *k)
+{
+	uint64_t rounds = 1000, without, with;
+	int cpu = sched_getcpu(), fd;
+
+	if (!(k->families & FAM_SAMPLE) || cpu < 0)
+		return;
+	while (rounds < 1u << 30 && quickest_ns(rounds) < TRIAL_NS / 4)
+		rounds *= 2;
+	without = quickest_ns(rounds);
+	fd = open_clock(k, (unsigned)cpu, TRIAL_PERIOD_NS);
+	if (fd < 0)
+		return;
+	with = quickest_ns(rounds);
+	close(fd);
+	if (with > without)
+		k->control->sample_ns = (with - without) * TRIAL_PERIOD_NS / with;
 }

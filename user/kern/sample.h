@@ -18,6 +18,9 @@ struct booker;
  * samples: 0 or -errno, with kern_fail(). */
 int kern_sample_start(struct kern *k);
 void kern_sample_stop(struct kern *k);
+/* Measures what a sample takes from the program that it interrupts, and stores it in the control
+ * page: some 40 ms on this CPU. Without clocks. */
+void kern_sample_calibrate(struct kern *k);
 
 /* Starts the thread; it works on descriptors and mappings of its own. 0 or -errno. */
 int booker__start(struct booker **out, const struct kern *k);

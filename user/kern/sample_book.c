@@ -22,11 +22,11 @@
 #include "kern/internal.h"
 #include "kern/sample.h"
 
-#define POLL_MS	    100
-#define PROCESSES   64	      /* whose maps are kept */
+#define POLL_MS	      100
+#define PROCESSES     64       /* whose maps are kept */
 #define READ_AGAIN_NS 50000000 /* a map is read at most that often */
-#define STOP_WAIT_S 1
-#define PAGE_SHIFT  12
+#define STOP_WAIT_S   1
+#define PAGE_SHIFT    12
 
 struct process {
 	struct jp_page_key who; /* page 0 */
@@ -114,7 +114,8 @@ static void book(struct booker *b, const struct jp_sample *s)
 		return;
 	}
 	__atomic_fetch_add(&to->module[as], 1, __ATOMIC_RELAXED);
-	if ((s->kernel && module == JP_MODULE_MPI) || (module == JP_MODULE_LIBC && is_for_mpi(s, p)))
+	if ((s->kernel && module == JP_MODULE_MPI) ||
+	    (module == JP_MODULE_LIBC && is_for_mpi(s, p)))
 		__atomic_fetch_add(&to->for_mpi, 1, __ATOMIC_RELAXED);
 }
 
@@ -141,7 +142,8 @@ static void *run_booker(void *arg)
 
 static void *map_own(const struct kern *k, enum kern_map m)
 {
-	size_t len = (size_t)kern_map_entries(k, m) * kern_maps[m].mapped, page = sysconf(_SC_PAGESIZE);
+	size_t len = (size_t)kern_map_entries(k, m) * kern_maps[m].mapped,
+	       page = sysconf(_SC_PAGESIZE);
 	void *p = mmap(NULL, (len + page - 1) / page * page, PROT_READ | PROT_WRITE, MAP_SHARED,
 		       k->map[m], 0);
 

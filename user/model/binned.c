@@ -28,7 +28,13 @@ const struct quantity_info quantity_infos[N_QUANTITIES] = {
 
 bool quantity__is_kept(enum quantity q, const char *series)
 {
-	return !series || (quantity_infos[q].is_kept && !strcmp(quantity_infos[q].series, series));
+	const char *own = quantity_infos[q].series;
+
+	if (!series)
+		return true;
+	/* what was sampled of a task is the task's */
+	return quantity_infos[q].is_kept &&
+	       (!strcmp(own, series) || (!strcmp(series, "STEP") && !strcmp(own, "Samples")));
 }
 
 unsigned quantity__held_before(int q)
@@ -449,7 +455,8 @@ static bool is_of_node(enum quantity q)
 
 	if (q == Q_CLOCK || q == Q_LIMIT)
 		return true;
-	return strcmp(series, "STEP") && strcmp(series, "Energy");
+	return strcmp(series, "STEP") && strcmp(series, "Energy") && strcmp(series, "TimeBudget") &&
+	       strcmp(series, "Samples");
 }
 
 void binner__join_step(struct binner *b, const struct binner *other)

@@ -30,7 +30,8 @@ struct part_reading {
 	struct cursor *cursor;
 	double *end_s; /* room for a block of rows */
 	unsigned room;
-	struct binner table, all;
+	struct binner table, beside, all;
+	bool has_tasks; /* in all, with their samples */
 	/* Where columns are in tables of this shape and series: */
 	unsigned shape;
 	const char *series;
@@ -53,7 +54,9 @@ static void find_columns(struct part_reading *p, const struct cursor *c, const c
 	p->series = series;
 	p->time_ns = cursor__column(c, "TimeNS");
 	p->epoch = cursor__column(c, "EpochTime");
-	out->series = is_step_series(series) ? "STEP" : series;
+	out->series = is_step_series(series)	       ? "STEP"
+		      : !strcmp(series, "RankSamples") ? "Samples"
+						       : series;
 	for (int q = 0; q < N_QUANTITIES; q++)
 		for (unsigned i = 0; i < BINNED_COLUMNS && quantity_infos[q].columns[i]; i++) {
 			int at = cursor__column(c, quantity_infos[q].columns[i]);
@@ -177,6 +180,33 @@ static void put_about(hid_t table, struct message *m)
 	}
 }
 
+static bool has_table(const struct reader_series *s, const char *table)
+{
+	for (unsigned i = 0; i < s->tables.n; i++)
+		if (!strcmp(s->tables.v[i], table))
+			return true;
+	return false;
+}
+
+/* What a unit's table of the series `beside` has is the unit's, too. One that cannot be read takes
+ * nothing from the rest. */
+static int bin_beside(struct part_reading *p, const char *series, const char *table)
+{
+	const struct reader_series *s = node__series(p->node, series);
+	int err;
+
+	if (!s || !s->grouped || !has_table(s, table))
+		return 0;
+	binner__clear(&p->beside);
+	err = bin_table(p, s, table, &p->beside);
+	if (err)
+		return err == -ENOMEM ? err : 0;
+	p->beside.rows = 0;
+	p->beside.begin_s = p->beside.end_s = NAN;
+	binner__merge(&p->table, &p->beside);
+	return 0;
+}
+
 /* The tables of a group as units of their own; with `sum`, they are added to that, too. */
 static int put_units(struct part_reading *p, const char *series, struct binner *sum,
 		     struct message *m)
@@ -188,7 +218,10 @@ static int put_units(struct part_reading *p, const char *series, struct binner *
 	message__put(m, &n, sizeof(n));
 	for (unsigned i = 0; !err && i < n; i++) {
 		binner__clear(&p->table);
-		err = bin_table(p, s, s->tables.v[i], &p->table);
+		err = bin_beside(p, strcmp(series, "Ranks") ? "Samples" : "RankSamples",
+				 s->tables.v[i]);
+		if (!err)
+			err = bin_table(p, s, s->tables.v[i], &p->table);
 		if (err)
 			break;
 		message__put_text(m, s->tables.v[i]);
@@ -206,6 +239,7 @@ static int bin_step(struct part_reading *p, struct message *m)
 	bool has_step = s && !s->grouped;
 	int err = has_step ? bin_table(p, s, s->name, &p->all) : 0;
 
+	p->has_tasks = !has_step;
 	if (!err)
 		err = put_units(p, "Tasks", has_step ? NULL : &p->all, m);
 	return err ? err : put_units(p, "Ranks", NULL, m);
@@ -272,7 +306,7 @@ static int bin_sensors(struct part_reading *p)
 
 		for (int q = 0; q < N_QUANTITIES; q++)
 			wanted |= !strcmp(s->name, quantity_infos[q].series);
-		wanted &= !is_device(s->name);
+		wanted &= !is_device(s->name) && !(p->has_tasks && !strcmp(s->name, "Samples"));
 		for (unsigned t = 0; !err && wanted && t < s->tables.n; t++) {
 			if (!is_wanted_table(s->name, s->tables.v[t]))
 				continue;
@@ -385,6 +419,8 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 	if (!err)
 		err = binner__init(&p.table, p.grid);
 	if (!err)
+		err = binner__init(&p.beside, p.grid);
+	if (!err)
 		err = binner__init(&p.all, p.grid);
 	p.table.cores = p.all.cores = r->job->nodes[part->node].cores;
 	begin = m->len;
@@ -396,6 +432,7 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 		message__put(m, &err, sizeof(err));
 	}
 	binner__free(&p.table);
+	binner__free(&p.beside);
 	binner__free(&p.all);
 	if (p.cursor)
 		cursor__close(p.cursor);

@@ -84,7 +84,7 @@ static double least_running(const struct row_context *c, const struct reading *p
 
 static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
 {
-	return v[T_PROBES] * c->probe_ns + v[T_PMU_READS] * c->pmu_ns;
+	return v[T_PROBES] * c->probe_ns + v[T_PMU_READS] * c->pmu_ns + v[T_SAMPLES] * c->sample_ns;
 }
 
 /* Whether a column's family is not loaded, or the machine cannot measure the column. */
@@ -184,6 +184,7 @@ void rows__context(struct row_context *c, const struct jp_control *control)
 {
 	c->probe_ns = control->probe_ns;
 	c->pmu_ns = control->pmu_read_ns;
+	c->sample_ns = control->sample_ns;
 	c->families = control->families;
 	c->npmu = control->npmu;
 	c->missing = control->pmu_missing;

@@ -30,6 +30,7 @@ struct row_context {
 	uint64_t peak;	    /* highest RSS in bytes seen since the last row; 0: no process lived */
 	uint64_t ended_rss; /* bytes, of processes that have ended since; used if none lives now; 0:
 			     * not known */
+	uint64_t sample_ns; /* the same of a sample */
 	uint64_t probe_ns;  /* calibrated cost of one program run; 0: unknown */
 	uint64_t pmu_ns;    /* cost of one reading of the hardware counters */
 	unsigned families;  /* that are loaded: columns of others are unknown */

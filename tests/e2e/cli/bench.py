@@ -15,11 +15,12 @@ from lib import ROOT, Failed, is_equal, is_true, need_bpf, os, run_tests
 
 PLACES = ("one slot", "two slots", "no step")
 PEERS = ("runqlat", "cpudist", "bpftrace")
-OWN = ("empty program", "jobprof sched", "jobprof sched, latency", "jobprof sched, wait", "jobprof all but perf")
+OWN = ("empty program", "jobprof sched", "jobprof sched, latency", "jobprof sched, wait", "jobprof sched, sample", "jobprof all but perf")
 NEEDED = [("switch", "bare switch, " + p) for p in PLACES]
 NEEDED += [("switch", "%s, %s" % (name, p)) for name in OWN for p in PLACES]
 NEEDED += [("programs", "jp_sched_switch, sched, a profiled task"),
            ("programs", "jp_sched_switch, sched, a task of no step")]
+NEEDED += [("sampling", "a sample, with its interrupt"), ("sampling", "97 samples a second")]
 NEEDED += [("daemon", "a sample of %s: CPU" % n) for n in ("1 task", "16 tasks", "128 tasks")]
 NEEDED += [("daemon", "jobprofd, 16 tasks at 1 Hz: share of a core"),
            ("daemon", "jobprof-writer, 16 tasks at 1 Hz after an hour: CPU per publication"),

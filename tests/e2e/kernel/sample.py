@@ -1,17 +1,20 @@
 #!/usr/bin/python3
-# timeout: 180
+# timeout: 600
 # SPDX-License-Identifier: GPL-2.0-only
 """Samples: what threads execute, against programs that measure it by their own clocks."""
 
+import json
 import math
 import os
+import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *
 
 HZ = 97
-KINDS = ("Own", "MPI", "GPULibrary", "BLAS", "OpenMP", "Interpreter", "LibC", "Library", "Generated", "Kernel", "Unknown")
+KINDS = ("Own", "MPI", "LibGPU", "BLAS", "OpenMP", "Interpreter", "LibC", "Library", "Generated", "Kernel", "Unknown")
 
 
 def sampled(path, name="Samples/0"):
@@ -64,6 +67,59 @@ def interpreter():
     is_true("python: it is an interpreter", got["Interpreter"] > 0.9 * got["Samples"] > 50, got)
 
 
+def built_with_mpi():
+    program = tmpdir("mpi") + "/jpmpi"
+    r = subprocess.run(["cc", "-O1", "-o", program, ROOT + "/tests/mpi/jpmpi.c", "-lm", "-l:libmpi.so.40"], capture_output=True,
+                       text=True)
+    if r.returncode or not shutil.which("mpirun.openmpi"):
+        raise Skipped("there is no Open MPI: scripts/install-deps test " + r.stderr[:100])
+    return program
+
+
+def efficiencies(useful, times):
+    mean = sum(useful) / len(useful)
+    return {"load_balance": mean / max(useful), "communication_efficiency": max(useful) / max(times),
+            "parallel_efficiency": mean / max(times)}
+
+
+def ranks(name, *options):
+    """Load balance, communication and parallel efficiency against clocks around MPI's functions."""
+    d = tmpdir("ranks")
+    run, path = run_jobprof(["mpirun.openmpi", "--oversubscribe", *options, "-n", "2", built_with_mpi(), d, "20", "20", "12"],
+                            1, series="all,sample", timeout=110, env=plain_env(
+                                OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
+    told = [[float(v) for v in open("%s/%d" % (d, i)).read().split()] for i in range(2)]
+    samples = [sampled(path, "RankSamples/%d" % i) for i in range(2)]
+    errors = []
+    for i, (useful, cpu, wall, waited) in enumerate(told):
+        got, n = samples[i], samples[i]["Samples"]
+        is_true("%s: rank %d: samples" % (name, i), abs(n - HZ * cpu) < 0.03 * HZ * cpu + 5, (n, cpu))
+        is_share("%s: rank %d: outside of MPI" % (name, i), n - got["MPI"] - got["ForMPI"], n, useful / cpu, 0.005)
+        errors.append(3 * math.sqrt(useful / cpu * (1 - useful / cpu) / n) * cpu / useful)
+    facts = json.loads(subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True).stdout)["facts"]
+    wanted = efficiencies([t[0] for t in told], [t[2] - t[3] for t in told])
+    is_true(name + ": wanted", 0.2 < wanted["parallel_efficiency"] < 0.95, wanted)
+    for fact, v in wanted.items():
+        is_near("%s: %s" % (name, fact), facts[fact], v, 0, max(0.02, v * max(errors)))
+
+
+def spinning():
+    ranks("spinning")
+
+
+def yielding():
+    """The time is in the kernel, and in the C library, for MPI."""
+    ranks("yielding", "--mca", "mpi_yield_when_idle", "1")
+
+
+def without_mpi():
+    run, path = run_jobprof(["sh", "-c", "for i in 0 1; do PMI_RANK=$i %s 3 >/dev/null & done; wait" % tool("jpmix")], 1,
+                            series="all,sample")
+    out = subprocess.run([JOBPROF, "report", "--facts", path], capture_output=True, text=True).stdout
+    lines = [l for l in out.splitlines() if l.startswith("job.load_balance")]
+    is_true("without MPI: UNSUITABLE", len(lines) == 1 and "not known" in lines[0] and "UNSUITABLE" in lines[0], lines)
+
+
 def not_asked():
     run, path = run_jobprof(["true"], 1)
     with h5py.File(path, "r") as f:
@@ -73,4 +129,4 @@ def not_asked():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([mixed, short_lived, in_kernel, interpreter, not_asked])
+    run_tests([mixed, short_lived, in_kernel, interpreter, spinning, yielding, without_mpi, not_asked])

@@ -41,6 +41,19 @@ static const struct {
 	{FACT_JOB_blocked_child_s, Q_BLOCKED_CHILD},
 	{FACT_JOB_blocked_signal_s, Q_BLOCKED_SIGNAL},
 	{FACT_JOB_blocked_other_s, Q_BLOCKED_OTHER},
+	{FACT_JOB_samples, Q_SAMPLES},
+	{FACT_JOB_sampled_for_mpi, Q_SAMPLED_FOR_MPI},
+	{FACT_JOB_sampled_own, Q_SAMPLED_OWN},
+	{FACT_JOB_sampled_mpi, Q_SAMPLED_MPI},
+	{FACT_JOB_sampled_gpu, Q_SAMPLED_LIBGPU},
+	{FACT_JOB_sampled_blas, Q_SAMPLED_BLAS},
+	{FACT_JOB_sampled_openmp, Q_SAMPLED_OPENMP},
+	{FACT_JOB_sampled_interpreter, Q_SAMPLED_INTERPRETER},
+	{FACT_JOB_sampled_libc, Q_SAMPLED_LIBC},
+	{FACT_JOB_sampled_library, Q_SAMPLED_LIBRARY},
+	{FACT_JOB_sampled_generated, Q_SAMPLED_MADE},
+	{FACT_JOB_sampled_kernel, Q_SAMPLED_KERNEL},
+	{FACT_JOB_sampled_unknown, Q_SAMPLED_UNKNOWN},
 	{FACT_JOB_oom_kills, Q_OOM_KILLS},
 	{FACT_JOB_vol_switches, Q_VOL_SWITCHES},
 	{FACT_JOB_invol_switches, Q_INVOL_SWITCHES},
@@ -408,6 +421,8 @@ int facts__of(struct facts *f, const struct model_job *j, bool is_short)
 	err = facts_nodes__fill(f, j);
 	if (!err)
 		err = facts_tasks__fill(f, j);
+	if (!err)
+		err = facts_pop__fill(f, j);
 	if (!err)
 		err = facts_asleep__fill(f, j);
 	if (!err)

@@ -14,6 +14,8 @@ int facts__of(struct facts *f, const struct model_job *j, bool is_short);
 int facts_tasks__fill(struct facts *f, const struct model_job *j);
 /* Of tasks[n], facts_tasks__fill()'s: how many CPUs they need where they may run. */
 int facts_cpus__fill(struct facts *f, const struct job_unit *tasks, unsigned n);
+/* After the tasks: how well they work in parallel. */
+int facts_pop__fill(struct facts *f, const struct model_job *j);
 int facts_nodes__fill(struct facts *f, const struct model_job *j);
 int facts_asleep__fill(struct facts *f, const struct model_job *j);
 int facts_memory__fill(struct facts *f, const struct model_job *j);

@@ -12,7 +12,8 @@
 #include "daemon/follow/sampling.h"
 
 /* Families whose programs are loaded only if they were asked for at the start. */
-#define OWN_PROGRAMS (FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_WAIT | FAM_SAMPLE)
+#define OWN_PROGRAMS \
+	(FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_WAIT | FAM_SAMPLE)
 
 static int read_config(const char *path, struct config *fresh, unsigned *families)
 {

@@ -98,8 +98,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 	unsigned i;
 
 	for (i = 0; i < COUNTED_KINDS; i++) {
-		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS &&
-			     i < KIND_TIME_BUDGET &&
+		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS && i < KIND_TIME_BUDGET &&
 			     !(rows_follow && step__is_due(s, env, i));
 		any |= between[i];
 	}

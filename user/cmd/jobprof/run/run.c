@@ -209,7 +209,8 @@ enum { OPT_PIN = OPT_LONG, OPT_BTF, OPT_STATE, OPT_RAW, OPT_BLOCK_ISSUE, OPT_NET
 static const struct opt opts[] = {
 	{'i', "interval", "S", "seconds between rows, 0.1 to 86400 (default 1)"},
 	{'s', "series", "LIST",
-	 "families to record: base, sched, memory, file, self, cgroup, latency, wait, sample, block, "
+	 "families to record: base, sched, memory, file, self, cgroup, latency, wait, sample, "
+	 "block, "
 	 "network, perf, files, energy, gpu, interconnect, filesystem, node; default all, which is "
 	 "every "
 	 "one but files and sample; see jobprof list"},
