@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	      17
+#define JP_ABI_VERSION	      18
 #define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
@@ -54,6 +54,7 @@ enum family {
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 	FAM_WAIT = 1 << 16,	    /* TimeBudget */
 	FAM_SAMPLE = 1 << 18,	    /* Samples: an interrupt 97 times a second on every CPU */
+	FAM_FOLD = 1 << 21,	    /* SamplePoints: each sample by itself; with SAMPLE and WAIT */
 };
 #define FAM_SENSORS 0xf800			     /* read by jobprofd */
 #define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means */
@@ -237,6 +238,24 @@ struct jp_page_key {
 	__u32 tgid;
 	__u32 exec;
 };
+
+/* A sample with its instant and what its thread had counted until then. */
+struct jp_point {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 place;   /* of the user's code: see jp_place */
+	__u64 cpu_ns;
+	__u64 faults;
+	__u32 slot;
+	__u32 gen;
+	__u32 tgid;
+	__u32 tid; /* as the thread itself knows it */
+	__u32 module;
+	__u32 pad;
+};
+
+/* Where code is: bytes from the begin of the program's own code, or with JP_PLACE_LIBRARY below the
+ * end of the region of mappings. Both are the same in all processes of a program. */
+#define JP_PLACE_LIBRARY (1ull << 48)
 
 /* A sample that user space books: its page is not known, or its caller says more. */
 struct jp_sample {
@@ -457,6 +476,7 @@ struct jp_stats {
 	__u64 ranks_lost; /* ranks that found no slot: they count in their task only */
 	__u64 commands_full; /* steps whose names found jp_commands full: these count together */
 	__u64 samples_lost;  /* samples that found the ring full: their module is unknown */
+	__u64 points_lost;   /* that found their ring full */
 	__u64 samples_late;  /* booked after their slot had ended: in none */
 };
 
@@ -613,6 +633,7 @@ _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_wait) == 128, "jp_wait");
 _Static_assert(sizeof(struct jp_samples) == 96, "jp_samples");
 _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
+_Static_assert(sizeof(struct jp_point) == 56, "jp_point");
 _Static_assert(sizeof(struct jp_sample) == 48 + 8 * JP_STACK_WORDS, "jp_sample");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");
@@ -625,8 +646,8 @@ _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
-_Static_assert(sizeof(struct jp_stats) == 168, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 672 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 176, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 680 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 496, "jp_task_rec");
 _Static_assert(sizeof(struct jp_open) == 80, "jp_open");

@@ -17,6 +17,7 @@ const struct map_info kern_maps[M_N] = {
 	[M_WAIT] = {"jp_wait", FAM_WAIT, SHAPE_SLOT, sizeof(struct jp_wait)},
 	[M_SAMPLES] = {"jp_samples", FAM_SAMPLE, SHAPE_SLOT, sizeof(struct jp_samples)},
 	[M_PAGES] = {"jp_pages", FAM_SAMPLE, SHAPE_OWN, 0},
+	[M_POINTS] = {"jp_points", FAM_FOLD, SHAPE_OWN, 0},
 	[M_UNBOOKED] = {"jp_unbooked", FAM_SAMPLE, SHAPE_OWN, 0},
 	[M_ACCT] = {"jp_acct", 0, SHAPE_SLOT, sizeof(struct jp_acct)},
 	[M_FREE] = {"jp_free", 0, SHAPE_SLOT, 0},

@@ -22,6 +22,7 @@ enum kern_map {
 	M_SAMPLES,
 	M_PAGES,
 	M_UNBOOKED,
+	M_POINTS,
 	M_ACCT,
 	M_FREE,
 	M_EVENTS,

@@ -11,6 +11,12 @@ sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *
 
 
+def names(path):
+    with h5py.File(path, "r") as f:
+        node = next(k for k in f if isinstance(f[k], h5py.Group))
+        return list(f[node])
+
+
 WORDS = ("loops", "period", "first", "second", "ns")  # of jpphases
 
 
@@ -43,6 +49,31 @@ def calls():
     is_true("calls: under 60 ns", took < 60, took)
 
 
+def points():
+    """Each sample by itself: as many as Samples counts, with what the thread had used by then."""
+    run, path = run_jobprof([tool("jpphases"), "4", "24", "0.4", "0.4"], 0.5, series="all,fold")
+    rows, samples, tasks = table(path, "SamplePoints"), table(path, "Samples/0"), task_table(path)
+    is_true("points: as many as Samples has", abs(len(rows) - samples["Samples"].sum()) <= 2, (len(rows), samples["Samples"].sum()))
+    is_equal("points: none is lost", int(attributes(path).get("Lost Points", 0)), 0)
+    is_true("points: of the task", (rows["Task"] == 0).all(), rows["Task"])
+    main = rows[rows["Thread"] == rows["Process"]]
+    steps = main["CPUTime"][1:].astype(float) - main["CPUTime"][:-1].astype(float)
+    spans = main["Time"][1:].astype(float) - main["Time"][:-1].astype(float)
+    is_true("points: time goes on", (spans > 0).all(), spans)
+    is_true("points: no more CPU time than time", (steps >= 0).all() and (steps <= spans + 2e5).all(), (steps - spans).max())
+    is_true("points: CPU time in all", abs(main["CPUTime"][-1] / 1e9 - total(tasks, "CPUTime")) < 0.05 + 2 / 97,
+            (main["CPUTime"][-1], total(tasks, "CPUTime")))
+    faults = total(tasks, "MinorFaults") if "MinorFaults" in tasks.dtype.names else None
+    is_true("points: faults grow", (main["PageFaults"][1:] >= main["PageFaults"][:-1]).all() and
+            main["PageFaults"][-1] > main["PageFaults"][0], main["PageFaults"])
+    is_true("points: no more faults than in all", faults is None or main["PageFaults"][-1] <= faults, (main["PageFaults"][-1], faults))
+
+
+def points_not_asked():
+    run, path = run_jobprof(["true"], 1, series="all,sample")
+    is_true("points: only when asked", "SamplePoints" not in names(path), names(path))
+
+
 def not_profiled():
     p = subprocess.run([tool("jpphases"), "-c", "1000"], capture_output=True, text=True, timeout=60,
                        env=dict(os.environ, JOBPROF_SOCKET="/nowhere"))
@@ -51,4 +82,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, not_profiled])

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -210,11 +211,11 @@ int external_series__row(struct external_series *g, unsigned index, int64_t time
 
 static const char *const names_of[NAMES] = {[NAMES_MARKS] = "Mark", [NAMES_REGIONS] = "Region"};
 
-/* The table of that series, which is ours and has the rows of the job's programs. */
+/* The table of that series, which is ours; user: its rows are the job's programs'. */
 static int own_table(struct external_series *g, const char *series, const struct jpc_column *col,
-		     unsigned ncols)
+		     unsigned ncols, bool user)
 {
-	struct external_table t = {.user = true, .ncols = ncols};
+	struct external_table t = {.user = user, .ncols = ncols};
 	unsigned i;
 
 	for (i = 0; i < g->ntables; i++)
@@ -243,7 +244,7 @@ static unsigned number_of(struct external_names *l, const char *name)
 int external_series__mark(struct external_series *g, int64_t time_ns, const char *name)
 {
 	static const struct jpc_column col = {.name = "Mark", .cell = JPC_U64, .kind = JPC_GAUGE};
-	int index = own_table(g, "Marks", &col, 1);
+	int index = own_table(g, "Marks", &col, 1, true);
 	uint64_t number;
 
 	if (index < 0)
@@ -268,12 +269,40 @@ void external_series__region(struct external_series *g, int64_t time_ns, const c
 		{.name = "Process", .cell = JPC_U64, .kind = JPC_GAUGE},
 		{.name = "Thread", .cell = JPC_U64, .kind = JPC_GAUGE},
 	};
-	int index = own_table(g, "Regions", cols, sizeof(cols) / sizeof(cols[0]));
+	int index = own_table(g, "Regions", cols, sizeof(cols) / sizeof(cols[0]), true);
 	uint64_t number = number_of(&g->names[NAMES_REGIONS], name), before = g->refused;
 	const uint64_t cells[] = {number, r->begin_ns, r->end_ns, r->process, r->thread};
 
 	if (index < 0 || !number || external_series__row(g, index, time_ns, cells))
 		g->lost_regions += 2;
+	g->refused = before;
+}
+
+/* These come from the kernel side: only their number is limited. */
+void external_series__point(struct external_series *g, int64_t time_ns, const struct jp_point *p,
+			    int task)
+{
+	static const struct jpc_column cols[] = {
+		{.name = "Time", .unit = "ns", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Task", .cell = JPC_F64, .kind = JPC_GAUGE},
+		{.name = "Process", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Thread", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Kind", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Place", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "CPUTime", .unit = "ns", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
+		{.name = "PageFaults", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
+	};
+	const double number = task < 0 ? NAN : task;
+	uint64_t cells[] = {p->time_ns, 0,	  p->tgid,   p->tid,
+			    p->module,	p->place, p->cpu_ns, p->faults};
+	int index = own_table(g, "SamplePoints", cols, sizeof(cols) / sizeof(cols[0]), false);
+	uint64_t before = g->refused;
+
+	memcpy(&cells[1], &number, sizeof(number));
+	g->point_bytes += sizeof(cells);
+	if (index < 0 || g->point_bytes > EXTERNAL_POINTS_MAX ||
+	    external_series__row(g, index, time_ns, cells))
+		g->lost_points++;
 	g->refused = before;
 }
 

@@ -19,6 +19,7 @@
 #define EXTERNAL_ROWS_BURST  10000.0	  /* of a job's own programs, at once, */
 #define EXTERNAL_ROWS_RATE   2000.0	  /* and per second */
 #define EXTERNAL_BYTES_MAX   (256u << 20) /* of a step's own programs in all */
+#define EXTERNAL_POINTS_MAX  (512u << 20) /* bytes of SamplePoints of a step */
 #define EXTERNAL_PENDING_MAX (1u << 20)	  /* bytes that wait for the journal */
 
 /* What Slurm's gatherers send where jobprofd does not measure it. */
@@ -64,6 +65,7 @@ struct external_series {
 	uint32_t measures;		/* JPC_MEASURES_*: these tables are ours */
 	uint64_t refused;		/* rows */
 	uint64_t lost_regions;		/* begins and ends, both of a row that was refused */
+	uint64_t point_bytes, lost_points;
 	uint64_t bytes;
 	double tokens;
 	uint64_t tokens_ns; /* when they were counted; 0: never */
@@ -81,6 +83,10 @@ int external_series__mark(struct external_series *g, int64_t time_ns, const char
 /* Adds a row to Regions. What is refused counts as lost. */
 void external_series__region(struct external_series *g, int64_t time_ns, const char *name,
 			     const struct external_region *r);
+struct jp_point;
+/* Adds a row to SamplePoints, of that task (below 0: not known). What is refused counts as lost. */
+void external_series__point(struct external_series *g, int64_t time_ns, const struct jp_point *p,
+			    int task);
 void external_series__free(struct external_series *g); /* what it holds */
 
 /* There are rows or marks that the journal has not. */
