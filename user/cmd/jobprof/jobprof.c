@@ -25,6 +25,7 @@ static const struct verb verbs[] = {
 	{"compare", verb_compare, &cmd_compare, "why one run took longer than another"},
 	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
 	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
+	{"fold", verb_fold, &cmd_fold, "what happens inside of a region that is executed many times"},
 	{"items", verb_items, &cmd_items, "one column over all nodes, side by side and by time"},
 	{"list", verb_list, &cmd_list, "the columns of a profile, and what each does not see"},
 	{"live", verb_live, &cmd_live, "the last rows of steps that run on this node"},
