@@ -147,13 +147,13 @@ static int put_all(hid_t file, const struct store_results *r)
 	if (H5Lexists(file, "Steps", H5P_DEFAULT) <= 0)
 		return -EINVAL;
 	err = open_root(&root, file);
-	if (!err)
+	if (!err && r->report)
 		err = remove_earlier(root, "report");
 	if (!err)
 		err = remove_earlier(root, r->table.name);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
 		err = remove_earlier(root, r->groups[i].path);
-	if (!err)
+	if (!err && r->report)
 		err = put_report(root, r->report);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
 		err = put_object(root, r->groups[i].path, r->groups[i].object, r->common, 0);

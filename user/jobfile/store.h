@@ -30,7 +30,7 @@ struct store_results {
 	const struct store_group *groups;
 	unsigned ngroups;
 	struct store_table table;
-	const char *report;   /* a text */
+	const char *report;   /* a text; NULL: the one that is there stays */
 	const json_t *common; /* attributes of all groups, and of the table */
 };
 

@@ -3,9 +3,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Regions and their folding, against a program that knows its phases by its own clock."""
 
+import json
 import os
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *
@@ -74,6 +76,59 @@ def points_not_asked():
     is_true("points: only when asked", "SamplePoints" not in names(path), names(path))
 
 
+def fold(path, *options):
+    p = subprocess.run([JOBPROF, "fold", "--json", *options, path], capture_output=True, text=True, timeout=60)
+    return json.loads(p.stdout) if p.returncode == 0 else None, p.stderr
+
+
+def is_near(name, got, want, samples):
+    """A hundredth of the region with 2,000 samples; where one code follows another is known to so many samples."""
+    allowed = max(0.01, 20 / max(samples, 1))
+    is_true(name, abs(got - want) <= allowed, "%.4f of %d samples, want %.4f +- %.4f" % (got, samples, want, allowed))
+
+
+def phases():
+    """The code of each third changes where the program says; pages are touched in the second one alone."""
+    run, path = run_jobprof([tool("jpphases"), "25", "24", "0.4", "0.45"], 1, series="all,fold")
+    said, (got, _) = spoken(run), fold(path, "--counter", "PageFaults")
+    samples, cut = got["validity"]["samples"], [p["to"] for p in got["phases"]][:-1]
+    for name in ("first", "second"):
+        nearest = min(cut, key=lambda x: abs(x - said[name]), default=0)
+        is_near("phases: end of the %s one" % name, nearest, said[name], samples)
+    is_true("phases: not many more", 3 <= len(got["phases"]) <= 5, got["phases"])
+    is_true("phases: the period", abs(got["period_s"] / said["period"] - 1) < 0.02, (got["period_s"], said))
+    faults = [(p["to"] - p["from"]) * p["PageFaults"] for p in got["phases"]]
+    inside = sum(f for f, p in zip(faults, got["phases"]) if said["first"] - 0.05 < (p["from"] + p["to"]) / 2 < said["second"] + 0.05)
+    is_true("phases: pages are touched in the second", inside > 0.75 * sum(faults) > 0, (faults, got["phases"]))
+    curve = got["counters"]["PageFaults"]["curve"]
+    is_true("phases: the curve goes from 0 to 1", abs(curve[0]) < 0.06 and abs(curve[-1] - 1) < 0.06, (curve[0], curve[-1]))
+    text = subprocess.run([JOBPROF, "fold", path], capture_output=True, text=True, timeout=60)
+    is_true("phases: as text", text.returncode == 0 and "region        loop\n" in text.stdout and "0.0000 - " in text.stdout, text)
+    svg = subprocess.run([JOBPROF, "fold", "--svg", "-", path], capture_output=True, text=True, timeout=60)
+    is_true("phases: as SVG", svg.returncode == 0 and len(list(ElementTree.fromstring(svg.stdout))) > 5, svg)
+    for options, why in ((("-r", "other"), 'no region is called "other"'), (("-c", "Cycles"), "there are CPUTime and PageFaults")):
+        none, err = fold(path, *options)
+        is_true("phases: refused: " + why, none is None and why in err and err.count("\n") == 1, err)
+
+
+def alias():
+    """A loop that keeps step with the sampling clock is refused, one of nearly the same length that does not is folded."""
+    run, path = run_jobprof([tool("jpphases"), "6", str(1000 / 97), "0.4", "0.45"], 1, series="all,fold")
+    got, err = fold(path)
+    is_true("alias: not folded, and said", got is None and "is not folded" in err and err.count("\n") == 1, (got, err))
+    run, path = run_jobprof([tool("jpphases"), "-j", "20", "12", str(1000 / 97), "0.4", "0.45"], 1, series="all,fold")
+    got, err = fold(path)
+    is_true("alias: with other lengths it is", got is not None, err)
+
+
+def nothing_to_fold():
+    for cmd, series, why in (([tool("jpphases"), "1", "24", "0.4", "0.45"], "all", "has no samples to fold"),
+                             ([tool("jpphases"), "-n", "1", "24", "0.4", "0.45"], "all,fold", "have named no region")):
+        run, path = run_jobprof(cmd, 1, series=series)
+        got, err = fold(path)
+        is_true("nothing: " + why, got is None and why in err and err.count("\n") == 1, err)
+
+
 def not_profiled():
     p = subprocess.run([tool("jpphases"), "-c", "1000"], capture_output=True, text=True, timeout=60,
                        env=dict(os.environ, JOBPROF_SOCKET="/nowhere"))
@@ -82,4 +137,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, alias, nothing_to_fold, not_profiled])

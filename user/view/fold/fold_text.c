@@ -35,13 +35,15 @@ void fold_view__code(uint64_t code, char *text, size_t size)
 
 double fold_view__rate(const struct folded *f, enum point_counter c, const struct fold_phase *p)
 {
-	const struct fold_result *r = &f->of[c];
+	size_t from = (size_t)(p->from * (FOLD_CURVE - 1)) + 1,
+	       to = (size_t)(p->to * (FOLD_CURVE - 1));
+	double sum = 0;
 
-	if (!f->known[c] || p->to <= p->from)
+	if (!f->known[c] || to < from || to >= FOLD_CURVE)
 		return NAN;
-	return r->factor *
-	       (fold_spline__at(&r->spline, p->to) - fold_spline__at(&r->spline, p->from)) /
-	       (p->to - p->from);
+	for (size_t i = from; i <= to; i++)
+		sum += f->of[c].rate[i];
+	return sum / (double)(to - from + 1);
 }
 
 const char *fold_view__validity(const struct folded *f, char *why, size_t size)

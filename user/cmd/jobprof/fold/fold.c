@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "cmd/jobprof/fold/fold_region.h"
+#include "cmd/jobprof/fold/fold_store.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/run/child_output.h"
@@ -18,7 +19,7 @@
 #include "hdf5/hdf5.h"
 #include "view/report/spark.h"
 
-enum { OPT_SVG = OPT_LONG, OPT_JSON, OPT_NUGGET };
+enum { OPT_SVG = OPT_LONG, OPT_JSON, OPT_STORE, OPT_NUGGET };
 
 static void print_counters(FILE *out)
 {
@@ -33,6 +34,7 @@ static const struct opt opts[] = {
 	OPT_INPUT,
 	{OPT_SVG, "svg", "FILE", "writes it there as SVG; \"-\": standard output"},
 	{OPT_JSON, "json", NULL, "prints JSON, with the curves"},
+	{OPT_STORE, "store", NULL, "stores it in the job file, too"},
 	{OPT_NUGGET, "nugget", "X", "how far the curve may be from the samples (default 1e-4)"},
 	{0},
 };
@@ -56,7 +58,7 @@ const struct command cmd_fold = {
 struct options {
 	struct fold_query query;
 	const char *jobs, *input, *svg;
-	bool json;
+	bool json, store;
 	struct input_file file;
 };
 
@@ -158,7 +160,8 @@ static int fold_file(void *arg, int fd, bool *keep)
 				  "the clock's of %.4g ms keep step",
 				  o->file.path, f.locked, f.period_s * 1e3, 1e3 / 97);
 		else
-			status = put(&f, o, fd);
+			status =
+				put(&f, o, fd) || (o->store && fold_store__write(&f, o->file.path));
 	}
 	*keep = !status;
 	fold_region__free(&f);
@@ -212,6 +215,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 		break;
 	case OPT_JSON:
 		o->json = true;
+		break;
+	case OPT_STORE:
+		o->store = true;
 		break;
 	case OPT_NUGGET:
 		return set_nugget(o, arg);
