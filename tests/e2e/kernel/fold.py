@@ -111,6 +111,25 @@ def phases():
         is_true("phases: refused: " + why, none is None and why in err and err.count("\n") == 1, err)
 
 
+def no_marker():
+    """The period is found, and phases have their lengths; where the first one begins is a choice."""
+    run, path = run_jobprof([tool("jpphases"), "-n", "25", "37", "0.3", "0.5"], 1, series="all,fold")
+    said, (got, err) = spoken(run), fold(path)
+    is_true("no marker: folded", got is not None, err)
+    is_true("no marker: the period, to 1 %", abs(got["period_s"] / said["period"] - 1) < 0.01, (got["period_s"], said))
+    length, order = {}, []
+    for p in got["phases"]:
+        page = p["code"][:-2]  # of 256 bytes; each phase of the program has pages of its own
+        length[page] = length.get(page, 0) + p["to"] - p["from"]
+        order += [page] if page not in order else []
+    want = [said["first"], said["second"] - said["first"], 1 - said["second"]]
+    found = [length[p] for p in order]
+    turned = [want[i:] + want[:i] for i in range(3)]
+    allowed = max(0.02, 30 / got["validity"]["samples"])
+    is_true("no marker: the phases' lengths and order", len(found) == 3 and
+            min(max(abs(a - b) for a, b in zip(found, w)) for w in turned) <= allowed, (found, want, allowed))
+
+
 def alias():
     """A loop that keeps step with the sampling clock is refused, one of nearly the same length that does not is folded."""
     run, path = run_jobprof([tool("jpphases"), "6", str(1000 / 97), "0.4", "0.45"], 1, series="all,fold")
@@ -123,7 +142,8 @@ def alias():
 
 def nothing_to_fold():
     for cmd, series, why in (([tool("jpphases"), "1", "24", "0.4", "0.45"], "all", "has no samples to fold"),
-                             ([tool("jpphases"), "-n", "1", "24", "0.4", "0.45"], "all,fold", "have named no region")):
+                             (["dd", "if=/dev/zero", "of=/dev/null", "bs=4M", "count=4000"], "all,fold",
+                              "have named no region, and no period stands out")):
         run, path = run_jobprof(cmd, 1, series=series)
         got, err = fold(path)
         is_true("nothing: " + why, got is None and why in err and err.count("\n") == 1, err)
@@ -137,4 +157,4 @@ def not_profiled():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([regions, calls, points, points_not_asked, phases, alias, nothing_to_fold, not_profiled])
+    run_tests([regions, calls, points, points_not_asked, phases, no_marker, alias, nothing_to_fold, not_profiled])

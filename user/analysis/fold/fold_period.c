@@ -16,7 +16,7 @@
 #define LOWEST_HZ 2.0
 #define STEP_HZ	  0.1
 #define FINE_HZ	  0.01
-#define STRONG	  4.0 /* times what chance gives */
+#define STRONG	  7.0 /* deviations of what chance gives */
 #define TAU	  6.283185307179586
 
 struct window {
@@ -100,7 +100,8 @@ static bool cut_windows(struct windows *ws, const struct fold_trace *t)
 	if (!ws->w || !choose_codes(ws))
 		return false;
 	for (size_t i = 1; i <= t->nsamples; i++)
-		if (i == t->nsamples || t->samples[i].t - t->samples[from].t >= WINDOW_S) {
+		if (i == t->nsamples ||
+		    (t->samples[i].t - t->samples[from].t >= WINDOW_S && i - from >= LEAST)) {
 			add_window(ws, from, i);
 			from = i;
 		}
@@ -183,7 +184,7 @@ enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_p
 		status = ANALYSIS_NO_MEMORY;
 	else if (every > 0 && ws.n && ws.null > 0)
 		best = highest(&ws, LOWEST_HZ, 0.5 / every, STEP_HZ, &hz);
-	if (best > STRONG * ws.null) {
+	if (best > ws.null * (1 + STRONG / sqrt(ws.n * fmin(ws.ncodes, 4)))) {
 		best = highest(&ws, hz - STEP_HZ, hz + STEP_HZ, FINE_HZ, &hz);
 		*p = (struct fold_period){1 / hz, best / ws.null};
 		status = ANALYSIS_OK;
@@ -202,7 +203,7 @@ static double middle(const struct windows *ws, const struct window *w)
 	return (ws->t->samples[w->from].t + ws->t->samples[w->to - 1].t) / 2;
 }
 
-static void follow(const struct windows *ws, double hz, struct fix *fix)
+static void follow(const struct windows *ws, double hz, double shift, struct fix *fix)
 {
 	double complex common[CODES] = {0}, z[CODES];
 	double before = 0;
@@ -220,11 +221,11 @@ static void follow(const struct windows *ws, double hz, struct fix *fix)
 		phase += round(before - phase); /* the nearest to the window before */
 		before = phase;
 		fix[i].t = middle(ws, &ws->w[i]);
-		fix[i].cycles = hz * fix[i].t + phase;
+		fix[i].cycles = hz * fix[i].t + phase - shift;
 	}
 }
 
-size_t fold_period__instances(const struct fold_trace *t, double period_s,
+size_t fold_period__instances(const struct fold_trace *t, double period_s, double shift,
 			      struct fold_instance *out, size_t max)
 {
 	_cleanup_free_ struct fix *fix = NULL;
@@ -234,7 +235,7 @@ size_t fold_period__instances(const struct fold_trace *t, double period_s,
 	if (cut_windows(&ws, t) && ws.n > 1)
 		fix = calloc(ws.n, sizeof(*fix));
 	if (fix) {
-		follow(&ws, 1 / period_s, fix);
+		follow(&ws, 1 / period_s, shift, fix);
 		for (unsigned i = 0; i + 1 < ws.n; i++) {
 			double rate =
 				(fix[i + 1].cycles - fix[i].cycles) / (fix[i + 1].t - fix[i].t);

@@ -21,9 +21,9 @@ enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_p
 
 /*
  * The iterations of that period, whose phase is followed from window to window. Where they begin is
- * a choice. Returns how many there are in out[max].
+ * a choice: shift, in periods, moves that. Returns how many there are in out[max].
  */
-size_t fold_period__instances(const struct fold_trace *t, double period_s,
+size_t fold_period__instances(const struct fold_trace *t, double period_s, double shift,
 			      struct fold_instance *out, size_t max);
 
 #endif

@@ -104,8 +104,8 @@ static void say_missing(const struct options *o, const struct points *p, int err
 			  "srun --jobprof=all,fold",
 			  path);
 	else if (!p->nregions)
-		log_error("%s: its programs have named no region: see jobprof_region_begin in "
-			  "libjobprof(3)",
+		log_error("%s: its programs have named no region, and no period stands out: see "
+			  "jobprof_region_begin in libjobprof(3)",
 			  path);
 	else if (err == -ENOENT)
 		log_error("%s: no region is called \"%s\"", path, o->query.region);
@@ -150,7 +150,7 @@ static int fold_file(void *arg, int fd, bool *keep)
 	if (err && err != -ENOENT) {
 		log_error("%s: %s", o->file.path, reader__strerror(err));
 	} else {
-		err = p.npoints && p.nregions ? fold_region__of(&f, &p, &o->query) : -ENODATA;
+		err = p.npoints ? fold_region__of(&f, &p, &o->query) : -ENODATA;
 		if (err == -ENOMEM)
 			log_error("%s: %s", o->file.path, strerror(ENOMEM));
 		else if (err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/fold/fold_period.h"
 #include "bpf/jobprof.h"
 
 /* The threads of a region, over arrays for all of them. */
@@ -208,21 +209,114 @@ static int choose_region(const struct points *p, const char *name, unsigned *reg
 	return err;
 }
 
+#define PERIODS_MAX (1u << 20) /* iterations that are looked for, of all threads */
+
+/* A trace per thread, without instances. */
+static void make_threads(struct traces *t, const struct points *p)
+{
+	for (size_t i = 0, from = 0; i < p->npoints; i++) {
+		t->code[i] = code_of(&p->points[i]);
+		if (i + 1 < p->npoints &&
+		    same_thread(&p->points[i].thread, &p->points[i + 1].thread))
+			continue;
+		t->trace[t->n++] = (struct fold_trace){.samples = &t->samples[from],
+						       .code = &t->code[from],
+						       .nsamples = i + 1 - from};
+		from = i + 1;
+	}
+}
+
+/* The period of the thread with most samples. */
+static enum analysis_status find_period(const struct traces *t, struct fold_period *period)
+{
+	size_t most = 0;
+
+	for (size_t i = 1; i < t->n; i++)
+		if (t->trace[i].nsamples > t->trace[most].nsamples)
+			most = i;
+	return fold_period__find(&t->trace[most], period);
+}
+
+static void make_periods(struct traces *t, const struct fold_period *period, double shift)
+{
+	t->ninstances = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		struct fold_trace *tr = &t->trace[i];
+
+		tr->instances = &t->instances[t->ninstances];
+		tr->ninstances = fold_period__instances(tr, period->period_s, shift, tr->instances,
+							PERIODS_MAX - t->ninstances);
+		t->ninstances += tr->ninstances;
+	}
+}
+
+static bool make_period_room(struct traces *t, const struct points *p)
+{
+	*t = (struct traces){.trace = calloc(p->npoints + 1, sizeof(*t->trace)),
+			     .instances = calloc(PERIODS_MAX, sizeof(*t->instances)),
+			     .samples = calloc(p->npoints + 1, sizeof(*t->samples)),
+			     .code = calloc(p->npoints + 1, sizeof(*t->code))};
+	return t->trace && t->instances && t->samples && t->code;
+}
+
+/* The bound between the two longest phases. */
+static double begin_of(const struct folded *f)
+{
+	double best = 0, at = 0;
+
+	for (size_t i = 1; i < f->nphases; i++) {
+		const struct fold_phase *a = &f->phases[i - 1], *b = &f->phases[i];
+		double least = fmin(a->to - a->from, b->to - b->from);
+
+		if (a->code != b->code && least > best) {
+			best = least;
+			at = b->from;
+		}
+	}
+	return at;
+}
+
+/* Iterations begin where one phase follows another: a first pass finds where that is. */
+static int fold_periods(struct folded *f, struct traces *t, const struct points *p,
+			const struct fold_query *q)
+{
+	struct fold_period period;
+	double shift;
+	int err;
+
+	make_threads(t, p);
+	set_counter(t, p, q->counter);
+	if (find_period(t, &period) != ANALYSIS_OK)
+		return -ENODATA;
+	make_periods(t, &period, 0);
+	err = fold_all(f, t, p, q);
+	if (err || f->locked || f->nphases < 2)
+		return err;
+	shift = begin_of(f);
+	fold_region__free(f);
+	*f = (struct folded){.lost_points = p->lost_points};
+	make_periods(t, &period, shift);
+	return fold_all(f, t, p, q);
+}
+
 int fold_region__of(struct folded *f, const struct points *p, const struct fold_query *q)
 {
+	bool named = p->nregions || q->region;
 	unsigned region = 0;
 	struct traces t;
-	int err = choose_region(p, q->region, &region);
+	int err = named ? choose_region(p, q->region, &region) : 0;
 
 	*f = (struct folded){.lost_points = p->lost_points, .lost_regions = p->lost_regions};
 	if (err)
 		return err;
-	f->region = p->names[region];
-	if (make_room(&t, p)) {
+	if (!(named ? make_room(&t, p) : make_period_room(&t, p))) {
+		err = -ENOMEM;
+	} else if (named) {
 		make_traces(&t, p, region);
 		err = fold_all(f, &t, p, q);
+		f->region = p->names[region];
 	} else {
-		err = -ENOMEM;
+		err = fold_periods(f, &t, p, q);
 	}
 	free_traces(&t);
 	return err;
