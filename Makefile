@@ -155,6 +155,8 @@ $(LIB): $(LIB_OBJ)
 	$(Q)$(AR) rcs $@ $^
 
 BPF_LIBS := -lbpf -lelf -lz -ldeflate
+# What the room jobfile needs to name functions: libdw, and the C++ runtime's demangler.
+SYMBOL_LIBS := -Wl,--as-needed -ldw -lelf -lstdc++
 # What the room analysis needs, for programs that compute.
 ANALYSIS_LIBS := -Wl,--as-needed -lfftw3 -lm
 # What the room findings needs.
@@ -174,7 +176,7 @@ $(B)/jobprof-writer: $(B)/user/cmd/writer/writer.o $(LIB)
 	$(Q)$(UNREADABLE)
 $(B)/jobprof: $(VERB_OBJ) $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(H5_PROGRAM_LIBS) $(BPF_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS)
 	$(Q)$(UNREADABLE)
 
 # The same program under Slurm's name.
@@ -203,7 +205,7 @@ docs: $(B)/jobprof
 
 $(B)/tests/unit/%: $(B)/tests/unit/%.o $(LIB)
 	$(call msg,LINK,$@)
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lcmocka $(BPF_LIBS) $(H5_LIBS) -ljansson -lcap $(ANALYSIS_LIBS) $(FINDINGS_LIBS) $(SYMBOL_LIBS)
 $(B)/tests/analysis-case: $(CASE_OBJ) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -ljansson $(ANALYSIS_LIBS)

@@ -9,6 +9,7 @@ import sys
 import time
 
 import calls
+import cluster
 import collector
 import daemon
 import energy
@@ -27,7 +28,7 @@ import table
 # In this order; each a module with TITLE and run(helper, opts) that yields rows.
 SECTIONS = {"switch": switch, "perf": perf, "programs": programs, "calls": calls, "sampling": sampling, "daemon": daemon,
             "files": files, "launch": launch, "collector": collector, "large": large,
-            "report": report, "energy": energy, "sensors": sensors}
+            "report": report, "cluster": cluster, "energy": energy, "sensors": sensors}
 ONLY_ASKED = {"large", "report", "energy"}
 
 

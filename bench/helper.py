@@ -11,10 +11,11 @@ BUILD = os.environ.get("BUILD", os.path.join(ROOT, "build"))
 
 # What is there without programs of its own, and all that costs nothing where nothing happens.
 SCHED = "base,sched,memory,file,self,cgroup"
-ALL = SCHED + ",latency,wait,block,network"
+ALL = SCHED + ",latency,wait,culprit,block,network"
 
 FAMILY_BITS = {"latency": 1 << 6, "block": 1 << 7, "network": 1 << 8, "perf": 1 << 9,
-               "files": 1 << 10, "wait": 1 << 16, "sample": 1 << 18}
+               "files": 1 << 10, "wait": 1 << 16, "culprit": 1 << 17, "sample": 1 << 18, "stack": 1 << 19,
+               "burst": 1 << 20}
 
 
 class Missing(Exception):

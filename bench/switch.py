@@ -46,8 +46,11 @@ def own_variants(helper):
     variants, lost = [("empty program", Attached(helper, "empty"))], {}
     for name, families in (("jobprof sched", SCHED), ("jobprof sched, latency", SCHED + ",latency"),
                            ("jobprof sched, wait", SCHED + ",wait"),
-                           ("jobprof sched, sample", SCHED + ",sample")):
-        key = name.replace(" ", "_").replace(",", "")
+                           ("jobprof sched, wait, culprit", SCHED + ",wait,culprit"),
+                           ("jobprof sched, sample", SCHED + ",sample"),
+                           ("jobprof sched, stack", SCHED + ",wait,stack"),
+                           ("jobprof sched, burst", SCHED + ",burst")):
+        key = name[len("jobprof "):].replace(", ", "_")
         try:
             helper.open(key, families)
             variants.append((name, Attached(helper, key)))
@@ -101,5 +104,5 @@ def run(helper, opts):
     for ours in ("jobprof sched", "jobprof all but perf"):
         for p, where in (PLACES[0], PLACES[2]):
             yield from compare("switch", ours, [o.name for o in others], p, where, added, lost)
-    for key in ("jobprof_sched", "jobprof_sched_latency", "jobprof_sched_wait", "all"):
+    for key in ("sched", "sched_latency", "sched_wait", "sched_wait_culprit", "sched_burst", "all"):
         helper.tell("close", key)

@@ -12,10 +12,12 @@
 #include "bpf/maps.bpf.h"
 
 #define TASK_UNINTERRUPTIBLE 0x2
-#define TASK_HALTED	     0x800c   /* stopped, traced, frozen */
+#define TASK_HALTED	     0x800c /* stopped, traced, frozen */
+#define TASK_FREEZABLE	     0x2000
+#define PF_FREEZER_SKIP	     0x40000000
 #define PF_NO_REGISTERS	     0x204010 /* of the kernel: KTHREAD, USER_WORKER, IO_WORKER */
 
-enum { CALL_FILE = 0x40, CALL_SPAWN, CALL_FAULT };
+enum { CALL_FILE = 0x40, CALL_SYNC, CALL_SPAWN, CALL_FAULT };
 
 #define CALL_NUMBERS 512 /* a power of two */
 
@@ -155,6 +157,14 @@ static __always_inline u64 held_for(struct task_struct *p, const struct jp_task 
 	return throttled_for(queue) - t->held_ns;
 }
 
+/* In clone and the like: waits for the child that has the caller's memory, which a freezer may
+ * freeze, and not for a lock of the kernel. The state says so (6.1), or a flag that was there
+ * before. */
+static __always_inline bool is_vfork(struct task_struct *p, u32 state)
+{
+	return state & TASK_FREEZABLE || p->flags & PF_FREEZER_SKIP;
+}
+
 /* enum jp_cause of the gap that begins, or has begun. cast: see inode_of(). */
 static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 {
@@ -166,7 +176,7 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 	if (state & TASK_HALTED)
 		return JP_CAUSE_SIGNAL;
 	call = cause = call_of(p, &first);
-	if (call == CALL_FILE)
+	if (call == CALL_FILE || call == CALL_SYNC)
 		cause = file_cause(p, first, cast);
 	if (cause == JP_CAUSE_NET_FS)
 		return cause;
@@ -174,7 +184,9 @@ static __always_inline u32 cause_of(struct task_struct *p, u32 state, bool cast)
 		return cause < JP_CAUSES ? cause : JP_CAUSE_OTHER;
 	if (in_iowait(p))
 		return call == CALL_FAULT ? JP_CAUSE_FAULT : JP_CAUSE_DISK;
-	return call == CALL_SPAWN ? JP_CAUSE_CHILD : JP_CAUSE_KERNEL;
+	if (call == CALL_SYNC) /* the journal's commit is no I/O wait to the kernel */
+		return JP_CAUSE_DISK;
+	return call == CALL_SPAWN && is_vfork(p, state) ? JP_CAUSE_CHILD : JP_CAUSE_KERNEL;
 }
 
 #endif

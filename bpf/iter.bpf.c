@@ -5,6 +5,7 @@
  * whole. A pass over the tasks of the node finds them all, for any number of readers at once; the
  * one that owns the maps may ask for those it knows, by number.
  */
+#include "bpf/culprit.bpf.h"
 #include "bpf/rss.bpf.h"
 #include "bpf/task.bpf.h"
 
@@ -172,7 +173,9 @@ _Static_assert(sizeof(struct jp_open) <= REC_HEAD, "the buffer of put_rec()");
 static __always_inline void put_rec(struct seq_file *seq, struct jp_task_rec *rec,
 				    struct task_struct *p, struct jp_task *t)
 {
+	struct jp_culprits *culprits = (void *)rec;
 	struct jp_open *open = (void *)rec;
+	u64 delay = rec->run_delay_ns;
 	long err = bpf_seq_write(seq, rec, REC_HEAD);
 
 	__builtin_memset(open, 0, sizeof(*open));
@@ -180,6 +183,11 @@ static __always_inline void put_rec(struct seq_file *seq, struct jp_task_rec *re
 		fill_open(p, t, open);
 	if (err || bpf_seq_write(seq, open, sizeof(*open)) ||
 	    bpf_seq_write(seq, &t->wait, sizeof(t->wait)))
+		err = 1;
+	__builtin_memset(culprits, 0, sizeof(*culprits));
+	if (jp_families & FAM_CULPRIT)
+		culprits_open(p, t, delay, culprits);
+	if (err || bpf_seq_write(seq, culprits, sizeof(*culprits)))
 		JP_COUNT(iter_fail);
 }
 
@@ -250,6 +258,8 @@ static __always_inline void answer(struct jp_asked *a, struct task_struct *p)
 	if (jp_families & FAM_WAIT)
 		fill_open(p, t, &rec->open);
 	__builtin_memcpy(&rec->wait, &t->wait, sizeof(rec->wait));
+	if (jp_families & FAM_CULPRIT)
+		culprits_open(p, t, rec->run_delay_ns, &rec->culprits);
 }
 
 static long ask_one(u32 i, void *ctx)

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	      18
+#define JP_ABI_VERSION	      20
 #define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
@@ -31,6 +31,8 @@
 #define JP_COMMANDS_ALL	      4096  /* of all steps */
 #define JP_PAGES	      16384 /* of programs' code whose module is known */
 #define JP_STACK_WORDS	      16    /* of a sample's stack, from its top */
+#define JP_STACK_KERNEL	      32    /* frames of a stack in the kernel, and */
+#define JP_STACK_USER	      96    /* in the program; outer ones are cut off */
 
 /* Families of quantities, as bits: what is loaded, and what a step's files hold. */
 enum family {
@@ -53,11 +55,15 @@ enum family {
 	FAM_FILESYSTEM = 1 << 14,   /* mounts and disks */
 	FAM_NODE = 1 << 15,	    /* all else that sensors say */
 	FAM_WAIT = 1 << 16,	    /* TimeBudget */
+	FAM_CULPRIT = 1 << 17,	    /* Culprits */
 	FAM_SAMPLE = 1 << 18,	    /* Samples: an interrupt 97 times a second on every CPU */
+	FAM_STACK = 1 << 19,	    /* Stacks, CallTree */
+	FAM_BURST = 1 << 20,	    /* Bursts, BurstLength, GapLength */
 	FAM_FOLD = 1 << 21,	    /* SamplePoints: each sample by itself; with SAMPLE and WAIT */
 };
-#define FAM_SENSORS 0xf800			     /* read by jobprofd */
-#define FAM_ALL	    (FAM_SENSORS | 0x3ff | FAM_WAIT) /* what "all" means */
+#define FAM_SENSORS 0xf800 /* read by jobprofd */
+/* What "all" means; the others must be asked for. */
+#define FAM_ALL (FAM_SENSORS | 0x3ff | FAM_WAIT | FAM_CULPRIT)
 
 /* Slot 0 takes what could not be given a slot; slot 1 is the collector itself. */
 #define JP_SLOT_OTHER 0u
@@ -130,6 +136,7 @@ struct jp_cgroup {
 	__u8 kind;	 /* enum jp_kind */
 	__u8 flags;	 /* JP_COMPONENT_* of the step's layout */
 	__u32 pad;
+	__u64 job; /* id of the directory in which its job begins, 0: above one */
 };
 
 /* What a slot stands for. Writer: the program that gave it, then user space (state, gtid). */
@@ -154,6 +161,7 @@ struct jp_slot {
 	char path[JP_PATH_LEN]; /* below the hierarchy's root */
 	/* STEP: the command line of the process that made its cgroup, "": not seen */
 	char title[JP_TITLE_LEN];
+	__u64 job; /* STEP: id of the job's directory, in its hierarchy */
 	/* RANK: its number, and the slot that its launcher counts in, as it was then */
 	__s32 rank;
 	__u32 task, task_gen;
@@ -196,6 +204,27 @@ enum jp_cause {
 	JP_CAUSE_NONE = JP_CAUSES /* runnable: it only waits for a CPU */
 };
 
+/* Where a thread was, and of which process: another exec, or another process of the same number,
+ * has other addresses. */
+struct jp_stack_key {
+	__u64 hash; /* of the frames; 0: they were not taken */
+	__u64 start_ns;
+	__u32 tgid;
+	__u32 exec;
+	__u32 slot;
+	__u32 cause; /* enum jp_cause that it was blocked by; JP_CAUSE_NONE: it ran */
+};
+
+/* How often, and for how long. Any CPU: atomic adds; user space takes it away. */
+struct jp_stack {
+	__u64 n;       /* samples, or gaps of a millisecond and more */
+	__u64 ns;      /* of gaps */
+	__u32 nkernel; /* both 0: user space has the frames already */
+	__u32 nuser;
+	__u64 kernel[JP_STACK_KERNEL]; /* the innermost first */
+	__u64 user[JP_STACK_USER];
+};
+
 /*
  * The whole time of threads, ns; two cache lines. A thread carries its own, so that a record of it
  * holds at one instant; per slot are those of threads that have ended or left (any CPU: atomic
@@ -207,6 +236,73 @@ struct jp_wait {
 	__u64 queued_ns; /* runnable, waiting for a CPU */
 	__u64 gap_ns[JP_CAUSES];
 };
+
+/* What had the CPU that a thread of a slot waited for (bpf/culprit.bpf.h). */
+enum jp_culprit {
+	JP_BY_SLOT,    /* the slot itself */
+	JP_BY_TASK,    /* another slot of its task: a rank, or the launcher of ranks */
+	JP_BY_STEP,    /* another task of its step */
+	JP_BY_JOB,     /* another step of its job */
+	JP_BY_OTHERS,  /* another job */
+	JP_BY_SYSTEM,  /* what no slot counts, and the collector */
+	JP_BY_IDLE,    /* nothing: the CPU had to wake up */
+	JP_BY_UNKNOWN, /* it waited on another CPU before, or too much has run since */
+	JP_CULPRITS    /* a power of two */
+};
+
+/* One cache line per CPU and slot; ns, their sum is run_delay_ns of jp_sched. Only writer: that
+ * CPU's sched_switch. */
+struct jp_culprits {
+	__u64 ns[JP_CULPRITS];
+};
+
+/* What ran on a CPU, the newest at head - 1: it left at end, and came when the one before left.
+ * What ran in a row for one slot is one. */
+#define JP_RAN	       256
+#define JP_RAN_IDLE    0xfffffffeu /* JP_SLOT_NONE: what no slot counts */
+#define JP_RAN_UNKNOWN 0xfffffffdu
+struct jp_ran {
+	__u64 end; /* by the run queue's clock */
+	__u32 slot;
+	__u32 pad;
+};
+struct jp_ring {
+	__u64 head;
+	__u64 pad[7];
+	struct jp_ran ran[JP_RAN];
+};
+
+/* Who waited for whom: slots as they were. The oldest pairs make room for new ones. */
+#define JP_PAIRS 16384
+struct jp_pair_key {
+	__u32 waits, waits_gen;
+	__u32 ran, ran_gen; /* or JP_SLOT_NONE, JP_RAN_* */
+};
+
+/* Bursts and gaps, one writer per CPU and slot as of jp_sched. Buckets as those of jp_lat. */
+struct jp_burst_use {
+	__u64 burst[JP_LAT_BUCKETS]; /* by run time */
+	__u64 gap[JP_LAT_BUCKETS];   /* off the CPU, without the wait for it */
+	__u64 burst_ns, gap_ns;	     /* their sums */
+	__u64 lost;		     /* long bursts that found the ring full */
+	__u64 pad[5];
+};
+
+/* A long burst, in a ring of its own. */
+struct jp_burst {
+	__u32 slot, gen;
+	__u32 tid;
+	__u32 pad;
+	__u64 end_ns;  /* CLOCK_BOOTTIME */
+	__u64 wall_ns; /* since it began */
+	__u64 on_ns;   /* of that on a CPU */
+	__u64 ran_ns;  /* of that run time */
+	__u64 gap_ns;  /* blocked before it; JP_GAP_UNKNOWN */
+};
+#define JP_GAP_UNKNOWN	(~0ull)
+#define JP_BURST_RING	(4u << 20)
+#define JP_BURST_WAKE	(JP_BURST_RING / 4) /* user space is woken beyond so many bytes */
+#define JP_BURST_MIN_NS 1000000
 
 /* What a thread executes: the kind of the file that its code is from (schemas/modules.def). */
 enum jp_module {
@@ -478,6 +574,7 @@ struct jp_stats {
 	__u64 samples_lost;  /* samples that found the ring full: their module is unknown */
 	__u64 points_lost;   /* that found their ring full */
 	__u64 samples_late;  /* booked after their slot had ended: in none */
+	__u64 stacks_lost;   /* samples and gaps that found jp_stacks full */
 };
 
 /* One element: what a reader must know before it can read the rest, and our own counters. */
@@ -520,6 +617,7 @@ enum jp_event_type {
 	JP_EV_EXIT,	/* a lineage root exited */
 	JP_EV_LATE,	/* a process with several threads moved: sweep */
 	JP_EV_WAKE,	/* a job directory appeared */
+	JP_EV_MAPS,	/* a process is being sampled: where is its code? gen: self_exec_id */
 };
 
 struct jp_event {
@@ -599,6 +697,7 @@ struct jp_task_rec {
 	__u32 pad;
 	struct jp_open open;
 	struct jp_wait wait;
+	struct jp_culprits culprits; /* of run_delay_ns */
 };
 
 /* A task that user space knows: its number, and when it began, for numbers are given again. */
@@ -627,15 +726,20 @@ struct jp_asked {
 
 _Static_assert(sizeof(struct jp_component) == 64, "jp_component");
 _Static_assert(sizeof(struct jp_cgroup_key) == 16, "jp_cgroup_key");
-_Static_assert(sizeof(struct jp_cgroup) == 16, "jp_cgroup");
-_Static_assert(sizeof(struct jp_slot) == 96 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
+_Static_assert(sizeof(struct jp_cgroup) == 24, "jp_cgroup");
+_Static_assert(sizeof(struct jp_slot) == 104 + JP_PATH_LEN + JP_TITLE_LEN, "jp_slot");
 _Static_assert(sizeof(struct jp_sched) == 64, "jp_sched");
 _Static_assert(sizeof(struct jp_wait) == 128, "jp_wait");
+_Static_assert(sizeof(struct jp_culprits) == 64, "jp_culprits");
+_Static_assert(sizeof(struct jp_ring) == 64 + 16 * JP_RAN, "jp_ring");
+_Static_assert(sizeof(struct jp_pair_key) == 16, "jp_pair_key");
 _Static_assert(sizeof(struct jp_samples) == 96, "jp_samples");
 _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
 _Static_assert(sizeof(struct jp_point) == 56, "jp_point");
 _Static_assert(sizeof(struct jp_sample) == 48 + 8 * JP_STACK_WORDS, "jp_sample");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
+_Static_assert(sizeof(struct jp_burst_use) == 704, "jp_burst_use");
+_Static_assert(sizeof(struct jp_burst) == 56, "jp_burst");
 _Static_assert(sizeof(struct jp_left) == 64, "jp_left");
 _Static_assert(sizeof(struct jp_acct) == 272, "jp_acct");
 _Static_assert(sizeof(struct jp_blk) == 64, "jp_blk");
@@ -646,10 +750,10 @@ _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
-_Static_assert(sizeof(struct jp_stats) == 176, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 680 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 184, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 688 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
-_Static_assert(sizeof(struct jp_task_rec) == 496, "jp_task_rec");
+_Static_assert(sizeof(struct jp_task_rec) == 560, "jp_task_rec");
 _Static_assert(sizeof(struct jp_open) == 80, "jp_open");
 _Static_assert(sizeof(struct jp_command_key) == 20, "jp_command_key");
 _Static_assert(sizeof(struct jp_command) == 64, "jp_command");

@@ -124,9 +124,10 @@ static __always_inline void note_title(struct jp_slot *info)
 				(void *)BPF_CORE_READ(maker, mm, arg_start));
 }
 
-static __always_inline void describe(u32 slot, const struct jp_cgroup_key *key, u32 flags,
+static __always_inline void describe(const struct jp_cgroup *e, const struct jp_cgroup_key *key,
 				     const char *path)
 {
+	u32 slot = e->slot;
 	struct jp_slot *info = slot_info(slot);
 	long len;
 
@@ -134,7 +135,8 @@ static __always_inline void describe(u32 slot, const struct jp_cgroup_key *key, 
 		return;
 	info->cgroup_id = key->id;
 	info->hier = key->hier;
-	if (flags & JP_COMPONENT_NEED_STEPD)
+	info->job = e->job;
+	if (e->flags & JP_COMPONENT_NEED_STEPD)
 		info->flags |= JP_SLOT_F_ENV;
 	if (info->kind == JP_KIND_STEP)
 		note_title(info);
@@ -201,11 +203,12 @@ int BPF_PROG(jp_cgroup_mkdir, struct cgroup *cgrp, const char *path)
 	/* a scan may have been here between the directory's birth and now */
 	if (bpf_map_lookup_elem(&jp_cgroups, &own) || !make_entry(up, component, &e))
 		return 0;
+	n = bpf_map_lookup_elem(&jp_components, &component);
+	e.job = n && (n->flags & JP_COMPONENT_WAKE) ? own.id : up->job;
 	if (bpf_map_update_elem(&jp_cgroups, &own, &e, BPF_NOEXIST))
 		JP_COUNT(cgroups_full);
 	if ((e.kind == JP_KIND_STEP || e.kind == JP_KIND_TASK) && e.slot != JP_SLOT_OTHER)
-		describe(e.slot, &own, e.flags, path);
-	n = bpf_map_lookup_elem(&jp_components, &component);
+		describe(&e, &own, path);
 	if (n && (n->flags & JP_COMPONENT_WAKE))
 		emit(JP_EV_WAKE, JP_SLOT_OTHER, 0, 0);
 	return 0;

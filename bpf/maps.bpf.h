@@ -33,9 +33,20 @@ struct jp_task {
 	u32 cause; /* enum jp_cause, of the gap that began then */
 	u32 pad0;
 	struct jp_wait wait;
-	u64 move_clock; /* when next_slot was asked for */
-	u64 held_queue; /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
-	u64 held_ns;	/* and how long that had been throttled ever */
+	u64 move_clock;	   /* when next_slot was asked for */
+	u64 held_queue;	   /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
+	u64 held_ns;	   /* and how long that had been throttled ever */
+	u64 lost_delay_ns; /* of the family culprit: run_delay at its last move to another CPU */
+	/* of the family burst; written where the task leaves a CPU */
+	u64 burst_from; /* its burst began, by the run queue's clock; 0: none has */
+	u64 burst_on;
+	u64 burst_ran; /* run time when it began */
+	u64 burst_gap; /* blocked before it */
+	u64 burst_out; /* the burst before it ended; 0: not seen */
+	/* of the family stack (bpf/stack.bpf.h) */
+	u64 stack;	 /* jp_stack_key.hash of the gap that began last */
+	u32 short_gaps;	 /* causes of which the last gap was short, as bits */
+	u32 maps_wanted; /* self_exec_id of the program whose maps were asked for, and one */
 	u64 utime_ns;
 	u64 stime_ns;
 	u64 min_flt;
@@ -133,6 +144,26 @@ struct jp_map_wait {
 	__type(key, u32);
 	__type(value, struct jp_wait);
 };
+struct jp_map_culprits {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_culprits);
+};
+struct jp_map_rings {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_ring);
+};
+struct jp_map_pairs {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, JP_PAIRS);
+	__type(key, struct jp_pair_key);
+	__type(value, u64);
+};
 struct jp_map_samples {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -153,6 +184,20 @@ struct jp_map_unbooked {
 struct jp_map_points {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1024 * 1024);
+};
+/* As many as user space says. No allocation in interrupts. */
+struct jp_map_stacks {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct jp_stack_key);
+	__type(value, struct jp_stack);
+};
+/* A stack that is being taken: at a switch, in an interrupt. */
+struct jp_map_stack_room {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 2);
+	__type(key, u32);
+	__type(value, struct jp_stack);
 };
 struct jp_map_acct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -281,6 +326,17 @@ struct jp_map_ranks {
 	__type(key, struct jp_rank_key);
 	__type(value, u32); /* slot */
 };
+struct jp_map_burst_use {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_burst_use);
+};
+struct jp_map_bursts {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, JP_BURST_RING);
+};
 struct jp_map_commands {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, JP_COMMANDS_ALL);
@@ -296,10 +352,15 @@ JP_MAP struct jp_map_slots jp_slots SEC(".maps");
 JP_MAP struct jp_map_sched jp_sched SEC(".maps");
 JP_MAP struct jp_map_lat jp_lat SEC(".maps");
 JP_MAP struct jp_map_wait jp_wait SEC(".maps");
+JP_MAP struct jp_map_culprits jp_culprits SEC(".maps");
+JP_MAP struct jp_map_rings jp_rings SEC(".maps");
+JP_MAP struct jp_map_pairs jp_pairs SEC(".maps");
 JP_MAP struct jp_map_samples jp_samples SEC(".maps");
 JP_MAP struct jp_map_pages jp_pages SEC(".maps");
 JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
 JP_MAP struct jp_map_points jp_points SEC(".maps");
+JP_MAP struct jp_map_stacks jp_stacks SEC(".maps");
+JP_MAP struct jp_map_stack_room jp_stack_room SEC(".maps");
 JP_MAP struct jp_map_acct jp_acct SEC(".maps");
 JP_MAP struct jp_map_free jp_free SEC(".maps");
 JP_MAP struct jp_map_events jp_events SEC(".maps");
@@ -320,19 +381,23 @@ JP_MAP struct jp_map_pmu_fds jp_pmu_fds SEC(".maps");
 JP_MAP struct jp_map_asked jp_asked SEC(".maps");
 JP_MAP struct jp_map_envs jp_envs SEC(".maps");
 JP_MAP struct jp_map_ranks jp_ranks SEC(".maps");
+JP_MAP struct jp_map_burst_use jp_burst_use SEC(".maps");
+JP_MAP struct jp_map_bursts jp_bursts SEC(".maps");
 JP_MAP struct jp_map_commands jp_commands SEC(".maps");
 
 /* Set before load. */
 #ifdef JP_MAPS_DEFINE
 const volatile __u32 jp_nslots = 256;
-const volatile __u32 jp_ncpus = 1;	  /* possible CPUs */
-const volatile __u32 jp_families = 0;	  /* enum family */
-const volatile __u32 jp_blk_sets = 1;	  /* elements of jp_owners */
+const volatile __u32 jp_ncpus = 1;			/* possible CPUs */
+const volatile __u32 jp_families = 0;			/* enum family */
+const volatile __u64 jp_burst_min_ns = JP_BURST_MIN_NS; /* shorter bursts are no records */
+const volatile __u32 jp_blk_sets = 1;			/* elements of jp_owners */
 const volatile bool jp_rq_second = false; /* tracepoints of requests begin with the queue (5.10) */
 const volatile __u32 jp_npmu = 0;	  /* events read at a switch between slots, 0: none */
 const volatile __u32 jp_nsampled = 0;	  /* events sampled, 0: none */
 const volatile bool jp_pmu_idle = false;  /* an event counts while a CPU idles */
 const volatile bool jp_regs = false;	  /* a task's registers can be had (5.15) */
+const volatile bool jp_count_pairs = false; /* who waited for whom */
 const volatile __u32 jp_ncarriers = 1;
 const volatile struct jp_carrier jp_carriers[JP_CARRIERS] = {{0, -1}};
 const volatile char jp_stepd_comm[16] = "slurmstepd";
@@ -356,11 +421,13 @@ extern const volatile __u32 jp_nslots;
 extern const volatile __u32 jp_ncpus;
 extern const volatile __u32 jp_families;
 extern const volatile __u32 jp_npmu;
+extern const volatile __u64 jp_burst_min_ns;
 extern const volatile __u32 jp_blk_sets;
 extern const volatile bool jp_rq_second;
 extern const volatile __u32 jp_nsampled;
 extern const volatile bool jp_pmu_idle;
 extern const volatile bool jp_regs;
+extern const volatile bool jp_count_pairs;
 extern const volatile __u32 jp_ncarriers;
 extern const volatile struct jp_carrier jp_carriers[JP_CARRIERS];
 #endif

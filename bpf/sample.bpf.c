@@ -6,6 +6,7 @@
  * space with the top of its stack.
  */
 #include "bpf/clock.bpf.h"
+#include "bpf/stack.bpf.h"
 #include "bpf/task.bpf.h"
 
 #define PAGE_SHIFT 12
@@ -151,18 +152,12 @@ static __always_inline void keep_point(struct task_struct *p, u32 slot, u64 ip, 
 		JP_COUNT(points_lost);
 }
 
-SEC("?perf_event")
-int jp_clock(struct sample_context *ctx)
+static __always_inline int count_module(struct sample_context *ctx, struct task_struct *p, u32 slot)
 {
-	struct task_struct *p = bpf_get_current_task_btf();
-	struct jp_task *t = p->pid ? carried(p) : NULL;
 	struct jp_page_key key = {};
 	struct place at = {};
-	u32 slot, *module;
+	u32 *module;
 
-	if (!t || !slot_valid(t->next_slot))
-		return 0;
-	slot = t->next_slot;
 	if (!find_place(ctx, p, &at)) {
 		count(slot, JP_MODULE_KERNEL);
 		if (jp_families & FAM_FOLD)
@@ -185,5 +180,35 @@ int jp_clock(struct sample_context *ctx)
 		hand_over(&key, &at, slot, BPF_RB_NO_WAKEUP);
 	else
 		count(slot, at.kernel ? JP_MODULE_KERNEL : *module);
+	return 0;
+}
+
+static __always_inline void count_stack(void *ctx, struct task_struct *p, struct jp_task *t)
+{
+	struct jp_stack *s = stack_room(ROOM_OF_SAMPLE);
+	struct jp_stack_key key;
+
+	if (!s || !has_stacks(t->next_slot))
+		return;
+	stack_key(p, t->next_slot, JP_CAUSE_NONE, stack_take(ctx, s), &key);
+	stack_add(&key, s, 1, 0);
+	if (t->maps_wanted != p->self_exec_id + 1) {
+		t->maps_wanted = p->self_exec_id + 1;
+		emit(JP_EV_MAPS, t->next_slot, p->self_exec_id, p->tgid);
+	}
+}
+
+SEC("?perf_event")
+int jp_clock(struct sample_context *ctx)
+{
+	struct task_struct *p = bpf_get_current_task_btf();
+	struct jp_task *t = p->pid ? carried(p) : NULL;
+
+	if (!t || !slot_valid(t->next_slot))
+		return 0;
+	if (jp_families & FAM_STACK)
+		count_stack(ctx, p, t);
+	if (jp_families & FAM_SAMPLE)
+		count_module(ctx, p, t->next_slot);
 	return 0;
 }

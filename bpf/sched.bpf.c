@@ -9,6 +9,8 @@
  * A task that is not ours costs one load, unless other programs have given it storage: then a
  * lookup that misses.
  */
+#include "bpf/burst.bpf.h"
+#include "bpf/culprit.bpf.h"
 #include "bpf/log2.bpf.h"
 #include "bpf/pmu.bpf.h"
 #include "bpf/task.bpf.h"
@@ -56,8 +58,9 @@ static __noinline int move_slot(struct jp_task *t, u64 runtime)
 	return 0;
 }
 
-/* cast: see inode_of(). */
-static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bool cast)
+/* r: NULL without the family culprit. cast: see inode_of(). */
+static __always_inline void harvest(void *ctx, struct task_struct *p, struct jp_task *t,
+				    struct jp_ring *r, bool cast)
 {
 	u64 runtime = p->se.sum_exec_runtime;
 	u64 delay = p->sched_info.run_delay - t->run_delay_ns;
@@ -68,10 +71,14 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bo
 	if (t->slot != t->next_slot) {
 		if (jp_families & FAM_WAIT)
 			wait_move(p, t);
+		if (jp_families & FAM_BURST)
+			burst_move(p, t);
 		move_slot(t, runtime);
 	}
+	if (r && delay && slot_valid(t->slot))
+		culprits_leave(r, p, t, delay);
 	if (jp_families & FAM_WAIT)
-		wait_leave(p, t, delay, state, cast);
+		wait_leave(ctx, p, t, delay, state, cast);
 	if (!slot_valid(t->slot)) {
 		sched_bases(p, t);
 		return;
@@ -87,6 +94,8 @@ static __always_inline void harvest(struct task_struct *p, struct jp_task *t, bo
 	s->harvests++;
 	if ((jp_families & FAM_LATENCY) && pcount - t->pcount == 1)
 		count_wait(t->slot, delay);
+	if (jp_families & FAM_BURST)
+		burst_leave(p, t, delay, p->nvcsw != t->nvcsw);
 	if (t->iowait_from) {
 		u64 off = p->sched_info.last_arrival - t->iowait_from;
 
@@ -120,13 +129,19 @@ static __noinline int adopt_late(struct task_struct *next)
 	return 0;
 }
 
-static __always_inline void count_switch(struct task_struct *prev, struct jp_task *t,
+static __always_inline void count_switch(void *ctx, struct task_struct *prev, struct jp_task *t,
 					 struct task_struct *next, bool cast)
 {
+	u32 slot = t ? t->next_slot : JP_SLOT_NONE;
+	struct jp_ring *r = NULL;
 	struct jp_control *c;
 
+	if (jp_families & FAM_CULPRIT)
+		r = ring_of(bpf_get_smp_processor_id());
 	if (t)
-		harvest(prev, t, cast);
+		harvest(ctx, prev, t, r, cast);
+	if (r)
+		ring_note(r, prev, slot);
 	c = control();
 	if (c && c->late)
 		adopt_late(next);
@@ -135,7 +150,7 @@ static __always_inline void count_switch(struct task_struct *prev, struct jp_tas
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	count_switch(prev, carried(prev), next, false);
+	count_switch(ctx, prev, carried(prev), next, false);
 	return 0;
 }
 
@@ -144,7 +159,7 @@ int BPF_PROG(jp_sched_switch, bool preempt, struct task_struct *prev, struct tas
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(jp_sched_switch_cast, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	count_switch(prev, carried(prev), next, true);
+	count_switch(ctx, prev, carried(prev), next, true);
 	return 0;
 }
 
@@ -157,7 +172,7 @@ int BPF_PROG(jp_sched_switch_pmu, bool preempt, struct task_struct *prev, struct
 	u64 ran = t ? prev->se.sum_exec_runtime - t->runtime_ns : PMU_ALL;
 	u32 slot = t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
-	count_switch(prev, t, next, false);
+	count_switch(ctx, prev, t, next, false);
 	pmu_switch(prev, slot, ran, next);
 	return 0;
 }
@@ -172,7 +187,7 @@ int jp_sched_switch_raw(struct bpf_raw_tracepoint_args *ctx)
 	u32 slot = jp_npmu && t && slot_valid(t->next_slot) ? t->next_slot : JP_SLOT_OTHER;
 
 	if (t)
-		harvest(prev, t, false);
+		harvest(ctx, prev, t, NULL, false);
 	if (jp_npmu)
 		pmu_switch_raw(slot, prev, (struct task_struct *)ctx->args[2]);
 	return 0;

@@ -182,6 +182,7 @@ static __noinline int place_new(struct task_struct *p, const struct jp_task *fro
 		acct_bases(p, t);
 		command_bases(p, t);
 	}
+	t->burst_ran = t->runtime_ns;
 	command_begin(p, t, from);
 	if (jp_families & FAM_WAIT) {
 		t->cause = born ? JP_CAUSE_OTHER : cause_of(p, task_state(p), false);

@@ -13,6 +13,7 @@
 
 #include "bpf/cause.bpf.h"
 #include "bpf/clock.bpf.h"
+#include "bpf/stack.bpf.h"
 #include "bpf/task.bpf.h"
 
 static __always_inline u64 least(u64 a, u64 b)
@@ -95,25 +96,29 @@ static __noinline int wait_move(struct task_struct *p, struct jp_task *t)
 
 /* The time since the task last left its CPU, and why it leaves now. A reader sees by out that the
  * account is being changed. */
-static __always_inline void wait_leave(struct task_struct *p, struct jp_task *t, u64 delay,
-				       u32 state, bool cast)
+static __always_inline void wait_leave(void *ctx, struct task_struct *p, struct jp_task *t,
+				       u64 delay, u32 state, bool cast)
 {
 	u64 end = p->se.cfs_rq->rq->clock, on = p->sched_info.last_arrival;
-	u64 out = t->out ? t->out : end, gap;
+	u64 out = t->out ? t->out : end, gap, queued;
 
 	t->out = 0;
 	barrier();
 	if (on < out) /* it ran when it was first seen */
 		on = out;
 	gap = on - out;
+	queued = queued_for(p, t, gap, delay);
 	if (slot_valid(t->slot))
-		wait_add(t, gap, queued_for(p, t, gap, delay), end - on,
-			 p->se.sum_exec_runtime - t->runtime_ns);
+		wait_add(t, gap, queued, end - on, p->se.sum_exec_runtime - t->runtime_ns);
+	if (jp_families & FAM_STACK)
+		stack_gap_ends(p, t, gap - queued);
 	t->cause = cause_of(p, state, cast);
 	if (t->cause == JP_CAUSE_THROTTLED) {
 		t->held_queue = (u64)p->se.cfs_rq;
 		t->held_ns = throttled_for(p->se.cfs_rq);
 	}
+	if (jp_families & FAM_STACK)
+		stack_gap_begins(ctx, p, t);
 	barrier();
 	t->out = end;
 	if (t->slot == JP_SLOT_SELF)

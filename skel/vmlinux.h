@@ -43,11 +43,11 @@ struct bpf_perf_event_value {
 	u64 enabled;
 	u64 running;
 };
-enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2 };
-enum { BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
+enum { BPF_F_USER_STACK = 256 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024, BPF_F_PRESERVE_ELEMS = 2048 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -213,6 +213,7 @@ struct pid {
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int on_cpu; /* unsigned: its size differs between kernels */
+	int on_rq;
 	unsigned int flags;
 	int nr_cpus_allowed;
 	unsigned int __state;

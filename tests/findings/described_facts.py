@@ -112,6 +112,40 @@ def idle_cores_of_threads_that_sleep():
     is_near("a batch step that waits for another one", asleep(sleeper("fine", 0.5, 0.3, 0.1), True)[0], 0.1, 0.05)
 
 
+def findings_of(j):
+    path = os.path.join(tmpdir(), "causes.h5")
+    j.write(path)
+    p = subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True)
+    r = json.loads(p.stdout)
+    return r, {f["id"]: f for f in r["findings"]}
+
+
+def causes():
+    """Findings say what threads waited for where one cause is clear, and nothing of it where none is or where none is known."""
+    waiting, clear = "of their time", "other threads (futex"
+    for name, sick, strength, id_, parts, word, says in (
+            ("idle cores", sick_cpu.unused, 0.3, "cpu.unused", {"Futex": 0.9, "Child": 0.1}, clear, True),
+            ("idle cores and a sleep", sick_cpu.unused, 0.3, "cpu.unused", {"Sleep": 0.8, "Child": 0.2}, "the time (sleep)", True),
+            ("idle cores and parents", sick_cpu.unused, 0.3, "cpu.unused", {"Child": 1.0}, waiting, False),
+            ("idle cores and no clear cause", sick_cpu.unused, 0.3, "cpu.unused", {"Futex": 0.4, "Poll": 0.3, "Pipe": 0.3}, clear, False),
+            ("short sleeps", sick_tasks.sync_fine, 20000, "sync.fine", {"Pipe": 0.95, "Other": 0.05}, "(a pipe)", True),
+            ("unequal ranks", sick_tasks.imbalance, 0.2, "mpi.imbalance", {"Socket": 1.0}, "messages (a socket)", True),
+            ("one slow rank", sick_tasks.straggler, 0.3, "mpi.straggler", {"Poll": 1.0}, "events (poll", True),
+            ("network files", sick_io.net_wait, 0.3, "io.wait", None, "a network file system for", True),
+            ("a disk", sick_io.io_wait, 0.3, "io.wait", {"Other": 1.0}, "a disk for", True)):
+        j = job("threads" if sick is sick_tasks.sync_fine else "node", 14)
+        sick(j, strength)
+        if parts:
+            j.budget(**parts)
+        r, found = findings_of(j)
+        is_equal("%s: %s: says what it waits for" % (name, id_), word in found.get(id_, {"text": sorted(found)})["text"], says)
+        is_near("%s: shares of the threads' time add up" % name, sum(s["share"] or 0 for s in r["thread_budget"]["shares"]), 1, 0.005)
+        j.without.add("WAIT")
+        r, found = findings_of(j)
+        if id_ in found:
+            is_equal("%s: %s: without the family nothing" % (name, id_), (r["thread_budget"]["shares"], word in found[id_]["text"] and word != "a disk for"), ([], False))
+
+
 def every_shape():
     for shape in SHAPES:
         compare(shape)
@@ -144,4 +178,4 @@ def ranks_of_several_steps():
         is_equal("ranks from %d on in another step" % first, (numbers, nodes, bins), want)
 
 
-run_tests([every_shape, idle_cores_of_threads_that_sleep, ranks, ranks_of_several_steps])
+run_tests([causes, every_shape, idle_cores_of_threads_that_sleep, ranks, ranks_of_several_steps])

@@ -114,7 +114,7 @@ def few_families(rng, seed):
     j = job(rng.choice(["some", "pair", "node", "shared", "threads"]), seed)
     families = ["SCHED", "MEMORY", "FILE", "SELF", "CGROUP", "LATENCY", "BLOCK", "NETWORK", "PERF", "ENERGY",
                 "INTERCONNECT", "NODE"]
-    j.without = {"FILES"} | set(rng.choice(families, 4, replace=False).tolist())
+    j.without = {"FILES", "WAIT"} | set(rng.choice(families, 4, replace=False).tolist())
     return j
 
 
@@ -127,8 +127,16 @@ def no_slurm(rng, seed):
     return j
 
 
+def with_budget(rng, seed):
+    """One of the others, of whose blocked time the causes are known, whatever they are."""
+    j = KINDS[int(rng.integers(len(KINDS) - 1))](rng, seed)
+    causes = ("Kernel", "Futex", "Pipe", "Socket", "Poll", "Sleep", "Child", "Signal", "Other", "NetFS")
+    j.budget(**dict(zip(causes, rng.dirichlet(numpy.full(len(causes), 0.3)))))
+    return j
+
+
 KINDS = [mpi, threaded, gpu_training, build, io_stages, noisy, growing, farm, short, batch_script, steps_in_turn,
-         few_families, no_slurm]
+         few_families, no_slurm, with_budget]
 EACH = 11
 
 

@@ -49,7 +49,8 @@ class Job:
         self.models = {}        # node: its processors, where they are not MODEL
         self.rows_of_node = {}  # node: which rows it has; all if it is not named
         self.extra = []         # jobs that are further steps: (name, Job, its first node)
-        self.without = {"FILES"}  # families that were not asked for
+        self.without = {"FILES", "WAIT"}  # families that were not asked for
+        self.causes = {}        # of blocked threads: parts of their blocked time, see budget()
         self.events = {}        # of PerfEvents=: by their column, how many per CPU second
         self.where, self.when = "", None  # of the pathology: a part of what a finding says; seconds from, to
         self.launched, self.first_rank = launched, 0
@@ -106,6 +107,23 @@ class Job:
         """All tasks use this share of their cores."""
         cpu = numpy.asarray(share, float) * self.threads
         self.put(CPUTime=cpu, RunDelay=0.003 * cpu, InvolSwitches=12 * cpu, VolSwitches=60 * numpy.minimum(cpu, 1))
+
+    def budget(self, **causes):
+        """TimeBudget is known: threads that neither run nor wait for a CPU are blocked, on disks as OffCPUDisk
+        says, else by these causes: Futex=0.7, Poll=0.3, a number, one per row, or [tasks, 1 or rows]."""
+        self.without.discard("WAIT")
+        self.causes = {"Blocked" + name: self.tasks_like(part) for name, part in causes.items()}
+
+    def budget_rows(self, rows, task):
+        """The columns of TimeBudget of a task, or of an array of tasks."""
+        rest = numpy.maximum(0, rows["Threads"] * self.dt - rows["CPUTime"] - rows["RunDelay"] - rows["OffCPUDisk"])
+        own = {"Running": rows["CPUTime"], "CPUWait": rows["RunDelay"], "BlockedDisk": rows["OffCPUDisk"],
+               **{name: rest * part for name, part in self.causes.items()}}
+        for c in SERIES["TimeBudget"][1]:
+            if c.kind != "time" and c.name != "ThreadTime":
+                own.setdefault(c.name, numpy.zeros_like(rest))
+        own["ThreadTime"] = sum(own.values())
+        return {name: v[task].sum(axis=0) for name, v in own.items()}
 
     def between(self, begin, end):
         """Which rows lie between two shares of the wall time."""
@@ -284,7 +302,7 @@ class Job:
                if ATTRIBUTES.get(k) and v is not None}
         out["Number of Tasks"] = numpy.int32(1 if self.launched else self.per_node[node])
         out["CPUs per Task"] = numpy.int32(self.threads * self.threads_per_core)
-        for family in "sched memory file files self cgroup latency block network perf".split():
+        for family in "sched memory file files self cgroup latency block network perf wait".split():
             out["Mode " + family] = "exact"
         seen = {series for series, _ in self.device}
         for family, series in SENSORS.items():
@@ -339,9 +357,11 @@ class Job:
         yield "Step", None, self.step_rows(rows, node), {}
         if self.launched:
             yield "Tasks", "0", self.together(rows, node), {"Executable": "/usr/bin/orterun"}
+            yield "TimeBudget", "0", self.budget_rows(rows, self.node_of == node), {}
         for task in numpy.flatnonzero(self.node_of == node):
             yield "Ranks" if self.launched else "Tasks", str(self.first_rank + task), {name: v[task] for name, v in rows.items()}, \
                 self.task_attrs(task)
+            yield "RankBudget" if self.launched else "TimeBudget", str(self.first_rank + task), self.budget_rows(rows, [task]), {}
             yield "RunLatency", str(task), self.run_latency(rows, task), {}
             yield "BlkLatency", str(task), self.blk_latency(rows, task), {}
 

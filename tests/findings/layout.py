@@ -14,6 +14,7 @@ START = 1795226400  # Unix time at which every job starts
 SERIES_LINE = re.compile(r'SERIES\((\w+), (\w+),|#include "schemas/(\w+)\.def"'
                          r'|#define BUCKET\(k\) COL\((\w)##k, (\w+), "(.*?)", (\w+), (\w+)')
 COLUMN = re.compile(r'^COL\(\s*(\w+)\s*,\s*(\w+)\s*,\s*"([^"]*)"\s*,\s*(\w+)\s*,\s*(\w+)', re.M)
+BUDGET = re.compile(r'^(?:BUDGET|BLOCKED)\((\w+),', re.M)  # schemas/budget.def
 BUCKETS = 40
 
 # The names of attributes of a node's group, by the names that jobs.py uses. One that is None is not
@@ -66,7 +67,7 @@ def read_series():
 
 def columns_of(schema):
     text = read_schema(schema)
-    own = [Column(*m) for m in COLUMN.findall(text)]
+    own = [Column(*m) for m in COLUMN.findall(text)] + [Column(name, "F64", "s", "DELTA", "WAIT") for name in BUDGET.findall(text)]
     nested = re.findall(r'^#include "schemas/(\w+)\.def"', text, re.M)
     before = [c for n in nested if n == "time" for c in columns_of(n)]
     after = [c for n in nested if n != "time" for c in columns_of(n)]

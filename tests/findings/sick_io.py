@@ -24,6 +24,19 @@ def io_wait(j, share):
     return share * j.core_s
 
 
+def net_wait(j, share):
+    """Each thread waits for a network file system this share of the time; no disk of the node is asked."""
+    j.put(CPUTime=(BUSY - share) * j.threads)
+    j.budget(NetFS=share / (share + 1 - BUSY), Other=(1 - BUSY) / (share + 1 - BUSY))
+    return share * j.core_s
+
+
+def net_reader(j):
+    """Threads beside the workers read ahead: no core is idle for it."""
+    j.put(Threads=2.0 * j.threads, CPUTime=0.98 * j.threads)
+    j.budget(NetFS=0.9, Futex=0.1)
+
+
 def page_in(j):
     first = j.t < 60
     disk(j, read=numpy.where(first, 100.0, 0.0))
@@ -51,7 +64,7 @@ def large_calls(j):
 
 def metadata(j, per_s):
     """Opens and closes, of all tasks together."""
-    j.without = set()
+    j.without = {"WAIT"}
     j.put(Opens=per_s / 2 / j.tasks, Closes=per_s / 2 / j.tasks, system=0.04)
 
 
@@ -251,6 +264,8 @@ NODE_PAIRS = ("pair", "some", "many", "wide", "hybrid")
 RULES = [
     Rule("io.wait", io_wait, (0.15, 0.3, 0.6), 0.08, ("fine", "node", "shared", "long", "pair", "some", "many"), [
         Alike("page-in", page_in, "node")], also=("cpu.unused",)),
+    Rule("io.wait", net_wait, (0.15, 0.3, 0.6), 0.08, ("fine", "node", "shared", "pair", "many"), [
+        Alike("read ahead", net_reader, "node")], also=("cpu.unused",), repeat=1),
     Rule("io.wait", io_wait, (0.2, 0.5), None, ("threads", "hybrid"), also=("cpu.unused",), repeat=1),
     Rule("io.small", small, (0.08, 0.2, 0.4), 0.025, ANY, [
         Alike("pipes and sockets", pipes, "node"), Alike("large calls", large_calls, "node")],

@@ -129,15 +129,15 @@ static struct {
 
 static void read_file(const char *path)
 {
-	struct reader *r;
+	struct model_file f;
 
-	if (reader__open(&r, path))
+	if (model_file__open(&f, path))
 		return;
-	read_nodes(r);
-	tools__read(path, r);
-	tools__plot(r);
-	tools__merge(r, input.data, input.size);
-	reader__free(r);
+	read_nodes(f.reader);
+	tools__read(path, &f);
+	tools__plot(&f);
+	tools__merge(f.reader, input.data, input.size);
+	model_file__close(&f);
 	tools__report(path);
 	show(path, SHOW_ALL);
 	show(path, SHOW_JSON);

@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "jobfile/contents.h"
+#include "model/contents.h"
 #include "jobfile/extract/extract.h"
-#include "jobfile/items.h"
+#include "model/items.h"
 #include "view/items/items_print.h"
 
 /* A file to write to; one for all, since a fault leaves it behind. */
@@ -71,7 +71,7 @@ static void print_items(struct items *it, const char *series, const char *format
 	outbuf__end(&out);
 }
 
-static void read_items(const struct reader *r)
+static void read_items(const struct model_file *f)
 {
 	static const char *const queries[][3] = {
 		{"Tasks", "RSS", "csv"},      {"Tasks", "CPUTime", "json"},
@@ -82,30 +82,30 @@ static void read_items(const struct reader *r)
 
 	for (unsigned i = 0; i < sizeof(queries) / sizeof(*queries); i++) {
 		const struct items_query q = {
-			.series = queries[i][0], .column = queries[i][1], .sel = &sel};
+			.of = {.series = queries[i][0], .column = queries[i][1], .sel = &sel}};
 		struct items *it;
 
-		if (items__open(&it, r, &q))
+		if (items__open(&it, f, &q))
 			continue;
 		print_items(it, queries[i][0], queries[i][2]);
 		items__free(it);
 	}
 }
 
-static void read_contents(const struct reader *r)
+static void read_contents(const struct model_file *f)
 {
 	const struct selection sel = {0}, by_name = {.by_name = true};
 	struct contents *c;
 
-	if (!contents__read(&c, r, &sel, NULL, false, NULL, NULL))
+	if (!contents__read(&c, f, &sel, NULL, false, NULL, NULL))
 		contents__free(c);
-	if (!contents__read(&c, r, &by_name, "Tasks", true, NULL, NULL))
+	if (!contents__read(&c, f, &by_name, "Tasks", true, NULL, NULL))
 		contents__free(c);
 }
 
-void tools__read(const char *path, const struct reader *r)
+void tools__read(const char *path, const struct model_file *f)
 {
-	read_contents(r);
-	read_items(r);
+	read_contents(f);
+	read_items(f);
 	extract(path);
 }

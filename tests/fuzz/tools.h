@@ -6,10 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hdf5/reader.h"
+#include "model/model.h"
 
 /* Extraction in all its forms, items, the list of contents; in this process. */
-void tools__read(const char *path, const struct reader *r);
+void tools__read(const char *path, const struct model_file *f);
 
 /* The report on a file, as page and as JSON, in this process; and its job compared with itself. */
 void tools__report(const char *path);
@@ -17,7 +17,7 @@ struct model_job;
 void tools__compare(const struct model_job *j);
 
 /* Some columns over time, in all forms. */
-void tools__plot(const struct reader *r);
+void tools__plot(const struct model_file *f);
 
 /*
  * Merges a file, as r has it open, under a name that suits what it holds, together with a sound

@@ -26,22 +26,20 @@ static void draw(const struct plot *p)
 	free(text);
 }
 
-void tools__plot(const struct reader *r)
+void tools__plot(const struct model_file *f)
 {
 	static const char *const series[] = {"Tasks", "Step", "Energy", "Network"};
 	static const char *const columns[] = {"RSS", "CPUTime", "Power", "TimeNS"};
 	const struct selection all = {0};
 
 	for (size_t i = 0; i < 16; i++) {
-		const struct curve_query q = {.series = series[i / 4],
-					      .column = columns[i % 4],
-					      .sel = &all,
-					      .intervals = 100};
+		const struct column_query q = {
+			.series = series[i / 4], .column = columns[i % 4], .sel = &all};
 		struct curve curve;
 		const struct plot_curve plotted = {&curve, "a file"};
 		const struct plot p = {series[i / 4], &plotted, 1};
 
-		if (!curve__read(&curve, r, &q))
+		if (!curve__read(&curve, f, &q, 100))
 			draw(&p);
 		curve__free(&curve);
 	}

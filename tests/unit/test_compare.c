@@ -26,9 +26,15 @@ static struct compare_run any_run(void)
 		.unknown_s = part(10),
 	};
 
+	for (int i = 0; i < COMPARE_CAUSES; i++)
+		r.path_cause_s[i] = part(20);
 	r.cycles = r.cpu_s * (1e9 + part(3e9));
 	r.instructions = r.cycles * (0.1 + part(3));
 	switch (rand() % 16) {
+	case 5:
+		for (int i = 0; i < COMPARE_CAUSES; i++)
+			r.path_cause_s[i] = NAN;
+		break;
 	case 0:
 		r.path_wait_s = NAN;
 		break;
@@ -45,7 +51,7 @@ static struct compare_run any_run(void)
 		r.cpu_s = r.path_cpu_s = 0;
 		break;
 	}
-	r.wall_s = r.path_cpu_s + r.tail_s + r.unknown_s + 250 + part(100);
+	r.wall_s = r.path_cpu_s + r.tail_s + r.unknown_s + 450 + part(100);
 	return r;
 }
 
@@ -93,8 +99,8 @@ TEST(a_run_compared_with_itself_has_no_terms)
 /* Twice the instructions at equal speed: of a path half of which is CPU time. */
 TEST(work_is_all_of_a_change_of_instructions)
 {
-	const struct compare_run a = {200, 4, 400, 8e11, 4e11, 100, 0, 0, 0, 0},
-				 b = {300, 4, 800, 16e11, 8e11, 200, 0, 0, 0, 0};
+	const struct compare_run a = {200, 4, 400, 8e11, 4e11, 100, 0, 0, 0, 0, {0}},
+				 b = {300, 4, 800, 16e11, 8e11, 200, 0, 0, 0, 0, {0}};
 	struct comparison c;
 
 	compare__of(&c, &a, &b);
@@ -106,7 +112,7 @@ TEST(work_is_all_of_a_change_of_instructions)
 
 TEST(what_one_run_does_not_know_is_part_of_other_waiting)
 {
-	struct compare_run a = {100, 1, 50, NAN, NAN, 50, 10, 0, 0, 0}, b = a;
+	struct compare_run a = {100, 1, 50, NAN, NAN, 50, 10, 0, 0, 0, {0}}, b = a;
 	struct comparison c;
 
 	b.path_wait_s = NAN;
@@ -119,9 +125,29 @@ TEST(what_one_run_does_not_know_is_part_of_other_waiting)
 	assert_true(fabs(c.change[TERM_BLOCKED].s - 30) < 1e-9);
 }
 
+TEST(what_a_run_waited_for_is_a_term_where_both_know_it)
+{
+	struct compare_run a = {.wall_s = 100, .path_cpu_s = 50, .cpu_s = 50, .cores = 1}, b = a;
+	struct comparison c;
+
+	b.wall_s = 130;
+	a.path_cause_s[TERM_FUTEX - TERM_QUOTA] = 5;
+	b.path_cause_s[TERM_FUTEX - TERM_QUOTA] = 33;
+	compare__of(&c, &a, &b);
+	assert_int_equal(c.cause, TERM_FUTEX);
+	assert_true(fabs(c.change[TERM_FUTEX].s - 28) < 1e-9);
+	assert_true(fabs(c.change[TERM_BLOCKED].s - 2) < 1e-9);
+	for (int i = 0; i < COMPARE_CAUSES; i++)
+		b.path_cause_s[i] = NAN;
+	compare__of(&c, &a, &b);
+	assert_int_equal(c.change[TERM_FUTEX].is_in, TERM_BLOCKED);
+	assert_int_equal(c.cause, TERM_BLOCKED);
+	assert_true(fabs(c.change[TERM_BLOCKED].s - 30) < 1e-9);
+}
+
 static void compare_with(struct comparison *out, double wall_s)
 {
-	const struct compare_run a = {100, 1, 50, NAN, NAN, 50, 10, 0, 0, 0};
+	const struct compare_run a = {100, 1, 50, NAN, NAN, 50, 10, 0, 0, 0, {0}};
 	struct compare_run b = a;
 
 	b.wall_s = wall_s;

@@ -5,8 +5,10 @@ import test from 'node:test';
 import { Clock, spacing } from '../../web/src/clock.js';
 import { LEVELS, UNKNOWN, cell, quantile, read, rowsOf, stateOf } from '../../web/src/data.js';
 import * as format from '../../web/src/format.js';
+import { shown } from '../../web/src/budget.js';
 import { steps } from '../../web/src/compare.js';
 import { tooShort } from '../../web/src/findings.js';
+import { boxes, ends, found, functions, tree, weigh } from '../../web/src/flame.js';
 import { choose, inside, summary } from '../../web/src/lines.js';
 import { lanesOf } from '../../web/src/marks.js';
 import { View } from '../../web/src/view.js';
@@ -49,6 +51,17 @@ test('lines are unpacked; one unit is its own lowest and highest', () => {
 	assert.deepEqual([...one.highest], [1, NaN, 3]);
 	assert.deepEqual(summary(one, 0, 3), { highest: 3, median: 2, lowest: 1 });
 	assert.ok(Number.isNaN(summary(one, 1, 2).highest));
+});
+
+test('causes that are rare are one, of the job and of its rows alike, but what one row has much of is shown', () => {
+	const of = (kind, name, share) => ({ kind, name, share });
+	const { shares, rows } = shown([of('run', 'own code', 0.8), of('stolen', 'stolen', 0), of('quota', 'CPU quota', null), of('blocked', 'futex', 0.17), of('blocked', 'pipe', 0.009), of('blocked', 'poll', 0.006), of('blocked', 'child', 0.005), of('blocked', 'other', 0.01)],
+		[[0.8, 0.8], [0, 0], [null, null], [0.19, 0.07], [0, 0.11], [0.004, 0], [0.003, 0.01], [0.003, 0.01]]);
+
+	assert.deepEqual(shares.map((s) => s.name), ['own code', 'futex', 'pipe', 'other']);
+	assert.ok(Math.abs(shares.reduce((a, s) => a + s.share, 0) - 1) < 1e-9);
+	assert.deepEqual(rows.map((r) => r.length), [2, 2, 2, 2]);
+	rows[0].forEach((_, k) => assert.ok(Math.abs(rows.reduce((a, r) => a + r[k], 0) - 1) < 1e-9));
 });
 
 test('a part of the time budget that is not known has no bar, neither of the job nor of rows', () => {
@@ -212,7 +225,7 @@ test('where a longer run would judge most rules, it is said how many, unless --s
 
 test('a waterfall goes from term to term, and leaves out what is part of another or not there', () => {
 	const term = (id, s, more = {}) => ({ id, s, a: 0, b: 0, part_of: null, ...more });
-	const rows = steps([term('work', 5), term('ipc', null, { part_of: 'work' }), term('cores', 0), term('disk', -2), term('tail', 0, { a: 1 })]);
+	const rows = steps([term('work', 5), term('ipc', null, { part_of: 'work' }), term('cores', 0), term('disk', -2), term('futex', 0, { a: 0.05, b: 0.05 }), term('tail', 0, { a: 1 })], 100);
 
 	assert.deepEqual(rows.map((r) => [r.term.id, r.from, r.to]), [['work', 0, 5], ['disk', 5, 3], ['tail', 3, 3]]);
 });
@@ -223,4 +236,30 @@ test('a phase ends with the next mark of its step, the last one with the step', 
 
 	assert.deepEqual(lanes.map((l) => [l.step, l.phases.map((p) => [p.mark.name, p.from, p.to])]), [['0', [['a', 1, 4], ['c', 4, 9]]], ['1', [['b', 2, 30], ['d', 30, 30]]]]);
 	assert.deepEqual(lanesOf({ page: { lines: { end_s: 25 } }, job: { steps: [] } }), []);
+});
+
+const FLAME = { labels: ['x'], names: ['main', 'f', 'g'], nodes: [[0, 0, 0], [1, 1, 0], [1, 2, 0], [2, 1, 0]],
+	counts: [[0, 10, 2, 3], [0, 10, 3, 1], [0, 20, 4, 4], [0, 20, 1, 2]] };
+
+test('a flame graph: time is that of the interval, and a function that calls itself counts once', () => {
+	const nodes = tree(FLAME), [all] = weigh(FLAME, nodes, -1, Infinity), [late] = weigh(FLAME, nodes, 10, 20);
+
+	assert.deepEqual(ends(FLAME), [10, 20]);
+	assert.deepEqual(all.total, [10, 10, 7, 1, 4]);
+	assert.deepEqual(late.total, [6, 6, 4, 0, 4]);
+	assert.deepEqual(functions(nodes, all).map((f) => [f.name, f.self, f.total]), [['f', 7, 7], ['main', 2, 10], ['g', 1, 1]]);
+	assert.equal(found(nodes, all, 'F').seconds, 7);
+	assert.deepEqual([...found(nodes, all, ' G ').hits], [3]);
+	assert.equal(found(nodes, all, ' ').hits.size, 0);
+});
+
+test('a flame graph: boxes lie in that of their caller, and what is zoomed to is as wide as the page', () => {
+	const nodes = tree(FLAME), runs = weigh(FLAME, nodes, -1, Infinity), at = (list) => Object.fromEntries(list.map((b) => [b.node, b]));
+	const whole = at(boxes(nodes, runs, 0)), zoomed = at(boxes(nodes, runs, 2));
+
+	[1, 1, 0.7, 0.1, 0.4].forEach((w, i) => assert.ok(Math.abs(whole[i].width - w) < 1e-9, `${i}: ${whole[i].width}`));
+	assert.ok(Math.abs(whole[3].left - 0.7) < 1e-9);
+	assert.deepEqual([whole[0].row, whole[1].row, whole[2].row, whole[4].row], [0, 1, 2, 3]);
+	assert.deepEqual([zoomed[0].width, zoomed[2].width, zoomed[3]], [1, 1, undefined]);
+	assert.ok(Math.abs(zoomed[4].width - 4 / 7) < 1e-9);
 });

@@ -45,6 +45,7 @@ struct config {
 	char *btf;	   /* BTF: type information instead of the kernel's */
 	char *perf_events; /* PerfEvents, as written: names are the caller's to check */
 	enum config_perf perf_mode; /* PerfMode */
+	double burst_min;	    /* BurstMin, ms */
 	double perf_budget;	    /* PerfBudget, percent of each CPU */
 	char *families;		    /* Families, as written: names are the caller's to check */
 	char *sensor_dir;	    /* SensorDir; absolute */
@@ -52,6 +53,7 @@ struct config {
 	char *admin_group;	    /* AdminGroup */
 	bool auto_merge;	    /* AutoMerge */
 	bool auto_report;	    /* AutoReport */
+	bool culprit_matrix;	    /* CulpritMatrix */
 	char *sensors;		    /* Sensors: which sources are read */
 	char *sys_root;		    /* SysRoot, ProcRoot, DevRoot: where sensors look; absolute */
 	char *proc_root;

@@ -227,6 +227,22 @@ static int parse_budget(const char *text, void *field, char *err, size_t errlen)
 	return 0;
 }
 
+#define BURST_MIN 0.01
+#define BURST_MAX 60000.0
+
+static int parse_burst(const char *text, void *field, char *err, size_t errlen)
+{
+	double ms;
+
+	if (parse_double(text, &ms) || ms < BURST_MIN || ms > BURST_MAX) {
+		snprintf(err, errlen, "\"%s\" is not a number of milliseconds from %g to %g", text,
+			 BURST_MIN, BURST_MAX);
+		return -EINVAL;
+	}
+	*(double *)field = ms;
+	return 0;
+}
+
 static int parse_level(const char *text, void *field, char *err, size_t errlen)
 {
 	for (enum log_level l = LOGL_ERROR; l <= LOGL_DEBUG; l++) {
@@ -254,5 +270,6 @@ const struct config_type config_type_megabytes = {parse_megabytes, print_double}
 const struct config_type config_type_pattern = {parse_pattern, print_patterns};
 const struct config_type config_type_perf = {parse_perf, print_perf};
 const struct config_type config_type_budget = {parse_budget, print_double};
+const struct config_type config_type_burst = {parse_burst, print_double};
 const struct config_type config_type_bool = {parse_bool, print_bool};
 const struct config_type config_type_level = {parse_level, print_level};

@@ -14,6 +14,15 @@ local function known(a, otherwise) return a == a and a or otherwise end
 -- Core-seconds in which allocated cores were idle: no programs of others used them, as far as that is known.
 local function idle_s() return higher(0, job.core_s - job.cpu_s - known(job.others_s, 0)) end
 
+-- Waits for a CPU that the job itself had, that others had, and all (series Culprits).
+local function waited_own_s() return job.waited_own_task_s + job.waited_own_step_s + job.waited_own_job_s end
+
+local function waited_foreign_s() return job.waited_other_jobs_s + job.waited_system_s end
+
+local function waited_s()
+	return waited_own_s() + waited_foreign_s() + job.waited_idle_s + job.waited_unknown_s
+end
+
 -- Core-seconds in which the job's threads could have used its cores, and did not.
 local function unused_s() return higher(0, job.core_s - job.cpu_s) end
 
@@ -80,6 +89,39 @@ local function energy(j)
 	return j >= 3.6e5 and number(j / 3.6e6) .. " kWh" or number(j / 1000) .. " kJ"
 end
 
+-- What blocks threads, by the facts of TimeBudget: what it is, said as what they wait for, and what to look at.
+local BLOCKED = {
+	blocked_disk_s = {"a disk", "Look at its reads, writes and fsync()."},
+	blocked_fault_s = {"a disk in page faults", "Look at mapped files, and whether memory is short."},
+	blocked_net_fs_s = {"a network file system", "Use the node's own disk ($TMPDIR) for files that only this node needs."},
+	blocked_kernel_s = {"locks of the kernel or a driver", "Look for threads that map and unmap memory all the time."},
+	blocked_futex_s = {"other threads (futex: locks, conditions, barriers)",
+		"Look which lock or barrier its threads meet at: perf record -e sched:sched_switch -g"},
+	blocked_pipe_s = {"another process (a pipe)", "Look at the slower side of the pipe, or use more of it."},
+	blocked_socket_s = {"messages (a socket)", "Look which peer or server answers late, and ask it for more at once."},
+	blocked_poll_s = {"events (poll, select, epoll)", "Look whose messages or events it waits for: strace -f -e trace=poll,epoll_wait"},
+	blocked_sleep_s = {"the time (sleep)", "Look for sleep() and usleep() in the program and its scripts: wait for the event itself."},
+	blocked_signal_s = {"a signal", "Look who sends the signal, or who stopped it."},
+}
+
+-- What threads are blocked by for most of their time, of all tasks of the main step or of those in the list: an entry of
+-- BLOCKED, and its share of their time. nil: it is not known, or nothing is clear. Who waits for a child does not count:
+-- the child's own waiting says why.
+local function blocked_by(list, least)
+	local function all(name)
+		local a = task[name]
+		return known(sum(list and array_of(a, list) or a), 0)
+	end
+	if #task == 0 or not (all("thread_s") > 0) then return nil end
+	local time, most, name = all("thread_s") - all("blocked_child_s"), 0, nil
+	for key in pairs(BLOCKED) do
+		local s = all(key)
+		if s > most then most, name = s, key end
+	end
+	if not (time > 0 and ratio(most, time) >= least) then return nil end
+	return BLOCKED[name], math.min(1, ratio(most, time))
+end
+
 local function capital(text) return text:sub(1, 1):upper() .. text:sub(2) end
 
 local function per_second(a) return a / bin.span_s end
@@ -89,7 +131,7 @@ local function per_second(a) return a / bin.span_s end
 -- Cost: idle core-seconds.
 rules["cpu.unused"] = {
 	needs = {"job.cpu_share", "job.core_s", "job.cpu_s", "job.cores"},
-	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5},
+	limits = {least_s = 300, warn = 0.80, bad = 0.65, memory = 0.85, asleep = 0.5, blocked = 0.5},
 	suppressed_by = {"cpu.nodes_unused", "cpu.serial", "cpu.stacked", "cpu.throttled", "cpu.neighbour", "cpu.tail",
 		"job.stopped", "mpi.imbalance", "mpi.straggler", "io.wait", "io.one_rank", "io.periodic", "sync.fine",
 		"mem.thrash"},
@@ -113,11 +155,14 @@ rules["cpu.unused"] = {
 		if asleep >= limits.asleep then
 			remedy = "Look what its threads wait for: a sleep, a lock, another process, the network."
 		end
+		local cause, part = blocked_by(nil, limits.blocked)
+		if cause and asleep >= limits.asleep then remedy = cause[2] end
 		return {
 			severity = asked(job.cpu_share < limits.bad and "bad" or "warn"),
 			cost = idle_s(),
 			text = format("%s of %s were in use on average; %s were idle%s.",
 				used < 0.05 and "Almost none" or number(used), plural(job.cores, "core"), core_time(idle_s()),
+				cause and format(": its threads waited for %s in %s of their time", cause[1], percent(part)) or
 				asleep >= limits.asleep and format(", in %s of which its threads slept or waited for something other " ..
 				"than a CPU or a disk", percent(asleep)) or ""),
 			remedy = remedy,
@@ -229,7 +274,7 @@ rules["cpu.stacked"] = {
 	needs = {"job.avoidable_s", "job.core_s", "job.cpu_share", "job.wait_share", "job.cores", "bin.avoidable_s",
 		"bin.cores_s"},
 	limits = {least_s = 60, share = 0.05, bad = 0.20, bins = 0.5, rank_wait = 0.3, demand = 1.1,
-		others = 0.05},
+		others = 0.05, own = 0.5},
 	suppressed_by = {"cpu.throttled"},
 	source = "work conservation: no core is idle while a thread waits",
 	judge = function(limits)
@@ -252,9 +297,11 @@ rules["cpu.stacked"] = {
 		local often = mean(mask(avoidable / bin.cores_s, ">=", limits.share))
 		only_if(often >= limits.bins, "that was so in %s of the time, not in %s", percent(often),
 			percent(limits.bins))
-		-- Outside of a job others may have used the idle cores; only bound threads show that they did not.
-		only_if(job.is_slurm == 1 or job.is_exclusive == 1 or #crowded > 0 or share(job.others_s) < limits.others,
-			"outside of a job other programs may use the same cores")
+		local own = ratio(waited_own_s(), waited_s())
+		only_if(not (own < limits.own), "%s of the waits only were for the job itself", percent(known(own, 0)))
+		-- Outside of a job others may have used the idle cores; only bound threads and known waits show that they did not.
+		only_if(own >= limits.own or job.is_slurm == 1 or job.is_exclusive == 1 or #crowded > 0 or
+			share(job.others_s) < limits.others, "outside of a job other programs may use the same cores")
 		local who = #crowded > 0 and ranks(crowded) or waiting_ranks(limits.rank_wait)
 		return {
 			severity = lost >= limits.bad and "bad" or "warn",
@@ -284,10 +331,13 @@ rules["cpu.throttled"] = {
 		only_if(lost >= limits.warn, "a CPU quota stopped it for %s of the time it could run, not for %s",
 			percent(lost), percent(limits.warn))
 		local cost = lower(job.throttled_s, unused_s())
+		local held = indexes(mask(task.thread_held_s / (task.thread_held_s + task.thread_run_s), ">=", limits.warn))
+		local where = #held > 0 and #held < #task and ranks(held) or ""
 		return {
 			severity = lost >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = share(cost),
+			where = where,
 			text = format("A CPU quota stopped it for %s of the time it could run (%s).", percent(lost),
 				plural(job.throttled_s, "CPU-second")),
 			remedy = "Raise the quota of the container (--cpus) or of the service (CPUQuota), or start fewer threads.",
@@ -299,7 +349,7 @@ rules["cpu.throttled"] = {
 rules["cpu.neighbour"] = {
 	needs = {"job.wait_share", "job.demand", "job.cores", "job.core_s", "job.wait_s"},
 	limits = {least_s = 120, warn = 0.05, bad = 0.3, lost = 0.1, least = 0.02, seen = 0.1, demand = 1.0,
-		burst_s = 0.001},
+		burst_s = 0.001, foreign = 0.5},
 	suppressed_by = {"cpu.stacked", "cpu.throttled"},
 	source = "bcc #2973; its threshold is jobprof's own",
 	judge = function(limits)
@@ -308,9 +358,25 @@ rules["cpu.neighbour"] = {
 			percent(job.wait_share), percent(limits.warn))
 		only_if(not (saved(job.wait_s) < limits.least), "its threads could run so rarely that waiting took %s of the time",
 			percent(known(saved(job.wait_s), 0)))
+		local foreign = ratio(waited_foreign_s(), waited_s())
+		only_if(not (foreign < limits.foreign), "%s of the waits only were for others' programs", percent(known(foreign, 0)))
 		local others = known(job.others_s, 0)
 		local list = indexes(mask(node.wait_s / (node.wait_s + node.cpu_s), ">=", limits.warn))
 		local where = #node > 1 and #list > 0 and nodes(list) or ""
+		if foreign >= limits.foreign then
+			local cost = lower(job.wait_s, waited_foreign_s())
+			return {
+				severity = share(cost) >= limits.bad and not (saved(cost) < limits.lost) and "bad" or "warn",
+				cost = cost,
+				saving = saved(cost),
+				where = where,
+				text = format("Threads waited for a CPU in %s of the time they could run; other jobs had it for %s of " ..
+					"that, programs that are not profiled for %s.", percent(job.wait_share),
+					percent(job.waited_other_jobs_s / waited_s()), percent(job.waited_system_s / waited_s())),
+				remedy = advice("Ask for whole nodes (#SBATCH --exclusive), and look what else runs there.",
+					"Look what else runs there (top), and measure again when the machine is idle."),
+			}
+		end
 		if others > 0 and share(others) >= limits.seen then
 			local cost = lower(job.wait_s, others)
 			return {
@@ -425,7 +491,7 @@ end
 -- Cost: core-seconds that equal work would save.
 rules["mpi.imbalance"] = {
 	needs = {"job.task_balance", "job.balance_saving", "job.core_s", "task.cpu_s"},
-	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95},
+	limits = {least_s = 60, balance = 0.85, saving = 0.05, bad = 0.20, rest = 0.95, blocked = 0.15},
 	suppressed_by = {"mpi.straggler", "cpu.stacked", "cpu.tail", "cpu.nodes_unused", "io.one_rank", "job.stopped"},
 	source = "POP: load balance below 0.85; Scalasca",
 	judge = function(limits)
@@ -454,6 +520,8 @@ rules["mpi.imbalance"] = {
 		elseif factor < 1 then
 			text = format("%s used %s of the CPU time that %s used.", capital(who), percent(factor), rest)
 		end
+		local cause, part = blocked_by(indexes(mask(task.cpu_s, "<", mean(task.cpu_s))), limits.blocked)
+		if cause then text = format("%s Ranks with less waited for %s in %s of their time.", text, cause[1], percent(part)) end
 		return {
 			severity = severity,
 			cost = saving * job.core_s,
@@ -470,7 +538,7 @@ rules["mpi.imbalance"] = {
 -- Cost: core-seconds that the others waited for one rank.
 rules["mpi.straggler"] = {
 	needs = {"task.cpu_s", "job.core_s", "job.cpu_s", "job.wall_s"},
-	limits = {least_s = 120, factor = 1.3, rest = 0.1, tasks = 4, busy = 0.95, wait = 0.1},
+	limits = {least_s = 120, factor = 1.3, rest = 0.1, tasks = 4, busy = 0.95, wait = 0.1, blocked = 0.15},
 	suppressed_by = {"io.one_rank", "cpu.tail", "cpu.stacked"},
 	source = "Darshan's slowest rank",
 	judge = function(limits)
@@ -486,6 +554,7 @@ rules["mpi.straggler"] = {
 		only_if(not (job.wait_share >= limits.wait), "threads waited for a core")
 		local others_busy = ratio(sum(task.cpu_s) - most, (#task - 1) * job.wall_s)
 		only_if(not (others_busy >= limits.busy), "the other ranks were busy all the time")
+		local cause = blocked_by(indexes(mask(task.cpu_s, "<", most)), limits.blocked)
 		local cost = lower((most - usual) * (math.min(#task, known(job.cores, #task)) - 1), idle_s())
 		local who = ranks({at})
 		return {
@@ -493,8 +562,8 @@ rules["mpi.straggler"] = {
 			cost = cost,
 			saving = share(cost),
 			where = who,
-			text = format("%s used %s of CPU time, %s the median of the %s, which waited.", capital(who),
-				duration(most), short_factor(most / usual), plural(#task - 1, "other")),
+			text = format("%s used %s of CPU time, %s the median of the %s, which waited%s.", capital(who),
+				duration(most), short_factor(most / usual), plural(#task - 1, "other"), cause and format(" for %s", cause[1]) or ""),
 			remedy = "Look at what this rank does more than others (its data, output, or its node), and share that.",
 		}
 	end,
@@ -777,26 +846,33 @@ rules["cpu.spin_yield"] = {
 -- Cost: waiting for disks, as far as cores were idle.
 rules["io.wait"] = {
 	needs = {"job.disk_wait_s", "job.wall_s", "job.tasks", "job.core_s", "job.cpu_s", "job.cpu_share"},
-	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95},
+	limits = {least_s = 120, warn = 0.10, bad = 0.30, busy = 0.95, mostly = 0.5},
 	suppressed_by = {"mem.thrash", "io.periodic"},
 	source = "jobprof's own",
 	judge = function(limits)
 		-- Several threads of a task may wait at the same time; and a task that sleeps does not wait.
-		local waited = lower(ratio(job.disk_wait_s, job.wall_s * job.tasks),
-			ratio(job.disk_wait_s, job.disk_wait_s + job.cpu_s + known(job.wait_s, 0)))
+		local disk_s, net_s = job.disk_wait_s, known(job.blocked_net_fs_s, 0)
+		local wait_s = disk_s + net_s
+		local waited = lower(ratio(wait_s, job.wall_s * job.tasks),
+			ratio(wait_s, wait_s + job.cpu_s + known(job.wait_s, 0)))
 		only_if(waited >= limits.warn, "tasks waited for a disk for %s of the time, not %s", percent(waited),
 			percent(limits.warn))
 		only_if(job.cpu_share <= limits.busy, "the cores were busy meanwhile")
-		local cost = lower(job.disk_wait_s, unused_s())
+		local cost = lower(wait_s, unused_s())
+		local is_net = net_s > disk_s
+		local by_faults = not is_net and job.blocked_fault_s >= limits.mostly * (job.blocked_fault_s + job.blocked_disk_s)
+		local what = is_net and "a network file system" or net_s > limits.warn * wait_s and "a disk or a network file system" or "a disk"
 		return {
 			severity = waited >= limits.bad and "bad" or "warn",
 			cost = cost,
 			saving = saved(cost),
-			text = format("%s waited for a disk for %s of the time, %s in all%s.",
-				job.tasks == 1 and "The task" or "Tasks", percent(waited), duration(job.disk_wait_s),
-				job.blk_p99_s >= 0 and format("; 99 of 100 requests took less than %s",
+			text = format("%s waited for %s for %s of the time, %s in all%s%s.",
+				job.tasks == 1 and "The task" or "Tasks", what, percent(waited), duration(wait_s),
+				by_faults and ", mostly in page faults: mapped files and programs" or "",
+				not is_net and job.blk_p99_s >= 0 and format("; 99 of 100 requests took less than %s",
 				duration(job.blk_p99_s)) or ""),
-			remedy = "Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
+			remedy = by_faults and "Read files that are mapped once and in order (madvise, MAP_POPULATE), keep programs and libraries on " ..
+				"the node's own disk, and look whether memory is short." or "Use the node's own disk ($TMPDIR) for scratch files, larger reads and writes, fewer ranks that " ..
 				"read, fewer fsync() or commits.",
 		}
 	end,
@@ -1283,7 +1359,7 @@ rules["proc.forks"] = {
 rules["sync.fine"] = {
 	needs = {"job.vol_switches", "job.cpu_s", "job.cpu_share", "job.core_s", "job.cores", "job.disk_wait_s",
 		"job.read_calls", "job.write_calls", "job.net_ops"},
-	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30},
+	limits = {least_s = 60, per_s = 4000, used = 0.8, disk = 0.05, calls = 0.3, cpu_s = 30, blocked = 0.3},
 	suppressed_by = {"io.wait", "io.small", "cpu.stacked", "cpu.throttled"},
 	source = "PCP: 4000 switches a second and CPU",
 	judge = function(limits)
@@ -1299,12 +1375,14 @@ rules["sync.fine"] = {
 		only_if(job.disk_wait_s < limits.disk * job.core_s, "tasks waited for a disk")
 		only_if(job.read_calls + job.write_calls + job.net_ops < limits.calls * job.vol_switches,
 			"it reads, writes or talks about as often as it sleeps")
+		local cause, part = blocked_by(nil, limits.blocked)
 		return {
 			severity = "warn",
 			cost = idle_s(),
-			text = format("Threads slept %s times per CPU second and %s of the core time was not used: they wait for " ..
-				"locks or for each other.", number(rate), percent(math.max(0, 1 - job.cpu_share))),
-			remedy = "Give threads larger pieces of work, or let them wait a little before they sleep (OMP_WAIT_POLICY=active).",
+			text = format("Threads slept %s times per CPU second and %s of the core time was not used: they wait for %s.",
+				number(rate), percent(math.max(0, 1 - job.cpu_share)), cause and format("%s in %s of their time", cause[1],
+				percent(part)) or "locks or for each other"),
+			remedy = cause and cause ~= BLOCKED.blocked_futex_s and cause[2] or "Give threads larger pieces of work, or let them wait a little before they sleep (OMP_WAIT_POLICY=active).",
 		}
 	end,
 }

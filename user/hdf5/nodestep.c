@@ -271,10 +271,11 @@ static struct totals_row *totals_order(const struct build *b, unsigned series)
 	return rows;
 }
 
-/* Marks are numbers of names; tables in one group with columns of their own have no common row. */
+/* Marks and stacks are numbers of names; tables in one group with columns of their own have no common row. */
 static bool has_totals(const struct nodestep_series *ps)
 {
-	return strcmp(ps->name, "User") && strcmp(ps->name, "Marks") && !is_left_out(ps);
+	return strcmp(ps->name, "User") && strcmp(ps->name, "Marks") &&
+	       strcmp(ps->name, "Stacks") && strcmp(ps->name, "CallTree") && !is_left_out(ps);
 }
 
 static int write_totals(const struct build *b, hid_t group, unsigned series)

@@ -10,7 +10,7 @@
 #include "hdf5/h5util.h"
 
 #define ATTRS_MAX	256
-#define TABLE_ATTRS_MAX 32
+#define TABLE_ATTRS_MAX 160
 
 /* The group of the summaries, in the group that the series are in. */
 static const char reserved_series[] = "Totals";

@@ -191,6 +191,8 @@ void kern_probe_families(struct kern *k)
 	size_t i;
 
 	k->families = k->opts.families & ~FAM_SENSORS;
+	if (k->families & FAM_STACK) /* which knows when gaps begin, and why */
+		k->families |= FAM_WAIT;
 	for (i = 0; k->btf && i < N_NEEDS; i++) /* without BTF the load reports what is missing */
 		if (!kern_tracepoint_args(k->btf, needs[i].tracepoint))
 			k->families &= ~needs[i].family;
@@ -236,6 +238,8 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 {
 	if (f == FAM_PERF && k->control->pmu_text[0])
 		return k->control->pmu_text;
+	if (f == FAM_CULPRIT)
+		return kern_culprit_mode(k);
 	if (!(k->families & f))
 		return missing(k, f);
 	switch (f) {
@@ -251,6 +255,11 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 		return block_mode(k);
 	case FAM_SELF:
 		return "estimated";
+	case FAM_STACK:
+		return "by frame pointers: code without them shows its innermost function, and "
+		       "perhaps others";
+	case FAM_SAMPLE:
+		return "sampled: 97 times a second of each CPU";
 	case FAM_WAIT:
 		return kern_wait_mode(k);
 	case FAM_NETWORK:

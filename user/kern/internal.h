@@ -45,7 +45,8 @@ struct kern {
 	struct jp_sched *sched;
 	struct jp_acct *acct;
 	struct pmu pmu;
-	int *clock; /* by CPU: events of the family sample, -1 or below: none; NULL: all */
+	int *clock; /* by CPU: events of the families sample and stack, -1 or below: none; NULL: all
+		     */
 	struct booker *booker;
 	unsigned nslots, ncpus;
 	unsigned blk_sets;   /* elements of jp_owners */
@@ -58,7 +59,8 @@ struct kern {
 	uint32_t *used;	     /* slots that are not free, as of used_at */
 	unsigned nused;
 	uint64_t used_at; /* stats.slots_changed, and one; 0: not looked yet */
-	struct ring_buffer *ring;
+	struct ring_buffer *ring, *burst_ring;
+	struct kern_bursts bursts;
 	void (*event_fn)(const struct jp_event *ev, void *ctx);
 	void *event_ctx;
 	void (*point_fn)(const struct jp_point *p, void *ctx);
@@ -75,6 +77,12 @@ void kern_close_fd(int *fd);
 uint32_t kern_take_slot(struct kern *k, uint32_t kind, uint32_t step);
 /* Zeroes the slot's counters and frees it. JP_SLOT_OTHER and JP_SLOT_NONE are fine. */
 void kern_give_back(struct kern *k, uint32_t slot);
+
+/* Closes the ring of bursts. */
+void kern_free_bursts(struct kern *k);
+
+/* How many stacks are kept in the kernel until they are read. */
+unsigned kern_stack_entries(const struct kern *k);
 
 /* Ends the accounts that the step's programs have by their names. */
 void kern_forget_commands(struct kern *k, uint32_t step);

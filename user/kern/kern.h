@@ -42,6 +42,7 @@ struct kern_opts {
 	unsigned nroots;
 	const struct jp_component *components; /* JP_COMPONENTS of them */
 	bool raw_tp;			       /* use the fallback for typed tracepoints */
+	bool culprit_matrix;		       /* count who waits for whom, too */
 	bool block_issue;		       /* use the fallback for block_io_start */
 	bool net_skb;			       /* use the last resort for the socket tracepoints */
 	unsigned ring_bytes;		       /* 0: 256 KiB */
@@ -49,7 +50,8 @@ struct kern_opts {
 	const struct perf_event *events; /* FAM_PERF: what to count */
 	unsigned nevents;
 	enum kern_perf_mode perf_mode;
-	double perf_budget; /* percent of each CPU that counting may cost */
+	uint64_t burst_min_ns; /* FAM_BURST: shorter ones are no records; 0: JP_BURST_MIN_NS */
+	double perf_budget;    /* percent of each CPU that counting may cost */
 };
 
 struct kern;
@@ -108,6 +110,18 @@ void kern__on_points(struct kern *k, void (*fn)(const struct jp_point *p, void *
 int kern__event_fd(const struct kern *k);
 int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx);
 
+/* Bursts that the kernel side has reported and nobody has dropped yet, in the order of their ends.
+ */
+struct kern_bursts {
+	struct jp_burst *b;
+	size_t n, max;
+};
+/* Takes what the ring holds; where there is no more room the ring fills up, and counts what it
+ * loses. 0 or -errno. */
+int kern__read_bursts(struct kern *k);
+/* Whoever has used a burst sets its slot to JP_SLOT_NONE: it is dropped by the next reading. */
+struct kern_bursts *kern__bursts(struct kern *k);
+
 const struct jp_control *kern__control(const struct kern *k);
 const struct jp_slot *kern__slot(const struct kern *k, uint32_t slot);
 /* Copies Slurm's variables from the environment of the step's first program, as its user has set
@@ -142,8 +156,17 @@ unsigned kern__ncpus(const struct kern *k);
 const struct jp_sched *kern__sched(const struct kern *k, unsigned cpu, uint32_t slot);
 /* Counters of families that may be off: NULL then. */
 const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot);
+const struct jp_burst_use *kern__burst_use(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot);
+const struct jp_culprits *kern__culprits(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot);
+/* Takes all stacks out of the kernel, fn is called with each. 0 or -errno. */
+int kern__take_stacks(struct kern *k,
+		      void (*fn)(void *ctx, const struct jp_stack_key *key,
+				 const struct jp_stack *s),
+		      void *ctx);
+/* Samples per second and CPU: a prime, so that there is no beat with loops of a tick. */
+#define SAMPLE_HZ 97
 const struct jp_blk *kern__blk(const struct kern *k, unsigned cpu, uint32_t slot);
 const struct jp_blk_lat *kern__blk_lat(const struct kern *k, uint32_t slot);
 const struct jp_net *kern__net(const struct kern *k, unsigned cpu, uint32_t slot);
@@ -189,6 +212,10 @@ void kern__commands_free(struct kern_commands *c);
 unsigned kern__families(const struct kern *k);
 /* How a family is measured on this node: "exact", or another way with the reason. The text lives
  * until the next call. */
+/* Calls fn for each pair of slots of which one has waited for the other, in ns. -ENOENT: they are
+ * not counted. */
+int kern__pairs(const struct kern *k,
+		void (*fn)(const struct jp_pair_key *pair, uint64_t ns, void *ctx), void *ctx);
 const char *kern__family_mode(const struct kern *k, enum family f);
 
 /* Finds out which transfers the network counters see on this node, by sending a few bytes over

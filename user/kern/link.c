@@ -110,6 +110,8 @@ int kern__attach(struct kern *k)
 		k->control->attached_ns = clock__boot_ns();
 	if (fresh)
 		kern_pmu_open_all(k);
+	if (!kern__attached(k))
+		kern_reset_rings(k);
 	for (i = 0; !err && i < P_N; i++) {
 		if (kern_progs[i].use != USE_TRACED || !kern_has_prog(k, i))
 			continue;
@@ -118,7 +120,7 @@ int kern__attach(struct kern *k)
 			kern_wait_clock();
 	}
 	if (!err)
-		err = kern_sample_start(k);
+		kern_sample_start(k);
 	if (err) {
 		kern__detach(k);
 	} else if (fresh) { /* the time of the last link: each takes a while */

@@ -170,9 +170,19 @@ const struct jp_lat *kern__lat(const struct kern *k, unsigned cpu, uint32_t slot
 	return element(k, M_LAT, cpu, slot);
 }
 
+const struct jp_burst_use *kern__burst_use(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_BURST_USE, cpu, slot);
+}
+
 const struct jp_wait *kern__wait(const struct kern *k, uint32_t slot)
 {
 	return element(k, M_WAIT, 0, slot);
+}
+
+const struct jp_culprits *kern__culprits(const struct kern *k, unsigned cpu, uint32_t slot)
+{
+	return element(k, M_CULPRITS, cpu, slot);
 }
 
 const struct jp_samples *kern__samples(const struct kern *k, uint32_t slot)
@@ -264,5 +274,7 @@ int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx
 	k->event_fn = fn;
 	k->event_ctx = ctx;
 	n = ring_buffer__consume(k->ring);
+	if (n >= 0)
+		n = kern__read_bursts(k);
 	return n < 0 ? n : 0;
 }

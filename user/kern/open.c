@@ -123,6 +123,7 @@ static int open_fresh(struct kern *k)
 	if (err && !k->opts.raw_tp && err != -EPERM) {
 		/* typed tracepoints need the kernel's own BTF, the raw one does not */
 		k->opts.raw_tp = true;
+		kern_choose_culprit(k);
 		if (!kern_load(k))
 			err = 0;
 	}
@@ -171,6 +172,7 @@ static int probe_kernel(struct kern *k)
 	kern_choose_block(k);
 	kern_choose_hooks(k);
 	kern_choose_wait(k);
+	kern_choose_culprit(k);
 	kern_btf_close(k); /* libbpf holds another one during the load */
 	k->wanted = k->families;
 	k->pmu.n = k->opts.nevents < JP_PMU_EVENTS ? k->opts.nevents : JP_PMU_EVENTS;
@@ -251,6 +253,7 @@ void kern__free(struct kern *k)
 		return;
 	if (k->ring)
 		ring_buffer__free(k->ring);
+	kern_free_bursts(k);
 	drop_all(k);
 	kern_btf_close(k);
 	kern_close_fd(&k->lock);

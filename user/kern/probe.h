@@ -40,6 +40,11 @@ bool kern_has_registers(void);
 bool kern_can_cast(const struct btf *btf);
 /* Sets what the family wait finds here: k->has_regs, k->can_cast, k->blind. */
 void kern_choose_wait(struct kern *k);
+/* Leaves the family culprit out where it cannot be had; the mode says why. */
+void kern_choose_culprit(struct kern *k);
+const char *kern_culprit_mode(const struct kern *k);
+/* What ran while no program was attached is not known. */
+void kern_reset_rings(struct kern *k);
 const char *kern_wait_mode(const struct kern *k);
 /* The collector leaves its CPU, so that the run queues' clock is read. */
 void kern_wait_clock(void);

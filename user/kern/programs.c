@@ -67,7 +67,7 @@ int kern__stats_on(void)
 /* The process counts for the collector, from the beginning of the process on. */
 static int track_pid(struct kern *k, pid_t pid)
 {
-	char value[512] = {};
+	char value[1024] = {};
 	uint32_t *v = (uint32_t *)value;
 	struct bpf_map_info info = {};
 	uint32_t len = sizeof(info);

@@ -30,6 +30,7 @@ static bool make_entry(struct kern *k, const struct jp_cgroup *up, unsigned comp
 	*e = (struct jp_cgroup){.component = component,
 				.step = up->step,
 				.flags = up->flags,
+				.job = up->job,
 				.kind = n ? n->kind : JP_KIND_GROUP,
 				.slot = JP_SLOT_NONE};
 	switch (e->kind) {
@@ -72,6 +73,7 @@ static void describe_slot(struct walk *w, const struct jp_cgroup *e, uint64_t id
 
 	s->cgroup_id = id;
 	s->hier = w->hier;
+	s->job = e->job;
 	if (e->flags & JP_COMPONENT_NEED_STEPD)
 		s->flags |= JP_SLOT_F_ENV;
 	if (strlen(w->path) < JP_PATH_LEN) {
@@ -109,6 +111,7 @@ static void place_late(struct walk *w, const struct jp_cgroup *up, const struct 
 	}
 	if (!make_entry(k, up, e->component, &late) || late.slot == JP_SLOT_OTHER)
 		return;
+	late.job = e->job;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], key, &late, BPF_EXIST)) {
 		*e = late;
 		if (takes_slot(e))
@@ -154,6 +157,8 @@ static bool entry_of(struct walk *w, const struct jp_cgroup *up, const char *nam
 		component = 0;
 	if (!make_entry(k, up, component, e))
 		return false;
+	if (k->components[component].flags & JP_COMPONENT_WAKE)
+		e->job = key.id;
 	if (!bpf_map_update_elem(k->map[M_CGROUPS], &key, e, BPF_NOEXIST)) {
 		if (is_late(k, dirfd, &key, e))
 			return false;

@@ -15,10 +15,15 @@ const struct map_info kern_maps[M_N] = {
 	[M_SCHED] = {"jp_sched", 0, SHAPE_CPU_SLOT, sizeof(struct jp_sched)},
 	[M_LAT] = {"jp_lat", FAM_LATENCY, SHAPE_CPU_SLOT, sizeof(struct jp_lat)},
 	[M_WAIT] = {"jp_wait", FAM_WAIT, SHAPE_SLOT, sizeof(struct jp_wait)},
+	[M_CULPRITS] = {"jp_culprits", FAM_CULPRIT, SHAPE_CPU_SLOT, sizeof(struct jp_culprits)},
+	[M_RINGS] = {"jp_rings", FAM_CULPRIT, SHAPE_CPU, sizeof(struct jp_ring)},
+	[M_PAIRS] = {"jp_pairs", FAM_CULPRIT, SHAPE_OWN, 0},
 	[M_SAMPLES] = {"jp_samples", FAM_SAMPLE, SHAPE_SLOT, sizeof(struct jp_samples)},
 	[M_PAGES] = {"jp_pages", FAM_SAMPLE, SHAPE_OWN, 0},
 	[M_POINTS] = {"jp_points", FAM_FOLD, SHAPE_OWN, 0},
 	[M_UNBOOKED] = {"jp_unbooked", FAM_SAMPLE, SHAPE_OWN, 0},
+	[M_STACKS] = {"jp_stacks", FAM_STACK, SHAPE_OWN, 0},
+	[M_STACK_ROOM] = {"jp_stack_room", FAM_STACK, SHAPE_OWN, 0},
 	[M_ACCT] = {"jp_acct", 0, SHAPE_SLOT, sizeof(struct jp_acct)},
 	[M_FREE] = {"jp_free", 0, SHAPE_SLOT, 0},
 	[M_EVENTS] = {"jp_events", 0, SHAPE_OWN, 0},
@@ -40,12 +45,15 @@ const struct map_info kern_maps[M_N] = {
 	[M_ENVS] = {"jp_envs", 0, SHAPE_OWN, 0},
 	[M_RANKS] = {"jp_ranks", 0, SHAPE_HALF, 0},
 	[M_COMMANDS] = {"jp_commands", 0, SHAPE_OWN, 0},
+	[M_BURST_USE] = {"jp_burst_use", FAM_BURST, SHAPE_CPU_SLOT, sizeof(struct jp_burst_use)},
+	[M_BURSTS] = {"jp_bursts", FAM_BURST, SHAPE_OWN, 0},
 };
 
 /* The switch program comes first: from then on nothing that a task does is lost. */
 const struct program_info kern_progs[P_N] = {
 	[P_MKDIR] = {"jp_cgroup_mkdir", 0, USE_ALWAYS},
 	[P_SWITCH] = {"jp_sched_switch", 0, USE_TRACED},
+	[P_MIGRATE] = {"jp_migrate", FAM_CULPRIT, USE_TRACED},
 	[P_EXIT] = {"jp_exit", 0, USE_TRACED},
 	[P_EXEC] = {"jp_exec", 0, USE_TRACED},
 	[P_FORK] = {"jp_fork", 0, USE_TRACED},
@@ -82,7 +90,7 @@ const struct program_info kern_progs[P_N] = {
 	[P_CREAT] = {"jp_creat", FAM_FILES, USE_TRACED},
 	[P_CLOSE] = {"jp_close", FAM_FILES, USE_TRACED},
 	[P_SYS_EXIT] = {"jp_sys_exit", FAM_FILES, USE_TRACED},
-	[P_CLOCK] = {"jp_clock", FAM_SAMPLE, USE_CALLED},
+	[P_CLOCK] = {"jp_clock", FAM_SAMPLE | FAM_STACK, USE_CALLED},
 	[P_FLUSH] = {"jp_pmu_flush", FAM_PERF, USE_CALLED},
 	[P_SAMPLE] = {"jp_sample0", FAM_PERF, USE_CALLED},
 	[P_SAMPLE + 1] = {"jp_sample1", FAM_PERF, USE_CALLED},
@@ -128,6 +136,8 @@ static bool is_on(unsigned family, const struct kern *k)
 
 bool kern_has_map(const struct kern *k, enum kern_map m)
 {
+	if (m == M_PAIRS && !k->opts.culprit_matrix)
+		return false;
 	return is_on(kern_maps[m].family, k);
 }
 

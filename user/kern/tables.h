@@ -19,10 +19,15 @@ enum kern_map {
 	M_SCHED,
 	M_LAT,
 	M_WAIT,
+	M_CULPRITS,
+	M_RINGS,
+	M_PAIRS,
 	M_SAMPLES,
 	M_PAGES,
 	M_UNBOOKED,
 	M_POINTS,
+	M_STACKS,
+	M_STACK_ROOM,
 	M_ACCT,
 	M_FREE,
 	M_EVENTS,
@@ -44,12 +49,15 @@ enum kern_map {
 	M_ENVS,
 	M_RANKS,
 	M_COMMANDS,
+	M_BURST_USE,
+	M_BURSTS,
 	M_N
 };
 
 enum kern_program {
 	P_MKDIR,
 	P_SWITCH,
+	P_MIGRATE,
 	P_EXIT,
 	P_EXEC,
 	P_FORK,

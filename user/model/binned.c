@@ -29,12 +29,14 @@ const struct quantity_info quantity_infos[N_QUANTITIES] = {
 bool quantity__is_kept(enum quantity q, const char *series)
 {
 	const char *own = quantity_infos[q].series;
+	bool of_budget;
 
 	if (!series)
 		return true;
-	/* what was sampled of a task is the task's */
+	of_budget = !strcmp(series, BINNED_BUDGET);
 	return quantity_infos[q].is_kept &&
-	       (!strcmp(own, series) || (!strcmp(series, "STEP") && !strcmp(own, "Samples")));
+	       (!strcmp(own, series) || (of_budget && !strcmp(own, "STEP")) ||
+		((of_budget || !strcmp(series, "STEP")) && !strcmp(own, BINNED_SAMPLES)));
 }
 
 unsigned quantity__held_before(int q)
@@ -448,6 +450,24 @@ void binner__merge(struct binner *b, const struct binner *other)
 	b->end_s = fmax(b->end_s, other->end_s);
 }
 
+void binner__merge_series(struct binner *b, const struct binner *other, const char *series)
+{
+	for (int q = 0; q < N_QUANTITIES; q++)
+		if (!strcmp(quantity_infos[q].series, series))
+			merge_bins(b, other, q, MERGE_SUM);
+}
+
+void binner__forget(struct binner *b, const char *series)
+{
+	for (int q = 0; q < N_QUANTITIES; q++) {
+		if (strcmp(quantity_infos[q].series, series))
+			continue;
+		b->total[q] = NAN;
+		for (unsigned k = 0; k < b->grid->n; k++)
+			b->bins[(size_t)q * b->grid->n + k] = NAN;
+	}
+}
+
 /* Sensors of a node are in the file of each step; so are its limit and its clock. */
 static bool is_of_node(enum quantity q)
 {
@@ -455,8 +475,8 @@ static bool is_of_node(enum quantity q)
 
 	if (q == Q_CLOCK || q == Q_LIMIT)
 		return true;
-	return strcmp(series, "STEP") && strcmp(series, "Energy") && strcmp(series, "TimeBudget") &&
-	       strcmp(series, "Samples");
+	return strcmp(series, "STEP") && strcmp(series, "Energy") && strcmp(series, BINNED_BUDGET) &&
+	       strcmp(series, BINNED_SAMPLES) && strcmp(series, "Culprits");
 }
 
 void binner__join_step(struct binner *b, const struct binner *other)

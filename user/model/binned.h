@@ -38,7 +38,12 @@ struct quantity_info {
 };
 extern const struct quantity_info quantity_infos[N_QUANTITIES];
 
-/* Whether a unit of a series keeps bins of it; series NULL: a node, which has all. */
+/* Series that a task has beside its own: */
+#define BINNED_BUDGET  "TimeBudget"
+#define BINNED_SAMPLES "Samples"
+
+/* Whether a unit of a series keeps bins of it; series NULL: a node, which has all. A unit of
+ * BINNED_BUDGET is a task that keeps those of STEP, too; a task keeps those of BINNED_SAMPLES. */
 bool quantity__is_kept(enum quantity q, const char *series);
 
 static inline bool quantity__is_gauge(enum quantity q)
@@ -107,6 +112,10 @@ void binner__end_table(struct binner *b);
 /* Adds another unit to this one: a task to its step. Where gauges of several are added, their total
  * is the highest sum at an instant of those that are HELD, else the highest bin. */
 void binner__merge(struct binner *b, const struct binner *other);
+/* Adds the quantities of one series alone, and no rows. */
+void binner__merge_series(struct binner *b, const struct binner *other, const char *series);
+/* Of the quantities of a series nothing is known any more. */
+void binner__forget(struct binner *b, const char *series);
 /* The same of another step of the node: what is of the node and not of its steps counts once. */
 void binner__join_step(struct binner *b, const struct binner *other);
 

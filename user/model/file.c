@@ -24,6 +24,11 @@ int model_file__open(struct model_file *f, const char *path)
 	return 0;
 }
 
+const char *model_file__strerror(int err)
+{
+	return reader__strerror(err);
+}
+
 void model_file__close(struct model_file *f)
 {
 	reader__free(f->reader);

@@ -206,13 +206,13 @@ static double nice_dt(double s)
 	return DT_USUAL_S;
 }
 
-static unsigned bins_max(const struct model_job *j)
+static unsigned bins_max(const struct model_job *j, const char *of_tasks)
 {
 	size_t kept = 0, tasks = 0, most = 1;
 	size_t n;
 
 	for (int q = 0; q < N_QUANTITIES; q++)
-		kept += quantity__is_kept(q, "STEP");
+		kept += quantity__is_kept(q, of_tasks);
 	for (unsigned i = 0; i < j->nparts; i++) {
 		tasks += j->parts[i].tasks;
 		most = j->parts[i].tasks > most ? j->parts[i].tasks : most;
@@ -238,8 +238,9 @@ static unsigned instants_of_bin(const struct model_job *j)
 }
 
 /* -ENODATA: no part has rows. */
-static int set_grid(struct model_job *j, double dt_s)
+static int set_grid(struct job_reading *r, double dt_s)
 {
+	struct model_job *j = r->job;
 	double t0 = NAN, t1 = NAN, longest = 0;
 
 	for (unsigned i = 0; i < j->nparts; i++) {
@@ -259,7 +260,7 @@ static int set_grid(struct model_job *j, double dt_s)
 		return -ENODATA;
 	if (!(dt_s > 0))
 		dt_s = nice_dt(fmax(0.9 * j->row_s, (t1 - t0) / 1e9 / SHORT_BINS));
-	j->grid = time_grid__of(t0, t1, dt_s, bins_max(j));
+	j->grid = time_grid__of(t0, t1, dt_s, bins_max(j, r->of_tasks));
 	j->grid.instants = instants_of_bin(j);
 	return 0;
 }
@@ -393,6 +394,22 @@ static void end_node(struct job_node *n, const struct time_grid *g)
 		n->cores = n->cpus = n->limit_mb = n->request_mb = NAN;
 }
 
+/* Whether a part says that it has a family. */
+static bool was_counted(const struct model_job *j, enum family family)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "Mode %s", family__name(family));
+	for (unsigned i = 0; i < j->nparts; i++) {
+		const struct model_attr *mode = part_attr(&j->parts[i], name);
+
+		if (mode && mode->text && !str__starts(mode->text, "off") &&
+		    !str__starts(mode->text, "absent"))
+			return true;
+	}
+	return false;
+}
+
 static int read_all(struct job_reading *r, const struct job_options *o)
 {
 	struct model_job *j = r->job;
@@ -416,8 +433,9 @@ static int read_all(struct job_reading *r, const struct job_options *o)
 	err = job_clock__judge(j);
 	set_nodes(j);
 	j->is_slurms = is_slurms(j);
+	r->of_tasks = o->budget && was_counted(j, FAM_WAIT) ? BINNED_BUDGET : "STEP";
 	if (!err)
-		err = set_grid(j, o->dt_s);
+		err = set_grid(r, o->dt_s);
 	if (!err)
 		err = run_round(r, &rows, processes(o));
 	for (unsigned i = 0; !err && i < j->nnodes; i++)

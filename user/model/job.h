@@ -119,6 +119,7 @@ struct model_job {
 struct job_options {
 	double dt_s;	    /* least length of a bin; 0: made for the run, for runs of seconds */
 	unsigned processes; /* 0: as many as there are CPUs */
+	bool budget;	    /* tasks keep bins of where the time of their threads went, too */
 	bool here;	    /* reads in this process, without limits: for tests */
 };
 

@@ -20,6 +20,7 @@ struct job_reading {
 	unsigned ninputs;
 	struct job_place *places; /* as many as there are parts */
 	struct model_job *job;
+	const char *of_tasks; /* the series of which tasks keep bins: STEP or BINNED_BUDGET */
 	unsigned unread; /* inputs */
 	/* Of a worker: */
 	struct reader *reader; /* of the input last used */

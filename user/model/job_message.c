@@ -21,7 +21,7 @@ static size_t held_bytes(const struct time_grid *g)
 	return quantity__held_before(N_QUANTITIES) * g->n * g->instants * sizeof(double);
 }
 
-void job_message__put_unit(struct message *m, const struct binner *b, bool all)
+void job_message__put_unit(struct message *m, const struct binner *b, const char *series)
 {
 	size_t row = b->grid->n * sizeof(*b->bins);
 
@@ -31,13 +31,13 @@ void job_message__put_unit(struct message *m, const struct binner *b, bool all)
 	message__put(m, &b->end_s, sizeof(b->end_s));
 	message__put(m, b->lived_s, sizeof(b->lived_s));
 	for (int q = 0; q < N_QUANTITIES; q++) {
-		int there = (all || quantity_infos[q].is_kept) && has_bins(b, q);
+		int there = quantity__is_kept(q, series) && has_bins(b, q);
 
 		message__put(m, &there, sizeof(there));
 		if (there)
 			message__put(m, b->bins + (size_t)q * b->grid->n, row);
 	}
-	if (all)
+	if (!series)
 		message__put(m, b->held, held_bytes(b->grid));
 }
 

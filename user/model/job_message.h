@@ -7,7 +7,7 @@
 #include "pool/pool.h"
 
 /* With all set, the bins of all quantities, else of those that are kept of tasks and GPUs. */
-void job_message__put_unit(struct message *m, const struct binner *b, bool all);
+void job_message__put_unit(struct message *m, const struct binner *b, const char *series);
 
 /* Makes a binner of it, which has been made for the grid. 0; -EBADMSG. */
 int job_message__take_unit(struct message *m, struct binner *b, bool all);

@@ -20,6 +20,12 @@
 #define GAP_S	      60
 #define GAP_INTERVALS 4
 
+/* Series that a task or rank has a table in beside its own. */
+static const struct {
+	const char *of_tasks, *of_ranks;
+} besides[] = {{BINNED_BUDGET, "RankBudget"}, {BINNED_SAMPLES, "RankSamples"}};
+#define N_BESIDES ((int)(sizeof(besides) / sizeof(besides[0])))
+
 /* A worker reads a part. */
 struct part_reading {
 	struct reader_node *node;
@@ -30,13 +36,16 @@ struct part_reading {
 	struct cursor *cursor;
 	double *end_s; /* room for a block of rows */
 	unsigned room;
-	struct binner table, beside, all;
-	bool has_tasks; /* in all, with their samples */
-	/* Where columns are in tables of this shape and series: */
-	unsigned shape;
-	const char *series;
-	struct binner_columns columns;
-	int time_ns, epoch;
+	struct binner table, all;
+	const char *of_tasks; /* as struct job_reading has it */
+	/* Where columns are in tables of a shape and series; a task has one such table of its own,
+	 * and one of each series in `besides`. */
+	struct shape {
+		unsigned shape;
+		const char *series;
+		struct binner_columns columns;
+		int time_ns, epoch;
+	} shapes[1 + N_BESIDES];
 };
 
 static bool is_step_series(const char *series)
@@ -44,19 +53,31 @@ static bool is_step_series(const char *series)
 	return !strcmp(series, "Tasks") || !strcmp(series, "Step") || !strcmp(series, "Ranks");
 }
 
-static void find_columns(struct part_reading *p, const struct cursor *c, const char *series)
+/* Of which of `besides` a series is, -1: none. */
+static int beside_of(const char *series)
 {
-	struct binner_columns *out = &p->columns;
+	for (int i = 0; i < N_BESIDES; i++)
+		if (!strcmp(series, besides[i].of_tasks) || !strcmp(series, besides[i].of_ranks))
+			return i;
+	return -1;
+}
 
-	if (p->series && p->shape == c->shape && !strcmp(p->series, series))
-		return;
-	p->shape = c->shape;
-	p->series = series;
-	p->time_ns = cursor__column(c, "TimeNS");
-	p->epoch = cursor__column(c, "EpochTime");
-	out->series = is_step_series(series)	       ? "STEP"
-		      : !strcmp(series, "RankSamples") ? "Samples"
-						       : series;
+static const struct shape *find_columns(struct part_reading *p, const struct cursor *c,
+					const char *series)
+{
+	int beside = beside_of(series);
+	struct shape *s = &p->shapes[1 + beside];
+	struct binner_columns *out = &s->columns;
+
+	if (s->series && s->shape == c->shape && !strcmp(s->series, series))
+		return s;
+	s->shape = c->shape;
+	s->series = series;
+	s->time_ns = cursor__column(c, "TimeNS");
+	s->epoch = cursor__column(c, "EpochTime");
+	out->series = is_step_series(series) ? "STEP"
+		      : beside >= 0	     ? besides[beside].of_tasks
+					     : series;
 	for (int q = 0; q < N_QUANTITIES; q++)
 		for (unsigned i = 0; i < BINNED_COLUMNS && quantity_infos[q].columns[i]; i++) {
 			int at = cursor__column(c, quantity_infos[q].columns[i]);
@@ -64,13 +85,14 @@ static void find_columns(struct part_reading *p, const struct cursor *c, const c
 			out->at[q][i] = at >= 0 && c->cols[at].unknown ? -1 : at;
 			out->type[q][i] = at < 0 ? COL_F64 : c->cols[at].type;
 		}
+	return s;
 }
 
 /* The end of each row, since the job's start. 0; -ENOMEM; -ERANGE: a row is far from the job. */
-static int set_ends(struct part_reading *p, const struct cursor *c, const union cell *rows,
-		    unsigned n)
+static int set_ends(struct part_reading *p, const struct shape *s, const struct cursor *c,
+		    const union cell *rows, unsigned n)
 {
-	int at = p->time_ns >= 0 ? p->time_ns : p->epoch;
+	int at = s->time_ns >= 0 ? s->time_ns : s->epoch;
 
 	if (n > p->room) {
 		free(p->end_s);
@@ -83,7 +105,7 @@ static int set_ends(struct part_reading *p, const struct cursor *c, const union 
 		double t = at < 0 ? NAN
 				  : cell__number(rows[(size_t)i * c->ncols + at], c->cols[at].type);
 
-		p->end_s[i] = (p->time_ns >= 0 ? t : t * 1e9) - p->grid->t0_ns;
+		p->end_s[i] = (s->time_ns >= 0 ? t : t * 1e9) - p->grid->t0_ns;
 		p->end_s[i] /= 1e9;
 		if (p->end_s[i] < -FAR_S || p->end_s[i] > p->grid->end_s + FAR_S)
 			return -ERANGE;
@@ -138,22 +160,23 @@ static int bin_table(struct part_reading *p, const struct reader_series *s, cons
 {
 	struct cursor *c = p->cursor;
 	const union cell *rows;
+	const struct shape *shape;
 	double begin = NAN;
 	unsigned n;
 	int err = cursor__open(c, p->node, s, table), got;
 
 	if (err)
 		return err;
-	find_columns(p, c, s->name);
+	shape = find_columns(p, c, s->name);
 	while ((got = cursor__next(c, &rows, &n)) > 0) {
-		err = set_ends(p, c, rows, n);
+		err = set_ends(p, shape, c, rows, n);
 		if (err)
 			return err;
 		if (isnan(begin)) {
 			begin = first_begin(p, n);
 			b->gap_s = gap_of(p, n);
 		}
-		err = binner__add(b, &p->columns, rows, c->ncols, n, begin, p->end_s);
+		err = binner__add(b, &shape->columns, rows, c->ncols, n, begin, p->end_s);
 		if (err)
 			return err;
 		begin = p->end_s[n - 1];
@@ -180,30 +203,28 @@ static void put_about(hid_t table, struct message *m)
 	}
 }
 
-static bool has_table(const struct reader_series *s, const char *table)
-{
-	for (unsigned i = 0; i < s->tables.n; i++)
-		if (!strcmp(s->tables.v[i], table))
-			return true;
-	return false;
-}
-
-/* What a unit's table of the series `beside` has is the unit's, too. One that cannot be read takes
- * nothing from the rest. */
-static int bin_beside(struct part_reading *p, const char *series, const char *table)
+/* Adds to a task's or rank's rows what the tables of its name have in the series `besides`. A
+ * damaged table takes nothing from the other numbers. */
+static int add_beside(struct part_reading *p, const char *series, const char *own,
+		      const char *table)
 {
 	const struct reader_series *s = node__series(p->node, series);
+	struct binner *b = &p->table, before = *b;
 	int err;
 
-	if (!s || !s->grouped || !has_table(s, table))
+	for (unsigned i = 0; s && s->grouped && i < s->tables.n; i++) {
+		if (strcmp(s->tables.v[i], table))
+			continue;
+		err = bin_table(p, s, table, b);
+		if (err == -ENOMEM)
+			return err;
+		if (err)
+			binner__forget(b, own);
+		b->rows = before.rows;
+		b->begin_s = before.begin_s;
+		b->end_s = before.end_s;
 		return 0;
-	binner__clear(&p->beside);
-	err = bin_table(p, s, table, &p->beside);
-	if (err)
-		return err == -ENOMEM ? err : 0;
-	p->beside.rows = 0;
-	p->beside.begin_s = p->beside.end_s = NAN;
-	binner__merge(&p->table, &p->beside);
+	}
 	return 0;
 }
 
@@ -213,22 +234,26 @@ static int put_units(struct part_reading *p, const char *series, struct binner *
 {
 	const struct reader_series *s = node__series(p->node, series);
 	unsigned n = s && s->grouped ? s->tables.n : 0;
+	bool of_ranks = !strcmp(series, "Ranks");
 	int err = 0;
 
 	message__put(m, &n, sizeof(n));
 	for (unsigned i = 0; !err && i < n; i++) {
 		binner__clear(&p->table);
-		err = bin_beside(p, strcmp(series, "Ranks") ? "Samples" : "RankSamples",
-				 s->tables.v[i]);
-		if (!err)
-			err = bin_table(p, s, s->tables.v[i], &p->table);
+		err = bin_table(p, s, s->tables.v[i], &p->table);
 		if (err)
 			break;
 		message__put_text(m, s->tables.v[i]);
-		job_message__put_unit(m, &p->table, false);
 		put_about(cursor__dataset(p->cursor), m);
 		if (sum)
 			binner__merge(sum, &p->table);
+		for (int k = 0; !err && k < N_BESIDES; k++) {
+			err = add_beside(p, of_ranks ? besides[k].of_ranks : besides[k].of_tasks,
+					 besides[k].of_tasks, s->tables.v[i]);
+			if (!of_ranks) /* ranks are in their tasks */
+				binner__merge_series(&p->all, &p->table, besides[k].of_tasks);
+		}
+		job_message__put_unit(m, &p->table, p->of_tasks);
 	}
 	return err;
 }
@@ -239,7 +264,6 @@ static int bin_step(struct part_reading *p, struct message *m)
 	bool has_step = s && !s->grouped;
 	int err = has_step ? bin_table(p, s, s->name, &p->all) : 0;
 
-	p->has_tasks = !has_step;
 	if (!err)
 		err = put_units(p, "Tasks", has_step ? NULL : &p->all, m);
 	return err ? err : put_units(p, "Ranks", NULL, m);
@@ -272,7 +296,7 @@ static int put_devices(struct part_reading *p, const char *series, bool is_summe
 		if (err)
 			binner__clear(&p->table);
 		message__put_text(m, s->tables.v[i]);
-		job_message__put_unit(m, &p->table, false);
+		job_message__put_unit(m, &p->table, series);
 		p->table.rows = 0; /* the rows of a part are those of its processes */
 		p->table.begin_s = p->table.end_s = NAN;
 		if (is_summed)
@@ -306,7 +330,7 @@ static int bin_sensors(struct part_reading *p)
 
 		for (int q = 0; q < N_QUANTITIES; q++)
 			wanted |= !strcmp(s->name, quantity_infos[q].series);
-		wanted &= !is_device(s->name) && !(p->has_tasks && !strcmp(s->name, "Samples"));
+		wanted &= !is_device(s->name) && beside_of(s->name) < 0;
 		for (unsigned t = 0; !err && wanted && t < s->tables.n; t++) {
 			if (!is_wanted_table(s->name, s->tables.v[t]))
 				continue;
@@ -399,7 +423,7 @@ static int read_part(struct part_reading *p, struct message *m)
 	if (!err)
 		err = put_histogram(p, "BlkLatency", m);
 	if (!err)
-		job_message__put_unit(m, &p->all, true);
+		job_message__put_unit(m, &p->all, NULL);
 	return err;
 }
 
@@ -407,8 +431,10 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 {
 	struct job_reading *r = reading;
 	const struct job_part *part = &r->job->parts[item];
-	struct part_reading p = {
-		.grid = &r->job->grid, .start_ns = part->start_ns, .first_end_s = NAN};
+	struct part_reading p = {.grid = &r->job->grid,
+				 .of_tasks = r->of_tasks,
+				 .start_ns = part->start_ns,
+				 .first_end_s = NAN};
 	int err = part->trouble ? -EBADMSG : job_reading__open(r, r->places[item].input);
 	size_t begin;
 
@@ -418,8 +444,6 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 	p.cursor = r->cursor;
 	if (!err)
 		err = binner__init(&p.table, p.grid);
-	if (!err)
-		err = binner__init(&p.beside, p.grid);
 	if (!err)
 		err = binner__init(&p.all, p.grid);
 	p.table.cores = p.all.cores = r->job->nodes[part->node].cores;
@@ -432,7 +456,6 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 		message__put(m, &err, sizeof(err));
 	}
 	binner__free(&p.table);
-	binner__free(&p.beside);
 	binner__free(&p.all);
 	if (p.cursor)
 		cursor__close(p.cursor);

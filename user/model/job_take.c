@@ -56,6 +56,7 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 		      const char *series, struct binner *b, struct message *m)
 {
 	const unsigned *n = message__take(m, sizeof(*n));
+	bool is_task = quantity__is_kept(Q_CPU, series);
 	struct job_unit *more;
 	int err = 0;
 
@@ -69,9 +70,6 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 		const char *name = message__take_text(m);
 		struct job_unit *u = &more[*nunits];
 
-		err = job_message__take_unit(m, b, false);
-		if (err)
-			break;
 		*u = (struct job_unit){
 			.name = strdup(name),
 			.node = part->node,
@@ -80,9 +78,13 @@ static int take_units(struct job_unit **units, unsigned *nunits, const struct jo
 			.about = {.cpus_allowed = NAN, .numa_nodes = NAN},
 		};
 		++*nunits;
-		err = u->name ? keep(u, b) : -ENOMEM;
-		if (!err && !strcmp(series, "STEP"))
+		err = u->name ? 0 : -ENOMEM;
+		if (!err && is_task)
 			err = take_about(&u->about, m);
+		if (!err)
+			err = job_message__take_unit(m, b, false);
+		if (!err)
+			err = keep(u, b);
 	}
 	return err;
 }
@@ -214,10 +216,13 @@ static int rank_of(const struct job_step *s)
 static void forget_waiting_threads(const struct model_job *j, const struct job_part *part,
 				   struct binner *b)
 {
-	for (unsigned i = 0; i < j->nsteps; i++)
-		if (rank_of(&j->steps[i]) > rank_of(&j->steps[part->step]))
-			for (unsigned k = 0; k < j->grid.n; k++)
-				b->bins[(size_t)Q_THREADS * j->grid.n + k] = NAN;
+	for (unsigned i = 0; i < j->nsteps; i++) {
+		if (rank_of(&j->steps[i]) <= rank_of(&j->steps[part->step]))
+			continue;
+		for (unsigned k = 0; k < j->grid.n; k++)
+			b->bins[(size_t)Q_THREADS * j->grid.n + k] = NAN;
+		binner__forget(b, BINNED_BUDGET);
+	}
 }
 
 int job_rows__take(struct job_reading *r, unsigned item, struct message *m)
@@ -234,10 +239,10 @@ int job_rows__take(struct job_reading *r, unsigned item, struct message *m)
 		return err;
 	err = binner__init(&b, &j->grid);
 	if (!err)
-		err = take_units(&j->tasks, &j->ntasks, part, "STEP", &b, m);
+		err = take_units(&j->tasks, &j->ntasks, part, r->of_tasks, &b, m);
 	ntasks = j->ntasks;
 	if (!err)
-		err = take_units(&j->tasks, &j->ntasks, part, "STEP", &b, m);
+		err = take_units(&j->tasks, &j->ntasks, part, r->of_tasks, &b, m);
 	for (unsigned i = ntasks; !err && i < j->ntasks; i++)
 		j->tasks[i].is_rank = true;
 	if (!err)

@@ -5,6 +5,8 @@
  * of time. The model is all that analysis and view know of a file: HDF5 ends here. Nodes are read
  * one by one, and the sums of a step over its nodes are made while rows are read, for a job may
  * have more of them than fit into memory. Values that are not known are NaN everywhere.
+ * Rows as they are stored, of one column, are put side by side (items.h) or made a curve over time
+ * (curve.h); contents.h says what a file holds, job.h makes a whole job of one or more files.
  */
 #ifndef JP_MODEL_MODEL_H
 #define JP_MODEL_MODEL_H
@@ -28,9 +30,12 @@ struct model_file {
 	unsigned nnodes; /* of all steps together */
 };
 
-/* Errors as reader__open() in hdf5/reader.h. model_file__close() in both cases. */
+/* 0; -EBADMSG: not HDF5, or neither kind of file; -EPROTONOSUPPORT: of a Slurm before 15.08;
+ * -errno: cannot be opened. model_file__close() in all cases. */
 int model_file__open(struct model_file *f, const char *path);
 void model_file__close(struct model_file *f);
+/* What an error of reading a file means to a user. */
+const char *model_file__strerror(int err);
 
 /* One step over all its nodes. Of CPU time, bytes and tasks: the sum; of wall and RSS: the maximum.
  */

@@ -29,6 +29,9 @@ static int read_histograms(const struct model_node *n, struct model_task *t)
 	for (unsigned i = 0; !err && i < n_builtin_series; i++) {
 		const struct series *s = &builtin_series[i];
 
+		/* of bursts there may be millions: model/bursts.h */
+		if (!strcmp(s->name, "Bursts"))
+			continue;
 		if (strcmp(s->name, "Tasks") && !s->of_node && !s->of_parts)
 			err = read_grouped(n, s->name, t->rows.name, &t->histograms[i]);
 	}

@@ -5,6 +5,10 @@
 #include <stddef.h>
 #include <string.h>
 
+/* The numbers of struct jp_wait are T_WAIT and those after it. */
+#define WAIT_NUMBERS (sizeof(struct jp_wait) / sizeof(uint64_t))
+_Static_assert(T_WAIT + WAIT_NUMBERS == T_WAIT_END + 1, "T_WAIT");
+
 struct field {
 	size_t offset;
 	enum total total;
@@ -71,6 +75,20 @@ static void add_pmu(const struct jp_pmu *p, struct totals *t)
 	}
 }
 
+static const struct field burst_fields[] = {
+	{offsetof(struct jp_burst_use, burst_ns), T_BURST},
+	{offsetof(struct jp_burst_use, gap_ns), T_GAP},
+	{offsetof(struct jp_burst_use, lost), T_BURST_LOST},
+};
+
+void counters__add_wait(struct totals *t, const struct jp_wait *w)
+{
+	const uint64_t *v = (const uint64_t *)w;
+
+	for (size_t i = 0; i < WAIT_NUMBERS; i++)
+		t->v[T_WAIT + i] += v[i];
+}
+
 static void add_samples(const struct jp_samples *s, struct totals *t)
 {
 	for (int i = 0; s && i < JP_MODULES; i++) {
@@ -82,18 +100,51 @@ static void add_samples(const struct jp_samples *s, struct totals *t)
 
 void counters__add(const struct kern *k, uint32_t slot, struct totals *t)
 {
-	const uint64_t *wait = (const uint64_t *)kern__wait(k, slot);
-	unsigned cpu, i;
+	const struct jp_wait *wait = kern__wait(k, slot);
+	unsigned cpu;
 
-	for (i = 0; wait && i < sizeof(struct jp_wait) / sizeof(*wait); i++)
-		t->v[T_WAIT + i] += wait[i];
+	if (wait)
+		counters__add_wait(t, wait);
 	add_samples(kern__samples(k, slot), t);
 	for (cpu = 0; cpu < kern__ncpus(k); cpu++) {
 		ADD_FIELDS(kern__blk(k, cpu, slot), blk_fields, t);
 		ADD_FIELDS(kern__net(k, cpu, slot), net_fields, t);
 		ADD_FIELDS(kern__files(k, cpu, slot), files_fields, t);
+		ADD_FIELDS(kern__burst_use(k, cpu, slot), burst_fields, t);
 		add_pmu(kern__pmu(k, cpu, slot), t);
 	}
+}
+
+/* A wait that is just being added is in some of the numbers only. */
+#define TRIES 64
+
+static uint64_t read_delay(const struct jp_sched *s, const struct jp_culprits *c,
+			   uint64_t by[JP_CULPRITS])
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < JP_CULPRITS; i++) {
+		by[i] = __atomic_load_n(&c->ns[i], __ATOMIC_ACQUIRE);
+		sum += by[i];
+	}
+	return __atomic_load_n(&s->run_delay_ns, __ATOMIC_ACQUIRE) - sum;
+}
+
+uint64_t counters__delay(const struct kern *k, unsigned cpu, uint32_t slot, struct totals *t)
+{
+	const struct jp_culprits *c = kern__culprits(k, cpu, slot);
+	const struct jp_sched *s = kern__sched(k, cpu, slot);
+	uint64_t by[JP_CULPRITS], delay = 0;
+
+	if (!c)
+		return s->run_delay_ns;
+	for (int i = 0; i < TRIES && read_delay(s, c, by); i++)
+		;
+	for (int i = 0; i < JP_CULPRITS; i++) {
+		t->v[T_CULPRITS + i] += by[i];
+		delay += by[i];
+	}
+	return delay;
 }
 
 void counters__hist(const struct kern *k, enum hist h, uint32_t slot, uint64_t out[HIST_CELLS])
@@ -104,6 +155,14 @@ void counters__hist(const struct kern *k, enum hist h, uint32_t slot, uint64_t o
 	memset(out, 0, HIST_CELLS * sizeof(*out));
 	if (h == HIST_BLK && kern__blk_lat(k, slot))
 		memcpy(out, kern__blk_lat(k, slot), sizeof(struct jp_blk_lat));
+	for (cpu = 0; h == HIST_BURST && cpu < kern__ncpus(k); cpu++) {
+		const struct jp_burst_use *u = kern__burst_use(k, cpu, slot);
+
+		for (b = 0; u && b < JP_LAT_BUCKETS; b++) {
+			out[b] += u->burst[b];
+			out[JP_LAT_BUCKETS + b] += u->gap[b];
+		}
+	}
 	for (cpu = 0; h == HIST_RUN && cpu < kern__ncpus(k); cpu++) {
 		const struct jp_lat *l = kern__lat(k, cpu, slot);
 

@@ -91,7 +91,7 @@ static uint64_t own_ns(const struct row_context *c, const uint64_t *v)
 static bool is_unknown(const struct row_context *c, const struct column *col)
 {
 	unsigned own = FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_LATENCY | FAM_WAIT |
-		       FAM_SAMPLE;
+		       FAM_CULPRIT | FAM_SAMPLE | FAM_BURST;
 
 	if ((col->family & own) && !(col->family & c->families))
 		return true;

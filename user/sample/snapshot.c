@@ -75,7 +75,7 @@ static void add_sched(struct snapshot *s, uint32_t slot, struct totals *t)
 		uint64_t runtime = c->runtime_ns, ran = runtime - *last;
 
 		t->v[T_RUNTIME] += runtime;
-		t->v[T_RUN_DELAY] += c->run_delay_ns;
+		t->v[T_RUN_DELAY] += counters__delay(s->k, cpu, slot, t);
 		t->v[T_NVCSW] += c->nvcsw;
 		t->v[T_NIVCSW] += c->nivcsw;
 		t->v[T_MIGRATIONS] += c->migrations;

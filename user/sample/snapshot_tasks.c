@@ -79,6 +79,8 @@ static void add_task(struct snapshot *s, const struct jp_task_rec *r)
 		/* a switch while the record was made can leave a difference below zero */
 		t->v[T_RUNTIME] += snapshot_positive(r->runtime_ns);
 		t->v[T_RUN_DELAY] += snapshot_positive(r->run_delay_ns);
+		for (int i = 0; i < JP_CULPRITS; i++)
+			t->v[T_CULPRITS + i] += r->culprits.ns[i];
 		t->v[T_NVCSW] += snapshot_positive(r->nvcsw);
 		t->v[T_NIVCSW] += snapshot_positive(r->nivcsw);
 		t->v[T_MIGRATIONS] += snapshot_positive(r->migrations);

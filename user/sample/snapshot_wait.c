@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The time budget in a snapshot: what threads have accounted for, and what they have done since. */
+#include "sample/counters.h"
 #include "sample/snapshot_internal.h"
-
-/* The numbers of struct jp_wait are T_WAIT and those after it. */
-#define WAIT_NUMBERS (sizeof(struct jp_wait) / sizeof(uint64_t))
-_Static_assert(T_WAIT + WAIT_NUMBERS == T_WAIT_END + 1, "T_WAIT");
-
-static void add_account(uint64_t *v, const struct jp_wait *w)
-{
-	const uint64_t *n = (const uint64_t *)w;
-
-	for (size_t i = 0; i < WAIT_NUMBERS; i++)
-		v[T_WAIT + i] += n[i];
-}
 
 /* How much of [from, to] lies in [lo, hi]. */
 static uint64_t overlap(uint64_t from, uint64_t to, uint64_t lo, uint64_t hi)
@@ -77,7 +66,7 @@ void snapshot_add_wait(struct snapshot *s, const struct jp_task_rec *r)
 	if (!r->pid) /* a second record of a task that moves: what it left behind */
 		return;
 	if (was)
-		add_account(was, &r->wait);
+		counters__add_wait(&s->now[r->wait_slot], &r->wait);
 	if (!o->out || end <= o->out)
 		return;
 	span = span_of(o);

@@ -47,6 +47,25 @@ void totals__split(struct totals *now, const struct totals *prev)
 	now->v[T_UTIME] = run - system;
 }
 
+/* The classes of a wait add up to it, and do not drop: what was said of an open wait may be put in
+ * another class when the wait ends. */
+static void settle_culprits(uint64_t *now, const uint64_t *prev)
+{
+	uint64_t sum = 0, over, part;
+
+	for (int i = T_BY_SLOT; i <= T_BY_UNKNOWN; i++)
+		sum += now[i];
+	if (sum < now[T_RUN_DELAY])
+		now[T_BY_UNKNOWN] += now[T_RUN_DELAY] - sum;
+	over = sum > now[T_RUN_DELAY] ? sum - now[T_RUN_DELAY] : 0;
+	for (int i = T_BY_UNKNOWN; over && i >= T_BY_SLOT; i--) {
+		part = now[i] - prev[i] < over ? now[i] - prev[i] : over;
+		now[i] -= part;
+		over -= part;
+	}
+	now[T_BY_OWN_TASK] = now[T_BY_SLOT] + now[T_BY_TASK];
+}
+
 void totals__clamp(struct totals *now, const struct totals *prev)
 {
 	int i;
@@ -54,5 +73,6 @@ void totals__clamp(struct totals *now, const struct totals *prev)
 	for (i = 0; i < T_COUNTERS; i++)
 		if (now->v[i] < prev->v[i] && i != T_UTIME && i != T_STIME)
 			now->v[i] = prev->v[i];
+	settle_culprits(now->v, prev->v);
 	totals__split(now, prev);
 }

@@ -57,9 +57,22 @@ enum total {
 	T_WAIT_END = T_BLOCKED + JP_CAUSES - 1,
 	T_RUNNING,     /* T_ON_CPU without T_STOLEN */
 	T_THREAD_TIME, /* T_ON_CPU, T_CPU_WAIT and all T_BLOCKED */
+	T_CULPRITS,    /* the numbers of struct jp_culprits: */
+	T_BY_SLOT = T_CULPRITS,
+	T_BY_TASK,
+	T_BY_STEP,
+	T_BY_JOB,
+	T_BY_OTHERS,
+	T_BY_SYSTEM,
+	T_BY_IDLE,
+	T_BY_UNKNOWN,
+	T_BY_OWN_TASK, /* T_BY_SLOT and T_BY_TASK */
 	T_SAMPLES,     /* all of them, and JP_MODULES of them: */
 	T_SAMPLED,
 	T_FOR_MPI = T_SAMPLED + JP_MODULES,
+	T_BURST,       /* run time of bursts that ended */
+	T_GAP,	       /* time blocked between bursts */
+	T_BURST_LOST,  /* long bursts that the ring had no room for */
 	T_PMU_READS,   /* readings or samples */
 	T_PMU_ENABLED, /* ns the events were wanted */
 	T_PMU,	       /* JP_PMU_EVENTS of them: counts while on the hardware */
@@ -101,10 +114,21 @@ enum total {
 
 /* Histograms of a slot: counts since it began. */
 enum hist {
-	HIST_RUN, /* JP_LAT_BUCKETS: waits for a CPU */
-	HIST_BLK, /* twice as many: all requests, then writes */
+	HIST_RUN,   /* JP_LAT_BUCKETS: waits for a CPU */
+	HIST_BLK,   /* twice as many: all requests, then writes */
+	HIST_BURST, /* as many: bursts, then gaps */
 };
 #define HIST_CELLS (2 * JP_LAT_BUCKETS)
+
+/* A burst (daemon/record/step_bursts.c). */
+enum burst_value {
+	BURST_THREAD,
+	BURST_RANK,
+	BURST_DURATION,
+	BURST_ON_CPU,
+	BURST_RUN_TIME,
+	BURST_GAP
+};
 
 /* Values in the files of a step's cgroup (sensor/node/cgroup.h). Bytes and seconds. */
 enum cg_value {

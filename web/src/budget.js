@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Where the time went: a bar of the job, a row per task or node on the same scale, and the numbers.
+// Where the time went: a bar of the job, a row per task or node on the same scale, and the numbers; of the cores, and
+// of the threads.
 import { canvas, colour, el, fits, name, section, soft, table, widthOf } from './dom.js';
-import { cores, count, plural, share, time } from './format.js';
+import { cores, count, number, plural, share, time } from './format.js';
 import { onArrows } from './pointer.js';
-import { statesOf } from './states.js';
+import { ofThreads, statesOf } from './states.js';
 
 const LABELS = 14; // names beside rows, at most
 const SIDE = 5; // pixels beside a text in a bar
@@ -69,7 +70,7 @@ export function labels(rows, lay, height) {
 	return box;
 }
 
-function strip(rows, states, view, chosen, pick, height) {
+function strip(rows, b, view, chosen, pick, height) {
 	const lay = layout(rows, height, 4);
 	const c = canvas(`A bar per ${rows.of}, with the states and the order of the bar of the job`, (g, w, h) => {
 		const hot = chosen(), k = h / height;
@@ -79,8 +80,8 @@ function strip(rows, states, view, chosen, pick, height) {
 			let x = 0;
 
 			g.globalAlpha = hot && !hot.has(i) ? 0.3 : 1;
-			states.forEach((s, n) => {
-				const v = (rows.shares[n][i] ?? 0) * w;
+			b.states.forEach((s, n) => {
+				const v = (b.rows[n][i] ?? 0) * w;
 
 				g.fillStyle = colour(s.colour);
 				g.fillRect(x, top, v, Math.max(1, bottom - top - (lay.each > 6 ? 1 : 0)));
@@ -102,10 +103,10 @@ function strip(rows, states, view, chosen, pick, height) {
 	return [labels(rows, lay, height), box];
 }
 
-function key(shares, states, all) {
+function key({ shares, states, all, unit }) {
 	return el('table', { class: 'key' },
 		el('thead', {}, el('tr', {}, el('th', {}, el('span', { class: 'sr' }, 'state')), el('th', { scope: 'col' }, '%'),
-			el('th', { scope: 'col' }, all >= 3600 ? 'core-h' : 'core-s'))),
+			el('th', { scope: 'col' }, `${unit}${all >= 3600 ? 'h' : 's'}`))),
 		el('tbody', {}, shares.map((s, i) => el('tr', { title: states[i].about },
 			el('th', { scope: 'row' }, el('span', { class: `sw b${states[i].colour.slice(3)}` }), s.name),
 			el('td', { 'data-share': s.name }, (100 * s.share).toFixed(1)),
@@ -118,36 +119,86 @@ function hours(v, all) {
 	return n < 99.95 ? n.toFixed(1) : count(n);
 }
 
-function behind(rows, states) {
-	return table(`Table: each ${rows.group > 1 ? 'group of nodes' : rows.of}`, [rows.of, ...states.map((s) => `${s.name} %`)],
+function behind(rows, b) {
+	return table(`Table: each ${rows.group > 1 ? 'group of nodes' : rows.of}`, [rows.of, ...b.shares.map((s) => `${s.name} %`)],
 		() => rows.name.map((n, i) => [el('span', {}, name(n, 40), rows.node[i] ? soft(' ', name(rows.node[i], 40)) : ''),
-			...states.map((_, k) => (rows.shares[k][i] === null ? '?' : (100 * rows.shares[k][i]).toFixed(1)))]),
-		'Source: CPUTime, UserTime, SystemTime, RunDelay, OffCPUDisk, of the whole job; shares of the row\u2019s part of the cores.');
+			...b.rows.map((v) => (v[i] === null ? '?' : (100 * v[i]).toFixed(1)))]), b.source);
+}
+
+const ticks = (text) => el('div', { class: 'pct' }, [0, 25, 50, 100].map((p) => {
+	const s = el('span', {}, p === 100 ? `100 % of ${text}` : p);
+
+	s.style.left = `${p}%`;
+	return s;
+}));
+
+// b: shares, states and source; rows[state][row]; all and unit of the time; what 100 % is (whole), and a note on the rows.
+function bars(rows, b, view, chosen, pick) {
+	const many = rows.n > 1, per = rows.group > 1 ? `${rows.group} nodes` : `a ${rows.of}`;
+	const grid = el('div', { class: 'went' }, el('span', { class: 'jl' }, 'job'), jobBar(b.shares, b.states));
+
+	if (many)
+		grid.append(...strip(rows, b, view, chosen, pick, Math.min(196, Math.max(40, rows.n * 14))));
+	grid.append(ticks(b.whole));
+	grid.append(el('div', { class: 'side' }, key(b),
+		many ? el('p', { class: 'soft' }, `Thick bar: the job. Thin rows: each is ${per}`, el('span', { class: 'screen' }, '; click one, or press Up and Down, to follow it'), `.${b.note}`) : ''));
+	if (many)
+		grid.append(behind(rows, b));
+	return grid;
 }
 
 // pick(row): what a click on a row does
 export function budget(report, view, chosen, pick) {
-	const { shares, core_s: all } = report.time_budget, f = report.facts, rows = report.page.rows, states = statesOf(shares);
+	const { shares, core_s: all } = report.time_budget, f = report.facts, { rows } = report.page;
 
 	if (!shares.length)
 		return section('went', 'Where the time went', '', el('p', { class: 'none' }, 'It is not known: the profile has no CPU time, or the number of cores is not known.'));
 	const about = `${plural(f.cores, 'core')} \u00d7 ${time(f.wall_s)} = ${cores(f.core_s)}`;
-	const many = rows.n > 1, per = rows.group > 1 ? `${rows.group} nodes` : `a ${rows.of}`;
 	// A row's waiting is all of it; of the job it is what its own idle cores could have taken.
-	const waits = rows.of === 'task' && shares.find((s) => s.name === 'other programs')?.share > 0.01 ? ' They wait for cores of other programs, too.' : '';
-	const grid = el('div', { class: 'went' }, el('span', { class: 'jl' }, 'job'), jobBar(shares, states));
+	const note = rows.of === 'task' && shares.find((s) => s.name === 'other programs')?.share > 0.01 ? ' They wait for cores of other programs, too.' : '';
 
-	if (many)
-		grid.append(...strip(rows, states, view, chosen, pick, Math.min(196, Math.max(40, rows.n * 14))));
-	grid.append(el('div', { class: 'pct' }, [0, 25, 50, 100].map((p) => {
-		const s = el('span', {}, p === 100 ? '100 % of the time' : p);
+	return section('went', 'Where the time went', about, bars(rows, { shares, states: statesOf(shares), rows: rows.shares, all, unit: 'core-', whole: 'the time', note,
+		source: 'Source: CPUTime, UserTime, SystemTime, RunDelay, OffCPUDisk, of the whole job; shares of the row\u2019s part of the cores.' }, view, chosen, pick));
+}
 
-		s.style.left = `${p}%`;
-		return s;
-	})));
-	grid.append(el('div', { class: 'side' }, key(shares, states, all),
-		many ? el('p', { class: 'soft' }, `Thick bar: the job. Thin rows: each is ${per}`, el('span', { class: 'screen' }, '; click one, or press Up and Down, to follow it'), `.${waits}`) : ''));
-	if (many)
-		grid.append(behind(rows, states));
-	return section('went', 'Where the time went', about, grid);
+const LEAST = 0.01; // of the job: causes with less are one, as long as no row has LEAST_ROW of it
+const LEAST_ROW = 0.1;
+
+// The parts of the threads' time that are shown, of the job and of its rows alike.
+export function shown(shares, rows) {
+	const out = { shares: [], rows: [] }, put = (s, row) => {
+		out.shares.push(s);
+		out.rows.push(row);
+	};
+	const other = { kind: 'blocked', name: 'other', share: 0 }, others = [];
+
+	shares.forEach((s, i) => {
+		const row = rows[i] ?? [], isSmall = s.share < LEAST && !row.some((v) => v >= LEAST_ROW);
+
+		if (s.share === null || (s.kind !== 'run' && s.kind !== 'blocked' && s.kind !== 'wait' && !s.share && !row.some((v) => v)))
+			return;
+		if (s.kind !== 'blocked' || (!isSmall && s.name !== other.name)) {
+			put(s, row);
+			return;
+		}
+		other.share += s.share;
+		row.forEach((v, k) => {
+			others[k] = (others[k] ?? 0) + (v ?? 0);
+		});
+	});
+	if (other.share > 0)
+		put(other, others);
+	return out;
+}
+
+export function threads(report, view, chosen, pick) {
+	const { shares: all, thread_s: s } = report.thread_budget ?? {}, { rows } = report.page;
+
+	if (!all?.length)
+		return null;
+	const { shares, rows: of } = shown(all, rows.thread_shares ?? []);
+	const b = { shares, states: ofThreads(shares), rows: of, all: s, unit: 'thread-', whole: 'the threads\u2019 time', note: '',
+		source: 'Source: TimeBudget, or RankBudget of ranks; own code and kernel as UserTime and SystemTime are to each other.' };
+
+	return section('threads', 'What threads did', `all threads together lived ${s >= 3600 ? `${number(s / 3600)} hours` : time(s)}`, bars(of.length && of[0].length ? rows : { ...rows, n: 0 }, b, view, chosen, pick));
 }

@@ -7,6 +7,8 @@ import { paper } from './paper.js';
 
 const NOTHING = 1e-6; // of the time of A: rounding
 const RARE = ['cores', 'unknown', 'tail']; // only of the few runs that have them
+const CAUSES = ['quota', 'net_fs', 'kernel', 'futex', 'pipe', 'socket', 'poll', 'sleep', 'child', 'signal']; // of other waiting
+const CAUSE_LEAST = 1e-3; // of the time of A: what a cause has to have to be named
 
 const QUANTITIES = { instructions: mega, 1: number, Hz: (v) => `${mega(v)}Hz`, cores: number, CPUs: (v) => `${number(v)} busy`, s: (v) => time(v === null ? null : Math.max(0, v)) };
 
@@ -20,10 +22,16 @@ function percent(v) {
 
 const change = (s, c) => signed(Math.abs(s) < NOTHING * c.a.wall_s ? 0 : s);
 
-const isShown = (t) => t.part_of === null && !(RARE.includes(t.id) && !t.s && !(t.id === 'tail' && t.a > 0));
+const isSmall = (t, wall) => CAUSES.includes(t.id) && Math.max(t.a, t.b) < CAUSE_LEAST * wall;
+
+const isShown = (t, wall) => t.part_of === null && !(RARE.includes(t.id) && !t.s && !(t.id === 'tail' && t.a > 0)) && !isSmall(t, wall);
+
+// Causes that are not known are one row.
+const isListed = (t, wall) => isShown(t, wall) || (t.part_of !== null && !CAUSES.slice(1).includes(t.id));
+const nameOf = (t) => (t.part_of !== null && t.id === CAUSES[0] ? 'causes' : t.name);
 
 // Where each term begins and ends on the way from A (0) to B.
-export function steps(terms) {
+export function steps(terms, wall) {
 	let at = 0;
 
 	return terms.map((t) => {
@@ -31,7 +39,7 @@ export function steps(terms) {
 
 		at += t.s ?? 0;
 		return { term: t, from, to: at };
-	}).filter(({ term }) => isShown(term));
+	}).filter(({ term }) => isShown(term, wall));
 }
 
 const title = (r) => (r.job ? `job ${r.job}` : 'a job');
@@ -66,7 +74,7 @@ function line(label, value, place, from, to, more = {}) {
 }
 
 function waterfall(c) {
-	const rows = steps(c.terms), place = scale(rows, c);
+	const rows = steps(c.terms, c.a.wall_s), place = scale(rows, c);
 	const box = el('div', { class: 'wf', role: 'img', 'aria-label': `From the ${time(c.a.wall_s)} of A to the ${time(c.b.wall_s)} of B; the table below has the terms` },
 		line('A', time(c.a.wall_s), place, 0, 0, { class: 'wl end' }),
 		rows.map(({ term: t, from, to }) => line([t.usual?.unusual ? el('b', { class: 'bad' }, '! ') : '', t.name], change(t.s, c), place, from, to, { 'data-term': t.id, class: t.id === c.cause ? 'wl cause' : 'wl' })),
@@ -85,15 +93,15 @@ function usual(t, isJudged) {
 
 function terms(c) {
 	const judged = c.baseline.is_judged, names = Object.fromEntries(c.terms.map((t) => [t.id, t.name])), columns = judged ? 7 : 5;
-	const row = (t) => el('tr', { 'data-row': t.id }, el('th', { scope: 'row' }, t.name),
-		isShown(t) ? [el('td', { 'data-value': `${t.id} s` }, change(t.s, c)), el('td', { 'data-value': `${t.id} share` }, percent(t.share)),
+	const row = (t) => el('tr', { 'data-row': t.id }, el('th', { scope: 'row' }, nameOf(t)),
+		isShown(t, c.a.wall_s) ? [el('td', { 'data-value': `${t.id} s` }, change(t.s, c)), el('td', { 'data-value': `${t.id} share` }, percent(t.share)),
 			el('td', { 'data-value': `${t.id} a` }, quantity(t, t.a)), el('td', { 'data-value': `${t.id} b` }, quantity(t, t.b)), usual(t, judged)]
 			: el('td', { colspan: columns - 1, class: 'say soft' }, `part of ${names[t.part_of]}${t.reason ? `: ${t.reason}` : ''}`));
 
 	return section('terms', 'The terms', judged ? `usual: of ${plural(c.baseline.runs, 'earlier run')}, as ln(T\u2082/T\u2081)` : '',
 		el('div', { class: 'wide', tabindex: 0, role: 'region', 'aria-label': 'Table: the terms' }, el('table', { class: 'rk tm' },
 			el('thead', {}, el('tr', {}, el('td'), ['change', 'of A', 'A', 'B', ...(judged ? ['usual', ''] : [])].map((h) => (h ? el('th', { scope: 'col' }, h) : el('td'))))),
-			el('tbody', {}, c.terms.filter((t) => isShown(t) || t.part_of !== null).map(row),
+			el('tbody', {}, c.terms.filter((t) => isListed(t, c.a.wall_s)).map(row),
 				el('tr', {}, el('th', { scope: 'row' }, el('b', {}, 'all')), el('td', { 'data-value': 'all s' }, el('b', {}, signed(c.s))), el('td', {}, percent(c.s / c.a.wall_s)),
 					el('td', { 'data-value': 'all a' }, time(c.a.wall_s)), el('td', { 'data-value': 'all b' }, time(c.b.wall_s)), judged ? [el('td'), el('td')] : '')))));
 }

@@ -2,6 +2,7 @@
 // One template for all pages: what the JSON in it has says which page it is.
 import { compare } from './compare.js';
 import { el } from './dom.js';
+import { flame } from './flame.js';
 import { plot } from './plot.js';
 import { report } from './report.js';
 
@@ -12,5 +13,5 @@ if (!text.trim().startsWith('{')) {
 } else {
 	const data = JSON.parse(text);
 
-	window.jobprof = (data.terms ? compare : data.curves ? plot : report)(data);
+	window.jobprof = (data.terms ? compare : data.curves ? plot : data.flame ? flame : report)(data);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 // The page of `jobprof report --html`: puts its parts in order.
-import { budget } from './budget.js';
+import { budget, threads } from './budget.js';
 import { Clock } from './clock.js';
 import { read, rowsOf } from './data.js';
 import { el } from './dom.js';
@@ -32,6 +32,11 @@ function chooser(report, view) {
 		return { rows: (f && of[view.finding]) ?? null, text: f?.where ?? '', class: f?.severity ?? '', colour: SEVERITY_COLOURS[f?.severity] ?? '--focus' };
 	};
 }
+
+const low = (part) => {
+	part?.classList.add('low');
+	return part;
+};
 
 const column = (...parts) => el('div', {}, parts);
 
@@ -113,12 +118,12 @@ function build(report) {
 	const gpuMap = heat(gpus, 'gpus', view, clock, () => (/^GPU/.test(report.findings[view.finding]?.where ?? '') ? ofGpus[view.finding] : null)), who = spread(report, view);
 	const main = el('main', {},
 		el('div', { class: 'top' }, findings(report, view, clock), budget(report, view, chosen, pick)),
-		given(report), time.part, who?.part, map?.part, gpuMap?.part, more?.part,
+		given(report), time.part, low(threads(report, view, chosen, pick)), who?.part, map?.part, gpuMap?.part, more?.part,
 		pair(histogram('run-latency', 'Waits for a CPU', report.page.run_latency, 'waits', 'Source: RunLatency, counted at each switch.'),
 			histogram('blk-latency', 'Disk requests', report.page.blk_latency, 'requests', 'Source: BlkLatency, counted at each request.')),
 		pair(io(report)), phases(report, view, clock), pair(programs(report)), pair(column(energy(report), missing(report)), column(statistics(report), method(report, clock))));
 
-	more?.part.classList.add('low');
+	low(more?.part);
 	document.title = plain(`${title(report)}: jobprof report`).slice(0, 200);
 	document.body.append(head(report, clock), main, foot(report), tell(view, clock, hot));
 	time.start();

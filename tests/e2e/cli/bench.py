@@ -15,7 +15,8 @@ from lib import ROOT, Failed, is_equal, is_true, need_bpf, os, run_tests
 
 PLACES = ("one slot", "two slots", "no step")
 PEERS = ("runqlat", "cpudist", "bpftrace")
-OWN = ("empty program", "jobprof sched", "jobprof sched, latency", "jobprof sched, wait", "jobprof sched, sample", "jobprof all but perf")
+OWN = ("empty program", "jobprof sched", "jobprof sched, latency", "jobprof sched, wait", "jobprof sched, wait, culprit",
+       "jobprof sched, sample", "jobprof sched, stack", "jobprof sched, burst", "jobprof all but perf")
 NEEDED = [("switch", "bare switch, " + p) for p in PLACES]
 NEEDED += [("switch", "%s, %s" % (name, p)) for name in OWN for p in PLACES]
 NEEDED += [("programs", "jp_sched_switch, sched, a profiled task"),

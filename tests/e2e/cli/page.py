@@ -60,6 +60,7 @@ def sick():
     j.put(ReadMB=0.0, WriteMB=numpy.where(numpy.arange(16) == 0, 40.0, 0.0)[:, None] * ((j.t // 600) % 2 == 1) * (j.t < 5400))
     j.put(ReadCalls=0.0, WriteCalls=1.0 * (j.t < 5400))
     j.put(NetTxMB=3.0, NetRxMB=2.0)
+    j.budget(Futex=0.7, Socket=0.28, Pipe=0.01, Sleep=0.005, Other=0.005)
     return j
 
 
@@ -96,7 +97,12 @@ def numbers_of(path, report):
         "[data-given=time] .share": [facts["job_elapsed_s"] / facts["limit_s"], 0.005],
     }
     for name, share in shares.items():
-        out["[data-share='%s']" % name] = [100 * share, 0.051]
+        out["#went [data-share='%s']" % name] = [100 * share, 0.051]
+    lived = rows_of(path, "TimeBudget", "ThreadTime").sum()
+    for name, column in (("futex", "BlockedFutex"), ("socket", "BlockedSocket"), ("wait for CPU", "CPUWait")):
+        out["#threads [data-share='%s']" % name] = [100 * rows_of(path, "TimeBudget", column).sum() / lived, 0.051]
+    small = sum(rows_of(path, "TimeBudget", "Blocked" + c).sum() for c in ("Pipe", "Sleep", "Other", "Disk"))
+    out["#threads [data-share='other']"] = [100 * small / lived, 0.051]
     return out
 
 
@@ -130,11 +136,11 @@ def cases_of(folder):
         cases.append({"name": name, **more})
         return path
 
-    path = add("sick", sick(), sections=["findings", "went", "time", "spread", "heat", "more", "io", "energy", "missing", "method", "run-latency"])
+    path = add("sick", sick(), sections=["findings", "went", "threads", "time", "spread", "heat", "more", "io", "energy", "missing", "method", "run-latency"])
     with open(os.path.join(folder, "sick.json")) as f:
         cases[0]["numbers"] = numbers_of(path, json.load(f))
     healthy = Job(nodes=1, tasks=1, cores=4, wall=1800)
-    add("healthy", healthy, sections=["findings", "went", "time", "heat"], without=["spread", "gpus"])
+    add("healthy", healthy, sections=["findings", "went", "time", "heat"], without=["spread", "gpus", "threads"])
     path = add("short", short(), sections=["heat", "run-latency"])
     page(folder, "judged", path, "--short")
     cases.append({"name": "judged"})
@@ -143,10 +149,10 @@ def cases_of(folder):
     add("gpu", gpu, sections=["gpus"])
     for family in FAMILIES:
         less = sick()
-        less.without = {"FILES", family}
+        less.without = {"FILES", "WAIT", family}
         add("no " + family, less, without=ABSENT.get(family, []))
     nothing = sick()
-    nothing.without = set(FAMILIES) - {"SCHED"}
+    nothing.without = set(FAMILIES) - {"SCHED"} | {"WAIT"}
     add("only SCHED", nothing, without=["energy", "blk-latency"])
     hostile = sick()
     hostile.attrs.update(user=STRANGE, job_name=STRANGE + "x" * 10000, partition=MARKUP, account="\x1b[31m\x07")

@@ -61,6 +61,14 @@ def stacked(idle, often=1.0):
     return d
 
 
+def waited(facts, **shares):
+    """Of all waits of these facts, so much was for each; the rest for its own tasks."""
+    kinds = ("own_task", "own_step", "own_job", "other_jobs", "system", "idle", "unknown")
+    own = 1 - sum(shares.values())
+    return both(facts, {"job.waited_%s_s" % k: facts["job.wait_s"] * (own if k == "own_task" else shares.get(k, 0))
+                        for k in kinds})
+
+
 def one_core(**job):
     """A job of one node; one task with 8 cores uses one of them."""
     f = healthy(nodes=1, cores=8, per_node=1)
@@ -186,6 +194,8 @@ CASES = {
         ("others are not known", False, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": None})),
         ("a command alone", True, both(stacked(0.6), {"job.is_slurm": 0})),
         ("a command bound to a core", True, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": None, "task.cpus_demand": 2})),
+        ("waits for its own tasks", True, waited(both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": None}), system=0.49)),
+        ("waits for others", False, waited(stacked(0.6), other_jobs=0.51)),
         ("a neighbour on its core", False, both(stacked(0.6), {"job.is_slurm": 0, "job.others_s": None, "task.cpus_demand": 1})),
     ],
     "cpu.throttled": [
@@ -203,6 +213,9 @@ CASES = {
         ("near miss: time", False, rare(0.019)),
         ("whole nodes", False, both(waiting(0.1, 0.98, 0.88), {"job.is_exclusive": 1})),
         ("stacked", False, stacked(0.1)),
+        ("other jobs had the CPU", True, waited(waiting(0.2, 1.5, 0.8), other_jobs=0.4, system=0.11)),
+        ("near miss: the CPU was others'", False, waited(waiting(0.2, 1.5, 0.8), other_jobs=0.3, system=0.19)),
+        ("its own tasks had it", False, waited(both(waiting(0.2, 1.5, 0.8), {"job.others_s": 0.11 * CORE_S}), system=0.4)),
     ],
     "cpu.slow_clock": [
         ("a hot node", True, {"node.clock_mhz": at({2}, 1900, 2800), "node.clock_slow": at({2}, 0.9, 0),

@@ -5,6 +5,7 @@ judge them; what cannot be compared is refused in one line."""
 
 import json
 import os
+import re
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
@@ -17,6 +18,8 @@ from lib import *
 GOLDEN = os.path.join(ROOT, "tests/data/golden")
 LONG, LONGER = 7200.0, 7920.0  # s: runs of the two
 TERMS = ("work", "ipc", "clock", "cores", "balance", "wait", "disk", "blocked", "tail", "unknown")
+CAUSES = {"quota": "Throttled", "net_fs": "BlockedNetFS", **{c: "Blocked" + c.capitalize() for c in
+          ("kernel", "futex", "pipe", "socket", "poll", "sleep", "child", "signal")}}
 
 
 def compare(*args):
@@ -193,12 +196,12 @@ def each_term():
         r = as_json(a, b)
         got, (want, wall_a, wall_b) = terms(r), truth(a, b)
         is_equal("compare: %s is named" % term, r["cause"], term)
-        is_near("compare: %s: terms add up to the difference" % term, sum(got.values()), wall_b - wall_a, 0, 1e-9 * wall_a)
-        is_near("compare: %s: logarithms add up" % term, sum(terms(r, "ln").values()), numpy.log(wall_b / wall_a), 0, 1e-9)
+        is_near("compare: %s: terms add up to the difference" % term, sum(v or 0 for v in got.values()), wall_b - wall_a, 0, 1e-9 * wall_a)
+        is_near("compare: %s: logarithms add up" % term, sum(v or 0 for v in terms(r, "ln").values()), numpy.log(wall_b / wall_a), 0, 1e-9)
         for t in TERMS:
             is_near("compare: %s: %s as numpy has it" % (term, t), got[t], want[t], 1e-6, 1e-4)
         is_near("compare: %s: it explains the difference" % term, got[term], wall_b - wall_a, 0.12)
-        others = {t: round(s) for t, s in got.items() if t != term and abs(s) > 0.012 * max(wall_a, wall_b)}
+        others = {t: round(s) for t, s in got.items() if t != term and abs(s or 0) > 0.012 * max(wall_a, wall_b)}
         is_equal("compare: %s: all others are near 0" % term, others, {})
         back = terms(as_json(b, a))
         is_true("compare: %s: B and A have the other sign" % term,
@@ -246,13 +249,62 @@ def which_node():
             compare(a, b)[1])
 
 
+# ---- what blocked a run
+
+def blocked_by(path):
+    """Seconds of each cause on the way of a run whose tasks are alike and have one thread: of task 0."""
+    with h5py.File(path) as f:
+        rows = [n["TimeBudget/0"][()] for n in f["Steps/0/Nodes"].values() if "TimeBudget/0" in n][0]
+    return {c: rows[column].sum() for c, column in CAUSES.items()}
+
+
+def causes():
+    """B waits longer, for locks: the terms are the seconds in its tables."""
+    a, b = job("some", 1, wall=LONG), like_a()
+    a.budget(Socket=0.5, Poll=0.3, Other=0.2)
+    b.budget(Socket=0.2, Futex=0.7, Other=0.1)
+    for j in (a, b):
+        j.d["CPUTime"][1:] *= 0.9   # task 0 is the longest in every bin
+        j.put(Threads=1.0)
+    a, b = write("causes-a", a), write("causes-b", b)
+    r = as_json(a, b)
+    got, before, after = terms(r), blocked_by(a), blocked_by(b)
+    is_equal("compare: causes: the lock is named", r["cause"], "futex")
+    is_near("compare: causes: terms add up", sum(v or 0 for v in got.values()), r["s"], 0, 1e-9 * LONG)
+    is_near("compare: causes: logarithms add up", sum(v or 0 for v in terms(r, "ln").values()), r["ln"], 0, 1e-9)
+    for c in CAUSES:
+        is_near("compare: causes: %s is that of the tables" % c, got[c], after[c] - before[c], 1e-3, 0.1)
+    page = compare(a, b)[1]
+    is_true("compare: causes: the page has those that there are", "more waiting for locks of threads (futex)" in " ".join(page.split()) and
+            re.search("^  socket ", page, re.M) and not re.search("^  (pipe|child) ", page, re.M), page)
+    other = like_a()
+    r = as_json(a, write("causes-none", other))
+    is_equal("compare: causes that only A knows are part of other waiting",
+             {t["id"]: t["part_of"] for t in r["terms"] if t["id"] in CAUSES}, dict.fromkeys(CAUSES, "blocked"))
+    is_true("compare: the page says that once", compare(a, write("causes-none", other))[1].count("Causes (futex") == 1, "")
+
+
+def parents():
+    """A thread that waits for a child that sleeps does not halve the sleep."""
+    runs = []
+    for wall in (LONG, LONGER):
+        j = like_a(wall=wall)
+        j.put(Threads=2.0)
+        j.budget(Sleep=0.5, Child=0.5)
+        runs.append(write("parents-%d" % wall, j))
+    got = terms(as_json(*runs))
+    is_near("compare: a child that sleeps: sleep", got["sleep"], LONGER - LONG, 0.15)
+    is_near("compare: a child that sleeps: child", got["child"], 0, 0, 0.05 * (LONGER - LONG))
+
+
 # ---- columns that are missing
 
 def merged():
     r = as_json("-p", GOLDEN, "7.0", "7.1")
     part = {t["id"]: t["part_of"] for t in r["terms"] if t["part_of"]}
     is_equal("compare: Slurm's files have no waiting and no counters, and these steps had no CPU time", part,
-             {"ipc": "work", "clock": "work", "cores": "work", "balance": "work", "wait": "blocked", "disk": "blocked"})
+             {"ipc": "work", "clock": "work", "cores": "work", "balance": "work", "wait": "blocked", "disk": "blocked",
+              **dict.fromkeys(CAUSES, "blocked")})
     is_true("compare: what is part of another term is not 0", all(t["s"] is None for t in r["terms"] if t["part_of"]), "")
     is_near("compare: terms that are left add up", sum(t["s"] or 0 for t in r["terms"]), r["s"], 0, 1e-9)
     page = compare("-p", GOLDEN, "7.0", "7.1")[1]
@@ -281,7 +333,7 @@ def baseline():
     r = as_json("--baseline", d, a, b)
     is_equal("compare: runs of the baseline, and one that is of another size", r["baseline"],
              {"runs": 6, "left_out": 1, "is_judged": True})
-    for t in r["terms"]:
+    for t in (t for t in r["terms"] if t["part_of"] is None):
         values = numpy.array([next(x["ln"] for x in as_json(a, "%s/job_%d.h5" % (d, i))["terms"] if x["id"] == t["id"])
                               for i in range(101, 106)] + [0.0])
         median = numpy.median(values)
@@ -290,12 +342,12 @@ def baseline():
         is_near("compare: MAD of " + t["id"], t["usual"]["mad"], mad, 1e-6, 1e-9)
         if mad > 0:
             is_near("compare: z of " + t["id"], t["usual"]["z"], (t["ln"] - median) / mad, 1e-4, 1e-4)
-    is_equal("compare: the term that is unusual", [t["id"] for t in r["terms"] if t["usual"]["unusual"]], ["wait"])
+    is_equal("compare: the term that is unusual", [t["id"] for t in r["terms"] if t["usual"] and t["usual"]["unusual"]], ["wait"])
     page = compare("--baseline", d, a, b)[1]
     is_true("compare: the page marks it", "Against 6 earlier runs" in page and "! waiting for CPU" in page, page)
     usual = as_json("--baseline", d, a, d + "/job_103.h5")
     is_equal("compare: a run as all others has nothing unusual",
-             [t["id"] for t in usual["terms"] if t["usual"]["unusual"]], [])
+             [t["id"] for t in usual["terms"] if t["usual"] and t["usual"]["unusual"]], [])
     is_equal("compare: B is not in its own baseline", usual["baseline"]["runs"], 5)
     os.symlink(".", d + "/latest")
     shutil.copyfile(d + "/job_103.h5", d + "/a copy.h5")
@@ -307,7 +359,7 @@ def baseline():
             h5py.is_hdf5(d + "/job_103.h5"), err)
     few = as_json("-p", d, "--baseline", "101,102", "--baseline", "103", "100", "104")
     is_equal("compare: three runs judge nothing", few["baseline"], {"runs": 3, "left_out": 0, "is_judged": False})
-    is_equal("compare: three runs: no term is called usual", {t["usual"]["unusual"] for t in few["terms"]}, {None})
+    is_equal("compare: three runs: no term is called usual", {t["usual"]["unusual"] for t in few["terms"] if t["usual"]}, {None})
     is_true("compare: three runs: the page says so", "Two runs only" in
             compare("-p", d, "--baseline", "101,102,103", "100", "104")[1], "")
     is_true("compare: no baseline: the page says so", "Two runs only" in compare(a, b)[1], "")
@@ -411,7 +463,7 @@ def real_programs():
     for term, script, neighbour in (
             ("work", "sleep 0.3; " + LOOP % 1500000, False),
             ("wait", "sleep 0.3; " + LOOP % 300000, True),
-            ("blocked", "sleep 2.3; " + LOOP % 300000, False),
+            ("sleep", "sleep 2.3; " + LOOP % 300000, False),
             ("disk", "sleep 0.3; " + LOOP % 300000 + "dd if=/dev/zero of=%(dir)s/w bs=4k count=8000 "
              "oflag=dsync 2>/dev/null; rm %(dir)s/w", False)):
         r = attempt(term, script, neighbour)
@@ -419,4 +471,4 @@ def real_programs():
         is_near("compare: real programs: %s: the terms add up" % term, sum(t["s"] or 0 for t in r["terms"]), r["s"], 0, 1e-9)
 
 
-run_tests([each_term, threads, never_parallel, which_node, merged, baseline, refused, hostile, strange, real_programs])
+run_tests([each_term, threads, never_parallel, which_node, causes, parents, merged, baseline, refused, hostile, strange, real_programs])

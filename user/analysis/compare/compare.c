@@ -30,13 +30,30 @@ static double busy_cpus(const struct compare_run *r)
 	return r->cpu_s / r->path_cpu_s;
 }
 
-static double blocked_s(const struct compare_run *r)
+/* A part of the path that is a term where both runs know it. */
+static double part_s(const struct compare_run *r, enum compare_term term)
+{
+	return term == TERM_WAIT   ? r->path_wait_s
+	       : term == TERM_DISK ? r->path_disk_s
+	       : term == TERM_TAIL ? r->tail_s
+				   : r->path_cause_s[term - TERM_QUOTA];
+}
+
+static bool is_part(enum compare_term term)
+{
+	return term == TERM_WAIT || term == TERM_DISK || term == TERM_TAIL ||
+	       compare_term__is_cause(term);
+}
+
+/* What is left without the parts that both know. */
+static double blocked_s(const struct compare_run *r, const struct comparison *c)
 {
 	double s = r->wall_s - r->path_cpu_s - r->unknown_s;
 
-	s -= isnan(r->path_wait_s) ? 0 : r->path_wait_s;
-	s -= isnan(r->path_disk_s) ? 0 : r->path_disk_s;
-	return s - (isnan(r->tail_s) ? 0 : r->tail_s);
+	for (int i = 0; i < N_TERMS; i++)
+		if (is_part(i) && c->change[i].is_in == (enum compare_term)i)
+			s -= part_s(r, i);
+	return s;
 }
 
 /* Seconds: what is not known of one run is not known of the change, and is part of the other. */
@@ -119,29 +136,20 @@ static enum compare_term cause_of(const struct comparison *c, double wall_s)
 
 void compare__of(struct comparison *out, const struct compare_run *a, const struct compare_run *b)
 {
-	const struct {
-		enum compare_term term;
-		double a, b;
-	} waits[] = {
-		{TERM_WAIT, a->path_wait_s, b->path_wait_s},
-		{TERM_DISK, a->path_disk_s, b->path_disk_s},
-		{TERM_TAIL, a->tail_s, b->tail_s},
-	};
-	double mean = log_mean(a->wall_s, b->wall_s), blocked[] = {blocked_s(a), blocked_s(b)};
+	double mean = log_mean(a->wall_s, b->wall_s);
 
 	*out = (struct comparison){.s = b->wall_s - a->wall_s, .ln = log(b->wall_s / a->wall_s)};
 	for (int i = 0; i < N_TERMS; i++)
 		out->change[i] = (struct compare_change){0, 0, NAN, NAN, i};
 	put_cpu(out, a, b);
-	for (size_t i = 0; i < sizeof(waits) / sizeof(*waits); i++) {
-		put_seconds(out, waits[i].term, waits[i].a, waits[i].b);
-		if (!isnan(out->change[waits[i].term].s))
+	for (int i = 0; i < N_TERMS; i++) {
+		if (!is_part(i))
 			continue;
-		merge(out, waits[i].term, TERM_BLOCKED);
-		blocked[0] += isnan(waits[i].a) ? 0 : waits[i].a;
-		blocked[1] += isnan(waits[i].b) ? 0 : waits[i].b;
+		put_seconds(out, i, part_s(a, i), part_s(b, i));
+		if (isnan(out->change[i].s))
+			merge(out, i, TERM_BLOCKED);
 	}
-	put_seconds(out, TERM_BLOCKED, blocked[0], blocked[1]);
+	put_seconds(out, TERM_BLOCKED, blocked_s(a, out), blocked_s(b, out));
 	put_seconds(out, TERM_UNKNOWN, a->unknown_s, b->unknown_s);
 	for (int i = 0; i < N_TERMS; i++)
 		out->change[i].ln = out->change[i].s / mean;

@@ -22,11 +22,28 @@ enum compare_term {
 	TERM_BALANCE, /* how many CPUs were busy at the same time */
 	TERM_WAIT,    /* runnable without a CPU */
 	TERM_DISK,    /* blocked on a disk */
+	TERM_QUOTA,   /* kept from the CPU by a quota; from here on as TimeBudget has them */
+	TERM_NET_FS,  /* blocked on a network file system */
+	TERM_KERNEL,  /* in the kernel: its locks, the memory map, drivers */
+	TERM_FUTEX,
+	TERM_PIPE,
+	TERM_SOCKET,
+	TERM_POLL,
+	TERM_SLEEP,
+	TERM_CHILD,
+	TERM_SIGNAL,
 	TERM_BLOCKED, /* blocked on something else */
 	TERM_TAIL,    /* the end, in which one core works and the others are idle */
 	TERM_UNKNOWN, /* time of which there are no rows */
 	N_TERMS
 };
+
+#define COMPARE_CAUSES (TERM_BLOCKED - TERM_QUOTA)
+
+static inline bool compare_term__is_cause(enum compare_term term)
+{
+	return term >= TERM_QUOTA && term < TERM_BLOCKED;
+}
 
 /* One run. NaN: not known. */
 struct compare_run {
@@ -35,6 +52,7 @@ struct compare_run {
 	double cpu_s, instructions, cycles;
 	/* Of the critical path: */
 	double path_cpu_s, path_wait_s, path_disk_s, tail_s, unknown_s;
+	double path_cause_s[COMPARE_CAUSES]; /* of TERM_QUOTA and those after it */
 };
 
 /* What a term says: seconds of the wall time, and its part of ln(T2 / T1). */

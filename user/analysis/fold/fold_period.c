@@ -16,7 +16,7 @@
 #define LOWEST_HZ 2.0
 #define STEP_HZ	  0.1
 #define FINE_HZ	  0.01
-#define STRONG	  7.0 /* deviations of what chance gives */
+#define STRONG	  4.0 /* times what chance gives */
 #define TAU	  6.283185307179586
 
 struct window {
@@ -184,7 +184,7 @@ enum analysis_status fold_period__find(const struct fold_trace *t, struct fold_p
 		status = ANALYSIS_NO_MEMORY;
 	else if (every > 0 && ws.n && ws.null > 0)
 		best = highest(&ws, LOWEST_HZ, 0.5 / every, STEP_HZ, &hz);
-	if (best > ws.null * (1 + STRONG / sqrt(ws.n * fmin(ws.ncodes, 4)))) {
+	if (best > STRONG * ws.null) {
 		best = highest(&ws, hz - STEP_HZ, hz + STEP_HZ, FINE_HZ, &hz);
 		*p = (struct fold_period){1 / hz, best / ws.null};
 		status = ANALYSIS_OK;

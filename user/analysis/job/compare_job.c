@@ -70,7 +70,8 @@ static double typical_cpus(const struct model_job *j, const struct compare_how *
 
 struct compare_how compare_job__how(const struct model_job *const *jobs, unsigned n)
 {
-	struct compare_how how = {is_known(jobs, n, Q_WAIT), is_known(jobs, n, Q_DISK_WAIT), 0};
+	struct compare_how how = {is_known(jobs, n, Q_WAIT), is_known(jobs, n, Q_DISK_WAIT),
+				  is_known(jobs, n, Q_THREAD_TIME), 0};
 	double share = 0;
 
 	for (unsigned i = 0; i < n; i++)
@@ -155,6 +156,9 @@ static void add_bin(struct walk *w, struct compare_run *r, unsigned k)
 		return;
 	}
 	r->path_cpu_s += s.cpu;
+	if (w->how->causes)
+		compare_path__causes(path, &w->j->grid, w->how, k, span - s.cpu - s.wait - s.disk,
+				     r->path_cause_s);
 	add_job_bin(w, r, k);
 }
 
@@ -175,6 +179,8 @@ static struct compare_run walk_path(struct walk *w)
 		r.path_wait_s = NAN;
 	if (!w->how->disk)
 		r.path_disk_s = NAN;
+	for (int i = 0; i < COMPARE_CAUSES && !w->how->causes; i++)
+		r.path_cause_s[i] = NAN;
 	return r;
 }
 

@@ -13,7 +13,7 @@
 
 /* How the runs that are compared are looked at, all in the same way. */
 struct compare_how {
-	bool wait, disk;   /* known of all of them */
+	bool wait, disk, causes; /* known of all of them */
 	double busy_share; /* CPUs that are typically busy, by cores: the highest of the runs */
 };
 

@@ -112,3 +112,35 @@ const struct job_unit *compare_units__path(const struct compare_units *u, const 
 	s->busy_cpus = busy;
 	return path;
 }
+
+static const enum quantity of_cause[COMPARE_CAUSES] = {
+	[0] = Q_HELD,
+	[TERM_NET_FS - TERM_QUOTA] = Q_BLOCKED_NET_FS,
+	[TERM_KERNEL - TERM_QUOTA] = Q_BLOCKED_KERNEL,
+	[TERM_FUTEX - TERM_QUOTA] = Q_BLOCKED_FUTEX,
+	[TERM_PIPE - TERM_QUOTA] = Q_BLOCKED_PIPE,
+	[TERM_SOCKET - TERM_QUOTA] = Q_BLOCKED_SOCKET,
+	[TERM_POLL - TERM_QUOTA] = Q_BLOCKED_POLL,
+	[TERM_SLEEP - TERM_QUOTA] = Q_BLOCKED_SLEEP,
+	[TERM_CHILD - TERM_QUOTA] = Q_BLOCKED_CHILD,
+	[TERM_SIGNAL - TERM_QUOTA] = Q_BLOCKED_SIGNAL,
+};
+
+void compare_path__causes(const struct job_unit *path, const struct time_grid *g,
+			  const struct compare_how *how, unsigned bin, double rest_s,
+			  double cause_s[static COMPARE_CAUSES])
+{
+	static const int child = TERM_CHILD - TERM_QUOTA;
+	double s[COMPARE_CAUSES], sum = amount(path, Q_BLOCKED_OTHER, g, bin, true);
+
+	sum += amount(path, Q_BLOCKED_DISK, g, bin, !how->disk);
+	sum += amount(path, Q_BLOCKED_FAULT, g, bin, !how->disk);
+	for (int i = 0; i < COMPARE_CAUSES; i++) {
+		s[i] = amount(path, of_cause[i], g, bin, true);
+		sum += i == child ? 0 : s[i];
+	}
+	s[child] = fmin(s[child], fmax(0, rest_s - sum));
+	sum += s[child];
+	for (int i = 0; i < COMPARE_CAUSES && sum > 0 && isfinite(sum); i++)
+		cause_s[i] += s[i] * fmin(1, fmax(0, rest_s) / sum);
+}

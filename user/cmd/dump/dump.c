@@ -22,7 +22,7 @@
 
 struct args {
 	const char *config, *pin, *columns;
-	bool json, raw, self;
+	bool json, raw, self, culprits;
 	double watch; /* seconds between rounds; 0: one round */
 	double time;  /* --self samples so long */
 	uint32_t count;
@@ -36,12 +36,14 @@ static void on_signal(int sig)
 	ended = 1;
 }
 
-enum { OPT_PIN = OPT_LONG, OPT_VERSION };
+enum { OPT_PIN = OPT_LONG, OPT_CULPRITS, OPT_VERSION };
 
 static const struct opt opts[] = {
 	{'j', "json", NULL, "as JSON: an array with an object per step"},
 	{'r', "raw", NULL, "every slot in use and CPU, as the maps hold it"},
 	{'s', "self", NULL, "what the collector costs: programs, memory, jobprofd"},
+	{OPT_CULPRITS, "culprits", NULL,
+	 "which step waited for a CPU that which one had (CulpritMatrix=yes)"},
 	{'t', "time", "S", "--self watches the programs so long (default 1)"},
 	{'w', "watch", "S", "again every S seconds, 0.1 to 86400, with rates per second"},
 	{'n', "count", "N", "end after N rounds (without --watch: one a second)"},
@@ -89,6 +91,9 @@ static int set_option(void *ctx, int c, const char *arg)
 	case 's':
 		a->self = true;
 		return 0;
+	case OPT_CULPRITS:
+		a->culprits = true;
+		return 0;
 	case 't':
 		return set_seconds("--time", arg, &a->time);
 	case 'w':
@@ -114,8 +119,8 @@ static int check_args(struct args *a, int argc, char **argv)
 {
 	if (optind != argc)
 		return options__wrong(&cmd, "\"%s\" means nothing here", argv[optind]);
-	if (a->raw && a->self)
-		return options__wrong(&cmd, "--raw and --self: choose one");
+	if (a->raw + a->self + a->culprits > 1)
+		return options__wrong(&cmd, "--raw, --self and --culprits: choose one");
 	if (a->count && !a->watch)
 		a->watch = 1;
 	return 0;
@@ -149,8 +154,12 @@ static void wait_s(double seconds)
 
 static json_t *build_json(const struct args *a, const struct dump *d, const struct self *self)
 {
+	json_t *pairs = NULL;
+
 	if (a->self)
 		return self__json(self, d);
+	if (a->culprits)
+		return culprits__json(d, &pairs) ? NULL : pairs;
 	return a->raw ? raw__json(d) : json__steps(d);
 }
 
@@ -180,6 +189,8 @@ static void print_text(const struct args *a, const struct dump *d, const struct 
 		self__text(self, d, stdout);
 	else if (a->raw)
 		raw__text(d, stdout);
+	else if (a->culprits)
+		culprits__text(d, stdout);
 	else
 		text__tables(d, stdout);
 }
@@ -195,6 +206,11 @@ static int choose_columns(const struct args *a, const struct dump *d)
 		  "--json those of hardware counters",
 		  bad);
 	return 2;
+}
+
+static void skip_pair(const struct jp_pair_key *pair, uint64_t ns, void *ctx)
+{
+	(void)pair, (void)ns, (void)ctx;
 }
 
 /* 0, -errno, or the exit status. */
@@ -213,6 +229,11 @@ static int print_round(const struct args *a, struct kern *k, struct dump *d,
 	err = choose_columns(a, d);
 	if (err)
 		return err;
+	if (a->culprits && kern__pairs(k, skip_pair, NULL)) {
+		log_error("--culprits: jobprofd does not count pairs: set CulpritMatrix=yes and "
+			  "restart it");
+		return 1;
+	}
 	if (a->json)
 		err = print_json(a, build_json(a, d, &self));
 	else

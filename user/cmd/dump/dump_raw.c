@@ -25,10 +25,21 @@ static const struct field blk_fields[] = {
 	F(jp_blk, read_ns), F(jp_blk, write_ns), F(jp_blk, untimed), F(jp_blk, others),
 };
 
+#define BY(name, culprit) {name, offsetof(struct jp_culprits, ns[JP_BY_##culprit]), NULL}
+static const struct field culprits_fields[] = {
+	BY("slot_ns", SLOT), BY("task_ns", TASK), BY("step_ns", STEP), BY("job_ns", JOB),
+	BY("others_ns", OTHERS), BY("system_ns", SYSTEM), BY("idle_ns", IDLE),
+	BY("unknown_ns", UNKNOWN),
+};
+
 static const struct field net_fields[] = {
 	F(jp_net, rx_bytes), F(jp_net, tx_bytes), F(jp_net, rx_ops), F(jp_net, tx_ops),
 	F(jp_net, loop_rx_bytes), F(jp_net, loop_tx_bytes), F(jp_net, loop_rx_ops),
 	F(jp_net, loop_tx_ops), F(jp_net, retrans),
+};
+
+static const struct field burst_fields[] = {
+	F(jp_burst_use, burst_ns), F(jp_burst_use, gap_ns), F(jp_burst_use, lost),
 };
 
 static const struct field files_fields[] = {
@@ -226,7 +237,9 @@ static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 ELEMENT(sched)
 ELEMENT(blk)
 ELEMENT(net)
+ELEMENT(culprits)
 ELEMENT(files)
+ELEMENT(burst_use)
 ELEMENT(pmu)
 
 /* The counters of the CPU as they were read last, for the slot they count for since. */
@@ -246,7 +259,9 @@ static const struct {
 	{NULL, get_sched, sched_fields, N(sched_fields)},
 	{"blk", get_blk, blk_fields, N(blk_fields)},
 	{"net", get_net, net_fields, N(net_fields)},
+	{"culprits", get_culprits, culprits_fields, N(culprits_fields)},
 	{"files", get_files, files_fields, N(files_fields)},
+	{"bursts", get_burst_use, burst_fields, N(burst_fields)},
 	{"pmu", get_pmu, pmu_fields, N(pmu_fields)},
 	{"pmu_cpu", get_pmu_cpu, pmu_cpu_fields, N(pmu_cpu_fields)},
 };
@@ -261,6 +276,8 @@ static const struct {
 	{"latency", HIST_RUN, 0, 'B'},
 	{"blk_latency", HIST_BLK, 0, 'B'},
 	{"blk_latency", HIST_BLK, JP_LAT_BUCKETS, 'W'},
+	{"burst_length", HIST_BURST, 0, 'B'},
+	{"gap_length", HIST_BURST, JP_LAT_BUCKETS, 'B'},
 };
 
 /* Takes value, unless it is empty. */

@@ -6,6 +6,11 @@
 #include "base/options.h"
 
 #define USAGE_INPUT "(FILE | -j JOB[.STEP] [DIR])"
+#define OPT_COLUMN                                                                              \
+	{'s', "series", "SERIES", "Tasks, Step, Energy, ...; Tasks/3, User/solver: one table"}, \
+	{                                                                                       \
+		'd', "data", "COLUMN", "the column, in any case"                                \
+	}
 #define OPT_JOBS                                                                                 \
 	{                                                                                        \
 		'j', "jobs", "JOB[.STEP]",                                                       \

@@ -4,7 +4,6 @@
 #define JP_CMD_JOBPROF_INPUT_FILE_H
 
 #include "identity/jobspec.h"
-#include "jobfile/jobfile.h"
 
 struct input_file {
 	char *path;

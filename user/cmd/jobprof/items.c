@@ -12,12 +12,13 @@
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
+#include "model/items.h"
 #include "schema/series.h"
 #include "view/items/items_print.h"
 
 struct options {
-	const char *series, *column, *jobs, *input, *nodes, *output;
+	struct select_words words;
+	const char *output;
 	const struct items_format *format;
 	double period;
 };
@@ -49,27 +50,27 @@ static int print_items(const struct work *w, struct items *it, int fd)
 }
 
 /* missing: what there is none of has been named. */
-static int write_items(struct work *w, const struct reader *r, int fd, bool missing)
+static int write_items(struct work *w, const struct model_file *f, int fd, bool missing)
 {
 	const struct items_query q = {
-		.series = w->series,
-		.column = w->o->column,
-		.sel = &w->sel,
+		.of = {.series = w->series,
+		       .column = w->o->words.column,
+		       .sel = &w->sel,
+		       .problem = read_errors__add,
+		       .ctx = &w->errors},
 		.period = w->o->period,
-		.problem = read_errors__add,
-		.ctx = &w->errors,
 	};
 	struct items *it = NULL;
-	int err = items__open(&it, r, &q);
+	int err = items__open(&it, f, &q);
 
 	if (err == -ENOENT && missing)
 		;
 	else if (err == -ENOENT || err == -ENODATA)
 		log_error("%s: no such %s: %s; \"jobprof list -i FILE\" shows what is there",
 			  w->file.path, err == -ENOENT ? "series" : "column",
-			  err == -ENOENT ? w->o->series : w->o->column);
+			  err == -ENOENT ? w->o->words.series : w->o->words.column);
 	else if (err)
-		log_error("%s: %s", w->file.path, reader__strerror(err));
+		log_error("%s: %s", w->file.path, model_file__strerror(err));
 	else
 		err = print_items(w, it, fd);
 	read_errors__end(&w->errors, err == -ENOENT || err == -ENODATA);
@@ -81,21 +82,21 @@ static int write_items(struct work *w, const struct reader *r, int fd, bool miss
 static int write_file(void *arg, int fd, bool *keep)
 {
 	struct work *w = arg;
-	struct reader *r = NULL;
-	int err = reader__open(&r, w->file.path);
+	struct model_file f;
+	int err = model_file__open(&f, w->file.path);
 	bool missing;
 
 	if (err) {
-		log_error("%s: %s", w->file.path, reader__strerror(err));
+		log_error("%s: %s", w->file.path, model_file__strerror(err));
 		return 1;
 	}
-	missing = select_args__missing(r, &w->sel, w->file.path);
+	missing = select_args__missing(&f, &w->sel, w->file.path);
 	w->errors.path = w->file.path;
 	w->errors.series = w->series;
 	w->errors.hold = true;
-	err = write_items(w, r, fd, missing);
+	err = write_items(w, &f, fd, missing);
 	*keep = !err;
-	reader__free(r);
+	model_file__close(&f);
 	return err || missing || w->errors.damaged ? 1 : 0;
 }
 
@@ -104,11 +105,11 @@ static int run_options(const struct options *o)
 	struct work w = {.o = o};
 	int status;
 
-	status = select_args__series(&w.sel, &w.task, w.series, sizeof(w.series), o->series);
+	status = select_args__series(&w.sel, &w.task, w.series, sizeof(w.series), o->words.series);
 	if (!status)
-		status = select_args__nodes(&w.sel, &w.nodes, o->nodes);
+		status = select_args__nodes(&w.sel, &w.nodes, o->words.nodes);
 	if (!status)
-		status = input_file__choose(&w.file, o->jobs, o->input);
+		status = input_file__choose(&w.file, o->words.jobs, o->words.input);
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
 	if (!status)
@@ -119,8 +120,7 @@ static int run_options(const struct options *o)
 }
 
 static const struct opt opts[] = {
-	{'s', "series", "SERIES", "Tasks, Step, Energy, ...; Tasks/3, User/solver: one table"},
-	{'d', "data", "COLUMN", "the column, in any case"},
+	OPT_COLUMN,
 	OPT_JOBS,
 	OPT_INPUT,
 	OPT_NODES,
@@ -150,22 +150,9 @@ static int set_option(void *ctx, int c, const char *arg)
 {
 	struct options *o = ctx;
 
+	if (select_words__take(&o->words, c, arg))
+		return 0;
 	switch (c) {
-	case 's':
-		o->series = arg;
-		return 0;
-	case 'd':
-		o->column = arg;
-		return 0;
-	case 'j':
-		o->jobs = arg;
-		return 0;
-	case 'i':
-		o->input = arg;
-		return 0;
-	case 'N':
-		o->nodes = arg;
-		return 0;
 	case 'o':
 		o->output = arg;
 		return 0;
@@ -191,10 +178,10 @@ int verb_items(int argc, char **argv)
 
 	if (status != OPTIONS_GO_ON)
 		return status;
-	status = input_args__word(&cmd_items, argc, argv, &o.input);
+	status = input_args__word(&cmd_items, argc, argv, &o.words.input);
 	if (status)
 		return status;
-	if (!o.series || !o.column)
+	if (!o.words.series || !o.words.column)
 		return options__wrong(&cmd_items, "which series and column: -s SERIES -d COLUMN");
 	return run_options(&o);
 }

@@ -22,9 +22,12 @@ struct verb {
 static const struct verb verbs[] = {
 	{"calibrate", verb_calibrate, &cmd_calibrate,
 	 "the most that this node can do: memory, arithmetic, disk, network"},
+	{"cluster", verb_cluster, &cmd_cluster, "which kinds of bursts of computation there are"},
 	{"compare", verb_compare, &cmd_compare, "why one run took longer than another"},
 	{"emit", verb_emit, &cmd_emit, "values of your own into the profile of this step"},
 	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
+	{"flame", verb_flame, &cmd_flame,
+	 "the functions that a profile's tasks were in, as a flame graph"},
 	{"fold", verb_fold, &cmd_fold, "what happens inside of a region that is executed many times"},
 	{"items", verb_items, &cmd_items, "one column over all nodes, side by side and by time"},
 	{"list", verb_list, &cmd_list, "the columns of a profile, and what each does not see"},
@@ -38,6 +41,7 @@ static const struct verb verbs[] = {
 	{"sensors", verb_sensors, &cmd_sensors,
 	 "what this node measures of energy, power and the like"},
 	{"show", verb_show, &cmd_show, "one page about a node-step or job file"},
+	{"track", verb_track, &cmd_track, "these kinds over windows of time or over runs"},
 };
 
 #define N_VERBS (sizeof(verbs) / sizeof(verbs[0]))

@@ -188,7 +188,7 @@ static int list_builtin(const char *series, bool json, bool man)
 }
 
 struct options {
-	const char *series, *jobs, *input, *nodes;
+	struct select_words words;
 	bool json, man;
 };
 
@@ -196,25 +196,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct options *o = ctx;
 
-	switch (letter) {
-	case 's':
-		o->series = arg;
-		break;
-	case 'j':
-		o->jobs = arg;
-		break;
-	case 'i':
-		o->input = arg;
-		break;
-	case 'N':
-		o->nodes = arg;
-		break;
-	case OPT_LONG + 'J':
-		o->json = true;
-		break;
-	default:
-		o->man = true;
-	}
+	if (select_words__take(&o->words, letter, arg))
+		return 0;
+	*(letter == OPT_LONG + 'J' ? &o->json : &o->man) = true;
 	return 0;
 }
 
@@ -224,16 +208,16 @@ int verb_list(int argc, char **argv)
 	int status = options__read(&cmd_list, argc, argv, set_option, &o);
 
 	if (status == OPTIONS_GO_ON)
-		status = input_args__word(&cmd_list, argc, argv, &o.input);
+		status = input_args__word(&cmd_list, argc, argv, &o.words.input);
 	else
 		return status;
 	if (status)
 		return status;
-	if (o.man && (o.json || o.series || o.jobs || o.input))
+	if (o.man && (o.json || o.words.series || o.words.jobs || o.words.input))
 		return options__wrong(&cmd_list, "--man goes with no other option");
-	if (o.jobs || o.input)
-		return list__file(o.jobs, o.input, o.series, o.nodes, o.json, stdout);
-	if (o.nodes)
+	if (o.words.jobs || o.words.input)
+		return list__file(&o.words, o.json, stdout);
+	if (o.words.nodes)
 		return options__wrong(&cmd_list, "nodes are those of a file: name one, or a job");
-	return list_builtin(o.series, o.json, o.man);
+	return list_builtin(o.words.series, o.json, o.man);
 }

@@ -16,9 +16,8 @@
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/list_man.h"
 #include "cmd/jobprof/read_errors.h"
-#include "hdf5/hdf5.h"
 #include "identity/stepname.h"
-#include "jobfile/jobfile.h"
+#include "model/contents.h"
 #include "schema/schema.h"
 #include "pool/pool.h"
 
@@ -60,12 +59,12 @@ static const char *type_name(enum col_type t)
 	return names[t];
 }
 
-static void print_nodes(FILE *out, const struct reader_step *s, const struct contents_step *meant)
+static void print_nodes(FILE *out, const struct contents_step *s)
 {
-	fprintf(out, ": %u node%s", meant->nnodes, meant->nnodes == 1 ? "" : "s");
-	for (unsigned i = 0; i < meant->nnodes; i++) {
+	fprintf(out, ": %u node%s", s->nnodes, s->nnodes == 1 ? "" : "s");
+	for (unsigned i = 0; i < s->nnodes; i++) {
 		fputs(i ? ", " : ": ", out);
-		print__escaped(out, s->nodes.v[meant->nodes[i]]);
+		print__escaped(out, s->nodes[i]);
 	}
 	putc('\n', out);
 }
@@ -161,18 +160,18 @@ static void print_columns(FILE *out, const struct contents_series *s, unsigned k
 	putc('\n', out);
 }
 
-static int print_text(FILE *out, const struct reader *r, const struct contents *c)
+static int print_text(FILE *out, const struct model_file *f, const struct contents *c)
 {
-	fprintf(out, "%s%s%s\n", *r->job ? "job " : "no job in the file or its name", r->job,
-		r->merged ? "" : ": one node and step");
+	fprintf(out, "%s%s%s\n", *f->job ? "job " : "no job in the file or its name", f->job,
+		f->merged ? "" : ": one node and step");
 	for (unsigned i = 0; i < c->nsteps; i++) {
-		const struct reader_step *s = &r->steps[c->steps[i].step];
+		const struct contents_step *s = &c->steps[i];
 
 		fputs("step ", out);
 		print__escaped(out, *s->name ? stepname__human(s->name) : "?");
-		print_nodes(out, s, &c->steps[i]);
-		for (unsigned k = 0; k < c->steps[i].nplaces; k++)
-			print_place(out, c, &c->steps[i].places[k]);
+		print_nodes(out, s);
+		for (unsigned k = 0; k < s->nplaces; k++)
+			print_place(out, c, &s->places[k]);
 	}
 	for (unsigned i = 0; i < c->nseries; i++) {
 		const struct contents_series *s = &c->series[i];
@@ -236,30 +235,28 @@ static json_t *place_json(const struct contents *c, const struct contents_place 
 	return j;
 }
 
-static json_t *step_json(const struct reader *r, const struct contents *c,
-			 const struct contents_step *step)
+static json_t *step_json(const struct contents *c, const struct contents_step *step)
 {
-	const struct reader_step *s = &r->steps[step->step];
 	json_t *nodes = json_array(), *places = json_array();
 
 	for (unsigned i = 0; i < step->nnodes; i++)
-		json_array_append_new(nodes, json__text(s->nodes.v[step->nodes[i]]));
+		json_array_append_new(nodes, json__text(step->nodes[i]));
 	for (unsigned i = 0; i < step->nplaces; i++)
 		json_array_append_new(places, place_json(c, &step->places[i]));
-	return json_pack("{s:o, s:o, s:o}", "step", json__text(stepname__human(s->name)), "nodes",
-			 nodes, "series", places);
+	return json_pack("{s:o, s:o, s:o}", "step", json__text(stepname__human(step->name)),
+			 "nodes", nodes, "series", places);
 }
 
-static int print_json(FILE *out, const struct reader *r, const struct contents *c)
+static int print_json(FILE *out, const struct model_file *f, const struct contents *c)
 {
 	json_t *steps = json_array(), *series = json_array(), *all;
 	int err;
 
 	for (unsigned i = 0; i < c->nsteps; i++)
-		json_array_append_new(steps, step_json(r, c, &c->steps[i]));
+		json_array_append_new(steps, step_json(c, &c->steps[i]));
 	for (unsigned i = 0; i < c->nseries; i++)
 		json_array_append_new(series, series_json(&c->series[i]));
-	all = json_pack("{s:s, s:b, s:o, s:o}", "job", r->job, "merged", r->merged, "steps", steps,
+	all = json_pack("{s:s, s:b, s:o, s:o}", "job", f->job, "merged", f->merged, "steps", steps,
 			"series", series);
 	err = all ? json__dump(all, out, JSON_INDENT(2)) : -1;
 	json_decref(all);
@@ -267,15 +264,15 @@ static int print_json(FILE *out, const struct reader *r, const struct contents *
 	return err ? -ENOMEM : 0;
 }
 
-static int list_reader(const struct reader *r, const char *path, const struct selection *sel,
-		       const char *series, bool json, FILE *out)
+static int list_model(const struct model_file *f, const char *path, const struct selection *sel,
+		      const char *series, bool json, FILE *out)
 {
 	struct read_errors errors = {.path = path};
 	struct contents *c = NULL;
-	bool missing = select_args__missing(r, sel, path);
+	bool missing = select_args__missing(f, sel, path);
 	int status, err;
 
-	err = contents__read(&c, r, sel, series, false, read_errors__add, &errors);
+	err = contents__read(&c, f, sel, series, false, read_errors__add, &errors);
 	if (!err && series && !c->nseries) {
 		if (!missing && sel->ntasks)
 			log_error("%s: there is no task %" PRIu64 " in series %s", path,
@@ -287,9 +284,10 @@ static int list_reader(const struct reader *r, const char *path, const struct se
 		return 1;
 	}
 	if (!err)
-		err = json ? print_json(out, r, c) : print_text(out, r, c);
+		err = json ? print_json(out, f, c) : print_text(out, f, c);
 	if (err)
-		log_error("%s: %s", path, err == -E2BIG ? "too many names" : reader__strerror(err));
+		log_error("%s: %s", path,
+			  err == -E2BIG ? "too many names" : model_file__strerror(err));
 	read_errors__end(&errors, false);
 	status = err || missing || errors.damaged;
 	contents__free(c);
@@ -311,15 +309,15 @@ struct work {
 static int list_path(void *arg)
 {
 	const struct work *w = arg;
-	struct reader *r;
-	int status, err = reader__open(&r, w->file.path);
+	struct model_file f;
+	int status, err = model_file__open(&f, w->file.path);
 
 	if (err) {
-		log_error("%s: %s", w->file.path, reader__strerror(err));
+		log_error("%s: %s", w->file.path, model_file__strerror(err));
 		return 1;
 	}
-	status = list_reader(r, w->file.path, &w->sel, w->series, w->json, w->out);
-	reader__free(r);
+	status = list_model(&f, w->file.path, &w->sel, w->series, w->json, w->out);
+	model_file__close(&f);
 	return status;
 }
 
@@ -348,16 +346,15 @@ static int choose_series(struct work *w, const char *text)
 	return 0;
 }
 
-int list__file(const char *jobs, const char *input, const char *series, const char *nodes,
-	       bool json, FILE *out)
+int list__file(const struct select_words *words, bool json, FILE *out)
 {
 	struct work w = {.json = json, .out = out};
-	int status = series ? choose_series(&w, series) : 0;
+	int status = words->series ? choose_series(&w, words->series) : 0;
 
 	if (!status)
-		status = select_args__nodes(&w.sel, &w.hosts, nodes);
+		status = select_args__nodes(&w.sel, &w.hosts, words->nodes);
 	if (!status)
-		status = input_file__choose(&w.file, jobs, input);
+		status = input_file__choose(&w.file, words->jobs, words->input);
 	w.sel.steps = w.file.steps;
 	w.sel.nsteps = w.file.nsteps;
 	if (!status)

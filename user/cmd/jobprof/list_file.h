@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Lists what is in the file that jobs or input name (see input_file__choose): only these nodes (a
- * host list) and this series, each of which may be NULL. Returns the exit status. */
-int list__file(const char *jobs, const char *input, const char *series, const char *nodes,
-	       bool json, FILE *out);
+#include "cmd/jobprof/select_args.h"
+
+/* Lists what is in the file that -j or -i names, of the nodes and the series that were named.
+ * Returns the exit status. */
+int list__file(const struct select_words *words, bool json, FILE *out);
 
 #endif

@@ -16,15 +16,14 @@
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "hdf5/hdf5.h"
+#include "model/curve.h"
 #include "view/plot/plot.h"
 #include "view/report/spark.h"
 
 enum { OPT_SVG = OPT_LONG, OPT_HTML, OPT_ASCII };
 
 static const struct opt opts[] = {
-	{'s', "series", "SERIES", "Tasks, Step, Energy, ...; Tasks/3, User/solver: one table"},
-	{'d', "data", "COLUMN", "the column, in any case"},
+	OPT_COLUMN,
 	OPT_JOBS,
 	OPT_INPUT,
 	OPT_NODES,
@@ -59,7 +58,8 @@ const struct command cmd_plot = {
 #define HTML_INTERVALS	2000
 
 struct options {
-	const char *series, *column, *jobs, *input, *nodes, *svg, *html;
+	struct select_words words;
+	const char *svg, *html;
 	bool ascii;
 };
 
@@ -84,34 +84,33 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 {
 	struct read_errors errors = {.path = w->files[i].path, .series = w->series, .hold = true};
 	struct selection sel = w->sel;
-	const struct curve_query q = {.series = w->series,
-				      .column = w->o->column,
-				      .sel = &sel,
-				      .intervals = intervals,
-				      .problem = read_errors__add,
-				      .ctx = &errors};
-	struct reader *r = NULL;
+	const struct column_query q = {.series = w->series,
+				       .column = w->o->words.column,
+				       .sel = &sel,
+				       .problem = read_errors__add,
+				       .ctx = &errors};
+	struct model_file f;
+	int opened = model_file__open(&f, w->files[i].path), err = opened;
 	bool missing = false;
-	int err = reader__open(&r, w->files[i].path);
 
 	sel.steps = w->files[i].steps;
 	sel.nsteps = w->files[i].nsteps;
 	if (!err)
-		missing = select_args__missing(r, &sel, w->files[i].path);
+		missing = select_args__missing(&f, &sel, w->files[i].path);
 	if (!err)
-		err = curve__read(&w->curves[i], r, &q);
-	if (err == -ENOENT && r)
+		err = curve__read(&w->curves[i], &f, &q, intervals);
+	if (err == -ENOENT && !opened)
 		log_error("%s: no such series: %s; \"jobprof list -i FILE\" shows what is there",
-			  w->files[i].path, w->o->series);
+			  w->files[i].path, w->o->words.series);
 	else if (err == -ENODATA)
 		log_error(
 			"%s: no column %s, or no row whose time is known; \"jobprof list -i FILE\" "
 			"shows what is there",
-			w->files[i].path, w->o->column);
+			w->files[i].path, w->o->words.column);
 	else if (err)
-		log_error("%s: %s", w->files[i].path, reader__strerror(err));
+		log_error("%s: %s", w->files[i].path, model_file__strerror(err));
 	read_errors__end(&errors, err == -ENOENT || err == -ENODATA);
-	reader__free(r);
+	model_file__close(&f);
 	return err || missing || errors.damaged ? 1 : 0;
 }
 
@@ -124,7 +123,7 @@ static bool have_one_unit(const struct work *w)
 		if (strcmp(w->curves[i].unit, first->unit) ||
 		    w->curves[i].is_rate != first->is_rate) {
 			log_error("%s: %s has another unit there than in %s, and no axis fits both",
-				  w->files[i].path, w->o->column, w->files[0].path);
+				  w->files[i].path, w->o->words.column, w->files[0].path);
 			return false;
 		}
 	return true;
@@ -170,7 +169,7 @@ static const char *file_of(const struct options *o)
 /* 0, or the exit status. */
 static int draw(const struct work *w, int fd, const struct plot_text *how)
 {
-	const struct plot plot = {w->o->series, w->plotted, w->n};
+	const struct plot plot = {w->o->words.series, w->plotted, w->n};
 	int err = w->template ? html_page__put(fd, w->template, plot__json(&plot))
 			      : write_text(&plot, w->o, fd, how);
 
@@ -266,8 +265,8 @@ static int find_and_plot(struct work *w, char **words, unsigned n)
 	if (status)
 		log_error("%u files: no more than %d can be told from each other", n, PLOT_CURVES);
 	for (unsigned i = 0; !status && i < found; i++) {
-		status = report_inputs__of(&in[i], w->o->jobs, n ? words[i] : w->o->input,
-					   w->sel.nodes);
+		status = report_inputs__of(&in[i], w->o->words.jobs,
+					   n ? words[i] : w->o->words.input, w->sel.nodes);
 		if (!status)
 			status = add_files(w, &in[i]);
 	}
@@ -293,9 +292,9 @@ static int run_options(const struct options *o, char **words, unsigned n)
 	struct work w = {.o = o};
 	int status;
 
-	status = select_args__series(&w.sel, &w.task, w.series, sizeof(w.series), o->series);
+	status = select_args__series(&w.sel, &w.task, w.series, sizeof(w.series), o->words.series);
 	if (!status)
-		status = select_args__nodes(&w.sel, &w.nodes, o->nodes);
+		status = select_args__nodes(&w.sel, &w.nodes, o->words.nodes);
 	if (!status)
 		status = find_and_plot(&w, words, n);
 	for (unsigned i = 0; i < w.n; i++)
@@ -309,22 +308,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct options *o = ctx;
 
+	if (select_words__take(&o->words, letter, arg))
+		return 0;
 	switch (letter) {
-	case 's':
-		o->series = arg;
-		break;
-	case 'd':
-		o->column = arg;
-		break;
-	case 'j':
-		o->jobs = arg;
-		break;
-	case 'i':
-		o->input = arg;
-		break;
-	case 'N':
-		o->nodes = arg;
-		break;
 	case OPT_SVG:
 		o->svg = arg;
 		break;
@@ -345,12 +331,12 @@ int verb_plot(int argc, char **argv)
 
 	if (status != OPTIONS_GO_ON)
 		return status;
-	if (!o.series || !o.column)
+	if (!o.words.series || !o.words.column)
 		return options__wrong(&cmd_plot, "which series and column: -s SERIES -d COLUMN");
 	if (o.svg && o.html)
 		return options__wrong(&cmd_plot, "one of --svg and --html");
-	if (o.jobs || o.input) {
-		status = input_args__word(&cmd_plot, argc, argv, &o.input);
+	if (o.words.jobs || o.words.input) {
+		status = input_args__word(&cmd_plot, argc, argv, &o.words.input);
 		return status ? status : run_options(&o, NULL, 0);
 	}
 	if (optind == argc)

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "hdf5/hdf5.h"
+#include "model/model.h"
 #include "identity/stepname.h"
 
 static void name(struct read_errors *p, bool hold, const char *text)
@@ -36,7 +36,7 @@ void read_errors__add(void *ctx, const char *step, const char *node, const char 
 	snprintf(text, sizeof(text), "%s: step %s, node %s%s%s%s%s: %s", p->path,
 		 *step ? stepname__human(step) : "?", node, p->series || table ? ", " : "",
 		 p->series ? p->series : "", p->series && table ? "/" : "", table ? table : "",
-		 lacks ? "no such series or column; left out" : reader__strerror(err));
+		 lacks ? "no such series or column; left out" : model_file__strerror(err));
 	name(p, p->hold && lacks, text);
 }
 

@@ -17,7 +17,8 @@ struct read_errors {
 	unsigned nheld;
 };
 
-/* For the callbacks of items and contents; ctx is a struct read_errors. err -ENODATA: lacking. */
+/* For the callbacks of column_query and contents; ctx is a struct read_errors. err -ENODATA:
+ * lacking. */
 void read_errors__add(void *ctx, const char *step, const char *node, const char *table, int err);
 /* Names what was held, unless the whole file lacks it, and says how many were not named. */
 void read_errors__end(struct read_errors *p, bool whole);

@@ -1,11 +1,31 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The values of -j, -N and -s, and which steps and nodes of them a file lacks. */
+/* The words of -s, -d, -j, -i and -N, what they mean, and which steps and nodes of them a file
+ * lacks. */
 #include "cmd/jobprof/select_args.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/log.h"
+
+bool select_words__take(struct select_words *w, int letter, const char *arg)
+{
+	const struct {
+		int letter;
+		const char **word;
+	} words[] = {
+		{'s', &w->series}, {'d', &w->column}, {'j', &w->jobs},
+		{'i', &w->input},  {'N', &w->nodes},
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (words[i].letter != letter)
+			continue;
+		*words[i].word = arg;
+		return true;
+	}
+	return false;
+}
 
 int select_args__jobs(struct jobspec **out, unsigned *n, const char *text)
 {
@@ -58,11 +78,11 @@ int select_args__series(struct selection *sel, struct number_range *task, char *
 	return 0;
 }
 
-bool select_args__missing(const struct reader *r, const struct selection *sel, const char *path)
+bool select_args__missing(const struct model_file *f, const struct selection *sel, const char *path)
 {
 	char missing[SELECT_MISSING];
 
-	if (!select__missing(r, sel, missing))
+	if (!select__missing(f->reader, sel, missing))
 		return false;
 	log_error("%s: %s", path, missing);
 	return true;

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the options that several verbs have mean: -j, -N, -s. Each says what is wrong with its word.
- */
+/* The options by which several verbs choose: -s, -d, -j, -i, -N, and what their words mean. Each
+ * function says what is wrong with a word. */
 #ifndef JP_CMD_JOBPROF_SELECT_ARGS_H
 #define JP_CMD_JOBPROF_SELECT_ARGS_H
 
 #include "base/hostlist.h"
 #include "identity/jobspec.h"
-#include "jobfile/jobfile.h"
+#include "jobfile/select.h"
+#include "model/model.h"
+
+/* The words of these options, as they were given; NULL: it was not. */
+struct select_words {
+	const char *series, *column, *jobs, *input, *nodes;
+};
+
+/* Takes one of these options. false: the letter is another's. */
+bool select_words__take(struct select_words *w, int letter, const char *arg);
 
 /* -j: the caller frees *out. 0, or the exit status. */
 int select_args__jobs(struct jobspec **out, unsigned *n, const char *text);
@@ -19,6 +28,7 @@ int select_args__series(struct selection *sel, struct number_range *task, char *
 			const char *text);
 /* Names, as an error, the first wanted step or node that the file does not have. Whether there is
  * one. */
-bool select_args__missing(const struct reader *r, const struct selection *sel, const char *path);
+bool select_args__missing(const struct model_file *f, const struct selection *sel,
+			  const char *path);
 
 #endif

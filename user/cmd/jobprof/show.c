@@ -12,7 +12,6 @@
 #include "cmd/jobprof/input_file.h"
 #include "cmd/jobprof/select_args.h"
 #include "cmd/jobprof/verbs.h"
-#include "jobfile/jobfile.h"
 #include "pool/pool.h"
 #include "view/report/spark.h"
 #include "view/view.h"
@@ -160,12 +159,12 @@ int show__file(const char *path, const struct show_opts *o, FILE *out)
 	const struct selection sel = {.nodes = o->nodes, .steps = o->steps, .nsteps = o->nsteps};
 	struct model_file f;
 	int err = model_file__open(&f, path);
-	bool missing = !err && select_args__missing(f.reader, &sel, path);
+	bool missing = !err && select_args__missing(&f, &sel, path);
 
 	if (!err && !(missing && selects_nothing(&f, &sel)))
 		err = o->form == SHOW_JSON ? show_json(&f, o, out) : show_text(&f, o, out);
 	if (err && !ferror(out))
-		log_error("%s: %s%s", path, pool__noted_object(), reader__strerror(err));
+		log_error("%s: %s%s", path, pool__noted_object(), model_file__strerror(err));
 	model_file__close(&f);
 	return err || missing;
 }

@@ -20,10 +20,13 @@ int verb_report(int argc, char **argv);
 int verb_calibrate(int argc, char **argv);
 int verb_compare(int argc, char **argv);
 int verb_plot(int argc, char **argv);
+int verb_flame(int argc, char **argv);
+int verb_cluster(int argc, char **argv);
+int verb_track(int argc, char **argv);
 int verb_fold(int argc, char **argv);
 
 extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, cmd_extract,
 	cmd_mark, cmd_emit, cmd_live, cmd_sensors, cmd_report, cmd_calibrate, cmd_compare, cmd_plot,
-	cmd_fold;
+	cmd_flame, cmd_cluster, cmd_track, cmd_fold;
 
 #endif

@@ -196,7 +196,7 @@ int jobprofd__check_bpf(const struct config *c)
 	struct kern_opts o = {.nslots = 64,
 			      .components = components,
 			      .btf = c->btf,
-			      .families = FAM_ALL | FAM_FILES};
+			      .families = FAM_ALL | FAM_FILES | FAM_SAMPLE | FAM_STACK | FAM_BURST};
 	struct perf_columns perf = {};
 	struct kern *k;
 	char reason[512];

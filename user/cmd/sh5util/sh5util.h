@@ -9,8 +9,8 @@
 #include "base/hostlist.h"
 #include "cmd/jobprof/input_file.h"
 #include "identity/jobspec.h"
-#include "hdf5/hdf5.h"
 #include "jobfile/jobfile.h"
+#include "model/model.h"
 
 enum sh5_mode { SH5_MERGE, SH5_EXTRACT, SH5_ITEMS, SH5_LIST };
 
@@ -54,9 +54,9 @@ int sh5__list(const struct sh5_options *o, const struct input_file *f);
 int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, bool *keep),
 	       void *arg);
 /* Opens the job file, or says that it failed. */
-struct reader *sh5__open(const char *path);
+bool sh5__open(struct model_file *f, const char *path);
 /* Whether every step of -j and node of -N is in the file; says which one is not. */
-bool sh5__all_there(const struct reader *r, const char *path, const struct selection *sel);
+bool sh5__all_there(const struct model_file *f, const char *path, const struct selection *sel);
 /* Says that no file is of this job array, heterogeneous job or SLUID. */
 void sh5__log_unresolved(const struct jobspec *spec);
 

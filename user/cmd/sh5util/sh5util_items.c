@@ -10,7 +10,6 @@
 #include "base/log.h"
 #include "cmd/jobprof/read_errors.h"
 #include "cmd/sh5util/sh5util.h"
-#include "hdf5/hdf5.h"
 #include "view/items/items_print.h"
 
 struct work {
@@ -34,20 +33,20 @@ static int write_items(const struct work *w, struct items *it, int fd)
 	return err ? SH5_FAILED : SH5_OK;
 }
 
-static int extract_items(const struct work *w, const struct reader *r, struct read_errors *errors,
-			 int fd)
+static int extract_items(const struct work *w, const struct model_file *f,
+			 struct read_errors *errors, int fd)
 {
 	const struct sh5_options *o = w->o;
 	const struct items_query q = {
-		.series = o->series,
-		.column = o->item,
-		.sel = &o->sel,
+		.of = {.series = o->series,
+		       .column = o->item,
+		       .sel = &o->sel,
+		       .problem = read_errors__add,
+		       .ctx = errors},
 		.as_stored = true,
-		.problem = read_errors__add,
-		.ctx = errors,
 	};
 	struct items *it = NULL;
-	int status, err = items__open(&it, r, &q);
+	int status, err = items__open(&it, f, &q);
 
 	if (err == -ENODATA) {
 		log_error("error: Item %s not found in series %s", o->item, o->series);
@@ -58,7 +57,7 @@ static int extract_items(const struct work *w, const struct reader *r, struct re
 		return SH5_NO_SERIES;
 	}
 	if (err) {
-		log_error("error: %s", reader__strerror(err));
+		log_error("error: %s", model_file__strerror(err));
 		return SH5_FAILED;
 	}
 	status = write_items(w, it, fd);
@@ -71,17 +70,17 @@ static int write_file(void *arg, int fd, bool *keep)
 {
 	const struct work *w = arg;
 	struct read_errors errors = {.path = w->from, .series = w->o->series};
-	struct reader *r = sh5__open(w->from);
+	struct model_file f;
 	bool all_there;
 	int status;
 
-	if (!r)
+	if (!sh5__open(&f, w->from))
 		return SH5_USAGE;
-	all_there = sh5__all_there(r, w->from, &w->o->sel);
-	status = extract_items(w, r, &errors, fd);
+	all_there = sh5__all_there(&f, w->from, &w->o->sel);
+	status = extract_items(w, &f, &errors, fd);
 	*keep = status == SH5_OK;
 	read_errors__end(&errors, false);
-	reader__free(r);
+	model_file__close(&f);
 	if (status && status != SH5_NO_SERIES)
 		return status;
 	return !all_there || errors.damaged ? SH5_FAILED : status;

@@ -7,8 +7,7 @@
 #include "base/log.h"
 #include "cmd/jobprof/read_errors.h"
 #include "cmd/sh5util/sh5util.h"
-#include "hdf5/hdf5.h"
-#include "jobfile/jobfile.h"
+#include "model/contents.h"
 #include "pool/pool.h"
 
 static void print_common(const struct contents_series *s)
@@ -26,16 +25,16 @@ struct work {
 	const char *path;
 };
 
-static int list_items(const struct work *w, const struct reader *r)
+static int list_items(const struct work *w, const struct model_file *f)
 {
 	const struct sh5_options *o = w->o;
 	struct read_errors errors = {.path = w->path};
 	struct contents *c = NULL;
-	int status = sh5__all_there(r, w->path, &o->sel) ? SH5_OK : SH5_FAILED, err;
+	int status = sh5__all_there(f, w->path, &o->sel) ? SH5_OK : SH5_FAILED, err;
 
-	err = contents__read(&c, r, &o->sel, o->series, true, read_errors__add, &errors);
+	err = contents__read(&c, f, &o->sel, o->series, true, read_errors__add, &errors);
 	if (err) {
-		log_error("error: %s: %s", w->path, reader__strerror(err));
+		log_error("error: %s: %s", w->path, model_file__strerror(err));
 		status = SH5_FAILED;
 	} else if (c->nseries && c->series[0].tables) {
 		print_common(&c->series[0]);
@@ -52,10 +51,10 @@ static int list_items(const struct work *w, const struct reader *r)
 static int list_file(void *arg)
 {
 	const struct work *w = arg;
-	struct reader *r = sh5__open(w->path);
-	int status = r ? list_items(w, r) : SH5_USAGE;
+	struct model_file f;
+	int status = sh5__open(&f, w->path) ? list_items(w, &f) : SH5_USAGE;
 
-	reader__free(r);
+	model_file__close(&f);
 	return status;
 }
 

@@ -5,7 +5,6 @@
 #include "base/log.h"
 #include "cmd/jobprof/run/child_output.h"
 #include "cmd/sh5util/sh5util.h"
-#include "hdf5/hdf5.h"
 
 void sh5__log_unresolved(const struct jobspec *spec)
 {
@@ -32,23 +31,22 @@ int sh5__write(const char *path, const char *from, int (*fn)(void *arg, int fd, 
 	return SH5_USAGE;
 }
 
-struct reader *sh5__open(const char *path)
+bool sh5__open(struct model_file *f, const char *path)
 {
-	struct reader *r = NULL;
-	int err = reader__open(&r, path);
+	int err = model_file__open(f, path);
 
 	if (!err)
-		return r;
+		return true;
 	log_error("error: Failed to open %s", path);
-	log_error("%s: %s", path, reader__strerror(err));
-	return NULL;
+	log_error("%s: %s", path, model_file__strerror(err));
+	return false;
 }
 
-bool sh5__all_there(const struct reader *r, const char *path, const struct selection *sel)
+bool sh5__all_there(const struct model_file *f, const char *path, const struct selection *sel)
 {
 	char missing[SELECT_MISSING];
 
-	if (!select__missing(r, sel, missing))
+	if (!select__missing(f->reader, sel, missing))
 		return true;
 	log_error("error: %s: %s", path, missing);
 	return false;

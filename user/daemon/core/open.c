@@ -202,8 +202,10 @@ static int open_kern(struct daemon *d)
 			      .events = d->perf.ev,
 			      .nevents = d->perf.n,
 			      .perf_mode = modes[d->opts.cfg->perf_mode],
+			      .burst_min_ns = (uint64_t)(d->opts.cfg->burst_min * 1e6),
 			      .perf_budget = d->opts.cfg->perf_budget,
 			      .raw_tp = d->opts.raw_tp,
+			      .culprit_matrix = d->opts.cfg->culprit_matrix,
 			      .block_issue = d->opts.block_issue,
 			      .net_skb = d->opts.net_skb};
 	int err;

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "daemon/follow/daemon_state.h"
 #include "daemon/follow/step_list.h"
+#include "daemon/record/step_stacks.h"
 #include "daemon/step/step_cgroup.h"
 
 #define RESCAN_NS    (300 * NSEC_PER_SEC)
@@ -163,6 +164,16 @@ static void remember_ended(struct daemon *d, bool only_new)
 			step__remember_cgroup(s, &d->env);
 }
 
+/* The map of a process can be read only while the process lives. */
+static void note_process(struct daemon *d, const struct jp_event *ev)
+{
+	const struct jp_slot *info = kern__slot(d->env.k, ev->slot);
+
+	for (struct step *s = info ? d->steps : NULL; s; s = s->next)
+		if (s->slot == info->step && s->state <= STEP_ENDING)
+			step_stacks__process(s, &d->env, ev->slot, ev->pid, ev->gen);
+}
+
 static void on_event(const struct jp_event *ev, void *ctx)
 {
 	struct daemon *d = ctx;
@@ -171,6 +182,8 @@ static void on_event(const struct jp_event *ev, void *ctx)
 		d->wake = true;
 	else if (ev->type == JP_EV_LATE)
 		d->sweep = true;
+	else if (ev->type == JP_EV_MAPS)
+		note_process(d, ev);
 	else
 		d->sync = true;
 	if (ev->type == JP_EV_EXIT)

@@ -8,13 +8,21 @@
 #include "base/log.h"
 #include "daemon/follow/daemon_state.h"
 #include "daemon/node/node.h"
+#include "daemon/record/step_bursts.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_rows.h"
+#include "daemon/record/step_stacks.h"
 
 int sampling__snapshot(const struct step_env *env)
 {
+	int err;
+
 	node_gpus__mark(env->node, env->snap);
-	return snapshot__take(env->snap);
+	step_stacks__take(env);
+	err = snapshot__take(env->snap);
+	if (!err)
+		kern__read_bursts(env->k); /* what stays in a ring that is full is counted there */
+	return err;
 }
 
 int sampling__look(struct daemon *d)
@@ -71,6 +79,7 @@ void daemon_sample(struct daemon *d, uint64_t now)
 		step__watch_peak(s, &d->env, true);
 		step__rows(s, &d->env, false);
 	}
+	step_bursts__drop_others(d->steps, d->env.k);
 }
 
 uint64_t sampling__least_interval(const struct step *s)

@@ -14,6 +14,7 @@
 #include "daemon/node/node.h"
 #include "daemon/node/step_sensors.h"
 #include "daemon/record/step_kinds.h"
+#include "daemon/record/step_stacks.h"
 #include "daemon/record/step_tasks.h"
 #include "daemon/step/step_ask.h"
 #include "sample/counters.h"
@@ -64,6 +65,7 @@ void step__free(struct step *s)
 	request__free(s->req);
 	cgroup_files__free(s->cg);
 	step_sensors__free(s->sensors);
+	step_stacks__free(s->stacks);
 	free(s->tables);
 	free(s->slots);
 	free(s->slot_owners);
@@ -103,13 +105,15 @@ void daemon_answered(void *ctx, const struct lookup *q, const struct lookup_answ
 	struct daemon *d = ctx;
 	struct step *s;
 
-	d->sync = true;
+	d->sync |= q->kind != LOOKUP_MAPS;
 	if (q->kind == LOOKUP_USER) {
 		users__answered(d->env.users, q->uid, a, clock__boot_ns());
 		return;
 	}
 	s = find_step_of_slot(d->steps, q->slot, q->gen);
-	if (s)
+	if (s && q->kind == LOOKUP_MAPS)
+		step_stacks__answered(s, &d->env, q, a);
+	else if (s)
 		step__answered(s, &d->env, q, a);
 }
 

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "identity/hetjob.h"
+#include "identity/proc_maps.h"
 #include "identity/proc_program.h"
 
 #define LOOKUP_PIDS 4096
@@ -24,7 +25,8 @@
 /* ENV and TASK_NUMBER read the environment of pid: for the step's attributes, for a task's number.
  */
 /* PROGRAM: what the process of a task executes that has used most CPU time, and where the task's
- * main process pid may run; LIBRARIES: what such a process has mapped. */
+ * main process pid may run; LIBRARIES: what such a process has mapped;
+ * MAPS: where its code is. */
 enum lookup_kind {
 	LOOKUP_STEPD,
 	LOOKUP_TASKS,
@@ -32,7 +34,8 @@ enum lookup_kind {
 	LOOKUP_TASK_NUMBER,
 	LOOKUP_USER,
 	LOOKUP_PROGRAM,
-	LOOKUP_LIBRARIES
+	LOOKUP_LIBRARIES,
+	LOOKUP_MAPS
 };
 
 struct lookup {
@@ -100,7 +103,11 @@ struct lookup_answer {
 	struct lookup_program program;
 	struct proc_libraries libraries;
 	unsigned npids;
-	struct lookup_pid pids[LOOKUP_PIDS]; /* ordered by root */
+	unsigned nmaps;
+	union {
+		struct lookup_pid pids[LOOKUP_PIDS]; /* ordered by root */
+		struct proc_map maps[PROC_MAPS];
+	};
 };
 
 typedef void lookup_answered_fn(void *ctx, const struct lookup *q, const struct lookup_answer *a);

@@ -25,8 +25,10 @@
 size_t lookup_answer__size(const struct lookup_answer *a)
 {
 	unsigned n = a->npids < LOOKUP_PIDS ? a->npids : LOOKUP_PIDS;
+	unsigned maps = a->nmaps < PROC_MAPS ? a->nmaps : PROC_MAPS;
 
-	return offsetof(struct lookup_answer, pids) + n * sizeof(a->pids[0]);
+	return offsetof(struct lookup_answer, pids) +
+	       (maps ? maps * sizeof(a->maps[0]) : n * sizeof(a->pids[0]));
 }
 
 static unsigned read_pids(const char *dir, pid_t *pids, unsigned max)
@@ -204,6 +206,8 @@ static int answer_question(const struct lookup *q, struct lookup_answer *a)
 		return lookup__program(q, &a->program);
 	case LOOKUP_LIBRARIES:
 		return proc_libraries__read(q->pid, &a->libraries);
+	case LOOKUP_MAPS:
+		return proc_maps__read(q->pid, a->maps, &a->nmaps);
 	}
 	return err ? err : proc__uid(q->pid, &a->env.uid);
 }

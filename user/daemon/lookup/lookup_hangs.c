@@ -17,6 +17,7 @@ struct lookup_target lookup_target__of(const struct lookup *q)
 		return (struct lookup_target){TARGET_NAMES, 0};
 	case LOOKUP_PROGRAM:
 	case LOOKUP_LIBRARIES:
+	case LOOKUP_MAPS:
 		return (struct lookup_target){TARGET_PROGRAM, q->uid};
 	default:
 		return (struct lookup_target){TARGET_USER, q->uid};

@@ -90,30 +90,28 @@ static void put_times(struct step *s)
 	journal__attr_i64(s->journal, "Start TimeNS", s->start_real_ns);
 }
 
+static const char *mode_of(const struct step *s, const struct step_env *env, enum family f)
+{
+	if (!(s->families & f))
+		return "off: not asked for";
+	if (!(f & FAM_SENSORS))
+		return kern__family_mode(env->k, f);
+	if (!(node__families(env->node) & f))
+		return "absent: nothing on this node measures it";
+	return f == FAM_ENERGY ? "estimated: see Energy Rule" : "as the node's sensors say";
+}
+
 /* Writes how each family is measured. */
 static void put_modes(struct step *s, const struct step_env *env)
 {
-	unsigned f;
-
-	for (f = FAM_SCHED; f <= FAM_FILES; f <<= 1) {
+	for (unsigned i = 0; i < n_family_infos; i++) {
+		const struct family_info *f = &family_infos[i];
 		char name[32];
 
-		snprintf(name, sizeof(name), "Mode %s", family__name(f));
-		journal__attr_str(s->journal, name,
-				  s->families & f ? kern__family_mode(env->k, f)
-						  : "off: not asked for");
-	}
-	for (f = FAM_ENERGY; f <= FAM_NODE; f <<= 1) {
-		char name[32];
-
-		snprintf(name, sizeof(name), "Mode %s", family__name(f));
-		journal__attr_str(s->journal, name,
-				  !(s->families & f) ? "off: not asked for"
-				  : !(node__families(env->node) & f)
-					  ? "absent: nothing on this node "
-					    "measures it"
-				  : f == FAM_ENERGY ? "estimated: see Energy Rule"
-						    : "as the node's sensors say");
+		if (f->family == FAM_BASE)
+			continue;
+		snprintf(name, sizeof(name), "Mode %s", f->name);
+		journal__attr_str(s->journal, name, mode_of(s, env, f->family));
 	}
 }
 

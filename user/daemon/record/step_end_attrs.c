@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "daemon/node/sensor_rows.h"
+#include "daemon/record/step_stacks.h"
 #include "sample/counters.h"
 
 /* The worst end of the step's tasks, as slurmstepd would sum it up: a signal before a status. */
@@ -117,6 +118,7 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Late Samples", st->samples_late},
 		{"Uncounted Tasks", st->storage_fail},
 		{"Uncounted Cgroups", st->cgroups_full},
+		{"Lost Stacks", st->stacks_lost + step_stacks__lost(s->stacks)},
 		{"Lost Events", st->rb_lost},
 		{"Late Tasks", st->late_tasks},
 		{"Torn Snapshots", snapshot__torn(env->snap)},

@@ -15,6 +15,7 @@
 #include "base/str.h"
 #include "daemon/node/sensor_rows.h"
 #include "daemon/record/step_attrs.h"
+#include "daemon/record/step_stacks.h"
 #include "daemon/record/step_state.h"
 
 /* Time between rows of a step while journals take too much of the disk. */
@@ -104,6 +105,7 @@ static void settle_frame(struct step *s, bool kept)
 		t->in_frame = false;
 	}
 	sensor_rows__settle_frame(s->sensors, kept);
+	step_stacks__settle_frame(s->stacks, kept);
 }
 
 static void log_failure(struct step *s, int err)
@@ -194,6 +196,7 @@ static void redeclare(struct step *s, const struct step_env *env)
 	for (unsigned i = 0; i < s->ntables; i++)
 		s->tables[i].journaled = JOURNALED_NO;
 	sensor_rows__redeclare(s->sensors);
+	step_stacks__redeclare(s->stacks);
 	s->env_journaled = false;
 	if (s->req) {
 		s->req->unjournaled = true;

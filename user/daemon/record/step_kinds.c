@@ -10,6 +10,8 @@
 #include "daemon/step/journal_numbers.h"
 #include "sample/cpufreq.h"
 
+_Static_assert(COUNTED_KINDS <= SENSOR_SERIES_FIRST, "series of the journal");
+
 const struct step_kind step_kinds[ALL_KINDS] = {
 	[KIND_TASKS] = {"Tasks", FREQ_TASK, false, 0},
 	[KIND_STEP] = {"Step", FREQ_STEP, false, 0},
@@ -19,8 +21,15 @@ const struct step_kind step_kinds[ALL_KINDS] = {
 	[KIND_COMMANDS] = {"Commands", FREQ_TASK, false, 0},
 	[KIND_TIME_BUDGET] = {"TimeBudget", FREQ_TASK, false, 0},
 	[KIND_RANK_BUDGET] = {"RankBudget", FREQ_TASK, false, 0},
+	[KIND_CULPRITS] = {"Culprits", FREQ_TASK, false, 0},
+	[KIND_RANK_CULPRITS] = {"RankCulprits", FREQ_TASK, false, 0},
 	[KIND_SAMPLES] = {"Samples", FREQ_TASK, false, 0},
 	[KIND_RANK_SAMPLES] = {"RankSamples", FREQ_TASK, false, 0},
+	[KIND_STACKS] = {"Stacks", FREQ_TASK, false, 0},
+	[KIND_CALL_TREE] = {"CallTree", FREQ_TASK, false, 0},
+	[KIND_BURSTS] = {"Bursts", FREQ_TASK, false, 0},
+	[KIND_BURST_LENGTH] = {"BurstLength", FREQ_TASK, true, HIST_BURST},
+	[KIND_GAP_LENGTH] = {"GapLength", FREQ_TASK, true, HIST_BURST},
 	[KIND_ENERGY] = {NULL, FREQ_ENERGY, false, 0},
 	[KIND_NETWORK] = {NULL, FREQ_NETWORK, false, 0},
 	[KIND_FILESYSTEM] = {NULL, FREQ_FILESYSTEM, false, 0},

@@ -7,9 +7,11 @@
 
 #include "daemon/node/sensor_rows.h"
 #include "daemon/record/step_attrs.h"
+#include "daemon/record/step_bursts.h"
 #include "daemon/step/step_cgroup.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_journal.h"
+#include "daemon/record/step_stacks.h"
 #include "daemon/record/step_state.h"
 #include "daemon/record/step_tasks.h"
 #include "daemon/record/task_attrs.h"
@@ -18,7 +20,8 @@
 /* The number of the table of that kind that a slot counts for. */
 static int number_of(const struct step *s, int kind, unsigned i)
 {
-	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET || kind == KIND_RANK_SAMPLES;
+	bool of_rank = kind == KIND_RANKS || kind == KIND_RANK_BUDGET ||
+		       kind == KIND_RANK_CULPRITS || kind == KIND_RANK_SAMPLES;
 
 	return of_rank ? s->slot_owners[i].rank : s->slot_owners[i].gtid;
 }
@@ -89,6 +92,11 @@ static void put_row(struct step *s, const struct step_env *env, struct table *t,
 	t->in_frame = true;
 }
 
+static bool has_peaks(unsigned kind)
+{
+	return kind == KIND_TASKS || kind == KIND_STEP || kind == KIND_RANKS;
+}
+
 /* A table that gets a row of this snapshot takes the peak from the row. */
 void step__watch_peak(struct step *s, const struct step_env *env, bool rows_follow)
 {
@@ -98,8 +106,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 	unsigned i;
 
 	for (i = 0; i < COUNTED_KINDS; i++) {
-		between[i] = !step_kinds[i].is_hist && i != KIND_COMMANDS && i < KIND_TIME_BUDGET &&
-			     !(rows_follow && step__is_due(s, env, i));
+		between[i] = has_peaks(i) && !(rows_follow && step__is_due(s, env, i));
 		any |= between[i];
 	}
 	if (!any)
@@ -218,6 +225,12 @@ static unsigned kind_rows(struct step *s, const struct step_env *env, int kind)
 
 	if (kind == KIND_COMMANDS)
 		return command_rows(s, env);
+	if (kind == KIND_STACKS)
+		return step_stacks__rows(s, env);
+	if (kind == KIND_CALL_TREE)
+		return 0; /* with the stacks */
+	if (kind == KIND_BURSTS)
+		return step_bursts__rows(s, env);
 	if (kind == KIND_STEP) {
 		t = step__table(s, kind, JP_GTID_NONE);
 		if (!t || !sum_slots(s, env, kind, JP_GTID_NONE, &now, &began))
@@ -282,6 +295,7 @@ void step__rows(struct step *s, const struct step_env *env, bool all)
 	step__put_state(s, env->k);
 	if (step__commit(s, mark, n)) {
 		task_attrs__written(s);
+		step_bursts__written(s, env->k);
 		return;
 	}
 	s->rows = rows;

@@ -7,7 +7,7 @@
 #include "daemon/step/step.h"
 #include "sensor/node/cgroup.h"
 
-#define STATE_VERSION 10
+#define STATE_VERSION 11
 
 /* The content of J_STATE: this, then for every table its head and the reading from which its next
  * row counts. */

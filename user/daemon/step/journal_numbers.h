@@ -6,7 +6,7 @@
 #include "journal/journal.h"
 
 /* Series: those of counted kinds (step.h) from 0, of sensors, of external series to the end. */
-#define SENSOR_SERIES_FIRST   16
+#define SENSOR_SERIES_FIRST   24
 #define SENSOR_SERIES_END     64
 #define EXTERNAL_SERIES_FIRST SENSOR_SERIES_END
 

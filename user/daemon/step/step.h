@@ -58,8 +58,15 @@ enum {
 	KIND_COMMANDS, /* of names, not of slots: step_commands.c */
 	KIND_TIME_BUDGET,
 	KIND_RANK_BUDGET,
+	KIND_CULPRITS,
+	KIND_RANK_CULPRITS,
 	KIND_SAMPLES,
 	KIND_RANK_SAMPLES,
+	KIND_STACKS, /* record/step_stacks.h */
+	KIND_CALL_TREE,
+	KIND_BURSTS, /* of bursts, not of slots: step_bursts.c */
+	KIND_BURST_LENGTH,
+	KIND_GAP_LENGTH,
 	COUNTED_KINDS,
 	/* tables of the node's sensors: each kind has an interval, and any number of tables
 	 * (node.h) */
@@ -104,6 +111,7 @@ struct column_set {
 struct job_infos;
 struct node;
 struct step_sensors;
+struct step_stacks;
 
 /* What all steps share. */
 struct step_env {
@@ -196,6 +204,7 @@ struct step {
 	double last_cg[CG_N];
 	uint64_t last_cg_runtime;     /* of all processes then, if known: none may have run since */
 	struct step_sensors *sensors; /* what the node's sensors say to it; NULL: nothing */
+	struct step_stacks *stacks;   /* NULL: none were seen yet */
 	struct publication pub;
 	struct step *next;
 };

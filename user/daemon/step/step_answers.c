@@ -195,6 +195,7 @@ void step__answered(struct step *s, const struct step_env *env, const struct loo
 	case LOOKUP_USER:
 	case LOOKUP_PROGRAM:
 	case LOOKUP_LIBRARIES:
+	case LOOKUP_MAPS:
 		break;
 	}
 }

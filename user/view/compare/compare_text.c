@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A comparison as a page: a sentence, a waterfall of the terms, and how usual they are. */
+#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -11,11 +12,12 @@
 #include "view/line.h"
 #include "view/report/report_text.h"
 
-#define CELLS	   19	/* of the waterfall */
-#define SAID_SHARE 0.01 /* smaller terms are not in the sentence */
-#define MOSTLY	   0.6	/* of the waiting, on one node */
-#define NOTHING	   1e-6 /* of the wall time: rounding */
-#define SENTENCE   COMPARE_SENTENCE
+#define CELLS	    19	 /* of the waterfall */
+#define SAID_SHARE  0.01 /* smaller terms are not in the sentence */
+#define MOSTLY	    0.6	 /* of the waiting, on one node */
+#define NOTHING	    1e-6 /* of the wall time: rounding */
+#define CAUSE_LEAST 1e-3 /* likewise: what a cause has to have to be named */
+#define SENTENCE    COMPARE_SENTENCE
 
 /* ---- the two runs */
 
@@ -268,6 +270,8 @@ static bool is_shown(const struct compare_page *p, enum compare_term term)
 
 	if (c->is_in != term)
 		return false;
+	if (compare_term__is_cause(term))
+		return fmax(c->before, c->after) >= CAUSE_LEAST * p->a->run.wall_s;
 	/* These are for the few runs that have them. */
 	if (term == TERM_CORES || term == TERM_UNKNOWN || term == TERM_TAIL)
 		return c->s != 0 || (term == TERM_TAIL && c->before > 0);
@@ -363,14 +367,18 @@ static void print_merged(const struct compare_page *p, enum compare_term term, F
 	const char *name = compare_words[term].name;
 	char text[400];
 
-	/* IPC and clock lack the same. */
+	/* IPC and clock lack the same, and all causes do. */
 	if (in == term || term == TERM_CLOCK || !*p->why[term])
+		return;
+	if (compare_term__is_cause(term) && term != TERM_QUOTA)
 		return;
 	if (term == TERM_IPC)
 		name = "IPC and clock";
-	snprintf(text, sizeof(text), "%c%s %s part of \"%s\": %s.", name[0] == 'w' ? 'W' : name[0],
-		 name + 1, term == TERM_IPC ? "are" : "is", compare_words__of(p->c, in).name,
-		 p->why[term]);
+	if (term == TERM_QUOTA)
+		name = "causes (futex, pipe, socket ...)";
+	snprintf(text, sizeof(text), "%c%s %s part of \"%s\": %s.", toupper(name[0]), name + 1,
+		 term == TERM_IPC || term == TERM_QUOTA ? "are" : "is",
+		 compare_words__of(p->c, in).name, p->why[term]);
 	report_text__paragraph(out, text, 0, 2);
 }
 

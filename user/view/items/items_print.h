@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "base/outbuf.h"
-#include "jobfile/items.h"
+#include "model/items.h"
 
 struct items_format {
 	const char *name;

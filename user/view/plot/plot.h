@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "jobfile/curve.h"
+#include "model/curve.h"
 
 #define PLOT_CURVES 8 /* that can be told from each other */
 

@@ -10,7 +10,8 @@ void report__print(const struct report *r, FILE *out)
 	report_head__print(r, out);
 	report_findings__print(r, out);
 	report_budget__print(r, out);
-	report_blocked__print(r, out);
+	report_threads__print(r, out);
+	report_culprits__print(r, out);
 	report_modules__print(r, out);
 	report_given__print(r, out);
 	report_tasks__print(r, out);

@@ -8,7 +8,8 @@
 void report_head__print(const struct report *r, FILE *out);
 void report_findings__print(const struct report *r, FILE *out);
 void report_budget__print(const struct report *r, FILE *out);
-void report_blocked__print(const struct report *r, FILE *out);
+void report_threads__print(const struct report *r, FILE *out);
+void report_culprits__print(const struct report *r, FILE *out);
 void report_modules__print(const struct report *r, FILE *out);
 void report_given__print(const struct report *r, FILE *out);
 void report_tasks__print(const struct report *r, FILE *out);

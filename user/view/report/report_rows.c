@@ -9,6 +9,7 @@
 #include "base/known.h"
 #include "view/report/report_page.h"
 #include "view/report/report_series.h"
+#include "view/report/report_threads.h"
 
 #define ROWS_MAX  512
 #define CELLS_MAX 120000 /* of a quantity */
@@ -212,6 +213,29 @@ static json_t *shares_json(const struct rows *r)
 	return a;
 }
 
+/* Where the time of a row's threads went, as report_threads__json() has it of the job; none where it
+ * is not known of any. */
+static json_t *thread_shares_json(const struct rows *r)
+{
+	json_t *a = json_array(), *shares[THREAD_STATES];
+	double total[N_QUANTITIES], share[THREAD_STATES];
+
+	if (!job_units__know(&r->u, Q_THREAD_TIME))
+		return a;
+	for (int i = 0; i < THREAD_STATES; i++) {
+		shares[i] = json_array();
+		json_array_append_new(a, shares[i]);
+	}
+	for (unsigned row = 0; row < r->n; row++) {
+		for (int q = 0; q < N_QUANTITIES; q++)
+			total[q] = total_of(r, row, q);
+		report_threads__shares(total, share);
+		for (int i = 0; i < THREAD_STATES; i++)
+			json_array_append_new(shares[i], report_series__rounded(share[i]));
+	}
+	return a;
+}
+
 static void put_rows(const struct rows *r, json_t *o)
 {
 	json_t *names = json_array(), *nodes = json_array(), *cores = json_array();
@@ -233,6 +257,7 @@ static void put_rows(const struct rows *r, json_t *o)
 	if (r->of != SERIES_GPUS) {
 		json_object_set_new(o, "cores", json_incref(cores));
 		json_object_set_new(o, "shares", shares_json(r));
+		json_object_set_new(o, "thread_shares", thread_shares_json(r));
 	}
 	json_decref(cores);
 	json_object_set_new(o, "dt_s", json__number(r->j->grid.dt_s * r->factor));

@@ -79,7 +79,7 @@ struct work {
 /* 0, or the exit status. */
 static int read_job(struct run *r, double dt_s)
 {
-	const struct job_options how = {.dt_s = dt_s};
+	const struct job_options how = {.dt_s = dt_s, .budget = true};
 	const char *refused;
 	int err;
 
@@ -207,6 +207,9 @@ static void explain(struct work *w)
 	if (!*w->why[TERM_IPC])
 		why(w, TERM_IPC, Q_CYCLES);
 	memcpy(w->why[TERM_CLOCK], w->why[TERM_IPC], sizeof(w->why[TERM_CLOCK]));
+	for (int i = 0; i < N_TERMS; i++)
+		if (compare_term__is_cause(i))
+			why(w, i, Q_THREAD_TIME);
 }
 
 /* ---- the baseline */
@@ -244,6 +247,7 @@ static int judge_earlier(struct work *w, const struct model_job *j)
 	const struct model_job *one[] = {j};
 	struct compare_how of_it = compare_job__how(one, 1);
 	bool lacks = (w->how.wait && !of_it.wait) || (w->how.disk && !of_it.disk) ||
+		     (w->how.causes && !of_it.causes) ||
 		     j->grid.dt_s != w->run[0].job.grid.dt_s;
 	struct compared_job *r = &w->seen[w->nseen];
 	struct comparison c;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The rows of one column of several tables are put side by side by their time. */
-#include "jobfile/items.h"
+#include "model/items.h"
 
 #include <errno.h>
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/progress.h"
-#include "jobfile/items_tables.h"
+#include "model/items_tables.h"
 
 #define POOL_BYTES   (32u << 20)
 #define SHARE_MIN    12u /* rows of one table in memory */
@@ -320,7 +320,7 @@ int items__next(struct items *it, struct items_row *row)
 	return 1;
 }
 
-int items__open(struct items **out, const struct reader *r, const struct items_query *q)
+int items__open(struct items **out, const struct model_file *f, const struct items_query *q)
 {
 	struct items *it = calloc(1, sizeof(*it));
 	struct items_state *s = it ? calloc(1, sizeof(*s)) : NULL;
@@ -330,7 +330,7 @@ int items__open(struct items **out, const struct reader *r, const struct items_q
 		goto fail;
 	it->state = s;
 	s->q = *q;
-	s->tables.r = r;
+	s->tables.r = f->reader;
 	s->tables.q = &s->q;
 	err = items_tables__find(&s->tables);
 	if (err)
@@ -339,10 +339,10 @@ int items__open(struct items **out, const struct reader *r, const struct items_q
 	it->period = (double)s->period_ns / NS;
 	it->cols = s->tables.cols;
 	it->ncols = s->tables.ncols;
-	it->column = s->tables.column;
+	it->column = s->tables.at.name;
 	it->grouped = s->tables.grouped;
 	it->type = common_type(&s->tables);
-	it->kind = s->tables.kind;
+	it->kind = s->tables.at.kind;
 	s->cells = calloc(it->ncols, sizeof(*s->cells));
 	s->known = calloc(it->ncols, sizeof(*s->known));
 	if (!s->cells || !s->known) {

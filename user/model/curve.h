@@ -6,26 +6,13 @@
  * the mean over time; the curve is the median of the tables, between the lowest and the highest, or
  * of one table its mean, between the lowest and the highest of its rows.
  */
-#ifndef JP_JOBFILE_CURVE_H
-#define JP_JOBFILE_CURVE_H
+#ifndef JP_MODEL_CURVE_H
+#define JP_MODEL_CURVE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hdf5/reader.h"
-#include "jobfile/select.h"
-
-struct curve_query {
-	const char *series; /* as in the file */
-	const char *column; /* in any case; exactly this one is preferred */
-	const struct selection *sel;
-	unsigned intervals; /* at most so many where steps are no rows */
-	/* As that of struct items_query. */
-	void (*problem)(void *ctx, const char *step, const char *node, const char *table, int err);
-	void *ctx;
-};
-
-#define CURVE_UNIT 32
+#include "model/column_query.h"
 
 struct curve {
 	unsigned n;
@@ -33,16 +20,18 @@ struct curve {
 				      * the job) started */
 	double *low, *middle, *high; /* NaN: not known */
 	char *column;		     /* its name in the file */
-	char unit[CURVE_UNIT];	     /* of the column, not of the rate; "": a plain number */
+	char unit[COLUMN_UNIT];	     /* of the column, not of the rate; "": a plain number */
 	bool is_rate;
 	bool has_range; /* low and high may differ */
 	unsigned tables;
 	uint64_t rows;
 };
 
-/* 0; -ENOENT: no table of that series and selection; -ENODATA: none has the column, or a row of
- * which the time is known; -EBADMSG: damaged; -ENOMEM. curve__free() in all cases. */
-int curve__read(struct curve *out, const struct reader *r, const struct curve_query *q);
+/* intervals: at most so many, where steps are no rows. 0; -ENOENT: no table of that series and
+ * selection; -ENODATA: none has the column, or a row of which the time is known; -EBADMSG: damaged;
+ * -ENOMEM. curve__free() in all cases. */
+int curve__read(struct curve *out, const struct model_file *f, const struct column_query *q,
+		unsigned intervals);
 void curve__free(struct curve *c);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The tables whose rows are put side by side, and the next row of each. */
-#include "jobfile/items_tables.h"
+#include "model/items_tables.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,7 +11,6 @@
 
 #include "base/cleanup.h"
 #include "base/progress.h"
-#include "hdf5/table_columns.h"
 
 #define TABLES_MAX  (4u << 20)
 #define SAMPLED_MAX 64u	 /* tables whose intervals are looked at */
@@ -97,35 +96,6 @@ static int add_table(struct items_tables *t, const struct item_table *w)
 	return 0;
 }
 
-static int learn_kind(struct items_tables *t)
-{
-	struct table_columns columns = {0};
-	int err = table_columns__read(&columns, t->cursor, t->q->series);
-
-	if (!err)
-		t->kind = columns.cols[t->at_value].kind;
-	table_columns__clear(&columns);
-	return err;
-}
-
-static int learn_shape(struct items_tables *t)
-{
-	struct cursor *c = t->cursor;
-
-	if (t->shape == c->shape)
-		return 0;
-	t->shape = c->shape;
-	t->at_value = cursor__column_like(c, t->q->column);
-	t->at_ns = cursor__column(c, "TimeNS");
-	t->at_epoch = cursor__column(c, "EpochTime");
-	t->at_elapsed = cursor__column(c, "ElapsedTime");
-	if (t->at_value >= 0 && !t->column) {
-		t->column = strdup(c->cols[t->at_value].name);
-		return t->column ? learn_kind(t) : -ENOMEM;
-	}
-	return 0;
-}
-
 /* A value that is no time becomes the nearest time, for the conversion must not overflow. */
 static int64_t to_time(double v)
 {
@@ -136,22 +106,22 @@ static int64_t time_of(const struct items_tables *t, const union cell *row)
 {
 	const struct cursor_column *cols = t->cursor->cols;
 
-	if (t->at_ns >= 0 && cols[t->at_ns].type == COL_U64)
-		return row[t->at_ns].u < (uint64_t)TIME_MAX ? (int64_t)row[t->at_ns].u : TIME_MAX;
-	if (t->at_epoch < 0)
+	if (t->at.ns >= 0 && cols[t->at.ns].type == COL_U64)
+		return row[t->at.ns].u < (uint64_t)TIME_MAX ? (int64_t)row[t->at.ns].u : TIME_MAX;
+	if (t->at.epoch < 0)
 		return 0;
-	return to_time(cell__number(row[t->at_epoch], cols[t->at_epoch].type) * NS);
+	return to_time(cell__number(row[t->at.epoch], cols[t->at.epoch].type) * NS);
 }
 
 static uint64_t elapsed_of(const struct items_tables *t, const union cell *row)
 {
 	const struct cursor_column *cols = t->cursor->cols;
 
-	if (t->at_elapsed < 0)
+	if (t->at.elapsed < 0)
 		return 0;
-	if (cols[t->at_elapsed].type == COL_U64)
-		return row[t->at_elapsed].u;
-	return to_time(cell__number(row[t->at_elapsed], cols[t->at_elapsed].type));
+	if (cols[t->at.elapsed].type == COL_U64)
+		return row[t->at.elapsed].u;
+	return to_time(cell__number(row[t->at.elapsed], cols[t->at.elapsed].type));
 }
 
 static int sample_gaps(struct items_tables *t, const union cell *rows, unsigned n)
@@ -194,22 +164,21 @@ static int open_table(struct items_tables *t, const struct reader_series *s, con
 	int err = cursor__open(t->cursor, t->node, s, table);
 
 	if (!err)
-		err = learn_shape(t);
+		err = column_place__find(&t->at, &t->q->of, t->cursor);
 	if (err)
 		return err;
-	if (t->at_value < 0)
+	if (t->at.value < 0)
 		return -ENODATA;
-	if (t->at_ns < 0 && t->at_epoch < 0)
+	if (t->at.ns < 0 && t->at.epoch < 0)
 		return -EBADMSG;
-	w->type = t->cursor->cols[t->at_value].type;
+	w->type = t->cursor->cols[t->at.value].type;
 	w->nrows = t->cursor->nrows;
 	return read_first_rows(t, w);
 }
 
 static void report_problem(const struct items_tables *t, const char *table, int err)
 {
-	if (t->q->problem)
-		t->q->problem(t->q->ctx, t->node->step, t->node->name, table, err);
+	column_query__problem(&t->q->of, t->node->step, t->node->name, table, err);
 }
 
 /* A damaged table is reported, and only that table is left out. */
@@ -244,7 +213,7 @@ static int go_to_node(struct items_tables *t, unsigned step, unsigned node)
 	reader_node__free(t->before);
 	t->before = t->node;
 	t->node = NULL;
-	return reader__node(t->r, step, node, t->q->series, &t->node);
+	return reader__node(t->r, step, node, t->q->of.series, &t->node);
 }
 
 static int find_in_node(struct items_tables *t, unsigned step, unsigned node)
@@ -256,17 +225,16 @@ static int find_in_node(struct items_tables *t, unsigned step, unsigned node)
 	if (err == -ENOMEM)
 		return err;
 	if (err || !t->node->nseries) {
-		if (t->q->problem)
-			t->q->problem(t->q->ctx, s->name, s->nodes.v[node], NULL,
+		column_query__problem(&t->q->of, s->name, s->nodes.v[node], NULL,
 				      err ? err : -ENODATA);
 		return 0;
 	}
 	series = t->node->series;
-	select__order(t->q->sel, series);
+	select__order(t->q->of.sel, series);
 	for (unsigned i = 0; !err && i < series->tables.n; i++) {
 		struct item_table w = {.step = step, .node = node};
 
-		if (!series->grouped || select__table(t->q->sel, series->tables.v[i]))
+		if (!series->grouped || select__table(t->q->of.sel, series->tables.v[i]))
 			err = find_table(t, series, series->tables.v[i], &w);
 	}
 	return err;
@@ -280,7 +248,7 @@ int items_tables__find(struct items_tables *t)
 	int err = cursor__new(&t->cursor);
 
 	if (!err)
-		err = select__nodes(t->r, t->q->sel, &refs, &n);
+		err = select__nodes(t->r, t->q->of.sel, &refs, &n);
 	progress__begin(&progress, "looking at nodes", n);
 	for (unsigned i = 0; !err && i < n; i++) {
 		err = find_in_node(t, refs[i].step, refs[i].node);
@@ -312,11 +280,11 @@ static void place(struct item_table *w, struct item *i, int64_t start_ns, int64_
 
 static void take_row(const struct items_tables *t, const union cell *row, struct item *out)
 {
-	const struct cursor_column *col = &t->cursor->cols[t->at_value];
+	const struct cursor_column *col = &t->cursor->cols[t->at.value];
 
 	out->time_ns = time_of(t, row);
 	out->elapsed = elapsed_of(t, row);
-	out->v = row[t->at_value];
+	out->v = row[t->at.value];
 	out->known = col->type == COL_F64 ? !isnan(out->v.f) && !col->unknown
 					  : !col->unknown || t->q->as_stored;
 }
@@ -328,8 +296,7 @@ static int damaged(struct items_tables *t, struct item_table *w, int err)
 
 	if (err == -ENOMEM)
 		return err;
-	if (t->q->problem)
-		t->q->problem(t->q->ctx, s->name, s->nodes.v[w->node], t->grouped ? w->name : NULL,
+	column_query__problem(&t->q->of, s->name, s->nodes.v[w->node], t->grouped ? w->name : NULL,
 			      err);
 	w->nrows = w->pos + w->nloaded;
 	return 0;
@@ -348,8 +315,8 @@ int items_tables__load(struct items_tables *t, struct item_table *w, unsigned ma
 		err = t->node->nseries ? cursor__open(t->cursor, t->node, t->node->series, w->name)
 				       : -EBADMSG;
 	if (!err)
-		err = learn_shape(t);
-	if (err || t->at_value < 0)
+		err = column_place__find(&t->at, &t->q->of, t->cursor);
+	if (err || t->at.value < 0)
 		return damaged(t, w, err ? err : -EBADMSG);
 	cursor__seek(t->cursor, w->pos);
 	while (w->nloaded < max) {
@@ -378,7 +345,7 @@ void items_tables__free(struct items_tables *t)
 	tdestroy(t->columns, free);
 	free(t->v);
 	free(t->cols);
-	free(t->column);
+	free(t->at.name);
 	free(t->gaps);
 	*t = (struct items_tables){0};
 }

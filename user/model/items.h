@@ -11,29 +11,21 @@
  * A table with no row there says nothing if the column counts per interval. Of a gauge or a
  * cumulative column the last known value holds, from the table's first row to its last.
  */
-#ifndef JP_JOBFILE_ITEMS_H
-#define JP_JOBFILE_ITEMS_H
+#ifndef JP_MODEL_ITEMS_H
+#define JP_MODEL_ITEMS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hdf5/reader.h"
-#include "jobfile/select.h"
+#include "model/column_query.h"
 #include "schema/series.h"
 
 struct items_query {
-	const char *series; /* as in the file */
-	const char *column; /* in any case; exactly this one is preferred */
-	const struct selection *sel;
+	struct column_query of;
 	bool as_stored; /* integers that are unknown count as they are stored, as for sh5util */
 	double period; /* s; 0: the tables' own: three quarters of the intervals of some of them are
 			  no longer */
-	/* Called for every node or table that cannot take part; table is NULL for a whole node.
-	 * err: -ENODATA lacks the series or the column, else what failed to be read. May be NULL.
-	 */
-	void (*problem)(void *ctx, const char *step, const char *node, const char *table, int err);
-	void *ctx;
 };
 
 struct items_col {
@@ -76,11 +68,11 @@ struct items_row {
 };
 
 /*
- * Looks at all tables; the rows come by items__next. r must outlive it. 0; -ENOENT: no table of
+ * Looks at all tables; the rows come by items__next. f must outlive it. 0; -ENOENT: no table of
  * that series and selection; -ENODATA: none of them has the column; -E2BIG: more tables than we
  * follow; -ENOMEM.
  */
-int items__open(struct items **out, const struct reader *r, const struct items_query *q);
+int items__open(struct items **out, const struct model_file *f, const struct items_query *q);
 /* 1: a row, the cells until the next call; 0: no more; -ENOMEM. A damaged table is reported.
  * Memory: at most 32 MiB or 480 bytes per table of a step, whichever is more, for rows, and
  * 240 bytes per table. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The tables an items query is about, and stretches of their rows. */
-#ifndef JP_JOBFILE_ITEMS_TABLES_H
-#define JP_JOBFILE_ITEMS_TABLES_H
+#ifndef JP_MODEL_ITEMS_TABLES_H
+#define JP_MODEL_ITEMS_TABLES_H
 
 #include "hdf5/cursor.h"
-#include "jobfile/items.h"
+#include "model/items.h"
 
 #define NS INT64_C(1000000000)
 
@@ -35,24 +35,20 @@ struct item_table {
 };
 
 struct items_tables {
-	const struct reader *r;
+	const struct reader *r; /* the model_file's */
 	const struct items_query *q;
 	struct item_table *v;
 	unsigned n, room;
 	struct items_col *cols; /* of the result */
 	unsigned ncols;
-	char *column;
-	enum col_kind kind; /* in the first table that has it */
+	struct column_place at;
 	bool grouped;
 	int64_t *gaps; /* ns between rows of some tables */
 	unsigned ngaps, sampled;
 	unsigned others; /* of the series, without the column */
 	struct cursor *cursor;
 	struct reader_node *node, *before; /* the cursor may still be in the one before */
-	/* Columns of the tables of this shape; -1: none */
-	unsigned shape;
-	int at_value, at_ns, at_epoch, at_elapsed;
-	void *names, *columns; /* trees of tsearch(3) */
+	void *names, *columns;		   /* trees of tsearch(3) */
 };
 
 /* All tables of the selection, by step. As items__open. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The tables of a curve, one after the other, as intervals with a value each. */
-#ifndef JP_JOBFILE_CURVE_TABLES_H
-#define JP_JOBFILE_CURVE_TABLES_H
+#ifndef JP_MODEL_CURVE_TABLES_H
+#define JP_MODEL_CURVE_TABLES_H
 
 #include "hdf5/hdf5.h"
-#include "jobfile/curve.h"
+#include "model/curve.h"
 
 /* A row: from, to: seconds of unix time, or since the step's start where that is all a table has.
  */
@@ -13,19 +13,14 @@ struct curve_row {
 };
 
 struct curve_tables {
-	const struct reader *r;
-	const struct curve_query *q;
+	const struct reader *r; /* the model_file's */
+	const struct column_query *q;
 	struct cursor *cursor;
-	/* Of the first table that has the column: */
-	char *column, unit[CURVE_UNIT];
-	enum col_kind kind;
+	struct column_place at;
 	unsigned tables; /* that were called so far */
 	bool has_series;
 	double first_start; /* of all chosen steps; NaN: no start is known */
-	/* The table at hand: */
-	unsigned shape;
-	int value, ns, epoch, elapsed;
-	double start; /* of its step; NaN: not known */
+	double start;	    /* of the step of the table at hand; NaN: not known */
 };
 
 /* Calls table() for each table that has the column, and in it row() for each row that has a time.

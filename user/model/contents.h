@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a file holds: which series each step has, on how many nodes and of which tasks, and the
  * columns of every series. */
-#ifndef JP_JOBFILE_CONTENTS_H
-#define JP_JOBFILE_CONTENTS_H
+#ifndef JP_MODEL_CONTENTS_H
+#define JP_MODEL_CONTENTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "hdf5/reader.h"
-#include "jobfile/select.h"
 #include "base/string_list.h"
+#include "jobfile/select.h"
+#include "model/model.h"
 #include "schema/series.h"
 
 struct contents_column {
@@ -39,13 +39,14 @@ struct contents_place {
 };
 
 struct contents_step {
-	unsigned step;	 /* the reader's */
-	unsigned *nodes; /* of it, those selected: the reader's numbers */
+	const char *name;   /* as in the file */
+	const char **nodes; /* those selected */
 	unsigned nnodes;
 	struct contents_place *places;
 	unsigned nplaces;
 };
 
+/* Names of steps and nodes are the model_file's. */
 struct contents {
 	struct contents_series *series;
 	unsigned nseries;
@@ -60,7 +61,7 @@ struct contents {
  * read, with table SERIES/TABLE or NULL; problem may be NULL. 0; -E2BIG: more names than we follow;
  * -ENOMEM.
  */
-int contents__read(struct contents **out, const struct reader *r, const struct selection *sel,
+int contents__read(struct contents **out, const struct model_file *f, const struct selection *sel,
 		   const char *series, bool all_tables,
 		   void (*problem)(void *ctx, const char *step, const char *node, const char *table,
 				   int err),

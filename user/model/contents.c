@@ -2,7 +2,7 @@
 /*
  * What a file holds, as `jobprof list` and `sh5util -L` name it: steps, nodes, series and tables.
  */
-#include "jobfile/contents.h"
+#include "model/contents.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -220,18 +220,28 @@ static int read_node_series(struct reading *rd, struct contents_step *step,
 	return err;
 }
 
-static int read_node(struct reading *rd, const struct reader *r, struct contents_step *step,
-		     unsigned node)
+static int add_node(struct contents_step *s, const char *node)
 {
-	const struct reader_step *s = &r->steps[step->step];
+	if (grow(&s->nodes, s->nnodes, sizeof(*s->nodes)))
+		return -ENOMEM;
+	s->nodes[s->nnodes++] = node;
+	return 0;
+}
+
+static int read_node(struct reading *rd, const struct reader *r, const struct node_ref *ref,
+		     struct contents_step *step)
+{
+	const char *name = r->steps[ref->step].nodes.v[ref->node];
 	bool total = rd->series && str__starts(rd->series, TOTALS);
 	struct reader_node *n;
-	int err = reader__node(r, step->step, node, total ? "Totals" : rd->series, &n);
+	int err = add_node(step, name);
 
+	if (!err)
+		err = reader__node(r, ref->step, ref->node, total ? "Totals" : rd->series, &n);
 	if (err == -ENOMEM)
 		return err;
 	if (err) {
-		report_problem(rd, s->name, s->nodes.v[node], NULL, err);
+		report_problem(rd, step->name, name, NULL, err);
 		return 0;
 	}
 	for (unsigned i = 0; !err && i < n->nseries; i++)
@@ -239,14 +249,6 @@ static int read_node(struct reading *rd, const struct reader *r, struct contents
 	reader_node__free(rd->before);
 	rd->before = n;
 	return err;
-}
-
-static int add_node(struct contents_step *s, unsigned node)
-{
-	if (grow(&s->nodes, s->nnodes, sizeof(*s->nodes)))
-		return -ENOMEM;
-	s->nodes[s->nnodes++] = node;
-	return 0;
 }
 
 static int by_number(const void *a, const void *b)
@@ -282,13 +284,11 @@ static int read_all(struct reading *rd, const struct reader *r)
 	if (!c->steps)
 		err = -ENOMEM;
 	for (unsigned i = 0; !err && i < n; i++) {
-		if (!step || step->step != refs[i].step) {
+		if (!i || refs[i].step != refs[i - 1].step) {
 			step = &c->steps[c->nsteps++];
-			step->step = refs[i].step;
+			step->name = r->steps[refs[i].step].name;
 		}
-		err = add_node(step, refs[i].node);
-		if (!err)
-			err = read_node(rd, r, step, refs[i].node);
+		err = read_node(rd, r, &refs[i], step);
 	}
 	free(refs);
 	for (unsigned i = 0; !err && i < c->nsteps; i++)
@@ -297,7 +297,7 @@ static int read_all(struct reading *rd, const struct reader *r)
 	return err;
 }
 
-int contents__read(struct contents **out, const struct reader *r, const struct selection *sel,
+int contents__read(struct contents **out, const struct model_file *f, const struct selection *sel,
 		   const char *series, bool all_tables,
 		   void (*problem)(void *ctx, const char *step, const char *node, const char *table,
 				   int err),
@@ -315,7 +315,7 @@ int contents__read(struct contents **out, const struct reader *r, const struct s
 		return -ENOMEM;
 	err = cursor__new(&rd.cursor);
 	if (!err)
-		err = read_all(&rd, r);
+		err = read_all(&rd, f->reader);
 	cursor__free(rd.cursor);
 	reader_node__free(rd.before);
 	if (err)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Makes a curve of the rows of one or of many tables. */
-#include "jobfile/curve.h"
+#include "model/curve.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "jobfile/curve_tables.h"
+#include "model/curve_tables.h"
 
 #define ROWS_MAX  2000	       /* of one table, that are steps of their own */
 #define BYTES_MAX (256u << 20) /* of the intervals of all tables */
@@ -16,16 +16,16 @@
 struct making {
 	struct curve *out;
 	struct curve_tables tables;
-	struct curve_query quiet; /* for the second walk: what is wrong is said once */
-	double t0, t1;		  /* of all rows; then t0 is when the first step started */
-	double row_s;		  /* the least mean length of a table's rows */
-	struct curve_row all;	  /* the first walk's table at hand: its time; value: its rows */
+	struct column_query quiet; /* for the second walk: what is wrong is said once */
+	double t0, t1;		   /* of all rows; then t0 is when the first step started */
+	double row_s;		   /* the least mean length of a table's rows */
+	struct curve_row all;	   /* the first walk's table at hand: its time; value: its rows */
 	double dt;
-	unsigned n;	/* intervals */
-	double *means;	/* [tables][n] */
-	double *weight; /* of the table at hand, [n] */
-	unsigned table; /* tables before that one */
-	unsigned room;	/* of means */
+	unsigned most, n; /* intervals */
+	double *means;	  /* [tables][n] */
+	double *weight;	  /* of the table at hand, [n] */
+	unsigned table;	  /* tables before that one */
+	unsigned room;	  /* of means */
 };
 
 /* ---- the first walk: how much there is */
@@ -192,7 +192,7 @@ static int make_room(struct making *m, unsigned n)
 /* No more than a table has rows in that time. */
 static unsigned intervals_of(const struct making *m)
 {
-	unsigned n = m->tables.q->intervals;
+	unsigned n = m->most;
 	double rows = rint((m->t1 - m->t0) / m->row_s);
 
 	if (rows >= 1 && rows < n)
@@ -228,10 +228,12 @@ static int make_curve(struct making *m)
 	return err ? err : make_intervals(m);
 }
 
-int curve__read(struct curve *out, const struct reader *r, const struct curve_query *q)
+int curve__read(struct curve *out, const struct model_file *f, const struct column_query *q,
+		unsigned intervals)
 {
 	struct making m = {.out = out,
-			   .tables = {.r = r, .q = q, .start = NAN, .first_start = NAN},
+			   .tables = {.r = f->reader, .q = q, .start = NAN, .first_start = NAN},
+			   .most = intervals,
 			   .t0 = NAN,
 			   .t1 = NAN,
 			   .row_s = NAN,
@@ -241,9 +243,9 @@ int curve__read(struct curve *out, const struct reader *r, const struct curve_qu
 	*out = (struct curve){0};
 	if (!err)
 		err = make_curve(&m);
-	out->column = m.tables.column;
-	memcpy(out->unit, m.tables.unit, sizeof(out->unit));
-	out->is_rate = m.tables.kind == COL_DELTA;
+	out->column = m.tables.at.name;
+	memcpy(out->unit, m.tables.at.unit, sizeof(out->unit));
+	out->is_rate = m.tables.at.kind == COL_DELTA;
 	cursor__free(m.tables.cursor);
 	free(m.means);
 	free(m.weight);

@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Walks through the tables of a series, and gives each row its interval of time. */
-#include "jobfile/curve_tables.h"
+#include "model/curve_tables.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <strings.h>
-
-#include "hdf5/table_columns.h"
 
 #define LATE 1.5 /* a first row that is so many intervals long began later than its step */
 
@@ -21,36 +16,6 @@ struct walk {
 	const struct reader_node *node;
 };
 
-/* What the column is, from the first table that has it. */
-static int describe(struct curve_tables *t)
-{
-	struct table_columns columns = {0};
-	int err = table_columns__read(&columns, t->cursor, t->q->series);
-
-	if (!err) {
-		t->kind = columns.cols[t->value].kind;
-		snprintf(t->unit, sizeof(t->unit), "%s", columns.cols[t->value].unit);
-		t->column = strdup(t->cursor->cols[t->value].name);
-		err = t->column ? 0 : -ENOMEM;
-	}
-	table_columns__clear(&columns);
-	return err;
-}
-
-static int learn_shape(struct curve_tables *t)
-{
-	struct cursor *c = t->cursor;
-
-	if (t->shape == c->shape)
-		return 0;
-	t->shape = c->shape;
-	t->value = cursor__column_like(c, t->q->column);
-	t->ns = cursor__column(c, "TimeNS");
-	t->epoch = cursor__column(c, "EpochTime");
-	t->elapsed = cursor__column(c, "ElapsedTime");
-	return t->value >= 0 && !t->column ? describe(t) : 0;
-}
-
 static double cell(const struct curve_tables *t, const union cell *row, int at)
 {
 	return at < 0 ? NAN : cell__number(row[at], t->cursor->cols[at].type);
@@ -58,9 +23,9 @@ static double cell(const struct curve_tables *t, const union cell *row, int at)
 
 static double time_of(const struct curve_tables *t, const union cell *row)
 {
-	double s = t->ns >= 0 ? cell(t, row, t->ns) / 1e9 : cell(t, row, t->epoch);
+	double s = t->at.ns >= 0 ? cell(t, row, t->at.ns) / 1e9 : cell(t, row, t->at.epoch);
 
-	return isnan(s) ? cell(t, row, t->elapsed) : s;
+	return isnan(s) ? cell(t, row, t->at.elapsed) : s;
 }
 
 /* When the node's step started; NaN: the node does not say. */
@@ -75,9 +40,9 @@ static double said_start(const struct reader_node *n)
 static double start_of(const struct curve_tables *t, const struct reader_node *n,
 		       const union cell *row)
 {
-	double said = t->ns >= 0 ? said_start(n) : NAN;
+	double said = t->at.ns >= 0 ? said_start(n) : NAN;
 
-	return isnan(said) ? time_of(t, row) - cell(t, row, t->elapsed) : said;
+	return isnan(said) ? time_of(t, row) - cell(t, row, t->at.elapsed) : said;
 }
 
 /* A table that begins with its step has its first row since then; one that begins later, or of
@@ -95,7 +60,7 @@ static double first_begin(const struct curve_tables *t, const union cell *rows, 
 static void put_rows(struct walk *w, const union cell *rows, unsigned n, double *before)
 {
 	struct curve_tables *t = w->t;
-	const struct cursor_column *col = &t->cursor->cols[t->value];
+	const struct cursor_column *col = &t->cursor->cols[t->at.value];
 
 	for (unsigned i = 0; i < n; i++) {
 		const union cell *cells = rows + (size_t)i * t->cursor->ncols;
@@ -103,10 +68,10 @@ static void put_rows(struct walk *w, const union cell *rows, unsigned n, double 
 
 		if (!(row.to > row.from) || !isfinite(row.to))
 			continue;
-		row.value = col->unknown ? NAN : cell(t, cells, t->value);
+		row.value = col->unknown ? NAN : cell(t, cells, t->at.value);
 		if (!isfinite(row.value))
 			row.value = NAN;
-		if (t->kind == COL_DELTA)
+		if (t->at.kind == COL_DELTA)
 			row.value /= row.to - row.from;
 		w->row(w->ctx, &row);
 		*before = row.to;
@@ -132,14 +97,6 @@ static int walk_rows(struct walk *w)
 	return got;
 }
 
-static void report(struct walk *w, const char *table, int err)
-{
-	const struct curve_query *q = w->t->q;
-
-	if (q->problem)
-		q->problem(q->ctx, w->node->step, w->node->name, table, err);
-}
-
 static int walk_table(struct walk *w, const struct reader_series *s, const char *name)
 {
 	struct curve_tables *t = w->t;
@@ -147,8 +104,8 @@ static int walk_table(struct walk *w, const struct reader_series *s, const char 
 
 	t->has_series = true;
 	if (!err)
-		err = learn_shape(t);
-	if (!err && t->value < 0)
+		err = column_place__find(&t->at, t->q, t->cursor);
+	if (!err && t->at.value < 0)
 		err = -ENODATA;
 	if (!err) {
 		t->tables++;
@@ -157,7 +114,8 @@ static int walk_table(struct walk *w, const struct reader_series *s, const char 
 	if (!err)
 		err = walk_rows(w);
 	if (err && err != -ENOMEM) {
-		report(w, s->grouped ? name : NULL, err);
+		column_query__problem(t->q, w->node->step, w->node->name, s->grouped ? name : NULL,
+				      err);
 		err = 0;
 	}
 	return err;
@@ -174,9 +132,9 @@ static int walk_node(struct walk *w, const struct node_ref *ref)
 	if (!err)
 		t->first_start = fmin(t->first_start, said_start(n));
 	if (err || !s) {
-		if (err != -ENOMEM && t->q->problem)
-			t->q->problem(t->q->ctx, step->name, step->nodes.v[ref->node], NULL,
-				      err ? err : -ENODATA);
+		if (err != -ENOMEM)
+			column_query__problem(t->q, step->name, step->nodes.v[ref->node], NULL,
+					      err ? err : -ENODATA);
 		err = err == -ENOMEM ? err : 0;
 	}
 	w->node = n;

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Bursts: what a thread does between two voluntary waits. A thread that loses its CPU although it
+ * could run goes on with its burst later. All is known where a thread leaves its CPU: every burst
+ * is in a histogram by its run time, and so is the gap before it; long ones are records, too.
+ */
+#ifndef JP_BURST_BPF_H
+#define JP_BURST_BPF_H
+
+#include "bpf/log2.bpf.h"
+#include "bpf/task.bpf.h"
+
+static __always_inline struct jp_burst_use *burst_use(u32 slot)
+{
+	u32 key = bpf_get_smp_processor_id() * jp_nslots + slot;
+
+	return bpf_map_lookup_elem(&jp_burst_use, &key);
+}
+
+/* The burst that ends now, to user space, which looks by itself unless the ring fills up. */
+static __noinline int burst_emit(struct task_struct *p, const struct jp_task *t,
+				 struct jp_burst_use *use)
+{
+	u64 waiting = bpf_ringbuf_query(&jp_bursts, BPF_RB_AVAIL_DATA);
+	struct jp_slot *info = slot_info(t->slot);
+	struct jp_burst *b = bpf_ringbuf_reserve(&jp_bursts, sizeof(*b), 0);
+
+	if (!b) {
+		if (use)
+			use->lost++;
+		return 0;
+	}
+	b->slot = t->slot;
+	b->gen = info ? info->gen : 0;
+	b->tid = p->pid;
+	b->pad = 0;
+	b->end_ns = bpf_ktime_get_boot_ns();
+	b->wall_ns = p->se.cfs_rq->rq->clock - t->burst_from;
+	b->on_ns = t->burst_on;
+	b->ran_ns = p->se.sum_exec_runtime - t->burst_ran;
+	b->gap_ns = t->burst_gap;
+	bpf_ringbuf_submit(b, waiting > JP_BURST_WAKE ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return 0;
+}
+
+/* The first time that a thread leaves its CPU in a burst: the burst began when it got it. */
+static __always_inline void burst_open(struct jp_task *t, struct jp_burst_use *use, u64 on,
+				       u64 delay)
+{
+	u64 gap = on - t->burst_out;
+
+	t->burst_from = on;
+	t->burst_on = 0;
+	t->burst_gap = JP_GAP_UNKNOWN;
+	if (!t->burst_out || on < t->burst_out || !use)
+		return;
+	gap = delay < gap ? gap - delay : 0;
+	t->burst_gap = gap;
+	use->gap[log2_bucket(gap)]++;
+	use->gap_ns += gap;
+}
+
+/* delay: the task's new run-queue delay. left: it waits now. The thread counts in t->slot. */
+static __always_inline void burst_leave(struct task_struct *p, struct jp_task *t, u64 delay,
+					bool left)
+{
+	u64 end = p->se.cfs_rq->rq->clock, on = p->sched_info.last_arrival, ran;
+	struct jp_burst_use *use = burst_use(t->slot);
+
+	if (!t->burst_from)
+		burst_open(t, use, on, delay);
+	t->burst_on += end - on;
+	if (!left || !use)
+		return;
+	ran = p->se.sum_exec_runtime - t->burst_ran;
+	use->burst[log2_bucket(ran)]++;
+	use->burst_ns += ran;
+	if (ran >= jp_burst_min_ns && t->slot >= JP_SLOT_FIRST)
+		burst_emit(p, t, use);
+	t->burst_ran = p->se.sum_exec_runtime;
+	t->burst_out = end;
+	t->burst_from = 0;
+}
+
+/* A thread that counts elsewhere from now on begins a burst there. */
+static __always_inline void burst_move(struct task_struct *p, struct jp_task *t)
+{
+	t->burst_ran = t->move_runtime_ns;
+	t->burst_out = t->burst_from = 0;
+}
+
+#endif

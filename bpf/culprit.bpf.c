@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What slots are to each other, and waiting threads that are moved: see bpf/culprit.bpf.h. */
+#include "bpf/culprit.bpf.h"
+
+/* The slot that a rank's launcher counts in; any other slot is its own. */
+static __always_inline struct jp_slot *task_of(struct jp_slot *s)
+{
+	struct jp_slot *task = s->kind == JP_KIND_RANK ? slot_info(s->task) : NULL;
+
+	return task && task->step == s->step && task->gen == s->task_gen ? task : s;
+}
+
+static __always_inline bool is_same_task(struct jp_slot *a, struct jp_slot *b)
+{
+	a = task_of(a);
+	b = task_of(b);
+	return a == b || (a->gtid >= 0 && a->gtid == b->gtid);
+}
+
+/* A job is a directory, so that it is known as soon as its steps are. */
+static __always_inline bool is_same_job(struct jp_slot *a, struct jp_slot *b)
+{
+	a = slot_info(a->step);
+	b = slot_info(b->step);
+	return a && b && a->job && a->job == b->job && a->hier == b->hier;
+}
+
+static __noinline int count_pair(u32 waits, u32 ran, u64 ns)
+{
+	struct jp_slot *own = slot_info(waits), *other = slot_info(ran);
+	struct jp_pair_key key = {.waits = waits, .ran = ran};
+	u64 *v;
+
+	if (own)
+		key.waits_gen = own->gen;
+	if (other)
+		key.ran_gen = other->gen;
+	v = bpf_map_lookup_elem(&jp_pairs, &key);
+	if (v)
+		__sync_fetch_and_add(v, ns);
+	else
+		bpf_map_update_elem(&jp_pairs, &key, &ns, BPF_NOEXIST);
+	return 0;
+}
+
+/* Not static: the verifier looks at it once, not at each call. */
+__noinline u32 culprit_of(u32 waits, u32 ran, u64 ns)
+{
+	struct jp_slot *own, *other;
+
+	if (jp_count_pairs && ns)
+		count_pair(waits, ran, ns);
+	if (ran == waits)
+		return JP_BY_SLOT;
+	if (ran == JP_SLOT_NONE || ran == JP_SLOT_SELF)
+		return JP_BY_SYSTEM;
+	if (ran == JP_RAN_IDLE)
+		return JP_BY_IDLE;
+	own = slot_info(waits);
+	other = slot_info(ran);
+	if (!own || !other || ran == JP_SLOT_OTHER || other->kind == JP_KIND_NONE)
+		return JP_BY_UNKNOWN;
+	if (own->step != other->step)
+		return is_same_job(own, other) ? JP_BY_JOB : JP_BY_OTHERS;
+	return is_same_task(own, other) ? JP_BY_TASK : JP_BY_STEP;
+}
+
+#define ON_RQ_MIGRATING 2
+
+/* A thread that waits is moved to another CPU: its delay up to now has been added. */
+SEC("?tp_btf/sched_migrate_task")
+int BPF_PROG(jp_migrate, struct task_struct *p, int dest_cpu)
+{
+	struct jp_task *t = carried(p);
+
+	if (t && p->on_rq == ON_RQ_MIGRATING)
+		t->lost_delay_ns = p->sched_info.run_delay;
+	return 0;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What ran while a thread waited for a CPU. Each CPU keeps a ring of what ran there last, and until
+ * when. At a thread's own switch-out the ring ends at its arrival: a walk back over its new
+ * run-queue delay says which slots had the CPU meanwhile. Nothing is done at a wakeup or when it
+ * arrives, and all is under the lock of that run queue.
+ *
+ * A thread that was moved to another CPU while it waited left no trace of what ran on the first
+ * one: that part is of unknown use (jp_migrate).
+ */
+#ifndef JP_CULPRIT_BPF_H
+#define JP_CULPRIT_BPF_H
+
+#include "bpf/task.bpf.h"
+
+#define RAN_MASK (JP_RAN - 1)
+
+static __always_inline struct jp_ring *ring_of(u32 cpu)
+{
+	return bpf_map_lookup_elem(&jp_rings, &cpu);
+}
+
+static __always_inline void ring_push(struct jp_ring *r, u32 slot, u64 end)
+{
+	struct jp_ran *e = &r->ran[r->head & RAN_MASK];
+
+	e->end = end;
+	e->slot = slot;
+	barrier();
+	r->head++;
+}
+
+/* The slice of prev ends here; slot: where it counts. What ran before the first one is not known,
+ * nor what ran between the newest and its arrival: for some switches no program runs. */
+static __always_inline void ring_note(struct jp_ring *r, struct task_struct *prev, u32 slot)
+{
+	u64 end = prev->se.cfs_rq->rq->clock;
+	struct jp_ran *newest;
+
+	if (slot == JP_SLOT_NONE && !prev->pid)
+		slot = JP_RAN_IDLE;
+	newest = &r->ran[(r->head - 1) & RAN_MASK];
+	if (!r->head)
+		slot = JP_RAN_UNKNOWN;
+	else if (prev->sched_info.last_arrival > newest->end)
+		ring_push(r, JP_RAN_UNKNOWN, prev->sched_info.last_arrival);
+	else if (newest->slot == slot) {
+		newest->end = end;
+		return;
+	}
+	ring_push(r, slot, end);
+}
+
+/* bpf/culprit.bpf.c: what a slot is to another one that waits, enum jp_culprit; the pair of them
+ * gets ns, if pairs are counted. */
+u32 culprit_of(u32 waits, u32 ran, u64 ns);
+
+/* A wait for a CPU that ended when its thread arrived there. */
+struct waited {
+	u64 ns, to;
+	u32 slot;
+	u32 pairs; /* 1: it counts in the matrix of pairs, else 0 */
+};
+
+/* Divides the wait among those that ran meanwhile; what the ring does not hold is unknown. Only
+ * differences of times, for the verifier does not keep their bounds apart. */
+static __noinline int divide(struct jp_ring *r, const struct waited *w, struct jp_culprits *c)
+{
+	u64 head = r->head, at = r->ran[(head - 1) & RAN_MASK].end, left = w->ns;
+
+	if ((s64)(w->to - at) > 0) { /* no program ran at a switch before */
+		u64 piece = w->to - at < left ? w->to - at : left;
+
+		c->ns[JP_BY_UNKNOWN] += piece;
+		left -= piece;
+	}
+	for (int i = 1; i < JP_RAN - 1 && left; i++) {
+		u32 ran = r->ran[(head - i) & RAN_MASK].slot;
+		u64 piece = at - r->ran[(head - i - 1) & RAN_MASK].end;
+
+		if ((s64)piece <= 0)
+			continue;
+		if (piece > left)
+			piece = left;
+		c->ns[culprit_of(w->slot, ran, piece * w->pairs) & (JP_CULPRITS - 1)] += piece;
+		at -= piece;
+		left -= piece;
+	}
+	c->ns[JP_BY_UNKNOWN] += left;
+	return 0;
+}
+
+/* Of the new run-queue delay, what was before a move to another CPU. */
+static __always_inline u64 lost_of(const struct jp_task *t, u64 delay)
+{
+	u64 lost = t->lost_delay_ns - t->run_delay_ns;
+
+	if ((s64)lost <= 0)
+		return 0;
+	return lost < delay ? lost : delay;
+}
+
+/* Adds the thread's new run-queue delay to the classes of its slot; arrived: its last arrival. */
+static __always_inline void divide_delay(struct jp_ring *r, const struct jp_task *t, u64 arrived,
+					 u64 delay, u32 slot, u32 pairs, struct jp_culprits *c)
+{
+	u64 lost = lost_of(t, delay);
+	struct waited w = {.ns = delay - lost, .to = arrived, .slot = slot, .pairs = pairs};
+
+	c->ns[JP_BY_UNKNOWN] += lost;
+	if (w.ns)
+		divide(r, &w, c);
+}
+
+/* The wait was for the last slice alone, of the same slot: most are. */
+static __always_inline bool is_own(const struct jp_ring *r, const struct jp_task *t, u64 arrived,
+				   u64 delay)
+{
+	u64 newest = r->head - 1;
+
+	return r->ran[newest & RAN_MASK].slot == t->slot && !lost_of(t, delay) &&
+	       r->ran[newest & RAN_MASK].end >= arrived &&
+	       r->ran[(newest - 1) & RAN_MASK].end <= arrived - delay;
+}
+
+/* At the thread's switch-out, before its slice goes into the ring. */
+static __always_inline void culprits_leave(struct jp_ring *r, struct task_struct *p,
+					   const struct jp_task *t, u64 delay)
+{
+	u32 key = bpf_get_smp_processor_id() * jp_nslots + t->slot;
+	struct jp_culprits *c = bpf_map_lookup_elem(&jp_culprits, &key);
+	u64 arrived = p->sched_info.last_arrival;
+
+	if (!c)
+		return;
+	if (!jp_count_pairs && is_own(r, t, arrived, delay))
+		c->ns[JP_BY_SLOT] += delay;
+	else
+		divide_delay(r, t, arrived, delay, t->slot, 1, c);
+}
+
+/* The same of a thread that runs now, for a record of it: its CPU's ring stays until it leaves.
+ * Where it is not on a CPU, the wait goes on. */
+static __always_inline void culprits_open(struct task_struct *p, const struct jp_task *t, u64 delay,
+					  struct jp_culprits *c)
+{
+	struct jp_ring *r = ring_of(cpu_of(p));
+
+	if ((s64)delay <= 0)
+		return;
+	if (r && p->on_cpu)
+		divide_delay(r, t, p->sched_info.last_arrival, delay, t->next_slot, 0, c);
+	else
+		c->ns[JP_BY_UNKNOWN] += delay;
+}
+
+#endif

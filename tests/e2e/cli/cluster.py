@@ -1,0 +1,253 @@
+#!/usr/bin/python3
+# timeout: 240
+# SPDX-License-Identifier: GPL-2.0-only
+"""jobprof cluster and track: programs with known bursts, files of bursts whose kinds are known, and DBSCAN by its
+definition over the same bursts."""
+
+import csv
+import io
+import os
+import sys
+import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+import h5py
+import numpy
+from lib import *
+
+KERNELS = [(0.003, 0.002, 0.01), (0.012, 0.002, 0.02), (0.012, 0.05, 0.02), (0.2, 0.004, 0.05)]
+ROW = numpy.dtype([("ElapsedTime", "<u8"), ("EpochTime", "<u8")] + [
+    (c, "<f8") for c in ("Thread", "Rank", "Duration", "OnCPU", "RunTime", "Gap")] + [("TimeNS", "<u8")])
+
+
+def jobprof(verb, *args):
+    p = subprocess.run([JOBPROF, verb] + [str(a) for a in args], capture_output=True, text=True, env=plain_env())
+    return p.returncode, p.stdout, p.stderr
+
+
+def said(verb, *args):
+    status, out, err = jobprof(verb, *args)
+    if status or err:
+        raise Failed("%s %s: status %d, %s" % (verb, " ".join(map(str, args)), status, err))
+    return out
+
+
+def found(path, *args):
+    return json.loads(said("cluster", "--json", *args, path))
+
+
+def clusters(j):
+    """Without noise."""
+    return [c for c in j["clusters"] if c["name"] != "noise"]
+
+
+def labels(path, *args):
+    """Of all bursts, in the order of the file."""
+    return numpy.array([r["Cluster"] for r in csv.DictReader(io.StringIO(said("cluster", "--csv", *args, path)))])
+
+
+def bursts(rng, n, kernels=KERNELS, noise=0.02):
+    """Run times, gaps and kinds; -1: of no kernel."""
+    kind = rng.integers(0, len(kernels), n)
+    of = numpy.array(kernels)[kind]
+    run, gap = (of[:, i] * numpy.exp(rng.normal(0, 1, n) * of[:, 2] * (i + 1)) for i in (0, 1))
+    other = rng.random(n) < noise
+    run[other], gap[other] = 10 ** rng.uniform(-3, 0, other.sum()), 10 ** rng.uniform(-5, 0, other.sum())
+    kind[other] = -1
+    return run, gap, kind
+
+
+def write(name, run, gap, tasks=4):
+    """The bursts go to the tasks in turn; returns the path and the order of the file."""
+    path, order = os.path.join(tmpdir("cluster"), name + "_0_n1.h5"), []
+    with h5py.File(path, "w") as f:
+        for t in range(tasks):
+            i = numpy.arange(t, len(run), tasks)
+            rows = numpy.zeros(len(i), ROW)
+            rows["Thread"], rows["Rank"] = 1000 + t, numpy.nan
+            rows["RunTime"], rows["Gap"] = run[i], gap[i]
+            rows["OnCPU"], rows["Duration"] = run[i], run[i] * 1.25
+            end = numpy.cumsum(rows["Duration"] + rows["Gap"])
+            rows["TimeNS"] = ((1.7e9 + end) * 1e9).astype("<u8")
+            rows["EpochTime"], rows["ElapsedTime"] = 1700000000 + end, end
+            f.create_dataset("n1/Bursts/%d" % t, data=rows)
+            order.append(i)
+    return path, numpy.concatenate(order)
+
+
+def rand_index(a, b):
+    """Adjusted for chance (L. Hubert, P. Arabie, 1985)."""
+    _, a = numpy.unique(a, return_inverse=True)
+    _, b = numpy.unique(b, return_inverse=True)
+    table = numpy.zeros((a.max() + 1, b.max() + 1))
+    numpy.add.at(table, (a, b), 1)
+    pairs = lambda n: (n * (n - 1) / 2).sum()
+    both, of_a, of_b, all_ = pairs(table), pairs(table.sum(1)), pairs(table.sum(0)), pairs(numpy.array([len(a)]))
+    chance = of_a * of_b / all_
+    return (both - chance) / ((of_a + of_b) / 2 - chance)
+
+
+def dbscan(points, eps, min_pts):
+    """All of it, by its definition (M. Ester et al., 1996); noise is -1."""
+    order = numpy.argsort(points[:, 0], kind="stable")
+    p = points[order]
+    from_, to = (numpy.searchsorted(p[:, 0], p[:, 0] + d) for d in (-1.001 * eps, 1.001 * eps))
+    near = [from_[i] + numpy.flatnonzero(((p[from_[i]:to[i]] - p[i]) ** 2).sum(1) <= eps * eps) for i in range(len(p))]
+    core = numpy.array([len(n) >= min_pts for n in near])
+    got, k = numpy.full(len(p), -1), 0
+    for i in numpy.flatnonzero(core):
+        if got[i] >= 0:
+            continue
+        got[i], front = k, [i]
+        while front:
+            new = near[front.pop()]
+            new = new[got[new] < 0]
+            got[new] = k
+            front.extend(new[core[new]])
+        k += 1
+    out = numpy.empty(len(p), int)
+    out[order] = got
+    return out
+
+
+def scaled(run, gap):
+    points = numpy.log10(numpy.array([run, gap]).T)
+    return (points - points.min(0)) / (points.max(0) - points.min(0))
+
+
+def two_kernels():
+    """By the kernel side: what jpburst computes for 3 and for 12 ms."""
+    _, path = run_jobprof([tool("jpburst"), "-n", "60", "-t", "2", "3", "12"], 0.3, series="all,burst")
+    j = found(path)
+    got = clusters(j)
+    is_equal("two kernels: clusters", [len(got), j["status"]], [2, "OK"])
+    for c, wanted in zip(got, (0.012, 0.003)):
+        is_near("two kernels: %g s" % wanted, c["run_s"], wanted, 0.03)
+        is_true("two kernels: all bursts of %g s" % wanted, 112 <= c["bursts"] <= 120, c)
+        is_near("two kernels: gap", c["gap_s"], 0.002, 0, 0.001)
+    text = said("cluster", path)
+    is_true("two kernels: as text", all(w in text for w in ("2 clusters", "12 ms", "3.0", "task 0")), text)
+    is_true("two kernels: lines of text are short", max(map(len, text.splitlines()[1:])) <= 80, text)
+
+
+def a_build():
+    """The compiler's runs over one file are a cluster, those over another one another."""
+    if not shutil.which("gcc"):
+        raise Skipped("there is no gcc")
+    d = tmpdir("build")
+    for name, n in (("small", 150), ("large", 900)):
+        with open("%s/%s.c" % (d, name), "w") as f:
+            f.writelines("int %s%d(int a) { int s = 0; for (int i = 0; i < a; i++) s += i * %d; return s; }\n"
+                         % (name, i, i) for i in range(n))
+    with open(d + "/Makefile", "w") as f:
+        f.write("all: $(foreach i,1 2 3 4 5 6,s$i.o l$i.o)\ns%.o: small.c\n\tgcc -O2 -c -o $@ $<\n"
+                "l%.o: large.c\n\tgcc -O2 -c -o $@ $<\n")
+    _, path = run_jobprof(["make", "-j2", "-C", d], 0.3, series="all,burst", timeout=200)
+    got = clusters(found(path))
+    is_true("build: two clusters hold what it takes", len(got) >= 2 and got[0]["share"] + got[1]["share"] > 0.6 and
+            got[0]["run_s"] > 3 * got[1]["run_s"], got)
+    is_true("build: six runs of the compiler in each", all(4 <= c["bursts"] <= 6 for c in got[:2]), got)
+
+
+def known_kinds():
+    rng = numpy.random.default_rng(1)
+    run, gap, kind = bursts(rng, 60000)
+    path, order = write("many", run, gap)
+    run, gap, kind = run[order], gap[order], kind[order]
+    j = found(path)
+    is_true("kinds: a subset stands for them", 15000 < j["subset"] <= 50000, j["subset"])
+    got = labels(path)
+    of_kernel = kind >= 0
+    score = rand_index(got[of_kernel], kind[of_kernel])
+    is_true("kinds: found again, adjusted Rand index", score >= 0.98, score)
+    wanted = sorted(k[0] for k in KERNELS)
+    is_near("kinds: run times", sorted(c["run_s"] for c in clusters(j))[0], wanted[0], 0.01)
+    full = labels(path, "--whole", "--eps", j["eps"])
+    score = rand_index(got, full)
+    is_true("kinds: as when all are clustered", score >= 0.98, score)
+
+
+def as_defined():
+    """Below 20000 bursts all are clustered: what DBSCAN is has one answer but for borders."""
+    run, gap, _ = bursts(numpy.random.default_rng(2), 12000)
+    path, order = write("few", run, gap)
+    got = labels(path, "--eps", "0.008", "--min-pts", "12")
+    wanted = dbscan(scaled(run[order], gap[order]), 0.008, 12)
+    score = rand_index(got, wanted)
+    is_true("defined: adjusted Rand index", score > 0.999, score)
+    is_equal("defined: noise", (got == "noise").sum(), (wanted == -1).sum())
+
+
+def subset_as_all():
+    """Of more than 20000 bursts a part is clustered, which stands for all."""
+    run, gap, _ = bursts(numpy.random.default_rng(3), 30000)
+    path, order = write("subset", run, gap, tasks=40)
+    j = found(path)
+    got, wanted = labels(path), dbscan(scaled(run[order], gap[order]), j["eps"], j["min_pts"])
+    score = rand_index(got, wanted)
+    is_true("subset: adjusted Rand index against all", score >= 0.98, (score, j["subset"]))
+    is_true("subset: it is one", j["subset"] < 15000, j["subset"])
+
+
+def outputs():
+    run, gap, _ = bursts(numpy.random.default_rng(4), 3000)
+    path, order = write("outputs", run, gap)
+    j, got = found(path), labels(path)
+    for c in j["clusters"]:
+        mine = run[order][got == c["name"]]
+        is_equal("json: bursts of %s" % c["name"], c["bursts"], len(mine))
+        if len(mine):
+            is_near("json: median", c["run_s"], numpy.median(mine), 1e-6)
+            is_near("json: share", c["share"], mine.sum() / run.sum(), 1e-6)
+    where = tmpdir("out")
+    said("cluster", "--svg", where + "/a.svg", path)
+    said("cluster", "--html", where + "/a.html", path)
+    drawn = ElementTree.parse(where + "/a.svg").getroot().findall("{http://www.w3.org/2000/svg}circle")
+    is_true("svg: a point per burst", len(drawn) == 3000, len(drawn))
+    is_equal("svg: noise", sum(c.get("class") == "c0" for c in drawn), (got == "noise").sum())
+    page = slurp(where + "/a.html")
+    is_true("html: the plot and the table", "<svg" in page and page.count("<tr>") == 1 + len(j["clusters"]), page[:500])
+
+
+def tracked():
+    rng = numpy.random.default_rng(5)
+    runs = [write("run%d" % i, *bursts(rng, 1500)[:2])[0] for i in range(3)]
+    slower = [(r * (2 if i == 3 else 1), g, s) for i, (r, g, s) in enumerate(KERNELS)]
+    other = write("slow", *bursts(rng, 1500, slower)[:2])[0]
+    j = json.loads(said("track", "--json", *runs, other))
+    is_equal("track: three runs alike, one not", [p["same"] for p in j["pieces"]], [False, True, True, False])
+    is_equal("track: stable with the third", j["stable"], 2)
+    names = [{c["name"] for c in p["clusters"] if c["bursts"] > 100} for p in j["pieces"]]
+    is_equal("track: the same names", [names[1], names[2]], [names[0], names[0]])
+    is_equal("track: three of them stay, one is new", [len(names[3] & names[0]), len(names[3] - names[0])], [3, 1])
+    text = said("track", *runs)
+    is_true("track: as text", "Stable from 3 on" in text, text)
+    j = json.loads(said("track", "--json", "--window", "5", runs[0]))
+    is_true("track: windows of one run", len(j["pieces"]) > 4 and sum(p["same"] for p in j["pieces"]) > len(j["pieces"]) / 2,
+            j["pieces"])
+    is_true("cluster: --window", "Windows" in said("cluster", "--window", "5", runs[0]), "")
+
+
+def wrong():
+    few = write("few", numpy.array([0.01, 0.02]), numpy.array([0.1, 0.1]), tasks=1)[0]
+    is_true("wrong: too few", "INSUFFICIENT" in said("cluster", few), said("cluster", few))
+    none = os.path.join(tmpdir("none"), "7_0_n1.h5")
+    with h5py.File(none, "w") as f:
+        f.create_group("n1/Tasks")
+    for args in (("cluster", none), ("track", none, none)):
+        status, out, err = jobprof(*args)
+        is_true("wrong: no bursts", status == 1 and "the family burst" in err and len(err.splitlines()) == 1 and not out,
+                (status, out, err))
+    status, _, err = jobprof("track", few)
+    is_true("wrong: one window", status == 1 and "INSUFFICIENT" in err, err)
+    for args in (("cluster",), ("cluster", "--by", "size", few), ("cluster", "--eps", "2", few), ("track",),
+                 ("cluster", "--json", "--csv", few), ("cluster", "--window", "0", few), ("cluster", "--min-pts", "0", few)):
+        status, _, err = jobprof(*args)
+        is_true("wrong: %s" % " ".join(args[:-1] or args), status == 2 and err.strip(), (status, err))
+
+
+if __name__ == "__main__":
+    tests = [known_kinds, as_defined, subset_as_all, outputs, tracked, wrong]
+    if os.geteuid() == 0:
+        tests += [two_kernels, a_build]
+    run_tests(tests)

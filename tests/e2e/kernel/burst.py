@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# timeout: 180
+# SPDX-License-Identifier: GPL-2.0-only
+"""Bursts, BurstLength and GapLength, against clocks that threads read themselves and the kernel's own counts."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from daemonlib import *
+
+INTERVAL = 0.3
+
+
+def histogram(rows):
+    return numpy.array([rows["B%d" % k].sum() for k in range(40)])
+
+
+def measured(text):
+    """By thread: run time of each burst, and the sleep before it."""
+    threads = {}
+    for line in text.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0].isdigit():
+            threads.setdefault(int(words[0]), []).append([float(x) for x in words[1:]])
+    return {tid: numpy.array(v) for tid, v in threads.items()}
+
+
+def profile(args, wrap=()):
+    run, path = run_jobprof([*wrap, tool("jpburst"), *[str(a) for a in args]], INTERVAL, series="all,burst")
+    return measured(run.out()), path
+
+
+def counts(name, path):
+    """Every burst is in the histogram, and all run time in a burst."""
+    tasks, length, gaps = (table(path, s + "/0") for s in ("Tasks", "BurstLength", "GapLength"))
+    bursts = table(path, "Bursts/0")
+    is_equal(name + ": bursts are the voluntary switches", histogram(length).sum(), total(tasks, "VolSwitches"))
+    is_near(name + ": run time of bursts is CPUTime", total(length, "BurstTime"), total(tasks, "CPUTime"), 0, TICK)
+    is_equal(name + ": none is lost", total(length, "Lost"), 0)
+    # 2^20 ns is the first bucket in which all bursts have rows, 2^19 ns the last with none below 1 ms
+    n = histogram(length)
+    is_true(name + ": rows of the long ones", n[20:].sum() <= len(bursts) <= n[19:].sum(), (n, len(bursts)))
+    is_true(name + ": of 1 ms and more", (bursts["RunTime"] >= 0.001).all(), bursts["RunTime"].min())
+    is_true(name + ": they do not end backwards", (numpy.diff(bursts["TimeNS"].astype(numpy.int64)) >= 0).all(), "")
+    long_gaps = bursts["Gap"][~numpy.isnan(bursts["Gap"])].sum()
+    is_true(name + ": gaps of rows are among all", long_gaps <= total(gaps, "GapTime") + 1e-6,
+            (long_gaps, total(gaps, "GapTime")))
+    return bursts, length
+
+
+def per_thread(name, truth, bursts, ms):
+    """One by one. A thread computes a little around what it measures."""
+    for tid, wanted in truth.items():
+        rows = bursts[bursts["Thread"] == tid]
+        wanted = wanted[wanted[:, 0] >= 0.00101]
+        is_equal(name + ": a row for each burst of the thread", len(rows), len(wanted))
+        late = rows["RunTime"] - wanted[:, 0]
+        is_true(name + ": run times are the thread's own", (late > -1e-6).all() and numpy.median(late) < 5e-5 and
+                late.max() < 1e-3, (late.min(), numpy.median(late), late.max()))
+        gap, slept = rows["Gap"][1:], wanted[1:, 1]
+        is_true(name + ": gaps are at most what the thread slept", (gap <= slept + 1e-6).all() and
+                (gap >= 0.002).all(), (gap.min(), (gap - slept).max()))
+        is_true(name + ": on a CPU within the duration", (rows["OnCPU"] <= rows["Duration"] + 1e-9).all() and
+                (rows["RunTime"] <= rows["OnCPU"] + 1e-9).all(), "")
+
+
+def known():
+    truth, path = profile(["-n", 40, "-t", 3, 3, 12])
+    bursts, _ = counts("known", path)
+    is_equal("known: threads", len(truth), 3)
+    per_thread("known", truth, bursts, (3, 12))
+
+
+def short():
+    """Below 1 ms there are no rows, and all are counted."""
+    truth, path = profile(["-n", 300, 0.3])
+    bursts, length = counts("short", path)
+    n = histogram(length)
+    is_true("short: 300 us", n[18] >= 280, n)  # 2^18 ns is 262 us
+    tid = next(iter(truth))
+    is_true("short: no rows", (bursts["Thread"] == tid).sum() <= 3, bursts[bursts["Thread"] == tid])
+
+
+def preempted():
+    """Two threads on one CPU: what the other takes does not end a burst, and is not of it."""
+    cpu = str(min(os.sched_getaffinity(0)))
+    truth, path = profile(["-n", 6, "-t", 2, 60], ["taskset", "-c", cpu])
+    bursts, _ = counts("preempted", path)
+    per_thread("preempted", truth, bursts, (60,))
+    is_true("preempted: they took turns", total(table(path, "Tasks/0"), "InvolSwitches") > 12, "")
+    rows = bursts[numpy.isin(bursts["Thread"], list(truth))]
+    is_true("preempted: they last longer than they run", (rows["Duration"] > 1.3 * rows["OnCPU"]).sum() >= 6,
+            rows["Duration"] / rows["OnCPU"])
+
+
+def not_asked():
+    _, path = run_jobprof(["true"], INTERVAL)
+    with h5py.File(path, "r") as f:
+        node = next(k for k in f if isinstance(f[k], h5py.Group))
+        is_equal("not asked for: no tables", [k for k in f[node] if "Burst" in k or "Gap" in k], [])
+
+
+def lost():
+    """While nobody reads, the ring fills up: what it has no room for is counted. BurstMin decides what has a row."""
+    d = Daemon(INTERVAL, ProfileHDF5Default="all,burst", BurstMin=0.01).start()
+    tree, job = Trees(), new_job()
+    base = tree.job(job)
+    begin, end = Hold(), Hold()
+    step = Stepd(job, 0, ["/bin/sh", "-c", "%s; %s -n 50000 -t 2 -g 0.001 0.02 >/dev/null; exec %s" % (
+        " ".join(begin.cmd("park")), tool("jpburst"), " ".join(end.cmd("park")))], v2_task(base + "/step_0"))
+    begin.wait()
+    time.sleep(2 * INTERVAL)
+    d.tell(signal.SIGSTOP)
+    begin.go()
+    end.wait(60)
+    d.tell(signal.SIGCONT)
+    time.sleep(2)
+    end.go()
+    step.end()
+    path = d.file(job, 0)
+    n = histogram(table(path, "BurstLength/0"))
+    rows, gone = len(table(path, "Bursts/0")), whole(path, "BurstLength/0", "Lost")
+    is_true("lost: some are", gone > 0, (n, rows))
+    is_true("lost: with the rows all of 0.01 ms and more", n[14:].sum() <= rows + gone <= n[13:].sum(), (n, rows, gone))
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests([known, short, preempted, not_asked, lost])

@@ -1,0 +1,246 @@
+#!/usr/bin/python3
+# timeout: 300
+# SPDX-License-Identifier: GPL-2.0-only
+"""Stacks: the hottest functions against perf record's of the same run, blocked time against TimeBudget,
+callers, names that a page could take amiss, and the forms of other programs."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from daemonlib import *
+
+SERIES = "all,stack"
+HOSTILE = "<svg onload=alert(1)>;&"
+SECONDS = 6
+# Columns of TimeBudget whose gaps have a root of that name.
+ROOTS = {"BlockedSleep": "sleep", "BlockedPoll": "poll", "BlockedFutex": "futex", "BlockedSignal": "signal",
+         "BlockedSocket": "socket", "BlockedPipe": "pipe", "BlockedChild": "child", "BlockedOther": "other"}
+
+
+def flame(path, *args):
+    r = subprocess.run([JOBPROF, "flame", *args, path], capture_output=True, timeout=60)
+    if r.returncode:
+        raise Failed("jobprof flame %s: %s" % (" ".join(args), r.stderr.decode()))
+    return r.stdout.decode()
+
+
+def folded(path, *args):
+    """[(names, number)]; in --folded a semicolon of a name is a colon."""
+    rows = [line.rsplit(" ", 1) for line in flame(path, "--folded", *args).splitlines()]
+    return [(stack.split(";"), int(n)) for stack, n in rows]
+
+
+def by_leaf(stacks):
+    sums = {}
+    for names, n in stacks:
+        sums[names[-1]] = sums.get(names[-1], 0) + n
+    return sums
+
+
+def perf_counts(data):
+    out = subprocess.run(["perf", "report", "--stdio", "--no-children", "-F", "sample,sym", "-i", data],
+                         capture_output=True, text=True).stdout
+    rows = re.findall(r"^\s*(\d+)\s+\[\.\]\s+(.*?)\s*$", out, re.M)
+    return {name.replace(";", ":"): int(n) for n, name in rows}
+
+
+def hottest():
+    data = os.path.join(tmpdir(), "perf.data")
+    if not shutil.which("perf"):
+        return skip("the hottest functions are perf's", "no perf")
+    run, path = run_jobprof(["perf", "record", "-q", "-e", "cpu-clock", "-F", "997", "-o", data, tool("jpstack"),
+                             str(SECONDS)], 1, SERIES)
+    theirs, ours = perf_counts(data), by_leaf(folded(path))
+    if not theirs:
+        return skip("the hottest functions are perf's", "perf record sees nothing here: " + run.out()[-200:])
+    top = sorted(theirs, key=theirs.get, reverse=True)[:10]
+    n, m = sum(theirs[t] for t in top), sum(ours.get(t, 0) for t in top)
+    is_true("samples: 97 in a second of CPU time", abs(m / 97 - SECONDS) < 0.25 * SECONDS, m)
+    far = {}
+    for name in top:
+        p, q = theirs[name] / n, ours.get(name, 0) / max(1, m)
+        sigma = (p * (1 - p) * (1 / n + 1 / max(1, m))) ** 0.5
+        far[name] = abs(p - q) / sigma
+    # of ten functions one is beyond 3 sigma in a run of 40
+    is_true("shares of perf's ten hottest functions", sorted(far.values())[-2] < 3 and max(far.values()) < 4, far)
+    is_true("and one of them has that name", HOSTILE.replace(";", ":") in top, top)
+
+
+def blocked():
+    run, path = run_jobprof([tool("jpwait"), "-n", "100", "0.005", "sleep", "poll", "futex", "sigtimedwait", "recv",
+                             "pipe", "child", "flock"], 1, SERIES)
+    rows, sums, without = table(path, "TimeBudget/0"), {}, {}
+    for names, us in folded(path, "--off-cpu"):
+        sums[names[0]] = sums.get(names[0], 0) + us / 1e6
+        if names[1:] == ["[stack not taken]"]:
+            without[names[0]] = without.get(names[0], 0) + us / 1e6
+    for column, name in ROOTS.items():
+        wanted = total(rows, column)
+        # the budget has the shorter gaps as well
+        is_true("blocked by %s: as TimeBudget" % name,
+                wanted < 0.01 or 0.97 * wanted - 0.02 < sums.get("[blocked: %s]" % name, 0) < wanted + 0.001,
+                (wanted, sums))
+    is_true("stacks of gaps are taken", sum(without.values()) < 0.3 * sum(sums.values()), (without, sums))
+
+
+def built(name, *flags):
+    path = os.path.join(tmpdir(), name)
+    source = os.path.join(ROOT, "tests/tools/jpstack.c")
+    subprocess.run(["gcc", "-O1", "-g", *flags, "-o", path, source], check=True)
+    return path
+
+
+def callers():
+    """A function that calls nothing may have no frame: then its caller is missing, and no other."""
+    run, path = run_jobprof([built("framed", "-fno-omit-frame-pointer"), "2"], 1, SERIES)
+    stacks = [s for s, _ in folded(path) if s[-1] in ("hot_2", "hot_3", "hot_4", "hot_5")]
+    is_true("stacks of hot functions", len(stacks) >= 4, stacks)
+    bad = [s for s in stacks if s.index("main") + 1 != s.index("outer")]
+    is_equal("with their callers", bad, [])
+    out = flame(path)
+    is_true("as text: the hottest function first", re.search(r"Functions\n.*\n .* %  (hot_\d|<svg onload)", out), out)
+    total_s = {}
+    for task in ((), ("--task", "0"), ("--from", "0"), ("--to", "1000")):
+        total_s[task] = sum(n for _, n in folded(path, *task))
+    is_equal("task and time that hold all", set(total_s.values()), {sum(n for _, n in folded(path))})
+    is_equal("no time holds nothing", folded(path, "--from", "1000"), [])
+
+
+def forms():
+    directory = tmpdir()
+    name = os.path.join(directory, "a<b>\"&' .x")
+    shutil.copy(built("plain"), name)
+    run, path = run_jobprof(["timeout", "12", name, "100"], 1, SERIES)  # more than one interval
+    svg = flame(path, "--svg", "-")
+    tree = ElementTree.fromstring(svg)
+    tags = {e.tag.rsplit("}")[-1] for e in tree.iter()}
+    is_equal("SVG: elements", tags - {"svg", "title", "rect", "text", "g"}, set())
+    titles = [e.text for e in tree.iter() if e.tag.endswith("title")]
+    is_true("SVG: the hostile name is a title", any(t.startswith(HOSTILE) for t in titles), titles)
+    counts = folded(path)
+    samples = sum(n for _, n in counts)
+    scope = json.loads(flame(path, "--speedscope", "-"))
+    profile = scope["profiles"][0]
+    is_near("speedscope: seconds", sum(profile["weights"]), samples / 97, rel=1e-6)
+    used = {i for s in profile["samples"] for i in s}
+    is_true("speedscope: frames", used == set(range(len(scope["shared"]["frames"]))), used)
+    is_true("speedscope: files", any(f.get("file") == name for f in scope["shared"]["frames"]), scope["shared"])
+    events = json.loads(flame(path, "--perfetto", "-"))["traceEvents"]
+    leafs = sum(e["dur"] for e in events if e["name"].startswith("hot_"))
+    ours = sum(n for names, n in counts if any(x.startswith("hot_") for x in names))
+    is_near("perfetto: time of functions", leafs / 1e6, ours / 97, rel=0.01)
+    proto = os.path.join(directory, "p.pb.gz")
+    flame(path, "--pprof", proto)
+    raw = gzip.open(proto).read()
+    is_true("pprof: names", all(t in raw for t in (b"hot_9", HOSTILE.encode(), b"nanoseconds", name.encode())), raw)
+    values = pprof_samples(raw)
+    is_equal("pprof: samples", sum(v[0] for v in values), samples)
+    in_a_browser(path)
+    same = flame(path, "--diff", path)
+    is_true("a run does not differ from itself", not re.search(r"[+-]0\.0[1-9]s|[+-][1-9]", same), same)
+
+
+def in_a_browser(path):
+    web = os.path.join(ROOT, "tests/web")
+    if not all(shutil.which(w) for w in ("node", "chromium")) or not os.path.isdir(web + "/node_modules/playwright-core"):
+        return skip("the page in a browser", "node, chromium or playwright-core is not there")
+    folder = tmpdir()
+    flame(path, "--html", os.path.join(folder, "flame.html"))
+    with open(os.path.join(folder, "cases.json"), "w") as f:
+        json.dump([{"name": "flame", "sections": ["flame"], "intervals": 2}], f)
+    p = subprocess.run(["node", web + "/flame.js", folder], capture_output=True, text=True, timeout=100)
+    print(p.stdout, end="", flush=True)
+    is_true("the browser's tests came to their end", p.returncode == 0, p.stderr[-400:])
+
+
+def varint(raw, at):
+    v = shift = 0
+    while True:
+        v |= (raw[at] & 127) << shift
+        shift += 7
+        at += 1
+        if raw[at - 1] < 128:
+            return v, at
+
+
+def fields(raw):
+    """[(number, value)] of a message of protocol buffers."""
+    at, out = 0, []
+    while at < len(raw):
+        key, at = varint(raw, at)
+        v, at = varint(raw, at)
+        if key & 7 == 2:
+            v, at = raw[at:at + v], at + v
+        out.append((key >> 3, v))
+    return out
+
+
+def pprof_samples(raw):
+    return [[v for k, v in fields(s) if k == 2] for f, s in fields(raw) if f == 2]
+
+
+def languages():
+    """Names of C++ and of Fortran as they are written."""
+    for compiler, suffix, source, wanted in (
+            ("g++", "cc", "#include <ctime>\nnamespace ns { template <class T> __attribute__((noinline)) T hot(T n) "
+             "{ volatile T x = 0; for (long i = 0; i < 1000000; i++) x = x + n; return x; } }\n"
+             "int main() { while (clock() < CLOCKS_PER_SEC) ns::hot<double>(1); }", "double ns::hot<double>(double)"),
+            ("gfortran", "f90", "module solver\ncontains\nsubroutine hot(x)\nreal(8), volatile :: x\ninteger :: i\n"
+             "do i = 1, 1000000\nx = x + i\nend do\nend subroutine\nend module\nprogram p\nuse solver\n"
+             "real(8) :: x, t\nx = 0\nt = 0\ndo while (t < 1)\ncall hot(x)\ncall cpu_time(t)\nend do\nend program",
+             "solver::hot")):
+        if not shutil.which(compiler):
+            skip("names of " + compiler, "no " + compiler)
+            continue
+        path = os.path.join(tmpdir(), "x." + suffix)
+        with open(path, "w") as f:
+            f.write(source)
+        subprocess.run([compiler, "-O1", "-o", path + ".exe", path], check=True, cwd=os.path.dirname(path))
+        run, out = run_jobprof([path + ".exe"], 1, SERIES)
+        leaf = by_leaf(folded(out))
+        is_true("names of " + compiler, leaf.get(wanted, 0) > 50, leaf)
+
+
+def restarted_and_merged():
+    """jobprofd is killed while a program runs; the file goes into that of the job."""
+    d, job = Daemon(1, ProfileHDF5Default="all,stack").start(), new_job()
+    s = Stepd(job, 0, [tool("jpstack"), "8"], v2_task(Trees().job(job) + "/step_0"))
+    time.sleep(4)
+    d.end(signal.SIGKILL)
+    d.start()
+    s.end()
+    path = d.file(job, 0)
+    counts = folded(path)
+    hot = sum(n for names, n in counts if names[-1].startswith(("hot_", "<svg")))
+    used = total(table(path, "Tasks/0"), "CPUTime")
+    is_true("after a restart: all but the time between has samples", used - 2 < hot / 97 < 1.1 * used, (hot / 97, used))
+    is_equal("after a restart: all names are known", [n for n, _ in counts if "?" in n], [])
+    both = os.path.join(tmpdir(), "job.h5")
+    r = subprocess.run([JOBPROF, "merge", "-S", "-j", str(job), "-p", d.hdf5, "-o", both], capture_output=True, text=True)
+    is_true("merge", r.returncode == 0, r.stderr)
+    is_equal("merged: the same stacks", folded(both), counts)
+    r = subprocess.run([JOBPROF, "extract", "-i", both, "-s", "Stacks", "-l", "timeseries"], capture_output=True, text=True,
+                       cwd=tmpdir())
+    is_true("extract", r.returncode == 0, r.stderr)
+
+
+def refused():
+    run, path = run_jobprof(["true"], 1, "all")
+    for args in ([path], [path, "--task", "7"], ["/dev/null"], [path, "--svg", "-", "--folded"], ["--from", "x", path]):
+        r = subprocess.run([JOBPROF, "flame", *args], capture_output=True, text=True)
+        is_true("refused in a line: " + " ".join(args[-2:]), r.returncode and r.stderr.count("\n") <= 2 and not r.stdout,
+                r.stderr)
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests([hottest, blocked, callers, forms, languages, restarted_and_merged, refused])

@@ -1,0 +1,154 @@
+#!/usr/bin/python3
+# timeout: 180
+# SPDX-License-Identifier: GPL-2.0-only
+"""TimeBudget: the causes of a mixed program's blocked time, against the kernel's stacks at each switch, as
+perf has them, from there until the thread is in a run queue."""
+
+import os
+import re
+import shutil
+import sys
+import time
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from daemonlib import *
+
+SECONDS = 12
+AGREE = 0.99  # of the blocked time
+LEFT = 'prev_comm == "jpmixed" && prev_state != 0 && prev_state != 256'  # not those that were preempted
+EVENTS = ["-e", "sched:sched_switch/call-graph=fp/", "--filter", LEFT, "-e", "sched:sched_wakeup", "--filter", 'comm == "jpmixed"']
+IO = r"io_schedule|folio_wait|submit_bio_wait|blk_mq_|jbd2_|__iomap_dio|blkdev_"
+LOCKS = r"rwsem_|mutex_lock|mmap_lock|vma_|percpu_|synchronize_|__down|dup_mmap"
+# The first that matches says it.
+BY_STACK = [
+    ("BlockedDisk", IO),
+    ("BlockedKernel", LOCKS),
+    ("BlockedChild", r"\bdo_wait|wait_for_vfork_done|kernel_clone"),
+    ("BlockedFutex", r"futex_"),
+    ("BlockedPoll", r"do_epoll_wait|\bep_poll|do_sys_poll|do_poll|do_select"),
+    ("BlockedSleep", r"do_nanosleep|hrtimer_nanosleep"),
+    ("BlockedSignal", r"do_sigtimedwait|rt_sigsuspend|do_signal_stop|ptrace_stop"),
+    ("BlockedSocket", r"unix_stream|sk_wait|sock_|tcp_|inet_csk_accept"),
+    ("BlockedPipe", r"pipe_read|pipe_write|pipe_wait"),
+]
+
+
+def cause_of(stack):
+    """A fault waits for a page or a lock of the kernel, whatever call copied the data: what is below it says nothing."""
+    above, fault, _ = stack.partition("asm_exc_page_fault")
+    if fault:
+        return "BlockedFault" if re.search(IO, above) else "BlockedKernel" if re.search(LOCKS, above) else None
+    return next((cause for cause, part in BY_STACK if re.search(part, stack)), None)
+
+
+EVENT = re.compile(r"^ *\d+ +([\d.]+): +sched:sched_(switch|wakeup): .*?(?:prev_|\b)pid=(\d+)(?: .*?prev_state=([SD]))?", re.M)
+
+
+def by_stacks(text):
+    """Seconds of each cause, and of stacks that say nothing."""
+    sums, unknown = {}, {}
+    for stack, s in gaps(text):
+        cause = cause_of(stack)
+        where = sums if cause else unknown
+        key = cause or " ".join(re.findall(r"^\t *[0-9a-f]+ (\w+)", stack, re.M))
+        where[key] = where.get(key, 0) + s
+    return sums, unknown
+
+
+def gaps(text):
+    """(event and stack, seconds) of each."""
+    since = {}
+    for part in re.split(r"\n\n+|\n(?=\S|  ?\d)", text):
+        m = EVENT.match(part)
+        if not m:
+            continue
+        at, what, pid, state = float(m[1]), m[2], m[3], m[4]
+        if what == "switch":
+            since.pop(pid, None)
+            if state:
+                since[pid] = at, part
+        elif pid in since:
+            begin, stack = since.pop(pid)
+            yield stack, at - begin
+
+
+class Stacks:
+    def __init__(self):
+        self.data = os.path.join(tmpdir(), "perf.data")
+        self.p = subprocess.Popen(["perf", "record", "-q", "-a", "-m", "4M", "-k", "mono", "-o", self.data, *EVENTS, "--", "sleep", "1000"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.5)
+        if self.p.poll() is not None:
+            raise Skipped("perf: " + self.p.stderr.read()[-200:])
+
+    def end(self):
+        self.p.send_signal(signal.SIGINT)
+        self.p.communicate(timeout=60)
+        said = subprocess.run(["perf", "script", "-i", self.data, "--ns", "-F", "tid,time,event,trace,ip,sym", "--show-lost-events"],
+                              capture_output=True, text=True, errors="replace").stdout
+        self.said = said
+        is_true("perf lost no event", "PERF_RECORD_LOST" not in said, said.count("PERF_RECORD_LOST"))
+        return by_stacks(said)
+
+    def seen(self, function):
+        return self.said.count(" %s\n" % function)
+
+    def seconds(self, function):
+        """Of waits whose stacks have it."""
+        return sum(s for stack, s in gaps(self.said) if function in stack)
+
+
+def agree():
+    if not shutil.which("perf"):
+        raise Skipped("there is no perf: scripts/install-deps bench")
+    d = tmpdir("mixed")
+    stacks = Stacks()
+    run, path = run_jobprof([tool("jpmixed"), str(SECONDS), d], 1)
+    wanted, unknown = stacks.end()
+    rows = table(path, "TimeBudget/0")
+    got = {c: total(rows, c) for c in rows.dtype.names if c.startswith("Blocked")}
+    all_s = sum(wanted.values()) + sum(unknown.values())
+    for cause in sorted(set(got) | set(wanted)):
+        print("# %-14s %9.3f s  by stacks %9.3f s" % (cause, got.get(cause, 0), wanted.get(cause, 0)))
+    print("# stacks that say nothing: %.3f s" % sum(unknown.values()))
+    for stack, s in sorted(unknown.items(), key=lambda u: -u[1])[:5]:
+        print("#   %.3f s: %s" % (s, stack[:200]))
+    is_true("a mixed program: it blocked in %d ways" % len(wanted), len([s for s in wanted.values() if s > 0.05]) >= 9, wanted)
+    is_true("a mixed program: stacks say nearly all", sum(unknown.values()) < (1 - AGREE) / 2 * all_s, unknown)
+    ours = sum(got.values())
+    same = sum(min(got[c] / ours, wanted.get(c, 0) / all_s) for c in got)
+    print("# causes agree with stacks in %.3f %% of blocked time" % (100 * same))
+    is_true("a mixed program: causes agree with stacks in 99 % of blocked time", same >= AGREE, "%.2f %%" % (100 * same))
+    is_true("a mixed program: and so does all of it", abs(ours / all_s - 1) < 1 - AGREE, "%.3f s, %.3f s" % (ours, all_s))
+    for cause, s in sorted(wanted.items()):
+        is_near("a mixed program: %s" % cause, got[cause], s, 0.03, 0.002 * all_s)
+
+
+def journal():
+    """What fsync waits for on a file system with a journal is the disk, though the kernel's I/O wait has no part of it."""
+    if not shutil.which("perf") or not shutil.which("mkfs.ext4"):
+        raise Skipped("there is no perf or mkfs.ext4: scripts/install-deps bench")
+    image, d = os.path.join(tmpdir(), "ext4"), tmpdir("mounted")
+    with open(image, "w") as f:
+        f.truncate(400 << 20)
+    subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True)
+    keeper = subprocess.Popen(["unshare", "-m", "sh", "-c", "mount -o loop %s %s && echo mounted && read until" % (image, d)],
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    if keeper.stdout.readline() != "mounted\n":
+        raise Skipped("no loop device")
+    stacks = Stacks()
+    run, path = run_jobprof(["nsenter", "-m", "-t", str(keeper.pid), tool("jpmixed"), "6", d], 1)
+    wanted, _ = stacks.end()
+    keeper.communicate("\n", timeout=60)
+    got = total(table(path, "TimeBudget/0"), "BlockedDisk")
+    is_true("a journal: it waits for it", stacks.seen("jbd2_log_wait_commit") > 20, stacks.seen("jbd2_log_wait_commit"))
+    of_journal = stacks.seconds("jbd2_log_wait_commit")
+    is_true("a journal: it is a large part", of_journal > 0.3, of_journal)
+    # Between the end of a request and the run queue of a loaded machine there may be a while, which perf does not tell.
+    is_true("a journal: BlockedDisk has it", 0.95 * wanted["BlockedDisk"] <= got <= 1.4 * wanted["BlockedDisk"] + 0.2,
+            "%.3f s, by stacks %.3f s, of them %.3f s for the journal" % (got, wanted["BlockedDisk"], of_journal))
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests([agree, journal])

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Threads that compute for known times between sleeps, and measure both by their own clocks. */
+#include "tests/tools/tool.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+static const char help[] =
+	"[-n ROUNDS] [-t THREADS] [-g MS] MS...\n"
+	"Each thread computes for MS milliseconds of its CPU time and sleeps for 2 ms\n"
+	"(-g), of each MS, ROUNDS times, then prints \"TID RAN GAP\" in seconds of each as "
+	"measured:\n"
+	"GAP is before it, 0 of the first.\n";
+
+#define MAX_NOTES 100000
+
+struct thread {
+	pthread_t id;
+	pid_t tid;
+	size_t n;
+	struct {
+		double ran, gap;
+	} note[MAX_NOTES];
+};
+
+static double ms[16];
+static int nms;
+static unsigned long rounds = 1;
+static double gap_ms = 2;
+
+static double seconds(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void *work(void *arg)
+{
+	const struct timespec nap = {.tv_nsec = (long)(gap_ms * 1e6)};
+	struct thread *t = arg;
+	double from, slept = 0;
+
+	t->tid = (pid_t)syscall(SYS_gettid);
+	for (unsigned long i = 0; i < rounds * (unsigned)nms && i < MAX_NOTES; i++) {
+		from = seconds(CLOCK_THREAD_CPUTIME_ID);
+		while (seconds(CLOCK_THREAD_CPUTIME_ID) - from < ms[i % (unsigned)nms] / 1e3)
+			;
+		t->note[i].ran = seconds(CLOCK_THREAD_CPUTIME_ID) - from;
+		t->note[i].gap = slept;
+		t->n++;
+		slept = seconds(CLOCK_MONOTONIC);
+		nanosleep(&nap, NULL);
+		slept = seconds(CLOCK_MONOTONIC) - slept;
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long nthreads = 1;
+	struct thread *t;
+	int opt;
+
+	while ((opt = getopt(argc, argv, "n:t:g:h")) != -1) {
+		if (opt == 'n')
+			rounds = strtoul(optarg, NULL, 10);
+		else if (opt == 't')
+			nthreads = strtoul(optarg, NULL, 10);
+		else if (opt == 'g')
+			gap_ms = to_number(optarg);
+		else
+			usage(help, opt == 'h');
+	}
+	for (nms = 0; optind + nms < argc && nms < 16; nms++)
+		ms[nms] = to_number(argv[optind + nms]);
+	t = calloc(nthreads, sizeof(*t));
+	if (!nms || !t)
+		usage(help, false);
+	for (unsigned long i = 0; i < nthreads; i++)
+		if (pthread_create(&t[i].id, NULL, work, &t[i]))
+			die("no thread");
+	for (unsigned long i = 0; i < nthreads; i++)
+		pthread_join(t[i].id, NULL);
+	for (unsigned long i = 0; i < nthreads; i++)
+		for (size_t k = 0; k < t[i].n; k++)
+			printf("%d %.9f %.9f\n", t[i].tid, t[i].note[k].ran, t[i].note[k].gap);
+	free(t);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the verbs cluster and track have in common: how bursts are compared. */
+#ifndef JP_CMD_JOBPROF_CLUSTER_ARGS_H
+#define JP_CMD_JOBPROF_CLUSTER_ARGS_H
+
+#include "analysis/cluster/burst_track.h"
+#include "base/options.h"
+#include "model/bursts.h"
+
+enum { OPT_BY = OPT_LONG + 64, OPT_EPS, OPT_MIN_PTS };
+
+#define OPTS_CLUSTER                                                               \
+	{OPT_BY, "by", "LIST",                                                     \
+	 "compares bursts by run, gap, duration, share: up to three of them "      \
+	 "(default run,gap)"},                                                     \
+		{OPT_EPS, "eps", "X",                                              \
+		 "neighbours are so near, each range being 1 (default: by the "    \
+		 "distances that there are)"},                                     \
+	{                                                                          \
+		OPT_MIN_PTS, "min-pts", "N",                                       \
+			"bursts that make a cluster's core (default 10; of fewer " \
+			"than 200 bursts 4)"                                       \
+	}
+
+struct cluster_args {
+	struct cluster_request request;
+	double window; /* s; 0: none */
+};
+
+void cluster_args__init(struct cluster_args *a);
+/* One of OPTS_CLUSTER: 0, or 2 having said what is wrong; any other option: -1. */
+int cluster_args__take(struct cluster_args *a, int letter, const char *arg);
+/* --window. 0, or 2 having said what is wrong. */
+int cluster_args__window(struct cluster_args *a, const char *arg);
+void cluster_args__print_by(FILE *out);
+
+struct burst_columns cluster_args__columns(const struct model_bursts *b);
+/* Logs what a file cannot be read for. Returns 1. */
+int cluster_args__cannot(const char *path, int err);
+
+/* The bursts of a file by windows. */
+struct cluster_pieces {
+	struct burst_piece *v;
+	double **columns; /* of each piece, what its run points to */
+	char **labels;
+	size_t n;
+};
+
+/* Adds a piece, of the bursts that end in [from, to). label is copied. 0 or -ENOMEM. */
+int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
+			const struct cluster_request *q, double from, double to, const char *label);
+/* Adds all windows of a file. 0 or -ENOMEM. */
+int cluster_pieces__windows(struct cluster_pieces *p, const struct model_bursts *b,
+			    const struct cluster_args *a);
+void cluster_pieces__free(struct cluster_pieces *p);
+
+#endif

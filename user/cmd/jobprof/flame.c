@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* jobprof flame: where the tasks of a profile were in their programs. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/io_full.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/str.h"
+#include "cmd/jobprof/html_page.h"
+#include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/input_file.h"
+#include "cmd/jobprof/run/child_output.h"
+#include "cmd/jobprof/select_args.h"
+#include "cmd/jobprof/verbs.h"
+#include "model/model.h"
+#include "view/flame/flame.h"
+
+enum {
+	OPT_SVG = OPT_LONG,
+	OPT_HTML,
+	OPT_FOLDED,
+	OPT_SPEEDSCOPE,
+	OPT_PPROF,
+	OPT_PERFETTO,
+	OPT_FROM,
+	OPT_TO,
+	OPT_DIFF,
+	OPT_OFF_CPU
+};
+
+static const struct opt opts[] = {
+	OPT_JOBS,
+	OPT_INPUT,
+	OPT_NODES,
+	{'t', "task", "N", "of that task alone"},
+	{OPT_FROM, "from", "S",
+	 "of intervals that end later than S seconds after the step's start,"},
+	{OPT_TO, "to", "S", "and of those that end no later than that"},
+	{OPT_OFF_CPU, "off-cpu", NULL, "where threads were blocked for 1 ms and more, and by what"},
+	{OPT_DIFF, "diff", "FILE2", "what has changed since FILE2"},
+	{OPT_SVG, "svg", "FILE", "writes a flame graph there as SVG; - is standard output"},
+	{OPT_HTML, "html", "FILE", "as one file for a browser, with search and zoom"},
+	{OPT_FOLDED, "folded", NULL, "prints stacks one a line, for other tools"},
+	{OPT_SPEEDSCOPE, "speedscope", "FILE", "in the form of speedscope"},
+	{OPT_PPROF, "pprof", "FILE", "in the form of pprof"},
+	{OPT_PERFETTO, "perfetto", "FILE", "as trace events, for Perfetto: by interval"},
+	{0},
+};
+
+const struct command cmd_flame = {
+	.name = "jobprof flame",
+	.usage = "[OPTION]... FILE\n[OPTION]... -j JOB[.STEP] [DIR]",
+	.about =
+		"Shows which functions the tasks spent their time in, of a step that was profiled\n"
+		"with the family stack. Names of functions are looked up in the files of this\n"
+		"machine that have the build ids of those that ran; where a file is not here, its\n"
+		"functions are FILE+0xOFFSET. Without an option of a form: the hottest functions\n"
+		"and stacks.",
+	.opts = opts,
+};
+
+enum form {
+	FORM_TEXT,
+	FORM_FOLDED,
+	FORM_SVG,
+	FORM_HTML,
+	FORM_SPEEDSCOPE,
+	FORM_PPROF,
+	FORM_PERFETTO
+};
+
+struct options {
+	const char *jobs, *input, *nodes, *diff, *path;
+	enum form form;
+	struct number_range task;
+	bool has_task, off_cpu, twice;
+	double from_s, to_s;
+};
+
+struct work {
+	const struct options *o;
+	struct string_list nodes;
+	struct input_file files[FLAME_RUNS]; /* in the order in which they are added: FILE2 first */
+	unsigned n;
+	char *template;
+	/* in the child: */
+	struct stacks stacks[FLAME_RUNS];
+	struct symbols *symbols;
+	struct flame flame;
+};
+
+/* ---- in a limited child */
+
+static int read_run(struct work *w, unsigned i)
+{
+	struct selection sel = {.nodes = w->o->nodes ? &w->nodes : NULL,
+				.tasks = &w->o->task,
+				.ntasks = w->o->has_task,
+				.steps = w->files[i].steps,
+				.nsteps = w->files[i].nsteps};
+	const char *path = w->files[i].path, *slash = strrchr(path, '/');
+	struct model_file f;
+	int err = model_file__open(&f, path);
+
+	if (!err && select_args__missing(&f, &sel, path)) {
+		model_file__close(&f);
+		return 1;
+	}
+	if (!err)
+		err = stacks__read(&w->stacks[i], &f, &sel);
+	model_file__close(&f);
+	if (err == -ENOENT) {
+		log_error(
+			"%s: it has no stacks%s: they are recorded where the family stack is asked "
+			"for, as in \"jobprof run --series all,stack\"",
+			path, w->o->has_task ? " of that task" : "");
+		return 1;
+	}
+	if (!err)
+		err = flame__add(&w->flame, &w->stacks[i], w->symbols, slash ? slash + 1 : path);
+	if (err)
+		log_error("%s: %s", path, model_file__strerror(err));
+	return err ? 1 : 0;
+}
+
+static int write_json(FILE *out, json_t *json)
+{
+	int err = json ? json__dump(json, out, JSON_COMPACT) : -1;
+
+	json_decref(json);
+	return err ? -ENOMEM : 0;
+}
+
+static int write_pprof(const struct flame *f, FILE *out)
+{
+	unsigned char *data;
+	size_t len;
+	int err = flame__pprof(f, &data, &len);
+
+	if (!err && fwrite(data, 1, len, out) != len)
+		err = -EIO;
+	if (err != -ENOMEM)
+		free(data);
+	return err;
+}
+
+static int write_form(const struct work *w, FILE *out)
+{
+	switch (w->o->form) {
+	case FORM_FOLDED:
+		flame__folded(&w->flame, out);
+		return 0;
+	case FORM_SVG:
+		flame__svg(&w->flame, out);
+		return 0;
+	case FORM_SPEEDSCOPE:
+		return write_json(out, flame__speedscope(&w->flame));
+	case FORM_PERFETTO:
+		return write_json(out, flame__perfetto(&w->flame));
+	case FORM_PPROF:
+		return write_pprof(&w->flame, out);
+	default:
+		return flame__print(&w->flame, out);
+	}
+}
+
+static int write_flame(const struct work *w, int fd)
+{
+	FILE *out;
+	int err;
+
+	if (w->template)
+		return html_page__put(fd, w->template, flame__json(&w->flame));
+	out = fdopen(dup(fd), "w");
+	if (!out)
+		return -errno;
+	err = write_form(w, out);
+	if (!err && ferror(out))
+		err = -EIO;
+	if (fclose(out) && !err)
+		err = -errno;
+	return err;
+}
+
+static int flame_files(void *arg, int fd, bool *keep)
+{
+	struct work *w = arg;
+	int status = 0, err;
+
+	w->flame.off_cpu = w->o->off_cpu;
+	w->flame.from_s = w->o->from_s;
+	w->flame.to_s = w->o->to_s;
+	w->symbols = symbols__new();
+	if (!w->symbols)
+		return 1;
+	for (unsigned i = 0; !status && i < w->n; i++)
+		status = read_run(w, i);
+	if (!status) {
+		flame__finish(&w->flame);
+		err = write_flame(w, fd);
+		if (err)
+			log_error("%s: cannot be written: %s",
+				  w->o->path ? w->o->path : "the stacks", strerror(-err));
+		*keep = !err;
+		status = err ? 1 : 0;
+	}
+	flame__free(&w->flame);
+	for (unsigned i = 0; i < w->n; i++)
+		stacks__free(&w->stacks[i]);
+	symbols__free(w->symbols);
+	return status;
+}
+
+/* ---- the verb */
+
+static int run_options(const struct options *o)
+{
+	struct work w = {.o = o};
+	struct selection sel = {};
+	int status = select_args__nodes(&sel, &w.nodes, o->nodes);
+
+	if (!status && o->diff)
+		status = input_file__choose(&w.files[w.n++], NULL, o->diff);
+	if (!status)
+		status = input_file__choose(&w.files[w.n++], o->jobs, o->input);
+	if (!status && o->form == FORM_HTML) {
+		w.template = html_page__template();
+		status = w.template ? 0 : 1;
+	}
+	if (!status)
+		status = child_output__write(o->path ? o->path : "-", w.files[w.n - 1].path,
+					     flame_files, &w);
+	for (unsigned i = 0; i < w.n; i++)
+		input_file__free(&w.files[i]);
+	free(w.template);
+	string_list__free(&w.nodes);
+	return status < 0 ? 1 : status;
+}
+
+static void set_form(struct options *o, enum form form, const char *path)
+{
+	o->twice |= o->form != FORM_TEXT;
+	o->form = form;
+	o->path = path;
+}
+
+static int set_seconds(double *s, const char *name, const char *arg)
+{
+	if (!parse_double(arg, s))
+		return 0;
+	log_error("--%s %s: want seconds, such as 30", name, arg);
+	return 2;
+}
+
+static int set_task(struct options *o, const char *arg)
+{
+	uint32_t task;
+
+	if (parse_u32(arg, &task)) {
+		log_error("--task %s: want the number of a task", arg);
+		return 2;
+	}
+	o->task = (struct number_range){task, task};
+	o->has_task = true;
+	return 0;
+}
+
+static int set_option(void *ctx, int letter, const char *arg)
+{
+	struct options *o = ctx;
+
+	switch (letter) {
+	case 'j':
+		o->jobs = arg;
+		break;
+	case 'i':
+		o->input = arg;
+		break;
+	case 'N':
+		o->nodes = arg;
+		break;
+	case 't':
+		return set_task(o, arg);
+	case OPT_FROM:
+		return set_seconds(&o->from_s, "from", arg);
+	case OPT_TO:
+		return set_seconds(&o->to_s, "to", arg);
+	case OPT_DIFF:
+		o->diff = arg;
+		break;
+	case OPT_OFF_CPU:
+		o->off_cpu = true;
+		break;
+	case OPT_FOLDED:
+	case OPT_SVG:
+	case OPT_HTML:
+	case OPT_SPEEDSCOPE:
+	case OPT_PPROF:
+	case OPT_PERFETTO:
+		set_form(o,
+			 letter == OPT_FOLDED	    ? FORM_FOLDED
+			 : letter == OPT_SVG	    ? FORM_SVG
+			 : letter == OPT_HTML	    ? FORM_HTML
+			 : letter == OPT_SPEEDSCOPE ? FORM_SPEEDSCOPE
+			 : letter == OPT_PPROF	    ? FORM_PPROF
+						    : FORM_PERFETTO,
+			 arg);
+		break;
+	}
+	return 0;
+}
+
+int verb_flame(int argc, char **argv)
+{
+	struct options o = {.from_s = NAN, .to_s = NAN};
+	int status = options__read(&cmd_flame, argc, argv, set_option, &o);
+
+	if (status == OPTIONS_GO_ON)
+		status = input_args__word(&cmd_flame, argc, argv, &o.input);
+	else
+		return status;
+	if (status)
+		return status;
+	if (o.twice)
+		return options__wrong(&cmd_flame, "one form at a time");
+	return run_options(&o);
+}

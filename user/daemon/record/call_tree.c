@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Nodes, and the names of their files and functions. */
+#include "daemon/record/call_tree.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/id_table.h"
+
+#define NODES_MAX 200000
+#define CHUNK	  4000 /* bytes of names in an attribute, about */
+#define CHUNKS	  100  /* the tables of a file have at most 160 attributes */
+
+struct node {
+	uint64_t id, parent, module, offset;
+};
+
+struct call_tree {
+	struct id_table ids, names_of;
+	struct node *nodes;
+	unsigned nnodes, put, kept; /* so many are in the frame, in the journal */
+	char **names;
+	unsigned nnames;
+	/* attributes: names with "//" between, which no path has */
+	char *chunks[CHUNKS];
+	unsigned first, nchunks, chunks_put, chunks_kept;
+};
+
+struct call_tree *call_tree__new(unsigned first)
+{
+	struct call_tree *t = calloc(1, sizeof(*t));
+
+	if (t)
+		t->first = first;
+	return t;
+}
+
+void call_tree__free(struct call_tree *t)
+{
+	if (!t)
+		return;
+	id_table__free(&t->ids);
+	id_table__free(&t->names_of);
+	for (unsigned i = 0; i < t->nnames; i++)
+		free(t->names[i]);
+	for (unsigned i = 0; i < t->nchunks; i++)
+		free(t->chunks[i]);
+	free(t->names);
+	free(t->nodes);
+	free(t);
+}
+
+/* Puts the name into the last attribute, or a new one. */
+static bool list_name(struct call_tree *t, const char *name)
+{
+	char *last = t->nchunks ? t->chunks[t->nchunks - 1] : NULL, *more;
+	size_t had = last ? strlen(last) : 0;
+
+	if (!last || had + strlen(name) + 2 > CHUNK) {
+		if (t->nchunks == CHUNKS)
+			return false;
+		more = strdup(name);
+		if (more)
+			t->chunks[t->nchunks++] = more;
+		return more;
+	}
+	more = realloc(last, had + strlen(name) + 3);
+	if (!more)
+		return false;
+	sprintf(more + had, "//%s", name);
+	t->chunks[t->nchunks - 1] = more;
+	if (t->chunks_kept == t->nchunks)
+		t->chunks_kept--;
+	return true;
+}
+
+/* Room for one more; arrays grow at powers of two. */
+static void *grown(void *array, unsigned n, size_t size)
+{
+	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
+}
+
+const char *call_tree__name(struct call_tree *t, const char *name)
+{
+	uint64_t id = id__of_text(name);
+	uint32_t *at = id_table__find(&t->names_of, id);
+	char **names, *copy;
+
+	if (at)
+		return t->names[*at];
+	names = grown(t->names, t->nnames, sizeof(*names));
+	if (!names)
+		return NULL;
+	t->names = names;
+	copy = strdup(name);
+	if (!copy || !id_table__add(&t->names_of, id, t->nnames)) {
+		free(copy);
+		return NULL;
+	}
+	t->names[t->nnames++] = copy;
+	list_name(t, copy); /* a name that is nowhere is shown as a number */
+	return copy;
+}
+
+uint64_t call_tree__node(struct call_tree *t, uint64_t parent, const char *name, uint64_t offset)
+{
+	uint64_t module = id__of_text(name);
+	uint64_t id = id__mix(id__mix(parent, module), offset);
+	struct node *nodes;
+
+	if (id_table__find(&t->ids, id))
+		return id;
+	if (t->nnodes == NODES_MAX || !call_tree__name(t, name))
+		return 0;
+	nodes = grown(t->nodes, t->nnodes, sizeof(*nodes));
+	if (!nodes)
+		return 0;
+	t->nodes = nodes;
+	if (!id_table__add(&t->ids, id, t->nnodes))
+		return 0;
+	t->nodes[t->nnodes++] = (struct node){id, parent, module, offset};
+	return id;
+}
+
+unsigned call_tree__put(struct call_tree *t, struct journal *j, uint32_t table,
+			const union cell time[3])
+{
+	unsigned i;
+
+	for (i = t->chunks_kept; i < t->nchunks; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "Names %u", t->first + i);
+		if (journal__table_attr_str(j, table, name, t->chunks[i]))
+			break;
+	}
+	t->chunks_put = i;
+	for (i = t->kept; i < t->nnodes; i++) {
+		const struct node *n = &t->nodes[i];
+		union cell cells[] = {time[0],		time[1],	  {.u = n->id},
+				      {.u = n->parent}, {.u = n->module}, {.u = n->offset},
+				      time[2]};
+
+		if (journal__row(j, table, cells, sizeof(cells) / sizeof(cells[0])))
+			break;
+	}
+	t->put = i;
+	return i - t->kept;
+}
+
+void call_tree__settle(struct call_tree *t, bool kept)
+{
+	if (kept && t->put > t->kept)
+		t->kept = t->put;
+	if (kept && t->chunks_put > t->chunks_kept)
+		t->chunks_kept = t->chunks_put;
+	t->put = t->chunks_put = 0;
+}
+
+void call_tree__redeclare(struct call_tree *t)
+{
+	t->kept = t->chunks_kept = 0;
+}

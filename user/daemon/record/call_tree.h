@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The table CallTree of a step: each function of a stack is a node below its caller's. Numbers of
+ * nodes are hashes of what is on the way to them, so that they are the same after a restart.
+ */
+#ifndef JP_DAEMON_RECORD_CALL_TREE_H
+#define JP_DAEMON_RECORD_CALL_TREE_H
+
+#include <stdint.h>
+
+#include "journal/journal.h"
+
+struct call_tree;
+
+/* first: number of its first attribute Names. */
+struct call_tree *call_tree__new(unsigned first);
+void call_tree__free(struct call_tree *t); /* NULL is fine */
+
+/* A copy of the name that lives as long as the tree; NULL: no memory. */
+const char *call_tree__name(struct call_tree *t, const char *name);
+/* The number of the node of a place below another node (0: none). 0: there are too many, or there
+ * is no memory. */
+uint64_t call_tree__node(struct call_tree *t, uint64_t parent, const char *name, uint64_t offset);
+
+/* Journals what is new, with the cells of time that each row begins and ends with. Returns the
+ * number of rows. */
+unsigned call_tree__put(struct call_tree *t, struct journal *j, uint32_t table,
+			const union cell time[3]);
+/* What was put is in the journal (kept), or will be put again. */
+void call_tree__settle(struct call_tree *t, bool kept);
+/* The journal has lost it all. */
+void call_tree__redeclare(struct call_tree *t);
+
+#endif

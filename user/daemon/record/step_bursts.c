@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Rows of Bursts: the kernel side reports bursts in a ring, and each of a task becomes a row. */
+#include "daemon/record/step_bursts.h"
+
+#include <math.h>
+
+#include "daemon/record/step_journal.h"
+#include "daemon/record/step_kinds.h"
+
+static double seconds(uint64_t ns)
+{
+	return ns == JP_GAP_UNKNOWN ? NAN : (double)ns / 1e9;
+}
+
+static double value_of(const struct jp_burst *b, int rank, int value)
+{
+	switch (value) {
+	case BURST_THREAD:
+		return b->tid;
+	case BURST_RANK:
+		return rank >= 0 ? rank : NAN;
+	case BURST_DURATION:
+		return seconds(b->wall_ns);
+	case BURST_ON_CPU:
+		return seconds(b->on_ns);
+	case BURST_RUN_TIME:
+		return seconds(b->ran_ns);
+	case BURST_GAP:
+		return seconds(b->gap_ns);
+	default:
+		return NAN;
+	}
+}
+
+static bool put_burst(struct step *s, const struct jp_burst *b, const struct slot_owner *owner)
+{
+	const struct column_set *set = &s->sets[KIND_BURSTS];
+	struct row_context c = {.start_boot_ns = s->start_boot_ns,
+				.start_real_ns = s->start_real_ns};
+	static const struct reading none;
+	struct reading end = {.boot_ns = b->end_ns};
+	union cell cells[MAX_COLUMNS];
+	struct table *t = step__table(s, KIND_BURSTS, owner->gtid);
+
+	if (!t || (t->journaled == JOURNALED_NO && step__declare_table(s, t)))
+		return false;
+	rows__fill(&c, &none, &end, set->cols, set->ncols, cells);
+	for (unsigned i = 0; i < set->ncols; i++)
+		if (set->cols[i]->how == HOW_GIVEN)
+			cells[i].f = value_of(b, owner->rank, set->cols[i]->arg);
+	return !journal__row(s->journal, t->id, cells, set->ncols);
+}
+
+static const struct slot_owner *owner_of(const struct step *s, uint32_t slot)
+{
+	for (unsigned i = 0; i < s->nslots; i++)
+		if (s->slots[i] == slot)
+			return s->slot_owners[i].gtid >= 0 ? &s->slot_owners[i] : NULL;
+	return NULL;
+}
+
+unsigned step_bursts__rows(struct step *s, const struct step_env *env)
+{
+	struct kern_bursts *l = kern__bursts(env->k);
+	unsigned n = 0;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct slot_owner *owner =
+			l->b[i].slot == JP_SLOT_NONE ? NULL : owner_of(s, l->b[i].slot);
+
+		if (owner && put_burst(s, &l->b[i], owner))
+			n++;
+	}
+	s->rows += n;
+	return n;
+}
+
+void step_bursts__written(struct step *s, struct kern *k)
+{
+	struct kern_bursts *l = kern__bursts(k);
+
+	if (!step__has_kind(s, KIND_BURSTS))
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		if (l->b[i].slot != JP_SLOT_NONE && owner_of(s, l->b[i].slot))
+			l->b[i].slot = JP_SLOT_NONE;
+}
+
+static bool is_wanted(const struct step *steps, uint32_t step)
+{
+	for (; steps; steps = steps->next)
+		if (steps->slot == step)
+			return steps->state == STEP_NEW || step__has_kind(steps, KIND_BURSTS);
+	return true;
+}
+
+void step_bursts__drop_others(const struct step *steps, struct kern *k)
+{
+	struct kern_bursts *l = kern__bursts(k);
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->b[i].slot != JP_SLOT_NONE &&
+		    !is_wanted(steps, kern__slot(k, l->b[i].slot)->step))
+			l->b[i].slot = JP_SLOT_NONE;
+}

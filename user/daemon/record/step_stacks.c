@@ -1,0 +1,510 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stacks become nodes of the call tree, and counts of these become rows. */
+#include "daemon/record/step_stacks.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/id_table.h"
+#include "base/utf8.h"
+#include "daemon/record/call_tree.h"
+#include "daemon/record/step_journal.h"
+#include "identity/kallsyms.h"
+
+#define WINDOW_NS   (10 * NSEC_PER_SEC) /* rows are no closer than that */
+#define PROGRAMS    4096		/* processes whose maps are kept */
+#define HELD	    1024		/* stacks that wait for the map of their process */
+#define READ_NS	    (1 * NSEC_PER_SEC)	/* between two readings of a process's map */
+#define ON_CPU	    "[on CPU]"
+#define NOT_TAKEN   "[stack not taken]"
+#define NOT_MAPPED  "[no file]"
+#define NOT_KNOWN   "[unknown]"
+#define FROM_KERNEL "[kernel] "
+
+/* Attributes and tables name them so. */
+static const char *const causes[JP_CAUSES] = {
+	[JP_CAUSE_THROTTLED] = "[throttled]",
+	[JP_CAUSE_DISK] = "[blocked: disk]",
+	[JP_CAUSE_FAULT] = "[blocked: page fault]",
+	[JP_CAUSE_NET_FS] = "[blocked: network file system]",
+	[JP_CAUSE_KERNEL] = "[blocked: kernel]",
+	[JP_CAUSE_FUTEX] = "[blocked: futex]",
+	[JP_CAUSE_PIPE] = "[blocked: pipe]",
+	[JP_CAUSE_SOCKET] = "[blocked: socket]",
+	[JP_CAUSE_POLL] = "[blocked: poll]",
+	[JP_CAUSE_SLEEP] = "[blocked: sleep]",
+	[JP_CAUSE_CHILD] = "[blocked: child]",
+	[JP_CAUSE_SIGNAL] = "[blocked: signal]",
+	[JP_CAUSE_OTHER] = "[blocked: other]",
+};
+
+/* Code of a program that is mapped. */
+struct code {
+	uint64_t start, end, offset;
+	const char *name;
+};
+
+struct program {
+	uint32_t tgid, exec;
+	uint64_t start_ns; /* 0: not known yet */
+	bool asking, tried;
+	uint64_t asked_ns;
+	struct code *code;
+	unsigned ncode;
+};
+
+struct held {
+	struct jp_stack_key key;
+	struct jp_stack stack;
+	uint64_t since_ns;
+};
+
+struct count {
+	uint32_t slot;
+	uint64_t node;
+	uint64_t n, ns;
+	bool in_frame;
+};
+
+struct step_stacks {
+	struct call_tree *tree;
+	struct id_table program_of, node_of, count_of;
+	struct program *programs;
+	struct held *held;
+	struct count *counts;
+	uint64_t *leaves; /* nodes of stacks that were seen */
+	unsigned nprograms, nheld, ncounts, nleaves;
+	uint64_t next_ns, lost;
+};
+
+static void *grown(void *array, unsigned n, size_t size)
+{
+	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
+}
+
+static struct step_stacks *stacks_of(struct step *s)
+{
+	uint64_t age_ms = (clock__boot_ns() - s->start_boot_ns) / NSEC_PER_MSEC;
+
+	if (s->stacks)
+		return s->stacks;
+	s->stacks = calloc(1, sizeof(*s->stacks));
+	if (!s->stacks)
+		return NULL;
+	/* an earlier daemon had fewer */
+	s->stacks->tree = call_tree__new((unsigned)age_ms);
+	if (!s->stacks->tree) {
+		free(s->stacks);
+		s->stacks = NULL;
+	}
+	return s->stacks;
+}
+
+void step_stacks__free(struct step_stacks *st)
+{
+	if (!st)
+		return;
+	call_tree__free(st->tree);
+	for (unsigned i = 0; i < st->nprograms; i++)
+		free(st->programs[i].code);
+	id_table__free(&st->program_of);
+	id_table__free(&st->node_of);
+	id_table__free(&st->count_of);
+	free(st->programs);
+	free(st->held);
+	free(st->counts);
+	free(st->leaves);
+	free(st);
+}
+
+static struct program *program_of(struct step_stacks *st, uint32_t tgid, uint32_t exec)
+{
+	uint64_t id = id__mix(id__mix(1, tgid), exec);
+	uint32_t *at = id_table__find(&st->program_of, id);
+	struct program *p;
+
+	if (at)
+		return &st->programs[*at];
+	if (st->nprograms == PROGRAMS)
+		return NULL;
+	p = grown(st->programs, st->nprograms, sizeof(*p));
+	if (!p)
+		return NULL;
+	st->programs = p;
+	if (!id_table__add(&st->program_of, id, st->nprograms))
+		return NULL;
+	p = &st->programs[st->nprograms++];
+	*p = (struct program){.tgid = tgid, .exec = exec};
+	return p;
+}
+
+static void ask_maps(struct step *s, const struct step_env *env, uint32_t slot, struct program *p)
+{
+	const struct jp_slot *info = kern__slot(env->k, slot);
+	struct lookup q = {.kind = LOOKUP_MAPS,
+			   .slot = s->slot,
+			   .gen = s->gen,
+			   .of = slot,
+			   .job_id = p->exec,
+			   .pid = (pid_t)p->tgid,
+			   .uid = info ? info->uid : (uid_t)-1};
+
+	p->asked_ns = clock__boot_ns();
+	p->asking = !lookups__ask(env->lookups, &q);
+	p->tried |= !p->asking;
+}
+
+void step_stacks__process(struct step *s, const struct step_env *env, uint32_t slot, uint32_t tgid,
+			  uint32_t exec)
+{
+	struct step_stacks *st = stacks_of(s);
+	struct program *p = st ? program_of(st, tgid, exec) : NULL;
+
+	if (p && !p->asking && !p->tried)
+		ask_maps(s, env, slot, p);
+}
+
+static const struct code *code_at(const struct program *p, uint64_t addr)
+{
+	unsigned from = 0, to = p->ncode;
+
+	while (from < to) {
+		unsigned mid = (from + to) / 2;
+
+		if (p->code[mid].end <= addr)
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from < p->ncode && addr >= p->code[from].start ? &p->code[from] : NULL;
+}
+
+/* Frames of the program, the outermost first. What is not code was no frame pointer. */
+static uint64_t user_nodes(struct step_stacks *st, const struct program *p,
+			   const struct jp_stack *s, uint64_t node)
+{
+	unsigned n = 0;
+
+	/* a caller goes on behind its call */
+	while (n < s->nuser && n < JP_STACK_USER && (!n || code_at(p, s->user[n] - 1)))
+		n++;
+	while (node && n-- > 0) {
+		uint64_t addr = s->user[n] - (n > 0);
+		const struct code *c = code_at(p, addr);
+
+		node = c ? call_tree__node(st->tree, node, c->name, addr - c->start + c->offset)
+			 : call_tree__node(st->tree, node, p->ncode ? NOT_MAPPED : NOT_KNOWN, 0);
+	}
+	return node;
+}
+
+/* Frames of the kernel. Those of taking the stack are left out. */
+static uint64_t kernel_nodes(struct step_stacks *st, const struct jp_stack *s, bool blocked,
+			     uint64_t node)
+{
+	unsigned n = s->nkernel < JP_STACK_KERNEL ? s->nkernel : JP_STACK_KERNEL, first = 0, i;
+	char name[160];
+
+	for (i = 0; blocked && i < n; i++) {
+		const char *f = kallsyms__name(s->kernel[i]);
+
+		if (f && !strcmp(f, "__schedule"))
+			first = i + 1;
+	}
+	for (i = n; node && i-- > first;) {
+		const char *f = kallsyms__name(s->kernel[i] - (i > 0));
+
+		snprintf(name, sizeof(name), FROM_KERNEL "%.140s", f ? f : "");
+		node = call_tree__node(st->tree, node, name, 0);
+	}
+	return node;
+}
+
+static const char *root_name(uint32_t cause)
+{
+	return cause < JP_CAUSES ? causes[cause] : ON_CPU;
+}
+
+static uint64_t make_leaf(struct step_stacks *st, const struct program *p,
+			  const struct jp_stack_key *key, const struct jp_stack *s)
+{
+	uint64_t node = call_tree__node(st->tree, 0, root_name(key->cause), 0), inner;
+
+	if (!s->nkernel && !s->nuser)
+		return call_tree__node(st->tree, node, NOT_TAKEN, 0);
+	inner = user_nodes(st, p, s, node);
+	inner = inner ? kernel_nodes(st, s, key->cause < JP_CAUSES, inner) : 0;
+	return inner ? inner : node;
+}
+
+static uint64_t id_of(const struct jp_stack_key *key)
+{
+	uint64_t id = id__mix(id__mix(key->hash, key->start_ns), key->cause);
+
+	return id__mix(id__mix(id, key->tgid), key->exec);
+}
+
+/* The node of a stack that was seen; *fresh: it was not. */
+static uint64_t leaf_of(struct step_stacks *st, const struct program *p,
+			const struct jp_stack_key *key, const struct jp_stack *s)
+{
+	uint64_t id = id_of(key), *leaves;
+	uint32_t *at = key->hash ? id_table__find(&st->node_of, id) : NULL;
+
+	if (at)
+		return st->leaves[*at];
+	if (!s->nkernel && !s->nuser)
+		return make_leaf(st, p, key, s);
+	leaves = grown(st->leaves, st->nleaves, sizeof(*leaves));
+	if (!leaves)
+		return 0;
+	st->leaves = leaves;
+	leaves[st->nleaves] = make_leaf(st, p, key, s);
+	if (id_table__add(&st->node_of, id, st->nleaves))
+		st->nleaves++;
+	return leaves[st->nleaves - 1];
+}
+
+static void count(struct step_stacks *st, const struct jp_stack_key *key, uint64_t node,
+		  const struct jp_stack *s)
+{
+	uint64_t id = id__mix(id__mix(1, key->slot), node);
+	uint32_t *at = id_table__find(&st->count_of, id);
+	struct count *c = at ? &st->counts[*at] : NULL;
+
+	if (!s->n)
+		return;
+	if (!c && node) {
+		c = grown(st->counts, st->ncounts, sizeof(*c));
+		st->counts = c ? c : st->counts;
+		if (c && id_table__add(&st->count_of, id, st->ncounts)) {
+			c = &st->counts[st->ncounts++];
+			*c = (struct count){.slot = key->slot, .node = node};
+		} else {
+			c = NULL;
+		}
+	}
+	if (!c) {
+		st->lost += s->n;
+		return;
+	}
+	c->n += s->n;
+	c->ns += key->cause < JP_CAUSES ? s->ns : s->n * (NSEC_PER_SEC / SAMPLE_HZ);
+}
+
+static bool hold(struct step_stacks *st, const struct jp_stack_key *key, const struct jp_stack *s)
+{
+	struct held *h;
+
+	if (st->nheld == HELD)
+		return false;
+	h = grown(st->held, st->nheld, sizeof(*h));
+	if (!h)
+		return false;
+	st->held = h;
+	h[st->nheld++] = (struct held){*key, *s, clock__boot_ns()};
+	return true;
+}
+
+/* The map may say more of the stack when it is read (again): there is none yet, or the innermost
+ * frame is in code that was mapped since. */
+static bool needs_map(const struct program *p, const struct jp_stack *s, uint64_t since_ns)
+{
+	if (!s->nuser || (p->tried && p->asked_ns >= since_ns))
+		return false;
+	return !p->tried || !code_at(p, s->user[0]);
+}
+
+/* force: there is no time to ask. */
+static void add(struct step *s, const struct step_env *env, const struct jp_stack_key *key,
+		const struct jp_stack *stack, uint64_t since_ns, bool force)
+{
+	struct step_stacks *st = s->stacks;
+	static const struct program none;
+	struct program *p = program_of(st, key->tgid, key->exec);
+
+	if (p && p->start_ns && p->start_ns != key->start_ns) {
+		free(p->code); /* another process has the number */
+		*p = (struct program){.tgid = key->tgid, .exec = key->exec};
+	}
+	if (p)
+		p->start_ns = key->start_ns;
+	if (!force && p && needs_map(p, stack, since_ns) && hold(st, key, stack)) {
+		st->held[st->nheld - 1].since_ns = since_ns;
+		if (!p->asking && (!p->tried || clock__boot_ns() > p->asked_ns + READ_NS))
+			ask_maps(s, env, key->slot, p);
+		if (p->asking)
+			return;
+		st->nheld--; /* it was asked about just now */
+	}
+	count(st, key, leaf_of(st, p ? p : &none, key, stack), stack);
+}
+
+static void add_held(struct step *s, const struct step_env *env, bool force)
+{
+	struct step_stacks *st = s->stacks;
+	struct held *held = st->held;
+	unsigned n = st->nheld;
+
+	st->held = NULL;
+	st->nheld = 0;
+	for (unsigned i = 0; i < n; i++)
+		add(s, env, &held[i].key, &held[i].stack, held[i].since_ns, force);
+	free(held);
+}
+
+static struct step *step_of(const struct step_env *env, uint32_t slot)
+{
+	const struct jp_slot *info = kern__slot(env->k, slot);
+	struct step *s;
+
+	for (s = info ? *env->steps : NULL; s; s = s->next)
+		if (s->slot == info->step && s->state <= STEP_ENDING)
+			return s;
+	return NULL;
+}
+
+static void take(void *ctx, const struct jp_stack_key *key, const struct jp_stack *stack)
+{
+	const struct step_env *env = ctx;
+	struct step *s = step_of(env, key->slot);
+
+	if (s && s->families & FAM_STACK && stacks_of(s))
+		add(s, env, key, stack, clock__boot_ns(), false);
+}
+
+void step_stacks__take(const struct step_env *env)
+{
+	kern__take_stacks(env->k, take, (void *)env);
+}
+
+void step_stacks__answered(struct step *s, const struct step_env *env, const struct lookup *q,
+			   const struct lookup_answer *a)
+{
+	struct step_stacks *st = s->stacks;
+	struct program *p = st ? program_of(st, (uint32_t)q->pid, q->job_id) : NULL;
+	unsigned replaced;
+	struct code *code;
+
+	if (!p)
+		return;
+	p->asking = false;
+	p->tried = true;
+	code = a->err ? NULL : calloc(a->nmaps, sizeof(*code));
+	for (unsigned i = 0; code && i < a->nmaps; i++) {
+		const struct proc_map *m = &a->maps[i];
+
+		/* as attributes of files have it */
+		char *name = utf8__clean(m->name, 3 * PROC_MAP_NAME, &replaced);
+
+		code[i] = (struct code){m->start, m->end, m->offset,
+					name ? call_tree__name(st->tree, name) : NULL};
+		if (!code[i].name)
+			code[i].name = NOT_KNOWN;
+		free(name);
+	}
+	if (code) {
+		free(p->code);
+		p->code = code;
+		p->ncode = a->nmaps;
+	}
+	add_held(s, env, false);
+}
+
+static int task_of(const struct step *s, uint32_t slot)
+{
+	for (unsigned i = 0; i < s->nslots; i++)
+		if (s->slots[i] == slot)
+			return s->slot_owners[i].gtid;
+	return JP_GTID_NONE;
+}
+
+/* ElapsedTime, EpochTime and TimeNS of a row. */
+static void time_cells(const struct step *s, uint64_t boot_ns, union cell time[3])
+{
+	uint64_t elapsed = boot_ns > s->start_boot_ns ? boot_ns - s->start_boot_ns : 0;
+
+	time[0].u = elapsed / NSEC_PER_SEC;
+	time[1].u = (s->start_real_ns + elapsed) / NSEC_PER_SEC;
+	time[2].u = s->start_real_ns + elapsed;
+}
+
+static unsigned put_counts(struct step *s, const union cell time[3])
+{
+	struct step_stacks *st = s->stacks;
+	unsigned rows = 0;
+
+	for (unsigned i = 0; i < st->ncounts; i++) {
+		struct count *c = &st->counts[i];
+		union cell cells[] = {time[0],
+				      time[1],
+				      {.u = c->node},
+				      {.f = (double)c->n},
+				      {.f = (double)c->ns / 1e9},
+				      time[2]};
+		int gtid = c->n ? task_of(s, c->slot) : JP_GTID_NONE;
+		struct table *t = gtid >= 0 ? step__table(s, KIND_STACKS, gtid) : NULL;
+
+		if (!c->n)
+			continue;
+		/* of no task: its number may be found later */
+		if (!t || (t->journaled == JOURNALED_NO && step__declare_table(s, t)) ||
+		    journal__row(s->journal, t->id, cells, sizeof(cells) / sizeof(cells[0])))
+			continue;
+		c->in_frame = true;
+		rows++;
+	}
+	return rows;
+}
+
+unsigned step_stacks__rows(struct step *s, const struct step_env *env)
+{
+	uint64_t now = snapshot__boot_ns(env->snap);
+	struct table *tree = step__table(s, KIND_CALL_TREE, JP_GTID_NONE);
+	struct step_stacks *st = s->stacks;
+	union cell time[3];
+	unsigned rows;
+
+	if (!st || !tree || (now < st->next_ns && !s->closing))
+		return 0;
+	if (s->closing)
+		add_held(s, env, true);
+	st->next_ns = now + WINDOW_NS - NSEC_PER_SEC / 2;
+	if (tree->journaled == JOURNALED_NO && step__declare_table(s, tree))
+		return 0;
+	time_cells(s, now, time);
+	rows = put_counts(s, time);
+	return rows + call_tree__put(st->tree, s->journal, tree->id, time);
+}
+
+void step_stacks__settle_frame(struct step_stacks *st, bool kept)
+{
+	if (!st)
+		return;
+	for (unsigned i = 0; i < st->ncounts; i++) {
+		struct count *c = &st->counts[i];
+
+		if (c->in_frame && kept)
+			c->n = c->ns = 0;
+		c->in_frame = false;
+	}
+	call_tree__settle(st->tree, kept);
+}
+
+void step_stacks__redeclare(struct step_stacks *st)
+{
+	if (st)
+		call_tree__redeclare(st->tree);
+}
+
+uint64_t step_stacks__lost(const struct step_stacks *st)
+{
+	uint64_t n = st ? st->lost : 0;
+
+	for (unsigned i = 0; st && i < st->ncounts; i++)
+		n += st->counts[i].n;
+	return n;
+}

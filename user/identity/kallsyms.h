@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Names of the running kernel's functions. */
+#ifndef JP_IDENTITY_KALLSYMS_H
+#define JP_IDENTITY_KALLSYMS_H
+
+#include <stdint.h>
+
+/* The function at an address; NULL: not known, as for those without CAP_SYSLOG. The first call
+ * reads /proc/kallsyms, which takes some 50 ms. */
+const char *kallsyms__name(uint64_t addr);
+
+#endif

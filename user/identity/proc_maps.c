@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The code of a process, from its memory map. */
+#include "identity/proc_maps.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "identity/proc.h"
+
+#define MAPS_MAX (8u << 20) /* bytes that are read */
+
+struct line {
+	uint64_t start, end, offset, inode;
+	unsigned major, minor;
+	bool code;
+	const char *path;
+};
+
+static bool parse_line(char *text, struct line *l)
+{
+	char perms[8];
+	int at = 0;
+
+	text[strcspn(text, "\n")] = '\0';
+	if (sscanf(text, "%" SCNx64 "-%" SCNx64 " %7s %" SCNx64 " %x:%x %" SCNu64 " %n", &l->start,
+		   &l->end, perms, &l->offset, &l->major, &l->minor, &l->inode, &at) < 7 ||
+	    !at)
+		return false;
+	l->code = strchr(perms, 'x');
+	l->path = text + at;
+	return true;
+}
+
+/* The file of the path, if it is the one that is mapped: the user may have put another one there,
+ * or something that must not be opened. */
+static int open_mapped(pid_t pid, const struct line *l)
+{
+	char path[PATH_MAX + 16];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "map_files/%" PRIx64 "-%" PRIx64, l->start, l->end);
+	fd = proc__open(pid, path);
+	if (fd >= 0 || l->path[0] != '/')
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, l->path);
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ino != l->inode)
+		return -ENOENT;
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != l->inode)) {
+		close(fd);
+		fd = -ENOENT;
+	}
+	return fd < 0 ? -ENOENT : fd;
+}
+
+static void name_file(pid_t pid, const struct line *l, char name[PROC_MAP_NAME])
+{
+	char id[ELF_BUILD_ID] = "";
+	size_t len = strlen(l->path), room;
+	int fd = open_mapped(pid, l);
+
+	if (fd >= 0) {
+		if (elf__build_id(fd, id))
+			id[0] = '\0';
+		close(fd);
+	}
+	room = PROC_MAP_NAME - (id[0] ? strlen(id) : 1) - 2;
+	snprintf(name, PROC_MAP_NAME, "%s %s%s", id[0] ? id : "-", len > room ? "..." : "",
+		 len > room ? l->path + len - (room - 3) : l->path);
+}
+
+/* The map of the same file nearest before. */
+static const struct proc_map *same_file(const struct proc_map *maps, unsigned n,
+					const struct line *l, uint64_t last_inode)
+{
+	return n && l->inode && last_inode == l->inode ? &maps[n - 1] : NULL;
+}
+
+static void take(pid_t pid, const struct line *l, struct proc_map *maps, unsigned *n,
+		 uint64_t *last_inode)
+{
+	const struct proc_map *same = same_file(maps, *n, l, *last_inode);
+	struct proc_map *m = &maps[*n];
+
+	if (!l->code || *n == PROC_MAPS || (l->path[0] != '/' && l->path[0] != '['))
+		return;
+	*m = (struct proc_map){.start = l->start, .end = l->end, .offset = l->offset};
+	if (l->path[0] == '[')
+		snprintf(m->name, sizeof(m->name), "%.64s", l->path);
+	else if (same)
+		memcpy(m->name, same->name, sizeof(m->name));
+	else
+		name_file(pid, l, m->name);
+	*last_inode = l->path[0] == '/' ? l->inode : 0;
+	++*n;
+}
+
+int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n)
+{
+	int fd = proc__open(pid, "maps");
+	char text[PATH_MAX + 128];
+	uint64_t last_inode = 0;
+	size_t left = MAPS_MAX;
+	struct line l;
+	FILE *f;
+
+	*n = 0;
+	if (fd < 0)
+		return fd;
+	f = fdopen(fd, "r");
+	if (!f) {
+		close(fd);
+		return -ENOMEM;
+	}
+	while (fgets(text, sizeof(text), f) && strlen(text) < left) {
+		left -= strlen(text);
+		if (parse_line(text, &l))
+			take(pid, &l, maps, n, &last_inode);
+	}
+	fclose(f);
+	return *n ? 0 : -ESRCH;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Where the code of a process is: its files, and which parts of them. For helper processes only: a
+ * user can keep a reader of a memory map waiting for ever. */
+#ifndef JP_IDENTITY_PROC_MAPS_H
+#define JP_IDENTITY_PROC_MAPS_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "identity/elf.h"
+
+#define PROC_MAPS     400
+#define PROC_MAP_NAME (ELF_BUILD_ID + 208)
+
+/* Code that lies together. name: build id ("-": none), a blank, and the path; or "[vdso]" and the
+ * like. A path that does not fit has lost its beginning, then it begins with "...". */
+struct proc_map {
+	uint64_t start, end, offset; /* of start in the file */
+	char name[PROC_MAP_NAME];
+};
+
+/* 0 or -errno; *n: how many, by address. What does not fit is left out. */
+int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n);
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stacks are taken out of the kernel. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include <bpf/bpf.h>
+
+#include "kern/internal.h"
+
+#define ENTRIES	       4096
+#define ENTRIES_OF_CPU 256
+#define ENTRIES_MAX    65536
+#define BATCH	       512u
+
+unsigned kern_stack_entries(const struct kern *k)
+{
+	unsigned n = ENTRIES + ENTRIES_OF_CPU * k->ncpus;
+
+	return n < ENTRIES_MAX ? n : ENTRIES_MAX;
+}
+
+int kern__take_stacks(struct kern *k,
+		      void (*fn)(void *ctx, const struct jp_stack_key *key,
+				 const struct jp_stack *s),
+		      void *ctx)
+{
+	struct jp_stack_key *keys;
+	struct jp_stack *stacks;
+	uint32_t at = 0, n;
+	bool first = true;
+	int err = 0;
+
+	if (!(k->families & FAM_STACK))
+		return 0;
+	keys = malloc(BATCH * sizeof(*keys));
+	stacks = malloc(BATCH * sizeof(*stacks));
+	while (keys && stacks && !err) {
+		n = BATCH;
+		if (bpf_map_lookup_and_delete_batch(k->map[M_STACKS], first ? NULL : &at, &at, keys,
+						    stacks, &n, NULL))
+			err = -errno;
+		if (err && err != -ENOENT)
+			break;
+		for (uint32_t i = 0; i < n; i++)
+			fn(ctx, &keys[i], &stacks[i]);
+		first = false;
+	}
+	if (!keys || !stacks)
+		err = -ENOMEM;
+	free(keys);
+	free(stacks);
+	return err == -ENOENT ? 0 : err;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The stacks of a file (tables Stacks and CallTree), of all nodes and steps together. */
+#ifndef JP_MODEL_STACKS_H
+#define JP_MODEL_STACKS_H
+
+#include "base/id_table.h"
+#include "jobfile/select.h"
+
+struct model_file;
+
+struct stack_node {
+	uint64_t id, parent; /* 0: none */
+	uint64_t module, offset;
+};
+
+/* A row of Stacks. */
+struct stack_count {
+	uint32_t node; /* of nodes */
+	int task;
+	double end_s; /* of the interval, since the step began */
+	double samples, seconds;
+};
+
+struct stacks {
+	struct stack_node *nodes;
+	struct stack_count *counts;
+	struct id_table node_of;   /* by id */
+	struct id_table module_of; /* by hash: of modules */
+	char **modules;		   /* "BUILDID PATH", or a name in brackets and perhaps more */
+	unsigned nnodes, ncounts, nmodules;
+	unsigned orphans; /* rows whose stack is not in the file */
+};
+
+/* Reads the steps, nodes and tasks that sel means. 0; -ENOENT: the file has no stacks; -EBADMSG:
+ * damaged; -EMSGSIZE: more than we follow; -ENOMEM. stacks__free() in all cases. */
+int stacks__read(struct stacks *out, const struct model_file *f, const struct selection *sel);
+void stacks__free(struct stacks *s);
+/* The name of a node's module, "?": the file does not say. */
+const char *stacks__module(const struct stacks *s, const struct stack_node *n);
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* libdw finds symbols, also in files of debug information. */
+#include "model/symbols.h"
+
+#include <ctype.h>
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/id_table.h"
+#include "base/str.h"
+#include "identity/elf.h"
+
+#define NAME_MAX_LEN 400 /* of a template's function */
+
+/* Of the C++ runtime. NULL: it is no such name. */
+extern char *__cxa_demangle(const char *mangled, char *buf, size_t *len, int *status);
+
+struct module {
+	uint64_t id;
+	Dwfl *dwfl; /* NULL: there is no such file */
+	Dwfl_Module *mod;
+	const char *file; /* the path's last part */
+};
+
+struct symbols {
+	struct id_table module_of, name_of;
+	struct module *modules;
+	char **names;
+	unsigned nmodules, nnames;
+};
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = dwfl_standard_find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
+
+struct symbols *symbols__new(void)
+{
+	return calloc(1, sizeof(struct symbols));
+}
+
+void symbols__free(struct symbols *s)
+{
+	for (unsigned i = 0; s && i < s->nmodules; i++)
+		if (s->modules[i].dwfl)
+			dwfl_end(s->modules[i].dwfl);
+	for (unsigned i = 0; s && i < s->nnames; i++)
+		free(s->names[i]);
+	if (s) {
+		free(s->modules);
+		free(s->names);
+		id_table__free(&s->module_of);
+		id_table__free(&s->name_of);
+	}
+	free(s);
+}
+
+static void *grown(void *array, unsigned n, size_t size)
+{
+	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
+}
+
+/* The open file, if it is the one that was mapped. */
+static int open_same(const char *path, const char *id, size_t id_len)
+{
+	char its[ELF_BUILD_ID];
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+
+	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || elf__build_id(fd, its) ||
+			strlen(its) != id_len || strncmp(its, id, id_len))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static int open_debug(const char *id, size_t id_len)
+{
+	char path[ELF_BUILD_ID + 64];
+
+	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%.*s.debug", id,
+		 (int)id_len - 2, id + 2);
+	return open_same(path, id, id_len);
+}
+
+/* module: "BUILDID PATH". */
+static void load(struct module *m, const char *module)
+{
+	const char *path = strchr(module, ' ') + 1, *slash = strrchr(path, '/');
+	size_t id_len = (size_t)(path - module) - 1;
+	int fd;
+
+	m->file = slash ? slash + 1 : path;
+	if (id_len < 4) /* without a build id any file may have that path */
+		return;
+	fd = open_same(path, module, id_len);
+	if (fd < 0)
+		fd = open_debug(module, id_len);
+	if (fd < 0)
+		return;
+	m->dwfl = dwfl_begin(&callbacks);
+	m->mod = m->dwfl ? dwfl_report_offline(m->dwfl, m->file, path, fd) : NULL;
+	if (!m->mod)
+		close(fd);
+	else
+		dwfl_report_end(m->dwfl, NULL, NULL);
+}
+
+static struct module *module_of(struct symbols *s, const char *name)
+{
+	uint64_t id = id__of_text(name);
+	uint32_t *at = id_table__find(&s->module_of, id);
+	struct module *m;
+
+	if (at)
+		return &s->modules[*at];
+	m = grown(s->modules, s->nmodules, sizeof(*m));
+	if (!m)
+		return NULL;
+	s->modules = m;
+	if (!id_table__add(&s->module_of, id, s->nmodules))
+		return NULL;
+	m = &s->modules[s->nmodules++];
+	*m = (struct module){.id = id};
+	load(m, name);
+	return m;
+}
+
+/* The address of an offset of the file. */
+static bool address_of(const struct module *m, uint64_t offset, GElf_Addr *addr)
+{
+	GElf_Addr bias = 0;
+	Elf *elf = m->mod ? dwfl_module_getelf(m->mod, &bias) : NULL;
+	size_t n = 0;
+
+	if (!elf || elf_getphdrnum(elf, &n))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		GElf_Phdr p;
+
+		if (gelf_getphdr(elf, (int)i, &p) && p.p_type == PT_LOAD && offset >= p.p_offset &&
+		    offset - p.p_offset < p.p_memsz) {
+			*addr = bias + p.p_vaddr + (offset - p.p_offset);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* gfortran: __MODULE_MOD_PROCEDURE, and a program is MAIN__. */
+static char *fortran_name(const char *name)
+{
+	const char *mod = strstr(name, "_MOD_");
+	char *out;
+
+	if (!strcmp(name, "MAIN__"))
+		return strdup("MAIN");
+	if (!str__starts(name, "__") || !mod || mod == name + 2 || !mod[5])
+		return NULL;
+	return asprintf(&out, "%.*s::%s", (int)(mod - name - 2), name + 2, mod + 5) < 0 ? NULL
+											: out;
+}
+
+static char *demangled(const char *name)
+{
+	char *out = str__starts(name, "_Z") ? __cxa_demangle(name, NULL, NULL, NULL)
+					    : fortran_name(name);
+
+	if (!out)
+		out = strdup(name);
+	if (out && out[0] != '@') /* the version of a symbol */
+		out[strcspn(out, "@")] = '\0';
+	if (out && strlen(out) > NAME_MAX_LEN)
+		memcpy(out + NAME_MAX_LEN - 3, "...", 4);
+	return out;
+}
+
+static char *make_name(struct symbols *s, const char *module, uint64_t offset)
+{
+	struct module *m = *module == '[' || !strchr(module, ' ') ? NULL : module_of(s, module);
+	const char *name = NULL;
+	GElf_Addr addr;
+	GElf_Off off;
+	GElf_Sym sym;
+	char *out;
+
+	if (!m && str__starts(module, "[kernel] "))
+		return strdup(module[9] ? module + 9 : "[kernel]");
+	if (!m && offset && *module == '[')
+		return asprintf(&out, "%s+0x%" PRIx64, module, offset) < 0 ? NULL : out;
+	if (!m)
+		return strdup(module);
+	if (address_of(m, offset, &addr))
+		name = dwfl_module_addrinfo(m->mod, addr, &off, &sym, NULL, NULL, NULL);
+	if (name && (!sym.st_size || off < sym.st_size))
+		return demangled(name);
+	return asprintf(&out, "%s+0x%" PRIx64, m->file, offset) < 0 ? NULL : out;
+}
+
+const char *symbols__name(struct symbols *s, const char *module, uint64_t offset)
+{
+	uint64_t id = id__mix(id__of_text(module), offset);
+	uint32_t *at = id_table__find(&s->name_of, id);
+	char **names, *name;
+
+	if (at)
+		return s->names[*at];
+	names = grown(s->names, s->nnames, sizeof(*names));
+	if (!names)
+		return NULL;
+	s->names = names;
+	name = make_name(s, module, offset);
+	if (!name || !id_table__add(&s->name_of, id, s->nnames)) {
+		free(name);
+		return NULL;
+	}
+	return s->names[s->nnames++] = name;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Names of functions, by build id and offset, from the files of this machine. A file counts only if
+ * it has the build id. debuginfod is asked where DEBUGINFOD_URLS is set, as all of elfutils does.
+ * Files are parsed: for limited children (pool/pool.h).
+ */
+#ifndef JP_MODEL_SYMBOLS_H
+#define JP_MODEL_SYMBOLS_H
+
+#include <stdint.h>
+
+struct symbols;
+
+struct symbols *symbols__new(void); /* NULL: no memory */
+void symbols__free(struct symbols *s);
+
+/*
+ * The function at an offset of a module as CallTree names it ("BUILDID PATH"), demangled; of an
+ * unknown one "FILE+0xOFFSET"; the name itself where the module is a name. The text lives as long
+ * as s; NULL: no memory.
+ */
+const char *symbols__name(struct symbols *s, const char *module, uint64_t offset);
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Clusters of bursts as JSON. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "view/cluster/cluster_view.h"
+
+#define LINE_CELLS 200
+
+static json_t *cluster_json(const struct burst_cluster *c, unsigned k)
+{
+	json_t *o = json_object();
+	cluster_name name;
+
+	json__set(o, "name", json__text(cluster_name__of(k, name)));
+	json__set(o, "bursts", json_integer((json_int_t)c->n));
+	json__set(o, "share", json__number(c->share));
+	json__set(o, "run_s", json__number(c->run));
+	json__set(o, "least_run_s", json__number(c->low_run));
+	json__set(o, "most_run_s", json__number(c->high_run));
+	json__set(o, "spread", json__number(c->spread));
+	json__set(o, "gap_s", json__number(c->gap));
+	json__set(o, "on_cpu", json__number(c->on_cpu));
+	return o;
+}
+
+static json_t *lines_json(const struct cluster_view *v)
+{
+	const struct model_bursts *b = v->bursts;
+	double *room = malloc((size_t)LINE_CELLS * (v->clusters->k + 1) * sizeof(*room)), last = 0;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < b->n; i++)
+		last = fmax(last, b->end[i]);
+	for (unsigned p = 0; room && p < b->nplaces; p++) {
+		char name[64], line[LINE_CELLS + 1] = "";
+		json_t *o = json_object();
+
+		model_bursts__name(b, p, name, sizeof(name));
+		cluster_view__line(v, p, 0, last, LINE_CELLS, line, room);
+		json__set(o, "of", json__text(name));
+		json__set(o, "to_s", json__number(last));
+		json__set(o, "line", json__text(line));
+		json_array_append_new(list, o);
+	}
+	free(room);
+	return list;
+}
+
+json_t *cluster_view__json(const struct cluster_view *v)
+{
+	const struct burst_clusters *c = v->clusters;
+	json_t *o = json_object(), *list = json_array(), *by = json_array();
+
+	json__set(o, "file", json__text(v->path));
+	json__set(o, "status", json__text(analysis_status__name(c->verdict.status)));
+	json__set(o, "reason", json__text(c->verdict.reason));
+	json__set(o, "bursts", json_integer((json_int_t)c->n));
+	json__set(o, "used", json_integer((json_int_t)c->used));
+	json__set(o, "lost", json__number(v->bursts->lost));
+	json__set(o, "threads", json_integer(v->bursts->nthreads));
+	json__set(o, "subset", json_integer((json_int_t)c->subset));
+	json__set(o, "eps", json__number(c->eps));
+	json__set(o, "min_pts", json_integer((json_int_t)c->min_pts));
+	for (unsigned d = 0; d < v->request->dims; d++)
+		json_array_append_new(by, json__text(burst_features[v->request->by[d]].word));
+	json__set(o, "by", by);
+	for (unsigned k = 0; c->clusters && k <= c->k; k++)
+		json_array_append_new(list, cluster_json(&c->clusters[k], k));
+	json__set(o, "clusters", list);
+	if (c->verdict.status == ANALYSIS_OK)
+		json__set(o, "lines", lines_json(v));
+	return o;
+}

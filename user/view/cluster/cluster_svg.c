@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A scatter plot of bursts: each cluster has a colour and its letter at its middle. */
+#include <math.h>
+#include <string.h>
+
+#include "view/cluster/cluster_view.h"
+
+#define WIDTH  480.0
+#define HEIGHT 330.0
+#define LEFT   60.0
+#define RIGHT  14.0
+#define TOP    26.0
+#define BOTTOM 40.0
+#define POINTS 4000 /* more cannot be told from each other */
+
+/* M. Okabe, K. Ito, "Color universal design", 2008; noise is grey. */
+static const char *const colours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7",
+				      "#000000", "#56b4e9", "#e69f00", "#8c8c00"};
+#define NOISE "#bbbbbb"
+
+struct axis {
+	const char *title;
+	double low, high; /* logarithms, if log */
+	bool log, is_time;
+};
+
+struct plane {
+	const struct cluster_view *v;
+	struct axis x, y;
+	unsigned dims;
+	FILE *out;
+};
+
+static double scaled(const struct axis *a, double v)
+{
+	return a->log ? log10(v) : v;
+}
+
+static struct axis axis_of(const struct cluster_view *v, unsigned d)
+{
+	const struct burst_clusters *c = v->clusters;
+	enum burst_feature f = v->request->by[d];
+	struct axis a = {burst_features[f].doc, INFINITY, -INFINITY, burst_features[f].log,
+			 burst_features[f].log};
+
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->labels[i] == CLUSTER_UNUSED)
+			continue;
+		a.low = fmin(a.low, scaled(&a, c->v[i * v->request->dims + d]));
+		a.high = fmax(a.high, scaled(&a, c->v[i * v->request->dims + d]));
+	}
+	a.low -= 0.03 * (a.high - a.low) + 1e-6;
+	a.high += 0.03 * (a.high - a.low) + 1e-6;
+	return a;
+}
+
+/* With one feature the other axis is time. */
+static struct axis axis_of_time(const struct cluster_view *v)
+{
+	struct axis a = {"time since the first burst (s)", 0, 1e-6, false, false};
+
+	for (size_t i = 0; i < v->bursts->n; i++)
+		a.high = fmax(a.high, v->bursts->end[i]);
+	return a;
+}
+
+static double x_of(const struct plane *p, double v)
+{
+	return LEFT +
+	       (scaled(&p->x, v) - p->x.low) / (p->x.high - p->x.low) * (WIDTH - LEFT - RIGHT);
+}
+
+static double y_of(const struct plane *p, double v)
+{
+	return HEIGHT - BOTTOM -
+	       (scaled(&p->y, v) - p->y.low) / (p->y.high - p->y.low) * (HEIGHT - TOP - BOTTOM);
+}
+
+static void label_of(const struct axis *a, double v, char text[static 32])
+{
+	if (a->is_time)
+		cluster_time__of(v, text);
+	else
+		snprintf(text, 32, "%.3g", v);
+}
+
+/* The tick's value; false: there are no more. Logarithms have 1, 2 and 5 of each decade. */
+static bool tick(const struct axis *a, unsigned k, double *v)
+{
+	static const double steps[] = {1, 2, 5};
+	double step = pow(10, floor(log10((a->high - a->low) / 4)));
+
+	if (a->log) {
+		*v = pow(10, floor(a->low) + (int)(k / 3)) * steps[k % 3];
+		return log10(*v) <= a->high;
+	}
+	while ((a->high - a->low) / step > 8)
+		step *= 2;
+	*v = (ceil(a->low / step) + k) * step;
+	return *v <= a->high;
+}
+
+static void put_axes(const struct plane *p)
+{
+	double v, base = HEIGHT - BOTTOM;
+	char text[32];
+
+	for (unsigned k = 0; tick(&p->x, k, &v); k++) {
+		if (scaled(&p->x, v) < p->x.low)
+			continue;
+		label_of(&p->x, v, text);
+		fprintf(p->out, "<path class=\"axis\" d=\"M%.2f %.2fv4\"/>\n", x_of(p, v), base);
+		fprintf(p->out,
+			"<text class=\"x\" x=\"%.2f\" y=\"%.2f\" "
+			"text-anchor=\"middle\">%s</text>\n",
+			x_of(p, v), base + 14, text);
+	}
+	for (unsigned k = 0; tick(&p->y, k, &v); k++) {
+		if (scaled(&p->y, v) < p->y.low)
+			continue;
+		label_of(&p->y, v, text);
+		fprintf(p->out, "<path class=\"axis\" d=\"M%.2f %.2fh-4\"/>\n", LEFT, y_of(p, v));
+		fprintf(p->out,
+			"<text class=\"y\" x=\"%.2f\" y=\"%.2f\" text-anchor=\"end\">%s</text>\n",
+			LEFT - 7, y_of(p, v) + 3.2, text);
+	}
+	fprintf(p->out, "<path class=\"axis\" d=\"M%.2f %.2fV%.2fH%.2f\"/>\n", LEFT, TOP, base,
+		WIDTH - RIGHT);
+	fprintf(p->out, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%s</text>\n",
+		(LEFT + WIDTH - RIGHT) / 2, base + 31, p->x.title);
+	fprintf(p->out, "<text x=\"%.2f\" y=\"%.2f\">%s</text>\n", 4.0, TOP - 11, p->y.title);
+}
+
+static double other(const struct plane *p, size_t i)
+{
+	return p->dims > 1 ? p->v->clusters->v[i * p->dims + 1] : p->v->bursts->end[i];
+}
+
+static void put_points(const struct plane *p)
+{
+	const struct burst_clusters *c = p->v->clusters;
+	size_t each = c->used / POINTS + 1, seen = 0;
+
+	for (size_t i = 0; i < c->n; i++) {
+		unsigned k = c->labels[i];
+
+		if (k == CLUSTER_UNUSED || seen++ % each)
+			continue;
+		fprintf(p->out,
+			"<circle class=\"c%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\" fill=\"%s\"/>\n",
+			k, x_of(p, c->v[i * p->dims]), y_of(p, other(p, i)),
+			k ? colours[(k - 1) % (sizeof(colours) / sizeof(*colours))] : NOISE);
+	}
+}
+
+/* Of each cluster with letters of its own, above its middle. */
+static void put_names(const struct plane *p)
+{
+	const struct burst_clusters *c = p->v->clusters;
+
+	for (unsigned k = 1; k <= c->k && k <= 26; k++) {
+		double x = 0, top = HEIGHT;
+		size_t n = 0;
+
+		for (size_t i = 0; i < c->n; i++) {
+			if (c->labels[i] != k)
+				continue;
+			x += x_of(p, c->v[i * p->dims]);
+			top = fmin(top, y_of(p, other(p, i)));
+			n++;
+		}
+		if (n)
+			fprintf(p->out,
+				"<text class=\"name\" x=\"%.1f\" y=\"%.1f\" "
+				"text-anchor=\"middle\">%c</text>\n",
+				x / (double)n, fmax(top - 5, 10), cluster_name__letter(k));
+	}
+}
+
+void cluster_view__svg(const struct cluster_view *v, FILE *out)
+{
+	struct plane p = {.v = v, .dims = v->request->dims, .out = out};
+
+	p.x = axis_of(v, 0);
+	p.y = p.dims > 1 ? axis_of(v, 1) : axis_of_time(v);
+	fprintf(out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%gpt\" height=\"%gpt\" "
+		"viewBox=\"0 0 %g %g\">\n"
+		"<title>Bursts by %s and %s</title>\n"
+		"<style>text{font:9px sans-serif}.name{font-weight:bold;font-size:12px}"
+		".axis{fill:none;stroke:#000;stroke-width:.8}circle{fill-opacity:.6}</style>\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+		WIDTH, HEIGHT, WIDTH, HEIGHT, p.x.title, p.y.title);
+	put_axes(&p);
+	put_points(&p);
+	put_names(&p);
+	fputs("</svg>\n", out);
+}
+
+void cluster_view__html(const struct cluster_view *v, FILE *out)
+{
+	const struct burst_clusters *c = v->clusters;
+	cluster_time run, gap;
+	cluster_name name;
+
+	fputs("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+	      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+	      "style-src "
+	      "'unsafe-inline'\">\n<title>Clusters of bursts</title>\n"
+	      "<style>body{font:14px sans-serif;margin:2em}td,th{padding:.2em "
+	      ".8em;text-align:right}"
+	      "</style></head><body>\n<h1>Clusters of bursts</h1>\n<table>\n<tr><th>cluster</th>"
+	      "<th>bursts</th><th>share of run time</th><th>run time, median</th>"
+	      "<th>gap before, median</th></tr>\n",
+	      out);
+	for (unsigned i = 1; i <= c->k + 1; i++) {
+		unsigned k = i <= c->k ? i : 0;
+		const struct burst_cluster *one = &c->clusters[k];
+
+		if (one->n)
+			fprintf(out,
+				"<tr><th>%s</th><td>%zu</td><td>%.1f "
+				"%%</td><td>%s</td><td>%s</td></tr>\n",
+				cluster_name__of(k, name), one->n, 100 * one->share,
+				cluster_time__of(one->run, run), cluster_time__of(one->gap, gap));
+	}
+	fputs("</table>\n", out);
+	cluster_view__svg(v, out);
+	fputs("</body></html>\n", out);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Clusters of bursts as text, JSON and SVG. */
+#ifndef JP_VIEW_CLUSTER_H
+#define JP_VIEW_CLUSTER_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "analysis/cluster/burst_track.h"
+#include "model/bursts.h"
+
+/* What a file's bursts were found to be. */
+struct cluster_view {
+	const char *path;
+	const struct model_bursts *bursts;
+	const struct burst_clusters *clusters;
+	const struct cluster_request *request;
+};
+
+/* The table, and a line over time of each task. */
+void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out);
+json_t *cluster_view__json(const struct cluster_view *v);
+/* A scatter plot of the first two features. */
+void cluster_view__svg(const struct cluster_view *v, FILE *out);
+/* A line per burst; Thread is a number of this file's threads. */
+void cluster_view__csv(const struct cluster_view *v, FILE *out);
+/* The plot and the table as one page. */
+void cluster_view__html(const struct cluster_view *v, FILE *out);
+
+/* Pieces of one file or several. */
+struct track_view {
+	const struct burst_track *track;
+	const struct burst_piece *pieces;
+	char *const *labels; /* of the pieces */
+	size_t n;
+};
+
+void track_view__print(const struct track_view *v, FILE *out);
+json_t *track_view__json(const struct track_view *v);
+
+/* ---- for the files of the room */
+
+#define CLUSTER_NAME 8
+
+typedef char cluster_name[CLUSTER_NAME];
+/* "A" ... "Z", "AA" ...; 0: "noise". */
+const char *cluster_name__of(unsigned k, cluster_name buf);
+/* One character of it; '+' beyond the alphabets, '.' of noise. */
+char cluster_name__letter(unsigned k);
+/* "310 us", "12.1 ms", "1.5 s". */
+typedef char cluster_time[24];
+const char *cluster_time__of(double s, cluster_time buf);
+/* In which place and instant a cluster was most: out[width], ' ' where there was none. */
+void cluster_view__line(const struct cluster_view *v, unsigned place, double from, double to,
+			unsigned width, char *out, double *room);
+
+#endif

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Stacks as a tree of functions, of one run or of two, and what is made of it: text, SVG, and the
+ * forms of other programs. */
+#ifndef JP_VIEW_FLAME_H
+#define JP_VIEW_FLAME_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "model/stacks.h"
+#include "model/symbols.h"
+
+enum { FLAME_ROOT = 0, FLAME_RUNS = 2 };
+
+enum flame_kind { FLAME_USER, FLAME_KERNEL, FLAME_CAUSE };
+
+/* Of each run; of the second one only with --diff. */
+struct flame_node {
+	const char *name;   /* the symbols' */
+	const char *module; /* the stacks' */
+	enum flame_kind kind;
+	uint32_t parent, first, next; /* child and sibling, 0: none */
+	unsigned depth;
+	double self_s[FLAME_RUNS], total_s[FLAME_RUNS];
+	double self_n[FLAME_RUNS]; /* samples, or gaps */
+};
+
+/* What a node had itself in an interval. */
+struct flame_count {
+	uint32_t node;
+	int run, task;
+	double end_s, seconds;
+};
+
+struct flame {
+	struct flame_node *nodes; /* the first is the root */
+	struct id_table child_of;
+	struct flame_count *counts;
+	unsigned n, ncounts;
+	unsigned runs;
+	const char *label[FLAME_RUNS];
+	bool off_cpu;
+	double from_s, to_s; /* intervals that end after from and not after to; NaN: all */
+};
+
+/* Adds a run; the stacks and symbols must live as long as the flame. 0 or -ENOMEM. */
+int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols, const char *label);
+/* Children in the order of names; sums. To be called before any of the following. */
+void flame__finish(struct flame *f);
+void flame__free(struct flame *f);
+
+/* The hottest functions and stacks. 0 or -ENOMEM. */
+int flame__print(const struct flame *f, FILE *out);
+/* "a;b;c N": N is samples, of gaps microseconds; of two runs both. */
+void flame__folded(const struct flame *f, FILE *out);
+void flame__svg(const struct flame *f, FILE *out);
+/* For the page: docs/report-json.md. NULL: no memory. */
+json_t *flame__json(const struct flame *f);
+json_t *flame__speedscope(const struct flame *f);
+/* Chrome's trace events: in each interval the functions side by side by their share. */
+json_t *flame__perfetto(const struct flame *f);
+/* The gzipped profile.proto of pprof, into memory that the caller frees. 0 or -ENOMEM. */
+int flame__pprof(const struct flame *f, unsigned char **out, size_t *len);
+
+/* ---- for the files of the room */
+
+/* The text with bytes that would break a line or a list of names replaced. */
+void flame__put_name(FILE *out, const char *name);
+/* From the root down to a node: *n of them at path, which has room for as many as its depth. */
+unsigned flame__path(const struct flame *f, uint32_t node, uint32_t *path);
+
+#endif

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The tree as JSON: for the page, for speedscope, and as trace events. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/program.h"
+#include "view/flame/flame.h"
+
+/* Numbers of names, in the order of their first use. */
+struct names {
+	struct id_table at;
+	json_t *list;
+};
+
+static json_t *module_json(const struct flame_node *n)
+{
+	const char *path = strchr(n->module, ' ');
+
+	return json__text(n->kind == FLAME_USER && path ? path + 1 : "");
+}
+
+static json_t *name_json(const struct flame_node *n, bool object)
+{
+	json_t *o;
+
+	if (!object)
+		return json__text(n->name);
+	o = json_object();
+	json__set(o, "name", json__text(n->name));
+	if (n->kind == FLAME_USER)
+		json__set(o, "file", module_json(n));
+	return o;
+}
+
+static uint32_t number_of(struct names *names, const struct flame_node *n, bool object)
+{
+	uint64_t id = id__mix(id__of_text(n->name), n->kind);
+	uint32_t *have = id_table__find(&names->at, id),
+		 at = (uint32_t)json_array_size(names->list);
+
+	if (have)
+		return *have;
+	if (id_table__add(&names->at, id, at))
+		json_array_append_new(names->list, name_json(n, object));
+	return at;
+}
+
+/* [parent, name, kind] of each node but the root, which is its own parent's place 0. */
+static json_t *nodes_json(const struct flame *f, json_t *list)
+{
+	struct names names = {.list = list};
+	json_t *a = json_array();
+
+	for (uint32_t i = 1; i < f->n; i++) {
+		const struct flame_node *n = &f->nodes[i];
+
+		json_array_append_new(a, json_pack("[i,i,i]", (int)n->parent,
+						   (int)number_of(&names, n, false), (int)n->kind));
+	}
+	id_table__free(&names.at);
+	return a;
+}
+
+static int by_interval(const void *a, const void *b)
+{
+	const struct flame_count *x = a, *y = b;
+
+	if (x->run != y->run)
+		return x->run < y->run ? -1 : 1;
+	if (x->end_s != y->end_s)
+		return x->end_s < y->end_s ? -1 : 1;
+	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* Counts of a node, run and interval are added up. */
+static struct flame_count *sum_counts(const struct flame *f, unsigned *n)
+{
+	struct flame_count *all = calloc(f->ncounts + 1, sizeof(*all));
+
+	*n = 0;
+	if (!all)
+		return NULL;
+	if (f->ncounts)
+		memcpy(all, f->counts, f->ncounts * sizeof(*all));
+	qsort(all, f->ncounts, sizeof(*all), by_interval);
+	for (unsigned i = 0; i < f->ncounts; i++) {
+		struct flame_count *last = *n ? &all[*n - 1] : NULL;
+
+		if (last && last->run == all[i].run && last->end_s == all[i].end_s &&
+		    last->node == all[i].node)
+			last->seconds += all[i].seconds;
+		else
+			all[(*n)++] = all[i];
+	}
+	return all;
+}
+
+/* [run, end of the interval, node, seconds] */
+static json_t *counts_json(const struct flame *f)
+{
+	unsigned n;
+	struct flame_count *all = sum_counts(f, &n);
+	json_t *a = json_array();
+
+	for (unsigned i = 0; i < n; i++)
+		json_array_append_new(a, json_pack("[i,f,i,f]", all[i].run, all[i].end_s,
+						   (int)all[i].node, all[i].seconds));
+	free(all);
+	return a;
+}
+
+json_t *flame__json(const struct flame *f)
+{
+	json_t *o = json_object(), *labels = json_array(), *names = json_array();
+
+	for (unsigned r = 0; r < f->runs; r++)
+		json_array_append_new(labels, json__text(f->label[r]));
+	json__set(o, "flame", json_integer(1));
+	json__set(o, "off_cpu", json_boolean(f->off_cpu));
+	json__set(o, "labels", labels);
+	json__set(o, "nodes", nodes_json(f, names));
+	json__set(o, "names", names);
+	json__set(o, "counts", counts_json(f));
+	return o;
+}
+
+static json_t *path_json(const struct flame *f, uint32_t node, uint32_t *path, struct names *names)
+{
+	unsigned n = flame__path(f, node, path);
+	json_t *a = json_array();
+
+	for (unsigned i = 0; i < n; i++)
+		json_array_append_new(a, json_integer(number_of(names, &f->nodes[path[i]], true)));
+	return a;
+}
+
+static json_t *profile_json(const struct flame *f, unsigned run, struct names *names)
+{
+	json_t *o = json_object(), *samples = json_array(), *weights = json_array();
+	uint32_t *path = calloc(f->n + 1, sizeof(*path));
+
+	for (uint32_t i = 1; path && i < f->n; i++) {
+		if (!(f->nodes[i].self_s[run] > 0))
+			continue;
+		json_array_append_new(samples, path_json(f, i, path, names));
+		json_array_append_new(weights, json__number(f->nodes[i].self_s[run]));
+	}
+	free(path);
+	json__set(o, "type", json_string("sampled"));
+	json__set(o, "name", json__text(f->label[run]));
+	json__set(o, "unit", json_string("seconds"));
+	json__set(o, "startValue", json_integer(0));
+	json__set(o, "endValue", json__number(f->nodes[FLAME_ROOT].total_s[run]));
+	json__set(o, "samples", samples);
+	json__set(o, "weights", weights);
+	return o;
+}
+
+json_t *flame__speedscope(const struct flame *f)
+{
+	json_t *o = json_object(), *shared = json_object(), *profiles = json_array();
+	struct names names = {.list = json_array()};
+
+	for (unsigned r = 0; r < f->runs; r++)
+		json_array_append_new(profiles, profile_json(f, r, &names));
+	id_table__free(&names.at);
+	json__set(shared, "frames", names.list);
+	json__set(o, "$schema", json_string("https://www.speedscope.app/file-format-schema.json"));
+	json__set(o, "exporter", json_string("jobprof"));
+	json__set(o, "name", json__text(f->label[0]));
+	json__set(o, "shared", shared);
+	json__set(o, "profiles", profiles);
+	return o;
+}
+
+/* ---- trace events */
+
+struct tracing {
+	const struct flame *f;
+	double *time; /* of each node in the interval, with its children */
+	json_t *events;
+	int run;
+};
+
+static void put_event(struct tracing *t, uint32_t node, double from_s)
+{
+	const struct flame_node *n = &t->f->nodes[node];
+	json_t *e = json_object();
+
+	json__set(e, "name", json__text(n->name));
+	json__set(e, "cat", json_string(n->kind == FLAME_KERNEL ? "kernel" : "user"));
+	json__set(e, "ph", json_string("X"));
+	json__set(e, "ts", json__number(from_s * 1e6));
+	json__set(e, "dur", json__number(t->time[node] * 1e6));
+	json__set(e, "pid", json_integer(t->run + 1));
+	json__set(e, "tid", json_integer(1));
+	json_array_append_new(t->events, e);
+}
+
+static void put_tree(struct tracing *t, uint32_t node, double from_s)
+{
+	for (uint32_t c = t->f->nodes[node].first; c; c = t->f->nodes[c].next) {
+		if (!(t->time[c] > 0))
+			continue;
+		put_event(t, c, from_s);
+		put_tree(t, c, from_s);
+		from_s += t->time[c];
+	}
+}
+
+static void put_interval(struct tracing *t, const struct flame_count *c, unsigned n, double from_s)
+{
+	double scale;
+
+	memset(t->time, 0, t->f->n * sizeof(*t->time));
+	for (unsigned i = 0; i < n; i++)
+		t->time[c[i].node] += c[i].seconds;
+	for (uint32_t i = t->f->n; i-- > 1;)
+		t->time[t->f->nodes[i].parent] += t->time[i];
+	/* threads run at once: what they did is put side by side in the interval */
+	scale = t->time[FLAME_ROOT] > c->end_s - from_s ? (c->end_s - from_s) / t->time[FLAME_ROOT]
+							: 1;
+	for (uint32_t i = 0; i < t->f->n; i++)
+		t->time[i] *= scale;
+	t->run = c->run;
+	put_tree(t, FLAME_ROOT, from_s);
+}
+
+json_t *flame__perfetto(const struct flame *f)
+{
+	struct tracing t = {.f = f, .events = json_array()};
+	unsigned n, k;
+	struct flame_count *all = sum_counts(f, &n);
+	json_t *o = json_object();
+	double from_s = 0;
+
+	t.time = calloc(f->n + 1, sizeof(*t.time));
+	for (unsigned i = 0; all && t.time && i < n; i += k) {
+		for (k = 1;
+		     i + k < n && all[i + k].run == all[i].run && all[i + k].end_s == all[i].end_s;
+		     k++)
+			;
+		if (!i || all[i].run != all[i - 1].run)
+			from_s = 0;
+		if (all[i].end_s > from_s)
+			put_interval(&t, &all[i], k, from_s);
+		from_s = all[i].end_s;
+	}
+	free(t.time);
+	free(all);
+	json__set(o, "traceEvents", t.events);
+	return o;
+}

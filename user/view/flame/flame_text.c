@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The hottest functions and stacks as text, and stacks one a line. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/escape.h"
+#include "view/flame/flame.h"
+
+#define FUNCTIONS 20
+#define STACKS	  5
+
+struct function {
+	const char *name, *module;
+	double self_s[FLAME_RUNS], total_s[FLAME_RUNS];
+};
+
+static int by_self(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+	double s = x->self_s[0] + x->self_s[1], t = y->self_s[0] + y->self_s[1];
+
+	return s != t ? (s < t) - (s > t) : strcmp(x->name, y->name);
+}
+
+/* A function that calls itself counts once. */
+static bool is_below_itself(const struct flame *f, uint32_t node)
+{
+	const char *name = f->nodes[node].name;
+
+	while (node) {
+		node = f->nodes[node].parent;
+		if (node && !strcmp(f->nodes[node].name, name))
+			return true;
+	}
+	return false;
+}
+
+static struct function *sum_functions(const struct flame *f, unsigned *n)
+{
+	struct function *all = calloc(f->n + 1, sizeof(*all));
+	struct id_table at = {};
+
+	*n = 0;
+	for (uint32_t i = 1; all && i < f->n; i++) {
+		const struct flame_node *node = &f->nodes[i];
+		uint64_t id = id__of_text(node->name);
+		uint32_t *have = id_table__find(&at, id);
+		struct function *fn = &all[have ? *have : *n];
+
+		if (!have && !id_table__add(&at, id, (*n)++))
+			break;
+		fn->name = node->name;
+		fn->module = node->module;
+		for (unsigned r = 0; r < FLAME_RUNS; r++) {
+			fn->self_s[r] += node->self_s[r];
+			if (!is_below_itself(f, i))
+				fn->total_s[r] += node->total_s[r];
+		}
+	}
+	id_table__free(&at);
+	if (all)
+		qsort(all, *n, sizeof(*all), by_self);
+	return all;
+}
+
+static double share(const struct flame *f, double s, unsigned run)
+{
+	return f->nodes[FLAME_ROOT].total_s[run] > 0 ? 100 * s / f->nodes[FLAME_ROOT].total_s[run]
+						     : 0;
+}
+
+static void print_functions(const struct flame *f, const struct function *all, unsigned n,
+			    FILE *out)
+{
+	if (f->runs > 1)
+		fprintf(out, "  %8s  %8s  %8s\n", "self", "was", "change");
+	else
+		fprintf(out, "  %8s  %7s  %8s\n", "self", "", "with");
+	for (unsigned i = 0; i < n && i < FUNCTIONS; i++) {
+		const struct function *fn = &all[i];
+
+		if (!(fn->self_s[0] + fn->self_s[1] > 0))
+			break;
+		if (f->runs > 1)
+			fprintf(out, "  %7.2fs  %7.2fs  %+7.2fs  ", fn->self_s[1], fn->self_s[0],
+				fn->self_s[1] - fn->self_s[0]);
+		else
+			fprintf(out, "  %7.2fs  %5.1f %%  %5.1f %%  ", fn->self_s[0],
+				share(f, fn->self_s[0], 0), share(f, fn->total_s[0], 0));
+		print__escaped(out, fn->name);
+		putc('\n', out);
+	}
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct flame_node *const *x = a, *const *y = b;
+	double s = (*x)->self_s[0] + (*x)->self_s[1], t = (*y)->self_s[0] + (*y)->self_s[1];
+
+	return s != t ? (s < t) - (s > t) : (*x > *y) - (*x < *y);
+}
+
+static int print_stacks(const struct flame *f, FILE *out)
+{
+	const struct flame_node **all = calloc(f->n + 1, sizeof(*all));
+	uint32_t *path = calloc(f->n + 1, sizeof(*path));
+
+	for (uint32_t i = 0; all && i < f->n; i++)
+		all[i] = &f->nodes[i];
+	if (all)
+		qsort(all, f->n, sizeof(*all), by_time);
+	for (unsigned i = 0; all && path && i < f->n && i < STACKS; i++) {
+		unsigned last = f->runs - 1,
+			 n = flame__path(f, (uint32_t)(all[i] - f->nodes), path);
+
+		if (!(all[i]->self_s[last] > 0))
+			break;
+		fprintf(out, "  %7.2fs  %5.1f %%\n", all[i]->self_s[last],
+			share(f, all[i]->self_s[last], last));
+		for (unsigned k = n; k-- > 0;) {
+			fputs("           ", out);
+			print__escaped(out, f->nodes[path[k]].name);
+			putc('\n', out);
+		}
+	}
+	free(path);
+	free(all);
+	return path && all ? 0 : -ENOMEM;
+}
+
+int flame__print(const struct flame *f, FILE *out)
+{
+	unsigned n;
+	struct function *all = sum_functions(f, &n);
+	int err = all ? 0 : -ENOMEM;
+
+	fprintf(out, "%s: %.2f s", f->off_cpu ? "Blocked for 1 ms and more" : "Running",
+		f->nodes[FLAME_ROOT].total_s[f->runs - 1]);
+	if (f->runs > 1)
+		fprintf(out, ", before %.2f s", f->nodes[FLAME_ROOT].total_s[0]);
+	fprintf(out, "\n\nFunctions\n");
+	if (all)
+		print_functions(f, all, n, out);
+	fprintf(out, "\nStacks, the innermost function first\n");
+	if (!err)
+		err = print_stacks(f, out);
+	free(all);
+	return err;
+}
+
+static void put_value(const struct flame *f, const struct flame_node *n, unsigned run, FILE *out)
+{
+	fprintf(out, " %.0f", f->off_cpu ? n->self_s[run] * 1e6 : n->self_n[run]);
+}
+
+void flame__folded(const struct flame *f, FILE *out)
+{
+	uint32_t *path = calloc(f->n + 1, sizeof(*path));
+
+	for (uint32_t i = 1; path && i < f->n; i++) {
+		const struct flame_node *n = &f->nodes[i];
+		unsigned len = flame__path(f, i, path);
+
+		if (!(n->self_n[0] + n->self_n[1] > 0))
+			continue;
+		for (unsigned k = 0; k < len; k++) {
+			if (k)
+				putc(';', out);
+			flame__put_name(out, f->nodes[path[k]].name);
+		}
+		for (unsigned r = 0; r < f->runs; r++)
+			put_value(f, n, r, out);
+		putc('\n', out);
+	}
+	free(path);
+}
