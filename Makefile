@@ -231,6 +231,10 @@ $(B)/tests/tools/%: tests/tools/%.c $(wildcard tests/tools/*.h)
 	$(call msg,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< -lpthread -lm
+$(B)/tests/tools/jpphases: tests/tools/jpphases.c $(B)/libjobprof.a
+	$(call msg,CC,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lpthread -lm
 $(B)/tests/tools/jpenergy: $(patsubst %.c,$(B)/%.o,tests/tools/jpenergy.c $(wildcard tests/energysim/*.c)) $(LIB)
 	$(call msg,LINK,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ -lm

@@ -11,7 +11,7 @@
 #include <linux/types.h>
 #endif
 
-#define JP_ABI_VERSION	      19
+#define JP_ABI_VERSION	      20
 #define JP_LAT_BUCKETS	      40 /* [2^k, 2^(k+1)) ns; 2^40 ns is 18 minutes */
 #define JP_PATH_LEN	      192
 #define JP_TITLE_LEN	      64
@@ -59,6 +59,7 @@ enum family {
 	FAM_SAMPLE = 1 << 18,	    /* Samples: an interrupt 97 times a second on every CPU */
 	FAM_STACK = 1 << 19,	    /* Stacks, CallTree */
 	FAM_BURST = 1 << 20,	    /* Bursts, BurstLength, GapLength */
+	FAM_FOLD = 1 << 21,	    /* SamplePoints: each sample by itself; with SAMPLE and WAIT */
 };
 #define FAM_SENSORS 0xf800 /* read by jobprofd */
 /* What "all" means; the others must be asked for. */
@@ -334,6 +335,24 @@ struct jp_page_key {
 	__u32 exec;
 };
 
+/* A sample with its instant and what its thread had counted until then. */
+struct jp_point {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 place;   /* of the user's code: see jp_place */
+	__u64 cpu_ns;
+	__u64 faults;
+	__u32 slot;
+	__u32 gen;
+	__u32 tgid;
+	__u32 tid; /* as the thread itself knows it */
+	__u32 module;
+	__u32 pad;
+};
+
+/* Where code is: bytes from the begin of the program's own code, or with JP_PLACE_LIBRARY below the
+ * end of the region of mappings. Both are the same in all processes of a program. */
+#define JP_PLACE_LIBRARY (1ull << 48)
+
 /* A sample that user space books: its page is not known, or its caller says more. */
 struct jp_sample {
 	struct jp_page_key at; /* of the user's code, also for a sample in the kernel */
@@ -553,6 +572,7 @@ struct jp_stats {
 	__u64 ranks_lost; /* ranks that found no slot: they count in their task only */
 	__u64 commands_full; /* steps whose names found jp_commands full: these count together */
 	__u64 samples_lost;  /* samples that found the ring full: their module is unknown */
+	__u64 points_lost;   /* that found their ring full */
 	__u64 samples_late;  /* booked after their slot had ended: in none */
 	__u64 stacks_lost;   /* samples and gaps that found jp_stacks full */
 };
@@ -715,6 +735,7 @@ _Static_assert(sizeof(struct jp_ring) == 64 + 16 * JP_RAN, "jp_ring");
 _Static_assert(sizeof(struct jp_pair_key) == 16, "jp_pair_key");
 _Static_assert(sizeof(struct jp_samples) == 96, "jp_samples");
 _Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
+_Static_assert(sizeof(struct jp_point) == 56, "jp_point");
 _Static_assert(sizeof(struct jp_sample) == 48 + 8 * JP_STACK_WORDS, "jp_sample");
 _Static_assert(sizeof(struct jp_lat) == 320, "jp_lat");
 _Static_assert(sizeof(struct jp_burst_use) == 704, "jp_burst_use");
@@ -729,8 +750,8 @@ _Static_assert(sizeof(struct jp_net) == 128, "jp_net");
 _Static_assert(sizeof(struct jp_files) == 16, "jp_files");
 _Static_assert(sizeof(struct jp_pmu) == 192, "jp_pmu");
 _Static_assert(sizeof(struct jp_pmu_cpu) == 448, "jp_pmu_cpu");
-_Static_assert(sizeof(struct jp_stats) == 176, "jp_stats");
-_Static_assert(sizeof(struct jp_control) == 680 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
+_Static_assert(sizeof(struct jp_stats) == 184, "jp_stats");
+_Static_assert(sizeof(struct jp_control) == 688 + JP_PMU_TEXT + JP_NET_TEXT, "jp_control");
 _Static_assert(sizeof(struct jp_event) == 24, "jp_event");
 _Static_assert(sizeof(struct jp_task_rec) == 560, "jp_task_rec");
 _Static_assert(sizeof(struct jp_open) == 80, "jp_open");

@@ -33,9 +33,9 @@ struct jp_task {
 	u32 cause; /* enum jp_cause, of the gap that began then */
 	u32 pad0;
 	struct jp_wait wait;
-	u64 move_clock; /* when next_slot was asked for */
-	u64 held_queue;	/* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
-	u64 held_ns;	/* and how long that had been throttled ever */
+	u64 move_clock;	   /* when next_slot was asked for */
+	u64 held_queue;	   /* JP_CAUSE_THROTTLED: the group's run queue that it was throttled in, */
+	u64 held_ns;	   /* and how long that had been throttled ever */
 	u64 lost_delay_ns; /* of the family culprit: run_delay at its last move to another CPU */
 	/* of the family burst; written where the task leaves a CPU */
 	u64 burst_from; /* its burst began, by the run queue's clock; 0: none has */
@@ -180,6 +180,10 @@ struct jp_map_pages {
 struct jp_map_unbooked {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 256 * 1024);
+};
+struct jp_map_points {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1024 * 1024);
 };
 /* As many as user space says. No allocation in interrupts. */
 struct jp_map_stacks {
@@ -354,6 +358,7 @@ JP_MAP struct jp_map_pairs jp_pairs SEC(".maps");
 JP_MAP struct jp_map_samples jp_samples SEC(".maps");
 JP_MAP struct jp_map_pages jp_pages SEC(".maps");
 JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
+JP_MAP struct jp_map_points jp_points SEC(".maps");
 JP_MAP struct jp_map_stacks jp_stacks SEC(".maps");
 JP_MAP struct jp_map_stack_room jp_stack_room SEC(".maps");
 JP_MAP struct jp_map_acct jp_acct SEC(".maps");

@@ -5,6 +5,7 @@
  * the caller says for whom it works (in the C library and in the kernel), the sample goes to user
  * space with the top of its stack.
  */
+#include "bpf/clock.bpf.h"
 #include "bpf/stack.bpf.h"
 #include "bpf/task.bpf.h"
 
@@ -93,6 +94,64 @@ static __always_inline void hand_over(const struct jp_page_key *key, const struc
 	}
 }
 
+/* struct upid has more than its number. */
+#define UPID_SIZE 16
+
+static __always_inline u32 own_number(struct task_struct *p)
+{
+	struct pid *pid = p->thread_pid;
+	u32 level = pid->level;
+	int nr = 0;
+
+	bpf_probe_read_kernel(&nr, sizeof(nr),
+			      (void *)pid + bpf_core_field_offset(struct pid, numbers) +
+				      UPID_SIZE * (level & 31));
+	return nr;
+}
+
+/* Until now: its account was last updated a tick ago at most. */
+static __always_inline u64 cpu_time(struct task_struct *p)
+{
+	struct rq *rq = p->se.cfs_rq->rq;
+	s64 since = queue_clock() - rq->clock, more = rq->clock_task - p->se.exec_start;
+
+	return p->se.sum_exec_runtime + (more > 0 ? more : 0) + (since > 0 ? since : 0);
+}
+
+static __always_inline u64 place_of(struct task_struct *p, u64 ip)
+{
+	struct mm_struct *mm = p->mm;
+
+	if (!mm || !ip)
+		return 0;
+	if (ip >= mm->start_code && ip < mm->end_code)
+		return ip - mm->start_code;
+	return (mm->mmap_base - ip) | JP_PLACE_LIBRARY;
+}
+
+/* Half of the ring may wait for the next row. */
+static __always_inline void keep_point(struct task_struct *p, u32 slot, u64 ip, u32 module)
+{
+	struct jp_point point = {.time_ns = bpf_ktime_get_ns(),
+				 .cpu_ns = cpu_time(p),
+				 .faults = p->min_flt + p->maj_flt,
+				 .slot = slot,
+				 .tgid = p->tgid,
+				 .tid = own_number(p),
+				 .module = module};
+	struct jp_slot *info = slot_info(slot);
+	bool much = bpf_ringbuf_query(&jp_points, BPF_RB_AVAIL_DATA) >
+		    bpf_ringbuf_query(&jp_points, BPF_RB_RING_SIZE) / 2;
+
+	if (!info)
+		return;
+	point.gen = info->gen;
+	point.place = place_of(p, ip);
+	if (bpf_ringbuf_output(&jp_points, &point, sizeof(point),
+			       much ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP))
+		JP_COUNT(points_lost);
+}
+
 static __always_inline int count_module(struct sample_context *ctx, struct task_struct *p, u32 slot)
 {
 	struct jp_page_key key = {};
@@ -101,6 +160,8 @@ static __always_inline int count_module(struct sample_context *ctx, struct task_
 
 	if (!find_place(ctx, p, &at)) {
 		count(slot, JP_MODULE_KERNEL);
+		if (jp_families & FAM_FOLD)
+			keep_point(p, slot, 0, JP_MODULE_KERNEL);
 		return 0;
 	}
 	key.page = at.ip >> PAGE_SHIFT;
@@ -108,6 +169,11 @@ static __always_inline int count_module(struct sample_context *ctx, struct task_
 	key.tgid = p->tgid;
 	key.exec = p->self_exec_id;
 	module = bpf_map_lookup_elem(&jp_pages, &key);
+	if (jp_families & FAM_FOLD)
+		keep_point(p, slot, at.ip,
+			   at.kernel ? JP_MODULE_KERNEL
+			   : module  ? *module
+				     : JP_MODULE_UNKNOWN);
 	if (!module)
 		hand_over(&key, &at, slot, 0);
 	else if (*module == JP_MODULE_LIBC || (at.kernel && *module == JP_MODULE_MPI))

@@ -47,7 +47,7 @@ enum { BPF_ANY = 0, BPF_NOEXIST = 1 };
 enum { BPF_F_USER_STACK = 256 };
 enum { BPF_F_NO_PREALLOC = 1, BPF_F_MMAPABLE = 1024, BPF_F_PRESERVE_ELEMS = 2048 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
-enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
+enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0, BPF_RB_RING_SIZE = 1 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
@@ -124,6 +124,9 @@ struct mm_struct {
 	unsigned long hiwater_rss;
 	unsigned long total_vm;
 	atomic_long_t hugetlb_usage;
+	unsigned long mmap_base;
+	unsigned long start_code;
+	unsigned long end_code;
 	unsigned long arg_start;
 	unsigned long env_start;
 	unsigned long env_end;
@@ -198,6 +201,15 @@ struct thread_info {
 #endif
 };
 
+struct upid {
+	int nr;
+};
+
+struct pid {
+	unsigned int level;
+	struct upid numbers[1];
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int on_cpu; /* unsigned: its size differs between kernels */
@@ -227,6 +239,7 @@ struct task_struct {
 	char comm[16];
 	struct files_struct *files;
 	struct signal_struct *signal;
+	struct pid *thread_pid;
 	struct completion *vfork_done;
 	struct task_io_accounting ioac;
 	struct css_set *cgroups;

@@ -116,7 +116,42 @@ static int wait_until(int fd, int64_t end_ms)
 	}
 }
 
-static int receive_until(struct client *c, void *buf, size_t size, int64_t end_ms)
+/* The first of the descriptors; others are not kept. */
+static int passed_fd(struct msghdr *msg)
+{
+	int fd[2] = {-1, -1}, n;
+
+	for (struct cmsghdr *m = CMSG_FIRSTHDR(msg); m; m = CMSG_NXTHDR(msg, m)) {
+		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
+			continue;
+		n = m->cmsg_len >= CMSG_LEN(2 * sizeof(int)) ? 2 : 1;
+		memcpy(fd, CMSG_DATA(m), n * sizeof(int));
+	}
+	if (fd[1] >= 0)
+		close(fd[1]);
+	return fd[0];
+}
+
+/* Without a place for a descriptor the kernel drops it. */
+static ssize_t receive_now(int from, void *buf, size_t size, int *fd)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	struct iovec iov = {.iov_base = buf, .iov_len = size};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = fd ? &control : NULL,
+			     .msg_controllen = fd ? sizeof(control) : 0};
+	ssize_t n = recvmsg(from, &msg, MSG_DONTWAIT | MSG_TRUNC | MSG_CMSG_CLOEXEC);
+
+	if (fd)
+		*fd = n >= 0 ? passed_fd(&msg) : -1;
+	return n;
+}
+
+static int receive_until(struct client *c, void *buf, size_t size, int64_t end_ms, int *fd)
 {
 	const struct jpc_head *h = buf;
 	ssize_t n;
@@ -128,7 +163,7 @@ static int receive_until(struct client *c, void *buf, size_t size, int64_t end_m
 		err = wait_until(c->fd, end_ms);
 		if (err)
 			return err;
-		n = recv(c->fd, buf, size, MSG_DONTWAIT | MSG_TRUNC);
+		n = receive_now(c->fd, buf, size, fd);
 	} while (n < 0 && (errno == EINTR || errno == EAGAIN));
 	if (n < 0)
 		return -errno;
@@ -142,7 +177,20 @@ static int receive_until(struct client *c, void *buf, size_t size, int64_t end_m
 
 int client__receive(struct client *c, void *buf, size_t size, unsigned timeout_ms)
 {
-	return receive_until(c, buf, size, client__now_ms() + timeout_ms);
+	return receive_until(c, buf, size, client__now_ms() + timeout_ms, NULL);
+}
+
+int client__receive_fd(struct client *c, void *buf, size_t size, unsigned timeout_ms, int *fd)
+{
+	int n;
+
+	*fd = -1;
+	n = receive_until(c, buf, size, client__now_ms() + timeout_ms, fd);
+	if (n < 0 && *fd >= 0) {
+		close(*fd);
+		*fd = -1;
+	}
+	return n;
 }
 
 int client__call(struct client *c, void *message, struct jpc_reply *reply, unsigned timeout_ms)
@@ -156,7 +204,7 @@ int client__call(struct client *c, void *message, struct jpc_reply *reply, unsig
 	if (n)
 		return n;
 	do { /* answers to earlier messages, which were not waited for */
-		n = receive_until(c, reply, sizeof(*reply), end_ms);
+		n = receive_until(c, reply, sizeof(*reply), end_ms, NULL);
 		if (n < 0)
 			return n;
 	} while (reply->head.type != JPC_REPLY || reply->head.seq != h->seq);

@@ -1,5 +1,5 @@
 # libjobprof: shared and static, both with the names of its header and no others.
-CLIENT_OBJ := $(addprefix $(B)/pic/user/client/,libjobprof.o live.o client.o column.o)
+CLIENT_OBJ := $(addprefix $(B)/pic/user/client/,libjobprof.o region.o live.o client.o column.o)
 LIBJOBPROF := $(B)/libjobprof.so $(B)/libjobprof.so.0 $(B)/libjobprof.a
 
 # Programs that are linked with the library find it when the loader's cache has it.

@@ -8,9 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "client/client.h"
 #include "client/column.h"
+#include "client/region.h"
 
 #define PAUSE_NS INT64_C(5000000000) /* after a failure, before the next attempt */
 
@@ -56,6 +58,7 @@ static void after_fork(void)
 static void after_fork_in_child(void)
 {
 	client__forget(&lib.client);
+	region__forget();
 	lib.answers = 0;
 	lib.dropped = 0;
 	pthread_mutex_unlock(&lib.lock);
@@ -99,16 +102,21 @@ static void read_answer(const struct jpc_reply *r)
 static void read_answers(void)
 {
 	struct jpc_reply r;
+	int fd;
 
 	while (lib.answers && lib.client.fd >= 0) {
-		int n = client__receive(&lib.client, &r, sizeof(r), 0);
+		int n = client__receive_fd(&lib.client, &r, sizeof(r), 0, &fd);
 
 		if (n == -ETIMEDOUT)
 			return;
 		if (n == (int)sizeof(r) && r.head.type == JPC_REPLY)
 			read_answer(&r);
+		else if (n == (int)sizeof(r.head) && r.head.type == JPC_RING && fd >= 0)
+			region__take(fd), fd = -1;
 		else
 			client__close(&lib.client);
+		if (fd >= 0)
+			close(fd);
 	}
 }
 
@@ -145,7 +153,7 @@ static int send_message(void *message, enum jpc_type type, size_t length)
 	if (first)
 		h->flags |= JPC_F_REPLY;
 	err = client__send(&lib.client, message);
-	if (!err && (first || type == JPC_TABLE))
+	if (!err && (first || type == JPC_TABLE || type == JPC_RING))
 		lib.answers++;
 	return err == -ENOBUFS || err == -ENOMEM ? -EAGAIN : err;
 }
@@ -196,6 +204,30 @@ static int deliver_counted(struct own_series *s, void *message, enum jpc_type ty
 	if (err)
 		lib.dropped++;
 	return err;
+}
+
+void region__ask(void)
+{
+	struct jpc_ring_message m;
+	int errno_before = errno;
+
+	pthread_mutex_lock(&lib.lock);
+	deliver(NULL, &m, JPC_RING, sizeof(m));
+	pthread_mutex_unlock(&lib.lock);
+	errno = errno_before;
+}
+
+bool region__is_coming(void)
+{
+	int errno_before = errno;
+	bool coming;
+
+	pthread_mutex_lock(&lib.lock);
+	read_answers();
+	coming = lib.client.fd >= 0 && lib.answers;
+	pthread_mutex_unlock(&lib.lock);
+	errno = errno_before;
+	return coming;
 }
 
 int jobprof_mark_at(const char *name, int64_t unix_ns)

@@ -27,6 +27,7 @@ extern "C" {
 
 #define JOBPROF_COLUMNS_MAX 128 /* of one series */
 #define JOBPROF_SERIES_MAX  64	/* of one process */
+#define JOBPROF_REGIONS_MAX 256 /* of one process */
 
 /*
  * A mark at this instant, or at a unix time in ns, in the table Marks. name is 1 to 63 bytes.
@@ -50,6 +51,21 @@ int jobprof_series(const char *name, unsigned n, const char *const columns[]);
  * an unknown one. Returns as jobprof_mark() does; -EINVAL also if jobprofd refuses the series. */
 int jobprof_add_row(int series, const double values[], unsigned n);
 int jobprof_add_row_at(int series, int64_t unix_ns, const double values[], unsigned n);
+
+/*
+ * The number of the region of that name (1 to 63 bytes, as of a mark): a part of the program that
+ * is executed many times, such as one iteration; jobprof fold shows what happens inside. The same
+ * name is the same region. Keeps no pointer. -EINVAL; -ENOSPC: there are JOBPROF_REGIONS_MAX.
+ */
+int jobprof_region(const char *name);
+
+/*
+ * This thread enters and leaves a region. Regions may be nested. Some 50 ns: the instant goes to
+ * memory that jobprofd reads with its next row. Instants that it did not read in time are lost, and
+ * counted in the profile. A number that is no region's does nothing.
+ */
+void jobprof_region_begin(int region);
+void jobprof_region_end(int region);
 
 /* How many marks and rows of this process were lost since it began. */
 uint64_t jobprof_dropped(void);

@@ -12,6 +12,7 @@
  *	and root	ROWS MARK		REPLY with JPC_F_REPLY
  *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
  *	job's owner	TOTALS			the same, of the sender's own step
+ *	job's owner	RING			RING, then REPLY
  *	root, admins	STATUS			STATUS with a text, then REPLY
  *
  * A sender's step is the one whose cgroup it is in; root's slurmstepd may be in the job's directory
@@ -56,6 +57,7 @@ enum jpc_type {
 	JPC_STATUS,
 	JPC_CONF,
 	JPC_TOTALS,
+	JPC_RING,
 };
 
 #define JPC_F_REPLY 1 /* a REPLY is wanted */
@@ -199,6 +201,38 @@ struct jpc_totals {
 	uint32_t pad;
 };
 
+/*
+ * Regions of the sender's threads go through memory: the first RING of a connection is answered by
+ * one with the descriptor of a memory file, which holds a struct jpc_ring, and a REPLY. A later one
+ * has jobprofd read the ring now; else it does so at its rows and when the connection ends.
+ */
+struct jpc_ring_message {
+	struct jpc_head head;
+};
+
+#define JPC_RING_RECORDS 16384u /* a power of two; older ones are overwritten */
+#define JPC_REGIONS	 256u
+#define JPC_REGION_END	 0x80000000u /* in jpc_record.region: the region ends */
+
+/* A region begins or ends. A record is whole when seq is its number, which count from 1. */
+struct jpc_record {
+	uint64_t seq;
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint32_t region;  /* of jpc_ring.name */
+	uint32_t thread;  /* as the thread itself knows it */
+	uint64_t pad;
+};
+
+/* What is in the memory file: the job's programs may write anything there. */
+struct jpc_ring {
+	uint64_t head; /* records that were begun */
+	uint64_t read; /* records that jobprofd has read */
+	uint64_t lost; /* records that came before there was a ring */
+	uint64_t pad[5];
+	char name[JPC_REGIONS][64];
+	struct jpc_record record[JPC_RING_RECORDS];
+};
+
 /* The state of jobprofd. The question has no text; that of the answer ends with NUL. */
 struct jpc_status {
 	struct jpc_head head;
@@ -232,6 +266,10 @@ _Static_assert(sizeof(struct jpc_rows) == 24, "jpc_rows");
 _Static_assert(sizeof(struct jpc_mark) == 88, "jpc_mark");
 _Static_assert(sizeof(struct jpc_live) == 56, "jpc_live");
 _Static_assert(sizeof(struct jpc_totals) == 24, "jpc_totals");
+_Static_assert(sizeof(struct jpc_ring_message) == 16, "jpc_ring_message");
+_Static_assert(sizeof(struct jpc_record) == 32, "jpc_record");
+_Static_assert(sizeof(struct jpc_ring) == 64 + 64 * JPC_REGIONS + 32 * JPC_RING_RECORDS,
+	       "jpc_ring");
 _Static_assert(sizeof(struct jpc_reply) == 256, "jpc_reply");
 
 #endif

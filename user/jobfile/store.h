@@ -31,7 +31,7 @@ struct store_results {
 	const struct store_group *groups;
 	unsigned ngroups;
 	struct store_table table; /* rows NULL: there is none */
-	const char *report;	  /* a text; NULL: there is none */
+	const char *report;	  /* a text; NULL: the one that is there stays */
 	const json_t *common;	  /* attributes of all groups, and of the table */
 };
 

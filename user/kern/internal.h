@@ -63,6 +63,8 @@ struct kern {
 	struct kern_bursts bursts;
 	void (*event_fn)(const struct jp_event *ev, void *ctx);
 	void *event_ctx;
+	void (*point_fn)(const struct jp_point *p, void *ctx);
+	void *point_ctx;
 };
 
 /* Sets the line that kern__error() returns. Returns err. */

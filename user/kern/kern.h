@@ -104,6 +104,8 @@ unsigned kern__reap(struct kern *k); /* returns how many are still held */
 /* Some task may still write the slot's counters. */
 bool kern__held(const struct kern *k, uint32_t slot);
 
+/* kern__events() gives fn the samples of the family fold, too. */
+void kern__on_points(struct kern *k, void (*fn)(const struct jp_point *p, void *ctx), void *ctx);
 /* Ring buffer: fd for epoll, and a callback per event. */
 int kern__event_fd(const struct kern *k);
 int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx);

@@ -236,9 +236,24 @@ static int on_event(void *ctx, void *data, size_t len)
 	return 0;
 }
 
+static int on_point(void *ctx, void *data, size_t len)
+{
+	struct kern *k = ctx;
+
+	if (len >= sizeof(struct jp_point) && k->point_fn)
+		k->point_fn(data, k->point_ctx);
+	return 0;
+}
+
 int kern__event_fd(const struct kern *k)
 {
 	return k->map[M_EVENTS] < 0 || !k->ring ? -1 : ring_buffer__epoll_fd(k->ring);
+}
+
+void kern__on_points(struct kern *k, void (*fn)(const struct jp_point *p, void *ctx), void *ctx)
+{
+	k->point_fn = fn;
+	k->point_ctx = ctx;
 }
 
 int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx), void *ctx)
@@ -249,6 +264,10 @@ int kern__events(struct kern *k, void (*fn)(const struct jp_event *ev, void *ctx
 		k->ring = ring_buffer__new(k->map[M_EVENTS], on_event, k, NULL);
 		if (!k->ring)
 			return kern_fail(-errno, "cannot read the event ring: %s", strerror(errno));
+		if (k->map[M_POINTS] >= 0 &&
+		    ring_buffer__add(k->ring, k->map[M_POINTS], on_point, k))
+			return kern_fail(-errno, "cannot read the ring of samples: %s",
+					 strerror(errno));
 	}
 	if (!fn)
 		return 0;

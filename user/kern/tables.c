@@ -20,6 +20,7 @@ const struct map_info kern_maps[M_N] = {
 	[M_PAIRS] = {"jp_pairs", FAM_CULPRIT, SHAPE_OWN, 0},
 	[M_SAMPLES] = {"jp_samples", FAM_SAMPLE, SHAPE_SLOT, sizeof(struct jp_samples)},
 	[M_PAGES] = {"jp_pages", FAM_SAMPLE, SHAPE_OWN, 0},
+	[M_POINTS] = {"jp_points", FAM_FOLD, SHAPE_OWN, 0},
 	[M_UNBOOKED] = {"jp_unbooked", FAM_SAMPLE, SHAPE_OWN, 0},
 	[M_STACKS] = {"jp_stacks", FAM_STACK, SHAPE_OWN, 0},
 	[M_STACK_ROOM] = {"jp_stack_room", FAM_STACK, SHAPE_OWN, 0},

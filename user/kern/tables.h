@@ -25,6 +25,7 @@ enum kern_map {
 	M_SAMPLES,
 	M_PAGES,
 	M_UNBOOKED,
+	M_POINTS,
 	M_STACKS,
 	M_STACK_ROOM,
 	M_ACCT,

@@ -57,6 +57,8 @@ static int word_mask(const char *word, size_t len, unsigned *mask)
 		    strncasecmp(family_words[i].word, word, len))
 			continue;
 		*mask = family_words[i].mask;
+		if (*mask == FAM_FOLD)
+			*mask |= FAM_SAMPLE | FAM_WAIT;
 		if (*mask == FAM_NETWORK) /* Slurm's word for the node's ports, too */
 			*mask |= FAM_INTERCONNECT;
 		return 0;

@@ -126,6 +126,8 @@ static const struct {
 	 "steps on this node whose programs count as (other), as there was no room for more names"},
 	{"Unbooked Samples",
 	 "on this node were not looked at in time: they count as kernel or unknown"},
+	{"Lost Points", "samples are missing in SamplePoints"},
+	{"Lost Regions", "begins and ends of regions are missing in Regions"},
 	{"Late Samples", "on this node of steps that had ended: no table has them"},
 	{"Uncounted Tasks",
 	 "on this node since its programs were loaded: got no storage, of any step"},

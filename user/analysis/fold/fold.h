@@ -158,6 +158,14 @@ enum analysis_status fold__validity(const double *x, const double *y, size_t n,
 				    const struct fold_spline *s, size_t n_instances, size_t n_kept,
 				    struct fold_validity *v);
 
+/*
+ * Whether sampling is locked to the region, so that it sees the same parts again and again: by the
+ * distance of Kolmogorov of the samples' progress to uniform: 0.25 or more, and by chance as large
+ * once in 2,000 times at most. cpu is the spline of the CPU time: a clock that samples what runs
+ * takes no sample where nothing does. Fewer than 30 samples say nothing.
+ */
+bool fold__is_locked(const struct fold_points *p, const struct fold_spline *cpu);
+
 struct fold_options {
 	struct fold_filter filter;
 	double nugget;

@@ -33,6 +33,21 @@ static double kolmogorov_distance(const double *sorted, size_t n)
 	return d;
 }
 
+#define SURE 2.0  /* times the limit of 5 % */
+#define FAR  0.25 /* at least: a thread that others disturb is not sampled uniformly either */
+
+bool fold__is_locked(const struct fold_points *p, const struct fold_spline *cpu)
+{
+	_cleanup_free_ double *u = calloc(p->n + 1, sizeof(*u));
+
+	if (!u || p->n < 30)
+		return false;
+	for (size_t i = 0; i < p->n; i++)
+		u[i] = cpu->nknots ? fold_spline__at(cpu, p->x[i]) : p->x[i];
+	qsort(u, p->n, sizeof(*u), order__doubles);
+	return kolmogorov_distance(u, p->n) > fmax(SURE * 1.358 / sqrt((double)p->n), FAR);
+}
+
 static void residuals(const double *x, const double *y, size_t n, const struct fold_spline *s,
 		      struct fold_validity *v)
 {

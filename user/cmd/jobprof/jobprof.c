@@ -28,6 +28,7 @@ static const struct verb verbs[] = {
 	{"extract", verb_extract, &cmd_extract, "tables of a profile as CSV, JSON or text"},
 	{"flame", verb_flame, &cmd_flame,
 	 "the functions that a profile's tasks were in, as a flame graph"},
+	{"fold", verb_fold, &cmd_fold, "what happens inside of a region that is executed many times"},
 	{"items", verb_items, &cmd_items, "one column over all nodes, side by side and by time"},
 	{"list", verb_list, &cmd_list, "the columns of a profile, and what each does not see"},
 	{"live", verb_live, &cmd_live, "the last rows of steps that run on this node"},

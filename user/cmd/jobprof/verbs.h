@@ -24,9 +24,10 @@ int verb_reduce(int argc, char **argv);
 int verb_flame(int argc, char **argv);
 int verb_cluster(int argc, char **argv);
 int verb_track(int argc, char **argv);
+int verb_fold(int argc, char **argv);
 
 extern const struct command cmd_run, cmd_show, cmd_items, cmd_list, cmd_merge, cmd_extract,
 	cmd_mark, cmd_emit, cmd_live, cmd_sensors, cmd_report, cmd_calibrate, cmd_compare, cmd_plot,
-	cmd_reduce, cmd_flame, cmd_cluster, cmd_track;
+	cmd_reduce, cmd_flame, cmd_fold, cmd_cluster, cmd_track;
 
 #endif

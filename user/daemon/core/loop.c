@@ -173,6 +173,8 @@ static int run_turn(struct daemon *d, int timeout_ms)
 		control__turn(d->control, now);
 	daemon_take_events(d, now);
 	daemon_note_losses(d, now);
+	if (now >= d->next_sample_ns)
+		control__read_rings(d->control, now);
 	if (d->external_rows)
 		request_match__journal_external(d->steps, &d->env);
 	d->external_rows = false;

@@ -14,7 +14,7 @@
 /* Families whose programs are loaded only if they were asked for at the start. */
 #define OWN_PROGRAMS                                                                             \
 	(FAM_LATENCY | FAM_BLOCK | FAM_NETWORK | FAM_PERF | FAM_FILES | FAM_WAIT | FAM_CULPRIT | \
-	 FAM_SAMPLE | FAM_STACK | FAM_BURST)
+	 FAM_SAMPLE | FAM_STACK | FAM_BURST | FAM_FOLD)
 
 static int read_config(const char *path, struct config *fresh, unsigned *families)
 {

@@ -190,12 +190,57 @@ static void on_event(const struct jp_event *ev, void *ctx)
 		task_ended(d, ev->slot);
 }
 
+static struct step *step_of_point(const struct daemon *d, const struct jp_point *p,
+				  const struct jp_slot *info)
+{
+	struct step *s;
+
+	if (info->gen != p->gen || info->state == JP_SLOT_FREE)
+		return NULL;
+	for (s = d->steps; s; s = s->next)
+		if (s->slot == info->step && (s->families & FAM_FOLD) &&
+		    (s->state == STEP_ACTIVE || s->state == STEP_ENDING))
+			return s;
+	return NULL;
+}
+
+static int task_of(struct kern *k, const struct jp_slot *info)
+{
+	if (info->kind == JP_KIND_RANK)
+		info = kern__slot(k, info->task);
+	return info->gtid;
+}
+
+/* A sample of the family fold. */
+static void on_point(const struct jp_point *p, void *ctx)
+{
+	struct daemon *d = ctx;
+	const struct jp_slot *info =
+		p->slot < kern__nslots(d->env.k) ? kern__slot(d->env.k, p->slot) : NULL;
+	struct step *s = info ? step_of_point(d, p, info) : NULL;
+	struct step_key key;
+
+	if (!s)
+		return;
+	if (!s->req) {
+		step__key(s, d->env.k, &key);
+		s->req = request__new(&key);
+	}
+	if (!s->req)
+		return;
+	external_series__point(&s->req->external,
+			       (int64_t)(clock__real_ns() - clock__mono_ns() + p->time_ns), p,
+			       task_of(d->env.k, info));
+	d->external_rows = true;
+}
+
 /* Events are read in every turn, woken or not: a reader that has just caught up may miss a
  * wake-up. */
 void daemon_take_events(struct daemon *d, uint64_t now)
 {
 	uint64_t lost;
 
+	kern__on_points(d->env.k, on_point, d);
 	kern__events(d->env.k, on_event, d);
 	remember_ended(d, false); /* first: directories are removed within a millisecond */
 	lost = kern__control(d->env.k)->stats.rb_lost;

@@ -77,7 +77,7 @@ static int scan_journal(const struct step_env *env, const char *path, struct pub
 		else if (rec.type == J_SERIES)
 			sc->foreign |= step__restore_columns(env, &rec, sc->sets) != 0;
 		else if (rec.type == J_ATTR && rec.str)
-			external_series__remember_mark(&sc->external, rec.name, rec.str);
+			external_series__remember_name(&sc->external, rec.name, rec.str);
 		else if (rec.type == J_END)
 			sc->ended = true;
 		else if (rec.type == J_STATE && rec.blob_len >= sizeof(struct saved)) {

@@ -134,6 +134,8 @@ static void put_losses(struct step *s, const struct step_env *env)
 		{"Missed Switches", st->pmu_missed},
 		{"Unread Processes", s->unread},
 		{"Refused Rows", s->req ? s->req->external.refused : 0},
+		{"Lost Points", st->points_lost + (s->req ? s->req->external.lost_points : 0)},
+		{"Lost Regions", s->req ? s->req->external.lost_regions : 0},
 		{"Replaced Bytes", journal__replaced(s->journal)},
 	};
 	size_t i;

@@ -324,8 +324,9 @@ static bool is_idle(const struct peer *p, uint64_t now)
 }
 
 /* Closing it would not end the watch: a child that has just been forked may have the socket too. */
-static void remove_peer(const struct control *c, struct peer *p)
+static void remove_peer(struct control *c, struct peer *p, uint64_t now)
 {
+	control_ring__read(c, p, now);
 	if (p->watched)
 		epoll_ctl(epfd_of(c, p), EPOLL_CTL_DEL, p->fd, NULL);
 	peer__free(p);
@@ -343,7 +344,7 @@ static void remove_peers(struct control *c, uint64_t now)
 
 		if (p->closing || leaves_unread(c, p, now) || is_idle(p, now)) {
 			*at = p->next;
-			remove_peer(c, p);
+			remove_peer(c, p, now);
 			continue;
 		}
 		waits |= p->read_paused;
@@ -367,6 +368,12 @@ static void resume_peers(struct control *c, uint64_t now)
 			serve_peer(c, p, now);
 	for (i = 0; i < LISTENERS; i++)
 		listener__pause(&c->listeners[i], false);
+}
+
+void control__read_rings(struct control *c, uint64_t now)
+{
+	for (struct peer *p = c ? c->peers : NULL; p; p = p->next)
+		control_ring__read(c, p, now);
 }
 
 void control__turn(struct control *c, uint64_t now)

@@ -18,6 +18,8 @@ int control__fd(const struct control *c);
 uint64_t control__due(const struct control *c);
 /* Handles messages that have come, at most some of each peer. */
 void control__turn(struct control *c, uint64_t now_ns);
+/* Reads the regions of all processes that have a ring. NULL is fine. */
+void control__read_rings(struct control *c, uint64_t now_ns);
 /* leave: the socket's file stays, for the jobprofd that takes over. NULL is fine. */
 void control__free(struct control *c, bool leave);
 

@@ -58,6 +58,15 @@ int control_rows__mark(struct call *k, const struct jpc_head *h);
  * none, or it is not known. */
 struct step *control_rows__own_step(const struct call *k);
 
+/* Gives the peer's process a ring for its regions, or reads the one that it has. 0, or -errno of
+ * the reply. */
+int control_ring__message(struct call *k, const struct jpc_head *h);
+/* Reads the peer's ring, if it has one, into the request of its step. */
+void control_ring__read(struct control *c, struct peer *p, uint64_t now);
+
+/* The request that rows of this peer belong to; NULL with the reason in k->reply.text. */
+struct request *control_rows__request(struct call *k, int *err);
+
 /* Sends a table of the step with one row of these cells, as the tables-th of the answer. 0 or
  * -errno. */
 int control_live__send(struct control *c, struct peer *p, const struct step *s,

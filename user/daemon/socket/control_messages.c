@@ -249,6 +249,7 @@ static const struct {
 	[JPC_MARK] = {sizeof(struct jpc_mark), 0, control_rows__mark},
 	[JPC_LIVE] = {sizeof(struct jpc_live), ANSWER, on_live},
 	[JPC_TOTALS] = {sizeof(struct jpc_totals), ANSWER, on_totals},
+	[JPC_RING] = {sizeof(struct jpc_ring_message), ANSWER, control_ring__message},
 	[JPC_STATUS] = {sizeof(struct jpc_status), ANSWER, on_status},
 };
 

@@ -26,8 +26,7 @@ struct step *control_rows__own_step(const struct call *k)
 	return s;
 }
 
-/* The request that rows of this peer belong to; NULL with the reason in k->reply.text. */
-static struct request *rows_request(struct call *k, int *err)
+struct request *control_rows__request(struct call *k, int *err)
 {
 	struct peer *p = k->p;
 	struct request *r = daemon_find_request(k->c->d, p->request);
@@ -80,7 +79,7 @@ int control_rows__table(struct call *k, const struct jpc_head *h)
 	    m->table >= PEER_TABLES)
 		return control_call__refuse(
 			k, -EINVAL, "a table of %u columns does not fit its message", m->ncols);
-	r = rows_request(k, &err);
+	r = control_rows__request(k, &err);
 	if (!r)
 		return err;
 	err = external_series__declare(&r->external, m, k->p->in_task);
@@ -114,7 +113,7 @@ int control_rows__rows(struct call *k, const struct jpc_head *h)
 	unsigned ncols, i;
 	int64_t time;
 
-	r = rows_request(k, &err);
+	r = control_rows__request(k, &err);
 	if (!r)
 		return err;
 	index = m->table < PEER_TABLES ? k->p->tables[m->table] : -1;
@@ -146,7 +145,7 @@ int control_rows__mark(struct call *k, const struct jpc_head *h)
 
 	if (!TERMINATED(m->name))
 		return control_call__refuse(k, -EINVAL, "a text does not end");
-	r = rows_request(k, &err);
+	r = control_rows__request(k, &err);
 	if (!r)
 		return err;
 	err = row_time(k, r, m->time_ns, &time);

@@ -58,6 +58,7 @@ void peer__free(struct peer *p)
 	if (!p)
 		return;
 	close(p->fd);
+	region_ring__free(p->ring);
 	quota__release(p->quota, p->out_len);
 	if (p->quota)
 		quota__disconnect(p->quota);
@@ -168,6 +169,29 @@ int peer__send(struct peer *p, const void *message, uint64_t now_ns)
 	memcpy(out + p->out_len, message, h->length);
 	p->out_len += padded;
 	return 0;
+}
+
+int peer__send_fd(struct peer *p, const void *message, int fd)
+{
+	const struct jpc_head *h = message;
+	union {
+		char buf[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = {};
+	struct iovec iov = {.iov_base = (void *)message, .iov_len = h->length};
+	struct msghdr msg = {.msg_iov = &iov,
+			     .msg_iovlen = 1,
+			     .msg_control = &control,
+			     .msg_controllen = sizeof(control)};
+	struct cmsghdr *m = CMSG_FIRSTHDR(&msg);
+
+	if (p->out_len || p->write_closed)
+		return -EAGAIN;
+	m->cmsg_level = SOL_SOCKET;
+	m->cmsg_type = SCM_RIGHTS;
+	m->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(m), &fd, sizeof(fd));
+	return sendmsg(p->fd, &msg, MSG_DONTWAIT | MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 static void drop_output(struct peer *p)

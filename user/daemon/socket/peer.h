@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/clock.h"
+#include "daemon/step/region_ring.h"
 #include "daemon/step/request.h"
 #include "daemon/socket/quota.h"
 
@@ -40,6 +41,8 @@ struct peer {
 	int16_t tables[PEER_TABLES]; /* its numbers to those of the request, -1: not declared */
 	struct quota *quota;	     /* its user's; NULL: root */
 	struct live_at live;
+	struct region_ring *ring; /* of its process's regions; NULL: none */
+	pid_t ring_pid;
 	char *out; /* messages with their lengths in the heads */
 	size_t out_len, out_at;
 	uint64_t sent_ns;     /* when it last read something */
@@ -64,6 +67,8 @@ bool peer__has_read_all(const struct peer *p);
 /* Sends a message, or keeps it until the peer reads. -EDQUOT: too much waits for this user, or for
  * all. */
 int peer__send(struct peer *p, const void *message, uint64_t now_ns);
+/* Sends a message with a descriptor now. -EAGAIN: the peer has messages to read first; -errno. */
+int peer__send_fd(struct peer *p, const void *message, int fd);
 /* Sends the answer to the message of that number. If that fails the peer is closed. */
 void peer__reply(struct peer *p, uint16_t seq, struct jpc_reply *reply, uint64_t now_ns);
 /* Sends messages that wait, until none does or the peer must read first. -errno: the peer is

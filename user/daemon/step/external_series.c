@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -208,40 +209,101 @@ int external_series__row(struct external_series *g, unsigned index, int64_t time
 	return 0;
 }
 
-static int marks_table(struct external_series *g)
+static const char *const names_of[NAMES] = {[NAMES_MARKS] = "Mark", [NAMES_REGIONS] = "Region"};
+
+/* The table of that series, which is ours; user: its rows are the job's programs'. */
+static int own_table(struct external_series *g, const char *series, const struct jpc_column *col,
+		     unsigned ncols, bool user)
 {
-	struct external_table t = {.series = "Marks", .user = true, .ncols = 1};
-	struct jpc_column col = {.name = "Mark", .cell = JPC_U64, .kind = JPC_GAUGE};
+	struct external_table t = {.user = user, .ncols = ncols};
 	unsigned i;
 
 	for (i = 0; i < g->ntables; i++)
-		if (!strcmp(g->table[i]->series, t.series))
+		if (!strcmp(g->table[i]->series, series))
 			return (int)i;
 	if (g->ntables == EXTERNAL_TABLES || g->next_id == EXTERNAL_IDS)
 		return -EDQUOT;
-	return add_table(g, &t, &col);
+	str__copy(t.series, sizeof(t.series), series);
+	return add_table(g, &t, col);
+}
+
+/* The number of a name, from 1; 0: there are too many. */
+static unsigned number_of(struct external_names *l, const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < l->n && strcmp(l->name[i], name); i++)
+		;
+	if (i == EXTERNAL_NAMES)
+		return 0;
+	if (i == l->n)
+		str__copy(l->name[l->n++], sizeof(l->name[0]), name);
+	return i + 1;
 }
 
 int external_series__mark(struct external_series *g, int64_t time_ns, const char *name)
 {
-	int index = marks_table(g);
+	static const struct jpc_column col = {.name = "Mark", .cell = JPC_U64, .kind = JPC_GAUGE};
+	int index = own_table(g, "Marks", &col, 1, true);
 	uint64_t number;
-	unsigned i;
 
 	if (index < 0)
 		return index;
 	if (!name[0])
 		return -EINVAL;
-	for (i = 0; i < g->nmarks && strcmp(g->marks[i], name); i++)
-		;
-	if (i == EXTERNAL_MARKS) {
+	number = number_of(&g->names[NAMES_MARKS], name);
+	if (!number) {
 		g->refused++;
 		return -EDQUOT;
 	}
-	if (i == g->nmarks)
-		str__copy(g->marks[g->nmarks++], sizeof(g->marks[0]), name);
-	number = i + 1;
 	return external_series__row(g, index, time_ns, &number);
+}
+
+void external_series__region(struct external_series *g, int64_t time_ns, const char *name,
+			     const struct external_region *r)
+{
+	static const struct jpc_column cols[] = {
+		{.name = "Region", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Begin", .unit = "ns", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "End", .unit = "ns", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Process", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Thread", .cell = JPC_U64, .kind = JPC_GAUGE},
+	};
+	int index = own_table(g, "Regions", cols, sizeof(cols) / sizeof(cols[0]), true);
+	uint64_t number = number_of(&g->names[NAMES_REGIONS], name), before = g->refused;
+	const uint64_t cells[] = {number, r->begin_ns, r->end_ns, r->process, r->thread};
+
+	if (index < 0 || !number || external_series__row(g, index, time_ns, cells))
+		g->lost_regions += 2;
+	g->refused = before;
+}
+
+/* These come from the kernel side: only their number is limited. */
+void external_series__point(struct external_series *g, int64_t time_ns, const struct jp_point *p,
+			    int task)
+{
+	static const struct jpc_column cols[] = {
+		{.name = "Time", .unit = "ns", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Task", .cell = JPC_F64, .kind = JPC_GAUGE},
+		{.name = "Process", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Thread", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Kind", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "Place", .cell = JPC_U64, .kind = JPC_GAUGE},
+		{.name = "CPUTime", .unit = "ns", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
+		{.name = "PageFaults", .cell = JPC_U64, .kind = JPC_CUMULATIVE},
+	};
+	const double number = task < 0 ? NAN : task;
+	uint64_t cells[] = {p->time_ns, 0,	  p->tgid,   p->tid,
+			    p->module,	p->place, p->cpu_ns, p->faults};
+	int index = own_table(g, "SamplePoints", cols, sizeof(cols) / sizeof(cols[0]), false);
+	uint64_t before = g->refused;
+
+	memcpy(&cells[1], &number, sizeof(number));
+	g->point_bytes += sizeof(cells);
+	if (index < 0 || g->point_bytes > EXTERNAL_POINTS_MAX ||
+	    external_series__row(g, index, time_ns, cells))
+		g->lost_points++;
+	g->refused = before;
 }
 
 void external_series__free(struct external_series *g)
@@ -286,14 +348,18 @@ static int declare_table(struct external_table *t, struct journal *j)
 	return err;
 }
 
-static void put_mark_names(struct external_series *g, struct journal *j)
+static void put_names(struct external_series *g, struct journal *j)
 {
-	char name[32];
+	char attr[32];
 
-	for (; g->marks_journaled < g->nmarks; g->marks_journaled++) {
-		snprintf(name, sizeof(name), "Mark %u", g->marks_journaled + 1);
-		if (journal__attr_str(j, name, g->marks[g->marks_journaled]))
-			return;
+	for (int k = 0; k < NAMES; k++) {
+		struct external_names *l = &g->names[k];
+
+		for (; l->journaled < l->n; l->journaled++) {
+			snprintf(attr, sizeof(attr), "%s %u", names_of[k], l->journaled + 1);
+			if (journal__attr_str(j, attr, l->name[l->journaled]))
+				return;
+		}
 	}
 }
 
@@ -319,7 +385,7 @@ unsigned external_series__flush(struct external_series *g, struct journal *j,
 {
 	unsigned at = 0, rows = 0;
 
-	put_mark_names(g, j);
+	put_names(g, j);
 	while (at < g->npending) {
 		struct external_table *t = g->table[g->pending[at]];
 
@@ -342,27 +408,35 @@ bool external_series__reserve_id(struct external_series *g, uint32_t series_id)
 	return true;
 }
 
-void external_series__remember_mark(struct external_series *g, const char *attr, const char *text)
+void external_series__remember_name(struct external_series *g, const char *attr, const char *text)
 {
-	uint32_t n;
+	for (int k = 0; k < NAMES; k++) {
+		struct external_names *l = &g->names[k];
+		size_t len = strlen(names_of[k]);
+		uint32_t n;
 
-	if (!str__starts(attr, "Mark ") || parse_u32(attr + 5, &n) || n != g->nmarks + 1 ||
-	    n > EXTERNAL_MARKS)
-		return;
-	str__copy(g->marks[g->nmarks++], sizeof(g->marks[0]), text);
-	g->marks_journaled = g->nmarks;
+		if (!str__starts(attr, names_of[k]) || attr[len] != ' ' ||
+		    parse_u32(attr + len + 1, &n) || n != l->n + 1 || n > EXTERNAL_NAMES)
+			continue;
+		str__copy(l->name[l->n++], sizeof(l->name[0]), text);
+		l->journaled = l->n;
+	}
 }
 
 bool external_series__has_new(const struct external_series *g)
 {
-	return g->npending || g->marks_journaled < g->nmarks;
+	for (int k = 0; k < NAMES; k++)
+		if (g->names[k].journaled < g->names[k].n)
+			return true;
+	return g->npending;
 }
 
 void external_series__redeclare(struct external_series *g)
 {
 	for (unsigned i = 0; i < g->ntables; i++)
 		g->table[i]->journaled = false;
-	g->marks_journaled = 0;
+	for (int k = 0; k < NAMES; k++)
+		g->names[k].journaled = 0;
 }
 
 void external_series__settle_frame(struct external_series *g, bool kept)

@@ -15,10 +15,11 @@
 
 #define EXTERNAL_TABLES	     128
 #define EXTERNAL_USER_TABLES 64
-#define EXTERNAL_MARKS	     100	  /* different names */
+#define EXTERNAL_NAMES	     100	  /* of marks, and of regions */
 #define EXTERNAL_ROWS_BURST  10000.0	  /* of a job's own programs, at once, */
 #define EXTERNAL_ROWS_RATE   2000.0	  /* and per second */
 #define EXTERNAL_BYTES_MAX   (256u << 20) /* of a step's own programs in all */
+#define EXTERNAL_POINTS_MAX  (512u << 20) /* bytes of SamplePoints of a step */
 #define EXTERNAL_PENDING_MAX (1u << 20)	  /* bytes that wait for the journal */
 
 /* What Slurm's gatherers send where jobprofd does not measure it. */
@@ -40,16 +41,31 @@ struct external_table {
 	uint64_t *last; /* cells of the last row with its time columns; NULL: none yet */
 };
 
+/* Names that are attributes of the file, as "Mark 1"; rows have the numbers. */
+struct external_names {
+	char name[EXTERNAL_NAMES][64];
+	unsigned n, journaled;
+};
+
+enum { NAMES_MARKS, NAMES_REGIONS, NAMES };
+
+/* One execution of a region by a thread. */
+struct external_region {
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+	uint32_t process, thread;
+};
+
 struct external_series {
 	struct external_table *table[EXTERNAL_TABLES];
 	unsigned ntables, nuser;
 	unsigned next_id; /* goes on over restarts of jobprofd */
-	char marks[EXTERNAL_MARKS][64];
-	unsigned nmarks, marks_journaled;
+	struct external_names names[NAMES];
 	uint64_t *pending;		/* rows: table, unix time in ns, cells */
 	unsigned npending, max_pending; /* words */
 	uint32_t measures;		/* JPC_MEASURES_*: these tables are ours */
 	uint64_t refused;		/* rows */
+	uint64_t lost_regions;		/* begins and ends, both of a row that was refused */
+	uint64_t point_bytes, lost_points;
 	uint64_t bytes;
 	double tokens;
 	uint64_t tokens_ns; /* when they were counted; 0: never */
@@ -64,6 +80,13 @@ int external_series__row(struct external_series *g, unsigned index, int64_t time
 			 const uint64_t *cells);
 /* Adds a row to Marks. */
 int external_series__mark(struct external_series *g, int64_t time_ns, const char *name);
+/* Adds a row to Regions. What is refused counts as lost. */
+void external_series__region(struct external_series *g, int64_t time_ns, const char *name,
+			     const struct external_region *r);
+struct jp_point;
+/* Adds a row to SamplePoints, of that task (below 0: not known). What is refused counts as lost. */
+void external_series__point(struct external_series *g, int64_t time_ns, const struct jp_point *p,
+			    int task);
 void external_series__free(struct external_series *g); /* what it holds */
 
 /* There are rows or marks that the journal has not. */
@@ -77,8 +100,9 @@ unsigned external_series__flush(struct external_series *g, struct journal *j,
 /* After a restart: the journal's series of that number is external; new series get other numbers.
  * False: it is not external. */
 bool external_series__reserve_id(struct external_series *g, uint32_t series_id);
-/* After a restart: takes an attribute of the journal, which may be the name of a mark. */
-void external_series__remember_mark(struct external_series *g, const char *attr, const char *text);
+/* After a restart: takes an attribute of the journal, which may be the name of a mark or a region.
+ */
+void external_series__remember_name(struct external_series *g, const char *attr, const char *text);
 /* kept: the appended rows are in the journal; else they are left out, and are appended again the
  * next time. */
 void external_series__settle_frame(struct external_series *g, bool kept);

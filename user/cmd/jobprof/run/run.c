@@ -210,8 +210,9 @@ static const struct opt opts[] = {
 	{'i', "interval", "S", "seconds between rows, 0.1 to 86400 (default 1)"},
 	{'s', "series", "LIST",
 	 "families to record: base, sched, memory, file, self, cgroup, latency, wait, culprit, "
-	 "sample, stack, burst, block, network, perf, files, energy, gpu, interconnect, "
-	 "filesystem, node; default all, which is every one but sample, stack, burst and files; "
+	 "sample, stack, fold, burst, block, network, perf, files, energy, gpu, interconnect, "
+	 "filesystem, node; default all, which is every one but sample, stack, fold, burst and "
+	 "files; "
 	 "see jobprof list"},
 	{'e', "events", "LIST",
 	 "hardware events to count, by perf's names, rHEX or PMU/TERMS/ "

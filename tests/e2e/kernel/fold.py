@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+# timeout: 300
+# SPDX-License-Identifier: GPL-2.0-only
+"""Regions and their folding, against a program that knows its phases by its own clock."""
+
+import json
+import os
+import subprocess
+import sys
+from xml.etree import ElementTree
+
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+from daemonlib import *
+
+
+def names(path):
+    with h5py.File(path, "r") as f:
+        node = next(k for k in f if isinstance(f[k], h5py.Group))
+        return list(f[node])
+
+
+WORDS = ("loops", "period", "first", "second", "ns")  # of jpphases
+
+
+def spoken(run):
+    return {w[0]: float(w[1]) for w in map(str.split, run.out().splitlines()) if w and w[0] in WORDS}
+
+
+def regions():
+    run, path = run_jobprof([tool("jpphases"), "-r", "my loop", "3", "6", "0.4", "0.4"], 0.5)
+    said, rows, attrs = spoken(run), table(path, "Regions"), attributes(path)
+    lengths = (rows["End"] - rows["Begin"]).astype(float) / 1e9
+    is_equal("regions: its name", attrs["Region 1"], "my loop")
+    is_true("regions: each is a row, but for those before jobprofd had answered",
+            said["loops"] - 20 <= len(rows) <= said["loops"], (len(rows), said))
+    is_true("regions: what is missing is counted",
+            int(attrs["Lost Regions"]) == 2 * (said["loops"] - len(rows)), (attrs["Lost Regions"], len(rows), said))
+    is_true("regions: their lengths", abs(lengths.mean() / said["period"] - 1) < 0.01, (lengths.mean(), said))
+    is_true("regions: one after another", (rows["Begin"][1:] >= rows["End"][:-1]).all(), rows)
+    is_true("regions: of one thread", len(set(rows["Thread"])) == 1 and (rows["Thread"] == rows["Process"]).all(), rows)
+    is_true("regions: rows have the time of the end", abs((rows["TimeNS"] - rows["End"]) / 1e9 - (
+        time.time() - time.monotonic())).max() < 0.01, rows)
+
+
+def calls():
+    """Faster than the ring is read: lost, and counted; also what a call takes."""
+    run, path = run_jobprof([tool("jpphases"), "-c", "1000"], 0.5)
+    rows, attrs, took = table(path, "Regions"), attributes(path), spoken(run)["ns"]
+    instants = 1000 * 2000 + 2
+    is_equal("calls: each is in a row or is counted as lost", 2 * len(rows) + int(attrs["Lost Regions"]), instants)
+    is_true("calls: under 60 ns", took < 60, took)
+
+
+def points():
+    """Each sample by itself: as many as Samples counts, with what the thread had used by then."""
+    run, path = run_jobprof([tool("jpphases"), "4", "24", "0.4", "0.4"], 0.5, series="all,fold")
+    rows, samples, tasks = table(path, "SamplePoints"), table(path, "Samples/0"), task_table(path)
+    is_true("points: as many as Samples has", abs(len(rows) - samples["Samples"].sum()) <= 2, (len(rows), samples["Samples"].sum()))
+    is_equal("points: none is lost", int(attributes(path).get("Lost Points", 0)), 0)
+    is_true("points: of the task", (rows["Task"] == 0).all(), rows["Task"])
+    main = rows[rows["Thread"] == rows["Process"]]
+    steps = main["CPUTime"][1:].astype(float) - main["CPUTime"][:-1].astype(float)
+    spans = main["Time"][1:].astype(float) - main["Time"][:-1].astype(float)
+    is_true("points: time goes on", (spans > 0).all(), spans)
+    is_true("points: no more CPU time than time", (steps >= 0).all() and (steps <= spans + 2e5).all(), (steps - spans).max())
+    is_true("points: CPU time in all", abs(main["CPUTime"][-1] / 1e9 - total(tasks, "CPUTime")) < 0.05 + 2 / 97,
+            (main["CPUTime"][-1], total(tasks, "CPUTime")))
+    faults = total(tasks, "MinorFaults") if "MinorFaults" in tasks.dtype.names else None
+    is_true("points: faults grow", (main["PageFaults"][1:] >= main["PageFaults"][:-1]).all() and
+            main["PageFaults"][-1] > main["PageFaults"][0], main["PageFaults"])
+    is_true("points: no more faults than in all", faults is None or main["PageFaults"][-1] <= faults, (main["PageFaults"][-1], faults))
+
+
+def points_not_asked():
+    run, path = run_jobprof(["true"], 1, series="all,sample")
+    is_true("points: only when asked", "SamplePoints" not in names(path), names(path))
+
+
+def fold(path, *options):
+    p = subprocess.run([JOBPROF, "fold", "--json", *options, path], capture_output=True, text=True, timeout=60)
+    return json.loads(p.stdout) if p.returncode == 0 else None, p.stderr
+
+
+def is_near(name, got, want, samples):
+    """A hundredth of the region with 2,000 samples; where one code follows another is known to so many samples."""
+    allowed = max(0.01, 20 / max(samples, 1))
+    is_true(name, abs(got - want) <= allowed, "%.4f of %d samples, want %.4f +- %.4f" % (got, samples, want, allowed))
+
+
+def had_a_cpu(path, seconds):
+    """Others that take the CPU move the ends of phases, and there are too few samples: no truth then."""
+    share = total(task_table(path), "CPUTime") / seconds
+    if share < 0.8:
+        raise Skipped("the machine is loaded: the program had %.2f of a CPU" % share)
+
+
+def phases():
+    """The code of each third changes where the program says; pages are touched in the second one alone."""
+    run, path = run_jobprof([tool("jpphases"), "25", "24", "0.4", "0.45"], 1, series="all,fold")
+    had_a_cpu(path, 25)
+    said, (got, _) = spoken(run), fold(path, "--counter", "PageFaults")
+    samples, cut = got["validity"]["samples"], [p["to"] for p in got["phases"]][:-1]
+    for name in ("first", "second"):
+        nearest = min(cut, key=lambda x: abs(x - said[name]), default=0)
+        is_near("phases: end of the %s one" % name, nearest, said[name], samples)
+    is_true("phases: not many more", 3 <= len(got["phases"]) <= 5, got["phases"])
+    is_true("phases: the period", abs(got["period_s"] / said["period"] - 1) < 0.02, (got["period_s"], said))
+    faults = [(p["to"] - p["from"]) * p["PageFaults"] for p in got["phases"]]
+    inside = sum(f for f, p in zip(faults, got["phases"]) if said["first"] - 0.05 < (p["from"] + p["to"]) / 2 < said["second"] + 0.05)
+    is_true("phases: pages are touched in the second", inside > 0.75 * sum(faults) > 0, (faults, got["phases"]))
+    curve = got["counters"]["PageFaults"]["curve"]
+    is_true("phases: the curve goes from 0 to 1", abs(curve[0]) < 0.06 and abs(curve[-1] - 1) < 0.06, (curve[0], curve[-1]))
+    text = subprocess.run([JOBPROF, "fold", path], capture_output=True, text=True, timeout=60)
+    is_true("phases: as text", text.returncode == 0 and "region        loop\n" in text.stdout and "0.0000 - " in text.stdout, text)
+    svg = subprocess.run([JOBPROF, "fold", "--svg", "-", path], capture_output=True, text=True, timeout=60)
+    is_true("phases: as SVG", svg.returncode == 0 and len(list(ElementTree.fromstring(svg.stdout))) > 5, svg)
+    for options, why in ((("-r", "other"), 'no region is called "other"'), (("-c", "Cycles"), "there are CPUTime and PageFaults")):
+        none, err = fold(path, *options)
+        is_true("phases: refused: " + why, none is None and why in err and err.count("\n") == 1, err)
+
+
+def no_marker():
+    """The period is found, and phases have their lengths; where the first one begins is a choice."""
+    run, path = run_jobprof([tool("jpphases"), "-n", "25", "37", "0.3", "0.5"], 1, series="all,fold")
+    had_a_cpu(path, 25)
+    said, (got, err) = spoken(run), fold(path)
+    is_true("no marker: folded", got is not None, err)
+    is_true("no marker: the period, to 1 %", abs(got["period_s"] / said["period"] - 1) < 0.01, (got["period_s"], said))
+    length, order = {}, []
+    for p in got["phases"]:
+        page = p["code"][:-2]  # of 256 bytes; each phase of the program has pages of its own
+        length[page] = length.get(page, 0) + p["to"] - p["from"]
+        order += [page] if page not in order else []
+    want = [said["first"], said["second"] - said["first"], 1 - said["second"]]
+    found = [length[p] for p in order]
+    turned = [want[i:] + want[:i] for i in range(3)]
+    allowed = max(0.02, 30 / got["validity"]["samples"])
+    is_true("no marker: the phases' lengths and order", len(found) == 3 and
+            min(max(abs(a - b) for a, b in zip(found, w)) for w in turned) <= allowed, (found, want, allowed))
+
+
+def alias():
+    """A loop that keeps step with the sampling clock is refused, one of nearly the same length that does not is folded."""
+    run, path = run_jobprof([tool("jpphases"), "6", str(1000 / 97), "0.4", "0.45"], 1, series="all,fold")
+    got, err = fold(path)
+    is_true("alias: not folded, and said", got is None and "is not folded" in err and err.count("\n") == 1, (got, err))
+    run, path = run_jobprof([tool("jpphases"), "-j", "20", "12", str(1000 / 97), "0.4", "0.45"], 1, series="all,fold")
+    had_a_cpu(path, 12)
+    got, err = fold(path)
+    is_true("alias: with other lengths it is", got is not None, err)
+
+
+def nothing_to_fold():
+    for cmd, series, why in (([tool("jpphases"), "1", "24", "0.4", "0.45"], "all", "has no samples to fold"),
+                             (["dd", "if=/dev/zero", "of=/dev/null", "bs=4M", "count=4000"], "all,fold",
+                              "have named no region, and no period stands out")):
+        run, path = run_jobprof(cmd, 1, series=series)
+        got, err = fold(path)
+        is_true("nothing: " + why, got is None and why in err and err.count("\n") == 1, err)
+
+
+def not_profiled():
+    p = subprocess.run([tool("jpphases"), "-c", "1000"], capture_output=True, text=True, timeout=60,
+                       env=dict(os.environ, JOBPROF_SOCKET="/nowhere"))
+    is_true("not profiled: a call is cheap", float(p.stdout.split()[1]) < 60, p.stdout)
+
+
+if __name__ == "__main__":
+    need_bpf()
+    run_tests([regions, calls, points, points_not_asked, phases, no_marker, alias, nothing_to_fold, not_profiled])

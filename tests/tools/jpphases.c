@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A loop of three phases, each a function of its own, of set lengths; the second one touches new
+ * pages all the time. Prints where in the loop the phases end, as parts of it, by its own clock.
+ */
+#include "tool.h"
+#include "user/client/libjobprof.h"
+
+#define HELP                                                                          \
+	"[-n] [-j PERCENT] [-r REGION] SECONDS PERIOD_MS SHARE SHARE, or -c ROUNDS\n" \
+	"-n: names no region; -j: periods differ by so much; -c: times begin and end"
+#define PAGES 64
+#define CALLS 2000 /* of a round */
+#define LOOPS 100000
+
+static volatile uint64_t kept;
+static char *room;
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+__attribute__((noinline, aligned(4096))) static void first_phase(double until)
+{
+	while (now_s() < until)
+		for (unsigned i = 0; i < 2000; i++)
+			kept += i;
+}
+
+/* A page in 20 us. */
+__attribute__((noinline, aligned(4096))) static void second_phase(double until)
+{
+	double next = now_s();
+	unsigned page = 0;
+
+	while (now_s() < until) {
+		if (page % PAGES == 0)
+			madvise(room, PAGES * 4096, MADV_DONTNEED);
+		room[4096 * (page++ % PAGES)] = 1;
+		next += 20e-6;
+		while (now_s() < next && now_s() < until)
+			for (unsigned i = 0; i < 200; i++)
+				kept += i;
+	}
+}
+
+__attribute__((noinline, aligned(4096))) static void third_phase(double until)
+{
+	while (now_s() < until)
+		for (unsigned i = 0; i < 2000; i++)
+			kept ^= i;
+}
+
+/* The fastest of n rounds: others may disturb. */
+static void measure_calls(unsigned n)
+{
+	int region = jobprof_region("calls");
+	double best = 1;
+
+	usleep(100000); /* the ring comes */
+	jobprof_region_begin(region);
+	jobprof_region_end(region);
+	usleep(100000);
+	for (unsigned k = 0; k < n; k++) {
+		double from = now_s(), took;
+
+		for (unsigned i = 0; i < CALLS / 2; i++) {
+			jobprof_region_begin(region);
+			jobprof_region_end(region);
+		}
+		took = (now_s() - from) / CALLS;
+		best = took < best ? took : best;
+	}
+	printf("ns %.1f\n", best * 1e9);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+/* Others can only delay the end of a phase: the early ones are of loops that were not disturbed. */
+static double early(double *v, unsigned n)
+{
+	qsort(v, n, sizeof(*v), by_value);
+	return n ? v[n / 10] : 0;
+}
+
+/* Loop for loop: begin, end of the first phase, of the second, of all. */
+static void loop(double seconds, double period, const double *share, double jitter, int region)
+{
+	double end = now_s() + seconds, all = 0;
+	static double first[LOOPS], second[LOOPS];
+	unsigned n = 0;
+
+	for (double at = now_s(), length; at < end && n < LOOPS; at += length) {
+		double a, b, c, from;
+
+		length = period * (1 + jitter * (rand() / (RAND_MAX / 2.0) - 1));
+		if (region >= 0)
+			jobprof_region_begin(region);
+		from = now_s();
+		first_phase(at + length * share[0]);
+		a = now_s();
+		second_phase(at + length * (share[0] + share[1]));
+		b = now_s();
+		third_phase(at + length);
+		c = now_s();
+		if (region >= 0)
+			jobprof_region_end(region);
+		first[n] = (a - from) / (c - from);
+		second[n++] = (b - from) / (c - from);
+		all += c - from;
+	}
+	printf("loops %u\nperiod %.9f\nfirst %.6f\nsecond %.6f\n", n, all / n, early(first, n),
+	       early(second, n));
+}
+
+int main(int argc, char **argv)
+{
+	double share[2], jitter = 0;
+	const char *name = "loop";
+	bool named = true;
+	int c;
+
+	while ((c = getopt(argc, argv, "nj:r:c:h")) != -1) {
+		if (c == 'n')
+			named = false;
+		else if (c == 'j')
+			jitter = atof(optarg) / 100;
+		else if (c == 'r')
+			name = optarg;
+		else if (c == 'c')
+			return measure_calls((unsigned)atoi(optarg)), 0;
+		else
+			usage(HELP, c == 'h');
+	}
+	if (argc - optind != 4)
+		usage(HELP, false);
+	share[0] = atof(argv[optind + 2]);
+	share[1] = atof(argv[optind + 3]);
+	room = mmap(NULL, PAGES * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (room == MAP_FAILED)
+		die("mmap: %s", strerror(errno));
+	loop(atof(argv[optind]), atof(argv[optind + 1]) * 1e-3, share, jitter,
+	     named ? jobprof_region(name) : -1);
+	return 0;
+}

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Regions of a program: instants at which threads enter and leave them go to a ring in shared
+ * memory. */
+#include "client/region.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "client/column.h"
+#include "client/libjobprof.h"
+#include "client/protocol.h"
+
+#define AGAIN_S 5 /* without jobprofd, before the next attempt to find it */
+
+_Static_assert(JOBPROF_REGIONS_MAX == JPC_REGIONS, "regions of a process");
+
+static struct {
+	struct jpc_ring *ring; /* atomic; NULL: none yet */
+	int64_t again_s;       /* atomic: when a ring is asked for again */
+	bool asked;	       /* atomic: one may be coming */
+	uint64_t lost;	       /* atomic: records while there was none */
+	pthread_mutex_t lock;  /* of the names */
+	unsigned nnames;       /* atomic */
+	char name[JPC_REGIONS][64];
+} own = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static __thread uint32_t thread __attribute__((tls_model("initial-exec")));
+
+/* The mapping stays: a signal handler may have forked in the middle of a record. */
+void region__forget(void)
+{
+	__atomic_store_n(&own.ring, NULL, __ATOMIC_RELEASE);
+	own.again_s = 0;
+	own.asked = false;
+	own.lost = 0;
+	thread = 0;
+	own.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+/* After a restart of jobprofd there is another ring. The old mapping stays: other threads may be
+ * writing there. */
+void region__take(int fd)
+{
+	struct jpc_ring *r = MAP_FAILED, *old = own.ring;
+	struct stat st;
+
+	if (!fstat(fd, &st) && (uint64_t)st.st_size >= sizeof(*r))
+		r = mmap(NULL, sizeof(*r), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	if (r == MAP_FAILED)
+		return;
+	pthread_mutex_lock(&own.lock);
+	memcpy(r->name, own.name, sizeof(r->name));
+	r->lost = __atomic_load_n(&own.lost, __ATOMIC_RELAXED) + (old ? old->head - old->read : 0);
+	__atomic_store_n(&own.ring, r, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&own.lock);
+}
+
+static int64_t now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec;
+}
+
+/* NULL: it has not come yet, there is no jobprofd, or it does not profile this process. */
+static struct jpc_ring *find_ring(void)
+{
+	int64_t now = now_s();
+
+	if (__atomic_load_n(&own.asked, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&own.asked, region__is_coming(), __ATOMIC_RELAXED);
+	} else if (now >= __atomic_load_n(&own.again_s, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&own.again_s, now + AGAIN_S, __ATOMIC_RELAXED);
+		region__ask();
+		__atomic_store_n(&own.asked, true, __ATOMIC_RELAXED);
+	}
+	return __atomic_load_n(&own.ring, __ATOMIC_ACQUIRE);
+}
+
+static void put(int region, uint32_t flag)
+{
+	struct jpc_ring *r = __atomic_load_n(&own.ring, __ATOMIC_ACQUIRE);
+	struct jpc_record *to;
+	struct timespec t;
+	uint64_t seq;
+
+	if ((unsigned)region >= __atomic_load_n(&own.nnames, __ATOMIC_RELAXED))
+		return;
+	if (!r)
+		r = find_ring();
+	if (!r) {
+		__atomic_add_fetch(&own.lost, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	if (!thread)
+		thread = (uint32_t)syscall(SYS_gettid);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	seq = __atomic_add_fetch(&r->head, 1, __ATOMIC_RELAXED);
+	to = &r->record[(seq - 1) % JPC_RING_RECORDS];
+	__atomic_store_n(&to->seq, 0, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	to->time_ns = (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+	to->region = (uint32_t)region | flag;
+	to->thread = thread;
+	__atomic_store_n(&to->seq, seq, __ATOMIC_RELEASE);
+	if (seq % (JPC_RING_RECORDS / 4) == 0)
+		region__ask();
+}
+
+void jobprof_region_begin(int region)
+{
+	put(region, 0);
+}
+
+void jobprof_region_end(int region)
+{
+	put(region, JPC_REGION_END);
+}
+
+static int place_region(const char *name)
+{
+	unsigned i;
+
+	for (i = 0; i < own.nnames; i++)
+		if (!strcmp(own.name[i], name))
+			return (int)i;
+	if (i == JPC_REGIONS)
+		return -ENOSPC;
+	strcpy(own.name[i], name);
+	if (own.ring)
+		memcpy(own.ring->name[i], own.name[i], sizeof(own.name[i]));
+	__atomic_store_n(&own.nnames, i + 1, __ATOMIC_RELEASE);
+	return (int)i;
+}
+
+int jobprof_region(const char *name)
+{
+	char copy[sizeof(own.name[0])];
+	int ret, errno_before = errno;
+
+	if (!name || column__mark_name(copy, name))
+		return -EINVAL;
+	pthread_mutex_lock(&own.lock);
+	ret = place_region(copy);
+	pthread_mutex_unlock(&own.lock);
+	if (ret >= 0 && !__atomic_load_n(&own.ring, __ATOMIC_ACQUIRE))
+		find_ring();
+	errno = errno_before;
+	return ret;
+}

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* jobprof fold: what happens inside of a region that was executed many times. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "cmd/jobprof/fold/fold_region.h"
+#include "cmd/jobprof/fold/fold_store.h"
+#include "cmd/jobprof/input_args.h"
+#include "cmd/jobprof/input_file.h"
+#include "cmd/jobprof/run/child_output.h"
+#include "cmd/jobprof/verbs.h"
+#include "hdf5/hdf5.h"
+#include "view/report/spark.h"
+
+enum { OPT_SVG = OPT_LONG, OPT_JSON, OPT_STORE, OPT_NUGGET };
+
+static void print_counters(FILE *out)
+{
+	for (int c = 0; c < POINT_COUNTERS; c++)
+		fprintf(out, "%s ", point_counters[c]);
+}
+
+static const struct opt opts[] = {
+	{'r', "region", "NAME", "the region (default: the one that took most time)"},
+	{'c', "counter", "COUNTER", "whose rate is shown: CPUTime (default) or PageFaults"},
+	OPT_JOBS,
+	OPT_INPUT,
+	{OPT_SVG, "svg", "FILE", "writes it there as SVG; \"-\": standard output"},
+	{OPT_JSON, "json", NULL, "prints JSON, with the curves"},
+	{OPT_STORE, "store", NULL, "stores it in the job file, too"},
+	{OPT_NUGGET, "nugget", "X", "how far the curve may be from the samples (default 1e-4)"},
+	{0},
+};
+
+static const struct opt_values values[] = {
+	{'c', print_counters},
+	{0},
+};
+
+const struct command cmd_fold = {
+	.name = "jobprof fold",
+	.usage = "[OPTION]... " USAGE_INPUT,
+	.about = "Shows what happens inside of a region that was executed many times: samples of\n"
+		 "all of its executions are put into one. Says which code follows which, and the\n"
+		 "rate of a counter along the region. The region is named by the program, see\n"
+		 "libjobprof(3); the profile needs the family fold.",
+	.opts = opts,
+	.values = values,
+};
+
+struct options {
+	struct fold_query query;
+	const char *jobs, *input, *svg;
+	bool json, store;
+	struct input_file file;
+};
+
+/* ---- in a limited child */
+
+static bool is_wanted(const struct input_file *file, const char *step)
+{
+	for (unsigned i = 0; i < file->nsteps; i++)
+		if (!strcmp(file->steps[i], step))
+			return true;
+	return !file->nsteps;
+}
+
+static int read_nodes(struct points *p, struct reader *r, const struct input_file *file)
+{
+	unsigned number = 0, found = 0;
+
+	for (unsigned s = 0; s < r->nsteps; s++) {
+		if (!is_wanted(file, r->steps[s].name))
+			continue;
+		for (unsigned n = 0; n < r->steps[s].nodes.n; n++) {
+			struct reader_node *node = NULL;
+			int err = reader__node(r, s, n, NULL, &node);
+
+			if (!err)
+				err = points__read(p, node, number++);
+			reader_node__free(node);
+			if (err && err != -ENOENT)
+				return err;
+			found += !err;
+		}
+	}
+	return found ? 0 : -ENOENT;
+}
+
+/* What a file lacks for folding. */
+static void say_missing(const struct options *o, const struct points *p, int err)
+{
+	const char *path = o->file.path;
+
+	if (!p->npoints)
+		log_error("%s: it has no samples to fold: profile with --series all,fold, or "
+			  "srun --jobprof=all,fold",
+			  path);
+	else if (!p->nregions)
+		log_error("%s: its programs have named no region, and no period stands out: see "
+			  "jobprof_region_begin in libjobprof(3)",
+			  path);
+	else if (err == -ENOENT)
+		log_error("%s: no region is called \"%s\"", path, o->query.region);
+	else
+		log_error("%s: nothing to fold: no execution of the region has a sample of %s",
+			  path, point_counters[o->query.counter]);
+}
+
+static int put(const struct folded *f, const struct options *o, int fd)
+{
+	FILE *out = fdopen(dup(fd), "w");
+	int status = out ? 0 : 1;
+
+	if (out && o->json) {
+		json_t *j = fold_json__of(f, true);
+
+		status = !j || json__dump(j, out, JSON_INDENT(1)) || fputc('\n', out) == EOF;
+		json_decref(j);
+	} else if (out && o->svg) {
+		fold_svg__print(f, out);
+	} else if (out) {
+		fold_text__print(f, out, spark__width(out), spark__utf8());
+	}
+	if (out && fclose(out))
+		status = 1;
+	if (status)
+		log_error("%s: cannot be written: %s", o->svg ? o->svg : "the result",
+			  strerror(errno));
+	return status;
+}
+
+static int fold_file(void *arg, int fd, bool *keep)
+{
+	struct options *o = arg;
+	struct points p = {0};
+	struct folded f = {0};
+	struct reader *r = NULL;
+	int status = 1, err = reader__open(&r, o->file.path);
+
+	if (!err)
+		err = read_nodes(&p, r, &o->file);
+	if (err && err != -ENOENT) {
+		log_error("%s: %s", o->file.path, reader__strerror(err));
+	} else {
+		err = p.npoints ? fold_region__of(&f, &p, &o->query) : -ENODATA;
+		if (err == -ENOMEM)
+			log_error("%s: %s", o->file.path, strerror(ENOMEM));
+		else if (err)
+			say_missing(o, &p, err);
+		else if (f.locked)
+			log_error("%s: the region is not folded: %s, as its period of %.4g ms and "
+				  "the clock's of %.4g ms keep step",
+				  o->file.path, f.locked, f.period_s * 1e3, 1e3 / 97);
+		else
+			status =
+				put(&f, o, fd) || (o->store && fold_store__write(&f, o->file.path));
+	}
+	*keep = !status;
+	fold_region__free(&f);
+	points__free(&p);
+	reader__free(r);
+	return status;
+}
+
+/* ---- the verb */
+
+static int set_counter(struct options *o, const char *name)
+{
+	for (int c = 0; c < POINT_COUNTERS; c++)
+		if (!strcasecmp(point_counters[c], name)) {
+			o->query.counter = c;
+			return 0;
+		}
+	log_error("--counter %s: there are %s and %s", name, point_counters[0], point_counters[1]);
+	return 2;
+}
+
+static int set_nugget(struct options *o, const char *arg)
+{
+	char *end;
+
+	o->query.nugget = strtod(arg, &end);
+	if (end != arg && !*end && o->query.nugget >= 0 && isfinite(o->query.nugget))
+		return 0;
+	log_error("--nugget %s: want a number that is not below 0", arg);
+	return 2;
+}
+
+static int set_option(void *ctx, int letter, const char *arg)
+{
+	struct options *o = ctx;
+
+	switch (letter) {
+	case 'r':
+		o->query.region = arg;
+		break;
+	case 'c':
+		return set_counter(o, arg);
+	case 'j':
+		o->jobs = arg;
+		break;
+	case 'i':
+		o->input = arg;
+		break;
+	case OPT_SVG:
+		o->svg = arg;
+		break;
+	case OPT_JSON:
+		o->json = true;
+		break;
+	case OPT_STORE:
+		o->store = true;
+		break;
+	case OPT_NUGGET:
+		return set_nugget(o, arg);
+	}
+	return 0;
+}
+
+int verb_fold(int argc, char **argv)
+{
+	struct options o = {.query.nugget = FOLD_NUGGET};
+	int status = options__read(&cmd_fold, argc, argv, set_option, &o);
+
+	if (status != OPTIONS_GO_ON)
+		return status;
+	if (o.svg && o.json)
+		return options__wrong(&cmd_fold, "one of --svg and --json");
+	status = input_args__word(&cmd_fold, argc, argv, &o.input);
+	if (!status && !o.jobs && !o.input)
+		return options__wrong(&cmd_fold, "which file: FILE or -j JOB");
+	if (!status)
+		status = input_file__choose(&o.file, o.jobs, o.input);
+	if (status)
+		return status;
+	status = child_output__write(o.svg ? o.svg : "-", o.file.path, fold_file, &o);
+	input_file__free(&o.file);
+	return status < 0 ? 1 : status;
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Puts the executions of a region and the samples of their threads together, and folds them. */
+#include "cmd/jobprof/fold/fold_region.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/fold/fold_period.h"
+#include "bpf/jobprof.h"
+
+/* The threads of a region, over arrays for all of them. */
+struct traces {
+	struct fold_trace *trace;
+	size_t n;
+	struct fold_instance *instances;
+	size_t ninstances;
+	struct fold_sample *samples; /* of all points of the file */
+	uint64_t *code;
+};
+
+static bool same_thread(const struct thread_key *a, const struct thread_key *b)
+{
+	return a->node == b->node && a->process == b->process && a->thread == b->thread;
+}
+
+static bool comes_before(const struct thread_key *a, const struct thread_key *b)
+{
+	if (a->node != b->node)
+		return a->node < b->node;
+	return a->process != b->process ? a->process < b->process : a->thread < b->thread;
+}
+
+static void free_traces(struct traces *t)
+{
+	free(t->trace);
+	free(t->instances);
+	free(t->samples);
+	free(t->code);
+}
+
+static bool make_room(struct traces *t, const struct points *p)
+{
+	*t = (struct traces){.trace = calloc(p->nregions + 1, sizeof(*t->trace)),
+			     .instances = calloc(p->nregions + 1, sizeof(*t->instances)),
+			     .samples = calloc(p->npoints + 1, sizeof(*t->samples)),
+			     .code = calloc(p->npoints + 1, sizeof(*t->code))};
+	return t->trace && t->instances && t->samples && t->code;
+}
+
+/* A region within itself counts as one, by its outermost execution. */
+static void add_instance(struct traces *t, struct fold_trace *tr, const struct region_row *r)
+{
+	struct fold_instance *last = tr->ninstances ? &tr->instances[tr->ninstances - 1] : NULL;
+
+	if (r->end_s <= r->begin_s)
+		return;
+	if (last && r->begin_s < last->t1) {
+		last->t1 = fmax(last->t1, r->end_s);
+		return;
+	}
+	tr->instances[tr->ninstances++] = (struct fold_instance){.t0 = r->begin_s, .t1 = r->end_s};
+	t->ninstances++;
+}
+
+/* The samples of a thread: a part of the array. */
+static void find_samples(const struct points *p, struct traces *t, struct fold_trace *tr,
+			 const struct thread_key *of, size_t *at)
+{
+	size_t from;
+
+	while (*at < p->npoints && comes_before(&p->points[*at].thread, of))
+		(*at)++;
+	from = *at;
+	while (*at < p->npoints && same_thread(&p->points[*at].thread, of))
+		(*at)++;
+	tr->samples = &t->samples[from];
+	tr->code = &t->code[from];
+	tr->nsamples = *at - from;
+}
+
+/* What the kernel does is of the code that has it done. */
+static uint64_t code_of(const struct point *p)
+{
+	unsigned kind = p->kind;
+
+	if (kind == JP_MODULE_KERNEL && p->place)
+		kind = p->place & JP_PLACE_LIBRARY ? JP_MODULE_LIBRARY : JP_MODULE_OWN;
+	return FOLD_CODE(kind, p->place);
+}
+
+static void make_traces(struct traces *t, const struct points *p, unsigned region)
+{
+	const struct thread_key *now = NULL;
+	struct fold_trace *tr = NULL;
+	size_t at = 0;
+
+	for (size_t i = 0; i < p->npoints; i++)
+		t->code[i] = code_of(&p->points[i]);
+	for (size_t i = 0; i < p->nregions; i++) {
+		const struct region_row *r = &p->regions[i];
+
+		if (r->region != region)
+			continue;
+		if (!now || !same_thread(now, &r->thread)) {
+			now = &r->thread;
+			tr = &t->trace[t->n++];
+			tr->instances = &t->instances[t->ninstances];
+			find_samples(p, t, tr, now, &at);
+		}
+		add_instance(t, tr, r);
+	}
+}
+
+static void set_counter(struct traces *t, const struct points *p, enum point_counter c)
+{
+	for (size_t i = 0; i < p->npoints; i++)
+		t->samples[i] = (struct fold_sample){p->points[i].time_s, p->points[i].count[c]};
+}
+
+static int fold_counter(struct folded *f, struct traces *t, const struct points *p,
+			enum point_counter c, double nugget)
+{
+	const struct fold_options o = {FOLD_FILTER_MEDIAN, nugget};
+	enum analysis_status status;
+
+	set_counter(t, p, c);
+	status = fold_trace__counts(t->trace, t->n);
+	if (status == ANALYSIS_OK)
+		status = fold__region(t->instances, t->ninstances, &o, FOLD_CURVE, &f->of[c]);
+	f->known[c] = status == ANALYSIS_OK;
+	return status == ANALYSIS_NO_MEMORY ? -ENOMEM : 0;
+}
+
+/* The samples inside of the executions that are kept, for the phases. */
+static int find_phases(struct folded *f, const struct traces *t)
+{
+	const struct fold_result *r = &f->of[f->shown];
+	uint64_t *code = calloc(r->points.n + 1, sizeof(*code));
+	size_t n = 0;
+
+	if (!code)
+		return -ENOMEM;
+	for (size_t i = 0; i < t->ninstances; i++) {
+		const struct fold_instance *in = &t->instances[i];
+
+		/* as fold__points() takes them */
+		if (!r->keep[i] || !(in->t1 > in->t0) || !(in->c1 > in->c0))
+			continue;
+		for (size_t k = 0; k < in->nsamples && n < r->points.n; k++)
+			if (in->samples[k].t > in->t0 && in->samples[k].t < in->t1 &&
+			    !isnan(in->samples[k].c))
+				code[n++] = t->code[&in->samples[k] - t->samples];
+	}
+	if (n == r->points.n)
+		f->nphases = fold_trace__phases(r->points.x, code, n, f->phases);
+	free(code);
+	return 0;
+}
+
+static double mean_length(const struct traces *t, const struct fold_result *r)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < t->ninstances; i++)
+		sum += r->keep[i] ? t->instances[i].t1 - t->instances[i].t0 : 0;
+	return r->range.kept ? sum / (double)r->range.kept : NAN;
+}
+
+static int fold_all(struct folded *f, struct traces *t, const struct points *p,
+		    const struct fold_query *q)
+{
+	int err = 0;
+
+	for (int c = 0; !err && c < POINT_COUNTERS; c++)
+		if (c != (int)q->counter)
+			err = fold_counter(f, t, p, c, q->nugget);
+	if (!err) /* last: the instances have its counts */
+		err = fold_counter(f, t, p, q->counter, q->nugget);
+	if (err)
+		return err;
+	f->shown = q->counter;
+	if (!f->known[f->shown])
+		return -ENODATA;
+	f->threads = t->n;
+	f->instances = t->ninstances;
+	f->samples = f->of[f->shown].points.n;
+	f->period_s = mean_length(t, &f->of[f->shown]);
+	if (fold__is_locked(&f->of[f->shown].points, &f->of[POINT_CPU_TIME].spline))
+		f->locked = "samples fall on the same parts of it again and again";
+	return f->locked ? 0 : find_phases(f, t);
+}
+
+/* The region of that name, or the one that took most time. */
+static int choose_region(const struct points *p, const char *name, unsigned *region)
+{
+	double *spent = calloc(p->nnames + 1, sizeof(*spent));
+	int err = spent ? -ENOENT : -ENOMEM;
+
+	for (size_t i = 0; spent && i < p->nregions; i++)
+		spent[p->regions[i].region] += p->regions[i].end_s - p->regions[i].begin_s;
+	for (unsigned i = 0; spent && i < p->nnames; i++)
+		if (name ? !strcmp(p->names[i], name) : err || spent[i] > spent[*region]) {
+			*region = i;
+			err = 0;
+		}
+	free(spent);
+	return err;
+}
+
+#define PERIODS_MAX (1u << 20) /* iterations that are looked for, of all threads */
+
+/* A trace per thread, without instances. */
+static void make_threads(struct traces *t, const struct points *p)
+{
+	for (size_t i = 0, from = 0; i < p->npoints; i++) {
+		t->code[i] = code_of(&p->points[i]);
+		if (i + 1 < p->npoints &&
+		    same_thread(&p->points[i].thread, &p->points[i + 1].thread))
+			continue;
+		t->trace[t->n++] = (struct fold_trace){.samples = &t->samples[from],
+						       .code = &t->code[from],
+						       .nsamples = i + 1 - from};
+		from = i + 1;
+	}
+}
+
+/* The period of the thread with most samples. */
+static enum analysis_status find_period(const struct traces *t, struct fold_period *period)
+{
+	size_t most = 0;
+
+	for (size_t i = 1; i < t->n; i++)
+		if (t->trace[i].nsamples > t->trace[most].nsamples)
+			most = i;
+	return fold_period__find(&t->trace[most], period);
+}
+
+static void make_periods(struct traces *t, const struct fold_period *period, double shift)
+{
+	t->ninstances = 0;
+	for (size_t i = 0; i < t->n; i++) {
+		struct fold_trace *tr = &t->trace[i];
+
+		tr->instances = &t->instances[t->ninstances];
+		tr->ninstances = fold_period__instances(tr, period->period_s, shift, tr->instances,
+							PERIODS_MAX - t->ninstances);
+		t->ninstances += tr->ninstances;
+	}
+}
+
+static bool make_period_room(struct traces *t, const struct points *p)
+{
+	*t = (struct traces){.trace = calloc(p->npoints + 1, sizeof(*t->trace)),
+			     .instances = calloc(PERIODS_MAX, sizeof(*t->instances)),
+			     .samples = calloc(p->npoints + 1, sizeof(*t->samples)),
+			     .code = calloc(p->npoints + 1, sizeof(*t->code))};
+	return t->trace && t->instances && t->samples && t->code;
+}
+
+/* The bound between the two longest phases. */
+static double begin_of(const struct folded *f)
+{
+	double best = 0, at = 0;
+
+	for (size_t i = 1; i < f->nphases; i++) {
+		const struct fold_phase *a = &f->phases[i - 1], *b = &f->phases[i];
+		double least = fmin(a->to - a->from, b->to - b->from);
+
+		if (a->code != b->code && least > best) {
+			best = least;
+			at = b->from;
+		}
+	}
+	return at;
+}
+
+/* Iterations begin where one phase follows another: a first pass finds where that is. */
+static int fold_periods(struct folded *f, struct traces *t, const struct points *p,
+			const struct fold_query *q)
+{
+	struct fold_period period;
+	double shift;
+	int err;
+
+	make_threads(t, p);
+	set_counter(t, p, q->counter);
+	if (find_period(t, &period) != ANALYSIS_OK)
+		return -ENODATA;
+	make_periods(t, &period, 0);
+	err = fold_all(f, t, p, q);
+	if (err || f->locked || f->nphases < 2)
+		return err;
+	shift = begin_of(f);
+	fold_region__free(f);
+	*f = (struct folded){.lost_points = p->lost_points};
+	make_periods(t, &period, shift);
+	return fold_all(f, t, p, q);
+}
+
+int fold_region__of(struct folded *f, const struct points *p, const struct fold_query *q)
+{
+	bool named = p->nregions || q->region;
+	unsigned region = 0;
+	struct traces t;
+	int err = named ? choose_region(p, q->region, &region) : 0;
+
+	*f = (struct folded){.lost_points = p->lost_points, .lost_regions = p->lost_regions};
+	if (err)
+		return err;
+	if (!(named ? make_room(&t, p) : make_period_room(&t, p))) {
+		err = -ENOMEM;
+	} else if (named) {
+		make_traces(&t, p, region);
+		err = fold_all(f, &t, p, q);
+		f->region = p->names[region];
+	} else {
+		err = fold_periods(f, &t, p, q);
+	}
+	free_traces(&t);
+	return err;
+}
+
+void fold_region__free(struct folded *f)
+{
+	for (int c = 0; c < POINT_COUNTERS; c++)
+		fold_result__free(&f->of[c]);
+}

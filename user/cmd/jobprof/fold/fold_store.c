@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Stores a folded region in the job file: its figures and phases as a group, its curves as a table.
+ */
+#include "cmd/jobprof/fold/fold_store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "jobfile/store.h"
+
+static const struct store_column columns[] = {
+	{"x", true},	      {"CPUTime", true},	 {"CPUTime_rate", true},
+	{"PageFaults", true}, {"PageFaults_rate", true},
+};
+
+static json_t *rows_of(const struct folded *f)
+{
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < FOLD_CURVE; i++) {
+		json_t *row = json_object();
+
+		json__set(row, "x", json__number((double)i / (FOLD_CURVE - 1)));
+		for (int c = 0; c < POINT_COUNTERS; c++) {
+			char rate[32];
+
+			if (!f->known[c])
+				continue;
+			snprintf(rate, sizeof(rate), "%s_rate", point_counters[c]);
+			json__set(row, point_counters[c], json__number(f->of[c].curve[i]));
+			json__set(row, rate, json__number(f->of[c].rate[i]));
+		}
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+/* A group has objects: the phases get numbers as names. */
+static void name_phases(json_t *j)
+{
+	json_t *list = json_object_get(j, "phases"), *named = json_object(), *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+	{
+		char name[24];
+
+		snprintf(name, sizeof(name), "%zu", i + 1);
+		json_object_set(named, name, one);
+	}
+	json__set(j, "phases", named);
+}
+
+int fold_store__write(const struct folded *f, const char *path)
+{
+	json_t *j = fold_json__of(f, false), *rows = rows_of(f),
+	       *common = json_pack("{s:i}", "version", 1);
+	const struct store_group group = {"fold", j};
+	const struct store_results results = {
+		.groups = &group,
+		.ngroups = 1,
+		.table = {"fold_curve", columns, sizeof(columns) / sizeof(*columns), rows},
+		.common = common,
+	};
+	bool ok = j && rows && common;
+
+	if (ok)
+		name_phases(j);
+	else
+		log_error("%s", strerror(ENOMEM));
+	ok = ok && !store__analysis(path, &results);
+	json_decref(j);
+	json_decref(rows);
+	json_decref(common);
+	return ok ? 0 : 1;
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Regions of a job's processes: each has a ring, which is read into the request of its step. */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "daemon/follow/request_match.h"
+#include "daemon/socket/control_internal.h"
+
+#define RECORDS_PER_CHARGE 64 /* are as much work as a message */
+
+/* Where the instances of a ring go. */
+struct region_sink {
+	struct external_series *to;
+	const struct region_ring *ring;
+	int64_t real_minus_mono_ns;
+	uint32_t process;
+	unsigned named; /* the region of that name, from 1; 0: none yet */
+	char name[64];
+};
+
+static void on_instance(void *ctx, const struct region_instance *i)
+{
+	struct region_sink *s = ctx;
+	const struct external_region r = {i->begin_ns, i->end_ns, s->process, i->thread};
+
+	if (s->named != i->region + 1 && !region_ring__name(s->ring, i->region, s->name)) {
+		s->to->lost_regions += 2;
+		return;
+	}
+	s->named = i->region + 1;
+	external_series__region(s->to, (int64_t)i->end_ns + s->real_minus_mono_ns, s->name, &r);
+}
+
+void control_ring__read(struct control *c, struct peer *p, uint64_t now)
+{
+	struct request *r = p->ring ? daemon_find_request(c->d, p->request) : NULL;
+	uint64_t mono = clock__mono_ns(), records, lost;
+	struct region_sink sink = {.ring = p->ring, .process = (uint32_t)p->ring_pid};
+	const struct step *s;
+
+	if (!r)
+		return;
+	s = request_match__find_step(c->d->steps, c->d->env.k, &r->key);
+	if (!s)
+		return;
+	sink.to = &r->external;
+	sink.real_minus_mono_ns = (int64_t)clock__real_ns() - (int64_t)mono;
+	lost = p->ring->lost;
+	/* both clocks run alike, but for the time that the machine slept */
+	records = region_ring__read(p->ring, mono - (now - s->start_boot_ns), mono, on_instance,
+				    &sink);
+	r->external.lost_regions += p->ring->lost - lost;
+	quota__charge(p->quota, (double)records / RECORDS_PER_CHARGE);
+	c->d->external_rows |= external_series__has_new(&r->external);
+}
+
+int control_ring__message(struct call *k, const struct jpc_head *h)
+{
+	struct jpc_ring_message m;
+	struct request *r;
+	int err = 0;
+
+	(void)h;
+	if (!k->p->in_task)
+		return control_call__refuse(k, -ESRCH, "the sender is in no step of a job");
+	r = control_rows__request(k, &err);
+	if (!r)
+		return err;
+	if (k->p->ring && k->p->ring_pid == k->p->pid) {
+		control_ring__read(k->c, k->p, k->now);
+		return 0;
+	}
+	region_ring__free(k->p->ring);
+	k->p->ring = NULL;
+	err = region_ring__make(&k->p->ring);
+	if (err)
+		return control_call__refuse(k, err, "no memory for regions");
+	k->p->ring_pid = k->p->pid;
+	m.head = (struct jpc_head){
+		.magic = JPC_MAGIC, .version = JPC_VERSION, .type = JPC_RING, .length = sizeof(m)};
+	err = peer__send_fd(k->p, &m, k->p->ring->fd);
+	if (err) {
+		region_ring__free(k->p->ring);
+		k->p->ring = NULL;
+	}
+	return err;
+}

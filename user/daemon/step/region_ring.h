@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The ring in which a process of a job says when its threads enter and leave regions: see struct
+ * jpc_ring. The file is ours and keeps its size; what is in it is the job's, which may write
+ * anything there at any time. It is read, never mapped.
+ */
+#ifndef JP_DAEMON_STEP_REGION_RING_H
+#define JP_DAEMON_STEP_REGION_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "client/protocol.h"
+
+#define RING_OPEN_MAX 1024 /* regions of all threads that were entered and not left */
+
+struct open_region {
+	uint32_t thread, region;
+	uint64_t begin_ns;
+};
+
+/* One execution of a region by one thread. */
+struct region_instance {
+	uint32_t thread, region;
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC */
+};
+
+struct region_ring {
+	int fd;		/* -1: there is none */
+	uint64_t next;	/* records that were read or lost */
+	uint64_t stuck; /* the record at which the last pass ended as it was not whole; 0: none */
+	uint64_t lost;	/* records that are in no instance */
+	uint64_t lost_early; /* of them, those that the process counted itself */
+	struct open_region open[RING_OPEN_MAX];
+	unsigned nopen;
+};
+
+/* 0 or -errno. */
+int region_ring__make(struct region_ring **out);
+void region_ring__free(struct region_ring *r);
+
+typedef void (*region_fn)(void *ctx, const struct region_instance *i);
+
+/*
+ * Reads what was written since the last time; fn gets each instance that has ended, in the order of
+ * their ends. Instants must lie in [from_ns, now_ns]; others are lost. Returns how many records
+ * were read, for the work that it was.
+ */
+uint64_t region_ring__read(struct region_ring *r, uint64_t from_ns, uint64_t now_ns, region_fn fn,
+			   void *ctx);
+
+/* The name of a region: 1 to 63 bytes of printable text. False: it has none. */
+bool region_ring__name(const struct region_ring *r, uint32_t region, char name[64]);
+
+#endif

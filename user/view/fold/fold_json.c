@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* A folded region as JSON: what jobprof fold --json prints and --store puts into the file. */
+#include <math.h>
+
+#include "base/json.h"
+#include "view/fold/fold_view.h"
+
+static json_t *numbers(const double *v, size_t n)
+{
+	json_t *a = json_array();
+
+	for (size_t i = 0; i < n; i++)
+		json_array_append_new(a, json__number(v[i]));
+	return a;
+}
+
+static json_t *validity(const struct folded *f)
+{
+	const struct fold_validity *v = &f->of[f->shown].validity;
+	char why[256];
+	json_t *j = json_object();
+
+	json__set(j, "status", json__text(fold_view__validity(f, why, sizeof(why))));
+	json__set(j, "why", json__text(why));
+	json__set(j, "samples", json_integer((json_int_t)v->n_samples));
+	json__set(j, "kept_fraction", json__number(v->kept_fraction));
+	json__set(j, "max_gap", json__number(v->max_gap));
+	json__set(j, "rms", json__number(v->rms));
+	json__set(j, "r2", json__number(v->r2));
+	json__set(j, "ks_d", json__number(v->ks_d));
+	json__set(j, "ks_limit", json__number(v->ks_limit));
+	json__set(j, "uniform", json_boolean(v->uniform));
+	return j;
+}
+
+static json_t *phase(const struct folded *f, const struct fold_phase *p)
+{
+	json_t *j = json_object();
+	char code[64];
+
+	fold_view__code(p->code, code, sizeof(code));
+	json__set(j, "from", json__number(p->from));
+	json__set(j, "to", json__number(p->to));
+	json__set(j, "code", json__text(code));
+	json__set(j, "share", json__number(p->share));
+	json__set(j, "samples", json_integer((json_int_t)p->samples));
+	for (int c = 0; c < POINT_COUNTERS; c++)
+		json__set(j, point_counters[c], json__number(fold_view__rate(f, c, p)));
+	return j;
+}
+
+static json_t *counter(const struct folded *f, int c, bool curves)
+{
+	const struct fold_result *r = &f->of[c];
+	json_t *j = json_object();
+
+	json__set(j, "unit", json__text(point_units[c]));
+	json__set(j, "mean_rate", json__number(f->known[c] ? r->factor : NAN));
+	if (curves && f->known[c]) {
+		json__set(j, "curve", numbers(r->curve, FOLD_CURVE));
+		json__set(j, "rate", numbers(r->rate, FOLD_CURVE));
+	}
+	return j;
+}
+
+json_t *fold_json__of(const struct folded *f, bool curves)
+{
+	json_t *j = json_object(), *phases = json_array(), *counters = json_object();
+
+	for (size_t i = 0; i < f->nphases; i++)
+		json_array_append_new(phases, phase(f, &f->phases[i]));
+	for (int c = 0; c < POINT_COUNTERS; c++)
+		json__set(counters, point_counters[c], counter(f, c, curves));
+	json__set(j, "region", f->region ? json__text(f->region) : json_null());
+	json__set(j, "executions", json_integer((json_int_t)f->instances));
+	json__set(j, "folded", json_integer((json_int_t)f->of[f->shown].range.kept));
+	json__set(j, "threads", json_integer((json_int_t)f->threads));
+	json__set(j, "period_s", json__number(f->period_s));
+	json__set(j, "counter", json__text(point_counters[f->shown]));
+	json__set(j, "lost_samples", json__number(f->lost_points));
+	json__set(j, "lost_instants", json__number(f->lost_regions));
+	json__set(j, "validity", validity(f));
+	json__set(j, "phases", phases);
+	json__set(j, "counters", counters);
+	return j;
+}
