@@ -101,6 +101,21 @@ int proc__open(pid_t pid, const char *file)
 	return fd < 0 ? -errno : fd;
 }
 
+bool proc__maps_line(FILE *f, char *line, size_t size, size_t *left)
+{
+	bool begins = true;
+
+	while (fgets(line, (int)size, f) && strlen(line) < *left) {
+		bool ends = strchr(line, '\n');
+
+		*left -= strlen(line);
+		if (begins && ends)
+			return true;
+		begins = ends;
+	}
+	return false;
+}
+
 /* Uid is among the first lines; what may be long (Groups) is not read. */
 int proc__uid(pid_t pid, uid_t *uid)
 {

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 /* Another directory instead of /proc, for tests; must live as long as it is used. */
@@ -17,6 +18,10 @@ void proc__set_root(const char *root);
 
 /* Opens a file of the process, "status" for example, for reading. An fd or -errno. */
 int proc__open(pid_t pid, const char *file);
+/* The next line of a process's "maps" that fits into line; false: there is none, or *left bytes
+ * were read. The rest of a longer line is skipped: a user can put newlines into a path, and a line
+ * that is read in two would be two of the user's choice. */
+bool proc__maps_line(FILE *f, char *line, size_t size, size_t *left);
 int proc__ppid(pid_t pid, pid_t *ppid);
 int proc__comm(pid_t pid, char *buf, size_t size);
 /* Where a link leads: "exe" (" (deleted)" follows where the file is gone), "root/PATH". -E2BIG: it

@@ -40,26 +40,26 @@ static bool parse_line(char *text, struct line *l)
 	return true;
 }
 
-/* The file of the path, if it is the one that is mapped: the user may have put another one there,
- * or something that must not be opened. */
+/* The file that is mapped, by the kernel's link to it and never by its path, which is the user's to
+ * choose: O_PATH opens nothing, so that a device or a pipe is seen before it is opened. */
 static int open_mapped(pid_t pid, const struct line *l)
 {
-	char path[PATH_MAX + 16];
+	char path[96];
 	struct stat st;
-	int fd;
+	int link, fd;
 
-	snprintf(path, sizeof(path), "map_files/%" PRIx64 "-%" PRIx64, l->start, l->end);
-	fd = proc__open(pid, path);
-	if (fd >= 0 || l->path[0] != '/')
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%d/root%s", pid, l->path);
-	if (stat(path, &st) || !S_ISREG(st.st_mode) || st.st_ino != l->inode)
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, (int)pid, l->start,
+		 l->end);
+	link = open(path, O_PATH | O_CLOEXEC);
+	if (link < 0)
+		return -errno;
+	if (fstat(link, &st) || !S_ISREG(st.st_mode)) {
+		close(link);
 		return -ENOENT;
-	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_ino != l->inode)) {
-		close(fd);
-		fd = -ENOENT;
 	}
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", link);
+	fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	close(link);
 	return fd < 0 ? -ENOENT : fd;
 }
 
@@ -122,11 +122,9 @@ int proc_maps__read(pid_t pid, struct proc_map maps[PROC_MAPS], unsigned *n)
 		close(fd);
 		return -ENOMEM;
 	}
-	while (fgets(text, sizeof(text), f) && strlen(text) < left) {
-		left -= strlen(text);
+	while (proc__maps_line(f, text, sizeof(text), &left))
 		if (parse_line(text, &l))
 			take(pid, &l, maps, n, &last_inode);
-	}
 	fclose(f);
 	return *n ? 0 : -ESRCH;
 }

@@ -84,10 +84,8 @@ int proc_modules__read(pid_t pid, struct proc_modules *m)
 	}
 	if (proc__link(pid, "exe", program, sizeof(program)))
 		program[0] = '\0';
-	while (fgets(line, sizeof(line), f) && strlen(line) < left) {
-		left -= strlen(line);
+	while (proc__maps_line(f, line, sizeof(line), &left))
 		proc_modules__take(m, line, program);
-	}
 	return m->n ? 0 : -ESRCH;
 }
 

@@ -37,12 +37,6 @@ struct symbols {
 	unsigned nmodules, nnames;
 };
 
-static const Dwfl_Callbacks callbacks = {
-	.find_elf = dwfl_build_id_find_elf,
-	.find_debuginfo = dwfl_standard_find_debuginfo,
-	.section_address = dwfl_offline_section_address,
-};
-
 struct symbols *symbols__new(void)
 {
 	return calloc(1, sizeof(struct symbols));
@@ -69,15 +63,21 @@ static void *grown(void *array, unsigned n, size_t size)
 	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
 }
 
-/* The open file, if it is the one that was mapped. */
+/* The open file, if it is the one that was mapped. A profile names files, and its reader may be
+ * root: O_PATH opens nothing, so that a device or a pipe is seen before it is opened. */
 static int open_same(const char *path, const char *id, size_t id_len)
 {
-	char its[ELF_BUILD_ID];
+	char its[ELF_BUILD_ID], link[32];
 	struct stat st;
-	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	int at = open(path, O_PATH | O_CLOEXEC), fd = -1;
 
-	if (fd >= 0 && (fstat(fd, &st) || !S_ISREG(st.st_mode) || elf__build_id(fd, its) ||
-			strlen(its) != id_len || strncmp(its, id, id_len))) {
+	if (at < 0)
+		return -1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
+	if (!fstat(at, &st) && S_ISREG(st.st_mode))
+		fd = open(link, O_RDONLY | O_CLOEXEC);
+	close(at);
+	if (fd >= 0 && (elf__build_id(fd, its) || strlen(its) != id_len || strncmp(its, id, id_len))) {
 		close(fd);
 		fd = -1;
 	}
@@ -88,10 +88,40 @@ static int open_debug(const char *id, size_t id_len)
 {
 	char path[ELF_BUILD_ID + 64];
 
+	if (id_len < 4)
+		return -1;
 	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%.*s.debug", id,
 		 (int)id_len - 2, id + 2);
 	return open_same(path, id, id_len);
 }
+
+/* By the build id alone, here or from a server of DEBUGINFOD_URLS: a name in the file
+ * (.gnu_debuglink) may be that of anything. */
+static int find_debuginfo(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base,
+			  const char *file, const char *link, GElf_Word crc, char **found)
+{
+	const unsigned char *bits;
+	char id[ELF_BUILD_ID];
+	GElf_Addr at;
+	int n = dwfl_module_build_id(mod, &bits, &at), fd;
+
+	(void)file;
+	(void)link;
+	if (n <= 0 || 2 * n >= ELF_BUILD_ID)
+		return -1;
+	for (int i = 0; i < n; i++)
+		snprintf(id + 2 * (size_t)i, 3, "%02x", bits[i]);
+	fd = open_debug(id, 2 * (size_t)n);
+	if (fd >= 0 || !getenv("DEBUGINFOD_URLS"))
+		return fd;
+	return dwfl_standard_find_debuginfo(mod, data, name, base, NULL, NULL, crc, found);
+}
+
+static const Dwfl_Callbacks callbacks = {
+	.find_elf = dwfl_build_id_find_elf,
+	.find_debuginfo = find_debuginfo,
+	.section_address = dwfl_offline_section_address,
+};
 
 /* module: "BUILDID PATH". */
 static void load(struct module *m, const char *module)
