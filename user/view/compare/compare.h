@@ -15,6 +15,7 @@ struct compare_page {
 	const struct compare_spread *spread; /* [N_TERMS]; NULL: there is no baseline */
 	unsigned earlier;		     /* runs of the baseline */
 	unsigned left_out;		     /* those that are of another kind */
+	unsigned later;			     /* those that began after B, which do not count */
 	const char (*why)[160];	  /* [N_TERMS]: why a term is part of another; "": not known */
 	const char *const *notes; /* what a reader should know; ends with NULL */
 };
