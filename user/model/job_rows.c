@@ -12,6 +12,7 @@
 #include "model/job_internal.h"
 #include "model/job_marks.h"
 #include "model/job_message.h"
+#include "schema/describe.h"
 
 #define FAR_S 3600 /* off the job's time: then a clock is wrong */
 
@@ -357,7 +358,7 @@ static int add_buckets(struct cursor *c, const char *prefix, struct job_histogra
 	unsigned n;
 
 	for (int k = 0; k < JP_LAT_BUCKETS; k++) {
-		snprintf(name, sizeof(name), "%s%d", prefix, k);
+		snprintf(name, sizeof(name), "%sB%d", prefix, k);
 		at[k] = cursor__column(c, name);
 		if (at[k] < 0)
 			return 0;
@@ -389,7 +390,7 @@ static int put_histogram(struct part_reading *p, const char *series, struct mess
 			continue;
 		err = cursor__open(p->cursor, p->node, totals, series);
 		if (!err)
-			err = add_buckets(p->cursor, "Sum_B", &h);
+			err = add_buckets(p->cursor, aggregate__prefix(AGGREGATE_SUM), &h);
 	}
 	if (!h.is_known)
 		memset(&h, 0, sizeof(h));
@@ -398,7 +399,7 @@ static int put_histogram(struct part_reading *p, const char *series, struct mess
 
 		err = cursor__open(p->cursor, p->node, s, s->tables.v[i]);
 		if (!err)
-			err = add_buckets(p->cursor, "B", &one);
+			err = add_buckets(p->cursor, "", &one);
 		one.is_known = i + 1 == s->tables.n && one.is_known;
 		h = one;
 	}
