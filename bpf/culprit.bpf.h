@@ -30,8 +30,8 @@ static __always_inline void ring_push(struct jp_ring *r, u32 slot, u64 end)
 	r->head++;
 }
 
-/* The slice of prev ends here; slot: where it counts. What ran before the first one is not known, nor
- * what ran between the newest and its arrival: for some switches no program runs. */
+/* The slice of prev ends here; slot: where it counts. What ran before the first one is not known,
+ * nor what ran between the newest and its arrival: for some switches no program runs. */
 static __always_inline void ring_note(struct jp_ring *r, struct task_struct *prev, u32 slot)
 {
 	u64 end = prev->se.cfs_rq->rq->clock;
@@ -51,8 +51,8 @@ static __always_inline void ring_note(struct jp_ring *r, struct task_struct *pre
 	ring_push(r, slot, end);
 }
 
-/* bpf/culprit.bpf.c: what a slot is to another one that waits, enum jp_culprit; the pair of them gets ns,
- * if pairs are counted. */
+/* bpf/culprit.bpf.c: what a slot is to another one that waits, enum jp_culprit; the pair of them
+ * gets ns, if pairs are counted. */
 u32 culprit_of(u32 waits, u32 ran, u64 ns);
 
 /* A wait for a CPU that ended when its thread arrived there. */

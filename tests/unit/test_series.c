@@ -44,6 +44,7 @@ TEST(extra_columns_are_f64)
 
 		for (unsigned c = 0; c < s->ncols; c++) {
 			bool u64 = s->cols[c].family == FAM_BASE ||
+				   s->cols[c].how == HOW_GIVEN || /* stacks */
 				   (s->of_node && is_slurms(s->cols[c].name));
 
 			if (!u64)

@@ -42,11 +42,11 @@ async function goesByKeys(browser, c) {
 	await page.locator('.fl').first().focus();
 	const seen = [await at()];
 
-	for (const key of ['ArrowDown', 'ArrowDown', 'ArrowUp']) {
+	for (const key of ['ArrowDown', 'ArrowUp']) {
 		await page.keyboard.press(key);
 		seen.push(await at());
 	}
-	return seen[0] === 'all' && seen[1] === seen[3] && new Set(seen).size === 3 ? '' : `${seen}`;
+	return seen[0] === 'all' && seen[1] && seen[1] !== 'all' && seen[2] === 'all' ? '' : `${seen}`;
 }
 
 async function choosesTime(browser, c) {

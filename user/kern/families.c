@@ -258,6 +258,8 @@ const char *kern__family_mode(const struct kern *k, enum family f)
 	case FAM_STACK:
 		return "by frame pointers: code without them shows its innermost function, and "
 		       "perhaps others";
+	case FAM_SAMPLE:
+		return "sampled: 97 times a second of each CPU";
 	case FAM_WAIT:
 		return kern_wait_mode(k);
 	case FAM_NETWORK:

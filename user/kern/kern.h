@@ -210,10 +210,10 @@ void kern__commands_free(struct kern_commands *c);
 unsigned kern__families(const struct kern *k);
 /* How a family is measured on this node: "exact", or another way with the reason. The text lives
  * until the next call. */
-/* Calls fn for each pair of slots of which one has waited for the other, in ns. -ENOENT: they are not
- * counted. */
-int kern__pairs(const struct kern *k, void (*fn)(const struct jp_pair_key *pair, uint64_t ns, void *ctx),
-		void *ctx);
+/* Calls fn for each pair of slots of which one has waited for the other, in ns. -ENOENT: they are
+ * not counted. */
+int kern__pairs(const struct kern *k,
+		void (*fn)(const struct jp_pair_key *pair, uint64_t ns, void *ctx), void *ctx);
 const char *kern__family_mode(const struct kern *k, enum family f);
 
 /* Finds out which transfers the network counters see on this node, by sending a few bytes over

@@ -120,7 +120,7 @@ int kern__attach(struct kern *k)
 			kern_wait_clock();
 	}
 	if (!err)
-		err = kern_sample_start(k);
+		kern_sample_start(k);
 	if (err) {
 		kern__detach(k);
 	} else if (fresh) { /* the time of the last link: each takes a while */

@@ -7,7 +7,6 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -53,33 +52,37 @@ static int open_clocks(struct kern *k)
 			continue;
 		k->clock[cpu] = open_clock(k, cpu, PERIOD_NS);
 		if (k->clock[cpu] < 0 && k->clock[cpu] != -ENODEV) /* a CPU that is not there */
-			return kern_fail(k->clock[cpu], "cannot sample CPU %u: %s", cpu,
-					 strerror(-k->clock[cpu]));
+			return k->clock[cpu];
 		nanosleep(&pause, NULL);
 	}
 	return 0;
 }
 
-int kern_sample_start(struct kern *k)
+static int start(struct kern *k)
 {
-	int err;
+	int err = 0;
 
-	if (!(k->families & (FAM_SAMPLE | FAM_STACK)) || k->readonly)
-		return 0;
 	if (!k->clock) {
 		k->clock = malloc(k->ncpus * sizeof(*k->clock));
-		if (!k->clock)
-			return kern_fail(-ENOMEM, "out of memory");
-		for (unsigned cpu = 0; cpu < k->ncpus; cpu++)
+		for (unsigned cpu = 0; k->clock && cpu < k->ncpus; cpu++)
 			k->clock[cpu] = -1;
 	}
-	if (!k->booker && k->families & FAM_SAMPLE) {
+	if (!k->clock)
+		return -ENOMEM;
+	if (!k->booker && k->families & FAM_SAMPLE)
 		err = booker__start(&k->booker, k);
-		if (err)
-			return kern_fail(err, "cannot start a thread for samples: %s",
-					 strerror(-err));
-	}
-	return open_clocks(k);
+	return err ? err : open_clocks(k);
+}
+
+void kern_sample_start(struct kern *k)
+{
+	const unsigned sampled = FAM_SAMPLE | FAM_STACK;
+
+	if (!(k->families & sampled) || !start(k))
+		return;
+	kern_sample_stop(k);
+	k->families &= ~sampled;
+	k->control->families &= ~sampled;
 }
 
 void kern_sample_stop(struct kern *k)

@@ -14,9 +14,9 @@ struct kern;
 struct proc_modules;
 struct booker;
 
-/* Opens the clocks of CPUs that have none yet, and starts to book. Without clocks there are no
- * samples: 0 or -errno, with kern_fail(). */
-int kern_sample_start(struct kern *k);
+/* Opens the clocks of CPUs that have none yet, and starts to book. Where that fails the family is
+ * off from then on: its columns are NaN. */
+void kern_sample_start(struct kern *k);
 void kern_sample_stop(struct kern *k);
 /* Measures what a sample takes from the program that it interrupts, and stores it in the control
  * page: some 40 ms on this CPU. Without clocks. */

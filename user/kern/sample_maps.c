@@ -23,6 +23,7 @@ struct maps_reader {
 	pid_t pid; /* to be read; 0: nothing */
 	int err;
 	bool given_up; /* the thread frees all */
+	bool hangs;    /* counted in hung */
 	struct proc_modules modules;
 };
 
@@ -55,6 +56,8 @@ static void *read_maps(void *arg)
 		pthread_cond_signal(&r->answered);
 	}
 	pthread_mutex_unlock(&r->lock);
+	if (r->hangs)
+		__atomic_fetch_sub(&hung, 1, __ATOMIC_RELAXED);
 	reader_free(r);
 	return NULL;
 }
@@ -116,7 +119,7 @@ int maps_reader__read(struct maps_reader **r, pid_t pid, struct proc_modules *m)
 {
 	int err;
 
-	if (hung >= HUNG_MAX)
+	if (__atomic_load_n(&hung, __ATOMIC_RELAXED) >= HUNG_MAX)
 		return -EAGAIN;
 	if (!*r)
 		*r = reader_new();
@@ -128,11 +131,12 @@ int maps_reader__read(struct maps_reader **r, pid_t pid, struct proc_modules *m)
 	err = wait_for(*r);
 	if (!err)
 		*m = (*r)->modules;
-	pthread_mutex_unlock(&(*r)->lock);
-	if (err == -ETIMEDOUT) {
-		maps_reader__stop(*r);
-		*r = NULL;
-		hung++;
+	if ((*r)->pid) {
+		(*r)->given_up = (*r)->hangs = true;
+		__atomic_fetch_add(&hung, 1, __ATOMIC_RELAXED);
 	}
+	pthread_mutex_unlock(&(*r)->lock);
+	if (err == -ETIMEDOUT)
+		*r = NULL;
 	return err;
 }

@@ -363,8 +363,8 @@ def list_has_every_family():
     text = sh(JOBPROF, "list").stdout
     page = sh(JOBPROF, "list", "--man").stdout
     families = {c["family"] for cols in SCHEMA.values() for c in cols}
-    is_equal("list: series", list(SCHEMA), ["Tasks", "Step", "RunLatency", "BlkLatency", "Ranks", "Commands", "TimeBudget", "RankBudget", "Culprits", "RankCulprits",
-                                           "Samples", "RankSamples", "Bursts", "BurstLength", "GapLength"] +
+    is_equal("list: series", list(SCHEMA), ["Tasks", "Step", "RunLatency", "BlkLatency", "Ranks", "Commands", "TimeBudget", "RankBudget",
+                                           "Culprits", "RankCulprits", "Samples", "RankSamples", "Stacks", "CallTree", "Bursts", "BurstLength", "GapLength"] +
              NODE_SERIES)
     is_equal("list: families that are not told of",
              [f for f in families if not re.search(r"^  %s +\S.*\n +\+ " % f, text, re.M)], [])

@@ -127,8 +127,8 @@ def list_is_the_schema():
     import json
     every = json.loads(sh(JOBPROF, "list", "--json").stdout)
     is_equal("series", [s["name"] for s in every],
-             ["Tasks", "Step", "RunLatency", "BlkLatency", "Ranks", "Commands", "TimeBudget", "RankBudget", "Culprits", "RankCulprits",
-              "Samples", "RankSamples", "Bursts", "BurstLength", "GapLength"] + NODE_SERIES)
+             ["Tasks", "Step", "RunLatency", "BlkLatency", "Ranks", "Commands", "TimeBudget", "RankBudget",
+              "Culprits", "RankCulprits", "Samples", "RankSamples", "Stacks", "CallTree", "Bursts", "BurstLength", "GapLength"] + NODE_SERIES)
     with h5py.File(published(), "r") as f:
         for s in every:
             d = f["n1"][s["name"]]

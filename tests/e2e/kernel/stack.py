@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 180
+# timeout: 300
 # SPDX-License-Identifier: GPL-2.0-only
 """Stacks: the hottest functions against perf record's of the same run, blocked time against TimeBudget,
 callers, names that a page could take amiss, and the forms of other programs."""
@@ -9,8 +9,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
@@ -87,7 +89,7 @@ def blocked():
         is_true("blocked by %s: as TimeBudget" % name,
                 wanted < 0.01 or 0.97 * wanted - 0.02 < sums.get("[blocked: %s]" % name, 0) < wanted + 0.001,
                 (wanted, sums))
-    is_true("stacks of gaps are taken", sum(without.values()) < 0.1 * sum(sums.values()), (without, sums))
+    is_true("stacks of gaps are taken", sum(without.values()) < 0.3 * sum(sums.values()), (without, sums))
 
 
 def built(name, *flags):
@@ -117,7 +119,7 @@ def forms():
     directory = tmpdir()
     name = os.path.join(directory, "a<b>\"&' .x")
     shutil.copy(built("plain"), name)
-    run, path = run_jobprof([name, "12"], 1, SERIES)  # more than one interval
+    run, path = run_jobprof(["timeout", "12", name, "100"], 1, SERIES)  # more than one interval
     svg = flame(path, "--svg", "-")
     tree = ElementTree.fromstring(svg)
     tags = {e.tag.rsplit("}")[-1] for e in tree.iter()}
@@ -208,6 +210,29 @@ def languages():
         is_true("names of " + compiler, leaf.get(wanted, 0) > 50, leaf)
 
 
+def restarted_and_merged():
+    """jobprofd is killed while a program runs; the file goes into that of the job."""
+    d, job = Daemon(1, ProfileHDF5Default="all,stack").start(), new_job()
+    s = Stepd(job, 0, [tool("jpstack"), "8"], v2_task(Trees().job(job) + "/step_0"))
+    time.sleep(4)
+    d.end(signal.SIGKILL)
+    d.start()
+    s.end()
+    path = d.file(job, 0)
+    counts = folded(path)
+    hot = sum(n for names, n in counts if names[-1].startswith(("hot_", "<svg")))
+    used = total(table(path, "Tasks/0"), "CPUTime")
+    is_true("after a restart: all but the time between has samples", used - 2 < hot / 97 < 1.1 * used, (hot / 97, used))
+    is_equal("after a restart: all names are known", [n for n, _ in counts if "?" in n], [])
+    both = os.path.join(tmpdir(), "job.h5")
+    r = subprocess.run([JOBPROF, "merge", "-S", "-j", str(job), "-p", d.hdf5, "-o", both], capture_output=True, text=True)
+    is_true("merge", r.returncode == 0, r.stderr)
+    is_equal("merged: the same stacks", folded(both), counts)
+    r = subprocess.run([JOBPROF, "extract", "-i", both, "-s", "Stacks", "-l", "timeseries"], capture_output=True, text=True,
+                       cwd=tmpdir())
+    is_true("extract", r.returncode == 0, r.stderr)
+
+
 def refused():
     run, path = run_jobprof(["true"], 1, "all")
     for args in ([path], [path, "--task", "7"], ["/dev/null"], [path, "--svg", "-", "--folded"], ["--from", "x", path]):
@@ -218,4 +243,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, forms, languages, refused])
+    run_tests([hottest, blocked, callers, forms, languages, restarted_and_merged, refused])

@@ -11,9 +11,9 @@
 
 #include "analysis/job/facts_fill.h"
 
-#define BUSY	     0.95 /* ranks that run that long without a sample may spin */
-#define MANY_THREADS 1.1  /* CPU time of a rank by its time: it computes with several threads */
-#define FEW_SAMPLES  100  /* of a rank: its share in MPI is 5 % off, and more */
+#define BUSY	     0.8 /* ranks that all run that long may spin, but for their start */
+#define MANY_THREADS 1.1 /* CPU time of a rank by its time: it computes with several threads */
+#define FEW_SAMPLES  100 /* of a rank: its share in MPI is 5 % off, and more */
 
 /* The sums over ranks, in a bin or in all. */
 struct pop {
@@ -117,7 +117,8 @@ static const char *unsuitable(const struct facts *f, const struct pop *p, bool s
 		return NULL;
 	if (sampled)
 		return "UNSUITABLE: a rank has fewer than 100 samples";
-	return "UNSUITABLE: all ranks run all the time, and may wait by spinning; the family "
+	return "UNSUITABLE: all ranks run nearly all the time, and may wait by spinning; the "
+	       "family "
 	       "sample sees that";
 }
 

@@ -42,7 +42,8 @@ static const struct opt opts[] = {
 	{'j', "json", NULL, "as JSON: an array with an object per step"},
 	{'r', "raw", NULL, "every slot in use and CPU, as the maps hold it"},
 	{'s', "self", NULL, "what the collector costs: programs, memory, jobprofd"},
-	{OPT_CULPRITS, "culprits", NULL, "which step waited for a CPU that which one had (CulpritMatrix=yes)"},
+	{OPT_CULPRITS, "culprits", NULL,
+	 "which step waited for a CPU that which one had (CulpritMatrix=yes)"},
 	{'t', "time", "S", "--self watches the programs so long (default 1)"},
 	{'w', "watch", "S", "again every S seconds, 0.1 to 86400, with rates per second"},
 	{'n', "count", "N", "end after N rounds (without --watch: one a second)"},
@@ -229,7 +230,8 @@ static int print_round(const struct args *a, struct kern *k, struct dump *d,
 	if (err)
 		return err;
 	if (a->culprits && kern__pairs(k, skip_pair, NULL)) {
-		log_error("--culprits: jobprofd does not count pairs: set CulpritMatrix=yes and restart it");
+		log_error("--culprits: jobprofd does not count pairs: set CulpritMatrix=yes and "
+			  "restart it");
 		return 1;
 	}
 	if (a->json)

@@ -98,7 +98,7 @@ void raw__print_counters(const struct dump *d, FILE *out);
 
 /* Which step waited for which. -ENOENT: jobprofd does not count that. */
 int culprits__text(const struct dump *d, FILE *out);
-int culprits__json(const struct dump *d, json_t **all);
+int culprits__json(const struct dump *d, json_t **out);
 
 #define SELF_PROGRAMS 64
 /* The programs over a sampling time. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* jobprof-dump --culprits: which step waited for a CPU while which other one had it. The maps, and with
- * them the numbers of other users' jobs, are root's. */
+/* jobprof-dump --culprits: which step waited for a CPU while which other one had it. The maps, and
+ * with them the numbers of other users' jobs, are root's. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,7 +51,8 @@ static void add_pair(const struct jp_pair_key *key, uint64_t ns, void *ctx)
 {
 	struct pairs *all = ctx;
 	struct pair new = {step_of(all->d, key->waits, key->waits_gen),
-			   step_of(all->d, key->ran, key->ran_gen), NULL, ns}, *p;
+			   step_of(all->d, key->ran, key->ran_gen), NULL, ns},
+		    *p;
 
 	if (!new.waits)
 		return;
@@ -152,8 +153,8 @@ int culprits__json(const struct dump *d, json_t **out)
 		json_t *ran = ran_json(&all.p[i], name);
 
 		name_step(all.p[i].waits, name[0], name[1]);
-		json_array_append_new(*out, json_pack("{s:s, s:s, s:o, s:f}", "job", name[0], "step",
-						      name[1], "waited_for", ran, "s",
+		json_array_append_new(*out, json_pack("{s:s, s:s, s:o, s:f}", "job", name[0],
+						      "step", name[1], "waited_for", ran, "s",
 						      (double)all.p[i].ns / 1e9));
 	}
 	free(all.p);

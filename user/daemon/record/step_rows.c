@@ -106,8 +106,7 @@ void step__watch_peak(struct step *s, const struct step_env *env, bool rows_foll
 	unsigned i;
 
 	for (i = 0; i < COUNTED_KINDS; i++) {
-		between[i] = has_peaks(i) &&
-			     !(rows_follow && step__is_due(s, env, i));
+		between[i] = has_peaks(i) && !(rows_follow && step__is_due(s, env, i));
 		any |= between[i];
 	}
 	if (!any)

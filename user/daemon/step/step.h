@@ -204,7 +204,7 @@ struct step {
 	double last_cg[CG_N];
 	uint64_t last_cg_runtime;     /* of all processes then, if known: none may have run since */
 	struct step_sensors *sensors; /* what the node's sensors say to it; NULL: nothing */
-	struct step_stacks *stacks; /* NULL: none were seen yet */
+	struct step_stacks *stacks;   /* NULL: none were seen yet */
 	struct publication pub;
 	struct step *next;
 };
