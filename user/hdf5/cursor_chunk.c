@@ -58,7 +58,8 @@ static int read_filters(hid_t dcpl, struct chunk_shape *s)
 		s->filters[i] = H5Pget_filter2(dcpl, i, &flags, &ncd, cd, 0, NULL, NULL);
 		s->plain &= s->filters[i] == H5Z_FILTER_DEFLATE && ncd && !cd[0];
 		if (s->filters[i] == H5Z_FILTER_SHUFFLE) {
-			/* It shuffles elements of this size, which a damaged file may have wrong.
+			/* The filter shuffles elements of this size, which a damaged file may have
+			 * wrong.
 			 */
 			if (i || !ncd || cd[0] != s->row_bytes)
 				return -ENOTSUP;

@@ -54,7 +54,7 @@ static bool is_step_series(const char *series)
 	return !strcmp(series, "Tasks") || !strcmp(series, "Step") || !strcmp(series, "Ranks");
 }
 
-/* Of which of `besides` a series is, -1: none. */
+/* Finds the one of `besides` that a series is of; -1: none. */
 static int beside_of(const char *series)
 {
 	for (int i = 0; i < N_BESIDES; i++)
@@ -270,7 +270,7 @@ static int bin_step(struct part_reading *p, struct message *m)
 	return err ? err : put_units(p, "Ranks", NULL, m);
 }
 
-/* Of network interfaces, only those of IP over the fabric are of interest. */
+/* Only those network interfaces are of interest that carry IP over the fabric. */
 static bool is_wanted_table(const char *series, const char *table)
 {
 	return strcmp(series, "NetDev") || str__starts(table, "ib") || str__starts(table, "hsn");

@@ -22,7 +22,7 @@ struct compare_page {
 
 /* The page, 80 columns wide. */
 void compare__print(const struct compare_page *p, FILE *out);
-/* Its first sentence. Names of nodes are as in the file. */
+/* The first sentence of the page. Names of nodes are as in the file. */
 #define COMPARE_SENTENCE 1024
 void compare__sentence(const struct compare_page *p, char text[static COMPARE_SENTENCE]);
 /* docs/compare-json.md has the schema. NULL: no memory. */

@@ -92,7 +92,7 @@ static int by_size(const void *a, const void *b)
 	return (fabs(x) < fabs(y)) - (fabs(x) > fabs(y));
 }
 
-/* Of waiting that grew, where there are several nodes. */
+/* Says on which of several nodes there was more waiting. */
 static void say_where(const struct compare_page *p, enum compare_term term, struct sentence *s)
 {
 	const char *node = term == TERM_WAIT ? p->b->wait_node : p->b->disk_node;
@@ -103,7 +103,7 @@ static void say_where(const struct compare_page *p, enum compare_term term, stru
 		say(s, ", mostly on %.64s", node);
 }
 
-/* Of a slower clock or IPC. */
+/* Says which node has a slower clock or IPC. */
 static void say_slow(const struct compare_page *p, enum compare_term term, struct sentence *s)
 {
 	const struct compare_slow *slow = term == TERM_CLOCK ? &p->b->clock : &p->b->ipc;

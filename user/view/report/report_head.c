@@ -82,7 +82,7 @@ static void print_job(const struct report *r, FILE *out)
 	size_t room;
 	bool fits;
 
-	/* Of what is too short to be seen as a task's program, and of mpirun. */
+	/* What is too short to be seen as a task's program, and mpirun, have a name there. */
 	if (!name && j->ncommands)
 		name = j->commands[0].name;
 

@@ -291,7 +291,7 @@ static int read_earlier(struct work *w, const struct compare_word *word)
 	return status;
 }
 
-/* Of "41.0" and "41.batch", if that is no file. */
+/* The ".0" of "41.0", and ".batch" of "41.batch", if that is no file. */
 static const char *step_of(const char *word)
 {
 	const char *dot = strchr(word, '.');
