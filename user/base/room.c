@@ -9,14 +9,14 @@
 int room__make(void *array, size_t *room, size_t n, size_t size)
 {
 	size_t more = n > 2 * *room ? n : 2 * *room, bytes;
-	void *p;
+	void *old, *p;
 
 	if (n <= *room)
 		return 0;
 	if (__builtin_mul_overflow(more, size, &bytes))
 		return -ENOMEM;
-	memcpy(&p, array, sizeof(p));
-	p = realloc(p, bytes);
+	memcpy(&old, array, sizeof(old));
+	p = realloc(old, bytes);
 	if (!p)
 		return -ENOMEM;
 	memcpy(array, &p, sizeof(p));
