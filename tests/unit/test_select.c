@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/unit/unit.h"
+#include "hdf5/reader.h"
 #include "jobfile/select.h"
 
 static char *nodes0[] = {"n1", "n2", "n10"}, *nodes1[] = {"n2"}, *nodes2[] = {"n1"};

@@ -35,7 +35,7 @@ void outbuf__f6(struct outbuf *o, double v); /* as format_number__f6 */
  * takes nothing any more. */
 char *outbuf__room(struct outbuf *o);
 
-/* They are there up to end. */
+/* The bytes are there up to end. */
 static inline void outbuf__filled(struct outbuf *o, const char *end)
 {
 	o->len = (size_t)(end - o->buf);

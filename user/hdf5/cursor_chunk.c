@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "hdf5/h5file.h"
 
 #define CHUNK_BYTES_MAX (64u << 20)
@@ -57,7 +58,8 @@ static int read_filters(hid_t dcpl, struct chunk_shape *s)
 		s->filters[i] = H5Pget_filter2(dcpl, i, &flags, &ncd, cd, 0, NULL, NULL);
 		s->plain &= s->filters[i] == H5Z_FILTER_DEFLATE && ncd && !cd[0];
 		if (s->filters[i] == H5Z_FILTER_SHUFFLE) {
-			/* It shuffles elements of this size, which a damaged file may have wrong.
+			/* The filter shuffles elements of this size, which a damaged file may have
+			 * wrong.
 			 */
 			if (i || !ncd || cd[0] != s->row_bytes)
 				return -ENOTSUP;
@@ -81,20 +83,6 @@ int chunks__shape(hid_t dcpl, size_t row_bytes, struct chunk_shape *s)
 		return -EMSGSIZE;
 	s->rows = rows;
 	return read_filters(dcpl, s);
-}
-
-static int make_room(struct chunks *c, unsigned i, size_t size)
-{
-	uint8_t *p;
-
-	if (!size || c->size[i] >= size)
-		return 0;
-	p = realloc(c->buf[i], size);
-	if (!p)
-		return -ENOMEM;
-	c->buf[i] = p;
-	c->size[i] = size;
-	return 0;
 }
 
 #define BLOCK 16 /* rows at a time */
@@ -157,7 +145,7 @@ static int decode(struct chunks *c, const struct chunk_shape *s, const void **ro
 	for (int i = (int)s->nfilters - 1; i >= 0; i--, at = !at) {
 		if (c->stored.mask & (1u << i))
 			continue;
-		if (make_room(c, at, bytes))
+		if (room__make(&c->buf[at], &c->size[at], bytes, 1))
 			return -ENOMEM;
 		if (s->filters[i] == H5Z_FILTER_DEFLATE) {
 			if (libdeflate_zlib_decompress(c->inflate, from, got, c->buf[at], bytes,
@@ -183,7 +171,7 @@ int chunks__check(struct chunks *c, const struct chunk_shape *s, const struct h5
 	/* Shuffling changes no size, and fails for no bytes. */
 	if (s->nfilters && s->filters[last] == H5Z_FILTER_DEFLATE &&
 	    !(stored->mask & (1u << last))) {
-		if (make_room(c, 0, bytes))
+		if (room__make(&c->buf[0], &c->size[0], bytes, 1))
 			return -ENOMEM;
 		if (libdeflate_zlib_decompress(c->inflate, stored->bytes, stored->size, c->buf[0],
 					       bytes, &got))

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "hdf5/cursor_chunk.h"
 #include "hdf5/digest_type.h"
 #include "hdf5/h5file.h"
@@ -141,20 +142,6 @@ void digester__decode(struct digester *d, bool decode)
 	d->decode = decode;
 }
 
-static int make_room(struct digester *d, size_t n)
-{
-	uint8_t *p;
-
-	if (d->room >= n)
-		return 0;
-	p = realloc(d->buf, n);
-	if (!p)
-		return -ENOMEM;
-	d->buf = p;
-	d->room = n;
-	return 0;
-}
-
 /* Whether it was never written. Asking for a chunk's place walks through all of the library's
  * index, but releases agree on one that is not there. */
 static bool is_absent(const struct one *o, hsize_t at)
@@ -221,7 +208,7 @@ static int read_block(struct one *o, hsize_t at, hsize_t n)
 /* Whether the library can decode what we do not, a chunk at a time. */
 static int try_rows(struct one *o, hsize_t chunk_rows)
 {
-	int err = make_room(o->d, chunk_rows * o->row_bytes);
+	int err = room__make(&o->d->buf, &o->d->room, chunk_rows * o->row_bytes, 1);
 
 	for (hsize_t at = 0; !err && at < o->rows; at += chunk_rows)
 		err = read_block(o, at, o->rows - at < chunk_rows ? o->rows - at : chunk_rows);
@@ -348,7 +335,7 @@ static int add_rows(struct one *o)
 
 	if (o->rows > o->file_size / o->row_bytes)
 		return -EMSGSIZE;
-	if (make_room(o->d, step * o->row_bytes))
+	if (room__make(&o->d->buf, &o->d->room, step * o->row_bytes, 1))
 		return -ENOMEM;
 	for (hsize_t at = 0; !err && at < o->rows; at += step)
 		err = add_block(o, at, o->rows - at < step ? o->rows - at : step);
@@ -365,7 +352,7 @@ static int add_fill(struct one *o)
 		return -EBADMSG;
 	if (fill != H5D_FILL_VALUE_USER_DEFINED)
 		return 0;
-	if (make_room(o->d, o->row_bytes))
+	if (room__make(&o->d->buf, &o->d->room, o->row_bytes, 1))
 		return -ENOMEM;
 	memset(o->d->buf, 0, o->row_bytes);
 	if (H5Pget_fill_value(o->dcpl, o->type, o->d->buf) < 0)
@@ -465,7 +452,7 @@ static int add_attr(struct digester *d, hid_t attr, hid_t type, hid_t space, uin
 	if ((uint64_t)n > ATTR_BYTES / size)
 		return -EMSGSIZE;
 	*digest = add_number(add_number(*digest, n), size);
-	if (make_room(d, n * size + 1))
+	if (room__make(&d->buf, &d->room, n * size + 1, 1))
 		return -ENOMEM;
 	if (variable)
 		return add_strings(d, attr, type, space, n, digest);

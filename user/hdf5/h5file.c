@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/io_full.h"
+#include "base/room.h"
 
 #define BLOCK  (16u << 10)
 #define BLOCKS 6u
@@ -231,20 +232,6 @@ void h5file__set_driver(hid_t fapl)
 		H5Pset_driver(fapl, id, NULL);
 }
 
-static int make_room(struct h5chunk *c, size_t size)
-{
-	uint8_t *p;
-
-	if (c->room >= size)
-		return 0;
-	p = realloc(c->bytes, size);
-	if (!p)
-		return -ENOMEM;
-	c->bytes = p;
-	c->room = size;
-	return 0;
-}
-
 int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max)
 {
 	hsize_t size = 0;
@@ -254,7 +241,7 @@ int h5chunk__read(struct h5chunk *c, hid_t dset, hsize_t at, size_t max)
 		return -ENODATA;
 	if (size > max)
 		return -EBADMSG;
-	if (make_room(c, size))
+	if (room__make(&c->bytes, &c->room, size, 1))
 		return -ENOMEM;
 	c->size = size;
 	return H5Dread_chunk(dset, H5P_DEFAULT, &at, &c->mask, c->bytes) < 0 ? -EBADMSG : 0;

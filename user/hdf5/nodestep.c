@@ -136,7 +136,7 @@ static hid_t open_group(struct build *b, unsigned i)
 	return h5__create_group(b->node, b->layout->series[i].name);
 }
 
-/* Of what most steps have none of there is no empty group. */
+/* What most steps have none of has no empty group. */
 static bool is_left_out(const struct nodestep_series *ps)
 {
 	const struct series *s = ps->ntables ? NULL : series__find(ps->name);
@@ -271,7 +271,8 @@ static struct totals_row *totals_order(const struct build *b, unsigned series)
 	return rows;
 }
 
-/* Marks and stacks are numbers of names; tables in one group with columns of their own have no common row. */
+/* Marks and stacks are numbers of names; tables in one group with columns of their own have no
+ * common row. */
 static bool has_totals(const struct nodestep_series *ps)
 {
 	return strcmp(ps->name, "User") && strcmp(ps->name, "Marks") &&

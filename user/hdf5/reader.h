@@ -95,7 +95,7 @@ char *reader__text(int64_t object, const char *name);
  * -ENOMEM. */
 int reader__attr(const struct reader_node *n, const char *name, struct reader_attr *a);
 
-/* Of those that reader__node read. */
+/* Finds one of those that reader__node read. */
 const struct reader_attr *node__attr(const struct reader_node *n, const char *name);
 const char *node__str(const struct reader_node *n, const char *name); /* NULL: no such string */
 bool node__number(const struct reader_node *n, const char *name, double *v);

@@ -40,7 +40,7 @@ static bool read_number(hid_t attr, hid_t type, int64_t *v)
 	return H5Tget_class(type) == H5T_INTEGER && H5Aread(attr, H5T_NATIVE_INT64, v) >= 0;
 }
 
-/* Of nodes or tasks. A number that no job has is not known. */
+/* Reads a number of nodes or tasks; one that no job has is not known. */
 static bool read_count(hid_t attr, hid_t type, int64_t *v)
 {
 	return read_number(attr, type, v) && *v >= 0 && *v <= INT32_MAX;

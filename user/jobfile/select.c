@@ -12,6 +12,7 @@
 #include "base/str.h"
 #include "identity/stepname.h"
 #include "hdf5/h5util.h"
+#include "hdf5/reader.h"
 
 #define RANGES_MAX 4096u
 

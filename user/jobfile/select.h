@@ -9,7 +9,10 @@
 
 #include "base/hostlist.h"
 #include "identity/jobspec.h"
-#include "hdf5/reader.h"
+
+struct reader;
+struct reader_node;
+struct reader_series;
 
 struct number_range {
 	uint64_t from, to; /* both in it */

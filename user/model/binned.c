@@ -185,7 +185,7 @@ static void column_values(const struct block *k, enum quantity q, unsigned colum
 					     k->c->type[q][column]);
 }
 
-/* Of each row the sum of a quantity's columns. */
+/* Adds up a quantity's columns in each row. */
 static void sum_values(const struct block *k, enum quantity q, double *v)
 {
 	const struct quantity_info *info = &quantity_infos[q];
@@ -475,8 +475,9 @@ static bool is_of_node(enum quantity q)
 
 	if (q == Q_CLOCK || q == Q_LIMIT)
 		return true;
-	return strcmp(series, "STEP") && strcmp(series, "Energy") && strcmp(series, BINNED_BUDGET) &&
-	       strcmp(series, BINNED_SAMPLES) && strcmp(series, "Culprits");
+	return strcmp(series, "STEP") && strcmp(series, "Energy") &&
+	       strcmp(series, BINNED_BUDGET) && strcmp(series, BINNED_SAMPLES) &&
+	       strcmp(series, "Culprits");
 }
 
 void binner__join_step(struct binner *b, const struct binner *other)

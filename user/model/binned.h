@@ -114,7 +114,7 @@ void binner__end_table(struct binner *b);
 void binner__merge(struct binner *b, const struct binner *other);
 /* Adds the quantities of one series alone, and no rows. */
 void binner__merge_series(struct binner *b, const struct binner *other, const char *series);
-/* Of the quantities of a series nothing is known any more. */
+/* Forgets all that is known of the quantities of a series. */
 void binner__forget(struct binner *b, const char *series);
 /* The same of another step of the node: what is of the node and not of its steps counts once. */
 void binner__join_step(struct binner *b, const struct binner *other);

@@ -30,7 +30,7 @@ struct column_place {
 	/* In tables of this shape; -1: none */
 	unsigned shape;
 	int value, ns, epoch, elapsed;
-	/* Of the first table that has the column: */
+	/* These are of the first table that has the column: */
 	char *name; /* the caller's to free */
 	char unit[COLUMN_UNIT];
 	enum col_kind kind;

@@ -234,7 +234,7 @@ static void take_table(struct items *it, struct item_table *w, int64_t bin, uint
 static void make_row(struct items *it, const struct item *first, struct items_row *row)
 {
 	struct items_state *s = it->state;
-	/* It is in the memory the tables move on in. */
+	/* *first is in the memory that the tables move on in. */
 	int64_t bin = first->bin;
 	uint32_t ord = first->ord;
 	unsigned step = s->tables.v[s->lo].step;

@@ -54,7 +54,7 @@ struct items_row {
 	const char *step;
 	unsigned nth; /* step of those that have rows, from 0 */
 	bool first;   /* of its step */
-	/* Of the last table that has a row here */
+	/* These are of the last table that has a row here */
 	uint64_t elapsed;
 	int64_t time_ns; /* unix time */
 	const union cell *cells;

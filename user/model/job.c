@@ -536,7 +536,7 @@ const struct model_attr *model_job__attr(const struct model_job *j, const char *
 	return NULL;
 }
 
-/* Of a quantity's first column; NULL: no schema has it, and it is of an event. */
+/* Finds a quantity's first column in the schemas; NULL: none has it, as it is of an event. */
 static const struct column *column_of(enum quantity q)
 {
 	const struct quantity_info *info = &quantity_infos[q];

@@ -50,8 +50,8 @@ struct job_unit {
 	char *name;	     /* "n1", "5", "0" */
 	unsigned node, step; /* indices; step only of tasks */
 	uint64_t rows;
-	/* Of its rows, since the job's start; of a task or rank, of those in which it had a thread,
-	 * where that is known. */
+	/* The time of its rows, since the job's start; of a task or rank, of those in which it had
+	 * a thread, where that is known. */
 	double begin_s, end_s;
 	double total[N_QUANTITIES]; /* sum of amounts; highest row of gauges; NaN: not known */
 	double *bins;		    /* see job_unit__bins() */
@@ -105,7 +105,8 @@ struct model_job {
 	unsigned ntasks;
 	/* All ranks, of all steps, if they are those of one launcher: then by number; else 0. */
 	unsigned world;
-	/* Of each node, with all that used them; mounts are those of network file systems. */
+	/* Each node has these, with all that used them; mounts are those of network file systems.
+	 */
 	struct job_unit *gpus, *mounts, *disks;
 	unsigned ngpus, nmounts, ndisks;
 	struct job_command *commands; /* by CPU time, the highest first */
@@ -138,7 +139,7 @@ const double *job_unit__bins(const struct job_unit *u, enum quantity q, const st
 /* Of a node, and of a HELD quantity: what its steps held at each of grid.n x grid.instants times.
  */
 const double *job_unit__held(const struct job_unit *u, enum quantity q, const struct time_grid *g);
-/* Of the first part that has it; NULL: none has. */
+/* Finds the attribute in the first part that has it; NULL: none has. */
 const struct model_attr *model_job__attr(const struct model_job *j, const char *name);
 /* Why a quantity is not known of any node, as a few words: "Slurm's profiles have no RunDelay". */
 void model_job__why_unknown(const struct model_job *j, enum quantity q, char *text, size_t size);

@@ -32,7 +32,7 @@ static double time_of(const struct cursor *c, const union cell *row)
 	return ns > 0 ? ns : cell_of(c, row, "EpochTime") * 1e9;
 }
 
-/* Of the first rows of a table. */
+/* Adds the first rows of a table. */
 static void add_first_rows(const struct cursor *c, const union cell *rows, unsigned n,
 			   struct part_times *t)
 {

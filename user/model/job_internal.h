@@ -21,14 +21,14 @@ struct job_reading {
 	struct job_place *places; /* as many as there are parts */
 	struct model_job *job;
 	const char *of_tasks; /* the series of which tasks keep bins: STEP or BINNED_BUDGET */
-	unsigned unread; /* inputs */
-	/* Of a worker: */
+	unsigned unread;      /* inputs */
+	/* A worker has these: */
 	struct reader *reader; /* of the input last used */
 	unsigned input;
 	struct cursor *cursor; /* its memory serves all parts */
 };
 
-/* Of a worker: the reader of an input, and the cursor. Errors as reader__open(). */
+/* A worker opens the reader of an input and the cursor. Errors as reader__open(). */
 int job_reading__open(struct job_reading *r, unsigned input);
 /* Gives both back. */
 void job_reading__close(struct job_reading *r);
@@ -39,7 +39,7 @@ int job_list__work(void *reading, unsigned item, struct message *m);
 int job_head__work(void *reading, unsigned item, struct message *m);
 int job_rows__work(void *reading, unsigned item, struct message *m);
 
-/* They take what the work of a round put. 0; -EBADMSG; -ENOMEM. */
+/* Each takes what the work of its round put. 0; -EBADMSG; -ENOMEM. */
 int job_list__take(struct job_reading *r, unsigned item, struct message *m);
 int job_head__take(struct job_reading *r, unsigned item, struct message *m);
 int job_rows__take(struct job_reading *r, unsigned item, struct message *m);

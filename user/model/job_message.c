@@ -15,7 +15,7 @@ static bool has_bins(const struct binner *b, enum quantity q)
 	return false;
 }
 
-/* Of all HELD quantities. */
+/* Bytes of all HELD quantities. */
 static size_t held_bytes(const struct time_grid *g)
 {
 	return quantity__held_before(N_QUANTITIES) * g->n * g->instants * sizeof(double);

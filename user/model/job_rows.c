@@ -12,6 +12,7 @@
 #include "model/job_internal.h"
 #include "model/job_marks.h"
 #include "model/job_message.h"
+#include "schema/describe.h"
 
 #define FAR_S 3600 /* off the job's time: then a clock is wrong */
 
@@ -53,7 +54,7 @@ static bool is_step_series(const char *series)
 	return !strcmp(series, "Tasks") || !strcmp(series, "Step") || !strcmp(series, "Ranks");
 }
 
-/* Of which of `besides` a series is, -1: none. */
+/* Finds the one of `besides` that a series is of; -1: none. */
 static int beside_of(const char *series)
 {
 	for (int i = 0; i < N_BESIDES; i++)
@@ -269,7 +270,7 @@ static int bin_step(struct part_reading *p, struct message *m)
 	return err ? err : put_units(p, "Ranks", NULL, m);
 }
 
-/* Of network interfaces, only those of IP over the fabric are of interest. */
+/* Only those network interfaces are of interest that carry IP over the fabric. */
 static bool is_wanted_table(const char *series, const char *table)
 {
 	return strcmp(series, "NetDev") || str__starts(table, "ib") || str__starts(table, "hsn");
@@ -357,7 +358,7 @@ static int add_buckets(struct cursor *c, const char *prefix, struct job_histogra
 	unsigned n;
 
 	for (int k = 0; k < JP_LAT_BUCKETS; k++) {
-		snprintf(name, sizeof(name), "%s%d", prefix, k);
+		snprintf(name, sizeof(name), "%sB%d", prefix, k);
 		at[k] = cursor__column(c, name);
 		if (at[k] < 0)
 			return 0;
@@ -389,7 +390,7 @@ static int put_histogram(struct part_reading *p, const char *series, struct mess
 			continue;
 		err = cursor__open(p->cursor, p->node, totals, series);
 		if (!err)
-			err = add_buckets(p->cursor, "Sum_B", &h);
+			err = add_buckets(p->cursor, aggregate__prefix(AGGREGATE_SUM), &h);
 	}
 	if (!h.is_known)
 		memset(&h, 0, sizeof(h));
@@ -398,7 +399,7 @@ static int put_histogram(struct part_reading *p, const char *series, struct mess
 
 		err = cursor__open(p->cursor, p->node, s, s->tables.v[i]);
 		if (!err)
-			err = add_buckets(p->cursor, "B", &one);
+			err = add_buckets(p->cursor, "", &one);
 		one.is_known = i + 1 == s->tables.n && one.is_known;
 		h = one;
 	}

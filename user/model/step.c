@@ -4,24 +4,26 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/known.h"
 #include "base/progress.h"
 #include "hdf5/hdf5.h"
+#include "schema/describe.h"
 
-/* The columns that are summed, by their names among the rows and in Totals. */
+/* The columns that are summed up. */
 enum { CPU, READ, WRITE, RSS, N_WANTED };
 
 static const struct {
-	const char *row, *total;
-	bool max; /* else a sum */
+	const char *name;
+	enum aggregate in_totals; /* AGGREGATE_SUM or AGGREGATE_MAX, also of rows */
 } wanted[N_WANTED] = {
-	[CPU] = {"CPUTime", "Sum_CPUTime", false},
-	[READ] = {"ReadMB", "Sum_ReadMB", false},
-	[WRITE] = {"WriteMB", "Sum_WriteMB", false},
-	[RSS] = {"RSS", "Max_RSS", true},
+	[CPU] = {"CPUTime", AGGREGATE_SUM},
+	[READ] = {"ReadMB", AGGREGATE_SUM},
+	[WRITE] = {"WriteMB", AGGREGATE_SUM},
+	[RSS] = {"RSS", AGGREGATE_MAX},
 };
 
 struct amounts {
@@ -34,7 +36,8 @@ static const struct amounts unknown = {{NAN, NAN, NAN, NAN}, NAN};
 static void add_amounts(struct amounts *a, const struct amounts *b)
 {
 	for (int i = 0; i < N_WANTED; i++)
-		a->v[i] = wanted[i].max ? fmax(a->v[i], b->v[i]) : known__sum(a->v[i], b->v[i]);
+		a->v[i] = wanted[i].in_totals == AGGREGATE_MAX ? fmax(a->v[i], b->v[i])
+							       : known__sum(a->v[i], b->v[i]);
 	a->wall = fmax(a->wall, b->wall);
 }
 
@@ -56,8 +59,13 @@ static int read_rows(struct cursor *c, bool totals, struct amounts *a)
 	int at[N_WANTED], err;
 	unsigned n;
 
-	for (int i = 0; i < N_WANTED; i++)
-		at[i] = cursor__column(c, totals ? wanted[i].total : wanted[i].row);
+	for (int i = 0; i < N_WANTED; i++) {
+		char name[32];
+
+		snprintf(name, sizeof(name), "%s%s",
+			 totals ? aggregate__prefix(wanted[i].in_totals) : "", wanted[i].name);
+		at[i] = cursor__column(c, name);
+	}
 	while ((err = cursor__next(c, &rows, &n)) > 0)
 		for (unsigned i = 0; i < n; i++)
 			add_row(c, at, rows + (size_t)i * c->ncols, a);

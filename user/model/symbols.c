@@ -20,7 +20,7 @@
 
 #define NAME_MAX_LEN 400 /* of a template's function */
 
-/* Of the C++ runtime. NULL: it is no such name. */
+/* The C++ runtime has this function. NULL: the name is not of C++. */
 extern char *__cxa_demangle(const char *mangled, char *buf, size_t *len, int *status);
 
 struct module {

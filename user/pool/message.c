@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/io_full.h"
+#include "base/room.h"
 
 #define MESSAGE_MAX (64u << 20)
 
@@ -30,19 +31,7 @@ void message__free(struct message *m)
 
 static bool make_room(struct message *m, size_t n)
 {
-	size_t room = m->room ? m->room : 4096;
-	uint8_t *p;
-
-	while (room - m->len < n && room <= MESSAGE_MAX)
-		room *= 2;
-	if (room == m->room)
-		return true;
-	p = room > MESSAGE_MAX ? NULL : realloc(m->p, room);
-	if (!p)
-		return false;
-	m->p = p;
-	m->room = room;
-	return true;
+	return n <= MESSAGE_MAX - m->len && !room__make(&m->p, &m->room, m->len + n, 1);
 }
 
 void message__put(struct message *m, const void *p, size_t n)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "sample/snapshot_internal.h"
 
 /* A name becomes the name of a table: without what a path or a terminal could take amiss. */
@@ -61,20 +62,6 @@ static void merge_same(struct commands *c)
 	c->n = c->sorted = n;
 }
 
-static int make_room(struct commands *c, unsigned n)
-{
-	struct command_use *p;
-
-	if (n <= c->max)
-		return 0;
-	p = realloc(c->use, 2 * n * sizeof(*p));
-	if (!p)
-		return -ENOMEM;
-	c->use = p;
-	c->max = 2 * n;
-	return 0;
-}
-
 static void add_account(struct snapshot *s, uint32_t step, const char comm[JP_COMM_LEN],
 			const struct jp_command *from)
 {
@@ -104,7 +91,7 @@ int snapshot_read_commands(struct snapshot *s)
 
 	c->n = c->sorted = 0;
 	if (!err)
-		err = make_room(c, c->maps.n + s->nslots);
+		err = room__make(&c->use, &c->room, c->maps.n + s->nslots, sizeof(*c->use));
 	if (err)
 		return err;
 	for (i = 0; i < c->maps.n; i++)
@@ -125,7 +112,7 @@ static struct command_use *find_use(struct commands *c, const struct command_use
 	for (unsigned i = c->sorted; !at && i < c->n; i++)
 		if (!by_name(key, &c->use[i]))
 			at = &c->use[i];
-	if (at || make_room(c, c->n + 1))
+	if (at || room__make(&c->use, &c->room, c->n + 1u, sizeof(*c->use)))
 		return at;
 	at = &c->use[c->n++];
 	*at = *key;

@@ -21,7 +21,8 @@ struct peaks {
 struct commands {
 	struct kern_commands maps; /* as read */
 	struct command_use *use;
-	unsigned n, max;
+	unsigned n;
+	size_t room;
 	unsigned sorted; /* by step and name; the rest are of living processes alone */
 };
 

@@ -130,8 +130,10 @@ function notes(c) {
 	if (!b.is_judged)
 		list.unshift(b.runs || b.left_out ? `Two runs only: the baseline has ${count(b.runs)} like A, and 5 are needed to tell what is usual.`
 			: 'Two runs only: how much such runs differ anyway is not known; --baseline with 5 earlier ones tells.');
-	if (b.left_out)
-		list.push(`${plural(b.left_out, 'other run')} of the baseline: not like A in program, nodes, tasks or columns.`);
+	if (b.left_out > b.later)
+		list.push(`${plural(b.left_out - b.later, 'other run')} of the baseline: not like A in program, nodes, tasks or columns.`);
+	if (b.later)
+		list.push(`${plural(b.later, 'run')} of the baseline began after B and ${b.later === 1 ? 'does' : 'do'} not count.`);
 	return list.map((t) => el('p', { class: 'words soft' }, t));
 }
 

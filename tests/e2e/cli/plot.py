@@ -327,9 +327,23 @@ def complete_or_not():
 
 
 def refused():
-    good = write("fine", job("fine", 3))
+    good, unknown, damaged = (write(name, job("fine", 3)) for name in ("fine", "unknown", "damaged"))
+    with h5py.File(unknown, "r+") as f:
+        for t in f["Steps/0/Nodes/n1/Tasks"].values():
+            rows = t[()]
+            rows["RunDelay"] = numpy.nan
+            t[...] = rows
+    with h5py.File(damaged, "r+") as f:
+        where = h5py.h5o.get_info(f["Steps/0/Nodes/n1"].id).addr
+    with open(damaged, "r+b") as f:
+        f.seek(where)
+        f.write(b"\xff" * 16)
     for name, args, word in (("no series", ("-s", "Nothing", "-d", "RSS", good), "no such series"),
                              ("no column", ("-s", "Tasks", "-d", "Nothing", good), "Nothing"),
+                             ("nothing known", ("-s", "Tasks", "-d", "RunDelay", unknown), "not known in any row"),
+                             ("nothing known of one file", ("-s", "Tasks", "-d", "RunDelay", good, unknown), "unknown.h5"),
+                             ("a damaged table", ("-s", "Tasks", "-d", "RunDelay", damaged), "damaged"),
+                             ("no such node", ("-s", "Tasks", "-d", "RunDelay", "-N", "zz", good), "no node zz"),
                              ("no such task", ("-s", "Tasks/77", "-d", "RSS", good), ""),
                              ("no file", ("-s", "Tasks", "-d", "RSS", "/none.h5"), "none.h5"),
                              ("no file is named", ("-s", "Tasks", "-d", "RSS"), "which file"),

@@ -319,6 +319,19 @@ def merged():
 
 # ---- the baseline
 
+def like_a_but(a, d):
+    """A copy of a run with another id, in which a little less time was waited for a CPU: less than the page shows."""
+    path = d + ".same.h5"
+    shutil.copyfile(a, path)
+    with h5py.File(path, "r+") as f:
+        for node in f["Steps/0/Nodes"].values():
+            for table in (node["Step"], *node["Tasks"].values()):
+                rows = table[()]
+                rows["RunDelay"] *= 0.999
+                table[...] = rows
+    return path
+
+
 def baseline():
     d = tmpdir("earlier")
     walls = LONG * (1 + 0.01 * numpy.array([0.3, -0.7, 1.1, 0.0, -0.2, 0.9]))
@@ -332,7 +345,7 @@ def baseline():
     a, b = d + "/job_100.h5", write("today", waiting())
     r = as_json("--baseline", d, a, b)
     is_equal("compare: runs of the baseline, and one that is of another size", r["baseline"],
-             {"runs": 6, "left_out": 1, "is_judged": True})
+             {"runs": 6, "left_out": 1, "later": 0, "is_judged": True})
     for t in (t for t in r["terms"] if t["part_of"] is None):
         values = numpy.array([next(x["ln"] for x in as_json(a, "%s/job_%d.h5" % (d, i))["terms"] if x["id"] == t["id"])
                               for i in range(101, 106)] + [0.0])
@@ -349,6 +362,21 @@ def baseline():
     is_equal("compare: a run as all others has nothing unusual",
              [t["id"] for t in usual["terms"] if t["usual"] and t["usual"]["unusual"]], [])
     is_equal("compare: B is not in its own baseline", usual["baseline"]["runs"], 5)
+    with h5py.File(d + "/job_105.h5", "r+") as f:
+        for node in f["Steps/0/Nodes"].values():
+            node.attrs["Start TimeNS"] += numpy.int64(86400 * 10 ** 9)
+            for table in (node["Step"], *node["Tasks"].values()):
+                rows = table[()]
+                rows["TimeNS"] += numpy.uint64(86400 * 10 ** 9)
+                table[...] = rows
+    is_equal("compare: a run that began after B is left out", as_json("--baseline", d, a, b)["baseline"],
+             {"runs": 5, "left_out": 2, "later": 1, "is_judged": True})
+    page = compare("--baseline", d, a, b)[1]
+    is_true("compare: the page tells of it", "1 run of the baseline began after B and does not count.\n" in page and
+            "1 other run of the baseline: not like A" in page, page)
+    r = as_json("--baseline", d, a, b)
+    same = compare(a, like_a_but(a, d))[1]
+    is_true("compare: what rounds to nothing has no sign", " 0.0 %" in same and not re.search(r"[-+]0\.0 %", same), same)
     os.symlink(".", d + "/latest")
     shutil.copyfile(d + "/job_103.h5", d + "/a copy.h5")
     is_equal("compare: a run counts once, also by a link and a copy", as_json("--baseline", d, a, b)["baseline"], r["baseline"])
@@ -358,7 +386,7 @@ def baseline():
     is_true("compare: the page does not replace a run of the baseline", status == 1 and "it is what is read" in err and
             h5py.is_hdf5(d + "/job_103.h5"), err)
     few = as_json("-p", d, "--baseline", "101,102", "--baseline", "103", "100", "104")
-    is_equal("compare: three runs judge nothing", few["baseline"], {"runs": 3, "left_out": 0, "is_judged": False})
+    is_equal("compare: three runs judge nothing", few["baseline"], {"runs": 3, "left_out": 0, "later": 0, "is_judged": False})
     is_equal("compare: three runs: no term is called usual", {t["usual"]["unusual"] for t in few["terms"] if t["usual"]}, {None})
     is_true("compare: three runs: the page says so", "Two runs only" in
             compare("-p", d, "--baseline", "101,102,103", "100", "104")[1], "")

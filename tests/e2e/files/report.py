@@ -9,9 +9,11 @@ import shutil
 import sys
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
+sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
 import h5py
 import numpy
 from lib import *
+import cases
 
 GOLDEN = os.path.join(ROOT, "tests/data/golden")
 
@@ -176,6 +178,66 @@ def the_page():
     is_true("report: --facts has units", status == 0 and "job.read_mb" in facts and " MB" in facts, facts[:200])
 
 
+def several_nodes(**attrs):
+    """The page with --all of a described job of four nodes, its JSON, and its path."""
+    path = os.path.join(tmpdir("described"), "x.h5")
+    j = cases.job("some", 5)
+    j.attrs.update(attrs)
+    j.energy(0.3, 0.3)
+    j.write(path)
+    status, out, err = report("--all", path)
+    is_equal("several nodes: a page", [status, err], [0, ""])
+    return out, as_json(path), path
+
+
+def narrow_pages():
+    """No name is so long, and no number so large, that a line has more than 80 columns."""
+    out, _, path = several_nodes()
+    is_true("narrow: the limit of one of several nodes", re.search(
+        r"^  memory  .* GB of [0-9.]+ GB\n +on the fullest node$", out, re.M), out)
+    for n, byte in ((16, "n"), (104, "n"), (5000, "n"), (5000, "\x1b")):
+        for where in (("Job Name",), ("Job Name", "User", "Partition", "Final State", "End Reason")):
+            with h5py.File(path, "r+") as f:
+                for node in f["Steps/0/Nodes"].values():
+                    for a in where:
+                        node.attrs[a] = byte * n
+                for c in f["Steps/0/Nodes/n1/Commands"] if "Commands" in f["Steps/0/Nodes/n1"] else ():
+                    f["Steps/0/Nodes/n1/Commands"].move(c, byte * min(n, 200))
+            out = report("--all", path)[1]
+            is_equal("narrow: %d of %r as %s" % (n, byte, ", ".join(where)), [x for x in out.splitlines() if len(x) > 80], [])
+            is_equal("narrow: a name of that length is cut", '..."' in out.split("\n")[0], n > 40)
+
+
+def rates():
+    """What the page says of each second, and of energy, is what the rows add up to."""
+    out, r, path = several_nodes()
+    with h5py.File(path) as f:
+        steps = [n["Step"][()] for n in f["Steps/0/Nodes"].values()]
+    total = lambda c: sum(numpy.nansum(s[c]) for s in steps)
+    wall = r["facts"]["wall_s"]
+    switches, forced = total("VolSwitches") + total("InvolSwitches"), total("InvolSwitches")
+    said = re.search(r"^Switches +([0-9,]+)/s, ([0-9]+) % of them forced$", out, re.M)
+    is_true("rates: switches", said and abs(float(said.group(1).replace(",", "")) - switches / wall) <= 0.5 and
+            abs(float(said.group(2)) - 100 * forced / switches) <= 0.5, [said and said.group(0), switches / wall])
+    said = re.search(r"^  read .*, ([0-9.]+) calls/s, ", out, re.M)
+    rate = total("ReadCalls") / wall
+    is_true("rates: below 1 there are two digits", 0.1 < rate < 1 and said and
+            abs(float(said.group(1)) - rate) <= 0.005, [said and said.group(0), rate])
+    units = re.findall(r"[0-9] (J|kJ|kWh|MWh)", re.search(r"^Energy .*$", out, re.M).group(0))
+    is_equal("rates: the energy has one unit", [len(units), len(set(units))], [4, 1])
+    said = re.search(r"^Energy +([0-9.]+) kWh \(([0-9.]+) kWh to ([0-9.]+) kWh", out, re.M)
+    with h5py.File(path) as f:
+        energy = [sum(n["Energy"][c].sum() for n in f["Steps/0/Nodes"].values()) / 3.6e6
+                  for c in ("StepEnergy", "StepEnergyLow", "StepEnergyHigh")]
+    is_equal("rates: and is that of the rows", [float(x) for x in said.groups()], [round(e, 2) for e in energy])
+
+
+def reasons_are_words():
+    out = report("--all", GOLDEN + "/job_7.h5")[1] + report("--all", several_nodes()[2])[1]
+    said = re.findall(r"not judged: .*", out)
+    is_true("reasons: in words", len(said) >= 3 and not [s for s in said if "_" in s], said)
+
+
 def memory_between_rows():
     """Memory that was given back before the row ended is in no row: the page tells of the process's own peak."""
     d = tmpdir("between")
@@ -251,5 +313,6 @@ def no_rules():
 
 
 if __name__ == "__main__":
-    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, bad_input, the_page, memory_between_rows, odd_numbers,
+    run_tests((bins_are_rows, slurms_files, memory_of_rows, how_it_ended, bad_input, the_page, narrow_pages, rates,
+               reasons_are_words, memory_between_rows, odd_numbers,
                hostile_names, no_rules))

@@ -144,7 +144,8 @@ def journal():
     is_true("a journal: it waits for it", stacks.seen("jbd2_log_wait_commit") > 20, stacks.seen("jbd2_log_wait_commit"))
     of_journal = stacks.seconds("jbd2_log_wait_commit")
     is_true("a journal: it is a large part", of_journal > 0.3, of_journal)
-    # Between the end of a request and the run queue of a loaded machine there may be a while, which perf does not tell.
+    # BlockedDisk was up to 1.4 times what stacks say on a loaded machine. Nobody has found out why: the bound is what
+    # was seen.
     is_true("a journal: BlockedDisk has it", 0.95 * wanted["BlockedDisk"] <= got <= 1.4 * wanted["BlockedDisk"] + 0.2,
             "%.3f s, by stacks %.3f s, of them %.3f s for the journal" % (got, wanted["BlockedDisk"], of_journal))
 

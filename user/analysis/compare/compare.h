@@ -48,9 +48,9 @@ static inline bool compare_term__is_cause(enum compare_term term)
 /* One run. NaN: not known. */
 struct compare_run {
 	double wall_s, cores;
-	/* Of the whole job, until the tail begins: */
+	/* These are of the whole job, until the tail begins: */
 	double cpu_s, instructions, cycles;
-	/* Of the critical path: */
+	/* These are of the critical path: */
 	double path_cpu_s, path_wait_s, path_disk_s, tail_s, unknown_s;
 	double path_cause_s[COMPARE_CAUSES]; /* of TERM_QUOTA and those after it */
 };

@@ -19,7 +19,7 @@ static double max_gap(const double *sorted, size_t n)
 	return fmax(gap, 1 - before);
 }
 
-/* Of the empirical distribution, above and below each of its steps. */
+/* How far the empirical distribution is off, above and below each of its steps. */
 static double kolmogorov_distance(const double *sorted, size_t n)
 {
 	double d = 0;

@@ -77,7 +77,7 @@ static double max_ops(const struct matrix *ops)
 	return max;
 }
 
-/* Of the intervals: how many, in how many runs. */
+/* How many intervals a run of them has in the mean. */
 static double mean_run(unsigned intervals, unsigned runs)
 {
 	return runs ? (double)intervals / runs : 0;

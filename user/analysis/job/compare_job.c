@@ -34,7 +34,7 @@ static bool is_known(const struct model_job *const *jobs, unsigned n, enum quant
 	return true;
 }
 
-/* Its cores, or where they are not known its tasks. */
+/* The job's cores or, where these are not known, its tasks. */
 static double size_of(const struct model_job *j)
 {
 	double cores = 0;

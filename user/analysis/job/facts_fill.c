@@ -364,7 +364,7 @@ static const struct job_unit *units_of(const struct model_job *j, bool ranks, un
 	return first;
 }
 
-/* They lie together. */
+/* The tasks of a step lie together. */
 const struct job_unit *facts__main_tasks(const struct model_job *j, unsigned *n)
 {
 	unsigned ntasks, nranks;

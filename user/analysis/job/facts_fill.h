@@ -12,7 +12,7 @@ int facts__of(struct facts *f, const struct model_job *j, bool is_short);
 
 /* Parts of it; they need the sums that facts__of() makes first. 0 or -ENOMEM. */
 int facts_tasks__fill(struct facts *f, const struct model_job *j);
-/* Of tasks[n], facts_tasks__fill()'s: how many CPUs they need where they may run. */
+/* Fills in how many CPUs tasks[n], those of facts_tasks__fill(), need where they may run. */
 int facts_cpus__fill(struct facts *f, const struct job_unit *tasks, unsigned n);
 /* After the tasks: how well they work in parallel. */
 int facts_pop__fill(struct facts *f, const struct model_job *j);

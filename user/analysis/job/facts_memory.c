@@ -47,7 +47,8 @@ static size_t before_end(const double *v, size_t n)
 	return n;
 }
 
-/* Of the fullest node: the points are the means of its bins, from a fifth of the time on. */
+/* Looks for a leak on the fullest node: the points are the means of its bins, from a fifth of the
+ * time on. */
 static int fill_leak(struct facts *f, const struct model_job *j, const struct job_node *node,
 		     enum quantity own)
 {

@@ -2,6 +2,7 @@
 /* Facts of tasks, and how evenly they work. */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -149,6 +150,19 @@ static void fill_balance(struct facts *f, const struct model_job *j, const struc
 	*f->values[FACT_JOB_balance_saving] = maxima > 0 ? 1 - means / maxima : NAN;
 }
 
+/* A fact of PIKA's issues, or why it is not known. */
+static int put_pika(struct facts *f, enum fact fact, double v, unsigned bins, double dt_s)
+{
+	char why[80] = "the CPU time of tasks, or their CPUs, are not known";
+
+	*f->values[fact] = v;
+	if (!isnan(v))
+		return 0;
+	if (!bins)
+		snprintf(why, sizeof(why), "the job is shorter than a bin of %g s", dt_s);
+	return facts__miss(f, fact, why);
+}
+
 /* PIKA's issues of load: a unit is a task, whose load is 1 when it uses the cores that are its. */
 static int fill_pika(struct facts *f, const struct model_job *j, const struct job_unit *tasks,
 		     unsigned n)
@@ -159,6 +173,7 @@ static int fill_pika(struct facts *f, const struct model_job *j, const struct jo
 	double cores = facts__job(f, FACT_JOB_cores) / n;
 	struct imbalance imbalance;
 	struct idle idle;
+	int err;
 
 	if (!load)
 		return -ENOMEM;
@@ -168,11 +183,13 @@ static int fill_pika(struct facts *f, const struct model_job *j, const struct jo
 						     j->grid.dt_s / cores;
 	imbalance__of(&m, &imbalance);
 	idle__of(&m, IDLE_CPU_LOAD, j->grid.dt_s, NULL, &idle);
-	*f->values[FACT_JOB_imbalance_sd] = imbalance.mean_sd;
-	*f->values[FACT_JOB_idle_ratio] = idle.idle_ratio;
-	*f->values[FACT_JOB_unused_ratio] = idle.unused_ratio;
+	err = put_pika(f, FACT_JOB_imbalance_sd, imbalance.mean_sd, bins, j->grid.dt_s);
+	if (!err)
+		err = put_pika(f, FACT_JOB_idle_ratio, idle.idle_ratio, bins, j->grid.dt_s);
+	if (!err)
+		err = put_pika(f, FACT_JOB_unused_ratio, idle.unused_ratio, bins, j->grid.dt_s);
 	free(load);
-	return 0;
+	return err;
 }
 
 int facts_tasks__fill(struct facts *f, const struct model_job *j)

@@ -27,7 +27,8 @@ extern const struct io_kind_info io_kinds[IO_KINDS];
 #define IO_CUTOFFS 3
 extern const double io_cutoffs[IO_CUTOFFS]; /* bytes per interval and server */
 
-/* Of intervals of one length. missing: intervals of servers of which nothing is known. */
+/* What servers did in intervals of one length. missing: intervals of servers of which nothing is
+ * known. */
 struct io_job {
 	double dt_s;
 	unsigned intervals, missing[IO_DIRECTIONS];

@@ -146,7 +146,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Of a vector that it sorts. */
+/* The median of a vector, which it sorts. */
 static double median_of(double *v, unsigned n)
 {
 	qsort(v, n, sizeof(*v), by_value);

@@ -16,8 +16,8 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "cmd/jobprof/select_args.h"
+#include "model/meant.h"
 #include "pool/pool.h"
-#include "hdf5/hdf5.h"
 
 /* A file of the directory, and what its reader said of it. */
 struct candidate {
@@ -48,31 +48,6 @@ static int by_name(const void *a, const void *b)
 	return strverscmp(((const struct candidate *)a)->name, ((const struct candidate *)b)->name);
 }
 
-static bool first_node(const struct reader *r, struct reader_node **n)
-{
-	for (unsigned s = 0; s < r->nsteps && !*n; s++)
-		if (r->steps[s].nodes.n)
-			(void)reader__node(r, s, 0, NULL, n);
-	return *n;
-}
-
-/* What a job file says of itself, and its first node of the array or heterogeneous job. */
-static uint32_t job_if_meant(const struct jobspec *spec, const char *path)
-{
-	struct reader_node *n = NULL;
-	struct reader *r;
-	uint32_t job = 0;
-	bool is;
-
-	if (reader__open(&r, path))
-		return 0;
-	is = r->merged && first_node(r, &n) && !parse_u32(r->job, &job);
-	is = is && ((spec->kind == JOBSPEC_JOB && job == spec->job) || select__part(n, spec));
-	reader_node__free(n);
-	reader__free(r);
-	return is ? job : 0;
-}
-
 static char *path_in(const char *dir, const char *name)
 {
 	char *path;
@@ -87,7 +62,7 @@ static int ask_candidates(void *arg)
 	for (; s->at < s->n; s->at++) {
 		_cleanup_free_ char *path = path_in(s->dir, s->v[s->at].name);
 
-		s->v[s->at].job = path ? job_if_meant(s->spec, path) : 0;
+		s->v[s->at].job = path ? meant__job(path, s->spec) : 0;
 	}
 	return 0;
 }
@@ -210,16 +185,8 @@ struct question {
 static int is_of_array(void *arg)
 {
 	const struct question *q = arg;
-	struct reader_node *n = NULL;
-	struct reader *r;
-	bool is;
 
-	if (reader__open(&r, q->path))
-		return false;
-	is = first_node(r, &n) && select__part(n, q->spec);
-	reader_node__free(n);
-	reader__free(r);
-	return is;
+	return meant__part(q->path, q->spec);
 }
 
 /* Whether the file of that name is there, and is not of an array. */

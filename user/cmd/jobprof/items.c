@@ -63,8 +63,8 @@ static int write_items(struct work *w, const struct model_file *f, int fd, bool 
 	struct items *it = NULL;
 	int err = items__open(&it, f, &q);
 
-	if (err == -ENOENT && missing)
-		;
+	if ((err == -ENOENT || err == -ENODATA) && (missing || w->errors.damaged))
+		; /* has been said, or may be there */
 	else if (err == -ENOENT || err == -ENODATA)
 		log_error("%s: no such %s: %s; \"jobprof list -i FILE\" shows what is there",
 			  w->file.path, err == -ENOENT ? "series" : "column",

@@ -34,7 +34,7 @@ static const struct verb verbs[] = {
 	{"live", verb_live, &cmd_live, "the last rows of steps that run on this node"},
 	{"mark", verb_mark, &cmd_mark, "a named instant into the profile of this step"},
 	{"merge", verb_merge, &cmd_merge, "the node-step files of a job into one job file"},
-	{"plot", verb_plot, &cmd_plot, "a column over time, in the terminal or as SVG"},
+	{"plot", verb_plot, &cmd_plot, "a column over time, in the terminal, as SVG or HTML"},
 	{"reduce", verb_reduce, &cmd_reduce,
 	 "a series of all nodes as moments, histograms and a sample"},
 	{"report", verb_report, &cmd_report,

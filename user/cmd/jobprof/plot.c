@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof plot: one column of one series over time, of one file or of several over each other. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,31 @@ struct work {
 
 /* ---- in a limited child */
 
+static bool is_known(const struct curve *c)
+{
+	for (unsigned k = 0; k < c->n; k++)
+		if (!isnan(c->middle[k]))
+			return true;
+	return false;
+}
+
+/* named: a step or node that is not there, or what is damaged, has been named. */
+static void say_why(const struct work *w, const char *path, int err, bool named)
+{
+	if (named && (err == -ENOENT || err == -ENODATA))
+		return;
+	if (err == -ENOENT)
+		log_error("%s: no such series: %s; \"jobprof list -i FILE\" shows what is there",
+			  path, w->o->words.series);
+	else if (err == -ENODATA)
+		log_error(
+			"%s: no column %s, or no row whose time is known; \"jobprof list -i FILE\" "
+			"shows what is there",
+			path, w->o->words.column);
+	else
+		log_error("%s: %s", path, model_file__strerror(err));
+}
+
 static int read_curve(struct work *w, unsigned i, unsigned intervals)
 {
 	struct read_errors errors = {.path = w->files[i].path, .series = w->series, .hold = true};
@@ -90,25 +116,26 @@ static int read_curve(struct work *w, unsigned i, unsigned intervals)
 				       .problem = read_errors__add,
 				       .ctx = &errors};
 	struct model_file f;
-	int opened = model_file__open(&f, w->files[i].path), err = opened;
+	int err = model_file__open(&f, w->files[i].path);
 	bool missing = false;
+
+	if (err) {
+		log_error("%s: %s", w->files[i].path, model_file__strerror(err));
+		return 1;
+	}
 
 	sel.steps = w->files[i].steps;
 	sel.nsteps = w->files[i].nsteps;
-	if (!err)
-		missing = select_args__missing(&f, &sel, w->files[i].path);
-	if (!err)
-		err = curve__read(&w->curves[i], &f, &q, intervals);
-	if (err == -ENOENT && !opened)
-		log_error("%s: no such series: %s; \"jobprof list -i FILE\" shows what is there",
-			  w->files[i].path, w->o->words.series);
-	else if (err == -ENODATA)
-		log_error(
-			"%s: no column %s, or no row whose time is known; \"jobprof list -i FILE\" "
-			"shows what is there",
-			w->files[i].path, w->o->words.column);
-	else if (err)
-		log_error("%s: %s", w->files[i].path, model_file__strerror(err));
+	missing = select_args__missing(&f, &sel, w->files[i].path);
+	err = curve__read(&w->curves[i], &f, &q, intervals);
+	if (err) {
+		say_why(w, errors.path, err, missing || errors.damaged);
+	} else if (!is_known(&w->curves[i])) {
+		log_error("%s: %s of %s is not known in any row", w->files[i].path,
+			  w->o->words.column, w->o->words.series);
+		curve__free(&w->curves[i]);
+		err = -ENODATA;
+	}
 	read_errors__end(&errors, err == -ENOENT || err == -ENODATA);
 	model_file__close(&f);
 	return err || missing || errors.damaged ? 1 : 0;

@@ -15,7 +15,7 @@ bool extract__is_marks(const struct extraction *x, const char *column)
 	       !strcmp(column, "Mark");
 }
 
-/* They are numbered from 1. */
+/* Marks are numbered from 1. */
 int extract__load_marks(struct extraction *x, const struct reader_node *n)
 {
 	struct reader_attr a;

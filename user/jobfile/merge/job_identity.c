@@ -47,7 +47,7 @@ static int64_t number_of(const struct node_info *f, enum job_attr attr)
 	return f->attrs[attr].known ? f->attrs[attr].i : -1;
 }
 
-/* Its number, or for a step of a CgroupPattern one that stands for its name. */
+/* The step's number, or for a step of a CgroupPattern one that stands for its name. */
 static uint64_t step_of(const char *name)
 {
 	uint32_t id;

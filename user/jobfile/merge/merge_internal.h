@@ -185,7 +185,7 @@ int merge_tree__create(struct merge_tree **out, int fd, uint64_t chunks);
  * -EBADMSG: the library cannot copy it. */
 int merge_tree__copy(struct merge_tree *t, hid_t from, const char *path, const struct merge_item *i,
 		     const struct merge_result *r);
-/* Of the root or, with a step's group name, of that step. */
+/* Writes an attribute of the root or, with a step's group name, of that step. */
 int merge_tree__number(struct merge_tree *t, const char *step, const char *name, int64_t v,
 		       bool wide);
 int merge_tree__text(struct merge_tree *t, const char *step, const char *name, const char *text);

@@ -29,7 +29,7 @@ struct merge_scan {
 	bool copies;
 	struct pool *pool;
 	struct merge_result result;
-	/* Of a worker: */
+	/* A worker has these: */
 	struct nodescanner *scanner;
 	hid_t file; /* the job file */
 	uint64_t file_size;

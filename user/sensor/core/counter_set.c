@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/room.h"
 #include "base/str.h"
 #include "sensor/core/file.h"
 #include "sensor/core/text.h"
@@ -63,22 +64,6 @@ void counter_set__table_name(char out[COUNTER_SET_TABLE], const char *name)
 		out[0] = '_';
 }
 
-/* Makes room for one more element of size bytes in *list. */
-static int make_room(void *list, unsigned n, unsigned *room, size_t size)
-{
-	unsigned more = *room ? *room * 2 : 16;
-	void *p;
-
-	if (n < *room)
-		return 0;
-	p = realloc(*(void **)list, more * size);
-	if (!p)
-		return -ENOMEM;
-	*(void **)list = p;
-	*room = more;
-	return 0;
-}
-
 static bool name_taken(const struct counter_set *c, const char *table)
 {
 	for (unsigned i = 0; i < c->ndevices; i++)
@@ -105,7 +90,7 @@ int counter_set__add_device(struct counter_set *c, const char *name, const char 
 		memcpy(d.table, again, sizeof(again));
 	}
 	snprintf(d.about, sizeof(d.about), "%s", about ? about : "");
-	if (make_room(&c->device, c->ndevices, &c->device_room, sizeof(d)))
+	if (room__make(&c->device, &c->device_room, c->ndevices + 1u, sizeof(d)))
 		return -ENOMEM;
 	c->device[c->ndevices++] = d;
 	return 0;
@@ -130,7 +115,7 @@ int counter_set__add_channel(struct counter_set *c, const char *column, const ch
 	memcpy(ch.about, d->about, sizeof(ch.about));
 	ch.part = c->part;
 	ch.quantity = QUANTITY_COUNT;
-	if (make_room(&c->channel, c->nchannels, &c->channel_room, sizeof(ch)))
+	if (room__make(&c->channel, &c->channel_room, c->nchannels + 1u, sizeof(ch)))
 		return -ENOMEM;
 	c->channel[c->nchannels] = ch;
 	*out = c->nchannels++;
@@ -143,7 +128,7 @@ int counter_set__add_counter(struct counter_set *c, const struct counter *counte
 	struct sensor_channel *ch = &c->channel[counter->channel];
 	struct counter t = *counter;
 
-	if (make_room(&c->counter, c->ncounters, &c->counter_room, sizeof(t)))
+	if (room__make(&c->counter, &c->counter_room, c->ncounters + 1u, sizeof(t)))
 		return -ENOMEM;
 	if (t.path) {
 		t.path = strdup(t.path);

@@ -48,7 +48,7 @@ struct counter_set {
 	struct sensor_channel *channel;
 	struct counter *counter;
 	unsigned ndevices, nchannels, ncounters;
-	unsigned device_room, channel_room, counter_room;
+	size_t device_room, channel_room, counter_room;
 	unsigned left_out; /* devices */
 };
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/room.h"
 #include "base/str.h"
 #include "sensor/core/text.h"
 
@@ -57,32 +58,16 @@ struct sensor_channel sensor__channel(const char *name)
 	return c;
 }
 
-static int make_room(struct sensor_files *f)
-{
-	unsigned room = f->room ? f->room * 2 : 16;
-	void *p;
-
-	if (f->n < f->room)
-		return 0;
-	if (room > SENSOR_FILES_MAX)
-		return -E2BIG;
-	p = realloc(f->channel, room * sizeof(*f->channel));
-	if (!p)
-		return -ENOMEM;
-	f->channel = p;
-	p = realloc(f->file, room * sizeof(*f->file));
-	if (!p)
-		return -ENOMEM;
-	f->file = p;
-	f->room = room;
-	return 0;
-}
-
 int sensor_files__add(struct sensor_files *f, const struct sensor_channel *c, const char *path,
 		      double unit)
 {
-	int err = make_room(f);
+	size_t room = f->room;
+	int err = f->n == SENSOR_FILES_MAX ? -E2BIG : 0;
 
+	if (!err)
+		err = room__make(&f->channel, &room, f->n + 1u, sizeof(*f->channel));
+	if (!err)
+		err = room__make(&f->file, &f->room, f->n + 1u, sizeof(*f->file));
 	if (err)
 		return err;
 	f->channel[f->n] = *c;

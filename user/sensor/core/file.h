@@ -36,7 +36,8 @@ struct sensor_file {
 struct sensor_files {
 	struct sensor_channel *channel;
 	struct sensor_file *file;
-	unsigned n, room;
+	unsigned n;
+	size_t room;
 };
 
 #define SENSOR_FILES_MAX 4096

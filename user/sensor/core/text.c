@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/room.h"
+
 #define ROOM_MIN 8192
 
 void sensor_text__close(struct sensor_text *t)
@@ -32,19 +34,11 @@ static int open_file(struct sensor_text *t)
 
 static int make_room(struct sensor_text *t)
 {
-	size_t room = t->room ? t->room * 2 : ROOM_MIN;
-	char *buf;
-
 	if (t->len + 1 < t->room)
 		return 0;
-	if (room > TEXT_MAX)
+	if (t->room == TEXT_MAX)
 		return -EFBIG;
-	buf = realloc(t->buf, room);
-	if (!buf)
-		return -ENOMEM;
-	t->buf = buf;
-	t->room = room;
-	return 0;
+	return room__make(&t->buf, &t->room, t->room ? t->room * 2 : ROOM_MIN, 1);
 }
 
 int sensor_text__read(struct sensor_text *t)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/room.h"
 #include "sensor/core/file.h"
 #include "sensor/gpu/gpu_internal.h"
 
@@ -53,15 +54,8 @@ int gpu_uses__add(struct gpu_uses *u, const struct gpu_use *use)
 {
 	if (u->n == GPU_USE_MAX)
 		return -E2BIG;
-	if (u->n == u->room) {
-		unsigned room = u->room ? u->room * 2 : 64;
-		void *p = realloc(u->use, room * sizeof(*u->use));
-
-		if (!p)
-			return -ENOMEM;
-		u->use = p;
-		u->room = room;
-	}
+	if (room__make(&u->use, &u->room, u->n + 1u, sizeof(*u->use)))
+		return -ENOMEM;
 	u->use[u->n++] = *use;
 	return 0;
 }

@@ -37,7 +37,8 @@ int gpu__errno(const struct gpu_error *table, size_t n, int code);
 /* A list that grows. */
 struct gpu_uses {
 	struct gpu_use *use; /* [n] */
-	unsigned n, room;
+	unsigned n;
+	size_t room;
 };
 
 /* Appends a use. 0; -E2BIG: there are GPU_USE_MAX; -ENOMEM. */

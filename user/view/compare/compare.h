@@ -15,13 +15,14 @@ struct compare_page {
 	const struct compare_spread *spread; /* [N_TERMS]; NULL: there is no baseline */
 	unsigned earlier;		     /* runs of the baseline */
 	unsigned left_out;		     /* those that are of another kind */
+	unsigned later;			     /* those that began after B, which do not count */
 	const char (*why)[160];	  /* [N_TERMS]: why a term is part of another; "": not known */
 	const char *const *notes; /* what a reader should know; ends with NULL */
 };
 
 /* The page, 80 columns wide. */
 void compare__print(const struct compare_page *p, FILE *out);
-/* Its first sentence. Names of nodes are as in the file. */
+/* The first sentence of the page. Names of nodes are as in the file. */
 #define COMPARE_SENTENCE 1024
 void compare__sentence(const struct compare_page *p, char text[static COMPARE_SENTENCE]);
 /* docs/compare-json.md has the schema. NULL: no memory. */

@@ -92,7 +92,8 @@ static json_t *baseline_json(const struct compare_page *p)
 	json_t *o = json_object();
 
 	json__set(o, "runs", json_integer(p->earlier));
-	json__set(o, "left_out", json_integer(p->left_out));
+	json__set(o, "left_out", json_integer(p->left_out + p->later));
+	json__set(o, "later", json_integer(p->later));
 	json__set(o, "is_judged", json_boolean(p->earlier >= COMPARE_RUNS_LEAST));
 	return o;
 }

@@ -53,6 +53,13 @@ static void print_run(const char *letter, const struct compared_job *r, FILE *ou
 
 /* ---- the sentence */
 
+/* "+1.4", "-0.2"; what rounds to nothing has no sign. */
+static const char *put_percent(double v, report_number buf)
+{
+	snprintf(buf, REPORT_NUMBER, fabs(v) < 0.05 ? "0.0" : "%+.1f", v);
+	return buf;
+}
+
 struct sentence {
 	char *text; /* SENTENCE bytes */
 	size_t len;
@@ -85,7 +92,7 @@ static int by_size(const void *a, const void *b)
 	return (fabs(x) < fabs(y)) - (fabs(x) > fabs(y));
 }
 
-/* Of waiting that grew, where there are several nodes. */
+/* Says on which of several nodes there was more waiting. */
 static void say_where(const struct compare_page *p, enum compare_term term, struct sentence *s)
 {
 	const char *node = term == TERM_WAIT ? p->b->wait_node : p->b->disk_node;
@@ -96,7 +103,7 @@ static void say_where(const struct compare_page *p, enum compare_term term, stru
 		say(s, ", mostly on %.64s", node);
 }
 
-/* Of a slower clock or IPC. */
+/* Says which node has a slower clock or IPC. */
 static void say_slow(const struct compare_page *p, enum compare_term term, struct sentence *s)
 {
 	const struct compare_slow *slow = term == TERM_CLOCK ? &p->b->clock : &p->b->ipc;
@@ -152,11 +159,13 @@ static void say_work(const struct compare_page *p, struct sentence *s)
 {
 	const struct compare_change *work = &p->c->change[TERM_WORK];
 	double ratio = work->after / work->before - 1;
+	report_number percent;
 
 	if (!(fabs(ratio) < COMPARE_SAME))
 		return;
-	say(s, " The %s is the same (%+.1f %%%s).", compare_words__of(p->c, TERM_WORK).name,
-	    100 * ratio, p->c->change[TERM_IPC].is_in == TERM_WORK ? "" : " instructions");
+	say(s, " The %s is the same (%s %%%s).", compare_words__of(p->c, TERM_WORK).name,
+	    put_percent(100 * ratio, percent),
+	    p->c->change[TERM_IPC].is_in == TERM_WORK ? "" : " instructions");
 }
 
 void compare__sentence(const struct compare_page *p, char text[static COMPARE_SENTENCE])
@@ -167,7 +176,7 @@ void compare__sentence(const struct compare_page *p, char text[static COMPARE_SE
 	bool work = false;
 
 	if (fabs(of_a) < COMPARE_SAME)
-		say(&s, "B took as long as A (%+.1f %%)", 100 * of_a);
+		say(&s, "B took as long as A (%s %%)", put_percent(100 * of_a, share));
 	else if (of_a >= 1)
 		say(&s,
 		    of_a < 999 ? "B took %.3g times as long as A (+%s)"
@@ -284,11 +293,13 @@ static void print_term(const struct compare_page *p, enum compare_term term,
 	const struct compare_change *c = &p->c->change[term];
 	bool counters = p->c->change[TERM_IPC].is_in != TERM_WORK;
 	char change[64], quantity[96];
+	report_number percent;
 
 	put_signed(fabs(c->s) < NOTHING * p->a->run.wall_s ? 0 : c->s, change, sizeof(change));
+	put_percent(100 * c->s / p->a->run.wall_s, percent);
 	print_quantity(c, term, counters, quantity, sizeof(quantity));
-	fprintf(out, "  %-16s %9s %+7.1f %% %s ", compare_words__of(p->c, term).name, change,
-		100 * c->s / p->a->run.wall_s, p->spread && p->spread[term].is_unusual ? "!" : " ");
+	fprintf(out, "  %-16s %9s %7s %% %s ", compare_words__of(p->c, term).name, change, percent,
+		p->spread && p->spread[term].is_unusual ? "!" : " ");
 	print_bar(w, at, at + c->s, out);
 	fprintf(out, "  %.*s\n", REPORT_WIDTH - 43 - CELLS, quantity);
 }
@@ -326,13 +337,14 @@ static void print_unusual(const struct compare_page *p, FILE *out)
 	fprintf(out, "\nAgainst %u earlier runs%34s\n", p->earlier, "usual            B");
 	for (int i = 0; i < N_TERMS; i++) {
 		const struct compare_spread *s = &p->spread[i];
+		report_number median, ln;
 
 		if (!s->is_unusual)
 			continue;
 		n++;
-		fprintf(out, "! %-24s %+9.1f %% +- %4.1f %% %+9.1f %%\n",
-			compare_words__of(p->c, i).name, 100 * s->median, 100 * s->mad,
-			100 * p->c->change[i].ln);
+		fprintf(out, "! %-24s %9s %% +- %4.1f %% %9s %%\n", compare_words__of(p->c, i).name,
+			put_percent(100 * s->median, median), 100 * s->mad,
+			put_percent(100 * p->c->change[i].ln, ln));
 	}
 	fprintf(out, "  %s\n", n ? "all other terms are as usual" : "all terms are as usual");
 }
@@ -390,12 +402,16 @@ static void print_notes(const struct compare_page *p, FILE *out)
 		print_merged(p, i, out);
 	for (const char *const *n = p->notes; *n; n++)
 		report_text__paragraph(out, *n, 0, 2);
-	if (!p->left_out)
-		return;
-	snprintf(text, sizeof(text),
-		 "%u other run%s of the baseline: not like A in program, nodes, tasks or columns.",
-		 p->left_out, report_text__s(p->left_out));
-	report_text__paragraph(out, text, 0, 2);
+	if (p->left_out) {
+		snprintf(text, sizeof(text),
+			 "%u other run%s of the baseline: not like A in program, nodes, tasks or "
+			 "columns.",
+			 p->left_out, report_text__s(p->left_out));
+		report_text__paragraph(out, text, 0, 2);
+	}
+	if (p->later)
+		fprintf(out, "%u run%s of the baseline began after B and %s not count.\n", p->later,
+			report_text__s(p->later), p->later == 1 ? "does" : "do");
 }
 
 void compare__print(const struct compare_page *p, FILE *out)

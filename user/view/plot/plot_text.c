@@ -55,7 +55,7 @@ static unsigned row_of(const struct canvas *c, double v)
 	return y <= 0 ? 0 : y >= n - 1 ? n - 1 : (unsigned)lrint(y);
 }
 
-/* Of a curve's steps in a column of dots. */
+/* What a curve's steps in a column of dots come to. */
 struct extent {
 	double low, high, least, most; /* all values; those of the middle */
 	double last;		       /* the middle at the end */

@@ -39,7 +39,7 @@ const char *report_budget__name(const struct report_budget *b, enum budget i)
 	return names[i];
 }
 
-/* Of what is known. */
+/* A part as a share of all; NaN where the time of its kind is not known. */
 static double share_of(double part, double time, double all)
 {
 	return isnan(time) ? NAN : part / all;

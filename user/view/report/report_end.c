@@ -14,14 +14,14 @@ static void print_calls(const struct facts *f, const char *name, enum fact mb, e
 {
 	double wall = facts__job(f, FACT_JOB_wall_s), v = facts__job(f, mb),
 	       n = facts__job(f, calls);
-	report_number all, rate, count, each;
+	report_number all, rate, often, each;
 
 	if (!(v > 0) || !(wall > 0))
 		return;
 	fprintf(out, "  %-10s %s, %s", name, report_text__mb(v, all),
 		report_text__rate(v / wall, rate));
 	if (n > 0)
-		fprintf(out, ", %s calls/s, %s each", report_text__count(n / wall, count),
+		fprintf(out, ", %s, %s each", report_text__often(n, wall, "call", often),
 			report_text__mb(v / n, each));
 	putc('\n', out);
 }
@@ -32,16 +32,11 @@ static void print_disk(const struct report *r, FILE *out)
 	double ops = facts__job(f, FACT_JOB_blk_ops), wall = facts__job(f, FACT_JOB_wall_s);
 	double time_s = facts__job(f, FACT_JOB_blk_time_s), p99 = facts__job(f, FACT_JOB_blk_p99_s);
 	double busy = facts__max(r->job, Q_DISK_BUSY);
-	report_number count, text, share;
+	report_number often, text, share;
 
 	if (!(ops > 0) || !(wall > 0))
 		return;
-	if (ops / wall < 1)
-		fprintf(out, "  %-10s %s request%s in all", "disk", report_text__count(ops, count),
-			report_text__s(ops));
-	else
-		fprintf(out, "  %-10s %s requests/s", "disk",
-			report_text__count(ops / wall, count));
+	fprintf(out, "  %-10s %s", "disk", report_text__often(ops, wall, "request", often));
 	if (!isnan(p99))
 		fprintf(out, ", 99 %% of them below %s", report_text__time(p99, text));
 	fprintf(out, "\n%13s%.2f in flight", "", time_s / wall);
@@ -64,17 +59,31 @@ static void print_io(const struct report *r, FILE *out)
 	print_disk(r, out);
 }
 
+static void print_switches(const struct facts *f, FILE *out)
+{
+	double forced = facts__job(f, FACT_JOB_invol_switches);
+	double n = facts__job(f, FACT_JOB_vol_switches) + forced;
+	double wall = facts__job(f, FACT_JOB_wall_s);
+	report_number often, share;
+
+	if (n > 0 && wall > 0)
+		fprintf(out, "\nSwitches     %s, %s of them forced\n",
+			report_text__often(n, wall, "", often),
+			report_text__share(forced / n, share));
+}
+
 static void print_energy(const struct facts *f, FILE *out)
 {
+	double j = facts__job(f, FACT_JOB_energy_j), least = facts__job(f, FACT_JOB_energy_low_j);
+	double like = isnan(least) ? j : least;
 	report_number all, low, high, idle;
 
-	if (isnan(facts__job(f, FACT_JOB_energy_j)))
+	if (isnan(j))
 		return;
 	fprintf(out, "\nEnergy       %s (%s to %s), %s of it idle cores\n",
-		report_text__energy(facts__job(f, FACT_JOB_energy_j), all),
-		report_text__energy(facts__job(f, FACT_JOB_energy_low_j), low),
-		report_text__energy(facts__job(f, FACT_JOB_energy_high_j), high),
-		report_text__energy(facts__job(f, FACT_JOB_energy_static_j), idle));
+		report_text__energy(j, like, all), report_text__energy(least, like, low),
+		report_text__energy(facts__job(f, FACT_JOB_energy_high_j), like, high),
+		report_text__energy(facts__job(f, FACT_JOB_energy_static_j), like, idle));
 }
 
 /* Facts that a reader misses when they are not there, and what they are called. */
@@ -148,6 +157,7 @@ void report_end__print(const struct report *r, FILE *out)
 	print_energy(f, out);
 	if (r->is_run)
 		return;
+	print_switches(f, out);
 	print_missing(r, out);
 	print_troubles(r, out);
 	putc('\n', out);

@@ -9,29 +9,29 @@
 #define FAR_ABOVE 1.1
 #define MAPPED_MB 32
 
+#define BAR	  28
+#define DETAIL_AT (2 + 8 + 1 + 6 + 2 + BAR + 2) /* the column that follows a bar */
+
 static void print_bar(FILE *out, const char *name, double share, const char *detail)
 {
 	report_number text;
 
 	fprintf(out, "  %-8s %6s  ", name, report_text__share(share, text));
-	report_text__bar(out, share, 28, '#', '-');
+	report_text__bar(out, share, BAR, '#', '-');
 	fprintf(out, "  %s\n", detail);
 }
 
 /* The largest process of the job where that is known to be more: memory between two rows is in no
- * row. */
-static const char *largest_process(const struct report *r, double peak, char *buf, size_t size)
+ * row. NULL: it is not more. */
+static const char *largest_process(const struct report *r, double peak, report_number text)
 {
 	double most = 0;
-	report_number text;
 
 	for (unsigned i = 0; i < r->job->ncommands; i++)
 		if (r->job->commands[i].peak_mb > most)
 			most = r->job->commands[i].peak_mb;
-	buf[0] = 0;
-	if (most > FAR_ABOVE * peak && most > peak + MAPPED_MB)
-		snprintf(buf, size, "; largest process %s", report_text__mb(most, text));
-	return buf;
+	return most > FAR_ABOVE * peak && most > peak + MAPPED_MB ? report_text__mb(most, text)
+								  : NULL;
 }
 
 static void print_memory(const struct report *r, FILE *out)
@@ -39,22 +39,27 @@ static void print_memory(const struct report *r, FILE *out)
 	const struct facts *f = r->facts;
 	bool one = r->job->nnodes == 1;
 	double peak = facts__job(f, FACT_JOB_own_peak_mb), limit = facts__job(f, FACT_JOB_limit_mb);
-	char detail[160], largest[48];
-	report_number used, of;
+	char detail[160];
+	report_number used, of, text;
+	const char *largest;
 
 	if (isnan(peak))
 		return;
-	largest_process(r, peak, largest, sizeof(largest));
+	largest = largest_process(r, peak, text);
 	if (isnan(limit)) {
-		fprintf(out, "  memory   %s %s%s%s\n", report_text__mb(peak, used),
+		fprintf(out, "  memory   %s %s%s; %s%s\n", report_text__mb(peak, used),
 			one ? "at the ends of rows" : "on the fullest node",
 			r->job->is_slurms ? "" : ", without files",
-			largest[0] ? largest : "; no limit known");
+			largest ? "largest process " : "no limit known", largest ? largest : "");
 		return;
 	}
-	snprintf(detail, sizeof(detail), "%s of %s%s%s", report_text__mb(peak, used),
-		 report_text__mb(limit, of), one ? "" : ", fullest node", largest);
+	snprintf(detail, sizeof(detail), "%s of %s", report_text__mb(peak, used),
+		 report_text__mb(limit, of));
 	print_bar(out, "memory", peak / limit, detail);
+	if (!one)
+		fprintf(out, "%*son the fullest node\n", DETAIL_AT, "");
+	if (largest)
+		fprintf(out, "%*slargest process %s\n", DETAIL_AT, "", largest);
 }
 
 double report_given__gpu_use(const struct facts *f)

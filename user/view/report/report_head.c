@@ -38,50 +38,63 @@ static const char *end_of(const struct report *r, char *buf, size_t size)
 	return reason;
 }
 
-static void print_words(const struct report *r, FILE *out)
+/* Three words of this length fit on a line. */
+#define WORD 24u
+
+/* "  alice, batch, COMPLETED". */
+static void put_words(const struct report *r, char *line, size_t size)
 {
 	char end[128];
+	report_line word;
 	const char *const words[] = {text(r, "User"), text(r, "Partition"),
 				     r->facts->state ? r->facts->state
 						     : end_of(r, end, sizeof(end))};
-	const char *before = "  ";
+	size_t len = 0;
 
+	*line = 0;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
-		if (words[i]) {
-			fputs(before, out);
-			print__escaped(out, words[i]);
-			before = ", ";
-		}
-	putc('\n', out);
+		if (words[i])
+			len += (size_t)snprintf(line + len, size - len, "%s%s", len ? ", " : "  ",
+						report_text__cut(words[i], WORD, word));
 }
+
+/* "job 42 step 0". */
+static void put_steps(const struct model_job *j, char *line, size_t size)
+{
+	report_line id, step;
+	int len = snprintf(line, size, "%s%s", *j->id ? "job " : "a job",
+			   report_text__cut(j->id, WORD, id));
+
+	if (j->nsteps == 1)
+		snprintf(line + len, size - (size_t)len, " step %s",
+			 report_text__cut(stepname__human(j->steps[0].name), WORD, step));
+	else
+		snprintf(line + len, size - (size_t)len, ", %u steps", j->nsteps);
+}
+
+#define NAME_LEAST 16 /* columns of a name, for which the words go to the next line */
 
 static void print_job(const struct report *r, FILE *out)
 {
 	const struct model_job *j = r->job;
 	const char *name = text(r, "Job Name") ? text(r, "Job Name") : r->facts->program;
+	report_line steps, words, cut;
+	size_t room;
+	bool fits;
 
-	/* Of what is too short to be seen as a task's program, and of mpirun. */
+	/* What is too short to be seen as a task's program, and mpirun, have a name there. */
 	if (!name && j->ncommands)
 		name = j->commands[0].name;
 
-	if (*j->id) {
-		fputs("job ", out);
-		print__escaped(out, j->id);
-	} else {
-		fputs("a job", out);
-	}
-	if (j->nsteps == 1) {
-		fputs(" step ", out);
-		print__escaped(out, stepname__human(j->steps[0].name));
-	} else {
-		fprintf(out, ", %u steps", j->nsteps);
-	}
-	if (name) {
-		fputs(" \"", out);
-		print__escaped(out, name);
-		putc('"', out);
-	}
-	print_words(r, out);
+	put_steps(j, steps, sizeof(steps));
+	put_words(r, words, sizeof(words));
+	room = REPORT_WIDTH - strlen(steps);
+	fits = room >= strlen(words) + (name ? NAME_LEAST + 3 : 0);
+	room -= fits ? strlen(words) : 0;
+	fputs(steps, out);
+	if (name)
+		fprintf(out, " \"%s\"", report_text__cut(name, (unsigned)room - 3, cut));
+	fprintf(out, "%s%s\n", fits ? "" : "\n", words);
 }
 
 static void print_nodes(const struct report *r, FILE *out)

@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "view/report/report_page.h"
+#include "view/report/report_reason.h"
 #include "view/report/report_pika.h"
 #include "view/report/report_text.h"
 
@@ -119,7 +120,8 @@ void report_io__print(const struct report *r, FILE *out)
 			fprintf(out, "  %u %s%s\n", kind->servers, servers[k],
 				report_text__s(kind->servers));
 		else
-			fprintf(out, "  %ss not judged: %s\n", servers[k], kind->verdict.reason);
+			fprintf(out, "  %ss not judged: %s\n", servers[k],
+				report_reason__words(&kind->verdict));
 		for (unsigned i = 0; kind->verdict.status == ANALYSIS_OK && i < r->io->n; i++)
 			for (int d = 0; d < IO_DIRECTIONS; d++)
 				print_direction(&kind->of[i], d, out);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* PIKA's footprint, tags and issues as JSON and on the page. */
 #include "view/report/report_pika.h"
+#include "view/report/report_reason.h"
 
 #include <math.h>
 
@@ -291,7 +292,7 @@ void report_pika__print(const struct report *r, FILE *out)
 		return;
 	fputs("\nPIKA\n", out);
 	if (p->verdict.status != ANALYSIS_OK) {
-		fprintf(out, "  not judged: %s\n", p->verdict.reason);
+		fprintf(out, "  not judged: %s\n", report_reason__words(&p->verdict));
 		return;
 	}
 	print_tags(p, out);

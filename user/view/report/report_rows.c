@@ -50,7 +50,7 @@ static double known(double v, double otherwise)
 	return isnan(v) ? otherwise : v;
 }
 
-/* Of a task: its part of the node's cores. */
+/* A task has its part of the node's cores. */
 static double cores_of(const struct rows *r, const struct job_unit *u)
 {
 	double all = facts__job(r->f, FACT_JOB_cores), beside = 0;
@@ -213,8 +213,8 @@ static json_t *shares_json(const struct rows *r)
 	return a;
 }
 
-/* Where the time of a row's threads went, as report_threads__json() has it of the job; none where it
- * is not known of any. */
+/* Where the time of a row's threads went, as report_threads__json() has it of the job; none where
+ * it is not known of any. */
 static json_t *thread_shares_json(const struct rows *r)
 {
 	json_t *a = json_array(), *shares[THREAD_STATES];
@@ -288,7 +288,7 @@ static void divide(struct rows *r)
 	r->cells = (r->j->grid.n + r->factor - 1) / r->factor;
 }
 
-/* Of the units that r->u has. */
+/* These are of the units that r->u has. */
 static json_t *rows_json(struct rows *r)
 {
 	json_t *o = json_object();

@@ -15,7 +15,8 @@ extern const char *const series_unit_names[SERIES_UNITS]; /* "task" */
 /* All of the object. NULL: no memory. */
 json_t *report_series__json(const struct report *r);
 
-/* Its parts: lowest, median and highest unit over time; units by time; who differs from whom. */
+/* The parts of that object: lowest, median and highest unit over time; units by time; who differs
+ * from whom. */
 json_t *report_lines__json(const struct report *r);
 json_t *report_rows__json(const struct report *r);
 json_t *report_rows__gpus_json(const struct report *r);

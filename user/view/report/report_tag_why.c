@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "view/report/report.h"
+#include "view/report/report_reason.h"
 #include "view/report/report_text.h"
 
 /* What is missing where the metric, or its peak, is not known. */
@@ -29,14 +30,6 @@ static const struct {
 			     "NetworkPeak is not known: jobprof calibrate finds it"},
 };
 
-/* PIKA's words for it stand in the JSON. */
-static const char *unjudged(const struct pika_job *p)
-{
-	return strcmp(p->verdict.reason, "no_bins")
-		       ? "its bins are not of 30 s, as PIKA's are (--short takes any)"
-		       : "it is shorter than a bin of 30 s (--short takes shorter ones)";
-}
-
 static void describe(const struct pika_job *p, enum job_tag tag, char *text, size_t size)
 {
 	const struct pika_tag *t = &p->tag[tag];
@@ -46,8 +39,8 @@ static void describe(const struct pika_job *p, enum job_tag tag, char *text, siz
 	report_number share;
 
 	if (p->verdict.status != ANALYSIS_OK)
-		snprintf(text, size, "the job was not judged, as %s%s%s", unjudged(p),
-			 tag == JOB_TAG_MEMORY ? "; and " : "",
+		snprintf(text, size, "the job was not judged, as %s%s%s",
+			 report_reason__words(&p->verdict), tag == JOB_TAG_MEMORY ? "; and " : "",
 			 tag == JOB_TAG_MEMORY ? needs[tag].metric : "");
 	else if (*t->missing)
 		snprintf(text, size, "%s",

@@ -81,7 +81,7 @@ static void print_line(const struct facts *f, size_t line, struct ranked *t, FIL
 	putc('\n', out);
 }
 
-/* Of a launcher inside a task. */
+/* Whether the tasks are ranks that a launcher inside a task started. */
 static bool are_ranks(const struct model_job *j)
 {
 	unsigned n;

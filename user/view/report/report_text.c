@@ -3,6 +3,7 @@
 #include "view/report/report_text.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/escape.h"
@@ -51,8 +52,9 @@ struct scale {
 	const char *unit;
 };
 
-/* By the last scale whose least value is reached. */
-static const char *put_scaled(double v, const struct scale *scales, size_t n, report_number buf)
+/* By the last scale whose least value `like` reaches. */
+static const char *put_scaled(double v, double like, const struct scale *scales, size_t n,
+			      report_number buf)
 {
 	size_t i = 0;
 	int len;
@@ -61,20 +63,21 @@ static const char *put_scaled(double v, const struct scale *scales, size_t n, re
 		snprintf(buf, REPORT_NUMBER, "?");
 		return buf;
 	}
-	while (i + 1 < n && fabs(v) >= scales[i + 1].from)
+	while (i + 1 < n && fabs(like) >= scales[i + 1].from)
 		i++;
 	len = put_digits(v / scales[i].by, buf);
 	snprintf(buf + len, REPORT_NUMBER - (size_t)len, " %s", scales[i].unit);
 	return buf;
 }
 
-#define SCALED(v, scales, buf) put_scaled(v, scales, sizeof(scales) / sizeof(*(scales)), buf)
+#define SCALED(v, like, scales, buf) \
+	put_scaled(v, like, scales, sizeof(scales) / sizeof(*(scales)), buf)
 
 const char *report_text__cores(double core_s, report_number buf)
 {
 	static const struct scale scales[] = {{0, 1, "core-s"}, {3600, 3600, "core-h"}};
 
-	return SCALED(core_s, scales, buf);
+	return SCALED(core_s, core_s, scales, buf);
 }
 
 static const struct scale sizes[] = {
@@ -84,26 +87,26 @@ static const struct scale sizes[] = {
 
 const char *report_text__mb(double mb, report_number buf)
 {
-	return SCALED(mb, sizes, buf);
+	return SCALED(mb, mb, sizes, buf);
 }
 
 const char *report_text__rate(double mb_per_s, report_number buf)
 {
 	size_t len;
 
-	SCALED(mb_per_s, sizes, buf);
+	SCALED(mb_per_s, mb_per_s, sizes, buf);
 	len = strlen(buf);
 	if (*buf != '?')
 		snprintf(buf + len, REPORT_NUMBER - len, "/s");
 	return buf;
 }
 
-const char *report_text__energy(double j, report_number buf)
+const char *report_text__energy(double j, double like, report_number buf)
 {
 	static const struct scale scales[] = {
 		{0, 1, "J"}, {1000, 1000, "kJ"}, {360000, 3.6e6, "kWh"}, {3.6e9, 3.6e9, "MWh"}};
 
-	return SCALED(j, scales, buf);
+	return SCALED(j, like, scales, buf);
 }
 
 const char *report_text__count(double v, report_number buf)
@@ -125,6 +128,24 @@ const char *report_text__count(double v, report_number buf)
 	return buf;
 }
 
+#define OFTEN 9.95 /* times a second: whole numbers say enough */
+#define RARE  0.01
+
+const char *report_text__often(double n, double s, const char *what, report_number buf)
+{
+	double rate = n / s;
+	bool rare = rate < RARE;
+	report_number text;
+
+	if (!rare && rate < OFTEN)
+		snprintf(text, sizeof(text), "%.2g", rate);
+	else
+		report_text__count(rare ? n : rate, text);
+	snprintf(buf, REPORT_NUMBER, "%.20s%s%.12s%s%s", text, *what ? " " : "", what,
+		 *what && strcmp(text, "1") ? "s" : "", rare ? " in all" : "/s");
+	return buf;
+}
+
 const char *report_text__share(double v, report_number buf)
 {
 	if (!isfinite(v))
@@ -133,6 +154,29 @@ const char *report_text__share(double v, report_number buf)
 		snprintf(buf, REPORT_NUMBER, "%.3g %%", 100 * v);
 	else
 		snprintf(buf, REPORT_NUMBER, "%.*f %%", v < 0.0995 && v > 0 ? 1 : 0, 100 * v);
+	return buf;
+}
+
+#define CUT "..."
+
+const char *report_text__cut(const char *s, unsigned columns, report_line buf)
+{
+	size_t room = columns < REPORT_WIDTH ? columns : REPORT_WIDTH, len = 0, kept = 0;
+	char c[5];
+
+	for (buf[0] = 0; *s; s++) {
+		size_t n = (size_t)snprintf(c, sizeof(c), *s < 0x20 || *s > 0x7e ? "\\x%02x" : "%c",
+					    (unsigned char)*s);
+
+		if (len + n > room) {
+			snprintf(buf + kept, REPORT_WIDTH + 1 - kept, CUT);
+			break;
+		}
+		memcpy(buf + len, c, n + 1);
+		len += n;
+		if (len + strlen(CUT) <= room)
+			kept = len;
+	}
 	return buf;
 }
 

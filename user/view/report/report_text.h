@@ -18,12 +18,19 @@ const char *report_text__cores(double core_s, report_number buf);
 const char *report_text__mb(double mb, report_number buf);
 /* "1.9 GB/s". */
 const char *report_text__rate(double mb_per_s, report_number buf);
-/* "4.1 kWh", "12.3 kJ". */
-const char *report_text__energy(double j, report_number buf);
+/* "4.1 kWh", "12.3 kJ", in the unit that is right for `like`, another one of its line. */
+const char *report_text__energy(double j, double like, report_number buf);
 /* Thousands have commas: "1,204". */
 const char *report_text__count(double v, report_number buf);
+/* How often something was, n times in s seconds: "1,204 calls/s", "1 call/s", "0.25 calls/s"; of
+ * what is rarer than that "3 calls in all". what "": "1,204/s". */
+const char *report_text__often(double n, double s, const char *what, report_number buf);
 /* "31 %", below 10 with a decimal place: "2.1 %". */
 const char *report_text__share(double v, report_number buf);
+
+/* Text of a file, escaped, in at most `columns` of a line; "..." ends what is cut. */
+typedef char report_line[REPORT_WIDTH + 1];
+const char *report_text__cut(const char *s, unsigned columns, report_line buf);
 
 /* "s" unless n is 1. */
 const char *report_text__s(double n);

@@ -45,7 +45,7 @@ void report_threads__shares(const double total[static N_QUANTITIES],
 		share[0] -= share[1];
 }
 
-/* Of all nodes. */
+/* The sum over all nodes. */
 static void add_up(const struct model_job *j, double total[static N_QUANTITIES])
 {
 	for (int q = 0; q < N_QUANTITIES; q++)

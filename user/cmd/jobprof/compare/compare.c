@@ -64,7 +64,7 @@ struct work {
 	struct comparison c;
 	struct compare_how how;
 	struct comparison *earlier;
-	unsigned nearlier, left_out;
+	unsigned nearlier, left_out, later;
 	struct compared_job *seen; /* all of the baseline that were read */
 	unsigned nseen;
 	struct compare_spread spread[N_TERMS];
@@ -230,15 +230,13 @@ static bool is_like(const struct work *w, const struct compared_job *r, const st
 	return !strcmp(r->program, a->program) && r->nodes == a->nodes && r->tasks == a->tasks;
 }
 
-/* B, a run that began after it, or one that has been counted, perhaps from a copy of its file. */
-static bool is_no_earlier_run(const struct work *w, const struct compared_job *r)
+/* B, or a run that has been seen, perhaps from a copy of its file. */
+static bool is_seen(const struct work *w, const struct compared_job *r)
 {
-	const struct compared_job *b = &w->side[1];
-
 	for (unsigned i = 0; i < w->nseen; i++)
 		if (is_same_run(r, &w->seen[i]))
 			return true;
-	return is_same_run(r, b) || r->start_s > b->start_s;
+	return is_same_run(r, &w->side[1]);
 }
 
 /* Takes the run. */
@@ -247,8 +245,7 @@ static int judge_earlier(struct work *w, const struct model_job *j)
 	const struct model_job *one[] = {j};
 	struct compare_how of_it = compare_job__how(one, 1);
 	bool lacks = (w->how.wait && !of_it.wait) || (w->how.disk && !of_it.disk) ||
-		     (w->how.causes && !of_it.causes) ||
-		     j->grid.dt_s != w->run[0].job.grid.dt_s;
+		     (w->how.causes && !of_it.causes) || j->grid.dt_s != w->run[0].job.grid.dt_s;
 	struct compared_job *r = &w->seen[w->nseen];
 	struct comparison c;
 	int err;
@@ -258,11 +255,15 @@ static int judge_earlier(struct work *w, const struct model_job *j)
 		return 0;
 	}
 	err = compare_job__of(r, j, &w->how);
-	if (err || is_no_earlier_run(w, r)) {
+	if (err || is_seen(w, r)) {
 		compared_job__free(r);
 		return err;
 	}
 	w->nseen++;
+	if (r->start_s > w->side[1].start_s) {
+		w->later++;
+		return 0;
+	}
 	compare__of(&c, &w->side[0].run, &r->run);
 	if (is_like(w, r, &c))
 		w->earlier[w->nearlier++] = c;
@@ -290,7 +291,7 @@ static int read_earlier(struct work *w, const struct compare_word *word)
 	return status;
 }
 
-/* Of "41.0" and "41.batch", if that is no file. */
+/* The ".0" of "41.0", and ".batch" of "41.batch", if that is no file. */
 static const char *step_of(const char *word)
 {
 	const char *dot = strchr(word, '.');
@@ -387,6 +388,7 @@ static int print_comparison(const struct work *w)
 		.spread = w->args->nbaseline ? w->spread : NULL,
 		.earlier = w->nearlier,
 		.left_out = w->left_out,
+		.later = w->later,
 		.why = w->why,
 		.notes = w->note_list,
 	};

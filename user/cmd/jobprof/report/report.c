@@ -115,7 +115,8 @@ static double drawn_bin_s(const struct model_job *j)
 	return 0;
 }
 
-/* Its page; the job is read once more where shorter bins are drawn. 0, or the exit status. */
+/* Writes the page; the job is read once more where shorter bins are drawn. 0, or the exit status.
+ */
 static int write_html(const struct report *r, const struct report_opts *o,
 		      const struct job_input *inputs, unsigned n)
 {

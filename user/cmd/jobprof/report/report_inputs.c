@@ -28,7 +28,7 @@ static bool is_dir(const char *path)
 	return !stat(path, &st) && S_ISDIR(st.st_mode);
 }
 
-/* Of job_<id>.h5; 0: it is none. */
+/* The id in the name job_<id>.h5; 0: it is no such name. */
 static uint32_t job_of_job_file(const char *name)
 {
 	size_t len = strlen(name);

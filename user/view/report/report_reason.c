@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The reasons of an analysis stand as they are in JSON; a page has words for those that it can
+ * print. */
+#include "view/report/report_reason.h"
+
+#include <string.h>
+
+static const struct {
+	const char *reason, *words;
+} reasons[] = {
+	{"bin_length", "its bins are not of 30 s, as PIKA's are (--short takes any)"},
+	{"no_bins", "it is shorter than a bin of 30 s (--short takes shorter ones)"},
+	{"no_servers", "the files have no rows of any"},
+	{"not_exclusive", "other jobs may have used these nodes"},
+};
+
+const char *report_reason__words(const struct analysis_verdict *v)
+{
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (!strcmp(v->reason, reasons[i].reason))
+			return reasons[i].words;
+	return v->reason;
+}
