@@ -130,7 +130,7 @@ const char *const about_attrs[ABOUT_TEXTS] = {
 
 /* ---- what the attributes say of nodes */
 
-static const struct model_attr *part_attr(const struct job_part *p, const char *name)
+const struct model_attr *job_part__attr(const struct job_part *p, const char *name)
 {
 	for (unsigned i = 0; i < p->nattrs; i++)
 		if (!strcmp(p->attrs[i].name, name))
@@ -140,14 +140,14 @@ static const struct model_attr *part_attr(const struct job_part *p, const char *
 
 static double part_number(const struct job_part *p, const char *name)
 {
-	const struct model_attr *a = part_attr(p, name);
+	const struct model_attr *a = job_part__attr(p, name);
 
 	return a ? a->number : NAN;
 }
 
 static double allocated_cpus(const struct job_part *p)
 {
-	const struct model_attr *a = part_attr(p, "Allocated CPUs");
+	const struct model_attr *a = job_part__attr(p, "Allocated CPUs");
 	unsigned listed = a && a->text ? model__count_cpus(a->text) : 0;
 
 	if (a && a->number > 0)
@@ -179,7 +179,7 @@ static void set_node(struct job_node *n, const struct job_part *p)
 	n->memory_in_all_mb = fmax(n->memory_in_all_mb, part_number(p, "Node Memory"));
 	n->limit_mb = fmax(n->limit_mb, part_number(p, "Memory Limit"));
 	n->request_mb = fmax(n->request_mb, requested_mb(p, cpus));
-	model = part_attr(p, "CPU Model");
+	model = job_part__attr(p, "CPU Model");
 	n->model = model ? model->text : n->model;
 }
 
@@ -347,7 +347,7 @@ static int set_main_step(struct model_job *j)
 static bool is_slurms(const struct model_job *j)
 {
 	for (unsigned i = 0; i < j->nparts; i++)
-		if (part_attr(&j->parts[i], "Start TimeNS"))
+		if (job_part__attr(&j->parts[i], "Start TimeNS"))
 			return false;
 	return j->nparts > 0;
 }
@@ -401,7 +401,7 @@ static bool was_counted(const struct model_job *j, enum family family)
 
 	snprintf(name, sizeof(name), "Mode %s", family__name(family));
 	for (unsigned i = 0; i < j->nparts; i++) {
-		const struct model_attr *mode = part_attr(&j->parts[i], name);
+		const struct model_attr *mode = job_part__attr(&j->parts[i], name);
 
 		if (mode && mode->text && !str__starts(mode->text, "off") &&
 		    !str__starts(mode->text, "absent"))
@@ -528,7 +528,7 @@ const double *job_unit__held(const struct job_unit *u, enum quantity q, const st
 const struct model_attr *model_job__attr(const struct model_job *j, const char *name)
 {
 	for (unsigned i = 0; i < j->nparts; i++) {
-		const struct model_attr *a = part_attr(&j->parts[i], name);
+		const struct model_attr *a = job_part__attr(&j->parts[i], name);
 
 		if (a)
 			return a;

@@ -32,6 +32,7 @@ struct part_reading {
 	struct reader_node *node;
 	double start_ns;    /* NaN: not known, or the step was first seen late */
 	double first_end_s; /* of the first row of the part's first table; NaN: none was read */
+	bool is_whole;	    /* rows are known to count from start_ns, however late the first one is */
 	double cores;
 	const struct time_grid *grid;
 	struct cursor *cursor;
@@ -134,7 +135,8 @@ static double first_begin(struct part_reading *p, unsigned n)
 	double start = (p->start_ns - p->grid->t0_ns) / 1e9, first = p->end_s[0];
 	double usual = job_clock__usual_s(p->end_s, n, 1);
 	bool late = isnan(p->first_end_s)
-			    ? n > 3 && first - start > 1.5 * longest_interval(p->end_s, n)
+			    ? !p->is_whole && n > 3 &&
+				      first - start > 1.5 * longest_interval(p->end_s, n)
 			    : first > p->first_end_s + 1e-3;
 
 	if (isnan(p->first_end_s)) {
@@ -435,7 +437,9 @@ int job_rows__work(void *reading, unsigned item, struct message *m)
 	struct part_reading p = {.grid = &r->job->grid,
 				 .of_tasks = r->of_tasks,
 				 .start_ns = part->start_ns,
-				 .first_end_s = NAN};
+				 .first_end_s = NAN,
+				 .is_whole = job_part__attr(part, "Start TimeNS") &&
+					     !job_part__attr(part, "Baseline")};
 	int err = part->trouble ? -EBADMSG : job_reading__open(r, r->places[item].input);
 	size_t begin;
 
