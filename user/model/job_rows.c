@@ -32,7 +32,7 @@ struct part_reading {
 	struct reader_node *node;
 	double start_ns;    /* NaN: not known, or the step was first seen late */
 	double first_end_s; /* of the first row of the part's first table; NaN: none was read */
-	bool is_whole;	    /* rows are known to count from start_ns, however late the first one is */
+	bool is_whole; /* rows are known to count from start_ns, however late the first one is */
 	double cores;
 	const struct time_grid *grid;
 	struct cursor *cursor;

@@ -77,7 +77,8 @@ static int open_same(const char *path, const char *id, size_t id_len)
 	if (!fstat(at, &st) && S_ISREG(st.st_mode))
 		fd = open(link, O_RDONLY | O_CLOEXEC);
 	close(at);
-	if (fd >= 0 && (elf__build_id(fd, its) || strlen(its) != id_len || strncmp(its, id, id_len))) {
+	if (fd >= 0 &&
+	    (elf__build_id(fd, its) || strlen(its) != id_len || strncmp(its, id, id_len))) {
 		close(fd);
 		fd = -1;
 	}

@@ -29,10 +29,10 @@ const struct job_unit *compare_units__path(const struct compare_units *u, const 
 					   const struct compare_how *how, unsigned bin,
 					   struct compare_seconds *s);
 
-/* Splits rest_s of the path's unit in a bin, in which it neither ran nor waited for a CPU or a disk, by
- * what its threads were blocked by meanwhile, in proportion; adds them to cause_s. A thread that waits
- * for a child counts for no more than what no other thread was blocked by. What is of other causes, or
- * of none, is not added. */
+/* Splits rest_s of the path's unit in a bin, in which it neither ran nor waited for a CPU or a
+ * disk, by what its threads were blocked by meanwhile, in proportion; adds them to cause_s. A
+ * thread that waits for a child counts for no more than what no other thread was blocked by. What
+ * is of other causes, or of none, is not added. */
 void compare_path__causes(const struct job_unit *path, const struct time_grid *g,
 			  const struct compare_how *how, unsigned bin, double rest_s,
 			  double cause_s[static COMPARE_CAUSES]);

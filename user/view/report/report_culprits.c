@@ -9,9 +9,9 @@ static const struct {
 	enum fact fact;
 	const char *name;
 } culprits[] = {
-	{FACT_JOB_waited_own_task_s, "own task"},     {FACT_JOB_waited_own_step_s, "own step"},
-	{FACT_JOB_waited_own_job_s, "own job"},	      {FACT_JOB_waited_other_jobs_s, "other jobs"},
-	{FACT_JOB_waited_system_s, "not profiled"},   {FACT_JOB_waited_idle_s, "wake-up"},
+	{FACT_JOB_waited_own_task_s, "own task"},   {FACT_JOB_waited_own_step_s, "own step"},
+	{FACT_JOB_waited_own_job_s, "own job"},	    {FACT_JOB_waited_other_jobs_s, "other jobs"},
+	{FACT_JOB_waited_system_s, "not profiled"}, {FACT_JOB_waited_idle_s, "wake-up"},
 	{FACT_JOB_waited_unknown_s, "unknown"},
 };
 #define N_CULPRITS (sizeof(culprits) / sizeof(culprits[0]))
