@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
 """jobprof reduce against numpy and exact fractions over the rows that h5py reads; by any number of processes and in

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # timeout: 300
 # SPDX-License-Identifier: GPL-2.0-only
 """Regions and their folding, against a program that knows its phases by its own clock."""

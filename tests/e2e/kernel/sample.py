@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # timeout: 600
 # SPDX-License-Identifier: GPL-2.0-only
 """Samples: what threads execute, against programs that measure it by their own clocks."""

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # timeout: 300
 # SPDX-License-Identifier: GPL-2.0-only
 """Stacks: the hottest functions against perf record's of the same run, blocked time against TimeBudget,

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # timeout: 180
 # SPDX-License-Identifier: GPL-2.0-only
 """TimeBudget: the causes of a mixed program's blocked time, against the kernel's stacks at each switch, as
