@@ -3,17 +3,40 @@
 #include "view/flame/flame.h"
 
 #include <errno.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "base/utf8.h"
 
 #define DEPTH_MAX 256
 #define ON_CPU	  "[on CPU]"
+#define NO_ROOM	  "[no room]" /* the tree of the daemon was full */
 
 static void *grown(void *array, unsigned n, size_t size)
 {
 	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
+}
+
+/* The text, or one of the flame's without what is no UTF-8 and without control characters. NULL: no
+ * memory. */
+static const char *cleaned(struct flame *f, const char *text)
+{
+	unsigned replaced;
+	char *clean = utf8__clean(text, SIZE_MAX, &replaced), **texts;
+
+	if (clean && !replaced) {
+		free(clean);
+		return text;
+	}
+	texts = clean ? grown(f->texts, f->ntexts, sizeof(*texts)) : NULL;
+	if (!texts) {
+		free(clean);
+		return NULL;
+	}
+	f->texts = texts;
+	return texts[f->ntexts++] = clean;
 }
 
 static int new_node(struct flame *f, uint32_t parent, const char *name, const char *module,
@@ -24,6 +47,10 @@ static int new_node(struct flame *f, uint32_t parent, const char *name, const ch
 	if (!nodes)
 		return -ENOMEM;
 	f->nodes = nodes;
+	name = cleaned(f, name);
+	module = name ? cleaned(f, module) : NULL;
+	if (!module)
+		return -ENOMEM;
 	*at = f->n;
 	nodes[f->n] =
 		(struct flame_node){.name = name, .module = module, .kind = kind, .parent = parent};
@@ -96,6 +123,8 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 
 		err = name ? child(f, *at, name, module, kind_of(module), at) : -ENOMEM;
 	}
+	if (!err && *at == FLAME_ROOT)
+		err = child(f, FLAME_ROOT, NO_ROOM, NO_ROOM, FLAME_USER, at);
 	return err;
 }
 
@@ -181,6 +210,9 @@ void flame__finish(struct flame *f)
 
 void flame__free(struct flame *f)
 {
+	for (unsigned i = 0; i < f->ntexts; i++)
+		free(f->texts[i]);
+	free(f->texts);
 	free(f->nodes);
 	free(f->counts);
 	id_table__free(&f->child_of);
@@ -190,10 +222,14 @@ void flame__free(struct flame *f)
 void flame__put_name(FILE *out, const char *name)
 {
 	for (; *name; name++)
-		putc((unsigned char)*name < ' ' || *name == 0x7f ? '?'
-		     : *name == ';'				 ? ':'
-								 : *name,
-		     out);
+		putc(*name == ';' ? ':' : *name, out);
+}
+
+const char *flame__file(const struct flame_node *n)
+{
+	const char *path = n->kind == FLAME_USER && *n->module != '[' ? strchr(n->module, ' ') : NULL;
+
+	return path ? path + 1 : NULL;
 }
 
 unsigned flame__path(const struct flame *f, uint32_t node, uint32_t *path)
