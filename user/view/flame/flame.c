@@ -3,6 +3,7 @@
 #include "view/flame/flame.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,32 @@ static int add_count(struct flame *f, const struct stack_count *c, uint32_t node
 	return 0;
 }
 
+static bool is_meant(const struct flame *f, const struct stack_count *c)
+{
+	return !(c->end_s <= f->from_s || c->end_s > f->to_s);
+}
+
+/* An interval begins where the one before it ended that has rows of the same table, in which time
+ * only grows: between the two nothing was counted. */
+static void note_time(struct flame *f, const struct stacks *s)
+{
+	double *first = &f->first_s[f->runs], *last = &f->last_s[f->runs], start_s = 0;
+
+	*first = *last = NAN;
+	for (unsigned i = 0; i < s->ncounts; i++) {
+		const struct stack_count *c = &s->counts[i], *before = i ? c - 1 : c;
+
+		if (c->task != before->task || c->end_s < before->end_s)
+			start_s = 0;
+		else if (c->end_s > before->end_s)
+			start_s = before->end_s;
+		if (!is_meant(f, c))
+			continue;
+		*first = fmin(*first, start_s);
+		*last = fmax(*last, c->end_s);
+	}
+}
+
 int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols, const char *label)
 {
 	uint32_t *places = calloc(s->nnodes + 1, sizeof(*places)), root; /* and one; 0: not known */
@@ -148,13 +175,14 @@ int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols,
 
 	if (!err && !f->n)
 		err = new_node(f, 0, "all", "", FLAME_CAUSE, &root);
+	note_time(f, s);
 	f->label[f->runs++] = label;
 	for (unsigned i = 0; !err && i < s->ncounts; i++) {
 		const struct stack_count *c = &s->counts[i];
 		uint32_t at = places[c->node];
 		bool none = at == UINT32_MAX;
 
-		if (c->end_s <= f->from_s || c->end_s > f->to_s)
+		if (!is_meant(f, c))
 			continue;
 		if (!at) {
 			err = place(f, s, symbols, c->node, &at, &none);

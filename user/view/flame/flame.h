@@ -42,6 +42,7 @@ struct flame {
 	const char *label[FLAME_RUNS];
 	bool off_cpu;
 	double from_s, to_s; /* intervals that end after from and not after to; NaN: all */
+	double first_s[FLAME_RUNS], last_s[FLAME_RUNS]; /* what they cover; NaN: there are none */
 };
 
 /* Adds a run; the stacks and symbols must live as long as the flame. 0 or -ENOMEM. */
