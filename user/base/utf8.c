@@ -19,7 +19,8 @@ static int continuation_bytes(unsigned char c)
 }
 
 /* Length of the character that s begins with, 0: there is none. Unicode 3.9, table 3-7: neither
- * surrogates, nor more bytes than needed, nor beyond U+10FFFF. */
+ * surrogates, nor more bytes than needed, nor beyond U+10FFFF; nor U+FFFE and U+FFFF, which XML has
+ * not. */
 static size_t character(const char *s)
 {
 	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
@@ -34,7 +35,8 @@ static size_t character(const char *s)
 			return 0;
 		v = v << 6 | ((unsigned char)s[i] & 0x3f);
 	}
-	if (v < least[more] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+	if (v < least[more] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000) || v == 0xfffe ||
+	    v == 0xffff)
 		return 0;
 	return (size_t)more + 1;
 }

@@ -23,6 +23,18 @@ local function waited_s()
 	return waited_own_s() + waited_foreign_s() + job.waited_idle_s + job.waited_unknown_s
 end
 
+-- "other jobs had it for 30 % of that, programs that are not profiled for 40 %": those of 1 % and more.
+local function waited_for_text()
+	local parts = {}
+	for _, class in ipairs({{"other jobs", job.waited_other_jobs_s}, {"programs that are not profiled", job.waited_system_s}}) do
+		local part = ratio(class[2], waited_s())
+		if part >= 0.01 then
+			parts[#parts + 1] = format(#parts == 0 and "%s had it for %s of that" or "%s for %s", class[1], percent(part))
+		end
+	end
+	return table.concat(parts, ", ")
+end
+
 -- Core-seconds in which the job's threads could have used its cores, and did not.
 local function unused_s() return higher(0, job.core_s - job.cpu_s) end
 
@@ -370,9 +382,8 @@ rules["cpu.neighbour"] = {
 				cost = cost,
 				saving = saved(cost),
 				where = where,
-				text = format("Threads waited for a CPU in %s of the time they could run; other jobs had it for %s of " ..
-					"that, programs that are not profiled for %s.", percent(job.wait_share),
-					percent(job.waited_other_jobs_s / waited_s()), percent(job.waited_system_s / waited_s())),
+				text = format("Threads waited for a CPU in %s of the time they could run; %s.", percent(job.wait_share),
+					waited_for_text()),
 				remedy = advice("Ask for whole nodes (#SBATCH --exclusive), and look what else runs there.",
 					"Look what else runs there (top), and measure again when the machine is idle."),
 			}

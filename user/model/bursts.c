@@ -27,6 +27,7 @@ struct reading {
 	struct reader *r;
 	struct cursor *cursor;
 	struct threads threads;
+	bool asked; /* for the family burst */
 	int at[N_COLUMNS];
 	unsigned table; /* first place of the table that is read */
 	double start_ns;
@@ -233,6 +234,7 @@ static int read_node(struct reading *r, unsigned step, unsigned node)
 	err = reader_node__series(n, "BurstLength");
 	s = node__series(n, "Bursts");
 	length = node__series(n, "BurstLength");
+	r->asked |= s || length;
 	for (unsigned i = 0; !err && s && i < s->tables.n; i++)
 		err = read_table(r, n, s, s->tables.v[i]);
 	if (!err && length)
@@ -271,7 +273,9 @@ int model_bursts__read(struct model_bursts *b, const char *path)
 	free(r.threads.key);
 	free(r.threads.number);
 	settle_times(b);
-	return !err && !b->n ? -ENOENT : err;
+	if (!err && !b->n)
+		return r.asked ? -ERANGE : -ENODATA;
+	return err;
 }
 
 void model_bursts__free(struct model_bursts *b)

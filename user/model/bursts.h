@@ -26,7 +26,8 @@ struct model_bursts {
 	double lost;  /* bursts that should have rows and have none */
 };
 
-/* Reads all. 0; -ENOENT: the file has no bursts; else as reader__open(), reader__node() and
+/* Reads all. 0; -ENODATA: the file has no bursts; -ERANGE: it has the series of them, and none was
+ * long enough for a row; else as reader__open(), reader__node() and
  * cursor__open(). model_bursts__free() in all cases. */
 int model_bursts__read(struct model_bursts *b, const char *path);
 void model_bursts__free(struct model_bursts *b);

@@ -176,9 +176,9 @@ static int read_counts(struct stacks *s, struct cursor *c, const char *table, ui
 	return err ? err : more < 0 ? more : 0;
 }
 
-/* *any: there were tables. */
+/* *has: there were tables; *any: of the tasks that are meant. */
 static int read_node(struct stacks *s, const struct reader_node *n, const struct selection *sel,
-		     struct cursor *c, bool *any)
+		     struct cursor *c, bool *has, bool *any)
 {
 	const struct reader_series *tree = node__series(n, "CallTree");
 	const struct reader_series *stacks = node__series(n, "Stacks");
@@ -193,6 +193,7 @@ static int read_node(struct stacks *s, const struct reader_node *n, const struct
 	if (!err)
 		err = read_tree(s, c);
 	for (unsigned i = 0; !err && i < stacks->tables.n; i++) {
+		*has = true;
 		if (!select__table(sel, stacks->tables.v[i]))
 			continue;
 		*any = true;
@@ -209,7 +210,7 @@ int stacks__read(struct stacks *out, const struct model_file *f, const struct se
 	struct node_ref *refs = NULL;
 	struct cursor *c = NULL;
 	unsigned n = 0;
-	bool any = false;
+	bool has = false, any = false;
 	int err = select__nodes(f->reader, sel, &refs, &n);
 
 	*out = (struct stacks){};
@@ -222,12 +223,12 @@ int stacks__read(struct stacks *out, const struct model_file *f, const struct se
 		if (!err)
 			err = reader_node__series(node, "CallTree");
 		if (!err)
-			err = read_node(out, node, sel, c, &any);
+			err = read_node(out, node, sel, c, &has, &any);
 		reader_node__free(node);
 	}
 	cursor__free(c);
 	free(refs);
-	return err ? err : any ? 0 : -ENOENT;
+	return err ? err : any ? 0 : has ? -ESRCH : -ENODATA;
 }
 
 void stacks__free(struct stacks *s)

@@ -238,6 +238,24 @@ def wrong():
         status, out, err = jobprof(*args)
         is_true("wrong: no bursts", status == 1 and "the family burst" in err and len(err.splitlines()) == 1 and not out,
                 (status, out, err))
+    with h5py.File(none, "a") as f:
+        f.create_dataset("n1/BurstLength/0", data=numpy.zeros(1, [("ElapsedTime", "<u8"), ("EpochTime", "<u8"),
+                                                                ("BurstTime", "<f8"), ("TimeNS", "<u8")]))
+    status, _, err = jobprof("cluster", none)
+    is_true("wrong: no long burst", status == 1 and "BurstMin" in err and "family" not in err, err)
+    for args in (("cluster", none + "x"), ("track", none + "x"), ("flame", none + "x"), ("flame", "--diff", none + "x", few)):
+        status, out, err = jobprof(*args)
+        is_true("wrong: no file, %s" % args[0], status == 1 and err.endswith("No such file or directory\n") and not out,
+                (status, out, err))
+    many = write("many", *bursts(numpy.random.default_rng(5), 2000)[:2])[0]
+    svg = os.path.join(tmpdir("none"), "old.svg")
+    with open(svg, "w") as f:
+        f.write("old")
+    p = subprocess.run(["bash", "-c", 'ulimit -f 1; exec "$0" "$@"', JOBPROF, "cluster", "--svg", svg, many],
+                       capture_output=True, text=True, env=plain_env())
+    with open(svg) as f:
+        is_true("wrong: no room for the output", p.returncode == 1 and f.read() == "old" and "cannot be written" in p.stderr,
+                p)
     status, _, err = jobprof("track", few)
     is_true("wrong: one window", status == 1 and "INSUFFICIENT" in err, err)
     for args in (("cluster",), ("cluster", "--by", "size", few), ("cluster", "--eps", "2", few), ("track",),

@@ -113,7 +113,12 @@ def callers():
     for task in ((), ("--task", "0"), ("--from", "0"), ("--to", "1000")):
         total_s[task] = sum(n for _, n in folded(path, *task))
     is_equal("task and time that hold all", set(total_s.values()), {sum(n for _, n in folded(path))})
-    is_equal("no time holds nothing", folded(path, "--from", "1000"), [])
+    is_true("as text: the time that it covers", re.match(r"Running, 0 s to [\d.]+ s: ", out), out)
+    for args, said in ((("--from", "1000"), "in the time"), (("--from", "1", "--to", "0.5"), "in the time"),
+                       (("--task", "1"), "no stacks of task 1")):
+        r = subprocess.run([JOBPROF, "flame", *args, path], capture_output=True, text=True, timeout=60)
+        is_true("%s: one line says that there are none" % " ".join(args),
+                r.returncode == 1 and not r.stdout and said in r.stderr and r.stderr.count("\n") == 1, r)
 
 
 def forms():

@@ -95,6 +95,28 @@ struct work {
 
 /* ---- in a limited child */
 
+static bool has_range(const struct options *o)
+{
+	return !isnan(o->from_s) || !isnan(o->to_s);
+}
+
+/* Says what a file cannot be shown for. Returns 1. */
+static int cannot(const struct options *o, const char *path, int err)
+{
+	if (err == -ENODATA)
+		log_error("%s: it has no stacks: they are recorded where the family stack is asked "
+			  "for, as in \"jobprof run --series all,stack\"",
+			  path);
+	else if (err == -ESRCH)
+		log_error("%s: no stacks of task %u", path, (unsigned)o->task.from);
+	else if (err == -ERANGE)
+		log_error("%s: no stacks%s in the time that --from and --to give", path,
+			  o->has_task ? " of that task" : "");
+	else
+		log_error("%s: %s", path, model_file__strerror(err));
+	return 1;
+}
+
 static int read_run(struct work *w, unsigned i)
 {
 	struct selection sel = {.nodes = w->o->nodes ? &w->nodes : NULL,
@@ -113,18 +135,11 @@ static int read_run(struct work *w, unsigned i)
 	if (!err)
 		err = stacks__read(&w->stacks[i], &f, &sel);
 	model_file__close(&f);
-	if (err == -ENOENT) {
-		log_error(
-			"%s: it has no stacks%s: they are recorded where the family stack is asked "
-			"for, as in \"jobprof run --series all,stack\"",
-			path, w->o->has_task ? " of that task" : "");
-		return 1;
-	}
 	if (!err)
 		err = flame__add(&w->flame, &w->stacks[i], w->symbols, slash ? slash + 1 : path);
-	if (err)
-		log_error("%s: %s", path, model_file__strerror(err));
-	return err ? 1 : 0;
+	if (!err && !(w->flame.last_s[i] >= w->flame.first_s[i]) && has_range(w->o))
+		err = -ERANGE;
+	return err ? cannot(w->o, path, err) : 0;
 }
 
 static int write_json(FILE *out, json_t *json)

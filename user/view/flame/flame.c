@@ -3,17 +3,41 @@
 #include "view/flame/flame.h"
 
 #include <errno.h>
+#include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
+#include "base/utf8.h"
 
 #define DEPTH_MAX 256
 #define ON_CPU	  "[on CPU]"
+#define NO_ROOM	  "[no room]" /* the tree of the daemon was full */
 
 static void *grown(void *array, unsigned n, size_t size)
 {
 	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
+}
+
+/* The text, or one of the flame's without what is no UTF-8 and without control characters. NULL: no
+ * memory. */
+static const char *cleaned(struct flame *f, const char *text)
+{
+	unsigned replaced;
+	char *clean = utf8__clean(text, SIZE_MAX, &replaced), **texts;
+
+	if (clean && !replaced) {
+		free(clean);
+		return text;
+	}
+	texts = clean ? grown(f->texts, f->ntexts, sizeof(*texts)) : NULL;
+	if (!texts) {
+		free(clean);
+		return NULL;
+	}
+	f->texts = texts;
+	return texts[f->ntexts++] = clean;
 }
 
 static int new_node(struct flame *f, uint32_t parent, const char *name, const char *module,
@@ -24,6 +48,10 @@ static int new_node(struct flame *f, uint32_t parent, const char *name, const ch
 	if (!nodes)
 		return -ENOMEM;
 	f->nodes = nodes;
+	name = cleaned(f, name);
+	module = name ? cleaned(f, module) : NULL;
+	if (!module)
+		return -ENOMEM;
 	*at = f->n;
 	nodes[f->n] =
 		(struct flame_node){.name = name, .module = module, .kind = kind, .parent = parent};
@@ -96,6 +124,8 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 
 		err = name ? child(f, *at, name, module, kind_of(module), at) : -ENOMEM;
 	}
+	if (!err && *at == FLAME_ROOT)
+		err = child(f, FLAME_ROOT, NO_ROOM, NO_ROOM, FLAME_USER, at);
 	return err;
 }
 
@@ -112,6 +142,32 @@ static int add_count(struct flame *f, const struct stack_count *c, uint32_t node
 	return 0;
 }
 
+static bool is_meant(const struct flame *f, const struct stack_count *c)
+{
+	return !(c->end_s <= f->from_s || c->end_s > f->to_s);
+}
+
+/* An interval begins where the one before it ended that has rows of the same table, in which time
+ * only grows: between the two nothing was counted. */
+static void note_time(struct flame *f, const struct stacks *s)
+{
+	double *first = &f->first_s[f->runs], *last = &f->last_s[f->runs], start_s = 0;
+
+	*first = *last = NAN;
+	for (unsigned i = 0; i < s->ncounts; i++) {
+		const struct stack_count *c = &s->counts[i], *before = i ? c - 1 : c;
+
+		if (c->task != before->task || c->end_s < before->end_s)
+			start_s = 0;
+		else if (c->end_s > before->end_s)
+			start_s = before->end_s;
+		if (!is_meant(f, c))
+			continue;
+		*first = fmin(*first, start_s);
+		*last = fmax(*last, c->end_s);
+	}
+}
+
 int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols, const char *label)
 {
 	uint32_t *places = calloc(s->nnodes + 1, sizeof(*places)), root; /* and one; 0: not known */
@@ -119,13 +175,14 @@ int flame__add(struct flame *f, const struct stacks *s, struct symbols *symbols,
 
 	if (!err && !f->n)
 		err = new_node(f, 0, "all", "", FLAME_CAUSE, &root);
+	note_time(f, s);
 	f->label[f->runs++] = label;
 	for (unsigned i = 0; !err && i < s->ncounts; i++) {
 		const struct stack_count *c = &s->counts[i];
 		uint32_t at = places[c->node];
 		bool none = at == UINT32_MAX;
 
-		if (c->end_s <= f->from_s || c->end_s > f->to_s)
+		if (!is_meant(f, c))
 			continue;
 		if (!at) {
 			err = place(f, s, symbols, c->node, &at, &none);
@@ -181,6 +238,9 @@ void flame__finish(struct flame *f)
 
 void flame__free(struct flame *f)
 {
+	for (unsigned i = 0; i < f->ntexts; i++)
+		free(f->texts[i]);
+	free(f->texts);
 	free(f->nodes);
 	free(f->counts);
 	id_table__free(&f->child_of);
@@ -190,10 +250,14 @@ void flame__free(struct flame *f)
 void flame__put_name(FILE *out, const char *name)
 {
 	for (; *name; name++)
-		putc((unsigned char)*name < ' ' || *name == 0x7f ? '?'
-		     : *name == ';'				 ? ':'
-								 : *name,
-		     out);
+		putc(*name == ';' ? ':' : *name, out);
+}
+
+const char *flame__file(const struct flame_node *n)
+{
+	const char *path = n->kind == FLAME_USER && *n->module != '[' ? strchr(n->module, ' ') : NULL;
+
+	return path ? path + 1 : NULL;
 }
 
 unsigned flame__path(const struct flame *f, uint32_t node, uint32_t *path)

@@ -17,8 +17,7 @@ enum flame_kind { FLAME_USER, FLAME_KERNEL, FLAME_CAUSE };
 
 /* Of each run; of the second one only with --diff. */
 struct flame_node {
-	const char *name;   /* the symbols' */
-	const char *module; /* the stacks' */
+	const char *name, *module; /* the symbols' and the stacks', or of texts */
 	enum flame_kind kind;
 	uint32_t parent, first, next; /* child and sibling, 0: none */
 	unsigned depth;
@@ -37,11 +36,13 @@ struct flame {
 	struct flame_node *nodes; /* the first is the root */
 	struct id_table child_of;
 	struct flame_count *counts;
-	unsigned n, ncounts;
+	char **texts; /* names that had to be cleaned */
+	unsigned n, ncounts, ntexts;
 	unsigned runs;
 	const char *label[FLAME_RUNS];
 	bool off_cpu;
 	double from_s, to_s; /* intervals that end after from and not after to; NaN: all */
+	double first_s[FLAME_RUNS], last_s[FLAME_RUNS]; /* what they cover; NaN: there are none */
 };
 
 /* Adds a run; the stacks and symbols must live as long as the flame. 0 or -ENOMEM. */
@@ -65,8 +66,10 @@ int flame__pprof(const struct flame *f, unsigned char **out, size_t *len);
 
 /* ---- for the files of the room */
 
-/* The text with bytes that would break a line or a list of names replaced. */
+/* The text without semicolons, which are between names. */
 void flame__put_name(FILE *out, const char *name);
+/* The file that a function is in, NULL: none, or not known. */
+const char *flame__file(const struct flame_node *n);
 /* From the root down to a node: *n of them at path, which has room for as many as its depth. */
 unsigned flame__path(const struct flame *f, uint32_t node, uint32_t *path);
 

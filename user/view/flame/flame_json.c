@@ -14,13 +14,6 @@ struct names {
 	json_t *list;
 };
 
-static json_t *module_json(const struct flame_node *n)
-{
-	const char *path = strchr(n->module, ' ');
-
-	return json__text(n->kind == FLAME_USER && path ? path + 1 : "");
-}
-
 static json_t *name_json(const struct flame_node *n, bool object)
 {
 	json_t *o;
@@ -29,8 +22,8 @@ static json_t *name_json(const struct flame_node *n, bool object)
 		return json__text(n->name);
 	o = json_object();
 	json__set(o, "name", json__text(n->name));
-	if (n->kind == FLAME_USER)
-		json__set(o, "file", module_json(n));
+	if (flame__file(n))
+		json__set(o, "file", json__text(flame__file(n)));
 	return o;
 }
 

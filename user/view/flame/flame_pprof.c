@@ -109,7 +109,7 @@ static uint64_t location_of(struct pprof *p, const struct flame_node *n)
 {
 	uint64_t id = id__mix(id__of_text(n->name), n->kind), number = p->nfunctions + 1;
 	uint32_t *have = id_table__find(&p->function_of, id);
-	const char *path = strchr(n->module, ' ');
+	const char *file = n->kind == FLAME_KERNEL ? "[kernel]" : flame__file(n);
 
 	if (have)
 		return *have;
@@ -120,7 +120,7 @@ static uint64_t location_of(struct pprof *p, const struct flame_node *n)
 	put_number(&p->message, FUNCTION_NAME, string_of(p, n->name));
 	put_number(&p->message, FUNCTION_SYSTEM_NAME, string_of(p, n->name));
 	put_number(&p->message, FUNCTION_FILE,
-		   string_of(p, n->kind == FLAME_USER && path ? path + 1 : "[kernel]"));
+		   string_of(p, file ? file : ""));
 	put_message(&p->out, PROFILE_FUNCTION, &p->message);
 	put_number(&p->inner, LINE_FUNCTION, number);
 	put_number(&p->message, LOCATION_ID, number);

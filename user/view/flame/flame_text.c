@@ -130,16 +130,23 @@ static int print_stacks(const struct flame *f, FILE *out)
 	return path && all ? 0 : -ENOMEM;
 }
 
+static void print_time(const struct flame *f, const char *what, unsigned run, FILE *out)
+{
+	fputs(what, out);
+	if (f->last_s[run] >= f->first_s[run])
+		fprintf(out, ", %.4g s to %.4g s", f->first_s[run], f->last_s[run]);
+	fprintf(out, ": %.2f s", f->nodes[FLAME_ROOT].total_s[run]);
+}
+
 int flame__print(const struct flame *f, FILE *out)
 {
 	unsigned n;
 	struct function *all = sum_functions(f, &n);
 	int err = all ? 0 : -ENOMEM;
 
-	fprintf(out, "%s: %.2f s", f->off_cpu ? "Blocked for 1 ms and more" : "Running",
-		f->nodes[FLAME_ROOT].total_s[f->runs - 1]);
+	print_time(f, f->off_cpu ? "Blocked for 1 ms and more" : "Running", f->runs - 1, out);
 	if (f->runs > 1)
-		fprintf(out, ", before %.2f s", f->nodes[FLAME_ROOT].total_s[0]);
+		print_time(f, "; before", 0, out);
 	fprintf(out, "\n\nFunctions\n");
 	if (all)
 		print_functions(f, all, n, out);

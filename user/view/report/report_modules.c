@@ -16,16 +16,22 @@ static const struct {
 	{FACT_JOB_sampled_generated, "generated"}, {FACT_JOB_sampled_kernel, "kernel"},
 	{FACT_JOB_sampled_unknown, "not known"},
 };
+#define SAMPLES_LEAST 100 /* with fewer, shares are by chance */
 #define N_MODULES (sizeof(modules) / sizeof(modules[0]))
 
 static void print_modules(const struct report *r, FILE *out)
 {
 	struct report_share shares[N_MODULES];
+	double samples = 0;
 
-	for (size_t i = 0; i < N_MODULES; i++)
-		shares[i] = (struct report_share){modules[i].name,
-						  facts__job(r->facts, modules[i].fact)};
-	report_shares__print("executed", shares, N_MODULES, out);
+	for (size_t i = 0; i < N_MODULES; i++) {
+		double n = facts__job(r->facts, modules[i].fact);
+
+		shares[i] = (struct report_share){modules[i].name, n};
+		samples += isnan(n) ? 0 : n;
+	}
+	if (samples >= SAMPLES_LEAST)
+		report_shares__print("executed", shares, N_MODULES, out);
 }
 
 static void print_pop(const struct report *r, FILE *out)
@@ -36,11 +42,11 @@ static void print_pop(const struct report *r, FILE *out)
 
 	if (isnan(lb))
 		return;
-	fprintf(out, "  %-14s  load balance %.2f", "ranks", lb);
+	fprintf(out, "  %-14s load balance %.2f", "ranks", lb);
 	if (!isnan(comm))
 		fprintf(out, " x communication %.2f = parallel efficiency %.2f", comm,
 			facts__job(r->facts, FACT_JOB_parallel_efficiency));
-	fputs(isnan(samples) ? "\n                  (by blocking)\n" : "\n", out);
+	fputs(isnan(samples) ? "\n                 (by blocking)\n" : "\n", out);
 }
 
 void report_modules__print(const struct report *r, FILE *out)

@@ -9,6 +9,8 @@
 #include "view/report/report_shares.h"
 #include "view/report/report_threads.h"
 
+#define BLOCKED_LEAST 0.01 /* of all time of all threads; with less there is no line of causes */
+
 static const struct state {
 	enum quantity q;
 	const char *kind, *name;
@@ -71,15 +73,20 @@ json_t *report_threads__json(const struct model_job *j)
 	return o;
 }
 
-/* As text: the causes alone. */
+/* As text: the causes alone, where they matter. */
 void report_threads__print(const struct report *r, FILE *out)
 {
 	struct report_share shares[THREAD_STATES];
+	double blocked_s = 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < THREAD_STATES; i++)
-		if (!strcmp(states[i].kind, "blocked"))
-			shares[n++] = (struct report_share){states[i].name,
-							    facts__sum(r->job, states[i].q)};
-	report_shares__print("blocked in", shares, n, out);
+		if (!strcmp(states[i].kind, "blocked")) {
+			double s = facts__sum(r->job, states[i].q);
+
+			shares[n++] = (struct report_share){states[i].name, s};
+			blocked_s += isnan(s) ? 0 : s;
+		}
+	if (blocked_s >= BLOCKED_LEAST * facts__sum(r->job, Q_THREAD_TIME))
+		report_shares__print("blocked in", shares, n, out);
 }

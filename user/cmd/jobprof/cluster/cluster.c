@@ -107,6 +107,8 @@ static int write_out(const struct work *w, const struct cluster_view *v, int fd)
 	FILE *out = fdopen(dup(fd), "w");
 	int err = out ? print(w, v, out) : -errno;
 
+	if (out && ferror(out) && !err)
+		err = -EIO;
 	if (out && fclose(out) && !err)
 		err = -errno;
 	if (err == -E2BIG)

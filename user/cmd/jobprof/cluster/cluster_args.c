@@ -102,9 +102,13 @@ struct burst_columns cluster_args__columns(const struct model_bursts *b)
 
 int cluster_args__cannot(const char *path, int err)
 {
-	if (err == -ENOENT)
+	if (err == -ENODATA)
 		log_error("%s: there are no bursts: they are recorded where the family burst is "
 			  "asked for, as by \"jobprof run --series all,burst\"",
+			  path);
+	else if (err == -ERANGE)
+		log_error("%s: no burst was as long as BurstMin of jobprof.conf: only such ones "
+			  "can be compared",
 			  path);
 	else if (err == -ENOMEM)
 		log_error("%s: no memory", path);

@@ -82,6 +82,8 @@ static int write_out(const struct options *o, struct cluster_pieces *p, int fd)
 		track_view__print(&v, out);
 	}
 	json_decref(json);
+	if (out && ferror(out) && !err)
+		err = -EIO;
 	if (out && fclose(out) && !err)
 		err = -errno;
 	if (err)
