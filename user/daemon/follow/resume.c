@@ -130,6 +130,16 @@ static struct request *earlier_request(const struct step *s, struct kern *k,
 	return r;
 }
 
+static const char *restart_note(const struct step *s, bool same)
+{
+	if (!same)
+		return "jobprofd was restarted with other programs; counts between are lost";
+	if (s->families & (FAM_STACK | FAM_BURST | FAM_FOLD))
+		return "jobprofd was restarted; no count is lost, but single samples, stacks and "
+		       "bursts of the last 10 s before may be";
+	return "jobprofd was restarted; no count is lost";
+}
+
 static struct step *resume_step(const struct step_env *env, const char *path, struct publication *p,
 				const struct scan *sc)
 {
@@ -158,10 +168,7 @@ static struct step *resume_step(const struct step_env *env, const char *path, st
 	s->uid = p->uid;
 	s->gid = p->gid;
 	s->state = STEP_ACTIVE;
-	journal__attr_str(
-		s->journal, "Restarted",
-		same ? "jobprofd was restarted; no count is lost"
-		     : "jobprofd was restarted with other programs; counts between are lost");
+	journal__attr_str(s->journal, "Restarted", restart_note(s, same));
 	log_info("%s goes on after a restart%s", p->name,
 		 same ? "" : " (counts in between are lost)");
 	return s;
