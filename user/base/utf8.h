@@ -7,8 +7,8 @@
 
 /*
  * s with U+FFFD for every byte that is in no character of UTF-8 and of XML, and for every control
- * character, cut before the character that would not fit into max bytes. *replaced: how many there were of
- * both. The caller frees it; NULL: no memory.
+ * character, cut before the character that would not fit into max bytes. *replaced: how many there
+ * were of both. The caller frees it; NULL: no memory.
  */
 char *utf8__clean(const char *s, size_t max, unsigned *replaced);
 

@@ -32,7 +32,8 @@ struct stacks {
 };
 
 /* Reads the steps, nodes and tasks that sel means. 0; -ENODATA: the file has no stacks; -ESRCH: it
- * has none of those tasks; -EBADMSG: damaged; -EMSGSIZE: more than we follow; -ENOMEM. stacks__free() in all cases. */
+ * has none of those tasks; -EBADMSG: damaged; -EMSGSIZE: more than we follow; -ENOMEM.
+ * stacks__free() in all cases. */
 int stacks__read(struct stacks *out, const struct model_file *f, const struct selection *sel);
 void stacks__free(struct stacks *s);
 /* The name of a node's module, "?": the file does not say. */

@@ -255,7 +255,8 @@ void flame__put_name(FILE *out, const char *name)
 
 const char *flame__file(const struct flame_node *n)
 {
-	const char *path = n->kind == FLAME_USER && *n->module != '[' ? strchr(n->module, ' ') : NULL;
+	const char *path =
+		n->kind == FLAME_USER && *n->module != '[' ? strchr(n->module, ' ') : NULL;
 
 	return path ? path + 1 : NULL;
 }

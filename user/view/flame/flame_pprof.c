@@ -119,8 +119,7 @@ static uint64_t location_of(struct pprof *p, const struct flame_node *n)
 	put_number(&p->message, FUNCTION_ID, number);
 	put_number(&p->message, FUNCTION_NAME, string_of(p, n->name));
 	put_number(&p->message, FUNCTION_SYSTEM_NAME, string_of(p, n->name));
-	put_number(&p->message, FUNCTION_FILE,
-		   string_of(p, file ? file : ""));
+	put_number(&p->message, FUNCTION_FILE, string_of(p, file ? file : ""));
 	put_message(&p->out, PROFILE_FUNCTION, &p->message);
 	put_number(&p->inner, LINE_FUNCTION, number);
 	put_number(&p->message, LOCATION_ID, number);

@@ -17,7 +17,7 @@ static const struct {
 	{FACT_JOB_sampled_unknown, "not known"},
 };
 #define SAMPLES_LEAST 100 /* with fewer, shares are by chance */
-#define N_MODULES (sizeof(modules) / sizeof(modules[0]))
+#define N_MODULES     (sizeof(modules) / sizeof(modules[0]))
 
 static void print_modules(const struct report *r, FILE *out)
 {
