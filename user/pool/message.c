@@ -37,10 +37,9 @@ static bool make_room(struct message *m, size_t n)
 void message__put(struct message *m, const void *p, size_t n)
 {
 	m->bad = m->bad || !make_room(m, padded(n));
-	if (m->bad)
+	if (m->bad || !n)
 		return;
-	if (n)
-		memcpy(m->p + m->len, p, n);
+	memcpy(m->p + m->len, p, n);
 	memset(m->p + m->len + n, 0, padded(n) - n);
 	m->len += padded(n);
 }
