@@ -31,6 +31,8 @@ LEFT_OUT = (  # how a command or a block of another kind begins, and why it does
     (r"rule|-- |local |return |function ", "is Lua of rules: tests/e2e/cli/rules_site.py tests it"),
     (r"PerfEvents", "needs hardware counters: scripts/vm-arm64"),
     (r"#include <jobprof.h>", "is no C as it stands: tests/e2e/cli/client.py calls the functions"),
+    (r"mpirun", "Open MPI starts nothing as root by itself: tests/e2e/files/reduce.py"),
+    (r"int step = |interface", "is no program as it stands: tests/e2e/kernel/fold.py names regions"),
     (r"bpf/ ", "is a list of folders: paths() looks for them"),
     (r"kernel  ", "is a picture"),
 )
