@@ -36,7 +36,7 @@ def make(path, n):
             rows["Thread"], rows["Rank"] = 1000 + task, numpy.nan
             rows["OnCPU"], rows["Duration"] = rows["RunTime"], 1.1 * rows["RunTime"]
             rows["TimeNS"] = ((1.7e9 + numpy.cumsum(rows["Duration"] + rows["Gap"])) * 1e9).astype("<u8")
-            f.create_dataset("n1/Bursts/%d" % task, data=rows, chunks=(4096,), compression="gzip", compression_opts=1,
+            f.create_dataset("n1/Bursts/%d" % task, data=rows, chunks=(min(4096, len(rows)),), compression="gzip", compression_opts=1,
                              shuffle=True)
 
 
