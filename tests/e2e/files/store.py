@@ -179,7 +179,7 @@ def tables_describe_themselves():
 
 def total_of(row, series, what, column):
     """Of the buckets of a histogram it is an element of an array."""
-    bucket = re.fullmatch("([BW])(\\d+)", column) if series.endswith("Latency") else None
+    bucket = re.fullmatch("([BW])(\\d+)", column) if series.endswith(("Latency", "Length")) else None
     return row["%s_%s" % (what, bucket[1])][int(bucket[2])] if bucket else \
         row["%s_%s" % (what, column)]
 
@@ -199,6 +199,8 @@ def totals_as_numpy_says():
     unknown = attrs["Unknown Columns"][1].split(",")
     with h5py.File(published(), "r") as f:
         for name, (cols, grouped) in series.items():
+            if name in ("Stacks", "CallTree"):  # numbers of functions: there is nothing to add up
+                continue
             totals = f["n1/Totals"][name][()]
             tables = sorted((k[1] for k in rows if k[0] == name), key=int) if grouped else [name]
             for i, table in enumerate(tables):
