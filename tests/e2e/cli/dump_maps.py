@@ -160,12 +160,12 @@ def poked_control(p, slot):
         skip("dump: events by their names", "the family perf is not loaded here")
         return
     raw = p.maps.get("jp_control", 0)
-    npmu = max(2, struct.unpack_from("<I", raw, 252)[0])
-    control_put(p, 248, struct.pack("<2I", 2, npmu))
-    control_put(p, 260, struct.pack("<I", 0))
-    control_put(p, 264, struct.pack("<3Q", 777, 1000, 2000))
+    npmu = max(2, struct.unpack_from("<I", raw, 260)[0])
+    control_put(p, 256, struct.pack("<2I", 2, npmu))
+    control_put(p, 268, struct.pack("<I", 0))
+    control_put(p, 272, struct.pack("<3Q", 777, 1000, 2000))
     names = raw.find(b"CpuClock".ljust(40, b"\0"))
-    control_put(p, names if names > 0 else 336,
+    control_put(p, names if names > 0 else 344,
                 b"PokedA".ljust(40, b"\0") + b"PokedB".ljust(40, b"\0"))
     poked_events(p, slot)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-# timeout: 120
+# timeout: 180
 # SPDX-License-Identifier: GPL-2.0-only
 """jobprof report on jobs of a real Slurm, from their node-step files and from the job file: what was
 asked for, how the job ended, and which task did the work, as the tools' own accounts say it."""
@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from slurmlib import *
@@ -57,7 +58,15 @@ export OMPI_MCA_ras=^slurm OMPI_MCA_plm=isolated
 """
 
 
+one_by_one = threading.Lock()  # or the jobs of one cluster are the neighbours of the other's
+
+
 def mpirun_in_batch(name, c, d):
+    with one_by_one:
+        bound_and_unbound(name, c, d)
+
+
+def bound_and_unbound(name, c, d):
     """All ranks of an mpirun are bound to one of the job's two cores; and another job's to none."""
     mpirun = shutil.which("mpirun.openmpi")
     if not mpirun:
