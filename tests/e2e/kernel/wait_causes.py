@@ -117,6 +117,9 @@ def agree():
     is_true("a mixed program: it blocked in %d ways" % len(wanted), len([s for s in wanted.values() if s > 0.05]) >= 9, wanted)
     is_true("a mixed program: stacks say nearly all", sum(unknown.values()) < (1 - AGREE) / 2 * all_s, unknown)
     ours = sum(got.values())
+    # Of threads' whole time wait.py knows that it is right; perf here may lack switches of a CPU that was idle.
+    if all_s < 0.95 * ours:
+        raise Skipped("perf has the switches of %.0f %% of the blocked time only" % (100 * all_s / ours))
     same = sum(min(got[c] / ours, wanted.get(c, 0) / all_s) for c in got)
     print("# causes agree with stacks in %.3f %% of blocked time" % (100 * same))
     is_true("a mixed program: causes agree with stacks in 99 % of blocked time", same >= AGREE, "%.2f %%" % (100 * same))
