@@ -41,6 +41,8 @@ def beside(name, c, d):
 def by_srun(name, c, d):
     if not os.path.exists(BUILD + "/jobprof-reduce-mpi"):
         raise Skipped("jobprof-reduce-mpi is not built")
+    if "pmix" not in c.command("sh", "-c", "srun --mpi=list 2>&1"):
+        raise Skipped("this Slurm has no PMIx")
     s = c.srun(["-n2", "-w", c.nodes[1]], [tool("jphold"), "spin=1"])
     s.end()
     path = d.get(s.id, 0, c.nodes[1])
