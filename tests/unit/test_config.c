@@ -10,7 +10,7 @@
 
 #include "tests/unit/unit.h"
 #include "base/config.h"
-#include "kern/perf_event.h"
+#include "kern/pmu/perf_event.h"
 
 static char dir[64];
 static char said[16384]; /* what the last load() wrote to stderr */

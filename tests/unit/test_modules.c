@@ -12,7 +12,7 @@
 #include "tests/unit/unit.h"
 #include "identity/proc.h"
 #include "identity/proc_modules.h"
-#include "kern/sample.h"
+#include "kern/sample/sample.h"
 
 static struct proc_modules m;
 

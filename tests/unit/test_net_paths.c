@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "kern/net_paths.h"
+#include "kern/net/net_paths.h"
 #include "tests/unit/tree.h"
 
 static char bare[64], cluster[64];

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "tests/unit/unit.h"
-#include "kern/perf_event.h"
-#include "kern/perf_names.h"
+#include "kern/pmu/perf_event.h"
+#include "kern/pmu/perf_names.h"
 #include "tests/unit/tree.h"
 
 #define MAX 8

@@ -11,7 +11,7 @@
 #include <bpf/libbpf.h>
 
 #include "kern/internal.h"
-#include "kern/perf_names.h"
+#include "kern/pmu/perf_names.h"
 #include "kern/probe.h"
 
 struct probe {

@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 #include "kern/kern.h"
-#include "kern/pmu.h"
-#include "kern/sample.h"
+#include "kern/pmu/pmu.h"
+#include "kern/sample/sample.h"
 #include "kern/tables.h"
 
 struct btf;

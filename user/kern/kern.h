@@ -3,7 +3,7 @@
  * The kernel side: this folder loads the BPF programs (bpf/), attaches and detaches them, keeps
  * their maps pinned over a restart of the daemon, gives slots to cgroups and takes them back, and
  * shows the counters of each slot as plain structs of bpf/jobprof.h. Nothing else in user/ calls
- * libbpf. kern/perf_event.h reads lists of perf events; all other headers of the folder are its
+ * libbpf. kern/pmu/perf_event.h reads lists of perf events; all other headers of the folder are its
  * own.
  *
  * Functions return 0 or -errno and log nothing unless their comment says so; kern__error() has one
@@ -18,7 +18,7 @@
 #include <sys/types.h>
 
 #include "bpf/jobprof.h"
-#include "kern/perf_event.h"
+#include "kern/pmu/perf_event.h"
 
 /* A cgroup hierarchy to follow: where it is mounted, and the layout component its root stands for.
  */

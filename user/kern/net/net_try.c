@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* One function per way of sending or receiving a few bytes over loopback; io_uring with a ring of
  * one entry. */
-#include "kern/net_try.h"
+#include "kern/net/net_try.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "kern/perf_names.h"
+#include "kern/pmu/perf_names.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 

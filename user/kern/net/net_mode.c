@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "kern/internal.h"
-#include "kern/net_paths.h"
+#include "kern/net/net_paths.h"
 #include "kern/probe.h"
 
 /* Where cgroup v2 is mounted: a descriptor, or -errno. */

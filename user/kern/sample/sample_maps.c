@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "identity/proc_modules.h"
-#include "kern/sample.h"
+#include "kern/sample/sample.h"
 
 #define WAIT_NS	 200000000
 #define HUNG_MAX 16

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "kern/internal.h"
-#include "kern/pmu_cost.h"
+#include "kern/pmu/pmu_cost.h"
 
 #define RATE_SYSCTL "/proc/sys/kernel/perf_event_max_sample_rate"
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "bpf/jobprof.h"
-#include "kern/perf_event.h"
+#include "kern/pmu/perf_event.h"
 
 struct kern;
 

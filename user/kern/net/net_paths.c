@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Which ways of sending and receiving the network counters see: the table, and the trials. */
-#include "kern/net_paths.h"
+#include "kern/net/net_paths.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "kern/net_try.h"
+#include "kern/net/net_try.h"
 
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262

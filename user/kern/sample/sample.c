@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The clock of the families sample and stack: an event on every CPU, of which the program is
  * called. */
-#include "kern/sample.h"
+#include "kern/sample/sample.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>

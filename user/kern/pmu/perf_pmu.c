@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "kern/perf_names.h"
+#include "kern/pmu/perf_names.h"
 
 #define DEVICES	  "bus/event_source/devices"
 #define TERMS_MAX 32

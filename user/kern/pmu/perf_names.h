@@ -3,7 +3,7 @@
 #ifndef JP_KERN_PERF_NAMES_H
 #define JP_KERN_PERF_NAMES_H
 
-#include "kern/perf_event.h"
+#include "kern/pmu/perf_event.h"
 
 /* An event that has the same name on every machine. */
 struct perf_name {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Arithmetic on what reading and sampling cost, and on what a budget affords. */
-#include "kern/pmu_cost.h"
+#include "kern/pmu/pmu_cost.h"
 
 #include <math.h>
 #include <stdlib.h>

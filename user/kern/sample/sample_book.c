@@ -20,7 +20,7 @@
 #include "base/clock.h"
 #include "identity/proc_modules.h"
 #include "kern/internal.h"
-#include "kern/sample.h"
+#include "kern/sample/sample.h"
 
 #define POLL_MS	      100
 #define PROCESSES     64       /* whose maps are kept */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists of events in perf's words. */
-#include "kern/perf_event.h"
+#include "kern/pmu/perf_event.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/str.h"
-#include "kern/perf_names.h"
+#include "kern/pmu/perf_names.h"
 
 #define CLOCK_HZ 5e9 /* where nothing says how fast the CPUs are */
 #define BOOST	 1.5 /* over the nominal clock, which is all that /proc/cpuinfo has */

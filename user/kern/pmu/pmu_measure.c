@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "kern/internal.h"
-#include "kern/pmu_cost.h"
+#include "kern/pmu/pmu_cost.h"
 
 #define READ_ROUNDS	  50
 #define PROGRAM_READ_NS	  100 /* what a program takes for a counter besides reading it */

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * What ended threads and processes have used.
+ */
+#ifndef JP_ABI_ACCOUNT_H
+#define JP_ABI_ACCOUNT_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define JP_COMM_LEN	16   /* of a program's name, with its NUL, as the kernel keeps it */
+#define JP_COMMANDS	64   /* names of a step; the rest count together */
+#define JP_COMMANDS_ALL 4096 /* of all steps */
+
+/* Memory of processes when they let go of it, pages. */
+struct jp_left {
+	__u64 peak; /* the largest peak among them, and of programs that exec replaced */
+	__u64 anon; /* of the one with the largest resident set, all to hugetlb */
+	__u64 file;
+	__u64 shmem;
+	__u64 swap;
+	__u64 vm;
+	__u64 hugetlb;
+	__u64 threads; /* living ones of the process that had most when one of them ended */
+};
+
+/* What was used under a program's name, by threads that have ended or whose process has become
+ * another program. Any CPU: atomic adds, but for the peak and the times. */
+struct jp_command {
+	__u64 processes; /* that ended under it, or left the step */
+	__u64 runtime_ns;
+	__u64 run_delay_ns;
+	__u64 rchar;
+	__u64 wchar;
+	__u64 peak;	/* pages: of one process */
+	__u64 first_ns; /* CLOCK_BOOTTIME */
+	__u64 last_ns;
+};
+
+/* Totals of tasks that ended or left; process context on any CPU, so all adds are atomic. */
+struct jp_acct {
+	__u64 utime_ns;
+	__u64 stime_ns;
+	__u64 min_flt;
+	__u64 maj_flt;
+	__u64 rchar;
+	__u64 wchar;
+	__u64 syscr;
+	__u64 syscw;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__u64 forks;	   /* processes */
+	__u64 exits;	   /* tasks whose totals were retired */
+	__u64 tasks_in;	   /* tasks ever given this slot */
+	__u64 life_events; /* fork, exec, exit, attach programs run for this slot */
+	__u64 commands;	   /* STEP: names of programs that have an account */
+	__u64 exit_maxrss; /* pages: largest peak of a process that has ended */
+	__u64 left_seq;	   /* of changes of left */
+	__u64 left_acked;  /* user space: it has taken what left was then */
+	struct jp_left left;
+	/* STEP: of all names that have no account of their own, so there is always one */
+	struct jp_command other;
+};
+
+/* A program's name in a step. */
+struct jp_command_key {
+	__u32 step; /* its slot */
+	char comm[JP_COMM_LEN];
+};
+
+_Static_assert(sizeof(struct jp_left) == 64, "jp_left");
+_Static_assert(sizeof(struct jp_acct) == 272, "jp_acct");
+_Static_assert(sizeof(struct jp_command_key) == 20, "jp_command_key");
+_Static_assert(sizeof(struct jp_command) == 64, "jp_command");
+
+#endif

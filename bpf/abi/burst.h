@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * Bursts: from where a thread stops being blocked until it blocks again.
+ */
+#ifndef JP_ABI_BURST_H
+#define JP_ABI_BURST_H
+
+#include "bpf/abi/sched.h"
+
+/* Bursts and gaps, one writer per CPU and slot as of jp_sched. Buckets as those of jp_lat. */
+struct jp_burst_use {
+	__u64 burst[JP_LAT_BUCKETS]; /* by run time */
+	__u64 gap[JP_LAT_BUCKETS];   /* off the CPU, without the wait for it */
+	__u64 burst_ns, gap_ns;	     /* their sums */
+	__u64 lost;		     /* long bursts that found the ring full */
+	__u64 pad[5];
+};
+
+/* A long burst, in a ring of its own. */
+struct jp_burst {
+	__u32 slot, gen;
+	__u32 tid;
+	__u32 pad;
+	__u64 end_ns;  /* CLOCK_BOOTTIME */
+	__u64 wall_ns; /* since it began */
+	__u64 on_ns;   /* of that on a CPU */
+	__u64 ran_ns;  /* of that run time */
+	__u64 gap_ns;  /* blocked before it; JP_GAP_UNKNOWN */
+};
+#define JP_GAP_UNKNOWN	(~0ull)
+#define JP_BURST_RING	(4u << 20)
+#define JP_BURST_WAKE	(JP_BURST_RING / 4) /* user space is woken beyond so many bytes */
+#define JP_BURST_MIN_NS 1000000
+
+_Static_assert(sizeof(struct jp_burst_use) == 704, "jp_burst_use");
+_Static_assert(sizeof(struct jp_burst) == 56, "jp_burst");
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * Where threads are in their code: samples by module, samples one by one, stacks.
+ */
+#ifndef JP_ABI_SAMPLE_H
+#define JP_ABI_SAMPLE_H
+
+#ifndef __bpf__
+#include <linux/types.h>
+#endif
+
+#define JP_PAGES	16384 /* of programs' code whose module is known */
+#define JP_STACK_WORDS	16    /* of a sample's stack, from its top */
+#define JP_STACK_KERNEL 32    /* frames of a stack in the kernel, and */
+#define JP_STACK_USER	96    /* in the program; outer ones are cut off */
+
+/* Where a thread was, and of which process: another exec, or another process of the same number,
+ * has other addresses. */
+struct jp_stack_key {
+	__u64 hash; /* of the frames; 0: they were not taken */
+	__u64 start_ns;
+	__u32 tgid;
+	__u32 exec;
+	__u32 slot;
+	__u32 cause; /* enum jp_cause that it was blocked by; JP_CAUSE_NONE: it ran */
+};
+
+/* How often, and for how long. Any CPU: atomic adds; user space takes it away. */
+struct jp_stack {
+	__u64 n;       /* samples, or gaps of a millisecond and more */
+	__u64 ns;      /* of gaps */
+	__u32 nkernel; /* both 0: user space has the frames already */
+	__u32 nuser;
+	__u64 kernel[JP_STACK_KERNEL]; /* the innermost first */
+	__u64 user[JP_STACK_USER];
+};
+
+/* What a thread executes: the kind of the file that its code is from (schemas/modules.def). */
+enum jp_module {
+	JP_MODULE_OWN, /* the program's own file */
+	JP_MODULE_MPI, /* MPI, with all that it calls to wait and to send */
+	JP_MODULE_GPU,
+	JP_MODULE_BLAS,
+	JP_MODULE_OPENMP,
+	JP_MODULE_INTERPRETER,
+	JP_MODULE_LIBC,
+	JP_MODULE_LIBRARY,
+	JP_MODULE_MADE, /* no file: made by the program at run time */
+	JP_MODULE_KERNEL,
+	JP_MODULE_UNKNOWN,
+	JP_MODULES
+};
+
+/* Samples of a slot: one cache line and a half. Interrupts, and the collector: atomic adds. */
+struct jp_samples {
+	__u64 module[JP_MODULES];
+	__u64 for_mpi; /* of JP_MODULE_LIBC and _KERNEL, those that MPI had called */
+};
+
+/* A page of a program's code. Another exec of the process, or another process of its number, has
+ * other pages. */
+struct jp_page_key {
+	__u64 page; /* of 4 KiB */
+	__u64 start_ns;
+	__u32 tgid;
+	__u32 exec;
+};
+
+/* A sample with its instant and what its thread had counted until then. */
+struct jp_point {
+	__u64 time_ns; /* CLOCK_MONOTONIC */
+	__u64 place;   /* of the user's code: see jp_place */
+	__u64 cpu_ns;
+	__u64 faults;
+	__u32 slot;
+	__u32 gen;
+	__u32 tgid;
+	__u32 tid; /* as the thread itself knows it */
+	__u32 module;
+	__u32 pad;
+};
+
+/* Where code is: bytes from the begin of the program's own code, or with JP_PLACE_LIBRARY below the
+ * end of the region of mappings. Both are the same in all processes of a program. */
+#define JP_PLACE_LIBRARY (1ull << 48)
+
+/* A sample that user space books: its page is not known, or its caller says more. */
+struct jp_sample {
+	struct jp_page_key at; /* of the user's code, also for a sample in the kernel */
+	__u32 slot;
+	__u32 gen;
+	__u32 kernel;
+	__u32 pad;
+	__u64 ip;
+	__u64 stack[JP_STACK_WORDS]; /* from its top; what a CPU keeps in a register comes first */
+};
+
+_Static_assert(sizeof(struct jp_samples) == 96, "jp_samples");
+_Static_assert(sizeof(struct jp_page_key) == 24, "jp_page_key");
+_Static_assert(sizeof(struct jp_point) == 56, "jp_point");
+_Static_assert(sizeof(struct jp_sample) == 48 + 8 * JP_STACK_WORDS, "jp_sample");
+
+#endif

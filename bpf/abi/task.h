@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+ *
+ * What living threads have used: records of the iterator.
+ */
+#ifndef JP_ABI_TASK_H
+#define JP_ABI_TASK_H
+
+#include "bpf/abi/account.h"
+#include "bpf/abi/sched.h"
+
+/* One record of the per-CPU address iterator: address of a CPU's copy = base + its offset. */
+struct jp_pcpu_rec {
+	__u64 base;
+	__u64 cpu;
+	__u64 addr;
+};
+
+/* What a thread has done since it was last off a CPU, which no account has yet. Clock: that of the
+ * run queues, ns. */
+struct jp_open {
+	__u64 out;     /* since then; 0: not known */
+	__u64 move;    /* it counts in its next slot from then on; 0: it has none */
+	__u64 arrived; /* on its CPU, if it runs */
+	__u64 queued;  /* it waits for a CPU since; 0: it does not */
+	__u64 delay;   /* waits for a CPU that have ended, ns */
+	__u64 held;    /* JP_CAUSE_THROTTLED: by the quota, ns; the rest is a wait for a CPU */
+	__u64 ran;     /* run time, ns, */
+	__u64 moved;   /* and that before the move */
+	__u64 now;
+	__u32 running;
+	__u32 cause; /* enum jp_cause, if it is blocked or was */
+};
+
+/* What a living task has used. Counts are since the task came to its slot. */
+#define JP_CPU_NONE 0xffffffffu
+struct jp_task_rec {
+	__u32 slot;	  /* memory, faults, I/O, tick time */
+	__u32 sched_slot; /* open run time and delay */
+	__u32 pid;
+	__u32 tgid;
+	__u32 cpu;   /* where it runs or ran last: of the run time below; JP_CPU_NONE: not known */
+	__u32 ended; /* only its last switch is to come */
+	__u64 mm;    /* identity only; 0: no memory, or reported by another thread */
+	__u64 start_ns;
+	__u64 runtime_ns; /* not yet harvested */
+	__u64 run_delay_ns;
+	__u64 nvcsw;
+	__u64 nivcsw;
+	__u64 migrations;
+	__u64 iowait_ns;
+	__u64 utime_ns;
+	__u64 stime_ns;
+	__u64 min_flt;
+	__u64 maj_flt;
+	__u64 rchar;
+	__u64 wchar;
+	__u64 syscr;
+	__u64 syscw;
+	__u64 read_bytes;
+	__u64 write_bytes;
+	__s64 rss_file; /* pages; without mm, what the thread has not added to its mm yet */
+	__s64 rss_anon;
+	__s64 rss_shmem;
+	__s64 swap;
+	__u64 total_vm;
+	__u64 hiwater_rss;
+	__u64 hugetlb; /* pages of the base size */
+	/* since the process has that name */
+	char comm[JP_COMM_LEN];
+	__u64 command_runtime_ns;
+	__u64 command_run_delay_ns;
+	__u64 command_rchar;
+	__u64 command_wchar;
+	__u32 runnable;	 /* it runs, or waits for a CPU */
+	__u32 cpus;	 /* that it may run on */
+	__u32 wait_slot; /* of wait, and of open before its move */
+	__u32 pad;
+	struct jp_open open;
+	struct jp_wait wait;
+	struct jp_culprits culprits; /* of run_delay_ns */
+};
+
+/* A task that user space knows: its number, and when it began, for numbers are given again. */
+struct jp_known_task {
+	__u32 pid;
+	__u32 pad;
+	__u64 start_ns;
+};
+
+/* One element: tasks asked for by the process that owns the maps, and what was answered; a task
+ * that is being moved has two records, one that has gone none. */
+#define JP_ASK_MAX 128
+struct jp_asked {
+	__u32 ntasks;
+	__u32 nrecs;
+	struct jp_known_task task[JP_ASK_MAX];
+	struct jp_task_rec rec[2 * JP_ASK_MAX];
+};
+
+_Static_assert(sizeof(struct jp_task_rec) == 560, "jp_task_rec");
+_Static_assert(sizeof(struct jp_open) == 80, "jp_open");
+_Static_assert(sizeof(struct jp_known_task) == 16, "jp_known_task");
+_Static_assert(sizeof(struct jp_asked) == 8 + JP_ASK_MAX * (16 + 2 * sizeof(struct jp_task_rec)),
+	       "jp_asked");
+
+#endif
