@@ -1,6 +1,7 @@
-# The pages of `--html`: web/ as one template, where node is. Without it all else is built.
+# The pages of `--html`: web/ as one template, where node, npm and esbuild are. Without them all else is built.
 NODE := $(shell command -v node 2>/dev/null)
 NPM  := $(shell command -v npm 2>/dev/null)
+ESBUILD := $(shell command -v esbuild 2>/dev/null)
 PAGE := $(B)/web/report.html
 
 # What npm installs is what web/package-lock.json says, by its checksums.
@@ -16,7 +17,7 @@ $(PAGE): web/build.js web/page.css web/template.html $(wildcard web/src/*.js) we
 .PHONY: page
 page: $(PAGE)
 	@:
-ifneq ($(and $(NODE),$(NPM)),)
+ifneq ($(and $(NODE),$(NPM),$(ESBUILD)),)
 # Without the network npm cannot install: then there is no page, and the rest goes on.
 .PHONY: try-page
 try-page:

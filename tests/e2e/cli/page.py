@@ -35,7 +35,7 @@ def need(*programs):
         if not shutil.which(p):
             raise Skipped("there is no %s: scripts/install-deps test" % p)
     if not os.path.exists(TEMPLATE):
-        raise Skipped("make made no template: node and npm were not there")
+        raise Skipped("make made no template: node, npm or esbuild was not there")
 
 
 def report(*args):
