@@ -20,4 +20,10 @@ struct analysis_verdict {
 	const char *reason; /* a constant of few words joined by "_"; "" when OK */
 };
 
+/* A threshold that an analysis judges by; the last of an array has no name. */
+struct analysis_param {
+	const char *name;
+	double value;
+};
+
 #endif

@@ -67,9 +67,28 @@ static int put_rows(hid_t at, const char *name, const json_t *rows)
 	return set < 0 || H5Dclose(set) < 0 ? h5__error() : 0;
 }
 
+/* The parameters of an analysis are attributes of its group, by names of their own. */
+static int put_params(hid_t g, const json_t *params)
+{
+	char name[64];
+	const char *key;
+	json_t *v;
+	int err = 0;
+
+	json_object_foreach((json_t *)params, key, v)
+	{
+		snprintf(name, sizeof(name), "param_%s", key);
+		if (!err && json_is_number(v))
+			err = put_number(g, name, json_number_value(v));
+	}
+	return err;
+}
+
 static int put_value(hid_t g, const char *key, const json_t *v, const json_t *common,
 		     unsigned depth)
 {
+	if (json_is_object(v) && !strcmp(key, "params"))
+		return put_params(g, v);
 	if (json_is_number(v))
 		return put_number(g, key, json_number_value(v));
 	if (json_is_boolean(v))

@@ -7,8 +7,9 @@
 #include <stdbool.h>
 
 /* An object that becomes a group: its numbers, texts and truth values are attributes, its objects
- * are groups, its arrays of objects tables, its arrays of texts lists with commas; a NULL is left
- * out. A table has the columns of its first row, which are texts there or else numbers. */
+ * are groups (but what "params" holds are attributes "param_NAME"), its arrays of objects tables,
+ * its arrays of texts lists with commas; a NULL is left out. A table has the columns of its first
+ * row, which are texts there or else numbers. */
 struct store_group {
 	const char *path; /* below /analysis: "pika" */
 	const json_t *object;

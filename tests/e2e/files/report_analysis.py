@@ -18,6 +18,11 @@ from lib import *
 MB = 1048576
 
 
+def verdict(o):
+    """Without what it is based on."""
+    return {k: v for k, v in o.items() if k not in ("params", "n_used", "n_missing")}
+
+
 def as_json(*args, **env):
     p = subprocess.run([JOBPROF, "report", "--json"] + list(args), capture_output=True, text=True,
                        env={**os.environ, "JOBPROF_PEAKS": "/absent", **env})
@@ -88,7 +93,8 @@ def issues():
     opens = sum(s["Opens"] + s["Closes"] for s in steps.values()) / 30
     is_near("congestion", i["io_congestion"]["max_rate"], opens.max(), 1e-9)
     is_equal("congestion: attributed", i["io_congestion"]["attributed"], bool(opens.max() >= 40))
-    is_equal("issues: without GPUs", i["gpu_idle"], {"status": "UNAVAILABLE", "reason": "no_values"})
+    is_equal("idle: what it is of", [i["cpu_idle"]["n_used"], i["gpu_idle"]["n_used"], i["gpu_imbalance"]["n_used"]], [load.size, 0, 0])
+    is_equal("issues: without GPUs", verdict(i["gpu_idle"]), {"status": "UNAVAILABLE", "reason": "no_values"})
 
     own = sum(s["MemAnonMB"] + s["MemShmemMB"] + s["MemKernelMB"] for s in steps.values())
     x = numpy.linspace(0, 1, j.n)
@@ -118,7 +124,7 @@ def eligibility():
     _, path = stops(wall=1800)
     p = as_json(path)["pika"]
     is_equal("eligibility: a short job has a footprint and no issues",
-             [p["footprint"]["status"], p["issues"], p["memleak"]["reason"]],
+             [p["footprint"]["status"], verdict(p["issues"]), p["memleak"]["reason"]],
              ["OK", {"status": "UNSUITABLE", "reason": "not_eligible", "eligible": False, "failed": ["duration"]},
               "not_eligible"])
     is_equal("eligibility: --force", as_json("--force", path)["pika"]["issues"]["status"], "OK")
@@ -314,7 +320,7 @@ def stored():
              [owner.st_uid, owner.st_gid, owner.st_mode])
     with h5py.File(path, "r") as f:
         is_equal("store: the report", json.loads(f["analysis/report"][()]), before)
-        known = {k: v for k, v in before["pika"]["footprint"].items() if v is not None}
+        known = {k: v for k, v in before["pika"]["footprint"].items() if v is not None and k != "params"}
         attrs = dict(f["analysis/pika/footprint"].attrs)
         for name, value in known.items():
             if name == "status":
@@ -324,6 +330,16 @@ def stored():
         is_equal("store: what is not known is absent", "flops" in attrs, False)
         is_equal("store: version and interval", [attrs["version"], attrs["source_end"] - attrs["source_begin"]],
                  [1, 7200])
+        units_bins = before["pika"]["units"] * before["pika"]["bins"]
+        is_equal("store: what it is of", [attrs["n_used"] + attrs["n_missing"], attrs["n_missing"]],
+                 [units_bins, before["pika"]["missing_bins"]])
+        # Thresholds as the paper has them.
+        for where, params in (("pika/tags", {"mem_bw_above": 0.8, "flops_above": 0.7}), ("pika/issues", {"shortest_s": 3600}),
+                              ("pika/issues/cpu_imbalance", {"attributed_above": 0.2}), ("pika/memleak", {"limit_slope": 0.1}),
+                              ("io/node/30/read/c1m", {"c": 1048576, "dt_s": 30})):
+            is_equal("store: parameters of " + where, {k: f["analysis/" + where].attrs["param_" + k] for k in params}, params)
+        of_io = f["analysis/io/node/30/read/c1m"].attrs
+        is_equal("store: what the I/O is of", [of_io["n_used"], of_io["n_missing"]], [4 * 240, 0])
         is_equal("store: groups", [list(f["analysis/pika"]), list(f["analysis/io/node/120/read"])],
                  [["footprint", "issues", "memleak", "periodic", "tags"], ["c0", "c128k", "c1m"]])
         is_near("store: I/O", f["analysis/io/node/30/read/c1m"].attrs["intensity"],

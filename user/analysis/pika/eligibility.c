@@ -4,6 +4,15 @@
 
 #include <string.h>
 
+#define SHORTEST_S  3600
+#define CORES_ABOVE 1
+
+const struct analysis_param eligibility__params[] = {
+	{"shortest_s", SHORTEST_S},
+	{"cores_above", CORES_ABOVE},
+	{NULL, 0},
+};
+
 static const char *const names[INELIGIBLE_REASONS] = {
 	[INELIGIBLE_DURATION] = "duration",
 	[INELIGIBLE_CORES] = "cores",
@@ -24,9 +33,9 @@ unsigned eligibility__of(double duration_s, double physical_cores, const char *s
 {
 	unsigned failed = 0;
 
-	if (!(duration_s >= 3600))
+	if (!(duration_s >= SHORTEST_S))
 		failed |= 1U << INELIGIBLE_DURATION;
-	if (!(physical_cores > 1))
+	if (!(physical_cores > CORES_ABOVE))
 		failed |= 1U << INELIGIBLE_CORES;
 	if (!has_ended_well(state))
 		failed |= 1U << INELIGIBLE_STATE;

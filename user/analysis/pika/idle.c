@@ -4,6 +4,17 @@
 
 #include <math.h>
 
+#define FEWEST_KNOWN	 3
+#define OTHERS_OF_UNUSED 1 /* bins that an unused unit may work in */
+
+const struct analysis_param idle__params[] = {
+	{"cpu_load_below", IDLE_CPU_LOAD},
+	{"gpu_load_above", 0},
+	{"unused_known_bins", FEWEST_KNOWN},
+	{"unused_busy_bins", OTHERS_OF_UNUSED},
+	{NULL, 0},
+};
+
 struct unit_bins {
 	unsigned known, idle;
 };
@@ -32,13 +43,15 @@ void idle__of(const struct matrix *load, double threshold, double dt_s, unsigned
 
 		idle += n.idle;
 		known += n.known;
-		unused += n.known >= 3 && n.idle + 2 > n.known;
+		unused += n.known >= FEWEST_KNOWN && n.idle + OTHERS_OF_UNUSED >= n.known;
 		if (idle_bins)
 			idle_bins[u] = n.idle;
 	}
 	*out = (struct idle){
 		.verdict = known ? (struct analysis_verdict){ANALYSIS_OK, ""}
 				 : (struct analysis_verdict){ANALYSIS_INSUFFICIENT, "no_values"},
+		.known = known,
+		.missing = (size_t)load->units * load->bins - known,
 		.idle_s = dt_s * idle,
 		.total_s = dt_s * known,
 		.idle_ratio = known ? (double)idle / known : NAN,

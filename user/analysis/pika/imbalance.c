@@ -6,6 +6,11 @@
 
 #define ATTRIBUTED_ABOVE 0.2
 
+const struct analysis_param imbalance__params[] = {
+	{"attributed_above", ATTRIBUTED_ABOVE},
+	{NULL, 0},
+};
+
 /* Returns the sum over units of the squared distance to their mean. */
 static double squares(const struct matrix *load, unsigned bin, double mean)
 {
@@ -40,6 +45,8 @@ void imbalance__of(const struct matrix *load, struct imbalance *out)
 		.verdict =
 			valid ? (struct analysis_verdict){ANALYSIS_OK, ""}
 			      : (struct analysis_verdict){ANALYSIS_INSUFFICIENT, "no_whole_bins"},
+		.known = valid,
+		.missing = load->units ? load->bins - valid : 0,
 		.mean_sd = valid ? sample / valid : NAN,
 		.mean_sd_population = valid ? population / valid : NAN,
 	};

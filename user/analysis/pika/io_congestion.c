@@ -6,6 +6,11 @@
 
 #define ATTRIBUTED_FROM 40 /* operations/s */
 
+const struct analysis_param io_congestion__params[] = {
+	{"attributed_from", ATTRIBUTED_FROM},
+	{NULL, 0},
+};
+
 void io_congestion__of(const struct matrix *rates, struct io_congestion *out)
 {
 	*out = (struct io_congestion){
@@ -14,8 +19,10 @@ void io_congestion__of(const struct matrix *rates, struct io_congestion *out)
 		.ioc = NAN,
 		.max_rate_unit = NAN,
 	};
-	for (size_t i = 0; i < (size_t)rates->units * rates->bins; i++)
+	for (size_t i = 0; i < (size_t)rates->units * rates->bins; i++) {
 		out->max_rate_unit = fmax(out->max_rate_unit, rates->v[i]);
+		*(isnan(rates->v[i]) ? &out->missing : &out->known) += 1;
+	}
 	if (isnan(out->max_rate_unit))
 		return;
 	for (unsigned b = 0; b < rates->bins; b++) {

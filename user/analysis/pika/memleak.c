@@ -9,6 +9,13 @@
 #define LIMIT_SLOPE   0.1 /* from here on a tenth of the highest memory is the limit */
 #define ROUNDING      1e-12
 
+const struct analysis_param memleak__params[] = {
+	{"lowest_slope", LOWEST_SLOPE},
+	{"highest_slope", HIGHEST_SLOPE},
+	{"limit_slope", LIMIT_SLOPE},
+	{NULL, 0},
+};
+
 /* The points that are known. */
 struct known_points {
 	size_t n;
@@ -105,6 +112,8 @@ void memleak__of(const double *t_s, const double *bytes, size_t n, struct memlea
 
 	*out = (struct memleak){
 		.verdict = verdict_of(&p),
+		.known = p.n,
+		.missing = n - p.n,
 		.m = NAN,
 		.n = NAN,
 		.max_dis = NAN,

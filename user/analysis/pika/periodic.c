@@ -22,6 +22,20 @@
 #define LOAD_ROUNDING  1e-12
 #define ROUNDING       1e-9
 
+const struct analysis_param periodic__params[] = {
+	{"fewest_bins", FEWEST_BINS},
+	{"missing_share", MISSING_SHARE},
+	{"load_mean", LOAD_MEAN},
+	{"load_range", LOAD_RANGE},
+	{"bandwidth_mean", BANDWIDTH_MEAN},
+	{"metadata_mean", METADATA_MEAN},
+	{"dominant_sum", DOMINANT_SUM},
+	{"quiet_median", QUIET_MEDIAN},
+	{"inverse_corr", INVERSE_CORR},
+	{"fewest_periods", FEWEST_PERIODS},
+	{NULL, 0},
+};
+
 /* One vector: its bins without gaps, and its spectrum without the mean. */
 struct wave {
 	double *v;	  /* v[bins] */
@@ -268,6 +282,9 @@ int periodic__of(const double *cpu, const struct periodic_vector *other, unsigne
 	int err = -ENOMEM;
 
 	*out = nothing_known(first_verdict(cpu, other->v, bins));
+	for (unsigned i = 0; i < bins; i++)
+		out->missing += isnan(cpu[i]) || isnan(other->v[i]);
+	out->known = bins - out->missing;
 	if (out->verdict.status != ANALYSIS_OK)
 		return 0;
 	c = (struct wave){without_gaps(cpu, bins), calloc(bins / 2 + 1, sizeof(double))};

@@ -66,6 +66,7 @@ struct tag_metrics {
 };
 
 /* Bits 1 << enum job_tag. A tag whose metric or peak is not known is not given. */
+extern const struct analysis_param job_tags__params[];
 unsigned job_tags__of(const struct tag_metrics *m);
 /* "memory-bound". */
 const char *job_tag__name(enum job_tag tag);
@@ -79,6 +80,7 @@ enum ineligible {
 };
 
 /* 0: eligible. state: as Slurm writes it in full, NULL: not known. */
+extern const struct analysis_param eligibility__params[];
 unsigned eligibility__of(double duration_s, double physical_cores, const char *state);
 /* "duration". */
 const char *ineligible__name(enum ineligible reason);
@@ -87,6 +89,7 @@ const char *ineligible__name(enum ineligible reason);
 
 struct idle {
 	struct analysis_verdict verdict; /* INSUFFICIENT: no bin is known */
+	size_t known, missing;		 /* bins of units */
 	double idle_s, total_s;		 /* over all units: ICT, IGT; and of known bins */
 	double idle_ratio;		 /* ICR, IGR */
 	unsigned unused_units;		 /* of 3 known bins or more all but one are idle */
@@ -96,17 +99,20 @@ struct idle {
 
 /* load: of cores or GPUs. A bin is idle whose load is below the threshold; threshold 0: whose load
  * is 0 (GPUs). idle_bins[load->units], or NULL: the idle bins of each unit. */
+extern const struct analysis_param idle__params[];
 void idle__of(const struct matrix *load, double threshold, double dt_s, unsigned *idle_bins,
 	      struct idle *out);
 
 struct imbalance {
 	struct analysis_verdict verdict; /* INSUFFICIENT: no bin in which all units are known */
+	size_t known, missing;		 /* bins */
 	double mean_sd;			 /* CLI, GLI: mean over bins of the sample's deviation */
 	double mean_sd_population;	 /* the same with the population's */
 	bool is_attributed;		 /* mean_sd > 0.2 */
 };
 
 /* Standard deviation of the load over units, in bins where all units are known; 0 for one unit. */
+extern const struct analysis_param imbalance__params[];
 void imbalance__of(const struct matrix *load, struct imbalance *out);
 
 /* What is compared with the load of the CPUs. */
@@ -126,9 +132,10 @@ struct periodic {
 	 * flat; INSUFFICIENT: missing_bins, more than 5 % of a vector */
 	struct analysis_verdict verdict;
 	bool is_dominant, is_detected;
-	const char *undetected; /* why a suitable pair is not: no_dominant_frequency, corr,
-				 * period_num; else "" */
-	unsigned k;		/* the strongest frequency, as periods in all bins; 0: none */
+	const char *undetected;	 /* why a suitable pair is not: no_dominant_frequency, corr,
+				  * period_num; else "" */
+	unsigned known, missing; /* bins in which both are known, and others */
+	unsigned k;		 /* the strongest frequency, as periods in all bins; 0: none */
 	double freq_hz;
 	double sum_max, sum_median; /* of the sum of both spectra, each by its maximum: 0..2 */
 	double corr;		    /* Pearson's, NaN where no frequency is dominant */
@@ -141,6 +148,7 @@ struct periodic {
  * out of the sum of both spectra; from r <= -0.4 and 10 periods on the pair is detected.
  * 0 or -ENOMEM.
  */
+extern const struct analysis_param periodic__params[];
 int periodic__of(const double *cpu, const struct periodic_vector *other, unsigned bins, double dt_s,
 		 double duration_s, struct periodic *out);
 /* Of n vectors the detected one with the most periods, IOB or SO: its index in *which; n: none is
@@ -151,6 +159,7 @@ int periodic__strongest(const double *cpu, const struct periodic_vector *others,
 
 struct io_congestion {
 	struct analysis_verdict verdict; /* UNAVAILABLE: no rate is known */
+	size_t known, missing;		 /* bins of units */
 	double max_rate;		 /* 1/s: of the job's total */
 	unsigned bin;			 /* the first with that rate */
 	bool is_attributed;		 /* max_rate >= 40 */
@@ -160,11 +169,13 @@ struct io_congestion {
 
 /* rates: opens and closes per second, a unit per node and file system; what is not known counts as
  * none. */
+extern const struct analysis_param io_congestion__params[];
 void io_congestion__of(const struct matrix *rates, struct io_congestion *out);
 
 struct memleak {
 	struct analysis_verdict verdict; /* INSUFFICIENT: less than 3 points; UNSUITABLE: no_memory,
 					  * no_time */
+	size_t known, missing;		 /* points */
 	/* The line of least squares: y = m x + n, x is time 0..1, y is memory by its maximum. */
 	double m, n;
 	double max_dis; /* of a point to the line */
@@ -179,6 +190,7 @@ struct memleak {
 
 /* t_s and bytes have n values: when, and the job's memory without page cache. Points that are not
  * known are left out. */
+extern const struct analysis_param memleak__params[];
 void memleak__of(const double *t_s, const double *bytes, size_t n, struct memleak *out);
 
 /* A job in the table of issues. What was not attributed is 0, what is not known is NaN. */

@@ -12,12 +12,17 @@
 static const char *const cutoff_names[IO_CUTOFFS] = {"c0", "c128k", "c1m"};
 static const char *const direction_names[IO_DIRECTIONS] = {"read", "write"};
 
-static json_t *character_json(const struct io_job *io, const struct io_character *c, double cutoff)
+static json_t *character_json(const struct io_job *io, unsigned servers, enum io_direction d, int i)
 {
+	const struct io_character *c = &io->of[d][i];
+	const struct analysis_param params[] = {
+		{"c", io_cutoffs[i]}, {"dt_s", io->dt_s}, {NULL, 0}};
 	json_t *o = json_object();
 
 	report_pika__put_verdict(o, c->verdict);
-	NAMED_NUMBERS(o, {"c", cutoff}, {"dt_s", io->dt_s});
+	report_pika__put_basis(o, params, (double)servers * io->intervals - io->missing[d],
+			       io->missing[d]);
+	NAMED_NUMBERS(o, {"c", io_cutoffs[i]}, {"dt_s", io->dt_s});
 	if (c->verdict.status != ANALYSIS_OK)
 		return o;
 	json_object_set_new(o, "io_active", json_boolean(c->is_active));
@@ -39,7 +44,7 @@ static json_t *job_json(const struct io_job *io, unsigned servers)
 		NAMED_NUMBERS(one, {"missing", io->missing[d]});
 		for (int c = 0; c < IO_CUTOFFS; c++)
 			json_object_set_new(one, cutoff_names[c],
-					    character_json(io, &io->of[d][c], io_cutoffs[c]));
+					    character_json(io, servers, d, c));
 		json_object_set_new(o, direction_names[d], one);
 	}
 	return o;

@@ -23,6 +23,17 @@ void report_pika__put_numbers(json_t *o, const struct named_number *v, size_t n)
 		json_object_set_new(o, v[i].name, json__number(v[i].value));
 }
 
+void report_pika__put_basis(json_t *o, const struct analysis_param *params, double used,
+			    double missing)
+{
+	json_t *all = json_object();
+
+	for (; params && params->name; params++)
+		json_object_set_new(all, params->name, json__number(params->value));
+	json_object_set_new(o, "params", all);
+	NAMED_NUMBERS(o, {"n_used", used}, {"n_missing", missing});
+}
+
 static json_t *begin(struct analysis_verdict v)
 {
 	json_t *o = json_object();
@@ -31,11 +42,22 @@ static json_t *begin(struct analysis_verdict v)
 	return o;
 }
 
+/* Of what is judged by the bins of units' loads. */
+static json_t *begin_loads(const struct pika_job *p, struct analysis_verdict v,
+			   const struct analysis_param *params)
+{
+	json_t *o = begin(v);
+
+	report_pika__put_basis(o, params, (double)p->bins * p->units - p->missing_bins,
+			       p->missing_bins);
+	return o;
+}
+
 static json_t *footprint_json(const struct pika_job *p)
 {
 	const struct footprint *f = &p->footprint;
 	bool ok = p->verdict.status == ANALYSIS_OK;
-	json_t *o = begin(ok ? f->verdict : p->verdict);
+	json_t *o = begin_loads(p, ok ? f->verdict : p->verdict, NULL);
 
 	if (!ok)
 		return o;
@@ -62,7 +84,7 @@ static json_t *tag_json(const struct pika_tag *t, bool given)
 
 static json_t *tags_json(const struct pika_job *p)
 {
-	json_t *o = begin(p->verdict), *given = json_array(), *one;
+	json_t *o = begin_loads(p, p->verdict, job_tags__params), *given = json_array(), *one;
 
 	for (int i = 0; p->verdict.status == ANALYSIS_OK && i < JOB_TAGS; i++) {
 		bool is_given = p->tags & 1u << i;
@@ -86,6 +108,7 @@ static json_t *idle_json(const struct idle *i)
 {
 	json_t *o = begin(i->verdict);
 
+	report_pika__put_basis(o, idle__params, i->known, i->missing);
 	if (i->verdict.status != ANALYSIS_OK)
 		return o;
 	NAMED_NUMBERS(o, {"idle_s", i->idle_s}, {"total_s", i->total_s},
@@ -98,6 +121,7 @@ static json_t *imbalance_json(const struct imbalance *i)
 {
 	json_t *o = begin(i->verdict);
 
+	report_pika__put_basis(o, imbalance__params, i->known, i->missing);
 	if (i->verdict.status != ANALYSIS_OK)
 		return o;
 	NAMED_NUMBERS(o, {"mean_sd", i->mean_sd}, {"mean_sd_population", i->mean_sd_population});
@@ -109,6 +133,7 @@ static json_t *congestion_json(const struct io_congestion *c)
 {
 	json_t *o = begin(c->verdict);
 
+	report_pika__put_basis(o, io_congestion__params, c->known, c->missing);
 	if (c->verdict.status != ANALYSIS_OK)
 		return o;
 	NAMED_NUMBERS(o, {"ioc", c->ioc}, {"max_rate", c->max_rate},
@@ -129,7 +154,7 @@ static json_t *failed_json(const struct pika_job *p)
 
 static json_t *issues_json(const struct pika_job *p)
 {
-	json_t *o = begin(p->issues);
+	json_t *o = begin_loads(p, p->issues, eligibility__params);
 
 	json_object_set_new(o, "eligible", json_boolean(!p->ineligible));
 	json_object_set_new(o, "failed", failed_json(p));
@@ -147,6 +172,7 @@ static json_t *pair_json(const struct periodic *c)
 {
 	json_t *o = begin(c->verdict);
 
+	report_pika__put_basis(o, periodic__params, c->known, c->missing);
 	if (c->verdict.status != ANALYSIS_OK)
 		return o;
 	json_object_set_new(o, "detected", json_boolean(c->is_detected));
@@ -171,7 +197,7 @@ static json_t *mount_json(const struct pika_mount *m)
 
 static json_t *periodic_json(const struct pika_job *p)
 {
-	json_t *o = begin(p->issues);
+	json_t *o = begin_loads(p, p->issues, periodic__params);
 	json_t *mounts, *name;
 
 	if (p->issues.status != ANALYSIS_OK)
@@ -201,6 +227,7 @@ static json_t *memleak_json(const struct pika_job *p)
 	bool ok = p->issues.status == ANALYSIS_OK;
 	json_t *o = begin(ok ? l->verdict : p->issues);
 
+	report_pika__put_basis(o, memleak__params, l->known, l->missing);
 	if (!ok || l->verdict.status != ANALYSIS_OK)
 		return o;
 	json_object_set_new(o, "suspected", json_boolean(l->is_suspected));
@@ -212,7 +239,7 @@ static json_t *memleak_json(const struct pika_job *p)
 
 json_t *report_pika__json(const struct pika_job *p)
 {
-	json_t *o = begin(p->verdict);
+	json_t *o = begin_loads(p, p->verdict, NULL);
 
 	NAMED_NUMBERS(o, {"bins", p->bins}, {"bin_s", p->dt_s}, {"duration_s", p->duration_s},
 		      {"units", p->units}, {"missing_bins", p->missing_bins});

@@ -14,6 +14,11 @@ json_t *report_io__json(const struct io_jobs *io);
 /* "status" and "reason" of an object; the reason is null where it is OK. */
 void report_pika__put_verdict(json_t *o, struct analysis_verdict v);
 
+/* "params", the thresholds of the analysis, and "n_used" and "n_missing", how many values there
+ * were. */
+void report_pika__put_basis(json_t *o, const struct analysis_param *params, double used,
+			    double missing);
+
 /* A number of an object, by name. */
 struct named_number {
 	const char *name;
