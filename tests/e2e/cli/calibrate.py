@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 240
+# runs: in full
 # runs: alone
 """jobprof calibrate against fio, numpy and /proc/cpuinfo, within factors that each test says: both
 sides are measured one after the other, on a machine that others may use. What --write writes against

@@ -1,4 +1,5 @@
 #!/usr/bin/python3
+# runs: in full
 # SPDX-License-Identifier: GPL-2.0-only
 # timeout: 400
 """jobprof report of files that are damaged, foreign or strange: a report whose numbers are those of the good

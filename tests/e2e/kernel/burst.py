@@ -31,17 +31,25 @@ def profile(args, wrap=()):
     return measured(run.out()), path
 
 
+def long_bursts(path):
+    """A step without any has no table."""
+    with h5py.File(path, "r") as f:
+        has_rows = "0" in next(f[k] for k in f if isinstance(f[k], h5py.Group)).get("Bursts", {})
+    return table(path, "Bursts/0") if has_rows else numpy.zeros(0, [("TimeNS", "u8")] + [
+        (n, "f8") for n in ("Thread", "Duration", "OnCPU", "RunTime", "Gap")])
+
+
 def counts(name, path):
     """Every burst is in the histogram, and all run time in a burst."""
     tasks, length, gaps = (table(path, s + "/0") for s in ("Tasks", "BurstLength", "GapLength"))
-    bursts = table(path, "Bursts/0")
+    bursts = long_bursts(path)
     is_equal(name + ": bursts are the voluntary switches", histogram(length).sum(), total(tasks, "VolSwitches"))
     is_near(name + ": run time of bursts is CPUTime", total(length, "BurstTime"), total(tasks, "CPUTime"), 0, TICK)
     is_equal(name + ": none is lost", total(length, "Lost"), 0)
     # 2^20 ns is the first bucket in which all bursts have rows, 2^19 ns the last with none below 1 ms
     n = histogram(length)
     is_true(name + ": rows of the long ones", n[20:].sum() <= len(bursts) <= n[19:].sum(), (n, len(bursts)))
-    is_true(name + ": of 1 ms and more", (bursts["RunTime"] >= 0.001).all(), bursts["RunTime"].min())
+    is_true(name + ": of 1 ms and more", (bursts["RunTime"] >= 0.001).all(), bursts["RunTime"])
     is_true(name + ": they do not end backwards", (numpy.diff(bursts["TimeNS"].astype(numpy.int64)) >= 0).all(), "")
     long_gaps = bursts["Gap"][~numpy.isnan(bursts["Gap"])].sum()
     is_true(name + ": gaps of rows are among all", long_gaps <= total(gaps, "GapTime") + 1e-6,

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 # timeout: 170
+# runs: in full
 # runs: alone
 # SPDX-License-Identifier: GPL-2.0-only
 """The perf family against perf stat, /proc and the CPUs' own counters. Machines without hardware
@@ -218,7 +219,7 @@ def budget_decides():
     for events, budget in (("cpu-clock", 20), ("cpu-clock", 0.02), (many, 0.02), (many, 0.01)):
         d = Daemon(INTERVAL, PerfEvents=events, PerfBudget=str(budget)).start()
         job = new_job()
-        Stepd(job, 0, ["true"], v2_task(tree.job(job) + "/step_0")).end()
+        Stepd(job, 0, ["sleep", "0.3"], v2_task(tree.job(job) + "/step_0")).end()
         mode, n = mode_of(d.file(job, 0)), len(events.split(","))
         name = "a budget of %g %% for %d events: " % (budget, n)
         if budget == 20:

@@ -59,7 +59,7 @@ def by_stacks(text):
 def gaps(text):
     """(event and stack, seconds) of each."""
     since = {}
-    for part in re.split(r"\n\n+|\n(?=\S|  ?\d)", text):
+    for part in re.split(r"\n\n+|\n(?= *\d)", text):
         m = EVENT.match(part)
         if not m:
             continue
@@ -117,9 +117,6 @@ def agree():
     is_true("a mixed program: it blocked in %d ways" % len(wanted), len([s for s in wanted.values() if s > 0.05]) >= 9, wanted)
     is_true("a mixed program: stacks say nearly all", sum(unknown.values()) < (1 - AGREE) / 2 * all_s, unknown)
     ours = sum(got.values())
-    # Of threads' whole time wait.py knows that it is right; perf here may lack switches of a CPU that was idle.
-    if all_s < 0.95 * ours:
-        raise Skipped("perf has the switches of %.0f %% of the blocked time only" % (100 * all_s / ours))
     same = sum(min(got[c] / ours, wanted.get(c, 0) / all_s) for c in got)
     print("# causes agree with stacks in %.3f %% of blocked time" % (100 * same))
     is_true("a mixed program: causes agree with stacks in 99 % of blocked time", same >= AGREE, "%.2f %%" % (100 * same))
@@ -148,10 +145,8 @@ def journal():
     is_true("a journal: it waits for it", stacks.seen("jbd2_log_wait_commit") > 20, stacks.seen("jbd2_log_wait_commit"))
     of_journal = stacks.seconds("jbd2_log_wait_commit")
     is_true("a journal: it is a large part", of_journal > 0.3, of_journal)
-    # BlockedDisk was up to 1.4 times what stacks say on a loaded machine. Nobody has found out why: the bound is what
-    # was seen.
-    is_true("a journal: BlockedDisk has it", 0.95 * wanted["BlockedDisk"] <= got <= 1.4 * wanted["BlockedDisk"] + 0.2,
-            "%.3f s, by stacks %.3f s, of them %.3f s for the journal" % (got, wanted["BlockedDisk"], of_journal))
+    print("# BlockedDisk %.3f s, by stacks %.3f s, of them %.3f s for the journal" % (got, wanted["BlockedDisk"], of_journal))
+    is_near("a journal: BlockedDisk has it", got, wanted["BlockedDisk"], 0.05)
 
 
 if __name__ == "__main__":
