@@ -3,7 +3,7 @@
 # timeout: 180
 # SPDX-License-Identifier: GPL-2.0-only
 """TimeBudget: the causes of a mixed program's blocked time, against the kernel's stacks at each switch, as
-perf has them, from there until the thread is in a run queue."""
+perf has them, from there until the thread is in a run queue, or where perf missed that on a CPU again."""
 
 import os
 import re
@@ -17,7 +17,8 @@ from daemonlib import *
 SECONDS = 12
 AGREE = 0.99  # of the blocked time
 LEFT = 'prev_comm == "jpmixed" && prev_state != 0 && prev_state != 256'  # not those that were preempted
-EVENTS = ["-e", "sched:sched_switch/call-graph=fp/", "--filter", LEFT, "-e", "sched:sched_wakeup", "--filter", 'comm == "jpmixed"']
+EVENTS = ["-e", "sched:sched_switch/call-graph=fp/", "--filter", LEFT, "-e", "sched:sched_wakeup", "--filter", 'comm == "jpmixed"',
+          "-e", "sched:sched_switch", "--filter", 'next_comm == "jpmixed"']
 IO = r"io_schedule|folio_wait|submit_bio_wait|blk_mq_|jbd2_|__iomap_dio|blkdev_"
 LOCKS = r"rwsem_|mutex_lock|mmap_lock|vma_|percpu_|synchronize_|__down|dup_mmap"
 # The first that matches says it.
@@ -42,7 +43,8 @@ def cause_of(stack):
     return next((cause for cause, part in BY_STACK if re.search(part, stack)), None)
 
 
-EVENT = re.compile(r"^ *\d+ +([\d.]+): +sched:sched_(switch|wakeup): .*?(?:prev_|\b)pid=(\d+)(?: .*?prev_state=([SD]))?", re.M)
+WAKEUP = re.compile(r" *\d+ +([\d.]+): +sched:sched_wakeup: .*?\bpid=(\d+)")
+SWITCH = re.compile(r" *\d+ +([\d.]+): +sched:sched_switch: .*?\bprev_pid=(\d+) .*?prev_state=(\S+) .*?\bnext_pid=(\d+)")
 
 
 def by_stacks(text):
@@ -60,17 +62,16 @@ def gaps(text):
     """(event and stack, seconds) of each."""
     since = {}
     for part in re.split(r"\n\n+|\n(?= *\d)", text):
-        m = EVENT.match(part)
+        switch = SWITCH.match(part)
+        m = switch or WAKEUP.match(part)
         if not m:
             continue
-        at, what, pid, state = float(m[1]), m[2], m[3], m[4]
-        if what == "switch":
-            since.pop(pid, None)
-            if state:
-                since[pid] = at, part
-        elif pid in since:
-            begin, stack = since.pop(pid)
+        at, back = float(m[1]), m[4] if switch else m[2]
+        if back in since:
+            begin, stack = since.pop(back)
             yield stack, at - begin
+        if switch and "\n\t" in part and m[3][0] in "SDTt":
+            since[m[2]] = at, part
 
 
 class Stacks:
