@@ -170,14 +170,15 @@ static json_t *commands_json(const struct model_job *j)
 	for (unsigned i = 0; i < j->ncommands; i++) {
 		const struct job_command *c = &j->commands[i];
 
+		const struct json_pair numbers[] = {
+			{"processes", c->processes}, {"cpu_s", c->cpu_s},
+			{"wait_s", c->wait_s},	     {"peak_mb", c->peak_mb},
+			{"read_mb", c->read_mb},     {"write_mb", c->write_mb},
+		};
+
 		o = json_object();
 		json__set(o, "name", json__text(c->name));
-		json__set(o, "processes", json__number(c->processes));
-		json__set(o, "cpu_s", json__number(c->cpu_s));
-		json__set(o, "wait_s", json__number(c->wait_s));
-		json__set(o, "peak_mb", json__number(c->peak_mb));
-		json__set(o, "read_mb", json__number(c->read_mb));
-		json__set(o, "write_mb", json__number(c->write_mb));
+		json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
 		json_array_append_new(a, o);
 	}
 	return a;
