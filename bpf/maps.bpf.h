@@ -77,6 +77,7 @@ struct jp_task {
 struct jp_scratch {
 	char env[4096];
 	char name[128];
+	u64 at, rest; /* the next string of an environment, and whether it is the rest of one */
 	int gtid;
 	u32 rank_name; /* of jp_rank_names: which one the rank is from; JP_RANK_NAMES: none */
 	int rank;
