@@ -24,9 +24,9 @@ struct reading {
 	struct id_table threads, ranks; /* of places and thread ids, of tables and ranks */
 	bool asked;			/* for the family burst */
 	int at[N_COLUMNS];
-	unsigned table;	 /* number of the table that is read */
-	uint64_t *key;	 /* of the bursts that are kept */
-	uint64_t bound;	 /* their keys are below */
+	unsigned table;					   /* number of the table that is read */
+	uint64_t *key;					   /* of the bursts that are kept */
+	uint64_t bound;					   /* their keys are below */
 	int (*fn)(void *arg, const struct burst_row *row); /* NULL: bursts are kept */
 	void *arg;
 };
@@ -330,8 +330,8 @@ int model_bursts__read(struct model_bursts *b, const char *path)
 	return err;
 }
 
-int model_bursts__each(const struct model_bursts *b, int (*fn)(void *arg, const struct burst_row *row),
-		       void *arg)
+int model_bursts__each(const struct model_bursts *b,
+		       int (*fn)(void *arg, const struct burst_row *row), void *arg)
 {
 	/* Places and threads are numbered as they were. */
 	struct model_bursts again = {.start_ns = b->start_ns, .first_s = b->first_s};

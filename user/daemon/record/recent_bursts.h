@@ -15,7 +15,7 @@ struct recent_bursts {
 	uint64_t asked_ns;
 	/* Burst number n is at (n - 1) % cap. cap 0: nobody asks. */
 	unsigned cap, ncols;
-	uint64_t first; /* the oldest that may be there */
+	uint64_t first;	   /* the oldest that may be there */
 	union cell *cells; /* rows of number, task, and ncols cells */
 };
 

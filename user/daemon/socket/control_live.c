@@ -238,7 +238,7 @@ static int send_next(struct live *l)
 
 /* ---- bursts */
 
-#define ROWS_PER_CHARGE 64 /* are as much work as a message */
+#define ROWS_PER_CHARGE 64   /* are as much work as a message */
 #define ROWS_BYTES	8192 /* of a message: the kernel keeps 16 KiB for a user's connection */
 
 static void put_rows(struct live *l, unsigned ncols)

@@ -11,7 +11,7 @@
 static json_t *cluster_json(const struct burst_cluster *c, unsigned k)
 {
 	const struct json_pair numbers[] = {
-		{"share", c->share},	       {"run_s", c->run},     {"least_run_s", c->low_run},
+		{"share", c->share},	     {"run_s", c->run},	    {"least_run_s", c->low_run},
 		{"most_run_s", c->high_run}, {"spread", c->spread}, {"gap_s", c->gap},
 		{"on_cpu", c->on_cpu},
 	};

@@ -44,7 +44,8 @@ static bool is_drawn(const struct cluster_view *v, size_t i)
 	if (v->clusters->labels[i] == CLUSTER_UNUSED)
 		return false;
 	for (unsigned d = 0; d < dims && d < 2; d++)
-		if (v->request->by[d] == FEATURE_GAP && !(v->clusters->v[i * dims + d] > BURST_NO_GAP))
+		if (v->request->by[d] == FEATURE_GAP &&
+		    !(v->clusters->v[i * dims + d] > BURST_NO_GAP))
 			return false;
 	return true;
 }

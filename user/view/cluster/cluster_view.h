@@ -59,7 +59,7 @@ const char *cluster_time__of(double s, cluster_time buf);
 struct cluster_lines {
 	const struct cluster_view *v;
 	unsigned width;
-	double end;	      /* s; lines begin at 0 */
+	double end;	       /* s; lines begin at 0 */
 	size_t *order, *start; /* bursts by place */
 	double *room;
 	char *line;

@@ -70,7 +70,8 @@ void track_view__print(const struct track_view *v, FILE *out)
 	for (size_t i = 0; i < v->n; i++)
 		print_piece(v, i, out);
 	fprintf(out,
-		"  (of the run time before, and of this, in clusters that are in both: the same from "
+		"  (of the run time before, and of this, in clusters that are in both: the same "
+		"from "
 		"%g %%)\n\n"
 		"  run time of a burst, and share of all\n        ",
 		100 * v->track->level.threshold);

@@ -18,8 +18,12 @@ static json_t *validity(const struct folded *f)
 {
 	const struct fold_validity *v = &f->of[f->shown].validity;
 	const struct json_pair numbers[] = {
-		{"kept_fraction", v->kept_fraction}, {"max_gap", v->max_gap}, {"rms", v->rms},
-		{"r2", v->r2},			     {"ks_d", v->ks_d},	      {"ks_limit", v->ks_limit},
+		{"kept_fraction", v->kept_fraction},
+		{"max_gap", v->max_gap},
+		{"rms", v->rms},
+		{"r2", v->r2},
+		{"ks_d", v->ks_d},
+		{"ks_limit", v->ks_limit},
 	};
 	char why[256];
 	json_t *j = json_object();

@@ -102,9 +102,9 @@ static int print_text(const struct printing *p)
 static int print_json(const struct printing *p)
 {
 	json_t *json = cluster_view__json(p->v);
-	int err = !json			    ? -ENOMEM
+	int err = !json			  ? -ENOMEM
 		  : p->o->args.window > 0 ? follow(p->o, p->v->bursts, p->out, json)
-					    : 0;
+					  : 0;
 
 	if (!err)
 		return json__print(json, p->out, JSON_INDENT(2));

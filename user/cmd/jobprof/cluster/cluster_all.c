@@ -81,8 +81,8 @@ static void add_burst(void *arg, const struct burst_row *row, unsigned label)
 	if (label == CLUSTER_UNUSED)
 		s->unused++;
 	else
-		burst_sums__add(&s->sums[label], &(struct burst_times){row->run, row->wall,
-								       row->on_cpu, row->gap});
+		burst_sums__add(&s->sums[label],
+				&(struct burst_times){row->run, row->wall, row->on_cpu, row->gap});
 }
 
 int cluster_all__settle(const struct model_bursts *b, struct burst_clusters *c)

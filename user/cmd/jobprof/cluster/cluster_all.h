@@ -9,7 +9,8 @@
 /* Calls fn with every burst, in the order of the file, and its cluster; CLUSTER_UNUSED: in none. 0,
  * or as model_bursts__each(). */
 int cluster_all__each(const struct model_bursts *b, const struct burst_clusters *c,
-		      void (*fn)(void *arg, const struct burst_row *row, unsigned label), void *arg);
+		      void (*fn)(void *arg, const struct burst_row *row, unsigned label),
+		      void *arg);
 /* Where bursts were not kept, what adds up in the table becomes that of all. 0, or as above. */
 int cluster_all__settle(const struct model_bursts *b, struct burst_clusters *c);
 

@@ -30,10 +30,10 @@ struct reduce_work {
 	struct number_range task;
 	struct selection sel; /* but for steps */
 	struct report_inputs files;
-	struct string_list parts;	  /* files of earlier reductions */
-	uint64_t list;			  /* a hash of files and of what is read of them */
+	struct string_list parts;	 /* files of earlier reductions */
+	uint64_t list;			 /* a hash of files and of what is read of them */
 	const struct burst_model *model; /* bursts are reduced by its clusters; NULL: rows are */
-	bool failed;			  /* something could not be read; it has been said */
+	bool failed;			 /* something could not be read; it has been said */
 };
 
 /* Reads the files of process `rank` of `size`, every size-th one, in children with limits. 0 or

@@ -64,8 +64,8 @@ static void learn_shape(struct feed *f, const struct jobprof_table *t, struct sh
 	*s = (struct shape){.number = -1, .task = -1, .time = -1};
 	for (unsigned i = 0; i < t->ncols && i < JOBPROF_COLUMNS_MAX; i++) {
 		const struct jobprof_live_column *c = &t->columns[i];
-		int *at = !strcmp(c->name, "Number") ? &s->number
-			  : !strcmp(c->name, "Task") ? &s->task
+		int *at = !strcmp(c->name, "Number")   ? &s->number
+			  : !strcmp(c->name, "Task")   ? &s->task
 			  : !strcmp(c->name, "TimeNS") ? &s->time
 						       : NULL;
 

@@ -8,8 +8,9 @@
 #include "client/libjobprof.h"
 #include "cmd/jobprof/reduce/reduce.h"
 
-#define FEED_COLUMNS 32u      /* of bursts, at most; a further one is not taken */
-#define FEED_PENDING (1u << 17) /* bursts that are not of a window yet; more are lost, and counted */
+#define FEED_COLUMNS 32u /* of bursts, at most; a further one is not taken */
+#define FEED_PENDING \
+	(1u << 17) /* bursts that are not of a window yet; more are lost, and counted */
 
 struct feed_burst {
 	int64_t at_ns; /* its end */
@@ -25,7 +26,7 @@ struct feed {
 		uint64_t after; /* number of the last burst that came */
 		bool has_come;	/* any */
 		bool has_none;	/* its series of bursts is not there: said */
-	} *steps;
+	} * steps;
 	unsigned nsteps, now; /* now: whose answer is read */
 	struct {
 		char name[48], unit[16];

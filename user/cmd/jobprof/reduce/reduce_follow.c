@@ -101,7 +101,8 @@ static int add_row(struct follow *f, const struct jobprof_table *t, const char *
 	for (unsigned i = 0; i < t->ncols && to.n < JOBPROF_COLUMNS_MAX; i++) {
 		if (!is_wanted(f->w, t->columns[i].name))
 			continue;
-		columns[to.n] = reduction__column(&f->result.rows, t->columns[i].name, t->columns[i].unit);
+		columns[to.n] =
+			reduction__column(&f->result.rows, t->columns[i].name, t->columns[i].unit);
 		if (columns[to.n] < 0)
 			return columns[to.n];
 		values[to.n++] = t->columns[i].is_double ? row[i].d : (double)row[i].u;
@@ -201,9 +202,8 @@ static void end_rows(struct follow *f)
 
 static json_t *track_json(const struct reduce_track *t)
 {
-	const struct json_pair numbers[] = {{"share_before", t->share_before},
-					    {"share", t->share},
-					    {"least_share", t->least}};
+	const struct json_pair numbers[] = {
+		{"share_before", t->share_before}, {"share", t->share}, {"least_share", t->least}};
 	json_t *j = json_pack("{s:b, s:i}", "same", t->same, "in_a_row", (int)t->streak);
 
 	json__set_numbers(j, numbers, sizeof(numbers) / sizeof(*numbers));
@@ -283,7 +283,8 @@ static void poll_until(struct follow *f, int64_t end_ns)
 	}
 	/* A node whose jobprofd did not answer is not covered. */
 	if (answered && !f->err)
-		f->err = reduction__file(&f->result.rows, f->w->list, f->world->size, f->world->rank, false);
+		f->err = reduction__file(&f->result.rows, f->w->list, f->world->size,
+					 f->world->rank, false);
 }
 
 static int one_window(struct reduce_work *w, struct follow *f)

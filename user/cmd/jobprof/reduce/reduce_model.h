@@ -10,10 +10,10 @@
 
 #define MODEL_SERIES   "Bursts"
 #define MODEL_DIMS     2
-#define MODEL_CLUSTERS 1000u  /* with the most run time; bursts of others are noise */
+#define MODEL_CLUSTERS 1000u	/* with the most run time; bursts of others are noise */
 #define MODEL_NAMES    1000000u /* numbers of clusters over all windows */
-#define MODEL_SAMPLE   20000u /* bursts that are clustered, at most 50000 */
-#define MODEL_WINDOW   5000u  /* the same of a window of --follow */
+#define MODEL_SAMPLE   20000u	/* bursts that are clustered, at most 50000 */
+#define MODEL_WINDOW   5000u	/* the same of a window of --follow */
 
 /* The columns that are features, each by its logarithm. */
 extern const char *const model_features[MODEL_DIMS];
