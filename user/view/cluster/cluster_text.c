@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Clusters of bursts for a terminal. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +114,7 @@ static void print_head(const struct cluster_view *v, FILE *out)
 	fprintf(out, "%u cluster%s by", c->k, report_text__s(c->k));
 	for (unsigned d = 0; d < v->request->dims; d++)
 		fprintf(out, "%s %s", d ? " and" : "", burst_features[v->request->by[d]].doc);
-	fprintf(out, " (DBSCAN: %zu within %.3g", c->model.min_pts, c->model.eps);
+	fprintf(out, " (DBSCAN: %" PRIu64 " within %.3g", c->model.min_pts, c->model.eps);
 	if (c->model.n < c->used)
 		fprintf(out, ", of %s bursts; the others are as the nearest of these",
 			report_text__count((double)c->model.n, n));

@@ -87,18 +87,17 @@ static void add_burst(void *arg, const struct burst_row *row, unsigned label)
 
 int cluster_all__settle(const struct model_bursts *b, struct burst_clusters *c)
 {
-	_cleanup_free_ struct burst_sums *sums = calloc((size_t)c->k + 1, sizeof(*sums));
-	struct settling s = {sums, 0};
+	struct settling s = {0};
 	int err;
 
 	if (b->n == b->all || c->verdict.status != ANALYSIS_OK)
 		return 0;
-	if (!sums)
-		return -ENOMEM;
-	err = cluster_all__each(b, c, add_burst, &s);
-	if (err)
-		return err;
-	c->unused = s.unused;
-	burst_clusters__settle(c, sums);
-	return 0;
+	s.sums = calloc((size_t)c->k + 1, sizeof(*s.sums));
+	err = s.sums ? cluster_all__each(b, c, add_burst, &s) : -ENOMEM;
+	if (!err) {
+		c->unused = s.unused;
+		burst_clusters__settle(c, s.sums);
+	}
+	free(s.sums);
+	return err;
 }

@@ -140,8 +140,8 @@ int reduce_model__take(struct message *from, struct burst_model *m)
 	m->eps = x->eps;
 	m->min_pts = x->min_pts;
 	m->k = (unsigned)x->k;
-	memcpy(m->lo, x->lo, sizeof(m->lo));
-	memcpy(m->hi, x->hi, sizeof(m->hi));
+	memcpy(m->lo, x->lo, sizeof(x->lo));
+	memcpy(m->hi, x->hi, sizeof(x->hi));
 	points = message__take(from, x->n * MODEL_DIMS * sizeof(*points));
 	labels = message__take(from, x->n * sizeof(*labels));
 	if (!points || !labels)
