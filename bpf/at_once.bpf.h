@@ -2,8 +2,7 @@
 /*
  * How many CPUs run a step at once. The clock of samples ticks once on each CPU in each period: the
  * ticks of one period that meet the step are the CPUs that ran it then, within a period of each
- * other. A CPU numbers its ticks by the time since its last one, so that a late one stays in its
- * period.
+ * other.
  */
 #ifndef JP_AT_ONCE_BPF_H
 #define JP_AT_ONCE_BPF_H
@@ -14,19 +13,20 @@
 #define SAMPLE_NS  (1000000000ull / JP_SAMPLE_HZ)
 #define PERIOD_MASK (JP_PERIODS - 1)
 
+/* The number of the period in which this CPU's clock meant to tick: it may be late, never early. */
 static __always_inline u64 period_now(void)
 {
-	u64 now = bpf_ktime_get_ns(), at = now / SAMPLE_NS;
+	u64 now = bpf_ktime_get_ns(), since;
 	u32 zero = 0;
 	struct jp_tick *t = bpf_map_lookup_elem(&jp_ticks, &zero);
 
 	if (!t)
-		return at;
-	t->period += (now - t->time_ns + SAMPLE_NS / 2) / SAMPLE_NS;
-	t->time_ns = now;
-	if (t->period > at + 1 || t->period + 1 < at)
-		t->period = at;
-	return t->period;
+		return now / SAMPLE_NS;
+	since = now - t->due_ns + SAMPLE_NS / 4;
+	t->due_ns += since / SAMPLE_NS * SAMPLE_NS;
+	if (now < t->due_ns || (s64)since < 0)
+		t->due_ns = now;
+	return t->due_ns / SAMPLE_NS;
 }
 
 /* 0, 1, 2 and 3, 4 to 7, and so on. */

@@ -69,10 +69,9 @@ struct jp_at_once {
 	__u64 periods[JP_AT_ONCE_ROOM];
 };
 
-/* The last tick of a CPU that met a thread which is counted. */
+/* When a CPU's clock should have ticked as it did last: it ticks late at times. */
 struct jp_tick {
-	__u64 time_ns;
-	__u64 period;
+	__u64 due_ns; /* CLOCK_MONOTONIC */
 };
 
 /* A page of a program's code. Another exec of the process, or another process of its number, has
