@@ -120,7 +120,8 @@ export function statistics(report) {
 }
 
 const MISSED = { wait_s: 'Waiting for CPUs', disk_wait_s: 'Waiting for disks', instructions: 'Instructions, IPC', blk_ops: 'Disk requests', net_tx_mb: 'Network', energy_j: 'Energy',
-	others_s: 'Other programs on its cores', limit_s: 'Time limit', limit_mb: 'Memory limit', user_s: 'User and kernel time' };
+	others_s: 'Other programs on its cores', limit_s: 'Time limit', limit_mb: 'Memory limit', user_s: 'User and kernel time',
+	thread_s: 'What threads did', waited_own_task_s: 'What had the CPU', parallel_efficiency: 'How ranks work together', samples: 'Where the code was' };
 
 export function missing(report) {
 	const list = [];

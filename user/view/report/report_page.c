@@ -13,6 +13,7 @@ void report__print(const struct report *r, FILE *out)
 	report_threads__print(r, out);
 	report_culprits__print(r, out);
 	report_modules__print(r, out);
+	report_pop__print(r, out);
 	report_given__print(r, out);
 	report_tasks__print(r, out);
 	report_commands__print(r, out);
