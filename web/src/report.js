@@ -2,10 +2,12 @@
 // The page of `jobprof report --html`: puts its parts in order.
 import { budget, culprits, modules, threads } from './budget.js';
 import { Clock } from './clock.js';
+import { clusters, fold } from './clusters.js';
 import { read, rowsOf } from './data.js';
 import { el } from './dom.js';
 import { energy } from './energy.js';
 import { findings } from './findings.js';
+import { stacks } from './flame.js';
 import { plain } from './format.js';
 import { given } from './given.js';
 import { foot, head, title } from './head.js';
@@ -120,7 +122,7 @@ function build(report) {
 	const main = el('main', {},
 		el('div', { class: 'top' }, findings(report, view, clock), budget(report, view, chosen, pick)),
 		given(report), time.part, low(threads(report, view, chosen, pick)), low(culprits(report, view, chosen, pick)),
-		pop(report), low(modules(report, view, chosen, pick)), who?.part, map?.part, gpuMap?.part, more?.part,
+		pop(report), low(modules(report, view, chosen, pick)), stacks(report), clusters(report), fold(report, view), who?.part, map?.part, gpuMap?.part, more?.part,
 		pair(histogram('run-latency', 'Waits for a CPU', report.page.run_latency, 'waits', 'Source: RunLatency, counted at each switch.'),
 			histogram('blk-latency', 'Disk requests', report.page.blk_latency, 'requests', 'Source: BlkLatency, counted at each request.')),
 		pair(io(report)), phases(report, view, clock), pair(programs(report)), pair(column(energy(report), missing(report)), column(statistics(report), method(report, clock))));

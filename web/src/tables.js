@@ -131,6 +131,9 @@ export function missing(report) {
 	for (const [k, label] of Object.entries(MISSED))
 		if (k in report.missing)
 			list.push([label, report.missing[k] ?? 'the profile does not have it']);
+	for (const [label, part] of [['Kinds of bursts', report.clusters], ['Inside one execution', report.fold], ['Which functions ran', report.page.flame]])
+		if (part && part.status !== 'OK')
+			list.push([label, (part.reason || part.status).replaceAll('_', ' ')]);
 	const not = report.not_given.filter((r) => !r.judged);
 
 	for (const part of report.coverage.not_readable.slice(0, 20))

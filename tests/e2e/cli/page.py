@@ -17,7 +17,9 @@ sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../findings"))
 import h5py
 import numpy
+from besideslib import put_bursts, put_fold, put_stacks
 from jobs import Job
+from layout import START
 from lib import Failed, JOBPROF, ROOT, Skipped, is_equal, is_true, run_tests, tmpdir
 
 TEMPLATE = os.path.join(os.path.dirname(JOBPROF), "web/report.html")
@@ -137,6 +139,18 @@ def absurd(path, without=()):
         f.visititems(spoil)
 
 
+def with_besides(folder, cases):
+    """Bursts of two kinds, a folded loop, and stacks: what they are called is hostile."""
+    path = os.path.join(folder, "besides.h5")
+    sick().write(path)
+    run, gap = put_bursts(path, START, [(300, 0.003, 0.002), (200, 0.03, 0.002)])
+    put_fold(path, STRANGE, 0.024, [0.25, 0.6, 1.0])
+    put_stacks(path, START, {"main;%s;inner" % MARKUP.replace("//", "/"): 3.0, "main;work": 1.0})
+    page(folder, "besides", path)
+    cases.append({"name": "besides", "sections": ["stacks", "clusters", "fold"], "numbers": {
+        "[data-bursts=A]": [200, 0], "[data-bursts=B]": [300, 0], "#fold tbody tr:nth-child(2) td:nth-child(3)": [0.35 * 0.024, 0]}})
+
+
 def cases_of(folder):
     cases = []
 
@@ -147,7 +161,8 @@ def cases_of(folder):
         cases.append({"name": name, **more})
         return path
 
-    path = add("sick", sick(), sections=["findings", "went", "threads", "culprits", "pop", "modules", "time", "spread", "heat", "more", "io", "energy", "missing", "method", "run-latency"])
+    path = add("sick", sick(), sections=["findings", "went", "threads", "culprits", "pop", "modules", "time", "spread", "heat", "more", "io", "energy", "missing", "method", "run-latency"],
+               without=["stacks", "clusters", "fold"])
     with open(os.path.join(folder, "sick.json")) as f:
         cases[0]["numbers"] = numbers_of(path, json.load(f))
     healthy = Job(nodes=1, tasks=1, cores=4, wall=1800)
@@ -169,6 +184,7 @@ def cases_of(folder):
     hostile.attrs.update(user=STRANGE, job_name=STRANGE + "x" * 10000, partition=MARKUP, account="\x1b[31m\x07")
     hostile.program = MARKUP.replace("/", "")
     add("hostile", hostile)
+    with_besides(folder, cases)
     absurd(os.path.join(folder, "absurd.h5"))
     page(folder, "absurd", os.path.join(folder, "absurd.h5"))
     cases.append({"name": "absurd"})

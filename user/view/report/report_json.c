@@ -262,6 +262,11 @@ static json_t *coverage_json(const struct report *r)
 	return o;
 }
 
+static json_t *shared(json_t *o)
+{
+	return o ? json_incref(o) : json_null();
+}
+
 json_t *report__json(const struct report *r)
 {
 	json_t *o = json_object(), *units = json_object();
@@ -282,6 +287,8 @@ json_t *report__json(const struct report *r)
 	json__set(o, "culprits", report_culprits__json(r->job));
 	json__set(o, "samples", report_modules__json(r));
 	json__set(o, "pop", report_pop__json(r->facts));
+	json__set(o, "clusters", shared(r->besides ? r->besides->clusters : NULL));
+	json__set(o, "fold", shared(r->besides ? r->besides->fold : NULL));
 	json__set(o, "units", units);
 	json__set(o, "commands", commands_json(r->job));
 	json__set(o, "marks", report_marks__json(r->job));

@@ -17,6 +17,7 @@ void report__print(const struct report *r, FILE *out)
 	report_given__print(r, out);
 	report_tasks__print(r, out);
 	report_commands__print(r, out);
+	report_clusters__print(r, out);
 	report_time__print(r, out);
 	report_pika__print(r, out);
 	report_io__print(r, out);

@@ -15,6 +15,7 @@ void report_pop__print(const struct report *r, FILE *out);
 void report_given__print(const struct report *r, FILE *out);
 void report_tasks__print(const struct report *r, FILE *out);
 void report_commands__print(const struct report *r, FILE *out);
+void report_clusters__print(const struct report *r, FILE *out);
 void report_time__print(const struct report *r, FILE *out);
 void report_pika__print(const struct report *r, FILE *out); /* with `all` only */
 void report_io__print(const struct report *r, FILE *out);   /* likewise */
