@@ -134,6 +134,8 @@ export function missing(report) {
 	for (const [label, part] of [['Kinds of bursts', report.clusters], ['Inside one execution', report.fold], ['Which functions ran', report.page.flame]])
 		if (part && part.status !== 'OK')
 			list.push([label, (part.reason || part.status).replaceAll('_', ' ')]);
+	if (report.clusters?.status === 'OK' && report.clusters.clusters.length < 2)
+		list.push(['Kinds of bursts', `no kind stands out of ${count(report.clusters.bursts)} bursts`]);
 	const not = report.not_given.filter((r) => !r.judged);
 
 	for (const part of report.coverage.not_readable.slice(0, 20))

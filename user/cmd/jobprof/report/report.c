@@ -161,6 +161,7 @@ static int put_form(const struct report *r, const struct printing *p)
 	}
 }
 
+/* Reads what the form shows besides facts, and prints it. 0, or the exit status. */
 static int print_form(const struct report *r, const struct printing *p)
 {
 	bool has_besides =
@@ -182,7 +183,7 @@ static int print_form(const struct report *r, const struct printing *p)
 	return status;
 }
 
-/* Of each node; what a file that is wrong says is not known, which has been said. */
+/* Reads the peaks of each node; what a wrong file says is not known, and that has been said. */
 static struct peaks *read_peaks(const struct model_job *j)
 {
 	struct peaks *p = calloc(j->nnodes + 1, sizeof(*p));
