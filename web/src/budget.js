@@ -227,7 +227,7 @@ export function culprits(report, view, chosen, pick) {
 	const { shares, rows: of } = present(all, rows.culprit_shares ?? []);
 
 	return section('culprits', 'What had the CPU', `threads ran or waited for a CPU for ${lived(s)}`, barsOf(rows, { shares, states: ofCulprits(shares), rows: of, all: s, unit: 'thread-',
-		whole: 'the time that threads could run', note: null, source: 'Source: CPUTime, and Culprits or RankCulprits: at each switch, what had the CPU that a thread waited for.' },
+		whole: 'that time', note: null, source: 'Source: CPUTime, and Culprits or RankCulprits: at each switch, what had the CPU that a thread waited for.' },
 	view, chosen, pick));
 }
 

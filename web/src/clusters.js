@@ -9,8 +9,8 @@ function low(part) {
 }
 
 function rows(head, lines) {
-	return el('div', { class: 'wide' }, el('table', { class: 'rk' },
-		el('thead', {}, el('tr', {}, head.map((h, i) => (i ? el('th', { scope: 'col' }, h) : el('td'))))),
+	return el('div', { class: 'wide' }, el('table', { class: 'rk tm' },
+		el('thead', {}, el('tr', {}, head.map((h) => (h ? el('th', { scope: 'col' }, h) : el('td', { class: 'dist' }))))),
 		el('tbody', {}, lines.map(([first, ...cells]) => el('tr', {}, el('th', { scope: 'row' }, first), cells.map((c) => (c instanceof Element && c.tagName === 'TD' ? c : el('td', {}, c))))))));
 }
 
@@ -31,7 +31,7 @@ export function clusters(report) {
 	const from = c.from === 'stored' ? `by jobprof reduce, of all files${c.windows > 1 ? `; the last of ${c.windows} windows` : ''}` : `of ${count(c.bursts)} bursts of 1 ms and more`;
 
 	return low(section('clusters', 'Kinds of bursts', from,
-		rows(['', 'bursts', 'of the run time', '', 'run time', 'least', 'most', 'blocked before'], shown.map((k) => [name(k.name, 12), el('td', { 'data-bursts': k.name }, count(k.bursts)),
+		rows(['kind', 'bursts', 'of the run time', '', 'run time', 'least', 'most', 'blocked before'], shown.map((k) => [name(k.name, 12), el('td', { 'data-bursts': k.name }, count(k.bursts)),
 			share(k.share), bar(k.share), time(k.run_s), time(k.least_run_s), time(k.most_run_s), time(k.gap_s)])),
 		el('p', { class: 'words soft' }, `A burst is what a thread computes between two waits; those of a kind take about as long, after waits that are about as long (${c.from === 'stored' ? 'means' : 'medians'}). Noise are those of no kind.`,
 			kinds.length > MOST ? ` ${plural(kinds.length - MOST, 'more kind')}: --json` : '')));
@@ -84,7 +84,7 @@ export function fold(report, view) {
 	view.onShow(() => line.redraw());
 	return low(section('fold', 'Inside one execution', [name(f.region ?? 'the period that was found', 60), soft(`: ${plural(f.executions, 'execution')} of ${time(f.period_s)}`)],
 		el('div', { class: 'folded' }, el('p', { class: 'soft' }, `${unit}, 0 to ${text(most)}`), line, axis),
-		phases.length ? rows(['', 'to', 'lasts', ...Object.values(COUNTERS).map(([u]) => u), 'code', 'of its samples'], phases.map((p) => [time(p.from * f.period_s), time(p.to * f.period_s),
+		phases.length ? rows(['from', 'to', 'lasts', ...Object.values(COUNTERS).map(([u]) => u), 'code', 'of its samples'], phases.map((p) => [time(p.from * f.period_s), time(p.to * f.period_s),
 			time((p.to - p.from) * f.period_s), ...Object.entries(COUNTERS).map(([key, [, t]]) => (known(p[key]) ? t(p[key]) : '?')), name(p.code ?? '?', 60), share(p.share)])) : '',
 		el('p', { class: 'words soft' }, `${count(f.folded)} of the executions are laid over each other; their samples give the curve.`, weak),
 		table('Table: the curve', ['of the execution', unit], () => of.rate.map((v, i) => [share(i / (of.rate.length - 1)), known(v) ? text(v) : '?']), 'Source: FoldPoints, as jobprof fold --store has folded them.')));
