@@ -240,11 +240,9 @@ static json_t *parts_json(const struct rows *r, const struct report_parts *p)
 
 static void put_parts(const struct rows *r, json_t *o)
 {
-	static const struct report_parts *const all[] = {&report_threads, &report_culprits,
-							 &report_modules};
-
-	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
-		json_object_set_new(o, all[i]->rows_key, parts_json(r, all[i]));
+	json_object_set_new(o, report_threads.rows_key, parts_json(r, &report_threads));
+	json_object_set_new(o, report_culprits.rows_key, parts_json(r, &report_culprits));
+	json_object_set_new(o, report_modules.rows_key, parts_json(r, &report_modules));
 }
 
 static void put_rows(const struct rows *r, json_t *o)
