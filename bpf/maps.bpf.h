@@ -172,6 +172,19 @@ struct jp_map_samples {
 	__type(key, u32);
 	__type(value, struct jp_samples);
 };
+struct jp_map_at_once {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_at_once);
+};
+struct jp_map_ticks {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct jp_tick);
+};
 struct jp_map_pages {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, JP_PAGES);
@@ -357,6 +370,8 @@ JP_MAP struct jp_map_culprits jp_culprits SEC(".maps");
 JP_MAP struct jp_map_rings jp_rings SEC(".maps");
 JP_MAP struct jp_map_pairs jp_pairs SEC(".maps");
 JP_MAP struct jp_map_samples jp_samples SEC(".maps");
+JP_MAP struct jp_map_at_once jp_at_once SEC(".maps");
+JP_MAP struct jp_map_ticks jp_ticks SEC(".maps");
 JP_MAP struct jp_map_pages jp_pages SEC(".maps");
 JP_MAP struct jp_map_unbooked jp_unbooked SEC(".maps");
 JP_MAP struct jp_map_points jp_points SEC(".maps");

@@ -208,4 +208,34 @@ def ranks_of_several_steps():
         is_equal("ranks from %d on in another step" % first, (numbers, nodes, bins), want)
 
 
-run_tests([causes, culprits_and_samples, every_shape, idle_cores_of_threads_that_sleep, ranks, ranks_of_several_steps])
+def efficiencies(use, wall, waits):
+    """Of ranks that do not spin, from their CPU times."""
+    longest = max(use)
+    return {"load_balance": sum(use) / len(use) / longest, "communication_efficiency": longest / (wall - waits),
+            "parallel_efficiency": sum(use) / len(use) / (wall - waits)}
+
+
+def pop_of_steps():
+    """Each step has its own efficiencies, and the job those of the step with most CPU time."""
+    steps, after = [], 0.0
+    for i, shares in enumerate(([0.7, 0.35], [0.3, 0.6], [0.5, 0.5])):
+        j = job("node", 20 + i, tasks=16, cores=16, wall=1200)
+        j.put(CPUTime=numpy.array(shares * 8)[:, None], RunDelay=0.1, Threads=1)
+        j.start_s, after = after, after + j.wall + 1
+        steps.append(j)
+        if i:
+            steps[0].extra.append((str(i), j, 0))
+    path = os.path.join(tmpdir(), "steps.h5")
+    steps[0].write(path)
+    r = json.loads(subprocess.run([JOBPROF, "report", "--json", path], capture_output=True, text=True).stdout)
+    for j, got in zip(steps, r["job"]["steps"]):
+        use = (j.d["CPUTime"] * j.dt).sum(axis=1)
+        wanted = efficiencies(list(use), j.wall, (j.d["RunDelay"] * j.dt).sum(axis=1).min())
+        for name, want in wanted.items():
+            is_near("step %s: %s" % (got["name"], name), got["pop"][name], want, 0.03)
+            if got["main"]:
+                is_equal("the job's %s" % name, r["facts"][name], got["pop"][name])
+        is_equal("step %s: no samples" % got["name"], (got["pop"]["samples"], got["pop"]["reason"]), (None, None))
+
+
+run_tests([causes, every_shape, idle_cores_of_threads_that_sleep, ranks, ranks_of_several_steps, pop_of_steps, culprits_and_samples])

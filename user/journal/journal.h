@@ -82,6 +82,7 @@ int journal__attr_f64(struct journal *j, const char *name, double v);
 int journal__attr_str(struct journal *j, const char *name, const char *v);
 /* The same of a table. */
 int journal__table_attr_i32(struct journal *j, uint32_t table, const char *name, int32_t v);
+int journal__table_attr_i64(struct journal *j, uint32_t table, const char *name, int64_t v);
 int journal__table_attr_str(struct journal *j, uint32_t table, const char *name, const char *v);
 int journal__meta(struct journal *j, const char *key, const char *v);
 int journal__series(struct journal *j, uint16_t id, const char *name, bool grouped,

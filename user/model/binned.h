@@ -86,6 +86,7 @@ struct binner {
 	uint64_t rows;
 	double begin_s, end_s;	/* of all rows; NaN: there were none */
 	double lived_s[2];	/* of the rows added to it in which there was a thread; NaN: none */
+	double last_s;		/* when the last of them began; NaN: none */
 	struct bin_span *spans; /* of the rows that are being added */
 	size_t nspans, room;
 };

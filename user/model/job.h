@@ -43,6 +43,7 @@ enum about_text { ABOUT_PROGRAM, ABOUT_BUILD_ID, ABOUT_MPI, ABOUT_GPU, ABOUT_CPU
 struct job_about {
 	char *texts[ABOUT_TEXTS];
 	double cpus_allowed, numa_nodes;
+	double start_ns, end_ns; /* Unix time */
 };
 extern const char *const about_attrs[ABOUT_TEXTS]; /* names of the attributes */
 

@@ -194,7 +194,8 @@ static int bin_table(struct part_reading *p, const struct reader_series *s, cons
 
 static void put_about(hid_t table, struct message *m)
 {
-	static const char *const numbers[] = {"Allowed CPUs", "NUMA Nodes"};
+	static const char *const numbers[] = {"Allowed CPUs", "NUMA Nodes", "Start TimeNS",
+					      "End TimeNS"};
 
 	for (int i = 0; i < ABOUT_TEXTS; i++) {
 		char *text = reader__text(table, about_attrs[i]);

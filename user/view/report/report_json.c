@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/job/facts_fill.h"
+#include "analysis/job/pop.h"
 #include "base/json.h"
 #include "identity/stepname.h"
 #include "view/report/report_page.h"
@@ -199,6 +200,21 @@ static json_t *budget_json(const struct facts *f)
 	return o;
 }
 
+static json_t *pop_json(const struct model_job *j, unsigned step)
+{
+	json_t *o = json_object();
+	unsigned n;
+	const struct job_unit *ranks = facts__tasks_of(j, step, &n);
+	struct pop pop = pop__of(ranks, n);
+
+	json__set(o, "load_balance", json__number(pop.load_balance));
+	json__set(o, "communication_efficiency", json__number(pop.communication));
+	json__set(o, "parallel_efficiency", json__number(pop.parallel));
+	json__set(o, "samples", json__number(pop.samples));
+	json__set(o, "reason", text_or_null(pop.why));
+	return o;
+}
+
 static json_t *steps_json(const struct model_job *j)
 {
 	json_t *a = json_array(), *o;
@@ -211,6 +227,7 @@ static json_t *steps_json(const struct model_job *j)
 		json__set(o, "cpu_s", json__number(j->steps[i].cpu_s));
 		json__set(o, "begin_s", json__number(j->steps[i].begin_s));
 		json__set(o, "end_s", json__number(j->steps[i].end_s));
+		json__set(o, "pop", pop_json(j, i));
 		json__set(o, "main", json_boolean(i == j->main_step));
 		json_array_append_new(a, o);
 	}
