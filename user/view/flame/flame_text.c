@@ -39,7 +39,7 @@ static bool is_below_itself(const struct flame *f, uint32_t node)
 
 static struct function *sum_functions(const struct flame *f, unsigned *n)
 {
-	struct function *all = calloc(f->n + 1, sizeof(void *));
+	struct function *all = calloc(f->n + 1, sizeof(*all));
 	struct id_table at = {};
 
 	*n = 0;
@@ -104,7 +104,7 @@ static int by_time(const void *a, const void *b)
 
 static int print_stacks(const struct flame *f, FILE *out)
 {
-	const struct flame_node **all = calloc(f->n + 1, sizeof(*all));
+	const struct flame_node **all = calloc(f->n + 1, sizeof(void *));
 	uint32_t *path = calloc(f->n + 1, sizeof(*path));
 
 	for (uint32_t i = 0; all && i < f->n; i++)
