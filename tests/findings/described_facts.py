@@ -146,6 +146,36 @@ def causes():
             is_equal("%s: %s: without the family nothing" % (name, id_), (r["thread_budget"]["shares"], word in found[id_]["text"] and word != "a disk for"), ([], False))
 
 
+def parts_of(j):
+    r, _ = findings_of(j)
+    return r, {key: {s["name"]: s["share"] for s in r[key]["shares"]} for key in ("culprits", "samples")}
+
+
+def culprits_and_samples():
+    """What had the CPU and which code ran are those of the job; tasks that waited longest come first; POP is by samples."""
+    for launched in (False, True):
+        name, j = "ranks" if launched else "tasks", job("node", 14, launched=launched)
+        waits, mpi = numpy.linspace(0.02, 0.2, j.tasks), numpy.linspace(0.5, 0.1, j.tasks)
+        j.put(CPUTime=0.7 * j.threads, RunDelay=waits[:, None] * j.threads)
+        j.culprits(OtherJobs=0.7, System=0.2, OwnTask=0.1)
+        r, shares = parts_of(j)
+        is_equal("%s: without samples there are none" % name, r["samples"]["shares"], [])
+        j.samples(MPI=mpi[:, None], ForMPI=0.1, Own=1 - mpi[:, None], LibC=0.0)
+        r, shares = parts_of(j)
+        all_s = 0.7 + waits.mean()
+        for part, share in (("ran", 0.7), ("other jobs", 0.7 * waits.mean()), ("not profiled", 0.2 * waits.mean()), ("own task", 0.1 * waits.mean()), ("own step", 0)):
+            is_near("%s: %s" % (name, part), shares["culprits"][part], share / all_s, 0.02)
+        first = r["culprits"]["waited_most"][0]
+        is_equal("%s: the last waited longest" % name, (first["name"], first["most_for"], len(r["culprits"]["waited_most"])), (str(j.tasks - 1), "other jobs", min(5, j.tasks)))
+        is_near("%s: for so long" % name, first["wait_s"], 0.2 * j.threads * j.wall, 0.02)
+        is_near("%s: MPI" % name, shares["samples"]["MPI"], mpi.mean(), 0.02)
+        is_near("%s: own program" % name, shares["samples"]["own program"], 1 - mpi.mean(), 0.02)
+        useful = 1 - mpi - 0.1
+        is_equal("%s: by samples" % name, (r["pop"]["measured_by"], r["pop"]["status"], r["pop"]["reason"]), ("samples", "OK", None))
+        is_near("%s: load balance" % name, r["pop"]["load_balance"], useful.mean() / useful.max(), 0.02)
+        is_near("%s: the product" % name, r["pop"]["load_balance"] * r["pop"]["communication_efficiency"], r["pop"]["parallel_efficiency"], 1e-9)
+
+
 def every_shape():
     for shape in SHAPES:
         compare(shape)
@@ -208,4 +238,4 @@ def pop_of_steps():
         is_equal("step %s: no samples" % got["name"], (got["pop"]["samples"], got["pop"]["reason"]), (None, None))
 
 
-run_tests([causes, every_shape, idle_cores_of_threads_that_sleep, ranks, ranks_of_several_steps, pop_of_steps])
+run_tests([causes, every_shape, idle_cores_of_threads_that_sleep, ranks, ranks_of_several_steps, pop_of_steps, culprits_and_samples])

@@ -11,6 +11,7 @@ MAGIC, VERSION, UNKNOWN, REPLY_FLAG = 0x314A5043, 1, 0xFFFFFFFF, 1
 STEP, STEP_END, TASK, TASK_END, TABLE, ROWS, MARK, LIVE, REPLY = range(1, 10)
 CONF = 11
 TOTALS = 12
+BURSTS = 14
 SPANK, PROFILE = 1, 2
 U64, F64 = 0, 1
 GAUGE, DELTA, CUMULATIVE = 0, 1, 2
@@ -75,6 +76,10 @@ def mark(name, time_ns=0):
 
 def live(job=UNKNOWN, step_name=""):
     return message(LIVE, struct.pack("<II", job, 0) + text(step_name, 32))
+
+
+def bursts(job=UNKNOWN, step_name="", after=0):
+    return message(BURSTS, struct.pack("<II", job, 0) + text(step_name, 32) + struct.pack("<Q", after))
 
 
 def totals(task=UNKNOWN):

@@ -17,3 +17,18 @@ int order__ranked(const void *a, const void *b)
 		return x->v < y->v ? -1 : 1;
 	return (x->at > y->at) - (x->at < y->at);
 }
+
+void order__by_number(const unsigned *number, size_t n, unsigned k, size_t *order, size_t *start)
+{
+	for (size_t j = 0; j <= (size_t)k + 1; j++)
+		start[j] = 0;
+	for (size_t i = 0; i < n; i++)
+		start[number[i] + 1]++;
+	for (unsigned j = 0; j <= k; j++)
+		start[j + 1] += start[j];
+	for (size_t i = n; i-- > 0;)
+		order[--start[number[i] + 1]] = i;
+	for (unsigned j = 0; j <= k; j++)
+		start[j] = start[j + 1];
+	start[k + 1] = n;
+}

@@ -16,4 +16,8 @@ int order__doubles(const void *a, const void *b);
 /* struct ranked, ascending, equal values by their place; no NaN. */
 int order__ranked(const void *a, const void *b);
 
+/* The indices of n numbers from 0 to k, those of number j at order[start[j]..start[j + 1]),
+ * ascending. start has k + 2 elements. */
+void order__by_number(const unsigned *number, size_t n, unsigned k, size_t *order, size_t *start);
+
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Values for jansson that are always valid JSON, and its output with short numbers. */
+#include <errno.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -91,4 +92,18 @@ int json__dump(const json_t *j, FILE *out, size_t flags)
 	}
 	free(text);
 	return ferror(out) ? -1 : 0;
+}
+
+void json__set_numbers(json_t *object, const struct json_pair *pairs, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		json__set(object, pairs[i].key, json__number(pairs[i].v));
+}
+
+int json__print(json_t *j, FILE *out, size_t flags)
+{
+	int err = !j ? -ENOMEM : json__dump(j, out, flags) || fputc('\n', out) == EOF ? -EIO : 0;
+
+	json_decref(j);
+	return err;
 }

@@ -13,11 +13,19 @@ json_t *json__number(double v);
 json_t *json__text(const char *s);
 /* json_object_set_new(), whose result nobody needs: without memory the whole is not whole. */
 void json__set(json_t *object, const char *key, json_t *value);
+/* json_object_set_new() of several numbers. */
+struct json_pair {
+	const char *key;
+	double v;
+};
+void json__set_numbers(json_t *object, const struct json_pair *pairs, size_t n);
 /* A number of an object; NaN: it is not known. */
 double json__number_of(const json_t *object, const char *key);
 /* A text of an object; "?": it is not known. */
 const char *json__text_of(const json_t *object, const char *key);
 /* json_dumpf(), but numbers are as short as they can be and still read back equal. 0 or -1. */
 int json__dump(const json_t *j, FILE *out, size_t flags);
+/* The same, with an end of line; j is released, NULL is no memory. 0 or -errno. */
+int json__print(json_t *j, FILE *out, size_t flags);
 
 #endif

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* jobprof_live() and totals__ask(): tables of a step, asked of jobprofd. */
+/* jobprof_live(), bursts__ask() and totals__ask(): tables of a step, asked of jobprofd. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/bursts.h"
 #include "client/client.h"
 #include "client/libjobprof.h"
 #include "client/totals.h"
@@ -150,29 +151,48 @@ static int name_step(struct jpc_live *m, uint32_t job, const char *step)
 	return 0;
 }
 
-int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
-		 void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
-		 size_t len)
+/* A question of that type and length. Its answer's number, or -errno. */
+static int ask_once(struct live *l, void *question, enum jpc_type type, size_t length,
+		    unsigned timeout_ms, char *reason, size_t len)
 {
-	struct live l = {.client.fd = -1, .fn = fn, .arg = arg};
 	char none[1];
-	struct jpc_live m;
-	int ret;
+	int ret = open_live(l);
 
 	if (!reason || !len) {
 		reason = none;
 		len = sizeof(none);
 	}
 	reason[0] = '\0';
-	ret = name_step(&m, job, step);
-	if (!ret)
-		ret = open_live(&l);
 	if (!ret) {
-		client__head(&l.client, &m, JPC_LIVE, sizeof(m));
-		ret = ask(&l, &m, timeout_ms, reason, len);
+		client__head(&l->client, question, type, length);
+		ret = ask(l, question, timeout_ms, reason, len);
 	}
-	close_live(&l);
+	close_live(l);
 	return ret;
+}
+
+int jobprof_live(uint32_t job, const char *step, unsigned timeout_ms,
+		 void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
+		 size_t len)
+{
+	struct live l = {.client.fd = -1, .fn = fn, .arg = arg};
+	struct jpc_live m;
+	int err = name_step(&m, job, step);
+
+	if (reason && len)
+		reason[0] = '\0';
+	return err ? err : ask_once(&l, &m, JPC_LIVE, sizeof(m), timeout_ms, reason, len);
+}
+
+int bursts__ask(uint32_t job, const char *step, uint64_t after, unsigned timeout_ms,
+		void (*fn)(const struct jobprof_table *t, void *arg), void *arg, char *reason,
+		size_t len)
+{
+	struct live l = {.client.fd = -1, .fn = fn, .arg = arg};
+	struct jpc_bursts m = {.after = after};
+	int err = name_step(&m.of, job, step);
+
+	return err ? err : ask_once(&l, &m, JPC_BURSTS, sizeof(m), timeout_ms, reason, len);
 }
 
 int totals__ask(uint32_t task, unsigned timeout_ms,
@@ -181,13 +201,6 @@ int totals__ask(uint32_t task, unsigned timeout_ms,
 {
 	struct live l = {.client.fd = -1, .fn = fn, .arg = arg};
 	struct jpc_totals m = {.task = task};
-	int ret = open_live(&l);
 
-	reason[0] = '\0';
-	if (!ret) {
-		client__head(&l.client, &m, JPC_TOTALS, sizeof(m));
-		ret = ask(&l, &m, timeout_ms, reason, len);
-	}
-	close_live(&l);
-	return ret;
+	return ask_once(&l, &m, JPC_TOTALS, sizeof(m), timeout_ms, reason, len);
 }

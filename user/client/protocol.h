@@ -11,6 +11,7 @@
  *	job's owner	TABLE			REPLY always
  *	and root	ROWS MARK		REPLY with JPC_F_REPLY
  *	owner, admins	LIVE			TABLE and ROWS of each table, then REPLY
+ *	owner, admins	BURSTS			a TABLE and its ROWS, then REPLY
  *	job's owner	TOTALS			the same, of the sender's own step
  *	job's owner	RING			RING, then REPLY
  *	root, admins	STATUS			STATUS with a text, then REPLY
@@ -58,6 +59,7 @@ enum jpc_type {
 	JPC_CONF,
 	JPC_TOTALS,
 	JPC_RING,
+	JPC_BURSTS,
 };
 
 #define JPC_F_REPLY 1 /* a REPLY is wanted */
@@ -192,6 +194,21 @@ struct jpc_live {
 	char step_name[32]; /* "": all of the job's */
 };
 
+/*
+ * The bursts of a step with numbers above `after`, which count from 1 in each step: the answer has
+ * one table with the columns Number, Task and those of Bursts. jobprofd keeps the last
+ * JPC_BURSTS_KEPT of a step, from the first question on for as long as it is asked once a minute;
+ * numbers that are missing are of bursts that it keeps no more. -ENODATA: the step has no series of
+ * bursts; -EDQUOT: JPC_BURSTS_STEPS steps are asked for already.
+ */
+struct jpc_bursts {
+	struct jpc_live of;
+	uint64_t after;
+};
+
+#define JPC_BURSTS_KEPT	 32768u
+#define JPC_BURSTS_STEPS 64u
+
 /* What the sender's own step, and one task of it, have used up to this instant. The answer's tables
  * are Step and Tasks/<task>, with one row each: columns of JPC_DELTA are sums since the step's
  * start, and PeakMB is the highest so far. No row of the profile comes of it. -EAGAIN: the step has
@@ -266,6 +283,7 @@ _Static_assert(sizeof(struct jpc_table) == 136, "jpc_table");
 _Static_assert(sizeof(struct jpc_rows) == 24, "jpc_rows");
 _Static_assert(sizeof(struct jpc_mark) == 88, "jpc_mark");
 _Static_assert(sizeof(struct jpc_live) == 56, "jpc_live");
+_Static_assert(sizeof(struct jpc_bursts) == 64, "jpc_bursts");
 _Static_assert(sizeof(struct jpc_totals) == 24, "jpc_totals");
 _Static_assert(sizeof(struct jpc_ring_message) == 16, "jpc_ring_message");
 _Static_assert(sizeof(struct jpc_record) == 32, "jpc_record");

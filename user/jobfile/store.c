@@ -19,6 +19,7 @@
 struct storing {
 	char path[64]; /* of the copy */
 	const struct store_results *results;
+	bool is_new;
 };
 
 static int put_number(hid_t at, const char *name, double v)
@@ -179,12 +180,35 @@ static int remove_earlier(hid_t root, const char *name)
 		       : 0;
 }
 
+/* Makes "clusters" of "clusters/3", if it is not there. */
+static int make_parent(hid_t root, const char *path)
+{
+	const char *slash = strchr(path, '/');
+	char name[64];
+	hid_t g;
+
+	if (!slash)
+		return 0;
+	snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path);
+	if (H5Lexists(root, name, H5P_DEFAULT) > 0)
+		return 0;
+	g = h5__create_list(root, name);
+	return g < 0 || H5Gclose(g) < 0 ? h5__error() : 0;
+}
+
+static int put_group(hid_t root, const struct store_group *g, const json_t *common)
+{
+	int err = make_parent(root, g->path);
+
+	return err ? err : put_object(root, g->path, g->object, common, 0);
+}
+
 static int put_all(hid_t file, const struct store_results *r)
 {
 	hid_t root = H5I_INVALID_HID;
 	int err;
 
-	if (H5Lexists(file, "Steps", H5P_DEFAULT) <= 0)
+	if (!r->may_create && H5Lexists(file, "Steps", H5P_DEFAULT) <= 0)
 		return -EINVAL;
 	err = open_root(&root, file);
 	if (!err && r->report)
@@ -196,7 +220,7 @@ static int put_all(hid_t file, const struct store_results *r)
 	if (!err && r->report)
 		err = put_report(root, r->report);
 	for (unsigned i = 0; !err && i < r->ngroups; i++)
-		err = put_object(root, r->groups[i].path, r->groups[i].object, r->common, 0);
+		err = put_group(root, &r->groups[i], r->common);
 	if (!err && r->table.rows)
 		err = put_table(root, &r->table, r->common);
 	if (root >= 0)
@@ -217,7 +241,8 @@ static int write_copy(void *arg)
 #if H5_VERSION_GE(1, 10, 7)
 	H5Pset_file_locking(fapl, false, true);
 #endif
-	file = H5Fopen(s->path, H5F_ACC_RDWR, fapl);
+	file = s->is_new ? H5Fcreate(s->path, H5F_ACC_TRUNC, H5P_DEFAULT, fapl)
+			 : H5Fopen(s->path, H5F_ACC_RDWR, fapl);
 	err = file < 0 ? -EBADMSG : put_all(file, s->results);
 	if (file >= 0 && H5Fclose(file) < 0 && !err)
 		err = h5__error();
@@ -248,7 +273,8 @@ int store__analysis(const char *path, const struct store_results *results)
 	if (err)
 		return err;
 	snprintf(s.path, sizeof(s.path), "/proc/self/fd/%d", p.fd);
-	err = p.old < 0 ? -ENOENT : copy_bytes(p.old, p.fd);
+	s.is_new = p.old < 0 && results->may_create;
+	err = p.old >= 0 ? copy_bytes(p.old, p.fd) : s.is_new ? 0 : -ENOENT;
 	if (!err)
 		err = pool__try(write_copy, &s, &POOL_STREAM);
 	if (err > 0)

@@ -11,7 +11,7 @@
  * its arrays of texts lists with commas; a NULL is left out. A table has the columns of its first
  * row, which are texts there or else numbers. */
 struct store_group {
-	const char *path; /* below /analysis: "pika" */
+	const char *path; /* below /analysis: "pika", "clusters/3" */
 	const json_t *object;
 };
 
@@ -34,6 +34,7 @@ struct store_results {
 	struct store_table table; /* rows NULL: there is none */
 	const char *report;	  /* a text; NULL: the one that is there stays */
 	const json_t *common;	  /* attributes of all groups, and of the table */
+	bool may_create;	  /* the file need not be a job file: without one it is made */
 };
 
 /*

@@ -478,7 +478,7 @@ static bool is_of_node(enum quantity q)
 		return true;
 	return strcmp(series, "STEP") && strcmp(series, "Energy") &&
 	       strcmp(series, BINNED_BUDGET) && strcmp(series, BINNED_SAMPLES) &&
-	       strcmp(series, "Culprits");
+	       strcmp(series, BINNED_CULPRITS);
 }
 
 void binner__join_step(struct binner *b, const struct binner *other)

@@ -39,8 +39,9 @@ struct quantity_info {
 extern const struct quantity_info quantity_infos[N_QUANTITIES];
 
 /* Series that a task has beside its own: */
-#define BINNED_BUDGET  "TimeBudget"
-#define BINNED_SAMPLES "Samples"
+#define BINNED_BUDGET	"TimeBudget"
+#define BINNED_SAMPLES	"Samples"
+#define BINNED_CULPRITS "Culprits"
 
 /* Whether a unit of a series keeps bins of it; series NULL: a node, which has all. A unit of
  * BINNED_BUDGET is a task that keeps those of STEP, too; a task keeps those of BINNED_SAMPLES. */

@@ -3,11 +3,13 @@
 #include "model/bursts.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/id_table.h"
 #include "hdf5/hdf5.h"
 
 enum { THREAD, RANK, DURATION, ON_CPU, RUN_TIME, GAP, TIME, N_COLUMNS };
@@ -15,22 +17,18 @@ enum { THREAD, RANK, DURATION, ON_CPU, RUN_TIME, GAP, TIME, N_COLUMNS };
 static const char *const names[N_COLUMNS] = {"Thread",	"Rank", "Duration", "OnCPU",
 					     "RunTime", "Gap",	"TimeNS"};
 
-/* Numbers of threads by place and thread id: open addressing. */
-struct threads {
-	uint64_t *key; /* place, thread id, and 1: used */
-	unsigned *number;
-	size_t size; /* power of two */
-};
-
 struct reading {
-	struct model_bursts *b;
+	struct model_bursts *b; /* places and threads, and what is kept */
 	struct reader *r;
 	struct cursor *cursor;
-	struct threads threads;
-	bool asked; /* for the family burst */
+	struct id_table threads, ranks; /* of places and thread ids, of tables and ranks */
+	bool asked;			/* for the family burst */
 	int at[N_COLUMNS];
-	unsigned table; /* first place of the table that is read */
-	double start_ns;
+	unsigned table;					   /* number of the table that is read */
+	uint64_t *key;					   /* of the bursts that are kept */
+	uint64_t bound;					   /* their keys are below */
+	int (*fn)(void *arg, const struct burst_row *row); /* NULL: bursts are kept */
+	void *arg;
 };
 
 static double cell(const struct reading *r, const union cell *row, int column)
@@ -40,57 +38,33 @@ static double cell(const struct reading *r, const union cell *row, int column)
 	return at < 0 ? NAN : cell__number(row[at], r->cursor->cols[at].type);
 }
 
-/* ---- threads */
-
-static size_t look(const struct threads *t, uint64_t key)
+/* What is not finite is not known. */
+static double known(const struct reading *r, const union cell *row, int column)
 {
-	size_t at = key * 0x9E3779B97F4A7C15ull >> 20 & (t->size - 1);
+	double v = cell(r, row, column);
 
-	while (t->key[at] && t->key[at] != key)
-		at = (at + 1) & (t->size - 1);
-	return at;
+	return isfinite(v) ? v : NAN;
 }
 
-static int grow_threads(struct threads *t)
+/* ---- numbers */
+
+/* Pairs of numbers that are new get the next number. 0 or -ENOMEM. */
+static int number_of(struct id_table *t, unsigned a, uint32_t b, unsigned next, unsigned *number)
 {
-	struct threads to = {.size = t->size ? 2 * t->size : 256};
+	uint64_t id = id__mix((uint64_t)a << 32 | b, 0);
+	const uint32_t *known = id_table__find(t, id);
 
-	to.key = calloc(to.size, sizeof(*to.key));
-	to.number = calloc(to.size, sizeof(*to.number));
-	if (!to.key || !to.number) {
-		free(to.key);
-		free(to.number);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < t->size; i++) {
-		size_t at = t->key[i] ? look(&to, t->key[i]) : 0;
-
-		if (!t->key[i])
-			continue;
-		to.key[at] = t->key[i];
-		to.number[at] = t->number[i];
-	}
-	free(t->key);
-	free(t->number);
-	*t = to;
-	return 0;
+	*number = known ? *known : next;
+	return known || id_table__add(t, id, next) ? 0 : -ENOMEM;
 }
 
 static int thread_of(struct reading *r, unsigned place, double tid, unsigned *number)
 {
-	struct threads *t = &r->threads;
-	uint64_t key = (uint64_t)place << 32 | ((uint32_t)tid << 1) | 1;
-	size_t at;
+	uint32_t id = tid >= 0 && tid <= UINT32_MAX ? (uint32_t)tid : 0;
+	int err = number_of(&r->threads, place, id, r->b->nthreads, number);
 
-	if (2 * r->b->nthreads >= t->size && grow_threads(t))
-		return -ENOMEM;
-	at = look(t, key);
-	if (!t->key[at]) {
-		t->key[at] = key;
-		t->number[at] = r->b->nthreads++;
-	}
-	*number = t->number[at];
-	return 0;
+	r->b->nthreads += !err && *number == r->b->nthreads;
+	return err;
 }
 
 /* ---- places */
@@ -98,13 +72,17 @@ static int thread_of(struct reading *r, unsigned place, double tid, unsigned *nu
 static int add_place(struct model_bursts *b, const struct reader_node *n, const char *task,
 		     int rank)
 {
-	struct burst_place *p = realloc(b->places, (b->nplaces + 1) * sizeof(*p));
+	struct burst_place *p = b->places;
 
+	if (!(b->nplaces & (b->nplaces - 1))) /* full: room is a power of two */
+		p = realloc(p, (b->nplaces ? 2 * b->nplaces : 1) * sizeof(*p));
 	if (!p)
 		return -ENOMEM;
 	b->places = p;
 	p = &p[b->nplaces++];
 	*p = (struct burst_place){strdup(n->step), strdup(n->name), strdup(task), rank};
+	b->steps_differ |= strcmp(n->step, b->places->step) != 0;
+	b->nodes_differ |= strcmp(n->name, b->places->node) != 0;
 	return p->step && p->node && p->task ? 0 : -ENOMEM;
 }
 
@@ -112,22 +90,23 @@ static int add_place(struct model_bursts *b, const struct reader_node *n, const 
 static int place_of(struct reading *r, const struct reader_node *n, const char *task, double rank,
 		    unsigned *place)
 {
-	int wanted = isnan(rank) ? -1 : (int)rank;
+	int wanted = rank >= 0 && rank <= INT_MAX ? (int)rank : -1;
+	int err = number_of(&r->ranks, r->table, (uint32_t)wanted, r->b->nplaces, place);
 
-	for (*place = r->table; *place < r->b->nplaces; ++*place)
-		if (r->b->places[*place].rank == wanted)
-			return 0;
-	return add_place(r->b, n, task, wanted);
+	return err || *place < r->b->nplaces ? err : add_place(r->b, n, task, wanted);
 }
 
 /* ---- rows */
 
-static int grow(struct model_bursts *b)
+static int grow(struct reading *r)
 {
+	struct model_bursts *b = r->b;
 	double **const columns[] = {&b->run, &b->wall, &b->on_cpu, &b->gap, &b->end};
 	unsigned **const numbers[] = {&b->place, &b->thread};
 	size_t max = b->max ? b->max + b->max / 2 : 4096;
+	uint64_t *key;
 
+	max = max < BURSTS_KEPT ? max : BURSTS_KEPT;
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
 		double *v = realloc(*columns[i], max * sizeof(*v));
 
@@ -142,36 +121,107 @@ static int grow(struct model_bursts *b)
 			return -ENOMEM;
 		*numbers[i] = v;
 	}
+	key = realloc(r->key, max * sizeof(*key));
+	if (!key)
+		return -ENOMEM;
+	r->key = key;
 	b->max = max;
 	return 0;
 }
 
-static int add_row(struct reading *r, const struct reader_node *n, const char *task,
-		   const union cell *row)
+static void put(struct reading *r, size_t at, const struct burst_row *row, uint64_t key)
 {
 	struct model_bursts *b = r->b;
-	double ns = cell(r, row, TIME);
-	size_t i = b->n;
-	int err;
 
-	if (i == b->max && grow(b))
+	b->run[at] = row->run;
+	b->wall[at] = row->wall;
+	b->on_cpu[at] = row->on_cpu;
+	b->gap[at] = row->gap;
+	b->end[at] = row->end;
+	b->place[at] = row->place;
+	b->thread[at] = row->thread;
+	r->key[at] = key;
+}
+
+static struct burst_row row_of(const struct model_bursts *b, size_t i)
+{
+	return (struct burst_row){b->run[i], b->wall[i],  b->on_cpu[i], b->gap[i],
+				  b->end[i], b->place[i], b->thread[i]};
+}
+
+/* Half of the bursts that are kept stay. */
+static void halve(struct reading *r)
+{
+	struct model_bursts *b = r->b;
+	size_t n = 0;
+
+	r->bound /= 2;
+	for (size_t i = 0; i < b->n; i++) {
+		const struct burst_row row = row_of(b, i);
+
+		if (r->key[i] < r->bound)
+			put(r, n++, &row, r->key[i]);
+	}
+	b->n = n;
+}
+
+/* Which bursts are kept does not depend on their order: those with keys below the largest bound,
+ * 2^64 halved again and again, that leaves no more than BURSTS_KEPT. */
+static int keep_row(struct reading *r, const struct burst_row *row)
+{
+	struct model_bursts *b = r->b;
+	uint64_t key = id__mix(0, b->all++);
+
+	while (key < r->bound && b->n == BURSTS_KEPT)
+		halve(r);
+	if (key >= r->bound)
+		return 0;
+	if (b->n == b->max && grow(r))
 		return -ENOMEM;
-	err = place_of(r, n, task, cell(r, row, RANK), &b->place[i]);
-	if (!err)
-		err = thread_of(r, b->place[i], cell(r, row, THREAD), &b->thread[i]);
-	if (err)
-		return err;
-	b->run[i] = cell(r, row, RUN_TIME);
-	b->wall[i] = cell(r, row, DURATION);
-	b->on_cpu[i] = cell(r, row, ON_CPU);
-	b->gap[i] = cell(r, row, GAP);
-	if (!(b->run[i] >= 0) || !(b->wall[i] >= 0) || isnan(ns))
-		return 0; /* no burst */
-	if (isnan(r->start_ns))
-		r->start_ns = ns;
-	b->end[i] = (ns - r->start_ns) / 1e9;
-	b->n++;
+	put(r, b->n++, row, key);
 	return 0;
+}
+
+static void note_extremes(struct model_bursts *b, const struct burst_row *row)
+{
+	const double v[] = {row->run, row->gap > 1e-9 ? row->gap : NAN, row->wall};
+
+	for (int i = 0; i < 3; i++) {
+		if (!(v[i] > 0))
+			continue;
+		b->least[i] = fmin(b->least[i], v[i]);
+		b->most[i] = fmax(b->most[i], v[i]);
+	}
+	b->long_s += row->run;
+	b->first_s = fmin(b->first_s, row->end - row->wall);
+}
+
+static int add_row(struct reading *r, const struct reader_node *n, const char *task,
+		   const union cell *cells)
+{
+	struct model_bursts *b = r->b;
+	double ns = known(r, cells, TIME);
+	struct burst_row row = {
+		.run = known(r, cells, RUN_TIME),
+		.wall = known(r, cells, DURATION),
+		.on_cpu = known(r, cells, ON_CPU),
+		.gap = known(r, cells, GAP),
+	};
+	int err = place_of(r, n, task, cell(r, cells, RANK), &row.place);
+
+	if (!err)
+		err = thread_of(r, row.place, cell(r, cells, THREAD), &row.thread);
+	if (err || !(row.run >= 0) || !(row.wall >= 0) || isnan(ns))
+		return err; /* or no burst */
+	if (isnan(b->start_ns))
+		b->start_ns = ns;
+	row.end = (ns - b->start_ns) / 1e9;
+	if (!r->fn) {
+		note_extremes(b, &row);
+		return keep_row(r, &row);
+	}
+	row.end -= b->first_s;
+	return r->fn(r->arg, &row);
 }
 
 static int read_table(struct reading *r, const struct reader_node *n, const struct reader_series *s,
@@ -181,7 +231,7 @@ static int read_table(struct reading *r, const struct reader_node *n, const stru
 	unsigned got;
 	int err = cursor__open(r->cursor, n, s, table);
 
-	r->table = r->b->nplaces;
+	r->table++;
 	for (int c = 0; !err && c < N_COLUMNS; c++)
 		r->at[c] = cursor__column(r->cursor, names[c]);
 	while (!err && (err = cursor__next(r->cursor, &rows, &got)) > 0) {
@@ -244,37 +294,60 @@ static int read_node(struct reading *r, unsigned step, unsigned node)
 	return err;
 }
 
-/* Times are since the first burst began. */
-static void settle_times(struct model_bursts *b)
+static int read_file(struct reading *r, const char *path)
 {
-	double first = INFINITY;
+	int err = reader__open(&r->r, path);
 
-	for (size_t i = 0; i < b->n; i++)
-		first = fmin(first, b->end[i] - b->wall[i]);
-	for (size_t i = 0; i < b->n; i++)
-		b->end[i] -= first;
+	if (!err)
+		err = cursor__new(&r->cursor);
+	for (unsigned s = 0; !err && s < r->r->nsteps; s++)
+		for (unsigned n = 0; !err && n < r->r->steps[s].nodes.n; n++)
+			err = read_node(r, s, n);
+	if (r->cursor)
+		cursor__free(r->cursor);
+	reader__free(r->r);
+	id_table__free(&r->threads);
+	id_table__free(&r->ranks);
+	free(r->key);
+	return err;
 }
 
 int model_bursts__read(struct model_bursts *b, const char *path)
 {
-	struct reading r = {.b = b, .start_ns = NAN};
+	struct reading r = {.b = b, .bound = UINT64_MAX};
 	int err;
 
-	memset(b, 0, sizeof(*b));
-	err = reader__open(&r.r, path);
-	if (!err)
-		err = cursor__new(&r.cursor);
-	for (unsigned s = 0; !err && s < r.r->nsteps; s++)
-		for (unsigned n = 0; !err && n < r.r->steps[s].nodes.n; n++)
-			err = read_node(&r, s, n);
-	if (r.cursor)
-		cursor__free(r.cursor);
-	reader__free(r.r);
-	free(r.threads.key);
-	free(r.threads.number);
-	settle_times(b);
+	*b = (struct model_bursts){.path = path,
+				   .start_ns = NAN,
+				   .first_s = INFINITY,
+				   .least = {NAN, NAN, NAN},
+				   .most = {NAN, NAN, NAN}};
+	err = read_file(&r, path);
+	for (size_t i = 0; i < b->n; i++)
+		b->end[i] -= b->first_s;
 	if (!err && !b->n)
 		return r.asked ? -ERANGE : -ENODATA;
+	return err;
+}
+
+int model_bursts__each(const struct model_bursts *b,
+		       int (*fn)(void *arg, const struct burst_row *row), void *arg)
+{
+	/* Places and threads are numbered as they were. */
+	struct model_bursts again = {.start_ns = b->start_ns, .first_s = b->first_s};
+	struct reading r = {.b = &again, .fn = fn, .arg = arg};
+	int err = 0;
+
+	if (b->n < b->all) {
+		err = read_file(&r, b->path);
+		model_bursts__free(&again);
+		return err;
+	}
+	for (size_t i = 0; !err && i < b->n; i++) {
+		const struct burst_row row = row_of(b, i);
+
+		err = fn(arg, &row);
+	}
 	return err;
 }
 
@@ -298,13 +371,9 @@ void model_bursts__free(struct model_bursts *b)
 void model_bursts__name(const struct model_bursts *b, unsigned place, char *text, size_t size)
 {
 	const struct burst_place *p = &b->places[place];
-	bool steps = false, nodes = false;
+	bool steps = b->steps_differ, nodes = b->nodes_differ;
 	int at;
 
-	for (unsigned i = 1; i < b->nplaces; i++) {
-		steps |= strcmp(b->places[i].step, b->places[0].step) != 0;
-		nodes |= strcmp(b->places[i].node, b->places[0].node) != 0;
-	}
 	at = snprintf(text, size, "%s%s%stask %s", steps ? "step " : "", steps ? p->step : "",
 		      steps ? " " : "", p->task);
 	if (p->rank >= 0 && at > 0 && (size_t)at < size)

@@ -3,6 +3,7 @@
 #ifndef JP_MODEL_BURSTS_H
 #define JP_MODEL_BURSTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,22 +15,41 @@ struct burst_place {
 	int rank; /* -1: none */
 };
 
+/* s; NaN: not known. */
+struct burst_row {
+	double run, wall, on_cpu, gap;
+	double end;		/* since the first burst of the file began */
+	unsigned place, thread; /* < nplaces, < nthreads */
+};
+
+#define BURSTS_KEPT (1u << 20) /* of a file with more, a part is kept, by a hash */
+
 /* Columns of n values; s. */
 struct model_bursts {
+	const char *path;
 	size_t n, max;
+	size_t all;			   /* in the file; more than n: these are a part of them */
 	double *run, *wall, *on_cpu, *gap; /* gap NaN: not known */
 	double *end;			   /* since the first of them began */
 	unsigned *place, *thread;	   /* < nplaces, < nthreads */
 	struct burst_place *places;
 	unsigned nplaces, nthreads;
-	double all_s; /* run time of the bursts that have no row, too; NaN: not known */
-	double lost;  /* bursts that should have rows and have none */
+	bool steps_differ, nodes_differ; /* of places */
+	double least[3], most[3]; /* of all, of what is above 0: run, gap (from 2 ns), wall */
+	double start_ns, first_s; /* how times of rows become times of bursts */
+	double long_s;		  /* run time of all bursts of the file */
+	double all_s;		  /* run time of the bursts that have no row, too; NaN: not known */
+	double lost;		  /* bursts that should have rows and have none */
 };
 
-/* Reads all. 0; -ENODATA: the file has no bursts; -ERANGE: it has the series of them, and none was
- * long enough for a row; else as reader__open(), reader__node() and
- * cursor__open(). model_bursts__free() in all cases. */
+/* path stays the caller's. 0; -ENODATA: the file has no bursts; -ERANGE: it has the series of them,
+ * and none was long enough for a row; else as reader__open(), reader__node() and cursor__open().
+ * model_bursts__free() in all cases. */
 int model_bursts__read(struct model_bursts *b, const char *path);
+/* Calls fn for every burst of the file, also for those that were not kept; an error of fn ends it.
+ * 0, or as model_bursts__read(). */
+int model_bursts__each(const struct model_bursts *b,
+		       int (*fn)(void *arg, const struct burst_row *row), void *arg);
 void model_bursts__free(struct model_bursts *b);
 /* "task 3", "task 0 rank 7 on n2", in the words that tell the places apart. */
 void model_bursts__name(const struct model_bursts *b, unsigned place, char *text, size_t size);

@@ -24,7 +24,11 @@
 /* Series that a task or rank has a table in beside its own. */
 static const struct {
 	const char *of_tasks, *of_ranks;
-} besides[] = {{BINNED_BUDGET, "RankBudget"}, {BINNED_SAMPLES, "RankSamples"}};
+} besides[] = {
+	{BINNED_BUDGET, "RankBudget"},
+	{BINNED_SAMPLES, "RankSamples"},
+	{BINNED_CULPRITS, "RankCulprits"},
+};
 #define N_BESIDES ((int)(sizeof(besides) / sizeof(besides[0])))
 
 /* A worker reads a part. */

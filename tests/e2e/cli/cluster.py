@@ -67,7 +67,7 @@ def write(name, run, gap, tasks=4):
             rows["Thread"], rows["Rank"] = 1000 + t, numpy.nan
             rows["RunTime"], rows["Gap"] = run[i], gap[i]
             rows["OnCPU"], rows["Duration"] = run[i], run[i] * 1.25
-            end = numpy.cumsum(rows["Duration"] + rows["Gap"])
+            end = numpy.cumsum(numpy.nan_to_num(rows["Duration"] + rows["Gap"], posinf=0))
             rows["TimeNS"] = ((1.7e9 + end) * 1e9).astype("<u8")
             rows["EpochTime"], rows["ElapsedTime"] = 1700000000 + end, end
             f.create_dataset("n1/Bursts/%d" % t, data=rows)
@@ -189,6 +189,32 @@ def subset_as_all():
     is_true("subset: it is one", j["subset"] < 15000, j["subset"])
 
 
+def more_than_kept():
+    """Of more bursts than are kept, each is counted in its cluster all the same."""
+    kernels = [(0.003, 0.002, 0.02), (0.03, 0.02, 0.02), (0.3, 0.001, 0.02)]
+    run, gap, kind = bursts(numpy.random.default_rng(6), 1300000, kernels, noise=0)
+    path, order = write("more", run, gap)
+    j = found(path)
+    is_equal("more: all are known, a part is kept", [j["bursts"], j["used"], j["kept"] <= 1 << 20], [len(run), len(run), True])
+    got = {round(c["run_s"], 3): c for c in clusters(j)}
+    for i, (length, _, _) in enumerate(kernels):
+        is_near("more: bursts of %g s" % length, got[length]["bursts"], (kind == i).sum(), 1e-3)
+        is_near("more: share of %g s" % length, got[length]["share"], run[kind == i].sum() / run.sum(), 1e-3)
+    is_equal("more: each is in a cluster or noise", sum(c["bursts"] for c in j["clusters"]), len(run))
+    is_true("more: as text", "1,300,000 long bursts" in said("cluster", path) and "chosen by a hash" in said("cluster", path), "")
+    is_equal("more: a line of CSV for each", said("cluster", "--csv", path).count("\n"), 1 + len(run))
+
+
+def unknown():
+    """Values that are not finite are not known; a plot has no place for an unknown gap."""
+    run, gap, _ = bursts(numpy.random.default_rng(7), 2000, noise=0)
+    gap[:30], gap[30:40], run[40:45] = numpy.nan, numpy.inf, numpy.inf
+    path, _ = write("unknown", run, gap)
+    is_equal("unknown: bursts without a run time are none", found(path)["bursts"], 1995)
+    drawn = said("cluster", "--svg", "-", path)
+    is_equal("unknown: gaps have no point", [drawn.count("<circle"), "40 without a known gap are not drawn" in drawn], [1955, True])
+
+
 def outputs():
     run, gap, _ = bursts(numpy.random.default_rng(4), 3000)
     path, order = write("outputs", run, gap)
@@ -222,6 +248,7 @@ def tracked():
     is_equal("track: three of them stay, one is new", [len(names[3] & names[0]), len(names[3] - names[0])], [3, 1])
     text = said("track", *runs)
     is_true("track: as text", "Stable from 3 on" in text, text)
+    is_true("track: what is the same is said", "the same from 85 %" in text and j["least_share"] == 0.85, text)
     j = json.loads(said("track", "--json", "--window", "5", runs[0]))
     is_true("track: windows of one run", len(j["pieces"]) > 4 and sum(p["same"] for p in j["pieces"]) > len(j["pieces"]) / 2,
             j["pieces"])
@@ -265,7 +292,7 @@ def wrong():
 
 
 if __name__ == "__main__":
-    tests = [known_kinds, as_defined, subset_as_all, outputs, tracked, wrong]
+    tests = [known_kinds, as_defined, subset_as_all, more_than_kept, unknown, outputs, tracked, wrong]
     if os.geteuid() == 0:
         tests += [two_kernels, a_build]
     run_tests(tests)

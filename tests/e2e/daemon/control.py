@@ -170,6 +170,10 @@ def own_programs(d):
     no = outside.call(c.live())
     is_true("live rows from outside of a step", no["error"] == -3 and
             no["text"].startswith("this process is in no step that is profiled: ask"), no)
+    is_equal("bursts: of another user's job, from outside, of a step without them, a shorter question, a name without end",
+             [p.call(m)["error"] for p, m in (
+                 (theirs, c.bursts(other)), (outside, c.bursts()), (mine, c.bursts(after=7)), (mine, c.message(c.BURSTS, bytes(40))),
+                 (mine, c.message(c.BURSTS, b"\xff" * 48)))], [-3, -3, -61, -74, -22])
     used = read_live(mine, c.totals(0))
     is_equal("totals: of the own step and one task",
              sorted((g, sorted(t)) for g, t in used.items()),
@@ -385,7 +389,7 @@ def hostile(d):
     is_equal("the socket's mode", oct(os.stat(path).st_mode & 0o777), "0o666")
     packets = [b"", b"\0", b"x" * 100, c.step()[:-1], c.message(99, b""), c.message(c.ROWS, b"x" * 9),
                c.message(c.TABLE, b"\xff" * 120), c.message(c.MARK, b"\xff" * 72),
-               c.message(c.LIVE, b"\xff" * 40), 
+               c.message(c.LIVE, b"\xff" * 40), c.message(c.BURSTS, b"\xff" * 48),
                c.message(c.STEP, b"", version=7), os.urandom(5000), b"\xff" * 60000]
     closed = 0
     for raw in packets:

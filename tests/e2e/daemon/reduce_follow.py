@@ -13,6 +13,7 @@ import os
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 import daemonlib
 from daemonlib import *
+import h5py
 import numpy
 
 INTERVAL = 0.5
@@ -34,12 +35,12 @@ def followed(d, job, *more, before=(), user=()):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
 
 
-def two_nodes(d, job):
+def two_nodes(d, job, *more):
     """Two processes that each take this node for one of their own: the same rows twice."""
     cmd = ["mpirun.openmpi", "--oversubscribe"]
     for node in ("n1", "n2"):
         cmd += ["-n", "1", "-x", "SLURMD_NODENAME=" + node, JOBPROF, "reduce", "--follow", "--json", "-j", str(job), "--window",
-                str(WINDOW), "--windows", "2", ":"]
+                str(WINDOW), "--windows", "2", *more, ":"]
     return subprocess.Popen(cmd[:-1], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                             env=plain_env(JOBPROF_SOCKET=d.settings["Socket"], OMPI_ALLOW_RUN_AS_ROOT="1",
                                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1"))
@@ -53,7 +54,7 @@ def windows():
     user = followed(d, job, "--windows", "2", user=("runuser", "-u", NOBODY, "--"))
     other = followed(d, job, "--windows", "1", user=("runuser", "-u", "daemon", "--"))
     two = None
-    if os.path.exists(BUILD + "/jobprof-reduce-mpi") and shutil.which("mpirun.openmpi"):
+    if has_mpi():
         two = two_nodes(d, job)
     ran = {name: (p.communicate(timeout=60), p.returncode) for name, p in
            (("root", alone), ("user", user), ("other", other), ("two", two)) if p}
@@ -103,7 +104,72 @@ def matches(s, names, rows):
                                 for n, v in zip(names, s["values"]))
 
 
+KINDS = (0.008, 0.002)  # s of run time, the larger part of it first
+
+
+def clusters():
+    """Bursts of two kinds: each window has both, by the same numbers, and all bursts of the file are in some window."""
+    d, job = main, new_job()
+    step = Stepd(job, 0, [public_tool("jpburst"), "-n", "250", "-g", "20", "2", "8"],
+                 v2_task(tree.job(job) + "/step_0", ["-u", pwd.getpwnam(NOBODY).pw_uid]), n=2)
+    time.sleep(3 * INTERVAL)
+    out_dir = tmpdir("follow")
+    os.chmod(out_dir, 0o777)
+    stored = out_dir + "/clusters.h5"
+    begun = time.time()
+    alone = followed(d, job, "--clusters", "--windows", "4", "-o", stored)
+    user = followed(d, job, "--clusters", "--windows", "2", user=("runuser", "-u", NOBODY, "--"))
+    other = followed(d, job, "--clusters", "--windows", "1", user=("runuser", "-u", "daemon", "--"))
+    mpi = two_nodes(d, job, "--clusters") if has_mpi() else None
+    ran = {name: (p.communicate(timeout=60), p.returncode) for name, p in
+           (("root", alone), ("user", user), ("other", other), ("two", mpi)) if p}
+    step.end()
+    rows = numpy.concatenate([table(d.file(job, 0, NOBODY), "Bursts/%d" % t) for t in range(2)])
+    for name, count, ranks in (("root", 4, 1), ("user", 2, 1)) + ((("two", 2, 2),) if mpi else ()):
+        (out, err), code = ran[name]
+        is_equal("clusters, %s: ends well" % name, [code, err], [0, ""])
+        in_windows(name, [json.loads(x) for x in out.splitlines()], rows, count, ranks, begun)
+    is_equal("clusters: another user gets nothing", [ran["other"][1], ran["other"][0][0]], [1, ""])
+    with h5py.File(stored) as f:
+        kept = {int(name): g for name, g in f["analysis/clusters"].items()}
+        got = [json.loads(x) for x in ran["root"][0][0].splitlines()]
+        is_equal("clusters: all windows are stored", sorted(kept), [w["window"] for w in got])
+        for w in got:
+            is_equal("clusters, window %d: the table is stored" % w["window"],
+                     [[int(r["cluster"]), int(r["n"])] for r in kept[w["window"]]["table"]],
+                     [[c["cluster"], c["n"]] for c in w["clusters"]])
+            is_equal("clusters, window %d: a model where it is new" % w["window"],
+                     "model" in kept[w["window"]], not w["track"]["same"] and w["model"]["points"] > 0)
+
+
+def in_windows(name, got, rows, count, ranks, begun):
+    is_equal("clusters, %s: windows" % name, len(got), count)
+    numbers = []
+    for w in got:
+        if w["end_s"] - w["begin_s"] < 3 * INTERVAL:
+            continue
+        big = [c for c in w["clusters"] if c["cluster"] and c["n"] >= 10 * ranks]
+        is_equal("clusters, %s, window %d: two kinds" % (name, w["window"]), len(big), 2)
+        big.sort(key=lambda c: -c["RunTime_mean"])
+        for c, kind in zip(big, KINDS):
+            is_near("clusters, %s, window %d: %g s" % (name, w["window"], kind), c["RunTime_mean"], kind, rel=0.05)
+        numbers.append([c["cluster"] for c in big])
+        is_true("clusters, %s, window %d: what it costs is said" % (name, w["window"]), 0 < w["cost"]["cpu_s"] < WINDOW * ranks, w["cost"])
+        is_equal("clusters, %s, window %d: nothing is lost" % (name, w["window"]),
+                 [w["coverage"]["damaged"], w["coverage"]["read"]], [0, ranks])
+    is_true("clusters, %s: numbers stay" % name, numbers and all(n == numbers[0] for n in numbers), numbers)
+    times = rows["TimeNS"] / 1e9
+    taken, first, last = sum(w["coverage"]["rows"] for w in got) / ranks, got[0]["begin_s"], got[-1]["end_s"]
+    least = ((times >= first + 3) & (times < last - 3 * INTERVAL)).sum()
+    most = ((times >= begun) & (times < last)).sum()
+    is_true("clusters, %s: as many bursts as the file has" % name, taken and least <= taken <= most, [least, taken, most])
+
+
+def has_mpi():
+    return os.path.exists(BUILD + "/jobprof-reduce-mpi") and shutil.which("mpirun.openmpi")
+
+
 need_bpf()
 tree = Trees()
-main = Daemon(INTERVAL).start()
-run_tests([windows])
+main = Daemon(INTERVAL, ProfileHDF5Default="All,Burst").start()
+run_tests([windows, clusters])

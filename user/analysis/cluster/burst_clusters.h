@@ -3,17 +3,8 @@
 #ifndef JP_ANALYSIS_BURST_CLUSTERS_H
 #define JP_ANALYSIS_BURST_CLUSTERS_H
 
-#include "analysis/cluster/cluster.h"
-
-/* What bursts are compared by. */
-enum burst_feature { FEATURE_RUN, FEATURE_GAP, FEATURE_DURATION, FEATURE_SHARE, BURST_FEATURES };
-
-struct burst_feature_info {
-	const char *word; /* of --by */
-	const char *doc;
-	bool log; /* else within [0, 1] */
-};
-extern const struct burst_feature_info burst_features[BURST_FEATURES];
+#include "analysis/cluster/burst_model.h"
+#include "analysis/reduce.h"
 
 struct cluster_request {
 	enum burst_feature by[CLUSTER_MAX_DIMS];
@@ -23,13 +14,28 @@ struct cluster_request {
 	bool whole;	/* all bursts are clustered, however many */
 };
 
+/* One burst; s. NaN: not known. */
+struct burst_times {
+	double run, wall, on_cpu, gap;
+};
+
 /* Plain columns of n bursts; s. */
 struct burst_columns {
 	const double *run, *wall, *on_cpu, *gap;
 	const unsigned *thread;
 	size_t n;
 	unsigned nthreads;
+	/* There are more bursts, which are not among these: of all, the extremes of run, gap and
+	 * wall, as enum burst_feature has them. NULL: these are all. */
+	const double *least, *most;
 };
+
+/* What adds up over the bursts of a cluster. */
+struct burst_sums {
+	struct moments run;
+	double on_cpu, wall;
+};
+void burst_sums__add(struct burst_sums *s, const struct burst_times *b);
 
 /* A line of the table: cluster 0 is noise. */
 struct burst_cluster {
@@ -44,22 +50,24 @@ struct burst_cluster {
 struct burst_clusters {
 	unsigned k;
 	struct burst_cluster *clusters; /* 0..k */
-	unsigned *labels;		/* by burst; UINT_MAX: not used */
+	unsigned *labels;		/* by burst; CLUSTER_UNUSED: not used */
 	double *v;			/* n rows of dims raw features; NaN: not used */
-	size_t n, used, subset;
-	double unused_run; /* s */
-	double eps;
-	size_t min_pts;
+	size_t n, used, unused;
+	struct burst_model model;
 	struct analysis_verdict verdict;
 };
 
-#define CLUSTER_UNUSED (~0u)
-
-/* v of burst i, raw, by dimension. */
-double burst_clusters__feature(const struct burst_columns *b, size_t i, enum burst_feature f);
+/* Raw feature f. */
+double burst_times__feature(const struct burst_times *b, enum burst_feature f);
 /* The verdict is also returned. burst_clusters__free() in all cases. */
 enum analysis_status burst_clusters__of(struct burst_clusters *c, const struct burst_columns *b,
 					const struct cluster_request *q);
+/* The table gets what adds up from sums[0..k], which are of more bursts; medians stay. */
+void burst_clusters__settle(struct burst_clusters *c, const struct burst_sums *sums);
 void burst_clusters__free(struct burst_clusters *c);
+
+/* for burst_clusters.c: c->clusters of n bursts at[], whose labels are given. */
+enum analysis_status burst_table__make(struct burst_clusters *c, const struct burst_columns *b,
+				       const size_t *at, const unsigned *labels, size_t n);
 
 #endif

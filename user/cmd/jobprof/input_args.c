@@ -4,6 +4,8 @@
 
 #include <unistd.h>
 
+#include "cmd/jobprof/input_file.h"
+
 int input_args__word(const struct command *c, int argc, char **argv, const char **input)
 {
 	if (optind == argc)
@@ -13,4 +15,27 @@ int input_args__word(const struct command *c, int argc, char **argv, const char 
 				      argv[*input ? optind : optind + 1]);
 	*input = argv[optind];
 	return 0;
+}
+
+bool input_args__take(struct input_args *a, int letter, const char *arg)
+{
+	if (letter == 'j')
+		a->jobs = arg;
+	else if (letter == 'i')
+		a->input = arg;
+	else
+		return false;
+	return true;
+}
+
+int input_args__choose(const struct command *c, int argc, char **argv, struct input_args *a,
+		       struct input_file *in)
+{
+	int status = input_args__word(c, argc, argv, &a->input);
+
+	if (status)
+		return status;
+	if (!a->jobs && !a->input)
+		return options__wrong(c, "which file: FILE or -j JOB");
+	return input_file__choose(in, a->jobs, a->input);
 }

@@ -32,4 +32,15 @@
  * or --input too. */
 int input_args__word(const struct command *c, int argc, char **argv, const char **input);
 
+struct input_args {
+	const char *jobs, *input;
+};
+struct input_file;
+
+/* OPT_JOBS or OPT_INPUT; false: the option is another one. */
+bool input_args__take(struct input_args *a, int letter, const char *arg);
+/* The file that options and word name. 0, or the exit status and it has said why. */
+int input_args__choose(const struct command *c, int argc, char **argv, struct input_args *a,
+		       struct input_file *in);
+
 #endif

@@ -13,6 +13,7 @@
 #include "daemon/follow/step_identity.h"
 #include "daemon/node/node.h"
 #include "daemon/node/step_sensors.h"
+#include "daemon/record/recent_bursts.h"
 #include "daemon/record/step_kinds.h"
 #include "daemon/record/step_stacks.h"
 #include "daemon/record/step_tasks.h"
@@ -66,6 +67,9 @@ void step__free(struct step *s)
 	cgroup_files__free(s->cg);
 	step_sensors__free(s->sensors);
 	step_stacks__free(s->stacks);
+	if (s->recent)
+		recent_bursts__free(s->recent);
+	free(s->recent);
 	free(s->tables);
 	free(s->slots);
 	free(s->slot_owners);

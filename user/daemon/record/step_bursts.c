@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "base/clock.h"
+#include "daemon/record/recent_bursts.h"
 #include "daemon/record/step_journal.h"
 #include "daemon/record/step_kinds.h"
 
@@ -48,7 +50,11 @@ static bool put_burst(struct step *s, const struct jp_burst *b, const struct slo
 	for (unsigned i = 0; i < set->ncols; i++)
 		if (set->cols[i]->how == HOW_GIVEN)
 			cells[i].f = value_of(b, owner->rank, set->cols[i]->arg);
-	return !journal__row(s->journal, t->id, cells, set->ncols);
+	if (journal__row(s->journal, t->id, cells, set->ncols))
+		return false;
+	if (s->recent)
+		recent_bursts__add(s->recent, owner->gtid, cells, set->ncols);
+	return true;
 }
 
 static const struct slot_owner *owner_of(const struct step *s, uint32_t slot)
@@ -64,6 +70,8 @@ unsigned step_bursts__rows(struct step *s, const struct step_env *env)
 	struct kern_bursts *l = kern__bursts(env->k);
 	unsigned n = 0;
 
+	if (s->recent)
+		recent_bursts__begin(s->recent, clock__boot_ns());
 	for (size_t i = 0; i < l->n; i++) {
 		const struct slot_owner *owner =
 			l->b[i].slot == JP_SLOT_NONE ? NULL : owner_of(s, l->b[i].slot);
@@ -84,6 +92,8 @@ void step_bursts__written(struct step *s, struct kern *k)
 	for (size_t i = 0; i < l->n; i++)
 		if (l->b[i].slot != JP_SLOT_NONE && owner_of(s, l->b[i].slot))
 			l->b[i].slot = JP_SLOT_NONE;
+	if (s->recent)
+		recent_bursts__settle(s->recent);
 }
 
 static bool is_wanted(const struct step *steps, uint32_t step)

@@ -77,6 +77,10 @@ int control_totals__send(struct call *k, const struct jpc_totals *question);
 /* Begins the answer with the last rows of the steps that are asked for and that the peer may see.
  * 0; -ESRCH: there are none. */
 int control_live__begin(struct control *c, struct peer *p, const struct jpc_live *question);
+/* Begins the answer with the last bursts of the first step that is asked for and that the peer may
+ * see. 0; -ESRCH: there is none; -ENODATA, -EDQUOT: see struct jpc_bursts; -ENOMEM. */
+int control_live__bursts(struct control *c, struct peer *p, const struct jpc_bursts *question,
+			 uint64_t now);
 /* Continues the answer as far as the peer reads and its user's quota allows; a REPLY ends it. */
 void control_live__continue(struct control *c, struct peer *p, uint64_t now);
 

@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/str.h"
 #include "daemon/follow/request_match.h"
 #include "daemon/node/sensor_rows.h"
+#include "daemon/record/recent_bursts.h"
 #include "daemon/record/step_kinds.h"
 
 struct live {
@@ -206,6 +208,15 @@ static bool go_to(struct live *l, const struct step *s)
 	return s;
 }
 
+/* The step that the answer has come to; NULL: it has ended. */
+static void find_step(struct live *l)
+{
+	const struct live_at *at = &l->p->live;
+
+	for (l->s = l->c->d->steps; l->s && (l->s->slot != at->slot || l->s->gen != at->gen);)
+		l->s = l->s->next;
+}
+
 /* 0: all is sent. A step that has ended meanwhile has no rows any more, nor have those after it in
  * the list. */
 static int send_next(struct live *l)
@@ -213,8 +224,7 @@ static int send_next(struct live *l)
 	struct live_at *at = &l->p->live;
 	int sent;
 
-	for (l->s = l->c->d->steps; l->s && (l->s->slot != at->slot || l->s->gen != at->gen);)
-		l->s = l->s->next;
+	find_step(l);
 	while (l->s && l->s->state == STEP_ACTIVE) {
 		for (; at->part < PARTS; at->part++, at->next = 0) {
 			sent = parts[at->part](l, &at->next);
@@ -224,6 +234,88 @@ static int send_next(struct live *l)
 		go_to(l, l->s->next);
 	}
 	return 0;
+}
+
+/* ---- bursts */
+
+#define ROWS_PER_CHARGE 64   /* are as much work as a message */
+#define ROWS_BYTES	8192 /* of a message: the kernel keeps 16 KiB for a user's connection */
+
+static void put_rows(struct live *l, unsigned ncols)
+{
+	struct recent_bursts *r = l->s->recent;
+	struct jpc_rows *m = (void *)l->c->buf;
+	const size_t size = ncols * sizeof(union cell);
+	unsigned most = (unsigned)((ROWS_BYTES - sizeof(*m)) / size);
+	const union cell *row;
+
+	*m = (struct jpc_rows){0};
+	while (m->nrows < most && (row = recent_bursts__next(r, &l->p->live.after)))
+		memcpy((char *)m->cell + m->nrows++ * size, row, size);
+	fill_head(m, JPC_ROWS, sizeof(*m) + m->nrows * size);
+}
+
+static int send_burst_table(struct live *l, const struct column_set *set)
+{
+	struct jpc_table *m = describe_table(l, set->series->name, "");
+
+	add_column(m, "Number", "", COL_U64, COL_GAUGE);
+	add_column(m, "Task", "", COL_U64, COL_GAUGE);
+	for (unsigned i = 0; i < set->ncols; i++)
+		add_column(m, set->cols[i]->name, set->cols[i]->unit, set->cols[i]->type,
+			   set->cols[i]->kind);
+	fill_head(m, JPC_TABLE, sizeof(*m) + m->ncols * sizeof(m->col[0]));
+	l->p->live.tables = 1;
+	return peer__send(l->p, m, l->now);
+}
+
+/* The table, then messages of as many rows as they hold: 1, 0 when all are sent, or -errno. */
+static int next_bursts(struct live *l)
+{
+	const struct column_set *set;
+	struct jpc_rows *m = (void *)l->c->buf;
+	int err;
+
+	find_step(l);
+	if (!l->s || l->s->state != STEP_ACTIVE || !l->s->recent)
+		return 0;
+	set = &l->s->sets[KIND_BURSTS];
+	quota__charge(l->p->quota, 1);
+	if (!l->p->live.tables) {
+		err = send_burst_table(l, set);
+		return err ? err : 1;
+	}
+	put_rows(l, set->ncols + 2);
+	if (!m->nrows)
+		return 0;
+	quota__charge(l->p->quota, (double)m->nrows / ROWS_PER_CHARGE);
+	err = peer__send(l->p, m, l->now);
+	return err ? err : 1;
+}
+
+int control_live__bursts(struct control *c, struct peer *p, const struct jpc_bursts *question,
+			 uint64_t now)
+{
+	struct live l = {.c = c, .p = p};
+	struct step *s;
+	int err;
+
+	p->live = (struct live_at){.seq = question->of.head.seq,
+				   .question = question->of,
+				   .bursts = true,
+				   .after = question->after};
+	if (!go_to(&l, c->d->steps))
+		return -ESRCH;
+	s = (struct step *)l.s;
+	if (!step__has_kind(s, KIND_BURSTS) || s->sets[KIND_BURSTS].ncols + 2 > JPC_COLUMNS)
+		return -ENODATA;
+	if (!s->recent)
+		s->recent = calloc(1, sizeof(*s->recent));
+	if (!s->recent)
+		return -ENOMEM;
+	err = recent_bursts__ask(s->recent, s->sets[KIND_BURSTS].ncols, now);
+	p->live.on = !err;
+	return err;
 }
 
 int control_live__begin(struct control *c, struct peer *p, const struct jpc_live *question)
@@ -245,7 +337,7 @@ void control_live__continue(struct control *c, struct peer *p, uint64_t now)
 		p->read_paused = !quota__may_work(p->quota, now);
 		if (p->read_paused)
 			return;
-		sent = send_next(&l);
+		sent = p->live.bursts ? next_bursts(&l) : send_next(&l);
 	}
 	if (sent > 0)
 		return;

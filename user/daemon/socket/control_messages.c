@@ -201,14 +201,9 @@ static int on_task(struct call *k, const struct jpc_head *h)
 	return request__update_task(r, m);
 }
 
-static int on_live(struct call *k, const struct jpc_head *h)
+/* Says why a LIVE or BURSTS has no answer. */
+static int refuse_live(struct call *k, const struct jpc_live *m, int err)
 {
-	const struct jpc_live *m = (const void *)h;
-	int err;
-
-	if (!TERMINATED(m->step_name))
-		return control_call__refuse(k, -EINVAL, "a text does not end");
-	err = control_live__begin(k->c, k->p, m);
 	if (err == -ESRCH && m->job_id != JPC_UNKNOWN)
 		return control_call__refuse(
 			k, err, "no step of job %u that runs on this node is profiled%s", m->job_id,
@@ -219,6 +214,36 @@ static int on_live(struct call *k, const struct jpc_head *h)
 			"this process is in no step that is profiled: ask for a profile, "
 			"as in srun --jobprof=all");
 	return err;
+}
+
+static int on_live(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_live *m = (const void *)h;
+	int err;
+
+	if (!TERMINATED(m->step_name))
+		return control_call__refuse(k, -EINVAL, "a text does not end");
+	err = control_live__begin(k->c, k->p, m);
+	return refuse_live(k, m, err);
+}
+
+static int on_bursts(struct call *k, const struct jpc_head *h)
+{
+	const struct jpc_bursts *m = (const void *)h;
+	int err;
+
+	if (!TERMINATED(m->of.step_name))
+		return control_call__refuse(k, -EINVAL, "a text does not end");
+	err = control_live__bursts(k->c, k->p, m, k->now);
+	if (err == -ENODATA)
+		return control_call__refuse(
+			k, err,
+			"this step has no bursts: ask for the family burst, as in srun "
+			"--jobprof=all,burst");
+	if (err == -EDQUOT)
+		return control_call__refuse(k, err, "the bursts of %u steps are followed already",
+					    JPC_BURSTS_STEPS);
+	return refuse_live(k, &m->of, err);
 }
 
 static int on_totals(struct call *k, const struct jpc_head *h)
@@ -249,6 +274,7 @@ static const struct {
 	[JPC_MARK] = {sizeof(struct jpc_mark), 0, control_rows__mark},
 	[JPC_LIVE] = {sizeof(struct jpc_live), ANSWER, on_live},
 	[JPC_TOTALS] = {sizeof(struct jpc_totals), ANSWER, on_totals},
+	[JPC_BURSTS] = {sizeof(struct jpc_bursts), ANSWER, on_bursts},
 	[JPC_RING] = {sizeof(struct jpc_ring_message), ANSWER, control_ring__message},
 	[JPC_STATUS] = {sizeof(struct jpc_status), ANSWER, on_status},
 };

@@ -22,6 +22,8 @@ struct live_at {
 	bool on;
 	uint16_t seq;
 	struct jpc_live question;
+	bool bursts; /* the question is a BURSTS */
+	uint64_t after;
 	uint32_t slot, gen;  /* the step whose tables are sent */
 	unsigned part, next; /* of it */
 	unsigned tables;     /* sent */

@@ -118,6 +118,7 @@ struct job_infos;
 struct node;
 struct step_sensors;
 struct step_stacks;
+struct recent_bursts;
 
 /* What all steps share. */
 struct step_env {
@@ -211,6 +212,7 @@ struct step {
 	uint64_t last_cg_runtime;     /* of all processes then, if known: none may have run since */
 	struct step_sensors *sensors; /* what the node's sensors say to it; NULL: nothing */
 	struct step_stacks *stacks;   /* NULL: none were seen yet */
+	struct recent_bursts *recent; /* NULL: nobody has asked for them */
 	struct publication pub;
 	struct step *next;
 };

@@ -25,31 +25,29 @@ static void put_number(double v, FILE *out)
 		fprintf(out, ",%.9f", v);
 }
 
-void cluster_view__csv(const struct cluster_view *v, FILE *out)
+void cluster_csv__head(FILE *out)
 {
-	const struct model_bursts *b = v->bursts;
-
 	fputs("Step,Node,Task,Rank,Thread,End,Duration,OnCPU,RunTime,Gap,Cluster\n", out);
-	for (size_t i = 0; i < b->n; i++) {
-		const struct burst_place *p = &b->places[b->place[i]];
-		unsigned k = v->clusters->labels[i];
-		cluster_name name;
+}
 
-		put_text(p->step, out);
+void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row, unsigned label,
+		      FILE *out)
+{
+	const struct burst_place *p = &b->places[row->place];
+	const double times[] = {row->end, row->wall, row->on_cpu, row->run, row->gap};
+	cluster_name name;
+
+	put_text(p->step, out);
+	putc(',', out);
+	put_text(p->node, out);
+	putc(',', out);
+	put_text(p->task, out);
+	if (p->rank >= 0)
+		fprintf(out, ",%d", p->rank);
+	else
 		putc(',', out);
-		put_text(p->node, out);
-		putc(',', out);
-		put_text(p->task, out);
-		if (p->rank >= 0)
-			fprintf(out, ",%d", p->rank);
-		else
-			putc(',', out);
-		fprintf(out, ",%u", b->thread[i]);
-		put_number(b->end[i], out);
-		put_number(b->wall[i], out);
-		put_number(b->on_cpu[i], out);
-		put_number(b->run[i], out);
-		put_number(b->gap[i], out);
-		fprintf(out, ",%s\n", k == CLUSTER_UNUSED ? "" : cluster_name__of(k, name));
-	}
+	fprintf(out, ",%u", row->thread);
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++)
+		put_number(times[i], out);
+	fprintf(out, ",%s\n", label == CLUSTER_UNUSED ? "" : cluster_name__of(label, name));
 }

@@ -10,41 +10,38 @@
 
 static json_t *cluster_json(const struct burst_cluster *c, unsigned k)
 {
+	const struct json_pair numbers[] = {
+		{"share", c->share},	     {"run_s", c->run},	    {"least_run_s", c->low_run},
+		{"most_run_s", c->high_run}, {"spread", c->spread}, {"gap_s", c->gap},
+		{"on_cpu", c->on_cpu},
+	};
 	json_t *o = json_object();
 	cluster_name name;
 
 	json__set(o, "name", json__text(cluster_name__of(k, name)));
 	json__set(o, "bursts", json_integer((json_int_t)c->n));
-	json__set(o, "share", json__number(c->share));
-	json__set(o, "run_s", json__number(c->run));
-	json__set(o, "least_run_s", json__number(c->low_run));
-	json__set(o, "most_run_s", json__number(c->high_run));
-	json__set(o, "spread", json__number(c->spread));
-	json__set(o, "gap_s", json__number(c->gap));
-	json__set(o, "on_cpu", json__number(c->on_cpu));
+	json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
 	return o;
 }
 
 static json_t *lines_json(const struct cluster_view *v)
 {
 	const struct model_bursts *b = v->bursts;
-	double *room = malloc((size_t)LINE_CELLS * (v->clusters->k + 1) * sizeof(*room)), last = 0;
 	json_t *list = json_array();
+	struct cluster_lines l;
+	bool ok = cluster_lines__open(&l, v, LINE_CELLS);
 
-	for (size_t i = 0; i < b->n; i++)
-		last = fmax(last, b->end[i]);
-	for (unsigned p = 0; room && p < b->nplaces; p++) {
-		char name[64], line[LINE_CELLS + 1] = "";
+	for (unsigned p = 0; ok && p < b->nplaces; p++) {
+		char name[64];
 		json_t *o = json_object();
 
 		model_bursts__name(b, p, name, sizeof(name));
-		cluster_view__line(v, p, 0, last, LINE_CELLS, line, room);
 		json__set(o, "of", json__text(name));
-		json__set(o, "to_s", json__number(last));
-		json__set(o, "line", json__text(line));
+		json__set(o, "to_s", json__number(l.end));
+		json__set(o, "line", json__text(cluster_lines__of(&l, p)));
 		json_array_append_new(list, o);
 	}
-	free(room);
+	cluster_lines__close(&l);
 	return list;
 }
 
@@ -56,13 +53,14 @@ json_t *cluster_view__json(const struct cluster_view *v)
 	json__set(o, "file", json__text(v->path));
 	json__set(o, "status", json__text(analysis_status__name(c->verdict.status)));
 	json__set(o, "reason", json__text(c->verdict.reason));
-	json__set(o, "bursts", json_integer((json_int_t)c->n));
-	json__set(o, "used", json_integer((json_int_t)c->used));
+	json__set(o, "bursts", json_integer((json_int_t)v->bursts->all));
+	json__set(o, "used", json_integer((json_int_t)(v->bursts->all - c->unused)));
+	json__set(o, "kept", json_integer((json_int_t)v->bursts->n));
 	json__set(o, "lost", json__number(v->bursts->lost));
 	json__set(o, "threads", json_integer(v->bursts->nthreads));
-	json__set(o, "subset", json_integer((json_int_t)c->subset));
-	json__set(o, "eps", json__number(c->eps));
-	json__set(o, "min_pts", json_integer((json_int_t)c->min_pts));
+	json__set(o, "subset", json_integer((json_int_t)c->model.n));
+	json__set(o, "eps", json__number(c->model.eps));
+	json__set(o, "min_pts", json_integer((json_int_t)c->model.min_pts));
 	for (unsigned d = 0; d < v->request->dims; d++)
 		json_array_append_new(by, json__text(burst_features[v->request->by[d]].word));
 	json__set(o, "by", by);

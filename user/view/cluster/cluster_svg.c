@@ -36,6 +36,20 @@ static double scaled(const struct axis *a, double v)
 	return a->log ? log10(v) : v;
 }
 
+/* It is in a cluster or noise, and has the features of the axes: a gap may not be known. */
+static bool is_drawn(const struct cluster_view *v, size_t i)
+{
+	const unsigned dims = v->request->dims;
+
+	if (v->clusters->labels[i] == CLUSTER_UNUSED)
+		return false;
+	for (unsigned d = 0; d < dims && d < 2; d++)
+		if (v->request->by[d] == FEATURE_GAP &&
+		    !(v->clusters->v[i * dims + d] > BURST_NO_GAP))
+			return false;
+	return true;
+}
+
 static struct axis axis_of(const struct cluster_view *v, unsigned d)
 {
 	const struct burst_clusters *c = v->clusters;
@@ -44,7 +58,7 @@ static struct axis axis_of(const struct cluster_view *v, unsigned d)
 			 burst_features[f].log};
 
 	for (size_t i = 0; i < c->n; i++) {
-		if (c->labels[i] == CLUSTER_UNUSED)
+		if (!is_drawn(v, i))
 			continue;
 		a.low = fmin(a.low, scaled(&a, c->v[i * v->request->dims + d]));
 		a.high = fmax(a.high, scaled(&a, c->v[i * v->request->dims + d]));
@@ -144,7 +158,7 @@ static void put_points(const struct plane *p)
 	for (size_t i = 0; i < c->n; i++) {
 		unsigned k = c->labels[i];
 
-		if (k == CLUSTER_UNUSED || seen++ % each)
+		if (!is_drawn(p->v, i) || seen++ % each)
 			continue;
 		fprintf(p->out,
 			"<circle class=\"c%u\" cx=\"%.1f\" cy=\"%.1f\" r=\"1.6\" fill=\"%s\"/>\n",
@@ -163,7 +177,7 @@ static void put_names(const struct plane *p)
 		size_t n = 0;
 
 		for (size_t i = 0; i < c->n; i++) {
-			if (c->labels[i] != k)
+			if (c->labels[i] != k || !is_drawn(p->v, i))
 				continue;
 			x += x_of(p, c->v[i * p->dims]);
 			top = fmin(top, y_of(p, other(p, i)));
@@ -175,6 +189,21 @@ static void put_names(const struct plane *p)
 				"text-anchor=\"middle\">%c</text>\n",
 				x / (double)n, fmax(top - 5, 10), cluster_name__letter(k));
 	}
+}
+
+/* Says how many bursts have no place in the plane. */
+static void put_missing(const struct plane *p)
+{
+	const struct burst_clusters *c = p->v->clusters;
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n; i++)
+		n += c->labels[i] != CLUSTER_UNUSED && !is_drawn(p->v, i);
+	if (n)
+		fprintf(p->out,
+			"<text class=\"missing\" x=\"%.2f\" y=\"%.2f\" text-anchor=\"end\">"
+			"%zu without a known gap are not drawn</text>\n",
+			WIDTH - RIGHT, TOP - 11, n);
 }
 
 void cluster_view__svg(const struct cluster_view *v, FILE *out)
@@ -194,6 +223,7 @@ void cluster_view__svg(const struct cluster_view *v, FILE *out)
 	put_axes(&p);
 	put_points(&p);
 	put_names(&p);
+	put_missing(&p);
 	fputs("</svg>\n", out);
 }
 

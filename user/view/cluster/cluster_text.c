@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Clusters of bursts for a terminal. */
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,83 +43,33 @@ const char *cluster_time__of(double s, cluster_time buf)
 
 /* ---- over time */
 
-/* Adds a burst's run time to the cells that it lies in. */
-static void spread(double *cells, unsigned ncells, unsigned columns, double from, double to,
-		   double run)
-{
-	double length = to - from;
-
-	for (unsigned c = from > 0 ? (unsigned)from : 0; c < ncells && c <= to; c++) {
-		double part = fmin(to, c + 1) - fmax(from, c);
-
-		cells[(size_t)c * columns] += length > 0 ? run * fmax(part, 0) / length : run;
-		if (!(length > 0))
-			break;
-	}
-}
-
-void cluster_view__line(const struct cluster_view *v, unsigned place, double from, double to,
-			unsigned width, char *out, double *room)
-{
-	const struct model_bursts *b = v->bursts;
-	const struct burst_clusters *c = v->clusters;
-	double scale = to > from ? width / (to - from) : 0;
-
-	memset(room, 0, (size_t)width * (c->k + 1) * sizeof(*room));
-	for (size_t i = 0; i < b->n; i++)
-		if (b->place[i] == place && c->labels[i] != CLUSTER_UNUSED)
-			spread(room + c->labels[i], width, c->k + 1,
-			       (b->end[i] - b->wall[i] - from) * scale, (b->end[i] - from) * scale,
-			       b->run[i]);
-	for (unsigned x = 0; x < width; x++) {
-		const double *cell = &room[(size_t)x * (c->k + 1)];
-		unsigned most = 0;
-
-		for (unsigned k = 1; k <= c->k; k++)
-			if (cell[k] > cell[most])
-				most = k;
-		out[x] = cell[most] > 0 ? cluster_name__letter(most) : ' ';
-	}
-}
-
-static double last_end(const struct model_bursts *b)
-{
-	double last = 0;
-
-	for (size_t i = 0; i < b->n; i++)
-		last = fmax(last, b->end[i]);
-	return last;
-}
-
 static void print_lines(const struct cluster_view *v, unsigned width, FILE *out)
 {
+	static const char head[] = "Over time, the cluster with most run time";
 	const struct model_bursts *b = v->bursts;
 	unsigned cells = width > NAME_WIDTH + 20 ? width - NAME_WIDTH - 4 : 20;
-	double *room = malloc((size_t)cells * (v->clusters->k + 1) * sizeof(*room));
-	char *line = calloc(cells + 1, 1);
-	double last = last_end(b);
-	static const char head[] = "Over time, the cluster with most run time";
+	struct cluster_lines l;
 	char range[40];
 	cluster_time end;
+	bool ok = cluster_lines__open(&l, v, cells);
 
-	snprintf(range, sizeof(range), "0 to %s", cluster_time__of(last, end));
-	if (room && line)
+	snprintf(range, sizeof(range), "0 to %s", cluster_time__of(l.end, end));
+	if (ok)
 		fprintf(out, "\n%s%*s\n", head, (int)(NAME_WIDTH + 4 + cells - strlen(head)),
 			range);
-	for (unsigned p = 0; room && line && p < b->nplaces && p < MOST_PLACES; p++) {
+	for (unsigned p = 0; ok && p < b->nplaces && p < MOST_PLACES; p++) {
+		const char *line = cluster_lines__of(&l, p);
+		unsigned n = cells;
 		char name[64];
 
+		while (n && line[n - 1] == ' ')
+			n--;
 		model_bursts__name(b, p, name, sizeof(name));
-		cluster_view__line(v, p, 0, last, cells, line, room);
-		for (unsigned i = cells; i && line[i - 1] == ' ';)
-			line[--i] = 0;
-		fprintf(out, "  %-*.*s  ", NAME_WIDTH, NAME_WIDTH, name);
-		fprintf(out, "%s\n", line);
+		fprintf(out, "  %-*.*s  %.*s\n", NAME_WIDTH, NAME_WIDTH, name, (int)n, line);
 	}
 	if (b->nplaces > MOST_PLACES)
 		fprintf(out, "  and %u more\n", b->nplaces - MOST_PLACES);
-	free(room);
-	free(line);
+	cluster_lines__close(&l);
 }
 
 /* ---- the table */
@@ -143,30 +94,30 @@ static void print_head(const struct cluster_view *v, FILE *out)
 	const struct burst_clusters *c = v->clusters;
 	const struct model_bursts *b = v->bursts;
 	report_number n, threads, share;
-	double run = 0;
 
-	for (size_t i = 0; i < b->n; i++)
-		run += b->run[i];
 	print__escaped(out, v->path);
-	fprintf(out, ": %s long burst%s of %s thread%s", report_text__count((double)b->n, n),
-		report_text__s((double)b->n), report_text__count(b->nthreads, threads),
+	fprintf(out, ": %s long burst%s of %s thread%s", report_text__count((double)b->all, n),
+		report_text__s((double)b->all), report_text__count(b->nthreads, threads),
 		report_text__s(b->nthreads));
 	if (b->all_s > 0)
 		fprintf(out, ", %s of the run time of all bursts",
-			report_text__share(fmin(run / b->all_s, 1), share));
+			report_text__share(fmin(b->long_s / b->all_s, 1), share));
 	fputs("\n", out);
 	if (b->lost > 0)
 		fprintf(out, "%s more found no room and are not known\n",
 			report_text__count(b->lost, n));
+	if (b->n < b->all)
+		fprintf(out, "Medians and lines are of %s of them, chosen by a hash\n",
+			report_text__count((double)b->n, n));
 	if (c->verdict.status != ANALYSIS_OK)
 		return;
 	fprintf(out, "%u cluster%s by", c->k, report_text__s(c->k));
 	for (unsigned d = 0; d < v->request->dims; d++)
 		fprintf(out, "%s %s", d ? " and" : "", burst_features[v->request->by[d]].doc);
-	fprintf(out, " (DBSCAN: %zu within %.3g", c->min_pts, c->eps);
-	if (c->subset < c->used)
+	fprintf(out, " (DBSCAN: %" PRIu64 " within %.3g", c->model.min_pts, c->model.eps);
+	if (c->model.n < c->used)
 		fprintf(out, ", of %s bursts; the others are as the nearest of these",
-			report_text__count((double)c->subset, n));
+			report_text__count((double)c->model.n, n));
 	fputs(")\n", out);
 }
 
@@ -186,8 +137,8 @@ void cluster_view__print(const struct cluster_view *v, unsigned width, FILE *out
 	for (unsigned k = 1; k <= c->k; k++)
 		print_cluster(&c->clusters[k], k, out);
 	print_cluster(&c->clusters[0], 0, out);
-	if (c->used < c->n)
+	if (c->unused)
 		fprintf(out, "  %s cannot be compared: in no cluster\n",
-			report_text__count((double)(c->n - c->used), n));
+			report_text__count((double)c->unused, n));
 	print_lines(v, width, out);
 }

@@ -23,7 +23,9 @@ json_t *cluster_view__json(const struct cluster_view *v);
 /* A scatter plot of the first two features. */
 void cluster_view__svg(const struct cluster_view *v, FILE *out);
 /* A line per burst; Thread is a number of this file's threads. */
-void cluster_view__csv(const struct cluster_view *v, FILE *out);
+void cluster_csv__head(FILE *out);
+void cluster_csv__row(const struct model_bursts *b, const struct burst_row *row, unsigned label,
+		      FILE *out);
 /* The plot and the table as one page. */
 void cluster_view__html(const struct cluster_view *v, FILE *out);
 
@@ -33,6 +35,7 @@ struct track_view {
 	const struct burst_piece *pieces;
 	char *const *labels; /* of the pieces */
 	size_t n;
+	size_t all, kept; /* bursts of the files, and those that were used */
 };
 
 void track_view__print(const struct track_view *v, FILE *out);
@@ -50,8 +53,22 @@ char cluster_name__letter(unsigned k);
 /* "310 us", "12.1 ms", "1.5 s". */
 typedef char cluster_time[24];
 const char *cluster_time__of(double s, cluster_time buf);
-/* In which place and instant a cluster was most: out[width], ' ' where there was none. */
-void cluster_view__line(const struct cluster_view *v, unsigned place, double from, double to,
-			unsigned width, char *out, double *room);
+
+/* Which cluster had most run time, by place and time: a line of width characters, ' ' where there
+ * was no burst. */
+struct cluster_lines {
+	const struct cluster_view *v;
+	unsigned width;
+	double end;	       /* s; lines begin at 0 */
+	size_t *order, *start; /* bursts by place */
+	double *room;
+	char *line;
+};
+
+/* false: no memory. cluster_lines__close() in both cases. */
+bool cluster_lines__open(struct cluster_lines *l, const struct cluster_view *v, unsigned width);
+/* Of a place; good until the next call. */
+const char *cluster_lines__of(struct cluster_lines *l, unsigned place);
+void cluster_lines__close(struct cluster_lines *l);
 
 #endif

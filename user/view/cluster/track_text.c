@@ -61,11 +61,20 @@ static void print_name(const struct track_view *v, unsigned name, FILE *out)
 
 void track_view__print(const struct track_view *v, FILE *out)
 {
+	report_number all, kept;
+
+	if (v->kept < v->all)
+		fprintf(out, "Of %s bursts %s are used, chosen by a hash\n",
+			report_text__count((double)v->all, all),
+			report_text__count((double)v->kept, kept));
 	for (size_t i = 0; i < v->n; i++)
 		print_piece(v, i, out);
-	fputs("  (of the run time before, and of this, in clusters that are in both)\n\n"
-	      "  run time of a burst, and share of all\n        ",
-	      out);
+	fprintf(out,
+		"  (of the run time before, and of this, in clusters that are in both: the same "
+		"from "
+		"%g %%)\n\n"
+		"  run time of a burst, and share of all\n        ",
+		100 * v->track->level.threshold);
 	for (size_t i = 0; i < v->n; i++)
 		fprintf(out, "%18zu", i + 1);
 	fputs("\n", out);
@@ -98,9 +107,11 @@ static json_t *piece_json(const struct burst_piece *p, const char *label)
 
 		json__set(one, "name", json__text(cluster_name__of(p->names[k], name)));
 		json__set(one, "bursts", json_integer((json_int_t)c->n));
-		json__set(one, "share", json__number(c->share));
-		json__set(one, "run_s", json__number(c->run));
-		json__set(one, "gap_s", json__number(c->gap));
+		json__set_numbers(one,
+				  (struct json_pair[]){{"share", c->share},
+						       {"run_s", c->run},
+						       {"gap_s", c->gap}},
+				  3);
 		json_array_append_new(list, one);
 	}
 	json__set(o, "clusters", list);
@@ -115,6 +126,9 @@ json_t *track_view__json(const struct track_view *v)
 		json_array_append_new(list, piece_json(&v->pieces[i], v->labels[i]));
 	json__set(o, "pieces", list);
 	json__set(o, "names", json_integer(v->track->names));
+	json__set(o, "least_share", json__number(v->track->level.threshold));
+	json__set(o, "bursts", json_integer((json_int_t)v->all));
+	json__set(o, "kept", json_integer((json_int_t)v->kept));
 	json__set(o, "stable",
 		  v->track->stable < v->n ? json_integer((json_int_t)v->track->stable)
 					  : json_null());

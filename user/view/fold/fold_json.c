@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "view/fold/fold_view.h"
 
-static json_t *numbers(const double *v, size_t n)
+static json_t *values(const double *v, size_t n)
 {
 	json_t *a = json_array();
 
@@ -17,18 +17,21 @@ static json_t *numbers(const double *v, size_t n)
 static json_t *validity(const struct folded *f)
 {
 	const struct fold_validity *v = &f->of[f->shown].validity;
+	const struct json_pair numbers[] = {
+		{"kept_fraction", v->kept_fraction},
+		{"max_gap", v->max_gap},
+		{"rms", v->rms},
+		{"r2", v->r2},
+		{"ks_d", v->ks_d},
+		{"ks_limit", v->ks_limit},
+	};
 	char why[256];
 	json_t *j = json_object();
 
 	json__set(j, "status", json__text(fold_view__validity(f, why, sizeof(why))));
 	json__set(j, "why", json__text(why));
 	json__set(j, "samples", json_integer((json_int_t)v->n_samples));
-	json__set(j, "kept_fraction", json__number(v->kept_fraction));
-	json__set(j, "max_gap", json__number(v->max_gap));
-	json__set(j, "rms", json__number(v->rms));
-	json__set(j, "r2", json__number(v->r2));
-	json__set(j, "ks_d", json__number(v->ks_d));
-	json__set(j, "ks_limit", json__number(v->ks_limit));
+	json__set_numbers(j, numbers, sizeof(numbers) / sizeof(*numbers));
 	json__set(j, "uniform", json_boolean(v->uniform));
 	return j;
 }
@@ -57,8 +60,8 @@ static json_t *counter(const struct folded *f, int c, bool curves)
 	json__set(j, "unit", json__text(point_units[c]));
 	json__set(j, "mean_rate", json__number(f->known[c] ? r->factor : NAN));
 	if (curves && f->known[c]) {
-		json__set(j, "curve", numbers(r->curve, FOLD_CURVE));
-		json__set(j, "rate", numbers(r->rate, FOLD_CURVE));
+		json__set(j, "curve", values(r->curve, FOLD_CURVE));
+		json__set(j, "rate", values(r->rate, FOLD_CURVE));
 	}
 	return j;
 }

@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "identity/stepname.h"
 #include "view/report/report_page.h"
+#include "view/report/report_parts.h"
 #include "view/report/report_pika.h"
 #include "view/report/report_series.h"
-#include "view/report/report_threads.h"
 
 #define TASK_BINS_MAX (256u << 10) /* of a quantity: about 20 MB of text in all */
 #define FORMAT	      1		   /* grows when something changes its meaning or goes */
@@ -171,14 +171,15 @@ static json_t *commands_json(const struct model_job *j)
 	for (unsigned i = 0; i < j->ncommands; i++) {
 		const struct job_command *c = &j->commands[i];
 
+		const struct json_pair numbers[] = {
+			{"processes", c->processes}, {"cpu_s", c->cpu_s},
+			{"wait_s", c->wait_s},	     {"peak_mb", c->peak_mb},
+			{"read_mb", c->read_mb},     {"write_mb", c->write_mb},
+		};
+
 		o = json_object();
 		json__set(o, "name", json__text(c->name));
-		json__set(o, "processes", json__number(c->processes));
-		json__set(o, "cpu_s", json__number(c->cpu_s));
-		json__set(o, "wait_s", json__number(c->wait_s));
-		json__set(o, "peak_mb", json__number(c->peak_mb));
-		json__set(o, "read_mb", json__number(c->read_mb));
-		json__set(o, "write_mb", json__number(c->write_mb));
+		json__set_numbers(o, numbers, sizeof(numbers) / sizeof(*numbers));
 		json_array_append_new(a, o);
 	}
 	return a;
@@ -279,6 +280,11 @@ static json_t *coverage_json(const struct report *r)
 	return o;
 }
 
+static json_t *shared(json_t *o)
+{
+	return o ? json_incref(o) : json_null();
+}
+
 json_t *report__json(const struct report *r)
 {
 	json_t *o = json_object(), *units = json_object();
@@ -295,7 +301,12 @@ json_t *report__json(const struct report *r)
 	json__set(o, "facts", facts_json(r->facts, SCOPE_JOB));
 	json__set(o, "bins", facts_json(r->facts, SCOPE_BIN));
 	json__set(o, "time_budget", budget_json(r->facts));
-	json__set(o, "thread_budget", report_threads__json(r->job));
+	json__set(o, "thread_budget", report_parts__json(&report_threads, r->job));
+	json__set(o, "culprits", report_culprits__json(r->job));
+	json__set(o, "samples", report_modules__json(r));
+	json__set(o, "pop", report_pop__json(r->facts));
+	json__set(o, "clusters", shared(r->besides ? r->besides->clusters : NULL));
+	json__set(o, "fold", shared(r->besides ? r->besides->fold : NULL));
 	json__set(o, "units", units);
 	json__set(o, "commands", commands_json(r->job));
 	json__set(o, "marks", report_marks__json(r->job));

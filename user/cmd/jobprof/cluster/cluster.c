@@ -2,12 +2,11 @@
 /* jobprof cluster: which kinds of bursts the threads of a job have. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/log.h"
+#include "cmd/jobprof/cluster/cluster_all.h"
 #include "cmd/jobprof/cluster/cluster_args.h"
 #include "cmd/jobprof/input_args.h"
 #include "cmd/jobprof/input_file.h"
@@ -48,7 +47,8 @@ const struct command cmd_cluster = {
 
 struct options {
 	struct cluster_args args;
-	const char *jobs, *input, *svg, *html;
+	struct input_args in;
+	const char *svg, *html;
 	bool json, csv;
 };
 
@@ -59,12 +59,18 @@ struct work {
 
 /* ---- in a limited child */
 
+struct printing {
+	const struct options *o;
+	const struct cluster_view *v;
+	FILE *out;
+};
+
 static int follow(const struct options *o, const struct model_bursts *b, FILE *out, json_t *json)
 {
 	struct cluster_pieces p = {0};
 	struct burst_track t;
 	int err = cluster_pieces__windows(&p, b, &o->args);
-	struct track_view v = {&t, p.v, p.labels, p.n};
+	struct track_view v = {&t, p.v, p.labels, p.n, b->all, b->n};
 
 	if (!err && burst_track__of(&t, p.v, p.n, o->args.request.dims) != ANALYSIS_OK)
 		err = -ENOMEM;
@@ -78,39 +84,59 @@ static int follow(const struct options *o, const struct model_bursts *b, FILE *o
 	return err;
 }
 
-static int print(const struct work *w, const struct cluster_view *v, FILE *out)
+static void put_csv(void *arg, const struct burst_row *row, unsigned label)
 {
-	const struct options *o = w->o;
-	json_t *json = o->json ? cluster_view__json(v) : NULL;
-	int err = o->json && !json ? -ENOMEM : 0;
+	const struct printing *p = arg;
 
-	if (o->csv)
-		cluster_view__csv(v, out);
-	else if (o->svg)
-		cluster_view__svg(v, out);
-	else if (o->html)
-		cluster_view__html(v, out);
-	else if (!o->json)
-		cluster_view__print(v, spark__width(out), out);
-	if (!err && o->args.window > 0 && !o->svg && !o->html && !o->csv)
-		err = follow(o, v->bursts, out, json);
-	if (json && !err && json__dump(json, out, JSON_INDENT(2)))
-		err = -EIO;
-	if (json && !err)
-		fputs("\n", out);
+	cluster_csv__row(p->v->bursts, row, label, p->out);
+}
+
+static int print_text(const struct printing *p)
+{
+	const struct options *o = p->o;
+
+	cluster_view__print(p->v, spark__width(p->out), p->out);
+	return o->args.window > 0 ? follow(o, p->v->bursts, p->out, NULL) : 0;
+}
+
+static int print_json(const struct printing *p)
+{
+	json_t *json = cluster_view__json(p->v);
+	int err = !json			  ? -ENOMEM
+		  : p->o->args.window > 0 ? follow(p->o, p->v->bursts, p->out, json)
+					  : 0;
+
+	if (!err)
+		return json__print(json, p->out, JSON_INDENT(2));
 	json_decref(json);
 	return err;
 }
 
+static int print(void *arg, FILE *out)
+{
+	struct printing *p = arg;
+
+	p->out = out;
+	if (p->o->json)
+		return print_json(p);
+	if (p->o->csv) {
+		cluster_csv__head(out);
+		return cluster_all__each(p->v->bursts, p->v->clusters, put_csv, p);
+	}
+	if (p->o->svg)
+		cluster_view__svg(p->v, out);
+	else if (p->o->html)
+		cluster_view__html(p->v, out);
+	else
+		return print_text(p);
+	return 0;
+}
+
 static int write_out(const struct work *w, const struct cluster_view *v, int fd)
 {
-	FILE *out = fdopen(dup(fd), "w");
-	int err = out ? print(w, v, out) : -errno;
+	struct printing p = {w->o, v, NULL};
+	int err = child_output__stream(fd, print, &p);
 
-	if (out && ferror(out) && !err)
-		err = -EIO;
-	if (out && fclose(out) && !err)
-		err = -errno;
 	if (err == -E2BIG)
 		log_error("%s: there are more than 1000 windows: give longer ones", w->path);
 	else if (err)
@@ -127,10 +153,12 @@ static int cluster_file(void *arg, int fd, bool *keep)
 	int err = model_bursts__read(&b, w->path), status = 1;
 	struct burst_columns columns = cluster_args__columns(&b);
 
+	if (!err && burst_clusters__of(&c, &columns, v.request) == ANALYSIS_NO_MEMORY)
+		err = -ENOMEM;
+	if (!err)
+		err = cluster_all__settle(&b, &c);
 	if (err)
 		cluster_args__cannot(w->path, err);
-	else if (burst_clusters__of(&c, &columns, v.request) == ANALYSIS_NO_MEMORY)
-		cluster_args__cannot(w->path, -ENOMEM);
 	else if (c.verdict.status != ANALYSIS_OK && (w->o->svg || w->o->html))
 		log_error("%s: %s: %s", w->path, analysis_status__name(c.verdict.status),
 			  c.verdict.reason);
@@ -151,13 +179,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 
 	if (taken >= 0)
 		return taken;
+	if (input_args__take(&o->in, letter, arg))
+		return 0;
 	switch (letter) {
-	case 'j':
-		o->jobs = arg;
-		break;
-	case 'i':
-		o->input = arg;
-		break;
 	case OPT_SVG:
 		o->svg = arg;
 		break;
@@ -192,12 +216,7 @@ int verb_cluster(int argc, char **argv)
 		return status;
 	if (!!o.svg + !!o.html + o.json + o.csv > 1)
 		return options__wrong(&cmd_cluster, "one of --json, --csv, --svg and --html");
-	status = input_args__word(&cmd_cluster, argc, argv, &o.input);
-	if (status)
-		return status;
-	if (!o.jobs && !o.input)
-		return options__wrong(&cmd_cluster, "which file: FILE or -j JOB");
-	status = input_file__choose(&in, o.jobs, o.input);
+	status = input_args__choose(&cmd_cluster, argc, argv, &o.in, &in);
 	if (status)
 		return status;
 	w.path = in.path;

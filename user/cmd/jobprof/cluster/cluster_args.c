@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/order.h"
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "model/model.h"
@@ -96,8 +98,17 @@ void cluster_args__print_by(FILE *out)
 
 struct burst_columns cluster_args__columns(const struct model_bursts *b)
 {
-	return (struct burst_columns){b->run,	 b->wall, b->on_cpu,  b->gap,
-				      b->thread, b->n,	  b->nthreads};
+	const bool whole = b->n == b->all;
+
+	return (struct burst_columns){.run = b->run,
+				      .wall = b->wall,
+				      .on_cpu = b->on_cpu,
+				      .gap = b->gap,
+				      .thread = b->thread,
+				      .n = b->n,
+				      .nthreads = b->nthreads,
+				      .least = whole ? NULL : b->least,
+				      .most = whole ? NULL : b->most};
 }
 
 int cluster_args__cannot(const char *path, int err)
@@ -136,28 +147,27 @@ static int grow(struct cluster_pieces *p)
 	return v && columns && labels ? 0 : -ENOMEM;
 }
 
-/* Copies what ends in [from, to): four columns, one behind the other, then threads. */
-static size_t cut(const struct model_bursts *b, double from, double to, double *columns,
-		  unsigned *thread)
+/* Copies bursts at[0..n), all of them where at is NULL: four columns, one behind the other, then
+ * threads. */
+static void cut(const struct model_bursts *b, const size_t *at, size_t n, double *columns,
+		unsigned *thread)
 {
 	const double *const of[] = {b->run, b->wall, b->on_cpu, b->gap};
-	size_t n = 0;
 
-	for (size_t i = 0; i < b->n; i++) {
-		if (b->end[i] < from || b->end[i] >= to)
-			continue;
+	for (size_t i = 0; i < n; i++) {
+		size_t from = at ? at[i] : i;
+
 		for (size_t c = 0; c < 4; c++)
-			columns[c * b->n + n] = of[c][i];
-		thread[n++] = b->thread[i];
+			columns[c * n + i] = of[c][from];
+		thread[i] = b->thread[from];
 	}
-	return n;
 }
 
-int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
-			const struct cluster_request *q, double from, double to, const char *label)
+static int add_piece(struct cluster_pieces *p, const struct model_bursts *b, const size_t *at,
+		     size_t n, const struct cluster_request *q, const char *label)
 {
-	double *columns = malloc((b->n + 1) * 4 * sizeof(*columns));
-	unsigned *thread = malloc((b->n + 1) * sizeof(*thread));
+	double *columns = malloc((n + 1) * 4 * sizeof(*columns));
+	unsigned *thread = malloc((n + 1) * sizeof(*thread));
 	struct burst_columns cols;
 	char *name = strdup(label);
 	enum analysis_status s;
@@ -168,13 +178,14 @@ int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
 		free(name);
 		return -ENOMEM;
 	}
-	cols = (struct burst_columns){columns,
-				      columns + b->n,
-				      columns + 2 * b->n,
-				      columns + 3 * b->n,
-				      thread,
-				      cut(b, from, to, columns, thread),
-				      b->nthreads};
+	cut(b, at, n, columns, thread);
+	cols = (struct burst_columns){.run = columns,
+				      .wall = columns + n,
+				      .on_cpu = columns + 2 * n,
+				      .gap = columns + 3 * n,
+				      .thread = thread,
+				      .n = n,
+				      .nthreads = b->nthreads};
 	p->v[p->n] = (struct burst_piece){.run = columns};
 	p->columns[p->n] = columns;
 	p->labels[p->n] = name;
@@ -183,23 +194,46 @@ int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
 	return s == ANALYSIS_NO_MEMORY ? -ENOMEM : 0;
 }
 
+int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
+			const struct cluster_request *q, const char *label)
+{
+	return add_piece(p, b, NULL, b->n, q, label);
+}
+
+static int add_windows(struct cluster_pieces *p, const struct model_bursts *b,
+		       const struct cluster_args *a, unsigned n, const unsigned *window)
+{
+	_cleanup_free_ size_t *order = malloc((b->n + 1) * sizeof(*order));
+	_cleanup_free_ size_t *start = malloc(((size_t)n + 2) * sizeof(*start));
+	int err = order && start ? 0 : -ENOMEM;
+
+	if (!err)
+		order__by_number(window, b->n, n, order, start);
+	for (unsigned w = 0; !err && w < n; w++) {
+		char label[64];
+
+		snprintf(label, sizeof(label), "%g s to %g s", w * a->window, (w + 1) * a->window);
+		err = add_piece(p, b, order + start[w], start[w + 1] - start[w], &a->request,
+				label);
+	}
+	return err;
+}
+
 int cluster_pieces__windows(struct cluster_pieces *p, const struct model_bursts *b,
 			    const struct cluster_args *a)
 {
-	double last = 0;
-	int err = 0;
+	_cleanup_free_ unsigned *window = malloc((b->n + 1) * sizeof(*window));
+	unsigned n = 1;
 
-	for (size_t i = 0; i < b->n; i++)
-		last = fmax(last, b->end[i]);
-	if (last / a->window > WINDOWS_MAX)
-		return -E2BIG;
-	for (double from = 0; !err && from <= last; from += a->window) {
-		char label[64];
+	for (size_t i = 0; window && i < b->n; i++) {
+		double w = fmax(floor(b->end[i] / a->window), 0);
 
-		snprintf(label, sizeof(label), "%g s to %g s", from, from + a->window);
-		err = cluster_pieces__add(p, b, &a->request, from, from + a->window, label);
+		if (w >= WINDOWS_MAX)
+			return -E2BIG;
+		window[i] = (unsigned)w;
+		n = window[i] >= n ? window[i] + 1 : n;
 	}
-	return err;
+	return window ? add_windows(p, b, a, n, window) : -ENOMEM;
 }
 
 void cluster_pieces__free(struct cluster_pieces *p)

@@ -44,12 +44,13 @@ struct cluster_pieces {
 	double **columns; /* of each piece, what its run points to */
 	char **labels;
 	size_t n;
+	size_t all, kept; /* of track: bursts of the files, and those that were read */
 };
 
-/* Adds a piece, of the bursts that end in [from, to). label is copied. 0 or -ENOMEM. */
+/* Adds a piece of all bursts. label is copied. 0 or -ENOMEM. */
 int cluster_pieces__add(struct cluster_pieces *p, const struct model_bursts *b,
-			const struct cluster_request *q, double from, double to, const char *label);
-/* Adds all windows of a file. 0 or -ENOMEM. */
+			const struct cluster_request *q, const char *label);
+/* Adds all windows of a file, as bursts end in them. 0; -E2BIG: too many; -ENOMEM. */
 int cluster_pieces__windows(struct cluster_pieces *p, const struct model_bursts *b,
 			    const struct cluster_args *a);
 void cluster_pieces__free(struct cluster_pieces *p);

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* jobprof track: clusters of bursts that are followed over runs, or over windows of one run. */
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -55,7 +53,9 @@ static int add_file(const struct options *o, const char *path, struct cluster_pi
 	if (!err && o->n == 1)
 		err = cluster_pieces__windows(p, &b, &o->args);
 	else if (!err)
-		err = cluster_pieces__add(p, &b, &o->args.request, -INFINITY, INFINITY, path);
+		err = cluster_pieces__add(p, &b, &o->args.request, path);
+	p->all += b.all;
+	p->kept += b.n;
 	model_bursts__free(&b);
 	if (err == -E2BIG)
 		log_error("%s: there are more than 1000 windows: give longer ones", path);
@@ -64,28 +64,31 @@ static int add_file(const struct options *o, const char *path, struct cluster_pi
 	return err ? 1 : 0;
 }
 
+struct printing {
+	const struct options *o;
+	struct cluster_pieces *p;
+};
+
+static int print(void *arg, FILE *out)
+{
+	const struct printing *w = arg;
+	struct cluster_pieces *p = w->p;
+	struct burst_track t;
+	struct track_view v = {&t, p->v, p->labels, p->n, p->all, p->kept};
+
+	if (burst_track__of(&t, p->v, p->n, w->o->args.request.dims) != ANALYSIS_OK)
+		return -ENOMEM;
+	if (w->o->json)
+		return json__print(track_view__json(&v), out, JSON_INDENT(2));
+	track_view__print(&v, out);
+	return 0;
+}
+
 static int write_out(const struct options *o, struct cluster_pieces *p, int fd)
 {
-	FILE *out = fdopen(dup(fd), "w");
-	struct burst_track t;
-	struct track_view v = {&t, p->v, p->labels, p->n};
-	json_t *json = NULL;
-	int err = out ? 0 : -errno;
+	struct printing w = {o, p};
+	int err = child_output__stream(fd, print, &w);
 
-	if (!err && burst_track__of(&t, p->v, p->n, o->args.request.dims) != ANALYSIS_OK)
-		err = -ENOMEM;
-	if (!err && o->json) {
-		json = track_view__json(&v);
-		err = json && !json__dump(json, out, JSON_INDENT(2)) ? 0 : -EIO;
-		fputs("\n", out);
-	} else if (!err) {
-		track_view__print(&v, out);
-	}
-	json_decref(json);
-	if (out && ferror(out) && !err)
-		err = -EIO;
-	if (out && fclose(out) && !err)
-		err = -errno;
 	if (err)
 		log_error("the clusters cannot be written: %s", strerror(-err));
 	return err ? 1 : 0;

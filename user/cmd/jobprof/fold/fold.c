@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/json.h"
 #include "base/log.h"
@@ -57,7 +56,8 @@ const struct command cmd_fold = {
 
 struct options {
 	struct fold_query query;
-	const char *jobs, *input, *svg;
+	struct input_args in;
+	const char *svg;
 	bool json, store;
 	struct input_file file;
 };
@@ -114,27 +114,33 @@ static void say_missing(const struct options *o, const struct points *p, int err
 			  path, point_counters[o->query.counter]);
 }
 
+struct output {
+	const struct folded *f;
+	const struct options *o;
+};
+
+static int print(void *arg, FILE *out)
+{
+	const struct output *p = arg;
+
+	if (p->o->json)
+		return json__print(fold_json__of(p->f, true), out, JSON_INDENT(1));
+	if (p->o->svg)
+		fold_svg__print(p->f, out);
+	else
+		fold_text__print(p->f, out, spark__width(out), spark__utf8());
+	return 0;
+}
+
 static int put(const struct folded *f, const struct options *o, int fd)
 {
-	FILE *out = fdopen(dup(fd), "w");
-	int status = out ? 0 : 1;
+	struct output p = {f, o};
+	int err = child_output__stream(fd, print, &p);
 
-	if (out && o->json) {
-		json_t *j = fold_json__of(f, true);
-
-		status = !j || json__dump(j, out, JSON_INDENT(1)) || fputc('\n', out) == EOF;
-		json_decref(j);
-	} else if (out && o->svg) {
-		fold_svg__print(f, out);
-	} else if (out) {
-		fold_text__print(f, out, spark__width(out), spark__utf8());
-	}
-	if (out && fclose(out))
-		status = 1;
-	if (status)
+	if (err)
 		log_error("%s: cannot be written: %s", o->svg ? o->svg : "the result",
-			  strerror(errno));
-	return status;
+			  strerror(-err));
+	return err ? 1 : 0;
 }
 
 static int fold_file(void *arg, int fd, bool *keep)
@@ -198,18 +204,14 @@ static int set_option(void *ctx, int letter, const char *arg)
 {
 	struct options *o = ctx;
 
+	if (input_args__take(&o->in, letter, arg))
+		return 0;
 	switch (letter) {
 	case 'r':
 		o->query.region = arg;
 		break;
 	case 'c':
 		return set_counter(o, arg);
-	case 'j':
-		o->jobs = arg;
-		break;
-	case 'i':
-		o->input = arg;
-		break;
 	case OPT_SVG:
 		o->svg = arg;
 		break;
@@ -234,11 +236,7 @@ int verb_fold(int argc, char **argv)
 		return status;
 	if (o.svg && o.json)
 		return options__wrong(&cmd_fold, "one of --svg and --json");
-	status = input_args__word(&cmd_fold, argc, argv, &o.input);
-	if (!status && !o.jobs && !o.input)
-		return options__wrong(&cmd_fold, "which file: FILE or -j JOB");
-	if (!status)
-		status = input_file__choose(&o.file, o.jobs, o.input);
+	status = input_args__choose(&cmd_fold, argc, argv, &o.in, &o.file);
 	if (status)
 		return status;
 	status = child_output__write(o.svg ? o.svg : "-", o.file.path, fold_file, &o);

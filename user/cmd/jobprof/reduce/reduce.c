@@ -30,6 +30,7 @@ static const struct opt opts[] = {
 	 "a job that runs: what jobprofd of each node has; -j JOB, or inside of the job"},
 	{OPT_LONG + 'w', "window", "S", "of --follow: a result every S seconds, default 60"},
 	{OPT_LONG + 'n', "windows", "N", "of --follow: ends after N; default: when it is stopped"},
+	{'o', "output", "FILE", "of --follow --clusters: each window's clusters go into that file"},
 	{OPT_LONG + 'j', "json", NULL, "as JSON, with histograms and the sample"},
 	{OPT_LONG + 's', "store", NULL, "puts the result into the job file, which is one"},
 	{OPT_LONG + 'k', "keep", "DIR",
@@ -93,6 +94,9 @@ static int set_option(void *ctx, int letter, const char *arg)
 		return 0;
 	case 'k':
 		return set_sample(o, arg);
+	case 'o':
+		o->output = arg;
+		return 0;
 	case OPT_LONG + 'j':
 		o->json = true;
 		return 0;
@@ -229,10 +233,12 @@ int reduce__run(int argc, char **argv, const struct reduce_world *world)
 	if (status != OPTIONS_GO_ON)
 		return status;
 	if (o.k == UINT_MAX)
-		o.k = o.clusters ? MODEL_SAMPLE : REDUCTION_K;
-	if (o.follow && (optind < argc || o.clusters || o.store || o.keep || o.nodes || o.input))
-		return options__wrong(&cmd_reduce, "--follow takes -j, -s, -d, -k, --window, "
-						   "--windows and --json");
+		o.k = !o.clusters ? REDUCTION_K : o.follow ? MODEL_WINDOW : MODEL_SAMPLE;
+	if (o.follow && (optind < argc || o.store || o.keep || o.nodes || o.input))
+		return options__wrong(&cmd_reduce, "--follow takes -j, -s, -d, -k, --clusters, -o, "
+						   "--window, --windows and --json");
+	if (o.output && !(o.follow && o.clusters))
+		return options__wrong(&cmd_reduce, "-o is of --follow --clusters");
 	if (!o.follow && !o.jobs && !o.input && optind == argc)
 		return options__wrong(&cmd_reduce, "which files: FILE, DIR or -j JOB");
 	if (o.clusters && strcmp(o.series, MODEL_SERIES))

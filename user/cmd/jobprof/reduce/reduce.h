@@ -15,7 +15,7 @@
 #define REDUCE_PART ".part" /* how names of files with parts of a reduction end */
 
 struct reduce_options {
-	const char *series, *columns, *jobs, *input, *nodes, *keep;
+	const char *series, *columns, *jobs, *input, *nodes, *keep, *output;
 	unsigned k;
 	bool json, store, clusters, follow;
 	double window_s;
@@ -30,10 +30,10 @@ struct reduce_work {
 	struct number_range task;
 	struct selection sel; /* but for steps */
 	struct report_inputs files;
-	struct string_list parts;	  /* files of earlier reductions */
-	uint64_t list;			  /* a hash of files and of what is read of them */
-	const struct reduce_model *model; /* bursts are reduced by its clusters; NULL: rows are */
-	bool failed;			  /* something could not be read; it has been said */
+	struct string_list parts;	 /* files of earlier reductions */
+	uint64_t list;			 /* a hash of files and of what is read of them */
+	const struct burst_model *model; /* bursts are reduced by its clusters; NULL: rows are */
+	bool failed;			 /* something could not be read; it has been said */
 };
 
 /* Reads the files of process `rank` of `size`, every size-th one, in children with limits. 0 or
@@ -51,7 +51,7 @@ int reduce_parts__merge(struct reduction *r, const struct reduction *from, const
 struct reduce_result {
 	struct reduction rows;
 	/* With o->clusters: */
-	struct reduce_model model;
+	struct burst_model model;
 	enum analysis_status clustered;
 	struct reduction clusters; /* a column per cluster and feature */
 };
@@ -59,11 +59,17 @@ struct reduce_result {
 void reduce_result__free(struct reduce_result *r);
 /* Prints the result, or stores it. The exit status. */
 int reduce_result__put(const struct reduce_work *w, struct reduce_result *r);
+json_t *reduce_result__json(const struct reduce_work *w, const struct reduce_result *r);
 /* The table of clusters as JSON: an array of objects, the first of noise. */
 json_t *reduce_clusters__json(const struct reduce_result *r);
 void reduce_clusters__print(const struct reduce_result *r, FILE *out);
 /* Puts it into the job file, below /analysis/reduce. 0, or 1 and it has said why. */
 int reduce_store__write(const struct reduce_result *r, const char *path);
+/* Puts the clusters of a window into a file, which is made where it is not there, as
+ * /analysis/clusters/N, with what `about` has; same: the model is that of a window before, and is
+ * left out. 0, or 1 and it has said why. */
+int reduce_store__window(const struct reduce_result *r, bool same, const json_t *about,
+			 const char *path);
 
 /* Follows a job that runs. The exit status. */
 int reduce_follow__run(struct reduce_work *w, const struct reduce_world *world);

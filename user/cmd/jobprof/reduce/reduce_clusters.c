@@ -71,7 +71,8 @@ json_t *reduce_clusters__json(const struct reduce_result *r)
 	double all = all_run_time(r);
 
 	for (unsigned label = 0; label <= r->model.k; label++)
-		json_array_append_new(rows, cluster_json(r, label, all));
+		if (!label || moments_of(r, label, 0))
+			json_array_append_new(rows, cluster_json(r, label, all));
 	return rows;
 }
 

@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "client/libjobprof.h"
 #include "cmd/jobprof/client_conn.h"
-#include "cmd/jobprof/reduce/reduce.h"
+#include "cmd/jobprof/reduce/reduce_follow.h"
 #include "cmd/jobprof/reduce/reduce_tree.h"
 #include "cmd/jobprof/select_args.h"
 #include "identity/stepname.h"
@@ -24,29 +24,6 @@
 #define POLL_NS	   200000000
 #define SECOND_NS  INT64_C(1000000000)
 #define TABLES_MAX 65536u
-
-/* A table of a step, and the time of its row that was taken last. */
-struct followed {
-	char *place, *name;
-	int64_t last_ns;
-	bool is_in_window; /* it has a row there */
-};
-
-struct follow {
-	const struct reduce_work *w;
-	const struct reduce_world *world;
-	uint32_t job;	  /* 0: that of this process */
-	const char *step; /* NULL: all, but for the one of this process */
-	char own[64];	  /* "42.7": that one; "": none */
-	char host[64];
-	struct followed *tables;
-	unsigned ntables;
-	uint64_t window;    /* number of the window since 1970 */
-	struct reduction r; /* of the window */
-	bool is_whole;	    /* no process was lost */
-	int64_t end_ns;	    /* of the window; 0: there is none yet */
-	int err;
-};
 
 static volatile sig_atomic_t ended;
 
@@ -124,12 +101,13 @@ static int add_row(struct follow *f, const struct jobprof_table *t, const char *
 	for (unsigned i = 0; i < t->ncols && to.n < JOBPROF_COLUMNS_MAX; i++) {
 		if (!is_wanted(f->w, t->columns[i].name))
 			continue;
-		columns[to.n] = reduction__column(&f->r, t->columns[i].name, t->columns[i].unit);
+		columns[to.n] =
+			reduction__column(&f->result.rows, t->columns[i].name, t->columns[i].unit);
 		if (columns[to.n] < 0)
 			return columns[to.n];
 		values[to.n++] = t->columns[i].is_double ? row[i].d : (double)row[i].u;
 	}
-	return reduction__row(&f->r, &to, (uint64_t)at_ns, values);
+	return reduction__row(&f->result.rows, &to, (uint64_t)at_ns, values);
 }
 
 /* "Tasks" and "3" of "Tasks/3"; whether the table is of the series that is asked for. */
@@ -152,8 +130,13 @@ static void take_table(const struct jobprof_table *t, void *arg)
 	int64_t at = time_of(t);
 	int err;
 
-	if (f->err || !at || !is_of_series(f, t->series, &name) ||
-	    (!f->step && *f->own && !strcmp(t->step, f->own)))
+	if (f->err || (!f->step && *f->own && !strcmp(t->step, f->own)))
+		return;
+	if (f->w->o->clusters) {
+		f->err = feed__step(&f->feed, t->step);
+		return;
+	}
+	if (!at || !is_of_series(f, t->series, &name))
 		return;
 	snprintf(place, sizeof(place), "%s/%s", t->step, f->host);
 	known = find_table(f, place, name);
@@ -171,7 +154,7 @@ static void take_table(const struct jobprof_table *t, void *arg)
 	}
 	known->last_ns = at;
 	known->is_in_window = true;
-	err = reduction__place(&f->r, place);
+	err = reduction__place(&f->result.rows, place);
 	f->err = err && err != -EEXIST ? err : add_row(f, t, place, name, at);
 }
 
@@ -194,47 +177,98 @@ static int ask(struct follow *f)
 		log_error("%s", strerror(-f->err));
 	else if (n < 0 && n != -ETIMEDOUT && (n != -ESRCH || is_only(f)))
 		client_conn__failed(n, reason);
-	return f->err ? f->err : n < 0 ? n : 0;
+	if (f->err || n < 0)
+		return f->err ? f->err : n;
+	return feed__ask(&f->feed);
 }
 
 static int begin_window(struct follow *f)
 {
 	unsigned size = f->world->size;
-	int err = reduction__init(&f->r, f->w->series, REDUCTION_SEED, f->w->o->k);
+	int err = reduction__init(&f->result.rows, f->w->series, REDUCTION_SEED, f->w->o->k);
 
-	f->r.processes = 1;
-	return err ? err : reduction__list(&f->r, f->w->list, size);
+	f->result.rows.processes = 1;
+	return err ? err : reduction__list(&f->result.rows, f->w->list, size);
 }
 
 static void end_rows(struct follow *f)
 {
 	for (unsigned i = 0; i < f->ntables; i++) {
-		f->r.tables += f->tables[i].is_in_window;
+		f->result.rows.tables += f->tables[i].is_in_window;
 		f->tables[i].is_in_window = false;
 	}
-	f->r.cpu_s = reduce_read__cpu_s();
+	f->result.rows.cpu_s = reduce_read__cpu_s();
 }
 
-static void print_window(const struct follow *f, int64_t begin_ns, int64_t end_ns)
+static json_t *track_json(const struct reduce_track *t)
 {
-	const double begin = (double)begin_ns / 1e9, end = (double)end_ns / 1e9;
-	json_t *json;
+	const struct json_pair numbers[] = {
+		{"share_before", t->share_before}, {"share", t->share}, {"least_share", t->least}};
+	json_t *j = json_pack("{s:b, s:i}", "same", t->same, "in_a_row", (int)t->streak);
+
+	json__set_numbers(j, numbers, sizeof(numbers) / sizeof(*numbers));
+	return j;
+}
+
+static void print_track(const struct reduce_track *t)
+{
+	if (!isnan(t->share))
+		printf("Clusters: %s the window before (%.0f %% and %.0f %% of the run time are in "
+		       "common; the same from %.0f %%)\n",
+		       t->same ? "the same as in" : "not those of", 100 * t->share_before,
+		       100 * t->share, 100 * t->least);
+}
+
+/* The head of a window, in both forms. */
+static json_t *times_json(const struct follow *f, double begin, double end)
+{
+	return json_pack("{s:I, s:o, s:o}", "window", (json_int_t)f->window, "begin_s",
+			 json__number(begin), "end_s", json__number(end));
+}
+
+static void print_window(const struct follow *f, double begin, double end)
+{
+	const bool clusters = f->w->o->clusters;
+	json_t *json, *times;
 
 	if (!f->w->o->json) {
 		printf("Window %llu: %.1f s from %.1f\n", (unsigned long long)f->window,
 		       end - begin, begin);
-		reduce_print__text(&f->r, stdout);
+		if (clusters) {
+			print_track(&f->track);
+			reduce_clusters__print(&f->result, stdout);
+		}
+		reduce_print__text(&f->result.rows, stdout);
 		putchar('\n');
 	} else {
-		json = reduce_print__json(&f->r);
-		json__set(json, "window", json_integer((json_int_t)f->window));
-		json__set(json, "begin_s", json__number(begin));
-		json__set(json, "end_s", json__number(end));
+		json = reduce_result__json(f->w, &f->result);
+		times = times_json(f, begin, end);
+		json_object_update(json, times);
+		json_decref(times);
+		if (clusters)
+			json__set(json, "track", track_json(&f->track));
 		json__dump(json, stdout, JSON_COMPACT);
 		putchar('\n');
 		json_decref(json);
 	}
 	fflush(stdout);
+}
+
+/* 0, or 1 and it has said why. */
+static int put_window(const struct follow *f, int64_t begin_ns, int64_t end_ns)
+{
+	const double begin = (double)begin_ns / 1e9, end = (double)end_ns / 1e9;
+	json_t *about;
+	int status;
+
+	print_window(f, begin, end);
+	if (!f->w->o->output)
+		return 0;
+	about = times_json(f, begin, end);
+	json__set(about, "track", track_json(&f->track));
+	status = reduce_store__window(&f->result, f->track.same, about, f->w->o->output);
+	json_decref(about);
+	return status;
 }
 
 static void poll_until(struct follow *f, int64_t end_ns)
@@ -249,7 +283,8 @@ static void poll_until(struct follow *f, int64_t end_ns)
 	}
 	/* A node whose jobprofd did not answer is not covered. */
 	if (answered && !f->err)
-		f->err = reduction__file(&f->r, f->w->list, f->world->size, f->world->rank, false);
+		f->err = reduction__file(&f->result.rows, f->w->list, f->world->size,
+					 f->world->rank, false);
 }
 
 static int one_window(struct reduce_work *w, struct follow *f)
@@ -262,15 +297,19 @@ static int one_window(struct reduce_work *w, struct follow *f)
 	f->end_ns = end;
 	if (!err) {
 		poll_until(f, end);
+		if (!f->err && w->o->clusters)
+			f->err = follow_clusters__rows(f);
 		end_rows(f);
-		err = f->err ? f->err : reduce_tree__up(w, f->world, &f->r);
+		err = f->err ? f->err : reduce_tree__up(w, f->world, &f->result.rows);
 	}
+	if (!err && w->o->clusters)
+		err = follow_clusters__reduce(w, f);
 	if (!err && !f->world->rank) {
-		reduction__order(&f->r);
-		print_window(f, begin, ended ? now_ns() : end);
+		reduction__order(&f->result.rows);
+		err = put_window(f, begin, ended ? now_ns() : end) ? -EIO : 0;
 	}
-	f->is_whole = f->r.processes == f->world->size;
-	reduction__free(&f->r);
+	f->is_whole = f->result.rows.processes == f->world->size;
+	reduce_result__free(&f->result);
 	return err;
 }
 
@@ -322,7 +361,7 @@ static int follow(struct reduce_work *w, struct follow *f)
 int reduce_follow__run(struct reduce_work *w, const struct reduce_world *world)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
-	struct follow f = {.w = w, .world = world, .is_whole = true};
+	struct follow f = {.w = w, .world = world, .is_whole = true, .feed.start_ns = now_ns()};
 	char step[32] = "";
 	int status = name_job(&f, w->o, step);
 
@@ -340,6 +379,9 @@ int reduce_follow__run(struct reduce_work *w, const struct reduce_world *world)
 		free(f.tables[i].name);
 	}
 	free(f.tables);
+	free(f.features);
+	feed__free(&f.feed);
+	reduce_track__free(&f.track);
 	if (world->leave)
 		world->leave(f.is_whole, status);
 	return status || w->failed ? 1 : 0;

@@ -11,15 +11,8 @@
 
 const char *const model_features[MODEL_DIMS] = {"RunTime", "Gap"};
 
-static const struct cluster_feature features[MODEL_DIMS] = {{true, 1, -INFINITY, INFINITY},
-							    {true, 1, -INFINITY, INFINITY}};
-
-void reduce_model__free(struct reduce_model *m)
-{
-	free(m->points);
-	free(m->labels);
-	*m = (struct reduce_model){0};
-}
+static const struct burst_model model_of_bursts = {.by = {FEATURE_RUN, FEATURE_GAP},
+						   .dims = MODEL_DIMS};
 
 void reduce_model__column(char *name, size_t size, unsigned label, unsigned feature)
 {
@@ -35,14 +28,14 @@ static int column_of(const struct reduction *r, const char *name)
 }
 
 /* Moves the points that have all features to the front of v. Returns how many. */
-static size_t keep_used(double *v, size_t n)
+static size_t keep_used(const struct burst_model *m, double *v, size_t n)
 {
 	_cleanup_free_ bool *used = malloc(n + 1);
 	size_t kept = 0;
 
 	if (!used)
 		return 0;
-	cluster__filter(v, n, MODEL_DIMS, features, NULL, 0, used);
+	burst_model__filter(m, v, n, used);
 	for (size_t i = 0; i < n; i++)
 		if (used[i])
 			memmove(v + MODEL_DIMS * kept++, v + MODEL_DIMS * i,
@@ -51,7 +44,7 @@ static size_t keep_used(double *v, size_t n)
 }
 
 /* The raw features of the sample; NULL: a column is not there. */
-static double *sample_of(const struct reduction *r, size_t *n)
+static double *sample_of(const struct burst_model *m, const struct reduction *r, size_t *n)
 {
 	double *v = calloc(r->nitems + 1, MODEL_DIMS * sizeof(*v));
 	int at[MODEL_DIMS];
@@ -61,40 +54,22 @@ static double *sample_of(const struct reduction *r, size_t *n)
 	for (unsigned i = 0; v && i < r->nitems; i++)
 		for (unsigned d = 0; d < MODEL_DIMS; d++)
 			v[MODEL_DIMS * i + d] = at[d] < 0 ? NAN : r->items[i].values[at[d]];
-	*n = v ? keep_used(v, r->nitems) : 0;
+	*n = v ? keep_used(m, v, r->nitems) : 0;
 	return v;
 }
 
-/* The extremes of all bursts count, not those of the sample, where they have a logarithm. */
-static void widen(struct reduce_model *m, const struct reduction *r)
+/* The extremes of all bursts count, not those of the sample. */
+static void widen(struct burst_model *m, const struct reduction *r)
 {
 	for (unsigned d = 0; d < MODEL_DIMS; d++) {
 		const struct moments *all = &r->columns[column_of(r, model_features[d])]->moments;
 
-		m->lo[d] = all->min > 0 ? log10(all->min) : m->lo[d];
-		m->hi[d] = fmax(m->hi[d], log10(all->max));
+		burst_model__widen(m, d, all->min, all->max);
 	}
-}
-
-/* DBSCAN over the normalised points. */
-static enum analysis_status find_clusters(struct reduce_model *m)
-{
-	_cleanup_free_ double *kdist = malloc((m->n + 1) * sizeof(*kdist));
-	struct cluster_kdist knee;
-	enum analysis_status status =
-		kdist ? cluster__kdist(m->points, m->n, MODEL_DIMS, m->min_pts, kdist, &knee)
-		      : ANALYSIS_NO_MEMORY;
-
-	if (status == ANALYSIS_OK) {
-		m->eps = knee.eps;
-		status = cluster__dbscan(m->points, m->n, MODEL_DIMS, m->eps, m->min_pts, m->labels,
-					 &m->k);
-	}
-	return status;
 }
 
 /* The clusters with the most run time come first, and too many are none. */
-static enum analysis_status name_clusters(struct reduce_model *m, const double *v)
+static enum analysis_status name_clusters(struct burst_model *m, const double *v)
 {
 	_cleanup_free_ double *run = malloc((m->n + 1) * sizeof(*run));
 	enum analysis_status status = run ? ANALYSIS_OK : ANALYSIS_NO_MEMORY;
@@ -109,24 +84,29 @@ static enum analysis_status name_clusters(struct reduce_model *m, const double *
 	return status;
 }
 
-enum analysis_status reduce_model__of(struct reduce_model *m, const struct reduction *r)
+enum analysis_status reduce_model__of(struct burst_model *m, const struct reduction *r)
 {
 	size_t n = 0;
-	_cleanup_free_ double *v = sample_of(r, &n);
+	_cleanup_free_ double *v = NULL;
 	enum analysis_status status;
 
-	*m = (struct reduce_model){.n = n, .eps = CLUSTER_EPS};
+	*m = model_of_bursts;
+	v = sample_of(m, r, &n);
+	m->n = n;
 	m->min_pts = n < CLUSTER_FEW ? CLUSTER_FEW_MIN_PTS : CLUSTER_MIN_PTS;
+	m->eps = CLUSTER_EPS;
 	m->points = malloc((n + 1) * MODEL_DIMS * sizeof(*m->points));
-	m->labels = calloc(n + 1, sizeof(*m->labels));
-	if (!v || !m->points || !m->labels)
-		return ANALYSIS_NO_MEMORY;
-	status = cluster__range(v, n, MODEL_DIMS, features, m->lo, m->hi);
-	if (status != ANALYSIS_OK)
+	status = !v || !m->points ? ANALYSIS_NO_MEMORY
+		 : n		  ? burst_model__range(m, v, n)
+				  : ANALYSIS_INSUFFICIENT;
+	if (status != ANALYSIS_OK) {
+		m->n = 0;
 		return status;
+	}
+	m->eps = 0; /* by the distances of near points */
 	widen(m, r);
-	cluster__normalise(v, n, MODEL_DIMS, features, m->lo, m->hi, m->points);
-	status = find_clusters(m);
+	burst_model__scale(m, v, n, m->points);
+	status = burst_model__find(m);
 	return status == ANALYSIS_OK ? name_clusters(m, v) : status;
 }
 
@@ -137,7 +117,7 @@ struct numbers {
 	uint64_t min_pts, n, k;
 };
 
-void reduce_model__put(struct message *to, const struct reduce_model *m)
+void reduce_model__put(struct message *to, const struct burst_model *m)
 {
 	struct numbers x = {.eps = m->eps, .min_pts = m->min_pts, .n = m->n, .k = m->k};
 
@@ -148,18 +128,20 @@ void reduce_model__put(struct message *to, const struct reduce_model *m)
 	message__put(to, m->labels, m->n * sizeof(*m->labels));
 }
 
-int reduce_model__take(struct message *from, struct reduce_model *m)
+int reduce_model__take(struct message *from, struct burst_model *m)
 {
 	const struct numbers *x = message__take(from, sizeof(*x));
 	const double *points;
 	const unsigned *labels;
 
-	*m = (struct reduce_model){0};
-	if (!x || x->n > REDUCTION_K_MAX || x->k > x->n)
+	*m = model_of_bursts;
+	if (!x || x->n > REDUCTION_K_MAX || x->k > MODEL_NAMES)
 		return -EBADMSG;
-	*m = (struct reduce_model){.eps = x->eps, .min_pts = x->min_pts, .k = (unsigned)x->k};
-	memcpy(m->lo, x->lo, sizeof(m->lo));
-	memcpy(m->hi, x->hi, sizeof(m->hi));
+	m->eps = x->eps;
+	m->min_pts = x->min_pts;
+	m->k = (unsigned)x->k;
+	memcpy(m->lo, x->lo, sizeof(x->lo));
+	memcpy(m->hi, x->hi, sizeof(x->hi));
 	points = message__take(from, x->n * MODEL_DIMS * sizeof(*points));
 	labels = message__take(from, x->n * sizeof(*labels));
 	if (!points || !labels)
@@ -179,26 +161,17 @@ int reduce_model__take(struct message *from, struct reduce_model *m)
 
 /* ---- all bursts */
 
-enum analysis_status reduce_model__classify(const struct reduce_model *m, const double *v, size_t n,
-					    unsigned *labels)
+int reduce_model__add(struct reduction *r, const double *v, unsigned label)
 {
-	_cleanup_free_ bool *used = malloc(n + 1);
-	_cleanup_free_ double *points = malloc((n + 1) * MODEL_DIMS * sizeof(*points));
-	_cleanup_free_ unsigned *found = malloc((n + 1) * sizeof(*found));
-	enum analysis_status status;
-	size_t kept = 0;
+	int columns[MODEL_DIMS];
+	const struct reduction_table t = {"", "", columns, MODEL_DIMS, 0};
+	char name[40];
 
-	if (!used || !points || !found)
-		return ANALYSIS_NO_MEMORY;
-	cluster__filter(v, n, MODEL_DIMS, features, NULL, 0, used);
-	for (size_t i = 0; i < n; i++)
-		if (used[i])
-			cluster__normalise(v + MODEL_DIMS * i, 1, MODEL_DIMS, features, m->lo,
-					   m->hi, points + MODEL_DIMS * kept++);
-	status = cluster__classify(m->points, m->labels, m->n, points, kept, MODEL_DIMS, m->eps,
-				   found);
-	kept = 0;
-	for (size_t i = 0; status == ANALYSIS_OK && i < n; i++)
-		labels[i] = used[i] ? found[kept++] : MODEL_UNUSED;
-	return status;
+	for (unsigned f = 0; f < MODEL_DIMS; f++) {
+		reduce_model__column(name, sizeof(name), label, f);
+		columns[f] = reduction__column(r, name, "s");
+		if (columns[f] < 0)
+			return columns[f];
+	}
+	return reduction__row(r, &t, 0, v);
 }

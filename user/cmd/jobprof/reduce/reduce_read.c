@@ -104,32 +104,16 @@ static int learn_shape(struct reading *d)
 	return err;
 }
 
-/* Adds a burst to the columns of its cluster. */
-static int add_burst(struct reading *d, const double *v, unsigned label)
-{
-	int columns[MODEL_DIMS];
-	const struct reduction_table t = {"", "", columns, MODEL_DIMS, 0};
-	char name[40];
-
-	for (unsigned f = 0; f < MODEL_DIMS; f++) {
-		reduce_model__column(name, sizeof(name), label, f);
-		columns[f] = reduction__column(d->out, name, "s");
-		if (columns[f] < 0)
-			return columns[f];
-	}
-	return reduction__row(d->out, &t, 0, v);
-}
-
 static int flush_bursts(struct reading *d)
 {
 	struct burst_buffer *b = d->bursts;
 	int err = 0;
 
-	if (b->n && reduce_model__classify(d->w->model, b->v[0], b->n, b->labels) != ANALYSIS_OK)
+	if (b->n && burst_model__classify(d->w->model, b->v[0], b->n, b->labels) != ANALYSIS_OK)
 		return -ENOMEM;
 	for (size_t i = 0; !err && i < b->n; i++)
-		if (b->labels[i] != MODEL_UNUSED)
-			err = add_burst(d, b->v[i], b->labels[i]);
+		if (b->labels[i] != CLUSTER_UNUSED)
+			err = reduce_model__add(d->out, b->v[i], b->labels[i]);
 	b->n = 0;
 	return err;
 }

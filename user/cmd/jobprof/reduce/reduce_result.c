@@ -39,7 +39,7 @@ static bool is_there(const struct reduce_work *w, const struct reduction *r)
 	return all;
 }
 
-static json_t *json_of(const struct reduce_work *w, const struct reduce_result *r)
+json_t *reduce_result__json(const struct reduce_work *w, const struct reduce_result *r)
 {
 	json_t *json = reduce_print__json(&r->rows);
 
@@ -67,7 +67,7 @@ static int print(const struct reduce_work *w, const struct reduce_result *r)
 		reduce_print__text(&r->rows, stdout);
 		return 0;
 	}
-	json = json_of(w, r);
+	json = reduce_result__json(w, r);
 	err = json ? json__dump(json, stdout, JSON_INDENT(1)) : -1;
 	putchar('\n');
 	json_decref(json);
@@ -98,5 +98,5 @@ void reduce_result__free(struct reduce_result *r)
 {
 	reduction__free(&r->rows);
 	reduction__free(&r->clusters);
-	reduce_model__free(&r->model);
+	burst_model__free(&r->model);
 }

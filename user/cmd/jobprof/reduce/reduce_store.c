@@ -114,6 +114,31 @@ static json_t *window_of(const struct reduce_result *r)
 			 json__number(r->model.hi[1]));
 }
 
+int reduce_store__window(const struct reduce_result *r, bool same, const json_t *about,
+			 const char *path)
+{
+	char name[48];
+	json_t *window = window_of(r);
+	json_t *common = json_pack("{s:i, s:I}", "version", 1, "seed", (json_int_t)r->rows.seed);
+	const struct store_group group = {name, window};
+	const struct store_results results = {
+		.groups = &group, .ngroups = 1, .common = common, .may_create = true};
+	int err = window && common ? 0 : -ENOMEM;
+
+	snprintf(name, sizeof(name), "clusters/%" JSON_INTEGER_FORMAT,
+		 json_integer_value(json_object_get(about, "window")));
+	json_object_update(window, (json_t *)about);
+	if (same)
+		json_object_del(window, "model");
+	if (err)
+		log_error("%s", strerror(-err));
+	else
+		err = store__analysis(path, &results);
+	json_decref(window);
+	json_decref(common);
+	return err ? 1 : 0;
+}
+
 int reduce_store__write(const struct reduce_result *r, const char *path)
 {
 	char name[128];

@@ -67,7 +67,7 @@ static int read_and_send(struct reduce_work *w, const struct reduce_world *world
 /* Reads once for the rows; then, when it is given a model, for its clusters. */
 static void read_in_child(struct reduce_work *w, const struct reduce_world *world, int fd)
 {
-	static struct reduce_model model;
+	static struct burst_model model;
 	struct message m = {0};
 	int err;
 
@@ -195,19 +195,25 @@ static int collect(const struct reader_child *c, struct reduce_work *w,
 	return err ? err : reduce_tree__up(w, world, out);
 }
 
+int reduce_tree__down(const struct reduce_world *world, struct message *m)
+{
+	if (world->rank && !world->receive(reduce_tree__parent(world->rank), m))
+		return -ECONNRESET;
+	for (unsigned i = first_child(world); i < end_of_children(world); i++)
+		world->send(i, m->p, m->len);
+	return 0;
+}
+
 /* The model of process 0 goes down; *own is this process's copy. */
 static int share_model(const struct reader_child *c, const struct reduce_world *world,
-		       struct reduce_model *own)
+		       struct burst_model *own)
 {
 	struct message m = {0};
-	int err = 0;
+	int err;
 
 	if (!world->rank)
 		reduce_model__put(&m, own);
-	else if (!world->receive(reduce_tree__parent(world->rank), &m))
-		err = -ECONNRESET;
-	for (unsigned i = first_child(world); !err && i < end_of_children(world); i++)
-		world->send(i, m.p, m.len);
+	err = reduce_tree__down(world, &m);
 	if (!err)
 		err = message__send(c->fd, &m);
 	if (!err && world->rank)

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "cmd/jobprof/output_file.h"
@@ -46,4 +47,16 @@ int child_output__write(const char *path, const char *from,
 	}
 	pool__unshare(w.keep, sizeof(bool));
 	return status;
+}
+
+int child_output__stream(int fd, int (*fn)(void *arg, FILE *out), void *arg)
+{
+	FILE *out = fdopen(dup(fd), "w");
+	int err = out ? fn(arg, out) : -errno;
+
+	if (out && ferror(out) && !err)
+		err = -EIO;
+	if (out && fclose(out) && !err)
+		err = -errno;
+	return err;
 }

@@ -4,6 +4,7 @@
 #define JP_CMD_JOBPROF_CHILD_OUTPUT_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 /*
  * Runs fn(arg, fd, &keep) in a child (pool/pool.h), fd being the output at path as
@@ -13,5 +14,8 @@
  */
 int child_output__write(const char *path, const char *from,
 			int (*fn)(void *arg, int fd, bool *keep), void *arg);
+/* fn(arg, out), out being a stream to a copy of fd, which is closed then. 0, -errno of it or of
+ * fn. */
+int child_output__stream(int fd, int (*fn)(void *arg, FILE *out), void *arg);
 
 #endif

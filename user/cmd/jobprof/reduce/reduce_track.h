@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Clusters of window after window: those that are alike have the same number. */
+#ifndef JP_CMD_JOBPROF_REDUCE_REDUCE_TRACK_H
+#define JP_CMD_JOBPROF_REDUCE_REDUCE_TRACK_H
+
+#include "cmd/jobprof/reduce/reduce_model.h"
+
+struct reduce_track {
+	/* The last window with clusters: points of its sample, raw, their run times and numbers. */
+	double *v, *run;
+	unsigned *labels, *names; /* of 0..k */
+	size_t n;
+	unsigned k;
+	unsigned next;	   /* number of the next cluster that is new */
+	unsigned unstable; /* windows since the run was stable, or began */
+	/* Of the window that came last: */
+	double share_before, share; /* of the run time of the window before and of this one, in
+				     * clusters that overlap; NaN: there is none before */
+	double least;		    /* of both, for the windows to be the same */
+	bool same;
+	unsigned streak; /* of windows that are the same, up to this one */
+};
+
+/* The next window's model, whose clusters get their numbers: m->k is the largest of them. */
+enum analysis_status reduce_track__next(struct reduce_track *t, struct burst_model *m);
+void reduce_track__free(struct reduce_track *t);
+
+#endif

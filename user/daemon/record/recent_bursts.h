@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The last bursts of a step, for those who follow it while it runs: kept while they are asked for,
+ * and not more of them than JPC_BURSTS_KEPT. */
+#ifndef JP_DAEMON_RECORD_RECENT_BURSTS_H
+#define JP_DAEMON_RECORD_RECENT_BURSTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "schema/schema.h"
+
+struct recent_bursts {
+	uint64_t total;	  /* bursts of the step, which are numbered from 1 */
+	unsigned pending; /* more in the frame that is being built */
+	uint64_t asked_ns;
+	/* Burst number n is at (n - 1) % cap. cap 0: nobody asks. */
+	unsigned cap, ncols;
+	uint64_t first;	   /* the oldest that may be there */
+	union cell *cells; /* rows of number, task, and ncols cells */
+};
+
+/* Somebody asks. 0; -EDQUOT: too many steps are asked for; -ENOMEM. */
+int recent_bursts__ask(struct recent_bursts *r, unsigned ncols, uint64_t now_ns);
+/* A frame begins, of a step whose bursts may not be asked for any more. */
+void recent_bursts__begin(struct recent_bursts *r, uint64_t now_ns);
+void recent_bursts__add(struct recent_bursts *r, int task, const union cell *cells, unsigned ncols);
+/* The frame is written. */
+void recent_bursts__settle(struct recent_bursts *r);
+/* The first one with a number above *after, number and task first; *after becomes its number. NULL:
+ * there is none. */
+const union cell *recent_bursts__next(const struct recent_bursts *r, uint64_t *after);
+void recent_bursts__free(struct recent_bursts *r);
+
+#endif
