@@ -10,7 +10,7 @@
 #include "bpf/log2.bpf.h"
 #include "bpf/task.bpf.h"
 
-#define SAMPLE_NS  (1000000000ull / JP_SAMPLE_HZ)
+#define SAMPLE_NS   (1000000000ull / JP_SAMPLE_HZ)
 #define PERIOD_MASK (JP_PERIODS - 1)
 
 /* The number of the period in which this CPU's clock meant to tick: it may be late, never early. */

@@ -59,8 +59,8 @@ struct waited {
 	u64 head;  /* of the ring: where the walk has come to */
 };
 
-/* bpf/culprit.bpf.c: divides the wait among those that ran meanwhile; what the ring does not hold is
- * unknown. */
+/* bpf/culprit.bpf.c: divides the wait among those that ran meanwhile; what the ring does not hold
+ * is unknown. */
 int divide(struct jp_ring *r, struct waited *w, struct jp_culprits *c);
 
 /* Returns how much of the new run-queue delay was before a move to another CPU. */

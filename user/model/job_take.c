@@ -12,8 +12,8 @@
 #include "model/job_marks.h"
 #include "model/job_message.h"
 
-/* A task or rank began within its first row, and ended within its last one; an end before that is of
- * one that was started again, and lives. */
+/* A task or rank began within its first row, and ended within its last one; an end before that is
+ * of one that was started again, and lives. */
 static void set_time(struct job_unit *u, const struct binner *b)
 {
 	double start = (u->about.start_ns - b->grid->t0_ns) / 1e9;

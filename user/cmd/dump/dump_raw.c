@@ -224,8 +224,8 @@ static json_t *slot_info(uint32_t slot, const struct jp_slot *s)
 		(json_int_t)(int32_t)s->hier, "cgroup_id", (json_int_t)s->cgroup_id, "root_pid",
 		(json_int_t)s->root_pid, "uid", (json_int_t)s->uid, "start_ns",
 		(json_int_t)s->start_ns, "end_ns", (json_int_t)s->end_ns, "left_ns",
-		(json_int_t)s->left_ns, "exit_code", (json_int_t)s->exit_code, "oom", (json_int_t)s->oom, "flags", names, "path",
-		json__text(s->path));
+		(json_int_t)s->left_ns, "exit_code", (json_int_t)s->exit_code, "oom",
+		(json_int_t)s->oom, "flags", names, "path", json__text(s->path));
 }
 
 /* A slot's element of each map on one CPU; NULL for families that are off. */
