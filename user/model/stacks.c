@@ -14,6 +14,7 @@
 #define COUNTS_MAX  (1u << 25)
 #define MODULES_MAX (1u << 18)
 #define ATTRS_MAX   1024
+#define AMOUNT_MAX  1e15
 
 static void *grown(void *array, unsigned n, size_t size)
 {
@@ -128,12 +129,18 @@ static int read_tree(struct stacks *s, struct cursor *c)
 	return err ? err : more < 0 ? more : read_names(s, cursor__dataset(c));
 }
 
+/* More than any job has: not known, as what is no number. */
+static bool is_amount(double v)
+{
+	return v >= 0 && v <= AMOUNT_MAX;
+}
+
 static int add_count(struct stacks *s, uint64_t id, const struct stack_count *count)
 {
 	uint32_t *node = id ? id_table__find(&s->node_of, id) : NULL;
 	struct stack_count *counts;
 
-	if (!node || !(count->seconds >= 0) || !(count->samples >= 0)) {
+	if (!node || !is_amount(count->seconds) || !is_amount(count->samples)) {
 		s->orphans++;
 		return 0;
 	}

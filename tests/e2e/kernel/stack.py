@@ -121,6 +121,37 @@ def callers():
                 r.returncode == 1 and not r.stdout and said in r.stderr and r.stderr.count("\n") == 1, r)
 
 
+def text_offsets(path):
+    """{function: where it begins in the file}, by nm and readelf."""
+    loads = [[int(x, 16) for x in m] for m in re.findall(r"LOAD\s+(0x\w+) (0x\w+) 0x\w+ (0x\w+)", subprocess.run(
+        ["readelf", "-lW", path], capture_output=True, text=True).stdout)]
+    out = {}
+    for line in subprocess.run(["nm", path], capture_output=True, text=True).stdout.splitlines():
+        addr, kind, name = line[:16].strip(), *line[17:].split(" ", 1)
+        for offset, begin, size in loads if addr else ():
+            if kind in "tT" and begin <= int(addr, 16) < begin + size:
+                out[name] = int(addr, 16) - begin + offset
+    return out
+
+
+def stripped():
+    """Without symbols a function is where it begins, as nm says of the file that still has them; without the file
+    there is one name for all."""
+    path = built("bare")
+    wanted = {n: "bare+0x%x" % at for n, at in text_offsets(path).items() if n.startswith("hot_") or "<svg" in n}
+    is_equal("stripped: nm has them all", len(wanted), 10)
+    subprocess.run(["strip", path], check=True)
+    run, out = run_jobprof([path, "2"], 1, SERIES)
+    leaf = by_leaf(folded(out))
+    ours = {n: k for n, k in leaf.items() if n.startswith(("bare+", "[bare]"))}
+    is_true("stripped: functions begin where nm says", sum(ours.get(n, 0) for n in wanted.values()) > 0.97 * sum(ours.values()) > 150,
+            (ours, wanted))
+    is_true("stripped: most of them are met", len(set(ours) & set(wanted.values())) >= 7, (ours, wanted))
+    os.remove(path)
+    gone = by_leaf(folded(out))
+    is_equal("a file that is gone has one name", {n: k for n, k in gone.items() if "bare" in n}, {"[bare]": sum(ours.values())})
+
+
 def forms():
     directory = tmpdir()
     name = os.path.join(directory, "a<b>\"&' .x")
@@ -251,4 +282,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, forms, languages, restarted_and_merged, refused])
+    run_tests([hottest, blocked, callers, stripped, forms, languages, restarted_and_merged, refused])

@@ -57,9 +57,9 @@ const struct command cmd_flame = {
 	.about =
 		"Shows which functions the tasks spent their time in, of a step that was profiled\n"
 		"with the family stack. Names of functions are looked up in the files of this\n"
-		"machine that have the build ids of those that ran; where a file is not here, its\n"
-		"functions are FILE+0xOFFSET. Without an option of a form: the hottest functions\n"
-		"and stacks.",
+		"machine that have the build ids of those that ran. A function without a name is\n"
+		"FILE+0xOFFSET, where it begins; all those of a file that is not here are [FILE].\n"
+		"Without an option of a form: the hottest functions and stacks.",
 	.opts = opts,
 };
 
@@ -175,7 +175,7 @@ static int write_form(const struct work *w, FILE *out)
 	case FORM_SPEEDSCOPE:
 		return write_json(out, flame__speedscope(&w->flame));
 	case FORM_PERFETTO:
-		return write_json(out, flame__perfetto(&w->flame));
+		return flame__perfetto(&w->flame, out);
 	case FORM_PPROF:
 		return write_pprof(&w->flame, out);
 	default:
