@@ -144,6 +144,8 @@ static int add_count(struct stacks *s, uint64_t id, const struct stack_count *co
 		s->orphans++;
 		return 0;
 	}
+	if (!s->nodes[*node].parent)
+		s->no_room += count->samples;
 	if (s->ncounts == COUNTS_MAX)
 		return -EMSGSIZE;
 	counts = grown(s->counts, s->ncounts, sizeof(*counts));
@@ -183,6 +185,16 @@ static int read_counts(struct stacks *s, struct cursor *c, const char *table, ui
 	return err ? err : more < 0 ? more : 0;
 }
 
+static void read_losses(struct stacks *s, const struct reader_node *n)
+{
+	int64_t v;
+
+	if (reader_node__i64(n, "Lost Stacks", &v))
+		s->lost += v;
+	if (reader_node__i64(n, "Cut Maps", &v))
+		s->cut_maps += v;
+}
+
 /* *has: there were tables; *any: of the tasks that are meant. */
 static int read_node(struct stacks *s, const struct reader_node *n, const struct selection *sel,
 		     struct cursor *c, bool *has, bool *any)
@@ -196,6 +208,7 @@ static int read_node(struct stacks *s, const struct reader_node *n, const struct
 		return 0;
 	if (!reader_node__i64(n, "Start TimeNS", &start_ns))
 		return -EBADMSG;
+	read_losses(s, n);
 	err = cursor__open(c, n, tree, "CallTree");
 	if (!err)
 		err = read_tree(s, c);

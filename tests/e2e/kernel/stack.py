@@ -16,6 +16,8 @@ import sys
 import time
 import xml.etree.ElementTree as ElementTree
 
+import h5py
+
 sys.path.insert(0, os.path.realpath(__file__ + "/../../../lib"))
 from daemonlib import *
 
@@ -272,6 +274,40 @@ def restarted_and_merged():
     is_true("extract", r.returncode == 0, r.stderr)
 
 
+MAPPER = "import mmap, time\nf = open('/bin/true', 'rb')\n" \
+    "m = [mmap.mmap(f.fileno(), 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC) for i in range(450)]\n" \
+    "while time.process_time() < 1.5: pass"
+
+
+def full_tables():
+    """What found no room is said in a line, and numbers that are none count for nothing."""
+    run, path = run_jobprof([sys.executable, "-c", MAPPER], 1, SERIES)
+    said = subprocess.run([JOBPROF, "flame", path], capture_output=True, text=True).stderr
+    is_true("more mappings than are kept: a line", "of 1 processes some code is [no file]" in said and said.count("\n") == 1, said)
+    run, path = run_jobprof([tool("jpstack"), "2"], 1, SERIES)
+    said = subprocess.run([JOBPROF, "flame", path], capture_output=True, text=True).stderr
+    is_equal("nothing is said where nothing is lost", said, "")
+    before = sum(n for _, n in folded(path))
+    with h5py.File(path, "r+") as f:
+        found = {}
+        f.visititems(lambda name, o: found.__setitem__("/".join(name.split("/")[-2:]), o))
+        tree, rows = found[next(n for n in found if n.endswith("/CallTree"))], found["Stacks/0"]
+        root = next(r["Node"] for r in tree[:] if r["Parent"] == 0)
+        data = rows[:]
+        running = [i for i in range(len(data)) if data["Seconds"][i] > 0]
+        one, other = running[:2]
+        cut, gone = data["Samples"][one], data["Samples"][other]
+        data["Stack"][one] = root
+        data["Seconds"][other] = float("inf")
+        rows[:] = data
+        tree.parent.attrs["Lost Stacks"] = 7
+    counts = by_leaf(folded(path))
+    said = subprocess.run([JOBPROF, "flame", path], capture_output=True, text=True).stderr
+    is_true("the tables were full: a line", "; 7 are in none; %d have no functions, [no room]" % cut in said, said)
+    is_equal("stacks without room", counts.get("[no room]"), int(cut))
+    is_equal("an infinite time is not known", sum(counts.values()), before - int(gone))
+
+
 def refused():
     run, path = run_jobprof(["true"], 1, "all")
     for args in ([path], [path, "--task", "7"], ["/dev/null"], [path, "--svg", "-", "--folded"], ["--from", "x", path]):
@@ -282,4 +318,4 @@ def refused():
 
 if __name__ == "__main__":
     need_bpf()
-    run_tests([hottest, blocked, callers, stripped, forms, languages, restarted_and_merged, refused])
+    run_tests([hottest, blocked, callers, stripped, forms, languages, restarted_and_merged, full_tables, refused])

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* jobprof flame: where the tasks of a profile were in their programs. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,6 +118,23 @@ static int cannot(const struct options *o, const char *path, int err)
 	return 1;
 }
 
+/* What the tables that the stacks were kept in had no room for. */
+static void say_losses(const char *path, const struct stacks *s)
+{
+	char text[3][96] = {};
+
+	if (s->lost > 0)
+		snprintf(text[0], sizeof(text[0]), "; %" PRId64 " are in none", s->lost);
+	if (s->no_room > 0)
+		snprintf(text[1], sizeof(text[1]), "; %.0f have no functions, [no room]", s->no_room);
+	if (s->cut_maps > 0)
+		snprintf(text[2], sizeof(text[2]),
+			 "; of %" PRId64 " processes some code is [no file]", s->cut_maps);
+	if (text[0][0] || text[1][0] || text[2][0])
+		log_warn("%s: not all samples and gaps have their stacks%s%s%s", path, text[0],
+			 text[1], text[2]);
+}
+
 static int read_run(struct work *w, unsigned i)
 {
 	struct selection sel = {.nodes = w->o->nodes ? &w->nodes : NULL,
@@ -135,6 +153,8 @@ static int read_run(struct work *w, unsigned i)
 	if (!err)
 		err = stacks__read(&w->stacks[i], &f, &sel);
 	model_file__close(&f);
+	if (!err)
+		say_losses(path, &w->stacks[i]);
 	if (!err)
 		err = flame__add(&w->flame, &w->stacks[i], w->symbols, slash ? slash + 1 : path);
 	if (!err && !(w->flame.last_s[i] >= w->flame.first_s[i]) && has_range(w->o))

@@ -24,6 +24,8 @@ void step_stacks__settle_frame(struct step_stacks *st, bool kept);
 void step_stacks__redeclare(struct step_stacks *st);
 /* Samples and gaps that are in no table, so far. */
 uint64_t step_stacks__lost(const struct step_stacks *st);
+/* Processes with more code than is kept. */
+uint64_t step_stacks__cut_maps(const struct step_stacks *st);
 void step_stacks__free(struct step_stacks *st); /* NULL is fine */
 
 #endif

@@ -108,6 +108,7 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 {
 	uint32_t path[DEPTH_MAX];
 	unsigned n = chain(s, node, path);
+	bool no_room = n == 1;
 	const char *root = stacks__module(s, &s->nodes[path[n - 1]]);
 	int err = 0;
 
@@ -124,8 +125,8 @@ static int place(struct flame *f, const struct stacks *s, struct symbols *symbol
 
 		err = name ? child(f, *at, name, module, kind_of(module), at) : -ENOMEM;
 	}
-	if (!err && *at == FLAME_ROOT)
-		err = child(f, FLAME_ROOT, NO_ROOM, NO_ROOM, FLAME_USER, at);
+	if (!err && no_room)
+		err = child(f, *at, NO_ROOM, NO_ROOM, FLAME_USER, at);
 	return err;
 }
 
